@@ -1,0 +1,27 @@
+/* buf.h - a growing string. Always NUL-terminated once something was added. */
+#ifndef BASE_BUF_H
+#define BASE_BUF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct buf {
+    char *ptr;
+    size_t len, cap;
+};
+#define BUF_INIT \
+    {            \
+        0        \
+    }
+
+void buf_reserve(struct buf *b, size_t more); /* room for `more` bytes and the NUL */
+void buf_add(struct buf *b, const void *p, size_t len);
+void buf_addstr(struct buf *b, const char *s);
+void buf_addch(struct buf *b, char c);
+void buf_addi64(struct buf *b, int64_t n);
+void buf_addf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void buf_reset(struct buf *b);
+void buf_release(struct buf *b);
+const char *buf_cstr(const struct buf *b); /* "" when empty, never NULL */
+
+#endif

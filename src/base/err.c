@@ -1,0 +1,52 @@
+/* err.c - see err.h. */
+#include "base/err.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+int err_set(struct err *err, enum error_code code, const char *fmt, ...)
+{
+    va_list ap;
+
+    err->code = code;
+    va_start(ap, fmt);
+    vsnprintf(err->msg, sizeof(err->msg), fmt, ap);
+    va_end(ap);
+    return -(int)code;
+}
+
+int err_prefix(struct err *err, const char *fmt, ...)
+{
+    char old[sizeof(err->msg)];
+    va_list ap;
+    int n;
+
+    memcpy(old, err->msg, sizeof(old));
+    va_start(ap, fmt);
+    n = vsnprintf(err->msg, sizeof(err->msg), fmt, ap);
+    va_end(ap);
+    if (n >= 0 && (size_t)n < sizeof(err->msg))
+        snprintf(err->msg + n, sizeof(err->msg) - (size_t)n, ": %s", old);
+    return -(int)err->code;
+}
+
+const char *err_text(enum error_code code)
+{
+    static const char *const texts[] = {[E_NONE] = "none",
+#define X(name, text, exit_code) [E_##name] = text,
+                                        ERROR_CODES(X)
+#undef X
+    };
+    return texts[code];
+}
+
+int err_exit_code(enum error_code code)
+{
+    static const int codes[] = {[E_NONE] = 0,
+#define X(name, text, exit_code) [E_##name] = exit_code,
+                                ERROR_CODES(X)
+#undef X
+    };
+    return codes[code];
+}

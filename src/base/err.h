@@ -1,0 +1,53 @@
+/* err.h - how a failure travels: a negative code as the return value, and in the caller's `struct
+ * err` one sentence for people that says what is wrong, where, and what to do. */
+#ifndef BASE_ERR_H
+#define BASE_ERR_H
+
+#define MUST_USE          __attribute__((warn_unused_result))
+#define PRINTF_LIKE(f, a) __attribute__((format(printf, f, a)))
+
+/* name, text, exit code of the command line */
+#define ERROR_CODES(X)                                                                             \
+    X(INTERNAL, "internal", 1)         /* a bug, or an invariant that does not hold */             \
+    X(INVALID, "invalid", 2)           /* the caller's input can't be taken */                     \
+    X(CONFLICT, "conflict", 2)         /* same idempotency key, different body */                  \
+    X(NOT_FOUND, "not_found", 5)       /* no such execution, tenant, queue … */                  \
+    X(UNAVAILABLE, "unavailable", 6)   /* the database can't be used: down, locked out, wrong */   \
+    X(NO_SPACE, "no_space", 6)         /* the disk is full: nothing was written */                 \
+    X(SCHEMA, "schema", 6)             /* the database's schema is newer, or missing */            \
+    X(REFUSED, "refused", 7)           /* at capacity */                                           \
+    X(LEASE_LOST, "lease_lost", 1)     /* another worker may own this attempt: touch nothing */    \
+    X(BUSY, "busy", 6)                 /* locked by another turn: try again in the next one */     \
+    X(REDO, "redo", 6)                 /* the transaction was rolled back through no fault of its  \
+                                          own: run the turn again */                               \
+    X(CONN_LOST, "connection_lost", 6) /* as REDO, after reconnecting */                           \
+    X(COMMIT_UNKNOWN, "commit_unknown", 6) /* the answer to COMMIT was lost: read the turn back */ \
+    X(BREACH, "breach", 1)                 /* verify found an invariant that does not hold */
+
+enum error_code {
+    E_NONE,
+#define X(name, text, exit_code) E_##name,
+    ERROR_CODES(X)
+#undef X
+};
+
+struct err {
+    enum error_code code;
+    char msg[1024];
+};
+
+#define ERR_INIT \
+    {            \
+        0        \
+    }
+
+/* Sets code and sentence and returns -code, so that `return err_set(…)` reads as what it is. */
+int err_set(struct err *err, enum error_code code, const char *fmt, ...) PRINTF_LIKE(3, 4);
+
+/* Puts "text: " before the sentence that is already there; returns -code. */
+int err_prefix(struct err *err, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+const char *err_text(enum error_code code);
+int err_exit_code(enum error_code code);
+
+#endif

@@ -1,0 +1,24 @@
+/* idmap.h - a map from an id to a pointer, for the rows of one turn. Open addressing, never
+ * shrinks; there is no removal, only forgetting everything. */
+#ifndef BASE_IDMAP_H
+#define BASE_IDMAP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct idmap {
+    int64_t *keys; /* 0 = free: ids start at 1 */
+    void **values;
+    size_t n, cap;
+};
+#define IDMAP_INIT \
+    {              \
+        0          \
+    }
+
+void *idmap_get(const struct idmap *m, int64_t id);
+void idmap_put(struct idmap *m, int64_t id, void *value);
+void idmap_reset(struct idmap *m);
+void idmap_release(struct idmap *m);
+
+#endif

@@ -1,0 +1,114 @@
+/* json.c - see json.h. */
+#include "base/json.h"
+
+#include "base/text.h"
+
+#include <jansson.h>
+#include <string.h>
+
+void json_quote(struct buf *out, const char *s, size_t len)
+{
+    size_t i, from = 0;
+
+    buf_addch(out, '"');
+    for (i = 0; i < len; i++) {
+        unsigned char c = (unsigned char)s[i];
+
+        if (c >= 0x20 && c != '"' && c != '\\')
+            continue;
+        buf_add(out, s + from, i - from);
+        from = i + 1;
+        if (c == '"' || c == '\\') {
+            buf_addch(out, '\\');
+            buf_addch(out, (char)c);
+        } else if (c == '\n') {
+            buf_addstr(out, "\\n");
+        } else if (c == '\t') {
+            buf_addstr(out, "\\t");
+        } else {
+            buf_addf(out, "\\u%04x", c);
+        }
+    }
+    buf_add(out, s + from, len - from);
+    buf_addch(out, '"');
+}
+
+static void separate(struct json_writer *w)
+{
+    if (w->comma)
+        buf_addch(w->out, ',');
+    w->comma = true;
+}
+
+void jw_begin(struct json_writer *w, char bracket)
+{
+    separate(w);
+    buf_addch(w->out, bracket);
+    w->comma = false;
+}
+
+void jw_end(struct json_writer *w, char bracket)
+{
+    buf_addch(w->out, bracket);
+    w->comma = true;
+}
+
+void jw_key(struct json_writer *w, const char *key)
+{
+    separate(w);
+    json_quote(w->out, key, strlen(key));
+    buf_addch(w->out, ':');
+    w->comma = false;
+}
+
+void jw_text(struct json_writer *w, const char *s)
+{
+    if (!s) {
+        jw_null(w);
+        return;
+    }
+    separate(w);
+    json_quote(w->out, s, strlen(s));
+}
+
+void jw_i64(struct json_writer *w, int64_t n)
+{
+    separate(w);
+    buf_addi64(w->out, n);
+}
+
+void jw_bool(struct json_writer *w, bool b)
+{
+    jw_raw(w, b ? "true" : "false");
+}
+
+void jw_null(struct json_writer *w)
+{
+    jw_raw(w, NULL);
+}
+
+void jw_raw(struct json_writer *w, const char *json)
+{
+    separate(w);
+    buf_addstr(w->out, json ? json : "null");
+}
+
+int json_check(const char *s, size_t len, size_t max, const char *what, struct err *err)
+{
+    json_error_t at;
+    json_t *doc;
+
+    if (len > max)
+        return err_set(
+            err, E_INVALID,
+            "%s has %zu bytes; at most %zu are taken: store it elsewhere and pass a reference",
+            what, len, max);
+    if (!text_is_utf8(s, len))
+        return err_set(err, E_INVALID, "%s is not valid UTF-8 (or holds a NUL byte)", what);
+    doc = json_loadb(s, len, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &at);
+    if (!doc)
+        return err_set(err, E_INVALID, "%s is not valid JSON: line %d, column %d: %s", what,
+                       at.line, at.column, at.text);
+    json_decref(doc);
+    return 0;
+}

@@ -1,0 +1,36 @@
+/* json.h - JSON: an append-only writer for the small documents of hot paths, and a strict check of
+ * what comes from outside. */
+#ifndef BASE_JSON_H
+#define BASE_JSON_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <stdbool.h>
+
+/* Writes one document into `out`. Commas are its own business; the caller nests correctly. */
+struct json_writer {
+    struct buf *out;
+    bool comma; /* a value stands before the next one */
+};
+#define JSON_WRITER(b) \
+    {                  \
+        .out = (b)     \
+    }
+
+void jw_begin(struct json_writer *w, char bracket); /* '{' or '[' */
+void jw_end(struct json_writer *w, char bracket);   /* '}' or ']' */
+void jw_key(struct json_writer *w, const char *key);
+void jw_text(struct json_writer *w, const char *s); /* NULL writes null */
+void jw_i64(struct json_writer *w, int64_t n);
+void jw_bool(struct json_writer *w, bool b);
+void jw_null(struct json_writer *w);
+void jw_raw(struct json_writer *w, const char *json); /* a valid document as it is; NULL: null */
+
+/* Appends s as a quoted JSON string. */
+void json_quote(struct buf *out, const char *s, size_t len);
+
+/* Valid JSON of any type, at most `max` bytes; `what` names it in the error. */
+MUST_USE int json_check(const char *s, size_t len, size_t max, const char *what, struct err *err);
+
+#endif

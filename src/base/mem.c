@@ -1,0 +1,115 @@
+/* mem.c - see mem.h. */
+#include "base/mem.h"
+
+#include <stdalign.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *checked(void *p, size_t size)
+{
+    if (!p && size) {
+        fprintf(stderr, "pawl: out of memory (%zu bytes)\n", size);
+        abort();
+    }
+    return p;
+}
+
+void *mem_alloc(size_t size)
+{
+    return checked(malloc(size ? size : 1), size);
+}
+
+void *mem_zalloc(size_t size)
+{
+    return checked(calloc(1, size ? size : 1), size);
+}
+
+void *mem_realloc(void *p, size_t size)
+{
+    return checked(realloc(p, size ? size : 1), size);
+}
+
+char *mem_strdup(const char *s)
+{
+    return s ? checked(strdup(s), strlen(s) + 1) : NULL;
+}
+
+char *mem_printf(const char *fmt, ...)
+{
+    char *s = NULL;
+    va_list ap;
+    int n;
+
+    va_start(ap, fmt);
+    n = vasprintf(&s, fmt, ap);
+    va_end(ap);
+    return checked(n < 0 ? NULL : s, 1);
+}
+
+#define BLOCK_SIZE 65536
+
+struct arena_block {
+    struct arena_block *next;
+    size_t cap;
+    alignas(max_align_t) char bytes[];
+};
+
+void *arena_alloc(struct arena *a, size_t size)
+{
+    size_t need = (size + alignof(max_align_t) - 1) & ~(alignof(max_align_t) - 1);
+    void *p;
+
+    if (!a->head || a->head->cap - a->used < need) {
+        size_t cap = need > BLOCK_SIZE ? need : BLOCK_SIZE;
+        struct arena_block *b = mem_alloc(sizeof(*b) + cap);
+
+        b->cap = cap;
+        b->next = a->head;
+        a->head = b;
+        a->used = 0;
+    }
+    p = a->head->bytes + a->used;
+    a->used += need;
+    return p;
+}
+
+void *arena_zalloc(struct arena *a, size_t size)
+{
+    return memset(arena_alloc(a, size), 0, size);
+}
+
+char *arena_memdup0(struct arena *a, const void *p, size_t len)
+{
+    char *copy = arena_alloc(a, len + 1);
+
+    if (len)
+        memcpy(copy, p, len);
+    copy[len] = '\0';
+    return copy;
+}
+
+char *arena_strdup(struct arena *a, const char *s)
+{
+    return s ? arena_memdup0(a, s, strlen(s)) : NULL;
+}
+
+void arena_reset(struct arena *a)
+{
+    while (a->head && a->head->next) {
+        struct arena_block *b = a->head;
+
+        a->head = b->next;
+        free(b);
+    }
+    a->used = 0;
+}
+
+void arena_release(struct arena *a)
+{
+    arena_reset(a);
+    free(a->head);
+    a->head = NULL;
+}

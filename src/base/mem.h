@@ -1,0 +1,45 @@
+/* mem.h - memory. Running out of it ends the process with a sentence: the engine is built to be
+ * killed at any moment, so a path that handles a failed malloc would only be code that nobody ever
+ * tested. */
+#ifndef BASE_MEM_H
+#define BASE_MEM_H
+
+#include <stddef.h>
+
+void *mem_alloc(size_t size);  /* never NULL, not cleared */
+void *mem_zalloc(size_t size); /* never NULL, cleared */
+void *mem_realloc(void *p, size_t size);
+char *mem_strdup(const char *s); /* NULL stays NULL */
+char *mem_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* An arena: many small things that live exactly as long as one request or one turn. */
+struct arena {
+    struct arena_block *head;
+    size_t used;
+};
+#define ARENA_INIT \
+    {              \
+        0          \
+    }
+
+void *arena_alloc(struct arena *a, size_t size); /* aligned for anything, not cleared */
+void *arena_zalloc(struct arena *a, size_t size);
+char *arena_strdup(struct arena *a, const char *s);              /* NULL stays NULL */
+char *arena_memdup0(struct arena *a, const void *p, size_t len); /* with a closing NUL */
+void arena_reset(struct arena *a);   /* forgets everything, keeps one block for the next request */
+void arena_release(struct arena *a); /* frees everything */
+
+/* A growing array of T: VEC(int) v = {0}; *vec_add(&v) = 7; … vec_release(&v). */
+#define VEC(T)         \
+    struct {           \
+        T *at;         \
+        size_t n, cap; \
+    }
+#define vec_add(v)                                                                           \
+    ((v)->n == (v)->cap                                                                      \
+         ? ((v)->cap = (v)->cap ? (v)->cap * 2 : 16,                                         \
+            (v)->at = mem_realloc((v)->at, (v)->cap * sizeof(*(v)->at)), &(v)->at[(v)->n++]) \
+         : &(v)->at[(v)->n++])
+#define vec_release(v) (free((v)->at), (v)->at = NULL, (v)->n = (v)->cap = 0)
+
+#endif

@@ -1,0 +1,28 @@
+/* text.h - checks and conversions of text: UTF-8, times, durations. Knows nothing of workflows. */
+#ifndef BASE_TEXT_H
+#define BASE_TEXT_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Valid UTF-8 (no overlong forms, no surrogates) without NUL. */
+bool text_is_utf8(const char *s, size_t len);
+
+/* A time in µs since 1970 as 2026-01-31T23:59:59.123456Z; `out` holds TIME_TEXT_SIZE bytes. */
+#define TIME_TEXT_SIZE 32
+char *text_time(int64_t us, char *out);
+/* The reverse: an RFC 3339 time, a date, or "@SECONDS". */
+MUST_USE int text_parse_time(const char *s, int64_t *us, struct err *err);
+
+/* 250ms 30s 5m 2h 90d -> µs. A bare number has no unit and is refused. */
+MUST_USE int text_parse_duration(const char *s, int64_t *us, struct err *err);
+/* µs -> the shortest exact-enough form for people: "0.4 ms", "12 s", "3 h 20 m". */
+#define DURATION_TEXT_SIZE 32
+char *text_duration(int64_t us, char *out);
+
+MUST_USE int text_parse_i64(const char *s, int64_t *n); /* -1 unless all of s is a number */
+
+#endif
