@@ -1,0 +1,94 @@
+/* vocab.c - texts of the words in vocab.h. */
+#include "core/vocab.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#define X(name, code, text) [code] = text,
+static const char *const kinds[] = {KINDS(X)};
+static const char *const statuses[] = {STATUSES(X)};
+static const char *const holds[] = {HOLDS(X)};
+static const char *const timers[] = {TIMERS(X)};
+static const char *const outcomes[] = {OUTCOMES(X)};
+static const char *const actions[] = {EVENTS(X)};
+#undef X
+#define X(name, code, text) [code] = "task." text,
+static const char *const job_events[] = {EVENTS(X)};
+#undef X
+#define X(name, code, text) [code] = "workflow." text,
+static const char *const flow_events[] = {EVENTS(X)};
+#undef X
+
+#define COUNT(list) (sizeof(list) / sizeof(*(list)))
+
+static const char *text_of(const char *const *list, size_t n, int code)
+{
+    return code >= 0 && (size_t)code < n && list[code] ? list[code] : "?";
+}
+
+static int code_of(const char *const *list, size_t n, const char *text)
+{
+    size_t i;
+
+    for (i = 0; i < n; i++)
+        if (list[i] && *list[i] && !strcmp(list[i], text))
+            return (int)i;
+    return 0;
+}
+
+const char *kind_text(int kind)
+{
+    return text_of(kinds, COUNT(kinds), kind);
+}
+
+const char *status_text(int status)
+{
+    return text_of(statuses, COUNT(statuses), status);
+}
+
+const char *hold_text(int hold)
+{
+    return text_of(holds, COUNT(holds), hold);
+}
+
+const char *timer_text(int kind)
+{
+    return text_of(timers, COUNT(timers), kind);
+}
+
+const char *outcome_text(int kind)
+{
+    return text_of(outcomes, COUNT(outcomes), kind);
+}
+
+const char *action_text(int action)
+{
+    return text_of(actions, COUNT(actions), action);
+}
+
+const char *event_text(int type)
+{
+    if (type > FLOW_EVENT)
+        return text_of(flow_events, COUNT(flow_events), type - FLOW_EVENT);
+    return text_of(job_events, COUNT(job_events), type);
+}
+
+int status_from_text(const char *text)
+{
+    return code_of(statuses, COUNT(statuses), text);
+}
+
+int kind_from_text(const char *text)
+{
+    return code_of(kinds, COUNT(kinds), text);
+}
+
+int event_from_text(const char *text)
+{
+    int code = code_of(job_events, COUNT(job_events), text);
+
+    if (code)
+        return code;
+    code = code_of(flow_events, COUNT(flow_events), text);
+    return code ? code + FLOW_EVENT : 0;
+}

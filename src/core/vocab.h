@@ -1,0 +1,121 @@
+/* vocab.h - the words of the domain, each list said once: code in the database, text for people.
+ * Codes are stored: never change or reuse one. */
+#ifndef CORE_VOCAB_H
+#define CORE_VOCAB_H
+
+#include <stdbool.h>
+
+#define KINDS(X)                                               \
+    X(TASK, 1, "task")         /* a node that a worker runs */ \
+    X(EXEC, 2, "exec")         /* a single command */          \
+    X(WORKFLOW, 3, "workflow") /* a graph of others */         \
+    X(FOREACH, 4, "foreach")   /* a fan-out; its items are its children */
+
+#define STATUSES(X)                                                        \
+    X(PENDING, 1, "pending")     /* waits for its needs */                 \
+    X(READY, 2, "ready")         /* may run: in the outbox, unless held */ \
+    X(RUNNING, 3, "running")     /* a job: has a lease row */              \
+    X(SUCCEEDED, 4, "succeeded") /* from here on terminal */               \
+    X(FAILED, 5, "failed")                                                 \
+    X(TIMED_OUT, 6, "timed_out")                                           \
+    X(CANCELLED, 7, "cancelled")                                           \
+    X(SKIPPED, 8, "skipped")
+
+/* Why a ready job may not be claimed; the first that applies. */
+#define HOLDS(X)                               \
+    X(NONE, 0, "")                             \
+    X(APPROVAL, 1, "approval")                 \
+    X(PAUSED, 2, "paused")                     \
+    X(DELAY, 3, "delay") /* a timer ends it */ \
+    X(LIMIT, 4, "limit") /* a permit ends it; held_key says which limit */
+
+#define TIMERS(X)                                                                      \
+    X(DELAY, 1, "delay")       /* ends a hold: a retry, a deferral, a delayed start */ \
+    X(HANDOVER, 2, "handover") /* offers a permit again that nobody could take */
+
+#define OUTCOMES(X)                                                             \
+    X(OK, 1, "ok")                                                              \
+    X(FAILED, 2, "failed")                                                      \
+    X(TIMED_OUT, 3, "timed_out")                                                \
+    X(CANCELLED, 4, "cancelled")                                                \
+    X(LOST, 5, "lost")         /* nobody knows how it ended; never a success */ \
+    X(DEFERRED, 6, "deferred") /* asks to be run again at a time */             \
+    X(REFUSED, 7, "refused")   /* given back before anything started */
+
+/* What is written into the history. Jobs (task, exec) and flows (workflow, foreach) share the
+ * actions; a flow's event has FLOW_EVENT added to its code and "workflow." before its text. */
+#define EVENTS(X)                                                                                 \
+    X(CREATED, 1, "created")                                                                      \
+    X(MARKED_READY, 2, "marked_ready")                                                            \
+    X(HELD, 3, "held")                                                                            \
+    X(UNHELD, 4, "unheld")                                                                        \
+    X(CLAIMED, 5, "claimed")                                                                      \
+    X(STARTED, 6, "started")                                                                      \
+    X(DEFERRED, 7, "deferred")                                                                    \
+    X(RESUMED, 8, "resumed") /* a job: the claim of a deferred one; a flow: the end of a pause */ \
+    X(RELEASED, 9, "released")                                                                    \
+    X(RETRY_SCHEDULED, 10, "retry_scheduled")                                                     \
+    X(LEASE_EXPIRED, 11, "lease_expired")                                                         \
+    X(ADOPTED, 12, "adopted")                                                                     \
+    X(CANCEL_REQUESTED, 13, "cancel_requested")                                                   \
+    X(COMPLETED, 14, "completed")                                                                 \
+    X(FAILED, 15, "failed")                                                                       \
+    X(TIMED_OUT, 16, "timed_out")                                                                 \
+    X(CANCELLED, 17, "cancelled")                                                                 \
+    X(SKIPPED, 18, "skipped")                                                                     \
+    X(ABANDONED, 19, "abandoned")                                                                 \
+    X(RERUN, 20, "rerun")                                                                         \
+    X(REUSED, 21, "reused")                                                                       \
+    X(PAUSED, 22, "paused")
+
+#define FLOW_EVENT          32
+
+#define X(name, code, text) KIND_##name = code,
+enum kind { KINDS(X) };
+#undef X
+#define X(name, code, text) S_##name = code,
+enum status { S_NONE = 0, STATUSES(X) S_COUNT };
+#undef X
+#define X(name, code, text) HELD_##name = code,
+enum hold { HOLDS(X) };
+#undef X
+#define X(name, code, text) TIMER_##name = code,
+enum timer_kind { TIMERS(X) };
+#undef X
+#define X(name, code, text) OUTCOME_##name = code,
+enum outcome_kind { OUTCOMES(X) };
+#undef X
+#define X(name, code, text) EV_##name = code,
+enum event_action { EVENTS(X) EV_COUNT };
+#undef X
+
+/* Texts; "?" for a code that is none. */
+const char *kind_text(int kind);
+const char *status_text(int status);
+const char *hold_text(int hold);
+const char *timer_text(int kind);
+const char *outcome_text(int kind);
+const char *action_text(int action);
+const char *event_text(int type); /* "task.claimed", "workflow.paused" */
+
+/* The reverse; 0 if there is no such word. */
+int status_from_text(const char *text);
+int kind_from_text(const char *text);
+int event_from_text(const char *text);
+
+static inline bool kind_is_job(int kind)
+{
+    return kind == KIND_TASK || kind == KIND_EXEC;
+}
+
+static inline int event_type(int kind, enum event_action action)
+{
+    return kind_is_job(kind) ? (int)action : (int)action + FLOW_EVENT;
+}
+
+static inline bool status_is_terminal(int status)
+{
+    return status >= S_SUCCEEDED;
+}
+
+#endif
