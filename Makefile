@@ -1,0 +1,261 @@
+# Pawl: build, test, install.
+#
+#   make                build/pawl, build/libpawl.a, build/libpawl.so
+#   make demo           install what is needed, build, run the demonstration
+#   make test           everything that a change must pass; test-all takes longer and looks closer
+#   make SAN=asan       the same in build/asan with a sanitizer (asan: address and undefined; tsan: threads)
+#   make CC=clang       the same in build/clang
+#   make BUILD=dir      the same in dir
+#
+# Each variant has a directory of its own, generated files included, so that all may be built at once.
+
+ifeq ($(origin CC),default)
+CC = gcc
+endif
+AWK = awk
+PKG_CONFIG = pkg-config
+CLANG_FORMAT = clang-format-14
+JOBS := $(shell nproc)
+
+empty :=
+space := $(empty) $(empty)
+variant := $(subst $(space),-,$(strip $(filter-out gcc cc,$(notdir $(CC))) $(SAN)))
+BUILD = build$(addprefix /,$(variant))
+
+PREFIX = /usr/local
+DESTDIR =
+bindir = $(PREFIX)/bin
+libdir = $(PREFIX)/lib
+libexecdir = $(PREFIX)/libexec/pawl
+includedir = $(PREFIX)/include
+mandir = $(PREFIX)/share/man
+
+# --- flags -------------------------------------------------------------------------------------------
+
+PACKAGES = sqlite3 jansson libsodium libzstd yaml-0.1
+# libpq is loaded at run time by those who use PostgreSQL: its header is needed here, the library is not.
+PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null) \
+	-I$(shell pg_config --includedir 2>/dev/null || echo /usr/include/postgresql)
+PKG_LIBS := $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null)
+
+WARNINGS = -Wall -Wextra -Wconversion -Wformat=2 -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Werror
+ifeq ($(findstring clang,$(CC)),)
+# snprintf is called where cutting short is what is wanted.
+WARNINGS += -Wno-format-truncation
+endif
+
+HARDENING = -fstack-protector-strong -fstack-clash-protection
+ifneq ($(filter x86_64-% i%86-%,$(shell $(CC) -dumpmachine)),)
+HARDENING += -fcf-protection
+endif
+
+# A sanitizer's code misleads the guesses behind gcc's warnings: the plain build answers for those.
+ifeq ($(SAN),asan)
+OPTIMIZE = -O1 -fno-omit-frame-pointer
+SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all
+WARNINGS =
+else ifeq ($(SAN),tsan)
+OPTIMIZE = -O1 -fno-omit-frame-pointer
+SANITIZE = -fsanitize=thread
+WARNINGS =
+else ifeq ($(SAN),)
+OPTIMIZE = -O2
+# Not with a sanitizer: the checked variants of libc's functions escape its interceptors.
+HARDENING += -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3
+else
+$(error SAN is asan or tsan, not "$(SAN)")
+endif
+
+CPPFLAGS =
+CFLAGS = $(OPTIMIZE) -g
+LDFLAGS =
+ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -Isrc -Iinclude -I$(BUILD)/gen $(PKG_CFLAGS) $(CPPFLAGS) \
+	$(CFLAGS) $(WARNINGS) $(HARDENING) $(SANITIZE) -pthread
+ALL_LDFLAGS = $(SANITIZE) -pthread -Wl,-z,relro,-z,now,--as-needed $(LDFLAGS)
+LIBS = $(PKG_LIBS) -ldl -lpthread -lm
+
+# V=1 shows the commands.
+ifeq ($(V),)
+QUIET = @printf "  %-5s %s\n" $(1) $@;
+endif
+
+# --- what there is -----------------------------------------------------------------------------------
+
+LAYERS = base core flow store exec dispatch engine api
+# A layer's directory and those right below it. The shim is a program of its own.
+LIB_DIRS := $(filter-out src/exec/shim/,$(wildcard $(LAYERS:%=src/%/) $(LAYERS:%=src/%/*/)))
+LIB_SRCS := $(wildcard $(addsuffix *.c,$(LIB_DIRS)))
+CLI_SRCS := $(wildcard src/cli/*.c src/cli/*/*.c)
+SHIM_SRCS := $(wildcard src/exec/shim/*.c)
+TEST_SRCS := $(wildcard tests/test_*.c)
+TEST_COMMON := $(wildcard tests/harness.c tests/fixture.c)
+BENCH_SRCS := $(wildcard bench/*.c)
+SQL := $(sort $(wildcard src/store/sql/*.sql))
+MIGRATIONS := $(sort $(wildcard src/store/migrations/*.sql))
+
+# The tables made from SQL are of use only to a store.
+GEN_SRCS := $(if $(wildcard src/store/db.h),$(BUILD)/gen/statements.c $(BUILD)/gen/migrations.c)
+
+ifeq ($(SAN),tsan)
+# Only what starts threads has something to show there.
+TEST_SRCS := $(if $(TEST_SRCS),$(shell grep -lw TEST_THREADED $(TEST_SRCS)))
+endif
+
+object = $(patsubst %.c,$(BUILD)/obj/%.o,$(1:$(BUILD)/%=%))
+LIB_OBJS := $(call object,$(LIB_SRCS) $(GEN_SRCS))
+CLI_OBJS := $(call object,$(CLI_SRCS))
+SHIM_OBJS := $(call object,$(SHIM_SRCS))
+COMMON_OBJS := $(call object,$(TEST_COMMON))
+PROGRAM_OBJS := $(call object,$(TEST_SRCS) $(BENCH_SRCS))
+OBJS := $(LIB_OBJS) $(CLI_OBJS) $(SHIM_OBJS) $(COMMON_OBJS) $(PROGRAM_OBJS)
+
+TESTS := $(TEST_SRCS:tests/%.c=$(BUILD)/tests/%)
+BENCHES := $(BENCH_SRCS:bench/%.c=$(BUILD)/bench/%)
+PROGRAMS := $(if $(CLI_SRCS),$(BUILD)/pawl) $(if $(SHIM_SRCS),$(BUILD)/pawl-shim)
+
+# --- build -------------------------------------------------------------------------------------------
+
+.PHONY: all tests benches
+all: $(BUILD)/libpawl.a $(BUILD)/libpawl.so $(PROGRAMS)
+tests: all $(TESTS)
+benches: all $(BENCHES)
+
+$(OBJS): PIC = -fPIE
+# The library's objects serve the archive and the shared object; hidden names cost PIC nothing.
+$(LIB_OBJS): PIC = -fPIC -fvisibility=hidden
+
+$(OBJS): Makefile | $(BUILD)/have-packages $(BUILD)/gen/statements.h
+
+$(BUILD)/obj/gen/%.o: $(BUILD)/gen/%.c
+	@mkdir -p $(@D)
+	$(call QUIET,CC)$(CC) $(ALL_CFLAGS) $(PIC) -MMD -MP -c -o $@ $<
+
+$(BUILD)/obj/%.o: %.c
+	@mkdir -p $(@D)
+	$(call QUIET,CC)$(CC) $(ALL_CFLAGS) $(PIC) -MMD -MP -c -o $@ $<
+
+# A directory changes when a file comes or goes, also one that no longer has an object to say so.
+$(BUILD)/libpawl.a: $(LIB_OBJS) $(LIB_DIRS)
+	$(call QUIET,AR)rm -f $@ && $(AR) rcs $@ $(LIB_OBJS)
+
+$(BUILD)/libpawl.so: $(BUILD)/libpawl.so.0
+	@ln -sf $(<F) $@
+
+$(BUILD)/libpawl.so.0: $(LIB_OBJS) $(LIB_DIRS)
+	$(call QUIET,LINK)$(CC) -shared -Wl,-soname,$(@F) $(ALL_LDFLAGS) -o $@ $(LIB_OBJS) $(LIBS)
+
+LINK = $(call QUIET,LINK)$(CC) -pie $(ALL_LDFLAGS) -o $@ $(filter %.o %.a,$^) $(LIBS)
+
+$(BUILD)/pawl: $(CLI_OBJS) $(BUILD)/libpawl.a
+	$(LINK)
+
+$(BUILD)/pawl-shim: $(SHIM_OBJS) $(BUILD)/libpawl.a
+	$(LINK)
+
+$(TESTS): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(COMMON_OBJS) $(BUILD)/libpawl.a
+	@mkdir -p $(@D)
+	$(LINK)
+
+$(BENCHES): $(BUILD)/bench/%: $(BUILD)/obj/bench/%.o $(COMMON_OBJS) $(BUILD)/libpawl.a
+	@mkdir -p $(@D)
+	$(LINK)
+
+$(BUILD)/have-packages:
+	@mkdir -p $(@D)
+	@$(PKG_CONFIG) --exists --print-errors $(PACKAGES) || { echo 'Try: tools/install-deps build' >&2; exit 1; }
+	@touch $@
+
+# Statements: the header keeps its age while the names stay the same, so that a change of SQL compiles one file.
+sqlgen = $(AWK) -v make=$(@F) -f tools/sqlgen.awk
+
+$(BUILD)/gen/statements.h: $(BUILD)/gen/statements.c
+	@$(sqlgen) $(SQL) </dev/null >$@.new
+	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+$(BUILD)/gen/statements.c: tools/sqlgen.awk $(wildcard src/store/sql) $(SQL)
+	@mkdir -p $(@D)
+	@$(sqlgen) $(SQL) </dev/null >$@.new
+	@mv $@.new $@
+
+$(BUILD)/gen/migrations.c: tools/sqlgen.awk $(wildcard src/store/migrations) $(MIGRATIONS)
+	@mkdir -p $(@D)
+	@$(sqlgen) $(MIGRATIONS) </dev/null >$@.new
+	@mv $@.new $@
+
+-include $(OBJS:.o=.d)
+
+# --- try, test, measure ------------------------------------------------------------------------------
+
+# Below a make with -j its jobs are shared; otherwise use all processors.
+SUBMAKE = $(MAKE) $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS)) --no-print-directory
+
+.PHONY: demo test test-all variants gcc-build asan-build tsan-build clang-build mutants bench
+demo:
+	tools/install-deps build
+	$(SUBMAKE) all
+	PATH="$(abspath $(BUILD)):$$PATH" sh examples/demo.sh
+
+test:
+	tools/install-deps test
+	$(SUBMAKE) check-format check-layers variants
+	BUILD=$(BUILD) tests/run
+
+test-all: export PAWL_TEST_FULL = 1
+test-all: test
+
+variants: gcc-build asan-build tsan-build clang-build
+gcc-build:
+	+$(SUBMAKE) tests benches
+asan-build:
+	+$(SUBMAKE) SAN=asan BUILD=$(BUILD)/asan tests
+tsan-build:
+	+$(SUBMAKE) SAN=tsan BUILD=$(BUILD)/tsan tests
+# Compiled for its warnings; not run.
+clang-build:
+	+$(SUBMAKE) CC=clang BUILD=$(BUILD)/clang tests benches
+
+mutants:
+	tools/install-deps test
+	BUILD=$(BUILD) tests/mutants/run
+
+bench:
+	tools/install-deps bench
+	$(SUBMAKE) benches
+	BUILD=$(BUILD) bench/run
+
+# --- keep in order -----------------------------------------------------------------------------------
+
+C_FILES := $(wildcard $(foreach d,include src src/* src/*/* tests bench examples,$(d)/*.c $(d)/*.h))
+
+.PHONY: format check-format check-layers
+format:
+	$(CLANG_FORMAT) -i $(C_FILES)
+
+check-format:
+	$(CLANG_FORMAT) --dry-run -Werror $(C_FILES)
+
+check-layers:
+	tools/check-layers --self-test
+	tools/check-layers
+
+# --- install -----------------------------------------------------------------------------------------
+
+VERSION = $(shell sed -n 's/^\#define PAWL_VERSION  *"\(.*\)"/\1/p' include/pawl.h)
+
+.PHONY: install clean
+install: all
+	install -d $(DESTDIR)$(bindir) $(DESTDIR)$(libdir)/pkgconfig $(DESTDIR)$(includedir) $(DESTDIR)$(libexecdir)
+	install $(BUILD)/pawl $(DESTDIR)$(bindir)
+	$(if $(SHIM_SRCS),install $(BUILD)/pawl-shim $(DESTDIR)$(libexecdir))
+	install -m 644 $(BUILD)/libpawl.a $(BUILD)/libpawl.so.0 $(DESTDIR)$(libdir)
+	ln -sf libpawl.so.0 $(DESTDIR)$(libdir)/libpawl.so
+	install -m 644 include/pawl.h $(DESTDIR)$(includedir)
+	printf '%s\n' 'Name: pawl' 'Description: durable workflow and job engine' 'Version: $(VERSION)' \
+		'Cflags: -I$(includedir)' 'Libs: -L$(libdir) -lpawl' \
+		'Requires.private: $(PACKAGES)' 'Libs.private: -ldl -lpthread -lm' \
+		>$(DESTDIR)$(libdir)/pkgconfig/pawl.pc
+	$(foreach page,$(wildcard docs/man/*.[1-8]),install -D -m 644 $(page) \
+		$(DESTDIR)$(mandir)/man$(subst .,,$(suffix $(page)))/$(notdir $(page));)
+
+clean: # a BUILD=dir of your own is yours to remove
+	rm -rf build

@@ -1,0 +1,83 @@
+/* harness.h - the test framework. A test is a function that registers itself; each runs in a
+ * process and a directory of its own, under a time limit, and whatever it leaves behind is ended
+ * and removed.
+ *
+ *     TEST(a_task_that_fails_three_times_is_dead)
+ *     {
+ *         CHECK_EQ(attempts, 3);
+ *     }
+ *
+ * Tests run once a database: PAWL_TEST_DB says which (see test_db). It must not know what Pawl is.
+ */
+#ifndef TESTS_HARNESS_H
+#define TESTS_HARNESS_H
+
+#include <stdbool.h>
+
+struct test {
+    const char *name;
+    void (*run)(void);
+    int seconds;
+    struct test *next;
+};
+
+void test_register(struct test *test);
+
+#define TEST_SECONDS 60
+#define TEST(name)   TEST_SLOW(name, TEST_SECONDS)
+
+/* A test that may take longer than others. Sanitizers are given four times as long. */
+#define TEST_SLOW(name, seconds)                                    \
+    static void test_##name(void);                                  \
+    __attribute__((constructor)) static void register_##name(void)  \
+    {                                                               \
+        static struct test test = {#name, test_##name, seconds, 0}; \
+        test_register(&test);                                       \
+    }                                                               \
+    static void test_##name(void)
+
+/* Once in a file, at file level: these tests use no database, so run them once only. */
+#define TEST_NO_DB                                           \
+    __attribute__((constructor)) static void use_no_db(void) \
+    {                                                        \
+        test_without_db();                                   \
+    }                                                        \
+    _Static_assert(1, "")
+
+/* Once in a file, at file level: these tests start threads, so run them under the thread sanitizer
+ * too. Only a word for the Makefile and tests/run, which look for it. */
+#define TEST_THREADED _Static_assert(1, "")
+
+void test_without_db(void);
+
+/* A check that does not hold says so and ends the test. It may stand in any function and any
+ * thread. */
+#define CHECK(cond)                                     \
+    do {                                                \
+        if (!(cond))                                    \
+            test_fail(__FILE__, __LINE__, "%s", #cond); \
+    } while (0)
+#define CHECK_EQ(a, b) \
+    test_check_eq(__FILE__, __LINE__, #a " == " #b, (long long)(a), (long long)(b))
+#define CHECK_STR(a, b)            test_check_str(__FILE__, __LINE__, #a " == " #b, a, b)
+#define CHECK_OK(rc_expr)          test_check_ok(__FILE__, __LINE__, #rc_expr, rc_expr, 0)
+/* The same with the sentence that explains the failure: err has a member msg. */
+#define CHECK_OK_ERR(rc_expr, err) test_check_ok(__FILE__, __LINE__, #rc_expr, rc_expr, (err)->msg)
+
+/* Ends the test as neither passed nor failed; for what this machine lacks. */
+#define SKIP(reason)               test_skip(reason)
+
+/* For checks of one's own. */
+_Noreturn void test_fail(const char *file, int line, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+void test_check_eq(const char *file, int line, const char *expr, long long a, long long b);
+void test_check_str(const char *file, int line, const char *expr, const char *a, const char *b);
+void test_check_ok(const char *file, int line, const char *expr, int rc, const char *msg);
+_Noreturn void test_skip(const char *reason);
+
+const char *test_db(void);  /* "sqlite" or "postgres" */
+const char *test_dir(void); /* this test's empty directory; removed after it, whatever happens */
+bool test_full(void);       /* make test-all: take the time to try more */
+
+#endif

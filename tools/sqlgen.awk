@@ -1,0 +1,294 @@
+# sqlgen.awk - turns the SQL files of the store into C tables, so that C holds no SQL and SQL no C.
+#
+#   awk -v make=statements.h -f tools/sqlgen.awk src/store/sql/*.sql
+#   awk -v make=statements.c -f tools/sqlgen.awk src/store/sql/*.sql
+#   awk -v make=migrations.c -f tools/sqlgen.awk src/store/migrations/*.sql
+#
+# A file of statements:
+#
+#   -- Lines that begin with "--" are comments and are dropped.
+#   --: job_insert(now time; root i64,
+#   --:+           data text)
+#   INSERT INTO jobs (at, root, data)
+#   SELECT $1, u.* FROM unnest($2, $3) AS u      --@ postgres
+#   VALUES ($1, $2, $3)                          --@ sqlite
+#
+# Parameters before the ";" are given once; those after it once a row: PostgreSQL gets an array of each,
+# SQLite runs the statement for each row. A tagged line belongs to that dialect alone; a statement without a
+# line for a dialect has no text there. SQLite gets ?N for $N, since it takes $N for a name.
+#
+#   --= columns e.id, e.root,
+#   --=+        e.status
+#
+# names a piece of text once; @columns@ puts it into the statements that follow, also in later files.
+#
+# A migration is a file NNNN_name.sql. It is kept as written, but for the tags, and for the types of columns,
+# which are PostgreSQL's: SQLite has INTEGER for bigint, smallint and timestamptz, and BLOB for bytea.
+
+BEGIN {
+	split("sqlite postgres", dialects)
+	split("i64 i32 i16 text time bytes", list)
+	for (i in list)
+		is_type[list[i]] = 1
+	if (make != "statements.h" && make != "statements.c" && make != "migrations.c") {
+		print "sqlgen.awk: -v make= wants statements.h, statements.c or migrations.c" > "/dev/stderr"
+		failed = 1
+		exit 1
+	}
+	migrating = make == "migrations.c"
+}
+
+# FILENAME and FNR are those of the line at hand; a complaint about a whole statement is about where it began.
+function fail(where, message)
+{
+	print where ": " message > "/dev/stderr"
+	failed = 1
+	exit 1
+}
+
+function here() { return FILENAME ":" FNR }
+
+function trim(s)
+{
+	gsub(/^[ \t]+|[ \t]+$/, "", s)
+	return s
+}
+
+function put_pieces(line,    name)
+{
+	while (match(line, /@[a-z][a-z0-9_]*@/)) {
+		name = substr(line, RSTART + 1, RLENGTH - 2)
+		if (!(name in pieces))
+			fail(here(), "no piece is named \"" name "\"")
+		line = substr(line, 1, RSTART - 1) pieces[name] substr(line, RSTART + RLENGTH)
+	}
+	return line
+}
+
+function sqlite_types(line)
+{
+	gsub(/ (bigint|smallint|timestamptz)/, " INTEGER", line)
+	gsub(/ bytea/, " BLOB", line)
+	return line
+}
+
+# Adds one line of text to the current entry, for the dialects that it is meant for.
+function add_line(line,    tag, i)
+{
+	tag = ""
+	if (match(line, /--@.*$/)) {
+		tag = trim(substr(line, RSTART + 3))
+		line = substr(line, 1, RSTART - 1)
+		if (tag != "sqlite" && tag != "postgres")
+			fail(here(), "unknown dialect \"" tag "\"")
+	}
+	sub(/[ \t\r]+$/, "", line)
+	if (!migrating)
+		line = put_pieces(line)
+	for (i = 1; i in dialects; i++)
+		if (tag == "" || tag == dialects[i])
+			text[n, dialects[i]] = text[n, dialects[i]] \
+			    (migrating && dialects[i] == "sqlite" ? sqlite_types(line) : line) "\n"
+}
+
+function begin_entry(name)
+{
+	finish_statement()
+	if (name in begun)
+		fail(here(), "\"" name "\" is already defined at " begun[name])
+	n++
+	names[n] = name
+	began[n] = begun[name] = here()
+	file_of[n] = FILENAME
+}
+
+# Reads "name(a i64; b text)" into the tables; only then is the whole signature known.
+function parse_signature(    s, halves, h, params, i, words)
+{
+	s = signature
+	if (s !~ /^[a-z][a-z0-9_]*[ \t]*\([^()]*\)$/)
+		fail(began[n], "a signature reads: name(a i64, b text; c i64)")
+	sub(/^[^(]*\(/, "", s)
+	sub(/\)$/, "", s)
+	if (split(s, halves, ";") > 2)
+		fail(began[n], "more than one \";\" in a signature")
+	count[n, 1] = count[n, 2] = 0
+	types[n] = ""
+	for (h = 1; h <= 2; h++) {
+		if (trim(halves[h]) == "")
+			continue
+		count[n, h] = split(halves[h], params, ",")
+		for (i = 1; i <= count[n, h]; i++) {
+			if (split(trim(params[i]), words, /[ \t]+/) != 2)
+				fail(began[n], "a parameter reads \"name type\", not \"" trim(params[i]) "\"")
+			if (!(words[2] in is_type))
+				fail(began[n], "unknown type \"" words[2] "\"")
+			types[n] = types[n] (types[n] == "" ? "" : ", ") "T_" toupper(words[2])
+		}
+	}
+	signature = ""
+}
+
+# Rewrites $N to mark N, and refuses a number that the signature does not have.
+function number_parameters(s, mark,    out, number)
+{
+	out = ""
+	while (match(s, /\$[0-9]+/)) {
+		number = substr(s, RSTART + 1, RLENGTH - 1)
+		if (number + 0 < 1 || number + 0 > count[n, 1] + count[n, 2])
+			fail(began[n], "\"" names[n] "\" has no parameter $" number)
+		out = out substr(s, 1, RSTART - 1) mark number
+		s = substr(s, RSTART + RLENGTH)
+	}
+	return out s
+}
+
+function finish_statement(    i, t)
+{
+	if (n == 0 || migrating)
+		return
+	if (signature != "")
+		parse_signature()
+	for (i = 1; i in dialects; i++) {
+		t = text[n, dialects[i]]
+		sub(/\n+$/, "", t)
+		text[n, dialects[i]] = number_parameters(t, dialects[i] == "sqlite" ? "?" : "$")
+	}
+	if (text[n, "sqlite"] text[n, "postgres"] == "")
+		fail(began[n], "\"" names[n] "\" has no text")
+}
+
+migrating && FNR == 1 {
+	base = FILENAME
+	sub(/^.*\//, "", base)
+	if (base !~ /^[0-9][0-9][0-9][0-9]_[a-z0-9_]+\.sql$/)
+		fail(FILENAME, "a migration is named NNNN_name.sql")
+	version = substr(base, 1, 4) + 0
+	if (version != n + 1)
+		fail(FILENAME, "migrations are numbered without a gap: expected " n + 1)
+	begin_entry(substr(base, 6, length(base) - 9))
+}
+
+migrating { add_line($0); next }
+
+/^--=\+/ {
+	if (piece == "")
+		fail(here(), "\"--=+\" continues no piece")
+	pieces[piece] = pieces[piece] " " trim(substr($0, 5))
+	next
+}
+
+/^--=/ {
+	line = trim(substr($0, 4))
+	piece = line
+	sub(/[^a-z0-9_].*$/, "", piece)
+	if (piece in pieces)
+		fail(here(), "the piece \"" piece "\" is already defined")
+	pieces[piece] = trim(substr(line, length(piece) + 1))
+	next
+}
+
+/^--:\+/ {
+	if (signature == "")
+		fail(here(), "\"--:+\" continues no signature")
+	signature = signature " " trim(substr($0, 5))
+	next
+}
+
+/^--:/ {
+	line = trim(substr($0, 4))
+	name = line
+	sub(/[^a-z0-9_].*$/, "", name)
+	begin_entry(name)
+	signature = line
+	next
+}
+
+/^[ \t]*--/ { next }
+
+/^[ \t\r]*$/ { next }
+
+{
+	if (n == 0)
+		fail(here(), "text before the first statement")
+	if (signature != "")
+		parse_signature()
+	add_line($0)
+}
+
+# One literal a line. "??" could be read as the start of a trigraph.
+function literal(s, indent,    lines, count_of, i, out)
+{
+	gsub(/\\/, "\\\\&", s)
+	gsub(/"/, "\\\"", s)
+	gsub(/\t/, "\\t", s)
+	while (sub(/\?\?/, "?\\?", s))
+		;
+	sub(/\n$/, "", s)
+	count_of = split(s, lines, "\n")
+	out = ""
+	for (i = 1; i <= count_of; i++)
+		out = out "\n" indent "\"" lines[i] (i < count_of || migrating ? "\\n" : "") "\""
+	return out
+}
+
+function print_sql(i,    d, t)
+{
+	print "\t\t.sql = {"
+	for (d = 1; d in dialects; d++) {
+		t = text[i, dialects[d]]
+		if (t != "")
+			print "\t\t\t[DIALECT_" toupper(dialects[d]) "] =" literal(t, "\t\t\t\t") ","
+	}
+	print "\t\t},"
+}
+
+function print_header(    i)
+{
+	print "#ifndef STATEMENTS_H\n#define STATEMENTS_H\n\nenum stmt_id {"
+	for (i = 1; i <= n; i++)
+		print "\tQ_" toupper(names[i]) ", /* " file_of[i] " */"
+	print "\tQ_COUNT\n};\n\n#endif"
+}
+
+function print_statements(    i)
+{
+	print "#include \"store/db.h\"\n\nconst struct stmt statements[Q_COUNT] = {"
+	for (i = 1; i <= n; i++) {
+		print "\t[Q_" toupper(names[i]) "] = {"
+		print "\t\t.name = \"" names[i] "\","
+		print_sql(i)
+		print "\t\t.nscalars = " count[i, 1] ","
+		print "\t\t.nrows = " count[i, 2] ","
+		if (types[i] != "")
+			print "\t\t.types = { " types[i] " },"
+		print "\t},"
+	}
+	print "};"
+}
+
+function print_migrations(    i)
+{
+	print "#include \"store/db.h\"\n\nconst struct migration migrations[] = {"
+	for (i = 1; i <= n; i++) {
+		print "\t{"
+		print "\t\t.version = " i ","
+		print "\t\t.name = \"" names[i] "\","
+		print_sql(i)
+		print "\t},"
+	}
+	print "};\n\nconst int migration_count = " n + 0 ";"
+}
+
+END {
+	if (failed)
+		exit 1
+	finish_statement()
+	print "/* Made by tools/sqlgen.awk from the .sql files of the store; edit those. */\n"
+	if (make == "statements.h")
+		print_header()
+	else if (make == "statements.c")
+		print_statements()
+	else
+		print_migrations()
+}
