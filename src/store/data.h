@@ -1,0 +1,14 @@
+/* data.h - the `data` of events: small JSON documents that live as long as the turn. docs/STATES.md
+ * lists their fields. */
+#ifndef STORE_DATA_H
+#define STORE_DATA_H
+
+#include "store/turn.h"
+
+const char *data_hold(struct turn *t, enum hold why, const char *key, int64_t due_at);
+const char *data_started(struct turn *t, int64_t ago);
+const char *data_outcome(struct turn *t, const struct outcome *o, int64_t retry_at);
+const char *data_expired(struct turn *t, int64_t until);
+const char *data_request(struct turn *t, const struct request *r); /* NULL if it says nothing */
+
+#endif

@@ -1,0 +1,164 @@
+/* door.c - moves: what each event does to an execution's image. Writing is in door_flush.c. */
+#include "store/door.h"
+
+#include "core/states.h"
+#include "store/data.h"
+
+static void note_dirty(struct turn *t, struct row *r)
+{
+    if (r->dirty)
+        return;
+    r->dirty = true;
+    *vec_add(&t->dirty) = r;
+}
+
+/* The lease that comes with a claim or an adoption. */
+static void take_lease(struct execution *e, const struct move_note *note)
+{
+    e->epoch++;
+    e->worker = note->worker;
+    e->until = note->until;
+    e->expired_at = 0;
+    e->folder = note->folder;
+}
+
+/* What an event changes besides status, seq and time. One place for each rule. */
+static void apply(struct execution *e, struct row *r, enum event_action action,
+                  const struct move_note *note)
+{
+    switch (action) {
+    case EV_CLAIMED:
+    case EV_RESUMED:
+        if (!kind_is_job(e->kind))
+            break; /* the end of a workflow's pause has the same name */
+        e->attempts++;
+        e->deferred = false;
+        if (!e->started_at)
+            e->started_at = e->updated_at;
+        take_lease(e, note);
+        break;
+    case EV_ADOPTED:
+        take_lease(e, note);
+        break;
+    case EV_LEASE_EXPIRED:
+        e->expired_at = e->until;
+        e->worker = e->until = 0;
+        break;
+    case EV_STARTED:
+        if (!kind_is_job(e->kind) && !e->started_at)
+            e->started_at = e->updated_at;
+        break;
+    case EV_DEFERRED:
+        e->deferred = true;
+        e->max_attempts++; /* it used up no try */
+        break;
+    case EV_RELEASED:
+        e->max_attempts++;
+        break;
+    case EV_HELD:
+        e->held = (int)note->why;
+        e->held_key = note->held_key;
+        r->due_at = note->due_at;
+        break;
+    case EV_UNHELD:
+        e->held = HELD_NONE;
+        e->held_key = NULL;
+        break;
+    case EV_CANCEL_REQUESTED:
+        e->cancel_requested = true;
+        break;
+    default:
+        break;
+    }
+}
+
+int door_move(struct turn *t, struct row *r, enum event_action action, enum status to,
+              const struct move_note *note, struct err *err)
+{
+    static const struct move_note nothing;
+    struct execution *e = &r->now;
+    int from = e->status;
+    struct event *ev;
+
+    if (!note)
+        note = &nothing;
+    if (!move_is_legal(e->kind, action, from, (int)to))
+        return err_set(err, E_INTERNAL, "execution %lld: %s may not move from %s to %s",
+                       (long long)e->id, event_text(event_type(e->kind, action)),
+                       from ? status_text(from) : "nothing", status_text((int)to));
+    e->seq++;
+    if (e->updated_at < t->now)
+        e->updated_at = t->now; /* times never go back within an execution */
+    e->status = (int)to;
+    apply(e, r, action, note);
+    e->finished_at = status_is_terminal((int)to) ? e->updated_at : 0;
+    if (to != S_RUNNING) {
+        e->worker = e->until = e->expired_at = 0;
+        e->folder = NULL;
+    }
+    if (to != S_READY && kind_is_job(e->kind)) {
+        e->held = HELD_NONE;
+        e->held_key = NULL;
+    }
+    ev = vec_add(&t->events);
+    *ev = (struct event){.row = r,
+                         .at = e->updated_at,
+                         .worker = note->worker,
+                         .seq = e->seq,
+                         .attempt = e->attempts,
+                         .epoch = e->epoch,
+                         .type = event_type(e->kind, action),
+                         .from = from,
+                         .to = (int)to,
+                         .data = note->data};
+    note_dirty(t, r);
+    return 0;
+}
+
+int door_create(struct turn *t, const struct execution *e, const char *data, struct row **out,
+                struct err *err)
+{
+    struct move_note note = {.data = data};
+    struct row *r = arena_zalloc(&t->arena, sizeof(*r));
+    int rc;
+
+    r->now = *e;
+    r->now.status = S_NONE;
+    r->now.seq = 0;
+    r->now.requested_at = r->now.updated_at = t->now;
+    r->stored.id = e->id;
+    r->is_new = true;
+    if ((rc = door_move(t, r, EV_CREATED, S_PENDING, &note, err)))
+        return rc;
+    idmap_put(&t->rows, e->id, r);
+    *out = r;
+    return 0;
+}
+
+void door_outcome(struct row *r, const char *result, const char *error)
+{
+    r->now.result = result;
+    r->now.error = error;
+    r->outcome = true;
+}
+
+int door_admit(struct turn *t, struct row *r, struct err *err)
+{
+    struct limit *limits[2];
+    size_t n = limits_of(t, &r->now, limits), i;
+
+    if (r->permitted || !execution_is_claimable(&r->now))
+        return 0;
+    for (i = 0; i < n; i++)
+        if (limits[i]->used >= limits[i]->max) {
+            struct move_note note = {.why = HELD_LIMIT,
+                                     .held_key = limits[i]->key,
+                                     .data = data_hold(t, HELD_LIMIT, limits[i]->key, 0)};
+
+            return door_move(t, r, EV_HELD, S_READY, &note, err);
+        }
+    for (i = 0; i < n; i++)
+        limits[i]->used++;
+    r->permitted = true;
+    return 0;
+}

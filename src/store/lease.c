@@ -1,0 +1,170 @@
+/* lease.c - leases after the claim: renewing, clearing those that nobody renews, taking over. None
+ * of it changes a status: a job whose worker died may still have a live process. */
+#include "store/data.h"
+#include "store/door.h"
+
+#include "store/store_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int by_execution(const void *a, const void *b)
+{
+    const struct lease_ref *const *x = a, *const *y = b;
+
+    return ((*x)->execution > (*y)->execution) - ((*x)->execution < (*y)->execution);
+}
+
+int op_heartbeat(struct turn *t, int64_t worker, int64_t lease, struct lease_ref *list, size_t n,
+                 struct err *err)
+{
+    struct lease_ref **sorted = arena_alloc(&t->arena, (n + 1) * sizeof(struct lease_ref *));
+    struct idmap found = IDMAP_INIT;
+    struct rows r = ROWS_INIT;
+    size_t i;
+    int rc;
+
+    if (!n)
+        return 0;
+    for (i = 0; i < n; i++)
+        sorted[i] = &list[i];
+    qsort(sorted, n, sizeof(*sorted), by_execution); /* the order in which a settle deletes them */
+    if (t->db->driver->one_writer && (rc = turn_sync(t, err)))
+        return rc;
+    args_begin(&t->args, Q_HEARTBEAT);
+    args_int(&t->args, worker);
+    args_int(&t->args, t->now + lease);
+    args_int(&t->args, lease + t->store->env->clock_offset);
+    for (i = 0; i < n; i++) {
+        args_int(&t->args, sorted[i]->execution);
+        args_int(&t->args, sorted[i]->epoch);
+    }
+    if ((rc = db_query(t->db, &t->args, &r, err)))
+        goto done;
+    for (i = 0; i < r.n; i++)
+        idmap_put(&found, rows_int(&r, i, 0), rows_int(&r, i, 1) ? &list[0] : (void *)t);
+    for (i = 0; i < n; i++) {
+        const void *f = idmap_get(&found, list[i].execution);
+
+        list[i].rc = f ? 0 : -E_LEASE_LOST;
+        list[i].cancel_requested = f == &list[0];
+    }
+done:
+    idmap_release(&found);
+    rows_release(&r);
+    return rc;
+}
+
+static int expire(struct turn *t, struct row *r, struct err *err)
+{
+    struct move_note note = {.worker = r->now.worker, .data = data_expired(t, r->now.until)};
+
+    return door_move(t, r, EV_LEASE_EXPIRED, S_RUNNING, &note, err);
+}
+
+int op_reap(struct turn *t, size_t max, size_t *n, struct err *err)
+{
+    struct rows r = ROWS_INIT;
+    struct row **rows;
+    size_t i;
+    int rc;
+
+    *n = 0;
+    if ((rc = door_flush(t, err)) || (rc = turn_sync(t, err)))
+        return rc;
+    args_begin(&t->args, Q_EXPIRED);
+    args_int(&t->args, t->now);
+    args_int(&t->args, (int64_t)max);
+    if ((rc = turn_query(t, &t->args, &r, err)))
+        goto done;
+    rows = arena_alloc(&t->arena, (r.n + 1) * sizeof(*rows));
+    turn_read_rows(t, &r, false, rows);
+    for (i = 0; i < r.n; i++) {
+        if (!rows[i]->now.worker)
+            continue;
+        if ((rc = expire(t, rows[i], err)))
+            goto done;
+        ++*n;
+    }
+done:
+    rows_release(&r);
+    return rc;
+}
+
+/* Orphans: of our own folder at once, of others after the host's grace. */
+static int find_orphans(struct turn *t, const struct adoption *a, struct rows *out, struct err *err)
+{
+    size_t i;
+
+    args_begin(&t->args, Q_ORPHANS);
+    args_text(&t->args, a->claim.folder);
+    args_int(&t->args, t->now - a->host_grace);
+    args_int(&t->args, (int64_t)a->claim.max);
+    for (i = 0; i < a->claim.nserves; i++)
+        if (!i || strcmp(a->claim.serves[i].lane, a->claim.serves[i - 1].lane))
+            args_text(&t->args, a->claim.serves[i].lane);
+    return turn_query(t, &t->args, out, err);
+}
+
+/* Leases of workers that are known to be dead: no need to wait for the reaper. */
+static int find_leases_of_dead(struct turn *t, const struct adoption *a, struct rows *out,
+                               struct err *err)
+{
+    size_t i, d;
+
+    args_begin(&t->args, Q_LEASES_OF_DEAD);
+    args_text(&t->args, a->claim.folder);
+    args_int(&t->args, (int64_t)a->claim.max);
+    for (d = 0; d < a->ndead; d++)
+        for (i = 0; i < a->claim.nserves; i++)
+            if (!i || strcmp(a->claim.serves[i].lane, a->claim.serves[i - 1].lane)) {
+                args_int(&t->args, a->dead[d]);
+                args_text(&t->args, a->claim.serves[i].lane);
+            }
+    return turn_query(t, &t->args, out, err);
+}
+
+/* Adopts what was found, as far as there is room; a row may come twice where lanes repeat. */
+static int take_over(struct turn *t, const struct adoption *a, const struct rows *found,
+                     struct job_list *out, struct err *err)
+{
+    struct row **rows = arena_alloc(&t->arena, (found->n + 1) * sizeof(*rows));
+    size_t i;
+    int rc;
+
+    turn_read_rows(t, found, true, rows);
+    for (i = 0; i < found->n && out->n < a->claim.max; i++) {
+        struct move_note note = {
+            .worker = a->claim.worker, .until = t->now + a->claim.lease, .folder = a->claim.folder};
+        struct row *r = rows[i];
+
+        if (r->now.worker == a->claim.worker)
+            continue;
+        if (r->now.worker && (rc = expire(t, r, err)))
+            return rc;
+        if ((rc = door_move(t, r, EV_ADOPTED, S_RUNNING, &note, err)))
+            return rc;
+        out->at[out->n++] = &r->now;
+    }
+    return 0;
+}
+
+int op_adopt(struct turn *t, const struct adoption *a, struct job_list *out, struct err *err)
+{
+    struct rows orphans = ROWS_INIT, dead = ROWS_INIT;
+    int rc;
+
+    *out = (struct job_list){.at = arena_alloc(&t->arena, (a->claim.max + 1) * sizeof(*out->at))};
+    if (!a->claim.max || !a->claim.nserves)
+        return 0;
+    if ((rc = door_flush(t, err)) || (rc = turn_sync(t, err)))
+        return rc;
+    if ((rc = find_orphans(t, a, &orphans, err)) || (rc = take_over(t, a, &orphans, out, err)))
+        goto done;
+    if (a->ndead && !(rc = find_leases_of_dead(t, a, &dead, err)))
+        rc = take_over(t, a, &dead, out, err);
+done:
+    rows_release(&orphans);
+    rows_release(&dead);
+    return rc;
+}

@@ -1,0 +1,96 @@
+/* lite_wal.c - when the write-ahead log goes back into the database. SQLite's own way (by whichever
+ * connection commits or closes) is switched off: two that do it at once, one of them writing, can
+ * corrupt the file in versions before 2026 (Debian 12 has 3.40). Ours always holds the lock file.
+ */
+#include "store/lite_db.h"
+
+#define CHECKPOINT_PAGES 4000 /* 16 MB: some ms of work, every few thousand commits */
+#define LARGE_PAGES \
+    40000 /* 160 MB: readers that follow each other keep the log from starting anew */
+#define CLOSE_PAGES 1000 /* what a next process may well find, and read again if it was killed */
+#define READERS_MS  200  /* for how long all writers may be kept waiting for readers to go */
+
+static int committed(void *arg, sqlite3 *sq, const char *database, int pages)
+{
+    struct lite_db *l = arg;
+
+    (void)sq, (void)database;
+    if (pages < l->wal_pages) /* the log has started anew */
+        l->checkpoint_at = CHECKPOINT_PAGES;
+    l->wal_pages = pages;
+    return SQLITE_OK;
+}
+
+void lite_wal_watch(struct lite_db *l)
+{
+    l->wal_pages = 0;
+    l->checkpoint_at = CHECKPOINT_PAGES;
+    sqlite3_wal_autocheckpoint(l->sq, 0);
+    sqlite3_wal_hook(l->sq, committed, l);
+}
+
+static int checkpoint(struct lite_db *l, int mode, int wait_ms)
+{
+    int64_t start = lite_trace_start(l);
+    int rc;
+
+    sqlite3_busy_timeout(l->sq, wait_ms);
+    rc = sqlite3_wal_checkpoint_v2(l->sq, "main", mode, NULL, NULL);
+    sqlite3_busy_timeout(l->sq, LITE_BUSY_MS);
+    lite_trace(l, "checkpoint", start, l->wal_pages);
+    return rc;
+}
+
+/* One that fails harms nobody, since all is in the log; but it should not go unseen. */
+static void checkpoint_if_possible(struct lite_db *l, int mode, int wait_ms)
+{
+    int rc = checkpoint(l, mode, wait_ms);
+    struct err err;
+
+    if (rc == SQLITE_OK ||
+        rc == SQLITE_BUSY) /* busy: a reader needs the rest of it, so next time */
+        return;
+    lite_error(l, "checkpoint", &err);
+    lite_note(l, "%s", err.msg);
+}
+
+void lite_wal_after_commit(struct lite_db *l)
+{
+    if (l->wal_pages < l->checkpoint_at)
+        return;
+    if (l->wal_pages < LARGE_PAGES)
+        checkpoint_if_possible(l, SQLITE_CHECKPOINT_PASSIVE, 0);
+    else
+        checkpoint_if_possible(l, SQLITE_CHECKPOINT_TRUNCATE, READERS_MS);
+    /* A reader that stays makes the log grow on. Each try costs two fsyncs, so not at every commit.
+     */
+    l->checkpoint_at = l->wal_pages + CHECKPOINT_PAGES;
+}
+
+/* When an fsync has failed, Linux forgets that those pages were dirty: the log looks whole, a later
+ * fsync succeeds, and yet a power cut would leave a hole in it, with all later commits behind the
+ * hole. So it is brought into the database, where it is written anew, and then starts from its
+ * beginning. */
+int lite_wal_renew(struct lite_db *l, struct err *err)
+{
+    if (!l->doubtful)
+        return 0;
+    switch (checkpoint(l, SQLITE_CHECKPOINT_TRUNCATE, READERS_MS)) {
+    case SQLITE_OK:
+        l->doubtful = false;
+        return 0;
+    case SQLITE_BUSY: /* readers: at the next transaction, then */
+        return 0;
+    default:
+        return lite_error(l, "checkpoint", err);
+    }
+}
+
+/* Best effort: whoever finds a long log next time only reads it a little slower. */
+void lite_wal_before_close(struct lite_db *l)
+{
+    if (l->wal_pages < CLOSE_PAGES || l->broken || !lite_lock_try(&l->lock))
+        return;
+    checkpoint_if_possible(l, SQLITE_CHECKPOINT_TRUNCATE, 0);
+    lite_lock_drop(&l->lock);
+}

@@ -1,0 +1,164 @@
+/* query.c - executions as readers see them: one, its relatives, its tree. Nothing here writes or
+ * locks. */
+#include "store/query_internal.h"
+
+#include <stdlib.h>
+
+/* ---- how every question is asked
+ * ----------------------------------------------------------------- */
+
+static int read_once(struct db *db, int (*body)(struct db *, void *, struct err *), void *arg,
+                     struct err *err)
+{
+    int rc = db_begin(db, TX_READ, err);
+
+    if (rc)
+        return rc;
+    rc = body(db, arg, err);
+    db_rollback(db);
+    return rc;
+}
+
+int query_read(struct store *s, int (*body)(struct db *, void *, struct err *), void *arg,
+               struct err *err)
+{
+    int rc = read_once(store_db(s), body, arg, err);
+
+    if (rc == -E_CONN_LOST || rc == -E_REDO)
+        rc = read_once(store_db(s), body, arg, err);
+    if (rc == -E_CONN_LOST || rc == -E_REDO) {
+        err->code = E_UNAVAILABLE;
+        rc = -E_UNAVAILABLE;
+    }
+    return rc;
+}
+
+struct question {
+    const struct args *args;
+    struct rows *rows;
+};
+
+static int one_statement(struct db *db, void *arg, struct err *err)
+{
+    struct question *q = arg;
+
+    return db_query(db, q->args, q->rows, err);
+}
+
+int query_run(struct store *s, const struct args *a, struct rows *out, struct err *err)
+{
+    return query_read(s, one_statement, &(struct question){a, out}, err);
+}
+
+/* ---- executions
+ * ---------------------------------------------------------------------------------- */
+
+static void read_executions(const struct rows *r, struct execution_list *out)
+{
+    size_t i;
+
+    *out = (struct execution_list){.n = r->n};
+    out->at = arena_zalloc(&out->arena, (r->n + 1) * sizeof(*out->at));
+    out->past = arena_zalloc(&out->arena, (r->n + 1) * sizeof(*out->past));
+    for (i = 0; i < r->n; i++) {
+        execution_read_whole(&out->at[i], r, i, 0, &out->arena);
+        out->past[i].outcome = arena_strdup(&out->arena, rows_text(r, i, WHOLE_COLUMNS));
+        out->past[i].worker = rows_int(r, i, WHOLE_COLUMNS + 1);
+        out->past[i].due_at = rows_int(r, i, WHOLE_COLUMNS + 2);
+    }
+}
+
+void execution_list_release(struct execution_list *l)
+{
+    arena_release(&l->arena);
+    *l = (struct execution_list){0};
+}
+
+/* Runs a statement that returns executions. */
+static int ask(struct store *s, const struct args *a, struct execution_list *out, struct err *err)
+{
+    struct rows r = ROWS_INIT;
+    int rc = query_run(s, a, &r, err);
+
+    if (!rc)
+        read_executions(&r, out);
+    rows_release(&r);
+    return rc;
+}
+
+/* A statement with an id as its only parameter. */
+static int ask_by_id(struct store *s, enum stmt_id q, int64_t id, struct execution_list *out,
+                     struct err *err)
+{
+    struct args a = ARGS_INIT;
+    int rc;
+
+    args_begin(&a, q);
+    args_int(&a, id);
+    rc = ask(s, &a, out, err);
+    args_release(&a);
+    return rc;
+}
+
+static int not_empty(int rc, int64_t id, struct execution_list *out, struct err *err)
+{
+    if (rc || out->n)
+        return rc;
+    execution_list_release(out);
+    return err_set(err, E_NOT_FOUND, "there is no execution %lld", (long long)id);
+}
+
+int query_execution(struct store *s, int64_t id, struct execution_list *out, struct err *err)
+{
+    return not_empty(ask_by_id(s, Q_QUERY_EXECUTION, id, out, err), id, out, err);
+}
+
+int query_parent(struct store *s, int64_t id, struct execution_list *out, struct err *err)
+{
+    return ask_by_id(s, Q_QUERY_PARENT, id, out, err);
+}
+
+int query_children(struct store *s, int64_t id, struct execution_list *out, struct err *err)
+{
+    return ask_by_id(s, Q_QUERY_CHILDREN, id, out, err);
+}
+
+int query_tree(struct store *s, int64_t id, struct execution_list *out, struct err *err)
+{
+    return not_empty(ask_by_id(s, Q_QUERY_TREE, id, out, err), id, out, err);
+}
+
+int query_tasks(struct store *s, int64_t workflow, struct execution_list *out, struct err *err)
+{
+    return ask_by_id(s, Q_QUERY_TASKS, workflow, out, err);
+}
+
+int query_roots(struct store *s, int64_t before, int status, size_t max, struct execution_list *out,
+                struct err *err)
+{
+    struct args a = ARGS_INIT;
+    int rc;
+
+    args_begin(&a, Q_QUERY_ROOTS);
+    args_int(&a, before ? before : INT64_MAX);
+    args_int(&a, status);
+    args_int(&a, (int64_t)max);
+    rc = ask(s, &a, out, err);
+    args_release(&a);
+    return rc;
+}
+
+int query_leases(struct store *s, int64_t worker, int64_t after, size_t max,
+                 struct execution_list *out, struct err *err)
+{
+    struct args a = ARGS_INIT;
+    int rc;
+
+    args_begin(&a, Q_QUERY_LEASES);
+    args_int(&a, worker);
+    args_int(&a, after);
+    args_int(&a, (int64_t)max);
+    rc = ask(s, &a, out, err);
+    args_release(&a);
+    return rc;
+}

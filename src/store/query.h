@@ -1,0 +1,128 @@
+/* query.h - reading the store: every question by index, in a snapshot of its own, without locks.
+ * A reader may use a store of its own; nothing here writes. */
+#ifndef STORE_QUERY_H
+#define STORE_QUERY_H
+
+#include "store/store.h"
+
+/* What an execution's history tells beyond its row. */
+struct execution_past {
+    const char *outcome; /* JSON: how its last attempt ended; NULL: none did yet */
+    int64_t worker;      /* the last that worked on it; 0: none yet */
+    int64_t due_at;      /* held for a delay: when that ends; 0: it is not */
+};
+
+/* A list of executions and everything they point to; past[i] belongs to at[i]. */
+struct execution_list {
+    struct execution *at;
+    struct execution_past *past;
+    size_t n;
+    struct arena arena;
+};
+void execution_list_release(struct execution_list *l);
+
+MUST_USE int query_execution(struct store *s, int64_t id, struct execution_list *out,
+                             struct err *err); /* E_NOT_FOUND */
+MUST_USE int query_parent(struct store *s, int64_t id, struct execution_list *out, struct err *err);
+MUST_USE int query_children(struct store *s, int64_t id, struct execution_list *out,
+                            struct err *err);
+/* The whole tree below id, id first, then by depth, requested_at, id: one query at any depth. */
+MUST_USE int query_tree(struct store *s, int64_t id, struct execution_list *out, struct err *err);
+/* Tasks of a workflow execution: its own, and the items of its fan-outs; not those of nested
+ * workflows. */
+MUST_USE int query_tasks(struct store *s, int64_t workflow, struct execution_list *out,
+                         struct err *err);
+/* The newest roots below `before` (0: all), newest first, a page at a time; status 0: any. */
+MUST_USE int query_roots(struct store *s, int64_t before, int status, size_t max,
+                         struct execution_list *out, struct err *err);
+
+struct event_row {
+    int64_t sequence_num, root, execution, worker, created_at;
+    int seq, attempt, epoch, type, from, to;
+    const char *data;
+};
+struct event_list {
+    struct event_row *at;
+    size_t n;
+    struct arena arena;
+};
+void event_list_release(struct event_list *l);
+
+/* Events of one execution, after a seq, in order. */
+MUST_USE int query_events_of(struct store *s, int64_t execution, int after_seq, size_t max,
+                             struct event_list *out, struct err *err);
+
+/* Which events: of a time, of some types. All 0: any. */
+struct event_filter {
+    int64_t since, until; /* µs; since <= created_at < until; 0: open */
+    uint64_t types;       /* EVENT_BIT of each that is wanted; 0: all */
+};
+#define EVENT_BIT(type) ((uint64_t)1 << (type))
+
+/* Events of the subtree of an execution by sequence_num, after one and up to another (0: no bound).
+ * Each call reads the history of the whole subtree, so ask for large pages. */
+struct event_range {
+    int64_t after, upto;
+    size_t max;
+};
+MUST_USE int query_events_below(struct store *s, int64_t execution, const struct event_filter *f,
+                                const struct event_range *range, struct event_list *out,
+                                struct err *err);
+
+/* A place in the history for paging back through it: what is older than (time, sequence_num). */
+struct event_place {
+    int64_t time, sequence_num; /* both 0: before the newest */
+    bool end;                   /* out: nothing older is left */
+};
+/* Newest first, by time and number: at most max events from *place on, which is moved past them.
+ * Looks at a bounded number of rows, so a page may be short, even empty, before the end. */
+MUST_USE int query_events(struct store *s, const struct event_filter *f, size_t max,
+                          struct event_place *place, struct event_list *out, struct err *err);
+
+/* Follows events without missing one that commits late: what is returned is complete up to
+ * follower.seen. Start with {0} for "from now on", or with begun and the last number that was seen.
+ */
+struct follower {
+    int64_t execution; /* only of its subtree; 0: all */
+    struct event_filter filter;
+    int64_t seen; /* everything up to this number was returned */
+    bool begun;
+    int64_t horizon; /* complete once the writers of that moment have ended */
+    char *writers;   /* the database's names of them; NULL: none is left */
+};
+MUST_USE int query_follow(struct store *s, struct follower *f, size_t max, struct event_list *out,
+                          struct err *err);
+void follower_release(struct follower *f);
+
+struct queue_row {
+    const char *name;
+    int64_t ready, held, running;
+    int64_t oldest_ready_at;       /* µs; 0: none waits */
+    int64_t limit_max, limit_used; /* limit_max -1: no limit */
+};
+struct queue_list {
+    struct queue_row *at;
+    size_t n;
+    int64_t now;
+    struct arena arena;
+};
+void queue_list_release(struct queue_list *l);
+MUST_USE int query_queues(struct store *s, struct queue_list *out, struct err *err);
+
+struct worker_row {
+    struct worker worker;
+    int64_t leases;
+};
+struct worker_list {
+    struct worker_row *at;
+    size_t n;
+    int64_t now;
+    struct arena arena;
+};
+void worker_list_release(struct worker_list *l);
+MUST_USE int query_workers(struct store *s, struct worker_list *out, struct err *err);
+/* Running jobs with their leases, of one worker (0: all), by id after `after`. */
+MUST_USE int query_leases(struct store *s, int64_t worker, int64_t after, size_t max,
+                          struct execution_list *out, struct err *err);
+
+#endif

@@ -1,0 +1,23 @@
+/* query_internal.h - how the files of the reading side ask: each question in a snapshot of its own.
+ */
+#ifndef STORE_QUERY_INTERNAL_H
+#define STORE_QUERY_INTERNAL_H
+
+#include "store/query.h"
+
+/* A time after all others: 2255. PostgreSQL and our own arithmetic can do with it. */
+#define END_OF_TIME 9000000000000000LL
+
+/* Runs the body in a TX_READ; once more, from its beginning, if the connection was found dead. */
+MUST_USE int query_read(struct store *s, int (*body)(struct db *, void *, struct err *), void *arg,
+                        struct err *err);
+/* The same for one statement. */
+MUST_USE int query_run(struct store *s, const struct args *a, struct rows *out, struct err *err);
+
+/* Adds rows of @event@ to the list. */
+void query_add_events(const struct rows *r, struct event_list *out);
+
+/* Whole statements that return events: what is common to their arguments, $1 to $4 in query.sql. */
+void query_event_args(struct args *a, enum stmt_id q, const struct event_filter *f, int64_t number);
+
+#endif

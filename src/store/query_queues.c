@@ -1,0 +1,119 @@
+/* query_queues.c - queues and workers as readers see them. */
+#include "store/query_internal.h"
+
+struct reading {
+    struct rows rows, counts;
+    int64_t now;
+};
+
+static void release(struct reading *r)
+{
+    rows_release(&r->rows);
+    rows_release(&r->counts);
+}
+
+static int run(struct db *db, enum stmt_id q, struct rows *out, struct err *err)
+{
+    struct args a = ARGS_INIT;
+    int rc;
+
+    args_begin(&a, q);
+    rows_release(out); /* of a first try */
+    rc = db_send(db, &a, out, ANY_ROWS, err);
+    args_release(&a);
+    return rc;
+}
+
+static int queues_body(struct db *db, void *arg, struct err *err)
+{
+    struct reading *r = arg;
+    int rc;
+
+    if ((rc = run(db, Q_QUERY_QUEUES, &r->rows, err)) ||
+        (rc = db->driver->send_now(db, &r->now, err)))
+        return rc;
+    return db_flush(db, err);
+}
+
+int query_queues(struct store *s, struct queue_list *out, struct err *err)
+{
+    struct reading r = {.rows = ROWS_INIT};
+    size_t i;
+    int rc;
+
+    if ((rc = query_read(s, queues_body, &r, err)))
+        goto done;
+    *out = (struct queue_list){.n = r.rows.n, .now = r.now + store_env(s)->clock_offset};
+    out->at = arena_zalloc(&out->arena, (out->n + 1) * sizeof(*out->at));
+    for (i = 0; i < out->n; i++)
+        out->at[i] = (struct queue_row){
+            .name = arena_strdup(&out->arena, rows_text(&r.rows, i, 0)),
+            .ready = rows_int(&r.rows, i, 1),
+            .held = rows_int(&r.rows, i, 2),
+            .running = rows_int(&r.rows, i, 3),
+            .oldest_ready_at = rows_int(&r.rows, i, 4),
+            .limit_max = rows_null(&r.rows, i, 5) ? -1 : rows_int(&r.rows, i, 5),
+            .limit_used = rows_int(&r.rows, i, 6),
+        };
+done:
+    release(&r);
+    return rc;
+}
+
+void queue_list_release(struct queue_list *l)
+{
+    arena_release(&l->arena);
+    *l = (struct queue_list){0};
+}
+
+static int workers_body(struct db *db, void *arg, struct err *err)
+{
+    struct reading *r = arg;
+    int rc;
+
+    if ((rc = run(db, Q_QUERY_WORKERS, &r->rows, err)) ||
+        (rc = run(db, Q_QUERY_LEASE_COUNTS, &r->counts, err)) ||
+        (rc = db->driver->send_now(db, &r->now, err)))
+        return rc;
+    return db_flush(db, err);
+}
+
+int query_workers(struct store *s, struct worker_list *out, struct err *err)
+{
+    struct reading r = {.rows = ROWS_INIT};
+    size_t i, c = 0;
+    int rc;
+
+    if ((rc = query_read(s, workers_body, &r, err)))
+        goto done;
+    *out = (struct worker_list){.n = r.rows.n, .now = r.now + store_env(s)->clock_offset};
+    out->at = arena_zalloc(&out->arena, (out->n + 1) * sizeof(*out->at));
+    for (i = 0; i < out->n; i++) {
+        int64_t id = rows_int(&r.rows, i, 0);
+
+        out->at[i].worker = (struct worker){
+            .id = id,
+            .started_at = rows_int(&r.rows, i, 1),
+            .seen_at = rows_int(&r.rows, i, 2),
+            .pid = (int)rows_int(&r.rows, i, 3),
+            .room = (int)rows_int(&r.rows, i, 4),
+            .host = arena_strdup(&out->arena, rows_text(&r.rows, i, 5)),
+            .folder = arena_strdup(&out->arena, rows_text(&r.rows, i, 6)),
+            .version = arena_strdup(&out->arena, rows_text(&r.rows, i, 7)),
+        };
+        /* both come by id */
+        while (c < r.counts.n && rows_int(&r.counts, c, 0) < id)
+            c++;
+        if (c < r.counts.n && rows_int(&r.counts, c, 0) == id)
+            out->at[i].leases = rows_int(&r.counts, c, 1);
+    }
+done:
+    release(&r);
+    return rc;
+}
+
+void worker_list_release(struct worker_list *l)
+{
+    arena_release(&l->arena);
+    *l = (struct worker_list){0};
+}

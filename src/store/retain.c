@@ -1,0 +1,174 @@
+/* retain.c - deletes what ended long ago: whole trees with their rows, events and keys, never one
+ * in which anything is still open. Walks the roots by id, which rises with time, so nothing is
+ * sorted or counted; a call does one bounded slice. */
+#include "store/door.h"
+#include "store/store_internal.h"
+
+#include <stdlib.h>
+
+#define WRITER_AGE (24 * 3600 * 1000000LL) /* a write connection silent for so long is gone */
+
+/* The trees that may go: root and everything below ended before `before`. */
+struct doomed {
+    VEC(int64_t) roots;
+    VEC(int64_t) ids; /* of all executions below and including the roots */
+    int64_t events;
+};
+
+static void doomed_release(struct doomed *d)
+{
+    vec_release(&d->roots);
+    vec_release(&d->ids);
+}
+
+/* Candidates among the next roots; *last = up to where it looked, r->more = there may be others. */
+static int find_roots(struct turn *t, struct retention *r, int64_t before, struct args *out,
+                      struct err *err)
+{
+    struct rows found = ROWS_INIT;
+    size_t i;
+    int rc;
+
+    args_begin(&t->args, Q_OLD_ROOTS);
+    args_int(&t->args, r->after);
+    args_int(&t->args, before);
+    args_int(&t->args, (int64_t)r->max_trees);
+    if ((rc = turn_query(t, &t->args, &found, err)))
+        goto done;
+    r->more = found.n == r->max_trees;
+    for (i = 0; i < found.n; i++) {
+        if (rows_int(&found, i, 1) >= before) {
+            r->more = false; /* it and all behind it began too late to have ended before */
+            break;
+        }
+        r->after = rows_int(&found, i, 0);
+        if (!rows_null(&found, i, 2) && rows_int(&found, i, 2) < before)
+            args_int(out, r->after);
+    }
+done:
+    rows_release(&found);
+    return rc;
+}
+
+/* Keeps the trees in which everything ended early enough. Rows come tree by tree on SQLite, level
+ * by level on PostgreSQL: so first the roots that must stay, then the rest. */
+static int choose(struct turn *t, const struct args *roots, int64_t before, struct doomed *d,
+                  struct err *err)
+{
+    struct idmap stay = IDMAP_INIT;
+    struct rows r = ROWS_INIT;
+    size_t i;
+    int rc;
+
+    if ((rc = turn_query(t, roots, &r, err)))
+        goto done;
+    for (i = 0; i < r.n; i++)
+        if (!status_is_terminal((int)rows_int(&r, i, 2)) || rows_int(&r, i, 4) >= before)
+            idmap_put(&stay, rows_int(&r, i, 0), t);
+    for (i = 0; i < r.n; i++) {
+        int64_t root = rows_int(&r, i, 0), id = rows_int(&r, i, 1);
+
+        if (idmap_get(&stay, root))
+            continue;
+        *vec_add(&d->ids) = id;
+        d->events += rows_int(&r, i, 3);
+        if (id == root)
+            *vec_add(&d->roots) = root;
+    }
+done:
+    idmap_release(&stay);
+    rows_release(&r);
+    return rc;
+}
+
+static int run_plain(struct turn *t, enum stmt_id q, struct err *err)
+{
+    args_begin(&t->args, q);
+    return db_send(t->db, &t->args, NULL, ANY_ROWS, err);
+}
+
+static int run_for(struct turn *t, enum stmt_id q, const int64_t *ids, size_t n, struct err *err)
+{
+    size_t i;
+
+    args_begin(&t->args, q);
+    for (i = 0; i < n; i++)
+        args_int(&t->args, ids[i]);
+    return db_send(t->db, &t->args, NULL, ANY_ROWS, err);
+}
+
+static int delete_trees(struct turn *t, const struct doomed *d, struct err *err)
+{
+    int rc;
+
+    if (!d->roots.n)
+        return 0;
+    if ((rc = run_plain(t, Q_EVENT_FLOOR_KEEP, err)) || (rc = run_plain(t, Q_RETENTION_ON, err)) ||
+        (rc = run_for(t, Q_EVENTS_DELETE, d->roots.at, d->roots.n, err)) ||
+        (rc = run_for(t, Q_KEYS_DELETE, d->ids.at, d->ids.n, err)) ||
+        (rc = run_for(t, Q_TIMERS_FORGET, d->ids.at, d->ids.n, err)) ||
+        (rc = run_for(t, Q_EXECUTIONS_DELETE, d->ids.at, d->ids.n, err)) ||
+        (rc = run_plain(t, Q_RETENTION_OFF, err)))
+        return rc;
+    return db_flush(t->db, err);
+}
+
+/* The rest, when no tree is left to go: partitions without trees, rows of writers and workers long
+ * gone. A writer's counters are part of a sum, so they are folded into writer 0, never dropped. */
+static int tidy(struct turn *t, const struct retention *r, struct err *err)
+{
+    VEC(int64_t) writers = {0};
+    struct rows found = ROWS_INIT;
+    size_t i;
+    int rc;
+
+    args_begin(&t->args, Q_DROP_PARTITIONS);
+    args_int(&t->args, r->after);
+    if ((rc = db_send(t->db, &t->args, NULL, ANY_ROWS, err)))
+        goto done;
+    args_begin(&t->args, Q_STALE_WRITERS);
+    args_int(&t->args, t->now - WRITER_AGE);
+    if ((rc = turn_query(t, &t->args, &found, err)))
+        goto done;
+    for (i = 0; i < found.n; i++)
+        *vec_add(&writers) = rows_int(&found, i, 0);
+    if ((rc = run_for(t, Q_COUNTERS_FOLD, writers.at, writers.n, err)) ||
+        (rc = run_for(t, Q_COUNTERS_FORGET, writers.at, writers.n, err)) ||
+        (rc = run_for(t, Q_TURNS_FORGET, writers.at, writers.n, err)))
+        goto done;
+    args_begin(&t->args, Q_WORKERS_FORGET);
+    args_int(&t->args, t->now - WRITER_AGE);
+    rc = db_send(t->db, &t->args, NULL, ANY_ROWS, err);
+done:
+    vec_release(&writers);
+    rows_release(&found);
+    return rc;
+}
+
+int op_retain(struct turn *t, const struct retention *from, struct retention *r, struct err *err)
+{
+    struct args roots = ARGS_INIT;
+    struct doomed d = {0};
+    int64_t before;
+    int rc;
+
+    *r = *from; /* the body of a turn may run more than once */
+    if ((rc = turn_sync(t, err)))
+        return rc;
+    before = t->now - r->older_than;
+    args_begin(&roots, Q_TREE_IDS);
+    if ((rc = find_roots(t, r, before, &roots, err)) ||
+        (args_rows(&roots) && (rc = choose(t, &roots, before, &d, err))))
+        goto done;
+    if (!r->dry_run && (rc = delete_trees(t, &d, err)))
+        goto done;
+    r->trees += (int64_t)d.roots.n;
+    r->executions += (int64_t)d.ids.n;
+    r->events += d.events;
+    if (!r->more && !r->dry_run)
+        rc = tidy(t, r, err);
+done:
+    args_release(&roots);
+    doomed_release(&d);
+    return rc;
+}

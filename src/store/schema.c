@@ -1,0 +1,166 @@
+/* schema.c - brings a database to the schema this program knows: numbered migrations, each in one
+ * transaction together with its row in schema_migrations, one process at a time. */
+#include "store/store_internal.h"
+
+/* One number out of a query without rows of parameters. */
+static int number(struct db *db, enum stmt_id q, int64_t *n, struct err *err)
+{
+    struct args a = ARGS_INIT;
+    struct rows r = ROWS_INIT;
+    int rc;
+
+    args_begin(&a, q);
+    if (!(rc = db_query(db, &a, &r, err)))
+        *n = r.n ? rows_int(&r, 0, 0) : 0;
+    rows_release(&r);
+    args_release(&a);
+    return rc;
+}
+
+static int version(struct db *db, int64_t *v, struct err *err)
+{
+    int64_t there = 0;
+    int rc;
+
+    *v = 0;
+    if ((rc = number(db, Q_MIGRATIONS_EXIST, &there, err)) || !there)
+        return rc;
+    return number(db, Q_SCHEMA_VERSION, v, err);
+}
+
+static int check_not_newer(const struct db_url *url, int64_t v, struct err *err)
+{
+    if (v <= migration_count)
+        return 0;
+    return err_set(err, E_SCHEMA,
+                   "the schema of %s is version %lld, this pawl knows up to %d: use a newer pawl",
+                   url->safe, (long long)v, migration_count);
+}
+
+static int record(struct db *db, const struct migration *m, int64_t at, struct err *err)
+{
+    struct args a = ARGS_INIT;
+    int rc;
+
+    args_begin(&a, Q_SCHEMA_APPLIED);
+    args_int(&a, m->version);
+    args_text(&a, m->name);
+    args_int(&a, at);
+    rc = db_send(db, &a, NULL, 1, err);
+    args_release(&a);
+    return rc ? rc : db_flush(db, err);
+}
+
+/* A random name for the database, for the state folders of its workers. */
+static int name_database(struct db *db, struct err *err)
+{
+    struct args a = ARGS_INIT;
+    char id[17];
+    int64_t r = env_random_id();
+    int i, rc;
+
+    for (i = 15; i >= 0; i--, r >>= 4)
+        id[i] = "0123456789abcdef"[r & 15];
+    id[16] = '\0';
+    args_begin(&a, Q_SETTING_INIT);
+    args_text(&a, "database_id");
+    args_text(&a, id);
+    rc = db_send(db, &a, NULL, ANY_ROWS, err);
+    args_release(&a);
+    return rc ? rc : db_flush(db, err);
+}
+
+/* Inside a transaction that excludes other migrations. */
+static int apply(struct db *db, int64_t from, struct err *err)
+{
+    int64_t now = 0;
+    int i, rc;
+
+    if ((rc = db->driver->send_now(db, &now, err)) || (rc = db_flush(db, err)))
+        return rc;
+    for (i = (int)from; i < migration_count; i++) {
+        const struct migration *m = &migrations[i];
+
+        if ((rc = db->driver->script(db, m->sql[db->driver->dialect], err)))
+            return err_prefix(err, "migration %d (%s)", m->version, m->name);
+        if ((rc = record(db, m, now, err)))
+            return rc;
+    }
+    return name_database(db, err);
+}
+
+static int lock_schema(struct db *db, const struct db_url *url, struct err *err)
+{
+    struct args a = ARGS_INIT;
+    int rc;
+
+    args_begin(&a, Q_SCHEMA_LOCK);
+    args_text(&a, url->schema ? url->schema : "");
+    rc = db_send(db, &a, NULL, ANY_ROWS, err);
+    args_release(&a);
+    return rc ? rc : db_flush(db, err);
+}
+
+/* The schema that the tables go into; a tenant's is there already, and not ours to make. */
+static int make_schema(struct db *db, const struct db_url *url, struct err *err)
+{
+    struct args a = ARGS_INIT;
+    int rc;
+
+    args_begin(&a, Q_SCHEMA_NAME);
+    args_text(&a, url->schema ? url->schema : "");
+    if (!(rc = db_send(db, &a, NULL, ANY_ROWS, err))) {
+        args_begin(&a, Q_SCHEMA_MAKE);
+        rc = db_send(db, &a, NULL, ANY_ROWS, err);
+    }
+    args_release(&a);
+    return rc ? rc : db_flush(db, err);
+}
+
+static int upgrade(struct db *db, const struct db_url *url, struct err *err)
+{
+    struct args a = ARGS_INIT;
+    int64_t v;
+    int rc;
+
+    if ((rc = db_begin(db, TX_LONG, err)))
+        return rc;
+    if ((rc = lock_schema(db, url, err)))
+        goto done;
+    if ((rc = make_schema(db, url, err)))
+        goto done;
+    if ((rc = version(db, &v, err)) || (rc = check_not_newer(url, v, err)))
+        goto done;
+    args_begin(&a, Q_MIGRATIONS_TABLE);
+    if ((rc = db_send(db, &a, NULL, ANY_ROWS, err)) || (rc = db_flush(db, err)))
+        goto done;
+    if (v < migration_count && (rc = apply(db, v, err)))
+        goto done;
+    rc = db_commit(db, err);
+done:
+    if (rc)
+        db_rollback(db);
+    args_release(&a);
+    return rc;
+}
+
+int schema_migrate(struct db *db, const struct db_url *url, bool may_change, struct err *err)
+{
+    int64_t v;
+    int rc;
+
+    if ((rc = db_begin(db, TX_READ, err)))
+        return rc;
+    rc = version(db, &v, err);
+    db_rollback(db);
+    if (rc || (rc = check_not_newer(url, v, err)))
+        return rc;
+    if (v == migration_count)
+        return 0;
+    if (!may_change)
+        return err_set(
+            err, E_SCHEMA,
+            "the schema of %s is version %lld, this pawl needs %d: run `pawl admin migrate`",
+            url->safe, (long long)v, migration_count);
+    return upgrade(db, url, err);
+}

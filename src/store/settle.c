@@ -1,0 +1,210 @@
+/* settle.c - what a worker says about the attempt it holds: that the work began, and how it ended.
+ * Both are fenced by worker and epoch; a holder that lost its lease changes nothing. */
+#include "store/data.h"
+#include "store/door.h"
+
+#include "base/json.h"
+#include "base/text.h"
+
+#include <string.h>
+
+/* Whether this lease is still the one that the caller believes to hold. */
+static bool holds(const struct row *r, int64_t worker, const struct lease_ref *ref)
+{
+    return r->now.status == S_RUNNING && r->now.worker == worker && r->now.epoch == ref->epoch;
+}
+
+/* Loads the rows of the leases; `ref(list, i)` finds the i-th. */
+static int load_held(struct turn *t, int64_t worker, struct lease_ref *(*ref)(void *, size_t),
+                     void *list, size_t n, struct err *err)
+{
+    struct want *wants = arena_zalloc(&t->arena, (n + 1) * sizeof(*wants));
+    size_t i;
+    int rc;
+
+    for (i = 0; i < n; i++)
+        wants[i] = (struct want){.id = ref(list, i)->execution, .root = ref(list, i)->root};
+    if ((rc = turn_find_roots(t, wants, n, err)) || (rc = turn_load(t, wants, n, err)))
+        return rc;
+    for (i = 0; i < n; i++) {
+        struct lease_ref *l = ref(list, i);
+        const struct row *r = turn_row(t, l->execution);
+
+        l->rc = wants[i].rc == -E_NOT_FOUND ? -E_LEASE_LOST : wants[i].rc;
+        if (!l->rc && !holds(r, worker, l))
+            l->rc = -E_LEASE_LOST;
+        l->cancel_requested = !l->rc && r->now.cancel_requested;
+    }
+    return 0;
+}
+
+static struct lease_ref *ref_of_start(void *list, size_t i)
+{
+    return &((struct start *)list)[i].lease;
+}
+
+static struct lease_ref *ref_of_settlement(void *list, size_t i)
+{
+    return &((struct settlement *)list)[i].lease;
+}
+
+int op_started(struct turn *t, int64_t worker, struct start *list, size_t n, struct err *err)
+{
+    size_t i;
+    int rc;
+
+    if ((rc = load_held(t, worker, ref_of_start, list, n, err)))
+        return rc;
+    for (i = 0; i < n; i++) {
+        struct move_note note = {.worker = worker, .data = data_started(t, list[i].ago)};
+
+        if (!list[i].lease.rc && (rc = door_move(t, turn_row(t, list[i].lease.execution),
+                                                 EV_STARTED, S_RUNNING, &note, err)))
+            return rc;
+    }
+    return 0;
+}
+
+/* An error that can be stored and read: valid UTF-8, cut to size, never empty. */
+static const char *storable_error(struct turn *t, const struct outcome *o)
+{
+    const char *s = o->error && *o->error ? o->error : NULL;
+    size_t len, i;
+    char *copy;
+
+    if (!s) {
+        struct buf b = BUF_INIT;
+
+        buf_addf(&b, "the attempt ended as %s and said no more", outcome_text((int)o->kind));
+        copy = arena_strdup(&t->arena, b.ptr);
+        buf_release(&b);
+        return copy;
+    }
+    len = strnlen(s, MAX_ERROR);
+    while (len && ((unsigned char)s[len] & 0xC0) == 0x80 && s[len])
+        len--; /* not in the middle of a character */
+    copy = arena_memdup0(&t->arena, s, len);
+    if (!text_is_utf8(copy, len))
+        for (i = 0; i < len; i++)
+            if ((unsigned char)copy[i] >= 0x80)
+                copy[i] = '?';
+    return copy;
+}
+
+/* What can't be stored becomes a failure that says so: a job is never left running because of it.
+ */
+static struct outcome storable(struct turn *t, const struct outcome *o)
+{
+    struct outcome s = *o;
+    struct err why;
+
+    if (o->kind == OUTCOME_OK && o->result &&
+        json_check(o->result, strlen(o->result), MAX_RESULT, "the result", &why)) {
+        s.kind = OUTCOME_FAILED;
+        s.result = NULL;
+        s.error = arena_strdup(&t->arena, why.msg);
+    }
+    if (s.kind != OUTCOME_OK) {
+        s.result = NULL;
+        s.error = storable_error(t, &s);
+    } else {
+        s.error = NULL;
+    }
+    return s;
+}
+
+static bool retries(const struct execution *e, const struct outcome *o)
+{
+    return o->kind != OUTCOME_CANCELLED && o->retry_delay >= 0 && !e->cancel_requested &&
+           e->attempts < e->max_attempts;
+}
+
+/* Back to ready, held until a time if that is not now. */
+static int go_again(struct turn *t, struct row *r, enum event_action action, int64_t worker,
+                    const struct outcome *o, struct err *err)
+{
+    int64_t due = o->retry_delay > 0 ? t->now + o->retry_delay : 0;
+    struct move_note note = {.worker = worker, .data = data_outcome(t, o, due)};
+    int rc;
+
+    if (action == EV_RETRY_SCHEDULED)
+        door_outcome(r, NULL, o->error);
+    if ((rc = door_move(t, r, action, S_READY, &note, err)))
+        return rc;
+    if (due) {
+        struct move_note hold = {
+            .why = HELD_DELAY, .due_at = due, .data = data_hold(t, HELD_DELAY, NULL, due)};
+
+        return door_move(t, r, EV_HELD, S_READY, &hold, err);
+    }
+    return door_admit(t, r, err); /* it still has its permits, unless a limit was set meanwhile */
+}
+
+static int end(struct turn *t, struct row *r, int64_t worker, const struct outcome *o,
+               struct err *err)
+{
+    struct move_note note = {.worker = worker, .data = data_outcome(t, o, 0)};
+    enum event_action action = EV_FAILED;
+    enum status to = S_FAILED;
+
+    if (o->kind == OUTCOME_OK) {
+        action = EV_COMPLETED;
+        to = S_SUCCEEDED;
+    } else if (o->kind == OUTCOME_TIMED_OUT) {
+        action = EV_TIMED_OUT;
+        to = S_TIMED_OUT;
+    } else if (o->kind == OUTCOME_CANCELLED) {
+        action = EV_CANCELLED;
+        to = S_CANCELLED;
+    } else if (o->kind == OUTCOME_LOST) {
+        action = r->now.cancel_requested ? EV_CANCELLED : EV_ABANDONED;
+        to = r->now.cancel_requested ? S_CANCELLED : S_FAILED;
+    }
+    door_outcome(r, o->result, o->error);
+    return door_move(t, r, action, to, &note, err);
+}
+
+static int settle(struct turn *t, int64_t worker, struct settlement *s, struct err *err)
+{
+    struct row *r = turn_row(t, s->lease.execution);
+    struct outcome o = storable(t, &s->outcome);
+    bool again = o.kind == OUTCOME_DEFERRED || o.kind == OUTCOME_REFUSED;
+    int rc;
+
+    if (again && r->now.cancel_requested) {
+        o.kind = OUTCOME_CANCELLED; /* it asks to go on, but it was to be cancelled */
+        again = false;
+    }
+    if (again)
+        rc =
+            go_again(t, r, o.kind == OUTCOME_DEFERRED ? EV_DEFERRED : EV_RELEASED, worker, &o, err);
+    else if (o.kind != OUTCOME_OK && retries(&r->now, &o))
+        rc = go_again(t, r, EV_RETRY_SCHEDULED, worker, &o, err);
+    else
+        rc = end(t, r, worker, &o, err);
+    s->status = r->now.status;
+    return rc;
+}
+
+int op_settle(struct turn *t, int64_t worker, struct settlement *list, size_t n, struct err *err)
+{
+    size_t i;
+    int rc;
+
+    if ((rc = load_held(t, worker, ref_of_settlement, list, n, err)))
+        return rc;
+    for (i = 0; i < n; i++)
+        if (!list[i].lease.rc)
+            limits_note(t, &turn_row(t, list[i].lease.execution)->now);
+    if ((rc = limits_fetch(t, err)))
+        return rc;
+    for (i = 0; i < n; i++) {
+        /* looked at again: the same lease may stand twice in the list */
+        if (!list[i].lease.rc &&
+            !holds(turn_row(t, list[i].lease.execution), worker, &list[i].lease))
+            list[i].lease.rc = -E_LEASE_LOST;
+        if (!list[i].lease.rc && (rc = settle(t, worker, &list[i], err)))
+            return rc;
+    }
+    return 0;
+}

@@ -1,0 +1,8 @@
+-- The columns of an execution's image, in the order in which execution.c reads them.
+--= job e.id, e.parent, e.root, e.workflow, e.rerun_of,
+--=+    e.requested_at, e.started_at, e.finished_at, e.updated_at,
+--=+    e.priority, e.attempts, e.max_attempts, e.epoch, e.seq, e.needs_left, e.task_index, e.cursor, e.depth,
+--=+    e.kind, e.status, e.held, e.deferred, e.failed_behind, e.cancel_requested,
+--=+    e.name, e.queue, e.lane, e.concurrency, e.held_key, e.task_name
+--= state @job@, l.worker, l.until, l.expired_at, l.folder
+--= whole @state@, e.input, e.result, e.error

@@ -1,0 +1,276 @@
+-- The operations' own statements: how they find what they work on.
+
+-- ---- submit
+
+--: key_insert(; key text, execution i64, body bytes)
+INSERT INTO submit_keys (key, execution, body)
+SELECT * FROM unnest($1, $2, $3)                                                           --@ postgres
+VALUES ($1, $2, $3)                                                                        --@ sqlite
+ON CONFLICT (key) DO NOTHING RETURNING key
+
+--: key_find(; key text)
+SELECT k.key, k.execution, k.body
+  FROM unnest($1) AS u(key) JOIN submit_keys k ON k.key = u.key                            --@ postgres
+  FROM submit_keys k WHERE k.key = $1                                                      --@ sqlite
+
+--: limit_create(; key text, max i32)
+INSERT INTO limits (key, max, used)
+SELECT u.key, u.max, 0 FROM unnest($1, $2) AS u(key, max)                                  --@ postgres
+VALUES ($1, $2, 0)                                                                         --@ sqlite
+ON CONFLICT (key) DO NOTHING
+
+-- ---- claim
+
+-- PostgreSQL: the heads of all lanes and queues are merged first, without locks, only to see how many of
+-- each are due; then exactly so many are locked, each in index order, past those that others hold. So at
+-- most $1 rows are locked, and all of them are claimed. One index probe per lane and queue.
+-- SQLite returns up to $1 for each lane and queue; the caller merges.
+--: claim(n i64; lane text, queue text)
+WITH head AS MATERIALIZED (                                                                --@ postgres
+    SELECT o.lane, o.queue                                                                 --@ postgres
+      FROM unnest($2, $3) AS p(lane, queue)                                                --@ postgres
+      CROSS JOIN LATERAL (SELECT t.* FROM task_outbox t                                    --@ postgres
+                           WHERE t.lane = p.lane AND t.queue = p.queue                     --@ postgres
+                           ORDER BY t.rank, t.execution LIMIT $1) o                        --@ postgres
+     ORDER BY o.rank, o.execution LIMIT $1                                                 --@ postgres
+), due AS MATERIALIZED (                                                                   --@ postgres
+    SELECT lane, queue, count(*) AS n FROM head GROUP BY lane, queue                       --@ postgres
+)                                                                                          --@ postgres
+SELECT c.* FROM due d                                                                      --@ postgres
+ CROSS JOIN LATERAL (                                                                      --@ postgres
+    SELECT @job@, NULL::bigint, NULL::timestamptz, NULL::timestamptz, NULL::text, e.input   --@ postgres
+      FROM task_outbox o JOIN executions e ON e.id = o.execution                           --@ postgres
+     WHERE o.lane = d.lane AND o.queue = d.queue AND e.status = 2 AND e.held = 0           --@ postgres
+     ORDER BY o.rank, o.execution LIMIT d.n                                                --@ postgres
+       FOR UPDATE OF o, e SKIP LOCKED) c                                                   --@ postgres
+SELECT @job@, NULL, NULL, NULL, NULL, e.input                                              --@ sqlite
+  FROM task_outbox o CROSS JOIN executions e ON e.id = o.execution                         --@ sqlite
+ WHERE o.lane = $2 AND o.queue = $3 AND e.status = 2 AND e.held = 0                        --@ sqlite
+ ORDER BY o.rank, o.execution LIMIT $1                                                     --@ sqlite
+
+-- ---- leases
+
+-- The leases are named by execution and epoch, never by their worker alone: one that nobody remembers
+-- must expire. PostgreSQL reads its clock here, since this connection may have waited for a lock.
+--: heartbeat(worker i64, until time, ahead_us i64; execution i64, epoch i32)
+WITH renewed AS (                                                                          --@ postgres
+    UPDATE leases l SET until = clock_timestamp() + $3 * interval '1 microsecond'          --@ postgres
+      FROM unnest($4, $5) AS u(execution, epoch)                                           --@ postgres
+     WHERE l.execution = u.execution AND l.epoch = u.epoch AND l.worker = $1               --@ postgres
+    RETURNING l.execution)                                                                 --@ postgres
+SELECT r.execution, e.cancel_requested                                                     --@ postgres
+  FROM renewed r JOIN executions e ON e.id = r.execution                                   --@ postgres
+UPDATE leases SET until = $2                                                               --@ sqlite
+ WHERE execution = $4 AND epoch = $5 AND worker = $1                                       --@ sqlite
+RETURNING execution, (SELECT e.cancel_requested FROM executions e WHERE e.id = leases.execution)   --@ sqlite
+
+-- Leases are few: reaper and adopters read them all.
+--: expired(now time, n i64)
+SELECT @state@
+  FROM leases l JOIN executions e ON e.id = l.execution
+ WHERE l.until < $1
+ ORDER BY l.execution LIMIT $2
+   FOR UPDATE OF l, e SKIP LOCKED                                                          --@ postgres
+
+--: orphans(folder text, grace_before time, n i64; lane text)
+SELECT @state@, e.input
+  FROM leases l JOIN executions e ON e.id = l.execution
+  JOIN unnest($4) AS p(lane) ON p.lane = e.lane                                            --@ postgres
+ WHERE l.worker IS NULL AND (l.folder = $1 OR l.expired_at < $2)
+   AND e.lane = $4                                                                         --@ sqlite
+ ORDER BY l.execution LIMIT $3
+   FOR UPDATE OF l, e SKIP LOCKED                                                          --@ postgres
+
+--: leases_of_dead(folder text, n i64; worker i64, lane text)
+SELECT @state@, e.input
+  FROM leases l JOIN executions e ON e.id = l.execution
+  JOIN unnest($3, $4) AS p(worker, lane) ON p.worker = l.worker AND p.lane = e.lane        --@ postgres
+ WHERE l.folder = $1
+   AND l.worker = $3 AND e.lane = $4                                                       --@ sqlite
+ ORDER BY l.execution LIMIT $2
+   FOR UPDATE OF l, e SKIP LOCKED                                                          --@ postgres
+
+-- ---- cancel
+
+-- The open executions of a subtree, parents first.
+--: open_subtree(top i64, n i64)
+WITH RECURSIVE tree(id, status, depth) AS (
+    SELECT id, status, depth FROM executions WHERE id = $1
+    UNION ALL
+    SELECT c.id, c.status, c.depth FROM tree t JOIN executions c ON c.parent = t.id
+)
+SELECT id FROM tree WHERE status < 4 ORDER BY depth, id LIMIT $2
+
+--: open_child(parent i64)
+SELECT id FROM executions WHERE parent = $1 AND status < 4 LIMIT 1
+
+-- ---- timers
+
+--: timers_due(now time, n i64)
+SELECT t.execution, t.kind, e.root
+  FROM timers t JOIN executions e ON e.id = t.execution
+ WHERE t.due_at <= $1 ORDER BY t.due_at, t.execution LIMIT $2
+
+--: timer_next()
+SELECT due_at FROM timers ORDER BY due_at LIMIT 1
+
+-- ---- limits
+
+--: limits_table_lock()
+LOCK TABLE limits IN EXCLUSIVE MODE                                                        --@ postgres
+SELECT 1                                                                                   --@ sqlite
+
+-- Those who wait for a permit, by priority and age, past those that others hold.
+--: waiters(n i64; key text)
+SELECT @state@
+  FROM unnest($2) AS u(key)                                                                --@ postgres
+ CROSS JOIN LATERAL (SELECT w.* FROM limit_waits w WHERE w.key = u.key                     --@ postgres
+                      ORDER BY w.rank, w.execution LIMIT $1 + 100) w                       --@ postgres
+  JOIN executions e ON e.id = w.execution                                                  --@ postgres
+  LEFT JOIN leases l ON l.execution = e.id                                                 --@ postgres
+ ORDER BY w.rank, w.execution LIMIT $1                                                     --@ postgres
+   FOR UPDATE OF e SKIP LOCKED                                                             --@ postgres
+  FROM limit_waits w JOIN executions e ON e.id = w.execution LEFT JOIN leases l ON l.execution = e.id   --@ sqlite
+ WHERE w.key = $2 ORDER BY w.rank, w.execution LIMIT $1                                    --@ sqlite
+
+--: first_waiter(; key text)
+SELECT w.key, min(w.execution)
+  FROM unnest($1) AS u(key) JOIN limit_waits w ON w.key = u.key GROUP BY w.key             --@ postgres
+  FROM limit_waits w WHERE w.key = $1 GROUP BY w.key                                       --@ sqlite
+
+--: limit_upsert(key text, max i32, used i32)
+INSERT INTO limits AS l (key, max, used) VALUES ($1, $2, $3)
+ON CONFLICT (key) DO UPDATE SET max = excluded.max
+
+--: limit_delete(key text)
+DELETE FROM limits WHERE key = $1
+
+--: limit_read(key text)
+SELECT max, used FROM limits WHERE key = $1
+
+-- Jobs of a queue, from the counters; of a concurrency key there are none before its limit.
+--: queue_permits(queue text)
+SELECT CAST(COALESCE(sum(ready + running), 0) AS bigint) FROM queue_counters WHERE queue = $1
+
+-- The claimable jobs of a limit that should go first when it is lowered: the youngest.
+--: surplus_of_queue(queue text, n i64)
+SELECT @state@
+  FROM task_outbox o JOIN executions e ON e.id = o.execution LEFT JOIN leases l ON l.execution = e.id
+ WHERE o.queue = $1 AND e.status = 2 AND e.held = 0
+   AND o.ready_at > '1970-01-01Z'                                                          --@ postgres
+   AND o.ready_at > 0                                                                      --@ sqlite
+ ORDER BY o.ready_at DESC LIMIT $2
+   FOR UPDATE OF o, e SKIP LOCKED                                                          --@ postgres
+
+--: surplus_of_key(concurrency text, n i64)
+SELECT @state@
+  FROM task_outbox o JOIN executions e ON e.id = o.execution LEFT JOIN leases l ON l.execution = e.id
+ WHERE o.concurrency = $1 AND e.status = 2 AND e.held = 0
+ ORDER BY o.execution DESC LIMIT $2
+   FOR UPDATE OF o, e SKIP LOCKED                                                          --@ postgres
+
+-- ---- workers
+
+--: worker_hello(id i64, now time, pid i32, room i32, host text, folder text, version text)
+INSERT INTO workers (id, started_at, seen_at, pid, room, host, folder, version)
+VALUES ($1, $2, $2, $3, $4, $5, $6, $7)
+ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, room = excluded.room
+
+--: worker_bye(id i64)
+DELETE FROM workers WHERE id = $1
+
+-- All that an idle worker asks, in one statement. PostgreSQL reads its own clock: nothing came before.
+--: worker_tick(id i64, now time, ahead_us i64)
+WITH clock AS MATERIALIZED (SELECT clock_timestamp() + $3 * interval '1 microsecond' AS now),   --@ postgres
+     renewed AS (UPDATE workers SET seen_at = clock.now FROM clock WHERE id = $1)          --@ postgres
+SELECT (SELECT count(*) FROM leases, clock WHERE until < clock.now),                       --@ postgres
+       (SELECT due_at FROM timers ORDER BY due_at LIMIT 1)                                 --@ postgres
+UPDATE workers SET seen_at = $2 WHERE id = $1                                              --@ sqlite
+RETURNING (SELECT count(*) FROM leases WHERE until < $2),                                  --@ sqlite
+          (SELECT due_at FROM timers ORDER BY due_at LIMIT 1)                              --@ sqlite
+
+-- ---- retention
+
+-- Ended roots, oldest first, from a place on. Ids rise with time (to within a second), so the walk ends
+-- at the first root that is too young to have ended before $2.
+--: old_roots(after i64, before time, n i64)
+SELECT e.id, e.requested_at, e.finished_at
+  FROM executions e
+ WHERE e.parent IS NULL AND e.id > $1
+ ORDER BY e.id LIMIT $3
+   FOR UPDATE SKIP LOCKED                                                                  --@ postgres
+
+--: tree_ids(; root i64)
+WITH RECURSIVE tree(root, id, status, seq, finished_at) AS (
+    SELECT e.id, e.id, e.status, e.seq, e.finished_at
+      FROM unnest($1) AS u(id) JOIN executions e ON e.id = u.id                            --@ postgres
+      FROM executions e WHERE e.id = $1                                                    --@ sqlite
+    UNION ALL
+    SELECT t.root, c.id, c.status, c.seq, c.finished_at FROM tree t JOIN executions c ON c.parent = t.id
+)
+SELECT root, id, status, seq, finished_at FROM tree
+
+--: retention_on()
+SELECT set_config('pawl.retention', 'on', true)                                            --@ postgres
+INSERT INTO settings (name, value) VALUES ('retention', 'on')                              --@ sqlite
+ON CONFLICT (name) DO UPDATE SET value = 'on'                                              --@ sqlite
+
+--: retention_off()
+SELECT set_config('pawl.retention', '', true)                                              --@ postgres
+DELETE FROM settings WHERE name = 'retention'                                              --@ sqlite
+
+--: events_delete(; root i64)
+DELETE FROM execution_events AS v
+ USING unnest($1) AS u(root) WHERE v.root = u.root                                         --@ postgres
+ WHERE root = $1                                                                           --@ sqlite
+
+--: event_floor_keep()
+UPDATE counters SET value = max(value, (SELECT COALESCE(max(sequence_num), 0) FROM execution_events))   --@ sqlite
+ WHERE name = 'event_floor'                                                                --@ sqlite
+SELECT 1                                                                                   --@ postgres
+
+--: executions_delete(; id i64)
+DELETE FROM executions AS e
+ USING unnest($1) AS u(id) WHERE e.id = u.id                                               --@ postgres
+ WHERE id = $1                                                                             --@ sqlite
+
+--: keys_delete(; execution i64)
+DELETE FROM submit_keys AS k
+ USING unnest($1) AS u(execution) WHERE k.execution = u.execution                          --@ postgres
+ WHERE execution = $1                                                                      --@ sqlite
+
+--: timers_forget(; execution i64)
+DELETE FROM timers AS t
+ USING unnest($1) AS u(execution) WHERE t.execution = u.execution                          --@ postgres
+ WHERE execution = $1                                                                      --@ sqlite
+
+-- Rows of writers that are gone: their counters are folded into writer 0, never dropped.
+--: drop_partitions(horizon i64)
+SELECT drop_event_partitions($1)                                                           --@ postgres
+SELECT 0                                                                                   --@ sqlite
+
+--: stale_writers(before time)
+SELECT writer FROM turns WHERE at < $1 LIMIT 1000
+   FOR UPDATE SKIP LOCKED                                                                  --@ postgres
+
+--: counters_fold(; writer i64)
+INSERT INTO queue_counters AS c (queue, writer, ready, held, running)
+SELECT q.queue, 0, CAST(sum(q.ready) AS bigint), CAST(sum(q.held) AS bigint), CAST(sum(q.running) AS bigint)
+  FROM unnest($1) AS u(writer) JOIN queue_counters q ON q.writer = u.writer GROUP BY q.queue   --@ postgres
+  FROM queue_counters q WHERE q.writer = $1 GROUP BY q.queue                               --@ sqlite
+ON CONFLICT (queue, writer) DO UPDATE
+   SET ready = c.ready + excluded.ready, held = c.held + excluded.held, running = c.running + excluded.running
+
+--: counters_forget(; writer i64)
+DELETE FROM queue_counters AS c
+ USING unnest($1) AS u(writer) WHERE c.writer = u.writer                                   --@ postgres
+ WHERE writer = $1                                                                         --@ sqlite
+
+--: turns_forget(; writer i64)
+DELETE FROM turns AS t
+ USING unnest($1) AS u(writer) WHERE t.writer = u.writer                                   --@ postgres
+ WHERE writer = $1                                                                         --@ sqlite
+
+--: workers_forget(before time)
+DELETE FROM workers WHERE seen_at < $1
+   AND NOT EXISTS (SELECT 1 FROM leases l WHERE l.worker = workers.id)

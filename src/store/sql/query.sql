@@ -1,0 +1,182 @@
+-- What readers ask (query*.c): every question by an index, none with a lock.
+
+--= event v.sequence_num, v.root, v.execution, v.created_at, v.worker, v.seq, v.attempt, v.epoch,
+--=+      v.type, v.from_status, v.to_status, v.data
+
+-- How the last attempt ended, who worked last, and until when a delay lasts: a probe each.
+--= past (SELECT v.data FROM execution_events v WHERE v.root = e.root AND v.execution = e.id
+--=+       AND v.type IN (10, 14, 15, 16, 17, 19, 46, 47, 48, 49) ORDER BY v.seq DESC LIMIT 1),
+--=+     (SELECT v.worker FROM execution_events v WHERE v.root = e.root AND v.execution = e.id
+--=+       AND v.worker IS NOT NULL ORDER BY v.seq DESC LIMIT 1),
+--=+     (SELECT t.due_at FROM timers t WHERE t.execution = e.id AND t.kind = 1 ORDER BY t.due_at LIMIT 1)
+
+-- ---- executions
+
+--: query_execution(id i64)
+SELECT @whole@, @past@
+  FROM executions e LEFT JOIN leases l ON l.execution = e.id
+ WHERE e.id = $1
+
+--: query_parent(id i64)
+SELECT @whole@, @past@
+  FROM executions c JOIN executions e ON e.id = c.parent LEFT JOIN leases l ON l.execution = e.id
+ WHERE c.id = $1
+
+--: query_children(id i64)
+SELECT @whole@, @past@
+  FROM executions e LEFT JOIN leases l ON l.execution = e.id
+ WHERE e.parent = $1
+ ORDER BY e.requested_at, e.id
+
+--: query_tree(top i64)
+WITH RECURSIVE tree(id) AS (
+    SELECT id FROM executions WHERE id = $1
+    UNION ALL
+    SELECT c.id FROM tree t JOIN executions c ON c.parent = t.id
+)
+SELECT @whole@, @past@
+  FROM tree t JOIN executions e ON e.id = t.id LEFT JOIN leases l ON l.execution = e.id
+ ORDER BY e.depth, e.requested_at, e.id
+
+-- The nodes of a workflow: its children, and those of its fan-outs.
+--: query_tasks(workflow i64)
+WITH RECURSIVE nodes(id, kind) AS (
+    SELECT id, kind FROM executions WHERE parent = $1
+    UNION ALL
+    SELECT c.id, c.kind FROM nodes n JOIN executions c ON c.parent = n.id WHERE n.kind = 4
+)
+SELECT @whole@, @past@
+  FROM nodes n JOIN executions e ON e.id = n.id LEFT JOIN leases l ON l.execution = e.id
+ ORDER BY e.depth, e.requested_at, e.id
+
+--: query_roots(before i64, status i16, n i64)
+SELECT @whole@, @past@
+  FROM executions e LEFT JOIN leases l ON l.execution = e.id
+ WHERE e.parent IS NULL AND e.id < $1 AND ($2 = 0 OR e.status = $2)
+ ORDER BY e.id DESC LIMIT $3
+
+-- ---- events
+
+-- The numbering of these parameters is the same in all that use the pieces:
+-- $1 from a time on, $2 before a time, $3 a sequence_num, $4 types as a set of bits, 0 = all.
+--= of_types ($4 = 0 OR ((CAST(1 AS bigint) << v.type) & $4) <> 0)
+
+--: query_events_of(execution i64, after_seq i32, n i64)
+SELECT @event@
+  FROM execution_events v
+ WHERE v.root = (SELECT e.root FROM executions e WHERE e.id = $1) AND v.execution = $1 AND v.seq > $2
+ ORDER BY v.seq LIMIT $3
+
+-- The + keeps SQLite from reading all events after $3 instead of those of the tree.
+--: query_events_below(since time, until time, after i64, types i64, execution i64, upto i64, n i64)
+WITH RECURSIVE tree(id, root) AS (
+    SELECT id, root FROM executions WHERE id = $5
+    UNION ALL
+    SELECT c.id, c.root FROM tree t JOIN executions c ON c.parent = t.id
+)
+SELECT @event@
+  FROM tree t CROSS JOIN execution_events v
+ WHERE v.root = t.root AND v.execution = t.id AND +v.sequence_num > $3 AND +v.sequence_num <= $6
+   AND v.created_at >= $1 AND v.created_at < $2 AND @of_types@
+ ORDER BY v.sequence_num LIMIT $7
+
+-- What lies in a window of time: from $1 on and before ($2, $3), as pairs of time and number. PostgreSQL goes
+-- by BRIN on the time. On SQLite times never fall with the number, which is the rowid, so a time becomes a
+-- number by halving: `seek` closes in on both ends, and lo is the first number that is not before the target.
+--= in_window v.created_at >= $1 AND v.created_at <= $2 AND (v.created_at < $2 OR v.sequence_num < $3)
+--= probed (SELECT p.created_at FROM execution_events p WHERE p.sequence_num >= (lo + hi) / 2
+--=+        ORDER BY p.sequence_num LIMIT 1)
+--= seek WITH RECURSIVE bounds(least, most) AS (
+--=+        SELECT (SELECT min(sequence_num) FROM execution_events), (SELECT max(sequence_num) FROM execution_events)
+--=+     ), seek(target, lo, hi) AS MATERIALIZED (
+--=+        SELECT $1, least, most + 1 FROM bounds UNION ALL SELECT $2, least, most + 1 FROM bounds
+--=+        UNION ALL
+--=+        SELECT target, CASE WHEN @probed@ < target THEN (lo + hi) / 2 + 1 ELSE lo END,
+--=+               CASE WHEN @probed@ < target THEN hi ELSE (lo + hi) / 2 END
+--=+          FROM seek WHERE lo < hi)
+--= by_number v.sequence_num >= (SELECT lo FROM seek WHERE lo = hi AND target = $1)
+--=+          AND v.sequence_num < CASE WHEN $3 > 0 THEN $3 ELSE (SELECT lo FROM seek WHERE lo = hi AND target = $2) END
+
+--: query_events_count(since time, before time, before_sequence i64, n i64)
+@seek@                                                                                     --@ sqlite
+SELECT count(*) FROM (
+    SELECT 1 FROM execution_events v
+     WHERE @in_window@                                                                     --@ postgres
+     WHERE @by_number@                                                                     --@ sqlite
+     LIMIT $4) w
+
+--: query_events_window(since time, before time, before_sequence i64, types i64, n i64)
+@seek@                                                                                     --@ sqlite
+SELECT @event@
+  FROM execution_events v
+ WHERE @in_window@                                                                         --@ postgres
+   AND @of_types@                                                                          --@ postgres
+ ORDER BY v.created_at DESC, v.sequence_num DESC LIMIT $5                                  --@ postgres
+ WHERE @by_number@                                                                         --@ sqlite
+   AND @of_types@                                                                          --@ sqlite
+ ORDER BY v.sequence_num DESC LIMIT $5                                                     --@ sqlite
+
+-- The types of the partial index, in its own words.
+--: query_events_failures(since time, before time, before_sequence i64, types i64, n i64)
+SELECT @event@
+  FROM execution_events v
+ WHERE v.type IN (10, 15, 16, 19, 47, 48) AND @in_window@ AND @of_types@
+ ORDER BY v.created_at DESC, v.sequence_num DESC LIMIT $5
+
+-- ---- following (docs/adr/0022)
+
+--: query_horizon()
+SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM event_sequence                  --@ postgres
+SELECT COALESCE(max(sequence_num), 0) FROM execution_events                                --@ sqlite
+
+-- Who may still commit events with numbers drawn before now; of those in $1, if that is given.
+--: query_writers(among text)
+SELECT string_agg(DISTINCT l.virtualtransaction, ' ')                                      --@ postgres
+  FROM pg_catalog.pg_locks l                                                               --@ postgres
+ WHERE l.locktype = 'relation' AND l.mode = 'RowExclusiveLock' AND l.granted               --@ postgres
+   AND l.relation = 'execution_events'::regclass                                           --@ postgres
+   AND l.database = (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database())   --@ postgres
+   AND l.pid IS DISTINCT FROM pg_backend_pid()                                             --@ postgres
+   AND ($1 IS NULL OR l.virtualtransaction = ANY (string_to_array($1, ' ')))               --@ postgres
+SELECT NULL WHERE $1 IS NULL                                                               --@ sqlite
+
+--: query_events_after(since time, until time, after i64, types i64, upto i64, n i64)
+SELECT @event@
+  FROM execution_events v
+ WHERE v.sequence_num > $3 AND v.sequence_num <= $5
+   AND v.created_at >= $1 AND v.created_at < $2 AND @of_types@
+ ORDER BY v.sequence_num LIMIT $6
+
+-- ---- queues and workers
+
+-- Sums of counters, and one probe for who waits longest: never a count over the outbox. A queue of a single
+-- run that has nothing left is not worth a line.
+--: query_queues()
+WITH names AS (
+    SELECT queue FROM queue_counters
+    UNION
+    SELECT substr(key, 7) FROM limits WHERE key LIKE 'queue:%'
+), sums AS (
+    SELECT n.queue, CAST(COALESCE(sum(c.ready), 0) AS bigint) AS ready, CAST(COALESCE(sum(c.held), 0) AS bigint) AS held,
+           CAST(COALESCE(sum(c.running), 0) AS bigint) AS running
+      FROM names n LEFT JOIN queue_counters c ON c.queue = n.queue GROUP BY n.queue
+)
+SELECT s.queue, s.ready, s.held, s.running,
+       (SELECT o.ready_at FROM task_outbox o WHERE o.queue = s.queue ORDER BY o.ready_at LIMIT 1),
+       l.max, l.used
+  FROM sums s LEFT JOIN limits l ON l.key = 'queue:' || s.queue
+ WHERE s.ready <> 0 OR s.held <> 0 OR s.running <> 0 OR l.key IS NOT NULL OR s.queue NOT LIKE 'here:%'
+ ORDER BY s.queue
+
+--: query_workers()
+SELECT w.id, w.started_at, w.seen_at, w.pid, w.room, w.host, w.folder, w.version FROM workers w ORDER BY w.id
+
+-- Leases are few: all are read.
+--: query_lease_counts()
+SELECT worker, count(*) FROM leases WHERE worker IS NOT NULL GROUP BY worker ORDER BY worker
+
+--: query_leases(worker i64, after i64, n i64)
+SELECT @whole@, @past@
+  FROM leases l JOIN executions e ON e.id = l.execution
+ WHERE l.execution > $2 AND ($1 = 0 OR l.worker = $1)
+ ORDER BY l.execution LIMIT $3

@@ -1,0 +1,81 @@
+-- The schema's own version.
+
+--: migrations_table()
+CREATE TABLE IF NOT EXISTS schema_migrations (
+    version INTEGER PRIMARY KEY,
+    name TEXT NOT NULL,
+    applied_at timestamptz NOT NULL                                                        --@ postgres
+    applied_at INTEGER NOT NULL                                                            --@ sqlite
+)
+
+-- Whether anything is there yet, without an error if not: 1 or 0.
+--: migrations_exist()
+SELECT count(*) FROM sqlite_master WHERE name = 'schema_migrations'                        --@ sqlite
+SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'schema_migrations'   --@ postgres
+
+--: schema_version()
+SELECT COALESCE(max(version), 0) FROM schema_migrations
+
+--: schema_applied(version i32, name text, at time)
+INSERT INTO schema_migrations (version, name, applied_at) VALUES ($1, $2, $3)
+
+-- Only one process migrates; the others wait and then find nothing to do.
+--: schema_lock(schema text)
+SELECT pg_advisory_xact_lock(hashtext('pawl.migrate.' || $1))                              --@ postgres
+SELECT 1                                                                                   --@ sqlite
+
+-- Names can't be parameters of DDL: they travel in a setting of the transaction and are quoted by format().
+--: schema_name(schema text)
+SELECT set_config('pawl.schema', $1, true)                                                 --@ postgres
+SELECT $1                                                                                  --@ sqlite
+
+--: schema_make()
+SELECT 1                                                                                   --@ sqlite
+DO $$                                                                                      --@ postgres
+DECLARE                                                                                    --@ postgres
+    name text := current_setting('pawl.schema');                                           --@ postgres
+BEGIN                                                                                      --@ postgres
+    IF NOT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = name) THEN                   --@ postgres
+        EXECUTE format('CREATE SCHEMA %I', name);                                          --@ postgres
+    END IF;                                                                                --@ postgres
+END $$                                                                                     --@ postgres
+
+-- A tenant: a schema, and the role that owns it and may do nothing else.
+--: tenant_make()
+SELECT 1                                                                                   --@ sqlite
+DO $$                                                                                      --@ postgres
+DECLARE                                                                                    --@ postgres
+    name text := current_setting('pawl.schema');                                           --@ postgres
+BEGIN                                                                                      --@ postgres
+    IF NOT EXISTS (SELECT 1 FROM pg_roles WHERE rolname = name) THEN                       --@ postgres
+        EXECUTE format('CREATE ROLE %I LOGIN', name);                                      --@ postgres
+    END IF;                                                                                --@ postgres
+    EXECUTE format('GRANT %I TO CURRENT_USER', name);                                      --@ postgres
+    EXECUTE format('CREATE SCHEMA %I AUTHORIZATION %I', name, name);                       --@ postgres
+END $$                                                                                     --@ postgres
+
+--: tenant_drop()
+SELECT 1                                                                                   --@ sqlite
+DO $$                                                                                      --@ postgres
+DECLARE                                                                                    --@ postgres
+    name text := current_setting('pawl.schema');                                           --@ postgres
+BEGIN                                                                                      --@ postgres
+    EXECUTE format('DROP SCHEMA %I CASCADE', name);                                        --@ postgres
+    IF NOT EXISTS (SELECT 1 FROM pg_shdepend d JOIN pg_roles r ON r.oid = d.refobjid WHERE r.rolname = name) THEN   --@ postgres
+        EXECUTE format('DROP ROLE IF EXISTS %I', name);                                    --@ postgres
+    END IF;                                                                                --@ postgres
+END $$                                                                                     --@ postgres
+
+--: tenant_list()
+SELECT substr(nspname, 6)::text FROM pg_namespace WHERE nspname LIKE 'pawl\_%' ORDER BY 1   --@ postgres
+SELECT 1 WHERE 0                                                                           --@ sqlite
+
+--: tenant_exists(schema text)
+SELECT count(*) FROM pg_namespace WHERE nspname = $1                                       --@ postgres
+SELECT 0                                                                                   --@ sqlite
+
+--: setting_read(name text)
+SELECT value FROM settings WHERE name = $1
+
+--: setting_init(name text, value text)
+INSERT INTO settings (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING

@@ -1,0 +1,379 @@
+-- verify.sql - the invariants (verify.h). Each statement returns what breaches one, or several that share
+-- a pass over a large table: (code, execution, detail), at most $1 of each code. A good database gives no row.
+-- {status:3}, {event:14}, {hold:2} in a detail become words in C, which knows the vocabulary.
+--
+-- Codes as in core/vocab.h: kinds 1, 2 are jobs, 3, 4 flows; statuses from 4 on are terminal; a flow's event is a
+-- job's + 32: created 1/33, claimed 5, started 6/38, resumed 8, lease_expired 11, adopted 12, completed 14,
+-- rerun 20/52, reused 21.
+
+-- How every one of them ends: the first $1 rows of each code in `breaches`.
+--= report SELECT code, execution, detail
+--=+       FROM (SELECT b.*, row_number() OVER (PARTITION BY code ORDER BY execution, detail) AS n FROM breaches b) AS numbered
+--=+       WHERE n <= $1 ORDER BY code, execution, detail
+
+-- Verify has its own settings on PostgreSQL; they end with the transaction. What reads whole tables wants them
+-- joined and scanned at once, the walk through the history wants its pages by index whatever the statistics say.
+--: verify_settings(whole_tables text)
+SELECT set_config('enable_seqscan', $1, true), set_config('enable_hashjoin', $1, true),      --@ postgres
+       set_config('enable_mergejoin', $1, true), set_config('plan_cache_mode', 'auto', true),   --@ postgres
+       set_config('work_mem', '64MB', true), set_config('statement_timeout', '0', true),     --@ postgres
+       set_config('idle_in_transaction_session_timeout', '10min', true)                      --@ postgres
+SELECT $1                                                                                    --@ sqlite
+
+--: verify_counts()
+SELECT (SELECT count(*) FROM executions), (SELECT count(*) FROM execution_events)
+
+-- I05, in C: it has the table of legal moves. Without an index SQLite sorts for GROUP BY, but not for DISTINCT.
+--: verify_moves()
+SELECT DISTINCT type, from_status, to_status FROM execution_events
+
+--: verify_move_examples(max i64, type i64, from_status i64, to_status i64)
+SELECT execution, seq FROM execution_events
+ WHERE type = $2 AND from_status = $3 AND to_status = $4
+ ORDER BY execution, seq LIMIT $1
+
+-- Each event beside the one before it. One pass of lag() is the cheapest on PostgreSQL, a probe of the index on
+-- SQLite. What follows a gap has nothing before it: the gap is I02.
+--: verify_steps(max i64)
+WITH pairs AS NOT MATERIALIZED (
+    SELECT v.execution, v.seq, v.type, v.from_status, v.to_status, v.epoch, v.created_at, v.data,
+           lag(v.seq) OVER w AS before_seq, lag(v.to_status) OVER w AS before_to,                     --@ postgres
+           lag(v.epoch) OVER w AS before_epoch, lag(v.created_at) OVER w AS before_at                 --@ postgres
+      FROM execution_events v WINDOW w AS (PARTITION BY v.root, v.execution ORDER BY v.seq)           --@ postgres
+           p.seq AS before_seq, p.to_status AS before_to,                                             --@ sqlite
+           p.epoch AS before_epoch, p.created_at AS before_at                                         --@ sqlite
+      FROM execution_events v                                                                         --@ sqlite
+      LEFT JOIN execution_events p ON p.root = v.root AND p.execution = v.execution AND p.seq = v.seq - 1   --@ sqlite
+), checked AS NOT MATERIALIZED (
+    SELECT p.*,
+           before_seq = seq - 1 AND from_status <> before_to AS i04,
+           before_seq = seq - 1 AND before_to >= 4 AND type NOT IN (20, 52) AS i07,
+           before_seq = seq - 1 AND created_at < before_at AS i09,
+           type >= 10 AND type IN (10, 15, 16, 19, 47, 48)
+               AND NOT (COALESCE(data, '') LIKE '%"error":"%' AND data NOT LIKE '%"error":""%') AS i10,
+           type < 32 AND to_status = 4 AND from_status < 4 AND type <> 21
+               AND NOT (type = 14 AND COALESCE(data, '') LIKE '{"outcome":"ok"%') AS i17,
+           CASE WHEN seq = 1 THEN epoch <> 0
+                WHEN before_seq = seq - 1
+                THEN epoch <> before_epoch + CASE WHEN type IN (5, 8, 12) THEN 1 ELSE 0 END
+                ELSE 1 = 0 END AS i24
+      FROM pairs p
+), suspects AS MATERIALIZED (
+    SELECT * FROM checked WHERE i04 OR i07 OR i09 OR i10 OR i17 OR i24
+), breaches(code, execution, detail) AS (
+    SELECT 'I04', execution, 'event ' || seq || ' comes from {status:' || from_status || '}, but the one before it went to {status:'
+           || before_to || '}' FROM suspects WHERE i04
+    UNION ALL
+    SELECT 'I07', execution, 'event ' || seq || ', {event:' || type || '}, comes after the end, {status:' || before_to || '}'
+      FROM suspects WHERE i07
+    UNION ALL
+    SELECT 'I09', execution, 'event ' || seq || ' is older than the one before it' FROM suspects WHERE i09
+    UNION ALL
+    SELECT 'I10', execution, 'event ' || seq || ', {event:' || type || '}, has no error' FROM suspects WHERE i10
+    UNION ALL
+    SELECT 'I17', execution, 'event ' || seq || ', {event:' || type || '}, is a success without the outcome ok'
+      FROM suspects WHERE i17
+    UNION ALL
+    SELECT 'I24', execution, 'event ' || seq || ', {event:' || type || '}, has epoch ' || epoch || ' after '
+           || COALESCE(before_epoch, 0) FROM suspects WHERE i24
+)
+@report@
+
+-- All events of an execution, summed up. An execution without any is I01 in verify_last.
+--: verify_sums(max i64)
+WITH sums AS NOT MATERIALIZED (
+    SELECT root, execution, count(*) AS n, min(seq) AS lowest, max(seq) AS highest,
+           min(CASE WHEN type IN (1, 33) THEN seq END) AS created,
+           min(type) AS lowest_type, max(type) AS highest_type,
+           sum(CASE WHEN type IN (5, 8) THEN 1 ELSE 0 END) AS claims,
+           sum(CASE WHEN type = 12 THEN 1 ELSE 0 END) AS adoptions,
+           sum(CASE WHEN type = 38 THEN 1 ELSE 0 END) AS flow_starts,
+           sum(CASE WHEN to_status >= 4 AND from_status < 4 THEN 1 ELSE 0 END) AS ends,
+           sum(CASE WHEN type IN (20, 52) THEN 1 ELSE 0 END) AS reruns
+      FROM execution_events GROUP BY root, execution
+), checked AS NOT MATERIALIZED (
+    SELECT s.*, e.seq, e.kind, e.attempts, e.epoch, e.started_at,
+           s.n <> e.seq AS i01,
+           e.id IS NOT NULL AND (s.lowest <> 1 OR s.highest <> s.n) AS i02,
+           e.id IS NOT NULL AND COALESCE(s.created, 0) <> s.lowest AS i03,
+           (e.kind <= 2) <> (s.highest_type < 33) OR (e.kind <= 2) <> (s.lowest_type < 33) AS i05,
+           e.id IS NOT NULL AND s.ends > 1 + s.reruns AS i08,
+           e.id IS NOT NULL AND (e.started_at IS NOT NULL) <> (s.claims + s.flow_starts > 0) AS i12,
+           e.attempts <> s.claims AS i15,
+           e.epoch <> s.claims + s.adoptions AS i23,
+           e.id IS NULL AS i41
+      FROM sums s LEFT JOIN executions e ON e.id = s.execution AND e.root = s.root
+), suspects AS MATERIALIZED (
+    SELECT * FROM checked WHERE i01 OR i02 OR i03 OR i05 OR i08 OR i12 OR i15 OR i23 OR i41
+), breaches(code, execution, detail) AS (
+    SELECT 'I01', execution, 'its seq is ' || seq || ', but it has ' || n || ' events' FROM suspects WHERE i01
+    UNION ALL
+    SELECT 'I02', execution, 'its ' || n || ' events are numbered from ' || lowest || ' to ' || highest FROM suspects WHERE i02
+    UNION ALL
+    SELECT 'I03', execution, 'its first event is not created' FROM suspects WHERE i03
+    UNION ALL
+    SELECT 'I05', execution, 'a ' || CASE WHEN kind <= 2 THEN 'job' ELSE 'flow' END || ' has events of a '
+           || CASE WHEN kind <= 2 THEN 'flow' ELSE 'job' END FROM suspects WHERE i05
+    UNION ALL
+    SELECT 'I08', execution, 'it ended ' || ends || ' times with ' || reruns || ' reruns' FROM suspects WHERE i08
+    UNION ALL
+    SELECT 'I12', execution, CASE WHEN started_at IS NULL THEN 'it has no started_at, but was started'
+           ELSE 'it has started_at, but was never started' END FROM suspects WHERE i12
+    UNION ALL
+    SELECT 'I15', execution, 'it has ' || attempts || ' attempts, but was claimed ' || claims || ' times' FROM suspects WHERE i15
+    UNION ALL
+    SELECT 'I23', execution, 'its epoch is ' || epoch || ', but it was claimed ' || claims || ' and adopted ' || adoptions
+           || ' times' FROM suspects WHERE i23
+    UNION ALL
+    SELECT 'I41', execution, n || ' events belong to no execution in tree ' || root FROM suspects WHERE i41
+)
+@report@
+
+-- Each execution beside its last event.
+--: verify_last(max i64)
+WITH checked AS NOT MATERIALIZED (
+    SELECT e.id, e.root, e.status, e.seq, e.attempts, e.epoch, v.to_status, v.attempt, v.epoch AS last_epoch,
+           v.seq IS NULL AS i01,
+           v.to_status <> e.status AS i06,
+           e.kind <= 2 AND e.status = 4 AND v.type = 14 AND v.attempt <> e.attempts AS i16_attempt,
+           e.kind <= 2 AND e.status <> 4 AND e.result IS NOT NULL AS i16_result,
+           e.status >= 4 AND v.epoch <> e.epoch AS i25
+      FROM executions e
+      LEFT JOIN execution_events v ON v.root = e.root AND v.execution = e.id AND v.seq = e.seq
+), suspects AS MATERIALIZED (
+    SELECT * FROM checked WHERE i01 OR i06 OR i16_attempt OR i16_result OR i25
+), breaches(code, execution, detail) AS (
+    SELECT 'I01', id, 'its seq is ' || seq || ', but it has no events' FROM suspects s
+     WHERE i01 AND NOT EXISTS (SELECT 1 FROM execution_events v WHERE v.root = s.root AND v.execution = s.id)
+    UNION ALL
+    SELECT 'I06', id, 'it is {status:' || status || '}, but its last event went to {status:' || to_status || '}'
+      FROM suspects WHERE i06
+    UNION ALL
+    SELECT 'I16', id, 'it succeeded in attempt ' || attempt || ' of ' || attempts FROM suspects WHERE i16_attempt
+    UNION ALL
+    SELECT 'I16', id, 'it has a result, but is {status:' || status || '}' FROM suspects WHERE i16_result
+    UNION ALL
+    SELECT 'I25', id, 'its epoch is ' || epoch || ', but it ended with epoch ' || last_epoch FROM suspects WHERE i25
+)
+@report@
+
+--: verify_fields(max i64)
+WITH checked AS NOT MATERIALIZED (
+    SELECT id, status, attempts, max_attempts, finished_at,
+           (finished_at IS NOT NULL) <> (status >= 4) AS i11,
+           started_at < requested_at OR finished_at < requested_at OR finished_at < started_at AS i13,
+           attempts < 0 OR attempts > max_attempts AS i14
+      FROM executions
+), suspects AS MATERIALIZED (
+    SELECT * FROM checked WHERE i11 OR i13 OR i14
+), breaches(code, execution, detail) AS (
+    SELECT 'I11', id, CASE WHEN finished_at IS NULL THEN 'it has no finished_at, but is {status:'
+           ELSE 'it has finished_at, but is {status:' END || status || '}' FROM suspects WHERE i11
+    UNION ALL
+    SELECT 'I13', id, 'requested_at, started_at, finished_at are not in this order' FROM suspects WHERE i13
+    UNION ALL
+    SELECT 'I14', id, 'it has ' || attempts || ' attempts of ' || max_attempts FROM suspects WHERE i14
+)
+@report@
+
+-- The last event that gave or took a lease decides whether it should have an owner. A worker that started after the
+-- lease ran out, or less than two lease times ago, is no proof that somebody should have cleared it.
+--: verify_leases(max i64, two_leases i64, furthest time)
+WITH held AS MATERIALIZED (
+    SELECT l.execution, l.worker, l.until, l.epoch, e.kind, e.status, e.epoch AS execution_epoch,
+           (SELECT v.type FROM execution_events v
+             WHERE v.root = e.root AND v.execution = e.id AND v.type IN (5, 8, 11, 12)
+             ORDER BY v.seq DESC LIMIT 1) AS last_type
+      FROM leases l JOIN executions e ON e.id = l.execution
+), watched(until) AS (
+    SELECT max(seen_at - $2 * interval '1 microsecond') FROM workers             --@ postgres
+     WHERE seen_at - $2 * interval '1 microsecond' > started_at                  --@ postgres
+    SELECT max(seen_at - $2) FROM workers WHERE seen_at - $2 > started_at        --@ sqlite
+), breaches(code, execution, detail) AS (
+    SELECT 'I18', e.id, 'it is running, but has no lease' FROM executions e
+     WHERE e.status = 3 AND e.kind <= 2 AND NOT EXISTS (SELECT 1 FROM leases l WHERE l.execution = e.id)
+    UNION ALL
+    SELECT 'I18', execution, CASE WHEN kind <= 2 THEN 'it has a lease, but is {status:' || status || '}'
+           ELSE 'it has a lease, but is no job' END FROM held WHERE NOT (kind <= 2 AND status = 3)
+    UNION ALL
+    SELECT 'I19', execution, CASE WHEN worker IS NULL THEN 'its lease has an end, but no worker'
+           ELSE 'its lease has a worker, but no end' END FROM held WHERE (worker IS NULL) <> (until IS NULL)
+    UNION ALL
+    SELECT 'I20', execution, CASE WHEN worker IS NULL THEN 'nobody holds its lease'
+           ELSE 'worker ' || worker || ' holds its lease' END || ', but the last event of its lease is {event:'
+           || COALESCE(last_type, 0) || '}' FROM held WHERE (worker IS NULL) <> (COALESCE(last_type, 0) = 11)
+    UNION ALL
+    SELECT 'I21', h.execution, 'its lease ran out long ago, and nobody cleared it' FROM held h JOIN watched w ON h.until < w.until
+    UNION ALL
+    SELECT 'I22', execution, 'its lease ends later than a lease may' FROM held WHERE until > $3
+    UNION ALL
+    SELECT 'I23', execution, 'its epoch is ' || execution_epoch || ', but its lease has ' || epoch FROM held
+     WHERE epoch <> execution_epoch
+    UNION ALL
+    SELECT 'I26', min(h.execution), 'worker ' || w.id || ' claimed ' || count(*) || ' jobs with room for ' || w.room
+      FROM held h JOIN workers w ON w.id = h.worker WHERE h.last_type IN (5, 8)
+     GROUP BY w.id, w.room HAVING count(*) > w.room
+)
+@report@
+
+--: verify_outbox(max i64)
+WITH breaches(code, execution, detail) AS (
+    SELECT 'I27', e.id, 'it may be claimed, but has no outbox row' FROM executions e
+     WHERE e.status = 2 AND e.held = 0 AND e.kind <= 2
+       AND NOT EXISTS (SELECT 1 FROM task_outbox o WHERE o.lane = e.lane AND o.queue = e.queue AND o.rank = -e.priority
+                                                     AND o.execution = e.id)
+    UNION ALL
+    SELECT 'I27', e.id, CASE WHEN e.kind > 2 THEN 'it has an outbox row, but is no job'
+           WHEN e.status <> 2 THEN 'it has an outbox row, but is {status:' || e.status || '}'
+           WHEN e.held <> 0 THEN 'it has an outbox row, but is held: {hold:' || e.held || '}'
+           ELSE 'its outbox row says other than itself: ' || o.lane || ', ' || o.queue || ', rank ' || o.rank || ', '
+                || COALESCE(o.concurrency, 'no key') END
+      FROM task_outbox o JOIN executions e ON e.id = o.execution
+     WHERE e.kind > 2 OR e.status <> 2 OR e.held <> 0 OR o.lane <> COALESCE(e.lane, '') OR o.queue <> e.queue
+        OR o.rank <> -e.priority OR COALESCE(o.concurrency, '') <> COALESCE(e.concurrency, '')
+)
+@report@
+
+--: verify_holds(max i64)
+WITH kept AS MATERIALIZED (
+    SELECT id, kind, status, held, held_key, priority FROM executions WHERE held <> 0 OR held_key IS NOT NULL
+), breaches(code, execution, detail) AS (
+    SELECT 'I28', id, 'it is held ({hold:' || held || '}), but is {status:' || status || '}' FROM kept
+     WHERE held <> 0 AND status <> CASE WHEN kind <= 2 THEN 2 ELSE 1 END
+    UNION ALL
+    SELECT 'I28', id, 'it is held for no known reason: ' || held FROM kept WHERE held NOT BETWEEN 0 AND 4
+    UNION ALL
+    SELECT 'I28', id, CASE WHEN held = 4 THEN 'it is held for a limit, but for none by name'
+           ELSE 'it names the limit ' || held_key || ', but is not held for it' END
+      FROM kept WHERE (held = 4) <> (held_key IS NOT NULL)
+    UNION ALL
+    SELECT 'I28', id, 'it is held for a delay, but no timer ends it' FROM kept k
+     WHERE held = 3 AND NOT EXISTS (SELECT 1 FROM timers t WHERE t.execution = k.id AND t.kind = 1)
+    UNION ALL
+    SELECT 'I28', id, 'it is held for ' || held_key || ', which does not exist' FROM kept k
+     WHERE held = 4 AND held_key IS NOT NULL AND NOT EXISTS (SELECT 1 FROM limits l WHERE l.key = k.held_key)
+    UNION ALL
+    SELECT 'I28', id, 'it is held for ' || held_key || ', but does not wait there' FROM kept k
+     WHERE held = 4 AND held_key IS NOT NULL
+       AND NOT EXISTS (SELECT 1 FROM limit_waits w WHERE w.key = k.held_key AND w.rank = -k.priority AND w.execution = k.id)
+    UNION ALL
+    SELECT 'I28', e.id, 'it has a timer of a delay, but is not held for one' FROM timers t JOIN executions e ON e.id = t.execution
+     WHERE t.kind = 1 AND e.held <> 3
+)
+@report@
+
+--: verify_limits(max i64)
+WITH live AS NOT MATERIALIZED (
+    SELECT queue, concurrency, sum(CASE WHEN held = 0 THEN 1 ELSE 0 END) AS permits,
+           sum(CASE WHEN status = 2 AND held = 0 THEN 1 ELSE 0 END) AS claimable, min(id) AS example
+      FROM executions WHERE kind <= 2 AND status IN (2, 3) GROUP BY queue, concurrency
+), spent AS MATERIALIZED (
+    SELECT key, sum(permits) AS permits, sum(claimable) AS claimable, min(example) AS example
+      FROM (SELECT 'queue:' || queue AS key, permits, claimable, example FROM live
+            UNION ALL
+            SELECT 'key:' || concurrency, permits, claimable, example FROM live WHERE concurrency IS NOT NULL) AS both_limits
+     GROUP BY key
+), breaches(code, execution, detail) AS (
+    SELECT 'I29', 0, l.key || ' says ' || l.used || ' permits used, but it is ' || COALESCE(s.permits, 0)
+      FROM limits l LEFT JOIN spent s ON s.key = l.key WHERE l.used <> COALESCE(s.permits, 0)
+    UNION ALL
+    SELECT 'I29', s.example, l.key || ' is exceeded, ' || l.used || ' of ' || l.max || ', but ' || s.claimable || ' may be claimed'
+      FROM limits l JOIN spent s ON s.key = l.key WHERE l.used > l.max AND s.claimable > 0
+    UNION ALL
+    SELECT 'I29', s.example, s.key || ' has jobs, but is no limit' FROM spent s
+     WHERE s.key LIKE 'key:%' AND NOT EXISTS (SELECT 1 FROM limits l WHERE l.key = s.key)
+    UNION ALL
+    SELECT 'I29', (SELECT min(w.execution) FROM limit_waits w WHERE w.key = l.key),
+           l.key || ' has room, ' || l.used || ' of ' || l.max || ', but jobs wait for it' FROM limits l
+     WHERE l.used < l.max AND EXISTS (SELECT 1 FROM limit_waits w WHERE w.key = l.key)
+       AND NOT EXISTS (SELECT 1 FROM limit_waits w JOIN timers t ON t.execution = w.execution AND t.kind = 2
+                        WHERE w.key = l.key)
+    UNION ALL
+    SELECT 'I29', e.id, 'it waits for ' || w.key || ' at rank ' || w.rank || ', but is not held for that'
+      FROM limit_waits w JOIN executions e ON e.id = w.execution
+     WHERE e.held <> 4 OR COALESCE(e.held_key, '') <> w.key OR w.rank <> -e.priority
+)
+@report@
+
+--: verify_tree(max i64)
+WITH breaches(code, execution, detail) AS (
+    SELECT 'I30', c.id, CASE WHEN c.parent IS NULL THEN 'it has no parent, but root ' || c.root || ', depth ' || c.depth
+                                  || ', workflow ' || COALESCE(c.workflow, 0)
+           WHEN p.id IS NULL THEN 'its parent ' || c.parent || ' does not exist'
+           ELSE 'it has root ' || c.root || ', depth ' || c.depth || ', workflow ' || COALESCE(c.workflow, 0)
+                || ' below parent ' || p.id || ' with root ' || p.root || ', depth ' || p.depth || ', workflow '
+                || COALESCE(p.workflow, 0) END
+      FROM executions c LEFT JOIN executions p ON p.id = c.parent
+     WHERE CASE WHEN c.parent IS NULL THEN c.root <> c.id OR c.depth <> 0 OR c.workflow IS NOT NULL
+           ELSE p.id IS NULL OR c.root <> p.root OR c.depth <> p.depth + 1
+                OR COALESCE(c.workflow, 0) <> COALESCE(CASE WHEN p.kind = 3 THEN p.id ELSE p.workflow END, 0) END
+)
+@report@
+
+-- Ids rise with time, so nearly all parents have the lower one; but a cycle has at least one that does not: it is
+-- enough to go up from those.
+--: verify_cycles(max i64)
+WITH RECURSIVE up(start, at) AS (
+    SELECT id, parent FROM executions WHERE parent >= id
+    UNION
+    SELECT u.start, e.parent FROM up u JOIN executions e ON e.id = u.at WHERE e.parent IS NOT NULL AND u.at <> u.start
+), breaches(code, execution, detail) AS (
+    SELECT 'I31', start, 'it is its own ancestor' FROM up WHERE at = start
+)
+@report@
+
+--: verify_counters(max i64)
+WITH both_sums AS (
+    SELECT queue, sum(ready) AS ready, sum(held) AS held, sum(running) AS running, 0 AS is_ready, 0 AS is_held, 0 AS is_running
+      FROM queue_counters GROUP BY queue
+    UNION ALL
+    SELECT queue, 0, 0, 0, sum(CASE WHEN status = 2 AND held = 0 THEN 1 ELSE 0 END),
+           sum(CASE WHEN status = 2 AND held <> 0 THEN 1 ELSE 0 END), sum(CASE WHEN status = 3 THEN 1 ELSE 0 END)
+      FROM executions WHERE kind <= 2 AND status IN (2, 3) GROUP BY queue
+), sums AS NOT MATERIALIZED (
+    SELECT queue, sum(ready) AS ready, sum(held) AS held, sum(running) AS running,
+           sum(is_ready) AS is_ready, sum(is_held) AS is_held, sum(is_running) AS is_running
+      FROM both_sums GROUP BY queue
+), breaches(code, execution, detail) AS (
+    SELECT 'I40', 0, 'queue ' || queue || ': counters say ' || ready || ' ready, ' || held || ' held, ' || running
+           || ' running, but it is ' || is_ready || ', ' || is_held || ', ' || is_running
+      FROM sums WHERE ready <> is_ready OR held <> is_held OR running <> is_running
+)
+@report@
+
+-- Events are looked at in verify_sums.
+--: verify_strays(max i64)
+WITH breaches(code, execution, detail) AS (
+    SELECT 'I41', execution, 'an outbox row, but no execution' FROM task_outbox r
+     WHERE NOT EXISTS (SELECT 1 FROM executions e WHERE e.id = r.execution)
+    UNION ALL
+    SELECT 'I41', execution, 'a lease, but no execution' FROM leases r
+     WHERE NOT EXISTS (SELECT 1 FROM executions e WHERE e.id = r.execution)
+    UNION ALL
+    SELECT 'I41', execution, 'a timer ({timer:' || kind || '}), but no execution' FROM timers r
+     WHERE NOT EXISTS (SELECT 1 FROM executions e WHERE e.id = r.execution)
+    UNION ALL
+    SELECT 'I41', execution, 'it waits for ' || key || ', but is no execution' FROM limit_waits r
+     WHERE NOT EXISTS (SELECT 1 FROM executions e WHERE e.id = r.execution)
+    UNION ALL
+    SELECT 'I41', execution, 'a key of a submission, but no execution' FROM submit_keys r
+     WHERE NOT EXISTS (SELECT 1 FROM executions e WHERE e.id = r.execution)
+)
+@report@
+
+-- ---- checkpoints (verify_walk.c)
+
+-- All events in the order of their trees, a page at a time, each beside its execution; what may be large comes with
+-- the last event only, and only of what has ended. PostgreSQL wants the page before the join, its size as a literal,
+-- and the root by itself, to leave out partitions.
+--: verify_history(root i64, execution i64, seq i32)
+SELECT v.root, v.execution, v.seq, v.type, v.from_status, v.to_status, v.attempt, v.epoch, v.worker, v.created_at, v.data,
+       e.status, e.seq, e.attempts, e.epoch, e.max_attempts, e.requested_at, e.started_at, e.finished_at,
+       CASE WHEN v.seq = e.seq AND e.status >= 4 THEN e.result END,
+       CASE WHEN v.seq = e.seq AND e.status >= 4 THEN e.error END
+  FROM (SELECT * FROM execution_events
+         WHERE (root, execution, seq) > ($1, $2, $3)
+           AND root >= $1                                        --@ postgres
+         ORDER BY root, execution, seq LIMIT 2000) AS v
+  LEFT JOIN executions e ON e.id = v.execution
+ ORDER BY v.root, v.execution, v.seq

@@ -1,0 +1,234 @@
+/* store.c - opening a store, and running a turn: begin, body, flush, number, commit; redone when
+ * the database rolled it back through no fault of its own, and resolved when the answer to COMMIT
+ * was lost. */
+#include "store/store.h"
+
+#include "store/door.h"
+#include "store/store_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_PATIENCE 30000000LL /* µs */
+#define MAX_BACKOFF      1000000LL
+
+int store_open(const char *url, const char *tenant, const struct store_options *options,
+               struct store **out, struct err *err)
+{
+    struct store *s = mem_zalloc(sizeof(*s));
+    int rc;
+
+    s->env = options && options->env ? options->env : &s->own_env;
+    s->writer = env_random_id();
+    s->patience = options && options->patience ? options->patience : DEFAULT_PATIENCE;
+    if ((rc = url_parse(url, tenant, &s->url, err)) ||
+        (rc = db_open(s->url, s->env, &s->db, err)) ||
+        (rc = schema_migrate(s->db, s->url, !(options && options->no_migrate), err)))
+        goto done;
+    *out = s;
+    s = NULL;
+done:
+    store_close(&s);
+    return rc;
+}
+
+static void turn_release(struct turn *t)
+{
+    idmap_release(&t->rows);
+    idmap_release(&t->roots);
+    idmap_release(&t->limits);
+    vec_release(&t->dirty);
+    vec_release(&t->events);
+    vec_release(&t->limit_list);
+    vec_release(&t->queues);
+    args_release(&t->args);
+    arena_release(&t->arena);
+}
+
+void store_close(struct store **ps)
+{
+    struct store *s = *ps;
+
+    if (!s)
+        return;
+    turn_release(&s->turn);
+    db_close(&s->db);
+    url_free(&s->url);
+    free(s);
+    *ps = NULL;
+}
+
+struct db *store_db(struct store *s)
+{
+    return s->db;
+}
+
+const struct db_url *store_url(const struct store *s)
+{
+    return s->url;
+}
+
+struct env *store_env(struct store *s)
+{
+    return s->env;
+}
+
+/* Forgets the last turn; its memory is used again. */
+static struct turn *fresh_turn(struct store *s, bool wait)
+{
+    struct turn *t = &s->turn;
+
+    idmap_reset(&t->rows);
+    idmap_reset(&t->roots);
+    idmap_reset(&t->limits);
+    t->dirty.n = t->events.n = t->limit_list.n = t->queues.n = 0;
+    arena_reset(&t->arena);
+    t->store = s;
+    t->db = s->db;
+    t->now = 0;
+    t->wait = wait;
+    t->wake = 0;
+    t->event_base = -1;
+    return t;
+}
+
+/* The turn's number, written with everything else: whoever finds it knows that the turn committed.
+ */
+static int write_number(struct turn *t, struct err *err)
+{
+    args_begin(&t->args, Q_TURN_WRITE);
+    args_int(&t->args, t->store->writer);
+    args_int(&t->args, t->store->turn_number);
+    args_int(&t->args, t->now);
+    return db_send(t->db, &t->args, NULL, 1, err);
+}
+
+enum turn_mode { PLAIN, WAITING, LIGHT };
+
+static int run_turn(struct store *s, enum turn_mode mode,
+                    int (*body)(struct turn *, void *, struct err *), void *arg, struct err *err)
+{
+    struct turn *t = fresh_turn(s, mode == WAITING);
+    int rc;
+
+    s->turn_number += mode != LIGHT;
+    if ((rc = db_begin(s->db, TX_WRITE, err)))
+        return rc;
+    if ((rc = body(t, arg, err)) || (rc = door_flush(t, err)) ||
+        (mode != LIGHT && (rc = write_number(t, err))) || (rc = db_commit(s->db, err))) {
+        db_rollback(s->db);
+        return rc;
+    }
+    return 0;
+}
+
+/* Whether the turn whose COMMIT got no answer is stored: 1 or 0, or an error while that can't be
+ * known. */
+static int turn_is_stored(struct store *s, struct err *err)
+{
+    struct args a = ARGS_INIT;
+    struct rows r = ROWS_INIT;
+    int rc;
+
+    if ((rc = db_begin(s->db, TX_WRITE, err)))
+        return rc;
+    args_begin(&a, Q_TURN_READ);
+    args_int(&a, s->writer);
+    if (!(rc = db_query(s->db, &a, &r, err)))
+        rc = r.n && rows_int(&r, 0, 0) == s->turn_number;
+    rows_release(&r);
+    args_release(&a);
+    db_rollback(s->db);
+    return rc;
+}
+
+/* Sleeps longer each time, by a random part, so that many workers do not come back in step. */
+static void back_off(int64_t *wait)
+{
+    uint32_t r;
+
+    env_random(&r, sizeof(r));
+    clock_sleep_us(*wait / 2 + (int64_t)(r % (uint32_t)(*wait / 2 + 1)));
+    *wait = *wait * 2 > MAX_BACKOFF ? MAX_BACKOFF : *wait * 2;
+}
+
+static bool may_try_again(int rc)
+{
+    return rc == -E_REDO || rc == -E_CONN_LOST || rc == -E_COMMIT_UNKNOWN;
+}
+
+static void tell(struct store *s, const struct err *err)
+{
+    if (s->env->note)
+        s->env->note(s->env->arg, err->msg);
+}
+
+static int turn_with_retries(struct store *s, enum turn_mode mode,
+                             int (*body)(struct turn *, void *, struct err *), void *arg,
+                             struct err *err)
+{
+    int64_t give_up = clock_boot_us() + s->patience, pause = 2000;
+    bool unknown = false; /* a COMMIT without an answer is still to be looked at */
+    int rc;
+
+    for (;;) {
+        if (unknown) {
+            rc = turn_is_stored(s, err);
+            if (rc == 1)
+                return 0;
+            if (rc == 0)
+                unknown = false;
+        }
+        if (!unknown)
+            rc = run_turn(s, mode, body, arg, err);
+        if (rc == 0 || !may_try_again(rc))
+            return rc;
+        unknown |= rc == -E_COMMIT_UNKNOWN && mode != LIGHT;
+        tell(s, err);
+        if (clock_boot_us() >= give_up)
+            break;
+        back_off(&pause);
+    }
+    if (unknown)
+        return err_set(
+            err, E_COMMIT_UNKNOWN,
+            "the answer to COMMIT was lost and %s can't be reached to ask: the change may "
+            "or may not be stored",
+            s->url->safe);
+    err->code = E_UNAVAILABLE;
+    return -E_UNAVAILABLE;
+}
+
+static int turn_and_wake(struct store *s, enum turn_mode mode,
+                         int (*body)(struct turn *, void *, struct err *), void *arg,
+                         struct err *err)
+{
+    int rc = turn_with_retries(s, mode, body, arg, err);
+    unsigned wake = s->turn.wake;
+
+    /* Followers of all events poll on a server; a NOTIFY for them alone would cost every turn one.
+     */
+    if (!s->db->driver->one_writer && wake == WAKE_EVENTS)
+        wake = 0;
+    if (!rc && wake)
+        s->db->driver->wake(s->db, wake);
+    return rc;
+}
+
+int store_turn(struct store *s, int (*body)(struct turn *, void *, struct err *), void *arg,
+               struct err *err)
+{
+    return turn_and_wake(s, PLAIN, body, arg, err);
+}
+
+int store_turn_waiting(struct store *s, int (*body)(struct turn *, void *, struct err *), void *arg,
+                       struct err *err)
+{
+    return turn_and_wake(s, WAITING, body, arg, err);
+}
+
+int store_light_turn(struct store *s, int (*body)(struct turn *, void *, struct err *), void *arg,
+                     struct err *err)
+{
+    return turn_and_wake(s, LIGHT, body, arg, err);
+}

@@ -1,0 +1,235 @@
+/* store.h - what the rest of Pawl sees of the store: a handle, turns, and the operations of a turn.
+ *
+ * All changes happen in turns. A turn is one transaction: its body calls operations, the store
+ * flushes what they decided through the door and commits once. The body may be run again (a
+ * deadlock, a lost connection, a locked root), so it must depend on its arguments alone.
+ *
+ *     static int body(struct turn *t, void *arg, struct err *err) { return op_settle(t, …, err); }
+ *     rc = store_turn(s, body, &args, &err);
+ *
+ * A store belongs to one thread. Several may be open in one process. */
+#ifndef STORE_STORE_H
+#define STORE_STORE_H
+
+#include "store/execution.h"
+
+struct store;
+struct turn;
+
+struct store_options {
+    bool no_migrate;  /* do not create or upgrade the schema: E_SCHEMA if that is needed */
+    struct env *env;  /* NULL: nothing is traced, the clock is the database's */
+    int64_t patience; /* µs to go on trying while the database is away; 0: 30 s */
+};
+
+MUST_USE int store_open(const char *url, const char *tenant, const struct store_options *options,
+                        struct store **out, struct err *err);
+void store_close(struct store **s);
+struct db *store_db(struct store *s); /* for readers: queries, verify */
+const struct db_url *store_url(const struct store *s);
+struct env *store_env(struct store *s);
+
+MUST_USE int store_turn(struct store *s, int (*body)(struct turn *, void *, struct err *),
+                        void *arg, struct err *err);
+/* The same, but waits for what others have locked: for one command that was skipped three times. */
+MUST_USE int store_turn_waiting(struct store *s, int (*body)(struct turn *, void *, struct err *),
+                                void *arg, struct err *err);
+/* The same without a number of its own, for what may be repeated harmlessly: heartbeats, ticks. */
+MUST_USE int store_light_turn(struct store *s, int (*body)(struct turn *, void *, struct err *),
+                              void *arg, struct err *err);
+int64_t turn_now(const struct turn *t); /* the database's time, after the locks of this turn */
+
+/* Limits on what enters, so that a turn can't fail on it later. */
+#define MAX_INPUT  (1024 * 1024)
+#define MAX_RESULT (1024 * 1024)
+#define MAX_ERROR  8192
+#define MAX_NAME   200
+#define MAX_QUEUE  64
+#define MAX_LANE   128
+#define MAX_KEY    200
+
+/* ---- submit -------------------------------------------------------------------------------------
+ */
+
+struct submission {
+    int kind;                /* KIND_EXEC, KIND_TASK; KIND_WORKFLOW, KIND_FOREACH start at once */
+    int64_t parent;          /* 0: a tree of its own */
+    const char *name;        /* full name */
+    const char *queue;       /* NULL: "default" */
+    const char *lane;        /* what a worker must have; jobs only; NULL: "process" */
+    const char *concurrency; /* NULL: none; at most concurrency_max of that key at once */
+    const char *task_name;
+    const char *input; /* JSON or NULL */
+    const char *key;   /* idempotency key or NULL */
+    int task_index;    /* -1: not an item */
+    int priority;
+    int max_attempts;    /* 0: 1 */
+    int concurrency_max; /* 0: 1; taken when the key is seen for the first time */
+    int64_t delay;       /* µs until it may be claimed */
+    bool paused;         /* held from the start */
+
+    /* out */
+    int64_t id;
+    bool existed;   /* the key was known: id is that execution */
+    int rc;         /* 0, -E_INVALID, -E_CONFLICT, -E_NOT_FOUND (parent), -E_BUSY */
+    struct err err; /* the sentence, if rc */
+};
+
+/* Checks one submission's texts and sizes without a database. */
+MUST_USE int submission_check(const struct submission *s, struct err *err);
+MUST_USE int op_submit(struct turn *t, struct submission *list, size_t n, struct err *err);
+
+/* ---- claim, adopt, reap, heartbeat
+ * --------------------------------------------------------------- */
+
+struct lane_queue {
+    const char *lane, *queue;
+};
+
+struct claim {
+    int64_t worker;
+    const char *folder;              /* the worker's state folder's id */
+    int64_t lease;                   /* µs */
+    const struct lane_queue *serves; /* index probes: one each */
+    size_t nserves;
+    size_t max; /* at most so many */
+};
+
+/* A claimed or adopted job: the image after the claim, and its input. Lives until the store's next
+ * turn. */
+struct job_list {
+    struct execution **at;
+    size_t n;
+};
+
+/* Claims from the outbox: priority, then age. Every claim is a new attempt and a new epoch. */
+MUST_USE int op_claim(struct turn *t, const struct claim *c, struct job_list *out, struct err *err);
+
+struct adoption {
+    struct claim claim;  /* serves: only the lanes count, orphans of any queue are taken */
+    int64_t host_grace;  /* µs after expired_at when another state folder's orphans are free */
+    const int64_t *dead; /* workers of this folder whose lock is free: no wait for the reaper */
+    size_t ndead;
+};
+MUST_USE int op_adopt(struct turn *t, const struct adoption *a, struct job_list *out,
+                      struct err *err);
+
+/* Clears leases that nobody renewed; status stays running. At most max; *n = how many. */
+MUST_USE int op_reap(struct turn *t, size_t max, size_t *n, struct err *err);
+
+/* One lease, as its holder knows it. */
+struct lease_ref {
+    int64_t execution;
+    int64_t root;
+    int epoch;
+
+    /* out */
+    int rc; /* 0, -E_LEASE_LOST: touch nothing; -E_BUSY: again in the next turn */
+    bool cancel_requested;
+};
+
+/* Renews exactly the named leases, in one statement; those lost have rc = -E_LEASE_LOST. */
+MUST_USE int op_heartbeat(struct turn *t, int64_t worker, int64_t lease, struct lease_ref *list,
+                          size_t n, struct err *err);
+
+/* ---- started, settle
+ * ----------------------------------------------------------------------------- */
+
+/* Writes that the work began, `ago` µs before now. */
+struct start {
+    struct lease_ref lease;
+    int64_t ago;
+};
+MUST_USE int op_started(struct turn *t, int64_t worker, struct start *list, size_t n,
+                        struct err *err);
+
+struct outcome {
+    enum outcome_kind kind;
+    bool has_exit_code;
+    int exit_code;
+    int signal;          /* 0: none */
+    const char *result;  /* JSON, for ok */
+    const char *error;   /* for all but ok; never empty */
+    int64_t duration;    /* µs the attempt ran; -1 unknown */
+    int64_t retry_delay; /* µs until the next try; -1: do not retry. Deferred: until then. Refused:
+                            back-off */
+};
+
+struct settlement {
+    struct lease_ref lease;
+    struct outcome outcome;
+    int status; /* out: the execution's status afterwards (ready = it will be tried again) */
+};
+/* A `started` of the same attempt in the same turn comes before. Frees limits' permits and hands
+ * them on. */
+MUST_USE int op_settle(struct turn *t, int64_t worker, struct settlement *list, size_t n,
+                       struct err *err);
+
+/* ---- hold, cancel, timers, limits
+ * ---------------------------------------------------------------- */
+
+/* Something an operator or an engine asks of one execution. */
+struct request {
+    int64_t execution;
+    int64_t root;       /* 0: looked up */
+    const char *by;     /* who, for the event; NULL: the engine */
+    const char *reason; /* why; NULL: none */
+
+    /* out */
+    int rc;     /* 0, -E_NOT_FOUND, -E_INVALID (wrong status), -E_BUSY */
+    int status; /* its status afterwards */
+};
+MUST_USE int op_hold(struct turn *t, enum hold why, struct request *list, size_t n,
+                     struct err *err);
+MUST_USE int op_unhold(struct turn *t, enum hold why, struct request *list, size_t n,
+                       struct err *err);
+/* Pending and ready ones are cancelled at once, running ones get a durable request. Whole subtrees,
+ * at most `max` executions of each in this turn; *more says that some are left. */
+MUST_USE int op_cancel(struct turn *t, struct request *list, size_t n, size_t max, bool *more,
+                       struct err *err);
+/* Ends a workflow or foreach below which everything is terminal. */
+MUST_USE int op_flow_end(struct turn *t, int64_t execution, const struct outcome *o,
+                         struct err *err);
+
+/* Does what is due; at most max timers. *n = done, *next = when the earliest of the rest is due (0:
+ * none). */
+MUST_USE int op_timers(struct turn *t, size_t max, size_t *n, int64_t *next, struct err *err);
+
+/* Sets a limit ("queue:NAME" or "key:NAME"); max < 0 removes it. In slices: *more says that jobs
+ * above it are left in the outbox, to be taken out by another turn with the same call. */
+MUST_USE int op_limit(struct turn *t, const char *key, int max, size_t slice, bool *more,
+                      struct err *err);
+
+/* ---- workers
+ * ------------------------------------------------------------------------------------- */
+
+struct worker {
+    int64_t id;
+    const char *host, *folder, *version;
+    int pid, room;
+    int64_t started_at, seen_at; /* out */
+};
+MUST_USE int op_worker_hello(struct turn *t, const struct worker *w, struct err *err);
+MUST_USE int op_worker_bye(struct turn *t, int64_t worker, struct err *err);
+/* An idle worker's one statement: renews its row; *expired = leases to reap, *next_timer as in
+ * op_timers. */
+MUST_USE int op_worker_tick(struct turn *t, int64_t worker, int64_t *expired, int64_t *next_timer,
+                            struct err *err);
+
+/* ---- retention
+ * ----------------------------------------------------------------------------------- */
+
+struct retention {
+    int64_t older_than; /* µs since the end of a tree */
+    size_t max_trees;   /* in this turn */
+    bool dry_run;
+    int64_t after; /* the root up to which it looked; start with 0 */
+
+    int64_t trees, executions, events; /* added up over the slices */
+    bool more;
+};
+/* Does one slice and tells in *to where the next one goes on from. */
+MUST_USE int op_retain(struct turn *t, const struct retention *from, struct retention *to,
+                       struct err *err);
+
+#endif

@@ -1,0 +1,32 @@
+/* store_internal.h - what the store's own files know of each other beyond turn.h and door.h. */
+#ifndef STORE_STORE_INTERNAL_H
+#define STORE_STORE_INTERNAL_H
+
+#include "store/turn.h"
+#include "store/url.h"
+
+struct store {
+    struct db_url *url;
+    struct db *db;
+    struct env *env;
+    struct env own_env; /* used when the caller gave none */
+    int64_t writer;     /* this connection's name in `turns` and `queue_counters` */
+    int64_t turn_number;
+    int64_t
+        partition_limit; /* the first root whose events have no partition yet; 0: not asked yet */
+    int64_t patience;    /* µs to go on trying while the database is away */
+    struct turn turn;    /* kept between turns for its memory */
+};
+
+static inline int64_t store_writer(const struct store *s)
+{
+    return s->writer;
+}
+
+MUST_USE int turn_find_event_base(struct turn *t, struct err *err);
+
+/* schema.c: creates or upgrades; refuses what is newer. */
+MUST_USE int schema_migrate(struct db *db, const struct db_url *url, bool may_change,
+                            struct err *err);
+
+#endif

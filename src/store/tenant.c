@@ -1,0 +1,187 @@
+/* tenant.c - see tenant.h. */
+#include "store/tenant.h"
+
+#include "store/url.h"
+
+#include <errno.h>
+#include <glob.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- PostgreSQL: schemas, from the connection's own role
+ * ----------------------------------------- */
+
+static int count_schemas(struct db *db, const char *schema, int64_t *n, struct err *err)
+{
+    struct args a = ARGS_INIT;
+    struct rows r = ROWS_INIT;
+    int rc;
+
+    args_begin(&a, Q_TENANT_EXISTS);
+    args_text(&a, schema);
+    if (!(rc = db_query(db, &a, &r, err)))
+        *n = rows_int(&r, 0, 0);
+    rows_release(&r);
+    args_release(&a);
+    return rc;
+}
+
+/* Runs q for the tenant's schema in a transaction of its own, if the schema is there or not, as
+ * wanted. */
+static int change_schema(const char *url, const struct db_url *tenant, struct env *env,
+                         bool is_there, enum stmt_id q, struct err *err)
+{
+    struct args a = ARGS_INIT;
+    struct db_url *base = NULL;
+    struct db *db = NULL;
+    int64_t n = 0;
+    int rc;
+
+    if ((rc = url_parse(url, NULL, &base, err)) || (rc = db_open(base, env, &db, err)) ||
+        (rc = db_begin(db, TX_LONG, err)) || (rc = count_schemas(db, tenant->schema, &n, err)))
+        goto done;
+    if (is_there != (n > 0)) {
+        rc = is_there
+                 ? err_set(err, E_NOT_FOUND,
+                           "there is no tenant '%s' in %s: `pawl admin tenant list` shows them",
+                           tenant->tenant, base->safe)
+                 : err_set(err, E_INVALID, "the tenant '%s' exists already in %s", tenant->tenant,
+                           base->safe);
+        goto done;
+    }
+    args_begin(&a, Q_SCHEMA_NAME);
+    args_text(&a, tenant->schema);
+    if ((rc = db_send(db, &a, NULL, ANY_ROWS, err)))
+        goto done;
+    args_begin(&a, q);
+    if ((rc = db_send(db, &a, NULL, ANY_ROWS, err)))
+        goto done;
+    rc = db_commit(db, err);
+done:
+    if (db)
+        db_rollback(db);
+    db_close(&db);
+    url_free(&base);
+    args_release(&a);
+    return rc;
+}
+
+/* ---- SQLite: files
+ * ------------------------------------------------------------------------------- */
+
+static int remove_files(const struct db_url *u, struct err *err)
+{
+    static const char *const suffixes[] = {"-wal", "-shm", ".lock", ""};
+    struct stat st;
+    size_t i;
+
+    if (stat(u->file, &st))
+        return err_set(err, E_NOT_FOUND, "there is no tenant '%s': %s does not exist", u->tenant,
+                       u->file);
+    for (i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
+        char *path = mem_printf("%s%s", u->file, suffixes[i]);
+        int rc = unlink(path) && errno != ENOENT;
+
+        if (rc)
+            err_set(err, E_UNAVAILABLE, "can't remove %s: %s", path, strerror(errno));
+        free(path);
+        if (rc)
+            return -E_UNAVAILABLE;
+    }
+    return 0;
+}
+
+/* pawl.db -> the names in pawl.*.db */
+static void list_files(const char *file, void (*each)(void *, const char *), void *arg)
+{
+    char *pattern = tenant_file(file, "*");
+    size_t head = (size_t)(strchr(pattern, '*') - pattern), tail = strlen(pattern) - head - 1;
+    glob_t found = {0};
+    struct err ignored;
+    size_t i;
+
+    if (!glob(pattern, 0, NULL, &found))
+        for (i = 0; i < found.gl_pathc; i++) {
+            char *name = mem_strdup(found.gl_pathv[i] + head);
+
+            name[strlen(name) - tail] = '\0';
+            if (!tenant_check_name(name, &ignored))
+                each(arg, name);
+            free(name);
+        }
+    globfree(&found);
+    free(pattern);
+}
+
+/* ---- both
+ * ---------------------------------------------------------------------------------------- */
+
+int tenant_create(const char *url, const char *name, struct env *env, struct err *err)
+{
+    struct store_options options = {.env = env};
+    struct db_url *u = NULL;
+    struct store *s = NULL;
+    struct env none = {0};
+    struct stat st;
+    int rc;
+
+    if ((rc = url_parse(url, name, &u, err)))
+        return rc;
+    if (u->file && !stat(u->file, &st))
+        rc = err_set(err, E_INVALID, "the tenant '%s' exists already: %s", name, u->file);
+    else if (!u->file)
+        rc = change_schema(url, u, env ? env : &none, false, Q_TENANT_MAKE, err);
+    if (!rc && !(rc = store_open(url, name, &options, &s, err)))
+        store_close(&s);
+    url_free(&u);
+    return rc;
+}
+
+int tenant_drop(const char *url, const char *name, struct env *env, struct err *err)
+{
+    struct db_url *u = NULL;
+    struct env none = {0};
+    int rc;
+
+    if ((rc = url_parse(url, name, &u, err)))
+        return rc;
+    rc = u->file ? remove_files(u, err)
+                 : change_schema(url, u, env ? env : &none, true, Q_TENANT_DROP, err);
+    url_free(&u);
+    return rc;
+}
+
+int tenant_list(const char *url, struct env *env, void (*each)(void *, const char *name), void *arg,
+                struct err *err)
+{
+    struct args a = ARGS_INIT;
+    struct rows r = ROWS_INIT;
+    struct db_url *u = NULL;
+    struct db *db = NULL;
+    struct env none = {0};
+    size_t i;
+    int rc;
+
+    if ((rc = url_parse(url, NULL, &u, err)))
+        return rc;
+    if (u->file) {
+        list_files(u->file, each, arg);
+        goto done;
+    }
+    args_begin(&a, Q_TENANT_LIST);
+    if ((rc = db_open(u, env ? env : &none, &db, err)) || (rc = db_begin(db, TX_READ, err)) ||
+        (rc = db_query(db, &a, &r, err)))
+        goto done;
+    for (i = 0; i < r.n; i++)
+        each(arg, rows_text(&r, i, 0));
+done:
+    if (db)
+        db_rollback(db);
+    db_close(&db);
+    rows_release(&r);
+    args_release(&a);
+    url_free(&u);
+    return rc;
+}

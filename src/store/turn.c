@@ -1,0 +1,260 @@
+/* turn.c - locks, loads and ids of a turn; see turn.h. */
+#include "store/turn.h"
+
+#include "store/store_internal.h"
+
+#include <stdlib.h>
+
+int turn_sync(struct turn *t, struct err *err)
+{
+    int64_t now;
+    int rc;
+
+    if ((rc = t->db->driver->send_now(t->db, &t->db_now, err)) || (rc = db_flush(t->db, err)))
+        return rc;
+    now = t->db_now + t->store->env->clock_offset;
+    if (now > t->now)
+        t->now = now;
+    return 0;
+}
+
+int turn_query(struct turn *t, const struct args *a, struct rows *out, struct err *err)
+{
+    int rc = db_send(t->db, a, out, ANY_ROWS, err);
+
+    return rc ? rc : turn_sync(t, err);
+}
+
+int64_t turn_now(const struct turn *t)
+{
+    return t->now;
+}
+
+int turn_find_event_base(struct turn *t, struct err *err)
+{
+    struct args a = ARGS_INIT;
+    struct rows r = ROWS_INIT;
+    int rc;
+
+    args_begin(&a, Q_EVENT_BASE);
+    if (!(rc = db_query(t->db, &a, &r, err)))
+        t->event_base = rows_int(&r, 0, 0);
+    rows_release(&r);
+    args_release(&a);
+    return rc;
+}
+
+struct row *turn_row(const struct turn *t, int64_t id)
+{
+    return idmap_get(&t->rows, id);
+}
+
+struct row *turn_add_row(struct turn *t, const struct execution *e)
+{
+    struct row *r = turn_row(t, e->id);
+
+    if (r)
+        return r;
+    r = arena_zalloc(&t->arena, sizeof(*r));
+    r->stored = r->now = *e;
+    r->permitted = execution_is_claimable(e) || execution_has_lease(e);
+    idmap_put(&t->rows, e->id, r);
+    return r;
+}
+
+void turn_read_rows(struct turn *t, const struct rows *r, bool with_input, struct row **out)
+{
+    struct execution e;
+    size_t i;
+
+    for (i = 0; i < r->n; i++) {
+        execution_read_state(&e, r, i, 0, &t->arena);
+        out[i] = turn_add_row(t, &e);
+        if (with_input)
+            out[i]->now.input = arena_strdup(&t->arena, rows_text(r, i, STATE_COLUMNS));
+    }
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const int64_t *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+/* Pushes the ids in order, once each: everybody locks in the same order. */
+static void push_sorted(struct args *a, int64_t *ids, size_t n)
+{
+    size_t i;
+
+    if (n)
+        qsort(ids, n, sizeof(*ids), by_number);
+    for (i = 0; i < n; i++)
+        if (!i || ids[i] != ids[i - 1])
+            args_int(a, ids[i]);
+}
+
+int turn_find_roots(struct turn *t, struct want *list, size_t n, struct err *err)
+{
+    struct args a = ARGS_INIT;
+    struct rows r = ROWS_INIT;
+    struct idmap root_of = IDMAP_INIT;
+    size_t i, unknown = 0;
+    int rc = 0;
+
+    args_begin(&a, Q_ROOTS_OF);
+    for (i = 0; i < n; i++)
+        if (!list[i].root) {
+            args_int(&a, list[i].id);
+            unknown++;
+        }
+    if (!unknown)
+        goto done;
+    if ((rc = db_query(t->db, &a, &r, err)))
+        goto done;
+    for (i = 0; i < r.n; i++)
+        idmap_put(&root_of, rows_int(&r, i, 0), (void *)(intptr_t)rows_int(&r, i, 1));
+    for (i = 0; i < n; i++)
+        if (!list[i].root) {
+            list[i].root = (int64_t)(intptr_t)idmap_get(&root_of, list[i].id);
+            list[i].rc = list[i].root ? 0 : -E_NOT_FOUND;
+        }
+done:
+    idmap_release(&root_of);
+    rows_release(&r);
+    args_release(&a);
+    return rc;
+}
+
+/* Sends the locks of trees whose root is not itself among the rows to load (loading locks as well).
+ */
+static int send_root_locks(struct turn *t, const struct want *list, size_t n, struct rows *out,
+                           struct err *err)
+{
+    int64_t *roots = arena_alloc(&t->arena, n * sizeof(*roots));
+    struct args a = ARGS_INIT;
+    size_t i, count = 0;
+    int rc;
+
+    for (i = 0; i < n; i++)
+        if (list[i].rc == 0 && list[i].root != list[i].id && !idmap_get(&t->roots, list[i].root))
+            roots[count++] = list[i].root;
+    args_begin(&a, t->wait ? Q_LOCK_ROOTS_WAIT : Q_LOCK_ROOTS);
+    push_sorted(&a, roots, count);
+    rc = db_send(t->db, &a, out, ANY_ROWS, err);
+    args_release(&a);
+    return rc;
+}
+
+static int send_loads(struct turn *t, const struct want *list, size_t n, struct rows *out,
+                      struct err *err)
+{
+    int64_t *ids = arena_alloc(&t->arena, n * sizeof(*ids));
+    struct args a = ARGS_INIT;
+    size_t i, count = 0;
+    int rc;
+
+    for (i = 0; i < n; i++)
+        if (list[i].rc == 0 && !turn_row(t, list[i].id))
+            ids[count++] = list[i].id;
+    args_begin(&a, t->wait ? Q_LOAD_WAIT : Q_LOAD);
+    push_sorted(&a, ids, count);
+    rc = db_send(t->db, &a, out, ANY_ROWS, err);
+    args_release(&a);
+    return rc;
+}
+
+/* A row that was not returned is locked by another turn, or does not exist: only a look without a
+ * lock can tell. */
+static int tell_busy_from_missing(struct turn *t, struct want *list, size_t n, struct err *err)
+{
+    struct want *missing = arena_alloc(&t->arena, n * sizeof(*missing));
+    size_t i, count = 0, at = 0;
+    int rc;
+
+    for (i = 0; i < n; i++)
+        if (list[i].rc == -E_NOT_FOUND)
+            missing[count++] = (struct want){.id = list[i].id};
+    if (!count)
+        return 0;
+    if ((rc = turn_find_roots(t, missing, count, err)))
+        return rc;
+    for (i = 0; i < n; i++)
+        if (list[i].rc == -E_NOT_FOUND && missing[at++].rc == 0)
+            list[i].rc = -E_BUSY;
+    return 0;
+}
+
+int turn_load(struct turn *t, struct want *list, size_t n, struct err *err)
+{
+    struct rows locked = ROWS_INIT, loaded = ROWS_INIT;
+    struct execution e;
+    size_t i;
+    int rc;
+
+    if (!n)
+        return 0;
+    if ((rc = send_root_locks(t, list, n, &locked, err)) ||
+        (rc = send_loads(t, list, n, &loaded, err)) || (rc = turn_sync(t, err)))
+        goto done;
+    for (i = 0; i < locked.n; i++)
+        idmap_put(&t->roots, rows_int(&locked, i, 0), t);
+    for (i = 0; i < loaded.n; i++) {
+        execution_read_state(&e, &loaded, i, 0, &t->arena);
+        turn_add_row(t, &e);
+        if (e.id == e.root)
+            idmap_put(&t->roots, e.id, t);
+    }
+    for (i = 0; i < n; i++) {
+        if (list[i].rc)
+            continue;
+        if (!turn_row(t, list[i].id))
+            list[i].rc = -E_NOT_FOUND;
+        else if (list[i].root != list[i].id && !idmap_get(&t->roots, list[i].root))
+            list[i].rc = -E_BUSY; /* a loaded root is its own lock */
+    }
+    rc = tell_busy_from_missing(t, list, n, err);
+done:
+    rows_release(&locked);
+    rows_release(&loaded);
+    return rc;
+}
+
+/* Events are partitioned by root on PostgreSQL: asks for partitions before they are needed. */
+static int make_partitions(struct turn *t, int64_t highest, struct err *err)
+{
+    struct args a = ARGS_INIT;
+    struct rows r = ROWS_INIT;
+    int rc;
+
+    args_begin(&a, Q_MAKE_PARTITIONS);
+    args_int(&a, highest);
+    if (!(rc = db_query(t->db, &a, &r, err)))
+        t->store->partition_limit = rows_int(&r, 0, 0);
+    rows_release(&r);
+    args_release(&a);
+    return rc;
+}
+
+int turn_take_ids(struct turn *t, size_t n, int64_t *ids, struct err *err)
+{
+    struct args a = ARGS_INIT;
+    struct rows r = ROWS_INIT;
+    size_t i;
+    int rc;
+
+    if (!n)
+        return 0;
+    args_begin(&a, Q_TAKE_IDS);
+    args_int(&a, (int64_t)n);
+    if ((rc = turn_query(t, &a, &r, err)))
+        goto done;
+    for (i = 0; i < n; i++)
+        ids[i] = r.n == n ? rows_int(&r, i, 0) : rows_int(&r, 0, 0) + (int64_t)i;
+    if (ids[n - 1] >= t->store->partition_limit)
+        rc = make_partitions(t, ids[n - 1], err);
+done:
+    rows_release(&r);
+    args_release(&a);
+    return rc;
+}

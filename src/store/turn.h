@@ -1,0 +1,93 @@
+/* turn.h - one transaction in the making; inside the store only.
+ *
+ * A turn keeps an image of every execution it touches, once (`struct row`): what the database holds
+ * and what this turn made of it. Operations load rows, change them through the door (door.h), and
+ * the door writes the difference. */
+#ifndef STORE_TURN_H
+#define STORE_TURN_H
+
+#include "base/idmap.h"
+#include "store/store.h"
+
+struct row {
+    struct execution stored; /* as the database has it (in this transaction) */
+    struct execution now;    /* as this turn wants it */
+    int64_t due_at;          /* when a hold for a delay ends; only where it was set in this turn */
+    bool is_new;             /* not yet inserted */
+    bool outcome;            /* result or error changed */
+    bool dirty;              /* in the list of what must be written */
+    bool permitted;          /* counted in the limits it falls under */
+};
+
+/* A limit as this turn sees it; also a key that has none (max < 0), looked up once. */
+struct limit {
+    char kind;        /* 'q' a queue's, 'k' a concurrency key's */
+    const char *name; /* of the queue or key */
+    const char *key;  /* as stored: "queue:NAME", "key:NAME" */
+    int max;          /* < 0: no such limit */
+    int used, stored_used;
+    bool known; /* looked up, and locked, in this turn */
+    bool freed; /* a permit became free: hand it on */
+    struct limit *same_hash;
+};
+
+struct event {
+    const struct row *row;
+    int64_t at, worker;
+    int seq, attempt, epoch, type, from, to;
+    const char *data;
+};
+
+/* Net change of a queue's jobs in this turn. */
+struct queue_change {
+    const char *queue;
+    int64_t ready, held, running;
+};
+
+struct turn {
+    struct store *store;
+    struct db *db;
+    struct arena arena; /* everything the turn makes */
+    int64_t now;        /* µs, with the environment's offset; 0 until the first turn_sync */
+    int64_t db_now;     /* what the driver writes at a flush */
+    bool wait;          /* wait for locks instead of skipping what is locked */
+    unsigned wake;      /* enum wake, said after the commit */
+    int64_t event_base; /* one_writer: the last event's number; -1 not yet known */
+
+    struct idmap rows;  /* id -> struct row */
+    struct idmap roots; /* root -> itself, if its lock is ours */
+    struct idmap limits;
+    VEC(struct row *) dirty;
+    VEC(struct event) events;
+    VEC(struct limit *) limit_list;
+    VEC(struct queue_change) queues;
+    struct args args; /* scratch of the statement being built */
+};
+
+/* Sends what is queued and takes the database's time after it: a lock may have been waited for. */
+MUST_USE int turn_sync(struct turn *t, struct err *err);
+
+/* Sends and fetches, with the time. */
+MUST_USE int turn_query(struct turn *t, const struct args *a, struct rows *out, struct err *err);
+
+struct row *turn_row(const struct turn *t, int64_t id); /* NULL: not loaded */
+/* The row for an image that was just read under a lock; an earlier image of this turn wins. */
+struct row *turn_add_row(struct turn *t, const struct execution *e);
+
+/* What to load: filled in by the caller but for rc. */
+struct want {
+    int64_t id, root;
+    int rc; /* 0: the row is there, its tree's lock ours; -E_BUSY, -E_NOT_FOUND */
+};
+/* Locks the trees and loads the rows. */
+MUST_USE int turn_load(struct turn *t, struct want *list, size_t n, struct err *err);
+/* Fills in roots that are 0; those without an execution get rc = -E_NOT_FOUND. */
+MUST_USE int turn_find_roots(struct turn *t, struct want *list, size_t n, struct err *err);
+
+/* n fresh ids, ascending; makes sure that their events have a place. */
+MUST_USE int turn_take_ids(struct turn *t, size_t n, int64_t *ids, struct err *err);
+
+/* Reads rows of @state@ (with input after it, if asked) into the turn. */
+void turn_read_rows(struct turn *t, const struct rows *r, bool with_input, struct row **out);
+
+#endif

@@ -1,0 +1,51 @@
+/* worker.c - the rows of workers: who is there, since when, and how much each may run. */
+#include "store/store_internal.h"
+
+int op_worker_hello(struct turn *t, const struct worker *w, struct err *err)
+{
+    int rc;
+
+    if ((rc = turn_sync(t, err)))
+        return rc;
+    args_begin(&t->args, Q_WORKER_HELLO);
+    args_int(&t->args, w->id);
+    args_int(&t->args, t->now);
+    args_int(&t->args, w->pid);
+    args_int(&t->args, w->room);
+    args_text(&t->args, w->host);
+    args_text(&t->args, w->folder);
+    args_text(&t->args, w->version);
+    return db_send(t->db, &t->args, NULL, 1, err);
+}
+
+int op_worker_bye(struct turn *t, int64_t worker, struct err *err)
+{
+    int rc;
+
+    if ((rc = turn_sync(t, err)))
+        return rc;
+    args_begin(&t->args, Q_WORKER_BYE);
+    args_int(&t->args, worker);
+    return db_send(t->db, &t->args, NULL, ANY_ROWS, err);
+}
+
+int op_worker_tick(struct turn *t, int64_t worker, int64_t *expired, int64_t *next_timer,
+                   struct err *err)
+{
+    struct rows r = ROWS_INIT;
+    int rc;
+
+    /* SQLite's clock costs no statement; PostgreSQL takes its own inside this one. */
+    if (t->db->driver->one_writer && (rc = turn_sync(t, err)))
+        return rc;
+    args_begin(&t->args, Q_WORKER_TICK);
+    args_int(&t->args, worker);
+    args_int(&t->args, t->now);
+    args_int(&t->args, t->store->env->clock_offset);
+    if (!(rc = db_query(t->db, &t->args, &r, err))) {
+        *expired = r.n ? rows_int(&r, 0, 0) : 0;
+        *next_timer = r.n ? rows_int(&r, 0, 1) : 0;
+    }
+    rows_release(&r);
+    return rc;
+}

@@ -1,0 +1,484 @@
+/* test_jobs.c - the contract of a job's life: submit, claim, start, settle, and everything that may
+ * come between. Each test ends with verify. */
+#include "fixture.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+TEST(a_job_lives_from_submit_to_success_with_five_events)
+{
+    struct store *s = fixture_store();
+    int64_t id = submit(s, "exec::hello");
+    struct held_job j = claim_job(s, 7);
+    struct execution e;
+
+    CHECK_EQ(j.id, id);
+    CHECK_EQ(start(s, j), 0);
+    CHECK_EQ(settle_ok(s, j), 0);
+    e = get(s, id);
+    CHECK_EQ(e.status, S_SUCCEEDED);
+    CHECK_EQ(e.attempts, 1);
+    CHECK_EQ(e.epoch, 1);
+    CHECK(e.requested_at <= e.started_at && e.started_at <= e.finished_at);
+    CHECK_STR(e.result, "{\"n\":1}");
+    CHECK(!e.error);
+    CHECK_STR(history(s, id), "created marked_ready claimed started completed");
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(nothing_is_claimed_where_nothing_waits)
+{
+    struct store *s = fixture_store();
+    struct held_job j;
+
+    CHECK(!claim_one(s, 1, &j));
+    submit_with(s, (struct submission){.name = "a", .queue = "other"});
+    submit_with(s, (struct submission){.name = "b", .lane = "container"});
+    CHECK(!claim_one(s, 1, &j));
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(claims_come_by_priority_then_age)
+{
+    struct store *s = fixture_store();
+    int64_t low = submit_with(s, (struct submission){.name = "low", .priority = -5});
+    int64_t first = submit(s, "first"), second = submit(s, "second");
+    int64_t urgent = submit_with(s, (struct submission){.name = "urgent", .priority = 9});
+    struct held_job j[4];
+
+    CHECK_EQ(claim_many(s, 1, 10, j), 4);
+    CHECK_EQ(j[0].id, urgent);
+    CHECK_EQ(j[1].id, first);
+    CHECK_EQ(j[2].id, second);
+    CHECK_EQ(j[3].id, low);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_claim_takes_at_most_what_was_asked_for)
+{
+    struct store *s = fixture_store();
+    struct held_job j[10];
+    int i;
+
+    for (i = 0; i < 7; i++)
+        submit(s, "x");
+    CHECK_EQ(claim_many(s, 1, 3, j), 3);
+    CHECK_EQ(claim_many(s, 2, 3, j), 3);
+    CHECK_EQ(claim_many(s, 3, 3, j), 1);
+    CHECK_EQ(claim_many(s, 3, 3, j), 0);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM leases"), 7);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM task_outbox"), 0);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(settle_by_a_worker_that_lost_its_lease_changes_nothing)
+{
+    struct store *s = fixture_store();
+    int64_t id = submit(s, "x");
+    struct held_job old = claim_job(s, 1), new;
+
+    clock_advance(LEASE + SECOND);
+    CHECK_EQ(reap(s), 1);
+    CHECK_EQ(settle_ok(s, old), -E_LEASE_LOST); /* an orphan is nobody's */
+    CHECK(adopt_one(s, 2, &new));
+    CHECK_EQ(new.id, id);
+    CHECK_EQ(new.epoch, 2);
+    CHECK_EQ(new.attempt, 1);
+    CHECK_EQ(settle_ok(s, old), -E_LEASE_LOST);
+    CHECK_EQ(start(s, old), -E_LEASE_LOST);
+    CHECK_EQ(heartbeat(s, old), -E_LEASE_LOST);
+    CHECK_EQ(status_of(s, id), S_RUNNING);
+    CHECK_EQ(settle_ok(s, new), 0);
+    CHECK_STR(history(s, id), "created marked_ready claimed lease_expired adopted completed");
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(the_same_worker_with_an_older_epoch_is_refused)
+{
+    struct store *s = fixture_store();
+    struct held_job old, new;
+
+    submit_with(s, (struct submission){.name = "x", .max_attempts = 3});
+    old = claim_job(s, 1);
+    CHECK_EQ(settle_as(s, old, OUTCOME_FAILED, 0), 0);
+    new = claim_job(s, 1); /* the same worker, the next attempt */
+    CHECK_EQ(new.epoch, old.epoch + 1);
+    CHECK_EQ(settle_ok(s, old), -E_LEASE_LOST);
+    CHECK_EQ(status_of(s, new.id), S_RUNNING);
+    CHECK_EQ(settle_ok(s, new), 0);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_settle_is_taken_once)
+{
+    struct store *s = fixture_store();
+    int64_t id = submit(s, "x");
+    struct held_job j = claim_job(s, 1);
+
+    CHECK_EQ(settle_ok(s, j), 0);
+    CHECK_EQ(settle_as(s, j, OUTCOME_FAILED, -1), -E_LEASE_LOST);
+    CHECK_EQ(status_of(s, id), S_SUCCEEDED);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_failed_attempt_is_retried_after_its_delay_and_keeps_its_own_error)
+{
+    struct store *s = fixture_store();
+    int64_t id = submit_with(s, (struct submission){.name = "x", .max_attempts = 2});
+    struct held_job j = claim_job(s, 1);
+
+    CHECK_EQ(settle_as(s, j, OUTCOME_FAILED, 10 * SECOND), 0);
+    CHECK_EQ(status_of(s, id), S_READY);
+    CHECK_EQ(get(s, id).held, HELD_DELAY);
+    CHECK(!claim_one(s, 1, &j));
+    CHECK_EQ(run_timers(s), 0);
+    verify_clean(s);
+    clock_advance(11 * SECOND);
+    CHECK_EQ(run_timers(s), 1);
+    j = claim_job(s, 2);
+    CHECK_EQ(j.attempt, 2);
+    CHECK_EQ(settle_as(s, j, OUTCOME_TIMED_OUT, 10 * SECOND), 0); /* no attempt is left */
+    CHECK_EQ(status_of(s, id), S_TIMED_OUT);
+    CHECK_STR(get(s, id).error, "it said no");
+    CHECK_STR(history(s, id),
+              "created marked_ready claimed retry_scheduled held unheld claimed timed_out");
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM timers"), 0);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_lost_attempt_is_abandoned_when_none_is_left)
+{
+    struct store *s = fixture_store();
+    int64_t id = submit_with(s, (struct submission){.name = "x", .max_attempts = 2});
+
+    CHECK_EQ(settle_as(s, claim_job(s, 1), OUTCOME_LOST, 0), 0);
+    CHECK_EQ(status_of(s, id), S_READY);
+    CHECK_EQ(settle_as(s, claim_job(s, 1), OUTCOME_LOST, 0), 0);
+    CHECK_EQ(status_of(s, id), S_FAILED);
+    CHECK_STR(history(s, id), "created marked_ready claimed retry_scheduled claimed abandoned");
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_deferral_and_a_release_use_up_no_try)
+{
+    struct store *s = fixture_store();
+    int64_t id = submit(s, "x");
+    struct held_job j = claim_job(s, 1);
+
+    CHECK_EQ(settle_as(s, j, OUTCOME_DEFERRED, 60 * SECOND), 0);
+    CHECK(!claim_one(s, 1, &j));
+    clock_advance(61 * SECOND);
+    run_timers(s);
+    j = claim_job(s, 1);
+    CHECK_EQ(j.attempt, 2);
+    CHECK_EQ(settle_as(s, j, OUTCOME_REFUSED, 0), 0);
+    j = claim_job(s, 1);
+    CHECK_EQ(j.attempt, 3);
+    CHECK_EQ(settle_ok(s, j), 0);
+    CHECK_EQ(get(s, id).max_attempts, 3);
+    CHECK_STR(
+        history(s, id),
+        "created marked_ready claimed deferred held unheld resumed released claimed completed");
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_delayed_job_is_not_claimed_before_its_time)
+{
+    struct store *s = fixture_store();
+    int64_t id = submit_with(s, (struct submission){.name = "x", .delay = 3600 * SECOND});
+    struct held_job j;
+
+    CHECK(!claim_one(s, 1, &j));
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM task_outbox"), 0);
+    clock_advance(3601 * SECOND);
+    CHECK_EQ(run_timers(s), 1);
+    CHECK_EQ(claim_job(s, 1).id, id);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_held_job_waits_until_it_is_unheld)
+{
+    struct store *s = fixture_store();
+    int64_t id = submit(s, "x");
+    struct held_job j;
+
+    CHECK_EQ(hold(s, id, HELD_PAUSED), 0);
+    CHECK_EQ(hold(s, id, HELD_PAUSED), -E_INVALID);
+    CHECK(!claim_one(s, 1, &j));
+    verify_clean(s);
+    CHECK_EQ(unhold(s, id, HELD_APPROVAL), -E_INVALID); /* not its reason */
+    CHECK_EQ(unhold(s, id, HELD_PAUSED), 0);
+    j = claim_job(s, 1);
+    CHECK_EQ(hold(s, id, HELD_PAUSED), -E_INVALID); /* running ones are not held */
+    CHECK_EQ(settle_ok(s, j), 0);
+    CHECK_EQ(hold(s, 999999, HELD_PAUSED), -E_NOT_FOUND);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_waiting_job_is_cancelled_at_once_and_a_running_one_on_request)
+{
+    struct store *s = fixture_store();
+    int64_t waiting = submit(s, "waiting"), running;
+    struct held_job j;
+
+    CHECK_EQ(cancel(s, waiting), 0);
+    CHECK_EQ(status_of(s, waiting), S_CANCELLED);
+    CHECK(!claim_one(s, 1, &j));
+    running = submit(s, "running");
+    j = claim_job(s, 1);
+    CHECK_EQ(cancel(s, running), 0);
+    CHECK_EQ(cancel(s, running), 0); /* asking twice writes one event */
+    CHECK_EQ(status_of(s, running), S_RUNNING);
+    CHECK_EQ(settle_as(s, j, OUTCOME_CANCELLED, 0), 0);
+    CHECK_EQ(status_of(s, running), S_CANCELLED);
+    CHECK_STR(history(s, running), "created marked_ready claimed cancel_requested cancelled");
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(work_that_ended_before_the_cancel_keeps_its_outcome_and_is_not_retried)
+{
+    struct store *s = fixture_store();
+    int64_t a = submit_with(s, (struct submission){.name = "a", .max_attempts = 5});
+    int64_t b = submit_with(s, (struct submission){.name = "b", .max_attempts = 5});
+    struct held_job ja = claim_job(s, 1), jb = claim_job(s, 1);
+
+    CHECK_EQ(cancel(s, a), 0);
+    CHECK_EQ(cancel(s, b), 0);
+    CHECK_EQ(settle_ok(s, ja), 0);
+    CHECK_EQ(settle_as(s, jb, OUTCOME_FAILED, 0), 0);
+    CHECK_EQ(status_of(s, a), S_SUCCEEDED);
+    CHECK_EQ(status_of(s, b), S_FAILED);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_cancelled_retry_does_not_come_back_to_life)
+{
+    struct store *s = fixture_store();
+    int64_t id = submit_with(s, (struct submission){.name = "x", .max_attempts = 5});
+    struct held_job j = claim_job(s, 1);
+
+    CHECK_EQ(settle_as(s, j, OUTCOME_FAILED, 10 * SECOND), 0);
+    CHECK_EQ(cancel(s, id), 0);
+    clock_advance(20 * SECOND);
+    CHECK_EQ(run_timers(s), 0);
+    CHECK(!claim_one(s, 1, &j));
+    CHECK_EQ(status_of(s, id), S_CANCELLED);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_cancel_takes_the_whole_subtree)
+{
+    struct store *s = fixture_store();
+    int64_t root = submit_with(s, (struct submission){.name = "flow", .kind = KIND_WORKFLOW});
+    int64_t task = submit_child(s, root, "task"), child = submit_child(s, task, "child");
+    int64_t other = submit(s, "other");
+    struct execution e = get(s, child);
+
+    CHECK_EQ(e.root, root);
+    CHECK_EQ(e.parent, task);
+    CHECK_EQ(e.workflow, root);
+    CHECK_EQ(e.depth, 2);
+    CHECK_EQ(cancel(s, root), 0);
+    CHECK_EQ(status_of(s, task), S_CANCELLED);
+    CHECK_EQ(status_of(s, child), S_CANCELLED);
+    CHECK_EQ(status_of(s, root), S_RUNNING); /* asked; the engine ends it */
+    CHECK(get(s, root).cancel_requested);
+    CHECK_EQ(status_of(s, other), S_READY);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(heartbeats_keep_a_lease_and_the_reaper_takes_only_the_others)
+{
+    struct store *s = fixture_store();
+    struct held_job a, b;
+
+    submit(s, "a");
+    submit(s, "b");
+    a = claim_job(s, 1);
+    b = claim_job(s, 1);
+    clock_advance(LEASE - SECOND);
+    CHECK_EQ(heartbeat(s, a), 0);
+    clock_advance(2 * SECOND);
+    CHECK_EQ(reap(s), 1);
+    CHECK_EQ(heartbeat(s, a), 0);
+    CHECK_EQ(heartbeat(s, b),
+             -E_LEASE_LOST); /* the same worker: leases are named, not the worker */
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(an_idempotency_key_gives_the_same_execution_and_refuses_another_body)
+{
+    struct store *s = fixture_store();
+    struct submission sub = {.name = "x", .key = "order-17", .input = "{\"a\":1}"};
+    int64_t id = submit_with(s, sub);
+
+    CHECK_EQ(submit_with(s, sub), id);
+    CHECK_EQ(settle_ok(s, claim_job(s, 1)), 0);
+    CHECK_EQ(submit_with(s, sub), id); /* also after it ended */
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions"), 1);
+    verify_clean(s);
+    store_close(&s);
+}
+
+static int submit_three(struct turn *t, void *arg, struct err *err)
+{
+    return op_submit(t, arg, 3, err);
+}
+
+TEST(a_batch_refuses_what_is_bad_and_takes_the_rest)
+{
+    struct store *s = fixture_store();
+    struct submission list[3] = {
+        {.kind = KIND_EXEC, .task_index = -1, .name = "good"},
+        {.kind = KIND_EXEC, .task_index = -1, .name = "bad", .input = "{not json"},
+        {.kind = KIND_EXEC, .task_index = -1, .name = "lost", .parent = 424242},
+    };
+    struct err err = ERR_INIT;
+
+    CHECK_OK_ERR(store_turn(s, submit_three, list, &err), &err);
+    CHECK_EQ(list[0].rc, 0);
+    CHECK_EQ(list[1].rc, -E_INVALID);
+    CHECK(strstr(list[1].err.msg, "not valid JSON"));
+    CHECK_EQ(list[2].rc, -E_NOT_FOUND);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions"), 1);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(one_key_twice_in_a_batch_makes_one_execution)
+{
+    struct store *s = fixture_store();
+    struct submission list[3] = {
+        {.kind = KIND_EXEC, .task_index = -1, .name = "x", .key = "k"},
+        {.kind = KIND_EXEC, .task_index = -1, .name = "x", .key = "k"},
+        {.kind = KIND_EXEC, .task_index = -1, .name = "y", .key = "k"},
+    };
+    struct err err = ERR_INIT;
+
+    CHECK_OK_ERR(store_turn(s, submit_three, list, &err), &err);
+    CHECK_EQ(list[0].rc, 0);
+    CHECK_EQ(list[1].rc, 0);
+    CHECK_EQ(list[1].id, list[0].id);
+    CHECK(list[1].existed);
+    CHECK_EQ(list[2].rc, -E_CONFLICT);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions"), 1);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(children_are_refused_below_what_has_ended)
+{
+    struct store *s = fixture_store();
+    int64_t id = submit(s, "x");
+    struct submission list[3] = {
+        {.kind = KIND_EXEC, .task_index = -1, .name = "late", .parent = id},
+        {.kind = KIND_EXEC, .task_index = -1, .name = "a"},
+        {.kind = KIND_EXEC, .task_index = -1, .name = "b"}};
+    struct err err = ERR_INIT;
+
+    CHECK_EQ(settle_ok(s, claim_job(s, 1)), 0);
+    CHECK_OK_ERR(store_turn(s, submit_three, list, &err), &err);
+    CHECK_EQ(list[0].rc, -E_INVALID);
+    CHECK_EQ(list[1].rc, 0);
+    verify_clean(s);
+    store_close(&s);
+}
+
+static int life_in_one_turn(struct turn *t, void *arg, struct err *err)
+{
+    static const struct lane_queue serves[] = {{"process", "default"}};
+    struct submission sub = {.kind = KIND_EXEC, .task_index = -1, .name = "quick"};
+    struct claim c = {
+        .worker = 5, .folder = "f", .lease = LEASE, .serves = serves, .nserves = 1, .max = 1};
+    struct settlement end = {.outcome = {.kind = OUTCOME_OK, .duration = 1, .retry_delay = -1}};
+    struct start begin;
+    struct job_list jobs;
+    int rc;
+
+    if ((rc = op_submit(t, &sub, 1, err)) || (rc = op_claim(t, &c, &jobs, err)))
+        return rc;
+    CHECK_EQ(jobs.n, 1);
+    begin.lease = end.lease = (struct lease_ref){
+        .execution = jobs.at[0]->id, .root = jobs.at[0]->root, .epoch = jobs.at[0]->epoch};
+    begin.ago = 1;
+    if ((rc = op_started(t, 5, &begin, 1, err)) || (rc = op_settle(t, 5, &end, 1, err)))
+        return rc;
+    CHECK_EQ(end.lease.rc, 0);
+    *(int64_t *)arg = sub.id;
+    return 0;
+}
+
+TEST(a_whole_life_fits_into_one_turn)
+{
+    struct store *s = fixture_store();
+    struct err err = ERR_INIT;
+    int64_t id = 0;
+
+    CHECK_OK_ERR(store_turn(s, life_in_one_turn, &id, &err), &err);
+    CHECK_STR(history(s, id), "created marked_ready claimed started completed");
+    verify_clean(s);
+    store_close(&s);
+}
+
+static int bad_result(struct turn *t, void *arg, struct err *err)
+{
+    struct held_job *j = arg;
+    struct settlement end = {
+        .lease = {.execution = j->id, .root = j->root, .epoch = j->epoch},
+        .outcome = {.kind = OUTCOME_OK, .result = "{oops", .duration = 1, .retry_delay = -1}};
+    int rc = op_settle(t, j->worker, &end, 1, err);
+
+    CHECK_EQ(end.status, S_FAILED);
+    return rc;
+}
+
+TEST(a_result_that_cannot_be_stored_fails_the_job_with_the_reason)
+{
+    struct store *s = fixture_store();
+    int64_t id = submit(s, "x");
+    struct held_job j = claim_job(s, 1);
+    struct err err = ERR_INIT;
+
+    CHECK_OK_ERR(store_turn(s, bad_result, &j, &err), &err);
+    CHECK(strstr(get(s, id).error, "not valid JSON"));
+    verify_clean(s);
+    store_close(&s);
+}
+
+static int fails_after_writing(struct turn *t, void *arg, struct err *err)
+{
+    struct submission sub = {.kind = KIND_EXEC, .task_index = -1, .name = "ghost"};
+    int rc = op_submit(t, &sub, 1, err);
+
+    (void)arg;
+    return rc ? rc : err_set(err, E_INVALID, "on purpose");
+}
+
+TEST(a_turn_that_fails_leaves_nothing)
+{
+    struct store *s = fixture_store();
+    struct err err = ERR_INIT;
+
+    CHECK_EQ(store_turn(s, fails_after_writing, NULL, &err), -E_INVALID);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions"), 0);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM execution_events"), 0);
+    verify_clean(s);
+    store_close(&s);
+}
