@@ -1,0 +1,422 @@
+/* test_stress.c - many processes on one database at once: nothing is done twice, nothing is
+ * forgotten, nobody starves, no limit is overrun, and whatever mixture of operations went before,
+ * everything can be brought to its end. Counts are smaller under sanitizers; test_full() makes the
+ * random test longer. */
+#include "fixture.h"
+
+#include "store/door.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+TEST_THREADED;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#else
+#define SANITIZED 0
+#endif
+#if defined(__SANITIZE_THREAD__)
+#define WITH_PROCESSES() SKIP("processes only: nothing for the thread sanitizer")
+#else
+#define WITH_PROCESSES() ((void)0)
+#endif
+
+/* ---- batches
+ * ------------------------------------------------------------------------------------- */
+
+struct batch {
+    struct submission *list;
+    size_t n;
+};
+
+static int submit_batch_body(struct turn *t, void *arg, struct err *err)
+{
+    struct batch *b = arg;
+
+    return op_submit(t, b->list, b->n, err);
+}
+
+static void submit_batch(struct store *s, struct submission *list, size_t n)
+{
+    struct batch b = {list, n};
+    struct err err = ERR_INIT;
+    size_t i;
+
+    CHECK_OK_ERR(store_turn(s, submit_batch_body, &b, &err), &err);
+    for (i = 0; i < n; i++)
+        CHECK_OK_ERR(list[i].rc, &list[i].err);
+}
+
+#define BATCH_MAX 64
+
+struct settle_batch {
+    int64_t worker;
+    struct settlement list[BATCH_MAX];
+    size_t n;
+};
+
+static int settle_batch_body(struct turn *t, void *arg, struct err *err)
+{
+    struct settle_batch *b = arg;
+
+    return op_settle(t, b->worker, b->list, b->n, err);
+}
+
+/* All must be settled at once: nobody else has a reason to lock a job that runs. */
+static void settle_all_ok(struct store *s, const struct held_job *jobs, size_t n)
+{
+    struct settle_batch b = {.n = n};
+    struct err err = ERR_INIT;
+    size_t i;
+
+    if (!n)
+        return;
+    b.worker = jobs[0].worker;
+    for (i = 0; i < n; i++)
+        b.list[i] = (struct settlement){
+            .lease = {.execution = jobs[i].id, .root = jobs[i].root, .epoch = jobs[i].epoch},
+            .outcome = {.kind = OUTCOME_OK, .duration = 1, .retry_delay = -1}};
+    CHECK_OK_ERR(store_turn(s, settle_batch_body, &b, &err), &err);
+    for (i = 0; i < n; i++)
+        CHECK_EQ(b.list[i].lease.rc, 0);
+}
+
+static void submit_many(int count, int priorities)
+{
+    struct store *s = fixture_store();
+    struct submission list[500];
+    int i, k;
+
+    for (i = 0; i < count; i += k) {
+        for (k = 0; k < 500 && i + k < count; k++)
+            list[k] = (struct submission){
+                .kind = KIND_EXEC, .task_index = -1, .name = "x", .priority = (i + k) % priorities};
+        submit_batch(s, list, (size_t)k);
+    }
+    store_close(&s);
+}
+
+/* ---- claims: once each, in order
+ * ----------------------------------------------------------------- */
+
+/* One claim: its turn lay between begin and end, and it took jobs from `first` to `last` in the
+ * order of the queue. */
+struct claim_record {
+    int64_t begin, end;
+    int64_t first, last;
+};
+
+#define CLAIMERS    8
+#define MAX_JOBS    20000
+#define MAX_RECORDS (MAX_JOBS + 1000)
+
+static struct {
+    _Atomic int claimed[MAX_JOBS + 1]; /* by id: a fresh database counts from 1 */
+    _Atomic int nrecords;
+    struct claim_record records[MAX_RECORDS];
+    _Atomic int64_t longest;
+    int per_process;
+} * claims;
+
+/* A number that orders jobs as the queue does: priority descending, then id. */
+static int64_t place(int64_t id, int priorities)
+{
+    return (priorities - (id - 1) % priorities) * 1000000LL + id;
+}
+
+#define PRIORITIES 3
+
+static size_t claim_and_note(struct store *s, int64_t worker, size_t max, struct held_job *jobs)
+{
+    struct claim_record r = {.begin = clock_boot_us()};
+    size_t n = claim_many(s, worker, max, jobs), i;
+    int64_t longest = claims->longest;
+
+    r.end = clock_boot_us();
+    while (r.end - r.begin > longest &&
+           !atomic_compare_exchange_weak(&claims->longest, &longest, r.end - r.begin))
+        ;
+    CHECK(n <= max);
+    for (i = 0; i < n; i++) {
+        CHECK(jobs[i].id <= MAX_JOBS);
+        CHECK_EQ(claims->claimed[jobs[i].id]++, 0); /* none twice */
+        if (i)
+            CHECK(place(jobs[i - 1].id, PRIORITIES) < place(jobs[i].id, PRIORITIES));
+    }
+    if (n) {
+        r.first = place(jobs[0].id, PRIORITIES);
+        r.last = place(jobs[n - 1].id, PRIORITIES);
+        claims->records[claims->nrecords++] = r;
+    }
+    return n;
+}
+
+static void claim_until_empty(int nth)
+{
+    struct watch w = {0};
+    struct store *s = watched_store(&w);
+    size_t n, max = (size_t)(5 + 5 * nth);
+    struct held_job jobs[BATCH_MAX];
+    int64_t last = 0;
+
+    while ((n = claim_and_note(s, nth + 1, max, jobs))) {
+        CHECK(place(jobs[0].id, PRIORITIES) > last); /* one claimer's claims ascend */
+        last = place(jobs[n - 1].id, PRIORITIES);
+        settle_all_ok(s, jobs, n);
+    }
+    if (w.redone)
+        test_fail(__FILE__, __LINE__, "%d turns were redone: %s", w.redone, w.said);
+    store_close(&s);
+}
+
+static int by_end(const void *a, const void *b)
+{
+    const struct claim_record *x = a, *y = b;
+
+    return (x->end > y->end) - (x->end < y->end);
+}
+
+static int by_begin(const void *a, const void *b)
+{
+    const struct claim_record *x = a, *y = b;
+
+    return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+/* What is checked: if a claim had ended before another began, then it took nothing that comes
+ * behind what the other took. All jobs are there from the start, none comes back (no turn is
+ * redone, nothing fails), and only claims lock waiting jobs; so whatever an earlier claim passed by
+ * was locked by a claim that went on to take it, and that claim began before the earlier one ended.
+ * Hence no job is ever taken while even one older job of its lane, queue and priority, or a more
+ * urgent one, is free; only claims that overlap in time may be in either order, and each of them
+ * takes at most its batch. */
+static void check_order_of_claims(void)
+{
+    size_t n = (size_t)claims->nrecords, i, ended = 0;
+    struct claim_record *ends = mem_alloc(n * sizeof(*ends));
+    int64_t furthest = 0; /* of all claims that ended before this one began */
+
+    memcpy(ends, claims->records, n * sizeof(*ends));
+    qsort(ends, n, sizeof(*ends), by_end);
+    qsort(claims->records, n, sizeof(*ends), by_begin);
+    for (i = 0; i < n; i++) {
+        const struct claim_record *r = &claims->records[i];
+
+        for (; ended < n && ends[ended].end < r->begin; ended++)
+            if (ends[ended].last > furthest)
+                furthest = ends[ended].last;
+        if (r->first < furthest)
+            test_fail(__FILE__, __LINE__, "job %lld was free when job %lld was claimed",
+                      (long long)(r->first % 1000000), (long long)(furthest % 1000000));
+    }
+    free(ends);
+}
+
+static void check_all_succeeded(int count)
+{
+    struct store *s = fixture_store();
+
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE status = 4 AND attempts = 1"),
+             count);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions"), count);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM execution_events"), 4 * count);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST_SLOW(eight_processes_take_each_job_once_and_the_oldest_first, 120)
+{
+    int count = SANITIZED && !test_full() ? 4000 : MAX_JOBS, id;
+
+    WITH_PROCESSES();
+    claims = shared_memory(sizeof(*claims));
+    submit_many(count, PRIORITIES);
+    run_processes(CLAIMERS, claim_until_empty);
+    for (id = 1; id <= count; id++)
+        CHECK_EQ(claims->claimed[id], 1);
+    check_order_of_claims();
+    check_all_succeeded(count);
+}
+
+#define CROWD 64
+
+static void take_some(int nth)
+{
+    struct watch w = {0};
+    struct store *s = watched_store(&w);
+    struct held_job jobs[BATCH_MAX];
+    int left = claims->per_process;
+
+    while (left > 0) {
+        size_t n = claim_and_note(s, nth + 1, left < 5 ? (size_t)left : 5, jobs);
+
+        CHECK(n > 0); /* there are as many as all want together */
+        settle_all_ok(s, jobs, n);
+        left -= (int)n;
+    }
+    CHECK_EQ(w.redone, 0);
+    store_close(&s);
+}
+
+TEST_SLOW(sixty_four_processes_get_their_share_and_nobody_waits_for_long, 120)
+{
+    int id;
+
+    WITH_PROCESSES();
+    claims = shared_memory(sizeof(*claims));
+    claims->per_process = SANITIZED ? 10 : 40;
+    submit_many(CROWD * claims->per_process, PRIORITIES);
+    run_processes(CROWD, take_some);
+    for (id = 1; id <= CROWD * claims->per_process; id++)
+        CHECK_EQ(claims->claimed[id], 1);
+    printf("the longest turn took %lld ms\n", (long long)claims->longest / 1000);
+    CHECK(claims->longest < 10 * SECOND);
+    check_order_of_claims();
+    check_all_succeeded(CROWD * claims->per_process);
+}
+
+/* ---- the same key from everywhere
+ * ---------------------------------------------------------------- */
+
+#define KEYS          60
+#define KEYS_AT_ONCE  12
+#define KEYED_PARENTS 6
+
+static struct {
+    _Atomic int64_t id[KEYS];
+    _Atomic int made[KEYS];
+} * keyed;
+
+/* All submit the same keys, each from another place on and every second one backwards. */
+static void submit_keys(int nth)
+{
+    struct watch w = {0};
+    struct store *s = watched_store(&w);
+    struct submission list[KEYS_AT_ONCE];
+    char keys[KEYS_AT_ONCE][20], limits[KEYS_AT_ONCE][20];
+    int i, k;
+
+    for (i = 0; i < KEYS; i += KEYS_AT_ONCE) {
+        for (k = 0; k < KEYS_AT_ONCE; k++) {
+            int at = (nth * 7 + i + k) % KEYS, key = nth % 2 ? KEYS - 1 - at : at;
+
+            snprintf(keys[k], sizeof(keys[k]), "key-%d", key);
+            snprintf(limits[k], sizeof(limits[k]), "limit-%d", key % 7);
+            list[k] = (struct submission){.kind = KIND_EXEC,
+                                          .task_index = key,
+                                          .name = "x",
+                                          .key = keys[k],
+                                          .concurrency = limits[k],
+                                          .concurrency_max = 100};
+        }
+        submit_batch(s, list, KEYS_AT_ONCE);
+        for (k = 0; k < KEYS_AT_ONCE; k++) {
+            int64_t none = 0;
+
+            keyed->made[list[k].task_index] += !list[k].existed;
+            if (!atomic_compare_exchange_strong(&keyed->id[list[k].task_index], &none, list[k].id))
+                CHECK_EQ(none, list[k].id);
+        }
+    }
+    if (w.redone)
+        test_fail(__FILE__, __LINE__, "%d turns were redone: %s", w.redone, w.said);
+    store_close(&s);
+}
+
+TEST(one_key_from_eight_processes_makes_one_execution)
+{
+    struct store *s;
+    int i;
+
+    WITH_PROCESSES();
+    keyed = shared_memory(sizeof(*keyed));
+    run_processes(8, submit_keys);
+    for (i = 0; i < KEYS; i++)
+        CHECK_EQ(keyed->made[i], 1);
+    s = fixture_store();
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions"), KEYS);
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* ---- limits
+ * -------------------------------------------------------------------------------------- */
+
+#define LIMITED_JOBS 240
+#define QUEUE_MAX    3
+#define WAYS         3 /* concurrency keys: none, and one each with room for 1 and 2 */
+
+static struct {
+    _Atomic int running, of_key[WAYS], ended, most;
+    int way[LIMITED_JOBS + 1]; /* by id */
+} * gauge;
+
+static const int way_max[WAYS] = {1000, 1, 2};
+static const char *const way_key[WAYS] = {NULL, "one", "two"};
+
+/* The gauge counts what is claimed and not yet settled as the workers see it, which is never more
+ * than what the store has running. */
+static void work_under_limits(int nth)
+{
+    struct watch w = {0};
+    struct store *s = watched_store(&w);
+    struct held_job jobs[4];
+    size_t n, i;
+
+    while (gauge->ended < LIMITED_JOBS) {
+        n = claim_many(s, nth + 1, 4, jobs);
+        for (i = 0; i < n; i++) {
+            int now = ++gauge->running, way = gauge->way[jobs[i].id];
+
+            if (now > gauge->most)
+                gauge->most = now;
+            CHECK(now <= QUEUE_MAX);
+            CHECK(++gauge->of_key[way] <= way_max[way]);
+        }
+        for (i = 0; i < n; i++) {
+            gauge->running--;
+            gauge->of_key[gauge->way[jobs[i].id]]--;
+            while (settle_ok(s, jobs[i]) == -E_BUSY)
+                ;
+            gauge->ended++;
+        }
+        if (!n)
+            run_timers(s); /* a permit that nobody could take is offered again */
+    }
+    if (w.redone)
+        test_fail(__FILE__, __LINE__, "%d turns were redone: %s", w.redone, w.said);
+    store_close(&s);
+}
+
+TEST_SLOW(no_limit_is_overrun_by_eight_processes_and_all_jobs_end, 120)
+{
+    struct store *s;
+    int i;
+
+    WITH_PROCESSES();
+    gauge = shared_memory(sizeof(*gauge));
+    s = fixture_store();
+    set_limit(s, "queue:default", QUEUE_MAX);
+    for (i = 0; i < LIMITED_JOBS; i++) {
+        int way = i % WAYS;
+        int64_t id = submit_with(s, (struct submission){.name = "x",
+                                                        .concurrency = way_key[way],
+                                                        .concurrency_max = way_max[way]});
+
+        CHECK(id <= LIMITED_JOBS);
+        gauge->way[id] = way;
+    }
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM task_outbox"), QUEUE_MAX);
+    store_close(&s);
+    run_processes(8, work_under_limits);
+    s = fixture_store();
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE status = 4"), LIMITED_JOBS);
+    CHECK_EQ(sql_number(s, "SELECT sum(used) FROM limits"), 0);
+    CHECK(gauge->most > 1);
+    verify_clean(s);
+    store_close(&s);
+}
