@@ -1,0 +1,76 @@
+# table.awk - turns the JSON lines of a bench run into Markdown: medians, with the range of the rounds.
+
+function field(name,    s)
+{
+	if (!match($0, "\"" name "\":\"?[^,}\"]*"))
+		return ""
+	s = substr($0, RSTART, RLENGTH)
+	sub(/^"[^"]*":"?/, "", s)
+	return s
+}
+
+function add(key, value) { list[key] = list[key] (list[key] == "" ? "" : " ") value }
+
+function sorted(key, out,    n, i, j, t)
+{
+	n = split(list[key], out, " ")
+	for (i = 2; i <= n; i++)
+		for (j = i; j > 1 && out[j] + 0 < out[j - 1] + 0; j--) {
+			t = out[j]; out[j] = out[j - 1]; out[j - 1] = t
+		}
+	return n
+}
+
+function median(key,    v, n) { n = sorted(key, v); return n ? v[int((n + 1) / 2)] : 0 }
+
+function thousands(n) { return n >= 1000 ? sprintf("%.1f k", n / 1000) : sprintf("%d", n) }
+
+function shown(key,    v, n)
+{
+	n = sorted(key, v)
+	if (!n)
+		return "–"
+	return thousands(v[int((n + 1) / 2)]) (n > 1 ? " (" thousands(v[1]) "–" thousands(v[n]) ")" : "")
+}
+
+{
+	what = field("what"); db = field("db")
+	if ($0 ~ /"peer":"graphile/) { add("graphile", field("lives_per_s")); peer_version = field("version") }
+	if (what == "lives") add(db " lives " field("connections") " " field("batch"), field("lives_per_s"))
+	if (what == "lives" && db == "sqlite") add("sqlite wal " field("connections") " " field("batch"), field("written_per_job"))
+	if (what == "raw") add(db " raw " field("connections") " " field("batch"), field("lives_per_s"))
+	if (what == "wal") add("postgres wal " field("connections") " " field("batch"), field("bytes"))
+	if (what == "claim") { waits[db " " ++nclaim[db]] = field("waiting"); p50[db " " nclaim[db]] = field("p50_us"); p90[db " " nclaim[db]] = field("p90_us") }
+	if (what == "wake") { wake50[db] = field("p50_us"); wake99[db] = field("p99_us"); lost[db] = field("lost") }
+	if (what == "idle") { idle[db] = field("statements_per_worker_and_10s"); idle_s = field("seconds") }
+	if (what == "idle_log") logged = field("statements")
+}
+
+END {
+	print "\nMeasured on " cores " cores, client and server together; PostgreSQL " pg_version " (fsync and synchronous_commit on),"
+	print "SQLite " sqlite_version " (WAL, synchronous=FULL). Median of " rounds " rounds, with their range; the rounds take turns.\n"
+	print "| database | connections | batch | lives/s | raw loop of the same SQL | ratio | bytes written per job |"
+	print "|---|---|---|---|---|---|---|"
+	split("sqlite postgres", dbs, " ")
+	split("1 10 100 500", batches, " ")
+	for (d = 1; d <= 2; d++)
+		for (c = 1; c <= 3; c += 2)
+			for (b = 1; b <= 4; b++) {
+				k = c " " batches[b]
+				raw = median(dbs[d] " raw " k)
+				printf "| %s | %d | %d | %s | %s | %s | %s |\n", dbs[d], c, batches[b], shown(dbs[d] " lives " k), \
+				       shown(dbs[d] " raw " k), raw ? sprintf("%.2f", median(dbs[d] " lives " k) / raw) : "–", shown(dbs[d] " wal " k)
+			}
+	if (list["graphile"] != "")
+		printf "\nGraphile Worker %s, whole life with its best settings: %s lives/s; Pawl with 3 connections in batches of 500: %.2f times that.\n", \
+		       peer_version, shown("graphile"), median("postgres lives 3 500") / median("graphile")
+	print "\n| a claim of 100 from 8 queues | waiting | p50 | p90 |\n|---|---|---|---|"
+	for (d = 1; d <= 2; d++)
+		for (i = 1; i <= nclaim[dbs[d]]; i++)
+			printf "| %s | %d and %d delayed | %.2f ms | %.2f ms |\n", dbs[d], waits[dbs[d] " " i], waits[dbs[d] " " i] * 0.3, \
+			       p50[dbs[d] " " i] / 1000, p90[dbs[d] " " i] / 1000
+	print "\n| | commit to wake-up, p50 | p99 | lost | idle: statements per worker and 10 s |\n|---|---|---|---|---|"
+	for (d = 1; d <= 2; d++)
+		printf "| %s | %.2f ms | %.2f ms | %d | %s |\n", dbs[d], wake50[dbs[d]] / 1000, wake99[dbs[d]] / 1000, lost[dbs[d]], idle[dbs[d]]
+	printf "\nIdle: 4 workers for %d s; the server's own log shows %d statements beside BEGIN, its settings, and COMMIT.\n", idle_s, logged
+}
