@@ -1,6 +1,6 @@
-/* idle.c - what idle workers ask of the database: WORKERS processes with a listener each and nothing to do, for
- * SECONDS. Prints how many statements they sent, by name, as the driver's trace saw them; bench/run also
- * counts them in the server's log.
+/* idle.c - what idle workers ask of the database: WORKERS processes with a listener each and
+ * nothing to do, for SECONDS. Prints how many statements they sent, by name, as the driver's trace
+ * saw them; bench/run also counts them in the server's log.
  *
  *   idle URL WORKERS SECONDS
  */
@@ -32,7 +32,8 @@ static void must(int rc, const struct err *err)
 
 static void on_statement(void *arg, const char *what, int64_t took, long rows)
 {
-    bool framing = !strcasecmp(what, "begin") || !strcasecmp(what, "commit") || !strcmp(what, "lock");
+    bool framing =
+        !strcasecmp(what, "begin") || !strcasecmp(what, "commit") || !strcmp(what, "lock");
 
     (void)arg;
     (void)took;

@@ -68,21 +68,16 @@ static int claim_all(struct turn *t, void *arg, struct err *err)
     return rc;
 }
 
-static int start_all(struct turn *t, void *arg, struct err *err)
-{
-    struct work *w = arg;
-
-    return op_started(t, w->worker, w->starts, w->jobs.n, err);
-}
-
 static int settle_all(struct turn *t, void *arg, struct err *err)
 {
     struct work *w = arg;
+    int rc = op_started(t, w->worker, w->starts, w->jobs.n, err);
 
-    return op_settle(t, w->worker, w->settlements, w->jobs.n, err);
+    return rc ? rc : op_settle(t, w->worker, w->settlements, w->jobs.n, err);
 }
 
-/* What the processes gave to write(2) and its like: on SQLite that is the WAL and its checkpoints. */
+/* What the processes gave to write(2) and its like: on SQLite that is the WAL and its checkpoints.
+ */
 static long long bytes_written(void)
 {
     FILE *f = fopen("/proc/self/io", "r");
@@ -129,7 +124,6 @@ static void run(const char *url, size_t batch, size_t jobs, int number, int read
             fprintf(stderr, "lives: claimed %zu of %zu\n", w.jobs.n, batch);
             exit(1);
         }
-        must(store_turn(s, start_all, &w, &err), &err);
         must(store_turn(s, settle_all, &w, &err), &err);
         for (i = 0; i < batch; i++)
             if (w.settlements[i].lease.rc) {
@@ -168,7 +162,8 @@ int main(int argc, char **argv)
     batch = strtoul(argv[2], NULL, 10);
     connections = (int)strtol(argv[3], NULL, 10);
     jobs = strtoul(argv[4], NULL, 10) / (size_t)connections / batch * batch;
-    written = mmap(NULL, sizeof(*written), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    written =
+        mmap(NULL, sizeof(*written), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (written == MAP_FAILED || pipe(ready) || pipe(go))
         return 1;
     for (i = 0; i < connections; i++)

@@ -127,8 +127,9 @@ int main(int argc, char **argv)
         lost += took[i] >= LOST_US;
     }
     qsort(took, n, sizeof(*took), by_time);
-    printf("{\"what\":\"wake\",\"times\":%zu,\"lost\":%zu,\"p50_us\":%lld,\"p99_us\":%lld,\"max_us\":%lld}\n", n,
-           lost, (long long)took[n / 2], (long long)took[n * 99 / 100], (long long)took[n - 1]);
+    printf(
+        "{\"what\":\"wake\",\"times\":%zu,\"lost\":%zu,\"p50_us\":%lld,\"p99_us\":%lld,\"max_us\":%lld}\n",
+        n, lost, (long long)took[n / 2], (long long)took[n * 99 / 100], (long long)took[n - 1]);
     kill(listener, SIGKILL);
     waitpid(listener, NULL, 0);
     store_close(&s);

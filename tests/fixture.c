@@ -499,13 +499,54 @@ const char *history(struct store *s, int64_t id)
     return text;
 }
 
-/* ---- several at once
- * ----------------------------------------------------------------------------- */
+/* ---- to the end ------------------------------------------------------------------------------ */
+
+static int flow_end_body(struct turn *t, void *arg, struct err *err)
+{
+    struct outcome ok = {.kind = OUTCOME_OK, .duration = -1, .retry_delay = -1};
+
+    return op_flow_end(t, *(int64_t *)arg, &ok, err);
+}
+
+/* The flow that may end: the deepest whose children all have. */
+#define FLOW_TO_END                                                                     \
+    "SELECT COALESCE(max(id), 0) FROM executions e WHERE kind >= 3 AND status < 4 AND " \
+    "NOT EXISTS (SELECT 1 FROM executions c WHERE c.parent = e.id AND c.status < 4)"
+#define JOB_KEPT_BACK "SELECT COALESCE(min(id), 0) FROM executions WHERE status = 2 AND held = 2"
+
+void drain(struct store *s)
+{
+    struct held_job jobs[100];
+    struct err err = ERR_INIT;
+    int64_t id;
+    size_t n, i;
+    int round;
+
+    for (round = 0; sql_number(s, "SELECT count(*) FROM executions WHERE status < 4"); round++) {
+        CHECK(round < 200);
+        clock_advance(3600 * SECOND);
+        while ((id = sql_number(s, JOB_KEPT_BACK)))
+            unhold(s, id, HELD_PAUSED);
+        reap(s);
+        run_timers(s);
+        n = take(s, 99, true, 50, jobs);
+        n += take(s, 99, false, 50, jobs + n);
+        for (i = 0; i < n; i++)
+            settle_ok(s, jobs[i]);
+        while ((id = sql_number(s, FLOW_TO_END)))
+            if (store_turn(s, flow_end_body, &id, &err))
+                CHECK_EQ(err.code, E_BUSY);
+    }
+}
+
+/* ---- several at once --------------------------------------------------------------------------
+ */
 
 static void on_point(void *arg, const char *where)
 {
     struct watch *w = arg;
 
+    w->here = where;
     if (!w->act || (w->where && strcmp(w->where, where)) || ++w->seen != w->nth)
         return;
     w->acted = true;

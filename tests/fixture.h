@@ -55,8 +55,11 @@ const char *history(struct store *s, int64_t id);
 int64_t sql_number(struct store *s, const char *sql);
 void sql_run(struct store *s, const char *sql);
 
-/* ---- several at once
- * ----------------------------------------------------------------------------- */
+/* Lets everything that is open come to its end: time passes, what waits is let go, orphans are
+ * adopted, jobs succeed, flows end when their children have. Lane and queue are the usual ones. */
+void drain(struct store *s);
+
+/* ---- several at once ------------------------------------------------------------------------ */
 
 /* A store whose steps are seen, and stepped into. When it comes to `where` for the nth time (from
  * 1; NULL: to any point, see base/env.h), `act` runs, once. On PostgreSQL that may be whole turns
@@ -69,13 +72,14 @@ struct watch {
     void (*act)(void *arg);
     void *arg;
 
-    int seen; /* how often it came to `where` since watch_for */
+    const char *here; /* where it is */
+    int seen;         /* how often it came to `where` since watch_for */
     bool acted;
     int redone;     /* turns that were done again, or the database's other complaints */
     char said[256]; /* the last one's sentence */
 };
-struct store *watched_store(
-    struct watch *w); /* w lives longer; it gives up after 5 s without a lock */
+/* w must live longer than the store, which gives up after 5 s without a lock. */
+struct store *watched_store(struct watch *w);
 void watch_for(struct watch *w, const char *where, int nth, void (*act)(void *arg), void *arg);
 
 void *shared_memory(size_t size); /* with the processes started later; cleared */

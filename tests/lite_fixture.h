@@ -31,8 +31,7 @@ struct lite {
     struct db *db;
 };
 
-/* A database called `name` in the test's folder; options without "?", or NULL. Nothing is opened.
- */
+/* A database called `name` in the test's folder, not open yet; options come after "?", or NULL. */
 static inline struct lite lite_named(const char *name, const char *options)
 {
     struct lite t = {0};

@@ -227,6 +227,43 @@ TEST(a_held_job_waits_until_it_is_unheld)
     store_close(&s);
 }
 
+TEST(a_pause_does_not_end_a_delay)
+{
+    struct store *s = fixture_store();
+    int64_t id = submit_with(s, (struct submission){.name = "x", .delay = 100 * SECOND});
+    struct held_job j;
+
+    CHECK_EQ(hold(s, id, HELD_PAUSED), 0);
+    verify_clean(s);
+    CHECK_EQ(unhold(s, id, HELD_PAUSED), 0);
+    CHECK_EQ(get(s, id).held, HELD_DELAY);
+    CHECK(!claim_one(s, 1, &j));
+    verify_clean(s);
+    CHECK_EQ(hold(s, id, HELD_PAUSED), 0);
+    clock_advance(101 * SECOND);
+    CHECK_EQ(run_timers(s), 1); /* the delay is over, the pause is not */
+    CHECK(!claim_one(s, 1, &j));
+    verify_clean(s);
+    CHECK_EQ(unhold(s, id, HELD_PAUSED), 0);
+    CHECK_EQ(claim_job(s, 1).id, id);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_paused_job_that_is_cancelled_leaves_no_timer)
+{
+    struct store *s = fixture_store();
+    int64_t id =
+        submit_with(s, (struct submission){.name = "x", .delay = 100 * SECOND, .paused = true});
+
+    CHECK_EQ(get(s, id).held, HELD_PAUSED);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM timers"), 1);
+    CHECK_EQ(cancel(s, id), 0);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM timers"), 0);
+    verify_clean(s);
+    store_close(&s);
+}
+
 TEST(a_waiting_job_is_cancelled_at_once_and_a_running_one_on_request)
 {
     struct store *s = fixture_store();

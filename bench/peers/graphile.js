@@ -24,7 +24,7 @@ const SETTINGS = {
   mode: "together",          // add and run at the same time; "apart" adds all, then runs all
   addBatch: 1000,            // jobs in one add_jobs call, which is one transaction
   addConnections: 1,         // add_jobs calls in flight
-  backlog: 20000,            // jobs alive at which adding waits, in "together"; 0 is no limit. Claims slow down above it
+  backlog: 20000,            // jobs alive at which adding waits, in "together"; 0 is no limit. More makes claims slow
   workers: 2,                // runners, each on its own thread with its own pool, as processes would be
   concurrentJobs: 100,       // of each runner
   localQueueSize: 2000,
@@ -177,7 +177,8 @@ function summary(results) {
   for (const { settings, rates } of results) {
     rates.sort((x, y) => x - y);
     const changed = Object.entries(settings).filter(([k, v]) => v !== SETTINGS[k]).map(([k, v]) => `${k}=${v}`);
-    console.error(`${rates[rates.length >> 1]} lives/s (${rates[0]}-${rates.at(-1)}) ${changed.join(" ") || "best settings"}`);
+    const spread = `${rates[rates.length >> 1]} lives/s (${rates[0]}-${rates.at(-1)})`;
+    console.error(`${spread} ${changed.join(" ") || "best settings"}`);
   }
 }
 

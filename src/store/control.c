@@ -5,8 +5,8 @@
 
 #include <stdlib.h>
 
-/* Loads what the requests name, with limits; sets each request's rc. */
-static int load_requested(struct turn *t, struct request *list, size_t n, struct err *err)
+/* Loads what the requests name; sets each request's rc. */
+static int load_named(struct turn *t, struct request *list, size_t n, struct err *err)
 {
     struct want *wants = arena_zalloc(&t->arena, (n + 1) * sizeof(*wants));
     size_t i;
@@ -16,11 +16,22 @@ static int load_requested(struct turn *t, struct request *list, size_t n, struct
         wants[i] = (struct want){.id = list[i].execution, .root = list[i].root};
     if ((rc = turn_find_roots(t, wants, n, err)) || (rc = turn_load(t, wants, n, err)))
         return rc;
-    for (i = 0; i < n; i++) {
+    for (i = 0; i < n; i++)
         list[i].rc = wants[i].rc;
+    return 0;
+}
+
+/* The same, with their limits. */
+static int load_requested(struct turn *t, struct request *list, size_t n, struct err *err)
+{
+    size_t i;
+    int rc;
+
+    if ((rc = load_named(t, list, n, err)))
+        return rc;
+    for (i = 0; i < n; i++)
         if (!list[i].rc)
             limits_note(t, &turn_row(t, list[i].execution)->now);
-    }
     return limits_fetch(t, err);
 }
 
@@ -48,12 +59,45 @@ int op_hold(struct turn *t, enum hold why, struct request *list, size_t n, struc
     return 0;
 }
 
+/* What else holds a job whose hold just ended: a delay that still runs, or a limit. */
+static int look_again(struct turn *t, struct row *r, int64_t due_at, struct err *err)
+{
+    struct move_note note = {.why = HELD_DELAY, .data = data_hold(t, HELD_DELAY, NULL, due_at)};
+
+    if (due_at > t->now)
+        return door_move(t, r, EV_HELD, S_READY, &note, err); /* its timer is still there */
+    return door_admit(t, r, err);
+}
+
+/* When the delays of these requests end, 0 where none runs. */
+static int find_delays(struct turn *t, const struct request *list, size_t n, int64_t *due_at,
+                       struct err *err)
+{
+    struct rows r = ROWS_INIT;
+    size_t i, k;
+    int rc;
+
+    args_begin(&t->args, Q_TIMERS_OF);
+    for (i = 0; i < n; i++)
+        args_int(&t->args, list[i].execution);
+    if ((rc = turn_query(t, &t->args, &r, err)))
+        goto done;
+    for (k = 0; k < r.n; k++)
+        for (i = 0; i < n; i++)
+            if (list[i].execution == rows_int(&r, k, 0))
+                due_at[i] = rows_int(&r, k, 1);
+done:
+    rows_release(&r);
+    return rc;
+}
+
 int op_unhold(struct turn *t, enum hold why, struct request *list, size_t n, struct err *err)
 {
+    int64_t *due_at = arena_zalloc(&t->arena, (n + 1) * sizeof(*due_at));
     size_t i;
     int rc;
 
-    if ((rc = load_requested(t, list, n, err)))
+    if ((rc = load_requested(t, list, n, err)) || (rc = find_delays(t, list, n, due_at, err)))
         return rc;
     for (i = 0; i < n; i++) {
         struct move_note note = {.data = data_request(t, &list[i])};
@@ -64,7 +108,7 @@ int op_unhold(struct turn *t, enum hold why, struct request *list, size_t n, str
         if (r->now.status != S_READY || r->now.held != (int)why)
             list[i].rc = -E_INVALID;
         else if ((rc = door_move(t, r, EV_UNHELD, S_READY, &note, err)) ||
-                 (rc = door_admit(t, r, err)))
+                 (rc = look_again(t, r, why == HELD_DELAY ? 0 : due_at[i], err)))
             return rc;
         list[i].status = r->now.status;
     }
@@ -86,9 +130,15 @@ static int cancel_row(struct turn *t, struct row *r, const struct request *q, st
     return door_move(t, r, EV_CANCELLED, S_CANCELLED, &note, err);
 }
 
-/* The open part of one subtree, loaded; at most max. */
-static int load_subtree(struct turn *t, const struct request *q, size_t max, struct want **out,
-                        size_t *n, struct err *err)
+/* The open part of what one request asks to cancel, at most so much at a time. */
+struct subtree {
+    struct want *open;
+    size_t n;
+};
+
+/* Loads it and notes its limits. */
+static int load_subtree(struct turn *t, const struct request *q, size_t max, struct subtree *out,
+                        struct err *err)
 {
     struct rows r = ROWS_INIT;
     size_t i;
@@ -99,91 +149,69 @@ static int load_subtree(struct turn *t, const struct request *q, size_t max, str
     args_int(&t->args, (int64_t)max);
     if ((rc = turn_query(t, &t->args, &r, err)))
         goto done;
-    *n = r.n;
-    *out = arena_zalloc(&t->arena, (r.n + 1) * sizeof(**out));
+    out->n = r.n;
+    out->open = arena_zalloc(&t->arena, (r.n + 1) * sizeof(*out->open));
     for (i = 0; i < r.n; i++)
-        (*out)[i] =
+        out->open[i] =
             (struct want){.id = rows_int(&r, i, 0), .root = turn_row(t, q->execution)->now.root};
-    rc = turn_load(t, *out, *n, err);
+    if ((rc = turn_load(t, out->open, out->n, err)))
+        goto done;
+    for (i = 0; i < out->n; i++)
+        if (!out->open[i].rc)
+            limits_note(t, &turn_row(t, out->open[i].id)->now);
 done:
     rows_release(&r);
     return rc;
 }
 
+static int cancel_subtree(struct turn *t, const struct subtree *tree, struct request *q,
+                          bool *changed, struct err *err)
+{
+    size_t i;
+    int rc;
+
+    for (i = 0; i < tree->n; i++) {
+        struct row *r = turn_row(t, tree->open[i].id);
+        int seq;
+
+        if (tree->open[i].rc) { /* locked by a claim at this moment: again in the next turn */
+            q->rc = -E_BUSY;
+            continue;
+        }
+        seq = r->now.seq;
+        if ((rc = cancel_row(t, r, q, err)))
+            return rc;
+        *changed |= seq != r->now.seq;
+    }
+    q->status = turn_row(t, q->execution)->now.status;
+    return 0;
+}
+
 int op_cancel(struct turn *t, struct request *list, size_t n, size_t max, bool *more,
               struct err *err)
 {
-    struct want *open;
-    size_t i, k, count;
+    struct subtree *trees = arena_zalloc(&t->arena, (n + 1) * sizeof(*trees));
+    size_t i;
     int rc;
 
     *more = false;
-    if ((rc = load_requested(t, list, n, err)))
+    if ((rc = load_named(t, list, n, err)))
+        return rc;
+    for (i = 0; i < n; i++)
+        if (!list[i].rc && (rc = load_subtree(t, &list[i], max, &trees[i], err)))
+            return rc;
+    if ((rc = limits_fetch(t, err))) /* of all at once: in their order */
         return rc;
     for (i = 0; i < n; i++) {
         bool changed = false;
 
         if (list[i].rc)
             continue;
-        if ((rc = load_subtree(t, &list[i], max, &open, &count, err)))
+        if ((rc = cancel_subtree(t, &trees[i], &list[i], &changed, err)))
             return rc;
-        for (k = 0; k < count; k++) {
-            struct row *r = turn_row(t, open[k].id);
-            int seq;
-
-            if (open[k].rc) { /* locked by a claim at this moment: again in the next turn */
-                list[i].rc = -E_BUSY;
-                continue;
-            }
-            limits_note(t, &r->now);
-            if ((rc = limits_fetch(t, err)))
-                return rc;
-            seq = r->now.seq;
-            if ((rc = cancel_row(t, r, &list[i], err)))
-                return rc;
-            changed |= seq != r->now.seq;
-        }
-        *more |= count == max && changed;
-        list[i].status = turn_row(t, list[i].execution)->now.status;
+        *more |= trees[i].n == max && changed;
     }
     return 0;
-}
-
-int op_flow_end(struct turn *t, int64_t execution, const struct outcome *o, struct err *err)
-{
-    struct want want = {.id = execution};
-    struct move_note note = {.data = data_outcome(t, o, 0)};
-    struct rows r = ROWS_INIT;
-    struct row *row;
-    int rc;
-
-    if ((rc = turn_find_roots(t, &want, 1, err)) || (rc = turn_load(t, &want, 1, err)))
-        return rc;
-    if (want.rc)
-        return err_set(err, (enum error_code) - want.rc, "execution %lld %s", (long long)execution,
-                       want.rc == -E_BUSY ? "is locked by another turn" : "does not exist");
-    row = turn_row(t, execution);
-    if (kind_is_job(row->now.kind) || row->now.status != S_RUNNING)
-        return err_set(err, E_INVALID, "execution %lld is no running workflow",
-                       (long long)execution);
-    if ((rc = door_flush(t, err)))
-        return rc;
-    args_begin(&t->args, Q_OPEN_CHILD);
-    args_int(&t->args, execution);
-    if ((rc = turn_query(t, &t->args, &r, err)))
-        goto done;
-    if (r.n) {
-        rc = err_set(err, E_INVALID, "execution %lld can't end: its child %lld is still open",
-                     (long long)execution, (long long)rows_int(&r, 0, 0));
-        goto done;
-    }
-    door_outcome(row, o->result, o->error);
-    rc = o->kind == OUTCOME_OK          ? door_move(t, row, EV_COMPLETED, S_SUCCEEDED, &note, err)
-         : o->kind == OUTCOME_CANCELLED ? door_move(t, row, EV_CANCELLED, S_CANCELLED, &note, err)
-                                        : door_move(t, row, EV_FAILED, S_FAILED, &note, err);
-done:
-    rows_release(&r);
-    return rc;
 }
 
 /* ---- timers -------------------------------------------------------------------------------------
@@ -194,19 +222,17 @@ static int fire(struct turn *t, struct row *r, enum timer_kind kind, struct err 
 {
     int rc;
 
-    if (kind == TIMER_DELAY) {
-        if (r->now.status != S_READY || r->now.held != HELD_DELAY)
-            return 0;
+    if (kind == TIMER_DELAY && r->now.status == S_READY && r->now.held == HELD_DELAY) {
         if ((rc = door_move(t, r, EV_UNHELD, S_READY, NULL, err)))
             return rc;
         return door_admit(t, r, err);
     }
-    args_begin(&t->args, Q_TIMER_DELETE);
+    args_begin(&t->args, Q_TIMER_DELETE); /* spent: a paused job's delay is over */
     args_int(&t->args, r->now.id);
-    args_int(&t->args, TIMER_HANDOVER);
+    args_int(&t->args, (int)kind);
     if ((rc = db_send(t->db, &t->args, NULL, ANY_ROWS, err)))
         return rc;
-    if (r->now.status == S_READY && r->now.held == HELD_LIMIT) {
+    if (kind == TIMER_HANDOVER) { /* the row only names the limits: it may have gone meanwhile */
         struct limit *limits[2];
         size_t i, n = limits_of(t, &r->now, limits);
 
@@ -214,6 +240,34 @@ static int fire(struct turn *t, struct row *r, enum timer_kind kind, struct err 
             limits[i]->freed = true; /* whoever is first in line, not just this one */
     }
     return 0;
+}
+
+/* Another engine may have been faster, between our look at the timers and our locks, and the job
+ * may be waiting for its next delay by now: leaves out the timers that are no longer due. */
+static int drop_overtaken(struct turn *t, const struct rows *due, struct want *wants,
+                          struct err *err)
+{
+    struct idmap later = IDMAP_INIT;
+    struct rows r = ROWS_INIT;
+    size_t i;
+    int rc;
+
+    args_begin(&t->args, Q_TIMERS_OF);
+    for (i = 0; i < due->n; i++)
+        if (!wants[i].rc)
+            args_int(&t->args, wants[i].id);
+    if ((rc = db_query(t->db, &t->args, &r, err)))
+        goto done;
+    for (i = 0; i < r.n; i++)
+        if (rows_int(&r, i, 1) > t->now)
+            idmap_put(&later, rows_int(&r, i, 0), t);
+    for (i = 0; i < due->n; i++)
+        if (!wants[i].rc && rows_int(due, i, 1) == TIMER_DELAY && idmap_get(&later, wants[i].id))
+            wants[i].rc = -E_NOT_FOUND;
+done:
+    idmap_release(&later);
+    rows_release(&r);
+    return rc;
 }
 
 static int next_timer(struct turn *t, int64_t *next, struct err *err)
@@ -246,7 +300,7 @@ int op_timers(struct turn *t, size_t max, size_t *n, int64_t *next, struct err *
     wants = arena_zalloc(&t->arena, (r.n + 1) * sizeof(*wants));
     for (i = 0; i < r.n; i++)
         wants[i] = (struct want){.id = rows_int(&r, i, 0), .root = rows_int(&r, i, 2)};
-    if ((rc = turn_load(t, wants, r.n, err)))
+    if ((rc = turn_load(t, wants, r.n, err)) || (rc = drop_overtaken(t, &r, wants, err)))
         goto done;
     for (i = 0; i < r.n; i++)
         if (!wants[i].rc)

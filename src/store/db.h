@@ -91,9 +91,10 @@ bool rows_null(const struct rows *r, size_t row, size_t col);
 void rows_release(struct rows *r);
 
 enum tx_kind {
-    TX_WRITE, /* a turn: the limits of an engine transaction; SQLite: the write lock */
-    TX_READ,  /* a snapshot for readers (PostgreSQL: read only, repeatable read) */
-    TX_LONG,  /* retention, verify, a big count: as TX_WRITE with long time limits */
+    TX_WRITE,  /* a turn: the limits of an engine transaction; SQLite: the write lock */
+    TX_READ,   /* a snapshot for readers (PostgreSQL: read only, repeatable read) */
+    TX_LONG,   /* migrations, retention: as TX_WRITE with long time limits, planned as usual */
+    TX_VERIFY, /* as TX_READ, but reads everything: long time limits, planned as usual */
 };
 
 /* Where a database is; see url.h. */
@@ -102,15 +103,16 @@ struct listener;
 
 struct db {
     const struct db_driver *driver;
-    struct env *env;
-    bool in_tx;
+    struct env *env; /* never NULL; outlives the db */
+    bool in_tx;      /* the driver's to set */
     /* the driver's own structure embeds this one at its beginning */
 };
 
 #define ANY_ROWS (-1L)
 
 /* The contract of a driver. All return 0 or a negative error_code with the sentence in err. After
- * any failure inside a transaction the caller calls rollback, and nothing of it is stored. */
+ * any failure inside a transaction the caller calls rollback, and nothing of it is stored. Drivers
+ * trace what they run (env->trace): each statement by its name, and what frames them. */
 struct db_driver {
     const char *name; /* "sqlite", "postgres" */
     enum dialect dialect;
@@ -136,7 +138,8 @@ struct db_driver {
      * E_CONN_LOST: the connection is gone, and the transaction with it. */
     int (*flush)(struct db *db, struct err *err);
 
-    /* Flushes and commits. E_COMMIT_UNKNOWN: the connection broke after COMMIT was sent. */
+    /* Flushes and commits; no transaction is open afterwards, whatever it returns.
+     * E_COMMIT_UNKNOWN: the connection broke after COMMIT was sent. */
     int (*commit)(struct db *db, struct err *err);
     void (*rollback)(struct db *db); /* harmless without a transaction */
 

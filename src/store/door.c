@@ -147,16 +147,18 @@ int door_admit(struct turn *t, struct row *r, struct err *err)
     struct limit *limits[2];
     size_t n = limits_of(t, &r->now, limits), i;
 
-    if (r->permitted || !execution_is_claimable(&r->now))
+    if (!execution_is_claimable(&r->now))
         return 0;
     for (i = 0; i < n; i++)
-        if (limits[i]->used >= limits[i]->max) {
+        if (limits[i]->used - r->permitted >= limits[i]->max) { /* its own permit is no obstacle */
             struct move_note note = {.why = HELD_LIMIT,
                                      .held_key = limits[i]->key,
                                      .data = data_hold(t, HELD_LIMIT, limits[i]->key, 0)};
 
             return door_move(t, r, EV_HELD, S_READY, &note, err);
         }
+    if (r->permitted)
+        return 0;
     for (i = 0; i < n; i++)
         limits[i]->used++;
     r->permitted = true;

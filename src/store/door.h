@@ -4,7 +4,7 @@
  * notes the event. door_flush writes the difference between stored and wanted images: the
  * execution, its events, and everything that follows from its state:
  *
- *   an outbox row iff ready and not held          a timer iff held for a delay
+ *   an outbox row iff ready and not held          a timer while a delay runs
  *   a lease row iff running                       a row in limit_waits iff held for a limit
  *   a permit of each limit iff claimable or running
  *   the queue's counters

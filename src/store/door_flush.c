@@ -206,7 +206,13 @@ static int write_leases(struct turn *t, struct err *err)
     return send_exact(t, err);
 }
 
-/* A timer iff held for a delay. */
+/* A pause or an approval is stronger than a delay, but does not end it: the timer stays. */
+static bool may_have_timer(const struct execution *e)
+{
+    return e->held == HELD_DELAY || e->held == HELD_PAUSED || e->held == HELD_APPROVAL;
+}
+
+/* A timer for as long as a delay runs. */
 static int write_timers(struct turn *t, struct err *err)
 {
     struct args *a = &t->args;
@@ -216,9 +222,7 @@ static int write_timers(struct turn *t, struct err *err)
     args_begin(a, Q_TIMER_DELETE);
     EACH_DIRTY(t, r)
     {
-        if (r->is_new || r->stored.held != HELD_DELAY)
-            continue;
-        if (r->now.held == HELD_DELAY && !r->due_at)
+        if (r->is_new || !may_have_timer(&r->stored) || (may_have_timer(&r->now) && !r->due_at))
             continue;
         args_int(a, r->now.id);
         args_int(a, TIMER_DELAY);
@@ -228,7 +232,7 @@ static int write_timers(struct turn *t, struct err *err)
     args_begin(a, Q_TIMER_INSERT);
     EACH_DIRTY(t, r)
     {
-        if (r->now.held != HELD_DELAY || !r->due_at)
+        if (!may_have_timer(&r->now) || !r->due_at)
             continue;
         args_int(a, r->due_at);
         args_int(a, r->now.id);

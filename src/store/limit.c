@@ -5,6 +5,7 @@
 #include "store/data.h"
 #include "store/door.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,40 +51,92 @@ static int by_key(const void *a, const void *b)
 {
     const struct limit *const *x = a, *const *y = b;
 
+    /* Queues first: whoever hands on a permit of a queue most often needs a key's limit then. */
+    if ((*x)->kind != (*y)->kind)
+        return (*x)->kind == 'q' ? -1 : 1;
     return strcmp((*x)->key, (*y)->key);
+}
+
+/* Pushes the keys of the limits that are not known yet, in order; returns how many. */
+static size_t push_unknown(struct turn *t, struct args *a, enum stmt_id q)
+{
+    size_t i, n = 0;
+
+    args_begin(a, q);
+    for (i = 0; i < t->limit_list.n; i++)
+        if (!t->limit_list.at[i]->known) {
+            args_text(a, t->limit_list.at[i]->key);
+            n++;
+        }
+    return n;
+}
+
+static void take_limits(struct turn *t, const struct rows *r)
+{
+    size_t i;
+
+    for (i = 0; i < r->n; i++) {
+        const char *key = rows_text(r, i, 0);
+        struct limit *l = limit_get(t, key[0], strchr(key, ':') + 1);
+
+        l->max = (int)rows_int(r, i, 1);
+        l->used = l->stored_used = (int)rows_int(r, i, 2);
+        l->known = true;
+    }
 }
 
 int limits_fetch(struct turn *t, struct err *err)
 {
     struct args a = ARGS_INIT;
     struct rows r = ROWS_INIT;
-    size_t i, unknown = 0;
+    size_t i;
     int rc = 0;
 
     qsort(t->limit_list.at, t->limit_list.n, sizeof(*t->limit_list.at), by_key);
-    args_begin(&a, Q_LOCK_LIMITS);
-    for (i = 0; i < t->limit_list.n; i++)
-        if (!t->limit_list.at[i]->known) {
-            args_text(&a, t->limit_list.at[i]->key);
-            unknown++;
-        }
-    if (!unknown)
+    if (!push_unknown(t, &a, Q_LOCK_LIMITS) || (rc = turn_query(t, &a, &r, err)))
         goto done;
-    if ((rc = turn_query(t, &a, &r, err)))
-        goto done;
+    take_limits(t, &r);
     for (i = 0; i < t->limit_list.n; i++)
         t->limit_list.at[i]->known = true;
-    for (i = 0; i < r.n; i++) {
-        const char *key = rows_text(&r, i, 0);
-        struct limit *l = limit_get(t, key[0], strchr(key, ':') + 1);
-
-        l->max = (int)rows_int(&r, i, 1);
-        l->used = l->stored_used = (int)rows_int(&r, i, 2);
-    }
 done:
     rows_release(&r);
     args_release(&a);
     return rc;
+}
+
+/* The same for limits that come up while others are held already. To wait for them would be out of
+ * order, and might end in a circle: those that others hold stay unknown. */
+static int limits_try(struct turn *t, struct err *err)
+{
+    struct rows locked = ROWS_INIT, there = ROWS_INIT;
+    struct args a = ARGS_INIT;
+    size_t i, k;
+    int rc = 0;
+
+    if (!push_unknown(t, &a, Q_TRY_LIMITS) || (rc = db_send(t->db, &a, &locked, ANY_ROWS, err)))
+        goto done;
+    push_unknown(t, &a, Q_LIMITS_THERE);
+    if ((rc = turn_query(t, &a, &there, err)))
+        goto done;
+    take_limits(t, &locked);
+    for (i = 0; i < t->limit_list.n; i++) {
+        struct limit *l = t->limit_list.at[i];
+
+        for (k = 0; k < there.n && strcmp(rows_text(&there, k, 0), l->key); k++)
+            ;
+        l->known |= k == there.n;
+    }
+done:
+    rows_release(&locked);
+    rows_release(&there);
+    args_release(&a);
+    return rc;
+}
+
+static bool limits_are_known(struct turn *t, const struct execution *e)
+{
+    return limit_get(t, 'q', e->queue)->known &&
+           (!e->concurrency || limit_get(t, 'k', e->concurrency)->known);
 }
 
 size_t limits_of(struct turn *t, const struct execution *e, struct limit *out[2])
@@ -111,6 +164,7 @@ static int offer(struct turn *t, struct limit *l, size_t *taken, struct err *err
     size_t i;
     int rc;
 
+    *taken = 0;
     args_begin(&a, Q_WAITERS);
     args_int(&a, l->max - l->used);
     args_text(&a, l->key);
@@ -120,23 +174,24 @@ static int offer(struct turn *t, struct limit *l, size_t *taken, struct err *err
     turn_read_rows(t, &r, false, rows);
     for (i = 0; i < r.n; i++)
         limits_note(t, &rows[i]->now);
-    if ((rc = limits_fetch(t, err)))
+    if ((rc = limits_try(t, err)))
         goto done;
     for (i = 0; i < r.n; i++) {
-        if (rows[i]->now.held != HELD_LIMIT)
+        if (rows[i]->now.held != HELD_LIMIT || !limits_are_known(t, &rows[i]->now))
             continue;
         if ((rc = door_move(t, rows[i], EV_UNHELD, S_READY, NULL, err)) ||
             (rc = door_admit(t, rows[i], err)))
             goto done;
+        ++*taken;
     }
-    *taken = r.n;
 done:
     rows_release(&r);
     args_release(&a);
     return rc;
 }
 
-/* Those who could take a permit are all locked by others: a timer that is due now offers it again.
+/* Those who could take a permit, or their other limits, are all locked: a timer that is due now
+ * offers it again.
  */
 static int offer_later(struct turn *t, const struct limit *l, struct err *err)
 {
@@ -186,32 +241,38 @@ int limits_hand_on(struct turn *t, struct err *err)
 /* ---- setting a limit ----------------------------------------------------------------------------
  */
 
-static int set_row(struct turn *t, const char *key, int max, struct limit *l, struct err *err)
+/* The permits that are taken of a limit which is new. A key has none: its first job made it, see
+ * submit.c. */
+static int count_used(struct turn *t, struct limit *l, struct err *err)
 {
     struct args a = ARGS_INIT;
     struct rows r = ROWS_INIT;
     int rc;
 
-    args_begin(&a, Q_LIMIT_READ);
-    args_text(&a, key);
-    if ((rc = turn_query(t, &a, &r, err)))
-        goto done;
-    if (r.n) {
-        l->used = (int)rows_int(&r, 0, 1);
-    } else if (l->kind == 'q') {
-        rows_release(&r);
-        args_begin(&a, Q_QUEUE_PERMITS);
-        args_text(&a, l->name);
-        if ((rc = turn_query(t, &a, &r, err)))
-            goto done;
+    if (l->kind == 'k')
+        return 0;
+    args_begin(&a, Q_QUEUE_PERMITS);
+    args_text(&a, l->name);
+    if (!(rc = turn_query(t, &a, &r, err)))
         l->used = (int)rows_int(&r, 0, 0);
-    }
-    args_begin(&a, Q_LIMIT_UPSERT);
-    args_text(&a, key);
-    args_int(&a, max);
-    args_int(&a, l->used);
-    rc = db_send(t->db, &a, NULL, 1, err);
-done:
+    rows_release(&r);
+    args_release(&a);
+    return rc;
+}
+
+/* Whether more than `seen` jobs of the limit may be claimed, also such as others have locked. */
+static int is_more_claimable(struct turn *t, const struct limit *l, size_t seen, bool *more,
+                             struct err *err)
+{
+    struct args a = ARGS_INIT;
+    struct rows r = ROWS_INIT;
+    int rc;
+
+    args_begin(&a, l->kind == 'q' ? Q_CLAIMABLE_OF_QUEUE : Q_CLAIMABLE_OF_KEY);
+    args_text(&a, l->name);
+    args_int(&a, (int64_t)seen + 1);
+    if (!(rc = db_query(t->db, &a, &r, err)))
+        *more = rows_int(&r, 0, 0) > (int64_t)seen;
     rows_release(&r);
     args_release(&a);
     return rc;
@@ -237,6 +298,9 @@ static int hold_surplus(struct turn *t, struct limit *l, size_t slice, bool *mor
         limits_note(t, &rows[i]->now);
     if ((rc = limits_fetch(t, err)))
         goto done;
+    /* A claim that has one locked may yet be rolled back. */
+    if (r.n < above && (rc = is_more_claimable(t, l, r.n, more, err)))
+        goto done;
     for (i = 0; i < r.n; i++) {
         struct move_note note = {
             .why = HELD_LIMIT, .held_key = l->key, .data = data_hold(t, HELD_LIMIT, l->key, 0)};
@@ -244,36 +308,72 @@ static int hold_surplus(struct turn *t, struct limit *l, size_t slice, bool *mor
         if ((rc = door_move(t, rows[i], EV_HELD, S_READY, &note, err)))
             goto done;
     }
-    *more = r.n == slice && above > slice;
 done:
     rows_release(&r);
     args_release(&a);
     return rc;
 }
 
-/* The limit goes: all who waited for it go on, a slice at a time, then its row. */
+static int is_waited_for(struct turn *t, const struct limit *l, bool *waited, struct err *err)
+{
+    struct args a = ARGS_INIT;
+    struct rows r = ROWS_INIT;
+    int rc;
+
+    args_begin(&a, Q_FIRST_WAITER);
+    args_text(&a, l->key);
+    if (!(rc = db_query(t->db, &a, &r, err)))
+        *waited = r.n > 0;
+    rows_release(&r);
+    args_release(&a);
+    return rc;
+}
+
+static int write_max(struct turn *t, const struct limit *l, struct err *err)
+{
+    struct args a = ARGS_INIT;
+    int rc;
+
+    args_begin(&a, Q_LIMIT_UPSERT);
+    args_text(&a, l->key);
+    args_int(&a, l->max);
+    args_int(&a, l->used);
+    rc = db_send(t->db, &a, NULL, 1, err);
+    args_release(&a);
+    return rc;
+}
+
+/* Raises the limit and lets those go who wait, a slice at a time; *more if it is not at `max` yet.
+ */
+static int let_go(struct turn *t, struct limit *l, int max, size_t slice, bool *more,
+                  struct err *err)
+{
+    int rc;
+
+    l->max = max - l->used > (int)slice ? l->used + (int)slice : max;
+    l->freed = true;
+    if ((rc = door_flush(t, err)) || (l->max < max && (rc = is_waited_for(t, l, more, err))))
+        return rc;
+    if (!*more)
+        l->max = max;
+    return write_max(t, l, err);
+}
+
+/* The limit goes when nobody waits for it any more. That of a key which is in use stays, without a
+ * bound: every job of a key is counted. */
 static int remove_limit(struct turn *t, struct limit *l, size_t slice, bool *more, struct err *err)
 {
     struct args a = ARGS_INIT;
-    size_t taken = 0;
     int rc;
 
     if (l->max < 0)
         return 0;
-    l->max = l->used + (int)slice;
-    if ((rc = offer(t, l, &taken, err)))
+    if ((rc = let_go(t, l, INT_MAX, slice, more, err)) || *more || (l->kind == 'k' && l->used))
         return rc;
-    *more = taken == slice;
-    if ((rc = door_flush(t, err)))
-        return rc;
-    args_begin(&a, *more ? Q_LIMIT_UPSERT : Q_LIMIT_DELETE);
+    args_begin(&a, Q_LIMIT_DELETE);
     args_text(&a, l->key);
-    if (*more) {
-        args_int(&a, l->max);
-        args_int(&a, l->used);
-    }
     rc = db_send(t->db, &a, NULL, 1, err);
-    l->max = *more ? l->max : -1;
+    l->max = -1;
     args_release(&a);
     return rc;
 }
@@ -300,10 +400,13 @@ int op_limit(struct turn *t, const char *key, int max, size_t slice, bool *more,
         return rc;
     if (max < 0)
         return remove_limit(t, l, slice, more, err);
-    if ((rc = set_row(t, l->key, max, l, err)))
+    if (l->max < 0 && (rc = count_used(t, l, err)))
         return rc;
-    l->freed = max > l->max;
-    l->max = max;
     l->stored_used = l->used;
-    return l->used > l->max ? hold_surplus(t, l, slice, more, err) : 0;
+    if (l->used < max)
+        return let_go(t, l, max, slice, more, err);
+    l->max = max;
+    if ((rc = write_max(t, l, err)))
+        return rc;
+    return l->used > max ? hold_surplus(t, l, slice, more, err) : 0;
 }

@@ -85,7 +85,7 @@ static int load(struct lite_db *l, struct err *err)
 
     if ((rc = read_boot_id(boot_id, err)) || (rc = read_stored(l, boot_id, err)))
         return rc;
-    if (l->clock.state == CLOCK_UNKNOWN && l->kind != TX_READ)
+    if (l->clock.state == CLOCK_UNKNOWN && !reads_only(l->kind))
         rc = store_new(l, boot_id, err);
     return rc;
 }

@@ -19,9 +19,14 @@
 #include <sqlite3.h>
 #include <sys/types.h>
 
+/* Such a transaction takes no lock. */
+static inline bool reads_only(enum tx_kind kind)
+{
+    return kind == TX_READ || kind == TX_VERIFY;
+}
+
 /* How long SQLite itself waits for a lock. Only a net: among us the lock file decides, and readers
- * do not block in WAL mode; what is left is recovery after a crash, and programs that are not Pawl.
- */
+ * do not block in WAL mode; left are recovery after a crash, and programs that are not Pawl. */
 #define LITE_BUSY_MS 10000
 
 /* How long a writer waits for the lock file: beyond any transaction that makes progress. */
@@ -78,13 +83,12 @@ static inline struct lite_db *lite_of(struct db *db)
 int lite_open(const struct db_url *url, struct env *env, struct db **out, struct err *err);
 void lite_close(struct db *db);
 MUST_USE int lite_path(const char *file, char **out, struct err *err); /* the caller frees *out */
-/* Makes the connection good again if an error broke it. E_UNAVAILABLE if the file is not the same.
- */
+/* Makes a broken connection good again. E_UNAVAILABLE if the file is not the same any more. */
 MUST_USE int lite_revive(struct lite_db *l, struct err *err);
 
 /* lite_stmt.c */
 int lite_send(struct db *db, const struct args *a, struct rows *out, long expect, struct err *err);
-/* As lite_send, but says nothing to the trace, and a failure does not doom the transaction. */
+/* As lite_send, but also outside a transaction, and a failure does not doom it. */
 MUST_USE int lite_run(struct lite_db *l, const struct args *a, struct rows *out, long expect,
                       struct err *err);
 void lite_finalize_all(struct lite_db *l);

@@ -13,20 +13,27 @@ struct rule {
     const char *advice; /* what to do */
 };
 
-static const struct rule unexpected = {E_INTERNAL, false, "this is a bug in Pawl"};
-static const struct rule constraint = {E_INTERNAL, false, "a rule of the schema refused it"};
-static const struct rule locked = {E_REDO, false, "another program locked it, so try again"};
-static const struct rule full = {E_NO_SPACE, false, "nothing was stored; make room on the disk"};
-static const struct rule failing = {E_UNAVAILABLE, true, "look for the disk in the kernel's log"};
-static const struct rule shared = {
-    E_UNAVAILABLE, true,
-    "its write-ahead log needs shared memory (the file ending in -shm), so keep the database on a "
-    "local file system"};
-static const struct rule barred = {E_UNAVAILABLE, true,
-                                   "Pawl must be allowed to write the file and its folder"};
-static const struct rule damaged = {E_UNAVAILABLE, true,
-                                    "the file is damaged: restore it from a backup"};
-static const struct rule alien = {E_INVALID, true, "name a database of Pawl, or a new file"};
+static const struct rule unexpected = {.code = E_INTERNAL, .advice = "this is a bug in Pawl"};
+static const struct rule constraint = {.code = E_INTERNAL,
+                                       .advice = "a rule of the schema refused it"};
+static const struct rule locked = {.code = E_REDO,
+                                   .advice = "another program locked it, so try again"};
+static const struct rule full = {.code = E_NO_SPACE,
+                                 .advice = "nothing was stored; make room on the disk"};
+static const struct rule failing = {
+    .code = E_UNAVAILABLE, .broken = true, .advice = "look for the disk in the kernel's log"};
+static const struct rule unshared = {.code = E_UNAVAILABLE,
+                                     .broken = true,
+                                     .advice = "its log needs shared memory (the file ending in "
+                                               "-shm): keep it on a local file system"};
+static const struct rule barred = {.code = E_UNAVAILABLE,
+                                   .broken = true,
+                                   .advice = "Pawl must be allowed to write it and its folder"};
+static const struct rule damaged = {.code = E_UNAVAILABLE,
+                                    .broken = true,
+                                    .advice = "the file is damaged: restore it from a backup"};
+static const struct rule alien = {
+    .code = E_INVALID, .broken = true, .advice = "name a database of Pawl, or a new file"};
 
 static bool is_out_of_room(int error)
 {
@@ -42,7 +49,7 @@ static const struct rule *io_rule(int code, int error)
     case SQLITE_IOERR_SHMSIZE:
     case SQLITE_IOERR_SHMLOCK:
     case SQLITE_IOERR_SHMMAP:
-        return &shared;
+        return &unshared;
     default:
         return &failing;
     }
@@ -89,8 +96,7 @@ int lite_error(struct lite_db *l, const char *what, struct err *err)
                        "the database %s has no table %s%s%s: run `pawl admin migrate`", l->path,
                        said + strlen(no_table), what ? " for " : "", what ? what : "");
 
-    /* After an I/O error also for a full disk: a log that could not grow is best looked at afresh.
-     */
+    /* A full disk may be an I/O error too, and a log that could not grow is best opened afresh. */
     if (rule->broken || (code & 0xff) == SQLITE_IOERR)
         l->broken = true;
     return err_set(err, rule->code, "the database %s%s%s: %s%s%s; %s", l->path, what ? ", " : "",

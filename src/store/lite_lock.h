@@ -16,8 +16,7 @@ struct lite_lock {
 void lite_lock_init(struct lite_lock *k, const char *database);
 void lite_lock_release(struct lite_lock *k);
 
-/* Waits its turn, first come first served, at most limit_ms; then E_UNAVAILABLE, naming the holder.
- */
+/* Waits its turn, in order of arrival, at most limit_ms: then E_UNAVAILABLE, naming the holder. */
 MUST_USE int lite_lock_take(struct lite_lock *k, int limit_ms, struct err *err);
 bool lite_lock_try(struct lite_lock *k);  /* never waits */
 void lite_lock_drop(struct lite_lock *k); /* harmless if not held */

@@ -42,7 +42,7 @@ static int prepare(struct lite_db *l, const struct stmt *s, sqlite3_stmt **out, 
         }
     }
     /* PRAGMA query_only would say the same, but makes SQLite prepare everything again. */
-    if (l->kind == TX_READ && !sqlite3_stmt_readonly(*slot))
+    if (reads_only(l->kind) && !sqlite3_stmt_readonly(*slot))
         return err_set(err, E_INTERNAL, "statement %s writes in a transaction that only reads",
                        s->name);
     *out = *slot;
@@ -137,7 +137,7 @@ static void read_row(struct run *r)
 
 static int step_to_end(struct lite_db *l, const char *name, struct run *r, struct err *err)
 {
-    int got, rc = 0;
+    int got, rc = 0, before = sqlite3_total_changes(l->sq);
 
     while ((got = sqlite3_step(r->st)) == SQLITE_ROW) {
         r->count++;
@@ -146,8 +146,8 @@ static int step_to_end(struct lite_db *l, const char *name, struct run *r, struc
     }
     if (got != SQLITE_DONE)
         rc = lite_error(l, name, err);
-    else if (sqlite3_column_count(r->st) == 0 && !sqlite3_stmt_readonly(r->st))
-        r->count += sqlite3_changes(l->sq);
+    else if (sqlite3_column_count(r->st) == 0 && sqlite3_total_changes(l->sq) != before)
+        r->count += sqlite3_changes(l->sq); /* else that of an earlier statement */
     sqlite3_reset(r->st);
     return rc;
 }
@@ -204,23 +204,22 @@ static int run_counted(struct lite_db *l, const struct args *a, struct rows *out
 int lite_run(struct lite_db *l, const struct args *a, struct rows *out, long expect,
              struct err *err)
 {
-    long count;
+    int64_t start = lite_trace_start(l);
+    long count = 0;
+    int rc = run_counted(l, a, out, expect, &count, err);
 
-    return run_counted(l, a, out, expect, &count, err);
+    lite_trace(l, a->stmt->name, start, count);
+    return rc;
 }
 
 int lite_send(struct db *db, const struct args *a, struct rows *out, long expect, struct err *err)
 {
     struct lite_db *l = lite_of(db);
-    int64_t start = lite_trace_start(l);
-    long count = 0;
     int rc;
 
     if (!db->in_tx)
         return err_set(err, E_INTERNAL, "statement %s outside a transaction", a->stmt->name);
-    rc = run_counted(l, a, out, expect, &count, err);
-    if (rc)
+    if ((rc = lite_run(l, a, out, expect, err)))
         l->failed = true;
-    lite_trace(l, a->stmt->name, start, count);
     return rc;
 }

@@ -12,14 +12,11 @@ static const struct stmt commit_stmt = {.name = "commit", .sql = {[DIALECT_SQLIT
 static const struct stmt rollback_stmt = {.name = "rollback",
                                           .sql = {[DIALECT_SQLITE] = "ROLLBACK"}};
 
-static int run_traced(struct lite_db *l, const struct stmt *s, struct err *err)
+static int run(struct lite_db *l, const struct stmt *s, struct err *err)
 {
     struct args a = {.stmt = s};
-    int64_t start = lite_trace_start(l);
-    int rc = lite_run(l, &a, NULL, ANY_ROWS, err);
 
-    lite_trace(l, s->name, start, 0);
-    return rc;
+    return lite_run(l, &a, NULL, ANY_ROWS, err);
 }
 
 static int take_lock(struct lite_db *l, struct err *err)
@@ -37,7 +34,7 @@ static int begin_writing(struct lite_db *l, struct err *err)
 
     if ((rc = take_lock(l, err)))
         return rc;
-    if ((rc = lite_wal_renew(l, err)) || (rc = run_traced(l, &begin_write, err)))
+    if ((rc = lite_wal_renew(l, err)) || (rc = run(l, &begin_write, err)))
         lite_lock_drop(&l->lock);
     return rc;
 }
@@ -53,7 +50,7 @@ static int lite_begin(struct db *db, enum tx_kind kind, struct err *err)
         return rc;
     l->kind = kind;
     l->failed = false;
-    if ((rc = kind == TX_READ ? run_traced(l, &begin_read, err) : begin_writing(l, err)))
+    if ((rc = reads_only(kind) ? run(l, &begin_read, err) : begin_writing(l, err)))
         return rc;
     db->in_tx = true;
     return 0;
@@ -67,7 +64,7 @@ static void lite_rollback(struct db *db)
     if (!db->in_tx)
         return;
     /* After some errors SQLite has rolled back by itself. */
-    if (!sqlite3_get_autocommit(l->sq) && run_traced(l, &rollback_stmt, &err))
+    if (!sqlite3_get_autocommit(l->sq) && run(l, &rollback_stmt, &err))
         l->broken = true;
     lite_clock_rolled_back(l);
     db->in_tx = false;
@@ -86,7 +83,7 @@ static int commit_failed(struct lite_db *l, int rc, struct err *err)
     case SQLITE_CONSTRAINT: /* a deferred foreign key */
         return rc;
     }
-    if (l->kind == TX_READ)
+    if (reads_only(l->kind))
         return rc;
     l->broken = l->doubtful = true;
     err->code = E_COMMIT_UNKNOWN;
@@ -102,7 +99,7 @@ static int lite_commit(struct db *db, struct err *err)
         return err_set(err, E_INTERNAL, "a commit outside a transaction");
     if (l->failed)
         rc = err_set(err, E_INTERNAL, "a commit after a statement that failed");
-    else if ((rc = run_traced(l, &commit_stmt, err)))
+    else if ((rc = run(l, &commit_stmt, err)))
         rc = commit_failed(l, rc, err);
     if (rc) {
         lite_rollback(db);
@@ -110,7 +107,7 @@ static int lite_commit(struct db *db, struct err *err)
     }
     lite_clock_committed(l);
     db->in_tx = false;
-    if (l->kind != TX_READ)
+    if (!reads_only(l->kind))
         lite_wal_after_commit(l);
     lite_lock_drop(&l->lock);
     return 0;
@@ -140,7 +137,7 @@ static int lite_script(struct db *db, const char *sql, struct err *err)
     int64_t start = lite_trace_start(l);
     int rc = 0;
 
-    if (!db->in_tx || l->kind == TX_READ)
+    if (!db->in_tx || reads_only(l->kind))
         return err_set(err, E_INTERNAL, "a script outside a transaction that writes");
     if (sqlite3_exec(l->sq, sql, NULL, NULL, NULL))
         rc = lite_error(l, "script", err);

@@ -24,8 +24,7 @@
 #define POLL_MS      10000
 /* Where sockets can't be had at all. */
 #define POLL_DEAF_MS 500
-/* So many unread datagrams may be a full queue (the kernel's default is 10), which refused others.
- */
+/* So many unread datagrams may be a full queue (by default 10), which refused others. */
 #define MANY         8
 
 static void address(struct sockaddr_un *a, int dir_fd, const char *name)
@@ -34,8 +33,7 @@ static void address(struct sockaddr_un *a, int dir_fd, const char *name)
     snprintf(a->sun_path, sizeof(a->sun_path), "/proc/self/fd/%d/%.40s", dir_fd, name);
 }
 
-/* ---- waking -------------------------------------------------------------------------------------
- */
+/* ---- waking --------------------------------------------------------------------------------- */
 
 void lite_wake_release(struct lite_db *l)
 {
@@ -95,8 +93,7 @@ void lite_wake(struct db *db, unsigned what)
         close(fd);
 }
 
-/* ---- listening ----------------------------------------------------------------------------------
- */
+/* ---- listening ------------------------------------------------------------------------------ */
 
 struct lite_listener {
     struct listener listener;

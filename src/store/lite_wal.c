@@ -1,14 +1,12 @@
 /* lite_wal.c - when the write-ahead log goes back into the database. SQLite's own way (by whichever
  * connection commits or closes) is switched off: two that do it at once, one of them writing, can
- * corrupt the file in versions before 2026 (Debian 12 has 3.40). Ours always holds the lock file.
- */
+ * corrupt the file in versions before 2026 (Debian 12 has 3.40). Ours holds the lock file. */
 #include "store/lite_db.h"
 
-#define CHECKPOINT_PAGES 4000 /* 16 MB: some ms of work, every few thousand commits */
-#define LARGE_PAGES \
-    40000 /* 160 MB: readers that follow each other keep the log from starting anew */
-#define CLOSE_PAGES 1000 /* what a next process may well find, and read again if it was killed */
-#define READERS_MS  200  /* for how long all writers may be kept waiting for readers to go */
+#define CHECKPOINT_PAGES 4000  /* 16 MB: some ms of work, every few thousand commits */
+#define LARGE_PAGES      40000 /* 160 MB: readers never all went, so the log could not start anew */
+#define CLOSE_PAGES      1000  /* 4 MB: no harm to leave that to the next process */
+#define READERS_MS       200   /* for how long all writers may be kept waiting for readers to go */
 
 static int committed(void *arg, sqlite3 *sq, const char *database, int pages)
 {
@@ -47,8 +45,7 @@ static void checkpoint_if_possible(struct lite_db *l, int mode, int wait_ms)
     int rc = checkpoint(l, mode, wait_ms);
     struct err err;
 
-    if (rc == SQLITE_OK ||
-        rc == SQLITE_BUSY) /* busy: a reader needs the rest of it, so next time */
+    if (rc == SQLITE_OK || rc == SQLITE_BUSY) /* a reader needs the rest of it: next time */
         return;
     lite_error(l, "checkpoint", &err);
     lite_note(l, "%s", err.msg);
@@ -62,8 +59,7 @@ void lite_wal_after_commit(struct lite_db *l)
         checkpoint_if_possible(l, SQLITE_CHECKPOINT_PASSIVE, 0);
     else
         checkpoint_if_possible(l, SQLITE_CHECKPOINT_TRUNCATE, READERS_MS);
-    /* A reader that stays makes the log grow on. Each try costs two fsyncs, so not at every commit.
-     */
+    /* Under a reader that stays the log grows on; each try costs fsyncs, so not at every commit. */
     l->checkpoint_at = l->wal_pages + CHECKPOINT_PAGES;
 }
 

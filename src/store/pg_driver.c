@@ -53,6 +53,7 @@ static const struct {
     [TX_WRITE] = {OWN_START, OWN_SET_ENGINE, "1s", "10s", "5s", 10 * SECOND + PATIENCE},
     [TX_READ] = {OWN_START_READ, OWN_SET_ENGINE, "1s", "60s", "5s", 60 * SECOND + PATIENCE},
     [TX_LONG] = {OWN_START, OWN_SET_LONG, "10s", "0", "60s", 0},
+    [TX_VERIFY] = {OWN_START_READ, OWN_SET_LONG, "10s", "0", "60s", 0},
 };
 
 /* ---- the connection ---------------------------------------------------------------------- */
@@ -205,7 +206,7 @@ static int commit_queued(struct pg_db *p, struct err *err)
     rc = pg_run(p, silence_us, err);
     if (p->commit == COMMIT_DONE) /* also if the connection broke right after it */
         return 0;
-    if (p->commit == COMMIT_SENT && !p->conn && p->kind != TX_READ)
+    if (p->commit == COMMIT_SENT && !p->conn && p->kind != TX_READ && p->kind != TX_VERIFY)
         return err_set(
             err, E_COMMIT_UNKNOWN,
             "the connection to %s was lost before it answered COMMIT: only a look into the "

@@ -156,7 +156,7 @@ static int end(struct turn *t, struct row *r, int64_t worker, const struct outco
     } else if (o->kind == OUTCOME_CANCELLED) {
         action = EV_CANCELLED;
         to = S_CANCELLED;
-    } else if (o->kind == OUTCOME_LOST) {
+    } else if (o->kind == OUTCOME_LOST && kind_is_job(r->now.kind)) {
         action = r->now.cancel_requested ? EV_CANCELLED : EV_ABANDONED;
         to = r->now.cancel_requested ? S_CANCELLED : S_FAILED;
     }
@@ -207,4 +207,38 @@ int op_settle(struct turn *t, int64_t worker, struct settlement *list, size_t n,
             return rc;
     }
     return 0;
+}
+
+int op_flow_end(struct turn *t, int64_t execution, const struct outcome *o, struct err *err)
+{
+    struct want want = {.id = execution};
+    struct outcome outcome = storable(t, o);
+    struct rows r = ROWS_INIT;
+    struct row *row;
+    int rc;
+
+    if ((rc = turn_find_roots(t, &want, 1, err)) || (rc = turn_load(t, &want, 1, err)))
+        return rc;
+    if (want.rc)
+        return err_set(err, (enum error_code) - want.rc, "execution %lld %s", (long long)execution,
+                       want.rc == -E_BUSY ? "is locked by another turn" : "does not exist");
+    row = turn_row(t, execution);
+    if (kind_is_job(row->now.kind) || row->now.status != S_RUNNING)
+        return err_set(err, E_INVALID, "execution %lld is no running workflow",
+                       (long long)execution);
+    if ((rc = door_flush(t, err)))
+        return rc;
+    args_begin(&t->args, Q_OPEN_CHILD);
+    args_int(&t->args, execution);
+    if ((rc = turn_query(t, &t->args, &r, err)))
+        goto done;
+    if (r.n) {
+        rc = err_set(err, E_INVALID, "execution %lld can't end: its child %lld is still open",
+                     (long long)execution, (long long)rows_int(&r, 0, 0));
+        goto done;
+    }
+    rc = end(t, row, 0, &outcome, err);
+done:
+    rows_release(&r);
+    return rc;
 }

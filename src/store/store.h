@@ -195,8 +195,9 @@ MUST_USE int op_flow_end(struct turn *t, int64_t execution, const struct outcome
  * none). */
 MUST_USE int op_timers(struct turn *t, size_t max, size_t *n, int64_t *next, struct err *err);
 
-/* Sets a limit ("queue:NAME" or "key:NAME"); max < 0 removes it. In slices: *more says that jobs
- * above it are left in the outbox, to be taken out by another turn with the same call. */
+/* Sets a limit ("queue:NAME" or "key:NAME"); max < 0 removes it (that of a key in use stays,
+ * without a bound). In slices: *more says that jobs above it are left in the outbox, or that more
+ * may go than went, to be done by another turn with the same call. */
 MUST_USE int op_limit(struct turn *t, const char *key, int max, size_t slice, bool *more,
                       struct err *err);
 

@@ -119,7 +119,7 @@ static int take_keys(struct turn *t, struct submission *list, size_t n, struct e
     int rc;
 
     for (i = 0; i < n; i++)
-        if (list[i].key && !list[i].rc)
+        if (list[i].key && !list[i].rc && !list[i].existed)
             keyed[count++] = &list[i];
     if (!count)
         return 0;
@@ -144,6 +144,28 @@ static int take_keys(struct turn *t, struct submission *list, size_t n, struct e
     if (!(rc = turn_query(t, &t->args, &known, err)))
         for (i = 0; i < count; i++)
             resolve_key(keyed[i], &known);
+    rows_release(&known);
+    return rc;
+}
+
+/* A submission that is repeated finds its execution, also below a parent that can have no new
+ * children by now. */
+static int find_repeated(struct turn *t, struct submission *list, size_t n, struct err *err)
+{
+    struct rows known = ROWS_INIT;
+    size_t i;
+    int rc;
+
+    args_begin(&t->args, Q_KEY_FIND);
+    for (i = 0; i < n; i++)
+        if (list[i].key && list[i].parent && !list[i].rc)
+            args_text(&t->args, list[i].key);
+    if (!args_rows(&t->args))
+        return 0;
+    if (!(rc = db_query(t->db, &t->args, &known, err)))
+        for (i = 0; i < n; i++)
+            if (list[i].key && list[i].parent && !list[i].rc)
+                resolve_key(&list[i], &known);
     rows_release(&known);
     return rc;
 }
@@ -209,16 +231,29 @@ static void fill_image(struct turn *t, const struct submission *s, struct execut
     };
 }
 
-/* A concurrency key's limit is made by the first job that uses it. */
-static int make_limits(struct turn *t, const struct submission *list, size_t n, struct err *err)
+static int by_concurrency(const void *a, const void *b)
 {
-    size_t i;
+    const struct submission *const *x = a, *const *y = b;
+    int c = strcmp((*x)->concurrency, (*y)->concurrency);
 
-    args_begin(&t->args, Q_LIMIT_CREATE);
+    return c ? c : (*x > *y) - (*x < *y);
+}
+
+/* A concurrency key's limit is made by the first job that uses it; in order, as all locks. */
+static int make_limits(struct turn *t, struct submission *list, size_t n, struct err *err)
+{
+    struct submission **keyed = arena_alloc(&t->arena, (n + 1) * sizeof(struct submission *));
+    size_t i, count = 0;
+
     for (i = 0; i < n; i++)
-        if (list[i].concurrency && kind_is_job(list[i].kind) && !list[i].rc && !list[i].existed) {
-            args_text(&t->args, limit_get(t, 'k', list[i].concurrency)->key);
-            args_int(&t->args, list[i].concurrency_max ? list[i].concurrency_max : 1);
+        if (list[i].concurrency && kind_is_job(list[i].kind) && !list[i].rc && !list[i].existed)
+            keyed[count++] = &list[i];
+    qsort(keyed, count, sizeof(*keyed), by_concurrency);
+    args_begin(&t->args, Q_LIMIT_CREATE);
+    for (i = 0; i < count; i++)
+        if (!i || strcmp(keyed[i]->concurrency, keyed[i - 1]->concurrency)) {
+            args_text(&t->args, limit_get(t, 'k', keyed[i]->concurrency)->key);
+            args_int(&t->args, keyed[i]->concurrency_max ? keyed[i]->concurrency_max : 1);
         }
     return db_send(t->db, &t->args, NULL, ANY_ROWS, err);
 }
@@ -238,7 +273,7 @@ static int create(struct turn *t, struct submission *s, struct err *err)
         return rc;
     if (s->paused || s->delay > 0) {
         enum hold why = s->paused ? HELD_PAUSED : HELD_DELAY;
-        int64_t due = s->paused ? 0 : t->now + s->delay;
+        int64_t due = s->delay > 0 ? t->now + s->delay : 0; /* a pause does not stop the delay */
         struct move_note note = {.why = why, .due_at = due, .data = data_hold(t, why, NULL, due)};
 
         return door_move(t, r, EV_HELD, S_READY, &note, err);
@@ -260,8 +295,8 @@ int op_submit(struct turn *t, struct submission *list, size_t n, struct err *err
         return rc;
     for (i = 0; i < n; i++)
         list[i].id = list[i].rc ? 0 : ids[i];
-    if ((rc = find_parents(t, list, n, err)) || (rc = take_keys(t, list, n, err)) ||
-        (rc = make_limits(t, list, n, err)))
+    if ((rc = find_repeated(t, list, n, err)) || (rc = find_parents(t, list, n, err)) ||
+        (rc = take_keys(t, list, n, err)) || (rc = make_limits(t, list, n, err)))
         return rc;
     for (i = 0; i < n; i++)
         if (!list[i].rc && !list[i].existed)

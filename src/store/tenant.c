@@ -3,7 +3,9 @@
 
 #include "store/url.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <glob.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,25 +73,56 @@ done:
 /* ---- SQLite: files
  * ------------------------------------------------------------------------------- */
 
+static int create_file(const struct db_url *u, struct err *err)
+{
+    int fd = open(u->file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+    if (fd < 0 && errno == EEXIST)
+        return err_set(err, E_INVALID, "the tenant '%s' exists already: %s", u->tenant, u->file);
+    if (fd < 0)
+        return err_set(err, E_UNAVAILABLE, "can't create %s: %s", u->file, strerror(errno));
+    close(fd);
+    return 0;
+}
+
+/* The folder of wake-ups; whatever can't be removed is no part of the database. */
+static void remove_wake_folder(const char *path)
+{
+    DIR *dir = opendir(path);
+    struct dirent *entry;
+
+    if (!dir)
+        return;
+    while ((entry = readdir(dir)))
+        unlinkat(dirfd(dir), entry->d_name, 0);
+    closedir(dir);
+    rmdir(path);
+}
+
 static int remove_files(const struct db_url *u, struct err *err)
 {
     static const char *const suffixes[] = {"-wal", "-shm", ".lock", ""};
     struct stat st;
+    char *path;
     size_t i;
 
     if (stat(u->file, &st))
         return err_set(err, E_NOT_FOUND, "there is no tenant '%s': %s does not exist", u->tenant,
                        u->file);
     for (i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
-        char *path = mem_printf("%s%s", u->file, suffixes[i]);
-        int rc = unlink(path) && errno != ENOENT;
+        int rc;
 
+        path = mem_printf("%s%s", u->file, suffixes[i]);
+        rc = unlink(path) && errno != ENOENT;
         if (rc)
             err_set(err, E_UNAVAILABLE, "can't remove %s: %s", path, strerror(errno));
         free(path);
         if (rc)
             return -E_UNAVAILABLE;
     }
+    path = mem_printf("%s.wake", u->file);
+    remove_wake_folder(path);
+    free(path);
     return 0;
 }
 
@@ -124,15 +157,12 @@ int tenant_create(const char *url, const char *name, struct env *env, struct err
     struct db_url *u = NULL;
     struct store *s = NULL;
     struct env none = {0};
-    struct stat st;
     int rc;
 
     if ((rc = url_parse(url, name, &u, err)))
         return rc;
-    if (u->file && !stat(u->file, &st))
-        rc = err_set(err, E_INVALID, "the tenant '%s' exists already: %s", name, u->file);
-    else if (!u->file)
-        rc = change_schema(url, u, env ? env : &none, false, Q_TENANT_MAKE, err);
+    rc = u->file ? create_file(u, err)
+                 : change_schema(url, u, env ? env : &none, false, Q_TENANT_MAKE, err);
     if (!rc && !(rc = store_open(url, name, &options, &s, err)))
         store_close(&s);
     url_free(&u);

@@ -65,8 +65,7 @@ const struct invariant invariants[] = {INVARIANTS(X)};
 #undef X
 const size_t invariant_count = sizeof(invariants) / sizeof(*invariants);
 
-/* The statements that return breaches. Each is one pass for all the invariants that it can serve.
- */
+/* The statements that return breaches; each is one pass for all invariants that it can serve. */
 static const enum stmt_id queries[] = {
     Q_VERIFY_STEPS,  Q_VERIFY_SUMS,   Q_VERIFY_LAST,   Q_VERIFY_FIELDS,
     Q_VERIFY_LEASES, Q_VERIFY_OUTBOX, Q_VERIFY_HOLDS,  Q_VERIFY_LIMITS,
@@ -74,8 +73,7 @@ static const enum stmt_id queries[] = {
 };
 #define QUERY_COUNT (sizeof(queries) / sizeof(*queries))
 
-/* ---- reporting
- * ----------------------------------------------------------------------------------- */
+/* ---- reporting -------------------------------------------------------------------------- */
 
 static size_t invariant_index(const char *code)
 {
@@ -153,8 +151,7 @@ static void report_rows(struct verify *v, const struct rows *r, const char *code
     buf_release(&detail);
 }
 
-/* ---- the checks
- * ---------------------------------------------------------------------------------- */
+/* ---- the checks ------------------------------------------------------------------------- */
 
 /* Sizes and the database's id; and its time, which the leases are measured by. */
 static int look_around(struct verify *v, int64_t *now, struct err *err)
@@ -296,7 +293,7 @@ int store_verify(struct store *s, const struct verify_options *o, struct verify_
     bool begun = v.db->in_tx;
     int rc;
 
-    if (!begun && (rc = db_begin(v.db, TX_READ, err)))
+    if (!begun && (rc = db_begin(v.db, TX_VERIFY, err)))
         return rc;
     v.found = mem_zalloc(invariant_count * sizeof(*v.found));
     if (!(rc = run(&v, err)))

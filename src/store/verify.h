@@ -26,7 +26,8 @@ struct verify_result {
     int64_t executions, events;
 };
 
-/* 0 also when breaches were found: the result counts them. One snapshot, no locks. */
+/* 0 also when breaches were found: the result counts them. One snapshot, no locks; inside a
+ * transaction that the caller has begun it looks at what that one sees. */
 MUST_USE int store_verify(struct store *s, const struct verify_options *o,
                           struct verify_result *out, struct err *err);
 

@@ -51,12 +51,17 @@ SELECT @job@, NULL, NULL, NULL, NULL, e.input                                   
 -- ---- leases
 
 -- The leases are named by execution and epoch, never by their worker alone: one that nobody remembers
--- must expire. PostgreSQL reads its clock here, since this connection may have waited for a lock.
+-- must expire. PostgreSQL locks first and then reads its clock: an UPDATE alone computes the new value
+-- before it waits for the row.
 --: heartbeat(worker i64, until time, ahead_us i64; execution i64, epoch i32)
-WITH renewed AS (                                                                          --@ postgres
+WITH held AS MATERIALIZED (                                                                --@ postgres
+    SELECT l.execution                                                                     --@ postgres
+      FROM unnest($4, $5) AS u(execution, epoch) JOIN leases l ON l.execution = u.execution   --@ postgres
+     WHERE l.epoch = u.epoch AND l.worker = $1                                             --@ postgres
+       FOR UPDATE OF l                                                                     --@ postgres
+), renewed AS (                                                                            --@ postgres
     UPDATE leases l SET until = clock_timestamp() + $3 * interval '1 microsecond'          --@ postgres
-      FROM unnest($4, $5) AS u(execution, epoch)                                           --@ postgres
-     WHERE l.execution = u.execution AND l.epoch = u.epoch AND l.worker = $1               --@ postgres
+      FROM held WHERE l.execution = held.execution                                         --@ postgres
     RETURNING l.execution)                                                                 --@ postgres
 SELECT r.execution, e.cancel_requested                                                     --@ postgres
   FROM renewed r JOIN executions e ON e.id = r.execution                                   --@ postgres
@@ -92,14 +97,14 @@ SELECT @state@, e.input
 
 -- ---- cancel
 
--- The open executions of a subtree, parents first.
+-- The open executions of a subtree that were not yet asked to end, parents first.
 --: open_subtree(top i64, n i64)
-WITH RECURSIVE tree(id, status, depth) AS (
-    SELECT id, status, depth FROM executions WHERE id = $1
+WITH RECURSIVE tree(id, status, depth, asked) AS (
+    SELECT id, status, depth, cancel_requested FROM executions WHERE id = $1
     UNION ALL
-    SELECT c.id, c.status, c.depth FROM tree t JOIN executions c ON c.parent = t.id
+    SELECT c.id, c.status, c.depth, c.cancel_requested FROM tree t JOIN executions c ON c.parent = t.id
 )
-SELECT id FROM tree WHERE status < 4 ORDER BY depth, id LIMIT $2
+SELECT id FROM tree WHERE status < 4 AND asked = 0 ORDER BY depth, id LIMIT $2
 
 --: open_child(parent i64)
 SELECT id FROM executions WHERE parent = $1 AND status < 4 LIMIT 1
@@ -110,6 +115,11 @@ SELECT id FROM executions WHERE parent = $1 AND status < 4 LIMIT 1
 SELECT t.execution, t.kind, e.root
   FROM timers t JOIN executions e ON e.id = t.execution
  WHERE t.due_at <= $1 ORDER BY t.due_at, t.execution LIMIT $2
+
+--: timers_of(; execution i64)
+SELECT t.execution, t.due_at
+  FROM unnest($1) AS u(execution) JOIN timers t ON t.execution = u.execution AND t.kind = 1   --@ postgres
+  FROM timers t WHERE t.execution = $1 AND t.kind = 1                                      --@ sqlite
 
 --: timer_next()
 SELECT due_at FROM timers ORDER BY due_at LIMIT 1
@@ -133,10 +143,13 @@ SELECT @state@
   FROM limit_waits w JOIN executions e ON e.id = w.execution LEFT JOIN leases l ON l.execution = e.id   --@ sqlite
  WHERE w.key = $2 ORDER BY w.rank, w.execution LIMIT $1                                    --@ sqlite
 
+-- Any of them, also one that others hold.
 --: first_waiter(; key text)
-SELECT w.key, min(w.execution)
-  FROM unnest($1) AS u(key) JOIN limit_waits w ON w.key = u.key GROUP BY w.key             --@ postgres
-  FROM limit_waits w WHERE w.key = $1 GROUP BY w.key                                       --@ sqlite
+SELECT w.key, w.execution
+  FROM unnest($1) AS u(key)                                                                --@ postgres
+ CROSS JOIN LATERAL (SELECT f.* FROM limit_waits f WHERE f.key = u.key                     --@ postgres
+                      ORDER BY f.rank, f.execution LIMIT 1) w                              --@ postgres
+  FROM limit_waits w WHERE w.key = $1 ORDER BY w.rank, w.execution LIMIT 1                 --@ sqlite
 
 --: limit_upsert(key text, max i32, used i32)
 INSERT INTO limits AS l (key, max, used) VALUES ($1, $2, $3)
@@ -145,10 +158,7 @@ ON CONFLICT (key) DO UPDATE SET max = excluded.max
 --: limit_delete(key text)
 DELETE FROM limits WHERE key = $1
 
---: limit_read(key text)
-SELECT max, used FROM limits WHERE key = $1
-
--- Jobs of a queue, from the counters; of a concurrency key there are none before its limit.
+-- Jobs of a queue, from the counters.
 --: queue_permits(queue text)
 SELECT CAST(COALESCE(sum(ready + running), 0) AS bigint) FROM queue_counters WHERE queue = $1
 
@@ -168,6 +178,13 @@ SELECT @state@
  WHERE o.concurrency = $1 AND e.status = 2 AND e.held = 0
  ORDER BY o.execution DESC LIMIT $2
    FOR UPDATE OF o, e SKIP LOCKED                                                          --@ postgres
+
+-- How many may be claimed, counted up to n.
+--: claimable_of_queue(queue text, n i64)
+SELECT count(*) FROM (SELECT 1 FROM task_outbox WHERE queue = $1 LIMIT $2) AS counted
+
+--: claimable_of_key(concurrency text, n i64)
+SELECT count(*) FROM (SELECT 1 FROM task_outbox WHERE concurrency = $1 LIMIT $2) AS counted
 
 -- ---- workers
 

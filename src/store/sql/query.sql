@@ -116,11 +116,12 @@ SELECT @event@
    AND @of_types@                                                                          --@ sqlite
  ORDER BY v.sequence_num DESC LIMIT $5                                                     --@ sqlite
 
--- The types of the partial index, in its own words.
+-- The types of the partial index, in the words of its own predicate.
 --: query_events_failures(since time, before time, before_sequence i64, types i64, n i64)
 SELECT @event@
   FROM execution_events v
- WHERE v.type IN (10, 15, 16, 19, 47, 48) AND @in_window@ AND @of_types@
+ WHERE (v.type = 10 OR v.type = 15 OR v.type = 16 OR v.type = 19 OR v.type = 47 OR v.type = 48)
+   AND @in_window@ AND @of_types@
  ORDER BY v.created_at DESC, v.sequence_num DESC LIMIT $5
 
 -- ---- following (docs/adr/0022)
@@ -160,13 +161,20 @@ WITH names AS (
     SELECT n.queue, CAST(COALESCE(sum(c.ready), 0) AS bigint) AS ready, CAST(COALESCE(sum(c.held), 0) AS bigint) AS held,
            CAST(COALESCE(sum(c.running), 0) AS bigint) AS running
       FROM names n LEFT JOIN queue_counters c ON c.queue = n.queue GROUP BY n.queue
+), queues AS (
+    SELECT s.*, (SELECT l.max FROM limits l WHERE l.key = 'queue:' || s.queue) AS most,
+           (SELECT l.used FROM limits l WHERE l.key = 'queue:' || s.queue) AS used
+      FROM sums s
 )
-SELECT s.queue, s.ready, s.held, s.running,
-       (SELECT o.ready_at FROM task_outbox o WHERE o.queue = s.queue ORDER BY o.ready_at LIMIT 1),
-       l.max, l.used
-  FROM sums s LEFT JOIN limits l ON l.key = 'queue:' || s.queue
- WHERE s.ready <> 0 OR s.held <> 0 OR s.running <> 0 OR l.key IS NOT NULL OR s.queue NOT LIKE 'here:%'
- ORDER BY s.queue
+SELECT q.queue, q.ready, q.held, q.running,
+       (SELECT o.ready_at FROM task_outbox o WHERE o.queue = q.queue
+           AND o.ready_at > '1970-01-01Z'                                                  --@ postgres
+           AND o.ready_at > 0                                                              --@ sqlite
+         ORDER BY o.ready_at LIMIT 1),
+       q.most, q.used
+  FROM queues q
+ WHERE q.ready <> 0 OR q.held <> 0 OR q.running <> 0 OR q.most IS NOT NULL OR q.queue NOT LIKE 'here:%'
+ ORDER BY q.queue
 
 --: query_workers()
 SELECT w.id, w.started_at, w.seen_at, w.pid, w.room, w.host, w.folder, w.version FROM workers w ORDER BY w.id

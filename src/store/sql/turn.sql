@@ -1,10 +1,20 @@
 -- What every turn needs: its number, its locks, the rows it works on.
 
---: turn_write(writer i64, turn i64, at time)
-INSERT INTO turns (writer, turn, at) VALUES ($1, $2, $3)
+-- The first statement of a turn: whoever folds the counters of silent writers holds this row meanwhile.
+--: turn_write(writer i64, turn i64, at time, ahead_us i64)
+INSERT INTO turns (writer, turn, at)
+VALUES ($1, $2, $3)                                                                        --@ sqlite
+VALUES ($1, $2, now() + $4 * interval '1 microsecond')                                     --@ postgres
 ON CONFLICT (writer) DO UPDATE SET turn = excluded.turn, at = excluded.at
 
--- Waits for a backend that may still be busy with our COMMIT: it holds the lock on this row.
+-- A backend may still be busy with our COMMIT. If it was our first turn there is no row to wait for yet, but
+-- an insert of the same key waits for it; else the lock on the row does.
+--: turn_touch(writer i64)
+INSERT INTO turns (writer, turn, at)
+VALUES ($1, 0, 0)                                                                          --@ sqlite
+VALUES ($1, 0, now())                                                                      --@ postgres
+ON CONFLICT (writer) DO NOTHING
+
 --: turn_read(writer i64)
 SELECT turn FROM turns WHERE writer = $1
    FOR UPDATE                                                                              --@ postgres
@@ -54,4 +64,16 @@ SELECT @state@
 SELECT l.key, l.max, l.used
   FROM unnest($1) AS u(key) JOIN limits l ON l.key = u.key                                 --@ postgres
    FOR UPDATE OF l                                                                         --@ postgres
+  FROM limits l WHERE l.key = $1                                                           --@ sqlite
+
+-- The same for limits that are needed out of their order: what others hold is left out.
+--: try_limits(; key text)
+SELECT l.key, l.max, l.used
+  FROM unnest($1) AS u(key) JOIN limits l ON l.key = u.key                                 --@ postgres
+   FOR UPDATE OF l SKIP LOCKED                                                             --@ postgres
+  FROM limits l WHERE l.key = $1                                                           --@ sqlite
+
+--: limits_there(; key text)
+SELECT l.key
+  FROM unnest($1) AS u(key) JOIN limits l ON l.key = u.key                                 --@ postgres
   FROM limits l WHERE l.key = $1                                                           --@ sqlite

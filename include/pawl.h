@@ -1,0 +1,337 @@
+/* pawl.h - Pawl, a durable workflow and job engine, as a library: the only installed header.
+ *
+ *     struct pawl_error e;
+ *     struct pawl *p;
+ *     struct pawl_job job = {.name = "exec::hello", .lane = "function:hello", .input = "{\"to\":
+ * 1}"};
+ *
+ *     if (pawl_open(&(struct pawl_options){.url = "sqlite:jobs.db"}, &p, &e) ||
+ *         pawl_submit(p, &job, 1, &e))
+ *         fprintf(stderr, "%s\n", e.message);
+ *
+ * All functions return 0, or one of enum pawl_code made negative; then the error holds a sentence
+ * for people (it may be NULL if nobody wants it), and nothing was changed unless the function says
+ * otherwise. Results are set on success only. What was accepted is durable. Structures start as
+ * zeroes: a field that is 0 has its default. Texts are UTF-8. Times are µs since 1970, spans of
+ * time are µs.
+ *
+ * A handle and everything made from it belong to one thread at a time; several may be open. The
+ * library prints nothing, has no global state, and starts no thread that outlives a call. A process
+ * that may run out of memory should know that the library ends it in that case.
+ *
+ * JSON is the same here and on the command line; the table is at "reading" below. */
+#ifndef PAWL_H
+#define PAWL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PAWL_VERSION "0.1.0"
+#define PAWL_API     __attribute__((visibility("default")))
+#define PAWL_CHECKED PAWL_API __attribute__((warn_unused_result))
+
+enum pawl_code {
+    PAWL_E_INTERNAL = 1, /* a bug, or something that must hold does not */
+    PAWL_E_INVALID,      /* what was given can't be taken */
+    PAWL_E_CONFLICT,     /* the same key was used for something else */
+    PAWL_E_NOT_FOUND,    /* no such execution, tenant, … */
+    PAWL_E_UNAVAILABLE,  /* the database can't be used: down, locked out, not one of ours */
+    PAWL_E_NO_SPACE,     /* the disk is full: nothing was written */
+    PAWL_E_SCHEMA,       /* the database's schema is missing, or newer than this library */
+    PAWL_E_REFUSED,      /* at capacity */
+    PAWL_E_LEASE_LOST,   /* another worker may own this attempt by now: touch nothing */
+    PAWL_E_BUSY,         /* locked by somebody else for too long */
+    PAWL_E_REDO,         /* (these two are met inside, and tried again) */
+    PAWL_E_CONN_LOST,
+    PAWL_E_COMMIT_UNKNOWN, /* the database went away while it committed: it may be stored or not */
+    PAWL_E_BREACH,         /* verify found something that does not hold */
+};
+
+struct pawl_error {
+    int code; /* enum pawl_code */
+    char message[1024];
+};
+
+PAWL_API const char *pawl_version(void); /* of the library that is in use */
+
+/* What a command line exits with for such a code: 2 wrong use, 5 not found, 6 no database … */
+PAWL_API int pawl_exit_code(int code);
+
+/* ---- open and close
+ * ------------------------------------------------------------------------------ */
+
+struct pawl;
+
+struct pawl_options {
+    const char *url;    /* sqlite:FILE, postgres://USER@HOST/DATABASE; NULL: pawl_default_url */
+    const char *tenant; /* NULL: the default one */
+    bool must_exist;    /* for readers: create nothing, upgrade nothing */
+    int64_t patience;   /* how long to go on trying while the database is away; 0: 30 s */
+
+    /* Each statement with its time, and sentences for an operator (a lost connection). NULL:
+     * silent. */
+    void (*trace)(void *arg, const char *statement, int64_t took, long rows);
+    void (*note)(void *arg, const char *sentence);
+    void *arg;
+};
+
+/* $PAWL_DB, else a file below $XDG_STATE_HOME or ~/.local/state. The caller frees *url. */
+PAWL_CHECKED int pawl_default_url(char **url, struct pawl_error *err);
+
+/* Opens a database. Unless it must exist, it is created, or its schema brought up to date. */
+PAWL_CHECKED int pawl_open(const struct pawl_options *options, struct pawl **out,
+                           struct pawl_error *err);
+PAWL_API void pawl_close(struct pawl *p); /* NULL is fine */
+
+/* Creates the database, or brings its schema up to date; *version, if wanted, is what it has then.
+ */
+PAWL_CHECKED int pawl_migrate(const struct pawl_options *options, int *version,
+                              struct pawl_error *err);
+
+/* Tenants are worlds of their own in one place; names are [a-z][a-z0-9_]{0,40}. options.tenant is
+ * not looked at. Dropping one removes all that it has. */
+PAWL_CHECKED int pawl_tenant_create(const struct pawl_options *options, const char *name,
+                                    struct pawl_error *err);
+PAWL_CHECKED int pawl_tenant_drop(const struct pawl_options *options, const char *name,
+                                  struct pawl_error *err);
+PAWL_CHECKED int pawl_tenant_list(const struct pawl_options *options,
+                                  void (*each)(void *arg, const char *name), void *arg,
+                                  struct pawl_error *err);
+
+/* ---- submit
+ * -------------------------------------------------------------------------------------- */
+
+/* A job: one execution of kind exec, to be claimed by a worker that serves its lane and queue. */
+struct pawl_job {
+    const char *name;  /* needed; by habit exec::NAME; at most 200 bytes */
+    const char *queue; /* NULL: "default" */
+    const char *lane;  /* what a worker must have: "process", "function:NAME"; NULL: "process" */
+    const char *input; /* JSON of any type, at most 1 MB; NULL: none */
+    const char *key;   /* the same key gives the same execution; NULL: none */
+    const char *
+        concurrency; /* at most concurrency_max jobs of this key are claimed at a time; NULL: any */
+    int concurrency_max; /* taken when the key is seen first; 0: 1 */
+    int priority;        /* the higher goes first */
+    int max_attempts;    /* 0: 1 */
+    int64_t delay;       /* until it may be claimed */
+    int64_t parent;      /* an execution that has not ended; 0: it is a tree of its own */
+
+    int64_t id;   /* out */
+    bool existed; /* out: id is an earlier one, by the key */
+};
+
+/* Stores all of them or, with an error, none. */
+PAWL_CHECKED int pawl_submit(struct pawl *p, struct pawl_job *jobs, size_t n,
+                             struct pawl_error *err);
+
+/* ---- a worker of your own
+ * ------------------------------------------------------------------------ */
+
+/* A worker claims jobs, works on them, and settles them. It holds each under a lease which it must
+ * renew; whoever does not is taken for dead, and another worker of the same folder adopts its jobs.
+ * What may be said about a job is fenced by the lease's epoch, so that one who was away too long
+ * changes nothing.
+ *
+ *     claim -> started -> (heartbeat …) -> settle          tick from time to time */
+struct pawl_worker;
+
+struct pawl_worker_options {
+    const char *const *lanes;  /* which it serves; ends with NULL; NULL: "process" */
+    const char *const *queues; /* ends with NULL; NULL: "default" */
+    const char *folder; /* whose work it can find again after a death; NULL: the host's name */
+    int64_t lease;      /* 0: 30 s; renew three times as often */
+    int64_t host_grace; /* how long jobs of another folder are left to it; 0: 5 min */
+    int room;           /* how many at once, for people to see; 0: 1 */
+};
+
+PAWL_CHECKED int pawl_worker_open(struct pawl *p, const struct pawl_worker_options *options,
+                                  struct pawl_worker **out, struct pawl_error *err);
+/* Says goodbye if it can. Leases that are still held run out. */
+PAWL_API void pawl_worker_close(struct pawl_worker *w);
+PAWL_API int64_t pawl_worker_id(const struct pawl_worker *w);
+
+/* A job in the hands of a worker. */
+struct pawl_claim {
+    int64_t execution, root;
+    int attempt; /* counted from 1 */
+    int epoch;
+    int max_attempts;
+    bool adopted; /* another worker had started this attempt: find its work, or settle it as lost */
+    bool cancel_requested;
+    const char *name, *queue, *lane, *input; /* texts live until the worker's next claim */
+};
+
+/* Adopts what others left behind and claims what waits, by priority and age: at most max. Never
+ * waits. */
+PAWL_CHECKED int pawl_claim(struct pawl_worker *w, struct pawl_claim *out, size_t max, size_t *n,
+                            struct pawl_error *err);
+
+/* A lease as its holder knows it. */
+struct pawl_lease {
+    int64_t execution;
+    int epoch;
+
+    bool lost;             /* out: another may own it by now; forget it, and touch nothing */
+    bool cancel_requested; /* out: end the work and settle it */
+};
+
+/* Renews the leases. */
+PAWL_CHECKED int pawl_heartbeat(struct pawl_worker *w, struct pawl_lease *leases, size_t n,
+                                struct pawl_error *err);
+/* Writes into the history that the work began, so long ago. */
+PAWL_CHECKED int pawl_started(struct pawl_worker *w, struct pawl_lease *leases, size_t n,
+                              int64_t ago, struct pawl_error *err);
+
+enum pawl_outcome {
+    PAWL_OK = 1,
+    PAWL_FAILED,
+    PAWL_TIMED_OUT,
+    PAWL_CANCELLED,
+    PAWL_LOST,     /* nobody knows how it ended; never a success */
+    PAWL_DEFERRED, /* run it again after retry_delay; costs no attempt */
+    PAWL_REFUSED,  /* given back before anything started; costs no attempt */
+};
+
+struct pawl_settlement {
+    struct pawl_lease lease;
+    int outcome; /* enum pawl_outcome */
+    bool has_exit_code;
+    int exit_code, signal;
+    const char *result;  /* of PAWL_OK: JSON, at most 1 MB; NULL: none */
+    const char *error;   /* of all others: a sentence */
+    int64_t duration;    /* of the attempt; -1: not known */
+    int64_t retry_delay; /* until it is tried again, while attempts are left; -1: never */
+
+    const char *status; /* out: its status now; "ready": it will be tried again */
+};
+
+/* Ends attempts. A result that can't be stored makes a failure that says so. Those whose lease was
+ * lost change nothing; the others are durable when this returns. */
+PAWL_CHECKED int pawl_settle(struct pawl_worker *w, struct pawl_settlement *list, size_t n,
+                             struct pawl_error *err);
+
+/* What somebody has to do from time to time, the best once per third of a lease: shows that this
+ * worker lives, clears leases that nobody renews, ends delays that are over. *next_due, if wanted:
+ * when the next delay ends (0: none). */
+PAWL_CHECKED int pawl_tick(struct pawl_worker *w, int64_t *next_due, struct pawl_error *err);
+
+/* ---- waiting for others
+ * -------------------------------------------------------------------------- */
+
+struct pawl_listener;
+
+enum pawl_wake {
+    PAWL_WAKE_JOBS = 1,   /* something may be claimed */
+    PAWL_WAKE_CANCEL = 2, /* a running job is to be cancelled */
+    PAWL_WAKE_EVENTS = 4, /* there is new history */
+};
+
+PAWL_CHECKED int pawl_listen(struct pawl *p, unsigned what, struct pawl_listener **out,
+                             struct pawl_error *err);
+PAWL_API void pawl_listener_close(struct pawl_listener *l);
+/* To be polled for POLLIN; may change after each drain, -1: there is none now. Look by yourself
+ * every so many milliseconds all the same: a wake-up may be lost. */
+PAWL_API int pawl_listener_fd(const struct pawl_listener *l);
+PAWL_API int pawl_listener_poll_ms(const struct pawl_listener *l);
+PAWL_API unsigned pawl_listener_drain(struct pawl_listener *l); /* what came; never waits */
+/* Waits for something to come, at most so long (and never longer than poll_ms), and drains. */
+PAWL_API unsigned pawl_listener_wait(struct pawl_listener *l, int timeout_ms);
+
+/* ---- reading
+ * ------------------------------------------------------------------------------------- */
+
+/* The fields, in this order; what is not known, or does not apply, is null. Times are RFC 3339 in
+ * UTC with microseconds, ids numbers, those of workers texts of 16 hexadecimal digits.
+ *
+ * an execution   id parent root depth kind name status attempt (0 before the first) max_attempts
+ * queue priority executor worker (the last) requested_at started_at finished_at exit_code signal
+ * (of the last attempt that ended) error input outputs result usage waiting (why it waits: a word,
+ * and more for people) workflow_task workflow_execution children (in a tree) workflow_task
+ * workflow_execution task_name task_index retry_count max_retries workflow_execution  definition
+ * variables current_tasks completed_tasks failed_tasks skipped_tasks paused pause_reason error an
+ * event       sequence_num execution root seq type from to attempt epoch worker data created_at a
+ * queue        queue ready held running oldest_ready_at oldest_wait_us limit {max used} a worker id
+ * host pid folder version room leases started_at seen_at silent_us */
+
+/* One JSON object, without a line end. Anything but 0 ends the reading, which then returns 0. */
+typedef int pawl_line(void *arg, const char *json);
+
+/* One execution. The caller frees *json. */
+PAWL_CHECKED int pawl_show(struct pawl *p, int64_t id, char **json, struct pawl_error *err);
+/* An execution with all below it, as one object with children in it. The caller frees *json. */
+PAWL_CHECKED int pawl_tree(struct pawl *p, int64_t id, char **json, struct pawl_error *err);
+/* The same as lines, each parent before its children. */
+PAWL_CHECKED int pawl_tree_lines(struct pawl *p, int64_t id, pawl_line *each, void *arg,
+                                 struct pawl_error *err);
+/* The newest execution that has no parent; PAWL_E_NOT_FOUND if there is none. */
+PAWL_CHECKED int pawl_last(struct pawl *p, int64_t *id, struct pawl_error *err);
+
+/* Queues, and workers: one object each. */
+PAWL_CHECKED int pawl_queues(struct pawl *p, pawl_line *each, void *arg, struct pawl_error *err);
+PAWL_CHECKED int pawl_workers(struct pawl *p, pawl_line *each, void *arg, struct pawl_error *err);
+
+/* Which events. */
+struct pawl_event_query {
+    int64_t execution; /* of it and all below it, oldest first; 0: all, newest first */
+    bool self;         /* of the execution alone */
+    const char
+        *types; /* "task.failed", "failed" for tasks and workflows, "failed,timed_out"; NULL: all */
+    int64_t since, until; /* since <= created_at < until; 0: open */
+    int64_t limit;        /* at most so many; 0: all */
+};
+
+PAWL_CHECKED int pawl_events(struct pawl *p, const struct pawl_event_query *query, pawl_line *each,
+                             void *arg, struct pawl_error *err);
+
+/* Following: events in the order of their numbers, none left out, also of those who commit late. Of
+ * an execution from its first event on, of all from now on. limit is not looked at. */
+struct pawl_follower;
+
+PAWL_CHECKED int pawl_follow(struct pawl *p, const struct pawl_event_query *query,
+                             struct pawl_follower **out, struct pawl_error *err);
+/* What came since the last call, perhaps not yet all of it; never waits. *n = how many. */
+PAWL_CHECKED int pawl_follower_next(struct pawl_follower *f, pawl_line *each, void *arg, size_t *n,
+                                    struct pawl_error *err);
+PAWL_API void pawl_follower_close(struct pawl_follower *f);
+
+/* ---- keeping in order
+ * ---------------------------------------------------------------------------- */
+
+struct pawl_verify_options {
+    const char *save;  /* write a checkpoint to this file */
+    const char *since; /* compare with that checkpoint */
+    int64_t lease;     /* the longest in use; 0: 30 s */
+    /* One call for each breach: which invariant, of which execution (0: none), what is wrong. */
+    void (*breach)(void *arg, const char *invariant, int64_t execution, const char *detail);
+    void *arg;
+};
+
+struct pawl_verify_result {
+    size_t checks, breaches;
+    int64_t executions, events;
+};
+
+/* Checks the whole database. PAWL_E_BREACH if something does not hold; the result is set then, too.
+ */
+PAWL_CHECKED int pawl_verify(struct pawl *p, const struct pawl_verify_options *options,
+                             struct pawl_verify_result *result, struct pawl_error *err);
+
+struct pawl_cleanup_result {
+    int64_t trees, executions, events;
+};
+
+/* Removes trees that ended so long ago, with all that belongs to them, in slices that are each
+ * whole; an error ends it between two of them. With dry_run it only counts. */
+PAWL_CHECKED int pawl_cleanup(struct pawl *p, int64_t older_than, bool dry_run,
+                              struct pawl_cleanup_result *result, struct pawl_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

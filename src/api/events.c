@@ -1,0 +1,227 @@
+/* events.c - the history, for whoever asks: read once, or followed. */
+#include "api/api.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PAGE      1000
+#define TREE_PAGE 20000 /* each page of a tree reads all of its history */
+
+/* ---- which ------------------------------------------------------------------------------ */
+
+static uint64_t bits_of(const char *word)
+{
+    static const char *const prefixes[] = {"", "task.", "workflow."};
+    uint64_t bits = 0;
+    size_t i;
+
+    for (i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++) {
+        char *full = mem_printf("%s%s", prefixes[i], word);
+        int type = event_from_text(full);
+
+        if (type)
+            bits |= EVENT_BIT(type);
+        free(full);
+    }
+    return bits;
+}
+
+/* "failed,task.claimed" */
+static int parse_types(const char *text, uint64_t *types, struct err *err)
+{
+    char *copy = mem_strdup(text), *rest = copy, *word;
+    int rc = 0;
+
+    while (!rc && (word = strsep(&rest, ","))) {
+        uint64_t bits = bits_of(word);
+
+        if (!bits)
+            rc = err_set(err, E_INVALID,
+                         "'%.60s' is no type of event: they are task.created, task.claimed, "
+                         "task.failed, workflow.started and so on, or failed alone for both",
+                         word);
+        *types |= bits;
+    }
+    free(copy);
+    return rc;
+}
+
+static int make_filter(const struct pawl_event_query *q, struct event_filter *f, struct err *err)
+{
+    *f = (struct event_filter){.since = q->since, .until = q->until};
+    return q->types ? parse_types(q->types, &f->types, err) : 0;
+}
+
+static bool wanted(const struct event_filter *f, const struct event_row *e)
+{
+    return (!f->types || (f->types & EVENT_BIT(e->type))) && e->created_at >= f->since &&
+           (!f->until || e->created_at < f->until);
+}
+
+/* ---- read once -------------------------------------------------------------------------- */
+
+/* Where the lines go, and how many may still come. */
+struct sink {
+    pawl_line *each;
+    void *arg;
+    int64_t room;
+    struct buf line;
+    bool closed;
+};
+
+static void emit(struct sink *s, const struct event_row *e)
+{
+    struct json_writer w = JSON_WRITER(&s->line);
+
+    buf_reset(&s->line);
+    json_event(&w, e);
+    s->closed = s->each(s->arg, s->line.ptr) || --s->room == 0;
+}
+
+static size_t page_size(const struct sink *s, size_t most)
+{
+    return s->room < (int64_t)most ? (size_t)s->room : most;
+}
+
+static int of_execution(struct pawl *p, const struct pawl_event_query *q,
+                        const struct event_filter *f, struct sink *s, struct err *err)
+{
+    struct event_list l = {0};
+    int after = 0, rc = 0;
+    size_t i, n = PAGE;
+
+    while (!rc && !s->closed && n == PAGE) {
+        if ((rc = query_events_of(p->store, q->execution, after, PAGE, &l, err)))
+            break;
+        n = l.n;
+        for (i = 0; i < l.n && !s->closed; i++) {
+            after = l.at[i].seq;
+            if (wanted(f, &l.at[i]))
+                emit(s, &l.at[i]);
+        }
+        event_list_release(&l);
+    }
+    return rc;
+}
+
+static int of_tree(struct pawl *p, const struct pawl_event_query *q, const struct event_filter *f,
+                   struct sink *s, struct err *err)
+{
+    struct event_range range = {0};
+    struct event_list l = {0};
+    bool more = true;
+    int rc = 0;
+    size_t i;
+
+    while (!rc && !s->closed && more) {
+        range.max = page_size(s, TREE_PAGE);
+        if ((rc = query_events_below(p->store, q->execution, f, &range, &l, err)))
+            break;
+        for (i = 0; i < l.n && !s->closed; i++)
+            emit(s, &l.at[i]);
+        more = l.n == range.max;
+        if (l.n)
+            range.after = l.at[l.n - 1].sequence_num;
+        event_list_release(&l);
+    }
+    return rc;
+}
+
+static int of_all(struct pawl *p, const struct event_filter *f, struct sink *s, struct err *err)
+{
+    struct event_place place = {0};
+    struct event_list l = {0};
+    int rc = 0;
+    size_t i;
+
+    while (!rc && !s->closed && !place.end) {
+        if ((rc = query_events(p->store, f, page_size(s, PAGE), &place, &l, err)))
+            break;
+        for (i = 0; i < l.n && !s->closed; i++)
+            emit(s, &l.at[i]);
+        event_list_release(&l);
+    }
+    return rc;
+}
+
+static int check_exists(struct pawl *p, int64_t id, struct err *err)
+{
+    struct execution_list one = {0};
+    int rc = query_execution(p->store, id, &one, err);
+
+    execution_list_release(&one);
+    return rc;
+}
+
+int pawl_events(struct pawl *p, const struct pawl_event_query *q, pawl_line *each, void *arg,
+                struct pawl_error *e)
+{
+    struct sink s = {.each = each, .arg = arg, .room = q->limit > 0 ? q->limit : INT64_MAX};
+    struct event_filter f;
+    struct err err = ERR_INIT;
+    int rc;
+
+    if ((rc = make_filter(q, &f, &err)) ||
+        (q->execution && (rc = check_exists(p, q->execution, &err))))
+        goto done;
+    rc = !q->execution ? of_all(p, &f, &s, &err)
+         : q->self     ? of_execution(p, q, &f, &s, &err)
+                       : of_tree(p, q, &f, &s, &err);
+done:
+    buf_release(&s.line);
+    return api_end(rc, &err, e);
+}
+
+/* ---- follow ----------------------------------------------------------------------------- */
+
+struct pawl_follower {
+    struct pawl *pawl;
+    struct follower follower;
+    bool self;
+};
+
+int pawl_follow(struct pawl *p, const struct pawl_event_query *q, struct pawl_follower **out,
+                struct pawl_error *e)
+{
+    struct pawl_follower *f = mem_zalloc(sizeof(*f));
+    struct err err = ERR_INIT;
+    int rc;
+
+    f->pawl = p;
+    f->self = q->self;
+    f->follower.execution = q->execution;
+    f->follower.begun = q->execution != 0;
+    if ((rc = make_filter(q, &f->follower.filter, &err)) ||
+        (q->execution && (rc = check_exists(p, q->execution, &err))))
+        pawl_follower_close(f);
+    else
+        *out = f;
+    return api_end(rc, &err, e);
+}
+
+int pawl_follower_next(struct pawl_follower *f, pawl_line *each, void *arg, size_t *n,
+                       struct pawl_error *e)
+{
+    struct sink s = {.each = each, .arg = arg, .room = INT64_MAX};
+    struct event_list l = {0};
+    struct err err = ERR_INIT;
+    int rc = query_follow(f->pawl->store, &f->follower, PAGE, &l, &err);
+    size_t i;
+
+    for (i = 0; !rc && i < l.n && !s.closed; i++)
+        if (!f->self || l.at[i].execution == f->follower.execution)
+            emit(&s, &l.at[i]);
+    if (!rc)
+        *n = l.n;
+    event_list_release(&l);
+    buf_release(&s.line);
+    return api_end(rc, &err, e);
+}
+
+void pawl_follower_close(struct pawl_follower *f)
+{
+    if (!f)
+        return;
+    follower_release(&f->follower);
+    free(f);
+}

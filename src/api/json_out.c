@@ -1,0 +1,244 @@
+/* json_out.c - executions and events as JSON: the one place that knows the field names. pawl.h has
+ * the table of them. */
+#include "api/api.h"
+#include "base/text.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- fields ----------------------------------------------------------------------------- */
+
+void json_field_text(struct json_writer *w, const char *key, const char *text)
+{
+    jw_key(w, key);
+    jw_text(w, text);
+}
+
+void json_field_i64(struct json_writer *w, const char *key, int64_t n)
+{
+    jw_key(w, key);
+    jw_i64(w, n);
+}
+
+void json_field_id(struct json_writer *w, const char *key, int64_t id)
+{
+    jw_key(w, key);
+    if (id)
+        jw_i64(w, id);
+    else
+        jw_null(w);
+}
+
+void json_field_time(struct json_writer *w, const char *key, int64_t us)
+{
+    char text[TIME_TEXT_SIZE];
+
+    json_field_text(w, key, us ? text_time(us, text) : NULL);
+}
+
+void json_field_worker(struct json_writer *w, const char *key, int64_t id)
+{
+    char text[17];
+
+    snprintf(text, sizeof(text), "%016llx", (unsigned long long)id);
+    json_field_text(w, key, id ? text : NULL);
+}
+
+/* A stored document, as it is but on one line: in valid JSON a line's end is never part of a text.
+ */
+static void field_raw(struct json_writer *w, const char *key, const char *json)
+{
+    size_t i;
+
+    jw_key(w, key);
+    i = w->out->len;
+    jw_raw(w, json);
+    for (; i < w->out->len; i++)
+        if (w->out->ptr[i] == '\n' || w->out->ptr[i] == '\r')
+            w->out->ptr[i] = ' ';
+}
+
+static void field_bool(struct json_writer *w, const char *key, bool b)
+{
+    jw_key(w, key);
+    jw_bool(w, b);
+}
+
+/* ---- an execution ----------------------------------------------------------------------- */
+
+/* What the event that ended the last attempt tells. */
+static void outcome_fields(struct json_writer *w, const char *outcome, json_t **usage)
+{
+    json_t *data = outcome ? json_loads(outcome, JSON_ALLOW_NUL, NULL) : NULL;
+    json_t *code = json_object_get(data, "exit_code"), *sig = json_object_get(data, "signal");
+
+    jw_key(w, "exit_code");
+    if (json_is_integer(code))
+        jw_i64(w, json_integer_value(code));
+    else
+        jw_null(w);
+    jw_key(w, "signal");
+    if (json_is_integer(sig))
+        jw_i64(w, json_integer_value(sig));
+    else
+        jw_null(w);
+    *usage = json_incref(json_object_get(data, "usage"));
+    json_decref(data);
+}
+
+static void usage_field(struct json_writer *w, json_t *usage)
+{
+    char *text = usage ? json_dumps(usage, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
+
+    field_raw(w, "usage", text);
+    free(text);
+    json_decref(usage);
+}
+
+/* Why it waits. The first word says what for, and stays what it is; the rest is for people. */
+static void waiting_field(struct json_writer *w, const struct execution *e,
+                          const struct execution_past *past)
+{
+    struct buf b = BUF_INIT;
+    char at[TIME_TEXT_SIZE];
+
+    if (e->held == HELD_LIMIT)
+        buf_addf(&b, "limit: %s has no room", e->held_key);
+    else if (e->held == HELD_DELAY)
+        buf_addf(&b, "delay: until %s",
+                 past->due_at ? text_time(past->due_at, at) : "a timer ends it");
+    else if (e->held)
+        buf_addstr(&b, hold_text(e->held));
+    else if (e->status == S_PENDING)
+        buf_addf(&b, "needs: %d left", e->needs_left);
+    else if (execution_is_claimable(e))
+        buf_addf(&b, "worker: for lane %s in queue %s", e->lane, e->queue);
+    else if (execution_has_lease(e) && !e->worker)
+        buf_addstr(&b, "adoption: its worker is gone");
+    json_field_text(w, "waiting", b.len ? b.ptr : NULL);
+    buf_release(&b);
+}
+
+static void workflow_task_field(struct json_writer *w, const struct execution *e)
+{
+    jw_key(w, "workflow_task");
+    if (!e->workflow || !e->task_name) {
+        jw_null(w);
+        return;
+    }
+    jw_begin(w, '{');
+    json_field_i64(w, "workflow_execution", e->workflow);
+    json_field_text(w, "task_name", e->task_name);
+    jw_key(w, "task_index");
+    if (e->task_index < 0)
+        jw_null(w);
+    else
+        jw_i64(w, e->task_index);
+    json_field_i64(w, "retry_count", e->attempts > 1 ? e->attempts - 1 : 0);
+    json_field_i64(w, "max_retries", e->max_attempts - 1);
+    jw_end(w, '}');
+}
+
+/* The names of those nodes whose status lies between two. */
+static void nodes_field(struct json_writer *w, const char *key, const struct nodes *nodes, int from,
+                        int to)
+{
+    size_t i;
+
+    jw_key(w, key);
+    jw_begin(w, '[');
+    for (i = 0; i < nodes->n; i++)
+        if (nodes->at[i]->status >= from && nodes->at[i]->status <= to)
+            jw_text(w, nodes->at[i]->task_name ? nodes->at[i]->task_name : nodes->at[i]->name);
+    jw_end(w, ']');
+}
+
+static void workflow_field(struct json_writer *w, const struct execution *e,
+                           const struct nodes *nodes)
+{
+    jw_key(w, "workflow_execution");
+    if (e->kind != KIND_WORKFLOW) {
+        jw_null(w);
+        return;
+    }
+    jw_begin(w, '{');
+    field_raw(w, "definition", NULL);
+    field_raw(w, "variables", NULL);
+    nodes_field(w, "current_tasks", nodes, S_READY, S_RUNNING);
+    nodes_field(w, "completed_tasks", nodes, S_SUCCEEDED, S_SUCCEEDED);
+    nodes_field(w, "failed_tasks", nodes, S_FAILED, S_TIMED_OUT);
+    nodes_field(w, "skipped_tasks", nodes, S_SKIPPED, S_SKIPPED);
+    field_bool(w, "paused", e->held == HELD_PAUSED);
+    field_raw(w, "pause_reason", NULL);
+    json_field_text(w, "error", e->error);
+    jw_end(w, '}');
+}
+
+/* The executor is the lane's first word: "function" of "function:mail". */
+static void executor_field(struct json_writer *w, const char *lane)
+{
+    jw_key(w, "executor");
+    if (!lane) {
+        jw_null(w);
+        return;
+    }
+    if (w->comma)
+        buf_addch(w->out, ',');
+    json_quote(w->out, lane, strcspn(lane, ":"));
+    w->comma = true;
+}
+
+void json_execution(struct json_writer *w, const struct execution *e,
+                    const struct execution_past *past, const struct nodes *nodes)
+{
+    json_t *usage;
+
+    jw_begin(w, '{');
+    json_field_i64(w, "id", e->id);
+    json_field_id(w, "parent", e->parent);
+    json_field_i64(w, "root", e->root);
+    json_field_i64(w, "depth", e->depth);
+    json_field_text(w, "kind", kind_text(e->kind));
+    json_field_text(w, "name", e->name);
+    json_field_text(w, "status", status_text(e->status));
+    json_field_i64(w, "attempt", e->attempts);
+    json_field_i64(w, "max_attempts", e->max_attempts);
+    json_field_text(w, "queue", e->queue);
+    json_field_i64(w, "priority", e->priority);
+    executor_field(w, e->lane);
+    json_field_worker(w, "worker", e->worker ? e->worker : past->worker);
+    json_field_time(w, "requested_at", e->requested_at);
+    json_field_time(w, "started_at", e->started_at);
+    json_field_time(w, "finished_at", e->finished_at);
+    outcome_fields(w, past->outcome, &usage);
+    json_field_text(w, "error", e->error);
+    field_raw(w, "input", e->input);
+    field_raw(w, "outputs", e->result);
+    field_raw(w, "result", e->result);
+    usage_field(w, usage);
+    waiting_field(w, e, past);
+    workflow_task_field(w, e);
+    workflow_field(w, e, nodes);
+}
+
+/* ---- an event --------------------------------------------------------------------------- */
+
+void json_event(struct json_writer *w, const struct event_row *e)
+{
+    jw_begin(w, '{');
+    json_field_i64(w, "sequence_num", e->sequence_num);
+    json_field_i64(w, "execution", e->execution);
+    json_field_i64(w, "root", e->root);
+    json_field_i64(w, "seq", e->seq);
+    json_field_text(w, "type", event_text(e->type));
+    json_field_text(w, "from", e->from ? status_text(e->from) : NULL);
+    json_field_text(w, "to", status_text(e->to));
+    json_field_i64(w, "attempt", e->attempt);
+    json_field_i64(w, "epoch", e->epoch);
+    json_field_worker(w, "worker", e->worker);
+    field_raw(w, "data", e->data);
+    json_field_time(w, "created_at", e->created_at);
+    jw_end(w, '}');
+}

@@ -1,0 +1,237 @@
+/* open.c - handles: where a database is, opening it, creating it, and its tenants. */
+#include "api/api.h"
+#include "store/tenant.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* The public codes are the inner ones: a list that others compile against may only grow. */
+_Static_assert((int)PAWL_E_INTERNAL == (int)E_INTERNAL, "pawl.h and err.h differ");
+_Static_assert((int)PAWL_E_INVALID == (int)E_INVALID, "pawl.h and err.h differ");
+_Static_assert((int)PAWL_E_CONFLICT == (int)E_CONFLICT, "pawl.h and err.h differ");
+_Static_assert((int)PAWL_E_NOT_FOUND == (int)E_NOT_FOUND, "pawl.h and err.h differ");
+_Static_assert((int)PAWL_E_UNAVAILABLE == (int)E_UNAVAILABLE, "pawl.h and err.h differ");
+_Static_assert((int)PAWL_E_NO_SPACE == (int)E_NO_SPACE, "pawl.h and err.h differ");
+_Static_assert((int)PAWL_E_SCHEMA == (int)E_SCHEMA, "pawl.h and err.h differ");
+_Static_assert((int)PAWL_E_REFUSED == (int)E_REFUSED, "pawl.h and err.h differ");
+_Static_assert((int)PAWL_E_LEASE_LOST == (int)E_LEASE_LOST, "pawl.h and err.h differ");
+_Static_assert((int)PAWL_E_BUSY == (int)E_BUSY, "pawl.h and err.h differ");
+_Static_assert((int)PAWL_E_REDO == (int)E_REDO, "pawl.h and err.h differ");
+_Static_assert((int)PAWL_E_CONN_LOST == (int)E_CONN_LOST, "pawl.h and err.h differ");
+_Static_assert((int)PAWL_E_COMMIT_UNKNOWN == (int)E_COMMIT_UNKNOWN, "pawl.h and err.h differ");
+_Static_assert((int)PAWL_E_BREACH == (int)E_BREACH, "pawl.h and err.h differ");
+
+#define TRIES_BEFORE_WAITING 3
+#define TRIES                10
+
+const char *pawl_version(void)
+{
+    return PAWL_VERSION;
+}
+
+int pawl_exit_code(int code)
+{
+    return err_exit_code((enum error_code)(code < 0 ? -code : code));
+}
+
+int api_end(int rc, const struct err *err, struct pawl_error *out)
+{
+    if (rc && out) {
+        out->code = -rc;
+        snprintf(out->message, sizeof(out->message), "%s", err->msg);
+    }
+    return rc;
+}
+
+int api_turns(struct pawl *p, int (*body)(struct turn *, void *, struct err *),
+              size_t (*busy)(void *), void *arg, struct err *err)
+{
+    int i, rc;
+
+    for (i = 0; i < TRIES; i++) {
+        rc = (i < TRIES_BEFORE_WAITING ? store_turn : store_turn_waiting)(p->store, body, arg, err);
+        if (rc || !busy(arg))
+            return rc;
+    }
+    return err_set(err, E_BUSY, "others keep the execution's tree locked: try again");
+}
+
+/* ---- where ------------------------------------------------------------------------------ */
+
+static int default_url(char **url, struct err *err)
+{
+    const char *db = getenv("PAWL_DB"), *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+
+    if (db && *db)
+        *url = mem_strdup(db);
+    else if (state && *state == '/') /* others are to be ignored, says the standard */
+        *url = mem_printf("sqlite:%s/pawl/pawl.db", state);
+    else if (home && *home == '/')
+        *url = mem_printf("sqlite:%s/.local/state/pawl/pawl.db", home);
+    else
+        return err_set(err, E_INVALID,
+                       "which database? Neither PAWL_DB nor HOME is set: name one with --db URL");
+    return 0;
+}
+
+int pawl_default_url(char **url, struct pawl_error *out)
+{
+    struct err err = ERR_INIT;
+
+    return api_end(default_url(url, &err), &err, out);
+}
+
+/* Makes the folders above our own default file; any other place is the caller's to prepare. */
+static int make_folders(const char *file, struct err *err)
+{
+    char *path = mem_strdup(file), *slash;
+    int rc = 0;
+
+    for (slash = strchr(path + 1, '/'); slash && !rc; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        if (mkdir(path, 0700) && errno != EEXIST)
+            rc = err_set(err, errno == ENOSPC || errno == EDQUOT ? E_NO_SPACE : E_UNAVAILABLE,
+                         "the folder %s for the database can't be made: %s", path, strerror(errno));
+        *slash = '/';
+    }
+    free(path);
+    return rc;
+}
+
+/* SQLite creates what is not there; a reader must not, and a tenant is made only on purpose. */
+static int check_exists(const struct db_url *u, bool must_exist, struct err *err)
+{
+    struct stat st;
+
+    if (!u->file || !stat(u->file, &st) || errno != ENOENT)
+        return 0;
+    if (u->tenant)
+        return err_set(err, E_NOT_FOUND, "there is no tenant '%s': %s does not exist", u->tenant,
+                       u->file);
+    if (must_exist)
+        return err_set(err, E_UNAVAILABLE,
+                       "there is no database at %s: `pawl admin migrate` creates it", u->file);
+    return 0;
+}
+
+static int open_store(struct pawl *p, const struct pawl_options *o, struct err *err)
+{
+    struct store_options options = {
+        .no_migrate = o->must_exist, .env = &p->env, .patience = o->patience};
+    struct db_url *u = NULL;
+    char *url = NULL;
+    int rc;
+
+    if (o->url)
+        url = mem_strdup(o->url);
+    else if ((rc = default_url(&url, err)))
+        return rc;
+    if ((rc = url_parse(url, o->tenant, &u, err)))
+        goto done;
+    if (!o->url && !getenv("PAWL_DB") && !o->must_exist && (rc = make_folders(u->file, err)))
+        goto done;
+    if ((rc = check_exists(u, o->must_exist, err)))
+        goto done;
+    rc = store_open(url, o->tenant, &options, &p->store, err);
+done:
+    url_free(&u);
+    free(url);
+    return rc;
+}
+
+/* ---- open and close --------------------------------------------------------------------- */
+
+int pawl_open(const struct pawl_options *options, struct pawl **out, struct pawl_error *e)
+{
+    static const struct pawl_options none;
+    const struct pawl_options *o = options ? options : &none;
+    struct pawl *p = mem_zalloc(sizeof(*p));
+    struct err err = ERR_INIT;
+    int rc;
+
+    p->env = (struct env){.trace = o->trace, .note = o->note, .arg = o->arg};
+    if ((rc = open_store(p, o, &err)))
+        pawl_close(p);
+    else
+        *out = p;
+    return api_end(rc, &err, e);
+}
+
+void pawl_close(struct pawl *p)
+{
+    if (!p)
+        return;
+    store_close(&p->store);
+    free(p);
+}
+
+int pawl_migrate(const struct pawl_options *options, int *version, struct pawl_error *err)
+{
+    struct pawl_options o = options ? *options : (struct pawl_options){0};
+    struct pawl *p;
+    int rc;
+
+    o.must_exist = false;
+    if ((rc = pawl_open(&o, &p, err)))
+        return rc;
+    pawl_close(p);
+    if (version)
+        *version = migration_count;
+    return 0;
+}
+
+/* ---- tenants ---------------------------------------------------------------------------- */
+
+/* The URL and environment of a call that has no handle. The caller frees *url. */
+static int without_handle(const struct pawl_options *o, char **url, struct env *env,
+                          struct err *err)
+{
+    *env = o ? (struct env){.trace = o->trace, .note = o->note, .arg = o->arg} : (struct env){0};
+    if (!o || !o->url)
+        return default_url(url, err);
+    *url = mem_strdup(o->url);
+    return 0;
+}
+
+int pawl_tenant_create(const struct pawl_options *options, const char *name, struct pawl_error *e)
+{
+    struct err err = ERR_INIT;
+    struct env env;
+    char *url = NULL;
+    int rc;
+
+    if (!(rc = without_handle(options, &url, &env, &err)))
+        rc = tenant_create(url, name, &env, &err);
+    free(url);
+    return api_end(rc, &err, e);
+}
+
+int pawl_tenant_drop(const struct pawl_options *options, const char *name, struct pawl_error *e)
+{
+    struct err err = ERR_INIT;
+    struct env env;
+    char *url = NULL;
+    int rc;
+
+    if (!(rc = without_handle(options, &url, &env, &err)))
+        rc = tenant_drop(url, name, &env, &err);
+    free(url);
+    return api_end(rc, &err, e);
+}
+
+int pawl_tenant_list(const struct pawl_options *options, void (*each)(void *, const char *),
+                     void *arg, struct pawl_error *e)
+{
+    struct err err = ERR_INIT;
+    struct env env;
+    char *url = NULL;
+    int rc;
+
+    if (!(rc = without_handle(options, &url, &env, &err)))
+        rc = tenant_list(url, &env, each, arg, &err);
+    free(url);
+    return api_end(rc, &err, e);
+}

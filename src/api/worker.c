@@ -1,0 +1,251 @@
+/* worker.c - a worker of the embedder's own: who it is, what it claims, and the upkeep that all
+ * workers share. What it says about its jobs is in settle.c. */
+#include "api/worker.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DEFAULT_LEASE      30000000LL
+#define DEFAULT_HOST_GRACE 300000000LL
+#define UPKEEP             1000 /* leases and timers in one turn */
+
+/* ---- hello and goodbye ------------------------------------------------------------------ */
+
+static size_t count(const char *const *list)
+{
+    size_t n = 0;
+
+    while (list[n])
+        n++;
+    return n;
+}
+
+/* Every lane with every queue; the store wants equal lanes side by side. */
+static void set_serves(struct pawl_worker *w, const struct pawl_worker_options *o)
+{
+    static const char *const process[] = {"process", NULL}, *const queue[] = {"default", NULL};
+    const char *const *lanes = o->lanes ? o->lanes : process;
+    const char *const *queues = o->queues ? o->queues : queue;
+    size_t nlanes = count(lanes), nqueues = count(queues), i, j;
+
+    w->serves = arena_alloc(&w->own, (nlanes * nqueues + 1) * sizeof(*w->serves));
+    for (i = 0; i < nlanes; i++)
+        for (j = 0; j < nqueues; j++)
+            w->serves[w->nserves++] = (struct lane_queue){arena_strdup(&w->own, lanes[i]),
+                                                          arena_strdup(&w->own, queues[j])};
+}
+
+static int hello_body(struct turn *t, void *arg, struct err *err)
+{
+    return op_worker_hello(t, arg, err);
+}
+
+static int bye_body(struct turn *t, void *arg, struct err *err)
+{
+    struct pawl_worker *w = arg;
+
+    return op_worker_bye(t, w->id, err);
+}
+
+static void release(struct pawl_worker *w)
+{
+    arena_release(&w->own);
+    arena_release(&w->claimed);
+    free(w);
+}
+
+int pawl_worker_open(struct pawl *p, const struct pawl_worker_options *options,
+                     struct pawl_worker **out, struct pawl_error *e)
+{
+    static const struct pawl_worker_options none;
+    const struct pawl_worker_options *o = options ? options : &none;
+    struct pawl_worker *w = mem_zalloc(sizeof(*w));
+    struct err err = ERR_INIT;
+    struct worker row;
+    char host[256] = "";
+    int rc;
+
+    if (gethostname(host, sizeof(host) - 1))
+        snprintf(host, sizeof(host), "localhost");
+    w->pawl = p;
+    w->id = env_random_id();
+    w->folder = arena_strdup(&w->own, o->folder ? o->folder : host);
+    w->lease = o->lease > 0 ? o->lease : DEFAULT_LEASE;
+    w->host_grace = o->host_grace > 0 ? o->host_grace : DEFAULT_HOST_GRACE;
+    w->healthy_since = w->last_tick = clock_boot_us();
+    set_serves(w, o);
+    row = (struct worker){.id = w->id,
+                          .host = host,
+                          .folder = w->folder,
+                          .version = PAWL_VERSION,
+                          .pid = (int)getpid(),
+                          .room = o->room > 0 ? o->room : 1};
+    if ((rc = store_turn(p->store, hello_body, &row, &err)))
+        release(w);
+    else
+        *out = w;
+    return api_end(rc, &err, e);
+}
+
+void pawl_worker_close(struct pawl_worker *w)
+{
+    struct err err = ERR_INIT;
+
+    if (!w)
+        return;
+    if (store_turn(w->pawl->store, bye_body, w, &err))
+        err.code = E_NONE; /* the row of a worker that is silent for a day goes by itself */
+    release(w);
+}
+
+int64_t pawl_worker_id(const struct pawl_worker *w)
+{
+    return w->id;
+}
+
+/* ---- claim ------------------------------------------------------------------------------ */
+
+struct claiming {
+    struct pawl_worker *w;
+    struct pawl_claim *out;
+    size_t max, n;
+};
+
+/* The store's images live until its next turn, the caller's until the worker's next claim. */
+static void keep(struct claiming *c, const struct job_list *jobs, bool adopted)
+{
+    size_t i;
+
+    for (i = 0; i < jobs->n; i++) {
+        const struct execution *e = jobs->at[i];
+
+        c->out[c->n++] = (struct pawl_claim){
+            .execution = e->id,
+            .root = e->root,
+            .attempt = e->attempts,
+            .epoch = e->epoch,
+            .max_attempts = e->max_attempts,
+            .adopted = adopted,
+            .cancel_requested = e->cancel_requested,
+            .name = arena_strdup(&c->w->claimed, e->name),
+            .queue = arena_strdup(&c->w->claimed, e->queue),
+            .lane = arena_strdup(&c->w->claimed, e->lane),
+            .input = arena_strdup(&c->w->claimed, e->input),
+        };
+    }
+}
+
+static int claim_body(struct turn *t, void *arg, struct err *err)
+{
+    struct claiming *c = arg;
+    struct adoption a = {.claim = {.worker = c->w->id,
+                                   .folder = c->w->folder,
+                                   .lease = c->w->lease,
+                                   .serves = c->w->serves,
+                                   .nserves = c->w->nserves,
+                                   .max = c->max},
+                         .host_grace = c->w->host_grace};
+    struct job_list jobs;
+    int rc;
+
+    arena_reset(&c->w->claimed);
+    c->n = 0;
+    if ((rc = op_adopt(t, &a, &jobs, err)))
+        return rc;
+    keep(c, &jobs, true);
+    a.claim.max -= c->n;
+    if ((rc = op_claim(t, &a.claim, &jobs, err)))
+        return rc;
+    keep(c, &jobs, false);
+    return 0;
+}
+
+int pawl_claim(struct pawl_worker *w, struct pawl_claim *out, size_t max, size_t *n,
+               struct pawl_error *e)
+{
+    struct claiming c = {.w = w, .out = out, .max = max};
+    struct err err = ERR_INIT;
+    int rc = store_turn(w->pawl->store, claim_body, &c, &err);
+
+    if (!rc)
+        *n = c.n;
+    return api_end(rc, &err, e);
+}
+
+/* ---- upkeep ----------------------------------------------------------------------------- */
+
+struct upkeep {
+    struct pawl_worker *w;
+    int64_t expired, next, now;
+    bool may_reap, again;
+};
+
+static int tick_body(struct turn *t, void *arg, struct err *err)
+{
+    struct upkeep *u = arg;
+    int rc = op_worker_tick(t, u->w->id, &u->expired, &u->next, err);
+
+    if (rc || !u->next)
+        return rc;
+    if ((rc = turn_sync(t, err)))
+        return rc;
+    u->now = turn_now(t);
+    return 0;
+}
+
+static int upkeep_body(struct turn *t, void *arg, struct err *err)
+{
+    struct upkeep *u = arg;
+    size_t reaped = 0, due = 0;
+    int rc;
+
+    u->next = 0;
+    if (u->expired && u->may_reap && (rc = op_reap(t, UPKEEP, &reaped, err)))
+        return rc;
+    if ((rc = op_timers(t, UPKEEP, &due, &u->next, err)))
+        return rc;
+    u->again = reaped == UPKEEP || due == UPKEEP;
+    return 0;
+}
+
+/* Nobody is taken for dead by one who was away himself: a lease may have run out because the
+ * database could not be written by anyone. */
+static bool may_reap(struct pawl_worker *w)
+{
+    int64_t now = clock_boot_us();
+
+    if (now - w->last_tick > w->lease)
+        w->healthy_since = now;
+    return now - w->healthy_since >= w->lease;
+}
+
+static int upkeep(struct pawl_worker *w, struct upkeep *u, struct err *err)
+{
+    int rc;
+
+    u->may_reap = may_reap(w);
+    if ((rc = store_light_turn(w->pawl->store, tick_body, u, err)))
+        return rc;
+    w->last_tick = clock_boot_us();
+    if (!(u->expired && u->may_reap) && !(u->next && u->next <= u->now))
+        return 0;
+    do
+        rc = store_turn(w->pawl->store, upkeep_body, u, err);
+    while (!rc && u->again);
+    return rc;
+}
+
+int pawl_tick(struct pawl_worker *w, int64_t *next_due, struct pawl_error *e)
+{
+    struct upkeep u = {.w = w};
+    struct err err = ERR_INIT;
+    int rc = upkeep(w, &u, &err);
+
+    if (rc)
+        w->healthy_since = clock_boot_us();
+    else if (next_due)
+        *next_due = u.next;
+    return api_end(rc, &err, e);
+}

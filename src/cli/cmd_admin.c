@@ -1,0 +1,90 @@
+/* cmd_admin.c - pawl admin: what an operator does to a database as a whole. */
+#include "cli/cli.h"
+
+#include <string.h>
+
+static int migrate(const struct cli *c)
+{
+    struct pawl_options o = cli_options(c, false);
+    struct pawl_error err;
+    int version;
+
+    if (pawl_migrate(&o, &version, &err))
+        return cli_fail(&err);
+    printf("the schema is version %d\n", version);
+    return 0;
+}
+
+/* ---- tenants ---------------------------------------------------------------------------- */
+
+static void print_name(void *arg, const char *name)
+{
+    (void)arg;
+    puts(name);
+}
+
+static int tenant(const struct cli *c)
+{
+    const char *verb = c->nwords > 1 ? c->words[1] : "", *name = c->nwords > 2 ? c->words[2] : NULL;
+    struct pawl_options o = cli_options(c, false);
+    struct pawl_error err;
+
+    if (!strcmp(verb, "list") && !name)
+        return pawl_tenant_list(&o, print_name, NULL, &err) ? cli_fail(&err) : 0;
+    if ((strcmp(verb, "create") && strcmp(verb, "drop")) || !name)
+        return cli_wrong("write `pawl admin tenant create NAME`, `drop NAME` or `list`");
+    if (!strcmp(verb, "create") ? pawl_tenant_create(&o, name, &err)
+                                : pawl_tenant_drop(&o, name, &err))
+        return cli_fail(&err);
+    printf("tenant %s %s\n", name, !strcmp(verb, "create") ? "created" : "dropped");
+    return 0;
+}
+
+/* ---- retention -------------------------------------------------------------------------- */
+
+static int cleanup(const struct cli *c, int64_t older_than, bool dry_run)
+{
+    struct pawl_cleanup_result r;
+    struct pawl_error err;
+    char age[DURATION_TEXT_SIZE];
+    struct pawl *p;
+    int code;
+
+    if (older_than < 0)
+        return cli_wrong("how old? Write `pawl admin cleanup-events --older-than 90d`");
+    if ((code = cli_open(c, &p)))
+        return code;
+    if (pawl_cleanup(p, older_than, dry_run, &r, &err))
+        code = cli_fail(&err);
+    else
+        printf("%s %lld trees (%lld executions, %lld events) that ended more than %s ago\n",
+               dry_run ? "would remove" : "removed", (long long)r.trees, (long long)r.executions,
+               (long long)r.events, text_duration(older_than, age));
+    pawl_close(p);
+    return code;
+}
+
+int cmd_admin(int argc, char **argv)
+{
+    int64_t older_than = -1;
+    bool dry_run = false;
+    const struct option options[] = {{"older-than", OPTION_DURATION, &older_than},
+                                     {"dry-run", OPTION_FLAG, &dry_run},
+                                     {NULL, OPTION_FLAG, NULL}};
+    struct cli c;
+    int code = cli_begin(&c, "admin", argc, argv, options, 1, 3);
+
+    if (code >= 0)
+        return code;
+    if (!strcmp(c.words[0], "migrate") && c.nwords == 1)
+        code = migrate(&c);
+    else if (!strcmp(c.words[0], "tenant"))
+        code = tenant(&c);
+    else if (!strcmp(c.words[0], "cleanup-events") && c.nwords == 1)
+        code = cleanup(&c, older_than, dry_run);
+    else
+        code = cli_wrong("pawl admin knows migrate, tenant and cleanup-events, not '%.60s'",
+                         c.words[c.nwords - 1]);
+    cli_end(&c);
+    return cli_done(code);
+}

@@ -1,0 +1,132 @@
+/* cmd_show.c - pawl show: one execution, whole. */
+#include "cli/cli.h"
+
+#include "base/env.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void line(const char *label, const char *text)
+{
+    struct buf b = BUF_INIT;
+
+    if (*text) {
+        out_clean(&b, text);
+        printf("%-10s %s\n", label, buf_cstr(&b));
+    }
+    buf_release(&b);
+}
+
+/* A time, and how long it was since the one before: "2026-01-31 14:00:00.123456 UTC, waited 3 s".
+ */
+static void moment(const char *label, const json_t *o, const char *key, int64_t since,
+                   const char *verb)
+{
+    const char *at = field(o, key);
+    char took[DURATION_TEXT_SIZE];
+    struct buf b = BUF_INIT;
+
+    if (*at) {
+        buf_addf(&b, "%.10s %.15s UTC", at, at + 11);
+        if (since)
+            buf_addf(&b, ", %s %s", verb, text_duration(field_time(o, key) - since, took));
+        line(label, b.ptr);
+    }
+    buf_release(&b);
+}
+
+static void document(const char *label, const json_t *o, const char *key)
+{
+    json_t *value = json_object_get(o, key);
+    char *text;
+
+    if (!value || json_is_null(value))
+        return;
+    text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+    line(label, text);
+    free(text);
+}
+
+static void status_line(const json_t *o)
+{
+    struct buf b = BUF_INIT;
+
+    buf_addf(&b, "%s, attempt %lld of %lld", field(o, "status"), (long long)field_int(o, "attempt"),
+             (long long)field_int(o, "max_attempts"));
+    line("status", b.ptr);
+    buf_release(&b);
+}
+
+static void place_line(const json_t *o)
+{
+    struct buf b = BUF_INIT;
+
+    buf_addf(&b, "%s, priority %lld", field(o, "queue"), (long long)field_int(o, "priority"));
+    if (*field(o, "executor"))
+        buf_addf(&b, ", executor %s", field(o, "executor"));
+    line("queue", b.ptr);
+    buf_release(&b);
+}
+
+static void print_execution(const json_t *o)
+{
+    printf("%-10s %lld, %s", "execution", (long long)field_int(o, "id"), field(o, "kind"));
+    if (json_is_integer(json_object_get(o, "parent")))
+        printf(", child of %lld in the tree of %lld", (long long)field_int(o, "parent"),
+               (long long)field_int(o, "root"));
+    putchar('\n');
+    line("name", field(o, "name"));
+    status_line(o);
+    line("waits for", field(o, "waiting"));
+    line("error", field(o, "error"));
+    document("exit code", o, "exit_code");
+    document("signal", o, "signal");
+    place_line(o);
+    moment("requested", o, "requested_at", 0, "");
+    moment("started", o, "started_at", field_time(o, "requested_at"), "waited");
+    moment("finished", o, "finished_at", field_time(o, "started_at"), "ran");
+    line("worker", field(o, "worker"));
+    document("input", o, "input");
+    document("result", o, "result");
+    document("task", o, "workflow_task");
+    document("workflow", o, "workflow_execution");
+}
+
+static int show(struct pawl *p, const char *which, bool json)
+{
+    struct pawl_error err;
+    char *text = NULL;
+    int64_t id;
+    json_t *o;
+    int code;
+
+    if ((code = cli_id(p, which, &id)))
+        return code;
+    if (pawl_show(p, id, &text, &err))
+        return cli_fail(&err);
+    if (json) {
+        puts(text);
+    } else {
+        o = parse_object(text);
+        print_execution(o);
+        json_decref(o);
+    }
+    free(text);
+    return 0;
+}
+
+int cmd_show(int argc, char **argv)
+{
+    struct cli c;
+    struct pawl *p;
+    int code = cli_begin(&c, "show", argc, argv, NULL, 1, 1);
+
+    if (code >= 0)
+        return code;
+    if (!(code = cli_open(&c, &p))) {
+        code = show(p, c.words[0], c.json);
+        pawl_close(p);
+    }
+    cli_end(&c);
+    return cli_done(code);
+}

@@ -1,0 +1,82 @@
+/* cmd_verify.c - pawl verify: one line for each breach, and a summary. */
+#include "cli/cli.h"
+
+#include "base/json.h"
+
+static void print_breach(void *arg, const char *invariant, int64_t execution, const char *detail)
+{
+    const bool *json = arg;
+    struct buf b = BUF_INIT;
+    struct json_writer w = JSON_WRITER(&b);
+
+    if (*json) {
+        jw_begin(&w, '{');
+        jw_key(&w, "invariant");
+        jw_text(&w, invariant);
+        jw_key(&w, "execution");
+        if (execution)
+            jw_i64(&w, execution);
+        else
+            jw_null(&w);
+        jw_key(&w, "detail");
+        jw_text(&w, detail);
+        jw_end(&w, '}');
+    } else {
+        buf_addf(&b, "%s ", invariant);
+        if (execution)
+            buf_addf(&b, "execution %lld: ", (long long)execution);
+        out_clean(&b, detail);
+    }
+    puts(buf_cstr(&b));
+    buf_release(&b);
+}
+
+static void print_sum(const struct pawl_verify_result *r, bool json)
+{
+    if (json)
+        printf("{\"checks\":%zu,\"breaches\":%zu,\"executions\":%lld,\"events\":%lld}\n", r->checks,
+               r->breaches, (long long)r->executions, (long long)r->events);
+    else if (r->breaches)
+        printf("verify: %zu breach%s of %zu invariants over %lld executions, %lld events\n",
+               r->breaches, r->breaches == 1 ? "" : "es", r->checks, (long long)r->executions,
+               (long long)r->events);
+    else
+        printf("verify: %zu invariants hold over %lld executions, %lld events\n", r->checks,
+               (long long)r->executions, (long long)r->events);
+}
+
+static int verify(struct pawl *p, struct pawl_verify_options *o, bool json)
+{
+    struct pawl_verify_result r = {0};
+    struct pawl_error err;
+    int rc;
+
+    o->breach = print_breach;
+    o->arg = &json;
+    rc = pawl_verify(p, o, &r, &err);
+    if (rc && rc != -PAWL_E_BREACH)
+        return cli_fail(&err);
+    print_sum(&r, json);
+    return rc ? pawl_exit_code(rc) : 0;
+}
+
+int cmd_verify(int argc, char **argv)
+{
+    struct pawl_verify_options o = {0};
+    const struct option options[] = {{"save", OPTION_TEXT, &o.save},
+                                     {"since", OPTION_TEXT, &o.since},
+                                     {"lease", OPTION_DURATION, &o.lease},
+                                     {NULL, OPTION_FLAG, NULL}};
+    struct cli c;
+    struct pawl *p;
+    int code = cli_begin(&c, "verify", argc, argv, options, 0, 0);
+
+    if (code >= 0)
+        return code;
+    if (!(code = cli_open(&c, &p))) {
+        code = verify(p, &o, c.json);
+        pawl_close(p);
+    }
+    cli_end(&c);
+    return cli_done(code);
+}

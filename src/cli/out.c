@@ -1,0 +1,175 @@
+/* out.c - printing for people: errors, tables, texts without control characters. */
+#include "cli/cli.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- errors ----------------------------------------------------------------------------- */
+
+/* Control characters are those below space, DEL, and U+0080 to U+009F, which are two bytes. */
+void out_clean(struct buf *b, const char *text)
+{
+    const unsigned char *s = (const unsigned char *)text;
+
+    for (; *s; s++) {
+        if (s[0] == 0xC2 && s[1] >= 0x80 && s[1] <= 0x9F) {
+            s++;
+            continue;
+        }
+        if (*s == '\n' || *s == '\t')
+            buf_addch(b, ' ');
+        else if (*s >= 0x20 && *s != 0x7F)
+            buf_addch(b, (char)*s);
+    }
+}
+
+static int say(const char *sentence, int exit_code)
+{
+    struct buf b = BUF_INIT;
+
+    fflush(stdout);
+    out_clean(&b, sentence);
+    fprintf(stderr, "pawl: %s\n", buf_cstr(&b));
+    buf_release(&b);
+    return exit_code;
+}
+
+int cli_fail(const struct pawl_error *err)
+{
+    return say(err->message, pawl_exit_code(err->code));
+}
+
+int cli_wrong(const char *fmt, ...)
+{
+    char text[1024];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    return say(text, pawl_exit_code(PAWL_E_INVALID));
+}
+
+int cli_done(int exit_code)
+{
+    if (fflush(stdout) || ferror(stdout)) {
+        fprintf(stderr, "pawl: the output can't be written: %s\n", strerror(errno));
+        return exit_code ? exit_code : 1;
+    }
+    return exit_code;
+}
+
+/* ---- tables ----------------------------------------------------------------------------- */
+
+void table_add(struct table *t, const char *cell)
+{
+    out_clean(&t->cells, cell);
+    buf_addch(&t->cells, '\0');
+    t->n++;
+}
+
+void table_addf(struct table *t, const char *fmt, ...)
+{
+    char text[512];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    table_add(t, text);
+}
+
+void table_add_span(struct table *t, int64_t us)
+{
+    char text[DURATION_TEXT_SIZE];
+
+    table_add(t, text_duration(us, text));
+}
+
+void table_heads(struct table *t, const char *const *heads, size_t n)
+{
+    for (t->ncols = 0; t->ncols < n; t->ncols++)
+        table_add(t, heads[t->ncols]);
+}
+
+/* Characters, not bytes; wide and combining ones are taken for one column. */
+static int width(const char *s)
+{
+    int n = 0;
+
+    for (; *s; s++)
+        n += ((unsigned char)*s & 0xC0) != 0x80;
+    return n;
+}
+
+static void print_cell(const char *cell, int wide, bool left, bool last)
+{
+    int pad = wide - width(cell);
+
+    if (!left)
+        printf("%*s%s", pad, "", cell);
+    else
+        printf("%s%*s", cell, last ? 0 : pad, "");
+    fputs(last ? "\n" : "  ", stdout);
+}
+
+void table_print(struct table *t)
+{
+    int *wide = mem_zalloc((t->ncols + 1) * sizeof(*wide));
+    bool *left = mem_zalloc((t->ncols + 1) * sizeof(*left));
+    const char *cell = buf_cstr(&t->cells);
+    size_t i;
+
+    for (i = 0; i < t->n; i++, cell += strlen(cell) + 1) {
+        if (i < t->ncols)
+            left[i] = *cell == '<';
+        if (width(cell) - (i < t->ncols && *cell == '<') > wide[i % t->ncols])
+            wide[i % t->ncols] = width(cell) - (i < t->ncols && *cell == '<');
+    }
+    cell = buf_cstr(&t->cells);
+    for (i = 0; i < t->n; i++, cell += strlen(cell) + 1)
+        print_cell(cell + (i < t->ncols && *cell == '<'), wide[i % t->ncols], left[i % t->ncols],
+                   (i + 1) % t->ncols == 0);
+    free(wide);
+    free(left);
+    buf_release(&t->cells);
+    *t = (struct table){0};
+}
+
+/* ---- JSON ------------------------------------------------------------------------------- */
+
+json_t *parse_object(const char *json)
+{
+    return json_loads(json, JSON_ALLOW_NUL, NULL);
+}
+
+const char *field(const json_t *o, const char *key)
+{
+    const char *s = json_string_value(json_object_get(o, key));
+
+    return s ? s : "";
+}
+
+int64_t field_int(const json_t *o, const char *key)
+{
+    return json_integer_value(json_object_get(o, key));
+}
+
+int64_t field_time(const json_t *o, const char *key)
+{
+    struct err ignored;
+    int64_t us = 0;
+
+    return text_parse_time(field(o, key), &us, &ignored) ? 0 : us;
+}
+
+int print_line(void *arg, const char *json)
+{
+    (void)arg;
+    puts(json);
+    return 0;
+}

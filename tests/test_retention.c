@@ -1,0 +1,615 @@
+/* test_retention.c - the contract of retention: whole trees, long after their end, with all that
+ * belongs to them; never anything that is still open. And of history besides: nobody else changes
+ * it. */
+#include "fixture.h"
+
+#include "store/url.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DAY         (24 * 3600 * SECOND)
+#define COUNT(list) (sizeof(list) / sizeof(*(list)))
+
+struct retaining {
+    struct retention from, to;
+};
+
+static int retain_body(struct turn *t, void *arg, struct err *err)
+{
+    struct retaining *r = arg;
+
+    return op_retain(t, &r->from, &r->to, err);
+}
+
+/* One slice, from where `from` is. */
+static struct retention retain_slice(struct store *s, struct retention from)
+{
+    struct retaining r = {.from = from};
+    struct err err = ERR_INIT;
+
+    CHECK_OK_ERR(store_turn(s, retain_body, &r, &err), &err);
+    return r.to;
+}
+
+/* All slices. */
+static struct retention retain_as(struct store *s, struct retention r)
+{
+    do
+        r = retain_slice(s, r);
+    while (r.more);
+    return r;
+}
+
+static int64_t retain(struct store *s, int64_t older_than)
+{
+    return retain_as(s, (struct retention){.older_than = older_than, .max_trees = 100}).trees;
+}
+
+static int64_t count(struct store *s, const char *table)
+{
+    char sql[100];
+
+    snprintf(sql, sizeof(sql), "SELECT count(*) FROM %s", table);
+    return sql_number(s, sql);
+}
+
+static bool exists(struct store *s, int64_t id)
+{
+    char sql[100];
+
+    snprintf(sql, sizeof(sql), "SELECT count(*) FROM executions WHERE id = %lld", (long long)id);
+    return sql_number(s, sql) == 1;
+}
+
+static int end_body(struct turn *t, void *arg, struct err *err)
+{
+    struct outcome ok = {.kind = OUTCOME_OK, .duration = -1, .retry_delay = -1};
+
+    return op_flow_end(t, *(int64_t *)arg, &ok, err);
+}
+
+static void end_flow(struct store *s, int64_t id)
+{
+    struct err err = ERR_INIT;
+
+    CHECK_OK_ERR(store_turn(s, end_body, &id, &err), &err);
+}
+
+/* A workflow with two jobs, all of it ended. */
+static int64_t ended_tree(struct store *s)
+{
+    int64_t root = submit_with(s, (struct submission){.name = "flow", .kind = KIND_WORKFLOW});
+
+    submit_child(s, root, "a");
+    submit_child(s, root, "b");
+    CHECK_EQ(settle_ok(s, claim_job(s, 1)), 0);
+    CHECK_EQ(settle_as(s, claim_job(s, 1), OUTCOME_FAILED, -1), 0);
+    end_flow(s, root);
+    return root;
+}
+
+static int64_t ended_job(struct store *s)
+{
+    int64_t id = submit(s, "x");
+
+    CHECK_EQ(settle_ok(s, claim_job(s, 1)), 0);
+    return id;
+}
+
+/* ---- which trees ---------------------------------------------------------------------------- */
+
+TEST(a_tree_goes_with_everything_when_its_end_is_long_ago)
+{
+    struct store *s = fixture_store();
+
+    ended_tree(s);
+    clock_advance(89 * DAY);
+    CHECK_EQ(retain(s, 90 * DAY), 0);
+    CHECK_EQ(count(s, "executions"), 3);
+    verify_clean(s);
+    clock_advance(2 * DAY);
+    CHECK_EQ(retain(s, 90 * DAY), 1);
+    CHECK_EQ(count(s, "executions"), 0);
+    CHECK_EQ(count(s, "execution_events"), 0);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(age_is_counted_from_the_end_not_from_the_beginning)
+{
+    struct store *s = fixture_store();
+    int64_t id = submit(s, "slow");
+    struct held_job j;
+
+    clock_advance(100 * DAY); /* it waited that long */
+    j = claim_job(s, 1);
+    CHECK_EQ(settle_ok(s, j), 0);
+    clock_advance(50 * DAY);
+    CHECK_EQ(retain(s, 90 * DAY), 0);
+    CHECK(exists(s, id));
+    clock_advance(41 * DAY);
+    CHECK_EQ(retain(s, 90 * DAY), 1);
+    CHECK(!exists(s, id));
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(the_last_end_in_a_tree_is_the_end_of_the_tree)
+{
+    struct store *s = fixture_store();
+    int64_t root = submit(s, "root"), child;
+
+    submit_child(s, root, "child"); /* as `pawl exec --detach` inside of a task */
+    CHECK_EQ(settle_ok(s, claim_job(s, 1)), 0);
+    CHECK_EQ(status_of(s, root), S_SUCCEEDED);
+    clock_advance(60 * DAY);
+    child = claim_job(s, 1).id;
+    CHECK_EQ(cancel(s, child), 0);
+    CHECK_EQ(settle_as(s, (struct held_job){.id = child, .root = root, .worker = 1, .epoch = 1},
+                       OUTCOME_CANCELLED, -1),
+             0);
+    clock_advance(60 * DAY);
+    CHECK_EQ(retain(s, 90 * DAY), 0); /* the root ended 120 days ago, the child 60 */
+    CHECK_EQ(count(s, "executions"), 2);
+    verify_clean(s);
+    clock_advance(31 * DAY);
+    CHECK_EQ(retain(s, 90 * DAY), 1);
+    CHECK_EQ(count(s, "executions"), 0);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_root_that_ended_stays_as_long_as_anything_below_it_is_open)
+{
+    struct store *s = fixture_store();
+    int64_t root = submit(s, "root"), child, grandchild;
+
+    child = submit_child(s, root, "child");
+    grandchild = submit_child(s, child, "grandchild");
+    CHECK_EQ(settle_ok(s, claim_job(s, 1)), 0);
+    CHECK_EQ(settle_ok(s, claim_job(s, 1)), 0);
+    CHECK_EQ(status_of(s, child), S_SUCCEEDED);
+    clock_advance(1000 * DAY);
+    CHECK_EQ(retain(s, DAY), 0);
+    CHECK(exists(s, root) && exists(s, child) && exists(s, grandchild));
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(what_is_open_stays_however_old)
+{
+    struct store *s = fixture_store();
+    int64_t running = submit(s, "running"), ended;
+
+    claim_job(s, 1);
+    submit_with(s, (struct submission){.name = "paused", .paused = true});
+    submit_with(s, (struct submission){.name = "delayed", .delay = 3000 * DAY});
+    submit_with(s, (struct submission){.name = "flow", .kind = KIND_WORKFLOW});
+    ended = ended_job(s);
+    submit(s, "ready");
+    clock_advance(2000 * DAY);
+    CHECK_EQ(retain(s, DAY), 1);
+    CHECK(!exists(s, ended));
+    CHECK_EQ(count(s, "executions"), 5);
+    CHECK_EQ(status_of(s, running), S_RUNNING);
+    CHECK_EQ(count(s, "leases"), 1);
+    CHECK_EQ(count(s, "timers"), 1);
+    CHECK_EQ(count(s, "task_outbox"), 1);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(old_trees_go_from_between_young_and_open_ones)
+{
+    struct store *s = fixture_store();
+    int64_t id[30];
+    int i;
+
+    for (i = 0; i < 30; i++) /* every third stays open, every other third ends later */
+        id[i] = i % 3 == 0 ? submit_with(s, (struct submission){.name = "x", .paused = true})
+                           : submit(s, "x");
+    for (i = 0; i < 30; i++)
+        if (i % 3 == 1)
+            CHECK_EQ(cancel(s, id[i]), 0);
+    clock_advance(50 * DAY);
+    for (i = 0; i < 30; i++)
+        if (i % 3 == 2)
+            CHECK_EQ(cancel(s, id[i]), 0);
+    clock_advance(50 * DAY);
+    CHECK_EQ(retain(s, 90 * DAY), 10);
+    for (i = 0; i < 30; i++)
+        CHECK_EQ(exists(s, id[i]), i % 3 != 1);
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* ---- what goes with them -------------------------------------------------------------------- */
+
+TEST(an_idempotency_key_goes_with_its_tree_and_may_be_used_again)
+{
+    struct store *s = fixture_store();
+    struct submission sub = {.name = "x", .key = "order-17"}, other = {.name = "y", .key = "o-18"};
+    int64_t id = submit_with(s, sub), kept = submit_with(s, other);
+
+    CHECK_EQ(settle_ok(s, claim_job(s, 1)), 0);
+    clock_advance(100 * DAY);
+    CHECK_EQ(submit_with(s, sub), id); /* known until then */
+    CHECK_EQ(retain(s, 90 * DAY), 1);
+    CHECK_EQ(count(s, "submit_keys"), 1);
+    CHECK(submit_with(s, sub) > id);
+    CHECK_EQ(submit_with(s, other), kept);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(ids_and_sequence_numbers_never_repeat_after_everything_was_deleted)
+{
+    struct store *s = fixture_store();
+    int64_t last_id = 0, last_event;
+    int i;
+
+    for (i = 0; i < 3; i++) {
+        int64_t id = ended_tree(s);
+
+        CHECK(id > last_id);
+        if (i)
+            CHECK(sql_number(s, "SELECT min(sequence_num) FROM execution_events") > last_event);
+        last_id = sql_number(s, "SELECT max(id) FROM executions");
+        last_event = sql_number(s, "SELECT max(sequence_num) FROM execution_events");
+        clock_advance(10 * DAY);
+        CHECK_EQ(retain(s, DAY), 1);
+        CHECK_EQ(count(s, "execution_events"), 0);
+        verify_clean(s);
+        store_close(&s); /* also for a process that starts later */
+        s = fixture_store();
+    }
+    store_close(&s);
+}
+
+/* ---- how ------------------------------------------------------------------------------------ */
+
+TEST(a_dry_run_counts_the_same_and_deletes_nothing)
+{
+    struct store *s = fixture_store();
+    struct retention dry = {.older_than = 90 * DAY, .max_trees = 4, .dry_run = true}, wet;
+    int64_t executions, events;
+    int i;
+
+    for (i = 0; i < 10; i++)
+        i % 3 ? ended_job(s) : ended_tree(s);
+    submit(s, "open");
+    executions = count(s, "executions");
+    events = count(s, "execution_events");
+    clock_advance(100 * DAY);
+    dry = retain_as(s, dry);
+    CHECK_EQ(dry.trees, 10);
+    CHECK_EQ(dry.executions, executions - 1);
+    CHECK_EQ(dry.events, events - 2); /* created, marked_ready of the open one */
+    CHECK_EQ(count(s, "executions"), executions);
+    CHECK_EQ(count(s, "execution_events"), events);
+    verify_clean(s);
+    wet = retain_as(s, (struct retention){.older_than = 90 * DAY, .max_trees = 4});
+    CHECK_EQ(wet.trees, dry.trees);
+    CHECK_EQ(wet.executions, dry.executions);
+    CHECK_EQ(wet.events, dry.events);
+    CHECK_EQ(count(s, "executions"), 1);
+    CHECK_EQ(count(s, "execution_events"), 2);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_slice_is_bounded_and_consistent_and_the_next_goes_on_from_there)
+{
+    struct store *s = fixture_store();
+    struct retention r = {.older_than = 90 * DAY, .max_trees = 3};
+    int i, slices = 0;
+
+    for (i = 0; i < 8; i++)
+        ended_job(s);
+    clock_advance(100 * DAY);
+    do {
+        int64_t before = r.trees;
+
+        r = retain_slice(s, r);
+        slices++;
+        CHECK(r.trees - before <= 3);
+        CHECK_EQ(count(s, "executions"), 8 - r.trees);
+        CHECK_EQ(count(s, "execution_events"), 4 * (8 - r.trees));
+        verify_clean(s);
+    } while (r.more);
+    CHECK_EQ(r.trees, 8);
+    CHECK_EQ(r.executions, 8);
+    CHECK_EQ(r.events, 32);
+    CHECK_EQ(slices, 3);
+    CHECK_EQ(retain(s, 90 * DAY), 0); /* nothing is left to do */
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_slice_full_of_open_trees_is_passed)
+{
+    struct store *s = fixture_store();
+    int i;
+
+    for (i = 0; i < 7; i++)
+        submit_with(s, (struct submission){.name = "open", .paused = true});
+    ended_job(s);
+    clock_advance(100 * DAY);
+    CHECK_EQ(retain_as(s, (struct retention){.older_than = DAY, .max_trees = 2}).trees, 1);
+    CHECK_EQ(count(s, "executions"), 7);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_large_tree_goes_in_one_piece)
+{
+    struct store *s = fixture_store();
+    int64_t root = submit_with(s, (struct submission){.name = "flow", .kind = KIND_WORKFLOW}),
+            at = root;
+    int i;
+
+    for (i = 0; i < 60; i++) /* deep and wide */
+        at = submit_child(s, i % 3 ? at : root, "x");
+    CHECK_EQ(cancel(s, root), 0);
+    end_flow(s, root);
+    clock_advance(100 * DAY);
+    CHECK_EQ(retain(s, DAY), 1);
+    CHECK_EQ(count(s, "executions"), 0);
+    CHECK_EQ(count(s, "execution_events"), 0);
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* ---- history is append-only ----------------------------------------------------------------- */
+
+/* Runs a statement made here and returns what came of it; nothing of it stays. */
+static int try_sql(struct store *s, const char *sql)
+{
+    static struct stmt stmts[20]; /* drivers know statements by address */
+    static size_t n;
+    struct stmt *stmt = &stmts[n++];
+    struct args a = {.stmt = stmt};
+    struct err err = ERR_INIT;
+    int rc;
+
+    CHECK(n < COUNT(stmts));
+    stmt->name = "test";
+    stmt->sql[DIALECT_SQLITE] = stmt->sql[DIALECT_POSTGRES] = sql;
+    CHECK_OK_ERR(db_begin(store_db(s), TX_WRITE, &err), &err);
+    if (!(rc = db_send(store_db(s), &a, NULL, ANY_ROWS, &err)))
+        rc = db_flush(store_db(s), &err);
+    db_rollback(store_db(s));
+    return rc;
+}
+
+TEST(events_are_neither_updated_nor_deleted_nor_truncated)
+{
+    static const char *const tries[] = {
+        "UPDATE execution_events SET data = 'x'",
+        "UPDATE execution_events SET to_status = 4 WHERE seq = 1",
+        "UPDATE execution_events SET sequence_num = sequence_num + 1000000",
+        "DELETE FROM execution_events",
+        "DELETE FROM execution_events WHERE seq = 2",
+        "DELETE FROM execution_events WHERE root IN (SELECT id FROM executions)",
+        "TRUNCATE execution_events",
+    };
+    struct store *s = fixture_store();
+    size_t i;
+
+    ended_tree(s);
+    CHECK_EQ(try_sql(s, "UPDATE executions SET name = name"), 0); /* the try itself is a good one */
+    for (i = 0; i < COUNT(tries); i++)
+        if (!try_sql(s, tries[i]))
+            test_fail(__FILE__, __LINE__, "%s was done", tries[i]);
+    /* nor in the transaction after a retention, on the same connection */
+    clock_advance(10 * DAY);
+    ended_job(s);
+    CHECK_EQ(retain(s, DAY), 1);
+    for (i = 0; i < COUNT(tries); i++)
+        CHECK(try_sql(s, tries[i]));
+    CHECK_EQ(count(s, "execution_events"), 4);
+    verify_clean(s);
+    store_close(&s);
+}
+
+static int retain_and_fail(struct turn *t, void *arg, struct err *err)
+{
+    struct retaining *r = arg;
+    int rc = op_retain(t, &r->from, &r->to, err);
+
+    return rc ? rc : err_set(err, E_INVALID, "on purpose");
+}
+
+TEST(a_retention_that_is_rolled_back_leaves_everything_and_no_open_door)
+{
+    struct store *s = fixture_store();
+    struct retaining r = {.from = {.older_than = DAY, .max_trees = 10}};
+    struct err err = ERR_INIT;
+    int64_t events;
+
+    ended_tree(s);
+    events = count(s, "execution_events");
+    clock_advance(10 * DAY);
+    CHECK_EQ(store_turn(s, retain_and_fail, &r, &err), -E_INVALID);
+    CHECK_EQ(r.to.trees, 1);
+    CHECK_EQ(count(s, "execution_events"), events);
+    CHECK(try_sql(s, "DELETE FROM execution_events"));
+    verify_clean(s);
+    CHECK_EQ(retain(s, DAY), 1);
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* ---- what else is tidied up ----------------------------------------------------------------- */
+
+TEST(counters_of_writers_that_are_gone_are_folded_and_sums_stay)
+{
+    struct store *s = fixture_store(), *gone;
+    struct held_job j[2];
+    int round;
+
+    for (round = 1; round <= 2; round++) { /* the second time there is something to add to */
+        gone = fixture_store();
+        submit(s, "a");
+        submit(gone, "b");
+        submit(gone, "c");
+        submit_with(gone, (struct submission){.name = "d", .queue = "other", .paused = true});
+        CHECK_EQ(claim_many(gone, 1, 2, j), 2);
+        store_close(&gone);
+        CHECK(count(s, "queue_counters") >= 3);
+        clock_advance(25 * 3600 * SECOND);
+        submit_with(s, (struct submission){.name = "e", .queue = "third"}); /* s is alive */
+        CHECK_EQ(retain(s, 90 * DAY), 0);
+        CHECK_EQ(sql_number(s, "SELECT count(*) FROM turns"), 1);
+        CHECK_EQ(
+            sql_number(
+                s, "SELECT CAST(sum(ready) AS bigint) FROM queue_counters WHERE queue = 'default'"),
+            round);
+        CHECK_EQ(
+            sql_number(
+                s,
+                "SELECT CAST(sum(running) AS bigint) FROM queue_counters WHERE queue = 'default'"),
+            2 * round);
+        CHECK_EQ(sql_number(s, "SELECT held FROM queue_counters WHERE queue = 'other'"), round);
+        CHECK_EQ(sql_number(s, "SELECT writer FROM queue_counters WHERE queue = 'other'"), 0);
+        verify_clean(s);
+    }
+    store_close(&s);
+}
+
+TEST(a_writer_that_was_silent_for_long_is_folded_too_and_goes_on)
+{
+    struct store *s = fixture_store(), *silent = fixture_store();
+    struct held_job j;
+
+    submit(silent, "x");
+    clock_advance(25 * 3600 * SECOND);
+    CHECK_EQ(retain(s, 90 * DAY), 0);
+    verify_clean(s);
+    j = claim_job(silent, 1);
+    CHECK_EQ(settle_ok(silent, j), 0);
+    verify_clean(s);
+    store_close(&silent);
+    store_close(&s);
+}
+
+static int hello_body(struct turn *t, void *arg, struct err *err)
+{
+    struct worker w = {.id = *(int64_t *)arg,
+                       .host = "here",
+                       .folder = "folder-a",
+                       .version = "0",
+                       .pid = 1,
+                       .room = 10};
+
+    return op_worker_hello(t, &w, err);
+}
+
+TEST(workers_long_gone_are_forgotten_unless_they_hold_something)
+{
+    struct store *s = fixture_store();
+    int64_t idle = 11, holder = 12, alive = 13;
+    struct err err = ERR_INIT;
+
+    CHECK_OK_ERR(store_turn(s, hello_body, &idle, &err), &err);
+    CHECK_OK_ERR(store_turn(s, hello_body, &holder, &err), &err);
+    submit(s, "x");
+    claim_job(s, holder);
+    clock_advance(25 * 3600 * SECOND);
+    CHECK_OK_ERR(store_turn(s, hello_body, &alive, &err), &err);
+    CHECK_EQ(retain(s, 90 * DAY), 0);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM workers"), 2);
+    CHECK_EQ(sql_number(s, "SELECT min(id) FROM workers"), holder);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_dry_run_tidies_nothing)
+{
+    struct store *s = fixture_store(), *gone = fixture_store();
+
+    submit(gone, "x");
+    store_close(&gone);
+    submit(s, "x");
+    clock_advance(100 * DAY);
+    retain_as(s, (struct retention){.older_than = DAY, .max_trees = 10, .dry_run = true});
+    CHECK_EQ(count(s, "turns"), 2);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM queue_counters WHERE writer = 0"), 0);
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* ---- partitions, where there are some ------------------------------------------------------- */
+
+static bool has_partition(struct store *s, int n)
+{
+    char sql[200];
+
+    snprintf(sql, sizeof(sql),
+             "SELECT count(*) FROM pg_class WHERE relname = 'execution_events_%d'"
+             " AND relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema())",
+             n);
+    return sql_number(s, sql) == 1;
+}
+
+static struct store *partitioned_store(void)
+{
+    struct store *s = fixture_store();
+
+    if (store_url(s)->file) {
+        store_close(&s);
+        SKIP("no partitions here");
+    }
+    return s;
+}
+
+TEST(a_partition_is_dropped_when_the_last_of_its_trees_is_gone)
+{
+    struct store *s = partitioned_store();
+    struct held_job j;
+    int64_t open;
+
+    ended_job(s);
+    open = submit(s, "open");
+    CHECK(has_partition(s, 0) && has_partition(s, 2) && !has_partition(s, 3));
+    sql_run(s, "SELECT setval('execution_id', 999999)");
+    CHECK_EQ(submit_child(s, open, "a child's events are with its root's"), 1000000);
+    CHECK_EQ(submit(s, "of the second partition"), 1000001);
+    CHECK_EQ(cancel(s, 1000001), 0);
+    clock_advance(100 * DAY);
+    CHECK_EQ(retain(s, DAY), 2);
+    CHECK(has_partition(s, 0)); /* the open one is in there */
+    verify_clean(s);
+    j = claim_job(s, 1);
+    CHECK_EQ(j.id, open);
+    CHECK_EQ(settle_ok(s, j), 0);
+    CHECK_EQ(cancel(s, 1000000), 0);
+    submit(s, "young");
+    clock_advance(100 * DAY);
+    CHECK_EQ(retain(s, DAY), 1);
+    CHECK(!has_partition(s, 0));
+    CHECK(has_partition(s, 1) && has_partition(s, 2)); /* the current one, and what is ahead */
+    CHECK(ended_job(s) > 1000001);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_partition_that_others_write_next_to_is_dropped_all_the_same)
+{
+    struct store *s = partitioned_store(), *other = fixture_store();
+    int64_t id;
+
+    ended_job(s);
+    sql_run(s, "SELECT setval('execution_id', 1000000)");
+    id = submit(other, "keeps the horizon up");
+    clock_advance(100 * DAY);
+    CHECK_EQ(retain(s, DAY), 1);
+    CHECK(!has_partition(s, 0));
+    CHECK_EQ(claim_job(other, 1).id, id); /* its prepared statements find their way */
+    submit(other, "x");
+    verify_clean(s);
+    store_close(&other);
+    store_close(&s);
+}
