@@ -90,6 +90,7 @@ SHIM_SRCS := $(wildcard src/exec/shim/*.c)
 TEST_SRCS := $(wildcard tests/test_*.c)
 TEST_COMMON := $(wildcard tests/harness.c tests/fixture.c)
 BENCH_SRCS := $(wildcard bench/*.c)
+EXAMPLE_SRCS := $(wildcard examples/*.c)
 SQL := $(sort $(wildcard src/store/sql/*.sql))
 MIGRATIONS := $(sort $(wildcard src/store/migrations/*.sql))
 
@@ -106,19 +107,21 @@ LIB_OBJS := $(call object,$(LIB_SRCS) $(GEN_SRCS))
 CLI_OBJS := $(call object,$(CLI_SRCS))
 SHIM_OBJS := $(call object,$(SHIM_SRCS))
 COMMON_OBJS := $(call object,$(TEST_COMMON))
-PROGRAM_OBJS := $(call object,$(TEST_SRCS) $(BENCH_SRCS))
+PROGRAM_OBJS := $(call object,$(TEST_SRCS) $(BENCH_SRCS) $(EXAMPLE_SRCS))
 OBJS := $(LIB_OBJS) $(CLI_OBJS) $(SHIM_OBJS) $(COMMON_OBJS) $(PROGRAM_OBJS)
 
 TESTS := $(TEST_SRCS:tests/%.c=$(BUILD)/tests/%)
 BENCHES := $(BENCH_SRCS:bench/%.c=$(BUILD)/bench/%)
+EXAMPLES := $(EXAMPLE_SRCS:examples/%.c=$(BUILD)/examples/%)
 PROGRAMS := $(if $(CLI_SRCS),$(BUILD)/pawl) $(if $(SHIM_SRCS),$(BUILD)/pawl-shim)
 
 # --- build -------------------------------------------------------------------------------------------
 
-.PHONY: all tests benches
+.PHONY: all tests benches examples
 all: $(BUILD)/libpawl.a $(BUILD)/libpawl.so $(PROGRAMS)
-tests: all $(TESTS)
+tests: all examples $(TESTS)
 benches: all $(BENCHES)
+examples: $(EXAMPLES)
 
 $(OBJS): PIC = -fPIE
 # The library's objects serve the archive and the shared object; hidden names cost PIC nothing.
@@ -160,6 +163,10 @@ $(BENCHES): $(BUILD)/bench/%: $(BUILD)/obj/bench/%.o $(COMMON_OBJS) $(BUILD)/lib
 	@mkdir -p $(@D)
 	$(LINK)
 
+$(EXAMPLES): $(BUILD)/examples/%: $(BUILD)/obj/examples/%.o $(BUILD)/libpawl.a
+	@mkdir -p $(@D)
+	$(LINK)
+
 $(BUILD)/have-packages:
 	@mkdir -p $(@D)
 	@$(PKG_CONFIG) --exists --print-errors $(PACKAGES) || { echo 'Try: tools/install-deps build' >&2; exit 1; }
@@ -192,8 +199,8 @@ SUBMAKE = $(MAKE) $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS)) --no-pri
 .PHONY: demo test test-all variants gcc-build asan-build tsan-build clang-build mutants bench
 demo:
 	tools/install-deps build
-	$(SUBMAKE) all
-	PATH="$(abspath $(BUILD)):$$PATH" sh examples/demo.sh
+	$(SUBMAKE) all examples
+	PATH="$(abspath $(BUILD)):$(abspath $(BUILD))/examples:$$PATH" sh examples/demo.sh
 
 test:
 	tools/install-deps test

@@ -92,7 +92,8 @@ int limits_fetch(struct turn *t, struct err *err)
     size_t i;
     int rc = 0;
 
-    qsort(t->limit_list.at, t->limit_list.n, sizeof(*t->limit_list.at), by_key);
+    if (t->limit_list.n)
+        qsort(t->limit_list.at, t->limit_list.n, sizeof(*t->limit_list.at), by_key);
     if (!push_unknown(t, &a, Q_LOCK_LIMITS) || (rc = turn_query(t, &a, &r, err)))
         goto done;
     take_limits(t, &r);
@@ -359,16 +360,34 @@ static int let_go(struct turn *t, struct limit *l, int max, size_t slice, bool *
     return write_max(t, l, err);
 }
 
+/* Whether any job of a key is open, also one that is held for something else and has no permit. */
+static int is_in_use(struct turn *t, const struct limit *l, bool *used, struct err *err)
+{
+    struct args a = ARGS_INIT;
+    struct rows r = ROWS_INIT;
+    int rc;
+
+    args_begin(&a, Q_KEY_IN_USE);
+    args_text(&a, l->name);
+    if (!(rc = db_query(t->db, &a, &r, err)))
+        *used = r.n > 0;
+    rows_release(&r);
+    args_release(&a);
+    return rc;
+}
+
 /* The limit goes when nobody waits for it any more. That of a key which is in use stays, without a
  * bound: every job of a key is counted. */
 static int remove_limit(struct turn *t, struct limit *l, size_t slice, bool *more, struct err *err)
 {
     struct args a = ARGS_INIT;
+    bool used = l->used > 0;
     int rc;
 
     if (l->max < 0)
         return 0;
-    if ((rc = let_go(t, l, INT_MAX, slice, more, err)) || *more || (l->kind == 'k' && l->used))
+    if ((rc = let_go(t, l, INT_MAX, slice, more, err)) || *more ||
+        (l->kind == 'k' && !used && (rc = is_in_use(t, l, &used, err))) || (l->kind == 'k' && used))
         return rc;
     args_begin(&a, Q_LIMIT_DELETE);
     args_text(&a, l->key);

@@ -155,6 +155,10 @@ SELECT w.key, w.execution
 INSERT INTO limits AS l (key, max, used) VALUES ($1, $2, $3)
 ON CONFLICT (key) DO UPDATE SET max = excluded.max
 
+-- Reads the whole table; only an operator who sets a key free asks this.
+--: key_in_use(concurrency text)
+SELECT id FROM executions WHERE concurrency = $1 AND status < 4 LIMIT 1
+
 --: limit_delete(key text)
 DELETE FROM limits WHERE key = $1
 

@@ -1,0 +1,84 @@
+#!/usr/bin/env bats
+# pawl admin, and where a database is when nobody says it.
+
+load cli_common
+
+setup() { make_database; }
+teardown() { remove_database; }
+
+@test "migrate can be repeated" {
+	same 'the schema is version 1' "$(p admin migrate)"
+	same 'the schema is version 1' "$(p admin migrate)"
+	p verify
+}
+
+@test "tenants are made, listed and dropped" {
+	same "tenant ${tenant}x created" "$(pawl admin tenant create "${tenant}x" --db "$db")"
+	pawl admin tenant list --db "$db" | grep -qx "$tenant"
+	pawl admin tenant list --db "$db" | grep -qx "${tenant}x"
+	refused 2 'exists already' pawl admin tenant create "${tenant}x" --db "$db"
+	same "tenant ${tenant}x dropped" "$(pawl admin tenant drop "${tenant}x" --db "$db")"
+	pawl admin tenant list --db "$db" | without "${tenant}x"
+	refused 5 "there is no tenant '${tenant}x'" pawl admin tenant drop "${tenant}x" --db "$db"
+	refused 2 "can't be a tenant's name" pawl admin tenant create 'No; DROP' --db "$db"
+	refused 2 'tenant create NAME' pawl admin tenant create --db "$db"
+}
+
+@test "tenants do not see each other" {
+	pawl admin tenant create "${tenant}x" --db "$db"
+	submit 3
+	[ "$(pawl queue --json --db "$db" --tenant "${tenant}x" | wc -l)" = 0 ]
+	pawl admin tenant drop "${tenant}x" --db "$db"
+	[[ $(p queue --json) == *'"ready":3'* ]]
+}
+
+@test "cleanup-events removes what ended long ago, and only that" {
+	submit 5 >/dev/null
+	work
+	same 'would remove 0 trees (0 executions, 0 events) that ended more than 90 d 0 h ago' \
+		"$(p admin cleanup-events --older-than 90d --dry-run)"
+	submit '{"ms": 1}' >/dev/null
+	same 'would remove 5 trees (5 executions, 25 events) that ended more than 0.0 ms ago' \
+		"$(p admin cleanup-events --older-than 0s --dry-run)"
+	[ "$(p events --limit 0 | wc -l)" = 27 ]
+	same 'removed 5 trees (5 executions, 25 events) that ended more than 0.0 ms ago' \
+		"$(p admin cleanup-events --older-than 0s)"
+	[ "$(p events --limit 0 | wc -l)" = 2 ]
+	p verify
+	refused 2 'how old?' p admin cleanup-events
+	refused 2 "'90' is not a duration" p admin cleanup-events --older-than 90
+}
+
+@test "without a URL it is PAWL_DB, else a file in the state folder that only its owner may enter" {
+	export HOME=$dir/home XDG_STATE_HOME=
+	mkdir "$HOME"
+	refused 6 "there is no database at $HOME/.local/state/pawl/pawl.db" pawl queue
+	[ ! -e "$HOME/.local" ]
+	pawl admin migrate
+	[ "$(stat -c %a "$HOME/.local/state/pawl")" = 700 ]
+	[ "$(stat -c %a "$HOME/.local/state/pawl/pawl.db")" = 600 ]
+	pawl queue
+	XDG_STATE_HOME=$dir/state pawl admin migrate
+	[ -f "$dir/state/pawl/pawl.db" ]
+	PAWL_DB=sqlite:$dir/other.db pawl admin migrate
+	[ -f "$dir/other.db" ]
+	refused 6 "there is no database at $dir/none.db" env PAWL_DB="sqlite:$dir/none.db" pawl queue
+	refused 2 'which database?' env -u HOME pawl queue
+}
+
+@test "options may stand before the command, after it, and with an equals sign" {
+	submit 1 >/dev/null
+	[ "$(pawl --db "$db" --tenant "$tenant" show 1 | wc -l)" -gt 3 ]
+	[ "$(pawl show --db="$db" --tenant="$tenant" 1 | wc -l)" -gt 3 ]
+	[ "$(pawl show --db "$db" --tenant "$tenant" -- 1 | wc -l)" -gt 3 ]
+}
+
+@test "help and version" {
+	[[ $(pawl --version) == 'pawl '[0-9]* ]]
+	pawl help | grep -q '^  verify '
+	pawl --help | grep -q '^  verify '
+	same 'usage: pawl show ID' "$(pawl help show | head -n 1)"
+	same 'usage: pawl show ID' "$(pawl show --help | head -n 1)"
+	run pawl
+	[ "$status" = 2 ]
+}

@@ -1,0 +1,167 @@
+#!/usr/bin/env bats
+# Bad input and bad surroundings: one clear sentence, the right exit code, nothing half written.
+
+load cli_common
+
+setup() { make_database; }
+teardown() {
+	[ -z "${mounted:-}" ] || umount "$mounted"
+	[ -z "${server:-}" ] || "$BATS_TEST_DIRNAME/pg_server" stop "$server"
+	remove_database
+}
+
+unchanged() { # the database is as good as before, with so many executions
+	[ "$(sql 'SELECT count(*) FROM executions')" = "$1" ]
+	p verify
+}
+
+@test "a command or option that does not exist" {
+	refused 2 "there is no command 'shw'" pawl shw
+	refused 2 "there is no command 'shw'" pawl help shw
+	refused 2 "has no option '--frobnicate'" p show 1 --frobnicate
+	refused 2 "has no option '-x'" p show 1 -x
+	refused 2 '--db wants a value' pawl queue --db
+	refused 2 '--json takes no value' p queue --json=yes
+	refused 2 'wants more than that' p show
+	refused 2 "does not take '2'" p show 1 2
+	refused 2 "pawl admin knows migrate, tenant and cleanup-events, not 'explode'" p admin explode
+	refused 2 "--limit wants a number, not 'many'" p events --limit many
+}
+
+@test "an id that is none" {
+	for id in x -1 0 1.5 '' 99999999999999999999 '1; DROP TABLE executions'; do
+		refused 2 'is no id' p show -- "$id"
+	done
+	refused 5 'there is no execution 12345' p show 12345
+	refused 5 'there is no execution 12345' p tree 12345
+	refused 5 'there is no execution 12345' p events 12345
+	refused 5 'there is no execution 12345' p events 12345 --follow
+	unchanged 0
+}
+
+@test "a URL that can't be parsed" {
+	refused 2 'URL' pawl queue --db nonsense
+	refused 2 'empty' pawl queue --db ''
+	refused 2 'no kind of database called "mysql"' pawl queue --db mysql://u@h/d
+	refused 2 'names no file' pawl queue --db sqlite:
+	refused 2 'URL' pawl queue --db 'postgres://h/d?frobnicate=1'
+	refused 2 'in memory' pawl queue --db sqlite::memory:
+}
+
+@test "a password is not repeated" {
+	refused 6 '***' pawl queue --db postgres://u:geheim@127.0.0.1:1/d
+	without geheim <"$dir/stderr"
+	refused 2 '' pawl queue --db postgres://u:ge@heim@127.0.0.1:1/d
+	without heim <"$dir/stderr"
+}
+
+@test "a server that is down" {
+	refused 6 '127.0.0.1' pawl queue --db postgres://postgres@127.0.0.1:1/postgres
+	refused 6 '127.0.0.1' pawl admin migrate --db postgres://postgres@127.0.0.1:1/postgres
+	refused 6 'nowhere' pawl queue --db postgres://postgres@nowhere.invalid/postgres
+}
+
+@test "a tenant that does not exist, or can't" {
+	refused 5 'nobody' pawl queue --db "$db" --tenant nobody
+	refused 5 'nobody' env TENANT=nobody "$PAWL_TEST_BUILD/examples/worker" submit "$db" 1
+	[ ! -e "$dir/pawl.nobody.db" ]
+	refused 2 "can't be a tenant's name" pawl queue --db "$db" --tenant '../../etc/passwd'
+	refused 2 "can't be a tenant's name" pawl queue --db "$db" --tenant 'a"; DROP SCHEMA pawl'
+}
+
+@test "a schema that is newer, or not there" {
+	sql "INSERT INTO schema_migrations (version, name, applied_at) VALUES (9999, 'later', $(
+		[ "$PAWL_TEST_DB" = sqlite ] && echo 0 || echo 'now()'
+	))"
+	refused 6 'version 9999' p queue
+	refused 6 'use a newer pawl' p admin migrate
+	refused 6 'use a newer pawl' submit 1
+	sql 'DELETE FROM schema_migrations'
+	refused 6 'pawl admin migrate' p queue
+}
+
+@test "a file that is not a database" {
+	printf 'these are not the bytes of a database\n%.0s' $(seq 100) >"$dir/text.db"
+	sum=$(sha256sum <"$dir/text.db")
+	refused 2 "$dir/text.db: file is not a database" pawl queue --db "sqlite:$dir/text.db"
+	refused 2 "$dir/text.db: file is not a database" pawl admin migrate --db "sqlite:$dir/text.db"
+	[ "$sum" = "$(sha256sum <"$dir/text.db")" ]
+	refused 6 'folder' pawl queue --db "sqlite:$dir"
+	refused 6 'there is no database' pawl queue --db "sqlite:$dir/none/pawl.db"
+	refused 6 "$dir/none" pawl admin migrate --db "sqlite:$dir/none/pawl.db"
+	[ ! -e "$dir/none" ]
+}
+
+@test "a file that may not be read, or a folder not written" {
+	[ "$(id -u)" = 0 ] || skip 'only root can become somebody else'
+	cp "$(command -v pawl)" "$dir/pawl"
+	pawl admin migrate --db "sqlite:$dir/own.db"
+	nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups "$dir/pawl" "$@"; }
+	refused 6 "$dir/own.db" nobody queue --db "sqlite:$dir/own.db"
+	chmod 644 "$dir/own.db"
+	refused 6 "$dir/own.db" nobody queue --db "sqlite:$dir/own.db"
+	refused 6 "$dir/new.db" nobody admin migrate --db "sqlite:$dir/new.db"
+	[ ! -e "$dir/new.db" ]
+	pawl verify --db "sqlite:$dir/own.db"
+}
+
+@test "a disk that is full" {
+	mkdir "$dir/small"
+	mount -t tmpfs -o size=3m none "$dir/small" 2>/dev/null || skip 'no tmpfs can be mounted here'
+	mounted=$dir/small
+	worker=$PAWL_TEST_BUILD/examples/worker small=sqlite:$dir/small/pawl.db
+	"$worker" submit "$small" 10
+	dd if=/dev/zero of="$dir/small/ballast" bs=4k 2>/dev/null || true
+	for _ in $(seq 50); do # what is left in the last page of the log is used first
+		"$worker" submit "$small" 100 >/dev/null 2>&1 || break
+	done
+	before=$(pawl queue --json --db "$small")
+	refused 6 'disk' "$worker" submit "$small" 1000
+	[ "$(sed 's/"oldest_wait_us":[0-9]*//' <<<"$before")" = \
+		"$(pawl queue --json --db "$small" | sed 's/"oldest_wait_us":[0-9]*//')" ]
+	rm "$dir/small/ballast"
+	"$worker" submit "$small" 10
+	pawl verify --db "$small"
+}
+
+@test "a wrong password" {
+	[ "$PAWL_TEST_DB" = postgres ] || skip 'a file has none'
+	server=$dir/pg
+	url=$("$BATS_TEST_DIRNAME/pg_server" start "$server" $$) || skip 'no server of our own'
+	url=${url#*=}
+	psql -q "$url" -c "CREATE ROLE ada LOGIN SUPERUSER PASSWORD 'richtig'"
+	printf 'host all postgres all trust\nhost all all all scram-sha-256\n' >"$server/data/pg_hba.conf"
+	psql -qAt "$url" -c 'SELECT pg_reload_conf()' >/dev/null
+	url=${url#*@}
+	refused 6 'password' pawl admin migrate --db "postgres://ada:falsch@$url"
+	without falsch <"$dir/stderr"
+	refused 6 'password' pawl admin migrate --db "postgres://ada@$url"
+	pawl admin migrate --db "postgres://ada:richtig@$url"
+	pawl verify --db "postgres://ada:richtig@$url"
+}
+
+@test "an input that is too large, not JSON, or not text" {
+	submit 1
+	head -c 104857600 /dev/zero | tr '\0' 1 >"$dir/huge"
+	took=$SECONDS
+	refused 2 'has 104857600 bytes; at most 1048576 are taken' submit - <"$dir/huge"
+	[ $((SECONDS - took)) -lt 3 ]
+	refused 2 'not valid JSON' submit '{"a": 1,}'
+	refused 2 'not valid JSON' submit '{"a": 1} 2'
+	refused 2 'not valid JSON' submit '{"a": 1, "a": 2}'
+	refused 2 'not valid JSON' submit 'hello'
+	refused 2 'not valid UTF-8' submit "$(printf '"\377\376"')"
+	refused 2 'not valid UTF-8' submit "$(printf '"\355\240\200"')"
+	refused 2 'not valid JSON' submit "$(printf '[%.0s' $(seq 100000))"
+	unchanged 1
+}
+
+@test "a parent that does not exist or has ended, a key with another body" {
+	id=$(submit '{"ms": 1}' --key k)
+	[ "$(submit '{"ms": 1}' --key k)" = "$id" ]
+	refused 2 "the key 'k' was used for execution $id" submit '{"ms": 2}' --key k
+	refused 5 'execution 777, does not exist' submit '{"ms": 1}' --parent 777
+	work
+	refused 2 'has ended' submit '{"ms": 1}' --parent "$id"
+	unchanged 1
+}

@@ -1,0 +1,69 @@
+# cli_common.bash - what the transcript tests of the command line share: a database of its own for each test, on
+# either store, and the words to fill it.
+
+# A folder that other users may enter, a database in it or on the server, and a tenant of the test's own.
+make_database() {
+	dir=$(mktemp -d /tmp/pawl-cli.XXXXXX)
+	chmod 755 "$dir"
+	case $PAWL_TEST_DB in
+	sqlite) db=sqlite:$dir/pawl.db ;;
+	postgres) db=$PAWL_TEST_PG_URL ;;
+	esac
+	tenant=cli_$$_${BATS_TEST_NUMBER}_$RANDOM
+	pawl admin tenant create "$tenant" --db "$db" >"$dir/out"
+	unset PAWL_DB PAWL_TRACE XDG_STATE_HOME
+}
+
+remove_database() {
+	pawl admin tenant drop "$tenant" --db "$db" >/dev/null 2>&1 || true
+	rm -rf "$dir"
+}
+
+p() { pawl --db "$db" --tenant "$tenant" "$@"; }
+submit() { TENANT=$tenant "$PAWL_TEST_BUILD/examples/worker" submit "$db" "$@"; }
+work() { TENANT=$tenant "$PAWL_TEST_BUILD/examples/worker" run "$db" --drain --for 10000; }
+
+# Raw SQL on the tenant's tables, as no program of ours would do it.
+sql() {
+	case $PAWL_TEST_DB in
+	sqlite) sqlite3 "$dir/pawl.$tenant.db" "$1" ;;
+	postgres) psql -qAt "$db" -c "SET search_path = pawl_$tenant; $1" ;;
+	esac
+}
+
+# Runs a command that must fail with this code, one line on stderr that has these words, and nothing on stdout.
+refused() { # code words command...
+	local code=$1 words=$2 status=0
+	shift 2
+	"$@" >"$dir/stdout" 2>"$dir/stderr" || status=$?
+	cat "$dir/stderr"
+	[ "$status" = "$code" ] || {
+		echo "exit code $status, not $code"
+		return 1
+	}
+	[ ! -s "$dir/stdout" ]
+	[ "$(wc -l <"$dir/stderr")" = 1 ]
+	[[ $(cat "$dir/stderr") == *"$words"* ]] || {
+		echo "does not say: $words"
+		return 1
+	}
+	without "$(printf '[\001-\011\013-\037\177]')" <"$dir/stderr"
+}
+
+# Fails if the text is there: a command after "!" would not end a test.
+without() { # pattern, text on the input
+	if LC_ALL=C grep -q -- "$1"; then
+		echo "there is: $1"
+		return 1
+	fi
+}
+
+# Times, worker's ids and durations as one letter each, so that a transcript can be compared.
+plain() {
+	sed -E -e 's/[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9:]{8}(\.[0-9]{6})?Z?/T/g' -e 's/[0-9a-f]{16}/W/g' \
+		-e 's/[0-9.]+ (ms|s|m|h|d)( [0-9]+ (s|m|h))?/D/g' -e 's/"(duration_us|ago_us)":[0-9]+/"\1":N/g' -e 's/ +/ /g' -e 's/ +$//'
+}
+
+same() { # expected actual
+	diff <(printf '%s\n' "$1") <(printf '%s\n' "$2")
+}

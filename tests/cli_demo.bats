@@ -1,0 +1,12 @@
+#!/usr/bin/env bats
+# The demonstration works, and leaves nothing behind. It makes its own file: TEST_NO_DB.
+
+@test "the demonstration ends well within 20 seconds and cleans up" {
+	export TMPDIR=$BATS_TEST_TMPDIR PATH=$PAWL_TEST_BUILD/examples:$PATH
+	run timeout 20 sh "$BATS_TEST_DIRNAME/../examples/demo.sh"
+	echo "$output"
+	[ "$status" = 0 ]
+	[[ $output == *'task.adopted'* ]]
+	[[ ${lines[-1]} =~ ^verify:\ [0-9]+\ invariants\ hold\ over\ 200\ executions ]]
+	[ -z "$(ls -A "$BATS_TEST_TMPDIR" | grep pawl-demo)" ]
+}

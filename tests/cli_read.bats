@@ -1,0 +1,218 @@
+#!/usr/bin/env bats
+# What the readers print, for people and for programs.
+
+load cli_common
+
+setup() { make_database; }
+teardown() { remove_database; }
+
+@test "a job that waits is shown with what it waits for" {
+	id=$(submit '{"ms": 1}')
+	same "execution $id, exec
+name exec::nap
+status ready, attempt 0 of 3
+waits for worker: for lane function:nap in queue default
+queue default, priority 0, executor function
+requested T UTC
+input {\"ms\":1}" "$(p show "$id" | plain)"
+}
+
+@test "a job that ended is shown with its times, worker and result" {
+	id=$(submit '{"ms": 1}')
+	work
+	same "execution $id, exec
+name exec::nap
+status succeeded, attempt 1 of 3
+queue default, priority 0, executor function
+requested T UTC
+started T UTC, waited D
+finished T UTC, ran D
+worker W
+input {\"ms\":1}
+result {\"slept\":true}" "$(p show "$id" | plain)"
+}
+
+@test "a job that failed is shown with its error and exit code" {
+	id=$(submit '{"fail": "x"}')
+	work
+	run p show "$id"
+	[ "$status" = 0 ]
+	[[ $output == *'status     failed, attempt 3 of 3'* ]]
+	[[ $output == *'error      it was told to fail'* ]]
+	[[ $output == *'exit code  3'* ]]
+}
+
+@test "the JSON of an execution has all fields in their order" {
+	submit '{"ms":
+		1}'
+	work
+	run p show @last --json
+	[ "${#lines[@]}" = 1 ]
+	same '{"id":1,"parent":null,"root":1,"depth":0,"kind":"exec","name":"exec::nap","status":"succeeded","attempt":1,"max_attempts":3,"queue":"default","priority":0,"executor":"function","worker":"W","requested_at":"T","started_at":"T","finished_at":"T","exit_code":null,"signal":null,"error":null,"input":{"ms": 1},"outputs":{"slept": true},"result":{"slept": true},"usage":null,"waiting":null,"workflow_task":null,"workflow_execution":null}' \
+		"$(echo "$output" | tr '\t' ' ' | plain)"
+}
+
+@test "@last is the newest execution without a parent" {
+	refused 5 'there is no execution yet' p show @last
+	submit 3
+	top=$(submit '1.5')
+	submit '2.5' --parent "$top"
+	[[ $(p show @last --json) == "{\"id\":$top,"* ]]
+}
+
+@test "a tree is one object, or one line each" {
+	top=$(submit '"top"')
+	a=$(submit '"a"' --parent "$top")
+	b=$(submit '"b"' --parent "$top")
+	c=$(submit '"c"' --parent "$a")
+	same "exec::nap #$top ready waits for worker: for lane function:nap in queue default
+ exec::nap #$a ready waits for worker: for lane function:nap in queue default
+ exec::nap #$c ready waits for worker: for lane function:nap in queue default
+ exec::nap #$b ready waits for worker: for lane function:nap in queue default" "$(p tree "$top" | plain)"
+	[ "$(p tree "$top" | grep -c '^    exec')" = 1 ]
+	run p tree "$top" --json
+	[ "${#lines[@]}" = 1 ]
+	same "$top $a $c $b" "$(grep -o '"id":[0-9]*' <<<"$output" | cut -d: -f2 | paste -sd' ')"
+	[[ $output == *"\"children\":[]}]},{\"id\":$b,"* ]]
+	[[ $output == *']}' ]]
+	work
+	[[ $(p tree "$a") == *"#$a  succeeded  attempt 1/3  waited"*'  on '* ]]
+	p verify
+}
+
+@test "events of an execution tell its whole life" {
+	id=$(submit '{"ms": 1}')
+	work
+	same "T $id task.created pending 0
+T $id task.marked_ready pending -> ready 0
+T $id task.claimed ready -> running 1 W
+T $id task.started running 1 W {\"ago_us\":N}
+T $id task.completed running -> succeeded 1 W {\"outcome\":\"ok\",\"duration_us\":N}" "$(p events "$id" | plain)"
+	run p events "$id" --json --limit 1
+	[ "${#lines[@]}" = 1 ]
+	[[ $(plain <<<"$output") == '{"sequence_num":1,"execution":'"$id"',"root":'"$id"',"seq":1,"type":"task.created","from":null,"to":"pending","attempt":0,"epoch":0,"worker":null,"data":null,"created_at":"T"}' ]]
+}
+
+@test "events of a tree include those below, unless it is asked for itself" {
+	top=$(submit '"top"')
+	submit '"a"' --parent "$top"
+	[ "$(p events "$top" | wc -l)" = 4 ]
+	[ "$(p events "$top" --self | wc -l)" = 2 ]
+	refused 2 'name it' p events --self
+}
+
+@test "events without an id are the newest, newest first, by type and time" {
+	submit 3 >/dev/null
+	submit '{"fail": "x"}' >/dev/null
+	work
+	[ "$(p events | head -n 1 | wc -l)" = 1 ]
+	[ "$(p events --limit 2 | wc -l)" = 2 ]
+	[ "$(p events --type created | wc -l)" = 4 ]
+	[ "$(p events --type task.failed | wc -l)" = 1 ]
+	[ "$(p events --type retry_scheduled,failed | wc -l)" = 3 ]
+	[ "$(p events --since 1h --type created | wc -l)" = 4 ]
+	[ "$(p events --until 1h | wc -l)" = 0 ]
+	[ "$(p events --since 2200-01-01 | wc -l)" = 0 ]
+	first=$(p events --json --limit 1 | grep -o '"sequence_num":[0-9]*')
+	last=$(p events --json --limit 0 | tail -n 1 | grep -o '"sequence_num":[0-9]*')
+	[ "$last" = '"sequence_num":1' ]
+	[ "$first" != "$last" ]
+	refused 2 "'exploded' is no type of event" p events --type exploded
+	refused 2 "'soon' is not a time" p events --since soon
+}
+
+@test "following an execution ends with it and misses nothing" {
+	id=$(submit '{"ms": 300}')
+	p events "$id" --follow --json >"$dir/followed" &
+	follower=$!
+	work
+	wait "$follower"
+	diff "$dir/followed" <(p events "$id" --json)
+	[ "$(wc -l <"$dir/followed")" = 5 ]
+}
+
+@test "following everything begins now" {
+	submit 2 >/dev/null
+	p events --follow --json --limit 4 >"$dir/followed" &
+	follower=$!
+	# it has begun when it has something to show; until then there is always something new
+	while kill -0 "$follower" 2>/dev/null; do
+		submit '{"ms": 1}' >/dev/null
+		sleep 0.1
+	done
+	wait "$follower"
+	[ "$(wc -l <"$dir/followed")" = 4 ]
+	without '"sequence_num":1,' <"$dir/followed"
+}
+
+@test "queues tell what waits" {
+	submit 5 >/dev/null
+	same "QUEUE READY HELD RUNNING LIMIT OLDEST WAITS
+default 5 0 0 - D" "$(p queue | plain)"
+	[[ $(p queue --json) == '{"queue":"default","ready":5,"held":0,"running":0,"oldest_ready_at":"20'*',"limit":null}' ]]
+	work
+	same "QUEUE READY HELD RUNNING LIMIT OLDEST WAITS
+default 0 0 0 - -" "$(p queue | plain)"
+}
+
+@test "workers tell what they hold" {
+	submit '{"ms": 1500}' >/dev/null
+	work &
+	for _ in $(seq 100); do
+		[ "$(p workers | wc -l)" = 1 ] || ! p queue --json | grep -q '"running":1' || break
+		sleep 0.05
+	done
+	same "WORKER HOST PID HOLDS ROOM SINCE (UTC) SEEN AGO
+W $(hostname) $! 1 4 T D" "$(p workers | plain | sed -E "s/ [0-9]+ 1 4/ $! 1 4/")"
+	[[ $(p workers --json) == '{"id":"'*'","host":"'*'"leases":1,'* ]]
+	wait
+	same "WORKER HOST PID HOLDS ROOM SINCE (UTC) SEEN AGO" "$(p workers | plain)"
+}
+
+@test "verify says what it looked at, and compares with a checkpoint" {
+	submit 4 >/dev/null
+	work
+	[[ $(p verify) =~ ^verify:\ [0-9]+\ invariants\ hold\ over\ 4\ executions,\ 20\ events$ ]]
+	p verify --save "$dir/point"
+	submit 2 >/dev/null
+	work
+	p verify --since "$dir/point"
+}
+
+@test "verify names a breach and exits with 1" {
+	id=$(submit '{"ms": 1}')
+	sql "UPDATE executions SET status = 4 WHERE id = $id"
+	run p verify
+	[ "$status" = 1 ]
+	[[ $output == *"I06 execution $id: "* ]]
+	[[ ${lines[-1]} =~ ^verify:\ [0-9]+\ breach ]]
+	run p verify --json
+	[ "$status" = 1 ]
+	[[ $output == *'{"invariant":"I06","execution":'"$id"',"detail":'* ]]
+}
+
+@test "control characters do not reach the terminal" {
+	id=$(submit '"a\u001b[31mred\u0007"')
+	sql "UPDATE executions SET name = 'a' || chr(27) || 'b' WHERE id = $id" 2>/dev/null ||
+		sql "UPDATE executions SET name = 'a' || char(27) || 'b' WHERE id = $id"
+	[[ $(p show "$id") == *'name       ab'* ]]
+	p tree "$id" | without "$(printf '\033')"
+	[[ $(p show "$id" --json) == *'"name":"a\u001bb"'* ]]
+}
+
+@test "a pipe that closes early ends it quietly, a full one with a sentence" {
+	submit 50 >/dev/null
+	p events --limit 0 | head -n 1
+	status=0
+	p events --limit 0 >/dev/full 2>"$dir/stderr" || status=$?
+	[ "$status" = 1 ]
+	same "pawl: the output can't be written: No space left on device" "$(cat "$dir/stderr")"
+}
+
+@test "PAWL_TRACE shows each statement with its time on stderr" {
+	submit 1 >/dev/null
+	PAWL_TRACE=1 p show 1 >"$dir/stdout" 2>"$dir/stderr"
+	grep -Eq '^trace: query_execution +[0-9.]+ ms +1 rows$' "$dir/stderr"
+	without trace <"$dir/stdout"
+	[ "$(PAWL_TRACE=1 p tree 1 2>&1 >/dev/null | grep -c query_)" = 1 ]
+}

@@ -1,0 +1,488 @@
+/* test_crash.c - kill -9 at every point of a life, and answers to COMMIT that never come. After
+ * each the database is in order, and what was begun can be brought to its end: nothing is done
+ * twice, nothing is lost that was acknowledged. */
+#include "fixture.h"
+
+#include "store/tenant.h"
+
+#include <arpa/inet.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifdef __SANITIZE_ADDRESS__
+#define SANITIZED 1
+#else
+#define SANITIZED 0
+#endif
+
+static bool on_sqlite(void)
+{
+    return !strcmp(test_db(), "sqlite");
+}
+
+/* ---- a life
+ * -------------------------------------------------------------------------------------- */
+
+/* The executions of one round. All have keys: whoever repeats the submits finds the same ones. */
+enum { FLOW, RETRIED, DELAYED, LIMITED, WAITING, CANCELLED, LONE, EXECUTIONS };
+
+struct cast {
+    int round;
+    int64_t ids[EXECUTIONS];
+};
+
+static int64_t submit_role(struct store *s, const struct cast *c, int role)
+{
+    static const char *const names[] = {"flow",    "retried",   "delayed", "limited",
+                                        "waiting", "cancelled", "lone"};
+    struct submission sub = {.name = names[role], .max_attempts = 3};
+    char key[50];
+
+    snprintf(key, sizeof(key), "%d-%s", c->round, names[role]);
+    sub.key = key;
+    sub.kind = role == FLOW ? KIND_WORKFLOW : KIND_TASK;
+    sub.parent = role == FLOW || role == LONE ? 0 : c->ids[FLOW];
+    sub.delay = role == DELAYED ? 10 * SECOND : 0;
+    sub.priority = -role; /* they are claimed in this order */
+    if (role == LIMITED || role == WAITING)
+        sub.concurrency = "k";
+    return submit_with(s, sub);
+}
+
+static void submit_cast(struct store *s, struct cast *c)
+{
+    int i;
+
+    for (i = 0; i < EXECUTIONS; i++)
+        c->ids[i] = submit_role(s, c, i);
+}
+
+struct life {
+    struct watch w;
+    struct store *s;
+    struct cast cast;
+};
+
+static void pass(struct life *l, int64_t us)
+{
+    l->w.env.clock_offset += us;
+}
+
+static int hello_body(struct turn *t, void *arg, struct err *err)
+{
+    struct worker w = {
+        .id = *(int64_t *)arg, .host = "h", .folder = "folder-a", .version = "1", .room = 10};
+
+    return op_worker_hello(t, &w, err);
+}
+
+static int tick_body(struct turn *t, void *arg, struct err *err)
+{
+    int64_t expired, next;
+
+    return op_worker_tick(t, *(int64_t *)arg, &expired, &next, err);
+}
+
+static int bye_body(struct turn *t, void *arg, struct err *err)
+{
+    return op_worker_bye(t, *(int64_t *)arg, err);
+}
+
+static int flow_end_body(struct turn *t, void *arg, struct err *err)
+{
+    struct outcome ok = {.kind = OUTCOME_OK, .duration = -1, .retry_delay = -1};
+
+    return op_flow_end(t, *(int64_t *)arg, &ok, err);
+}
+
+static int retain_body(struct turn *t, void *arg, struct err *err)
+{
+    struct retention from = {.older_than = 4000 * SECOND, .max_trees = 100}, to;
+
+    (void)arg;
+    return op_retain(t, &from, &to, err);
+}
+
+static void turn(struct life *l, int (*body)(struct turn *, void *, struct err *), void *arg)
+{
+    struct err err = ERR_INIT;
+
+    CHECK_OK_ERR(store_turn(l->s, body, arg, &err), &err);
+}
+
+/* From hello to bye, with everything in between that writes. */
+static void live(struct life *l)
+{
+    int64_t *id = l->cast.ids, me = 1;
+    struct store *s = l->s;
+    struct held_job j;
+
+    turn(l, retain_body, NULL); /* what the last rounds left */
+    turn(l, hello_body, &me);
+    set_limit(s, "queue:default", 4);
+    submit_cast(s, &l->cast); /* one is delayed, one waits for its key, one for the queue */
+
+    j = claim_job(s, 1);
+    CHECK_EQ(j.id, id[RETRIED]);
+    CHECK_EQ(start(s, j), 0);
+    CHECK_EQ(heartbeat(s, j), 0);
+    CHECK_EQ(settle_as(s, j, OUTCOME_FAILED, 10 * SECOND), 0);
+    pass(l, 11 * SECOND);
+    CHECK_EQ(run_timers(s), 2);
+
+    set_limit(s, "queue:default", 2);
+    set_limit(s, "queue:default", -1);
+    CHECK_EQ(cancel(s, id[CANCELLED]), 0);
+    CHECK_EQ(hold(s, id[LONE], HELD_PAUSED), 0);
+    CHECK_EQ(unhold(s, id[LONE], HELD_PAUSED), 0);
+
+    j = claim_job(s, 1);
+    CHECK_EQ(j.id, id[RETRIED]);
+    pass(l, LEASE + SECOND);
+    turn(l, tick_body, &me);
+    CHECK_EQ(reap(s), 1);
+    CHECK(adopt_one(s, 2, &j));
+    CHECK_EQ(settle_as(s, j, OUTCOME_LOST, 0), 0);
+    CHECK_EQ(settle_ok(s, claim_job(s, 2)), 0);
+    CHECK_EQ(status_of(s, id[RETRIED]), S_SUCCEEDED);
+
+    CHECK_EQ(settle_as(s, claim_job(s, 2), OUTCOME_DEFERRED, 0), 0);
+    while (claim_one(s, 2, &j))
+        CHECK_EQ(settle_ok(s, j), 0);
+    turn(l, flow_end_body, &id[FLOW]);
+    turn(l, bye_body, &me);
+}
+
+/* ---- kill at every point
+ * --------------------------------------------------------------------------- */
+
+static void die(void *arg)
+{
+    (void)arg;
+    kill(getpid(), SIGKILL);
+}
+
+/* Lives until the nth point; false if it came to its end before. */
+static bool live_until(int round, int nth)
+{
+    struct life l = {.cast.round = round};
+    int status;
+    pid_t pid = fork();
+
+    CHECK(pid >= 0);
+    if (pid == 0) {
+        watch_for(&l.w, NULL, nth, die, NULL);
+        l.s = watched_store(&l.w);
+        live(&l);
+        store_close(&l.s);
+        _exit(0);
+    }
+    CHECK_EQ(waitpid(pid, &status, 0), pid);
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+        return true;
+    CHECK_EQ(status, 0);
+    return false;
+}
+
+/* What the next process finds, and does. */
+static void go_on(int round, int nth)
+{
+    struct cast c = {.round = round};
+    struct store *s = fixture_store();
+    char sql[200];
+    int i;
+
+    printf("killed at point %d\n", nth);
+    clock_advance(600 * SECOND); /* later than whatever the dead one has seen */
+    verify_clean(s);
+    submit_cast(s, &c);
+    snprintf(sql, sizeof(sql), "SELECT count(*) FROM submit_keys WHERE key LIKE '%d-%%'", round);
+    CHECK_EQ(sql_number(s, sql), EXECUTIONS);
+    set_limit(s, "queue:default", -1);
+    drain(s);
+    for (i = 0; i < EXECUTIONS; i++) {
+        struct execution e = get(s, c.ids[i]);
+
+        CHECK(status_is_terminal(e.status));
+        CHECK(e.status == S_SUCCEEDED || i == CANCELLED);
+    }
+    verify_clean(s);
+    store_close(&s);
+    clock_advance(4000 * SECOND);
+}
+
+/* Not all points in `make test`, but others each time. */
+TEST_SLOW(a_kill_at_any_point_leaves_all_in_order_and_the_rest_can_be_done, 300)
+{
+    int stride = test_full() ? 1 : SANITIZED ? 20 : 8, round = 1;
+    int nth = 1 + (int)(getpid() % stride);
+
+    fixture_url();
+    for (; live_until(round, nth); nth += stride)
+        go_on(round++, nth);
+    printf("%d kills, up to point %d\n", round, nth);
+    CHECK(nth > 200); /* it was a life */
+}
+
+/* ---- kill while the schema is made
+ * ----------------------------------------------------------------- */
+
+static bool make_tenant_until(const char *name, int nth)
+{
+    struct watch w = {0};
+    struct err err = ERR_INIT;
+    int status;
+    pid_t pid = fork();
+
+    CHECK(pid >= 0);
+    if (pid == 0) {
+        struct store *s = watched_store(&w); /* for its environment; the tenant is another one */
+
+        watch_for(&w, NULL, nth, die, NULL);
+        CHECK_OK_ERR(tenant_create(fixture_url(), name, &w.env, &err), &err);
+        store_close(&s);
+        _exit(0);
+    }
+    CHECK_EQ(waitpid(pid, &status, 0), pid);
+    if (!WIFSIGNALED(status))
+        CHECK_EQ(status, 0);
+    return WIFSIGNALED(status);
+}
+
+TEST_SLOW(a_kill_while_a_tenant_is_made_leaves_it_whole_or_to_be_made_again, 120)
+{
+    int nth, stride = test_full() ? 1 : 3;
+    char name[60];
+
+    for (nth = 1; nth < 100; nth += stride) {
+        struct err err = ERR_INIT;
+        struct store *s = NULL;
+        bool killed;
+        int rc;
+
+        snprintf(name, sizeof(name), "%s_%d", fixture_tenant(), nth);
+        killed = make_tenant_until(name, nth);
+        rc = tenant_create(fixture_url(), name, NULL, &err);
+        CHECK(rc == 0 || rc == -E_INVALID); /* it is there already */
+        CHECK_OK_ERR(store_open(fixture_url(), name, NULL, &s, &err), &err);
+        submit(s, "x");
+        verify_clean(s);
+        store_close(&s);
+        CHECK_OK_ERR(tenant_drop(fixture_url(), name, NULL, &err), &err);
+        if (!killed)
+            break;
+    }
+    CHECK(nth > 5 && nth < 100);
+}
+
+/* ---- answers that never come
+ * -------------------------------------------------------------------------- */
+
+enum proxy_mode {
+    PROXY_OPEN,
+    PROXY_DROP_ANSWER, /* forwards COMMIT, and hangs up when its answer comes */
+    PROXY_DROP_COMMIT, /* hangs up instead of forwarding COMMIT */
+    PROXY_CUT,         /* forwards COMMIT, and hangs up without waiting for the server */
+};
+
+/* Between a store and the server. Each mode but OPEN works once. */
+static struct {
+    _Atomic int mode;
+    _Atomic int cuts;
+} * proxy;
+
+static int connect_to(int port)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    CHECK_OK(connect(fd, (struct sockaddr *)&to, sizeof(to)));
+    return fd;
+}
+
+/* Whether the proxy hangs up now that bytes came from one side. */
+static bool hangs_up(bool from_client, const char *bytes, size_t n, bool *committing)
+{
+    int mode = proxy->mode;
+
+    if (from_client && mode != PROXY_OPEN && memmem(bytes, n, "COMMIT", 7))
+        *committing = true; /* with its NUL, so not the READ COMMITTED of BEGIN */
+    if (!*committing || (from_client ? mode == PROXY_DROP_ANSWER : mode != PROXY_DROP_ANSWER))
+        return false;
+    proxy->mode = PROXY_OPEN;
+    proxy->cuts++;
+    return true;
+}
+
+static void forward(int client, int server)
+{
+    struct pollfd fds[] = {{.fd = client, .events = POLLIN}, {.fd = server, .events = POLLIN}};
+    bool committing = false;
+    char bytes[65536];
+
+    for (;;) {
+        poll(fds, 2, -1);
+        for (int side = 0; side < 2; side++) {
+            int mode = proxy->mode;
+            ssize_t n;
+
+            if (!fds[side].revents)
+                continue;
+            if ((n = read(fds[side].fd, bytes, sizeof(bytes))) <= 0)
+                return;
+            if (hangs_up(side == 0, bytes, (size_t)n, &committing)) {
+                if (mode == PROXY_CUT)
+                    CHECK_EQ(write(server, bytes, (size_t)n), n);
+                return;
+            }
+            CHECK_EQ(write(fds[!side].fd, bytes, (size_t)n), n);
+        }
+    }
+}
+
+static const char *server_url(void)
+{
+    if (on_sqlite())
+        SKIP("SQLite always answers");
+    return fixture_url();
+}
+
+/* Starts the proxy before anything is open, and opens a store through it. */
+static struct store *store_behind_proxy(struct watch *w, pid_t *pid)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET};
+    const char *url = server_url(), *colon = strrchr(url, ':');
+    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), port = atoi(colon + 1);
+    struct store_options options = {.env = &w->env};
+    struct store *s = watched_store(w); /* fills in w's environment */
+    struct err err = ERR_INIT;
+    socklen_t len = sizeof(at);
+    char *through;
+
+    store_close(&s);
+    proxy = shared_memory(sizeof(*proxy));
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    CHECK_OK(bind(listener, (struct sockaddr *)&at, sizeof(at)));
+    CHECK_OK(listen(listener, 10));
+    CHECK_OK(getsockname(listener, (struct sockaddr *)&at, &len));
+    *pid = fork();
+    CHECK(*pid >= 0);
+    if (*pid == 0)
+        for (;;) {
+            int client = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+
+            if (fork() == 0) {
+                forward(client, connect_to(port));
+                _exit(0);
+            }
+            close(client);
+        }
+    close(listener);
+    through = mem_printf("%.*s:%d%s", (int)(colon - url), url, ntohs(at.sin_port),
+                         strchr(colon, '/') ? strchr(colon, '/') : "");
+    CHECK_OK_ERR(store_open(through, fixture_tenant(), &options, &s, &err), &err);
+    free(through);
+    return s;
+}
+
+static void end_of_proxy(struct store **s, pid_t pid)
+{
+    CHECK_EQ(proxy->cuts, 1);
+    store_close(s);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+}
+
+/* A submit without a key: only the turn's number can tell that it must not be repeated. */
+static void submit_once(enum proxy_mode mode, bool first_turn)
+{
+    struct watch w = {0};
+    pid_t pid;
+    struct store *s = store_behind_proxy(&w, &pid), *direct = fixture_store();
+    int64_t before, id;
+
+    if (!first_turn)
+        submit(s, "before");
+    before = sql_number(direct, "SELECT count(*) FROM executions");
+    proxy->mode = (int)mode;
+    id = submit(s, "once");
+    CHECK_EQ(sql_number(direct, "SELECT count(*) FROM executions"), before + 1);
+    CHECK_EQ(status_of(direct, id), S_READY);
+    CHECK(w.redone > 0); /* it was said */
+    submit(s, "after");
+    CHECK_EQ(sql_number(direct, "SELECT count(*) FROM executions"), before + 2);
+    verify_clean(direct);
+    store_close(&direct);
+    end_of_proxy(&s, pid);
+}
+
+TEST(a_turn_whose_commit_got_no_answer_is_not_repeated)
+{
+    submit_once(PROXY_DROP_ANSWER, false);
+}
+
+TEST(a_first_turn_whose_commit_got_no_answer_is_not_repeated)
+{
+    submit_once(PROXY_DROP_ANSWER, true);
+}
+
+TEST(a_turn_whose_commit_never_arrived_is_repeated)
+{
+    submit_once(PROXY_DROP_COMMIT, false);
+}
+
+/* Now the server takes its time for COMMIT, and we are back before it is done. */
+static void submit_once_slowly(bool first_turn)
+{
+    struct store *s;
+
+    server_url();
+    s = fixture_store();
+    sql_run(s, "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS "
+               "'BEGIN PERFORM pg_sleep(CASE WHEN NEW.name = ''once'' THEN 0.7 ELSE 0 END);"
+               " RETURN NULL; END'");
+    sql_run(s, "CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON executions "
+               "DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION slow()");
+    store_close(&s);
+    submit_once(PROXY_CUT, first_turn);
+}
+
+TEST(a_turn_whose_commit_is_still_under_way_is_waited_for)
+{
+    submit_once_slowly(false);
+}
+
+TEST(a_first_turn_whose_commit_is_still_under_way_is_waited_for)
+{
+    submit_once_slowly(true);
+}
+
+TEST(a_claim_whose_commit_got_no_answer_gives_its_jobs_all_the_same)
+{
+    struct watch w = {0};
+    pid_t pid;
+    struct store *s = store_behind_proxy(&w, &pid);
+    struct held_job jobs[5];
+    size_t n, i;
+
+    for (i = 0; i < 3; i++)
+        submit(s, "x");
+    proxy->mode = PROXY_DROP_ANSWER;
+    n = claim_many(s, 1, 5, jobs);
+    CHECK_EQ(n, 3);
+    for (i = 0; i < n; i++) {
+        CHECK_EQ(jobs[i].epoch, 1);
+        CHECK_EQ(settle_ok(s, jobs[i]), 0);
+    }
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE status = 4 AND attempts = 1"), 3);
+    verify_clean(s);
+    end_of_proxy(&s, pid);
+}

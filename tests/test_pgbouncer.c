@@ -1,0 +1,304 @@
+/* test_pgbouncer.c - the store behind PgBouncer in transaction mode: every transaction may run in
+ * another session, so nothing may be remembered by one. The life of jobs must be the same. */
+#include "fixture.h"
+
+#include "store/tenant.h"
+
+#undef SECOND
+#include "pg_fixture.h"
+
+#include <arpa/inet.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#define PROGRAM "/usr/sbin/pgbouncer"
+
+static char *bouncer_url, *bouncer_ini;
+static pid_t bouncer;
+
+static int free_port(void)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof(at);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    CHECK(fd >= 0);
+    CHECK_OK(bind(fd, (struct sockaddr *)&at, len));
+    CHECK_OK(getsockname(fd, (struct sockaddr *)&at, &len));
+    close(fd);
+    return ntohs(at.sin_port);
+}
+
+static void write_settings(int port)
+{
+    char *users = mem_printf("%s/users", test_dir());
+    FILE *f = fopen(users, "we");
+
+    CHECK(f);
+    fprintf(f, "\"postgres\" \"\"\n");
+    fclose(f);
+    bouncer_ini = mem_printf("%s/ini", test_dir());
+    f = fopen(bouncer_ini, "we");
+    CHECK(f);
+    /* fewer sessions than clients, so that transactions move between them */
+    fprintf(f,
+            "[databases]\n* = host=127.0.0.1 port=%d\n[pgbouncer]\nlisten_addr=127.0.0.1\n"
+            "listen_port=%d\nunix_socket_dir=\nauth_type=trust\nauth_file=%s\n"
+            "pool_mode=transaction\ndefault_pool_size=3\n",
+            pg_port(), port, users);
+    fclose(f);
+    free(users);
+    CHECK_OK(chmod(test_dir(), 0755)); /* it does not run as root */
+}
+
+static void bouncer_start(void)
+{
+    char *as_root[] = {"pgbouncer", "-q", "-u", "postgres", bouncer_ini, NULL};
+    char *as_user[] = {"pgbouncer", "-q", bouncer_ini, NULL};
+
+    CHECK((bouncer = fork()) >= 0);
+    if (!bouncer) {
+        execv(PROGRAM, getuid() ? as_user : as_root);
+        _exit(127);
+    }
+}
+
+static void bouncer_stop(void)
+{
+    kill(bouncer, SIGKILL);
+    waitpid(bouncer, NULL, 0);
+}
+
+static struct store *open_through(void)
+{
+    struct store_options options = {.env = fixture_env()};
+    struct err err = ERR_INIT;
+    struct store *s = NULL;
+
+    CHECK_OK_ERR(store_open(bouncer_url, fixture_tenant(), &options, &s, &err), &err);
+    return s;
+}
+
+/* Starts PgBouncer in front of the test's database and waits until it takes connections. */
+static void stand_between(void)
+{
+    struct store *s = NULL;
+    struct err err;
+    int port, tries;
+
+    pg_server(); /* skips elsewhere */
+    if (access(PROGRAM, X_OK))
+        SKIP("pgbouncer is not installed");
+    fixture_tenant();
+    port = free_port();
+    write_settings(port);
+    bouncer_url = pg_url_at(port, "postgres");
+    bouncer_start();
+    for (tries = 0; store_open(bouncer_url, fixture_tenant(), NULL, &s, &err); tries++) {
+        CHECK_EQ(err.code, E_UNAVAILABLE);
+        CHECK_EQ(waitpid(bouncer, NULL, WNOHANG), 0);
+        CHECK(tries < 500);
+        clock_sleep_us(20000);
+    }
+    store_close(&s);
+}
+
+static void leave(void)
+{
+    bouncer_stop();
+    free(bouncer_url);
+    free(bouncer_ini);
+}
+
+/* ---- one after the other -------------------------------------------------------------------- */
+
+TEST(a_job_lives_behind_a_pooler_as_anywhere)
+{
+    struct store *s, *other;
+    struct held_job j, adopted;
+    int64_t id;
+
+    stand_between();
+    s = open_through();
+    other = open_through(); /* turns of the two take turns in the sessions */
+    id = submit_with(
+        s, (struct submission){.name = "x", .max_attempts = 3, .key = "k", .concurrency = "c"});
+    CHECK_EQ(submit_with(other,
+                         (struct submission){
+                             .name = "x", .max_attempts = 3, .key = "k", .concurrency = "c"}),
+             id);
+    j = claim_job(other, 1);
+    CHECK_EQ(start(s, j), 0);
+    CHECK_EQ(heartbeat(other, j), 0);
+    CHECK_EQ(settle_as(s, j, OUTCOME_FAILED, 10000000), 0);
+    clock_advance(11000000);
+    CHECK_EQ(run_timers(other), 1);
+    j = claim_job(s, 1);
+    clock_advance(LEASE + 1000000);
+    CHECK_EQ(reap(other), 1);
+    CHECK(adopt_one(s, 2, &adopted));
+    CHECK_EQ(settle_ok(other, j), -E_LEASE_LOST);
+    CHECK_EQ(cancel(s, id), 0);
+    CHECK_EQ(heartbeat(other, adopted), 0);
+    CHECK_EQ(settle_as(s, adopted, OUTCOME_CANCELLED, -1), 0);
+    CHECK_STR(
+        history(other, id),
+        "created marked_ready claimed started retry_scheduled held unheld claimed lease_expired "
+        "adopted cancel_requested cancelled");
+    set_limit(s, "queue:default", 1);
+    submit(other, "a");
+    submit(s, "b");
+    CHECK_EQ(settle_ok(other, claim_job(s, 1)), 0);
+    CHECK_EQ(settle_ok(s, claim_job(other, 1)), 0);
+    verify_clean(s);
+    verify_clean(other);
+    store_close(&other);
+    store_close(&s);
+    leave();
+}
+
+TEST(a_tenant_can_be_made_and_dropped_through_a_pooler)
+{
+    struct err err = ERR_INIT;
+    struct store *s = NULL;
+    char name[32];
+
+    stand_between();
+    snprintf(name, sizeof(name), "p%d", (int)getpid());
+    CHECK_OK_ERR(tenant_create(bouncer_url, name, NULL, &err), &err);
+    CHECK_OK_ERR(store_open(bouncer_url, name, NULL, &s, &err), &err);
+    submit(s, "x");
+    CHECK_EQ(settle_ok(s, claim_job(s, 1)), 0);
+    verify_clean(s);
+    store_close(&s);
+    CHECK_OK_ERR(tenant_drop(bouncer_url, name, NULL, &err), &err);
+    CHECK_EQ(store_open(bouncer_url, name, NULL, &s, &err), -E_NOT_FOUND);
+    leave();
+}
+
+TEST(behind_a_pooler_a_listener_polls_and_a_speaker_is_heard)
+{
+    struct store *through, *direct;
+    struct listener *deaf = NULL, *hears = NULL;
+    struct err err = ERR_INIT;
+    struct pollfd p = {.events = POLLIN};
+
+    stand_between();
+    through = open_through();
+    direct = fixture_store();
+    CHECK_OK_ERR(db_postgres.listen(store_url(through), fixture_env(), WAKE_JOBS, &deaf, &err),
+                 &err);
+    CHECK_EQ(deaf->fd, -1);
+    CHECK_EQ(deaf->poll_ms, 500);
+    CHECK_OK_ERR(db_postgres.listen(store_url(direct), fixture_env(), WAKE_JOBS, &hears, &err),
+                 &err);
+    submit(through, "x");
+    p.fd = hears->fd;
+    CHECK_EQ(poll(&p, 1, 5000), 1);
+    CHECK_EQ(hears->drain(hears), WAKE_JOBS);
+    CHECK_EQ(deaf->drain(deaf), 0);
+    deaf->close(deaf);
+    hears->close(hears);
+    verify_clean(through);
+    store_close(&through);
+    store_close(&direct);
+    leave();
+}
+
+/* ---- several at once ------------------------------------------------------------------------ */
+
+enum { WORKERS = 6, EACH = 30 };
+
+static void work(int nth)
+{
+    struct store *s = open_through();
+    struct held_job j;
+    int i, ended = 0;
+
+    for (i = 0; i < EACH; i++)
+        submit_with(s, (struct submission){.name = "x", .max_attempts = 2, .priority = i % 3});
+    while (ended < EACH) { /* as many as it brought; whose they are is no matter */
+        if (!claim_one(s, nth + 1, &j))
+            continue;
+        CHECK_EQ(start(s, j), 0);
+        CHECK_EQ(heartbeat(s, j), 0);
+        if (j.attempt == 1 && j.id % 4 == 0) {
+            CHECK_EQ(settle_as(s, j, OUTCOME_FAILED, 0), 0);
+        } else {
+            CHECK_EQ(settle_ok(s, j), 0);
+            ended++;
+        }
+    }
+    store_close(&s);
+}
+
+TEST(several_workers_behind_a_pooler_do_every_job_once)
+{
+    struct store *s;
+
+    stand_between();
+    run_processes(WORKERS, work);
+    s = open_through();
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE status = 4"), WORKERS * EACH);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM leases"), 0);
+    verify_clean(s);
+    store_close(&s);
+    leave();
+}
+
+/* ---- the pooler goes away ------------------------------------------------------------------- */
+
+enum { SUBMITS = 300 };
+
+struct progress {
+    _Atomic int submitted;
+};
+static struct progress *progress;
+
+static void submit_many(void)
+{
+    struct store *s = open_through();
+    char name[32];
+
+    while (progress->submitted < SUBMITS) {
+        snprintf(name, sizeof(name), "job %d", progress->submitted);
+        submit(s, name);
+        progress->submitted++;
+    }
+    store_close(&s);
+}
+
+TEST(a_pooler_that_is_killed_and_restarted_loses_nothing_and_doubles_nothing)
+{
+    struct store *s;
+    int i, status;
+    pid_t pid;
+
+    stand_between();
+    progress = shared_memory(sizeof(*progress));
+    CHECK((pid = fork()) >= 0);
+    if (!pid) {
+        submit_many();
+        _exit(0);
+    }
+    for (i = 1; i <= 3; i++) {
+        while (progress->submitted < i * SUBMITS / 4) {
+            CHECK_EQ(waitpid(pid, &status, WNOHANG), 0);
+            clock_sleep_us(200);
+        }
+        bouncer_stop(); /* in the middle of whatever */
+        clock_sleep_us(20000);
+        bouncer_start();
+    }
+    CHECK_EQ(waitpid(pid, &status, 0), pid);
+    CHECK_EQ(status, 0);
+    s = fixture_store();
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions"), SUBMITS);
+    CHECK_EQ(sql_number(s, "SELECT count(DISTINCT name) FROM executions"), SUBMITS);
+    verify_clean(s);
+    store_close(&s);
+    leave();
+}

@@ -1,0 +1,284 @@
+/* test_schema.c - the contract of opening a database: whoever comes first makes the schema, however
+ * many come at once and wherever one of them dies; a schema that is newer than the program is left
+ * alone. */
+#include "fixture.h"
+
+#undef SECOND
+#include "pg_fixture.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+/* A place where nothing was ever opened; one per test. */
+static const char *fresh_url(void)
+{
+    static char url[4096];
+
+    if (!strcmp(test_db(), "sqlite")) {
+        snprintf(url, sizeof(url), "sqlite:%s/fresh.db", test_dir());
+    } else {
+        char *name = pg_database(), *text = pg_url_at(pg_port(), name);
+
+        snprintf(url, sizeof(url), "%s", text);
+        free(text);
+        free(name);
+    }
+    return url;
+}
+
+static void forget_url(void)
+{
+    if (strcmp(test_db(), "sqlite"))
+        pg_database_drop(mem_printf("test_%d", (int)getpid()));
+}
+
+static int try_open(const char *url, struct store_options options, struct store **s,
+                    struct err *err)
+{
+    *err = (struct err)ERR_INIT;
+    *s = NULL;
+    return store_open(url, NULL, &options, s, err);
+}
+
+static struct store *open_it(const char *url)
+{
+    struct store *s;
+    struct err err;
+
+    CHECK_OK_ERR(try_open(url, (struct store_options){0}, &s, &err), &err);
+    return s;
+}
+
+/* One whole schema, and it works. */
+static void check_schema(struct store *s)
+{
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM schema_migrations"), migration_count);
+    CHECK_EQ(sql_number(s, "SELECT max(version) FROM schema_migrations"), migration_count);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM settings WHERE name = 'database_id'"), 1);
+    submit(s, "x");
+    CHECK_EQ(settle_ok(s, claim_job(s, 1)), 0);
+    verify_clean(s);
+}
+
+/* ---- making it ------------------------------------------------------------------------------ */
+
+TEST(the_first_to_open_makes_the_schema)
+{
+    const char *url = fresh_url();
+    struct store *s = open_it(url);
+
+    check_schema(s);
+    store_close(&s);
+    forget_url();
+}
+
+/* What was sent to the database, each name once. */
+struct seen {
+    char names[2000];
+};
+
+static void note_name(void *arg, const char *where)
+{
+    struct seen *seen = arg;
+
+    if (!strstr(seen->names, where) &&
+        strlen(seen->names) + strlen(where) + 2 < sizeof(seen->names)) {
+        strcat(seen->names, where);
+        strcat(seen->names, " ");
+    }
+}
+
+TEST(opening_what_is_migrated_only_looks)
+{
+    const char *url = fresh_url();
+    struct seen seen = {0};
+    struct env env = {.point = note_name, .arg = &seen};
+    struct store *s = open_it(url);
+    struct err err;
+    int64_t at;
+
+    submit(s, "x");
+    at = sql_number(s, "SELECT count(*) FROM execution_events");
+    store_close(&s);
+    CHECK_OK_ERR(try_open(url, (struct store_options){.env = &env}, &s, &err), &err);
+    CHECK_STR(seen.names, "migrations_exist schema_version ");
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM execution_events"), at);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM schema_migrations"), migration_count);
+    store_close(&s);
+    CHECK_OK_ERR(try_open(url, (struct store_options){.no_migrate = true}, &s, &err), &err);
+    CHECK_EQ(settle_ok(s, claim_job(s, 1)), 0);
+    check_schema(s);
+    store_close(&s);
+    forget_url();
+}
+
+static const char *shared_url;
+
+static void open_and_submit(int nth)
+{
+    struct store *s = open_it(shared_url);
+    char name[32];
+
+    snprintf(name, sizeof(name), "job %d", nth);
+    submit(s, name);
+    store_close(&s);
+}
+
+TEST(eight_processes_that_come_at_once_make_one_schema)
+{
+    struct store *s;
+    int i;
+
+    shared_url = fresh_url();
+    run_processes(8, open_and_submit);
+    s = open_it(shared_url);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions"), 8);
+    CHECK_EQ(sql_number(s, "SELECT count(DISTINCT name) FROM executions"), 8);
+    for (i = 0; i < 8; i++)
+        CHECK_EQ(settle_ok(s, claim_job(s, 1)), 0);
+    check_schema(s);
+    store_close(&s);
+    forget_url();
+}
+
+/* ---- refusing it ---------------------------------------------------------------------------- */
+
+TEST(a_schema_that_is_newer_is_refused_and_left_alone)
+{
+    const char *url = fresh_url();
+    struct store *s = open_it(url), *other;
+    struct err err;
+
+    sql_run(s, "INSERT INTO schema_migrations SELECT 999, 'of the future', applied_at FROM"
+               " schema_migrations WHERE version = 1");
+    CHECK_EQ(try_open(url, (struct store_options){0}, &other, &err), -E_SCHEMA);
+    CHECK_EQ(err.code, E_SCHEMA);
+    CHECK(strstr(err.msg, "version 999"));
+    CHECK(strstr(err.msg, "use a newer pawl"));
+    CHECK(!other);
+    CHECK_EQ(try_open(url, (struct store_options){.no_migrate = true}, &other, &err), -E_SCHEMA);
+    submit(s, "x"); /* whoever was there before the upgrade goes on */
+    CHECK_EQ(sql_number(s, "SELECT max(version) FROM schema_migrations"), 999);
+    verify_clean(s);
+    store_close(&s);
+    forget_url();
+}
+
+TEST(without_leave_to_migrate_an_empty_database_is_refused_with_what_to_do)
+{
+    const char *url = fresh_url();
+    struct store *s;
+    struct err err;
+
+    CHECK_EQ(try_open(url, (struct store_options){.no_migrate = true}, &s, &err), -E_SCHEMA);
+    CHECK(strstr(err.msg, "version 0"));
+    CHECK(strstr(err.msg, "pawl admin migrate"));
+    CHECK(!s);
+    CHECK_EQ(try_open(url, (struct store_options){.no_migrate = true}, &s, &err), -E_SCHEMA);
+    s = open_it(url); /* and nothing was spoilt by the look */
+    check_schema(s);
+    store_close(&s);
+    forget_url();
+}
+
+/* ---- dying in the middle -------------------------------------------------------------------- */
+
+struct killing {
+    int nth, seen;
+    char where[64]; /* the last point it came to */
+};
+
+static void die_here(void *arg, const char *where)
+{
+    struct killing *k = arg;
+
+    snprintf(k->where, sizeof(k->where), "%s", where);
+    if (++k->seen == k->nth)
+        kill(getpid(), SIGKILL);
+}
+
+/* Opens in another process, which is killed at its nth point. True if it came to that. */
+static bool open_and_die(const char *url, int nth, struct killing *k)
+{
+    pid_t pid;
+    int status;
+
+    *k = (struct killing){.nth = nth};
+    pid = fork();
+    CHECK(pid >= 0);
+    if (!pid) {
+        struct env env = {.point = die_here, .arg = k};
+        struct store_options options = {.env = &env};
+        struct store *s = NULL;
+        struct err err = ERR_INIT;
+
+        if (store_open(url, NULL, &options, &s, &err))
+            fprintf(stderr, "%s\n", err.msg);
+        _exit(!s);
+    }
+    CHECK_EQ(waitpid(pid, &status, 0), pid);
+    CHECK(WIFSIGNALED(status) || WEXITSTATUS(status) == 0);
+    return WIFSIGNALED(status);
+}
+
+TEST(a_migration_that_is_killed_anywhere_leaves_nothing_and_the_next_succeeds)
+{
+    const char *url = fresh_url();
+    struct killing *k = shared_memory(sizeof(*k));
+    bool before_commit = false, migrated = false;
+    struct store *s;
+    struct err err;
+    int nth, rc;
+
+    for (nth = 1; open_and_die(url, nth, k); nth++) {
+        CHECK(nth < 100);
+        before_commit |= !strcmp(k->where, "commit");
+        migrated |= !strcmp(k->where, "committed");
+        rc = try_open(url, (struct store_options){.no_migrate = true}, &s, &err);
+        store_close(&s);
+        if (rc != (migrated ? 0 : -E_SCHEMA))
+            test_fail(__FILE__, __LINE__, "killed at point %d, %s: %d: %s", nth, k->where, rc,
+                      err.msg);
+        CHECK(migrated || strstr(err.msg, "version 0"));
+    }
+    CHECK(before_commit && migrated); /* after the script, with everything written */
+    s = open_it(url);
+    check_schema(s);
+    store_close(&s);
+    forget_url();
+}
+
+static void open_only(int nth)
+{
+    struct store *s = open_it(shared_url);
+
+    (void)nth;
+    store_close(&s);
+}
+
+TEST(a_migration_that_is_killed_at_any_moment_is_done_by_the_next)
+{
+    struct store *s;
+    int i;
+
+    shared_url = fresh_url();
+    for (i = 0; i < 20; i++) {
+        pid_t pid = fork();
+        int status;
+
+        CHECK(pid >= 0);
+        if (!pid) {
+            open_only(0);
+            _exit(0);
+        }
+        clock_sleep_us(env_random_id() % 30000);
+        kill(pid, SIGKILL);
+        CHECK_EQ(waitpid(pid, &status, 0), pid);
+        CHECK(WIFSIGNALED(status) || WEXITSTATUS(status) == 0);
+    }
+    run_processes(3, open_only);
+    s = open_it(shared_url);
+    check_schema(s);
+    store_close(&s);
+    forget_url();
+}

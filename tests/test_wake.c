@@ -1,0 +1,377 @@
+/* test_wake.c - the contract of wake-ups: whoever waits for work in another process hears at once
+ * of a commit that made some, and of nothing else; many become one; nobody who died or was cut off
+ * is in the way. */
+#include "fixture.h"
+
+#include "store/tenant.h"
+
+#undef SECOND
+#include "pg_fixture.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#define MARK  8u   /* a bit of our own: when it is heard, everything said before it was heard too */
+#define AWAKE 5000 /* ms; by itself no listener looks so soon */
+
+static struct listener *listen_to(unsigned what)
+{
+    struct db_url *url = NULL;
+    struct listener *l = NULL;
+    struct err err = ERR_INIT;
+
+    CHECK_OK_ERR(url_parse(fixture_url(), fixture_tenant(), &url, &err), &err);
+    CHECK_OK_ERR(url->driver->listen(url, fixture_env(), what, &l, &err), &err);
+    CHECK(l->fd >= 0);
+    CHECK(l->poll_ms > AWAKE);
+    CHECK_EQ(l->drain(l), 0);
+    url_free(&url);
+    return l;
+}
+
+/* Waits until one of the bits comes and returns all that came; 0 if none does for so long. */
+static unsigned hear(struct listener *l, unsigned bits, int ms)
+{
+    int64_t end = clock_boot_us() + ms * 1000LL;
+    unsigned heard = 0;
+
+    while (!(heard & bits)) {
+        struct pollfd p = {.fd = l->fd, .events = POLLIN};
+        int left = (int)((end - clock_boot_us()) / 1000);
+
+        if (left <= 0)
+            return 0;
+        poll(&p, 1, l->poll_ms < left ? l->poll_ms : left);
+        heard |= l->drain(l);
+    }
+    return heard;
+}
+
+/* What was said since the last call. */
+static unsigned said(struct store *s, struct listener *l)
+{
+    unsigned heard;
+
+    store_db(s)->driver->wake(store_db(s), MARK);
+    heard = hear(l, MARK, AWAKE);
+    CHECK(heard & MARK);
+    return heard & (WAKE_JOBS | WAKE_CANCEL);
+}
+
+/* ---- in another process --------------------------------------------------------------------- */
+
+struct shared {
+    struct sign listening, asked, heard;
+    pid_t listener;
+};
+static struct shared *shared;
+
+static void listen_or_submit(int nth)
+{
+    if (nth == 0) {
+        struct listener *l = listen_to(WAKE_JOBS);
+
+        sign_give(&shared->listening);
+        CHECK_EQ(hear(l, WAKE_JOBS, AWAKE), WAKE_JOBS);
+        l->close(l);
+    } else {
+        struct store *s;
+
+        CHECK(sign_wait(&shared->listening, AWAKE * 1000LL));
+        s = fixture_store();
+        submit(s, "x");
+        store_close(&s);
+    }
+}
+
+TEST(a_listener_in_another_process_is_woken_when_a_job_became_ready)
+{
+    struct store *s;
+
+    fixture_url();
+    shared = shared_memory(sizeof(*shared));
+    run_processes(2, listen_or_submit);
+    s = fixture_store();
+    claim_job(s, 1);
+    verify_clean(s);
+    store_close(&s);
+}
+
+static void wait_for_cancel(int nth)
+{
+    if (nth == 0) {
+        struct listener *l = listen_to(WAKE_CANCEL);
+
+        sign_give(&shared->listening);
+        CHECK_EQ(hear(l, WAKE_CANCEL, AWAKE), WAKE_CANCEL);
+        CHECK(sign_wait(&shared->asked, 0)); /* and by nothing that came before it */
+        l->close(l);
+    } else {
+        struct store *s;
+        struct held_job j;
+        int64_t id;
+
+        CHECK(sign_wait(&shared->listening, AWAKE * 1000LL));
+        s = fixture_store();
+        id = submit(s, "x");
+        submit(s, "y");
+        j = claim_job(s, 1);
+        CHECK_EQ(settle_ok(s, claim_job(s, 1)), 0);
+        CHECK_EQ(start(s, j), 0);
+        sign_give(&shared->asked);
+        CHECK_EQ(cancel(s, id), 0);
+        store_close(&s);
+    }
+}
+
+TEST(a_listener_is_not_woken_by_what_is_not_its_concern)
+{
+    struct store *s;
+
+    fixture_url();
+    shared = shared_memory(sizeof(*shared));
+    run_processes(2, wait_for_cancel);
+    s = fixture_store();
+    verify_clean(s);
+    store_close(&s);
+}
+
+enum { LISTENERS = 5 };
+
+static void all_listen(int nth)
+{
+    if (nth < LISTENERS) {
+        struct listener *l = listen_to(nth % 2 ? WAKE_JOBS : WAKE_JOBS | WAKE_CANCEL);
+
+        if (nth == 0) {
+            shared->listener = getpid();
+            sign_give(&shared->listening);
+            for (;;)
+                pause(); /* it hangs, and reads nothing, until it is killed */
+        }
+        sign_give(&shared[nth].listening);
+        CHECK_EQ(hear(l, WAKE_JOBS, AWAKE), WAKE_JOBS);
+        sign_give(&shared[nth].heard);
+        /* … and once more after one of us was killed */
+        CHECK_EQ(hear(l, WAKE_JOBS, AWAKE), WAKE_JOBS);
+        l->close(l);
+    } else {
+        struct store *s;
+        int i;
+
+        for (i = 0; i < LISTENERS; i++)
+            CHECK(sign_wait(&shared[i].listening, AWAKE * 1000LL));
+        s = fixture_store();
+        submit(s, "x");
+        for (i = 1; i < LISTENERS; i++)
+            CHECK(sign_wait(&shared[i].heard, AWAKE * 1000LL));
+        kill(shared->listener, SIGKILL);
+        submit(s, "y");
+        submit(s, "z");
+        store_close(&s);
+    }
+}
+
+/* As run_processes, but the first one is killed on the way. */
+static void run_all_but_one(int n, void (*body)(int nth))
+{
+    pid_t pid[16];
+    int i, status;
+
+    for (i = 0; i < n; i++) {
+        CHECK((pid[i] = fork()) >= 0);
+        if (!pid[i]) {
+            body(i);
+            _exit(0);
+        }
+    }
+    for (i = 0; i < n; i++) {
+        CHECK_EQ(waitpid(pid[i], &status, 0), pid[i]);
+        CHECK(i == 0 ? WIFSIGNALED(status) : WIFEXITED(status) && !WEXITSTATUS(status));
+    }
+}
+
+TEST(one_that_hangs_or_was_killed_keeps_nobody_from_hearing)
+{
+    struct store *s;
+
+    fixture_url();
+    shared = shared_memory(LISTENERS * sizeof(*shared));
+    run_all_but_one(LISTENERS + 1, all_listen);
+    s = fixture_store();
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* ---- what wakes ----------------------------------------------------------------------------- */
+
+static int fail_body(struct turn *t, void *arg, struct err *err)
+{
+    struct submission sub = {.kind = KIND_EXEC, .task_index = -1, .name = "ghost"};
+    int rc = op_submit(t, &sub, 1, err);
+
+    (void)arg;
+    return rc ? rc : err_set(err, E_INVALID, "on purpose");
+}
+
+TEST(jobs_are_announced_when_they_may_be_claimed_adopted_or_timed)
+{
+    struct store *s = fixture_store();
+    struct listener *l = listen_to(WAKE_JOBS | WAKE_CANCEL | MARK);
+    struct held_job j, other;
+    struct err err;
+    int64_t id;
+
+    id = submit_with(s, (struct submission){.name = "x", .max_attempts = 9});
+    CHECK_EQ(said(s, l), WAKE_JOBS);
+    j = claim_job(s, 1);
+    CHECK_EQ(start(s, j), 0);
+    CHECK_EQ(heartbeat(s, j), 0);
+    CHECK_EQ(said(s, l), 0); /* the work of one is no news to others */
+    CHECK_EQ(settle_as(s, j, OUTCOME_FAILED, 0), 0);
+    CHECK_EQ(said(s, l), WAKE_JOBS);
+    CHECK_EQ(settle_as(s, claim_job(s, 1), OUTCOME_FAILED, 10000000), 0);
+    CHECK_EQ(said(s, l), WAKE_JOBS); /* somebody has to sleep less long */
+    clock_advance(11000000);
+    CHECK_EQ(run_timers(s), 1);
+    CHECK_EQ(said(s, l), WAKE_JOBS);
+    CHECK_EQ(hold(s, id, HELD_PAUSED), 0);
+    CHECK_EQ(said(s, l), 0);
+    CHECK_EQ(unhold(s, id, HELD_PAUSED), 0);
+    CHECK_EQ(said(s, l), WAKE_JOBS);
+    claim_job(s, 1);
+    clock_advance(LEASE + 1000000);
+    CHECK_EQ(said(s, l), 0);
+    CHECK_EQ(reap(s), 1);
+    CHECK_EQ(said(s, l), WAKE_JOBS); /* an orphan */
+    CHECK(adopt_one(s, 2, &other));
+    CHECK_EQ(said(s, l), 0);
+    CHECK_EQ(cancel(s, id), 0);
+    CHECK_EQ(said(s, l), WAKE_CANCEL);
+    CHECK_EQ(settle_as(s, other, OUTCOME_CANCELLED, -1), 0);
+    CHECK_EQ(said(s, l), 0);
+    id = submit_with(s, (struct submission){.name = "x", .paused = true});
+    CHECK_EQ(said(s, l), 0);
+    CHECK_EQ(cancel(s, id), 0);
+    CHECK_EQ(said(s, l), 0); /* nobody runs it */
+    submit_with(s, (struct submission){.name = "x", .delay = 60000000});
+    CHECK_EQ(said(s, l), WAKE_JOBS);
+    CHECK_EQ(store_turn(s, fail_body, NULL, &err), -E_INVALID);
+    CHECK_EQ(said(s, l), 0); /* nothing happened */
+    verify_clean(s);
+    l->close(l);
+    store_close(&s);
+}
+
+TEST(a_permit_that_is_handed_on_is_announced)
+{
+    struct store *s = fixture_store();
+    struct listener *l = listen_to(WAKE_JOBS | WAKE_CANCEL | MARK);
+    struct held_job j;
+
+    set_limit(s, "queue:default", 1);
+    submit(s, "a");
+    j = claim_job(s, 1);
+    CHECK_EQ(said(s, l), WAKE_JOBS);
+    submit(s, "b");
+    submit(s, "c");
+    CHECK_EQ(said(s, l), 0); /* they wait */
+    CHECK_EQ(settle_ok(s, j), 0);
+    CHECK_EQ(said(s, l), WAKE_JOBS);
+    set_limit(s, "queue:default", 2);
+    CHECK_EQ(said(s, l), WAKE_JOBS);
+    verify_clean(s);
+    l->close(l);
+    store_close(&s);
+}
+
+TEST(many_become_one)
+{
+    struct store *s = fixture_store();
+    struct listener *l = listen_to(WAKE_JOBS | WAKE_CANCEL | MARK);
+    int i;
+
+    for (i = 0; i < 100; i++)
+        submit(s, "x"); /* more than any buffer of datagrams holds */
+    CHECK(said(s, l) & WAKE_JOBS);
+    CHECK_EQ(l->drain(l), 0); /* all of it was told at once */
+    submit(s, "x");
+    CHECK_EQ(said(s, l), WAKE_JOBS); /* and the next is heard again */
+    verify_clean(s);
+    l->close(l);
+    store_close(&s);
+}
+
+TEST(another_tenant_is_not_heard)
+{
+    struct store *s = fixture_store(), *other = NULL;
+    struct listener *l = listen_to(WAKE_JOBS | WAKE_CANCEL | MARK);
+    struct err err = ERR_INIT;
+    char name[64];
+
+    snprintf(name, sizeof(name), "o%d", (int)getpid());
+    CHECK_OK_ERR(tenant_create(fixture_url(), name, NULL, &err), &err);
+    CHECK_OK_ERR(store_open(fixture_url(), name, NULL, &other, &err), &err);
+    submit(other, "x");
+    store_close(&other); /* closing lets it finish what it says */
+    CHECK_EQ(said(s, l), 0);
+    CHECK_OK_ERR(tenant_drop(fixture_url(), name, NULL, &err), &err);
+    verify_clean(s);
+    l->close(l);
+    store_close(&s);
+}
+
+TEST(closing_a_listener_leaves_nothing_that_wakes_would_fall_over)
+{
+    struct store *s = fixture_store();
+    struct listener *l;
+    int i;
+
+    for (i = 0; i < 20; i++) {
+        l = listen_to(WAKE_JOBS | MARK);
+        submit(s, "x");
+        CHECK_EQ(said(s, l), WAKE_JOBS);
+        l->close(l);
+        submit(s, "x");
+    }
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* ---- cut off -------------------------------------------------------------------------------- */
+
+static void cut_off_listeners(void)
+{
+    char *sql = mem_printf("SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity"
+                           " WHERE query LIKE 'LISTEN%%%s%%'",
+                           fixture_tenant());
+
+    pg_admin(pg_server(), sql);
+    free(sql);
+}
+
+TEST(a_listener_that_lost_its_connection_is_told_to_look_and_hears_again)
+{
+    struct listener *l;
+    struct store *s;
+    int i;
+
+    pg_server(); /* elsewhere there is no connection to lose */
+    s = fixture_store();
+    l = listen_to(WAKE_JOBS | WAKE_CANCEL | MARK);
+    for (i = 0; i < 2; i++) {
+        cut_off_listeners();
+        submit(s, "while nobody listened");
+        /* whatever was said meanwhile: it has to look for everything */
+        CHECK(hear(l, WAKE_CANCEL, AWAKE) & WAKE_CANCEL);
+        CHECK(l->fd >= 0);
+        CHECK(l->poll_ms > AWAKE);
+        said(s, l);
+        submit(s, "x");
+        CHECK_EQ(said(s, l), WAKE_JOBS);
+    }
+    verify_clean(s);
+    l->close(l);
+    store_close(&s);
+}
