@@ -294,7 +294,8 @@ struct pawl_follower;
 
 PAWL_CHECKED int pawl_follow(struct pawl *p, const struct pawl_event_query *query,
                              struct pawl_follower **out, struct pawl_error *err);
-/* What came since the last call, perhaps not yet all of it; never waits. *n = how many. */
+/* What came since the last call, perhaps not yet all of it; never waits. *n = how many. If `each`
+ * ends it, the rest of those is not told again. */
 PAWL_CHECKED int pawl_follower_next(struct pawl_follower *f, pawl_line *each, void *arg, size_t *n,
                                     struct pawl_error *err);
 PAWL_API void pawl_follower_close(struct pawl_follower *f);

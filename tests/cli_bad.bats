@@ -141,7 +141,7 @@ unchanged() { # the database is as good as before, with so many executions
 }
 
 @test "an input that is too large, not JSON, or not text" {
-	submit 1
+	head -c 1048574 /dev/zero | tr '\0' 1 | sed 's/.*/"&"/' | tr -d '\n' | submit - # the most that is taken
 	head -c 104857600 /dev/zero | tr '\0' 1 >"$dir/huge"
 	took=$SECONDS
 	refused 2 'has 104857600 bytes; at most 1048576 are taken' submit - <"$dir/huge"

@@ -902,6 +902,25 @@ TEST(a_limit_that_goes_leaves_nobody_waiting_for_it)
     store_close(&s);
 }
 
+/* Else it would be run uncounted, and the next submit would make a new limit that knows nothing of
+ * it. */
+TEST(the_limit_of_a_key_stays_while_a_job_of_it_is_held_for_something_else)
+{
+    struct store *s = fixture_store();
+    int64_t id =
+        submit_with(s, (struct submission){.name = "x", .concurrency = "k", .paused = true});
+
+    set_limit(s, "key:k", -1);
+    verify_clean(s);
+    CHECK_EQ(unhold(s, id, HELD_PAUSED), 0);
+    verify_clean(s);
+    submit_with(s, (struct submission){.name = "y", .concurrency = "k"});
+    verify_clean(s);
+    drain(s);
+    verify_clean(s);
+    store_close(&s);
+}
+
 TEST(a_limit_that_was_raised_in_part_when_the_process_died_strands_nobody)
 {
     struct store *s = fixture_store();
@@ -958,6 +977,27 @@ TEST(a_timer_that_was_overtaken_does_not_end_a_later_delay)
     verify_clean(other);
     check_not_redone(&w);
     store_close(&other);
+    store_close(&s);
+}
+
+/* The outbox says what may be claimed, the execution whether that is true. */
+TEST(an_outbox_row_alone_gives_nobody_a_job)
+{
+    struct store *s = fixture_store();
+    struct held_job j;
+    int64_t cancelled, paused;
+
+    cancelled = submit(s, "cancelled");
+    CHECK_EQ(cancel(s, cancelled), 0);
+    paused = submit_with(s, (struct submission){.name = "paused", .paused = true});
+    CHECK_EQ(verify_count(s, NULL, 0), 0);
+    sql_run(s, "INSERT INTO task_outbox (lane, queue, rank, execution, ready_at) "
+               "SELECT lane, queue, 0, id, requested_at FROM executions");
+    CHECK(!claim_one(s, 1, &j));
+    CHECK_EQ(status_of(s, cancelled), S_CANCELLED);
+    CHECK_EQ(status_of(s, paused), S_READY);
+    sql_run(s, "DELETE FROM task_outbox");
+    verify_clean(s);
     store_close(&s);
 }
 

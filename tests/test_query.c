@@ -158,6 +158,7 @@ TEST(tasks_of_a_workflow_are_its_nodes_and_items_but_not_those_of_a_nested_one)
     CHECK_EQ(l.at[3].id, item);
     CHECK_EQ(l.at[3].task_index, 1);
     execution_list_release(&l);
+    verify_clean(s);
     store_close(&s);
 }
 

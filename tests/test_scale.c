@@ -691,42 +691,45 @@ static void do_retain(struct world *w)
     w->retained = r.to.after;
 }
 
+/* Some look at a window of time or a range of pages that holds more or less by chance: `enough` is
+ * never too much for them. */
 static const struct {
     const char *name;
     void (*run)(struct world *w);
+    double enough;
 } all[] = {
-    {"query_execution", ask_execution},
-    {"query_parent", ask_parent},
-    {"query_children", ask_children},
-    {"query_tree", ask_tree},
-    {"query_tasks", ask_tasks},
-    {"query_roots", ask_roots},
-    {"query_roots before", ask_roots_before},
-    {"query_roots by status", ask_roots_by_status},
-    {"query_leases", ask_leases},
-    {"query_events_of", ask_events_of},
-    {"query_events_below", ask_events_below},
-    {"query_events", ask_newest_events},
-    {"query_events of failures", ask_failures},
-    {"query_follow", ask_what_is_new},
-    {"query_queues", ask_queues},
-    {"query_workers", ask_workers},
-    {"submit", do_submit},
-    {"submit with keys", do_submit_keyed},
-    {"claim", do_claim},
-    {"claim in vain", do_claim_in_vain},
-    {"started", do_start},
-    {"heartbeat", do_heartbeat},
-    {"settle", do_settle},
-    {"settle with a retry", do_retry_later},
-    {"settle with a hand-over", do_hand_over},
-    {"limit", do_widen_and_narrow},
-    {"hold, unhold", do_hold},
-    {"cancel", do_cancel},
-    {"timers", do_timers},
-    {"reap, adopt", do_reap_and_adopt},
-    {"worker_tick", do_tick},
-    {"retain", do_retain},
+    {"query_execution", ask_execution, 0},
+    {"query_parent", ask_parent, 0},
+    {"query_children", ask_children, 0},
+    {"query_tree", ask_tree, 0},
+    {"query_tasks", ask_tasks, 0},
+    {"query_roots", ask_roots, 0},
+    {"query_roots before", ask_roots_before, 0},
+    {"query_roots by status", ask_roots_by_status, 0},
+    {"query_leases", ask_leases, 0},
+    {"query_events_of", ask_events_of, 0},
+    {"query_events_below", ask_events_below, 0},
+    {"query_events", ask_newest_events, 150000},
+    {"query_events of failures", ask_failures, 0},
+    {"query_follow", ask_what_is_new, 8000},
+    {"query_queues", ask_queues, 0},
+    {"query_workers", ask_workers, 0},
+    {"submit", do_submit, 0},
+    {"submit with keys", do_submit_keyed, 0},
+    {"claim", do_claim, 0},
+    {"claim in vain", do_claim_in_vain, 0},
+    {"started", do_start, 0},
+    {"heartbeat", do_heartbeat, 0},
+    {"settle", do_settle, 0},
+    {"settle with a retry", do_retry_later, 0},
+    {"settle with a hand-over", do_hand_over, 0},
+    {"limit", do_widen_and_narrow, 0},
+    {"hold, unhold", do_hold, 0},
+    {"cancel", do_cancel, 0},
+    {"timers", do_timers, 0},
+    {"reap, adopt", do_reap_and_adopt, 0},
+    {"worker_tick", do_tick, 0},
+    {"retain", do_retain, 0},
 };
 enum { ALL = sizeof(all) / sizeof(*all) };
 
@@ -753,7 +756,7 @@ static void check_all(const double before[ALL], const double after[ALL], const c
     int i;
 
     for (i = 0; i < ALL; i++) {
-        bool bad = after[i] > before[i] * 1.5 + 300 || before[i] <= 0;
+        bool bad = before[i] <= 0 || (after[i] > before[i] * 1.5 + 300 && after[i] > all[i].enough);
 
         printf("%-26s %10.0f %10.0f  %s%s\n", all[i].name, before[i], after[i], where,
                bad ? "  GREW" : "");

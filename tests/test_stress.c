@@ -194,26 +194,48 @@ static int by_begin(const void *a, const void *b)
  * Hence no job is ever taken while even one older job of its lane, queue and priority, or a more
  * urgent one, is free; only claims that overlap in time may be in either order, and each of them
  * takes at most its batch. */
-static void check_order_of_claims(void)
+static bool is_in_order(struct claim_record *list, size_t n, int64_t *older, int64_t *younger)
 {
-    size_t n = (size_t)claims->nrecords, i, ended = 0;
     struct claim_record *ends = mem_alloc(n * sizeof(*ends));
     int64_t furthest = 0; /* of all claims that ended before this one began */
+    size_t i, ended = 0;
+    bool good = true;
 
-    memcpy(ends, claims->records, n * sizeof(*ends));
+    memcpy(ends, list, n * sizeof(*ends));
     qsort(ends, n, sizeof(*ends), by_end);
-    qsort(claims->records, n, sizeof(*ends), by_begin);
-    for (i = 0; i < n; i++) {
-        const struct claim_record *r = &claims->records[i];
-
-        for (; ended < n && ends[ended].end < r->begin; ended++)
+    qsort(list, n, sizeof(*ends), by_begin);
+    for (i = 0; i < n && good; i++) {
+        for (; ended < n && ends[ended].end < list[i].begin; ended++)
             if (ends[ended].last > furthest)
                 furthest = ends[ended].last;
-        if (r->first < furthest)
-            test_fail(__FILE__, __LINE__, "job %lld was free when job %lld was claimed",
-                      (long long)(r->first % 1000000), (long long)(furthest % 1000000));
+        good = list[i].first >= furthest;
+        *older = list[i].first;
+        *younger = furthest;
     }
     free(ends);
+    return good;
+}
+
+TEST(a_job_that_was_passed_by_is_found_by_the_check_of_this_test)
+{
+    struct claim_record good[] = {{10, 20, 1, 3}, {15, 40, 4, 9}, {25, 30, 5, 6}, {41, 50, 10, 11}};
+    struct claim_record bad[] = {
+        {10, 20, 1, 3}, {15, 40, 4, 9}, {25, 30, 11, 12}, {41, 50, 10, 10}};
+    int64_t older, younger;
+
+    CHECK(is_in_order(good, 4, &older, &younger));
+    CHECK(!is_in_order(bad, 4, &older, &younger));
+    CHECK_EQ(older, 10);
+    CHECK_EQ(younger, 12);
+}
+
+static void check_order_of_claims(void)
+{
+    int64_t older, younger;
+
+    if (!is_in_order(claims->records, (size_t)claims->nrecords, &older, &younger))
+        test_fail(__FILE__, __LINE__, "job %lld was free when job %lld was claimed",
+                  (long long)(older % 1000000), (long long)(younger % 1000000));
 }
 
 static void check_all_succeeded(int count)

@@ -82,7 +82,7 @@ static int gave_up(const struct lite_lock *k, int limit_ms, struct err *err)
     char there[PID_TEXT_SIZE + 1] = "";
     int pid;
 
-    if (pread(k->fd, there, PID_TEXT_SIZE, 0) > 0 && (pid = atoi(there)) > 0)
+    if (pread(k->fd, there, PID_TEXT_SIZE, 0) > 0 && (pid = (int)strtol(there, NULL, 10)) > 0)
         return err_set(
             err, E_UNAVAILABLE,
             "process %d%s holds %s for more than %d s: end it if it hangs, else try again", pid,

@@ -27,6 +27,8 @@
     ", pg_catalog.set_config('enable_seqscan', 'off', true),"  \
     " pg_catalog.set_config('enable_hashjoin', 'off', true),"  \
     " pg_catalog.set_config('enable_mergejoin', 'off', true)," \
+    " pg_catalog.set_config('enable_material', 'off', true),"  \
+    " pg_catalog.set_config('enable_sort', 'off', true),"      \
     " pg_catalog.set_config('plan_cache_mode', 'force_generic_plan', true)"
 
 /* With names that no .sql file can give. */

@@ -80,7 +80,7 @@ static const char *storable_error(struct turn *t, const struct outcome *o)
         buf_release(&b);
         return copy;
     }
-    len = strnlen(s, MAX_ERROR);
+    len = strnlen(s, STORE_MAX_ERROR);
     while (len && ((unsigned char)s[len] & 0xC0) == 0x80 && s[len])
         len--; /* not in the middle of a character */
     copy = arena_memdup0(&t->arena, s, len);
@@ -99,7 +99,7 @@ static struct outcome storable(struct turn *t, const struct outcome *o)
     struct err why;
 
     if (o->kind == OUTCOME_OK && o->result &&
-        json_check(o->result, strlen(o->result), MAX_RESULT, "the result", &why)) {
+        json_check(o->result, strlen(o->result), STORE_MAX_RESULT, "the result", &why)) {
         s.kind = OUTCOME_FAILED;
         s.result = NULL;
         s.error = arena_strdup(&t->arena, why.msg);

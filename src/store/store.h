@@ -40,13 +40,13 @@ MUST_USE int store_light_turn(struct store *s, int (*body)(struct turn *, void *
 int64_t turn_now(const struct turn *t); /* the database's time, after the locks of this turn */
 
 /* Limits on what enters, so that a turn can't fail on it later. */
-#define MAX_INPUT  (1024 * 1024)
-#define MAX_RESULT (1024 * 1024)
-#define MAX_ERROR  8192
-#define MAX_NAME   200
-#define MAX_QUEUE  64
-#define MAX_LANE   128
-#define MAX_KEY    200
+#define STORE_MAX_INPUT  (1024 * 1024)
+#define STORE_MAX_RESULT (1024 * 1024)
+#define STORE_MAX_ERROR  8192
+#define STORE_MAX_NAME   200
+#define STORE_MAX_QUEUE  64
+#define STORE_MAX_LANE   128
+#define STORE_MAX_KEY    200
 
 /* ---- submit -------------------------------------------------------------------------------------
  */

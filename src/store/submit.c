@@ -36,18 +36,18 @@ int submission_check(const struct submission *s, struct err *err)
         return err_set(err, E_INVALID, "%d is no kind of execution", s->kind);
     if (!s->name)
         return err_set(err, E_INVALID, "an execution needs a name");
-    if ((rc = check_text("name", s->name, MAX_NAME, err)) ||
-        (rc = check_text("queue", s->queue, MAX_QUEUE, err)) ||
-        (rc = check_text("lane", s->lane, MAX_LANE, err)) ||
-        (rc = check_text("concurrency key", s->concurrency, MAX_KEY, err)) ||
-        (rc = check_text("task's name", s->task_name, MAX_NAME, err)) ||
-        (rc = check_text("idempotency key", s->key, MAX_KEY, err)))
+    if ((rc = check_text("name", s->name, STORE_MAX_NAME, err)) ||
+        (rc = check_text("queue", s->queue, STORE_MAX_QUEUE, err)) ||
+        (rc = check_text("lane", s->lane, STORE_MAX_LANE, err)) ||
+        (rc = check_text("concurrency key", s->concurrency, STORE_MAX_KEY, err)) ||
+        (rc = check_text("task's name", s->task_name, STORE_MAX_NAME, err)) ||
+        (rc = check_text("idempotency key", s->key, STORE_MAX_KEY, err)))
         return rc;
     if (s->max_attempts < 0 || s->max_attempts > 1000000 || s->concurrency_max < 0 ||
         s->delay < 0 || s->priority < -1000000 || s->priority > 1000000)
         return err_set(err, E_INVALID,
                        "priority, attempts, delay or limit of '%s' is out of its range", s->name);
-    return s->input ? json_check(s->input, strlen(s->input), MAX_INPUT, "the input", err) : 0;
+    return s->input ? json_check(s->input, strlen(s->input), STORE_MAX_INPUT, "the input", err) : 0;
 }
 
 static void hash_text(crypto_generichash_state *h, const char *s)

@@ -131,7 +131,7 @@ static void put_words(struct buf *out, const char *s)
             buf_addch(out, *s++);
             continue;
         }
-        buf_addstr(out, words[i].text(atoi(s + n)));
+        buf_addstr(out, words[i].text((int)strtol(s + n, NULL, 10)));
         s = strchr(s, '}') + 1;
     }
 }

@@ -116,9 +116,10 @@ SELECT t.execution, t.kind, e.root
   FROM timers t JOIN executions e ON e.id = t.execution
  WHERE t.due_at <= $1 ORDER BY t.due_at, t.execution LIMIT $2
 
+-- The + 0 keeps PostgreSQL from reading all of the primary key for its last column.
 --: timers_of(; execution i64)
 SELECT t.execution, t.due_at
-  FROM unnest($1) AS u(execution) JOIN timers t ON t.execution = u.execution AND t.kind = 1   --@ postgres
+  FROM unnest($1) AS u(execution) JOIN timers t ON t.execution = u.execution AND t.kind + 0 = 1   --@ postgres
   FROM timers t WHERE t.execution = $1 AND t.kind = 1                                      --@ sqlite
 
 --: timer_next()
