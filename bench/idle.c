@@ -51,7 +51,7 @@ static int tick(struct turn *t, void *arg, struct err *err)
     const struct worker *w = arg;
     int64_t expired, next;
 
-    return op_worker_tick(t, w->id, &expired, &next, err);
+    return op_worker_tick(t, w, &expired, &next, err);
 }
 
 static void idle(const char *url, int seconds)

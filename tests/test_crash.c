@@ -75,19 +75,25 @@ static void pass(struct life *l, int64_t us)
     l->w.env.clock_offset += us;
 }
 
+static struct worker worker_of(const int64_t *id)
+{
+    return (struct worker){
+        .id = *id, .host = "h", .folder = "folder-a", .version = "1", .room = 10};
+}
+
 static int hello_body(struct turn *t, void *arg, struct err *err)
 {
-    struct worker w = {
-        .id = *(int64_t *)arg, .host = "h", .folder = "folder-a", .version = "1", .room = 10};
+    struct worker w = worker_of(arg);
 
     return op_worker_hello(t, &w, err);
 }
 
 static int tick_body(struct turn *t, void *arg, struct err *err)
 {
+    struct worker w = worker_of(arg);
     int64_t expired, next;
 
-    return op_worker_tick(t, *(int64_t *)arg, &expired, &next, err);
+    return op_worker_tick(t, &w, &expired, &next, err);
 }
 
 static int bye_body(struct turn *t, void *arg, struct err *err)

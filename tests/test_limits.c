@@ -583,6 +583,27 @@ TEST(a_key_in_use_that_is_set_free_still_counts_its_jobs)
     store_close(&s);
 }
 
+TEST(a_key_that_is_removed_while_one_of_its_jobs_is_delayed_still_counts_it)
+{
+    struct store *s = fixture_store();
+    int64_t a =
+        submit_with(s, (struct submission){.name = "a", .concurrency = "k", .delay = 100 * SECOND});
+    int64_t b;
+
+    set_limit(s, "key:k", -1);
+    b = submit_keyed(s, "b", "k"); /* nobody has a permit: its bound of one holds again */
+    clock_advance(101 * SECOND);
+    CHECK_EQ(run_timers(s), 1);
+    CHECK_EQ(get(s, a).held, HELD_LIMIT);
+    CHECK_EQ(get(s, b).held, HELD_NONE);
+    verify_clean(s);
+    CHECK_EQ(settle_ok(s, claim_job(s, 1)), 0);
+    CHECK_EQ(settle_ok(s, claim_job(s, 1)), 0);
+    CHECK_EQ(used(s, "key:k"), 0);
+    verify_clean(s);
+    store_close(&s);
+}
+
 TEST(a_key_that_is_removed_while_nobody_uses_it_begins_anew)
 {
     struct store *s = fixture_store();
@@ -590,7 +611,6 @@ TEST(a_key_that_is_removed_while_nobody_uses_it_begins_anew)
     submit_keyed(s, "a", "k");
     CHECK_EQ(settle_ok(s, claim_job(s, 1)), 0);
     set_limit(s, "key:k", -1);
-    CHECK_EQ(sql_number(s, "SELECT count(*) FROM limits"), 0);
     submit_with(s, (struct submission){.name = "b", .concurrency = "k", .concurrency_max = 3});
     CHECK_EQ(sql_number(s, "SELECT max FROM limits WHERE key = 'key:k'"), 3);
     CHECK_EQ(used(s, "key:k"), 1);
@@ -668,6 +688,37 @@ TEST(many_who_wait_for_a_key_do_not_keep_the_queue_from_others)
         CHECK_EQ(settle_ok(s, j), 0);
     }
     CHECK_EQ(claim_job(s, 1).id, last);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_permit_that_thousands_have_no_use_for_goes_past_them_in_slices)
+{
+    struct store *s = fixture_store();
+    struct held_job k, j;
+    int64_t last, events, turns = 0;
+    int i;
+
+    submit_keyed(s, "k", "k");
+    submit(s, "j");
+    k = claim_job(s, 1);
+    j = claim_job(s, 1);
+    set_limit(s, QUEUE, 2);
+    for (i = 0; i < 10; i++)
+        submit_batch(s, 250, "k"); /* held for the queue, and each will find its key taken */
+    last = submit(s, "no key");
+    events = sql_number(s, "SELECT count(*) FROM execution_events");
+    CHECK_EQ(settle_ok(s, j), 0);
+    verify_clean(s); /* a hand-over timer is due */
+    CHECK(sql_number(s, "SELECT count(*) FROM execution_events") - events < 3000);
+    while (run_timers(s))
+        CHECK(++turns < 10);
+    CHECK(turns > 1);
+    check_claimable(s, last);
+    CHECK_EQ(used(s, QUEUE), 2);
+    verify_clean(s);
+    CHECK_EQ(settle_ok(s, k), 0); /* the first of the thousands goes, at once */
+    CHECK_EQ(claimable(s), 2);
     verify_clean(s);
     store_close(&s);
 }

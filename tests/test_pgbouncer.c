@@ -4,7 +4,7 @@
 
 #include "store/tenant.h"
 
-#undef SECOND
+#undef SECOND /* the driver has the same, as an int */
 #include "pg_fixture.h"
 
 #include <arpa/inet.h>

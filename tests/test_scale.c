@@ -12,7 +12,7 @@
 #include "store/lite_db.h"
 #include "store/query.h"
 
-#undef SECOND
+#undef SECOND /* the driver has the same, as an int */
 #include "pg_fixture.h"
 
 #define UNIT     1000 /* executions that are made at once, see fill */
@@ -656,9 +656,10 @@ struct ticking {
 
 static int tick_body(struct turn *t, void *arg, struct err *err)
 {
+    struct worker w = {.id = 7, .host = "h", .folder = "f", .version = "1", .room = 1};
     struct ticking *k = arg;
 
-    return op_worker_tick(t, 7, &k->expired, &k->next, err);
+    return op_worker_tick(t, &w, &k->expired, &k->next, err);
 }
 
 static void do_tick(struct world *w)

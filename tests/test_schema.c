@@ -3,7 +3,7 @@
  * alone. */
 #include "fixture.h"
 
-#undef SECOND
+#undef SECOND /* the driver has the same, as an int */
 #include "pg_fixture.h"
 
 #include <signal.h>
@@ -28,8 +28,11 @@ static const char *fresh_url(void)
 
 static void forget_url(void)
 {
+    char name[32];
+
+    snprintf(name, sizeof(name), "test_%d", (int)getpid());
     if (strcmp(test_db(), "sqlite"))
-        pg_database_drop(mem_printf("test_%d", (int)getpid()));
+        pg_database_drop(name);
 }
 
 static int try_open(const char *url, struct store_options options, struct store **s,

@@ -25,6 +25,14 @@ TEST_THREADED;
 #define WITH_PROCESSES() ((void)0)
 #endif
 
+/* On a machine that is busy with other things a lock may be waited for in vain now and then; a
+ * wrong order of locks makes that happen again and again. (test_deadlock.c tolerates none.) */
+static void check_redone(const struct watch *w, int at_most)
+{
+    if (w->redone > at_most)
+        test_fail(__FILE__, __LINE__, "%d turns were redone: %s", w->redone, w->said);
+}
+
 /* ---- batches
  * ------------------------------------------------------------------------------------- */
 
@@ -130,16 +138,22 @@ static int64_t place(int64_t id, int priorities)
 
 #define PRIORITIES 3
 
+/* Remembers the longest turn. */
+static void note_turn(int64_t began)
+{
+    int64_t took = clock_boot_us() - began, longest = claims->longest;
+
+    while (took > longest && !atomic_compare_exchange_weak(&claims->longest, &longest, took))
+        ;
+}
+
 static size_t claim_and_note(struct store *s, int64_t worker, size_t max, struct held_job *jobs)
 {
     struct claim_record r = {.begin = clock_boot_us()};
     size_t n = claim_many(s, worker, max, jobs), i;
-    int64_t longest = claims->longest;
 
     r.end = clock_boot_us();
-    while (r.end - r.begin > longest &&
-           !atomic_compare_exchange_weak(&claims->longest, &longest, r.end - r.begin))
-        ;
+    note_turn(r.begin);
     CHECK(n <= max);
     for (i = 0; i < n; i++) {
         CHECK(jobs[i].id <= MAX_JOBS);
@@ -168,8 +182,7 @@ static void claim_until_empty(int nth)
         last = place(jobs[n - 1].id, PRIORITIES);
         settle_all_ok(s, jobs, n);
     }
-    if (w.redone)
-        test_fail(__FILE__, __LINE__, "%d turns were redone: %s", w.redone, w.said);
+    check_redone(&w, 0);
     store_close(&s);
 }
 
@@ -275,12 +288,14 @@ static void take_some(int nth)
 
     while (left > 0) {
         size_t n = claim_and_note(s, nth + 1, left < 5 ? (size_t)left : 5, jobs);
+        int64_t began = clock_boot_us();
 
         CHECK(n > 0); /* there are as many as all want together */
         settle_all_ok(s, jobs, n);
+        note_turn(began);
         left -= (int)n;
     }
-    CHECK_EQ(w.redone, 0);
+    check_redone(&w, 0);
     store_close(&s);
 }
 
@@ -304,9 +319,8 @@ TEST_SLOW(sixty_four_processes_get_their_share_and_nobody_waits_for_long, 120)
 /* ---- the same key from everywhere
  * ---------------------------------------------------------------- */
 
-#define KEYS          60
-#define KEYS_AT_ONCE  12
-#define KEYED_PARENTS 6
+#define KEYS         60
+#define KEYS_AT_ONCE 12
 
 static struct {
     _Atomic int64_t id[KEYS];
@@ -344,8 +358,7 @@ static void submit_keys(int nth)
                 CHECK_EQ(none, list[k].id);
         }
     }
-    if (w.redone)
-        test_fail(__FILE__, __LINE__, "%d turns were redone: %s", w.redone, w.said);
+    check_redone(&w, 2);
     store_close(&s);
 }
 
@@ -409,8 +422,7 @@ static void work_under_limits(int nth)
         if (!n)
             run_timers(s); /* a permit that nobody could take is offered again */
     }
-    if (w.redone)
-        test_fail(__FILE__, __LINE__, "%d turns were redone: %s", w.redone, w.said);
+    check_redone(&w, 2);
     store_close(&s);
 }
 
@@ -672,6 +684,16 @@ static void wild_step(struct wild_worker *w)
     }
 }
 
+/* A limit that is being lowered takes the jobs above it out of the outbox in slices; until that has
+ * been done, verify says so (I29). */
+static void look_at_all(struct store *s)
+{
+    char codes[100];
+
+    if (verify_count(s, codes, sizeof(codes)) && strcmp(codes, "I29"))
+        verify_clean(s); /* what it is, in words */
+}
+
 static void run_wild(int nth)
 {
     struct wild_worker w = {.me = nth + 1, .seed = (unsigned)env_random_id()};
@@ -679,13 +701,14 @@ static void run_wild(int nth)
     w.s = watched_store(&w.w);
     if (nth == WILD_WORKERS) { /* one only looks: at any moment all is in order */
         while (clock_boot_us() < wild->until)
-            verify_clean(w.s);
+            look_at_all(w.s);
     } else {
         while (clock_boot_us() < wild->until)
             wild_step(&w);
     }
-    if (w.w.redone)
-        test_fail(__FILE__, __LINE__, "%d turns were redone: %s", w.w.redone, w.w.said);
+    if (strstr(w.w.said, "deadlock"))
+        test_fail(__FILE__, __LINE__, "%s", w.w.said);
+    check_redone(&w.w, 5);
     store_close(&w.s);
 }
 
@@ -696,6 +719,7 @@ TEST_SLOW(whatever_happens_at_once_everything_comes_to_its_end, 120)
 
     WITH_PROCESSES();
     wild = shared_memory(sizeof(*wild));
+    setenv("PGOPTIONS", "-c deadlock_timeout=100ms", 1); /* before the lock timeout: to be told */
     s = fixture_store();
     for (i = 0; i < 20; i++)
         wild->ids[wild->count++] =

@@ -4,7 +4,7 @@
 
 #include "store/tenant.h"
 
-#undef SECOND
+#undef SECOND /* the driver has the same, as an int */
 #include "pg_fixture.h"
 
 #include <dirent.h>
@@ -32,8 +32,11 @@ static const char *own_url(void)
 
 static void forget_url(void)
 {
+    char name[32];
+
+    snprintf(name, sizeof(name), "test_%d", (int)getpid());
     if (strcmp(test_db(), "sqlite"))
-        pg_database_drop(mem_printf("test_%d", (int)getpid()));
+        pg_database_drop(name);
 }
 
 /* Roles are the whole server's: each test's process has names of its own. */
@@ -222,7 +225,7 @@ TEST(a_tenant_that_does_not_exist_is_not_found_and_not_made_by_looking)
     forget_url();
 }
 
-/* ---- worlds of their own --------------------------------------------------------------------- */
+/* ---- worlds of their own -------------------------------------------------------------------- */
 
 TEST(two_tenants_and_the_default_one_do_not_see_each_other)
 {
@@ -314,8 +317,7 @@ TEST(a_dropped_tenant_leaves_no_file_behind)
     closedir(dir);
 }
 
-/* ---- the role of a tenant, on PostgreSQL ------------------------------------------------------
- */
+/* ---- the role of a tenant, on PostgreSQL ---------------------------------------------------- */
 
 /* The same database as the role of that tenant, or as any other. */
 static char *url_as(const char *role)

@@ -54,7 +54,7 @@ int pawl_cleanup(struct pawl *p, int64_t older_than, bool dry_run,
     int rc;
 
     do {
-        rc = store_turn(p->store, clean_body, &c, &err);
+        rc = store_long_turn(p->store, clean_body, &c, &err);
         if (!rc)
             c.from = c.to;
     } while (!rc && c.to.more);

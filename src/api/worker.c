@@ -63,7 +63,6 @@ int pawl_worker_open(struct pawl *p, const struct pawl_worker_options *options,
     const struct pawl_worker_options *o = options ? options : &none;
     struct pawl_worker *w = mem_zalloc(sizeof(*w));
     struct err err = ERR_INIT;
-    struct worker row;
     char host[256] = "";
     int rc;
 
@@ -76,13 +75,13 @@ int pawl_worker_open(struct pawl *p, const struct pawl_worker_options *options,
     w->host_grace = o->host_grace > 0 ? o->host_grace : DEFAULT_HOST_GRACE;
     w->healthy_since = w->last_tick = clock_boot_us();
     set_serves(w, o);
-    row = (struct worker){.id = w->id,
-                          .host = host,
-                          .folder = w->folder,
-                          .version = PAWL_VERSION,
-                          .pid = (int)getpid(),
-                          .room = o->room > 0 ? o->room : 1};
-    if ((rc = store_turn(p->store, hello_body, &row, &err)))
+    w->row = (struct worker){.id = w->id,
+                             .host = arena_strdup(&w->own, host),
+                             .folder = w->folder,
+                             .version = PAWL_VERSION,
+                             .pid = (int)getpid(),
+                             .room = o->room > 0 ? o->room : 1};
+    if ((rc = store_turn(p->store, hello_body, &w->row, &err)))
         release(w);
     else
         *out = w;
@@ -185,7 +184,7 @@ struct upkeep {
 static int tick_body(struct turn *t, void *arg, struct err *err)
 {
     struct upkeep *u = arg;
-    int rc = op_worker_tick(t, u->w->id, &u->expired, &u->next, err);
+    int rc = op_worker_tick(t, &u->w->row, &u->expired, &u->next, err);
 
     if (rc || !u->next)
         return rc;

@@ -9,6 +9,7 @@ struct pawl_worker {
     struct pawl *pawl;
     int64_t id;
     const char *folder;
+    struct worker row; /* how it says hello, also again */
     int64_t lease, host_grace;
     struct lane_queue *serves;
     size_t nserves;

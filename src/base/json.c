@@ -105,7 +105,10 @@ int json_check(const char *s, size_t len, size_t max, const char *what, struct e
             what, len, max);
     if (!text_is_utf8(s, len))
         return err_set(err, E_INVALID, "%s is not valid UTF-8 (or holds a NUL byte)", what);
-    doc = json_loadb(s, len, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &at);
+    doc = json_loadb(s, len,
+                     JSON_DECODE_ANY | JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL |
+                         JSON_DECODE_INT_AS_REAL /* of any size: it is only checked */,
+                     &at);
     if (!doc)
         return err_set(err, E_INVALID, "%s is not valid JSON: line %d, column %d: %s", what,
                        at.line, at.column, at.text);

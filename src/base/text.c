@@ -71,62 +71,93 @@ char *text_time(int64_t us, char *out)
     return out;
 }
 
-/* Digits after the point, as µs; moves *s past them. */
-static int64_t parse_fraction(const char **s)
+/* Exactly n digits as a number of at most `max`; moves *s past them. */
+static bool parse_digits(const char **s, int n, int max, int *out)
 {
-    int64_t us = 0;
-    int digits = 0;
+    for (*out = 0; n; n--, ++*s) {
+        if (**s < '0' || **s > '9')
+            return false;
+        *out = *out * 10 + (**s - '0');
+    }
+    return *out <= max;
+}
 
-    if (**s != '.')
-        return 0;
-    for (++*s; **s >= '0' && **s <= '9'; ++*s)
-        if (digits < 6) {
-            us = us * 10 + (**s - '0');
-            digits++;
-        }
-    for (; digits < 6; digits++)
-        us *= 10;
-    return us;
+static bool parse_char(const char **s, char c)
+{
+    if (**s != c)
+        return false;
+    ++*s;
+    return true;
+}
+
+/* Digits after a point, as µs; none without a point. */
+static bool parse_fraction(const char **s, int64_t *us)
+{
+    int64_t unit = 100000;
+
+    *us = 0;
+    if (!parse_char(s, '.'))
+        return true;
+    if (**s < '0' || **s > '9')
+        return false;
+    for (; **s >= '0' && **s <= '9'; ++*s, unit /= 10)
+        *us += (**s - '0') * unit;
+    return true;
+}
+
+/* Z, +hh:mm, -hh:mm or nothing, in seconds. */
+static bool parse_zone(const char **s, int64_t *zone)
+{
+    int sign = **s == '-' ? -1 : 1, h, m;
+
+    *zone = 0;
+    if (!**s || parse_char(s, 'Z'))
+        return true;
+    if ((!parse_char(s, '+') && !parse_char(s, '-')) || !parse_digits(s, 2, 23, &h) ||
+        !parse_char(s, ':') || !parse_digits(s, 2, 59, &m))
+        return false;
+    *zone = sign * (h * 3600 + m * 60);
+    return true;
+}
+
+static bool parse_date(const char **s, struct tm *tm)
+{
+    return parse_digits(s, 4, 9999, &tm->tm_year) && parse_char(s, '-') &&
+           parse_digits(s, 2, 12, &tm->tm_mon) && parse_char(s, '-') &&
+           parse_digits(s, 2, 31, &tm->tm_mday);
+}
+
+static bool parse_clock(const char **s, struct tm *tm, int64_t *frac, int64_t *zone)
+{
+    return parse_digits(s, 2, 23, &tm->tm_hour) && parse_char(s, ':') &&
+           parse_digits(s, 2, 59, &tm->tm_min) && parse_char(s, ':') &&
+           parse_digits(s, 2, 59, &tm->tm_sec) && parse_fraction(s, frac) && parse_zone(s, zone);
 }
 
 int text_parse_time(const char *s, int64_t *us, struct err *err)
 {
-    struct tm tm = {0};
+    struct tm tm = {0}, same;
     int64_t secs, frac = 0, zone = 0;
-    int n = 0, zh, zm;
     const char *p = s;
-    bool date =
-        sscanf(p, "%4d-%2d-%2d%n", &tm.tm_year, &tm.tm_mon, &tm.tm_mday, &n) == 3 && n == 10;
 
-    if (*p == '@' && !text_parse_i64(p + 1, &secs)) {
+    if (*p == '@') {
+        if (text_parse_i64(p + 1, &secs) || secs > INT64_MAX / 2000000 ||
+            secs < -INT64_MAX / 2000000)
+            goto bad;
         *us = secs * 1000000;
         return 0;
     }
-    if (!date)
+    if (!parse_date(&p, &tm))
         goto bad;
-    p += n;
-    if (*p == 'T' || *p == ' ') {
-        n = 0;
-        if (sscanf(++p, "%2d:%2d:%2d%n", &tm.tm_hour, &tm.tm_min, &tm.tm_sec, &n) != 3 || n != 8)
-            goto bad;
-        p += n;
-        frac = parse_fraction(&p);
-        if (*p == 'Z') {
-            p++;
-        } else if ((*p == '+' || *p == '-') && sscanf(p + 1, "%2d:%2d", &zh, &zm) == 2) {
-            zone = (*p == '-' ? -1 : 1) * (zh * 3600 + zm * 60);
-            p += strlen(p) < 6 ? strlen(p) : 6;
-        } else if (*p) {
-            goto bad;
-        }
-    }
-    if (*p || tm.tm_mon < 1 || tm.tm_mon > 12 || tm.tm_mday < 1 || tm.tm_mday > 31 ||
-        tm.tm_hour > 23 || tm.tm_min > 59 || tm.tm_sec > 60)
+    if ((parse_char(&p, 'T') || parse_char(&p, ' ')) && !parse_clock(&p, &tm, &frac, &zone))
         goto bad;
     tm.tm_year -= 1900;
     tm.tm_mon -= 1;
-    secs = (int64_t)timegm(&tm) - zone;
-    *us = secs * 1000000 + frac;
+    same = tm;
+    secs = (int64_t)timegm(&same); /* moves a day that does not exist into the next month */
+    if (*p || same.tm_mday != tm.tm_mday || same.tm_mon != tm.tm_mon)
+        goto bad;
+    *us = (secs - zone) * 1000000 + frac;
     return 0;
 bad:
     return err_set(
@@ -186,7 +217,7 @@ int text_parse_i64(const char *s, int64_t *n)
 
     errno = 0;
     v = strtoll(s, &end, 10);
-    if (end == s || *end || errno || *s == ' ')
+    if (end == s || *end || errno || (*s != '-' && (*s < '0' || *s > '9')))
         return -1;
     *n = v;
     return 0;

@@ -28,7 +28,7 @@ int op_claim(struct turn *t, const struct claim *c, struct job_list *out, struct
 {
     struct rows r = ROWS_INIT;
     struct row **rows;
-    size_t i, n;
+    size_t i;
     int rc;
 
     *out = (struct job_list){0};
@@ -45,18 +45,18 @@ int op_claim(struct turn *t, const struct claim *c, struct job_list *out, struct
     turn_read_rows(t, &r, true, rows);
     if (r.n)
         qsort(rows, r.n, sizeof(*rows), by_rank);
-    n = r.n < c->max ? r.n : c->max;
-    out->at = arena_alloc(&t->arena, (n + 1) * sizeof(*out->at));
-    for (i = 0; i < n; i++) {
+    out->at = arena_alloc(&t->arena, (r.n + 1) * sizeof(*out->at));
+    for (i = 0; i < r.n && out->n < c->max; i++) {
         struct move_note note = {
             .worker = c->worker, .until = t->now + c->lease, .folder = c->folder};
         enum event_action action = rows[i]->now.deferred ? EV_RESUMED : EV_CLAIMED;
 
+        if (!execution_is_claimable(&rows[i]->now))
+            continue; /* the same lane and queue were named twice */
         if ((rc = door_move(t, rows[i], action, S_RUNNING, &note, err)))
             goto done;
-        out->at[i] = &rows[i]->now;
+        out->at[out->n++] = &rows[i]->now;
     }
-    out->n = n;
 done:
     rows_release(&r);
     return rc;

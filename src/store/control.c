@@ -73,8 +73,9 @@ static int look_again(struct turn *t, struct row *r, int64_t due_at, struct err 
 static int find_delays(struct turn *t, const struct request *list, size_t n, int64_t *due_at,
                        struct err *err)
 {
+    struct idmap due = IDMAP_INIT;
     struct rows r = ROWS_INIT;
-    size_t i, k;
+    size_t i;
     int rc;
 
     args_begin(&t->args, Q_TIMERS_OF);
@@ -82,11 +83,15 @@ static int find_delays(struct turn *t, const struct request *list, size_t n, int
         args_int(&t->args, list[i].execution);
     if ((rc = turn_query(t, &t->args, &r, err)))
         goto done;
-    for (k = 0; k < r.n; k++)
-        for (i = 0; i < n; i++)
-            if (list[i].execution == rows_int(&r, k, 0))
-                due_at[i] = rows_int(&r, k, 1);
+    for (i = 0; i < r.n; i++)
+        idmap_put(&due, rows_int(&r, i, 0), &r.cells[i * r.ncols + 1]);
+    for (i = 0; i < n; i++) {
+        const struct val *v = idmap_get(&due, list[i].execution);
+
+        due_at[i] = v ? v->i : 0;
+    }
 done:
+    idmap_release(&due);
     rows_release(&r);
     return rc;
 }

@@ -42,12 +42,13 @@ int op_heartbeat(struct turn *t, int64_t worker, int64_t lease, struct lease_ref
     if ((rc = db_query(t->db, &t->args, &r, err)))
         goto done;
     for (i = 0; i < r.n; i++)
-        idmap_put(&found, rows_int(&r, i, 0), rows_int(&r, i, 1) ? &list[0] : (void *)t);
+        idmap_put(&found, rows_int(&r, i, 0), &r.cells[i * r.ncols]);
     for (i = 0; i < n; i++) {
-        const void *f = idmap_get(&found, list[i].execution);
+        const struct val *f = idmap_get(&found, list[i].execution);
+        bool mine = f && f[1].i == list[i].epoch; /* an older epoch may stand in the list too */
 
-        list[i].rc = f ? 0 : -E_LEASE_LOST;
-        list[i].cancel_requested = f == &list[0];
+        list[i].rc = mine ? 0 : -E_LEASE_LOST;
+        list[i].cancel_requested = mine && f[2].i;
     }
 done:
     idmap_release(&found);

@@ -51,10 +51,7 @@ static int by_key(const void *a, const void *b)
 {
     const struct limit *const *x = a, *const *y = b;
 
-    /* Queues first: whoever hands on a permit of a queue most often needs a key's limit then. */
-    if ((*x)->kind != (*y)->kind)
-        return (*x)->kind == 'q' ? -1 : 1;
-    return strcmp((*x)->key, (*y)->key);
+    return strcmp((*x)->key, (*y)->key); /* keys before queues: a submit makes its keys first */
 }
 
 /* Pushes the keys of the limits that are not known yet, in order; returns how many. */
@@ -155,19 +152,24 @@ size_t limits_of(struct turn *t, const struct execution *e, struct limit *out[2]
     return n;
 }
 
-/* Locks up to `room` of those who wait for l and lets them go on; another limit may hold them
- * again. */
+/* A permit may be of no use to those in front, whom another limit holds: ask more at once, but not
+ * all who wait in one turn. */
+#define ASK_AT_ONCE 100
+#define ASK_IN_TURN 1000
+
+/* Locks as many of those who wait for l as there is room and lets them go on; another limit may
+ * hold them again. */
 static int offer(struct turn *t, struct limit *l, size_t *taken, struct err *err)
 {
     struct args a = ARGS_INIT;
     struct rows r = ROWS_INIT;
     struct row **rows;
+    int room = l->max - l->used, rc;
     size_t i;
-    int rc;
 
     *taken = 0;
     args_begin(&a, Q_WAITERS);
-    args_int(&a, l->max - l->used);
+    args_int(&a, room > l->ask ? room : l->ask);
     args_text(&a, l->key);
     if ((rc = turn_query(t, &a, &r, err)))
         goto done;
@@ -177,7 +179,7 @@ static int offer(struct turn *t, struct limit *l, size_t *taken, struct err *err
         limits_note(t, &rows[i]->now);
     if ((rc = limits_try(t, err)))
         goto done;
-    for (i = 0; i < r.n; i++) {
+    for (i = 0; i < r.n && l->used < l->max; i++) {
         if (rows[i]->now.held != HELD_LIMIT || !limits_are_known(t, &rows[i]->now))
             continue;
         if ((rc = door_move(t, rows[i], EV_UNHELD, S_READY, NULL, err)) ||
@@ -185,15 +187,16 @@ static int offer(struct turn *t, struct limit *l, size_t *taken, struct err *err
             goto done;
         ++*taken;
     }
+    l->ask = l->ask * 2 > ASK_AT_ONCE ? ASK_AT_ONCE : l->ask * 2 + 1;
+    t->asked += *taken;
 done:
     rows_release(&r);
     args_release(&a);
     return rc;
 }
 
-/* Those who could take a permit, or their other limits, are all locked: a timer that is due now
- * offers it again.
- */
+/* Those who could take a permit, or their other limits, are all locked, or enough were asked: a
+ * timer that is due now offers it again. */
 static int offer_later(struct turn *t, const struct limit *l, struct err *err)
 {
     struct args a = ARGS_INIT;
@@ -228,7 +231,8 @@ int limits_hand_on(struct turn *t, struct err *err)
             l->freed = false;
             continue;
         }
-        if ((rc = offer(t, l, &taken, err)))
+        taken = 0;
+        if (t->asked < ASK_IN_TURN && (rc = offer(t, l, &taken, err)))
             return rc;
         if (t->dirty.n)
             return 0; /* write them, then look again: the permit may not have been taken */
@@ -237,195 +241,4 @@ int limits_hand_on(struct turn *t, struct err *err)
             return rc;
     }
     return 0;
-}
-
-/* ---- setting a limit ----------------------------------------------------------------------------
- */
-
-/* The permits that are taken of a limit which is new. A key has none: its first job made it, see
- * submit.c. */
-static int count_used(struct turn *t, struct limit *l, struct err *err)
-{
-    struct args a = ARGS_INIT;
-    struct rows r = ROWS_INIT;
-    int rc;
-
-    if (l->kind == 'k')
-        return 0;
-    args_begin(&a, Q_QUEUE_PERMITS);
-    args_text(&a, l->name);
-    if (!(rc = turn_query(t, &a, &r, err)))
-        l->used = (int)rows_int(&r, 0, 0);
-    rows_release(&r);
-    args_release(&a);
-    return rc;
-}
-
-/* Whether more than `seen` jobs of the limit may be claimed, also such as others have locked. */
-static int is_more_claimable(struct turn *t, const struct limit *l, size_t seen, bool *more,
-                             struct err *err)
-{
-    struct args a = ARGS_INIT;
-    struct rows r = ROWS_INIT;
-    int rc;
-
-    args_begin(&a, l->kind == 'q' ? Q_CLAIMABLE_OF_QUEUE : Q_CLAIMABLE_OF_KEY);
-    args_text(&a, l->name);
-    args_int(&a, (int64_t)seen + 1);
-    if (!(rc = db_query(t->db, &a, &r, err)))
-        *more = rows_int(&r, 0, 0) > (int64_t)seen;
-    rows_release(&r);
-    args_release(&a);
-    return rc;
-}
-
-/* Takes jobs above the limit out of the outbox, the youngest first, at most `slice`. */
-static int hold_surplus(struct turn *t, struct limit *l, size_t slice, bool *more, struct err *err)
-{
-    size_t above = (size_t)(l->used - l->max), i;
-    struct args a = ARGS_INIT;
-    struct rows r = ROWS_INIT;
-    struct row **rows;
-    int rc;
-
-    args_begin(&a, l->kind == 'q' ? Q_SURPLUS_OF_QUEUE : Q_SURPLUS_OF_KEY);
-    args_text(&a, l->name);
-    args_int(&a, (int64_t)(above < slice ? above : slice));
-    if ((rc = turn_query(t, &a, &r, err)))
-        goto done;
-    rows = arena_alloc(&t->arena, (r.n + 1) * sizeof(*rows));
-    turn_read_rows(t, &r, false, rows);
-    for (i = 0; i < r.n; i++)
-        limits_note(t, &rows[i]->now);
-    if ((rc = limits_fetch(t, err)))
-        goto done;
-    /* A claim that has one locked may yet be rolled back. */
-    if (r.n < above && (rc = is_more_claimable(t, l, r.n, more, err)))
-        goto done;
-    for (i = 0; i < r.n; i++) {
-        struct move_note note = {
-            .why = HELD_LIMIT, .held_key = l->key, .data = data_hold(t, HELD_LIMIT, l->key, 0)};
-
-        if ((rc = door_move(t, rows[i], EV_HELD, S_READY, &note, err)))
-            goto done;
-    }
-done:
-    rows_release(&r);
-    args_release(&a);
-    return rc;
-}
-
-static int is_waited_for(struct turn *t, const struct limit *l, bool *waited, struct err *err)
-{
-    struct args a = ARGS_INIT;
-    struct rows r = ROWS_INIT;
-    int rc;
-
-    args_begin(&a, Q_FIRST_WAITER);
-    args_text(&a, l->key);
-    if (!(rc = db_query(t->db, &a, &r, err)))
-        *waited = r.n > 0;
-    rows_release(&r);
-    args_release(&a);
-    return rc;
-}
-
-static int write_max(struct turn *t, const struct limit *l, struct err *err)
-{
-    struct args a = ARGS_INIT;
-    int rc;
-
-    args_begin(&a, Q_LIMIT_UPSERT);
-    args_text(&a, l->key);
-    args_int(&a, l->max);
-    args_int(&a, l->used);
-    rc = db_send(t->db, &a, NULL, 1, err);
-    args_release(&a);
-    return rc;
-}
-
-/* Raises the limit and lets those go who wait, a slice at a time; *more if it is not at `max` yet.
- */
-static int let_go(struct turn *t, struct limit *l, int max, size_t slice, bool *more,
-                  struct err *err)
-{
-    int rc;
-
-    l->max = max - l->used > (int)slice ? l->used + (int)slice : max;
-    l->freed = true;
-    if ((rc = door_flush(t, err)) || (l->max < max && (rc = is_waited_for(t, l, more, err))))
-        return rc;
-    if (!*more)
-        l->max = max;
-    return write_max(t, l, err);
-}
-
-/* Whether any job of a key is open, also one that is held for something else and has no permit. */
-static int is_in_use(struct turn *t, const struct limit *l, bool *used, struct err *err)
-{
-    struct args a = ARGS_INIT;
-    struct rows r = ROWS_INIT;
-    int rc;
-
-    args_begin(&a, Q_KEY_IN_USE);
-    args_text(&a, l->name);
-    if (!(rc = db_query(t->db, &a, &r, err)))
-        *used = r.n > 0;
-    rows_release(&r);
-    args_release(&a);
-    return rc;
-}
-
-/* The limit goes when nobody waits for it any more. That of a key which is in use stays, without a
- * bound: every job of a key is counted. */
-static int remove_limit(struct turn *t, struct limit *l, size_t slice, bool *more, struct err *err)
-{
-    struct args a = ARGS_INIT;
-    bool used = l->used > 0;
-    int rc;
-
-    if (l->max < 0)
-        return 0;
-    if ((rc = let_go(t, l, INT_MAX, slice, more, err)) || *more ||
-        (l->kind == 'k' && !used && (rc = is_in_use(t, l, &used, err))) || (l->kind == 'k' && used))
-        return rc;
-    args_begin(&a, Q_LIMIT_DELETE);
-    args_text(&a, l->key);
-    rc = db_send(t->db, &a, NULL, 1, err);
-    l->max = -1;
-    args_release(&a);
-    return rc;
-}
-
-int op_limit(struct turn *t, const char *key, int max, size_t slice, bool *more, struct err *err)
-{
-    bool queue = !strncmp(key, "queue:", 6);
-    const char *name = strchr(key, ':');
-    struct args a = ARGS_INIT;
-    struct limit *l;
-    int rc;
-
-    *more = false;
-    if ((!queue && strncmp(key, "key:", 4)) || !name[1])
-        return err_set(err, E_INVALID, "'%.80s' is no limit: write queue:NAME or key:NAME", key);
-    /* Turns that saw no limit, or another one, end before this goes on; see lock_limits. */
-    args_begin(&a, Q_LIMITS_TABLE_LOCK);
-    rc = db_send(t->db, &a, NULL, ANY_ROWS, err);
-    args_release(&a);
-    if (rc)
-        return rc;
-    l = limit_get(t, queue ? 'q' : 'k', name + 1);
-    if ((rc = limits_fetch(t, err)))
-        return rc;
-    if (max < 0)
-        return remove_limit(t, l, slice, more, err);
-    if (l->max < 0 && (rc = count_used(t, l, err)))
-        return rc;
-    l->stored_used = l->used;
-    if (l->used < max)
-        return let_go(t, l, max, slice, more, err);
-    l->max = max;
-    if ((rc = write_max(t, l, err)))
-        return rc;
-    return l->used > max ? hold_surplus(t, l, slice, more, err) : 0;
 }

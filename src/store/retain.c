@@ -8,11 +8,15 @@
 
 #define WRITER_AGE (24 * 3600 * 1000000LL) /* a write connection silent for so long is gone */
 
-/* The trees that may go: root and everything below ended before `before`. */
+#define MAX_ROWS   5000
+#define WRITERS    1000 /* folded in one turn; as stale_writers says */
+
+/* What goes in this slice: whole trees, or the lower part of one that is too large for one slice.
+ */
 struct doomed {
-    VEC(int64_t) roots;
-    VEC(int64_t) ids; /* of all executions below and including the roots */
-    int64_t events;
+    VEC(int64_t) roots; /* of each execution below */
+    VEC(int64_t) ids;
+    int64_t trees, events;
 };
 
 static void doomed_release(struct doomed *d)
@@ -50,34 +54,40 @@ done:
     return rc;
 }
 
-/* Keeps the trees in which everything ended early enough. Rows come tree by tree on SQLite, level
- * by level on PostgreSQL: so first the roots that must stay, then the rest. */
-static int choose(struct turn *t, const struct args *roots, int64_t before, struct doomed *d,
-                  struct err *err)
+/* Chooses executions of the trees in which everything ended early enough, children before their
+ * parents. If there are more than one slice takes, the rest waits: r->after goes back to before the
+ * tree that is not done. Rows come root by root, the deepest first. */
+static int choose(struct turn *t, const struct args *roots, int64_t before, struct retention *r,
+                  struct doomed *d, struct err *err)
 {
+    size_t max = r->max_rows ? r->max_rows : MAX_ROWS, i;
     struct idmap stay = IDMAP_INIT;
-    struct rows r = ROWS_INIT;
-    size_t i;
+    struct rows found = ROWS_INIT;
     int rc;
 
-    if ((rc = turn_query(t, roots, &r, err)))
+    if ((rc = turn_query(t, roots, &found, err)))
         goto done;
-    for (i = 0; i < r.n; i++)
-        if (!status_is_terminal((int)rows_int(&r, i, 2)) || rows_int(&r, i, 4) >= before)
-            idmap_put(&stay, rows_int(&r, i, 0), t);
-    for (i = 0; i < r.n; i++) {
-        int64_t root = rows_int(&r, i, 0), id = rows_int(&r, i, 1);
+    for (i = 0; i < found.n; i++)
+        if (!status_is_terminal((int)rows_int(&found, i, 2)) || rows_int(&found, i, 4) >= before)
+            idmap_put(&stay, rows_int(&found, i, 0), t);
+    for (i = 0; i < found.n; i++) {
+        int64_t root = rows_int(&found, i, 0), id = rows_int(&found, i, 1);
 
         if (idmap_get(&stay, root))
             continue;
+        if (!r->dry_run && d->ids.n >= max) {
+            r->after = root - 1;
+            r->more = true;
+            break;
+        }
+        *vec_add(&d->roots) = root;
         *vec_add(&d->ids) = id;
-        d->events += rows_int(&r, i, 3);
-        if (id == root)
-            *vec_add(&d->roots) = root;
+        d->events += rows_int(&found, i, 3);
+        d->trees += id == root;
     }
 done:
     idmap_release(&stay);
-    rows_release(&r);
+    rows_release(&found);
     return rc;
 }
 
@@ -97,14 +107,26 @@ static int run_for(struct turn *t, enum stmt_id q, const int64_t *ids, size_t n,
     return db_send(t->db, &t->args, NULL, ANY_ROWS, err);
 }
 
-static int delete_trees(struct turn *t, const struct doomed *d, struct err *err)
+static int delete_events(struct turn *t, const struct doomed *d, struct err *err)
+{
+    size_t i;
+
+    args_begin(&t->args, Q_EVENTS_DELETE);
+    for (i = 0; i < d->ids.n; i++) {
+        args_int(&t->args, d->roots.at[i]);
+        args_int(&t->args, d->ids.at[i]);
+    }
+    return db_send(t->db, &t->args, NULL, ANY_ROWS, err);
+}
+
+static int delete_doomed(struct turn *t, const struct doomed *d, struct err *err)
 {
     int rc;
 
-    if (!d->roots.n)
+    if (!d->ids.n)
         return 0;
     if ((rc = run_plain(t, Q_EVENT_FLOOR_KEEP, err)) || (rc = run_plain(t, Q_RETENTION_ON, err)) ||
-        (rc = run_for(t, Q_EVENTS_DELETE, d->roots.at, d->roots.n, err)) ||
+        (rc = delete_events(t, d, err)) ||
         (rc = run_for(t, Q_KEYS_DELETE, d->ids.at, d->ids.n, err)) ||
         (rc = run_for(t, Q_TIMERS_FORGET, d->ids.at, d->ids.n, err)) ||
         (rc = run_for(t, Q_EXECUTIONS_DELETE, d->ids.at, d->ids.n, err)) ||
@@ -115,7 +137,7 @@ static int delete_trees(struct turn *t, const struct doomed *d, struct err *err)
 
 /* The rest, when no tree is left to go: partitions without trees, rows of writers and workers long
  * gone. A writer's counters are part of a sum, so they are folded into writer 0, never dropped. */
-static int tidy(struct turn *t, const struct retention *r, struct err *err)
+static int tidy(struct turn *t, struct retention *r, struct err *err)
 {
     VEC(int64_t) writers = {0};
     struct rows found = ROWS_INIT;
@@ -134,8 +156,10 @@ static int tidy(struct turn *t, const struct retention *r, struct err *err)
         *vec_add(&writers) = rows_int(&found, i, 0);
     if ((rc = run_for(t, Q_COUNTERS_FOLD, writers.at, writers.n, err)) ||
         (rc = run_for(t, Q_COUNTERS_FORGET, writers.at, writers.n, err)) ||
-        (rc = run_for(t, Q_TURNS_FORGET, writers.at, writers.n, err)))
+        (rc = run_for(t, Q_TURNS_FORGET, writers.at, writers.n, err)) ||
+        (rc = run_plain(t, Q_COUNTERS_TIDY, err)))
         goto done;
+    r->more = found.n == WRITERS; /* then once more, to fold the rest */
     args_begin(&t->args, Q_WORKERS_FORGET);
     args_int(&t->args, t->now - WRITER_AGE);
     rc = db_send(t->db, &t->args, NULL, ANY_ROWS, err);
@@ -158,11 +182,11 @@ int op_retain(struct turn *t, const struct retention *from, struct retention *r,
     before = t->now - r->older_than;
     args_begin(&roots, Q_TREE_IDS);
     if ((rc = find_roots(t, r, before, &roots, err)) ||
-        (args_rows(&roots) && (rc = choose(t, &roots, before, &d, err))))
+        (args_rows(&roots) && (rc = choose(t, &roots, before, r, &d, err))))
         goto done;
-    if (!r->dry_run && (rc = delete_trees(t, &d, err)))
+    if (!r->dry_run && (rc = delete_doomed(t, &d, err)))
         goto done;
-    r->trees += (int64_t)d.roots.n;
+    r->trees += d.trees;
     r->executions += (int64_t)d.ids.n;
     r->events += d.events;
     if (!r->more && !r->dry_run)

@@ -81,7 +81,7 @@ static const char *storable_error(struct turn *t, const struct outcome *o)
         return copy;
     }
     len = strnlen(s, STORE_MAX_ERROR);
-    while (len && ((unsigned char)s[len] & 0xC0) == 0x80 && s[len])
+    for (i = 0; i < 3 && s[len] && ((unsigned char)s[len] & 0xC0) == 0x80; i++)
         len--; /* not in the middle of a character */
     copy = arena_memdup0(&t->arena, s, len);
     if (!text_is_utf8(copy, len))
@@ -104,6 +104,8 @@ static struct outcome storable(struct turn *t, const struct outcome *o)
         s.result = NULL;
         s.error = arena_strdup(&t->arena, why.msg);
     }
+    if (s.retry_delay > STORE_MAX_DELAY)
+        s.retry_delay = STORE_MAX_DELAY;
     if (s.kind != OUTCOME_OK) {
         s.result = NULL;
         s.error = storable_error(t, &s);
@@ -228,12 +230,12 @@ int op_flow_end(struct turn *t, int64_t execution, const struct outcome *o, stru
                        (long long)execution);
     if ((rc = door_flush(t, err)))
         return rc;
-    args_begin(&t->args, Q_OPEN_CHILD);
+    args_begin(&t->args, Q_OPEN_BELOW);
     args_int(&t->args, execution);
     if ((rc = turn_query(t, &t->args, &r, err)))
         goto done;
     if (r.n) {
-        rc = err_set(err, E_INVALID, "execution %lld can't end: its child %lld is still open",
+        rc = err_set(err, E_INVALID, "execution %lld can't end: %lld below it is still open",
                      (long long)execution, (long long)rows_int(&r, 0, 0));
         goto done;
     }

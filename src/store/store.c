@@ -88,7 +88,9 @@ static struct turn *fresh_turn(struct store *s, bool wait)
     t->now = 0;
     t->wait = wait;
     t->wake = 0;
+    t->asked = 0;
     t->event_base = -1;
+    t->partition_limit = s->partition_limit;
     return t;
 }
 
@@ -96,6 +98,7 @@ enum turn_mode {
     PLAIN,
     WAITING, /* for locks, instead of skipping what is locked */
     LIGHT,   /* without a number: may be repeated harmlessly */
+    LONG,    /* retention: with the time limits of long work */
 };
 
 /* The turn's number, written with everything else: whoever finds it knows that the turn committed.
@@ -129,7 +132,7 @@ static int run_turn(struct store *s, enum turn_mode mode,
     int rc;
 
     s->turn_number += mode != LIGHT;
-    if ((rc = db_begin(s->db, TX_WRITE, err)))
+    if ((rc = db_begin(s->db, mode == LONG ? TX_LONG : TX_WRITE, err)))
         return rc;
     if ((rc = open_turn(t, mode, err)) || (rc = body(t, arg, err)) || (rc = door_flush(t, err)) ||
         (rc = db_commit(s->db, err))) {
@@ -203,7 +206,7 @@ static int turn_with_retries(struct store *s, enum turn_mode mode,
         }
         if (!unknown)
             rc = run_turn(s, mode, body, arg, err);
-        if (rc == 0 || !may_try_again(rc))
+        if (rc == 0 || (!unknown && !may_try_again(rc)))
             return rc;
         unknown |= rc == -E_COMMIT_UNKNOWN && mode != LIGHT;
         tell(s, err);
@@ -211,12 +214,12 @@ static int turn_with_retries(struct store *s, enum turn_mode mode,
             break;
         back_off(&pause);
     }
-    if (unknown)
-        return err_set(
-            err, E_COMMIT_UNKNOWN,
-            "the answer to COMMIT was lost and %s can't be reached to ask: the change may "
-            "or may not be stored",
-            s->url->safe);
+    if (unknown) {
+        err->code = E_COMMIT_UNKNOWN;
+        return err_prefix(err,
+                          "the answer to COMMIT was lost, the change may be stored or not, and "
+                          "to ask is not possible");
+    }
     err->code = E_UNAVAILABLE;
     return -E_UNAVAILABLE;
 }
@@ -232,9 +235,12 @@ static int turn_and_wake(struct store *s, enum turn_mode mode,
      */
     if (!s->db->driver->one_writer && wake == WAKE_EVENTS)
         wake = 0;
-    if (!rc && wake)
+    if (rc)
+        return rc;
+    s->partition_limit = s->turn.partition_limit;
+    if (wake)
         s->db->driver->wake(s->db, wake);
-    return rc;
+    return 0;
 }
 
 int store_turn(struct store *s, int (*body)(struct turn *, void *, struct err *), void *arg,
@@ -253,4 +259,10 @@ int store_light_turn(struct store *s, int (*body)(struct turn *, void *, struct 
                      struct err *err)
 {
     return turn_and_wake(s, LIGHT, body, arg, err);
+}
+
+int store_long_turn(struct store *s, int (*body)(struct turn *, void *, struct err *), void *arg,
+                    struct err *err)
+{
+    return turn_and_wake(s, LONG, body, arg, err);
 }

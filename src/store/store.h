@@ -37,6 +37,9 @@ MUST_USE int store_turn_waiting(struct store *s, int (*body)(struct turn *, void
 /* The same without a number of its own, for what may be repeated harmlessly: heartbeats, ticks. */
 MUST_USE int store_light_turn(struct store *s, int (*body)(struct turn *, void *, struct err *),
                               void *arg, struct err *err);
+/* The same with the time limits of long work: retention. */
+MUST_USE int store_long_turn(struct store *s, int (*body)(struct turn *, void *, struct err *),
+                             void *arg, struct err *err);
 int64_t turn_now(const struct turn *t); /* the database's time, after the locks of this turn */
 
 /* Limits on what enters, so that a turn can't fail on it later. */
@@ -46,6 +49,9 @@ int64_t turn_now(const struct turn *t); /* the database's time, after the locks 
 #define STORE_MAX_NAME   200
 #define STORE_MAX_QUEUE  64
 #define STORE_MAX_LANE   128
+#define STORE_MAX_DELAY  (100LL * 365 * 86400 * 1000000) /* µs: a time beyond it may not be stored \
+                                                          */
+#define STORE_MAX_BATCH  10000                           /* submissions in one turn */
 #define STORE_MAX_KEY    200
 
 /* ---- submit -------------------------------------------------------------------------------------
@@ -214,15 +220,17 @@ MUST_USE int op_worker_hello(struct turn *t, const struct worker *w, struct err 
 MUST_USE int op_worker_bye(struct turn *t, int64_t worker, struct err *err);
 /* An idle worker's one statement: renews its row; *expired = leases to reap, *next_timer as in
  * op_timers. */
-MUST_USE int op_worker_tick(struct turn *t, int64_t worker, int64_t *expired, int64_t *next_timer,
-                            struct err *err);
+MUST_USE int op_worker_tick(struct turn *t, const struct worker *w, int64_t *expired,
+                            int64_t *next_timer, struct err *err);
 
 /* ---- retention
  * ----------------------------------------------------------------------------------- */
 
 struct retention {
     int64_t older_than; /* µs since the end of a tree */
-    size_t max_trees;   /* in this turn */
+    size_t max_trees;   /* looked at in this turn */
+    size_t
+        max_rows; /* executions deleted in this turn; a larger tree goes over several; 0: 5,000 */
     bool dry_run;
     int64_t after; /* the root up to which it looked; start with 0 */
 

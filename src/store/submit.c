@@ -44,7 +44,8 @@ int submission_check(const struct submission *s, struct err *err)
         (rc = check_text("idempotency key", s->key, STORE_MAX_KEY, err)))
         return rc;
     if (s->max_attempts < 0 || s->max_attempts > 1000000 || s->concurrency_max < 0 ||
-        s->delay < 0 || s->priority < -1000000 || s->priority > 1000000)
+        s->delay < 0 || s->delay > STORE_MAX_DELAY || s->priority < -1000000 ||
+        s->priority > 1000000)
         return err_set(err, E_INVALID,
                        "priority, attempts, delay or limit of '%s' is out of its range", s->name);
     return s->input ? json_check(s->input, strlen(s->input), STORE_MAX_INPUT, "the input", err) : 0;
@@ -76,29 +77,57 @@ static void hash_body(const struct submission *s, unsigned char out[BODY_HASH])
     crypto_generichash_final(&h, out, BODY_HASH);
 }
 
-/* The submission that the key belongs to takes its id; the others of the same key find it. */
-static void resolve_key(struct submission *s, const struct rows *known)
+/* Keys that are known, in order: key, execution, body. */
+struct known_keys {
+    struct rows rows;
+    const struct val **at;
+};
+
+static int by_known_key(const void *a, const void *b)
 {
-    unsigned char body[BODY_HASH];
+    const struct val *const *x = a, *const *y = b;
+
+    return strcmp((*x)->s, (*y)->s);
+}
+
+/* Asks for the keys in t->args. */
+static int look_up_keys(struct turn *t, struct known_keys *k, struct err *err)
+{
     size_t i;
+    int rc = turn_query(t, &t->args, &k->rows, err);
 
-    for (i = 0; i < known->n; i++) {
-        const struct val *v = &known->cells[i * known->ncols];
+    if (rc)
+        return rc;
+    k->at = arena_alloc(&t->arena, (k->rows.n + 1) * sizeof(*k->at));
+    for (i = 0; i < k->rows.n; i++)
+        k->at[i] = &k->rows.cells[i * k->rows.ncols];
+    qsort(k->at, k->rows.n, sizeof(*k->at), by_known_key);
+    return 0;
+}
 
-        if (strcmp(v[0].s, s->key))
-            continue;
-        hash_body(s, body);
-        if (v[2].len != BODY_HASH || memcmp(v[2].s, body, BODY_HASH)) {
-            s->rc = err_set(
-                &s->err, E_CONFLICT,
-                "the key '%s' was used for execution %lld with other contents: use another key, or submit the same again",
-                s->key, (long long)v[1].i);
-            return;
-        }
-        s->existed = s->id != v[1].i;
-        s->id = v[1].i;
-        return;
+/* The submission that the key belongs to takes its id; the others of the same key find it. False:
+ * nobody has it. */
+static bool resolve_key(struct submission *s, const struct known_keys *k)
+{
+    struct val key = {.s = s->key};
+    const struct val *wanted = &key, *const * found, *v;
+    unsigned char body[BODY_HASH];
+
+    found = bsearch(&wanted, k->at, k->rows.n, sizeof(*k->at), by_known_key);
+    if (!found)
+        return false;
+    v = *found;
+    hash_body(s, body);
+    if (v[2].len != BODY_HASH || memcmp(v[2].s, body, BODY_HASH)) {
+        s->rc = err_set(
+            &s->err, E_CONFLICT,
+            "the key '%s' was used for execution %lld with other contents: use another key, or submit the same again",
+            s->key, (long long)v[1].i);
+        return true;
     }
+    s->existed = s->id != v[1].i;
+    s->id = v[1].i;
+    return true;
 }
 
 static int by_key(const void *a, const void *b)
@@ -114,7 +143,7 @@ static int by_key(const void *a, const void *b)
 static int take_keys(struct turn *t, struct submission *list, size_t n, struct err *err)
 {
     struct submission **keyed = arena_alloc(&t->arena, (n + 1) * sizeof(struct submission *));
-    struct rows known = ROWS_INIT;
+    struct known_keys known = {0};
     size_t count = 0, i;
     int rc;
 
@@ -141,10 +170,11 @@ static int take_keys(struct turn *t, struct submission *list, size_t n, struct e
     for (i = 0; i < count; i++)
         if (!i || strcmp(keyed[i]->key, keyed[i - 1]->key))
             args_text(&t->args, keyed[i]->key);
-    if (!(rc = turn_query(t, &t->args, &known, err)))
-        for (i = 0; i < count; i++)
-            resolve_key(keyed[i], &known);
-    rows_release(&known);
+    rc = look_up_keys(t, &known, err);
+    for (i = 0; !rc && i < count; i++)
+        if (!resolve_key(keyed[i], &known))
+            rc = err_set(err, E_REDO, "the key '%s' was deleted at this moment", keyed[i]->key);
+    rows_release(&known.rows);
     return rc;
 }
 
@@ -152,7 +182,7 @@ static int take_keys(struct turn *t, struct submission *list, size_t n, struct e
  * children by now. */
 static int find_repeated(struct turn *t, struct submission *list, size_t n, struct err *err)
 {
-    struct rows known = ROWS_INIT;
+    struct known_keys known = {0};
     size_t i;
     int rc;
 
@@ -162,11 +192,11 @@ static int find_repeated(struct turn *t, struct submission *list, size_t n, stru
             args_text(&t->args, list[i].key);
     if (!args_rows(&t->args))
         return 0;
-    if (!(rc = db_query(t->db, &t->args, &known, err)))
+    if (!(rc = look_up_keys(t, &known, err)))
         for (i = 0; i < n; i++)
             if (list[i].key && list[i].parent && !list[i].rc)
-                resolve_key(&list[i], &known);
-    rows_release(&known);
+                (void)resolve_key(&list[i], &known);
+    rows_release(&known.rows);
     return rc;
 }
 
@@ -287,6 +317,9 @@ int op_submit(struct turn *t, struct submission *list, size_t n, struct err *err
     size_t i;
     int rc;
 
+    if (n > STORE_MAX_BATCH)
+        return err_set(err, E_INVALID, "%zu submissions at once are too many: at most %d", n,
+                       STORE_MAX_BATCH);
     for (i = 0; i < n; i++) {
         list[i].existed = false;
         list[i].rc = submission_check(&list[i], &list[i].err);

@@ -6,7 +6,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -126,25 +125,49 @@ static int remove_files(const struct db_url *u, struct err *err)
     return 0;
 }
 
-/* pawl.db -> the names in pawl.*.db */
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* pawl.db -> the names in pawl.*.db, in order. The folder's name is taken as it is, whatever is in
+ * it. */
 static void list_files(const char *file, void (*each)(void *, const char *), void *arg)
 {
-    char *pattern = tenant_file(file, "*");
-    size_t head = (size_t)(strchr(pattern, '*') - pattern), tail = strlen(pattern) - head - 1;
-    glob_t found = {0};
+    char *pattern = tenant_file(file, "*"), *slash = strrchr(pattern, '/');
+    char *base = slash ? slash + 1 : pattern, *star = strrchr(base, '*');
+    size_t head = (size_t)(star - base), tail = strlen(star + 1), i;
+    VEC(char *) names = {0};
+    struct dirent *entry;
     struct err ignored;
-    size_t i;
+    DIR *dir;
 
-    if (!glob(pattern, 0, NULL, &found))
-        for (i = 0; i < found.gl_pathc; i++) {
-            char *name = mem_strdup(found.gl_pathv[i] + head);
+    if (slash)
+        *slash = '\0';
+    dir = opendir(!slash ? "." : slash == pattern ? "/" : pattern);
+    while (dir && (entry = readdir(dir))) {
+        size_t len = strlen(entry->d_name);
+        char *name;
 
-            name[strlen(name) - tail] = '\0';
-            if (!tenant_check_name(name, &ignored))
-                each(arg, name);
+        if (len <= head + tail || strncmp(entry->d_name, base, head) ||
+            strcmp(entry->d_name + len - tail, star + 1))
+            continue;
+        name = mem_strdup(entry->d_name + head);
+        name[len - head - tail] = '\0';
+        if (tenant_check_name(name, &ignored))
             free(name);
-        }
-    globfree(&found);
+        else
+            *vec_add(&names) = name;
+    }
+    if (dir)
+        closedir(dir);
+    if (names.n)
+        qsort(names.at, names.n, sizeof(*names.at), by_name);
+    for (i = 0; i < names.n; i++) {
+        each(arg, names.at[i]);
+        free(names.at[i]);
+    }
+    vec_release(&names);
     free(pattern);
 }
 

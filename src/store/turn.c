@@ -147,7 +147,7 @@ static int send_root_locks(struct turn *t, const struct want *list, size_t n, st
 }
 
 static int send_loads(struct turn *t, const struct want *list, size_t n, struct rows *out,
-                      struct err *err)
+                      struct rows *leases, struct err *err)
 {
     int64_t *ids = arena_alloc(&t->arena, n * sizeof(*ids));
     struct args a = ARGS_INIT;
@@ -159,9 +159,39 @@ static int send_loads(struct turn *t, const struct want *list, size_t n, struct 
             ids[count++] = list[i].id;
     args_begin(&a, t->wait ? Q_LOAD_WAIT : Q_LOAD);
     push_sorted(&a, ids, count);
-    rc = db_send(t->db, &a, out, ANY_ROWS, err);
+    if (!(rc = db_send(t->db, &a, out, ANY_ROWS, err))) {
+        args_begin(&a, Q_LEASES_OF);
+        push_sorted(&a, ids, count);
+        rc = db_send(t->db, &a, leases, ANY_ROWS, err);
+    }
     args_release(&a);
     return rc;
+}
+
+/* Takes what was loaded into the turn. A lease of a row that is not ours to look at is left out. */
+static void take_loaded(struct turn *t, const struct rows *loaded, const struct rows *leases)
+{
+    struct idmap lease_of = IDMAP_INIT;
+    struct execution e;
+    size_t i;
+
+    for (i = 0; i < leases->n; i++)
+        idmap_put(&lease_of, rows_int(leases, i, 0), &leases->cells[i * leases->ncols]);
+    for (i = 0; i < loaded->n; i++) {
+        const struct val *l;
+
+        execution_read_state(&e, loaded, i, 0, &t->arena);
+        if ((l = idmap_get(&lease_of, e.id))) {
+            e.worker = l[1].i;
+            e.until = l[2].i;
+            e.expired_at = l[3].i;
+            e.folder = arena_strdup(&t->arena, l[4].s);
+        }
+        turn_add_row(t, &e);
+        if (e.id == e.root)
+            idmap_put(&t->roots, e.id, t);
+    }
+    idmap_release(&lease_of);
 }
 
 /* A row that was not returned is locked by another turn, or does not exist: only a look without a
@@ -187,24 +217,18 @@ static int tell_busy_from_missing(struct turn *t, struct want *list, size_t n, s
 
 int turn_load(struct turn *t, struct want *list, size_t n, struct err *err)
 {
-    struct rows locked = ROWS_INIT, loaded = ROWS_INIT;
-    struct execution e;
+    struct rows locked = ROWS_INIT, loaded = ROWS_INIT, leases = ROWS_INIT;
     size_t i;
     int rc;
 
     if (!n)
         return 0;
     if ((rc = send_root_locks(t, list, n, &locked, err)) ||
-        (rc = send_loads(t, list, n, &loaded, err)) || (rc = turn_sync(t, err)))
+        (rc = send_loads(t, list, n, &loaded, &leases, err)) || (rc = turn_sync(t, err)))
         goto done;
     for (i = 0; i < locked.n; i++)
         idmap_put(&t->roots, rows_int(&locked, i, 0), t);
-    for (i = 0; i < loaded.n; i++) {
-        execution_read_state(&e, &loaded, i, 0, &t->arena);
-        turn_add_row(t, &e);
-        if (e.id == e.root)
-            idmap_put(&t->roots, e.id, t);
-    }
+    take_loaded(t, &loaded, &leases);
     for (i = 0; i < n; i++) {
         if (list[i].rc)
             continue;
@@ -217,6 +241,7 @@ int turn_load(struct turn *t, struct want *list, size_t n, struct err *err)
 done:
     rows_release(&locked);
     rows_release(&loaded);
+    rows_release(&leases);
     return rc;
 }
 
@@ -230,7 +255,7 @@ static int make_partitions(struct turn *t, int64_t highest, struct err *err)
     args_begin(&a, Q_MAKE_PARTITIONS);
     args_int(&a, highest);
     if (!(rc = db_query(t->db, &a, &r, err)))
-        t->store->partition_limit = rows_int(&r, 0, 0);
+        t->partition_limit = rows_int(&r, 0, 0);
     rows_release(&r);
     args_release(&a);
     return rc;
@@ -251,7 +276,7 @@ int turn_take_ids(struct turn *t, size_t n, int64_t *ids, struct err *err)
         goto done;
     for (i = 0; i < n; i++)
         ids[i] = r.n == n ? rows_int(&r, i, 0) : rows_int(&r, 0, 0) + (int64_t)i;
-    if (ids[n - 1] >= t->store->partition_limit)
+    if (ids[n - 1] >= t->partition_limit)
         rc = make_partitions(t, ids[n - 1], err);
 done:
     rows_release(&r);

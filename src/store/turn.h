@@ -28,6 +28,7 @@ struct limit {
     int used, stored_used;
     bool known; /* looked up, and locked, in this turn */
     bool freed; /* a permit became free: hand it on */
+    int ask;    /* at least so many at once: those asked before had no use for it */
     struct limit *same_hash;
 };
 
@@ -47,12 +48,14 @@ struct queue_change {
 struct turn {
     struct store *store;
     struct db *db;
-    struct arena arena; /* everything the turn makes */
-    int64_t now;        /* µs, with the environment's offset; 0 until the first turn_sync */
-    int64_t db_now;     /* what the driver writes at a flush */
-    bool wait;          /* wait for locks instead of skipping what is locked */
-    unsigned wake;      /* enum wake, said after the commit */
-    int64_t event_base; /* one_writer: the last event's number; -1 not yet known */
+    struct arena arena;      /* everything the turn makes */
+    int64_t now;             /* µs, with the environment's offset; 0 until the first turn_sync */
+    int64_t db_now;          /* what the driver writes at a flush */
+    bool wait;               /* wait for locks instead of skipping what is locked */
+    unsigned wake;           /* enum wake, said after the commit */
+    size_t asked;            /* who waited for a limit and was offered a permit */
+    int64_t partition_limit; /* the store's, and what this turn adds to it if it commits */
+    int64_t event_base;      /* one_writer: the last event's number; -1 not yet known */
 
     struct idmap rows;  /* id -> struct row */
     struct idmap roots; /* root -> itself, if its lock is ours */

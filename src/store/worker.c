@@ -29,7 +29,16 @@ int op_worker_bye(struct turn *t, int64_t worker, struct err *err)
     return db_send(t->db, &t->args, NULL, ANY_ROWS, err);
 }
 
-int op_worker_tick(struct turn *t, int64_t worker, int64_t *expired, int64_t *next_timer,
+static int tick(struct turn *t, int64_t worker, struct rows *out, struct err *err)
+{
+    args_begin(&t->args, Q_WORKER_TICK);
+    args_int(&t->args, worker);
+    args_int(&t->args, t->now);
+    args_int(&t->args, t->store->env->clock_offset);
+    return db_query(t->db, &t->args, out, err);
+}
+
+int op_worker_tick(struct turn *t, const struct worker *w, int64_t *expired, int64_t *next_timer,
                    struct err *err)
 {
     struct rows r = ROWS_INIT;
@@ -38,14 +47,16 @@ int op_worker_tick(struct turn *t, int64_t worker, int64_t *expired, int64_t *ne
     /* SQLite's clock costs no statement; PostgreSQL takes its own inside this one. */
     if (t->db->driver->one_writer && (rc = turn_sync(t, err)))
         return rc;
-    args_begin(&t->args, Q_WORKER_TICK);
-    args_int(&t->args, worker);
-    args_int(&t->args, t->now);
-    args_int(&t->args, t->store->env->clock_offset);
-    if (!(rc = db_query(t->db, &t->args, &r, err))) {
-        *expired = r.n ? rows_int(&r, 0, 0) : 0;
-        *next_timer = r.n ? rows_int(&r, 0, 1) : 0;
+    if ((rc = tick(t, w->id, &r, err)))
+        goto done;
+    if (!r.n) { /* silent for so long that its row was removed: a machine that slept */
+        rows_release(&r);
+        if ((rc = op_worker_hello(t, w, err)) || (rc = tick(t, w->id, &r, err)))
+            goto done;
     }
+    *expired = rows_int(&r, 0, 0);
+    *next_timer = rows_int(&r, 0, 1);
+done:
     rows_release(&r);
     return rc;
 }

@@ -150,6 +150,8 @@ CREATE TABLE queue_counters (
 ) WITH (fillfactor = 50);                                   --@ postgres
 ) STRICT, WITHOUT ROWID;                                    --@ sqlite
 
+CREATE INDEX queue_counters_writer ON queue_counters (writer); -- for folding those of silent ones
+
 CREATE TABLE settings (
     name TEXT PRIMARY KEY,
     value TEXT NOT NULL

@@ -4,5 +4,10 @@
 --=+    e.priority, e.attempts, e.max_attempts, e.epoch, e.seq, e.needs_left, e.task_index, e.cursor, e.depth,
 --=+    e.kind, e.status, e.held, e.deferred, e.failed_behind, e.cancel_requested,
 --=+    e.name, e.queue, e.lane, e.concurrency, e.held_key, e.task_name
+--= no_lease CAST(NULL AS bigint), CAST(NULL AS timestamptz), CAST(NULL AS timestamptz), CAST(NULL AS text)
 --= state @job@, l.worker, l.until, l.expired_at, l.folder
 --= whole @state@, e.input, e.result, e.error
+
+-- The recursive step of a walk down a tree, on PostgreSQL: children c of t, each by a probe of the index. Written as
+-- a plain join it may be planned as a loop over all rows that have a parent.
+--= children_of_t CROSS JOIN LATERAL (SELECT x.* FROM executions x WHERE x.parent = t.id OFFSET 0) c

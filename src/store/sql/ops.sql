@@ -17,7 +17,8 @@ SELECT k.key, k.execution, k.body
 INSERT INTO limits (key, max, used)
 SELECT u.key, u.max, 0 FROM unnest($1, $2) AS u(key, max)                                  --@ postgres
 VALUES ($1, $2, 0)                                                                         --@ sqlite
-ON CONFLICT (key) DO NOTHING
+-- one that was taken away (its max is the largest there is) comes back when nobody is left from before
+ON CONFLICT (key) DO UPDATE SET max = excluded.max WHERE limits.max = 2147483647 AND limits.used = 0
 
 -- ---- claim
 
@@ -38,12 +39,12 @@ WITH head AS MATERIALIZED (                                                     
 )                                                                                          --@ postgres
 SELECT c.* FROM due d                                                                      --@ postgres
  CROSS JOIN LATERAL (                                                                      --@ postgres
-    SELECT @job@, NULL::bigint, NULL::timestamptz, NULL::timestamptz, NULL::text, e.input   --@ postgres
+    SELECT @job@, @no_lease@, e.input                                                      --@ postgres
       FROM task_outbox o JOIN executions e ON e.id = o.execution                           --@ postgres
      WHERE o.lane = d.lane AND o.queue = d.queue AND e.status = 2 AND e.held = 0           --@ postgres
      ORDER BY o.rank, o.execution LIMIT d.n                                                --@ postgres
        FOR UPDATE OF o, e SKIP LOCKED) c                                                   --@ postgres
-SELECT @job@, NULL, NULL, NULL, NULL, e.input                                              --@ sqlite
+SELECT @job@, @no_lease@, e.input                                                          --@ sqlite
   FROM task_outbox o CROSS JOIN executions e ON e.id = o.execution                         --@ sqlite
  WHERE o.lane = $2 AND o.queue = $3 AND e.status = 2 AND e.held = 0                        --@ sqlite
  ORDER BY o.rank, o.execution LIMIT $1                                                     --@ sqlite
@@ -58,16 +59,17 @@ WITH held AS MATERIALIZED (                                                     
     SELECT l.execution                                                                     --@ postgres
       FROM unnest($4, $5) AS u(execution, epoch) JOIN leases l ON l.execution = u.execution   --@ postgres
      WHERE l.epoch = u.epoch AND l.worker = $1                                             --@ postgres
+     ORDER BY l.execution                                                                  --@ postgres
        FOR UPDATE OF l                                                                     --@ postgres
 ), renewed AS (                                                                            --@ postgres
     UPDATE leases l SET until = clock_timestamp() + $3 * interval '1 microsecond'          --@ postgres
       FROM held WHERE l.execution = held.execution                                         --@ postgres
-    RETURNING l.execution)                                                                 --@ postgres
-SELECT r.execution, e.cancel_requested                                                     --@ postgres
+    RETURNING l.execution, l.epoch)                                                        --@ postgres
+SELECT r.execution, r.epoch, e.cancel_requested                                            --@ postgres
   FROM renewed r JOIN executions e ON e.id = r.execution                                   --@ postgres
 UPDATE leases SET until = $2                                                               --@ sqlite
  WHERE execution = $4 AND epoch = $5 AND worker = $1                                       --@ sqlite
-RETURNING execution, (SELECT e.cancel_requested FROM executions e WHERE e.id = leases.execution)   --@ sqlite
+RETURNING execution, epoch, (SELECT e.cancel_requested FROM executions e WHERE e.id = leases.execution)   --@ sqlite
 
 -- Leases are few: reaper and adopters read them all.
 --: expired(now time, n i64)
@@ -102,12 +104,21 @@ SELECT @state@, e.input
 WITH RECURSIVE tree(id, status, depth, asked) AS (
     SELECT id, status, depth, cancel_requested FROM executions WHERE id = $1
     UNION ALL
-    SELECT c.id, c.status, c.depth, c.cancel_requested FROM tree t JOIN executions c ON c.parent = t.id
+    SELECT c.id, c.status, c.depth, c.cancel_requested FROM tree t
+@children_of_t@                                                                            --@ postgres
+      JOIN executions c ON c.parent = t.id                                                 --@ sqlite
 )
 SELECT id FROM tree WHERE status < 4 AND asked = 0 ORDER BY depth, id LIMIT $2
 
---: open_child(parent i64)
-SELECT id FROM executions WHERE parent = $1 AND status < 4 LIMIT 1
+--: open_below(top i64)
+WITH RECURSIVE tree(id, status) AS (
+    SELECT id, status FROM executions WHERE parent = $1
+    UNION ALL
+    SELECT c.id, c.status FROM tree t
+@children_of_t@                                                                            --@ postgres
+      JOIN executions c ON c.parent = t.id                                                 --@ sqlite
+)
+SELECT id FROM tree WHERE status < 4 LIMIT 1
 
 -- ---- timers
 
@@ -157,9 +168,6 @@ INSERT INTO limits AS l (key, max, used) VALUES ($1, $2, $3)
 ON CONFLICT (key) DO UPDATE SET max = excluded.max
 
 -- Reads the whole table; only an operator who sets a key free asks this.
---: key_in_use(concurrency text)
-SELECT id FROM executions WHERE concurrency = $1 AND status < 4 LIMIT 1
-
 --: limit_delete(key text)
 DELETE FROM limits WHERE key = $1
 
@@ -186,7 +194,10 @@ SELECT @state@
 
 -- How many may be claimed, counted up to n.
 --: claimable_of_queue(queue text, n i64)
-SELECT count(*) FROM (SELECT 1 FROM task_outbox WHERE queue = $1 LIMIT $2) AS counted
+SELECT count(*) FROM (SELECT 1 FROM task_outbox o WHERE o.queue = $1
+   AND o.ready_at > '1970-01-01Z'                                                          --@ postgres
+   AND o.ready_at > 0                                                                      --@ sqlite
+ LIMIT $2) AS counted
 
 --: claimable_of_key(concurrency text, n i64)
 SELECT count(*) FROM (SELECT 1 FROM task_outbox WHERE concurrency = $1 LIMIT $2) AS counted
@@ -204,9 +215,10 @@ DELETE FROM workers WHERE id = $1
 -- All that an idle worker asks, in one statement. PostgreSQL reads its own clock: nothing came before.
 --: worker_tick(id i64, now time, ahead_us i64)
 WITH clock AS MATERIALIZED (SELECT clock_timestamp() + $3 * interval '1 microsecond' AS now),   --@ postgres
-     renewed AS (UPDATE workers SET seen_at = clock.now FROM clock WHERE id = $1)          --@ postgres
+     renewed AS (UPDATE workers SET seen_at = clock.now FROM clock WHERE id = $1 RETURNING id)   --@ postgres
 SELECT (SELECT count(*) FROM leases, clock WHERE until < clock.now),                       --@ postgres
        (SELECT due_at FROM timers ORDER BY due_at LIMIT 1)                                 --@ postgres
+  FROM renewed                                                                             --@ postgres
 UPDATE workers SET seen_at = $2 WHERE id = $1                                              --@ sqlite
 RETURNING (SELECT count(*) FROM leases WHERE until < $2),                                  --@ sqlite
           (SELECT due_at FROM timers ORDER BY due_at LIMIT 1)                              --@ sqlite
@@ -223,14 +235,16 @@ SELECT e.id, e.requested_at, e.finished_at
    FOR UPDATE SKIP LOCKED                                                                  --@ postgres
 
 --: tree_ids(; root i64)
-WITH RECURSIVE tree(root, id, status, seq, finished_at) AS (
-    SELECT e.id, e.id, e.status, e.seq, e.finished_at
+WITH RECURSIVE tree(root, id, status, seq, finished_at, depth) AS (
+    SELECT e.id, e.id, e.status, e.seq, e.finished_at, e.depth
       FROM unnest($1) AS u(id) JOIN executions e ON e.id = u.id                            --@ postgres
       FROM executions e WHERE e.id = $1                                                    --@ sqlite
     UNION ALL
-    SELECT t.root, c.id, c.status, c.seq, c.finished_at FROM tree t JOIN executions c ON c.parent = t.id
+    SELECT t.root, c.id, c.status, c.seq, c.finished_at, c.depth FROM tree t
+@children_of_t@                                                                            --@ postgres
+      JOIN executions c ON c.parent = t.id                                                 --@ sqlite
 )
-SELECT root, id, status, seq, finished_at FROM tree
+SELECT root, id, status, seq, finished_at FROM tree ORDER BY root, depth DESC, id DESC
 
 --: retention_on()
 SELECT set_config('pawl.retention', 'on', true)                                            --@ postgres
@@ -241,10 +255,10 @@ ON CONFLICT (name) DO UPDATE SET value = 'on'                                   
 SELECT set_config('pawl.retention', '', true)                                              --@ postgres
 DELETE FROM settings WHERE name = 'retention'                                              --@ sqlite
 
---: events_delete(; root i64)
+--: events_delete(; root i64, execution i64)
 DELETE FROM execution_events AS v
- USING unnest($1) AS u(root) WHERE v.root = u.root                                         --@ postgres
- WHERE root = $1                                                                           --@ sqlite
+ USING unnest($1, $2) AS u(root, execution) WHERE v.root = u.root AND v.execution = u.execution   --@ postgres
+ WHERE root = $1 AND execution = $2                                                        --@ sqlite
 
 --: event_floor_keep()
 UPDATE counters SET value = max(value, (SELECT COALESCE(max(sequence_num), 0) FROM execution_events))   --@ sqlite
@@ -288,11 +302,14 @@ DELETE FROM queue_counters AS c
  USING unnest($1) AS u(writer) WHERE c.writer = u.writer                                   --@ postgres
  WHERE writer = $1                                                                         --@ sqlite
 
+-- Queues that came and went: nothing is left of them.
+--: counters_tidy()
+DELETE FROM queue_counters WHERE writer = 0 AND ready = 0 AND held = 0 AND running = 0
+
 --: turns_forget(; writer i64)
 DELETE FROM turns AS t
  USING unnest($1) AS u(writer) WHERE t.writer = u.writer                                   --@ postgres
  WHERE writer = $1                                                                         --@ sqlite
 
 --: workers_forget(before time)
-DELETE FROM workers WHERE seen_at < $1
-   AND NOT EXISTS (SELECT 1 FROM leases l WHERE l.worker = workers.id)
+DELETE FROM workers WHERE seen_at < $1 AND id NOT IN (SELECT worker FROM leases WHERE worker IS NOT NULL)

@@ -32,7 +32,9 @@ SELECT @whole@, @past@
 WITH RECURSIVE tree(id) AS (
     SELECT id FROM executions WHERE id = $1
     UNION ALL
-    SELECT c.id FROM tree t JOIN executions c ON c.parent = t.id
+    SELECT c.id FROM tree t
+@children_of_t@                                                                            --@ postgres
+      JOIN executions c ON c.parent = t.id                                                 --@ sqlite
 )
 SELECT @whole@, @past@
   FROM tree t JOIN executions e ON e.id = t.id LEFT JOIN leases l ON l.execution = e.id
@@ -43,7 +45,10 @@ SELECT @whole@, @past@
 WITH RECURSIVE nodes(id, kind) AS (
     SELECT id, kind FROM executions WHERE parent = $1
     UNION ALL
-    SELECT c.id, c.kind FROM nodes n JOIN executions c ON c.parent = n.id WHERE n.kind = 4
+    SELECT c.id, c.kind FROM nodes t
+@children_of_t@                                                                            --@ postgres
+      JOIN executions c ON c.parent = t.id                                                 --@ sqlite
+     WHERE t.kind = 4
 )
 SELECT @whole@, @past@
   FROM nodes n JOIN executions e ON e.id = n.id LEFT JOIN leases l ON l.execution = e.id
@@ -73,7 +78,9 @@ SELECT @event@
 WITH RECURSIVE tree(id, root) AS (
     SELECT id, root FROM executions WHERE id = $5
     UNION ALL
-    SELECT c.id, c.root FROM tree t JOIN executions c ON c.parent = t.id
+    SELECT c.id, c.root FROM tree t
+@children_of_t@                                                                            --@ postgres
+      JOIN executions c ON c.parent = t.id                                                 --@ sqlite
 )
 SELECT @event@
   FROM execution_events v                                                                  --@ sqlite

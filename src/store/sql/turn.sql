@@ -41,28 +41,39 @@ SELECT e.id
    FOR NO KEY UPDATE OF e SKIP LOCKED                                                      --@ postgres
   FROM executions e WHERE e.id = $1                                                        --@ sqlite
 
+-- Whoever waits says in which order: a join alone may be planned from either side.
 --: lock_roots_wait(; id i64)
 SELECT e.id
   FROM unnest($1) AS u(id) JOIN executions e ON e.id = u.id                                --@ postgres
+ ORDER BY u.id                                                                             --@ postgres
    FOR NO KEY UPDATE OF e                                                                  --@ postgres
   FROM executions e WHERE e.id = $1                                                        --@ sqlite
 
+-- Without the lease: rows that were waited for, or changed under us, are read anew, what they are joined with is
+-- not. The lease is read by the next statement, when the execution is locked and nobody changes its holder.
 --: load(; id i64)
-SELECT @state@
-  FROM unnest($1) AS u(id) JOIN executions e ON e.id = u.id LEFT JOIN leases l ON l.execution = e.id   --@ postgres
+SELECT @job@, @no_lease@
+  FROM unnest($1) AS u(id) JOIN executions e ON e.id = u.id                                --@ postgres
    FOR UPDATE OF e SKIP LOCKED                                                             --@ postgres
-  FROM executions e LEFT JOIN leases l ON l.execution = e.id WHERE e.id = $1               --@ sqlite
+  FROM executions e WHERE e.id = $1                                                        --@ sqlite
 
 --: load_wait(; id i64)
-SELECT @state@
-  FROM unnest($1) AS u(id) JOIN executions e ON e.id = u.id LEFT JOIN leases l ON l.execution = e.id   --@ postgres
+SELECT @job@, @no_lease@
+  FROM unnest($1) AS u(id) JOIN executions e ON e.id = u.id                                --@ postgres
+ ORDER BY u.id                                                                             --@ postgres
    FOR UPDATE OF e                                                                         --@ postgres
-  FROM executions e LEFT JOIN leases l ON l.execution = e.id WHERE e.id = $1               --@ sqlite
+  FROM executions e WHERE e.id = $1                                                        --@ sqlite
+
+--: leases_of(; id i64)
+SELECT l.execution, l.worker, l.until, l.expired_at, l.folder
+  FROM unnest($1) AS u(id) JOIN leases l ON l.execution = u.id                             --@ postgres
+  FROM leases l WHERE l.execution = $1                                                     --@ sqlite
 
 -- Also keeps out whoever creates or removes a limit, until this turn ends: that takes the table's lock.
 --: lock_limits(; key text)
 SELECT l.key, l.max, l.used
-  FROM unnest($1) AS u(key) JOIN limits l ON l.key = u.key                                 --@ postgres
+  FROM unnest($1) WITH ORDINALITY AS u(key, n) JOIN limits l ON l.key = u.key              --@ postgres
+ ORDER BY u.n                                                                              --@ postgres
    FOR UPDATE OF l                                                                         --@ postgres
   FROM limits l WHERE l.key = $1                                                           --@ sqlite
 

@@ -1,0 +1,191 @@
+/* limit_set.c - setting, lowering, raising and removing a limit, in slices: each leaves the limit
+ * true. */
+#include "store/data.h"
+#include "store/door.h"
+
+#include <limits.h>
+#include <string.h>
+
+/* The permits that are taken of a limit which is new. A key has none: its first job made it, see
+ * submit.c. */
+static int count_used(struct turn *t, struct limit *l, struct err *err)
+{
+    struct args a = ARGS_INIT;
+    struct rows r = ROWS_INIT;
+    int rc;
+
+    if (l->kind == 'k')
+        return 0;
+    args_begin(&a, Q_QUEUE_PERMITS);
+    args_text(&a, l->name);
+    if (!(rc = turn_query(t, &a, &r, err)))
+        l->used = (int)rows_int(&r, 0, 0);
+    rows_release(&r);
+    args_release(&a);
+    return rc;
+}
+
+/* Whether more than `seen` jobs of the limit may be claimed, also such as others have locked. */
+static int is_more_claimable(struct turn *t, const struct limit *l, size_t seen, bool *more,
+                             struct err *err)
+{
+    struct args a = ARGS_INIT;
+    struct rows r = ROWS_INIT;
+    int rc;
+
+    args_begin(&a, l->kind == 'q' ? Q_CLAIMABLE_OF_QUEUE : Q_CLAIMABLE_OF_KEY);
+    args_text(&a, l->name);
+    args_int(&a, (int64_t)seen + 1);
+    if (!(rc = db_query(t->db, &a, &r, err)))
+        *more = rows_int(&r, 0, 0) > (int64_t)seen;
+    rows_release(&r);
+    args_release(&a);
+    return rc;
+}
+
+/* Takes jobs above the limit out of the outbox, the youngest first, at most `slice`. */
+static int hold_surplus(struct turn *t, struct limit *l, size_t slice, bool *more, struct err *err)
+{
+    size_t above = (size_t)(l->used - l->max), i;
+    struct args a = ARGS_INIT;
+    struct rows r = ROWS_INIT;
+    struct row **rows;
+    int rc;
+
+    args_begin(&a, l->kind == 'q' ? Q_SURPLUS_OF_QUEUE : Q_SURPLUS_OF_KEY);
+    args_text(&a, l->name);
+    args_int(&a, (int64_t)(above < slice ? above : slice));
+    if ((rc = turn_query(t, &a, &r, err)))
+        goto done;
+    rows = arena_alloc(&t->arena, (r.n + 1) * sizeof(*rows));
+    turn_read_rows(t, &r, false, rows);
+    for (i = 0; i < r.n; i++)
+        limits_note(t, &rows[i]->now);
+    if ((rc = limits_fetch(t, err)))
+        goto done;
+    /* A claim that has one locked may yet be rolled back. */
+    if (r.n < above && (rc = is_more_claimable(t, l, r.n, more, err)))
+        goto done;
+    for (i = 0; i < r.n; i++) {
+        struct move_note note = {
+            .why = HELD_LIMIT, .held_key = l->key, .data = data_hold(t, HELD_LIMIT, l->key, 0)};
+
+        if ((rc = door_move(t, rows[i], EV_HELD, S_READY, &note, err)))
+            goto done;
+    }
+done:
+    rows_release(&r);
+    args_release(&a);
+    return rc;
+}
+
+static int is_waited_for(struct turn *t, const struct limit *l, bool *waited, struct err *err)
+{
+    struct args a = ARGS_INIT;
+    struct rows r = ROWS_INIT;
+    int rc;
+
+    args_begin(&a, Q_FIRST_WAITER);
+    args_text(&a, l->key);
+    if (!(rc = db_query(t->db, &a, &r, err)))
+        *waited = r.n > 0;
+    rows_release(&r);
+    args_release(&a);
+    return rc;
+}
+
+static int write_max(struct turn *t, const struct limit *l, struct err *err)
+{
+    struct args a = ARGS_INIT;
+    int rc;
+
+    args_begin(&a, Q_LIMIT_UPSERT);
+    args_text(&a, l->key);
+    args_int(&a, l->max);
+    args_int(&a, l->used);
+    rc = db_send(t->db, &a, NULL, 1, err);
+    args_release(&a);
+    return rc;
+}
+
+/* Raises the limit and lets those go who wait, a slice at a time; *more if it is not at `max` yet.
+ */
+static int let_go(struct turn *t, struct limit *l, int max, size_t slice, bool *more,
+                  struct err *err)
+{
+    int rc;
+
+    l->max = max - l->used > (int)slice ? l->used + (int)slice : max;
+    l->freed = true;
+    if ((rc = door_flush(t, err)) || (l->max < max && (rc = is_waited_for(t, l, more, err))))
+        return rc;
+    if (!*more)
+        l->max = max;
+    return write_max(t, l, err);
+}
+
+/* The limit goes when nobody waits for it any more. That of a key stays, without a bound: jobs that
+ * have no permit now may need one later, and every permit of a key is counted. With nobody left,
+ * the next job's bound holds. */
+static int remove_limit(struct turn *t, struct limit *l, size_t slice, bool *more, struct err *err)
+{
+    struct args a = ARGS_INIT;
+    int rc;
+
+    if (l->max < 0)
+        return 0;
+    if ((rc = let_go(t, l, INT_MAX, slice, more, err)) || *more || l->kind == 'k')
+        return rc;
+    args_begin(&a, Q_LIMIT_DELETE);
+    args_text(&a, l->key);
+    rc = db_send(t->db, &a, NULL, 1, err);
+    l->max = -1;
+    args_release(&a);
+    return rc;
+}
+
+/* Lowers the limit by what one slice can take out of the outbox, so that the limit holds after each
+ * of them. What runs already is left, and may exceed it. */
+static int lower(struct turn *t, struct limit *l, int max, size_t slice, bool *more,
+                 struct err *err)
+{
+    int rc;
+
+    l->max = l->used - max > (int)slice ? l->used - (int)slice : max;
+    *more = l->max > max;
+    if (l->used > l->max && (rc = hold_surplus(t, l, slice, more, err)))
+        return rc;
+    if (!*more)
+        l->max = max;
+    return write_max(t, l, err);
+}
+
+int op_limit(struct turn *t, const char *key, int max, size_t slice, bool *more, struct err *err)
+{
+    bool queue = !strncmp(key, "queue:", 6);
+    const char *name = strchr(key, ':');
+    struct args a = ARGS_INIT;
+    struct limit *l;
+    int rc;
+
+    *more = false;
+    if ((!queue && strncmp(key, "key:", 4)) || !name[1])
+        return err_set(err, E_INVALID, "'%.80s' is no limit: write queue:NAME or key:NAME", key);
+    /* Turns that saw no limit, or another one, end before this goes on; see lock_limits. */
+    args_begin(&a, Q_LIMITS_TABLE_LOCK);
+    rc = db_send(t->db, &a, NULL, ANY_ROWS, err);
+    args_release(&a);
+    if (rc)
+        return rc;
+    l = limit_get(t, queue ? 'q' : 'k', name + 1);
+    if ((rc = limits_fetch(t, err)))
+        return rc;
+    if (max < 0)
+        return remove_limit(t, l, slice, more, err);
+    if (l->max < 0 && (rc = count_used(t, l, err)))
+        return rc;
+    l->stored_used = l->used;
+    if (l->used < max)
+        return let_go(t, l, max, slice, more, err);
+    return lower(t, l, max, slice, more, err);
+}

@@ -1,0 +1,298 @@
+/* test_edges.c - corners of the store's contract that are easy to get wrong: what is rolled back,
+ * what comes twice, what is very large, what sleeps for very long. */
+#include "fixture.h"
+
+#include "store/query.h"
+#include "store/tenant.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct ending {
+    int64_t flow;
+    struct outcome outcome;
+};
+
+static int end_body(struct turn *t, void *arg, struct err *err)
+{
+    struct ending *e = arg;
+
+    return op_flow_end(t, e->flow, &e->outcome, err);
+}
+
+static int end_flow(struct store *s, int64_t flow, enum outcome_kind kind)
+{
+    struct ending e = {flow, {.kind = kind, .duration = -1, .retry_delay = -1}};
+    struct err err = ERR_INIT;
+
+    return store_turn(s, end_body, &e, &err);
+}
+
+struct many {
+    struct submission *list;
+    size_t n;
+};
+
+static int submit_body(struct turn *t, void *arg, struct err *err)
+{
+    struct many *m = arg;
+
+    return op_submit(t, m->list, m->n, err);
+}
+
+static void submit_all(struct store *s, struct submission *list, size_t n)
+{
+    struct many m = {list, n};
+    struct err err = ERR_INIT;
+
+    CHECK_OK_ERR(store_turn(s, submit_body, &m, &err), &err);
+}
+
+static int submit_then_redo(struct turn *t, void *arg, struct err *err)
+{
+    struct submission sub = {.kind = KIND_EXEC, .task_index = -1, .name = "x"};
+    int *runs = arg, rc = op_submit(t, &sub, 1, err);
+
+    if (!rc && ++*runs == 1)
+        return err_set(err, E_REDO, "once, on purpose");
+    return rc;
+}
+
+TEST(events_have_a_place_though_the_turn_that_made_it_was_rolled_back)
+{
+    struct store *s = fixture_store();
+    struct err err = ERR_INIT;
+    int runs = 0;
+
+    submit(s, "first");
+    if (!strcmp(test_db(), "postgres"))
+        sql_run(
+            s, "SELECT setval('execution_id', 2999999)"); /* beyond the partitions that are there */
+    CHECK_OK_ERR(store_turn(s, submit_then_redo, &runs, &err), &err);
+    CHECK_EQ(runs, 2);
+    submit(s, "another");
+    verify_clean(s);
+    store_close(&s);
+}
+
+static int heartbeat_two(struct turn *t, void *arg, struct err *err)
+{
+    return op_heartbeat(t, 1, LEASE, arg, 2, err);
+}
+
+TEST(a_heartbeat_renews_one_epoch_and_not_another_of_the_same_execution)
+{
+    struct store *s = fixture_store();
+    struct held_job old, new;
+    struct lease_ref refs[2];
+    struct err err = ERR_INIT;
+
+    submit(s, "x");
+    old = claim_job(s, 1);
+    clock_advance(LEASE + SECOND);
+    CHECK_EQ(reap(s), 1);
+    CHECK(adopt_one(s, 1, &new)); /* the same worker, once more */
+    refs[0] = (struct lease_ref){.execution = old.id, .root = old.root, .epoch = old.epoch};
+    refs[1] = (struct lease_ref){.execution = new.id, .root = new.root, .epoch = new.epoch};
+    CHECK_OK_ERR(store_light_turn(s, heartbeat_two, refs, &err), &err);
+    CHECK_EQ(refs[0].rc, -E_LEASE_LOST);
+    CHECK_EQ(refs[1].rc, 0);
+    verify_clean(s);
+    store_close(&s);
+}
+
+struct retaining {
+    struct retention from, to;
+};
+
+static int retain_body(struct turn *t, void *arg, struct err *err)
+{
+    struct retaining *r = arg;
+
+    return op_retain(t, &r->from, &r->to, err);
+}
+
+TEST(a_tree_that_is_too_large_for_one_slice_is_deleted_from_its_leaves)
+{
+    struct store *s = fixture_store();
+    int64_t root = submit_with(s, (struct submission){.name = "flow", .kind = KIND_WORKFLOW});
+    int64_t task = submit_child(s, root, "task"), small;
+    struct retaining r = {.from = {.older_than = SECOND, .max_trees = 10, .max_rows = 3}};
+    struct err err = ERR_INIT;
+    struct held_job j;
+    int i, slices = 0;
+
+    for (i = 0; i < 7; i++)
+        submit_child(s, task, "leaf");
+    small = submit(s, "small");
+    while (claim_one(s, 1, &j))
+        CHECK_EQ(settle_ok(s, j), 0);
+    CHECK_EQ(cancel(s, root), 0);
+    sql_run(s, "DELETE FROM turns"); /* as if this writer were long gone: tidying must not mind */
+    CHECK_EQ(end_flow(s, root, OUTCOME_CANCELLED), 0);
+    clock_advance(10 * SECOND);
+    do {
+        CHECK_OK_ERR(store_long_turn(s, retain_body, &r, &err), &err);
+        verify_clean(s); /* after each slice */
+        r.from = r.to;
+        CHECK(++slices < 20);
+    } while (r.to.more);
+    CHECK(slices >= 3);
+    CHECK_EQ(r.to.trees, 2);
+    CHECK_EQ(r.to.executions, 10);
+    CHECK(small > root);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions"), 0);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM execution_events"), 0);
+    store_close(&s);
+}
+
+static int tick_body(struct turn *t, void *arg, struct err *err)
+{
+    struct worker w = {.id = 9, .host = "h", .folder = "f", .version = "1", .room = 1};
+    int64_t expired, *next = arg;
+
+    return op_worker_tick(t, &w, &expired, next, err);
+}
+
+TEST(a_worker_whose_row_is_gone_still_hears_of_timers)
+{
+    struct store *s = fixture_store();
+    struct err err = ERR_INIT;
+    int64_t next = 0;
+
+    submit_with(s, (struct submission){.name = "x", .delay = 60 * SECOND});
+    CHECK_OK_ERR(store_light_turn(s, tick_body, &next, &err), &err);
+    CHECK(next > 0);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM workers"), 1); /* it said hello again */
+    verify_clean(s);
+    store_close(&s);
+}
+
+static int settle_badly(struct turn *t, void *arg, struct err *err)
+{
+    static char bytes[20000];
+    struct held_job *j = arg;
+    struct settlement end = {
+        .lease = {.execution = j->id, .root = j->root, .epoch = j->epoch},
+        .outcome = {
+            .kind = OUTCOME_FAILED, .error = bytes, .duration = 1, .retry_delay = INT64_MAX}};
+
+    memset(bytes, 0x80, sizeof(bytes) - 1);
+    return op_settle(t, j->worker, &end, 1, err);
+}
+
+TEST(an_error_that_is_no_text_and_a_delay_beyond_all_time_are_stored_as_well_as_can_be)
+{
+    struct store *s = fixture_store();
+    int64_t id = submit_with(s, (struct submission){.name = "x", .max_attempts = 2});
+    struct held_job j = claim_job(s, 1);
+    struct err err = ERR_INIT;
+
+    CHECK_OK_ERR(store_turn(s, settle_badly, &j, &err), &err);
+    CHECK_EQ(status_of(s, id), S_READY);
+    CHECK(strlen(get(s, id).error) > 1000);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_delay_beyond_all_time_is_refused)
+{
+    struct submission sub = {.kind = KIND_EXEC, .name = "x", .task_index = -1, .delay = INT64_MAX};
+    struct err err = ERR_INIT;
+
+    CHECK_EQ(submission_check(&sub, &err), -E_INVALID);
+    CHECK(strstr(err.msg, "out of its range"));
+}
+
+static int claim_with_a_lane_twice(struct turn *t, void *arg, struct err *err)
+{
+    static const struct lane_queue serves[] = {{"process", "default"}, {"process", "default"}};
+    struct claim c = {
+        .worker = 1, .folder = "f", .lease = LEASE, .serves = serves, .nserves = 2, .max = 10};
+    struct job_list jobs;
+    int rc = op_claim(t, &c, &jobs, err);
+
+    *(size_t *)arg = jobs.n;
+    return rc;
+}
+
+TEST(a_lane_and_queue_that_are_named_twice_are_served_once)
+{
+    struct store *s = fixture_store();
+    struct err err = ERR_INIT;
+    size_t n = 0;
+
+    submit(s, "a");
+    submit(s, "b");
+    CHECK_OK_ERR(store_turn(s, claim_with_a_lane_twice, &n, &err), &err);
+    CHECK_EQ(n, 2);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_workflow_does_not_end_over_open_work_at_any_depth)
+{
+    struct store *s = fixture_store();
+    int64_t flow = submit_with(s, (struct submission){.name = "flow", .kind = KIND_WORKFLOW});
+    int64_t task = submit_child(s, flow, "task");
+    struct held_job j = claim_job(s, 1);
+
+    CHECK_EQ(j.id, task);
+    submit_child(s, task, "started by the task itself");
+    CHECK_EQ(settle_ok(s, j), 0);
+    CHECK_EQ(end_flow(s, flow, OUTCOME_OK), -E_INVALID);
+    CHECK_EQ(status_of(s, flow), S_RUNNING);
+    CHECK_EQ(settle_ok(s, claim_job(s, 1)), 0);
+    CHECK_EQ(end_flow(s, flow, OUTCOME_OK), 0);
+    CHECK_STR(history(s, flow), "created started completed");
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_wide_tree_is_cancelled_in_slices_by_its_index)
+{
+    enum { WIDE = 3000 };
+    static struct submission list[WIDE];
+    struct store *s = fixture_store();
+    int64_t root = submit_with(s, (struct submission){.name = "flow", .kind = KIND_WORKFLOW});
+    int64_t began;
+    size_t i;
+
+    for (i = 0; i < WIDE; i++)
+        list[i] = (struct submission){
+            .kind = KIND_EXEC, .task_index = -1, .name = "item", .parent = root};
+    submit_all(s, list, WIDE);
+    sql_run(s, "ANALYZE executions");
+    began = clock_boot_us();
+    while (cancel(s, root) == 0 && sql_number(s, "SELECT count(*) FROM task_outbox"))
+        ;
+    CHECK(clock_boot_us() - began < 20 * SECOND); /* a loop over all rows for each takes minutes */
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE status = 7"), WIDE);
+    verify_clean(s);
+    store_close(&s);
+}
+
+static void count_name(void *arg, const char *name)
+{
+    if (!strcmp(name, "a") || !strcmp(name, "b"))
+        ++*(int *)arg;
+}
+
+TEST(tenants_are_listed_in_a_folder_whatever_its_name)
+{
+    char dir[300], url[400];
+    struct err err = ERR_INIT;
+    int found = 0;
+
+    if (strcmp(test_db(), "sqlite"))
+        SKIP("a server has no folder");
+    snprintf(dir, sizeof(dir), "%s/[a-z]*{x}", test_dir());
+    CHECK_EQ(mkdir(dir, 0700), 0);
+    snprintf(url, sizeof(url), "sqlite:%s/pawl.db", dir);
+    CHECK_OK_ERR(tenant_create(url, "a", NULL, &err), &err);
+    CHECK_OK_ERR(tenant_create(url, "b", NULL, &err), &err);
+    CHECK_OK_ERR(tenant_list(url, NULL, count_name, &found, &err), &err);
+    CHECK_EQ(found, 2);
+}
