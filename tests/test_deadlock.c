@@ -418,8 +418,8 @@ static void leave(struct store **s, const struct watch *w)
     store_close(s);
 }
 
-/* Inside a turn that holds the middle one. */
-static void hold_until_both_wait(struct store *looks)
+/* Inside a turn that holds what the others want. */
+static void hold_until_they_wait(struct store *looks, int others)
 {
     int64_t until = clock_boot_us() + 500000; /* after a second the others would give up */
     char sql[200];
@@ -433,7 +433,12 @@ static void hold_until_both_wait(struct store *looks)
             sql, sizeof(sql),
             "SELECT count(DISTINCT pid) FROM pg_locks WHERE NOT granted AND pid IN (%lld, %lld)",
             (long long)scene->backend[1], (long long)scene->backend[2]);
-    } while (sql_number(looks, sql) < 2 && clock_boot_us() < until);
+    } while (sql_number(looks, sql) < others && clock_boot_us() < until);
+}
+
+static void hold_until_both_wait(struct store *looks)
+{
+    hold_until_they_wait(looks, 2);
 }
 
 static void in_order(struct held_job *to, const struct held_job *from, bool falling)
@@ -662,6 +667,57 @@ TEST(two_submits_with_the_same_new_keys_stand_in_line)
     run_processes(3, submit_with_new_keys);
     s = fixture_store();
     CHECK_EQ(sql_number(s, "SELECT sum(used) FROM limits"), 7);
+    drain(s);
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* A submit has its key's limit, and is about to take the queue's; a settle needs both. */
+struct submitting {
+    struct store *s, *looks;
+};
+
+static void between_two_limits(void *arg)
+{
+    struct submitting *b = arg;
+    struct err err = ERR_INIT;
+
+    CHECK_OK_ERR(db_flush(store_db(b->s), &err), &err);
+    hold_until_they_wait(b->looks, 1);
+}
+
+static void submit_and_settle(int nth)
+{
+    struct watch w = {0};
+    struct store *s = watched_store(&w), *looks = nth ? NULL : fixture_store();
+    struct submitting b = {s, looks};
+
+    enter(nth, s);
+    if (nth == 0) {
+        submit(s, "first"); /* what a store does only once is done */
+        watch_for(&w, "lock_limits", 1, between_two_limits, &b);
+        submit_with(s, with_key("k"));
+        CHECK(w.acted);
+        store_close(&looks);
+    } else {
+        CHECK(sign_wait(&scene->held, 5 * SECOND));
+        CHECK_EQ(settle_ok(s, scene->up[0]), 0);
+    }
+    leave(&s, &w);
+}
+
+TEST(a_submit_and_a_settle_of_the_same_key_stand_in_line)
+{
+    struct store *s = fixture_store();
+
+    scene = shared_memory(sizeof(*scene));
+    set_limit(s, "queue:default", 10);
+    submit_with(s, with_key("k"));
+    scene->up[0] = claim_job(s, 1);
+    store_close(&s);
+    run_processes(2, submit_and_settle);
+    s = fixture_store();
+    verify_clean(s);
     drain(s);
     verify_clean(s);
     store_close(&s);
@@ -1164,6 +1220,58 @@ TEST(a_delay_after_a_wait_is_a_whole_one)
     CHECK(get(s, waiting->job.id).updated_at >= waiting->freed_at);
     CHECK_OK_ERR(store_turn(s, next_timer_body, &due, &err), &err);
     CHECK(due >= waiting->freed_at + 60 * SECOND);
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* The reaper has the job, and is not done. Whoever waits for it must see what it made of the lease.
+ */
+static void keep_the_other_waiting(void *looks)
+{
+    hold_until_they_wait(looks, 1);
+}
+
+static int settle_up_body(struct turn *t, void *arg, struct err *err)
+{
+    struct settlement *s = arg;
+
+    return op_settle(t, scene->up[0].worker, s, 1, err);
+}
+
+static void reap_and_settle(int nth)
+{
+    struct held_job j = scene->up[0];
+    struct settlement end = {.lease = {.execution = j.id, .root = j.root, .epoch = j.epoch},
+                             .outcome = {.kind = OUTCOME_OK, .duration = 1, .retry_delay = -1}};
+    struct watch w = {0};
+    struct store *s = watched_store(&w), *looks = nth ? NULL : fixture_store();
+    struct err err = ERR_INIT;
+
+    enter(nth, s);
+    if (nth == 0) {
+        watch_for(&w, "commit", 1, keep_the_other_waiting, looks);
+        CHECK_EQ(reap(s), 1);
+        store_close(&looks);
+    } else {
+        CHECK(sign_wait(&scene->held, 5 * SECOND));
+        CHECK_OK_ERR(store_turn_waiting(s, settle_up_body, &end, &err), &err);
+        CHECK_EQ(end.lease.rc, -E_LEASE_LOST);
+    }
+    leave(&s, &w);
+}
+
+TEST(a_settle_that_waited_for_the_reaper_has_lost_its_lease)
+{
+    struct store *s = fixture_store();
+
+    scene = shared_memory(sizeof(*scene));
+    submit(s, "x");
+    scene->up[0] = claim_job(s, 1);
+    store_close(&s);
+    clock_advance(LEASE + SECOND);
+    run_processes(2, reap_and_settle);
+    s = fixture_store();
+    CHECK_STR(history(s, scene->up[0].id), "created marked_ready claimed lease_expired");
     verify_clean(s);
     store_close(&s);
 }

@@ -17,6 +17,9 @@
 # SQLite runs the statement for each row. A tagged line belongs to that dialect alone; a statement without a
 # line for a dialect has no text there. SQLite gets ?N for $N, since it takes $N for a name.
 #
+# On PostgreSQL @rows@ stands for the rows that were given, a column for each parameter after the ";", by its name:
+# SELECT u.* FROM @rows@ AS u. (unnest() in a list of columns: in FROM, each array would be stored a second time.)
+#
 #   --= columns e.id, e.root,
 #   --=+        e.status
 #
@@ -113,7 +116,7 @@ function parse_signature(    s, halves, h, params, i, words)
 	if (split(s, halves, ";") > 2)
 		fail(began[n], "more than one \";\" in a signature")
 	count[n, 1] = count[n, 2] = 0
-	types[n] = ""
+	types[n] = pieces["rows"] = ""
 	for (h = 1; h <= 2; h++) {
 		if (trim(halves[h]) == "")
 			continue
@@ -124,8 +127,13 @@ function parse_signature(    s, halves, h, params, i, words)
 			if (!(words[2] in is_type))
 				fail(began[n], "unknown type \"" words[2] "\"")
 			types[n] = types[n] (types[n] == "" ? "" : ", ") "T_" toupper(words[2])
+			if (h == 2)
+				pieces["rows"] = pieces["rows"] (i == 1 ? "(SELECT " : ", ") \
+				    "unnest($" count[n, 1] + i ") AS " words[1]
 		}
 	}
+	if (count[n, 2])
+		pieces["rows"] = pieces["rows"] ")"
 	signature = ""
 }
 

@@ -12,8 +12,7 @@ INSERT INTO executions (id, parent, root, workflow, rerun_of,
        priority, attempts, max_attempts, epoch, seq, needs_left, task_index, cursor, depth,
        kind, status, held, deferred, failed_behind, cancel_requested,
        name, queue, lane, concurrency, held_key, task_name, input, result, error)
-SELECT * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,   --@ postgres
-       $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33)   --@ postgres
+SELECT * FROM @rows@ AS u                                                                  --@ postgres
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,   --@ sqlite
        $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33)   --@ sqlite
 
@@ -30,9 +29,7 @@ UPDATE executions AS e
        needs_left = u.needs_left, cursor = u.cursor, status = u.status, held = u.held,                 --@ postgres
        deferred = u.deferred, failed_behind = u.failed_behind,                                         --@ postgres
        cancel_requested = u.cancel_requested, held_key = u.held_key                                    --@ postgres
-  FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)              --@ postgres
-       AS u(id, old_seq, started_at, finished_at, updated_at, attempts, max_attempts, epoch, seq,      --@ postgres
-            needs_left, cursor, status, held, deferred, failed_behind, cancel_requested, held_key)     --@ postgres
+  FROM @rows@ AS u                                                                         --@ postgres
  WHERE e.id = u.id AND e.seq = u.old_seq                                                               --@ postgres
  WHERE e.id = $1 AND e.seq = $2                                                                        --@ sqlite
 
@@ -51,10 +48,7 @@ UPDATE executions AS e
        deferred = u.deferred, failed_behind = u.failed_behind,                                         --@ postgres
        cancel_requested = u.cancel_requested, held_key = u.held_key,                                   --@ postgres
        result = u.result, error = u.error                                                              --@ postgres
-  FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)    --@ postgres
-       AS u(id, old_seq, started_at, finished_at, updated_at, attempts, max_attempts, epoch, seq,      --@ postgres
-            needs_left, cursor, status, held, deferred, failed_behind, cancel_requested, held_key,     --@ postgres
-            result, error)                                                                             --@ postgres
+  FROM @rows@ AS u                                                                         --@ postgres
  WHERE e.id = u.id AND e.seq = u.old_seq                                                               --@ postgres
  WHERE e.id = $1 AND e.seq = $2                                                                        --@ sqlite
 
@@ -67,8 +61,7 @@ INSERT INTO execution_events (sequence_num, root, execution, created_at, worker,
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)                                 --@ sqlite
 SELECT nextval('event_sequence'), u.root, u.execution, u.created_at, u.worker, u.seq, u.attempt, u.epoch,   --@ postgres
        u.type, u.from_status, u.to_status, u.data                                          --@ postgres
-  FROM unnest($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)                               --@ postgres
-       AS u(root, execution, created_at, worker, seq, attempt, epoch, type, from_status, to_status, data)   --@ postgres
+  FROM @rows@ AS u                                                                         --@ postgres
 
 -- The number before the next event's: retention may have deleted the newest ones.
 --: event_base()
@@ -78,58 +71,57 @@ SELECT max((SELECT COALESCE(max(sequence_num), 0) FROM execution_events),       
 --: outbox_insert(; lane text, queue text, rank i32, execution i64, ready_at time, concurrency text)
 INSERT INTO task_outbox (lane, queue, rank, execution, ready_at, concurrency)
 VALUES ($1, $2, $3, $4, $5, $6)                                                            --@ sqlite
-SELECT * FROM unnest($1, $2, $3, $4, $5, $6)                                               --@ postgres
+SELECT * FROM @rows@ AS u                                                                  --@ postgres
 
 --: outbox_delete(; lane text, queue text, rank i32, execution i64)
 DELETE FROM task_outbox AS o
- USING unnest($1, $2, $3, $4) AS u(lane, queue, rank, execution)                           --@ postgres
+ USING @rows@ AS u                                                                         --@ postgres
  WHERE o.lane = u.lane AND o.queue = u.queue AND o.rank = u.rank AND o.execution = u.execution   --@ postgres
  WHERE lane = $1 AND queue = $2 AND rank = $3 AND execution = $4                           --@ sqlite
 
 --: lease_insert(; execution i64, epoch i32, worker i64, until time, folder text)
 INSERT INTO leases (execution, epoch, worker, until, folder)
 VALUES ($1, $2, $3, $4, $5)                                                                --@ sqlite
-SELECT * FROM unnest($1, $2, $3, $4, $5)                                                   --@ postgres
+SELECT * FROM @rows@ AS u                                                                  --@ postgres
 
 -- A takeover (another worker, a higher epoch) or an expiry (no worker).
 --: lease_update(; execution i64, old_epoch i32, epoch i32, worker i64, until time, expired_at time, folder text)
 UPDATE leases AS l
    SET epoch = u.epoch, worker = u.worker, until = u.until, expired_at = u.expired_at, folder = u.folder   --@ postgres
-  FROM unnest($1, $2, $3, $4, $5, $6, $7)                                                  --@ postgres
-       AS u(execution, old_epoch, epoch, worker, until, expired_at, folder)                --@ postgres
+  FROM @rows@ AS u                                                                         --@ postgres
  WHERE l.execution = u.execution AND l.epoch = u.old_epoch                                 --@ postgres
    SET epoch = $3, worker = $4, until = $5, expired_at = $6, folder = $7                   --@ sqlite
  WHERE execution = $1 AND epoch = $2                                                       --@ sqlite
 
 --: lease_delete(; execution i64, epoch i32)
 DELETE FROM leases AS l
- USING unnest($1, $2) AS u(execution, epoch) WHERE l.execution = u.execution AND l.epoch = u.epoch   --@ postgres
+ USING @rows@ AS u WHERE l.execution = u.execution AND l.epoch = u.epoch                   --@ postgres
  WHERE execution = $1 AND epoch = $2                                                       --@ sqlite
 
 --: timer_insert(; due_at time, execution i64, kind i16)
 INSERT INTO timers (due_at, execution, kind)
 VALUES ($1, $2, $3)                                                                        --@ sqlite
-SELECT * FROM unnest($1, $2, $3)                                                           --@ postgres
+SELECT * FROM @rows@ AS u                                                                  --@ postgres
 ON CONFLICT DO NOTHING
 
 --: timer_delete(; execution i64, kind i16)
 DELETE FROM timers AS t
- USING unnest($1, $2) AS u(execution, kind) WHERE t.execution = u.execution AND t.kind = u.kind   --@ postgres
+ USING @rows@ AS u WHERE t.execution = u.execution AND t.kind = u.kind                     --@ postgres
  WHERE execution = $1 AND kind = $2                                                        --@ sqlite
 
 --: limit_write(; key text, used i32)
 UPDATE limits AS l
-   SET used = u.used FROM unnest($1, $2) AS u(key, used) WHERE l.key = u.key               --@ postgres
+   SET used = u.used FROM @rows@ AS u WHERE l.key = u.key                                  --@ postgres
    SET used = $2 WHERE key = $1                                                            --@ sqlite
 
 --: wait_insert(; key text, rank i32, execution i64)
 INSERT INTO limit_waits (key, rank, execution)
 VALUES ($1, $2, $3)                                                                        --@ sqlite
-SELECT * FROM unnest($1, $2, $3)                                                           --@ postgres
+SELECT * FROM @rows@ AS u                                                                  --@ postgres
 
 --: wait_delete(; key text, rank i32, execution i64)
 DELETE FROM limit_waits AS w
- USING unnest($1, $2, $3) AS u(key, rank, execution)                                       --@ postgres
+ USING @rows@ AS u                                                                         --@ postgres
  WHERE w.key = u.key AND w.rank = u.rank AND w.execution = u.execution                     --@ postgres
  WHERE key = $1 AND rank = $2 AND execution = $3                                           --@ sqlite
 
@@ -137,6 +129,6 @@ DELETE FROM limit_waits AS w
 INSERT INTO queue_counters AS c (queue, writer, ready, held, running)
 VALUES ($2, $1, $3, $4, $5)                                                                --@ sqlite
 SELECT u.queue, $1, u.ready, u.held, u.running                                             --@ postgres
-  FROM unnest($2, $3, $4, $5) AS u(queue, ready, held, running)                            --@ postgres
+  FROM @rows@ AS u                                                                         --@ postgres
 ON CONFLICT (queue, writer) DO UPDATE
    SET ready = c.ready + excluded.ready, held = c.held + excluded.held, running = c.running + excluded.running

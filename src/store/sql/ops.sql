@@ -4,18 +4,18 @@
 
 --: key_insert(; key text, execution i64, body bytes)
 INSERT INTO submit_keys (key, execution, body)
-SELECT * FROM unnest($1, $2, $3)                                                           --@ postgres
+SELECT * FROM @rows@ AS u                                                                  --@ postgres
 VALUES ($1, $2, $3)                                                                        --@ sqlite
 ON CONFLICT (key) DO NOTHING RETURNING key
 
 --: key_find(; key text)
 SELECT k.key, k.execution, k.body
-  FROM unnest($1) AS u(key) JOIN submit_keys k ON k.key = u.key                            --@ postgres
+  FROM @rows@ AS u JOIN submit_keys k ON k.key = u.key                                     --@ postgres
   FROM submit_keys k WHERE k.key = $1                                                      --@ sqlite
 
 --: limit_create(; key text, max i32)
 INSERT INTO limits (key, max, used)
-SELECT u.key, u.max, 0 FROM unnest($1, $2) AS u(key, max)                                  --@ postgres
+SELECT u.key, u.max, 0 FROM @rows@ AS u                                                    --@ postgres
 VALUES ($1, $2, 0)                                                                         --@ sqlite
 -- one that was taken away (its max is the largest there is) comes back when nobody is left from before
 ON CONFLICT (key) DO UPDATE SET max = excluded.max WHERE limits.max = 2147483647 AND limits.used = 0
@@ -29,7 +29,7 @@ ON CONFLICT (key) DO UPDATE SET max = excluded.max WHERE limits.max = 2147483647
 --: claim(n i64; lane text, queue text)
 WITH head AS MATERIALIZED (                                                                --@ postgres
     SELECT o.lane, o.queue                                                                 --@ postgres
-      FROM unnest($2, $3) AS p(lane, queue)                                                --@ postgres
+      FROM @rows@ AS p                                                                     --@ postgres
       CROSS JOIN LATERAL (SELECT t.* FROM task_outbox t                                    --@ postgres
                            WHERE t.lane = p.lane AND t.queue = p.queue                     --@ postgres
                            ORDER BY t.rank, t.execution LIMIT $1) o                        --@ postgres
@@ -57,7 +57,7 @@ SELECT @job@, @no_lease@, e.input                                               
 --: heartbeat(worker i64, until time, ahead_us i64; execution i64, epoch i32)
 WITH held AS MATERIALIZED (                                                                --@ postgres
     SELECT l.execution                                                                     --@ postgres
-      FROM unnest($4, $5) AS u(execution, epoch) JOIN leases l ON l.execution = u.execution   --@ postgres
+      FROM @rows@ AS u JOIN leases l ON l.execution = u.execution                          --@ postgres
      WHERE l.epoch = u.epoch AND l.worker = $1                                             --@ postgres
      ORDER BY l.execution                                                                  --@ postgres
        FOR UPDATE OF l                                                                     --@ postgres
@@ -82,7 +82,7 @@ SELECT @state@
 --: orphans(folder text, grace_before time, n i64; lane text)
 SELECT @state@, e.input
   FROM leases l JOIN executions e ON e.id = l.execution
-  JOIN unnest($4) AS p(lane) ON p.lane = e.lane                                            --@ postgres
+  JOIN @rows@ AS p ON p.lane = e.lane                                                      --@ postgres
  WHERE l.worker IS NULL AND (l.folder = $1 OR l.expired_at < $2)
    AND e.lane = $4                                                                         --@ sqlite
  ORDER BY l.execution LIMIT $3
@@ -91,7 +91,7 @@ SELECT @state@, e.input
 --: leases_of_dead(folder text, n i64; worker i64, lane text)
 SELECT @state@, e.input
   FROM leases l JOIN executions e ON e.id = l.execution
-  JOIN unnest($3, $4) AS p(worker, lane) ON p.worker = l.worker AND p.lane = e.lane        --@ postgres
+  JOIN @rows@ AS p ON p.worker = l.worker AND p.lane = e.lane                              --@ postgres
  WHERE l.folder = $1
    AND l.worker = $3 AND e.lane = $4                                                       --@ sqlite
  ORDER BY l.execution LIMIT $2
@@ -130,7 +130,7 @@ SELECT t.execution, t.kind, e.root
 -- The + 0 keeps PostgreSQL from reading all of the primary key for its last column.
 --: timers_of(; execution i64)
 SELECT t.execution, t.due_at
-  FROM unnest($1) AS u(execution) JOIN timers t ON t.execution = u.execution AND t.kind + 0 = 1   --@ postgres
+  FROM @rows@ AS u JOIN timers t ON t.execution = u.execution AND t.kind + 0 = 1           --@ postgres
   FROM timers t WHERE t.execution = $1 AND t.kind = 1                                      --@ sqlite
 
 --: timer_next()
@@ -145,7 +145,7 @@ SELECT 1                                                                        
 -- Those who wait for a permit, by priority and age, past those that others hold.
 --: waiters(n i64; key text)
 SELECT @state@
-  FROM unnest($2) AS u(key)                                                                --@ postgres
+  FROM @rows@ AS u                                                                         --@ postgres
  CROSS JOIN LATERAL (SELECT w.* FROM limit_waits w WHERE w.key = u.key                     --@ postgres
                       ORDER BY w.rank, w.execution LIMIT $1 + 100) w                       --@ postgres
   JOIN executions e ON e.id = w.execution                                                  --@ postgres
@@ -158,7 +158,7 @@ SELECT @state@
 -- Any of them, also one that others hold.
 --: first_waiter(; key text)
 SELECT w.key, w.execution
-  FROM unnest($1) AS u(key)                                                                --@ postgres
+  FROM @rows@ AS u                                                                         --@ postgres
  CROSS JOIN LATERAL (SELECT f.* FROM limit_waits f WHERE f.key = u.key                     --@ postgres
                       ORDER BY f.rank, f.execution LIMIT 1) w                              --@ postgres
   FROM limit_waits w WHERE w.key = $1 ORDER BY w.rank, w.execution LIMIT 1                 --@ sqlite
@@ -237,7 +237,7 @@ SELECT e.id, e.requested_at, e.finished_at
 --: tree_ids(; root i64)
 WITH RECURSIVE tree(root, id, status, seq, finished_at, depth) AS (
     SELECT e.id, e.id, e.status, e.seq, e.finished_at, e.depth
-      FROM unnest($1) AS u(id) JOIN executions e ON e.id = u.id                            --@ postgres
+      FROM @rows@ AS u JOIN executions e ON e.id = u.root                                  --@ postgres
       FROM executions e WHERE e.id = $1                                                    --@ sqlite
     UNION ALL
     SELECT t.root, c.id, c.status, c.seq, c.finished_at, c.depth FROM tree t
@@ -257,7 +257,7 @@ DELETE FROM settings WHERE name = 'retention'                                   
 
 --: events_delete(; root i64, execution i64)
 DELETE FROM execution_events AS v
- USING unnest($1, $2) AS u(root, execution) WHERE v.root = u.root AND v.execution = u.execution   --@ postgres
+ USING @rows@ AS u WHERE v.root = u.root AND v.execution = u.execution                     --@ postgres
  WHERE root = $1 AND execution = $2                                                        --@ sqlite
 
 --: event_floor_keep()
@@ -267,17 +267,17 @@ SELECT 1                                                                        
 
 --: executions_delete(; id i64)
 DELETE FROM executions AS e
- USING unnest($1) AS u(id) WHERE e.id = u.id                                               --@ postgres
+ USING @rows@ AS u WHERE e.id = u.id                                                       --@ postgres
  WHERE id = $1                                                                             --@ sqlite
 
 --: keys_delete(; execution i64)
 DELETE FROM submit_keys AS k
- USING unnest($1) AS u(execution) WHERE k.execution = u.execution                          --@ postgres
+ USING @rows@ AS u WHERE k.execution = u.execution                                         --@ postgres
  WHERE execution = $1                                                                      --@ sqlite
 
 --: timers_forget(; execution i64)
 DELETE FROM timers AS t
- USING unnest($1) AS u(execution) WHERE t.execution = u.execution                          --@ postgres
+ USING @rows@ AS u WHERE t.execution = u.execution                                         --@ postgres
  WHERE execution = $1                                                                      --@ sqlite
 
 -- Rows of writers that are gone: their counters are folded into writer 0, never dropped.
@@ -292,14 +292,14 @@ SELECT writer FROM turns WHERE at < $1 LIMIT 1000
 --: counters_fold(; writer i64)
 INSERT INTO queue_counters AS c (queue, writer, ready, held, running)
 SELECT q.queue, 0, CAST(sum(q.ready) AS bigint), CAST(sum(q.held) AS bigint), CAST(sum(q.running) AS bigint)
-  FROM unnest($1) AS u(writer) JOIN queue_counters q ON q.writer = u.writer GROUP BY q.queue   --@ postgres
+  FROM @rows@ AS u JOIN queue_counters q ON q.writer = u.writer GROUP BY q.queue           --@ postgres
   FROM queue_counters q WHERE q.writer = $1 GROUP BY q.queue                               --@ sqlite
 ON CONFLICT (queue, writer) DO UPDATE
    SET ready = c.ready + excluded.ready, held = c.held + excluded.held, running = c.running + excluded.running
 
 --: counters_forget(; writer i64)
 DELETE FROM queue_counters AS c
- USING unnest($1) AS u(writer) WHERE c.writer = u.writer                                   --@ postgres
+ USING @rows@ AS u WHERE c.writer = u.writer                                               --@ postgres
  WHERE writer = $1                                                                         --@ sqlite
 
 -- Queues that came and went: nothing is left of them.
@@ -308,7 +308,7 @@ DELETE FROM queue_counters WHERE writer = 0 AND ready = 0 AND held = 0 AND runni
 
 --: turns_forget(; writer i64)
 DELETE FROM turns AS t
- USING unnest($1) AS u(writer) WHERE t.writer = u.writer                                   --@ postgres
+ USING @rows@ AS u WHERE t.writer = u.writer                                               --@ postgres
  WHERE writer = $1                                                                         --@ sqlite
 
 --: workers_forget(before time)
