@@ -34,8 +34,7 @@ static void die(const char *what, const char *why)
     exit(1);
 }
 
-/* ---- sqlite3
- * -------------------------------------------------------------------------------------- */
+/* ---- sqlite3 ---- */
 
 static void lite_exec(const char *sql)
 {
@@ -81,8 +80,7 @@ static void lite_run(const struct args *a, int64_t *first_column)
     }
 }
 
-/* ---- libpq
- * ---------------------------------------------------------------------------------------- */
+/* ---- libpq ---- */
 
 static const Oid scalar_oids[] = {
     [T_I64] = 20, [T_I32] = 23, [T_I16] = 21, [T_TEXT] = 25, [T_TIME] = 1184, [T_BYTES] = 17};
@@ -211,8 +209,7 @@ static void pg_sync(int64_t *first_column)
     }
 }
 
-/* ---- the three transactions
- * ------------------------------------------------------------------------- */
+/* ---- the three transactions ---- */
 
 static void begin(void)
 {

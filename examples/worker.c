@@ -32,7 +32,7 @@ static int64_t now_ms(void)
     return t.tv_sec * 1000LL + t.tv_nsec / 1000000;
 }
 
-/* ---- submit ----------------------------------------------------------------------------- */
+/* ---- submit ---- */
 
 static int submit_many(struct pawl *p, long n)
 {
@@ -94,7 +94,7 @@ static int submit_one(struct pawl *p, int argc, char **argv)
     return code;
 }
 
-/* ---- run -------------------------------------------------------------------------------- */
+/* ---- run ---- */
 
 /* The jobs in hand, and when each is done. */
 struct hands {
@@ -233,7 +233,7 @@ static int run(struct pawl *p, const struct plan *plan)
     return rc ? fail(&e) : 0;
 }
 
-/* ---- main ------------------------------------------------------------------------------- */
+/* ---- main ---- */
 
 static int usage(void)
 {

@@ -62,8 +62,7 @@ PAWL_API const char *pawl_version(void); /* of the library that is in use */
 /* What a command line exits with for such a code: 2 wrong use, 5 not found, 6 no database … */
 PAWL_API int pawl_exit_code(int code);
 
-/* ---- open and close
- * ------------------------------------------------------------------------------ */
+/* ---- open and close ---- */
 
 struct pawl;
 
@@ -103,8 +102,7 @@ PAWL_CHECKED int pawl_tenant_list(const struct pawl_options *options,
                                   void (*each)(void *arg, const char *name), void *arg,
                                   struct pawl_error *err);
 
-/* ---- submit
- * -------------------------------------------------------------------------------------- */
+/* ---- submit ---- */
 
 /* A job: one execution of kind exec, to be claimed by a worker that serves its lane and queue. */
 struct pawl_job {
@@ -129,8 +127,7 @@ struct pawl_job {
 PAWL_CHECKED int pawl_submit(struct pawl *p, struct pawl_job *jobs, size_t n,
                              struct pawl_error *err);
 
-/* ---- a worker of your own
- * ------------------------------------------------------------------------ */
+/* ---- a worker of your own ---- */
 
 /* A worker claims jobs, works on them, and settles them. It holds each under a lease which it must
  * renew; whoever does not is taken for dead, and another worker of the same folder adopts its jobs.
@@ -220,8 +217,7 @@ PAWL_CHECKED int pawl_settle(struct pawl_worker *w, struct pawl_settlement *list
  * when the next delay ends (0: none). */
 PAWL_CHECKED int pawl_tick(struct pawl_worker *w, int64_t *next_due, struct pawl_error *err);
 
-/* ---- waiting for others
- * -------------------------------------------------------------------------- */
+/* ---- waiting for others ---- */
 
 struct pawl_listener;
 
@@ -242,8 +238,7 @@ PAWL_API unsigned pawl_listener_drain(struct pawl_listener *l); /* what came; ne
 /* Waits for something to come, at most so long (and never longer than poll_ms), and drains. */
 PAWL_API unsigned pawl_listener_wait(struct pawl_listener *l, int timeout_ms);
 
-/* ---- reading
- * ------------------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 /* The fields, in this order; what is not known, or does not apply, is null. Times are RFC 3339 in
  * UTC with microseconds, ids numbers, those of workers texts of 16 hexadecimal digits.
@@ -300,8 +295,7 @@ PAWL_CHECKED int pawl_follower_next(struct pawl_follower *f, pawl_line *each, vo
                                     struct pawl_error *err);
 PAWL_API void pawl_follower_close(struct pawl_follower *f);
 
-/* ---- keeping in order
- * ---------------------------------------------------------------------------- */
+/* ---- keeping in order ---- */
 
 struct pawl_verify_options {
     const char *save;  /* write a checkpoint to this file */

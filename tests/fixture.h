@@ -59,7 +59,7 @@ void sql_run(struct store *s, const char *sql);
  * adopted, jobs succeed, flows end when their children have. Lane and queue are the usual ones. */
 void drain(struct store *s);
 
-/* ---- several at once ------------------------------------------------------------------------ */
+/* ---- several at once ---- */
 
 /* A store whose steps are seen, and stepped into. When it comes to `where` for the nth time (from
  * 1; NULL: to any point, see base/env.h), `act` runs, once. On PostgreSQL that may be whole turns

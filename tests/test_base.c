@@ -20,7 +20,7 @@ TEST_NO_DB;
 
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
 
-/* ---- errors --------------------------------------------------------------------------------- */
+/* ---- errors ---- */
 
 TEST(an_error_returns_its_code_and_keeps_its_sentence)
 {
@@ -74,7 +74,7 @@ TEST(every_error_has_a_text_of_its_own_and_an_exit_code)
     CHECK_EQ(err_exit_code(E_REFUSED), 7);
 }
 
-/* ---- buffers -------------------------------------------------------------------------------- */
+/* ---- buffers ---- */
 
 TEST(a_buffer_grows_and_is_always_a_string)
 {
@@ -134,7 +134,7 @@ TEST(numbers_are_written_as_printf_writes_them)
     }
 }
 
-/* ---- text ----------------------------------------------------------------------------------- */
+/* ---- text ---- */
 
 TEST(whole_numbers_are_taken_whole_or_not_at_all)
 {
@@ -450,7 +450,7 @@ TEST(durations_are_shown_in_the_units_of_people)
         CHECK_STR(text_duration(samples[i].us, text), samples[i].text);
 }
 
-/* ---- JSON ----------------------------------------------------------------------------------- */
+/* ---- JSON ---- */
 
 TEST(the_writer_sets_commas_at_every_depth)
 {
@@ -565,7 +565,7 @@ TEST(json_that_is_too_large_or_too_deep_is_refused_quickly)
     buf_release(&b);
 }
 
-/* ---- maps ----------------------------------------------------------------------------------- */
+/* ---- maps ---- */
 
 TEST(a_map_finds_what_was_put_and_nothing_else)
 {
@@ -600,7 +600,7 @@ TEST(a_map_finds_what_was_put_and_nothing_else)
     free(values);
 }
 
-/* ---- memory --------------------------------------------------------------------------------- */
+/* ---- memory ---- */
 
 TEST(an_arena_gives_aligned_memory_of_any_size)
 {
@@ -683,7 +683,7 @@ TEST(a_growing_array_keeps_its_order)
     CHECK(!v.at && !v.n && !v.cap);
 }
 
-/* ---- the machine ---------------------------------------------------------------------------- */
+/* ---- the machine ---- */
 
 TEST(random_ids_are_positive_and_do_not_repeat)
 {

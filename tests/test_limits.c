@@ -109,7 +109,7 @@ static int set_limit_in_slices(struct store *s, const char *key, int max)
     return turns;
 }
 
-/* ---- what is above waits -------------------------------------------------------------------- */
+/* ---- what is above waits ---- */
 
 TEST(a_queue_limit_holds_what_is_above_it)
 {
@@ -194,7 +194,7 @@ TEST(what_is_no_limit_is_refused)
     store_close(&s);
 }
 
-/* ---- the permit goes on --------------------------------------------------------------------- */
+/* ---- the permit goes on ---- */
 
 static void end_well(struct store *s, struct held_job j)
 {
@@ -417,7 +417,7 @@ TEST(one_turn_that_ends_many_lets_as_many_go)
     store_close(&s);
 }
 
-/* ---- those who are held otherwise ----------------------------------------------------------- */
+/* ---- those who are held otherwise ---- */
 
 TEST(a_job_that_is_paused_or_delayed_has_no_permit)
 {
@@ -492,7 +492,7 @@ TEST(a_waiter_that_is_paused_leaves_the_line_and_comes_back_by_its_age)
     store_close(&s);
 }
 
-/* ---- concurrency keys ----------------------------------------------------------------------- */
+/* ---- concurrency keys ---- */
 
 TEST(a_key_is_limited_by_the_first_job_that_uses_it)
 {
@@ -618,7 +618,7 @@ TEST(a_key_that_is_removed_while_nobody_uses_it_begins_anew)
     store_close(&s);
 }
 
-/* ---- both at once --------------------------------------------------------------------------- */
+/* ---- both at once ---- */
 
 TEST(a_job_under_two_limits_needs_a_permit_of_each)
 {
@@ -797,7 +797,7 @@ TEST(a_key_across_two_queues_ends_with_everybody_served)
     store_close(&s);
 }
 
-/* ---- changing a limit ----------------------------------------------------------------------- */
+/* ---- changing a limit ---- */
 
 TEST(lowering_a_limit_takes_the_youngest_out_of_the_outbox_in_slices)
 {
@@ -999,7 +999,7 @@ TEST(a_limit_that_is_set_to_what_it_was_changes_nothing)
     store_close(&s);
 }
 
-/* ---- two at once ---------------------------------------------------------------------------- */
+/* ---- two at once ---- */
 
 /* Another thread with a store of its own, stopped in the middle of a turn that has locked what it
  * wants: before the statement `at`, or at the end of the body. It goes on when told so, or after a
@@ -1219,7 +1219,7 @@ TEST(a_claim_that_succeeds_while_its_limit_is_lowered_counts)
     store_close(&s);
 }
 
-/* ---- many at once --------------------------------------------------------------------------- */
+/* ---- many at once ---- */
 
 enum { WORKERS = 4, JOBS = 160, LIMIT = 3 };
 

@@ -10,7 +10,7 @@
 TEST_NO_DB;
 TEST_THREADED;
 
-/* ---- statements ----------------------------------------------------------------------------- */
+/* ---- statements ---- */
 
 STMT(echo, "SELECT ?1, ?2, ?3, ?4, ?5, ?6, typeof(?5), 2.5", 6, 0, T_I64, T_I16, T_TIME, T_TEXT,
      T_BYTES, T_TEXT);
@@ -157,7 +157,7 @@ TEST(errors_name_the_statement_and_the_file_and_say_what_to_do)
     lite_end(&t);
 }
 
-/* ---- transactions --------------------------------------------------------------------------- */
+/* ---- transactions ---- */
 
 TEST(a_rollback_leaves_nothing)
 {
@@ -259,7 +259,7 @@ TEST(the_trace_shows_the_lock_and_every_statement)
     lite_end(&t);
 }
 
-/* ---- time ----------------------------------------------------------------------------------- */
+/* ---- time ---- */
 
 #define CLOCK_TABLES                                                                    \
     "CREATE TABLE clock (id INTEGER PRIMARY KEY CHECK (id = 1), boot_id TEXT NOT NULL," \
@@ -348,7 +348,7 @@ TEST(after_a_boot_time_goes_on_above_what_is_stored)
     lite_end(&t);
 }
 
-/* ---- opening -------------------------------------------------------------------------------- */
+/* ---- opening ---- */
 
 STMT(synchronous, "PRAGMA synchronous", 0, 0, 0);
 STMT(foreign_keys, "PRAGMA foreign_keys", 0, 0, 0);

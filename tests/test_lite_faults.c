@@ -14,7 +14,7 @@
 
 TEST_NO_DB;
 
-/* ---- files that can't be used --------------------------------------------------------------- */
+/* ---- files that can't be used ---- */
 
 static void check_refused(struct lite *t, enum error_code code, const char *says)
 {
@@ -126,7 +126,7 @@ TEST(a_file_that_was_replaced_is_not_written_to)
     lite_end(&t);
 }
 
-/* ---- full disks ----------------------------------------------------------------------------- */
+/* ---- full disks ---- */
 
 STMT(add_megabyte,
      "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 250) "
@@ -188,7 +188,7 @@ TEST(a_full_disk_stores_nothing_and_all_goes_on_when_there_is_room)
     lite_end(&t);
 }
 
-/* ---- disks that fail ------------------------------------------------------------------------ */
+/* ---- disks that fail ---- */
 
 /* These take the place of libc's for SQLite. The n-th call from now fails, and all after it. */
 static int fails_in = -1, fails_with;

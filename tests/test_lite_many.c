@@ -13,7 +13,7 @@
 TEST_NO_DB;
 TEST_THREADED; /* who waits for the lock file does so by a thread */
 
-/* ---- the lock file -------------------------------------------------------------------------- */
+/* ---- the lock file ---- */
 
 static void write_one_and_wait(int in, int out)
 {
@@ -171,7 +171,7 @@ TEST(sixteen_writers_take_turns_and_nobody_waits_long)
     lite_end(&t);
 }
 
-/* ---- the log -------------------------------------------------------------------------------- */
+/* ---- the log ---- */
 
 #define MEGABYTE 1000000
 
@@ -230,7 +230,7 @@ TEST(the_log_grows_under_a_reader_that_stays_and_shrinks_when_it_goes)
     lite_end(&t);
 }
 
-/* ---- wake-ups ------------------------------------------------------------------------------- */
+/* ---- wake-ups ---- */
 
 static const char *wake_file = "t.db";
 

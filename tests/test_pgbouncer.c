@@ -113,7 +113,7 @@ static void leave(void)
     free(bouncer_ini);
 }
 
-/* ---- one after the other -------------------------------------------------------------------- */
+/* ---- one after the other ---- */
 
 TEST(a_job_lives_behind_a_pooler_as_anywhere)
 {
@@ -208,7 +208,7 @@ TEST(behind_a_pooler_a_listener_polls_and_a_speaker_is_heard)
     leave();
 }
 
-/* ---- several at once ------------------------------------------------------------------------ */
+/* ---- several at once ---- */
 
 enum { WORKERS = 6, EACH = 30 };
 
@@ -249,7 +249,7 @@ TEST(several_workers_behind_a_pooler_do_every_job_once)
     leave();
 }
 
-/* ---- the pooler goes away ------------------------------------------------------------------- */
+/* ---- the pooler goes away ---- */
 
 enum { SUBMITS = 300 };
 

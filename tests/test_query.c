@@ -12,7 +12,7 @@ TEST_THREADED;
 
 static struct err err;
 
-/* ---- executions -------------------------------------------------------------------------- */
+/* ---- executions ---- */
 
 TEST(an_execution_is_read_whole_with_what_its_history_tells)
 {
@@ -191,7 +191,7 @@ TEST(roots_come_newest_first_in_pages)
     store_close(&s);
 }
 
-/* ---- events of one execution or tree ----------------------------------------------------- */
+/* ---- events of one execution or tree ---- */
 
 TEST(events_of_an_execution_come_in_order_and_in_pages)
 {
@@ -257,7 +257,7 @@ TEST(events_of_a_subtree_come_by_number_and_leave_out_all_others)
     store_close(&s);
 }
 
-/* ---- newest first ------------------------------------------------------------------------ */
+/* ---- newest first ---- */
 
 /* Pages through all that the filter wants; checks the order; returns how many there were. */
 static size_t page_through(struct store *s, struct event_filter f, size_t max)
@@ -371,7 +371,7 @@ TEST(a_crowd_of_events_in_one_moment_is_paged_too)
     store_close(&s);
 }
 
-/* ---- following --------------------------------------------------------------------------- */
+/* ---- following ---- */
 
 /* What comes until the database has nothing more; checks the order. */
 static size_t follow_all(struct store *s, struct follower *f, size_t max)
@@ -518,7 +518,7 @@ TEST(a_follower_does_not_pass_a_turn_that_commits_late)
     store_close(&s);
 }
 
-/* ---- queues and workers ------------------------------------------------------------------ */
+/* ---- queues and workers ---- */
 
 TEST(queues_tell_how_much_waits_and_for_how_long)
 {

@@ -98,7 +98,7 @@ static int64_t ended_job(struct store *s)
     return id;
 }
 
-/* ---- which trees ---------------------------------------------------------------------------- */
+/* ---- which trees ---- */
 
 TEST(a_tree_goes_with_everything_when_its_end_is_long_ago)
 {
@@ -225,7 +225,7 @@ TEST(old_trees_go_from_between_young_and_open_ones)
     store_close(&s);
 }
 
-/* ---- what goes with them -------------------------------------------------------------------- */
+/* ---- what goes with them ---- */
 
 TEST(an_idempotency_key_goes_with_its_tree_and_may_be_used_again)
 {
@@ -268,7 +268,7 @@ TEST(ids_and_sequence_numbers_never_repeat_after_everything_was_deleted)
     store_close(&s);
 }
 
-/* ---- how ------------------------------------------------------------------------------------ */
+/* ---- how ---- */
 
 TEST(a_dry_run_counts_the_same_and_deletes_nothing)
 {
@@ -362,7 +362,7 @@ TEST(a_large_tree_goes_in_one_piece)
     store_close(&s);
 }
 
-/* ---- history is append-only ----------------------------------------------------------------- */
+/* ---- history is append-only ---- */
 
 /* Runs a statement made here and returns what came of it; nothing of it stays. */
 static int try_sql(struct store *s, const char *sql)
@@ -442,7 +442,7 @@ TEST(a_retention_that_is_rolled_back_leaves_everything_and_no_open_door)
     store_close(&s);
 }
 
-/* ---- what else is tidied up ----------------------------------------------------------------- */
+/* ---- what else is tidied up ---- */
 
 TEST(counters_of_writers_that_are_gone_are_folded_and_sums_stay)
 {
@@ -541,7 +541,7 @@ TEST(a_dry_run_tidies_nothing)
     store_close(&s);
 }
 
-/* ---- partitions, where there are some ------------------------------------------------------- */
+/* ---- partitions, where there are some ---- */
 
 static bool has_partition(struct store *s, int n)
 {

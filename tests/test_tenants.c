@@ -98,7 +98,7 @@ static const char *list(void)
     return names;
 }
 
-/* ---- by name -------------------------------------------------------------------------------- */
+/* ---- by name ---- */
 
 TEST(tenants_are_made_listed_and_dropped)
 {
@@ -225,7 +225,7 @@ TEST(a_tenant_that_does_not_exist_is_not_found_and_not_made_by_looking)
     forget_url();
 }
 
-/* ---- worlds of their own -------------------------------------------------------------------- */
+/* ---- worlds of their own ---- */
 
 TEST(two_tenants_and_the_default_one_do_not_see_each_other)
 {
@@ -317,7 +317,7 @@ TEST(a_dropped_tenant_leaves_no_file_behind)
     closedir(dir);
 }
 
-/* ---- the role of a tenant, on PostgreSQL ---------------------------------------------------- */
+/* ---- the role of a tenant, on PostgreSQL ---- */
 
 /* The same database as the role of that tenant, or as any other. */
 static char *url_as(const char *role)

@@ -12,7 +12,7 @@
 #define WORKER 7
 #define ROOM   3
 
-/* ---- a good database -------------------------------------------------------------------- */
+/* ---- a good database ---- */
 
 static int hello_body(struct turn *t, void *arg, struct err *err)
 {
@@ -145,7 +145,7 @@ static struct store *good_database(void)
     return s;
 }
 
-/* ---- breaking it ------------------------------------------------------------------------ */
+/* ---- breaking it ---- */
 
 #define ID(name)   "(SELECT id FROM executions WHERE name = '" name "')"
 #define ROW(name)  " WHERE name = '" name "'"
@@ -421,7 +421,7 @@ TEST(leases_that_ran_out_while_all_workers_were_away_are_no_breach)
     store_close(&s);
 }
 
-/* ---- what is reported ------------------------------------------------------------------- */
+/* ---- what is reported ---- */
 
 struct heard {
     size_t n;
@@ -478,7 +478,7 @@ TEST(of_each_invariant_only_so_many_breaches_are_reported)
     store_close(&s);
 }
 
-/* ---- checkpoints ------------------------------------------------------------------------ */
+/* ---- checkpoints ---- */
 
 static const char *file_path(void)
 {

@@ -59,7 +59,7 @@ static unsigned said(struct store *s, struct listener *l)
     return heard & (WAKE_JOBS | WAKE_CANCEL);
 }
 
-/* ---- in another process --------------------------------------------------------------------- */
+/* ---- in another process ---- */
 
 struct shared {
     struct sign listening, asked, heard;
@@ -204,7 +204,7 @@ TEST(one_that_hangs_or_was_killed_keeps_nobody_from_hearing)
     store_close(&s);
 }
 
-/* ---- what wakes ----------------------------------------------------------------------------- */
+/* ---- what wakes ---- */
 
 static int fail_body(struct turn *t, void *arg, struct err *err)
 {
@@ -339,7 +339,7 @@ TEST(closing_a_listener_leaves_nothing_that_wakes_would_fall_over)
     store_close(&s);
 }
 
-/* ---- cut off -------------------------------------------------------------------------------- */
+/* ---- cut off ---- */
 
 static void cut_off_listeners(void)
 {

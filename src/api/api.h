@@ -22,7 +22,7 @@ int api_end(int rc, const struct err *err, struct pawl_error *out);
 MUST_USE int api_turns(struct pawl *p, int (*body)(struct turn *, void *, struct err *),
                        size_t (*busy)(void *), void *arg, struct err *err);
 
-/* ---- JSON ------------------------------------------------------------------------------- */
+/* ---- JSON ---- */
 
 /* The nodes of a workflow; a VEC. */
 struct nodes {

@@ -7,7 +7,7 @@
 #define PAGE      1000
 #define TREE_PAGE 20000 /* each page of a tree reads all of its history */
 
-/* ---- which ------------------------------------------------------------------------------ */
+/* ---- which ---- */
 
 static uint64_t bits_of(const char *word)
 {
@@ -58,7 +58,7 @@ static bool wanted(const struct event_filter *f, const struct event_row *e)
            (!f->until || e->created_at < f->until);
 }
 
-/* ---- read once -------------------------------------------------------------------------- */
+/* ---- read once ---- */
 
 /* Where the lines go, and how many may still come. */
 struct sink {
@@ -172,7 +172,7 @@ done:
     return api_end(rc, &err, e);
 }
 
-/* ---- follow ----------------------------------------------------------------------------- */
+/* ---- follow ---- */
 
 struct pawl_follower {
     struct pawl *pawl;

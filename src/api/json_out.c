@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- fields ----------------------------------------------------------------------------- */
+/* ---- fields ---- */
 
 void json_field_text(struct json_writer *w, const char *key, const char *text)
 {
@@ -66,7 +66,7 @@ static void field_bool(struct json_writer *w, const char *key, bool b)
     jw_bool(w, b);
 }
 
-/* ---- an execution ----------------------------------------------------------------------- */
+/* ---- an execution ---- */
 
 /* What the event that ended the last attempt tells. */
 static void outcome_fields(struct json_writer *w, const char *outcome, json_t **usage)
@@ -223,7 +223,7 @@ void json_execution(struct json_writer *w, const struct execution *e,
     workflow_field(w, e, nodes);
 }
 
-/* ---- an event --------------------------------------------------------------------------- */
+/* ---- an event ---- */
 
 void json_event(struct json_writer *w, const struct event_row *e)
 {

@@ -59,7 +59,7 @@ int api_turns(struct pawl *p, int (*body)(struct turn *, void *, struct err *),
     return err_set(err, E_BUSY, "others keep the execution's tree locked: try again");
 }
 
-/* ---- where ------------------------------------------------------------------------------ */
+/* ---- where ---- */
 
 static int default_url(char **url, struct err *err)
 {
@@ -142,7 +142,7 @@ done:
     return rc;
 }
 
-/* ---- open and close --------------------------------------------------------------------- */
+/* ---- open and close ---- */
 
 int pawl_open(const struct pawl_options *options, struct pawl **out, struct pawl_error *e)
 {
@@ -183,7 +183,7 @@ int pawl_migrate(const struct pawl_options *options, int *version, struct pawl_e
     return 0;
 }
 
-/* ---- tenants ---------------------------------------------------------------------------- */
+/* ---- tenants ---- */
 
 /* The URL and environment of a call that has no handle. The caller frees *url. */
 static int without_handle(const struct pawl_options *o, char **url, struct env *env,

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* ---- one execution ---------------------------------------------------------------------- */
+/* ---- one execution ---- */
 
 int pawl_show(struct pawl *p, int64_t id, char **json, struct pawl_error *e)
 {
@@ -48,7 +48,7 @@ int pawl_last(struct pawl *p, int64_t *id, struct pawl_error *e)
     return api_end(rc, &err, e);
 }
 
-/* ---- a tree ----------------------------------------------------------------------------- */
+/* ---- a tree ---- */
 
 /* The list of a tree with its links; -1 is none. Walked without recursion: depth has no bound. */
 struct links {
@@ -186,7 +186,7 @@ int pawl_tree_lines(struct pawl *p, int64_t id, pawl_line *each, void *arg, stru
     return api_end(rc, &err, e);
 }
 
-/* ---- queues and workers ----------------------------------------------------------------- */
+/* ---- queues and workers ---- */
 
 static void json_queue(struct json_writer *w, const struct queue_row *q, int64_t now)
 {

@@ -23,7 +23,7 @@ static void tell(struct pawl_lease *l, const struct lease_ref *r)
     l->cancel_requested = r->cancel_requested;
 }
 
-/* ---- heartbeat -------------------------------------------------------------------------- */
+/* ---- heartbeat ---- */
 
 struct beating {
     struct pawl_worker *w;
@@ -54,7 +54,7 @@ int pawl_heartbeat(struct pawl_worker *w, struct pawl_lease *leases, size_t n, s
     return api_end(rc, &err, e);
 }
 
-/* ---- started ---------------------------------------------------------------------------- */
+/* ---- started ---- */
 
 /* A list of which some may have to be done again; `from[i]` is the place of list[i] in the
  * caller's. */
@@ -111,7 +111,7 @@ int pawl_started(struct pawl_worker *w, struct pawl_lease *leases, size_t n, int
     return api_end(rc, &err, e);
 }
 
-/* ---- settle ----------------------------------------------------------------------------- */
+/* ---- settle ---- */
 
 struct settling {
     struct pawl_worker *w;

@@ -4,7 +4,7 @@
 
 #define SLICE 500 /* trees in one turn */
 
-/* ---- verify ----------------------------------------------------------------------------- */
+/* ---- verify ---- */
 
 static void on_breach(void *arg, const struct breach *b)
 {
@@ -32,7 +32,7 @@ int pawl_verify(struct pawl *p, const struct pawl_verify_options *options,
     return api_end(rc, &err, e);
 }
 
-/* ---- retention -------------------------------------------------------------------------- */
+/* ---- retention ---- */
 
 struct cleaning {
     struct retention from, to;

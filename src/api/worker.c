@@ -11,7 +11,7 @@
 #define DEFAULT_HOST_GRACE 300000000LL
 #define UPKEEP             1000 /* leases and timers in one turn */
 
-/* ---- hello and goodbye ------------------------------------------------------------------ */
+/* ---- hello and goodbye ---- */
 
 static size_t count(const char *const *list)
 {
@@ -104,7 +104,7 @@ int64_t pawl_worker_id(const struct pawl_worker *w)
     return w->id;
 }
 
-/* ---- claim ------------------------------------------------------------------------------ */
+/* ---- claim ---- */
 
 struct claiming {
     struct pawl_worker *w;
@@ -173,7 +173,7 @@ int pawl_claim(struct pawl_worker *w, struct pawl_claim *out, size_t max, size_t
     return api_end(rc, &err, e);
 }
 
-/* ---- upkeep ----------------------------------------------------------------------------- */
+/* ---- upkeep ---- */
 
 struct upkeep {
     struct pawl_worker *w;

@@ -37,7 +37,7 @@ struct cli {
 COMMANDS(X)
 #undef X
 
-/* ---- options.c --------------------------------------------------------------------------- */
+/* ---- options.c ---- */
 
 enum option_kind { OPTION_FLAG, OPTION_TEXT, OPTION_NUMBER, OPTION_TIME, OPTION_DURATION };
 
@@ -64,7 +64,7 @@ MUST_USE int cli_id(struct pawl *p, const char *text, int64_t *id);
 
 void cli_usage(FILE *to, const char *command);
 
-/* ---- out.c ------------------------------------------------------------------------------- */
+/* ---- out.c ---- */
 
 int cli_fail(const struct pawl_error *err); /* says it; returns the exit code */
 int cli_wrong(const char *fmt, ...) PRINTF_LIKE(1, 2);

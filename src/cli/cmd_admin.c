@@ -15,7 +15,7 @@ static int migrate(const struct cli *c)
     return 0;
 }
 
-/* ---- tenants ---------------------------------------------------------------------------- */
+/* ---- tenants ---- */
 
 static void print_name(void *arg, const char *name)
 {
@@ -40,7 +40,7 @@ static int tenant(const struct cli *c)
     return 0;
 }
 
-/* ---- retention -------------------------------------------------------------------------- */
+/* ---- retention ---- */
 
 static int cleanup(const struct cli *c, int64_t older_than, bool dry_run)
 {

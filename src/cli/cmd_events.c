@@ -56,7 +56,7 @@ static int take_event(void *arg, const char *json)
     return p->room && --p->room == 0;
 }
 
-/* ---- follow ----------------------------------------------------------------------------- */
+/* ---- follow ---- */
 
 /* Whether the execution has ended, so that nothing more will come. */
 static int has_ended(struct pawl *p, int64_t id, bool *ended, struct pawl_error *err)
@@ -117,7 +117,7 @@ static int follow(struct pawl *p, const struct pawl_event_query *q, struct print
     return rc ? cli_fail(&err) : 0;
 }
 
-/* ---- the command ------------------------------------------------------------------------ */
+/* ---- the command ---- */
 
 static int events(struct pawl *p, const char *which, struct pawl_event_query *q, bool following,
                   bool json)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- options ---------------------------------------------------------------------------- */
+/* ---- options ---- */
 
 /* A time, or a duration: so long ago. */
 static int parse_time(const char *text, int64_t *us, struct err *err)
@@ -132,7 +132,7 @@ void cli_end(struct cli *c)
     c->words = NULL;
 }
 
-/* ---- the database ----------------------------------------------------------------------- */
+/* ---- the database ---- */
 
 static void trace(void *arg, const char *statement, int64_t took, long rows)
 {

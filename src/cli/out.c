@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- errors ----------------------------------------------------------------------------- */
+/* ---- errors ---- */
 
 /* Control characters are those below space, DEL, and U+0080 to U+009F, which are two bytes. */
 void out_clean(struct buf *b, const char *text)
@@ -63,7 +63,7 @@ int cli_done(int exit_code)
     return exit_code;
 }
 
-/* ---- tables ----------------------------------------------------------------------------- */
+/* ---- tables ---- */
 
 void table_add(struct table *t, const char *cell)
 {
@@ -140,7 +140,7 @@ void table_print(struct table *t)
     *t = (struct table){0};
 }
 
-/* ---- JSON ------------------------------------------------------------------------------- */
+/* ---- JSON ---- */
 
 json_t *parse_object(const char *json)
 {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- arguments --------------------------------------------------------------------------- */
+/* ---- arguments ---- */
 
 void args_begin(struct args *a, enum stmt_id q)
 {
@@ -59,7 +59,7 @@ void args_release(struct args *a)
     vec_release(&a->vals);
 }
 
-/* ---- rows -------------------------------------------------------------------------------- */
+/* ---- rows ---- */
 
 static const struct val *cell(const struct rows *r, size_t row, size_t col)
 {
@@ -94,7 +94,7 @@ void rows_release(struct rows *r)
     *r = (struct rows)ROWS_INIT;
 }
 
-/* ---- through the driver ------------------------------------------------------------------ */
+/* ---- through the driver ---- */
 
 int db_open(const struct db_url *url, struct env *env, struct db **out, struct err *err)
 {

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- the file ------------------------------------------------------------------------------- */
+/* ---- the file ---- */
 
 static int in_folder(const char *file, char **out, struct err *err)
 {
@@ -99,7 +99,7 @@ static int check_file(const char *path, struct stat *st, struct err *err)
     return rc;
 }
 
-/* ---- the connection ------------------------------------------------------------------------- */
+/* ---- the connection ---- */
 
 static int is_wal(void *arg, int n, char **values, char **names)
 {
@@ -210,7 +210,7 @@ int lite_revive(struct lite_db *l, struct err *err)
     return connect_file(l, err);
 }
 
-/* ---- open and close ------------------------------------------------------------------------- */
+/* ---- open and close ---- */
 
 static int take_option(struct lite_db *l, const char *option, struct err *err)
 {

@@ -33,7 +33,7 @@ static void address(struct sockaddr_un *a, int dir_fd, const char *name)
     snprintf(a->sun_path, sizeof(a->sun_path), "/proc/self/fd/%d/%.40s", dir_fd, name);
 }
 
-/* ---- waking --------------------------------------------------------------------------------- */
+/* ---- waking ---- */
 
 void lite_wake_release(struct lite_db *l)
 {
@@ -93,7 +93,7 @@ void lite_wake(struct db *db, unsigned what)
         close(fd);
 }
 
-/* ---- listening ------------------------------------------------------------------------------ */
+/* ---- listening ---- */
 
 struct lite_listener {
     struct listener listener;

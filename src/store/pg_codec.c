@@ -8,7 +8,7 @@
 
 #define EPOCH_US 946684800000000 /* PostgreSQL counts from 2000-01-01, Pawl from 1970 */
 
-/* ---- parameters -------------------------------------------------------------------------- */
+/* ---- parameters ---- */
 
 static const struct {
     Oid scalar, array;
@@ -142,7 +142,7 @@ int pg_encode(const struct args *a, struct buf *scratch, struct pg_params *out, 
     return 0;
 }
 
-/* ---- results ----------------------------------------------------------------------------- */
+/* ---- results ---- */
 
 static uint16_t get16(const char *p)
 {

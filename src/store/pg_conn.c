@@ -13,7 +13,7 @@
 #define CONNECT_SECONDS "5"
 #define OLDEST_SERVER   130000
 
-/* ---- waiting ----------------------------------------------------------------------------- */
+/* ---- waiting ---- */
 
 /* Waits until one of `events` or the end of the connection; false when the time has passed. */
 static bool wait_for(PGconn *conn, short events, int64_t deadline)
@@ -102,7 +102,7 @@ int pg_finish(PGconn *conn, int64_t limit_us, const char *what, const char *safe
     return rc;
 }
 
-/* ---- connecting -------------------------------------------------------------------------- */
+/* ---- connecting ---- */
 
 static void hear_no_notice(void *arg, const PGresult *res)
 {

@@ -58,7 +58,7 @@ static const struct {
     [TX_VERIFY] = {OWN_START_READ, OWN_SET_LONG, "10s", "0", "60s", 0},
 };
 
-/* ---- the connection ---------------------------------------------------------------------- */
+/* ---- the connection ---- */
 
 static int connect_now(struct pg_db *p, struct err *err)
 {
@@ -107,7 +107,7 @@ static int open_db(const struct db_url *url, struct env *env, struct db **out, s
     return 0;
 }
 
-/* ---- begin, commit, rollback ------------------------------------------------------------- */
+/* ---- begin, commit, rollback ---- */
 
 static int queue_own(struct pg_db *p, enum pg_own which, struct pg_entry *e, struct err *err)
 {
@@ -229,7 +229,7 @@ static int commit(struct db *db, struct err *err)
     return rc;
 }
 
-/* ---- statements -------------------------------------------------------------------------- */
+/* ---- statements ---- */
 
 static int send(struct db *db, const struct args *a, struct rows *out, long expect, struct err *err)
 {

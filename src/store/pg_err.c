@@ -97,7 +97,7 @@ int pg_gone(PGconn *conn, struct err *err)
                    (int)strcspn(said, "\n"), said);
 }
 
-/* ---- connecting -------------------------------------------------------------------------- */
+/* ---- connecting ---- */
 
 #define STATE_LETTERS "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 

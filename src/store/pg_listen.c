@@ -59,7 +59,7 @@ static bool send_listen(struct pg_listener *l)
     return sent;
 }
 
-/* ---- one step of each state; true if the next one may be taken at once ------------------- */
+/* ---- one step of each state; true if the next one may be taken at once ---- */
 
 static bool retry(struct pg_listener *l)
 {
@@ -155,7 +155,7 @@ static bool step(struct pg_listener *l, unsigned *heard)
     return false;
 }
 
-/* ---- the listener ------------------------------------------------------------------------ */
+/* ---- the listener ---- */
 
 static unsigned drain(struct listener *base)
 {

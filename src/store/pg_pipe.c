@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- sending ----------------------------------------------------------------------------- */
+/* ---- sending ---- */
 
 /* The statement's place in `prepared`, or -1 for one that must be parsed each time: behind a
  * pooler, where the next transaction may run in a session that does not know it; in a TX_LONG or
@@ -97,7 +97,7 @@ bool pg_queue_has_checks(const struct pg_db *p)
     return false;
 }
 
-/* ---- reading the answers ----------------------------------------------------------------- */
+/* ---- reading the answers ---- */
 
 int pg_fail(struct pg_db *p, struct err *err)
 {

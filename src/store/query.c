@@ -4,8 +4,7 @@
 
 #include <stdlib.h>
 
-/* ---- how every question is asked
- * ----------------------------------------------------------------- */
+/* ---- how every question is asked ---- */
 
 static int read_once(struct db *db, int (*body)(struct db *, void *, struct err *), void *arg,
                      struct err *err)
@@ -50,8 +49,7 @@ int query_run(struct store *s, const struct args *a, struct rows *out, struct er
     return query_read(s, one_statement, &(struct question){a, out}, err);
 }
 
-/* ---- executions
- * ---------------------------------------------------------------------------------- */
+/* ---- executions ---- */
 
 static void read_executions(const struct rows *r, struct execution_list *out)
 {

@@ -88,8 +88,7 @@ int query_events_below(struct store *s, int64_t execution, const struct event_fi
     return rc;
 }
 
-/* ---- newest first
- * -------------------------------------------------------------------------------- */
+/* ---- newest first ---- */
 
 /* A window of time is read whole and sorted, so it must not hold too much; how long that is, only
  * the events themselves can tell. Empty windows grow, so that years without an event cost a few

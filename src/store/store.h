@@ -49,10 +49,11 @@ int64_t turn_now(const struct turn *t); /* the database's time, after the locks 
 #define STORE_MAX_NAME   200
 #define STORE_MAX_QUEUE  64
 #define STORE_MAX_LANE   128
-#define STORE_MAX_DELAY  (100LL * 365 * 86400 * 1000000) /* µs: a time beyond it may not be stored \
-                                                          */
-#define STORE_MAX_BATCH  10000                           /* submissions in one turn */
-#define STORE_MAX_KEY    200
+#define STORE_MAX_DELAY                                                        \
+    (100LL * 365 * 86400 * 1000000) /* µs: a time beyond it may not be stored \
+                                     */
+#define STORE_MAX_BATCH 10000       /* submissions in one turn */
+#define STORE_MAX_KEY   200
 
 /* ---- submit -------------------------------------------------------------------------------------
  */
@@ -85,8 +86,7 @@ struct submission {
 MUST_USE int submission_check(const struct submission *s, struct err *err);
 MUST_USE int op_submit(struct turn *t, struct submission *list, size_t n, struct err *err);
 
-/* ---- claim, adopt, reap, heartbeat
- * --------------------------------------------------------------- */
+/* ---- claim, adopt, reap, heartbeat ---- */
 
 struct lane_queue {
     const char *lane, *queue;
@@ -138,8 +138,7 @@ struct lease_ref {
 MUST_USE int op_heartbeat(struct turn *t, int64_t worker, int64_t lease, struct lease_ref *list,
                           size_t n, struct err *err);
 
-/* ---- started, settle
- * ----------------------------------------------------------------------------- */
+/* ---- started, settle ---- */
 
 /* Writes that the work began, `ago` µs before now. */
 struct start {
@@ -171,8 +170,7 @@ struct settlement {
 MUST_USE int op_settle(struct turn *t, int64_t worker, struct settlement *list, size_t n,
                        struct err *err);
 
-/* ---- hold, cancel, timers, limits
- * ---------------------------------------------------------------- */
+/* ---- hold, cancel, timers, limits ---- */
 
 /* Something an operator or an engine asks of one execution. */
 struct request {
@@ -207,8 +205,7 @@ MUST_USE int op_timers(struct turn *t, size_t max, size_t *n, int64_t *next, str
 MUST_USE int op_limit(struct turn *t, const char *key, int max, size_t slice, bool *more,
                       struct err *err);
 
-/* ---- workers
- * ------------------------------------------------------------------------------------- */
+/* ---- workers ---- */
 
 struct worker {
     int64_t id;
@@ -223,8 +220,7 @@ MUST_USE int op_worker_bye(struct turn *t, int64_t worker, struct err *err);
 MUST_USE int op_worker_tick(struct turn *t, const struct worker *w, int64_t *expired,
                             int64_t *next_timer, struct err *err);
 
-/* ---- retention
- * ----------------------------------------------------------------------------------- */
+/* ---- retention ---- */
 
 struct retention {
     int64_t older_than; /* µs since the end of a tree */

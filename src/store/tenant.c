@@ -11,8 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- PostgreSQL: schemas, from the connection's own role
- * ----------------------------------------- */
+/* ---- PostgreSQL: schemas, from the connection's own role ---- */
 
 static int count_schemas(struct db *db, const char *schema, int64_t *n, struct err *err)
 {
@@ -69,8 +68,7 @@ done:
     return rc;
 }
 
-/* ---- SQLite: files
- * ------------------------------------------------------------------------------- */
+/* ---- SQLite: files ---- */
 
 static int create_file(const struct db_url *u, struct err *err)
 {
@@ -171,8 +169,7 @@ static void list_files(const char *file, void (*each)(void *, const char *), voi
     free(pattern);
 }
 
-/* ---- both
- * ---------------------------------------------------------------------------------------- */
+/* ---- both ---- */
 
 int tenant_create(const char *url, const char *name, struct env *env, struct err *err)
 {

@@ -15,7 +15,7 @@ static bool starts_with(const char *s, const char *prefix)
     return strncmp(s, prefix, strlen(prefix)) == 0;
 }
 
-/* ---- tenants ----------------------------------------------------------------------------- */
+/* ---- tenants ---- */
 
 int tenant_check_name(const char *name, struct err *err)
 {
@@ -41,7 +41,7 @@ char *tenant_file(const char *file, const char *tenant)
     return mem_printf("%.*s.%s%s", (int)(dot - file), file, tenant, dot);
 }
 
-/* ---- sqlite:FILE ------------------------------------------------------------------------- */
+/* ---- sqlite:FILE ---- */
 
 /* What follows a "?" are options, and the driver's business. */
 static int parse_sqlite(struct db_url *u, const char *file, struct err *err)
@@ -67,7 +67,7 @@ static int parse_sqlite(struct db_url *u, const char *file, struct err *err)
     return 0;
 }
 
-/* ---- postgres://… ------------------------------------------------------------------------ */
+/* ---- postgres://… ---- */
 
 /* A name with a % in it may be anything once decoded. */
 static bool is_secret(const char *param, size_t len)
@@ -169,7 +169,7 @@ static int parse_postgres(struct db_url *u, struct err *err)
     return check_with_libpq(u, err);
 }
 
-/* ---- any --------------------------------------------------------------------------------- */
+/* ---- any ---- */
 
 /* Quotes nothing but what can't be a password. */
 static int parse_unknown(const char *text, struct err *err)

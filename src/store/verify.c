@@ -73,7 +73,7 @@ static const enum stmt_id queries[] = {
 };
 #define QUERY_COUNT (sizeof(queries) / sizeof(*queries))
 
-/* ---- reporting -------------------------------------------------------------------------- */
+/* ---- reporting ---- */
 
 static size_t invariant_index(const char *code)
 {
@@ -151,7 +151,7 @@ static void report_rows(struct verify *v, const struct rows *r, const char *code
     buf_release(&detail);
 }
 
-/* ---- the checks ------------------------------------------------------------------------- */
+/* ---- the checks ---- */
 
 /* Sizes and the database's id; and its time, which the leases are measured by. */
 static int look_around(struct verify *v, int64_t *now, struct err *err)

@@ -16,7 +16,7 @@
 #define MAGIC   "pawl-checkpoint"
 #define VERSION 1
 
-/* ---- writing ---------------------------------------------------------------------------- */
+/* ---- writing ---- */
 
 struct checkpoint_writer {
     char *path, *temporary;
@@ -105,7 +105,7 @@ void checkpoint_abandon(struct checkpoint_writer **pw)
     *pw = NULL;
 }
 
-/* ---- reading ---------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 struct checkpoint_reader {
     char *path, *line;

@@ -27,7 +27,7 @@ struct verify {
 void verify_breach(struct verify *v, const char *code, int64_t execution, const char *fmt, ...)
     PRINTF_LIKE(4, 5);
 
-/* ---- one execution in a checkpoint ------------------------------------------------------ */
+/* ---- one execution in a checkpoint ---- */
 
 #define MARK_HASH_TEXT 17 /* 64 bits in hexadecimal and a NUL */
 
@@ -39,7 +39,7 @@ struct mark {
                                    */
 };
 
-/* ---- verify_checkpoint.c: the file ------------------------------------------------------ */
+/* ---- verify_checkpoint.c: the file ---- */
 
 struct checkpoint_writer;
 /* Begins a file beside `path`; nothing is at `path` before checkpoint_finish. */
@@ -58,7 +58,7 @@ MUST_USE int checkpoint_next(struct checkpoint_reader *r, struct mark *m, bool *
                              struct err *err);
 void checkpoint_close(struct checkpoint_reader **r);
 
-/* ---- verify_walk.c: the history of everything ------------------------------------------- */
+/* ---- verify_walk.c: the history of everything ---- */
 
 /* Walks all executions with their events, in the order of a checkpoint. Each is added to `save` and
  * compared with `since`; either may be NULL. */

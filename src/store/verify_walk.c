@@ -46,7 +46,7 @@ struct walk {
     crypto_generichash_state history;
 };
 
-/* ---- hashes ----------------------------------------------------------------------------- */
+/* ---- hashes ---- */
 
 static void hash_begin(crypto_generichash_state *h)
 {
@@ -77,7 +77,7 @@ static void hash_columns(crypto_generichash_state *h, const struct rows *r, size
             crypto_generichash_update(h, (const unsigned char *)cells[i].s, cells[i].len);
 }
 
-/* ---- what vanished ---------------------------------------------------------------------- */
+/* ---- what vanished ---- */
 
 /* Retention takes whole trees: what is left of one shows that something else took the rest. */
 static void judge_vanished(struct walk *w)
@@ -106,7 +106,7 @@ static void note_vanished(struct walk *w, const struct mark *m)
         *vec_add(&x->ids) = m->id;
 }
 
-/* ---- comparing -------------------------------------------------------------------------- */
+/* ---- comparing ---- */
 
 static int fetch_next(struct walk *w, struct err *err)
 {
@@ -163,7 +163,7 @@ static void compare(struct walk *w)
                       status_text(was->status));
 }
 
-/* ---- walking ---------------------------------------------------------------------------- */
+/* ---- walking ---- */
 
 static int begin_execution(struct walk *w, const struct rows *r, size_t row, struct err *err)
 {
