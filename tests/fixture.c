@@ -514,8 +514,22 @@ static int flow_end_body(struct turn *t, void *arg, struct err *err)
     "NOT EXISTS (SELECT 1 FROM executions c WHERE c.parent = e.id AND c.status < 4)"
 #define JOB_KEPT_BACK "SELECT COALESCE(min(id), 0) FROM executions WHERE status = 2 AND held = 2"
 
+struct settling_list {
+    struct settlement at[100];
+    size_t n;
+};
+
+static int settle_list_body(struct turn *t, void *arg, struct err *err)
+{
+    struct settling_list *l = arg;
+
+    return op_settle(t, 99, l->at, l->n, err);
+}
+
 void drain(struct store *s)
 {
+    static const struct outcome ok = {.kind = OUTCOME_OK, .duration = 1, .retry_delay = -1};
+    struct settling_list list;
     struct held_job jobs[100];
     struct err err = ERR_INIT;
     int64_t id;
@@ -532,7 +546,9 @@ void drain(struct store *s)
         n = take(s, 99, true, 50, jobs);
         n += take(s, 99, false, 50, jobs + n);
         for (i = 0; i < n; i++)
-            settle_ok(s, jobs[i]);
+            list.at[i] = (struct settlement){.lease = ref(jobs[i]), .outcome = ok};
+        list.n = n;
+        CHECK_OK_ERR(store_turn(s, settle_list_body, &list, &err), &err);
         while ((id = sql_number(s, FLOW_TO_END)) && !store_turn(s, flow_end_body, &id, &err))
             ; /* or it is busy, or something further below is open: in the next round */
     }

@@ -11,7 +11,7 @@ TEST_NO_DB;
 
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
 
-/* ---- codes: they are stored, so none may ever change ---------------------------------------- */
+/* ---- codes: they are stored, so none may ever change ---- */
 
 struct word {
     int code;
@@ -117,7 +117,7 @@ TEST(jobs_and_ends_are_told_apart)
           status_is_terminal(S_SKIPPED));
 }
 
-/* ---- moves ---------------------------------------------------------------------------------- */
+/* ---- moves ---- */
 
 /* As DESIGN §4 says it; "-" is before an execution existed. */
 static const struct expected {

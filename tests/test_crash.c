@@ -230,6 +230,7 @@ TEST_SLOW(a_kill_at_any_point_leaves_all_in_order_and_the_rest_can_be_done, 300)
     int stride = test_full() ? 1 : SANITIZED ? 20 : 8, round = 1;
     int nth = 1 + (int)(getpid() % stride);
 
+    setenv("PGOPTIONS", "-c synchronous_commit=off", 1); /* the server is not killed */
     fixture_url();
     for (; live_until(round, nth); nth += stride)
         go_on(round++, nth);

@@ -22,7 +22,7 @@
 #define NARROW   "narrow"
 #define LIMIT_OF "queue:" NARROW
 
-/* ---- what it costs -------------------------------------------------------------------------- */
+/* ---- what it costs ---- */
 
 /* A driver in front of PostgreSQL's: each statement of the engine's is first explained, and undone.
  */
@@ -211,7 +211,7 @@ static void end_measuring(struct store *s)
         end_measuring(s);   \
     } while (0)
 
-/* ---- filling -------------------------------------------------------------------------------- */
+/* ---- filling ---- */
 
 struct batch {
     struct submission list[UNIT];
@@ -382,7 +382,7 @@ static void vacuum(void)
     free(sql);
 }
 
-/* ---- what is asked -------------------------------------------------------------------------- */
+/* ---- what is asked ---- */
 
 struct world {
     struct store *s;
@@ -515,7 +515,7 @@ static void ask_workers(struct world *w)
     worker_list_release(&list);
 }
 
-/* ---- what is done --------------------------------------------------------------------------- */
+/* ---- what is done ---- */
 
 static void do_submit(struct world *w)
 {
@@ -749,7 +749,7 @@ static void measure_all(struct world *w, double out[ALL])
     }
 }
 
-/* ---- the test ------------------------------------------------------------------------------- */
+/* ---- the test ---- */
 
 static void check_all(const double before[ALL], const double after[ALL], const char *where)
 {

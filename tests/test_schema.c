@@ -63,7 +63,7 @@ static void check_schema(struct store *s)
     verify_clean(s);
 }
 
-/* ---- making it ------------------------------------------------------------------------------ */
+/* ---- making it ---- */
 
 TEST(the_first_to_open_makes_the_schema)
 {
@@ -144,7 +144,7 @@ TEST(eight_processes_that_come_at_once_make_one_schema)
     forget_url();
 }
 
-/* ---- refusing it ---------------------------------------------------------------------------- */
+/* ---- refusing it ---- */
 
 TEST(a_schema_that_is_newer_is_refused_and_left_alone)
 {
@@ -184,7 +184,7 @@ TEST(without_leave_to_migrate_an_empty_database_is_refused_with_what_to_do)
     forget_url();
 }
 
-/* ---- dying in the middle -------------------------------------------------------------------- */
+/* ---- dying in the middle ---- */
 
 struct killing {
     int nth, seen;

@@ -17,7 +17,7 @@ TEST_NO_DB;
 #define FILE_NAME   "docs/STATES.md"
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
 
-/* ---- what the vocabulary does not say itself ------------------------------------------------ */
+/* ---- what the vocabulary does not say itself ---- */
 
 static const struct {
     const char *meaning, *where;
@@ -101,7 +101,7 @@ static const char *const outcome_notes[] = {
     [OUTCOME_REFUSED] = "given back before anything started",
 };
 
-/* ---- the page ------------------------------------------------------------------------------- */
+/* ---- the page ---- */
 
 static const char head[] =
     "# States and events\n"
