@@ -92,11 +92,20 @@ static long long bytes_written(void)
     return n;
 }
 
-static long long *written; /* shared by all processes */
+static long long *written; /* shared by all processes: bytes, and turns that were redone */
+
+static void on_note(void *arg, const char *sentence)
+{
+    (void)arg;
+    (void)sentence;
+    __atomic_fetch_add(&written[1], 1, __ATOMIC_SEQ_CST);
+}
 
 static void run(const char *url, size_t batch, size_t jobs, int number, int ready, int go)
 {
     static char queue[32];
+    struct env env = {.note = on_note};
+    struct store_options options = {.env = &env};
     struct store *s = NULL;
     struct err err = ERR_INIT;
     struct work w = {.n = batch, .worker = 1000 + number};
@@ -114,7 +123,7 @@ static void run(const char *url, size_t batch, size_t jobs, int number, int read
                                                .queue = queue,
                                                .task_index = -1,
                                                .input = "{\"argv\":[\"true\"]}"};
-    must(store_open(url, NULL, NULL, &s, &err), &err);
+    must(store_open(url, NULL, &options, &s, &err), &err);
     if (write(ready, &c, 1) != 1 || read(go, &c, 1) < 0)
         exit(1);
     while (done < jobs) {
@@ -132,7 +141,7 @@ static void run(const char *url, size_t batch, size_t jobs, int number, int read
             }
         done += batch;
     }
-    *written += bytes_written();
+    __atomic_fetch_add(&written[0], bytes_written(), __ATOMIC_SEQ_CST);
     store_close(&s);
     free(w.submissions);
     free(w.starts);
@@ -163,7 +172,7 @@ int main(int argc, char **argv)
     connections = (int)strtol(argv[3], NULL, 10);
     jobs = strtoul(argv[4], NULL, 10) / (size_t)connections / batch * batch;
     written =
-        mmap(NULL, sizeof(*written), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        mmap(NULL, 2 * sizeof(*written), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (written == MAP_FAILED || pipe(ready) || pipe(go))
         return 1;
     for (i = 0; i < connections; i++)
@@ -184,8 +193,10 @@ int main(int argc, char **argv)
     }
     took = now() - began;
     printf(
-        "{\"what\":\"lives\",\"batch\":%zu,\"connections\":%d,\"jobs\":%zu,\"seconds\":%.3f,\"lives_per_s\":%.0f}\n",
+        "{\"what\":\"lives\",\"batch\":%zu,\"connections\":%d,\"jobs\":%zu,\"seconds\":%.3f,\"lives_per_s\":%.0f,"
+        "\"written_per_job\":%lld,\"redone\":%lld}\n",
         batch, connections, jobs * (size_t)connections, took,
-        (double)(jobs * (size_t)connections) / took);
+        (double)(jobs * (size_t)connections) / took,
+        written[0] / (long long)(jobs * (size_t)connections), written[1]);
     return failed != 0;
 }

@@ -186,8 +186,7 @@ CREATE TABLE execution_events (
 ) STRICT;                                                   --@ sqlite
 CREATE UNIQUE INDEX execution_events_tree ON execution_events (root, execution, seq);   --@ sqlite
 CREATE INDEX execution_events_order ON execution_events                       --@ postgres
-    USING brin (sequence_num, created_at)                                     --@ postgres
-    WITH (pages_per_range = 32, autosummarize = on);                          --@ postgres
+    USING brin (sequence_num, created_at) WITH (pages_per_range = 32);        --@ postgres
 -- retry_scheduled, failed, timed_out, abandoned; failed and timed_out of flows. (An IN list would be
 -- built anew for every row that SQLite inserts: 5 µs an event instead of 2.)
 CREATE INDEX execution_events_failures ON execution_events (created_at)
@@ -225,7 +224,11 @@ BEGIN                                                                           
         lo := i * span;                                                                --@ postgres
         part := 'execution_events_' || i;                                              --@ postgres
         CONTINUE WHEN to_regclass(quote_ident(part)) IS NOT NULL;                      --@ postgres
-        EXECUTE format('CREATE TABLE %I (LIKE execution_events INCLUDING DEFAULTS)', part);   --@ postgres
+        -- A vacuum after so many inserts keeps the BRIN index summarised. (autosummarize asks for it every 32     --@ postgres
+        -- pages, and the server logs each request that it has no room for.)           --@ postgres
+        EXECUTE format('CREATE TABLE %I (LIKE execution_events INCLUDING DEFAULTS) WITH'   --@ postgres
+                       ' (autovacuum_vacuum_insert_scale_factor = 0,'                  --@ postgres
+                       ' autovacuum_vacuum_insert_threshold = 200000)', part);         --@ postgres
         EXECUTE format('ALTER TABLE execution_events ATTACH PARTITION %I'              --@ postgres
                        ' FOR VALUES FROM (%s) TO (%s)', part, lo, lo + span);          --@ postgres
         EXECUTE format('CREATE TRIGGER no_truncate BEFORE TRUNCATE ON %I'              --@ postgres
