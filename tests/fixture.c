@@ -447,7 +447,7 @@ int64_t sql_number(struct store *s, const char *sql)
 
 void sql_run(struct store *s, const char *sql)
 {
-    run(s, TX_WRITE, sql, NULL);
+    run(s, TX_LONG, sql, NULL);
 }
 
 struct execution get(struct store *s, int64_t id)
