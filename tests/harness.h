@@ -46,7 +46,11 @@ void test_register(struct test *test);
 
 /* Once in a file, at file level: these tests start threads, so run them under the thread sanitizer
  * too. Only a word for the Makefile and tests/run, which look for it. */
-#define TEST_THREADED _Static_assert(1, "")
+#define TEST_THREADED    _Static_assert(1, "")
+
+/* Once in a file, at file level: these tests are about one database, so run them on that alone:
+ * TEST_ONLY_DB(postgres). A word for tests/run, too. */
+#define TEST_ONLY_DB(db) _Static_assert(1, "")
 
 void test_without_db(void);
 

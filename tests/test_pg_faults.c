@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+TEST_ONLY_DB(postgres);
+
 /* ---- killed sessions ---------------------------------------------------------------------------
  */
 

@@ -3,6 +3,8 @@
 
 #include <poll.h>
 
+TEST_ONLY_DB(postgres);
+
 TEST_THREADED;
 
 static struct listener *listen_to(struct pg *t, unsigned what)

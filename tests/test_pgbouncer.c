@@ -14,6 +14,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+TEST_ONLY_DB(postgres);
+
 #define PROGRAM "/usr/sbin/pgbouncer"
 
 static char *bouncer_url, *bouncer_ini;
