@@ -25,7 +25,8 @@ static void doomed_release(struct doomed *d)
     vec_release(&d->ids);
 }
 
-/* Candidates among the next roots; *last = up to where it looked, r->more = there may be others. */
+/* Candidates among the next roots; r->after = up to where it looked, r->more = there may be others.
+ */
 static int find_roots(struct turn *t, struct retention *r, int64_t before, struct args *out,
                       struct err *err)
 {
