@@ -72,6 +72,8 @@ END {
 			printf "| %s | %s | %.2f times that |\n", meaning[variants[i]], shown("graphile " variants[i]), \
 			       median("postgres lives 3 500") / median("graphile " variants[i])
 	}
+	else
+		print "\nGraphile Worker could not be installed here: no comparison."
 	if (redone)
 		printf "\n%d turns of all the runs were redone (a lock or the database was not to be had in time).\n", redone
 	print "\n| a claim of 100 from 8 queues | waiting | p50 | p90 |\n|---|---|---|---|"
