@@ -1,8 +1,11 @@
-/* lives.c - whole lives of jobs per second: submit, claim, started, settle, each a turn of its own
- * with one commit, five events a job. Several connections are several processes, each with its own
- * queue.
+/* lives.c - whole lives of jobs per second: submit, claim, started, settle, five events a job.
+ * Several connections are several processes, each with its own queue.
  *
- *   lives URL BATCH CONNECTIONS JOBS
+ *   lives URL BATCH CONNECTIONS JOBS [push]
+ *
+ * Without push a life takes three turns, as if submitter, claimer and worker were strangers:
+ * submit; claim; started and settle. With push it is done as an engine's loop does it that is given
+ * work by its own process: each turn settles the batch before, takes the next one and claims it.
  *
  * prints one JSON line. The database is made and dropped by the caller. */
 #include "store/store.h"
@@ -19,12 +22,14 @@
 
 struct work {
     size_t n;
+    bool push;
+    size_t settled; /* of the batch before, in a turn of push */
     int64_t worker;
     struct lane_queue serves;
     struct submission *submissions;
     struct job_list jobs;
-    struct start *starts;
-    struct settlement *settlements;
+    struct start *starts, *next_starts;
+    struct settlement *settlements, *next_settlements;
 };
 
 static void must(int rc, const struct err *err)
@@ -50,7 +55,8 @@ static int claim_all(struct turn *t, void *arg, struct err *err)
                       .lease = LEASE,
                       .serves = &w->serves,
                       .nserves = 1,
-                      .max = w->n};
+                      .max = w->n,
+                      .push = w->push};
     int rc = op_claim(t, &c, &w->jobs, err);
     size_t i;
 
@@ -71,9 +77,38 @@ static int claim_all(struct turn *t, void *arg, struct err *err)
 static int settle_all(struct turn *t, void *arg, struct err *err)
 {
     struct work *w = arg;
-    int rc = op_started(t, w->worker, w->starts, w->jobs.n, err);
+    int rc = op_started(t, w->worker, w->starts, w->n, err);
 
-    return rc ? rc : op_settle(t, w->worker, w->settlements, w->jobs.n, err);
+    return rc ? rc : op_settle(t, w->worker, w->settlements, w->n, err);
+}
+
+/* The claim overwrites what the settle was given: a redone turn must find it as it was. */
+static int push_all(struct turn *t, void *arg, struct err *err)
+{
+    struct work *w = arg;
+    struct start *starts = w->starts;
+    struct settlement *settlements = w->settlements;
+    int rc;
+
+    if ((w->settled && (rc = settle_all(t, w, err))) || (rc = submit_all(t, w, err)))
+        return rc;
+    w->starts = w->next_starts;
+    w->settlements = w->next_settlements;
+    rc = claim_all(t, w, err);
+    w->starts = starts;
+    w->settlements = settlements;
+    return rc;
+}
+
+static void swap_batches(struct work *w)
+{
+    struct start *starts = w->starts;
+    struct settlement *settlements = w->settlements;
+
+    w->starts = w->next_starts;
+    w->settlements = w->next_settlements;
+    w->next_starts = starts;
+    w->next_settlements = settlements;
 }
 
 /* What the processes gave to write(2) and its like: on SQLite that is the WAL and its checkpoints.
@@ -101,23 +136,69 @@ static void on_note(void *arg, const char *sentence)
     __atomic_fetch_add(&written[1], 1, __ATOMIC_SEQ_CST);
 }
 
-static void run(const char *url, size_t batch, size_t jobs, int number, int ready, int go)
+static void check_batch(const struct work *w, bool claimed, bool settled)
+{
+    size_t i;
+
+    if (claimed && w->jobs.n != w->n) {
+        fprintf(stderr, "lives: claimed %zu of %zu\n", w->jobs.n, w->n);
+        exit(1);
+    }
+    for (i = 0; settled && i < w->n; i++)
+        if (w->settlements[i].lease.rc) {
+            fprintf(stderr, "lives: a settle was refused\n");
+            exit(1);
+        }
+}
+
+static void live_by_turns(struct store *s, struct work *w, size_t jobs)
+{
+    struct err err = ERR_INIT;
+    size_t done;
+
+    for (done = 0; done < jobs; done += w->n) {
+        must(store_turn(s, submit_all, w, &err), &err);
+        must(store_turn(s, claim_all, w, &err), &err);
+        check_batch(w, true, false);
+        must(store_turn(s, settle_all, w, &err), &err);
+        check_batch(w, false, true);
+    }
+}
+
+static void live_by_push(struct store *s, struct work *w, size_t jobs)
+{
+    struct err err = ERR_INIT;
+    size_t done;
+
+    for (done = 0; done < jobs; done += w->n) {
+        must(store_turn(s, push_all, w, &err), &err);
+        check_batch(w, true, w->settled > 0);
+        swap_batches(w);
+        w->settled = w->n;
+    }
+    must(store_turn(s, settle_all, w, &err), &err);
+    check_batch(w, false, true);
+}
+
+static void run(const char *url, struct work w, size_t jobs, int number, int ready, int go)
 {
     static char queue[32];
     struct env env = {.note = on_note};
     struct store_options options = {.env = &env};
     struct store *s = NULL;
     struct err err = ERR_INIT;
-    struct work w = {.n = batch, .worker = 1000 + number};
-    size_t i, done = 0;
+    size_t i;
     char c = 0;
 
+    w.worker = 1000 + number;
     snprintf(queue, sizeof(queue), "q%d", number);
     w.serves = (struct lane_queue){"process", queue};
-    w.submissions = calloc(batch, sizeof(*w.submissions));
-    w.starts = calloc(batch, sizeof(*w.starts));
-    w.settlements = calloc(batch, sizeof(*w.settlements));
-    for (i = 0; i < batch; i++)
+    w.submissions = calloc(w.n, sizeof(*w.submissions));
+    w.starts = calloc(w.n, sizeof(*w.starts));
+    w.next_starts = calloc(w.n, sizeof(*w.starts));
+    w.settlements = calloc(w.n, sizeof(*w.settlements));
+    w.next_settlements = calloc(w.n, sizeof(*w.settlements));
+    for (i = 0; i < w.n; i++)
         w.submissions[i] = (struct submission){.kind = KIND_EXEC,
                                                .name = "exec::noop",
                                                .queue = queue,
@@ -126,26 +207,17 @@ static void run(const char *url, size_t batch, size_t jobs, int number, int read
     must(store_open(url, NULL, &options, &s, &err), &err);
     if (write(ready, &c, 1) != 1 || read(go, &c, 1) < 0)
         exit(1);
-    while (done < jobs) {
-        must(store_turn(s, submit_all, &w, &err), &err);
-        must(store_turn(s, claim_all, &w, &err), &err);
-        if (w.jobs.n != batch) {
-            fprintf(stderr, "lives: claimed %zu of %zu\n", w.jobs.n, batch);
-            exit(1);
-        }
-        must(store_turn(s, settle_all, &w, &err), &err);
-        for (i = 0; i < batch; i++)
-            if (w.settlements[i].lease.rc) {
-                fprintf(stderr, "lives: a settle was refused\n");
-                exit(1);
-            }
-        done += batch;
-    }
+    if (w.push)
+        live_by_push(s, &w, jobs);
+    else
+        live_by_turns(s, &w, jobs);
     __atomic_fetch_add(&written[0], bytes_written(), __ATOMIC_SEQ_CST);
     store_close(&s);
     free(w.submissions);
     free(w.starts);
+    free(w.next_starts);
     free(w.settlements);
+    free(w.next_settlements);
 }
 
 static double now(void)
@@ -164,8 +236,8 @@ int main(int argc, char **argv)
     double began, took;
     char c;
 
-    if (argc != 5) {
-        fprintf(stderr, "usage: lives URL BATCH CONNECTIONS JOBS\n");
+    if (argc != 5 && !(argc == 6 && !strcmp(argv[5], "push"))) {
+        fprintf(stderr, "usage: lives URL BATCH CONNECTIONS JOBS [push]\n");
         return 2;
     }
     batch = strtoul(argv[2], NULL, 10);
@@ -178,7 +250,7 @@ int main(int argc, char **argv)
     for (i = 0; i < connections; i++)
         if (fork() == 0) {
             close(go[1]);
-            run(argv[1], batch, jobs, i, ready[1], go[0]);
+            run(argv[1], (struct work){.n = batch, .push = argc == 6}, jobs, i, ready[1], go[0]);
             exit(0);
         }
     for (i = 0; i < connections; i++)
@@ -193,9 +265,9 @@ int main(int argc, char **argv)
     }
     took = now() - began;
     printf(
-        "{\"what\":\"lives\",\"batch\":%zu,\"connections\":%d,\"jobs\":%zu,\"seconds\":%.3f,\"lives_per_s\":%.0f,"
+        "{\"what\":\"%s\",\"batch\":%zu,\"connections\":%d,\"jobs\":%zu,\"seconds\":%.3f,\"lives_per_s\":%.0f,"
         "\"written_per_job\":%lld,\"redone\":%lld}\n",
-        batch, connections, jobs * (size_t)connections, took,
+        argc == 6 ? "push" : "lives", batch, connections, jobs * (size_t)connections, took,
         (double)(jobs * (size_t)connections) / took,
         written[0] / (long long)(jobs * (size_t)connections), written[1]);
     return failed != 0;

@@ -3,6 +3,7 @@
 #include "store/door.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static int by_rank(const void *a, const void *b)
 {
@@ -24,18 +25,37 @@ static void push_lanes(struct args *a, const struct claim *c)
     }
 }
 
-int op_claim(struct turn *t, const struct claim *c, struct job_list *out, struct err *err)
+/* Claims the rows in order, as far as there is room. The same row may come twice: where a lane and
+ * queue were named twice, or where this turn has changed it since. */
+static int take(struct turn *t, const struct claim *c, struct row **rows, size_t n,
+                struct job_list *out, struct err *err)
 {
-    struct rows r = ROWS_INIT;
-    struct row **rows;
     size_t i;
     int rc;
 
-    *out = (struct job_list){0};
-    if (!c->max || !c->nserves)
-        return 0;
-    if ((rc = door_flush(t, err))) /* what this turn made ready may be claimed by it */
-        return rc;
+    if (n)
+        qsort(rows, n, sizeof(*rows), by_rank);
+    for (i = 0; i < n && out->n < c->max; i++) {
+        struct move_note note = {
+            .worker = c->worker, .until = t->now + c->lease, .folder = c->folder};
+        enum event_action action = rows[i]->now.deferred ? EV_RESUMED : EV_CLAIMED;
+
+        if (!execution_is_claimable(&rows[i]->now))
+            continue;
+        if ((rc = door_move(t, rows[i], action, S_RUNNING, &note, err)))
+            return rc;
+        out->at[out->n++] = &rows[i]->now;
+    }
+    return 0;
+}
+
+static int take_waiting(struct turn *t, const struct claim *c, struct job_list *out,
+                        struct err *err)
+{
+    struct rows r = ROWS_INIT;
+    struct row **rows;
+    int rc;
+
     args_begin(&t->args, Q_CLAIM);
     args_int(&t->args, (int64_t)c->max);
     push_lanes(&t->args, c);
@@ -43,21 +63,67 @@ int op_claim(struct turn *t, const struct claim *c, struct job_list *out, struct
         goto done;
     rows = arena_alloc(&t->arena, (r.n + 1) * sizeof(*rows));
     turn_read_rows(t, &r, true, rows);
-    if (r.n)
-        qsort(rows, r.n, sizeof(*rows), by_rank);
-    out->at = arena_alloc(&t->arena, (r.n + 1) * sizeof(*out->at));
-    for (i = 0; i < r.n && out->n < c->max; i++) {
-        struct move_note note = {
-            .worker = c->worker, .until = t->now + c->lease, .folder = c->folder};
-        enum event_action action = rows[i]->now.deferred ? EV_RESUMED : EV_CLAIMED;
-
-        if (!execution_is_claimable(&rows[i]->now))
-            continue; /* the same lane and queue were named twice */
-        if ((rc = door_move(t, rows[i], action, S_RUNNING, &note, err)))
-            goto done;
-        out->at[out->n++] = &rows[i]->now;
-    }
+    rc = take(t, c, rows, r.n, out, err);
 done:
     rows_release(&r);
     return rc;
+}
+
+static bool serves(const struct claim *c, const struct execution *e)
+{
+    size_t i;
+
+    for (i = 0; i < c->nserves; i++)
+        if (!strcmp(c->serves[i].lane, e->lane) && !strcmp(c->serves[i].queue, e->queue))
+            return true;
+    return false;
+}
+
+/* Rows that were loaded to be changed came without what only a worker wants. */
+static int read_inputs(struct turn *t, struct execution **jobs, size_t n, struct err *err)
+{
+    struct rows r = ROWS_INIT;
+    size_t i;
+    int rc = 0;
+
+    args_begin(&t->args, Q_INPUTS_OF);
+    for (i = 0; i < n; i++)
+        if (!turn_row(t, jobs[i]->id)->is_new)
+            args_int(&t->args, jobs[i]->id);
+    if (!args_rows(&t->args) || (rc = turn_query(t, &t->args, &r, err)))
+        goto done;
+    for (i = 0; i < r.n; i++)
+        turn_row(t, rows_int(&r, i, 0))->now.input = arena_strdup(&t->arena, rows_text(&r, i, 1));
+done:
+    rows_release(&r);
+    return rc;
+}
+
+/* What this turn made ready and has not written yet. */
+static int take_fresh(struct turn *t, const struct claim *c, struct job_list *out, struct err *err)
+{
+    struct row **rows = arena_alloc(&t->arena, (t->dirty.n + 1) * sizeof(*rows));
+    size_t i, n = 0, before = out->n;
+    int rc;
+
+    for (i = 0; i < t->dirty.n; i++)
+        if (execution_is_claimable(&t->dirty.at[i]->now) && serves(c, &t->dirty.at[i]->now))
+            rows[n++] = t->dirty.at[i];
+    rc = take(t, c, rows, n, out, err);
+    return rc ? rc : read_inputs(t, out->at + before, out->n - before, err);
+}
+
+int op_claim(struct turn *t, const struct claim *c, struct job_list *out, struct err *err)
+{
+    int rc;
+
+    *out = (struct job_list){0};
+    if (!c->max || !c->nserves)
+        return 0;
+    out->at = arena_alloc(&t->arena, (c->max + 1) * sizeof(*out->at));
+    if (!c->push && (rc = door_flush(t, err))) /* what this turn made ready may be claimed by it */
+        return rc;
+    if ((rc = take_waiting(t, c, out, err)) || !c->push || out->n == c->max)
+        return rc;
+    return take_fresh(t, c, out, err);
 }

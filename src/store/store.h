@@ -11,6 +11,7 @@
 #ifndef STORE_STORE_H
 #define STORE_STORE_H
 
+#include "core/outcome.h"
 #include "store/execution.h"
 
 struct store;
@@ -99,6 +100,7 @@ struct claim {
     const struct lane_queue *serves; /* index probes: one each */
     size_t nserves;
     size_t max; /* at most so many */
+    bool push;  /* jobs that this turn made ready are claimed with it, if nothing else waits */
 };
 
 /* A claimed or adopted job: the image after the claim, and its input. Lives until the store's next
@@ -108,7 +110,9 @@ struct job_list {
     size_t n;
 };
 
-/* Claims from the outbox: priority, then age. Every claim is a new attempt and a new epoch. */
+/* Claims from the outbox: priority, then age. Every claim is a new attempt and a new epoch. With
+ * push, what this turn made ready is not in the outbox yet: it is claimed only if there is room
+ * left, so nothing that waited before is overtaken, and never gets an outbox row. */
 MUST_USE int op_claim(struct turn *t, const struct claim *c, struct job_list *out, struct err *err);
 
 struct adoption {
@@ -147,18 +151,6 @@ struct start {
 };
 MUST_USE int op_started(struct turn *t, int64_t worker, struct start *list, size_t n,
                         struct err *err);
-
-struct outcome {
-    enum outcome_kind kind;
-    bool has_exit_code;
-    int exit_code;
-    int signal;          /* 0: none */
-    const char *result;  /* JSON, for ok */
-    const char *error;   /* for all but ok; never empty */
-    int64_t duration;    /* µs the attempt ran; -1 unknown */
-    int64_t retry_delay; /* µs until the next try; -1: do not retry. Deferred: until then. Refused:
-                            back-off */
-};
 
 struct settlement {
     struct lease_ref lease;

@@ -22,6 +22,12 @@ ON CONFLICT (key) DO UPDATE SET max = excluded.max WHERE limits.max = 2147483647
 
 -- ---- claim
 
+-- For jobs that the turn itself made ready: their rows were loaded without it.
+--: inputs_of(; id i64)
+SELECT e.id, e.input
+  FROM @rows@ AS u JOIN executions e ON e.id = u.id                                        --@ postgres
+  FROM executions e WHERE e.id = $1                                                        --@ sqlite
+
 -- PostgreSQL: the heads of all lanes and queues are merged first, without locks, only to see how many of
 -- each are due; then exactly so many are locked, each in index order, past those that others hold. So at
 -- most $1 rows are locked, and all of them are claimed. One index probe per lane and queue.
