@@ -713,3 +713,23 @@ TEST(the_boot_clock_never_goes_back)
     clock_sleep_us(2000);
     CHECK(clock_boot_us() - before >= 2000);
 }
+
+TEST(an_id_map_forgets_one_and_keeps_the_others)
+{
+    struct idmap m = IDMAP_INIT;
+    static int values[300];
+    int i;
+
+    idmap_remove(&m, 1); /* of nothing */
+    for (i = 0; i < 300; i++)
+        idmap_put(&m, 1 + i * 4096, &values[i]);
+    for (i = 0; i < 300; i += 3)
+        idmap_remove(&m, 1 + i * 4096);
+    idmap_remove(&m, 2);
+    CHECK_EQ(m.n, 200);
+    for (i = 0; i < 300; i++)
+        CHECK(idmap_get(&m, 1 + i * 4096) == (i % 3 ? &values[i] : NULL));
+    idmap_put(&m, 1, &values[0]);
+    CHECK(idmap_get(&m, 1) == &values[0]);
+    idmap_release(&m);
+}

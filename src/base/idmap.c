@@ -52,6 +52,24 @@ void idmap_put(struct idmap *m, int64_t id, void *value)
     m->values[at] = value;
 }
 
+void idmap_remove(struct idmap *m, int64_t id)
+{
+    size_t at;
+
+    if (!m->n || (at = slot_of(m, id), !m->keys[at]))
+        return;
+    m->keys[at] = 0;
+    m->n--;
+    /* those behind it may stand where they do only because it was in their way */
+    for (at = (at + 1) & (m->cap - 1); m->keys[at]; at = (at + 1) & (m->cap - 1)) {
+        int64_t key = m->keys[at];
+
+        m->keys[at] = 0;
+        m->n--;
+        idmap_put(m, key, m->values[at]);
+    }
+}
+
 void idmap_reset(struct idmap *m)
 {
     if (m->n)

@@ -1,5 +1,4 @@
-/* idmap.h - a map from an id to a pointer, for the rows of one turn. Open addressing, never
- * shrinks; there is no removal, only forgetting everything. */
+/* idmap.h - a map from an id to a pointer. Open addressing, never shrinks. */
 #ifndef BASE_IDMAP_H
 #define BASE_IDMAP_H
 
@@ -18,6 +17,7 @@ struct idmap {
 
 void *idmap_get(const struct idmap *m, int64_t id);
 void idmap_put(struct idmap *m, int64_t id, void *value);
+void idmap_remove(struct idmap *m, int64_t id); /* one that is not there is fine */
 void idmap_reset(struct idmap *m);
 void idmap_release(struct idmap *m);
 

@@ -1,0 +1,302 @@
+/* json_read.c - see json_read.h. */
+#include "base/json_read.h"
+
+#include "base/text.h"
+
+#include <jansson.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int json_read(const char *text, size_t len, size_t max, const char *what, struct json_place *out,
+              struct err *err)
+{
+    json_error_t at;
+    json_t *doc;
+
+    if (len > max)
+        return err_set(err, E_INVALID, "%s has %zu bytes; at most %zu are taken", what, len, max);
+    if (!text_is_utf8(text, len))
+        return err_set(err, E_INVALID, "%s is not valid UTF-8 (or holds a NUL byte)", what);
+    doc = json_loadb(text, len, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &at);
+    if (!doc)
+        return err_set(err, E_INVALID, "%s is not valid JSON: line %d, column %d: %s", what,
+                       at.line, at.column, at.text);
+    *out = (struct json_place){.value = doc, .key = what};
+    return 0;
+}
+
+void json_read_end(struct json_place *doc)
+{
+    json_decref(doc->value);
+    doc->value = NULL;
+}
+
+/* ---- errors ---- */
+
+static void add_path(const struct json_place *p, struct buf *out)
+{
+    if (p->up->up)
+        add_path(p->up, out);
+    if (!p->key)
+        buf_addf(out, "[%zu]", p->index);
+    else
+        buf_addf(out, "%s%.60s", p->up->up ? "." : "", p->key);
+}
+
+const char *jr_path(const struct json_place *p, struct buf *out)
+{
+    if (p->up)
+        add_path(p, out);
+    else
+        buf_addstr(out, p->key);
+    return buf_cstr(out);
+}
+
+int jr_wrong(const struct json_place *p, struct err *err, const char *fmt, ...)
+{
+    const struct json_place *doc = p;
+    struct buf path = BUF_INIT;
+    char text[512];
+    va_list ap;
+
+    while (doc->up)
+        doc = doc->up;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    if (doc == p)
+        err_set(err, E_INVALID, "%s %s", doc->key, text);
+    else
+        err_set(err, E_INVALID, "%s: %s %s", doc->key, jr_path(p, &path), text);
+    buf_release(&path);
+    return -E_INVALID;
+}
+
+/* What stands there instead, short enough for a sentence. */
+static const char *shown(const json_t *v, char *out, size_t size)
+{
+    switch (json_typeof(v)) {
+    case JSON_OBJECT:
+        return "an object";
+    case JSON_ARRAY:
+        return "a list";
+    case JSON_STRING:
+        snprintf(out, size, "the text \"%.40s\"", json_string_value(v));
+        return out;
+    case JSON_INTEGER:
+        snprintf(out, size, "%lld", (long long)json_integer_value(v));
+        return out;
+    case JSON_REAL:
+        snprintf(out, size, "%g", json_real_value(v));
+        return out;
+    case JSON_TRUE:
+        return "true";
+    case JSON_FALSE:
+        return "false";
+    default:
+        return "null";
+    }
+}
+
+static int mistyped(const struct json_place *p, const char *wanted, struct err *err)
+{
+    char what[64];
+
+    return jr_wrong(p, err, "must be %s, not %s", wanted, shown(p->value, what, sizeof(what)));
+}
+
+/* ---- did you mean ---- */
+
+#define WORD_MAX 32
+
+static int min3(int a, int b, int c)
+{
+    int least = a < b ? a : b;
+
+    return least < c ? least : c;
+}
+
+/* How many letters must be changed, put in, left out or swapped with their neighbour. */
+static int distance(const char *a, const char *b)
+{
+    int cost[WORD_MAX + 1][WORD_MAX + 1];
+    int n = (int)strlen(a), m = (int)strlen(b), i, j;
+
+    for (i = 0; i <= n; i++)
+        cost[i][0] = i;
+    for (j = 0; j <= m; j++)
+        cost[0][j] = j;
+    for (i = 1; i <= n; i++)
+        for (j = 1; j <= m; j++) {
+            cost[i][j] = min3(cost[i - 1][j] + 1, cost[i][j - 1] + 1,
+                              cost[i - 1][j - 1] + (a[i - 1] != b[j - 1]));
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+                cost[i - 2][j - 2] + 1 < cost[i][j])
+                cost[i][j] = cost[i - 2][j - 2] + 1;
+        }
+    return cost[n][m];
+}
+
+const char *json_nearest(const char *word, const char *const *list)
+{
+    const char *best = NULL;
+    int least = (int)(strlen(word) + 2) / 3 + 1; /* further away is another word */
+
+    if (strlen(word) > WORD_MAX)
+        return NULL;
+    for (; *list; list++) {
+        int d = strlen(*list) > WORD_MAX ? least : distance(word, *list);
+
+        if (d < least) {
+            least = d;
+            best = *list;
+        }
+    }
+    return best;
+}
+
+/* ---- objects ---- */
+
+static bool listed(const char *word, const char *const *list)
+{
+    for (; *list; list++)
+        if (!strcmp(word, *list))
+            return true;
+    return false;
+}
+
+static int unknown_key(const struct json_place *member, const char *const *keys, struct err *err)
+{
+    const char *meant = json_nearest(member->key, keys);
+    struct buf all = BUF_INIT;
+    int rc;
+
+    if (meant) {
+        rc = jr_wrong(member, err, "is not known: did you mean %s?", meant);
+    } else {
+        for (; *keys; keys++)
+            buf_addf(&all, "%s%s", all.len ? ", " : "", *keys);
+        rc = jr_wrong(member, err, "is not known here; there are: %s", buf_cstr(&all));
+    }
+    buf_release(&all);
+    return rc;
+}
+
+int jr_keys(const struct json_place *p, const char *const *keys, struct err *err)
+{
+    struct json_place member;
+    void *iter;
+
+    if (!json_is_object(p->value))
+        return mistyped(p, "an object", err);
+    if (keys)
+        JSON_EACH(p, iter, &member)
+    if (!listed(member.key, keys))
+        return unknown_key(&member, keys, err);
+    return 0;
+}
+
+bool jr_get(const struct json_place *object, const char *key, struct json_place *out)
+{
+    json_t *value = json_object_get(object->value, key);
+
+    if (!value)
+        return false;
+    *out = (struct json_place){.value = value, .up = object, .key = key};
+    return true;
+}
+
+size_t jr_size(const struct json_place *object)
+{
+    return json_object_size(object->value);
+}
+
+static void *at_iter(const struct json_place *object, void *iter, struct json_place *member)
+{
+    if (iter)
+        *member = (struct json_place){
+            .value = json_object_iter_value(iter), .up = object, .key = json_object_iter_key(iter)};
+    return iter;
+}
+
+void *jr_first(const struct json_place *object, struct json_place *member)
+{
+    return at_iter(object, json_object_iter(object->value), member);
+}
+
+void *jr_next(const struct json_place *object, void *iter, struct json_place *member)
+{
+    return at_iter(object, json_object_iter_next(object->value, iter), member);
+}
+
+/* ---- arrays and scalars ---- */
+
+int jr_array(const struct json_place *p, size_t max, size_t *n, struct err *err)
+{
+    if (!json_is_array(p->value))
+        return mistyped(p, "a list", err);
+    if (json_array_size(p->value) > max)
+        return jr_wrong(p, err, "has %zu entries; at most %zu are taken", json_array_size(p->value),
+                        max);
+    *n = json_array_size(p->value);
+    return 0;
+}
+
+void jr_item(const struct json_place *array, size_t index, struct json_place *out)
+{
+    *out = (struct json_place){
+        .value = json_array_get(array->value, index), .up = array, .index = index};
+}
+
+int jr_text(const struct json_place *p, size_t min, size_t max, struct arena *arena,
+            const char **out, struct err *err)
+{
+    size_t len = json_string_length(p->value);
+
+    if (!json_is_string(p->value))
+        return mistyped(p, "a text", err);
+    if (memchr(json_string_value(p->value), '\0', len))
+        return jr_wrong(p, err, "holds a NUL character, which no command can be given");
+    if (len < min)
+        return jr_wrong(p, err, "is empty");
+    if (len > max)
+        return jr_wrong(p, err, "has %zu bytes; at most %zu are taken", len, max);
+    *out = arena_memdup0(arena, json_string_value(p->value), len);
+    return 0;
+}
+
+int jr_i64(const struct json_place *p, int64_t min, int64_t max, int64_t *out, struct err *err)
+{
+    int64_t n = json_integer_value(p->value);
+
+    if (!json_is_integer(p->value))
+        return mistyped(p, "a whole number", err);
+    if (n < min || n > max)
+        return jr_wrong(p, err, "must be from %lld to %lld, not %lld", (long long)min,
+                        (long long)max, (long long)n);
+    *out = n;
+    return 0;
+}
+
+int jr_double(const struct json_place *p, double min, double max, double *out, struct err *err)
+{
+    double n = json_number_value(p->value);
+
+    if (!json_is_number(p->value))
+        return mistyped(p, "a number", err);
+    if (!(n >= min && n <= max))
+        return jr_wrong(p, err, "must be from %g to %g, not %g", min, max, n);
+    *out = n;
+    return 0;
+}
+
+const char *jr_raw(const struct json_place *p, struct arena *arena)
+{
+    char *text = json_dumps(p->value, JSON_COMPACT | JSON_ENCODE_ANY);
+    char *copy = arena_strdup(arena, text);
+
+    free(text);
+    return copy;
+}
