@@ -1,0 +1,123 @@
+/* problem.c - see problem.h. */
+#include "flow/problem.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A byte order mark is no part of the text: columns are counted from behind it. */
+static const struct source *keep(struct problems *ps, struct source s)
+{
+    size_t mark = s.len >= 3 && !memcmp(s.text, "\xEF\xBB\xBF", 3) ? 3 : 0;
+
+    s.text += mark;
+    s.len -= mark;
+    return memcpy(arena_alloc(&ps->arena, sizeof(s)), &s, sizeof(s));
+}
+
+int problems_read(struct problems *ps, const char *path, const struct source **out, struct err *err)
+{
+    struct source s;
+    int rc = source_read(path, &ps->arena, &s, err);
+
+    if (!rc)
+        *out = keep(ps, s);
+    return rc;
+}
+
+const struct source *problems_take(struct problems *ps, const char *name, const char *text,
+                                   size_t len)
+{
+    return keep(ps, (struct source){.name = arena_strdup(&ps->arena, name),
+                                    .text = arena_memdup0(&ps->arena, text, len),
+                                    .len = len});
+}
+
+bool problems_full(const struct problems *ps)
+{
+    return ps->list.n >= PROBLEMS_KEPT;
+}
+
+void problem_add(struct problems *ps, const struct source *s, uint32_t line, uint32_t column,
+                 const char *fmt, ...)
+{
+    struct buf visible = BUF_INIT;
+    char said[1024];
+    va_list ap;
+
+    ps->count++;
+    if (problems_full(ps))
+        return;
+    va_start(ap, fmt);
+    vsnprintf(said, sizeof(said), fmt, ap);
+    va_end(ap);
+    source_add_visible(&visible, said, strlen(said));
+    *vec_add(&ps->list) =
+        (struct problem){.source = s,
+                         .line = line,
+                         .column = column,
+                         .sentence = arena_memdup0(&ps->arena, visible.ptr, visible.len)};
+    buf_release(&visible);
+}
+
+/* By file, line, column, then as they were found: the sentences of one place are made in order, and
+ * the arena does not say, so the sort must be stable. Few enough to sort by insertion. */
+static bool before(const struct problem *a, const struct problem *b)
+{
+    int file = a->source == b->source ? 0 : strcmp(a->source->name, b->source->name);
+
+    if (file)
+        return file < 0;
+    return a->line != b->line ? a->line < b->line : a->column < b->column;
+}
+
+static void sort(struct problems *ps)
+{
+    size_t i, k;
+
+    for (i = 1; i < ps->list.n; i++) {
+        struct problem p = ps->list.at[i];
+
+        for (k = i; k && before(&p, &ps->list.at[k - 1]); k--)
+            ps->list.at[k] = ps->list.at[k - 1];
+        ps->list.at[k] = p;
+    }
+}
+
+void problems_show(struct problems *ps, struct buf *out)
+{
+    size_t i;
+
+    sort(ps);
+    for (i = 0; i < ps->list.n; i++) {
+        const struct problem *p = &ps->list.at[i];
+
+        buf_addf(out, "%s:%u:%u: %s\n", p->source->name, p->line, p->column, p->sentence);
+        source_show(p->source, p->line, p->column, out);
+    }
+    if (ps->count > ps->list.n)
+        buf_addf(out, "… and %zu more.\n", ps->count - ps->list.n);
+}
+
+int problems_err(struct problems *ps, struct err *err)
+{
+    const struct problem *p;
+    char others[64] = "";
+
+    if (!ps->count)
+        return 0;
+    sort(ps);
+    p = &ps->list.at[0];
+    if (ps->count > 1)
+        snprintf(others, sizeof(others), " (and %zu more)", ps->count - 1);
+    return err_set(err, E_INVALID, "%s:%u:%u: %.800s%s", p->source->name, p->line, p->column,
+                   p->sentence, others);
+}
+
+void problems_release(struct problems *ps)
+{
+    vec_release(&ps->list);
+    arena_release(&ps->arena);
+    ps->count = 0;
+}

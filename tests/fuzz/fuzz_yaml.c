@@ -1,0 +1,79 @@
+/* fuzz_yaml.c - any bytes as YAML, as a file would bring them, and then as a configuration.
+ *
+ *   clang -std=c11 -D_GNU_SOURCE -Isrc -g -O1 -fsanitize=fuzzer,address,undefined \
+ *       -fno-sanitize-recover=all -o /tmp/fuzz_yaml tests/fuzz/fuzz_yaml.c src/flow/[a-z]*.c \
+ *       src/base/[a-z]*.c -lyaml -ljansson -lsodium -lm
+ *   /tmp/fuzz_yaml -max_total_time=60 -max_len=4096
+ *
+ * Beside memory errors and undefined behaviour it looks for a tree that breaks what yaml.h says. */
+#include "base/text.h"
+#include "flow/config.h"
+#include "flow/yaml.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Walks through the tree; returns how many nodes there are. */
+static size_t check(const struct yaml *node, int depth)
+{
+    size_t n = 1, i;
+
+    if (depth > YAML_MAX_DEPTH + 1 || !node->line || !node->column || node->kind > YAML_MAP)
+        abort();
+    if (node->kind < YAML_LIST &&
+        (strlen(node->text) != node->n || !text_is_utf8(node->text, node->n)))
+        abort();
+    for (i = 0; node->kind == YAML_LIST && i < node->n; i++)
+        n += check(&node->items[i], depth + 1);
+    for (i = 0; node->kind == YAML_MAP && i < node->n; i++) {
+        const struct yaml_pair *p = yaml_pair(node, i);
+
+        if (p->key.kind >= YAML_LIST || !yaml_get(node, p->key.text))
+            abort();
+        n += check(&p->key, depth + 1) + check(&p->value, depth + 1);
+    }
+    return n;
+}
+
+static void show(struct problems *problems)
+{
+    struct buf shown = BUF_INIT;
+
+    problems_show(problems, &shown);
+    if (shown.len && !text_is_utf8(shown.ptr, shown.len))
+        abort();
+    buf_release(&shown);
+}
+
+static void try_config(const struct source *source)
+{
+    static const struct config_host host = {.folder = ".", .home = "/home/x", .processors = 2};
+    struct problems problems = PROBLEMS_INIT;
+    struct config *config = NULL;
+    struct err err = ERR_INIT;
+    int rc = config_parse(source, &host, &problems, &config, &err);
+
+    if (!rc != !problems.count || !rc != !!config)
+        abort();
+    show(&problems);
+    config_free(&config);
+    problems_release(&problems);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct problems problems = PROBLEMS_INIT;
+    struct yaml_doc doc;
+    const struct source *source = problems_take(&problems, "fuzz.yaml", (const char *)data, size);
+    int rc = yaml_read(source, &problems, &doc);
+
+    if ((rc && !problems.count) || (!rc && check(&doc.root, 1) > YAML_MAX_NODES))
+        abort();
+    try_config(source);
+    show(&problems);
+    yaml_release(&doc);
+    problems_release(&problems);
+    return 0;
+}

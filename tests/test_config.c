@@ -1,0 +1,464 @@
+/* test_config.c - pawl.yaml: where it is found, what each key takes, and that everything wrong with
+ * it is said at once. */
+#include "harness.h"
+
+#include "base/buf.h"
+#include "flow/config.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+TEST_NO_DB;
+
+#define COUNT(list) (sizeof(list) / sizeof(*(list)))
+#define SECOND      1000000LL
+
+/* A host whose only folder is that of the test. */
+static struct config_host host(void)
+{
+    return (struct config_host){.folder = test_dir(), .home = test_dir(), .processors = 3};
+}
+
+static void write_file(const char *name, const char *text)
+{
+    char path[512];
+    int fd;
+
+    snprintf(path, sizeof(path), "%s/%s", test_dir(), name);
+    fd = open(path, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
+    CHECK(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+    close(fd);
+}
+
+static void make_folder(const char *name)
+{
+    char path[512];
+
+    snprintf(path, sizeof(path), "%s/%s", test_dir(), name);
+    CHECK_OK(mkdir(path, 0700));
+}
+
+/* A path in the test's folder; good until the next call but one. */
+static const char *in_dir(const char *name)
+{
+    static char paths[2][512];
+    static int turn;
+
+    turn = !turn;
+    snprintf(paths[turn], sizeof(paths[turn]), "%s/%s", test_dir(), name);
+    return paths[turn];
+}
+
+static struct config *load(const char *text)
+{
+    struct problems problems = PROBLEMS_INIT;
+    struct config_host h = host();
+    struct err err = ERR_INIT;
+    struct config *c = NULL;
+
+    write_file("pawl.yaml", text);
+    CHECK_OK_ERR(config_load(NULL, &h, &problems, &c, &err), &err);
+    CHECK_EQ(problems.count, 0);
+    problems_release(&problems);
+    return c;
+}
+
+/* Expects these problems, as "line:column: sentence" lines. */
+static void check_problems(const char *text, const char *expected)
+{
+    struct problems problems = PROBLEMS_INIT;
+    struct config_host h = host();
+    struct err err = ERR_INIT;
+    struct config *c = NULL;
+    struct buf said = BUF_INIT;
+    size_t i;
+
+    write_file("pawl.yaml", text);
+    CHECK_EQ(config_load(NULL, &h, &problems, &c, &err), -E_INVALID);
+    CHECK(!c);
+    CHECK(strstr(err.msg, "/pawl.yaml:"));
+    for (i = 0; i < problems.list.n; i++)
+        buf_addf(&said, "%s%u:%u: %s", i ? "\n" : "", problems.list.at[i].line,
+                 problems.list.at[i].column, problems.list.at[i].sentence);
+    CHECK_STR(buf_cstr(&said), expected);
+    buf_release(&said);
+    problems_release(&problems);
+}
+
+/* ---- where it is ---- */
+
+TEST(without_a_file_everything_is_as_documented)
+{
+    struct problems problems = PROBLEMS_INIT;
+    struct config_host h = host();
+    struct err err = ERR_INIT;
+    struct config *c = NULL;
+    size_t i;
+
+    CHECK_OK_ERR(config_load(NULL, &h, &problems, &c, &err), &err);
+    CHECK(!c->file && !c->tenant);
+    for (i = 0; i < CONFIG_COUNT; i++)
+        CHECK(!c->set[i]);
+    CHECK_STR(c->state, in_dir(".local/state/pawl"));
+    CHECK(!strncmp(c->db, "sqlite:", 7));
+    CHECK_STR(c->db + 7, in_dir(".local/state/pawl/pawl.db"));
+    CHECK(c->queue.enabled && c->queue.cap == 3);
+    CHECK_EQ(c->dispatch.mode, CONFIG_PUSH);
+    CHECK_STR(c->dispatch.default_executor, "process");
+    CHECK_EQ(c->dispatch.routes.n, 0);
+    CHECK_EQ(c->worker.slots, 3);
+    CHECK(c->worker.queues.n == 1 && !strcmp(c->worker.queues.at[0], "default"));
+    CHECK_EQ(c->worker.lease, 30 * SECOND);
+    CHECK_EQ(c->worker.heartbeat, 10 * SECOND);
+    CHECK_EQ(c->worker.host_grace, 300 * SECOND);
+    CHECK_EQ(c->worker.drain_grace, 30 * SECOND);
+    CHECK_EQ(c->worker.loops, 1);
+    CHECK(c->functions.threads == 3 && c->functions.queue == 64);
+    CHECK(c->plugins.n == 0 && c->execution_events.cleanup);
+    CHECK_EQ(c->execution_events.retention_days, 90);
+    CHECK_EQ(c->logs.retention_days, 90);
+    CHECK_EQ(c->logs.keep, 1000000);
+    CHECK(c->retry.max == 0 && c->retry.policy.delay == SECOND && c->retry.policy.backoff == 2.0);
+    CHECK(c->retry.policy.max_delay == 300 * SECOND && c->retry.policy.jitter == 0.1);
+    CHECK(c->retry.policy.ncodes == 0 && c->timeout == 0);
+    config_free(&c);
+    CHECK(!c);
+    problems_release(&problems);
+}
+
+TEST(the_three_executors_are_there_without_being_named)
+{
+    struct config *c = load("worker: {slots: 8}\nlogs: {keep: 64kB}\nfunctions: {threads: 2}\n");
+    const struct config_executor *x;
+
+    CHECK_EQ(c->executors.n, 3);
+    x = config_executor(c, "process");
+    CHECK(x && x->type == CONFIG_PROCESS && x->enabled && x->slots == 8 && !x->shim);
+    CHECK(x->env.n >= 3 && !strcmp(x->env.at[0], "PATH") && !x->env.at[x->env.n]);
+    CHECK(x->log.head == 32000 && x->log.tail == 32000 && x->grace == 10 * SECOND);
+    x = config_executor(c, "container");
+    CHECK(x && x->type == CONFIG_CONTAINER && x->engine == CONFIG_AUTO && !x->image);
+    CHECK(x->pull == CONFIG_MISSING && x->slots == 8);
+    x = config_executor(c, "function");
+    CHECK(x && x->type == CONFIG_FUNCTION && x->slots == 2);
+    CHECK(!config_executor(c, "nothing"));
+    config_free(&c);
+}
+
+TEST(the_file_of_this_folder_comes_before_that_of_the_user)
+{
+    struct problems problems = PROBLEMS_INIT;
+    struct config_host h = host();
+    struct err err = ERR_INIT;
+    struct config *c = NULL;
+
+    make_folder(".config");
+    make_folder(".config/pawl");
+    make_folder("xdg");
+    make_folder("xdg/pawl");
+    write_file(".config/pawl/pawl.yaml", "tenant: home\n");
+    CHECK_OK_ERR(config_load(NULL, &h, &problems, &c, &err), &err);
+    CHECK_STR(c->tenant, "home");
+    CHECK_STR(c->file, in_dir(".config/pawl/pawl.yaml"));
+    config_free(&c);
+    write_file("xdg/pawl/pawl.yaml", "tenant: xdg\n");
+    h.xdg_config_home = in_dir("xdg");
+    CHECK_OK_ERR(config_load(NULL, &h, &problems, &c, &err), &err);
+    CHECK_STR(c->tenant, "xdg");
+    config_free(&c);
+    h.xdg_config_home = "xdg"; /* not absolute: ignored */
+    CHECK_OK_ERR(config_load(NULL, &h, &problems, &c, &err), &err);
+    CHECK_STR(c->tenant, "home");
+    config_free(&c);
+    write_file("pawl.yaml", "tenant: here\n");
+    CHECK_OK_ERR(config_load(NULL, &h, &problems, &c, &err), &err);
+    CHECK_STR(c->tenant, "here");
+    config_free(&c);
+    CHECK_OK_ERR(config_load(in_dir("xdg/pawl/pawl.yaml"), &h, &problems, &c, &err), &err);
+    CHECK_STR(c->tenant, "xdg");
+    config_free(&c);
+    problems_release(&problems);
+}
+
+TEST(a_file_that_is_named_must_exist_and_one_that_is_found_must_be_readable)
+{
+    struct problems problems = PROBLEMS_INIT;
+    struct config_host h = host();
+    struct err err = ERR_INIT;
+    struct config *c = NULL;
+
+    CHECK_EQ(config_load(in_dir("no.yaml"), &h, &problems, &c, &err), -E_NOT_FOUND);
+    CHECK(strstr(err.msg, "no.yaml can't be read: No such file"));
+    make_folder("pawl.yaml");
+    CHECK_EQ(config_load(NULL, &h, &problems, &c, &err), -E_INVALID);
+    CHECK(strstr(err.msg, "pawl.yaml can't be read: Is a directory"));
+    CHECK(!c);
+    problems_release(&problems);
+}
+
+TEST(nothing_is_guessed_where_there_is_no_home)
+{
+    struct problems problems = PROBLEMS_INIT;
+    struct config_host h = {.folder = test_dir(), .processors = 0};
+    struct err err = ERR_INIT;
+    struct config *c = NULL;
+
+    CHECK_OK_ERR(config_load(NULL, &h, &problems, &c, &err), &err);
+    CHECK(!c->db && !c->state);
+    CHECK_EQ(c->worker.slots, 1);
+    config_free(&c);
+    h = config_this_host();
+    CHECK(h.processors >= 1);
+    CHECK_STR(h.folder, ".");
+    problems_release(&problems);
+}
+
+/* ---- what it says ---- */
+
+TEST(what_the_file_says_is_taken_and_marked)
+{
+    struct config *c =
+        load("db: postgres://pawl@db/pawl\n"
+             "queue: {enabled: false, cap: 12}\n"
+             "dispatch:\n"
+             "  mode: poll\n"
+             "  default_executor: gpu\n"
+             "  routes:\n"
+             "    - {task: 'ml::*', executor: gpu}\n"
+             "    - {task: '*::check', executor: container}\n"
+             "executors:\n"
+             "  gpu: {type: process, slots: 2, env: [PATH, CUDA_HOME], grace: 1m,\n"
+             "        log: {head: 1kB, tail: 2KiB}}\n"
+             "  container: {engine: podman, image: alpine, pull: never}\n"
+             "  function: {enabled: false}\n"
+             "  process:\n"
+             "worker: {slots: auto, queues: [a, b], lease: 1m, heartbeat: 5s, loops: 2}\n"
+             "logs:\n"
+             "retry: {max: 2, delay: 10s, backoff: 1.5, jitter: 0, codes: [75, 111]}\n"
+             "timeout: 10m\n");
+    const struct config_executor *x;
+
+    CHECK_STR(c->db, "postgres://pawl@db/pawl");
+    CHECK(!c->queue.enabled && c->queue.cap == 12);
+    CHECK_EQ(c->dispatch.mode, CONFIG_POLL);
+    CHECK_EQ(c->dispatch.routes.n, 2);
+    CHECK_STR(c->dispatch.routes.at[1].task, "*::check");
+    CHECK_STR(c->dispatch.routes.at[1].executor, "container");
+    CHECK_EQ(c->executors.n, 4);
+    x = config_executor(c, "gpu");
+    CHECK(x && x->type == CONFIG_PROCESS && x->slots == 2 && x->env.n == 2);
+    CHECK(x->log.head == 1000 && x->log.tail == 2048 && x->grace == 60 * SECOND);
+    x = config_executor(c, "container");
+    CHECK(x && x->engine == CONFIG_PODMAN && x->pull == CONFIG_NEVER && x->slots == 3);
+    CHECK_STR(x->image, "alpine");
+    CHECK(!config_executor(c, "function")->enabled && config_executor(c, "process")->enabled);
+    CHECK_EQ(c->worker.heartbeat, 5 * SECOND);
+    CHECK_STR(c->worker.queues.at[1], "b");
+    CHECK(c->retry.max == 2 && c->retry.policy.backoff == 1.5 && c->retry.policy.jitter == 0.0);
+    CHECK(c->retry.policy.ncodes == 2 && c->retry.policy.codes[1] == 111);
+    CHECK_EQ(c->timeout, 600 * SECOND);
+    CHECK(c->set[CONFIG_DB] && c->set[CONFIG_WORKER_LEASE] && c->set[CONFIG_RETRY_CODES]);
+    CHECK(c->set[CONFIG_EXECUTORS] && c->set[CONFIG_DISPATCH_ROUTES] && c->set[CONFIG_QUEUE_CAP]);
+    CHECK(!c->set[CONFIG_TENANT] && !c->set[CONFIG_WORKER_HOST_GRACE] && !c->set[CONFIG_LOGS_KEEP]);
+    config_free(&c);
+}
+
+TEST(retry_may_be_just_a_number_and_a_list_just_one_value)
+{
+    struct config *c = load("retry: 3\nworker: {queues: urgent}\nplugins: ./math.so\n");
+
+    CHECK_EQ(c->retry.max, 3);
+    CHECK(c->set[CONFIG_RETRY_MAX] && !c->set[CONFIG_RETRY_DELAY]);
+    CHECK_STR(c->worker.queues.at[0], "urgent");
+    CHECK_STR(c->plugins.at[0], in_dir("math.so"));
+    config_free(&c);
+}
+
+TEST(paths_begin_at_the_folder_of_the_file_or_at_home)
+{
+    struct config *c =
+        load("db: sqlite:data/pawl.db\nstate: ~/state\nplugins: [/abs.so, lib/p.so]\n"
+             "executors: {process: {secrets_file: secrets, shim: /bin/shim}}\n");
+    const struct config_executor *x = config_executor(c, "process");
+
+    CHECK(!strncmp(c->db, "sqlite:", 7));
+    CHECK_STR(c->db + 7, in_dir("data/pawl.db"));
+    CHECK_STR(c->state, in_dir("state"));
+    CHECK_STR(c->plugins.at[0], "/abs.so");
+    CHECK_STR(c->plugins.at[1], in_dir("lib/p.so"));
+    CHECK_STR(x->secrets_file, in_dir("secrets"));
+    CHECK_STR(x->shim, "/bin/shim");
+    config_free(&c);
+    c = load("state: here\n");
+    CHECK_STR(c->db + 7, in_dir("here/pawl.db"));
+    config_free(&c);
+    c = load("db: sqlite:///x/y.db?mode=ro\n");
+    CHECK_STR(c->db, "sqlite:///x/y.db?mode=ro");
+    config_free(&c);
+}
+
+/* ---- what it must not say ---- */
+
+TEST(all_problems_are_said_at_once_with_what_was_meant)
+{
+    check_problems("tennant: x\n"
+                   "worker:\n"
+                   "  leese: 30s\n"
+                   "  slots: 0\n"
+                   "  slots: 4\n"
+                   "dispatch: {mode: pull}\n"
+                   "executers: {}\n"
+                   "execution_events: {retention_day: 3}\n"
+                   "frobnicate: 1\n",
+                   "1:1: there is no key \"tennant\": did you mean \"tenant\"?\n"
+                   "3:3: there is no key \"leese\" in worker: did you mean \"lease\"?\n"
+                   "4:10: worker.slots: a whole number from 1 to 10000 is expected, not 0\n"
+                   "5:3: the key \"slots\" is already there, in line 4\n"
+                   "6:18: dispatch.mode: push or poll is expected, not 'pull': did you mean "
+                   "\"poll\"?\n"
+                   "7:1: there is no key \"executers\": did you mean \"executors\"?\n"
+                   "8:20: there is no key \"retention_day\" in execution_events: did you mean "
+                   "\"retention_days\"?\n"
+                   "9:1: there is no key \"frobnicate\"");
+}
+
+TEST(each_key_refuses_what_it_can_not_mean)
+{
+    static const struct {
+        const char *text, *problem;
+    } cases[] = {
+        {"[]", "1:1: the configuration: a mapping (key: value) is expected, not a list"},
+        {"db: mysql://u:secret@h/d",
+         "1:5: db: write sqlite:FILE, or postgres://USER@HOST/DATABASE"},
+        {"db: 'sqlite:'", "1:5: db: write sqlite:FILE, or postgres://USER@HOST/DATABASE"},
+        {"db:", "1:4: db: write sqlite:FILE, or postgres://USER@HOST/DATABASE"},
+        {"tenant: Big", "1:9: tenant: a small letter, then up to 40 small letters, digits or _, is "
+                        "expected, not 'Big'"},
+        {"state: ''", "1:8: state: a path is expected, not ''"},
+        {"queue: {enabled: on}", "1:18: queue.enabled: true or false is expected, not 'on'"},
+        {"queue: {cap: many}",
+         "1:14: queue.cap: a whole number from 1 to 10000, or auto, is expected, not 'many'"},
+        {"queue: 5", "1:8: queue: a mapping (key: value) is expected, not 5"},
+        {"worker: {queues: []}", "1:18: worker.queues: at least one queue is expected, not a list"},
+        {"worker: {queues: [a, '']}",
+         "1:22: worker.queues: a queue's name, of 1 to 64 bytes, is expected, not ''"},
+        {"worker: {queues: [a, a]}", "1:22: worker.queues: 'a' is already there"},
+        {"worker: {queues: ['here:7']}", "1:19: worker.queues: a queue's name that does not begin "
+                                         "with here: is expected, not 'here:7'"},
+        {"worker: {lease: 999ms}",
+         "1:17: worker.lease: a duration from 1s to 1h is expected, not '999ms'"},
+        {"worker: {lease: 30}", "1:17: worker.lease: a duration such as 250ms, 30s, 5m, 2h or 90d "
+                                "is expected, not 30"},
+        {"worker: {heartbeat: 15s}", "1:21: worker.heartbeat: it must be less than half of "
+                                     "worker.lease, so that one that is lost costs no lease"},
+        {"worker: {lease: 10m}", "1:17: worker.host_grace: it must be at least twice worker.lease"},
+        {"worker: {host_grace: 59s}",
+         "1:22: worker.host_grace: it must be at least twice worker.lease"},
+        {"worker: {drain_grace: -1s}",
+         "1:23: worker.drain_grace: a duration such as 250ms, 30s, 5m, "
+         "2h or 90d is expected, not '-1s'"},
+        {"worker: {loops: 65}",
+         "1:17: worker.loops: a whole number from 1 to 64 is expected, not 65"},
+        {"functions: {queue: -1}",
+         "1:20: functions.queue: a whole number from 0 to 100000 is expected, not -1"},
+        {"plugins: [[x]]", "1:11: plugins: a text is expected, not a list"},
+        {"execution_events: {retention_days: 90d}",
+         "1:36: execution_events.retention_days: a whole number from 1 to 36500 is expected, not "
+         "'90d'"},
+        {"logs: {retention_days: 91}",
+         "1:24: logs.retention_days: logs can't be kept longer than 90 "
+         "days, execution_events.retention_days"},
+        {"logs: {keep: 2GB}",
+         "1:14: logs.keep: a size from 0 to 1000000000 bytes is expected, not '2GB'"},
+        {"retry: -1", "1:8: retry.max: a whole number from 0 to 1000 is expected, not -1"},
+        {"retry: often", "1:8: retry: a mapping (key: value) is expected, not 'often'"},
+        {"retry: {backoff: 0.5}",
+         "1:18: retry.backoff: a number from 1 to 100 is expected, not 0.5"},
+        {"retry: {jitter: 1.5}", "1:17: retry.jitter: a number from 0 to 1 is expected, not 1.5"},
+        {"retry: {codes: [1, 0, x]}",
+         "1:20: retry.codes: a whole number from 1 to 255 is expected, not 0\n"
+         "1:23: retry.codes: a whole number from 1 to 255 is expected, not 'x'"},
+        {"retry: {delay: 6m}", "1:16: retry.max_delay: it is below retry.delay"},
+        {"timeout: 0s", "1:10: timeout: a duration from 1ms to 365d is expected, not '0s'"},
+        {"dispatch: {default_executor: proces}",
+         "1:30: dispatch.default_executor: there is no executor 'proces': did you mean "
+         "\"process\"?"},
+        {"dispatch: {default_executor: function}",
+         "1:30: dispatch.default_executor: 'function' runs functions, not commands"},
+        {"dispatch: {routes: {task: a, executor: process}}",
+         "1:20: dispatch.routes: a list of at most 10000 {task: GLOB, executor: KEY} is expected, "
+         "not a mapping"},
+        {"dispatch: {routes: [{task: a}, {tusk: b, executor: process}, {task: c, executor: zzz}]}",
+         "1:21: dispatch.routes: a route needs both task and executor\n"
+         "1:33: there is no key \"tusk\" in a route: did you mean \"task\"?\n"
+         "1:82: dispatch.routes.executor: there is no executor 'zzz': add it to executors"},
+        {"executors: {gpu: {slots: 1}}",
+         "1:13: executors.gpu: say its type: process, container or function"},
+        {"executors: {gpu: {type: proces}}", "1:25: executors.gpu.type: process, container or "
+                                             "function is expected, not 'proces': did you mean "
+                                             "\"process\"?"},
+        {"executors: {'a:b': {type: process}}",
+         "1:13: executors: 'a:b' can't be a key: take letters, digits, _, . and -, at most 64"},
+        {"executors: {process: {image: x, engine: podman}}",
+         "1:30: executors.process.image: an executor of the type process has no image\n"
+         "1:41: executors.process.engine: an executor of the type process has no engine"},
+        {"executors: {function: {slots: 2}}", "1:31: executors.function.slots: an executor of the "
+                                              "type function has no slots: see functions.threads"},
+        {"executors: {process: {type: container}}",
+         "1:13: executors.process: its type can only be process: take another key"},
+        {"executors: {calls: {type: function}}",
+         "1:13: executors.calls: only the executor function runs functions"},
+        {"executors: {process: {env: [PATH, 1X, 'A=b']}}",
+         "1:35: executors.process.env: the name of a variable (letters, digits and _) is expected, "
+         "not '1X'\n"
+         "1:39: executors.process.env: the name of a variable (letters, digits and _) is expected, "
+         "not 'A=b'"},
+        {"executors: {process: {log: {haed: 1kB}}}",
+         "1:29: there is no key \"haed\" in executors.process.log: did you mean \"head\"?"},
+        {"worker: {", "2:1: a value is missing here"},
+    };
+    size_t i;
+
+    for (i = 0; i < COUNT(cases); i++) {
+        char text[256];
+
+        snprintf(text, sizeof(text), "%s\n", cases[i].text);
+        check_problems(text, cases[i].problem);
+    }
+}
+
+TEST(a_list_without_end_is_refused_quickly)
+{
+    struct buf text = BUF_INIT;
+    int i;
+
+    buf_addstr(&text, "worker:\n  queues:\n");
+    for (i = 0; i < 300000; i++)
+        buf_addf(&text, "    - q%d\n", i);
+    check_problems(text.ptr,
+                   "3:5: worker.queues: a list of at most 1000 items is expected, not a list");
+    buf_release(&text);
+}
+
+TEST(no_secret_of_the_database_gets_into_what_is_shown)
+{
+    struct problems problems = PROBLEMS_INIT;
+    struct config_host h = host();
+    struct err err = ERR_INIT;
+    struct config *c = NULL;
+    struct buf shown = BUF_INIT;
+
+    write_file("pawl.yaml",
+               "db: postgress://me:hunter2@db/x\ntenant: postgres://me:hunter2@db/x\n");
+    CHECK_EQ(config_load(NULL, &h, &problems, &c, &err), -E_INVALID);
+    problems_show(&problems, &shown);
+    CHECK_EQ(problems.count, 2);
+    CHECK(!strstr(shown.ptr, "hunter2") && !strstr(err.msg, "hunter2"));
+    CHECK(strstr(shown.ptr, "     1 | db: postgress://me:***@db/x\n       |     ^\n"));
+    buf_release(&shown);
+    problems_release(&problems);
+}

@@ -1,0 +1,733 @@
+/* test_yaml.c - the YAML reader: what the tree holds, what is refused and in which words, and that
+ * neither large nor hostile files take long. */
+#include "harness.h"
+
+#include "base/env.h"
+#include "flow/suggest.h"
+#include "flow/yaml.h"
+
+#include <fcntl.h>
+#include <locale.h>
+#include <malloc.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+TEST_NO_DB;
+
+#define COUNT(list) (sizeof(list) / sizeof(*(list)))
+
+/* A document and all that is wrong with it. */
+struct reading {
+    struct problems problems;
+    struct yaml_doc doc;
+    struct buf shown;
+    int rc;
+};
+
+static struct reading *read_bytes(const char *text, size_t len)
+{
+    struct reading *r = mem_zalloc(sizeof(*r));
+
+    r->rc = yaml_read(problems_take(&r->problems, "f.yaml", text, len), &r->problems, &r->doc);
+    return r;
+}
+
+static struct reading *read_text(const char *text)
+{
+    return read_bytes(text, strlen(text));
+}
+
+static struct reading *read_good(const char *text)
+{
+    struct reading *r = read_text(text);
+    struct err err = ERR_INIT;
+
+    CHECK_OK_ERR(problems_err(&r->problems, &err), &err);
+    CHECK_OK(r->rc);
+    return r;
+}
+
+static void done(struct reading *r)
+{
+    yaml_release(&r->doc);
+    problems_release(&r->problems);
+    buf_release(&r->shown);
+    free(r);
+}
+
+/* "line:column: sentence" of all problems in order, one a line. */
+static const char *all(struct reading *r)
+{
+    size_t i;
+
+    buf_reset(&r->shown);
+    problems_show(&r->problems, &r->shown); /* puts them in order */
+    buf_reset(&r->shown);
+    for (i = 0; i < r->problems.list.n; i++) {
+        const struct problem *p = &r->problems.list.at[i];
+
+        buf_addf(&r->shown, "%s%u:%u: %s", i ? "\n" : "", p->line, p->column, p->sentence);
+    }
+    return buf_cstr(&r->shown);
+}
+
+/* ---- the tree ---- */
+
+TEST(scalars_are_those_of_the_core_schema)
+{
+    static const struct {
+        const char *text;
+        enum yaml_kind kind;
+    } cases[] = {
+        {"", YAML_NULL},           {"~", YAML_NULL},           {"null", YAML_NULL},
+        {"Null", YAML_NULL},       {"NULL", YAML_NULL},        {"nUll", YAML_TEXT},
+        {"true", YAML_BOOL},       {"False", YAML_BOOL},       {"TRUE", YAML_BOOL},
+        {"on", YAML_TEXT},         {"off", YAML_TEXT},         {"yes", YAML_TEXT},
+        {"no", YAML_TEXT},         {"y", YAML_TEXT},           {"NO", YAML_TEXT},
+        {"0", YAML_INT},           {"-17", YAML_INT},          {"+3", YAML_INT},
+        {"007", YAML_INT},         {"0o17", YAML_INT},         {"0xfF", YAML_INT},
+        {"0o8", YAML_TEXT},        {"0x", YAML_TEXT},          {"-0x1", YAML_TEXT},
+        {"1_000", YAML_TEXT},      {"12:30:45", YAML_TEXT},    {"2026-01-31", YAML_TEXT},
+        {"1.5", YAML_FLOAT},       {"-.5", YAML_FLOAT},        {"1.", YAML_FLOAT},
+        {"1e3", YAML_FLOAT},       {"1.5E-3", YAML_FLOAT},     {".inf", YAML_FLOAT},
+        {"-.Inf", YAML_FLOAT},     {".nan", YAML_FLOAT},       {".", YAML_TEXT},
+        {"1e", YAML_TEXT},         {"e3", YAML_TEXT},          {"1.2.3", YAML_TEXT},
+        {"\"1\"", YAML_TEXT},      {"'true'", YAML_TEXT},      {"\"\"", YAML_TEXT},
+        {"!!str 1", YAML_TEXT},    {"! 1", YAML_TEXT},         {"!!int \"12\"", YAML_INT},
+        {"!!float 1", YAML_FLOAT}, {"!!null \"\"", YAML_NULL}, {"30s", YAML_TEXT},
+        {"!!seq []", YAML_LIST},   {"!!map {}", YAML_MAP},
+    };
+    size_t i;
+
+    for (i = 0; i < COUNT(cases); i++) {
+        struct reading *r = read_good(cases[i].text);
+
+        if (r->doc.root.kind != cases[i].kind)
+            test_fail(__FILE__, __LINE__, "%s is of kind %d, not %d", cases[i].text,
+                      r->doc.root.kind, cases[i].kind);
+        done(r);
+    }
+}
+
+TEST(numbers_have_their_values_in_every_locale)
+{
+    struct reading *r =
+        read_good("[0o17, 0xff, -9223372036854775808, 1.5, -.inf, .nan, +12, TRUE, False]");
+    const struct yaml *i = r->doc.root.items;
+    double jitter = 0;
+
+    CHECK_EQ(r->doc.root.n, 9);
+    CHECK_EQ(yaml_int_value(&i[0]), 15);
+    CHECK_EQ(yaml_int_value(&i[1]), 255);
+    CHECK_EQ(yaml_int_value(&i[2]), INT64_MIN);
+    CHECK(yaml_float_value(&i[3]) == 1.5);
+    CHECK(yaml_float_value(&i[4]) < -1e308);
+    CHECK(isnan(yaml_float_value(&i[5])));
+    CHECK(yaml_float_value(&i[6]) == 12.0);
+    CHECK(yaml_bool_value(&i[7]) && !yaml_bool_value(&i[8]));
+    if (setlocale(LC_ALL, "de_DE.UTF-8")) /* where a comma is the point */
+        CHECK(yaml_number(&r->doc, &i[3], "x", 0, 2, &jitter) && jitter == 1.5);
+    done(r);
+}
+
+TEST(every_node_knows_its_line_and_column_in_characters)
+{
+    struct reading *r = read_good("\xEF\xBB\xBF"
+                                  "a: 1\r\n"
+                                  "größe: {b: [x, ü, y]}\n"
+                                  "text: |\n"
+                                  "  zeile\n"
+                                  "c: &n last\n"
+                                  "d: *n\n");
+    const struct yaml *root = &r->doc.root, *list, *d;
+
+    CHECK_EQ(root->n, 5);
+    CHECK_EQ(yaml_pair(root, 0)->key.line, 1);
+    CHECK_EQ(yaml_pair(root, 0)->key.column, 1);
+    CHECK_EQ(yaml_pair(root, 0)->value.column, 4);
+    list = yaml_get(yaml_get(root, "größe"), "b");
+    CHECK_EQ(list->n, 3);
+    CHECK_EQ(list->line, 2);
+    CHECK_EQ(list->column, 12);
+    CHECK_EQ(list->items[2].column, 19);
+    CHECK_STR(yaml_get(root, "text")->text, "zeile\n");
+    d = yaml_get(root, "d");
+    CHECK_STR(d->text, "last");
+    CHECK_EQ(d->line, 6); /* of the alias, not of what it stands for */
+    CHECK_EQ(d->column, 4);
+    done(r);
+}
+
+TEST(an_empty_file_is_null_and_one_of_comments_too)
+{
+    static const char *const texts[] = {"", "\n\n", "# nothing\n", "---\n", "---\n...\n"};
+    size_t i;
+
+    for (i = 0; i < COUNT(texts); i++) {
+        struct reading *r = read_good(texts[i]);
+
+        CHECK_EQ(r->doc.root.kind, YAML_NULL);
+        CHECK_STR(r->doc.root.text, "");
+        CHECK(!yaml_get(&r->doc.root, "x"));
+        done(r);
+    }
+}
+
+TEST(an_alias_is_what_its_anchor_names_and_a_later_one_replaces_it)
+{
+    struct reading *r = read_good("a: &x {k: [1, 2]}\nb: *x\nc: &x 3\nd: *x\n*x : e\n");
+    const struct yaml *root = &r->doc.root;
+
+    CHECK_EQ(yaml_get(yaml_get(root, "b"), "k")->n, 2);
+    CHECK_STR(yaml_get(root, "d")->text, "3");
+    CHECK_STR(yaml_get(root, "3")->text, "e");
+    done(r);
+}
+
+/* ---- what is refused ---- */
+
+static const struct {
+    const char *text, *problems;
+} refused[] = {
+    {"a: 1\nb: 2\na: 3\nb: 4\n", "3:1: the key \"a\" is already there, in line 1\n"
+                                 "4:1: the key \"b\" is already there, in line 2"},
+    {"{a: 1, 'a': 2, a: 3}", "1:8: the key \"a\" is already there, in line 1\n"
+                             "1:16: the key \"a\" is already there, in line 1"},
+    {"a: !shell rm\nb: !!binary aGk=\nc: !!int x\nd: !!map []\n",
+     "1:4: the tag \"!shell\" is not allowed: only !!str, !!int and the others of YAML's core schema "
+     "are\n"
+     "2:4: the tag \"tag:yaml.org,2002:binary\" is not allowed: only !!str, !!int and the others of "
+     "YAML's core schema are\n"
+     "3:4: this is no value of the type !!int\n"
+     "4:4: this is no value of the type !!map"},
+    {"a: *b\nc: &c [*c]\n", "1:4: *b names nothing: there is no &b before it\n"
+                            "2:8: *c is part of what it names: that never ends"},
+    {"a: &a {x: 1}\nb:\n  <<: *a\n",
+     "3:3: merging with \"<<\" is not part of YAML 1.2: write the keys, or an alias for the whole "
+     "mapping"},
+    {"? [a]\n: 1\n? {b: 1}\n: 2\n\"\": 3\n", "1:3: a key must be a text, not a list\n"
+                                             "3:3: a key must be a text, not a mapping\n"
+                                             "5:1: a key is missing here"},
+    {"a: 99999999999999999999\n",
+     "1:4: this number needs more than 64 bits: put it in quotes if it is a text"},
+    {"a: \"x\\0y\"\n", "1:4: a text can't contain a NUL character"},
+    {"a: 1\n---\nb: 2\n", "2:1: a second document begins here: one file is one document"},
+    {"a:\n\tb: 1\n", "2:1: a tab can't indent YAML: use spaces"},
+    {"a: @x\n", "1:4: \"@\" can't begin a text: put the text in quotes"},
+    {"a: 100%\nb: %x\n", "2:4: \"%\" can't begin a text: put the text in quotes"},
+    {"a: b: c\n",
+     "1:5: a \": \" is not expected here: put the text in quotes, or check the indentation"},
+    {"a: [1, 2\nb: 3\n", "2:2: a \",\" or \"]\" is missing before this (while parsing a flow "
+                         "sequence from line 1)"},
+    {"a: {b: 1\n",
+     "2:1: a \",\" or \"}\" is missing before this (while parsing a flow mapping from "
+     "line 1)"},
+    {"a: \"x\nb: 1\n", "3:1: the text in quotes does not end (while scanning a quoted scalar from "
+                       "line 1)"},
+    {"a: \"\\d\"\n",
+     "1:5: this escape is unknown: in \"…\" a backslash is written \\\\, or use '…'"},
+    {"a: 1\n  b: 2\n",
+     "2:4: a \": \" is not expected here: put the text in quotes, or check the indentation"},
+    {"a: 1\nb\nc: 2\n",
+     "3:1: a key without \":\": write \"key: value\", or put the text in quotes "
+     "if it belongs to the line above (while scanning a simple key from line 2)"},
+    {"a:\n  - 1\n b: 2\n", "3:2: a key is expected here: check the indentation, and that the lines "
+                           "above are complete (while parsing a block mapping from line 1)"},
+    {"- 1\nb: 2\n",
+     "2:1: an item of the list above is expected here: begin it with \"- \", or check "
+     "the indentation (while parsing a block collection from line 1)"},
+};
+
+TEST(what_is_wrong_is_said_with_its_place_and_all_at_once)
+{
+    size_t i;
+
+    for (i = 0; i < COUNT(refused); i++) {
+        struct reading *r = read_text(refused[i].text);
+
+        CHECK_STR(all(r), refused[i].problems);
+        done(r);
+    }
+}
+
+TEST(bytes_that_are_no_text_are_refused_where_they_stand)
+{
+    static const struct {
+        const char *text;
+        size_t len;
+        const char *problem;
+    } cases[] = {
+        {"a: \xFF", 4, "1:4: the byte 0xFF is not valid UTF-8: save the file as UTF-8"},
+        {"a: ü\nb: x\xC3", 11, "2:5: the byte 0xC3 is not valid UTF-8: save the file as UTF-8"},
+        {"\xFF\xFE"
+         "a\0",
+         4, "1:1: the byte 0xFF is not valid UTF-8: save the file as UTF-8"},
+        {"a: \xED\xA0\x80", 6, "1:4: the byte 0xED is not valid UTF-8: save the file as UTF-8"},
+        {"a:\n  b\0c", 8, "2:4: a NUL character can't be part of YAML"},
+        {"a: \x1b[31m", 8,
+         "1:4: the control character 0x1B can't be part of YAML: write it as \"\\x1B\""},
+        {"x\na: \xC2\x80", 7,
+         "2:4: this character can't be part of YAML: control characters are not allowed"},
+    };
+    size_t i;
+
+    for (i = 0; i < COUNT(cases); i++) {
+        struct reading *r = read_bytes(cases[i].text, cases[i].len);
+
+        CHECK_EQ(r->rc, -E_INVALID);
+        CHECK_STR(all(r), cases[i].problem);
+        done(r);
+    }
+}
+
+TEST(a_tree_with_duplicate_keys_can_still_be_read_and_the_first_counts)
+{
+    struct reading *r = read_text("a: 1\na: 2\nb: 3\n");
+
+    CHECK_OK(r->rc);
+    CHECK_EQ(r->problems.count, 1);
+    CHECK_STR(yaml_get(&r->doc.root, "a")->text, "1");
+    CHECK_STR(yaml_get(&r->doc.root, "b")->text, "3");
+    done(r);
+}
+
+/* ---- how problems look ---- */
+
+TEST(a_problem_shows_its_line_with_a_caret)
+{
+    struct reading *r = read_text("name: x\ngrün: {a: 1, a: 2}\n");
+
+    problems_show(&r->problems, &r->shown);
+    CHECK_STR(buf_cstr(&r->shown), "f.yaml:2:14: the key \"a\" is already there, in line 2\n"
+                                   "     2 | grün: {a: 1, a: 2}\n"
+                                   "       |              ^\n");
+    done(r);
+}
+
+TEST(a_byte_order_mark_moves_no_caret)
+{
+    struct reading *r = read_text("\xEF\xBB\xBF"
+                                  "a: *b\n");
+
+    problems_show(&r->problems, &r->shown);
+    CHECK_STR(buf_cstr(&r->shown), "f.yaml:1:4: *b names nothing: there is no &b before it\n"
+                                   "     1 | a: *b\n"
+                                   "       |    ^\n");
+    done(r);
+}
+
+TEST(a_long_line_is_cut_around_the_caret)
+{
+    struct buf text = BUF_INIT;
+    struct reading *r;
+    const char *line, *caret;
+    int i;
+
+    buf_addstr(&text, "[");
+    for (i = 0; i < 5000; i++)
+        buf_addf(&text, "%d, ", i);
+    buf_addstr(&text, "*here");
+    for (i = 0; i < 5000; i++)
+        buf_addf(&text, ", %d", i);
+    buf_addstr(&text, "]");
+    r = read_text(text.ptr);
+    problems_show(&r->problems, &r->shown);
+    line = strchr(r->shown.ptr, '\n') + 1;
+    caret = strchr(line, '\n') + 1;
+    CHECK(caret - line < 120);
+    CHECK(!strncmp(line, "     1 | …", 10));
+    /* the cut is one column wide, but three bytes */
+    CHECK(!strncmp(line + (strchr(caret, '^') - caret) + 2, "*here,", 6));
+    buf_release(&text);
+    done(r);
+}
+
+TEST(no_password_and_no_control_character_gets_into_what_is_shown)
+{
+    struct reading *r =
+        read_text("db: postgres://me:se:cr@t@host/x\tz !!\ndb: postgres://u:pw@h\n"
+                  "port: http://host:80/ \"\\e[31m\\x9b\"\n\"\\e\\x9b\": 1\n\"\\e\\x9b\": 2\n");
+    const char *p;
+    int64_t n;
+
+    CHECK(!yaml_int(&r->doc, yaml_get(&r->doc.root, "db"), "n", 0, 1, &n));
+    problems_show(&r->problems, &r->shown);
+    CHECK(!strstr(r->shown.ptr, "cr@t") && !strstr(r->shown.ptr, "pw@"));
+    CHECK(strstr(r->shown.ptr, "postgres://me:***@host/x z !!\n"));
+    CHECK(strstr(r->shown.ptr, "postgres://u:***@h\n"));
+    CHECK(strstr(r->shown.ptr, "not 'postgres://me:***@host/x"));
+    for (p = r->shown.ptr; *p; p++)
+        CHECK((unsigned char)*p >= 0x20 || *p == '\n');
+    CHECK(!strstr(r->shown.ptr, "\xC2\x9b"));
+    done(r);
+}
+
+TEST(problems_beyond_the_first_fifty_are_counted)
+{
+    struct buf text = BUF_INIT;
+    struct err err = ERR_INIT;
+    struct reading *r;
+    int i;
+
+    for (i = 0; i < 200; i++)
+        buf_addf(&text, "k%d: *nothing\n", i);
+    r = read_text(text.ptr);
+    CHECK_EQ(r->problems.count, 200);
+    CHECK_EQ(r->problems.list.n, PROBLEMS_KEPT);
+    CHECK(problems_full(&r->problems));
+    problems_show(&r->problems, &r->shown);
+    CHECK(strstr(r->shown.ptr, "… and 150 more.\n"));
+    CHECK_EQ(problems_err(&r->problems, &err), -E_INVALID);
+    CHECK_STR(err.msg,
+              "f.yaml:1:5: *nothing names nothing: there is no &nothing before it (and 199 more)");
+    buf_release(&text);
+    done(r);
+}
+
+/* ---- hostile and large files ---- */
+
+static double seconds_since(int64_t from)
+{
+    return (double)(clock_boot_us() - from) / 1e6;
+}
+
+TEST(a_bomb_of_aliases_is_refused_quickly)
+{
+    struct buf text = BUF_INIT;
+    struct reading *r;
+    int64_t from = clock_boot_us();
+    int i, k;
+
+    buf_addstr(&text, "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
+    for (i = 1; i < 30; i++) {
+        buf_addf(&text, "a%d: &a%d [", i, i);
+        for (k = 0; k < 10; k++)
+            buf_addf(&text, "%s*a%d", k ? ", " : "", i - 1);
+        buf_addstr(&text, "]\n");
+    }
+    r = read_text(text.ptr);
+    CHECK_EQ(r->rc, -E_INVALID);
+    CHECK(strstr(all(r), "with its aliases expanded, the document has more than 2000000 nodes"));
+    CHECK(seconds_since(from) < 5); /* copied, it would never end */
+    buf_release(&text);
+    done(r);
+}
+
+static struct reading *nested(int depth, const char *open, const char *close)
+{
+    struct buf text = BUF_INIT;
+    struct reading *r;
+    int i;
+
+    for (i = 0; i < depth; i++)
+        buf_addstr(&text, open);
+    for (i = 0; i < depth; i++)
+        buf_addstr(&text, close);
+    r = read_text(text.ptr);
+    buf_release(&text);
+    return r;
+}
+
+TEST(nesting_ends_at_64_levels_also_through_aliases)
+{
+    struct buf text = BUF_INIT;
+    struct reading *r = nested(YAML_MAX_DEPTH, "[", "]");
+    int i;
+
+    CHECK_OK(r->rc);
+    done(r);
+    r = nested(YAML_MAX_DEPTH + 1, "[", "]");
+    CHECK_STR(all(r), "1:65: lists and mappings are nested more than 64 deep here");
+    done(r);
+    r = nested(1000000, "[", "");
+    CHECK_STR(all(r), "1:65: lists and mappings are nested more than 64 deep here");
+    done(r);
+    r = nested(1000000, "{a: ", "}");
+    CHECK(strstr(all(r), "nested more than 64 deep"));
+    done(r);
+    r = nested(100000, "- ", "");
+    CHECK(strstr(all(r), "nested more than 64 deep"));
+    done(r);
+    buf_addstr(&text, "- &a0 []\n");
+    for (i = 1; i < 100; i++)
+        buf_addf(&text, "- &a%d [*a%d]\n", i, i - 1);
+    r = read_text(text.ptr);
+    CHECK_STR(all(r), "64:9: lists and mappings are nested more than 64 deep here");
+    buf_release(&text);
+    done(r);
+}
+
+TEST(too_many_nodes_and_too_many_bytes_are_refused)
+{
+    struct buf text = BUF_INIT;
+    struct reading *r;
+    size_t i;
+
+    buf_addch(&text, '[');
+    for (i = 0; i < YAML_MAX_NODES + 10; i++)
+        buf_addstr(&text, "a,");
+    buf_addch(&text, ']');
+    r = read_text(text.ptr);
+    CHECK(strstr(all(r), "more than 2000000 nodes"));
+    done(r);
+    while (text.len <= SOURCE_MAX)
+        buf_addstr(&text, "# and on it goes, and on and on and on\n");
+    r = read_text(text.ptr);
+    CHECK_STR(all(r), "1:1: the text is longer than 8 MB");
+    buf_release(&text);
+    done(r);
+}
+
+/* Reads a mapping of n keys and looks each of them up: seconds. */
+static double time_map(int n)
+{
+    struct buf text = BUF_INIT;
+    struct reading *r;
+    int64_t from;
+    double took;
+    char key[32];
+    int i;
+
+    for (i = 0; i < n; i++)
+        buf_addf(&text, "task-%d: {run: ./do %d, needs: task-%d}\n", i * 7919 % n, i, i);
+    from = clock_boot_us();
+    r = read_good(text.ptr);
+    CHECK_EQ(r->doc.root.n, n);
+    for (i = 0; i < n; i++) {
+        snprintf(key, sizeof(key), "task-%d", i);
+        CHECK(yaml_get(yaml_get(&r->doc.root, key), "run"));
+    }
+    CHECK(!yaml_get(&r->doc.root, "task") && !yaml_get(&r->doc.root, "tasks"));
+    took = seconds_since(from);
+    buf_release(&text);
+    done(r);
+    return took;
+}
+
+TEST(a_mapping_of_100000_keys_takes_linear_time)
+{
+    double small = time_map(10000), large = time_map(100000);
+
+    /* quadratic would be 100 times as long; leave room for a busy machine */
+    if (large > small * 40 && large > 5)
+        test_fail(__FILE__, __LINE__, "10,000 keys took %.3f s, 100,000 %.3f s", small, large);
+}
+
+/* Bytes that malloc has given out; the sanitizers' own count for nothing. */
+static size_t bytes_in_use(void)
+{
+    struct mallinfo2 m = mallinfo2();
+
+    return m.uordblks + m.hblkhd;
+}
+
+TEST(a_tree_takes_little_more_memory_than_its_nodes)
+{
+    struct buf text = BUF_INIT;
+    struct reading *r;
+    size_t before, used;
+    int i;
+
+    for (i = 0; i < 20000; i++)
+        buf_addf(&text, "task-%d: {run: ./do %d, needs: [a, b]}\n", i, i);
+    before = bytes_in_use();
+    r = read_good(text.ptr);
+    used = bytes_in_use() - before;
+    CHECK(sizeof(struct yaml) <= 24);
+    /* of each line: the source, 9 nodes, the heads of the mappings, an index, the texts */
+    CHECK(used < text.len + 20000 * (9 * sizeof(struct yaml) + 120));
+    buf_release(&text);
+    done(r);
+}
+
+TEST(many_anchors_and_duplicates_take_no_quadratic_time)
+{
+    struct buf text = BUF_INIT;
+    struct reading *r;
+    int64_t from;
+    int i;
+
+    for (i = 0; i < 100000; i++)
+        buf_addf(&text, "- &anchor%d x\n- *anchor%d\n- {a: 1, a: 2}\n", i, i / 2);
+    from = clock_boot_us();
+    r = read_text(text.ptr);
+    CHECK_EQ(r->problems.count, 100000);
+    CHECK(seconds_since(from) < 30);
+    buf_release(&text);
+    done(r);
+}
+
+/* ---- files ---- */
+
+TEST(a_file_is_read_whole_and_one_that_is_not_there_is_said_so)
+{
+    struct problems ps = PROBLEMS_INIT;
+    const struct source *s = NULL;
+    struct err err = ERR_INIT;
+    char path[512];
+    int fd;
+
+    snprintf(path, sizeof(path), "%s/x.yaml", test_dir());
+    CHECK_EQ(problems_read(&ps, path, &s, &err), -E_NOT_FOUND);
+    CHECK(strstr(err.msg, "x.yaml can't be read: No such file"));
+    fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+    CHECK(fd >= 0 && write(fd, "a: 1\n", 5) == 5);
+    CHECK_OK_ERR(problems_read(&ps, path, &s, &err), &err);
+    CHECK_STR(s->text, "a: 1\n");
+    CHECK_STR(s->name, path);
+    CHECK_OK(ftruncate(fd, SOURCE_MAX + 1));
+    CHECK_EQ(problems_read(&ps, path, &s, &err), -E_INVALID);
+    CHECK(strstr(err.msg, "is longer than 8 MB"));
+    CHECK_EQ(problems_read(&ps, test_dir(), &s, &err), -E_INVALID);
+    CHECK(strstr(err.msg, "Is a directory"));
+    close(fd);
+    problems_release(&ps);
+}
+
+/* ---- typed reading ---- */
+
+TEST(typed_reading_takes_what_is_right)
+{
+    struct reading *r =
+        read_good("{text: 1.10, flag: true, n: 7, x: 0.5, d: 90d, s: 64KiB, w: poll, "
+                  "one: a, many: [a, 2], map: {A: 1, B: 'x'}}");
+    const struct yaml_doc *doc = &r->doc;
+    const struct yaml *root = &doc->root, *items;
+    struct arena arena = ARENA_INIT;
+    const char *const words[] = {"push", "poll", NULL};
+    const char *text, *const *texts;
+    int64_t n;
+    double x;
+    size_t count;
+    bool flag;
+    int word;
+
+    CHECK(yaml_text(doc, yaml_get(root, "text"), "t", &text) && !strcmp(text, "1.10"));
+    CHECK(yaml_bool(doc, yaml_get(root, "flag"), "t", &flag) && flag);
+    CHECK(yaml_int(doc, yaml_get(root, "n"), "t", 7, 7, &n) && n == 7);
+    CHECK(yaml_number(doc, yaml_get(root, "x"), "t", 0, 1, &x) && x == 0.5);
+    CHECK(yaml_number(doc, yaml_get(root, "n"), "t", 0, 10, &x) && x == 7.0);
+    CHECK(yaml_duration(doc, yaml_get(root, "d"), "t", 0, INT64_MAX, &n));
+    CHECK_EQ(n, 90 * 86400 * 1000000LL);
+    CHECK(yaml_size(doc, yaml_get(root, "s"), "t", 0, INT64_MAX, &n) && n == 65536);
+    CHECK(yaml_word(doc, yaml_get(root, "w"), "t", words, &word) && word == 1);
+    CHECK(yaml_list(doc, yaml_get(root, "one"), "t", &items, &count) && count == 1);
+    CHECK(yaml_texts(doc, yaml_get(root, "many"), "t", &arena, &texts, &count) && count == 2);
+    CHECK(!strcmp(texts[0], "a") && !strcmp(texts[1], "2") && !texts[2]);
+    CHECK(yaml_texts(doc, yaml_get(root, "one"), "t", &arena, &texts, &count) && count == 1);
+    CHECK(yaml_text_map(doc, yaml_get(root, "map"), "t"));
+    CHECK_EQ(r->problems.count, 0);
+    arena_release(&arena);
+    done(r);
+}
+
+TEST(typed_reading_says_what_it_expected_and_leaves_the_result_alone)
+{
+    struct reading *r = read_good("text: [a]\n"
+                                  "flag: on\n"
+                                  "n: 70000\n"
+                                  "x: .nan\n"
+                                  "d: 5\n"
+                                  "d2: 500ms\n"
+                                  "s: 1XB\n"
+                                  "w: pol\n"
+                                  "w2: sideways\n"
+                                  "list:\n"
+                                  "many: [a, {b: c}, ~]\n"
+                                  "map: {A: 1, B: , C: [x]}\n"
+                                  "map2: 7\n");
+    const struct yaml_doc *doc = &r->doc;
+    const struct yaml *root = &doc->root, *items = NULL;
+    struct arena arena = ARENA_INIT;
+    const char *const words[] = {"push", "poll", NULL};
+    const char *text = NULL, *const *texts = NULL;
+    int64_t n = -7;
+    double x = -7;
+    size_t count = 77;
+    bool flag = false;
+    int word = -7;
+
+    CHECK(!yaml_text(doc, yaml_get(root, "text"), "text", &text) && !text);
+    CHECK(!yaml_bool(doc, yaml_get(root, "flag"), "flag", &flag) && !flag);
+    CHECK(!yaml_int(doc, yaml_get(root, "n"), "n", 1, 10000, &n));
+    CHECK(!yaml_number(doc, yaml_get(root, "x"), "x", 0, 1, &x) && x == -7.0);
+    CHECK(!yaml_duration(doc, yaml_get(root, "d"), "d", 0, INT64_MAX, &n));
+    CHECK(!yaml_duration(doc, yaml_get(root, "d2"), "d2", 1000000, 3600000000LL, &n));
+    CHECK(!yaml_size(doc, yaml_get(root, "s"), "s", 0, INT64_MAX, &n) && n == -7);
+    CHECK(!yaml_word(doc, yaml_get(root, "w"), "w", words, &word));
+    CHECK(!yaml_word(doc, yaml_get(root, "w2"), "w2", words, &word) && word == -7);
+    CHECK(!yaml_list(doc, yaml_get(root, "list"), "list", &items, &count) && !items);
+    CHECK(!yaml_texts(doc, yaml_get(root, "many"), "many", &arena, &texts, &count) && !texts);
+    CHECK(!yaml_text_map(doc, yaml_get(root, "map"), "map"));
+    CHECK(!yaml_text_map(doc, yaml_get(root, "map2"), "map2"));
+    CHECK_EQ(count, 77);
+    CHECK_STR(all(r), "1:7: text: a text is expected, not a list\n"
+                      "2:7: flag: true or false is expected, not 'on'\n"
+                      "3:4: n: a whole number from 1 to 10000 is expected, not 70000\n"
+                      "4:4: x: a number from 0 to 1 is expected, not .nan\n"
+                      "5:4: d: a duration such as 250ms, 30s, 5m, 2h or 90d is expected, not 5\n"
+                      "6:5: d2: a duration from 1s to 1h is expected, not '500ms'\n"
+                      "7:4: s: a size such as 4096, 64kB, 1MB or 2GiB is expected, not '1XB'\n"
+                      "8:4: w: push or poll is expected, not 'pol': did you mean \"poll\"?\n"
+                      "9:5: w2: push or poll is expected, not 'sideways'\n"
+                      "10:6: list: a list, or a single value, is expected, not nothing\n"
+                      "11:11: many: a text is expected, not a mapping\n"
+                      "11:19: many: a text is expected, not nothing\n"
+                      "12:16: map.B: a text is expected, not nothing\n"
+                      "12:21: map.C: a text is expected, not a list\n"
+                      "13:7: map2: a mapping (key: value) is expected, not 7");
+    arena_release(&arena);
+    done(r);
+}
+
+TEST(unknown_keys_are_refused_with_the_nearest_known_one)
+{
+    static const char *const keys[] = {"run", "needs", "retry", "timeout", NULL};
+    struct reading *r = read_good("runn: x\nneeds: y\nRetry: 2\ntimoeut: 3\nfrobnicate: 4\n");
+
+    CHECK(!yaml_known_keys(&r->doc, &r->doc.root, "task x", keys));
+    CHECK_STR(all(r), "1:1: there is no key \"runn\" in task x: did you mean \"run\"?\n"
+                      "3:1: there is no key \"Retry\" in task x: did you mean \"retry\"?\n"
+                      "4:1: there is no key \"timoeut\" in task x: did you mean \"timeout\"?\n"
+                      "5:1: there is no key \"frobnicate\" in task x");
+    done(r);
+}
+
+/* ---- suggestions ---- */
+
+TEST(a_suggestion_is_the_nearest_word_and_none_if_nothing_is_near)
+{
+    static const char *const words[] = {"executor", "executors", "extract", "ab",
+                                        "a",        "heartbeat", NULL};
+    static const struct {
+        const char *wrong, *right;
+    } cases[] = {
+        {"executr", "executor"},
+        {"exectuors", "executors"},
+        {"EXTRACT", "extract"},
+        {"heart_beat", "heartbeat"},
+        {"hertbaet", "heartbeat"},
+        {"b", "ab"},
+        {"ba", "ab"},
+        {"zzzz", NULL},
+        {"", NULL},
+        {"x", NULL},
+        {"transform", NULL},
+    };
+    char *endless = mem_alloc(100001);
+    size_t i;
+
+    for (i = 0; i < COUNT(cases); i++) {
+        const char *near = suggest_from(cases[i].wrong, words);
+
+        if (!near != !cases[i].right || (near && strcmp(near, cases[i].right)))
+            test_fail(__FILE__, __LINE__, "'%s' -> %s", cases[i].wrong, near ? near : "nothing");
+    }
+    memset(endless, 'a', 100000);
+    endless[100000] = '\0';
+    CHECK(!suggest_from(endless, words));
+    free(endless);
+}
