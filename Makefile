@@ -232,7 +232,7 @@ bench:
 
 # --- keep in order -----------------------------------------------------------------------------------
 
-C_FILES := $(wildcard $(foreach d,include src src/* src/*/* tests bench examples,$(d)/*.c $(d)/*.h))
+C_FILES := $(wildcard $(foreach d,include src src/* src/*/* tests tests/fuzz bench examples models,$(d)/*.c $(d)/*.h))
 
 .PHONY: format check-format check-layers
 format:

@@ -1,0 +1,272 @@
+/* hosts.pml - one job and two hosts that share nothing but the database, with time.
+ *
+ * The first host's worker claims the job, renews its lease, and may lose touch with the database: requests
+ * and answers take any time, or are lost, and the worker may pause anywhere. When its lease has run out and
+ * host_grace has passed as well, the other host calls the attempt lost and runs the job again. It cannot look
+ * at the first host, so what keeps the two apart is time alone: the shim ends its work half of host_grace
+ * after the moment up to which it knows the lease to be good.
+ *
+ * Clocks run equally fast, but show what they like: everything is kept as ticks that are left or have passed,
+ * so time has no end here. The shim alone must be on time: the work is gone within KILL ticks.
+ *
+ * CHECK : ok
+ * CHECK -DLEASE=6 -DGRACE=10 -DKILL=4 : ok
+ * CHECK full -DSLOTS=2 : ok
+ *
+ * CHECK -DNO_FENCE : alone
+ * CHECK -DFENCE=GRACE : alone
+ * CHECK -DKILL=GRACE/2 : alone
+ * CHECK -DUNTIL_FROM_THE_ANSWER : alone
+ * CHECK -DUNTIL_BY_ANOTHER_CLOCK : alone
+ * CHECK -DNO_LOOK_AT_THE_START : alone
+ * CHECK -DNO_GRACE : alone
+ * CHECK -DHEARTBEAT_WITHOUT_EPOCH : alone
+ *
+ * CHECK -DREACH : not_reached
+ */
+#include "common.pml"
+
+#ifndef LEASE
+#define LEASE 3
+#endif
+#ifndef GRACE
+#define GRACE 6 /* host_grace */
+#endif
+#ifndef FENCE
+#define FENCE (GRACE / 2)
+#endif
+#ifndef KILL
+#define KILL 2 /* from the end of `fence` until a killed process is gone, at most */
+#endif
+#ifndef SLOTS
+#define SLOTS 1 /* requests that are under way at a time, and answers */
+#endif
+
+mtype = {
+	legal_move, /* every move is in the table of src/core/states.c */
+	alone,      /* when the other host starts the job, nothing of it lives on the first, nor ever will */
+	not_reached /* no property: shows that the other host does start it */
+};
+
+/* --- the database --- */
+mtype status = S_READY;
+bool leased = false;     /* running without a lease: an orphan */
+byte left = 0, past = 0; /* ticks until the lease runs out, and since; past GRACE it does not matter */
+bool started_again = false; /* by the other host */
+
+/* --- the network --- */
+mtype = { CLAIM, RENEW, ADOPT };
+typedef message {
+	mtype what;   /* 0: nothing is under way here */
+	bool current; /* carries the epoch that the database has */
+	byte age;     /* ticks since the request was sent, also in its answer */
+};
+message request[SLOTS], answer[SLOTS];
+
+/* --- the first host --- */
+bool current = false;   /* the worker knows the epoch that the database has */
+bool may_start = false; /* it has a claim that was not begun */
+bool live = false;      /* the attempt's process */
+byte fence = 0;         /* ticks until it must be killed */
+byte overdue = 0;       /* ticks since */
+
+#define move(event, to) door(JOB_##event(status, S_##to), S_##to)
+inline door(in_the_table, to)
+{
+	must(legal_move, in_the_table);
+	status = to
+}
+
+/* --- time --- */
+#define FULL (LEASE + FENCE)
+inline grow_old(m)
+{
+	if
+	:: m.what != 0 && m.age < FULL -> m.age++
+	:: else
+	fi
+}
+
+#ifdef NO_FENCE
+#define MUST_DIE false
+#define ON_TIME true
+#else
+#define MUST_DIE (live && fence == 0)
+#define ON_TIME (!live || fence > 0 || overdue < KILL)
+#endif
+
+active proctype Clock()
+{
+	byte i;
+
+end:	do
+	:: d_step { ON_TIME ->
+		if
+		:: left > 0 -> left--
+		:: left == 0 && past < GRACE -> past++
+		:: else
+		fi;
+		if
+		:: fence > 0 -> fence--
+		:: fence == 0 && live && overdue < KILL -> overdue++
+		:: else
+		fi;
+		do
+		:: i < SLOTS -> grow_old(request[i]); grow_old(answer[i]); i++
+		:: else -> break
+		od;
+		i = 0 }
+	od
+}
+
+/* --- the first host --- */
+active proctype Shim()
+{
+end:	do
+	:: atomic { MUST_DIE -> live = false; overdue = 0 }
+	od
+}
+
+#ifdef UNTIL_FROM_THE_ANSWER
+#define GOOD_FOR(m) FULL
+#elif defined UNTIL_BY_ANOTHER_CLOCK
+#define GOOD_FOR(m) (FULL + GRACE - m.age) /* the database's time, where the clock is behind it */
+#else
+#define GOOD_FOR(m) (FULL - m.age)
+#endif
+#ifdef NO_LOOK_AT_THE_START
+#define TOO_LATE false
+#else
+#define TOO_LATE (fence == 0)
+#endif
+
+inline send(kind)
+{
+	request[k].what = kind; request[k].current = current; request[k].age = 0
+}
+
+inline hear()
+{
+	current = current || answer[k].current;
+	may_start = may_start || answer[k].what == CLAIM;
+	if
+	:: (live || answer[k].what == CLAIM) && fence < GOOD_FOR(answer[k]) ->
+		fence = GOOD_FOR(answer[k]); overdue = 0
+	:: else
+	fi;
+	answer[k].what = 0; answer[k].current = false; answer[k].age = 0
+}
+
+/* All workers of that host, one after the other: they act on the last answer that they got. */
+proctype Worker(byte k)
+{
+end:	do
+	:: atomic { k == 0 && status == S_READY && request[k].what == 0 -> send(CLAIM) }
+	:: atomic { status != S_READY && request[k].what == 0 -> send(RENEW) }
+	:: atomic { status != S_READY && request[k].what == 0 -> send(ADOPT) }
+	:: atomic { answer[k].what != 0 -> hear() }
+	:: atomic { may_start -> /* a shim takes the lock and looks at the lease */
+		may_start = false;
+		if
+		:: !TOO_LATE -> live = true; must(alone, !started_again)
+		:: else
+		fi }
+	od
+}
+
+/* --- the database --- */
+#ifdef HEARTBEAT_WITHOUT_EPOCH
+#define RENEWABLE(m) (status == S_RUNNING)
+#else
+#define RENEWABLE(m) (status == S_RUNNING && leased && m.current)
+#endif
+
+/* Of all that is under way, nothing knows of the new epoch. */
+inline next_epoch()
+{
+	i = 0;
+	do
+	:: i < SLOTS -> request[i].current = false; answer[i].current = false; i++
+	:: else -> break
+	od;
+	i = 0;
+	current = false;
+	leased = true; left = LEASE; past = 0
+}
+
+inline reply()
+{
+	answer[k].what = request[k].what; answer[k].current = true; answer[k].age = request[k].age
+}
+
+proctype Database(byte k)
+{
+	byte i;
+
+end:	do
+	:: atomic { request[k].what != 0 && answer[k].what == 0 ->
+		if
+		:: request[k].what == CLAIM && status == S_READY ->
+			move(CLAIMED, RUNNING); next_epoch(); reply()
+		:: request[k].what == ADOPT && status == S_RUNNING && !leased ->
+			move(ADOPTED, RUNNING); next_epoch(); reply()
+		:: request[k].what == RENEW && RENEWABLE(request[k]) ->
+			if
+			:: leased -> left = LEASE; past = 0
+			:: else /* expired_at stays */
+			fi;
+			reply()
+		:: else
+		fi;
+		request[k].what = 0; request[k].current = false; request[k].age = 0 }
+	:: atomic { request[k].what != 0 -> /* lost */
+		request[k].what = 0; request[k].current = false; request[k].age = 0 }
+	:: atomic { answer[k].what != 0 ->
+		answer[k].what = 0; answer[k].current = false; answer[k].age = 0 }
+	od
+}
+
+active proctype Reaper()
+{
+end:	do
+	:: atomic { status == S_RUNNING && leased && past > 0 && !started_again ->
+		leased = false;
+		move(LEASE_EXPIRED, RUNNING) }
+	od
+}
+
+/* --- the other host --- */
+#ifdef NO_GRACE
+#define ADOPTABLE true
+#else
+#define ADOPTABLE (past == GRACE)
+#endif
+
+active proctype Other_host()
+{
+	byte i;
+
+end:	atomic {
+		status == S_RUNNING && !leased && ADOPTABLE ->
+		move(ADOPTED, RUNNING);
+		move(RETRY_SCHEDULED, READY); /* it finds nothing of it: lost */
+		move(CLAIMED, RUNNING);
+		next_epoch();
+		started_again = true;
+		must(alone, !live);
+#ifdef REACH
+		must(not_reached, false)
+#endif
+	}
+}
+
+init {
+	byte i = 0;
+	atomic {
+		do
+		:: i < SLOTS -> run Worker(i); run Database(i); i++
+		:: else -> break
+		od;
+		i = 0
+	}
+}

@@ -1,0 +1,409 @@
+/* lease.pml - one job on one host: claim, start, heartbeat, reap, adopt, settle, cancel.
+ *
+ * Time is left out: a lease may expire at any moment, so a pause of any length anywhere is covered.
+ * A holder is the part of a worker that looks after one claim or adoption; it acts on what it believed
+ * when it last looked. Every worker, shim and task may be killed between any two steps.
+ *
+ * Nothing here repeats without an end (each round uses up an attempt, an epoch or a fault), so "no cycle"
+ * and "no process stuck" together say that the job ends once the faults do.
+ *
+ * CHECK short -DPAUSES=1 : ok
+ * CHECK full : ok
+ * CHECK full -DHOLDERS=3 : ok
+ * CHECK full -DATTEMPTS=3 : ok
+ * CHECK full -DCRASHES=3 -DKILLS=2 -DPAUSES=3 : ok
+ * CHECK short -DPAUSES=1 -DCRASHES=1 -DRELEASES=0 : no cycle
+ * CHECK full : no cycle
+ *
+ * CHECK -DSETTLE_WITHOUT_EPOCH : last_attempt
+ * CHECK -DSETTLE_WITHOUT_EPOCH : one_child
+ * CHECK -DNO_TOMBSTONE : one_child
+ * CHECK -DNO_TOMBSTONE : nothing_left
+ * CHECK -DSTART_WITHOUT_LOCK : one_child
+ * CHECK -DREQUEUE_BESIDE_TREE : one_child
+ * CHECK -DREAPER_REQUEUES : one_child
+ * CHECK -DRELEASED_AFTER_ASKING : one_child
+ * CHECK -DLOST_IS_A_SUCCESS : clean_success
+ * CHECK -DSTALE_HOLDER_SIGNALS : no_stale_signal
+ * CHECK -DSTALE_HOLDER_SIGNALS : no_vain_signal
+ * CHECK -DSHIM_TAKES_ANY_EPOCH : no_stale_signal
+ * CHECK -DCOUNTED_AT_ADOPTION : attempts_bounded
+ * CHECK -DCOUNTED_AT_START : claims_bounded
+ * CHECK -DHEARTBEAT_BY_WORKER : stuck
+ *
+ * CHECK -DREACH=S_SUCCEEDED : not_reached
+ * CHECK -DREACH=S_FAILED : not_reached
+ * CHECK -DREACH=S_CANCELLED : not_reached
+ */
+#include "common.pml"
+
+#ifndef HOLDERS
+#define HOLDERS 2
+#endif
+#ifndef ATTEMPTS
+#define ATTEMPTS 2 /* max_attempts at the start */
+#endif
+#ifndef CRASHES
+#define CRASHES 2 /* kill -9 of a worker */
+#endif
+#ifndef PAUSES
+#define PAUSES 2 /* leases that expire although their holder lives */
+#endif
+#ifndef KILLS
+#define KILLS 1 /* kill -9 of a shim */
+#endif
+#ifndef RELEASES
+#define RELEASES 1 /* claims that are given back */
+#endif
+
+mtype = {
+	legal_move,       /* every move is in the table of src/core/states.c */
+	one_end,          /* at most one terminal event */
+	one_child,        /* never two live children */
+	nothing_left,     /* no live child once it is requeued or ended */
+	last_attempt,     /* the result belongs to the last attempt */
+	clean_success,    /* a success only with the exit record of a clean end */
+	attempts_bounded, /* attempts <= max_attempts */
+	claims_bounded,   /* also for a task that kills whoever claims it */
+	no_stale_signal,  /* who lost the lease never signals a process that another has adopted */
+	no_vain_signal,   /* nobody does unless a cancel was requested */
+	not_reached       /* no property: shows that this end comes about after an adoption */
+};
+
+mtype = { CLEAN, FAULTY, SIGNALLED };
+#define NOT_KNOWN 0
+
+/* --- the database --- */
+mtype status = S_READY;
+byte attempts = 0, max_attempts = ATTEMPTS;
+byte epoch = 0;
+byte worker = 0; /* of the lease; 0: none, an orphan if it runs */
+bool cancel_requested = false;
+
+/* --- the attempts' folders, and what lives there --- */
+typedef attempt {
+	bool asked;        /* a shim will be forked: nobody can call that back */
+	bool started;      /* the folder says that the work was begun */
+	bool lock;         /* held by the shim, from before the start until the exit record is there */
+	bool tree;         /* held by the task and all that it started */
+	bool tombstone;
+	mtype how;         /* the exit status; once the lock is free: the exit record */
+	unsigned told : 4; /* the highest epoch that the shim saw */
+};
+attempt at[ATTEMPTS + RELEASES + 1];
+
+/* --- not part of the protocol: faults so far, and what the properties look at --- */
+byte crashes = 0, pauses = 0, kills = 0, releases = 0;
+byte claims = 0, ends = 0, live = 0;
+byte holder = 0;        /* who has the lease */
+bool forgotten = false; /* and does not know of it any more */
+
+#define MY_LEASE (status == S_RUNNING && worker == me && epoch == e)
+#ifdef SETTLE_WITHOUT_EPOCH
+#define MAY_SETTLE (status == S_RUNNING && worker == me)
+#else
+#define MAY_SETTLE MY_LEASE
+#endif
+
+/* A lease that nobody remembers must expire: heartbeats name leases, not the worker. */
+#ifdef HEARTBEAT_BY_WORKER
+#define NOT_RENEWED false
+#else
+#define NOT_RENEWED forgotten
+#endif
+
+#define ENDED(a) (at[a].started && !at[a].lock && at[a].how != NOT_KNOWN)
+#define LOST(a) (at[a].tombstone || (at[a].started && !at[a].lock && at[a].how == NOT_KNOWN))
+/* What is left of a lost attempt is killed, which may take its time: it is over when `tree` is free. */
+#ifdef REQUEUE_BESIDE_TREE
+#define TREE_FREE(a) true
+#else
+#define TREE_FREE(a) (!at[a].tree)
+#endif
+
+/* The door: no status changes but here. */
+#define move(event, to) door(JOB_##event(status, S_##to), S_##to)
+inline door(in_the_table, to)
+{
+	must(legal_move, in_the_table);
+	status = to;
+	if
+	:: to != S_RUNNING ->
+		worker = 0; holder = 0; forgotten = false;
+		must(nothing_left, live == 0)
+	:: else
+	fi;
+	if
+	:: TERMINAL(to) -> ends++; must(one_end, ends <= 1)
+	:: else
+	fi
+}
+
+inline take_lease()
+{
+	epoch++;
+	worker = me; holder = _pid; forgotten = false;
+	e = epoch; a = attempts
+}
+
+inline expire()
+{
+	worker = 0; holder = 0; forgotten = false;
+#ifdef REAPER_REQUEUES
+	if
+	:: attempts < max_attempts -> move(RETRY_SCHEDULED, READY)
+	:: else -> move(ABANDONED, FAILED)
+	fi
+#else
+	move(LEASE_EXPIRED, RUNNING)
+#endif
+}
+
+inline begin_attempt()
+{
+	attempts++;
+	must(attempts_bounded, attempts <= max_attempts)
+}
+
+/* The end of an attempt of which an exit record is there, or which is lost. */
+inline settle(is_lost)
+{
+	must(last_attempt, a == attempts);
+	if
+	:: !is_lost && at[a].how == CLEAN ->
+		move(STARTED, RUNNING);
+		move(COMPLETED, SUCCEEDED)
+#ifdef LOST_IS_A_SUCCESS
+	:: is_lost -> move(COMPLETED, SUCCEEDED)
+#else
+	:: is_lost && cancel_requested -> move(CANCELLED, CANCELLED)
+	:: is_lost && !cancel_requested && attempts == max_attempts -> move(ABANDONED, FAILED)
+	:: is_lost && !cancel_requested && attempts < max_attempts -> move(RETRY_SCHEDULED, READY)
+#endif
+	:: !is_lost && at[a].how == SIGNALLED -> move(CANCELLED, CANCELLED)
+	:: !is_lost && at[a].how == FAULTY && (cancel_requested || attempts == max_attempts) ->
+		move(FAILED, FAILED)
+	:: !is_lost && at[a].how == FAULTY && !cancel_requested && attempts < max_attempts ->
+		move(RETRY_SCHEDULED, READY)
+	fi;
+#ifdef REACH
+	must(not_reached, status != REACH || epoch == attempts);
+#endif
+	must(clean_success, status != S_SUCCEEDED || (ENDED(a) && at[a].how == CLEAN))
+}
+
+/* SIGTERM by way of the shim, which refuses whoever is older than the last it heard of. */
+#if defined SHIM_TAKES_ANY_EPOCH || defined STALE_HOLDER_SIGNALS
+#define NOT_REFUSED true
+#else
+#define NOT_REFUSED (at[a].told <= e)
+#endif
+inline signal_task()
+{
+	if
+	:: at[a].lock && at[a].tree && NOT_REFUSED ->
+		must(no_stale_signal, at[a].told <= e);
+		must(no_vain_signal, cancel_requested);
+		at[a].tree = false; live--;
+		at[a].how = SIGNALLED
+	:: else
+	fi
+}
+
+#define CRASH atomic { crashes < CRASHES -> crashes++; \
+	if :: holder == _pid -> forgotten = true :: else fi; \
+	e = 0; a = 0; goto idle }
+
+proctype Holder(byte me)
+{
+	byte e = 0, a = 0; /* the lease it believes to have, and the attempt under it */
+
+idle:
+	if
+	:: atomic { status == S_READY ->
+#ifndef COUNTED_AT_START
+		begin_attempt();
+#endif
+		claims++;
+		must(claims_bounded, claims <= max_attempts);
+		move(CLAIMED, RUNNING);
+		take_lease();
+#ifdef COUNTED_AT_START
+		a++;
+#endif
+		goto start }
+	:: atomic { status == S_RUNNING && (worker == 0 || NOT_RENEWED) ->
+		if
+		:: worker != 0 -> expire() /* its own lock is free: no need to wait for the reaper */
+		:: else
+		fi;
+#ifdef REAPER_REQUEUES
+		goto idle
+#else
+		move(ADOPTED, RUNNING);
+#ifdef COUNTED_AT_ADOPTION
+		begin_attempt();
+#endif
+		take_lease();
+		goto inspect
+#endif
+		}
+	:: TERMINAL(status) -> goto done
+	fi;
+
+start:	/* nothing was begun yet */
+	if
+	:: CRASH
+	:: atomic { at[a].asked = true; at[a].told = e; goto watch }
+	:: atomic { releases < RELEASES -> releases++;
+#ifdef RELEASED_AFTER_ASKING
+		at[a].asked = true;
+#endif
+		goto give_back }
+	fi;
+
+give_back:
+	if
+	:: CRASH
+	:: atomic {
+		if
+		:: MAY_SETTLE && cancel_requested -> move(CANCELLED, CANCELLED)
+		:: MAY_SETTLE && !cancel_requested ->
+			max_attempts++; /* it used up no try */
+			move(RELEASED, READY)
+		:: else
+		fi;
+		e = 0; a = 0; goto idle }
+	fi;
+
+inspect: /* under the attempt's lock, unless the shim has it */
+	if
+	:: CRASH
+	:: atomic {
+		if
+		:: at[a].lock && at[a].told < e -> at[a].told = e
+		:: !at[a].lock && !at[a].started ->
+#ifdef NO_TOMBSTONE
+			goto lost
+#else
+			at[a].tombstone = true
+#endif
+		:: else
+		fi;
+		goto watch }
+	fi;
+
+watch:	/* each step is a look at the folder, or a heartbeat's answer */
+	if
+	:: CRASH
+	:: atomic { !at[a].asked && !at[a].started && !at[a].tombstone -> goto inspect } /* the shim died early */
+	:: atomic { ENDED(a) -> goto ended }
+	:: atomic { LOST(a) && TREE_FREE(a) -> goto lost }
+	:: atomic { MY_LEASE && cancel_requested && at[a].lock && at[a].tree -> goto end_it }
+	:: atomic { !MY_LEASE ->
+#ifdef STALE_HOLDER_SIGNALS
+		signal_task();
+#endif
+		e = 0; a = 0; goto idle } /* touch nothing */
+	fi;
+
+end_it:
+	if
+	:: CRASH
+	:: atomic { signal_task(); goto watch }
+	fi;
+
+ended:
+	if
+	:: CRASH
+	:: atomic {
+		if
+		:: MAY_SETTLE -> settle(false)
+		:: else
+		fi;
+		e = 0; a = 0; goto idle }
+	fi;
+
+lost:
+	if
+	:: CRASH
+	:: atomic {
+		if
+		:: MAY_SETTLE -> settle(true)
+		:: else
+		fi;
+		e = 0; a = 0; goto idle }
+	fi;
+
+done:	skip
+}
+
+/* Clears leases, never a status. */
+active proctype Reaper()
+{
+end:	do
+	:: atomic { status == S_RUNNING && worker != 0 && NOT_RENEWED -> expire() }
+	:: atomic { status == S_RUNNING && worker != 0 && !forgotten && pauses < PAUSES -> pauses++; expire() }
+	od
+}
+
+active proctype Operator()
+{
+end:	atomic {
+		!TERMINAL(status) ->
+		if
+		:: status == S_READY -> move(CANCELLED, CANCELLED)
+		:: status == S_RUNNING -> move(CANCEL_REQUESTED, RUNNING); cancel_requested = true
+		fi
+	}
+}
+
+inline begin_task()
+{
+	at[i].asked = false;
+	at[i].started = true; at[i].lock = true; at[i].tree = true;
+#ifdef COUNTED_AT_START
+	attempts++;
+#endif
+	live++;
+	must(one_child, live <= 1);
+	must(nothing_left, status == S_RUNNING && i == attempts)
+}
+
+/* What becomes of attempt i by itself. */
+proctype Life(byte i)
+{
+end:	do
+#ifdef START_WITHOUT_LOCK
+	:: at[i].asked && !at[i].tombstone -> atomic { begin_task() }
+#else
+	:: atomic { at[i].asked && !at[i].tombstone -> begin_task() } /* a shim, under `lock` */
+#endif
+	:: atomic { at[i].asked && kills < KILLS -> kills++; at[i].asked = false } /* it dies before that */
+	:: atomic { at[i].tree && at[i].lock -> /* the task exits */
+		at[i].tree = false; live--;
+		if
+		:: at[i].how = CLEAN
+		:: at[i].how = FAULTY
+		fi }
+	:: atomic { at[i].lock && !at[i].tree -> at[i].lock = false } /* the record is written, the shim gone */
+	:: atomic { at[i].lock && kills < KILLS -> /* the shim is killed, the task lives on */
+		kills++; at[i].lock = false; at[i].how = NOT_KNOWN }
+	:: atomic { at[i].tree && !at[i].lock -> at[i].tree = false; live-- } /* and ends, or is ended */
+	od
+}
+
+init {
+	byte i = 1;
+	atomic {
+		run Holder(1);
+		run Holder(1); /* both of one worker: its name does not tell them apart */
+#if HOLDERS > 2
+		run Holder(2);
+#endif
+		do
+		:: i <= ATTEMPTS + RELEASES -> run Life(i); i++
+		:: else -> break
+		od
+	}
+}
