@@ -1,0 +1,206 @@
+/* dispatch.c - the registry of executors: what each may take, and which lanes that makes. */
+#include "dispatch/internal.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+int dispatch_new(const struct dispatch_options *o, struct dispatch **out, struct err *err)
+{
+    struct dispatch *d = mem_zalloc(sizeof(*d));
+    struct epoll_event ready = {.events = EPOLLIN, .data.ptr = NULL};
+
+    d->env = o->env;
+    d->slots = o->slots > 0 ? o->slots : INT_MAX;
+    d->report = o->report;
+    d->arg = o->arg;
+    routes_init(&d->routes, o->routes, o->nroutes, o->command, o->container);
+    d->epoll = epoll_create1(EPOLL_CLOEXEC);
+    d->timer = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (d->epoll < 0 || d->timer < 0 || epoll_ctl(d->epoll, EPOLL_CTL_ADD, d->timer, &ready)) {
+        err_set(err, E_INTERNAL, "no descriptors for the dispatcher: %s", strerror(errno));
+        dispatch_free(d);
+        return -E_INTERNAL;
+    }
+    *out = d;
+    return 0;
+}
+
+void dispatch_free(struct dispatch *d)
+{
+    size_t i;
+
+    if (!d)
+        return;
+    for (i = 0; i < d->members.n; i++) {
+        d->members.at[i]->x->ops->free(d->members.at[i]->x);
+        free(d->members.at[i]);
+    }
+    vec_release(&d->members);
+    vec_release(&d->groups);
+    for (i = 0; i < d->untaken.n; i++)
+        free(d->untaken.at[i].error);
+    vec_release(&d->untaken);
+    attempts_release(&d->attempts);
+    routes_release(&d->routes);
+    if (d->timer >= 0)
+        close(d->timer);
+    if (d->epoll >= 0)
+        close(d->epoll);
+    free(d);
+}
+
+int dispatch_add(struct dispatch *d, struct executor *x, int slots, struct err *err)
+{
+    struct epoll_event ready = {.events = EPOLLIN};
+    struct member *m;
+    size_t i;
+
+    for (i = 0; i < d->members.n; i++)
+        if (!strcmp(d->members.at[i]->x->key, x->key))
+            return err_set(err, E_CONFLICT, "there are two executors \"%.60s\"", x->key);
+    m = mem_zalloc(sizeof(*m));
+    m->d = d;
+    m->x = x;
+    m->functions = function_of(x);
+    m->fd = x->ops->fd(x);
+    m->slots = slots > 0 ? slots : INT_MAX;
+    ready.data.ptr = m;
+    if (m->fd >= 0 && epoll_ctl(d->epoll, EPOLL_CTL_ADD, m->fd, &ready)) {
+        free(m);
+        return err_set(err, E_INTERNAL, "the executor \"%.60s\" can't be waited for: %s", x->key,
+                       strerror(errno));
+    }
+    x->report = dispatch_on_report;
+    x->arg = m;
+    *vec_add(&d->members) = m;
+    return 0;
+}
+
+int dispatch_check(const struct dispatch *d, struct err *err)
+{
+    VEC(const char *) keys = {0};
+    size_t i;
+    int rc;
+
+    for (i = 0; i < d->members.n; i++)
+        if (!d->members.at[i]->functions)
+            *vec_add(&keys) = d->members.at[i]->x->key;
+    rc = routes_check(&d->routes, keys.at, keys.n, err);
+    vec_release(&keys);
+    return rc;
+}
+
+const char *dispatch_route(const struct dispatch *d, const struct route_query *q,
+                           struct arena *arena)
+{
+    return routes_lane(&d->routes, q, arena);
+}
+
+/* ---- room ---- */
+
+static int least(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+int dispatch_room(const struct dispatch *d)
+{
+    return d->closed || d->in_flight >= d->slots ? 0 : d->slots - d->in_flight;
+}
+
+static int member_room(struct member *m)
+{
+    int own = m->in_flight >= m->slots ? 0 : m->slots - m->in_flight;
+
+    if (m->resting_until && m->resting_until > clock_boot_us())
+        return 0;
+    own = least(own, dispatch_room(m->d));
+    return own ? least(own, m->x->ops->room(m->x)) : 0;
+}
+
+const struct lane_group *dispatch_lanes(struct dispatch *d, size_t *n)
+{
+    size_t i;
+
+    d->groups.n = 0;
+    for (i = 0; i < d->members.n; i++) {
+        struct member *m = d->members.at[i];
+        struct lane_group *g = vec_add(&d->groups);
+
+        *g = (struct lane_group){m->x->key, &m->x->key, 1, member_room(m)};
+        if (m->functions)
+            g->lanes = function_lanes(m->functions, &g->nlanes);
+    }
+    *n = d->groups.n;
+    return d->groups.at;
+}
+
+/* ---- what it knows ---- */
+
+void dispatch_each(const struct dispatch *d, void (*each)(void *arg, const struct held_attempt *a),
+                   void *arg)
+{
+    const struct attempt *a;
+    size_t i;
+
+    for (i = 0; i < d->attempts.cap; i++)
+        for (a = d->attempts.slots[i]; a; a = a->next) {
+            struct held_attempt h = {.execution = a->execution,
+                                     .root = a->root,
+                                     .attempt = a->attempt,
+                                     .epoch = a->epoch,
+                                     .ended = a->ended,
+                                     .executor = a->holder ? a->holder->x->key : ""};
+
+            each(arg, &h);
+        }
+}
+
+size_t dispatch_in_flight(const struct dispatch *d)
+{
+    return (size_t)d->in_flight;
+}
+
+const char *dispatch_stats(const struct dispatch *d, size_t index, struct executor_stats *out)
+{
+    const struct member *m;
+
+    if (index >= d->members.n)
+        return NULL;
+    m = d->members.at[index];
+    *out = (struct executor_stats){
+        .running = m->in_flight,
+        .done = m->done,
+        .failed = m->failed,
+        .mean = histogram_mean(&m->times),
+        .p99 = histogram_quantile(&m->times, 0.99),
+    };
+    return m->x->key;
+}
+
+int dispatch_deaf(const struct dispatch *d)
+{
+    size_t i;
+    int n = 0;
+
+    for (i = 0; i < d->members.n; i++)
+        if (d->members.at[i]->functions)
+            n += function_deaf(d->members.at[i]->functions);
+    return n;
+}
+
+void dispatch_functions(const struct dispatch *d,
+                        void (*each)(void *arg, int64_t execution, int attempt), void *arg)
+{
+    size_t i;
+
+    for (i = 0; i < d->members.n; i++)
+        if (d->members.at[i]->functions)
+            function_running(d->members.at[i]->functions, each, arg);
+}

@@ -1,0 +1,244 @@
+/* hand_out.c - attempts on their way to an executor. One that is not taken ends like all others:
+ * with a report, from a turn. So the engine has one place where attempts end. */
+#include "dispatch/internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define REST_FIRST 1000000  /* µs after a refusal */
+#define REST_MAX   60000000 /* µs after many */
+
+/* Who serves a lane; *function is its name if it is one of functions. */
+static struct member *member_of(const struct dispatch *d, const char *lane, const char **function)
+{
+    size_t i, prefix = strlen("function:");
+
+    *function = strncmp(lane, "function:", prefix) ? NULL : lane + prefix;
+    for (i = 0; i < d->members.n; i++) {
+        struct member *m = d->members.at[i];
+
+        if (*function ? m->functions && function_has(m->functions, *function)
+                      : !m->functions && !strcmp(m->x->key, lane))
+            return m;
+    }
+    return NULL;
+}
+
+bool dispatch_outlives(const struct dispatch *d, const char *lane)
+{
+    const char *function;
+    const struct member *m = member_of(d, lane, &function);
+
+    return m && m->x->ops->outlives_worker;
+}
+
+static struct attempt *hold(struct dispatch *d, struct member *m, const struct task *t)
+{
+    struct attempt *a = attempts_add(&d->attempts, t->execution, t->attempt);
+
+    a->root = t->root;
+    a->epoch = t->epoch;
+    a->holder = m;
+    d->in_flight++;
+    if (m)
+        m->in_flight++;
+    return a;
+}
+
+void dispatch_count_out(struct dispatch *d, const struct attempt *a)
+{
+    if (a->ended)
+        return;
+    d->in_flight--;
+    if (a->holder)
+        a->holder->in_flight--;
+}
+
+static void drop(struct dispatch *d, struct attempt *a)
+{
+    dispatch_count_out(d, a);
+    attempts_remove(&d->attempts, a);
+}
+
+static void not_taken(struct dispatch *d, struct attempt *a, enum outcome_kind kind, int64_t delay,
+                      const char *error)
+{
+    a->refused = true;
+    *vec_add(&d->untaken) =
+        (struct untaken){a->execution, a->attempt, kind, delay, mem_strdup(error)};
+    dispatch_arm(d, clock_boot_us());
+}
+
+/* Nothing is offered to an executor for a while after it refused; each refusal in a row makes it
+ * longer. */
+static int64_t rest(struct member *m, const char *why)
+{
+    int64_t delay = REST_FIRST;
+    int i;
+
+    for (i = 0; i < m->refusals && delay < REST_MAX; i++)
+        delay *= 2;
+    if (delay > REST_MAX)
+        delay = REST_MAX;
+    m->refusals++;
+    m->resting_until = clock_boot_us() + delay;
+    snprintf(m->why, sizeof(m->why), "%s", why);
+    return delay;
+}
+
+/* An executor's answer to start or find. */
+static void answered(struct dispatch *d, struct attempt *a, int rc, const struct err *err)
+{
+    struct member *m = a->holder;
+
+    if (rc == -E_REFUSED) {
+        not_taken(d, a, OUTCOME_REFUSED, rest(m, err->msg), err->msg);
+    } else if (rc) {
+        not_taken(d, a, OUTCOME_FAILED, 0, err->msg);
+    } else {
+        m->refusals = 0;
+        if (m->fd < 0)
+            dispatch_arm(d, clock_boot_us());
+    }
+}
+
+void dispatch_start(struct dispatch *d, const char *lane, const struct task *t)
+{
+    struct task own = *t;
+    struct member *m = member_of(d, lane, &own.function);
+    struct err err = ERR_INIT;
+    struct attempt *a;
+    int64_t left;
+
+    if (attempts_get(&d->attempts, t->execution, t->attempt))
+        return; /* its report comes, or came */
+    a = hold(d, m, t);
+    if (!m) {
+        err_set(&err, E_REFUSED, "this worker does not serve the lane %.128s", lane);
+        not_taken(d, a, OUTCOME_REFUSED, REST_FIRST, err.msg);
+        return;
+    }
+    left = m->resting_until - clock_boot_us();
+    if (m->resting_until && left > 0)
+        not_taken(d, a, OUTCOME_REFUSED, left, m->why);
+    else
+        answered(d, a, m->x->ops->start(m->x, &own, &err), &err);
+}
+
+int dispatch_find(struct dispatch *d, const char *lane, const struct task *t, struct err *err)
+{
+    struct task own = *t;
+    struct member *m = member_of(d, lane, &own.function);
+    struct attempt *a = attempts_get(&d->attempts, t->execution, t->attempt);
+    int rc;
+
+    if (!m)
+        return err_set(err, E_REFUSED, "this worker does not serve the lane %.128s", lane);
+    if (a)
+        a->epoch = t->epoch;
+    if (a && (a->ended || a->refused))
+        return 0; /* its report came, or comes by itself */
+    rc = m->x->ops->find(m->x, &own, err);
+    if (rc == -E_REFUSED)
+        return rc;
+    answered(d, a ? a : hold(d, m, t), rc, err);
+    return 0;
+}
+
+/* ---- while it is there ---- */
+
+/* The executor that has it in hand, or NULL. */
+static struct executor *holder_of(struct dispatch *d, int64_t execution, int attempt)
+{
+    struct attempt *a = attempts_get(&d->attempts, execution, attempt);
+
+    return a && !a->ended && !a->refused ? a->holder->x : NULL;
+}
+
+void dispatch_cancel(struct dispatch *d, int64_t execution, int attempt, enum outcome_kind why)
+{
+    struct executor *x = holder_of(d, execution, attempt);
+
+    if (x)
+        x->ops->cancel(x, execution, attempt, why);
+}
+
+void dispatch_renewed(struct dispatch *d, int64_t execution, int attempt, int64_t until)
+{
+    struct executor *x = holder_of(d, execution, attempt);
+
+    if (x && x->ops->renewed)
+        x->ops->renewed(x, execution, attempt, until);
+}
+
+static void drop_untaken(struct dispatch *d, int64_t execution, int attempt)
+{
+    size_t i, n = 0;
+
+    for (i = 0; i < d->untaken.n; i++) {
+        struct untaken *u = &d->untaken.at[i];
+
+        if (u->execution == execution && u->attempt == attempt)
+            free(u->error);
+        else
+            d->untaken.at[n++] = *u;
+    }
+    d->untaken.n = n;
+}
+
+void dispatch_forget(struct dispatch *d, int64_t execution, int attempt)
+{
+    struct attempt *a = attempts_get(&d->attempts, execution, attempt);
+    struct executor *x;
+
+    if (!a)
+        return;
+    x = a->holder && !a->refused ? a->holder->x : NULL;
+    if (a->refused)
+        drop_untaken(d, execution, attempt);
+    drop(d, a);
+    if (x)
+        x->ops->forget(x, execution, attempt);
+}
+
+void dispatch_settled(struct dispatch *d, int64_t execution, int attempt)
+{
+    struct attempt *a = attempts_get(&d->attempts, execution, attempt);
+    struct executor *x;
+
+    if (!a)
+        return;
+    x = a->holder && !a->refused ? a->holder->x : NULL;
+    drop(d, a);
+    if (x && x->ops->settled)
+        x->ops->settled(x, execution, attempt);
+}
+
+/* What goes on without this worker is no longer ours; all others still come back. */
+static void let_go(struct dispatch *d)
+{
+    struct attempt *a, *next;
+    size_t i;
+
+    for (i = 0; i < d->attempts.cap; i++)
+        for (a = d->attempts.slots[i]; a; a = next) {
+            next = a->next;
+            if (!a->ended && !a->refused && a->holder->x->ops->outlives_worker)
+                drop(d, a);
+        }
+}
+
+void dispatch_hand_over(struct dispatch *d, bool now)
+{
+    size_t i;
+
+    d->closed = true;
+    for (i = 0; i < d->members.n; i++) {
+        struct executor *x = d->members.at[i]->x;
+
+        if (x->ops->hand_over)
+            x->ops->hand_over(x, now);
+    }
+    let_go(d);
+}

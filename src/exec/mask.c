@@ -1,0 +1,126 @@
+/* mask.c - see mask.h. */
+#include "exec/mask.h"
+
+#include "base/mem.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct mask_word {
+    char *text;
+    size_t len;
+};
+
+static void add_word(struct mask *m, const char *text, size_t len)
+{
+    size_t at;
+
+    if (len < MASK_MIN)
+        return;
+    m->words = mem_realloc(m->words, (m->n + 1) * sizeof(*m->words));
+    for (at = m->n; at > 0 && m->words[at - 1].len < len; at--)
+        m->words[at] = m->words[at - 1];
+    m->words[at].text = memcpy(mem_alloc(len), text, len);
+    m->words[at].len = len;
+    m->n++;
+    m->starts[(unsigned char)*text] = true;
+}
+
+void mask_add(struct mask *m, const char *secret)
+{
+    size_t len = strlen(secret), line = strcspn(secret, "\n");
+
+    add_word(m, secret, len);
+    if (line == len)
+        return;
+    for (; *secret; secret += line + (secret[line] == '\n')) {
+        line = strcspn(secret, "\n");
+        add_word(m, secret, line);
+    }
+}
+
+/* Length of the word that stands here, 0 for none; `cut` is set if the text ends before a word
+ * that may stand here does. */
+static size_t word_here(const struct mask *m, const char *text, size_t len, bool *cut)
+{
+    for (size_t i = 0; i < m->n; i++) {
+        const struct mask_word *w = &m->words[i];
+
+        if (w->len > len && memcmp(text, w->text, len) == 0) {
+            *cut = true;
+            return 0;
+        }
+        if (w->len <= len && memcmp(text, w->text, w->len) == 0)
+            return w->len;
+    }
+    return 0;
+}
+
+static size_t scan(const struct mask *m, const char *text, size_t len, bool last, struct buf *out)
+{
+    size_t i = 0, from = 0;
+
+    while (i < len) {
+        bool cut = false;
+        size_t n = 0;
+
+        if (m->starts[(unsigned char)text[i]])
+            n = word_here(m, text + i, len - i, &cut);
+        if (cut && !last)
+            break;
+        /* At the end a longer word can't come any more, but a shorter one may stand here. */
+        for (size_t k = 0; cut && !n && k < m->n; k++)
+            if (m->words[k].len <= len - i &&
+                memcmp(text + i, m->words[k].text, m->words[k].len) == 0)
+                n = m->words[k].len;
+        if (!n) {
+            i++;
+            continue;
+        }
+        buf_add(out, text + from, i - from);
+        buf_addstr(out, MASK_TEXT);
+        i += n;
+        from = i;
+    }
+    buf_add(out, text + from, i - from);
+    return i;
+}
+
+void mask_feed(struct mask *m, const char *text, size_t len, struct buf *out)
+{
+    size_t used;
+
+    if (!m->n) {
+        buf_add(out, text, len);
+        return;
+    }
+    if (m->held.len) {
+        buf_add(&m->held, text, len);
+        used = scan(m, m->held.ptr, m->held.len, false, out);
+        memmove(m->held.ptr, m->held.ptr + used, m->held.len - used);
+        m->held.len -= used;
+        return;
+    }
+    used = scan(m, text, len, false, out);
+    buf_add(&m->held, text + used, len - used);
+}
+
+void mask_end(struct mask *m, struct buf *out)
+{
+    if (m->held.len)
+        scan(m, m->held.ptr, m->held.len, true, out);
+    buf_reset(&m->held);
+}
+
+void mask_release(struct mask *m)
+{
+    for (size_t i = 0; i < m->n; i++) {
+        explicit_bzero(m->words[i].text, m->words[i].len);
+        free(m->words[i].text);
+    }
+    free(m->words);
+    if (m->held.ptr)
+        explicit_bzero(m->held.ptr, m->held.cap);
+    buf_release(&m->held);
+    *m = (struct mask)MASK_INIT;
+}

@@ -1,0 +1,207 @@
+/* outputs.c - see outputs.h. */
+#include "exec/outputs.h"
+
+#include "base/json.h"
+#include "base/json_read.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SHOWN_MAX 80 /* bytes of a bad line */
+
+struct output {
+    const char *key;
+    const char *json;
+};
+
+struct parser {
+    const char *at, *end;
+    int line; /* of what is being read, from 1 */
+    const char *const *names;
+    VEC(struct output) all;
+    struct arena arena;
+    struct err *err;
+};
+
+/* The next line without its end; false: there is none. */
+static bool next_line(struct parser *p, const char **line, size_t *len)
+{
+    const char *nl;
+
+    if (p->at == p->end)
+        return false;
+    *line = p->at;
+    nl = memchr(p->at, '\n', (size_t)(p->end - p->at));
+    *len = (size_t)((nl ? nl : p->end) - p->at);
+    p->at = nl ? nl + 1 : p->end;
+    p->line++;
+    if (*len && (*line)[*len - 1] == '\r')
+        (*len)--;
+    return true;
+}
+
+static bool counts(const struct parser *p, const char *key)
+{
+    const char *const *name = p->names;
+
+    if (!name || !*name)
+        return true;
+    for (; *name; name++)
+        if (strcmp(*name, key) == 0)
+            return true;
+    return false;
+}
+
+static int set(struct parser *p, const char *key, const char *json)
+{
+    if (!counts(p, key))
+        return 0;
+    for (size_t i = 0; i < p->all.n; i++) {
+        if (strcmp(p->all.at[i].key, key) == 0) {
+            p->all.at[i].json = json;
+            return 0;
+        }
+    }
+    if (p->all.n == OUTPUTS_KEYS_MAX)
+        return err_set(p->err, E_INVALID, "line %d of $PAWL_OUTPUT: more than %d outputs", p->line,
+                       OUTPUTS_KEYS_MAX);
+    *vec_add(&p->all) = (struct output){.key = key, .json = json};
+    return 0;
+}
+
+static int set_text(struct parser *p, const char *key, const char *text, size_t len)
+{
+    struct buf quoted = BUF_INIT;
+    int rc;
+
+    json_quote(&quoted, text, len);
+    rc = set(p, key, arena_memdup0(&p->arena, quoted.ptr, quoted.len));
+    buf_release(&quoted);
+    return rc;
+}
+
+static size_t key_length(const char *line, size_t len)
+{
+    size_t n = 0;
+
+    while (n < len &&
+           (((line[n] | 32) >= 'a' && (line[n] | 32) <= 'z') || line[n] == '_' ||
+            (n && ((line[n] >= '0' && line[n] <= '9') || line[n] == '-' || line[n] == '.'))))
+        n++;
+    return n;
+}
+
+static int read_block(struct parser *p, const char *key, const char *mark, size_t mark_len)
+{
+    int first = p->line;
+    struct buf text = BUF_INIT;
+    const char *line;
+    size_t len;
+    int rc;
+
+    for (;;) {
+        if (!next_line(p, &line, &len)) {
+            rc = err_set(p->err, E_INVALID,
+                         "line %d of $PAWL_OUTPUT: the block %s has no end: no line is %.*s", first,
+                         key, (int)mark_len, mark);
+            break;
+        }
+        if (len == mark_len && memcmp(line, mark, len) == 0) {
+            rc = set_text(p, key, buf_cstr(&text), text.len ? text.len - 1 : 0);
+            break;
+        }
+        buf_add(&text, line, len);
+        buf_addch(&text, '\n');
+    }
+    buf_release(&text);
+    return rc;
+}
+
+static int read_object(struct parser *p, const char *line, size_t len)
+{
+    struct json_place doc = {0}, member = {0};
+    struct err why = ERR_INIT;
+    void *iter;
+    int rc;
+
+    if ((rc = json_read(line, len, OUTPUTS_MAX, "it", &doc, &why)) ||
+        (rc = jr_keys(&doc, NULL, &why))) {
+        err_set(p->err, E_INVALID, "line %d of $PAWL_OUTPUT: %s", p->line, why.msg);
+        goto done;
+    }
+    JSON_EACH(&doc, iter, &member)
+    {
+        rc = set(p, arena_strdup(&p->arena, member.key), jr_raw(&member, &p->arena));
+        if (rc)
+            goto done;
+    }
+done:
+    if (doc.value)
+        json_read_end(&doc);
+    return rc;
+}
+
+static int read_line(struct parser *p, const char *line, size_t len)
+{
+    size_t n = key_length(line, len);
+    const char *key = arena_memdup0(&p->arena, line, n);
+
+    if (!len)
+        return 0;
+    if (*line == '{')
+        return read_object(p, line, len);
+    if (n && n < len && line[n] == '=')
+        return set_text(p, key, line + n + 1, len - n - 1);
+    if (n && n + 2 < len && line[n] == '<' && line[n + 1] == '<')
+        return read_block(p, key, line + n + 2, len - n - 2);
+    for (n = len < SHOWN_MAX ? len : SHOWN_MAX; n < len && (line[n] & 0xc0) == 0x80; n--)
+        ; /* not in the middle of a character */
+    return err_set(p->err, E_INVALID,
+                   "line %d of $PAWL_OUTPUT is neither KEY=VALUE, KEY<<END nor a JSON object: %.*s",
+                   p->line, (int)n, line);
+}
+
+static void write_all(const struct parser *p, struct buf *out)
+{
+    struct json_writer w = JSON_WRITER(out);
+
+    if (!p->all.n)
+        return;
+    jw_begin(&w, '{');
+    for (size_t i = 0; i < p->all.n; i++) {
+        jw_key(&w, p->all.at[i].key);
+        jw_raw(&w, p->all.at[i].json);
+    }
+    jw_end(&w, '}');
+}
+
+int outputs_parse(const char *text, size_t len, const char *const *names, struct buf *out,
+                  struct err *err)
+{
+    struct parser p = {.at = text, .end = text + len, .names = names, .err = err};
+    const char *line;
+    size_t n;
+    int rc = 0;
+
+    if (len > OUTPUTS_MAX)
+        return err_set(
+            err, E_INVALID,
+            "$PAWL_OUTPUT has more than %d bytes: store it elsewhere and pass a reference",
+            OUTPUTS_MAX);
+    while (!rc && next_line(&p, &line, &n)) {
+        if (!text_is_utf8(line, n))
+            rc =
+                err_set(err, E_INVALID,
+                        "line %d of $PAWL_OUTPUT is not valid UTF-8 (or holds a NUL byte)", p.line);
+        else
+            rc = read_line(&p, line, n);
+    }
+    if (!rc)
+        write_all(&p, out);
+    vec_release(&p.all);
+    arena_release(&p.arena);
+    return rc;
+}

@@ -1,0 +1,339 @@
+/* process.c - the process executor: its slots, its turn, its memory. See process.h. */
+#include "exec/process.h"
+
+#include "base/mem.h"
+#include "exec/process_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#define TICK       1000000 /* µs between looks at the logs */
+#define TIDY_EVERY 20000   /* µs between removals, if nothing else happens */
+#define TIDY_MAX   2       /* in a turn: right after many removals folders are slow to make */
+#define EVENTS_MAX 64
+
+/* --- watches ------------------------------------------------------------------------------------
+ */
+
+static struct watch **bucket(struct process *p, int64_t execution)
+{
+    return &p->watches[(uint64_t)execution % WATCH_BUCKETS];
+}
+
+struct watch *watch_new(struct process *p, const struct task *t, int at)
+{
+    const struct spec *s = t->spec;
+    struct watch *w = mem_zalloc(sizeof(*w)), **head = bucket(p, t->execution);
+
+    w->execution = t->execution;
+    w->attempt = t->attempt;
+    w->epoch = t->epoch;
+    w->at = at;
+    w->pidfd = w->lock = -1;
+    w->timeout = s->timeout;
+    w->program = mem_strdup(s->run ? "/bin/sh" : s->argv ? s->argv[0] : "");
+    w->cwd = mem_strdup(s->cwd);
+    w->user = mem_strdup(s->user);
+    w->outputs = s->noutputs ? process_copy_list(s->outputs) : NULL;
+    w->command = t->cancel ? COMMAND_CANCEL : 0;
+    w->next = *head;
+    *head = w;
+    if (!p->running++)
+        p->tick_at = clock_boot_us() + TICK;
+    return w;
+}
+
+static struct watch *watch_find(struct process *p, int64_t execution, int attempt)
+{
+    struct watch *w = *bucket(p, execution);
+
+    while (w && (w->execution != execution || w->attempt != attempt || w->state == WATCH_GONE))
+        w = w->next;
+    return w;
+}
+
+void watch_drop(struct process *p, struct watch *w)
+{
+    if (w->state == WATCH_GONE)
+        return;
+    w->state = WATCH_GONE;
+    process_close(&w->pidfd);
+    process_close(&w->lock);
+    process_close(&w->at);
+    p->running--;
+    p->any_gone = true;
+}
+
+static void watch_free(struct watch *w)
+{
+    free(w->program);
+    free(w->cwd);
+    free(w->user);
+    process_free_list(w->outputs);
+    free(w);
+}
+
+void process_sweep(struct process *p)
+{
+    for (size_t i = 0; p->any_gone && i < WATCH_BUCKETS; i++) {
+        for (struct watch **at = &p->watches[i]; *at;) {
+            struct watch *w = *at;
+
+            if (w->state != WATCH_GONE) {
+                at = &w->next;
+                continue;
+            }
+            *at = w->next;
+            watch_free(w);
+        }
+    }
+    p->any_gone = false;
+}
+
+/* --- the turn -----------------------------------------------------------------------------------
+ */
+
+bool process_poll_add(struct process *p, int fd, void *what)
+{
+    struct epoll_event e = {.events = EPOLLIN, .data.ptr = what};
+
+    return epoll_ctl(p->poll, EPOLL_CTL_ADD, fd, &e) == 0;
+}
+
+void process_wake_at(struct process *p, int64_t when)
+{
+    struct itimerspec t = {
+        .it_value = {.tv_sec = when / 1000000, .tv_nsec = when % 1000000 * 1000 + 1}};
+
+    if (p->timer_at && p->timer_at <= when)
+        return;
+    p->timer_at = when;
+    timerfd_settime(p->timer, TFD_TIMER_ABSTIME, &t, NULL);
+}
+
+static void on_timer(struct process *p)
+{
+    uint64_t times;
+
+    if (read(p->timer, &times, sizeof(times)) > 0)
+        p->timer_at = 0;
+}
+
+static void on_shim_ended(struct watch *w, int64_t now)
+{
+    process_close(&w->pidfd);
+    if (w->state == WATCH_RUNNING) {
+        w->state = WATCH_LOOKING;
+        w->look_at = now;
+        w->wait = 0;
+    }
+}
+
+/* What is due, and when to come back. */
+static void look_around(struct process *p, int64_t now)
+{
+    bool tick = now >= p->tick_at;
+
+    if (tick)
+        p->tick_at = now + TICK;
+    for (size_t i = 0; i < WATCH_BUCKETS; i++) {
+        for (struct watch *w = p->watches[i]; w; w = w->next) {
+            if (w->look_at && w->look_at <= now) {
+                w->look_at = 0;
+                if (w->state == WATCH_RUNNING)
+                    watch_tell(p, w);
+                else if (w->state != WATCH_GONE)
+                    watch_look(p, w);
+            }
+            if (tick && w->state == WATCH_RUNNING)
+                process_report_log(p, w, NULL);
+            if (w->state != WATCH_GONE && w->look_at)
+                process_wake_at(p, w->look_at);
+        }
+    }
+    if (p->running)
+        process_wake_at(p, p->tick_at);
+}
+
+/* Removes a few folders of settled attempts. One in which something still lives stays. */
+static void tidy(struct process *p)
+{
+    for (int i = 0; i < TIDY_MAX && p->removals; i++) {
+        struct removal *r = p->removals;
+        char name[ATTEMPT_NAME_SIZE];
+        int at = attempt_open(p->dir, r->execution, r->attempt);
+        bool free_now =
+            at >= 0 && !attempt_is_held(at, ATTEMPT_LOCK) && !attempt_is_held(at, ATTEMPT_TREE);
+
+        process_close(&at);
+        env_point(p->x.env, "process:before-removal");
+        if (free_now)
+            attempt_remove(p->dir, attempt_name(r->execution, r->attempt, name));
+        p->removals = r->next;
+        free(r);
+    }
+    if (!p->removals)
+        p->removals_end = &p->removals;
+    else
+        process_wake_at(p, clock_boot_us() + TIDY_EVERY);
+}
+
+static void turn(struct executor *x)
+{
+    struct process *p = (struct process *)x;
+    struct epoll_event events[EVENTS_MAX];
+    int n = epoll_wait(p->poll, events, EVENTS_MAX, 0);
+    int64_t now = clock_boot_us();
+
+    for (int i = 0; i < n; i++) {
+        void *what = events[i].data.ptr;
+
+        if (what == &p->socket)
+            process_helper_listen(p);
+        else if (what == &p->timer)
+            on_timer(p);
+        else
+            on_shim_ended(what, now);
+    }
+    look_around(p, now);
+    tidy(p);
+    process_sweep(p);
+}
+
+/* --- the other slots ----------------------------------------------------------------------------
+ */
+
+static int find(struct executor *x, const struct task *t, struct err *err)
+{
+    struct process *p = (struct process *)x;
+    struct attempt_lease lease = {.epoch = t->epoch, .until = t->lease_until};
+    struct watch *w;
+    int at = attempt_open(p->dir, t->execution, t->attempt), rc;
+
+    /* Not there: made, so that the tombstone has a place. */
+    if (at < 0 && errno == ENOENT)
+        at = attempt_make(p->dir, t->execution, t->attempt);
+    if (at < 0 && errno == EEXIST) /* its starter was faster */
+        at = attempt_open(p->dir, t->execution, t->attempt);
+    if (at < 0)
+        return err_set(err, E_REFUSED,
+                       "the folder of attempt %d of execution %lld can't be opened: %s", t->attempt,
+                       (long long)t->execution, strerror(errno));
+    /* From here on its shim obeys nobody of a lower epoch. */
+    rc = attempt_renew(at, &lease, err);
+    if (rc) {
+        close(at);
+        return rc;
+    }
+    w = watch_find(p, t->execution, t->attempt);
+    if (w) /* our own, of an epoch that is over */
+        watch_drop(p, w);
+    w = watch_new(p, t, at);
+    w->found = true;
+    w->state = WATCH_LOOKING;
+    w->look_at = clock_boot_us();
+    process_wake_at(p, w->look_at);
+    return 0;
+}
+
+static void cancel(struct executor *x, int64_t execution, int attempt, enum outcome_kind why)
+{
+    struct process *p = (struct process *)x;
+    struct watch *w = watch_find(p, execution, attempt);
+
+    if (!w)
+        return;
+    w->command = why == OUTCOME_TIMED_OUT ? COMMAND_TIME_OUT : COMMAND_CANCEL;
+    watch_tell(p, w);
+}
+
+static void renewed(struct executor *x, int64_t execution, int attempt, int64_t until)
+{
+    struct watch *w = watch_find((struct process *)x, execution, attempt);
+    struct attempt_lease lease = {.until = until};
+    struct err err = ERR_INIT;
+
+    if (!w)
+        return;
+    lease.epoch = w->epoch;
+    /* A disk that is full now may not be at the next renewal; the fence stands far behind. */
+    if (attempt_renew(w->at, &lease, &err) && x->env->note)
+        x->env->note(x->env->arg, err.msg);
+}
+
+static void forget(struct executor *x, int64_t execution, int attempt)
+{
+    struct process *p = (struct process *)x;
+    struct watch *w = watch_find(p, execution, attempt);
+
+    if (w)
+        watch_drop(p, w);
+}
+
+static void settled(struct executor *x, int64_t execution, int attempt)
+{
+    struct process *p = (struct process *)x;
+    struct removal *r = mem_zalloc(sizeof(*r));
+
+    r->execution = execution;
+    r->attempt = attempt;
+    *p->removals_end = r;
+    p->removals_end = &r->next;
+    process_wake_at(p, clock_boot_us() + TIDY_EVERY);
+}
+
+void process_hand_over(struct executor *x, bool now)
+{
+    struct process *p = (struct process *)x;
+
+    (void)now; /* all of it outlives us */
+    p->closed = true;
+    for (size_t i = 0; i < WATCH_BUCKETS; i++)
+        for (struct watch *w = p->watches[i]; w; w = w->next)
+            watch_drop(p, w);
+    process_helper_stop(p);
+}
+
+static int room(struct executor *x)
+{
+    const struct process *p = (const struct process *)x;
+
+    return !p->closed && p->slots > p->running ? p->slots - p->running : 0;
+}
+
+static int poll_fd(struct executor *x)
+{
+    return ((struct process *)x)->poll;
+}
+
+static void stats(struct executor *x, struct executor_stats *out)
+{
+    const struct process *p = (const struct process *)x;
+
+    *out = (struct executor_stats){.running = p->running,
+                                   .done = (int64_t)p->times.count,
+                                   .failed = p->failed,
+                                   .mean = histogram_mean(&p->times),
+                                   .p99 = histogram_quantile(&p->times, 0.99)};
+}
+
+const struct executor_ops process_ops = {
+    .kind = "process",
+    .outlives_worker = true,
+    .start = process_start,
+    .find = find,
+    .cancel = cancel,
+    .renewed = renewed,
+    .forget = forget,
+    .settled = settled,
+    .hand_over = process_hand_over,
+    .room = room,
+    .fd = poll_fd,
+    .turn = turn,
+    .stats = stats,
+    .free = process_free,
+};

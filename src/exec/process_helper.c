@@ -1,0 +1,178 @@
+/* process_helper.c - the helper of this worker: a pawl-shim that forks the others. It is started
+ * with posix_spawn, which costs the same however large the worker is, and again when it died. */
+#include "exec/process_internal.h"
+#include "exec/process_request.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define HELPER_FD   3
+#define STOP_TIME   1000000 /* µs that it has to end by itself */
+#define ASK_TIME_MS 1000    /* it forks some thousand shims in this time */
+
+static int spawn(struct process *p, int socket)
+{
+    char *argv[] = {(char[]){"pawl-shim"}, (char[]){"--helper"}, (char[]){"3"}, NULL};
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attr;
+    sigset_t none, all;
+    int rc;
+
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawn_file_actions_init(&files);
+    posix_spawnattr_init(&attr);
+    posix_spawn_file_actions_adddup2(&files, socket, HELPER_FD);
+    /* A session of its own: what a terminal sends to the worker is not meant for it. */
+    posix_spawnattr_setflags(&attr,
+                             POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setsigmask(&attr, &none);
+    posix_spawnattr_setsigdefault(&attr, &all);
+    rc = posix_spawn(&p->helper, p->shim_path, &files, &attr, argv, environ);
+    posix_spawnattr_destroy(&attr);
+    posix_spawn_file_actions_destroy(&files);
+    if (rc)
+        p->helper = 0;
+    return rc;
+}
+
+int process_helper_start(struct process *p, struct err *err)
+{
+    int pair[2], rc;
+
+    if (p->socket >= 0)
+        return 0;
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+        return err_set(err, E_REFUSED, "no socket for the helper: %s", strerror(errno));
+    rc = spawn(p, pair[1]);
+    close(pair[1]);
+    if (rc) {
+        close(pair[0]);
+        return err_set(err, E_REFUSED, "%s can't be started: %s", p->shim_path, strerror(rc));
+    }
+    fcntl(pair[0], F_SETFL, O_NONBLOCK);
+    p->socket = pair[0];
+    if (!process_poll_add(p, p->socket, &p->socket)) {
+        process_helper_stop(p);
+        return err_set(err, E_REFUSED, "the helper can't be polled: %s", strerror(errno));
+    }
+    return 0;
+}
+
+/* It ends when its socket is closed, after what it was asked for. */
+void process_helper_stop(struct process *p)
+{
+    int64_t deadline = clock_boot_us() + STOP_TIME;
+    pid_t done = 0;
+
+    if (p->socket >= 0)
+        close(p->socket);
+    p->socket = -1;
+    while (p->helper && !done) {
+        done = waitpid(p->helper, NULL, WNOHANG);
+        if (done < 0 && errno == EINTR)
+            done = 0;
+        if (!done && clock_boot_us() > deadline)
+            kill(p->helper, SIGKILL);
+        if (!done)
+            clock_sleep_us(100);
+    }
+    p->helper = 0;
+}
+
+static struct watch *asked_for(struct process *p, int64_t execution, int64_t attempt)
+{
+    struct watch *w = p->watches[(uint64_t)execution % WATCH_BUCKETS];
+
+    while (w && (w->execution != execution || w->attempt != attempt || w->state != WATCH_ASKED))
+        w = w->next;
+    return w;
+}
+
+/* Whatever it was asked for and did not answer: look what became of it. */
+static void helper_died(struct process *p)
+{
+    int64_t now = clock_boot_us();
+
+    process_helper_stop(p);
+    for (size_t i = 0; i < WATCH_BUCKETS; i++) {
+        for (struct watch *w = p->watches[i]; w; w = w->next) {
+            if (w->state == WATCH_ASKED) {
+                w->state = WATCH_LOOKING;
+                w->look_at = now;
+            }
+        }
+    }
+}
+
+void process_helper_listen(struct process *p)
+{
+    struct answer_packet a;
+    int pidfd, rc;
+
+    while ((rc = packet_receive(p->socket, &a, sizeof(a), &pidfd, 1)) > 0) {
+        struct watch *w = asked_for(p, a.execution, a.attempt);
+        char why[200];
+
+        env_point(p->x.env, "process:answered");
+        if (!w) {
+            if (pidfd >= 0)
+                close(pidfd);
+        } else if (a.error) {
+            snprintf(why, sizeof(why), "no process could be started: %s", strerror((int)a.error));
+            process_report_end(p, w, OUTCOME_REFUSED, why);
+        } else {
+            watch_answered(p, w, pidfd);
+        }
+    }
+    if (rc == 0 || (errno != EAGAIN && errno != EINTR))
+        helper_died(p);
+}
+
+/* The request goes through memory that is nobody's but ours and the shim's. */
+static int put_aside(const struct buf *request)
+{
+    int fd = memfd_create("request", MFD_CLOEXEC);
+    size_t done = 0;
+
+    while (fd >= 0 && done < request->len) {
+        ssize_t n = write(fd, request->ptr + done, request->len - done);
+
+        if (n > 0) {
+            done += (size_t)n;
+        } else if (errno != EINTR) {
+            close(fd);
+            fd = -1;
+        }
+    }
+    return fd;
+}
+
+int process_helper_ask(struct process *p, const struct watch *w, const struct buf *request,
+                       struct err *err)
+{
+    struct request_packet packet = {.execution = w->execution, .attempt = w->attempt};
+    struct pollfd room = {.fd = p->socket, .events = POLLOUT};
+    int fds[2] = {w->at, put_aside(request)}, rc;
+
+    if (fds[1] < 0)
+        return err_set(err, E_REFUSED, "no memory for a request: %s", strerror(errno));
+    rc = packet_send(p->socket, &packet, sizeof(packet), fds, 2);
+    if (rc && errno == EAGAIN && poll(&room, 1, ASK_TIME_MS) > 0)
+        rc = packet_send(p->socket, &packet, sizeof(packet), fds, 2);
+    close(fds[1]);
+    return rc ? err_set(err, E_REFUSED, "the helper can't be reached: %s", strerror(errno)) : 0;
+}

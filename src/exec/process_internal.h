@@ -1,0 +1,126 @@
+/* process_internal.h - what the files of the process executor share. */
+#ifndef EXEC_PROCESS_INTERNAL_H
+#define EXEC_PROCESS_INTERNAL_H
+
+#include "base/histogram.h"
+#include "exec/attempt.h"
+#include "exec/process.h"
+
+/* One attempt that this worker holds.
+ *
+ *     start ─> ASKED ──answer──> RUNNING ──pidfd──> LOOKING ──record──> ended
+ *                 └─helper died─────────────────────^  │ ^        └─begun, no record─> LOST ─>
+ * ended find ────────────────────────────────────────────┘ └──held──> RUNNING */
+enum watch_state {
+    WATCH_ASKED,   /* the helper was asked to start it */
+    WATCH_RUNNING, /* its shim lives: pidfd tells of its end */
+    WATCH_LOOKING, /* what is there is looked at under the attempt's lock */
+    WATCH_LOST,    /* its shim died: what is left is being ended; `lock` is ours */
+    WATCH_GONE,    /* reported or forgotten: freed at the end of the turn */
+};
+
+struct watch {
+    struct watch *next;
+    int64_t execution;
+    int attempt, epoch;
+    enum watch_state state;
+    bool found;    /* not begun by us */
+    bool reported; /* that it started */
+    int at;        /* its folder */
+    int pidfd, lock;
+    int64_t begun;                /* CLOCK_BOOTTIME, µs */
+    int64_t look_at, wait;        /* when to look again, and how long it was waited; 0: when told */
+    enum attempt_command command; /* that the shim has not been told yet; 0: none */
+    int64_t log_sent, dropped_sent;
+    struct attempt_shim shim; /* WATCH_LOST */
+
+    /* Of its spec, for what is said at its end. */
+    int64_t timeout;
+    char *program, *cwd, *user;
+    char **outputs; /* NULL: all */
+};
+
+struct removal {
+    struct removal *next;
+    int64_t execution;
+    int attempt;
+};
+
+#define WATCH_BUCKETS 256 /* a power of two */
+
+struct process {
+    struct executor x;
+    struct env no_env;
+    char *key, *dir_path, *shim_path, *secrets;
+    int dir, poll, timer;
+    int64_t timer_at; /* that it is set to; 0: not set */
+    int64_t tick_at;  /* when logs are looked at next */
+    int slots;
+    int64_t lease, fence, log_head, log_tail;
+    char **allow;
+    struct spec_pair *extra;
+    size_t nextra;
+    int (*resolve_secret)(void *arg, const char *name, struct buf *out, struct err *err);
+    void *secret_arg;
+
+    pid_t helper; /* 0: none */
+    int socket;   /* to it */
+
+    struct watch *watches[WATCH_BUCKETS];
+    int running;
+    bool any_gone, closed; /* closed: takes nothing more */
+    struct removal *removals, **removals_end;
+
+    int64_t failed;
+    struct histogram times;
+};
+
+/* process.c */
+extern const struct executor_ops process_ops;
+struct watch *watch_new(struct process *p, const struct task *t, int at);
+void watch_drop(struct process *p, struct watch *w);   /* closes its handles; freed later */
+void process_wake_at(struct process *p, int64_t when); /* calls for a turn by then */
+bool process_poll_add(struct process *p, int fd, void *what);
+void process_sweep(struct process *p); /* frees what was dropped */
+void process_hand_over(struct executor *x, bool now);
+
+/* process_new.c */
+void process_free(struct executor *x);
+char **process_copy_list(const char *const *list); /* NULL: an empty one */
+void process_free_list(char **list);
+void process_close(int *fd); /* closes it if it is open, and says so */
+
+/* process_helper.c */
+MUST_USE int process_helper_start(struct process *p, struct err *err);
+void process_helper_stop(struct process *p);
+/* Takes the answers that are there. */
+void process_helper_listen(struct process *p);
+MUST_USE int process_helper_ask(struct process *p, const struct watch *w, const struct buf *request,
+                                struct err *err);
+
+/* process_start.c */
+int process_start(struct executor *x, const struct task *t, struct err *err);
+
+/* process_env.c */
+/* The task's environment as NAME=VALUE, ends with NULL, and the values of its secrets. */
+struct variables {
+    VEC(char *) all, secrets;
+};
+MUST_USE int process_variables(struct process *p, const struct task *t, const char *key,
+                               const char *output, struct variables *out, struct err *err);
+void process_variables_release(struct variables *v); /* wipes them */
+
+/* process_look.c */
+void watch_answered(struct process *p, struct watch *w, int pidfd);
+void watch_look(struct process *p, struct watch *w); /* LOOKING or LOST, and it is time */
+void watch_tell(struct process *p, struct watch *w); /* its command, if it has one */
+
+/* process_report.c */
+void process_report_started(struct process *p, struct watch *w);
+void process_report_log(struct process *p, struct watch *w, const struct attempt_exit *end);
+void process_report_exit(struct process *p, struct watch *w, const struct attempt_exit *end);
+/* Ended without a record: lost or refused. Drops the watch, as the one above does. */
+void process_report_end(struct process *p, struct watch *w, enum outcome_kind kind,
+                        const char *error);
+
+#endif

@@ -1,0 +1,148 @@
+/* process_look.c - what has become of an attempt: the table of adoption, for attempts of others as
+ * for our own after their shim ended.
+ *
+ *     lock    record            then
+ *     held                      its shim lives: note our epoch, wait for it
+ *     free    exit              it ended so, with its outputs and log
+ *     free    shim, no exit     lost: end what is left, wait until `tree` is free
+ *     free    neither           never begun, and by the tombstone never will be */
+#include "exec/process_internal.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#define WAIT_MIN 1000    /* µs between looks */
+#define WAIT_MAX 1000000 /* … at most */
+
+static void look_later(struct process *p, struct watch *w)
+{
+    w->wait = w->wait ? w->wait * 2 : WAIT_MIN;
+    if (w->wait > WAIT_MAX)
+        w->wait = WAIT_MAX;
+    w->look_at = clock_boot_us() + w->wait;
+    process_wake_at(p, w->look_at);
+}
+
+/* From now on its pidfd tells of its end. */
+static void run_on(struct process *p, struct watch *w, int pidfd, int64_t begun)
+{
+    w->state = WATCH_RUNNING;
+    w->pidfd = pidfd;
+    w->look_at = w->wait = 0;
+    w->begun = begun;
+    if (!process_poll_add(p, pidfd, w)) { /* no way to be told: look now and then */
+        w->state = WATCH_LOOKING;
+        close(pidfd);
+        w->pidfd = -1;
+        look_later(p, w);
+    }
+    process_report_started(p, w);
+    watch_tell(p, w);
+    process_wake_at(p, p->tick_at);
+}
+
+void watch_answered(struct process *p, struct watch *w, int pidfd)
+{
+    if (pidfd >= 0) {
+        run_on(p, w, pidfd, clock_boot_us());
+    } else {
+        w->state = WATCH_LOOKING;
+        look_later(p, w);
+    }
+}
+
+void watch_tell(struct process *p, struct watch *w)
+{
+    struct attempt_control c = {.epoch = w->epoch, .command = (int64_t)w->command};
+
+    if (!w->command || w->state != WATCH_RUNNING)
+        return;
+    if (attempt_epoch(w->at) > w->epoch) { /* another's by now: touch nothing */
+        w->command = 0;
+        return;
+    }
+    if (attempt_tell(w->at, &c) == 0) {
+        w->command = 0;
+        w->look_at = w->wait = 0;
+    } else {
+        look_later(p, w); /* it does not listen yet, or is about to end */
+    }
+}
+
+/* Somebody holds its lock: its shim, or for a moment one who looks as we do. */
+static void look_at_held(struct process *p, struct watch *w)
+{
+    struct attempt_shim s;
+    int pidfd;
+
+    if (record_read(w->at, &RECORD_SHIM, &s) == 1) {
+        pidfd = attempt_shim_pidfd(&s);
+        /* Still held: so the handle is that of the shim, and not of one that got its number. */
+        if (pidfd >= 0 && attempt_is_held(w->at, ATTEMPT_LOCK)) {
+            run_on(p, w, pidfd, s.begun);
+            return;
+        }
+        if (pidfd >= 0)
+            close(pidfd);
+    }
+    look_later(p, w);
+}
+
+/* Its shim died without a word. Never a second one beside what it left behind. */
+static void end_remains(struct process *p, struct watch *w)
+{
+    if (attempt_kill_remains(w->at, &w->shim) || attempt_is_held(w->at, ATTEMPT_TREE)) {
+        look_later(p, w);
+        return;
+    }
+    process_report_end(p, w, OUTCOME_LOST, "its shim died, so nobody knows how it ended");
+}
+
+static void look_at_free(struct process *p, struct watch *w)
+{
+    struct attempt_exit end;
+    int ended = record_read(w->at, &RECORD_EXIT, &end);
+    int begun = record_read(w->at, &RECORD_SHIM, &w->shim);
+
+    if (ended == 1) {
+        w->begun = end.begun;
+        process_report_exit(p, w, &end);
+    } else if (begun) {
+        if (begun < 0) /* without its record the lock of the tree still shows who is left */
+            memset(&w->shim, 0, sizeof(w->shim));
+        w->begun = w->shim.begun;
+        w->state = WATCH_LOST;
+        w->wait = 0;
+        end_remains(p, w);
+    } else if (attempt_has_tombstone(w->at)) {
+        process_report_end(p, w, OUTCOME_LOST, "another worker gave it up before it began");
+    } else if (attempt_tombstone(w->at)) {
+        close(w->lock);
+        w->lock = -1;
+        look_later(p, w);
+    } else if (w->found) {
+        process_report_end(p, w, OUTCOME_LOST, "its worker was gone before it began");
+    } else {
+        process_report_end(p, w, OUTCOME_REFUSED, "its shim ended before anything began");
+    }
+}
+
+void watch_look(struct process *p, struct watch *w)
+{
+    if (attempt_epoch(w->at) > w->epoch) {
+        watch_drop(p, w); /* the lease is lost, and with it the right to look */
+        return;
+    }
+    if (w->state == WATCH_LOST) {
+        end_remains(p, w);
+        return;
+    }
+    w->lock = attempt_lock(w->at, ATTEMPT_LOCK, false);
+    if (w->lock >= 0)
+        look_at_free(p, w);
+    else if (errno == EAGAIN)
+        look_at_held(p, w);
+    else
+        look_later(p, w);
+}

@@ -1,0 +1,237 @@
+/* process_report.c - says what happened to an attempt, in the words of executor.h. */
+#include "exec/outputs.h"
+#include "exec/process_internal.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CHUNK         65536
+#define REFUSED_DELAY 1000000 /* µs */
+
+static void say(struct process *p, const struct watch *w, struct report *r)
+{
+    r->execution = w->execution;
+    r->attempt = w->attempt;
+    r->epoch = w->epoch;
+    if (p->x.report)
+        p->x.report(p->x.arg, &p->x, r);
+}
+
+void process_report_started(struct process *p, struct watch *w)
+{
+    struct report r = {.kind = REPORT_STARTED};
+    int64_t ago = clock_boot_us() - w->begun;
+
+    if (w->reported || !w->begun)
+        return;
+    w->reported = true;
+    r.ago = ago > 0 ? ago : 0;
+    say(p, w, &r);
+}
+
+/* --- the log ------------------------------------------------------------------------------------
+ */
+
+/* Begins at the gap again, with what the ring holds in the end, instead of what was told of that
+ * part before. */
+static void go_back(const struct process *p, struct watch *w, const struct attempt_log *log)
+{
+    w->dropped_sent = log->dropped;
+    if (log->head != p->log_head)
+        w->log_sent = 0; /* begun by a worker with other caps: chunks may lie across the gap */
+    else if (w->log_sent > log->head)
+        w->log_sent = log->head;
+}
+
+/* While it runs, all in order until the ring begins to turn; the rest at the end. No chunk reaches
+ * over the place where the gap is or will be. */
+void process_report_log(struct process *p, struct watch *w, const struct attempt_exit *end)
+{
+    struct attempt_log log;
+    struct buf text = BUF_INIT;
+
+    if (attempt_log_size(w->at, end, &log))
+        return;
+    if (log.dropped != w->dropped_sent) {
+        if (w->state == WATCH_RUNNING)
+            return;
+        go_back(p, w, &log);
+    }
+    while (w->log_sent < log.kept && w->state != WATCH_GONE) {
+        int64_t gap = log.dropped ? log.head : p->log_head;
+        int64_t upto = w->log_sent < gap && gap < log.kept ? gap : log.kept;
+        size_t max = upto - w->log_sent < CHUNK ? (size_t)(upto - w->log_sent) : CHUNK;
+        struct report r = {.kind = REPORT_LOG,
+                           .offset = w->log_sent,
+                           .dropped = w->log_sent < gap ? 0 : log.dropped};
+
+        buf_reset(&text);
+        if (attempt_log_read(w->at, &log, w->log_sent, max, &text) || !text.len)
+            break;
+        r.log = text.ptr;
+        r.log_len = text.len;
+        w->log_sent += (int64_t)text.len;
+        say(p, w, &r);
+    }
+    buf_release(&text);
+}
+
+/* --- the end ------------------------------------------------------------------------------------
+ */
+
+static void finish(struct process *p, struct watch *w, const struct outcome *o)
+{
+    struct report r = {.kind = REPORT_ENDED, .outcome = *o};
+
+    if (w->state == WATCH_GONE)
+        return;
+    if (o->kind != OUTCOME_REFUSED) {
+        histogram_add(&p->times, o->duration);
+        p->failed += o->kind != OUTCOME_OK;
+    }
+    say(p, w, &r);
+    watch_drop(p, w);
+}
+
+void process_report_end(struct process *p, struct watch *w, enum outcome_kind kind,
+                        const char *error)
+{
+    struct outcome o = {.kind = kind, .error = error, .duration = -1};
+
+    if (kind == OUTCOME_REFUSED)
+        o.retry_delay = REFUSED_DELAY;
+    process_report_started(p, w);
+    process_report_log(p, w, NULL);
+    finish(p, w, &o);
+}
+
+/* Why the command could not be executed. */
+static char *not_begun(const struct watch *w, const struct attempt_exit *end)
+{
+    const char *what = attempt_step_text(end->step), *which = NULL;
+    const char *why = strerror((int)end->error);
+
+    if (end->step == STEP_EXEC)
+        which = w->program;
+    else if (end->step == STEP_CWD)
+        which = w->cwd;
+    else if (end->step == STEP_USER || end->step == STEP_OUTPUT)
+        which = w->user;
+    if (end->step == STEP_USER && end->error == ESRCH)
+        why = "there is no such user";
+    return mem_printf("can't %s%s%s: %s", what, which ? " " : "", which ? which : "", why);
+}
+
+static bool is_shortage(const struct attempt_exit *end)
+{
+    return (end->step == STEP_FORK || end->step == STEP_FILES) &&
+           (end->error == EAGAIN || end->error == ENOMEM || end->error == ENOSPC ||
+            end->error == EMFILE || end->error == ENFILE || end->error == EDQUOT);
+}
+
+static char *too_long(const struct watch *w)
+{
+    char text[DURATION_TEXT_SIZE];
+
+    if (!w->timeout)
+        return mem_strdup("ended by a timeout");
+    return mem_printf("ran longer than its timeout of %s", text_duration(w->timeout, text));
+}
+
+static char *killed_by(const struct attempt_exit *end)
+{
+    const char *name = sigabbrev_np((int)end->signal);
+
+    return mem_printf("killed by signal %d%s%s%s", (int)end->signal, name ? " (" : "",
+                      name ? name : "", name ? ")" : "");
+}
+
+/* Kind and sentence; the caller frees. */
+static char *judge(const struct watch *w, const struct attempt_exit *end, struct outcome *o)
+{
+    o->kind = OUTCOME_FAILED;
+    switch (end->kind) {
+    case END_EXITED:
+        if (end->code)
+            return mem_printf("exited with code %d", o->exit_code);
+        o->kind = OUTCOME_OK;
+        return NULL;
+    case END_SIGNALLED:
+        return killed_by(end);
+    case END_TIMED_OUT:
+        o->kind = OUTCOME_TIMED_OUT;
+        return too_long(w);
+    case END_CANCELLED:
+        o->kind = OUTCOME_CANCELLED;
+        return mem_strdup("cancelled");
+    case END_FENCED:
+        o->kind = OUTCOME_LOST;
+        return mem_strdup("killed, because nobody renewed its lease");
+    case END_NOT_BEGUN:
+        if (is_shortage(end)) {
+            o->kind = OUTCOME_REFUSED;
+            o->retry_delay = REFUSED_DELAY;
+        }
+        return not_begun(w, end);
+    default:
+        o->kind = OUTCOME_LOST;
+        return mem_strdup("its exit record is of a kind that this version does not know");
+    }
+}
+
+static int read_outputs(const struct watch *w, struct buf *result, struct err *err)
+{
+    int fd = openat(w->at, ATTEMPT_OUTPUT, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), rc = 0;
+    struct buf text = BUF_INIT;
+    ssize_t n = 1;
+
+    if (fd < 0) /* the task may have removed it: then it says nothing */
+        return errno == ENOENT
+                   ? 0
+                   : err_set(err, E_INVALID, "$PAWL_OUTPUT can't be read: %s", strerror(errno));
+    while (n > 0 && text.len <= OUTPUTS_MAX) {
+        buf_reserve(&text, CHUNK);
+        n = read(fd, text.ptr + text.len, CHUNK);
+        if (n > 0)
+            text.len += (size_t)n;
+    }
+    if (n < 0)
+        rc = err_set(err, E_INVALID, "$PAWL_OUTPUT can't be read: %s", strerror(errno));
+    else
+        rc = outputs_parse(buf_cstr(&text), text.len, (const char *const *)w->outputs, result, err);
+    close(fd);
+    buf_release(&text);
+    return rc;
+}
+
+void process_report_exit(struct process *p, struct watch *w, const struct attempt_exit *end)
+{
+    struct outcome o = {.exit_code = (int)end->code,
+                        .signal = (int)end->signal,
+                        .has_exit_code = !end->signal,
+                        .duration = end->ended - end->begun,
+                        .cpu = end->cpu,
+                        .peak_memory = end->peak_memory};
+    struct buf result = BUF_INIT;
+    struct err why = ERR_INIT;
+    char *error = judge(w, end, &o);
+
+    process_report_started(p, w);
+    process_report_log(p, w, end);
+    if (o.kind == OUTCOME_OK && read_outputs(w, &result, &why)) {
+        o.kind = OUTCOME_FAILED;
+        error = mem_strdup(why.msg);
+    }
+    o.error = error;
+    o.result = o.kind == OUTCOME_OK && result.len ? result.ptr : NULL;
+    finish(p, w, &o);
+    free(error);
+    buf_release(&result);
+}

@@ -1,0 +1,63 @@
+/* log.c - writes the capped log, see attempt_log.c. A flood costs no more disk than head and tail,
+ * and no memory. A full disk costs output, never the task. */
+#include "exec/shim/shim.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+/* Where the byte with that number goes. */
+static int64_t place(const struct log *l, int64_t n)
+{
+    return n < l->head ? n : l->head + (l->tail ? (n - l->head) % l->tail : 0);
+}
+
+/* How many bytes can be written there in one piece. */
+static int64_t room_at(const struct log *l, int64_t n)
+{
+    return n < l->head ? l->head - n : l->head + l->tail - place(l, n);
+}
+
+static bool write_piece(const struct log *l, const char *text, size_t len, int64_t at)
+{
+    while (len) {
+        ssize_t n = pwrite(l->fd, text, len, at);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        text += n;
+        len -= (size_t)n;
+        at += n;
+    }
+    return true;
+}
+
+void log_append(struct log *l, const char *text, size_t len)
+{
+    if (!len)
+        return;
+    if (l->fd < 0)
+        l->fd = openat(l->folder, ATTEMPT_LOG, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                       0600);
+    while (len) {
+        int64_t room = room_at(l, l->total);
+        size_t n = (int64_t)len < room ? len : (size_t)room;
+
+        if (l->fd < 0 || !n || !write_piece(l, text, n, place(l, l->total))) {
+            l->unwritten += (int64_t)len;
+            return;
+        }
+        l->total += (int64_t)n;
+        text += n;
+        len -= n;
+    }
+    if (l->total > l->head + l->tail) {
+        struct attempt_log_pos pos = {.total = l->total, .head = l->head, .tail = l->tail};
+
+        /* Not written: the reader takes the ring for a straight piece; the text is all there. */
+        if (record_write(l->folder, &RECORD_LOG_POS, &pos))
+            return;
+    }
+}

@@ -1,0 +1,49 @@
+/* main.c - pawl-shim --helper FD, started by a worker; of no use to people. */
+#include "base/text.h"
+#include "exec/shim/shim.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *wanted; /* NAME: die there; =NAME: stop there, until somebody continues it */
+
+void point(const char *where)
+{
+    if (wanted && strcmp(wanted, where) == 0)
+        kill(getpid(), SIGKILL);
+    if (wanted && *wanted == '=' && strcmp(wanted + 1, where) == 0)
+        kill(getpid(), SIGSTOP);
+}
+
+/* The worker's terminal and pipes must not be kept open by what outlives it. */
+static int use_null(void)
+{
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+    if (null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0)
+        return -1;
+    return null > 2 ? close(null) : 0;
+}
+
+int main(int argc, char **argv)
+{
+    int64_t fd;
+
+    if (argc != 3 || strcmp(argv[1], "--helper") != 0 || text_parse_i64(argv[2], &fd) || fd < 3 ||
+        fcntl((int)fd, F_GETFD) < 0) {
+        fprintf(stderr, "pawl-shim is started by pawl; there is nothing to do with it by hand\n");
+        return 2;
+    }
+    wanted = getenv("PAWL_SHIM_POINT");
+    if (use_null())
+        return 1;
+    if (fd > 3)
+        close_range(3, (unsigned)fd - 1, 0);
+    close_range((unsigned)fd + 1, ~0U, 0);
+    fcntl((int)fd, F_SETFD, FD_CLOEXEC);
+    return helper_run((int)fd);
+}

@@ -1,0 +1,297 @@
+/* shim.c - the life of one attempt: lock, begin, watch (watch.c), end, write down. One thread.
+ *
+ *     lock ─> begun ─> running ──main process ended──> kill what is left ─> exit record ─> gone
+ *                         │ timeout, cancel: TERM          ^
+ *                         ├──────── grace over: KILL ──────┤
+ *                         └──────── fence: KILL ───────────┘ */
+#include "exec/shim/shim.h"
+
+#include "base/env.h"
+#include "base/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define OUTPUT_PIECE 65536
+#define STRAY_TIME   1000000 /* µs to wait for those that are not below us */
+#define OUTPUT_MAX   (4 << 20)
+
+/* --- before it runs -----------------------------------------------------------------------------
+ */
+
+bool load_request(int memfd, struct loaded_request *out)
+{
+    struct stat st;
+    size_t got = 0;
+
+    memset(out, 0, sizeof(*out));
+    if (fstat(memfd, &st) || st.st_size <= 0)
+        return false;
+    out->len = (size_t)st.st_size;
+    out->bytes = mem_alloc(out->len);
+    while (got < out->len) {
+        ssize_t n = pread(memfd, out->bytes + got, out->len - got, (off_t)got);
+
+        if (n <= 0)
+            break;
+        got += (size_t)n;
+    }
+    if (got == out->len && request_read(out->bytes, out->len, &out->r))
+        return true;
+    unload_request(out);
+    return false;
+}
+
+void unload_request(struct loaded_request *l)
+{
+    request_release(&l->r);
+    if (l->bytes)
+        explicit_bzero(l->bytes, l->len);
+    free(l->bytes);
+    l->bytes = NULL;
+}
+
+/* Only the first that comes here may begin, and only if nobody gave the attempt up meanwhile. */
+static bool may_begin(const struct shim *s)
+{
+    struct attempt_shim other;
+    struct attempt_exit end;
+
+    return !attempt_has_tombstone(s->folder) && !record_read(s->folder, &RECORD_EXIT, &end) &&
+           !record_read(s->folder, &RECORD_SHIM, &other) &&
+           attempt_epoch(s->folder) <= s->request.r.epoch &&
+           (s->fence < 0 || s->until + s->fence > clock_boot_us());
+}
+
+static void make_cgroup(struct shim *s, const char *parent)
+{
+    int n;
+
+    s->cgroup = -1;
+    if (!*parent)
+        return;
+    n = snprintf(s->self.cgroup, sizeof(s->self.cgroup), "%s/pawl-%" PRId64 ".%" PRId64 "-%.16s",
+                 parent, s->request.r.execution, s->request.r.attempt, s->request.r.key);
+    if (n > 0 && (size_t)n < sizeof(s->self.cgroup))
+        s->cgroup = cgroup_make(s->self.cgroup);
+    if (s->cgroup < 0)
+        s->self.cgroup[0] = '\0';
+}
+
+/* Says who we are: from now on the attempt counts as begun. */
+static bool sign(struct shim *s)
+{
+    const struct request *r = &s->request.r;
+
+    s->self.pid = getpid();
+    s->self.start_time = attempt_start_time(getpid(), NULL);
+    s->self.epoch = r->epoch;
+    s->self.begun = clock_boot_us();
+    snprintf(s->self.key, sizeof(s->self.key), "%s", r->key);
+    return record_write(s->folder, &RECORD_SHIM, &s->self) == 0;
+}
+
+static bool make_files(struct shim *s)
+{
+    int fd = openat(s->folder, ATTEMPT_OUTPUT, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                    0600);
+
+    if (fd < 0)
+        return false;
+    close(fd);
+    if (!s->request.r.cwd && mkdirat(s->folder, ATTEMPT_WORK, 0700))
+        return false;
+    if (mkfifoat(s->folder, ATTEMPT_CONTROL, 0600))
+        return false;
+    s->control = openat(s->folder, ATTEMPT_CONTROL, O_RDWR | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+    return s->control >= 0;
+}
+
+static int begin(struct shim *s, struct launch_failure *why)
+{
+    const struct request *r = &s->request.r;
+    struct launch l = {.r = r, .folder = s->folder, .cgroup = s->cgroup, .lock = s->lock};
+    int rc;
+
+    *why = (struct launch_failure){.step = STEP_FILES};
+    if (!make_files(s) || (l.tree = attempt_lock(s->folder, ATTEMPT_TREE, false)) < 0) {
+        why->error = errno;
+        return -1;
+    }
+    if (s->cgroup >= 0) {
+        l.limits_memory = r->memory && cgroup_limit(s->cgroup, "memory.max", r->memory);
+        l.limits_pids = r->pids && cgroup_limit(s->cgroup, "pids.max", r->pids);
+    }
+    rc = launch(&l, &s->task, why);
+    close(l.tree); /* theirs alone: free means that they are gone */
+    if (rc)
+        return -1;
+    point("forked");
+    if (s->cgroup >= 0 && !s->task.in_cgroup) {
+        cgroup_remove(s->self.cgroup);
+        s->self.cgroup[0] = '\0';
+    }
+    s->self.session = s->task.pid;
+    s->self.session_start = attempt_start_time(s->task.pid, NULL);
+    /* If this fails, the key and the tree's lock still find them. */
+    if (record_write(s->folder, &RECORD_SHIM, &s->self))
+        s->self.session = 0;
+    if (r->timeout > 0)
+        s->timeout_at = s->self.begun + r->timeout;
+    return 0;
+}
+
+/* --- the end ------------------------------------------------------------------------------------
+ */
+
+/* Nothing of it may live when the exit record is there. */
+static void end_tree(struct shim *s)
+{
+    int64_t deadline = clock_boot_us() + STRAY_TIME;
+
+    kill_tree(&s->task.pid, &s->status, s->self.cgroup);
+    while (attempt_is_held(s->folder, ATTEMPT_TREE) && clock_boot_us() < deadline) {
+        attempt_kill_remains(s->folder, &s->self);
+        kill_tree(&s->task.pid, &s->status, s->self.cgroup);
+        clock_sleep_us(1000);
+    }
+    if (*s->self.cgroup)
+        cgroup_remove(s->self.cgroup);
+    while (pump(s))
+        ;
+    say(s, "", 0);
+}
+
+/* Secrets must not get into rows by this way either. Output that can't be masked is no output. */
+static void mask_output(struct shim *s)
+{
+    struct buf text = BUF_INIT, masked = BUF_INIT;
+    int fd = s->mask.n
+                 ? openat(s->folder, ATTEMPT_OUTPUT, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+                 : -1;
+    ssize_t n = 1;
+
+    if (fd < 0)
+        return;
+    while (n > 0 && text.len < OUTPUT_MAX) {
+        buf_reserve(&text, OUTPUT_PIECE);
+        n = read(fd, text.ptr + text.len, OUTPUT_PIECE);
+        if (n > 0)
+            text.len += (size_t)n;
+    }
+    mask_feed(&s->mask, buf_cstr(&text), text.len, &masked);
+    mask_end(&s->mask, &masked);
+    if (ftruncate(fd, 0) || pwrite(fd, buf_cstr(&masked), masked.len, 0) != (ssize_t)masked.len)
+        unlinkat(s->folder, ATTEMPT_OUTPUT, 0);
+    close(fd);
+    if (text.ptr)
+        explicit_bzero(text.ptr, text.cap);
+    buf_release(&text);
+    buf_release(&masked);
+}
+
+static int64_t us(struct timeval t)
+{
+    return (int64_t)t.tv_sec * 1000000 + t.tv_usec;
+}
+
+static bool write_down(struct shim *s, const struct launch_failure *why)
+{
+    struct attempt_exit e = {.kind = s->kind,
+                             .begun = s->self.begun,
+                             .ended = clock_boot_us(),
+                             .log_total = s->log.total,
+                             .log_unwritten = s->log.unwritten};
+    struct rusage u;
+
+    if (why->step) {
+        e.kind = END_NOT_BEGUN;
+        e.step = why->step;
+        e.error = why->error;
+        e.code = why->step == STEP_EXEC && why->error == ENOENT ? 127 : 126;
+    } else if (WIFSIGNALED(s->status)) {
+        e.kind = e.kind ? e.kind : END_SIGNALLED;
+        e.signal = WTERMSIG(s->status);
+    } else {
+        e.kind = e.kind ? e.kind : END_EXITED;
+        e.code = WEXITSTATUS(s->status);
+    }
+    if (getrusage(RUSAGE_CHILDREN, &u) == 0) {
+        e.cpu = us(u.ru_utime) + us(u.ru_stime);
+        e.peak_memory = u.ru_maxrss * 1024;
+    }
+    point("ended");
+    return record_publish(s->folder, &RECORD_EXIT, &e, point) == 0;
+}
+
+static void run(struct shim *s)
+{
+    struct launch_failure why = {0}, said;
+
+    s->task = (struct launched){.output = -1, .report = -1};
+    s->timer = s->control = s->log.fd = -1;
+    if (begin(s, &why)) {
+        if (*s->self.cgroup)
+            cgroup_remove(s->self.cgroup);
+    } else {
+        for (const char **secret = s->request.r.secrets; *secret; secret++)
+            mask_add(&s->mask, *secret);
+        unload_request(&s->request);
+        why.step = STEP_NONE;
+        watch(s);
+        end_tree(s);
+        if (read(s->task.report, &said, sizeof(said)) == (ssize_t)sizeof(said))
+            why = said;
+        mask_output(s);
+    }
+    if (!write_down(s, &why))
+        point("unwritten"); /* without a record the attempt is lost, which is true */
+}
+
+static void own_session(void)
+{
+    setsid();
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    prctl(PR_SET_NAME, "pawl-shim");
+}
+
+int shim_run(int folder, int request, const char *cgroup)
+{
+    struct shim s = {.folder = folder, .lock = -1, .cgroup = -1};
+    sigset_t chld;
+
+    own_session();
+    sigemptyset(&chld);
+    sigaddset(&chld, SIGCHLD);
+    s.signals = signalfd(-1, &chld, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (folder < 0 || request < 0 || s.signals < 0 || !load_request(request, &s.request))
+        return 1;
+    close(request);
+    s.epoch = s.request.r.epoch;
+    s.until = s.request.r.until;
+    s.fence = s.request.r.fence;
+    s.grace = s.request.r.grace;
+    s.log = (struct log){
+        .folder = folder, .fd = -1, .head = s.request.r.head, .tail = s.request.r.tail};
+
+    point("before-lock");
+    s.lock = attempt_lock(folder, ATTEMPT_LOCK, true);
+    point("locked");
+    if (s.lock < 0 || !may_begin(&s))
+        return 1;
+    make_cgroup(&s, cgroup);
+    if (sign(&s))
+        run(&s);
+    return 0;
+}

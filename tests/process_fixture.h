@@ -1,0 +1,293 @@
+/* process_fixture.h - a process executor in the test's folder, and what it reported. */
+#ifndef TESTS_PROCESS_FIXTURE_H
+#define TESTS_PROCESS_FIXTURE_H
+
+#include "base/mem.h"
+#include "exec/attempt.h"
+#include "exec/process.h"
+#include "harness.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SECOND  1000000LL
+#define PATIENT (30 * SECOND) /* for what must come at some time */
+
+/* What became of one attempt. */
+struct seen {
+    int64_t execution;
+    int attempt, epoch;
+    int started, ended;
+    int64_t ago;
+    struct outcome o;
+    char *result, *error;
+    struct buf log; /* as somebody has it who follows the reports */
+    int64_t dropped;
+    int64_t chunk_at[64]; /* where the chunks that it is made of begin */
+    int nchunks;
+};
+
+struct worker {
+    struct executor *x;
+    struct seen seen[128];
+    size_t nseen;
+};
+
+static inline struct seen *seen_of(struct worker *w, int64_t execution, int attempt)
+{
+    for (size_t i = 0; i < w->nseen; i++)
+        if (w->seen[i].execution == execution && w->seen[i].attempt == attempt)
+            return &w->seen[i];
+    CHECK(w->nseen < sizeof(w->seen) / sizeof(*w->seen));
+    w->seen[w->nseen] = (struct seen){.execution = execution, .attempt = attempt};
+    return &w->seen[w->nseen++];
+}
+
+/* A chunk goes on where the last one ended, or replaces all from the beginning of one. */
+static inline void take_chunk(struct seen *s, const struct report *r)
+{
+    if (r->offset != (int64_t)s->log.len) {
+        while (s->nchunks && s->chunk_at[s->nchunks - 1] != r->offset)
+            s->nchunks--;
+        CHECK(s->nchunks-- > 0);
+    }
+    CHECK(r->log_len > 0);
+    CHECK(s->nchunks < (int)(sizeof(s->chunk_at) / sizeof(*s->chunk_at)));
+    s->chunk_at[s->nchunks++] = r->offset;
+    s->log.len = (size_t)r->offset;
+    buf_add(&s->log, r->log, r->log_len);
+    s->dropped = r->dropped;
+}
+
+static inline void take_report(void *arg, struct executor *x, const struct report *r)
+{
+    struct seen *s = seen_of(arg, r->execution, r->attempt);
+
+    (void)x;
+    CHECK_EQ(s->ended, 0);
+    s->epoch = r->epoch;
+    if (r->kind == REPORT_STARTED) {
+        CHECK_EQ(s->started++, 0);
+        s->ago = r->ago;
+    } else if (r->kind == REPORT_LOG) {
+        CHECK_EQ(s->started, 1);
+        take_chunk(s, r);
+    } else {
+        s->ended++;
+        s->o = r->outcome;
+        s->result = mem_strdup(r->outcome.result);
+        s->error = mem_strdup(r->outcome.error);
+        CHECK(r->outcome.kind == OUTCOME_OK || (r->outcome.error && *r->outcome.error));
+    }
+}
+
+/* The shim of the build that this program belongs to. */
+static inline const char *shim_path(void)
+{
+    static char path[PATH_MAX + 20];
+    char exe[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+
+    CHECK(n > 0);
+    exe[n] = '\0';
+    *strrchr(exe, '/') = '\0';
+    snprintf(path, sizeof(path), "%s/../pawl-shim", exe);
+    return path;
+}
+
+static inline const char *attempts_dir(void)
+{
+    static char path[PATH_MAX];
+
+    snprintf(path, sizeof(path), "%s/attempts", test_dir());
+    return path;
+}
+
+static inline struct worker *worker_with(struct process_options o)
+{
+    struct worker *w = mem_zalloc(sizeof(*w));
+    struct err err = ERR_INIT;
+
+    o.dir = attempts_dir();
+    o.shim = shim_path();
+    o.slots = o.slots ? o.slots : 8;
+    CHECK_OK_ERR(process_new(&o, &w->x, &err), &err);
+    w->x->report = take_report;
+    w->x->arg = w;
+    return w;
+}
+
+static inline struct worker *worker_new(void)
+{
+    return worker_with((struct process_options){0});
+}
+
+static inline void worker_free(struct worker *w)
+{
+    w->x->ops->free(w->x);
+    for (size_t i = 0; i < w->nseen; i++) {
+        free(w->seen[i].result);
+        free(w->seen[i].error);
+        buf_release(&w->seen[i].log);
+    }
+    free(w);
+}
+
+/* A task of that name, and a spec that lives as long as the test. */
+static inline struct task task_of(const struct spec *spec)
+{
+    return (struct task){.execution = 7,
+                         .root = 5,
+                         .attempt = 1,
+                         .max_attempts = 3,
+                         .epoch = 1,
+                         .name = "exec::test",
+                         .spec = spec,
+                         .lease_until = clock_boot_us() + 30 * SECOND};
+}
+
+static inline void worker_start(struct worker *w, const struct task *t)
+{
+    struct err err = ERR_INIT;
+
+    CHECK_OK_ERR(w->x->ops->start(w->x, t, &err), &err);
+}
+
+static inline void worker_find(struct worker *w, const struct task *t)
+{
+    struct err err = ERR_INIT;
+
+    CHECK_OK_ERR(w->x->ops->find(w->x, t, &err), &err);
+}
+
+/* Turns when there is something to do, for at most that long. */
+static inline void worker_turn(struct worker *w, int64_t us)
+{
+    struct pollfd p = {.fd = w->x->ops->fd(w->x), .events = POLLIN};
+
+    if (poll(&p, 1, (int)(us / 1000)) > 0)
+        w->x->ops->turn(w->x);
+}
+
+/* Turns until the condition holds. */
+#define UNTIL(w, cond)                                \
+    do {                                              \
+        int64_t until_ = clock_boot_us() + PATIENT;   \
+        while (!(cond)) {                             \
+            CHECK(clock_boot_us() < until_ && #cond); \
+            worker_turn(w, 10000);                    \
+        }                                             \
+    } while (0)
+
+static inline struct seen *worker_wait(struct worker *w, const struct task *t)
+{
+    struct seen *s = seen_of(w, t->execution, t->attempt);
+
+    UNTIL(w, s->ended);
+    return s;
+}
+
+static inline struct seen *worker_run(struct worker *w, const struct task *t)
+{
+    worker_start(w, t);
+    return worker_wait(w, t);
+}
+
+/* --- files and processes ------------------------------------------------------------------------
+ */
+
+static inline char *path_of(const char *name)
+{
+    static char paths[4][PATH_MAX];
+    static unsigned at;
+    char *path = paths[at++ % 4];
+
+    snprintf(path, PATH_MAX, "%s/%s", test_dir(), name);
+    return path;
+}
+
+static inline void write_text(const char *path, const char *text)
+{
+    FILE *f = fopen(path, "we");
+
+    CHECK(f != NULL);
+    fputs(text, f);
+    CHECK_OK(fclose(f));
+}
+
+/* What a file says, at most 4 kB of it; "" if it is not there. */
+static inline const char *read_text(const char *path)
+{
+    static char text[4097];
+    FILE *f = fopen(path, "re");
+    size_t n = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
+
+    if (f)
+        fclose(f);
+    text[n] = '\0';
+    return text;
+}
+
+/* The number that a task writes into a file, once it is there. */
+static inline pid_t read_pid(struct worker *w, const char *path)
+{
+    UNTIL(w, strchr(read_text(path), '\n'));
+    return (pid_t)strtol(read_text(path), NULL, 10);
+}
+
+/* Gone, or dead and only waiting for its parent. */
+static inline bool is_gone(pid_t pid)
+{
+    char path[40];
+    const char *state;
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    state = strrchr(read_text(path), ')');
+    return !state || state[2] == 'Z' || state[2] == 'X';
+}
+
+static inline int folder_of(const struct task *t)
+{
+    int dir = open(attempts_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), at;
+
+    CHECK(dir >= 0);
+    at = attempt_open(dir, t->execution, t->attempt);
+    close(dir);
+    return at;
+}
+
+static inline pid_t shim_of(const struct task *t)
+{
+    struct attempt_shim s = {0};
+    int at = folder_of(t), rc;
+
+    if (at < 0)
+        return 0;
+    rc = record_read(at, &RECORD_SHIM, &s);
+    close(at);
+    return rc == 1 ? (pid_t)s.pid : 0;
+}
+
+static inline int count_files(const char *path)
+{
+    DIR *d = opendir(path);
+    struct dirent *e;
+    int n = 0;
+
+    while (d && (e = readdir(d)) != NULL)
+        n += e->d_name[0] != '.';
+    if (d)
+        closedir(d);
+    return n;
+}
+
+#endif

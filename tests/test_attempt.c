@@ -1,0 +1,395 @@
+/* test_attempt.c - the folder of an attempt: names, locks, records, the log, and its removal. */
+#include "base/env.h"
+#include "base/mem.h"
+#include "exec/attempt.h"
+#include "exec/mask.h"
+#include "exec/process_request.h"
+#include "harness.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+TEST_NO_DB;
+
+static int test_folder(void)
+{
+    int dir = open(test_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), at;
+
+    CHECK(dir >= 0);
+    at = attempt_make(dir, 12, 3);
+    CHECK(at >= 0);
+    close(dir);
+    return at;
+}
+
+TEST(only_the_name_of_an_attempt_is_read_as_one)
+{
+    char name[ATTEMPT_NAME_SIZE];
+    const char *bad[] = {"",
+                         "workers",
+                         "12",
+                         "12.",
+                         ".3",
+                         "012.3",
+                         "12.0",
+                         "12.03",
+                         "12.3x",
+                         "-12.3",
+                         "12.-3",
+                         "99999999999999999999.1",
+                         "12.99999999999",
+                         "+1.1",
+                         " 1.1",
+                         "1.1/.."};
+    int64_t execution = 0;
+    int attempt = 0;
+
+    CHECK_STR(attempt_name(12, 3, name), "12.3");
+    CHECK(attempt_parse_name("9223372036854775807.2147483647", &execution, &attempt));
+    CHECK_EQ(execution, INT64_MAX);
+    CHECK_EQ(attempt, INT32_MAX);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+        if (attempt_parse_name(bad[i], &execution, &attempt))
+            test_fail(__FILE__, __LINE__, "\"%s\" was taken for an attempt", bad[i]);
+}
+
+TEST(a_folder_is_made_once_and_for_nobody_else)
+{
+    int dir = open(test_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), at = test_folder();
+    struct stat st;
+
+    CHECK_OK(fstat(at, &st));
+    CHECK_EQ(st.st_mode & 0777, 0700);
+    CHECK_EQ(attempt_make(dir, 12, 3), -1);
+    CHECK_EQ(errno, EEXIST);
+    CHECK_EQ(attempt_open(dir, 12, 4), -1);
+    CHECK_OK(symlinkat("12.3", dir, "12.5"));
+    CHECK_EQ(attempt_open(dir, 12, 5), -1);
+    close(at);
+    close(dir);
+}
+
+TEST(a_lock_is_held_until_its_last_copy_is_closed)
+{
+    int at = test_folder(), lock, copy;
+
+    CHECK(!attempt_is_held(at, ATTEMPT_LOCK));
+    lock = attempt_lock(at, ATTEMPT_LOCK, false);
+    CHECK(lock >= 0);
+    CHECK(attempt_is_held(at, ATTEMPT_LOCK));
+    CHECK_EQ(attempt_lock(at, ATTEMPT_LOCK, false), -1);
+    CHECK_EQ(errno, EAGAIN);
+    CHECK(attempt_is_held(at, ATTEMPT_LOCK)); /* looking and failing did not free it */
+    copy = dup(lock);
+    close(lock);
+    CHECK(attempt_is_held(at, ATTEMPT_LOCK));
+    close(copy);
+    CHECK(!attempt_is_held(at, ATTEMPT_LOCK));
+    close(at);
+}
+
+TEST(a_lock_outlives_its_maker_in_its_children)
+{
+    int at = test_folder(), lock = attempt_lock(at, ATTEMPT_TREE, false), pipes[2];
+    pid_t child;
+
+    CHECK_OK(pipe(pipes));
+    child = fork();
+    if (child == 0) {
+        char c;
+
+        close(pipes[1]);
+        _exit(read(pipes[0], &c, 1) == 0 ? 0 : 1);
+    }
+    close(lock);
+    CHECK(attempt_is_held(at, ATTEMPT_TREE));
+    close(pipes[0]);
+    close(pipes[1]);
+    CHECK_EQ(waitpid(child, NULL, 0), child);
+    CHECK(!attempt_is_held(at, ATTEMPT_TREE));
+    close(at);
+}
+
+TEST(a_lock_that_is_a_link_is_not_followed)
+{
+    int at = test_folder();
+
+    CHECK_OK(symlinkat("/etc/passwd", at, ATTEMPT_LOCK));
+    CHECK_EQ(attempt_lock(at, ATTEMPT_LOCK, false), -1);
+    CHECK(!attempt_is_held(at, ATTEMPT_LOCK));
+    close(at);
+}
+
+/* --- records ------------------------------------------------------------------------------------
+ */
+
+TEST(a_record_with_any_bit_harmed_or_any_byte_missing_is_no_record)
+{
+    struct attempt_exit e = {.kind = END_EXITED, .ended = 77}, back;
+    unsigned char bytes[RECORD_MAX];
+    size_t len = record_encode(&RECORD_EXIT, &e, bytes);
+
+    CHECK(record_decode(&RECORD_EXIT, bytes, len, &back));
+    CHECK_EQ(back.ended, 77);
+    for (size_t bit = 0; bit < len * 8; bit++) {
+        bytes[bit / 8] ^= (unsigned char)(1 << bit % 8);
+        CHECK(!record_decode(&RECORD_EXIT, bytes, len, &back));
+        bytes[bit / 8] ^= (unsigned char)(1 << bit % 8);
+    }
+    for (size_t n = 0; n < len; n++)
+        CHECK(!record_decode(&RECORD_EXIT, bytes, n, &back));
+    CHECK(!record_decode(&RECORD_LEASE, bytes, len, &back));
+}
+
+TEST(a_record_is_there_whole_or_not_at_all)
+{
+    int at = test_folder(), fd;
+    struct attempt_exit e = {.kind = END_EXITED}, back;
+
+    CHECK_EQ(record_read(at, &RECORD_EXIT, &back), 0);
+    CHECK_OK(record_publish(at, &RECORD_EXIT, &e, NULL));
+    CHECK_EQ(record_read(at, &RECORD_EXIT, &back), 1);
+    fd = openat(at, "exit", O_WRONLY | O_APPEND | O_CLOEXEC);
+    CHECK_EQ(write(fd, "x", 1), 1);
+    close(fd);
+    CHECK_EQ(record_read(at, &RECORD_EXIT, &back), -1);
+    CHECK_OK(unlinkat(at, "exit", 0));
+    CHECK_OK(symlinkat("/etc/passwd", at, "exit"));
+    CHECK_EQ(record_read(at, &RECORD_EXIT, &back), -1);
+    close(at);
+}
+
+TEST(a_lower_epoch_can_not_renew)
+{
+    int at = test_folder();
+    struct attempt_lease l = {.epoch = 4, .until = 10};
+    struct err err = ERR_INIT;
+
+    CHECK_EQ(attempt_epoch(at), 0);
+    CHECK_OK_ERR(attempt_renew(at, &l, &err), &err);
+    l.until = 20;
+    CHECK_OK_ERR(attempt_renew(at, &l, &err), &err);
+    l.epoch = 3;
+    CHECK_EQ(attempt_renew(at, &l, &err), -E_LEASE_LOST);
+    CHECK_EQ(attempt_epoch(at), 4);
+    CHECK_EQ(record_read(at, &RECORD_LEASE, &l), 1);
+    CHECK_EQ(l.until, 20);
+    close(at);
+}
+
+TEST(nobody_is_told_where_nobody_listens)
+{
+    int at = test_folder(), fd;
+    struct attempt_control c = {.epoch = 1, .command = COMMAND_CANCEL};
+
+    CHECK_EQ(attempt_tell(at, &c), -1);
+    CHECK_EQ(errno, ENOENT);
+    CHECK_OK(mkfifoat(at, ATTEMPT_CONTROL, 0600));
+    CHECK_EQ(attempt_tell(at, &c), -1);
+    CHECK_EQ(errno, ENXIO);
+    CHECK_OK(unlinkat(at, ATTEMPT_CONTROL, 0));
+    fd = openat(at, ATTEMPT_CONTROL, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+    CHECK_EQ(attempt_tell(at, &c), -1);
+    close(fd);
+    close(at);
+}
+
+/* --- the log ------------------------------------------------------------------------------------
+ */
+
+static void put_file(int at, const char *name, const char *text)
+{
+    int fd = openat(at, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+    CHECK_EQ(write(fd, text, strlen(text)), strlen(text));
+    close(fd);
+}
+
+static void expect_log(int at, int64_t from, size_t max, const char *text)
+{
+    struct attempt_log log;
+    struct buf b = BUF_INIT;
+
+    CHECK_OK(attempt_log_size(at, NULL, &log));
+    CHECK_OK(attempt_log_read(at, &log, from, max, &b));
+    CHECK_STR(buf_cstr(&b), text);
+    buf_release(&b);
+}
+
+TEST(a_log_is_read_in_order_also_where_its_ring_turned)
+{
+    int at = test_folder();
+    struct attempt_log log;
+    struct attempt_log_pos pos = {.total = 16, .head = 4, .tail = 8};
+    struct attempt_exit end = {.log_unwritten = 5};
+
+    CHECK_EQ(attempt_log_size(at, NULL, &log), -1);
+    put_file(at, ATTEMPT_LOG, "abcdefgh");
+    expect_log(at, 0, 100, "abcdefgh");
+    expect_log(at, 3, 2, "de");
+    expect_log(at, 8, 100, "");
+    /* abcd…: 16 bytes went through; the ring of 8 begins at its fifth place. */
+    put_file(at, ATTEMPT_LOG, "abcdMNOPIJKL");
+    CHECK_OK(record_write(at, &RECORD_LOG_POS, &pos));
+    CHECK_OK(attempt_log_size(at, &end, &log));
+    CHECK_EQ(log.kept, 12);
+    CHECK_EQ(log.head, 4);
+    CHECK_EQ(log.dropped, 4 + 5);
+    expect_log(at, 0, 100, "abcdIJKLMNOP");
+    expect_log(at, 6, 4, "KLMN");
+    expect_log(at, 2, 3, "cdI");
+    close(at);
+}
+
+/* --- removal ------------------------------------------------------------------------------------
+ */
+
+TEST(removal_never_leaves_the_folder)
+{
+    int dir = open(test_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), at = test_folder(), inner;
+
+    CHECK_OK(mkdirat(dir, "precious", 0700));
+    inner = openat(dir, "precious", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    put_file(inner, "file", "x");
+    close(inner);
+    CHECK_OK(symlinkat("../precious", at, "link"));
+    CHECK_OK(mkdirat(at, "a", 0700));
+    CHECK_OK(mkdirat(at, "a/b", 0700));
+    put_file(at, "a/b/c", "x");
+    CHECK_OK(fchmodat(at, "a/b", 0, 0));
+    CHECK_OK(mkfifoat(at, "a/fifo", 0600));
+    close(at);
+    CHECK_OK(attempt_remove(dir, "12.3"));
+    CHECK_EQ(faccessat(dir, "12.3", F_OK, 0), -1);
+    CHECK_OK(faccessat(dir, "precious/file", F_OK, 0));
+    CHECK_EQ(attempt_remove(dir, "12.3"), -1);
+    CHECK_EQ(errno, ENOENT);
+    CHECK_OK(symlinkat("precious", dir, "12.4"));
+    CHECK_OK(attempt_remove(dir, "12.4")); /* the link itself */
+    CHECK_OK(faccessat(dir, "precious/file", F_OK, 0));
+    close(dir);
+}
+
+/* --- masking ------------------------------------------------------------------------------------
+ */
+
+static void expect_masked(const char *const *secrets, const char *text, const char *expect)
+{
+    size_t len = strlen(text);
+
+    /* Cut in two at every place: the result is the same. */
+    for (size_t cut = 0; cut <= len; cut++) {
+        struct mask m = MASK_INIT;
+        struct buf out = BUF_INIT;
+
+        for (const char *const *s = secrets; *s; s++)
+            mask_add(&m, *s);
+        mask_feed(&m, text, cut, &out);
+        mask_feed(&m, text + cut, len - cut, &out);
+        mask_end(&m, &out);
+        CHECK_STR(buf_cstr(&out), expect);
+        mask_release(&m);
+        buf_release(&out);
+    }
+}
+
+TEST(secrets_are_masked_wherever_the_stream_is_cut)
+{
+    const char *const one[] = {"secret", NULL}, *const two[] = {"secret", "secretly", "tly", NULL},
+                      *const none[] = {"", "ab", NULL}, *const lines[] = {"first\nsecond\n", NULL};
+
+    expect_masked(one, "a secret, secre, secretsecret", "a ***, secre, ******");
+    expect_masked(one, "sesecretcret", "se***cret");
+    expect_masked(two, "secretly secret secretl", "*** *** ***l");
+    expect_masked(two, "softly", "sof***");
+    expect_masked(none, "ab", "ab");
+    expect_masked(lines, "first second", "*** ***");
+    expect_masked(lines, "first\nsecond\n!", "***!");
+}
+
+TEST(what_can_not_be_a_secret_is_not_held_back)
+{
+    struct mask m = MASK_INIT;
+    struct buf out = BUF_INIT;
+
+    mask_add(&m, "secret");
+    mask_feed(&m, "password: ", 10, &out);
+    CHECK_STR(buf_cstr(&out), "password: ");
+    mask_feed(&m, "se", 2, &out);
+    CHECK_STR(buf_cstr(&out), "password: ");
+    mask_feed(&m, "a", 1, &out);
+    CHECK_STR(buf_cstr(&out), "password: sea");
+    mask_release(&m);
+    buf_release(&out);
+}
+
+/* --- requests -----------------------------------------------------------------------------------
+ */
+
+TEST(a_request_arrives_as_it_was_sent_and_a_part_of_one_does_not)
+{
+    const char *argv[] = {"a", "", "c", NULL}, *env[] = {"X=1", NULL}, *secrets[] = {NULL};
+    struct request r = {.execution = 7,
+                        .pids = -1,
+                        .key = "k",
+                        .output = "/o",
+                        .argv = argv,
+                        .env = env,
+                        .secrets = secrets},
+                   back;
+    struct buf b = BUF_INIT;
+
+    request_write(&r, &b);
+    for (size_t n = 0; n < b.len; n++) {
+        char *part = mem_alloc(n);
+
+        memcpy(part, b.ptr, n);
+        CHECK(!request_read(part, n, &back));
+        free(part);
+    }
+    CHECK(request_read(b.ptr, b.len, &back));
+    CHECK_EQ(back.execution, 7);
+    CHECK_EQ(back.pids, -1);
+    CHECK_STR(back.cwd, NULL);
+    CHECK_STR(back.output, "/o");
+    CHECK_STR(back.argv[1], "");
+    CHECK_STR(back.argv[2], "c");
+    CHECK_STR(back.argv[3], NULL);
+    CHECK_STR(back.env[0], "X=1");
+    CHECK_STR(back.secrets[0], NULL);
+    request_release(&back);
+    buf_release(&b);
+}
+
+TEST(a_packet_of_another_size_is_refused_and_leaks_no_handle)
+{
+    int pair[2], fds[2], given = open("/dev/null", O_RDONLY | O_CLOEXEC), next;
+    struct request_packet p = {.execution = 1};
+    struct answer_packet a;
+
+    CHECK_OK(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair));
+    next = dup(given);
+    close(next);
+    CHECK_OK(packet_send(pair[0], &p, sizeof(p), &given, 1));
+    CHECK_EQ(packet_receive(pair[1], &a, sizeof(a), fds, 2), -1);
+    CHECK_EQ(errno, EBADMSG);
+    CHECK_EQ(dup(given), next); /* the number is free again */
+    close(next);
+    CHECK_OK(packet_send(pair[0], &p, sizeof(p), &given, 1));
+    CHECK_EQ(packet_receive(pair[1], &p, sizeof(p), fds, 2), 1);
+    CHECK_EQ(fds[0], next);
+    CHECK_EQ(fds[1], -1);
+    CHECK_EQ(fcntl(fds[0], F_GETFD), FD_CLOEXEC);
+    close(fds[0]);
+    close(pair[0]);
+    CHECK_EQ(packet_receive(pair[1], &p, sizeof(p), fds, 2), 0);
+    close(pair[1]);
+    close(given);
+}

@@ -1,0 +1,281 @@
+/* test_process_end.c - ending what runs: timeouts, cancels, floods, and tasks that do not want to
+ * end. Nothing of them is left afterwards. */
+#include "process_fixture.h"
+
+TEST_NO_DB;
+
+TEST(a_task_that_runs_too_long_is_ended)
+{
+    struct worker *w = worker_new();
+    struct spec spec = {.run = "echo $$ >pid; exec sleep 1000", .timeout = SECOND / 5};
+    struct task t = task_of(&spec);
+    struct seen *s;
+    pid_t pid;
+
+    spec.cwd = test_dir();
+    s = worker_run(w, &t);
+    pid = read_pid(w, path_of("pid"));
+    CHECK_EQ(s->o.kind, OUTCOME_TIMED_OUT);
+    CHECK_STR(s->error, "ran longer than its timeout of 200.0 ms");
+    CHECK_EQ(s->o.signal, SIGTERM);
+    CHECK(is_gone(pid));
+    worker_free(w);
+}
+
+TEST(a_cancelled_task_may_clean_up_and_is_cancelled_whatever_it_returns)
+{
+    struct worker *w = worker_new();
+    struct spec spec = {
+        .run = "trap 'echo bye; exit 0' TERM; echo up >up; while :; do sleep 0.02; done"};
+    struct task t = task_of(&spec);
+    struct seen *s;
+
+    spec.cwd = test_dir();
+    worker_start(w, &t);
+    UNTIL(w, *read_text(path_of("up")));
+    w->x->ops->cancel(w->x, t.execution, t.attempt, OUTCOME_CANCELLED);
+    s = worker_wait(w, &t);
+    CHECK_EQ(s->o.kind, OUTCOME_CANCELLED);
+    CHECK(strstr(buf_cstr(&s->log), "bye\n")); /* the shell may speak of its child, too */
+    worker_free(w);
+}
+
+static void check_a_task_that_ignores_TERM_is_killed_with_its_children(void)
+{
+    struct worker *w = worker_new();
+    struct spec spec = {
+        .run = "trap '' TERM; sleep 1000 & echo $! >child; while :; do sleep 0.02; done",
+        .grace = SECOND / 5};
+    struct task t = task_of(&spec);
+    struct seen *s;
+    pid_t child;
+
+    spec.cwd = test_dir();
+    worker_start(w, &t);
+    child = read_pid(w, path_of("child"));
+    w->x->ops->cancel(w->x, t.execution, t.attempt, OUTCOME_TIMED_OUT);
+    s = worker_wait(w, &t);
+    CHECK_EQ(s->o.kind, OUTCOME_TIMED_OUT);
+    CHECK_STR(s->error, "ended by a timeout");
+    CHECK_EQ(s->o.signal, SIGKILL);
+    CHECK(is_gone(child));
+    worker_free(w);
+}
+
+TEST(a_task_that_ignores_TERM_is_killed_with_its_children)
+{
+    check_a_task_that_ignores_TERM_is_killed_with_its_children();
+}
+
+TEST(a_task_that_ignores_TERM_is_killed_with_its_children_without_cgroups)
+{
+    setenv("PAWL_CGROUPS", "off", 1);
+    check_a_task_that_ignores_TERM_is_killed_with_its_children();
+}
+
+TEST(a_cancel_right_after_the_start_is_not_lost)
+{
+    struct worker *w = worker_new();
+    struct spec spec = {.run = "sleep 1000"};
+    struct task t = task_of(&spec);
+
+    worker_start(w, &t);
+    w->x->ops->cancel(w->x, t.execution, t.attempt, OUTCOME_CANCELLED);
+    CHECK_EQ(worker_wait(w, &t)->o.kind, OUTCOME_CANCELLED);
+    worker_free(w);
+}
+
+TEST(a_task_that_ended_before_the_cancel_keeps_its_outcome)
+{
+    struct worker *w = worker_new();
+    struct spec spec = {.run = "true"};
+    struct task t = task_of(&spec);
+    int at;
+
+    worker_start(w, &t);
+    at = folder_of(&t);
+    for (struct attempt_exit end; record_read(at, &RECORD_EXIT, &end) != 1;)
+        clock_sleep_us(1000);
+    close(at);
+    w->x->ops->cancel(w->x, t.execution, t.attempt, OUTCOME_CANCELLED);
+    CHECK_EQ(worker_wait(w, &t)->o.kind, OUTCOME_OK);
+    w->x->ops->cancel(w->x, 4711, 1, OUTCOME_CANCELLED); /* unknown: no error */
+    worker_free(w);
+}
+
+TEST(background_processes_end_with_the_main_one)
+{
+    struct worker *w = worker_new();
+    struct spec spec = {.run = "sleep 1000 & echo $! >child; exit 4"};
+    struct task t = task_of(&spec);
+
+    spec.cwd = test_dir();
+    CHECK_EQ(worker_run(w, &t)->o.exit_code, 4);
+    CHECK(is_gone(read_pid(w, path_of("child"))));
+    worker_free(w);
+}
+
+/* In a session of its own, without a parent, with an empty environment and no inherited files. */
+static void check_a_daemon_that_left_everything_behind_is_found(void)
+{
+    struct worker *w = worker_new();
+    struct spec spec = {.run = "(env -i setsid bash -c 'exec 200>&-; echo $$ >daemon; exec sleep "
+                               "1000' </dev/null >/dev/null 2>&1 &); while [ ! -s daemon ]; do "
+                               "sleep 0.01; done"};
+    struct task t = task_of(&spec);
+
+    spec.cwd = test_dir();
+    CHECK_EQ(worker_run(w, &t)->o.kind, OUTCOME_OK);
+    CHECK(is_gone(read_pid(w, path_of("daemon"))));
+    worker_free(w);
+}
+
+TEST(a_daemon_that_left_everything_behind_is_found)
+{
+    check_a_daemon_that_left_everything_behind_is_found();
+}
+
+TEST(a_daemon_that_left_everything_behind_is_found_without_cgroups)
+{
+    setenv("PAWL_CGROUPS", "off", 1);
+    check_a_daemon_that_left_everything_behind_is_found();
+}
+
+TEST(a_task_that_closes_its_output_runs_on)
+{
+    struct worker *w = worker_new();
+    struct spec spec = {.run = "echo first; exec >&- 2>&-; sleep 0.1; exit 5"};
+    struct task t = task_of(&spec);
+    struct seen *s = worker_run(w, &t);
+
+    CHECK_EQ(s->o.exit_code, 5);
+    CHECK_STR(buf_cstr(&s->log), "first\n");
+    worker_free(w);
+}
+
+/* The peak memory of a process that lives. */
+static long peak_kb(pid_t pid)
+{
+    char path[40];
+    const char *line;
+
+    snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+    line = strstr(read_text(path), "VmHWM:");
+    return line ? strtol(line + 6, NULL, 10) : 0;
+}
+
+TEST(the_end_of_a_long_output_replaces_what_was_told_of_its_middle)
+{
+    struct worker *w = worker_with((struct process_options){.log_head = 10, .log_tail = 10});
+    struct spec spec = {.run =
+                            "printf 0123456789abcdef; read x <fifo; printf GHIJKLMNOPQRSTUVWXYZ"};
+    struct task t = task_of(&spec);
+    struct seen *s = seen_of(w, t.execution, t.attempt);
+
+    spec.cwd = test_dir();
+    CHECK_OK(mkfifo(path_of("fifo"), 0600));
+    worker_start(w, &t);
+    UNTIL(w, s->log.len);
+    CHECK_STR(buf_cstr(&s->log), "0123456789abcdef");
+    CHECK_EQ(s->nchunks, 2);
+    write_text(path_of("fifo"), "x\n");
+    UNTIL(w, s->ended);
+    CHECK_STR(buf_cstr(&s->log), "0123456789QRSTUVWXYZ");
+    CHECK_EQ(s->dropped, 16);
+    worker_free(w);
+}
+
+TEST_SLOW(a_flood_costs_constant_memory_and_disk, 180)
+{
+    struct worker *w = worker_with((struct process_options){.log_head = 1000, .log_tail = 2000});
+    struct spec spec = {.argv = (const char *[]){"sh", "-c", NULL, NULL}};
+    long long bytes = test_full() ? 1LL << 30 : 1LL << 28;
+    char text[200];
+    const char *argv[] = {"sh", "-c", text, NULL};
+    struct task t = task_of(&spec);
+    struct seen *s = seen_of(w, t.execution, t.attempt);
+    struct stat st;
+    long peak = 0;
+    pid_t shim;
+    int at;
+
+    snprintf(text, sizeof(text),
+             "echo begin; head -c %lld /dev/zero | tr '\\0' x; echo end; read x <fifo", bytes);
+    spec.argv = argv;
+    spec.cwd = test_dir();
+    CHECK_OK(mkfifo(path_of("fifo"), 0600));
+    worker_start(w, &t);
+    UNTIL(w, (shim = shim_of(&t)) > 0);
+    at = folder_of(&t);
+    for (int fd = -1; fd < 0;) { /* it opens the fifo once all is said */
+        fd = open(path_of("fifo"), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+        worker_turn(w, 10000);
+        if (fd < 0)
+            continue;
+        peak = peak_kb(shim);
+        CHECK_EQ(write(fd, "x\n", 2), 2);
+        close(fd);
+    }
+    UNTIL(w, s->ended);
+    CHECK_EQ(s->o.kind, OUTCOME_OK);
+    CHECK_EQ(s->log.len, 3000);
+    CHECK_EQ(s->dropped, bytes + 10 - 3000);
+    CHECK(strncmp(s->log.ptr, "begin\nxxx", 9) == 0);
+    CHECK_STR(s->log.ptr + 3000 - 8, "xxxxend\n");
+    CHECK_OK(fstatat(at, ATTEMPT_LOG, &st, 0));
+    CHECK_EQ(st.st_size, 3000);
+#ifndef __SANITIZE_ADDRESS__
+    CHECK(peak > 0 && peak < 8192);
+#endif
+    close(at);
+    worker_free(w);
+}
+
+static void check_a_fork_bomb_ends_with_its_task(void)
+{
+    struct worker *w = worker_new();
+    struct spec spec = {
+        .run = "for i in 1 2 3 4 5 6 7 8; do (while :; do (setsid sleep 0.01 &) ; done) & done; "
+               "echo go; sleep 0.2; exit 1",
+        .limits = {.cpu = 20 * SECOND}};
+    struct task t = task_of(&spec);
+    int at;
+
+    CHECK_EQ(worker_run(w, &t)->o.exit_code, 1);
+    at = folder_of(&t);
+    CHECK(!attempt_is_held(at, ATTEMPT_TREE));
+    close(at);
+    worker_free(w);
+}
+
+TEST(a_fork_bomb_ends_with_its_task)
+{
+    check_a_fork_bomb_ends_with_its_task();
+}
+
+TEST(a_fork_bomb_ends_with_its_task_without_cgroups)
+{
+    setenv("PAWL_CGROUPS", "off", 1);
+    check_a_fork_bomb_ends_with_its_task();
+}
+
+TEST(work_whose_lease_nobody_renews_is_killed_at_the_fence)
+{
+    struct worker *w = worker_with((struct process_options){.fence = SECOND / 10, .lease = SECOND});
+    struct spec spec = {.run = "trap '' TERM; echo $$ >pid; while :; do sleep 0.02; done"};
+    struct task t = task_of(&spec);
+    struct seen *s = seen_of(w, t.execution, t.attempt);
+    int64_t first;
+
+    spec.cwd = test_dir();
+    t.lease_until = clock_boot_us() + SECOND * 6 / 10;
+    worker_start(w, &t);
+    first = t.lease_until + SECOND / 10;
+    w->x->ops->renewed(w->x, t.execution, t.attempt, t.lease_until + SECOND / 2);
+    UNTIL(w, s->ended);
+    CHECK_EQ(s->o.kind, OUTCOME_LOST);
+    CHECK_EQ(s->o.signal, SIGKILL);
+    CHECK(clock_boot_us() >= first + SECOND / 2); /* the renewal counted */
+    CHECK(is_gone(read_pid(w, path_of("pid"))));
+    worker_free(w);
+}
