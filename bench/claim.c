@@ -50,10 +50,10 @@ static void seed(struct store *s, int64_t waiting, int64_t delayed)
         "WITH RECURSIVE g(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM g WHERE i < ?1 + ?2)"
         " INSERT INTO executions SELECT i, NULL, i, NULL, NULL, 1, NULL, NULL, 1, 0, 0, 1, 0, 2, 0, NULL,"
         " 0, 0, 2, 2, CASE WHEN i > ?1 THEN 3 ELSE 0 END, 0, 0, 0, 'exec::noop', 'q' || (i % 8),"
-        " 'process', NULL, NULL, NULL, '{}', NULL, NULL FROM g",
+        " 'process', NULL, NULL, NULL, '{}', NULL, NULL, NULL FROM g",
         "INSERT INTO executions SELECT i, NULL, i, NULL, NULL, now(), NULL, NULL, now(), 0, 0, 1, 0, 2, 0,"
         " NULL, 0, 0, 2, 2, CASE WHEN i > $1 THEN 3 ELSE 0 END, 0, 0, 0, 'exec::noop', 'q' || (i % 8),"
-        " 'process', NULL, NULL, NULL, '{}', NULL, NULL FROM generate_series(1, $1 + $2) i",
+        " 'process', NULL, NULL, NULL, '{}', NULL, NULL, NULL FROM generate_series(1, $1 + $2) i",
         waiting, delayed);
     sql(s,
         "INSERT INTO task_outbox SELECT lane, queue, 0, id, 1, NULL FROM executions"

@@ -49,9 +49,9 @@ static int hello(struct turn *t, void *arg, struct err *err)
 static int tick(struct turn *t, void *arg, struct err *err)
 {
     const struct worker *w = arg;
-    int64_t expired, next;
+    struct tick k;
 
-    return op_worker_tick(t, w, &expired, &next, err);
+    return op_worker_tick(t, w, &k, err);
 }
 
 static void idle(const char *url, int seconds)

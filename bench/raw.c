@@ -328,8 +328,8 @@ static void submit(struct args *a, size_t n, const char *queue)
         for (k = 0; k < 3; k++)
             args_null(a);
         args_text(a, "{\"argv\":[\"true\"]}");
-        args_null(a);
-        args_null(a);
+        for (k = 0; k < 3; k++)
+            args_null(a); /* result, error, spec */
     }
     run(a, NULL);
     args_begin(a, Q_OUTBOX_INSERT);

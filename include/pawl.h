@@ -68,7 +68,8 @@ struct pawl;
 
 struct pawl_options {
     const char *url;    /* sqlite:FILE, postgres://USER@HOST/DATABASE; NULL: pawl_default_url */
-    const char *tenant; /* NULL: the default one */
+    const char *tenant; /* NULL: $PAWL_TENANT beside $PAWL_DB, as configured, or the default one */
+    const char *config; /* pawl.yaml; NULL: $PAWL_CONFIG, ./pawl.yaml or the user's, if there */
     bool must_exist;    /* for readers: create nothing, upgrade nothing */
     int64_t patience;   /* how long to go on trying while the database is away; 0: 30 s */
 
@@ -79,13 +80,17 @@ struct pawl_options {
     void *arg;
 };
 
-/* $PAWL_DB, else a file below $XDG_STATE_HOME or ~/.local/state. The caller frees *url. */
+/* $PAWL_DB, else what the configuration says, else a file below $XDG_STATE_HOME or ~/.local/state.
+ * The caller frees *url. */
 PAWL_CHECKED int pawl_default_url(char **url, struct pawl_error *err);
 
 /* Opens a database. Unless it must exist, it is created, or its schema brought up to date. */
 PAWL_CHECKED int pawl_open(const struct pawl_options *options, struct pawl **out,
                            struct pawl_error *err);
 PAWL_API void pawl_close(struct pawl *p); /* NULL is fine */
+
+/* Where it is, without a password. */
+PAWL_API const char *pawl_url(const struct pawl *p);
 
 /* Creates the database, or brings its schema up to date; *version, if wanted, is what it has then.
  */
@@ -108,8 +113,10 @@ PAWL_CHECKED int pawl_tenant_list(const struct pawl_options *options,
 struct pawl_job {
     const char *name;  /* needed; by habit exec::NAME; at most 200 bytes */
     const char *queue; /* NULL: "default" */
-    const char *lane;  /* what a worker must have: "process", "function:NAME"; NULL: "process" */
+    const char *lane;  /* what a worker must have: an executor's key, or "function:NAME"; NULL: as
+                          the  configuration routes commands of that name */
     const char *input; /* JSON of any type, at most 1 MB; NULL: none */
+    const char *spec;  /* how it is run: see pawl_command_spec; NULL: as functions are */
     const char *key;   /* the same key gives the same execution; NULL: none */
     const char *
         concurrency; /* at most concurrency_max jobs of this key are claimed at a time; NULL: any */
@@ -118,6 +125,7 @@ struct pawl_job {
     int max_attempts;    /* 0: 1 */
     int64_t delay;       /* until it may be claimed */
     int64_t parent;      /* an execution that has not ended; 0: it is a tree of its own */
+    bool refuse;         /* PAWL_E_REFUSED instead of waiting for a limit that has no room */
 
     int64_t id;   /* out */
     bool existed; /* out: id is an earlier one, by the key */
@@ -126,6 +134,138 @@ struct pawl_job {
 /* Stores all of them or, with an error, none. */
 PAWL_CHECKED int pawl_submit(struct pawl *p, struct pawl_job *jobs, size_t n,
                              struct pawl_error *err);
+
+/* A command, to be run under the lane of an executor for commands. */
+struct pawl_command {
+    const char *run;         /* shell text for /bin/sh -c; NULL: argv */
+    const char *const *argv; /* ends with NULL */
+    const char *cwd;         /* absolute; NULL: a folder of the attempt's own */
+    const char *input;       /* its standard input; NULL: none */
+    const char *user;        /* name or number; NULL: the worker's */
+    const char *const *env;  /* NAME=VALUE, ends with NULL; NULL: none */
+    const char *const
+        *secrets; /* names, ends with NULL: resolved where it runs, masked in its output */
+    const char *const
+        *outputs;        /* the names that count in $PAWL_OUTPUT, ends with NULL; NULL: all */
+    int64_t timeout;     /* per attempt; 0: as configured, else none */
+    int64_t grace;       /* between TERM and KILL; 0: 10 s */
+    int64_t memory, cpu; /* bytes, µs of processor time; 0: no limit */
+    int files, pids;
+};
+/* When a failed attempt is tried again; how often is pawl_job.max_attempts. */
+struct pawl_retry {
+    int64_t delay;     /* before the second attempt; 0: as configured, else 1 s */
+    double backoff;    /* 0: as configured, else 2 */
+    int64_t max_delay; /* 0: as configured, else 5 min */
+    double jitter;     /* 0..1; 0: as configured, else 0.1; < 0: none */
+    const int *codes;  /* only these exit codes; NULL: as configured, else all */
+    size_t ncodes;
+};
+/* The JSON for pawl_job.spec. command is NULL for a function; retry may be NULL. The caller frees
+ * *spec. */
+PAWL_CHECKED int pawl_command_spec(struct pawl *p, const struct pawl_command *command,
+                                   const struct pawl_retry *retry, char **spec,
+                                   struct pawl_error *err);
+/* How often the configuration wants a failed job to be tried in all: 1 or more. */
+PAWL_API int pawl_default_attempts(struct pawl *p);
+/* Whether the configuration wants work to wait in queues for workers; else it is to be run at once
+ * where it is submitted, by an engine that works `here`, or refused. */
+PAWL_API bool pawl_has_queue(const struct pawl *p);
+
+/* ---- functions ---- */
+
+struct pawl_call;
+
+/* All of it for the function's own thread, while it runs. */
+struct pawl_call_ops {
+    /* It should return soon: a cancel, its deadline, a lost lease or the worker's stop. */
+    bool (*cancelled)(const struct pawl_call *c);
+    int64_t (*remaining)(const struct pawl_call *c); /* µs to its deadline; INT64_MAX: none */
+    /* One output, or the whole result, as JSON. What can't be taken fails the attempt. */
+    int (*set_output)(struct pawl_call *c, const char *key, const char *json);
+    int (*set_result)(struct pawl_call *c, const char *json);
+    void (*log)(struct pawl_call *c, const char *text); /* a line end is added if missing */
+    /* It has failed, and this is why; what it returns is the exit code (0: 1). */
+    void (*fail)(struct pawl_call *c, const char *message);
+    /* If it returns 0 now: it is not done, and wants to be run again so many µs later. */
+    void (*defer)(struct pawl_call *c, int64_t delay);
+};
+
+/* A job as its function sees it. */
+struct pawl_call {
+    const struct pawl_call_ops *ops;
+    const char *name;  /* the job's full name */
+    const char *input; /* JSON; NULL: none */
+    int64_t execution, root;
+    int attempt, max_attempts;
+};
+
+/* 0: done. Anything else: failed, with that exit code. Called on a thread of the engine's. */
+typedef int pawl_function(struct pawl_call *c, void *arg);
+
+/* A plugin is a shared object with
+ *     const int pawl_plugin_abi = PAWL_PLUGIN_ABI;
+ *     int pawl_plugin_init(const struct pawl_plugin_host *host) { return host->add(host, …); } */
+#define PAWL_PLUGIN_ABI 1
+struct pawl_plugin_host {
+    int abi;
+    int (*add)(const struct pawl_plugin_host *host, const char *name, pawl_function *fn, void *arg);
+    void *data;
+};
+
+/* ---- an engine: a worker that runs things ---- */
+
+struct pawl_engine;
+
+struct pawl_engine_options {
+    const char *const *queues;  /* ends with NULL; NULL: as configured, else "default" */
+    const char *const *plugins; /* beside those of the configuration; ends with NULL; NULL: none */
+    const char *state;          /* the state folder; NULL: as configured, else the user's */
+    int slots;                  /* attempts at once; 0: as configured, else the processors */
+    bool here; /* only what is given to it by pawl_engine_submit, nothing queued */
+};
+
+/* Opens a worker on the handle's database, with connections of its own. It does its work in
+ * pawl_engine_step, on the caller's thread. */
+PAWL_CHECKED int pawl_engine_open(struct pawl *p, const struct pawl_engine_options *options,
+                                  struct pawl_engine **out, struct pawl_error *err);
+/* Commands under a shim run on and are found by the next worker; functions are told to stop. */
+PAWL_API void pawl_engine_close(struct pawl_engine *e); /* NULL is fine */
+PAWL_API int64_t pawl_engine_worker(const struct pawl_engine *e);
+
+/* Serves the lane function:NAME. Before the first step. */
+PAWL_CHECKED int pawl_engine_register(struct pawl_engine *e, const char *name, pawl_function *fn,
+                                      void *arg, struct pawl_error *err);
+
+/* Sleeps until there is something to do, at most so long (ms; < 0: for as long as it takes), and
+ * does it. An error means that this engine can't go on. */
+PAWL_CHECKED int pawl_engine_step(struct pawl_engine *e, int timeout_ms, struct pawl_error *err);
+PAWL_API int pawl_engine_fd(const struct pawl_engine *e);         /* readable: step */
+PAWL_API int pawl_engine_timeout_ms(const struct pawl_engine *e); /* step by then in any case */
+
+/* Submits with the next turn, and works on it if it can. `done` gets the job with its id, or the
+ * error.
+ *
+ * With `here` one job alone, in a queue of its own that others leave alone while this engine lives;
+ * if it dies, a worker of the same state folder goes on with it. Where the configuration has no
+ * queue, and the job no parent whose place it takes, it is refused if queue.cap others are there. */
+typedef void pawl_submitted(void *arg, const struct pawl_job *job, const struct pawl_error *err);
+PAWL_CHECKED int pawl_engine_submit(struct pawl_engine *e, const struct pawl_job *job,
+                                    pawl_submitted *done, void *arg, struct pawl_error *err);
+
+/* Who wants to know what this engine has stored: new output of an execution (status NULL), or the end
+ * of an attempt, with the execution's status then. Called from pawl_engine_step. */
+typedef void pawl_told(void *arg, int64_t execution, const char *status);
+PAWL_API void pawl_engine_watch(struct pawl_engine *e, pawl_told *told, void *arg);
+
+/* Takes nothing more and gives back what has not begun; commands under a shim are left to the next
+ * worker, functions may come to their end. With `now` they are told to stop. */
+PAWL_API void pawl_engine_stop(struct pawl_engine *e, bool now);
+PAWL_API bool pawl_engine_idle(const struct pawl_engine *e); /* holds nothing any more */
+/* Idle, and nothing is left in its queues that it could run, that runs elsewhere, or that waits for its
+ * time. What is paused is not waited for. */
+PAWL_CHECKED int pawl_engine_drained(struct pawl_engine *e, bool *drained, struct pawl_error *err);
+PAWL_API int64_t pawl_engine_drain_grace(const struct pawl_engine *e); /* as configured, µs */
 
 /* ---- a worker of your own ---- */
 
@@ -238,20 +378,61 @@ PAWL_API unsigned pawl_listener_drain(struct pawl_listener *l); /* what came; ne
 /* Waits for something to come, at most so long (and never longer than poll_ms), and drains. */
 PAWL_API unsigned pawl_listener_wait(struct pawl_listener *l, int timeout_ms);
 
+/* ---- an operator's hand ---- */
+
+/* `by` is who asks, for the history; NULL: user@host of this process. `reason` may be NULL. */
+
+struct pawl_cancelled {
+    const char *status; /* of the execution now: cancelled, or running until its worker ends it */
+    int64_t left;       /* how many of it and all below it run on, and were asked to end */
+};
+
+/* Cancels an execution and all below it: what waits at once, what runs by a request that its
+ * worker, or whoever adopts it, carries out. PAWL_E_INVALID if all of it has ended already. After
+ * an error a part may be cancelled: repeat it. */
+PAWL_CHECKED int pawl_cancel(struct pawl *p, int64_t id, const char *by, const char *reason,
+                             struct pawl_cancelled *out, struct pawl_error *err);
+
+/* Lets at most max jobs of a queue be claimable or running at once; below 0: any number. Those
+ * above it wait, what runs already goes on. The limit of a paused queue holds once it is resumed:
+ * *paused, if wanted, says so. Like the next two, repeat it after an error. */
+PAWL_CHECKED int pawl_queue_limit(struct pawl *p, const char *queue, int max, bool *paused,
+                                  struct pawl_error *err);
+/* Nothing of the queue is claimed any more when this returns; what runs goes on. */
+PAWL_CHECKED int pawl_queue_pause(struct pawl *p, const char *queue, const char *by,
+                                  const char *reason, struct pawl_error *err);
+/* Gives the queue back the limit that it had. PAWL_E_INVALID if it is not paused. */
+PAWL_CHECKED int pawl_queue_resume(struct pawl *p, const char *queue, struct pawl_error *err);
+
+struct pawl_fenced {
+    int64_t generation; /* the new one */
+    int64_t jobs;       /* that were running, and have no worker now */
+};
+
+/* After a backup was restored: what runs belongs to a time that is lost. Raises the database's
+ * generation, and makes orphans of all running jobs: those who adopt them end what is left. */
+PAWL_CHECKED int pawl_fence(struct pawl *p, struct pawl_fenced *out, struct pawl_error *err);
+
 /* ---- reading ---- */
 
 /* The fields, in this order; what is not known, or does not apply, is null. Times are RFC 3339 in
  * UTC with microseconds, ids numbers, those of workers texts of 16 hexadecimal digits.
  *
- * an execution   id parent root depth kind name status attempt (0 before the first) max_attempts
- * queue priority executor worker (the last) requested_at started_at finished_at exit_code signal
- * (of the last attempt that ended) error input outputs result usage waiting (why it waits: a word,
- * and more for people) workflow_task workflow_execution children (in a tree) workflow_task
- * workflow_execution task_name task_index retry_count max_retries workflow_execution  definition
- * variables current_tasks completed_tasks failed_tasks skipped_tasks paused pause_reason error an
- * event       sequence_num execution root seq type from to attempt epoch worker data created_at a
- * queue        queue ready held running oldest_ready_at oldest_wait_us limit {max used} a worker id
- * host pid folder version room leases started_at seen_at silent_us */
+ * an execution        id parent root depth kind name status attempt (0 before the first)
+ *                     max_attempts queue priority executor worker (the last) requested_at
+ *                     started_at finished_at exit_code signal (of the last attempt that ended)
+ *                     error input outputs result usage waiting (why it waits: a word, and more
+ *                     for people) workflow_task workflow_execution children (in a tree)
+ * workflow_task       workflow_execution task_name task_index retry_count max_retries
+ * workflow_execution  definition variables current_tasks completed_tasks failed_tasks
+ *                     skipped_tasks paused pause_reason error
+ * an event            sequence_num execution root seq type from to attempt epoch worker data
+ *                     created_at
+ * a queue             queue ready held running oldest_ready_at oldest_wait_us paused limit
+ *   paused            since by reason limit (the one that comes back)
+ *   limit             max used
+ * a worker            id host pid folder version room leases started_at seen_at silent_us
+ *                     serves (the queues of each lane) */
 
 /* One JSON object, without a line end. Anything but 0 ends the reading, which then returns 0. */
 typedef int pawl_line(void *arg, const char *json);
@@ -265,6 +446,49 @@ PAWL_CHECKED int pawl_tree_lines(struct pawl *p, int64_t id, pawl_line *each, vo
                                  struct pawl_error *err);
 /* The newest execution that has no parent; PAWL_E_NOT_FOUND if there is none. */
 PAWL_CHECKED int pawl_last(struct pawl *p, int64_t *id, struct pawl_error *err);
+
+/* Why an execution is where it is: the exact condition that is not met, and how its attempts ended.
+ * {id name status reasons: [{code text …}]}; the codes stay what they are, the text is for people,
+ * what follows are the facts. The caller frees *json.
+ *
+ * ready    no_worker not_served in_line (lane queue before alive serving room busy)
+ * held     approval paused (since by reason) delay retry deferred released (until in_us …)
+ *          limit (key max used holders before) queue_paused (queue since by reason)
+ * running  running (attempt max_attempts since worker host lease_until) worker_silent (worker
+ *          silent_us lease_until) orphan (worker expired_at folder alive_in_folder others_from
+ *          alive_elsewhere) children (open)
+ * pending  needs (left)
+ * ended    ended (status at error by reason)
+ * all      cancel_requested (since by reason), and for each attempt that did not end well
+ *          attempt (attempt outcome exit_code signal duration_us error at) */
+PAWL_CHECKED int pawl_why(struct pawl *p, int64_t id, char **json, struct pawl_error *err);
+
+/* The kept output of an attempt, while it runs and after. */
+struct pawl_log_place {
+    int64_t execution;
+    int attempt;  /* 0: the last */
+    int64_t from; /* an offset in its output; 0: its beginning */
+};
+
+/* A stretch of output in which nothing is missing. */
+struct pawl_log_page {
+    int attempt;     /* whose it is; 0: nothing was started yet */
+    size_t len;      /* bytes, of any kind */
+    int64_t from;    /* where it begins: as asked for, or later, if something is missing there */
+    int64_t next;    /* where the next one begins */
+    int64_t dropped; /* how many bytes were left out right before it */
+    bool more;       /* there is another one by now */
+    bool ended;      /* the attempt has ended: without `more`, nothing will come any more */
+};
+
+/* Copies at most `size` bytes to `out`; a page may be short before the end. PAWL_E_NOT_FOUND: there
+ * is no such execution or attempt. */
+PAWL_CHECKED int pawl_log(struct pawl *p, const struct pawl_log_place *at, char *out, size_t size,
+                          struct pawl_log_page *page, struct pawl_error *err);
+
+/* What is going on and what was done, as Prometheus reads it: gauges of queues, workers and leases,
+ * and the sums of what workers counted. The caller frees *text. */
+PAWL_CHECKED int pawl_metrics(struct pawl *p, char **text, struct pawl_error *err);
 
 /* Queues, and workers: one object each. */
 PAWL_CHECKED int pawl_queues(struct pawl *p, pawl_line *each, void *arg, struct pawl_error *err);

@@ -24,7 +24,7 @@ unchanged() { # the database is as good as before, with so many executions
 	refused 2 '--json takes no value' p queue --json=yes
 	refused 2 'wants more than that' p show
 	refused 2 "does not take '2'" p show 1 2
-	refused 2 "pawl admin knows migrate, tenant and cleanup-events, not 'explode'" p admin explode
+	refused 2 "pawl admin knows migrate, tenant, cleanup-events and fence, not 'explode'" p admin explode
 	refused 2 "--limit wants a number, not 'many'" p events --limit many
 }
 

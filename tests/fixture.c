@@ -469,6 +469,7 @@ struct execution get(struct store *s, int64_t id)
     KEEP(input);
     KEEP(result);
     KEEP(error);
+    KEEP(spec);
 #undef KEEP
     execution_list_release(&list);
     return e;

@@ -91,9 +91,9 @@ static int hello_body(struct turn *t, void *arg, struct err *err)
 static int tick_body(struct turn *t, void *arg, struct err *err)
 {
     struct worker w = worker_of(arg);
-    int64_t expired, next;
+    struct tick tick;
 
-    return op_worker_tick(t, &w, &expired, &next, err);
+    return op_worker_tick(t, &w, &tick, err);
 }
 
 static int bye_body(struct turn *t, void *arg, struct err *err)

@@ -151,9 +151,11 @@ TEST(a_tree_that_is_too_large_for_one_slice_is_deleted_from_its_leaves)
 static int tick_body(struct turn *t, void *arg, struct err *err)
 {
     struct worker w = {.id = 9, .host = "h", .folder = "f", .version = "1", .room = 1};
-    int64_t expired, *next = arg;
+    struct tick tick = {0};
+    int rc = op_worker_tick(t, &w, &tick, err);
 
-    return op_worker_tick(t, &w, &expired, next, err);
+    *(int64_t *)arg = tick.next_timer;
+    return rc;
 }
 
 TEST(a_worker_whose_row_is_gone_still_hears_of_timers)

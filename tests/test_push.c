@@ -166,3 +166,16 @@ TEST(a_retry_without_delay_is_claimed_again_in_the_turn_that_settles_it)
     verify_clean(s);
     store_close(&s);
 }
+
+TEST(what_is_run_here_has_a_queue_of_its_own)
+{
+    struct store *s = fixture_store();
+    int64_t id = submit_with(s, (struct submission){.name = "a", .queue = QUEUE_HERE});
+    char queue[QUEUE_HERE_SIZE];
+    struct held_job j;
+
+    CHECK_STR(get(s, id).queue, queue_here(id, queue));
+    CHECK(!claim_one(s, 1, &j)); /* who serves "default" does not get it */
+    verify_clean(s);
+    store_close(&s);
+}

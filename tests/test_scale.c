@@ -304,6 +304,25 @@ static void settle(struct store *s, struct work *w)
     CHECK_OK_ERR(store_turn(s, settle_body, w, &err), &err);
 }
 
+static int log_body(struct turn *t, void *arg, struct err *err)
+{
+    static struct log_chunk list[UNIT];
+    struct work *w = arg;
+    size_t i;
+
+    for (i = 0; i < w->n; i++)
+        list[i] = (struct log_chunk){
+            .lease = w->refs[i], .attempt = 1, .bytes = "what it said", .len = 12};
+    return op_log(t, 7, list, w->n, err);
+}
+
+static void say(struct store *s, struct work *w)
+{
+    struct err err = ERR_INIT;
+
+    CHECK_OK_ERR(store_turn(s, log_body, w, &err), &err);
+}
+
 /* Runs everything that is ready in a queue to its end. */
 static void run_queue(struct store *s, const char *queue, size_t n)
 {
@@ -312,6 +331,7 @@ static void run_queue(struct store *s, const char *queue, size_t n)
     w = (struct work){.serves = {{"process", queue}}, .nserves = 1, .max = n};
     claim(s, &w);
     CHECK_EQ(w.n, n);
+    say(s, &w);
     settle(s, &w);
 }
 
@@ -515,6 +535,27 @@ static void ask_workers(struct world *w)
     worker_list_release(&list);
 }
 
+static void ask_log(struct world *w)
+{
+    struct log_place place = {.execution = w->child};
+    struct buf b = BUF_INIT;
+    struct log_page page;
+    struct err err = ERR_INIT;
+
+    MEASURE(w->s, CHECK_OK_ERR(query_log(w->s, &place, 1000, &b, &page, &err), &err));
+    CHECK_EQ(b.len, 12);
+    buf_release(&b);
+}
+
+static void ask_counters(struct world *w)
+{
+    struct counter_list list = {0};
+    struct err err = ERR_INIT;
+
+    MEASURE(w->s, CHECK_OK_ERR(query_counters(w->s, false, &list, &err), &err));
+    counter_list_release(&list);
+}
+
 /* ---- what is done ---- */
 
 static void do_submit(struct world *w)
@@ -584,6 +625,31 @@ static void do_heartbeat(struct world *w)
     settle_ok(w->s, j);
 }
 
+/* The first chunk of an attempt, and the next one. */
+static void do_log(struct world *w)
+{
+    struct held_job j = one_job(w->s);
+    struct work work = {.refs = {{.execution = j.id, .root = j.root, .epoch = j.epoch}}, .n = 1};
+
+    MEASURE(w->s, say(w->s, &work); say(w->s, &work));
+    settle_ok(w->s, j);
+}
+
+static int count_body(struct turn *t, void *arg, struct err *err)
+{
+    static const struct counter list[] = {{"jobs", "queue=\"a\"", 1}, {"jobs", "queue=\"b\"", 2}};
+
+    (void)arg;
+    return op_counters(t, 7, list, 2, err);
+}
+
+static void do_count(struct world *w)
+{
+    struct err err = ERR_INIT;
+
+    MEASURE(w->s, CHECK_OK_ERR(store_turn(w->s, count_body, NULL, &err), &err));
+}
+
 static void do_settle(struct world *w)
 {
     struct held_job j = one_job(w->s);
@@ -650,21 +716,16 @@ static void do_reap_and_adopt(struct world *w)
     settle_ok(w->s, adopted);
 }
 
-struct ticking {
-    int64_t expired, next;
-};
-
 static int tick_body(struct turn *t, void *arg, struct err *err)
 {
     struct worker w = {.id = 7, .host = "h", .folder = "f", .version = "1", .room = 1};
-    struct ticking *k = arg;
 
-    return op_worker_tick(t, &w, &k->expired, &k->next, err);
+    return op_worker_tick(t, &w, arg, err);
 }
 
 static void do_tick(struct world *w)
 {
-    struct ticking k;
+    struct tick k;
     struct err err = ERR_INIT;
 
     MEASURE(w->s, CHECK_OK_ERR(store_light_turn(w->s, tick_body, &k, &err), &err));
@@ -715,12 +776,16 @@ static const struct {
     {"query_follow", ask_what_is_new, 8000},
     {"query_queues", ask_queues, 0},
     {"query_workers", ask_workers, 0},
+    {"query_log", ask_log, 0},
     {"submit", do_submit, 0},
     {"submit with keys", do_submit_keyed, 0},
     {"claim", do_claim, 0},
     {"claim in vain", do_claim_in_vain, 0},
     {"started", do_start, 0},
     {"heartbeat", do_heartbeat, 0},
+    {"log", do_log, 0},
+    {"counters", do_count, 0},
+    {"query_counters", ask_counters, 0},
     {"settle", do_settle, 0},
     {"settle with a retry", do_retry_later, 0},
     {"settle with a hand-over", do_hand_over, 0},

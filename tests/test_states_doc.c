@@ -64,7 +64,8 @@ static const struct {
                     "a flow: " REQUEST},
     [EV_RELEASED] = {"given back before anything started; no try is used up", OUTCOME},
     [EV_RETRY_SCHEDULED] = {"the attempt failed and there will be another", OUTCOME},
-    [EV_LEASE_EXPIRED] = {"nobody renewed its lease: it may be adopted", "until"},
+    [EV_LEASE_EXPIRED] = {"nobody renewed its lease, or a fence took it: it may be adopted",
+                          "until; by a fence: generation"},
     [EV_ADOPTED] = {"another worker took over the same attempt: a new epoch", ""},
     [EV_CANCEL_REQUESTED] = {"its holder is to end it", REQUEST},
     [EV_COMPLETED] = {"it ended well", OUTCOME},
@@ -82,13 +83,14 @@ static const struct {
     const char *fields, *meaning;
 } field_notes[] = {
     {"why", "the hold: `paused`, `delay`, `limit:queue:NAME` …"},
-    {"until", "when that ends; of `lease_expired`: when the lease had ended"},
+    {"until", "when that ends; of `lease_expired`: when the lease had ended, or would have"},
+    {"generation", "the one that began with the fence, after a backup was restored"},
     {"ago_us", "how long before this event the work really began, in microseconds"},
     {"by, reason", "who asked for it, and why; absent where nobody said"},
     {"outcome",
      "the fields `outcome` (its kind, below), and where there is one: `exit_code`, `signal`, "
-     "`duration_us`, `error` (never empty unless it ended well), `next_at` (when it may run "
-     "again)"},
+     "`duration_us`, `usage` (`cpu_us`, `peak_memory` in bytes), `error` (never empty unless it "
+     "ended well), `next_at` (when it may run again)"},
 };
 
 static const char *const outcome_notes[] = {

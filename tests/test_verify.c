@@ -68,11 +68,37 @@ static void make_orphans(struct store *s)
     CHECK(adopt_one(s, WORKER + 1, &j));
 }
 
+static int log_body(struct turn *t, void *arg, struct err *err)
+{
+    return op_log(t, WORKER, arg, 1, err);
+}
+
+/* Two chunks: one that is packed, one that is too short for it. */
+static void say(struct store *s, struct held_job j)
+{
+    struct log_chunk c = {.lease = {.execution = j.id, .root = j.root, .epoch = j.epoch},
+                          .attempt = j.attempt};
+    struct err err = ERR_INIT;
+    char bytes[1000] = {0};
+
+    c.bytes = bytes;
+    c.len = sizeof(bytes);
+    CHECK_OK_ERR(store_turn(s, log_body, &c, &err), &err);
+    c.offset = (int64_t)c.len;
+    c.len = 10;
+    c.dropped = 5;
+    CHECK_OK_ERR(store_turn(s, log_body, &c, &err), &err);
+    CHECK_EQ(c.lease.rc, 0);
+}
+
 static void make_ended(struct store *s)
 {
     struct held_job j = run_named(s, "done");
 
     CHECK_EQ(start(s, j), 0);
+    CHECK_EQ(settle_ok(s, j), 0);
+    j = run_named(s, "talker");
+    say(s, j);
     CHECK_EQ(settle_ok(s, j), 0);
     j = run_job(s, (struct submission){.name = "failed", .max_attempts = 2});
     CHECK_EQ(start(s, j), 0);
@@ -303,6 +329,26 @@ static const struct damage damages[] = {
           "INSERT INTO limit_waits (key, rank, execution) VALUES ('key:k', 0, " NOBODY ")"),
     BREAK("I41", NULL, "INSERT INTO submit_keys SELECT 'other', " NOBODY ", body FROM submit_keys"),
     BREAK("I41", "I01", "UPDATE execution_events SET root = root + 1" LAST("done")),
+    BREAK("I41", NULL, "UPDATE attempt_logs SET execution = " NOBODY),
+    BREAK("I42", NULL, "UPDATE attempt_logs SET start = 999 WHERE start = 1000"),
+    BREAK("I42", NULL, "UPDATE attempt_logs SET start = -1 WHERE start = 0"),
+    BREAK("I42", NULL, "UPDATE attempt_logs SET dropped = 6 WHERE start = 0"),
+    BREAK("I42", NULL, "UPDATE attempt_logs SET dropped = -1"),
+    BREAK("I42", NULL, "UPDATE attempt_logs SET raw = 11 WHERE start = 1000"),
+    BREAK("I42", NULL, "UPDATE attempt_logs SET raw = 5 WHERE start = 0"),
+    BREAK("I42", NULL, "UPDATE attempt_logs SET raw = 65537 WHERE start = 0"),
+    BREAK("I42", NULL, "UPDATE attempt_logs SET packed = 0 WHERE start = 0"),
+    BREAK("I42", NULL, "UPDATE attempt_logs SET packed = 2 WHERE start = 0"),
+    BREAK("I42", NULL, "UPDATE attempt_logs SET attempt = 2"),
+    BREAK("I42", NULL, "UPDATE attempt_logs SET attempt = 0 WHERE start = 0"),
+    BREAK("I42", NULL, "UPDATE attempt_logs SET epoch = 2"),
+    BREAK("I42", NULL, "UPDATE attempt_logs SET execution = " ID("ready")),
+    BREAK("I43", NULL, "DELETE FROM settings WHERE name = 'database_id'"),
+    BREAK("I43", NULL, "DELETE FROM settings WHERE name = 'generation'"),
+    BREAK("I43", NULL, "UPDATE settings SET value = '' WHERE name = 'database_id'"),
+    BREAK("I43", NULL, "UPDATE settings SET value = '0' WHERE name = 'generation'"),
+    BREAK("I43", NULL, "UPDATE settings SET value = '-1' WHERE name = 'generation'"),
+    BREAK("I43", NULL, "UPDATE settings SET value = 'one' WHERE name = 'generation'"),
 };
 #define DAMAGES (sizeof(damages) / sizeof(*damages))
 

@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/json.h"
+#include "flow/config.h"
 #include "pawl.h"
 #include "store/query.h"
 #include "store/url.h"
@@ -11,7 +12,19 @@
 struct pawl {
     struct store *store;
     struct env env;
+    struct config *config;
 };
+
+/* Reads the configuration: `path`, else $PAWL_CONFIG, else where config_load looks. All that is
+ * wrong with it is in the sentence, as far as it fits. */
+MUST_USE int api_config(const char *path, struct config **out, struct err *err);
+/* The value of a secret, from the environment or the file of an executor (a struct
+ * config_executor). */
+int api_secret(void *executor, const char *name, struct buf *out, struct err *err);
+
+/* A job as the store takes it. Its texts are those of the job and the handle. */
+struct submission api_submission(const struct pawl *p, const struct pawl_job *job,
+                                 struct arena *arena);
 
 /* Hands the sentence to the caller, if he wants it; returns rc, so that `return api_end(…)` ends a
  * function with whatever happened. */

@@ -59,29 +59,59 @@ int api_turns(struct pawl *p, int (*body)(struct turn *, void *, struct err *),
     return err_set(err, E_BUSY, "others keep the execution's tree locked: try again");
 }
 
+const char *pawl_url(const struct pawl *p)
+{
+    return store_url(p->store)->safe;
+}
+
+bool pawl_has_queue(const struct pawl *p)
+{
+    return p->config->queue.enabled;
+}
+
 /* ---- where ---- */
 
-static int default_url(char **url, struct err *err)
+int api_config(const char *path, struct config **out, struct err *err)
 {
-    const char *db = getenv("PAWL_DB"), *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+    struct config_host host = config_this_host();
+    struct problems problems = PROBLEMS_INIT;
+    const char *named = getenv("PAWL_CONFIG");
+    int rc = config_load(path ? path : named && *named ? named : NULL, &host, &problems, out, err);
 
-    if (db && *db)
-        *url = mem_strdup(db);
-    else if (state && *state == '/') /* others are to be ignored, says the standard */
-        *url = mem_printf("sqlite:%s/pawl/pawl.db", state);
-    else if (home && *home == '/')
-        *url = mem_printf("sqlite:%s/.local/state/pawl/pawl.db", home);
-    else
+    if (rc == -E_INVALID && problems.count) {
+        struct buf all = BUF_INIT;
+
+        problems_show(&problems, &all);
+        rc = err_set(err, E_INVALID, "%s", buf_cstr(&all));
+        buf_release(&all);
+    }
+    problems_release(&problems);
+    return rc;
+}
+
+static int default_url(const struct config *c, char **url, struct err *err)
+{
+    const char *db = getenv("PAWL_DB");
+
+    if (!db || !*db)
+        db = c->db;
+    if (!db)
         return err_set(err, E_INVALID,
                        "which database? Neither PAWL_DB nor HOME is set: name one with --db URL");
+    *url = mem_strdup(db);
     return 0;
 }
 
 int pawl_default_url(char **url, struct pawl_error *out)
 {
+    struct config *config = NULL;
     struct err err = ERR_INIT;
+    int rc = api_config(NULL, &config, &err);
 
-    return api_end(default_url(url, &err), &err, out);
+    if (!rc)
+        rc = default_url(config, url, &err);
+    config_free(&config);
+    return api_end(rc, &err, out);
 }
 
 /* Makes the folders above our own default file; any other place is the caller's to prepare. */
@@ -117,25 +147,38 @@ static int check_exists(const struct db_url *u, bool must_exist, struct err *err
     return 0;
 }
 
+/* The environment, as a task gets it, names a database and the tenant in it together. */
+static const char *tenant_of(const struct config *c, const struct pawl_options *o)
+{
+    const char *db = getenv("PAWL_DB"), *named = getenv("PAWL_TENANT");
+
+    if (o->tenant)
+        return o->tenant;
+    return !o->url && db && *db && named && *named ? named : c->tenant;
+}
+
 static int open_store(struct pawl *p, const struct pawl_options *o, struct err *err)
 {
     struct store_options options = {
         .no_migrate = o->must_exist, .env = &p->env, .patience = o->patience};
+    const char *tenant = tenant_of(p->config, o);
     struct db_url *u = NULL;
     char *url = NULL;
+    bool ours; /* the place is our own choice */
     int rc;
 
     if (o->url)
         url = mem_strdup(o->url);
-    else if ((rc = default_url(&url, err)))
+    else if ((rc = default_url(p->config, &url, err)))
         return rc;
-    if ((rc = url_parse(url, o->tenant, &u, err)))
+    if ((rc = url_parse(url, tenant, &u, err)))
         goto done;
-    if (!o->url && !getenv("PAWL_DB") && !o->must_exist && (rc = make_folders(u->file, err)))
+    ours = !o->url && !getenv("PAWL_DB") && !p->config->set[CONFIG_DB];
+    if (ours && !o->must_exist && (rc = make_folders(u->file, err)))
         goto done;
     if ((rc = check_exists(u, o->must_exist, err)))
         goto done;
-    rc = store_open(url, o->tenant, &options, &p->store, err);
+    rc = store_open(url, tenant, &options, &p->store, err);
 done:
     url_free(&u);
     free(url);
@@ -153,7 +196,7 @@ int pawl_open(const struct pawl_options *options, struct pawl **out, struct pawl
     int rc;
 
     p->env = (struct env){.trace = o->trace, .note = o->note, .arg = o->arg};
-    if ((rc = open_store(p, o, &err)))
+    if ((rc = api_config(o->config, &p->config, &err)) || (rc = open_store(p, o, &err)))
         pawl_close(p);
     else
         *out = p;
@@ -165,6 +208,7 @@ void pawl_close(struct pawl *p)
     if (!p)
         return;
     store_close(&p->store);
+    config_free(&p->config);
     free(p);
 }
 
@@ -189,11 +233,18 @@ int pawl_migrate(const struct pawl_options *options, int *version, struct pawl_e
 static int without_handle(const struct pawl_options *o, char **url, struct env *env,
                           struct err *err)
 {
+    struct config *config = NULL;
+    int rc;
+
     *env = o ? (struct env){.trace = o->trace, .note = o->note, .arg = o->arg} : (struct env){0};
-    if (!o || !o->url)
-        return default_url(url, err);
-    *url = mem_strdup(o->url);
-    return 0;
+    if (o && o->url) {
+        *url = mem_strdup(o->url);
+        return 0;
+    }
+    if (!(rc = api_config(o ? o->config : NULL, &config, err)))
+        rc = default_url(config, url, err);
+    config_free(&config);
+    return rc;
 }
 
 int pawl_tenant_create(const struct pawl_options *options, const char *name, struct pawl_error *e)

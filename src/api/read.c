@@ -197,6 +197,21 @@ static void json_queue(struct json_writer *w, const struct queue_row *q, int64_t
     json_field_i64(w, "running", q->running);
     json_field_time(w, "oldest_ready_at", q->oldest_ready_at);
     json_field_i64(w, "oldest_wait_us", q->oldest_ready_at ? now - q->oldest_ready_at : 0);
+    jw_key(w, "paused");
+    if (!q->paused) {
+        jw_null(w);
+    } else {
+        jw_begin(w, '{');
+        json_field_time(w, "since", q->paused_at);
+        json_field_text(w, "by", q->paused_by);
+        json_field_text(w, "reason", q->pause_reason);
+        jw_key(w, "limit");
+        if (q->resume_max < 0)
+            jw_null(w);
+        else
+            jw_i64(w, q->resume_max);
+        jw_end(w, '}');
+    }
     jw_key(w, "limit");
     if (q->limit_max < 0) {
         jw_null(w);
@@ -243,6 +258,8 @@ static void json_worker(struct json_writer *w, const struct worker_row *r, int64
     json_field_time(w, "started_at", r->worker.started_at);
     json_field_time(w, "seen_at", r->worker.seen_at);
     json_field_i64(w, "silent_us", now - r->worker.seen_at);
+    jw_key(w, "serves");
+    jw_raw(w, r->worker.serves);
     jw_end(w, '}');
 }
 

@@ -37,6 +37,17 @@ static void set_serves(struct pawl_worker *w, const struct pawl_worker_options *
                                                           arena_strdup(&w->own, queues[j])};
 }
 
+static const char *serves_text(struct pawl_worker *w)
+{
+    struct buf b = BUF_INIT;
+    const char *text;
+
+    serves_json(w->serves, w->nserves, &b);
+    text = arena_strdup(&w->own, b.ptr);
+    buf_release(&b);
+    return text;
+}
+
 static int hello_body(struct turn *t, void *arg, struct err *err)
 {
     return op_worker_hello(t, arg, err);
@@ -79,6 +90,7 @@ int pawl_worker_open(struct pawl *p, const struct pawl_worker_options *options,
                              .host = arena_strdup(&w->own, host),
                              .folder = w->folder,
                              .version = PAWL_VERSION,
+                             .serves = serves_text(w),
                              .pid = (int)getpid(),
                              .room = o->room > 0 ? o->room : 1};
     if ((rc = store_turn(p->store, hello_body, &w->row, &err)))
@@ -177,21 +189,18 @@ int pawl_claim(struct pawl_worker *w, struct pawl_claim *out, size_t max, size_t
 
 struct upkeep {
     struct pawl_worker *w;
-    int64_t expired, next, now;
+    struct tick tick;
+    int64_t next;
     bool may_reap, again;
 };
 
 static int tick_body(struct turn *t, void *arg, struct err *err)
 {
     struct upkeep *u = arg;
-    int rc = op_worker_tick(t, &u->w->row, &u->expired, &u->next, err);
+    int rc = op_worker_tick(t, &u->w->row, &u->tick, err);
 
-    if (rc || !u->next)
-        return rc;
-    if ((rc = turn_sync(t, err)))
-        return rc;
-    u->now = turn_now(t);
-    return 0;
+    u->next = u->tick.next_timer;
+    return rc;
 }
 
 static int upkeep_body(struct turn *t, void *arg, struct err *err)
@@ -201,7 +210,7 @@ static int upkeep_body(struct turn *t, void *arg, struct err *err)
     int rc;
 
     u->next = 0;
-    if (u->expired && u->may_reap && (rc = op_reap(t, UPKEEP, &reaped, err)))
+    if (u->tick.expired && u->may_reap && (rc = op_reap(t, UPKEEP, &reaped, err)))
         return rc;
     if ((rc = op_timers(t, UPKEEP, &due, &u->next, err)))
         return rc;
@@ -228,7 +237,7 @@ static int upkeep(struct pawl_worker *w, struct upkeep *u, struct err *err)
     if ((rc = store_light_turn(w->pawl->store, tick_body, u, err)))
         return rc;
     w->last_tick = clock_boot_us();
-    if (!(u->expired && u->may_reap) && !(u->next && u->next <= u->now))
+    if (!(u->tick.expired && u->may_reap) && !(u->next && u->next <= u->tick.now))
         return 0;
     do
         rc = store_turn(w->pawl->store, upkeep_body, u, err);

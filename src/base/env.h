@@ -3,6 +3,7 @@
 #ifndef BASE_ENV_H
 #define BASE_ENV_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,6 +18,8 @@ struct env {
      * statement (its name), before and after a commit ("commit", "committed"). Tests kill or wait
      * there; NULL outside tests. */
     void (*point)(void *arg, const char *where);
+    /* Asked while the database is away: whether to stop trying before patience ends; NULL = no. */
+    bool (*give_up)(void *arg);
     void *arg;
 };
 

@@ -18,11 +18,20 @@
     X(tree, "ID", "show an execution and everything below it")                                   \
     X(events, "[ID] [--self] [--type T] [--since T] [--until T] [--limit N] [--follow]",         \
       "show the history: of an execution and all below it, or the newest of all")                \
-    X(queue, "", "show the queues: what waits, for how long, what runs")                         \
+    X(why, "ID", "say why an execution waits, or how it ended")                                  \
+    X(logs, "ID [--attempt N] [--tail LINES] [--follow] [--raw]",                                \
+      "print what an attempt wrote (the last one, unless another is named)")                     \
+    X(cancel, "ID… [--reason TEXT]",                                                             \
+      "cancel executions and all below them; what runs is asked to end")                         \
+    X(queue, "[set QUEUE --limit N|none | pause QUEUE [--reason TEXT] | resume QUEUE]",          \
+      "show the queues: what waits, for how long, what runs; limit, pause and resume one")       \
     X(workers, "", "show the workers and what they hold")                                        \
     X(verify, "[--save FILE] [--since FILE]", "check the whole database against its invariants") \
-    X(admin, "migrate | tenant create|drop NAME | tenant list | cleanup-events --older-than D",  \
-      "create and upgrade a database, its tenants; remove what is old")                          \
+    X(metrics, "", "print metrics as Prometheus reads them")                                     \
+    X(admin,                                                                                     \
+      "migrate | tenant create|drop NAME | tenant list | cleanup-events --older-than D"          \
+      " [--dry-run] | fence --yes",                                                              \
+      "create and upgrade a database, its tenants; remove what is old; fence a restored backup") \
     X(help, "[COMMAND]", "explain a command")
 
 /* The options that every command takes, and the words that are not options. */
@@ -39,10 +48,23 @@ COMMANDS(X)
 
 /* ---- options.c ---- */
 
-enum option_kind { OPTION_FLAG, OPTION_TEXT, OPTION_NUMBER, OPTION_TIME, OPTION_DURATION };
+enum option_kind {
+    OPTION_FLAG,
+    OPTION_TEXT,
+    OPTION_TEXTS, /* may be given several times */
+    OPTION_NUMBER,
+    OPTION_TIME,
+    OPTION_DURATION
+};
 
-/* An option of one command; a list ends with a name of NULL. `to` is a bool, const char * or
- * int64_t. */
+/* What an option that may be repeated was given; ends with NULL. A VEC. */
+struct texts {
+    const char **at;
+    size_t n, cap;
+};
+
+/* An option of one command; a list ends with a name of NULL. `to` is a bool, const char *, struct
+ * texts or int64_t. */
 struct option {
     const char *name; /* without the dashes */
     enum option_kind kind;

@@ -64,12 +64,38 @@ static int cleanup(const struct cli *c, int64_t older_than, bool dry_run)
     return code;
 }
 
+/* ---- after a backup was restored ---- */
+
+static int fence(const struct cli *c, bool yes)
+{
+    struct pawl_fenced f;
+    struct pawl_error err;
+    struct pawl *p;
+    int code;
+
+    if (!yes)
+        return cli_wrong("a fence takes every running job from its worker, as after a restored "
+                         "backup: if that is meant, write `pawl admin fence --yes`");
+    if ((code = cli_open(c, &p)))
+        return code;
+    if (pawl_fence(p, &f, &err))
+        code = cli_fail(&err);
+    else if (c->json)
+        printf("{\"generation\":%lld,\"jobs\":%lld}\n", (long long)f.generation, (long long)f.jobs);
+    else
+        printf("the database is in generation %lld; %lld running jobs have no worker now\n",
+               (long long)f.generation, (long long)f.jobs);
+    pawl_close(p);
+    return code;
+}
+
 int cmd_admin(int argc, char **argv)
 {
     int64_t older_than = -1;
-    bool dry_run = false;
+    bool dry_run = false, yes = false;
     const struct option options[] = {{"older-than", OPTION_DURATION, &older_than},
                                      {"dry-run", OPTION_FLAG, &dry_run},
+                                     {"yes", OPTION_FLAG, &yes},
                                      {NULL, OPTION_FLAG, NULL}};
     struct cli c;
     int code = cli_begin(&c, "admin", argc, argv, options, 1, 3);
@@ -82,8 +108,10 @@ int cmd_admin(int argc, char **argv)
         code = tenant(&c);
     else if (!strcmp(c.words[0], "cleanup-events") && c.nwords == 1)
         code = cleanup(&c, older_than, dry_run);
+    else if (!strcmp(c.words[0], "fence") && c.nwords == 1)
+        code = fence(&c, yes);
     else
-        code = cli_wrong("pawl admin knows migrate, tenant and cleanup-events, not '%.60s'",
+        code = cli_wrong("pawl admin knows migrate, tenant, cleanup-events and fence, not '%.60s'",
                          c.words[c.nwords - 1]);
     cli_end(&c);
     return cli_done(code);

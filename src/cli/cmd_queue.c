@@ -1,5 +1,11 @@
-/* cmd_queue.c - pawl queue: what waits, for how long, and what runs. */
+/* cmd_queue.c - pawl queue: what waits, for how long, and what runs; and limiting, pausing and
+ * resuming one of them. */
 #include "cli/cli.h"
+
+#include <limits.h>
+#include <string.h>
+
+/* ---- the list ---- */
 
 static int add_queue(void *arg, const char *json)
 {
@@ -10,7 +16,9 @@ static int add_queue(void *arg, const char *json)
     table_addf(t, "%lld", (long long)field_int(q, "ready"));
     table_addf(t, "%lld", (long long)field_int(q, "held"));
     table_addf(t, "%lld", (long long)field_int(q, "running"));
-    if (json_is_object(limit))
+    if (json_is_object(json_object_get(q, "paused")))
+        table_add(t, "paused");
+    else if (json_is_object(limit))
         table_addf(t, "%lld of %lld", (long long)field_int(limit, "used"),
                    (long long)field_int(limit, "max"));
     else
@@ -41,16 +49,104 @@ static int print_queues(struct pawl *p, bool json)
     return 0;
 }
 
+/* ---- one queue ---- */
+
+static int print_if_named(void *arg, const char *json)
+{
+    json_t *q = parse_object(json);
+
+    if (!strcmp(field(q, "queue"), arg))
+        puts(json);
+    json_decref(q);
+    return 0;
+}
+
+struct wish {
+    const char *verb, *queue, *limit, *reason;
+};
+
+static int set(struct pawl *p, const struct wish *w, struct pawl_error *err, struct buf *done)
+{
+    int64_t max = -1;
+    bool paused;
+    int rc;
+
+    if (strcmp(w->limit, "none") && (text_parse_i64(w->limit, &max) || max < 0 || max >= INT_MAX)) {
+        snprintf(err->message, sizeof(err->message), "--limit wants a number or none, not '%.60s'",
+                 w->limit);
+        err->code = PAWL_E_INVALID;
+        return -PAWL_E_INVALID;
+    }
+    if ((rc = pawl_queue_limit(p, w->queue, (int)max, &paused, err)))
+        return rc;
+    if (max < 0)
+        buf_addf(done, "queue %s: no limit", w->queue);
+    else
+        buf_addf(done, "queue %s: at most %lld at once", w->queue, (long long)max);
+    buf_addstr(done, paused ? ", once it is resumed" : "");
+    return 0;
+}
+
+/* Does it, and says what was done. */
+static int act(struct pawl *p, const struct wish *w, bool json)
+{
+    struct buf done = BUF_INIT;
+    struct pawl_error err;
+    int rc, code = 0;
+
+    if (!strcmp(w->verb, "set")) {
+        rc = set(p, w, &err, &done);
+    } else if (!strcmp(w->verb, "pause")) {
+        rc = pawl_queue_pause(p, w->queue, NULL, w->reason, &err);
+        buf_addf(&done, "queue %s: paused; what runs there goes on", w->queue);
+    } else {
+        rc = pawl_queue_resume(p, w->queue, &err);
+        buf_addf(&done, "queue %s: resumed", w->queue);
+    }
+    if (!rc && json)
+        rc = pawl_queues(p, print_if_named, (void *)w->queue, &err);
+    if (rc)
+        code = cli_fail(&err);
+    else if (!json)
+        puts(done.ptr);
+    buf_release(&done);
+    return code;
+}
+
+/* What is wrong with it before a database is asked; 0: nothing. */
+static int check(const struct wish *w)
+{
+    bool setting = w->verb && !strcmp(w->verb, "set"),
+         pausing = w->verb && !strcmp(w->verb, "pause");
+
+    if (w->verb && !setting && !pausing && strcmp(w->verb, "resume"))
+        return cli_wrong("pawl queue knows set, pause and resume, not '%.60s'", w->verb);
+    if (w->verb && !w->queue)
+        return cli_wrong("which queue? Write `pawl queue %s QUEUE`", w->verb);
+    if (setting != (w->limit != NULL))
+        return cli_wrong(setting ? "how many? Write `pawl queue set QUEUE --limit N` or none"
+                                 : "--limit belongs to `pawl queue set`");
+    if (w->reason && !pausing)
+        return cli_wrong("--reason belongs to `pawl queue pause`");
+    return 0;
+}
+
 int cmd_queue(int argc, char **argv)
 {
+    struct wish w = {0};
+    const struct option options[] = {{"limit", OPTION_TEXT, &w.limit},
+                                     {"reason", OPTION_TEXT, &w.reason},
+                                     {NULL, OPTION_FLAG, NULL}};
     struct cli c;
     struct pawl *p;
-    int code = cli_begin(&c, "queue", argc, argv, NULL, 0, 0);
+    int code = cli_begin(&c, "queue", argc, argv, options, 0, 2);
 
     if (code >= 0)
         return code;
-    if (!(code = cli_open(&c, &p))) {
-        code = print_queues(p, c.json);
+    w.verb = c.nwords > 0 ? c.words[0] : NULL;
+    w.queue = c.nwords > 1 ? c.words[1] : NULL;
+    if (!(code = check(&w)) && !(code = cli_open(&c, &p))) {
+        code = w.verb ? act(p, &w, c.json) : print_queues(p, c.json);
         pawl_close(p);
     }
     cli_end(&c);

@@ -32,6 +32,14 @@ static int take_value(const struct option *o, const char *value, struct err *err
     case OPTION_TEXT:
         *(const char **)o->to = value;
         break;
+    case OPTION_TEXTS: {
+        struct texts *t = o->to;
+
+        *vec_add(t) = value;
+        *vec_add(t) = NULL;
+        t->n--;
+        break;
+    }
     case OPTION_NUMBER:
         if (text_parse_i64(value, o->to) || *(int64_t *)o->to < 0)
             rc = err_set(err, E_INVALID, "--%s wants a number, not '%.60s'", o->name, value);

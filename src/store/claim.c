@@ -92,8 +92,12 @@ static int read_inputs(struct turn *t, struct execution **jobs, size_t n, struct
             args_int(&t->args, jobs[i]->id);
     if (!args_rows(&t->args) || (rc = turn_query(t, &t->args, &r, err)))
         goto done;
-    for (i = 0; i < r.n; i++)
-        turn_row(t, rows_int(&r, i, 0))->now.input = arena_strdup(&t->arena, rows_text(&r, i, 1));
+    for (i = 0; i < r.n; i++) {
+        struct execution *e = &turn_row(t, rows_int(&r, i, 0))->now;
+
+        e->input = arena_strdup(&t->arena, rows_text(&r, i, 1));
+        e->spec = arena_strdup(&t->arena, rows_text(&r, i, 2));
+    }
 done:
     rows_release(&r);
     return rc;

@@ -30,6 +30,15 @@ static void text_field(struct json_writer *w, const char *key, const char *text)
     jw_text(w, text);
 }
 
+/* Left out where it is not known. */
+static void number_field(struct json_writer *w, const char *key, int64_t n)
+{
+    if (n <= 0)
+        return;
+    jw_key(w, key);
+    jw_i64(w, n);
+}
+
 const char *data_hold(struct turn *t, enum hold why, const char *key, int64_t due_at)
 {
     struct buf b = BUF_INIT, reason = BUF_INIT;
@@ -77,6 +86,13 @@ const char *data_outcome(struct turn *t, const struct outcome *o, int64_t retry_
         jw_key(&w, "duration_us");
         jw_i64(&w, o->duration);
     }
+    if (o->cpu > 0 || o->peak_memory > 0) {
+        jw_key(&w, "usage");
+        jw_begin(&w, '{');
+        number_field(&w, "cpu_us", o->cpu);
+        number_field(&w, "peak_memory", o->peak_memory);
+        jw_end(&w, '}');
+    }
     text_field(&w, "error", o->error);
     time_field(&w, "next_at", retry_at);
     jw_end(&w, '}');
@@ -90,6 +106,18 @@ const char *data_expired(struct turn *t, int64_t until)
 
     jw_begin(&w, '{');
     time_field(&w, "until", until);
+    jw_end(&w, '}');
+    return keep(t, &b);
+}
+
+const char *data_fenced(struct turn *t, int64_t until, int64_t generation)
+{
+    struct buf b = BUF_INIT;
+    struct json_writer w = JSON_WRITER(&b);
+
+    jw_begin(&w, '{');
+    time_field(&w, "until", until);
+    number_field(&w, "generation", generation);
     jw_end(&w, '}');
     return keep(t, &b);
 }

@@ -165,6 +165,9 @@ enum wake {
     WAKE_JOBS = 1,   /* something may be claimed, or adopted, or a timer came nearer */
     WAKE_CANCEL = 2, /* a running job got a cancel request */
     WAKE_EVENTS = 4, /* there are new events */
+    /* These two come beside WAKE_JOBS, for those who want to know which it is. */
+    WAKE_TIMERS = 8,   /* a timer came nearer */
+    WAKE_ORPHANS = 16, /* something may be adopted */
 };
 
 /* A listener: a descriptor to poll, and what came since. Belongs to one thread. */

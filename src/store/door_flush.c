@@ -78,6 +78,7 @@ static int write_inserts(struct turn *t, struct err *err)
         args_text(a, e->input);
         args_text(a, e->result);
         args_text(a, e->error);
+        args_text(a, e->spec);
     }
     return send_exact(t, err);
 }
@@ -191,7 +192,7 @@ static int write_leases(struct turn *t, struct err *err)
         args_int_or_null(a, r->now.expired_at);
         args_text(a, r->now.folder);
         if (!r->now.worker)
-            t->wake |= WAKE_JOBS; /* an orphan to adopt */
+            t->wake |= WAKE_JOBS | WAKE_ORPHANS;
     }
     if ((rc = send_exact(t, err)))
         return rc;
@@ -237,7 +238,7 @@ static int write_timers(struct turn *t, struct err *err)
         args_int(a, r->due_at);
         args_int(a, r->now.id);
         args_int(a, TIMER_DELAY);
-        t->wake |= WAKE_JOBS; /* somebody must sleep less long */
+        t->wake |= WAKE_JOBS | WAKE_TIMERS; /* somebody must sleep less long */
     }
     return send_any(t, err);
 }

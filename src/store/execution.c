@@ -53,4 +53,5 @@ void execution_read_whole(struct execution *e, const struct rows *r, size_t row,
     e->input = NEXT_TEXT();
     e->result = NEXT_TEXT();
     e->error = NEXT_TEXT();
+    e->spec = NEXT_TEXT();
 }

@@ -21,13 +21,13 @@ struct execution {
     int64_t worker, until, expired_at;
     const char *folder;
 
-    /* the large ones: only where a query asks for the whole execution (or claim: input) */
-    const char *input, *result, *error;
+    /* the large ones: only where a query asks for the whole execution (or claim: input, spec) */
+    const char *input, *result, *error, *spec;
 };
 
 /* Columns of @state@, and of @whole@ = @state@ and the large ones. */
 #define STATE_COLUMNS 34
-#define WHOLE_COLUMNS (STATE_COLUMNS + 3)
+#define WHOLE_COLUMNS (STATE_COLUMNS + 4)
 
 /* Reads row `row` of r from column `col` on; texts are copied into `arena`. */
 void execution_read_state(struct execution *e, const struct rows *r, size_t row, size_t col,

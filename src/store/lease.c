@@ -141,6 +141,8 @@ static int take_over(struct turn *t, const struct adoption *a, const struct rows
 
         if (r->now.worker == a->claim.worker)
             continue;
+        if (a->wanted && !a->wanted(a->arg, &r->now, rows_int(found, i, found->ncols - 1)))
+            continue;
         if (r->now.worker && (rc = expire(t, r, err)))
             return rc;
         if ((rc = door_move(t, r, EV_ADOPTED, S_RUNNING, &note, err)))

@@ -212,7 +212,7 @@ static int offer_later(struct turn *t, const struct limit *l, struct err *err)
     args_int(&a, rows_int(&r, 0, 1));
     args_int(&a, TIMER_HANDOVER);
     rc = db_send(t->db, &a, NULL, ANY_ROWS, err);
-    t->wake |= WAKE_JOBS;
+    t->wake |= WAKE_JOBS | WAKE_TIMERS;
 done:
     rows_release(&r);
     args_release(&a);

@@ -160,26 +160,26 @@ static int lower(struct turn *t, struct limit *l, int max, size_t slice, bool *m
     return write_max(t, l, err);
 }
 
-int op_limit(struct turn *t, const char *key, int max, size_t slice, bool *more, struct err *err)
+/* The limit, locked. Turns that saw no limit, or another one, end before this goes on; see
+ * lock_limits. */
+static int open_limit(struct turn *t, char kind, const char *name, struct limit **out,
+                      struct err *err)
 {
-    bool queue = !strncmp(key, "queue:", 6);
-    const char *name = strchr(key, ':');
-    struct args a = ARGS_INIT;
-    struct limit *l;
+    int rc;
+
+    args_begin(&t->args, Q_LIMITS_TABLE_LOCK);
+    if ((rc = db_send(t->db, &t->args, NULL, ANY_ROWS, err)))
+        return rc;
+    *out = limit_get(t, kind, name);
+    return limits_fetch(t, err);
+}
+
+static int set_limit(struct turn *t, struct limit *l, int max, size_t slice, bool *more,
+                     struct err *err)
+{
     int rc;
 
     *more = false;
-    if ((!queue && strncmp(key, "key:", 4)) || !name[1])
-        return err_set(err, E_INVALID, "'%.80s' is no limit: write queue:NAME or key:NAME", key);
-    /* Turns that saw no limit, or another one, end before this goes on; see lock_limits. */
-    args_begin(&a, Q_LIMITS_TABLE_LOCK);
-    rc = db_send(t->db, &a, NULL, ANY_ROWS, err);
-    args_release(&a);
-    if (rc)
-        return rc;
-    l = limit_get(t, queue ? 'q' : 'k', name + 1);
-    if ((rc = limits_fetch(t, err)))
-        return rc;
     if (max < 0)
         return remove_limit(t, l, slice, more, err);
     if (l->max < 0 && (rc = count_used(t, l, err)))
@@ -188,4 +188,105 @@ int op_limit(struct turn *t, const char *key, int max, size_t slice, bool *more,
     if (l->used < max)
         return let_go(t, l, max, slice, more, err);
     return lower(t, l, max, slice, more, err);
+}
+
+int op_limit(struct turn *t, const char *key, int max, size_t slice, bool *more, struct err *err)
+{
+    bool queue = !strncmp(key, "queue:", 6);
+    const char *name = strchr(key, ':');
+    struct limit *l;
+    int rc;
+
+    if ((!queue && strncmp(key, "key:", 4)) || !name[1])
+        return err_set(err, E_INVALID, "'%.80s' is no limit: write queue:NAME or key:NAME", key);
+    if ((rc = open_limit(t, queue ? 'q' : 'k', name + 1, &l, err)))
+        return rc;
+    return set_limit(t, l, max, slice, more, err);
+}
+
+/* ---- a queue as a whole ---- */
+
+/* Whether the queue is paused, and the limit that it gets back. */
+static int read_pause(struct turn *t, const struct limit *l, bool *paused, int *resume_max,
+                      struct err *err)
+{
+    struct rows r = ROWS_INIT;
+    int rc;
+
+    args_begin(&t->args, Q_PAUSE_READ);
+    args_text(&t->args, l->key);
+    if (!(rc = turn_query(t, &t->args, &r, err))) {
+        *paused = r.n && !rows_null(&r, 0, 0);
+        *resume_max = *paused ? (int)rows_int(&r, 0, 0) : -1;
+    }
+    rows_release(&r);
+    return rc;
+}
+
+static int pause_queue(struct turn *t, struct limit *l, struct queue_order *q, int resume_max,
+                       struct err *err)
+{
+    int rc;
+
+    if ((rc = set_limit(t, l, 0, q->slice, &q->more, err)))
+        return rc;
+    args_begin(&t->args, Q_PAUSE_WRITE);
+    args_text(&t->args, l->key);
+    args_int(&t->args, resume_max);
+    args_int(&t->args, t->now);
+    args_text(&t->args, q->by);
+    args_text(&t->args, q->reason);
+    q->paused = true;
+    return db_send(t->db, &t->args, NULL, 1, err);
+}
+
+/* Paused it stays until the last slice, so that whoever goes on finds the limit to come back. */
+static int resume_queue(struct turn *t, struct limit *l, struct queue_order *q, int resume_max,
+                        struct err *err)
+{
+    int rc;
+
+    if ((rc = set_limit(t, l, resume_max, q->slice, &q->more, err)))
+        return rc;
+    q->paused = q->more;
+    if (q->more || resume_max < 0)
+        return 0;
+    args_begin(&t->args, Q_PAUSE_END);
+    args_text(&t->args, l->key);
+    return db_send(t->db, &t->args, NULL, 1, err);
+}
+
+static int set_resume_max(struct turn *t, const struct limit *l, int max, struct err *err)
+{
+    args_begin(&t->args, Q_PAUSE_SET_MAX);
+    args_text(&t->args, l->key);
+    args_int(&t->args, max < 0 ? -1 : max);
+    return db_send(t->db, &t->args, NULL, 1, err);
+}
+
+int op_queue(struct turn *t, struct queue_order *q, struct err *err)
+{
+    struct limit *l;
+    int resume_max, rc;
+    bool paused;
+
+    q->more = q->paused = false;
+    if ((rc = open_limit(t, 'q', q->queue, &l, err)) ||
+        (rc = read_pause(t, l, &paused, &resume_max, err)))
+        return rc;
+    switch (q->verb) {
+    case QUEUE_SET:
+        q->paused = paused;
+        return paused ? set_resume_max(t, l, q->max, err)
+                      : set_limit(t, l, q->max, q->slice, &q->more, err);
+    case QUEUE_PAUSE: /* one without a bound is on its way out: see remove_limit */
+        if (!paused)
+            resume_max = l->max == INT_MAX ? -1 : l->max;
+        return pause_queue(t, l, q, resume_max, err);
+    case QUEUE_RESUME:
+        if (paused)
+            return resume_queue(t, l, q, resume_max, err);
+        break;
+    }
+    return err_set(err, E_INVALID, "the queue '%.64s' is not paused", q->queue);
 }

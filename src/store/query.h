@@ -3,6 +3,7 @@
 #ifndef STORE_QUERY_H
 #define STORE_QUERY_H
 
+#include "base/buf.h"
 #include "store/store.h"
 
 /* What an execution's history tells beyond its row. */
@@ -99,6 +100,11 @@ struct queue_row {
     int64_t ready, held, running;
     int64_t oldest_ready_at;       /* µs; 0: none waits */
     int64_t limit_max, limit_used; /* limit_max -1: no limit */
+
+    bool paused;
+    int64_t resume_max; /* the limit that comes back; -1: none */
+    int64_t paused_at;
+    const char *paused_by, *pause_reason; /* NULL: not told */
 };
 struct queue_list {
     struct queue_row *at;
@@ -121,8 +127,92 @@ struct worker_list {
 };
 void worker_list_release(struct worker_list *l);
 MUST_USE int query_workers(struct store *s, struct worker_list *out, struct err *err);
+/* Whether a job of this queue runs, or waits for a time that will come. */
+MUST_USE int query_queue_open(struct store *s, const char *queue, bool *open, struct err *err);
 /* Running jobs with their leases, of one worker (0: all), by id after `after`. */
 MUST_USE int query_leases(struct store *s, int64_t worker, int64_t after, size_t max,
                           struct execution_list *out, struct err *err);
+
+/* ---- why something waits ---- */
+
+#define WHY_OTHERS 5    /* named; there may be more */
+#define WHY_BEFORE 1000 /* counted; there may be more */
+#define WHY_EVENTS 500  /* the newest */
+
+/* What there is to say about one execution, in one snapshot. */
+struct why {
+    struct execution execution;
+    struct execution_past past;
+    int64_t now;
+    struct event_list events; /* newest first */
+
+    int64_t before; /* claimable: of its lane and queue, held for a limit: of that, go before it */
+
+    /* held for a limit */
+    int64_t limit_max, limit_used;
+    bool queue_paused;
+    int64_t paused_at;
+    const char *paused_by, *pause_reason;
+
+    /* held for a limit: who has its permits; a flow that runs: what is open below it */
+    struct why_other {
+        int64_t id;
+        int status;
+    } others[WHY_OTHERS];
+    size_t nothers;
+
+    struct arena arena;
+};
+MUST_USE int query_why(struct store *s, int64_t id, struct why *out, struct err *err);
+void why_release(struct why *w);
+
+/* How many executions have not ended, of this one and all below it. */
+MUST_USE int query_open(struct store *s, int64_t id, int64_t *n, struct err *err);
+
+/* How many attempts it had, and its status: all that a reader of logs needs to know of it. */
+MUST_USE int query_attempts(struct store *s, int64_t id, int *attempts, int *status,
+                            struct err *err);
+
+struct lease_totals {
+    int64_t all, orphans;
+};
+MUST_USE int query_lease_totals(struct store *s, struct lease_totals *out, struct err *err);
+
+/* ---- logs ---- */
+
+struct log_place {
+    int64_t execution;
+    int attempt;  /* 0: the last */
+    int64_t from; /* an offset in its kept output */
+};
+/* A stretch of output in which nothing is missing. */
+struct log_page {
+    int attempt;     /* whose it is; 0: nothing was ever started */
+    int64_t from;    /* where it begins: as asked for, or later, if something is missing there */
+    int64_t next;    /* where the next one begins */
+    int64_t dropped; /* how many bytes were left out right before it */
+    bool more;       /* there is another one by now */
+};
+/* Adds at most max bytes to `out`. A page may be short before the end. E_NOT_FOUND: no such
+ * execution; an attempt without output has an empty page. */
+MUST_USE int query_log(struct store *s, const struct log_place *at, size_t max, struct buf *out,
+                       struct log_page *page, struct err *err);
+
+/* ---- what workers counted ---- */
+
+struct counter_row {
+    int64_t worker; /* 0: of all workers, or of those that are gone */
+    const char *metric, *labels;
+    int64_t value;
+};
+struct counter_list {
+    struct counter_row *at;
+    size_t n;
+    struct arena arena;
+};
+void counter_list_release(struct counter_list *l);
+/* By metric and labels: the sums over all workers, or those of each. */
+MUST_USE int query_counters(struct store *s, bool by_worker, struct counter_list *out,
+                            struct err *err);
 
 #endif

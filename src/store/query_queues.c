@@ -54,6 +54,11 @@ int query_queues(struct store *s, struct queue_list *out, struct err *err)
             .oldest_ready_at = rows_int(&r.rows, i, 4),
             .limit_max = rows_null(&r.rows, i, 5) ? -1 : rows_int(&r.rows, i, 5),
             .limit_used = rows_int(&r.rows, i, 6),
+            .paused = !rows_null(&r.rows, i, 7),
+            .resume_max = rows_int(&r.rows, i, 7),
+            .paused_at = rows_int(&r.rows, i, 8),
+            .paused_by = arena_strdup(&out->arena, rows_text(&r.rows, i, 9)),
+            .pause_reason = arena_strdup(&out->arena, rows_text(&r.rows, i, 10)),
         };
 done:
     release(&r);
@@ -64,6 +69,21 @@ void queue_list_release(struct queue_list *l)
 {
     arena_release(&l->arena);
     *l = (struct queue_list){0};
+}
+
+int query_queue_open(struct store *s, const char *queue, bool *open, struct err *err)
+{
+    struct args a = ARGS_INIT;
+    struct rows r = ROWS_INIT;
+    int rc;
+
+    args_begin(&a, Q_QUERY_QUEUE_OPEN);
+    args_text(&a, queue);
+    if (!(rc = query_run(s, &a, &r, err)))
+        *open = rows_int(&r, 0, 0) != 0;
+    rows_release(&r);
+    args_release(&a);
+    return rc;
 }
 
 static int workers_body(struct db *db, void *arg, struct err *err)
@@ -100,6 +120,7 @@ int query_workers(struct store *s, struct worker_list *out, struct err *err)
             .host = arena_strdup(&out->arena, rows_text(&r.rows, i, 5)),
             .folder = arena_strdup(&out->arena, rows_text(&r.rows, i, 6)),
             .version = arena_strdup(&out->arena, rows_text(&r.rows, i, 7)),
+            .serves = arena_strdup(&out->arena, rows_text(&r.rows, i, 8)),
         };
         /* both come by id */
         while (c < r.counts.n && rows_int(&r.counts, c, 0) < id)

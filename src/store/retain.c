@@ -1,5 +1,5 @@
-/* retain.c - deletes what ended long ago: whole trees with their rows, events and keys, never one
- * in which anything is still open. Walks the roots by id, which rises with time, so nothing is
+/* retain.c - deletes what ended long ago: whole trees with their rows, events, logs and keys, never
+ * one in which anything is still open. Walks the roots by id, which rises with time, so nothing is
  * sorted or counted; a call does one bounded slice. */
 #include "store/door.h"
 #include "store/store_internal.h"
@@ -10,6 +10,7 @@
 
 #define MAX_ROWS   5000
 #define WRITERS    1000 /* folded in one turn; as stale_writers says */
+#define WORKERS    1000 /* the same of workers' counters */
 
 /* What goes in this slice: whole trees, or the lower part of one that is too large for one slice.
  */
@@ -76,7 +77,7 @@ static int choose(struct turn *t, const struct args *roots, int64_t before, stru
 
         if (idmap_get(&stay, root))
             continue;
-        if (!r->dry_run && d->ids.n >= max) {
+        if (!r->dry_run && !r->logs_only && d->ids.n >= max) {
             r->after = root - 1;
             r->more = true;
             break;
@@ -128,12 +129,44 @@ static int delete_doomed(struct turn *t, const struct doomed *d, struct err *err
         return 0;
     if ((rc = run_plain(t, Q_EVENT_FLOOR_KEEP, err)) || (rc = run_plain(t, Q_RETENTION_ON, err)) ||
         (rc = delete_events(t, d, err)) ||
+        (rc = run_for(t, Q_LOGS_DELETE, d->ids.at, d->ids.n, err)) ||
         (rc = run_for(t, Q_KEYS_DELETE, d->ids.at, d->ids.n, err)) ||
         (rc = run_for(t, Q_TIMERS_FORGET, d->ids.at, d->ids.n, err)) ||
         (rc = run_for(t, Q_EXECUTIONS_DELETE, d->ids.at, d->ids.n, err)) ||
         (rc = run_plain(t, Q_RETENTION_OFF, err)))
         return rc;
     return db_flush(t->db, err);
+}
+
+/* What was counted by workers that are gone becomes worker 0's. */
+static int fold_workers(struct turn *t, bool *more, struct err *err)
+{
+    struct rows left = ROWS_INIT, taken = ROWS_INIT;
+    size_t i;
+    int rc;
+
+    args_begin(&t->args, Q_WORKER_COUNTERS_LEFT);
+    args_int(&t->args, WORKERS);
+    if ((rc = db_query(t->db, &t->args, &left, err)))
+        goto done;
+    args_begin(&t->args, Q_WORKER_COUNTERS_TAKE);
+    for (i = 0; i < left.n; i++)
+        args_int(&t->args, rows_int(&left, i, 0));
+    if ((rc = db_query(t->db, &t->args, &taken, err)))
+        goto done;
+    args_begin(&t->args, Q_WORKER_COUNTER_ADD);
+    args_int(&t->args, 0);
+    for (i = 0; i < taken.n; i++) {
+        args_text(&t->args, rows_text(&taken, i, 0));
+        args_text(&t->args, rows_text(&taken, i, 1));
+        args_int(&t->args, rows_int(&taken, i, 2));
+    }
+    if (!(rc = db_query(t->db, &t->args, NULL, err)))
+        *more |= left.n == WORKERS;
+done:
+    rows_release(&left);
+    rows_release(&taken);
+    return rc;
 }
 
 /* The rest, when no tree is left to go: partitions without trees, rows of writers and workers long
@@ -163,7 +196,8 @@ static int tidy(struct turn *t, struct retention *r, struct err *err)
     r->more = found.n == WRITERS; /* then once more, to fold the rest */
     args_begin(&t->args, Q_WORKERS_FORGET);
     args_int(&t->args, t->now - WRITER_AGE);
-    rc = db_send(t->db, &t->args, NULL, ANY_ROWS, err);
+    if (!(rc = db_send(t->db, &t->args, NULL, ANY_ROWS, err)))
+        rc = fold_workers(t, &r->more, err);
 done:
     vec_release(&writers);
     rows_release(&found);
@@ -185,15 +219,34 @@ int op_retain(struct turn *t, const struct retention *from, struct retention *r,
     if ((rc = find_roots(t, r, before, &roots, err)) ||
         (args_rows(&roots) && (rc = choose(t, &roots, before, r, &d, err))))
         goto done;
-    if (!r->dry_run && (rc = delete_doomed(t, &d, err)))
+    if (!r->dry_run && (rc = r->logs_only ? run_for(t, Q_LOGS_DELETE, d.ids.at, d.ids.n, err)
+                                          : delete_doomed(t, &d, err)))
         goto done;
     r->trees += d.trees;
     r->executions += (int64_t)d.ids.n;
     r->events += d.events;
-    if (!r->more && !r->dry_run)
+    if (!r->more && !r->dry_run && !r->logs_only)
         rc = tidy(t, r, err);
 done:
     args_release(&roots);
     doomed_release(&d);
+    return rc;
+}
+
+#define DAY (86400LL * 1000000)
+
+int op_retention_due(struct turn *t, bool *due, struct err *err)
+{
+    struct rows r = ROWS_INIT;
+    int rc;
+
+    if ((rc = turn_sync(t, err)))
+        return rc;
+    args_begin(&t->args, Q_RETENTION_TAKE);
+    args_int(&t->args, t->now);
+    args_int(&t->args, t->now - DAY);
+    if (!(rc = db_query(t->db, &t->args, &r, err)))
+        *due = r.n > 0;
+    rows_release(&r);
     return rc;
 }

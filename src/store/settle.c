@@ -48,21 +48,52 @@ static struct lease_ref *ref_of_settlement(void *list, size_t i)
     return &((struct settlement *)list)[i].lease;
 }
 
+/* The executions, among the adopted, whose start was told before. */
+static int find_told(struct turn *t, const struct start *list, size_t n, struct idmap *told,
+                     struct err *err)
+{
+    struct rows r = ROWS_INIT;
+    size_t i;
+    int rc = 0;
+
+    args_begin(&t->args, Q_STARTED_BEFORE);
+    for (i = 0; i < n; i++)
+        if (list[i].adopted && !list[i].lease.rc) {
+            const struct execution *e = &turn_row(t, list[i].lease.execution)->now;
+
+            args_int(&t->args, e->root);
+            args_int(&t->args, e->id);
+            args_int(&t->args, e->attempts);
+        }
+    if (!args_rows(&t->args) || (rc = db_query(t->db, &t->args, &r, err)))
+        goto done;
+    for (i = 0; i < r.n; i++)
+        idmap_put(told, rows_int(&r, i, 0), t);
+done:
+    rows_release(&r);
+    return rc;
+}
+
 int op_started(struct turn *t, int64_t worker, struct start *list, size_t n, struct err *err)
 {
+    struct idmap told = IDMAP_INIT;
     size_t i;
     int rc;
 
-    if ((rc = load_held(t, worker, ref_of_start, list, n, err)))
-        return rc;
+    if ((rc = load_held(t, worker, ref_of_start, list, n, err)) ||
+        (rc = find_told(t, list, n, &told, err)))
+        goto done;
     for (i = 0; i < n; i++) {
         struct move_note note = {.worker = worker, .data = data_started(t, list[i].ago)};
 
-        if (!list[i].lease.rc && (rc = door_move(t, turn_row(t, list[i].lease.execution),
-                                                 EV_STARTED, S_RUNNING, &note, err)))
-            return rc;
+        if (!list[i].lease.rc && !idmap_get(&told, list[i].lease.execution) &&
+            (rc = door_move(t, turn_row(t, list[i].lease.execution), EV_STARTED, S_RUNNING, &note,
+                            err)))
+            goto done;
     }
-    return 0;
+done:
+    idmap_release(&told);
+    return rc;
 }
 
 /* An error that can be stored and read: valid UTF-8, cut to size, never empty. */

@@ -73,6 +73,11 @@ struct env *store_env(struct store *s)
     return s->env;
 }
 
+void store_set_patience(struct store *s, int64_t us)
+{
+    s->patience = us;
+}
+
 /* Forgets the last turn; its memory is used again. */
 static struct turn *fresh_turn(struct store *s, bool wait)
 {
@@ -210,7 +215,7 @@ static int turn_with_retries(struct store *s, enum turn_mode mode,
             return rc;
         unknown |= rc == -E_COMMIT_UNKNOWN && mode != LIGHT;
         tell(s, err);
-        if (clock_boot_us() >= give_up)
+        if (clock_boot_us() >= give_up || (s->env->give_up && s->env->give_up(s->env->arg)))
             break;
         back_off(&pause);
     }
@@ -241,6 +246,28 @@ static int turn_and_wake(struct store *s, enum turn_mode mode,
     if (wake)
         s->db->driver->wake(s->db, wake);
     return 0;
+}
+
+unsigned store_woke(const struct store *s)
+{
+    return s->turn.wake;
+}
+
+int store_next_timer(struct store *s, int64_t *due, struct err *err)
+{
+    struct args a = ARGS_INIT;
+    struct rows r = ROWS_INIT;
+    int rc;
+
+    if ((rc = db_begin(s->db, TX_READ, err)))
+        return rc;
+    args_begin(&a, Q_NEXT_TIMER);
+    if (!(rc = db_query(s->db, &a, &r, err)))
+        *due = r.n ? rows_int(&r, 0, 0) : 0;
+    rows_release(&r);
+    args_release(&a);
+    db_rollback(s->db);
+    return rc;
 }
 
 int store_turn(struct store *s, int (*body)(struct turn *, void *, struct err *), void *arg,

@@ -14,6 +14,7 @@
 #include "core/outcome.h"
 #include "store/execution.h"
 
+struct buf;
 struct store;
 struct turn;
 
@@ -29,6 +30,7 @@ void store_close(struct store **s);
 struct db *store_db(struct store *s); /* for readers: queries, verify */
 const struct db_url *store_url(const struct store *s);
 struct env *store_env(struct store *s);
+void store_set_patience(struct store *s, int64_t us);
 
 MUST_USE int store_turn(struct store *s, int (*body)(struct turn *, void *, struct err *),
                         void *arg, struct err *err);
@@ -42,9 +44,14 @@ MUST_USE int store_light_turn(struct store *s, int (*body)(struct turn *, void *
 MUST_USE int store_long_turn(struct store *s, int (*body)(struct turn *, void *, struct err *),
                              void *arg, struct err *err);
 int64_t turn_now(const struct turn *t); /* the database's time, after the locks of this turn */
+/* What the last turn had to wake others for (enum wake): who made it may have use for that too. */
+unsigned store_woke(const struct store *s);
+/* When the earliest timer is due; 0: there is none. A read, outside of turns. */
+MUST_USE int store_next_timer(struct store *s, int64_t *due, struct err *err);
 
 /* Limits on what enters, so that a turn can't fail on it later. */
 #define STORE_MAX_INPUT  (1024 * 1024)
+#define STORE_MAX_SPEC   (256 * 1024)
 #define STORE_MAX_RESULT (1024 * 1024)
 #define STORE_MAX_ERROR  8192
 #define STORE_MAX_NAME   200
@@ -68,6 +75,7 @@ struct submission {
     const char *concurrency; /* NULL: none; at most concurrency_max of that key at once */
     const char *task_name;
     const char *input; /* JSON or NULL */
+    const char *spec;  /* how it is run (core/spec.h), JSON or NULL */
     const char *key;   /* idempotency key or NULL */
     int task_index;    /* -1: not an item */
     int priority;
@@ -75,13 +83,24 @@ struct submission {
     int concurrency_max; /* 0: 1; taken when the key is seen for the first time */
     int64_t delay;       /* µs until it may be claimed */
     bool paused;         /* held from the start */
+    bool refuse;         /* -E_REFUSED, and nothing stored, where it would be held for a limit */
 
     /* out */
     int64_t id;
     bool existed;   /* the key was known: id is that execution */
-    int rc;         /* 0, -E_INVALID, -E_CONFLICT, -E_NOT_FOUND (parent), -E_BUSY */
+    int rc;         /* 0, -E_INVALID, -E_CONFLICT, -E_NOT_FOUND (parent), -E_BUSY, -E_REFUSED */
     struct err err; /* the sentence, if rc */
 };
+
+/* What its submitter runs itself has a queue of its own, named by its id; QUEUE_HERE as the queue
+ * of a submission asks for that. */
+#define QUEUE_HERE      "here:"
+#define QUEUE_HERE_SIZE 32
+const char *queue_here(int64_t id, char out[QUEUE_HERE_SIZE]);
+
+/* Notes the limits that these submissions will need, before others of the turn are locked: all of a
+ * turn are locked at once, in order. */
+void op_submit_limits(struct turn *t, const struct submission *list, size_t n);
 
 /* Checks one submission's texts and sizes without a database. */
 MUST_USE int submission_check(const struct submission *s, struct err *err);
@@ -120,6 +139,9 @@ struct adoption {
     int64_t host_grace;  /* µs after expired_at when another state folder's orphans are free */
     const int64_t *dead; /* workers of this folder whose lock is free: no wait for the reaper */
     size_t ndead;
+    /* Whether to take this one, which that worker held last (0: not known); NULL: all. */
+    bool (*wanted)(void *arg, const struct execution *e, int64_t last_worker);
+    void *arg;
 };
 MUST_USE int op_adopt(struct turn *t, const struct adoption *a, struct job_list *out,
                       struct err *err);
@@ -144,10 +166,12 @@ MUST_USE int op_heartbeat(struct turn *t, int64_t worker, int64_t lease, struct 
 
 /* ---- started, settle ---- */
 
-/* Writes that the work began, `ago` µs before now. */
+/* Writes that the work began, `ago` µs before now. Of an adopted attempt it may have been told by
+ * the one who had it before: then it is not told again. */
 struct start {
     struct lease_ref lease;
     int64_t ago;
+    bool adopted;
 };
 MUST_USE int op_started(struct turn *t, int64_t worker, struct start *list, size_t n,
                         struct err *err);
@@ -197,20 +221,46 @@ MUST_USE int op_timers(struct turn *t, size_t max, size_t *n, int64_t *next, str
 MUST_USE int op_limit(struct turn *t, const char *key, int max, size_t slice, bool *more,
                       struct err *err);
 
+/* What an operator does to a queue as a whole. A pause is a limit of 0 that remembers the one
+ * before it; a limit that is set meanwhile is the one that comes back. */
+enum queue_verb { QUEUE_SET, QUEUE_PAUSE, QUEUE_RESUME };
+struct queue_order {
+    enum queue_verb verb;
+    const char *queue;
+    int max;                 /* of QUEUE_SET; < 0: no limit */
+    const char *by, *reason; /* of QUEUE_PAUSE; NULL: not told */
+    size_t slice;
+
+    /* out */
+    bool more;   /* to be done by another turn with the same order */
+    bool paused; /* whether the queue is paused after this turn */
+};
+/* E_INVALID: to resume what is not paused. */
+MUST_USE int op_queue(struct turn *t, struct queue_order *q, struct err *err);
+
 /* ---- workers ---- */
 
 struct worker {
     int64_t id;
     const char *host, *folder, *version;
+    const char *serves; /* serves_json, for `why`; NULL: not told */
     int pid, room;
     int64_t started_at, seen_at; /* out */
 };
+/* {"process": ["default", "mail"]}: the queues by lane. Equal lanes stand side by side. */
+void serves_json(const struct lane_queue *serves, size_t n, struct buf *out);
+/* Adds its row, or renews it with another room and what it serves. */
 MUST_USE int op_worker_hello(struct turn *t, const struct worker *w, struct err *err);
 MUST_USE int op_worker_bye(struct turn *t, int64_t worker, struct err *err);
-/* An idle worker's one statement: renews its row; *expired = leases to reap, *next_timer as in
- * op_timers. */
-MUST_USE int op_worker_tick(struct turn *t, const struct worker *w, int64_t *expired,
-                            int64_t *next_timer, struct err *err);
+
+struct tick {
+    int64_t expired, orphans; /* leases to reap, leases to adopt, of anybody's */
+    int64_t next_timer;       /* when it is due; 0: there is none */
+    int64_t now;              /* the database's time */
+};
+/* An idle worker's one statement: renews its row, and looks for what there is to do. */
+MUST_USE int op_worker_tick(struct turn *t, const struct worker *w, struct tick *out,
+                            struct err *err);
 
 /* ---- retention ---- */
 
@@ -220,13 +270,69 @@ struct retention {
     size_t
         max_rows; /* executions deleted in this turn; a larger tree goes over several; 0: 5,000 */
     bool dry_run;
-    int64_t after; /* the root up to which it looked; start with 0 */
+    bool logs_only; /* only the logs of these trees go: they may have a shorter age */
+    int64_t after;  /* the root up to which it looked; start with 0 */
 
     int64_t trees, executions, events; /* added up over the slices */
     bool more;
 };
+/* Whether the caller is to remove what is old now: once a day somebody is. */
+MUST_USE int op_retention_due(struct turn *t, bool *due, struct err *err);
 /* Does one slice and tells in *to where the next one goes on from. */
 MUST_USE int op_retain(struct turn *t, const struct retention *from, struct retention *to,
                        struct err *err);
+
+/* ---- logs of attempts ---- */
+
+#define STORE_MAX_LOG_CHUNK 65536 /* bytes in a row; longer ones are split */
+
+/* A piece of an attempt's kept output. Those of an attempt come in order; one at an offset that was
+ * stored before replaces everything from there on. Whoever takes an attempt over, with a new epoch,
+ * begins at 0 again: what came before is no longer shown. */
+struct log_chunk {
+    struct lease_ref lease; /* rc 0: it is stored; -E_LEASE_LOST: it may not be, drop it */
+    int attempt;
+    const char *bytes; /* any bytes; may be none */
+    size_t len;
+    int64_t offset;  /* of the first byte */
+    int64_t dropped; /* how many were left out before it, since the beginning */
+};
+/* Fenced by the leases, so before the op_settle of the same attempts. */
+MUST_USE int op_log(struct turn *t, int64_t worker, struct log_chunk *list, size_t n,
+                    struct err *err);
+
+/* ---- what workers count ---- */
+
+struct counter {
+    const char *metric;
+    const char *labels; /* as Prometheus writes them: queue="default",executor="process"; or "" */
+    int64_t add;
+};
+MUST_USE int op_counters(struct turn *t, int64_t worker, const struct counter *list, size_t n,
+                         struct err *err);
+
+/* ---- identity ---- */
+
+#define STORE_ID_SIZE 33
+
+/* What tells this database from others, and what was started in it before a restored backup from
+ * what is started since. */
+MUST_USE int store_identity(struct store *s, char id[STORE_ID_SIZE], int64_t *generation,
+                            struct err *err);
+
+/* The generation as this turn sees it. */
+MUST_USE int turn_generation(struct turn *t, int64_t *generation, struct err *err);
+
+/* After a backup was restored: raises the generation and makes orphans of all running jobs. */
+struct fence {
+    size_t slice; /* leases looked at in this turn */
+
+    int64_t generation; /* the new one; start with 0, as with those below */
+    int64_t after;      /* the execution up to which it is done */
+    int64_t expired;    /* added up over the slices */
+    bool more;
+};
+/* Does one slice and tells in *to where the next one goes on from. */
+MUST_USE int op_fence(struct turn *t, const struct fence *from, struct fence *to, struct err *err);
 
 #endif

@@ -7,6 +7,7 @@
 #include "base/text.h"
 
 #include <sodium.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,7 +49,10 @@ int submission_check(const struct submission *s, struct err *err)
         s->priority > 1000000)
         return err_set(err, E_INVALID,
                        "priority, attempts, delay or limit of '%s' is out of its range", s->name);
-    return s->input ? json_check(s->input, strlen(s->input), STORE_MAX_INPUT, "the input", err) : 0;
+    if (s->input &&
+        (rc = json_check(s->input, strlen(s->input), STORE_MAX_INPUT, "the input", err)))
+        return rc;
+    return s->spec ? json_check(s->spec, strlen(s->spec), STORE_MAX_SPEC, "the spec", err) : 0;
 }
 
 static void hash_text(crypto_generichash_state *h, const char *s)
@@ -74,6 +78,8 @@ static void hash_body(const struct submission *s, unsigned char out[BODY_HASH])
     hash_text(&h, s->concurrency);
     hash_text(&h, s->task_name);
     hash_text(&h, s->input);
+    if (s->spec) /* hashes that were stored before there were specs stay valid */
+        hash_text(&h, s->spec);
     crypto_generichash_final(&h, out, BODY_HASH);
 }
 
@@ -233,6 +239,22 @@ static int find_parents(struct turn *t, struct submission *list, size_t n, struc
     return 0;
 }
 
+const char *queue_here(int64_t id, char out[QUEUE_HERE_SIZE])
+{
+    snprintf(out, QUEUE_HERE_SIZE, "%s%lld", QUEUE_HERE, (long long)id);
+    return out;
+}
+
+static const char *queue_of(struct turn *t, const struct submission *s)
+{
+    char here[QUEUE_HERE_SIZE];
+
+    if (!s->queue)
+        return "default";
+    return strcmp(s->queue, QUEUE_HERE) ? s->queue
+                                        : arena_strdup(&t->arena, queue_here(s->id, here));
+}
+
 static void fill_image(struct turn *t, const struct submission *s, struct execution *e)
 {
     const struct row *p = s->parent ? turn_row(t, s->parent) : NULL;
@@ -251,13 +273,14 @@ static void fill_image(struct turn *t, const struct submission *s, struct execut
         .max_attempts = s->max_attempts ? s->max_attempts : 1,
         .task_index = s->task_index,
         .name = s->name,
-        .queue = s->queue ? s->queue : "default",
+        .queue = queue_of(t, s),
         .lane = !job      ? NULL
                 : s->lane ? s->lane
                           : "process",
         .concurrency = job ? s->concurrency : NULL,
         .task_name = s->task_name,
         .input = s->input,
+        .spec = s->spec,
     };
 }
 
@@ -282,19 +305,85 @@ static int make_limits(struct turn *t, struct submission *list, size_t n, struct
     args_begin(&t->args, Q_LIMIT_CREATE);
     for (i = 0; i < count; i++)
         if (!i || strcmp(keyed[i]->concurrency, keyed[i - 1]->concurrency)) {
-            args_text(&t->args, limit_get(t, 'k', keyed[i]->concurrency)->key);
+            struct limit *l = limit_get(t, 'k', keyed[i]->concurrency);
+
+            l->known &= l->max >= 0; /* it comes into being now: look again */
+            args_text(&t->args, l->key);
             args_int(&t->args, keyed[i]->concurrency_max ? keyed[i]->concurrency_max : 1);
         }
     return db_send(t->db, &t->args, NULL, ANY_ROWS, err);
 }
 
-static int create(struct turn *t, struct submission *s, struct err *err)
+/* One that is refused rather than held brings its own bound. If that is the higher one, it is the
+ * limit's from now on; a lower one counts for itself alone. */
+static int raise_limit(struct turn *t, const struct submission *s, struct err *err)
 {
+    struct limit *l = limit_get(t, 'k', s->concurrency);
+
+    if (l->max >= s->concurrency_max)
+        return 0;
+    l->max = s->concurrency_max;
+    l->freed = true; /* those who wait for it may go on */
+    args_begin(&t->args, Q_LIMIT_UPSERT);
+    args_text(&t->args, l->key);
+    args_int(&t->args, l->max);
+    args_int(&t->args, l->stored_used);
+    return db_send(t->db, &t->args, NULL, 1, err);
+}
+
+/* Whether a limit has no room for it. */
+static bool is_full(struct turn *t, struct submission *s, const struct execution *e)
+{
+    struct limit *limits[2];
+    size_t n = limits_of(t, e, limits), i;
+
+    for (i = 0; i < n; i++) {
+        bool own = limits[i]->kind == 'k' && s->concurrency_max;
+        int max = own && s->concurrency_max < limits[i]->max ? s->concurrency_max : limits[i]->max;
+
+        if (limits[i]->used >= max) {
+            s->rc = err_set(&s->err, E_REFUSED, "the limit %s has no room: %d of %d are in use",
+                            limits[i]->key, limits[i]->used, max);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* It was not taken: neither was its key, for itself or for those who named the same one. */
+static int refuse(struct turn *t, struct submission *list, size_t n, size_t nth, struct err *err)
+{
+    struct submission *s = &list[nth];
+    int64_t id = s->id;
+    size_t i;
+
+    s->id = 0;
+    if (!s->key)
+        return 0;
+    for (i = nth + 1; i < n; i++)
+        if (list[i].existed && list[i].id == id) {
+            list[i].existed = false;
+            list[i].id = 0;
+            list[i].rc = s->rc;
+            list[i].err = s->err;
+        }
+    args_begin(&t->args, Q_KEYS_DELETE);
+    args_int(&t->args, id);
+    return db_send(t->db, &t->args, NULL, ANY_ROWS, err);
+}
+
+static int create(struct turn *t, struct submission *list, size_t n, size_t nth, struct err *err)
+{
+    struct submission *s = &list[nth];
     struct execution e;
     struct row *r;
     int rc;
 
     fill_image(t, s, &e);
+    if (s->refuse && s->concurrency && s->concurrency_max && (rc = raise_limit(t, s, err)))
+        return rc;
+    if (s->refuse && !s->paused && s->delay <= 0 && is_full(t, s, &e))
+        return refuse(t, list, n, nth, err);
     if ((rc = door_create(t, &e, NULL, &r, err)))
         return rc;
     if (!kind_is_job(e.kind))
@@ -309,6 +398,22 @@ static int create(struct turn *t, struct submission *s, struct err *err)
         return door_move(t, r, EV_HELD, S_READY, &note, err);
     }
     return door_admit(t, r, err);
+}
+
+static void note_limits(struct turn *t, const struct submission *s)
+{
+    limits_note(t, &(struct execution){
+                       .kind = s->kind, .queue = queue_of(t, s), .concurrency = s->concurrency});
+}
+
+void op_submit_limits(struct turn *t, const struct submission *list, size_t n)
+{
+    struct err ignored;
+    size_t i;
+
+    for (i = 0; i < n; i++)
+        if (!submission_check(&list[i], &ignored))
+            note_limits(t, &list[i]);
 }
 
 int op_submit(struct turn *t, struct submission *list, size_t n, struct err *err)
@@ -333,13 +438,11 @@ int op_submit(struct turn *t, struct submission *list, size_t n, struct err *err
         return rc;
     for (i = 0; i < n; i++)
         if (!list[i].rc && !list[i].existed)
-            limits_note(t, &(struct execution){.kind = list[i].kind,
-                                               .queue = list[i].queue ? list[i].queue : "default",
-                                               .concurrency = list[i].concurrency});
+            note_limits(t, &list[i]);
     if ((rc = limits_fetch(t, err)))
         return rc;
     for (i = 0; i < n; i++)
-        if (!list[i].rc && !list[i].existed && (rc = create(t, &list[i], err)))
+        if (!list[i].rc && !list[i].existed && (rc = create(t, list, n, i, err)))
             return rc;
     return 0;
 }

@@ -70,8 +70,10 @@ void turn_read_rows(struct turn *t, const struct rows *r, bool with_input, struc
     for (i = 0; i < r->n; i++) {
         execution_read_state(&e, r, i, 0, &t->arena);
         out[i] = turn_add_row(t, &e);
-        if (with_input)
+        if (with_input) {
             out[i]->now.input = arena_strdup(&t->arena, rows_text(r, i, STATE_COLUMNS));
+            out[i]->now.spec = arena_strdup(&t->arena, rows_text(r, i, STATE_COLUMNS + 1));
+        }
     }
 }
 

@@ -90,7 +90,7 @@ MUST_USE int turn_find_roots(struct turn *t, struct want *list, size_t n, struct
 /* n fresh ids, ascending; makes sure that their events have a place. */
 MUST_USE int turn_take_ids(struct turn *t, size_t n, int64_t *ids, struct err *err);
 
-/* Reads rows of @state@ (with input after it, if asked) into the turn. */
+/* Reads rows of @state@ (with input and spec after it, if asked) into the turn. */
 void turn_read_rows(struct turn *t, const struct rows *r, bool with_input, struct row **out);
 
 #endif

@@ -55,6 +55,8 @@
     X(I31, "no execution is its own ancestor")                                                 \
     X(I40, "the counters of each queue add up to its jobs")                                    \
     X(I41, "no row and no event belongs to an execution that does not exist")                  \
+    X(I42, "log chunks belong to an attempt that was made, are whole, and do not overlap")     \
+    X(I43, "the database has its id and its generation")                                       \
     X(S01, "what was terminal is unchanged, or was rerun")                                     \
     X(S02, "seq, attempts and epoch never fall")                                               \
     X(S03, "the events that there were are unchanged")                                         \
@@ -67,9 +69,9 @@ const size_t invariant_count = sizeof(invariants) / sizeof(*invariants);
 
 /* The statements that return breaches; each is one pass for all invariants that it can serve. */
 static const enum stmt_id queries[] = {
-    Q_VERIFY_STEPS,  Q_VERIFY_SUMS,   Q_VERIFY_LAST,   Q_VERIFY_FIELDS,
-    Q_VERIFY_LEASES, Q_VERIFY_OUTBOX, Q_VERIFY_HOLDS,  Q_VERIFY_LIMITS,
-    Q_VERIFY_TREE,   Q_VERIFY_CYCLES, Q_VERIFY_STRAYS, Q_VERIFY_COUNTERS,
+    Q_VERIFY_STEPS,  Q_VERIFY_SUMS,     Q_VERIFY_LAST,   Q_VERIFY_FIELDS,   Q_VERIFY_LEASES,
+    Q_VERIFY_OUTBOX, Q_VERIFY_HOLDS,    Q_VERIFY_LIMITS, Q_VERIFY_TREE,     Q_VERIFY_CYCLES,
+    Q_VERIFY_STRAYS, Q_VERIFY_COUNTERS, Q_VERIFY_LOGS,   Q_VERIFY_IDENTITY,
 };
 #define QUERY_COUNT (sizeof(queries) / sizeof(*queries))
 

@@ -1,5 +1,30 @@
 /* worker.c - the rows of workers: who is there, since when, and how much each may run. */
+#include "base/json.h"
 #include "store/store_internal.h"
+
+#include <string.h>
+
+void serves_json(const struct lane_queue *serves, size_t n, struct buf *out)
+{
+    struct json_writer w = JSON_WRITER(out);
+    size_t i;
+
+    jw_begin(&w, '{');
+    for (i = 0; i < n; i++) {
+        bool first = !i || strcmp(serves[i].lane, serves[i - 1].lane) != 0;
+
+        if (first && i)
+            jw_end(&w, ']');
+        if (first) {
+            jw_key(&w, serves[i].lane);
+            jw_begin(&w, '[');
+        }
+        jw_text(&w, serves[i].queue);
+    }
+    if (n)
+        jw_end(&w, ']');
+    jw_end(&w, '}');
+}
 
 int op_worker_hello(struct turn *t, const struct worker *w, struct err *err)
 {
@@ -15,6 +40,7 @@ int op_worker_hello(struct turn *t, const struct worker *w, struct err *err)
     args_text(&t->args, w->host);
     args_text(&t->args, w->folder);
     args_text(&t->args, w->version);
+    args_text(&t->args, w->serves);
     return db_send(t->db, &t->args, NULL, 1, err);
 }
 
@@ -38,8 +64,7 @@ static int tick(struct turn *t, int64_t worker, struct rows *out, struct err *er
     return db_query(t->db, &t->args, out, err);
 }
 
-int op_worker_tick(struct turn *t, const struct worker *w, int64_t *expired, int64_t *next_timer,
-                   struct err *err)
+int op_worker_tick(struct turn *t, const struct worker *w, struct tick *out, struct err *err)
 {
     struct rows r = ROWS_INIT;
     int rc;
@@ -54,8 +79,10 @@ int op_worker_tick(struct turn *t, const struct worker *w, int64_t *expired, int
         if ((rc = op_worker_hello(t, w, err)) || (rc = tick(t, w->id, &r, err)))
             goto done;
     }
-    *expired = rows_int(&r, 0, 0);
-    *next_timer = rows_int(&r, 0, 1);
+    *out = (struct tick){.expired = rows_int(&r, 0, 0),
+                         .orphans = rows_int(&r, 0, 1),
+                         .next_timer = rows_int(&r, 0, 2),
+                         .now = rows_int(&r, 0, 3)};
 done:
     rows_release(&r);
     return rc;

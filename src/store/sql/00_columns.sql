@@ -6,7 +6,7 @@
 --=+    e.name, e.queue, e.lane, e.concurrency, e.held_key, e.task_name
 --= no_lease CAST(NULL AS bigint), CAST(NULL AS timestamptz), CAST(NULL AS timestamptz), CAST(NULL AS text)
 --= state @job@, l.worker, l.until, l.expired_at, l.folder
---= whole @state@, e.input, e.result, e.error
+--= whole @state@, e.input, e.result, e.error, e.spec
 
 -- The recursive step of a walk down a tree, on PostgreSQL: children c of t, each by a probe of the index. Written as
 -- a plain join it may be planned as a loop over all rows that have a parent.

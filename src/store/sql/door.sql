@@ -6,15 +6,15 @@
 --:+ priority i32, attempts i32, max_attempts i32, epoch i32, seq i32, needs_left i32, task_index i32,
 --:+ cursor i32, depth i32, kind i16, status i16, held i16, deferred i16, failed_behind i16,
 --:+ cancel_requested i16, name text, queue text, lane text, concurrency text, held_key text,
---:+ task_name text, input text, result text, error text)
+--:+ task_name text, input text, result text, error text, spec text)
 INSERT INTO executions (id, parent, root, workflow, rerun_of,
        requested_at, started_at, finished_at, updated_at,
        priority, attempts, max_attempts, epoch, seq, needs_left, task_index, cursor, depth,
        kind, status, held, deferred, failed_behind, cancel_requested,
-       name, queue, lane, concurrency, held_key, task_name, input, result, error)
+       name, queue, lane, concurrency, held_key, task_name, input, result, error, spec)
 SELECT * FROM @rows@ AS u                                                                  --@ postgres
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,   --@ sqlite
-       $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33)   --@ sqlite
+       $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34)   --@ sqlite
 
 -- seq is the guard: it rises with every event, so an equal one means that nobody wrote in between.
 --: execution_update(; id i64, old_seq i32, started_at time, finished_at time, updated_at time,

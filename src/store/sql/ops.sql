@@ -24,7 +24,7 @@ ON CONFLICT (key) DO UPDATE SET max = excluded.max WHERE limits.max = 2147483647
 
 -- For jobs that the turn itself made ready: their rows were loaded without it.
 --: inputs_of(; id i64)
-SELECT e.id, e.input
+SELECT e.id, e.input, e.spec
   FROM @rows@ AS u JOIN executions e ON e.id = u.id                                        --@ postgres
   FROM executions e WHERE e.id = $1                                                        --@ sqlite
 
@@ -45,12 +45,12 @@ WITH head AS MATERIALIZED (                                                     
 )                                                                                          --@ postgres
 SELECT c.* FROM due d                                                                      --@ postgres
  CROSS JOIN LATERAL (                                                                      --@ postgres
-    SELECT @job@, @no_lease@, e.input                                                      --@ postgres
+    SELECT @job@, @no_lease@, e.input, e.spec                                              --@ postgres
       FROM task_outbox o JOIN executions e ON e.id = o.execution                           --@ postgres
      WHERE o.lane = d.lane AND o.queue = d.queue AND e.status = 2 AND e.held = 0           --@ postgres
      ORDER BY o.rank, o.execution LIMIT d.n                                                --@ postgres
        FOR UPDATE OF o, e SKIP LOCKED) c                                                   --@ postgres
-SELECT @job@, @no_lease@, e.input                                                          --@ sqlite
+SELECT @job@, @no_lease@, e.input, e.spec                                                  --@ sqlite
   FROM task_outbox o CROSS JOIN executions e ON e.id = o.execution                         --@ sqlite
  WHERE o.lane = $2 AND o.queue = $3 AND e.status = 2 AND e.held = 0                        --@ sqlite
  ORDER BY o.rank, o.execution LIMIT $1                                                     --@ sqlite
@@ -85,8 +85,11 @@ SELECT @state@
  ORDER BY l.execution LIMIT $2
    FOR UPDATE OF l, e SKIP LOCKED                                                          --@ postgres
 
+-- The last column is who held it last.
 --: orphans(folder text, grace_before time, n i64; lane text)
-SELECT @state@, e.input
+SELECT @state@, e.input, e.spec,
+       (SELECT v.worker FROM execution_events v WHERE v.root = e.root AND v.execution = e.id
+           AND v.worker IS NOT NULL ORDER BY v.seq DESC LIMIT 1)
   FROM leases l JOIN executions e ON e.id = l.execution
   JOIN @rows@ AS p ON p.lane = e.lane                                                      --@ postgres
  WHERE l.worker IS NULL AND (l.folder = $1 OR l.expired_at < $2)
@@ -95,13 +98,25 @@ SELECT @state@, e.input
    FOR UPDATE OF l, e SKIP LOCKED                                                          --@ postgres
 
 --: leases_of_dead(folder text, n i64; worker i64, lane text)
-SELECT @state@, e.input
+SELECT @state@, e.input, e.spec, l.worker
   FROM leases l JOIN executions e ON e.id = l.execution
   JOIN @rows@ AS p ON p.worker = l.worker AND p.lane = e.lane                              --@ postgres
  WHERE l.folder = $1
    AND l.worker = $3 AND e.lane = $4                                                       --@ sqlite
  ORDER BY l.execution LIMIT $2
    FOR UPDATE OF l, e SKIP LOCKED                                                          --@ postgres
+
+-- ---- started
+
+-- Of attempts that were taken over: those whose start was told before.
+--: started_before(; root i64, execution i64, attempt i32)
+SELECT u.execution                                                                         --@ postgres
+  FROM @rows@ AS u                                                                         --@ postgres
+ WHERE EXISTS (SELECT 1 FROM execution_events v WHERE v.root = u.root AND v.execution = u.execution   --@ postgres
+                AND v.type = 6 AND v.attempt = u.attempt)                                  --@ postgres
+SELECT $2                                                                                  --@ sqlite
+ WHERE EXISTS (SELECT 1 FROM execution_events v WHERE v.root = $1 AND v.execution = $2     --@ sqlite
+                AND v.type = 6 AND v.attempt = $3)                                         --@ sqlite
 
 -- ---- cancel
 
@@ -210,10 +225,10 @@ SELECT count(*) FROM (SELECT 1 FROM task_outbox WHERE concurrency = $1 LIMIT $2)
 
 -- ---- workers
 
---: worker_hello(id i64, now time, pid i32, room i32, host text, folder text, version text)
-INSERT INTO workers (id, started_at, seen_at, pid, room, host, folder, version)
-VALUES ($1, $2, $2, $3, $4, $5, $6, $7)
-ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, room = excluded.room
+--: worker_hello(id i64, now time, pid i32, room i32, host text, folder text, version text, serves text)
+INSERT INTO workers (id, started_at, seen_at, pid, room, host, folder, version, serves)
+VALUES ($1, $2, $2, $3, $4, $5, $6, $7, $8)
+ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, room = excluded.room, serves = excluded.serves
 
 --: worker_bye(id i64)
 DELETE FROM workers WHERE id = $1
@@ -222,12 +237,17 @@ DELETE FROM workers WHERE id = $1
 --: worker_tick(id i64, now time, ahead_us i64)
 WITH clock AS MATERIALIZED (SELECT clock_timestamp() + $3 * interval '1 microsecond' AS now),   --@ postgres
      renewed AS (UPDATE workers SET seen_at = clock.now FROM clock WHERE id = $1 RETURNING id)   --@ postgres
-SELECT (SELECT count(*) FROM leases, clock WHERE until < clock.now),                       --@ postgres
-       (SELECT due_at FROM timers ORDER BY due_at LIMIT 1)                                 --@ postgres
-  FROM renewed                                                                             --@ postgres
+SELECT (SELECT count(*) FROM leases WHERE until < clock.now),                              --@ postgres
+       (SELECT count(*) FROM leases WHERE worker IS NULL),                                 --@ postgres
+       (SELECT due_at FROM timers ORDER BY due_at LIMIT 1), clock.now                      --@ postgres
+  FROM renewed, clock                                                                      --@ postgres
 UPDATE workers SET seen_at = $2 WHERE id = $1                                              --@ sqlite
 RETURNING (SELECT count(*) FROM leases WHERE until < $2),                                  --@ sqlite
-          (SELECT due_at FROM timers ORDER BY due_at LIMIT 1)                              --@ sqlite
+          (SELECT count(*) FROM leases WHERE worker IS NULL),                              --@ sqlite
+          (SELECT due_at FROM timers ORDER BY due_at LIMIT 1), $2                          --@ sqlite
+
+--: next_timer()
+SELECT due_at FROM timers ORDER BY due_at LIMIT 1
 
 -- ---- retention
 

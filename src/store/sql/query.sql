@@ -164,6 +164,13 @@ SELECT @event@
 
 -- ---- queues and workers
 
+-- Leases and timers are few, however many jobs there are.
+--: query_queue_open(queue text)
+SELECT CASE WHEN EXISTS (SELECT 1 FROM leases l JOIN executions e ON e.id = l.execution WHERE e.queue = $1)
+              OR EXISTS (SELECT 1 FROM timers t JOIN executions e ON e.id = t.execution
+                          WHERE e.queue = $1 AND e.status = 2 AND e.held IN (3, 4))
+            THEN 1 ELSE 0 END
+
 -- Sums of counters, and one probe for who waits longest: never a count over the outbox. A queue of a single
 -- run that has nothing left is not worth a line.
 --: query_queues()
@@ -176,22 +183,21 @@ WITH names AS (
            CAST(COALESCE(sum(c.running), 0) AS bigint) AS running
       FROM names n LEFT JOIN queue_counters c ON c.queue = n.queue GROUP BY n.queue
 ), queues AS (
-    SELECT s.*, (SELECT l.max FROM limits l WHERE l.key = 'queue:' || s.queue) AS most,
-           (SELECT l.used FROM limits l WHERE l.key = 'queue:' || s.queue) AS used
-      FROM sums s
+    SELECT s.*, l.max AS most, l.used, l.resume_max, l.paused_at, l.paused_by, l.pause_reason
+      FROM sums s LEFT JOIN limits l ON l.key = 'queue:' || s.queue
 )
 SELECT q.queue, q.ready, q.held, q.running,
        (SELECT o.ready_at FROM task_outbox o WHERE o.queue = q.queue
            AND o.ready_at > '1970-01-01Z'                                                  --@ postgres
            AND o.ready_at > 0                                                              --@ sqlite
          ORDER BY o.ready_at LIMIT 1),
-       q.most, q.used
+       q.most, q.used, q.resume_max, q.paused_at, q.paused_by, q.pause_reason
   FROM queues q
  WHERE q.ready <> 0 OR q.held <> 0 OR q.running <> 0 OR q.most IS NOT NULL OR q.queue NOT LIKE 'here:%'
  ORDER BY q.queue
 
 --: query_workers()
-SELECT w.id, w.started_at, w.seen_at, w.pid, w.room, w.host, w.folder, w.version FROM workers w ORDER BY w.id
+SELECT w.id, w.started_at, w.seen_at, w.pid, w.room, w.host, w.folder, w.version, w.serves FROM workers w ORDER BY w.id
 
 -- Leases are few: all are read.
 --: query_lease_counts()

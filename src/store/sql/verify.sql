@@ -363,6 +363,49 @@ WITH breaches(code, execution, detail) AS (
     UNION ALL
     SELECT 'I41', execution, 'a key of a submission, but no execution' FROM submit_keys r
      WHERE NOT EXISTS (SELECT 1 FROM executions e WHERE e.id = r.execution)
+    UNION ALL
+    SELECT 'I41', execution, 'the log of attempt ' || attempt || ', but no execution'
+      FROM (SELECT DISTINCT execution, attempt FROM attempt_logs) AS r
+     WHERE NOT EXISTS (SELECT 1 FROM executions e WHERE e.id = r.execution)
+)
+@report@
+
+-- Of lower epochs late chunks may be left, of the time in which another worker took over; they lie where they like.
+--: verify_logs(max i64)
+WITH chunks AS NOT MATERIALIZED (
+    SELECT execution, attempt, epoch, start, raw, dropped, packed, length(data) AS stored,
+           lag(start + raw) OVER w AS end_before, lag(dropped) OVER w AS dropped_before
+      FROM attempt_logs WINDOW w AS (PARTITION BY execution, attempt, epoch ORDER BY start)
+), checked AS NOT MATERIALIZED (
+    SELECT c.*, e.attempts, e.epoch AS last_epoch,
+           c.attempt < 1 OR c.attempt > e.attempts OR c.epoch < 1 OR c.epoch > e.epoch AS astray,
+           c.start < 0 OR c.dropped < COALESCE(c.dropped_before, 0) OR c.raw NOT BETWEEN 1 AND 65536
+               OR c.packed NOT IN (0, 1) OR CASE c.packed WHEN 0 THEN c.stored <> c.raw ELSE c.stored >= c.raw END AS damaged,
+           c.start < c.end_before AS twice
+      FROM chunks c JOIN executions e ON e.id = c.execution
+), suspects AS MATERIALIZED (
+    SELECT * FROM checked WHERE astray OR damaged OR twice
+), breaches(code, execution, detail) AS (
+    SELECT 'I42', execution, 'a log chunk of attempt ' || attempt || ', epoch ' || epoch || ', but it has had '
+           || attempts || ' attempts, and epoch ' || last_epoch FROM suspects WHERE astray
+    UNION ALL
+    SELECT 'I42', execution, 'the log chunk of attempt ' || attempt || ' at byte ' || start || ' can''t be: ' || raw
+           || ' bytes, stored in ' || stored || ', after ' || dropped || ' left out' FROM suspects WHERE damaged
+    UNION ALL
+    SELECT 'I42', execution, 'the log chunk of attempt ' || attempt || ' at byte ' || start
+           || ' begins before the end of the one before, ' || end_before FROM suspects WHERE twice
+)
+@report@
+
+--: verify_identity(max i64)
+WITH wanted(name) AS (
+    SELECT 'database_id' UNION ALL SELECT 'generation'
+), breaches(code, execution, detail) AS (
+    SELECT 'I43', 0, 'the setting ' || w.name || CASE WHEN s.value IS NULL THEN ' is not there' ELSE ' is ' || s.value END
+      FROM wanted w LEFT JOIN settings s ON s.name = w.name
+     WHERE s.value IS NULL OR s.value = '' OR (w.name = 'generation' AND (length(s.value) > 18 OR s.value LIKE '0%'
+           OR s.value ~ '[^0-9]'))                                                          --@ postgres
+           OR s.value GLOB '*[^0-9]*'))                                                     --@ sqlite
 )
 @report@
 

@@ -1,0 +1,206 @@
+/* control.c - what an operator does: cancels executions, limits, pauses and resumes queues, fences
+ * a restored backup. All of it in slices that are each whole: an error ends it between two of them.
+ */
+#include "api/api.h"
+#include "base/text.h"
+
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SLICE      1000
+#define MAX_REASON 1000
+#define LOCK_WAIT  10000 /* µs until what others had locked is looked at again */
+
+/* ---- who and why ---- */
+
+/* user@host of this process; the caller frees it. */
+static char *this_user(void)
+{
+    struct passwd user, *found = NULL;
+    char texts[4096], host[256] = "";
+
+    if (gethostname(host, sizeof(host) - 1))
+        snprintf(host, sizeof(host), "localhost");
+    if (getpwuid_r(geteuid(), &user, texts, sizeof(texts), &found) || !found)
+        return mem_printf("%u@%s", (unsigned)geteuid(), host);
+    return mem_printf("%s@%s", user.pw_name, host);
+}
+
+static int check_text(const char *what, const char *s, size_t max, struct err *err)
+{
+    size_t len = s ? strlen(s) : 0;
+
+    if (s && !len)
+        return err_set(err, E_INVALID, "the %s is empty", what);
+    if (len > max)
+        return err_set(err, E_INVALID, "the %s has %zu bytes; at most %zu are taken", what, len,
+                       max);
+    if (s && !text_is_utf8(s, len))
+        return err_set(err, E_INVALID, "the %s is not valid UTF-8", what);
+    return 0;
+}
+
+static int check_who(const char *by, const char *reason, struct err *err)
+{
+    int rc = check_text("name of who asks", by, MAX_REASON, err);
+
+    return rc ? rc : check_text("reason", reason, MAX_REASON, err);
+}
+
+/* ---- cancel ---- */
+
+struct cancelling {
+    struct request request;
+    bool more;
+};
+
+static int cancel_body(struct turn *t, void *arg, struct err *err)
+{
+    struct cancelling *c = arg;
+
+    return op_cancel(t, &c->request, 1, SLICE, &c->more, err);
+}
+
+static size_t cancel_busy(void *arg)
+{
+    const struct cancelling *c = arg;
+
+    return c->request.rc == -E_BUSY;
+}
+
+static int refuse_ended(struct pawl *p, int64_t id, struct err *err)
+{
+    struct execution_list one = {0};
+    int64_t open = 1;
+    int rc;
+
+    if ((rc = query_execution(p->store, id, &one, err)))
+        return rc;
+    /* what has ended may have started others, which go on */
+    if (status_is_terminal(one.at[0].status) && !(rc = query_open(p->store, id, &open, err)) &&
+        !open)
+        rc = err_set(err, E_INVALID, "execution %lld has ended already: it is %s", (long long)id,
+                     status_text(one.at[0].status));
+    execution_list_release(&one);
+    return rc;
+}
+
+static int cancel(struct pawl *p, struct cancelling *c, int64_t *left, struct err *err)
+{
+    int64_t id = c->request.execution;
+    int rc;
+
+    if ((rc = check_who(c->request.by, c->request.reason, err)) || (rc = refuse_ended(p, id, err)))
+        return rc;
+    do
+        rc = api_turns(p, cancel_body, cancel_busy, c, err);
+    while (!rc && c->more);
+    if (!rc && c->request.rc)
+        rc = err_set(err, E_NOT_FOUND, "there is no execution %lld", (long long)id);
+    return rc ? rc : query_open(p->store, id, left, err);
+}
+
+int pawl_cancel(struct pawl *p, int64_t id, const char *by, const char *reason,
+                struct pawl_cancelled *out, struct pawl_error *e)
+{
+    char *user = by ? NULL : this_user();
+    struct cancelling c = {.request = {.execution = id, .by = by ? by : user, .reason = reason}};
+    struct err err = ERR_INIT;
+    int64_t left = 0;
+    int rc = cancel(p, &c, &left, &err);
+
+    if (!rc && out)
+        *out = (struct pawl_cancelled){.status = status_text(c.request.status), .left = left};
+    free(user);
+    return api_end(rc, &err, e);
+}
+
+/* ---- queues ---- */
+
+static int queue_body(struct turn *t, void *arg, struct err *err)
+{
+    return op_queue(t, arg, err);
+}
+
+static int order(struct pawl *p, struct queue_order *q, struct err *err)
+{
+    int rc;
+
+    q->slice = SLICE;
+    if (!q->queue)
+        return err_set(err, E_INVALID, "which queue? None was named");
+    if ((rc = check_text("queue", q->queue, STORE_MAX_QUEUE, err)) ||
+        (rc = check_who(q->by, q->reason, err)))
+        return rc;
+    for (;;) {
+        if ((rc = store_turn(p->store, queue_body, q, err)) || !q->more)
+            return rc;
+        clock_sleep_us(1000); /* what is claimed at this moment is left for the next slice */
+    }
+}
+
+int pawl_queue_limit(struct pawl *p, const char *queue, int max, bool *paused, struct pawl_error *e)
+{
+    struct queue_order q = {.verb = QUEUE_SET, .queue = queue, .max = max};
+    struct err err = ERR_INIT;
+    int rc = order(p, &q, &err);
+
+    if (!rc && paused)
+        *paused = q.paused;
+    return api_end(rc, &err, e);
+}
+
+int pawl_queue_pause(struct pawl *p, const char *queue, const char *by, const char *reason,
+                     struct pawl_error *e)
+{
+    char *user = by ? NULL : this_user();
+    struct queue_order q = {
+        .verb = QUEUE_PAUSE, .queue = queue, .by = by ? by : user, .reason = reason};
+    struct err err = ERR_INIT;
+    int rc = order(p, &q, &err);
+
+    free(user);
+    return api_end(rc, &err, e);
+}
+
+int pawl_queue_resume(struct pawl *p, const char *queue, struct pawl_error *e)
+{
+    struct queue_order q = {.verb = QUEUE_RESUME, .queue = queue};
+    struct err err = ERR_INIT;
+
+    return api_end(order(p, &q, &err), &err, e);
+}
+
+/* ---- the fence ---- */
+
+struct fencing {
+    struct fence from, to;
+};
+
+static int fence_body(struct turn *t, void *arg, struct err *err)
+{
+    struct fencing *f = arg;
+
+    return op_fence(t, &f->from, &f->to, err);
+}
+
+int pawl_fence(struct pawl *p, struct pawl_fenced *out, struct pawl_error *e)
+{
+    struct fencing f = {.from = {.slice = SLICE}};
+    struct err err = ERR_INIT;
+    int rc;
+
+    do {
+        if ((rc = store_turn(p->store, fence_body, &f, &err)))
+            break;
+        if (f.to.more && f.to.expired == f.from.expired)
+            clock_sleep_us(LOCK_WAIT);
+        f.from = f.to;
+    } while (f.to.more);
+    if (!rc && out)
+        *out = (struct pawl_fenced){.generation = f.to.generation, .jobs = f.to.expired};
+    return api_end(rc, &err, e);
+}

@@ -1,0 +1,322 @@
+/* metrics.c - Prometheus text: what there is now, read from the tables, and the sums of what
+ * workers counted. Histograms are stored by single buckets and shown as Prometheus wants them: each
+ * bucket with all below it. */
+#include "api/api.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SILENT 30000000LL /* a worker that was not seen for so long */
+
+/* ---- text ---- */
+
+static void family(struct buf *b, const char *name, const char *type, const char *help)
+{
+    buf_addf(b, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+static void add_escaped(struct buf *b, const char *s)
+{
+    for (; *s; s++) {
+        if (*s == '"' || *s == '\\')
+            buf_addch(b, '\\');
+        if (*s == '\n')
+            buf_addstr(b, "\\n");
+        else
+            buf_addch(b, *s);
+    }
+}
+
+static void add_seconds(struct buf *b, int64_t us)
+{
+    buf_addf(b, "%lld.%06lld\n", (long long)(us / 1000000), (long long)(us % 1000000));
+}
+
+/* ---- queues ---- */
+
+static void queue_label(struct buf *b, const char *name, const char *queue, const char *more)
+{
+    buf_addf(b, "%s{queue=\"", name);
+    add_escaped(b, queue);
+    buf_addf(b, "\"%s} ", more);
+}
+
+/* Each run by itself has a queue of its own; they are shown as one. */
+static void fold_here(struct queue_list *l)
+{
+    struct queue_row here = {.name = "here", .limit_max = -1};
+    size_t i, n = 0;
+    bool any = false;
+
+    for (i = 0; i < l->n; i++) {
+        const struct queue_row *q = &l->at[i];
+
+        if (strncmp(q->name, QUEUE_HERE, strlen(QUEUE_HERE))) {
+            l->at[n++] = *q;
+            continue;
+        }
+        any = true;
+        here.ready += q->ready;
+        here.held += q->held;
+        here.running += q->running;
+        if (q->oldest_ready_at &&
+            (!here.oldest_ready_at || q->oldest_ready_at < here.oldest_ready_at))
+            here.oldest_ready_at = q->oldest_ready_at;
+    }
+    if (any)
+        l->at[n++] = here;
+    l->n = n;
+}
+
+static void add_queues(struct buf *b, const struct queue_list *l)
+{
+    size_t i;
+
+    family(b, "pawl_queue_jobs", "gauge", "Jobs that have not ended, by queue and state.");
+    for (i = 0; i < l->n; i++) {
+        const struct queue_row *q = &l->at[i];
+
+        queue_label(b, "pawl_queue_jobs", q->name, ",state=\"ready\"");
+        buf_addf(b, "%lld\n", (long long)q->ready);
+        queue_label(b, "pawl_queue_jobs", q->name, ",state=\"held\"");
+        buf_addf(b, "%lld\n", (long long)q->held);
+        queue_label(b, "pawl_queue_jobs", q->name, ",state=\"running\"");
+        buf_addf(b, "%lld\n", (long long)q->running);
+    }
+    family(b, "pawl_queue_oldest_wait_seconds", "gauge",
+           "How long the job has waited that may be claimed longest; 0 where none waits.");
+    for (i = 0; i < l->n; i++) {
+        int64_t wait = l->at[i].oldest_ready_at ? l->now - l->at[i].oldest_ready_at : 0;
+
+        queue_label(b, "pawl_queue_oldest_wait_seconds", l->at[i].name, "");
+        add_seconds(b, wait > 0 ? wait : 0);
+    }
+    family(b, "pawl_queue_paused", "gauge", "1 while the queue is paused.");
+    for (i = 0; i < l->n; i++) {
+        queue_label(b, "pawl_queue_paused", l->at[i].name, "");
+        buf_addf(b, "%d\n", l->at[i].paused);
+    }
+}
+
+/* ---- workers and leases ---- */
+
+static void add_workers(struct buf *b, const struct worker_list *l, const struct lease_totals *t)
+{
+    size_t i, alive = 0;
+
+    for (i = 0; i < l->n; i++)
+        alive += l->now - l->at[i].worker.seen_at <= SILENT;
+    family(b, "pawl_workers", "gauge", "Workers, by whether they were seen in the last 30 s.");
+    buf_addf(b, "pawl_workers{state=\"alive\"} %zu\npawl_workers{state=\"silent\"} %zu\n", alive,
+             l->n - alive);
+    family(b, "pawl_leases", "gauge", "Running jobs.");
+    buf_addf(b, "pawl_leases %lld\n", (long long)t->all);
+    family(b, "pawl_orphans", "gauge",
+           "Running jobs whose worker is gone: they wait for adoption.");
+    buf_addf(b, "pawl_orphans %lld\n", (long long)t->orphans);
+}
+
+/* ---- what workers counted ---- */
+
+static const struct {
+    const char *name, *help;
+    bool plain; /* has no labels, so that 0 can be shown before anything was counted */
+} counters[] = {
+    {"pawl_attempts_total", "Attempts that were begun.", false},
+    {"pawl_outcomes_total", "Attempts that ended, by their outcome.", false},
+    {"pawl_leases_lost_total", "Leases that their worker could not renew in time.", true},
+    {"pawl_outcomes_refused_total", "Outcomes that came after the lease was lost.", true},
+    {"pawl_adoptions_total", "Attempts that were taken over from another worker.", true},
+};
+
+static const struct {
+    const char *name, *help;
+} histograms[] = {
+    {"pawl_wait_seconds", "From the request to the first claim."},
+    {"pawl_run_seconds", "How long attempts ran."},
+};
+
+#define COUNT(list) (sizeof(list) / sizeof(*(list)))
+
+static int by_name(const void *a, const void *b)
+{
+    const struct counter_row *x = a, *y = b;
+    int order = strcmp(x->metric, y->metric);
+
+    return order ? order : strcmp(x->labels, y->labels);
+}
+
+static void add_counter(struct buf *b, const struct counter_list *l, size_t which)
+{
+    const char *name = counters[which].name;
+    bool any = false;
+    size_t i;
+
+    family(b, name, "counter", counters[which].help);
+    for (i = 0; i < l->n; i++) {
+        const struct counter_row *c = &l->at[i];
+
+        if (strcmp(c->metric, name))
+            continue;
+        any = true;
+        buf_addstr(b, name);
+        if (*c->labels)
+            buf_addf(b, "{%s}", c->labels);
+        buf_addf(b, " %lld\n", (long long)c->value);
+    }
+    if (!any && counters[which].plain)
+        buf_addf(b, "%s 0\n", name);
+}
+
+/* ---- histograms ---- */
+
+struct bucket {
+    double le;
+    int64_t n;
+};
+
+struct series {
+    const char *metric;
+    const char *labels; /* without le */
+    size_t labels_len;
+    VEC(struct bucket) buckets;
+};
+
+static int by_bound(const void *a, const void *b)
+{
+    const struct bucket *x = a, *y = b;
+
+    return (x->le > y->le) - (x->le < y->le);
+}
+
+/* The bounds that workers use; shown also where nothing fell, so that the set stays the same. */
+static void add_usual_bounds(struct series *s)
+{
+    static const double usual[] = {0.001, 0.005, 0.01, 0.05, 0.1, 0.5,  1,
+                                   5,     10,    30,   60,   300, 1800, INFINITY};
+    size_t i;
+
+    for (i = 0; i < COUNT(usual); i++)
+        *vec_add(&s->buckets) = (struct bucket){usual[i], 0};
+}
+
+static int64_t sum_of(const struct counter_list *l, const struct series *s)
+{
+    size_t i, len = strlen(s->metric);
+
+    for (i = 0; i < l->n; i++)
+        if (!strncmp(l->at[i].metric, s->metric, len) &&
+            !strcmp(l->at[i].metric + len, "_sum_us") && strlen(l->at[i].labels) == s->labels_len &&
+            !memcmp(l->at[i].labels, s->labels, s->labels_len))
+            return l->at[i].value;
+    return 0;
+}
+
+static void add_labels(struct buf *b, const struct series *s, const char *suffix, const char *le)
+{
+    buf_addf(b, "%s%s", s->metric, suffix);
+    if (s->labels_len || le)
+        buf_addf(b, "{%.*s", (int)s->labels_len, s->labels);
+    if (le)
+        buf_addf(b, "%sle=\"%s\"", s->labels_len ? "," : "", le);
+    buf_addstr(b, s->labels_len || le ? "} " : " ");
+}
+
+static void add_series(struct buf *b, const struct counter_list *l, struct series *s)
+{
+    int64_t below = 0;
+    char le[32];
+    size_t i;
+
+    add_usual_bounds(s);
+    qsort(s->buckets.at, s->buckets.n, sizeof(*s->buckets.at), by_bound);
+    for (i = 0; i < s->buckets.n; i++) {
+        below += s->buckets.at[i].n;
+        if (i + 1 < s->buckets.n && !(s->buckets.at[i].le < s->buckets.at[i + 1].le))
+            continue;
+        snprintf(le, sizeof(le), "%g", s->buckets.at[i].le);
+        add_labels(b, s, "_bucket", isinf(s->buckets.at[i].le) ? "+Inf" : le);
+        buf_addf(b, "%lld\n", (long long)below);
+    }
+    add_labels(b, s, "_sum", NULL);
+    add_seconds(b, sum_of(l, s));
+    add_labels(b, s, "_count", NULL);
+    buf_addf(b, "%lld\n", (long long)below);
+    vec_release(&s->buckets);
+}
+
+/* Where the labels of a bucket end before le="…", which comes last; NULL: it has none. */
+static const char *find_bound(const char *labels, double *le)
+{
+    const char *at = strstr(labels, "le=\""), *last = NULL;
+
+    for (; at; at = strstr(at + 1, "le=\""))
+        if (at == labels || at[-1] == ',')
+            last = at;
+    if (!last)
+        return NULL;
+    *le = strtod(last + 4, NULL);
+    return last > labels ? last - 1 : last;
+}
+
+static void add_histogram(struct buf *b, const struct counter_list *l, size_t which)
+{
+    struct series s = {.metric = histograms[which].name};
+    size_t i, len = strlen(s.metric);
+
+    family(b, s.metric, "histogram", histograms[which].help);
+    for (i = 0; i < l->n; i++) {
+        const struct counter_row *c = &l->at[i];
+        const char *end;
+        double le = INFINITY;
+
+        if (strncmp(c->metric, s.metric, len) || strcmp(c->metric + len, "_bucket") ||
+            !(end = find_bound(c->labels, &le)))
+            continue;
+        if (s.buckets.n && (s.labels_len != (size_t)(end - c->labels) ||
+                            memcmp(s.labels, c->labels, s.labels_len)))
+            add_series(b, l, &s);
+        s.labels = c->labels;
+        s.labels_len = (size_t)(end - c->labels);
+        *vec_add(&s.buckets) = (struct bucket){le, c->value};
+    }
+    if (s.buckets.n)
+        add_series(b, l, &s);
+}
+
+/* ---- all of it ---- */
+
+int pawl_metrics(struct pawl *p, char **text, struct pawl_error *e)
+{
+    struct queue_list queues = {0};
+    struct worker_list workers = {0};
+    struct counter_list counted = {0};
+    struct lease_totals leases;
+    struct buf b = BUF_INIT;
+    struct err err = ERR_INIT;
+    size_t i;
+    int rc;
+
+    if ((rc = query_queues(p->store, &queues, &err)) ||
+        (rc = query_workers(p->store, &workers, &err)) ||
+        (rc = query_lease_totals(p->store, &leases, &err)) ||
+        (rc = query_counters(p->store, false, &counted, &err)))
+        goto done;
+    fold_here(&queues);
+    add_queues(&b, &queues);
+    add_workers(&b, &workers, &leases);
+    if (counted.n)
+        qsort(counted.at, counted.n, sizeof(*counted.at), by_name);
+    for (i = 0; i < COUNT(counters); i++)
+        add_counter(&b, &counted, i);
+    for (i = 0; i < COUNT(histograms); i++)
+        add_histogram(&b, &counted, i);
+    *text = b.ptr;
+done:
+    queue_list_release(&queues);
+    worker_list_release(&workers);
+    counter_list_release(&counted);
+    return api_end(rc, &err, e);
+}

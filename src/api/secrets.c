@@ -1,0 +1,76 @@
+/* secrets.c - where secrets come from: the worker's environment, else the executor's secrets_file
+ * of NAME=VALUE lines. Resolved when an attempt starts, and kept nowhere. */
+#include "api/api.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A file that others can read holds no secrets. */
+static int open_private(const char *path, FILE **out, struct err *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    struct stat st;
+
+    if (fd < 0 || fstat(fd, &st)) {
+        int why = errno;
+
+        if (fd >= 0)
+            close(fd);
+        return err_set(err, E_INVALID, "the secrets' file %s can't be read: %s", path,
+                       strerror(why));
+    }
+    if (!S_ISREG(st.st_mode) || (st.st_mode & 077)) {
+        close(fd);
+        return err_set(err, E_INVALID, "the secrets' file %s can be read by others: chmod 600 it",
+                       path);
+    }
+    *out = fdopen(fd, "r");
+    return 0;
+}
+
+static int look_up(const char *path, const char *name, struct buf *out, struct err *err)
+{
+    size_t len = strlen(name), size = 0;
+    char *line = NULL;
+    FILE *f = NULL;
+    bool found = false;
+    ssize_t n;
+    int rc;
+
+    if ((rc = open_private(path, &f, err)))
+        return rc;
+    while (!found && (n = getline(&line, &size, f)) > 0)
+        if (!strncmp(line, name, len) && line[len] == '=') {
+            line[strcspn(line, "\n")] = 0;
+            buf_addstr(out, line + len + 1);
+            found = true;
+        }
+    if (line)
+        sodium_memzero(line, size);
+    free(line);
+    fclose(f);
+    return found ? 0 : err_set(err, E_INVALID, "the secret %s is not in %s", name, path);
+}
+
+int api_secret(void *executor, const char *name, struct buf *out, struct err *err)
+{
+    const struct config_executor *x = executor;
+    const char *value = getenv(name);
+
+    if (value) {
+        buf_addstr(out, value);
+        return 0;
+    }
+    if (!x->secrets_file)
+        return err_set(err, E_INVALID,
+                       "the secret %s is not in the worker's environment, and there is no "
+                       "secrets_file",
+                       name);
+    return look_up(x->secrets_file, name, out, err);
+}

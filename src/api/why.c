@@ -1,0 +1,387 @@
+/* why.c - why an execution is where it is, in sentences and for programs: the exact condition that
+ * is not met, and how its attempts ended. Each reason has a code that stays what it is, a text for
+ * people, and the facts that the text is made of. */
+#include "api/why.h"
+
+#include "base/text.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- reasons ---- */
+
+void why_reason(struct reasons *r, const char *code)
+{
+    jw_begin(&r->w, '{');
+    json_field_text(&r->w, "code", code);
+    json_field_text(&r->w, "text", buf_cstr(&r->text));
+    buf_reset(&r->text);
+}
+
+void why_end(struct reasons *r)
+{
+    jw_end(&r->w, '}');
+}
+
+static void add_at(struct buf *b, const char *word, int64_t us)
+{
+    char at[TIME_TEXT_SIZE];
+
+    buf_addf(b, "%s%s", word, text_time(us, at));
+}
+
+static void add_span(struct buf *b, const char *word, int64_t us)
+{
+    char span[DURATION_TEXT_SIZE];
+
+    buf_addf(b, "%s%s", word, text_duration(us, span));
+}
+
+/* The newest event of an action; NULL: there is none among those that were read. */
+static const struct event_row *newest(const struct why *y, uint64_t actions)
+{
+    size_t i;
+
+    for (i = 0; i < y->events.n; i++)
+        if (EVENT_BIT(y->events.at[i].type % FLOW_EVENT) & actions)
+            return &y->events.at[i];
+    return NULL;
+}
+
+static json_t *data_of(const struct event_row *v)
+{
+    return v && v->data ? json_loads(v->data, JSON_ALLOW_NUL, NULL) : NULL;
+}
+
+static const char *text_of(const json_t *data, const char *key)
+{
+    return json_string_value(json_object_get(data, key));
+}
+
+/* ", by ada@host: maintenance" */
+static void add_who(struct buf *b, const char *by, const char *reason)
+{
+    if (by)
+        buf_addf(b, ", by %s", by);
+    if (reason)
+        buf_addf(b, ": %s", reason);
+}
+
+/* A reason for which somebody asked: paused, cancel_requested … */
+static void asked(struct reasons *r, const char *code, const char *sentence,
+                  const struct event_row *v)
+{
+    json_t *data = data_of(v);
+
+    buf_addstr(&r->text, sentence);
+    if (v)
+        add_at(&r->text, " since ", v->created_at);
+    add_who(&r->text, text_of(data, "by"), text_of(data, "reason"));
+    why_reason(r, code);
+    json_field_time(&r->w, "since", v ? v->created_at : 0);
+    json_field_text(&r->w, "by", text_of(data, "by"));
+    json_field_text(&r->w, "reason", text_of(data, "reason"));
+    why_end(r);
+    json_decref(data);
+}
+
+/* ---- how attempts ended ---- */
+
+#define BITS_ENDED                                                                    \
+    (EVENT_BIT(EV_RETRY_SCHEDULED) | EVENT_BIT(EV_FAILED) | EVENT_BIT(EV_TIMED_OUT) | \
+     EVENT_BIT(EV_ABANDONED))
+#define BITS_AGAIN (EVENT_BIT(EV_RETRY_SCHEDULED) | EVENT_BIT(EV_DEFERRED) | EVENT_BIT(EV_RELEASED))
+
+static void add_number(struct buf *b, const json_t *data, const char *key, const char *words)
+{
+    const json_t *n = json_object_get(data, key);
+
+    if (json_is_integer(n))
+        buf_addf(b, "%s%lld", words, (long long)json_integer_value(n));
+}
+
+/* "failed after 3.0 s with exit code 75: no route to host" */
+static void add_outcome(struct buf *b, const json_t *data)
+{
+    const char *outcome = text_of(data, "outcome"), *error = text_of(data, "error");
+    const json_t *took = json_object_get(data, "duration_us");
+
+    buf_addstr(b, !outcome                        ? "ended"
+                  : !strcmp(outcome, "timed_out") ? "timed out"
+                  : !strcmp(outcome, "lost")      ? "was lost"
+                  : !strcmp(outcome, "refused")   ? "was given back"
+                                                  : outcome);
+    if (json_is_integer(took))
+        add_span(b, " after ", json_integer_value(took));
+    add_number(b, data, "exit_code", " with exit code ");
+    add_number(b, data, "signal", " by signal ");
+    if (error)
+        buf_addf(b, ": %s", error);
+}
+
+static void outcome_fields(struct json_writer *w, const struct event_row *v, const json_t *data)
+{
+    static const char *const numbers[] = {"exit_code", "signal", "duration_us"};
+    size_t i;
+
+    json_field_i64(w, "attempt", v->attempt);
+    json_field_text(w, "outcome", text_of(data, "outcome"));
+    for (i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
+        const json_t *n = json_object_get(data, numbers[i]);
+
+        jw_key(w, numbers[i]);
+        if (json_is_integer(n))
+            jw_i64(w, json_integer_value(n));
+        else
+            jw_null(w);
+    }
+    json_field_text(w, "error", text_of(data, "error"));
+    json_field_time(w, "at", v->created_at);
+}
+
+/* One reason for each attempt that did not end well, oldest first. */
+static void attempts(struct reasons *r)
+{
+    size_t i;
+
+    for (i = r->y->events.n; i-- > 0;) {
+        const struct event_row *v = &r->y->events.at[i];
+        json_t *data;
+
+        if (!v->attempt || !(EVENT_BIT(v->type % FLOW_EVENT) & BITS_ENDED))
+            continue;
+        data = data_of(v);
+        buf_addf(&r->text, "attempt %d ", v->attempt);
+        add_outcome(&r->text, data);
+        why_reason(r, "attempt");
+        outcome_fields(&r->w, v, data);
+        why_end(r);
+        json_decref(data);
+    }
+}
+
+/* ---- held ---- */
+
+static void until_fields(struct reasons *r)
+{
+    json_field_time(&r->w, "until", r->y->past.due_at);
+    json_field_i64(&r->w, "in_us", r->y->past.due_at - r->y->now);
+}
+
+static void add_when(struct reasons *r)
+{
+    int64_t in = r->y->past.due_at - r->y->now;
+
+    if (in > 0)
+        add_span(&r->text, " in ", in);
+    else
+        buf_addstr(&r->text, " now, as soon as a worker looks at the clock");
+}
+
+/* A delay: the wait for another try, or one that was asked for. */
+static void delay(struct reasons *r)
+{
+    const struct execution *e = &r->y->execution;
+    const struct event_row *v = e->attempts ? newest(r->y, BITS_AGAIN) : NULL;
+    json_t *data = data_of(v);
+
+    if (!v) {
+        buf_addstr(&r->text, "it was to begin later: it may be claimed");
+        add_when(r);
+        why_reason(r, "delay");
+        until_fields(r);
+    } else {
+        if (v->type == EV_RETRY_SCHEDULED)
+            buf_addf(&r->text, "retry %d of %d", e->attempts, e->max_attempts - 1);
+        else
+            buf_addf(&r->text, "it goes on");
+        add_when(r);
+        buf_addf(&r->text, " because attempt %d ", v->attempt);
+        add_outcome(&r->text, data);
+        why_reason(r, v->type == EV_RETRY_SCHEDULED ? "retry" : action_text(v->type));
+        until_fields(r);
+        outcome_fields(&r->w, v, data);
+    }
+    why_end(r);
+    json_decref(data);
+}
+
+static void add_others(struct reasons *r)
+{
+    size_t i;
+
+    for (i = 0; i < r->y->nothers; i++)
+        buf_addf(&r->text, "%s%lld (%s)", i ? ", " : "", (long long)r->y->others[i].id,
+                 status_text(r->y->others[i].status));
+    if (r->y->nothers == WHY_OTHERS)
+        buf_addstr(&r->text, ", …");
+}
+
+static void others_field(struct reasons *r, const char *key)
+{
+    size_t i;
+
+    jw_key(&r->w, key);
+    jw_begin(&r->w, '[');
+    for (i = 0; i < r->y->nothers; i++) {
+        jw_begin(&r->w, '{');
+        json_field_i64(&r->w, "id", r->y->others[i].id);
+        json_field_text(&r->w, "status", status_text(r->y->others[i].status));
+        jw_end(&r->w, '}');
+    }
+    jw_end(&r->w, ']');
+}
+
+static void limit(struct reasons *r)
+{
+    const struct why *y = r->y;
+    const char *key = y->execution.held_key;
+
+    if (y->queue_paused) {
+        buf_addf(&r->text, "the queue %s is paused", strchr(key, ':') + 1);
+        add_at(&r->text, " since ", y->paused_at);
+        add_who(&r->text, y->paused_by, y->pause_reason);
+        why_reason(r, "queue_paused");
+        json_field_text(&r->w, "queue", strchr(key, ':') + 1);
+        json_field_time(&r->w, "since", y->paused_at);
+        json_field_text(&r->w, "by", y->paused_by);
+        json_field_text(&r->w, "reason", y->pause_reason);
+    } else {
+        buf_addf(&r->text, "the limit %s has no room: %lld of %lld are in use", key,
+                 (long long)y->limit_used, (long long)y->limit_max);
+        if (y->nothers) {
+            buf_addstr(&r->text, ", by ");
+            add_others(r);
+        }
+        why_add_before(r, "; ");
+        why_reason(r, "limit");
+        json_field_text(&r->w, "key", key);
+        json_field_i64(&r->w, "max", y->limit_max);
+        json_field_i64(&r->w, "used", y->limit_used);
+        others_field(r, "holders");
+        json_field_i64(&r->w, "before", y->before);
+    }
+    why_end(r);
+}
+
+static void held(struct reasons *r)
+{
+    switch (r->y->execution.held) {
+    case HELD_APPROVAL:
+        asked(r, "approval", "it waits for approval", newest(r->y, EVENT_BIT(EV_HELD)));
+        break;
+    case HELD_PAUSED:
+        asked(r, "paused", "it is paused", newest(r->y, EVENT_BIT(EV_HELD) | EVENT_BIT(EV_PAUSED)));
+        break;
+    case HELD_DELAY:
+        delay(r);
+        break;
+    default:
+        limit(r);
+    }
+}
+
+/* ---- the rest ---- */
+
+static void flow_runs(struct reasons *r)
+{
+    buf_addstr(&r->text, r->y->nothers ? "it runs until all below it has ended: "
+                                       : "all below it has ended: its own end is due");
+    add_others(r);
+    why_reason(r, "children");
+    others_field(r, "open");
+    why_end(r);
+}
+
+/* Who wanted it to end: what ran was asked to, what waited was ended by the asking itself. */
+static json_t *asked_by(const struct why *y)
+{
+    const struct event_row *v = newest(y, EVENT_BIT(EV_CANCEL_REQUESTED));
+
+    return data_of(v ? v : newest(y, EVENT_BIT(EV_CANCELLED) | EVENT_BIT(EV_SKIPPED)));
+}
+
+static void ended(struct reasons *r)
+{
+    static const char *const words[S_COUNT] = {[S_SUCCEEDED] = "succeeded",
+                                               [S_FAILED] = "failed",
+                                               [S_TIMED_OUT] = "timed out",
+                                               [S_CANCELLED] = "was cancelled",
+                                               [S_SKIPPED] = "was skipped"};
+    const struct execution *e = &r->y->execution;
+    json_t *data = e->status == S_CANCELLED || e->status == S_SKIPPED ? asked_by(r->y) : NULL;
+    const char *by = text_of(data, "by"), *reason = text_of(data, "reason");
+
+    buf_addf(&r->text, "it %s", words[e->status]);
+    add_at(&r->text, " at ", e->finished_at);
+    if (e->attempts)
+        buf_addf(&r->text, " in attempt %d of %d", e->attempts, e->max_attempts);
+    add_who(&r->text, by, reason);
+    if (e->error)
+        buf_addf(&r->text, ": %s", e->error);
+    why_reason(r, "ended");
+    json_field_text(&r->w, "status", status_text(e->status));
+    json_field_time(&r->w, "at", e->finished_at);
+    json_field_text(&r->w, "error", e->error);
+    json_field_text(&r->w, "by", by);
+    json_field_text(&r->w, "reason", reason);
+    why_end(r);
+    json_decref(data);
+}
+
+static void write_reasons(struct reasons *r)
+{
+    const struct execution *e = &r->y->execution;
+
+    if (status_is_terminal(e->status)) {
+        ended(r);
+    } else if (e->held) {
+        held(r);
+    } else if (e->status == S_PENDING) {
+        buf_addf(&r->text, "it waits for %d of what it needs", e->needs_left);
+        why_reason(r, "needs");
+        json_field_i64(&r->w, "left", e->needs_left);
+        why_end(r);
+    } else if (execution_is_claimable(e)) {
+        why_claimable(r);
+    } else if (!kind_is_job(e->kind)) {
+        flow_runs(r);
+    } else {
+        why_running(r);
+    }
+    if (e->cancel_requested && !status_is_terminal(e->status))
+        asked(r, "cancel_requested", "it was asked to end, and has not done so yet",
+              newest(r->y, EVENT_BIT(EV_CANCEL_REQUESTED)));
+    attempts(r);
+}
+
+int pawl_why(struct pawl *p, int64_t id, char **json, struct pawl_error *out)
+{
+    struct why y = {0};
+    struct worker_list workers = {0};
+    struct buf b = BUF_INIT;
+    struct reasons r = {.w = JSON_WRITER(&b), .y = &y, .workers = &workers};
+    struct err err = ERR_INIT;
+    int rc;
+
+    if ((rc = query_why(p->store, id, &y, &err)) || (rc = query_workers(p->store, &workers, &err)))
+        goto done;
+    jw_begin(&r.w, '{');
+    json_field_i64(&r.w, "id", id);
+    json_field_text(&r.w, "name", y.execution.name);
+    json_field_text(&r.w, "status", status_text(y.execution.status));
+    jw_key(&r.w, "reasons");
+    jw_begin(&r.w, '[');
+    write_reasons(&r);
+    jw_end(&r.w, ']');
+    jw_end(&r.w, '}');
+    *json = b.ptr;
+    b = (struct buf)BUF_INIT;
+done:
+    buf_release(&b);
+    buf_release(&r.text);
+    worker_list_release(&workers);
+    why_release(&y);
+    return api_end(rc, &err, out);
+}

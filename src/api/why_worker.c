@@ -1,0 +1,218 @@
+/* why_worker.c - why, as far as workers have to do with it: who could take a job that waits, and
+ * whether the one that runs it is still there. */
+#include "api/why.h"
+
+#include "base/text.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Workers show themselves three times in a usual lease. */
+#define SILENT     30000000LL
+#define HOST_GRACE 300000000LL /* the usual one */
+
+static bool is_alive(const struct reasons *r, const struct worker_row *w)
+{
+    return r->workers->now - w->worker.seen_at <= SILENT;
+}
+
+/* Whether it serves the lane, in that queue (NULL: in any). One that did not say is believed to. */
+static bool does_serve(const struct worker_row *w, const char *lane, const char *queue)
+{
+    json_t *all = w->worker.serves ? json_loads(w->worker.serves, 0, NULL) : NULL;
+    const json_t *queues = json_object_get(all, lane);
+    bool found = !all || (queues && !queue);
+    size_t i;
+
+    for (i = 0; i < json_array_size(queues) && !found; i++)
+        found = !strcmp(json_string_value(json_array_get(queues, i)), queue);
+    json_decref(all);
+    return found;
+}
+
+/* ---- what may be claimed ---- */
+
+void why_add_before(struct reasons *r, const char *words)
+{
+    int64_t n = r->y->before;
+
+    if (n)
+        buf_addf(&r->text, "%s%lld%s go%s before it", words, (long long)n,
+                 n == WHY_BEFORE ? " or more" : "", n == 1 ? "es" : "");
+}
+
+/* Those that are alive, and those of them that serve the job. */
+struct crew {
+    int64_t alive, serving, room, busy;
+};
+
+static struct crew count_crew(const struct reasons *r)
+{
+    const struct execution *e = &r->y->execution;
+    struct crew c = {0};
+    size_t i;
+
+    for (i = 0; i < r->workers->n; i++) {
+        const struct worker_row *w = &r->workers->at[i];
+
+        if (!is_alive(r, w))
+            continue;
+        c.alive++;
+        if (!does_serve(w, e->lane, e->queue))
+            continue;
+        c.serving++;
+        c.room += w->worker.room;
+        c.busy += w->leases;
+    }
+    return c;
+}
+
+void why_claimable(struct reasons *r)
+{
+    const struct execution *e = &r->y->execution;
+    struct crew c = count_crew(r);
+    const char *code;
+
+    if (!c.alive) {
+        code = "no_worker";
+        buf_addf(&r->text, "no worker is alive: one that serves lane %s in queue %s is needed",
+                 e->lane, e->queue);
+    } else if (!c.serving) {
+        code = "not_served";
+        buf_addf(&r->text, "no live worker serves lane %s in queue %s (%lld %s alive)", e->lane,
+                 e->queue, (long long)c.alive, c.alive == 1 ? "is" : "are");
+    } else {
+        code = "in_line";
+        buf_addf(&r->text,
+                 "it waits for its turn: %lld live worker%s serve%s it, busy with %lld of %lld",
+                 (long long)c.serving, c.serving == 1 ? "" : "s", c.serving == 1 ? "s" : "",
+                 (long long)c.busy, (long long)c.room);
+    }
+    why_add_before(r, "; ");
+    why_reason(r, code);
+    json_field_text(&r->w, "lane", e->lane);
+    json_field_text(&r->w, "queue", e->queue);
+    json_field_i64(&r->w, "before", r->y->before);
+    json_field_i64(&r->w, "alive", c.alive);
+    json_field_i64(&r->w, "serving", c.serving);
+    json_field_i64(&r->w, "room", c.room);
+    json_field_i64(&r->w, "busy", c.busy);
+    why_end(r);
+}
+
+/* ---- what runs ---- */
+
+static int64_t claimed_at(const struct why *y)
+{
+    size_t i;
+
+    for (i = 0; i < y->events.n; i++)
+        if (y->events.at[i].type == EV_CLAIMED || y->events.at[i].type == EV_RESUMED)
+            return y->events.at[i].created_at;
+    return y->execution.started_at;
+}
+
+static const struct worker_row *find_worker(const struct reasons *r, int64_t id)
+{
+    size_t i;
+
+    for (i = 0; i < r->workers->n; i++)
+        if (r->workers->at[i].worker.id == id)
+            return &r->workers->at[i];
+    return NULL;
+}
+
+static void attempt_runs(struct reasons *r, const struct worker_row *w)
+{
+    const struct execution *e = &r->y->execution;
+    int64_t since = claimed_at(r->y);
+    char at[TIME_TEXT_SIZE], span[DURATION_TEXT_SIZE];
+
+    buf_addf(&r->text, "attempt %d of %d runs since %s (%s)", e->attempts, e->max_attempts,
+             text_time(since, at), text_duration(r->y->now - since, span));
+    if (e->worker)
+        buf_addf(&r->text, " on worker %016llx", (unsigned long long)e->worker);
+    if (w)
+        buf_addf(&r->text, " (%s, pid %d)", w->worker.host, w->worker.pid);
+    if (e->worker)
+        buf_addf(&r->text, ", lease until %s", text_time(e->until, at));
+    why_reason(r, "running");
+    json_field_i64(&r->w, "attempt", e->attempts);
+    json_field_i64(&r->w, "max_attempts", e->max_attempts);
+    json_field_time(&r->w, "since", since);
+    json_field_worker(&r->w, "worker", e->worker);
+    json_field_text(&r->w, "host", w ? w->worker.host : NULL);
+    json_field_time(&r->w, "lease_until", e->until);
+    why_end(r);
+}
+
+/* Its holder does not show itself. */
+static void worker_is_silent(struct reasons *r, const struct worker_row *w)
+{
+    const struct execution *e = &r->y->execution;
+    int64_t silent = w ? r->workers->now - w->worker.seen_at : 0;
+    char at[TIME_TEXT_SIZE], span[DURATION_TEXT_SIZE];
+
+    if (w)
+        buf_addf(&r->text, "its worker was last seen %s ago", text_duration(silent, span));
+    else
+        buf_addstr(&r->text, "its worker is gone");
+    buf_addf(&r->text,
+             e->until < r->y->now ? "; its lease ended at %s, and waits to be cleared"
+                                  : "; it may be taken over when its lease ends at %s",
+             text_time(e->until, at));
+    why_reason(r, "worker_silent");
+    json_field_worker(&r->w, "worker", e->worker);
+    jw_key(&r->w, "silent_us");
+    if (w)
+        jw_i64(&r->w, silent);
+    else
+        jw_null(&r->w);
+    json_field_time(&r->w, "lease_until", e->until);
+    why_end(r);
+}
+
+static void waits_for_adoption(struct reasons *r)
+{
+    const struct execution *e = &r->y->execution;
+    int64_t free_at = e->expired_at + HOST_GRACE, near = 0, far = 0;
+    char at[TIME_TEXT_SIZE], later[TIME_TEXT_SIZE];
+    size_t i;
+
+    for (i = 0; i < r->workers->n; i++) {
+        const struct worker_row *w = &r->workers->at[i];
+
+        if (!is_alive(r, w) || !does_serve(w, e->lane, NULL))
+            continue;
+        if (e->folder && !strcmp(w->worker.folder, e->folder))
+            near++;
+        else
+            far++;
+    }
+    buf_addf(&r->text,
+             "its lease ended at %s: a worker of the state folder %s adopts it (%lld alive), any "
+             "other from %s on (%lld alive)",
+             text_time(e->expired_at, at), e->folder ? e->folder : "?", (long long)near,
+             text_time(free_at, later), (long long)far);
+    why_reason(r, "orphan");
+    json_field_worker(&r->w, "worker", r->y->past.worker);
+    json_field_time(&r->w, "expired_at", e->expired_at);
+    json_field_text(&r->w, "folder", e->folder);
+    json_field_i64(&r->w, "alive_in_folder", near);
+    json_field_time(&r->w, "others_from", free_at);
+    json_field_i64(&r->w, "alive_elsewhere", far);
+    why_end(r);
+}
+
+void why_running(struct reasons *r)
+{
+    const struct execution *e = &r->y->execution;
+    const struct worker_row *w = find_worker(r, e->worker);
+
+    attempt_runs(r, w);
+    if (!e->worker)
+        waits_for_adoption(r);
+    else if (!w || !is_alive(r, w) || e->until < r->y->now)
+        worker_is_silent(r, w);
+}

@@ -1,0 +1,63 @@
+/* cmd_cancel.c - pawl cancel: ends executions and all below them. One that can't be cancelled does
+ * not keep the others from it; the exit code is that of the first. */
+#include "cli/cli.h"
+
+#include <limits.h>
+#include <string.h>
+
+static void tell(int64_t id, const struct pawl_cancelled *c)
+{
+    bool runs = !strcmp(c->status, "running"), cancelled = !strcmp(c->status, "cancelled");
+
+    printf("execution %lld: ", (long long)id);
+    if (runs)
+        printf("asked to end");
+    else if (cancelled)
+        printf("cancelled");
+    else
+        printf("has ended: %s", c->status);
+    if (c->left > runs)
+        printf("; %lld below it were asked to end", (long long)(c->left - runs));
+    putchar('\n');
+}
+
+static int cancel_one(struct pawl *p, const char *which, const char *reason, bool json)
+{
+    struct pawl_cancelled c;
+    struct pawl_error err;
+    int64_t id;
+    int code = cli_id(p, which, &id);
+
+    if (code)
+        return code;
+    if (pawl_cancel(p, id, NULL, reason, &c, &err))
+        return cli_fail(&err);
+    if (json)
+        printf("{\"id\":%lld,\"status\":\"%s\",\"left\":%lld}\n", (long long)id, c.status,
+               (long long)c.left);
+    else
+        tell(id, &c);
+    return 0;
+}
+
+int cmd_cancel(int argc, char **argv)
+{
+    const char *reason = NULL;
+    const struct option options[] = {{"reason", OPTION_TEXT, &reason}, {NULL, OPTION_FLAG, NULL}};
+    struct cli c;
+    struct pawl *p;
+    int code = cli_begin(&c, "cancel", argc, argv, options, 1, INT_MAX), i;
+
+    if (code >= 0)
+        return code;
+    if (!(code = cli_open(&c, &p))) {
+        for (i = 0; i < c.nwords; i++) {
+            int one = cancel_one(p, c.words[i], reason, c.json);
+
+            code = code ? code : one;
+        }
+        pawl_close(p);
+    }
+    cli_end(&c);
+    return cli_done(code);
+}

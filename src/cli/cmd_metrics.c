@@ -1,0 +1,88 @@
+/* cmd_metrics.c - pawl metrics: Prometheus text, or one JSON object a sample. */
+#include "cli/cli.h"
+
+#include "base/json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The value of a label, without its escapes; `at` is behind the opening quote. Returns what is
+ * behind the closing one. */
+static const char *take_value(const char *at, struct buf *out)
+{
+    buf_reset(out);
+    for (; *at && *at != '"'; at++) {
+        if (*at == '\\' && at[1])
+            at++, buf_addch(out, *at == 'n' ? '\n' : *at);
+        else
+            buf_addch(out, *at);
+    }
+    return *at ? at + 1 : at;
+}
+
+/* name{label="value",…} number */
+static void print_sample(const char *line)
+{
+    size_t name = strcspn(line, "{ ");
+    const char *at = line + name;
+    struct buf b = BUF_INIT, text = BUF_INIT;
+    struct json_writer w = JSON_WRITER(&b);
+
+    jw_begin(&w, '{');
+    buf_add(&text, line, name);
+    jw_key(&w, "metric");
+    jw_text(&w, text.ptr);
+    jw_key(&w, "labels");
+    jw_begin(&w, '{');
+    while (*at == '{' || *at == ',') {
+        size_t key = strcspn(at + 1, "=");
+
+        buf_reset(&text);
+        buf_add(&text, at + 1, key);
+        jw_key(&w, buf_cstr(&text));
+        at = take_value(at + 1 + key + 2, &text);
+        jw_text(&w, buf_cstr(&text));
+    }
+    jw_end(&w, '}');
+    jw_key(&w, "value");
+    jw_raw(&w, strchr(at, ' ') + 1);
+    jw_end(&w, '}');
+    puts(b.ptr);
+    buf_release(&b);
+    buf_release(&text);
+}
+
+static void print_samples(char *text)
+{
+    char *line, *end;
+
+    for (line = text; (end = strchr(line, '\n')); line = end + 1) {
+        *end = '\0';
+        if (*line != '#')
+            print_sample(line);
+    }
+}
+
+int cmd_metrics(int argc, char **argv)
+{
+    struct pawl_error err;
+    char *text = NULL;
+    struct cli c;
+    struct pawl *p;
+    int code = cli_begin(&c, "metrics", argc, argv, NULL, 0, 0);
+
+    if (code >= 0)
+        return code;
+    if (!(code = cli_open(&c, &p))) {
+        if (pawl_metrics(p, &text, &err))
+            code = cli_fail(&err);
+        else if (c.json)
+            print_samples(text);
+        else
+            fputs(text, stdout);
+        free(text);
+        pawl_close(p);
+    }
+    cli_end(&c);
+    return cli_done(code);
+}

@@ -1,0 +1,259 @@
+/* beat.c - heartbeats: renews exactly the leases that this worker knows, by id and epoch, shows
+ * that the worker lives, and adds what it counted. On SQLite the loop does it between turns; on
+ * PostgreSQL a thread with a connection of its own, so that no turn, however long, delays it. */
+#include "engine/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+static int64_t interval(const struct engine *e)
+{
+    return e->o.lease / 3;
+}
+
+/* What one beat sends; made under the lock, used without it. */
+struct sending {
+    struct engine *e;
+    struct lease_ref *leases;
+    size_t n;
+    struct counter *counters;
+    size_t ncounters;
+    struct tick tick;
+};
+
+static int body(struct turn *t, void *arg, struct err *err)
+{
+    struct sending *s = arg;
+    const struct worker *w = &s->e->row;
+    int rc;
+
+    if ((rc = op_heartbeat(t, w->id, s->e->o.lease, s->leases, s->n, err)) ||
+        (rc = op_worker_tick(t, w, &s->tick, err)))
+        return rc;
+    return s->ncounters ? op_counters(t, w->id, s->counters, s->ncounters, err) : 0;
+}
+
+/* The lock is held. */
+static void copy_leases(struct engine *e)
+{
+    struct beat *b = &e->beat;
+    size_t i;
+
+    b->leases.n = 0;
+    for (i = 0; i < e->held.cap; i++)
+        if (e->held.keys[i]) {
+            const struct held *h = e->held.values[i];
+
+            if (!h->lost)
+                *vec_add(&b->leases) = (struct lease_ref){
+                    .execution = h->execution, .root = h->root, .epoch = h->epoch};
+        }
+}
+
+/* Sends one beat; the lock is held before and after, not meanwhile. Counters are added only once: a
+ * beat whose commit is not known keeps its number (store_turn) and so is not repeated. */
+static void send_beat(struct engine *e)
+{
+    struct beat *b = &e->beat;
+    struct store *store = b->store ? b->store : e->store;
+    struct sending s = {.e = e};
+    struct err err = ERR_INIT;
+    int rc;
+
+    b->done = false; /* what the loop has not taken of the last one is found again by this one */
+    copy_leases(e);
+    s.leases = b->leases.at;
+    s.n = b->leases.n;
+    s.counters = b->counters.at;
+    s.ncounters = b->counters.n;
+    b->sent_at = engine_now(e);
+    pthread_mutex_unlock(&b->lock);
+    rc = s.ncounters ? store_turn(store, body, &s, &err) : store_light_turn(store, body, &s, &err);
+    if (rc && e->env->note)
+        e->env->note(e->env->arg, err.msg);
+    pthread_mutex_lock(&b->lock);
+    b->rc = rc;
+    b->tick = s.tick;
+    b->done = true;
+    if (!rc) {
+        b->counters.n = 0;
+        arena_reset(&b->counter_texts);
+        b->last_good = b->sent_at;
+    }
+}
+
+static void *run(void *arg)
+{
+    struct engine *e = arg;
+    struct beat *b = &e->beat;
+    uint64_t one = 1;
+
+    pthread_mutex_lock(&b->lock);
+    while (!b->closing) {
+        struct timespec until;
+        int64_t wait = b->sent_at + (b->rc ? interval(e) / 4 : interval(e)) - engine_now(e);
+
+        if (!b->now && wait > 0) {
+            clock_gettime(CLOCK_MONOTONIC, &until);
+            until.tv_nsec += (wait % 1000000) * 1000;
+            until.tv_sec += wait / 1000000;
+            if (until.tv_nsec >= 1000000000) {
+                until.tv_nsec -= 1000000000;
+                until.tv_sec++;
+            }
+            pthread_cond_timedwait(&b->changed, &b->lock, &until);
+            continue;
+        }
+        b->now = false;
+        send_beat(e);
+        if (write(b->fd, &one, sizeof(one)) < 0)
+            continue; /* it is readable already */
+    }
+    pthread_mutex_unlock(&b->lock);
+    return NULL;
+}
+
+int beat_open(struct engine *e, struct err *err)
+{
+    struct beat *b = &e->beat;
+    struct store_options options = {.env = e->env, .no_migrate = true, .patience = e->o.lease};
+    pthread_condattr_t attr;
+    int rc;
+
+    pthread_mutex_init(&b->lock, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&b->changed, &attr);
+    pthread_condattr_destroy(&attr);
+    b->sent_at = b->last_good = engine_now(e);
+    e->beat_due = b->sent_at + interval(e);
+    b->fd = -1;
+    if (!e->server)
+        return 0;
+    b->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (b->fd < 0)
+        return err_set(err, E_UNAVAILABLE, "no descriptor is left for heartbeats");
+    if ((rc = store_open(e->o.url, e->o.tenant, &options, &b->store, err)))
+        return rc;
+    if (pthread_create(&b->thread, NULL, run, e))
+        return err_set(err, E_UNAVAILABLE, "can't start the thread of heartbeats");
+    b->threaded = true;
+    return 0;
+}
+
+void beat_close(struct engine *e)
+{
+    struct beat *b = &e->beat;
+
+    if (b->threaded) {
+        pthread_mutex_lock(&b->lock);
+        b->closing = true;
+        pthread_cond_signal(&b->changed);
+        pthread_mutex_unlock(&b->lock);
+        pthread_join(b->thread, NULL);
+    }
+    store_close(&b->store);
+    if (b->fd >= 0)
+        close(b->fd);
+    vec_release(&b->leases);
+    pthread_cond_destroy(&b->changed);
+    pthread_mutex_destroy(&b->lock);
+}
+
+void beat_soon(struct engine *e)
+{
+    struct beat *b = &e->beat;
+
+    if (!b->threaded) {
+        e->beat_due = engine_now(e);
+        return;
+    }
+    pthread_mutex_lock(&b->lock);
+    b->now = true;
+    pthread_cond_signal(&b->changed);
+    pthread_mutex_unlock(&b->lock);
+}
+
+/* One lease's answer. A held job may have been settled, or taken over anew, since it was sent. */
+static void take_lease(struct engine *e, const struct lease_ref *l, int64_t until)
+{
+    struct held *h = held_get(e, l->execution);
+
+    if (!h || h->epoch != l->epoch || h->ended)
+        return;
+    if (l->rc) {
+        h->lost = true;
+        e->adopt = true; /* to get it back, if nobody has it yet */
+        return;
+    }
+    h->until = until;
+    dispatch_renewed(e->dispatch, h->execution, h->attempt, until - e->env->clock_offset);
+    if (l->cancel_requested && !h->cancel_told) {
+        h->cancel_told = true;
+        dispatch_cancel(e->dispatch, h->execution, h->attempt, OUTCOME_CANCELLED);
+    }
+}
+
+/* The lock is held. A worker that could not renew for so long must be gone before others on other
+ * hosts may take its jobs. */
+static int take_results(struct engine *e, struct err *err)
+{
+    struct beat *b = &e->beat;
+    int64_t now = engine_now(e);
+    size_t i;
+
+    b->done = false;
+    e->beat_due = b->sent_at + interval(e) + interval(e) / 4;
+    if (b->rc) {
+        e->healthy_since = now;
+        if (e->server && now - b->last_good > e->o.host_grace / 2)
+            return err_set(err, E_UNAVAILABLE,
+                           "the leases could not be renewed for half of host_grace: giving up");
+        return 0;
+    }
+    for (i = 0; i < b->leases.n; i++)
+        take_lease(e, &b->leases.at[i], b->sent_at + e->o.lease);
+    upkeep_after_tick(e, &b->tick);
+    tally_collect(e);
+    return 0;
+}
+
+int beat_take(struct engine *e, struct err *err)
+{
+    struct beat *b = &e->beat;
+    uint64_t count;
+    int rc = 0;
+
+    if (!b->threaded)
+        return 0;
+    if (read(b->fd, &count, sizeof(count)) < 0)
+        count = 0;
+    pthread_mutex_lock(&b->lock);
+    if (b->done)
+        rc = take_results(e, err);
+    pthread_mutex_unlock(&b->lock);
+    return rc;
+}
+
+int beat_if_due(struct engine *e, struct err *err)
+{
+    struct beat *b = &e->beat;
+    int rc;
+
+    if (e->beat_due > engine_now(e))
+        return 0;
+    if (b->threaded) { /* it is late, or a test moved the clock */
+        beat_soon(e);
+        e->beat_due = engine_now(e) + interval(e) / 2;
+        return 0;
+    }
+    pthread_mutex_lock(&b->lock);
+    send_beat(e);
+    rc = take_results(e, err);
+    e->beat_due = b->sent_at + (b->rc ? interval(e) / 4 : interval(e));
+    pthread_mutex_unlock(&b->lock);
+    return rc;
+}

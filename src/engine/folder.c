@@ -1,0 +1,399 @@
+/* folder.c - see folder.h. */
+#include "engine/folder.h"
+
+#include "base/env.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/file.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* A worker of the same folder that lives; its end makes pidfd readable. */
+struct peer {
+    int64_t id;
+    int pidfd; /* -1: its pid says nothing here (another pid namespace) */
+    bool seen; /* in the scan that is going on */
+};
+
+struct folder {
+    char id[20];
+    char *dir, *workers;
+    int64_t self;
+    int lock;  /* our own file */
+    int watch; /* inotify on the workers' files */
+    int poll;  /* epoll: watch and the peers' pidfds */
+    VEC(struct peer) peers;
+    VEC(struct dead_worker) dead;
+    VEC(const char *) old;
+};
+
+static int io_error(struct err *err, const char *what, const char *path)
+{
+    return err_set(err, errno == ENOSPC ? E_NO_SPACE : E_UNAVAILABLE, "can't %s %s: %s", what, path,
+                   strerror(errno));
+}
+
+/* mkdir -p, private from the first folder that is ours. */
+static int make_dirs(const char *path, struct err *err)
+{
+    char *copy = mem_strdup(path), *p;
+    int rc = 0;
+
+    for (p = copy + 1; !rc; p++)
+        if (*p == '/' || !*p) {
+            char was = *p;
+
+            *p = 0;
+            if (mkdir(copy, 0700) && errno != EEXIST)
+                rc = io_error(err, "create the folder", copy);
+            if (!(*p = was))
+                break;
+        }
+    free(copy);
+    return rc;
+}
+
+/* Reads the folder's name, or gives it one: whoever links first wins. */
+static int read_id(const char *state, char out[20], struct err *err)
+{
+    char *path = mem_printf("%s/id", state), *temp = NULL;
+    int fd = -1, tries, rc = 0;
+    ssize_t n = -1;
+
+    for (tries = 0; tries < 2; tries++) {
+        fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+        if (fd >= 0 || errno != ENOENT)
+            break;
+        free(temp);
+        temp = mem_printf("%s/.id-%016llx", state, (unsigned long long)env_random_id());
+        fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        if (fd < 0 || dprintf(fd, "%016llx\n", (unsigned long long)env_random_id()) < 0) {
+            rc = io_error(err, "write", temp);
+            goto done;
+        }
+        close(fd);
+        fd = -1;
+        if (link(temp, path) && errno != EEXIST) {
+            rc = io_error(err, "create", path);
+            goto done;
+        }
+        unlink(temp);
+    }
+    if (fd < 0 || (n = read(fd, out, 16)) != 16 || strspn(out, "0123456789abcdef") < 16)
+        rc = n >= 0 ? err_set(err, E_UNAVAILABLE, "%s holds no folder's name: remove it", path)
+                    : io_error(err, "read", path);
+    out[16] = 0;
+done:
+    if (temp)
+        unlink(temp);
+    if (fd >= 0)
+        close(fd);
+    free(temp);
+    free(path);
+    return rc;
+}
+
+static char *file_of(const struct folder *f, int64_t worker)
+{
+    return mem_printf("%s/%016llx", f->workers, (unsigned long long)worker);
+}
+
+static int write_self(struct folder *f, int64_t here, struct err *err)
+{
+    char text[64];
+    int n = snprintf(text, sizeof(text), "%10d %20lld\n", (int)getpid(), (long long)here);
+
+    if (pwrite(f->lock, text, (size_t)n, 0) != n)
+        return io_error(err, "write a worker's file in", f->workers);
+    return 0;
+}
+
+/* The file appears under its name with its lock already held: nobody can find it free before. */
+static int lock_self(struct folder *f, struct err *err)
+{
+    char *path = file_of(f, f->self);
+    char *temp = mem_printf("%s/.%016llx", f->workers, (unsigned long long)f->self);
+    int rc = 0;
+
+    f->lock = open(temp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (f->lock < 0 || flock(f->lock, LOCK_EX | LOCK_NB))
+        rc = io_error(err, "lock", temp);
+    else if (!(rc = write_self(f, 0, err)) && rename(temp, path))
+        rc = io_error(err, "create", path);
+    if (rc)
+        unlink(temp);
+    free(temp);
+    free(path);
+    return rc;
+}
+
+static int watch_workers(struct folder *f, struct err *err)
+{
+    struct epoll_event ev = {.events = EPOLLIN};
+
+    f->poll = epoll_create1(EPOLL_CLOEXEC);
+    f->watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    if (f->poll < 0 || f->watch < 0 || inotify_add_watch(f->watch, f->workers, IN_MOVED_TO) < 0 ||
+        epoll_ctl(f->poll, EPOLL_CTL_ADD, f->watch, &ev))
+        return io_error(err, "watch", f->workers);
+    return 0;
+}
+
+int folder_open(const char *state, const char *database, int64_t generation, int64_t worker,
+                struct folder **out, struct err *err)
+{
+    struct folder *f = mem_zalloc(sizeof(*f));
+    int rc;
+
+    f->self = worker;
+    f->lock = f->watch = f->poll = -1;
+    f->dir = mem_printf("%s/%s.%lld", state, database, (long long)generation);
+    f->workers = mem_printf("%s/workers", f->dir);
+    if ((rc = make_dirs(f->workers, err)) || (rc = read_id(state, f->id, err)) ||
+        (rc = lock_self(f, err)) || (rc = watch_workers(f, err)))
+        goto done;
+    *out = f;
+    f = NULL;
+done:
+    folder_close(&f, true);
+    return rc;
+}
+
+static void drop_peer(struct peer *p)
+{
+    if (p->pidfd >= 0)
+        close(p->pidfd); /* epoll forgets it with that */
+}
+
+void folder_close(struct folder **pf, bool nothing_left)
+{
+    struct folder *f = *pf;
+    size_t i;
+
+    if (!f)
+        return;
+    for (i = 0; i < f->peers.n; i++)
+        drop_peer(&f->peers.at[i]);
+    if (f->lock >= 0 && nothing_left) {
+        char *path = file_of(f, f->self);
+
+        unlink(path);
+        free(path);
+    }
+    if (f->lock >= 0)
+        close(f->lock);
+    if (f->watch >= 0)
+        close(f->watch);
+    if (f->poll >= 0)
+        close(f->poll);
+    for (i = 0; i < f->old.n; i++)
+        free((char *)f->old.at[i]);
+    vec_release(&f->old);
+    vec_release(&f->peers);
+    vec_release(&f->dead);
+    free(f->dir);
+    free(f->workers);
+    free(f);
+    *pf = NULL;
+}
+
+const char *folder_id(const struct folder *f)
+{
+    return f->id;
+}
+
+const char *folder_dir(const struct folder *f)
+{
+    return f->dir;
+}
+
+const char *const *folder_old_dirs(struct folder *f)
+{
+    const char *own = strrchr(f->dir, '/') + 1;
+    size_t state = (size_t)(own - f->dir), id = (size_t)(strrchr(own, '.') - own) + 1;
+    char *path = mem_printf("%.*s", (int)state, f->dir);
+    DIR *d = opendir(path);
+    struct dirent *entry;
+
+    f->old.n = 0; /* asked once, while the engine is opened */
+    while (d && (entry = readdir(d)))
+        if (!strncmp(entry->d_name, own, id) && strcmp(entry->d_name, own))
+            *vec_add(&f->old) = mem_printf("%s%s", path, entry->d_name);
+    if (d)
+        closedir(d);
+    *vec_add(&f->old) = NULL;
+    free(path);
+    return f->old.at;
+}
+
+int folder_set_here(struct folder *f, int64_t root, struct err *err)
+{
+    return write_self(f, root, err);
+}
+
+int folder_fd(const struct folder *f)
+{
+    return f->poll;
+}
+
+/* Opens a worker's file, tells whether its lock is held, and what it says of itself. -1: it is
+ * gone. */
+static int look(const struct folder *f, int64_t worker, bool *held, int *pid, int64_t *here)
+{
+    char *path = file_of(f, worker), text[64] = "", *end;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    ssize_t n;
+
+    free(path);
+    if (fd < 0)
+        return -1;
+    *held = flock(fd, LOCK_SH | LOCK_NB) != 0;
+    n = pread(fd, text, sizeof(text) - 1, 0);
+    text[n > 0 ? n : 0] = 0;
+    *pid = (int)strtol(text, &end, 10);
+    *here = strtoll(end, NULL, 10);
+    close(fd);
+    return 0;
+}
+
+static struct peer *peer_of(struct folder *f, int64_t worker)
+{
+    size_t i;
+
+    for (i = 0; i < f->peers.n; i++)
+        if (f->peers.at[i].id == worker)
+            return &f->peers.at[i];
+    return NULL;
+}
+
+/* Asks to be told of its end. Still locked after the pidfd was made: it is that process's. */
+static void add_peer(struct folder *f, int64_t worker, int pid)
+{
+    struct epoll_event ev = {.events = EPOLLIN};
+    struct peer *p = vec_add(&f->peers);
+
+    *p = (struct peer){
+        .id = worker, .seen = true, .pidfd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1};
+    if (p->pidfd >= 0)
+        (void)epoll_ctl(f->poll, EPOLL_CTL_ADD, p->pidfd, &ev);
+}
+
+/* A process that ended while the lock is still held was another one: pids mean nothing to us. */
+static void forget_wrong_pid(struct peer *p)
+{
+    struct pollfd fd = {.fd = p->pidfd, .events = POLLIN};
+
+    if (p->pidfd >= 0 && poll(&fd, 1, 0) > 0) {
+        drop_peer(p);
+        p->pidfd = -1;
+    }
+}
+
+static void scan_one(struct folder *f, int64_t worker)
+{
+    struct peer *p = peer_of(f, worker);
+    int64_t here = 0;
+    bool held;
+    int pid;
+
+    if (look(f, worker, &held, &pid, &here))
+        return;
+    if (held && p) {
+        p->seen = true;
+        forget_wrong_pid(p);
+        return;
+    }
+    if (held) {
+        add_peer(f, worker, pid);
+        if (look(f, worker, &held, &pid, &here) || held)
+            return;
+    }
+    *vec_add(&f->dead) = (struct dead_worker){.id = worker, .here = here};
+}
+
+bool folder_scan(struct folder *f)
+{
+    char events[4096];
+    DIR *d = opendir(f->workers);
+    struct dirent *entry;
+    size_t i, kept = 0;
+
+    while (read(f->watch, events, sizeof(events)) > 0)
+        ;
+    for (i = 0; i < f->peers.n; i++)
+        f->peers.at[i].seen = false;
+    f->dead.n = 0;
+    while (d && (entry = readdir(d))) {
+        char *end;
+        int64_t id = (int64_t)strtoull(entry->d_name, &end, 16);
+
+        if (!*end && strlen(entry->d_name) == 16 && id != f->self)
+            scan_one(f, id);
+    }
+    if (d)
+        closedir(d);
+    for (i = 0; i < f->peers.n; i++)
+        if (f->peers.at[i].seen)
+            f->peers.at[kept++] = f->peers.at[i];
+        else
+            drop_peer(&f->peers.at[i]);
+    f->peers.n = kept;
+    return f->dead.n > 0;
+}
+
+const struct dead_worker *folder_dead(const struct folder *f, size_t *n)
+{
+    *n = f->dead.n;
+    return f->dead.at;
+}
+
+void folder_bury(struct folder *f, int64_t worker)
+{
+    char *path = file_of(f, worker);
+    size_t i;
+
+    unlink(path);
+    free(path);
+    for (i = 0; i < f->dead.n; i++)
+        if (f->dead.at[i].id == worker) {
+            f->dead.at[i] = f->dead.at[--f->dead.n];
+            return;
+        }
+}
+
+bool folder_is_alive(const struct folder *f, int64_t worker)
+{
+    int64_t here;
+    bool held;
+    int pid;
+
+    return worker == f->self || (!look(f, worker, &held, &pid, &here) && held);
+}
+
+void folder_kill(const struct folder *f, int64_t worker)
+{
+    int64_t here;
+    bool held;
+    int pid, pidfd;
+
+    if (look(f, worker, &held, &pid, &here) || !held || pid <= 0)
+        return;
+    pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    /* the lock is looked at again: as long as it is held, the pid is still its holder's */
+    if (pidfd >= 0 && !look(f, worker, &held, &pid, &here) && held)
+        (void)syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
+    if (pidfd >= 0)
+        close(pidfd);
+}

@@ -1,0 +1,52 @@
+/* folder.h - the state folder: which workers share it, and which of them live.
+ *
+ *   <state>/id                                  what the leases call this folder
+ *   <state>/<database>.<generation>/            one world: the attempts' folders
+ *   <state>/<database>.<generation>/workers/ID  a file per worker, locked for as long as it lives
+ *
+ * Alive means that the lock is held, never that a pid exists. The pid in the file serves two ends:
+ * to be told at once when that process ends, and to kill one that hangs. */
+#ifndef ENGINE_FOLDER_H
+#define ENGINE_FOLDER_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct folder;
+
+/* Makes what is missing, and takes the lock of `worker`. `here` is the root of the tree that it
+ * works on alone, 0 if it serves queues; whoever finds it dead goes on with that tree. */
+MUST_USE int folder_open(const char *state, const char *database, int64_t generation,
+                         int64_t worker, struct folder **out, struct err *err);
+/* Gives the lock back; the file goes too if nothing is left to be found by it. */
+void folder_close(struct folder **f, bool nothing_left);
+
+const char *folder_id(const struct folder *f);
+const char *folder_dir(const struct folder *f); /* where the attempts of this world are */
+/* Where those of other generations of the same database are; ends with NULL. */
+const char *const *folder_old_dirs(struct folder *f);
+
+/* Writes which tree this worker works on alone. */
+MUST_USE int folder_set_here(struct folder *f, int64_t root, struct err *err);
+
+/* Readable when a worker came or ended: then scan. */
+int folder_fd(const struct folder *f);
+/* Looks at all workers' files again. True: some are dead. */
+bool folder_scan(struct folder *f);
+
+struct dead_worker {
+    int64_t id;
+    int64_t here; /* its own tree; 0: none */
+};
+const struct dead_worker *folder_dead(const struct folder *f, size_t *n);
+/* Nothing of it is left: its file may go. */
+void folder_bury(struct folder *f, int64_t worker);
+
+bool folder_is_alive(const struct folder *f, int64_t worker); /* its lock is held */
+/* Kills one that holds its lock but does nothing any more. */
+void folder_kill(const struct folder *f, int64_t worker);
+
+#endif

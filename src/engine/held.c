@@ -1,0 +1,72 @@
+/* held.c - the jobs that this worker holds. The thread that renews their leases reads this table,
+ * so every change of it is under its lock. */
+#include "engine/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct held *held_get(const struct engine *e, int64_t execution)
+{
+    return idmap_get(&e->held, execution);
+}
+
+struct held *held_add(struct engine *e, const struct execution *x, const struct spec *spec,
+                      int64_t until)
+{
+    struct held *h = held_get(e, x->id);
+    bool fresh = !h;
+
+    if (fresh) {
+        h = mem_zalloc(sizeof(*h));
+        h->execution = x->id;
+        h->root = x->root;
+        h->lane = mem_strdup(x->lane);
+        h->queue = mem_strdup(x->queue);
+        h->retry = spec->retry;
+        if (spec->retry.ncodes) {
+            size_t size = spec->retry.ncodes * sizeof(*spec->retry.codes);
+            int *codes = arena_alloc(&h->own, size);
+
+            memcpy(codes, spec->retry.codes, size);
+            h->retry.codes = codes;
+        }
+    }
+    pthread_mutex_lock(&e->beat.lock);
+    h->attempt = x->attempts;
+    h->epoch = x->epoch;
+    h->lost = false;
+    h->until = until;
+    if (fresh)
+        idmap_put(&e->held, x->id, h);
+    pthread_mutex_unlock(&e->beat.lock);
+    return h;
+}
+
+static void free_outcome(struct outcome *o)
+{
+    free((char *)o->result);
+    free((char *)o->error);
+}
+
+void held_remove(struct engine *e, struct held *h)
+{
+    pthread_mutex_lock(&e->beat.lock);
+    idmap_remove(&e->held, h->execution);
+    pthread_mutex_unlock(&e->beat.lock);
+    free_outcome(&h->outcome);
+    arena_release(&h->own);
+    free(h->lane);
+    free(h->queue);
+    free(h);
+}
+
+void held_end(struct engine *e, struct held *h, const struct outcome *o)
+{
+    if (h->ended)
+        return;
+    h->ended = true;
+    h->outcome = *o;
+    h->outcome.result = mem_strdup(o->result);
+    h->outcome.error = mem_strdup(o->error);
+    *vec_add(&e->ended) = h;
+}

@@ -1,0 +1,179 @@
+/* internal.h - the engine's own structure, for the files of src/engine. */
+#ifndef ENGINE_INTERNAL_H
+#define ENGINE_INTERNAL_H
+
+#include "base/idmap.h"
+#include "engine/engine.h"
+#include "engine/folder.h"
+
+#include <pthread.h>
+
+/* A job that this worker holds. */
+struct held {
+    int64_t execution, root;
+    int attempt, epoch;
+    char *lane, *queue;
+    struct retry_policy retry; /* its codes live in `own` */
+    struct arena own;
+    int64_t until; /* engine_now: the lease may be counted on so long */
+    bool adopted;
+    bool cancel_told; /* the executor knows that it is to end */
+    bool lost;        /* another may have it; to be taken back in the next turn, or forgotten */
+    bool ended;       /* in the list of what is to be settled */
+    int busy;         /* how often its tree was locked by others */
+    struct outcome outcome; /* if ended; its texts are ours */
+    struct tally *tally;
+};
+
+/* What is counted for one queue and executor. */
+#define TALLY_BUCKETS 14
+struct tally {
+    char *queue, *executor;
+    int64_t attempts, outcomes[8];
+    int64_t wait[TALLY_BUCKETS], wait_sum, run[TALLY_BUCKETS], run_sum;
+};
+
+struct pending_start {
+    int64_t execution, root;
+    int attempt, epoch;
+    bool adopted;
+    int64_t at; /* engine_now when the work began */
+};
+
+struct pending_log {
+    int64_t execution;
+    int attempt, epoch;
+    char *bytes;
+    size_t len;
+    int64_t offset, dropped;
+};
+
+struct pending_submit {
+    struct submission s;
+    struct arena own;
+    engine_submitted *done;
+    void *arg;
+};
+
+/* Heartbeats: by the loop on SQLite, by a thread with its own connection on PostgreSQL. */
+struct beat {
+    struct store *store; /* NULL: the engine's own */
+    pthread_t thread;
+    bool threaded;
+    pthread_mutex_t lock; /* of the engine's table of held jobs, and of what is below */
+    pthread_cond_t changed;
+    int fd; /* eventfd: results are there */
+    bool now, closing;
+
+    bool done; /* results are there, to be taken by the loop */
+    int rc;
+    int64_t sent_at;
+    VEC(struct lease_ref) leases; /* as sent, with their results */
+    struct tick tick;
+    VEC(struct counter) counters; /* to be added with the next beat */
+    struct arena counter_texts;
+    int64_t last_good; /* engine_now when the last good one was sent */
+};
+
+struct engine {
+    struct engine_options o;
+    struct arena own; /* the options' texts */
+    struct env *env, own_env;
+    struct store *store;
+    struct dispatch *dispatch;
+    struct folder *folder;
+    struct listener *listener;
+    struct worker row;
+    int epoll;
+    bool server; /* PostgreSQL: other hosts may be there */
+    int64_t generation;
+    size_t lanes_told; /* how many lanes the worker's row tells of */
+    char *serves;
+
+    struct idmap held; /* execution -> struct held */
+    VEC(struct held *) ended;
+    VEC(struct pending_start) starts;
+    VEC(struct pending_log) logs;
+    VEC(struct pending_submit *) submits;
+    VEC(const char *) queues; /* served; the trees of dead ones come and go at its end */
+    VEC(struct tally *) tallies;
+    int64_t leases_lost, refused_outcomes, adoptions; /* to be counted */
+
+    uint64_t hungry; /* groups of lanes, a bit each, in which something may wait in the outbox */
+    bool adopt;      /* something may wait to be adopted */
+    bool reap;       /* leases have run out, and we may judge */
+    bool look_for_timer; /* one came nearer */
+    bool look_for_trees; /* of those who died */
+    bool deaf;           /* a function does not obey: this worker must end */
+    bool stopping;
+    bool left_some;        /* work that others are to find by our file */
+    size_t own_queues;     /* the first so many of queues are not those of the dead */
+    int64_t here;          /* the tree that it works on alone; 0: none yet */
+    int64_t starts_due;    /* when starts are written at the latest; 0: there are none */
+    int64_t beat_due;      /* SQLite: when to renew */
+    int64_t timer_due;     /* engine_now; 0: none */
+    int64_t retry_at;      /* after a turn that failed: not before */
+    int64_t healthy_since; /* nobody is reaped by one who was away himself */
+    int64_t last_tick;
+    int64_t db_ahead;           /* the database's time minus engine_now, by the last tick */
+    int64_t retention_look;     /* when to ask next whether it is our turn to remove what is old */
+    struct retention retention; /* while it goes on: retention.max_trees is set */
+    int failures;               /* turns in a row that failed */
+
+    struct beat beat;
+    void (*on_end)(void *arg, int64_t execution, int status, const struct outcome *o);
+    void *on_end_arg;
+    void (*on_log)(void *arg, int64_t execution);
+    void *on_log_arg;
+};
+
+/* The bit of the nth group of lanes; those beyond share the last. */
+static inline uint64_t group_bit(size_t nth)
+{
+    return (uint64_t)1 << (nth < 63 ? nth : 63);
+}
+
+/* The engine's clock: CLOCK_BOOTTIME, moved as the environment moves the database's. */
+int64_t engine_now(const struct engine *e);
+
+/* held.c */
+struct held *held_get(const struct engine *e, int64_t execution);
+/* `until`: engine_now, so long the lease may be counted on. */
+struct held *held_add(struct engine *e, const struct execution *x, const struct spec *spec,
+                      int64_t until);
+void held_remove(struct engine *e, struct held *h);                       /* and frees it */
+void held_end(struct engine *e, struct held *h, const struct outcome *o); /* to be settled */
+
+/* report.c: what executors say */
+void engine_report(void *arg, const struct report *r);
+/* After the commit; the lease was taken at `taken_at` (engine_now) or later. */
+void engine_hand_out(struct engine *e, const struct execution *x, bool adopted, int64_t taken_at);
+
+/* turn.c */
+bool turn_is_needed(struct engine *e);
+MUST_USE int turn_make(struct engine *e, struct err *err);
+
+/* beat.c */
+MUST_USE int beat_open(struct engine *e, struct err *err);
+void beat_close(struct engine *e);
+MUST_USE int beat_if_due(struct engine *e, struct err *err); /* SQLite */
+void beat_soon(struct engine *e);                            /* a cancel may wait */
+MUST_USE int beat_take(struct engine *e, struct err *err);   /* results of the thread */
+
+/* upkeep.c: timers, reaping, the dead, retention */
+MUST_USE int upkeep(struct engine *e, struct err *err);
+void upkeep_after_tick(struct engine *e, const struct tick *tick);
+void serve_only_own(struct engine *e);             /* no longer the trees of the dead */
+bool tree_is_open(struct engine *e, int64_t root); /* also if nobody can tell */
+
+/* tally.c */
+struct tally *tally_of(struct engine *e, const char *queue, const char *executor);
+void tally_claim(struct engine *e, struct held *h, const struct execution *x);
+void tally_outcome(struct held *h, const struct outcome *o);
+void tally_collect(struct engine *e); /* what changed, into beat.counters */
+void tally_release(struct engine *e);
+
+/* After a turn that failed: how long to wait, by the number of failures in a row. */
+int64_t back_off(int failures, int64_t first, int64_t most);
+
+#endif

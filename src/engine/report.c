@@ -1,0 +1,116 @@
+/* report.c - between the loop and the executors: jobs go out when their claim is committed, reports
+ * come back and wait for the next turn. */
+#include "engine/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A start is written with the next turn there is; it waits at most so long for one. Short work is
+ * then told in one commit. */
+#define STARTS_WAIT 20000
+
+static void take_start(struct engine *e, const struct held *h, const struct report *r)
+{
+    int64_t now = engine_now(e);
+
+    *vec_add(&e->starts) = (struct pending_start){.execution = h->execution,
+                                                  .root = h->root,
+                                                  .attempt = h->attempt,
+                                                  .epoch = h->epoch,
+                                                  .adopted = h->adopted,
+                                                  .at = now - r->ago};
+    if (!e->starts_due)
+        e->starts_due = now + STARTS_WAIT;
+}
+
+static void take_log(struct engine *e, const struct held *h, const struct report *r)
+{
+    struct pending_log *l = vec_add(&e->logs);
+
+    *l = (struct pending_log){.execution = h->execution,
+                              .attempt = h->attempt,
+                              .epoch = h->epoch,
+                              .bytes = mem_alloc(r->log_len + 1),
+                              .len = r->log_len,
+                              .offset = r->offset,
+                              .dropped = r->dropped};
+    memcpy(l->bytes, r->log, r->log_len);
+}
+
+/* How long until the next try; the executor knows only for what it gives back itself. */
+static int64_t next_try(const struct held *h, const struct outcome *o)
+{
+    uint32_t r;
+
+    if (o->kind == OUTCOME_DEFERRED || o->kind == OUTCOME_OK || o->kind == OUTCOME_REFUSED)
+        return o->retry_delay;
+    env_random(&r, sizeof(r));
+    return retry_delay(&h->retry, o, h->attempt, (double)r / 4294967296.0);
+}
+
+static void take_end(struct engine *e, struct held *h, const struct outcome *given)
+{
+    struct outcome o = *given;
+
+    o.retry_delay = next_try(h, &o);
+    held_end(e, h, &o);
+}
+
+void engine_report(void *arg, const struct report *r)
+{
+    struct engine *e = arg;
+    struct held *h = held_get(e, r->execution);
+
+    if (!h || h->attempt != r->attempt || h->ended)
+        return; /* its lease was lost: what it says no longer counts */
+    if (r->kind == REPORT_STARTED)
+        take_start(e, h, r);
+    else if (r->kind == REPORT_LOG)
+        take_log(e, h, r);
+    else
+        take_end(e, h, &r->outcome);
+}
+
+/* Whoever was kept from it so long (stopped, or without the answer to its COMMIT) gives it back:
+ * before the lease has run out nobody else may have begun it, after that somebody may. */
+static bool is_too_late(const struct engine *e, const struct held *h)
+{
+    return h->until - engine_now(e) < e->o.lease / 2;
+}
+
+void engine_hand_out(struct engine *e, const struct execution *x, bool adopted, int64_t taken_at)
+{
+    struct arena own = ARENA_INIT;
+    struct spec spec = {.retry = {.jitter = -1}};
+    struct task task = {.execution = x->id,
+                        .root = x->root,
+                        .attempt = x->attempts,
+                        .max_attempts = x->max_attempts,
+                        .epoch = x->epoch,
+                        .name = x->name,
+                        .input = x->input,
+                        .spec = &spec,
+                        .cancel = x->cancel_requested};
+    struct err err = ERR_INIT;
+    int rc = x->spec ? spec_parse(x->spec, &own, &spec, &err) : 0;
+    struct held *h = held_add(e, x, &spec, taken_at + e->o.lease);
+
+    h->cancel_told = x->cancel_requested;
+    h->adopted = adopted;
+    task.lease_until = h->until - e->env->clock_offset; /* the machine's own clock */
+    if (!adopted)
+        tally_claim(e, h, x);
+    if (rc) /* it can never be run as it is */
+        take_end(e, h, &(struct outcome){.kind = OUTCOME_FAILED, .error = err.msg, .duration = -1});
+    else if (!adopted && is_too_late(e, h))
+        take_end(e, h,
+                 &(struct outcome){.kind = OUTCOME_REFUSED,
+                                   .error = "less than half of its lease was left to begin it",
+                                   .duration = -1});
+    else if (!adopted)
+        dispatch_start(e->dispatch, x->lane, &task);
+    else if (dispatch_find(e->dispatch, x->lane, &task, &err))
+        held_remove(e, h); /* nobody here can look for it now: the lease runs out */
+    env_point(e->env, "engine:handed-out");
+    arena_release(&own);
+}

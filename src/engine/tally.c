@@ -1,0 +1,154 @@
+/* tally.c - what the engine counts, by queue and executor. The sums go into a table with the next
+ * heartbeat, so that any process can print them. */
+#include "engine/internal.h"
+
+#include "base/buf.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const int64_t bounds[TALLY_BUCKETS] = {1000,     5000,      10000,      50000,    100000,
+                                              500000,   1000000,   5000000,    10000000, 30000000,
+                                              60000000, 300000000, 1800000000, INT64_MAX};
+
+static size_t bucket_of(int64_t us)
+{
+    size_t i = 0;
+
+    while (us > bounds[i])
+        i++;
+    return i;
+}
+
+struct tally *tally_of(struct engine *e, const char *queue, const char *executor)
+{
+    struct tally *t;
+    size_t i;
+
+    for (i = 0; i < e->tallies.n; i++)
+        if (!strcmp(e->tallies.at[i]->queue, queue) &&
+            !strcmp(e->tallies.at[i]->executor, executor))
+            return e->tallies.at[i];
+    t = mem_zalloc(sizeof(*t));
+    t->queue = mem_strdup(strncmp(queue, "here:", 5) ? queue : "here");
+    t->executor = mem_strdup(executor);
+    *vec_add(&e->tallies) = t;
+    return t;
+}
+
+void tally_claim(struct engine *e, struct held *h, const struct execution *x)
+{
+    const char *queue = strncmp(h->queue, "here:", 5) ? h->queue : "here";
+
+    h->tally = tally_of(e, queue, strncmp(h->lane, "function:", 9) ? h->lane : "function");
+    h->tally->attempts++;
+    if (x->attempts == 1) {
+        int64_t wait = x->updated_at - x->requested_at;
+
+        h->tally->wait[bucket_of(wait)]++;
+        h->tally->wait_sum += wait;
+    }
+}
+
+void tally_outcome(struct held *h, const struct outcome *o)
+{
+    if (!h->tally)
+        return;
+    h->tally->outcomes[o->kind]++;
+    if (o->duration >= 0) {
+        h->tally->run[bucket_of(o->duration)]++;
+        h->tally->run_sum += o->duration;
+    }
+}
+
+static void add(struct engine *e, const char *metric, const char *labels, int64_t *n)
+{
+    struct beat *b = &e->beat;
+
+    if (!*n)
+        return;
+    *vec_add(&b->counters) = (struct counter){.metric = arena_strdup(&b->counter_texts, metric),
+                                              .labels = arena_strdup(&b->counter_texts, labels),
+                                              .add = *n};
+    *n = 0;
+}
+
+static void add_histogram(struct engine *e, const char *metric, const char *labels, int64_t *counts,
+                          int64_t *sum)
+{
+    struct buf name = BUF_INIT, with = BUF_INIT;
+    size_t i;
+
+    buf_addf(&name, "%s_bucket", metric);
+    for (i = 0; i < TALLY_BUCKETS; i++) {
+        buf_reset(&with);
+        if (bounds[i] == INT64_MAX)
+            buf_addf(&with, "%s,le=\"+Inf\"", labels);
+        else
+            buf_addf(&with, "%s,le=\"%g\"", labels, (double)bounds[i] / 1e6);
+        add(e, name.ptr, with.ptr, &counts[i]);
+    }
+    buf_reset(&name);
+    buf_addf(&name, "%s_sum_us", metric);
+    add(e, name.ptr, labels, sum);
+    buf_release(&name);
+    buf_release(&with);
+}
+
+/* A label's value as Prometheus wants it. */
+static void add_quoted(struct buf *b, const char *s)
+{
+    for (; *s; s++) {
+        if (*s == '"' || *s == '\\')
+            buf_addch(b, '\\');
+        if (*s == '\n')
+            buf_addstr(b, "\\n");
+        else
+            buf_addch(b, *s);
+    }
+}
+
+static void collect_one(struct engine *e, struct tally *t)
+{
+    struct buf labels = BUF_INIT, with = BUF_INIT;
+    size_t i;
+
+    buf_addstr(&labels, "queue=\"");
+    add_quoted(&labels, t->queue);
+    buf_addstr(&labels, "\",executor=\"");
+    add_quoted(&labels, t->executor);
+    buf_addch(&labels, '"');
+    add(e, "pawl_attempts_total", labels.ptr, &t->attempts);
+    for (i = 1; i < sizeof(t->outcomes) / sizeof(*t->outcomes); i++) {
+        buf_reset(&with);
+        buf_addf(&with, "%s,outcome=\"%s\"", labels.ptr, outcome_text((int)i));
+        add(e, "pawl_outcomes_total", with.ptr, &t->outcomes[i]);
+    }
+    add_histogram(e, "pawl_wait_seconds", labels.ptr, t->wait, &t->wait_sum);
+    add_histogram(e, "pawl_run_seconds", labels.ptr, t->run, &t->run_sum);
+    buf_release(&labels);
+    buf_release(&with);
+}
+
+void tally_collect(struct engine *e)
+{
+    size_t i;
+
+    for (i = 0; i < e->tallies.n; i++)
+        collect_one(e, e->tallies.at[i]);
+    add(e, "pawl_leases_lost_total", "", &e->leases_lost);
+    add(e, "pawl_outcomes_refused_total", "", &e->refused_outcomes);
+    add(e, "pawl_adoptions_total", "", &e->adoptions);
+}
+
+void tally_release(struct engine *e)
+{
+    size_t i;
+
+    for (i = 0; i < e->tallies.n; i++) {
+        free(e->tallies.at[i]->queue);
+        free(e->tallies.at[i]->executor);
+        free(e->tallies.at[i]);
+    }
+    vec_release(&e->tallies);
+}

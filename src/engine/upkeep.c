@@ -1,0 +1,222 @@
+/* upkeep.c - what somebody has to do from time to time: fire timers that are due, clear leases that
+ * nobody renews, finish what the dead left behind, remove what is old. Any engine may; locks in the
+ * store make sure that each thing is done once. */
+#include "engine/internal.h"
+
+#include "store/query.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SLICE           500
+#define RETENTION_LOOK  3600000000LL /* µs */
+#define RETENTION_SLICE 100
+
+/* A lease that ran out while nobody could write is no sign of a dead worker: only one who has seen
+ * a healthy database for a whole lease may judge. */
+static bool may_reap(const struct engine *e)
+{
+    return engine_now(e) - e->healthy_since >= e->o.lease;
+}
+
+void upkeep_after_tick(struct engine *e, const struct tick *tick)
+{
+    int64_t now = engine_now(e);
+
+    /* Longer than two heartbeats: we were away ourselves. Within that time no lease can have run out
+     * whose holder renewed it until then. */
+    if (now - e->last_tick > e->o.lease / 3 * 2)
+        e->healthy_since = now;
+    e->last_tick = now;
+    e->db_ahead = tick->now - now;
+    e->reap = tick->expired > 0 && may_reap(e);
+    e->adopt |= tick->orphans > 0;
+    e->timer_due = tick->next_timer ? tick->next_timer - e->db_ahead : 0;
+    e->adopt |= folder_scan(e->folder);
+    e->look_for_trees = true;
+    if (dispatch_deaf(e->dispatch) && !e->deaf) {
+        e->deaf = true;
+        engine_stop(e, false);
+    }
+}
+
+struct upkeep {
+    bool reap;
+    size_t reaped, due;
+    int64_t next, now;
+};
+
+static int body(struct turn *t, void *arg, struct err *err)
+{
+    struct upkeep *u = arg;
+    int rc;
+
+    if (u->reap && (rc = op_reap(t, SLICE, &u->reaped, err)))
+        return rc;
+    if ((rc = op_timers(t, SLICE, &u->due, &u->next, err)))
+        return rc;
+    u->now = turn_now(t);
+    return 0;
+}
+
+static int fire_and_reap(struct engine *e, struct err *err)
+{
+    struct upkeep u = {.reap = e->reap};
+    int rc = store_turn(e->store, body, &u, err);
+
+    if (rc)
+        return rc;
+    e->reap = u.reaped == SLICE;
+    e->timer_due = u.due == SLICE ? engine_now(e) : 0;
+    if (u.next && !e->timer_due)
+        e->timer_due = engine_now(e) + u.next - u.now;
+    if (u.reaped)
+        e->adopt = true;
+    if (store_woke(e->store) & WAKE_JOBS)
+        e->hungry = UINT64_MAX;
+    return 0;
+}
+
+/* A timer came nearer, by ourselves or by others: when is the next due? */
+static int find_next_timer(struct engine *e, struct err *err)
+{
+    int64_t due = 0;
+    int rc = store_next_timer(e->store, &due, err);
+
+    if (!rc) {
+        e->look_for_timer = false;
+        e->timer_due = due ? due - e->db_ahead : 0;
+    }
+    return rc;
+}
+
+static int bye_body(struct turn *t, void *arg, struct err *err)
+{
+    return op_worker_bye(t, *(int64_t *)arg, err);
+}
+
+static bool has_leases(struct engine *e, int64_t worker)
+{
+    struct execution_list l = {0};
+    struct err err = ERR_INIT;
+    bool some = query_leases(e->store, worker, 0, 1, &l, &err) || l.n;
+
+    execution_list_release(&l);
+    return some;
+}
+
+bool tree_is_open(struct engine *e, int64_t root)
+{
+    struct execution_list l = {0};
+    struct err err = ERR_INIT;
+    int rc = query_execution(e->store, root, &l, &err);
+    bool open = rc ? rc != -E_NOT_FOUND : !status_is_terminal(l.at[0].status);
+
+    execution_list_release(&l);
+    return open;
+}
+
+void serve_only_own(struct engine *e)
+{
+    while (e->queues.n > e->own_queues)
+        free((char *)e->queues.at[--e->queues.n]);
+}
+
+/* The trees of those who worked on one alone and died are finished by us; who left nothing is
+ * forgotten. */
+static int mind_the_dead(struct engine *e, struct err *err)
+{
+    size_t n, i;
+    const struct dead_worker *dead;
+    int rc;
+
+    if (e->o.here)
+        return 0; /* workers do that */
+    serve_only_own(e);
+    for (i = 0; dead = folder_dead(e->folder, &n), i < n; i++) {
+        int64_t id = dead[i].id, here = dead[i].here;
+
+        if (here && tree_is_open(e, here)) {
+            *vec_add(&e->queues) = mem_printf("here:%lld", (long long)here);
+            e->hungry = UINT64_MAX;
+            continue;
+        }
+        if (has_leases(e, id))
+            continue;
+        if ((rc = store_turn(e->store, bye_body, &id, err)))
+            return rc;
+        env_point(e->env, "engine:before-burial");
+        folder_bury(e->folder, id);
+        i--;
+    }
+    return 0;
+}
+
+static int due_body(struct turn *t, void *arg, struct err *err)
+{
+    return op_retention_due(t, arg, err);
+}
+
+struct slice {
+    const struct retention *from;
+    struct retention to;
+};
+
+static int retain_body(struct turn *t, void *arg, struct err *err)
+{
+    struct slice *s = arg;
+
+    return op_retain(t, s->from, &s->to, err);
+}
+
+/* Once a day one of all engines removes what is old, a slice in each of its rounds. */
+static int retain(struct engine *e, struct err *err)
+{
+    struct slice s = {.from = &e->retention};
+    bool due = false;
+    int rc;
+
+    if (e->retention.max_trees) {
+        if ((rc = store_long_turn(e->store, retain_body, &s, err)))
+            return rc;
+        e->retention = s.to;
+        if (!s.to.more)
+            e->retention = (struct retention){0};
+        return 0;
+    }
+    if (!e->o.retention || e->retention_look > engine_now(e))
+        return 0;
+    if ((rc = store_turn(e->store, due_body, &due, err)))
+        return rc;
+    e->retention_look = engine_now(e) + RETENTION_LOOK;
+    if (due)
+        e->retention =
+            (struct retention){.older_than = e->o.retention, .max_trees = RETENTION_SLICE};
+    return 0;
+}
+
+int upkeep(struct engine *e, struct err *err)
+{
+    int64_t now = engine_now(e);
+    int rc = 0;
+
+    if (e->retry_at > now || e->stopping)
+        return 0;
+    if (e->look_for_timer && (rc = find_next_timer(e, err)))
+        goto failed;
+    if ((e->reap || (e->timer_due && e->timer_due <= now)) && (rc = fire_and_reap(e, err)))
+        goto failed;
+    if (e->look_for_trees && !e->adopt) {
+        e->look_for_trees = false;
+        if ((rc = mind_the_dead(e, err)))
+            goto failed;
+    }
+    if (e->o.retention && (rc = retain(e, err)))
+        goto failed;
+    return 0;
+failed:
+    e->retry_at = now + back_off(e->failures++, 10000, 1000000);
+    if (e->env->note)
+        e->env->note(e->env->arg, err->msg);
+    return rc == -E_INTERNAL ? rc : 0;
+}

@@ -1,0 +1,75 @@
+-- Attempt logs (log.c). Written under the fence of the lease, without a lock: a worker that loses its lease at this
+-- very moment may leave a chunk behind, of an epoch that no reader looks at any more (docs/adr/0028).
+
+-- A new holder begins at 0: what was sent before it took over goes.
+--: log_forget(worker i64; execution i64, attempt i32, epoch i32)
+DELETE FROM attempt_logs AS a
+ USING @rows@ AS u JOIN leases l ON l.execution = u.execution                              --@ postgres
+ WHERE l.epoch = u.epoch AND l.worker = $1                                                 --@ postgres
+   AND a.execution = u.execution AND a.attempt = u.attempt AND a.epoch < u.epoch           --@ postgres
+ WHERE execution = $2 AND attempt = $3 AND epoch < $4                                      --@ sqlite
+   AND EXISTS (SELECT 1 FROM leases l WHERE l.execution = $2 AND l.epoch = $4 AND l.worker = $1)   --@ sqlite
+
+-- What comes anew replaces what was there from the same place on.
+--: log_cut(worker i64; execution i64, attempt i32, epoch i32, start i64)
+DELETE FROM attempt_logs AS a
+ USING @rows@ AS u JOIN leases l ON l.execution = u.execution                              --@ postgres
+ WHERE l.epoch = u.epoch AND l.worker = $1                                                 --@ postgres
+   AND a.execution = u.execution AND a.attempt = u.attempt AND a.epoch = u.epoch AND a.start >= u.start   --@ postgres
+ WHERE execution = $2 AND attempt = $3 AND epoch = $4 AND start >= $5                      --@ sqlite
+   AND EXISTS (SELECT 1 FROM leases l WHERE l.execution = $2 AND l.epoch = $4 AND l.worker = $1)   --@ sqlite
+
+--: log_insert(worker i64; execution i64, attempt i32, epoch i32, start i64, raw i32, dropped i64, packed i16,
+--:+ data bytes)
+INSERT INTO attempt_logs (execution, attempt, epoch, start, raw, dropped, packed, data)
+SELECT u.execution, u.attempt, u.epoch, u.start, u.raw, u.dropped, u.packed, u.data        --@ postgres
+  FROM @rows@ AS u JOIN leases l ON l.execution = u.execution                              --@ postgres
+ WHERE l.epoch = u.epoch AND l.worker = $1                                                 --@ postgres
+SELECT $2, $3, $4, $5, $6, $7, $8, $9                                                      --@ sqlite
+ WHERE EXISTS (SELECT 1 FROM leases l WHERE l.execution = $2 AND l.epoch = $4 AND l.worker = $1)   --@ sqlite
+
+-- Asked last: an epoch never comes back, so whoever holds its lease still has held it throughout.
+--: log_held(worker i64; execution i64, epoch i32)
+SELECT l.execution, l.epoch
+  FROM @rows@ AS u JOIN leases l ON l.execution = u.execution AND l.epoch = u.epoch        --@ postgres
+ WHERE l.worker = $1                                                                       --@ postgres
+  FROM leases l WHERE l.execution = $2 AND l.epoch = $3 AND l.worker = $1                  --@ sqlite
+
+--: logs_delete(; execution i64)
+DELETE FROM attempt_logs AS a
+ USING @rows@ AS u WHERE a.execution = u.execution                                         --@ postgres
+ WHERE execution = $1                                                                      --@ sqlite
+
+-- ---- reading
+
+-- Which attempt is meant ($2, or the last one if that is 0), and which epoch of it counts.
+--: query_log_of(execution i64, attempt i32)
+SELECT a.attempt, (SELECT l.epoch FROM attempt_logs l WHERE l.execution = $1 AND l.attempt = a.attempt
+                    ORDER BY l.epoch DESC LIMIT 1)
+  FROM (SELECT CASE WHEN $2 > 0 THEN $2 ELSE e.attempts END AS attempt FROM executions e WHERE e.id = $1) a
+
+--: query_log_end(execution i64, attempt i32, epoch i32)
+SELECT l.start + l.raw
+  FROM attempt_logs l
+ WHERE l.execution = $1 AND l.attempt = $2 AND l.epoch = $3
+ ORDER BY l.start DESC LIMIT 1
+
+-- Chunks from the one before $4 on, as far as they begin less than $5 bytes after it. Where that ends is found without
+-- the bytes themselves: only those that are wanted are read.
+--: query_log(execution i64, attempt i32, epoch i32, from_byte i64, bytes i64, n i64)
+WITH near_by AS MATERIALIZED (
+    SELECT l.start, l.raw
+      FROM attempt_logs l
+     WHERE l.execution = $1 AND l.attempt = $2 AND l.epoch = $3
+       AND l.start >= COALESCE((SELECT p.start FROM attempt_logs p
+                                 WHERE p.execution = $1 AND p.attempt = $2 AND p.epoch = $3 AND p.start < $4
+                                 ORDER BY p.start DESC LIMIT 1), 0)
+     ORDER BY l.start LIMIT $6
+), page AS MATERIALIZED (
+    SELECT start, CAST(sum(raw) OVER (ORDER BY start) AS bigint) - raw AS ahead FROM near_by
+)
+SELECT l.start, l.raw, l.dropped, l.packed, l.data
+  FROM attempt_logs l
+ WHERE l.execution = $1 AND l.attempt = $2 AND l.epoch = $3
+   AND l.start >= (SELECT min(start) FROM page) AND l.start <= (SELECT max(start) FROM page WHERE ahead < $5)
+ ORDER BY l.start

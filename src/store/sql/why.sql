@@ -1,0 +1,88 @@
+-- What operators ask: why something waits (query_why.c), totals for the metrics; and the pause of a queue (limit_set.c).
+
+-- ---- the pause of a queue
+
+--: pause_read(key text)
+SELECT resume_max FROM limits WHERE key = $1
+
+--: pause_write(key text, resume_max i32, now time, by_whom text, reason text)
+UPDATE limits SET resume_max = $2, paused_at = COALESCE(paused_at, $3), paused_by = $4, pause_reason = $5
+ WHERE key = $1
+
+--: pause_set_max(key text, resume_max i32)
+UPDATE limits SET resume_max = $2 WHERE key = $1
+
+--: pause_end(key text)
+UPDATE limits SET resume_max = NULL, paused_at = NULL, paused_by = NULL, pause_reason = NULL WHERE key = $1
+
+-- ---- why
+
+-- What happened to an execution, newest first.
+--: why_events(execution i64, n i64)
+SELECT @event@
+  FROM execution_events v
+ WHERE v.root = (SELECT e.root FROM executions e WHERE e.id = $1) AND v.execution = $1
+   AND v.type NOT IN (1, 2, 33)
+ ORDER BY v.seq DESC LIMIT $2
+
+-- How many of the same lane and queue are claimed before it, counted up to n.
+--: why_before(lane text, queue text, rank i32, execution i64, n i64)
+SELECT count(*) FROM (
+    SELECT 1 FROM task_outbox o
+     WHERE o.lane = $1 AND o.queue = $2 AND (o.rank, o.execution) < ($3, $4)
+     LIMIT $5) AS counted
+
+-- How many get a permit of a limit before it, counted up to n.
+--: why_limit_before(key text, rank i32, execution i64, n i64)
+SELECT count(*) FROM (
+    SELECT 1 FROM limit_waits w
+     WHERE w.key = $1 AND (w.rank, w.execution) < ($2, $3)
+     LIMIT $4) AS counted
+
+--: why_limit(key text)
+SELECT max, used, resume_max, paused_at, paused_by, pause_reason FROM limits WHERE key = $1
+
+-- Who has the permits of a limit: those that run, by a look at all leases, which are few; then those that may be
+-- claimed.
+--: why_holders_of_queue(queue text, n i64)
+SELECT id, status FROM (
+    SELECT e.id, e.status, 0 AS later FROM leases l JOIN executions e ON e.id = l.execution WHERE e.queue = $1
+    UNION ALL
+    SELECT w.execution, 2, 1 FROM (
+        SELECT o.execution FROM task_outbox o WHERE o.queue = $1
+           AND o.ready_at > '1970-01-01Z'                                                  --@ postgres
+           AND o.ready_at > 0                                                              --@ sqlite
+         ORDER BY o.ready_at LIMIT $2) w) AS holders
+ ORDER BY later, id LIMIT $2
+
+--: why_holders_of_key(concurrency text, n i64)
+SELECT id, status FROM (
+    SELECT e.id, e.status, 0 AS later FROM leases l JOIN executions e ON e.id = l.execution WHERE e.concurrency = $1
+    UNION ALL
+    SELECT w.execution, 2, 1 FROM (
+        SELECT o.execution FROM task_outbox o WHERE o.concurrency = $1 LIMIT $2) w) AS holders
+ ORDER BY later, id LIMIT $2
+
+-- What is open right below an execution.
+--: why_children(parent i64, n i64)
+SELECT c.id, c.status FROM executions c WHERE c.parent = $1 AND c.status < 4 ORDER BY c.id LIMIT $2
+
+-- What is open in a subtree.
+--: query_open(top i64)
+WITH RECURSIVE tree(id, status) AS (
+    SELECT id, status FROM executions WHERE id = $1
+    UNION ALL
+    SELECT c.id, c.status FROM tree t
+@children_of_t@                                                                            --@ postgres
+      JOIN executions c ON c.parent = t.id                                                 --@ sqlite
+)
+SELECT count(*) FROM tree WHERE status < 4
+
+-- How many attempts there were, and whether the last one runs.
+--: query_attempts(execution i64)
+SELECT e.attempts, e.status FROM executions e WHERE e.id = $1
+
+-- ---- metrics
+
+--: query_lease_totals()
+SELECT count(*), count(*) - count(worker) FROM leases

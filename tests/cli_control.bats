@@ -1,0 +1,253 @@
+#!/usr/bin/env bats
+# What an operator does: cancel, why, logs, metrics, limits and pauses of queues, the fence.
+
+load cli_common
+
+setup() { make_database; }
+teardown() {
+	[ -z "${worker:-}" ] || { kill -9 "$worker" 2>/dev/null || true; }
+	remove_database
+}
+
+# The same as that of cli_common, but waits for a worker that writes at the moment.
+sql() {
+	case $PAWL_TEST_DB in
+	sqlite) sqlite3 -cmd '.timeout 10000' "$dir/pawl.$tenant.db" "$1" ;;
+	postgres) psql -qAt "$db" -c "SET search_path = pawl_$tenant; $1" ;;
+	esac
+}
+
+# A worker in the background, and until its job runs.
+work_on() { # execution [lease in ms]
+	TENANT=$tenant "$PAWL_TEST_BUILD/examples/worker" run "$db" --for 60000 --lease "${2:-30000}" 3>&- &
+	worker=$!
+	for _ in $(seq 200); do
+		! p show "$1" --json | grep -q '"status":"running"' || return 0
+		sleep 0.05
+	done
+	return 1
+}
+
+# Ends it as no worker would: it says nothing any more, and nobody noticed yet. (One that is only stopped may have the
+# file's lock.)
+end_worker() {
+	kill -9 "$worker"
+	wait "$worker" 2>/dev/null || true
+	worker=
+}
+
+# Output of an attempt, as a worker would have stored it.
+put_log() { # execution attempt start dropped text
+	local hex len
+	hex=$(printf %s "$5" | od -An -v -tx1 | tr -d ' \n')
+	len=$((${#hex} / 2))
+	case $PAWL_TEST_DB in
+	sqlite) hex="x'$hex'" ;;
+	postgres) hex="'\\x$hex'::bytea" ;;
+	esac
+	sql "INSERT INTO attempt_logs (execution, attempt, epoch, start, raw, dropped, packed, data)
+		VALUES ($1, $2, 1, $3, $len, $4, 0, $hex)"
+}
+
+@test "cancel ends what waits, says who did it, and refuses what has ended" {
+	a=$(submit '{"ms": 1}')
+	b=$(submit '{"ms": 1}')
+	same "execution $a: cancelled
+execution $b: cancelled" "$(p cancel "$a" "$b" --reason 'not needed')"
+	[[ $(p events "$a" --type cancelled) == *'"by":"'*'@'*'","reason":"not needed"}' ]]
+	[[ $(p why "$a") == *'it was cancelled at '*', by '*'@'*': not needed' ]]
+	refused 2 "execution $a has ended already: it is cancelled" p cancel "$a"
+	refused 5 'there is no execution 777' p cancel 777
+	refused 2 'is no id' p cancel x
+	refused 2 'wants more than that' p cancel
+	refused 2 'the reason is not valid UTF-8' p cancel "$(submit 1 | cut -d' ' -f1)" --reason "$(printf '\377')"
+	p verify
+}
+
+@test "of several ids those that can be cancelled are" {
+	a=$(submit '{"ms": 1}')
+	b=$(submit '{"ms": 1}')
+	run p cancel "$a" 777 "$b" --json
+	[ "$status" = 5 ]
+	[[ $output == *"{\"id\":$a,\"status\":\"cancelled\",\"left\":0}"* ]]
+	[[ $output == *'there is no execution 777'* ]]
+	[[ $output == *"{\"id\":$b,\"status\":\"cancelled\",\"left\":0}"* ]]
+}
+
+@test "cancel takes all below, and asks what runs to end" {
+	top=$(submit '{"ms": 30000}')
+	work_on "$top"
+	end_worker
+	child=$(submit '{"ms": 1}' --parent "$top")
+	same "execution $top: asked to end" "$(p cancel "$top" --reason stop)"
+	[[ $(p show "$child" --json) == *'"status":"cancelled"'* ]]
+	run p why "$top"
+	[[ ${lines[1]} == '  attempt 1 of 3 runs since '*' on worker '*', lease until '* ]]
+	[[ ${lines[2]} == '  it was asked to end, and has not done so yet since '*', by '*': stop' ]]
+	same "execution $top: asked to end" "$(p cancel "$top")"
+	p verify
+}
+
+@test "why says which worker is missing, what is before it, and how it ended" {
+	id=$(submit '{"fail": "x"}')
+	later=$(submit '{"ms": 1}')
+	same "execution $later, exec::nap: ready
+ no worker is alive: one that serves lane function:nap in queue default is needed; 1 goes before it" \
+		"$(p why "$later" | plain)"
+	same "{\"id\":$later,\"name\":\"exec::nap\",\"status\":\"ready\",\"reasons\":[{\"code\":\"no_worker\",\"text\":\"no worker is alive: one that serves lane function:nap in queue default is needed; 1 goes before it\",\"lane\":\"function:nap\",\"queue\":\"default\",\"before\":1,\"alive\":0,\"serving\":0,\"room\":0,\"busy\":0}]}" \
+		"$(p why "$later" --json)"
+	work
+	same "execution $id, exec::nap: failed
+ it failed at T in attempt 3 of 3: it was told to fail
+ attempt 1 failed after D with exit code 3: it was told to fail
+ attempt 2 failed after D with exit code 3: it was told to fail
+ attempt 3 failed after D with exit code 3: it was told to fail" "$(p why "$id" | plain)"
+	same "execution $later, exec::nap: succeeded
+ it succeeded at T in attempt 1 of 3" "$(p why @last | plain)"
+	refused 5 'there is no execution 777' p why 777
+}
+
+@test "why tells a live worker from one that is silent" {
+	id=$(submit '{"ms": 30000}')
+	work_on "$id"
+	[[ $(p workers --json) == *'"serves":{"function:nap":["default"]}}' ]]
+	same "execution $id, exec::nap: running
+ attempt 1 of 3 runs since T (D) on worker W ($(hostname), pid $worker), lease until T" "$(p why "$id" | plain)"
+	end_worker
+	other=$(submit '{"ms": 1}')
+	sql "UPDATE workers SET seen_at = $([ "$PAWL_TEST_DB" = sqlite ] && echo 'seen_at - 60000000' ||
+		echo "seen_at - interval '60 s'")"
+	[[ $(p why "$id") == *'its worker was last seen 1 m '*' ago; it may be taken over when its lease ends at '* ]]
+	[[ $(p why "$other") == *'no worker is alive'* ]]
+	[[ $(p metrics) == *'pawl_workers{state="silent"} 1'* ]]
+}
+
+@test "a queue is limited, paused and resumed with the limit that it had" {
+	submit 5 >/dev/null
+	same 'queue default: at most 2 at once' "$(p queue set default --limit 2)"
+	same "QUEUE READY HELD RUNNING LIMIT OLDEST WAITS
+default 2 3 0 2 of 2 D" "$(p queue | plain)"
+	[[ $(p why 5) == *'the limit queue:default has no room: 2 of 2 are in use, by 1 (ready), 2 (ready); 2 go before it' ]]
+	same 'queue default: paused; what runs there goes on' "$(p queue pause default --reason 'new disks')"
+	same "QUEUE READY HELD RUNNING LIMIT OLDEST WAITS
+default 0 5 0 paused -" "$(p queue | plain)"
+	[[ $(p queue --json) == *'"paused":{"since":"20'*'","by":"'*'@'*'","reason":"new disks","limit":2},"limit":{"max":0,"used":0}}' ]]
+	[[ $(p why 1) == *'the queue default is paused since '*', by '*'@'*': new disks' ]]
+	[[ $(p metrics) == *'pawl_queue_paused{queue="default"} 1'* ]]
+	same 'queue default: at most 3 at once, once it is resumed' "$(p queue set default --limit 3)"
+	[[ $(p queue resume default --json) == '{"queue":"default","ready":3,"held":2,'*'"paused":null,"limit":{"max":3,"used":3}}' ]]
+	same 'queue default: no limit' "$(p queue set default --limit none)"
+	[[ $(p queue --json) == *'"ready":5,'*'"limit":null}' ]]
+	p verify
+	work
+	p verify
+}
+
+@test "what can't be done to a queue" {
+	refused 2 "the queue 'default' is not paused" p queue resume default
+	refused 2 "pawl queue knows set, pause and resume, not 'stop'" p queue stop default
+	refused 2 'which queue? Write `pawl queue pause QUEUE`' p queue pause
+	refused 2 'how many? Write' p queue set default
+	refused 2 "--limit wants a number or none, not 'few'" p queue set default --limit few
+	refused 2 "--limit wants a number or none, not '-1'" p queue set default --limit -1
+	refused 2 '--limit belongs to' p queue pause default --limit 3
+	refused 2 '--reason belongs to' p queue resume default --reason x
+	refused 2 'the queue is empty' p queue pause ''
+	same 'QUEUE READY HELD RUNNING LIMIT OLDEST WAITS' "$(p queue | plain)"
+}
+
+@test "logs print what an attempt wrote, and where something was left out" {
+	id=$(submit '{"fail": "x"}')
+	run p logs "$id"
+	[ "$status" = 0 ]
+	same "pawl: execution $id was not started" "$output"
+	work
+	put_log "$id" 1 0 0 $'first\n'
+	put_log "$id" 3 0 0 $'one\ntwo\nthr'
+	put_log "$id" 3 11 12345 $'ee\nfour\n'
+	same $'one\ntwo\nthr\n[… 12,345 bytes left out …]\nee\nfour' "$(p logs "$id")"
+	same first "$(p logs "$id" --attempt 1)"
+	same '' "$(p logs "$id" --attempt 2)"
+	same $'ee\nfour' "$(p logs "$id" --tail 2 | grep -v 'left out')"
+	same four "$(p logs "$id" --tail 1)"
+	same '' "$(p logs "$id" --tail 0)"
+	same $'one\ntwo\nthr\n[… 12,345 bytes left out …]\nee\nfour' "$(p logs "$id" --follow)"
+	same "{\"execution\":$id,\"attempt\":3,\"from\":0,\"dropped\":0,\"text\":\"one\\ntwo\\nthr\"}
+{\"execution\":$id,\"attempt\":3,\"from\":11,\"dropped\":12345,\"text\":\"ee\\nfour\\n\"}" "$(p logs "$id" --json)"
+	refused 5 "there is no attempt 4: execution $id has had 3" p logs "$id" --attempt 4
+	refused 5 'there is no execution 777' p logs 777
+	refused 2 "--tail wants a number, not 'few'" p logs "$id" --tail few
+}
+
+@test "output can't drive a terminal, unless it is asked for" {
+	command -v script >/dev/null || skip 'script is not installed'
+	id=$(submit '{"ms": 1}')
+	work
+	put_log "$id" 1 0 0 "$(printf 'a\033[31mb\tc\302\233d\007\302')"
+	put_log "$id" 1 $(printf 'a\033[31mb\tc\302\233d\007\302' | wc -c) 0 "$(printf '\251\n\204')"
+	same "$(printf 'a[31mb\tcd©\n\204' | od -c)" \
+		"$(script -qec "pawl --db '$db' --tenant '$tenant' logs $id" /dev/null </dev/null | tr -d '\r' | od -c)"
+	same "$(printf 'a\033[31mb\tc\302\233d\007©\n\204' | od -c)" "$(p logs "$id" | od -c)"
+	p logs "$id" --json | grep -q '�'
+}
+
+@test "following ends with the attempt, and has all of it" {
+	id=$(submit '{"ms": 60000}')
+	p logs "$id" --follow >"$dir/followed" 2>"$dir/stderr" 3>&- &
+	follower=$!
+	work_on "$id" 500
+	put_log "$id" 1 0 0 $'began\n'
+	for _ in $(seq 200); do
+		[ ! -s "$dir/followed" ] || break
+		sleep 0.05
+	done
+	same began "$(cat "$dir/followed")"
+	end_worker
+	put_log "$id" 1 6 0 $'ended\n'
+	kill -0 "$follower"
+	work_on "$id" 500 # it finds the attempt lost, and begins another one
+	wait "$follower"
+	same $'began\nended' "$(cat "$dir/followed")"
+	same '' "$(cat "$dir/stderr")"
+}
+
+@test "metrics are text that Prometheus can read" {
+	submit 3 >/dev/null
+	sql "INSERT INTO worker_counters (worker, metric, labels, value) VALUES
+		(1, 'pawl_attempts_total', 'queue=\"default\",executor=\"process\"', 7),
+		(2, 'pawl_attempts_total', 'queue=\"default\",executor=\"process\"', 2),
+		(1, 'pawl_wait_seconds_bucket', 'queue=\"default\",executor=\"process\",le=\"0.5\"', 4),
+		(1, 'pawl_wait_seconds_bucket', 'queue=\"default\",executor=\"process\",le=\"10\"', 1),
+		(1, 'pawl_wait_seconds_sum_us', 'queue=\"default\",executor=\"process\"', 3250000)"
+	p metrics >"$dir/metrics"
+	grep -qx 'pawl_queue_jobs{queue="default",state="ready"} 3' "$dir/metrics"
+	grep -qx 'pawl_attempts_total{queue="default",executor="process"} 9' "$dir/metrics"
+	same 'pawl_wait_seconds_bucket{queue="default",executor="process",le="0.1"} 0
+pawl_wait_seconds_bucket{queue="default",executor="process",le="0.5"} 4
+pawl_wait_seconds_bucket{queue="default",executor="process",le="1"} 4
+pawl_wait_seconds_bucket{queue="default",executor="process",le="5"} 4
+pawl_wait_seconds_bucket{queue="default",executor="process",le="10"} 5' \
+		"$(grep -E '_bucket.*le="(0.1|0.5|1|5|10)"' "$dir/metrics")"
+	grep -qx 'pawl_wait_seconds_bucket{queue="default",executor="process",le="+Inf"} 5' "$dir/metrics"
+	grep -qx 'pawl_wait_seconds_count{queue="default",executor="process"} 5' "$dir/metrics"
+	grep -qx 'pawl_wait_seconds_sum{queue="default",executor="process"} 3.250000' "$dir/metrics"
+	# a comment, or a sample of the family whose TYPE came last; no family twice
+	awk '/^# HELP [a-z_]+ ./ { next }
+		/^# TYPE [a-z_]+ (gauge|counter|histogram)$/ { if (seen[$3]++) exit 1; family = $3; next }
+		!/^[a-z_]+(\{[a-z_]+="[^"]*"(,[a-z_]+="[^"]*")*\})? [0-9.]+$/ { exit 1 }
+		index($0, family) != 1 { exit 1 }' "$dir/metrics"
+	p metrics --json | grep -qx '{"metric":"pawl_attempts_total","labels":{"queue":"default","executor":"process"},"value":9}'
+	[ "$(p metrics --json | wc -l)" = "$(grep -vc '^#' "$dir/metrics")" ]
+}
+
+@test "a fence has to be meant, and takes every running job from its worker" {
+	id=$(submit '{"ms": 30000}')
+	work_on "$id"
+	end_worker
+	refused 2 'if that is meant, write `pawl admin fence --yes`' p admin fence
+	same 'the database is in generation 2; 1 running jobs have no worker now' "$(p admin fence --yes)"
+	[[ $(p why "$id") == *'a worker of the state folder '*' adopts it ('* ]]
+	same '{"generation":3,"jobs":0}' "$(p admin fence --yes --json)"
+	[[ $(p metrics) == *$'pawl_leases 1\n'*$'pawl_orphans 1\n'* ]]
+	p verify
+}

@@ -1,0 +1,145 @@
+/* engine_fixture.h - whole engines in a test: on the test's database, in a state folder of the
+ * test's own, with functions, and commands where the shim is built. An engine is stepped by the
+ * test itself, so everything happens in the order in which it is written. */
+#ifndef TESTS_ENGINE_FIXTURE_H
+#define TESTS_ENGINE_FIXTURE_H
+
+#include "engine/engine.h"
+#include "exec/function.h"
+#include "exec/process.h"
+#include "fixture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct worker_kit {
+    struct engine *engine;
+    struct functions *functions;
+    const struct kit_function {
+        const char *name;
+        function_fn *fn;
+        void *arg;
+    } * list; /* ends with a NULL name */
+    bool commands;
+    int slots, threads;
+
+    int ended; /* how many executions it has told the end of */
+};
+
+static inline const char *kit_state(void)
+{
+    static char path[4096];
+
+    snprintf(path, sizeof(path), "%s/state", test_dir());
+    return path;
+}
+
+static inline const char *kit_shim(void)
+{
+    static char path[4096];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 32);
+    char *slash;
+
+    CHECK(n > 0);
+    path[n] = 0;
+    CHECK((slash = strrchr(path, '/')) != NULL);
+    *slash = 0;
+    CHECK((slash = strrchr(path, '/')) != NULL);
+    snprintf(slash, 32, "/pawl-shim");
+    return path;
+}
+
+static inline int kit_make(void *arg, const struct engine_place *place, struct dispatch **out,
+                           struct err *err)
+{
+    struct worker_kit *k = arg;
+    struct function_options fo = {.threads = k->threads ? k->threads : 4, .env = fixture_env()};
+    struct process_options po = {.dir = place->dir,
+                                 .shim = kit_shim(),
+                                 .slots = k->slots ? k->slots : 4,
+                                 .lease = place->lease,
+                                 .fence = place->fence,
+                                 .env = fixture_env()};
+    const struct kit_function *f;
+    struct executor *x;
+
+    CHECK_OK_ERR(dispatch_new(&(struct dispatch_options){.env = fixture_env(),
+                                                         .report = place->report,
+                                                         .arg = place->arg},
+                              out, err),
+                 err);
+    CHECK_OK_ERR(function_new(&fo, &k->functions, err), err);
+    for (f = k->list; f && f->name; f++)
+        CHECK_OK_ERR(function_add(k->functions, f->name, f->fn, f->arg, err), err);
+    CHECK_OK_ERR(dispatch_add(*out, function_executor(k->functions), 0, err), err);
+    if (k->commands) {
+        CHECK_OK_ERR(process_new(&po, &x, err), err);
+        CHECK_OK_ERR(dispatch_add(*out, x, 0, err), err);
+    }
+    return 0;
+}
+
+static inline void kit_ended(void *arg, int64_t execution, int status, const struct outcome *o)
+{
+    (void)execution;
+    (void)status;
+    (void)o;
+    ++*(int *)arg;
+}
+
+static inline void kit_open_with(struct worker_kit *k, struct engine_options o)
+{
+    struct err err = ERR_INIT;
+
+    o.url = fixture_url();
+    o.tenant = fixture_tenant();
+    o.env = fixture_env();
+    o.state = kit_state();
+    o.lease = o.lease ? o.lease : LEASE;
+    o.poll = getenv("PAWL_TEST_POLL") != NULL; /* the same tests in both modes of dispatch */
+    CHECK_OK_ERR(engine_open(&o, kit_make, k, &k->engine, &err), &err);
+    engine_on_end(k->engine, kit_ended, &k->ended);
+}
+
+static inline void kit_open(struct worker_kit *k)
+{
+    kit_open_with(k, (struct engine_options){0});
+}
+
+static inline void kit_step(struct worker_kit *k)
+{
+    struct err err = ERR_INIT;
+
+    CHECK_OK_ERR(engine_step(k->engine, 20000, &err), &err);
+}
+
+/* Steps until `what` holds; the test's own time limit is the end of patience. */
+#define KIT_UNTIL(k, what) \
+    while (!(what))        \
+    kit_step(k)
+
+static inline void kit_until_ended(struct worker_kit *k, int n)
+{
+    KIT_UNTIL(k, k->ended >= n);
+}
+
+static inline int64_t kit_submit(struct store *s, const char *function, const char *input)
+{
+    char lane[128];
+
+    snprintf(lane, sizeof(lane), "function:%s", function);
+    return submit_with(s, (struct submission){.name = "exec::test", .lane = lane, .input = input});
+}
+
+static inline int64_t kit_command(struct store *s, const char *text)
+{
+    char spec[2000];
+
+    snprintf(spec, sizeof(spec), "{\"run\":\"%s\"}", text);
+    return submit_with(s, (struct submission){.name = "exec::test", .spec = spec});
+}
+
+#endif

@@ -1,0 +1,305 @@
+/* test_engine.c - the loop with functions: what is submitted runs, retries, defers, is cancelled,
+ * is taken over; with a clock that the test moves. Each test ends with verify. */
+#include "engine_fixture.h"
+
+#include <stdatomic.h>
+
+static int noop(struct function_call *c, void *arg)
+{
+    (void)c;
+    if (arg)
+        atomic_fetch_add((atomic_int *)arg, 1);
+    return 0;
+}
+
+static int adds_one(struct function_call *c, void *arg)
+{
+    char result[64];
+
+    (void)arg;
+    snprintf(result, sizeof(result), "%ld", strtol(c->input, NULL, 10) + 1);
+    c->ops->log(c, "added one");
+    return c->ops->set_output(c, "n", result);
+}
+
+static int fails(struct function_call *c, void *arg)
+{
+    (void)arg;
+    c->ops->fail(c, "it is broken");
+    return 3;
+}
+
+static int fails_once(struct function_call *c, void *arg)
+{
+    (void)arg;
+    if (c->attempt > 1)
+        return 0;
+    c->ops->fail(c, "not yet");
+    return 1;
+}
+
+static int defers_once(struct function_call *c, void *arg)
+{
+    (void)arg;
+    if (c->attempt == 1)
+        c->ops->defer(c, 60 * SECOND);
+    return 0;
+}
+
+/* Runs until it is told to stop. */
+static int waits(struct function_call *c, void *arg)
+{
+    atomic_store((atomic_int *)arg, 1);
+    while (!c->ops->cancelled(c))
+        usleep(1000);
+    return 1;
+}
+
+static atomic_int ran, running;
+
+static const struct kit_function functions[] = {{"noop", noop, &ran},
+                                                {"adds_one", adds_one, NULL},
+                                                {"fails", fails, NULL},
+                                                {"fails_once", fails_once, NULL},
+                                                {"defers_once", defers_once, NULL},
+                                                {"waits", waits, &running},
+                                                {NULL, NULL, NULL}};
+
+TEST(a_function_runs_and_its_output_is_kept)
+{
+    struct store *s = fixture_store();
+    struct worker_kit k = {.list = functions};
+    int64_t id = kit_submit(s, "adds_one", "41");
+    struct execution e;
+
+    kit_open(&k);
+    kit_until_ended(&k, 1);
+    e = get(s, id);
+    CHECK_EQ(e.status, S_SUCCEEDED);
+    CHECK_STR(e.result, "{\"n\":42}");
+    CHECK_STR(history(s, id), "created marked_ready claimed started completed");
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM attempt_logs"), 1);
+    engine_close(&k.engine);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_worker_that_sleeps_is_woken_by_a_submission)
+{
+    struct store *s = fixture_store();
+    struct worker_kit k = {.list = functions};
+    int i;
+
+    kit_open(&k);
+    for (i = 0; i < 20; i++)
+        kit_step(&k);
+    CHECK(engine_is_drained(k.engine));
+    for (i = 0; i < 3; i++) {
+        kit_submit(s, "noop", NULL);
+        kit_until_ended(&k, i + 1);
+    }
+    engine_close(&k.engine);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_failure_is_kept_with_its_reason)
+{
+    struct store *s = fixture_store();
+    struct worker_kit k = {.list = functions};
+    int64_t id = kit_submit(s, "fails", NULL);
+    struct execution e;
+
+    kit_open(&k);
+    kit_until_ended(&k, 1);
+    e = get(s, id);
+    CHECK_EQ(e.status, S_FAILED);
+    CHECK_STR(e.error, "it is broken");
+    engine_close(&k.engine);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_retry_waits_for_its_time_and_then_runs)
+{
+    struct store *s = fixture_store();
+    struct worker_kit k = {.list = functions};
+    int64_t id = submit_with(s, (struct submission){.name = "exec::test",
+                                                    .lane = "function:fails_once",
+                                                    .max_attempts = 3,
+                                                    .spec = "{\"retry\":{\"delay\":60000000}}"});
+    int i;
+
+    kit_open(&k);
+    kit_until_ended(&k, 1);
+    for (i = 0; i < 10; i++)
+        kit_step(&k);
+    CHECK_EQ(status_of(s, id), S_READY);
+    clock_advance(70 * SECOND);
+    kit_until_ended(&k, 2);
+    CHECK_EQ(status_of(s, id), S_SUCCEEDED);
+    CHECK_STR(history(s, id),
+              "created marked_ready claimed started retry_scheduled held unheld claimed started "
+              "completed");
+    engine_close(&k.engine);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_deferral_costs_no_attempt)
+{
+    struct store *s = fixture_store();
+    struct worker_kit k = {.list = functions};
+    int64_t id = kit_submit(s, "defers_once", NULL);
+
+    kit_open(&k);
+    kit_until_ended(&k, 1);
+    CHECK_EQ(status_of(s, id), S_READY);
+    clock_advance(61 * SECOND);
+    kit_until_ended(&k, 2);
+    CHECK_EQ(status_of(s, id), S_SUCCEEDED);
+    CHECK_STR(history(s, id), "created marked_ready claimed started deferred held unheld resumed "
+                              "started completed");
+    engine_close(&k.engine);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_cancel_reaches_the_function_that_runs)
+{
+    struct store *s = fixture_store();
+    struct worker_kit k = {.list = functions};
+    int64_t id = kit_submit(s, "waits", NULL);
+
+    kit_open(&k);
+    KIT_UNTIL(&k, atomic_load(&running));
+    CHECK_OK(cancel(s, id));
+    kit_until_ended(&k, 1);
+    CHECK_EQ(status_of(s, id), S_CANCELLED);
+    engine_close(&k.engine);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(work_of_a_long_function_keeps_its_lease)
+{
+    struct store *s = fixture_store();
+    struct worker_kit k = {.list = functions};
+    int64_t id = kit_submit(s, "waits", NULL);
+    int i;
+
+    kit_open(&k);
+    KIT_UNTIL(&k, atomic_load(&running));
+    for (i = 0; i < 12; i++) { /* two leases and more, in steps shorter than a third of one */
+        int64_t until = get(s, id).until;
+
+        clock_advance(LEASE / 5);
+        KIT_UNTIL(&k, get(s, id).until > until || get(s, id).until > until - 1);
+        kit_step(&k);
+    }
+    reap(s);
+    CHECK_EQ(get(s, id).worker, engine_worker(k.engine));
+    CHECK_OK(cancel(s, id));
+    kit_until_ended(&k, 1);
+    engine_close(&k.engine);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_function_whose_lease_ran_out_is_leased_again_by_its_own_worker)
+{
+    struct store *s = fixture_store();
+    struct worker_kit k = {.list = functions};
+    int64_t id = kit_submit(s, "waits", NULL);
+
+    kit_open(&k);
+    KIT_UNTIL(&k, atomic_load(&running) && strstr(history(s, id), "started"));
+    clock_advance(2 * LEASE); /* it was stopped for long */
+    CHECK_EQ(reap(s), 1);
+    KIT_UNTIL(&k, get(s, id).epoch == 2);
+    CHECK_EQ(get(s, id).worker, engine_worker(k.engine));
+    CHECK_OK(cancel(s, id));
+    kit_until_ended(&k, 1);
+    CHECK_EQ(get(s, id).attempts, 1);
+    CHECK_STR(history(s, id), "created marked_ready claimed started lease_expired adopted "
+                              "cancel_requested cancelled");
+    engine_close(&k.engine);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_thousand_jobs_run_once_each)
+{
+    struct store *s = fixture_store();
+    struct worker_kit k = {.list = functions, .threads = 4};
+    int i;
+
+    atomic_store(&ran, 0);
+    kit_open(&k);
+    for (i = 0; i < 1000; i++) {
+        struct submission sub = {
+            .kind = KIND_EXEC, .name = "exec::test", .lane = "function:noop", .task_index = -1};
+
+        engine_submit(k.engine, &sub, NULL, NULL);
+    }
+    kit_until_ended(&k, 1000);
+    CHECK_EQ(atomic_load(&ran), 1000);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE status = 4"), 1000);
+    CHECK(engine_is_drained(k.engine));
+    engine_close(&k.engine);
+    verify_clean(s);
+    store_close(&s);
+}
+
+static void keep_submission(void *arg, const struct submission *s)
+{
+    struct submission *to = arg;
+
+    *to = *s;
+}
+
+TEST(a_bad_submission_is_refused_and_the_others_of_its_turn_run)
+{
+    struct store *s = fixture_store();
+    struct worker_kit k = {.list = functions};
+    struct submission good = {.kind = KIND_EXEC,
+                              .name = "exec::good",
+                              .lane = "function:noop",
+                              .task_index = -1},
+                      bad = good, orphan = good, told[3] = {0};
+
+    bad.input = "{not json";
+    orphan.parent = 123456;
+    kit_open(&k);
+    engine_submit(k.engine, &bad, keep_submission, &told[0]);
+    engine_submit(k.engine, &good, keep_submission, &told[1]);
+    engine_submit(k.engine, &orphan, keep_submission, &told[2]);
+    kit_until_ended(&k, 1);
+    CHECK_EQ(told[0].rc, -E_INVALID);
+    CHECK_EQ(told[1].rc, 0);
+    CHECK_EQ(told[2].rc, -E_NOT_FOUND);
+    CHECK_EQ(status_of(s, told[1].id), S_SUCCEEDED);
+    engine_close(&k.engine);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_stop_gives_back_what_has_not_begun)
+{
+    struct store *s = fixture_store();
+    struct worker_kit k = {.list = functions, .threads = 1};
+    int64_t first = kit_submit(s, "waits", NULL), second = kit_submit(s, "noop", NULL);
+
+    kit_open(&k);
+    KIT_UNTIL(&k, atomic_load(&running) && status_of(s, second) == S_RUNNING);
+    engine_stop(k.engine, true);
+    KIT_UNTIL(&k, engine_is_idle(k.engine));
+    CHECK_EQ(status_of(s, second), S_READY);
+    CHECK_EQ(get(s, second).attempts, 1);
+    CHECK_EQ(get(s, second).max_attempts, 2); /* it used up no try */
+    CHECK_EQ(status_of(s, first), S_READY);   /* it was told to stop, and is to be run again */
+    CHECK_EQ(get(s, first).max_attempts, 2);
+    engine_close(&k.engine);
+    verify_clean(s);
+    store_close(&s);
+}

@@ -1,0 +1,318 @@
+/* test_upgrade.c - the contract of an upgrade: a database of the first version becomes one of this
+ * version with everything that is in it, however many come at once and wherever one of them dies.
+ */
+#include "fixture.h"
+
+#undef SECOND /* the driver has the same, as an int */
+#include "pg_fixture.h"
+
+#include <signal.h>
+#include <sodium.h>
+#include <sys/wait.h>
+
+/* ---- a database of version 1 ---- */
+
+static char url[4096];
+
+static struct db *open_db(struct db_url **parsed, struct env *env)
+{
+    struct err err = ERR_INIT;
+    struct db *db = NULL;
+
+    CHECK_OK_ERR(url_parse(url, NULL, parsed, &err), &err);
+    CHECK_OK_ERR(db_open(*parsed, env, &db, &err), &err);
+    return db;
+}
+
+static void run(struct db *db, enum stmt_id q, const char *text)
+{
+    struct args a = ARGS_INIT;
+    struct err err = ERR_INIT;
+
+    args_begin(&a, q);
+    if (text)
+        args_text(&a, text);
+    CHECK_OK_ERR(db_send(db, &a, NULL, ANY_ROWS, &err), &err);
+    args_release(&a);
+}
+
+static void script(struct db *db, const char *sql)
+{
+    struct err err = ERR_INIT;
+
+    CHECK_OK_ERR(db->driver->script(db, sql, &err), &err);
+}
+
+/* The tables as that version made them. */
+static void make_tables(struct db *db, const struct db_url *parsed)
+{
+    bool lite = db->driver->dialect == DIALECT_SQLITE;
+
+    run(db, Q_SCHEMA_NAME, parsed->schema ? parsed->schema : "");
+    run(db, Q_SCHEMA_MAKE, NULL);
+    run(db, Q_MIGRATIONS_TABLE, NULL);
+    script(db, migrations[0].sql[db->driver->dialect]);
+    script(db, lite ? "INSERT INTO schema_migrations VALUES (1, 'initial', 1000000000000000)"
+                    : "INSERT INTO schema_migrations VALUES (1, 'initial', now())");
+    script(db, "INSERT INTO settings VALUES ('database_id', '0123456789abcdef')");
+    script(db, lite ? "UPDATE counters SET value = 2 WHERE name = 'execution_id'"
+                    : "SELECT setval('execution_id', 2), setval('event_sequence', 5)");
+}
+
+/* Two jobs as that version wrote them: 1 waits, 2 runs. */
+#define EXECUTION(id, status, attempts, seq, started)                                              \
+    "INSERT INTO executions (id, root, requested_at, started_at, updated_at, priority, attempts, " \
+    "max_attempts, epoch, seq, needs_left, cursor, depth, kind, status, held, deferred, "          \
+    "failed_behind, cancel_requested, name, queue, lane, input) SELECT " #id ", " #id              \
+    ", applied_at, " started ", applied_at, 0, " #attempts ", 2, " #attempts ", " #seq             \
+    ", 0, 0, 0, 1, " #status                                                                       \
+    ", 0, 0, 0, 0, 'exec::old', 'default', 'process', '[1]' FROM schema_migrations;"
+#define EVENT(n, id, seq, attempt, type, from, to)                                                   \
+    "INSERT INTO execution_events (sequence_num, root, execution, created_at, seq, attempt, epoch, " \
+    "type, from_status, to_status, worker) SELECT " #n ", " #id ", " #id ", applied_at, " #seq       \
+    ", " #attempt ", " #attempt ", " #type ", " #from ", " #to ", 7 FROM schema_migrations;"
+
+static const char jobs[] = EXECUTION(1, 2, 0, 2, "NULL") EXECUTION(2, 3, 1, 3, "applied_at") EVENT(
+    1, 1, 1, 0, 1, 0, 1) EVENT(2, 1, 2, 0, 2, 1, 2) EVENT(3, 2, 1, 0, 1, 0, 1)
+    EVENT(4, 2, 2, 0, 2, 1, 2) EVENT(
+        5, 2, 3, 1, 5, 2,
+        3) "INSERT INTO task_outbox SELECT 'process', 'default', 0, 1, applied_at, NULL FROM "
+           "schema_migrations;"
+           "INSERT INTO leases SELECT 2, 7, applied_at, NULL, 1, 'folder-a' FROM schema_migrations;"
+           "INSERT INTO queue_counters VALUES ('default', 5, 1, 0, 1);";
+
+static struct submission keyed_job(void)
+{
+    return (struct submission){.kind = KIND_EXEC,
+                               .task_index = -1,
+                               .name = "exec::old",
+                               .input = "[1]",
+                               .key = "order-17",
+                               .max_attempts = 2};
+}
+
+static void hash_text(crypto_generichash_state *h, const char *s)
+{
+    uint64_t len = s ? strlen(s) + 1 : 0;
+
+    crypto_generichash_update(h, (const unsigned char *)&len, sizeof(len));
+    if (s)
+        crypto_generichash_update(h, (const unsigned char *)s, strlen(s));
+}
+
+/* The key of job 1, with the hash that version 1 made of what was asked for. */
+static void make_key(struct db *db)
+{
+    struct submission s = keyed_job();
+    int64_t numbers[] = {s.kind, 0, -1, 0, 2, 0, 0, 0};
+    const char *texts[] = {s.name, NULL, NULL, NULL, NULL, s.input};
+    crypto_generichash_state h;
+    unsigned char *body = mem_alloc(32);
+    struct args a = ARGS_INIT;
+    struct err err = ERR_INIT;
+    size_t i;
+
+    crypto_generichash_init(&h, NULL, 0, 32);
+    crypto_generichash_update(&h, (const unsigned char *)numbers, sizeof(numbers));
+    for (i = 0; i < 6; i++)
+        hash_text(&h, texts[i]);
+    crypto_generichash_final(&h, body, 32);
+    args_begin(&a, Q_KEY_INSERT);
+    args_text(&a, s.key);
+    args_int(&a, 1);
+    args_bytes(&a, body, 32);
+    CHECK_OK_ERR(db_send(db, &a, NULL, ANY_ROWS, &err), &err);
+    CHECK_OK_ERR(db_flush(db, &err), &err);
+    args_release(&a);
+    free(body);
+}
+
+static void make_version_1(void)
+{
+    struct db_url *parsed = NULL;
+    struct env env = {0};
+    struct err err = ERR_INIT;
+    struct db *db;
+
+    if (!strcmp(test_db(), "sqlite")) {
+        snprintf(url, sizeof(url), "sqlite:%s/old.db", test_dir());
+    } else {
+        char *name = pg_database(), *text = pg_url_at(pg_port(), name);
+
+        snprintf(url, sizeof(url), "%s", text);
+        free(text);
+        free(name);
+    }
+    db = open_db(&parsed, &env);
+    CHECK_OK_ERR(db_begin(db, TX_LONG, &err), &err);
+    make_tables(db, parsed);
+    script(db, jobs);
+    make_key(db);
+    CHECK_OK_ERR(db_commit(db, &err), &err);
+    db_close(&db);
+    url_free(&parsed);
+}
+
+static void drop_database(void)
+{
+    char name[32];
+
+    snprintf(name, sizeof(name), "test_%d", (int)getpid());
+    if (strcmp(test_db(), "sqlite"))
+        pg_database_drop(name);
+}
+
+/* ---- its upgrade ---- */
+
+static int try_open(struct store_options options, struct store **s, struct err *err)
+{
+    *err = (struct err)ERR_INIT;
+    *s = NULL;
+    return store_open(url, NULL, &options, s, err);
+}
+
+static struct store *upgraded(void)
+{
+    struct store *s;
+    struct err err;
+
+    CHECK_OK_ERR(try_open((struct store_options){0}, &s, &err), &err);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM schema_migrations"), migration_count);
+    CHECK_EQ(sql_number(s, "SELECT max(version) FROM schema_migrations"), migration_count);
+    return s;
+}
+
+/* Everything of before is there, and goes on. */
+static void check_upgraded(struct store *s)
+{
+    char id[STORE_ID_SIZE];
+    struct held_job j;
+    struct err err = ERR_INIT;
+    int64_t generation;
+
+    CHECK_OK_ERR(store_identity(s, id, &generation, &err), &err);
+    CHECK_STR(id, "0123456789abcdef");
+    CHECK_EQ(generation, 1);
+    verify_clean(s);
+    CHECK_EQ(submit_with(s, keyed_job()), 1);
+    CHECK_EQ(settle_ok(s, claim_job(s, 1)), 0);
+    CHECK_STR(get(s, 1).input, "[1]");
+    CHECK(!get(s, 1).spec);
+    CHECK_EQ(reap(s), 1);
+    CHECK(adopt_one(s, 1, &j));
+    CHECK_EQ(j.id, 2);
+    CHECK_EQ(settle_ok(s, j), 0);
+    CHECK(submit_with(s, (struct submission){.name = "new", .spec = "{\"run\":\"true\"}"}) > 2);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE spec IS NOT NULL"), 1);
+    verify_clean(s);
+}
+
+TEST(a_database_of_the_first_version_is_upgraded_and_its_jobs_go_on)
+{
+    struct store *s;
+
+    make_version_1();
+    s = upgraded();
+    check_upgraded(s);
+    store_close(&s);
+    drop_database();
+}
+
+TEST(without_leave_to_migrate_an_older_database_is_refused_with_what_to_do)
+{
+    struct store *s;
+    struct err err;
+
+    make_version_1();
+    CHECK_EQ(try_open((struct store_options){.no_migrate = true}, &s, &err), -E_SCHEMA);
+    CHECK(strstr(err.msg, "version 1"));
+    CHECK(strstr(err.msg, "pawl admin migrate"));
+    s = upgraded();
+    check_upgraded(s);
+    store_close(&s);
+    drop_database();
+}
+
+static void open_only(int nth)
+{
+    struct store *s = upgraded();
+
+    (void)nth;
+    store_close(&s);
+}
+
+TEST(eight_processes_that_come_at_once_upgrade_once)
+{
+    struct store *s;
+
+    make_version_1();
+    run_processes(8, open_only);
+    s = upgraded();
+    check_upgraded(s);
+    store_close(&s);
+    drop_database();
+}
+
+/* ---- dying in the middle ---- */
+
+struct killing {
+    int nth, seen;
+    char where[64]; /* the last point it came to */
+};
+
+static void die_here(void *arg, const char *where)
+{
+    struct killing *k = arg;
+
+    snprintf(k->where, sizeof(k->where), "%s", where);
+    if (++k->seen == k->nth)
+        kill(getpid(), SIGKILL);
+}
+
+/* Opens in another process, which is killed at its nth point. True if it came to that. */
+static bool upgrade_and_die(int nth, struct killing *k)
+{
+    pid_t pid;
+    int status;
+
+    *k = (struct killing){.nth = nth};
+    pid = fork();
+    CHECK(pid >= 0);
+    if (!pid) {
+        struct env env = {.point = die_here, .arg = k};
+        struct store *s;
+        struct err err;
+
+        _exit(try_open((struct store_options){.env = &env}, &s, &err) != 0);
+    }
+    CHECK_EQ(waitpid(pid, &status, 0), pid);
+    CHECK(WIFSIGNALED(status) || WEXITSTATUS(status) == 0);
+    return WIFSIGNALED(status);
+}
+
+TEST(an_upgrade_that_is_killed_anywhere_leaves_the_old_version_and_the_next_succeeds)
+{
+    struct killing *k = shared_memory(sizeof(*k));
+    bool before_commit = false, done = false;
+    struct store *s;
+    struct err err;
+    int nth, rc;
+
+    make_version_1();
+    for (nth = 1; upgrade_and_die(nth, k); nth++) {
+        CHECK(nth < 100);
+        before_commit |= !strcmp(k->where, "commit");
+        done |= !strcmp(k->where, "committed");
+        rc = try_open((struct store_options){.no_migrate = true}, &s, &err);
+        store_close(&s);
+        if (rc != (done ? 0 : -E_SCHEMA))
+            test_fail(__FILE__, __LINE__, "killed at point %d, %s: %d: %s", nth, k->where, rc,
+                      err.msg);
+        CHECK(done || strstr(err.msg, "version 1,"));
+    }
+    CHECK(before_commit && done);
+    s = upgraded();
+    check_upgraded(s);
+    store_close(&s);
+    drop_database();
+}
