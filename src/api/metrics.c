@@ -2,6 +2,7 @@
  * workers counted. Histograms are stored by single buckets and shown as Prometheus wants them: each
  * bucket with all below it. */
 #include "api/api.h"
+#include "core/buckets.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -194,12 +195,13 @@ static int by_bound(const void *a, const void *b)
 /* The bounds that workers use; shown also where nothing fell, so that the set stays the same. */
 static void add_usual_bounds(struct series *s)
 {
-    static const double usual[] = {0.001, 0.005, 0.01, 0.05, 0.1, 0.5,  1,
-                                   5,     10,    30,   60,   300, 1800, INFINITY};
     size_t i;
 
-    for (i = 0; i < COUNT(usual); i++)
-        *vec_add(&s->buckets) = (struct bucket){usual[i], 0};
+    for (i = 0; i < TIME_BUCKETS; i++) {
+        int64_t us = time_bucket_us[i];
+
+        *vec_add(&s->buckets) = (struct bucket){us == INT64_MAX ? INFINITY : (double)us / 1e6, 0};
+    }
 }
 
 static int64_t sum_of(const struct counter_list *l, const struct series *s)

@@ -45,7 +45,8 @@ static int io_error(struct err *err, const char *what, const char *path)
                    strerror(errno));
 }
 
-/* mkdir -p, private from the first folder that is ours. */
+/* mkdir -p. Others may pass through, to the attempts that run as another user, but not look around.
+ */
 static int make_dirs(const char *path, struct err *err)
 {
     char *copy = mem_strdup(path), *p;
@@ -56,7 +57,7 @@ static int make_dirs(const char *path, struct err *err)
             char was = *p;
 
             *p = 0;
-            if (mkdir(copy, 0700) && errno != EEXIST)
+            if (mkdir(copy, 0711) && errno != EEXIST)
                 rc = io_error(err, "create the folder", copy);
             if (!(*p = was))
                 break;

@@ -3,6 +3,7 @@
 #define ENGINE_INTERNAL_H
 
 #include "base/idmap.h"
+#include "core/buckets.h"
 #include "engine/engine.h"
 #include "engine/folder.h"
 
@@ -26,11 +27,10 @@ struct held {
 };
 
 /* What is counted for one queue and executor. */
-#define TALLY_BUCKETS 14
 struct tally {
     char *queue, *executor;
     int64_t attempts, outcomes[8];
-    int64_t wait[TALLY_BUCKETS], wait_sum, run[TALLY_BUCKETS], run_sum;
+    int64_t wait[TIME_BUCKETS], wait_sum, run[TIME_BUCKETS], run_sum;
 };
 
 struct pending_start {

@@ -7,15 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const int64_t bounds[TALLY_BUCKETS] = {1000,     5000,      10000,      50000,    100000,
-                                              500000,   1000000,   5000000,    10000000, 30000000,
-                                              60000000, 300000000, 1800000000, INT64_MAX};
-
 static size_t bucket_of(int64_t us)
 {
     size_t i = 0;
 
-    while (us > bounds[i])
+    while (us > time_bucket_us[i])
         i++;
     return i;
 }
@@ -80,12 +76,12 @@ static void add_histogram(struct engine *e, const char *metric, const char *labe
     size_t i;
 
     buf_addf(&name, "%s_bucket", metric);
-    for (i = 0; i < TALLY_BUCKETS; i++) {
+    for (i = 0; i < TIME_BUCKETS; i++) {
         buf_reset(&with);
-        if (bounds[i] == INT64_MAX)
+        if (time_bucket_us[i] == INT64_MAX)
             buf_addf(&with, "%s,le=\"+Inf\"", labels);
         else
-            buf_addf(&with, "%s,le=\"%g\"", labels, (double)bounds[i] / 1e6);
+            buf_addf(&with, "%s,le=\"%g\"", labels, (double)time_bucket_us[i] / 1e6);
         add(e, name.ptr, with.ptr, &counts[i]);
     }
     buf_reset(&name);

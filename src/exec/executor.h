@@ -42,8 +42,9 @@ struct report {
     int64_t ago;
 
     /* REPORT_LOG: bytes of the kept output from `offset` on, after masking; `dropped` is how many
-     * bytes were left out between head and tail so far. Chunks of one attempt come in order. An
-     * adopter begins at 0 again: the same offset replaces. */
+     * bytes were left out before this chunk. Chunks of one attempt come in order; one at an offset
+     * that was told before replaces everything from there on. Whoever has a new epoch begins at 0
+     * again. */
     const char *log;
     size_t log_len;
     int64_t offset, dropped;

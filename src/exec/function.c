@@ -164,6 +164,10 @@ static int find(struct executor *x, const struct task *t, struct err *err)
     }
     j->epoch = t->epoch;
     j->forgotten = false;
+    pthread_mutex_lock(&f->lock);
+    j->log_sent = 0; /* under a new epoch its log is told from the beginning */
+    j->log_due = j->log.head.len > 0;
+    pthread_mutex_unlock(&f->lock);
     if (t->cancel)
         cancel(x, t->execution, t->attempt, OUTCOME_CANCELLED);
     return 0;
