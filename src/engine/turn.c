@@ -409,7 +409,6 @@ static void answer(struct engine *e, struct plan *p)
     env_point(e->env, "engine:committed");
     answer_settles(e, p);
     drop_starts_and_logs(e, p);
-    answer_submits(e, p);
     e->hungry &= ~p->exhausted;
     if (woke & WAKE_JOBS)
         e->hungry = UINT64_MAX;
@@ -421,6 +420,7 @@ static void answer(struct engine *e, struct plan *p)
     }
     for (i = 0; i < p->claimed.n; i++)
         engine_hand_out(e, p->claimed.at[i], false, p->taken_at);
+    answer_submits(e, p); /* not before: what was pushed has its texts from them */
     if (p->adopt) {
         e->adopt = p->more_orphans;
         if (!p->more_orphans)

@@ -23,8 +23,8 @@ void upkeep_after_tick(struct engine *e, const struct tick *tick)
 {
     int64_t now = engine_now(e);
 
-    /* Longer than two heartbeats: we were away ourselves. Within that time no lease can have run out
-     * whose holder renewed it until then. */
+    /* Longer than two heartbeats: we were away ourselves. Within that time no lease can have run
+     * out whose holder renewed it until then. */
     if (now - e->last_tick > e->o.lease / 3 * 2)
         e->healthy_since = now;
     e->last_tick = now;
