@@ -90,7 +90,8 @@ SHIM_SRCS := $(wildcard src/exec/shim/*.c)
 TEST_SRCS := $(wildcard tests/test_*.c)
 TEST_COMMON := $(wildcard tests/harness.c tests/fixture.c)
 BENCH_SRCS := $(wildcard bench/*.c)
-EXAMPLE_SRCS := $(wildcard examples/*.c)
+PLUGIN_SRCS := $(wildcard examples/plugin*.c)
+EXAMPLE_SRCS := $(filter-out $(PLUGIN_SRCS),$(wildcard examples/*.c))
 SQL := $(sort $(wildcard src/store/sql/*.sql))
 MIGRATIONS := $(sort $(wildcard src/store/migrations/*.sql))
 
@@ -108,11 +109,13 @@ CLI_OBJS := $(call object,$(CLI_SRCS))
 SHIM_OBJS := $(call object,$(SHIM_SRCS))
 COMMON_OBJS := $(call object,$(TEST_COMMON))
 PROGRAM_OBJS := $(call object,$(TEST_SRCS) $(BENCH_SRCS) $(EXAMPLE_SRCS))
-OBJS := $(LIB_OBJS) $(CLI_OBJS) $(SHIM_OBJS) $(COMMON_OBJS) $(PROGRAM_OBJS)
+PLUGIN_OBJS := $(call object,$(PLUGIN_SRCS))
+OBJS := $(LIB_OBJS) $(CLI_OBJS) $(SHIM_OBJS) $(COMMON_OBJS) $(PROGRAM_OBJS) $(PLUGIN_OBJS)
 
 TESTS := $(TEST_SRCS:tests/%.c=$(BUILD)/tests/%)
 BENCHES := $(BENCH_SRCS:bench/%.c=$(BUILD)/bench/%)
 EXAMPLES := $(EXAMPLE_SRCS:examples/%.c=$(BUILD)/examples/%)
+PLUGINS := $(PLUGIN_SRCS:examples/%.c=$(BUILD)/examples/%.so)
 PROGRAMS := $(if $(CLI_SRCS),$(BUILD)/pawl) $(if $(SHIM_SRCS),$(BUILD)/pawl-shim)
 
 # --- build -------------------------------------------------------------------------------------------
@@ -121,11 +124,11 @@ PROGRAMS := $(if $(CLI_SRCS),$(BUILD)/pawl) $(if $(SHIM_SRCS),$(BUILD)/pawl-shim
 all: $(BUILD)/libpawl.a $(BUILD)/libpawl.so $(PROGRAMS)
 tests: all examples $(TESTS)
 benches: all $(BENCHES)
-examples: $(EXAMPLES)
+examples: $(EXAMPLES) $(PLUGINS)
 
 $(OBJS): PIC = -fPIE
 # The library's objects serve the archive and the shared object; hidden names cost PIC nothing.
-$(LIB_OBJS): PIC = -fPIC -fvisibility=hidden
+$(LIB_OBJS) $(PLUGIN_OBJS): PIC = -fPIC -fvisibility=hidden
 
 $(OBJS): Makefile | $(BUILD)/have-packages $(BUILD)/gen/statements.h
 
@@ -166,6 +169,10 @@ $(BENCHES): $(BUILD)/bench/%: $(BUILD)/obj/bench/%.o $(COMMON_OBJS) $(BUILD)/lib
 $(EXAMPLES): $(BUILD)/examples/%: $(BUILD)/obj/examples/%.o $(BUILD)/libpawl.a
 	@mkdir -p $(@D)
 	$(LINK)
+
+$(PLUGINS): $(BUILD)/examples/%.so: $(BUILD)/obj/examples/%.o
+	@mkdir -p $(@D)
+	$(call QUIET,LINK)$(CC) -shared $(ALL_LDFLAGS) -o $@ $<
 
 $(BUILD)/have-packages:
 	@mkdir -p $(@D)

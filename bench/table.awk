@@ -33,6 +33,15 @@ function shown(key,    v, n)
 	return thousands(v[int((n + 1) / 2)]) (n > 1 ? " (" thousands(v[1]) "–" thousands(v[n]) ")" : "")
 }
 
+# The same for what is no whole number: seconds, milliseconds, ratios.
+function fine(key, unit,    v, n)
+{
+	n = sorted(key, v)
+	if (!n)
+		return "–"
+	return sprintf("%.2f%s", v[int((n + 1) / 2)], unit) (n > 1 ? sprintf(" (%.2f–%.2f)", v[1], v[n]) : "")
+}
+
 {
 	what = field("what"); db = field("db")
 	if ($0 ~ /"peer":"graphile/) { add("graphile " field("variant"), field("lives_per_s")); peer_version = field("version") }
@@ -46,6 +55,29 @@ function shown(key,    v, n)
 	if (what == "wake") { wake50[db] = field("p50_us"); wake99[db] = field("p99_us"); lost[db] = field("lost") }
 	if (what == "idle") { idle[db] = field("statements_per_worker_and_10s"); idle_s = field("seconds") }
 	if (what == "idle_log") logged = field("statements")
+	if (what == "engine") {
+		add(db " engine " field("engines"), field("lives_per_s"))
+		add(db " share " field("engines"), field("lives_per_s") / last[db " push " field("engines")])
+	}
+	if (what == "push") last[db " push " field("connections")] = field("lives_per_s")
+	if (what == "make" || what == "xargs") add(what " " field("slots"), field("seconds"))
+	if (what == "make") make_took[field("slots")] = field("seconds")
+	if (what == "exec") {
+		commands = field("jobs")
+		add(db " exec " field("slots"), field("seconds"))
+		add(db " times " field("slots"), field("seconds") / make_took[field("slots")])
+		add(db " commits " field("slots"), field("commits"))
+	}
+	if ($0 ~ /"peer":"dagu/) { add("dagu " field("slots"), field("seconds")); dagu_version = field("version") }
+	if (what == "latency") {
+		add(db " p50 " field("of"), field("p50_us") / 1000)
+		add(db " p99 " field("of"), field("p99_us") / 1000)
+		add(db " accepted " field("of"), field("accepted_p50_us") / 1000)
+	}
+	if (what == "footprint") {
+		cpu[db] = field("cpu_ms") + field("helper_cpu_ms"); watched = field("seconds"); sent[db] = field("statements_per_10s")
+		anon[db] = field("anon_kb"); helper[db] = field("helper_anon_kb"); mapped[db] = field("file_kb")
+	}
 }
 
 END {
@@ -87,4 +119,30 @@ END {
 	for (d = 1; d <= 2; d++)
 		printf "| %s | %.2f ms | %.2f ms | %d | %s |\n", dbs[d], wake50[dbs[d]] / 1000, wake99[dbs[d]] / 1000, lost[dbs[d]], idle[dbs[d]]
 	printf "\nIdle: 4 workers for %d s; the server's own log shows %d statements beside BEGIN, its settings, and COMMIT.\n", idle_s, logged
+
+	print "\n| functions that do nothing, through the whole engine | engines | lives/s | of the store alone, by push |\n|---|---|---|---|"
+	for (d = 1; d <= 2; d++)
+		for (c = 1; c <= 3; c += 2)
+			if (list[dbs[d] " engine " c] != "")
+				printf "| %s | %d | %s | %s |\n", dbs[d], c, shown(dbs[d] " engine " c), fine(dbs[d] " share " c)
+	printf "\n| %d commands `true` | one after another | times make's | 10 at a time | times make's | commits, one after another; 10 at a time |\n|---|---|---|---|---|---|\n", commands
+	printf "| GNU make | %s | 1 | %s | 1 | |\n", fine("make 1", " s"), fine("make 10", " s")
+	printf "| xargs -P | %s | | %s | | |\n", fine("xargs 1", " s"), fine("xargs 10", " s")
+	for (d = 1; d <= 2; d++)
+		printf "| Pawl, %s | %s | %s | %s | %s | %d; %d |\n", dbs[d], fine(dbs[d] " exec 1", " s"), fine(dbs[d] " times 1"), \
+		       fine(dbs[d] " exec 10", " s"), fine(dbs[d] " times 10"), median(dbs[d] " commits 1"), median(dbs[d] " commits 10")
+	if (list["dagu 1"] != "")
+		printf "| Dagu %s | %s | %.2f | %s | %.2f | |\n", dagu_version, fine("dagu 1", " s"), median("dagu 1") / median("make 1"), \
+		       fine("dagu 10", " s"), median("dagu 10") / median("make 10")
+	else
+		print "\nDagu could not be installed here: no comparison."
+	print "\n| from the call that submits to the first instruction | | p50 | p99 | of it until accepted, p50 |\n|---|---|---|---|---|"
+	split("function process", kinds, " ")
+	for (d = 1; d <= 2; d++)
+		for (i = 1; i <= 2; i++)
+			printf "| %s | %s | %s | %s | %s |\n", dbs[d], kinds[i], fine(dbs[d] " p50 " kinds[i], " ms"), fine(dbs[d] " p99 " kinds[i], " ms"), \
+			       fine(dbs[d] " accepted " kinds[i], " ms")
+	printf "\n| `pawl worker` with nothing to do, %d s | processor time | statements per 10 s | memory of its own | of its helper | mapped from files |\n|---|---|---|---|---|---|\n", watched
+	for (d = 1; d <= 2; d++)
+		printf "| %s | %.1f ms | %s | %.1f MB | %.1f MB | %.1f MB |\n", dbs[d], cpu[dbs[d]], sent[dbs[d]], anon[dbs[d]] / 1024, helper[dbs[d]] / 1024, mapped[dbs[d]] / 1024
 }

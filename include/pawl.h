@@ -116,8 +116,13 @@ struct pawl_job {
     const char *lane;  /* what a worker must have: an executor's key, or "function:NAME"; NULL: as
                           the  configuration routes commands of that name */
     const char *input; /* JSON of any type, at most 1 MB; NULL: none */
-    const char *spec;  /* how it is run: see pawl_command_spec; NULL: as functions are */
-    const char *key;   /* the same key gives the same execution; NULL: none */
+    /* A workflow file instead of a command: name, lane and spec are not looked at then, input is
+     * the object of its params. NULL: it is none. */
+    const char *workflow;
+    const char *const *params; /* NAME=VALUE beside input, read as the workflow types them; ends
+                                  with NULL; NULL: none */
+    const char *spec;          /* how it is run: see pawl_command_spec; NULL: as functions are */
+    const char *key;           /* the same key gives the same execution; NULL: none */
     const char *
         concurrency; /* at most concurrency_max jobs of this key are claimed at a time; NULL: any */
     int concurrency_max; /* taken when the key is seen first; 0: 1 */
@@ -172,6 +177,35 @@ PAWL_API int pawl_default_attempts(struct pawl *p);
  * where it is submitted, by an engine that works `here`, or refused. */
 PAWL_API bool pawl_has_queue(const struct pawl *p);
 
+/* ---- definitions ---- */
+
+/* Workflow files; see docs/WORKFLOWS.md. None of this needs a database. */
+
+struct pawl_problem {
+    const char *file;
+    unsigned line, column; /* from 1; a column is a character */
+    const char *message;   /* one sentence */
+    const char *shown;     /* the line and a caret below the place, each with a line end */
+};
+typedef void pawl_problem_fn(void *arg, const struct pawl_problem *problem);
+
+struct pawl_definition {
+    char name[101];
+    char hash[33]; /* the same text in the same place has the same */
+    size_t tasks, nested, schedules;
+};
+
+/* Whether a workflow file can run, with all that it nests. PAWL_E_INVALID: `each` (may be NULL) was
+ * called for what is wrong, in the order of files and lines, at most 50 times. *out may be NULL. */
+PAWL_CHECKED int pawl_validate(const char *file, pawl_problem_fn *each, void *arg,
+                               struct pawl_definition *out, struct pawl_error *err);
+/* The graph of a workflow file as ascii (NULL), dot, mermaid or svg (by the program dot). Lines of
+ * ascii have at most `width` columns (0: 80). The caller frees *text. */
+PAWL_CHECKED int pawl_graph(const char *file, const char *format, int width, char **text,
+                            struct pawl_error *err);
+/* The JSON Schema (draft-07) of workflow files. The caller frees it. */
+PAWL_API char *pawl_schema(void);
+
 /* ---- functions ---- */
 
 struct pawl_call;
@@ -222,7 +256,7 @@ struct pawl_engine_options {
     const char *const *plugins; /* beside those of the configuration; ends with NULL; NULL: none */
     const char *state;          /* the state folder; NULL: as configured, else the user's */
     int slots;                  /* attempts at once; 0: as configured, else the processors */
-    bool here; /* only what is given to it by pawl_engine_submit, nothing queued */
+    bool here;                  /* only what is given to it by pawl_engine_submit, nothing queued */
 };
 
 /* Opens a worker on the handle's database, with connections of its own. It does its work in
@@ -232,6 +266,7 @@ PAWL_CHECKED int pawl_engine_open(struct pawl *p, const struct pawl_engine_optio
 /* Commands under a shim run on and are found by the next worker; functions are told to stop. */
 PAWL_API void pawl_engine_close(struct pawl_engine *e); /* NULL is fine */
 PAWL_API int64_t pawl_engine_worker(const struct pawl_engine *e);
+PAWL_API int pawl_engine_slots(const struct pawl_engine *e); /* for commands */
 
 /* Serves the lane function:NAME. Before the first step. */
 PAWL_CHECKED int pawl_engine_register(struct pawl_engine *e, const char *name, pawl_function *fn,
@@ -248,13 +283,14 @@ PAWL_API int pawl_engine_timeout_ms(const struct pawl_engine *e); /* step by the
  *
  * With `here` one job alone, in a queue of its own that others leave alone while this engine lives;
  * if it dies, a worker of the same state folder goes on with it. Where the configuration has no
- * queue, and the job no parent whose place it takes, it is refused if queue.cap others are there. */
+ * queue, and the job no parent whose place it takes, it is refused if queue.cap others are there.
+ */
 typedef void pawl_submitted(void *arg, const struct pawl_job *job, const struct pawl_error *err);
 PAWL_CHECKED int pawl_engine_submit(struct pawl_engine *e, const struct pawl_job *job,
                                     pawl_submitted *done, void *arg, struct pawl_error *err);
 
-/* Who wants to know what this engine has stored: new output of an execution (status NULL), or the end
- * of an attempt, with the execution's status then. Called from pawl_engine_step. */
+/* Who wants to know what this engine has stored: new output of an execution (status NULL), or the
+ * end of an attempt, with the execution's status then. Called from pawl_engine_step. */
 typedef void pawl_told(void *arg, int64_t execution, const char *status);
 PAWL_API void pawl_engine_watch(struct pawl_engine *e, pawl_told *told, void *arg);
 
@@ -262,10 +298,112 @@ PAWL_API void pawl_engine_watch(struct pawl_engine *e, pawl_told *told, void *ar
  * worker, functions may come to their end. With `now` they are told to stop. */
 PAWL_API void pawl_engine_stop(struct pawl_engine *e, bool now);
 PAWL_API bool pawl_engine_idle(const struct pawl_engine *e); /* holds nothing any more */
-/* Idle, and nothing is left in its queues that it could run, that runs elsewhere, or that waits for its
- * time. What is paused is not waited for. */
+/* Idle, and nothing is left in its queues that it could run, that runs elsewhere, or that waits for
+ * its time. What is paused is not waited for. */
 PAWL_CHECKED int pawl_engine_drained(struct pawl_engine *e, bool *drained, struct pawl_error *err);
 PAWL_API int64_t pawl_engine_drain_grace(const struct pawl_engine *e); /* as configured, µs */
+
+/* ---- executors of your own ---- */
+
+/* An executor is a way to run attempts. Beside its own, for functions and for commands, an engine
+ * takes yours: a structure of functions that serves one lane, its key.
+ *
+ *     start ──> pawl_report_started ──> pawl_report_log … ──> pawl_report_ended
+ *
+ * It never meets the database: leases, retries and history are the engine's. Its slots are called
+ * by pawl_engine_step, one at a time, and should not wait. Reports may be made at any time from any
+ * thread, slots included; the next step takes them. docs/EXECUTORS.md tells the rest. */
+struct pawl_reporter;
+
+/* Which attempt. May be copied and kept, and is good for reports until the slot `free` returns;
+ * what is said about an attempt that has ended or was forgotten is not heard. */
+struct pawl_attempt {
+    struct pawl_reporter *to;
+    int64_t execution;
+    int attempt; /* from 1 */
+};
+
+/* What is to be run. Texts live until the slot returns. */
+struct pawl_task {
+    struct pawl_attempt id;
+    int64_t root;
+    int epoch; /* rises when the attempt changes hands */
+    int max_attempts;
+    const char *name;            /* full name, exec::NAME */
+    const char *input;           /* JSON; NULL: none */
+    const char *spec;            /* JSON, as it was given with the job */
+    struct pawl_command command; /* the same as it was read; it may have neither run nor argv */
+    int64_t lease_until;         /* CLOCK_BOOTTIME, µs */
+};
+
+/* How an attempt ended. */
+struct pawl_end {
+    int outcome; /* enum pawl_outcome */
+    bool has_exit_code;
+    int exit_code, signal;
+    const char *result;       /* of PAWL_OK: JSON, at most 1 MB; NULL: none */
+    const char *error;        /* of all others: a sentence */
+    int64_t duration;         /* 0: since it was reported as started */
+    int64_t cpu, peak_memory; /* µs, bytes; 0: not known */
+    int64_t retry_delay;      /* of PAWL_DEFERRED and PAWL_REFUSED: until it is offered again */
+};
+
+/* Only key and start are needed. */
+struct pawl_executor {
+    const char *key; /* letters, digits, _ . - and at most 64 of them */
+    void *data;      /* for the slots */
+    int slots;       /* attempts at once; 0: as the configuration says of this key, or the engine */
+    /* Whether its work goes on without this process, and another worker can find it again. */
+    bool outlives_worker;
+
+    /* Begins an attempt. 0: its end will be reported, once. -PAWL_E_REFUSED: nothing was begun; the
+     * job is given back, which costs no attempt, and for a while this executor is offered none. Any
+     * other error: the attempt has failed. The sentence goes into the history. */
+    int (*start)(void *data, const struct pawl_task *t, struct pawl_error *err);
+
+    /* Takes over an attempt that another worker had, or this one under an older epoch: reports come
+     * as after start. What is not there is PAWL_LOST, once nothing of it is left; it is never begun
+     * anew. Errors as for start. NULL: what does not run here is lost. Needed if it outlives the
+     * worker. */
+    int (*find)(void *data, const struct pawl_task *t, struct pawl_error *err);
+
+    /* Ends it, once: somebody cancels it, its timeout is over, or the engine stops now. Its end is
+     * still reported: as PAWL_CANCELLED, or as it was if that came first (perhaps it is reported
+     * already). NULL: it can't be ended. */
+    void (*cancel)(void *data, struct pawl_attempt a);
+
+    /* It is no longer ours: the lease is lost, or the engine stops and leaves it to the next one.
+     * What outlives the worker must not be touched any more, as another may own it; all else
+     * should stop. NULL: as cancel, for what does not outlive the worker. */
+    void (*forget)(void *data, struct pawl_attempt a);
+
+    /* The lease is good until then (CLOCK_BOOTTIME, µs). NULL: of no interest. */
+    void (*renewed)(void *data, struct pawl_attempt a, int64_t until);
+
+    /* Its end is in the database: what it left behind may go. NULL: nothing to do. */
+    void (*settled)(void *data, struct pawl_attempt a);
+
+    /* How many more it can begin now, for one that depends on more than its slots; it is asked in
+     * every step. */
+    int (*room)(void *data);
+
+    /* For one without threads: a descriptor, and what is called when it is readable. */
+    int (*fd)(void *data);
+    void (*turn)(void *data);
+
+    /* The last call, by pawl_engine_close: ends its threads, and what can't go on without them. */
+    void (*free)(void *data);
+};
+
+/* Before the first step. The structure is copied. With an error `free` is not called. */
+PAWL_CHECKED int pawl_engine_add_executor(struct pawl_engine *e, const struct pawl_executor *x,
+                                          struct pawl_error *err);
+
+/* The work began, so long ago (µs). Without it the first output or the end tells that. */
+PAWL_API void pawl_report_started(struct pawl_attempt a, int64_t ago);
+/* More of its output, in order. The first and last 512 KiB are kept. */
+PAWL_API void pawl_report_log(struct pawl_attempt a, const char *bytes, size_t len);
+PAWL_API void pawl_report_ended(struct pawl_attempt a, const struct pawl_end *end);
 
 /* ---- a worker of your own ---- */
 

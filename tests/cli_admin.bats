@@ -7,8 +7,8 @@ setup() { make_database; }
 teardown() { remove_database; }
 
 @test "migrate can be repeated" {
-	same 'the schema is version 2' "$(p admin migrate)"
-	same 'the schema is version 2' "$(p admin migrate)"
+	same 'the schema is version 3' "$(p admin migrate)"
+	same 'the schema is version 3' "$(p admin migrate)"
 	p verify
 }
 

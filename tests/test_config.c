@@ -397,10 +397,11 @@ TEST(each_key_refuses_what_it_can_not_mean)
          "1:33: there is no key \"tusk\" in a route: did you mean \"task\"?\n"
          "1:82: dispatch.routes.executor: there is no executor 'zzz': add it to executors"},
         {"executors: {gpu: {slots: 1}}",
-         "1:13: executors.gpu: say its type: process, container or function"},
-        {"executors: {gpu: {type: proces}}", "1:25: executors.gpu.type: process, container or "
-                                             "function is expected, not 'proces': did you mean "
-                                             "\"process\"?"},
+         "1:13: executors.gpu: say its type: process, container, function or custom"},
+        {"executors: {gpu: {type: proces}}",
+         "1:25: executors.gpu.type: process, container, "
+         "function or custom is expected, not 'proces': did you mean "
+         "\"process\"?"},
         {"executors: {'a:b': {type: process}}",
          "1:13: executors: 'a:b' can't be a key: take letters, digits, _, . and -, at most 64"},
         {"executors: {process: {image: x, engine: podman}}",

@@ -23,8 +23,13 @@ MUST_USE int api_config(const char *path, struct config **out, struct err *err);
 int api_secret(void *executor, const char *name, struct buf *out, struct err *err);
 
 /* A job as the store takes it. Its texts are those of the job and the handle. */
-struct submission api_submission(const struct pawl *p, const struct pawl_job *job,
-                                 struct arena *arena);
+MUST_USE int api_submission(const struct pawl *p, const struct pawl_job *job, struct arena *arena,
+                            struct submission *out, struct err *err);
+/* The executor of a command that names none, by the rules of the configuration. */
+const char *api_route(const struct config *c, const char *name, bool container,
+                      struct arena *arena);
+/* What the store needs of the configuration to advance workflows; both live as long as it. */
+void api_set_flow(struct store *s, struct config *c);
 
 /* Hands the sentence to the caller, if he wants it; returns rc, so that `return api_end(…)` ends a
  * function with whatever happened. */

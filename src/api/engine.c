@@ -1,6 +1,7 @@
 /* engine.c - the engine for those outside: made of the configuration, stepped by the caller. */
 #include "api/api.h"
 
+#include "api/executor.h"
 #include "engine/engine.h"
 #include "exec/attempt.h"
 #include "exec/function.h"
@@ -84,7 +85,8 @@ static int add_processes(struct pawl_engine *e, const struct config_executor *c,
     struct process_options o = {.key = c->key,
                                 .dir = place->dir,
                                 .shim = c->shim,
-                                .slots = c->slots != e->p->config->worker.slots ? c->slots : e->slots,
+                                .slots =
+                                    c->slots != e->p->config->worker.slots ? c->slots : e->slots,
                                 .env = &e->env,
                                 .lease = place->lease,
                                 .fence = place->fence,
@@ -156,6 +158,8 @@ static int make(void *arg, const struct engine_place *place, struct dispatch **o
             rc = add_processes(e, x, place, d, err);
         else if (x->enabled && x->type == CONFIG_FUNCTION)
             rc = add_functions(e, d, err);
+        else
+            dispatch_elsewhere(d, x->key);
     }
     if (rc)
         dispatch_free(d);
@@ -228,10 +232,12 @@ int pawl_engine_open(struct pawl *p, const struct pawl_engine_options *options,
         rc = engine_open(&eo, make, e, &e->engine, &err);
     e->o = NULL;
     e->state = NULL;
-    if (rc)
+    if (rc) {
         free(e);
-    else
+    } else {
+        api_set_flow(engine_store(e->engine), p->config);
         *out = e;
+    }
     return api_end(rc, &err, out_err);
 }
 
@@ -248,6 +254,11 @@ int64_t pawl_engine_worker(const struct pawl_engine *e)
     return engine_worker(e->engine);
 }
 
+int pawl_engine_slots(const struct pawl_engine *e)
+{
+    return e->slots;
+}
+
 int pawl_engine_register(struct pawl_engine *e, const char *name, pawl_function *fn, void *arg,
                          struct pawl_error *out)
 {
@@ -258,6 +269,22 @@ int pawl_engine_register(struct pawl_engine *e, const char *name, pawl_function 
         rc = err_set(&err, E_INVALID, "the configuration has switched functions off");
     else
         rc = function_add(e->functions, name, (function_fn *)(void (*)(void))fn, arg, &err);
+    return api_end(rc, &err, out);
+}
+
+int pawl_engine_add_executor(struct pawl_engine *e, const struct pawl_executor *x,
+                             struct pawl_error *out)
+{
+    const struct config_executor *c = x->key ? config_executor(e->p->config, x->key) : NULL;
+    struct err err = ERR_INIT;
+    int rc;
+
+    if (c && c->type != CONFIG_CUSTOM)
+        rc = err_set(&err, E_CONFLICT, "there is an executor \"%s\" of the type %s already", c->key,
+                     config_executor_types[c->type]);
+    else
+        rc =
+            api_executor_add(engine_dispatch(e->engine), x, c ? c->slots : e->slots, &e->env, &err);
     return api_end(rc, &err, out);
 }
 
@@ -301,8 +328,8 @@ static void submitted(void *arg, const struct submission *s)
     free(w);
 }
 
-/* A job of its own queue; where there are no queues, also one of at most queue.cap, except that what
- * a task starts takes the task's place. */
+/* A job of its own queue; where there are no queues, also one of at most queue.cap, except that
+ * what a task starts takes the task's place. */
 static int work_here(struct pawl_engine *e, struct submission *s, struct err *err)
 {
     const struct config *c = e->p->config;
@@ -322,11 +349,13 @@ int pawl_engine_submit(struct pawl_engine *e, const struct pawl_job *job, pawl_s
                        void *arg, struct pawl_error *out)
 {
     struct arena texts = ARENA_INIT;
-    struct submission s = api_submission(e->p, job, &texts);
+    struct submission s;
     struct submitting *w = NULL;
     struct err err = ERR_INIT;
-    int rc = e->here ? work_here(e, &s, &err) : 0;
+    int rc = api_submission(e->p, job, &texts, &s, &err);
 
+    if (!rc && e->here)
+        rc = work_here(e, &s, &err);
     if (!rc && !(rc = submission_check(&s, &err))) {
         w = mem_alloc(sizeof(*w));
         *w = (struct submitting){.e = e, .done = done, .arg = arg};

@@ -178,7 +178,8 @@ static int open_store(struct pawl *p, const struct pawl_options *o, struct err *
         goto done;
     if ((rc = check_exists(u, o->must_exist, err)))
         goto done;
-    rc = store_open(url, tenant, &options, &p->store, err);
+    if (!(rc = store_open(url, tenant, &options, &p->store, err)))
+        api_set_flow(p->store, p->config);
 done:
     url_free(&u);
     free(url);

@@ -1,8 +1,11 @@
 /* submit.c - pawl_submit. */
 #include "api/api.h"
 #include "dispatch/route.h"
+#include "flow/workflow.h"
 
+#include <jansson.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct submitting {
     struct submission *list;
@@ -47,10 +50,10 @@ static int submit_all(struct pawl *p, struct submitting *s, struct err *err)
 }
 
 /* The executor of a command that names none, by the rules of the configuration. */
-static const char *route(const struct config *c, const char *name, struct arena *arena)
+const char *api_route(const struct config *c, const char *name, bool container, struct arena *arena)
 {
     struct route *rules = arena_alloc(arena, (c->dispatch.routes.n + 1) * sizeof(*rules));
-    struct route_query q = {.name = name};
+    struct route_query q = {.name = name, .container = container};
     struct routes routes;
     const char *lane;
     size_t i;
@@ -65,14 +68,88 @@ static const char *route(const struct config *c, const char *name, struct arena 
     return lane;
 }
 
-struct submission api_submission(const struct pawl *p, const struct pawl_job *job,
-                                 struct arena *arena)
+/* One NAME=VALUE: a text as it is, all else as JSON. */
+static int take_param(const struct workflow *w, const char *given, json_t *params, struct err *err)
 {
-    return (struct submission){.kind = KIND_EXEC,
+    const char *equals = strchr(given, '=');
+    size_t len = equals ? (size_t)(equals - given) : 0, i;
+    json_t *v;
+
+    if (!equals)
+        return err_set(err, E_INVALID, "'%.100s' is no param: write NAME=VALUE", given);
+    for (i = 0; i < w->nparams; i++)
+        if (!strncmp(w->params[i].name, given, len) && !w->params[i].name[len])
+            break;
+    if (i == w->nparams)
+        return err_set(err, E_INVALID, "the workflow %s has no param %.*s", w->name, (int)len,
+                       given);
+    if (w->params[i].type == PARAM_STRING)
+        v = json_string(equals + 1);
+    else
+        v = json_loads(equals + 1, JSON_DECODE_ANY, NULL);
+    if (!v)
+        return err_set(err, E_INVALID, "the param %s must be a %s: '%.100s' is none",
+                       w->params[i].name, param_types[w->params[i].type], equals + 1);
+    json_object_set_new(params, w->params[i].name, v);
+    return 0;
+}
+
+static int take_params(const struct workflow *w, const char *const *given, struct submission *s,
+                       struct arena *arena, struct err *err)
+{
+    json_t *params = json_loads(s->input ? s->input : "{}", 0, NULL);
+    char *text;
+    int rc = 0;
+
+    if (!json_is_object(params))
+        rc = err_set(err, E_INVALID, "the params of a workflow must be a JSON object");
+    for (; !rc && given && *given; given++)
+        rc = take_param(w, *given, params, err);
+    if (!rc) {
+        text = json_dumps(params, JSON_COMPACT);
+        s->input = arena_strdup(arena, text);
+        free(text);
+    }
+    json_decref(params);
+    return rc;
+}
+
+/* The canonical text of a workflow file, with all that it nests. What is wrong with it is told as
+ * far as it fits. */
+static int load_workflow(const struct pawl_job *job, struct submission *s, struct arena *arena,
+                         struct err *err)
+{
+    struct problems problems = PROBLEMS_INIT;
+    struct arena own = ARENA_INIT;
+    struct buf text = BUF_INIT;
+    const struct workflow *w;
+    int rc = workflow_load(job->workflow, &problems, &own, &w, err);
+
+    if (rc == -E_INVALID && problems.count) {
+        problems_show(&problems, &text);
+        rc = err_set(err, E_INVALID, "%s", buf_cstr(&text));
+    } else if (!rc && !(rc = take_params(w, job->params, s, arena, err))) {
+        workflow_write(w, &text);
+        s->kind = KIND_WORKFLOW;
+        s->lane = NULL;
+        s->spec = NULL;
+        s->name = arena_strdup(arena, w->name);
+        s->definition = arena_strdup(arena, buf_cstr(&text));
+    }
+    buf_release(&text);
+    arena_release(&own);
+    problems_release(&problems);
+    return rc;
+}
+
+int api_submission(const struct pawl *p, const struct pawl_job *job, struct arena *arena,
+                   struct submission *out, struct err *err)
+{
+    *out = (struct submission){.kind = KIND_EXEC,
                                .parent = job->parent,
                                .name = job->name,
                                .queue = job->queue,
-                               .lane = job->lane ? job->lane : route(p->config, job->name, arena),
+                               .lane = job->lane,
                                .concurrency = job->concurrency,
                                .concurrency_max = job->concurrency_max,
                                .input = job->input,
@@ -83,6 +160,28 @@ struct submission api_submission(const struct pawl *p, const struct pawl_job *jo
                                .max_attempts = job->max_attempts,
                                .delay = job->delay,
                                .refuse = job->refuse};
+    if (job->workflow)
+        return load_workflow(job, out, arena, err);
+    if (!out->lane)
+        out->lane = api_route(p->config, job->name, false, arena);
+    return 0;
+}
+
+/* ---- what workflows need ---- */
+
+static const char *on_route(void *arg, const char *name, bool container, struct arena *arena)
+{
+    return api_route(arg, name, container, arena);
+}
+
+void api_set_flow(struct store *s, struct config *c)
+{
+    struct store_flow_options o = {
+        .route = on_route, .arg = c, .default_attempts = c->retry.max + 1};
+
+    o.defaults.timeout = c->timeout;
+    o.defaults.retry = c->retry.policy;
+    store_set_flow(s, &o);
 }
 
 int pawl_submit(struct pawl *p, struct pawl_job *jobs, size_t n, struct pawl_error *e)
@@ -93,9 +192,9 @@ int pawl_submit(struct pawl *p, struct pawl_job *jobs, size_t n, struct pawl_err
     size_t i;
     int rc;
 
-    for (i = 0; i < n; i++)
-        s.list[i] = api_submission(p, &jobs[i], &texts);
-    if (!(rc = submit_all(p, &s, &err)))
+    for (rc = 0, i = 0; !rc && i < n; i++)
+        rc = api_submission(p, &jobs[i], &texts, &s.list[i], &err);
+    if (!rc && !(rc = submit_all(p, &s, &err)))
         for (i = 0; i < n; i++) {
             jobs[i].id = s.list[i].id;
             jobs[i].existed = s.list[i].existed;

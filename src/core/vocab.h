@@ -31,7 +31,9 @@
 
 #define TIMERS(X)                                                                      \
     X(DELAY, 1, "delay")       /* ends a hold: a retry, a deferral, a delayed start */ \
-    X(HANDOVER, 2, "handover") /* offers a permit again that nobody could take */
+    X(HANDOVER, 2, "handover") /* offers a permit again that nobody could take */      \
+    X(FLOW, 3, "flow")         /* large work of a workflow goes on */                  \
+    X(TIMEOUT, 4, "timeout")   /* ends a workflow that takes too long */
 
 #define OUTCOMES(X)                                                             \
     X(OK, 1, "ok")                                                              \

@@ -42,6 +42,9 @@ void dispatch_free(struct dispatch *d)
         free(d->members.at[i]);
     }
     vec_release(&d->members);
+    for (i = 0; i < d->elsewhere.n; i++)
+        free(d->elsewhere.at[i]);
+    vec_release(&d->elsewhere);
     vec_release(&d->groups);
     for (i = 0; i < d->untaken.n; i++)
         free(d->untaken.at[i].error);
@@ -82,6 +85,11 @@ int dispatch_add(struct dispatch *d, struct executor *x, int slots, struct err *
     return 0;
 }
 
+void dispatch_elsewhere(struct dispatch *d, const char *key)
+{
+    *vec_add(&d->elsewhere) = mem_strdup(key);
+}
+
 int dispatch_check(const struct dispatch *d, struct err *err)
 {
     VEC(const char *) keys = {0};
@@ -91,6 +99,8 @@ int dispatch_check(const struct dispatch *d, struct err *err)
     for (i = 0; i < d->members.n; i++)
         if (!d->members.at[i]->functions)
             *vec_add(&keys) = d->members.at[i]->x->key;
+    for (i = 0; i < d->elsewhere.n; i++)
+        *vec_add(&keys) = d->elsewhere.at[i];
     rc = routes_check(&d->routes, keys.at, keys.n, err);
     vec_release(&keys);
     return rc;

@@ -36,6 +36,8 @@ void dispatch_free(struct dispatch *d); /* its executors too; NULL is fine */
 /* Adds an executor, which belongs to the dispatcher from then on (with an error it does not). At
  * most `slots` attempts at once; 0: as many as it can take. */
 MUST_USE int dispatch_add(struct dispatch *d, struct executor *x, int slots, struct err *err);
+/* Routes may also name this one: it is added later, or others have it. */
+void dispatch_elsewhere(struct dispatch *d, const char *key);
 /* When all are added: do routes and defaults name executors that there are? */
 MUST_USE int dispatch_check(const struct dispatch *d, struct err *err);
 

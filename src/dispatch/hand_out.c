@@ -140,8 +140,10 @@ int dispatch_find(struct dispatch *d, const char *lane, const struct task *t, st
     if (a && (a->ended || a->refused))
         return 0; /* its report came, or comes by itself */
     rc = m->x->ops->find(m->x, &own, err);
-    if (rc == -E_REFUSED)
-        return rc;
+    if (rc == -E_LEASE_LOST) /* its folder has seen a higher epoch: touch nothing */
+        err->code = E_REFUSED;
+    if (rc == -E_REFUSED || rc == -E_LEASE_LOST)
+        return -E_REFUSED;
     answered(d, a ? a : hold(d, m, t), rc, err);
     return 0;
 }

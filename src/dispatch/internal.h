@@ -40,6 +40,7 @@ struct dispatch {
     int slots, in_flight;
     bool closed;
     VEC(struct member *) members;
+    VEC(char *) elsewhere; /* keys of executors that routes may name, too */
     VEC(struct lane_group) groups;
     VEC(struct untaken) untaken;
     struct attempts attempts;

@@ -17,11 +17,9 @@ static int64_t interval(const struct engine *e)
 /* What one beat sends; made under the lock, used without it. */
 struct sending {
     struct engine *e;
-    struct lease_ref *leases;
-    size_t n;
-    struct counter *counters;
+    struct beat_round *round;
+    const struct counter *counters;
     size_t ncounters;
-    struct tick tick;
 };
 
 static int body(struct turn *t, void *arg, struct err *err)
@@ -30,25 +28,25 @@ static int body(struct turn *t, void *arg, struct err *err)
     const struct worker *w = &s->e->row;
     int rc;
 
-    if ((rc = op_heartbeat(t, w->id, s->e->o.lease, s->leases, s->n, err)) ||
-        (rc = op_worker_tick(t, w, &s->tick, err)))
+    if ((rc =
+             op_heartbeat(t, w->id, s->e->o.lease, s->round->leases.at, s->round->leases.n, err)) ||
+        (rc = op_worker_tick(t, w, &s->round->tick, err)))
         return rc;
     return s->ncounters ? op_counters(t, w->id, s->counters, s->ncounters, err) : 0;
 }
 
 /* The lock is held. */
-static void copy_leases(struct engine *e)
+static void copy_leases(struct engine *e, struct beat_round *round)
 {
-    struct beat *b = &e->beat;
     size_t i;
 
-    b->leases.n = 0;
+    round->leases.n = 0;
     for (i = 0; i < e->held.cap; i++)
         if (e->held.keys[i]) {
             const struct held *h = e->held.values[i];
 
             if (!h->lost)
-                *vec_add(&b->leases) = (struct lease_ref){
+                *vec_add(&round->leases) = (struct lease_ref){
                     .execution = h->execution, .root = h->root, .epoch = h->epoch};
         }
 }
@@ -59,29 +57,32 @@ static void send_beat(struct engine *e)
 {
     struct beat *b = &e->beat;
     struct store *store = b->store ? b->store : e->store;
-    struct sending s = {.e = e};
+    struct sending s = {.e = e, .round = &b->going};
     struct err err = ERR_INIT;
+    struct beat_round done;
     int rc;
 
-    b->done = false; /* what the loop has not taken of the last one is found again by this one */
-    copy_leases(e);
-    s.leases = b->leases.at;
-    s.n = b->leases.n;
+    copy_leases(e, &b->going);
     s.counters = b->counters.at;
     s.ncounters = b->counters.n;
-    b->sent_at = engine_now(e);
+    b->going.sent_at = engine_now(e);
+    b->sending = true;
     pthread_mutex_unlock(&b->lock);
     rc = s.ncounters ? store_turn(store, body, &s, &err) : store_light_turn(store, body, &s, &err);
     if (rc && e->env->note)
         e->env->note(e->env->arg, err.msg);
     pthread_mutex_lock(&b->lock);
-    b->rc = rc;
-    b->tick = s.tick;
+    b->sending = false;
+    b->going.rc = rc;
+    done = b->going;
+    b->going = b->last;
+    b->last = done;
     b->done = true;
+    b->next = rc ? engine_now(e) + interval(e) / 4 : done.sent_at + interval(e);
     if (!rc) {
         b->counters.n = 0;
         arena_reset(&b->counter_texts);
-        b->last_good = b->sent_at;
+        b->last_good = done.sent_at;
     }
 }
 
@@ -94,7 +95,7 @@ static void *run(void *arg)
     pthread_mutex_lock(&b->lock);
     while (!b->closing) {
         struct timespec until;
-        int64_t wait = b->sent_at + (b->rc ? interval(e) / 4 : interval(e)) - engine_now(e);
+        int64_t wait = b->next - engine_now(e);
 
         if (!b->now && wait > 0) {
             clock_gettime(CLOCK_MONOTONIC, &until);
@@ -123,13 +124,12 @@ int beat_open(struct engine *e, struct err *err)
     pthread_condattr_t attr;
     int rc;
 
-    pthread_mutex_init(&b->lock, NULL);
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&b->changed, &attr);
     pthread_condattr_destroy(&attr);
-    b->sent_at = b->last_good = engine_now(e);
-    e->beat_due = b->sent_at + interval(e);
+    b->last_good = engine_now(e);
+    e->beat_due = b->next = b->last_good + interval(e);
     b->fd = -1;
     if (!e->server)
         return 0;
@@ -158,9 +158,9 @@ void beat_close(struct engine *e)
     store_close(&b->store);
     if (b->fd >= 0)
         close(b->fd);
-    vec_release(&b->leases);
+    vec_release(&b->going.leases);
+    vec_release(&b->last.leases);
     pthread_cond_destroy(&b->changed);
-    pthread_mutex_destroy(&b->lock);
 }
 
 void beat_soon(struct engine *e)
@@ -197,27 +197,35 @@ static void take_lease(struct engine *e, const struct lease_ref *l, int64_t unti
     }
 }
 
-/* The lock is held. A worker that could not renew for so long must be gone before others on other
- * hosts may take its jobs. */
+/* A worker that could not renew for so long must be gone before others on other hosts may take its
+ * jobs. */
+static int give_up(struct err *err)
+{
+    return err_set(err, E_UNAVAILABLE,
+                   "the leases could not be renewed for half of host_grace: giving up");
+}
+
+/* The lock is held. */
 static int take_results(struct engine *e, struct err *err)
 {
     struct beat *b = &e->beat;
+    const struct beat_round *r = &b->last;
     int64_t now = engine_now(e);
     size_t i;
 
     b->done = false;
-    e->beat_due = b->sent_at + interval(e) + interval(e) / 4;
-    if (b->rc) {
+    e->beat_due = b->next + interval(e) / 4;
+    if (r->rc) {
         e->healthy_since = now;
         if (e->server && now - b->last_good > e->o.host_grace / 2)
-            return err_set(err, E_UNAVAILABLE,
-                           "the leases could not be renewed for half of host_grace: giving up");
+            return give_up(err);
         return 0;
     }
-    for (i = 0; i < b->leases.n; i++)
-        take_lease(e, &b->leases.at[i], b->sent_at + e->o.lease);
-    upkeep_after_tick(e, &b->tick);
-    tally_collect(e);
+    for (i = 0; i < r->leases.n; i++)
+        take_lease(e, &r->leases.at[i], r->sent_at + e->o.lease);
+    upkeep_after_tick(e, &r->tick);
+    if (!b->sending) /* else with the next one */
+        tally_collect(e);
     return 0;
 }
 
@@ -246,14 +254,19 @@ int beat_if_due(struct engine *e, struct err *err)
     if (e->beat_due > engine_now(e))
         return 0;
     if (b->threaded) { /* it is late, or a test moved the clock */
+        bool over;
+
         beat_soon(e);
         e->beat_due = engine_now(e) + interval(e) / 2;
-        return 0;
+        pthread_mutex_lock(&b->lock);
+        over = engine_now(e) - b->last_good > e->o.host_grace / 2;
+        pthread_mutex_unlock(&b->lock);
+        return over ? give_up(err) : 0; /* also where the thread itself hangs */
     }
     pthread_mutex_lock(&b->lock);
     send_beat(e);
     rc = take_results(e, err);
-    e->beat_due = b->sent_at + (b->rc ? interval(e) / 4 : interval(e));
+    e->beat_due = b->next;
     pthread_mutex_unlock(&b->lock);
     return rc;
 }

@@ -112,6 +112,10 @@ static int open_store(struct engine *e, struct err *err)
         (rc = folder_open(e->o.state, id, e->generation, e->row.id, &e->folder, err)))
         return rc;
     e->server = !store_db(e->store)->driver->one_writer;
+    /* Other hosts may take over what we hold while we can't reach the database: a turn must not
+     * keep the loop from noticing that this worker has to end. */
+    if (e->server)
+        store_set_patience(e->store, e->o.host_grace / 4);
     e->row.folder = folder_id(e->folder);
     return store_db(e->store)->driver->listen(store_url(e->store), e->env,
                                               WAKE_JOBS | WAKE_CANCEL | WAKE_TIMERS | WAKE_ORPHANS,
@@ -152,7 +156,7 @@ int engine_open(const struct engine_options *options,
                                   .fence = e->server ? e->o.host_grace / 2 : 0};
     if ((rc = make(arg, &place, &e->dispatch, err)) || (rc = dispatch_check(e->dispatch, err)))
         goto done;
-    e->healthy_since = e->last_tick = engine_now(e);
+    e->healthy_since = e->last_tick = e->looked_at = engine_now(e);
     if ((rc = store_turn(e->store, hello_body, e, err)) || (rc = beat_open(e, err)) ||
         (rc = watch(e, dispatch_fd(e->dispatch), err)) ||
         (rc = watch(e, folder_fd(e->folder), err)) || (rc = watch(e, e->beat.fd, err)) ||
@@ -175,10 +179,8 @@ static void free_pending(struct engine *e)
 
     for (i = 0; i < e->logs.n; i++)
         free(e->logs.at[i].bytes);
-    for (i = 0; i < e->submits.n; i++) {
-        arena_release(&e->submits.at[i]->own);
+    for (i = 0; i < e->submits.n; i++)
         free(e->submits.at[i]);
-    }
     for (i = 0; i < e->held.cap; i++)
         if (e->held.keys && e->held.keys[i]) {
             held_remove(e, e->held.values[i]);
@@ -226,6 +228,7 @@ void engine_close(struct engine **pe)
     vec_release(&e->queues);
     arena_release(&e->own);
     free(e->serves);
+    pthread_mutex_destroy(&e->beat.lock);
     free(e);
     *pe = NULL;
 }
@@ -258,21 +261,32 @@ static void sooner(int64_t *wait, int64_t due, int64_t now)
         *wait = left;
 }
 
+/* When to look without being called: sooner while nobody can call. */
+static int64_t look_due(const struct engine *e)
+{
+    return e->looked_at + (int64_t)e->listener->poll_ms * 1000;
+}
+
 int64_t engine_timeout(const struct engine *e)
 {
-    int64_t now = engine_now(e), wait = (int64_t)e->listener->poll_ms * 1000;
+    int64_t now = engine_now(e), wait = -1;
 
+    sooner(&wait, look_due(e), now);
+    sooner(&wait, e->beat_due, now);
+    if (e->retry_at > now) { /* whatever is to be done, it is not done before */
+        sooner(&wait, e->retry_at, now);
+        return wait;
+    }
     if (turn_is_needed((struct engine *)e))
         return 0;
     if (e->starts_due)
         sooner(&wait, e->starts_due, now);
-    sooner(&wait, e->beat_due, now);
+    if (e->stopping)
+        return wait;
     if (e->timer_due)
         sooner(&wait, e->timer_due, now);
     if (e->look_for_timer || e->reap || (e->look_for_trees && !e->adopt))
         wait = 0;
-    if (e->retry_at > now)
-        sooner(&wait, e->retry_at, now);
     return wait;
 }
 
@@ -297,11 +311,13 @@ static int sleep_and_hear(struct engine *e, int64_t timeout, struct err *err)
     struct epoll_event events[8];
     int64_t own = engine_timeout(e);
     int64_t wait = timeout < 0 || own < timeout ? own : timeout;
-    bool slept_through = wait >= (int64_t)e->listener->poll_ms * 1000;
     int n = epoll_wait(e->epoll, events, 8, (int)((wait + 999) / 1000)), i, rc;
 
-    if (n == 0 && slept_through)
-        return hear(e, false, err);
+    if (look_due(e) <= engine_now(e)) { /* however often we were called for something else */
+        e->looked_at = engine_now(e);
+        if ((rc = hear(e, false, err)))
+            return rc;
+    }
     for (i = 0; i < n; i++) {
         int fd = events[i].data.fd;
 
@@ -328,6 +344,9 @@ int engine_step(struct engine *e, int64_t timeout, struct err *err)
     if ((rc = say_hello(e, err)) || (rc = sleep_and_hear(e, timeout, err)) ||
         (rc = beat_if_due(e, err)))
         return rc;
+    if (e->deaf &&
+        !e->stopping) /* not where it was found out: that is under the lock of held jobs */
+        engine_stop(e, false);
     if (e->deaf && dispatch_in_flight(e->dispatch) <= (size_t)dispatch_deaf(e->dispatch))
         return err_set(err, E_INTERNAL,
                        "a function does not obey its cancel flag: the worker ends with it");
@@ -350,22 +369,27 @@ void engine_on_log(struct engine *e, void (*said)(void *arg, int64_t execution),
     e->on_log_arg = arg;
 }
 
+/* With its texts in one block: many may wait. */
 void engine_submit(struct engine *e, const struct submission *s, engine_submitted *done, void *arg)
 {
-    struct pending_submit *p = mem_zalloc(sizeof(*p));
-    struct submission *c = &p->s;
+    struct submission c = *s;
+    const char **const texts[] = {&c.name,  &c.queue, &c.lane, &c.concurrency, &c.task_name,
+                                  &c.input, &c.spec,  &c.key,  &c.definition};
+    struct pending_submit *p;
+    size_t i, size = 0;
+    char *at;
 
-    *c = *s;
-    c->name = arena_strdup(&p->own, s->name);
-    c->queue = arena_strdup(&p->own, s->queue);
-    c->lane = arena_strdup(&p->own, s->lane);
-    c->concurrency = arena_strdup(&p->own, s->concurrency);
-    c->task_name = arena_strdup(&p->own, s->task_name);
-    c->input = arena_strdup(&p->own, s->input);
-    c->spec = arena_strdup(&p->own, s->spec);
-    c->key = arena_strdup(&p->own, s->key);
-    p->done = done;
-    p->arg = arg;
+    for (i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+        size += *texts[i] ? strlen(*texts[i]) + 1 : 0;
+    p = mem_alloc(sizeof(*p) + size);
+    for (i = 0, at = (char *)(p + 1); i < sizeof(texts) / sizeof(*texts); i++)
+        if (*texts[i]) {
+            size_t len = strlen(*texts[i]) + 1;
+
+            *texts[i] = memcpy(at, *texts[i], len);
+            at += len;
+        }
+    *p = (struct pending_submit){.s = c, .done = done, .arg = arg};
     *vec_add(&e->submits) = p;
 }
 
@@ -408,7 +432,7 @@ bool engine_is_drained(struct engine *e)
     (void)dispatch_lanes(e->dispatch, &n);
     for (i = 0; i < n; i++)
         hungry |= (e->hungry & group_bit(i)) != 0;
-    return engine_is_idle(e) && !hungry && !e->adopt && !turn_is_needed(e);
+    return engine_is_idle(e) && !hungry && !e->adopt && !e->look_for_trees && !turn_is_needed(e);
 }
 
 int engine_is_awaited(struct engine *e, bool *open, struct err *err)

@@ -230,7 +230,8 @@ const char *const *folder_old_dirs(struct folder *f)
 
     f->old.n = 0; /* asked once, while the engine is opened */
     while (d && (entry = readdir(d)))
-        if (!strncmp(entry->d_name, own, id) && strcmp(entry->d_name, own))
+        if (!strncmp(entry->d_name, own, id) &&
+            strtoll(entry->d_name + id, NULL, 10) < strtoll(own + id, NULL, 10))
             *vec_add(&f->old) = mem_printf("%s%s", path, entry->d_name);
     if (d)
         closedir(d);
@@ -258,6 +259,12 @@ static int look(const struct folder *f, int64_t worker, bool *held, int *pid, in
     ssize_t n;
 
     free(path);
+    if (fd < 0 && errno != ENOENT) { /* not to be told now: nobody is taken for dead for that */
+        *held = true;
+        *pid = 0;
+        *here = 0;
+        return 0;
+    }
     if (fd < 0)
         return -1;
     *held = flock(fd, LOCK_SH | LOCK_NB) != 0;
@@ -372,6 +379,18 @@ void folder_bury(struct folder *f, int64_t worker)
             f->dead.at[i] = f->dead.at[--f->dead.n];
             return;
         }
+}
+
+int64_t folder_age(const struct folder *f, int64_t worker)
+{
+    char *path = file_of(f, worker);
+    struct stat st;
+    int64_t age = INT64_MAX;
+
+    if (!stat(path, &st))
+        age = clock_wall_us() - ((int64_t)st.st_mtim.tv_sec * 1000000 + st.st_mtim.tv_nsec / 1000);
+    free(path);
+    return age;
 }
 
 bool folder_is_alive(const struct folder *f, int64_t worker)

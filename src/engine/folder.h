@@ -26,7 +26,7 @@ void folder_close(struct folder **f, bool nothing_left);
 
 const char *folder_id(const struct folder *f);
 const char *folder_dir(const struct folder *f); /* where the attempts of this world are */
-/* Where those of other generations of the same database are; ends with NULL. */
+/* Where those of earlier generations of the same database are; ends with NULL. */
 const char *const *folder_old_dirs(struct folder *f);
 
 /* Writes which tree this worker works on alone. */
@@ -45,6 +45,7 @@ const struct dead_worker *folder_dead(const struct folder *f, size_t *n);
 /* Nothing of it is left: its file may go. */
 void folder_bury(struct folder *f, int64_t worker);
 
+int64_t folder_age(const struct folder *f, int64_t worker);   /* µs since its file was written */
 bool folder_is_alive(const struct folder *f, int64_t worker); /* its lock is held */
 /* Kills one that holds its lock but does nothing any more. */
 void folder_kill(const struct folder *f, int64_t worker);

@@ -10,11 +10,31 @@ struct held *held_get(const struct engine *e, int64_t execution)
     return idmap_get(&e->held, execution);
 }
 
+/* With what was to be said about its end. */
+static void held_drop(struct engine *e, struct held *h)
+{
+    size_t i, kept = 0;
+
+    for (i = 0; i < e->ended.n; i++)
+        if (e->ended.at[i] != h)
+            e->ended.at[kept++] = e->ended.at[i];
+    e->ended.n = kept;
+    held_remove(e, h);
+}
+
 struct held *held_add(struct engine *e, const struct execution *x, const struct spec *spec,
                       int64_t until)
 {
     struct held *h = held_get(e, x->id);
-    bool fresh = !h;
+    bool fresh;
+
+    if (h && h->attempt != x->attempts) { /* what we had was settled by another, and tried again */
+        e->leases_lost++;
+        dispatch_forget(e->dispatch, h->execution, h->attempt);
+        held_drop(e, h);
+        h = NULL;
+    }
+    fresh = !h;
 
     if (fresh) {
         h = mem_zalloc(sizeof(*h));

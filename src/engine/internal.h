@@ -49,13 +49,22 @@ struct pending_log {
 };
 
 struct pending_submit {
-    struct submission s;
-    struct arena own;
+    struct submission s; /* its texts stand behind it */
     engine_submitted *done;
     void *arg;
 };
 
-/* Heartbeats: by the loop on SQLite, by a thread with its own connection on PostgreSQL. */
+/* One heartbeat and what came of it. */
+struct beat_round {
+    int64_t sent_at;              /* engine_now */
+    VEC(struct lease_ref) leases; /* as sent, with their results */
+    struct tick tick;
+    int rc;
+};
+
+/* Heartbeats: by the loop on SQLite, by a thread with its own connection on PostgreSQL. The thread
+ * waits for nobody: results that the loop has not taken are replaced by those of the next one,
+ * which say the same of what is lost or to be cancelled. */
 struct beat {
     struct store *store; /* NULL: the engine's own */
     pthread_t thread;
@@ -65,11 +74,10 @@ struct beat {
     int fd; /* eventfd: results are there */
     bool now, closing;
 
-    bool done; /* results are there, to be taken by the loop */
-    int rc;
-    int64_t sent_at;
-    VEC(struct lease_ref) leases; /* as sent, with their results */
-    struct tick tick;
+    struct beat_round going, last;
+    bool sending; /* `going`, and with it the counters, are in use without the lock */
+    bool done;    /* `last` is there, to be taken by the loop */
+    int64_t next; /* engine_now when the thread sends again */
     VEC(struct counter) counters; /* to be added with the next beat */
     struct arena counter_texts;
     int64_t last_good; /* engine_now when the last good one was sent */
@@ -113,6 +121,7 @@ struct engine {
     int64_t beat_due;      /* SQLite: when to renew */
     int64_t timer_due;     /* engine_now; 0: none */
     int64_t retry_at;      /* after a turn that failed: not before */
+    int64_t looked_at;     /* the last time without being called */
     int64_t healthy_since; /* nobody is reaped by one who was away himself */
     int64_t last_tick;
     int64_t db_ahead;           /* the database's time minus engine_now, by the last tick */

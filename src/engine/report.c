@@ -109,8 +109,10 @@ void engine_hand_out(struct engine *e, const struct execution *x, bool adopted, 
                                    .duration = -1});
     else if (!adopted)
         dispatch_start(e->dispatch, x->lane, &task);
-    else if (dispatch_find(e->dispatch, x->lane, &task, &err))
+    else if (dispatch_find(e->dispatch, x->lane, &task, &err)) {
+        dispatch_forget(e->dispatch, h->execution, h->attempt); /* held under an older epoch */
         held_remove(e, h); /* nobody here can look for it now: the lease runs out */
+    }
     env_point(e->env, "engine:handed-out");
     arena_release(&own);
 }

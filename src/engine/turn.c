@@ -25,6 +25,7 @@ struct plan {
     VEC(struct execution *) adopted;
     VEC(struct execution *) claimed;
     bool more_orphans;
+    bool busy_starts;   /* some starts wait for the tree of another turn */
     uint64_t ask;       /* which groups of lanes to claim from */
     uint64_t exhausted; /* those in which less waited than there was room for */
 };
@@ -101,7 +102,7 @@ static int claim_group(struct turn *t, struct plan *p, const struct lane_group *
                       .lease = e->o.lease,
                       .max = (size_t)group->room < left ? (size_t)group->room : left,
                       .push = !e->o.poll};
-    struct job_list jobs;
+    struct job_list jobs = {0};
     size_t i, k;
     int rc;
 
@@ -153,6 +154,39 @@ static int claim(struct turn *t, struct plan *p, struct err *err)
     return rc;
 }
 
+/* Its tree was locked when its start was to be written: that comes first, in another turn. */
+static bool start_waits(const struct plan *p, int64_t execution)
+{
+    size_t i;
+
+    for (i = 0; p->busy_starts && i < p->nstarts; i++)
+        if (p->starts[i].lease.rc == -E_BUSY && p->starts[i].lease.execution == execution)
+            return true;
+    return false;
+}
+
+static int settle(struct turn *t, struct plan *p, struct err *err)
+{
+    struct settlement *now = arena_alloc(&p->texts, (p->nsettles + 1) * sizeof(*now));
+    size_t i, n = 0;
+    int rc;
+
+    for (p->busy_starts = false, i = 0; i < p->nstarts; i++)
+        p->busy_starts |= p->starts[i].lease.rc == -E_BUSY;
+    for (i = 0; i < p->nsettles; i++)
+        if (start_waits(p, p->settles[i].lease.execution))
+            p->settles[i].lease.rc = -E_BUSY;
+        else {
+            p->settles[i].lease.rc = 0;
+            now[n++] = p->settles[i];
+        }
+    rc = op_settle(t, p->e->row.id, now, n, err);
+    for (i = p->nsettles; !rc && i-- > 0;)
+        if (p->settles[i].lease.rc != -E_BUSY)
+            p->settles[i] = now[--n];
+    return rc;
+}
+
 static int body(struct turn *t, void *arg, struct err *err)
 {
     struct plan *p = arg;
@@ -164,10 +198,9 @@ static int body(struct turn *t, void *arg, struct err *err)
     p->taken_at = engine_now(p->e);
     op_submit_limits(t, p->submissions, p->nsubmits);
     if ((rc = op_started(t, worker, p->starts, p->nstarts, err)) ||
-        (rc = op_log(t, worker, p->logs, p->nlogs, err)) ||
-        (rc = op_settle(t, worker, p->settles, p->nsettles, err)) ||
+        (rc = op_log(t, worker, p->logs, p->nlogs, err)) || (rc = settle(t, p, err)) ||
         (rc = op_submit(t, p->submissions, p->nsubmits, err)) || (rc = note_here(p, err)) ||
-        (p->adopt && (rc = adopt(t, p, err))))
+        (rc = op_advance(t, err)) || (p->adopt && (rc = adopt(t, p, err))))
         return rc;
     return p->ask ? claim(t, p, err) : 0;
 }
@@ -242,6 +275,21 @@ static struct lease_ref ref_of(int64_t execution, int64_t root, int epoch)
     return (struct lease_ref){.execution = execution, .root = root, .epoch = epoch};
 }
 
+/* Whether this turn writes all that it said before its end: after that nobody takes it any more.
+ * */
+static bool is_told(const struct engine *e, size_t nlogs, size_t nstarts, const struct held *h)
+{
+    size_t i;
+
+    for (i = nlogs; i < e->logs.n; i++)
+        if (e->logs.at[i].execution == h->execution)
+            return false;
+    for (i = nstarts; i < e->starts.n; i++)
+        if (e->starts.at[i].execution == h->execution)
+            return false;
+    return true;
+}
+
 static void plan_make(struct engine *e, struct plan *p, size_t most)
 {
     int64_t now = engine_now(e);
@@ -273,6 +321,9 @@ static void plan_make(struct engine *e, struct plan *p, size_t most)
                                         .offset = l->offset,
                                         .dropped = l->dropped};
     }
+    for (i = 0; i < p->nsettles; i++)
+        if (!is_told(e, p->nlogs, p->nstarts, e->ended.at[i]))
+            p->nsettles = i;
     for (i = 0; i < p->nsettles; i++) {
         const struct held *h = e->ended.at[i];
 
@@ -304,8 +355,13 @@ static void plan_release(struct plan *p)
 /* ---- after the commit ---- */
 
 /* Takes the first n off a list. */
-#define drop_first(v, n_) \
-    (memmove((v)->at, (v)->at + (n_), ((v)->n - (n_)) * sizeof(*(v)->at)), (v)->n -= (n_))
+#define drop_first(v, n_)                                                         \
+    do {                                                                          \
+        if (n_) {                                                                 \
+            memmove((v)->at, (v)->at + (n_), ((v)->n - (n_)) * sizeof(*(v)->at)); \
+            (v)->n -= (n_);                                                       \
+        }                                                                         \
+    } while (0)
 
 static void answer_settles(struct engine *e, struct plan *p)
 {
@@ -332,15 +388,11 @@ static void answer_settles(struct engine *e, struct plan *p)
         }
         held_remove(e, h);
     }
-    memmove(e->ended.at + kept, e->ended.at + p->nsettles,
-            (e->ended.n - p->nsettles) * sizeof(*e->ended.at));
-    e->ended.n -= p->nsettles - kept;
-}
-
-static void free_submit(struct pending_submit *s)
-{
-    arena_release(&s->own);
-    free(s);
+    if (p->nsettles > kept) {
+        memmove(e->ended.at + kept, e->ended.at + p->nsettles,
+                (e->ended.n - p->nsettles) * sizeof(*e->ended.at));
+        e->ended.n -= p->nsettles - kept;
+    }
 }
 
 /* From now on its queue is ours: for another try, and for what comes to be below it. */
@@ -365,14 +417,14 @@ static void answer_submits(struct engine *e, struct plan *p)
             keep_here(e, &p->submissions[i]);
         if (s->done)
             s->done(s->arg, &p->submissions[i]);
-        free_submit(s);
+        free(s);
     }
     drop_first(&e->submits, p->nsubmits);
 }
 
 static void drop_starts_and_logs(struct engine *e, const struct plan *p)
 {
-    size_t i;
+    size_t i, kept = 0;
 
     for (i = 0; i < p->nlogs; i++) {
         if (e->on_log && !p->logs[i].lease.rc)
@@ -380,8 +432,15 @@ static void drop_starts_and_logs(struct engine *e, const struct plan *p)
         free(e->logs.at[i].bytes);
     }
     drop_first(&e->logs, p->nlogs);
-    drop_first(&e->starts, p->nstarts);
-    e->starts_due = e->starts.n ? engine_now(e) : 0;
+    for (i = 0; i < p->nstarts; i++)
+        if (p->starts[i].lease.rc == -E_BUSY)
+            e->starts.at[kept++] = e->starts.at[i];
+    if (p->nstarts > kept) {
+        memmove(e->starts.at + kept, e->starts.at + p->nstarts,
+                (e->starts.n - p->nstarts) * sizeof(*e->starts.at));
+        e->starts.n -= p->nstarts - kept;
+    }
+    e->starts_due = e->starts.n ? engine_now(e) + (kept ? 20000 : 0) : 0;
 }
 
 /* Those that were lost and that this turn did not get back are another's now. */
@@ -441,7 +500,7 @@ static void give_in(struct engine *e, const struct err *err)
         s->s.err = *err;
         if (s->done)
             s->done(s->arg, &s->s);
-        free_submit(s);
+        free(s);
         drop_first(&e->submits, 1);
     } else if (e->ended.n && e->ended.at[0]->busy >= 0) {
         struct held *h = e->ended.at[0];
@@ -465,45 +524,68 @@ static void give_in(struct engine *e, const struct err *err)
 
 static bool is_for_later(int rc)
 {
-    return rc == -E_UNAVAILABLE || rc == -E_NO_SPACE || rc == -E_BUSY || rc == -E_COMMIT_UNKNOWN;
+    return rc == -E_UNAVAILABLE || rc == -E_NO_SPACE || rc == -E_BUSY;
 }
 
-static int run(struct engine *e, size_t most, bool wait, struct err *err)
+/* How a turn is made: of how many commands, and whether it also takes new work and waits. */
+struct manner {
+    size_t most;
+    bool wait, bare;
+};
+
+static int run(struct engine *e, struct manner m, struct err *err)
 {
     struct plan p;
     int rc;
 
     env_point(e->env, "engine:turn");
-    plan_make(e, &p, most);
-    rc = wait ? store_turn_waiting(e->store, body, &p, err) : store_turn(e->store, body, &p, err);
+    plan_make(e, &p, m.most);
+    if (m.bare) {
+        p.ask = 0;
+        p.adopt = false;
+    }
+    rc = m.wait ? store_turn_waiting(e->store, body, &p, err) : store_turn(e->store, body, &p, err);
     if (!rc)
         answer(e, &p);
     plan_release(&p);
     return rc;
 }
 
-/* Halves what fails until the culprit is alone. */
+/* Halves what fails until the culprit is alone. A turn that may be stored is never repeated: with
+ * it this worker ends, and what it may have claimed is found by others. */
 static int run_halving(struct engine *e, size_t most, struct err *err)
 {
     size_t n = e->ended.n + e->submits.n;
-    int rc = run(e, most, false, err);
+    int rc = run(e, (struct manner){.most = most}, err);
+    struct err alone = ERR_INIT;
 
-    if (!rc || is_for_later(rc) || !n)
+    if (!rc || is_for_later(rc) || rc == -E_COMMIT_UNKNOWN || rc == -E_CONFLICT || !n)
         return rc;
     if (most > 1)
         return run_halving(e, most / 2, err);
-    give_in(e, err);
+    if (!run(e, (struct manner){.most = 1, .bare = true}, &alone))
+        return rc; /* it is not what was to be written, but what was to be claimed */
+    give_in(e, &alone);
     return 0;
 }
 
 int turn_make(struct engine *e, struct err *err)
 {
     bool wait = e->ended.n && e->ended.at[0]->busy >= WAIT_AFTER;
-    int rc = wait ? run(e, 1, true, err) : run_halving(e, TURN_MAX, err);
+    int rc = wait ? run(e, (struct manner){.most = 1, .wait = true}, err)
+                  : run_halving(e, TURN_MAX, err);
 
     if (!rc) {
         e->failures = 0;
         e->retry_at = 0;
+        return 0;
+    }
+    if (wait && rc == -E_BUSY) { /* the others first; it comes back here after some more turns */
+        struct held *h = e->ended.at[0];
+
+        drop_first(&e->ended, 1);
+        *vec_add(&e->ended) = h;
+        h->busy = 0;
         return 0;
     }
     e->retry_at = engine_now(e) + back_off(e->failures++, 10000, 1000000);

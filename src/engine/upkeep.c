@@ -11,12 +11,19 @@
 #define SLICE           500
 #define RETENTION_LOOK  3600000000LL /* µs */
 #define RETENTION_SLICE 100
+#define COMMIT_MAY_TAKE 60000000LL /* µs */
 
 /* A lease that ran out while nobody could write is no sign of a dead worker: only one who has seen
  * a healthy database for a whole lease may judge. */
 static bool may_reap(const struct engine *e)
 {
     return engine_now(e) - e->healthy_since >= e->o.lease;
+}
+
+/* Whether the last good heartbeat is not too long ago to judge others by. */
+static bool was_here(const struct engine *e)
+{
+    return may_reap(e) && engine_now(e) - e->last_tick <= e->o.lease / 3 * 2;
 }
 
 void upkeep_after_tick(struct engine *e, const struct tick *tick)
@@ -34,13 +41,11 @@ void upkeep_after_tick(struct engine *e, const struct tick *tick)
     e->timer_due = tick->next_timer ? tick->next_timer - e->db_ahead : 0;
     e->adopt |= folder_scan(e->folder);
     e->look_for_trees = true;
-    if (dispatch_deaf(e->dispatch) && !e->deaf) {
-        e->deaf = true;
-        engine_stop(e, false);
-    }
+    e->deaf |= dispatch_deaf(e->dispatch) > 0;
 }
 
 struct upkeep {
+    const struct engine *e;
     bool reap;
     size_t reaped, due;
     int64_t next, now;
@@ -51,7 +56,8 @@ static int body(struct turn *t, void *arg, struct err *err)
     struct upkeep *u = arg;
     int rc;
 
-    if (u->reap && (rc = op_reap(t, SLICE, &u->reaped, err)))
+    /* looked at again: the turn may have waited for the database, and the others with it */
+    if (u->reap && was_here(u->e) && (rc = op_reap(t, SLICE, &u->reaped, err)))
         return rc;
     if ((rc = op_timers(t, SLICE, &u->due, &u->next, err)))
         return rc;
@@ -61,7 +67,7 @@ static int body(struct turn *t, void *arg, struct err *err)
 
 static int fire_and_reap(struct engine *e, struct err *err)
 {
-    struct upkeep u = {.reap = e->reap};
+    struct upkeep u = {.e = e, .reap = e->reap};
     int rc = store_turn(e->store, body, &u, err);
 
     if (rc)
@@ -70,6 +76,8 @@ static int fire_and_reap(struct engine *e, struct err *err)
     e->timer_due = u.due == SLICE ? engine_now(e) : 0;
     if (u.next && !e->timer_due)
         e->timer_due = engine_now(e) + u.next - u.now;
+    if (u.next && u.next <= u.now && !u.due) /* their trees are locked by others */
+        e->timer_due = engine_now(e) + 100000;
     if (u.reaped)
         e->adopt = true;
     if (store_woke(e->store) & WAKE_JOBS)
@@ -122,6 +130,17 @@ void serve_only_own(struct engine *e)
         free((char *)e->queues.at[--e->queues.n]);
 }
 
+/* A tree that is not there may be about to come: its submitter died while it committed. */
+static bool tree_is_young(struct engine *e, int64_t worker, int64_t root)
+{
+    struct execution_list l = {0};
+    struct err err = ERR_INIT;
+    bool there = query_execution(e->store, root, &l, &err) != -E_NOT_FOUND;
+
+    execution_list_release(&l);
+    return !there && folder_age(e->folder, worker) < COMMIT_MAY_TAKE;
+}
+
 /* The trees of those who worked on one alone and died are finished by us; who left nothing is
  * forgotten. */
 static int mind_the_dead(struct engine *e, struct err *err)
@@ -136,6 +155,8 @@ static int mind_the_dead(struct engine *e, struct err *err)
     for (i = 0; dead = folder_dead(e->folder, &n), i < n; i++) {
         int64_t id = dead[i].id, here = dead[i].here;
 
+        if (here && tree_is_young(e, id, here))
+            continue; /* its commit may be under way */
         if (here && tree_is_open(e, here)) {
             *vec_add(&e->queues) = mem_printf("here:%lld", (long long)here);
             e->hungry = UINT64_MAX;

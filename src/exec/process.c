@@ -160,9 +160,9 @@ static void look_around(struct process *p, int64_t now)
 }
 
 /* Removes a few folders of settled attempts. One in which something still lives stays. */
-static void tidy(struct process *p)
+void process_tidy(struct process *p, int most)
 {
-    for (int i = 0; i < TIDY_MAX && p->removals; i++) {
+    for (int i = 0; i < most && p->removals; i++) {
         struct removal *r = p->removals;
         char name[ATTEMPT_NAME_SIZE];
         int at = attempt_open(p->dir, r->execution, r->attempt);
@@ -200,7 +200,7 @@ static void turn(struct executor *x)
             on_shim_ended(what, now);
     }
     look_around(p, now);
-    tidy(p);
+    process_tidy(p, TIDY_MAX);
     process_sweep(p);
 }
 
@@ -225,9 +225,11 @@ static int find(struct executor *x, const struct task *t, struct err *err)
                        (long long)t->execution, strerror(errno));
     /* From here on its shim obeys nobody of a lower epoch. */
     rc = attempt_renew(at, &lease, err);
-    if (rc) {
+    if (rc) { /* it may well be running: nothing is known, so nothing may be said about it */
         close(at);
-        return rc;
+        if (rc == -E_UNAVAILABLE)
+            err->code = E_REFUSED;
+        return -(int)err->code;
     }
     w = watch_find(p, t->execution, t->attempt);
     if (w) /* our own, of an epoch that is over */

@@ -81,7 +81,8 @@ struct watch *watch_new(struct process *p, const struct task *t, int at);
 void watch_drop(struct process *p, struct watch *w);   /* closes its handles; freed later */
 void process_wake_at(struct process *p, int64_t when); /* calls for a turn by then */
 bool process_poll_add(struct process *p, int fd, void *what);
-void process_sweep(struct process *p); /* frees what was dropped */
+void process_tidy(struct process *p, int most); /* removes folders of settled attempts */
+void process_sweep(struct process *p);          /* frees what was dropped */
 void process_hand_over(struct executor *x, bool now);
 
 /* process_new.c */

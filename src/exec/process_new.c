@@ -144,6 +144,7 @@ void process_free(struct executor *x)
 
     process_hand_over(x, true);
     process_sweep(p);
+    process_tidy(p, p->dir < 0 ? 0 : INT_MAX);
     while (p->removals) {
         struct removal *r = p->removals;
 

@@ -113,12 +113,12 @@
 /* As above, with the types that have it instead of an id. */
 #define EXECUTOR_KEYS(X)                                                                           \
     X(CONFIG_ANY, "type", WORD, type, "(its key, if that is a type)", 0, 0, config_executor_types, \
-      "What it runs: commands as processes, commands in containers, or functions inside the "      \
-      "worker.")                                                                                   \
-    X(CONFIG_ANY, "enabled", BOOL, enabled, "true", 0, 0, NULL,                                    \
+      "What it runs: commands as processes, commands in containers, functions inside the worker, " \
+      "or whatever a program that embeds Pawl adds under this key (`custom`).")                    \
+    X(CONFIG_OURS, "enabled", BOOL, enabled, "true", 0, 0, NULL,                                   \
       "Whether this worker runs tasks with it; routes may name it either way.")                    \
-    X(CONFIG_COMMANDS, "slots", COUNT, slots, "(`worker.slots`)", 1, 10000, NULL,                  \
-      "How many attempts it runs at once.")                                                        \
+    X(CONFIG_COMMANDS | 1u << CONFIG_CUSTOM, "slots", COUNT, slots, "(`worker.slots`)", 1, 10000,  \
+      NULL, "How many attempts it runs at once.")                                                  \
     X(CONFIG_COMMANDS, "env", NAMES, env,                                                          \
       "[PATH, HOME, USER, LOGNAME, SHELL, LANG, LC_ALL, TZ, TMPDIR]", 0, 0, NULL,                  \
       "The variables of the worker's environment that tasks get, too.")                            \
@@ -141,11 +141,12 @@
       "When an image is fetched.")
 
 enum config_mode { CONFIG_PUSH, CONFIG_POLL };
-enum config_executor_type { CONFIG_PROCESS, CONFIG_CONTAINER, CONFIG_FUNCTION };
+enum config_executor_type { CONFIG_PROCESS, CONFIG_CONTAINER, CONFIG_FUNCTION, CONFIG_CUSTOM };
 enum config_engine { CONFIG_AUTO, CONFIG_PODMAN, CONFIG_DOCKER };
 enum config_pull { CONFIG_MISSING, CONFIG_ALWAYS, CONFIG_NEVER };
 #define CONFIG_COMMANDS (1u << CONFIG_PROCESS | 1u << CONFIG_CONTAINER)
-#define CONFIG_ANY      (CONFIG_COMMANDS | 1u << CONFIG_FUNCTION)
+#define CONFIG_OURS     (CONFIG_COMMANDS | 1u << CONFIG_FUNCTION) /* always there */
+#define CONFIG_ANY      (CONFIG_OURS | 1u << CONFIG_CUSTOM)
 
 enum config_type {
 #define X(name, ctype, says) CONFIG_TYPE_##name,

@@ -35,7 +35,7 @@ static int type_by_key(const char *key)
 {
     int i;
 
-    for (i = 0; config_executor_types[i]; i++)
+    for (i = 0; CONFIG_OURS >> i; i++)
         if (!strcmp(config_executor_types[i], key))
             return i;
     return -1;
@@ -109,7 +109,7 @@ static void read_executor(struct config_reader *r, const char *key, const struct
         check_types(r, x, nodes);
         derive(r->config, x, nodes);
     } else if (!yaml_get(value, "type")) {
-        yaml_problem(r->doc, at, "%s: say its type: process, container or function", what);
+        yaml_problem(r->doc, at, "%s: say its type: process, container, function or custom", what);
     }
 }
 
@@ -135,7 +135,7 @@ void config_read_executors(struct config_reader *r, const struct yaml *node)
                          p->key.text, KEY_LONGEST);
         read_executor(r, p->key.text, &p->key, &p->value, &list[n++]);
     }
-    for (i = 0; config_executor_types[i]; i++)
+    for (i = 0; CONFIG_OURS >> i; i++)
         if (!given || !yaml_get(node, config_executor_types[i]))
             read_executor(r, config_executor_types[i], NULL, NULL, &list[n++]);
     r->config->executors = (struct config_executors){.at = list, .n = n};

@@ -11,6 +11,7 @@ static const char *const config_modes[] = {[CONFIG_PUSH] = "push", [CONFIG_POLL]
 const char *const config_executor_types[] = {[CONFIG_PROCESS] = "process",
                                              [CONFIG_CONTAINER] = "container",
                                              [CONFIG_FUNCTION] = "function",
+                                             [CONFIG_CUSTOM] = "custom",
                                              NULL};
 static const char *const config_engines[] = {
     [CONFIG_AUTO] = "auto", [CONFIG_PODMAN] = "podman", [CONFIG_DOCKER] = "docker", NULL};

@@ -2,6 +2,9 @@
  * that end a hold by themselves. */
 #include "store/data.h"
 #include "store/door.h"
+#include "store/flow.h"
+
+#define CANCEL_SLICE 1000 /* executions of a tree in one turn */
 
 #include <stdlib.h>
 
@@ -130,6 +133,8 @@ static int cancel_row(struct turn *t, struct row *r, const struct request *q, st
         if (r->now.cancel_requested)
             return 0;
         t->wake |= WAKE_CANCEL;
+        if (!kind_is_job(r->now.kind))
+            *vec_add(&t->looks) = r;
         return door_move(t, r, EV_CANCEL_REQUESTED, S_RUNNING, &note, err);
     }
     return door_move(t, r, EV_CANCELLED, S_CANCELLED, &note, err);
@@ -169,7 +174,7 @@ done:
     return rc;
 }
 
-static int cancel_subtree(struct turn *t, const struct subtree *tree, struct request *q,
+static int cancel_subtree(struct turn *t, const struct subtree *tree, struct request *q, bool below,
                           bool *changed, struct err *err)
 {
     size_t i;
@@ -179,6 +184,8 @@ static int cancel_subtree(struct turn *t, const struct subtree *tree, struct req
         struct row *r = turn_row(t, tree->open[i].id);
         int seq;
 
+        if (below && tree->open[i].id == q->execution)
+            continue;
         if (tree->open[i].rc) { /* locked by a claim at this moment: again in the next turn */
             q->rc = -E_BUSY;
             continue;
@@ -192,8 +199,8 @@ static int cancel_subtree(struct turn *t, const struct subtree *tree, struct req
     return 0;
 }
 
-int op_cancel(struct turn *t, struct request *list, size_t n, size_t max, bool *more,
-              struct err *err)
+static int cancel(struct turn *t, struct request *list, size_t n, size_t max, bool below,
+                  bool *more, struct err *err)
 {
     struct subtree *trees = arena_zalloc(&t->arena, (n + 1) * sizeof(*trees));
     size_t i;
@@ -212,11 +219,35 @@ int op_cancel(struct turn *t, struct request *list, size_t n, size_t max, bool *
 
         if (list[i].rc)
             continue;
-        if ((rc = cancel_subtree(t, &trees[i], &list[i], &changed, err)))
+        if ((rc = cancel_subtree(t, &trees[i], &list[i], below, &changed, err)))
             return rc;
         *more |= trees[i].n == max && changed;
     }
     return 0;
+}
+
+int op_cancel(struct turn *t, struct request *list, size_t n, size_t max, bool *more,
+              struct err *err)
+{
+    return cancel(t, list, n, max, false, more, err);
+}
+
+int flow_cancel_below(struct turn *t, struct row *row, const char *reason, struct err *err)
+{
+    struct request q = {.execution = row->now.id, .root = row->now.root, .reason = reason};
+    bool more = false;
+    int rc = cancel(t, &q, 1, CANCEL_SLICE, true, &more, err);
+
+    return !rc && (more || q.rc == -E_BUSY) ? flow_go_on_later(t, row, err) : rc;
+}
+
+int flow_cancel_tree(struct turn *t, struct row *row, const char *reason, struct err *err)
+{
+    struct request q = {.execution = row->now.id, .root = row->now.root, .reason = reason};
+    bool more = false;
+    int rc = cancel(t, &q, 1, CANCEL_SLICE, false, &more, err);
+
+    return !rc && (more || q.rc == -E_BUSY) ? flow_go_on_later(t, row, err) : rc;
 }
 
 /* ---- timers -------------------------------------------------------------------------------------
@@ -237,6 +268,8 @@ static int fire(struct turn *t, struct row *r, enum timer_kind kind, struct err 
     args_int(&t->args, (int)kind);
     if ((rc = db_send(t->db, &t->args, NULL, ANY_ROWS, err)))
         return rc;
+    if (kind == TIMER_FLOW || kind == TIMER_TIMEOUT)
+        return flow_timer(t, r, kind, err);
     if (kind == TIMER_HANDOVER) { /* the row only names the limits: it may have gone meanwhile */
         struct limit *limits[2];
         size_t i, n = limits_of(t, &r->now, limits);

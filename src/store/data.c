@@ -122,6 +122,11 @@ const char *data_fenced(struct turn *t, int64_t until, int64_t generation)
     return keep(t, &b);
 }
 
+const char *data_reason(struct turn *t, const char *reason)
+{
+    return data_request(t, &(struct request){.reason = reason});
+}
+
 const char *data_request(struct turn *t, const struct request *r)
 {
     struct buf b = BUF_INIT;

@@ -10,6 +10,7 @@ const char *data_started(struct turn *t, int64_t ago);
 const char *data_outcome(struct turn *t, const struct outcome *o, int64_t retry_at);
 const char *data_expired(struct turn *t, int64_t until);
 const char *data_fenced(struct turn *t, int64_t until, int64_t generation);
+const char *data_reason(struct turn *t, const char *reason);
 const char *data_request(struct turn *t, const struct request *r); /* NULL if it says nothing */
 
 #endif

@@ -12,6 +12,11 @@ static void note_dirty(struct turn *t, struct row *r)
     *vec_add(&t->dirty) = r;
 }
 
+void door_touch(struct turn *t, struct row *r)
+{
+    note_dirty(t, r);
+}
+
 /* The lease that comes with a claim or an adoption. */
 static void take_lease(struct execution *e, const struct move_note *note)
 {
@@ -112,6 +117,8 @@ int door_move(struct turn *t, struct row *r, enum event_action action, enum stat
                          .to = (int)to,
                          .data = note->data};
     note_dirty(t, r);
+    if (status_is_terminal((int)to) && (e->parent || !kind_is_job(e->kind)))
+        *vec_add(&t->ended) = r; /* something may follow from it */
     return 0;
 }
 
@@ -131,6 +138,8 @@ int door_create(struct turn *t, const struct execution *e, const char *data, str
     if ((rc = door_move(t, r, EV_CREATED, S_PENDING, &note, err)))
         return rc;
     idmap_put(&t->rows, e->id, r);
+    if (e->id == e->root)
+        idmap_put(&t->roots, e->id, t); /* nobody else can see it yet */
     *out = r;
     return 0;
 }

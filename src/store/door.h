@@ -40,6 +40,9 @@ MUST_USE int door_move(struct turn *t, struct row *r, enum event_action action, 
  * limit without room. All limits of the row must have been fetched. */
 MUST_USE int door_admit(struct turn *t, struct row *r, struct err *err);
 
+/* Counters of the row changed without a move: they are written, with no event. */
+void door_touch(struct turn *t, struct row *r);
+
 /* Sets result and error with the move that ends an attempt. */
 void door_outcome(struct row *r, const char *result, const char *error);
 

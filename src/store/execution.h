@@ -14,7 +14,8 @@ struct execution {
     int task_index; /* of an item, from 0; -1 = it is none */
     int cursor, depth;
     int kind, status, held;
-    bool deferred, failed_behind, cancel_requested;
+    bool deferred, cancel_requested;
+    int failed_behind; /* of a skipped task, and what children left: enum graph_bits */
     const char *name, *queue, *lane, *concurrency, *held_key, *task_name;
 
     /* its lease, while it runs; worker and until are 0 for an orphan */

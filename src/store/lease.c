@@ -93,7 +93,8 @@ done:
 }
 
 /* Orphans: of our own folder at once, of others after the host's grace. */
-static int find_orphans(struct turn *t, const struct adoption *a, struct rows *out, struct err *err)
+static int find_orphans(struct turn *t, const struct adoption *a, int64_t after, struct rows *out,
+                        struct err *err)
 {
     size_t i;
 
@@ -101,6 +102,7 @@ static int find_orphans(struct turn *t, const struct adoption *a, struct rows *o
     args_text(&t->args, a->claim.folder);
     args_int(&t->args, t->now - a->host_grace);
     args_int(&t->args, (int64_t)a->claim.max);
+    args_int(&t->args, after);
     for (i = 0; i < a->claim.nserves; i++)
         if (!i || strcmp(a->claim.serves[i].lane, a->claim.serves[i - 1].lane))
             args_text(&t->args, a->claim.serves[i].lane);
@@ -155,6 +157,7 @@ static int take_over(struct turn *t, const struct adoption *a, const struct rows
 int op_adopt(struct turn *t, const struct adoption *a, struct job_list *out, struct err *err)
 {
     struct rows orphans = ROWS_INIT, dead = ROWS_INIT;
+    int64_t after = 0;
     int rc;
 
     *out = (struct job_list){.at = arena_alloc(&t->arena, (a->claim.max + 1) * sizeof(*out->at))};
@@ -162,8 +165,18 @@ int op_adopt(struct turn *t, const struct adoption *a, struct job_list *out, str
         return 0;
     if ((rc = door_flush(t, err)) || (rc = turn_sync(t, err)))
         return rc;
-    if ((rc = find_orphans(t, a, &orphans, err)) || (rc = take_over(t, a, &orphans, out, err)))
-        goto done;
+    do { /* those that are not wanted must not stand before those that are */
+        size_t i;
+
+        rows_release(&orphans);
+        orphans = (struct rows)ROWS_INIT;
+        if ((rc = find_orphans(t, a, after, &orphans, err)) ||
+            (rc = take_over(t, a, &orphans, out, err)))
+            goto done;
+        for (i = 0; i < orphans.n; i++)
+            if (rows_int(&orphans, i, 0) > after)
+                after = rows_int(&orphans, i, 0);
+    } while (orphans.n >= a->claim.max && out->n < a->claim.max);
     if (a->ndead && !(rc = find_leases_of_dead(t, a, &dead, err)))
         rc = take_over(t, a, &dead, out, err);
 done:

@@ -4,8 +4,10 @@
 #include "store/store.h"
 
 #include "store/door.h"
+#include "store/flow.h"
 #include "store/store_internal.h"
 
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,11 +34,27 @@ done:
     return rc;
 }
 
+static void turn_drop_json(struct turn *t)
+{
+    size_t i;
+
+    for (i = 0; i < t->json.n; i++)
+        json_decref(t->json.at[i]);
+    t->json.n = 0;
+}
+
 static void turn_release(struct turn *t)
 {
     idmap_release(&t->rows);
     idmap_release(&t->roots);
     idmap_release(&t->limits);
+    idmap_release(&t->flows);
+    idmap_release(&t->submitted);
+    turn_drop_json(t);
+    vec_release(&t->json);
+    vec_release(&t->ended);
+    vec_release(&t->looks);
+    vec_release(&t->reserved);
     vec_release(&t->dirty);
     vec_release(&t->events);
     vec_release(&t->limit_list);
@@ -52,6 +70,8 @@ void store_close(struct store **ps)
     if (!s)
         return;
     turn_release(&s->turn);
+    definitions_release(s);
+    item_lists_forget(s);
     db_close(&s->db);
     url_free(&s->url);
     free(s);
@@ -73,6 +93,11 @@ struct env *store_env(struct store *s)
     return s->env;
 }
 
+void store_set_flow(struct store *s, const struct store_flow_options *o)
+{
+    s->flow = *o;
+}
+
 void store_set_patience(struct store *s, int64_t us)
 {
     s->patience = us;
@@ -86,7 +111,12 @@ static struct turn *fresh_turn(struct store *s, bool wait)
     idmap_reset(&t->rows);
     idmap_reset(&t->roots);
     idmap_reset(&t->limits);
+    idmap_reset(&t->flows);
+    idmap_reset(&t->submitted);
+    turn_drop_json(t);
+    definitions_trim(s);
     t->dirty.n = t->events.n = t->limit_list.n = t->queues.n = 0;
+    t->ended.n = t->looks.n = t->reserved.n = 0;
     arena_reset(&t->arena);
     t->store = s;
     t->db = s->db;
@@ -139,9 +169,10 @@ static int run_turn(struct store *s, enum turn_mode mode,
     s->turn_number += mode != LIGHT;
     if ((rc = db_begin(s->db, mode == LONG ? TX_LONG : TX_WRITE, err)))
         return rc;
-    if ((rc = open_turn(t, mode, err)) || (rc = body(t, arg, err)) || (rc = door_flush(t, err)) ||
-        (rc = db_commit(s->db, err))) {
+    if ((rc = open_turn(t, mode, err)) || (rc = body(t, arg, err)) || (rc = flow_advance(t, err)) ||
+        (rc = door_flush(t, err)) || (rc = db_commit(s->db, err))) {
         db_rollback(s->db);
+        item_lists_forget(s);
         return rc;
     }
     return 0;
@@ -198,6 +229,7 @@ static int turn_with_retries(struct store *s, enum turn_mode mode,
                              struct err *err)
 {
     int64_t give_up = clock_boot_us() + s->patience, pause = 2000;
+    int redone = 0;
     bool unknown = false; /* a COMMIT without an answer is still to be looked at */
     int rc;
 
@@ -213,6 +245,10 @@ static int turn_with_retries(struct store *s, enum turn_mode mode,
             rc = run_turn(s, mode, body, arg, err);
         if (rc == 0 || (!unknown && !may_try_again(rc)))
             return rc;
+        if (mode == WAITING && rc == -E_REDO && ++redone == 2) { /* whoever has it keeps it */
+            err->code = E_BUSY;
+            return -E_BUSY;
+        }
         unknown |= rc == -E_COMMIT_UNKNOWN && mode != LIGHT;
         tell(s, err);
         if (clock_boot_us() >= give_up || (s->env->give_up && s->env->give_up(s->env->arg)))

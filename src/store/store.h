@@ -12,6 +12,7 @@
 #define STORE_STORE_H
 
 #include "core/outcome.h"
+#include "core/spec.h"
 #include "store/execution.h"
 
 struct buf;
@@ -43,6 +44,17 @@ MUST_USE int store_light_turn(struct store *s, int (*body)(struct turn *, void *
 /* The same with the time limits of long work: retention. */
 MUST_USE int store_long_turn(struct store *s, int (*body)(struct turn *, void *, struct err *),
                              void *arg, struct err *err);
+/* What workflows need of the engine that advances them. */
+struct store_flow_options {
+    /* The executor of a command by its full name; NULL: "process", or "container". Lives as long as
+     * the arena. */
+    const char *(*route)(void *arg, const char *name, bool container, struct arena *arena);
+    void *arg;
+    int default_attempts; /* of tasks that say nothing of retries; 0: 1 */
+    struct spec defaults; /* their timeout and retry policy */
+};
+void store_set_flow(struct store *s, const struct store_flow_options *o);
+
 int64_t turn_now(const struct turn *t); /* the database's time, after the locks of this turn */
 /* What the last turn had to wake others for (enum wake): who made it may have use for that too. */
 unsigned store_woke(const struct store *s);
@@ -75,9 +87,12 @@ struct submission {
     const char *concurrency; /* NULL: none; at most concurrency_max of that key at once */
     const char *task_name;
     const char *input; /* JSON or NULL */
-    const char *spec;  /* how it is run (core/spec.h), JSON or NULL */
-    const char *key;   /* idempotency key or NULL */
-    int task_index;    /* -1: not an item */
+    /* The canonical text of a workflow (core/workflow.h): it is begun with the input as its params;
+     * kind and name are taken from it. NULL: it is none. */
+    const char *definition;
+    const char *spec; /* how it is run (core/spec.h), JSON or NULL */
+    const char *key;  /* idempotency key or NULL */
+    int task_index;   /* -1: not an item */
     int priority;
     int max_attempts;    /* 0: 1 */
     int concurrency_max; /* 0: 1; taken when the key is seen for the first time */
@@ -105,6 +120,10 @@ void op_submit_limits(struct turn *t, const struct submission *list, size_t n);
 /* Checks one submission's texts and sizes without a database. */
 MUST_USE int submission_check(const struct submission *s, struct err *err);
 MUST_USE int op_submit(struct turn *t, struct submission *list, size_t n, struct err *err);
+
+/* Everything that follows from what ended in this turn so far; else it is done before the commit.
+ */
+MUST_USE int op_advance(struct turn *t, struct err *err);
 
 /* ---- claim, adopt, reap, heartbeat ---- */
 

@@ -5,6 +5,8 @@
 #include "store/turn.h"
 #include "store/url.h"
 
+#define KEPT_LISTS 8
+
 struct store {
     struct db_url *url;
     struct db *db;
@@ -16,7 +18,17 @@ struct store {
         partition_limit; /* the first root whose events have no partition yet; 0: not asked yet */
     int64_t patience;    /* µs to go on trying while the database is away */
     struct turn turn;    /* kept between turns for its memory */
+    VEC(struct definition *) definitions;
+    struct item_list {
+        int64_t foreach;
+        struct json_t *list;
+    } lists[KEPT_LISTS]; /* of fan-outs that this store went on with lately */
+    unsigned next_list;
+    struct store_flow_options flow;
 };
+
+void definitions_trim(struct store *s);
+void item_lists_forget(struct store *s); /* also after a rollback: its ids may be given again */
 
 static inline int64_t store_writer(const struct store *s)
 {

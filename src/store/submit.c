@@ -2,6 +2,7 @@
  * the same key gives the same execution, a different body under it is refused. */
 #include "store/data.h"
 #include "store/door.h"
+#include "store/flow.h"
 
 #include "base/json.h"
 #include "base/text.h"
@@ -80,6 +81,8 @@ static void hash_body(const struct submission *s, unsigned char out[BODY_HASH])
     hash_text(&h, s->input);
     if (s->spec) /* hashes that were stored before there were specs stay valid */
         hash_text(&h, s->spec);
+    if (s->definition)
+        hash_text(&h, s->definition);
     crypto_generichash_final(&h, out, BODY_HASH);
 }
 
@@ -372,6 +375,19 @@ static int refuse(struct turn *t, struct submission *list, size_t n, size_t nth,
     return db_send(t->db, &t->args, NULL, ANY_ROWS, err);
 }
 
+/* What a task itself starts is waited for by the nearest workflow above. */
+static int count_spawned(struct turn *t, const struct execution *e, struct err *err)
+{
+    struct flow *f = NULL;
+    int rc = e->workflow ? flow_of(t, e->workflow, e->root, &f, err) : 0;
+
+    if (!rc && f) {
+        f->row->now.needs_left++;
+        door_touch(t, f->row);
+    }
+    return rc;
+}
+
 static int create(struct turn *t, struct submission *list, size_t n, size_t nth, struct err *err)
 {
     struct submission *s = &list[nth];
@@ -386,8 +402,11 @@ static int create(struct turn *t, struct submission *list, size_t n, size_t nth,
         return refuse(t, list, n, nth, err);
     if ((rc = door_create(t, &e, NULL, &r, err)))
         return rc;
+    if (s->parent && (rc = count_spawned(t, &e, err)))
+        return rc;
     if (!kind_is_job(e.kind))
-        return door_move(t, r, EV_STARTED, S_RUNNING, NULL, err);
+        return s->definition ? flow_start(t, s, err)
+                             : door_move(t, r, EV_STARTED, S_RUNNING, NULL, err);
     if ((rc = door_move(t, r, EV_MARKED_READY, S_READY, NULL, err)))
         return rc;
     if (s->paused || s->delay > 0) {
@@ -427,7 +446,9 @@ int op_submit(struct turn *t, struct submission *list, size_t n, struct err *err
                        STORE_MAX_BATCH);
     for (i = 0; i < n; i++) {
         list[i].existed = false;
-        list[i].rc = submission_check(&list[i], &list[i].err);
+        list[i].rc = list[i].definition ? flow_prepare(t, &list[i], &list[i].err) : 0;
+        if (!list[i].rc)
+            list[i].rc = submission_check(&list[i], &list[i].err);
     }
     if ((rc = turn_take_ids(t, n, ids, err)))
         return rc;

@@ -65,6 +65,13 @@ struct turn {
     VEC(struct limit *) limit_list;
     VEC(struct queue_change) queues;
     struct args args; /* scratch of the statement being built */
+
+    VEC(struct row *) looks;   /* workflows that may be at their end: a cancel was asked for */
+    VEC(struct row *) ended;   /* became terminal, and what follows from it is not done yet */
+    VEC(struct json_t *) json; /* values that live as long as the turn */
+    struct idmap submitted;    /* definition -> struct workflow, of those that it begins */
+    struct idmap flows;        /* id -> struct flow */
+    VEC(int64_t) reserved;     /* ids that were taken and not used yet, the next at the end */
 };
 
 /* Sends what is queued and takes the database's time after it: a lock may have been waited for. */
@@ -87,6 +94,8 @@ MUST_USE int turn_load(struct turn *t, struct want *list, size_t n, struct err *
 /* Fills in roots that are 0; those without an execution get rc = -E_NOT_FOUND. */
 MUST_USE int turn_find_roots(struct turn *t, struct want *list, size_t n, struct err *err);
 
+/* Has the next n ids taken at once, for those who need them one by one. */
+MUST_USE int turn_reserve_ids(struct turn *t, size_t n, struct err *err);
 /* n fresh ids, ascending; makes sure that their events have a place. */
 MUST_USE int turn_take_ids(struct turn *t, size_t n, int64_t *ids, struct err *err);
 

@@ -62,7 +62,8 @@ void unload_request(struct loaded_request *l)
     l->bytes = NULL;
 }
 
-/* Only the first that comes here may begin, and only if nobody gave the attempt up meanwhile. */
+/* Only the first that comes here may begin, and only if nobody gave the attempt up meanwhile. After
+ * its lease somebody may have, and have removed the tombstone with the folder. */
 static bool may_begin(const struct shim *s)
 {
     struct attempt_shim other;
@@ -71,7 +72,7 @@ static bool may_begin(const struct shim *s)
     return !attempt_has_tombstone(s->folder) && !record_read(s->folder, &RECORD_EXIT, &end) &&
            !record_read(s->folder, &RECORD_SHIM, &other) &&
            attempt_epoch(s->folder) <= s->request.r.epoch &&
-           (s->fence < 0 || s->until + s->fence > clock_boot_us());
+           (s->until <= 0 || s->until > clock_boot_us());
 }
 
 static void make_cgroup(struct shim *s, const char *parent)

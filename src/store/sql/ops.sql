@@ -86,14 +86,14 @@ SELECT @state@
    FOR UPDATE OF l, e SKIP LOCKED                                                          --@ postgres
 
 -- The last column is who held it last.
---: orphans(folder text, grace_before time, n i64; lane text)
+--: orphans(folder text, grace_before time, n i64, after i64; lane text)
 SELECT @state@, e.input, e.spec,
        (SELECT v.worker FROM execution_events v WHERE v.root = e.root AND v.execution = e.id
            AND v.worker IS NOT NULL ORDER BY v.seq DESC LIMIT 1)
   FROM leases l JOIN executions e ON e.id = l.execution
   JOIN @rows@ AS p ON p.lane = e.lane                                                      --@ postgres
- WHERE l.worker IS NULL AND (l.folder = $1 OR l.expired_at < $2)
-   AND e.lane = $4                                                                         --@ sqlite
+ WHERE l.worker IS NULL AND (l.folder = $1 OR l.expired_at < $2) AND l.execution > $4
+   AND e.lane = $5                                                                         --@ sqlite
  ORDER BY l.execution LIMIT $3
    FOR UPDATE OF l, e SKIP LOCKED                                                          --@ postgres
 

@@ -1,0 +1,177 @@
+/* kit.h - what the benchmarks of the whole engine share: an engine that runs a function and, where
+ * it is asked for, commands; a clock; percentiles. */
+#ifndef BENCH_KIT_H
+#define BENCH_KIT_H
+
+#include "base/mem.h"
+#include "engine/engine.h"
+#include "exec/function.h"
+#include "exec/process.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct kit {
+    const char *program; /* for complaints */
+    const char *url, *state;
+    const char *queue;     /* that it serves; NULL: default */
+    function_fn *function; /* of the lane function:bench */
+    int threads, local;    /* of functions: at once, and waiting beside them */
+    int slots;             /* of commands; 0: none are run */
+    bool poll;
+
+    struct engine *engine;
+    struct env env;
+    size_t ended, failed; /* executions */
+    long commits;
+};
+
+static inline void kit_must(const struct kit *k, int rc, const struct err *err)
+{
+    if (!rc)
+        return;
+    fprintf(stderr, "%s: %s\n", k->program, err->msg);
+    exit(1);
+}
+
+static inline double kit_seconds(void)
+{
+    return (double)clock_boot_us() / 1e6;
+}
+
+/* Programs of this build: build/bench/x -> build/NAME. */
+static inline const char *kit_sibling(const char *name)
+{
+    static char path[4096];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 64);
+    char *slash;
+    int up;
+
+    path[n < 0 ? 0 : n] = 0;
+    for (up = 0; up < 2 && (slash = strrchr(path, '/')); up++)
+        *slash = 0;
+    n = (ssize_t)strlen(path);
+    snprintf(path + n, sizeof(path) - (size_t)n, "/%s", name);
+    return path;
+}
+
+static inline int kit_make(void *arg, const struct engine_place *place, struct dispatch **out,
+                           struct err *err)
+{
+    struct kit *k = arg;
+    struct function_options fo = {.threads = k->threads, .queue = k->local, .env = &k->env};
+    struct process_options po = {.dir = place->dir,
+                                 .shim = kit_sibling("pawl-shim"),
+                                 .slots = k->slots,
+                                 .lease = place->lease,
+                                 .fence = place->fence,
+                                 .env = &k->env};
+    struct dispatch_options o = {.env = &k->env, .report = place->report, .arg = place->arg};
+    struct functions *functions;
+    struct executor *processes;
+
+    kit_must(k, dispatch_new(&o, out, err), err);
+    if (k->function) {
+        kit_must(k, function_new(&fo, &functions, err), err);
+        kit_must(k, function_add(functions, "bench", k->function, k, err), err);
+        kit_must(k, dispatch_add(*out, function_executor(functions), 0, err), err);
+    }
+    if (k->slots) {
+        kit_must(k, process_new(&po, &processes, err), err);
+        kit_must(k, dispatch_add(*out, processes, 0, err), err);
+    }
+    return 0;
+}
+
+static inline void kit_ended(void *arg, int64_t execution, int status, const struct outcome *o)
+{
+    struct kit *k = arg;
+
+    (void)execution;
+    k->ended++;
+    if (status == S_SUCCEEDED)
+        return;
+    k->failed++;
+    fprintf(stderr, "%s: a job failed: %s\n", k->program, o->error ? o->error : "");
+}
+
+static inline void kit_note(void *arg, const char *sentence)
+{
+    fprintf(stderr, "%s: %s\n", ((const struct kit *)arg)->program, sentence);
+}
+
+static inline void kit_point(void *arg, const char *where)
+{
+    struct kit *k = arg;
+
+    k->commits += !strcmp(where, "committed");
+}
+
+static inline void kit_open(struct kit *k)
+{
+    const char *const queues[] = {k->queue ? k->queue : "default", NULL};
+    struct engine_options o = {.url = k->url,
+                               .env = &k->env,
+                               .state = k->state,
+                               .queues = queues,
+                               .host = "bench",
+                               .poll = k->poll};
+    struct err err = ERR_INIT;
+
+    k->env = (struct env){.note = kit_note, .point = kit_point, .arg = k};
+    kit_must(k, engine_open(&o, kit_make, k, &k->engine, &err), &err);
+    engine_on_end(k->engine, kit_ended, k);
+}
+
+static inline void kit_step(struct kit *k, int64_t timeout)
+{
+    struct err err = ERR_INIT;
+
+    kit_must(k, engine_step(k->engine, timeout, &err), &err);
+}
+
+struct kit_submissions {
+    struct submission *list;
+    size_t n;
+};
+
+static inline int kit_submit_body(struct turn *t, void *arg, struct err *err)
+{
+    struct kit_submissions *s = arg;
+
+    return op_submit(t, s->list, s->n, err);
+}
+
+/* By a stranger: in a turn of its own, through the outbox. */
+static inline void kit_submit(const struct kit *k, struct store *store, const struct submission *s,
+                              size_t n)
+{
+    struct kit_submissions all = {.list = mem_alloc(n * sizeof(*s)), .n = n};
+    struct err err = ERR_INIT;
+    size_t i;
+
+    for (i = 0; i < n; i++)
+        all.list[i] = *s;
+    kit_must(k, store_turn(store, kit_submit_body, &all, &err), &err);
+    free(all.list);
+}
+
+/* Until it has done what every engine does first. */
+static inline void kit_settle_down(struct kit *k)
+{
+    do
+        kit_step(k, 0);
+    while (engine_timeout(k->engine) == 0);
+    k->commits = 0;
+}
+
+static inline int kit_by_time(const void *a, const void *b)
+{
+    const int64_t *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+#endif

@@ -1,0 +1,147 @@
+/* latency.c - from the call that submits a job to its first instruction, in an idle system: one
+ * process submits, another is a worker that sleeps.
+ *
+ *   latency URL STATE TIMES function|process
+ *
+ * The time has everything in it: the submitter's commit, the wake-up, the worker's claim and its
+ * commit, and the start of the function, or of a program below its shim. How much of it the
+ * submitter itself waited, for its own commit, is told apart. Prints one JSON line. */
+#include "kit.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#define PAUSE_US 10000
+#define LOST_US  5000000
+
+static struct shared {
+    _Atomic int64_t started_at;
+    _Atomic int ready, ended;
+} * shared;
+
+static int mark_start(struct function_call *c, void *arg)
+{
+    (void)c;
+    (void)arg;
+    atomic_store(&shared->started_at, clock_boot_us());
+    return 0;
+}
+
+/* The command: this program, which leaves the time in the file that the measuring one has mapped.
+ */
+static int mark_in(const char *path)
+{
+    int64_t now = clock_boot_us();
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+    return fd < 0 ||
+           pwrite(fd, &now, sizeof(now), offsetof(struct shared, started_at)) != sizeof(now);
+}
+
+static void work(struct kit k)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    k.function = mark_start;
+    k.threads = 1;
+    k.slots = 1;
+    kit_open(&k);
+    kit_settle_down(&k);
+    atomic_store(&shared->ready, 1);
+    for (;;) {
+        kit_step(&k, -1);
+        atomic_store(&shared->ended, (int)k.ended);
+    }
+}
+
+/* Submits one, and waits until it began and ended; µs from the call to the beginning. */
+static int64_t measure(const struct kit *k, struct store *s, const struct submission *job,
+                       int64_t *accepted)
+{
+    int ended = atomic_load(&shared->ended);
+    int64_t began = clock_boot_us();
+
+    atomic_store(&shared->started_at, 0);
+    kit_submit(k, s, job, 1);
+    *accepted = clock_boot_us() - began;
+    while (!atomic_load(&shared->started_at) || atomic_load(&shared->ended) == ended) {
+        if (clock_boot_us() - began > LOST_US)
+            return LOST_US;
+        clock_sleep_us(200);
+    }
+    return atomic_load(&shared->started_at) - began;
+}
+
+static void map_shared(const char *path)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+    if (fd < 0 || ftruncate(fd, sizeof(*shared)))
+        exit(1);
+    shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    close(fd);
+    if (shared == MAP_FAILED)
+        exit(1);
+}
+
+int main(int argc, char **argv)
+{
+    struct kit k = {.program = "latency"};
+    struct submission s = {.kind = KIND_EXEC, .name = "exec::mark", .task_index = -1};
+    struct store *store = NULL;
+    struct err err = ERR_INIT;
+    char mark[4096], spec[9000];
+    int64_t *took, *accepted;
+    size_t n, i;
+    pid_t worker;
+
+    if (argc == 3 && !strcmp(argv[1], "--mark"))
+        return mark_in(argv[2]);
+    if (argc != 5) {
+        fprintf(stderr, "usage: latency URL STATE TIMES function|process\n");
+        return 2;
+    }
+    k.url = argv[1];
+    k.state = argv[2];
+    n = strtoul(argv[3], NULL, 10);
+    took = calloc(n + 1, sizeof(*took));
+    accepted = calloc(n + 1, sizeof(*accepted));
+    if (!n || !took || !accepted)
+        return 1;
+    snprintf(mark, sizeof(mark), "%s.mark", k.state);
+    snprintf(spec, sizeof(spec), "{\"argv\":[\"%s\",\"--mark\",\"%s\"]}",
+             kit_sibling("bench/latency"), mark);
+    if (!strcmp(argv[4], "function"))
+        s.lane = "function:bench";
+    else
+        s.spec = spec;
+    map_shared(mark);
+    worker = fork(); /* before any database is open */
+    if (!worker)
+        work(k);
+    while (!atomic_load(&shared->ready))
+        clock_sleep_us(1000);
+    kit_must(&k, store_open(k.url, NULL, NULL, &store, &err), &err);
+    (void)measure(&k, store, &s, accepted); /* the first one connects and prepares */
+    for (i = 0; i < n; i++) {
+        clock_sleep_us(PAUSE_US);
+        took[i] = measure(&k, store, &s, &accepted[i]);
+    }
+    qsort(took, n, sizeof(*took), kit_by_time);
+    qsort(accepted, n, sizeof(*accepted), kit_by_time);
+    printf("{\"what\":\"latency\",\"of\":\"%s\",\"times\":%zu,\"p50_us\":%lld,\"p99_us\":%lld,"
+           "\"max_us\":%lld,\"accepted_p50_us\":%lld}\n",
+           argv[4], n, (long long)took[n / 2], (long long)took[n * 99 / 100],
+           (long long)took[n - 1], (long long)accepted[n / 2]);
+    kill(worker, SIGTERM);
+    waitpid(worker, NULL, 0);
+    store_close(&store);
+    unlink(mark);
+    i = took[n - 1] >= LOST_US;
+    free(took);
+    free(accepted);
+    return i != 0;
+}

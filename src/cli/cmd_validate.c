@@ -1,0 +1,99 @@
+/* cmd_validate.c - pawl validate: whether workflow files can run, and all that is wrong if not. */
+#include "cli/definition.h"
+
+#include "base/json.h"
+
+struct showing {
+    bool json;
+    size_t problems;
+};
+
+static void add_text(struct json_writer *w, const char *key, const char *text)
+{
+    jw_key(w, key);
+    jw_text(w, text);
+}
+
+static void add_number(struct json_writer *w, const char *key, int64_t n)
+{
+    jw_key(w, key);
+    jw_i64(w, n);
+}
+
+static void print_problem(void *arg, const struct pawl_problem *p)
+{
+    struct showing *s = arg;
+    struct buf b = BUF_INIT;
+    struct json_writer w = JSON_WRITER(&b);
+
+    s->problems++;
+    if (!s->json) {
+        fprintf(stderr, "%s:%u:%u: %s\n%s", p->file, p->line, p->column, p->message, p->shown);
+        return;
+    }
+    jw_begin(&w, '{');
+    add_text(&w, "file", p->file);
+    add_number(&w, "line", p->line);
+    add_number(&w, "column", p->column);
+    add_text(&w, "problem", p->message);
+    jw_end(&w, '}');
+    puts(buf_cstr(&b));
+    buf_release(&b);
+}
+
+static void print_good(const char *file, const struct pawl_definition *d, bool json)
+{
+    struct buf b = BUF_INIT;
+    struct json_writer w = JSON_WRITER(&b);
+
+    if (json) {
+        jw_begin(&w, '{');
+        add_text(&w, "file", file);
+        add_text(&w, "name", d->name);
+        add_text(&w, "hash", d->hash);
+        add_number(&w, "tasks", (int64_t)d->tasks);
+        add_number(&w, "nested", (int64_t)d->nested);
+        add_number(&w, "schedules", (int64_t)d->schedules);
+        jw_end(&w, '}');
+    } else {
+        buf_addf(&b, "%s: %s, %zu task%s", file, d->name, d->tasks, d->tasks == 1 ? "" : "s");
+        if (d->nested)
+            buf_addf(&b, ", %zu nested", d->nested);
+        if (d->schedules)
+            buf_addf(&b, ", %zu schedule%s", d->schedules, d->schedules == 1 ? "" : "s");
+    }
+    puts(buf_cstr(&b));
+    buf_release(&b);
+}
+
+int cli_validate(const char *file, bool json, struct pawl_definition *out)
+{
+    struct showing s = {.json = json};
+    struct pawl_error err;
+    int rc = pawl_validate(file, print_problem, &s, out, &err);
+
+    if (rc && !s.problems) /* the file itself */
+        return cli_fail(&err);
+    return rc ? pawl_exit_code(rc) : 0;
+}
+
+int cmd_validate(int argc, char **argv)
+{
+    struct pawl_definition d;
+    struct cli c;
+    int code = cli_begin(&c, "validate", argc, argv, NULL, 1, 1000), one, i;
+
+    if (code >= 0)
+        return code;
+    code = 0;
+    for (i = 0; i < c.nwords; i++) {
+        one = cli_validate(c.words[i], c.json, &d);
+        if (!one)
+            print_good(c.words[i], &d, c.json);
+        else if (!code ||
+                 one == pawl_exit_code(PAWL_E_INVALID)) /* a wrong one outweighs a missing */
+            code = one;
+    }
+    cli_end(&c);
+    return cli_done(code);
+}

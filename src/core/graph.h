@@ -1,0 +1,57 @@
+/* graph.h - what follows when a task ends: pure decisions about one task and its needs. Who is
+ * asked is decided by the caller; the cost of an answer is the number of needs, never the graph.
+ *
+ *   graph_join     may it be decided yet?      then   its `if`      run, or skip
+ *   graph_facts    what success(), failure(), cancelled() and always() say of its needs
+ *   graph_end      how a workflow or fan-out ends, from what its children left in its bits */
+#ifndef CORE_GRAPH_H
+#define CORE_GRAPH_H
+
+#include "core/vocab.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A need of a task, as its row tells. */
+struct graph_need {
+    int status;
+    bool allow_failure;
+    bool failed_behind; /* skipped, with a failure behind it */
+    bool by_operator;   /* skipped by a person */
+};
+
+/* A need that counts as done: it succeeded, failed but was allowed to, or a person skipped it. */
+bool graph_is_success(const struct graph_need *n);
+/* A failure that counts: failed or timed out without being allowed to, or skipped because of one.
+ */
+bool graph_is_failure(const struct graph_need *n);
+
+struct graph_facts {
+    bool success, failure, cancelled;
+};
+/* Of no needs at all: success, and nothing else. */
+struct graph_facts graph_facts(const struct graph_need *needs, size_t n);
+
+enum graph_decision {
+    GRAPH_WAIT,
+    GRAPH_DECIDE, /* by its `if` */
+    GRAPH_SKIP,   /* it can't come to it any more */
+};
+/* join 0: when all needs are terminal. Otherwise when so many of them are a success, and never once
+ * that is impossible. */
+enum graph_decision graph_join(int join, size_t left, size_t succeeded);
+
+/* What children leave in the bits of their workflow or fan-out (executions.failed_behind). */
+enum graph_bits {
+    GRAPH_FAILED = 1,      /* one failed that was not allowed to */
+    GRAPH_CANCELLED = 2,   /* one was cancelled */
+    GRAPH_BY_OPERATOR = 4, /* of a skipped task: a person skipped it */
+    GRAPH_HANDLED = 8,     /* on_failure was run */
+    GRAPH_STOPPED = 32,    /* of a fan-out: fail_fast ended it */
+    GRAPH_TIMED_OUT = 64,  /* its own timeout ended it */
+    GRAPH_EXITED = 16,     /* on_exit was run */
+};
+int graph_bits_of(const struct graph_need *n);  /* what this child adds */
+int graph_end(int bits, bool cancel_requested); /* the status that it ends with */
+
+#endif

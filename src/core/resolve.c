@@ -1,0 +1,380 @@
+/* resolve.c - scopes and values; see resolve.h. What a task runs by is in resolve_task.c. */
+#include "core/resolve.h"
+
+#include "core/value.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- templates ---- */
+
+static struct expr_text text_of(const char *s)
+{
+    return (struct expr_text){.at = s, .len = strlen(s)};
+}
+
+static int eval_template(const char *text, const struct resolve_scope *s, json_t **out,
+                         struct err *err)
+{
+    const struct expr_text source = text_of(text);
+    const struct expr_template *compiled;
+    struct arena arena = ARENA_INIT;
+    struct expr_fault fault;
+    int rc;
+
+    if (!strstr(text, "${{")) {
+        *out = value_need(json_string(text));
+        return 0;
+    }
+    if ((rc = expr_template_compile(&source, &arena, &compiled, &fault)) ||
+        (rc = expr_template_eval(compiled, &s->expr, out, &fault)))
+        rc = expr_fault_err(&fault, err);
+    arena_release(&arena);
+    return rc;
+}
+
+static int eval_json(const json_t *v, const struct resolve_scope *s, json_t **out, struct err *err);
+
+static int eval_list(const json_t *v, const struct resolve_scope *s, json_t **out, struct err *err)
+{
+    json_t *list = value_need(json_array()), *item;
+    size_t i, n = json_array_size(v);
+    int rc = 0;
+
+    for (i = 0; !rc && i < n; i++)
+        if (!(rc = eval_json(json_array_get(v, i), s, &item, err)))
+            json_array_append_new(list, item);
+    if (rc)
+        json_decref(list);
+    else
+        *out = list;
+    return rc;
+}
+
+static int eval_object(const json_t *v, const struct resolve_scope *s, json_t **out,
+                       struct err *err)
+{
+    json_t *object = value_need(json_object()), *inner, *value;
+    const char *key;
+    int rc = 0;
+
+    json_object_foreach((json_t *)v, key, inner)
+    {
+        if ((rc = eval_json(inner, s, &value, err)))
+            break;
+        json_object_set_new(object, key, value);
+    }
+    if (rc)
+        json_decref(object);
+    else
+        *out = object;
+    return rc;
+}
+
+static int eval_json(const json_t *v, const struct resolve_scope *s, json_t **out, struct err *err)
+{
+    if (json_is_string(v))
+        return eval_template(json_string_value(v), s, out, err);
+    if (json_is_array(v))
+        return eval_list(v, s, out, err);
+    if (json_is_object(v))
+        return eval_object(v, s, out, err);
+    *out = json_incref((json_t *)v);
+    return 0;
+}
+
+int resolve_value(const char *json, const struct resolve_scope *s, json_t **out, struct err *err)
+{
+    json_t *v = json_loads(json, JSON_DECODE_ANY, NULL);
+    int rc = v ? eval_json(v, s, out, err)
+               : err_set(err, E_INTERNAL, "a value of the definition is no JSON: %.100s", json);
+
+    json_decref(v);
+    return rc;
+}
+
+int resolve_text(const char *text, const struct resolve_scope *s, struct buf *out, struct err *err)
+{
+    json_t *v;
+    int rc = eval_template(text, s, &v, err);
+
+    if (rc)
+        return rc;
+    if (json_is_string(v)) {
+        buf_add(out, json_string_value(v), json_string_length(v));
+    } else {
+        char *json = json_dumps(v, JSON_COMPACT | JSON_ENCODE_ANY);
+
+        buf_addstr(out, json);
+        free(json);
+    }
+    json_decref(v);
+    return 0;
+}
+
+int resolve_pairs(const struct workflow_pairs *pairs, const struct resolve_scope *s, json_t **out,
+                  struct err *err)
+{
+    json_t *object = value_need(json_object()), *v;
+    size_t i;
+    int rc = 0;
+
+    for (i = 0; i < pairs->n; i++) {
+        if ((rc = resolve_value(pairs->at[i].value, s, &v, err))) {
+            json_decref(object);
+            return err_prefix(err, "%s", pairs->at[i].key);
+        }
+        json_object_set_new(object, pairs->at[i].key, v);
+    }
+    *out = object;
+    return 0;
+}
+
+int resolve_items(const struct workflow_task *task, const struct resolve_scope *s, json_t **out,
+                  struct err *err)
+{
+    json_t *v, *list;
+    json_int_t i;
+    int rc = resolve_value(task->foreach, s, &v, err);
+
+    if (rc)
+        return err_prefix(err, "foreach");
+    if (json_is_array(v)) {
+        *out = v;
+        return 0;
+    }
+    if (!json_is_integer(v) || json_integer_value(v) < 0 ||
+        json_integer_value(v) > EXPR_RANGE_MAX) {
+        rc = err_set(err, E_INVALID, "foreach needs a list, or a number from 0 to %d, not %s",
+                     EXPR_RANGE_MAX, value_type_text(value_of(v).type));
+        json_decref(v);
+        return rc;
+    }
+    list = value_need(json_array());
+    for (i = 0; i < json_integer_value(v); i++)
+        json_array_append_new(list, json_integer(i));
+    json_decref(v);
+    *out = list;
+    return 0;
+}
+
+/* ---- scopes ---- */
+
+static bool status(void *arg, enum expr_status which)
+{
+    const struct graph_facts *f = arg;
+
+    switch (which) {
+    case EXPR_SUCCESS:
+        return f->success;
+    case EXPR_FAILURE:
+        return f->failure;
+    case EXPR_CANCELLED:
+        return f->cancelled;
+    default:
+        return true;
+    }
+}
+
+int resolve_scope(const struct resolve_given *g, struct resolve_scope *out, struct err *err)
+{
+    struct expr_scope *x = &out->expr;
+    int rc;
+
+    *out = (struct resolve_scope){.facts = g->facts};
+    x->names[EXPR_PARAMS] = json_object_get(g->variables, "params");
+    x->names[EXPR_VARS] = json_object_get(g->variables, "vars");
+    x->names[EXPR_TASKS] = g->tasks;
+    x->names[EXPR_ITEM] = g->item;
+    x->names[EXPR_INDEX] = g->index;
+    x->names[EXPR_EXECUTION] = g->execution;
+    x->names[EXPR_WORKFLOW] =
+        value_need(json_pack("{s:s, s:s}", "name", g->workflow->name, "hash", g->workflow->hash));
+    if ((rc = resolve_pairs_as_text(&g->workflow->env, out, &out->env, err))) {
+        resolve_scope_release(out);
+        return err_prefix(err, "env");
+    }
+    x->names[EXPR_ENV] = out->env;
+    x->status = status;
+    x->arg = &out->facts;
+    return 0;
+}
+
+void resolve_scope_release(struct resolve_scope *s)
+{
+    json_decref(s->expr.names[EXPR_WORKFLOW]);
+    json_decref(s->env);
+    *s = (struct resolve_scope){0};
+}
+
+int resolve_condition(const struct workflow *w, const struct workflow_task *task,
+                      const struct resolve_scope *s, bool *out, struct err *err)
+{
+    struct expr_text text = text_of(task->condition);
+    struct expr_scope scope = s->expr;
+    struct arena arena = ARENA_INIT;
+    const struct expr *e;
+    struct expr_fault fault;
+    int rc;
+
+    (void)w;
+    scope.arg = (void *)&s->facts; /* the scope may have moved since it was made */
+    if ((rc = expr_compile_condition(&text, &arena, &e, &fault)) ||
+        (rc = expr_eval_bool(e, &scope, out, &fault)))
+        rc = expr_fault_err(&fault, err);
+    arena_release(&arena);
+    return rc;
+}
+
+/* ---- what a workflow is started with ---- */
+
+static bool has_type(const json_t *v, enum param_type type)
+{
+    switch (type) {
+    case PARAM_STRING:
+        return json_is_string(v);
+    case PARAM_NUMBER:
+        return json_is_number(v);
+    case PARAM_INTEGER:
+        return json_is_integer(v);
+    case PARAM_BOOLEAN:
+        return json_is_boolean(v);
+    case PARAM_LIST:
+        return json_is_array(v);
+    case PARAM_OBJECT:
+        return json_is_object(v);
+    }
+    return false;
+}
+
+static int take_param(const struct workflow_param *p, json_t *given, json_t *params,
+                      struct err *err)
+{
+    json_t *v = json_object_get(given, p->name);
+
+    if (!v && p->otherwise) {
+        json_object_set_new(params, p->name, json_loads(p->otherwise, JSON_DECODE_ANY, NULL));
+        return 0;
+    }
+    if (!v && p->required)
+        return err_set(err, E_INVALID, "the param %s is missing: it must be a %s", p->name,
+                       param_types[p->type]);
+    if (!v)
+        return json_object_set_new(params, p->name, json_null());
+    if (!has_type(v, p->type))
+        return err_set(err, E_INVALID, "the param %s must be a %s, not %s", p->name,
+                       param_types[p->type], value_type_text(value_of(v).type));
+    return json_object_set(params, p->name, v);
+}
+
+static int refuse_unknown(const struct workflow *w, json_t *given, struct err *err)
+{
+    const char *key;
+    json_t *v;
+    size_t i;
+
+    json_object_foreach(given, key, v)
+    {
+        for (i = 0; i < w->nparams && strcmp(w->params[i].name, key); i++)
+            ;
+        if (i == w->nparams)
+            return err_set(err, E_INVALID, "the workflow %s has no param %.100s", w->name, key);
+    }
+    return 0;
+}
+
+int resolve_variables(const struct workflow *w, json_t *given, json_t **out, struct err *err)
+{
+    json_t *params = value_need(json_object()), *vars = NULL;
+    struct resolve_scope s = {0};
+    size_t i;
+    int rc = refuse_unknown(w, given, err);
+
+    for (i = 0; !rc && i < w->nparams; i++)
+        rc = take_param(&w->params[i], given, params, err);
+    s.expr.names[EXPR_PARAMS] = params;
+    if (!rc && (rc = resolve_pairs(&w->vars, &s, &vars, err)))
+        err_prefix(err, "vars");
+    if (!rc)
+        *out = value_need(json_pack("{s:O, s:o}", "params", params, "vars", vars));
+    json_decref(params);
+    return rc;
+}
+
+/* ---- what templates speak of ---- */
+
+struct seeking {
+    void (*each)(void *arg, const char *task);
+    void *arg;
+};
+
+static void on_ref(void *arg, const struct expr_ref *ref)
+{
+    const struct seeking *s = arg;
+
+    if (ref->name == EXPR_TASKS && ref->n)
+        s->each(s->arg, ref->path[0]);
+}
+
+static void seek_text(const char *text, bool condition, struct seeking *s)
+{
+    struct expr_text source;
+    struct arena arena = ARENA_INIT;
+    const struct expr_template *template;
+    const struct expr *e;
+    struct expr_fault fault;
+
+    if (!text || (!condition && !strstr(text, "${{")))
+        return;
+    source = text_of(text);
+    if (condition && !expr_compile_condition(&source, &arena, &e, &fault))
+        expr_references(e, on_ref, s);
+    else if (!condition && !expr_template_compile(&source, &arena, &template, &fault))
+        expr_template_references(template, on_ref, s);
+    arena_release(&arena);
+}
+
+static void seek_json(const json_t *v, struct seeking *s)
+{
+    const char *key;
+    json_t *inner;
+    size_t i;
+
+    if (json_is_string(v))
+        seek_text(json_string_value(v), false, s);
+    json_array_foreach((json_t *)v, i, inner) seek_json(inner, s);
+    json_object_foreach((json_t *)v, key, inner) seek_json(inner, s);
+}
+
+static void seek_value(const char *json, struct seeking *s)
+{
+    json_t *v = json && strstr(json, "${{") ? json_loads(json, JSON_DECODE_ANY, NULL) : NULL;
+
+    seek_json(v, s);
+    json_decref(v);
+}
+
+void resolve_references(const struct workflow *w, const struct workflow_task *task,
+                        void (*each)(void *arg, const char *task), void *arg)
+{
+    struct seeking s = {each, arg};
+    size_t i;
+
+    for (i = 0; !task && i < w->outputs.n; i++)
+        seek_value(w->outputs.at[i].value, &s);
+    if (!task)
+        return;
+    seek_text(task->condition, true, &s);
+    for (i = 0; i < task->argv.n; i++)
+        seek_text(task->argv.at[i], false, &s);
+    for (i = 0; i < task->env.n; i++)
+        seek_text(task->env.at[i].value, false, &s);
+    for (i = 0; i < task->with.n; i++)
+        seek_value(task->with.at[i].value, &s);
+    seek_value(task->foreach, &s);
+    seek_value(task->container, &s);
+    seek_text(task->cwd, false, &s);
+    seek_text(task->input, false, &s);
+    seek_text(task->concurrency.key, false, &s);
+}

@@ -1,0 +1,111 @@
+/* workflow_params.c - params and schedules: lists of small things that are part of the file. */
+#include "flow/workflow_read.h"
+
+#include <string.h>
+
+#define MOST_PARAMS    1000
+#define MOST_SCHEDULES 100
+
+/* ---- params ---- */
+
+/* The type that a default tells. */
+static enum param_type type_of(const struct yaml *node)
+{
+    static const enum param_type types[] = {
+        [YAML_NULL] = PARAM_STRING,  [YAML_BOOL] = PARAM_BOOLEAN, [YAML_INT] = PARAM_INTEGER,
+        [YAML_FLOAT] = PARAM_NUMBER, [YAML_TEXT] = PARAM_STRING,  [YAML_LIST] = PARAM_LIST,
+        [YAML_MAP] = PARAM_OBJECT};
+
+    return types[node->kind];
+}
+
+static void read_param(struct reader *r, const struct yaml_pair *p, const char *what,
+                       struct workflow_param *out)
+{
+    const struct yaml *node = &p->value, *otherwise = node;
+    char name[WHAT_SIZE];
+
+    if (!wr_is_variable(p->key.text) || !strncmp(p->key.text, "PAWL_", 5))
+        (void)yaml_expected(r->doc, &p->key, what,
+                            "a name of letters, digits and _ that does not begin with PAWL_");
+    out->name = wr_keep(r, &p->key, p->key.text);
+    if (node->kind == YAML_MAP) {
+        otherwise = yaml_get(node, "default");
+        out->type = otherwise ? type_of(otherwise) : PARAM_STRING;
+        wr_keys(r, &keys_param, node, what, 0, out);
+        if (otherwise && otherwise->kind == YAML_NULL) {
+            otherwise = NULL;
+            out->otherwise = NULL;
+        }
+    } else if (node->kind == YAML_NULL) {
+        otherwise = NULL;
+    } else {
+        out->type = type_of(node);
+        out->otherwise = wr_value(r, node, what, true);
+    }
+    if (!otherwise)
+        return;
+    (void)wr_check_type(r, otherwise, wr_what(name, what, "default"), out->type);
+    if (out->required)
+        yaml_problem(r->doc, otherwise,
+                     "%s has a default, so it is never missing: leave out "
+                     "required, or the default",
+                     what);
+}
+
+bool wr_params(struct reader *r, const struct yaml *node, const char *what)
+{
+    struct workflow_param *params;
+    char name[WHAT_SIZE];
+    size_t i;
+
+    if (!yaml_is_map(r->doc, node, what))
+        return false;
+    if (node->n > MOST_PARAMS)
+        return yaml_expected(r->doc, node, what, "a mapping of at most 1000 params");
+    params = arena_zalloc(r->arena, (node->n + 1) * sizeof(*params));
+    for (i = 0; i < node->n; i++) {
+        const struct yaml_pair *p = yaml_pair(node, i);
+
+        read_param(r, p, wr_what(name, what, p->key.text), &params[i]);
+    }
+    r->w->params = params;
+    r->w->nparams = node->n;
+    return true;
+}
+
+/* ---- schedules ---- */
+
+static void read_schedule(struct reader *r, const struct yaml *node, const char *what,
+                          struct workflow_schedule *out)
+{
+    const struct yaml *with = yaml_get(node, "with");
+    char name[WHAT_SIZE];
+
+    if (node->kind != YAML_MAP) {
+        (void)wr_key(r, key_find(&keys_schedule, "cron"), node, what, out);
+    } else {
+        wr_keys(r, &keys_schedule, node, what, 0, out);
+        if (!yaml_get(node, "cron"))
+            yaml_problem(r->doc, node, "%s has no cron: when is it due?", what);
+    }
+    wr_check_with(r, r->w, with, with ? with : node, wr_what(name, what, "with"));
+}
+
+bool wr_schedules(struct reader *r, const struct yaml *node, const char *what)
+{
+    struct workflow_schedule *schedules;
+    const struct yaml *items;
+    size_t n, i;
+
+    if (!yaml_list(r->doc, node, what, &items, &n))
+        return false;
+    if (n > MOST_SCHEDULES)
+        return yaml_expected(r->doc, node, what, "a list of at most 100 schedules");
+    schedules = arena_zalloc(r->arena, (n + 1) * sizeof(*schedules));
+    for (i = 0; i < n; i++)
+        read_schedule(r, &items[i], what, &schedules[i]);
+    r->w->schedules = schedules;
+    r->w->nschedules = n;
+    return true;
+}

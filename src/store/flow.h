@@ -1,0 +1,126 @@
+/* flow.h - workflows inside of a turn. Ending one execution readies, skips or ends others, up to
+ * the root, all in the transaction that ended it. Everything here happens under the root's lock.
+ *
+ *   flow_load.c     definitions by hash, a workflow's state, its tasks by name
+ *   flow_make.c     the rows of a workflow's tasks, in slices
+ *   flow_decide.c   a task whose needs have moved on: wait, run, skip
+ *   flow_ready.c    what a task is run by, and its way to the outbox
+ *   flow_items.c    fan-outs
+ *   flow_end.c      on_failure, on_exit, outputs, and the end
+ *   flow.c          from one end to the next, until nothing follows */
+#ifndef STORE_FLOW_H
+#define STORE_FLOW_H
+
+#include "core/graph.h"
+#include "core/workflow.h"
+#include "store/turn.h"
+
+struct json_t;
+
+/* A definition as the store keeps it in memory. */
+struct definition {
+    char hash[WORKFLOW_HASH_SIZE];
+    const struct workflow *workflow;
+    const struct workflow_task **by_name; /* sorted */
+    size_t ntasks;                        /* on_failure and on_exit among them */
+    struct arena arena;
+};
+MUST_USE int definition_of(struct turn *t, const char *hash, const struct definition **out,
+                           struct err *err);
+const struct workflow_task *definition_task(const struct definition *d, const char *name);
+void definitions_release(struct store *s);
+
+/* A workflow execution, as this turn knows it. */
+struct flow {
+    struct row *row;
+    const struct definition *def;
+    struct json_t *variables; /* {"params", "vars"}; borrowed from the turn */
+    struct idmap tasks;       /* index of a task + 1 -> its row, as far as it was asked for */
+};
+/* Loads it, with its row. NULL: it has no definition (a bare tree), so nothing follows in it. */
+MUST_USE int flow_of(struct turn *t, int64_t id, int64_t root, struct flow **out, struct err *err);
+/* A new one in this turn; variables are taken over. */
+struct flow *flow_add(struct turn *t, struct row *row, const struct definition *def,
+                      struct json_t *variables);
+/* The rows of tasks by index; those that do not exist (not made yet) are NULL. */
+MUST_USE int flow_tasks(struct turn *t, struct flow *f, const uint32_t *index, size_t n,
+                        struct row **out, struct err *err);
+void flow_put_task(struct flow *f, uint32_t index, struct row *row);
+
+/* Keeps a JSON value until the turn ends; returns it. */
+struct json_t *turn_keep(struct turn *t, struct json_t *json);
+
+/* Begins a workflow whose row is pending: writes its state, makes its tasks (the first slice), and
+ * readies what needs nothing. `params` is an object and is taken over; values that are missing get
+ * their defaults, wrong ones end it as failed with a sentence. */
+MUST_USE int flow_begin(struct turn *t, struct row *row, const struct definition *def,
+                        struct json_t *params, struct err *err);
+/* Makes the next slice of a workflow's tasks. */
+MUST_USE int flow_make(struct turn *t, struct flow *f, struct err *err);
+
+/* What something is evaluated for. */
+struct flow_subject {
+    const struct workflow_task *task; /* NULL: the workflow as a whole */
+    struct row *row;
+    struct json_t *item; /* of an item of a fan-out; borrowed. NULL: it is none */
+    int index;
+    struct graph_facts facts;
+};
+
+/* flow_make.c */
+MUST_USE int flow_make_one(struct turn *t, struct flow *f, const struct workflow_task *task,
+                           struct row **out, struct err *err);
+const char *flow_lane(struct turn *t, const struct workflow_task *task, const char *name);
+
+/* flow_decide.c */
+MUST_USE int flow_decide(struct turn *t, struct flow *f, const struct workflow_task *task,
+                         struct row *row, struct err *err);
+MUST_USE int flow_task_ended(struct turn *t, struct flow *f, struct row *row, struct err *err);
+MUST_USE int flow_skip(struct turn *t, struct row *row, bool failed_behind, const char *why,
+                       struct err *err);
+/* It can't be run, or not be decided: failed, with the sentence. */
+MUST_USE int flow_fail(struct turn *t, struct row *row, const char *sentence, struct err *err);
+
+/* flow_ready.c */
+struct resolve_scope;
+MUST_USE int flow_scope(struct turn *t, struct flow *f, const struct flow_subject *s,
+                        struct resolve_scope *out, struct err *err);
+MUST_USE int flow_ready(struct turn *t, struct flow *f, const struct flow_subject *s,
+                        struct err *err);
+/* -E_INVALID, a value that can't be had, fails the row with that sentence; all else is returned. */
+MUST_USE int flow_or_fail(struct turn *t, struct row *row, int rc, struct err *err);
+MUST_USE int flow_store_resolved(struct turn *t, struct row *row, const struct buf *spec,
+                                 const struct buf *input, struct err *err);
+
+/* flow_items.c */
+MUST_USE int items_begin(struct turn *t, struct flow *f, const struct flow_subject *s,
+                         struct err *err);
+MUST_USE int items_ended(struct turn *t, struct row *foreach, struct row *item, struct err *err);
+MUST_USE int items_end_if_done(struct turn *t, struct row *foreach, const struct json_t *list,
+                               struct err *err);
+MUST_USE int items_go_on(struct turn *t, struct row *foreach, struct err *err);
+
+/* flow_end.c */
+/* Ends a workflow below which nothing is open any more, or runs what comes at its end. */
+MUST_USE int flow_end_if_done(struct turn *t, struct flow *f, struct err *err);
+MUST_USE int flow_close(struct turn *t, struct row *row, int status, struct outcome *o,
+                        struct err *err);
+MUST_USE int flow_say_why(struct turn *t, struct row *row, int status, const char **out,
+                          struct err *err);
+MUST_USE int flow_go_on_later(struct turn *t, const struct row *row, struct err *err);
+MUST_USE int flow_set_timeout(struct turn *t, const struct row *row, int64_t timeout,
+                              struct err *err);
+MUST_USE int flow_timer(struct turn *t, struct row *row, enum timer_kind kind, struct err *err);
+/* Cancels what is below a node, or the node with it, a slice now and the rest by timers. */
+MUST_USE int flow_cancel_below(struct turn *t, struct row *row, const char *reason,
+                               struct err *err);
+MUST_USE int flow_cancel_tree(struct turn *t, struct row *row, const char *reason, struct err *err);
+
+/* flow_submit.c: before its row is made, and after. */
+MUST_USE int flow_prepare(struct turn *t, struct submission *s, struct err *err);
+MUST_USE int flow_start(struct turn *t, const struct submission *s, struct err *err);
+
+/* flow.c: everything that follows from what ended in this turn, until nothing follows. */
+MUST_USE int flow_advance(struct turn *t, struct err *err);
+
+#endif

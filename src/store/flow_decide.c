@@ -1,0 +1,128 @@
+/* flow_decide.c - a task whose needs have moved on: it waits, runs, is skipped, or can't be
+ * decided. The decisions themselves are pure (core/graph.h); here their facts are fetched. */
+#include "core/graph.h"
+#include "core/resolve.h"
+#include "store/data.h"
+#include "store/door.h"
+#include "store/flow.h"
+
+static struct graph_need need_of(const struct workflow_task *task, const struct row *row)
+{
+    return (struct graph_need){.status = row->now.status,
+                               .allow_failure = task->allow_failure,
+                               .failed_behind = (row->now.failed_behind & GRAPH_FAILED) != 0,
+                               .by_operator = (row->now.failed_behind & GRAPH_BY_OPERATOR) != 0};
+}
+
+int flow_skip(struct turn *t, struct row *row, bool failed_behind, const char *why, struct err *err)
+{
+    struct move_note note = {.data = data_reason(t, why)};
+
+    if (failed_behind)
+        row->now.failed_behind |= GRAPH_FAILED;
+    return door_move(t, row, EV_SKIPPED, S_SKIPPED, &note, err);
+}
+
+int flow_fail(struct turn *t, struct row *row, const char *sentence, struct err *err)
+{
+    struct outcome o = {
+        .kind = OUTCOME_FAILED, .error = arena_strdup(&t->arena, sentence), .duration = -1};
+    struct move_note note = {.data = data_outcome(t, &o, 0)};
+
+    door_outcome(row, NULL, o.error);
+    return door_move(t, row, EV_FAILED, S_FAILED, &note, err);
+}
+
+/* All needs of a task, with what they gave. */
+static int facts_of(struct turn *t, struct flow *f, const struct workflow_task *task,
+                    struct graph_facts *out, struct err *err)
+{
+    struct row **rows = arena_alloc(&t->arena, (task->nneeds + 1) * sizeof(*rows));
+    struct graph_need *needs = arena_alloc(&t->arena, (task->nneeds + 1) * sizeof(*needs));
+    uint32_t i;
+    int rc;
+
+    if ((rc = flow_tasks(t, f, task->needs, task->nneeds, rows, err)))
+        return rc;
+    for (i = 0; i < task->nneeds; i++)
+        needs[i] = need_of(&f->def->workflow->tasks[task->needs[i]], rows[i]);
+    *out = graph_facts(needs, task->nneeds);
+    if (task->join)
+        out->success = true; /* enough of them have succeeded */
+    return 0;
+}
+
+int flow_decide(struct turn *t, struct flow *f, const struct workflow_task *task, struct row *row,
+                struct err *err)
+{
+    struct graph_facts facts;
+    struct flow_subject s = {.task = task, .row = row};
+    struct resolve_scope scope;
+    bool runs;
+    int rc;
+
+    if (row->now.status != S_PENDING)
+        return 0;
+    switch (graph_join(task->join, (size_t)row->now.needs_left, (size_t)row->now.cursor)) {
+    case GRAPH_WAIT:
+        return 0;
+    case GRAPH_SKIP:
+        if ((rc = facts_of(t, f, task, &facts, err)))
+            return rc;
+        return flow_skip(t, row, facts.failure, "not enough of what it needs can succeed", err);
+    case GRAPH_DECIDE:
+        break;
+    }
+    if ((rc = facts_of(t, f, task, &facts, err)))
+        return rc;
+    s.facts = facts;
+    runs = facts.success;
+    if (task->condition) {
+        if ((rc = flow_scope(t, f, &s, &scope, err)))
+            return flow_or_fail(t, row, rc, err);
+        rc = resolve_condition(f->def->workflow, task, &scope, &runs, err);
+        resolve_scope_release(&scope);
+        if (rc)
+            return flow_or_fail(t, row, rc, err);
+    }
+    if (!runs)
+        return flow_skip(
+            t, row, facts.failure,
+            task->condition ? "its condition is false" : "what it needs did not succeed", err);
+    return flow_ready(t, f, &s, err);
+}
+
+/* One more of its needs is terminal. */
+static int need_ended(struct turn *t, struct flow *f, uint32_t follower, bool success,
+                      struct err *err)
+{
+    const struct workflow_task *task = &f->def->workflow->tasks[follower];
+    struct row *row;
+    int rc;
+
+    if ((rc = flow_tasks(t, f, &follower, 1, &row, err)))
+        return rc;
+    if (row->now.status != S_PENDING)
+        return 0;
+    row->now.needs_left--;
+    row->now.cursor += success; /* of a task: how many of its needs have succeeded */
+    door_touch(t, row);
+    return flow_decide(t, f, task, row, err);
+}
+
+int flow_task_ended(struct turn *t, struct flow *f, struct row *row, struct err *err)
+{
+    const struct workflow_task *task = definition_task(f->def, row->now.task_name);
+    struct graph_need n = need_of(task, row);
+    uint32_t i;
+    int rc;
+
+    flow_put_task(f, task->index, row);
+    f->row->now.failed_behind |= graph_bits_of(&n);
+    f->row->now.needs_left--;
+    door_touch(t, f->row);
+    for (i = 0; i < task->nfollowers && !f->row->now.cancel_requested; i++)
+        if ((rc = need_ended(t, f, task->followers[i], graph_is_success(&n), err)))
+            return rc;
+    return flow_end_if_done(t, f, err);
+}

@@ -1,0 +1,205 @@
+/* flow_end.c - the end of a workflow: what comes at its end is run, its outputs are made, and it
+ * ends as its tasks did. Also what keeps large work going over several turns. */
+#include "core/graph.h"
+#include "core/resolve.h"
+#include "store/data.h"
+#include "store/door.h"
+#include "store/flow.h"
+#include "store/store_internal.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- over several turns ---- */
+
+static int set_timer(struct turn *t, const struct row *row, enum timer_kind kind, int64_t due,
+                     struct err *err)
+{
+    args_begin(&t->args, Q_TIMER_INSERT);
+    args_int(&t->args, due);
+    args_int(&t->args, row->now.id);
+    args_int(&t->args, (int)kind);
+    t->wake |= WAKE_JOBS | WAKE_TIMERS;
+    return db_send(t->db, &t->args, NULL, ANY_ROWS, err);
+}
+
+int flow_go_on_later(struct turn *t, const struct row *row, struct err *err)
+{
+    return set_timer(t, row, TIMER_FLOW, t->now, err);
+}
+
+int flow_set_timeout(struct turn *t, const struct row *row, int64_t timeout, struct err *err)
+{
+    return set_timer(t, row, TIMER_TIMEOUT, t->now + timeout, err);
+}
+
+/* ---- its end ---- */
+
+int flow_close(struct turn *t, struct row *row, int status, struct outcome *o, struct err *err)
+{
+    struct move_note note = {0};
+    enum event_action action = EV_COMPLETED;
+
+    o->duration = t->now - row->now.started_at;
+    if (status == S_FAILED) {
+        action = EV_FAILED;
+        o->kind = OUTCOME_FAILED;
+    } else if (status == S_CANCELLED) {
+        action = EV_CANCELLED;
+        o->kind = OUTCOME_CANCELLED;
+    } else if (status == S_TIMED_OUT) {
+        action = EV_TIMED_OUT;
+        o->kind = OUTCOME_TIMED_OUT;
+    } else {
+        o->kind = OUTCOME_OK;
+    }
+    if (o->kind != OUTCOME_OK && !o->error && flow_say_why(t, row, status, &o->error, err))
+        return -(int)err->code;
+    note.data = data_outcome(t, o, 0);
+    door_outcome(row, o->result, o->error);
+    return door_move(t, row, action, (enum status)status, &note, err);
+}
+
+/* "task b failed: exited with code 3 (and 2 more)". */
+int flow_say_why(struct turn *t, struct row *row, int status, const char **out, struct err *err)
+{
+    struct args a = ARGS_INIT;
+    struct rows r = ROWS_INIT;
+    struct buf b = BUF_INIT;
+    int rc;
+
+    if (status == S_TIMED_OUT || status == S_CANCELLED) {
+        *out = status == S_TIMED_OUT ? "it took longer than its timeout" : "cancelled";
+        return 0;
+    }
+    if ((rc = door_flush(t, err)))
+        return rc;
+    args_begin(&a, Q_FAILED_CHILDREN);
+    args_int(&a, row->now.id);
+    args_int(&a, 4);
+    if ((rc = db_query(t->db, &a, &r, err)))
+        goto done;
+    if (!r.n) {
+        buf_addstr(&b, "a task below it failed");
+    } else {
+        buf_addstr(&b, rows_text(&r, 0, 0) ? rows_text(&r, 0, 0) : "a child");
+        if (!rows_null(&r, 0, 1))
+            buf_addf(&b, "[%lld]", (long long)rows_int(&r, 0, 1));
+        buf_addf(&b, " %s", rows_int(&r, 0, 2) == S_TIMED_OUT ? "timed out" : "failed");
+        if (rows_text(&r, 0, 3))
+            buf_addf(&b, ": %.400s", rows_text(&r, 0, 3));
+        if (r.n > 1)
+            buf_addf(&b, " (and %zu%s more)", r.n - 1, r.n == 4 ? " or" : "");
+    }
+    *out = arena_strdup(&t->arena, b.ptr);
+done:
+    buf_release(&b);
+    rows_release(&r);
+    args_release(&a);
+    return rc;
+}
+
+static int outputs_of(struct turn *t, struct flow *f, const char **out, struct err *err)
+{
+    const struct workflow *w = f->def->workflow;
+    struct flow_subject s = {.facts = {.success = true}};
+    struct resolve_scope scope;
+    json_t *outputs;
+    char *text;
+    int rc;
+
+    *out = NULL;
+    if (!w->outputs.n)
+        return 0;
+    if ((rc = flow_scope(t, f, &s, &scope, err)))
+        return rc;
+    if (!(rc = resolve_pairs(&w->outputs, &scope, &outputs, err))) {
+        text = json_dumps(outputs, JSON_COMPACT);
+        if (strlen(text) > STORE_MAX_RESULT)
+            rc = err_set(err, E_INVALID, "the outputs have %zu bytes; at most %d are taken",
+                         strlen(text), STORE_MAX_RESULT);
+        else
+            *out = arena_strdup(&t->arena, text);
+        free(text);
+        json_decref(outputs);
+    }
+    resolve_scope_release(&scope);
+    return rc ? err_prefix(err, "outputs") : 0;
+}
+
+/* on_failure and on_exit are tasks in the tree, made when all others have ended. */
+static int run_last(struct turn *t, struct flow *f, const struct workflow_task *task, int bit,
+                    struct err *err)
+{
+    struct flow_subject s = {.task = task,
+                             .facts = {.success = !(f->row->now.failed_behind & GRAPH_FAILED),
+                                       .failure = (f->row->now.failed_behind & GRAPH_FAILED) != 0}};
+    int rc;
+
+    f->row->now.failed_behind |= bit;
+    if ((rc = flow_make_one(t, f, task, &s.row, err)))
+        return rc;
+    door_touch(t, f->row);
+    return flow_ready(t, f, &s, err);
+}
+
+int flow_end_if_done(struct turn *t, struct flow *f, struct err *err)
+{
+    const struct workflow *w = f->def->workflow;
+    struct execution *e = &f->row->now;
+    struct outcome o = {0};
+    int status, rc;
+
+    if (e->status != S_RUNNING || e->needs_left > 0 ||
+        ((uint32_t)e->cursor < w->ntasks && !e->cancel_requested))
+        return 0;
+    if (w->on_failure && (e->failed_behind & GRAPH_FAILED) && !e->cancel_requested &&
+        !(e->failed_behind & GRAPH_HANDLED))
+        return run_last(t, f, w->on_failure, GRAPH_HANDLED, err);
+    if (w->on_exit && !(e->failed_behind & GRAPH_EXITED))
+        return run_last(t, f, w->on_exit, GRAPH_EXITED, err);
+    status = graph_end(e->failed_behind, e->cancel_requested);
+    if (e->failed_behind & GRAPH_TIMED_OUT)
+        status = S_TIMED_OUT;
+    if (status == S_SUCCEEDED && (rc = outputs_of(t, f, &o.result, err))) {
+        if (rc != -E_INVALID)
+            return rc;
+        o.error = arena_strdup(&t->arena, err->msg);
+        status = S_FAILED;
+    }
+    if (w->timeout) {
+        args_begin(&t->args, Q_TIMER_DELETE);
+        args_int(&t->args, e->id);
+        args_int(&t->args, TIMER_TIMEOUT);
+        if ((rc = db_send(t->db, &t->args, NULL, ANY_ROWS, err)))
+            return rc;
+    }
+    return flow_close(t, f->row, status, &o, err);
+}
+
+/* A timer of a workflow or fan-out is due: only a reason to look. */
+int flow_timer(struct turn *t, struct row *row, enum timer_kind kind, struct err *err)
+{
+    struct flow *f;
+    int rc;
+
+    if (status_is_terminal(row->now.status) || row->now.status == S_PENDING)
+        return 0;
+    if (kind == TIMER_TIMEOUT && !row->now.cancel_requested) {
+        row->now.failed_behind |= GRAPH_TIMED_OUT;
+        door_touch(t, row);
+        return flow_cancel_tree(t, row, "it took longer than its timeout", err);
+    }
+    if (row->now.cancel_requested) {
+        *vec_add(&t->looks) = row;
+        return flow_cancel_below(t, row, "cancelled", err);
+    }
+    if (row->now.kind == KIND_FOREACH)
+        return items_go_on(t, row, err);
+    if ((rc = flow_of(t, row->now.id, row->now.root, &f, err)) || !f)
+        return rc;
+    if ((uint32_t)row->now.cursor < f->def->workflow->ntasks)
+        return flow_make(t, f, err);
+    return flow_end_if_done(t, f, err);
+}

@@ -1,0 +1,262 @@
+/* flow_items.c - fan-outs: an execution of kind foreach, and a child for each item of its list.
+ * Items are made in a window, as others end, so that a long list takes linear time and bounded
+ * memory. */
+#include "core/graph.h"
+#include "core/resolve.h"
+#include "store/data.h"
+#include "store/door.h"
+#include "store/flow.h"
+#include "store/store_internal.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WINDOW    1000 /* items that are open at once, unless max_parallel says less */
+#define IN_A_TURN 500
+
+/* The list of a fan-out never changes once it began. It may be long, so it is read once and kept:
+ * with every item that ends it is asked for again. */
+static void keep_list(struct store *s, int64_t id, json_t *list)
+{
+    struct item_list *slot = &s->lists[s->next_list++ % KEPT_LISTS];
+
+    json_decref(slot->list);
+    *slot = (struct item_list){.foreach = id, .list = json_incref(list)};
+}
+
+void item_lists_forget(struct store *s)
+{
+    size_t i;
+
+    for (i = 0; i < KEPT_LISTS; i++) {
+        json_decref(s->lists[i].list);
+        s->lists[i] = (struct item_list){0};
+    }
+}
+
+static int list_of(struct turn *t, const struct row *foreach, json_t **out, struct err *err)
+{
+    struct store *s = t->store;
+    struct args a = ARGS_INIT;
+    struct rows r = ROWS_INIT;
+    size_t i;
+    int rc;
+
+    for (i = 0; i < KEPT_LISTS; i++)
+        if (s->lists[i].foreach == foreach->now.id) {
+            *out = s->lists[i].list;
+            return 0;
+        }
+    args_begin(&a, Q_INPUTS_OF);
+    args_int(&a, foreach->now.id);
+    if ((rc = db_query(t->db, &a, &r, err)))
+        goto done;
+    *out = r.n && rows_text(&r, 0, 1) ? json_loads(rows_text(&r, 0, 1), 0, NULL) : NULL;
+    if (*out)
+        keep_list(s, foreach->now.id, turn_keep(t, *out));
+    else
+        rc = err_set(err, E_INTERNAL, "the list of fan-out %lld can't be read",
+                     (long long)foreach->now.id);
+done:
+    rows_release(&r);
+    args_release(&a);
+    return rc;
+}
+
+static const char *item_name(struct turn *t, const struct row *foreach, int index)
+{
+    char number[16];
+    char *name;
+
+    snprintf(number, sizeof(number), "[%d]", index);
+    name = arena_alloc(&t->arena, strlen(foreach->now.name) + strlen(number) + 1);
+    stpcpy(stpcpy(name, foreach->now.name), number);
+    return name;
+}
+
+static int make_item(struct turn *t, struct flow *f, const struct workflow_task *task,
+                     struct row *foreach, json_t *item, struct err *err)
+{
+    struct execution *up = &foreach->now;
+    struct execution e = {.parent = up->id,
+                          .root = up->root,
+                          .workflow = up->workflow,
+                          .depth = up->depth + 1,
+                          .kind = task->nested ? KIND_WORKFLOW : KIND_TASK,
+                          .priority = up->priority,
+                          .max_attempts = up->max_attempts,
+                          .task_index = up->cursor,
+                          .name = item_name(t, foreach, up->cursor),
+                          .queue = up->queue,
+                          .task_name = up->task_name};
+    struct flow_subject s = {
+        .task = task, .item = item, .index = up->cursor, .facts = {.success = true}};
+    int rc;
+
+    if (kind_is_job(e.kind))
+        e.lane = flow_lane(t, task, up->name);
+    if ((rc = turn_take_ids(t, 1, &e.id, err)) || (rc = door_create(t, &e, NULL, &s.row, err)))
+        return rc;
+    up->cursor++;
+    up->needs_left++;
+    return flow_ready(t, f, &s, err);
+}
+
+/* Fills the window; what does not fit into this turn is made by the next. */
+static int fill(struct turn *t, struct flow *f, const struct workflow_task *task,
+                struct row *foreach, json_t *list, struct err *err)
+{
+    int window = task->max_parallel && task->max_parallel < WINDOW ? task->max_parallel : WINDOW;
+    int all = (int)json_array_size(list), made = 0, want, rc;
+
+    want = all - foreach->now.cursor;
+    if (want > window - foreach->now.needs_left)
+        want = window - foreach->now.needs_left;
+    if (want > 0 && (rc = turn_reserve_ids(t, (size_t)(want < IN_A_TURN ? want : IN_A_TURN), err)))
+        return rc;
+    for (; made < want && made < IN_A_TURN; made++)
+        if ((rc = make_item(t, f, task, foreach, json_array_get(list, (size_t)foreach->now.cursor),
+                            err)))
+            return rc;
+    door_touch(t, foreach);
+    return made < want ? flow_go_on_later(t, foreach, err) : 0;
+}
+
+int items_begin(struct turn *t, struct flow *f, const struct flow_subject *s, struct err *err)
+{
+    struct resolve_scope scope;
+    json_t *list = NULL;
+    struct buf input = BUF_INIT, none = BUF_INIT;
+    char *text;
+    int rc;
+
+    if ((rc = flow_scope(t, f, s, &scope, err)))
+        return flow_or_fail(t, s->row, rc, err);
+    rc = resolve_items(s->task, &scope, &list, err);
+    resolve_scope_release(&scope);
+    if (rc)
+        return flow_or_fail(t, s->row, rc, err);
+    text = json_dumps(list, JSON_COMPACT);
+    buf_addstr(&input, text);
+    free(text);
+    keep_list(t->store, s->row->now.id, turn_keep(t, list));
+    s->row->now.cursor = s->row->now.needs_left = 0; /* from now on they count items, not needs */
+    if (!(rc = flow_store_resolved(t, s->row, &none, &input, err)))
+        rc = door_move(t, s->row, EV_STARTED, S_RUNNING, NULL, err);
+    else
+        rc = flow_or_fail(t, s->row, rc, err);
+    buf_release(&input);
+    if (rc || s->row->now.status != S_RUNNING)
+        return rc;
+    if ((rc = fill(t, f, s->task, s->row, list, err)))
+        return rc;
+    return items_end_if_done(t, s->row, list, err);
+}
+
+/* [{"status", "outputs"}, …] in the order of the list. */
+static int collect(struct turn *t, const struct row *foreach, char **out, struct err *err)
+{
+    json_t *all = json_array();
+    struct args a = ARGS_INIT;
+    struct rows r = ROWS_INIT;
+    int64_t after = 0;
+    size_t i;
+    int rc;
+
+    do {
+        rows_release(&r);
+        r = (struct rows)ROWS_INIT;
+        args_begin(&a, Q_ITEMS_OF);
+        args_int(&a, foreach->now.id);
+        args_int(&a, after);
+        args_int(&a, 1000);
+        if ((rc = db_query(t->db, &a, &r, err)))
+            break;
+        for (i = 0; i < r.n; i++) {
+            const char *result = rows_text(&r, i, 2);
+            json_t *outputs = result ? json_loads(result, JSON_DECODE_ANY, NULL) : NULL;
+
+            json_array_append_new(all, json_pack("{s:s, s:o}", "status",
+                                                 status_text((int)rows_int(&r, i, 1)), "outputs",
+                                                 outputs ? outputs : json_object()));
+            after = rows_int(&r, i, 3);
+        }
+    } while (r.n == 1000);
+    if (!rc)
+        *out = json_dumps(all, JSON_COMPACT);
+    json_decref(all);
+    rows_release(&r);
+    args_release(&a);
+    return rc;
+}
+
+int items_end_if_done(struct turn *t, struct row *foreach, const json_t *list, struct err *err)
+{
+    struct execution *e = &foreach->now;
+    struct outcome o = {.duration = -1};
+    char *result = NULL;
+    int rc, status;
+
+    if (e->status != S_RUNNING || e->needs_left > 0 ||
+        (!e->cancel_requested && !(e->failed_behind & GRAPH_STOPPED) &&
+         (size_t)e->cursor < json_array_size(list)))
+        return 0;
+    if ((rc = door_flush(t, err)) || (rc = collect(t, foreach, &result, err)))
+        return rc; /* the items' own ends are written first: they are read back */
+    status = graph_end(e->failed_behind, e->cancel_requested);
+    if (strlen(result) > STORE_MAX_RESULT && status == S_SUCCEEDED) {
+        free(result);
+        return flow_fail(t, foreach, "the outputs of all items together are larger than 1 MB", err);
+    }
+    o.result = status == S_SUCCEEDED ? arena_strdup(&t->arena, result) : NULL;
+    free(result);
+    return flow_close(t, foreach, status, &o, err);
+}
+
+/* One of the items ended: the next comes, or with fail_fast none any more. */
+int items_ended(struct turn *t, struct row *foreach, struct row *item, struct err *err)
+{
+    const struct workflow_task *task;
+    struct graph_need n = {.status = item->now.status};
+    struct flow *f;
+    json_t *list;
+    int rc;
+
+    if ((rc = flow_of(t, foreach->now.workflow, foreach->now.root, &f, err)) || !f)
+        return rc;
+    task = definition_task(f->def, foreach->now.task_name);
+    if ((rc = list_of(t, foreach, &list, err)))
+        return rc;
+    foreach->now.needs_left--;
+    foreach->now.failed_behind |= graph_bits_of(&n);
+    door_touch(t, foreach);
+    if ((foreach->now.failed_behind & GRAPH_FAILED) && task->fail_fast &&
+        !(foreach->now.failed_behind & GRAPH_STOPPED)) {
+        foreach->now.failed_behind |= GRAPH_STOPPED;
+        if ((rc = flow_cancel_below(t, foreach, "another item failed", err)))
+            return rc;
+    }
+    if (foreach->now.status == S_RUNNING && !foreach->now.cancel_requested &&
+        !(foreach->now.failed_behind & GRAPH_STOPPED) &&
+        (rc = fill(t, f, task, foreach, list, err)))
+        return rc;
+    return items_end_if_done(t, foreach, list, err);
+}
+
+int items_go_on(struct turn *t, struct row *foreach, struct err *err)
+{
+    struct flow *f;
+    json_t *list;
+    int rc;
+
+    if (foreach->now.status != S_RUNNING || foreach->now.cancel_requested ||
+        (foreach->now.failed_behind & GRAPH_STOPPED))
+        return 0;
+    if ((rc = flow_of(t, foreach->now.workflow, foreach->now.root, &f, err)) || !f)
+        return rc;
+    if ((rc = list_of(t, foreach, &list, err)))
+        return rc;
+    return fill(t, f, definition_task(f->def, foreach->now.task_name), foreach, list, err);
+}

@@ -1,0 +1,242 @@
+/* flow_load.c - definitions, workflow executions and their tasks, as a turn sees them. */
+#include "store/door.h"
+#include "store/flow.h"
+#include "store/store_internal.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KEPT_DEFINITIONS 32
+
+/* ---- definitions: read once, kept by the store ---- */
+
+static int by_name(const void *a, const void *b)
+{
+    const struct workflow_task *const *x = a, *const *y = b;
+
+    return strcmp((*x)->name, (*y)->name);
+}
+
+static void sort_tasks(struct definition *d)
+{
+    const struct workflow *w = d->workflow;
+    size_t i;
+
+    d->by_name = arena_alloc(&d->arena, (w->ntasks + 2) * sizeof(struct workflow_task *));
+    for (i = 0; i < w->ntasks; i++)
+        d->by_name[d->ntasks++] = &w->tasks[i];
+    if (w->on_failure)
+        d->by_name[d->ntasks++] = w->on_failure;
+    if (w->on_exit)
+        d->by_name[d->ntasks++] = w->on_exit;
+    if (d->ntasks)
+        qsort(d->by_name, d->ntasks, sizeof(*d->by_name), by_name);
+}
+
+const struct workflow_task *definition_task(const struct definition *d, const char *name)
+{
+    struct workflow_task key = {.name = name};
+    const struct workflow_task *wanted = &key, *const *found =
+                                                   d->ntasks
+                                                       ? bsearch(&wanted, d->by_name, d->ntasks,
+                                                                 sizeof(*d->by_name), by_name)
+                                                       : NULL;
+
+    return found ? *found : NULL;
+}
+
+static void definition_free(struct definition *d)
+{
+    struct arena arena = d->arena;
+
+    arena_release(&arena);
+    free(d);
+}
+
+void definitions_release(struct store *s)
+{
+    size_t i;
+
+    for (i = 0; i < s->definitions.n; i++)
+        definition_free(s->definitions.at[i]);
+    vec_release(&s->definitions);
+}
+
+static int read_definition(struct turn *t, const char *hash, struct definition **out,
+                           struct err *err)
+{
+    struct definition *d = mem_zalloc(sizeof(*d));
+    struct args a = ARGS_INIT;
+    struct rows r = ROWS_INIT;
+    int rc;
+
+    args_begin(&a, Q_DEFINITION_READ);
+    args_text(&a, hash);
+    if ((rc = db_query(t->db, &a, &r, err)))
+        goto done;
+    if (!r.n)
+        rc = err_set(err, E_INTERNAL, "the definition %s is not stored", hash);
+    else
+        rc = workflow_read(rows_text(&r, 0, 0), strlen(rows_text(&r, 0, 0)), &d->arena,
+                           &d->workflow, err);
+    if (rc)
+        goto done;
+    stpncpy(d->hash, hash, sizeof(d->hash) - 1);
+    sort_tasks(d);
+    *out = d;
+    d = NULL;
+done:
+    if (d)
+        definition_free(d);
+    rows_release(&r);
+    args_release(&a);
+    return rc;
+}
+
+/* The newest stand at the end; the oldest goes when there are too many. A turn has few of them. */
+int definition_of(struct turn *t, const char *hash, const struct definition **out, struct err *err)
+{
+    struct store *s = t->store;
+    struct definition *d;
+    size_t i;
+    int rc;
+
+    for (i = s->definitions.n; i > 0; i--)
+        if (!strcmp(s->definitions.at[i - 1]->hash, hash)) {
+            *out = s->definitions.at[i - 1];
+            return 0;
+        }
+    if ((rc = read_definition(t, hash, &d, err)))
+        return rc;
+    *vec_add(&s->definitions) = d;
+    *out = d;
+    return 0;
+}
+
+/* Between turns: nobody holds one then. */
+void definitions_trim(struct store *s)
+{
+    size_t drop = s->definitions.n > KEPT_DEFINITIONS ? s->definitions.n - KEPT_DEFINITIONS : 0, i;
+
+    if (!drop)
+        return;
+    for (i = 0; i < drop; i++)
+        definition_free(s->definitions.at[i]);
+    memmove(s->definitions.at, s->definitions.at + drop,
+            (s->definitions.n - drop) * sizeof(*s->definitions.at));
+    s->definitions.n -= drop;
+}
+
+/* ---- workflow executions ---- */
+
+json_t *turn_keep(struct turn *t, json_t *json)
+{
+    *vec_add(&t->json) = json;
+    return json;
+}
+
+struct flow *flow_add(struct turn *t, struct row *row, const struct definition *def,
+                      json_t *variables)
+{
+    struct flow *f = arena_zalloc(&t->arena, sizeof(*f));
+
+    *f = (struct flow){.row = row, .def = def, .variables = turn_keep(t, variables)};
+    idmap_put(&t->flows, row->now.id, f);
+    return f;
+}
+
+int flow_of(struct turn *t, int64_t id, int64_t root, struct flow **out, struct err *err)
+{
+    struct want want = {.id = id, .root = root};
+    struct args a = ARGS_INIT;
+    struct rows r = ROWS_INIT;
+    const struct definition *def;
+    json_t *variables = NULL;
+    int rc;
+
+    if ((*out = idmap_get(&t->flows, id)))
+        return 0;
+    if ((rc = turn_load(t, &want, 1, err)))
+        return rc;
+    if (want.rc == -E_BUSY)
+        return err_set(err, E_REDO, "the tree of workflow %lld is locked by another turn",
+                       (long long)id);
+    if (want.rc)
+        return err_set(err, E_INTERNAL, "workflow %lld is not there", (long long)id);
+    args_begin(&a, Q_FLOW_READ);
+    args_int(&a, id);
+    if ((rc = db_query(t->db, &a, &r, err)))
+        goto done;
+    if (!r.n)
+        goto done;
+    if ((rc = definition_of(t, rows_text(&r, 0, 0), &def, err)))
+        goto done;
+    if (!(variables = json_loads(rows_text(&r, 0, 1), 0, NULL))) {
+        rc =
+            err_set(err, E_INTERNAL, "the variables of workflow %lld can't be read", (long long)id);
+        goto done;
+    }
+    *out = flow_add(t, turn_row(t, id), def, variables);
+done:
+    rows_release(&r);
+    args_release(&a);
+    return rc;
+}
+
+/* ---- their tasks ---- */
+
+void flow_put_task(struct flow *f, uint32_t index, struct row *row)
+{
+    idmap_put(&f->tasks, (int64_t)index + 1, row);
+}
+
+static const char *task_name(const struct flow *f, uint32_t index)
+{
+    const struct workflow *w = f->def->workflow;
+
+    if (index < w->ntasks)
+        return w->tasks[index].name;
+    return w->on_failure && w->on_failure->index == index ? w->on_failure->name : w->on_exit->name;
+}
+
+int flow_tasks(struct turn *t, struct flow *f, const uint32_t *index, size_t n, struct row **out,
+               struct err *err)
+{
+    struct args a = ARGS_INIT;
+    struct rows r = ROWS_INIT;
+    struct execution e;
+    size_t i;
+    int rc = 0;
+
+    args_begin(&a, Q_TASKS_NAMED);
+    args_int(&a, f->row->now.id);
+    for (i = 0; i < n; i++)
+        if (!idmap_get(&f->tasks, (int64_t)index[i] + 1))
+            args_text(&a, task_name(f, index[i]));
+    if (args_rows(&a) && (rc = db_query(t->db, &a, &r, err)))
+        goto done;
+    for (i = 0; i < r.n; i++) {
+        struct row *row;
+        bool known;
+
+        execution_read_state(&e, &r, i, 0, &t->arena);
+        known = turn_row(t, e.id) != NULL;
+        row = turn_add_row(t, &e);
+        if (!known) {
+            row->now.input = arena_strdup(&t->arena, rows_text(&r, i, STATE_COLUMNS));
+            row->now.spec = arena_strdup(&t->arena, rows_text(&r, i, STATE_COLUMNS + 1));
+        }
+        if (!row->outcome) { /* unless this turn ended it */
+            row->now.result = arena_strdup(&t->arena, rows_text(&r, i, STATE_COLUMNS + 2));
+            row->now.error = arena_strdup(&t->arena, rows_text(&r, i, STATE_COLUMNS + 3));
+        }
+        flow_put_task(f, definition_task(f->def, row->now.task_name)->index, row);
+    }
+    for (i = 0; i < n; i++)
+        out[i] = idmap_get(&f->tasks, (int64_t)index[i] + 1);
+done:
+    rows_release(&r);
+    args_release(&a);
+    return rc;
+}

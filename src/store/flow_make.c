@@ -1,0 +1,167 @@
+/* flow_make.c - from a definition to rows: a workflow's tasks are made as pending executions before
+ * the first of them may run. A large graph takes several turns; it is held back until all are
+ * there. */
+#include "core/resolve.h"
+#include "store/door.h"
+#include "store/flow.h"
+#include "store/store_internal.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAKE_SLICE 1000 /* rows in a turn */
+
+static const char *full_name(struct turn *t, const struct flow *f, const char *task)
+{
+    const char *w = f->def->workflow->name;
+    char *name = arena_alloc(&t->arena, strlen(w) + strlen(task) + 3);
+
+    stpcpy(stpcpy(stpcpy(name, w), "::"), task);
+    return name;
+}
+
+/* What is run here and now stays here, whatever its queue says. */
+static const char *queue_of(const struct flow *f, const struct workflow_task *task)
+{
+    const char *above = f->row->now.queue;
+
+    if (!task->queue || !strncmp(above, QUEUE_HERE, strlen(QUEUE_HERE)))
+        return above;
+    return task->queue;
+}
+
+const char *flow_lane(struct turn *t, const struct workflow_task *task, const char *name)
+{
+    const struct store_flow_options *o = &t->store->flow;
+    const char *lane;
+
+    if (task->function) {
+        char *text = arena_alloc(&t->arena, strlen("function:") + strlen(task->function) + 1);
+
+        stpcpy(stpcpy(text, "function:"), task->function);
+        return text;
+    }
+    if (task->executor)
+        return task->executor;
+    lane = o->route ? o->route(o->arg, name, task->container != NULL, &t->arena) : NULL;
+    return lane ? lane : task->container ? "container" : "process";
+}
+
+int flow_make_one(struct turn *t, struct flow *f, const struct workflow_task *task,
+                  struct row **out, struct err *err)
+{
+    const struct execution *w = &f->row->now;
+    int attempts = task->retry.max < 0 ? t->store->flow.default_attempts : task->retry.max + 1;
+    struct execution e = {.parent = w->id,
+                          .root = w->root,
+                          .workflow = w->id,
+                          .depth = w->depth + 1,
+                          .kind = task->foreach  ? KIND_FOREACH
+                                  : task->nested ? KIND_WORKFLOW
+                                                 : KIND_TASK,
+                          .priority = task->priority + w->priority,
+                          .max_attempts = attempts > 0 ? attempts : 1,
+                          .task_index = -1,
+                          .needs_left = (int)task->nneeds,
+                          .name = full_name(t, f, task->name),
+                          .queue = queue_of(f, task),
+                          .task_name = task->name};
+    int rc;
+
+    if (kind_is_job(e.kind))
+        e.lane = flow_lane(t, task, e.name);
+    if ((rc = turn_take_ids(t, 1, &e.id, err)) || (rc = door_create(t, &e, NULL, out, err)))
+        return rc;
+    flow_put_task(f, task->index, *out);
+    f->row->now.needs_left++;
+    return 0;
+}
+
+/* One statement for the ids of a whole slice. */
+static int make_rows(struct turn *t, struct flow *f, uint32_t from, uint32_t n, struct err *err)
+{
+    struct row *row;
+    uint32_t i;
+    int rc;
+
+    if ((rc = turn_reserve_ids(t, n, err)))
+        return rc;
+    for (i = from; i < from + n; i++)
+        if ((rc = flow_make_one(t, f, &f->def->workflow->tasks[i], &row, err)))
+            return rc;
+    return 0;
+}
+
+/* All are there: what needs nothing is decided now. */
+static int open_gates(struct turn *t, struct flow *f, struct err *err)
+{
+    const struct workflow *w = f->def->workflow;
+    struct row *row;
+    uint32_t i;
+    int rc;
+
+    for (i = 0; i < w->ntasks; i++) {
+        if (w->tasks[i].nneeds)
+            continue;
+        if ((rc = flow_tasks(t, f, &i, 1, &row, err)) ||
+            (rc = flow_decide(t, f, &w->tasks[i], row, err)))
+            return rc;
+    }
+    return flow_end_if_done(t, f, err); /* nothing to do at all */
+}
+
+int flow_make(struct turn *t, struct flow *f, struct err *err)
+{
+    struct execution *e = &f->row->now;
+    uint32_t all = f->def->workflow->ntasks, made = (uint32_t)e->cursor;
+    uint32_t n = all - made < MAKE_SLICE ? all - made : MAKE_SLICE;
+    int rc;
+
+    if ((rc = make_rows(t, f, made, n, err)))
+        return rc;
+    e->cursor += (int)n;
+    door_touch(t, f->row);
+    if ((uint32_t)e->cursor < all)
+        return flow_go_on_later(t, f->row, err);
+    return open_gates(t, f, err);
+}
+
+/* ---- the beginning ---- */
+
+static int write_state(struct turn *t, const struct row *row, const struct definition *def,
+                       const json_t *variables, struct err *err)
+{
+    char *text = json_dumps(variables, JSON_COMPACT | JSON_ENCODE_ANY);
+    char *kept = arena_strdup(&t->arena, text);
+
+    free(text);
+    args_begin(&t->args, Q_FLOW_INSERT);
+    args_int(&t->args, row->now.id);
+    args_text(&t->args, def->hash);
+    args_text(&t->args, kept);
+    return db_send(t->db, &t->args, NULL, 1, err);
+}
+
+int flow_begin(struct turn *t, struct row *row, const struct definition *def, json_t *params,
+               struct err *err)
+{
+    json_t *variables = NULL;
+    struct err why = ERR_INIT;
+    struct flow *f;
+    int rc = resolve_variables(def->workflow, turn_keep(t, params), &variables, &why);
+
+    if (rc) /* kept with nothing, so that what it was to run by is known */
+        variables = json_pack("{s:O, s:{}}", "params", params, "vars");
+    if ((rc = write_state(t, row, def, variables, err)))
+        return rc;
+    f = flow_add(t, row, def, variables);
+    if (why.code)
+        return flow_fail(t, row, why.msg, err);
+    row->now.cursor = row->now.needs_left = 0; /* from now on they count its tasks, not its needs */
+    if ((rc = door_move(t, row, EV_STARTED, S_RUNNING, NULL, err)))
+        return rc;
+    if (def->workflow->timeout && (rc = flow_set_timeout(t, row, def->workflow->timeout, err)))
+        return rc;
+    return flow_make(t, f, err);
+}

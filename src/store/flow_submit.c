@@ -1,0 +1,90 @@
+/* flow_submit.c - a submission that is a workflow: its definitions are stored by their hashes, and
+ * its execution is begun. */
+#include "core/workflow.h"
+#include "store/door.h"
+#include "store/flow.h"
+#include "store/store_internal.h"
+
+#include <jansson.h>
+#include <string.h>
+
+/* Of the workflow that was read for it, in this turn. */
+static int64_t key_of(const struct submission *s)
+{
+    return (int64_t)(intptr_t)s->definition;
+}
+
+/* What a definition may ask for and no engine does yet is refused, never left out in silence. */
+static int check_supported(const struct workflow *w, struct err *err)
+{
+    const char *what = w->concurrency.key ? "concurrency" : NULL;
+    size_t i;
+    int rc = 0;
+
+    for (i = 0; !what && i < w->ntasks; i++)
+        what = w->tasks[i].has_approval        ? "approval"
+               : w->tasks[i].concurrency.key   ? "concurrency"
+               : w->tasks[i].container != NULL ? "container"
+                                               : NULL;
+    if (what)
+        return err_set(err, E_INVALID, "the workflow %s has the key `%s`, which can't be run yet",
+                       w->name, what);
+    for (i = 0; !rc && i < w->nnested; i++)
+        rc = check_supported(w->nested[i], err);
+    return rc;
+}
+
+int flow_prepare(struct turn *t, struct submission *s, struct err *err)
+{
+    const struct workflow *w;
+    json_t *params = json_loads(s->input ? s->input : "{}", 0, NULL);
+    bool fits = json_is_object(params);
+    int rc;
+
+    json_decref(params);
+    if (!fits)
+        return err_set(err, E_INVALID, "the params of a workflow must be a JSON object");
+    if ((rc = workflow_read(s->definition, strlen(s->definition), &t->arena, &w, err)) ||
+        (rc = check_supported(w, err)))
+        return rc;
+    s->kind = KIND_WORKFLOW;
+    s->name = w->name;
+    s->task_index = -1;
+    idmap_put(&t->submitted, key_of(s), (void *)w);
+    return 0;
+}
+
+/* The texts of a definition and of all nested in it. */
+static void push_definitions(struct turn *t, const struct workflow *w)
+{
+    struct buf text = BUF_INIT;
+    size_t i;
+
+    workflow_write(w, &text);
+    args_text(&t->args, w->hash);
+    args_text(&t->args, w->name);
+    args_text(&t->args, arena_strdup(&t->arena, buf_cstr(&text)));
+    buf_release(&text);
+    for (i = 0; i < w->nnested; i++)
+        push_definitions(t, w->nested[i]);
+}
+
+static int store_definitions(struct turn *t, const struct workflow *w, struct err *err)
+{
+    args_begin(&t->args, Q_DEFINITION_INSERT);
+    args_int(&t->args, t->now);
+    push_definitions(t, w);
+    return db_send(t->db, &t->args, NULL, ANY_ROWS, err);
+}
+
+int flow_start(struct turn *t, const struct submission *s, struct err *err)
+{
+    const struct workflow *w = idmap_get(&t->submitted, key_of(s));
+    const struct definition *def;
+    int rc;
+
+    if ((rc = store_definitions(t, w, err)) || (rc = definition_of(t, w->hash, &def, err)))
+        return rc;
+    return flow_begin(t, turn_row(t, s->id), def, json_loads(s->input ? s->input : "{}", 0, NULL),
+                      err);
+}

@@ -1,0 +1,102 @@
+#!/usr/bin/env bats
+# Each of the examples does what its head says. They make files of their own: TEST_NO_DB.
+
+setup() {
+	cd "$BATS_TEST_TMPDIR"
+	db=sqlite:$BATS_TEST_TMPDIR/pawl.db
+	examples=$PAWL_TEST_BUILD/examples
+	export HOME=$BATS_TEST_TMPDIR PAWL_SHIM=$PAWL_TEST_BUILD/pawl-shim
+	unset PAWL_DB PAWL_TENANT PAWL_STATE PAWL_CONFIG XDG_STATE_HOME XDG_CONFIG_HOME
+}
+
+teardown() {
+	[ -z "${pid:-}" ] || kill -9 "$pid" 2>/dev/null || true
+}
+
+# Waits until a command succeeds, with a limit that only a broken program reaches.
+soon() { # command...
+	local n
+	for n in $(seq 600); do
+		! "$@" || return 0
+		sleep 0.05
+	done
+	echo "not within 30 s: $*"
+	return 1
+}
+
+# What ended well, and without a breach of any rule.
+verified() { # executions
+	run pawl --db "$db" verify
+	echo "$output"
+	[ "$status" = 0 ]
+	[[ $output == *"hold over $1 executions"* ]]
+}
+
+@test "functions: a program that embeds Pawl runs its own functions" {
+	run timeout 30 "$examples/functions" "$db" primes 10 1000
+	echo "$output"
+	[ "$status" = 0 ]
+	[ "${#lines[@]}" = 2 ]
+	[[ $output == *'"input":10,"outputs":4,"result":4,'* ]]
+	[[ $output == *'"input":1000,"outputs":168,"result":168,'* ]]
+	verified 2
+}
+
+@test "functions: what it left when it was killed is done when it is started again" {
+	"$examples/functions" "$db" primes 100 2000000000 >first 2>&1 &
+	pid=$!
+	soon grep -q '"result":25,' first
+	kill -9 "$pid"
+	wait "$pid" || true
+	pawl --db "$db" cancel 2 >/dev/null
+	run timeout 30 "$examples/functions" "$db"
+	echo "$output"
+	[ "$status" = 0 ]
+	[[ $output == *'"id":2,'*'"status":"cancelled"'* ]]
+	verified 2
+}
+
+@test "functions: without a database it says how it is called" {
+	run "$examples/functions"
+	[ "$status" = 2 ]
+	[[ $output == 'usage: functions DB [NAME INPUT...]' ]]
+}
+
+was_deferred() { pawl --db "$db" events @last | grep -q deferred; }
+
+@test "plugin: a worker that loads it runs both of its functions" {
+	printf 'one\ntwo\nthree\n' >numbers
+	printf 'plugins: [%s]\n' "$examples/plugin.so" >pawl.yaml
+	run timeout 30 "$examples/functions" "$db" lines "\"$PWD/numbers\""
+	echo "$output"
+	[[ $output == *'"status":"succeeded"'*'"result":{"lines":3,"bytes":14}'* ]]
+
+	"$examples/functions" "$db" appears "\"$PWD/later\"" >appears 2>&1 &
+	pid=$!
+	soon was_deferred
+	touch later
+	wait "$pid"
+	cat appears
+	grep -q '"status":"succeeded","attempt":[2-9]' appears
+	verified 2
+}
+
+@test "executor: a helper gets its tasks by the line" {
+	run timeout 30 "$examples/executor" "$db" \
+		'while read -r id attempt input; do echo "$id $attempt ok $((input * 2))"; done' 1 2 3
+	echo "$output"
+	[ "$status" = 0 ]
+	[ "${#lines[@]}" = 3 ]
+	[[ $output == *'"executor":"helper"'*'"input":3,"outputs":6,"result":6,'* ]]
+	verified 3
+}
+
+@test "executor: what its helper says of a failure is kept, and what it left undone is lost" {
+	run timeout 30 "$examples/executor" "$db" 'read -r id attempt input; read -r x; echo "$id $attempt failed dizzy"' 1 2
+	echo "$output"
+	[ "$status" = 7 ]
+	[[ ${lines[-1]} == 'executor: the helper has ended' ]]
+	[[ $(pawl --db "$db" events 1) == *dizzy* ]]
+	[[ $(pawl --db "$db" events 2) == *'the helper has ended'* ]]
+	verified 2
+}

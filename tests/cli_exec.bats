@@ -1,0 +1,212 @@
+#!/usr/bin/env bats
+# pawl exec: a command here and now, and left to a worker.
+
+load cli_common
+load cli_run
+
+setup() {
+	make_database
+	make_state
+}
+teardown() {
+	end_all
+	remove_database
+}
+
+# Runs a command whose exit code and output are looked at; stderr is in $dir/stderr.
+x() {
+	status=0
+	p exec "$@" >"$dir/stdout" 2>"$dir/stderr" || status=$?
+	output=$(cat "$dir/stdout")
+}
+
+@test "a command runs here and now, in the caller's folder, and its output and end are shown" {
+	cd "$dir"
+	x -- sh -c 'pwd; echo to stderr >&2; printf "no line end"'
+	[ "$status" = 0 ]
+	same "$dir
+to stderr
+no line end" "$output"
+	same '' "$(cat "$dir/stderr")"
+	id=$(p show @last --json | sed 's/{"id":\([0-9]*\),.*/\1/')
+	same "exec::sh here:$id succeeded 1" "$(p show "$id" --json |
+		sed 's/.*"name":"\([^"]*\)","status":"\([a-z]*\)","attempt":\([0-9]*\).*"queue":"\([^"]*\)".*/\1 \4 \2 \3/')"
+	same "$dir
+to stderr
+no line end" "$(p logs "$id")"
+	p verify
+}
+
+@test "the exit code tells how it ended" {
+	x -- sh -c 'exit 3'
+	[ "$status" = 1 ]
+	[[ $(cat "$dir/stderr") == 'pawl: execution '*': exited with code 3' ]]
+	x -- sh -c 'kill -9 $$'
+	[ "$status" = 1 ]
+	[[ $(cat "$dir/stderr") == *'signal'* ]]
+	x --timeout 200ms -- sleep 60
+	[ "$status" = 4 ]
+	x -- "$dir/there-is-no-such-program"
+	[ "$status" = 1 ]
+	[[ $(cat "$dir/stderr") == *"can't execute $dir/there-is-no-such-program: No such file or directory" ]]
+	p verify
+}
+
+@test "all that a command wrote is shown, in order, attempt after attempt" {
+	x --retry 2 -- sh -c 'seq $PAWL_ATTEMPT$PAWL_ATTEMPT; [ $PAWL_ATTEMPT = 3 ]'
+	[ "$status" = 0 ]
+	same "$(seq 11; seq 22; seq 33)" "$output"
+	x -- seq 50000
+	same "$(seq 50000)" "$output"
+	x -- sh -c 'seq 400000'
+	[ "$status" = 0 ]
+	[[ $(cat "$dir/stderr") == 'pawl: '*' bytes of output were left out here' ]]
+	same 400000 "$(tail -n 1 "$dir/stdout")"
+	same "$(seq 10)" "$(head "$dir/stdout")"
+	p verify
+}
+
+@test "output comes while the command runs" {
+	p exec -- sh -c "echo first; : $mark; while [ ! -e '$dir/go' ]; do sleep 0.05; done; echo last" >"$dir/stdout" 3>&- &
+	started+=($!)
+	until_true grep -q first "$dir/stdout"
+	same first "$(cat "$dir/stdout")"
+	touch "$dir/go"
+	wait_for "${started[0]}"
+	[ "$status" = 0 ]
+	same $'first\nlast' "$(cat "$dir/stdout")"
+}
+
+@test "options name the job and its surroundings" {
+	x --name nightly --env GREETING=hello --env TO='you and me' --cwd / --priority -5 --retry 4 --timeout 1m -- \
+		sh -c 'echo "$GREETING $TO $(pwd) $PAWL_EXECUTION_ID"'
+	[ "$status" = 0 ]
+	id=$(p show @last --json | sed 's/{"id":\([0-9]*\),.*/\1/')
+	same "hello you and me / $id" "$output"
+	[[ $(p show @last --json) == *'"name":"exec::nightly"'*'"max_attempts":5,'*'"priority":-5,'* ]]
+	mkdir "$dir/below"
+	cd "$dir"
+	x --cwd below -- pwd
+	same "$dir/below" "$output"
+}
+
+@test "what can't be run is refused before anything is stored" {
+	refused 2 'wants more than that' p exec
+	refused 2 "pawl exec has no option '-l'" p exec ls -l
+	refused 2 "--priority wants a number, not 'high'" p exec --priority high -- true
+	refused 2 "'FOO' is no variable: write NAME=VALUE" p exec --env FOO -- true
+	refused 2 "--delay" p exec --delay soon -- true
+	PAWL_EXECUTION_ID=x PAWL_DB=$db PAWL_TENANT=$tenant refused 2 'PAWL_EXECUTION_ID' pawl exec -- true
+	refused 5 'the parent, execution 777, does not exist' env PAWL_EXECUTION_ID=777 PAWL_DB="$db" \
+		PAWL_TENANT="$tenant" pawl exec -- true
+	same '' "$(p events)"
+}
+
+@test "with --json the execution is printed, and the output goes elsewhere" {
+	x --json -- sh -c 'echo hello; echo n=7 >>"$PAWL_OUTPUT"'
+	[ "$status" = 0 ]
+	[[ $output == '{"id":'*',"name":"exec::sh","status":"succeeded",'*'"outputs":{"n":"7"}'* ]]
+	[ "$(wc -l <"$dir/stdout")" = 1 ]
+	same hello "$(cat "$dir/stderr")"
+	x --json --detach -- true
+	[[ $output == '{"id":'*',"status":"ready",'*'"queue":"default"'* ]]
+}
+
+@test "what a task starts is its child, unless it says otherwise" {
+	x -- pawl exec -- sh -c 'pawl exec --no-parent -- true; echo done'
+	[ "$status" = 0 ]
+	same done "$output"
+	[ "$(p events --type created --json | wc -l)" = 3 ]
+	mapfile -t ids < <(p events --type created --json | sed 's/.*"execution":\([0-9]*\),.*/\1/' | sort -n)
+	[[ $(p show "${ids[1]}" --json) == *"\"parent\":${ids[0]},\"root\":${ids[0]},\"depth\":1,"* ]]
+	[[ $(p show "${ids[2]}" --json) == *'"parent":null,'* ]]
+	x -- pawl exec --db "sqlite:$dir/other.db" -- true
+	[ "$status" = 0 ]
+	[[ $(pawl show 1 --db "sqlite:$dir/other.db" --json) == *'"parent":null,'* ]]
+	p verify
+}
+
+@test "the same key gives the same execution" {
+	x --key k -- sh -c "echo once >>'$dir/ledger'"
+	x --key k -- sh -c "echo once >>'$dir/ledger'"
+	[ "$status" = 0 ]
+	[[ $(cat "$dir/stderr") == *'the key names execution '*': waiting for that' ]]
+	same once "$(cat "$dir/ledger")"
+	x --key k -- true
+	[ "$status" = 2 ]
+	p verify
+}
+
+@test "left to a worker it is queued, and its id is printed" {
+	id=$(p exec --detach --queue reports --delay 100ms --name later -- sh -c 'echo from a worker; exit 3')
+	[[ $id =~ ^[0-9]+$ ]]
+	[[ $(p show "$id" --json) == *'"status":"ready"'*'"queue":"reports"'* ]]
+	p worker --queue reports --drain 2>"$dir/stderr"
+	has_status "$id" failed
+	same 'from a worker' "$(p logs "$id")"
+	p verify
+}
+
+# The program itself in the background, not a shell of ours: signals are meant for it. Those of a background job ignore
+# Ctrl-C otherwise.
+exec_behind() {
+	env --default-signal=INT pawl --db "$db" --tenant "$tenant" exec "$@" >"$dir/stdout" 2>"$dir/stderr" 3>&- &
+	pid=$!
+	started+=("$pid")
+	until_true grep -q begun "$dir/stdout"
+	id=$(p show @last --json | sed 's/{"id":\([0-9]*\),.*/\1/')
+}
+
+@test "Ctrl-C once cancels" {
+	exec_behind -- sh -c "echo begun; : $mark; sleep 100"
+	kill -INT "$pid"
+	wait_for "$pid"
+	[ "$status" = 3 ]
+	[[ $(cat "$dir/stderr") == *"execution $id is asked to end; Ctrl-C again leaves it behind"* ]]
+	has_status "$id" cancelled
+	[[ $(p events "$id" --type cancel_requested) == *'"reason":"Ctrl-C"'* ]]
+	same '' "$(marked)"
+	p verify
+}
+
+@test "Ctrl-C twice leaves it to a worker of the same state folder" {
+	exec_behind -- sh -c "trap : TERM; echo begun; : $mark; while [ ! -e '$dir/go' ]; do sleep 0.05; done; echo ended"
+	kill -INT "$pid"
+	until_true grep -q 'asked to end' "$dir/stderr"
+	kill -INT "$pid"
+	wait_for "$pid"
+	[ "$status" = 130 ]
+	[[ $(cat "$dir/stderr") == *"execution $id is left to the workers of this state folder"* ]]
+	has_status "$id" running
+	touch "$dir/go"
+	p worker --drain 2>"$dir/stderr"
+	! has_status "$id" running
+	[ "$(p events "$id" --type claimed --json | wc -l)" = 1 ]
+	p verify
+}
+
+@test "without a queue it runs at once, up to the cap, and is refused above it" {
+	printf 'queue: {enabled: false, cap: 2}\n' >"$dir/pawl.yaml"
+	export PAWL_CONFIG=$dir/pawl.yaml
+	wait_for_go="echo begun; : $mark; while [ ! -e '$dir/go' ]; do sleep 0.05; done"
+	exec_behind -- sh -c "$wait_for_go"
+	first=$pid first_id=$id
+	second_id=$(p exec --detach -- sh -c "$wait_for_go" 2>&1)
+	until_true has_event "$second_id" started
+	refused 7 'the limit key:pawl:here has no room: 2 of 2 are in use' p exec -- true
+	refused 7 'has no room' p exec --detach --key again -- true
+	same "$second_id" "$(p show @last --json | sed 's/{"id":\([0-9]*\),.*/\1/')"
+	printf 'queue: {enabled: false, cap: 3}\n' >"$dir/pawl.yaml"
+	x -- true
+	[ "$status" = 0 ]
+	p verify
+	touch "$dir/go"
+	wait_for "$first"
+	[ "$status" = 0 ]
+	until_true has_status "$second_id" succeeded
+	id=$(p exec --detach --key again -- true)
+	until_true has_status "$id" succeeded
+	same "$(p events "$first_id" --json | sed 's/.*"type":"\([a-z_.]*\)".*/\1/')" \
+		"$(p events "$second_id" --json | sed 's/.*"type":"\([a-z_.]*\)".*/\1/')"
+	p verify
+}

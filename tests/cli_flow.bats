@@ -1,0 +1,136 @@
+#!/usr/bin/env bats
+# Workflow files: validate, graph, schema, run and submit; the examples run as they are.
+
+load cli_common
+load cli_run
+
+setup() {
+	make_database
+	make_state
+	examples=$(cd "$BATS_TEST_DIRNAME/../examples" && pwd)
+}
+teardown() {
+	end_all
+	remove_database
+}
+
+x() { # command...
+	status=0
+	p "$@" >"$dir/stdout" 2>"$dir/stderr" || status=$?
+	output=$(cat "$dir/stdout")
+}
+
+@test "every example is a valid workflow, and can be drawn" {
+	for file in "$examples"/*.flow.yaml; do
+		x validate "$file"
+		[ "$status" = 0 ]
+		x graph "$file"
+		[ "$status" = 0 ]
+		[ -n "$output" ]
+	done
+	x schema
+	[ "$status" = 0 ]
+	[[ $output == *'draft-07'* ]]
+}
+
+@test "a wrong file is refused with all its problems and their places, and nothing is stored" {
+	cat >"$dir/bad.flow.yaml" <<-'EOF'
+		name: bad
+		tasks:
+		  a: {run: "echo hi", nedds: b}
+		  b: {run: "echo", needs: gone}
+	EOF
+	x validate "$dir/bad.flow.yaml"
+	[ "$status" = 2 ]
+	grep -q 'bad.flow.yaml:3:' "$dir/stdout" "$dir/stderr"
+	grep -q 'bad.flow.yaml:4:' "$dir/stdout" "$dir/stderr"
+	grep -q 'needs' "$dir/stdout" "$dir/stderr"
+	x run "$dir/bad.flow.yaml"
+	[ "$status" = 2 ]
+	x submit "$dir/bad.flow.yaml"
+	[ "$status" = 2 ]
+	x show @last
+	[ "$status" != 0 ]
+}
+
+@test "a workflow runs here and now, with retries and fan-out, and tells what happens" {
+	cat >"$dir/flow.yaml" <<-'EOF'
+		name: demo
+		params: {n: {type: integer, default: 2}}
+		tasks:
+		  first: {run: 'echo v=7 >> "$PAWL_OUTPUT"'}
+		  each: {needs: first, foreach: "${{ range(params.n) }}", run: 'echo "i=$ITEM" >> "$PAWL_OUTPUT"'}
+		  flaky: {needs: first, retry: {max: 2, delay: 1ms}, run: 'test "$PAWL_ATTEMPT" -ge 2'}
+		  last: {needs: [each, flaky], argv: [test, "${{ tasks.first.outputs.v }}", =, "7"]}
+		outputs: {all: "${{ tasks.each.outputs }}"}
+	EOF
+	x run "$dir/flow.yaml" --param n=3
+	[ "$status" = 0 ]
+	[[ $output == *'completed        demo::each[2]'* ]]
+	[[ $output == *'retry_scheduled  demo::flaky'* ]]
+	[[ $output == *'completed        demo' ]]
+	x show @last --json
+	[[ $output == *'"status":"succeeded"'* ]]
+	[[ $output == *'{"status":"succeeded","outputs":{"i":"2"}}'* ]]
+	x run "$dir/flow.yaml" --param n=x
+	[ "$status" = 2 ]
+	[[ $(cat "$dir/stderr") == *'the param n must be a integer'* ]]
+	x verify
+	[ "$status" = 0 ]
+}
+
+@test "a failure has its exit code and says which task it was" {
+	printf 'name: w\ntasks:\n  a: {run: exit 3}\n  b: {run: true, needs: a}\n' >"$dir/flow.yaml"
+	x run "$dir/flow.yaml"
+	[ "$status" = 1 ]
+	[[ $output == *'skipped          w::b'* ]]
+	[[ $(cat "$dir/stderr") == *'a failed: exited with code 3'* ]]
+	x verify
+	[ "$status" = 0 ]
+}
+
+@test "the examples that need no person run to their end" {
+	for name in hello diamond fan-out nested retry-fallback; do
+		x run "$examples/$name.flow.yaml"
+		[ "$status" = 0 ] || { cat "$dir/stdout" "$dir/stderr"; return 1; }
+	done
+	x verify
+	[ "$status" = 0 ]
+}
+
+@test "a submitted workflow is run by workers, also when the first is killed in its middle" {
+	cat >"$dir/flow.yaml" <<-EOF
+		name: w
+		tasks:
+		  a: {run: 'touch $dir/begun; while [ ! -e $dir/go ]; do sleep 0.02; done; : $mark'}
+		  b: {run: 'touch $dir/after', needs: a}
+	EOF
+	x submit "$dir/flow.yaml"
+	[ "$status" = 0 ]
+	id=$output
+	start_worker
+	until_true test -e "$dir/begun"
+	kill -9 "$worker"
+	start_worker
+	touch "$dir/go"
+	until_true eval 'p show $id --json | grep -q "\"status\":\"succeeded\""'
+	[ -e "$dir/after" ]
+	x events "$id"
+	[[ $output == *adopted* ]]
+	[ "$(grep -c 'task.claimed' <<<"$output")" = 2 ]
+	x verify
+	[ "$status" = 0 ]
+}
+
+@test "a cancel ends a workflow that runs" {
+	printf 'name: w\ntasks:\n  a: {run: "sleep 100; : %s"}\n  b: {run: true, needs: a}\n' "$mark" >"$dir/flow.yaml"
+	x submit "$dir/flow.yaml"
+	id=$output
+	start_worker
+	until_true eval 'p events $id | grep -q task.started'
+	x cancel "$id"
+	[ "$status" = 0 ]
+	until_true eval 'p show $id --json | grep -q "\"status\":\"cancelled\""'
+	x verify
+	[ "$status" = 0 ]
+}

@@ -1,0 +1,64 @@
+# cli_run.bash - what the tests with real workers share: a state folder of the test's own, workers that are started,
+# waited for and ended, and a look for processes that were left behind.
+
+# After make_database.
+make_state() {
+	export XDG_STATE_HOME=$dir/state XDG_CONFIG_HOME=$dir/config
+	unset PAWL_EXECUTION_ID PAWL_TENANT PAWL_CONFIG PAWL_STATE
+	mark=pawl-mark-$$-$RANDOM$RANDOM # in the command line of all that the test starts
+	started=()
+}
+
+# Ends all workers, and then everything that carries the mark: a failed test must not leave it behind either.
+end_all() {
+	local pid
+	for pid in "${started[@]}"; do
+		kill -CONT "$pid" 2>/dev/null || true
+		kill -9 "$pid" 2>/dev/null || true
+	done
+	[ -z "${mark:-}" ] || for pid in $(marked); do
+		kill -9 "$pid" 2>/dev/null || true
+	done
+}
+
+# The processes whose command line, or environment, carries the mark; not the one that looks for it.
+marked() {
+	printf '%s\n' "$mark" >"$dir/mark"
+	grep -lazF -f "$dir/mark" /proc/[0-9]*/cmdline /proc/[0-9]*/environ 2>/dev/null | cut -d/ -f3 | sort -un
+}
+
+# Waits for a condition, for a generous time.
+until_true() { # command...
+	local i
+	for i in $(seq 1200); do
+		! "$@" || return 0
+		sleep 0.05
+	done
+	echo "never came: $*"
+	return 1
+}
+
+# A worker in the background that is ready when this returns: $worker is its pid, $worker_id its id.
+start_worker() { # option...
+	local log=$dir/worker.${#started[@]}
+	pawl --db "$db" --tenant "$tenant" worker "$@" >"$log.out" 2>"$log" 3>&- &
+	worker=$!
+	started+=("$worker")
+	until_true grep -q 'is ready' "$log"
+	worker_id=$(sed -n 's/^pawl: worker \([0-9a-f]*\) is ready.*/\1/p' "$log")
+	worker_log=$log
+}
+
+# Waits for its end; $status is its exit code.
+wait_for() { # pid
+	status=0
+	wait "$1" 2>/dev/null || status=$?
+}
+
+# No signal waits to be taken by it.
+signal_taken() { ! grep -q '^ShdPnd:.*[1-9a-f]' "/proc/$1/status"; } # pid
+
+status_of() { p show "$1" --json | sed 's/.*"status":"\([a-z_]*\)".*/\1/'; }
+has_status() { [ "$(status_of "$1")" = "$2" ]; }
+has_event() { p events "$1" | grep -q "task.$2 "; } # execution, type
+count_status() { p events --type "$1" --json | wc -l; }

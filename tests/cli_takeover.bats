@@ -1,0 +1,309 @@
+#!/usr/bin/env bats
+# What happens to work when those who look after it die, hang or are told to go. A ledger outside of the database says
+# what really began and ended.
+
+load cli_common
+load cli_run
+
+setup() {
+	make_database
+	make_state
+	ledger=$dir/ledger
+	touch "$ledger"
+	mkfifo "$dir/gate"
+	cat >"$dir/task" <<-END
+		# \$1: exit code
+		echo "\$PAWL_EXECUTION_ID \$PAWL_ATTEMPT begin \$\$" >>"$ledger"
+		read line <"$dir/gate"
+		echo "\$PAWL_EXECUTION_ID \$PAWL_ATTEMPT end \$\$" >>"$ledger"
+		exit "\$1"
+	END
+	cat >"$dir/pawl.yaml" <<-END
+		worker: {lease: 1s, host_grace: 30s, slots: 60}
+		executors: {process: {grace: 500ms}}
+	END
+	export PAWL_CONFIG=$dir/pawl.yaml
+}
+teardown() {
+	end_all
+	remove_database
+}
+
+# Every task that waits, or will, gets a line. Nobody who is started later has the descriptor.
+open_gate() {
+	exec 9<>"$dir/gate"
+	printf '\n%.0s' $(seq 1000) >&9
+}
+
+# All that comes of it carries the mark.
+later() { p exec --detach --env MARK="$mark" "$@"; }
+
+# Tasks of which every tenth fails.
+submit_tasks() { # how many
+	local i
+	ids=()
+	for i in $(seq "$1"); do
+		ids+=("$(later --name "task-$i" -- sh "$dir/task" $((i % 10 == 0 ? 3 : 0)))")
+	done
+}
+
+nothing_marked() { [ -z "$(marked)" ]; }
+begun() { grep -c begin "$ledger"; }
+have_begun() { [ "$(begun)" = "$1" ]; }
+events_of_type() { p events --type "$1" --json --limit 100000 | wc -l; }
+are_adopted() { [ "$(events_of_type adopted)" -ge "$1" ]; }
+all_ended() { [ "$(events_of_type completed,failed,timed_out,cancelled,abandoned)" = "$1" ]; }
+
+# The newest adoption came so many ms after this time at the latest; a sanitizer may take its time.
+adopted_within() { # ms time
+	local newest
+	newest=$(p events --type adopted --json | sed 's/.*"created_at":"\([^"]*\)".*/\1/' | sort | tail -n 1)
+	echo "adopted $(($(date -d "$newest" +%s%3N) - $(date -d "$2" +%s%3N))) ms after $2"
+	[[ $PAWL_TEST_BUILD == *san ]] || [ $(($(date -d "$newest" +%s%3N) - $(date -d "$2" +%s%3N))) -lt "$1" ]
+}
+
+# The database's time: that of a job that nobody will run.
+db_time() {
+	p show "$(p exec --detach --queue nowhere -- true)" --json | sed 's/.*"requested_at":"\([^"]*\)".*/\1/'
+}
+
+# Each began once, ended once in the same process, and has its own exit status.
+check_tasks() { # how many
+	local i
+	same "$1" "$(grep -c begin "$ledger")"
+	same "$1" "$(awk '$3 == "begin" { print $1, $2, $4 }' "$ledger" | sort -u | wc -l)"
+	same "$(awk '$3 == "begin" { print $1, $2, $4 }' "$ledger" | sort)" "$(awk '$3 == "end" { print $1, $2, $4 }' "$ledger" | sort)"
+	same "$(($1 / 10))" "$(events_of_type failed)"
+	for i in $(seq 10 10 "$1"); do
+		[[ $(p show "${ids[i - 1]}" --json) == *'"status":"failed","attempt":1,'*'"exit_code":3,'* ]]
+	done
+	same $(($1 - $1 / 10)) "$(events_of_type completed)"
+	same "$1" "$(events_of_type claimed)"
+	until_true nothing_marked
+	p verify
+}
+
+@test "50 commands outlive the kill -9 of their worker, and the next one finishes them" {
+	submit_tasks 50
+	start_worker
+	until_true have_begun 50
+	kill -9 "$worker"
+	wait_for "$worker"
+	same 50 "$(marked | wc -l)"
+	start_worker
+	until_true are_adopted 50
+	since=$(p workers --json | grep "\"pid\":$worker," | sed 's/.*"started_at":"\([^"]*\)".*/\1/')
+	adopted_within 1000 "$since"
+	open_gate
+	until_true all_ended 50
+	check_tasks 50
+}
+
+@test "a worker that runs already takes over at once" {
+	submit_tasks 20
+	start_worker
+	first=$worker
+	until_true have_begun 20
+	start_worker
+	since=$(db_time)
+	kill -9 "$first"
+	wait_for "$first"
+	until_true are_adopted 20
+	adopted_within 1000 "$since"
+	open_gate
+	until_true all_ended 20
+	check_tasks 20
+}
+
+# Stops the process at a moment at which it does not hold the database's lock.
+stop_outside() { # pid
+	local i
+	for i in $(seq 50); do
+		kill -STOP "$1"
+		! timeout 5 pawl --db "$db" --tenant "$tenant" exec --detach --queue nowhere -- true >/dev/null || return 0
+		kill -CONT "$1"
+	done
+	return 1
+}
+
+counted() { p metrics | awk -v name="$1" '$1 == name { n += $2 } END { print n + 0 }'; }
+nobody_is_missing() {
+	echo "lost $(counted pawl_leases_lost_total), refused $(counted pawl_outcomes_refused_total)"
+	[ $(($(counted pawl_leases_lost_total) + $(counted pawl_outcomes_refused_total))) = "$1" ]
+}
+
+@test "what a worker says that was stopped past its leases is refused and counted, and it signals nothing" {
+	submit_tasks 20
+	start_worker
+	first=$worker
+	until_true have_begun 20
+	start_worker
+	stop_outside "$first"
+	until_true are_adopted 20
+	open_gate
+	until_true all_ended 20
+	kill -CONT "$first"
+	until_true nobody_is_missing 20
+	kill -0 "$first"
+	same 20 "$(events_of_type adopted)"
+	check_tasks 20
+}
+
+@test "the same while the commands go on" {
+	submit_tasks 20
+	start_worker
+	first=$worker
+	until_true have_begun 20
+	start_worker
+	stop_outside "$first"
+	until_true are_adopted 20
+	kill -CONT "$first"
+	until_true nobody_is_missing 20
+	same 20 "$(marked | wc -l)"
+	open_gate
+	until_true all_ended 20
+	check_tasks 20
+}
+
+@test "a worker that is told to go hands over, and no attempt is used" {
+	submit_tasks 20
+	start_worker
+	until_true have_begun 20
+	kill -TERM "$worker"
+	wait_for "$worker"
+	[ "$status" = 0 ]
+	same 0 "$(events_of_type released)"
+	start_worker
+	until_true are_adopted 20
+	kill -INT "$worker" || true # ignored in the background of a shell
+	kill -TERM "$worker"
+	kill -TERM "$worker" 2>/dev/null || true
+	wait_for "$worker"
+	[ "$status" = 0 ]
+	open_gate
+	p worker --drain 2>"$dir/stderr"
+	check_tasks 20
+}
+
+@test "a task that kills its worker fails after exactly as many attempts as it has" {
+	cat >"$dir/killer" <<-END
+		echo "\$PAWL_EXECUTION_ID \$PAWL_ATTEMPT begin \$\$" >>"$ledger"
+		kill -9 \$(cat "$dir/pid") \$PPID
+		sleep 1000
+	END
+	id=$(later --retry 2 -- sh "$dir/killer")
+	for _ in $(seq 20); do
+		sh -c 'echo $$ >"$1"; shift; exec "$@"' sh "$dir/pid" \
+			pawl --db "$db" --tenant "$tenant" worker --drain 2>"$dir/stderr" 3>&- &
+		started+=($!)
+		wait_for $!
+		[ "$status" != 0 ] || break
+	done
+	has_status "$id" failed
+	has_event "$id" abandoned
+	same "$id 1
+$id 2
+$id 3" "$(cut -d' ' -f1-2 "$ledger")"
+	same '' "$(marked)"
+	p verify
+}
+
+@test "a task that does all it should not do ends clean" {
+	cat >"$dir/poison" <<-END
+		trap '' TERM INT HUP
+		(setsid sh -c 'trap "" TERM; exec 1>&- 2>&-; while :; do sleep 1; done' &)
+		head -c 1000000000 /dev/zero | tr '\\0' x
+		echo flooded >>"$ledger"
+		exec 1>&- 2>&-
+		while :; do sleep 1; done
+	END
+	start_worker
+	id=$(later --timeout 30s -- sh "$dir/poison")
+	until_true grep -q flooded "$ledger"
+	p cancel "$id"
+	until_true has_status "$id" cancelled
+	until_true nothing_marked
+	peak=$(awk '/^VmHWM:/ { print $2 }' "/proc/$worker/status")
+	echo "the worker had $peak kB at most"
+	[[ $PAWL_TEST_BUILD == *san ]] || [ "$peak" -lt 65536 ]
+	id=$(later --timeout 300ms -- sh -c "trap '' TERM; while :; do sleep 0.1; done")
+	until_true has_status "$id" timed_out
+	until_true nothing_marked
+	p verify
+}
+
+# pawl exec itself, killed while its command waits for the gate.
+kill_exec() {
+	pawl --db "$db" --tenant "$tenant" exec --env MARK="$mark" --retry 1 -- sh "$dir/task" 3 >"$dir/stdout" 2>"$dir/stderr" 3>&- &
+	started+=($!)
+	until_true have_begun 1
+	kill -9 "${started[-1]}"
+	wait_for "${started[-1]}"
+	id=$(awk '{ print $1; exit }' "$ledger")
+	ids=("$id")
+	has_status "$id" running
+}
+
+# Adopted once, tried once more by the worker, in the queue that was the dead one's own.
+check_exec() {
+	until_true has_status "$id" failed
+	same "$id 1 begin
+$id 1 end
+$id 2 begin
+$id 2 end" "$(cut -d' ' -f1-3 "$ledger")"
+	same 1 "$(events_of_type adopted)"
+	until_true nothing_marked
+	p verify
+}
+
+@test "what pawl exec leaves when it is killed is finished by a worker that comes later" {
+	kill_exec
+	start_worker
+	until_true are_adopted 1
+	open_gate
+	check_exec
+}
+
+@test "what pawl exec leaves when it is killed is finished by a worker that is there" {
+	start_worker
+	kill_exec
+	until_true are_adopted 1
+	open_gate
+	check_exec
+}
+
+@test "what pawl exec leaves between two tries is tried again by a worker" {
+	local how
+	echo 'retry: {delay: 3s}' >>"$dir/pawl.yaml"
+	for how in HUP KILL; do
+		pawl --db "$db" --tenant "$tenant" exec --retry 1 -- sh -c "echo \$PAWL_ATTEMPT; exit 3" \
+			>"$dir/stdout" 2>"$dir/stderr" 3>&- &
+		until_true grep -q 1 "$dir/stdout"
+		id=$(p show @last --json | sed 's/{"id":\([0-9]*\),.*/\1/')
+		until_true has_event "$id" retry_scheduled
+		kill "-$how" $!
+		wait_for $!
+		[ "$status" = $((128 + $(kill -l $how))) ]
+		has_status "$id" ready
+		p worker --drain 2>"$dir/stderr"
+		has_status "$id" failed
+		same 2 "$(p events "$id" --type claimed --json | wc -l)"
+		same 2 "$(p logs "$id")"
+		p verify
+	done
+}
+
+@test "pawl exec does not take over what a dead worker left" {
+	submit_tasks 3
+	start_worker
+	until_true have_begun 3
+	kill -9 "$worker"
+	wait_for "$worker"
+	p exec -- true
+	same 0 "$(events_of_type adopted)"
+	open_gate
+	p worker --drain 2>"$dir/stderr"
+	until_true all_ended 4
+	same 3 "$(events_of_type adopted)"
+	p verify
+}

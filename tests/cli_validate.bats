@@ -1,0 +1,126 @@
+#!/usr/bin/env bats
+# Workflow files on the command line: pawl validate, graph and schema. They need no database: TEST_NO_DB.
+
+load cli_common
+
+setup() {
+	dir=$(mktemp -d /tmp/pawl-cli.XXXXXX)
+	examples=$BATS_TEST_DIRNAME/../examples
+	cd "$dir"
+	unset PAWL_DB
+	export HOME=$dir XDG_STATE_HOME=$dir/state
+}
+teardown() { rm -rf "$dir"; }
+
+wrong() { printf 'tasks:\n  a: {rnu: x}\n  b: {run: x, needs: aa}\n' >wrong.flow.yaml; }
+
+@test "the examples are right, and nothing is created" {
+	run pawl validate "$examples"/*.flow.yaml
+	[ "$status" = 0 ]
+	[ "${#lines[@]}" = "$(ls "$examples"/*.flow.yaml | wc -l)" ]
+	[[ $output == *'/nested.flow.yaml: nested, 4 tasks, 1 nested'* ]]
+	[[ $output == *'/hello.flow.yaml: hello, 1 task'$'\n'* ]]
+	[ -z "$(ls -A "$dir")" ]
+}
+
+@test "all that is wrong, each with its line and a caret, on stderr" {
+	wrong
+	status=0
+	pawl validate wrong.flow.yaml >out 2>err || status=$?
+	[ "$status" = 2 ]
+	[ ! -s out ]
+	same 'wrong.flow.yaml:2:3: tasks.a has nothing to do: exactly one of run, argv, function and workflow is expected
+     2 |   a: {rnu: x}
+       |   ^
+wrong.flow.yaml:2:7: there is no key "rnu" in tasks.a: did you mean "run"?
+     2 |   a: {rnu: x}
+       |       ^
+wrong.flow.yaml:3:22: tasks.b.needs: there is no task "aa": did you mean "a"?
+     3 |   b: {run: x, needs: aa}
+       |                      ^' "$(cat err)"
+}
+
+@test "the same as JSON, one object a line" {
+	wrong
+	printf 'tasks: [x]\n' >good.flow.yaml
+	status=0
+	pawl validate --json wrong.flow.yaml good.flow.yaml >out 2>err || status=$?
+	[ "$status" = 2 ]
+	[ ! -s err ]
+	same '{"file":"wrong.flow.yaml","line":2,"column":3,"problem":"tasks.a has nothing to do: exactly one of run, argv, function and workflow is expected"}
+{"file":"wrong.flow.yaml","line":2,"column":7,"problem":"there is no key \"rnu\" in tasks.a: did you mean \"run\"?"}
+{"file":"wrong.flow.yaml","line":3,"column":22,"problem":"tasks.b.needs: there is no task \"aa\": did you mean \"a\"?"}
+{"file":"good.flow.yaml","name":"good","hash":H,"tasks":1,"nested":0,"schedules":0}' \
+		"$(sed -E 's/"hash":"[0-9a-f]{32}"/"hash":H/' out)"
+}
+
+@test "a nested file is named as it is found from here" {
+	mkdir sub
+	printf 'tasks: {a: {workflow: child.yaml}}\n' >sub/top.flow.yaml
+	printf 'tasks: {a: {run: x, timeout: 5}}\n' >sub/child.yaml
+	run pawl validate sub/top.flow.yaml
+	[ "$status" = 2 ]
+	[[ $output == 'sub/child.yaml:1:30: tasks.a.timeout: a duration'* ]]
+}
+
+@test "files that are not there, or no text" {
+	refused 5 'none.yaml' pawl validate none.yaml
+	refused 2 'wants more than that' pawl validate
+	refused 2 "has no option '--frobnicate'" pawl validate --frobnicate x.yaml
+	refused 5 'none.yaml' pawl graph none.yaml
+	head -c 9000000 /dev/zero | tr '\0' '#' >large.yaml
+	refused 2 'longer than 8 MB' pawl validate large.yaml
+	wrong
+	run pawl validate none.yaml wrong.flow.yaml # one that is wrong outweighs one that is missing
+	[ "$status" = 2 ]
+	head -c 1000 /dev/urandom >random.yaml
+	run pawl validate random.yaml
+	[ "$status" = 2 ]
+}
+
+@test "what a terminal would obey is not printed" {
+	printf 'tasks: {a: {"\\e[31mred": x}}\n# \033[31m\n' >f.flow.yaml
+	run pawl validate f.flow.yaml
+	[ "$status" = 2 ]
+	without "$(printf '\033')" <<<"$output"
+}
+
+@test "a graph for a terminal, for Graphviz, for Mermaid" {
+	run pawl graph "$examples/diamond.flow.yaml"
+	[ "$status" = 0 ]
+	same 'diamond: 4 tasks
+  *    fetch
+  +-*  clean
+  * |  count
+  *-'"'"'  report' "$output"
+	same "$output" "$(pawl graph --format ascii "$examples/diamond.flow.yaml")"
+	[[ $(pawl graph --format dot "$examples/diamond.flow.yaml") == 'digraph "diamond" {'*'t2 -> t3;'* ]]
+	[[ $(pawl graph --format mermaid "$examples/diamond.flow.yaml") == 'flowchart TD'*'t2 --> t3'* ]]
+	refused 2 "no format 'png'" pawl graph --format png "$examples/diamond.flow.yaml"
+}
+
+@test "svg is what dot makes of it" {
+	mkdir bin
+	pawl=$(command -v pawl)
+	refused 2 'package graphviz' env "PATH=$dir/bin" "$pawl" graph --format svg "$examples/diamond.flow.yaml"
+	printf '#!/bin/sh\n[ "$*" = -Tsvg ] || exit 9\n/bin/echo "<svg>"\n/bin/cat\n' >bin/dot
+	chmod +x bin/dot
+	[[ $(PATH=$dir/bin:$PATH pawl graph --format svg "$examples/diamond.flow.yaml") == '<svg>'*'digraph "diamond"'* ]]
+	printf '#!/bin/sh\nexit 3\n' >bin/dot
+	refused 1 'status 3' env "PATH=$dir/bin:$PATH" pawl graph --format svg "$examples/diamond.flow.yaml"
+}
+
+@test "a graph of what is wrong says what is wrong" {
+	wrong
+	status=0
+	pawl graph wrong.flow.yaml >out 2>err || status=$?
+	[ "$status" = 2 ]
+	[ ! -s out ]
+	[[ $(cat err) == *'did you mean "run"'* ]]
+}
+
+@test "the schema is JSON" {
+	pawl schema >schema.json
+	[ "$(wc -l <schema.json)" = 1 ]
+	[[ $(cat schema.json) == '{"$schema":"http://json-schema.org/draft-07/schema#",'*'}' ]]
+}

@@ -1,0 +1,183 @@
+#!/usr/bin/env bats
+# pawl worker: it says when it is ready, runs what is queued, rests when there is nothing, and stops as it is told.
+
+load cli_common
+load cli_run
+
+setup() {
+	make_database
+	make_state
+}
+teardown() {
+	end_all
+	remove_database
+}
+
+later() { p exec --detach "$@"; } # option... -- command...
+
+@test "it says once that it is ready, without a password" {
+	start_worker --queue mail --queue reports --slots 3
+	[[ $(cat "$worker_log") =~ ^pawl:\ worker\ [0-9a-f]{16}\ is\ ready:\ [^\ ]+,\ queues\ mail,\ reports,\ 3\ slots$ ]]
+	[[ $(p workers --json) == *"\"id\":\"$worker_id\""*"\"pid\":$worker,"* ]]
+	[[ $(p workers --json) == *'"process":["mail","reports"]'* ]]
+	kill -TERM "$worker"
+	wait_for "$worker"
+	[ "$status" = 0 ]
+	same '' "$(p workers --json)"
+	if [ "$PAWL_TEST_DB" = postgres ]; then
+		db=${db/postgres@/postgres:geheim@}
+		start_worker
+		without geheim <"$worker_log"
+	fi
+}
+
+@test "it runs what is queued in its queues alone, and drains" {
+	for i in $(seq 20); do
+		later -- sh -c "echo $i >>'$dir/ledger'" >/dev/null
+	done
+	other=$(later --queue elsewhere -- true)
+	failing=$(later --retry 2 -- sh -c 'exit $((PAWL_ATTEMPT < 3))')
+	slow=$(later --delay 300ms -- sh -c "echo slow >>'$dir/ledger'")
+	p worker --drain --slots 4 2>"$dir/stderr"
+	[ "$(wc -l <"$dir/stderr")" = 1 ]
+	same "$(seq 20)" "$(grep -v slow "$dir/ledger" | sort -n)"
+	same slow "$(tail -n 1 "$dir/ledger")"
+	has_status "$other" ready
+	has_status "$failing" succeeded
+	has_status "$slow" succeeded
+	p verify
+}
+
+@test "it does not drain while another runs something of its queue, nor wait for what is paused" {
+	first=$(later -- sh -c ": $mark; while [ ! -e '$dir/go' ]; do sleep 0.05; done; exit 1")
+	start_worker
+	until_true has_status "$first" running
+	p worker --drain --state "$dir/other" 2>"$dir/stderr" 3>&- &
+	started+=($!)
+	until_true grep -q 'is ready' "$dir/stderr"
+	kill -0 "${started[1]}"
+	touch "$dir/go"
+	wait_for "${started[1]}"
+	[ "$status" = 0 ]
+	has_status "$first" failed
+	kill -TERM "$worker"
+	wait_for "$worker"
+	p queue pause default
+	later -- true
+	p worker --drain 2>"$dir/stderr"
+	p verify
+}
+
+@test "what comes while it rests is run at once" {
+	start_worker
+	for i in 1 2 3; do
+		id=$(later -- true)
+		until_true has_status "$id" succeeded
+		[[ $(p show "$id" --json) =~ \"requested_at\":\"([^\"]*)\",\"started_at\":\"([^\"]*)\" ]]
+		[ $(($(date -d "${BASH_REMATCH[2]}" +%s%3N) - $(date -d "${BASH_REMATCH[1]}" +%s%3N))) -lt 1000 ]
+	done
+}
+
+# Processor time in ticks of 10 ms, of the worker and of all its threads.
+ticks() { sed 's/.*) //' "/proc/$1/stat" | awk '{ print $12 + $13 }'; }
+
+@test "a worker that has nothing to do uses no processor" {
+	start_worker
+	id=$(later -- true)
+	until_true has_status "$id" succeeded
+	before=$(ticks "$worker")
+	sleep 3 # what is measured is this time
+	echo "ticks in 3 s: $(($(ticks "$worker") - before))"
+	[ $(($(ticks "$worker") - before)) -le 3 ]
+}
+
+@test "a cancel ends what runs" {
+	start_worker
+	id=$(later -- sh -c ": $mark; sleep 100")
+	until_true has_event "$id" started
+	p cancel "$id"
+	until_true has_status "$id" cancelled
+	until_true [ -z "$(marked)" ]
+	p verify
+}
+
+@test "it stops on a signal and leaves commands running, without using an attempt" {
+	start_worker
+	id=$(later -- sh -c ": $mark; echo \$PAWL_ATTEMPT >>'$dir/ledger'; while [ ! -e '$dir/go' ]; do sleep 0.05; done; exit 3")
+	until_true [ -s "$dir/ledger" ]
+	kill -TERM "$worker"
+	wait_for "$worker"
+	[ "$status" = 0 ]
+	has_status "$id" running
+	touch "$dir/go"
+	p worker --drain 2>"$dir/stderr"
+	has_status "$id" failed
+	same 1 "$(cat "$dir/ledger")"
+	[[ $(p show "$id" --json) == *'"attempt":1,"max_attempts":1,'*'"exit_code":3,'* ]]
+	p verify
+}
+
+# A plugin with a function that ends when there is a file, and one that ends only when it is told to.
+make_plugin() {
+	cat >"$dir/naps.c" <<-'END'
+		#include <pawl.h>
+		#include <time.h>
+		#include <unistd.h>
+		const int pawl_plugin_abi = PAWL_PLUGIN_ABI;
+		static int nap(struct pawl_call *c, void *file)
+		{
+			while (access(file, F_OK) && !c->ops->cancelled(c))
+				nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+			return c->ops->cancelled(c);
+		}
+		int pawl_plugin_init(const struct pawl_plugin_host *host)
+		{
+			return host->add(host, "patient", nap, GO) || host->add(host, "stubborn", nap, "/nowhere");
+		}
+	END
+	cc -shared -fPIC -I"$BATS_TEST_DIRNAME/../include" -DGO="\"$dir/go\"" -o "$dir/naps.so" "$dir/naps.c"
+}
+
+@test "it waits for functions when it is told to stop" {
+	make_plugin
+	start_worker --plugin "$dir/naps.so"
+	[[ $(p workers --json) == *'"function:patient":["default"]'* ]]
+	id=$(later --executor function:patient -- x)
+	until_true has_event "$id" started
+	kill -TERM "$worker"
+	other=$(later -- true)
+	until_true grep -q "\"id\":$other,.*\"status\":\"ready\"" <(p show "$other" --json)
+	kill -0 "$worker"
+	touch "$dir/go"
+	wait_for "$worker"
+	[ "$status" = 0 ]
+	has_status "$id" succeeded
+	has_status "$other" ready # it took nothing more
+	p verify
+}
+
+@test "a second signal tells functions to stop" {
+	make_plugin
+	start_worker --plugin "$dir/naps.so"
+	id=$(later --retry 1 --executor function:stubborn -- x)
+	until_true has_event "$id" started
+	kill -TERM "$worker"
+	until_true signal_taken "$worker" # two at once would be one
+	kill -TERM "$worker"
+	wait_for "$worker"
+	[ "$status" = 0 ]
+	grep -q 'functions that still run are told to stop' "$worker_log"
+	has_event "$id" deferred
+	has_status "$id" ready
+	p verify
+}
+
+@test "what can't be is said, with the exit code for it" {
+	refused 2 "pawl worker does not take 'now'" p worker now
+	refused 2 '--slots is at most 10000' p worker --slots 100000
+	refused 2 'nowhere.so' p worker --plugin "$dir/nowhere.so"
+	refused 5 'there is no tenant' pawl worker --db "sqlite:$dir/no.db" --tenant nobody
+	refused 5 'pawl.yaml' p worker --config "$dir/pawl.yaml"
+	printf 'worker: {slots: many}\n' >"$dir/bad.yaml"
+	refused 2 'bad.yaml:1:' p worker --config "$dir/bad.yaml"
+}

@@ -1,0 +1,226 @@
+/* flow_fixture.h - workflows in a test: written as YAML, submitted to the test's store, and played
+ * by hand: the test is the worker, and says how each task ends. */
+#ifndef TESTS_FLOW_FIXTURE_H
+#define TESTS_FLOW_FIXTURE_H
+
+#include "base/buf.h"
+#include "fixture.h"
+#include "flow/workflow.h"
+#include "store/query.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The canonical text of a workflow file; a problem ends the test. Freed with the process. */
+static inline const char *flow_text(const char *yaml)
+{
+    struct problems problems = PROBLEMS_INIT;
+    struct arena arena = ARENA_INIT;
+    struct buf shown = BUF_INIT, text = BUF_INIT;
+    const struct source *source = problems_take(&problems, "test.flow.yaml", yaml, strlen(yaml));
+    const struct workflow *w;
+    struct err err = ERR_INIT;
+
+    if (workflow_parse(source, NULL, &problems, &arena, &w, &err)) {
+        problems_show(&problems, &shown);
+        test_fail(__FILE__, __LINE__, "%s\n%s", err.msg, buf_cstr(&shown));
+    }
+    workflow_write(w, &text);
+    problems_release(&problems);
+    arena_release(&arena);
+    return text.ptr; /* kept: tests are short */
+}
+
+static inline int flow_submit_body(struct turn *t, void *arg, struct err *err)
+{
+    return op_submit(t, arg, 1, err);
+}
+
+static inline int64_t flow_submit(struct store *s, const char *yaml, const char *params)
+{
+    struct submission w = {.definition = flow_text(yaml), .input = params};
+    struct err err = ERR_INIT;
+
+    CHECK_OK_ERR(store_turn(s, flow_submit_body, &w, &err), &err);
+    CHECK_OK_ERR(w.rc, &w.err);
+    free((char *)w.definition);
+    return w.id;
+}
+
+/* The execution of a task of this workflow, by "name" or "name[2]"; 0: there is none. */
+static inline int64_t flow_task(struct store *s, int64_t workflow, const char *name)
+{
+    struct execution_list l = {0};
+    struct err err = ERR_INIT;
+    const char *end;
+    int64_t id = 0;
+    size_t i;
+
+    CHECK_OK_ERR(query_tree(s, workflow, &l, &err), &err);
+    for (i = 0; i < l.n && !id; i++) {
+        end = strstr(l.at[i].name, "::");
+        for (; end && strstr(end + 2, "::"); end = strstr(end + 2, "::"))
+            ;
+        if (end && !strcmp(end + 2, name))
+            id = l.at[i].id;
+    }
+    execution_list_release(&l);
+    return id;
+}
+
+static inline int flow_status(struct store *s, int64_t workflow, const char *name)
+{
+    int64_t id = flow_task(s, workflow, name);
+
+    return id ? status_of(s, id) : S_NONE;
+}
+
+/* All tasks of the tree as "a:succeeded b:skipped …", by id. */
+static inline const char *flow_shape(struct store *s, int64_t workflow)
+{
+    static char shape[8192];
+    struct execution_list l = {0};
+    struct err err = ERR_INIT;
+    size_t used = 0, i;
+
+    CHECK_OK_ERR(query_tree(s, workflow, &l, &err), &err);
+    shape[0] = 0;
+    for (i = 1; i < l.n; i++) {
+        const char *name =
+            strrchr(l.at[i].name, ':') ? strrchr(l.at[i].name, ':') + 1 : l.at[i].name;
+
+        used += (size_t)snprintf(shape + used, sizeof(shape) - used, "%s%s:%s", i > 1 ? " " : "",
+                                 name, status_text(l.at[i].status));
+    }
+    execution_list_release(&l);
+    return shape;
+}
+
+struct flow_play {
+    struct store *s;
+    const char *fails; /* names of tasks that fail, with spaces around each: " a b " */
+};
+
+struct flow_claiming {
+    struct job_list jobs;
+    struct held_job held[200];
+    char names[200][100];
+    char spec[8192], input[8192];
+    size_t n;
+    bool push;
+};
+
+static inline int flow_claim_body(struct turn *t, void *arg, struct err *err)
+{
+    static const struct lane_queue serves[] = {{"process", "default"}, {"function:f", "default"}};
+    struct flow_claiming *k = arg;
+    struct claim c = {.worker = 7,
+                      .folder = "here",
+                      .lease = LEASE,
+                      .serves = serves,
+                      .nserves = 2,
+                      .max = 200,
+                      .push = k->push};
+    int rc = op_claim(t, &c, &k->jobs, err);
+    size_t i;
+
+    for (k->n = 0, i = 0; !rc && i < k->jobs.n; i++) {
+        const struct execution *e = k->jobs.at[i];
+        const char *name = strrchr(e->name, ':') + 1;
+
+        snprintf(k->names[k->n], sizeof(k->names[0]), "%s", name);
+        snprintf(k->spec, sizeof(k->spec), "%s", e->spec ? e->spec : "");
+        snprintf(k->input, sizeof(k->input), "%s", e->input ? e->input : "");
+        k->held[k->n++] = (struct held_job){
+            .id = e->id, .root = e->root, .worker = 7, .epoch = e->epoch, .attempt = e->attempts};
+    }
+    return rc;
+}
+
+static inline size_t flow_claim(struct store *s, struct flow_claiming *k)
+{
+    struct err err = ERR_INIT;
+
+    CHECK_OK_ERR(store_turn(s, flow_claim_body, k, &err), &err);
+    return k->n;
+}
+
+struct flow_settling {
+    struct held_job j;
+    enum outcome_kind kind;
+    const char *result;
+};
+
+static inline int flow_settle_body(struct turn *t, void *arg, struct err *err)
+{
+    struct flow_settling *f = arg;
+    struct settlement s = {
+        .lease = {.execution = f->j.id, .root = f->j.root, .epoch = f->j.epoch},
+        .outcome = {.kind = f->kind,
+                    .error = f->kind == OUTCOME_OK ? NULL : "it was made to fail",
+                    .result = f->result,
+                    .duration = 1,
+                    .retry_delay = -1}};
+    int rc = op_settle(t, 7, &s, 1, err);
+
+    return rc ? rc : s.lease.rc;
+}
+
+static inline void flow_settle(struct store *s, struct held_job j, enum outcome_kind kind,
+                               const char *result)
+{
+    struct flow_settling f = {j, kind, result};
+    struct err err = ERR_INIT;
+
+    CHECK_OK_ERR(store_turn(s, flow_settle_body, &f, &err), &err);
+}
+
+struct flow_both {
+    struct flow_settling f;
+    struct flow_claiming *k;
+};
+
+static inline int flow_both_body(struct turn *t, void *arg, struct err *err)
+{
+    struct flow_both *b = arg;
+    int rc = flow_settle_body(t, &b->f, err);
+
+    if (rc || (rc = op_advance(t, err)))
+        return rc;
+    b->k->push = true;
+    return flow_claim_body(t, b->k, err);
+}
+
+/* As an engine does it: the end of one and the claim of what follows are one turn. */
+static inline void flow_settle_and_claim(struct store *s, struct held_job j,
+                                         struct flow_claiming *k)
+{
+    struct flow_both b = {.f = {j, OUTCOME_OK, NULL}, .k = k};
+    struct err err = ERR_INIT;
+
+    CHECK_OK_ERR(store_turn(s, flow_both_body, &b, &err), &err);
+    k->push = false;
+}
+
+/* Runs everything to its end; tasks named in `fails` fail, the others succeed. */
+static inline void flow_play(struct store *s, const char *fails)
+{
+    static struct flow_claiming k;
+    char word[120];
+    size_t i;
+
+    for (;;) {
+        size_t fired = run_timers(s);
+
+        if (!flow_claim(s, &k) && !fired)
+            return;
+        for (i = 0; i < k.n; i++) {
+            snprintf(word, sizeof(word), " %s ", k.names[i]);
+            flow_settle(s, k.held[i], strstr(fails, word) ? OUTCOME_FAILED : OUTCOME_OK,
+                        "{\"n\":1}");
+        }
+    }
+}
+
+#endif

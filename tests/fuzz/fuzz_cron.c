@@ -1,0 +1,132 @@
+/* fuzz_cron.c - any bytes as a cron pattern, and as the file of the time zone that it is asked in.
+ *
+ *   clang -std=c11 -D_GNU_SOURCE -Isrc -g -O1 -fsanitize=fuzzer,address,undefined \
+ *       -fno-sanitize-recover=all -o /tmp/fuzz_cron tests/fuzz/fuzz_cron.c src/base/[a-z]*.c \
+ *       src/core/cron*.c -ljansson -lsodium -lm
+ *   mkdir /tmp/corpus && /tmp/fuzz_cron -max_total_time=60 -max_len=1024 /tmp/corpus
+ *
+ * Input: eight bytes of a time, a pattern up to a line feed, and a TZif file or a rule for its end.
+ * Beside memory errors and undefined behaviour it looks for answers that break what the headers
+ * say: clocks that do not run on, due times that are not after, not the first, or not due. */
+#include "base/buf.h"
+#include "base/date.h"
+#include "base/text.h"
+#include "core/cron.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SECOND INT64_C(1000000)
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void must(bool holds)
+{
+    if (!holds)
+        abort();
+}
+
+/* A file with that rule and no table. */
+static int zone_of_rule(const char *rule, size_t len, struct zone **out, struct err *err)
+{
+    static const char header[] = "TZif2\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0" /* and the counts: */
+                                 "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1\0\0\0\1";
+    static const char type[7] = "";
+    struct buf b = BUF_INIT;
+    int i, rc;
+
+    for (i = 0; i < 2; i++) {
+        buf_add(&b, header, sizeof(header) - 1);
+        buf_add(&b, type, sizeof(type));
+    }
+    buf_addch(&b, '\n');
+    buf_add(&b, rule, len);
+    buf_addch(&b, '\n');
+    rc = zone_parse("fuzz", b.ptr, b.len, out, err);
+    buf_release(&b);
+    return rc;
+}
+
+static void check_zone(const struct zone *z, int64_t t)
+{
+    struct zone_period p = zone_period(z, t);
+    struct zone_moment m = zone_from_local(z, t);
+    int i;
+
+    must(p.from <= t && t < p.until);
+    for (i = 0; i < 8 && p.until < ZONE_FOREVER; i++) {
+        struct zone_period next = zone_period(z, p.until);
+
+        must(next.from == p.until && next.until > next.from);
+        p = next;
+    }
+    must(m.first <= m.last && zone_to_local(z, m.first) >= t && zone_to_local(z, m.first - 1) < t);
+    must(m.fit == ZONE_GAP || (zone_to_local(z, m.first) == t && zone_to_local(z, m.last) == t));
+    must((m.fit == ZONE_TWICE) == (m.first != m.last));
+}
+
+/* Whether clocks show the pattern's minute; where they jump they may show another. */
+static bool shows_minute(const struct cron *c, const struct zone *z, int64_t due)
+{
+    int64_t local = zone_to_local(z, due / SECOND), minute = floor_div(local, 60);
+
+    return zone_period(z, due / SECOND).from == due / SECOND ||
+           (local % 60 == 0 && c->minutes >> (minute - floor_div(minute, 60) * 60) & 1);
+}
+
+static void check_cron(const struct cron *c, const struct zone *z, int64_t after)
+{
+    int64_t next, again, last;
+    int i;
+
+    for (i = 0; i < 10; i++, after = next) {
+        if (!cron_next(c, z, after, &next))
+            return;
+        must(next > after && next % SECOND == 0 && shows_minute(c, z, next));
+        must(cron_next(c, z, next - 1, &again) && again == next);
+        if (after > INT64_MIN / 2) /* half-way */
+            must(cron_next(c, z, after + (next - after) / 2, &again) && again == next);
+        must(cron_last(c, z, after, next, &last) && last == next);
+    }
+}
+
+static void check_error(int rc, const struct err *err)
+{
+    must(rc == -E_INVALID && *err->msg && text_is_utf8(err->msg, strlen(err->msg)));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct err err = ERR_INIT;
+    struct zone *z = NULL;
+    struct buf text = BUF_INIT;
+    const uint8_t *line, *file, *end = data + size;
+    struct cron c;
+    int64_t after;
+    int rc;
+
+    if (size < sizeof(after))
+        return 0;
+    memcpy(&after, data, sizeof(after));
+    data += sizeof(after);
+    line = memchr(data, '\n', (size_t)(end - data));
+    file = line ? line + 1 : end;
+    buf_add(&text, data, (size_t)((line ? line : end) - data));
+    if (end - file >= 4 && !memcmp(file, "TZif", 4))
+        rc = zone_parse("fuzz", file, (size_t)(end - file), &z, &err);
+    else
+        rc = zone_of_rule((const char *)file, (size_t)(end - file), &z, &err);
+    if (rc) {
+        check_error(rc, &err);
+        must(!zone_load("UTC", &z, &err));
+    }
+    check_zone(z, after >> 8);
+    check_zone(z, after >> 24);
+    if ((rc = cron_parse(buf_cstr(&text), &c, &err)))
+        check_error(rc, &err);
+    else
+        check_cron(&c, z, after);
+    buf_release(&text);
+    zone_free(&z);
+    return 0;
+}

@@ -1,0 +1,154 @@
+/* fuzz_expr.c - any bytes as an expression, as a condition and as text with expressions in it.
+ *
+ *   clang -std=c11 -D_GNU_SOURCE -Isrc -g -O1 -fsanitize=fuzzer,address,undefined \
+ *       -fno-sanitize-recover=all -o /tmp/fuzz_expr tests/fuzz/fuzz_expr.c src/core/expr*.c \
+ *       src/core/value.c src/base/[a-z]*.c -ljansson -lsodium -lm
+ *   /tmp/fuzz_expr -max_total_time=60 -max_len=4096
+ *
+ * Beside memory errors and undefined behaviour it looks for a result or a fault that breaks what
+ * expr.h says, and for one that is not the same the second time. */
+#include "base/text.h"
+#include "core/expr.h"
+#include "core/value.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const char world[] =
+    "{\"params\":{\"a\":1,\"b\":[1,2.5,\"x\",null],\"c\":{\"d\":true}},\"env\":{\"E\":\"\\u00e9\"},"
+    "\"vars\":{},\"tasks\":{\"t\":{\"status\":\"failed\",\"outputs\":null}},\"item\":\"i\",\"index\":0,"
+    "\"workflow\":{\"name\":\"w\"}}";
+
+static bool status(void *arg, enum expr_status which)
+{
+    (void)arg;
+    return which != EXPR_FAILURE;
+}
+
+/* The world lives as long as the process. */
+static const struct expr_scope *scope(void)
+{
+    static struct expr_scope s = {.status = status};
+    static json_t *names;
+
+    if (!names) {
+        names = json_loads(world, 0, NULL);
+#define X(id, name, meaning) s.names[EXPR_##id] = json_object_get(names, #name);
+        EXPR_NAMES(X)
+#undef X
+    }
+    return &s;
+}
+
+static void check_fault(const struct expr_fault *fault, const struct expr_text *text)
+{
+    struct err err = ERR_INIT;
+
+    if (fault->offset > text->len || fault->line < 3 || !fault->column || !fault->what[0] ||
+        !text_is_utf8(fault->what, strlen(fault->what)) ||
+        !text_is_utf8(fault->excerpt, strlen(fault->excerpt)) ||
+        expr_fault_err(fault, &err) != -E_INVALID || strchr(err.msg, '\n'))
+        abort();
+}
+
+/* It is as small as promised, and its JSON is read back as the same value. */
+static void check_result(json_t *json)
+{
+    struct value v = value_of(json), again;
+    struct work work = {EXPR_WORK_MAX};
+    struct buf text = BUF_INIT;
+    json_t *read;
+
+    if (!value_write(&v, EXPR_RESULT_MAX * 6 + 2, &text) ||
+        !(read = json_loadb(text.ptr, text.len, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, NULL)))
+        abort();
+    again = value_of(read);
+    if (!value_equal(&v, &again, &work) || json_typeof(json) != json_typeof(read))
+        abort();
+    json_decref(read);
+    buf_release(&text);
+}
+
+static void check_ref(void *arg, const struct expr_ref *ref)
+{
+    const struct expr_text *text = arg;
+    uint32_t line, column;
+    size_t i;
+
+    expr_place(text, ref->offset, &line, &column);
+    if (ref->name >= EXPR_NAME_COUNT || ref->n > EXPR_PATH_MAX || ref->offset >= text->len)
+        abort();
+    for (i = 0; i < ref->n; i++)
+        if (!text_is_utf8(ref->path[i], strlen(ref->path[i])))
+            abort();
+}
+
+static void try_expression(struct expr_text *text, struct arena *arena)
+{
+    struct expr_fault fault;
+    const struct expr *e;
+    json_t *once, *twice;
+    int rc = expr_compile(text, arena, &e, &fault);
+
+    if (rc) {
+        check_fault(&fault, text);
+        return;
+    }
+    expr_references(e, check_ref, text);
+    rc = expr_eval(e, scope(), &once, &fault);
+    if (rc) {
+        check_fault(&fault, text);
+        return;
+    }
+    if (expr_eval(e, scope(), &twice, &fault) || !json_equal(once, twice))
+        abort();
+    check_result(once);
+    json_decref(once);
+    json_decref(twice);
+}
+
+static void try_condition(struct expr_text *text, struct arena *arena)
+{
+    struct expr_fault fault;
+    const struct expr *e;
+    bool yes;
+
+    if (expr_compile_condition(text, arena, &e, &fault) || expr_eval_bool(e, scope(), &yes, &fault))
+        check_fault(&fault, text);
+}
+
+static void try_template(struct expr_text *text, struct arena *arena)
+{
+    const struct expr_template *t;
+    struct expr_fault fault;
+    json_t *json;
+
+    if (expr_template_compile(text, arena, &t, &fault)) {
+        check_fault(&fault, text);
+        return;
+    }
+    expr_template_references(t, check_ref, text);
+    if (expr_template_eval(t, scope(), &json, &fault)) {
+        check_fault(&fault, text);
+        return;
+    }
+    if (expr_template_constant(t) && strcmp(expr_template_constant(t), json_string_value(json)))
+        abort();
+    check_result(json);
+    json_decref(json);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct expr_text text = {(const char *)data, size, "fuzz.yaml", 3, 5};
+    struct arena arena = ARENA_INIT;
+
+    try_expression(&text, &arena);
+    try_condition(&text, &arena);
+    try_template(&text, &arena);
+    arena_release(&arena);
+    return 0;
+}

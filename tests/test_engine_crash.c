@@ -1,0 +1,238 @@
+/* test_engine_crash.c - kill -9 of a whole worker at every point of its life, and of its shims at
+ * theirs. The next worker of the same state folder brings everything to its end; the ledger says
+ * that nothing ran beside itself, nothing was begun twice in one attempt, and what succeeded was
+ * done. */
+#include "ledger.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/wait.h>
+
+#ifdef __SANITIZE_ADDRESS__
+#define SANITIZED 1
+#else
+#define SANITIZED 0
+#endif
+
+#define SHORT_LEASE (3 * SECOND)
+
+/* What one worker is given. Keys make a repeated submit find the same executions. */
+enum role { FUNCTION, FUNCTION_ONCE, COMMAND, COMMAND_ONCE, COMMAND_WAITS, CANCELLED, ROLES };
+
+struct cast {
+    int64_t ids[ROLES]; /* 0: not acknowledged */
+    int nacked;
+};
+
+static struct cast *cast; /* shared with the worker that dies */
+static int round_number;
+
+static struct submission job_of(enum role role)
+{
+    static const char *const how[ROLES] = {"ok", "once", "ok", "once", "wait", "sleep"};
+    struct submission s = ledger_job(role >= COMMAND, how[role], 4);
+
+    s.key = mem_printf("%d-%d", round_number, (int)role);
+    return s;
+}
+
+/* ---- the worker that dies ---- */
+
+static atomic_int points, die_at;
+static const char *die_where; /* NULL: anywhere */
+
+static void point(void *arg, const char *where)
+{
+    (void)arg;
+    if (die_where && strcmp(die_where, where) != 0)
+        return;
+    if (atomic_fetch_add(&points, 1) + 1 == atomic_load(&die_at))
+        kill(getpid(), SIGKILL);
+}
+
+static void acked(void *arg, const struct submission *s)
+{
+    CHECK_OK_ERR(s->rc, &s->err);
+    *(int64_t *)arg = s->id;
+    cast->nacked++;
+}
+
+static bool is_terminal(struct store *s, int64_t id)
+{
+    return status_is_terminal(status_of(s, id));
+}
+
+/* All that a worker does: opens, submits, runs, retries, cancels, waits, settles, closes. */
+static void live(void)
+{
+    struct worker_kit k = {.list = ledger_functions, .commands = true};
+    struct store *s;
+    int i;
+
+    kit_open_with(&k, (struct engine_options){.lease = SHORT_LEASE});
+    s = engine_store(k.engine);
+    for (i = 0; i < ROLES; i++) {
+        struct submission sub = job_of((enum role)i);
+
+        engine_submit(k.engine, &sub, acked, &cast->ids[i]);
+    }
+    KIT_UNTIL(&k, cast->nacked == ROLES);
+    KIT_UNTIL(&k, ledger_begun(cast->ids[CANCELLED]) && ledger_begun(cast->ids[COMMAND_WAITS]));
+    CHECK_OK(cancel(s, cast->ids[CANCELLED]));
+    KIT_UNTIL(&k, is_terminal(s, cast->ids[CANCELLED]));
+    ledger_go();
+    for (i = 0; i < ROLES; i++)
+        KIT_UNTIL(&k, is_terminal(s, cast->ids[i]));
+    engine_stop(k.engine, false);
+    KIT_UNTIL(&k, engine_is_idle(k.engine));
+    engine_close(&k.engine);
+}
+
+/* False: it came to its end before. */
+static bool live_until(const char *where, int nth)
+{
+    int status;
+    pid_t pid;
+
+    fflush(NULL);
+    pid = fork();
+    CHECK(pid >= 0);
+    if (pid == 0) {
+        die_where = where;
+        atomic_store(&die_at, nth);
+        fixture_env()->point = point;
+        live();
+        _exit(0);
+    }
+    CHECK_EQ(waitpid(pid, &status, 0), pid);
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+        return true;
+    CHECK_EQ(status, 0);
+    return false;
+}
+
+/* ---- the one that comes after it ---- */
+
+/* What was acknowledged is there; what was not is submitted again. */
+static void submit_again(struct store *s, int64_t *ids)
+{
+    for (int i = 0; i < ROLES; i++) {
+        ids[i] = submit_with(s, job_of((enum role)i));
+        if (cast->ids[i])
+            CHECK_EQ(cast->ids[i], ids[i]);
+    }
+}
+
+static void check_all(struct store *s, const int64_t *ids)
+{
+    for (int i = 0; i < ROLES; i++) {
+        ledger_check(s, ids[i]);
+        CHECK_EQ(status_of(s, ids[i]), i == CANCELLED ? S_CANCELLED : S_SUCCEEDED);
+    }
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM leases"), 0);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM task_outbox"), 0);
+    verify_clean(s);
+}
+
+static void go_on(void)
+{
+    struct worker_kit k = {.list = ledger_functions, .commands = true};
+    struct store *s = fixture_store();
+    int64_t ids[ROLES];
+    int rc;
+
+    verify_clean(s);
+    submit_again(s, ids);
+    rc = cancel(s, ids[CANCELLED]);
+    CHECK(rc == 0 || rc == -E_INVALID); /* it is cancelled already */
+    ledger_go();
+    kit_open_with(&k, (struct engine_options){.lease = SHORT_LEASE});
+    KIT_UNTIL(&k, !sql_number(s, "SELECT count(*) FROM executions WHERE status < 4"));
+    KIT_UNTIL(&k, ledger_held() == 0);
+    KIT_UNTIL(&k, ledger_processes() == 0);
+    KIT_UNTIL(&k, sql_number(s, "SELECT count(*) FROM workers") == 1);
+    engine_close(&k.engine);
+    check_all(s, ids);
+    store_close(&s);
+}
+
+static void begin_round(void)
+{
+    ledger_clear();
+    *cast = (struct cast){0};
+    round_number++;
+}
+
+static void prepare(void)
+{
+    cast = shared_memory(sizeof(*cast));
+    setenv("PGOPTIONS", "-c synchronous_commit=off", 1); /* the server is not killed */
+    fixture_url();
+    ledger_script();
+}
+
+/* Not all points in `make test`, but others each time. */
+TEST_SLOW(a_worker_killed_at_any_point_loses_nothing_and_does_nothing_twice, 1200)
+{
+    int stride = test_full() ? 1 : SANITIZED ? 41 : 17;
+    int nth = 1 + (int)(getpid() % stride), kills = 0;
+
+    prepare();
+    for (begin_round(); live_until(NULL, nth); nth += stride, begin_round()) {
+        printf("killed at point %d\n", nth);
+        go_on();
+        kills++;
+    }
+    printf("%d kills, up to point %d\n", kills, nth);
+    CHECK(nth > 100); /* it was a life */
+}
+
+/* Between what is stored and what is done about it: all of them, always. */
+TEST_SLOW(a_worker_killed_between_commit_and_deed_loses_nothing, 600)
+{
+    static const char *const where[] = {
+        "engine:committed",      "engine:handed-out", "engine:settled",
+        "process:before-folder", "process:folder",    "process:before-request",
+        "process:asked",         "process:answered",  "process:before-removal"};
+    int nth, stride = test_full() ? 1 : 4;
+    size_t i;
+
+    prepare();
+    for (i = 0; i < sizeof(where) / sizeof(*where); i++) {
+        nth = 1 + (int)(getpid() + (int)i) % stride;
+        for (begin_round(); live_until(where[i], nth); nth += stride, begin_round()) {
+            printf("killed at %s, time %d\n", where[i], nth);
+            go_on();
+            if (!test_full())
+                break;
+        }
+        if (test_full())
+            CHECK(nth > 1);
+    }
+}
+
+/* ---- shims die too ---- */
+
+/* The worker is killed as well: at that time it has asked for some, or was told of their ends. */
+static void shims_die_at(const char *shim_point, const char *where)
+{
+    begin_round();
+    setenv("PAWL_SHIM_POINT", shim_point, 1);
+    CHECK(live_until(where, 2));
+    unsetenv("PAWL_SHIM_POINT");
+    printf("shims killed at %s, their worker at %s\n", shim_point, where);
+    go_on();
+}
+
+TEST_SLOW(a_worker_killed_with_its_shims_loses_nothing, 300)
+{
+    static const char *const shim[] = {"before-lock", "locked",  "forked",
+                                       "ended",       "written", "renamed"};
+    static const char *const worker[] = {"process:asked", "process:answered", "engine:settled"};
+    size_t i, n = sizeof(shim) / sizeof(*shim), k = (size_t)getpid() % 3;
+
+    prepare();
+    for (i = 0; i < n * 3; i++)
+        if (test_full() || i % 3 == k)
+            shims_die_at(shim[i / 3], worker[(i + i / 3) % 3]);
+}

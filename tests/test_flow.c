@@ -1,0 +1,429 @@
+/* test_flow.c - workflows: what follows when a task ends. Each test ends with verify. */
+#include "flow_fixture.h"
+
+TEST(a_sequence_runs_one_after_the_other)
+{
+    struct store *s = fixture_store();
+    struct flow_claiming k = {.push = false};
+    int64_t w =
+        flow_submit(s, "name: w\ntasks:\n  a: {run: one}\n  b: {run: two, needs: a}\n", NULL);
+
+    CHECK_EQ(status_of(s, w), S_RUNNING);
+    CHECK_STR(flow_shape(s, w), "a:ready b:pending");
+    CHECK_EQ(flow_claim(s, &k), 1);
+    CHECK_STR(k.names[0], "a");
+    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
+    CHECK_STR(flow_shape(s, w), "a:succeeded b:ready");
+    CHECK_EQ(flow_claim(s, &k), 1);
+    CHECK(strstr(k.spec, "\"run\":\"two\""));
+    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    CHECK_STR(history(s, w), "created started completed");
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_join_waits_for_all_and_fires_once)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(s,
+                            "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n"
+                            "  c: {run: x, needs: a}\n  d: {run: x, needs: [b, c]}\n",
+                            NULL);
+
+    flow_play(s, "");
+    CHECK_STR(flow_shape(s, w), "a:succeeded b:succeeded c:succeeded d:succeeded");
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_failure_skips_what_is_behind_it_and_fails_the_workflow)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(s,
+                            "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n"
+                            "  c: {run: x, needs: b}\n  d: {run: x}\n",
+                            NULL);
+
+    flow_play(s, " a ");
+    CHECK_STR(flow_shape(s, w), "a:failed b:skipped c:skipped d:succeeded");
+    CHECK_EQ(status_of(s, w), S_FAILED);
+    CHECK_STR(get(s, w).error, "a failed: it was made to fail");
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(conditions_see_failures_also_behind_what_was_skipped)
+{
+    struct store *s = fixture_store();
+    int64_t w =
+        flow_submit(s,
+                    "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n"
+                    "  mend: {run: x, needs: b, if: failure()}\n"
+                    "  always: {run: x, needs: b, if: always()}\n"
+                    "  fine: {run: x, needs: [mend, always], if: success()}\n"
+                    "  by_status: {run: x, needs: b, if: \"tasks.b.status == 'skipped'\"}\n",
+                    NULL);
+
+    flow_play(s, " a ");
+    CHECK_EQ(flow_status(s, w, "mend"), S_SUCCEEDED);
+    CHECK_EQ(flow_status(s, w, "always"), S_SUCCEEDED);
+    CHECK_EQ(flow_status(s, w, "fine"), S_SUCCEEDED);
+    CHECK_EQ(flow_status(s, w, "by_status"), S_SUCCEEDED);
+    CHECK_EQ(status_of(s, w), S_FAILED);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(an_allowed_failure_counts_as_success)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(
+        s, "name: w\ntasks:\n  a: {run: x, allow_failure: true}\n  b: {run: x, needs: a}\n", NULL);
+
+    flow_play(s, " a ");
+    CHECK_STR(flow_shape(s, w), "a:failed b:succeeded");
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(join_any_runs_after_the_first_success_and_not_when_none_is_left)
+{
+    struct store *s = fixture_store();
+    struct flow_claiming k = {.push = false};
+    int64_t w = flow_submit(s,
+                            "name: w\ntasks:\n  a: {run: x}\n  b: {run: x}\n"
+                            "  any: {run: x, needs: [a, b], join: any}\n"
+                            "  both: {run: x, needs: [a, b], join: 2}\n",
+                            NULL);
+
+    CHECK_EQ(flow_claim(s, &k), 2);
+    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
+    CHECK_EQ(flow_status(s, w, "any"), S_READY);
+    CHECK_EQ(flow_status(s, w, "both"), S_PENDING);
+    flow_settle(s, k.held[1], OUTCOME_FAILED, NULL);
+    CHECK_EQ(flow_status(s, w, "both"), S_SKIPPED);
+    flow_play(s, "");
+    CHECK_EQ(status_of(s, w), S_FAILED); /* b failed */
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(outputs_and_params_reach_the_tasks_that_name_them)
+{
+    struct store *s = fixture_store();
+    struct flow_claiming k = {.push = false};
+    int64_t w = flow_submit(
+        s,
+        "name: w\nparams: {day: {type: string, default: mon}}\nvars: {where: \"at ${{ params.day }}\"}\n"
+        "env: {REGION: eu}\n"
+        "tasks:\n  a: {run: x}\n"
+        "  b: {argv: [echo, \"${{ tasks.a.outputs.n }}\", \"${{ vars.where }}\"], needs: a}\n"
+        "outputs: {total: \"${{ tasks.b.outputs.n }}\"}\n",
+        "{\"day\":\"tue\"}");
+
+    CHECK_EQ(flow_claim(s, &k), 1);
+    CHECK(strstr(k.spec, "\"day\":\"tue\""));
+    CHECK(strstr(k.spec, "\"REGION\":\"eu\""));
+    flow_settle(s, k.held[0], OUTCOME_OK, "{\"n\":42}");
+    CHECK_EQ(flow_claim(s, &k), 1);
+    CHECK(strstr(k.spec, "[\"echo\",\"42\",\"at tue\"]"));
+    flow_settle(s, k.held[0], OUTCOME_OK, "{\"n\":43}");
+    CHECK_STR(get(s, w).result, "{\"total\":43}");
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(an_expression_that_fails_fails_its_task_with_the_place)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(s,
+                            "name: w\ntasks:\n  a: {run: x}\n"
+                            "  b: {run: x, needs: a, env: {X: \"${{ tasks.a.outputs.gone }}\"}}\n",
+                            NULL);
+
+    flow_play(s, "");
+    CHECK_EQ(flow_status(s, w, "b"), S_FAILED);
+    CHECK(strstr(get(s, flow_task(s, w, "b")).error, "gone"));
+    CHECK_EQ(status_of(s, w), S_FAILED);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_wrong_param_fails_the_workflow_before_anything_runs)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(s, "name: w\nparams: {n: {type: integer}}\ntasks: {a: {run: x}}\n",
+                            "{\"n\":\"seven\"}");
+
+    CHECK_EQ(status_of(s, w), S_FAILED);
+    CHECK_STR(get(s, w).error, "the param n must be a integer, not a text");
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_fan_out_runs_every_item_and_gives_their_outputs_in_order)
+{
+    struct store *s = fixture_store();
+    struct flow_claiming k = {.push = false};
+    int64_t w =
+        flow_submit(s,
+                    "name: w\ntasks:\n  each: {foreach: [a, b, c], run: x, max_parallel: 2}\n"
+                    "  sum: {run: x, needs: each}\n"
+                    "outputs: {all: \"${{ tasks.each.outputs }}\"}\n",
+                    NULL);
+
+    CHECK_EQ(flow_claim(s, &k), 2);
+    CHECK(strstr(k.spec, "\"ITEM\":\"b\""));
+    flow_settle(s, k.held[1], OUTCOME_OK, "{\"i\":1}");
+    flow_settle(s, k.held[0], OUTCOME_OK, "{\"i\":0}");
+    CHECK_EQ(flow_claim(s, &k), 1);
+    flow_settle(s, k.held[0], OUTCOME_OK, "{\"i\":2}");
+    flow_play(s, "");
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    CHECK_STR(get(s, w).result, "{\"all\":[{\"status\":\"succeeded\",\"outputs\":{\"i\":0}},"
+                                "{\"status\":\"succeeded\",\"outputs\":{\"i\":1}},"
+                                "{\"status\":\"succeeded\",\"outputs\":{\"i\":2}}]}");
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(an_empty_list_is_a_success)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(
+        s, "name: w\ntasks:\n  each: {foreach: [], run: x}\n  b: {run: x, needs: each}\n", NULL);
+
+    flow_play(s, "");
+    CHECK_STR(flow_shape(s, w), "each:succeeded b:succeeded");
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(fail_fast_ends_the_other_items)
+{
+    struct store *s = fixture_store();
+    struct flow_claiming k = {.push = false};
+    int64_t w = flow_submit(
+        s, "name: w\ntasks:\n  each: {foreach: 10, run: x, max_parallel: 3, fail_fast: true}\n",
+        NULL);
+
+    CHECK_EQ(flow_claim(s, &k), 3);
+    flow_settle(s, k.held[0], OUTCOME_FAILED, NULL);
+    CHECK(get(s, k.held[1].id).cancel_requested);
+    flow_settle(s, k.held[1], OUTCOME_CANCELLED, NULL);
+    flow_settle(s, k.held[2], OUTCOME_CANCELLED, NULL);
+    CHECK_EQ(flow_status(s, w, "each"), S_FAILED);
+    CHECK_EQ(status_of(s, w), S_FAILED);
+    CHECK_EQ(flow_claim(s, &k), 0);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_long_list_is_made_in_windows)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(s, "name: w\ntasks:\n  each: {foreach: 2500, run: x}\n", NULL);
+
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE task_index IS NOT NULL"), 500);
+    flow_play(s, "");
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE status = 4"), 2502);
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(what_comes_at_the_end_runs_after_all_others)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(s,
+                            "name: w\ntasks:\n  a: {run: x}\n"
+                            "on_failure: {run: page}\non_exit: {run: tidy}\n",
+                            NULL);
+
+    flow_play(s, " a ");
+    CHECK_STR(flow_shape(s, w), "a:failed on_failure:succeeded on_exit:succeeded");
+    CHECK_EQ(status_of(s, w), S_FAILED);
+    w = flow_submit(s, "name: w\ntasks:\n  a: {run: x}\non_failure: {run: page}\n", NULL);
+    flow_play(s, "");
+    CHECK_STR(flow_shape(s, w), "a:succeeded");
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_cancel_ends_everything_and_only_on_exit_still_runs)
+{
+    struct store *s = fixture_store();
+    struct flow_claiming k = {.push = false};
+    int64_t w =
+        flow_submit(s,
+                    "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a, if: always()}\n"
+                    "on_failure: {run: page}\non_exit: {run: tidy}\n",
+                    NULL);
+
+    CHECK_EQ(flow_claim(s, &k), 1);
+    CHECK_OK(cancel(s, w));
+    CHECK_EQ(flow_status(s, w, "b"), S_CANCELLED);
+    CHECK_EQ(status_of(s, w), S_RUNNING);
+    flow_settle(s, k.held[0], OUTCOME_CANCELLED, NULL);
+    CHECK_STR(flow_shape(s, w), "a:cancelled b:cancelled on_exit:ready");
+    flow_play(s, "");
+    CHECK_EQ(status_of(s, w), S_CANCELLED);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_cancelled_task_is_decided_by_the_conditions_behind_it)
+{
+    struct store *s = fixture_store();
+    struct flow_claiming k = {.push = false};
+    int64_t w = flow_submit(s,
+                            "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n"
+                            "  c: {run: x, needs: a, if: cancelled()}\n",
+                            NULL);
+
+    CHECK_EQ(flow_claim(s, &k), 1);
+    CHECK_OK(cancel(s, k.held[0].id));
+    flow_settle(s, k.held[0], OUTCOME_CANCELLED, NULL);
+    CHECK_STR(flow_shape(s, w), "a:cancelled b:skipped c:ready");
+    flow_play(s, "");
+    CHECK_EQ(status_of(s, w), S_CANCELLED);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_workflow_that_takes_too_long_is_timed_out)
+{
+    struct store *s = fixture_store();
+    struct flow_claiming k = {.push = false};
+    int64_t w = flow_submit(
+        s, "name: w\ntimeout: 1m\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n", NULL);
+
+    CHECK_EQ(flow_claim(s, &k), 1);
+    clock_advance(61 * SECOND);
+    run_timers(s);
+    CHECK(get(s, k.held[0].id).cancel_requested);
+    flow_settle(s, k.held[0], OUTCOME_CANCELLED, NULL);
+    CHECK_EQ(status_of(s, w), S_TIMED_OUT);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_graph_of_thousands_is_made_in_slices_and_runs)
+{
+    struct store *s = fixture_store();
+    struct buf yaml = BUF_INIT;
+    int64_t w;
+    int i;
+
+    buf_addstr(&yaml, "name: w\ntasks:\n  t0: {run: x}\n");
+    for (i = 1; i < 2500; i++)
+        buf_addf(&yaml, "  t%d: {run: x, needs: t0}\n", i);
+    w = flow_submit(s, yaml.ptr, NULL);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions"), 1001);
+    CHECK_EQ(flow_status(s, w, "t0"), S_PENDING);
+    flow_play(s, "");
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE status = 4"), 2501);
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    buf_release(&yaml);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(what_a_task_starts_itself_is_waited_for_by_its_workflow)
+{
+    struct store *s = fixture_store();
+    struct flow_claiming k = {.push = false};
+    int64_t w = flow_submit(s, "name: w\ntasks: {a: {run: x}}\n", NULL), child;
+
+    CHECK_EQ(flow_claim(s, &k), 1);
+    child = submit_child(s, k.held[0].id, "exec::child");
+    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
+    CHECK_EQ(flow_status(s, w, "a"), S_SUCCEEDED);
+    CHECK_EQ(status_of(s, w), S_RUNNING);
+    CHECK_EQ(flow_claim(s, &k), 1);
+    CHECK_EQ(k.held[0].id, child);
+    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(an_item_that_can_not_be_resolved_fails_and_the_others_run)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(s,
+                            "name: w\ntasks:\n  each:\n    foreach: [{a: 1}, {b: 2}, {a: 3}]\n"
+                            "    argv: [echo, \"${{ item.a }}\"]\n",
+                            NULL);
+
+    flow_play(s, "");
+    CHECK_STR(flow_shape(s, w), "each:failed each[0]:succeeded each[1]:failed each[2]:succeeded");
+    CHECK_EQ(status_of(s, w), S_FAILED);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(what_becomes_ready_is_claimed_in_the_same_turn)
+{
+    struct store *s = fixture_store();
+    struct flow_claiming k = {.push = false};
+    int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x}\n  b: {run: y, needs: a}\n", NULL),
+            b;
+
+    CHECK_EQ(flow_claim(s, &k), 1);
+    b = flow_task(s, w, "b");
+    flow_settle_and_claim(s, k.held[0], &k);
+    CHECK_EQ(k.n, 1);
+    CHECK_EQ(k.held[0].id, b);
+    CHECK(strstr(k.spec, "\"run\":\"y\"")); /* what it was resolved to in this very turn */
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM task_outbox"), 0);
+    CHECK_STR(history(s, b), "created marked_ready claimed");
+    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_fan_out_behind_others_begins_with_its_first_item)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(s,
+                            "name: w\ntasks:\n  a: {run: x}\n  b: {run: x}\n"
+                            "  each: {foreach: 2, run: x, needs: [a, b], join: any}\n",
+                            NULL);
+
+    flow_play(s, "");
+    CHECK_STR(flow_shape(s, w),
+              "a:succeeded b:succeeded each:succeeded each[0]:succeeded each[1]:succeeded");
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(what_can_not_be_run_yet_is_refused_and_nothing_is_stored)
+{
+    static const char *const texts[] = {
+        "name: w\ntasks:\n  a: {run: x, approval: {message: ok?}}\n",
+        "name: w\ntasks:\n  a: {run: x, concurrency: key}\n",
+        "name: w\ntasks:\n  a: {run: x, container: {image: i}}\n"};
+    struct store *s = fixture_store();
+    size_t i;
+
+    for (i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+        struct submission w = {.definition = flow_text(texts[i])};
+        struct err err = ERR_INIT;
+
+        CHECK_OK_ERR(store_turn(s, flow_submit_body, &w, &err), &err);
+        CHECK_EQ(w.rc, -E_INVALID);
+        CHECK(strstr(w.err.msg, "can't be run yet"));
+        free((char *)w.definition);
+    }
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions"), 0);
+    verify_clean(s);
+    store_close(&s);
+}

@@ -1,0 +1,174 @@
+/* test_workflow_doc.c - prints the reference in docs/WORKFLOWS.md from the table of keys, and
+ * compares it with the file: the page can't say other than the code does. What stands above it is
+ * written by hand; the example there is read as a file would be.
+ *
+ *   PAWL_WRITE_DOCS=1 build/tests/test_workflow_doc     writes the reference instead */
+#include "harness.h"
+
+#include "flow/keys.h"
+#include "flow/workflow.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+TEST_NO_DB;
+
+#define FILE_NAME "docs/WORKFLOWS.md"
+#define MARK      "test_workflow_doc -->\n"
+
+/* ---- the reference ---- */
+
+static void add_words(struct buf *b, const char *const *words)
+{
+    size_t i;
+
+    for (i = 0; words[i]; i++)
+        buf_addf(b, "%s`%s`", !i ? "" : words[i + 1] ? ", " : " or ", words[i]);
+}
+
+/* Which tasks have a key; most are for all, so only what differs is said. */
+static void add_places(struct buf *b, const struct key *k)
+{
+    unsigned kinds = k->places & KEY_ALL;
+
+    if (!k->places)
+        return;
+    if (kinds == KEY_COMMANDS && strcmp(k->name, "run") && strcmp(k->name, "argv"))
+        buf_addstr(b, " Commands only.");
+    if (kinds == KEY_JOBS)
+        buf_addstr(b, " Not for nested workflows.");
+    if (!(k->places & KEY_HOOKS))
+        buf_addstr(b, " Not in `on_failure` and `on_exit`.");
+    if (k->places & KEY_COMMON)
+        buf_addstr(b, " Also in `defaults`.");
+}
+
+static void add_table(struct buf *b, const struct keys *keys)
+{
+    const struct key *k;
+
+    buf_addstr(b, "| key | holds | default | |\n|---|---|---|---|\n");
+    for (k = keys->at; k->name; k++) {
+        buf_addf(b, "| `%s` | ", k->name);
+        if (k->words)
+            add_words(b, k->words);
+        else
+            buf_addstr(b, key_type_says(k->type));
+        if (k->type == KEY_INT || k->type == KEY_NUMBER)
+            buf_addf(b, ", %lld to %lld", (long long)k->min, (long long)k->max);
+        buf_addf(b, " | %s | %s", k->otherwise ? k->otherwise : "", k->sentence);
+        add_places(b, k);
+        buf_addstr(b, " |\n");
+    }
+}
+
+static void reference(struct buf *b)
+{
+    size_t i;
+
+    for (i = 0; keys_all[i]; i++) {
+        const struct keys *keys = keys_all[i];
+
+        if (!i)
+            buf_addstr(b, "\n## Reference\n\n### Keys of a file\n\n");
+        else
+            buf_addf(b, "\n### `%s`\n\n%s\n\n", keys->title, keys->about);
+        add_table(b, keys);
+    }
+}
+
+/* ---- the file ---- */
+
+static void read_file(struct buf *b)
+{
+    FILE *f = fopen(FILE_NAME, "re");
+    char chunk[4096];
+    size_t n;
+
+    if (!f)
+        test_fail(__FILE__, __LINE__, "can't read %s: run this in the project's folder", FILE_NAME);
+    while ((n = fread(chunk, 1, sizeof(chunk), f)) > 0)
+        buf_add(b, chunk, n);
+    fclose(f);
+}
+
+static void write_file(const char *text, size_t len, const struct buf *more)
+{
+    FILE *f = fopen(FILE_NAME, "we");
+
+    CHECK(f);
+    CHECK_EQ(fwrite(text, 1, len, f), len);
+    CHECK_EQ(fwrite(more->ptr, 1, more->len, f), more->len);
+    CHECK_EQ(fclose(f), 0);
+}
+
+/* The first line in which they differ. */
+static void compare(const char *is, const char *should)
+{
+    const char *line = is;
+
+    for (; *is && *is == *should; is++, should++)
+        if (*is == '\n')
+            line = is + 1;
+    if (*is != *should)
+        test_fail(__FILE__, __LINE__,
+                  "%s differs from the code: run PAWL_WRITE_DOCS=1 build/tests/test_workflow_doc\n"
+                  "    line: %.60s\n    file: %.60s\n    code: %.60s",
+                  FILE_NAME, line, is, should);
+}
+
+TEST(the_reference_says_what_the_code_says)
+{
+    struct buf file = BUF_INIT, should = BUF_INIT;
+    char *mark;
+
+    read_file(&file);
+    mark = strstr(buf_cstr(&file), MARK);
+    CHECK(mark);
+    mark += strlen(MARK);
+    reference(&should);
+    if (getenv("PAWL_WRITE_DOCS"))
+        write_file(file.ptr, (size_t)(mark - file.ptr), &should);
+    else
+        compare(mark, should.ptr);
+    buf_release(&file);
+    buf_release(&should);
+}
+
+TEST(the_example_in_the_page_is_right)
+{
+    struct problems problems = PROBLEMS_INIT;
+    struct arena arena = ARENA_INIT;
+    struct buf file = BUF_INIT;
+    const struct workflow *w;
+    struct err err = ERR_INIT;
+    const char *from, *to;
+
+    read_file(&file);
+    from = strstr(buf_cstr(&file), "```yaml\n");
+    CHECK(from);
+    from += 8;
+    to = strstr(from, "```\n");
+    CHECK(to);
+    CHECK_OK_ERR(workflow_parse(problems_take(&problems, "page", from, (size_t)(to - from)), NULL,
+                                &problems, &arena, &w, &err),
+                 &err);
+    CHECK_EQ(w->ntasks, 3);
+    arena_release(&arena);
+    problems_release(&problems);
+    buf_release(&file);
+}
+
+TEST(every_key_has_a_sentence_that_ends)
+{
+    const struct key *k;
+    size_t i;
+
+    for (i = 0; keys_all[i]; i++)
+        for (k = keys_all[i]->at; k->name; k++) {
+            CHECK(k->sentence);
+            if (k->sentence[strlen(k->sentence) - 1] != '.')
+                test_fail(__FILE__, __LINE__, "%s: %s", k->name, k->sentence);
+        }
+}
