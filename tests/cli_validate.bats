@@ -21,6 +21,8 @@ wrong() { printf 'tasks:\n  a: {rnu: x}\n  b: {run: x, needs: aa}\n' >wrong.flow
 	[[ $output == *'/nested.flow.yaml: nested, 4 tasks, 1 nested'* ]]
 	[[ $output == *'/hello.flow.yaml: hello, 1 task'$'\n'* ]]
 	[ -z "$(ls -A "$dir")" ]
+	printf 'tasks: [x]\non: {schedule: ["@daily", "@hourly"]}\n' >f.flow.yaml
+	[ "$(pawl validate f.flow.yaml)" = 'f.flow.yaml: f, 1 task, 2 schedules' ]
 }
 
 @test "all that is wrong, each with its line and a caret, on stderr" {

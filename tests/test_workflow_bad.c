@@ -297,6 +297,20 @@ TEST(circles_are_named_by_their_path)
     check_all(list, COUNT(list));
 }
 
+/* The walk meets it at c; it is told from its first task in the file on. */
+TEST(a_circle_is_told_from_its_first_task_on)
+{
+    static const struct bad list[] = {
+        {"tasks: {a: {run: x, needs: c}, b: {run: x, needs: d}, c: {run: x, needs: d},\n"
+         "  d: {run: x, needs: [b]}}",
+         "1:32: tasks need each other in a circle: b -> d -> b"},
+        {"tasks: {a: {run: x, needs: [b, c]}, b: {run: x, needs: a}, c: {run: x, needs: a}}",
+         "1:9: tasks need each other in a circle: a -> b -> a"},
+    };
+
+    check_all(list, COUNT(list));
+}
+
 TEST(expressions_that_are_wrong)
 {
     static const struct bad list[] = {

@@ -188,7 +188,7 @@ bool workflow_is_name(const char *s);
 
 /* ---- the graph ---- */
 
-/* Fills in followers, from needs, and nested, from the tasks. */
+/* Fills in followers, from needs, and nested, from the tasks. Once. */
 void workflow_link(struct workflow *w, struct arena *arena);
 /* The tasks so that each comes after its needs, those of the file first where there is a choice;
  * `order` has room for all. False: some are in a circle, or behind one, and are left out;

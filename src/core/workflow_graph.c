@@ -10,10 +10,8 @@ static void link_followers(struct workflow *w, struct arena *arena)
     uint32_t *at, *list, i, k;
     size_t edges = 0;
 
-    for (i = 0; i < w->ntasks; i++) {
-        w->tasks[i].nfollowers = 0;
+    for (i = 0; i < w->ntasks; i++)
         edges += w->tasks[i].nneeds;
-    }
     for (i = 0; i < w->ntasks; i++)
         for (k = 0; k < w->tasks[i].nneeds; k++)
             w->tasks[w->tasks[i].needs[k]].nfollowers++;

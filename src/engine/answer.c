@@ -1,0 +1,130 @@
+/* answer.c - after the commit of a turn: what was settled is forgotten, submitters are told, and
+ * what was claimed or adopted is handed out. Not before: nothing of it was true until then. */
+#include "engine/plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void answer_settles(struct engine *e, struct plan *p)
+{
+    size_t i, kept = 0;
+
+    for (i = 0; i < p->nsettles; i++) {
+        struct held *h = e->ended.at[i];
+        const struct settlement *s = &p->settles[i];
+
+        if (s->lease.rc == -E_BUSY) {
+            h->busy++;
+            e->ended.at[kept++] = h;
+            continue;
+        }
+        if (s->lease.rc) { /* refused: another may own it, so nothing of it is touched */
+            e->refused_outcomes++;
+            dispatch_forget(e->dispatch, h->execution, h->attempt);
+        } else {
+            env_point(e->env, "engine:settled");
+            tally_outcome(h, &h->outcome);
+            dispatch_settled(e->dispatch, h->execution, h->attempt);
+            if (e->on_end)
+                e->on_end(e->on_end_arg, h->execution, s->status, &h->outcome);
+        }
+        held_remove(e, h);
+    }
+    if (p->nsettles > kept) {
+        memmove(e->ended.at + kept, e->ended.at + p->nsettles,
+                (e->ended.n - p->nsettles) * sizeof(*e->ended.at));
+        e->ended.n -= p->nsettles - kept;
+    }
+}
+
+/* From now on its queue is ours: for another try, and for what comes to be below it. */
+static void keep_here(struct engine *e, const struct submission *s)
+{
+    char name[QUEUE_HERE_SIZE];
+
+    serve_only_own(e);
+    *vec_add(&e->queues) = mem_strdup(queue_here(s->id, name));
+    e->own_queues = e->queues.n;
+    e->here = s->id;
+}
+
+static void answer_submits(struct engine *e, struct plan *p)
+{
+    size_t i;
+
+    for (i = 0; i < p->nsubmits; i++) {
+        struct pending_submit *s = e->submits.at[i];
+
+        if (e->o.here && !p->submissions[i].rc && !p->submissions[i].existed)
+            keep_here(e, &p->submissions[i]);
+        if (s->done)
+            s->done(s->arg, &p->submissions[i]);
+        free(s);
+    }
+    drop_first(&e->submits, p->nsubmits);
+}
+
+static void drop_starts_and_logs(struct engine *e, const struct plan *p)
+{
+    size_t i, kept = 0;
+
+    for (i = 0; i < p->nlogs; i++) {
+        if (e->on_log && !p->logs[i].lease.rc)
+            e->on_log(e->on_log_arg, e->logs.at[i].execution);
+        free(e->logs.at[i].bytes);
+    }
+    drop_first(&e->logs, p->nlogs);
+    for (i = 0; i < p->nstarts; i++)
+        if (p->starts[i].lease.rc == -E_BUSY)
+            e->starts.at[kept++] = e->starts.at[i];
+    if (p->nstarts > kept) {
+        memmove(e->starts.at + kept, e->starts.at + p->nstarts,
+                (e->starts.n - p->nstarts) * sizeof(*e->starts.at));
+        e->starts.n -= p->nstarts - kept;
+    }
+    e->starts_due = e->starts.n ? engine_now(e) + (kept ? 20000 : 0) : 0;
+}
+
+/* Those that were lost and that this turn did not get back are another's now. */
+static void forget_lost(struct engine *e)
+{
+    size_t i;
+
+    for (i = 0; i < e->held.cap; i++) {
+        struct held *h = e->held.keys[i] ? e->held.values[i] : NULL;
+
+        if (!h || !h->lost || h->ended)
+            continue;
+        e->leases_lost++;
+        dispatch_forget(e->dispatch, h->execution, h->attempt);
+        held_remove(e, h);
+        i = (size_t)-1; /* removing moves others about */
+    }
+}
+
+void plan_answer(struct engine *e, struct plan *p)
+{
+    unsigned woke = store_woke(e->store);
+    size_t i;
+
+    env_point(e->env, "engine:committed");
+    answer_settles(e, p);
+    drop_starts_and_logs(e, p);
+    e->hungry &= ~p->exhausted;
+    if (woke & WAKE_JOBS)
+        e->hungry = UINT64_MAX;
+    if (woke & WAKE_TIMERS)
+        e->look_for_timer = true;
+    for (i = 0; i < p->adopted.n; i++) {
+        e->adoptions++;
+        engine_hand_out(e, p->adopted.at[i], true, p->taken_at);
+    }
+    for (i = 0; i < p->claimed.n; i++)
+        engine_hand_out(e, p->claimed.at[i], false, p->taken_at);
+    answer_submits(e, p); /* not before: what was pushed has its texts from them */
+    if (p->adopt) {
+        e->adopt = p->more_orphans;
+        if (!p->more_orphans)
+            forget_lost(e);
+    }
+}
