@@ -121,7 +121,16 @@ static inline const char *ledger_script(void)
 
 #define LEDGER_RETRY "\"retry\":{\"delay\":1000,\"jitter\":0}"
 
-/* The texts live as long as the test. */
+/* Keeps a text as long as the test lives. */
+static inline const char *ledger_keep(char *text)
+{
+    static struct arena texts;
+    const char *kept = arena_strdup(&texts, text);
+
+    free(text);
+    return kept;
+}
+
 static inline struct submission ledger_job(bool command, const char *how, int max_attempts)
 {
     struct submission s = {.kind = KIND_EXEC,
@@ -129,11 +138,12 @@ static inline struct submission ledger_job(bool command, const char *how, int ma
                            .lane = command ? "process" : "function:ledger",
                            .task_index = -1,
                            .max_attempts = max_attempts,
-                           .input = mem_printf("\"%s\"", how)};
+                           .input = ledger_keep(mem_printf("\"%s\"", how))};
 
-    s.spec = command ? mem_printf("{\"argv\":[\"/bin/sh\",\"%s\",\"%s\"]," LEDGER_RETRY "}",
-                                  ledger_script(), how)
-                     : "{" LEDGER_RETRY "}";
+    s.spec = command
+                 ? ledger_keep(mem_printf("{\"argv\":[\"/bin/sh\",\"%s\",\"%s\"]," LEDGER_RETRY "}",
+                                          ledger_script(), how))
+                 : "{" LEDGER_RETRY "}";
     return s;
 }
 

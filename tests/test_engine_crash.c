@@ -32,7 +32,7 @@ static struct submission job_of(enum role role)
     static const char *const how[ROLES] = {"ok", "once", "ok", "once", "wait", "sleep"};
     struct submission s = ledger_job(role >= COMMAND, how[role], 4);
 
-    s.key = mem_printf("%d-%d", round_number, (int)role);
+    s.key = ledger_keep(mem_printf("%d-%d", round_number, (int)role));
     return s;
 }
 

@@ -445,7 +445,7 @@ static int life_in_one_turn(struct turn *t, void *arg, struct err *err)
     struct claim c = {
         .worker = 5, .folder = "f", .lease = LEASE, .serves = serves, .nserves = 1, .max = 1};
     struct settlement end = {.outcome = {.kind = OUTCOME_OK, .duration = 1, .retry_delay = -1}};
-    struct start begin;
+    struct start begin = {0};
     struct job_list jobs;
     int rc;
 

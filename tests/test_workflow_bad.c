@@ -562,6 +562,23 @@ TEST(workflows_nested_too_deep)
                "deep");
 }
 
+TEST(many_workflows_side_by_side_are_not_deep)
+{
+    struct buf top = BUF_INIT;
+    char name[32];
+    int i;
+
+    buf_addstr(&top, "tasks:\n");
+    for (i = 0; i < 2 * WORKFLOW_MAX_DEPTH; i++) {
+        snprintf(name, sizeof(name), "w%d.yaml", i);
+        write_file(name, "tasks: [x]");
+        buf_addf(&top, "  t%d: {workflow: %s}\n", i, name);
+    }
+    write_file("top.yaml", top.ptr);
+    check_file("top.yaml", 0, "");
+    buf_release(&top);
+}
+
 TEST(values_for_a_nested_workflow_are_checked_against_its_params)
 {
     write_file("child.yaml", "params: {day: {required: true}, n: 3, list: {type: list}}\n"

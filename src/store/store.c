@@ -34,6 +34,17 @@ done:
     return rc;
 }
 
+/* What workflows hold outside of the turn's arena. */
+static void turn_drop_flows(struct turn *t)
+{
+    size_t i;
+
+    for (i = 0; i < t->flows.cap; i++)
+        if (t->flows.keys[i])
+            idmap_release(&((struct flow *)t->flows.values[i])->tasks);
+    idmap_reset(&t->flows);
+}
+
 static void turn_drop_json(struct turn *t)
 {
     size_t i;
@@ -48,6 +59,7 @@ static void turn_release(struct turn *t)
     idmap_release(&t->rows);
     idmap_release(&t->roots);
     idmap_release(&t->limits);
+    turn_drop_flows(t);
     idmap_release(&t->flows);
     idmap_release(&t->submitted);
     turn_drop_json(t);
@@ -111,7 +123,7 @@ static struct turn *fresh_turn(struct store *s, bool wait)
     idmap_reset(&t->rows);
     idmap_reset(&t->roots);
     idmap_reset(&t->limits);
-    idmap_reset(&t->flows);
+    turn_drop_flows(t);
     idmap_reset(&t->submitted);
     turn_drop_json(t);
     definitions_trim(s);
