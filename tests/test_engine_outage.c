@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 
 TEST_ONLY_DB(postgres);
+TEST_THREADED;
 
 /* ---- where the server is ---- */
 
