@@ -531,6 +531,27 @@ struct pawl_cancelled {
 PAWL_CHECKED int pawl_cancel(struct pawl *p, int64_t id, const char *by, const char *reason,
                              struct pawl_cancelled *out, struct pawl_error *err);
 
+/* The same, but what runs may finish; nothing comes after it. */
+PAWL_CHECKED int pawl_let_finish(struct pawl *p, int64_t id, const char *by, const char *reason,
+                                 struct pawl_cancelled *out, struct pawl_error *err);
+
+/* When this returns nothing of the execution and below it starts any more, at any depth and
+ * whoever restarts; what runs goes on. A workflow's timeout goes on, too. PAWL_E_INVALID: it has
+ * ended, is paused already, or is a single job that runs. */
+PAWL_CHECKED int pawl_pause(struct pawl *p, int64_t id, const char *by, const char *reason,
+                            struct pawl_error *err);
+/* The end of that pause. What is paused further down, or further up, stays so. */
+PAWL_CHECKED int pawl_resume(struct pawl *p, int64_t id, const char *by, const char *reason,
+                             struct pawl_error *err);
+/* Leaves out what has not begun; those that need it take it for done. */
+PAWL_CHECKED int pawl_skip(struct pawl *p, int64_t id, const char *by, const char *reason,
+                           struct pawl_error *err);
+/* Answers the approval that a task waits for; a rejected task fails. */
+PAWL_CHECKED int pawl_approve(struct pawl *p, int64_t id, const char *by, const char *reason,
+                              struct pawl_error *err);
+PAWL_CHECKED int pawl_reject(struct pawl *p, int64_t id, const char *by, const char *reason,
+                             struct pawl_error *err);
+
 /* Lets at most max jobs of a queue be claimable or running at once; below 0: any number. Those
  * above it wait, what runs already goes on. The limit of a paused queue holds once it is resumed:
  * *paused, if wanted, says so. Like the next two, repeat it after an error. */

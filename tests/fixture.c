@@ -340,7 +340,6 @@ size_t run_timers(struct store *s)
 
 struct asking {
     struct request request;
-    enum hold why;
     bool more;
     const char *key;
     int max;
@@ -357,14 +356,14 @@ static int hold_body(struct turn *t, void *arg, struct err *err)
 {
     struct asking *a = arg;
 
-    return op_hold(t, a->why, &a->request, 1, err);
+    return op_pause(t, &a->request, 1, 1000, &a->more, err);
 }
 
 static int unhold_body(struct turn *t, void *arg, struct err *err)
 {
     struct asking *a = arg;
 
-    return op_unhold(t, a->why, &a->request, 1, err);
+    return op_resume(t, &a->request, 1, 1000, &a->more, err);
 }
 
 static int limit_body(struct turn *t, void *arg, struct err *err)
@@ -374,11 +373,9 @@ static int limit_body(struct turn *t, void *arg, struct err *err)
     return op_limit(t, a->key, a->max, 100, &a->more, err);
 }
 
-static int ask(struct store *s, int (*body)(struct turn *, void *, struct err *), int64_t id,
-               enum hold why)
+static int ask(struct store *s, int (*body)(struct turn *, void *, struct err *), int64_t id)
 {
-    struct asking a = {.request = {.execution = id, .by = "tester", .reason = "a test"},
-                       .why = why};
+    struct asking a = {.request = {.execution = id, .by = "tester", .reason = "a test"}};
     struct err err = ERR_INIT;
 
     CHECK_OK_ERR(store_turn(s, body, &a, &err), &err);
@@ -387,17 +384,17 @@ static int ask(struct store *s, int (*body)(struct turn *, void *, struct err *)
 
 int cancel(struct store *s, int64_t id)
 {
-    return ask(s, cancel_body, id, HELD_NONE);
+    return ask(s, cancel_body, id);
 }
 
-int hold(struct store *s, int64_t id, enum hold why)
+int hold(struct store *s, int64_t id)
 {
-    return ask(s, hold_body, id, why);
+    return ask(s, hold_body, id);
 }
 
-int unhold(struct store *s, int64_t id, enum hold why)
+int unhold(struct store *s, int64_t id)
 {
-    return ask(s, unhold_body, id, why);
+    return ask(s, unhold_body, id);
 }
 
 void set_limit(struct store *s, const char *key, int max)
@@ -541,7 +538,7 @@ void drain(struct store *s)
         CHECK(round < 200);
         clock_advance(3600 * SECOND);
         while ((id = sql_number(s, JOB_KEPT_BACK)))
-            unhold(s, id, HELD_PAUSED);
+            unhold(s, id);
         reap(s);
         run_timers(s);
         n = take(s, 99, true, 50, jobs);

@@ -43,8 +43,8 @@ int heartbeat(struct store *s, struct held_job j);
 size_t reap(struct store *s);
 size_t run_timers(struct store *s);
 int cancel(struct store *s, int64_t id);
-int hold(struct store *s, int64_t id, enum hold why);
-int unhold(struct store *s, int64_t id, enum hold why);
+int hold(struct store *s, int64_t id);
+int unhold(struct store *s, int64_t id);
 void set_limit(struct store *s, const char *key, int max); /* all slices */
 
 struct execution get(struct store *s, int64_t id); /* texts live as long as the test */

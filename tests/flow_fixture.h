@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* The canonical text of a workflow file; a problem ends the test. Freed with the process. */
 static inline const char *flow_text(const char *yaml)
@@ -32,20 +33,62 @@ static inline const char *flow_text(const char *yaml)
     return text.ptr; /* kept: tests are short */
 }
 
+/* The same for files[0], which may nest the others; pairs of a name and a text, up to NULL. */
+static inline const char *flow_text_of_files(const char *const *files)
+{
+    struct problems problems = PROBLEMS_INIT;
+    struct arena arena = ARENA_INIT;
+    struct buf shown = BUF_INIT, text = BUF_INIT;
+    char folder[] = "/tmp/pawl-flow.XXXXXX", path[200];
+    const struct workflow *w;
+    struct err err = ERR_INIT;
+    size_t i;
+    int rc;
+
+    CHECK(mkdtemp(folder));
+    for (i = 0; files[i]; i += 2) {
+        FILE *f;
+
+        snprintf(path, sizeof(path), "%s/%s", folder, files[i]);
+        f = fopen(path, "w");
+        CHECK(f && fputs(files[i + 1], f) >= 0 && !fclose(f));
+    }
+    snprintf(path, sizeof(path), "%s/%s", folder, files[0]);
+    if ((rc = workflow_load(path, &problems, &arena, &w, &err)))
+        problems_show(&problems, &shown);
+    else
+        workflow_write(w, &text);
+    for (i = 0; files[i]; i += 2) {
+        snprintf(path, sizeof(path), "%s/%s", folder, files[i]);
+        unlink(path);
+    }
+    rmdir(folder);
+    if (rc)
+        test_fail(__FILE__, __LINE__, "%s\n%s", err.msg, buf_cstr(&shown));
+    problems_release(&problems);
+    arena_release(&arena);
+    return text.ptr;
+}
+
 static inline int flow_submit_body(struct turn *t, void *arg, struct err *err)
 {
     return op_submit(t, arg, 1, err);
 }
 
-static inline int64_t flow_submit(struct store *s, const char *yaml, const char *params)
+static inline int64_t flow_submit_text(struct store *s, const char *definition, const char *params)
 {
-    struct submission w = {.definition = flow_text(yaml), .input = params};
+    struct submission w = {.definition = definition, .input = params};
     struct err err = ERR_INIT;
 
     CHECK_OK_ERR(store_turn(s, flow_submit_body, &w, &err), &err);
     CHECK_OK_ERR(w.rc, &w.err);
     free((char *)w.definition);
     return w.id;
+}
+
+static inline int64_t flow_submit(struct store *s, const char *yaml, const char *params)
+{
+    return flow_submit_text(s, flow_text(yaml), params);
 }
 
 /* The execution of a task of this workflow, by "name" or "name[2]"; 0: there is none. */

@@ -412,15 +412,13 @@ TEST(why_says_who_paused_a_job)
     int64_t id = submit(s, "a");
     json_t *r;
 
-    CHECK_EQ(hold(s, id, HELD_PAUSED), 0);
+    CHECK_EQ(hold(s, id), 0);
     r = why(p, id);
     CHECK_STR(codes(r), "paused");
     CHECK(json_is_string(first(r, "since")));
     CHECK_STR(text(r, "by"), "tester");
     says(r, 0, "by tester: a test");
-    CHECK_EQ(unhold(s, id, HELD_PAUSED), 0);
-    CHECK_EQ(hold(s, id, HELD_APPROVAL), 0);
-    CHECK_STR(codes(why(p, id)), "approval");
+    CHECK_EQ(unhold(s, id), 0);
     close_both(p, s);
 }
 

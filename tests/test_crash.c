@@ -146,8 +146,8 @@ static void live(struct life *l)
     set_limit(s, "queue:default", 2);
     set_limit(s, "queue:default", -1);
     CHECK_EQ(cancel(s, id[CANCELLED]), 0);
-    CHECK_EQ(hold(s, id[LONE], HELD_PAUSED), 0);
-    CHECK_EQ(unhold(s, id[LONE], HELD_PAUSED), 0);
+    CHECK_EQ(hold(s, id[LONE]), 0);
+    CHECK_EQ(unhold(s, id[LONE]), 0);
 
     j = claim_job(s, 1);
     CHECK_EQ(j.id, id[RETRIED]);

@@ -219,15 +219,17 @@ static int fire_timers(struct turn *t, void *arg, struct err *err)
 static int hold_ready(struct turn *t, void *arg, struct err *err)
 {
     struct request r = {.execution = ((struct world *)arg)->ready};
+    bool more;
 
-    return op_hold(t, HELD_PAUSED, &r, 1, err);
+    return op_pause(t, &r, 1, 1000, &more, err);
 }
 
 static int unhold_paused(struct turn *t, void *arg, struct err *err)
 {
     struct request r = {.execution = ((struct world *)arg)->paused};
+    bool more;
 
-    return op_unhold(t, HELD_PAUSED, &r, 1, err);
+    return op_resume(t, &r, 1, 1000, &more, err);
 }
 
 static int submit_below(struct turn *t, void *arg, struct err *err)
@@ -883,7 +885,7 @@ static void touch_second(void *arg)
 
     if (!on_sqlite())
         watch_for(&c->w[1], "lock_limits", 1, settle_innermost, c);
-    CHECK_EQ(unhold(c->s[1], c->second, HELD_PAUSED), -E_INVALID);
+    CHECK_EQ(unhold(c->s[1], c->second), -E_INVALID);
 }
 
 TEST(a_permit_that_nobody_could_take_goes_to_the_next_though_the_first_is_cancelled)
@@ -950,7 +952,7 @@ TEST(a_limit_that_goes_leaves_nobody_waiting_for_it)
         limit_once(&l);
     else
         watch_for(&w, "lock_limits", 1, limit_once, &l);
-    CHECK_EQ(unhold(s, id, HELD_PAUSED), -E_INVALID); /* locks it, and leaves it as it is */
+    CHECK_EQ(unhold(s, id), -E_INVALID); /* locks it, and leaves it as it is */
     while (l.more)
         limit_once(&l);
     CHECK_EQ(get(s, id).held, HELD_NONE);
@@ -974,7 +976,7 @@ TEST(the_limit_of_a_key_stays_while_a_job_of_it_is_held_for_something_else)
 
     set_limit(s, "key:k", -1);
     verify_clean(s);
-    CHECK_EQ(unhold(s, id, HELD_PAUSED), 0);
+    CHECK_EQ(unhold(s, id), 0);
     verify_clean(s);
     submit_with(s, (struct submission){.name = "y", .concurrency = "k"});
     verify_clean(s);

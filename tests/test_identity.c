@@ -164,11 +164,11 @@ TEST(what_is_claimed_behind_a_fence_stays)
 
     for (i = 0; i < 3; i++)
         submit(s, "x");
-    CHECK_EQ(hold(s, first, HELD_PAUSED), 0);
+    CHECK_EQ(hold(s, first), 0);
     CHECK_EQ(claim_many(s, 1, 3, j), 3);
     f = fence_slice(s, f);
     CHECK(f.more);
-    CHECK_EQ(unhold(s, first, HELD_PAUSED), 0);
+    CHECK_EQ(unhold(s, first), 0);
     late = claim_job(s, 2);
     while (f.more)
         f = fence_slice(s, f);

@@ -213,16 +213,15 @@ TEST(a_held_job_waits_until_it_is_unheld)
     int64_t id = submit(s, "x");
     struct held_job j;
 
-    CHECK_EQ(hold(s, id, HELD_PAUSED), 0);
-    CHECK_EQ(hold(s, id, HELD_PAUSED), -E_INVALID);
+    CHECK_EQ(hold(s, id), 0);
+    CHECK_EQ(hold(s, id), -E_INVALID);
     CHECK(!claim_one(s, 1, &j));
     verify_clean(s);
-    CHECK_EQ(unhold(s, id, HELD_APPROVAL), -E_INVALID); /* not its reason */
-    CHECK_EQ(unhold(s, id, HELD_PAUSED), 0);
+    CHECK_EQ(unhold(s, id), 0);
     j = claim_job(s, 1);
-    CHECK_EQ(hold(s, id, HELD_PAUSED), -E_INVALID); /* running ones are not held */
+    CHECK_EQ(hold(s, id), -E_INVALID); /* running ones are not held */
     CHECK_EQ(settle_ok(s, j), 0);
-    CHECK_EQ(hold(s, 999999, HELD_PAUSED), -E_NOT_FOUND);
+    CHECK_EQ(hold(s, 999999), -E_NOT_FOUND);
     verify_clean(s);
     store_close(&s);
 }
@@ -233,18 +232,18 @@ TEST(a_pause_does_not_end_a_delay)
     int64_t id = submit_with(s, (struct submission){.name = "x", .delay = 100 * SECOND});
     struct held_job j;
 
-    CHECK_EQ(hold(s, id, HELD_PAUSED), 0);
+    CHECK_EQ(hold(s, id), 0);
     verify_clean(s);
-    CHECK_EQ(unhold(s, id, HELD_PAUSED), 0);
+    CHECK_EQ(unhold(s, id), 0);
     CHECK_EQ(get(s, id).held, HELD_DELAY);
     CHECK(!claim_one(s, 1, &j));
     verify_clean(s);
-    CHECK_EQ(hold(s, id, HELD_PAUSED), 0);
+    CHECK_EQ(hold(s, id), 0);
     clock_advance(101 * SECOND);
     CHECK_EQ(run_timers(s), 1); /* the delay is over, the pause is not */
     CHECK(!claim_one(s, 1, &j));
     verify_clean(s);
-    CHECK_EQ(unhold(s, id, HELD_PAUSED), 0);
+    CHECK_EQ(unhold(s, id), 0);
     CHECK_EQ(claim_job(s, 1).id, id);
     verify_clean(s);
     store_close(&s);

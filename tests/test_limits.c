@@ -324,7 +324,7 @@ TEST(a_claimable_job_that_is_cancelled_or_paused_hands_its_permit_on)
     CHECK_EQ(cancel(s, a), 0);
     check_claimable(s, b);
     verify_clean(s);
-    CHECK_EQ(hold(s, b, HELD_PAUSED), 0);
+    CHECK_EQ(hold(s, b), 0);
     check_claimable(s, c);
     CHECK_EQ(used(s, QUEUE), 1);
     verify_clean(s);
@@ -430,7 +430,7 @@ TEST(a_job_that_is_paused_or_delayed_has_no_permit)
     CHECK_EQ(used(s, QUEUE), 0);
     now = submit(s, "n");
     check_claimable(s, now);
-    CHECK_EQ(unhold(s, paused, HELD_PAUSED), 0);
+    CHECK_EQ(unhold(s, paused), 0);
     check_waits(s, paused, QUEUE);
     clock_advance(11 * SECOND);
     CHECK_EQ(run_timers(s), 1);
@@ -473,20 +473,20 @@ TEST(a_waiter_that_is_paused_leaves_the_line_and_comes_back_by_its_age)
     submit(s, "a");
     b = submit(s, "b");
     c = submit(s, "c");
-    CHECK_EQ(hold(s, b, HELD_PAUSED), 0);
+    CHECK_EQ(hold(s, b), 0);
     CHECK_EQ(get(s, b).held, HELD_PAUSED);
     CHECK(!get(s, b).held_key);
     verify_clean(s);
-    CHECK_EQ(unhold(s, b, HELD_PAUSED), 0); /* no room yet */
+    CHECK_EQ(unhold(s, b), 0); /* no room yet */
     check_waits(s, b, QUEUE);
     CHECK_EQ(settle_ok(s, claim_job(s, 1)), 0);
     check_claimable(s, b);
     check_waits(s, c, QUEUE);
     verify_clean(s);
-    CHECK_EQ(hold(s, c, HELD_PAUSED), 0);
+    CHECK_EQ(hold(s, c), 0);
     CHECK_EQ(settle_ok(s, claim_job(s, 1)), 0);
     CHECK_EQ(used(s, QUEUE), 0); /* nobody may take it */
-    CHECK_EQ(unhold(s, c, HELD_PAUSED), 0);
+    CHECK_EQ(unhold(s, c), 0);
     check_claimable(s, c);
     verify_clean(s);
     store_close(&s);
@@ -1086,7 +1086,8 @@ static void other_finish(struct other *o)
 static int lock_only(struct turn *t, struct other *o, struct err *err)
 {
     struct request r[2] = {{.execution = o->id[0]}, {.execution = o->id[1]}};
-    int rc = op_unhold(t, HELD_PAUSED, r, o->id[1] ? 2 : 1, err);
+    bool more;
+    int rc = op_resume(t, r, o->id[1] ? 2 : 1, 1000, &more, err);
 
     CHECK_EQ(r[0].rc, -E_INVALID);
     return rc;

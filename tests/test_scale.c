@@ -688,7 +688,7 @@ static void do_hold(struct world *w)
 {
     int64_t id = submit(w->s, "x");
 
-    MEASURE(w->s, hold(w->s, id, HELD_PAUSED); unhold(w->s, id, HELD_PAUSED));
+    MEASURE(w->s, hold(w->s, id); unhold(w->s, id));
     cancel(w->s, id);
 }
 

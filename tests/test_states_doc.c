@@ -55,7 +55,7 @@ static const struct {
 } event_notes[EV_COUNT] = {
     [EV_CREATED] = {"it was accepted", ""},
     [EV_MARKED_READY] = {"its needs are met", ""},
-    [EV_HELD] = {"it may not be claimed for now", "why, until; by an operator: " REQUEST},
+    [EV_HELD] = {"it may not be claimed for now", "why, until; an approval: message; by an operator: " REQUEST},
     [EV_UNHELD] = {"that reason is over; another may follow at once", "by an operator: " REQUEST},
     [EV_CLAIMED] = {"a worker took it: a new attempt, a new epoch, a lease", ""},
     [EV_STARTED] = {"a job: its work began; a flow: it runs", "a job: ago_us"},
@@ -82,7 +82,8 @@ static const struct {
 static const struct {
     const char *fields, *meaning;
 } field_notes[] = {
-    {"why", "the hold: `paused`, `delay`, `limit:queue:NAME` …"},
+    {"why", "the hold: `approval`, `paused`, `delay`, `limit:queue:NAME` …"},
+    {"message", "what the approval is asked with"},
     {"until", "when that ends; of `lease_expired`: when the lease had ended, or would have"},
     {"generation", "the one that began with the fence, after a backup was restored"},
     {"ago_us", "how long before this event the work really began, in microseconds"},

@@ -666,10 +666,10 @@ static void wild_step(struct wild_worker *w)
             cancel(w->s, id);
         break;
     case 20:
-        hold(w->s, id, HELD_PAUSED);
+        hold(w->s, id);
         break;
     case 21 ... 22:
-        unhold(w->s, id, HELD_PAUSED);
+        unhold(w->s, id);
         break;
     case 23:
         wild_submit(w);

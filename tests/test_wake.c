@@ -236,9 +236,9 @@ TEST(jobs_are_announced_when_they_may_be_claimed_adopted_or_timed)
     clock_advance(11000000);
     CHECK_EQ(run_timers(s), 1);
     CHECK_EQ(said(s, l), WAKE_JOBS);
-    CHECK_EQ(hold(s, id, HELD_PAUSED), 0);
+    CHECK_EQ(hold(s, id), 0);
     CHECK_EQ(said(s, l), 0);
-    CHECK_EQ(unhold(s, id, HELD_PAUSED), 0);
+    CHECK_EQ(unhold(s, id), 0);
     CHECK_EQ(said(s, l), WAKE_JOBS);
     claim_job(s, 1);
     clock_advance(LEASE + 1000000);

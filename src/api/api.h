@@ -59,4 +59,8 @@ void json_field_id(struct json_writer *w, const char *key, int64_t id);     /* 0
 void json_field_time(struct json_writer *w, const char *key, int64_t us);   /* 0: null */
 void json_field_worker(struct json_writer *w, const char *key, int64_t id); /* 16 hex digits */
 
+/* control.c: user@host of this process, for the history; the caller frees it. */
+char *api_user(void);
+MUST_USE int api_check_who(const char *by, const char *reason, struct err *err);
+
 #endif

@@ -16,8 +16,7 @@
 
 /* ---- who and why ---- */
 
-/* user@host of this process; the caller frees it. */
-static char *this_user(void)
+char *api_user(void)
 {
     struct passwd user, *found = NULL;
     char texts[4096], host[256] = "";
@@ -43,7 +42,7 @@ static int check_text(const char *what, const char *s, size_t max, struct err *e
     return 0;
 }
 
-static int check_who(const char *by, const char *reason, struct err *err)
+int api_check_who(const char *by, const char *reason, struct err *err)
 {
     int rc = check_text("name of who asks", by, MAX_REASON, err);
 
@@ -93,7 +92,8 @@ static int cancel(struct pawl *p, struct cancelling *c, int64_t *left, struct er
     int64_t id = c->request.execution;
     int rc;
 
-    if ((rc = check_who(c->request.by, c->request.reason, err)) || (rc = refuse_ended(p, id, err)))
+    if ((rc = api_check_who(c->request.by, c->request.reason, err)) ||
+        (rc = refuse_ended(p, id, err)))
         return rc;
     do
         rc = api_turns(p, cancel_body, cancel_busy, c, err);
@@ -103,19 +103,38 @@ static int cancel(struct pawl *p, struct cancelling *c, int64_t *left, struct er
     return rc ? rc : query_open(p->store, id, left, err);
 }
 
+static int cancel_as(struct pawl *p, struct cancelling *c, struct pawl_cancelled *out,
+                     struct pawl_error *e)
+{
+    char *user = c->request.by ? NULL : api_user();
+    struct err err = ERR_INIT;
+    int64_t left = 0;
+    int rc;
+
+    if (user)
+        c->request.by = user;
+    rc = cancel(p, c, &left, &err);
+    if (!rc && out)
+        *out = (struct pawl_cancelled){.status = status_text(c->request.status), .left = left};
+    free(user);
+    return api_end(rc, &err, e);
+}
+
 int pawl_cancel(struct pawl *p, int64_t id, const char *by, const char *reason,
                 struct pawl_cancelled *out, struct pawl_error *e)
 {
-    char *user = by ? NULL : this_user();
-    struct cancelling c = {.request = {.execution = id, .by = by ? by : user, .reason = reason}};
-    struct err err = ERR_INIT;
-    int64_t left = 0;
-    int rc = cancel(p, &c, &left, &err);
+    struct cancelling c = {.request = {.execution = id, .by = by, .reason = reason}};
 
-    if (!rc && out)
-        *out = (struct pawl_cancelled){.status = status_text(c.request.status), .left = left};
-    free(user);
-    return api_end(rc, &err, e);
+    return cancel_as(p, &c, out, e);
+}
+
+int pawl_let_finish(struct pawl *p, int64_t id, const char *by, const char *reason,
+                    struct pawl_cancelled *out, struct pawl_error *e)
+{
+    struct cancelling c = {
+        .request = {.execution = id, .by = by, .reason = reason, .let_finish = true}};
+
+    return cancel_as(p, &c, out, e);
 }
 
 /* ---- queues ---- */
@@ -133,7 +152,7 @@ static int order(struct pawl *p, struct queue_order *q, struct err *err)
     if (!q->queue)
         return err_set(err, E_INVALID, "which queue? None was named");
     if ((rc = check_text("queue", q->queue, STORE_MAX_QUEUE, err)) ||
-        (rc = check_who(q->by, q->reason, err)))
+        (rc = api_check_who(q->by, q->reason, err)))
         return rc;
     for (;;) {
         if ((rc = store_turn(p->store, queue_body, q, err)) || !q->more)
@@ -156,7 +175,7 @@ int pawl_queue_limit(struct pawl *p, const char *queue, int max, bool *paused, s
 int pawl_queue_pause(struct pawl *p, const char *queue, const char *by, const char *reason,
                      struct pawl_error *e)
 {
-    char *user = by ? NULL : this_user();
+    char *user = by ? NULL : api_user();
     struct queue_order q = {
         .verb = QUEUE_PAUSE, .queue = queue, .by = by ? by : user, .reason = reason};
     struct err err = ERR_INIT;

@@ -38,8 +38,13 @@
     X(why, "ID", "say why an execution waits, or how it ended")                                     \
     X(logs, "ID [--attempt N] [--tail LINES] [--follow] [--raw]",                                   \
       "print what an attempt wrote (the last one, unless another is named)")                        \
-    X(cancel, "ID… [--reason TEXT]",                                                                \
-      "cancel executions and all below them; what runs is asked to end")                            \
+    X(cancel, "ID… [--let-finish] [--reason TEXT]",                                                 \
+      "cancel executions and all below them; what runs is asked to end, or may finish")             \
+    X(pause, "ID… [--reason TEXT]", "let nothing of executions and below them start any more")      \
+    X(resume, "ID… [--reason TEXT]", "end the pause of executions")                                 \
+    X(skip, "ID… [--reason TEXT]", "leave out tasks that have not begun; others take them for done") \
+    X(approve, "ID… [--reason TEXT]", "let tasks go on that wait for an approval")                  \
+    X(reject, "ID… [--reason TEXT]", "fail tasks that wait for an approval")                        \
     X(queue, "[set QUEUE --limit N|none | pause QUEUE [--reason TEXT] | resume QUEUE]",             \
       "show the queues: what waits, for how long, what runs; limit, pause and resume one")          \
     X(workers, "", "show the workers and what they hold")                                           \

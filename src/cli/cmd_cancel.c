@@ -5,23 +5,26 @@
 #include <limits.h>
 #include <string.h>
 
-static void tell(int64_t id, const struct pawl_cancelled *c)
+static void tell(int64_t id, const struct pawl_cancelled *c, bool let_finish)
 {
+    const char *asked = let_finish ? "may finish" : "asked to end";
     bool runs = !strcmp(c->status, "running"), cancelled = !strcmp(c->status, "cancelled");
 
     printf("execution %lld: ", (long long)id);
     if (runs)
-        printf("asked to end");
+        printf("%s", asked);
     else if (cancelled)
         printf("cancelled");
     else
         printf("has ended: %s", c->status);
     if (c->left > runs)
-        printf("; %lld below it were asked to end", (long long)(c->left - runs));
+        printf("; %lld below it %s%s", (long long)(c->left - runs), let_finish ? "" : "were ",
+               asked);
     putchar('\n');
 }
 
-static int cancel_one(struct pawl *p, const char *which, const char *reason, bool json)
+static int cancel_one(struct pawl *p, const char *which, const char *reason, bool let_finish,
+                      bool json)
 {
     struct pawl_cancelled c;
     struct pawl_error err;
@@ -30,20 +33,23 @@ static int cancel_one(struct pawl *p, const char *which, const char *reason, boo
 
     if (code)
         return code;
-    if (pawl_cancel(p, id, NULL, reason, &c, &err))
+    if ((let_finish ? pawl_let_finish : pawl_cancel)(p, id, NULL, reason, &c, &err))
         return cli_fail(&err);
     if (json)
         printf("{\"id\":%lld,\"status\":\"%s\",\"left\":%lld}\n", (long long)id, c.status,
                (long long)c.left);
     else
-        tell(id, &c);
+        tell(id, &c, let_finish);
     return 0;
 }
 
 int cmd_cancel(int argc, char **argv)
 {
     const char *reason = NULL;
-    const struct option options[] = {{"reason", OPTION_TEXT, &reason}, {NULL, OPTION_FLAG, NULL}};
+    bool let_finish = false;
+    const struct option options[] = {{"reason", OPTION_TEXT, &reason},
+                                     {"let-finish", OPTION_FLAG, &let_finish},
+                                     {NULL, OPTION_FLAG, NULL}};
     struct cli c;
     struct pawl *p;
     int code = cli_begin(&c, "cancel", argc, argv, options, 1, INT_MAX), i;
@@ -52,7 +58,7 @@ int cmd_cancel(int argc, char **argv)
         return code;
     if (!(code = cli_open(&c, &p))) {
         for (i = 0; i < c.nwords; i++) {
-            int one = cancel_one(p, c.words[i], reason, c.json);
+            int one = cancel_one(p, c.words[i], reason, let_finish, c.json);
 
             code = code ? code : one;
         }

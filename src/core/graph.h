@@ -47,9 +47,15 @@ enum graph_bits {
     GRAPH_CANCELLED = 2,   /* one was cancelled */
     GRAPH_BY_OPERATOR = 4, /* of a skipped task: a person skipped it */
     GRAPH_HANDLED = 8,     /* on_failure was run */
+    GRAPH_EXITED = 16,     /* on_exit was run */
     GRAPH_STOPPED = 32,    /* of a fan-out: fail_fast ended it */
     GRAPH_TIMED_OUT = 64,  /* its own timeout ended it */
-    GRAPH_EXITED = 16,     /* on_exit was run */
+
+    /* What people did to it; these are of any execution. */
+    GRAPH_PAUSED = 128,     /* nothing of it and below it starts */
+    GRAPH_RELEASING = 256,  /* the end of a pause is still being carried down */
+    GRAPH_APPROVED = 512,   /* its approval was given */
+    GRAPH_LET_FINISH = 1024 /* it was cancelled, but what runs below it may finish */
 };
 int graph_bits_of(const struct graph_need *n);  /* what this child adds */
 int graph_end(int bits, bool cancel_requested); /* the status that it ends with */

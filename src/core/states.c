@@ -22,6 +22,8 @@ const struct move legal_moves[] = {
     MOVE(MARKED_READY, PENDING, READY, JOBS),
     MOVE(HELD, READY, READY, JOBS),
     MOVE(UNHELD, READY, READY, JOBS),
+    MOVE(HELD, PENDING, PENDING, ALL), /* a job: paused before its time has come */
+    MOVE(UNHELD, PENDING, PENDING, ALL),
     MOVE(CLAIMED, READY, RUNNING, JOBS),
     MOVE(RESUMED, READY, RUNNING, JOBS),
     MOVE(STARTED, RUNNING, RUNNING, JOBS),
@@ -33,8 +35,6 @@ const struct move legal_moves[] = {
     MOVE(ABANDONED, RUNNING, FAILED, JOBS),
 
     /* a workflow or foreach has no job and no lease */
-    MOVE(HELD, PENDING, PENDING, FLOWS),
-    MOVE(UNHELD, PENDING, PENDING, FLOWS),
     MOVE(STARTED, PENDING, RUNNING, FLOWS),
     MOVE(PAUSED, PENDING, PENDING, FLOWS),
     MOVE(PAUSED, RUNNING, RUNNING, FLOWS),

@@ -1,127 +1,13 @@
-/* control.c - what operators and engines ask of an execution: hold, go on, cancel; and the timers
- * that end a hold by themselves. */
+/* control.c - cancel, of an execution and all below it; and the timers. */
+#include "core/graph.h"
 #include "store/data.h"
 #include "store/door.h"
 #include "store/flow.h"
+#include "store/hold.h"
 
 #define CANCEL_SLICE 1000 /* executions of a tree in one turn */
 
 #include <stdlib.h>
-
-/* Loads what the requests name; sets each request's rc. */
-static int load_named(struct turn *t, struct request *list, size_t n, struct err *err)
-{
-    struct want *wants = arena_zalloc(&t->arena, (n + 1) * sizeof(*wants));
-    size_t i;
-    int rc;
-
-    for (i = 0; i < n; i++)
-        wants[i] = (struct want){.id = list[i].execution, .root = list[i].root};
-    if ((rc = turn_find_roots(t, wants, n, err)) || (rc = turn_load(t, wants, n, err)))
-        return rc;
-    for (i = 0; i < n; i++)
-        list[i].rc = wants[i].rc;
-    return 0;
-}
-
-/* The same, with their limits. */
-static int load_requested(struct turn *t, struct request *list, size_t n, struct err *err)
-{
-    size_t i;
-    int rc;
-
-    if ((rc = load_named(t, list, n, err)))
-        return rc;
-    for (i = 0; i < n; i++)
-        if (!list[i].rc)
-            limits_note(t, &turn_row(t, list[i].execution)->now);
-    return limits_fetch(t, err);
-}
-
-int op_hold(struct turn *t, enum hold why, struct request *list, size_t n, struct err *err)
-{
-    size_t i;
-    int rc;
-
-    if ((rc = load_requested(t, list, n, err)))
-        return rc;
-    for (i = 0; i < n; i++) {
-        struct move_note note = {.why = why, .data = data_request(t, &list[i])};
-        struct row *r = turn_row(t, list[i].execution);
-
-        if (list[i].rc)
-            continue;
-        if (!note.data)
-            note.data = data_hold(t, why, NULL, 0);
-        if (r->now.status != S_READY || r->now.held == HELD_APPROVAL || r->now.held == HELD_PAUSED)
-            list[i].rc = -E_INVALID; /* a delay or a limit gives way: it is looked at again later */
-        else if ((rc = door_move(t, r, EV_HELD, S_READY, &note, err)))
-            return rc;
-        list[i].status = r->now.status;
-    }
-    return 0;
-}
-
-/* What else holds a job whose hold just ended: a delay that still runs, or a limit. */
-static int look_again(struct turn *t, struct row *r, int64_t due_at, struct err *err)
-{
-    struct move_note note = {.why = HELD_DELAY, .data = data_hold(t, HELD_DELAY, NULL, due_at)};
-
-    if (due_at > t->now)
-        return door_move(t, r, EV_HELD, S_READY, &note, err); /* its timer is still there */
-    return door_admit(t, r, err);
-}
-
-/* When the delays of these requests end, 0 where none runs. */
-static int find_delays(struct turn *t, const struct request *list, size_t n, int64_t *due_at,
-                       struct err *err)
-{
-    struct idmap due = IDMAP_INIT;
-    struct rows r = ROWS_INIT;
-    size_t i;
-    int rc;
-
-    args_begin(&t->args, Q_TIMERS_OF);
-    for (i = 0; i < n; i++)
-        args_int(&t->args, list[i].execution);
-    if ((rc = turn_query(t, &t->args, &r, err)))
-        goto done;
-    for (i = 0; i < r.n; i++)
-        idmap_put(&due, rows_int(&r, i, 0), &r.cells[i * r.ncols + 1]);
-    for (i = 0; i < n; i++) {
-        const struct val *v = idmap_get(&due, list[i].execution);
-
-        due_at[i] = v ? v->i : 0;
-    }
-done:
-    idmap_release(&due);
-    rows_release(&r);
-    return rc;
-}
-
-int op_unhold(struct turn *t, enum hold why, struct request *list, size_t n, struct err *err)
-{
-    int64_t *due_at = arena_zalloc(&t->arena, (n + 1) * sizeof(*due_at));
-    size_t i;
-    int rc;
-
-    if ((rc = load_requested(t, list, n, err)) || (rc = find_delays(t, list, n, due_at, err)))
-        return rc;
-    for (i = 0; i < n; i++) {
-        struct move_note note = {.data = data_request(t, &list[i])};
-        struct row *r = turn_row(t, list[i].execution);
-
-        if (list[i].rc)
-            continue;
-        if (r->now.status != S_READY || r->now.held != (int)why)
-            list[i].rc = -E_INVALID;
-        else if ((rc = door_move(t, r, EV_UNHELD, S_READY, &note, err)) ||
-                 (rc = look_again(t, r, why == HELD_DELAY ? 0 : due_at[i], err)))
-            return rc;
-        list[i].status = r->now.status;
-    }
-    return 0;
-}
 
 static int cancel_row(struct turn *t, struct row *r, const struct request *q, struct err *err)
 {
@@ -132,9 +18,13 @@ static int cancel_row(struct turn *t, struct row *r, const struct request *q, st
     if (r->now.status == S_RUNNING) {
         if (r->now.cancel_requested)
             return 0;
-        t->wake |= WAKE_CANCEL;
-        if (!kind_is_job(r->now.kind))
+        if (!kind_is_job(r->now.kind)) {
             *vec_add(&t->looks) = r;
+            r->now.failed_behind |= q->let_finish ? GRAPH_LET_FINISH : 0;
+        } else if (q->let_finish) {
+            return 0; /* what follows from its end is none of its business */
+        }
+        t->wake |= WAKE_CANCEL;
         return door_move(t, r, EV_CANCEL_REQUESTED, S_RUNNING, &note, err);
     }
     return door_move(t, r, EV_CANCELLED, S_CANCELLED, &note, err);
@@ -234,7 +124,10 @@ int op_cancel(struct turn *t, struct request *list, size_t n, size_t max, bool *
 
 int flow_cancel_below(struct turn *t, struct row *row, const char *reason, struct err *err)
 {
-    struct request q = {.execution = row->now.id, .root = row->now.root, .reason = reason};
+    struct request q = {.execution = row->now.id,
+                        .root = row->now.root,
+                        .reason = reason,
+                        .let_finish = (row->now.failed_behind & GRAPH_LET_FINISH) != 0};
     bool more = false;
     int rc = cancel(t, &q, 1, CANCEL_SLICE, true, &more, err);
 
@@ -258,11 +151,13 @@ static int fire(struct turn *t, struct row *r, enum timer_kind kind, struct err 
 {
     int rc;
 
-    if (kind == TIMER_DELAY && r->now.status == S_READY && r->now.held == HELD_DELAY) {
-        if ((rc = door_move(t, r, EV_UNHELD, S_READY, NULL, err)))
+    if (kind == TIMER_DELAY && r->now.held == HELD_DELAY) {
+        if ((rc = door_move(t, r, EV_UNHELD, (enum status)r->now.status, NULL, err)))
             return rc;
-        return door_admit(t, r, err);
+        return hold_or_go(t, r, &(struct holds){0}, err);
     }
+    if (kind == TIMER_TIMEOUT && r->now.held == HELD_APPROVAL)
+        return approval_timed_out(t, r, err);
     args_begin(&t->args, Q_TIMER_DELETE); /* spent: a paused job's delay is over */
     args_int(&t->args, r->now.id);
     args_int(&t->args, (int)kind);

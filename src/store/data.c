@@ -55,6 +55,19 @@ const char *data_hold(struct turn *t, enum hold why, const char *key, int64_t du
     return keep(t, &b);
 }
 
+const char *data_approval(struct turn *t, const char *message, int64_t until)
+{
+    struct buf b = BUF_INIT;
+    struct json_writer w = JSON_WRITER(&b);
+
+    jw_begin(&w, '{');
+    text_field(&w, "why", hold_text(HELD_APPROVAL));
+    text_field(&w, "message", message);
+    time_field(&w, "until", until);
+    jw_end(&w, '}');
+    return keep(t, &b);
+}
+
 const char *data_started(struct turn *t, int64_t ago)
 {
     struct buf b = BUF_INIT;
@@ -95,6 +108,20 @@ const char *data_outcome(struct turn *t, const struct outcome *o, int64_t retry_
     }
     text_field(&w, "error", o->error);
     time_field(&w, "next_at", retry_at);
+    jw_end(&w, '}');
+    return keep(t, &b);
+}
+
+const char *data_decided(struct turn *t, const struct outcome *o, const struct request *r)
+{
+    struct buf b = BUF_INIT;
+    struct json_writer w = JSON_WRITER(&b);
+
+    jw_begin(&w, '{');
+    text_field(&w, "outcome", outcome_text((int)o->kind));
+    text_field(&w, "error", o->error);
+    text_field(&w, "by", r->by);
+    text_field(&w, "reason", r->reason);
     jw_end(&w, '}');
     return keep(t, &b);
 }

@@ -6,10 +6,13 @@
 #include "store/turn.h"
 
 const char *data_hold(struct turn *t, enum hold why, const char *key, int64_t due_at);
+const char *data_approval(struct turn *t, const char *message, int64_t until);
 const char *data_started(struct turn *t, int64_t ago);
 const char *data_outcome(struct turn *t, const struct outcome *o, int64_t retry_at);
 const char *data_expired(struct turn *t, int64_t until);
 const char *data_fenced(struct turn *t, int64_t until, int64_t generation);
+/* An end that a person decided. */
+const char *data_decided(struct turn *t, const struct outcome *o, const struct request *r);
 const char *data_reason(struct turn *t, const char *reason);
 const char *data_request(struct turn *t, const struct request *r); /* NULL if it says nothing */
 

@@ -1,6 +1,7 @@
 /* door.c - moves: what each event does to an execution's image. Writing is in door_flush.c. */
 #include "store/door.h"
 
+#include "core/graph.h"
 #include "core/states.h"
 #include "store/data.h"
 
@@ -64,6 +65,7 @@ static void apply(struct execution *e, struct row *r, enum event_action action,
         e->held = (int)note->why;
         e->held_key = note->held_key;
         r->due_at = note->due_at;
+        r->timeout_at = note->timeout_at;
         break;
     case EV_UNHELD:
         e->held = HELD_NONE;
@@ -71,6 +73,10 @@ static void apply(struct execution *e, struct row *r, enum event_action action,
         break;
     case EV_CANCEL_REQUESTED:
         e->cancel_requested = true;
+        break;
+    case EV_RERUN: /* what it was told before no longer counts, but for a pause */
+        e->cancel_requested = e->deferred = false;
+        e->failed_behind &= GRAPH_PAUSED;
         break;
     default:
         break;
@@ -101,7 +107,7 @@ int door_move(struct turn *t, struct row *r, enum event_action action, enum stat
         e->worker = e->until = e->expired_at = 0;
         e->folder = NULL;
     }
-    if (to != S_READY && kind_is_job(e->kind)) {
+    if (to != (kind_is_job(e->kind) ? S_READY : S_PENDING)) { /* only these can be held */
         e->held = HELD_NONE;
         e->held_key = NULL;
     }
@@ -156,7 +162,7 @@ int door_admit(struct turn *t, struct row *r, struct err *err)
     struct limit *limits[2];
     size_t n = limits_of(t, &r->now, limits), i;
 
-    if (!execution_is_claimable(&r->now))
+    if (!execution_is_claimable(&r->now) && !execution_may_begin(&r->now))
         return 0;
     for (i = 0; i < n; i++)
         if (limits[i]->used - r->permitted >= limits[i]->max) { /* its own permit is no obstacle */
@@ -164,7 +170,7 @@ int door_admit(struct turn *t, struct row *r, struct err *err)
                                      .held_key = limits[i]->key,
                                      .data = data_hold(t, HELD_LIMIT, limits[i]->key, 0)};
 
-            return door_move(t, r, EV_HELD, S_READY, &note, err);
+            return door_move(t, r, EV_HELD, (enum status)r->now.status, &note, err);
         }
     if (r->permitted)
         return 0;

@@ -6,7 +6,7 @@
  *
  *   an outbox row iff ready and not held          a timer while a delay runs
  *   a lease row iff running                       a row in limit_waits iff held for a limit
- *   a permit of each limit iff claimable or running
+ *   a permit of each limit iff claimable or running       a timer while an approval may time out
  *   the queue's counters
  *
  * So none of these can be forgotten, or disagree with the status. */
@@ -26,7 +26,8 @@ struct move_note {
     /* held */
     enum hold why;
     const char *held_key;
-    int64_t due_at;
+    int64_t due_at;     /* when a delay ends, also one that goes on under another hold */
+    int64_t timeout_at; /* of an approval: when nobody waits for it any longer; 0: never */
 };
 
 /* Makes the row of a new execution and its `created` event. The image has id, root, kind, name …
@@ -36,8 +37,9 @@ MUST_USE int door_create(struct turn *t, const struct execution *e, const char *
 MUST_USE int door_move(struct turn *t, struct row *r, enum event_action action, enum status to,
                        const struct move_note *note, struct err *err);
 
-/* For a row that is ready and that nothing else holds: takes its permits, or holds it for the first
- * limit without room. All limits of the row must have been fetched. */
+/* For a row that is ready (a workflow: about to begin) and that nothing else holds: takes its
+ * permits, or holds it for the first limit without room. All limits of the row must have been
+ * fetched. */
 MUST_USE int door_admit(struct turn *t, struct row *r, struct err *err);
 
 /* Counters of the row changed without a move: they are written, with no event. */

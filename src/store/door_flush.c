@@ -213,7 +213,15 @@ static bool may_have_timer(const struct execution *e)
     return e->held == HELD_DELAY || e->held == HELD_PAUSED || e->held == HELD_APPROVAL;
 }
 
-/* A timer for as long as a delay runs. */
+static void add_timer(struct turn *t, int64_t due, const struct row *r, enum timer_kind kind)
+{
+    args_int(&t->args, due);
+    args_int(&t->args, r->now.id);
+    args_int(&t->args, (int)kind);
+    t->wake |= WAKE_JOBS | WAKE_TIMERS; /* somebody must sleep less long */
+}
+
+/* A timer for as long as a delay runs, and one while an approval may time out. */
 static int write_timers(struct turn *t, struct err *err)
 {
     struct args *a = &t->args;
@@ -223,22 +231,24 @@ static int write_timers(struct turn *t, struct err *err)
     args_begin(a, Q_TIMER_DELETE);
     EACH_DIRTY(t, r)
     {
-        if (r->is_new || !may_have_timer(&r->stored) || (may_have_timer(&r->now) && !r->due_at))
-            continue;
-        args_int(a, r->now.id);
-        args_int(a, TIMER_DELAY);
+        if (!r->is_new && may_have_timer(&r->stored) && (!may_have_timer(&r->now) || r->due_at)) {
+            args_int(a, r->now.id);
+            args_int(a, TIMER_DELAY);
+        }
+        if (!r->is_new && r->stored.held == HELD_APPROVAL && r->now.held != HELD_APPROVAL) {
+            args_int(a, r->now.id);
+            args_int(a, TIMER_TIMEOUT);
+        }
     }
     if ((rc = send_any(t, err)))
         return rc;
     args_begin(a, Q_TIMER_INSERT);
     EACH_DIRTY(t, r)
     {
-        if (!may_have_timer(&r->now) || !r->due_at)
-            continue;
-        args_int(a, r->due_at);
-        args_int(a, r->now.id);
-        args_int(a, TIMER_DELAY);
-        t->wake |= WAKE_JOBS | WAKE_TIMERS; /* somebody must sleep less long */
+        if (may_have_timer(&r->now) && r->due_at)
+            add_timer(t, r->due_at, r, TIMER_DELAY);
+        if (r->now.held == HELD_APPROVAL && r->timeout_at)
+            add_timer(t, r->timeout_at, r, TIMER_TIMEOUT);
     }
     return send_any(t, err);
 }
@@ -372,7 +382,7 @@ static int write_counters(struct turn *t, struct err *err)
     return send_any(t, err);
 }
 
-/* A row that is neither claimable nor running any more gives its permits back. */
+/* What is neither claimable nor running any more gives its permits back. */
 static void release_permits(struct turn *t)
 {
     struct limit *limits[2];
@@ -381,7 +391,7 @@ static void release_permits(struct turn *t)
 
     EACH_DIRTY(t, r)
     {
-        if (!r->permitted || execution_is_claimable(&r->now) || execution_has_lease(&r->now))
+        if (!r->permitted || execution_has_permit(&r->now))
             continue;
         r->permitted = false;
         n = limits_of(t, &r->now, limits);
@@ -426,7 +436,7 @@ static int write_difference(struct turn *t, struct err *err)
     {
         r->stored = r->now;
         r->is_new = r->outcome = r->dirty = false;
-        r->due_at = 0;
+        r->due_at = r->timeout_at = 0;
     }
     t->dirty.n = 0;
     return 0;

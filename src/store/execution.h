@@ -48,4 +48,18 @@ static inline bool execution_has_lease(const struct execution *e)
     return kind_is_job(e->kind) && e->status == S_RUNNING;
 }
 
+/* A workflow or fan-out that nothing holds, and that is begun in this turn. */
+static inline bool execution_may_begin(const struct execution *e)
+{
+    return !kind_is_job(e->kind) && e->status == S_PENDING && e->held == HELD_NONE;
+}
+
+/* What counts in the limits that it falls under. */
+static inline bool execution_has_permit(const struct execution *e)
+{
+    if (!kind_is_job(e->kind))
+        return e->status == S_RUNNING;
+    return execution_is_claimable(e) || e->status == S_RUNNING;
+}
+
 #endif

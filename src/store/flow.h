@@ -6,6 +6,7 @@
  *   flow_decide.c   a task whose needs have moved on: wait, run, skip
  *   flow_ready.c    what a task is run by, and its way to the outbox
  *   flow_items.c    fan-outs
+ *   flow_key.c      concurrency: how many of the same key run at once
  *   flow_end.c      on_failure, on_exit, outputs, and the end
  *   flow.c          from one end to the next, until nothing follows */
 #ifndef STORE_FLOW_H
@@ -15,6 +16,7 @@
 #include "core/workflow.h"
 #include "store/turn.h"
 
+struct holds;
 struct json_t;
 
 /* A definition as the store keeps it in memory. */
@@ -52,9 +54,12 @@ struct json_t *turn_keep(struct turn *t, struct json_t *json);
 
 /* Begins a workflow whose row is pending: writes its state, makes its tasks (the first slice), and
  * readies what needs nothing. `params` is an object and is taken over; values that are missing get
- * their defaults, wrong ones end it as failed with a sentence. */
+ * their defaults, wrong ones end it as failed with a sentence. What h holds it for (NULL: nothing)
+ * comes first. */
 MUST_USE int flow_begin(struct turn *t, struct row *row, const struct definition *def,
-                        struct json_t *params, struct err *err);
+                        struct json_t *params, const struct holds *h, struct err *err);
+/* The same for one whose state is written, and that only waited. */
+MUST_USE int flow_open(struct turn *t, struct flow *f, struct err *err);
 /* Makes the next slice of a workflow's tasks. */
 MUST_USE int flow_make(struct turn *t, struct flow *f, struct err *err);
 
@@ -72,7 +77,18 @@ MUST_USE int flow_make_one(struct turn *t, struct flow *f, const struct workflow
                            struct row **out, struct err *err);
 const char *flow_lane(struct turn *t, const struct workflow_task *task, const char *name);
 
+/* flow_key.c */
+struct resolve_scope;
+/* Evaluates the key, stores it with the row, and makes its limit known to this turn. */
+MUST_USE int flow_take_key(struct turn *t, struct row *row, const struct workflow_concurrency *c,
+                           const struct resolve_scope *scope, struct err *err);
+/* A workflow that waited for a permit has got it. */
+MUST_USE int flow_permitted(struct turn *t, struct row *row, struct err *err);
+
 /* flow_decide.c */
+/* What its needs gave. */
+MUST_USE int flow_facts(struct turn *t, struct flow *f, const struct workflow_task *task,
+                        struct graph_facts *out, struct err *err);
 MUST_USE int flow_decide(struct turn *t, struct flow *f, const struct workflow_task *task,
                          struct row *row, struct err *err);
 MUST_USE int flow_task_ended(struct turn *t, struct flow *f, struct row *row, struct err *err);
@@ -82,11 +98,12 @@ MUST_USE int flow_skip(struct turn *t, struct row *row, bool failed_behind, cons
 MUST_USE int flow_fail(struct turn *t, struct row *row, const char *sentence, struct err *err);
 
 /* flow_ready.c */
-struct resolve_scope;
 MUST_USE int flow_scope(struct turn *t, struct flow *f, const struct flow_subject *s,
                         struct resolve_scope *out, struct err *err);
 MUST_USE int flow_ready(struct turn *t, struct flow *f, const struct flow_subject *s,
                         struct err *err);
+/* A pending workflow or fan-out that was held for something, and that nothing holds any more. */
+MUST_USE int flow_go(struct turn *t, struct row *row, struct err *err);
 /* -E_INVALID, a value that can't be had, fails the row with that sentence; all else is returned. */
 MUST_USE int flow_or_fail(struct turn *t, struct row *row, int rc, struct err *err);
 MUST_USE int flow_store_resolved(struct turn *t, struct row *row, const struct buf *spec,
@@ -98,6 +115,9 @@ MUST_USE int items_begin(struct turn *t, struct flow *f, const struct flow_subje
 MUST_USE int items_ended(struct turn *t, struct row *foreach, struct row *item, struct err *err);
 MUST_USE int items_end_if_done(struct turn *t, struct row *foreach, const struct json_t *list,
                                struct err *err);
+/* The value of an item. */
+MUST_USE int items_value(struct turn *t, const struct row *foreach, int index, struct json_t **out,
+                         struct err *err);
 MUST_USE int items_go_on(struct turn *t, struct row *foreach, struct err *err);
 
 /* flow_end.c */
@@ -116,9 +136,15 @@ MUST_USE int flow_cancel_below(struct turn *t, struct row *row, const char *reas
                                struct err *err);
 MUST_USE int flow_cancel_tree(struct turn *t, struct row *row, const char *reason, struct err *err);
 
+/* pause.c, operator.c: by timers. */
+#define PAUSE_SLICE 500
+MUST_USE int pause_go_on(struct turn *t, struct row *row, struct err *err);
+MUST_USE int approval_timed_out(struct turn *t, struct row *row, struct err *err);
+
 /* flow_submit.c: before its row is made, and after. */
 MUST_USE int flow_prepare(struct turn *t, struct submission *s, struct err *err);
-MUST_USE int flow_start(struct turn *t, const struct submission *s, struct err *err);
+MUST_USE int flow_start(struct turn *t, const struct submission *s, const struct holds *h,
+                        struct err *err);
 
 /* flow.c: everything that follows from what ended in this turn, until nothing follows. */
 MUST_USE int flow_advance(struct turn *t, struct err *err);

@@ -33,9 +33,8 @@ int flow_fail(struct turn *t, struct row *row, const char *sentence, struct err 
     return door_move(t, row, EV_FAILED, S_FAILED, &note, err);
 }
 
-/* All needs of a task, with what they gave. */
-static int facts_of(struct turn *t, struct flow *f, const struct workflow_task *task,
-                    struct graph_facts *out, struct err *err)
+int flow_facts(struct turn *t, struct flow *f, const struct workflow_task *task,
+               struct graph_facts *out, struct err *err)
 {
     struct row **rows = arena_alloc(&t->arena, (task->nneeds + 1) * sizeof(*rows));
     struct graph_need *needs = arena_alloc(&t->arena, (task->nneeds + 1) * sizeof(*needs));
@@ -67,13 +66,13 @@ int flow_decide(struct turn *t, struct flow *f, const struct workflow_task *task
     case GRAPH_WAIT:
         return 0;
     case GRAPH_SKIP:
-        if ((rc = facts_of(t, f, task, &facts, err)))
+        if ((rc = flow_facts(t, f, task, &facts, err)))
             return rc;
         return flow_skip(t, row, facts.failure, "not enough of what it needs can succeed", err);
     case GRAPH_DECIDE:
         break;
     }
-    if ((rc = facts_of(t, f, task, &facts, err)))
+    if ((rc = flow_facts(t, f, task, &facts, err)))
         return rc;
     s.facts = facts;
     runs = facts.success;

@@ -175,6 +175,11 @@ int flow_end_if_done(struct turn *t, struct flow *f, struct err *err)
         if ((rc = db_send(t->db, &t->args, NULL, ANY_ROWS, err)))
             return rc;
     }
+    if (e->concurrency) { /* its permit goes to the next */
+        limits_note(t, e);
+        if ((rc = limits_fetch(t, err)))
+            return rc;
+    }
     return flow_close(t, f->row, status, &o, err);
 }
 
@@ -184,7 +189,9 @@ int flow_timer(struct turn *t, struct row *row, enum timer_kind kind, struct err
     struct flow *f;
     int rc;
 
-    if (status_is_terminal(row->now.status) || row->now.status == S_PENDING)
+    if (kind == TIMER_FLOW && (rc = pause_go_on(t, row, err)))
+        return rc;
+    if (row->now.status != S_RUNNING || kind_is_job(row->now.kind))
         return 0;
     if (kind == TIMER_TIMEOUT && !row->now.cancel_requested) {
         row->now.failed_behind |= GRAPH_TIMED_OUT;
@@ -198,6 +205,9 @@ int flow_timer(struct turn *t, struct row *row, enum timer_kind kind, struct err
     if (row->now.kind == KIND_FOREACH)
         return items_go_on(t, row, err);
     if ((rc = flow_of(t, row->now.id, row->now.root, &f, err)) || !f)
+        return rc;
+    if (!row->now.cursor && f->def->workflow->timeout && /* a permit let it begin just now */
+        (rc = flow_set_timeout(t, row, f->def->workflow->timeout, err)))
         return rc;
     if ((uint32_t)row->now.cursor < f->def->workflow->ntasks)
         return flow_make(t, f, err);

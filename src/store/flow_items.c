@@ -245,6 +245,16 @@ int items_ended(struct turn *t, struct row *foreach, struct row *item, struct er
     return items_end_if_done(t, foreach, list, err);
 }
 
+int items_value(struct turn *t, const struct row *foreach, int index, json_t **out, struct err *err)
+{
+    json_t *list;
+    int rc = list_of(t, foreach, &list, err);
+
+    if (!rc)
+        *out = json_array_get(list, (size_t)index);
+    return rc;
+}
+
 int items_go_on(struct turn *t, struct row *foreach, struct err *err)
 {
     struct flow *f;

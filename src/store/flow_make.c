@@ -4,6 +4,7 @@
 #include "core/resolve.h"
 #include "store/door.h"
 #include "store/flow.h"
+#include "store/hold.h"
 #include "store/store_internal.h"
 
 #include <jansson.h>
@@ -143,12 +144,45 @@ static int write_state(struct turn *t, const struct row *row, const struct defin
     return db_send(t->db, &t->args, NULL, 1, err);
 }
 
+/* The key that its definition names; what the task above it names comes before that. */
+static int own_key(struct turn *t, struct flow *f, struct err *err)
+{
+    struct flow_subject s = {.facts = {.success = true}};
+    struct resolve_scope scope;
+    int rc = flow_scope(t, f, &s, &scope, err);
+
+    if (rc)
+        return rc;
+    rc = flow_take_key(t, f->row, &f->def->workflow->concurrency, &scope, err);
+    resolve_scope_release(&scope);
+    return rc;
+}
+
+int flow_open(struct turn *t, struct flow *f, struct err *err)
+{
+    int64_t timeout = f->def->workflow->timeout;
+    int rc;
+
+    if (f->row->now.concurrency) {
+        if ((rc = door_admit(t, f->row, err)))
+            return rc;
+        if (f->row->now.held)
+            return 0; /* until it gets its permit */
+    }
+    if ((rc = door_move(t, f->row, EV_STARTED, S_RUNNING, NULL, err)))
+        return rc;
+    if (timeout && (rc = flow_set_timeout(t, f->row, timeout, err)))
+        return rc;
+    return flow_make(t, f, err);
+}
+
 int flow_begin(struct turn *t, struct row *row, const struct definition *def, json_t *params,
-               struct err *err)
+               const struct holds *h, struct err *err)
 {
     json_t *variables = NULL;
     struct err why = ERR_INIT;
     struct flow *f;
+    bool held = false;
     int rc = resolve_variables(def->workflow, turn_keep(t, params), &variables, &why);
 
     if (rc) /* kept with nothing, so that what it was to run by is known */
@@ -159,9 +193,10 @@ int flow_begin(struct turn *t, struct row *row, const struct definition *def, js
     if (why.code)
         return flow_fail(t, row, why.msg, err);
     row->now.cursor = row->now.needs_left = 0; /* from now on they count its tasks, not its needs */
-    if ((rc = door_move(t, row, EV_STARTED, S_RUNNING, NULL, err)))
+    door_touch(t, row);
+    if (!row->now.concurrency && def->workflow->concurrency.key && (rc = own_key(t, f, err)))
+        return flow_or_fail(t, row, rc, err);
+    if (h && ((rc = hold_if_any(t, row, h, &held, err)) || held))
         return rc;
-    if (def->workflow->timeout && (rc = flow_set_timeout(t, row, def->workflow->timeout, err)))
-        return rc;
-    return flow_make(t, f, err);
+    return flow_open(t, f, err);
 }

@@ -2,9 +2,9 @@
  * its row, and it goes its way: to the outbox, into a hold, or on to the tasks of a nested
  * workflow. */
 #include "core/resolve.h"
-#include "store/data.h"
 #include "store/door.h"
 #include "store/flow.h"
+#include "store/hold.h"
 #include "store/store_internal.h"
 
 #include <jansson.h>
@@ -108,63 +108,70 @@ int flow_store_resolved(struct turn *t, struct row *row, const struct buf *spec,
     return rc;
 }
 
-/* Whether something above it is paused: then it is held, too. */
-static int is_paused(struct turn *t, const struct row *row, bool *out, struct err *err)
+/* What an approval is asked with. */
+static int approval_of(struct turn *t, struct flow *f, const struct flow_subject *s,
+                       struct holds *out, struct err *err)
 {
-    int64_t above = row->now.parent;
+    const struct workflow_approval *a = &s->task->approval;
+    struct resolve_scope scope;
+    struct buf text = BUF_INIT;
     int rc;
 
-    for (*out = false; above && !*out;) {
-        struct want want = {.id = above, .root = row->now.root};
-
-        if ((rc = turn_load(t, &want, 1, err)))
-            return rc;
-        if (want.rc)
-            return err_set(err, E_REDO, "execution %lld is locked by another turn",
-                           (long long)above);
-        *out = turn_row(t, above)->now.held == HELD_PAUSED;
-        above = turn_row(t, above)->now.parent;
-    }
-    return 0;
+    if (!s->task->has_approval || s->item || (s->row->now.failed_behind & GRAPH_APPROVED))
+        return 0;
+    out->approval = true;
+    out->approve_until = a->timeout ? t->now + a->timeout : 0;
+    if (!a->message)
+        return 0;
+    if ((rc = flow_scope(t, f, s, &scope, err)))
+        return rc;
+    if (!(rc = resolve_text(a->message, &scope, &text, err)))
+        out->message = arena_strdup(&t->arena, buf_cstr(&text));
+    resolve_scope_release(&scope);
+    buf_release(&text);
+    return rc;
 }
 
-static int to_outbox(struct turn *t, const struct workflow_task *task, struct row *row,
-                     struct err *err)
+/* A fan-out waits once, not each of its items. */
+static int holds_of(struct turn *t, struct flow *f, const struct flow_subject *s, struct holds *out,
+                    struct err *err)
 {
-    bool paused;
+    *out = (struct holds){.due = s->task->delay > 0 && !s->item ? t->now + s->task->delay : 0};
+    return approval_of(t, f, s, out, err);
+}
+
+static int to_outbox(struct turn *t, struct row *row, const struct holds *h, struct err *err)
+{
     int rc;
 
-    if ((rc = is_paused(t, row, &paused, err)))
-        return rc;
     limits_note(t, &row->now);
     if ((rc = limits_fetch(t, err)) ||
         (rc = door_move(t, row, EV_MARKED_READY, S_READY, NULL, err)))
         return rc;
-    if (paused || task->delay > 0) {
-        enum hold why = paused ? HELD_PAUSED : HELD_DELAY;
-        int64_t due = task->delay > 0 ? t->now + task->delay : 0;
-        struct move_note note = {.why = why, .due_at = due, .data = data_hold(t, why, NULL, due)};
-
-        return door_move(t, row, EV_HELD, S_READY, &note, err);
-    }
-    return door_admit(t, row, err);
+    return hold_or_go(t, row, h, err);
 }
 
-static int ready_job(struct turn *t, struct flow *f, const struct workflow_task *task,
-                     struct row *row, const struct resolve_scope *scope, struct err *err)
+static int ready_job(struct turn *t, struct flow *f, const struct flow_subject *s,
+                     const struct resolve_scope *scope, struct err *err)
 {
+    const struct workflow_task *task = s->task;
     struct buf spec = BUF_INIT, input = BUF_INIT;
     struct err why = ERR_INIT;
+    struct holds h;
     int rc =
         resolve_task(f->def->workflow, task, scope, &t->store->flow.defaults, &spec, &input, &why);
 
     if (!rc)
-        rc = flow_store_resolved(t, row, &spec, &input, &why);
+        rc = flow_store_resolved(t, s->row, &spec, &input, &why);
+    if (!rc && task->concurrency.key)
+        rc = flow_take_key(t, s->row, &task->concurrency, scope, &why);
+    if (!rc)
+        rc = holds_of(t, f, s, &h, &why);
     if (rc) {
         *err = why;
-        rc = flow_or_fail(t, row, rc, err);
+        rc = flow_or_fail(t, s->row, rc, err);
     } else {
-        rc = to_outbox(t, task, row, err);
+        rc = to_outbox(t, s->row, &h, err);
     }
     buf_release(&spec);
     buf_release(&input);
@@ -178,13 +185,16 @@ static int begin_nested(struct turn *t, const struct workflow_task *task, struct
     json_t *params;
     int rc;
 
+    row->now.concurrency = NULL; /* evaluated each time that it begins */
+    if (task->concurrency.key && (rc = flow_take_key(t, row, &task->concurrency, scope, err)))
+        return flow_or_fail(t, row, rc, err);
     if ((rc = resolve_pairs(&task->with, scope, &params, err)))
         return flow_or_fail(t, row, rc, err);
     if ((rc = definition_of(t, task->nested->hash, &def, err))) {
         json_decref(params);
         return rc;
     }
-    return flow_begin(t, row, def, params, err);
+    return flow_begin(t, row, def, params, NULL, err);
 }
 
 static int begin(struct turn *t, struct flow *f, const struct flow_subject *s, struct err *err)
@@ -195,14 +205,65 @@ static int begin(struct turn *t, struct flow *f, const struct flow_subject *s, s
     if (rc)
         return flow_or_fail(t, s->row, rc, err);
     rc = s->task->nested ? begin_nested(t, s->task, s->row, &scope, err)
-                         : ready_job(t, f, s->task, s->row, &scope, err);
+                         : ready_job(t, f, s, &scope, err);
     resolve_scope_release(&scope);
     return rc;
 }
 
-int flow_ready(struct turn *t, struct flow *f, const struct flow_subject *s, struct err *err)
+static int run(struct turn *t, struct flow *f, const struct flow_subject *s, struct err *err)
 {
     if (s->task->foreach && !s->item)
         return items_begin(t, f, s, err);
     return begin(t, f, s, err);
+}
+
+int flow_ready(struct turn *t, struct flow *f, const struct flow_subject *s, struct err *err)
+{
+    struct holds h;
+    bool held = false;
+    int rc;
+
+    if (!kind_is_job(s->row->now.kind)) {
+        if ((rc = holds_of(t, f, s, &h, err)))
+            return flow_or_fail(t, s->row, rc, err);
+        if ((rc = hold_if_any(t, s->row, &h, &held, err)) || held)
+            return rc;
+    }
+    return run(t, f, s, err);
+}
+
+/* ---- what was held, and may begin ---- */
+
+static int go_as_item(struct turn *t, struct row *foreach, struct row *row, struct err *err)
+{
+    struct flow_subject s = {.row = row, .index = row->now.task_index, .facts = {.success = true}};
+    struct flow *f;
+    int rc;
+
+    if ((rc = flow_of(t, foreach->now.workflow, foreach->now.root, &f, err)) ||
+        (rc = items_value(t, foreach, s.index, &s.item, err)))
+        return rc;
+    s.task = definition_task(f->def, foreach->now.task_name);
+    return run(t, f, &s, err);
+}
+
+int flow_go(struct turn *t, struct row *row, struct err *err)
+{
+    struct row *parent = row->now.parent ? turn_row(t, row->now.parent) : NULL;
+    struct flow_subject s = {.row = row};
+    struct flow *f;
+    int rc;
+
+    if (!parent || kind_is_job(parent->now.kind) || !row->now.task_name) { /* it was submitted */
+        rc = flow_of(t, row->now.id, row->now.root, &f, err);
+        return rc || !f ? rc : flow_open(t, f, err);
+    }
+    if (parent->now.kind == KIND_FOREACH)
+        return go_as_item(t, parent, row, err);
+    if ((rc = flow_of(t, parent->now.id, row->now.root, &f, err)) || !f)
+        return rc;
+    s.task = definition_task(f->def, row->now.task_name);
+    if ((rc = flow_facts(t, f, s.task, &s.facts, err)))
+        return rc;
+    return run(t, f, &s, err);
 }

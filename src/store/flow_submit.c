@@ -17,18 +17,15 @@ static int64_t key_of(const struct submission *s)
 /* What a definition may ask for and no engine does yet is refused, never left out in silence. */
 static int check_supported(const struct workflow *w, struct err *err)
 {
-    const char *what = w->concurrency.key ? "concurrency" : NULL;
     size_t i;
     int rc = 0;
 
-    for (i = 0; !what && i < w->ntasks; i++)
-        what = w->tasks[i].has_approval        ? "approval"
-               : w->tasks[i].concurrency.key   ? "concurrency"
-               : w->tasks[i].container != NULL ? "container"
-                                               : NULL;
-    if (what)
-        return err_set(err, E_INVALID, "the workflow %s has the key `%s`, which can't be run yet",
-                       w->name, what);
+    for (i = 0; i < w->ntasks; i++)
+        if (w->tasks[i].container)
+            return err_set(
+                err, E_INVALID,
+                "the task %s of the workflow %s has the key `container`, which can't be run yet",
+                w->tasks[i].name, w->name);
     for (i = 0; !rc && i < w->nnested; i++)
         rc = check_supported(w->nested[i], err);
     return rc;
@@ -77,7 +74,7 @@ static int store_definitions(struct turn *t, const struct workflow *w, struct er
     return db_send(t->db, &t->args, NULL, ANY_ROWS, err);
 }
 
-int flow_start(struct turn *t, const struct submission *s, struct err *err)
+int flow_start(struct turn *t, const struct submission *s, const struct holds *h, struct err *err)
 {
     const struct workflow *w = idmap_get(&t->submitted, key_of(s));
     const struct definition *def;
@@ -86,5 +83,5 @@ int flow_start(struct turn *t, const struct submission *s, struct err *err)
     if ((rc = store_definitions(t, w, err)) || (rc = definition_of(t, w->hash, &def, err)))
         return rc;
     return flow_begin(t, turn_row(t, s->id), def, json_loads(s->input ? s->input : "{}", 0, NULL),
-                      err);
+                      h, err);
 }

@@ -4,6 +4,7 @@
  * limits. */
 #include "store/data.h"
 #include "store/door.h"
+#include "store/flow.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -38,11 +39,11 @@ struct limit *limit_get(struct turn *t, char kind, const char *name)
     return l;
 }
 
+/* A queue's limit counts jobs; a key's also workflows. */
 void limits_note(struct turn *t, const struct execution *e)
 {
-    if (!kind_is_job(e->kind))
-        return;
-    limit_get(t, 'q', e->queue);
+    if (kind_is_job(e->kind))
+        limit_get(t, 'q', e->queue);
     if (e->concurrency)
         limit_get(t, 'k', e->concurrency);
 }
@@ -133,7 +134,7 @@ done:
 
 static bool limits_are_known(struct turn *t, const struct execution *e)
 {
-    return limit_get(t, 'q', e->queue)->known &&
+    return (!kind_is_job(e->kind) || limit_get(t, 'q', e->queue)->known) &&
            (!e->concurrency || limit_get(t, 'k', e->concurrency)->known);
 }
 
@@ -142,10 +143,7 @@ size_t limits_of(struct turn *t, const struct execution *e, struct limit *out[2]
     struct limit *l;
     size_t n = 0;
 
-    if (!kind_is_job(e->kind))
-        return 0;
-    l = limit_get(t, 'q', e->queue);
-    if (l->max >= 0)
+    if (kind_is_job(e->kind) && (l = limit_get(t, 'q', e->queue))->max >= 0)
         out[n++] = l;
     if (e->concurrency && (l = limit_get(t, 'k', e->concurrency))->max >= 0)
         out[n++] = l;
@@ -182,8 +180,9 @@ static int offer(struct turn *t, struct limit *l, size_t *taken, struct err *err
     for (i = 0; i < r.n && l->used < l->max; i++) {
         if (rows[i]->now.held != HELD_LIMIT || !limits_are_known(t, &rows[i]->now))
             continue;
-        if ((rc = door_move(t, rows[i], EV_UNHELD, S_READY, NULL, err)) ||
-            (rc = door_admit(t, rows[i], err)))
+        if ((rc = door_move(t, rows[i], EV_UNHELD, (enum status)rows[i]->now.status, NULL, err)) ||
+            (rc = door_admit(t, rows[i], err)) ||
+            (!kind_is_job(rows[i]->now.kind) && (rc = flow_permitted(t, rows[i], err))))
             goto done;
         ++*taken;
     }

@@ -2,6 +2,7 @@
  * Both are fenced by worker and epoch; a holder that lost its lease changes nothing. */
 #include "store/data.h"
 #include "store/door.h"
+#include "store/hold.h"
 
 #include "base/json.h"
 #include "base/text.h"
@@ -152,6 +153,13 @@ static bool retries(const struct execution *e, const struct outcome *o)
            e->attempts < e->max_attempts;
 }
 
+/* Whether it, or what it is part of, is to be cancelled: then nothing of it is begun again. */
+static int is_cancelled(struct turn *t, const struct row *r, bool *out, struct err *err)
+{
+    *out = r->now.cancel_requested;
+    return *out ? 0 : hold_is_cancelled_above(t, r, out, err);
+}
+
 /* Back to ready, held until a time if that is not now. */
 static int go_again(struct turn *t, struct row *r, enum event_action action, int64_t worker,
                     const struct outcome *o, struct err *err)
@@ -164,13 +172,8 @@ static int go_again(struct turn *t, struct row *r, enum event_action action, int
         door_outcome(r, NULL, o->error);
     if ((rc = door_move(t, r, action, S_READY, &note, err)))
         return rc;
-    if (due) {
-        struct move_note hold = {
-            .why = HELD_DELAY, .due_at = due, .data = data_hold(t, HELD_DELAY, NULL, due)};
-
-        return door_move(t, r, EV_HELD, S_READY, &hold, err);
-    }
-    return door_admit(t, r, err); /* it still has its permits, unless a limit was set meanwhile */
+    /* if nothing holds it, it still has its permits, unless a limit was set meanwhile */
+    return hold_or_go(t, r, &(struct holds){.due = due}, err);
 }
 
 static int end(struct turn *t, struct row *r, int64_t worker, const struct outcome *o,
@@ -202,16 +205,19 @@ static int settle(struct turn *t, int64_t worker, struct settlement *s, struct e
     struct row *r = turn_row(t, s->lease.execution);
     struct outcome o = storable(t, &s->outcome);
     bool again = o.kind == OUTCOME_DEFERRED || o.kind == OUTCOME_REFUSED;
+    bool retry = o.kind != OUTCOME_OK && retries(&r->now, &o), cancelled = false;
     int rc;
 
-    if (again && r->now.cancel_requested) {
+    if ((again || retry) && (rc = is_cancelled(t, r, &cancelled, err)))
+        return rc;
+    if (again && cancelled) {
         o.kind = OUTCOME_CANCELLED; /* it asks to go on, but it was to be cancelled */
         again = false;
     }
     if (again)
         rc =
             go_again(t, r, o.kind == OUTCOME_DEFERRED ? EV_DEFERRED : EV_RELEASED, worker, &o, err);
-    else if (o.kind != OUTCOME_OK && retries(&r->now, &o))
+    else if (retry && !cancelled)
         rc = go_again(t, r, EV_RETRY_SCHEDULED, worker, &o, err);
     else
         rc = end(t, r, worker, &o, err);

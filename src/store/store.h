@@ -213,15 +213,25 @@ struct request {
     int64_t root;       /* 0: looked up */
     const char *by;     /* who, for the event; NULL: the engine */
     const char *reason; /* why; NULL: none */
+    bool let_finish;    /* cancel: what runs may finish, but nothing comes after it */
+    bool goes_on;       /* pause, resume: a slice after the first */
 
     /* out */
     int rc;     /* 0, -E_NOT_FOUND, -E_INVALID (wrong status), -E_BUSY */
     int status; /* its status afterwards */
 };
-MUST_USE int op_hold(struct turn *t, enum hold why, struct request *list, size_t n,
-                     struct err *err);
-MUST_USE int op_unhold(struct turn *t, enum hold why, struct request *list, size_t n,
+/* Nothing of it and below it starts any more, at any depth; what runs goes on. -E_INVALID: it has
+ * ended, is paused already, or is a job that runs. In slices: *more asks for another turn with
+ * goes_on set. */
+MUST_USE int op_pause(struct turn *t, struct request *list, size_t n, size_t slice, bool *more,
+                      struct err *err);
+/* The end of that pause; what is paused further down, or further up, stays so. */
+MUST_USE int op_resume(struct turn *t, struct request *list, size_t n, size_t slice, bool *more,
                        struct err *err);
+/* Gives, or refuses, what a task's approval waits for. -E_INVALID: it waits for none. */
+MUST_USE int op_approve(struct turn *t, struct request *list, size_t n, bool yes, struct err *err);
+/* Skips what has not begun: those that need it take it for done. -E_INVALID: it has begun. */
+MUST_USE int op_skip(struct turn *t, struct request *list, size_t n, struct err *err);
 /* Pending and ready ones are cancelled at once, running ones get a durable request. Whole subtrees,
  * at most `max` executions of each in this turn; *more says that some are left. */
 MUST_USE int op_cancel(struct turn *t, struct request *list, size_t n, size_t max, bool *more,

@@ -1,8 +1,9 @@
 /* submit.c - puts executions into the store. An idempotency key makes a submission safe to repeat:
  * the same key gives the same execution, a different body under it is refused. */
-#include "store/data.h"
+#include "core/graph.h"
 #include "store/door.h"
 #include "store/flow.h"
+#include "store/hold.h"
 
 #include "base/json.h"
 #include "base/text.h"
@@ -281,6 +282,7 @@ static void fill_image(struct turn *t, const struct submission *s, struct execut
                 : s->lane ? s->lane
                           : "process",
         .concurrency = job ? s->concurrency : NULL,
+        .failed_behind = s->paused ? GRAPH_PAUSED : 0,
         .task_name = s->task_name,
         .input = s->input,
         .spec = s->spec,
@@ -391,6 +393,7 @@ static int count_spawned(struct turn *t, const struct execution *e, struct err *
 static int create(struct turn *t, struct submission *list, size_t n, size_t nth, struct err *err)
 {
     struct submission *s = &list[nth];
+    struct holds h = {.due = s->delay > 0 ? t->now + s->delay : 0};
     struct execution e;
     struct row *r;
     int rc;
@@ -404,19 +407,13 @@ static int create(struct turn *t, struct submission *list, size_t n, size_t nth,
         return rc;
     if (s->parent && (rc = count_spawned(t, &e, err)))
         return rc;
+    if (s->definition)
+        return flow_start(t, s, &h, err);
     if (!kind_is_job(e.kind))
-        return s->definition ? flow_start(t, s, err)
-                             : door_move(t, r, EV_STARTED, S_RUNNING, NULL, err);
+        return door_move(t, r, EV_STARTED, S_RUNNING, NULL, err);
     if ((rc = door_move(t, r, EV_MARKED_READY, S_READY, NULL, err)))
         return rc;
-    if (s->paused || s->delay > 0) {
-        enum hold why = s->paused ? HELD_PAUSED : HELD_DELAY;
-        int64_t due = s->delay > 0 ? t->now + s->delay : 0; /* a pause does not stop the delay */
-        struct move_note note = {.why = why, .due_at = due, .data = data_hold(t, why, NULL, due)};
-
-        return door_move(t, r, EV_HELD, S_READY, &note, err);
-    }
-    return door_admit(t, r, err);
+    return hold_or_go(t, r, &h, err);
 }
 
 static void note_limits(struct turn *t, const struct submission *s)

@@ -57,7 +57,7 @@ struct row *turn_add_row(struct turn *t, const struct execution *e)
         return r;
     r = arena_zalloc(&t->arena, sizeof(*r));
     r->stored = r->now = *e;
-    r->permitted = execution_is_claimable(e) || execution_has_lease(e);
+    r->permitted = execution_has_permit(e);
     idmap_put(&t->rows, e->id, r);
     return r;
 }

@@ -13,6 +13,7 @@ SELECT definition FROM workflow_definitions WHERE hash = $1
 INSERT INTO workflow_executions (execution, definition, variables)
 SELECT * FROM @rows@ AS u                                                                  --@ postgres
 VALUES ($1, $2, $3)                                                                        --@ sqlite
+ON CONFLICT (execution) DO UPDATE SET definition = excluded.definition, variables = excluded.variables
 
 --: flow_read(execution i64)
 SELECT definition, variables FROM workflow_executions WHERE execution = $1
@@ -30,6 +31,11 @@ SELECT @state@, e.input, e.spec, e.result, e.error
 UPDATE executions AS e
    SET input = u.input, spec = u.spec FROM @rows@ AS u WHERE e.id = u.id                   --@ postgres
    SET input = $2, spec = $3 WHERE e.id = $1                                               --@ sqlite
+
+--: execution_key(; id i64, concurrency text)
+UPDATE executions AS e
+   SET concurrency = u.concurrency FROM @rows@ AS u WHERE e.id = u.id                      --@ postgres
+   SET concurrency = $2 WHERE e.id = $1                                                    --@ sqlite
 
 -- The children of a fan-out, in order, a page at a time.
 --: items_of(foreach i64, after i64, n i64)

@@ -131,6 +131,31 @@ WITH RECURSIVE tree(id, status, depth, asked) AS (
 )
 SELECT id FROM tree WHERE status < 4 AND asked = 0 ORDER BY depth, id LIMIT $2
 
+-- At and below a node that was paused: ready jobs, and flows that wait to begin, which another hold or nothing keeps.
+--: could_start(top i64, n i64)
+WITH RECURSIVE tree(id, kind, status, held) AS (
+    SELECT id, kind, status, held FROM executions WHERE id = $1
+    UNION ALL
+    SELECT c.id, c.kind, c.status, c.held FROM tree t
+@children_of_t@                                                                            --@ postgres
+      JOIN executions c ON c.parent = t.id                                                 --@ sqlite
+)
+SELECT id FROM tree
+ WHERE (kind <= 2 AND status = 2 AND held IN (0, 3, 4)) OR (kind > 2 AND status = 1 AND held IN (3, 4))
+ ORDER BY id LIMIT $2
+
+-- At and below a node whose pause has ended: what is held for it, but not below another pause (128).
+--: held_by_pause(top i64, n i64)
+WITH RECURSIVE tree(id, held, bits) AS (
+    SELECT id, held, 0 FROM executions WHERE id = $1
+    UNION ALL
+    SELECT c.id, c.held, c.failed_behind & 128 FROM tree t
+@children_of_t@                                                                            --@ postgres
+      JOIN executions c ON c.parent = t.id                                                 --@ sqlite
+     WHERE t.bits = 0
+)
+SELECT id FROM tree WHERE held = 2 AND bits = 0 ORDER BY id LIMIT $2
+
 --: open_below(top i64)
 WITH RECURSIVE tree(id, status) AS (
     SELECT id, status FROM executions WHERE parent = $1

@@ -273,7 +273,10 @@ WITH live AS NOT MATERIALIZED (
     SELECT key, sum(permits) AS permits, sum(claimable) AS claimable, min(example) AS example
       FROM (SELECT 'queue:' || queue AS key, permits, claimable, example FROM live
             UNION ALL
-            SELECT 'key:' || concurrency, permits, claimable, example FROM live WHERE concurrency IS NOT NULL) AS both_limits
+            SELECT 'key:' || concurrency, permits, claimable, example FROM live WHERE concurrency IS NOT NULL
+            UNION ALL
+            SELECT 'key:' || concurrency, count(*), 0, min(id) FROM executions
+             WHERE kind = 3 AND status = 3 AND concurrency IS NOT NULL GROUP BY concurrency) AS all_limits
      GROUP BY key
 ), offers(key) AS MATERIALIZED (
     SELECT 'queue:' || e.queue FROM timers t JOIN executions e ON e.id = t.execution WHERE t.kind = 2

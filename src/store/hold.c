@@ -1,0 +1,141 @@
+/* hold.c - see hold.h. */
+#include "store/hold.h"
+
+#include "core/graph.h"
+#include "store/data.h"
+#include "store/door.h"
+#include "store/flow.h"
+
+/* ---- what is above ---- */
+
+/* The row of its parent, under the lock of the tree. NULL: it has none. */
+static int parent_of(struct turn *t, const struct row *row, struct row **out, struct err *err)
+{
+    struct want want = {.id = row->now.parent, .root = row->now.root};
+    int rc;
+
+    *out = NULL;
+    if (!want.id || (*out = turn_row(t, want.id)))
+        return 0;
+    if ((rc = turn_load(t, &want, 1, err)))
+        return rc;
+    if (want.rc)
+        return err_set(err, E_REDO, "execution %lld is locked by another turn", (long long)want.id);
+    *out = turn_row(t, want.id);
+    return 0;
+}
+
+int hold_is_paused(struct turn *t, const struct row *row, bool *out, struct err *err)
+{
+    struct row *above;
+    int rc;
+
+    *out = (row->now.failed_behind & GRAPH_PAUSED) != 0;
+    while (!*out) {
+        if ((rc = parent_of(t, row, &above, err)) || !above)
+            return rc;
+        *out = (above->now.failed_behind & GRAPH_PAUSED) != 0;
+        row = above;
+    }
+    return 0;
+}
+
+int hold_is_cancelled_above(struct turn *t, const struct row *row, bool *out, struct err *err)
+{
+    struct row *above;
+    int rc;
+
+    for (*out = false; !*out; row = above) {
+        if ((rc = parent_of(t, row, &above, err)) || !above)
+            return rc;
+        *out = above->now.cancel_requested;
+    }
+    return 0;
+}
+
+/* ---- the first that applies ---- */
+
+int hold_if_any(struct turn *t, struct row *row, const struct holds *h, bool *held, struct err *err)
+{
+    int64_t due = h->due > t->now ? h->due : 0;
+    struct move_note note = {.due_at = due};
+    bool paused;
+    int rc;
+
+    if ((rc = hold_is_paused(t, row, &paused, err)))
+        return rc;
+    note.why = h->approval ? HELD_APPROVAL : paused ? HELD_PAUSED : due ? HELD_DELAY : HELD_NONE;
+    *held = note.why != HELD_NONE;
+    if (!*held)
+        return 0;
+    note.timeout_at = h->approval ? h->approve_until : 0;
+    note.data = h->approval ? data_approval(t, h->message, note.timeout_at)
+                            : data_hold(t, note.why, NULL, due);
+    return door_move(t, row, EV_HELD, (enum status)row->now.status, &note, err);
+}
+
+int hold_or_go(struct turn *t, struct row *row, const struct holds *h, struct err *err)
+{
+    bool held;
+    int rc = hold_if_any(t, row, h, &held, err);
+
+    if (rc || held)
+        return rc;
+    return kind_is_job(row->now.kind) ? door_admit(t, row, err) : flow_go(t, row, err);
+}
+
+/* ---- what people and engines ask for ---- */
+
+int load_named(struct turn *t, struct request *list, size_t n, struct err *err)
+{
+    struct want *wants = arena_zalloc(&t->arena, (n + 1) * sizeof(*wants));
+    size_t i;
+    int rc;
+
+    for (i = 0; i < n; i++)
+        wants[i] = (struct want){.id = list[i].execution, .root = list[i].root};
+    if ((rc = turn_find_roots(t, wants, n, err)) || (rc = turn_load(t, wants, n, err)))
+        return rc;
+    for (i = 0; i < n; i++)
+        list[i].rc = wants[i].rc;
+    return 0;
+}
+
+int load_requested(struct turn *t, struct request *list, size_t n, struct err *err)
+{
+    size_t i;
+    int rc;
+
+    if ((rc = load_named(t, list, n, err)))
+        return rc;
+    for (i = 0; i < n; i++)
+        if (!list[i].rc)
+            limits_note(t, &turn_row(t, list[i].execution)->now);
+    return limits_fetch(t, err);
+}
+
+int find_delays(struct turn *t, const struct request *list, size_t n, int64_t *due_at,
+                struct err *err)
+{
+    struct idmap due = IDMAP_INIT;
+    struct rows r = ROWS_INIT;
+    size_t i;
+    int rc;
+
+    args_begin(&t->args, Q_TIMERS_OF);
+    for (i = 0; i < n; i++)
+        args_int(&t->args, list[i].execution);
+    if ((rc = turn_query(t, &t->args, &r, err)))
+        goto done;
+    for (i = 0; i < r.n; i++)
+        idmap_put(&due, rows_int(&r, i, 0), &r.cells[i * r.ncols + 1]);
+    for (i = 0; i < n; i++) {
+        const struct val *v = idmap_get(&due, list[i].execution);
+
+        due_at[i] = v ? v->i : 0;
+    }
+done:
+    idmap_release(&due);
+    rows_release(&r);
+    return rc;
+}

@@ -1,0 +1,231 @@
+/* pause.c - a pause of any node: nothing of it and below it starts, at any depth, until it is
+ * resumed. The node gets a bit, which everything that could start looks for on its way up; what
+ * could start already is taken back, a slice in each turn. The rest goes on by a timer, so that a
+ * pause that was once written is carried out whoever dies. */
+#include "core/graph.h"
+#include "store/data.h"
+#include "store/door.h"
+#include "store/flow.h"
+#include "store/hold.h"
+
+/* ---- what is below ---- */
+
+struct below {
+    struct request *at; /* only their ids and roots count */
+    size_t n;
+};
+
+/* Loads, with their limits, those that a statement finds at and below a node. */
+static int load_below(struct turn *t, enum stmt_id q, const struct row *row, size_t slice,
+                      struct below *out, struct err *err)
+{
+    struct rows r = ROWS_INIT;
+    size_t i;
+    int rc;
+
+    if ((rc = door_flush(t, err)))
+        return rc; /* what this turn changed is found as it is now */
+    args_begin(&t->args, q);
+    args_int(&t->args, row->now.id);
+    args_int(&t->args, (int64_t)slice);
+    if ((rc = turn_query(t, &t->args, &r, err)))
+        goto done;
+    out->n = r.n;
+    out->at = arena_zalloc(&t->arena, (r.n + 1) * sizeof(*out->at));
+    for (i = 0; i < r.n; i++)
+        out->at[i] = (struct request){.execution = rows_int(&r, i, 0), .root = row->now.root};
+    rc = load_requested(t, out->at, out->n, err);
+done:
+    rows_release(&r);
+    return rc;
+}
+
+/* A ready job that may be claimed or waits for its turn, or a flow that waits to begin. */
+static bool could_start(const struct execution *e)
+{
+    bool stopped = e->held == HELD_PAUSED || e->held == HELD_APPROVAL;
+
+    return kind_is_job(e->kind) ? e->status == S_READY && !stopped
+                                : e->status == S_PENDING && e->held && !stopped;
+}
+
+static int hold_below(struct turn *t, struct row *row, size_t slice, bool *more, struct err *err)
+{
+    struct below b;
+    size_t i;
+    int rc = load_below(t, Q_COULD_START, row, slice, &b, err);
+
+    *more = !rc && b.n == slice;
+    for (i = 0; !rc && i < b.n; i++) {
+        struct move_note note = {.why = HELD_PAUSED, .data = data_hold(t, HELD_PAUSED, NULL, 0)};
+        struct row *r = turn_row(t, b.at[i].execution);
+
+        if (b.at[i].rc == -E_BUSY)
+            *more = true; /* claimed at this moment, perhaps: it is looked at again */
+        else if (!b.at[i].rc && could_start(&r->now))
+            rc = door_move(t, r, EV_HELD, (enum status)r->now.status, &note, err);
+    }
+    return rc;
+}
+
+static int release_below(struct turn *t, struct row *row, size_t slice, bool *more, struct err *err)
+{
+    int64_t *due_at;
+    struct below b;
+    size_t i;
+    int rc = load_below(t, Q_HELD_BY_PAUSE, row, slice, &b, err);
+
+    if (rc)
+        return rc;
+    *more = b.n == slice;
+    due_at = arena_zalloc(&t->arena, (b.n + 1) * sizeof(*due_at));
+    if ((rc = find_delays(t, b.at, b.n, due_at, err)))
+        return rc;
+    for (i = 0; !rc && i < b.n; i++) {
+        struct row *r = turn_row(t, b.at[i].execution);
+
+        if (b.at[i].rc == -E_BUSY)
+            *more = true;
+        else if (!b.at[i].rc && r->now.held == HELD_PAUSED &&
+                 !(rc = door_move(t, r, EV_UNHELD, (enum status)r->now.status, NULL, err)))
+            rc = hold_or_go(t, r, &(struct holds){.due = due_at[i]}, err);
+    }
+    return rc;
+}
+
+/* One slice; what is left is done by whoever comes to the node's timer first. */
+static int carry_down(struct turn *t, struct row *row, size_t slice, bool *more, struct err *err)
+{
+    bool paused = (row->now.failed_behind & GRAPH_PAUSED) != 0;
+    int rc =
+        paused ? hold_below(t, row, slice, more, err) : release_below(t, row, slice, more, err);
+
+    if (rc)
+        return rc;
+    if (!*more && (row->now.failed_behind & GRAPH_RELEASING)) {
+        row->now.failed_behind &= ~GRAPH_RELEASING;
+        door_touch(t, row);
+    }
+    return *more ? flow_go_on_later(t, row, err) : 0;
+}
+
+int pause_go_on(struct turn *t, struct row *row, struct err *err)
+{
+    bool more;
+
+    if (!(row->now.failed_behind & (GRAPH_PAUSED | GRAPH_RELEASING)))
+        return 0;
+    return carry_down(t, row, PAUSE_SLICE, &more, err);
+}
+
+/* ---- the node itself ---- */
+
+/* A job has one event for all that holds it, a workflow or fan-out has its own for pauses. */
+static int move_node(struct turn *t, struct row *r, const struct request *q, bool pause,
+                     struct err *err)
+{
+    bool job = kind_is_job(r->now.kind);
+    enum event_action action = job ? pause ? EV_HELD : EV_UNHELD : pause ? EV_PAUSED : EV_RESUMED;
+    struct move_note note = {.why = HELD_PAUSED, .data = data_request(t, q)};
+
+    if (!note.data && action == EV_HELD)
+        note.data = data_hold(t, HELD_PAUSED, NULL, 0);
+    if (job && r->now.status == S_READY && r->now.held == HELD_APPROVAL) {
+        door_touch(t, r); /* the approval comes first; the bit is seen when it is given */
+        return 0;
+    }
+    if (job && !pause && r->now.status == S_READY && r->now.held != HELD_PAUSED) {
+        door_touch(t, r);
+        return 0;
+    }
+    return door_move(t, r, action, (enum status)r->now.status, &note, err);
+}
+
+static bool may_be_paused(const struct execution *e)
+{
+    return !status_is_terminal(e->status) && !(e->failed_behind & GRAPH_PAUSED) &&
+           !e->cancel_requested && !(kind_is_job(e->kind) && e->status == S_RUNNING);
+}
+
+static int pause_one(struct turn *t, struct request *q, size_t slice, bool *more, struct err *err)
+{
+    struct row *r = turn_row(t, q->execution);
+    int rc;
+
+    if (!q->goes_on) {
+        if (!may_be_paused(&r->now)) {
+            q->rc = -E_INVALID;
+            return 0;
+        }
+        r->now.failed_behind = (r->now.failed_behind | GRAPH_PAUSED) & ~GRAPH_RELEASING;
+        if ((rc = move_node(t, r, q, true, err)))
+            return rc;
+    }
+    return carry_down(t, r, slice, more, err);
+}
+
+static int resume_one(struct turn *t, struct request *q, size_t slice, bool *more, struct err *err)
+{
+    struct row *r = turn_row(t, q->execution);
+    bool paused;
+    int64_t due;
+    int rc;
+
+    if (!q->goes_on) {
+        if (!(r->now.failed_behind & GRAPH_PAUSED)) {
+            q->rc = -E_INVALID;
+            return 0;
+        }
+        if (status_is_terminal(r->now.status))
+            return 0;
+        r->now.failed_behind = (r->now.failed_behind & ~GRAPH_PAUSED) | GRAPH_RELEASING;
+        if ((rc = find_delays(t, q, 1, &due, err)) || (rc = move_node(t, r, q, false, err)))
+            return rc;
+        if (kind_is_job(r->now.kind) && execution_is_claimable(&r->now) &&
+            (rc = hold_or_go(t, r, &(struct holds){.due = due}, err)))
+            return rc;
+    }
+    if ((rc = hold_is_paused(t, r, &paused, err)))
+        return rc;
+    if (paused) { /* further up: there is nothing to let go */
+        r->now.failed_behind &= ~GRAPH_RELEASING;
+        door_touch(t, r);
+        return 0;
+    }
+    return carry_down(t, r, slice, more, err);
+}
+
+static int each(struct turn *t, struct request *list, size_t n, size_t slice, bool *more,
+                int (*one)(struct turn *, struct request *, size_t, bool *, struct err *),
+                struct err *err)
+{
+    size_t i;
+    int rc;
+
+    *more = false;
+    if ((rc = load_requested(t, list, n, err)))
+        return rc;
+    for (i = 0; i < n; i++) {
+        bool left = false;
+
+        if (list[i].rc)
+            continue;
+        if ((rc = one(t, &list[i], slice, &left, err)))
+            return rc;
+        *more |= left;
+        list[i].status = turn_row(t, list[i].execution)->now.status;
+    }
+    return 0;
+}
+
+int op_pause(struct turn *t, struct request *list, size_t n, size_t slice, bool *more,
+             struct err *err)
+{
+    return each(t, list, n, slice, more, pause_one, err);
+}
+
+int op_resume(struct turn *t, struct request *list, size_t n, size_t slice, bool *more,
+              struct err *err)
+{
+    return each(t, list, n, slice, more, resume_one, err);
+}

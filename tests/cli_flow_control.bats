@@ -1,0 +1,116 @@
+#!/usr/bin/env bats
+# What people do to a workflow that runs: approve, reject, skip, pause, resume, cancel.
+
+load cli_common
+load cli_run
+
+setup() {
+	make_database
+	make_state
+}
+teardown() {
+	end_all
+	remove_database
+}
+
+id_of() { # name
+	p tree @last --json | jq -r --arg n "$1" '.. | objects | select(.name? == $n) | .id'
+}
+
+status_of() { # name
+	p tree @last --json | jq -r --arg n "$1" '.. | objects | select(.name? == $n) | .status'
+}
+
+flow() {
+	cat >"$dir/flow.yaml"
+	p submit "$dir/flow.yaml" >"$dir/id"
+}
+
+@test "an approval is asked for, answered and told" {
+	flow <<-'EOF'
+		name: w
+		params: {day: {type: string, default: monday}}
+		tasks:
+		  ask: {run: "echo yes", approval: {message: "publish ${{ params.day }}?"}}
+		  no: {run: "echo no", approval: {message: "really?"}, allow_failure: true}
+	EOF
+	p worker --drain --state "$dir/state"
+	[[ $(p events "$(id_of w::ask)" --type held) == *'"message":"publish monday?"'* ]]
+	same "execution $(id_of w::ask): approved" "$(p approve "$(id_of w::ask)" --reason 'looks good')"
+	same "execution $(id_of w::no): rejected" "$(p reject "$(id_of w::no)" --reason 'not today')"
+	p worker --drain --state "$dir/state"
+	same succeeded "$(status_of w::ask)"
+	same failed "$(status_of w::no)"
+	same succeeded "$(p show @last --json | jq -r .status)"
+	[[ $(p events "$(id_of w::ask)" --type unheld) == *'"by":"'*'@'*'","reason":"looks good"}' ]]
+	[[ $(p show "$(id_of w::no)" --json | jq -r .error) == 'rejected by '*'@'*': not today' ]]
+	refused 2 'does not wait for an approval' p approve "$(cat "$dir/id")"
+	refused 2 'has ended: it is succeeded' p reject "$(id_of w::ask)"
+	refused 5 'there is no execution 777777' p approve 777777
+	p verify
+}
+
+@test "a paused workflow starts nothing until it is resumed" {
+	flow <<-'EOF'
+		name: w
+		tasks:
+		  a: {run: "true"}
+		  b: {run: "true", needs: a}
+	EOF
+	same "execution $(cat "$dir/id"): paused" "$(p pause @last --reason 'the disk is full')"
+	refused 2 'is paused already' p pause @last
+	refused 2 'is not paused itself: resume what it is part of' p resume "$(id_of w::a)"
+	timeout 60 "$PAWL_TEST_BUILD/pawl" worker --drain --db "$db" --tenant "$tenant" --state "$dir/state"
+	same ready "$(status_of w::a)"
+	[[ $(p events @last --self --type paused) == *'"reason":"the disk is full"'* ]]
+	same "execution $(cat "$dir/id"): goes on" "$(p resume @last)"
+	refused 2 'is not paused' p resume @last
+	p worker --drain --state "$dir/state"
+	same succeeded "$(p show @last --json | jq -r .status)"
+	p verify
+}
+
+@test "a skipped task is taken for done" {
+	flow <<-'EOF'
+		name: w
+		tasks:
+		  a: {run: "exit 1"}
+		  b: {run: "true", needs: a}
+	EOF
+	p skip "$(id_of w::a)" --reason 'not needed' --json | jq -e '.status == "skipped"'
+	p worker --drain --state "$dir/state"
+	same succeeded "$(status_of w::b)"
+	same succeeded "$(p show @last --json | jq -r .status)"
+	refused 2 'has ended: it is succeeded' p skip "$(id_of w::b)"
+	p verify
+}
+
+@test "a cancel may let what runs finish" {
+	flow <<-EOF
+		name: w
+		tasks:
+		  a: {run: "echo > $dir/begun; while [ ! -e $dir/go ]; do sleep 0.05; done"}
+		  b: {run: "true", needs: a}
+	EOF
+	p worker --drain --state "$dir/state" 3>&- &
+	for _ in $(seq 400); do [ ! -e "$dir/begun" ] || break; sleep 0.05; done
+	[[ $(p cancel @last --let-finish) == *'may finish'* ]]
+	touch "$dir/go"
+	wait
+	same succeeded "$(status_of w::a)"
+	same cancelled "$(status_of w::b)"
+	same cancelled "$(p show @last --json | jq -r .status)"
+	p verify
+}
+
+@test "the example with an approval releases what was approved" {
+	p submit "$BATS_TEST_DIRNAME/../examples/approval.flow.yaml" --param version=1.2 >"$dir/id"
+	p worker --drain --state "$dir/state"
+	same running "$(p show @last --json | jq -r .status)"
+	p approve "$(id_of approval::release)"
+	p worker --drain --state "$dir/state"
+	same succeeded "$(p show @last --json | jq -r .status)"
+	same skipped "$(status_of approval::rejected)"
+	same 'releasing 1.2' "$(p logs "$(id_of approval::release)")"
+	p verify
+}

@@ -1,0 +1,531 @@
+/* test_flow_control.c - what people do to a workflow while it runs: approvals, pauses, skips,
+ * cancels that let things finish; and concurrency keys. Each test ends with verify. */
+#include "flow_fixture.h"
+
+#include "core/graph.h"
+
+struct asked {
+    struct request request;
+    int (*op)(struct turn *, struct asked *, struct err *);
+    bool more, yes;
+    size_t slice;
+};
+
+static int ask_body(struct turn *t, void *arg, struct err *err)
+{
+    struct asked *a = arg;
+
+    return a->op(t, a, err);
+}
+
+static int ask(struct store *s, int64_t id, struct asked a)
+{
+    struct err err = ERR_INIT;
+
+    a.request.execution = id;
+    a.request.by = "ada";
+    a.request.reason = "a test";
+    CHECK_OK_ERR(store_turn(s, ask_body, &a, &err), &err);
+    return a.request.rc;
+}
+
+static int do_approve(struct turn *t, struct asked *a, struct err *err)
+{
+    return op_approve(t, &a->request, 1, a->yes, err);
+}
+
+static int do_skip(struct turn *t, struct asked *a, struct err *err)
+{
+    return op_skip(t, &a->request, 1, err);
+}
+
+static int do_cancel(struct turn *t, struct asked *a, struct err *err)
+{
+    return op_cancel(t, &a->request, 1, 1000, &a->more, err);
+}
+
+static int do_pause(struct turn *t, struct asked *a, struct err *err)
+{
+    return op_pause(t, &a->request, 1, a->slice, &a->more, err);
+}
+
+static int do_resume(struct turn *t, struct asked *a, struct err *err)
+{
+    return op_resume(t, &a->request, 1, a->slice, &a->more, err);
+}
+
+static int approve(struct store *s, int64_t id)
+{
+    return ask(s, id, (struct asked){.op = do_approve, .yes = true});
+}
+
+static int reject(struct store *s, int64_t id)
+{
+    return ask(s, id, (struct asked){.op = do_approve});
+}
+
+static int skip(struct store *s, int64_t id)
+{
+    return ask(s, id, (struct asked){.op = do_skip});
+}
+
+static size_t claims(struct store *s)
+{
+    struct flow_claiming *k = mem_zalloc(sizeof(*k));
+    size_t n = flow_claim(s, k);
+
+    free(k);
+    return n;
+}
+
+/* ---- approvals ---- */
+
+TEST(an_approval_holds_a_task_until_it_is_given)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(s,
+                            "name: w\nparams: {day: {type: string, default: mon}}\ntasks:\n"
+                            "  a: {run: x, approval: {message: \"publish ${{ params.day }}?\"}}\n"
+                            "  b: {run: x, needs: a}\n",
+                            NULL);
+    int64_t a = flow_task(s, w, "a");
+
+    CHECK_EQ(get(s, a).held, HELD_APPROVAL);
+    CHECK_EQ(claims(s), 0);
+    verify_clean(s);
+    CHECK_EQ(approve(s, flow_task(s, w, "b")), -E_INVALID);
+    CHECK_EQ(approve(s, a), 0);
+    CHECK_EQ(approve(s, a), -E_INVALID);
+    flow_play(s, "");
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    CHECK_STR(history(s, a), "created marked_ready held unheld claimed completed");
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_rejected_task_fails_and_says_who_and_why)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(
+        s, "name: w\ntasks:\n  a: {run: x, approval: {}}\n  b: {run: x, needs: a}\n", NULL);
+    int64_t a = flow_task(s, w, "a");
+
+    CHECK_EQ(reject(s, a), 0);
+    CHECK_STR(get(s, a).error, "rejected by ada: a test");
+    CHECK_STR(flow_shape(s, w), "a:failed b:skipped");
+    CHECK_EQ(status_of(s, w), S_FAILED);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(an_approval_that_nobody_gives_times_out_and_one_that_was_given_does_not)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(s,
+                            "name: w\ntasks:\n  a: {run: x, approval: {timeout: 1h}}\n"
+                            "  b: {run: x, approval: {timeout: 1h}}\n",
+                            NULL);
+    int64_t b = flow_task(s, w, "b");
+    struct flow_claiming k = {.push = false};
+
+    CHECK_EQ(approve(s, b), 0);
+    CHECK_EQ(flow_claim(s, &k), 1);
+    clock_advance(3601 * SECOND);
+    CHECK_EQ(run_timers(s), 1);
+    CHECK_EQ(flow_status(s, w, "a"), S_TIMED_OUT);
+    CHECK_STR(get(s, flow_task(s, w, "a")).error, "nobody approved it in time");
+    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
+    CHECK_EQ(status_of(s, b), S_SUCCEEDED);
+    CHECK_EQ(status_of(s, w), S_FAILED);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_fan_out_and_a_nested_workflow_wait_for_their_approval_once)
+{
+    static const char *const files[] = {
+        "w.yaml",
+        "name: w\ntasks:\n  inner: {workflow: inner.yaml, approval: {message: in?}}\n"
+        "  many: {run: x, foreach: [1, 2], approval: {message: many?}}\n",
+        "inner.yaml", "name: inner\ntimeout: 1h\ntasks:\n  leaf: {run: x}\n", NULL};
+    struct store *s = fixture_store();
+    int64_t w = flow_submit_text(s, flow_text_of_files(files), NULL);
+    int64_t many = flow_task(s, w, "many"), inner = flow_task(s, w, "inner");
+
+    CHECK_EQ(status_of(s, many), S_PENDING);
+    CHECK_EQ(get(s, many).held, HELD_APPROVAL);
+    verify_clean(s);
+    CHECK_EQ(approve(s, many), 0);
+    CHECK_EQ(status_of(s, many), S_RUNNING);
+    CHECK_EQ(get(s, inner).held, HELD_APPROVAL);
+    CHECK_EQ(approve(s, inner), 0);
+    CHECK_EQ(status_of(s, inner), S_RUNNING);
+    verify_clean(s);
+    flow_play(s, "");
+    CHECK_STR(flow_shape(s, w), "inner:succeeded many:succeeded many[0]:succeeded many[1]:succeeded"
+                                " leaf:succeeded");
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_cancelled_approval_leaves_no_timer_behind)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x, approval: {timeout: 1h}}\n", NULL);
+
+    CHECK_EQ(ask(s, w, (struct asked){.op = do_cancel}), 0);
+    CHECK_EQ(status_of(s, w), S_CANCELLED);
+    clock_advance(3601 * SECOND);
+    CHECK_EQ(run_timers(s), 0);
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* ---- delays ---- */
+
+TEST(a_fan_out_waits_for_its_delay_once)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(s, "name: w\ntasks:\n  many: {run: x, foreach: 3, delay: 1h}\n", NULL);
+
+    CHECK_EQ(get(s, flow_task(s, w, "many")).held, HELD_DELAY);
+    verify_clean(s);
+    clock_advance(3601 * SECOND);
+    CHECK_EQ(run_timers(s), 1);
+    CHECK_EQ(claims(s), 3);
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* ---- skip ---- */
+
+TEST(a_task_that_a_person_skipped_counts_as_done)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(s,
+                            "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n"
+                            "  c: {run: x, needs: b}\n",
+                            NULL);
+
+    CHECK_EQ(skip(s, flow_task(s, w, "b")), 0); /* before its turn */
+    CHECK_EQ(flow_status(s, w, "c"), S_READY);
+    verify_clean(s);
+    CHECK_EQ(skip(s, flow_task(s, w, "a")), 0);
+    flow_play(s, "");
+    CHECK_STR(flow_shape(s, w), "a:skipped b:skipped c:succeeded");
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    CHECK_EQ(skip(s, flow_task(s, w, "c")), -E_INVALID);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(what_runs_can_not_be_skipped)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x}\n", NULL);
+    struct flow_claiming k = {.push = false};
+
+    CHECK_EQ(flow_claim(s, &k), 1);
+    CHECK_EQ(skip(s, k.held[0].id), -E_INVALID);
+    CHECK_EQ(skip(s, w), -E_INVALID);
+    CHECK_EQ(skip(s, 999999), -E_NOT_FOUND);
+    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* ---- pause ---- */
+
+static int pause_node(struct store *s, int64_t id)
+{
+    return ask(s, id, (struct asked){.op = do_pause, .slice = 1000});
+}
+
+static int resume_node(struct store *s, int64_t id)
+{
+    return ask(s, id, (struct asked){.op = do_resume, .slice = 1000});
+}
+
+TEST(a_pause_starts_nothing_new_and_lets_what_runs_go_on)
+{
+    struct store *s = fixture_store();
+    int64_t w =
+        flow_submit(s,
+                    "name: w\ntasks:\n  a: {run: x}\n  b: {run: x}\n  c: {run: x, needs: a}\n"
+                    "  d: {run: x, foreach: 2, needs: a}\n",
+                    NULL);
+    struct flow_claiming k = {.push = false};
+
+    CHECK_EQ(flow_claim(s, &k), 2);
+    CHECK_EQ(pause_node(s, w), 0);
+    CHECK_EQ(pause_node(s, w), -E_INVALID);
+    verify_clean(s);
+    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
+    CHECK_STR(flow_shape(s, w), "a:succeeded b:running c:ready d:pending");
+    CHECK_EQ(get(s, flow_task(s, w, "c")).held, HELD_PAUSED);
+    CHECK_EQ(get(s, flow_task(s, w, "d")).held, HELD_PAUSED);
+    CHECK_EQ(claims(s), 0);
+    verify_clean(s);
+    flow_settle(s, k.held[1], OUTCOME_OK, NULL);
+    CHECK_EQ(status_of(s, w), S_RUNNING);
+    CHECK_EQ(resume_node(s, w), 0);
+    CHECK_EQ(resume_node(s, w), -E_INVALID);
+    flow_play(s, "");
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    CHECK_STR(history(s, w), "created started paused resumed completed");
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_pause_of_the_root_reaches_three_levels_down)
+{
+    static const char *const files[] = {
+        "w.yaml",   "name: w\ntasks:\n  one: {workflow: one.yaml}\n",
+        "one.yaml", "name: one\ntasks:\n  two: {workflow: two.yaml, foreach: [1, 2]}\n",
+        "two.yaml", "name: two\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n",
+        NULL};
+    struct store *s = fixture_store();
+    int64_t w = flow_submit_text(s, flow_text_of_files(files), NULL);
+    struct held_job a = claim_job(s, 1);
+
+    CHECK_EQ(pause_node(s, w), 0);
+    CHECK_EQ(settle_ok(s, a), 0);
+    CHECK_EQ(claims(s), 0);
+    CHECK_STR(flow_shape(s, w), "one:running two:running two[0]:running two[1]:running"
+                                " a:succeeded b:ready a:ready b:pending");
+    verify_clean(s);
+    store_close(&s);
+    s = fixture_store(); /* a pause is no state of a process */
+    CHECK_EQ(claims(s), 0);
+    CHECK_EQ(resume_node(s, w), 0);
+    flow_play(s, "");
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(items_that_are_workflows_begin_when_the_pause_is_over)
+{
+    static const char *const files[] = {
+        "w.yaml",
+        "name: w\ntasks:\n  a: {run: x}\n"
+        "  many: {workflow: in.yaml, foreach: [7, 8, 9], max_parallel: 1, with: {n: \"${{ item }}\"}}\n",
+        "in.yaml", "name: in\nparams: {n: {type: integer}}\ntasks:\n  leaf: {run: x}\n", NULL};
+    struct store *s = fixture_store();
+    int64_t w = flow_submit_text(s, flow_text_of_files(files), NULL), second;
+    struct flow_claiming k = {.push = false};
+
+    CHECK_EQ(flow_claim(s, &k), 2);
+    CHECK_EQ(pause_node(s, w), 0);
+    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
+    flow_settle(s, k.held[1], OUTCOME_OK, NULL);
+    second = flow_task(s, w, "many[1]");
+    CHECK_EQ(status_of(s, second), S_PENDING);
+    CHECK_EQ(get(s, second).held, HELD_PAUSED);
+    verify_clean(s);
+    CHECK_EQ(resume_node(s, w), 0);
+    CHECK_EQ(flow_claim(s, &k), 1);
+    CHECK(strstr(k.spec, "\"8\"") || strstr(k.input, "8"));
+    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
+    flow_play(s, "");
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_paused_retry_does_not_come_back_to_life)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x, retry: 3}\n", NULL), a;
+    struct held_job j;
+
+    a = flow_task(s, w, "a");
+    j = claim_job(s, 1);
+    CHECK_EQ(pause_node(s, w), 0);
+    CHECK_EQ(settle_as(s, j, OUTCOME_FAILED, 10 * SECOND), 0);
+    CHECK_EQ(get(s, a).held, HELD_PAUSED);
+    verify_clean(s);
+    clock_advance(11 * SECOND);
+    run_timers(s);
+    CHECK_EQ(claims(s), 0);
+    CHECK_EQ(resume_node(s, w), 0);
+    CHECK_EQ(get(s, a).held, HELD_NONE);
+    flow_play(s, "");
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(the_end_of_a_pause_leaves_pauses_above_and_below_as_they_are)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x}\n  d: {run: x, foreach: 2}\n", NULL);
+    int64_t d = flow_task(s, w, "d"), a = flow_task(s, w, "a");
+
+    CHECK_EQ(pause_node(s, d), 0);
+    CHECK_EQ(pause_node(s, w), 0);
+    CHECK_EQ(pause_node(s, a), 0);
+    CHECK_EQ(claims(s), 0);
+    verify_clean(s);
+    CHECK_EQ(resume_node(s, w), 0);
+    CHECK_EQ(claims(s), 0); /* both are paused themselves */
+    verify_clean(s);
+    CHECK_EQ(pause_node(s, w), 0);
+    CHECK_EQ(resume_node(s, d), 0);
+    CHECK_EQ(resume_node(s, a), 0);
+    CHECK_EQ(claims(s), 0); /* the whole is paused */
+    verify_clean(s);
+    CHECK_EQ(resume_node(s, w), 0);
+    CHECK_EQ(claims(s), 3);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_pending_task_is_paused_before_its_time_has_come)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n", NULL);
+    int64_t b = flow_task(s, w, "b");
+
+    CHECK_EQ(pause_node(s, b), 0);
+    verify_clean(s);
+    flow_play(s, "");
+    CHECK_STR(flow_shape(s, w), "a:succeeded b:ready");
+    CHECK_EQ(resume_node(s, b), 0);
+    flow_play(s, "");
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_pause_in_slices_goes_on_by_itself_and_so_does_its_end)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(s, "name: w\ntasks:\n  d: {run: x, foreach: 30}\n", NULL);
+
+    CHECK_EQ(ask(s, w, (struct asked){.op = do_pause, .slice = 7}), 0);
+    run_timers(s); /* whoever asked is gone */
+    CHECK_EQ(claims(s), 0);
+    verify_clean(s);
+    CHECK_EQ(ask(s, w, (struct asked){.op = do_resume, .slice = 7}), 0);
+    run_timers(s);
+    CHECK_EQ(claims(s), 30);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(what_is_started_below_a_pause_waits_too)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x}\n", NULL), child;
+    struct flow_claiming k = {.push = false};
+
+    CHECK_EQ(flow_claim(s, &k), 1);
+    CHECK_EQ(pause_node(s, w), 0);
+    child = submit_with(s, (struct submission){.name = "child", .parent = k.held[0].id});
+    CHECK_EQ(get(s, child).held, HELD_PAUSED);
+    verify_clean(s);
+    CHECK_EQ(resume_node(s, w), 0);
+    CHECK_EQ(get(s, child).held, HELD_NONE);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_paused_workflow_can_be_cancelled)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(s,
+                            "name: w\ntasks:\n  a: {run: x}\n  d: {run: x, foreach: 2, needs: a}\n"
+                            "on_exit: {run: x}\n",
+                            NULL);
+
+    CHECK_EQ(pause_node(s, w), 0);
+    CHECK_EQ(ask(s, w, (struct asked){.op = do_cancel}), 0);
+    run_timers(s);
+    flow_play(s, "");
+    verify_clean(s);
+    CHECK_EQ(flow_status(s, w, "a"), S_CANCELLED);
+    CHECK_EQ(flow_status(s, w, "on_exit"), S_READY); /* it is part of what is paused */
+    CHECK_EQ(resume_node(s, w), 0);
+    flow_play(s, "");
+    CHECK_EQ(status_of(s, w), S_CANCELLED);
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* ---- cancel ---- */
+
+TEST(a_cancel_may_let_finish_what_runs)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(s,
+                            "name: w\ntasks:\n  a: {run: x, retry: 3}\n  b: {run: x}\n"
+                            "  c: {run: x, needs: b}\n",
+                            NULL);
+    struct held_job a = claim_job(s, 1), b = claim_job(s, 1);
+
+    CHECK_EQ(ask(s, w, (struct asked){.request = {.let_finish = true}, .op = do_cancel}), 0);
+    CHECK(!get(s, b.id).cancel_requested);
+    CHECK_EQ(settle_ok(s, b), 0);
+    CHECK_EQ(settle_as(s, a, OUTCOME_FAILED, 0), 0); /* and is not tried again */
+    CHECK_STR(flow_shape(s, w), "a:failed b:succeeded c:cancelled");
+    CHECK_EQ(status_of(s, w), S_CANCELLED);
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* ---- concurrency ---- */
+
+TEST(tasks_of_the_same_key_run_one_at_a_time_across_workflows)
+{
+    struct store *s = fixture_store();
+    const char *yaml = "name: w\nparams: {to: {type: string, default: x}}\ntasks:\n"
+                       "  a: {run: x, concurrency: {key: \"deploy-${{ params.to }}\"}}\n";
+    int64_t one = flow_submit(s, yaml, NULL), two = flow_submit(s, yaml, NULL);
+    int64_t three = flow_submit(s, yaml, "{\"to\":\"y\"}");
+    struct flow_claiming k = {.push = false};
+
+    CHECK_STR(get(s, flow_task(s, one, "a")).concurrency, "deploy-x");
+    CHECK_EQ(flow_claim(s, &k), 2);
+    CHECK_EQ(get(s, flow_task(s, two, "a")).held, HELD_LIMIT);
+    verify_clean(s);
+    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
+    flow_settle(s, k.held[1], OUTCOME_OK, NULL);
+    flow_play(s, "");
+    CHECK_EQ(status_of(s, two), S_SUCCEEDED);
+    CHECK_EQ(status_of(s, three), S_SUCCEEDED);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(workflows_of_the_same_key_run_one_after_the_other)
+{
+    struct store *s = fixture_store();
+    const char *yaml = "name: w\nconcurrency: {key: nightly}\ntimeout: 1h\ntasks:\n"
+                       "  a: {run: x}\n  b: {run: x, needs: a}\n";
+    int64_t one = flow_submit(s, yaml, NULL), two = flow_submit(s, yaml, NULL);
+    int64_t three = flow_submit(s, yaml, NULL);
+    struct held_job j;
+
+    CHECK_EQ(status_of(s, two), S_PENDING);
+    CHECK_EQ(get(s, two).held, HELD_LIMIT);
+    verify_clean(s);
+    clock_advance(3500 * SECOND); /* a workflow's time begins when it does */
+    j = claim_job(s, 1);
+    CHECK_EQ(ask(s, one, (struct asked){.op = do_cancel}), 0);
+    verify_clean(s);
+    CHECK_EQ(ask(s, two, (struct asked){.op = do_pause, .slice = 10}), 0);
+    verify_clean(s);
+    CHECK_EQ(settle_as(s, j, OUTCOME_CANCELLED, -1), 0);
+    CHECK_EQ(status_of(s, one), S_CANCELLED);
+    verify_clean(s);
+    CHECK_EQ(status_of(s, three), S_RUNNING); /* the second is paused, so the third goes first */
+    CHECK_EQ(resume_node(s, two), 0);
+    CHECK_EQ(status_of(s, two), S_PENDING);
+    verify_clean(s);
+    flow_play(s, "");
+    CHECK_EQ(status_of(s, two), S_SUCCEEDED);
+    CHECK_EQ(status_of(s, three), S_SUCCEEDED);
+    verify_clean(s);
+    store_close(&s);
+}
