@@ -574,8 +574,9 @@ PAWL_CHECKED int pawl_fence(struct pawl *p, struct pawl_fenced *out, struct pawl
 
 /* ---- reading ---- */
 
-/* The fields, in this order; what is not known, or does not apply, is null. Times are RFC 3339 in
- * UTC with microseconds, ids numbers, those of workers texts of 16 hexadecimal digits.
+/* The fields, in this order (docs/JSON.md says more); what is not known, or does not apply, is
+ * null. Times are RFC 3339 in UTC with microseconds, ids numbers, those of workers texts of 16
+ * hexadecimal digits.
  *
  * an execution        id parent root depth kind name status attempt (0 before the first)
  *                     max_attempts queue priority executor worker (the last) requested_at
@@ -584,7 +585,8 @@ PAWL_CHECKED int pawl_fence(struct pawl *p, struct pawl_fenced *out, struct pawl
  *                     for people) workflow_task workflow_execution children (in a tree)
  * workflow_task       workflow_execution task_name task_index retry_count max_retries
  * workflow_execution  definition variables current_tasks completed_tasks failed_tasks
- *                     skipped_tasks paused pause_reason error
+ *                     skipped_tasks (names; a fan-out is one; of more than 1,000 the first, and
+ *                     "…" at the end) paused pause_reason error
  * an event            sequence_num execution root seq type from to attempt epoch worker data
  *                     created_at
  * a queue             queue ready held running oldest_ready_at oldest_wait_us paused limit
@@ -598,6 +600,17 @@ typedef int pawl_line(void *arg, const char *json);
 
 /* One execution. The caller frees *json. */
 PAWL_CHECKED int pawl_show(struct pawl *p, int64_t id, char **json, struct pawl_error *err);
+/* What is above it; the workflow that it is a task of, with its state. PAWL_E_NOT_FOUND: there is
+ * none. The caller frees *json. */
+PAWL_CHECKED int pawl_parent(struct pawl *p, int64_t id, char **json, struct pawl_error *err);
+PAWL_CHECKED int pawl_workflow(struct pawl *p, int64_t id, char **json, struct pawl_error *err);
+/* What is right below an execution, by requested_at and id. */
+PAWL_CHECKED int pawl_children(struct pawl *p, int64_t id, pawl_line *each, void *arg,
+                               struct pawl_error *err);
+/* The tasks of a workflow execution, with the items of its fan-outs, without those of workflows
+ * that are nested in it. PAWL_E_INVALID: it is none. */
+PAWL_CHECKED int pawl_tasks(struct pawl *p, int64_t id, pawl_line *each, void *arg,
+                            struct pawl_error *err);
 /* An execution with all below it, as one object with children in it. The caller frees *json. */
 PAWL_CHECKED int pawl_tree(struct pawl *p, int64_t id, char **json, struct pawl_error *err);
 /* The same as lines, each parent before its children. */

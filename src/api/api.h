@@ -42,15 +42,15 @@ MUST_USE int api_turns(struct pawl *p, int (*body)(struct turn *, void *, struct
 
 /* ---- JSON ---- */
 
-/* The nodes of a workflow; a VEC. */
-struct nodes {
-    const struct execution **at;
-    size_t n, cap;
+/* The tasks of a workflow that were begun, in the order of its file. */
+struct task_names {
+    const struct task_name *at;
+    size_t n;
 };
 
 /* An execution without the closing bracket, so that a tree can add its children. */
 void json_execution(struct json_writer *w, const struct execution *e,
-                    const struct execution_past *past, const struct nodes *nodes);
+                    const struct execution_past *past, struct task_names tasks);
 void json_event(struct json_writer *w, const struct event_row *e);
 
 void json_field_text(struct json_writer *w, const char *key, const char *text);

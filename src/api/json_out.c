@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NAMES_MAX 1000 /* in each list of tasks of a workflow */
+
 /* ---- fields ---- */
 
 void json_field_text(struct json_writer *w, const char *key, const char *text)
@@ -141,22 +143,32 @@ static void workflow_task_field(struct json_writer *w, const struct execution *e
     jw_end(w, '}');
 }
 
-/* The names of those nodes whose status lies between two. */
-static void nodes_field(struct json_writer *w, const char *key, const struct nodes *nodes, int from,
+/* The names of those tasks whose status lies between two. A list that is cut ends with what is no
+ * name of a task. */
+static void tasks_field(struct json_writer *w, const char *key, struct task_names tasks, int from,
                         int to)
 {
-    size_t i;
+    size_t i, n = 0;
 
     jw_key(w, key);
     jw_begin(w, '[');
-    for (i = 0; i < nodes->n; i++)
-        if (nodes->at[i]->status >= from && nodes->at[i]->status <= to)
-            jw_text(w, nodes->at[i]->task_name ? nodes->at[i]->task_name : nodes->at[i]->name);
+    for (i = 0; i < tasks.n && n <= NAMES_MAX; i++)
+        if (tasks.at[i].status >= from && tasks.at[i].status <= to)
+            jw_text(w, n++ < NAMES_MAX ? tasks.at[i].name : "…");
     jw_end(w, ']');
 }
 
+/* Why it is paused, if somebody said so. */
+static void pause_reason_field(struct json_writer *w, const char *pause)
+{
+    json_t *data = pause ? json_loads(pause, JSON_ALLOW_NUL, NULL) : NULL;
+
+    json_field_text(w, "pause_reason", json_string_value(json_object_get(data, "reason")));
+    json_decref(data);
+}
+
 static void workflow_field(struct json_writer *w, const struct execution *e,
-                           const struct nodes *nodes)
+                           const struct execution_past *past, struct task_names tasks)
 {
     jw_key(w, "workflow_execution");
     if (e->kind != KIND_WORKFLOW) {
@@ -164,14 +176,14 @@ static void workflow_field(struct json_writer *w, const struct execution *e,
         return;
     }
     jw_begin(w, '{');
-    field_raw(w, "definition", NULL);
-    field_raw(w, "variables", NULL);
-    nodes_field(w, "current_tasks", nodes, S_READY, S_RUNNING);
-    nodes_field(w, "completed_tasks", nodes, S_SUCCEEDED, S_SUCCEEDED);
-    nodes_field(w, "failed_tasks", nodes, S_FAILED, S_TIMED_OUT);
-    nodes_field(w, "skipped_tasks", nodes, S_SKIPPED, S_SKIPPED);
+    json_field_text(w, "definition", past->definition);
+    field_raw(w, "variables", past->variables);
+    tasks_field(w, "current_tasks", tasks, S_READY, S_RUNNING);
+    tasks_field(w, "completed_tasks", tasks, S_SUCCEEDED, S_SUCCEEDED);
+    tasks_field(w, "failed_tasks", tasks, S_FAILED, S_TIMED_OUT);
+    tasks_field(w, "skipped_tasks", tasks, S_SKIPPED, S_SKIPPED);
     field_bool(w, "paused", e->held == HELD_PAUSED);
-    field_raw(w, "pause_reason", NULL);
+    pause_reason_field(w, past->pause);
     json_field_text(w, "error", e->error);
     jw_end(w, '}');
 }
@@ -191,7 +203,7 @@ static void executor_field(struct json_writer *w, const char *lane)
 }
 
 void json_execution(struct json_writer *w, const struct execution *e,
-                    const struct execution_past *past, const struct nodes *nodes)
+                    const struct execution_past *past, struct task_names tasks)
 {
     json_t *usage;
 
@@ -220,7 +232,7 @@ void json_execution(struct json_writer *w, const struct execution *e,
     usage_field(w, usage);
     waiting_field(w, e, past);
     workflow_task_field(w, e);
-    workflow_field(w, e, nodes);
+    workflow_field(w, e, past, tasks);
 }
 
 /* ---- an event ---- */

@@ -1,52 +1,8 @@
-/* read.c - executions, queues and workers, for whoever asks. */
+/* read.c - trees, queues and workers, for whoever asks. */
 #include "api/api.h"
 #include "base/idmap.h"
 
 #include <stdlib.h>
-
-/* ---- one execution ---- */
-
-int pawl_show(struct pawl *p, int64_t id, char **json, struct pawl_error *e)
-{
-    struct execution_list one = {0}, tasks = {0};
-    struct nodes nodes = {0};
-    struct buf b = BUF_INIT;
-    struct json_writer w = JSON_WRITER(&b);
-    struct err err = ERR_INIT;
-    size_t i;
-    int rc;
-
-    if ((rc = query_execution(p->store, id, &one, &err)))
-        goto done;
-    if (one.at[0].kind == KIND_WORKFLOW && (rc = query_tasks(p->store, id, &tasks, &err)))
-        goto done;
-    for (i = 0; i < tasks.n; i++)
-        *vec_add(&nodes) = &tasks.at[i];
-    json_execution(&w, &one.at[0], &one.past[0], &nodes);
-    jw_end(&w, '}');
-    *json = b.ptr;
-    b = (struct buf)BUF_INIT;
-done:
-    buf_release(&b);
-    vec_release(&nodes);
-    execution_list_release(&one);
-    execution_list_release(&tasks);
-    return api_end(rc, &err, e);
-}
-
-int pawl_last(struct pawl *p, int64_t *id, struct pawl_error *e)
-{
-    struct execution_list l = {0};
-    struct err err = ERR_INIT;
-    int rc = query_roots(p->store, 0, 0, 1, &l, &err);
-
-    if (!rc && !l.n)
-        rc = err_set(&err, E_NOT_FOUND, "there is no execution yet");
-    if (!rc)
-        *id = l.at[0].id;
-    execution_list_release(&l);
-    return api_end(rc, &err, e);
-}
 
 /* ---- a tree ---- */
 
@@ -91,32 +47,20 @@ static int load_tree(struct pawl *p, int64_t id, struct tree *t, struct err *err
     return rc;
 }
 
-/* The nodes of a workflow in the tree: its children, and those of its fan-outs. */
-static void find_nodes(const struct tree *t, long top, struct nodes *out)
-{
-    long i = t->list.at[top].kind == KIND_WORKFLOW ? t->links[top].child : -1;
-
-    while (i >= 0) {
-        long down = t->list.at[i].kind == KIND_FOREACH ? t->links[i].child : -1;
-
-        *vec_add(out) = &t->list.at[i];
-        if (down >= 0) {
-            i = down;
-            continue;
-        }
-        while (i != top && t->links[i].sibling < 0)
-            i = t->links[i].parent;
-        i = i == top ? -1 : t->links[i].sibling;
-    }
-}
-
+/* Its tasks are its children. */
 static void write_node(struct json_writer *w, const struct tree *t, long i)
 {
-    struct nodes nodes = {0};
+    VEC(struct task_name) tasks = {0};
+    long c = t->list.at[i].kind == KIND_WORKFLOW ? t->links[i].child : -1;
 
-    find_nodes(t, i, &nodes);
-    json_execution(w, &t->list.at[i], &t->list.past[i], &nodes);
-    vec_release(&nodes);
+    for (; c >= 0; c = t->links[c].sibling) {
+        const struct execution *e = &t->list.at[c];
+
+        *vec_add(&tasks) =
+            (struct task_name){.name = e->task_name ? e->task_name : e->name, .status = e->status};
+    }
+    json_execution(w, &t->list.at[i], &t->list.past[i], (struct task_names){tasks.at, tasks.n});
+    vec_release(&tasks);
 }
 
 static void write_tree(struct json_writer *w, const struct tree *t)

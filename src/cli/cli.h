@@ -31,7 +31,8 @@
     X(validate, "FILE…", "check workflow files, and say all that is wrong with them")               \
     X(graph, "FILE [--format ascii|dot|mermaid|svg]", "draw the tasks of a workflow file")          \
     X(schema, "", "print the JSON Schema of workflow files, for editors")                           \
-    X(show, "ID", "show one execution")                                                             \
+    X(show, "ID [--parent | --workflow]",                                                           \
+      "show one execution, or its parent, or the workflow that it is a task of")                    \
     X(tree, "ID", "show an execution and everything below it")                                      \
     X(events, "[ID] [--self] [--type T] [--since T] [--until T] [--limit N] [--follow]",            \
       "show the history: of an execution and all below it, or the newest of all")                   \

@@ -92,17 +92,25 @@ static void print_execution(const json_t *o)
     document("workflow", o, "workflow_execution");
 }
 
-static int show(struct pawl *p, const char *which, bool json)
+/* Which execution: itself, or one above it. */
+struct asked {
+    bool parent, workflow;
+};
+
+static int show(struct pawl *p, const char *which, const struct asked *a, bool json)
 {
     struct pawl_error err;
     char *text = NULL;
     int64_t id;
     json_t *o;
-    int code;
+    int code, rc;
 
     if ((code = cli_id(p, which, &id)))
         return code;
-    if (pawl_show(p, id, &text, &err))
+    rc = a->parent     ? pawl_parent(p, id, &text, &err)
+         : a->workflow ? pawl_workflow(p, id, &text, &err)
+                       : pawl_show(p, id, &text, &err);
+    if (rc)
         return cli_fail(&err);
     if (json) {
         puts(text);
@@ -117,14 +125,20 @@ static int show(struct pawl *p, const char *which, bool json)
 
 int cmd_show(int argc, char **argv)
 {
+    struct asked a = {0};
+    const struct option options[] = {{"parent", OPTION_FLAG, &a.parent},
+                                     {"workflow", OPTION_FLAG, &a.workflow},
+                                     {NULL, OPTION_FLAG, NULL}};
     struct cli c;
     struct pawl *p;
-    int code = cli_begin(&c, "show", argc, argv, NULL, 1, 1);
+    int code = cli_begin(&c, "show", argc, argv, options, 1, 1);
 
     if (code >= 0)
         return code;
-    if (!(code = cli_open(&c, &p))) {
-        code = show(p, c.words[0], c.json);
+    if (a.parent && a.workflow)
+        code = cli_wrong("--parent or --workflow, not both");
+    else if (!(code = cli_open(&c, &p))) {
+        code = show(p, c.words[0], &a, c.json);
         pawl_close(p);
     }
     cli_end(&c);

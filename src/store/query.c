@@ -51,6 +51,19 @@ int query_run(struct store *s, const struct args *a, struct rows *out, struct er
 
 /* ---- executions ---- */
 
+void query_read_past(struct execution_past *p, const struct rows *r, size_t row, size_t col,
+                     struct arena *arena)
+{
+    *p = (struct execution_past){
+        .outcome = arena_strdup(arena, rows_text(r, row, col)),
+        .worker = rows_int(r, row, col + 1),
+        .due_at = rows_int(r, row, col + 2),
+        .definition = arena_strdup(arena, rows_text(r, row, col + 3)),
+        .variables = arena_strdup(arena, rows_text(r, row, col + 4)),
+        .pause = arena_strdup(arena, rows_text(r, row, col + 5)),
+    };
+}
+
 static void read_executions(const struct rows *r, struct execution_list *out)
 {
     size_t i;
@@ -60,9 +73,7 @@ static void read_executions(const struct rows *r, struct execution_list *out)
     out->past = arena_zalloc(&out->arena, (r->n + 1) * sizeof(*out->past));
     for (i = 0; i < r->n; i++) {
         execution_read_whole(&out->at[i], r, i, 0, &out->arena);
-        out->past[i].outcome = arena_strdup(&out->arena, rows_text(r, i, WHOLE_COLUMNS));
-        out->past[i].worker = rows_int(r, i, WHOLE_COLUMNS + 1);
-        out->past[i].due_at = rows_int(r, i, WHOLE_COLUMNS + 2);
+        query_read_past(&out->past[i], r, i, WHOLE_COLUMNS, &out->arena);
     }
 }
 
@@ -116,6 +127,11 @@ int query_parent(struct store *s, int64_t id, struct execution_list *out, struct
     return ask_by_id(s, Q_QUERY_PARENT, id, out, err);
 }
 
+int query_workflow(struct store *s, int64_t id, struct execution_list *out, struct err *err)
+{
+    return ask_by_id(s, Q_QUERY_WORKFLOW, id, out, err);
+}
+
 int query_children(struct store *s, int64_t id, struct execution_list *out, struct err *err)
 {
     return ask_by_id(s, Q_QUERY_CHILDREN, id, out, err);
@@ -129,6 +145,38 @@ int query_tree(struct store *s, int64_t id, struct execution_list *out, struct e
 int query_tasks(struct store *s, int64_t workflow, struct execution_list *out, struct err *err)
 {
     return ask_by_id(s, Q_QUERY_TASKS, workflow, out, err);
+}
+
+int query_task_names(struct store *s, const int64_t *workflows, size_t n,
+                     struct task_name_list *out, struct err *err)
+{
+    struct args a = ARGS_INIT;
+    struct rows r = ROWS_INIT;
+    size_t i;
+    int rc = 0;
+
+    *out = (struct task_name_list){0};
+    args_begin(&a, Q_QUERY_TASK_NAMES);
+    for (i = 0; i < n; i++)
+        args_int(&a, workflows[i]);
+    if (n && (rc = query_run(s, &a, &r, err)))
+        goto done;
+    out->at = arena_alloc(&out->arena, (r.n + 1) * sizeof(*out->at));
+    for (out->n = 0; out->n < r.n; out->n++)
+        out->at[out->n] =
+            (struct task_name){.workflow = rows_int(&r, out->n, 0),
+                               .name = arena_strdup(&out->arena, rows_text(&r, out->n, 1)),
+                               .status = (int)rows_int(&r, out->n, 2)};
+done:
+    rows_release(&r);
+    args_release(&a);
+    return rc;
+}
+
+void task_name_list_release(struct task_name_list *l)
+{
+    arena_release(&l->arena);
+    *l = (struct task_name_list){0};
 }
 
 int query_roots(struct store *s, int64_t before, int status, size_t max, struct execution_list *out,

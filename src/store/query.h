@@ -8,9 +8,11 @@
 
 /* What an execution's history tells beyond its row. */
 struct execution_past {
-    const char *outcome; /* JSON: how its last attempt ended; NULL: none did yet */
-    int64_t worker;      /* the last that worked on it; 0: none yet */
-    int64_t due_at;      /* held for a delay: when that ends; 0: it is not */
+    const char *outcome;                /* JSON: how its last attempt ended; NULL: none did yet */
+    int64_t worker;                     /* the last that worked on it; 0: none yet */
+    int64_t due_at;                     /* held for a delay: when that ends; 0: it is not */
+    const char *definition, *variables; /* of a workflow: the hash, JSON; NULL: it is none */
+    const char *pause; /* of what is paused: JSON with who did it and why; NULL: it is not */
 };
 
 /* A list of executions and everything they point to; past[i] belongs to at[i]. */
@@ -33,6 +35,26 @@ MUST_USE int query_tree(struct store *s, int64_t id, struct execution_list *out,
  * workflows. */
 MUST_USE int query_tasks(struct store *s, int64_t workflow, struct execution_list *out,
                          struct err *err);
+/* The workflow that it is a task of; empty: it is none. */
+MUST_USE int query_workflow(struct store *s, int64_t id, struct execution_list *out,
+                            struct err *err);
+
+/* A task of a workflow that was begun, or ended without that. */
+struct task_name {
+    int64_t workflow;
+    const char *name;
+    int status;
+};
+struct task_name_list {
+    struct task_name *at;
+    size_t n;
+    struct arena arena;
+};
+void task_name_list_release(struct task_name_list *l);
+/* Those of several workflows, each one's together and in the order of its file; a fan-out is one of
+ * them, its items are not. */
+MUST_USE int query_task_names(struct store *s, const int64_t *workflows, size_t n,
+                              struct task_name_list *out, struct err *err);
 /* The newest roots below `before` (0: all), newest first, a page at a time; status 0: any. */
 MUST_USE int query_roots(struct store *s, int64_t before, int status, size_t max,
                          struct execution_list *out, struct err *err);

@@ -14,6 +14,10 @@ MUST_USE int query_read(struct store *s, int (*body)(struct db *, void *, struct
 /* The same for one statement. */
 MUST_USE int query_run(struct store *s, const struct args *a, struct rows *out, struct err *err);
 
+/* Reads the columns of @past@, from `col` on. */
+void query_read_past(struct execution_past *p, const struct rows *r, size_t row, size_t col,
+                     struct arena *arena);
+
 /* Adds rows of @event@ to the list. */
 void query_add_events(const struct rows *r, struct event_list *out);
 

@@ -44,11 +44,7 @@ static int read_execution(struct db *db, struct asking *g, struct err *err)
         return err_set(err, E_NOT_FOUND, "there is no execution %lld", (long long)g->id);
     w->now += db->env->clock_offset;
     execution_read_whole(&w->execution, &g->rows, 0, 0, &w->arena);
-    w->past = (struct execution_past){
-        .outcome = arena_strdup(&w->arena, rows_text(&g->rows, 0, WHOLE_COLUMNS)),
-        .worker = rows_int(&g->rows, 0, WHOLE_COLUMNS + 1),
-        .due_at = rows_int(&g->rows, 0, WHOLE_COLUMNS + 2),
-    };
+    query_read_past(&w->past, &g->rows, 0, WHOLE_COLUMNS, &w->arena);
     return 0;
 }
 

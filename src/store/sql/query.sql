@@ -3,12 +3,17 @@
 --= event v.sequence_num, v.root, v.execution, v.created_at, v.worker, v.seq, v.attempt, v.epoch,
 --=+      v.type, v.from_status, v.to_status, v.data
 
--- How the last attempt ended, who worked last, and until when a delay lasts: a probe each.
+-- How the last attempt ended, who worked last, until when a delay lasts; of a workflow what it runs by, and of what is
+-- paused who did it and why: a probe each.
 --= past (SELECT v.data FROM execution_events v WHERE v.root = e.root AND v.execution = e.id
 --=+       AND v.type IN (10, 14, 15, 16, 17, 19, 46, 47, 48, 49) ORDER BY v.seq DESC LIMIT 1),
 --=+     (SELECT v.worker FROM execution_events v WHERE v.root = e.root AND v.execution = e.id
 --=+       AND v.worker IS NOT NULL ORDER BY v.seq DESC LIMIT 1),
---=+     (SELECT t.due_at FROM timers t WHERE t.execution = e.id AND t.kind = 1 ORDER BY t.due_at LIMIT 1)
+--=+     (SELECT t.due_at FROM timers t WHERE t.execution = e.id AND t.kind = 1 ORDER BY t.due_at LIMIT 1),
+--=+     (SELECT f.definition FROM workflow_executions f WHERE e.kind = 3 AND f.execution = e.id),
+--=+     (SELECT f.variables FROM workflow_executions f WHERE e.kind = 3 AND f.execution = e.id),
+--=+     (SELECT v.data FROM execution_events v WHERE e.held = 2 AND v.root = e.root AND v.execution = e.id
+--=+       AND v.type IN (3, 35, 54) ORDER BY v.seq DESC LIMIT 1)
 
 -- ---- executions
 
@@ -20,6 +25,12 @@ SELECT @whole@, @past@
 --: query_parent(id i64)
 SELECT @whole@, @past@
   FROM executions c JOIN executions e ON e.id = c.parent LEFT JOIN leases l ON l.execution = e.id
+ WHERE c.id = $1
+
+-- The workflow that it is a task of.
+--: query_workflow(id i64)
+SELECT @whole@, @past@
+  FROM executions c JOIN executions e ON e.id = c.workflow LEFT JOIN leases l ON l.execution = e.id
  WHERE c.id = $1
 
 --: query_children(id i64)
@@ -53,6 +64,14 @@ WITH RECURSIVE nodes(id, kind) AS (
 SELECT @whole@, @past@
   FROM nodes n JOIN executions e ON e.id = n.id LEFT JOIN leases l ON l.execution = e.id
  ORDER BY e.depth, e.requested_at, e.id
+
+-- The names of what was begun in workflows: fan-outs once, not their items.
+--: query_task_names(; workflow i64)
+SELECT e.parent, COALESCE(e.task_name, e.name), e.status
+  FROM @rows@ AS u CROSS JOIN LATERAL (SELECT x.* FROM executions x WHERE x.parent = u.workflow OFFSET 0) e   --@ postgres
+ WHERE e.status > 1                                                                        --@ postgres
+  FROM executions e WHERE e.parent = $1 AND e.status > 1                                   --@ sqlite
+ ORDER BY e.parent, e.id
 
 --: query_roots(before i64, status i16, n i64)
 SELECT @whole@, @past@

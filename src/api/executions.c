@@ -1,0 +1,176 @@
+/* executions.c - one execution, and those around it: what is above, right below, its tasks. */
+#include "api/api.h"
+#include "base/idmap.h"
+
+#include <stdlib.h>
+
+/* ---- lists with what their JSON needs ---- */
+
+/* The tasks of all workflows in a list, by one question. */
+struct names {
+    struct task_name_list list;
+    struct idmap first; /* workflow -> the first of its tasks */
+};
+
+static void names_release(struct names *n)
+{
+    task_name_list_release(&n->list);
+    idmap_release(&n->first);
+}
+
+static int names_of(struct pawl *p, const struct execution_list *l, struct names *out,
+                    struct err *err)
+{
+    VEC(int64_t) flows = {0};
+    size_t i;
+    int rc;
+
+    for (i = 0; i < l->n; i++)
+        if (l->at[i].kind == KIND_WORKFLOW)
+            *vec_add(&flows) = l->at[i].id;
+    rc = query_task_names(p->store, flows.at, flows.n, &out->list, err);
+    for (i = out->list.n; !rc && i > 0; i--)
+        idmap_put(&out->first, out->list.at[i - 1].workflow, &out->list.at[i - 1]);
+    vec_release(&flows);
+    return rc;
+}
+
+static struct task_names names_in(const struct names *n, int64_t workflow)
+{
+    const struct task_name *first = idmap_get(&n->first, workflow);
+    const struct task_name *end = n->list.at + n->list.n, *at = first;
+
+    while (at && at < end && at->workflow == workflow)
+        at++;
+    return (struct task_names){first, first ? (size_t)(at - first) : 0};
+}
+
+static void write_one(struct buf *b, const struct execution_list *l, size_t i,
+                      const struct names *n)
+{
+    struct json_writer w = JSON_WRITER(b);
+
+    json_execution(&w, &l->at[i], &l->past[i], names_in(n, l->at[i].id));
+    jw_end(&w, '}');
+}
+
+/* ---- one ---- */
+
+/* What the question found, as JSON; it has one at most. `missing` says what there is not. */
+static int answer_one(struct pawl *p, int rc, struct execution_list *l, int64_t id,
+                      const char *missing, char **json, struct err *err)
+{
+    struct names names = {.first = IDMAP_INIT};
+    struct buf b = BUF_INIT;
+
+    if (!rc && !l->n)
+        rc = err_set(err, E_NOT_FOUND, "execution %lld %s", (long long)id, missing);
+    if (!rc && !(rc = names_of(p, l, &names, err))) {
+        write_one(&b, l, 0, &names);
+        *json = b.ptr;
+    }
+    names_release(&names);
+    execution_list_release(l);
+    return rc;
+}
+
+int pawl_show(struct pawl *p, int64_t id, char **json, struct pawl_error *e)
+{
+    struct execution_list l = {0};
+    struct err err = ERR_INIT;
+    int rc = query_execution(p->store, id, &l, &err);
+
+    return api_end(answer_one(p, rc, &l, id, "is not there", json, &err), &err, e);
+}
+
+/* Those around an execution that is not there are not found either. */
+static int check_exists(struct pawl *p, int64_t id, struct err *err)
+{
+    int attempts, status;
+
+    return query_attempts(p->store, id, &attempts, &status, err);
+}
+
+int pawl_parent(struct pawl *p, int64_t id, char **json, struct pawl_error *e)
+{
+    struct execution_list l = {0};
+    struct err err = ERR_INIT;
+    int rc = check_exists(p, id, &err);
+
+    if (!rc)
+        rc = query_parent(p->store, id, &l, &err);
+    return api_end(answer_one(p, rc, &l, id, "has no parent", json, &err), &err, e);
+}
+
+int pawl_workflow(struct pawl *p, int64_t id, char **json, struct pawl_error *e)
+{
+    struct execution_list l = {0};
+    struct err err = ERR_INIT;
+    int rc = check_exists(p, id, &err);
+
+    if (!rc)
+        rc = query_workflow(p->store, id, &l, &err);
+    return api_end(answer_one(p, rc, &l, id, "belongs to no workflow", json, &err), &err, e);
+}
+
+int pawl_last(struct pawl *p, int64_t *id, struct pawl_error *e)
+{
+    struct execution_list l = {0};
+    struct err err = ERR_INIT;
+    int rc = query_roots(p->store, 0, 0, 1, &l, &err);
+
+    if (!rc && !l.n)
+        rc = err_set(&err, E_NOT_FOUND, "there is no execution yet");
+    if (!rc)
+        *id = l.at[0].id;
+    execution_list_release(&l);
+    return api_end(rc, &err, e);
+}
+
+/* ---- several ---- */
+
+static int answer_lines(struct pawl *p, int rc, struct execution_list *l, pawl_line *each,
+                        void *arg, struct err *err)
+{
+    struct names names = {.first = IDMAP_INIT};
+    struct buf b = BUF_INIT;
+    size_t i;
+
+    if (!rc && !(rc = names_of(p, l, &names, err)))
+        for (i = 0; i < l->n; i++) {
+            buf_reset(&b);
+            write_one(&b, l, i, &names);
+            if (each(arg, b.ptr))
+                break;
+        }
+    buf_release(&b);
+    names_release(&names);
+    execution_list_release(l);
+    return rc;
+}
+
+int pawl_children(struct pawl *p, int64_t id, pawl_line *each, void *arg, struct pawl_error *e)
+{
+    struct execution_list l = {0};
+    struct err err = ERR_INIT;
+    int rc = check_exists(p, id, &err);
+
+    if (!rc)
+        rc = query_children(p->store, id, &l, &err);
+    return api_end(answer_lines(p, rc, &l, each, arg, &err), &err, e);
+}
+
+int pawl_tasks(struct pawl *p, int64_t id, pawl_line *each, void *arg, struct pawl_error *e)
+{
+    struct execution_list l = {0};
+    struct err err = ERR_INIT;
+    int rc = query_execution(p->store, id, &l, &err);
+
+    if (!rc && l.at[0].kind != KIND_WORKFLOW)
+        rc = err_set(&err, E_INVALID, "execution %lld is no workflow but of kind %s", (long long)id,
+                     kind_text(l.at[0].kind));
+    execution_list_release(&l);
+    if (!rc)
+        rc = query_tasks(p->store, id, &l, &err);
+    return api_end(answer_lines(p, rc, &l, each, arg, &err), &err, e);
+}

@@ -1,0 +1,315 @@
+/* test_json_doc.c - docs/JSON.md and the comment in pawl.h list the fields of what the library
+ * writes: here both are compared with objects that it wrote, field by field and in their order. */
+#include "flow_fixture.h"
+#include "pawl.h"
+
+#include <jansson.h>
+
+#define PAGE   "docs/JSON.md"
+#define HEADER "include/pawl.h"
+
+static struct pawl_error err;
+
+#define OK(call) test_check_ok(__FILE__, __LINE__, #call, call, err.message)
+
+static const char *const yaml = "name: flow\n"
+                                "params: {day: {type: string, default: monday}}\n"
+                                "vars: {two: 2}\n"
+                                "tasks:\n"
+                                "  first: {run: ':', retry: 2}\n"
+                                "  each: {needs: first, foreach: [a, b], run: ':'}\n"
+                                "  bad: {needs: first, run: ':'}\n"
+                                "  never: {needs: bad, run: ':'}\n"
+                                "  last: {needs: each, run: ':'}\n";
+
+static struct pawl *open_pawl(void)
+{
+    struct pawl_options o = {.url = fixture_url(), .tenant = fixture_tenant()};
+    struct pawl *p = NULL;
+
+    OK(pawl_open(&o, &p, &err));
+    return p;
+}
+
+/* ---- what the texts say ---- */
+
+static char *read_text(const char *path)
+{
+    struct buf b = BUF_INIT;
+    char bytes[4096];
+    FILE *f = fopen(path, "r");
+    size_t n;
+
+    if (!f)
+        test_fail(__FILE__, __LINE__, "%s can't be read", path);
+    while ((n = fread(bytes, 1, sizeof(bytes), f)) > 0)
+        buf_add(&b, bytes, n);
+    fclose(f);
+    return b.ptr;
+}
+
+/* The fields of the first table below a heading, each with a space before it. */
+static void page_fields(const char *heading, struct buf *out)
+{
+    char *text = read_text(PAGE), *at = strstr(text, heading), *line, *rest;
+
+    if (!at || !(at = strstr(at, "\n| `")))
+        test_fail(__FILE__, __LINE__, "%s has no table below \"%s\"", PAGE, heading);
+    for (rest = at + 1; (line = strsep(&rest, "\n")) && !strncmp(line, "| `", 3);) {
+        line[3 + strcspn(line + 3, "`")] = 0;
+        buf_addf(out, " %s", line + 3);
+    }
+    free(text);
+}
+
+/* The words of an entry of the table in the comment, without what is in parentheses. */
+static void header_fields(const char *entry, struct buf *out)
+{
+    char *text = read_text(HEADER), *begin = mem_printf("\n * %s", entry), *word, *rest;
+    char *at = strstr(text, begin);
+    int depth = 0;
+
+    if (!at)
+        test_fail(__FILE__, __LINE__, "%s has no entry \"%s\"", HEADER, entry);
+    rest = at + strlen(begin);
+    free(begin);
+    rest[strcspn(rest, "/")] = 0;
+    /* the entry ends where a line begins with a word instead of blanks */
+    for (at = rest; (at = strchr(at, '\n')); at++)
+        if (strncmp(at + 1, " *                  ", 20)) {
+            *at = 0;
+            break;
+        }
+    while ((word = strsep(&rest, " \n*"))) {
+        if (*word == '(')
+            depth++;
+        if (*word && !depth)
+            buf_addf(out, " %s", word);
+        if (strchr(word, ')'))
+            depth--;
+    }
+    free(text);
+}
+
+static void check(const char *heading, const char *entry, const json_t *o)
+{
+    struct buf page = BUF_INIT, header = BUF_INIT, real = BUF_INIT;
+    const char *key;
+    json_t *value;
+
+    CHECK(json_is_object(o));
+    json_object_foreach((json_t *)o, key, value) buf_addf(&real, " %s", key);
+    page_fields(heading, &page);
+    CHECK_STR(buf_cstr(&page), buf_cstr(&real));
+    if (entry) {
+        header_fields(entry, &header);
+        CHECK_STR(buf_cstr(&header), buf_cstr(&real));
+    }
+    buf_release(&page);
+    buf_release(&header);
+    buf_release(&real);
+}
+
+/* ---- objects ---- */
+
+static int keep_last(void *arg, const char *json)
+{
+    json_t **last = arg;
+
+    json_decref(*last);
+    CHECK((*last = json_loads(json, 0, NULL)));
+    return 0;
+}
+
+static json_t *show(struct pawl *p, int64_t id)
+{
+    char *json = NULL;
+    json_t *o;
+
+    OK(pawl_show(p, id, &json, &err));
+    CHECK((o = json_loads(json, 0, NULL)));
+    free(json);
+    return o;
+}
+
+static const char *listed(const json_t *o, const char *key)
+{
+    static char text[200];
+    const json_t *list = json_object_get(json_object_get(o, "workflow_execution"), key);
+    size_t i, used = 0;
+
+    CHECK(json_is_array(list));
+    text[0] = 0;
+    for (i = 0; i < json_array_size(list) && i < 20; i++)
+        used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", i ? " " : "",
+                                 json_string_value(json_array_get(list, i)));
+    return text;
+}
+
+/* ---- tests ---- */
+
+TEST(the_page_and_the_header_list_the_fields_that_are_written)
+{
+    struct store *s = fixture_store();
+    int64_t flow = flow_submit(s, yaml, NULL);
+    struct pawl *p = open_pawl();
+    struct pawl_worker_options o = {.folder = "here"};
+    struct pawl_worker *w = NULL;
+    struct pawl_event_query q = {.execution = flow};
+    json_t *last = NULL, *tree;
+    char *json = NULL;
+
+    OK(pawl_tree(p, flow, &json, &err));
+    CHECK((tree = json_loads(json, 0, NULL)));
+    free(json);
+    check("## An execution", "an execution ", tree);
+    check("### workflow_execution", "workflow_execution  ",
+          json_object_get(tree, "workflow_execution"));
+    check("### workflow_task", "workflow_task ",
+          json_object_get(json_array_get(json_object_get(tree, "children"), 0), "workflow_task"));
+    json_decref(tree);
+    OK(pawl_events(p, &q, keep_last, &last, &err));
+    check("## An event", "an event ", last);
+    OK(pawl_queue_limit(p, "default", 1, NULL, &err));
+    OK(pawl_queues(p, keep_last, &last, &err));
+    check("## A queue", "a queue ", last);
+    check("### limit", "  limit ", json_object_get(last, "limit"));
+    OK(pawl_queue_pause(p, "default", NULL, "for a test", &err));
+    OK(pawl_queues(p, keep_last, &last, &err));
+    check("### paused", "  paused ", json_object_get(last, "paused"));
+    OK(pawl_worker_open(p, &o, &w, &err));
+    OK(pawl_tick(w, NULL, &err));
+    OK(pawl_workers(p, keep_last, &last, &err));
+    check("## A worker", "a worker ", last);
+    json_decref(last);
+    pawl_worker_close(w);
+    pawl_close(p);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_workflow_tells_its_definition_variables_and_tasks_a_fan_out_as_one)
+{
+    struct store *s = fixture_store();
+    int64_t flow = flow_submit(s, yaml, "{\"day\": \"friday\"}");
+    struct pawl *p = open_pawl();
+    const json_t *state, *task;
+    json_t *o = show(p, flow);
+
+    CHECK_STR(listed(o, "current_tasks"), "first");
+    CHECK_STR(listed(o, "completed_tasks"), "");
+    json_decref(o);
+    flow_play(s, " bad ");
+    o = show(p, flow);
+    state = json_object_get(o, "workflow_execution");
+    CHECK_EQ(strlen(json_string_value(json_object_get(state, "definition"))), 32);
+    CHECK_STR(json_string_value(json_object_get(
+                  json_object_get(json_object_get(state, "variables"), "params"), "day")),
+              "friday");
+    CHECK_STR(listed(o, "current_tasks"), "");
+    CHECK_STR(listed(o, "completed_tasks"), "first each last");
+    CHECK_STR(listed(o, "failed_tasks"), "bad");
+    CHECK_STR(listed(o, "skipped_tasks"), "never");
+    CHECK(json_is_false(json_object_get(state, "paused")));
+    CHECK(json_is_null(json_object_get(state, "pause_reason")));
+    CHECK_STR(json_string_value(json_object_get(state, "error")),
+              json_string_value(json_object_get(o, "error")));
+    json_decref(o);
+
+    o = show(p, flow_task(s, flow, "each[1]"));
+    task = json_object_get(o, "workflow_task");
+    CHECK_EQ(json_integer_value(json_object_get(task, "workflow_execution")), flow);
+    CHECK_STR(json_string_value(json_object_get(task, "task_name")), "each");
+    CHECK_EQ(json_integer_value(json_object_get(task, "task_index")), 1);
+    CHECK(json_is_null(json_object_get(o, "workflow_execution")));
+    json_decref(o);
+    pawl_close(p);
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* The same lists, whether it is read alone or in a tree. */
+TEST(a_list_of_more_than_a_thousand_tasks_is_cut_and_says_so)
+{
+    struct store *s = fixture_store();
+    struct buf big = BUF_INIT;
+    struct pawl *p;
+    int64_t flow;
+    const json_t *list;
+    json_t *o = NULL, *tree;
+    char *json = NULL;
+    int i;
+
+    buf_addstr(&big, "name: big\ntasks:\n");
+    for (i = 0; i < 1200; i++)
+        buf_addf(&big, "  t%d: {run: ':'}\n", i);
+    flow = flow_submit(s, buf_cstr(&big), NULL);
+    while (run_timers(s)) /* they are made in slices */
+        ;
+    p = open_pawl();
+    o = show(p, flow);
+    list = json_object_get(json_object_get(o, "workflow_execution"), "current_tasks");
+    CHECK_EQ(json_array_size(list), 1001);
+    CHECK_STR(json_string_value(json_array_get(list, 999)), "t999");
+    CHECK_STR(json_string_value(json_array_get(list, 1000)), "…");
+    OK(pawl_tree(p, flow, &json, &err));
+    CHECK((tree = json_loads(json, 0, NULL)));
+    CHECK(json_equal(
+        list, json_object_get(json_object_get(tree, "workflow_execution"), "current_tasks")));
+    CHECK_EQ(json_array_size(json_object_get(tree, "children")), 1200);
+    json_decref(tree);
+    free(json);
+    json_decref(o);
+    buf_release(&big);
+    pawl_close(p);
+    verify_clean(s);
+    store_close(&s);
+}
+
+static int add_id(void *arg, const char *json)
+{
+    json_t *o = json_loads(json, 0, NULL);
+
+    buf_addf(arg, "%s ", json_string_value(json_object_get(o, "name")));
+    json_decref(o);
+    return 0;
+}
+
+TEST(parent_children_tasks_and_the_workflow_of_a_task_are_one_call_each)
+{
+    struct store *s = fixture_store();
+    int64_t flow = flow_submit(s, yaml, NULL), item, fan;
+    struct buf names = BUF_INIT;
+    struct pawl *p;
+    char *json = NULL;
+
+    flow_play(s, " bad ");
+    item = flow_task(s, flow, "each[0]");
+    fan = flow_task(s, flow, "each");
+    p = open_pawl();
+    OK(pawl_parent(p, item, &json, &err));
+    CHECK(strstr(json, "\"name\":\"flow::each\""));
+    free(json);
+    OK(pawl_workflow(p, item, &json, &err));
+    CHECK(strstr(json, "\"name\":\"flow\""));
+    CHECK(strstr(json, "\"failed_tasks\":[\"bad\"]"));
+    free(json);
+    CHECK_EQ(pawl_parent(p, flow, &json, &err), -PAWL_E_NOT_FOUND);
+    CHECK(strstr(err.message, "has no parent"));
+    CHECK_EQ(pawl_workflow(p, flow, &json, &err), -PAWL_E_NOT_FOUND);
+    CHECK_EQ(pawl_parent(p, 999999, &json, &err), -PAWL_E_NOT_FOUND);
+    CHECK(strstr(err.message, "there is no execution 999999"));
+
+    OK(pawl_children(p, fan, add_id, &names, &err));
+    CHECK_STR(buf_cstr(&names), "flow::each[0] flow::each[1] ");
+    buf_reset(&names);
+    OK(pawl_tasks(p, flow, add_id, &names, &err));
+    CHECK_STR(buf_cstr(&names), "flow::first flow::each flow::bad flow::never flow::last "
+                                "flow::each[0] flow::each[1] ");
+    CHECK_EQ(pawl_tasks(p, item, add_id, &names, &err), -PAWL_E_INVALID);
+    CHECK_EQ(pawl_children(p, 999999, add_id, &names, &err), -PAWL_E_NOT_FOUND);
+    buf_release(&names);
+    pawl_close(p);
+    verify_clean(s);
+    store_close(&s);
+}
