@@ -616,6 +616,24 @@ PAWL_CHECKED int pawl_tree(struct pawl *p, int64_t id, char **json, struct pawl_
 /* The same as lines, each parent before its children. */
 PAWL_CHECKED int pawl_tree_lines(struct pawl *p, int64_t id, pawl_line *each, void *arg,
                                  struct pawl_error *err);
+/* Which executions a list has; all 0: the newest of those without a parent. Texts may be NULL. */
+struct pawl_list_query {
+    int64_t parent;       /* right below this one */
+    bool all;             /* at any depth */
+    const char *status;   /* "failed", "ready,running" */
+    const char *kind;     /* workflow, task, foreach, exec */
+    const char *name;     /* a glob on the full name: * is any text, ? one character */
+    const char *workflow; /* of a workflow of that name, and (all, parent) its tasks */
+    const char *queue;
+    int64_t before; /* only those with a smaller id; 0: any */
+    int64_t limit;  /* at most so many; 0, or more than 1,000: 1,000 */
+};
+
+/* Newest first, a page. *next, if wanted: `before` of the next page; 0: there is none. For what no
+ * index holds (status, kind, name, workflow, queue) at most 100,000 executions are looked at: a
+ * page may be short, even empty, before the end. */
+PAWL_CHECKED int pawl_list(struct pawl *p, const struct pawl_list_query *query, pawl_line *each,
+                           void *arg, int64_t *next, struct pawl_error *err);
 /* The newest execution that has no parent; PAWL_E_NOT_FOUND if there is none. */
 PAWL_CHECKED int pawl_last(struct pawl *p, int64_t *id, struct pawl_error *err);
 

@@ -51,3 +51,29 @@ id_of() { p tree "$top" --json | grep -o '"id":[0-9]*,"parent":[0-9a-z]*,"root":
 	refused 5 'belongs to no workflow' p show "$top" --workflow
 	refused 2 'not both' p show "$top" --workflow --parent
 }
+
+@test "a list has the newest first, those without a parent unless others are asked for" {
+	make_flow
+	id=$(submit '{"ms": 1}')
+	same "ID STATUS KIND NAME ATTEMPT REQUESTED (UTC) RAN
+$id ready exec exec::nap 0/3 T worker: for lane function:nap in queue default
+$top failed workflow outer 0/1 T D each failed: b failed: exited with code 1" "$(p ls | plain | sed -e 's/^ *//' -e "s/each failed: .*/each failed: b failed: exited with code 1/")"
+	[ "$(p ls --json | wc -l)" = 2 ]
+	[ "$(p ls --limit 1 --json | grep -o '^{"id":[0-9]*')" = "{\"id\":$id" ]
+	[ "$(p ls --before "$id" --json | grep -o '^{"id":[0-9]*')" = "{\"id\":$top" ]
+	[ "$(p ls --all --limit 0 --json | wc -l)" = 11 ]
+	[ "$(p ls --status failed --json | wc -l)" = 1 ]
+	[ "$(p ls --status failed,ready --json | wc -l)" = 2 ]
+	[ "$(p ls --all --kind foreach --json | wc -l)" = 1 ]
+	[ "$(p ls --all --name 'outer::each[*' --json | wc -l)" = 3 ]
+	[ "$(p ls --all --workflow inner --json | grep -o '"name":"[^"]*"' | paste -sd' ')" = '"name":"inner::two" "name":"inner::one" "name":"outer::below"' ]
+	[ "$(p ls --workflow outer --json | wc -l)" = 1 ]
+	[ "$(p ls --queue default --json | wc -l)" = 1 ]
+	[ "$(p ls --parent "$top" --json | grep -o '"task_name":"[^"]*"' | paste -sd' ')" = '"task_name":"after" "task_name":"below" "task_name":"each" "task_name":"first"' ]
+	[ "$(p ls --tasks @last --json 2>&1 | grep -c 'is no workflow')" = 1 ]
+	[ "$(p ls --tasks "$top" --json | wc -l)" = 7 ]
+	refused 2 "'broken' is no status" p ls --status broken
+	refused 2 "'thing' is no kind" p ls --kind thing
+	refused 2 'one of them' p ls --all --parent "$top"
+	refused 5 'there is no execution 999' p ls --parent 999
+}

@@ -445,19 +445,36 @@ static void ask_tasks(struct world *w)
     ASK_EXECUTIONS(query_tasks(w->s, w->flow, &list, &err));
 }
 
+#define ASK_LIST(start, ...)                                                                     \
+    do {                                                                                         \
+        struct list_filter filter = __VA_ARGS__;                                                 \
+        int64_t before;                                                                          \
+        ASK_EXECUTIONS((before = (start), query_list(w->s, &filter, &before, 20, &list, &err))); \
+    } while (0)
+
 static void ask_roots(struct world *w)
 {
-    ASK_EXECUTIONS(query_roots(w->s, 0, 0, 20, &list, &err));
+    ASK_LIST(0, {0});
 }
 
 static void ask_roots_before(struct world *w)
 {
-    ASK_EXECUTIONS(query_roots(w->s, w->flow, 0, 20, &list, &err));
+    ASK_LIST(w->flow, {0});
 }
 
 static void ask_roots_by_status(struct world *w)
 {
-    ASK_EXECUTIONS(query_roots(w->s, 0, S_SUCCEEDED, 20, &list, &err));
+    ASK_LIST(0, {.statuses = (uint64_t)1 << S_READY});
+}
+
+static void ask_list_below(struct world *w)
+{
+    ASK_LIST(0, {.parent = w->flow, .kind = KIND_TASK});
+}
+
+static void ask_list_of_all(struct world *w)
+{
+    ASK_LIST(w->flow + 100, {.all = true, .name = "*"});
 }
 
 static void ask_leases(struct world *w)
@@ -765,9 +782,11 @@ static const struct {
     {"query_children", ask_children, 0},
     {"query_tree", ask_tree, 0},
     {"query_tasks", ask_tasks, 0},
-    {"query_roots", ask_roots, 0},
-    {"query_roots before", ask_roots_before, 0},
-    {"query_roots by status", ask_roots_by_status, 0},
+    {"query_list", ask_roots, 0},
+    {"query_list before", ask_roots_before, 0},
+    {"query_list by status", ask_roots_by_status, 0},
+    {"query_list below", ask_list_below, 0},
+    {"query_list of all", ask_list_of_all, 0},
     {"query_leases", ask_leases, 0},
     {"query_events_of", ask_events_of, 0},
     {"query_events_below", ask_events_below, 0},

@@ -1,8 +1,12 @@
-/* executions.c - one execution, and those around it: what is above, right below, its tasks. */
+/* executions.c - one execution, those around it (what is above, right below, its tasks), and lists
+ * of many. */
 #include "api/api.h"
 #include "base/idmap.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#define LIST_MAX 1000 /* in a page */
 
 /* ---- lists with what their JSON needs ---- */
 
@@ -116,8 +120,10 @@ int pawl_workflow(struct pawl *p, int64_t id, char **json, struct pawl_error *e)
 int pawl_last(struct pawl *p, int64_t *id, struct pawl_error *e)
 {
     struct execution_list l = {0};
+    struct list_filter roots = {0};
     struct err err = ERR_INIT;
-    int rc = query_roots(p->store, 0, 0, 1, &l, &err);
+    int64_t newest = 0;
+    int rc = query_list(p->store, &roots, &newest, 1, &l, &err);
 
     if (!rc && !l.n)
         rc = err_set(&err, E_NOT_FOUND, "there is no execution yet");
@@ -147,6 +153,61 @@ static int answer_lines(struct pawl *p, int rc, struct execution_list *l, pawl_l
     names_release(&names);
     execution_list_release(l);
     return rc;
+}
+
+/* "ready,running" */
+static int parse_statuses(const char *text, uint64_t *bits, struct err *err)
+{
+    char *copy = mem_strdup(text), *rest = copy, *word;
+    int rc = 0;
+
+    while (!rc && (word = strsep(&rest, ","))) {
+        int status = status_from_text(word);
+
+        if (!status)
+            rc = err_set(err, E_INVALID,
+                         "'%.60s' is no status: they are pending, ready, running, succeeded, "
+                         "failed, timed_out, cancelled and skipped",
+                         word);
+        *bits |= (uint64_t)1 << status;
+    }
+    free(copy);
+    return rc;
+}
+
+static int make_filter(const struct pawl_list_query *q, struct list_filter *f, struct err *err)
+{
+    *f = (struct list_filter){.parent = q->parent,
+                              .all = q->all,
+                              .name = q->name,
+                              .queue = q->queue,
+                              .workflow = q->workflow};
+    if (q->parent && q->all)
+        return err_set(err, E_INVALID, "what is below one execution, or all: not both");
+    if (q->kind && !(f->kind = kind_from_text(q->kind)))
+        return err_set(err, E_INVALID,
+                       "'%.60s' is no kind: they are workflow, task, foreach and exec", q->kind);
+    return q->status ? parse_statuses(q->status, &f->statuses, err) : 0;
+}
+
+int pawl_list(struct pawl *p, const struct pawl_list_query *q, pawl_line *each, void *arg,
+              int64_t *next, struct pawl_error *e)
+{
+    struct execution_list l = {0};
+    struct list_filter f;
+    struct err err = ERR_INIT;
+    size_t max = q->limit > 0 && q->limit < LIST_MAX ? (size_t)q->limit : LIST_MAX;
+    int64_t before = q->before;
+    int rc = make_filter(q, &f, &err);
+
+    if (!rc && q->parent)
+        rc = check_exists(p, q->parent, &err);
+    if (!rc)
+        rc = query_list(p->store, &f, &before, max, &l, &err);
+    rc = answer_lines(p, rc, &l, each, arg, &err);
+    if (!rc && next)
+        *next = before;
+    return api_end(rc, &err, e);
 }
 
 int pawl_children(struct pawl *p, int64_t id, pawl_line *each, void *arg, struct pawl_error *e)

@@ -31,6 +31,11 @@
     X(validate, "FILE…", "check workflow files, and say all that is wrong with them")               \
     X(graph, "FILE [--format ascii|dot|mermaid|svg]", "draw the tasks of a workflow file")          \
     X(schema, "", "print the JSON Schema of workflow files, for editors")                           \
+    X(ls,                                                                                           \
+      "[--status S,…] [--kind K] [--name GLOB] [--workflow NAME] [--queue Q]"                     \
+      " [--parent ID | --all | --tasks ID] [--limit N] [--before ID]",                              \
+      "list executions, newest first: those without a parent, right below one, all, or the tasks"   \
+      " of a workflow")                                                                             \
     X(show, "ID [--parent | --workflow]",                                                           \
       "show one execution, or its parent, or the workflow that it is a task of")                    \
     X(tree, "ID", "show an execution and everything below it")                                      \

@@ -64,7 +64,7 @@ void query_read_past(struct execution_past *p, const struct rows *r, size_t row,
     };
 }
 
-static void read_executions(const struct rows *r, struct execution_list *out)
+void query_read_executions(const struct rows *r, struct execution_list *out)
 {
     size_t i;
 
@@ -90,7 +90,7 @@ static int ask(struct store *s, const struct args *a, struct execution_list *out
     int rc = query_run(s, a, &r, err);
 
     if (!rc)
-        read_executions(&r, out);
+        query_read_executions(&r, out);
     rows_release(&r);
     return rc;
 }
@@ -177,21 +177,6 @@ void task_name_list_release(struct task_name_list *l)
 {
     arena_release(&l->arena);
     *l = (struct task_name_list){0};
-}
-
-int query_roots(struct store *s, int64_t before, int status, size_t max, struct execution_list *out,
-                struct err *err)
-{
-    struct args a = ARGS_INIT;
-    int rc;
-
-    args_begin(&a, Q_QUERY_ROOTS);
-    args_int(&a, before ? before : INT64_MAX);
-    args_int(&a, status);
-    args_int(&a, (int64_t)max);
-    rc = ask(s, &a, out, err);
-    args_release(&a);
-    return rc;
 }
 
 int query_leases(struct store *s, int64_t worker, int64_t after, size_t max,

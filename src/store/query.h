@@ -55,9 +55,22 @@ void task_name_list_release(struct task_name_list *l);
  * them, its items are not. */
 MUST_USE int query_task_names(struct store *s, const int64_t *workflows, size_t n,
                               struct task_name_list *out, struct err *err);
-/* The newest roots below `before` (0: all), newest first, a page at a time; status 0: any. */
-MUST_USE int query_roots(struct store *s, int64_t before, int status, size_t max,
-                         struct execution_list *out, struct err *err);
+/* Which executions a list has; all 0: those without a parent. */
+struct list_filter {
+    int64_t parent;    /* right below it; 0: not asked for */
+    bool all;          /* at any depth, instead of those without a parent */
+    uint64_t statuses; /* 1 << status of each that is wanted; 0: any */
+    int kind;          /* 0: any */
+    const char *name;  /* a glob with * and ? on the full name; NULL: any. The others, too */
+    const char *queue;
+    const char *workflow; /* of a workflow of that name, and its tasks */
+};
+#define LIST_SCAN 100000 /* rows that are looked at for a page */
+
+/* Newest first: at most max (> 0) below *before (0: all), which is moved on to where the next page
+ * begins; 0: there is none. After LIST_SCAN rows a page is short, perhaps empty, before the end. */
+MUST_USE int query_list(struct store *s, const struct list_filter *f, int64_t *before, size_t max,
+                        struct execution_list *out, struct err *err);
 
 struct event_row {
     int64_t sequence_num, root, execution, worker, created_at;

@@ -18,6 +18,9 @@ MUST_USE int query_run(struct store *s, const struct args *a, struct rows *out, 
 void query_read_past(struct execution_past *p, const struct rows *r, size_t row, size_t col,
                      struct arena *arena);
 
+/* Reads rows of @whole@ and @past@. */
+void query_read_executions(const struct rows *r, struct execution_list *out);
+
 /* Adds rows of @event@ to the list. */
 void query_add_events(const struct rows *r, struct event_list *out);
 

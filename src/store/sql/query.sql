@@ -73,12 +73,6 @@ SELECT e.parent, COALESCE(e.task_name, e.name), e.status
   FROM executions e WHERE e.parent = $1 AND e.status > 1                                   --@ sqlite
  ORDER BY e.parent, e.id
 
---: query_roots(before i64, status i16, n i64)
-SELECT @whole@, @past@
-  FROM executions e LEFT JOIN leases l ON l.execution = e.id
- WHERE e.parent IS NULL AND e.id < $1 AND ($2 = 0 OR e.status = $2)
- ORDER BY e.id DESC LIMIT $3
-
 -- ---- events
 
 -- The numbering of these parameters is the same in all that use the pieces:

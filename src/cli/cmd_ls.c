@@ -1,0 +1,157 @@
+/* cmd_ls.c - pawl ls: executions, newest first. */
+#include "cli/cli.h"
+
+#define USUAL 20
+#define PAGE  1000
+
+struct ls {
+    const char *parent, *tasks;
+    int64_t limit;
+    bool json;
+    struct pawl_list_query q;
+
+    struct table table;
+    int64_t shown;
+};
+
+/* Why it waits or failed, as far as a line has room. */
+static void add_note(struct table *t, const json_t *o)
+{
+    const char *error = field(o, "error"), *waiting = field(o, "waiting");
+
+    table_addf(t, "%.100s", *error ? error : waiting);
+}
+
+static void add_time(struct table *t, const json_t *o)
+{
+    const char *at = field(o, "requested_at");
+
+    table_addf(t, "%.10s %.8s", at, at + 11);
+}
+
+static void add_ran(struct table *t, const json_t *o)
+{
+    int64_t from = field_time(o, "started_at"), to = field_time(o, "finished_at");
+
+    if (from && to)
+        table_add_span(t, to - from);
+    else
+        table_add(t, "");
+}
+
+static int add_row(void *arg, const char *json)
+{
+    struct ls *l = arg;
+    json_t *o;
+
+    l->shown++;
+    if (l->json)
+        return print_line(NULL, json);
+    o = parse_object(json);
+    table_addf(&l->table, "%lld", (long long)field_int(o, "id"));
+    table_add(&l->table, field(o, "status"));
+    table_add(&l->table, field(o, "kind"));
+    table_add(&l->table, field(o, "name"));
+    table_addf(&l->table, "%lld/%lld", (long long)field_int(o, "attempt"),
+               (long long)field_int(o, "max_attempts"));
+    add_time(&l->table, o);
+    add_ran(&l->table, o);
+    add_note(&l->table, o);
+    json_decref(o);
+    return 0;
+}
+
+/* ---- pages ---- */
+
+static void begin_table(struct ls *l)
+{
+    static const char *const heads[] = {"ID",      "<STATUS",         "<KIND", "<NAME",
+                                        "ATTEMPT", "REQUESTED (UTC)", "RAN",   "<"};
+
+    if (!l->json)
+        table_heads(&l->table, heads, sizeof(heads) / sizeof(*heads));
+}
+
+static int end_table(struct ls *l, int rc, const struct pawl_error *err)
+{
+    if (rc) {
+        buf_release(&l->table.cells);
+        return cli_fail(err);
+    }
+    if (!l->json)
+        table_print(&l->table);
+    return 0;
+}
+
+static int list(struct pawl *p, struct ls *l)
+{
+    struct pawl_error err;
+    int64_t before;
+    int rc;
+
+    do {
+        before = l->shown;
+        l->q.limit = l->limit && l->limit - l->shown < PAGE ? l->limit - l->shown : PAGE;
+        begin_table(l);
+        rc = pawl_list(p, &l->q, add_row, l, &l->q.before, &err);
+        if ((rc = end_table(l, rc, &err)))
+            return rc;
+        if (l->limit && l->q.before && l->shown - before < l->q.limit) {
+            fprintf(stderr, "pawl: 100,000 executions were looked at; `--before %lld` goes on\n",
+                    (long long)l->q.before);
+            break;
+        }
+    } while (l->q.before && l->shown != l->limit);
+    return 0;
+}
+
+static int tasks(struct pawl *p, struct ls *l, int64_t workflow)
+{
+    struct pawl_error err;
+
+    begin_table(l);
+    return end_table(l, pawl_tasks(p, workflow, add_row, l, &err), &err);
+}
+
+static int ls(struct pawl *p, struct ls *l)
+{
+    int64_t workflow;
+    int code;
+
+    if (l->tasks)
+        return (code = cli_id(p, l->tasks, &workflow)) ? code : tasks(p, l, workflow);
+    if (l->parent && (code = cli_id(p, l->parent, &l->q.parent)))
+        return code;
+    return list(p, l);
+}
+
+int cmd_ls(int argc, char **argv)
+{
+    struct ls l = {.limit = USUAL};
+    const struct option options[] = {{"status", OPTION_TEXT, &l.q.status},
+                                     {"kind", OPTION_TEXT, &l.q.kind},
+                                     {"name", OPTION_TEXT, &l.q.name},
+                                     {"workflow", OPTION_TEXT, &l.q.workflow},
+                                     {"queue", OPTION_TEXT, &l.q.queue},
+                                     {"parent", OPTION_TEXT, &l.parent},
+                                     {"all", OPTION_FLAG, &l.q.all},
+                                     {"tasks", OPTION_TEXT, &l.tasks},
+                                     {"limit", OPTION_NUMBER, &l.limit},
+                                     {"before", OPTION_NUMBER, &l.q.before},
+                                     {NULL, OPTION_FLAG, NULL}};
+    struct cli c;
+    struct pawl *p;
+    int code = cli_begin(&c, "ls", argc, argv, options, 0, 0);
+
+    if (code >= 0)
+        return code;
+    l.json = c.json;
+    if ((l.parent != NULL) + (l.tasks != NULL) + l.q.all > 1)
+        code = cli_wrong("--parent, --tasks or --all: one of them");
+    else if (!(code = cli_open(&c, &p))) {
+        code = ls(p, &l);
+        pawl_close(p);
+    }
+    cli_end(&c);
+    return cli_done(code);
+}
