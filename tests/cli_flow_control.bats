@@ -36,6 +36,7 @@ flow() {
 	EOF
 	p worker --drain --state "$dir/state"
 	[[ $(p events "$(id_of w::ask)" --type held) == *'"message":"publish monday?"'* ]]
+	refused 2 'does not wait for an approval' p approve "$(cat "$dir/id")"
 	same "execution $(id_of w::ask): approved" "$(p approve "$(id_of w::ask)" --reason 'looks good')"
 	same "execution $(id_of w::no): rejected" "$(p reject "$(id_of w::no)" --reason 'not today')"
 	p worker --drain --state "$dir/state"
@@ -44,7 +45,6 @@ flow() {
 	same succeeded "$(p show @last --json | jq -r .status)"
 	[[ $(p events "$(id_of w::ask)" --type unheld) == *'"by":"'*'@'*'","reason":"looks good"}' ]]
 	[[ $(p show "$(id_of w::no)" --json | jq -r .error) == 'rejected by '*'@'*': not today' ]]
-	refused 2 'does not wait for an approval' p approve "$(cat "$dir/id")"
 	refused 2 'has ended: it is succeeded' p reject "$(id_of w::ask)"
 	refused 5 'there is no execution 777777' p approve 777777
 	p verify
