@@ -126,6 +126,26 @@ const char *data_decided(struct turn *t, const struct outcome *o, const struct r
     return keep(t, &b);
 }
 
+const char *data_rerun(struct turn *t, const struct request *r, const char *result,
+                       const char *error)
+{
+    struct buf b = BUF_INIT;
+    struct json_writer w = JSON_WRITER(&b);
+
+    jw_begin(&w, '{');
+    if (r) {
+        text_field(&w, "by", r->by);
+        text_field(&w, "reason", r->reason);
+    }
+    text_field(&w, "error", error);
+    if (result) {
+        jw_key(&w, "result");
+        jw_raw(&w, result);
+    }
+    jw_end(&w, '}');
+    return keep(t, &b);
+}
+
 const char *data_expired(struct turn *t, int64_t until)
 {
     struct buf b = BUF_INIT;

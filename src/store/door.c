@@ -76,7 +76,7 @@ static void apply(struct execution *e, struct row *r, enum event_action action,
         break;
     case EV_RERUN: /* what it was told before no longer counts, but for a pause */
         e->cancel_requested = e->deferred = false;
-        e->failed_behind &= GRAPH_PAUSED;
+        e->failed_behind = (e->failed_behind & GRAPH_PAUSED) | GRAPH_AGAIN;
         break;
     default:
         break;

@@ -7,6 +7,7 @@
  *   flow_ready.c    what a task is run by, and its way to the outbox
  *   flow_items.c    fan-outs
  *   flow_key.c      concurrency: how many of the same key run at once
+ *   flow_again.c    items that run again
  *   flow_end.c      on_failure, on_exit, outputs, and the end
  *   flow.c          from one end to the next, until nothing follows */
 #ifndef STORE_FLOW_H
@@ -77,6 +78,9 @@ MUST_USE int flow_make_one(struct turn *t, struct flow *f, const struct workflow
                            struct row **out, struct err *err);
 const char *flow_lane(struct turn *t, const struct workflow_task *task, const char *name);
 
+/* The attempts that a task has. */
+int flow_tries(const struct turn *t, const struct workflow_task *task);
+
 /* flow_key.c */
 struct resolve_scope;
 /* Evaluates the key, stores it with the row, and makes its limit known to this turn. */
@@ -86,6 +90,7 @@ MUST_USE int flow_take_key(struct turn *t, struct row *row, const struct workflo
 MUST_USE int flow_permitted(struct turn *t, struct row *row, struct err *err);
 
 /* flow_decide.c */
+struct graph_need flow_need(const struct workflow_task *task, const struct row *row);
 /* What its needs gave. */
 MUST_USE int flow_facts(struct turn *t, struct flow *f, const struct workflow_task *task,
                         struct graph_facts *out, struct err *err);
@@ -115,10 +120,37 @@ MUST_USE int items_begin(struct turn *t, struct flow *f, const struct flow_subje
 MUST_USE int items_ended(struct turn *t, struct row *foreach, struct row *item, struct err *err);
 MUST_USE int items_end_if_done(struct turn *t, struct row *foreach, const struct json_t *list,
                                struct err *err);
+MUST_USE int items_list(struct turn *t, const struct row *foreach, struct json_t **out,
+                        struct err *err);
+MUST_USE int items_fill(struct turn *t, struct flow *f, const struct workflow_task *task,
+                        struct row *foreach, struct json_t *list, struct err *err);
+MUST_USE int items_go_on(struct turn *t, struct row *foreach, struct err *err);
+
+/* flow_again.c */
+#define OLD_ITEMS 500
+struct old_items { /* a page of them, by number */
+    struct row *at[OLD_ITEMS];
+    int from, n;
+};
+/* The row that the item at the cursor has from an earlier run; NULL: none. */
+MUST_USE int items_old(struct turn *t, const struct row *foreach, struct old_items *old,
+                       struct row **out, struct err *err);
+/* Runs it again, if it has to, and goes on to the next. */
+MUST_USE int items_use_again(struct turn *t, struct flow *f, const struct workflow_task *task,
+                             struct row *foreach, struct row *row, struct json_t *item,
+                             struct err *err);
+struct rerun;
+/* A fan-out that has ended runs again, but not the items that succeeded. */
+MUST_USE int items_rerun_failed(struct turn *t, struct flow *f, struct row *foreach,
+                                struct rerun *r, struct err *err);
+/* One item runs again. */
+MUST_USE int items_again(struct turn *t, struct row *foreach, struct row *item, struct rerun *r,
+                         struct err *err);
+/* What its items, as they are now, leave in its bits. */
+MUST_USE int items_bits(struct turn *t, struct row *foreach, int *bits, struct err *err);
 /* The value of an item. */
 MUST_USE int items_value(struct turn *t, const struct row *foreach, int index, struct json_t **out,
                          struct err *err);
-MUST_USE int items_go_on(struct turn *t, struct row *foreach, struct err *err);
 
 /* flow_end.c */
 /* Ends a workflow below which nothing is open any more, or runs what comes at its end. */

@@ -6,7 +6,7 @@
 #include "store/door.h"
 #include "store/flow.h"
 
-static struct graph_need need_of(const struct workflow_task *task, const struct row *row)
+struct graph_need flow_need(const struct workflow_task *task, const struct row *row)
 {
     return (struct graph_need){.status = row->now.status,
                                .allow_failure = task->allow_failure,
@@ -44,7 +44,7 @@ int flow_facts(struct turn *t, struct flow *f, const struct workflow_task *task,
     if ((rc = flow_tasks(t, f, task->needs, task->nneeds, rows, err)))
         return rc;
     for (i = 0; i < task->nneeds; i++)
-        needs[i] = need_of(&f->def->workflow->tasks[task->needs[i]], rows[i]);
+        needs[i] = flow_need(&f->def->workflow->tasks[task->needs[i]], rows[i]);
     *out = graph_facts(needs, task->nneeds);
     if (task->join)
         out->success = true; /* enough of them have succeeded */
@@ -112,7 +112,7 @@ static int need_ended(struct turn *t, struct flow *f, uint32_t follower, bool su
 int flow_task_ended(struct turn *t, struct flow *f, struct row *row, struct err *err)
 {
     const struct workflow_task *task = definition_task(f->def, row->now.task_name);
-    struct graph_need n = need_of(task, row);
+    struct graph_need n = flow_need(task, row);
     uint32_t i;
     int rc;
 

@@ -16,14 +16,16 @@
 #define WINDOW    1000 /* items that are open at once, unless max_parallel says less */
 #define IN_A_TURN 500
 
-/* The list of a fan-out never changes once it began. It may be long, so it is read once and kept:
- * with every item that ends it is asked for again. */
-static void keep_list(struct store *s, int64_t id, json_t *list)
+/* The list of a fan-out does not change while it runs. It may be long, so it is read once and kept:
+ * with every item that ends it is asked for again. Its row's last move tells one run from the
+ * next. */
+static void keep_list(struct store *s, const struct row *foreach, json_t *list)
 {
     struct item_list *slot = &s->lists[s->next_list++ % KEPT_LISTS];
 
     json_decref(slot->list);
-    *slot = (struct item_list){.foreach = id, .list = json_incref(list)};
+    *slot = (struct item_list){
+        .foreach = foreach->now.id, .begun = foreach->now.updated_at, .list = json_incref(list)};
 }
 
 void item_lists_forget(struct store *s)
@@ -36,7 +38,7 @@ void item_lists_forget(struct store *s)
     }
 }
 
-static int list_of(struct turn *t, const struct row *foreach, json_t **out, struct err *err)
+int items_list(struct turn *t, const struct row *foreach, json_t **out, struct err *err)
 {
     struct store *s = t->store;
     struct args a = ARGS_INIT;
@@ -45,7 +47,8 @@ static int list_of(struct turn *t, const struct row *foreach, json_t **out, stru
     int rc;
 
     for (i = 0; i < KEPT_LISTS; i++)
-        if (s->lists[i].foreach == foreach->now.id) {
+        if (s->lists[i].foreach == foreach->now.id &&
+            s->lists[i].begun == foreach->now.updated_at) {
             *out = s->lists[i].list;
             return 0;
         }
@@ -55,7 +58,7 @@ static int list_of(struct turn *t, const struct row *foreach, json_t **out, stru
         goto done;
     *out = r.n && rows_text(&r, 0, 1) ? json_loads(rows_text(&r, 0, 1), 0, NULL) : NULL;
     if (*out)
-        keep_list(s, foreach->now.id, turn_keep(t, *out));
+        keep_list(s, foreach, turn_keep(t, *out));
     else
         rc = err_set(err, E_INTERNAL, "the list of fan-out %lld can't be read",
                      (long long)foreach->now.id);
@@ -105,23 +108,31 @@ static int make_item(struct turn *t, struct flow *f, const struct workflow_task 
 }
 
 /* Fills the window; what does not fit into this turn is made by the next. */
-static int fill(struct turn *t, struct flow *f, const struct workflow_task *task,
-                struct row *foreach, json_t *list, struct err *err)
+int items_fill(struct turn *t, struct flow *f, const struct workflow_task *task,
+               struct row *foreach, json_t *list, struct err *err)
 {
     int window = task->max_parallel && task->max_parallel < WINDOW ? task->max_parallel : WINDOW;
-    int all = (int)json_array_size(list), made = 0, want, rc;
+    struct execution *e = &foreach->now;
+    bool again = (e->failed_behind & GRAPH_AGAIN) != 0;
+    struct old_items old = {0};
+    int all = (int)json_array_size(list), want, made, rc;
 
-    want = all - foreach->now.cursor;
-    if (want > window - foreach->now.needs_left)
-        want = window - foreach->now.needs_left;
-    if (want > 0 && (rc = turn_reserve_ids(t, (size_t)(want < IN_A_TURN ? want : IN_A_TURN), err)))
+    want = all - e->cursor < window - e->needs_left ? all - e->cursor : window - e->needs_left;
+    if (want > 0 && !again &&
+        (rc = turn_reserve_ids(t, (size_t)(want < IN_A_TURN ? want : IN_A_TURN), err)))
         return rc;
-    for (; made < want && made < IN_A_TURN; made++)
-        if ((rc = make_item(t, f, task, foreach, json_array_get(list, (size_t)foreach->now.cursor),
-                            err)))
+    for (made = 0; e->cursor < all && e->needs_left < window && made < IN_A_TURN; made++) {
+        json_t *item = json_array_get(list, (size_t)e->cursor);
+        struct row *row = NULL;
+
+        if (again && (rc = items_old(t, foreach, &old, &row, err)))
             return rc;
+        if ((rc = row ? items_use_again(t, f, task, foreach, row, item, err)
+                      : make_item(t, f, task, foreach, item, err)))
+            return rc;
+    }
     door_touch(t, foreach);
-    return made < want ? flow_go_on_later(t, foreach, err) : 0;
+    return e->cursor < all && e->needs_left < window ? flow_go_on_later(t, foreach, err) : 0;
 }
 
 int items_begin(struct turn *t, struct flow *f, const struct flow_subject *s, struct err *err)
@@ -141,7 +152,7 @@ int items_begin(struct turn *t, struct flow *f, const struct flow_subject *s, st
     text = json_dumps(list, JSON_COMPACT);
     buf_addstr(&input, text);
     free(text);
-    keep_list(t->store, s->row->now.id, turn_keep(t, list));
+    turn_keep(t, list);
     s->row->now.cursor = s->row->now.needs_left = 0; /* from now on they count items, not needs */
     if (!(rc = flow_store_resolved(t, s->row, &none, &input, err)))
         rc = door_move(t, s->row, EV_STARTED, S_RUNNING, NULL, err);
@@ -150,7 +161,8 @@ int items_begin(struct turn *t, struct flow *f, const struct flow_subject *s, st
     buf_release(&input);
     if (rc || s->row->now.status != S_RUNNING)
         return rc;
-    if ((rc = fill(t, f, s->task, s->row, list, err)))
+    keep_list(t->store, s->row, list);
+    if ((rc = items_fill(t, f, s->task, s->row, list, err)))
         return rc;
     return items_end_if_done(t, s->row, list, err);
 }
@@ -176,12 +188,15 @@ static int collect(struct turn *t, const struct row *foreach, char **out, struct
             break;
         for (i = 0; i < r.n; i++) {
             const char *result = rows_text(&r, i, 2);
-            json_t *outputs = result ? json_loads(result, JSON_DECODE_ANY, NULL) : NULL;
+            json_t *outputs;
 
+            after = rows_int(&r, i, 3);
+            if (rows_int(&r, i, 0) >= foreach->now.cursor)
+                continue; /* of an earlier run, whose list was longer */
+            outputs = result ? json_loads(result, JSON_DECODE_ANY, NULL) : NULL;
             json_array_append_new(all, json_pack("{s:s, s:o}", "status",
                                                  status_text((int)rows_int(&r, i, 1)), "outputs",
                                                  outputs ? outputs : json_object()));
-            after = rows_int(&r, i, 3);
         }
     } while (r.n == 1000);
     if (!rc)
@@ -227,7 +242,7 @@ int items_ended(struct turn *t, struct row *foreach, struct row *item, struct er
     if ((rc = flow_of(t, foreach->now.workflow, foreach->now.root, &f, err)) || !f)
         return rc;
     task = definition_task(f->def, foreach->now.task_name);
-    if ((rc = list_of(t, foreach, &list, err)))
+    if ((rc = items_list(t, foreach, &list, err)))
         return rc;
     foreach->now.needs_left--;
     foreach->now.failed_behind |= graph_bits_of(&n);
@@ -240,19 +255,9 @@ int items_ended(struct turn *t, struct row *foreach, struct row *item, struct er
     }
     if (foreach->now.status == S_RUNNING && !foreach->now.cancel_requested &&
         !(foreach->now.failed_behind & GRAPH_STOPPED) &&
-        (rc = fill(t, f, task, foreach, list, err)))
+        (rc = items_fill(t, f, task, foreach, list, err)))
         return rc;
     return items_end_if_done(t, foreach, list, err);
-}
-
-int items_value(struct turn *t, const struct row *foreach, int index, json_t **out, struct err *err)
-{
-    json_t *list;
-    int rc = list_of(t, foreach, &list, err);
-
-    if (!rc)
-        *out = json_array_get(list, (size_t)index);
-    return rc;
 }
 
 int items_go_on(struct turn *t, struct row *foreach, struct err *err)
@@ -266,7 +271,10 @@ int items_go_on(struct turn *t, struct row *foreach, struct err *err)
         return 0;
     if ((rc = flow_of(t, foreach->now.workflow, foreach->now.root, &f, err)) || !f)
         return rc;
-    if ((rc = list_of(t, foreach, &list, err)))
+    if ((rc = items_list(t, foreach, &list, err)))
         return rc;
-    return fill(t, f, definition_task(f->def, foreach->now.task_name), foreach, list, err);
+    if ((rc =
+             items_fill(t, f, definition_task(f->def, foreach->now.task_name), foreach, list, err)))
+        return rc;
+    return items_end_if_done(t, foreach, list, err); /* none of the rest had to run again */
 }

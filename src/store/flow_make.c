@@ -1,10 +1,12 @@
 /* flow_make.c - from a definition to rows: a workflow's tasks are made as pending executions before
  * the first of them may run. A large graph takes several turns; it is held back until all are
  * there. */
+#include "core/graph.h"
 #include "core/resolve.h"
 #include "store/door.h"
 #include "store/flow.h"
 #include "store/hold.h"
+#include "store/rerun.h"
 #include "store/store_internal.h"
 
 #include <jansson.h>
@@ -49,11 +51,36 @@ const char *flow_lane(struct turn *t, const struct workflow_task *task, const ch
     return lane ? lane : task->container ? "container" : "process";
 }
 
+int flow_tries(const struct turn *t, const struct workflow_task *task)
+{
+    int n = task->retry.max < 0 ? t->store->flow.default_attempts : task->retry.max + 1;
+
+    return n > 0 ? n : 1;
+}
+
+/* The row that the task has from an earlier run. */
+static int use_again(struct turn *t, struct flow *f, const struct workflow_task *task,
+                     struct row **out, struct err *err)
+{
+    uint32_t index = task->index;
+    int rc;
+
+    *out = NULL;
+    if (!(f->row->now.failed_behind & GRAPH_AGAIN))
+        return 0;
+    if ((rc = flow_tasks(t, f, &index, 1, out, err)) || !*out)
+        return rc;
+    if ((rc = rerun_reset(t, *out, S_PENDING, flow_tries(t, task), NULL, err)))
+        return rc;
+    (*out)->now.needs_left = (int)task->nneeds;
+    f->row->now.needs_left++;
+    return 0;
+}
+
 int flow_make_one(struct turn *t, struct flow *f, const struct workflow_task *task,
                   struct row **out, struct err *err)
 {
     const struct execution *w = &f->row->now;
-    int attempts = task->retry.max < 0 ? t->store->flow.default_attempts : task->retry.max + 1;
     struct execution e = {.parent = w->id,
                           .root = w->root,
                           .workflow = w->id,
@@ -62,14 +89,16 @@ int flow_make_one(struct turn *t, struct flow *f, const struct workflow_task *ta
                                   : task->nested ? KIND_WORKFLOW
                                                  : KIND_TASK,
                           .priority = task->priority + w->priority,
-                          .max_attempts = attempts > 0 ? attempts : 1,
+                          .max_attempts = flow_tries(t, task),
                           .task_index = -1,
                           .needs_left = (int)task->nneeds,
                           .name = full_name(t, f, task->name),
                           .queue = queue_of(f, task),
                           .task_name = task->name};
-    int rc;
+    int rc = use_again(t, f, task, out, err);
 
+    if (rc || *out)
+        return rc;
     if (kind_is_job(e.kind))
         e.lane = flow_lane(t, task, e.name);
     if ((rc = turn_take_ids(t, 1, &e.id, err)) || (rc = door_create(t, &e, NULL, out, err)))
@@ -79,6 +108,17 @@ int flow_make_one(struct turn *t, struct flow *f, const struct workflow_task *ta
     return 0;
 }
 
+/* One statement for the old rows of a whole slice. */
+static int load_old(struct turn *t, struct flow *f, uint32_t from, uint32_t n, struct err *err)
+{
+    uint32_t *index = arena_alloc(&t->arena, (n + 1) * sizeof(*index)), i;
+    struct row **rows = arena_alloc(&t->arena, (n + 1) * sizeof(*rows));
+
+    for (i = 0; i < n; i++)
+        index[i] = from + i;
+    return flow_tasks(t, f, index, n, rows, err);
+}
+
 /* One statement for the ids of a whole slice. */
 static int make_rows(struct turn *t, struct flow *f, uint32_t from, uint32_t n, struct err *err)
 {
@@ -86,6 +126,8 @@ static int make_rows(struct turn *t, struct flow *f, uint32_t from, uint32_t n, 
     uint32_t i;
     int rc;
 
+    if ((f->row->now.failed_behind & GRAPH_AGAIN) && (rc = load_old(t, f, from, n, err)))
+        return rc;
     if ((rc = turn_reserve_ids(t, n, err)))
         return rc;
     for (i = from; i < from + n; i++)

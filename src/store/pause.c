@@ -172,12 +172,10 @@ static int resume_one(struct turn *t, struct request *q, size_t slice, bool *mor
     int rc;
 
     if (!q->goes_on) {
-        if (!(r->now.failed_behind & GRAPH_PAUSED)) {
+        if (!(r->now.failed_behind & GRAPH_PAUSED) || status_is_terminal(r->now.status)) {
             q->rc = -E_INVALID;
             return 0;
         }
-        if (status_is_terminal(r->now.status))
-            return 0;
         r->now.failed_behind = (r->now.failed_behind & ~GRAPH_PAUSED) | GRAPH_RELEASING;
         if ((rc = find_delays(t, q, 1, &due, err)) || (rc = move_node(t, r, q, false, err)))
             return rc;

@@ -11,6 +11,7 @@
 #ifndef STORE_STORE_H
 #define STORE_STORE_H
 
+#include "base/mem.h"
 #include "core/outcome.h"
 #include "core/spec.h"
 #include "store/execution.h"
@@ -232,6 +233,27 @@ MUST_USE int op_resume(struct turn *t, struct request *list, size_t n, size_t sl
 MUST_USE int op_approve(struct turn *t, struct request *list, size_t n, bool yes, struct err *err);
 /* Skips what has not begun: those that need it take it for done. -E_INVALID: it has begun. */
 MUST_USE int op_skip(struct turn *t, struct request *list, size_t n, struct err *err);
+enum rerun_what { RERUN_WHOLE, RERUN_ONLY_FAILED, RERUN_FROM_TASK };
+struct rerun_node {
+    int64_t id;
+    char *name;
+    int status; /* before */
+};
+/* Runs again what has ended, in place, with all that is behind it; what is above it that has ended
+ * is open again. */
+struct rerun {
+    struct request request;
+    enum rerun_what what;
+    const char *from; /* the name of a task of the workflow that is named */
+    bool dry;         /* change nothing: -E_INVALID, with `planned` set */
+
+    /* out */
+    VEC(struct rerun_node) nodes; /* what runs again; below a node that is named, all of it */
+    bool planned;
+};
+void rerun_release(struct rerun *r);
+/* -E_INVALID: it can't be, err says why. -E_REFUSED: a limit has no room for the workflow. */
+MUST_USE int op_rerun(struct turn *t, struct rerun *r, struct err *err);
 /* Pending and ready ones are cancelled at once, running ones get a durable request. Whole subtrees,
  * at most `max` executions of each in this turn; *more says that some are left. */
 MUST_USE int op_cancel(struct turn *t, struct request *list, size_t n, size_t max, bool *more,

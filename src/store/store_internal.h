@@ -20,7 +20,7 @@ struct store {
     struct turn turn;    /* kept between turns for its memory */
     VEC(struct definition *) definitions;
     struct item_list {
-        int64_t foreach;
+        int64_t foreach, begun; /* a fan-out that runs again has another list */
         struct json_t *list;
     } lists[KEPT_LISTS]; /* of fan-outs that this store went on with lately */
     unsigned next_list;

@@ -37,6 +37,32 @@ UPDATE executions AS e
    SET concurrency = u.concurrency FROM @rows@ AS u WHERE e.id = u.id                      --@ postgres
    SET concurrency = $2 WHERE e.id = $1                                                    --@ sqlite
 
+-- What an execution that runs again leaves to the history.
+--: outcome_of(id i64)
+SELECT result, error FROM executions WHERE id = $1
+
+-- Attempts that a job got beyond those that it was submitted with: given back, or by an earlier rerun.
+--: tries_of(root i64, id i64)
+WITH given AS (
+    SELECT seq, type, attempt FROM execution_events WHERE root = $1 AND execution = $2 AND type IN (7, 9, 20)
+), last(seq, attempt) AS (
+    SELECT COALESCE(max(seq), 0), COALESCE(max(attempt), 0) FROM given WHERE type = 20
+)
+SELECT l.attempt + (SELECT count(*) FROM given g WHERE g.type <> 20 AND g.seq > l.seq) FROM last l
+
+-- Items by their numbers, as far as they were made.
+--: items_from(foreach i64, at i64, before i64)
+SELECT @state@
+  FROM executions e LEFT JOIN leases l ON l.execution = e.id
+ WHERE e.parent = $1 AND e.task_index >= $2 AND e.task_index < $3
+ ORDER BY e.task_index
+
+-- Whether items of a fan-out, up to a number, failed (5, 6) or were cancelled (7), but for those that run again.
+--: items_ended_badly(foreach i64, before i64)
+SELECT COALESCE(max(CASE WHEN e.status IN (5, 6) THEN 1 ELSE 0 END), 0),
+       COALESCE(max(CASE WHEN e.status = 7 THEN 1 ELSE 0 END), 0)
+  FROM executions e WHERE e.parent = $1 AND e.task_index < $2
+
 -- The children of a fan-out, in order, a page at a time.
 --: items_of(foreach i64, after i64, n i64)
 SELECT e.task_index, e.status, e.result, e.id FROM executions e

@@ -1,0 +1,134 @@
+/* flow_again.c - a fan-out that runs again: its items find the rows that they have. */
+#include "core/graph.h"
+#include "store/door.h"
+#include "store/flow.h"
+#include "store/rerun.h"
+
+#include <jansson.h>
+#include <string.h>
+
+int items_old(struct turn *t, const struct row *foreach, struct old_items *old, struct row **out,
+              struct err *err)
+{
+    int at = foreach->now.cursor, rc = 0;
+    struct row *page[OLD_ITEMS];
+    struct args a = ARGS_INIT;
+    struct rows r = ROWS_INIT;
+    size_t i;
+
+    if (old->n && at < old->from + old->n)
+        goto done;
+    memset(old->at, 0, sizeof(old->at));
+    old->from = at;
+    old->n = OLD_ITEMS;
+    args_begin(&a, Q_ITEMS_FROM);
+    args_int(&a, foreach->now.id);
+    args_int(&a, at);
+    args_int(&a, at + OLD_ITEMS);
+    if ((rc = db_query(t->db, &a, &r, err)))
+        goto done;
+    turn_read_rows(t, &r, false, page);
+    for (i = 0; i < r.n; i++)
+        old->at[page[i]->now.task_index - at] = page[i];
+done:
+    if (!rc)
+        *out = old->at[at - old->from];
+    rows_release(&r);
+    args_release(&a);
+    return rc;
+}
+
+static bool is_done(const struct row *item)
+{
+    return item->now.status == S_SUCCEEDED ||
+           (item->now.status == S_SKIPPED && (item->now.failed_behind & GRAPH_BY_OPERATOR));
+}
+
+static int again(struct turn *t, struct flow *f, const struct flow_subject *s, struct rerun *r,
+                 struct err *err)
+{
+    int rc = rerun_reset(t, s->row, S_PENDING, flow_tries(t, s->task), r, err);
+
+    return rc ? rc : flow_ready(t, f, s, err);
+}
+
+int items_use_again(struct turn *t, struct flow *f, const struct workflow_task *task,
+                    struct row *foreach, struct row *row, json_t *item, struct err *err)
+{
+    struct flow_subject s = {.task = task,
+                             .row = row,
+                             .item = item,
+                             .index = foreach->now.cursor,
+                             .facts = {.success = true}};
+    bool only_failed = (foreach->now.failed_behind & GRAPH_ONLY_FAILED) != 0, whole = true;
+    int rc;
+
+    foreach->now.cursor++;
+    if (only_failed && is_done(row))
+        return 0;
+    foreach->now.needs_left++;
+    if (only_failed && row->now.kind == KIND_WORKFLOW && row->now.started_at &&
+        (rc = rerun_nested(t, row, NULL, &whole, err)))
+        return rc;
+    return whole ? again(t, f, &s, NULL, err) : 0;
+}
+
+int items_rerun_failed(struct turn *t, struct flow *f, struct row *foreach, struct rerun *r,
+                       struct err *err)
+{
+    const struct workflow_task *task = definition_task(f->def, foreach->now.task_name);
+    json_t *list;
+    int rc;
+
+    if ((rc = items_list(t, foreach, &list, err)) ||
+        (rc = rerun_reset(t, foreach, S_RUNNING, 0, r, err)))
+        return rc;
+    foreach->now.failed_behind |= GRAPH_ONLY_FAILED;
+    if ((rc = items_fill(t, f, task, foreach, list, err)))
+        return rc;
+    return items_end_if_done(t, foreach, list, err);
+}
+
+int items_value(struct turn *t, const struct row *foreach, int index, json_t **out, struct err *err)
+{
+    json_t *list;
+    int rc = items_list(t, foreach, &list, err);
+
+    if (!rc)
+        *out = json_array_get(list, (size_t)index);
+    return rc;
+}
+
+int items_again(struct turn *t, struct row *foreach, struct row *item, struct rerun *r,
+                struct err *err)
+{
+    struct flow_subject s = {
+        .row = item, .index = item->now.task_index, .facts = {.success = true}};
+    struct flow *f;
+    int rc;
+
+    if ((rc = flow_of(t, foreach->now.workflow, foreach->now.root, &f, err)) ||
+        (rc = items_value(t, foreach, s.index, &s.item, err)))
+        return rc;
+    s.task = definition_task(f->def, foreach->now.task_name);
+    return again(t, f, &s, r, err);
+}
+
+int items_bits(struct turn *t, struct row *foreach, int *bits, struct err *err)
+{
+    struct args a = ARGS_INIT;
+    struct rows r = ROWS_INIT;
+    int rc;
+
+    if ((rc = door_flush(t, err))) /* as they are in this turn */
+        return rc;
+    args_begin(&a, Q_ITEMS_ENDED_BADLY);
+    args_int(&a, foreach->now.id);
+    args_int(&a, foreach->now.cursor);
+    if (!(rc = db_query(t->db, &a, &r, err)))
+        *bits =
+            (rows_int(&r, 0, 0) ? GRAPH_FAILED : 0) | (rows_int(&r, 0, 1) ? GRAPH_CANCELLED : 0);
+    rows_release(&r);
+    args_release(&a);
+    return rc;
+}
