@@ -181,7 +181,7 @@ static int work(struct pawl *p, struct helper *h, struct pawl_error *e)
                               .free = finish};
     struct pawl_engine *engine;
     bool drained = false;
-    int rc = pawl_engine_open(p, NULL, &engine, e);
+    int rc = pawl_engine_open(p, &(struct pawl_engine_options){.slots = SLOTS}, &engine, e);
 
     if (rc)
         return rc;

@@ -255,8 +255,8 @@ struct pawl_engine_options {
     const char *const *queues;  /* ends with NULL; NULL: as configured, else "default" */
     const char *const *plugins; /* beside those of the configuration; ends with NULL; NULL: none */
     const char *state;          /* the state folder; NULL: as configured, else the user's */
-    int slots;                  /* attempts at once; 0: as configured, else the processors */
-    bool here;                  /* only what is given to it by pawl_engine_submit, nothing queued */
+    int slots; /* attempts at once, over all executors; 0: as configured, else the processors */
+    bool here; /* only what is given to it by pawl_engine_submit, nothing queued */
 };
 
 /* Opens a worker on the handle's database, with connections of its own. It does its work in
@@ -266,7 +266,7 @@ PAWL_CHECKED int pawl_engine_open(struct pawl *p, const struct pawl_engine_optio
 /* Commands under a shim run on and are found by the next worker; functions are told to stop. */
 PAWL_API void pawl_engine_close(struct pawl_engine *e); /* NULL is fine */
 PAWL_API int64_t pawl_engine_worker(const struct pawl_engine *e);
-PAWL_API int pawl_engine_slots(const struct pawl_engine *e); /* for commands */
+PAWL_API int pawl_engine_slots(const struct pawl_engine *e);
 
 /* Serves the lane function:NAME. Before the first step. */
 PAWL_CHECKED int pawl_engine_register(struct pawl_engine *e, const char *name, pawl_function *fn,
@@ -352,7 +352,7 @@ struct pawl_end {
 struct pawl_executor {
     const char *key; /* letters, digits, _ . - and at most 64 of them */
     void *data;      /* for the slots */
-    int slots;       /* attempts at once; 0: as the configuration says of this key, or the engine */
+    int slots; /* attempts at once, within the engine's; 0: as configured, else the engine's */
     /* Whether its work goes on without this process, and another worker can find it again. */
     bool outlives_worker;
 

@@ -25,6 +25,7 @@ struct worker_kit {
     } * list; /* ends with a NULL name */
     bool commands;
     int slots, threads;
+    int in_all; /* slots over all executors; 0: no bound */
 
     int ended; /* how many executions it has told the end of */
 };
@@ -67,6 +68,7 @@ static inline int kit_make(void *arg, const struct engine_place *place, struct d
     struct executor *x;
 
     CHECK_OK_ERR(dispatch_new(&(struct dispatch_options){.env = fixture_env(),
+                                                         .slots = k->in_all,
                                                          .report = place->report,
                                                          .arg = place->arg},
                               out, err),

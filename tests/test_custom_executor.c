@@ -308,7 +308,7 @@ TEST(what_is_reported_wrongly_is_a_failure_that_says_so)
     int64_t none, no_json, silent;
 
     x.slots = 3;
-    w = open_world(&x, NULL);
+    w = open_world(&x, "executors: {process: {enabled: false}}\nworker: {slots: 3}\n");
     none = put_one(&w);
     no_json = put_one(&w);
     silent = put_one(&w);
@@ -641,7 +641,7 @@ static int room_of(struct desk *k)
 {
     size_t n;
 
-    return dispatch_lanes(k->d, &n)->room;
+    return dispatch_lanes(k->d, &n)->begin;
 }
 
 TEST(work_whose_lease_is_lost_is_told_to_stop_and_keeps_its_slot_until_it_has)
@@ -835,7 +835,7 @@ TEST(many_threads_may_report_at_once)
     struct crowd crowd = {0};
     struct pawl_executor x = {
         .key = "lab", .data = &crowd, .slots = 8, .start = crowd_start, .free = crowd_free};
-    struct world w = open_world(&x, NULL);
+    struct world w = open_world(&x, "executors: {process: {enabled: false}}\nworker: {slots: 8}\n");
     struct pawl_job jobs[MOST];
     int i;
 

@@ -295,6 +295,11 @@ static const struct lane_group *group(struct fixture *fx, const char *executor)
     test_fail(__FILE__, __LINE__, "no executor %s", executor);
 }
 
+static int room(struct fixture *fx, const char *executor)
+{
+    return lane_group_room(group(fx, executor), dispatch_room(fx->d));
+}
+
 /* ---- routes ---- */
 
 TEST(a_task_goes_to_its_own_executor_the_first_route_or_its_kind)
@@ -426,22 +431,22 @@ TEST(room_is_what_executor_slots_and_the_whole_allow)
     a = add_desk(&fx, "a", 10, 3);
     b = add_desk(&fx, "b", 4, 0);
     CHECK_EQ(dispatch_room(fx.d), 6);
-    CHECK_EQ(group(&fx, "a")->room, 3);
-    CHECK_EQ(group(&fx, "b")->room, 4);
+    CHECK_EQ(room(&fx, "a"), 3);
+    CHECK_EQ(room(&fx, "b"), 4);
     CHECK_EQ(group(&fx, "a")->nlanes, 1);
     CHECK_STR(group(&fx, "a")->lanes[0], "a");
     start(&fx, 1, "a");
     start(&fx, 2, "a");
-    CHECK_EQ(group(&fx, "a")->room, 1);
-    CHECK_EQ(group(&fx, "b")->room, 4);
+    CHECK_EQ(room(&fx, "a"), 1);
+    CHECK_EQ(room(&fx, "b"), 4);
     start(&fx, 3, "b");
     start(&fx, 4, "b");
     start(&fx, 5, "b");
     CHECK_EQ(dispatch_room(fx.d), 1);
-    CHECK_EQ(group(&fx, "b")->room, 1);
+    CHECK_EQ(room(&fx, "b"), 1);
     start(&fx, 6, "a");
     CHECK_EQ(dispatch_room(fx.d), 0);
-    CHECK_EQ(group(&fx, "b")->room, 0);
+    CHECK_EQ(room(&fx, "b"), 0);
     start(&fx, 7, "b"); /* adopted work ignores room; so does the count */
     CHECK_EQ(dispatch_room(fx.d), 0);
     CHECK_EQ(dispatch_in_flight(fx.d), 7);
@@ -450,7 +455,7 @@ TEST(room_is_what_executor_slots_and_the_whole_allow)
     turns(&fx);
     CHECK_EQ(dispatch_in_flight(fx.d), 5);
     CHECK_EQ(dispatch_room(fx.d), 1); /* though none is settled yet */
-    CHECK_EQ(group(&fx, "a")->room, 1);
+    CHECK_EQ(room(&fx, "a"), 1);
     end(&fx);
 }
 
@@ -460,7 +465,7 @@ TEST(without_bounds_of_its_own_the_executors_room_counts)
 
     open_with(&fx, (struct dispatch_options){0});
     add_desk(&fx, "a", 10, 0);
-    CHECK_EQ(group(&fx, "a")->room, 10);
+    CHECK_EQ(room(&fx, "a"), 10);
     CHECK(dispatch_room(fx.d) > 1000000);
     end(&fx);
 }
@@ -601,7 +606,7 @@ TEST(a_start_that_fails_is_reported_as_a_failed_attempt)
     wait_seen(&fx, 1);
     CHECK_EQ(fx.seen.at[0].outcome, OUTCOME_FAILED);
     CHECK_STR(fx.seen.at[0].error, "the desk is closed");
-    CHECK_EQ(group(&fx, "a")->room, 10);
+    CHECK_EQ(room(&fx, "a"), 10);
     dispatch_settled(fx.d, 1, 1);
     CHECK_EQ(k->settled, 0); /* it left nothing there */
     end(&fx);
@@ -620,8 +625,8 @@ TEST(an_executor_that_refuses_gives_back_and_is_left_alone_for_a_while)
     for (i = 1; i <= 3; i++)
         start(&fx, i, "a");
     CHECK_EQ(k->starts, 1); /* the others of the batch are not even offered */
-    CHECK_EQ(group(&fx, "a")->room, 0);
-    CHECK_EQ(group(&fx, "b")->room, 10);
+    CHECK_EQ(room(&fx, "a"), 0);
+    CHECK_EQ(room(&fx, "b"), 10);
     wait_seen(&fx, 3);
     for (i = 0; i < 3; i++) {
         CHECK_EQ(fx.seen.at[i].outcome, OUTCOME_REFUSED);
@@ -630,7 +635,7 @@ TEST(an_executor_that_refuses_gives_back_and_is_left_alone_for_a_while)
     }
     CHECK_EQ(fx.seen.at[0].delay, SECOND);
     k->answer = 0;
-    while (!group(&fx, "a")->room) { /* the descriptor says when to look again */
+    while (!room(&fx, "a")) { /* the descriptor says when to look again */
         struct pollfd p = {.fd = dispatch_fd(fx.d), .events = POLLIN};
 
         CHECK(poll(&p, 1, 30000) == 1);
@@ -689,7 +694,7 @@ TEST(what_outlives_the_worker_is_let_go_and_the_rest_comes_back)
     CHECK_EQ(out->handed_over, 1);
     CHECK_EQ(dispatch_in_flight(fx.d), 1);
     CHECK_EQ(dispatch_room(fx.d), 0);
-    CHECK_EQ(group(&fx, "out")->room, 0);
+    CHECK_EQ(room(&fx, "out"), 0);
     dispatch_settled(fx.d, 2, 1);
     CHECK_EQ(out->settled, 1);
     desk_end(in, 3, OUTCOME_DEFERRED);
@@ -811,11 +816,11 @@ TEST(functions_have_lanes_of_their_own_and_share_their_room)
     CHECK_EQ(g->nlanes, 2);
     CHECK_STR(g->lanes[0], "function:nothing");
     CHECK_STR(g->lanes[1], "function:waits");
-    CHECK_EQ(g->room, 10);
+    CHECK_EQ(g->begin + g->wait, 10);
 
     t.spec = &spec;
     dispatch_start(fx.d, "function:waits", &t);
-    CHECK_EQ(group(&fx, "function")->room, 9);
+    CHECK_EQ(room(&fx, "function"), 9);
     start(&fx, 2, "function:nothing");
     start(&fx, 3, "function"); /* the executor's key is no lane */
     wait_seen(&fx, 4);         /* nothing: started and ended; function: refused; waits: started */
@@ -831,6 +836,62 @@ TEST(functions_have_lanes_of_their_own_and_share_their_room)
     CHECK_EQ(fx.seen.at[4].outcome, OUTCOME_CANCELLED);
     CHECK_EQ(dispatch_deaf(fx.d), 0);
     CHECK_EQ(dispatch_in_flight(fx.d), 0);
+    end(&fx);
+}
+
+/* The worker's slots, with 2 threads and a queue of 8 for functions, and room for 10 of a desk. */
+static struct functions *desk_and_functions(struct fixture *fx, int slots)
+{
+    struct functions *f;
+    struct err err = ERR_INIT;
+
+    open_with(fx, (struct dispatch_options){.slots = slots});
+    add_desk(fx, "a", 10, 0);
+    CHECK_OK_ERR(function_new(&(struct function_options){.threads = 2}, &f, &err), &err);
+    CHECK_OK_ERR(dispatch_add(fx->d, function_executor(f), 0, &err), &err);
+    CHECK_OK_ERR(function_add(f, "waits", waits, NULL, &err), &err);
+    return f;
+}
+
+TEST(a_function_that_waits_for_its_thread_takes_no_slot)
+{
+    struct fixture fx;
+
+    desk_and_functions(&fx, 4);
+    atomic_store(&gate, 0);
+    CHECK_EQ(dispatch_capacity(fx.d), 4 + 8);
+    CHECK_EQ(room(&fx, "function"), 10);
+    CHECK_EQ(group(&fx, "function")->begin, 2);
+    CHECK_EQ(room(&fx, "a"), 4);
+    start(&fx, 1, "function:waits");
+    start(&fx, 2, "function:waits");
+    start(&fx, 3, "function:waits");
+    CHECK_EQ(dispatch_room(fx.d), 2);
+    CHECK_EQ(room(&fx, "function"), 7);
+    CHECK_EQ(group(&fx, "function")->begin, 0);
+    start(&fx, 4, "a");
+    start(&fx, 5, "a");
+    CHECK_EQ(dispatch_room(fx.d), 0);
+    CHECK_EQ(room(&fx, "a"), 0);
+    CHECK_EQ(room(&fx, "function"), 7); /* they get the slots of the two before them */
+    CHECK_EQ(dispatch_capacity(fx.d), 4 + 8);
+    dispatch_forget(fx.d, 1, 1);
+    CHECK_EQ(dispatch_room(fx.d), 0); /* it has its thread as long as it runs */
+    atomic_store(&gate, 1);
+    end(&fx);
+}
+
+TEST(nothing_waits_in_a_queue_of_functions_while_a_thread_is_free_but_no_slot)
+{
+    struct fixture fx;
+
+    desk_and_functions(&fx, 3);
+    start(&fx, 1, "a");
+    start(&fx, 2, "a");
+    CHECK_EQ(room(&fx, "function"), 1);
+    CHECK_EQ(group(&fx, "function")->begin, 2);
+    start(&fx, 3, "a");
+    CHECK_EQ(room(&fx, "function"), 0);
     end(&fx);
 }
 

@@ -3,6 +3,7 @@
 #include "engine_fixture.h"
 
 #include <signal.h>
+#include <stdatomic.h>
 
 static const char *text_of(const char *path)
 {
@@ -102,6 +103,111 @@ TEST(a_cancel_ends_the_command)
     kit_until_ended(&k, 1);
     CHECK_EQ(status_of(s, id), S_CANCELLED);
     engine_close(&k.engine);
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* ---- the worker's slots ---- */
+
+static atomic_int functions_now, functions_most;
+
+static int takes_a_while(struct function_call *c, void *arg)
+{
+    int now = atomic_fetch_add(&functions_now, 1) + 1, most = atomic_load(&functions_most);
+
+    (void)c;
+    (void)arg;
+    while (now > most && !atomic_compare_exchange_weak(&functions_most, &most, now))
+        ;
+    usleep(3000);
+    atomic_fetch_sub(&functions_now, 1);
+    return 0;
+}
+
+static const struct kit_function a_while[] = {{"takes_a_while", takes_a_while, NULL},
+                                              {NULL, NULL, NULL}};
+
+static int commands_now(const struct worker_kit *k)
+{
+    struct executor_stats s = {0};
+
+    CHECK_STR(dispatch_stats(engine_dispatch(k->engine), 1, &s), "process");
+    return s.running;
+}
+
+TEST(over_all_executors_a_worker_runs_no_more_than_it_has_slots)
+{
+    struct worker_kit k = {
+        .list = a_while, .commands = true, .threads = 4, .slots = 4, .in_all = 4};
+    struct store *s = fixture_store();
+    int most_commands = 0, i;
+
+    for (i = 0; i < 60; i++)
+        kit_submit(s, "takes_a_while", NULL);
+    for (i = 0; i < 12; i++)
+        kit_command(s, "sleep 0.01");
+    for (i = 0; i < 60; i++)
+        kit_submit(s, "takes_a_while", NULL);
+    kit_open(&k);
+    while (k.ended < 132) {
+        /* the functions first: one may begin in the place of a command that ended in between */
+        int functions = atomic_load(&functions_now), commands = commands_now(&k);
+
+        CHECK(functions + commands <= 4);
+        most_commands = commands > most_commands ? commands : most_commands;
+        kit_step(&k);
+    }
+    CHECK_EQ(atomic_load(&functions_most), 4);
+    CHECK_EQ(most_commands, 4);
+    engine_close(&k.engine);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(priority_and_age_count_over_all_executors)
+{
+    struct worker_kit k = {
+        .list = a_while, .commands = true, .threads = 1, .slots = 1, .in_all = 1};
+    struct store *s = fixture_store();
+    struct execution first, urgent, last;
+    int64_t a = kit_command(s, "true"), b, c;
+
+    b = kit_command(s, "true");
+    c = submit_with(s, (struct submission){
+                           .name = "exec::test", .lane = "function:takes_a_while", .priority = 5});
+    kit_open(&k);
+    kit_until_ended(&k, 3);
+    first = get(s, a), last = get(s, b), urgent = get(s, c);
+    CHECK(urgent.started_at < first.started_at);
+    CHECK(first.started_at < last.started_at);
+    engine_close(&k.engine);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(work_is_taken_over_whether_there_is_room_or_not)
+{
+    struct worker_kit k = {.commands = true}, next = {.commands = true, .in_all = 1};
+    struct store *s = fixture_store();
+    char wait[4200];
+    int64_t later;
+    int i;
+
+    snprintf(wait, sizeof(wait), "until test -e %s; do sleep 0.01; done", in_dir("go"));
+    for (i = 0; i < 3; i++)
+        kit_command(s, wait);
+    kit_open(&k);
+    KIT_UNTIL(&k, commands_now(&k) == 3);
+    engine_close(&k.engine);
+    later = kit_command(s, "true");
+    kit_open(&next);
+    KIT_UNTIL(&next, commands_now(&next) == 3);
+    for (i = 0; i < 5; i++)
+        kit_step(&next);
+    CHECK_EQ(status_of(s, later), S_READY);
+    fclose(fopen(in_dir("go"), "w"));
+    kit_until_ended(&next, 4);
+    engine_close(&next.engine);
     verify_clean(s);
     store_close(&s);
 }

@@ -57,7 +57,9 @@ struct pawl_engine {
 static int add_functions(struct pawl_engine *e, struct dispatch *d, struct err *err)
 {
     const struct config *c = e->p->config;
-    struct function_options o = {.threads = c->functions.threads,
+    /* more threads than slots would only keep the queue empty */
+    struct function_options o = {.threads = c->functions.threads < e->slots ? c->functions.threads
+                                                                            : e->slots,
                                  .queue = c->functions.queue ? c->functions.queue : -1,
                                  .env = &e->env};
     size_t i;
@@ -76,6 +78,12 @@ static int add_functions(struct pawl_engine *e, struct dispatch *d, struct err *
     return rc;
 }
 
+/* How many attempts of its own it runs at once: the configuration's word, else all slots. */
+static int own_slots(const struct pawl_engine *e, const struct config_executor *c)
+{
+    return c && c->slots_given ? c->slots : e->slots;
+}
+
 static int add_processes(struct pawl_engine *e, const struct config_executor *c,
                          const struct engine_place *place, struct dispatch *d, struct err *err)
 {
@@ -85,8 +93,7 @@ static int add_processes(struct pawl_engine *e, const struct config_executor *c,
     struct process_options o = {.key = c->key,
                                 .dir = place->dir,
                                 .shim = c->shim,
-                                .slots =
-                                    c->slots != e->p->config->worker.slots ? c->slots : e->slots,
+                                .slots = own_slots(e, c),
                                 .env = &e->env,
                                 .lease = place->lease,
                                 .fence = place->fence,
@@ -114,7 +121,7 @@ static int new_dispatch(struct pawl_engine *e, const struct engine_place *place,
     size_t n = c->dispatch.routes.n, i;
     struct route *routes = mem_alloc((n + 1) * sizeof(*routes));
     struct dispatch_options o = {.env = &e->env,
-                                 .slots = 0,
+                                 .slots = e->slots,
                                  .routes = routes,
                                  .nroutes = n,
                                  .report = place->report,
@@ -283,8 +290,7 @@ int pawl_engine_add_executor(struct pawl_engine *e, const struct pawl_executor *
         rc = err_set(&err, E_CONFLICT, "there is an executor \"%s\" of the type %s already", c->key,
                      config_executor_types[c->type]);
     else
-        rc =
-            api_executor_add(engine_dispatch(e->engine), x, c ? c->slots : e->slots, &e->env, &err);
+        rc = api_executor_add(engine_dispatch(e->engine), x, own_slots(e, c), &e->env, &err);
     return api_end(rc, &err, out);
 }
 

@@ -112,45 +112,6 @@ const char *dispatch_route(const struct dispatch *d, const struct route_query *q
     return routes_lane(&d->routes, q, arena);
 }
 
-/* ---- room ---- */
-
-static int least(int a, int b)
-{
-    return a < b ? a : b;
-}
-
-int dispatch_room(const struct dispatch *d)
-{
-    return d->closed || d->in_flight >= d->slots ? 0 : d->slots - d->in_flight;
-}
-
-static int member_room(struct member *m)
-{
-    int own = m->in_flight >= m->slots ? 0 : m->slots - m->in_flight;
-
-    if (m->resting_until && m->resting_until > clock_boot_us())
-        return 0;
-    own = least(own, dispatch_room(m->d));
-    return own ? least(own, m->x->ops->room(m->x)) : 0;
-}
-
-const struct lane_group *dispatch_lanes(struct dispatch *d, size_t *n)
-{
-    size_t i;
-
-    d->groups.n = 0;
-    for (i = 0; i < d->members.n; i++) {
-        struct member *m = d->members.at[i];
-        struct lane_group *g = vec_add(&d->groups);
-
-        *g = (struct lane_group){m->x->key, &m->x->key, 1, member_room(m)};
-        if (m->functions)
-            g->lanes = function_lanes(m->functions, &g->nlanes);
-    }
-    *n = d->groups.n;
-    return d->groups.at;
-}
-
 /* ---- what it knows ---- */
 
 void dispatch_each(const struct dispatch *d, void (*each)(void *arg, const struct held_attempt *a),

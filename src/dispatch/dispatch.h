@@ -19,8 +19,8 @@ struct dispatch;
 
 struct dispatch_options {
     struct env *env;            /* outlives it */
-    int slots;                  /* attempts at once in all, those included that wait in an
-                                   executor's own queue; 0: as the executors can take */
+    int slots;                  /* attempts that run at once, over all executors; 0: as many as
+                                   they can take */
     const struct route *routes; /* copied */
     size_t nroutes;
     const char *command;   /* the executor of commands that no route is for; NULL: "process" */
@@ -48,18 +48,26 @@ MUST_USE int dispatch_check(const struct dispatch *d, struct err *err);
 const char *dispatch_route(const struct dispatch *d, const struct route_query *q,
                            struct arena *arena);
 
-/* Lanes that share one executor, and how many attempts it has room for (perhaps none: what is
- * adopted needs no room). */
+/* Lanes that share one executor, and what it can take itself (perhaps nothing: what is adopted
+ * needs no room). Each that begins also needs a slot of the worker; one that waits gets that of the
+ * one before it. */
 struct lane_group {
     const char *executor;
     const char *const *lanes;
     size_t nlanes;
-    int room;
+    int begin; /* so many more can begin */
+    int wait;  /* and so many more wait in the executor's own queue, once no other can begin */
 };
 /* One group per executor; valid until one, or a function, is added. */
 const struct lane_group *dispatch_lanes(struct dispatch *d, size_t *n);
-/* How many more in all; no group's room is larger, but together they may be. */
+/* How many of the worker's slots are free. */
 int dispatch_room(const struct dispatch *d);
+/* How many attempts fit into a group when so many slots are free. */
+int lane_group_room(const struct lane_group *g, int slots);
+/* The one that has this lane; NULL: none. */
+struct lane_group *lane_group_of(struct lane_group *groups, size_t n, const char *lane);
+/* How many attempts it can have in hand without adopted ones. */
+int dispatch_capacity(const struct dispatch *d);
 
 /* Whether work of this lane goes on without the worker that began it; of a lane that is not served
  * here: no. */

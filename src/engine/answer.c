@@ -111,6 +111,7 @@ void plan_answer(struct engine *e, struct plan *p)
     answer_settles(e, p);
     drop_starts_and_logs(e, p);
     e->hungry &= ~p->exhausted;
+    e->slot_wanted = p->slot_wanted;
     if (woke & WAKE_JOBS)
         e->hungry = UINT64_MAX;
     if (woke & WAKE_TIMERS)

@@ -82,8 +82,7 @@ static int say_hello(struct engine *e, struct err *err)
     serves_json(list.at, list.n, &serves);
     free(e->serves);
     e->row.serves = e->serves = mem_strdup(buf_cstr(&serves));
-    for (e->row.room = 0, i = 0; i < n; i++)
-        e->row.room += groups[i].room;
+    e->row.room = dispatch_capacity(e->dispatch);
     if (!(rc = store_turn(e->store, hello_body, e, err)))
         e->lanes_told = lanes;
     buf_release(&serves);

@@ -107,9 +107,10 @@ struct engine {
     VEC(struct tally *) tallies;
     int64_t leases_lost, refused_outcomes, adoptions; /* to be counted */
 
-    uint64_t hungry; /* groups of lanes, a bit each, in which something may wait in the outbox */
-    bool adopt;      /* something may wait to be adopted */
-    bool reap;       /* leases have run out, and we may judge */
+    uint64_t hungry;  /* groups of lanes, a bit each, in which something may wait in the outbox */
+    bool slot_wanted; /* something waits for a slot: executors' own queues are not filled */
+    bool adopt;       /* something may wait to be adopted */
+    bool reap;        /* leases have run out, and we may judge */
     bool look_for_timer; /* one came nearer */
     bool look_for_trees; /* of those who died */
     bool deaf;           /* a function does not obey: this worker must end */

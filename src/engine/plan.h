@@ -1,5 +1,6 @@
 /* plan.h - one turn of the engine, from what waits to what was decided: plan.c makes it, turn.c
- * does it in a transaction, answer.c tells and hands out what came of it. */
+ * does it in a transaction (claim.c takes the jobs), answer.c tells and hands out what came of it.
+ */
 #ifndef ENGINE_PLAN_H
 #define ENGINE_PLAN_H
 
@@ -24,12 +25,14 @@ struct plan {
     VEC(struct execution *) claimed;
     bool more_orphans;
     bool busy_starts;   /* some starts wait for the tree of another turn */
+    bool slot_wanted;   /* something waits that lacks only a slot */
     uint64_t ask;       /* which groups of lanes to claim from */
     uint64_t exhausted; /* those in which less waited than there was room for */
 };
 
 void plan_make(struct engine *e, struct plan *p, size_t most); /* at most so many commands */
 void plan_release(struct plan *p);
+MUST_USE int plan_claim(struct turn *t, struct plan *p, struct err *err);
 void plan_answer(struct engine *e, struct plan *p); /* after its commit */
 
 /* Takes the first n off a list. */

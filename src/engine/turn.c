@@ -12,10 +12,11 @@ static uint64_t groups_with_room(struct engine *e)
 {
     size_t n, i;
     const struct lane_group *groups = dispatch_lanes(e->dispatch, &n);
+    int slots = dispatch_room(e->dispatch);
     uint64_t some = 0;
 
-    for (i = 0; i < n && dispatch_room(e->dispatch) > 0; i++)
-        if (groups[i].room > 0)
+    for (i = 0; i < n; i++)
+        if (lane_group_room(&groups[i], slots) > 0 && (groups[i].begin || !e->slot_wanted))
             some |= group_bit(i);
     return some;
 }
@@ -63,45 +64,6 @@ static int adopt(struct turn *t, struct plan *p, struct err *err)
     return rc;
 }
 
-/* The queue of a tree that is worked on by its submitter alone. */
-static const char *here_queue(struct plan *p, size_t nth)
-{
-    return arena_strdup(&p->texts, queue_here(p->submissions[nth].id, (char[QUEUE_HERE_SIZE]){0}));
-}
-
-/* One claim for each group of lanes that share room. */
-static int claim_group(struct turn *t, struct plan *p, const struct lane_group *group, size_t left,
-                       bool *exhausted, struct err *err)
-{
-    struct engine *e = p->e;
-    struct claim c = {.worker = e->row.id,
-                      .folder = e->row.folder,
-                      .lease = e->o.lease,
-                      .max = (size_t)group->room < left ? (size_t)group->room : left,
-                      .push = !e->o.poll};
-    struct job_list jobs = {0};
-    size_t i, k;
-    int rc;
-
-    VEC(struct lane_queue) serves = {0};
-
-    for (k = 0; k < e->queues.n; k++)
-        for (i = 0; i < group->nlanes; i++)
-            *vec_add(&serves) = (struct lane_queue){group->lanes[i], e->queues.at[k]};
-    for (k = 0; e->o.here && k < p->nsubmits; k++) /* the tree that this turn begins */
-        if (!p->submissions[k].rc)
-            for (i = 0; i < group->nlanes; i++)
-                *vec_add(&serves) = (struct lane_queue){group->lanes[i], here_queue(p, k)};
-    c.serves = serves.at;
-    c.nserves = serves.n;
-    rc = op_claim(t, &c, &jobs, err);
-    for (i = 0; !rc && i < jobs.n; i++)
-        *vec_add(&p->claimed) = jobs.at[i];
-    *exhausted = jobs.n < c.max;
-    vec_release(&serves);
-    return rc;
-}
-
 /* Whoever finds us dead must find our tree by our file: so it is written before the tree can be
  * there. A name that leads nowhere does no harm. */
 static int note_here(struct plan *p, struct err *err)
@@ -112,22 +74,6 @@ static int note_here(struct plan *p, struct err *err)
     for (i = 0; !rc && p->e->o.here && i < p->nsubmits; i++)
         if (!p->submissions[i].rc && !p->submissions[i].existed)
             rc = folder_set_here(p->e->folder, p->submissions[i].id, err);
-    return rc;
-}
-
-static int claim(struct turn *t, struct plan *p, struct err *err)
-{
-    size_t n, i, left = (size_t)dispatch_room(p->e->dispatch);
-    const struct lane_group *groups = dispatch_lanes(p->e->dispatch, &n);
-    int rc = 0;
-
-    for (i = 0; !rc && i < n && p->claimed.n < left; i++)
-        if (groups[i].room > 0 && (p->ask & group_bit(i))) {
-            bool exhausted = false;
-
-            rc = claim_group(t, p, &groups[i], left - p->claimed.n, &exhausted, err);
-            p->exhausted |= exhausted ? group_bit(i) : 0;
-        }
     return rc;
 }
 
@@ -172,6 +118,7 @@ static int body(struct turn *t, void *arg, struct err *err)
 
     p->adopted.n = p->claimed.n = 0;
     p->exhausted = 0;
+    p->slot_wanted = false;
     p->taken_at = engine_now(p->e);
     op_submit_limits(t, p->submissions, p->nsubmits);
     if ((rc = op_started(t, worker, p->starts, p->nstarts, err)) ||
@@ -179,7 +126,7 @@ static int body(struct turn *t, void *arg, struct err *err)
         (rc = op_submit(t, p->submissions, p->nsubmits, err)) || (rc = note_here(p, err)) ||
         (rc = op_advance(t, err)) || (p->adopt && (rc = adopt(t, p, err))))
         return rc;
-    return p->ask ? claim(t, p, err) : 0;
+    return p->ask ? plan_claim(t, p, err) : 0;
 }
 
 /* ---- a turn that fails ---- */

@@ -93,6 +93,21 @@ void function_job_free(struct job *j)
 
 /* ---- start, find, stop ---- */
 
+int function_threads(const struct functions *f)
+{
+    return f->max_threads;
+}
+
+int function_free(struct functions *f)
+{
+    int n;
+
+    pthread_mutex_lock(&f->lock);
+    n = f->max_threads - f->running.n - f->queue.n;
+    pthread_mutex_unlock(&f->lock);
+    return n > 0 ? n : 0;
+}
+
 static int room(struct executor *x)
 {
     struct functions *f = functions(x);

@@ -71,6 +71,10 @@ MUST_USE int function_add(struct functions *f, const char *name, function_fn *fn
 const char *const *function_lanes(const struct functions *f, size_t *n);
 bool function_has(const struct functions *f, const char *name);
 
+/* How many run at once at most, and how many more would begin at once; others wait in its queue. */
+int function_threads(const struct functions *f);
+int function_free(struct functions *f);
+
 /* How many were told to stop longer ago than their grace. */
 int function_deaf(struct functions *f);
 /* What runs in this process now, also what was forgotten. */

@@ -187,6 +187,7 @@ struct config_executor {
     int type; /* enum config_executor_type; says which of the others have a meaning */
     bool enabled;
     int slots;
+    bool slots_given; /* else they are the worker's */
     struct config_texts env;
     const char *secrets_file; /* NULL: none */
     struct {

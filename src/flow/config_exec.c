@@ -49,9 +49,13 @@ static void derive(const struct config *c, struct config_executor *x,
     size_t i;
 
     for (i = 0; i < t->n; i++) {
+        bool slots = !strcmp(t->keys[i].path, "slots");
+
+        if (slots)
+            x->slots_given = nodes[i] != NULL;
         if (nodes[i])
             continue;
-        if (!strcmp(t->keys[i].path, "slots"))
+        if (slots)
             x->slots = x->type == CONFIG_FUNCTION ? c->functions.threads : c->worker.slots;
         else if (!strcmp(t->keys[i].path, "log.head"))
             x->log.head = c->logs.keep / 2;

@@ -15,13 +15,13 @@ static int by_rank(const void *a, const void *b)
     return (x->id > y->id) - (x->id < y->id);
 }
 
-static void push_lanes(struct args *a, const struct claim *c)
+static void push_lanes(struct args *a, const struct lane_queue *list, size_t n)
 {
     size_t i;
 
-    for (i = 0; i < c->nserves; i++) {
-        args_text(a, c->serves[i].lane);
-        args_text(a, c->serves[i].queue);
+    for (i = 0; i < n; i++) {
+        args_text(a, list[i].lane);
+        args_text(a, list[i].queue);
     }
 }
 
@@ -49,26 +49,6 @@ static int take(struct turn *t, const struct claim *c, struct row **rows, size_t
     return 0;
 }
 
-static int take_waiting(struct turn *t, const struct claim *c, struct job_list *out,
-                        struct err *err)
-{
-    struct rows r = ROWS_INIT;
-    struct row **rows;
-    int rc;
-
-    args_begin(&t->args, Q_CLAIM);
-    args_int(&t->args, (int64_t)c->max);
-    push_lanes(&t->args, c);
-    if ((rc = turn_query(t, &t->args, &r, err)))
-        goto done;
-    rows = arena_alloc(&t->arena, (r.n + 1) * sizeof(*rows));
-    turn_read_rows(t, &r, true, rows);
-    rc = take(t, c, rows, r.n, out, err);
-done:
-    rows_release(&r);
-    return rc;
-}
-
 static bool serves(const struct claim *c, const struct execution *e)
 {
     size_t i;
@@ -77,6 +57,41 @@ static bool serves(const struct claim *c, const struct execution *e)
         if (!strcmp(c->serves[i].lane, e->lane) && !strcmp(c->serves[i].queue, e->queue))
             return true;
     return false;
+}
+
+/* What this turn took from there already still has its outbox row until it is flushed. */
+static size_t taken_before(const struct turn *t, const struct claim *c)
+{
+    size_t i, n = 0;
+
+    for (i = 0; i < t->dirty.n; i++) {
+        const struct row *r = t->dirty.at[i];
+
+        if (!r->is_new && execution_is_claimable(&r->stored) && r->now.status == S_RUNNING &&
+            serves(c, &r->stored))
+            n++;
+    }
+    return n;
+}
+
+static int take_waiting(struct turn *t, const struct claim *c, struct job_list *out,
+                        struct err *err)
+{
+    struct rows r = ROWS_INIT;
+    struct row **rows;
+    int rc;
+
+    args_begin(&t->args, Q_CLAIM);
+    args_int(&t->args, (int64_t)(c->max + taken_before(t, c)));
+    push_lanes(&t->args, c->serves, c->nserves);
+    if ((rc = turn_query(t, &t->args, &r, err)))
+        goto done;
+    rows = arena_alloc(&t->arena, (r.n + 1) * sizeof(*rows));
+    turn_read_rows(t, &r, true, rows);
+    rc = take(t, c, rows, r.n, out, err);
+done:
+    rows_release(&r);
+    return rc;
 }
 
 /* Rows that were loaded to be changed came without what only a worker wants. */
@@ -130,4 +145,21 @@ int op_claim(struct turn *t, const struct claim *c, struct job_list *out, struct
     if ((rc = take_waiting(t, c, out, err)) || !c->push || out->n == c->max)
         return rc;
     return take_fresh(t, c, out, err);
+}
+
+int op_any_waits(struct turn *t, const struct lane_queue *where, size_t n, bool *some,
+                 struct err *err)
+{
+    struct rows r = ROWS_INIT;
+    int rc;
+
+    *some = false;
+    if (!n)
+        return 0;
+    args_begin(&t->args, Q_ANY_WAITS);
+    push_lanes(&t->args, where, n);
+    if (!(rc = turn_query(t, &t->args, &r, err)))
+        *some = r.n > 0;
+    rows_release(&r);
+    return rc;
 }

@@ -154,6 +154,10 @@ struct job_list {
  * left, so nothing that waited before is overtaken, and never gets an outbox row. */
 MUST_USE int op_claim(struct turn *t, const struct claim *c, struct job_list *out, struct err *err);
 
+/* Whether something waits in the outbox there. */
+MUST_USE int op_any_waits(struct turn *t, const struct lane_queue *where, size_t n, bool *some,
+                          struct err *err);
+
 struct adoption {
     struct claim claim;  /* serves: only the lanes count, orphans of any queue are taken */
     int64_t host_grace;  /* µs after expired_at when another state folder's orphans are free */

@@ -55,6 +55,12 @@ SELECT @job@, @no_lease@, e.input, e.spec                                       
  WHERE o.lane = $2 AND o.queue = $3 AND e.status = 2 AND e.held = 0                        --@ sqlite
  ORDER BY o.rank, o.execution LIMIT $1                                                     --@ sqlite
 
+-- Whether anything waits there: read without locks, so that nobody passes it over meanwhile.
+--: any_waits(; lane text, queue text)
+SELECT 1 FROM @rows@ AS p                                                                  --@ postgres
+ WHERE EXISTS (SELECT 1 FROM task_outbox t WHERE t.lane = p.lane AND t.queue = p.queue) LIMIT 1 --@ postgres
+SELECT 1 FROM task_outbox WHERE lane = $1 AND queue = $2 LIMIT 1                           --@ sqlite
+
 -- ---- leases
 
 -- The leases are named by execution and epoch, never by their worker alone: one that nobody remembers
