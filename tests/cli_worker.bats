@@ -181,3 +181,14 @@ make_plugin() {
 	printf 'worker: {slots: many}\n' >"$dir/bad.yaml"
 	refused 2 'bad.yaml:1:' p worker --config "$dir/bad.yaml"
 }
+
+@test "a command that does not hear the end has its executor's grace" {
+	printf 'executors: {process: {grace: 200ms}}\n' >"$dir/pawl.yaml"
+	start_worker --config "$dir/pawl.yaml"
+	deaf=$(later -- sh -c ": $mark; trap '' TERM; echo ready; while :; do sleep 0.05; done")
+	until_true eval "p logs $deaf | grep -q ready"
+	began=$(date +%s%N)
+	p cancel "$deaf"
+	until_true has_status "$deaf" cancelled
+	(($(date +%s%N) - began < 8000000000)) # and not 10 s
+}

@@ -442,6 +442,40 @@ TEST(a_route_leads_to_it_by_the_name_of_the_task)
     close_world(&w);
 }
 
+static int doubles(struct pawl_call *c, void *arg)
+{
+    (void)arg;
+    return c->ops->set_result(c, "2");
+}
+
+/* This program stands where there is no shim. */
+TEST(a_program_without_a_shim_runs_functions_and_why_says_that_nobody_serves_its_commands)
+{
+    struct pawl_engine_options here = {.here = true};
+    struct world w = {0};
+    struct pawl_engine *other;
+    int64_t function, command;
+    char *json;
+
+    OK(try_open(&w, "worker: {slots: 1}\n"));
+    OK(pawl_engine_open(w.p, NULL, &w.e, &err));
+    OK(pawl_engine_register(w.e, "doubles", doubles, NULL, &err));
+    w.s = fixture_store();
+    function = put(&w, (struct pawl_job){.name = "exec::f", .lane = "function:doubles"});
+    command = put(&w, (struct pawl_job){.name = "exec::c", .lane = "process"});
+    UNTIL(&w, status_of(w.s, function) == S_SUCCEEDED);
+    CHECK_EQ(status_of(w.s, command), S_READY);
+    OK(pawl_why(w.p, command, &json, &err));
+    CHECK(strstr(json, "no live worker serves lane process in queue default (1 is alive)"));
+    free(json);
+    /* who came to run one command can't do without */
+    FAILS(pawl_engine_open(w.p, &here, &other, &err), PAWL_E_UNAVAILABLE);
+    CHECK(strstr(err.message, "pawl-shim, which runs commands, is not there"));
+    CHECK_EQ(setenv("PAWL_SHIM", "/nowhere/pawl-shim", 1), 0);
+    FAILS(pawl_engine_open(w.p, NULL, &other, &err), PAWL_E_UNAVAILABLE);
+    close_world(&w);
+}
+
 TEST(a_worker_without_it_opens_all_the_same)
 {
     struct world w = {0};

@@ -54,6 +54,14 @@ struct pawl_engine {
 
 /* ---- making it ---- */
 
+static void note(void *arg, const char *sentence)
+{
+    struct pawl *p = ((struct pawl_engine *)arg)->p;
+
+    if (p->env.note)
+        p->env.note(p->env.arg, sentence);
+}
+
 static int add_functions(struct pawl_engine *e, struct dispatch *d, struct err *err)
 {
     const struct config *c = e->p->config;
@@ -97,6 +105,7 @@ static int add_processes(struct pawl_engine *e, const struct config_executor *c,
                                 .env = &e->env,
                                 .lease = place->lease,
                                 .fence = place->fence,
+                                .grace = c->grace ? c->grace : -1,
                                 .log_head = c->log.head,
                                 .log_tail = c->log.tail,
                                 .allow = c->env.at,
@@ -112,6 +121,21 @@ static int add_processes(struct pawl_engine *e, const struct config_executor *c,
     if ((rc = dispatch_add(d, x, 0, err)))
         x->ops->free(x);
     return rc;
+}
+
+/* A program that embeds Pawl for its functions need not have the shim; who works on one job alone,
+ * or names the shim, means to run commands. */
+static bool can_run(struct pawl_engine *e, const struct config_executor *c)
+{
+    struct buf b = BUF_INIT;
+
+    if (e->here || c->shim || getenv("PAWL_SHIM") || process_has_shim(NULL))
+        return true;
+    buf_addf(&b, "pawl-shim is not there: what the executor %s would run is left to other workers",
+             c->key);
+    note(e, buf_cstr(&b));
+    buf_release(&b);
+    return false;
 }
 
 static int new_dispatch(struct pawl_engine *e, const struct engine_place *place,
@@ -161,7 +185,7 @@ static int make(void *arg, const struct engine_place *place, struct dispatch **o
     for (i = 0; !rc && i < c->executors.n; i++) {
         const struct config_executor *x = &c->executors.at[i];
 
-        if (x->enabled && x->type == CONFIG_PROCESS)
+        if (x->enabled && x->type == CONFIG_PROCESS && can_run(e, x))
             rc = add_processes(e, x, place, d, err);
         else if (x->enabled && x->type == CONFIG_FUNCTION)
             rc = add_functions(e, d, err);
@@ -173,14 +197,6 @@ static int make(void *arg, const struct engine_place *place, struct dispatch **o
     else
         *out = d;
     return rc;
-}
-
-static void note(void *arg, const char *sentence)
-{
-    struct pawl *p = ((struct pawl_engine *)arg)->p;
-
-    if (p->env.note)
-        p->env.note(p->env.arg, sentence);
 }
 
 static void trace(void *arg, const char *what, int64_t took, long rows)

@@ -16,6 +16,7 @@ struct process_options {
     int64_t lease; /* µs, how long leases are: with less than half of one left nothing is begun;
                       0: 30 s */
     int64_t fence; /* µs after the end of the lease when the work is killed; 0: never */
+    int64_t grace; /* µs between TERM and KILL for tasks that name none; 0: 10 s; < 0: none */
     int64_t log_head, log_tail; /* bytes of output that are kept; both 0: 512 kB each */
 
     const char *const *allow; /* variables that tasks get of the worker's environment; NULL: PATH
@@ -33,6 +34,9 @@ struct process_options {
 /* Starts the helper. Call it before a database is opened: it costs less then. */
 MUST_USE int process_new(const struct process_options *options, struct executor **out,
                          struct err *err);
+
+/* Whether there is a shim, this one or one that is found (see `shim` above). */
+bool process_has_shim(const char *given);
 
 /* Whether a shim is at work on that attempt. */
 bool process_probe(const char *dir, int64_t execution, int attempt);

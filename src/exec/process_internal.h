@@ -56,7 +56,7 @@ struct process {
     int64_t timer_at; /* that it is set to; 0: not set */
     int64_t tick_at;  /* when logs are looked at next */
     int slots;
-    int64_t lease, fence, log_head, log_tail;
+    int64_t lease, fence, grace, log_head, log_tail;
     char **allow;
     struct spec_pair *extra;
     size_t nextra;

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #define LEASE_DEFAULT 30000000
+#define GRACE_DEFAULT 10000000
 #define LOG_DEFAULT   (512 << 10)
 
 void process_close(int *fd)
@@ -60,16 +61,31 @@ static char *beside(const char *name)
     return NULL;
 }
 
-static int find_shim(struct process *p, const char *given, struct err *err)
+/* Its path, which may lead nowhere if it was named; NULL: there is none. */
+static char *shim_path(const char *given)
 {
     const char *env = getenv("PAWL_SHIM");
+    char *path;
 
     if (given)
-        p->shim_path = mem_strdup(given);
-    else if (!(p->shim_path = beside("pawl-shim")) && env)
-        p->shim_path = mem_strdup(env);
-    else if (!p->shim_path)
-        p->shim_path = beside("../libexec/pawl/pawl-shim");
+        return mem_strdup(given);
+    if ((path = beside("pawl-shim")))
+        return path;
+    return env ? mem_strdup(env) : beside("../libexec/pawl/pawl-shim");
+}
+
+bool process_has_shim(const char *given)
+{
+    char *path = shim_path(given);
+    bool there = path && access(path, X_OK) == 0;
+
+    free(path);
+    return there;
+}
+
+static int find_shim(struct process *p, const char *given, struct err *err)
+{
+    p->shim_path = shim_path(given);
     if (p->shim_path && access(p->shim_path, X_OK) == 0)
         return 0;
     return err_set(err, E_UNAVAILABLE,
@@ -100,6 +116,9 @@ static void take_options(struct process *p, const struct process_options *o)
     p->slots = o->slots > 0 ? o->slots : (int)sysconf(_SC_NPROCESSORS_ONLN);
     p->lease = o->lease ? o->lease : LEASE_DEFAULT;
     p->fence = o->fence;
+    p->grace = o->grace ? o->grace : GRACE_DEFAULT;
+    if (p->grace < 0)
+        p->grace = 0;
     p->log_head = o->log_head || o->log_tail ? o->log_head : LOG_DEFAULT;
     p->log_tail = o->log_head || o->log_tail ? o->log_tail : LOG_DEFAULT;
     p->allow = process_copy_list(o->allow ? o->allow : allow);

@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GRACE_DEFAULT 10000000 /* µs */
-
 static void make_key(char out[ATTEMPT_KEY_SIZE])
 {
     unsigned char bytes[16];
@@ -31,7 +29,7 @@ static void fill(const struct process *p, const struct task *t, struct request *
     r->until = t->lease_until;
     r->fence = p->fence && t->lease_until ? p->fence : -1;
     r->timeout = s->timeout;
-    r->grace = s->grace > 0 ? s->grace : GRACE_DEFAULT;
+    r->grace = s->grace > 0 ? s->grace : p->grace;
     r->head = p->log_head;
     r->tail = p->log_tail;
     r->memory = s->limits.memory;
