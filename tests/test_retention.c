@@ -1,7 +1,7 @@
 /* test_retention.c - the contract of retention: whole trees, long after their end, with all that
  * belongs to them; never anything that is still open. And of history besides: nobody else changes
  * it. */
-#include "fixture.h"
+#include "flow_fixture.h"
 
 #include "store/url.h"
 
@@ -359,6 +359,32 @@ TEST(a_large_tree_goes_in_one_piece)
     CHECK_EQ(count(s, "executions"), 0);
     CHECK_EQ(count(s, "execution_events"), 0);
     verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_workflow_that_goes_in_slices_is_no_breach_on_its_way)
+{
+    struct store *s = fixture_store();
+    struct retention r = {.older_than = DAY, .max_trees = 10, .max_rows = 5};
+    int slices = 0;
+
+    flow_submit(s,
+                "name: w\ntasks:\n  each: {foreach: 12, run: x}\n"
+                "  b: {run: x, needs: each}\n",
+                NULL);
+    flow_submit(s, "name: v\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n", NULL);
+    flow_play(s, "");
+    clock_advance(100 * DAY);
+    do {
+        r = retain_slice(s, r);
+        slices++;
+        verify_clean(s);
+    } while (r.more);
+    CHECK(slices > 3);
+    CHECK_EQ(r.trees, 2);
+    CHECK_EQ(count(s, "executions"), 0);
+    CHECK_EQ(count(s, "workflow_executions"), 0);
+    CHECK_EQ(count(s, "settings WHERE name LIKE 'retaining:%'"), 0);
     store_close(&s);
 }
 

@@ -17,6 +17,8 @@
 struct doomed {
     VEC(int64_t) roots; /* of each execution below */
     VEC(int64_t) ids;
+    VEC(int64_t) whole; /* trees that are gone with this slice */
+    int64_t part;       /* the one of which a part is left; 0: none */
     int64_t trees, events;
 };
 
@@ -24,6 +26,7 @@ static void doomed_release(struct doomed *d)
 {
     vec_release(&d->roots);
     vec_release(&d->ids);
+    vec_release(&d->whole);
 }
 
 /* Candidates among the next roots; r->after = up to where it looked, r->more = there may be others.
@@ -80,12 +83,17 @@ static int choose(struct turn *t, const struct args *roots, int64_t before, stru
         if (!r->dry_run && !r->logs_only && d->ids.n >= max) {
             r->after = root - 1;
             r->more = true;
+            if (d->roots.at[d->roots.n - 1] == root)
+                d->part = root;
             break;
         }
         *vec_add(&d->roots) = root;
         *vec_add(&d->ids) = id;
         d->events += rows_int(&found, i, 3);
-        d->trees += id == root;
+        if (id == root) {
+            *vec_add(&d->whole) = root;
+            d->trees++;
+        }
     }
 done:
     idmap_release(&stay);
@@ -132,6 +140,9 @@ static int delete_doomed(struct turn *t, const struct doomed *d, struct err *err
         (rc = run_for(t, Q_LOGS_DELETE, d->ids.at, d->ids.n, err)) ||
         (rc = run_for(t, Q_KEYS_DELETE, d->ids.at, d->ids.n, err)) ||
         (rc = run_for(t, Q_TIMERS_FORGET, d->ids.at, d->ids.n, err)) ||
+        (rc = run_for(t, Q_FLOWS_FORGET, d->ids.at, d->ids.n, err)) ||
+        (rc = run_for(t, Q_RETAINING_BEGIN, &d->part, d->part != 0, err)) ||
+        (rc = run_for(t, Q_RETAINING_END, d->whole.at, d->whole.n, err)) ||
         (rc = run_for(t, Q_EXECUTIONS_DELETE, d->ids.at, d->ids.n, err)) ||
         (rc = run_plain(t, Q_RETENTION_OFF, err)))
         return rc;

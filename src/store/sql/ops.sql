@@ -337,6 +337,23 @@ DELETE FROM timers AS t
  USING @rows@ AS u WHERE t.execution = u.execution                                         --@ postgres
  WHERE execution = $1                                                                      --@ sqlite
 
+--: flows_forget(; execution i64)
+DELETE FROM workflow_executions AS w
+ USING @rows@ AS u WHERE w.execution = u.execution                                         --@ postgres
+ WHERE execution = $1                                                                      --@ sqlite
+
+-- A tree of which a slice took only the lower part is marked until the rest is gone: verify takes it as it is.
+--: retaining_begin(; root i64)
+INSERT INTO settings (name, value)
+SELECT 'retaining:' || u.root, 'on' FROM @rows@ AS u                                       --@ postgres
+VALUES ('retaining:' || $1, 'on')                                                          --@ sqlite
+ON CONFLICT (name) DO NOTHING
+
+--: retaining_end(; root i64)
+DELETE FROM settings AS s
+ USING @rows@ AS u WHERE s.name = 'retaining:' || u.root                                   --@ postgres
+ WHERE name = 'retaining:' || $1                                                           --@ sqlite
+
 -- Rows of writers that are gone: their counters are folded into writer 0, never dropped.
 --: drop_partitions(horizon i64)
 SELECT drop_event_partitions($1)                                                           --@ postgres
