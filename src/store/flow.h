@@ -26,8 +26,15 @@ struct definition {
     const struct workflow *workflow;
     const struct workflow_task **by_name; /* sorted */
     size_t ntasks;                        /* on_failure and on_exit among them */
+    size_t size;                          /* of its text */
     struct arena arena;
 };
+/* From the database, for the caller to free. E_NOT_FOUND: it is not stored; E_INVALID: its text is
+ * none. */
+MUST_USE int definition_read(struct db *db, const char *hash, struct definition **out,
+                             struct err *err);
+void definition_free(struct definition *d); /* NULL is fine */
+/* The same, kept by the store. */
 MUST_USE int definition_of(struct turn *t, const char *hash, const struct definition **out,
                            struct err *err);
 const struct workflow_task *definition_task(const struct definition *d, const char *name);
@@ -115,6 +122,7 @@ MUST_USE int flow_store_resolved(struct turn *t, struct row *row, const struct b
                                  const struct buf *input, struct err *err);
 
 /* flow_items.c */
+#define FLOW_ITEMS_TOO_LARGE "the outputs of all items together are larger than 1 MB"
 MUST_USE int items_begin(struct turn *t, struct flow *f, const struct flow_subject *s,
                          struct err *err);
 MUST_USE int items_ended(struct turn *t, struct row *foreach, struct row *item, struct err *err);

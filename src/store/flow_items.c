@@ -223,7 +223,7 @@ int items_end_if_done(struct turn *t, struct row *foreach, const json_t *list, s
     status = graph_end(e->failed_behind, e->cancel_requested);
     if (strlen(result) > STORE_MAX_RESULT && status == S_SUCCEEDED) {
         free(result);
-        return flow_fail(t, foreach, "the outputs of all items together are larger than 1 MB", err);
+        return flow_fail(t, foreach, FLOW_ITEMS_TOO_LARGE, err);
     }
     o.result = status == S_SUCCEEDED ? arena_strdup(&t->arena, result) : NULL;
     free(result);

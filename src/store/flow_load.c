@@ -46,9 +46,13 @@ const struct workflow_task *definition_task(const struct definition *d, const ch
     return found ? *found : NULL;
 }
 
-static void definition_free(struct definition *d)
+void definition_free(struct definition *d)
 {
-    struct arena arena = d->arena;
+    struct arena arena;
+
+    if (!d)
+        return;
+    arena = d->arena;
 
     arena_release(&arena);
     free(d);
@@ -63,8 +67,7 @@ void definitions_release(struct store *s)
     vec_release(&s->definitions);
 }
 
-static int read_definition(struct turn *t, const char *hash, struct definition **out,
-                           struct err *err)
+int definition_read(struct db *db, const char *hash, struct definition **out, struct err *err)
 {
     struct definition *d = mem_zalloc(sizeof(*d));
     struct args a = ARGS_INIT;
@@ -73,22 +76,21 @@ static int read_definition(struct turn *t, const char *hash, struct definition *
 
     args_begin(&a, Q_DEFINITION_READ);
     args_text(&a, hash);
-    if ((rc = db_query(t->db, &a, &r, err)))
+    if ((rc = db_query(db, &a, &r, err)))
         goto done;
-    if (!r.n)
-        rc = err_set(err, E_INTERNAL, "the definition %s is not stored", hash);
-    else
-        rc = workflow_read(rows_text(&r, 0, 0), strlen(rows_text(&r, 0, 0)), &d->arena,
-                           &d->workflow, err);
-    if (rc)
+    if (!r.n) {
+        rc = err_set(err, E_NOT_FOUND, "the definition %s is not stored", hash);
+        goto done;
+    }
+    d->size = strlen(rows_text(&r, 0, 0));
+    if ((rc = workflow_read(rows_text(&r, 0, 0), d->size, &d->arena, &d->workflow, err)))
         goto done;
     stpncpy(d->hash, hash, sizeof(d->hash) - 1);
     sort_tasks(d);
     *out = d;
     d = NULL;
 done:
-    if (d)
-        definition_free(d);
+    definition_free(d);
     rows_release(&r);
     args_release(&a);
     return rc;
@@ -107,7 +109,9 @@ int definition_of(struct turn *t, const char *hash, const struct definition **ou
             *out = s->definitions.at[i - 1];
             return 0;
         }
-    if ((rc = read_definition(t, hash, &d, err)))
+    if ((rc = definition_read(t->db, hash, &d, err)) == -E_NOT_FOUND)
+        return err_set(err, E_INTERNAL, "the definition %s is not stored", hash);
+    if (rc)
         return rc;
     *vec_add(&s->definitions) = d;
     *out = d;

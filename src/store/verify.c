@@ -1,6 +1,6 @@
 /* verify.c - checks a whole database against its invariants. What is checked is SQL, in
  * sql/verify.sql; here is the list of invariants, the order of the work, and the one check that
- * needs the table of legal moves.
+ * needs the table of legal moves. What needs the definitions of workflows is in verify_flow.c.
  *
  * Everything is read in one snapshot. Inside a transaction that the caller has begun, verify looks
  * at what that transaction sees: the self-test breaks a database so, and rolls back. */
@@ -53,6 +53,12 @@
       "limits count truly, are not exceeded by what may be claimed, and leave no room unused") \
     X(I30, "parent, root, depth and workflow agree along the tree")                            \
     X(I31, "no execution is its own ancestor")                                                 \
+    X(I32, "a workflow or fan-out has ended iff all below it has, or before it ran")           \
+    X(I33, "how it ended follows from what is below it")                                       \
+    X(I34, "no task left pending before its needs allowed it, or otherwise than they say")     \
+    X(I35, "nothing waits for what has come already, or can't come any more")                  \
+    X(I36, "items are 0 to cursor - 1, tasks those of the definition, once each")              \
+    X(I37, "what was begun from a definition has it, as it was then")                          \
     X(I40, "the counters of each queue add up to its jobs")                                    \
     X(I41, "no row and no event belongs to an execution that does not exist")                  \
     X(I42, "log chunks belong to an attempt that was made, are whole, and do not overlap")     \
@@ -69,9 +75,10 @@ const size_t invariant_count = sizeof(invariants) / sizeof(*invariants);
 
 /* The statements that return breaches; each is one pass for all invariants that it can serve. */
 static const enum stmt_id queries[] = {
-    Q_VERIFY_STEPS,  Q_VERIFY_SUMS,     Q_VERIFY_LAST,   Q_VERIFY_FIELDS,   Q_VERIFY_LEASES,
-    Q_VERIFY_OUTBOX, Q_VERIFY_HOLDS,    Q_VERIFY_LIMITS, Q_VERIFY_TREE,     Q_VERIFY_CYCLES,
-    Q_VERIFY_STRAYS, Q_VERIFY_COUNTERS, Q_VERIFY_LOGS,   Q_VERIFY_IDENTITY,
+    Q_VERIFY_STEPS,  Q_VERIFY_SUMS,     Q_VERIFY_LAST,      Q_VERIFY_FIELDS, Q_VERIFY_LEASES,
+    Q_VERIFY_OUTBOX, Q_VERIFY_HOLDS,    Q_VERIFY_LIMITS,    Q_VERIFY_TREE,   Q_VERIFY_CYCLES,
+    Q_VERIFY_OPEN,   Q_VERIFY_PENDING,  Q_VERIFY_SNAPSHOTS, Q_VERIFY_STRAYS, Q_VERIFY_COUNTERS,
+    Q_VERIFY_LOGS,   Q_VERIFY_IDENTITY,
 };
 #define QUERY_COUNT (sizeof(queries) / sizeof(*queries))
 
@@ -109,6 +116,39 @@ void verify_breach(struct verify *v, const char *code, int64_t execution, const 
     vsnprintf(detail, sizeof(detail), fmt, ap);
     va_end(ap);
     report(v, code, execution, detail);
+}
+
+void verify_note(struct verify *v, const char *code, int64_t execution, const char *fmt, ...)
+{
+    size_t i = invariant_index(code);
+    char detail[512];
+    va_list ap;
+
+    if (v->noted[i] >= v->max)
+        return;
+    v->noted[i]++;
+    va_start(ap, fmt);
+    vsnprintf(detail, sizeof(detail), fmt, ap);
+    va_end(ap);
+    *vec_add(&v->notes) = (struct note){invariants[i].code, execution, mem_strdup(detail)};
+}
+
+static void report_notes(struct verify *v, const char *code)
+{
+    size_t i;
+
+    for (i = 0; i < v->notes.n; i++)
+        if (!strcmp(v->notes.at[i].code, code))
+            report(v, code, v->notes.at[i].execution, v->notes.at[i].detail);
+}
+
+static void forget_notes(struct verify *v)
+{
+    size_t i;
+
+    for (i = 0; i < v->notes.n; i++)
+        free(v->notes.at[i].detail);
+    vec_release(&v->notes);
 }
 
 /* Copies a detail of sql/verify.sql, where {status:3} stands for a word of the vocabulary. */
@@ -242,13 +282,14 @@ static int check_all(struct verify *v, int64_t now, struct err *err)
         }
         rc = db_send(v->db, &a, &results[i], ANY_ROWS, err);
     }
-    if (rc || (rc = db_flush(v->db, err)))
+    if (rc || (rc = db_flush(v->db, err)) || (rc = verify_flows(v, err)))
         goto done;
     for (k = 0; k < invariant_count; k++) {
         if (!strcmp(invariants[k].code, "I05") && (rc = check_moves(v, err)))
             goto done;
         for (i = 0; i < QUERY_COUNT; i++)
             report_rows(v, &results[i], invariants[k].code);
+        report_notes(v, invariants[k].code);
         v->result->checks += invariants[k].code[0] == 'I';
     }
 done:
@@ -298,10 +339,13 @@ int store_verify(struct store *s, const struct verify_options *o, struct verify_
     if (!begun && (rc = db_begin(v.db, TX_VERIFY, err)))
         return rc;
     v.found = mem_zalloc(invariant_count * sizeof(*v.found));
+    v.noted = mem_zalloc(invariant_count * sizeof(*v.noted));
     if (!(rc = run(&v, err)))
         *out = result;
     if (!begun)
         db_rollback(v.db); /* it only read */
+    forget_notes(&v);
+    free(v.noted);
     free(v.found);
     return rc;
 }

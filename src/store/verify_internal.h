@@ -14,6 +14,13 @@
 
 #include "store/verify.h"
 
+/* A breach that is told later, in its place. */
+struct note {
+    const char *code;
+    int64_t execution;
+    char *detail; /* its own */
+};
+
 struct verify {
     struct db *db;
     const struct verify_options *options;
@@ -21,11 +28,21 @@ struct verify {
     size_t max;         /* breaches reported of each invariant */
     size_t *found;      /* of each invariant, so far */
     char database[128]; /* its id */
+    VEC(struct note) notes;
+    size_t *noted; /* of each invariant, so far */
 };
 
 /* Counts a breach and reports it, unless enough of its kind were. */
 void verify_breach(struct verify *v, const char *code, int64_t execution, const char *fmt, ...)
     PRINTF_LIKE(4, 5);
+/* Keeps it until its invariant has its turn, unless enough of its kind were. */
+void verify_note(struct verify *v, const char *code, int64_t execution, const char *fmt, ...)
+    PRINTF_LIKE(4, 5);
+
+/* ---- verify_flow.c: workflows beside their definitions ---- */
+
+/* Notes what is wrong with them. */
+MUST_USE int verify_flows(struct verify *v, struct err *err);
 
 /* ---- one execution in a checkpoint ---- */
 

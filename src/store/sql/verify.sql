@@ -330,6 +330,63 @@ WITH RECURSIVE up(start, at) AS (
 )
 @report@
 
+-- Open executions, counted for the one that waits for them: an item for its fan-out, all others (tasks, and what they
+-- started themselves) for the nearest workflow above; and beside it what that one says of itself. Trees without a
+-- definition count nothing, and are ended by whoever made them.
+--: verify_open(max i64)
+WITH RECURSIVE counted AS NOT MATERIALIZED (
+    SELECT CASE WHEN p.kind = 4 AND e.task_name IS NOT NULL THEN p.id ELSE e.workflow END AS id, 1 AS n, 0 AS status,
+           0 AS needs_left
+      FROM executions e JOIN executions p ON p.id = e.parent WHERE e.status < 4
+    UNION ALL
+    SELECT id, 0, status, needs_left FROM executions WHERE kind > 2 AND status > 2
+), suspects AS MATERIALIZED (
+    SELECT id, sum(n) AS n, max(status) AS status, max(needs_left) AS needs_left FROM counted WHERE id IS NOT NULL GROUP BY id
+    HAVING (max(status) >= 4 AND sum(n) > 0) OR (max(status) = 3 AND (sum(n) = 0 OR sum(n) <> max(needs_left)))
+), running AS MATERIALIZED (
+    SELECT s.id, s.n, s.needs_left, f.parent, f.held FROM suspects s JOIN executions f ON f.id = s.id
+     WHERE s.status = 3
+       AND EXISTS (SELECT 1 FROM workflow_executions w WHERE w.execution = CASE f.kind WHEN 3 THEN f.id ELSE f.workflow END)
+), idle(id, at, parent, held) AS (
+    SELECT id, id, parent, held FROM running WHERE n = 0
+    UNION
+    SELECT i.id, e.id, e.parent, e.held FROM idle i JOIN executions e ON e.id = i.parent
+), excused(id) AS MATERIALIZED (
+    SELECT id FROM idle i WHERE held <> 0 OR EXISTS (SELECT 1 FROM timers t WHERE t.execution = i.at AND t.kind = 3)
+), breaches(code, execution, detail) AS (
+    SELECT 'I32', id, 'it is {status:' || status || '}, but ' || n || ' below it are open' FROM suspects WHERE status >= 4
+    UNION ALL
+    SELECT 'I32', id, 'it is running, but nothing below it is open' FROM running
+     WHERE n = 0 AND id NOT IN (SELECT id FROM excused)
+    UNION ALL
+    SELECT 'I35', id, 'it waits for ' || needs_left || ' below it, but ' || n || ' are open' FROM running WHERE needs_left <> n
+)
+@report@
+
+-- What is pending waits for its needs (verify_graph.c), or for somebody, or for a time.
+--: verify_pending(max i64)
+WITH breaches(code, execution, detail) AS (
+    SELECT 'I35', e.id, 'it is pending, but nothing will start it' FROM executions e
+     WHERE e.status = 1 AND e.held = 0 AND NOT EXISTS (SELECT 1 FROM timers t WHERE t.execution = e.id)
+       AND NOT (e.task_name IS NOT NULL AND EXISTS (SELECT 1 FROM workflow_executions w WHERE w.execution = e.workflow))
+)
+@report@
+
+-- A tree without a definition has no tasks to count. A workflow that was never started needs no snapshot.
+--: verify_snapshots(max i64)
+WITH breaches(code, execution, detail) AS (
+    SELECT 'I37', e.id, 'it was begun from a definition, but nothing says from which' FROM executions e
+     WHERE e.kind = 3 AND e.status <> 1 AND e.started_at IS NOT NULL AND e.cursor > 0
+       AND NOT EXISTS (SELECT 1 FROM workflow_executions w WHERE w.execution = e.id)
+    UNION ALL
+    SELECT 'I37', w.execution, 'its definition ' || w.definition || ' is not stored' FROM workflow_executions w
+     WHERE NOT EXISTS (SELECT 1 FROM workflow_definitions d WHERE d.hash = w.definition)
+    UNION ALL
+    SELECT 'I37', e.id, 'it has a definition, but is no workflow' FROM workflow_executions w
+      JOIN executions e ON e.id = w.execution WHERE e.kind <> 3
+)
+@report@
+
 --: verify_counters(max i64)
 WITH both_sums AS (
     SELECT queue, sum(ready) AS ready, sum(held) AS held, sum(running) AS running, 0 AS is_ready, 0 AS is_held, 0 AS is_running
@@ -362,6 +419,9 @@ WITH breaches(code, execution, detail) AS (
      WHERE NOT EXISTS (SELECT 1 FROM executions e WHERE e.id = r.execution)
     UNION ALL
     SELECT 'I41', execution, 'it waits for ' || key || ', but is no execution' FROM limit_waits r
+     WHERE NOT EXISTS (SELECT 1 FROM executions e WHERE e.id = r.execution)
+    UNION ALL
+    SELECT 'I41', execution, 'the state of a workflow, but no execution' FROM workflow_executions r
      WHERE NOT EXISTS (SELECT 1 FROM executions e WHERE e.id = r.execution)
     UNION ALL
     SELECT 'I41', execution, 'a key of a submission, but no execution' FROM submit_keys r
@@ -411,6 +471,35 @@ WITH wanted(name) AS (
            OR s.value GLOB '*[^0-9]*'))                                                     --@ sqlite
 )
 @report@
+
+-- ---- workflows beside their definitions (verify_flow.c)
+
+-- Workflows and fan-outs by id, and what is below them by parent: two walks in the same order. `definition` is that of
+-- the workflow itself, or of the one that the fan-out is a task of. A long list is asked for when it is wanted.
+--: verify_flow_page(after i64)
+SELECT f.id, f.kind, f.status, f.cursor, f.failed_behind, f.cancel_requested, w.definition, v.from_status,
+       CASE WHEN EXISTS (SELECT 1 FROM settings s WHERE s.name = 'retaining:' || f.root) THEN 1 ELSE 0 END,
+       f.error, CASE WHEN f.kind = 4 AND length(f.input) <= 10000 THEN f.input END
+  FROM (SELECT * FROM executions WHERE id > $1 AND kind > 2 ORDER BY id LIMIT 1000) AS f
+  LEFT JOIN workflow_executions w ON w.execution = CASE f.kind WHEN 3 THEN f.id ELSE f.workflow END
+  LEFT JOIN execution_events v ON v.root = f.root AND v.execution = f.id AND v.seq = f.seq
+ ORDER BY f.id
+
+--: verify_child_page(parent i64, id i64)
+SELECT e.parent, e.id, e.status, e.held, e.needs_left, e.cursor, e.failed_behind,
+       CASE WHEN e.started_at IS NULL THEN 0 ELSE 1 END, e.task_index, e.task_name
+  FROM executions e
+ WHERE (e.parent, e.id) > ($1, $2) AND e.parent IS NOT NULL AND e.task_name IS NOT NULL
+ ORDER BY e.parent, e.id LIMIT 1000
+
+-- Whether something will go on with it: a timer of its own or of one above it, or whoever ends a hold there.
+--: verify_goes_on(id i64)
+WITH RECURSIVE up(id, parent, held) AS (
+    SELECT id, parent, held FROM executions WHERE id = $1
+    UNION
+    SELECT e.id, e.parent, e.held FROM up JOIN executions e ON e.id = up.parent
+)
+SELECT 1 FROM up WHERE held <> 0 OR EXISTS (SELECT 1 FROM timers t WHERE t.execution = up.id AND t.kind = 3) LIMIT 1
 
 -- ---- checkpoints (verify_walk.c)
 

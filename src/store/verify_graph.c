@@ -1,0 +1,352 @@
+/* verify_graph.c - judges one workflow or fan-out by its definition: whether what is below it is
+ * what it made, left pending when it might, waits for something that can come, and adds up to how
+ * it ended. The rules are those of core/graph.h, asked again of the rows as they are now: what was
+ * decided by needs that had ended stays decided so, because ends are final, and a rerun takes back
+ * all that is behind it. */
+#include "store/verify_flow.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define KEPT_BITS (GRAPH_FAILED | GRAPH_CANCELLED)
+
+/* One that ended before it began had nothing below it, or what is left of the time before a rerun.
+ */
+bool flow_is_judged(const struct flow_image *f)
+{
+    return f->hash[0] && !f->retaining &&
+           (f->status == S_RUNNING || (status_is_terminal(f->status) && f->from == S_RUNNING));
+}
+
+static bool has_ended(const struct flow_judge *j)
+{
+    return status_is_terminal(j->f.status);
+}
+
+static struct graph_need need_of(const struct workflow_task *task, const struct flow_child *c)
+{
+    return (struct graph_need){.status = c->status,
+                               .allow_failure = task && task->allow_failure,
+                               .failed_behind = (c->bits & GRAPH_FAILED) != 0,
+                               .by_operator = (c->bits & GRAPH_BY_OPERATOR) != 0};
+}
+
+void judge_begin(struct flow_judge *j)
+{
+    size_t n = j->def->workflow->ntasks + 2;
+
+    j->goes_on = -1;
+    j->items = 0;
+    j->items_bits = 0;
+    j->seen.n = 0;
+    j->tasks.n = 0;
+    while (j->f.kind == KIND_WORKFLOW && j->tasks.n < n)
+        *vec_add(&j->tasks) = (struct flow_child){.id = 0};
+}
+
+void judge_release(struct flow_judge *j)
+{
+    vec_release(&j->tasks);
+    vec_release(&j->seen);
+    vec_release(&j->needs);
+}
+
+/* ---- what is below it ---- */
+
+/* I35, if nobody will come and go on with it. */
+static int check_stranded(struct flow_judge *j, const struct flow_child *c, const char *why,
+                          struct err *err)
+{
+    bool goes_on;
+    int rc;
+
+    if (c->held)
+        return 0;
+    if ((rc = flow_goes_on(j, &goes_on, err)))
+        return rc;
+    if (!goes_on)
+        verify_note(j->v, "I35", c->id, "%s is pending, but %s", c->name, why);
+    return 0;
+}
+
+static int judge_item(struct flow_judge *j, const struct flow_child *c, struct err *err)
+{
+    struct graph_need n = need_of(NULL, c);
+    size_t byte = (size_t)c->index / 8;
+    unsigned char bit = (unsigned char)(1u << (c->index % 8));
+
+    if (c->index < 0 || c->index >= j->f.cursor) {
+        verify_note(j->v, "I36", c->id, "it is item %d of %lld, which has made %d", c->index,
+                    (long long)j->f.id, j->f.cursor);
+        return 0;
+    }
+    while (j->seen.n <= byte)
+        *vec_add(&j->seen) = 0;
+    if (j->seen.at[byte] & bit)
+        verify_note(j->v, "I36", c->id, "item %d of %lld is there twice", c->index,
+                    (long long)j->f.id);
+    else
+        j->items++;
+    j->seen.at[byte] |= bit;
+    if (status_is_terminal(c->status))
+        j->items_bits |= graph_bits_of(&n);
+    if (c->status == S_PENDING && !has_ended(j))
+        return check_stranded(j, c, "an item waits for nothing", err);
+    return 0;
+}
+
+static void judge_made(struct flow_judge *j, const struct flow_child *c)
+{
+    const struct workflow_task *task = definition_task(j->def, c->name);
+
+    if (!task) {
+        verify_note(j->v, "I36", c->id, "%s is no task of its workflow", c->name);
+        return;
+    }
+    if (j->tasks.at[task->index].id)
+        verify_note(j->v, "I36", c->id, "the task %s is there twice", c->name);
+    j->tasks.at[task->index] = *c;
+    j->tasks.at[task->index].name = task->name;
+}
+
+int judge_child(struct flow_judge *j, const struct flow_child *c, struct err *err)
+{
+    if (j->f.kind == KIND_FOREACH)
+        return judge_item(j, c, err);
+    judge_made(j, c);
+    return 0;
+}
+
+/* ---- the tasks of a workflow ---- */
+
+/* Its needs, as they are now, in j->needs; how many have not ended, and how many count. */
+static void ask_needs(struct flow_judge *j, const struct workflow_task *task, size_t *left,
+                      size_t *succeeded)
+{
+    const struct workflow *w = j->def->workflow;
+    uint32_t i;
+
+    j->needs.n = *left = *succeeded = 0;
+    for (i = 0; i < task->nneeds; i++) {
+        const struct flow_child *c = &j->tasks.at[task->needs[i]];
+        struct graph_need n = need_of(&w->tasks[task->needs[i]], c);
+        bool ended = c->id && status_is_terminal(c->status);
+
+        *vec_add(&j->needs) = n;
+        *left += !ended;
+        *succeeded += ended && graph_is_success(&n);
+    }
+}
+
+static int judge_pending(struct flow_judge *j, const struct workflow_task *task,
+                         const struct flow_child *c, struct err *err)
+{
+    size_t left, succeeded;
+
+    if (has_ended(j))
+        return 0; /* I32 */
+    if (j->f.cancel_requested)
+        return check_stranded(j, c, "its workflow is being cancelled", err);
+    ask_needs(j, task, &left, &succeeded);
+    if ((size_t)c->needs_left != left || (size_t)c->cursor != succeeded)
+        verify_note(j->v, "I35", c->id,
+                    "%s waits for %d needs after %d successes, but it is %zu after %zu", c->name,
+                    c->needs_left, c->cursor, left, succeeded);
+    if ((uint32_t)j->f.cursor < j->def->workflow->ntasks ||
+        graph_join(task->join, left, succeeded) == GRAPH_WAIT)
+        return 0;
+    return check_stranded(j, c, "what it needs has ended", err);
+}
+
+/* It was decided: whether it might be, and so. With a condition either may be right. */
+static void judge_decided(struct flow_judge *j, const struct workflow_task *task,
+                          const struct flow_child *c)
+{
+    bool skipped = c->status == S_SKIPPED, may_run;
+    enum graph_decision now;
+    size_t left, succeeded;
+
+    ask_needs(j, task, &left, &succeeded);
+    now = graph_join(task->join, left, succeeded);
+    may_run = now == GRAPH_DECIDE &&
+              (task->join || task->condition || graph_facts(j->needs.at, j->needs.n).success);
+    if ((uint32_t)j->f.cursor < j->def->workflow->ntasks)
+        verify_note(j->v, "I34", c->id, "%s is %s, but not all tasks were made", c->name,
+                    status_text(c->status));
+    else if (now == GRAPH_WAIT)
+        verify_note(j->v, "I34", c->id, "%s is %s, but %zu of its needs have not ended", c->name,
+                    status_text(c->status), left);
+    else if (skipped ? may_run && !task->condition : !may_run)
+        verify_note(j->v, "I34", c->id, "%s is %s, but what it needs %s", c->name,
+                    status_text(c->status), skipped ? "succeeded" : "did not succeed");
+}
+
+static int judge_task(struct flow_judge *j, const struct workflow_task *task, struct err *err)
+{
+    const struct flow_child *c = &j->tasks.at[task->index];
+    bool reused = c->status == S_SUCCEEDED && !c->started;
+
+    if ((task->index < (uint32_t)j->f.cursor) != (c->id != 0))
+        verify_note(j->v, "I36", j->f.id, "%d of its tasks were made, but %s is %s", j->f.cursor,
+                    task->name, c->id ? "there" : "not there");
+    if (!c->id || c->status == S_CANCELLED || reused ||
+        (c->status == S_SKIPPED && (c->bits & GRAPH_BY_OPERATOR)))
+        return 0; /* these may end at any time */
+    if (c->status == S_PENDING)
+        return judge_pending(j, task, c, err);
+    judge_decided(j, task, c);
+    return 0;
+}
+
+/* on_failure or on_exit, after `open` others that have not ended. */
+static int judge_last(struct flow_judge *j, const struct workflow_task *task, size_t open,
+                      struct err *err)
+{
+    const struct flow_child *c = &j->tasks.at[task->index];
+
+    if (c->status == S_PENDING && !open && !has_ended(j))
+        return check_stranded(j, c, "all others have ended", err);
+    if ((c->status == S_READY || c->status == S_RUNNING) && open)
+        verify_note(j->v, "I34", c->id, "%s is %s, but %zu others have not ended", c->name,
+                    status_text(c->status), open);
+    return 0;
+}
+
+static bool is_open(const struct flow_child *c)
+{
+    return c->id && !status_is_terminal(c->status);
+}
+
+static int judge_tasks(struct flow_judge *j, int *bits, struct err *err)
+{
+    const struct workflow *w = j->def->workflow;
+    size_t open = 0, i;
+    int rc;
+
+    for (i = 0; i < w->ntasks; i++) {
+        open += is_open(&j->tasks.at[i]);
+        if ((rc = judge_task(j, &w->tasks[i], err)))
+            return rc;
+    }
+    if (w->on_failure) {
+        if ((rc = judge_last(j, w->on_failure, open, err)))
+            return rc;
+        open += is_open(&j->tasks.at[w->on_failure->index]);
+    }
+    if (w->on_exit && (rc = judge_last(j, w->on_exit, open, err)))
+        return rc;
+    for (*bits = 0, i = 0; i < j->def->ntasks; i++) {
+        const struct workflow_task *task = j->def->by_name[i];
+        struct graph_need n = need_of(task, &j->tasks.at[task->index]);
+
+        if (n.status && status_is_terminal(n.status))
+            *bits |= graph_bits_of(&n);
+    }
+    return 0;
+}
+
+/* ---- the end ---- */
+
+static void judge_bits(struct flow_judge *j, int bits)
+{
+    int kept = j->f.bits & KEPT_BITS;
+
+    if (kept != bits)
+        verify_note(j->v, "I33", j->f.id, "it has kept that %s%s, but what is below it says %s%s",
+                    kept & GRAPH_FAILED ? "one failed, " : "none failed, ",
+                    kept & GRAPH_CANCELLED ? "one was cancelled" : "none was cancelled",
+                    bits & GRAPH_FAILED ? "one failed, " : "none failed, ",
+                    bits & GRAPH_CANCELLED ? "one was cancelled" : "none was cancelled");
+}
+
+/* Outputs that can't be made, or are too large, fail what would have succeeded. */
+static bool may_fail_by_outputs(const struct flow_judge *j)
+{
+    if (j->f.kind == KIND_FOREACH)
+        return j->f.error && !strcmp(j->f.error, FLOW_ITEMS_TOO_LARGE);
+    return j->f.error && j->def->workflow->outputs.n > 0;
+}
+
+static void judge_status(struct flow_judge *j, int bits)
+{
+    int status = j->f.bits & GRAPH_TIMED_OUT ? S_TIMED_OUT : graph_end(bits, j->f.cancel_requested);
+
+    if (j->f.status == status ||
+        (j->f.status == S_FAILED && status == S_SUCCEEDED && may_fail_by_outputs(j)))
+        return;
+    verify_note(j->v, "I33", j->f.id, "it is %s, but from what is below it follows %s",
+                status_text(j->f.status), status_text(status));
+}
+
+static void judge_last_ones(struct flow_judge *j, int bits)
+{
+    const struct workflow *w = j->def->workflow;
+
+    if (w->on_failure && (bits & GRAPH_FAILED) && !j->f.cancel_requested &&
+        !j->tasks.at[w->on_failure->index].id)
+        verify_note(j->v, "I33", j->f.id, "it ended after a failure, but without on_failure");
+    if (w->on_exit && !j->tasks.at[w->on_exit->index].id)
+        verify_note(j->v, "I33", j->f.id, "it ended without on_exit");
+}
+
+static int end_workflow(struct flow_judge *j, struct err *err)
+{
+    uint32_t all = j->def->workflow->ntasks;
+    bool goes_on;
+    int bits, rc;
+
+    if ((rc = judge_tasks(j, &bits, err)))
+        return rc;
+    judge_bits(j, bits);
+    if (has_ended(j)) {
+        judge_status(j, bits);
+        judge_last_ones(j, bits);
+    }
+    if ((uint32_t)j->f.cursor >= all || j->f.cancel_requested)
+        return 0;
+    if (has_ended(j)) {
+        verify_note(j->v, "I32", j->f.id, "it has ended, but only %d of its %u tasks were made",
+                    j->f.cursor, all);
+        return 0;
+    }
+    if ((rc = flow_goes_on(j, &goes_on, err)))
+        return rc;
+    if (!goes_on)
+        verify_note(j->v, "I35", j->f.id, "%d of its %u tasks were made, and no timer goes on",
+                    j->f.cursor, all);
+    return 0;
+}
+
+static void judge_items(struct flow_judge *j, int64_t all)
+{
+    bool stopped = j->f.cancel_requested || (j->f.bits & GRAPH_STOPPED);
+    size_t i = 0;
+
+    if (j->items < (size_t)j->f.cursor) {
+        while (i / 8 < j->seen.n && (j->seen.at[i / 8] & (1u << (i % 8))))
+            i++;
+        verify_note(j->v, "I36", j->f.id, "it has made %d items, but item %zu is not there",
+                    j->f.cursor, i);
+    }
+    if (all < 0)
+        verify_note(j->v, "I36", j->f.id, "its list can't be read");
+    else if (j->f.cursor > all || (has_ended(j) && !stopped && j->f.cursor < all))
+        verify_note(j->v, "I36", j->f.id, "it %s with %d items made of a list of %lld",
+                    has_ended(j) ? "has ended" : "runs", j->f.cursor, (long long)all);
+}
+
+int judge_end(struct flow_judge *j, struct err *err)
+{
+    int64_t all;
+    int rc;
+
+    if (j->f.kind == KIND_WORKFLOW)
+        return end_workflow(j, err);
+    if ((rc = flow_list_size(j, &all, err)))
+        return rc;
+    judge_items(j, all);
+    judge_bits(j, j->items_bits);
+    if (has_ended(j))
+        judge_status(j, j->items_bits);
+    return 0;
+}

@@ -1,0 +1,98 @@
+/* damage.h - breaking a good database, for the tests of verify: each damage is done in a
+ * transaction that is rolled back, and says which invariant it breaks and which others that
+ * implies. */
+#ifndef TESTS_DAMAGE_H
+#define TESTS_DAMAGE_H
+
+#include "fixture.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The invariants that are broken in test_verify_flow.c; all others are in test_verify.c. */
+#define FLOW_CODES "I32 I33 I34 I35 I36 I37"
+
+#define ID(name)   "(SELECT id FROM executions WHERE name = '" name "')"
+#define ROW(name)  " WHERE name = '" name "'"
+#define OF(name)   " WHERE execution = " ID(name)
+#define LAST(name) OF(name) " AND seq = (SELECT seq FROM executions WHERE name = '" name "')"
+#define ADD_EVENT(name, type, from, to)                                                       \
+    "INSERT INTO execution_events (sequence_num, root, execution, created_at, seq, attempt, " \
+    "epoch, type, from_status, to_status, data) "                                             \
+    "SELECT (SELECT max(sequence_num) + 1 FROM execution_events), root, id, finished_at, "    \
+    "seq + 1, attempts, epoch, " #type ", " #from ", " #to                                    \
+    ", '{}' FROM executions" ROW(name) "; UPDATE executions SET seq = seq + 1" ROW(name) ";"
+#define NOBODY "999999"
+
+struct damage {
+    const char *breaks, *implies;  /* codes; NULL: none */
+    const char *sql;               /* on both */
+    const char *sqlite, *postgres; /* where the same can't be said in both */
+};
+#define BREAK(code, implied, text)                      \
+    {                                                   \
+        .breaks = code, .implies = implied, .sql = text \
+    }
+#define BREAK_EACH(code, lite, pg)                     \
+    {                                                  \
+        .breaks = code, .sqlite = lite, .postgres = pg \
+    }
+
+/* Breaks what a transaction sees; the history may be changed in it. */
+static inline void begin_damage(struct store *s, const char *sql, const char *sqlite,
+                                const char *postgres)
+{
+    struct db *db = store_db(s);
+    bool lite = db->driver->dialect == DIALECT_SQLITE;
+    const char *texts[] = {lite ? "DROP TRIGGER execution_events_no_update;"
+                                  "DROP TRIGGER execution_events_no_delete"
+                                : "ALTER TABLE execution_events DISABLE TRIGGER USER",
+                           lite ? sqlite : postgres, sql};
+    struct err err = ERR_INIT;
+    size_t i;
+
+    CHECK_OK_ERR(db_begin(db, TX_WRITE, &err), &err);
+    for (i = 0; i < 3; i++)
+        if (texts[i])
+            CHECK_OK_ERR(db->driver->script(db, texts[i], &err), &err);
+}
+
+static inline bool has_code(const char *codes, const char *code)
+{
+    return codes && strstr(codes, code);
+}
+
+/* In the order of the list, as verify reports them. */
+static inline void expected_codes(const struct damage *d, char *out, size_t size)
+{
+    size_t i, n = 0;
+
+    out[0] = '\0';
+    for (i = 0; i < invariant_count; i++)
+        if (has_code(d->breaks, invariants[i].code) || has_code(d->implies, invariants[i].code))
+            n += (size_t)snprintf(out + n, size - n, "%s%s", n ? " " : "", invariants[i].code);
+}
+
+/* Each of them; nothing is left of it. All that is not as expected is told at once. */
+static inline void check_damages(struct store *s, const struct damage *list, size_t n)
+{
+    char found[512], expected[512];
+    size_t i, wrong = 0;
+
+    for (i = 0; i < n; i++) {
+        const struct damage *d = &list[i];
+
+        begin_damage(s, d->sql, d->sqlite, d->postgres);
+        verify_count(s, found, sizeof(found));
+        db_rollback(store_db(s));
+        expected_codes(d, expected, sizeof(expected));
+        if (!strcmp(found, expected))
+            continue;
+        printf("%s\n    expected: %s\n    found:    %s\n", d->sql ? d->sql : d->sqlite, expected,
+               found);
+        wrong++;
+    }
+    CHECK_EQ(wrong, 0);
+}
+
+#endif
