@@ -52,6 +52,7 @@ function fine(key, unit,    v, n)
 	if (what == "raw") add(db " raw " field("connections") " " field("batch"), field("lives_per_s"))
 	if (what == "wal") add("postgres wal " field("connections") " " field("batch"), field("bytes"))
 	if (what == "claim") { waits[db " " ++nclaim[db]] = field("waiting"); p50[db " " nclaim[db]] = field("p50_us"); p90[db " " nclaim[db]] = field("p90_us") }
+	if (what == "tree") { tree50[db " " field("way")] = field("p50_us"); tree90[db " " field("way")] = field("p90_us"); others = field("others") }
 	if (what == "wake") { wake50[db] = field("p50_us"); wake99[db] = field("p99_us"); lost[db] = field("lost") }
 	if (what == "idle") { idle[db] = field("statements_per_worker_and_10s"); idle_s = field("seconds") }
 	if (what == "idle_log") logged = field("statements")
@@ -110,6 +111,12 @@ END {
 		print "\nGraphile Worker could not be installed here: no comparison."
 	if (redone)
 		printf "\n%d turns of all the runs were redone (a lock or the database was not to be had in time).\n", redone
+	print "\n| a run with 1,000 items among " others " executions | p50 | p90 |\n|---|---|---|"
+	split("outline whole program", ways)
+	split("the outline of a view|the whole tree as JSON|`pawl tree`, from start to end", means, "|")
+	for (d = 1; d <= 2; d++)
+		for (i = 1; i <= 3; i++)
+			printf "| %s: %s | %.1f ms | %.1f ms |\n", dbs[d], means[i], tree50[dbs[d] " " ways[i]] / 1000, tree90[dbs[d] " " ways[i]] / 1000
 	print "\n| a claim of 100 from 8 queues | waiting | p50 | p90 |\n|---|---|---|---|"
 	for (d = 1; d <= 2; d++)
 		for (i = 1; i <= nclaim[dbs[d]]; i++)

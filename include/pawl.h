@@ -587,6 +587,10 @@ PAWL_CHECKED int pawl_fence(struct pawl *p, struct pawl_fenced *out, struct pawl
  * workflow_execution  definition variables current_tasks completed_tasks failed_tasks
  *                     skipped_tasks (names; a fan-out is one; of more than 1,000 the first, and
  *                     "…" at the end) paused pause_reason error
+ * a line of an outline  id parent depth kind name task_name task_index status attempt max_attempts
+ *                     worker requested_at ready_at (the first time) started_at finished_at error
+ *                     reason (of a skip or cancel) waiting items
+ *   items             total pending ready running succeeded failed timed_out cancelled skipped
  * an event            sequence_num execution root seq type from to attempt epoch worker data
  *                     created_at
  * a queue             queue ready held running oldest_ready_at oldest_wait_us paused limit
@@ -616,6 +620,11 @@ PAWL_CHECKED int pawl_tree(struct pawl *p, int64_t id, char **json, struct pawl_
 /* The same as lines, each parent before its children. */
 PAWL_CHECKED int pawl_tree_lines(struct pawl *p, int64_t id, pawl_line *each, void *arg,
                                  struct pawl_error *err);
+/* The same for a view, as lines of a kind of their own: without what may be large, and with the
+ * items of fan-outs counted. Of these only some that run and some that failed (at most 10 each)
+ * have a line, with all below them. *now, if wanted, is the database's time. */
+PAWL_CHECKED int pawl_outline(struct pawl *p, int64_t id, pawl_line *each, void *arg, int64_t *now,
+                              struct pawl_error *err);
 /* Which executions a list has; all 0: the newest of those without a parent. Texts may be NULL. */
 struct pawl_list_query {
     int64_t parent;       /* right below this one */

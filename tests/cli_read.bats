@@ -65,11 +65,10 @@ result {\"slept\":true}" "$(p show "$id" | plain)"
 	a=$(submit '"a"' --parent "$top")
 	b=$(submit '"b"' --parent "$top")
 	c=$(submit '"c"' --parent "$a")
-	same "exec::nap #$top ready waits for worker: for lane function:nap in queue default
- exec::nap #$a ready waits for worker: for lane function:nap in queue default
- exec::nap #$c ready waits for worker: for lane function:nap in queue default
- exec::nap #$b ready waits for worker: for lane function:nap in queue default" "$(p tree "$top" | plain)"
-	[ "$(p tree "$top" | grep -c '^    exec')" = 1 ]
+	same ". exec::nap #$top ready waits for worker: for lane function:nap in queue default waiting D
+|- . exec::nap #$a ready waits for worker: for lane function:nap in queue default waiting D
+| \`- . exec::nap #$c ready waits for worker: for lane function:nap in queue default waiting D
+\`- . exec::nap #$b ready waits for worker: for lane function:nap in queue default waiting D" "$(LC_ALL=C p tree "$top" | plain)"
 	run p tree "$top" --json
 	[ "${#lines[@]}" = 1 ]
 	same "$top $a $c $b" "$(grep -o '"id":[0-9]*' <<<"$output" | cut -d: -f2 | paste -sd' ')"

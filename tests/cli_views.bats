@@ -77,3 +77,34 @@ $top failed workflow outer 0/1 T D each failed: b failed: exited with code 1" "$
 	refused 2 'one of them' p ls --all --parent "$top"
 	refused 5 'there is no execution 999' p ls --parent 999
 }
+
+@test "a tree folds items, opens what failed, and tells why the rest did not run" {
+	make_flow
+	LC_ALL=C p tree "$top" >"$dir/tree"
+	cat "$dir/tree"
+	same "x outer #I failed ran D
+|- + first #I succeeded attempt 2/3 waited D ran D on W
+|- x each [2/3 ok, 1 failed] #I failed ran D
+| \`- x each[1] #I failed attempt 1/1 ! exited with code 1 waited D ran D on W
+|- + below #I succeeded ran D
+| |- + one #I succeeded attempt 1/1 waited D ran D on W
+| \`- + two #I succeeded attempt 1/1 waited D ran D on W
+\`- o after #I skipped (what it needs did not succeed)" "$(plain <"$dir/tree" | sed -E 's/#[0-9]+/#I/')"
+	[ "$(PAWL_TRACE=1 p tree "$top" 2>&1 >/dev/null | grep -c query_)" = 1 ]
+	LC_ALL=C.UTF-8 p tree "$top" | grep -q '│  └─ ✘ each\[1\]'
+	# any node is a top of its own
+	[[ $(LC_ALL=C p tree "$(id_of outer::below)") == '+ outer::below  #'* ]]
+}
+
+@test "of many failed items the first are shown and the others are counted" {
+	printf 'name: w\ntasks:\n  each: {foreach: 14, run: "false"}\n' >"$dir/flow.yaml"
+	p run "$dir/flow.yaml" --progress none 2>/dev/null || true
+	LC_ALL=C p tree @last >"$dir/tree"
+	cat "$dir/tree"
+	[ "$(grep -c 'x each\[' "$dir/tree")" = 10 ]
+	grep -q ' each \[0/14 ok, 14 failed\]' "$dir/tree"
+	last=$(tail -n 1 "$dir/tree")
+	[[ $last == *'`- ... 4 more failed: pawl ls --parent '*' --status failed,timed_out' ]]
+	id=$(sed 's/.*--parent \([0-9]*\).*/\1/' <<<"$last")
+	[ "$(p ls --parent "$id" --status failed,timed_out --json | wc -l)" = 14 ]
+}

@@ -168,6 +168,10 @@ TEST(the_page_and_the_header_list_the_fields_that_are_written)
     check("### workflow_task", "workflow_task ",
           json_object_get(json_array_get(json_object_get(tree, "children"), 0), "workflow_task"));
     json_decref(tree);
+    flow_play(s, " bad ");
+    OK(pawl_outline(p, flow_task(s, flow, "each"), keep_last, &last, NULL, &err));
+    check("## A line of an outline", "a line of an outline ", last);
+    check("### items", "  items ", json_object_get(last, "items"));
     OK(pawl_events(p, &q, keep_last, &last, &err));
     check("## An event", "an event ", last);
     OK(pawl_queue_limit(p, "default", 1, NULL, &err));

@@ -163,6 +163,54 @@ TEST(tasks_of_a_workflow_are_its_nodes_and_items_but_not_those_of_a_nested_one)
     store_close(&s);
 }
 
+/* Of a fan-out all items are counted, and few are there. */
+TEST(an_outline_counts_items_and_shows_some_that_run_or_failed)
+{
+    struct store *s = fixture_store();
+    int64_t flow = submit_with(s, (struct submission){.kind = KIND_WORKFLOW, .name = "flow"});
+    int64_t fan = submit_with(s, (struct submission){.kind = KIND_FOREACH,
+                                                     .name = "flow::f",
+                                                     .task_name = "f",
+                                                     .input = "[1, 2, 3, 4, 5, 6, 7, 8, 9]",
+                                                     .parent = flow});
+    struct held_job jobs[8];
+    struct outline o = {0};
+    size_t i;
+
+    for (i = 0; i < 8; i++)
+        submit_with(s, (struct submission){
+                           .kind = KIND_TASK, .name = "i", .task_index = (int)i, .parent = fan});
+    CHECK_EQ(claim_many(s, 7, 8, jobs), 8);
+    submit_child(s, jobs[1].id, "below one that failed");
+    submit_child(s, jobs[0].id, "below one that is not shown");
+    CHECK_EQ(settle_ok(s, jobs[0]), 0);
+    for (i = 1; i < 4; i++)
+        CHECK_EQ(settle_as(s, jobs[i], OUTCOME_FAILED, -1), 0);
+
+    CHECK_OK_ERR(query_outline(s, flow, 2, &o, &err), &err);
+    CHECK_EQ(o.n, 7); /* the flow, the fan-out, two and two of its items, what is below one */
+    CHECK_EQ(o.at[1].execution.id, fan);
+    CHECK_EQ(o.at[1].nitems, 9);
+    CHECK_EQ(o.at[1].items[S_SUCCEEDED], 1);
+    CHECK_EQ(o.at[1].items[S_FAILED], 3);
+    CHECK_EQ(o.at[1].items[S_RUNNING], 4);
+    CHECK_EQ(o.at[2].execution.id, jobs[1].id);
+    CHECK_EQ(o.at[3].execution.id, jobs[2].id);
+    CHECK_EQ(o.at[4].execution.id, jobs[4].id);
+    CHECK_EQ(o.at[5].execution.id, jobs[5].id);
+    CHECK_STR(o.at[2].execution.error, "it said no");
+    CHECK_EQ(o.at[2].worker, 7);
+    CHECK(o.at[2].ready_at > 0 && o.at[2].ready_at <= o.at[2].execution.started_at);
+    CHECK_STR(o.at[6].execution.name, "below one that failed");
+    CHECK_EQ(o.at[0].nitems, -1);
+    CHECK(o.now >= o.at[0].execution.requested_at);
+    outline_release(&o);
+    CHECK_EQ(query_outline(s, 12345, 2, &o, &err), -E_NOT_FOUND);
+    drain(s);
+    verify_clean(s);
+    store_close(&s);
+}
+
 TEST(roots_come_newest_first_in_pages)
 {
     struct store *s = fixture_store();

@@ -440,6 +440,26 @@ static void ask_tree(struct world *w)
     ASK_EXECUTIONS(query_tree(w->s, w->flow, &list, &err));
 }
 
+static void ask_outline(struct world *w)
+{
+    struct outline o = {0};
+    struct err err = ERR_INIT;
+
+    MEASURE(w->s, CHECK_OK_ERR(query_outline(w->s, w->flow, 10, &o, &err), &err));
+    CHECK(o.n > 1);
+    outline_release(&o);
+}
+
+static void ask_task_names(struct world *w)
+{
+    struct task_name_list l = {0};
+    struct err err = ERR_INIT;
+
+    MEASURE(w->s, CHECK_OK_ERR(query_task_names(w->s, &w->flow, 1, &l, &err), &err));
+    CHECK(l.n > 0);
+    task_name_list_release(&l);
+}
+
 static void ask_tasks(struct world *w)
 {
     ASK_EXECUTIONS(query_tasks(w->s, w->flow, &list, &err));
@@ -782,6 +802,8 @@ static const struct {
     {"query_children", ask_children, 0},
     {"query_tree", ask_tree, 0},
     {"query_tasks", ask_tasks, 0},
+    {"query_task_names", ask_task_names, 0},
+    {"query_outline", ask_outline, 0},
     {"query_list", ask_roots, 0},
     {"query_list before", ask_roots_before, 0},
     {"query_list by status", ask_roots_by_status, 0},

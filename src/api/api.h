@@ -51,6 +51,8 @@ struct task_names {
 /* An execution without the closing bracket, so that a tree can add its children. */
 void json_execution(struct json_writer *w, const struct execution *e,
                     const struct execution_past *past, struct task_names tasks);
+/* Why it waits; due_at: when a delay ends. */
+void json_waiting(struct json_writer *w, const struct execution *e, int64_t due_at);
 void json_event(struct json_writer *w, const struct event_row *e);
 
 void json_field_text(struct json_writer *w, const char *key, const char *text);

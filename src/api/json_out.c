@@ -100,8 +100,7 @@ static void usage_field(struct json_writer *w, json_t *usage)
 }
 
 /* Why it waits. The first word says what for, and stays what it is; the rest is for people. */
-static void waiting_field(struct json_writer *w, const struct execution *e,
-                          const struct execution_past *past)
+void json_waiting(struct json_writer *w, const struct execution *e, int64_t due_at)
 {
     struct buf b = BUF_INIT;
     char at[TIME_TEXT_SIZE];
@@ -109,8 +108,7 @@ static void waiting_field(struct json_writer *w, const struct execution *e,
     if (e->held == HELD_LIMIT)
         buf_addf(&b, "limit: %s has no room", e->held_key);
     else if (e->held == HELD_DELAY)
-        buf_addf(&b, "delay: until %s",
-                 past->due_at ? text_time(past->due_at, at) : "a timer ends it");
+        buf_addf(&b, "delay: until %s", due_at ? text_time(due_at, at) : "a timer ends it");
     else if (e->held)
         buf_addstr(&b, hold_text(e->held));
     else if (e->status == S_PENDING)
@@ -230,7 +228,7 @@ void json_execution(struct json_writer *w, const struct execution *e,
     field_raw(w, "outputs", e->result);
     field_raw(w, "result", e->result);
     usage_field(w, usage);
-    waiting_field(w, e, past);
+    json_waiting(w, e, past->due_at);
     workflow_task_field(w, e);
     workflow_field(w, e, past, tasks);
 }

@@ -31,6 +31,25 @@ MUST_USE int query_children(struct store *s, int64_t id, struct execution_list *
                             struct err *err);
 /* The whole tree below id, id first, then by depth, requested_at, id: one query at any depth. */
 MUST_USE int query_tree(struct store *s, int64_t id, struct execution_list *out, struct err *err);
+/* A line of a tree as views show it; the execution has no input, result or spec. */
+struct outline_row {
+    struct execution execution;
+    int64_t ready_at;       /* when it could be claimed first; 0: never yet */
+    int64_t worker, due_at; /* as in struct execution_past */
+    const char *reason;     /* JSON: why it was skipped or cancelled; NULL: nobody said */
+    int64_t items[S_COUNT]; /* of a fan-out: how many have that status */
+    int64_t nitems;         /* of a fan-out: how many there will be; -1: not known, or it is none */
+};
+struct outline {
+    struct outline_row *at;
+    size_t n;
+    int64_t now;
+    struct arena arena;
+};
+void outline_release(struct outline *o);
+/* As query_tree, but of the items of a fan-out only max_items that run, and as many that failed. */
+MUST_USE int query_outline(struct store *s, int64_t id, size_t max_items, struct outline *out,
+                           struct err *err);
 /* Tasks of a workflow execution: its own, and the items of its fan-outs; not those of nested
  * workflows. */
 MUST_USE int query_tasks(struct store *s, int64_t workflow, struct execution_list *out,

@@ -1,0 +1,75 @@
+/* view.h - trees of executions as people see them, in `pawl tree` and live in `pawl run`. All they
+ * know comes from pawl_outline.
+ *
+ *   view_style.c  what a terminal can show: symbols, colours, columns; lines that are cut to fit
+ *   view_tree.c   an outline as nodes, with their place in the tree
+ *   view_line.c   a node as a line
+ *   view_live.c   a screen that is drawn again and again
+ *   view_end.c    what is said about a run that has ended */
+#ifndef CLI_VIEW_H
+#define CLI_VIEW_H
+
+#include "cli/cli.h"
+
+/* ---- view_style.c ---- */
+
+struct style {
+    bool utf8, color;
+    int width; /* columns; 0: any number */
+    bool bars; /* fan-outs get one */
+};
+/* What suits this stream: NO_COLOR, the locale, pipes and the width of the terminal decide. */
+struct style style_of(FILE *to);
+
+enum tint { TINT_PLAIN, TINT_GOOD, TINT_BAD, TINT_BUSY, TINT_FAINT };
+
+/* A line in the making. What does not fit is cut, and an ellipsis says so. */
+struct line {
+    const struct style *style;
+    struct buf text;
+    int cols;      /* as shown */
+    size_t before; /* bytes up to the last column, where the ellipsis would stand */
+    bool cut;
+};
+void line_begin(struct line *l, const struct style *style);
+/* Adds text without control characters; what is no text of this locale becomes a "?". */
+void line_add(struct line *l, enum tint tint, const char *text);
+void line_addf(struct line *l, enum tint tint, const char *fmt, ...) PRINTF_LIKE(3, 4);
+void line_release(struct line *l);
+
+/* Symbol and tint of a status. */
+const char *status_symbol(const char *status, const struct style *style);
+enum tint status_tint(const char *status);
+
+/* ---- view_tree.c ---- */
+
+struct view_node {
+    json_t *o; /* a line of the outline; NULL: `note` stands for more of a fan-out's items */
+    char *note;
+    int depth;   /* below the top */
+    bool last;   /* of its siblings */
+    bool blames; /* it failed because of another that is shown below it */
+};
+
+struct view {
+    VEC(struct view_node) nodes;
+    int64_t now; /* the database's time */
+};
+
+MUST_USE int view_read(struct pawl *p, int64_t id, struct view *out, struct pawl_error *err);
+void view_release(struct view *v);
+
+/* ---- view_line.c ---- */
+
+/* Ancestors whose line goes on below them, by depth; for view_line. */
+struct view_rails {
+    VEC(bool) open;
+};
+void rails_enter(struct view_rails *r, const struct view_node *n); /* each node in order */
+void rails_release(struct view_rails *r);
+
+/* The node that was entered last, as a line. */
+void view_line(const struct view *v, const struct view_node *n, const struct view_rails *r,
+               struct line *out);
+
+#endif

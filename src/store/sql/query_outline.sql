@@ -1,0 +1,41 @@
+-- A tree as views show it (query_outline.c): everything but the items of fan-outs, which are counted. Of the items only
+-- some that run and the first that failed are shown themselves, with all below them, so that a view stays small however
+-- many there are.
+
+-- Of a fan-out x the items that are worth a line: at most $2 that run, and at most $2 that failed.
+--= running_items x.parent = t.id AND t.kind = 4 AND x.status = 3 ORDER BY x.id LIMIT $2
+--= failed_items x.parent = t.id AND t.kind = 4 AND x.status IN (5, 6) ORDER BY x.id LIMIT $2
+
+-- When it became ready first, who worked last, until when a delay lasts, why it was skipped or cancelled, how many
+-- items there are in all: a probe each, where it applies.
+--= outlined (SELECT v.created_at FROM execution_events v WHERE v.root = e.root AND v.execution = e.id AND v.type = 2
+--=+           ORDER BY v.seq LIMIT 1),
+--=+         (SELECT v.worker FROM execution_events v WHERE v.root = e.root AND v.execution = e.id
+--=+           AND v.worker IS NOT NULL AND e.attempts > 0 ORDER BY v.seq DESC LIMIT 1),
+--=+         (SELECT t.due_at FROM timers t WHERE e.held = 3 AND t.execution = e.id AND t.kind = 1 ORDER BY t.due_at LIMIT 1),
+--=+         (SELECT v.data FROM execution_events v WHERE e.status IN (7, 8) AND v.root = e.root AND v.execution = e.id
+--=+           AND v.type IN (13, 17, 18, 45, 49, 50) AND v.data LIKE '%"reason"%' ORDER BY v.seq DESC LIMIT 1)
+
+--: query_outline(top i64, n i64)
+WITH RECURSIVE tree(id, kind) AS (
+    SELECT id, kind FROM executions WHERE id = $1
+    UNION ALL
+    SELECT c.id, c.kind
+      FROM tree t CROSS JOIN executions c                                                  --@ sqlite
+     WHERE c.id IN (SELECT x.id FROM executions x WHERE x.parent = t.id AND t.kind <> 4     --@ sqlite
+                    UNION ALL SELECT i.id FROM (SELECT x.id FROM executions x WHERE @running_items@) i   --@ sqlite
+                    UNION ALL SELECT i.id FROM (SELECT x.id FROM executions x WHERE @failed_items@) i)   --@ sqlite
+      FROM tree t CROSS JOIN LATERAL (                                                     --@ postgres
+               SELECT x.id, x.kind FROM executions x WHERE x.parent = t.id AND t.kind <> 4   --@ postgres
+               UNION ALL (SELECT x.id, x.kind FROM executions x WHERE @running_items@)      --@ postgres
+               UNION ALL (SELECT x.id, x.kind FROM executions x WHERE @failed_items@)) c    --@ postgres
+)
+SELECT @state@, e.error, @outlined@,
+       CASE WHEN e.kind = 4 THEN (
+           SELECT group_concat(i.status || ':' || i.n, ' ')                                --@ sqlite
+           SELECT string_agg(i.status || ':' || i.n, ' ')                                  --@ postgres
+             FROM (SELECT x.status, count(*) AS n FROM executions x WHERE x.parent = e.id GROUP BY x.status) i) END,
+       CASE WHEN e.kind = 4 AND e.input IS NOT NULL THEN json_array_length(e.input) END    --@ sqlite
+       CASE WHEN e.kind = 4 AND e.input IS NOT NULL THEN json_array_length(e.input::json) END   --@ postgres
+  FROM tree t JOIN executions e ON e.id = t.id LEFT JOIN leases l ON l.execution = e.id
+ ORDER BY e.depth, e.requested_at, e.id
