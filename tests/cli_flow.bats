@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # Workflow files: validate, graph, schema, run and submit; the examples run as they are.
+# TEST_POLL_TOO
 
 load cli_common
 load cli_run

@@ -7,6 +7,10 @@ make_state() {
 	unset PAWL_EXECUTION_ID PAWL_TENANT PAWL_CONFIG PAWL_STATE
 	mark=pawl-mark-$$-$RANDOM$RANDOM # in the command line of all that the test starts
 	started=()
+	if [ -n "${PAWL_TEST_POLL:-}" ]; then
+		mkdir -p "$XDG_CONFIG_HOME/pawl"
+		printf 'dispatch: {mode: poll}\n' >"$XDG_CONFIG_HOME/pawl/pawl.yaml"
+	fi
 }
 
 # Ends all workers, and then everything that carries the mark: a failed test must not leave it behind either.

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # pawl worker: it says when it is ready, runs what is queued, rests when there is nothing, and stops as it is told.
+# TEST_POLL_TOO
 
 load cli_common
 load cli_run

@@ -30,6 +30,12 @@ struct worker_kit {
     int ended; /* how many executions it has told the end of */
 };
 
+/* The same tests in both modes of dispatch. */
+static inline bool kit_polls(void)
+{
+    return getenv("PAWL_TEST_POLL") != NULL;
+}
+
 static inline const char *kit_state(void)
 {
     static char path[4096];
@@ -101,7 +107,7 @@ static inline void kit_open_with(struct worker_kit *k, struct engine_options o)
     o.env = fixture_env();
     o.state = kit_state();
     o.lease = o.lease ? o.lease : LEASE;
-    o.poll = getenv("PAWL_TEST_POLL") != NULL; /* the same tests in both modes of dispatch */
+    o.poll = kit_polls();
     CHECK_OK_ERR(engine_open(&o, kit_make, k, &k->engine, &err), &err);
     engine_on_end(k->engine, kit_ended, &k->ended);
 }

@@ -233,19 +233,20 @@ static const char *explain(int sig, int status, int seconds)
 static enum outcome report(const struct test *test, const char *why, double seconds, FILE *output)
 {
     const char *db = no_db ? "" : test_db(), *comma = no_db ? "" : ", ";
+    const char *variant = getenv("PAWL_TEST_POLL") ? "poll, " : SANITIZER;
 
     if (*why) {
-        printf("FAIL %s: %s (%s%s%s%.2f s): %s\n", program, test->name, db, comma, SANITIZER,
-               seconds, why);
+        printf("FAIL %s: %s (%s%s%s%.2f s): %s\n", program, test->name, db, comma, variant, seconds,
+               why);
         print_output(output);
         return FAILED;
     }
     if (verdict->skipped) {
-        printf("skip %s: %s (%s%s%s%s)\n", program, test->name, db, comma, SANITIZER,
+        printf("skip %s: %s (%s%s%s%s)\n", program, test->name, db, comma, variant,
                verdict->reason);
         return SKIPPED;
     }
-    printf("ok %s: %s (%s%s%s%.2f s)\n", program, test->name, db, comma, SANITIZER, seconds);
+    printf("ok %s: %s (%s%s%s%.2f s)\n", program, test->name, db, comma, variant, seconds);
     return PASSED;
 }
 

@@ -4,6 +4,8 @@
 
 #include <stdatomic.h>
 
+TEST_POLL_TOO;
+
 static int noop(struct function_call *c, void *arg)
 {
     (void)c;

@@ -8,6 +8,8 @@
 #include <stdatomic.h>
 #include <sys/wait.h>
 
+TEST_POLL_TOO;
+
 #ifdef __SANITIZE_ADDRESS__
 #define SANITIZED 1
 #else

@@ -5,6 +5,8 @@
 #include <signal.h>
 #include <stdatomic.h>
 
+TEST_POLL_TOO;
+
 static const char *text_of(const char *path)
 {
     static char text[4096];
