@@ -263,32 +263,13 @@ static int make_partitions(struct turn *t, int64_t highest, struct err *err)
     return rc;
 }
 
-int turn_reserve_ids(struct turn *t, size_t n, struct err *err)
-{
-    int64_t *ids = arena_alloc(&t->arena, (n + 1) * sizeof(*ids));
-    size_t i;
-    int rc;
-
-    if ((rc = turn_take_ids(t, n, ids, err)))
-        return rc;
-    for (i = n; i > 0; i--)
-        *vec_add(&t->reserved) = ids[i - 1];
-    return 0;
-}
-
-int turn_take_ids(struct turn *t, size_t n, int64_t *ids, struct err *err)
+static int fetch_ids(struct turn *t, size_t n, int64_t *ids, struct err *err)
 {
     struct args a = ARGS_INIT;
     struct rows r = ROWS_INIT;
     size_t i;
     int rc;
 
-    if (!n)
-        return 0;
-    if (n == 1 && t->reserved.n) {
-        *ids = t->reserved.at[--t->reserved.n];
-        return 0;
-    }
     args_begin(&a, Q_TAKE_IDS);
     args_int(&a, (int64_t)n);
     if ((rc = turn_query(t, &a, &r, err)))
@@ -301,4 +282,30 @@ done:
     rows_release(&r);
     args_release(&a);
     return rc;
+}
+
+/* Always fresh ones, also where others are reserved: these are lower, and parents come before their
+ * children. */
+int turn_reserve_ids(struct turn *t, size_t n, struct err *err)
+{
+    int64_t *ids = arena_alloc(&t->arena, (n + 1) * sizeof(*ids));
+    size_t i;
+    int rc;
+
+    if (n && (rc = fetch_ids(t, n, ids, err)))
+        return rc;
+    for (i = n; i > 0; i--)
+        *vec_add(&t->reserved) = ids[i - 1];
+    return 0;
+}
+
+int turn_take_ids(struct turn *t, size_t n, int64_t *ids, struct err *err)
+{
+    if (!n)
+        return 0;
+    if (n == 1 && t->reserved.n) {
+        *ids = t->reserved.at[--t->reserved.n];
+        return 0;
+    }
+    return fetch_ids(t, n, ids, err);
 }
