@@ -223,6 +223,71 @@ TEST(fail_fast_ends_the_other_items)
     store_close(&s);
 }
 
+TEST(fail_fast_ends_items_that_were_made_with_the_one_that_failed)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(s,
+                            "name: w\ntasks:\n  each:\n    foreach: [{a: 1}, {b: 2}]\n"
+                            "    argv: [echo, \"${{ item.a }}\"]\n    fail_fast: true\n",
+                            NULL);
+
+    CHECK_STR(flow_shape(s, w), "each:failed each[0]:cancelled each[1]:failed");
+    CHECK_EQ(status_of(s, w), S_FAILED);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(fail_fast_ends_more_than_fits_into_one_turn)
+{
+    struct store *s = fixture_store();
+    struct flow_claiming k = {.push = false};
+    struct buf yaml = BUF_INIT;
+    int64_t w;
+    int i;
+
+    buf_addstr(&yaml, "name: inner\ntasks:\n  first: {run: x}\n");
+    for (i = 0; i < 500; i++)
+        buf_addf(&yaml, "  t%d: {run: x, needs: first}\n", i);
+    w = flow_submit_text(s,
+                         flow_text_of_files((const char *[]){
+                             "w.flow.yaml",
+                             "tasks:\n  bad: {foreach: 4, workflow: inner.flow.yaml, "
+                             "fail_fast: true}\n",
+                             "inner.flow.yaml", yaml.ptr, NULL}),
+                         NULL);
+    buf_release(&yaml);
+    CHECK_EQ(flow_claim(s, &k), 4);
+    for (i = 1; i < 4; i++)
+        flow_settle(s, k.held[i], OUTCOME_OK, NULL);
+    flow_settle(s, k.held[0], OUTCOME_FAILED, NULL);
+    while (run_timers(s))
+        ;
+    CHECK_EQ(flow_status(s, w, "bad"), S_FAILED);
+    CHECK_EQ(status_of(s, w), S_FAILED);
+    CHECK_EQ(flow_claim(s, &k), 0);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(many_fan_outs_begin_in_one_turn)
+{
+    struct store *s = fixture_store();
+    struct buf yaml = BUF_INIT;
+    int64_t w;
+    int i;
+
+    buf_addstr(&yaml, "name: w\ntasks:\n");
+    for (i = 0; i < 20; i++)
+        buf_addf(&yaml, "  t%d: {run: x, foreach: 2}\n", i);
+    w = flow_submit(s, yaml.ptr, NULL);
+    flow_play(s, "");
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE status = 4"), 61);
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    buf_release(&yaml);
+    verify_clean(s);
+    store_close(&s);
+}
+
 TEST(a_long_list_is_made_in_windows)
 {
     struct store *s = fixture_store();
@@ -255,6 +320,21 @@ TEST(what_comes_at_the_end_runs_after_all_others)
     store_close(&s);
 }
 
+TEST(nothing_comes_after_on_exit_even_if_it_fails)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(s,
+                            "name: w\ntasks:\n  a: {run: x}\n"
+                            "on_failure: {run: page}\non_exit: {run: tidy}\n",
+                            NULL);
+
+    flow_play(s, " on_exit ");
+    CHECK_STR(flow_shape(s, w), "a:succeeded on_exit:failed");
+    CHECK_EQ(status_of(s, w), S_FAILED);
+    verify_clean(s);
+    store_close(&s);
+}
+
 TEST(a_cancel_ends_everything_and_only_on_exit_still_runs)
 {
     struct store *s = fixture_store();
@@ -273,6 +353,22 @@ TEST(a_cancel_ends_everything_and_only_on_exit_still_runs)
     CHECK_STR(flow_shape(s, w), "a:cancelled b:cancelled on_exit:ready");
     flow_play(s, "");
     CHECK_EQ(status_of(s, w), S_CANCELLED);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_failure_is_not_hidden_by_a_cancel_after_it)
+{
+    struct store *s = fixture_store();
+    struct flow_claiming k = {.push = false};
+    int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x}\n  b: {run: x}\n", NULL);
+
+    CHECK_EQ(flow_claim(s, &k), 2);
+    flow_settle(s, k.held[0], OUTCOME_FAILED, NULL);
+    CHECK_OK(cancel(s, w));
+    flow_settle(s, k.held[1], OUTCOME_CANCELLED, NULL);
+    CHECK_STR(flow_shape(s, w), "a:failed b:cancelled");
+    CHECK_EQ(status_of(s, w), S_FAILED);
     verify_clean(s);
     store_close(&s);
 }

@@ -52,6 +52,6 @@ int graph_bits_of(const struct graph_need *n)
 int graph_end(int bits, bool cancel_requested)
 {
     if (bits & GRAPH_FAILED)
-        return cancel_requested ? S_CANCELLED : S_FAILED;
+        return S_FAILED; /* also if it was cancelled afterwards: a failure is never hidden */
     return cancel_requested || (bits & GRAPH_CANCELLED) ? S_CANCELLED : S_SUCCEEDED;
 }

@@ -19,7 +19,7 @@ static int cancel_row(struct turn *t, struct row *r, const struct request *q, st
         if (r->now.cancel_requested)
             return 0;
         if (!kind_is_job(r->now.kind)) {
-            *vec_add(&t->looks) = r;
+            flow_look(t, r, 0);
             r->now.failed_behind |= q->let_finish ? GRAPH_LET_FINISH : 0;
         } else if (q->let_finish) {
             return 0; /* what follows from its end is none of its business */
@@ -44,6 +44,8 @@ static int load_subtree(struct turn *t, const struct request *q, size_t max, str
     size_t i;
     int rc;
 
+    if ((rc = door_flush(t, err))) /* what this turn made is open, too */
+        return rc;
     args_begin(&t->args, Q_OPEN_SUBTREE);
     args_int(&t->args, q->execution);
     args_int(&t->args, (int64_t)max);

@@ -17,7 +17,8 @@ static int spawned_ended(struct turn *t, struct row *row, struct err *err)
         return rc;
     f->row->now.needs_left--;
     door_touch(t, f->row);
-    return flow_end_if_done(t, f, err);
+    flow_look(t, f->row, 0);
+    return 0;
 }
 
 static int ended(struct turn *t, struct row *row, struct err *err)
@@ -47,27 +48,85 @@ static int ended(struct turn *t, struct row *row, struct err *err)
     return flow_task_ended(t, f, row, err);
 }
 
-/* A workflow or fan-out that was asked to end, and below which nothing may be open any more. */
+/* ---- the agenda ---- */
+
+static bool comes_before(const struct look *a, const struct look *b)
+{
+    const struct execution *x = &a->row->now, *y = &b->row->now;
+
+    if (x->depth != y->depth)
+        return x->depth > y->depth;
+    return a->rank != b->rank ? a->rank < b->rank : x->id < y->id;
+}
+
+static void swap(struct look *a, struct look *b)
+{
+    struct look c = *a;
+
+    *a = *b;
+    *b = c;
+}
+
+void flow_look(struct turn *t, struct row *row, uint32_t rank)
+{
+    struct look *heap;
+    size_t i, up;
+
+    if (row->on_agenda)
+        return;
+    row->on_agenda = true;
+    *vec_add(&t->agenda) = (struct look){row, rank};
+    heap = t->agenda.at;
+    for (i = t->agenda.n - 1; i > 0; i = up) {
+        up = (i - 1) / 2;
+        if (!comes_before(&heap[i], &heap[up]))
+            break;
+        swap(&heap[i], &heap[up]);
+    }
+}
+
+static struct row *next_look(struct turn *t)
+{
+    struct look *heap = t->agenda.at;
+    struct row *first = heap[0].row;
+    size_t n = --t->agenda.n, i = 0, low;
+
+    heap[0] = heap[n];
+    while ((low = 2 * i + 1) < n) {
+        low += low + 1 < n && comes_before(&heap[low + 1], &heap[low]);
+        if (!comes_before(&heap[low], &heap[i]))
+            break;
+        swap(&heap[i], &heap[low]);
+        i = low;
+    }
+    first->on_agenda = false;
+    return first;
+}
+
 static int look(struct turn *t, struct row *row, struct err *err)
 {
+    bool runs = row->now.kind == KIND_WORKFLOW && row->now.status == S_RUNNING;
     struct flow *f;
-    bool items = row->now.kind == KIND_FOREACH;
     int rc;
 
-    if ((rc = flow_of(t, items ? row->now.workflow : row->now.id, row->now.root, &f, err)) || !f)
+    if ((rc = flow_of(t, runs ? row->now.id : row->now.workflow, row->now.root, &f, err)) || !f)
         return rc;
-    return items ? items_end_if_done(t, row, NULL, err) : flow_end_if_done(t, f, err);
+    if (runs)
+        return flow_end_if_done(t, f, err);
+    if (row->now.status == S_RUNNING)
+        return items_look(t, f, row, err);
+    return flow_decide(t, f, definition_task(f->def, row->now.task_name), row, err);
 }
 
 int flow_advance(struct turn *t, struct err *err)
 {
     int rc = 0;
 
-    while (!rc && (t->ended.n || t->looks.n)) {
+    while (!rc && (t->ended.n || t->agenda.n)) {
         if (t->ended.n)
             rc = ended(t, t->ended.at[--t->ended.n], err);
         else
-            rc = look(t, t->looks.at[--t->looks.n], err);
+            rc = look(t, next_look(t), err);
     }
     return rc;
 }

@@ -9,7 +9,11 @@
  *   flow_key.c      concurrency: how many of the same key run at once
  *   flow_again.c    items that run again
  *   flow_end.c      on_failure, on_exit, outputs, and the end
- *   flow.c          from one end to the next, until nothing follows */
+ *   flow.c          from one end to the next, until nothing follows
+ *
+ * What ends in one turn ends at once. First all of it is counted; then each task is decided on
+ * after its needs, and each workflow and fan-out looked at after what is below it, so that nothing
+ * depends on the order in which ends were told, or in which tasks stand in a file. */
 #ifndef STORE_FLOW_H
 #define STORE_FLOW_H
 
@@ -27,6 +31,7 @@ struct definition {
     const struct workflow_task **by_name; /* sorted */
     size_t ntasks;                        /* on_failure and on_exit among them */
     size_t size;                          /* of its text */
+    uint32_t *rank;                       /* of a task by its index: see flow_look */
     struct arena arena;
 };
 /* From the database, for the caller to free. E_NOT_FOUND: it is not stored; E_INVALID: its text is
@@ -126,13 +131,9 @@ MUST_USE int flow_store_resolved(struct turn *t, struct row *row, const struct b
 MUST_USE int items_begin(struct turn *t, struct flow *f, const struct flow_subject *s,
                          struct err *err);
 MUST_USE int items_ended(struct turn *t, struct row *foreach, struct row *item, struct err *err);
-MUST_USE int items_end_if_done(struct turn *t, struct row *foreach, const struct json_t *list,
-                               struct err *err);
+MUST_USE int items_look(struct turn *t, struct flow *f, struct row *foreach, struct err *err);
 MUST_USE int items_list(struct turn *t, const struct row *foreach, struct json_t **out,
                         struct err *err);
-MUST_USE int items_fill(struct turn *t, struct flow *f, const struct workflow_task *task,
-                        struct row *foreach, struct json_t *list, struct err *err);
-MUST_USE int items_go_on(struct turn *t, struct row *foreach, struct err *err);
 
 /* flow_again.c */
 #define OLD_ITEMS 500
@@ -149,8 +150,8 @@ MUST_USE int items_use_again(struct turn *t, struct flow *f, const struct workfl
                              struct err *err);
 struct rerun;
 /* A fan-out that has ended runs again, but not the items that succeeded. */
-MUST_USE int items_rerun_failed(struct turn *t, struct flow *f, struct row *foreach,
-                                struct rerun *r, struct err *err);
+MUST_USE int items_rerun_failed(struct turn *t, struct row *foreach, struct rerun *r,
+                                struct err *err);
 /* One item runs again. */
 MUST_USE int items_again(struct turn *t, struct row *foreach, struct row *item, struct rerun *r,
                          struct err *err);
@@ -186,7 +187,11 @@ MUST_USE int flow_prepare(struct turn *t, struct submission *s, struct err *err)
 MUST_USE int flow_start(struct turn *t, const struct submission *s, const struct holds *h,
                         struct err *err);
 
-/* flow.c: everything that follows from what ended in this turn, until nothing follows. */
+/* flow.c */
+/* Has the rules look at a row once all that ended is counted: the deepest first, then by rank: 0
+ * for what runs, otherwise its place in an order of its workflow's tasks by their needs. */
+void flow_look(struct turn *t, struct row *row, uint32_t rank);
+/* Everything that follows from what ended in this turn, until nothing follows. */
 MUST_USE int flow_advance(struct turn *t, struct err *err);
 
 #endif

@@ -73,20 +73,13 @@ int items_use_again(struct turn *t, struct flow *f, const struct workflow_task *
     return whole ? again(t, f, &s, NULL, err) : 0;
 }
 
-int items_rerun_failed(struct turn *t, struct flow *f, struct row *foreach, struct rerun *r,
-                       struct err *err)
+int items_rerun_failed(struct turn *t, struct row *foreach, struct rerun *r, struct err *err)
 {
-    const struct workflow_task *task = definition_task(f->def, foreach->now.task_name);
-    json_t *list;
-    int rc;
+    int rc = rerun_reset(t, foreach, S_RUNNING, 0, r, err);
 
-    if ((rc = items_list(t, foreach, &list, err)) ||
-        (rc = rerun_reset(t, foreach, S_RUNNING, 0, r, err)))
-        return rc;
     foreach->now.failed_behind |= GRAPH_ONLY_FAILED;
-    if ((rc = items_fill(t, f, task, foreach, list, err)))
-        return rc;
-    return items_end_if_done(t, foreach, list, err);
+    flow_look(t, foreach, 0);
+    return rc;
 }
 
 int items_value(struct turn *t, const struct row *foreach, int index, json_t **out, struct err *err)

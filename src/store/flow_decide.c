@@ -91,11 +91,10 @@ int flow_decide(struct turn *t, struct flow *f, const struct workflow_task *task
     return flow_ready(t, f, &s, err);
 }
 
-/* One more of its needs is terminal. */
+/* One more of its needs is terminal. It is decided on later: others may end in this very turn. */
 static int need_ended(struct turn *t, struct flow *f, uint32_t follower, bool success,
                       struct err *err)
 {
-    const struct workflow_task *task = &f->def->workflow->tasks[follower];
     struct row *row;
     int rc;
 
@@ -106,7 +105,8 @@ static int need_ended(struct turn *t, struct flow *f, uint32_t follower, bool su
     row->now.needs_left--;
     row->now.cursor += success; /* of a task: how many of its needs have succeeded */
     door_touch(t, row);
-    return flow_decide(t, f, task, row, err);
+    flow_look(t, row, f->def->rank[follower]);
+    return 0;
 }
 
 int flow_task_ended(struct turn *t, struct flow *f, struct row *row, struct err *err)
@@ -123,5 +123,6 @@ int flow_task_ended(struct turn *t, struct flow *f, struct row *row, struct err 
     for (i = 0; i < task->nfollowers && !f->row->now.cancel_requested; i++)
         if ((rc = need_ended(t, f, task->followers[i], graph_is_success(&n), err)))
             return rc;
-    return flow_end_if_done(t, f, err);
+    flow_look(t, f->row, 0);
+    return 0;
 }

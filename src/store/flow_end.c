@@ -155,7 +155,8 @@ int flow_end_if_done(struct turn *t, struct flow *f, struct err *err)
         ((uint32_t)e->cursor < w->ntasks && !e->cancel_requested))
         return 0;
     if (w->on_failure && (e->failed_behind & GRAPH_FAILED) && !e->cancel_requested &&
-        !(e->failed_behind & GRAPH_HANDLED))
+        !(e->failed_behind &
+          (GRAPH_HANDLED | GRAPH_EXITED))) /* on_exit is the last, however it ends */
         return run_last(t, f, w->on_failure, GRAPH_HANDLED, err);
     if (w->on_exit && !(e->failed_behind & GRAPH_EXITED))
         return run_last(t, f, w->on_exit, GRAPH_EXITED, err);
@@ -198,12 +199,15 @@ int flow_timer(struct turn *t, struct row *row, enum timer_kind kind, struct err
         door_touch(t, row);
         return flow_cancel_tree(t, row, "it took longer than its timeout", err);
     }
-    if (row->now.cancel_requested) {
-        *vec_add(&t->looks) = row;
-        return flow_cancel_below(t, row, "cancelled", err);
+    if (row->now.cancel_requested || (row->now.failed_behind & GRAPH_STOPPED)) {
+        flow_look(t, row, 0);
+        return flow_cancel_below(
+            t, row, row->now.cancel_requested ? "cancelled" : "another item failed", err);
     }
-    if (row->now.kind == KIND_FOREACH)
-        return items_go_on(t, row, err);
+    if (row->now.kind == KIND_FOREACH) {
+        flow_look(t, row, 0);
+        return 0;
+    }
     if ((rc = flow_of(t, row->now.id, row->now.root, &f, err)) || !f)
         return rc;
     if (!row->now.cursor && f->def->workflow->timeout && /* a permit let it begin just now */

@@ -43,8 +43,9 @@ int items_list(struct turn *t, const struct row *foreach, json_t **out, struct e
     struct store *s = t->store;
     struct args a = ARGS_INIT;
     struct rows r = ROWS_INIT;
+    const char *text = foreach->now.input; /* it may have begun in this very turn */
     size_t i;
-    int rc;
+    int rc = 0;
 
     for (i = 0; i < KEPT_LISTS; i++)
         if (s->lists[i].foreach == foreach->now.id &&
@@ -54,9 +55,11 @@ int items_list(struct turn *t, const struct row *foreach, json_t **out, struct e
         }
     args_begin(&a, Q_INPUTS_OF);
     args_int(&a, foreach->now.id);
-    if ((rc = db_query(t->db, &a, &r, err)))
+    if (!text && (rc = db_query(t->db, &a, &r, err)))
         goto done;
-    *out = r.n && rows_text(&r, 0, 1) ? json_loads(rows_text(&r, 0, 1), 0, NULL) : NULL;
+    if (!text)
+        text = r.n ? rows_text(&r, 0, 1) : NULL;
+    *out = text ? json_loads(text, 0, NULL) : NULL;
     if (*out)
         keep_list(s, foreach, turn_keep(t, *out));
     else
@@ -108,8 +111,8 @@ static int make_item(struct turn *t, struct flow *f, const struct workflow_task 
 }
 
 /* Fills the window; what does not fit into this turn is made by the next. */
-int items_fill(struct turn *t, struct flow *f, const struct workflow_task *task,
-               struct row *foreach, json_t *list, struct err *err)
+static int fill(struct turn *t, struct flow *f, const struct workflow_task *task,
+                struct row *foreach, json_t *list, struct err *err)
 {
     int window = task->max_parallel && task->max_parallel < WINDOW ? task->max_parallel : WINDOW;
     struct execution *e = &foreach->now;
@@ -159,12 +162,11 @@ int items_begin(struct turn *t, struct flow *f, const struct flow_subject *s, st
     else
         rc = flow_or_fail(t, s->row, rc, err);
     buf_release(&input);
-    if (rc || s->row->now.status != S_RUNNING)
-        return rc;
-    keep_list(t->store, s->row, list);
-    if ((rc = items_fill(t, f, s->task, s->row, list, err)))
-        return rc;
-    return items_end_if_done(t, s->row, list, err);
+    if (!rc && s->row->now.status == S_RUNNING) {
+        keep_list(t->store, s->row, list);
+        flow_look(t, s->row, 0);
+    }
+    return rc;
 }
 
 /* [{"status", "outputs"}, …] in the order of the list. */
@@ -207,7 +209,8 @@ static int collect(struct turn *t, const struct row *foreach, char **out, struct
     return rc;
 }
 
-int items_end_if_done(struct turn *t, struct row *foreach, const json_t *list, struct err *err)
+static int items_end_if_done(struct turn *t, struct row *foreach, const json_t *list,
+                             struct err *err)
 {
     struct execution *e = &foreach->now;
     struct outcome o = {.duration = -1};
@@ -230,51 +233,39 @@ int items_end_if_done(struct turn *t, struct row *foreach, const json_t *list, s
     return flow_close(t, foreach, status, &o, err);
 }
 
-/* One of the items ended: the next comes, or with fail_fast none any more. */
+/* One of the items ended. */
 int items_ended(struct turn *t, struct row *foreach, struct row *item, struct err *err)
 {
-    const struct workflow_task *task;
     struct graph_need n = {.status = item->now.status};
     struct flow *f;
-    json_t *list;
     int rc;
 
     if ((rc = flow_of(t, foreach->now.workflow, foreach->now.root, &f, err)) || !f)
-        return rc;
-    task = definition_task(f->def, foreach->now.task_name);
-    if ((rc = items_list(t, foreach, &list, err)))
         return rc;
     foreach->now.needs_left--;
     foreach->now.failed_behind |= graph_bits_of(&n);
     door_touch(t, foreach);
-    if ((foreach->now.failed_behind & GRAPH_FAILED) && task->fail_fast &&
-        !(foreach->now.failed_behind & GRAPH_STOPPED)) {
-        foreach->now.failed_behind |= GRAPH_STOPPED;
+    flow_look(t, foreach, 0);
+    return 0;
+}
+
+/* The next items come, or with fail_fast none any more; or that was all. */
+int items_look(struct turn *t, struct flow *f, struct row *foreach, struct err *err)
+{
+    const struct workflow_task *task = definition_task(f->def, foreach->now.task_name);
+    struct execution *e = &foreach->now;
+    json_t *list = NULL;
+    int rc;
+
+    if ((e->failed_behind & GRAPH_FAILED) && task->fail_fast &&
+        !(e->failed_behind & GRAPH_STOPPED)) {
+        e->failed_behind |= GRAPH_STOPPED;
+        door_touch(t, foreach);
         if ((rc = flow_cancel_below(t, foreach, "another item failed", err)))
             return rc;
     }
-    if (foreach->now.status == S_RUNNING && !foreach->now.cancel_requested &&
-        !(foreach->now.failed_behind & GRAPH_STOPPED) &&
-        (rc = items_fill(t, f, task, foreach, list, err)))
+    if (!e->cancel_requested && !(e->failed_behind & GRAPH_STOPPED) &&
+        ((rc = items_list(t, foreach, &list, err)) || (rc = fill(t, f, task, foreach, list, err))))
         return rc;
     return items_end_if_done(t, foreach, list, err);
-}
-
-int items_go_on(struct turn *t, struct row *foreach, struct err *err)
-{
-    struct flow *f;
-    json_t *list;
-    int rc;
-
-    if (foreach->now.status != S_RUNNING || foreach->now.cancel_requested ||
-        (foreach->now.failed_behind & GRAPH_STOPPED))
-        return 0;
-    if ((rc = flow_of(t, foreach->now.workflow, foreach->now.root, &f, err)) || !f)
-        return rc;
-    if ((rc = items_list(t, foreach, &list, err)))
-        return rc;
-    if ((rc =
-             items_fill(t, f, definition_task(f->def, foreach->now.task_name), foreach, list, err)))
-        return rc;
-    return items_end_if_done(t, foreach, list, err); /* none of the rest had to run again */
 }

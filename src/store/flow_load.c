@@ -34,6 +34,18 @@ static void sort_tasks(struct definition *d)
         qsort(d->by_name, d->ntasks, sizeof(*d->by_name), by_name);
 }
 
+/* From 1 on, each task after its needs. */
+static void rank_tasks(struct definition *d)
+{
+    const struct workflow *w = d->workflow;
+    uint32_t *order = arena_alloc(&d->arena, (w->ntasks + 1) * sizeof(*order)), n, i;
+
+    d->rank = arena_zalloc(&d->arena, (w->ntasks + 1) * sizeof(*d->rank));
+    (void)!workflow_order(w, order, &n); /* a stored definition has no circle */
+    for (i = 0; i < n; i++)
+        d->rank[order[i]] = i + 1;
+}
+
 const struct workflow_task *definition_task(const struct definition *d, const char *name)
 {
     struct workflow_task key = {.name = name};
@@ -87,6 +99,7 @@ int definition_read(struct db *db, const char *hash, struct definition **out, st
         goto done;
     stpncpy(d->hash, hash, sizeof(d->hash) - 1);
     sort_tasks(d);
+    rank_tasks(d);
     *out = d;
     d = NULL;
 done:

@@ -123,12 +123,14 @@ static int refuse_what_runs(const struct part *p, struct err *err)
     if (e->status == S_RUNNING && (e->failed_behind & (GRAPH_HANDLED | GRAPH_EXITED)))
         return err_set(err, E_INVALID, "workflow %lld is at its end already: wait for it",
                        (long long)e->id);
-    for (i = 0; i < w->ntasks; i++)
-        if (p->marks[i] &&
-            (p->rows[i]->now.status == S_READY || p->rows[i]->now.status == S_RUNNING))
+    for (i = 0; i < w->ntasks; i++) {
+        const struct execution *c = &p->rows[i]->now;
+
+        if (p->marks[i] && !status_is_terminal(c->status) && (c->status != S_PENDING || c->held))
             return err_set(err, E_INVALID, "%s (%lld) would have to run again, but is %s now",
-                           p->rows[i]->now.name, (long long)p->rows[i]->now.id,
-                           status_text(p->rows[i]->now.status));
+                           c->name, (long long)c->id,
+                           c->held ? hold_text(c->held) : status_text(c->status));
+    }
     return 0;
 }
 
@@ -144,7 +146,7 @@ static int go_deeper(struct turn *t, const struct part *p, uint32_t i, struct re
     if (!p->deeper || p->marks[i] != RERUN_FIRST || !row->now.started_at)
         return 0;
     if (row->now.kind == KIND_FOREACH)
-        rc = items_rerun_failed(t, p->f, row, r, err);
+        rc = items_rerun_failed(t, row, r, err);
     else if (row->now.kind == KIND_WORKFLOW)
         rc = rerun_nested(t, row, r, &whole, err);
     else
@@ -196,20 +198,16 @@ static void count_needs(struct turn *t, const struct part *p, uint32_t i)
     door_touch(t, p->rows[i]);
 }
 
-static int decide_pending(struct turn *t, const struct part *p, struct err *err)
+/* All that is pending is looked at anew. */
+static void look_at_pending(struct turn *t, const struct part *p)
 {
-    const struct workflow *w = p->f->def->workflow;
     uint32_t i;
-    int rc;
 
-    for (i = 0; i < w->ntasks; i++)
-        if (p->rows[i]->now.status == S_PENDING && !p->rows[i]->now.held)
+    for (i = 0; i < p->f->def->workflow->ntasks; i++)
+        if (p->rows[i]->now.status == S_PENDING && !p->rows[i]->now.held) {
             count_needs(t, p, i);
-    for (i = 0; i < w->ntasks; i++)
-        if (p->rows[i]->now.status == S_PENDING && !p->rows[i]->now.held &&
-            (rc = flow_decide(t, p->f, &w->tasks[i], p->rows[i], err)))
-            return rc;
-    return 0;
+            flow_look(t, p->rows[i], p->f->def->rank[i]);
+        }
 }
 
 /* The workflow goes on with its marked tasks, and `opened` more that others of us opened. */
@@ -238,7 +236,8 @@ static int reopen(struct turn *t, struct part *p, int opened, struct rerun *r, s
     door_touch(t, row);
     if (ended && w->timeout && (rc = flow_set_timeout(t, row, w->timeout, err)))
         return rc;
-    return decide_pending(t, p, err);
+    look_at_pending(t, p);
+    return 0;
 }
 
 int rerun_nested(struct turn *t, struct row *row, struct rerun *r, bool *whole, struct err *err)

@@ -65,7 +65,7 @@ static void turn_release(struct turn *t)
     turn_drop_json(t);
     vec_release(&t->json);
     vec_release(&t->ended);
-    vec_release(&t->looks);
+    vec_release(&t->agenda);
     vec_release(&t->reserved);
     vec_release(&t->dirty);
     vec_release(&t->events);
@@ -128,7 +128,7 @@ static struct turn *fresh_turn(struct store *s, bool wait)
     turn_drop_json(t);
     definitions_trim(s);
     t->dirty.n = t->events.n = t->limit_list.n = t->queues.n = 0;
-    t->ended.n = t->looks.n = t->reserved.n = 0;
+    t->ended.n = t->agenda.n = t->reserved.n = 0;
     arena_reset(&t->arena);
     t->store = s;
     t->db = s->db;

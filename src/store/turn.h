@@ -18,6 +18,7 @@ struct row {
     bool outcome;            /* result or error changed */
     bool dirty;              /* in the list of what must be written */
     bool permitted;          /* counted in the limits it falls under */
+    bool on_agenda;          /* a workflow's rules will look at it in this turn */
 };
 
 /* A limit as this turn sees it; also a key that has none (max < 0), looked up once. */
@@ -38,6 +39,12 @@ struct event {
     int64_t at, worker;
     int seq, attempt, epoch, type, from, to;
     const char *data;
+};
+
+/* Something that a workflow's rules have to look at, and its place among its siblings: flow.c. */
+struct look {
+    struct row *row;
+    uint32_t rank;
 };
 
 /* Net change of a queue's jobs in this turn. */
@@ -67,8 +74,8 @@ struct turn {
     VEC(struct queue_change) queues;
     struct args args; /* scratch of the statement being built */
 
-    VEC(struct row *) looks;   /* workflows that may be at their end: a cancel was asked for */
-    VEC(struct row *) ended;   /* became terminal, and what follows from it is not done yet */
+    VEC(struct look) agenda;   /* a heap: what comes first stands first */
+    VEC(struct row *) ended;   /* became terminal, and was not counted where it counts yet */
     VEC(struct json_t *) json; /* values that live as long as the turn */
     struct idmap submitted;    /* definition -> struct workflow, of those that it begins */
     struct idmap flows;        /* id -> struct flow */

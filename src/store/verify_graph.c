@@ -69,12 +69,19 @@ static int check_stranded(struct flow_judge *j, const struct flow_child *c, cons
     return 0;
 }
 
+static bool runs_again(const struct flow_judge *j)
+{
+    return (j->f.bits & GRAPH_AGAIN) != 0;
+}
+
 static int judge_item(struct flow_judge *j, const struct flow_child *c, struct err *err)
 {
     struct graph_need n = need_of(NULL, c);
     size_t byte = (size_t)c->index / 8;
     unsigned char bit = (unsigned char)(1u << (c->index % 8));
 
+    if (c->index >= j->f.cursor && runs_again(j) && status_is_terminal(c->status))
+        return 0; /* of an earlier run: not come to yet, or its list was longer */
     if (c->index < 0 || c->index >= j->f.cursor) {
         verify_note(j->v, "I36", c->id, "it is item %d of %lld, which has made %d", c->index,
                     (long long)j->f.id, j->f.cursor);
@@ -95,6 +102,21 @@ static int judge_item(struct flow_judge *j, const struct flow_child *c, struct e
     return 0;
 }
 
+/* A row of an earlier run, which this one has not come to yet. */
+static bool is_old(const struct flow_judge *j, const struct workflow_task *task,
+                   const struct flow_child *c)
+{
+    const struct workflow *w = j->def->workflow;
+
+    if (!runs_again(j) || !status_is_terminal(c->status))
+        return false;
+    if (task == w->on_failure)
+        return !(j->f.bits & GRAPH_HANDLED);
+    if (task == w->on_exit)
+        return !(j->f.bits & GRAPH_EXITED);
+    return task->index >= (uint32_t)j->f.cursor;
+}
+
 static void judge_made(struct flow_judge *j, const struct flow_child *c)
 {
     const struct workflow_task *task = definition_task(j->def, c->name);
@@ -103,6 +125,8 @@ static void judge_made(struct flow_judge *j, const struct flow_child *c)
         verify_note(j->v, "I36", c->id, "%s is no task of its workflow", c->name);
         return;
     }
+    if (is_old(j, task, c))
+        return;
     if (j->tasks.at[task->index].id)
         verify_note(j->v, "I36", c->id, "the task %s is there twice", c->name);
     j->tasks.at[task->index] = *c;
