@@ -89,6 +89,8 @@ CLI_SRCS := $(wildcard src/cli/*.c src/cli/*/*.c)
 SHIM_SRCS := $(wildcard src/exec/shim/*.c)
 TEST_SRCS := $(wildcard tests/test_*.c)
 TEST_COMMON := $(wildcard tests/harness.c tests/fixture.c)
+# Random workflows and the model that they are compared with, for tests/test_random*.c.
+RANDOM_SRCS := $(wildcard tests/random/*.c)
 BENCH_SRCS := $(wildcard bench/*.c)
 PLUGIN_SRCS := $(wildcard examples/plugin*.c)
 EXAMPLE_SRCS := $(filter-out $(PLUGIN_SRCS),$(wildcard examples/*.c))
@@ -108,9 +110,10 @@ LIB_OBJS := $(call object,$(LIB_SRCS) $(GEN_SRCS))
 CLI_OBJS := $(call object,$(CLI_SRCS))
 SHIM_OBJS := $(call object,$(SHIM_SRCS))
 COMMON_OBJS := $(call object,$(TEST_COMMON))
+RANDOM_OBJS := $(call object,$(RANDOM_SRCS))
 PROGRAM_OBJS := $(call object,$(TEST_SRCS) $(BENCH_SRCS) $(EXAMPLE_SRCS))
 PLUGIN_OBJS := $(call object,$(PLUGIN_SRCS))
-OBJS := $(LIB_OBJS) $(CLI_OBJS) $(SHIM_OBJS) $(COMMON_OBJS) $(PROGRAM_OBJS) $(PLUGIN_OBJS)
+OBJS := $(LIB_OBJS) $(CLI_OBJS) $(SHIM_OBJS) $(COMMON_OBJS) $(RANDOM_OBJS) $(PROGRAM_OBJS) $(PLUGIN_OBJS)
 
 TESTS := $(TEST_SRCS:tests/%.c=$(BUILD)/tests/%)
 BENCHES := $(BENCH_SRCS:bench/%.c=$(BUILD)/bench/%)
@@ -150,7 +153,7 @@ $(BUILD)/libpawl.so: $(BUILD)/libpawl.so.0
 $(BUILD)/libpawl.so.0: $(LIB_OBJS) $(LIB_DIRS)
 	$(call QUIET,LINK)$(CC) -shared -Wl,-soname,$(@F) $(ALL_LDFLAGS) -o $@ $(LIB_OBJS) $(LIBS)
 
-LINK = $(call QUIET,LINK)$(CC) -pie $(ALL_LDFLAGS) -o $@ $(filter %.o %.a,$^) $(LIBS)
+LINK = $(call QUIET,LINK)$(CC) -pie $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS)
 
 $(BUILD)/pawl: $(CLI_OBJS) $(BUILD)/libpawl.a
 	$(LINK)
@@ -161,6 +164,8 @@ $(BUILD)/pawl-shim: $(SHIM_OBJS) $(BUILD)/libpawl.a
 $(TESTS): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(COMMON_OBJS) $(BUILD)/libpawl.a
 	@mkdir -p $(@D)
 	$(LINK)
+
+$(filter $(BUILD)/tests/test_random%,$(TESTS)): $(RANDOM_OBJS)
 
 $(BENCHES): $(BUILD)/bench/%: $(BUILD)/obj/bench/%.o $(COMMON_OBJS) $(BUILD)/libpawl.a
 	@mkdir -p $(@D)
@@ -239,7 +244,7 @@ bench:
 
 # --- keep in order -----------------------------------------------------------------------------------
 
-C_FILES := $(wildcard $(foreach d,include src src/* src/*/* tests tests/fuzz bench examples models,$(d)/*.c $(d)/*.h))
+C_FILES := $(wildcard $(foreach d,include src src/* src/*/* tests tests/fuzz tests/random bench examples models,$(d)/*.c $(d)/*.h))
 
 .PHONY: format check-format check-layers
 format:

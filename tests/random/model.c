@@ -1,0 +1,384 @@
+/* model.c - see model.h. */
+#include "model.h"
+
+#include "base/mem.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const model_words[M_STATUSES] = {"none",      "pending",   "ready",
+                                             "running",   "succeeded", "failed",
+                                             "timed_out", "cancelled", "skipped"};
+
+bool model_ended(enum model_status s)
+{
+    return s >= M_SUCCEEDED;
+}
+
+struct model_node *model_find(struct model *m, const char *path)
+{
+    struct model_node *n;
+
+    for (n = m->all; n && strcmp(n->path, path) != 0;)
+        n = n->next;
+    return n;
+}
+
+/* ---- making ---- */
+
+static struct model_node *make(struct model *m, struct model_node *parent, int index,
+                               enum model_kind kind)
+{
+    struct model_node *n = mem_zalloc(sizeof(*n));
+    char name[16];
+
+    n->status = M_PENDING;
+    n->kind = kind;
+    n->item = -1;
+    n->parent = parent;
+    n->next = m->all;
+    m->all = n;
+    if (!parent) {
+        snprintf(n->path, sizeof(n->path), "w");
+    } else if (parent->kind == M_EACH) {
+        n->item = index;
+        n->in = parent->in;
+        n->task = parent->task;
+        snprintf(n->path, sizeof(n->path), "%.100s[%d]", parent->path, index);
+    } else {
+        n->in = parent->flow;
+        n->task = &n->in->tasks[index];
+        snprintf(n->path, sizeof(n->path), "%.100s/%s", parent->path,
+                 plan_name(n->in, index, name));
+    }
+    if (kind == M_FLOW)
+        n->flow = &m->plan->flows[parent ? n->task->nested : 0];
+    if (parent)
+        parent->children[index] = n;
+    return n;
+}
+
+static struct model_node *make_task(struct model *m, struct model_node *flow, int index)
+{
+    const struct plan_task *t = &flow->flow->tasks[index];
+
+    return make(m, flow, index, t->each != PLAN_ONE ? M_EACH : t->nested ? M_FLOW : M_JOB);
+}
+
+/* ---- what the needs of a task say ---- */
+
+static bool has_failed(const struct model_node *n)
+{
+    return n->status == M_FAILED || n->status == M_TIMED_OUT;
+}
+
+static bool is_success(const struct model_node *n)
+{
+    return n->status == M_SUCCEEDED || (has_failed(n) && n->task->allow_failure);
+}
+
+static bool is_failure(const struct model_node *n)
+{
+    return (has_failed(n) && !n->task->allow_failure) ||
+           (n->status == M_SKIPPED && n->failure_behind);
+}
+
+static struct model_node *sibling(const struct model_node *n, int name)
+{
+    return n->parent->children[plan_index(n->in, name)];
+}
+
+struct needs {
+    int all, ended, succeeded;
+    bool failure, cancelled;
+};
+
+static struct needs needs_of(const struct model_node *n)
+{
+    struct needs f = {.all = n->task->nneeds};
+    int i;
+
+    for (i = 0; i < f.all; i++) {
+        const struct model_node *need = sibling(n, n->task->needs[i]);
+
+        f.ended += model_ended(need->status);
+        f.succeeded += is_success(need);
+        f.failure |= is_failure(need);
+        f.cancelled |= need->status == M_CANCELLED;
+    }
+    return f;
+}
+
+enum truth { NO, YES, ERROR };
+
+static bool has_outputs(const struct model_node *n)
+{
+    return n->kind == M_JOB && n->status == M_SUCCEEDED;
+}
+
+static enum truth evaluate(const struct model_node *n, const struct needs *f, int nth)
+{
+    const struct plan_cond *c = &n->task->conds[nth];
+    enum truth left;
+
+    switch (c->op) {
+    case PLAN_SUCCESS: /* with a join: that many have succeeded, else it would not be asked */
+        return n->task->join || f->succeeded == f->all;
+    case PLAN_FAILURE:
+        return f->failure;
+    case PLAN_CANCELLED:
+        return f->cancelled;
+    case PLAN_ALWAYS:
+        return YES;
+    case PLAN_STATUS:
+        return sibling(n, c->task)->status == (enum model_status)c->word;
+    case PLAN_OUTPUT:
+        return has_outputs(sibling(n, c->task)) ? YES : ERROR;
+    case PLAN_GONE:
+        return ERROR;
+    case PLAN_NOT:
+        left = evaluate(n, f, c->left);
+        return left == ERROR ? ERROR : left == YES ? NO : YES;
+    case PLAN_AND:
+        left = evaluate(n, f, c->left);
+        return left == YES ? evaluate(n, f, c->right) : left;
+    case PLAN_OR:
+        left = evaluate(n, f, c->left);
+        return left == NO ? evaluate(n, f, c->right) : left;
+    }
+    return ERROR;
+}
+
+/* ---- beginning ---- */
+
+static void have_children(struct model_node *n, int all)
+{
+    n->children = mem_zalloc(((size_t)all + 1) * sizeof(*n->children));
+    n->nchildren = all;
+}
+
+static void begin(struct model *m, struct model_node *n)
+{
+    const struct plan_task *t = n->task;
+    int i;
+
+    switch (n->kind) {
+    case M_JOB:
+        n->status =
+            n->item >= 0 && t->each == PLAN_LIST && t->bad >> n->item & 1 ? M_FAILED : M_READY;
+        break;
+    case M_FLOW:
+        n->status = M_RUNNING;
+        have_children(n, n->flow->ntasks + 2);
+        for (i = 0; i < n->flow->ntasks; i++)
+            make_task(m, n, i);
+        break;
+    case M_EACH:
+        n->status = M_RUNNING;
+        if (t->each != PLAN_LISTED)
+            have_children(n, t->items);
+        else if (has_outputs(sibling(n, t->listed_by)))
+            have_children(n, sibling(n, t->listed_by)->list);
+        else
+            n->status = M_FAILED;
+        break;
+    }
+}
+
+static void decide(struct model *m, struct model_node *n)
+{
+    const struct plan_task *t = n->task;
+    struct needs f = needs_of(n);
+    enum truth runs = t->join || f.succeeded == f.all;
+
+    if (t->join && f.succeeded < t->join) {
+        if (f.succeeded + f.all - f.ended >= t->join)
+            return;
+        runs = NO;
+    } else if (!t->join && f.ended < f.all) {
+        return;
+    } else if (t->nconds) {
+        runs = evaluate(n, &f, t->nconds - 1);
+    }
+    if (runs == ERROR) {
+        n->status = M_FAILED;
+    } else if (runs == NO) {
+        n->status = M_SKIPPED;
+        n->failure_behind = f.failure;
+    } else {
+        begin(m, n);
+    }
+}
+
+/* ---- ending ---- */
+
+static int open_below(const struct model_node *n)
+{
+    int open = 0, i;
+
+    for (i = 0; i < n->nchildren; i++)
+        open += n->children[i] && !model_ended(n->children[i]->status);
+    return open;
+}
+
+static bool failed_below(const struct model_node *n)
+{
+    bool failed = false;
+    int i;
+
+    for (i = 0; i < n->nchildren; i++)
+        failed |= n->children[i] && has_failed(n->children[i]) &&
+                  (n->kind == M_EACH || !n->children[i]->task->allow_failure);
+    return failed;
+}
+
+/* A workflow or fan-out below which all have ended. */
+static void end(struct model_node *n)
+{
+    bool cancelled = n->cancel_asked;
+    int i;
+
+    for (i = 0; i < n->nchildren; i++)
+        cancelled |= n->children[i] && n->children[i]->status == M_CANCELLED;
+    n->status = failed_below(n) ? M_FAILED : cancelled ? M_CANCELLED : M_SUCCEEDED;
+}
+
+static void work(struct model *m, struct model_node *n);
+
+/* One of those that come after all others; true: it has ended, or does not come. */
+static bool at_the_end(struct model *m, struct model_node *n, int index, bool wanted)
+{
+    if (!n->children[index]) {
+        if (!wanted)
+            return true;
+        begin(m, make_task(m, n, index));
+    }
+    work(m, n->children[index]);
+    return model_ended(n->children[index]->status);
+}
+
+static void work_flow(struct model *m, struct model_node *n)
+{
+    const struct plan_flow *f = n->flow;
+    int i;
+
+    for (i = 0; i < f->ntasks; i++) {
+        if (n->children[i]->status == M_PENDING)
+            decide(m, n->children[i]);
+        work(m, n->children[i]);
+    }
+    if (open_below(n) && !n->children[f->ntasks] && !n->children[f->ntasks + 1])
+        return;
+    if (!n->children[f->ntasks + 1] &&
+        !at_the_end(m, n, f->ntasks, f->on_failure && failed_below(n) && !n->cancel_asked))
+        return;
+    if (!at_the_end(m, n, f->ntasks + 1, f->on_exit))
+        return;
+    end(n);
+}
+
+static void work_each(struct model *m, struct model_node *n)
+{
+    const struct plan_task *t = n->task;
+    bool again = true;
+    int i, room;
+
+    while (again) {
+        again = false;
+        for (i = 0; i < n->made; i++)
+            work(m, n->children[i]);
+        if (t->fail_fast && !n->stopped && failed_below(n)) {
+            again = n->stopped = true;
+            for (i = 0; i < n->made; i++)
+                model_cancel(n->children[i]);
+        } else if (!n->stopped && !n->cancel_asked && n->made < n->nchildren) {
+            room = t->max_parallel ? t->max_parallel - open_below(n) : n->nchildren;
+            for (; room > 0 && n->made < n->nchildren; room--) {
+                again = true;
+                begin(m, make(m, n, n->made++, t->nested ? M_FLOW : M_JOB));
+            }
+        }
+    }
+    if (!open_below(n) && (n->made == n->nchildren || n->stopped || n->cancel_asked))
+        end(n);
+}
+
+static void work(struct model *m, struct model_node *n)
+{
+    if (n->status == M_RUNNING && n->kind == M_FLOW)
+        work_flow(m, n);
+    else if (n->status == M_RUNNING && n->kind == M_EACH)
+        work_each(m, n);
+}
+
+void model_work_out(struct model *m)
+{
+    work(m, m->root);
+}
+
+/* ---- events ---- */
+
+void model_start(struct model_node *job)
+{
+    job->status = M_RUNNING;
+    job->tries++;
+}
+
+void model_end(struct model_node *job, enum plan_end end, int list)
+{
+    bool again = end == PLAN_DEFER || end == PLAN_REFUSE;
+
+    job->tries -= again; /* not counted: nothing was tried */
+    if (end == PLAN_FAIL || end == PLAN_TIMEOUT || end == PLAN_LOST)
+        again = job->tries <= job->task->retries;
+    if (again && !job->cancel_asked)
+        job->status = M_READY;
+    else if (end == PLAN_OK)
+        job->status = M_SUCCEEDED;
+    else if (end == PLAN_TIMEOUT)
+        job->status = M_TIMED_OUT;
+    else if (end == PLAN_FAIL || (end == PLAN_LOST && !job->cancel_asked))
+        job->status = M_FAILED;
+    else
+        job->status = M_CANCELLED;
+    job->list = list;
+}
+
+void model_cancel(struct model_node *n)
+{
+    int i;
+
+    if (model_ended(n->status))
+        return;
+    if (n->status == M_RUNNING)
+        n->cancel_asked = true;
+    else
+        n->status = M_CANCELLED;
+    for (i = 0; i < n->nchildren; i++)
+        if (n->children[i])
+            model_cancel(n->children[i]);
+}
+
+struct model *model_new(const struct plan *p)
+{
+    struct model *m = mem_zalloc(sizeof(*m));
+
+    m->plan = p;
+    m->root = make(m, NULL, 0, M_FLOW);
+    begin(m, m->root);
+    model_work_out(m);
+    return m;
+}
+
+void model_free(struct model *m)
+{
+    struct model_node *n, *next;
+
+    for (n = m->all; n; n = next) {
+        next = n->next;
+        free(n->children);
+        free(n);
+    }
+    free(m);
+}

@@ -1,0 +1,66 @@
+/* model.h - the rules of a workflow, as simply as they can be said: after each event everything is
+ * worked out again from the beginning. Written from the documents (docs/WORKFLOWS.md); it shares
+ * nothing with src/core and src/store, not even words, so that an error there is not made twice.
+ *
+ * What happens in one turn happens at once: first all that was told is taken down, then
+ * model_work_out looks at each task after its needs and at each workflow after its tasks. */
+#ifndef TESTS_RANDOM_MODEL_H
+#define TESTS_RANDOM_MODEL_H
+
+#include "plan.h"
+
+enum model_status {
+    M_NONE,
+    M_PENDING,
+    M_READY,
+    M_RUNNING,
+    M_SUCCEEDED, /* from here on it has ended */
+    M_FAILED,
+    M_TIMED_OUT,
+    M_CANCELLED,
+    M_SKIPPED,
+    M_STATUSES,
+};
+extern const char *const model_words[M_STATUSES];
+
+enum model_kind { M_JOB, M_FLOW, M_EACH };
+
+struct model_node {
+    char path[120]; /* w/t1/t2[0] */
+    struct model_node *parent, *next;
+    const struct plan_flow *in;   /* where its task is; NULL: the root */
+    const struct plan_task *task; /* NULL: the root */
+    enum model_kind kind;
+    enum model_status status;
+    int item; /* -1: it is none */
+
+    bool cancel_asked;
+    bool failure_behind; /* of a skipped one */
+    int tries;           /* attempts that count */
+    int list;            /* items of the list among its outputs, if it succeeded */
+
+    const struct plan_flow *flow; /* of M_FLOW */
+    int made;                     /* of M_EACH: items */
+    bool stopped;                 /* of M_EACH: by fail_fast */
+    struct model_node **children; /* tasks by index, or items; NULL: not made */
+    int nchildren;
+};
+
+struct model {
+    const struct plan *plan;
+    struct model_node *root, *all; /* `all` by next, the newest first */
+};
+
+struct model *model_new(const struct plan *p);
+void model_free(struct model *m);
+
+bool model_ended(enum model_status s);
+struct model_node *model_find(struct model *m, const char *path);
+
+/* Events. The caller makes sure that the node is in the status for it. */
+void model_start(struct model_node *job);
+void model_end(struct model_node *job, enum plan_end end, int list);
+void model_cancel(struct model_node *n);
+void model_work_out(struct model *m);
+
+#endif

@@ -1,0 +1,135 @@
+/* plan_smaller.c - takes a plan apart, one thing at a time, to find the least that still goes
+ * wrong. */
+#include "plan.h"
+
+#include <string.h>
+
+static bool speaks_of(const struct plan_task *t, int name)
+{
+    int i;
+
+    for (i = 0; i < t->nconds; i++)
+        if ((t->conds[i].op == PLAN_STATUS || t->conds[i].op == PLAN_OUTPUT ||
+             t->conds[i].op == PLAN_GONE) &&
+            t->conds[i].task == name)
+            return true;
+    return false;
+}
+
+static void drop_need(struct plan_task *t, int nth)
+{
+    memmove(t->needs + nth, t->needs + nth + 1, sizeof(*t->needs) * (size_t)(t->nneeds - nth - 1));
+    t->nneeds--;
+    if (t->join > t->nneeds)
+        t->join = t->nneeds;
+    t->nconds = 0; /* it may have spoken of what was behind that need */
+    if (t->each == PLAN_LISTED)
+        t->each = PLAN_NUMBER;
+}
+
+static void drop_task(struct plan_flow *f, int index)
+{
+    int name = f->tasks[index].name, i, k;
+
+    for (i = index + 1; i < f->ntasks; i++) {
+        struct plan_task *t = &f->tasks[i];
+
+        for (k = t->nneeds - 1; k >= 0; k--)
+            if (t->needs[k] == name)
+                drop_need(t, k);
+        if (speaks_of(t, name))
+            t->nconds = 0;
+    }
+    memmove(f->tasks + index, f->tasks + index + 1,
+            sizeof(*f->tasks) * (size_t)(f->ntasks + 1 - index));
+    f->ntasks--;
+}
+
+static bool here(int *nth)
+{
+    return (*nth)-- == 0;
+}
+
+static bool simpler(struct plan_task *t, int *nth)
+{
+    int i;
+
+#define SIMPLER(member, value)               \
+    if (t->member != (value) && here(nth)) { \
+        t->member = (value);                 \
+        return true;                         \
+    }
+    SIMPLER(nested, 0)
+    SIMPLER(each, PLAN_ONE)
+    SIMPLER(nconds, 0)
+    SIMPLER(join, 0)
+    SIMPLER(retries, 0)
+    SIMPLER(allow_failure, false)
+    SIMPLER(fail_fast, false)
+    SIMPLER(max_parallel, 0)
+    SIMPLER(bad, 0)
+#undef SIMPLER
+    if (t->each != PLAN_ONE && t->items > 1 && here(nth)) {
+        t->items--;
+        return true;
+    }
+    for (i = 0; i < t->nneeds; i++)
+        if (here(nth)) {
+            drop_need(t, i);
+            return true;
+        }
+    return false;
+}
+
+/* Many at once, while there are many. */
+static bool half(struct plan_flow *f, int *nth)
+{
+    int keep = f->ntasks / 2;
+
+    if (f->ntasks < 6 || !here(nth))
+        return false;
+    while (f->ntasks > keep)
+        drop_task(f, f->ntasks - 1);
+    return true;
+}
+
+static bool smaller_flow(struct plan_flow *f, int *nth)
+{
+    int i;
+
+    if (half(f, nth))
+        return true;
+    for (i = f->ntasks - 1; i >= 0 && f->ntasks > 1; i--)
+        if (here(nth)) {
+            drop_task(f, i);
+            return true;
+        }
+    if (f->on_failure && here(nth)) {
+        f->on_failure = false;
+        return true;
+    }
+    if (f->on_exit && here(nth)) {
+        f->on_exit = false;
+        return true;
+    }
+    for (i = 0; i < f->ntasks + 2; i++)
+        if (simpler(&f->tasks[i], nth))
+            return true;
+    return false;
+}
+
+bool plan_smaller(struct plan *p, int nth)
+{
+    unsigned *rates[] = {&p->crashes, &p->cancels, &p->batches};
+    int i;
+
+    for (i = 0; i < 3; i++)
+        if (*rates[i] && here(&nth)) {
+            *rates[i] = 0;
+            return true;
+        }
+    for (i = 0; i < p->nflows; i++)
+        if (smaller_flow(&p->flows[i], &nth))
+            return true;
+    return false;
+}

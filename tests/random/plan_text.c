@@ -1,0 +1,125 @@
+/* plan_text.c - a plan as text: conditions, lists, workflow files. */
+#include "base/buf.h"
+#include "model.h"
+
+#include <stdio.h>
+
+static void condition(const struct plan_task *t, int nth, struct buf *out)
+{
+    const struct plan_cond *c = &t->conds[nth];
+
+    switch (c->op) {
+    case PLAN_SUCCESS:
+        buf_addstr(out, "success()");
+        break;
+    case PLAN_FAILURE:
+        buf_addstr(out, "failure()");
+        break;
+    case PLAN_CANCELLED:
+        buf_addstr(out, "cancelled()");
+        break;
+    case PLAN_ALWAYS:
+        buf_addstr(out, "always()");
+        break;
+    case PLAN_STATUS:
+        buf_addf(out, "tasks.t%d.status == '%s'", c->task, model_words[c->word]);
+        break;
+    case PLAN_OUTPUT:
+        buf_addf(out, "tasks.t%d.outputs.n == 1", c->task);
+        break;
+    case PLAN_GONE:
+        buf_addf(out, "tasks.t%d.outputs.gone == 1", c->task);
+        break;
+    case PLAN_NOT:
+        buf_addstr(out, "!(");
+        condition(t, c->left, out);
+        buf_addstr(out, ")");
+        break;
+    case PLAN_AND:
+    case PLAN_OR:
+        buf_addstr(out, "(");
+        condition(t, c->left, out);
+        buf_addstr(out, c->op == PLAN_AND ? ") && (" : ") || (");
+        condition(t, c->right, out);
+        buf_addstr(out, ")");
+        break;
+    }
+}
+
+void plan_condition(const struct plan_task *t, struct buf *out)
+{
+    condition(t, t->nconds - 1, out);
+}
+
+void plan_foreach(const struct plan_task *t, struct buf *out)
+{
+    int i;
+
+    if (t->each == PLAN_NUMBER) {
+        buf_addf(out, "%d", t->items);
+    } else if (t->each == PLAN_LISTED) {
+        buf_addf(out, "\"${{ tasks.t%d.outputs.list }}\"", t->listed_by);
+    } else {
+        buf_addstr(out, "[");
+        for (i = 0; i < t->items; i++)
+            buf_addf(out, "%s{\"%s\": %d}", i ? ", " : "", t->bad >> i & 1 ? "b" : "a", i);
+        buf_addstr(out, "]");
+    }
+}
+
+static void task(const struct plan_flow *f, int index, struct buf *out)
+{
+    const struct plan_task *t = &f->tasks[index];
+    int i;
+
+    if (t->nested)
+        buf_addf(out, "{workflow: w%d.flow.yaml", t->nested);
+    else
+        buf_addstr(out, t->each == PLAN_LIST ? "{argv: [x, \"${{ item.a }}\"]" : "{run: x");
+    for (i = 0; i < t->nneeds; i++)
+        buf_addf(out, "%st%d", i ? ", " : ", needs: [", t->needs[i]);
+    if (t->nneeds)
+        buf_addstr(out, "]");
+    if (t->join)
+        buf_addf(out, ", join: %d", t->join);
+    if (t->nconds) {
+        buf_addstr(out, ", if: \"");
+        plan_condition(t, out);
+        buf_addstr(out, "\"");
+    }
+    if (t->each != PLAN_ONE) {
+        buf_addstr(out, ", foreach: ");
+        plan_foreach(t, out);
+        if (t->max_parallel)
+            buf_addf(out, ", max_parallel: %d", t->max_parallel);
+        if (t->fail_fast)
+            buf_addstr(out, ", fail_fast: true");
+    }
+    if (t->allow_failure)
+        buf_addstr(out, ", allow_failure: true");
+    if (t->retries)
+        buf_addf(out, ", retry: %d", t->retries);
+    buf_addstr(out, "}\n");
+}
+
+void plan_yaml(const struct plan *p, int flow, struct buf *out)
+{
+    const struct plan_flow *f = &p->flows[flow];
+    int stride = f->ntasks > 2 ? f->ntasks - 1 : 1, at = (int)(p->seed % (unsigned)f->ntasks), i;
+    char name[16];
+
+    /* not in the order of their needs: backwards from somewhere */
+    buf_addf(out, "name: w%d\ntasks:\n", flow);
+    for (i = 0; i < f->ntasks; i++, at = (at + stride) % f->ntasks) {
+        buf_addf(out, "  %s: ", plan_name(f, at, name));
+        task(f, at, out);
+    }
+    if (f->on_failure) {
+        buf_addstr(out, "on_failure: ");
+        task(f, f->ntasks, out);
+    }
+    if (f->on_exit) {
+        buf_addstr(out, "on_exit: ");
+        task(f, f->ntasks + 1, out);
+    }
+}

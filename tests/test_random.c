@@ -1,0 +1,103 @@
+/* test_random.c - random workflows through the store, against the model (random/model.h).
+ *
+ *   PAWL_RANDOM_SEED=n    only this one
+ *   PAWL_RANDOM_COUNT=n   so many */
+#include "base/env.h"
+#include "fixture.h"
+#include "random/play.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool goes_wrong(struct playground *g, const struct plan *p, struct played *out)
+{
+    play(g, p, out);
+    return out->wrong.len > 0;
+}
+
+/* Takes away what is not needed for it to go wrong. */
+static struct plan *shrink(struct playground *g, const struct plan *plan)
+{
+    struct plan *least = plan_copy(plan);
+    int64_t until = clock_boot_us() + 20 * SECOND;
+    int nth = 0;
+
+    while (clock_boot_us() < until) {
+        struct plan *p = plan_copy(least);
+        struct played out;
+        bool any = plan_smaller(p, nth);
+
+        if (any && goes_wrong(g, p, &out)) {
+            plan_free(least);
+            least = p;
+            p = NULL;
+            nth = nth > 2 ? nth - 2 : 0;
+        } else {
+            nth++;
+        }
+        if (any)
+            played_release(&out);
+        if (p)
+            plan_free(p);
+        if (!any)
+            break;
+    }
+    return least;
+}
+
+_Noreturn static void tell(struct playground *g, const struct plan *plan)
+{
+    struct plan *least = shrink(g, plan);
+    struct played out;
+    struct buf text = BUF_INIT;
+    int i;
+
+    goes_wrong(g, least, &out);
+    for (i = 0; i < least->nflows; i++) {
+        buf_addf(&text, "--- w%d.flow.yaml\n", i);
+        plan_yaml(least, i, &text);
+    }
+    test_fail(__FILE__, __LINE__,
+              "a smaller case of seed %llu:\n%s--- what was done\n%s--- what is wrong\n%s"
+              "again: PAWL_RANDOM_SEED=%llu PAWL_TEST_DB=%s build/tests/test_random",
+              (unsigned long long)plan->seed, text.ptr, buf_cstr(&out.trace), buf_cstr(&out.wrong),
+              (unsigned long long)plan->seed, test_db());
+}
+
+static void try_seed(struct playground *g, uint64_t seed)
+{
+    struct plan *p = plan_new(seed);
+    struct played out;
+
+    printf("seed %llu\n", (unsigned long long)seed); /* seen if it ends in the middle */
+    if (goes_wrong(g, p, &out)) {
+        printf("%s%s", buf_cstr(&out.trace), out.wrong.ptr);
+        tell(g, p);
+    }
+    if (!out.root)
+        test_fail(__FILE__, __LINE__, "%s", out.trace.ptr);
+    played_release(&out);
+    plan_free(p);
+}
+
+static uint64_t number(const char *name, uint64_t otherwise)
+{
+    const char *s = getenv(name);
+
+    return s && *s ? strtoull(s, NULL, 10) : otherwise;
+}
+
+TEST_SLOW(random_workflows_end_as_the_model_says, 600)
+{
+    uint64_t usual = (strcmp(test_db(), "sqlite") ? 30u : 300u) * (test_full() ? 10u : 1u);
+    uint64_t one = number("PAWL_RANDOM_SEED", 0), n = number("PAWL_RANDOM_COUNT", usual), i;
+    struct playground g;
+
+    playground_open(&g);
+    for (i = 1; i <= (one ? 1 : n); i++)
+        try_seed(&g, one ? one : i);
+    CHECK_EQ(sql_number(g.stores[0], "SELECT count(*) FROM executions WHERE status < 4"), 0);
+    verify_clean(g.stores[0]);
+    playground_close(&g);
+}
