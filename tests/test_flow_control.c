@@ -474,6 +474,25 @@ TEST(a_cancel_may_let_finish_what_runs)
     store_close(&s);
 }
 
+TEST(after_a_cancel_on_exit_is_tried_again_as_often_as_it_may_be)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(
+        s, "name: w\ntasks:\n  a: {run: x, retry: 3}\non_exit: {run: x, retry: 1}\n", NULL);
+    struct held_job a = claim_job(s, 1);
+
+    CHECK_EQ(ask(s, w, (struct asked){.request = {.let_finish = true}, .op = do_cancel}), 0);
+    CHECK_EQ(settle_as(s, a, OUTCOME_FAILED, 0), 0);
+    CHECK_STR(flow_shape(s, w), "a:failed on_exit:ready");
+    CHECK_EQ(settle_as(s, claim_job(s, 1), OUTCOME_FAILED, 0), 0);
+    CHECK_STR(flow_shape(s, w), "a:failed on_exit:ready");
+    CHECK_EQ(settle_ok(s, claim_job(s, 1)), 0);
+    CHECK_STR(flow_shape(s, w), "a:failed on_exit:succeeded");
+    CHECK_EQ(status_of(s, w), S_FAILED);
+    verify_clean(s);
+    store_close(&s);
+}
+
 /* ---- concurrency ---- */
 
 TEST(tasks_of_the_same_key_run_one_at_a_time_across_workflows)

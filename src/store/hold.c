@@ -6,6 +6,8 @@
 #include "store/door.h"
 #include "store/flow.h"
 
+#include <string.h>
+
 /* ---- what is above ---- */
 
 /* The row of its parent, under the lock of the tree. NULL: it has none. */
@@ -46,6 +48,8 @@ int hold_is_cancelled_above(struct turn *t, const struct row *row, bool *out, st
     int rc;
 
     for (*out = false; !*out; row = above) {
+        if (row->now.task_name && !strcmp(row->now.task_name, "on_exit"))
+            return 0; /* it runs after the cancel, so that is none of its business */
         if ((rc = parent_of(t, row, &above, err)) || !above)
             return rc;
         *out = above->now.cancel_requested;

@@ -17,7 +17,8 @@ struct holds {
 
 /* Whether it, or something above it, is paused. */
 MUST_USE int hold_is_paused(struct turn *t, const struct row *row, bool *out, struct err *err);
-/* Whether something above it is being cancelled: then no new attempt is begun. */
+/* Whether something above it is being cancelled: then no new attempt is begun, but for what runs at
+ * the end of it all the same: on_exit. */
 MUST_USE int hold_is_cancelled_above(struct turn *t, const struct row *row, bool *out,
                                      struct err *err);
 /* Holds it for the first that applies, but for limits. */
