@@ -302,11 +302,26 @@ static void judge_status(struct flow_judge *j, int bits)
                 status_text(j->f.status), status_text(status));
 }
 
-static void judge_last_ones(struct flow_judge *j, int bits)
+/* Whether one of the tasks failed: on_exit comes after on_failure, however it ends. */
+static bool has_failure(const struct flow_judge *j)
+{
+    const struct workflow *w = j->def->workflow;
+    uint32_t i;
+
+    for (i = 0; i < w->ntasks; i++) {
+        struct graph_need n = need_of(&w->tasks[i], &j->tasks.at[i]);
+
+        if (j->tasks.at[i].id && (graph_bits_of(&n) & GRAPH_FAILED))
+            return true;
+    }
+    return false;
+}
+
+static void judge_last_ones(struct flow_judge *j)
 {
     const struct workflow *w = j->def->workflow;
 
-    if (w->on_failure && (bits & GRAPH_FAILED) && !j->f.cancel_requested &&
+    if (w->on_failure && has_failure(j) && !j->f.cancel_requested &&
         !j->tasks.at[w->on_failure->index].id)
         verify_note(j->v, "I33", j->f.id, "it ended after a failure, but without on_failure");
     if (w->on_exit && !j->tasks.at[w->on_exit->index].id)
@@ -324,7 +339,7 @@ static int end_workflow(struct flow_judge *j, struct err *err)
     judge_bits(j, bits);
     if (has_ended(j)) {
         judge_status(j, bits);
-        judge_last_ones(j, bits);
+        judge_last_ones(j);
     }
     if ((uint32_t)j->f.cursor >= all || j->f.cancel_requested)
         return 0;
