@@ -552,6 +552,26 @@ PAWL_CHECKED int pawl_approve(struct pawl *p, int64_t id, const char *by, const 
 PAWL_CHECKED int pawl_reject(struct pawl *p, int64_t id, const char *by, const char *reason,
                              struct pawl_error *err);
 
+struct pawl_rerun {
+    bool failed;      /* only what failed or was cancelled, at any depth, and all behind that */
+    const char *from; /* this task of the workflow, and all behind it; neither: the whole */
+    /* With one of these it becomes a new execution, linked to the old one by rerun_of, which takes
+     * over the results of what stands before (`failed`, `from`): */
+    const char *const *params; /* NAME=VALUE, ends with NULL: other values; NULL: the old ones */
+    const char *file;          /* another definition */
+    bool dry_run;              /* only tell */
+    const char *by, *reason;
+};
+
+/* Runs again what has ended, in place: the same executions with their history, and what is above
+ * them that has ended is open again. Any node may be named; what needs it runs again after it.
+ * *json (to be freed; NULL: not wanted) is {"id", "rerun_of", "nodes": [{"id", "name", "status"}]},
+ * the nodes with how they ended before; below one that is named all of it runs again.
+ * PAWL_E_INVALID: it has not ended, or what would have to run again runs; PAWL_E_REFUSED: the limit
+ * of its concurrency key has no room. */
+PAWL_CHECKED int pawl_rerun(struct pawl *p, int64_t id, const struct pawl_rerun *how, char **json,
+                            struct pawl_error *err);
+
 /* Lets at most max jobs of a queue be claimable or running at once; below 0: any number. Those
  * above it wait, what runs already goes on. The limit of a paused queue holds once it is resumed:
  * *paused, if wanted, says so. Like the next two, repeat it after an error. */

@@ -114,3 +114,46 @@ flow() {
 	same 'releasing 1.2' "$(p logs "$(id_of approval::release)")"
 	p verify
 }
+
+@test "what failed runs again in place, and with other params as a new execution" {
+	flow <<-EOF
+		name: w
+		params: {with: {type: string, default: none}}
+		tasks:
+		  a: {run: "echo n=7 >> \$PAWL_OUTPUT; echo > $dir/a.\$PAWL_ATTEMPT"}
+		  b: {run: "[ -e $dir/mended ] && echo \$with \$n", needs: a, env: {n: "\${{ tasks.a.outputs.n }}"}}
+		  c: {run: "true", needs: b}
+	EOF
+	refused 2 'has not ended: it is running' p rerun @last
+	p worker --drain --state "$dir/state"
+	same failed "$(p show @last --json | jq -r .status)"
+	x=$(id_of w::b) y=$(id_of w::c) w=$(cat "$dir/id")
+	same "would run again: $w w (was failed)
+would run again: $x w::b (was failed)
+would run again: $y w::c (was skipped)" "$(p rerun @last --failed --dry-run)"
+	same failed "$(p show @last --json | jq -r .status)"
+	touch "$dir/mended"
+	same "runs again: $w w (was failed)
+runs again: $x w::b (was failed)
+runs again: $y w::c (was skipped)" "$(p rerun @last --failed --reason mended)"
+	p worker --drain --state "$dir/state"
+	same succeeded "$(p show @last --json | jq -r .status)"
+	same 'none 7' "$(p logs "$x")"
+	[ ! -e "$dir/a.2" ]
+	[[ $(p events "$x" --type rerun) == *'"reason":"mended"'*'"error":"'* ]]
+	refused 2 'no task of execution' p rerun @last --failed
+	refused 2 "has no task 'd'" p rerun @last --from d
+	refused 2 'has no param day' p rerun @last --set day=mon
+	same "execution $(($(p rerun "$w" --from b --set with=some --dry-run --json | jq .rerun_of) + 4)) runs anew what $w did" \
+		"$(p rerun "$w" --from b --set with=some)"
+	p worker --drain --state "$dir/state"
+	same succeeded "$(p show @last --json | jq -r .status)"
+	same 'some 7' "$(p logs "$(id_of w::b)")"
+	[ ! -e "$dir/a.2" ]
+	sed "s/c: .*/c: {run: 'true', needs: b, env: {X: y}}/" "$dir/flow.yaml" >"$dir/new.yaml"
+	p rerun "$w" --file "$dir/new.yaml" --json | jq -e ".rerun_of == $w"
+	p worker --drain --state "$dir/state"
+	same succeeded "$(p show @last --json | jq -r .status)"
+	same "$w" "$(p show @last --json | jq .rerun_of)"
+	p verify
+}

@@ -431,3 +431,67 @@ TEST(a_large_graph_runs_again_in_slices)
     buf_release(&yaml);
     store_close(&s);
 }
+
+/* ---- anew, with other params or another definition ---- */
+
+static int64_t run_anew(struct store *s, int64_t of, const char *yaml, const char *params,
+                        const char *reuse)
+{
+    struct submission w = {
+        .definition = flow_text(yaml), .input = params, .rerun_of = of, .reuse = reuse};
+    struct err err = ERR_INIT;
+
+    CHECK_OK_ERR(store_turn(s, flow_submit_body, &w, &err), &err);
+    CHECK_OK_ERR(w.rc, &w.err);
+    free((char *)w.definition);
+    return w.id;
+}
+
+#define FOUR                                                                                      \
+    "name: w\nparams: {day: {type: string, default: mon}}\ntasks:\n  a: {run: x}\n"               \
+    "  many: {run: x, foreach: 2, needs: a}\n"                                                    \
+    "  b: {run: x, needs: a, env: {N: \"${{ tasks.a.outputs.n }}\", D: \"${{ params.day }}\"}}\n" \
+    "  c: {run: x, needs: [b, many]}\n"
+
+TEST(a_run_with_other_params_takes_over_what_stands_before)
+{
+    struct store *s = fixture_store();
+    int64_t old = flow_submit(s, FOUR, NULL), w;
+    struct flow_claiming k = {.push = false};
+
+    flow_play(s, " b ");
+    w = run_anew(s, old, FOUR, "{\"day\":\"tue\"}", "{\"from\":\"b\"}");
+    CHECK_STR(flow_shape(s, w), "a:succeeded many:succeeded b:ready c:pending");
+    CHECK_EQ(get(s, w).rerun_of, old);
+    CHECK_STR(history(s, flow_task(s, w, "a")), "created reused");
+    CHECK_EQ(flow_claim(s, &k), 1);
+    CHECK(strstr(k.spec, "\"N\":\"1\""));
+    CHECK(strstr(k.spec, "\"D\":\"tue\""));
+    verify_clean(s);
+    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
+    flow_play(s, "");
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    CHECK_EQ(status_of(s, old), S_FAILED);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_mended_definition_runs_what_failed_and_what_is_new)
+{
+    struct store *s = fixture_store();
+    int64_t old = flow_submit(s, FOUR, NULL), w;
+
+    flow_play(s, " b ");
+    w = run_anew(s, old, FOUR "  d: {run: x}\n", NULL, "{\"failed\":true}");
+    CHECK_STR(flow_shape(s, w), "a:succeeded many:succeeded b:ready c:pending d:ready");
+    flow_play(s, "");
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    verify_clean(s);
+    CHECK_STR(rerun(s, w, RERUN_WHOLE, NULL), "w"); /* which takes over nothing any more */
+    CHECK_STR(flow_shape(s, w), "a:ready many:pending b:pending c:pending d:ready");
+    flow_play(s, "");
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    CHECK_EQ(flow_status(s, w, "many[1]"), S_SUCCEEDED);
+    verify_clean(s);
+    store_close(&s);
+}

@@ -61,6 +61,11 @@ void json_field_id(struct json_writer *w, const char *key, int64_t id);     /* 0
 void json_field_time(struct json_writer *w, const char *key, int64_t us);   /* 0: null */
 void json_field_worker(struct json_writer *w, const char *key, int64_t id); /* 16 hex digits */
 
+/* submit.c: the file, or else the text, of a workflow, with params on top of those in s->input. */
+MUST_USE int api_workflow(const char *file, const char *text, const char *const *params,
+                          struct submission *s, struct arena *arena, struct err *err);
+MUST_USE int api_submit_one(struct pawl *p, struct submission *s, struct err *err);
+
 /* control.c: user@host of this process, for the history; the caller frees it. */
 char *api_user(void);
 MUST_USE int api_check_who(const char *by, const char *reason, struct err *err);

@@ -229,6 +229,7 @@ void json_execution(struct json_writer *w, const struct execution *e,
     field_raw(w, "result", e->result);
     usage_field(w, usage);
     json_waiting(w, e, past->due_at);
+    json_field_id(w, "rerun_of", e->rerun_of);
     workflow_task_field(w, e);
     workflow_field(w, e, past, tasks);
 }

@@ -49,6 +49,13 @@ static int submit_all(struct pawl *p, struct submitting *s, struct err *err)
     return store_turn_waiting(p->store, submit_body, s, err);
 }
 
+int api_submit_one(struct pawl *p, struct submission *s, struct err *err)
+{
+    struct submitting one = {.list = s, .n = 1};
+
+    return submit_all(p, &one, err);
+}
+
 /* The executor of a command that names none, by the rules of the configuration. */
 const char *api_route(const struct config *c, const char *name, bool container, struct arena *arena)
 {
@@ -114,29 +121,29 @@ static int take_params(const struct workflow *w, const char *const *given, struc
     return rc;
 }
 
-/* The canonical text of a workflow file, with all that it nests. What is wrong with it is told as
- * far as it fits. */
-static int load_workflow(const struct pawl_job *job, struct submission *s, struct arena *arena,
-                         struct err *err)
+/* What is wrong with a file is told as far as it fits. */
+int api_workflow(const char *file, const char *text, const char *const *params,
+                 struct submission *s, struct arena *arena, struct err *err)
 {
     struct problems problems = PROBLEMS_INIT;
     struct arena own = ARENA_INIT;
-    struct buf text = BUF_INIT;
+    struct buf out = BUF_INIT;
     const struct workflow *w;
-    int rc = workflow_load(job->workflow, &problems, &own, &w, err);
+    int rc = file ? workflow_load(file, &problems, &own, &w, err)
+                  : workflow_read(text, strlen(text), &own, &w, err);
 
     if (rc == -E_INVALID && problems.count) {
-        problems_show(&problems, &text);
-        rc = err_set(err, E_INVALID, "%s", buf_cstr(&text));
-    } else if (!rc && !(rc = take_params(w, job->params, s, arena, err))) {
-        workflow_write(w, &text);
+        problems_show(&problems, &out);
+        rc = err_set(err, E_INVALID, "%s", buf_cstr(&out));
+    } else if (!rc && !(rc = take_params(w, params, s, arena, err))) {
+        workflow_write(w, &out);
         s->kind = KIND_WORKFLOW;
         s->lane = NULL;
         s->spec = NULL;
         s->name = arena_strdup(arena, w->name);
-        s->definition = arena_strdup(arena, buf_cstr(&text));
+        s->definition = arena_strdup(arena, buf_cstr(&out));
     }
-    buf_release(&text);
+    buf_release(&out);
     arena_release(&own);
     problems_release(&problems);
     return rc;
@@ -161,7 +168,7 @@ int api_submission(const struct pawl *p, const struct pawl_job *job, struct aren
                                .delay = job->delay,
                                .refuse = job->refuse};
     if (job->workflow)
-        return load_workflow(job, out, arena, err);
+        return api_workflow(job->workflow, NULL, job->params, out, arena, err);
     if (!out->lane)
         out->lane = api_route(p->config, job->name, false, arena);
     return 0;

@@ -48,7 +48,11 @@
       "cancel executions and all below them; what runs is asked to end, or may finish")             \
     X(pause, "ID… [--reason TEXT]", "let nothing of executions and below them start any more")      \
     X(resume, "ID… [--reason TEXT]", "end the pause of executions")                                 \
-    X(skip, "ID… [--reason TEXT]", "leave out tasks that have not begun; others take them for done") \
+    X(rerun,                                                                                        \
+      "ID [--failed | --from TASK] [--set NAME=VALUE]… [--file FILE] [--dry-run] [--reason TEXT]",  \
+      "run again what has ended, in place; with --set or --file as a new execution")                \
+    X(skip, "ID… [--reason TEXT]",                                                                  \
+      "leave out tasks that have not begun; others take them for done")                             \
     X(approve, "ID… [--reason TEXT]", "let tasks go on that wait for an approval")                  \
     X(reject, "ID… [--reason TEXT]", "fail tasks that wait for an approval")                        \
     X(queue, "[set QUEUE --limit N|none | pause QUEUE [--reason TEXT] | resume QUEUE]",             \

@@ -126,6 +126,17 @@ const char *data_decided(struct turn *t, const struct outcome *o, const struct r
     return keep(t, &b);
 }
 
+const char *data_reused(struct turn *t, int64_t of)
+{
+    struct buf b = BUF_INIT;
+    struct json_writer w = JSON_WRITER(&b);
+
+    jw_begin(&w, '{');
+    number_field(&w, "of", of);
+    jw_end(&w, '}');
+    return keep(t, &b);
+}
+
 const char *data_rerun(struct turn *t, const struct request *r, const char *result,
                        const char *error)
 {

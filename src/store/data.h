@@ -13,6 +13,7 @@ const char *data_expired(struct turn *t, int64_t until);
 const char *data_fenced(struct turn *t, int64_t until, int64_t generation);
 /* An end that a person decided. */
 const char *data_decided(struct turn *t, const struct outcome *o, const struct request *r);
+const char *data_reused(struct turn *t, int64_t of);
 /* The outcome that a rerun leaves to the history; r NULL: a later slice of one. */
 const char *data_rerun(struct turn *t, const struct request *r, const char *result,
                        const char *error);

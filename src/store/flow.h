@@ -50,6 +50,7 @@ struct flow {
     struct row *row;
     const struct definition *def;
     struct json_t *variables; /* {"params", "vars"}; borrowed from the turn */
+    const char *reuse;        /* what it takes over of the one that it is a rerun of, or NULL */
     struct idmap tasks;       /* index of a task + 1 -> its row, as far as it was asked for */
 };
 /* Loads it, with its row. NULL: it has no definition (a bare tree), so nothing follows in it. */
@@ -92,6 +93,9 @@ const char *flow_lane(struct turn *t, const struct workflow_task *task, const ch
 
 /* The attempts that a task has. */
 int flow_tries(const struct turn *t, const struct workflow_task *task);
+
+/* reuse.c: takes over the results that stand. */
+MUST_USE int flow_reuse(struct turn *t, struct flow *f, struct err *err);
 
 /* flow_key.c */
 struct resolve_scope;

@@ -195,6 +195,7 @@ int flow_of(struct turn *t, int64_t id, int64_t root, struct flow **out, struct 
         goto done;
     }
     *out = flow_add(t, turn_row(t, id), def, variables);
+    (*out)->reuse = arena_strdup(&t->arena, rows_text(&r, 0, 2));
 done:
     rows_release(&r);
     args_release(&a);

@@ -144,6 +144,8 @@ static int open_gates(struct turn *t, struct flow *f, struct err *err)
     uint32_t i;
     int rc;
 
+    if (f->reuse && !(f->row->now.failed_behind & GRAPH_AGAIN) && (rc = flow_reuse(t, f, err)))
+        return rc;
     for (i = 0; i < w->ntasks; i++) {
         if (w->tasks[i].nneeds)
             continue;
@@ -183,6 +185,7 @@ static int write_state(struct turn *t, const struct row *row, const struct defin
     args_int(&t->args, row->now.id);
     args_text(&t->args, def->hash);
     args_text(&t->args, kept);
+    args_text(&t->args, row->reuse);
     return db_send(t->db, &t->args, NULL, 1, err);
 }
 
@@ -232,6 +235,7 @@ int flow_begin(struct turn *t, struct row *row, const struct definition *def, js
     if ((rc = write_state(t, row, def, variables, err)))
         return rc;
     f = flow_add(t, row, def, variables);
+    f->reuse = row->reuse;
     if (why.code)
         return flow_fail(t, row, why.msg, err);
     row->now.cursor = row->now.needs_left = 0; /* from now on they count its tasks, not its needs */

@@ -82,6 +82,7 @@ int flow_start(struct turn *t, const struct submission *s, const struct holds *h
 
     if ((rc = store_definitions(t, w, err)) || (rc = definition_of(t, w->hash, &def, err)))
         return rc;
+    turn_row(t, s->id)->reuse = s->reuse;
     return flow_begin(t, turn_row(t, s->id), def, json_loads(s->input ? s->input : "{}", 0, NULL),
                       h, err);
 }

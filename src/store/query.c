@@ -193,3 +193,29 @@ int query_leases(struct store *s, int64_t worker, int64_t after, size_t max,
     args_release(&a);
     return rc;
 }
+
+int query_workflow_begun(struct store *s, int64_t id, struct arena *arena,
+                         struct workflow_begun *out, struct err *err)
+{
+    struct args a = ARGS_INIT;
+    struct rows r = ROWS_INIT;
+    int rc;
+
+    args_begin(&a, Q_FLOW_BEGUN);
+    args_int(&a, id);
+    if ((rc = query_run(s, &a, &r, err)))
+        goto done;
+    if (!r.n)
+        rc = err_set(err, E_NOT_FOUND, "execution %lld is no workflow with a definition",
+                     (long long)id);
+    else
+        *out = (struct workflow_begun){.definition = arena_strdup(arena, rows_text(&r, 0, 0)),
+                                       .variables = arena_strdup(arena, rows_text(&r, 0, 1)),
+                                       .queue = arena_strdup(arena, rows_text(&r, 0, 2)),
+                                       .priority = (int)rows_int(&r, 0, 3),
+                                       .parent = rows_int(&r, 0, 4)};
+done:
+    rows_release(&r);
+    args_release(&a);
+    return rc;
+}

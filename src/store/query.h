@@ -269,4 +269,14 @@ void counter_list_release(struct counter_list *l);
 MUST_USE int query_counters(struct store *s, bool by_worker, struct counter_list *out,
                             struct err *err);
 
+/* How a workflow was begun: its definition, {"params", "vars"}, queue and priority. In the arena.
+ * E_NOT_FOUND: it is no workflow. */
+struct workflow_begun {
+    const char *definition, *variables, *queue;
+    int priority;
+    int64_t parent;
+};
+MUST_USE int query_workflow_begun(struct store *s, int64_t id, struct arena *arena,
+                                  struct workflow_begun *out, struct err *err);
+
 #endif

@@ -91,6 +91,10 @@ struct submission {
     /* The canonical text of a workflow (core/workflow.h): it is begun with the input as its params;
      * kind and name are taken from it. NULL: it is none. */
     const char *definition;
+    /* A workflow that runs anew what another did: what it takes over of that, {"from": TASK} or
+     * {"failed": true}; NULL: nothing. */
+    const char *reuse;
+    int64_t rerun_of; /* 0: it is no rerun */
     const char *spec; /* how it is run (core/spec.h), JSON or NULL */
     const char *key;  /* idempotency key or NULL */
     int task_index;   /* -1: not an item */

@@ -84,6 +84,10 @@ static void hash_body(const struct submission *s, unsigned char out[BODY_HASH])
         hash_text(&h, s->spec);
     if (s->definition)
         hash_text(&h, s->definition);
+    if (s->rerun_of) {
+        crypto_generichash_update(&h, (const unsigned char *)&s->rerun_of, sizeof(s->rerun_of));
+        hash_text(&h, s->reuse);
+    }
     crypto_generichash_final(&h, out, BODY_HASH);
 }
 
@@ -266,6 +270,7 @@ static void fill_image(struct turn *t, const struct submission *s, struct execut
 
     *e = (struct execution){
         .id = s->id,
+        .rerun_of = s->rerun_of,
         .parent = s->parent,
         .root = p ? p->now.root : s->id,
         .workflow = !p                             ? 0

@@ -9,14 +9,20 @@ ON CONFLICT (hash) DO NOTHING
 --: definition_read(hash text)
 SELECT definition FROM workflow_definitions WHERE hash = $1
 
---: flow_insert(; execution i64, definition text, variables text)
-INSERT INTO workflow_executions (execution, definition, variables)
+--: flow_insert(; execution i64, definition text, variables text, reuse text)
+INSERT INTO workflow_executions (execution, definition, variables, reuse)
 SELECT * FROM @rows@ AS u                                                                  --@ postgres
-VALUES ($1, $2, $3)                                                                        --@ sqlite
+VALUES ($1, $2, $3, $4)                                                                    --@ sqlite
 ON CONFLICT (execution) DO UPDATE SET definition = excluded.definition, variables = excluded.variables
 
 --: flow_read(execution i64)
-SELECT definition, variables FROM workflow_executions WHERE execution = $1
+SELECT definition, variables, reuse FROM workflow_executions WHERE execution = $1
+
+-- A workflow as it was begun: what it runs by, and with.
+--: flow_begun(execution i64)
+SELECT d.definition, w.variables, e.queue, e.priority, e.parent
+  FROM workflow_executions w JOIN workflow_definitions d ON d.hash = w.definition JOIN executions e ON e.id = w.execution
+ WHERE w.execution = $1
 
 -- Tasks of a workflow by their names, with what they gave.
 --: tasks_named(workflow i64; name text)
@@ -40,6 +46,12 @@ UPDATE executions AS e
 -- What an execution that runs again leaves to the history.
 --: outcome_of(id i64)
 SELECT result, error FROM executions WHERE id = $1
+
+-- How the tasks of an earlier run ended.
+--: ended_tasks(workflow i64; name text)
+SELECT e.task_name, e.id, e.status, e.failed_behind, e.result
+  FROM @rows@ AS u JOIN executions e ON e.parent = $1 AND e.task_name = u.name AND e.task_index IS NULL   --@ postgres
+  FROM executions e WHERE e.parent = $1 AND e.task_name = $2 AND e.task_index IS NULL      --@ sqlite
 
 -- Attempts that a job got beyond those that it was submitted with: given back, or by an earlier rerun.
 --: tries_of(root i64, id i64)

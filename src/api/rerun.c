@@ -1,0 +1,154 @@
+/* rerun.c - pawl_rerun: what has ended runs again, in place or as a new execution. */
+#include "api/api.h"
+#include "core/workflow.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int body(struct turn *t, void *arg, struct err *err)
+{
+    return op_rerun(t, arg, err);
+}
+
+static size_t is_busy(void *arg)
+{
+    const struct rerun *r = arg;
+
+    return r->request.rc == -E_BUSY;
+}
+
+static char *told(int64_t id, int64_t rerun_of, const struct rerun *r)
+{
+    struct buf b = BUF_INIT;
+    struct json_writer w = JSON_WRITER(&b);
+    size_t i;
+
+    jw_begin(&w, '{');
+    json_field_i64(&w, "id", id);
+    json_field_id(&w, "rerun_of", rerun_of);
+    jw_key(&w, "nodes");
+    jw_begin(&w, '[');
+    for (i = 0; r && i < r->nodes.n; i++) {
+        jw_begin(&w, '{');
+        json_field_i64(&w, "id", r->nodes.at[i].id);
+        json_field_text(&w, "name", r->nodes.at[i].name);
+        json_field_text(&w, "status", status_text(r->nodes.at[i].status));
+        jw_end(&w, '}');
+    }
+    jw_end(&w, ']');
+    jw_end(&w, '}');
+    return b.ptr;
+}
+
+static int in_place(struct pawl *p, int64_t id, struct rerun *r, char **json, struct err *err)
+{
+    int rc = api_turns(p, body, is_busy, r, err);
+
+    if (rc == -E_INVALID && r->dry && r->planned)
+        rc = 0;
+    if (!rc && r->request.rc)
+        rc = err_set(err, E_NOT_FOUND, "there is no execution %lld", (long long)id);
+    if (!rc && json)
+        *json = told(id, 0, r);
+    return rc;
+}
+
+/* ---- anew ---- */
+
+/* The params that the old one had, as the input of the new one. */
+static const char *params_of(const char *variables, struct arena *arena)
+{
+    json_t *all = json_loads(variables, 0, NULL);
+    char *text = json_dumps(json_object_get(all, "params"), JSON_COMPACT);
+    const char *kept = text ? arena_strdup(arena, text) : NULL;
+
+    free(text);
+    json_decref(all);
+    return kept;
+}
+
+static const char *reuse_of(const struct pawl_rerun *how, struct arena *arena)
+{
+    struct buf b = BUF_INIT;
+    struct json_writer w = JSON_WRITER(&b);
+    const char *kept;
+
+    if (!how->failed && !how->from)
+        return NULL;
+    jw_begin(&w, '{');
+    if (how->from)
+        json_field_text(&w, "from", how->from);
+    else {
+        jw_key(&w, "failed");
+        jw_bool(&w, true);
+    }
+    jw_end(&w, '}');
+    kept = arena_strdup(arena, buf_cstr(&b));
+    buf_release(&b);
+    return kept;
+}
+
+static int check_task(const char *definition, const char *name, struct err *err)
+{
+    struct arena arena = ARENA_INIT;
+    const struct workflow *w;
+    const struct workflow_task *task;
+    int rc = workflow_read(definition, strlen(definition), &arena, &w, err);
+
+    if (!rc && (!(task = workflow_task(w, name)) || task->index >= w->ntasks))
+        rc = err_set(err, E_INVALID, "the workflow %s has no task '%s'", w->name, name);
+    arena_release(&arena);
+    return rc;
+}
+
+/* In the queue that the old one was in; what ran here and now goes to the usual one. */
+static int anew(struct pawl *p, int64_t id, const struct pawl_rerun *how, char **json,
+                struct err *err)
+{
+    struct submission s = {.rerun_of = id, .task_index = -1};
+    struct arena texts = ARENA_INIT;
+    struct workflow_begun old;
+    int rc;
+
+    if ((rc = query_workflow_begun(p->store, id, &texts, &old, err)))
+        goto done;
+    s.input = params_of(old.variables, &texts);
+    s.queue = strncmp(old.queue, QUEUE_HERE, strlen(QUEUE_HERE)) ? old.queue : NULL;
+    s.priority = old.priority;
+    s.reuse = reuse_of(how, &texts);
+    if ((rc = api_workflow(how->file, old.definition, how->params, &s, &texts, err)) ||
+        (how->from && (rc = check_task(s.definition, how->from, err))))
+        goto done;
+    if (!how->dry_run && (rc = api_submit_one(p, &s, err)))
+        goto done;
+    if (json)
+        *json = told(s.id, id, NULL);
+done:
+    arena_release(&texts);
+    return rc;
+}
+
+int pawl_rerun(struct pawl *p, int64_t id, const struct pawl_rerun *how, char **json,
+               struct pawl_error *e)
+{
+    char *user = how->by ? NULL : api_user();
+    struct rerun r = {
+        .request = {.execution = id, .by = how->by ? how->by : user, .reason = how->reason},
+        .what = how->from     ? RERUN_FROM_TASK
+                : how->failed ? RERUN_ONLY_FAILED
+                              : RERUN_WHOLE,
+        .from = how->from,
+        .dry = how->dry_run};
+    struct err err = ERR_INIT;
+    int rc = api_check_who(how->by, how->reason, &err);
+
+    if (!rc && how->failed && how->from)
+        rc = err_set(&err, E_INVALID, "either what failed runs again, or a task and all behind it");
+    if (!rc)
+        rc = how->file || (how->params && *how->params) ? anew(p, id, how, json, &err)
+                                                        : in_place(p, id, &r, json, &err);
+    rerun_release(&r);
+    free(user);
+    return api_end(rc, &err, e);
+}
