@@ -245,9 +245,9 @@ pawl_wait_seconds_bucket{queue="default",executor="process",le="10"} 5' \
 	work_on "$id"
 	end_worker
 	refused 2 'if that is meant, write `pawl admin fence --yes`' p admin fence
-	same 'the database is in generation 2; 1 running jobs have no worker now' "$(p admin fence --yes)"
+	[[ $(p admin fence --yes) =~ ^'the database is in generation '[0-9]{13}'; 1 running jobs have no worker now'$ ]]
 	[[ $(p why "$id") == *'a worker of the state folder '*' adopts it ('* ]]
-	same '{"generation":3,"jobs":0}' "$(p admin fence --yes --json)"
+	[[ $(p admin fence --yes --json) =~ ^'{"generation":'[0-9]{13}',"jobs":0}'$ ]]
 	[[ $(p metrics) == *$'pawl_leases 1\n'*$'pawl_orphans 1\n'* ]]
 	p verify
 }

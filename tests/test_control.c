@@ -685,16 +685,18 @@ TEST(a_fence_takes_every_running_job_from_its_worker)
     struct pawl *p = open_pawl();
     struct pawl_fenced f;
     struct held_job j[3];
+    int64_t first;
 
     submit_many(p, 4);
     CHECK_EQ(claim_many(s, 1, 3, j), 3);
     OK(pawl_fence(p, &f, &err));
-    CHECK_EQ(f.generation, 2);
+    first = f.generation;
+    CHECK(first > 1);
     CHECK_EQ(f.jobs, 3);
     CHECK_EQ(settle_ok(s, j[0]), -E_LEASE_LOST);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM leases WHERE worker IS NULL"), 3);
     OK(pawl_fence(p, &f, &err));
-    CHECK_EQ(f.generation, 3);
+    CHECK(f.generation > first);
     CHECK_EQ(f.jobs, 0);
     drain(s);
     close_both(p, s);

@@ -229,6 +229,136 @@ TEST(a_function_whose_lease_ran_out_is_leased_again_by_its_own_worker)
     store_close(&s);
 }
 
+/* Its end is known to the worker, but not settled when the lease is cleared. */
+TEST(a_function_that_ended_before_its_lease_was_cleared_keeps_its_outcome)
+{
+    struct store *s = fixture_store();
+    struct worker_kit k = {.list = functions};
+    int64_t id = kit_submit(s, "adds_one", "1");
+
+    kit_open(&k);
+    KIT_UNTIL(&k, status_of(s, id) == S_RUNNING);
+    while (dispatch_in_flight(engine_dispatch(k.engine)))
+        dispatch_turn(engine_dispatch(k.engine));
+    clock_advance(2 * LEASE);
+    CHECK_EQ(reap(s), 1);
+    kit_until_ended(&k, 1);
+    CHECK_EQ(status_of(s, id), S_SUCCEEDED);
+    CHECK_STR(get(s, id).result, "{\"n\":2}");
+    CHECK_STR(history(s, id),
+              "created marked_ready claimed lease_expired adopted started completed");
+    CHECK(engine_is_idle(k.engine));
+    engine_close(&k.engine);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(an_outcome_whose_lease_another_has_is_dropped)
+{
+    struct store *s = fixture_store();
+    struct worker_kit k = {.list = functions};
+    struct held_job taken;
+    int64_t id = kit_submit(s, "adds_one", "1");
+
+    kit_open(&k);
+    KIT_UNTIL(&k, status_of(s, id) == S_RUNNING);
+    while (dispatch_in_flight(engine_dispatch(k.engine)))
+        dispatch_turn(engine_dispatch(k.engine));
+    clock_advance(2 * LEASE);
+    CHECK_EQ(reap(s), 1);
+    /* as adopt_one wants it */
+    sql_run(s, "UPDATE executions SET lane = 'process'");
+    sql_run(s, "UPDATE leases SET folder = 'folder-a'");
+    CHECK(adopt_one(s, 77, &taken));
+    CHECK_EQ(taken.id, id);
+    KIT_UNTIL(&k, engine_is_idle(k.engine));
+    CHECK_EQ(k.ended, 0);
+    CHECK_EQ(dispatch_in_flight(engine_dispatch(k.engine)), 0);
+    CHECK_OK(settle_ok(s, taken));
+    engine_close(&k.engine);
+    verify_clean(s);
+    store_close(&s);
+}
+
+static void count_refused(void *arg, const struct submission *sub)
+{
+    CHECK_EQ(sub->rc, -E_UNAVAILABLE);
+    CHECK(strstr(sub->err.msg, "the engine was closed"));
+    ++*(int *)arg;
+}
+
+TEST(who_submits_to_an_engine_that_is_closed_is_told_so)
+{
+    struct store *s = fixture_store();
+    struct worker_kit k = {.list = functions};
+    int refused = 0;
+
+    kit_open(&k);
+    engine_submit(k.engine, &(struct submission){.kind = KIND_EXEC, .name = "exec::test"},
+                  count_refused, &refused);
+    engine_close(&k.engine);
+    CHECK_EQ(refused, 1);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions"), 0);
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* ---- a fence ---- */
+
+static int fence_body(struct turn *t, void *arg, struct err *err)
+{
+    return op_fence(t, &(struct fence){.slice = 10}, arg, err);
+}
+
+static void fence(struct store *s)
+{
+    struct fence f;
+    struct err err = ERR_INIT;
+
+    CHECK_OK_ERR(store_turn(s, fence_body, &f, &err), &err);
+}
+
+TEST(a_worker_of_another_generation_takes_nothing_and_ends)
+{
+    struct store *s = fixture_store();
+    struct worker_kit k = {.list = functions};
+    struct err err = ERR_INIT;
+    int64_t id;
+    int rc;
+
+    kit_open(&k);
+    kit_step(&k);
+    fence(s);
+    id = kit_submit(s, "noop", NULL);
+    while (!(rc = engine_step(k.engine, 20000, &err)))
+        ;
+    CHECK_EQ(rc, -E_CONFLICT);
+    CHECK(strstr(err.msg, "the database was fenced"));
+    CHECK_EQ(status_of(s, id), S_READY);
+    engine_close(&k.engine);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(an_idle_worker_of_another_generation_ends_with_its_next_heartbeat)
+{
+    struct store *s = fixture_store();
+    struct worker_kit k = {.list = functions};
+    struct err err = ERR_INIT;
+    int rc;
+
+    kit_open(&k);
+    kit_step(&k);
+    fence(s);
+    clock_advance(LEASE / 2);
+    while (!(rc = engine_step(k.engine, 20000, &err)))
+        ;
+    CHECK_EQ(rc, -E_CONFLICT);
+    engine_close(&k.engine);
+    verify_clean(s);
+    store_close(&s);
+}
+
 TEST(a_thousand_jobs_run_once_each)
 {
     struct store *s = fixture_store();

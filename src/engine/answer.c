@@ -5,6 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Its outcome was refused. Perhaps the lease only ran out while it waited for this turn: then the
+ * next one takes it back, and settles it with what is known. */
+static void answer_refused(struct engine *e, struct plan *p)
+{
+    size_t i;
+
+    pthread_mutex_lock(&e->beat.lock);
+    for (i = 0; i < p->refused.n; i++)
+        p->refused.at[i]->lost = true;
+    pthread_mutex_unlock(&e->beat.lock);
+    if (e->stopping)
+        forget_lost(e);
+    else if (p->refused.n)
+        e->adopt = true;
+}
+
 static void answer_settles(struct engine *e, struct plan *p)
 {
     size_t i, kept = 0;
@@ -18,16 +34,15 @@ static void answer_settles(struct engine *e, struct plan *p)
             e->ended.at[kept++] = h;
             continue;
         }
-        if (s->lease.rc) { /* refused: another may own it, so nothing of it is touched */
-            e->refused_outcomes++;
-            dispatch_forget(e->dispatch, h->execution, h->attempt);
-        } else {
-            env_point(e->env, "engine:settled");
-            tally_outcome(h, &h->outcome);
-            dispatch_settled(e->dispatch, h->execution, h->attempt);
-            if (e->on_end)
-                e->on_end(e->on_end_arg, h->execution, s->status, &h->outcome);
+        if (s->lease.rc) {
+            *vec_add(&p->refused) = h;
+            continue;
         }
+        env_point(e->env, "engine:settled");
+        tally_outcome(h, &h->outcome);
+        dispatch_settled(e->dispatch, h->execution, h->attempt);
+        if (e->on_end)
+            e->on_end(e->on_end_arg, h->execution, s->status, &h->outcome);
         held_remove(e, h);
     }
     if (p->nsettles > kept) {
@@ -64,6 +79,14 @@ static void answer_submits(struct engine *e, struct plan *p)
     drop_first(&e->submits, p->nsubmits);
 }
 
+/* It is told under the next epoch then. */
+static bool is_to_be_taken_back(const struct engine *e, const struct pending_start *s)
+{
+    const struct held *h = held_get(e, s->execution);
+
+    return h && h->attempt == s->attempt && h->ended;
+}
+
 static void drop_starts_and_logs(struct engine *e, const struct plan *p)
 {
     size_t i, kept = 0;
@@ -75,7 +98,8 @@ static void drop_starts_and_logs(struct engine *e, const struct plan *p)
     }
     drop_first(&e->logs, p->nlogs);
     for (i = 0; i < p->nstarts; i++)
-        if (p->starts[i].lease.rc == -E_BUSY)
+        if (p->starts[i].lease.rc == -E_BUSY ||
+            (p->starts[i].lease.rc && is_to_be_taken_back(e, &e->starts.at[i])))
             e->starts.at[kept++] = e->starts.at[i];
     if (p->nstarts > kept) {
         memmove(e->starts.at + kept, e->starts.at + p->nstarts,
@@ -85,17 +109,21 @@ static void drop_starts_and_logs(struct engine *e, const struct plan *p)
     e->starts_due = e->starts.n ? engine_now(e) + (kept ? 20000 : 0) : 0;
 }
 
-/* Those that were lost and that this turn did not get back are another's now. */
-static void forget_lost(struct engine *e)
+/* Those that were lost and that this turn did not get back are another's now: nothing of them is
+ * touched. */
+void forget_lost(struct engine *e)
 {
     size_t i;
 
     for (i = 0; i < e->held.cap; i++) {
         struct held *h = e->held.keys[i] ? e->held.values[i] : NULL;
 
-        if (!h || !h->lost || h->ended)
+        if (!h || !h->lost)
             continue;
-        e->leases_lost++;
+        if (h->ended)
+            e->refused_outcomes++;
+        else
+            e->leases_lost++;
         dispatch_forget(e->dispatch, h->execution, h->attempt);
         held_remove(e, h);
         i = (size_t)-1; /* removing moves others about */
@@ -128,4 +156,5 @@ void plan_answer(struct engine *e, struct plan *p)
         if (!p->more_orphans)
             forget_lost(e);
     }
+    answer_refused(e, p);
 }

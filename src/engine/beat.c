@@ -212,6 +212,7 @@ static int take_results(struct engine *e, struct err *err)
     const struct beat_round *r = &b->last;
     int64_t now = engine_now(e);
     size_t i;
+    int rc;
 
     b->done = false;
     e->beat_due = b->next + interval(e) / 4;
@@ -221,6 +222,8 @@ static int take_results(struct engine *e, struct err *err)
             return give_up(err);
         return 0;
     }
+    if ((rc = check_generation(e, r->tick.generation, err)))
+        return rc;
     for (i = 0; i < r->leases.n; i++)
         take_lease(e, &r->leases.at[i], r->sent_at + e->o.lease);
     upkeep_after_tick(e, &r->tick);

@@ -178,8 +178,6 @@ static void free_pending(struct engine *e)
 
     for (i = 0; i < e->logs.n; i++)
         free(e->logs.at[i].bytes);
-    for (i = 0; i < e->submits.n; i++)
-        free(e->submits.at[i]);
     for (i = 0; i < e->held.cap; i++)
         if (e->held.keys && e->held.keys[i]) {
             held_remove(e, e->held.values[i]);
@@ -187,6 +185,23 @@ static void free_pending(struct engine *e)
         }
     while (e->queues.n)
         free((char *)e->queues.at[--e->queues.n]);
+}
+
+/* Nobody waits for an answer that never comes. */
+static void refuse_submits(struct engine *e)
+{
+    size_t i;
+
+    for (i = 0; i < e->submits.n; i++) {
+        struct pending_submit *p = e->submits.at[i];
+
+        p->s.rc =
+            err_set(&p->s.err, E_UNAVAILABLE, "the engine was closed before it could be stored");
+        if (p->done)
+            p->done(p->arg, &p->s);
+        free(p);
+    }
+    e->submits.n = 0;
 }
 
 void engine_close(struct engine **pe)
@@ -197,6 +212,7 @@ void engine_close(struct engine **pe)
 
     if (!e)
         return;
+    refuse_submits(e);
     nothing_left =
         e->held.n == 0 && !e->left_some && !(e->store && e->here && tree_is_open(e, e->here));
     if (e->store)
@@ -416,6 +432,7 @@ void engine_stop(struct engine *e, bool now)
         dispatch_hand_over(e->dispatch, now);
     e->stopping = true;
     leave_running(e);
+    forget_lost(e); /* nothing is taken back any more */
 }
 
 bool engine_is_idle(const struct engine *e)

@@ -20,7 +20,7 @@ struct held {
     bool adopted;
     bool cancel_told; /* the executor knows that it is to end */
     bool lost;        /* another may have it; to be taken back in the next turn, or forgotten */
-    bool ended;       /* in the list of what is to be settled */
+    bool ended;       /* it has its outcome: in the list of what is to be settled, unless lost */
     int busy;         /* how often its tree was locked by others */
     struct outcome outcome; /* if ended; its texts are ours */
     struct tally *tally;
@@ -161,6 +161,8 @@ void engine_hand_out(struct engine *e, const struct execution *x, bool adopted, 
 
 /* turn.c */
 bool turn_is_needed(struct engine *e);
+void forget_lost(struct engine *e);
+MUST_USE int check_generation(const struct engine *e, int64_t now, struct err *err);
 MUST_USE int turn_make(struct engine *e, struct err *err);
 
 /* beat.c */

@@ -23,7 +23,7 @@ static bool wanted(void *arg, const struct execution *x, int64_t last_worker)
     struct engine *e = arg;
     const struct held *h = held_get(e, x->id);
 
-    if (h && (h->ended || (!h->lost && h->attempt == x->attempts)))
+    if (h && !h->lost && (h->ended || h->attempt == x->attempts))
         return false; /* ours, and on its way */
     if (!is_own_tree(e, x))
         return false;
@@ -146,6 +146,8 @@ void plan_release(struct plan *p)
     free(p->submissions);
     free((void *)p->adoption.dead);
     free((void *)p->adoption.claim.serves);
+    rows_release(&p->generation);
+    vec_release(&p->refused);
     vec_release(&p->adopted);
     vec_release(&p->claimed);
     arena_release(&p->texts);

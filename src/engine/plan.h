@@ -5,6 +5,7 @@
 #define ENGINE_PLAN_H
 
 #include "engine/internal.h"
+#include "store/db.h"
 
 #define TURN_MAX 500 /* settles, submits and starts each: some thousand transitions, some 50 ms */
 
@@ -18,9 +19,11 @@ struct plan {
     struct submission *submissions; /* copies, in a row */
     bool adopt;
     struct adoption adoption;
+    struct rows generation; /* of the database, as the turn sees it */
 
     int64_t taken_at; /* engine_now before the leases were taken */
     struct arena texts;
+    VEC(struct held *) refused; /* whose outcomes were not taken */
     VEC(struct execution *) adopted;
     VEC(struct execution *) claimed;
     bool more_orphans;

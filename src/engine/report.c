@@ -78,6 +78,17 @@ static bool is_too_late(const struct engine *e, const struct held *h)
     return h->until - engine_now(e) < e->o.lease / 2;
 }
 
+/* It ended before its lease was lost, and is ours again: nothing more will be reported of it. */
+static void settle_again(struct engine *e, struct held *h)
+{
+    size_t i;
+
+    for (i = 0; i < e->starts.n; i++)
+        if (e->starts.at[i].execution == h->execution)
+            e->starts.at[i].epoch = h->epoch;
+    *vec_add(&e->ended) = h;
+}
+
 void engine_hand_out(struct engine *e, const struct execution *x, bool adopted, int64_t taken_at)
 {
     struct arena own = ARENA_INIT;
@@ -100,7 +111,9 @@ void engine_hand_out(struct engine *e, const struct execution *x, bool adopted, 
     task.lease_until = h->until - e->env->clock_offset; /* the machine's own clock */
     if (!adopted)
         tally_claim(e, h, x);
-    if (rc) /* it can never be run as it is */
+    if (h->ended)
+        settle_again(e, h);
+    else if (rc) /* it can never be run as it is */
         take_end(e, h, &(struct outcome){.kind = OUTCOME_FAILED, .error = err.msg, .duration = -1});
     else if (!adopted && is_too_late(e, h))
         take_end(e, h,

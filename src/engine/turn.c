@@ -35,13 +35,10 @@ bool turn_is_needed(struct engine *e)
 
 /* What runs belongs to the generation in which it was begun. If that is over, so is this worker:
  * the next one ends what is left of it, and then adopts. */
-static int check_generation(struct turn *t, const struct engine *e, struct err *err)
+int check_generation(const struct engine *e, int64_t now, struct err *err)
 {
-    int64_t now;
-    int rc = turn_generation(t, &now, err);
-
-    if (rc || now == e->generation)
-        return rc;
+    if (now == e->generation)
+        return 0;
     return err_set(err, E_CONFLICT,
                    "the database was fenced (generation %lld, this worker has %lld): start the "
                    "worker again",
@@ -52,16 +49,28 @@ static int adopt(struct turn *t, struct plan *p, struct err *err)
 {
     struct job_list jobs;
     size_t i;
-    int rc;
-
-    if ((rc = check_generation(t, p->e, err)))
-        return rc;
-    rc = op_adopt(t, &p->adoption, &jobs, err);
+    int rc = op_adopt(t, &p->adoption, &jobs, err);
 
     for (i = 0; !rc && i < jobs.n; i++)
         *vec_add(&p->adopted) = jobs.at[i];
     p->more_orphans = !rc && jobs.n == p->adoption.claim.max;
     return rc;
+}
+
+/* Adopts and claims: nobody does of another generation. */
+static int take_jobs(struct turn *t, struct plan *p, struct err *err)
+{
+    int rc;
+
+    rows_release(&p->generation);
+    if (!p->adopt && !p->ask)
+        return 0;
+    if ((rc = turn_ask_generation(t, &p->generation, err)) ||
+        (p->adopt && (rc = adopt(t, p, err))) || (p->ask && (rc = plan_claim(t, p, err))))
+        return rc;
+    return p->adopted.n || p->claimed.n
+               ? check_generation(p->e, turn_generation(&p->generation), err)
+               : 0;
 }
 
 /* Whoever finds us dead must find our tree by our file: so it is written before the tree can be
@@ -124,9 +133,9 @@ static int body(struct turn *t, void *arg, struct err *err)
     if ((rc = op_started(t, worker, p->starts, p->nstarts, err)) ||
         (rc = op_log(t, worker, p->logs, p->nlogs, err)) || (rc = settle(t, p, err)) ||
         (rc = op_submit(t, p->submissions, p->nsubmits, err)) || (rc = note_here(p, err)) ||
-        (rc = op_advance(t, err)) || (p->adopt && (rc = adopt(t, p, err))))
+        (rc = op_advance(t, err)))
         return rc;
-    return p->ask ? plan_claim(t, p, err) : 0;
+    return take_jobs(t, p, err);
 }
 
 /* ---- a turn that fails ---- */

@@ -30,16 +30,15 @@ done:
     return rc;
 }
 
-int turn_generation(struct turn *t, int64_t *generation, struct err *err)
+int turn_ask_generation(struct turn *t, struct rows *answer, struct err *err)
 {
-    struct rows r = ROWS_INIT;
-    int rc;
-
     args_begin(&t->args, Q_GENERATION_READ);
-    if (!(rc = db_query(t->db, &t->args, &r, err)))
-        *generation = rows_int(&r, 0, 0);
-    rows_release(&r);
-    return rc;
+    return db_send(t->db, &t->args, answer, 1, err);
+}
+
+int64_t turn_generation(const struct rows *answer)
+{
+    return rows_int(answer, 0, 0);
 }
 
 /* ---- the fence ---- */
@@ -50,6 +49,7 @@ static int raise_generation(struct turn *t, int64_t *generation, struct err *err
     int rc;
 
     args_begin(&t->args, Q_GENERATION_RAISE);
+    args_int(&t->args, clock_wall_us() / 1000);
     if (!(rc = db_send(t->db, &t->args, &r, 1, err)) && !(rc = turn_sync(t, err)))
         *generation = rows_int(&r, 0, 0);
     rows_release(&r);

@@ -316,6 +316,7 @@ struct tick {
     int64_t expired, orphans; /* leases to reap, leases to adopt, of anybody's */
     int64_t next_timer;       /* when it is due; 0: there is none */
     int64_t now;              /* the database's time */
+    int64_t generation;
 };
 /* An idle worker's one statement: renews its row, and looks for what there is to do. */
 MUST_USE int op_worker_tick(struct turn *t, const struct worker *w, struct tick *out,
@@ -379,8 +380,11 @@ MUST_USE int op_counters(struct turn *t, int64_t worker, const struct counter *l
 MUST_USE int store_identity(struct store *s, char id[STORE_ID_SIZE], int64_t *generation,
                             struct err *err);
 
-/* The generation as this turn sees it. */
-MUST_USE int turn_generation(struct turn *t, int64_t *generation, struct err *err);
+struct rows;
+/* The generation as this turn sees it: asked for before other queries, it costs no round trip of
+ * its own, and is there after one of them. */
+MUST_USE int turn_ask_generation(struct turn *t, struct rows *answer, struct err *err);
+int64_t turn_generation(const struct rows *answer);
 
 /* After a backup was restored: raises the generation and makes orphans of all running jobs. */
 struct fence {

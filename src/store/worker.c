@@ -82,7 +82,8 @@ int op_worker_tick(struct turn *t, const struct worker *w, struct tick *out, str
     *out = (struct tick){.expired = rows_int(&r, 0, 0),
                          .orphans = rows_int(&r, 0, 1),
                          .next_timer = rows_int(&r, 0, 2),
-                         .now = rows_int(&r, 0, 3)};
+                         .now = rows_int(&r, 0, 3),
+                         .generation = rows_int(&r, 0, 4)};
 done:
     rows_release(&r);
     return rc;

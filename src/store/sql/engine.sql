@@ -49,8 +49,10 @@ UPDATE settings SET value = CAST($1 AS text)
  WHERE name = 'retained_at' AND CAST(value AS bigint) < $2
 RETURNING name
 
---: generation_raise()
-UPDATE settings SET value = CAST(CAST(value AS bigint) + 1 AS text) WHERE name = 'generation'
+-- Not the next number, but the time in ms: a backup that is restored twice must not get the same one twice.
+--: generation_raise(now_ms i64)
+UPDATE settings SET value = CAST(CASE WHEN CAST(value AS bigint) < $1 THEN $1 ELSE CAST(value AS bigint) + 1 END AS text)
+ WHERE name = 'generation'
 RETURNING CAST(value AS bigint)
 
 -- Leases that somebody holds, in order of their executions.
