@@ -255,8 +255,9 @@ struct pawl_engine_options {
     const char *const *queues;  /* ends with NULL; NULL: as configured, else "default" */
     const char *const *plugins; /* beside those of the configuration; ends with NULL; NULL: none */
     const char *state;          /* the state folder; NULL: as configured, else the user's */
-    int slots; /* attempts at once, over all executors; 0: as configured, else the processors */
-    bool here; /* only what is given to it by pawl_engine_submit, nothing queued */
+    int slots;    /* attempts at once, over all executors; 0: as configured, else the processors */
+    bool here;    /* only what is given to it by pawl_engine_submit, nothing queued */
+    int64_t tree; /* with here: goes on with this tree, which was begun so and has been rerun */
 };
 
 /* Opens a worker on the handle's database, with connections of its own. It does its work in
@@ -602,7 +603,7 @@ PAWL_CHECKED int pawl_fence(struct pawl *p, struct pawl_fenced *out, struct pawl
  *                     max_attempts queue priority executor worker (the last) requested_at
  *                     started_at finished_at exit_code signal (of the last attempt that ended)
  *                     error input outputs result usage waiting (why it waits: a word, and more
- *                     for people) workflow_task workflow_execution children (in a tree)
+ *                     for people) rerun_of workflow_task workflow_execution children (in a tree)
  * workflow_task       workflow_execution task_name task_index retry_count max_retries
  * workflow_execution  definition variables current_tasks completed_tasks failed_tasks
  *                     skipped_tasks (names; a fan-out is one; of more than 1,000 the first, and

@@ -234,6 +234,7 @@ int pawl_engine_open(struct pawl *p, const struct pawl_engine_options *options,
                                 .host = host,
                                 .version = PAWL_VERSION,
                                 .here = o->here,
+                                .tree = o->tree,
                                 .poll = c->dispatch.mode == CONFIG_POLL,
                                 .lease = c->worker.lease,
                                 .host_grace = c->worker.host_grace};

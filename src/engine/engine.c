@@ -47,6 +47,12 @@ static void copy_options(struct engine *e, const struct engine_options *o)
     e->o.host_grace = o->host_grace > 0 ? o->host_grace : DEFAULT_HOST_GRACE;
     for (i = 0; !o->here && e->o.queues[i]; i++)
         *vec_add(&e->queues) = mem_strdup(e->o.queues[i]);
+    if (o->here && o->tree) {
+        char name[QUEUE_HERE_SIZE];
+
+        *vec_add(&e->queues) = mem_strdup(queue_here(o->tree, name));
+        e->here = o->tree;
+    }
     e->own_queues = e->queues.n;
     e->o.queues = NULL;
     e->env = o->env ? o->env : &e->own_env;
@@ -108,7 +114,8 @@ static int open_store(struct engine *e, struct err *err)
 
     if ((rc = store_open(e->o.url, e->o.tenant, &options, &e->store, err)) ||
         (rc = store_identity(e->store, id, &e->generation, err)) ||
-        (rc = folder_open(e->o.state, id, e->generation, e->row.id, &e->folder, err)))
+        (rc = folder_open(e->o.state, id, e->generation, e->row.id, &e->folder, err)) ||
+        (e->here && (rc = folder_set_here(e->folder, e->here, err))))
         return rc;
     e->server = !store_db(e->store)->driver->one_writer;
     /* Other hosts may take over what we hold while we can't reach the database: a turn must not

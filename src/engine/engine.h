@@ -23,6 +23,7 @@ struct engine_options {
     const char *const *queues; /* ends with NULL; NULL: "default" */
     const char *host, *version;
     bool here;          /* works on the tree that it is given alone, in a queue of its own */
+    int64_t tree;       /* with here: goes on with this one, which was begun so before; 0: none */
     bool poll;          /* no push: what becomes ready goes through the outbox */
     int64_t lease;      /* µs; 0: 30 s. Renewed three times as often */
     int64_t host_grace; /* µs; 0: 5 min */
