@@ -49,6 +49,7 @@ static int load_subtree(struct turn *t, const struct request *q, size_t max, str
     args_begin(&t->args, Q_OPEN_SUBTREE);
     args_int(&t->args, q->execution);
     args_int(&t->args, (int64_t)max);
+    args_int(&t->args, q->let_finish);
     if ((rc = turn_query(t, &t->args, &r, err)))
         goto done;
     out->n = r.n;
@@ -91,6 +92,26 @@ static int cancel_subtree(struct turn *t, const struct subtree *tree, struct req
     return 0;
 }
 
+/* The rest is left to a timer, whoever asked for it: half a cancel would leave tasks behind that
+ * nobody decides about. What can't have one itself has those that were asked below it. */
+static int leave_timers(struct turn *t, const struct subtree *tree, const struct request *q,
+                        struct err *err)
+{
+    struct row *top = turn_row(t, q->execution);
+    size_t i;
+    int rc = 0;
+
+    if (!kind_is_job(top->now.kind) && top->now.status == S_RUNNING)
+        return flow_go_on_later(t, top, err);
+    for (i = 0; !rc && i < tree->n; i++) {
+        struct row *r = tree->open[i].rc ? NULL : turn_row(t, tree->open[i].id);
+
+        if (r && !kind_is_job(r->now.kind) && r->now.cancel_requested)
+            rc = flow_go_on_later(t, r, err);
+    }
+    return rc;
+}
+
 static int cancel(struct turn *t, struct request *list, size_t n, size_t max, bool below,
                   bool *more, struct err *err)
 {
@@ -107,13 +128,16 @@ static int cancel(struct turn *t, struct request *list, size_t n, size_t max, bo
     if ((rc = limits_fetch(t, err))) /* of all at once: in their order */
         return rc;
     for (i = 0; i < n; i++) {
-        bool changed = false;
+        bool changed = false, left;
 
         if (list[i].rc)
             continue;
         if ((rc = cancel_subtree(t, &trees[i], &list[i], below, &changed, err)))
             return rc;
-        *more |= trees[i].n == max && changed;
+        left = trees[i].n == max && changed;
+        if ((left || list[i].rc == -E_BUSY) && (rc = leave_timers(t, &trees[i], &list[i], err)))
+            return rc;
+        *more |= left;
     }
     return 0;
 }
@@ -130,19 +154,17 @@ int flow_cancel_below(struct turn *t, struct row *row, const char *reason, struc
                         .root = row->now.root,
                         .reason = reason,
                         .let_finish = (row->now.failed_behind & GRAPH_LET_FINISH) != 0};
-    bool more = false;
-    int rc = cancel(t, &q, 1, CANCEL_SLICE, true, &more, err);
+    bool more;
 
-    return !rc && (more || q.rc == -E_BUSY) ? flow_go_on_later(t, row, err) : rc;
+    return cancel(t, &q, 1, CANCEL_SLICE, true, &more, err);
 }
 
 int flow_cancel_tree(struct turn *t, struct row *row, const char *reason, struct err *err)
 {
     struct request q = {.execution = row->now.id, .root = row->now.root, .reason = reason};
-    bool more = false;
-    int rc = cancel(t, &q, 1, CANCEL_SLICE, false, &more, err);
+    bool more;
 
-    return !rc && (more || q.rc == -E_BUSY) ? flow_go_on_later(t, row, err) : rc;
+    return cancel(t, &q, 1, CANCEL_SLICE, false, &more, err);
 }
 
 /* ---- timers -------------------------------------------------------------------------------------

@@ -263,7 +263,8 @@ void rerun_release(struct rerun *r);
 /* -E_INVALID: it can't be, err says why. -E_REFUSED: a limit has no room for the workflow. */
 MUST_USE int op_rerun(struct turn *t, struct rerun *r, struct err *err);
 /* Pending and ready ones are cancelled at once, running ones get a durable request. Whole subtrees,
- * at most `max` executions of each in this turn; *more says that some are left. */
+ * at most `max` executions of each in this turn; *more says that some are left: a timer goes on
+ * with them, and whoever does not want to wait for it may ask again. */
 MUST_USE int op_cancel(struct turn *t, struct request *list, size_t n, size_t max, bool *more,
                        struct err *err);
 /* Ends a workflow or foreach below which everything is terminal. */
