@@ -3,6 +3,10 @@
  * the middle, and running on shows it. */
 #include "flow_fixture.h"
 
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 static struct flow_claiming k;
 
 /* t0, and so many that need it. */
@@ -131,4 +135,146 @@ TEST(fail_fast_ends_more_than_one_slice_below_it)
     CHECK_EQ(open_executions(s), 0);
     verify_clean(s);
     store_close(&s);
+}
+
+/* ---- killed between two slices ---- */
+
+#define FEW 10
+
+struct life {
+    int64_t star, fan; /* 0: not acknowledged */
+    bool cancelled;
+};
+
+static struct life *life; /* shared with the one that dies */
+
+static int cancel_slice_body(struct turn *t, void *arg, struct err *err)
+{
+    struct letting *l = arg;
+
+    return op_cancel(t, &l->request, 1, 300, &l->more, err);
+}
+
+/* A graph, a list and a cancel, each of several slices, as an engine and its users go on with
+ * them. */
+static void live(struct store *s)
+{
+    struct letting l = {.more = true};
+    struct held_job few[FEW];
+    struct err err = ERR_INIT;
+    size_t n, i;
+
+    life->star = submit_star(s, 1100, "on_exit: {run: x}\n");
+    life->fan = flow_submit(s,
+                            "name: v\ntasks:\n  each: {foreach: 1100, run: x}\n"
+                            "  b: {run: x, needs: each}\n",
+                            NULL);
+    make_all(s);
+    n = claim_many(s, 7, FEW, few);
+    for (i = 1; i < n; i++) /* the first, that all tasks of the graph wait for, is left running */
+        CHECK_EQ(settle_ok(s, few[i]), 0);
+    l.request.execution = life->star;
+    while (l.more) {
+        CHECK_OK_ERR(store_turn(s, cancel_slice_body, &l, &err), &err);
+        life->cancelled = true;
+    }
+    make_all(s);
+}
+
+static void die(void *arg)
+{
+    (void)arg;
+    kill(getpid(), SIGKILL);
+}
+
+/* False: it came to its end before. */
+static bool live_until(const char *where, int nth)
+{
+    static struct watch w;
+    struct store *s;
+    int status;
+    pid_t pid;
+
+    *life = (struct life){0};
+    fflush(NULL);
+    pid = fork();
+    CHECK(pid >= 0);
+    if (pid == 0) {
+        s = watched_store(&w);
+        watch_for(&w, where, nth, die, NULL);
+        live(s);
+        store_close(&s);
+        _exit(0);
+    }
+    CHECK_EQ(waitpid(pid, &status, 0), pid);
+    if (!WIFSIGNALED(status))
+        CHECK_EQ(status, 0);
+    return WIFSIGNALED(status);
+}
+
+static int settle_all_body(struct turn *t, void *arg, struct err *err)
+{
+    static struct settlement list[200];
+    struct flow_claiming *c = arg;
+    size_t i;
+
+    for (i = 0; i < c->n; i++)
+        list[i] =
+            (struct settlement){.lease = {.execution = c->held[i].id,
+                                          .root = c->held[i].root,
+                                          .epoch = c->held[i].epoch},
+                                .outcome = {.kind = OUTCOME_OK, .duration = 1, .retry_delay = -1}};
+    return op_settle(t, 7, list, c->n, err);
+}
+
+static int forget_body(struct turn *t, void *arg, struct err *err)
+{
+    struct retention from = {.older_than = SECOND, .max_trees = 10, .max_rows = 100000};
+
+    return op_retain(t, &from, arg, err);
+}
+
+/* Whoever comes next brings all of it to its end. */
+static void go_on(void)
+{
+    struct store *s = fixture_store();
+    struct retention gone;
+    struct held_job j;
+    struct err err = ERR_INIT;
+
+    verify_clean(s);
+    clock_advance(LEASE + SECOND);
+    reap(s);
+    while (adopt_one(s, 7, &j))
+        CHECK_EQ(settle_ok(s, j), 0);
+    verify_clean(s);
+    while (run_timers(s) + flow_claim(s, &k))
+        CHECK_OK_ERR(store_turn(s, settle_all_body, &k, &err), &err);
+    CHECK_EQ(open_executions(s), 0);
+    if (life->fan)
+        CHECK_EQ(status_of(s, life->fan), S_SUCCEEDED);
+    if (life->cancelled)
+        CHECK_EQ(status_of(s, life->star), S_CANCELLED);
+    verify_clean(s);
+    clock_advance(10 * SECOND);
+    CHECK_OK_ERR(store_turn(s, forget_body, &gone, &err), &err);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions"), 0);
+    store_close(&s);
+}
+
+/* A turn is stored whole or not at all, so what counts is between them: before a commit, and after
+ * it. Not all of them in `make test`, but others each time. */
+TEST_SLOW(a_kill_between_any_two_slices_strands_nothing, 600)
+{
+    int stride = test_full() ? 1 : 9, nth = 1 + (int)(getpid() % stride), kills = 0;
+
+    life = shared_memory(sizeof(*life));
+    setenv("PGOPTIONS", "-c synchronous_commit=off", 1); /* the server is not killed */
+    fixture_url();
+    for (; live_until(nth % 2 ? "commit" : "committed", (nth + 1) / 2); nth += stride, kills++) {
+        printf("killed %s commit %d\n", nth % 2 ? "before" : "after", (nth + 1) / 2);
+        go_on();
+    }
+    printf("%d kills, up to %d\n", kills, nth);
+    CHECK(nth > 30); /* it was a life */
 }
