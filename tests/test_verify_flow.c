@@ -64,6 +64,9 @@ static void make_ended(struct store *s)
                 NULL);
     flow_submit_text(s, flow_text_of_files(nest), NULL);
     flow_play(s, " boom quick[0] ");
+    flow_submit(s, "name: untidy\ntasks: {a: {run: x}}\non_failure: {run: x}\non_exit: {run: x}\n",
+                NULL);
+    flow_play(s, " on_exit ");
 }
 
 static void make_stopped(struct store *s)
@@ -179,10 +182,11 @@ static const struct damage damages[] = {
     BREAK("I33", "I06 I34", SET("chain::b", "status = 5, result = NULL")),
     BREAK("I33", NULL, SET("late", "failed_behind = 2")),
     BREAK("I33", NULL, SET("broken", "failed_behind = 24")),
-    BREAK("I33", NULL, SET("broken", "cancel_requested = 1")),
+    BREAK("I33", NULL, SET("chain", "cancel_requested = 1")),
     BREAK("I33", NULL, SET("joins", "failed_behind = 1")),
     BREAK("I33", NULL, SET("fanning::each", "failed_behind = 2")),
     BREAK("I33", NULL, SET("gone", "error = NULL")),
+    BREAK("I33", "I06", SET("untidy", "status = 4")),
     BREAK("I33", NULL, REMOVE("broken::on_exit")),
     BREAK("I33", NULL, REMOVE("broken::on_failure")),
 
