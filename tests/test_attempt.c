@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -181,6 +182,32 @@ TEST(a_lower_epoch_can_not_renew)
     CHECK_EQ(attempt_epoch(at), 4);
     CHECK_EQ(record_read(at, &RECORD_LEASE, &l), 1);
     CHECK_EQ(l.until, 20);
+    close(at);
+}
+
+/* Between the look at the epoch and the write nobody gets in. */
+TEST(a_renewal_under_way_is_not_overtaken_by_a_higher_epoch)
+{
+    struct attempt_lease low = {.epoch = 3, .until = 30}, high = {.epoch = 4, .until = 40}, l;
+    struct err err = ERR_INIT;
+    int at = test_folder(), lock = openat(at, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), status;
+    pid_t child;
+
+    CHECK_OK(flock(lock, LOCK_EX)); /* as an adopter in the middle of its own renewal */
+    child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        close(lock);
+        _exit(attempt_renew(at, &low, &err) == -E_LEASE_LOST ? 0 : 3);
+    }
+    clock_sleep_us(30000); /* the child would be done by now */
+    CHECK_OK(record_write(at, &RECORD_LEASE, &high));
+    CHECK_OK(flock(lock, LOCK_UN));
+    CHECK_EQ(waitpid(child, &status, 0), child);
+    CHECK_EQ(status, 0);
+    CHECK_EQ(record_read(at, &RECORD_LEASE, &l), 1);
+    CHECK_EQ(l.epoch, 4);
+    close(lock);
     close(at);
 }
 

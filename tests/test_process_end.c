@@ -2,6 +2,9 @@
  * end. Nothing of them is left afterwards. */
 #include "process_fixture.h"
 
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
 TEST_NO_DB;
 
 TEST(a_task_that_runs_too_long_is_ended)
@@ -277,5 +280,66 @@ TEST(work_whose_lease_nobody_renews_is_killed_at_the_fence)
     CHECK_EQ(s->o.signal, SIGKILL);
     CHECK(clock_boot_us() >= first + SECOND / 2); /* the renewal counted */
     CHECK(is_gone(read_pid(w, path_of("pid"))));
+    worker_free(w);
+}
+
+/* Takes the task's copy of `tree` and puts it where no process has it: on its way through a socket,
+ * to be received by nobody. So it can't be found and ended, like something that hangs in the
+ * kernel. False: this machine does not let us. */
+static bool hide_tree(pid_t task, int sockets[2])
+{
+    char space[CMSG_SPACE(sizeof(int))] = {0}, byte = 0, path[60], to[PATH_MAX];
+    struct iovec data = {&byte, 1};
+    struct msghdr m = {
+        .msg_iov = &data, .msg_iovlen = 1, .msg_control = space, .msg_controllen = sizeof(space)};
+    struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+    int pidfd = (int)syscall(SYS_pidfd_open, task, 0), fd = -1, i;
+
+    CHECK(pidfd >= 0);
+    for (i = 3; i < 4096 && fd < 0; i++) { /* a high one, out of the way of scripts */
+        ssize_t n;
+
+        snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)task, i);
+        n = readlink(path, to, sizeof(to) - 1);
+        to[n > 0 ? n : 0] = 0;
+        if (n > 5 && !strcmp(to + n - 5, "/tree"))
+            fd = (int)syscall(SYS_pidfd_getfd, pidfd, i, 0);
+    }
+    close(pidfd);
+    if (fd < 0)
+        return false;
+    CHECK_OK(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets));
+    *c = (struct cmsghdr){
+        .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof(int))};
+    memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+    CHECK_EQ(sendmsg(sockets[0], &m, 0), 1);
+    close(fd);
+    return true;
+}
+
+TEST(while_anything_of_a_task_may_live_there_is_no_exit_record)
+{
+    struct worker *w = worker_new();
+    struct spec spec = {.run = "echo $$ >pid; until test -e go; do sleep 0.02; done"};
+    struct task t = task_of(&spec);
+    struct attempt_exit end;
+    int sockets[2], at;
+    int64_t until;
+
+    spec.cwd = test_dir();
+    worker_start(w, &t);
+    if (!hide_tree(read_pid(w, path_of("pid")), sockets))
+        SKIP("pidfd_getfd is not allowed here");
+    write_text(path_of("go"), "");
+    at = folder_of(&t);
+    for (until = clock_boot_us() + 3 * SECOND / 2; clock_boot_us() < until;) {
+        worker_turn(w, 20000);
+        CHECK_EQ(record_read(at, &RECORD_EXIT, &end), 0);
+    }
+    CHECK_EQ(seen_of(w, t.execution, t.attempt)->ended, 0);
+    close(sockets[0]);
+    close(sockets[1]);
+    CHECK_EQ(worker_wait(w, &t)->o.kind, OUTCOME_OK);
+    close(at);
     worker_free(w);
 }

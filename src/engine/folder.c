@@ -4,12 +4,12 @@
 #include "base/env.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "engine/worker_file.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,12 +113,8 @@ static char *file_of(const struct folder *f, int64_t worker)
 
 static int write_self(struct folder *f, int64_t here, struct err *err)
 {
-    char text[64];
-    int n = snprintf(text, sizeof(text), "%10d %20lld\n", (int)getpid(), (long long)here);
-
-    if (pwrite(f->lock, text, (size_t)n, 0) != n)
-        return io_error(err, "write a worker's file in", f->workers);
-    return 0;
+    return worker_file_write(f->lock, here) ? io_error(err, "write a worker's file in", f->workers)
+                                            : 0;
 }
 
 /* The file appears under its name with its lock already held: nobody can find it free before. */
@@ -250,30 +246,13 @@ int folder_fd(const struct folder *f)
     return f->poll;
 }
 
-/* Opens a worker's file, tells whether its lock is held, and what it says of itself. -1: it is
- * gone. */
-static int look(const struct folder *f, int64_t worker, bool *held, int *pid, int64_t *here)
+static int look(const struct folder *f, int64_t worker, struct worker_file *out)
 {
-    char *path = file_of(f, worker), text[64] = "", *end;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    ssize_t n;
+    char *path = file_of(f, worker);
+    int rc = worker_file_read(path, out);
 
     free(path);
-    if (fd < 0 && errno != ENOENT) { /* not to be told now: nobody is taken for dead for that */
-        *held = true;
-        *pid = 0;
-        *here = 0;
-        return 0;
-    }
-    if (fd < 0)
-        return -1;
-    *held = flock(fd, LOCK_SH | LOCK_NB) != 0;
-    n = pread(fd, text, sizeof(text) - 1, 0);
-    text[n > 0 ? n : 0] = 0;
-    *pid = (int)strtol(text, &end, 10);
-    *here = strtoll(end, NULL, 10);
-    close(fd);
-    return 0;
+    return rc;
 }
 
 static struct peer *peer_of(struct folder *f, int64_t worker)
@@ -312,23 +291,21 @@ static void forget_wrong_pid(struct peer *p)
 static void scan_one(struct folder *f, int64_t worker)
 {
     struct peer *p = peer_of(f, worker);
-    int64_t here = 0;
-    bool held;
-    int pid;
+    struct worker_file file;
 
-    if (look(f, worker, &held, &pid, &here))
+    if (look(f, worker, &file))
         return;
-    if (held && p) {
+    if (file.held && p) {
         p->seen = true;
         forget_wrong_pid(p);
         return;
     }
-    if (held) {
-        add_peer(f, worker, pid);
-        if (look(f, worker, &held, &pid, &here) || held)
+    if (file.held) {
+        add_peer(f, worker, file.pid);
+        if (look(f, worker, &file) || file.held)
             return;
     }
-    *vec_add(&f->dead) = (struct dead_worker){.id = worker, .here = here};
+    *vec_add(&f->dead) = (struct dead_worker){.id = worker, .here = file.here};
 }
 
 bool folder_scan(struct folder *f)
@@ -395,25 +372,15 @@ int64_t folder_age(const struct folder *f, int64_t worker)
 
 bool folder_is_alive(const struct folder *f, int64_t worker)
 {
-    int64_t here;
-    bool held;
-    int pid;
+    struct worker_file file;
 
-    return worker == f->self || (!look(f, worker, &held, &pid, &here) && held);
+    return worker == f->self || (!look(f, worker, &file) && file.held);
 }
 
 void folder_kill(const struct folder *f, int64_t worker)
 {
-    int64_t here;
-    bool held;
-    int pid, pidfd;
+    char *path = file_of(f, worker);
 
-    if (look(f, worker, &held, &pid, &here) || !held || pid <= 0)
-        return;
-    pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-    /* the lock is looked at again: as long as it is held, the pid is still its holder's */
-    if (pidfd >= 0 && !look(f, worker, &held, &pid, &here) && held)
-        (void)syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
-    if (pidfd >= 0)
-        close(pidfd);
+    worker_file_kill(path);
+    free(path);
 }

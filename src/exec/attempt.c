@@ -1,6 +1,7 @@
 /* attempt.c - folders, locks and records of attempts, see attempt.h. */
 #include "exec/attempt.h"
 
+#include "base/env.h"
 #include "base/text.h"
 
 #include <dirent.h>
@@ -10,11 +11,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-#define TOMBSTONE "tombstone"
+#define DIR_FLAGS   (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+#define TOMBSTONE   "tombstone"
+#define LEASE_TRIES 500  /* to lock the lease: */
+#define LEASE_PAUSE 1000 /* µs in between; half a second, where usually nobody is */
 
 char *attempt_name(int64_t execution, int attempt, char *out)
 {
@@ -185,14 +189,36 @@ int64_t attempt_epoch(int at)
     return highest;
 }
 
+/* The right to write the lease: whoever has looked for a higher epoch must not be overtaken by one
+ * before it has written. A handle of its own, which nobody inherits, so that it goes with us. */
+static int lock_lease(int at)
+{
+    int fd = openat(at, ".", DIR_FLAGS), tries;
+
+    for (tries = 0; fd >= 0 && flock(fd, LOCK_EX | LOCK_NB); tries++) {
+        if (errno != EWOULDBLOCK || tries == LEASE_TRIES) { /* stopped in there, perhaps */
+            close(fd);
+            return -1;
+        }
+        clock_sleep_us(LEASE_PAUSE);
+    }
+    return fd;
+}
+
 int attempt_renew(int at, const struct attempt_lease *l, struct err *err)
 {
-    if (attempt_epoch(at) > l->epoch)
-        return err_set(err, E_LEASE_LOST, "another worker has taken this attempt over");
-    if (record_write(at, &RECORD_LEASE, l))
-        return err_set(err, E_UNAVAILABLE, "the attempt's lease file can't be written: %s",
+    int lock = lock_lease(at), rc = 0;
+
+    if (lock < 0)
+        return err_set(err, E_UNAVAILABLE, "the attempt's lease can't be locked: %s",
                        strerror(errno));
-    return 0;
+    if (attempt_epoch(at) > l->epoch)
+        rc = err_set(err, E_LEASE_LOST, "another worker has taken this attempt over");
+    else if (record_write(at, &RECORD_LEASE, l))
+        rc = err_set(err, E_UNAVAILABLE, "the attempt's lease file can't be written: %s",
+                     strerror(errno));
+    close(lock);
+    return rc;
 }
 
 int attempt_tell(int at, const struct attempt_control *c)

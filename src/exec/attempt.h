@@ -176,9 +176,6 @@ MUST_USE int attempt_log_read(int at, const struct attempt_log *log, int64_t off
 /* --- ending what is left ------------------------------------------------------------------------
  */
 
-/* The start time of a process in clock ticks since boot, and its session; -1: no such process. */
-int64_t attempt_start_time(pid_t pid, pid_t *session);
-
 /* Handle of the shim that is recorded, or -1: it is gone. Only if the caller has seen `lock` held
  * afterwards is it sure that this is the shim and not another with its number. */
 MUST_USE int attempt_shim_pidfd(const struct attempt_shim *s);

@@ -6,6 +6,8 @@
  * got the number meanwhile. */
 #include "exec/attempt.h"
 
+#include "base/proc.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -41,46 +43,6 @@ static bool slurp(int at, const char *name, size_t max, struct buf *out)
     return n >= 0;
 }
 
-struct stat_line {
-    char state;
-    int64_t start_time;
-    pid_t session;
-};
-
-/* /proc/PID/stat: the name stands in parentheses and may hold anything, so look from the end. */
-static bool parse_stat(const char *text, struct stat_line *out)
-{
-    const char *p = strrchr(text, ')');
-    int session;
-    unsigned long long start;
-
-    if (!p ||
-        sscanf(p + 1,
-               " %c %*d %*d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
-               &out->state, &session, &start) != 3)
-        return false;
-    out->session = session;
-    out->start_time = (int64_t)start;
-    return true;
-}
-
-int64_t attempt_start_time(pid_t pid, pid_t *session)
-{
-    char path[40];
-    struct buf text = BUF_INIT;
-    struct stat_line line;
-    int64_t start = -1;
-
-    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-    if (slurp(AT_FDCWD, path, 4096, &text) && text.len && parse_stat(text.ptr, &line)) {
-        start = line.start_time;
-        if (session)
-            *session = line.session;
-    }
-    buf_release(&text);
-    return start;
-}
-
 int attempt_shim_pidfd(const struct attempt_shim *s)
 {
     int fd = s->pid > 1 ? pidfd_open((pid_t)s->pid, 0) : -1;
@@ -88,7 +50,7 @@ int attempt_shim_pidfd(const struct attempt_shim *s)
     if (fd < 0)
         return -1;
     fcntl(fd, F_SETFD, FD_CLOEXEC);
-    if (attempt_start_time((pid_t)s->pid, NULL) == s->start_time)
+    if (proc_start_time((pid_t)s->pid) == s->start_time)
         return fd;
     close(fd);
     return -1;
@@ -153,21 +115,22 @@ static bool holds_tree(struct search *s, int proc)
 
 /* The number of a session is not given again while a member lives; if its leader lives, it must be
  * the one that we know. */
-static bool is_of_session(const struct search *s, const struct stat_line *line)
+static bool is_of_session(const struct search *s, const struct proc_stat *line)
 {
     int64_t leader;
 
     if (!s->shim->session || line->session != s->shim->session)
         return false;
-    leader = attempt_start_time((pid_t)s->shim->session, NULL);
+    leader = proc_start_time((pid_t)s->shim->session);
     return leader < 0 || leader == s->shim->session_start;
 }
 
 static bool is_remains(struct search *s, int proc)
 {
-    struct stat_line line;
+    struct proc_stat line;
 
-    if (!slurp(proc, "stat", 4096, &s->text) || !s->text.len || !parse_stat(s->text.ptr, &line))
+    if (!slurp(proc, "stat", 4096, &s->text) || !s->text.len ||
+        !proc_parse_stat(s->text.ptr, &line))
         return false;
     if (line.state == 'Z' || line.state == 'X')
         return false;

@@ -8,6 +8,7 @@
 
 #include "base/env.h"
 #include "base/mem.h"
+#include "base/proc.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,9 +24,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define OUTPUT_PIECE 65536
-#define STRAY_TIME   1000000 /* µs to wait for those that are not below us */
-#define OUTPUT_MAX   (4 << 20)
+#define OUTPUT_PIECE    65536
+#define STRAY_PAUSE     1000   /* µs between looks for those that are not below us, at first … */
+#define STRAY_PAUSE_MAX 500000 /* … and at last */
+#define OUTPUT_MAX      (4 << 20)
 
 /* --- before it runs -----------------------------------------------------------------------------
  */
@@ -96,7 +98,7 @@ static bool sign(struct shim *s)
     const struct request *r = &s->request.r;
 
     s->self.pid = getpid();
-    s->self.start_time = attempt_start_time(getpid(), NULL);
+    s->self.start_time = proc_start_time(getpid());
     s->self.epoch = r->epoch;
     s->self.begun = clock_boot_us();
     snprintf(s->self.key, sizeof(s->self.key), "%s", r->key);
@@ -144,7 +146,7 @@ static int begin(struct shim *s, struct launch_failure *why)
         s->self.cgroup[0] = '\0';
     }
     s->self.session = s->task.pid;
-    s->self.session_start = attempt_start_time(s->task.pid, NULL);
+    s->self.session_start = proc_start_time(s->task.pid);
     /* If this fails, the key and the tree's lock still find them. */
     if (record_write(s->folder, &RECORD_SHIM, &s->self))
         s->self.session = 0;
@@ -156,16 +158,18 @@ static int begin(struct shim *s, struct launch_failure *why)
 /* --- the end ------------------------------------------------------------------------------------
  */
 
-/* Nothing of it may live when the exit record is there. */
+/* Nothing of it may live when the exit record is there: with that the job may be begun again. So
+ * what can't be ended now (it hangs in the kernel, or is another user's) is waited for. */
 static void end_tree(struct shim *s)
 {
-    int64_t deadline = clock_boot_us() + STRAY_TIME;
+    int64_t pause = STRAY_PAUSE;
 
     kill_tree(&s->task.pid, &s->status, s->self.cgroup);
-    while (attempt_is_held(s->folder, ATTEMPT_TREE) && clock_boot_us() < deadline) {
+    while (attempt_is_held(s->folder, ATTEMPT_TREE)) {
         attempt_kill_remains(s->folder, &s->self);
         kill_tree(&s->task.pid, &s->status, s->self.cgroup);
-        clock_sleep_us(1000);
+        clock_sleep_us(pause);
+        pause = pause * 2 < STRAY_PAUSE_MAX ? pause * 2 : STRAY_PAUSE_MAX;
     }
     if (*s->self.cgroup)
         cgroup_remove(s->self.cgroup);

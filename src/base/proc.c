@@ -1,0 +1,57 @@
+/* proc.c - see proc.h. */
+#include "base/proc.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The name stands in parentheses and may hold anything, so look from the end. */
+bool proc_parse_stat(const char *text, struct proc_stat *out)
+{
+    const char *p = strrchr(text, ')');
+    int session;
+    unsigned long long start;
+
+    if (!p ||
+        sscanf(p + 1,
+               " %c %*d %*d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+               &out->state, &session, &start) != 3)
+        return false;
+    out->session = session;
+    out->start_time = (int64_t)start;
+    return true;
+}
+
+bool proc_stat(pid_t pid, struct proc_stat *out)
+{
+    char path[40], text[1024];
+    ssize_t n;
+    int fd;
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    n = read(fd, text, sizeof(text) - 1);
+    close(fd);
+    if (n <= 0)
+        return false;
+    text[n] = 0;
+    return proc_parse_stat(text, out);
+}
+
+int64_t proc_start_time(pid_t pid)
+{
+    struct proc_stat s;
+
+    return proc_stat(pid, &s) ? s.start_time : -1;
+}
+
+uint64_t proc_pid_namespace(void)
+{
+    struct stat st;
+
+    return stat("/proc/self/ns/pid", &st) ? 0 : (uint64_t)st.st_ino;
+}

@@ -1,0 +1,62 @@
+/* worker_file.c - see worker_file.h. */
+#include "engine/worker_file.h"
+
+#include "base/proc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define TEXT_SIZE 128
+
+int worker_file_write(int fd, int64_t here)
+{
+    char text[TEXT_SIZE];
+    int n = snprintf(text, sizeof(text), "%10d %20" PRId64 " %20" PRId64 " %20" PRIu64 "\n",
+                     (int)getpid(), here, proc_start_time(getpid()), proc_pid_namespace());
+
+    return pwrite(fd, text, (size_t)n, 0) == n ? 0 : -1;
+}
+
+int worker_file_read(const char *path, struct worker_file *out)
+{
+    char text[TEXT_SIZE];
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    ssize_t n;
+
+    *out = (struct worker_file){.held = true};
+    if (fd < 0) /* not to be told now: nobody is taken for dead for that */
+        return errno == ENOENT ? -1 : 0;
+    out->held = flock(fd, LOCK_SH | LOCK_NB) != 0;
+    n = pread(fd, text, sizeof(text) - 1, 0);
+    text[n > 0 ? n : 0] = 0;
+    if (sscanf(text, "%d %" SCNd64 " %" SCNd64 " %" SCNu64, &out->pid, &out->here, &out->start_time,
+               &out->pid_namespace) < 4)
+        out->pid_namespace = 0;
+    close(fd);
+    return 0;
+}
+
+/* The handle is opened first: what is then found to be true of the number is true of the process,
+ * unless that has ended, and a signal to one that has ended does nothing. */
+void worker_file_kill(const char *path)
+{
+    struct worker_file before, after;
+    int pidfd;
+
+    if (worker_file_read(path, &before) || !before.held || before.pid <= 1 ||
+        !before.pid_namespace || before.pid_namespace != proc_pid_namespace())
+        return;
+    pidfd = (int)syscall(SYS_pidfd_open, before.pid, 0);
+    if (pidfd < 0)
+        return;
+    if (proc_start_time(before.pid) == before.start_time && !worker_file_read(path, &after) &&
+        after.held)
+        (void)syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
+    close(pidfd);
+}

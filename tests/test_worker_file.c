@@ -1,0 +1,138 @@
+/* test_worker_file.c - a worker's file: alive is who holds its lock, and killed is only the very
+ * process that wrote it. */
+#include "harness.h"
+
+#include "base/env.h"
+#include "base/proc.h"
+#include "engine/worker_file.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+TEST_NO_DB;
+
+static const char *file_path(void)
+{
+    static char path[4096];
+
+    snprintf(path, sizeof(path), "%s/worker", test_dir());
+    return path;
+}
+
+/* A process that holds the file's lock, and has said in it who it is. */
+static pid_t start_worker(void)
+{
+    int ready[2];
+    char byte;
+    pid_t pid;
+
+    CHECK_OK(pipe(ready));
+    pid = fork();
+    CHECK(pid >= 0);
+    if (pid == 0) {
+        int fd = open(file_path(), O_RDWR | O_CREAT, 0600);
+
+        if (fd < 0 || flock(fd, LOCK_EX) || worker_file_write(fd, 42) ||
+            write(ready[1], "x", 1) != 1)
+            _exit(3);
+        for (;;)
+            pause();
+    }
+    close(ready[1]);
+    CHECK_EQ(read(ready[0], &byte, 1), 1);
+    close(ready[0]);
+    return pid;
+}
+
+static void end(pid_t pid)
+{
+    int status;
+
+    kill(pid, SIGKILL);
+    CHECK_EQ(waitpid(pid, &status, 0), pid);
+}
+
+/* Says of the holder of the lock that it is another process. */
+static void rewrite(int pid, int64_t start_time, uint64_t pid_namespace)
+{
+    FILE *f = fopen(file_path(), "r+");
+
+    CHECK(f);
+    fprintf(f, "%10d %20d %20lld %20llu\n", pid, 42, (long long)start_time,
+            (unsigned long long)pid_namespace);
+    CHECK_OK(fclose(f));
+}
+
+static bool lives(pid_t pid)
+{
+    clock_sleep_us(20000);
+    return waitpid(pid, NULL, WNOHANG) == 0;
+}
+
+TEST(a_file_says_who_wrote_it_and_whether_he_lives)
+{
+    pid_t worker = start_worker();
+    struct worker_file f;
+
+    CHECK_OK(worker_file_read(file_path(), &f));
+    CHECK(f.held);
+    CHECK_EQ(f.pid, worker);
+    CHECK_EQ(f.here, 42);
+    CHECK_EQ(f.start_time, proc_start_time(worker));
+    CHECK_EQ(f.pid_namespace, proc_pid_namespace());
+    end(worker);
+    CHECK_OK(worker_file_read(file_path(), &f));
+    CHECK(!f.held);
+    CHECK_OK(unlink(file_path()));
+    CHECK_EQ(worker_file_read(file_path(), &f), -1);
+}
+
+TEST(the_one_that_holds_its_lock_is_killed)
+{
+    pid_t worker = start_worker();
+    int status;
+
+    worker_file_kill(file_path());
+    CHECK_EQ(waitpid(worker, &status, 0), worker);
+    CHECK(WIFSIGNALED(status));
+    worker_file_kill(file_path()); /* nobody is there any more */
+}
+
+TEST(a_process_that_only_has_the_number_is_not_killed)
+{
+    pid_t worker = start_worker();
+
+    rewrite(worker, proc_start_time(worker) - 1, proc_pid_namespace());
+    worker_file_kill(file_path());
+    CHECK(lives(worker));
+    rewrite(worker, proc_start_time(worker), proc_pid_namespace() + 1);
+    worker_file_kill(file_path());
+    CHECK(lives(worker));
+    rewrite(0, 0, proc_pid_namespace());
+    worker_file_kill(file_path());
+    CHECK(lives(worker));
+    end(worker);
+}
+
+/* As an older version wrote it. */
+TEST(of_a_file_without_a_start_time_nobody_is_killed)
+{
+    pid_t worker = start_worker();
+    struct worker_file f;
+    FILE *file = fopen(file_path(), "w");
+
+    CHECK(file);
+    fprintf(file, "%10d %20d\n", (int)worker, 7);
+    CHECK_OK(fclose(file));
+    worker_file_kill(file_path());
+    CHECK(lives(worker));
+    CHECK_OK(worker_file_read(file_path(), &f));
+    CHECK(f.held);
+    CHECK_EQ(f.here, 7);
+    end(worker);
+}
