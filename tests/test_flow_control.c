@@ -474,6 +474,40 @@ TEST(a_cancel_may_let_finish_what_runs)
     store_close(&s);
 }
 
+TEST(a_job_that_may_finish_is_not_tried_again)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x, retry: 3}\n", NULL);
+    struct held_job a = claim_job(s, 1);
+
+    CHECK_EQ(ask(s, a.id, (struct asked){.request = {.let_finish = true}, .op = do_cancel}), 0);
+    CHECK(!get(s, a.id).cancel_requested);
+    CHECK_EQ(settle_as(s, a, OUTCOME_FAILED, 0), 0);
+    CHECK_STR(flow_shape(s, w), "a:failed");
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(what_waits_for_somebody_is_not_decided_on_again)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(s,
+                            "name: w\ntasks:\n  a: {run: x}\n  b: {run: x}\n"
+                            "  each: {run: x, needs: [a, b], join: any, if: \"!failure()\", "
+                            "foreach: 1, approval: true}\n",
+                            NULL);
+    struct held_job a = claim_job(s, 1), b = claim_job(s, 1);
+    int64_t each = flow_task(s, w, "each");
+
+    CHECK_EQ(settle_ok(s, a), 0);
+    CHECK_EQ(get(s, each).held, HELD_APPROVAL);
+    CHECK_EQ(settle_as(s, b, OUTCOME_FAILED, -1), 0);
+    CHECK_EQ(get(s, each).held, HELD_APPROVAL);
+    CHECK_STR(history(s, each), "created held");
+    verify_clean(s);
+    store_close(&s);
+}
+
 TEST(after_a_cancel_on_exit_is_tried_again_as_often_as_it_may_be)
 {
     struct store *s = fixture_store();

@@ -22,7 +22,9 @@ static int cancel_row(struct turn *t, struct row *r, const struct request *q, st
             flow_look(t, r, 0);
             r->now.failed_behind |= q->let_finish ? GRAPH_LET_FINISH : 0;
         } else if (q->let_finish) {
-            return 0; /* what follows from its end is none of its business */
+            r->now.failed_behind |= GRAPH_LET_FINISH; /* it is not tried again */
+            door_touch(t, r);
+            return 0;
         }
         t->wake |= WAKE_CANCEL;
         return door_move(t, r, EV_CANCEL_REQUESTED, S_RUNNING, &note, err);
@@ -49,7 +51,7 @@ static int load_subtree(struct turn *t, const struct request *q, size_t max, str
     args_begin(&t->args, Q_OPEN_SUBTREE);
     args_int(&t->args, q->execution);
     args_int(&t->args, (int64_t)max);
-    args_int(&t->args, q->let_finish);
+    args_int(&t->args, q->let_finish ? GRAPH_LET_FINISH : 0);
     if ((rc = turn_query(t, &t->args, &r, err)))
         goto done;
     out->n = r.n;
@@ -75,7 +77,7 @@ static int cancel_subtree(struct turn *t, const struct subtree *tree, struct req
 
     for (i = 0; i < tree->n; i++) {
         struct row *r = turn_row(t, tree->open[i].id);
-        int seq;
+        int seq, bits;
 
         if (below && tree->open[i].id == q->execution)
             continue;
@@ -84,9 +86,10 @@ static int cancel_subtree(struct turn *t, const struct subtree *tree, struct req
             continue;
         }
         seq = r->now.seq;
+        bits = r->now.failed_behind;
         if ((rc = cancel_row(t, r, q, err)))
             return rc;
-        *changed |= seq != r->now.seq;
+        *changed |= seq != r->now.seq || bits != r->now.failed_behind;
     }
     q->status = turn_row(t, q->execution)->now.status;
     return 0;

@@ -105,7 +105,9 @@ static int need_ended(struct turn *t, struct flow *f, uint32_t follower, bool su
     row->now.needs_left--;
     row->now.cursor += success; /* of a task: how many of its needs have succeeded */
     door_touch(t, row);
-    flow_look(t, row, f->def->rank[follower]);
+    if (kind_is_job(row->now.kind) ||
+        !row->now.held) /* else it was decided on, and waits to begin */
+        flow_look(t, row, f->def->rank[follower]);
     return 0;
 }
 

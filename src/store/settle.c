@@ -1,5 +1,6 @@
 /* settle.c - what a worker says about the attempt it holds: that the work began, and how it ended.
  * Both are fenced by worker and epoch; a holder that lost its lease changes nothing. */
+#include "core/graph.h"
 #include "store/data.h"
 #include "store/door.h"
 #include "store/hold.h"
@@ -156,7 +157,7 @@ static bool retries(const struct execution *e, const struct outcome *o)
 /* Whether it, or what it is part of, is to be cancelled: then nothing of it is begun again. */
 static int is_cancelled(struct turn *t, const struct row *r, bool *out, struct err *err)
 {
-    *out = r->now.cancel_requested;
+    *out = r->now.cancel_requested || (r->now.failed_behind & GRAPH_LET_FINISH);
     return *out ? 0 : hold_is_cancelled_above(t, r, out, err);
 }
 

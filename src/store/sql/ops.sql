@@ -126,20 +126,18 @@ SELECT $2                                                                       
 
 -- ---- cancel
 
--- The open executions of a subtree that were not yet asked to end, parents first. What a cancelled workflow runs at its
--- end stays; jobs that may finish count as asked.
---: open_subtree(top i64, n i64, let_finish i64)
-WITH RECURSIVE tree(id, status, depth, asked) AS (
-    SELECT id, status, depth, CASE WHEN $3 = 1 AND status = 3 AND kind <= 2 THEN 1 ELSE cancel_requested END
-      FROM executions WHERE id = $1
+-- The open executions of a subtree that were not yet asked to end, nor have one of these bits; parents first. What a
+-- cancelled workflow runs at its end stays.
+--: open_subtree(top i64, n i64, without i32)
+WITH RECURSIVE tree(id, status, depth, asked, bits) AS (
+    SELECT id, status, depth, cancel_requested, failed_behind FROM executions WHERE id = $1
     UNION ALL
-    SELECT c.id, c.status, c.depth, CASE WHEN $3 = 1 AND c.status = 3 AND c.kind <= 2 THEN 1 ELSE c.cancel_requested END
-      FROM tree t
+    SELECT c.id, c.status, c.depth, c.cancel_requested, c.failed_behind FROM tree t
 @children_of_t@                                                                            --@ postgres
       JOIN executions c ON c.parent = t.id                                                 --@ sqlite
      WHERE t.asked = 0 OR COALESCE(c.task_name, '') <> 'on_exit'
 )
-SELECT id FROM tree WHERE status < 4 AND asked = 0 ORDER BY depth, id LIMIT $2
+SELECT id FROM tree WHERE status < 4 AND asked = 0 AND bits & $3 = 0 ORDER BY depth, id LIMIT $2
 
 -- At and below a node that was paused: ready jobs, and flows that wait to begin, which another hold or nothing keeps.
 --: could_start(top i64, n i64)
