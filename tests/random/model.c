@@ -75,7 +75,8 @@ static bool has_failed(const struct model_node *n)
 
 static bool is_success(const struct model_node *n)
 {
-    return n->status == M_SUCCEEDED || (has_failed(n) && n->task->allow_failure);
+    return n->status == M_SUCCEEDED || (has_failed(n) && n->task->allow_failure) ||
+           (n->status == M_SKIPPED && n->by_operator);
 }
 
 static bool is_failure(const struct model_node *n)
@@ -152,13 +153,38 @@ static enum truth evaluate(const struct model_node *n, const struct needs *f, in
 
 /* ---- beginning ---- */
 
+/* A fan-out asks once, not for each item. */
+static bool is_approved(const struct model_node *n)
+{
+    return !n->task || !n->task->approval || n->item >= 0 || n->approved;
+}
+
+static bool is_paused(const struct model_node *n)
+{
+    for (; n; n = n->parent)
+        if (n->paused)
+            return true;
+    return false;
+}
+
+bool model_may_start(const struct model_node *job)
+{
+    return job->status == M_READY && is_approved(job) && !is_paused(job);
+}
+
+bool model_asks(const struct model_node *n)
+{
+    return !is_approved(n) &&
+           (n->kind == M_JOB ? n->status == M_READY : n->status == M_PENDING && n->waits);
+}
+
 static void have_children(struct model_node *n, int all)
 {
     n->children = mem_zalloc(((size_t)all + 1) * sizeof(*n->children));
     n->nchildren = all;
 }
 
-static void begin(struct model *m, struct model_node *n)
+static void go(struct model *m, struct model_node *n)
 {
     const struct plan_task *t = n->task;
     int i;
@@ -184,6 +210,14 @@ static void begin(struct model *m, struct model_node *n)
             n->status = M_FAILED;
         break;
     }
+}
+
+/* A job is ready and held where it has to wait; the others do not begin. */
+static void begin(struct model *m, struct model_node *n)
+{
+    n->waits = n->kind != M_JOB && (!is_approved(n) || is_paused(n));
+    if (!n->waits)
+        go(m, n);
 }
 
 static void decide(struct model *m, struct model_node *n)
@@ -264,7 +298,7 @@ static void work_flow(struct model *m, struct model_node *n)
     int i;
 
     for (i = 0; i < f->ntasks; i++) {
-        if (n->children[i]->status == M_PENDING)
+        if (n->children[i]->status == M_PENDING && !n->children[i]->waits)
             decide(m, n->children[i]);
         work(m, n->children[i]);
     }
@@ -291,7 +325,7 @@ static void work_each(struct model *m, struct model_node *n)
         if (t->fail_fast && !n->stopped && failed_below(n)) {
             again = n->stopped = true;
             for (i = 0; i < n->made; i++)
-                model_cancel(n->children[i]);
+                model_cancel(n->children[i], false);
         } else if (!n->stopped && !n->cancel_asked && n->made < n->nchildren) {
             room = t->max_parallel ? t->max_parallel - open_below(n) : n->nchildren;
             for (; room > 0 && n->made < n->nchildren; room--) {
@@ -306,6 +340,8 @@ static void work_each(struct model *m, struct model_node *n)
 
 static void work(struct model *m, struct model_node *n)
 {
+    if (n->status == M_PENDING && n->waits)
+        begin(m, n);
     if (n->status == M_RUNNING && n->kind == M_FLOW)
         work_flow(m, n);
     else if (n->status == M_RUNNING && n->kind == M_EACH)
@@ -325,6 +361,18 @@ void model_start(struct model_node *job)
     job->tries++;
 }
 
+/* on_exit, and what is below it, runs after a cancel of what it is part of. */
+static bool is_cancelled(const struct model_node *n)
+{
+    for (; n->parent; n = n->parent) {
+        if (n->cancel_asked || n->finishing)
+            return true;
+        if (n->parent->kind == M_FLOW && n == n->parent->children[n->parent->nchildren - 1])
+            return false;
+    }
+    return n->cancel_asked;
+}
+
 void model_end(struct model_node *job, enum plan_end end, int list)
 {
     bool again = end == PLAN_DEFER || end == PLAN_REFUSE;
@@ -332,7 +380,7 @@ void model_end(struct model_node *job, enum plan_end end, int list)
     job->tries -= again; /* not counted: nothing was tried */
     if (end == PLAN_FAIL || end == PLAN_TIMEOUT || end == PLAN_LOST)
         again = job->tries <= job->task->retries;
-    if (again && !job->cancel_asked)
+    if (again && !is_cancelled(job))
         job->status = M_READY;
     else if (end == PLAN_OK)
         job->status = M_SUCCEEDED;
@@ -345,19 +393,56 @@ void model_end(struct model_node *job, enum plan_end end, int list)
     job->list = list;
 }
 
-void model_cancel(struct model_node *n)
+void model_cancel(struct model_node *n, bool let_finish)
 {
     int i;
 
     if (model_ended(n->status))
         return;
-    if (n->status == M_RUNNING)
-        n->cancel_asked = true;
-    else
+    if (n->status != M_RUNNING)
         n->status = M_CANCELLED;
+    else if (n->kind == M_JOB && let_finish)
+        n->finishing = true;
+    else
+        n->cancel_asked = true;
     for (i = 0; i < n->nchildren; i++)
         if (n->children[i])
-            model_cancel(n->children[i]);
+            model_cancel(n->children[i], let_finish);
+}
+
+bool model_pause(struct model_node *n)
+{
+    if (model_ended(n->status) || n->paused || n->cancel_asked ||
+        (n->kind == M_JOB && n->status == M_RUNNING))
+        return false;
+    return n->paused = true;
+}
+
+bool model_resume(struct model_node *n)
+{
+    bool was = n->paused;
+
+    n->paused = false;
+    return was;
+}
+
+bool model_skip(struct model_node *n)
+{
+    if (n->status != M_PENDING && n->status != M_READY)
+        return false;
+    n->status = M_SKIPPED;
+    return n->by_operator = true;
+}
+
+bool model_approve(struct model_node *n, bool yes)
+{
+    if (!model_asks(n))
+        return false;
+    if (yes)
+        n->approved = true;
+    else
+        n->status = M_FAILED;
+    return true;
 }
 
 struct model *model_new(const struct plan *p)

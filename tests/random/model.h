@@ -34,7 +34,12 @@ struct model_node {
     enum model_status status;
     int item; /* -1: it is none */
 
+    bool paused;   /* itself: nothing of it and below it starts */
+    bool waits;    /* of M_FLOW, M_EACH: it is to begin, but something holds it */
+    bool approved; /* if it has an approval */
     bool cancel_asked;
+    bool finishing;      /* of a job: it may finish, but is not tried again */
+    bool by_operator;    /* of a skipped one */
     bool failure_behind; /* of a skipped one */
     int tries;           /* attempts that count */
     int list;            /* items of the list among its outputs, if it succeeded */
@@ -57,10 +62,22 @@ void model_free(struct model *m);
 bool model_ended(enum model_status s);
 struct model_node *model_find(struct model *m, const char *path);
 
-/* Events. The caller makes sure that the node is in the status for it. */
+/* Whether a ready job may be started. */
+bool model_may_start(const struct model_node *job);
+/* Whether its approval is asked for. */
+bool model_asks(const struct model_node *n);
+
+/* Events; model_work_out comes after those of one turn. The caller makes sure that a job is in the
+ * status for it. */
 void model_start(struct model_node *job);
 void model_end(struct model_node *job, enum plan_end end, int list);
-void model_cancel(struct model_node *n);
+void model_cancel(struct model_node *n, bool let_finish);
 void model_work_out(struct model *m);
+
+/* What operators ask for; false: it is refused. */
+bool model_pause(struct model_node *n);
+bool model_resume(struct model_node *n);
+bool model_skip(struct model_node *n);
+bool model_approve(struct model_node *n, bool yes);
 
 #endif

@@ -92,7 +92,7 @@ static void make_needs(struct plan_rng *r, struct plan_task *t, int index)
         if (i == t->nneeds)
             t->needs[t->nneeds++] = name;
     }
-    if (t->nneeds && plan_chance(r, 20))
+    if (t->nneeds > 1 ? plan_chance(r, 40) : t->nneeds && plan_chance(r, 5))
         t->join = 1 + (int)plan_below(r, (unsigned)t->nneeds);
 }
 
@@ -169,6 +169,7 @@ static void make_task(struct plan_rng *r, struct plan *p, int flow, int index, i
         if (plan_chance(r, 40))
             make_condition(r, f, t, 0);
         t->allow_failure = plan_chance(r, 15);
+        t->approval = plan_chance(r, 12);
         if (plan_chance(r, 20))
             make_items(r, f, t);
     }
@@ -199,7 +200,7 @@ static void make_flow(struct plan_rng *r, struct plan *p, int flow, int ntasks, 
 
 struct plan *plan_new(uint64_t seed)
 {
-    static const int failing[] = {0, 5, 15, 15, 40}, rarely[] = {0, 0, 2, 5, 10};
+    static const int failing[] = {0, 5, 15, 30, 50}, rarely[] = {0, 2, 5, 12, 25};
     static const int sizes[] = {4, 8, 8, 12, 25, 60, 200};
     struct plan *p = mem_zalloc(sizeof(*p));
     struct plan_rng r = {plan_mix(seed, 7)};
@@ -207,7 +208,8 @@ struct plan *plan_new(uint64_t seed)
 
     p->seed = seed;
     p->failing = (unsigned)one_of(&r, failing, 5);
-    p->cancels = (unsigned)one_of(&r, rarely, 5);
+    p->operates = (unsigned)one_of(&r, rarely, 5);
+    p->cancels = plan_chance(&r, 60);
     p->crashes = (unsigned)one_of(&r, rarely, 5);
     p->batches = plan_chance(&r, 50) ? 50 : 0;
     p->nflows = 1 + (int)plan_below(&r, PLAN_FLOWS < PLAN_DEPTH + 1 ? PLAN_FLOWS : PLAN_DEPTH + 1);

@@ -66,7 +66,7 @@ struct plan_task {
     int items, listed_by;
     unsigned bad; /* of PLAN_LIST: bits of the items that can't be resolved */
     int max_parallel;
-    bool fail_fast, allow_failure;
+    bool fail_fast, allow_failure, approval;
     int retries;
     int nested; /* a flow; 0: a command */
 };
@@ -81,8 +81,9 @@ struct plan {
     uint64_t seed;
     struct plan_flow flows[PLAN_FLOWS]; /* a flow nests only those behind it */
     int nflows;
-    unsigned failing;                   /* percent of attempts that do not end well */
-    unsigned cancels, crashes, batches; /* percent of a driver's steps */
+    unsigned failing;                    /* percent of attempts that do not end well */
+    unsigned operates, crashes, batches; /* percent of a driver's steps */
+    bool cancels;                        /* among what operators do */
 };
 
 struct plan *plan_new(uint64_t seed);

@@ -65,6 +65,7 @@ static bool simpler(struct plan_task *t, int *nth)
     SIMPLER(join, 0)
     SIMPLER(retries, 0)
     SIMPLER(allow_failure, false)
+    SIMPLER(approval, false)
     SIMPLER(fail_fast, false)
     SIMPLER(max_parallel, 0)
     SIMPLER(bad, 0)
@@ -120,7 +121,7 @@ static bool smaller_flow(struct plan_flow *f, int *nth)
 
 bool plan_smaller(struct plan *p, int nth)
 {
-    unsigned *rates[] = {&p->crashes, &p->cancels, &p->batches};
+    unsigned *rates[] = {&p->crashes, &p->operates, &p->batches};
     int i;
 
     for (i = 0; i < 3; i++)
@@ -128,6 +129,10 @@ bool plan_smaller(struct plan *p, int nth)
             *rates[i] = 0;
             return true;
         }
+    if (p->cancels && here(&nth)) {
+        p->cancels = false;
+        return true;
+    }
     for (i = 0; i < p->nflows; i++)
         if (smaller_flow(&p->flows[i], &nth))
             return true;

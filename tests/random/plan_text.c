@@ -97,6 +97,8 @@ static void task(const struct plan_flow *f, int index, struct buf *out)
     }
     if (t->allow_failure)
         buf_addstr(out, ", allow_failure: true");
+    if (t->approval)
+        buf_addstr(out, ", approval: true");
     if (t->retries)
         buf_addf(out, ", retry: %d", t->retries);
     buf_addstr(out, "}\n");

@@ -30,6 +30,20 @@ struct player {
     struct held_job stale; /* of a worker that lost it */
 };
 
+/* What a power cut would leave is none of this test's business. */
+static struct store *open_store(void)
+{
+    struct store_options options = {.env = fixture_env()};
+    struct err err = ERR_INIT;
+    struct store *s = NULL;
+    char url[4200];
+
+    snprintf(url, sizeof(url), "%s%s", fixture_url(),
+             strcmp(test_db(), "sqlite") ? "" : "?synchronous=normal");
+    CHECK_OK_ERR(store_open(url, fixture_tenant(), &options, &s, &err), &err);
+    return s;
+}
+
 static struct store *some_store(struct player *p)
 {
     return p->ground->stores[plan_below(&p->rng, PLAY_STORES)];
@@ -107,11 +121,36 @@ static const struct place *find_path(const struct tree *t, const char *path)
 
 /* ---- one turn ---- */
 
+enum verb { NOTHING, CANCEL, LET_FINISH, PAUSE, RESUME, SKIP, APPROVE, REJECT, VERBS };
+
+static int operate_body(struct turn *t, enum verb verb, struct request *q, size_t slice,
+                        struct err *err)
+{
+    bool more = false;
+    int rc = 0;
+
+    q->let_finish = verb == LET_FINISH;
+    q->goes_on = false;
+    do {
+        if (verb == CANCEL || verb == LET_FINISH)
+            return op_cancel(t, q, 1, 1000, &more, err);
+        if (verb == SKIP)
+            return op_skip(t, q, 1, err);
+        if (verb == APPROVE || verb == REJECT)
+            return op_approve(t, q, 1, verb == APPROVE, err);
+        rc = verb == PAUSE ? op_pause(t, q, 1, slice, &more, err)
+                           : op_resume(t, q, 1, slice, &more, err);
+        q->goes_on = true;
+    } while (!rc && !q->rc && more);
+    return rc;
+}
+
 struct act {
     struct player *p;
     struct settlement settle[BATCH];
     size_t nsettle;
-    struct request cancel;
+    enum verb verb; /* what an operator asks for */
+    struct request request;
     struct adoption take; /* claim.max 0: nothing is claimed */
     bool adopt, crash;
 
@@ -123,14 +162,13 @@ static int act_body(struct turn *t, void *arg, struct err *err)
 {
     struct act *a = arg;
     struct job_list jobs = {0};
-    bool more;
     size_t i;
     int rc = 0;
 
     if (a->nsettle)
         rc = op_settle(t, a->take.claim.worker, a->settle, a->nsettle, err);
-    if (!rc && a->cancel.execution)
-        rc = op_cancel(t, &a->cancel, 1, 1000, &more, err);
+    if (!rc && a->verb)
+        rc = operate_body(t, a->verb, &a->request, 1 + plan_below(&a->p->rng, 20), err);
     if (!rc)
         rc = op_advance(t, err);
     if (!rc && a->take.claim.max)
@@ -175,9 +213,12 @@ static void note_claims(struct player *p, struct act *a)
 
         buf_addf(&p->out->trace, "%s %s by %lld\n", a->adopt ? "adopt" : "start",
                  at ? at->path : "?", (long long)a->got[i].worker);
-        if (!n || n->status != (a->adopt ? M_RUNNING : M_READY))
+        if (!n || (a->adopt ? n->status != M_RUNNING : !model_may_start(n)))
             buf_addf(&p->out->wrong, "%s was %s, which is %s in the model\n", at ? at->path : "?",
-                     a->adopt ? "adopted" : "started", n ? model_words[n->status] : "not there");
+                     a->adopt ? "adopted" : "started",
+                     !n                     ? "not there"
+                     : n->status == M_READY ? "held"
+                                            : model_words[n->status]);
         else if (!a->adopt)
             model_start(n);
         p->held[p->nheld++] = (struct running){a->got[i], n};
@@ -283,31 +324,82 @@ static struct model_node *some_open(struct player *p)
     struct model_node *n, *chosen = p->model->root;
     unsigned seen = 0;
 
-    for (n = p->model->all; n && !plan_chance(&p->rng, 5); n = n->next)
+    for (n = plan_chance(&p->rng, 90) ? p->model->all : NULL; n; n = n->next)
         if (!model_ended(n->status) && !plan_below(&p->rng, ++seen))
             chosen = n;
     return chosen;
 }
 
-static void cancel_something(struct player *p)
+static bool tell_model(struct model_node *n, enum verb verb)
 {
-    struct model_node *n = some_open(p);
+    switch (verb) {
+    case CANCEL:
+    case LET_FINISH:
+        model_cancel(n, verb == LET_FINISH);
+        return true;
+    case PAUSE:
+        return model_pause(n);
+    case RESUME:
+        return model_resume(n);
+    case SKIP:
+        return model_skip(n);
+    default:
+        return model_approve(n, verb == APPROVE);
+    }
+}
+
+static void operate(struct player *p, struct model_node *n, enum verb verb)
+{
+    static const char *const words[] = {[CANCEL] = "cancel", [LET_FINISH] = "cancel --let-finish",
+                                        [PAUSE] = "pause",   [RESUME] = "resume",
+                                        [SKIP] = "skip",     [APPROVE] = "approve",
+                                        [REJECT] = "reject"};
     struct tree t = tree_of(p);
     const struct place *at = find_path(&t, n->path);
     struct act a = new_act(p, 1, 0);
+    bool taken;
 
-    buf_addf(&p->out->trace, "cancel %s\n", n->path);
     if (!at) {
         buf_addf(&p->out->wrong, "%s is not there, and %s in the model\n", n->path,
                  model_words[n->status]);
     } else {
-        a.cancel = (struct request){.execution = at->id, .by = "a test", .reason = "chance"};
+        a.verb = verb;
+        a.request = (struct request){.execution = at->id, .by = "a test", .reason = "chance"};
         do_turn(p, &a);
-        CHECK_OK(a.cancel.rc);
-        model_cancel(n);
+        taken = tell_model(n, verb);
+        buf_addf(&p->out->trace, "%s %s%s\n", words[verb], n->path, taken ? "" : " (refused)");
+        if (a.request.rc != (taken ? 0 : -E_INVALID))
+            buf_addf(&p->out->wrong, "%s of %s gave %d\n", words[verb], n->path, a.request.rc);
         model_work_out(p->model);
     }
     free(t.at);
+}
+
+static void operate_somehow(struct player *p)
+{
+    static const enum verb mild[] = {PAUSE, PAUSE, RESUME, SKIP, APPROVE, REJECT};
+    enum verb verb = mild[plan_below(&p->rng, 6)];
+    struct model_node *n = some_open(p), *other;
+
+    if (p->plan->cancels && plan_chance(&p->rng, 35))
+        verb = plan_chance(&p->rng, 50) ? CANCEL : LET_FINISH;
+    for (other = p->model->all; other && plan_chance(&p->rng, 97); other = other->next)
+        if (verb == RESUME ? other->paused && !model_ended(other->status) : model_asks(other))
+            n = verb == RESUME || verb == APPROVE || verb == REJECT ? other : n;
+    operate(p, n, verb);
+}
+
+/* Nothing is left but what waits for somebody. False: nobody is waited for. */
+static bool let_go_on(struct player *p)
+{
+    struct model_node *n;
+
+    for (n = p->model->all; n; n = n->next)
+        if (!model_ended(n->status) && (n->paused || model_asks(n))) {
+            operate(p, n, n->paused ? RESUME : APPROVE);
+            return true;
+        }
+    return false;
 }
 
 /* All workers but one are gone for longer than a lease; another takes over what they ran. */
@@ -344,7 +436,7 @@ static void crash(struct player *p)
     if (plan_chance(&p->rng, 30)) {
         buf_addstr(&p->out->trace, "an engine starts again\n");
         store_close(s);
-        *s = fixture_store();
+        *s = open_store();
     } else {
         buf_addstr(&p->out->trace, "workers are lost\n");
         lose_workers(p);
@@ -429,15 +521,15 @@ static void compare(struct player *p)
 /* False: nothing was left to do. */
 static bool step(struct player *p)
 {
-    if (plan_chance(&p->rng, p->plan->cancels))
-        cancel_something(p);
+    if (plan_chance(&p->rng, p->plan->operates))
+        operate_somehow(p);
     else if (plan_chance(&p->rng, p->plan->crashes))
         crash(p);
     else if (p->nheld && (p->nheld > HELD_MAX / 2 || plan_chance(&p->rng, 60)))
         settle(p);
     else if (!claim(p) && !p->nheld) {
         clock_advance(2 * SECOND);
-        return run_timers(some_store(p)) > 0;
+        return run_timers(some_store(p)) > 0 || let_go_on(p);
     }
     return true;
 }
@@ -470,7 +562,7 @@ void playground_open(struct playground *g)
     int i;
 
     for (i = 0; i < PLAY_STORES; i++)
-        g->stores[i] = fixture_store();
+        g->stores[i] = open_store();
 }
 
 void playground_close(struct playground *g)
