@@ -610,7 +610,7 @@ PAWL_CHECKED int pawl_fence(struct pawl *p, struct pawl_fenced *out, struct pawl
  *                     "…" at the end) paused pause_reason error
  * a line of an outline  id parent depth kind name task_name task_index status attempt max_attempts
  *                     worker requested_at ready_at (the first time) started_at finished_at error
- *                     reason (of a skip or cancel) waiting items
+ *                     reason (of a skip or cancel) waiting paused items
  *   items             total pending ready running succeeded failed timed_out cancelled skipped
  * an event            sequence_num execution root seq type from to attempt epoch worker data
  *                     created_at

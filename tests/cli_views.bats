@@ -108,3 +108,14 @@ $top failed workflow outer 0/1 T D each failed: b failed: exited with code 1" "$
 	id=$(sed 's/.*--parent \([0-9]*\).*/\1/' <<<"$last")
 	[ "$(p ls --parent "$id" --status failed,timed_out --json | wc -l)" = 14 ]
 }
+
+@test "a pause is seen where it was made, with its reason" {
+	printf 'name: w\ntasks:\n  a: {run: echo a}\n' >"$dir/flow.yaml"
+	id=$(p submit "$dir/flow.yaml")
+	p pause "$id" --reason 'the disk is full'
+	[[ $(p show "$id" --json) == *'"paused":true,"pause_reason":"the disk is full"'* ]]
+	same "> w #I running paused running D
+\`- . a #I ready waits for the end of a pause waiting D" "$(LC_ALL=C p tree "$id" | plain | sed -E 's/#[0-9]+/#I/')"
+	p resume "$id"
+	[[ $(p show "$id" --json) == *'"paused":false,"pause_reason":null'* ]]
+}

@@ -2,6 +2,7 @@
  * the table of them. */
 #include "api/api.h"
 #include "base/text.h"
+#include "core/graph.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -180,7 +181,7 @@ static void workflow_field(struct json_writer *w, const struct execution *e,
     tasks_field(w, "completed_tasks", tasks, S_SUCCEEDED, S_SUCCEEDED);
     tasks_field(w, "failed_tasks", tasks, S_FAILED, S_TIMED_OUT);
     tasks_field(w, "skipped_tasks", tasks, S_SKIPPED, S_SKIPPED);
-    field_bool(w, "paused", e->held == HELD_PAUSED);
+    field_bool(w, "paused", (e->failed_behind & GRAPH_PAUSED) != 0);
     pause_reason_field(w, past->pause);
     json_field_text(w, "error", e->error);
     jw_end(w, '}');

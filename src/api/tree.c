@@ -1,6 +1,7 @@
 /* tree.c - an execution with all below it: as one object, as lines, and as views show it. */
 #include "api/api.h"
 #include "base/idmap.h"
+#include "core/graph.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -209,6 +210,8 @@ static void write_outlined(struct json_writer *w, const struct outline_row *r)
     json_field_text(w, "error", e->error);
     reason_field(w, r->reason);
     json_waiting(w, e, r->due_at);
+    jw_key(w, "paused");
+    jw_bool(w, (e->failed_behind & GRAPH_PAUSED) != 0);
     items_field(w, r);
     jw_end(w, '}');
 }

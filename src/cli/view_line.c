@@ -101,7 +101,8 @@ static void add_why(struct line *l, const struct view_node *n)
         line_addf(l, TINT_FAINT, "  (%.100s)", reason);
     }
     if (*waiting)
-        line_addf(l, TINT_PLAIN, "  waits for %.200s", waiting);
+        line_addf(l, TINT_PLAIN, "  waits for %.200s",
+                  strcmp(waiting, "paused") ? waiting : "the end of a pause");
 }
 
 static void add_span(struct line *l, const char *word, int64_t from, int64_t to)
@@ -144,6 +145,8 @@ void view_line(const struct view *v, const struct view_node *n, const struct vie
     if (field_int(n->o, "attempt"))
         line_addf(l, TINT_PLAIN, "  attempt %lld/%lld", (long long)field_int(n->o, "attempt"),
                   (long long)field_int(n->o, "max_attempts"));
+    if (json_is_true(json_object_get(n->o, "paused")) && !*field(n->o, "finished_at"))
+        line_add(l, TINT_BUSY, "  paused");
     add_why(l, n);
     add_times(l, n->o, v->now);
     if (*field(n->o, "worker"))

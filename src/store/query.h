@@ -12,7 +12,7 @@ struct execution_past {
     int64_t worker;                     /* the last that worked on it; 0: none yet */
     int64_t due_at;                     /* held for a delay: when that ends; 0: it is not */
     const char *definition, *variables; /* of a workflow: the hash, JSON; NULL: it is none */
-    const char *pause; /* of what is paused: JSON with who did it and why; NULL: it is not */
+    const char *pause; /* of a paused workflow: JSON with who did it and why; NULL: it is not */
 };
 
 /* A list of executions and everything they point to; past[i] belongs to at[i]. */

@@ -3,8 +3,8 @@
 --= event v.sequence_num, v.root, v.execution, v.created_at, v.worker, v.seq, v.attempt, v.epoch,
 --=+      v.type, v.from_status, v.to_status, v.data
 
--- How the last attempt ended, who worked last, until when a delay lasts; of a workflow what it runs by, and of what is
--- paused who did it and why: a probe each.
+-- How the last attempt ended, who worked last, until when a delay lasts; of a workflow what it runs by, and who paused it
+-- and why: a probe each.
 --= past (SELECT v.data FROM execution_events v WHERE v.root = e.root AND v.execution = e.id
 --=+       AND v.type IN (10, 14, 15, 16, 17, 19, 46, 47, 48, 49) ORDER BY v.seq DESC LIMIT 1),
 --=+     (SELECT v.worker FROM execution_events v WHERE v.root = e.root AND v.execution = e.id
@@ -12,8 +12,8 @@
 --=+     (SELECT t.due_at FROM timers t WHERE t.execution = e.id AND t.kind = 1 ORDER BY t.due_at LIMIT 1),
 --=+     (SELECT f.definition FROM workflow_executions f WHERE e.kind = 3 AND f.execution = e.id),
 --=+     (SELECT f.variables FROM workflow_executions f WHERE e.kind = 3 AND f.execution = e.id),
---=+     (SELECT v.data FROM execution_events v WHERE e.held = 2 AND v.root = e.root AND v.execution = e.id
---=+       AND v.type IN (3, 35, 54) ORDER BY v.seq DESC LIMIT 1)
+--=+     (SELECT v.data FROM execution_events v WHERE e.kind = 3 AND (e.failed_behind & 128) <> 0
+--=+       AND v.root = e.root AND v.execution = e.id AND v.type = 54 ORDER BY v.seq DESC LIMIT 1)
 
 -- ---- executions
 
