@@ -625,6 +625,9 @@ typedef int pawl_line(void *arg, const char *json);
 
 /* One execution. The caller frees *json. */
 PAWL_CHECKED int pawl_show(struct pawl *p, int64_t id, char **json, struct pawl_error *err);
+/* Its status alone: cheaper than all of it. The text lives for ever. */
+PAWL_CHECKED int pawl_status(struct pawl *p, int64_t id, const char **status,
+                             struct pawl_error *err);
 /* What is above it; the workflow that it is a task of, with its state. PAWL_E_NOT_FOUND: there is
  * none. The caller frees *json. */
 PAWL_CHECKED int pawl_parent(struct pawl *p, int64_t id, char **json, struct pawl_error *err);

@@ -87,6 +87,16 @@ int pawl_show(struct pawl *p, int64_t id, char **json, struct pawl_error *e)
     return api_end(answer_one(p, rc, &l, id, "is not there", json, &err), &err, e);
 }
 
+int pawl_status(struct pawl *p, int64_t id, const char **status, struct pawl_error *e)
+{
+    struct err err = ERR_INIT;
+    int attempts, code, rc = query_attempts(p->store, id, &attempts, &code, &err);
+
+    if (!rc)
+        *status = status_text(code);
+    return api_end(rc, &err, e);
+}
+
 /* Those around an execution that is not there are not found either. */
 static int check_exists(struct pawl *p, int64_t id, struct err *err)
 {

@@ -13,57 +13,57 @@
 #include <stdio.h>
 
 /* name, what follows it, what it does: the table, the help and the functions come from here. */
-#define COMMANDS(X)                                                                                 \
-    X(worker,                                                                                       \
-      "[--queue Q]… [--slots N] [--drain] [--plugin FILE.so]… [--state DIR] [--config FILE]",       \
-      "run what is queued until it is told to stop, or (--drain) until nothing is left")            \
-    X(exec,                                                                                         \
-      "[--detach] [--queue Q] [--priority N] [--delay D] [--retry N] [--timeout D] [--name NAME]"   \
-      " [--executor KEY] [--key KEY] [--env NAME=VALUE]… [--cwd DIR] [--no-parent] [--state DIR]" \
-      " [--config FILE] -- CMD ARG…",                                                               \
-      "run a command here and now and wait for it, or (--detach) leave it to a worker")             \
-    X(run,                                                                                          \
-      "FILE [--param NAME=VALUE]… [--progress plain|json|none] [--priority N] [--key KEY]"        \
-      " [--state DIR] [--config FILE]",                                                             \
-      "run a workflow here and now, and wait for its end")                                          \
-    X(submit, "FILE [--param NAME=VALUE]… [--queue Q] [--priority N] [--key KEY] [--config FILE]",  \
-      "put a workflow into its queue")                                                              \
-    X(validate, "FILE…", "check workflow files, and say all that is wrong with them")               \
-    X(graph, "FILE [--format ascii|dot|mermaid|svg]", "draw the tasks of a workflow file")          \
-    X(schema, "", "print the JSON Schema of workflow files, for editors")                           \
-    X(ls,                                                                                           \
-      "[--status S,…] [--kind K] [--name GLOB] [--workflow NAME] [--queue Q]"                     \
-      " [--parent ID | --all | --tasks ID] [--limit N] [--before ID]",                              \
-      "list executions, newest first: those without a parent, right below one, all, or the tasks"   \
-      " of a workflow")                                                                             \
-    X(show, "ID [--parent | --workflow]",                                                           \
-      "show one execution, or its parent, or the workflow that it is a task of")                    \
-    X(tree, "ID", "show an execution and everything below it")                                      \
-    X(events, "[ID] [--self] [--type T] [--since T] [--until T] [--limit N] [--follow]",            \
-      "show the history: of an execution and all below it, or the newest of all")                   \
-    X(why, "ID", "say why an execution waits, or how it ended")                                     \
-    X(logs, "ID [--attempt N] [--tail LINES] [--follow] [--raw]",                                   \
-      "print what an attempt wrote (the last one, unless another is named)")                        \
-    X(cancel, "ID… [--let-finish] [--reason TEXT]",                                                 \
-      "cancel executions and all below them; what runs is asked to end, or may finish")             \
-    X(pause, "ID… [--reason TEXT]", "let nothing of executions and below them start any more")      \
-    X(resume, "ID… [--reason TEXT]", "end the pause of executions")                                 \
-    X(rerun,                                                                                        \
-      "ID [--failed | --from TASK] [--set NAME=VALUE]… [--file FILE] [--dry-run] [--reason TEXT]",  \
-      "run again what has ended, in place; with --set or --file as a new execution")                \
-    X(skip, "ID… [--reason TEXT]",                                                                  \
-      "leave out tasks that have not begun; others take them for done")                             \
-    X(approve, "ID… [--reason TEXT]", "let tasks go on that wait for an approval")                  \
-    X(reject, "ID… [--reason TEXT]", "fail tasks that wait for an approval")                        \
-    X(queue, "[set QUEUE --limit N|none | pause QUEUE [--reason TEXT] | resume QUEUE]",             \
-      "show the queues: what waits, for how long, what runs; limit, pause and resume one")          \
-    X(workers, "", "show the workers and what they hold")                                           \
-    X(verify, "[--save FILE] [--since FILE]", "check the whole database against its invariants")    \
-    X(metrics, "", "print metrics as Prometheus reads them")                                        \
-    X(admin,                                                                                        \
-      "migrate | tenant create|drop NAME | tenant list | cleanup-events --older-than D"             \
-      " [--dry-run] | fence --yes",                                                                 \
-      "create and upgrade a database, its tenants; remove what is old; fence a restored backup")    \
+#define COMMANDS(X)                                                                                   \
+    X(worker,                                                                                         \
+      "[--queue Q]… [--slots N] [--drain] [--plugin FILE.so]… [--state DIR] [--config FILE]",         \
+      "run what is queued until it is told to stop, or (--drain) until nothing is left")              \
+    X(exec,                                                                                           \
+      "[--detach] [--queue Q] [--priority N] [--delay D] [--retry N] [--timeout D] [--name NAME]"     \
+      " [--executor KEY] [--key KEY] [--env NAME=VALUE]… [--cwd DIR] [--no-parent] [--state DIR]"   \
+      " [--config FILE] -- CMD ARG…",                                                                 \
+      "run a command here and now and wait for it, or (--detach) leave it to a worker")               \
+    X(run,                                                                                            \
+      "FILE [--param NAME=VALUE]… [--progress auto|tty|plain|json|none] [--priority N] [--key KEY]" \
+      " [--state DIR] [--config FILE]",                                                               \
+      "run a workflow here and now, and wait for its end")                                            \
+    X(submit, "FILE [--param NAME=VALUE]… [--queue Q] [--priority N] [--key KEY] [--config FILE]",    \
+      "put a workflow into its queue")                                                                \
+    X(validate, "FILE…", "check workflow files, and say all that is wrong with them")                 \
+    X(graph, "FILE [--format ascii|dot|mermaid|svg]", "draw the tasks of a workflow file")            \
+    X(schema, "", "print the JSON Schema of workflow files, for editors")                             \
+    X(ls,                                                                                             \
+      "[--status S,…] [--kind K] [--name GLOB] [--workflow NAME] [--queue Q]"                       \
+      " [--parent ID | --all | --tasks ID] [--limit N] [--before ID]",                                \
+      "list executions, newest first: those without a parent, right below one, all, or the tasks"     \
+      " of a workflow")                                                                               \
+    X(show, "ID [--parent | --workflow]",                                                             \
+      "show one execution, or its parent, or the workflow that it is a task of")                      \
+    X(tree, "ID", "show an execution and everything below it")                                        \
+    X(events, "[ID] [--self] [--type T] [--since T] [--until T] [--limit N] [--follow]",              \
+      "show the history: of an execution and all below it, or the newest of all")                     \
+    X(why, "ID", "say why an execution waits, or how it ended")                                       \
+    X(logs, "ID [--attempt N] [--tail LINES] [--follow] [--raw]",                                     \
+      "print what an attempt wrote (the last one, unless another is named)")                          \
+    X(cancel, "ID… [--let-finish] [--reason TEXT]",                                                   \
+      "cancel executions and all below them; what runs is asked to end, or may finish")               \
+    X(pause, "ID… [--reason TEXT]", "let nothing of executions and below them start any more")        \
+    X(resume, "ID… [--reason TEXT]", "end the pause of executions")                                   \
+    X(rerun,                                                                                          \
+      "ID [--failed | --from TASK] [--set NAME=VALUE]… [--file FILE] [--dry-run] [--reason TEXT]",    \
+      "run again what has ended, in place; with --set or --file as a new execution")                  \
+    X(skip, "ID… [--reason TEXT]",                                                                    \
+      "leave out tasks that have not begun; others take them for done")                               \
+    X(approve, "ID… [--reason TEXT]", "let tasks go on that wait for an approval")                    \
+    X(reject, "ID… [--reason TEXT]", "fail tasks that wait for an approval")                          \
+    X(queue, "[set QUEUE --limit N|none | pause QUEUE [--reason TEXT] | resume QUEUE]",               \
+      "show the queues: what waits, for how long, what runs; limit, pause and resume one")            \
+    X(workers, "", "show the workers and what they hold")                                             \
+    X(verify, "[--save FILE] [--since FILE]", "check the whole database against its invariants")      \
+    X(metrics, "", "print metrics as Prometheus reads them")                                          \
+    X(admin,                                                                                          \
+      "migrate | tenant create|drop NAME | tenant list | cleanup-events --older-than D"               \
+      " [--dry-run] | fence --yes",                                                                   \
+      "create and upgrade a database, its tenants; remove what is old; fence a restored backup")      \
     X(help, "[COMMAND]", "explain a command")
 
 /* The options that every command takes, and the words that are not options. */

@@ -1,30 +1,31 @@
 /* cmd_run.c - pawl run and pawl submit: a workflow file. `run` works on it here and now, and tells
  * what happens; if it dies, a worker of the same state folder goes on. `submit` puts it into its
  * queue. */
-#include "cli/run.h"
-
+#include "base/env.h"
 #include "base/mem.h"
+#include "cli/progress.h"
+#include "cli/run.h"
 
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define LOOK_MS 500
-
-enum progress { PROGRESS_PLAIN, PROGRESS_JSON, PROGRESS_NONE };
+#define LOOK_US 20000  /* between two looks at its status */
+#define LAST_US 500000 /* without news one looks all the same */
 
 struct flow_run {
     const char *queue, *priority, *key, *config, *state, *progress_name, *slots;
     struct texts params;
-    enum progress progress;
+    enum progress_kind kind;
     const struct cli *cli;
     struct pawl *p;
     struct pawl_engine *e;
-    struct pawl_follower *follower;
+    struct progress *progress;
     struct pawl_job job;
     struct pawl_error err;
     int64_t id;
-    bool answered, cancelled;
+    bool answered, cancelled, news;
+    int64_t looked; /* at its status */
     int rc;
 };
 
@@ -34,14 +35,11 @@ static int read_options(struct flow_run *r)
 
     if (r->priority && (text_parse_i64(r->priority, &n) || n < -1000000 || n > 1000000))
         return cli_wrong("--priority wants a number, not '%.60s'", r->priority);
-    if (r->progress_name) {
-        if (!strcmp(r->progress_name, "json"))
-            r->progress = PROGRESS_JSON;
-        else if (!strcmp(r->progress_name, "none"))
-            r->progress = PROGRESS_NONE;
-        else if (strcmp(r->progress_name, "plain"))
-            return cli_wrong("--progress is plain, json or none, not '%.60s'", r->progress_name);
-    }
+    if (r->progress_name && !progress_kind_of(r->progress_name, &r->kind))
+        return cli_wrong("--progress is auto, tty, plain, json or none, not '%.60s'",
+                         r->progress_name);
+    if (r->kind == PROGRESS_AUTO)
+        r->kind = r->cli->json ? PROGRESS_NONE : progress_auto();
     r->job = (struct pawl_job){.workflow = r->cli->words[0],
                                .params = r->params.at,
                                .queue = r->queue,
@@ -58,74 +56,6 @@ static int open_database(struct flow_run *r)
     return pawl_open(&o, &r->p, &r->err) ? cli_fail(&r->err) : 0;
 }
 
-/* ---- what happens, as lines ---- */
-
-/* What people want to read of: not how each came to its worker. */
-static bool is_told(const char *type)
-{
-    static const char *const told[] = {"started",   "completed", "failed",          "timed_out",
-                                       "cancelled", "skipped",   "retry_scheduled", "abandoned",
-                                       "adopted",   "deferred"};
-    const char *what = strchr(type, '.') ? strchr(type, '.') + 1 : type;
-    size_t i;
-
-    for (i = 0; i < sizeof(told) / sizeof(*told); i++)
-        if (!strcmp(what, told[i]))
-            return true;
-    return false;
-}
-
-static const char *name_of(struct flow_run *r, int64_t id, char **json)
-{
-    json_t *v;
-    const char *name;
-    static char kept[256];
-
-    if (pawl_show(r->p, id, json, NULL))
-        return "?";
-    v = json_loads(*json, 0, NULL);
-    name = field(v, "name");
-    snprintf(kept, sizeof(kept), "%s", name);
-    json_decref(v);
-    free(*json);
-    return kept;
-}
-
-static int tell(void *arg, const char *json)
-{
-    struct flow_run *r = arg;
-    json_t *v = json_loads(json, 0, NULL);
-    const char *type = field(v, "type"), *at = field(v, "created_at"), *error;
-    struct buf line = BUF_INIT;
-    char *shown;
-
-    if (r->progress == PROGRESS_JSON) {
-        puts(json);
-    } else if (r->progress == PROGRESS_PLAIN && is_told(type)) {
-        error = field(json_object_get(v, "data"), "error");
-        buf_addf(&line, "%.8s  %-16s %s", strlen(at) > 19 ? at + 11 : at, strchr(type, '.') + 1,
-                 name_of(r, json_integer_value(json_object_get(v, "execution")), &shown));
-        if (*error)
-            buf_addf(&line, ": %s", error);
-        printf("%s\n", buf_cstr(&line));
-    }
-    fflush(stdout);
-    buf_release(&line);
-    json_decref(v);
-    return 0;
-}
-
-static int tell_new(struct flow_run *r)
-{
-    size_t n;
-
-    do
-        if (pawl_follower_next(r->follower, tell, r, &n, &r->err))
-            return cli_fail(&r->err);
-    while (n);
-    return -1;
-}
-
 /* ---- here and now ---- */
 
 static void submitted(void *arg, const struct pawl_job *job, const struct pawl_error *err)
@@ -140,10 +70,25 @@ static void submitted(void *arg, const struct pawl_job *job, const struct pawl_e
     }
 }
 
+/* The engine has stored something. */
+static void told(void *arg, int64_t execution, const char *status)
+{
+    struct flow_run *r = arg;
+
+    (void)execution;
+    (void)status;
+    r->news = true;
+}
+
 static int on_signal(struct flow_run *r, int signal)
 {
     struct pawl_error err;
+    char text[120];
 
+    if (signal == SIGWINCH) {
+        progress_resized(r->progress);
+        return -1;
+    }
     if (r->cancelled || signal == SIGHUP) {
         pawl_engine_stop(r->e, false);
         fprintf(stderr, "pawl: execution %lld is left to the workers of this state folder\n",
@@ -155,9 +100,35 @@ static int on_signal(struct flow_run *r, int signal)
                     NULL, &err) &&
         err.code != PAWL_E_INVALID)
         return cli_fail(&err);
-    fprintf(stderr, "pawl: execution %lld is asked to end; Ctrl-C again leaves it behind\n",
-            (long long)r->id);
+    snprintf(text, sizeof(text), "execution %lld is asked to end; Ctrl-C again leaves it behind",
+             (long long)r->id);
+    progress_note(r->progress, text);
     return -1;
+}
+
+/* ---- its end ---- */
+
+static int say_end(struct flow_run *r, int code)
+{
+    struct buf line = BUF_INIT;
+    char *json;
+    json_t *v;
+
+    if (progress_end(r->progress, &r->err) || pawl_show(r->p, r->id, &json, &r->err))
+        return cli_fail(&r->err);
+    v = parse_object(json);
+    if (r->cli->json)
+        puts(json);
+    fflush(stdout);
+    if (code) {
+        out_clean(&line, field(v, "error"));
+        fprintf(stderr, "pawl: execution %lld %s: %s\n", (long long)r->id, field(v, "status"),
+                buf_cstr(&line));
+    }
+    buf_release(&line);
+    json_decref(v);
+    free(json);
+    return code;
 }
 
 /* Its exit code once it has ended; -1: not yet. */
@@ -167,53 +138,49 @@ static int look(struct flow_run *r)
         const char *status;
         int code;
     } codes[] = {{"succeeded", 0}, {"failed", 1}, {"cancelled", 3}, {"timed_out", 4}};
-    struct buf line = BUF_INIT;
-    char *json;
-    json_t *v;
+    const char *status;
     size_t i;
-    int code = -1;
 
-    if (pawl_show(r->p, r->id, &json, &r->err))
+    r->looked = clock_boot_us();
+    r->news = false;
+    if (pawl_status(r->p, r->id, &status, &r->err))
         return cli_fail(&r->err);
-    v = json_loads(json, 0, NULL);
-    for (i = 0; i < 4 && code < 0; i++)
-        if (!strcmp(field(v, "status"), codes[i].status))
-            code = codes[i].code;
-    if (code >= 0) {
-        tell_new(r);
-        if (r->cli->json)
-            puts(json);
-        if (code) {
-            out_clean(&line, field(v, "error"));
-            fprintf(stderr, "pawl: execution %lld %s: %s\n", (long long)r->id, field(v, "status"),
-                    buf_cstr(&line));
-        }
-    }
-    buf_release(&line);
-    json_decref(v);
-    free(json);
-    return code;
+    for (i = 0; i < sizeof(codes) / sizeof(*codes); i++)
+        if (!strcmp(status, codes[i].status))
+            return say_end(r, codes[i].code);
+    return -1;
+}
+
+/* ---- step by step ---- */
+
+static int64_t look_due(const struct flow_run *r)
+{
+    return r->looked + (r->news ? LOOK_US : LAST_US);
+}
+
+static int wait_ms(const struct flow_run *r)
+{
+    int64_t left = (look_due(r) - clock_boot_us()) / 1000 + 1;
+    int tell = r->progress ? progress_wait(r->progress) : (int)left;
+
+    return left < 0 ? 0 : left < tell ? (int)left : tell;
 }
 
 static int step(struct flow_run *r, int signals)
 {
     int signal, code;
 
-    if (run_step(r->e, signals, LOOK_MS, &signal, &r->err) || r->rc)
+    if (run_step(r->e, signals, wait_ms(r), &signal, &r->err) || r->rc)
         return cli_fail(&r->err);
     if (!r->answered)
-        return signal ? 128 + signal : -1;
-    if (!r->follower) {
-        struct pawl_event_query q = {.execution = r->id};
-
-        if (pawl_follow(r->p, &q, &r->follower, &r->err))
-            return cli_fail(&r->err);
-    }
+        return signal && signal != SIGWINCH ? 128 + signal : -1;
+    if (!r->progress && progress_open(r->p, r->id, r->kind, &r->progress, &r->err))
+        return cli_fail(&r->err);
     if (signal && (code = on_signal(r, signal)) >= 0)
         return code;
-    if ((code = tell_new(r)) >= 0)
-        return code;
-    return look(r);
+    if (progress_tell(r->progress, r->news, false, &r->err))
+        return cli_fail(&r->err);
+    return clock_boot_us() < look_due(r) ? -1 : look(r);
 }
 
 static int run_here(struct flow_run *r)
@@ -223,10 +190,14 @@ static int run_here(struct flow_run *r)
 
     if (signals < 0)
         return 1;
+    if (r->kind == PROGRESS_TTY)
+        signals_add(signals, SIGWINCH);
     if ((code = open_database(r)))
         return code;
-    if (pawl_engine_open(r->p, &eo, &r->e, &r->err) ||
-        pawl_engine_submit(r->e, &r->job, submitted, r, &r->err))
+    if (pawl_engine_open(r->p, &eo, &r->e, &r->err))
+        return cli_fail(&r->err);
+    pawl_engine_watch(r->e, told, r);
+    if (pawl_engine_submit(r->e, &r->job, submitted, r, &r->err))
         return cli_fail(&r->err);
     for (code = -1; code < 0;)
         code = step(r, signals);
@@ -246,11 +217,9 @@ int cmd_run(int argc, char **argv)
 
     if (code < 0) {
         r.cli = &c;
-        r.progress = c.json ? PROGRESS_NONE : PROGRESS_PLAIN;
         if (!(code = read_options(&r)))
             code = run_here(&r);
-        if (r.follower)
-            pawl_follower_close(r.follower);
+        progress_close(r.progress);
         pawl_engine_close(r.e);
         pawl_close(r.p);
         cli_end(&c);

@@ -33,6 +33,16 @@ int signals_open(void)
     return fd;
 }
 
+void signals_add(int fd, int signal)
+{
+    sigset_t set;
+
+    sigprocmask(SIG_BLOCK, NULL, &set);
+    sigaddset(&set, signal);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    signalfd(fd, &set, 0);
+}
+
 int run_step(struct pawl_engine *e, int signals, int most_ms, int *signal, struct pawl_error *err)
 {
     struct pollfd fds[] = {{.fd = signals, .events = POLLIN},

@@ -9,6 +9,9 @@
  * starts threads. Returns a descriptor, or -1: said already. */
 int signals_open(void);
 
+/* Takes one more, on the same descriptor. */
+void signals_add(int fd, int signal);
+
 /* Sleeps until the engine has something to do, a signal comes, or so many ms are over (< 0: as long
  * as it takes), and lets the engine step. *signal is the one that came, 0: none. */
 MUST_USE int run_step(struct pawl_engine *e, int signals, int most_ms, int *signal,

@@ -4,11 +4,13 @@
  *   view_style.c  what a terminal can show: symbols, colours, columns; lines that are cut to fit
  *   view_tree.c   an outline as nodes, with their place in the tree
  *   view_line.c   a node as a line
- *   view_live.c   a screen that is drawn again and again
- *   view_end.c    what is said about a run that has ended */
+ *   view_tail.c   the last lines of an attempt's output
+ *   view_live.c   a tree that is drawn again and again
+ *   view_end.c    what is said about a run that did not end well */
 #ifndef CLI_VIEW_H
 #define CLI_VIEW_H
 
+#include "base/mem.h"
 #include "cli/cli.h"
 
 /* ---- view_style.c ---- */
@@ -71,5 +73,45 @@ void rails_release(struct view_rails *r);
 /* The node that was entered last, as a line. */
 void view_line(const struct view *v, const struct view_node *n, const struct view_rails *r,
                struct line *out);
+/* The same while it runs: shorter, and with the last line that it wrote. */
+void view_live_line(const struct view *v, const struct view_node *n, const struct view_rails *r,
+                    const char *last_words, struct line *out);
+
+/* ---- view_tail.c ---- */
+
+#define TAIL_LINES 20
+
+struct tail {
+    int64_t execution;
+    int attempt; /* 0: the last one */
+    int64_t at;  /* how far it was read */
+    char *lines[TAIL_LINES];
+    size_t n;        /* lines so far */
+    struct buf line; /* one that has not ended */
+    int escape;      /* how far inside of a sequence it is */
+    bool returned;   /* the last byte was a carriage return */
+};
+MUST_USE int tail_look(struct pawl *p, struct tail *t, struct pawl_error *err); /* reads on */
+size_t tail_count(const struct tail *t);
+const char *tail_line(const struct tail *t, size_t i); /* the oldest is 0 */
+const char *tail_last(const struct tail *t);           /* that is not empty; "": none */
+void tail_release(struct tail *t);
+
+/* ---- view_live.c ---- */
+
+struct live;
+struct live *live_open(struct pawl *p, int64_t id, FILE *to);
+MUST_USE int live_read(struct live *s, struct pawl_error *err); /* how things are now */
+void live_draw(struct live *s);                                 /* what was read last */
+void live_note(struct live *s, const char *sentence);           /* below it, from now on */
+void live_end(struct live *s);                                  /* the last frame, whole */
+const struct view *live_view(const struct live *s);
+void live_close(struct live *s); /* NULL is fine */
+
+/* ---- view_end.c ---- */
+
+/* What failed, each with the end of its output. */
+MUST_USE int view_open_failed(struct pawl *p, const struct view *v, FILE *to,
+                              struct pawl_error *err);
 
 #endif

@@ -88,7 +88,24 @@ static void add_items(struct line *l, const json_t *items)
 
 /* ---- how it is ---- */
 
-static void add_why(struct line *l, const struct view_node *n)
+/* In the words of people: how much longer rather than until when. */
+static void add_waiting(struct line *l, const char *waiting, int64_t now)
+{
+    static const char until[] = "delay: until ";
+    char text[DURATION_TEXT_SIZE];
+    struct err ignored;
+    int64_t due;
+
+    if (!strcmp(waiting, "paused"))
+        line_add(l, TINT_PLAIN, "  waits for the end of a pause");
+    else if (!strncmp(waiting, until, sizeof(until) - 1) &&
+             !text_parse_time(waiting + sizeof(until) - 1, &due, &ignored))
+        line_addf(l, TINT_PLAIN, "  waits %s more", text_duration(due > now ? due - now : 0, text));
+    else
+        line_addf(l, TINT_PLAIN, "  waits for %.200s", waiting);
+}
+
+static void add_why(struct line *l, const struct view_node *n, int64_t now)
 {
     const char *error = field(n->o, "error"), *waiting = field(n->o, "waiting");
     const char *reason = field(n->o, "reason");
@@ -101,8 +118,7 @@ static void add_why(struct line *l, const struct view_node *n)
         line_addf(l, TINT_FAINT, "  (%.100s)", reason);
     }
     if (*waiting)
-        line_addf(l, TINT_PLAIN, "  waits for %.200s",
-                  strcmp(waiting, "paused") ? waiting : "the end of a pause");
+        add_waiting(l, waiting, now);
 }
 
 static void add_span(struct line *l, const char *word, int64_t from, int64_t to)
@@ -126,29 +142,69 @@ static void add_times(struct line *l, const json_t *o, int64_t now)
         add_span(l, finished ? "ran" : "running", started, finished ? finished : now);
 }
 
-void view_line(const struct view *v, const struct view_node *n, const struct view_rails *r,
-               struct line *l)
+/* Symbol and name; false: it stands for others, and that was all. */
+static bool begin_node(struct line *l, const struct view_node *n, const struct view_rails *r)
 {
     const char *status = field(n->o, "status");
 
     add_rails(l, n, r);
     if (!n->o) {
         line_addf(l, TINT_FAINT, "%s %s", l->style->utf8 ? "…" : "...", n->note);
-        return;
+        return false;
     }
     line_addf(l, status_tint(status), "%s ", status_symbol(status, l->style));
     add_label(l, n);
     add_items(l, json_object_get(n->o, "items"));
-    line_addf(l, TINT_FAINT, "  #%lld", (long long)field_int(n->o, "id"));
-    line_add(l, status_tint(status), "  ");
-    line_add(l, status_tint(status), status);
-    if (field_int(n->o, "attempt"))
-        line_addf(l, TINT_PLAIN, "  attempt %lld/%lld", (long long)field_int(n->o, "attempt"),
-                  (long long)field_int(n->o, "max_attempts"));
-    if (json_is_true(json_object_get(n->o, "paused")) && !*field(n->o, "finished_at"))
+    return true;
+}
+
+static void add_attempt(struct line *l, const json_t *o)
+{
+    if (field_int(o, "attempt"))
+        line_addf(l, TINT_PLAIN, "  attempt %lld/%lld", (long long)field_int(o, "attempt"),
+                  (long long)field_int(o, "max_attempts"));
+}
+
+static void add_pause(struct line *l, const json_t *o)
+{
+    if (json_is_true(json_object_get(o, "paused")) && !*field(o, "finished_at"))
         line_add(l, TINT_BUSY, "  paused");
-    add_why(l, n);
+}
+
+void view_line(const struct view *v, const struct view_node *n, const struct view_rails *r,
+               struct line *l)
+{
+    const char *status = field(n->o, "status");
+
+    if (!begin_node(l, n, r))
+        return;
+    line_addf(l, TINT_FAINT, "  #%lld", (long long)field_int(n->o, "id"));
+    line_addf(l, status_tint(status), "  %s", status);
+    add_attempt(l, n->o);
+    add_pause(l, n->o);
+    add_why(l, n, v->now);
     add_times(l, n->o, v->now);
     if (*field(n->o, "worker"))
         line_addf(l, TINT_FAINT, "  on %s", field(n->o, "worker"));
+}
+
+void view_live_line(const struct view *v, const struct view_node *n, const struct view_rails *r,
+                    const char *last_words, struct line *l)
+{
+    int64_t from, to;
+    char text[DURATION_TEXT_SIZE];
+
+    if (!begin_node(l, n, r))
+        return;
+    if (field_int(n->o, "max_attempts") > 1)
+        add_attempt(l, n->o);
+    if ((from = field_time(n->o, "started_at"))) {
+        to = field_time(n->o, "finished_at");
+        to = to ? to : v->now;
+        line_addf(l, TINT_FAINT, "  %s", text_duration(to > from ? to - from : 0, text));
+    }
+    add_pause(l, n->o);
+    add_why(l, n, v->now);
+    if (*last_words)
+        line_addf(l, TINT_FAINT, "  %s %s", l->style->utf8 ? "│" : "|", last_words);
 }

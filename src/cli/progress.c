@@ -1,0 +1,231 @@
+/* progress.c - see progress.h. */
+#include "cli/progress.h"
+
+#include "base/env.h"
+#include "base/idmap.h"
+#include "base/mem.h"
+#include "cli/view.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LINES_US 20000  /* between two looks at the history, at least */
+#define FRAME_US 100000 /* between two frames */
+#define QUIET_US 500000 /* without news one looks all the same */
+#define SHARE    10     /* the looking takes no more than this part of the time */
+
+struct progress {
+    struct pawl *p;
+    int64_t id;
+    enum progress_kind kind;
+    struct pawl_follower *follower; /* lines and events */
+    struct idmap names;             /* of executions, as far as they were asked for */
+    struct arena texts;
+    struct live *live;
+
+    int64_t looked, took; /* boot clock */
+    bool news;
+};
+
+bool progress_kind_of(const char *word, enum progress_kind *out)
+{
+    static const char *const words[] = {"auto", "tty", "plain", "json", "none"};
+    size_t i;
+
+    for (i = 0; i < sizeof(words) / sizeof(*words); i++)
+        if (!strcmp(words[i], word)) {
+            *out = (enum progress_kind)i;
+            return true;
+        }
+    return false;
+}
+
+enum progress_kind progress_auto(void)
+{
+    const char *term = getenv("TERM");
+
+    return isatty(STDOUT_FILENO) && term && *term && strcmp(term, "dumb") ? PROGRESS_TTY
+                                                                          : PROGRESS_PLAIN;
+}
+
+int progress_open(struct pawl *p, int64_t id, enum progress_kind kind, struct progress **out,
+                  struct pawl_error *err)
+{
+    struct progress *g = mem_zalloc(sizeof(*g));
+    struct pawl_event_query q = {.execution = id};
+    int rc = 0;
+
+    g->p = p;
+    g->id = id;
+    g->kind = kind;
+    if (kind == PROGRESS_TTY)
+        g->live = live_open(p, id, stdout);
+    else if (kind != PROGRESS_NONE)
+        rc = pawl_follow(p, &q, &g->follower, err);
+    if (rc)
+        progress_close(g);
+    else
+        *out = g;
+    return rc;
+}
+
+/* ---- lines ---- */
+
+/* What people want to read of: not how each came to its worker. */
+static bool is_told(const char *what)
+{
+    static const char *const told[] = {"started",   "completed", "failed",          "timed_out",
+                                       "cancelled", "skipped",   "retry_scheduled", "abandoned",
+                                       "adopted",   "deferred",  "paused",          "resumed"};
+    size_t i;
+
+    for (i = 0; i < sizeof(told) / sizeof(*told); i++)
+        if (!strcmp(what, told[i]))
+            return true;
+    return false;
+}
+
+static const char *name_of(struct progress *g, int64_t id)
+{
+    char *name = idmap_get(&g->names, id), *json;
+    json_t *o;
+
+    if (name)
+        return name;
+    if (pawl_show(g->p, id, &json, NULL))
+        return "?";
+    o = parse_object(json);
+    name = arena_strdup(&g->texts, field(o, "name"));
+    idmap_put(&g->names, id, name);
+    json_decref(o);
+    free(json);
+    return name;
+}
+
+/* "14:00:31  failed           w::a: exited with code 3" */
+static void print_event(struct progress *g, const json_t *v)
+{
+    const char *type = field(v, "type"), *what = strchr(type, '.'), *at = field(v, "created_at");
+    const char *error = field(json_object_get(v, "data"), "error");
+    struct buf line = BUF_INIT, clean = BUF_INIT;
+
+    if (what && is_told(what + 1)) {
+        buf_addf(&line, "%.8s  %-16s %s", strlen(at) > 19 ? at + 11 : at, what + 1,
+                 name_of(g, field_int(v, "execution")));
+        if (*error)
+            buf_addf(&line, ": %s", error);
+        out_clean(&clean, buf_cstr(&line));
+        puts(buf_cstr(&clean));
+    }
+    buf_release(&line);
+    buf_release(&clean);
+}
+
+static int tell(void *arg, const char *json)
+{
+    struct progress *g = arg;
+    json_t *v;
+
+    if (g->kind == PROGRESS_JSON)
+        return print_line(NULL, json);
+    v = parse_object(json);
+    print_event(g, v);
+    json_decref(v);
+    return 0;
+}
+
+static int tell_events(struct progress *g, struct pawl_error *err)
+{
+    size_t n;
+    int rc;
+
+    do
+        rc = pawl_follower_next(g->follower, tell, g, &n, err);
+    while (!rc && n);
+    fflush(stdout);
+    return rc;
+}
+
+/* ---- all kinds ---- */
+
+/* When it may look again, µs of the boot clock. */
+static int64_t due(const struct progress *g)
+{
+    int64_t least = g->kind == PROGRESS_TTY ? FRAME_US : LINES_US;
+
+    least = g->took * SHARE > least ? g->took * SHARE : least;
+    return g->looked + (g->news || least > QUIET_US ? least : QUIET_US);
+}
+
+int progress_wait(const struct progress *g)
+{
+    int64_t left = due(g) - clock_boot_us();
+
+    return left <= 0 ? 0 : (int)(left / 1000) + 1;
+}
+
+int progress_tell(struct progress *g, bool news, bool now, struct pawl_error *err)
+{
+    int rc = 0;
+
+    g->news |= news;
+    if (!now && clock_boot_us() < due(g))
+        return 0;
+    g->looked = clock_boot_us();
+    g->news = false;
+    if (g->live && !(rc = live_read(g->live, err)))
+        live_draw(g->live);
+    else if (g->follower)
+        rc = tell_events(g, err);
+    g->took = clock_boot_us() - g->looked;
+    g->looked += g->took;
+    return rc;
+}
+
+void progress_resized(struct progress *g)
+{
+    if (g->live)
+        live_draw(g->live);
+}
+
+void progress_note(struct progress *g, const char *sentence)
+{
+    if (g->live)
+        live_note(g->live, sentence);
+    else
+        fprintf(stderr, "pawl: %s\n", sentence);
+}
+
+int progress_end(struct progress *g, struct pawl_error *err)
+{
+    struct view v = {0};
+    int rc;
+
+    if (g->live) {
+        if (!(rc = live_read(g->live, err))) {
+            live_end(g->live);
+            rc = view_open_failed(g->p, live_view(g->live), stdout, err);
+        }
+        return rc;
+    }
+    if (!g->follower)
+        return 0;
+    if ((rc = tell_events(g, err)) || g->kind != PROGRESS_PLAIN)
+        return rc;
+    if (!(rc = view_read(g->p, g->id, &v, err)))
+        rc = view_open_failed(g->p, &v, stderr, err);
+    view_release(&v);
+    return rc;
+}
+
+void progress_close(struct progress *g)
+{
+    if (!g)
+        return;
+    pawl_follower_close(g->follower);
+    live_close(g->live);
+    idmap_release(&g->names);
+    arena_release(&g->texts);
+    free(g);
+}

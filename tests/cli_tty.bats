@@ -1,0 +1,191 @@
+#!/usr/bin/env bats
+# The live tree of `pawl run`, in a real terminal that tmux emulates: what is seen is what tmux shows.
+
+load cli_common
+load cli_run
+
+setup() {
+	make_database
+	make_state
+	tmux="tmux -L $tenant -f /dev/null"
+}
+teardown() {
+	$tmux kill-server 2>/dev/null || true
+	end_all
+	remove_database
+}
+
+# Runs pawl in a terminal of this size; the exit code comes into a file when it has ended.
+start() { # columns rows pawl-argument...
+	local size="-x $1 -y $2"
+	shift 2
+	printf '#!/bin/sh\ntrap : INT # Ctrl-C is for pawl alone\n%s pawl --db %q --tenant %q %s\necho $? >%q\nexec sleep 600 # %s\n' \
+		"export ${locale:-LC_ALL=C.UTF-8} PATH=$PATH XDG_STATE_HOME=$XDG_STATE_HOME XDG_CONFIG_HOME=$XDG_CONFIG_HOME TERM=${term:-screen-256color} ${env:-};" \
+		"$db" "$tenant" "$*" "$dir/code" "$mark" >"$dir/start"
+	chmod 755 "$dir/start"
+	$tmux -u new-session -d $size "$dir/start"
+}
+
+screen() { $tmux capture-pane -p; }
+colored() { $tmux capture-pane -p -e; }
+shows() { screen | grep -qF -- "$1"; }
+ended() { [ -s "$dir/code" ]; }
+code() { cat "$dir/code"; }
+
+# Waits for a file, so that a test decides when a task goes on.
+wait_for_file() { echo "while [ ! -e $dir/$1 ]; do sleep 0.02; done"; }
+
+make_flow() {
+	cat >"$dir/flow.yaml" <<-EOF
+		name: w
+		tasks:
+		  first: {retry: {max: 2, delay: 1ms}, run: 'echo reading the page; test "\$PAWL_ATTEMPT" -ge 2 || exit 1; $(wait_for_file go)'}
+		  each: {needs: first, foreach: 10, run: 'test \$ITEM != 3 || { seq 30; $(wait_for_file stop); exit 3; }'}
+		  after: {needs: each, run: echo never}
+	EOF
+}
+
+@test "a run is a live tree at 80 columns: attempts, last words, a bar, and at the end what failed" {
+	make_flow
+	start 80 40 run "$dir/flow.yaml"
+	until_true shows '▸ first  attempt 2/3'
+	until_true shows '│ reading the page'
+	shows '· each'
+	shows '· after  waits for needs: 1 left'
+	touch "$dir/go"
+	until_true shows '█████████░ [9/10 ok, 1 running]'
+	until_true shows '▸ each[3]'
+	until_true shows '│ 30'
+	touch "$dir/stop"
+	until_true ended
+	screen
+	[ "$(code)" = 1 ]
+	shows '✘ w '
+	shows '├─ ✔ first  attempt 2/3'
+	shows '├─ ✘ each ██████████ [9/10 ok, 1 failed]'
+	shows '│  └─ ✘ each[3]'
+	shows '! exited with code 3'
+	shows '└─ ○ after  (what it needs did not succeed)'
+	[ "$(screen | grep -c '✔ first')" = 1 ] # no frame is left behind
+	# the last twenty lines, and where all are
+	[ "$(screen | grep -cE '^[0-9]+ *$')" = 20 ]
+	shows '11'
+	id=$(p ls --all --name 'w::each[3]' --json | sed 's/{"id":\([0-9]*\),.*/\1/')
+	shows "all of it: pawl logs $id"
+	[ "$(p logs "$id" | wc -l)" = 30 ]
+	again=$(screen | sed -n 's/.*again: pawl \(.*[a-z]\) *$/\1/p')
+	[[ $again == 'rerun '*' --failed' ]]
+	[[ $(p $again) == *'w::each'* ]]
+}
+
+@test "at 40 columns no line is longer than the terminal" {
+	make_flow
+	start 40 40 run "$dir/flow.yaml"
+	until_true shows '▸ first'
+	touch "$dir/go" "$dir/stop"
+	until_true ended
+	screen
+	[ "$(code)" = 1 ]
+	shows '├╴✔ first'
+	# a line that wrapped would make two: each node has one
+	[ "$(screen | sed -n '1,/^---/p' | grep -c .)" = 6 ]
+	screen | sed -n '1,/^---/p' | grep -q '…$'
+}
+
+@test "another size of the terminal leaves nothing behind" {
+	make_flow
+	start 100 30 run "$dir/flow.yaml"
+	until_true shows '▸ first  attempt 2/3'
+	$tmux resize-window -x 45 -y 20
+	until_true shows '├╴▸ first'
+	$tmux resize-window -x 90 -y 30
+	until_true shows '├─ ▸ first'
+	touch "$dir/go" "$dir/stop"
+	until_true ended
+	screen
+	[ "$(screen | grep -c ' first ')" = 1 ]
+	[ "$(screen | grep -cE '^[✘▸] w ')" = 1 ]
+}
+
+@test "more than fits is left out, what runs is shown" {
+	{
+		printf 'name: w\ntasks:\n'
+		for i in $(seq 40); do printf '  t%d: {run: echo %d}\n' "$i" "$i"; done
+		printf '  slow: {run: "%s"}\n' "$(wait_for_file go)"
+	} >"$dir/flow.yaml"
+	start 80 12 run "$dir/flow.yaml"
+	until_true shows '▸ slow'
+	until_true shows ' more'
+	[ "$(screen | grep -c .)" -le 11 ]
+	touch "$dir/go"
+	until_true ended
+	[ "$(code)" = 0 ]
+	[ "$($tmux capture-pane -p -S -100 | grep -c '✔ t')" = 40 ]
+}
+
+@test "colours, unless NO_COLOR is set; ASCII in an ASCII locale" {
+	printf 'name: w\ntasks:\n  a: {run: echo a}\n  b: {needs: a, foreach: 3, run: echo b}\n' >"$dir/flow.yaml"
+	start 80 24 run "$dir/flow.yaml"
+	until_true ended
+	colored | grep -q "$(printf '\033\\[32m')"
+	$tmux kill-server
+	rm "$dir/code"
+	env=NO_COLOR=1 locale=LC_ALL=C start 80 24 run "$dir/flow.yaml"
+	until_true ended
+	screen
+	colored | without "$(printf '\033\\[3')"
+	shows '|- + a'
+	shows '`- + b ########## [3/3 ok]'
+	screen | LC_ALL=C without '[^ -~]'
+}
+
+@test "on a terminal without a cursor, and in a pipe, it is lines" {
+	printf 'name: w\ntasks:\n  a: {run: echo a}\n' >"$dir/flow.yaml"
+	term=dumb start 80 24 run "$dir/flow.yaml"
+	until_true ended
+	screen
+	shows 'completed        w::a'
+	[ "$(code)" = 0 ]
+	[[ $(p run "$dir/flow.yaml" --progress auto) == *'completed        w::a'* ]]
+	p run "$dir/flow.yaml" | without "$(printf '\033')"
+	[[ $(p run "$dir/flow.yaml" --progress json | tail -n 1) == *'"type":"workflow.completed"'* ]]
+	[ -z "$(p run "$dir/flow.yaml" --progress none)" ]
+	[[ $(p run "$dir/flow.yaml" --progress tty) == *"$(printf '\033[K')"* ]]
+	refused 2 'auto, tty, plain, json or none' p run "$dir/flow.yaml" --progress fancy
+}
+
+@test "Ctrl-C once cancels, and the tree stays" {
+	printf 'name: w\ntasks:\n  a: {run: "%s"}\n  b: {needs: a, run: echo b}\n' "$(wait_for_file never)" >"$dir/flow.yaml"
+	start 80 24 run "$dir/flow.yaml"
+	until_true shows '▸ a'
+	$tmux send-keys C-c
+	until_true ended
+	screen
+	[ "$(code)" = 3 ]
+	[ "$(status_of @last)" = cancelled ]
+	shows '⊘ a'
+	shows '(Ctrl-C)'
+	p verify
+}
+
+@test "Ctrl-C twice leaves it to a worker, which finishes it" {
+	cat >"$dir/flow.yaml" <<-EOF
+		name: w
+		tasks:
+		  a: {run: 'trap "" TERM; $(wait_for_file go)'}
+	EOF
+	start 80 24 run "$dir/flow.yaml"
+	until_true shows '▸ a'
+	$tmux send-keys C-c
+	until_true shows 'Ctrl-C again leaves it behind'
+	$tmux send-keys C-c
+	until_true ended
+	screen
+	[ "$(code)" = 130 ]
+	shows 'is left to the workers of this state folder'
+	[ "$(status_of @last)" = running ]
+	touch "$dir/go"
+	start_worker
+	until_true has_status @last cancelled
+	p verify
+}
