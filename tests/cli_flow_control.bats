@@ -157,3 +157,25 @@ runs again: $y w::c (was skipped)" "$(p rerun @last --failed --reason mended)"
 	same "$w" "$(p show @last --json | jq .rerun_of)"
 	p verify
 }
+
+@test "what was run here and now runs again here and now" {
+	cat >"$dir/flow.yaml" <<-EOF
+		name: w
+		tasks:
+		  a: {run: "echo > $dir/a.\$PAWL_ATTEMPT"}
+		  b: {run: "[ -e $dir/mended ]", needs: a}
+		  c: {run: "echo done", needs: b}
+	EOF
+	status=0
+	p run "$dir/flow.yaml" --state "$dir/state" >"$dir/out" 2>&1 || status=$?
+	same 1 "$status"
+	status=0
+	p rerun @last --failed --state "$dir/state" >"$dir/out" 2>&1 || status=$?
+	same 1 "$status"
+	touch "$dir/mended"
+	p rerun @last --failed --state "$dir/state" >"$dir/out" 2>&1
+	[[ $(cat "$dir/out") == *'completed'*'w::c'* ]]
+	same succeeded "$(p show @last --json | jq -r .status)"
+	[ -e "$dir/a.1" ] && [ ! -e "$dir/a.2" ]
+	p verify
+}

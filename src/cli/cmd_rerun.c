@@ -1,7 +1,6 @@
 /* cmd_rerun.c - pawl rerun: what has ended runs again. */
-#include "cli/cli.h"
-
 #include "base/mem.h"
+#include "cli/here.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +33,26 @@ static void tell(const json_t *told, bool dry)
     buf_release(&name);
 }
 
-static int rerun(struct cli *c, struct pawl *p, const struct pawl_rerun *how)
+/* What was run here and now has a queue that no worker serves: it is run so again. */
+static int go_on(const struct cli *c, struct pawl *p, int64_t id, const char *state)
+{
+    struct here h = {.state = state, .kind = c->json ? PROGRESS_NONE : progress_auto()};
+    struct pawl_error err;
+    json_t *v;
+    char *json;
+    bool here;
+
+    if (pawl_show(p, id, &json, &err))
+        return cli_fail(&err);
+    v = parse_object(json);
+    h.tree = field_int(v, "root");
+    here = !strncmp(field(v, "queue"), "here:", strlen("here:"));
+    json_decref(v);
+    free(json);
+    return here ? here_run(&h, p) : 0;
+}
+
+static int rerun(struct cli *c, struct pawl *p, const struct pawl_rerun *how, const char *state)
 {
     struct pawl_error err;
     int64_t id;
@@ -46,28 +64,29 @@ static int rerun(struct cli *c, struct pawl *p, const struct pawl_rerun *how)
         return code;
     if (pawl_rerun(p, id, how, &json, &err))
         return cli_fail(&err);
-    if (c->json) {
+    told = json_loads(json, 0, NULL);
+    if (c->json)
         puts(json);
-    } else {
-        told = json_loads(json, 0, NULL);
+    else
         tell(told, how->dry_run);
-        json_decref(told);
-    }
+    fflush(stdout);
+    if (!how->dry_run)
+        code = go_on(c, p, json_integer_value(json_object_get(told, "id")), state);
+    json_decref(told);
     free(json);
-    return 0;
+    return code;
 }
 
 int cmd_rerun(int argc, char **argv)
 {
     struct pawl_rerun how = {0};
     struct texts params = {0};
-    const struct option options[] = {{"failed", OPTION_FLAG, &how.failed},
-                                     {"from", OPTION_TEXT, &how.from},
-                                     {"set", OPTION_TEXTS, &params},
-                                     {"file", OPTION_TEXT, &how.file},
-                                     {"dry-run", OPTION_FLAG, &how.dry_run},
-                                     {"reason", OPTION_TEXT, &how.reason},
-                                     {NULL, OPTION_FLAG, NULL}};
+    const char *state = NULL;
+    const struct option options[] = {
+        {"failed", OPTION_FLAG, &how.failed},   {"from", OPTION_TEXT, &how.from},
+        {"set", OPTION_TEXTS, &params},         {"file", OPTION_TEXT, &how.file},
+        {"dry-run", OPTION_FLAG, &how.dry_run}, {"reason", OPTION_TEXT, &how.reason},
+        {"state", OPTION_TEXT, &state},         {NULL, OPTION_FLAG, NULL}};
     struct cli c;
     struct pawl *p;
     int code = cli_begin(&c, "rerun", argc, argv, options, 1, 1);
@@ -75,7 +94,7 @@ int cmd_rerun(int argc, char **argv)
     if (code < 0) {
         how.params = params.at;
         if (!(code = cli_open(&c, &p))) {
-            code = rerun(&c, p, &how);
+            code = rerun(&c, p, &how, state);
             pawl_close(p);
         }
         cli_end(&c);

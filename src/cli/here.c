@@ -1,0 +1,180 @@
+/* here.c - see here.h. */
+#include "cli/here.h"
+
+#include "base/env.h"
+#include "base/mem.h"
+#include "cli/run.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LOOK_US 20000  /* between two looks at its status */
+#define LAST_US 500000 /* without news one looks all the same */
+
+struct run {
+    const struct here *h;
+    struct pawl *p;
+    struct pawl_engine *e;
+    struct progress *progress;
+    struct pawl_error err;
+    int64_t id;
+    bool answered, cancelled, news;
+    int64_t looked; /* at its status */
+    int rc;
+};
+
+static void submitted(void *arg, const struct pawl_job *job, const struct pawl_error *err)
+{
+    struct run *r = arg;
+
+    r->answered = true;
+    r->id = job->id;
+    if (err) {
+        r->rc = -err->code;
+        r->err = *err;
+    }
+}
+
+/* The engine has stored something. */
+static void told(void *arg, int64_t execution, const char *status)
+{
+    struct run *r = arg;
+
+    (void)execution;
+    (void)status;
+    r->news = true;
+}
+
+static int on_signal(struct run *r, int signal)
+{
+    struct pawl_error err;
+    char text[120];
+
+    if (signal == SIGWINCH) {
+        progress_resized(r->progress);
+        return -1;
+    }
+    if (r->cancelled || signal == SIGHUP) {
+        pawl_engine_stop(r->e, false);
+        fprintf(stderr, "pawl: execution %lld is left to the workers of this state folder\n",
+                (long long)r->id);
+        return 128 + signal;
+    }
+    r->cancelled = true;
+    if (pawl_cancel(r->p, r->id, NULL, signal == SIGINT ? "Ctrl-C" : "pawl was told to end", NULL,
+                    &err) &&
+        err.code != PAWL_E_INVALID)
+        return cli_fail(&err);
+    snprintf(text, sizeof(text), "execution %lld is asked to end; Ctrl-C again leaves it behind",
+             (long long)r->id);
+    progress_note(r->progress, text);
+    return -1;
+}
+
+/* ---- its end ---- */
+
+static int say_end(struct run *r, int code)
+{
+    struct buf line = BUF_INIT;
+    char *json;
+    json_t *v;
+
+    if (progress_end(r->progress, &r->err) || pawl_show(r->p, r->id, &json, &r->err))
+        return cli_fail(&r->err);
+    v = parse_object(json);
+    if (r->h->json)
+        puts(json);
+    fflush(stdout);
+    if (code) {
+        out_clean(&line, field(v, "error"));
+        fprintf(stderr, "pawl: execution %lld %s: %s\n", (long long)r->id, field(v, "status"),
+                buf_cstr(&line));
+    }
+    buf_release(&line);
+    json_decref(v);
+    free(json);
+    return code;
+}
+
+/* Its exit code once it has ended; -1: not yet. */
+static int look(struct run *r)
+{
+    static const struct {
+        const char *status;
+        int code;
+    } codes[] = {{"succeeded", 0}, {"failed", 1}, {"cancelled", 3}, {"timed_out", 4}};
+    const char *status;
+    size_t i;
+
+    r->looked = clock_boot_us();
+    r->news = false;
+    if (pawl_status(r->p, r->id, &status, &r->err))
+        return cli_fail(&r->err);
+    for (i = 0; i < sizeof(codes) / sizeof(*codes); i++)
+        if (!strcmp(status, codes[i].status))
+            return say_end(r, codes[i].code);
+    return -1;
+}
+
+/* ---- step by step ---- */
+
+static int64_t look_due(const struct run *r)
+{
+    return r->looked + (r->news ? LOOK_US : LAST_US);
+}
+
+static int wait_ms(const struct run *r)
+{
+    int64_t left = (look_due(r) - clock_boot_us()) / 1000 + 1;
+    int tell = r->progress ? progress_wait(r->progress) : (int)left;
+
+    return left < 0 ? 0 : left < tell ? (int)left : tell;
+}
+
+static int step(struct run *r, int signals)
+{
+    int signal, code;
+
+    if (run_step(r->e, signals, wait_ms(r), &signal, &r->err) || r->rc)
+        return cli_fail(&r->err);
+    if (!r->answered)
+        return signal && signal != SIGWINCH ? 128 + signal : -1;
+    if (!r->progress && progress_open(r->p, r->id, r->h->kind, &r->progress, &r->err))
+        return cli_fail(&r->err);
+    if (signal && (code = on_signal(r, signal)) >= 0)
+        return code;
+    if (progress_tell(r->progress, r->news, false, &r->err))
+        return cli_fail(&r->err);
+    return clock_boot_us() < look_due(r) ? -1 : look(r);
+}
+
+static int begin(struct run *r)
+{
+    struct pawl_engine_options eo = {.here = true, .state = r->h->state, .tree = r->h->tree};
+
+    if (pawl_engine_open(r->p, &eo, &r->e, &r->err))
+        return cli_fail(&r->err);
+    pawl_engine_watch(r->e, told, r);
+    if (r->h->job && pawl_engine_submit(r->e, r->h->job, submitted, r, &r->err))
+        return cli_fail(&r->err);
+    r->answered = !r->h->job;
+    return 0;
+}
+
+int here_run(const struct here *h, struct pawl *p)
+{
+    struct run r = {.h = h, .p = p, .id = h->tree};
+    int signals = signals_open(), code;
+
+    if (signals < 0)
+        return 1;
+    if (h->kind == PROGRESS_TTY)
+        signals_add(signals, SIGWINCH);
+    if (!(code = begin(&r)))
+        for (code = -1; code < 0;)
+            code = step(&r, signals);
+    progress_close(r.progress);
+    pawl_engine_close(r.e);
+    return code;
+}

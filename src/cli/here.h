@@ -1,0 +1,19 @@
+/* here.h - a tree that this very process works on, until its end; if it dies, a worker of the same
+ * state folder goes on. */
+#ifndef CLI_HERE_H
+#define CLI_HERE_H
+
+#include "cli/progress.h"
+
+struct here {
+    const struct pawl_job *job; /* submitted and run; NULL: */
+    int64_t tree;               /* goes on with this one, which was run so before */
+    const char *state;          /* its folder; NULL: the usual one */
+    enum progress_kind kind;    /* not PROGRESS_AUTO */
+    bool json;                  /* the execution is printed at its end */
+};
+
+/* Returns the exit code that says how it ended. */
+int here_run(const struct here *h, struct pawl *p);
+
+#endif
