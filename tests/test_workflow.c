@@ -356,7 +356,8 @@ static const char everything[] =
     "defaults: {env: {D: d}, retry: {backoff: 1.5, jitter: 0}}\n"
     "on:\n"
     "  schedule:\n"
-    "    - {cron: \"0 0 * * *\", tz: Europe/Berlin, catchup: last, overlap: queue, with: {i: 4}}\n"
+    "    - {cron: \"0 0 * * *\", tz: Europe/Berlin, catchup: last, overlap: queue, with: {i: 4},\n"
+    "       name: nightly, jitter: 5m, start: 2026-01-31, end: \"2026-02-01T14:00:00+01:00\"}\n"
     "    - {cron: \"@hourly\", catchup: 5m, overlap: allow, with: {i: 5}}\n"
     "tasks:\n"
     "  first: {argv: [\"${{ params.s }}\", \"\"], description: e, allow_failure: true}\n"
@@ -417,10 +418,11 @@ TEST(everything_a_file_can_say_is_in_the_canonical_text)
     CHECK(strstr(text, "\"default\":\"x\\ty\\u0001é\""));
     CHECK(strstr(text, "\"backoff\":1.5,\"jitter\":0"));
     CHECK(strstr(text, "\"default\":{\"z\":1,\"a\":2}"));
-    CHECK(strstr(text,
-                 "\"schedules\":[{\"cron\":\"0 0 * * *\",\"tz\":\"Europe/Berlin\",\"catchup\":-1,"
-                 "\"overlap\":\"queue\",\"with\":{\"i\":4}},{\"cron\":\"@hourly\","
-                 "\"catchup\":300000000,\"overlap\":\"allow\",\"with\":{\"i\":5}}]"));
+    CHECK(strstr(text, "\"schedules\":[{\"name\":\"nightly\",\"cron\":\"0 0 * * *\","
+                       "\"tz\":\"Europe/Berlin\",\"catchup\":-1,\"overlap\":\"queue\","
+                       "\"jitter\":300000000,\"start\":1769817600000000,\"end\":1769950800000000,"
+                       "\"with\":{\"i\":4}},{\"cron\":\"@hourly\","
+                       "\"catchup\":300000000,\"overlap\":\"allow\",\"with\":{\"i\":5}}]"));
     CHECK(strstr(text, "\"secrets\":[\"S\",\"T\"]"));
     json_decref(doc);
     free(text);

@@ -424,6 +424,14 @@ TEST(schedules_that_never_come)
          "3:41: on.schedule.with: the workflow f has no param \"f\"\n"
          "3:50: on.schedule.with.e: a whole number is expected, not 'x'"},
         {T "on: {schedule: [{cron: '0 0 30 2 *'}]}", "2:24: on.schedule.cron: *"},
+        {T "on: {schedule: [{cron: '@daily', start: 1999, jitter: 2d}]}",
+         "2:41: on.schedule.start: a time after 1970 such as 2026-01-31 or 2026-01-31T14:00:00Z is "
+         "expected, not 1999\n"
+         "2:55: on.schedule.jitter: a duration from 1ms to 1d is expected, not '2d'"},
+        {T "on: {schedule: [{cron: '@daily', start: 2026-02-01, end: 2026-01-31}]}",
+         "2:58: on.schedule: it ends before it starts"},
+        {T "on: {schedule: [{cron: '@daily', name: a}, {cron: '@hourly', name: a}]}",
+         "2:68: on.schedule: another one is called a"},
     };
 
     check_all(list, COUNT(list));

@@ -78,9 +78,12 @@ struct workflow_retry {
 
 #define CATCHUP_LAST (-1)
 struct workflow_schedule {
+    const char *name;      /* differs from that of others; NULL: its place in the list, from 1 */
     const char *cron, *tz; /* tz NULL: UTC */
     int64_t catchup;       /* µs: missed due times so long ago are still run; or CATCHUP_LAST */
     enum overlap overlap;
+    int64_t jitter;             /* µs: firings come up to this long after they are due */
+    int64_t start, end;         /* µs since 1970: start <= due < end; 0: open */
     struct workflow_pairs with; /* values of params: JSON without templates */
 };
 

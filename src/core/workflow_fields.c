@@ -99,10 +99,14 @@ static const struct workflow_field param_fields[] = {
     END,
 };
 static const struct workflow_field schedule_fields[] = {
+    {"name", F_TEXT, AT(workflow_schedule, name)},
     {"cron", F_TEXT, AT(workflow_schedule, cron)},
     {"tz", F_TEXT, AT(workflow_schedule, tz)},
     {"catchup", F_I64, AT(workflow_schedule, catchup)},
     {"overlap", F_WORD, AT(workflow_schedule, overlap), .words = overlaps},
+    {"jitter", F_I64, AT(workflow_schedule, jitter)},
+    {"start", F_I64, AT(workflow_schedule, start)},
+    {"end", F_I64, AT(workflow_schedule, end)},
     {"with", F_VALUES, AT(workflow_schedule, with)},
     END,
 };

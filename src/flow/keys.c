@@ -124,6 +124,8 @@ const struct keys keys_param = {
     param};
 
 static const struct key schedule[] = {
+    {"name", KEY_NAME, AT(workflow_schedule, name), .otherwise = "its place in the list, from 1",
+     .sentence = "What it is called: `weekly` of the workflow `report` is `report/weekly`."},
     {"cron", KEY_CRON, AT(workflow_schedule, cron), 1, 1000,
      .sentence = "Minute, hour, day of the month, month, day of the week; or `@hourly`, `@daily`, "
                  "`@weekly`, `@monthly`, `@yearly`. Needed."},
@@ -135,6 +137,13 @@ static const struct key schedule[] = {
     {"overlap", KEY_WORD, AT(workflow_schedule, overlap), .words = overlaps, .otherwise = "skip",
      .sentence = "What happens at a due time while the last run goes on: leave it out, let one "
                  "wait, or run both."},
+    {"jitter", KEY_DURATION, AT(workflow_schedule, jitter), MS, DAY, .otherwise = "0s",
+     .sentence = "It runs up to so long after it is due, always before it is due again, so that "
+                 "not all of them begin at once."},
+    {"start", KEY_TIME, AT(workflow_schedule, start), .otherwise = "none",
+     .sentence = "It is not due before then; in UTC, unless another offset is written."},
+    {"end", KEY_TIME, AT(workflow_schedule, end), .otherwise = "none",
+     .sentence = "From then on it is not due any more."},
     {"with", KEY_LITERALS, AT(workflow_schedule, with), .sentence = "Values of params."},
     END,
 };

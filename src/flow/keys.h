@@ -23,6 +23,7 @@
     X(CRON, "cron pattern")                                    \
     X(ZONE, "name of a time zone")                             \
     X(CATCHUP, "duration, or `last`")                          \
+    X(TIME, "time: `2026-01-31` or `2026-01-31T14:00:00Z`")    \
     X(FILE, "path of a workflow file")                         \
     X(JOIN, "`all`, `any` or a number")                        \
     X(FOREACH, "list, number, or one `${{ }}`")                \

@@ -124,6 +124,7 @@ static const char *fixed(enum key_type type)
         [KEY_QUEUE] = "\"type\":[\"string\",\"number\",\"boolean\"]",
         [KEY_CRON] = "\"type\":\"string\"",
         [KEY_ZONE] = "\"type\":\"string\"",
+        [KEY_TIME] = "\"type\":\"string\"",
         [KEY_CATCHUP] = "\"anyOf\":[{\"const\":\"last\"},{\"type\":\"string\",\"pattern\":"
                         "\"" DURATION_PATTERN "\"}]",
         [KEY_FILE] = "\"type\":\"string\"",

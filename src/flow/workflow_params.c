@@ -76,6 +76,14 @@ bool wr_params(struct reader *r, const struct yaml *node, const char *what)
 
 /* ---- schedules ---- */
 
+static bool is_named_before(const struct workflow_schedule *all, const struct workflow_schedule *s)
+{
+    for (; s->name && all < s; all++)
+        if (all->name && !strcmp(all->name, s->name))
+            return true;
+    return false;
+}
+
 static void read_schedule(struct reader *r, const struct yaml *node, const char *what,
                           struct workflow_schedule *out)
 {
@@ -89,6 +97,8 @@ static void read_schedule(struct reader *r, const struct yaml *node, const char 
         if (!yaml_get(node, "cron"))
             yaml_problem(r->doc, node, "%s has no cron: when is it due?", what);
     }
+    if (out->start && out->end && out->start >= out->end)
+        yaml_problem(r->doc, yaml_get(node, "end"), "%s: it ends before it starts", what);
     wr_check_with(r, r->w, with, with ? with : node, wr_what(name, what, "with"));
 }
 
@@ -103,8 +113,12 @@ bool wr_schedules(struct reader *r, const struct yaml *node, const char *what)
     if (n > MOST_SCHEDULES)
         return yaml_expected(r->doc, node, what, "a list of at most 100 schedules");
     schedules = arena_zalloc(r->arena, (n + 1) * sizeof(*schedules));
-    for (i = 0; i < n; i++)
+    for (i = 0; i < n; i++) {
         read_schedule(r, &items[i], what, &schedules[i]);
+        if (is_named_before(schedules, &schedules[i]))
+            yaml_problem(r->doc, yaml_get(&items[i], "name"), "%s: another one is called %s", what,
+                         schedules[i].name);
+    }
     r->w->schedules = schedules;
     r->w->nschedules = n;
     return true;

@@ -210,6 +210,21 @@ static bool read_catchup(struct reader *r, const struct key *k, const struct yam
         return yaml_expected(r->doc, node, what, "a duration such as 6h, or last,");
     return read_duration(r, k, node, what, to);
 }
+
+static bool read_time(struct reader *r, const struct key *k, const struct yaml *node,
+                      const char *what, void *to)
+{
+    int64_t us;
+    struct err err;
+
+    (void)k;
+    if (node->kind != YAML_TEXT || text_parse_time(node->text, &us, &err) || us <= 0)
+        return yaml_expected(r->doc, node, what,
+                             "a time after 1970 such as 2026-01-31 or 2026-01-31T14:00:00Z");
+    *(int64_t *)to = us;
+    return true;
+}
+
 /* ---- what is read elsewhere ---- */
 
 static bool take_nested(struct reader *r, const struct key *k, const struct yaml *node,
@@ -286,6 +301,7 @@ static wr_reader *const readers[] = {
     [KEY_CRON] = read_cron,
     [KEY_ZONE] = read_zone,
     [KEY_CATCHUP] = read_catchup,
+    [KEY_TIME] = read_time,
     [KEY_FILE] = take_nested,
     [KEY_JOIN] = read_join,
     [KEY_FOREACH] = wr_type_foreach,
