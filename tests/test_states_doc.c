@@ -53,9 +53,10 @@ static const struct {
 static const struct {
     const char *meaning, *data;
 } event_notes[EV_COUNT] = {
-    [EV_CREATED] = {"it was accepted", ""},
+    [EV_CREATED] = {"it was accepted", "of a schedule's run: schedule, and due_at, or by, reason"},
     [EV_MARKED_READY] = {"its needs are met", ""},
-    [EV_HELD] = {"it may not be claimed for now", "why, until; an approval: message; by an operator: " REQUEST},
+    [EV_HELD] = {"it may not be claimed for now",
+                 "why, until; an approval: message; by an operator: " REQUEST},
     [EV_UNHELD] = {"that reason is over; another may follow at once", "by an operator: " REQUEST},
     [EV_CLAIMED] = {"a worker took it: a new attempt, a new epoch, a lease", ""},
     [EV_STARTED] = {"a job: its work began; a flow: it runs", "a job: ago_us"},
@@ -84,6 +85,7 @@ static const struct {
 } field_notes[] = {
     {"why", "the hold: `approval`, `paused`, `delay`, `limit:queue:NAME` …"},
     {"message", "what the approval is asked with"},
+    {"schedule, due_at", "the schedule that began it, and the due time for which it did"},
     {"until", "when that ends; of `lease_expired`: when the lease had ended, or would have"},
     {"generation", "the one that began with the fence, after a backup was restored"},
     {"ago_us", "how long before this event the work really began, in microseconds"},

@@ -4,6 +4,8 @@
  * rolled back. */
 #include "damage.h"
 
+#include "store/schedule.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,6 +160,40 @@ static void make_open(struct store *s)
     submit_with(s, (struct submission){.name = "ready", .priority = 2});
 }
 
+static int apply_body(struct turn *t, void *arg, struct err *err)
+{
+    return op_apply(t, arg, err);
+}
+
+static int look_body(struct turn *t, void *arg, struct err *err)
+{
+    return op_schedules(t, arg, err);
+}
+
+/* A workflow that was fired twice, with one due time that waits, and a schedule that is paused. Its
+ * tasks are nothing that a worker here would claim. */
+static void make_schedules(struct store *s)
+{
+    struct application a = {
+        .definition = "{\"name\":\"clock\",\"schedules\":[{\"cron\":\"* * * * *\",\"catchup\":"
+                      "3600000000,\"overlap\":\"queue\"},{\"cron\":\"@daily\"}],"
+                      "\"tasks\":[{\"name\":\"tick\",\"function\":\"f\"}]}"};
+    struct schedule_round r = {.max = 10};
+    struct err err = ERR_INIT;
+    int i;
+
+    CHECK_OK_ERR(store_turn(s, apply_body, &a, &err), &err);
+    sql_run(s, "UPDATE schedules SET paused_at = done_at, next_at = NULL WHERE name = '2'");
+    for (i = 0; i < 3; i++) {
+        clock_advance(60 * SECOND);
+        if (i == 1)
+            CHECK_EQ(cancel(s, sql_number(s, "SELECT id FROM executions WHERE name = 'clock'")), 0);
+        CHECK_OK_ERR(store_turn(s, look_body, &r, &err), &err);
+    }
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM schedule_firings"), 2);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM schedules WHERE waiting_at IS NOT NULL"), 1);
+}
+
 static struct store *good_database(void)
 {
     struct store *s = fixture_store();
@@ -166,6 +202,7 @@ static struct store *good_database(void)
     make_orphans(s);
     make_ended(s);
     make_trees(s);
+    make_schedules(s);
     make_open(s);
     verify_clean(s);
     return s;
@@ -282,6 +319,17 @@ static const struct damage damages[] = {
     BREAK("I30", "I01 I41", "UPDATE executions SET root = " ID("fan") ROW("item")),
     BREAK("I31", "I30", "UPDATE executions SET parent = id" ROW("done")),
     BREAK("I31", "I30", "UPDATE executions SET parent = " ID("item") ROW("flow")),
+    BREAK("I38", NULL, "UPDATE schedule_firings SET execution = " NOBODY),
+    BREAK("I38", NULL, "UPDATE schedule_firings SET execution = " ID("done")),
+    BREAK("I38", NULL, "UPDATE schedule_firings SET execution = " ID("nested")),
+    BREAK("I38", NULL,
+          "UPDATE schedule_firings SET execution = (SELECT max(execution) FROM schedule_firings)"),
+    BREAK("I38", NULL, "DELETE FROM workflow_names"),
+    BREAK("I38", NULL, "UPDATE schedules SET next_at = done_at"),
+    BREAK("I38", NULL, "UPDATE schedules SET waiting_at = done_at"),
+    BREAK("I38", NULL,
+          "UPDATE schedules SET waiting_at = (SELECT max(due_at) FROM schedule_firings) "
+          "WHERE name = '1'"),
     BREAK("I40", NULL,
           "UPDATE queue_counters SET ready = ready + 1 WHERE writer = (SELECT min(writer) FROM "
           "queue_counters WHERE queue = 'default') AND queue = 'default'"),

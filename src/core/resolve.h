@@ -32,7 +32,7 @@ struct resolve_given {
     struct json_t *tasks; /* {NAME: {"status", "outputs"}} */
     struct json_t *item;  /* NULL: it is none */
     struct json_t *index;
-    struct json_t *execution; /* {"id", "name", "root"} */
+    struct json_t *execution; /* {"id", "name", "root", "due_at"} */
     struct graph_facts facts;
 };
 MUST_USE int resolve_scope(const struct resolve_given *g, struct resolve_scope *out,

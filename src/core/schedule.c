@@ -31,7 +31,7 @@ int64_t schedule_fires_at(const struct schedule *s, const struct zone *z, int64_
     return due + (int64_t)(hash(s->name, due) % (uint64_t)span);
 }
 
-static bool next_due(const struct schedule *s, const struct zone *z, int64_t after, int64_t *due)
+bool schedule_next(const struct schedule *s, const struct zone *z, int64_t after, int64_t *due)
 {
     if (s->start && after < s->start)
         after = s->start - 1;
@@ -66,13 +66,13 @@ static bool first_kept(const struct schedule *s, const struct zone *z, int64_t l
     int64_t since = now - window;
 
     if (s->catchup == CATCHUP_LAST)
-        return last_ripe(s, z, last, now, due) || next_due(s, z, last, due);
+        return last_ripe(s, z, last, now, due) || schedule_next(s, z, last, due);
     if (since <= last)
-        return next_due(s, z, last, due);
+        return schedule_next(s, z, last, due);
     /* One that was due before may fire within the window. */
     if (last_due(s, z, last, since - 1, due) && schedule_fires_at(s, z, *due) >= since)
         return true;
-    return next_due(s, z, since - 1, due);
+    return schedule_next(s, z, since - 1, due);
 }
 
 void schedule_due(const struct schedule *s, const struct zone *z, int64_t last, int64_t now,
@@ -82,14 +82,14 @@ void schedule_due(const struct schedule *s, const struct zone *z, int64_t last, 
     bool found;
 
     *look = (struct schedule_look){.done = last, .again = NEVER};
-    if (s->paused || !next_due(s, z, last, &first))
+    if (s->paused || !schedule_next(s, z, last, &first))
         return;
     found = first_kept(s, z, last, now, &due);
     if (!found || due > first) {
         look->dropped = true;
         look->done = found && due <= now ? due - 1 : now;
     }
-    for (; found; found = next_due(s, z, due, &due)) {
+    for (; found; found = schedule_next(s, z, due, &due)) {
         fires = schedule_fires_at(s, z, due);
         if (fires > now || look->n == max) {
             look->more = fires <= now;
@@ -105,4 +105,62 @@ enum firing schedule_firing(enum overlap overlap, bool running, bool waiting)
     if (overlap == OVERLAP_ALLOW || (!running && !waiting))
         return FIRING_RUN;
     return overlap == OVERLAP_QUEUE && !waiting ? FIRING_WAIT : FIRING_SKIP;
+}
+
+/* Too late to be on time: nobody looked when it came. */
+static bool is_late(const struct schedule *s, const struct zone *z, int64_t due, int64_t now)
+{
+    return schedule_fires_at(s, z, due) + SCHEDULE_TOLERANCE < now;
+}
+
+/* Decides on one due time. False: not before the one that waits is begun. */
+static bool plan_one(const struct schedule *s, int64_t due, bool late, bool *running,
+                     struct schedule_plan *p)
+{
+    enum overlap overlap = late && s->overlap == OVERLAP_SKIP ? OVERLAP_QUEUE : s->overlap;
+
+    switch (schedule_firing(overlap, *running, p->waiting != 0)) {
+    case FIRING_RUN:
+        p->begin[p->n++] = due;
+        *running = true;
+        break;
+    case FIRING_WAIT:
+        p->waiting = due;
+        break;
+    case FIRING_SKIP:
+        if (late)
+            return false;
+        p->skipped++;
+        break;
+    }
+    p->done = due;
+    return true;
+}
+
+void schedule_plan(const struct schedule *s, const struct zone *z, const struct schedule_state *is,
+                   int64_t now, struct schedule_plan *p)
+{
+    int64_t last = is->done < now ? is->done : now; /* the clock may have been set back */
+    int64_t due[SCHEDULE_PLAN_MAX], begun = 0;
+    bool running = is->running, late = false;
+    struct schedule_look look;
+    size_t i;
+
+    *p = (struct schedule_plan){.waiting = is->waiting};
+    if (p->waiting && !running && !s->paused) {
+        p->begin[p->n++] = begun = p->waiting;
+        p->waiting = 0;
+        running = true;
+    }
+    schedule_due(s, z, last, now, SCHEDULE_PLAN_MAX, due, &look);
+    p->missed = look.dropped;
+    p->done = !look.n ? look.done : look.dropped ? due[0] - 1 : last;
+    for (i = 0; i < look.n; i++) {
+        late |= is_late(s, z, due[i], now); /* what comes behind such a one is late with it */
+        if (due[i] == begun || due[i] == p->waiting)
+            p->done = due[i]; /* the clock was set back: it was decided before */
+        else if (!plan_one(s, due[i], late, &running, p))
+            return;
+    }
+    p->next = look.again == NEVER ? 0 : look.again;
 }

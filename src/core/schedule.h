@@ -41,6 +41,10 @@ struct schedule_look {
 void schedule_due(const struct schedule *s, const struct zone *z, int64_t last, int64_t now,
                   size_t max, int64_t *out, struct schedule_look *look);
 
+/* The first due time after `after`; false: there is none any more. */
+MUST_USE bool schedule_next(const struct schedule *s, const struct zone *z, int64_t after,
+                            int64_t *due);
+
 /* When the firing of a due time comes: the due time plus its share of the jitter. */
 int64_t schedule_fires_at(const struct schedule *s, const struct zone *z, int64_t due);
 
@@ -51,5 +55,28 @@ enum firing {
     FIRING_SKIP,
 };
 enum firing schedule_firing(enum overlap overlap, bool running, bool waiting);
+
+/* Where a schedule stands. */
+struct schedule_state {
+    int64_t done;    /* everything due until then is fired, left out or missed */
+    int64_t waiting; /* a due time that is begun when the last run has ended; 0: none */
+    bool running;    /* the last run goes on */
+};
+
+/* What a look at it comes to: the due times to begin now, and where it stands then. */
+#define SCHEDULE_PLAN_MAX 5
+struct schedule_plan {
+    int64_t begin[SCHEDULE_PLAN_MAX + 1]; /* the oldest first */
+    size_t n;
+    int64_t done, waiting;
+    int64_t next;   /* when to look again; 0: not before it is changed, or the last run has ended */
+    size_t skipped; /* left out, since the last run went on */
+    bool missed;    /* others were missed, and are not made up for */
+};
+
+/* Decides. Where runs may not overlap, due times that are made up for are begun one after the
+ * other: they came while nobody looked, so none of them is left out because of another. */
+void schedule_plan(const struct schedule *s, const struct zone *z, const struct schedule_state *is,
+                   int64_t now, struct schedule_plan *out);
 
 #endif

@@ -307,6 +307,8 @@ int64_t engine_timeout(const struct engine *e)
         return wait;
     if (e->timer_due)
         sooner(&wait, e->timer_due, now);
+    if (e->schedule_due)
+        sooner(&wait, e->schedule_due, now);
     if (e->look_for_timer || e->reap || (e->look_for_trees && !e->adopt))
         wait = 0;
     return wait;
@@ -395,8 +397,9 @@ void engine_on_log(struct engine *e, void (*said)(void *arg, int64_t execution),
 void engine_submit(struct engine *e, const struct submission *s, engine_submitted *done, void *arg)
 {
     struct submission c = *s;
-    const char **const texts[] = {&c.name,  &c.queue, &c.lane, &c.concurrency, &c.task_name,
-                                  &c.input, &c.spec,  &c.key,  &c.definition};
+    const char **const texts[] = {&c.name,       &c.queue, &c.lane,  &c.concurrency,
+                                  &c.task_name,  &c.input, &c.spec,  &c.key,
+                                  &c.definition, &c.hash,  &c.origin};
     struct pending_submit *p;
     size_t i, size = 0;
     char *at;

@@ -121,6 +121,7 @@ struct engine {
     int64_t starts_due;    /* when starts are written at the latest; 0: there are none */
     int64_t beat_due;      /* SQLite: when to renew */
     int64_t timer_due;     /* engine_now; 0: none */
+    int64_t schedule_due;  /* the same of schedules */
     int64_t retry_at;      /* after a turn that failed: not before */
     int64_t looked_at;     /* the last time without being called */
     int64_t healthy_since; /* nobody is reaped by one who was away himself */

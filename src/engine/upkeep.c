@@ -1,14 +1,16 @@
-/* upkeep.c - what somebody has to do from time to time: fire timers that are due, clear leases that
- * nobody renews, finish what the dead left behind, remove what is old. Any engine may; locks in the
- * store make sure that each thing is done once. */
+/* upkeep.c - what somebody has to do from time to time: fire timers and schedules that are due,
+ * clear leases that nobody renews, finish what the dead left behind, remove what is old. Any engine
+ * may; locks in the store make sure that each thing is done once. */
 #include "engine/internal.h"
 
 #include "store/query.h"
+#include "store/schedule.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define SLICE           500
+#define SCHEDULES       10           /* looked at in one turn; each may begin some runs */
 #define RETENTION_LOOK  3600000000LL /* µs */
 #define RETENTION_SLICE 100
 #define COMMIT_MAY_TAKE 60000000LL /* µs */
@@ -26,6 +28,13 @@ static bool was_here(const struct engine *e)
     return may_reap(e) && engine_now(e) - e->last_tick <= e->o.lease / 3 * 2;
 }
 
+/* Schedules go by the time on the wall, which may be set meanwhile: each heartbeat counts anew. Who
+ * works on one tree alone leaves them to workers. */
+static void expect_schedule(struct engine *e, int64_t due, int64_t wall)
+{
+    e->schedule_due = due && !e->o.here ? engine_now(e) + due - wall : 0;
+}
+
 void upkeep_after_tick(struct engine *e, const struct tick *tick)
 {
     int64_t now = engine_now(e);
@@ -39,6 +48,7 @@ void upkeep_after_tick(struct engine *e, const struct tick *tick)
     e->reap = tick->expired > 0 && may_reap(e);
     e->adopt |= tick->orphans > 0;
     e->timer_due = tick->next_timer ? tick->next_timer - e->db_ahead : 0;
+    expect_schedule(e, tick->next_schedule, tick->wall);
     e->adopt |= folder_scan(e->folder);
     e->look_for_trees = true;
     e->deaf |= dispatch_deaf(e->dispatch) > 0;
@@ -80,22 +90,48 @@ static int fire_and_reap(struct engine *e, struct err *err)
         e->timer_due = engine_now(e) + 100000;
     if (u.reaped)
         e->adopt = true;
+    e->look_for_timer |= (store_woke(e->store) & WAKE_TIMERS) != 0;
     if (store_woke(e->store) & WAKE_JOBS)
         e->hungry = UINT64_MAX;
     return 0;
 }
 
 /* A timer came nearer, by ourselves or by others: when is the next due? */
-static int find_next_timer(struct engine *e, struct err *err)
+static int find_next_due(struct engine *e, struct err *err)
 {
-    int64_t due = 0;
-    int rc = store_next_timer(e->store, &due, err);
+    struct next_due due;
+    int rc = store_next_due(e->store, &due, err);
 
     if (!rc) {
         e->look_for_timer = false;
-        e->timer_due = due ? due - e->db_ahead : 0;
+        e->timer_due = due.timer ? due.timer - e->db_ahead : 0;
+        expect_schedule(e, due.schedule, due.wall);
     }
     return rc;
+}
+
+static int schedules_body(struct turn *t, void *arg, struct err *err)
+{
+    return op_schedules(t, arg, err);
+}
+
+static int fire_schedules(struct engine *e, struct err *err)
+{
+    struct schedule_round r = {.max = SCHEDULES};
+    int rc = store_turn(e->store, schedules_body, &r, err);
+    size_t i;
+
+    if (rc)
+        return rc;
+    for (i = 0; e->env->note && i < r.nsaid; i++)
+        e->env->note(e->env->arg, r.said[i]);
+    expect_schedule(e, r.next, r.now);
+    if (!r.looked && r.next && r.next <= r.now) /* others are at them */
+        e->schedule_due = engine_now(e) + 100000;
+    e->look_for_timer |= (store_woke(e->store) & WAKE_TIMERS) != 0;
+    if (store_woke(e->store) & WAKE_JOBS)
+        e->hungry = UINT64_MAX;
+    return 0;
 }
 
 static int bye_body(struct turn *t, void *arg, struct err *err)
@@ -223,9 +259,11 @@ int upkeep(struct engine *e, struct err *err)
 
     if (e->retry_at > now || e->stopping)
         return 0;
-    if (e->look_for_timer && (rc = find_next_timer(e, err)))
+    if (e->look_for_timer && (rc = find_next_due(e, err)))
         goto failed;
     if ((e->reap || (e->timer_due && e->timer_due <= now)) && (rc = fire_and_reap(e, err)))
+        goto failed;
+    if (e->schedule_due && e->schedule_due <= now && (rc = fire_schedules(e, err)))
         goto failed;
     if (e->look_for_trees && !e->adopt) {
         e->look_for_trees = false;

@@ -133,7 +133,8 @@ static const struct key schedule[] = {
      .sentence = "The time zone of the pattern, such as `Europe/Berlin`."},
     {"catchup", KEY_CATCHUP, AT(workflow_schedule, catchup), SECOND, 365 * DAY, .otherwise = "none",
      .sentence = "Due times that were missed, because nothing ran, are made up for if they are not "
-                 "older; `last` runs only the newest of them, however old."},
+                 "older, one after the other unless `overlap` allows more; `last` runs only the "
+                 "newest of them, however old."},
     {"overlap", KEY_WORD, AT(workflow_schedule, overlap), .words = overlaps, .otherwise = "skip",
      .sentence = "What happens at a due time while the last run goes on: leave it out, let one "
                  "wait, or run both."},

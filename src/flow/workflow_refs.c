@@ -213,7 +213,7 @@ static void check_task(struct checking *c, const struct expr_ref *ref)
 static void check_reference(void *arg, const struct expr_ref *ref)
 {
     static const char *const of_workflow[] = {"name", "hash", NULL};
-    static const char *const of_execution[] = {"id", "name", "root", NULL};
+    static const char *const of_execution[] = {"id", "name", "root", "due_at", NULL};
     struct checking *c = arg;
 
     if (!(known_names(c) & 1u << ref->name)) {

@@ -185,6 +185,21 @@ const char *data_reason(struct turn *t, const char *reason)
     return data_request(t, &(struct request){.reason = reason});
 }
 
+const char *data_schedule(struct turn *t, const char *name, int64_t due, const char *by,
+                          const char *reason)
+{
+    struct buf b = BUF_INIT;
+    struct json_writer w = JSON_WRITER(&b);
+
+    jw_begin(&w, '{');
+    text_field(&w, "schedule", name);
+    time_field(&w, "due_at", due);
+    text_field(&w, "by", by);
+    text_field(&w, "reason", reason);
+    jw_end(&w, '}');
+    return keep(t, &b);
+}
+
 const char *data_request(struct turn *t, const struct request *r)
 {
     struct buf b = BUF_INIT;

@@ -18,6 +18,9 @@ const char *data_reused(struct turn *t, int64_t of);
 const char *data_rerun(struct turn *t, const struct request *r, const char *result,
                        const char *error);
 const char *data_reason(struct turn *t, const char *reason);
+/* A run that a schedule began: by its due time, or (0) by hand. */
+const char *data_schedule(struct turn *t, const char *name, int64_t due, const char *by,
+                          const char *reason);
 const char *data_request(struct turn *t, const struct request *r); /* NULL if it says nothing */
 
 #endif

@@ -21,6 +21,15 @@ static int spawned_ended(struct turn *t, struct row *row, struct err *err)
     return 0;
 }
 
+/* A due time of its schedule may wait for the end of this run. */
+static void run_ended(struct turn *t, const struct row *row)
+{
+    const struct flow *f = idmap_get(&t->flows, row->now.id);
+
+    if (f && f->def->workflow->nschedules)
+        t->wake |= WAKE_JOBS | WAKE_TIMERS;
+}
+
 static int ended(struct turn *t, struct row *row, struct err *err)
 {
     struct want want = {.id = row->now.parent, .root = row->now.root};
@@ -28,8 +37,10 @@ static int ended(struct turn *t, struct row *row, struct err *err)
     struct flow *f;
     int rc;
 
-    if (!want.id)
+    if (!want.id) {
+        run_ended(t, row);
         return 0;
+    }
     if ((rc = turn_load(t, &want, 1, err)))
         return rc;
     if (want.rc == -E_BUSY)

@@ -49,7 +49,7 @@ void definitions_release(struct store *s);
 struct flow {
     struct row *row;
     const struct definition *def;
-    struct json_t *variables; /* {"params", "vars"}; borrowed from the turn */
+    struct json_t *variables; /* {"params", "vars"}, perhaps "due_at"; borrowed from the turn */
     const char *reuse;        /* what it takes over of the one that it is a rerun of, or NULL */
     struct idmap tasks;       /* index of a task + 1 -> its row, as far as it was asked for */
 };
@@ -68,10 +68,12 @@ struct json_t *turn_keep(struct turn *t, struct json_t *json);
 
 /* Begins a workflow whose row is pending: writes its state, makes its tasks (the first slice), and
  * readies what needs nothing. `params` is an object and is taken over; values that are missing get
- * their defaults, wrong ones end it as failed with a sentence. What h holds it for (NULL: nothing)
- * comes first. */
+ * their defaults, wrong ones end it as failed with a sentence. `due` is a text: when the run that
+ * it is part of was due; NULL: no schedule began it. What h holds it for (NULL: nothing) comes
+ * first. */
 MUST_USE int flow_begin(struct turn *t, struct row *row, const struct definition *def,
-                        struct json_t *params, const struct holds *h, struct err *err);
+                        struct json_t *params, struct json_t *due, const struct holds *h,
+                        struct err *err);
 /* The same for one whose state is written, and that only waited. */
 MUST_USE int flow_open(struct turn *t, struct flow *f, struct err *err);
 /* Makes the next slice of a workflow's tasks. */
@@ -186,10 +188,14 @@ MUST_USE int flow_cancel_tree(struct turn *t, struct row *row, const char *reaso
 MUST_USE int pause_go_on(struct turn *t, struct row *row, struct err *err);
 MUST_USE int approval_timed_out(struct turn *t, struct row *row, struct err *err);
 
-/* flow_submit.c: before its row is made, and after. */
+/* flow_submit.c: before its row is made, and after. What is wrong with it itself is in s->rc. */
 MUST_USE int flow_prepare(struct turn *t, struct submission *s, struct err *err);
 MUST_USE int flow_start(struct turn *t, const struct submission *s, const struct holds *h,
                         struct err *err);
+/* E_INVALID: it asks for what no engine can do yet. */
+MUST_USE int flow_check(const struct workflow *w, struct err *err);
+/* Stores a definition and all nested in it, each by its hash. */
+MUST_USE int flow_store(struct turn *t, const struct workflow *w, struct err *err);
 
 /* flow.c */
 /* Has the rules look at a row once all that ended is counted: the deepest first, then by rank: 0

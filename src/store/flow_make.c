@@ -222,7 +222,7 @@ int flow_open(struct turn *t, struct flow *f, struct err *err)
 }
 
 int flow_begin(struct turn *t, struct row *row, const struct definition *def, json_t *params,
-               const struct holds *h, struct err *err)
+               json_t *due, const struct holds *h, struct err *err)
 {
     json_t *variables = NULL;
     struct err why = ERR_INIT;
@@ -232,6 +232,8 @@ int flow_begin(struct turn *t, struct row *row, const struct definition *def, js
 
     if (rc) /* kept with nothing, so that what it was to run by is known */
         variables = json_pack("{s:O, s:{}}", "params", params, "vars");
+    if (due)
+        json_object_set(variables, "due_at", due);
     if ((rc = write_state(t, row, def, variables, err)))
         return rc;
     f = flow_add(t, row, def, variables);

@@ -69,6 +69,7 @@ int flow_scope(struct turn *t, struct flow *f, const struct flow_subject *s,
                               .item = s->item,
                               .facts = s->facts};
     const struct row *row = s->row ? s->row : f->row;
+    json_t *due = json_object_get(f->variables, "due_at");
     int rc;
 
     if ((rc = tasks_in_scope(t, f, s->task, &g.tasks, err)))
@@ -77,6 +78,7 @@ int flow_scope(struct turn *t, struct flow *f, const struct flow_subject *s,
         g.index = turn_keep(t, json_integer(s->index));
     g.execution = turn_keep(t, json_pack("{s:I, s:I, s:s}", "id", (json_int_t)row->now.id, "root",
                                          (json_int_t)row->now.root, "name", row->now.name));
+    json_object_set(g.execution, "due_at", due ? due : json_null());
     return resolve_scope(&g, out, err);
 }
 
@@ -178,8 +180,8 @@ static int ready_job(struct turn *t, struct flow *f, const struct flow_subject *
     return rc;
 }
 
-static int begin_nested(struct turn *t, const struct workflow_task *task, struct row *row,
-                        const struct resolve_scope *scope, struct err *err)
+static int begin_nested(struct turn *t, struct flow *f, const struct workflow_task *task,
+                        struct row *row, const struct resolve_scope *scope, struct err *err)
 {
     const struct definition *def;
     json_t *params;
@@ -194,7 +196,7 @@ static int begin_nested(struct turn *t, const struct workflow_task *task, struct
         json_decref(params);
         return rc;
     }
-    return flow_begin(t, row, def, params, NULL, err);
+    return flow_begin(t, row, def, params, json_object_get(f->variables, "due_at"), NULL, err);
 }
 
 static int begin(struct turn *t, struct flow *f, const struct flow_subject *s, struct err *err)
@@ -204,7 +206,7 @@ static int begin(struct turn *t, struct flow *f, const struct flow_subject *s, s
 
     if (rc)
         return flow_or_fail(t, s->row, rc, err);
-    rc = s->task->nested ? begin_nested(t, s->task, s->row, &scope, err)
+    rc = s->task->nested ? begin_nested(t, f, s->task, s->row, &scope, err)
                          : ready_job(t, f, s, &scope, err);
     resolve_scope_release(&scope);
     return rc;

@@ -1,5 +1,6 @@
 /* flow_submit.c - a submission that is a workflow: its definitions are stored by their hashes, and
  * its execution is begun. */
+#include "base/text.h"
 #include "core/workflow.h"
 #include "store/door.h"
 #include "store/flow.h"
@@ -15,7 +16,7 @@ static int64_t key_of(const struct submission *s)
 }
 
 /* What a definition may ask for and no engine does yet is refused, never left out in silence. */
-static int check_supported(const struct workflow *w, struct err *err)
+int flow_check(const struct workflow *w, struct err *err)
 {
     size_t i;
     int rc = 0;
@@ -27,27 +28,51 @@ static int check_supported(const struct workflow *w, struct err *err)
                 "the task %s of the workflow %s has the key `container`, which can't be run yet",
                 w->tasks[i].name, w->name);
     for (i = 0; !rc && i < w->nnested; i++)
-        rc = check_supported(w->nested[i], err);
+        rc = flow_check(w->nested[i], err);
+    return rc;
+}
+
+/* The definition that it names by its hash; one that is not there, or can't be read, is its own
+ * fault. */
+static int find_stored(struct turn *t, struct submission *s, const struct workflow **out,
+                       struct err *err)
+{
+    const struct definition *def;
+    int rc = definition_of(t, s->hash, &def, err);
+
+    if (!rc) {
+        *out = def->workflow;
+    } else if (rc == -E_INTERNAL || rc == -E_INVALID) {
+        s->rc = err_set(&s->err, E_NOT_FOUND, "%s", err->msg);
+        rc = 0;
+    }
     return rc;
 }
 
 int flow_prepare(struct turn *t, struct submission *s, struct err *err)
 {
-    const struct workflow *w;
-    json_t *params = json_loads(s->input ? s->input : "{}", 0, NULL);
-    bool fits = json_is_object(params);
-    int rc;
+    const struct workflow *w = NULL;
+    json_t *params;
+    int rc = 0;
 
+    s->rc = 0;
+    if (!s->definition && !s->hash)
+        return 0;
+    params = json_loads(s->input ? s->input : "{}", 0, NULL);
+    if (!json_is_object(params))
+        s->rc = err_set(&s->err, E_INVALID, "the params of a workflow must be a JSON object");
+    else if (s->definition)
+        s->rc = workflow_read(s->definition, strlen(s->definition), &t->arena, &w, &s->err);
+    else
+        rc = find_stored(t, s, &w, err);
     json_decref(params);
-    if (!fits)
-        return err_set(err, E_INVALID, "the params of a workflow must be a JSON object");
-    if ((rc = workflow_read(s->definition, strlen(s->definition), &t->arena, &w, err)) ||
-        (rc = check_supported(w, err)))
+    if (rc || s->rc || (s->rc = flow_check(w, &s->err)))
         return rc;
     s->kind = KIND_WORKFLOW;
     s->name = w->name;
     s->task_index = -1;
-    idmap_put(&t->submitted, key_of(s), (void *)w);
+    if (s->definition)
+        idmap_put(&t->submitted, key_of(s), (void *)w);
     return 0;
 }
 
@@ -66,7 +91,7 @@ static void push_definitions(struct turn *t, const struct workflow *w)
         push_definitions(t, w->nested[i]);
 }
 
-static int store_definitions(struct turn *t, const struct workflow *w, struct err *err)
+int flow_store(struct turn *t, const struct workflow *w, struct err *err)
 {
     args_begin(&t->args, Q_DEFINITION_INSERT);
     args_int(&t->args, t->now);
@@ -76,13 +101,15 @@ static int store_definitions(struct turn *t, const struct workflow *w, struct er
 
 int flow_start(struct turn *t, const struct submission *s, const struct holds *h, struct err *err)
 {
-    const struct workflow *w = idmap_get(&t->submitted, key_of(s));
+    const struct workflow *w = s->definition ? idmap_get(&t->submitted, key_of(s)) : NULL;
+    char due[TIME_TEXT_SIZE];
     const struct definition *def;
     int rc;
 
-    if ((rc = store_definitions(t, w, err)) || (rc = definition_of(t, w->hash, &def, err)))
+    if ((w && (rc = flow_store(t, w, err))) ||
+        (rc = definition_of(t, w ? w->hash : s->hash, &def, err)))
         return rc;
     turn_row(t, s->id)->reuse = s->reuse;
     return flow_begin(t, turn_row(t, s->id), def, json_loads(s->input ? s->input : "{}", 0, NULL),
-                      h, err);
+                      s->due ? turn_keep(t, json_string(text_time(s->due, due))) : NULL, h, err);
 }

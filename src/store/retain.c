@@ -143,6 +143,7 @@ static int delete_doomed(struct turn *t, const struct doomed *d, struct err *err
         (rc = run_for(t, Q_FLOWS_FORGET, d->ids.at, d->ids.n, err)) ||
         (rc = run_for(t, Q_RETAINING_BEGIN, &d->part, d->part != 0, err)) ||
         (rc = run_for(t, Q_RETAINING_END, d->whole.at, d->whole.n, err)) ||
+        (rc = run_for(t, Q_FIRINGS_FORGET, d->ids.at, d->ids.n, err)) ||
         (rc = run_for(t, Q_EXECUTIONS_DELETE, d->ids.at, d->ids.n, err)) ||
         (rc = run_plain(t, Q_RETENTION_OFF, err)))
         return rc;

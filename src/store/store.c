@@ -301,17 +301,20 @@ unsigned store_woke(const struct store *s)
     return s->turn.wake;
 }
 
-int store_next_timer(struct store *s, int64_t *due, struct err *err)
+int store_next_due(struct store *s, struct next_due *out, struct err *err)
 {
     struct args a = ARGS_INIT;
     struct rows r = ROWS_INIT;
+    int64_t now;
     int rc;
 
     if ((rc = db_begin(s->db, TX_READ, err)))
         return rc;
-    args_begin(&a, Q_NEXT_TIMER);
-    if (!(rc = db_query(s->db, &a, &r, err)))
-        *due = r.n ? rows_int(&r, 0, 0) : 0;
+    args_begin(&a, Q_NEXT_DUE);
+    if (!(rc = s->db->driver->send_now(s->db, &now, err)) && !(rc = db_query(s->db, &a, &r, err)))
+        *out = (struct next_due){.timer = rows_int(&r, 0, 0),
+                                 .schedule = rows_int(&r, 0, 1),
+                                 .wall = wall_time(s->db, now + s->env->clock_offset)};
     rows_release(&r);
     args_release(&a);
     db_rollback(s->db);

@@ -59,8 +59,16 @@ void store_set_flow(struct store *s, const struct store_flow_options *o);
 int64_t turn_now(const struct turn *t); /* the database's time, after the locks of this turn */
 /* What the last turn had to wake others for (enum wake): who made it may have use for that too. */
 unsigned store_woke(const struct store *s);
-/* When the earliest timer is due; 0: there is none. A read, outside of turns. */
-MUST_USE int store_next_timer(struct store *s, int64_t *due, struct err *err);
+/* The time on the wall, by which schedules go: the database's, but on SQLite, whose time never
+ * falls back, that of the machine. */
+int64_t turn_wall(const struct turn *t);
+/* When the earliest timer is due, and a schedule to be looked at; 0: there is none. */
+struct next_due {
+    int64_t timer;
+    int64_t schedule, wall; /* by turn_wall, as it is now */
+};
+/* A read, outside of turns. */
+MUST_USE int store_next_due(struct store *s, struct next_due *out, struct err *err);
 
 /* Limits on what enters, so that a turn can't fail on it later. */
 #define STORE_MAX_INPUT  (1024 * 1024)
@@ -94,10 +102,13 @@ struct submission {
     /* A workflow that runs anew what another did: what it takes over of that, {"from": TASK} or
      * {"failed": true}; NULL: nothing. */
     const char *reuse;
-    int64_t rerun_of; /* 0: it is no rerun */
-    const char *spec; /* how it is run (core/spec.h), JSON or NULL */
-    const char *key;  /* idempotency key or NULL */
-    int task_index;   /* -1: not an item */
+    int64_t rerun_of;   /* 0: it is no rerun */
+    const char *hash;   /* the same by the hash of a stored definition; NULL: it is none */
+    const char *origin; /* what its first event tells, JSON; NULL: nothing */
+    int64_t due;        /* of a schedule's run: the time that it was due; 0: it is none */
+    const char *spec;   /* how it is run (core/spec.h), JSON or NULL */
+    const char *key;    /* idempotency key or NULL */
+    int task_index;     /* -1: not an item */
     int priority;
     int max_attempts;    /* 0: 1 */
     int concurrency_max; /* 0: 1; taken when the key is seen for the first time */
@@ -318,6 +329,8 @@ struct tick {
     int64_t next_timer;       /* when it is due; 0: there is none */
     int64_t now;              /* the database's time */
     int64_t generation;
+    int64_t next_schedule; /* when one is to be looked at, by turn_wall; 0: there is none */
+    int64_t wall;          /* turn_wall */
 };
 /* An idle worker's one statement: renews its row, and looks for what there is to do. */
 MUST_USE int op_worker_tick(struct turn *t, const struct worker *w, struct tick *out,

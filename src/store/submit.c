@@ -82,8 +82,8 @@ static void hash_body(const struct submission *s, unsigned char out[BODY_HASH])
     hash_text(&h, s->input);
     if (s->spec) /* hashes that were stored before there were specs stay valid */
         hash_text(&h, s->spec);
-    if (s->definition)
-        hash_text(&h, s->definition);
+    if (s->definition || s->hash)
+        hash_text(&h, s->definition ? s->definition : s->hash);
     if (s->rerun_of) {
         crypto_generichash_update(&h, (const unsigned char *)&s->rerun_of, sizeof(s->rerun_of));
         hash_text(&h, s->reuse);
@@ -408,11 +408,11 @@ static int create(struct turn *t, struct submission *list, size_t n, size_t nth,
         return rc;
     if (s->refuse && !s->paused && s->delay <= 0 && is_full(t, s, &e))
         return refuse(t, list, n, nth, err);
-    if ((rc = door_create(t, &e, NULL, &r, err)))
+    if ((rc = door_create(t, &e, s->origin, &r, err)))
         return rc;
     if (s->parent && (rc = count_spawned(t, &e, err)))
         return rc;
-    if (s->definition)
+    if (s->definition || s->hash)
         return flow_start(t, s, &h, err);
     if (!kind_is_job(e.kind))
         return door_move(t, r, EV_STARTED, S_RUNNING, NULL, err);
@@ -448,7 +448,8 @@ int op_submit(struct turn *t, struct submission *list, size_t n, struct err *err
                        STORE_MAX_BATCH);
     for (i = 0; i < n; i++) {
         list[i].existed = false;
-        list[i].rc = list[i].definition ? flow_prepare(t, &list[i], &list[i].err) : 0;
+        if ((rc = flow_prepare(t, &list[i], err)))
+            return rc;
         if (!list[i].rc)
             list[i].rc = submission_check(&list[i], &list[i].err);
     }

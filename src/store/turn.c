@@ -30,6 +30,16 @@ int64_t turn_now(const struct turn *t)
     return t->now;
 }
 
+int64_t wall_time(const struct db *db, int64_t now)
+{
+    return db->driver->one_writer ? clock_wall_us() + db->env->clock_offset : now;
+}
+
+int64_t turn_wall(const struct turn *t)
+{
+    return wall_time(t->db, t->now);
+}
+
 int turn_find_event_base(struct turn *t, struct err *err)
 {
     struct args a = ARGS_INIT;

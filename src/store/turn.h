@@ -83,6 +83,9 @@ struct turn {
     VEC(int64_t) reserved;     /* ids that were taken and not used yet, the next at the end */
 };
 
+/* The time on the wall, if the database's is `now`; see turn_wall. */
+int64_t wall_time(const struct db *db, int64_t now);
+
 /* Sends what is queued and takes the database's time after it: a lock may have been waited for. */
 MUST_USE int turn_sync(struct turn *t, struct err *err);
 

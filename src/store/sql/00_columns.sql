@@ -11,3 +11,11 @@
 -- The recursive step of a walk down a tree, on PostgreSQL: children c of t, each by a probe of the index. Written as
 -- a plain join it may be planned as a loop over all rows that have a parent.
 --= children_of_t CROSS JOIN LATERAL (SELECT x.* FROM executions x WHERE x.parent = t.id OFFSET 0) c
+
+-- When a schedule is next to be looked at: by the clock, or now, since the run that one waits for has ended.
+--= next_schedule (SELECT min(d.due) FROM (
+--=+     SELECT (SELECT s.next_at FROM schedules s WHERE s.next_at IS NOT NULL ORDER BY s.next_at LIMIT 1) AS due
+--=+     UNION ALL
+--=+     SELECT (SELECT s.waiting_at FROM schedules s LEFT JOIN executions x ON x.id = s.last_run
+--=+              WHERE s.waiting_at IS NOT NULL AND s.problem IS NULL
+--=+                AND (x.status IS NULL OR x.status >= 4) LIMIT 1)) AS d)

@@ -472,6 +472,29 @@ WITH wanted(name) AS (
 )
 @report@
 
+-- That there is one for a due time is the primary key's. A run by hand is none, and what was fired stays when its
+-- schedule goes.
+--: verify_schedules(max i64)
+WITH breaches(code, execution, detail) AS (
+    SELECT 'I38', f.execution, 'a firing of schedule ' || f.schedule || ', but '
+           || CASE WHEN e.id IS NULL THEN 'no execution' ELSE 'no workflow of its own tree' END
+      FROM schedule_firings f LEFT JOIN executions e ON e.id = f.execution
+     WHERE e.id IS NULL OR e.kind <> 3 OR e.parent IS NOT NULL
+    UNION ALL
+    SELECT 'I38', execution, count(*) || ' due times were fired with it' FROM schedule_firings
+     GROUP BY execution HAVING count(*) > 1
+    UNION ALL
+    SELECT 'I38', 0, 'the schedule ' || s.workflow || '/' || s.name || ' belongs to no workflow that is applied'
+      FROM schedules s WHERE NOT EXISTS (SELECT 1 FROM workflow_names n WHERE n.name = s.workflow)
+    UNION ALL
+    SELECT 'I38', 0, 'the schedule ' || s.workflow || '/' || s.name || ' is paused, but waits to be fired'
+      FROM schedules s WHERE s.paused_at IS NOT NULL AND (s.next_at IS NOT NULL OR s.waiting_at IS NOT NULL)
+    UNION ALL
+    SELECT 'I38', COALESCE(s.last_run, 0), 'a due time of ' || s.workflow || '/' || s.name || ' waits, and was fired before'
+      FROM schedules s JOIN schedule_firings f ON f.schedule = s.id AND f.due_at = s.waiting_at
+)
+@report@
+
 -- ---- workflows beside their definitions (verify_flow.c)
 
 -- Workflows and fan-outs by id, and what is below them by parent: two walks in the same order. `definition` is that of

@@ -1,0 +1,106 @@
+-- Applied workflows and their schedules (schedule*.c).
+
+-- ---- apply
+
+--: applied_lock(name text)
+SELECT hash FROM workflow_names WHERE name = $1
+   FOR UPDATE                                                                              --@ postgres
+
+-- Whoever applies the same name meanwhile waits here.
+--: applied_set(name text, hash text, at time, by text)
+INSERT INTO workflow_names (name, hash, applied_at, applied_by) VALUES ($1, $2, $3, $4)
+ON CONFLICT (name) DO UPDATE
+   SET hash = excluded.hash, applied_at = excluded.applied_at, applied_by = excluded.applied_by
+
+--= schedule s.id, s.workflow, s.name, s.cron, s.tz, s.catchup, s.overlap, s.jitter, s.start_at, s.end_at, s.params,
+--=+         s.done_at, s.next_at, s.waiting_at, s.last_run, s.skipped, s.skipped_at, s.missed_at,
+--=+         s.paused_at, s.paused_by, s.pause_reason, s.problem
+
+-- Of a workflow, or one of them.
+--: schedules_of(workflow text, name text)
+SELECT @schedule@ FROM schedules s
+ WHERE s.workflow = $1 AND ($2 IS NULL OR s.name = $2)
+ ORDER BY s.id
+   FOR UPDATE                                                                              --@ postgres
+
+--: schedules_delete(workflow text)
+DELETE FROM schedules WHERE workflow = $1
+
+--: schedule_insert(; id i64, workflow text, name text, cron text, tz text, catchup i64, overlap i16, jitter i64,
+--:+                 start_at time, end_at time, params text, done_at time, next_at time, waiting_at time, last_run i64,
+--:+                 skipped i64, skipped_at time, missed_at time, paused_at time, paused_by text, pause_reason text,
+--:+                 problem text)
+INSERT INTO schedules (id, workflow, name, cron, tz, catchup, overlap, jitter, start_at, end_at, params,
+                       done_at, next_at, waiting_at, last_run, skipped, skipped_at, missed_at,
+                       paused_at, paused_by, pause_reason, problem)
+SELECT * FROM @rows@ AS u                                                                  --@ postgres
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)   --@ sqlite
+
+-- ---- fire
+
+-- Without a lock: those to look at, by the clock, or because the run that one waits for has ended.
+--: schedules_ripe(now time, n i64)
+SELECT d.id FROM (SELECT s.id FROM schedules s WHERE s.next_at <= $1 ORDER BY s.next_at LIMIT $2) AS d
+UNION
+SELECT w.id FROM (SELECT s.id FROM schedules s LEFT JOIN executions e ON e.id = s.last_run
+                   WHERE s.waiting_at IS NOT NULL AND s.problem IS NULL
+                     AND (e.status IS NULL OR e.status >= 4) LIMIT $2) AS w
+
+-- Alone: a row that changed under us is read anew, what it is joined with is not.
+--: schedules_lock(; id i64)
+SELECT @schedule@
+  FROM @rows@ AS u JOIN schedules s ON s.id = u.id                                         --@ postgres
+   FOR UPDATE OF s SKIP LOCKED                                                             --@ postgres
+  FROM schedules s WHERE s.id = $1                                                         --@ sqlite
+
+-- What belongs to those that are locked by now.
+--: schedule_facts(; id i64)
+SELECT s.id, e.status, n.hash
+  FROM @rows@ AS u JOIN schedules s ON s.id = u.id                                         --@ postgres
+  FROM schedules s                                                                         --@ sqlite
+  LEFT JOIN executions e ON e.id = s.last_run
+  LEFT JOIN workflow_names n ON n.name = s.workflow
+ WHERE s.id = $1                                                                           --@ sqlite
+
+--: firings_there(; schedule i64, due_at time)
+SELECT f.schedule, f.due_at
+  FROM @rows@ AS u JOIN schedule_firings f ON f.schedule = u.schedule AND f.due_at = u.due_at   --@ postgres
+  FROM schedule_firings f WHERE f.schedule = $1 AND f.due_at = $2                          --@ sqlite
+
+--: firing_insert(; schedule i64, due_at time, execution i64)
+INSERT INTO schedule_firings (schedule, due_at, execution)
+SELECT * FROM @rows@ AS u                                                                  --@ postgres
+VALUES ($1, $2, $3)                                                                        --@ sqlite
+
+-- What a look, or an operator, changes.
+--: schedule_write(; id i64, done_at time, next_at time, waiting_at time, last_run i64, skipped i64, skipped_at time,
+--:+                missed_at time, paused_at time, paused_by text, pause_reason text, problem text)
+UPDATE schedules AS s
+   SET done_at = u.done_at, next_at = u.next_at, waiting_at = u.waiting_at, last_run = u.last_run,            --@ postgres
+       skipped = u.skipped, skipped_at = u.skipped_at, missed_at = u.missed_at, paused_at = u.paused_at,      --@ postgres
+       paused_by = u.paused_by, pause_reason = u.pause_reason, problem = u.problem                            --@ postgres
+  FROM @rows@ AS u WHERE s.id = u.id                                                                          --@ postgres
+   SET done_at = $2, next_at = $3, waiting_at = $4, last_run = $5, skipped = $6, skipped_at = $7,             --@ sqlite
+       missed_at = $8, paused_at = $9, paused_by = $10, pause_reason = $11, problem = $12 WHERE id = $1       --@ sqlite
+
+--: schedule_next()
+SELECT @next_schedule@
+
+--: firings_forget(; execution i64)
+DELETE FROM schedule_firings AS f
+ USING @rows@ AS u WHERE f.execution = u.execution                                         --@ postgres
+ WHERE execution = $1                                                                      --@ sqlite
+
+-- ---- read
+
+--: query_applied(name text)
+SELECT n.hash, d.definition FROM workflow_names n LEFT JOIN workflow_definitions d ON d.hash = n.hash WHERE n.name = $1
+
+--: query_schedules(workflow text, name text)
+SELECT @schedule@, n.hash, n.applied_at, n.applied_by,
+       (SELECT f.due_at FROM schedule_firings f WHERE f.schedule = s.id ORDER BY f.due_at DESC LIMIT 1), e.status
+  FROM schedules s
+  LEFT JOIN workflow_names n ON n.name = s.workflow
+  LEFT JOIN executions e ON e.id = s.last_run
+ WHERE ($1 IS NULL OR s.workflow = $1) AND ($2 IS NULL OR s.name = $2)
+ ORDER BY s.workflow, s.id

@@ -1,0 +1,136 @@
+/* schedule_fixture.h - applied workflows in a test, looked at by hand, at the time that the test
+ * says. Time only goes forward, from now on: tests live in 2030 and later. */
+#ifndef TESTS_SCHEDULE_FIXTURE_H
+#define TESTS_SCHEDULE_FIXTURE_H
+
+#include "base/text.h"
+#include "flow_fixture.h"
+#include "store/schedule.h"
+
+static inline int64_t schedule_time(const char *text)
+{
+    struct err err = ERR_INIT;
+    int64_t us = 0;
+
+    CHECK_OK_ERR(text_parse_time(text, &us, &err), &err);
+    return us;
+}
+
+/* Moves the clock to that time, a moment after it. */
+static inline void clock_to(struct store *s, const char *text)
+{
+    struct err err = ERR_INIT;
+    struct next_due due;
+
+    CHECK_OK_ERR(store_next_due(s, &due, &err), &err);
+    CHECK(due.wall < schedule_time(text));
+    clock_advance(schedule_time(text) - due.wall);
+}
+
+static inline int apply_body(struct turn *t, void *arg, struct err *err)
+{
+    return op_apply(t, arg, err);
+}
+
+static inline struct application apply(struct store *s, const char *yaml)
+{
+    struct application a = {.definition = flow_text(yaml), .by = "test"};
+    struct err err = ERR_INIT;
+
+    CHECK_OK_ERR(store_turn(s, apply_body, &a, &err), &err);
+    free((char *)a.definition);
+    return a;
+}
+
+/* A workflow "w" of one task, with these schedules. */
+static inline struct application apply_schedules(struct store *s, const char *list)
+{
+    char yaml[2000];
+
+    snprintf(yaml, sizeof(yaml), "name: w\non: {schedule: %s}\ntasks: {a: {run: x}}\n", list);
+    return apply(s, yaml);
+}
+
+static inline int look_body(struct turn *t, void *arg, struct err *err)
+{
+    return op_schedules(t, arg, err);
+}
+
+/* What an engine does when schedules are due; returns how many runs began. The last round is in
+ * *out, if wanted. */
+static inline size_t look_out(struct store *s, struct schedule_round *out)
+{
+    struct schedule_round r = {.max = 10};
+    struct err err = ERR_INIT;
+    size_t begun = 0;
+
+    do {
+        CHECK_OK_ERR(store_turn(s, look_body, &r, &err), &err);
+        begun += r.begun;
+    } while (r.more);
+    if (out)
+        *out = r;
+    return begun;
+}
+
+static inline size_t look(struct store *s)
+{
+    return look_out(s, NULL);
+}
+
+static inline int order_body(struct turn *t, void *arg, struct err *err)
+{
+    return op_schedule(t, arg, err);
+}
+
+static inline int order(struct store *s, enum schedule_verb verb, const char *name, int64_t *id)
+{
+    struct schedule_order o = {.verb = verb, .name = name, .by = "me", .reason = "why not"};
+    struct err err = ERR_INIT;
+    int rc = store_turn(s, order_body, &o, &err);
+
+    if (id)
+        *id = o.id;
+    return rc;
+}
+
+/* Its texts live for a few calls more. */
+static inline struct schedule_listed schedule_named(struct store *s, const char *name)
+{
+    static struct schedule_list kept[4];
+    static unsigned calls;
+    struct schedule_list *l = &kept[calls++ % 4];
+    struct err err = ERR_INIT;
+
+    schedule_list_release(l);
+    CHECK_OK_ERR(query_schedules(s, name, l, &err), &err);
+    CHECK_EQ(l->n, 1);
+    return l->at[0];
+}
+
+static inline int64_t firings(struct store *s)
+{
+    return sql_number(s, "SELECT count(*) FROM schedule_firings");
+}
+
+/* The due time of the nth firing of all, from 0, by time. */
+static inline const char *firing(struct store *s, int nth)
+{
+    static char text[TIME_TEXT_SIZE];
+    char sql[300];
+
+    snprintf(sql, sizeof(sql), "SELECT %s FROM schedule_firings ORDER BY due_at LIMIT 1 OFFSET %d",
+             strcmp(test_db(), "sqlite") ? "CAST(extract(epoch FROM due_at) * 1000000 AS bigint)"
+                                         : "due_at",
+             nth);
+    text_time(sql_number(s, sql), text);
+    text[19] = '\0'; /* whole seconds are enough */
+    return text;
+}
+
+static inline int64_t running_runs(struct store *s)
+{
+    return sql_number(s, "SELECT count(*) FROM executions WHERE parent IS NULL AND status = 3");
+}
+
+#endif

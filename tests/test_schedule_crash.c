@@ -1,0 +1,119 @@
+/* test_schedule_crash.c - kill -9 at every point of a schedule's life: no due time is lost, none is
+ * fired twice, and one that waited is begun by whoever comes next. */
+#include "schedule_fixture.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifdef __SANITIZE_ADDRESS__
+#define SANITIZED 1
+#else
+#define SANITIZED 0
+#endif
+
+#define HOUR (3600 * SECOND)
+
+/* Each round has a workflow of its own, due every hour. */
+static void apply_round(struct store *s, int round, const char *schedules)
+{
+    char yaml[300];
+
+    snprintf(yaml, sizeof(yaml), "name: r%d\non: {schedule: %s}\ntasks: {a: {run: x}}\n", round,
+             schedules);
+    apply(s, yaml);
+}
+
+static const char hourly[] = "{cron: '@hourly', catchup: 9d, overlap: queue}";
+
+/* Ends the run that goes on; false: there is none. */
+static bool end_run(struct store *s)
+{
+    int64_t id = sql_number(s, "SELECT COALESCE(min(id), 0) FROM executions WHERE parent IS NULL "
+                               "AND status < 4");
+
+    return id && !cancel(s, id);
+}
+
+/* From half past an hour: two due times, of which the second waits for the end of the first. */
+static void live(struct watch *w, struct store *s, int round)
+{
+    apply_round(s, round, hourly);
+    CHECK_EQ(look(s), 0);
+    w->env.clock_offset += HOUR;
+    CHECK_EQ(look(s), 1);
+    w->env.clock_offset += HOUR;
+    CHECK_EQ(look(s), 0);
+    CHECK(end_run(s));
+    CHECK_EQ(look(s), 1);
+}
+
+static void die(void *arg)
+{
+    (void)arg;
+    kill(getpid(), SIGKILL);
+}
+
+static bool live_until(int round, int nth)
+{
+    struct watch w = {0};
+    int status;
+    pid_t pid = fork();
+
+    CHECK(pid >= 0);
+    if (pid == 0) {
+        struct store *s = watched_store(&w);
+
+        watch_for(&w, NULL, nth, die, NULL);
+        live(&w, s, round);
+        store_close(&s);
+        _exit(0);
+    }
+    CHECK_EQ(waitpid(pid, &status, 0), pid);
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+        return true;
+    CHECK_EQ(status, 0);
+    return false;
+}
+
+/* What the next one finds, three due times after the beginning. */
+static void go_on(int round, int nth)
+{
+    struct store *s = fixture_store();
+    char sql[200];
+    int64_t applied;
+
+    printf("killed at point %d\n", nth);
+    clock_advance(3 * HOUR);
+    verify_clean(s);
+    snprintf(sql, sizeof(sql), "SELECT count(*) FROM workflow_names WHERE name = 'r%d'", round);
+    applied = sql_number(s, sql);
+    while (look(s) || end_run(s))
+        ;
+    snprintf(sql, sizeof(sql), "SELECT count(*) FROM executions WHERE name = 'r%d'", round);
+    CHECK_EQ(sql_number(s, sql), applied * 3);
+    snprintf(sql, sizeof(sql),
+             "SELECT count(DISTINCT f.due_at) FROM schedule_firings f "
+             "JOIN executions e ON e.id = f.execution WHERE e.name = 'r%d'",
+             round);
+    CHECK_EQ(sql_number(s, sql), applied * 3);
+    apply_round(s, round, "[]");
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST_SLOW(a_kill_at_any_point_loses_no_due_time_and_fires_none_twice, 300)
+{
+    int stride = test_full() ? 1 : SANITIZED ? 10 : 4, round = 1;
+    int nth = 1 + (int)(getpid() % stride);
+    struct store *s;
+
+    setenv("PGOPTIONS", "-c synchronous_commit=off", 1); /* the server is not killed */
+    s = fixture_store();
+    clock_to(s, "2030-06-01T12:30:00Z");
+    store_close(&s);
+    for (; live_until(round, nth); nth += stride)
+        go_on(round++, nth);
+    printf("%d kills, up to point %d\n", round, nth);
+    CHECK(nth > 60); /* it was a life */
+}

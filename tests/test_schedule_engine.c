@@ -1,0 +1,146 @@
+/* test_schedule_engine.c - engines look at schedules by themselves: they sleep until the earliest,
+ * are woken when one changes, and begin what waits when a run ends. */
+#include "engine_fixture.h"
+#include "schedule_fixture.h"
+
+#define HOUR (3600 * SECOND)
+
+static int nothing(struct function_call *c, void *arg)
+{
+    (void)c;
+    ++*(int *)arg;
+    return 0;
+}
+
+static void apply_function(struct store *s, const char *schedules)
+{
+    char yaml[500];
+
+    snprintf(yaml, sizeof(yaml), "name: w\non: {schedule: %s}\ntasks: {a: {function: f}}\n",
+             schedules);
+    apply(s, yaml);
+}
+
+static int64_t ended_runs(struct store *s)
+{
+    return sql_number(s, "SELECT count(*) FROM executions WHERE parent IS NULL AND status = 4");
+}
+
+static void step_both(struct worker_kit *a, struct worker_kit *b)
+{
+    kit_step(a);
+    kit_step(b);
+}
+
+TEST(engines_fire_what_is_due_once_and_run_it)
+{
+    int calls = 0;
+    const struct kit_function list[] = {{"f", nothing, &calls}, {NULL, NULL, NULL}};
+    struct worker_kit a = {.list = list}, b = {.list = list};
+    struct store *s = fixture_store();
+    int64_t due;
+
+    clock_to(s, "2030-06-01T12:59:00Z");
+    kit_open_with(
+        &a, (struct engine_options){.lease = 9 * HOUR, .host_grace = 99 * HOUR}); /* time jumps */
+    kit_open_with(&b, (struct engine_options){.lease = 9 * HOUR, .host_grace = 99 * HOUR});
+    apply_function(s, "'@hourly'");
+    KIT_UNTIL(&a, schedule_named(s, "w/1").row.next == schedule_time("2030-06-01T13:00:00Z"));
+    due = engine_timeout(a.engine);
+    CHECK(due > 0 && due <= 61 * SECOND); /* it sleeps, at most until then */
+    clock_to(s, "2030-06-01T13:00:00Z");
+    while (ended_runs(s) < 1)
+        step_both(&a, &b);
+    clock_to(s, "2030-06-01T14:00:00Z");
+    while (ended_runs(s) < 2)
+        step_both(&a, &b);
+    step_both(&a, &b);
+    CHECK_EQ(firings(s), 2);
+    CHECK_EQ(calls, 2);
+    engine_close(&a.engine);
+    engine_close(&b.engine);
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* Runs until the test lets it go. */
+static int gated(struct function_call *c, void *arg)
+{
+    while (!__atomic_load_n((int *)arg, __ATOMIC_ACQUIRE) && !c->ops->cancelled(c))
+        clock_sleep_us(1000);
+    return 0;
+}
+
+TEST(the_end_of_a_run_begins_the_one_that_waits)
+{
+    int go = 0;
+    const struct kit_function list[] = {{"f", gated, &go}, {NULL, NULL, NULL}};
+    struct worker_kit k = {.list = list};
+    struct store *s = fixture_store();
+
+    clock_to(s, "2030-06-01T12:59:59Z");
+    kit_open_with(
+        &k, (struct engine_options){.lease = 9 * HOUR, .host_grace = 99 * HOUR}); /* time jumps */
+    apply_function(s, "{cron: '@hourly', overlap: queue}");
+    clock_to(s, "2030-06-01T13:00:00Z");
+    KIT_UNTIL(&k, running_runs(s) == 1);
+    clock_to(s, "2030-06-01T14:00:00Z");
+    KIT_UNTIL(&k, schedule_named(s, "w/1").row.waiting != 0);
+    CHECK_EQ(firings(s), 1);
+    __atomic_store_n(&go, 1, __ATOMIC_RELEASE);
+    KIT_UNTIL(&k, ended_runs(s) == 2); /* long before 15:00, and before the next heartbeat */
+    CHECK_EQ(firings(s), 2);
+    engine_close(&k.engine);
+    verify_clean(s);
+    store_close(&s);
+}
+
+static void count_note(void *arg, const char *sentence)
+{
+    if (strstr(sentence, "Nowhere/Gone"))
+        ++*(int *)arg;
+}
+
+TEST(what_can_not_be_fired_is_said_once_and_the_engine_goes_on)
+{
+    int calls = 0, said = 0;
+    const struct kit_function list[] = {{"f", nothing, &calls}, {NULL, NULL, NULL}};
+    struct worker_kit k = {.list = list};
+    struct store *s = fixture_store();
+
+    clock_to(s, "2030-06-01T12:59:00Z");
+    apply_function(s, "['@hourly', '@hourly']");
+    sql_run(s, "UPDATE schedules SET tz = 'Nowhere/Gone' WHERE name = '1'");
+    fixture_env()->note = count_note;
+    fixture_env()->arg = &said;
+    kit_open(&k);
+    clock_to(s, "2030-06-01T13:00:00Z");
+    KIT_UNTIL(&k, ended_runs(s) == 1);
+    kit_step(&k);
+    CHECK_EQ(said, 1);
+    fixture_env()->note = NULL;
+    engine_close(&k.engine);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(one_who_works_on_a_single_tree_leaves_schedules_alone)
+{
+    int calls = 0;
+    const struct kit_function list[] = {{"f", nothing, &calls}, {NULL, NULL, NULL}};
+    struct worker_kit k = {.list = list};
+    struct store *s = fixture_store();
+    int i;
+
+    clock_to(s, "2030-06-01T12:59:00Z");
+    apply_function(s, "'@hourly'");
+    kit_open_with(&k, (struct engine_options){.here = true});
+    clock_to(s, "2030-06-01T13:00:00Z");
+    for (i = 0; i < 5; i++)
+        kit_step(&k);
+    CHECK(engine_timeout(k.engine) > 0); /* nor does it turn in circles */
+    CHECK_EQ(firings(s), 0);
+    engine_close(&k.engine);
+    verify_clean(s);
+    store_close(&s);
+}
