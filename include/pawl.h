@@ -119,6 +119,7 @@ struct pawl_job {
     /* A workflow file instead of a command: name, lane and spec are not looked at then, input is
      * the object of its params. NULL: it is none. */
     const char *workflow;
+    const char *applied; /* the same by the name of a workflow that was applied; NULL: it is none */
     const char *const *params; /* NAME=VALUE beside input, read as the workflow types them; ends
                                   with NULL; NULL: none */
     const char *spec;          /* how it is run: see pawl_command_spec; NULL: as functions are */
@@ -584,6 +585,34 @@ PAWL_CHECKED int pawl_queue_pause(struct pawl *p, const char *queue, const char 
 /* Gives the queue back the limit that it had. PAWL_E_INVALID if it is not paused. */
 PAWL_CHECKED int pawl_queue_resume(struct pawl *p, const char *queue, struct pawl_error *err);
 
+/* ---- workflows by name, and by the clock ---- */
+
+struct pawl_applied {
+    struct pawl_definition definition;
+    bool unchanged; /* its name meant this very definition before */
+    size_t kept;    /* of its schedules: had the same pattern before, and go on where they stood */
+    size_t removed; /* those that it has no more */
+};
+
+/* Makes a workflow file what its name means, with its schedules instead of those before. What runs
+ * goes on by its own definition. A schedule with the pattern and time zone of an earlier one goes
+ * on where that stood, also in its pause; a new one begins now. *out may be NULL. */
+PAWL_CHECKED int pawl_apply(struct pawl *p, const char *file, const char *by,
+                            struct pawl_applied *out, struct pawl_error *err);
+
+/* A schedule is called WORKFLOW/NAME, where NAME is its place in the list, from 1, if the file
+ * gives none. WORKFLOW alone means all of them. Engines fire them, except those that work `here`.
+ */
+
+/* What comes while one is paused is left out, also a due time that waits for a run to end. */
+PAWL_CHECKED int pawl_schedule_pause(struct pawl *p, const char *name, const char *by,
+                                     const char *reason, struct pawl_error *err);
+/* Goes on from now. PAWL_E_INVALID if it is not paused. */
+PAWL_CHECKED int pawl_schedule_resume(struct pawl *p, const char *name, struct pawl_error *err);
+/* Begins a run now, with the schedule's values, whatever else runs. The name must mean one. */
+PAWL_CHECKED int pawl_schedule_run(struct pawl *p, const char *name, const char *by,
+                                   const char *reason, int64_t *id, struct pawl_error *err);
+
 struct pawl_fenced {
     int64_t generation; /* the new one */
     int64_t jobs;       /* that were running, and have no worker now */
@@ -617,6 +646,12 @@ PAWL_CHECKED int pawl_fence(struct pawl *p, struct pawl_fenced *out, struct pawl
  * a queue             queue ready held running oldest_ready_at oldest_wait_us paused limit
  *   paused            since by reason limit (the one that comes back)
  *   limit             max used
+ * a schedule          schedule (its full name) workflow cron tz catchup (a duration, or last)
+ *                     overlap jitter start end with next_at (it fires) waiting_at (a due time that
+ *                     waits for the last run to end) last_due_at last_run (its id) last_status
+ *                     skipped (due times that were left out) skipped_at missed_at paused (since by
+ *                     reason) problem (why it can't be fired) definition applied_at applied_by
+ * a due time          schedule due_at fires_at
  * a worker            id host pid folder version room leases started_at seen_at silent_us
  *                     serves (the queues of each lane) */
 
@@ -714,6 +749,12 @@ PAWL_CHECKED int pawl_log(struct pawl *p, const struct pawl_log_place *at, char 
 PAWL_CHECKED int pawl_metrics(struct pawl *p, char **text, struct pawl_error *err);
 
 /* Queues, and workers: one object each. */
+/* Schedules, by name; of one workflow, or one of them; NULL: all. */
+PAWL_CHECKED int pawl_schedules(struct pawl *p, const char *name, pawl_line *each, void *arg,
+                                struct pawl_error *err);
+/* Their next due times, at most n of all, the earliest first; those that are paused have none. */
+PAWL_CHECKED int pawl_schedule_next(struct pawl *p, const char *name, size_t n, pawl_line *each,
+                                    void *arg, struct pawl_error *err);
 PAWL_CHECKED int pawl_queues(struct pawl *p, pawl_line *each, void *arg, struct pawl_error *err);
 PAWL_CHECKED int pawl_workers(struct pawl *p, pawl_line *each, void *arg, struct pawl_error *err);
 

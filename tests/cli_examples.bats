@@ -100,3 +100,23 @@ was_deferred() { pawl --db "$db" events @last | grep -q deferred; }
 	[[ $(pawl --db "$db" events 2) == *'the helper has ended'* ]]
 	verified 2
 }
+
+@test "clean-up: a schedule removes what ended long ago" {
+	file=$(cd "$BATS_TEST_DIRNAME/../examples" && pwd)/clean-up.flow.yaml
+	pawl --db "$db" exec -- true
+	run pawl --db "$db" apply "$file"
+	echo "$output"
+	[[ ${lines[0]} == 'clean-up: applied, 1 schedule' ]]
+	[[ ${lines[1]} == 'next: '*', clean-up/nightly' ]]
+	pawl --db "$db" schedule run clean-up/nightly
+	timeout 60 pawl --db "$db" worker --drain
+	pawl --db "$db" show 1 # not old enough
+	pawl --db "$db" submit clean-up --param keep=1ms
+	timeout 60 pawl --db "$db" worker --drain
+	[[ $(pawl --db "$db" show @last --json) == *'"status":"succeeded"'* ]]
+	run pawl --db "$db" show 1
+	[ "$status" = 5 ]
+	run pawl --db "$db" verify
+	echo "$output"
+	[ "$status" = 0 ]
+}

@@ -1,7 +1,7 @@
 /* test_json_doc.c - docs/JSON.md and the comment in pawl.h list the fields of what the library
  * writes: here both are compared with objects that it wrote, field by field and in their order. */
-#include "flow_fixture.h"
 #include "pawl.h"
+#include "schedule_fixture.h"
 
 #include <jansson.h>
 
@@ -181,6 +181,13 @@ TEST(the_page_and_the_header_list_the_fields_that_are_written)
     OK(pawl_queue_pause(p, "default", NULL, "for a test", &err));
     OK(pawl_queues(p, keep_last, &last, &err));
     check("### paused", "  paused ", json_object_get(last, "paused"));
+    apply_schedules(s, "'@daily'");
+    OK(pawl_schedule_next(p, "w", 1, keep_last, &last, &err));
+    check("## A due time", "a due time ", last);
+    OK(pawl_schedule_pause(p, "w", NULL, "for a test", &err));
+    OK(pawl_schedules(p, NULL, keep_last, &last, &err));
+    check("## A schedule", "a schedule ", last);
+    check("### The pause of a schedule", NULL, json_object_get(last, "paused"));
     OK(pawl_worker_open(p, &o, &w, &err));
     OK(pawl_tick(w, NULL, &err));
     OK(pawl_workers(p, keep_last, &last, &err));

@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/json.h"
+#include "core/workflow.h"
 #include "flow/config.h"
 #include "pawl.h"
 #include "store/query.h"
@@ -25,6 +26,12 @@ int api_secret(void *executor, const char *name, struct buf *out, struct err *er
 /* A job as the store takes it. Its texts are those of the job and the handle. */
 MUST_USE int api_submission(const struct pawl *p, const struct pawl_job *job, struct arena *arena,
                             struct submission *out, struct err *err);
+/* A workflow file with all that it nests, in the arena. What is wrong with it is in the sentence,
+ * as far as it fits. */
+MUST_USE int api_load_workflow(const char *file, struct arena *arena, const struct workflow **out,
+                               struct err *err);
+void api_describe(const struct workflow *w, struct pawl_definition *out);
+
 /* The executor of a command that names none, by the rules of the configuration. */
 const char *api_route(const struct config *c, const char *name, bool container,
                       struct arena *arena);

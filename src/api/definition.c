@@ -38,7 +38,7 @@ static void tell(struct problems *problems, pawl_problem_fn *each, void *arg)
     buf_release(&shown);
 }
 
-static void describe(const struct workflow *w, struct pawl_definition *out)
+void api_describe(const struct workflow *w, struct pawl_definition *out)
 {
     size_t n;
 
@@ -61,7 +61,7 @@ int pawl_validate(const char *file, pawl_problem_fn *each, void *arg, struct paw
     if (problems.count)
         tell(&problems, each, arg);
     else if (!rc && out)
-        describe(w, out);
+        api_describe(w, out);
     arena_release(&arena);
     problems_release(&problems);
     return api_end(rc, &err, e);

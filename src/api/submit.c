@@ -2,6 +2,7 @@
 #include "api/api.h"
 #include "dispatch/route.h"
 #include "flow/workflow.h"
+#include "store/schedule.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -121,21 +122,32 @@ static int take_params(const struct workflow *w, const char *const *given, struc
     return rc;
 }
 
-/* What is wrong with a file is told as far as it fits. */
+int api_load_workflow(const char *file, struct arena *arena, const struct workflow **out,
+                      struct err *err)
+{
+    struct problems problems = PROBLEMS_INIT;
+    struct buf shown = BUF_INIT;
+    int rc = workflow_load(file, &problems, arena, out, err);
+
+    if (rc == -E_INVALID && problems.count) {
+        problems_show(&problems, &shown);
+        rc = err_set(err, E_INVALID, "%s", buf_cstr(&shown));
+    }
+    buf_release(&shown);
+    problems_release(&problems);
+    return rc;
+}
+
 int api_workflow(const char *file, const char *text, const char *const *params,
                  struct submission *s, struct arena *arena, struct err *err)
 {
-    struct problems problems = PROBLEMS_INIT;
     struct arena own = ARENA_INIT;
     struct buf out = BUF_INIT;
     const struct workflow *w;
-    int rc = file ? workflow_load(file, &problems, &own, &w, err)
+    int rc = file ? api_load_workflow(file, &own, &w, err)
                   : workflow_read(text, strlen(text), &own, &w, err);
 
-    if (rc == -E_INVALID && problems.count) {
-        problems_show(&problems, &out);
-        rc = err_set(err, E_INVALID, "%s", buf_cstr(&out));
-    } else if (!rc && !(rc = take_params(w, params, s, arena, err))) {
+    if (!rc && !(rc = take_params(w, params, s, arena, err))) {
         workflow_write(w, &out);
         s->kind = KIND_WORKFLOW;
         s->lane = NULL;
@@ -145,7 +157,19 @@ int api_workflow(const char *file, const char *text, const char *const *params,
     }
     buf_release(&out);
     arena_release(&own);
-    problems_release(&problems);
+    return rc;
+}
+
+/* The one that the name means now. */
+static int take_applied(const struct pawl *p, const struct pawl_job *job, struct submission *s,
+                        struct arena *arena, struct err *err)
+{
+    char *text = NULL;
+    int rc = query_applied(p->store, job->applied, &text, err);
+
+    if (!rc)
+        rc = api_workflow(NULL, text, job->params, s, arena, err);
+    free(text);
     return rc;
 }
 
@@ -169,6 +193,8 @@ int api_submission(const struct pawl *p, const struct pawl_job *job, struct aren
                                .refuse = job->refuse};
     if (job->workflow)
         return api_workflow(job->workflow, NULL, job->params, out, arena, err);
+    if (job->applied)
+        return take_applied(p, job, out, arena, err);
     if (!out->lane)
         out->lane = api_route(p->config, job->name, false, arena);
     return 0;

@@ -26,8 +26,16 @@
       "FILE [--param NAME=VALUE]… [--progress auto|tty|plain|json|none] [--priority N] [--key KEY]" \
       " [--state DIR] [--config FILE]",                                                               \
       "run a workflow here and now, and wait for its end")                                            \
-    X(submit, "FILE [--param NAME=VALUE]… [--queue Q] [--priority N] [--key KEY] [--config FILE]",    \
-      "put a workflow into its queue")                                                                \
+    X(submit,                                                                                         \
+      "FILE|NAME [--param NAME=VALUE]… [--queue Q] [--priority N] [--key KEY] [--config FILE]",       \
+      "put a workflow into its queue: a file, or one that was applied, by its name")                  \
+    X(apply, "FILE",                                                                                  \
+      "store a workflow under its name, and have its schedules fire it from now on")                  \
+    X(schedule,                                                                                       \
+      "[ls [NAME] | next [NAME] [-n N] | pause NAME [--reason TEXT] | resume NAME"                    \
+      " | run NAME [--reason TEXT]]",                                                                 \
+      "show what runs by the clock, and when; pause, resume and run it. NAME is WORKFLOW/SCHEDULE,"   \
+      " or WORKFLOW for all of them")                                                                 \
     X(validate, "FILE…", "check workflow files, and say all that is wrong with them")                 \
     X(graph, "FILE [--format ascii|dot|mermaid|svg]", "draw the tasks of a workflow file")            \
     X(schema, "", "print the JSON Schema of workflow files, for editors")                             \
@@ -49,7 +57,8 @@
     X(pause, "ID… [--reason TEXT]", "let nothing of executions and below them start any more")        \
     X(resume, "ID… [--reason TEXT]", "end the pause of executions")                                   \
     X(rerun,                                                                                          \
-      "ID [--failed | --from TASK] [--set NAME=VALUE]… [--file FILE] [--dry-run] [--reason TEXT]",    \
+      "ID [--failed | --from TASK] [--set NAME=VALUE]… [--file FILE] [--dry-run] [--reason TEXT]"   \
+      " [--state DIR]",                                                                               \
       "run again what has ended, in place; with --set or --file as a new execution")                  \
     X(skip, "ID… [--reason TEXT]",                                                                    \
       "leave out tasks that have not begun; others take them for done")                               \

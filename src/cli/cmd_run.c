@@ -1,10 +1,12 @@
-/* cmd_run.c - pawl run and pawl submit: a workflow file. `run` works on it here and now, and tells
- * what happens; if it dies, a worker of the same state folder goes on. `submit` puts it into its
- * queue. */
+/* cmd_run.c - pawl run and pawl submit: a workflow. `run` works on it here and now, and tells what
+ * happens; if it dies, a worker of the same state folder goes on. `submit` puts it into its queue,
+ * also one that was applied, by its name. */
 #include "base/mem.h"
 #include "cli/here.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 
 struct flow_run {
     const char *queue, *priority, *key, *config, *state, *progress_name, *slots;
@@ -73,11 +75,23 @@ int cmd_run(int argc, char **argv)
     return cli_done(code);
 }
 
+/* Files have a dot or a slash in their names, or are there. */
+static bool is_applied_name(const char *word)
+{
+    struct stat st;
+
+    return !strpbrk(word, "./") && (stat(word, &st) || !S_ISREG(st.st_mode));
+}
+
 static int submit(struct flow_run *r)
 {
     char *json;
     int code;
 
+    if (is_applied_name(r->job.workflow)) {
+        r->job.applied = r->job.workflow;
+        r->job.workflow = NULL;
+    }
     if ((code = open_database(r)))
         return code;
     if (pawl_submit(r->p, &r->job, 1, &r->err))

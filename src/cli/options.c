@@ -21,6 +21,11 @@ static int parse_time(const char *text, int64_t *us, struct err *err)
     return text_parse_time(text, us, err);
 }
 
+static const char *dashes(const struct option *o)
+{
+    return o->name[1] ? "--" : "-";
+}
+
 static int take_value(const struct option *o, const char *value, struct err *err)
 {
     int rc = 0;
@@ -42,15 +47,16 @@ static int take_value(const struct option *o, const char *value, struct err *err
     }
     case OPTION_NUMBER:
         if (text_parse_i64(value, o->to) || *(int64_t *)o->to < 0)
-            rc = err_set(err, E_INVALID, "--%s wants a number, not '%.60s'", o->name, value);
+            rc = err_set(err, E_INVALID, "%s%s wants a number, not '%.60s'", dashes(o), o->name,
+                         value);
         break;
     case OPTION_TIME:
         if ((rc = parse_time(value, o->to, err)))
-            err_prefix(err, "--%s", o->name);
+            err_prefix(err, "%s%s", dashes(o), o->name);
         break;
     case OPTION_DURATION:
         if ((rc = text_parse_duration(value, o->to, err)))
-            err_prefix(err, "--%s", o->name);
+            err_prefix(err, "%s%s", dashes(o), o->name);
         break;
     }
     return rc;
@@ -64,24 +70,25 @@ static const struct option *find(const struct option *list, const char *name, si
     return NULL;
 }
 
-/* One option at argv[*i], "--name", "--name value" or "--name=value". */
+/* One option at argv[*i], "--name", "--name value" or "--name=value"; one dash before one letter.
+ */
 static int take_option(const struct option *common, const struct option *own, const char *command,
                        int argc, char **argv, int *i, struct err *err)
 {
-    const char *name = argv[*i] + 2, *value = strchr(name, '=');
+    const char *name = argv[*i] + (argv[*i][1] == '-' ? 2 : 1), *value = strchr(name, '=');
     size_t len = value ? (size_t)(value - name) : strlen(name);
     const struct option *o = find(common, name, len);
 
     if (!o)
         o = find(own, name, len);
-    if (strncmp(argv[*i], "--", 2) || !o)
+    if (!o || (len == 1) != (argv[*i][1] != '-'))
         return err_set(err, E_INVALID, "pawl %s has no option '%.60s': `pawl help %s` lists them",
                        command, argv[*i], command);
     if (o->kind == OPTION_FLAG && value)
-        return err_set(err, E_INVALID, "--%s takes no value", o->name);
+        return err_set(err, E_INVALID, "%s%s takes no value", dashes(o), o->name);
     if (o->kind != OPTION_FLAG && !value) {
         if (*i + 1 >= argc)
-            return err_set(err, E_INVALID, "--%s wants a value", o->name);
+            return err_set(err, E_INVALID, "%s%s wants a value", dashes(o), o->name);
         return take_value(o, argv[++*i], err);
     }
     return take_value(o, value ? value + 1 : NULL, err);

@@ -84,7 +84,6 @@ int op_worker_tick(struct turn *t, const struct worker *w, struct tick *out, str
                          .next_timer = rows_int(&r, 0, 2),
                          .now = rows_int(&r, 0, 3),
                          .generation = rows_int(&r, 0, 4),
-
                          .next_schedule = rows_int(&r, 0, 5)};
     out->wall = wall_time(t->db, out->now);
 done:

@@ -1,0 +1,92 @@
+/* cmd_apply.c - pawl apply: a workflow file becomes what its name means, and its schedules fire. */
+#include "cli/cli.h"
+
+#include "base/json.h"
+
+static void add_number(struct json_writer *w, const char *key, size_t n)
+{
+    jw_key(w, key);
+    jw_i64(w, (int64_t)n);
+}
+
+static void print_json(const struct pawl_applied *a)
+{
+    struct buf b = BUF_INIT;
+    struct json_writer w = JSON_WRITER(&b);
+
+    jw_begin(&w, '{');
+    jw_key(&w, "name");
+    jw_text(&w, a->definition.name);
+    jw_key(&w, "hash");
+    jw_text(&w, a->definition.hash);
+    jw_key(&w, "unchanged");
+    jw_bool(&w, a->unchanged);
+    add_number(&w, "tasks", a->definition.tasks);
+    add_number(&w, "nested", a->definition.nested);
+    add_number(&w, "schedules", a->definition.schedules);
+    add_number(&w, "kept", a->kept);
+    add_number(&w, "removed", a->removed);
+    jw_end(&w, '}');
+    puts(buf_cstr(&b));
+    buf_release(&b);
+}
+
+/* The first of what comes next. */
+static int print_next(void *arg, const char *json)
+{
+    json_t *due = parse_object(json);
+    const char *at = field(due, "fires_at");
+
+    (void)arg;
+    printf("next: %.10s %.8s UTC, %s\n", at, at + 11, field(due, "schedule"));
+    json_decref(due);
+    return 1;
+}
+
+static int print_text(struct pawl *p, const struct pawl_applied *a)
+{
+    const struct pawl_definition *d = &a->definition;
+    struct pawl_error err;
+
+    printf("%s: %s, %zu schedule%s", d->name, a->unchanged ? "unchanged" : "applied", d->schedules,
+           d->schedules == 1 ? "" : "s");
+    if (a->removed)
+        printf(" (%zu removed)", a->removed);
+    putchar('\n');
+    if (!d->schedules)
+        return 0;
+    return pawl_schedule_next(p, d->name, 1, print_next, NULL, &err) ? cli_fail(&err) : 0;
+}
+
+static int apply(struct pawl *p, const char *file, bool json)
+{
+    struct pawl_applied applied;
+    struct pawl_error err;
+
+    if (pawl_apply(p, file, NULL, &applied, &err))
+        return cli_fail(&err);
+    if (!json)
+        return print_text(p, &applied);
+    print_json(&applied);
+    return 0;
+}
+
+int cmd_apply(int argc, char **argv)
+{
+    struct pawl_options o;
+    struct pawl_error err;
+    struct cli c;
+    struct pawl *p;
+    int code = cli_begin(&c, "apply", argc, argv, NULL, 1, 1);
+
+    if (code >= 0)
+        return code;
+    o = cli_options(&c, false);
+    code = pawl_open(&o, &p, &err) ? cli_fail(&err) : 0;
+    if (!code) {
+        code = apply(p, c.words[0], c.json);
+        pawl_close(p);
+    }
+    cli_end(&c);
+    return cli_done(code);
+}

@@ -1,0 +1,144 @@
+#!/usr/bin/env bats
+# Workflows by name and by the clock: apply, submit NAME, schedule ls, next, pause, resume, run.
+
+load cli_common
+load cli_run
+
+setup() {
+	make_database
+	make_state
+	flow=$dir/report.flow.yaml
+	cat >"$flow" <<-EOF
+		name: report
+		params: {kind: short}
+		on:
+		  schedule:
+		    - {cron: "0 2 * * *", tz: UTC, catchup: 2d}
+		    - {name: yearly, cron: "@yearly", overlap: queue, jitter: 5m, start: 2100-01-01, with: {kind: long}}
+		tasks:
+		  make: {run: 'echo "\$kind \$DUE" >>$dir/made; : $mark', env: {DUE: "\${{ default(execution.due_at, 'by hand') }}"}}
+	EOF
+}
+teardown() {
+	end_all
+	remove_database
+}
+
+# As if the schedules had been applied so many days earlier, and nobody had looked since.
+days_ago() {
+	case $PAWL_TEST_DB in
+	sqlite) sql "UPDATE schedules SET done_at = done_at - $1 * 86400000000, next_at = next_at - $1 * 86400000000" ;;
+	postgres) sql "UPDATE schedules SET done_at = done_at - $1 * interval '1 day', next_at = next_at - $1 * interval '1 day'" ;;
+	esac
+}
+
+@test "a workflow is applied under its name, and says when it comes next" {
+	run p apply "$flow"
+	[ "$status" = 0 ]
+	[[ ${lines[0]} == 'report: applied, 2 schedules' ]]
+	[[ ${lines[1]} == 'next: '*' 02:00:00 UTC, report/1' ]]
+	run p apply "$flow" --json
+	[[ $output == '{"name":"report","hash":"'*'","unchanged":true,"tasks":1,"nested":0,"schedules":2,"kept":2,"removed":0}' ]]
+	sed -i '/catchup/d' "$flow"
+	run p apply "$flow"
+	[[ ${lines[0]} == 'report: applied, 1 schedule (1 removed)' ]]
+	run p schedule ls --json
+	[ "${#lines[@]}" = 1 ]
+	[[ $output == *'"schedule":"report/yearly","workflow":"report","cron":"@yearly","tz":"UTC","catchup":null,"overlap":"queue","jitter":"5m","start":"2100-01-01T00:00:00.000000Z","end":null,"with":{"kind":"long"},"next_at":"2100-01-01T00:0'*'"applied_by":"'*@*'"}' ]]
+	run p verify
+	[ "$status" = 0 ]
+}
+
+@test "a file that is wrong, or can't be run yet, is not applied" {
+	printf 'name: w\non: {schedule: "61 * * * *"}\ntasks: {a: x}\n' >"$dir/bad.flow.yaml"
+	run p apply "$dir/bad.flow.yaml"
+	[ "$status" = 2 ]
+	[[ $output == *'bad.flow.yaml:2:16: on.schedule:'* ]]
+	run p apply "$dir/gone.flow.yaml"
+	[ "$status" = 5 ]
+	run p schedule
+	[ "$status" = 0 ]
+	[ "${#lines[@]}" = 1 ]
+}
+
+@test "next shows what comes, of all or of one" {
+	p apply "$flow" >/dev/null
+	run p schedule next -n 3
+	[ "${#lines[@]}" = 4 ]
+	[[ ${lines[1]} == *'02:00:00 '*'02:00:00  report/1' ]]
+	run p schedule next report/yearly -n 2 --json
+	[ "${#lines[@]}" = 2 ]
+	[[ ${lines[0]} == '{"schedule":"report/yearly","due_at":"2100-01-01T00:00:00.000000Z","fires_at":"2100-01-01T00:0'* ]]
+	[[ ${lines[1]} == *'"due_at":"2101-01-01'* ]]
+	[ "$(p schedule next report | wc -l)" = 11 ]
+}
+
+@test "a worker fires what is due, also what was missed, once" {
+	p apply "$flow" >/dev/null
+	days_ago 2
+	start_worker
+	until_true eval '[ "$(p schedule ls report/1 --json | grep -c "\"last_status\":\"succeeded\"")" = 1 ] && [ "$(wc -l <"$dir/made")" -ge 2 ]'
+	start_worker
+	sort -u "$dir/made" >"$dir/once"
+	cmp <(sort "$dir/made") "$dir/once"
+	grep -q 'short 20..-..-..T02:00:00.000000Z' "$dir/made"
+	run p schedule
+	[[ $output == *'report/1'*' succeeded'* ]]
+	[[ $output == *'report/yearly'*'2100-01-01 00:0'*' -  -'* ]]
+	run p verify
+	[ "$status" = 0 ]
+}
+
+@test "a pause says who and why, and is not made up for" {
+	p apply "$flow" >/dev/null
+	run p schedule pause report/1 --reason 'the press is broken'
+	[ "$output" = 'schedule report/1: paused; what runs goes on' ]
+	run p schedule
+	[[ $output == *'report/1'*'paused by '*@*': the press is broken'* ]]
+	days_ago 5
+	run p schedule resume report --json
+	[ "$status" = 0 ]
+	[ "${#lines[@]}" = 2 ]
+	[[ ${lines[0]} == *'"paused":null'* ]]
+	refused 2 'is not paused' p schedule resume report/1
+	run p worker --drain
+	[ "$status" = 0 ]
+	[ ! -e "$dir/made" ]
+}
+
+@test "a schedule is run by hand, and a workflow is submitted by its name" {
+	p apply "$flow" >/dev/null
+	run p schedule run report/yearly --reason 'as a trial'
+	[ "$status" = 0 ]
+	id=$output
+	[[ $(p events "$id" --self) == *'{"schedule":"report/yearly","by":"'*'","reason":"as a trial"}'* ]]
+	run p submit report --param kind=other --json
+	[[ $output == *'"kind":"workflow","name":"report"'* ]]
+	p worker --drain
+	same 'long by hand
+other by hand' "$(sort "$dir/made")"
+	run p schedule run report/yearly --json
+	[[ $output == *'"kind":"workflow","name":"report"'* ]]
+	run p verify
+	[ "$status" = 0 ]
+}
+
+@test "what is asked for wrongly is refused in words" {
+	p apply "$flow" >/dev/null
+	refused 5 'there is no schedule reprot' p schedule pause reprot
+	refused 5 'there is no schedule report/3' p schedule run report/3
+	refused 5 'there is no schedule nothing' p schedule ls nothing
+	refused 2 'is no schedule' p schedule next report/
+	refused 2 'say which, report/1' p schedule run report
+	refused 5 'no workflow is applied under the name reprot' p submit reprot
+	refused 2 'has no param' p submit report --param x=1
+	refused 2 'which schedule?' p schedule pause
+	refused 2 'knows ls, next, pause, resume and run' p schedule stop report
+	refused 2 '--reason belongs to' p schedule resume report --reason x
+	refused 2 '-n belongs to' p schedule ls -n 3
+	refused 2 ' -n wants a number' p schedule next -n x
+	run pawl help schedule
+	[[ $output == 'usage: pawl schedule '* ]]
+	run pawl help apply
+	[[ $output == 'usage: pawl apply FILE'* ]]
+}
