@@ -259,6 +259,11 @@ struct pawl_engine_options {
     int slots;    /* attempts at once, over all executors; 0: as configured, else the processors */
     bool here;    /* only what is given to it by pawl_engine_submit, nothing queued */
     int64_t tree; /* with here: goes on with this tree, which was begun so and has been rerun */
+
+    /* Asked, by any of its threads, while a step waits for a database that is away: true: wait no
+     * longer now. So a stop that is asked for comes through. NULL: wait. */
+    bool (*give_up)(void *arg);
+    void *arg;
 };
 
 /* Opens a worker on the handle's database, with connections of its own. It does its work in

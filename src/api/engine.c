@@ -50,6 +50,8 @@ struct pawl_engine {
     bool here, given; /* one job alone; it was submitted */
     pawl_told *told;
     void *told_arg;
+    bool (*give_up)(void *arg);
+    void *give_up_arg;
 };
 
 /* ---- making it ---- */
@@ -199,6 +201,13 @@ static int make(void *arg, const struct engine_place *place, struct dispatch **o
     return rc;
 }
 
+static bool give_up(void *arg)
+{
+    struct pawl_engine *e = arg;
+
+    return e->give_up(e->give_up_arg);
+}
+
 static void trace(void *arg, const char *what, int64_t took, long rows)
 {
     struct pawl *p = ((struct pawl_engine *)arg)->p;
@@ -246,7 +255,12 @@ int pawl_engine_open(struct pawl *p, const struct pawl_engine_options *options,
     e->state = eo.state;
     e->here = o->here;
     e->slots = o->slots ? o->slots : c->worker.slots;
-    e->env = (struct env){.note = note, .trace = p->env.trace ? trace : NULL, .arg = e};
+    e->give_up = o->give_up;
+    e->give_up_arg = o->arg;
+    e->env = (struct env){.note = note,
+                          .trace = p->env.trace ? trace : NULL,
+                          .give_up = o->give_up ? give_up : NULL,
+                          .arg = e};
     if (c->execution_events.cleanup && !o->here)
         eo.retention = c->execution_events.retention_days * 86400LL * 1000000;
     if (!eo.state)

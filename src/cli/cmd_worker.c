@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -112,6 +113,14 @@ static int stop(struct worker *w, struct pawl_error *err)
     return rc;
 }
 
+/* A signal is not kept waiting by a database that is away. */
+static bool is_signalled(void *arg)
+{
+    struct pollfd fd = {.fd = ((struct worker *)arg)->signals, .events = POLLIN};
+
+    return poll(&fd, 1, 0) > 0;
+}
+
 static int work(struct worker *w, struct pawl_error *err)
 {
     bool drained = false;
@@ -131,7 +140,9 @@ static int run(const struct cli *c, struct worker *w)
     struct pawl_engine_options eo = {.queues = w->queues.at,
                                      .plugins = w->plugins.at,
                                      .state = w->state,
-                                     .slots = (int)w->slots};
+                                     .slots = (int)w->slots,
+                                     .give_up = is_signalled,
+                                     .arg = w};
     struct pawl_error err;
     int rc;
 

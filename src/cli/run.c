@@ -56,7 +56,7 @@ int run_step(struct pawl_engine *e, int signals, int most_ms, int *signal, struc
     if (poll(fds, 2, wait) > 0 && fds[0].revents &&
         read(signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
         *signal = (int)info.ssi_signo;
-    return pawl_engine_step(e, 0, err);
+    return *signal ? 0 : pawl_engine_step(e, 0, err); /* which may wait for the database */
 }
 
 /* ---- output ---- */

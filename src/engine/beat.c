@@ -149,6 +149,7 @@ void beat_close(struct engine *e)
     struct beat *b = &e->beat;
 
     if (b->threaded) {
+        store_set_patience(b->store, 0);
         pthread_mutex_lock(&b->lock);
         b->closing = true;
         pthread_cond_signal(&b->changed);

@@ -13,6 +13,7 @@
 #define DEFAULT_LEASE      30000000LL
 #define DEFAULT_HOST_GRACE 300000000LL
 #define PATIENCE           (86400 * 1000000LL) /* µs: the database may be away for long */
+#define STOP_PATIENCE      1000000LL
 #define CLOSE_PATIENCE     2000000LL
 
 int64_t engine_now(const struct engine *e)
@@ -441,6 +442,7 @@ void engine_stop(struct engine *e, bool now)
     if (!e->stopping || now)
         dispatch_hand_over(e->dispatch, now);
     e->stopping = true;
+    store_set_patience(e->store, STOP_PATIENCE); /* who stops us counts the time */
     leave_running(e);
     forget_lost(e); /* nothing is taken back any more */
 }

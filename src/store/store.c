@@ -112,7 +112,14 @@ void store_set_flow(struct store *s, const struct store_flow_options *o)
 
 void store_set_patience(struct store *s, int64_t us)
 {
-    s->patience = us;
+    __atomic_store_n(&s->patience, us, __ATOMIC_RELAXED);
+}
+
+/* Whether a turn that began to try then has tried for long enough. */
+static bool is_enough(const struct store *s, int64_t since)
+{
+    return clock_boot_us() - since >= __atomic_load_n(&s->patience, __ATOMIC_RELAXED) ||
+           (s->env->give_up && s->env->give_up(s->env->arg));
 }
 
 /* Forgets the last turn; its memory is used again. */
@@ -240,7 +247,7 @@ static int turn_with_retries(struct store *s, enum turn_mode mode,
                              int (*body)(struct turn *, void *, struct err *), void *arg,
                              struct err *err)
 {
-    int64_t give_up = clock_boot_us() + s->patience, pause = 2000;
+    int64_t since = clock_boot_us(), pause = 2000;
     int redone = 0;
     bool unknown = false; /* a COMMIT without an answer is still to be looked at */
     int rc;
@@ -263,7 +270,7 @@ static int turn_with_retries(struct store *s, enum turn_mode mode,
         }
         unknown |= rc == -E_COMMIT_UNKNOWN && mode != LIGHT;
         tell(s, err);
-        if (clock_boot_us() >= give_up || (s->env->give_up && s->env->give_up(s->env->arg)))
+        if (is_enough(s, since))
             break;
         back_off(&pause);
     }

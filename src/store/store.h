@@ -32,7 +32,7 @@ void store_close(struct store **s);
 struct db *store_db(struct store *s); /* for readers: queries, verify */
 const struct db_url *store_url(const struct store *s);
 struct env *store_env(struct store *s);
-void store_set_patience(struct store *s, int64_t us);
+void store_set_patience(struct store *s, int64_t us); /* of a turn under way, too; any thread */
 
 MUST_USE int store_turn(struct store *s, int (*body)(struct turn *, void *, struct err *),
                         void *arg, struct err *err);
