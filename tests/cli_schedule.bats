@@ -85,6 +85,9 @@ days_ago() {
 	run p schedule
 	[[ $output == *'report/1'*' succeeded'* ]]
 	[[ $output == *'report/yearly'*'2100-01-01 00:0'*' -  -'* ]]
+	id=$(p schedule ls report/1 --json | sed 's/.*"last_run":\([0-9]*\),.*/\1/')
+	p rerun "$id" --set kind=again >/dev/null # for the same due time
+	until_true grep -q 'again 20..-..-..T02:00:00.000000Z' "$dir/made"
 	run p verify
 	[ "$status" = 0 ]
 }

@@ -1,5 +1,6 @@
 /* rerun.c - pawl_rerun: what has ended runs again, in place or as a new execution. */
 #include "api/api.h"
+#include "base/text.h"
 #include "core/workflow.h"
 
 #include <jansson.h>
@@ -56,16 +57,20 @@ static int in_place(struct pawl *p, int64_t id, struct rerun *r, char **json, st
 
 /* ---- anew ---- */
 
-/* The params that the old one had, as the input of the new one. */
-static const char *params_of(const char *variables, struct arena *arena)
+/* What the old one began with: its params become the input of the new one, and if a schedule began
+ * it, the new one is for the same due time. */
+static void take_variables(const char *variables, struct arena *arena, struct submission *s)
 {
     json_t *all = json_loads(variables, 0, NULL);
     char *text = json_dumps(json_object_get(all, "params"), JSON_COMPACT);
-    const char *kept = text ? arena_strdup(arena, text) : NULL;
+    const char *due = json_string_value(json_object_get(all, "due_at"));
+    struct err ignored;
 
+    s->input = text ? arena_strdup(arena, text) : NULL;
+    if (due && text_parse_time(due, &s->due, &ignored))
+        s->due = 0;
     free(text);
     json_decref(all);
-    return kept;
 }
 
 static const char *reuse_of(const struct pawl_rerun *how, struct arena *arena)
@@ -113,7 +118,7 @@ static int anew(struct pawl *p, int64_t id, const struct pawl_rerun *how, char *
 
     if ((rc = query_workflow_begun(p->store, id, &texts, &old, err)))
         goto done;
-    s.input = params_of(old.variables, &texts);
+    take_variables(old.variables, &texts, &s);
     s.queue = strncmp(old.queue, QUEUE_HERE, strlen(QUEUE_HERE)) ? old.queue : NULL;
     s.priority = old.priority;
     s.reuse = reuse_of(how, &texts);

@@ -1,0 +1,103 @@
+/* test_schedule_race.c - everything that touches schedules at once, from several processes: those
+ * who look, an operator who applies, pauses, resumes and runs, and a worker who ends runs. Nobody
+ * waits in a circle, no due time is fired twice, and in the end nothing is stuck. */
+#include "schedule_fixture.h"
+
+#include "base/env.h"
+
+#define MINUTE 60000000LL
+
+enum { LOOKERS = 2, APPLIER = LOOKERS, OPERATOR, WORKER, PROCESSES };
+
+static struct shared {
+    struct sign over;
+    _Atomic int64_t offset; /* of all clocks */
+    _Atomic int looks, deadlocks;
+} * shared;
+
+struct role {
+    struct watch w;
+    struct store *s;
+    unsigned seed;
+};
+
+static unsigned roll(struct role *r, unsigned n)
+{
+    r->seed = r->seed * 1103515245 + 12345;
+    return (r->seed >> 16) % n;
+}
+
+static const char *const lists[] = {
+    "[{cron: '* * * * *', overlap: queue, catchup: 1h}, {name: b, cron: '*/2 * * * *'}]",
+    "[{name: b, cron: '*/2 * * * *', overlap: allow}, {cron: '* * * * *', overlap: queue}]",
+    "[{cron: '* * * * *', overlap: queue, catchup: last}]",
+};
+
+static void act(struct role *r, int nth)
+{
+    struct schedule_round round = {.max = 10};
+    struct err err = ERR_INIT;
+    static const char *const names[] = {"w", "w/1", "w/b", "w/2"};
+
+    if (nth < LOOKERS) {
+        CHECK_OK_ERR(store_turn(r->s, look_body, &round, &err), &err);
+        shared->looks++;
+        if (nth == 0)
+            shared->offset += MINUTE / 2;
+    } else if (nth == APPLIER) {
+        apply_schedules(r->s, lists[roll(r, 3)]);
+    } else if (nth == OPERATOR) {
+        (void)order(r->s, (enum schedule_verb)roll(r, 3), names[roll(r, 4)], NULL);
+    } else {
+        flow_play(r->s, "");
+    }
+}
+
+static void play(int nth)
+{
+    struct role r = {.seed = (unsigned)nth + 1};
+
+    r.s = watched_store(&r.w);
+    while (!shared->over.given) {
+        r.w.env.clock_offset = shared->offset;
+        act(&r, nth);
+        if (nth >= LOOKERS)
+            clock_sleep_us(2000);
+        if (strstr(r.w.said, "deadlock"))
+            shared->deadlocks++;
+        if (shared->looks > (test_full() ? 2000 : 200))
+            sign_give(&shared->over);
+    }
+    store_close(&r.s);
+}
+
+TEST_SLOW(all_who_touch_schedules_at_once_come_to_their_end, 300)
+{
+    struct store *s;
+    int i;
+
+    shared = shared_memory(sizeof(*shared));
+    s = fixture_store();
+    clock_to(s, "2030-06-01T12:00:30Z");
+    apply_schedules(s, lists[0]);
+    store_close(&s);
+    shared->offset = fixture_env()->clock_offset;
+    run_processes(PROCESSES, play);
+    CHECK_EQ(shared->deadlocks, 0);
+    fixture_env()->clock_offset = shared->offset;
+    s = fixture_store();
+    verify_clean(s);
+    apply_schedules(s, lists[0]);
+    (void)order(s, SCHEDULE_RESUME, "w", NULL);
+    for (i = 0; i < 3; i++) { /* it goes on */
+        int64_t before = firings(s);
+
+        flow_play(s, "");
+        clock_advance(2 * MINUTE);
+        look(s);
+        CHECK(firings(s) > before);
+    }
+    flow_play(s, "");
+    verify_clean(s);
+    store_close(&s);
+}
