@@ -211,8 +211,8 @@ SUBMAKE = $(MAKE) $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS)) --no-pri
 .PHONY: demo test test-all variants gcc-build asan-build tsan-build clang-build mutants bench
 demo:
 	tools/install-deps build
-	$(SUBMAKE) all examples
-	PATH="$(abspath $(BUILD)):$(abspath $(BUILD))/examples:$$PATH" sh examples/demo.sh
+	$(SUBMAKE) all
+	PATH="$(abspath $(BUILD)):$$PATH" sh examples/demo.sh
 
 test:
 	tools/install-deps test

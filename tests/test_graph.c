@@ -1,0 +1,135 @@
+/* test_graph.c - the truth table of success(), failure(), cancelled() and always() against every
+ * way in which a need can end, cell by cell; and that docs/WORKFLOWS.md shows the same. */
+#include "core/graph.h"
+#include "harness.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+TEST_NO_DB;
+
+static const struct cell {
+    const char *need;
+    struct graph_need as;
+    bool success, failure, cancelled;
+    int end; /* of a workflow with this task alone */
+} cells[] = {
+    {"succeeded", {.status = S_SUCCEEDED}, true, false, false, S_SUCCEEDED},
+    {"failed", {.status = S_FAILED}, false, true, false, S_FAILED},
+    {"failed, `allow_failure`",
+     {.status = S_FAILED, .allow_failure = true},
+     true,
+     false,
+     false,
+     S_SUCCEEDED},
+    {"timed out", {.status = S_TIMED_OUT}, false, true, false, S_FAILED},
+    {"timed out, `allow_failure`",
+     {.status = S_TIMED_OUT, .allow_failure = true},
+     true,
+     false,
+     false,
+     S_SUCCEEDED},
+    {"cancelled", {.status = S_CANCELLED}, false, false, true, S_CANCELLED},
+    {"cancelled, `allow_failure`",
+     {.status = S_CANCELLED, .allow_failure = true},
+     false,
+     false,
+     true,
+     S_CANCELLED},
+    {"skipped by its `if`", {.status = S_SKIPPED}, false, false, false, S_SUCCEEDED},
+    {"skipped behind a failure",
+     {.status = S_SKIPPED, .failed_behind = true},
+     false,
+     true,
+     false,
+     S_SUCCEEDED},
+    {"skipped by an operator",
+     {.status = S_SKIPPED, .by_operator = true},
+     true,
+     false,
+     false,
+     S_SUCCEEDED},
+    {"skipped by an operator behind a failure",
+     {.status = S_SKIPPED, .by_operator = true, .failed_behind = true},
+     true,
+     false,
+     false,
+     S_SUCCEEDED},
+};
+#define CELLS (sizeof(cells) / sizeof(*cells))
+
+TEST(each_cell_of_the_truth_table_is_as_it_is_written)
+{
+    size_t i;
+
+    for (i = 0; i < CELLS; i++) {
+        struct graph_facts f = graph_facts(&cells[i].as, 1);
+
+        CHECK_EQ(f.success, cells[i].success);
+        CHECK_EQ(f.failure, cells[i].failure);
+        CHECK_EQ(f.cancelled, cells[i].cancelled);
+        CHECK_EQ(graph_end(graph_bits_of(&cells[i].as), false), cells[i].end);
+    }
+}
+
+TEST(of_several_needs_all_must_be_a_success_and_one_failure_or_cancel_is_enough)
+{
+    size_t i, k;
+
+    for (i = 0; i < CELLS; i++)
+        for (k = 0; k < CELLS; k++) {
+            struct graph_need two[] = {cells[i].as, cells[k].as};
+            struct graph_facts f = graph_facts(two, 2);
+
+            CHECK_EQ(f.success, cells[i].success && cells[k].success);
+            CHECK_EQ(f.failure, cells[i].failure || cells[k].failure);
+            CHECK_EQ(f.cancelled, cells[i].cancelled || cells[k].cancelled);
+        }
+    CHECK(graph_facts(NULL, 0).success);
+    CHECK(!graph_facts(NULL, 0).failure && !graph_facts(NULL, 0).cancelled);
+}
+
+TEST(a_join_waits_is_decided_or_becomes_impossible)
+{
+    int join, left, succeeded;
+
+    for (left = 0; left < 5; left++)
+        for (succeeded = 0; succeeded < 5; succeeded++) {
+            CHECK_EQ(graph_join(0, (size_t)left, (size_t)succeeded),
+                     left ? GRAPH_WAIT : GRAPH_DECIDE);
+            for (join = 1; join < 6; join++)
+                CHECK_EQ(graph_join(join, (size_t)left, (size_t)succeeded),
+                         succeeded >= join          ? GRAPH_DECIDE
+                         : succeeded + left >= join ? GRAPH_WAIT
+                                                    : GRAPH_SKIP);
+        }
+}
+
+TEST(a_failure_counts_more_than_a_cancel_and_that_more_than_success)
+{
+    CHECK_EQ(graph_end(0, false), S_SUCCEEDED);
+    CHECK_EQ(graph_end(0, true), S_CANCELLED);
+    CHECK_EQ(graph_end(GRAPH_CANCELLED, false), S_CANCELLED);
+    CHECK_EQ(graph_end(GRAPH_FAILED | GRAPH_CANCELLED, false), S_FAILED);
+    CHECK_EQ(graph_end(GRAPH_FAILED, true), S_FAILED);
+}
+
+TEST(the_page_shows_the_table_as_it_is)
+{
+    static char page[400000];
+    FILE *f = fopen("docs/WORKFLOWS.md", "r");
+    char line[300];
+    size_t i;
+
+    CHECK(f);
+    page[fread(page, 1, sizeof(page) - 1, f)] = 0;
+    fclose(f);
+    for (i = 0; i < CELLS; i++) {
+        snprintf(line, sizeof(line), "\n| %s | %s | %s | %s | yes |\n", cells[i].need,
+                 cells[i].success ? "yes" : "", cells[i].failure ? "yes" : "",
+                 cells[i].cancelled ? "yes" : "");
+        if (!strstr(page, line))
+            test_fail(__FILE__, __LINE__, "docs/WORKFLOWS.md has no line %s", line);
+    }
+}
