@@ -715,15 +715,17 @@ PAWL_CHECKED int pawl_last(struct pawl *p, int64_t *id, struct pawl_error *err);
  * what follows are the facts. The caller frees *json.
  *
  * ready    no_worker not_served in_line (lane queue before alive serving room busy)
- * held     approval paused (since by reason) delay retry deferred released (until in_us …)
+ * held     approval (since message until) delay retry deferred released (until in_us …)
  *          limit (key max used holders before) queue_paused (queue since by reason)
  * running  running (attempt max_attempts since worker host lease_until) worker_silent (worker
  *          silent_us lease_until) orphan (worker expired_at folder alive_in_folder others_from
- *          alive_elsewhere) children (open)
- * pending  needs (left)
- * ended    ended (status at error by reason)
- * all      cancel_requested (since by reason), and for each attempt that did not end well
- *          attempt (attempt outcome exit_code signal duration_us error at) */
+ *          alive_elsewhere) children (open) items (total made left max_parallel open)
+ * pending  needs (left all join succeeded if needs: those that are open)
+ * ended    ended (status at error by reason), and of a skipped task needs: those that did not
+ *          succeed
+ * all      paused (execution: where, since by reason) cancel_requested (since by reason), and for
+ * each attempt that did not end well attempt (attempt outcome exit_code signal duration_us error
+ * at) */
 PAWL_CHECKED int pawl_why(struct pawl *p, int64_t id, char **json, struct pawl_error *err);
 
 /* The kept output of an attempt, while it runs and after. */

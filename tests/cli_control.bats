@@ -127,7 +127,7 @@ execution $b: cancelled" "$(p cancel "$a" "$b" --reason 'not needed')"
 	same 'queue default: at most 2 at once' "$(p queue set default --limit 2)"
 	same "QUEUE READY HELD RUNNING LIMIT OLDEST WAITS
 default 2 3 0 2 of 2 D" "$(p queue | plain)"
-	[[ $(p why 5) == *'the limit queue:default has no room: 2 of 2 are in use, by 1 (ready), 2 (ready); 2 go before it' ]]
+	[[ $(p why 5) == *'the limit queue:default has no room: 2 of 2 are in use, by 1 exec::nap (ready), 2 exec::nap (ready); 2 go before it' ]]
 	same 'queue default: paused; what runs there goes on' "$(p queue pause default --reason 'new disks')"
 	same "QUEUE READY HELD RUNNING LIMIT OLDEST WAITS
 default 0 5 0 paused -" "$(p queue | plain)"

@@ -119,3 +119,28 @@ $top failed workflow outer 0/1 T D each failed: b failed: exited with code 1" "$
 	p resume "$id"
 	[[ $(p show "$id" --json) == *'"paused":false,"pause_reason":null'* ]]
 }
+
+@test "why names the exact condition in a workflow" {
+	cat >"$dir/flow.yaml" <<-'EOF'
+		name: w
+		tasks:
+		  a: {run: echo a}
+		  ask: {run: echo ask, approval: {message: "go on?"}}
+		  each: {foreach: 3, max_parallel: 1, run: echo i}
+		  last: {needs: [a, ask, each], run: echo last}
+	EOF
+	top=$(p submit "$dir/flow.yaml")
+	same "execution I, w::last: pending
+ it waits for 3 of the 3 that it needs: a (ready), ask (ready), each (running)" "$(p why "$(id_of w::last)" | plain | sed -E 's/execution [0-9]+/execution I/')"
+	ask=$(id_of w::ask)
+	same "execution $ask, w::ask: ready
+ it waits for approval since T: go on?; \`pawl approve $ask\` lets it go on, \`pawl reject $ask\` fails it" "$(p why "$ask" | plain)"
+	[[ $(p why "$(id_of w::each)") == *'  0 of its 3 items have ended, 1 are open, the others come as these end (at most 1 at once): '*' w::each[0] (ready)'* ]]
+	[[ $(p why "$(id_of 'w::each[0]')") == *'no worker is alive: one that serves lane process in queue default is needed'* ]]
+	p pause "$top" --reason lunch
+	[[ $(p why "$(id_of w::a)") == *"  w ($top) above it is paused since "*': lunch; `pawl resume '"$top"'` ends that' ]]
+	[[ $(p why "$(id_of w::a)" --json | jq -r '.reasons[].code') == paused ]]
+	p resume "$top"
+	p skip "$(id_of w::a)" --reason 'not today'
+	[[ $(p why "$(id_of w::a)") == *'it was skipped at '*', by '*'@'*': not today' ]]
+}

@@ -207,32 +207,6 @@ static void delay(struct reasons *r)
     json_decref(data);
 }
 
-static void add_others(struct reasons *r)
-{
-    size_t i;
-
-    for (i = 0; i < r->y->nothers; i++)
-        buf_addf(&r->text, "%s%lld (%s)", i ? ", " : "", (long long)r->y->others[i].id,
-                 status_text(r->y->others[i].status));
-    if (r->y->nothers == WHY_OTHERS)
-        buf_addstr(&r->text, ", …");
-}
-
-static void others_field(struct reasons *r, const char *key)
-{
-    size_t i;
-
-    jw_key(&r->w, key);
-    jw_begin(&r->w, '[');
-    for (i = 0; i < r->y->nothers; i++) {
-        jw_begin(&r->w, '{');
-        json_field_i64(&r->w, "id", r->y->others[i].id);
-        json_field_text(&r->w, "status", status_text(r->y->others[i].status));
-        jw_end(&r->w, '}');
-    }
-    jw_end(&r->w, ']');
-}
-
 static void limit(struct reasons *r)
 {
     const struct why *y = r->y;
@@ -252,14 +226,14 @@ static void limit(struct reasons *r)
                  (long long)y->limit_used, (long long)y->limit_max);
         if (y->nothers) {
             buf_addstr(&r->text, ", by ");
-            add_others(r);
+            why_add_others(r);
         }
         why_add_before(r, "; ");
         why_reason(r, "limit");
         json_field_text(&r->w, "key", key);
         json_field_i64(&r->w, "max", y->limit_max);
         json_field_i64(&r->w, "used", y->limit_used);
-        others_field(r, "holders");
+        why_others_field(r, "holders");
         json_field_i64(&r->w, "before", y->before);
     }
     why_end(r);
@@ -269,10 +243,11 @@ static void held(struct reasons *r)
 {
     switch (r->y->execution.held) {
     case HELD_APPROVAL:
-        asked(r, "approval", "it waits for approval", newest(r->y, EVENT_BIT(EV_HELD)));
+        why_approval(r, newest(r->y, EVENT_BIT(EV_HELD)));
         break;
     case HELD_PAUSED:
-        asked(r, "paused", "it is paused", newest(r->y, EVENT_BIT(EV_HELD) | EVENT_BIT(EV_PAUSED)));
+        if (!r->y->pause.id) /* it is about to go on */
+            asked(r, "paused", "it was paused", newest(r->y, EVENT_BIT(EV_HELD)));
         break;
     case HELD_DELAY:
         delay(r);
@@ -283,16 +258,6 @@ static void held(struct reasons *r)
 }
 
 /* ---- the rest ---- */
-
-static void flow_runs(struct reasons *r)
-{
-    buf_addstr(&r->text, r->y->nothers ? "it runs until all below it has ended: "
-                                       : "all below it has ended: its own end is due");
-    add_others(r);
-    why_reason(r, "children");
-    others_field(r, "open");
-    why_end(r);
-}
 
 /* Who wanted it to end: what ran was asked to, what waited was ended by the asking itself. */
 static json_t *asked_by(const struct why *y)
@@ -334,19 +299,20 @@ static void write_reasons(struct reasons *r)
 {
     const struct execution *e = &r->y->execution;
 
+    if (r->y->pause.id && !(kind_is_job(e->kind) && e->status == S_RUNNING))
+        why_paused(r);
     if (status_is_terminal(e->status)) {
         ended(r);
+        if (e->status == S_SKIPPED)
+            why_skipped(r);
     } else if (e->held) {
         held(r);
     } else if (e->status == S_PENDING) {
-        buf_addf(&r->text, "it waits for %d of what it needs", e->needs_left);
-        why_reason(r, "needs");
-        json_field_i64(&r->w, "left", e->needs_left);
-        why_end(r);
+        why_needs(r);
     } else if (execution_is_claimable(e)) {
         why_claimable(r);
     } else if (!kind_is_job(e->kind)) {
-        flow_runs(r);
+        why_flow_runs(r);
     } else {
         why_running(r);
     }

@@ -192,6 +192,7 @@ MUST_USE int query_leases(struct store *s, int64_t worker, int64_t after, size_t
 #define WHY_OTHERS 5    /* named; there may be more */
 #define WHY_BEFORE 1000 /* counted; there may be more */
 #define WHY_EVENTS 500  /* the newest */
+#define WHY_WINDOW 1000 /* items of a fan-out that are open at once, at most */
 
 /* What there is to say about one execution, in one snapshot. */
 struct why {
@@ -212,8 +213,30 @@ struct why {
     struct why_other {
         int64_t id;
         int status;
+        const char *name;
     } others[WHY_OTHERS];
     size_t nothers;
+
+    /* the nearest at or above it that somebody paused; id 0: none */
+    struct {
+        int64_t id, at;
+        const char *name, *data; /* JSON: by, reason; NULL: not told */
+    } pause;
+
+    /* a task that waits for others, or that the graph skipped */
+    bool has_task; /* its definition is known */
+    int join;      /* so many needs must have succeeded; 0: all must have ended */
+    const char *condition;
+    struct why_need {
+        const char *name;
+        int64_t id; /* 0: not made yet */
+        int status;
+    } * needs;
+    size_t nneeds;
+
+    /* a fan-out that runs */
+    int64_t items;    /* how many there will be; -1: not known */
+    int max_parallel; /* 0: not said */
 
     struct arena arena;
 };

@@ -1,28 +1,21 @@
 /* query_why.c - everything that says why an execution is where it is, in one snapshot; what it
  * means is said in words above the store. Also how much of a subtree is open, and totals of the
  * leases. */
-#include "store/query_internal.h"
+#include "store/query_why.h"
 
 #include <string.h>
 
 /* ---- statements with a few numbers and texts ---- */
 
-static int ask(struct db *db, struct args *a, struct rows *out, struct err *err)
+int why_ask(struct db *db, struct asking *g, struct err *err)
 {
-    rows_release(out);
-    return db_query(db, a, out, err);
+    rows_release(&g->rows);
+    return db_query(db, &g->args, &g->rows, err);
 }
-
-struct asking {
-    int64_t id;
-    struct why *why;
-    struct args args;
-    struct rows rows;
-};
 
 static int ask_number(struct db *db, struct asking *g, int64_t *n, struct err *err)
 {
-    int rc = ask(db, &g->args, &g->rows, err);
+    int rc = why_ask(db, g, err);
 
     if (!rc)
         *n = rows_int(&g->rows, 0, 0);
@@ -38,7 +31,7 @@ static int read_execution(struct db *db, struct asking *g, struct err *err)
 
     args_begin(&g->args, Q_QUERY_EXECUTION);
     args_int(&g->args, g->id);
-    if ((rc = db->driver->send_now(db, &w->now, err)) || (rc = ask(db, &g->args, &g->rows, err)))
+    if ((rc = db->driver->send_now(db, &w->now, err)) || (rc = why_ask(db, g, err)))
         return rc;
     if (!g->rows.n)
         return err_set(err, E_NOT_FOUND, "there is no execution %lld", (long long)g->id);
@@ -55,7 +48,7 @@ static int read_events(struct db *db, struct asking *g, struct err *err)
     args_begin(&g->args, Q_WHY_EVENTS);
     args_int(&g->args, g->id);
     args_int(&g->args, WHY_EVENTS);
-    if (!(rc = ask(db, &g->args, &g->rows, err)))
+    if (!(rc = why_ask(db, g, err)))
         query_add_events(&g->rows, &g->why->events);
     return rc;
 }
@@ -63,15 +56,17 @@ static int read_events(struct db *db, struct asking *g, struct err *err)
 static int read_others(struct db *db, struct asking *g, struct err *err)
 {
     struct why *w = g->why;
+    size_t i;
     int rc;
 
     args_int(&g->args, WHY_OTHERS);
-    if ((rc = ask(db, &g->args, &g->rows, err)))
+    if ((rc = why_ask(db, g, err)))
         return rc;
-    for (w->nothers = 0; w->nothers < g->rows.n; w->nothers++)
-        w->others[w->nothers] =
-            (struct why_other){.id = rows_int(&g->rows, w->nothers, 0),
-                               .status = (int)rows_int(&g->rows, w->nothers, 1)};
+    for (i = 0; i < g->rows.n && w->nothers < WHY_OTHERS; i++)
+        w->others[w->nothers++] =
+            (struct why_other){.id = rows_int(&g->rows, i, 0),
+                               .status = (int)rows_int(&g->rows, i, 1),
+                               .name = arena_strdup(&w->arena, rows_text(&g->rows, i, 2))};
     return 0;
 }
 
@@ -83,7 +78,7 @@ static int read_limit(struct db *db, struct asking *g, struct err *err)
 
     args_begin(&g->args, Q_WHY_LIMIT);
     args_text(&g->args, e->held_key);
-    if ((rc = ask(db, &g->args, &g->rows, err)))
+    if ((rc = why_ask(db, g, err)))
         return rc;
     if (g->rows.n) {
         w->limit_max = rows_int(&g->rows, 0, 0);
@@ -101,6 +96,11 @@ static int read_limit(struct db *db, struct asking *g, struct err *err)
     if ((rc = ask_number(db, g, &w->before, err)))
         return rc;
     args_begin(&g->args, e->held_key[0] == 'q' ? Q_WHY_HOLDERS_OF_QUEUE : Q_WHY_HOLDERS_OF_KEY);
+    args_text(&g->args, strchr(e->held_key, ':') + 1);
+    if ((rc = read_others(db, g, err)) || e->held_key[0] == 'q' ||
+        (int64_t)w->nothers >= w->limit_used)
+        return rc;
+    args_begin(&g->args, Q_WHY_FLOWS_OF_KEY);
     args_text(&g->args, strchr(e->held_key, ':') + 1);
     return read_others(db, g, err);
 }
@@ -125,7 +125,8 @@ static int why_body(struct db *db, void *arg, struct err *err)
     int rc;
 
     why_release(g->why); /* of a first try */
-    if ((rc = read_execution(db, g, err)) || (rc = read_events(db, g, err)))
+    if ((rc = read_execution(db, g, err)) || (rc = read_events(db, g, err)) ||
+        (rc = why_read_flow(db, g, err)))
         return rc;
     if (execution_is_claimable(e))
         return read_line(db, g, err);

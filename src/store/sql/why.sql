@@ -45,27 +45,65 @@ SELECT max, used, resume_max, paused_at, paused_by, pause_reason FROM limits WHE
 -- Who has the permits of a limit: those that run, by a look at all leases, which are few; then those that may be
 -- claimed.
 --: why_holders_of_queue(queue text, n i64)
-SELECT id, status FROM (
+SELECT h.id, h.status, e.name FROM (
     SELECT e.id, e.status, 0 AS later FROM leases l JOIN executions e ON e.id = l.execution WHERE e.queue = $1
     UNION ALL
     SELECT w.execution, 2, 1 FROM (
         SELECT o.execution FROM task_outbox o WHERE o.queue = $1
            AND o.ready_at > '1970-01-01Z'                                                  --@ postgres
            AND o.ready_at > 0                                                              --@ sqlite
-         ORDER BY o.ready_at LIMIT $2) w) AS holders
- ORDER BY later, id LIMIT $2
+         ORDER BY o.ready_at LIMIT $2) w
+     ORDER BY later, id LIMIT $2) AS h JOIN executions e ON e.id = h.id
+ ORDER BY h.later, h.id
 
 --: why_holders_of_key(concurrency text, n i64)
-SELECT id, status FROM (
+SELECT h.id, h.status, e.name FROM (
     SELECT e.id, e.status, 0 AS later FROM leases l JOIN executions e ON e.id = l.execution WHERE e.concurrency = $1
     UNION ALL
     SELECT w.execution, 2, 1 FROM (
-        SELECT o.execution FROM task_outbox o WHERE o.concurrency = $1 LIMIT $2) w) AS holders
- ORDER BY later, id LIMIT $2
+        SELECT o.execution FROM task_outbox o WHERE o.concurrency = $1 LIMIT $2) w
+     ORDER BY later, id LIMIT $2) AS h JOIN executions e ON e.id = h.id
+ ORDER BY h.later, h.id
 
--- What is open right below an execution.
+-- Workflows and fan-outs that have a permit, among the newest 100,000 executions: no index knows them.
+--: why_flows_of_key(concurrency text, n i64)
+SELECT e.id, e.status, e.name
+  FROM executions e
+ WHERE e.id > (SELECT max(id) FROM executions) - 100000 AND e.concurrency = $1 AND e.kind IN (3, 4) AND e.status = 3
+ ORDER BY e.id LIMIT $2
+
+-- What is open right below an execution, what runs first.
 --: why_children(parent i64, n i64)
-SELECT c.id, c.status FROM executions c WHERE c.parent = $1 AND c.status < 4 ORDER BY c.id LIMIT $2
+SELECT c.id, c.status, c.name FROM executions c WHERE c.parent = $1 AND c.status < 4 ORDER BY c.status DESC, c.id LIMIT $2
+
+--: why_definition(workflow i64)
+SELECT d.definition FROM workflow_executions f JOIN workflow_definitions d ON d.hash = f.definition WHERE f.execution = $1
+
+-- Tasks of a workflow by their names.
+--: why_tasks(workflow i64; name text)
+SELECT e.task_name, e.id, e.status
+  FROM @rows@ AS u JOIN executions e ON e.parent = $1 AND e.task_name = u.name AND e.task_index IS NULL   --@ postgres
+  FROM executions e WHERE e.parent = $1 AND e.task_name = $2 AND e.task_index IS NULL       --@ sqlite
+
+-- The nearest that somebody paused, from an execution upwards.
+--: why_pause(execution i64)
+WITH RECURSIVE up(id, parent, bits, steps) AS (
+    SELECT id, parent, failed_behind, 0 FROM executions WHERE id = $1
+    UNION ALL
+    SELECT e.id, e.parent, e.failed_behind, u.steps + 1 FROM up u JOIN executions e ON e.id = u.parent
+), paused(id) AS (
+    SELECT id FROM up WHERE (bits & 128) <> 0 ORDER BY steps LIMIT 1
+)
+SELECT e.id, e.name,
+       (SELECT v.created_at FROM execution_events v WHERE v.root = e.root AND v.execution = e.id
+           AND v.type IN (3, 54) ORDER BY v.seq DESC LIMIT 1),
+       (SELECT v.data FROM execution_events v WHERE v.root = e.root AND v.execution = e.id
+           AND v.type IN (3, 54) ORDER BY v.seq DESC LIMIT 1)
+  FROM paused p JOIN executions e ON e.id = p.id
+
+--: why_items(foreach i64)
+SELECT json_array_length(e.input) FROM executions e WHERE e.id = $1 AND e.input IS NOT NULL          --@ sqlite
+SELECT json_array_length(e.input::json) FROM executions e WHERE e.id = $1 AND e.input IS NOT NULL    --@ postgres
 
 -- What is open in a subtree.
 --: query_open(top i64)

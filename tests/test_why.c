@@ -1,0 +1,265 @@
+/* test_why.c - why of workflows, as pawl.h tells it: the exact condition that is not met, with the
+ * facts that its sentence is made of. */
+#include "flow_fixture.h"
+#include "pawl.h"
+
+#include <jansson.h>
+
+static struct pawl_error err;
+
+#define OK(call) test_check_ok(__FILE__, __LINE__, #call, call, err.message)
+
+static struct pawl *open_pawl(void)
+{
+    struct pawl_options o = {.url = fixture_url(), .tenant = fixture_tenant()};
+    struct pawl *p = NULL;
+
+    OK(pawl_open(&o, &p, &err));
+    return p;
+}
+
+/* The reason of that code. */
+static const json_t *reason(struct pawl *p, int64_t id, const char *code)
+{
+    static json_t *kept[20]; /* as long as the test */
+    static size_t n;
+    const json_t *list, *found = NULL;
+    char *text = NULL;
+    size_t i;
+
+    CHECK(n < 20);
+    OK(pawl_why(p, id, &text, &err));
+    CHECK((kept[n] = json_loads(text, 0, NULL)));
+    list = json_object_get(kept[n++], "reasons");
+    for (i = 0; i < json_array_size(list) && !found; i++)
+        if (!strcmp(json_string_value(json_object_get(json_array_get(list, i), "code")), code))
+            found = json_array_get(list, i);
+    if (!found)
+        test_fail(__FILE__, __LINE__, "no reason %s: %s", code, text);
+    free(text);
+    return found;
+}
+
+static const char *text_in(const json_t *o, const char *key)
+{
+    const char *s = json_string_value(json_object_get(o, key));
+
+    return s ? s : "(none)";
+}
+
+static int64_t number_in(const json_t *o, const char *key)
+{
+    return json_integer_value(json_object_get(o, key));
+}
+
+static void says(const json_t *r, const char *words)
+{
+    if (!strstr(text_in(r, "text"), words))
+        test_fail(__FILE__, __LINE__, "\"%s\" does not say \"%s\"", text_in(r, "text"), words);
+}
+
+/* Plays one task to its end. */
+static void play_one(struct store *s, int64_t flow, const char *name, enum outcome_kind kind)
+{
+    static struct flow_claiming k;
+    size_t i;
+
+    flow_claim(s, &k);
+    for (i = 0; i < k.n; i++)
+        if (k.held[i].id == flow_task(s, flow, name))
+            flow_settle(s, k.held[i], kind, "{}");
+        else
+            flow_settle(s, k.held[i], OUTCOME_DEFERRED, NULL);
+}
+
+TEST(a_pending_task_names_the_needs_that_are_open)
+{
+    struct store *s = fixture_store();
+    int64_t flow = flow_submit(s,
+                               "name: w\n"
+                               "tasks:\n"
+                               "  a: {run: ':'}\n"
+                               "  b: {needs: a, run: ':'}\n"
+                               "  c: {needs: a, run: ':'}\n"
+                               "  d: {needs: [a, b, c], run: ':', if: always()}\n",
+                               NULL);
+    struct pawl *p = open_pawl();
+    const json_t *r = reason(p, flow_task(s, flow, "d"), "needs");
+
+    CHECK_STR(text_in(r, "text"),
+              "it waits for 3 of the 3 that it needs: a (ready), b (pending), c (pending)");
+    play_one(s, flow, "a", OUTCOME_OK);
+    r = reason(p, flow_task(s, flow, "d"), "needs");
+    CHECK_STR(text_in(r, "text"), "it waits for 2 of the 3 that it needs: b (ready), c (ready)");
+    CHECK_EQ(number_in(r, "left"), 2);
+    CHECK_EQ(number_in(r, "all"), 3);
+    CHECK(json_is_null(json_object_get(r, "join")));
+    CHECK_STR(text_in(r, "if"), "always()");
+    CHECK_EQ(json_array_size(json_object_get(r, "needs")), 2);
+    CHECK_EQ(number_in(json_array_get(json_object_get(r, "needs"), 0), "id"),
+             flow_task(s, flow, "b"));
+
+    r = reason(p, flow, "children");
+    says(r, "w::b (ready), ");
+    says(r, "w::d (pending)");
+    flow_play(s, "");
+    pawl_close(p);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_join_tells_how_many_have_succeeded_and_which_are_left)
+{
+    struct store *s = fixture_store();
+    int64_t flow = flow_submit(s,
+                               "name: w\n"
+                               "tasks:\n"
+                               "  a: {run: ':'}\n"
+                               "  b: {needs: a, run: ':'}\n"
+                               "  c: {needs: b, run: ':'}\n"
+                               "  d: {needs: [a, b, c], join: 2, run: ':'}\n",
+                               NULL);
+    struct pawl *p = open_pawl();
+    const json_t *r;
+
+    play_one(s, flow, "a", OUTCOME_OK);
+    r = reason(p, flow_task(s, flow, "d"), "needs");
+    CHECK_STR(text_in(r, "text"), "it waits until 2 of the 3 that it needs have succeeded; 1 did, "
+                                  "2 are open: b (ready), c (pending)");
+    CHECK_EQ(number_in(r, "join"), 2);
+    CHECK_EQ(number_in(r, "succeeded"), 1);
+    flow_play(s, "");
+    pawl_close(p);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_skipped_task_names_what_kept_it_from_running)
+{
+    struct store *s = fixture_store();
+    int64_t flow = flow_submit(s,
+                               "name: w\n"
+                               "tasks:\n"
+                               "  a: {run: ':'}\n"
+                               "  b: {run: ':'}\n"
+                               "  c: {needs: [a, b], run: ':'}\n"
+                               "  d: {needs: a, run: ':', if: failure()}\n",
+                               NULL);
+    struct pawl *p = open_pawl();
+    const json_t *r;
+
+    flow_play(s, " b ");
+    r = reason(p, flow_task(s, flow, "c"), "needs");
+    CHECK_STR(text_in(r, "text"), "it runs only after what it needs: b (failed)");
+    says(reason(p, flow_task(s, flow, "c"), "ended"), "what it needs did not succeed");
+    r = reason(p, flow_task(s, flow, "d"), "needs");
+    CHECK_STR(text_in(r, "text"), "its condition was: failure()");
+    pawl_close(p);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_pause_is_told_where_it_was_made_by_whom_and_why)
+{
+    struct store *s = fixture_store();
+    int64_t flow = flow_submit(s,
+                               "name: w\n"
+                               "tasks:\n"
+                               "  a: {run: ':'}\n"
+                               "  b: {needs: a, run: ':'}\n",
+                               NULL);
+    struct pawl *p = open_pawl();
+    const json_t *r;
+
+    OK(pawl_pause(p, flow, "ada@host", "the disk is full", &err));
+    r = reason(p, flow_task(s, flow, "a"), "paused");
+    says(r, "w (");
+    says(r, " above it is paused since ");
+    says(r, ", by ada@host: the disk is full; `pawl resume ");
+    CHECK_EQ(number_in(r, "execution"), flow);
+    CHECK_STR(text_in(r, "by"), "ada@host");
+    reason(p, flow_task(s, flow, "b"), "needs");
+    reason(p, flow_task(s, flow, "b"), "paused");
+    says(reason(p, flow, "paused"), "it is paused since ");
+    OK(pawl_resume(p, flow, NULL, NULL, &err));
+    reason(p, flow_task(s, flow, "a"), "no_worker");
+    flow_play(s, "");
+    pawl_close(p);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(an_approval_tells_its_message_and_how_to_give_it)
+{
+    struct store *s = fixture_store();
+    int64_t flow = flow_submit(s,
+                               "name: w\n"
+                               "tasks:\n"
+                               "  a: {run: ':', approval: {message: 'publish it?', timeout: 1h}}\n",
+                               NULL);
+    struct pawl *p = open_pawl();
+    int64_t a = flow_task(s, flow, "a");
+    const json_t *r = reason(p, a, "approval");
+    char words[100];
+
+    says(r, ": publish it?; `pawl approve ");
+    snprintf(words, sizeof(words), "`pawl approve %lld` lets it go on, `pawl reject %lld` fails it",
+             (long long)a, (long long)a);
+    says(r, words);
+    CHECK_STR(text_in(r, "message"), "publish it?");
+    CHECK(strchr(text_in(r, "until"), 'T'));
+    OK(pawl_approve(p, a, NULL, NULL, &err));
+    flow_play(s, "");
+    pawl_close(p);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_fan_out_tells_how_far_it_is_and_how_many_run_at_once)
+{
+    struct store *s = fixture_store();
+    int64_t flow = flow_submit(s,
+                               "name: w\n"
+                               "tasks:\n"
+                               "  a: {foreach: 9, max_parallel: 2, run: ':'}\n",
+                               NULL);
+    struct pawl *p = open_pawl();
+    const json_t *r;
+
+    play_one(s, flow, "a[0]", OUTCOME_OK);
+    r = reason(p, flow_task(s, flow, "a"), "items");
+    says(r, "1 of its 9 items have ended, 2 are open, the others come as these end (at most 2 at "
+            "once): ");
+    says(r, "w::a[1] (ready)");
+    CHECK_EQ(number_in(r, "total"), 9);
+    CHECK_EQ(number_in(r, "made"), 3);
+    CHECK_EQ(number_in(r, "left"), 2);
+    CHECK_EQ(number_in(r, "max_parallel"), 2);
+    flow_play(s, "");
+    pawl_close(p);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_workflow_held_for_its_key_names_the_one_that_has_it)
+{
+    static const char yaml[] = "name: w\n"
+                               "concurrency: {key: only-one, max: 1}\n"
+                               "tasks:\n"
+                               "  a: {run: ':'}\n";
+    struct store *s = fixture_store();
+    int64_t first = flow_submit(s, yaml, NULL), second = flow_submit(s, yaml, NULL);
+    struct pawl *p = open_pawl();
+    const json_t *r = reason(p, second, "limit");
+    const json_t *holders = json_object_get(r, "holders");
+
+    says(r, "only-one has no room: 1 of 1 are in use, by ");
+    CHECK_EQ(json_array_size(holders), 1);
+    CHECK_EQ(number_in(json_array_get(holders, 0), "id"), first);
+    CHECK_STR(text_in(json_array_get(holders, 0), "name"), "w");
+    flow_play(s, "");
+    CHECK_EQ(status_of(s, second), S_SUCCEEDED);
+    pawl_close(p);
+    verify_clean(s);
+    store_close(&s);
+}
