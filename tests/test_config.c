@@ -116,7 +116,6 @@ TEST(without_a_file_everything_is_as_documented)
     CHECK_EQ(c->worker.heartbeat, 10 * SECOND);
     CHECK_EQ(c->worker.host_grace, 300 * SECOND);
     CHECK_EQ(c->worker.drain_grace, 30 * SECOND);
-    CHECK_EQ(c->worker.loops, 1);
     CHECK(c->functions.threads == 3 && c->functions.queue == 64);
     CHECK(c->plugins.n == 0 && c->execution_events.cleanup);
     CHECK_EQ(c->execution_events.retention_days, 90);
@@ -236,7 +235,7 @@ TEST(what_the_file_says_is_taken_and_marked)
              "  container: {engine: podman, image: alpine, pull: never}\n"
              "  function: {enabled: false}\n"
              "  process:\n"
-             "worker: {slots: auto, queues: [a, b], lease: 1m, heartbeat: 5s, loops: 2}\n"
+             "worker: {slots: auto, queues: [a, b], lease: 1m, heartbeat: 5s}\n"
              "logs:\n"
              "retry: {max: 2, delay: 10s, backoff: 1.5, jitter: 0, codes: [75, 111]}\n"
              "timeout: 10m\n");
@@ -361,8 +360,8 @@ TEST(each_key_refuses_what_it_can_not_mean)
         {"worker: {drain_grace: -1s}",
          "1:23: worker.drain_grace: a duration such as 250ms, 30s, 5m, "
          "2h or 90d is expected, not '-1s'"},
-        {"worker: {loops: 65}",
-         "1:17: worker.loops: a whole number from 1 to 64 is expected, not 65"},
+        {"functions: {queue: 100001}",
+         "1:20: functions.queue: a whole number from 0 to 100000 is expected, not 100001"},
         {"functions: {queue: -1}",
          "1:20: functions.queue: a whole number from 0 to 100000 is expected, not -1"},
         {"plugins: [[x]]", "1:11: plugins: a text is expected, not a list"},

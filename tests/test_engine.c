@@ -303,6 +303,52 @@ TEST(who_submits_to_an_engine_that_is_closed_is_told_so)
     store_close(&s);
 }
 
+/* ---- what is old ---- */
+
+#define DAY (86400 * SECOND)
+
+TEST(logs_go_when_they_are_old_and_the_rest_when_it_is)
+{
+    struct store *s = fixture_store();
+    struct worker_kit k = {.list = functions};
+    struct engine_options o = {.retention = 90 * DAY, .logs = 7 * DAY, .host_grace = 400 * DAY};
+    int64_t id = kit_submit(s, "adds_one", "1"), young;
+
+    kit_open_with(&k, o);
+    kit_until_ended(&k, 1);
+    clock_advance(8 * DAY);
+    young = kit_submit(s, "adds_one", "2");
+    kit_until_ended(&k, 2);
+    KIT_UNTIL(&k, sql_number(s, "SELECT count(*) FROM attempt_logs") == 1);
+    CHECK_EQ(sql_number(s, "SELECT execution FROM attempt_logs"), young);
+    CHECK_EQ(status_of(s, id), S_SUCCEEDED);
+    clock_advance(83 * DAY);
+    KIT_UNTIL(&k, sql_number(s, "SELECT count(*) FROM executions") == 1);
+    KIT_UNTIL(&k, sql_number(s, "SELECT count(*) FROM attempt_logs") == 0);
+    CHECK_EQ(status_of(s, young), S_SUCCEEDED);
+    engine_close(&k.engine);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(leases_are_renewed_as_often_as_is_said)
+{
+    struct store *s = fixture_store();
+    struct worker_kit k = {.list = functions};
+    int64_t id = kit_submit(s, "waits", NULL), until;
+
+    kit_open_with(&k, (struct engine_options){.heartbeat = LEASE / 30});
+    KIT_UNTIL(&k, atomic_load(&running) && get(s, id).status == S_RUNNING);
+    until = get(s, id).until;
+    clock_advance(LEASE / 20);
+    KIT_UNTIL(&k, get(s, id).until > until);
+    CHECK_OK(cancel(s, id));
+    kit_until_ended(&k, 1);
+    engine_close(&k.engine);
+    verify_clean(s);
+    store_close(&s);
+}
+
 /* ---- a fence ---- */
 
 static int fence_body(struct turn *t, void *arg, struct err *err)

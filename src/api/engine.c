@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #define END_PATIENCE 10000000LL /* µs */
+#define DAY          (86400 * 1000000LL)
 
 #define SAME(outer, inner, member)                                                                 \
     _Static_assert(offsetof(struct outer, member) == offsetof(struct inner, member) &&             \
@@ -246,6 +247,7 @@ int pawl_engine_open(struct pawl *p, const struct pawl_engine_options *options,
                                 .tree = o->tree,
                                 .poll = c->dispatch.mode == CONFIG_POLL,
                                 .lease = c->worker.lease,
+                                .heartbeat = c->worker.heartbeat,
                                 .host_grace = c->worker.host_grace};
     int rc;
 
@@ -262,7 +264,9 @@ int pawl_engine_open(struct pawl *p, const struct pawl_engine_options *options,
                           .give_up = o->give_up ? give_up : NULL,
                           .arg = e};
     if (c->execution_events.cleanup && !o->here)
-        eo.retention = c->execution_events.retention_days * 86400LL * 1000000;
+        eo.retention = c->execution_events.retention_days * DAY;
+    if (eo.retention)
+        eo.logs = c->logs.retention_days * DAY;
     if (!eo.state)
         rc = err_set(&err, E_INVALID,
                      "where to keep the state? Set `state` in pawl.yaml, XDG_STATE_HOME or HOME");

@@ -11,7 +11,7 @@
 
 static int64_t interval(const struct engine *e)
 {
-    return e->o.lease / 3;
+    return e->o.heartbeat;
 }
 
 /* What one beat sends; made under the lock, used without it. */

@@ -45,6 +45,7 @@ static void copy_options(struct engine *e, const struct engine_options *o)
     e->o.version = arena_strdup(&e->own, o->version ? o->version : "");
     e->o.queues = o->queues ? o->queues : usual;
     e->o.lease = o->lease > 0 ? o->lease : DEFAULT_LEASE;
+    e->o.heartbeat = o->heartbeat > 0 ? o->heartbeat : e->o.lease / 3;
     e->o.host_grace = o->host_grace > 0 ? o->host_grace : DEFAULT_HOST_GRACE;
     for (i = 0; !o->here && e->o.queues[i]; i++)
         *vec_add(&e->queues) = mem_strdup(e->o.queues[i]);

@@ -25,9 +25,11 @@ struct engine_options {
     bool here;          /* works on the tree that it is given alone, in a queue of its own */
     int64_t tree;       /* with here: goes on with this one, which was begun so before; 0: none */
     bool poll;          /* no push: what becomes ready goes through the outbox */
-    int64_t lease;      /* µs; 0: 30 s. Renewed three times as often */
+    int64_t lease;      /* µs; 0: 30 s */
+    int64_t heartbeat;  /* µs between renewals; 0: a third of the lease */
     int64_t host_grace; /* µs; 0: 5 min */
     int64_t retention;  /* µs after its end when a tree is removed; 0: never by this engine */
+    int64_t logs;       /* the same for its logs alone, if that is sooner; 0: with the rest */
 };
 
 /* Opens the database and the state folder and registers the worker. The dispatcher is made by

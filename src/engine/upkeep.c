@@ -226,6 +226,15 @@ static int retain_body(struct turn *t, void *arg, struct err *err)
     return op_retain(t, s->from, &s->to, err);
 }
 
+/* What is old is gone; the logs of what is less old go next. */
+static struct retention after_retention(const struct engine *e)
+{
+    if (e->retention.logs_only || !e->o.logs || e->o.logs >= e->o.retention)
+        return (struct retention){0};
+    return (struct retention){
+        .older_than = e->o.logs, .max_trees = RETENTION_SLICE, .logs_only = true};
+}
+
 /* Once a day one of all engines removes what is old, a slice in each of its rounds. */
 static int retain(struct engine *e, struct err *err)
 {
@@ -238,7 +247,7 @@ static int retain(struct engine *e, struct err *err)
             return rc;
         e->retention = s.to;
         if (!s.to.more)
-            e->retention = (struct retention){0};
+            e->retention = after_retention(e);
         return 0;
     }
     if (!e->o.retention || e->retention_look > engine_now(e))

@@ -72,8 +72,6 @@
       "least twice `worker.lease`.")                                                                \
     X(WORKER_DRAIN_GRACE, "worker.drain_grace", DURATION, worker.drain_grace, "30s", 0, DAY, NULL,  \
       "How long a worker that is asked to stop waits for what can't go on without it.")             \
-    X(WORKER_LOOPS, "worker.loops", INT, worker.loops, "1", 1, 64, NULL,                            \
-      "PostgreSQL: how many engine loops a worker has, each with a connection of its own.")         \
     X(FUNCTIONS_THREADS, "functions.threads", COUNT, functions.threads, "auto", 1, 10000, NULL,     \
       "How many functions run at once in a worker.")                                                \
     X(FUNCTIONS_QUEUE, "functions.queue", INT, functions.queue, "64", 0, 100000, NULL,              \
@@ -228,7 +226,6 @@ struct config {
         int slots;
         struct config_texts queues;
         int64_t lease, heartbeat, host_grace, drain_grace;
-        int loops;
     } worker;
     struct {
         int threads, queue;
