@@ -300,6 +300,9 @@ static const struct damage damages[] = {
     BREAK("I28", NULL, "UPDATE executions SET held = 2" ROW("running")),
     BREAK("I28", NULL, "UPDATE executions SET held = 2" ROW("flow")),
     BREAK("I28", NULL, "UPDATE executions SET held = 9" ROW("paused")),
+    BREAK("I28", NULL, "UPDATE executions SET failed_behind = 0" ROW("paused")),
+    BREAK("I28", NULL, "UPDATE executions SET failed_behind = 128" ROW("ready")),
+    BREAK("I28", NULL, "UPDATE executions SET failed_behind = 128" ROW("waiter")),
     BREAK("I28", NULL, "UPDATE executions SET held_key = 'key:k'" ROW("ready")),
     BREAK("I28", "I29", "UPDATE executions SET held_key = NULL" ROW("waiter")),
     BREAK("I28", "I29", "DELETE FROM limits WHERE key = 'key:k'"),
@@ -570,7 +573,7 @@ static const struct damage rewritten[] = {
     BREAK("S03", "S02",
           "DELETE FROM execution_events" LAST(
               "delayed") ";"
-                         "UPDATE executions SET seq = 2, held = 2" ROW(
+                         "UPDATE executions SET seq = 2, held = 2, failed_behind = 128" ROW(
                              "delayed") "; DELETE FROM timers" OF("delayed")),
     BREAK("S04", NULL,
           "DELETE FROM execution_events" OF("item") "; DELETE FROM executions" ROW("item")),

@@ -76,10 +76,10 @@ const size_t invariant_count = sizeof(invariants) / sizeof(*invariants);
 
 /* The statements that return breaches; each is one pass for all invariants that it can serve. */
 static const enum stmt_id queries[] = {
-    Q_VERIFY_STEPS,  Q_VERIFY_SUMS,     Q_VERIFY_LAST,      Q_VERIFY_FIELDS, Q_VERIFY_LEASES,
-    Q_VERIFY_OUTBOX, Q_VERIFY_HOLDS,    Q_VERIFY_LIMITS,    Q_VERIFY_TREE,   Q_VERIFY_CYCLES,
-    Q_VERIFY_OPEN,   Q_VERIFY_PENDING,  Q_VERIFY_SNAPSHOTS, Q_VERIFY_STRAYS, Q_VERIFY_COUNTERS,
-    Q_VERIFY_LOGS,   Q_VERIFY_IDENTITY, Q_VERIFY_SCHEDULES,
+    Q_VERIFY_STEPS,    Q_VERIFY_SUMS,  Q_VERIFY_LAST,     Q_VERIFY_FIELDS,    Q_VERIFY_LEASES,
+    Q_VERIFY_OUTBOX,   Q_VERIFY_HOLDS, Q_VERIFY_PAUSES,   Q_VERIFY_LIMITS,    Q_VERIFY_TREE,
+    Q_VERIFY_CYCLES,   Q_VERIFY_OPEN,  Q_VERIFY_PENDING,  Q_VERIFY_SNAPSHOTS, Q_VERIFY_STRAYS,
+    Q_VERIFY_COUNTERS, Q_VERIFY_LOGS,  Q_VERIFY_IDENTITY, Q_VERIFY_SCHEDULES,
 };
 #define QUERY_COUNT (sizeof(queries) / sizeof(*queries))
 

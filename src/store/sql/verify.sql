@@ -263,6 +263,28 @@ WITH kept AS MATERIALIZED (
 )
 @report@
 
+-- What is held for a pause is below one (128), and nothing below one may start, unless a timer still carries it down.
+--: verify_pauses(max i64)
+WITH RECURSIVE paused AS MATERIALIZED (
+    SELECT id, root, kind, status, held FROM executions WHERE failed_behind & 128 <> 0 AND status < 4
+), below(id, root, kind, status, held) AS (
+    SELECT id, root, kind, status, held FROM paused
+    UNION
+    SELECT c.id, c.root, c.kind, c.status, c.held FROM below t
+@children_of_t@                                                                            --@ postgres
+      JOIN executions c ON c.parent = t.id                                                 --@ sqlite
+), carried(root) AS MATERIALIZED (
+    SELECT p.root FROM paused p JOIN timers t ON t.execution = p.id AND t.kind = 3
+), breaches(code, execution, detail) AS (
+    SELECT 'I28', id, 'it is held for a pause, but neither it nor anything above it is paused' FROM executions
+     WHERE held = 2 AND status < 4 AND id NOT IN (SELECT b.id FROM below b)
+    UNION ALL
+    SELECT 'I28', id, 'it may start, though it or something above it is paused' FROM below
+     WHERE ((kind <= 2 AND status = 2 AND held IN (0, 3, 4)) OR (kind > 2 AND status = 1 AND held IN (3, 4)))
+       AND root NOT IN (SELECT c.root FROM carried c)
+)
+@report@
+
 -- A permit may lie there while a hand-over timer offers it; the timer's execution only names the limit and may have ended.
 --: verify_limits(max i64)
 WITH live AS NOT MATERIALIZED (
