@@ -1,7 +1,10 @@
 /* test_engine_process.c - the loop with commands under a shim: they run, outlive their worker, and
  * are taken over. Each test ends with verify. */
 #include "engine_fixture.h"
+#include "exec/attempt.h"
 
+#include <fcntl.h>
+#include <glob.h>
 #include <signal.h>
 #include <stdatomic.h>
 
@@ -210,6 +213,70 @@ TEST(work_is_taken_over_whether_there_is_room_or_not)
     fclose(fopen(in_dir("go"), "w"));
     kit_until_ended(&next, 4);
     engine_close(&next.engine);
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* ---- what was left on the disk ---- */
+
+/* The folder of an attempt in the state folder, made if it is not there. */
+static int attempt_folder(int64_t execution, int attempt)
+{
+    char pattern[4200];
+    glob_t g;
+    int dir, at;
+
+    snprintf(pattern, sizeof(pattern), "%s/*.1", kit_state());
+    CHECK_OK(glob(pattern, 0, NULL, &g));
+    dir = open(g.gl_pathv[0], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    globfree(&g);
+    at = attempt_make(dir, execution, attempt);
+    if (at < 0)
+        at = attempt_open(dir, execution, attempt);
+    close(dir);
+    CHECK(at >= 0);
+    return at;
+}
+
+static bool is_removed(int at)
+{
+    struct stat st;
+
+    return fstat(at, &st) == 0 && st.st_nlink == 0;
+}
+
+TEST(what_a_killed_worker_left_of_ended_executions_is_swept)
+{
+    struct worker_kit k = {.commands = true};
+    struct store *s = fixture_store();
+    int64_t ended = kit_command(s, "true"), waits;
+    int old, unknown, open_one, locked, tree, lock[2];
+
+    kit_open(&k);
+    kit_until_ended(&k, 1);
+    engine_close(&k.engine);
+    waits = submit_with(s, (struct submission){.name = "exec::x", .lane = "nobody"});
+    old = attempt_folder(ended, 1);
+    unknown = attempt_folder(999999, 1);
+    open_one = attempt_folder(waits, 1);
+    locked = attempt_folder(ended, 2);
+    lock[0] = attempt_lock(locked, ATTEMPT_LOCK, false);
+    tree = attempt_folder(ended, 3);
+    lock[1] = attempt_lock(tree, ATTEMPT_TREE, false);
+    kit_open(&k);
+    KIT_UNTIL(&k, is_removed(old) && is_removed(unknown));
+    CHECK(!is_removed(open_one));
+    CHECK(!is_removed(locked));
+    CHECK(!is_removed(tree));
+    close(lock[0]);
+    close(lock[1]);
+    engine_close(&k.engine);
+    kit_open(&k); /* at each start */
+    KIT_UNTIL(&k, is_removed(locked) && is_removed(tree));
+    CHECK(!is_removed(open_one));
+    close(old), close(unknown), close(open_one), close(locked), close(tree);
+    engine_close(&k.engine);
+    CHECK_OK(cancel(s, waits));
     verify_clean(s);
     store_close(&s);
 }

@@ -89,6 +89,11 @@ void dispatch_cancel(struct dispatch *d, int64_t execution, int attempt, enum ou
 void dispatch_renewed(struct dispatch *d, int64_t execution, int attempt, int64_t until);
 void dispatch_forget(struct dispatch *d, int64_t execution, int attempt);
 void dispatch_settled(struct dispatch *d, int64_t execution, int attempt);
+/* What attempts left on the disk that nobody here holds, and what to do about it. `each` must not
+ * change anything; executors that share a folder tell of the same. */
+void dispatch_leftovers(const struct dispatch *d,
+                        void (*each)(void *arg, int64_t execution, int attempt), void *arg);
+void dispatch_sweep(struct dispatch *d, int64_t execution, int attempt); /* its end is stored */
 /* Takes nothing more. What outlives the worker is let go at once; of the rest the ends are still
  * reported: turn until nothing is in flight, and call it again with `now`, which tells that to
  * stop, when patience ends. */

@@ -217,6 +217,33 @@ void dispatch_settled(struct dispatch *d, int64_t execution, int attempt)
         x->ops->settled(x, execution, attempt);
 }
 
+void dispatch_leftovers(const struct dispatch *d,
+                        void (*each)(void *arg, int64_t execution, int attempt), void *arg)
+{
+    size_t i;
+
+    for (i = 0; i < d->members.n; i++) {
+        struct executor *x = d->members.at[i]->x;
+
+        if (x->ops->leftovers)
+            x->ops->leftovers(x, each, arg);
+    }
+}
+
+void dispatch_sweep(struct dispatch *d, int64_t execution, int attempt)
+{
+    size_t i;
+
+    for (i = 0; i < d->members.n && !attempts_get(&d->attempts, execution, attempt); i++) {
+        struct executor *x = d->members.at[i]->x;
+
+        if (x->ops->leftovers && x->ops->settled) {
+            x->ops->settled(x, execution, attempt);
+            return;
+        }
+    }
+}
+
 /* What goes on without this worker is no longer ours; all others still come back. */
 static void let_go(struct dispatch *d)
 {

@@ -128,6 +128,7 @@ struct engine {
     int64_t last_tick;
     int64_t db_ahead;           /* the database's time minus engine_now, by the last tick */
     int64_t retention_look;     /* when to ask next whether it is our turn to remove what is old */
+    int64_t sweep_at;           /* when to look next for what attempts left on the disk */
     struct retention retention; /* while it goes on: retention.max_trees is set */
     int failures;               /* turns in a row that failed */
 
@@ -178,6 +179,9 @@ MUST_USE int upkeep(struct engine *e, struct err *err);
 void upkeep_after_tick(struct engine *e, const struct tick *tick);
 void serve_only_own(struct engine *e);             /* no longer the trees of the dead */
 bool tree_is_open(struct engine *e, int64_t root); /* also if nobody can tell */
+
+/* sweep.c */
+MUST_USE int sweep_if_due(struct engine *e, struct err *err);
 
 /* tally.c */
 struct tally *tally_of(struct engine *e, const char *queue, const char *executor);

@@ -279,7 +279,7 @@ int upkeep(struct engine *e, struct err *err)
         if ((rc = mind_the_dead(e, err)))
             goto failed;
     }
-    if (e->o.retention && (rc = retain(e, err)))
+    if ((rc = sweep_if_due(e, err)) || (e->o.retention && (rc = retain(e, err))))
         goto failed;
     return 0;
 failed:

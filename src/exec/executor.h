@@ -92,6 +92,11 @@ struct executor_ops {
      */
     void (*settled)(struct executor *x, int64_t execution, int attempt);
 
+    /* Calls `each` for what attempts have left on the disk that nobody here holds and in which
+     * nothing lives; `settled` removes it. NULL: nothing is left. */
+    void (*leftovers)(struct executor *x, void (*each)(void *arg, int64_t execution, int attempt),
+                      void *arg);
+
     /* Takes nothing more. What has not begun is given back (refused); what outlives the worker is
      * left running, its handles dropped; what runs and does not outlive it goes on, and is told to
      * stop with `now`. For a graceful stop. NULL: nothing to do. */

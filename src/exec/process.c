@@ -288,6 +288,36 @@ static void settled(struct executor *x, int64_t execution, int attempt)
     process_wake_at(p, clock_boot_us() + TIDY_EVERY);
 }
 
+struct leftovers {
+    struct process *p;
+    void (*each)(void *arg, int64_t execution, int attempt);
+    void *arg;
+};
+
+static int look_at_leftover(void *arg, int64_t execution, int attempt, bool held)
+{
+    struct leftovers *l = arg;
+    int at = held || watch_find(l->p, execution, attempt)
+                 ? -1
+                 : attempt_open(l->p->dir, execution, attempt);
+
+    if (at >= 0 && !attempt_is_held(at, ATTEMPT_TREE))
+        l->each(l->arg, execution, attempt);
+    process_close(&at);
+    return 0;
+}
+
+/* A worker that was killed after a commit left the folder behind. */
+static void leftovers(struct executor *x, void (*each)(void *arg, int64_t execution, int attempt),
+                      void *arg)
+{
+    struct leftovers l = {(struct process *)x, each, arg};
+    struct err err = ERR_INIT;
+
+    if (attempt_each(l.p->dir_path, look_at_leftover, &l, &err) && x->env->note)
+        x->env->note(x->env->arg, err.msg);
+}
+
 void process_hand_over(struct executor *x, bool now)
 {
     struct process *p = (struct process *)x;
@@ -332,6 +362,7 @@ const struct executor_ops process_ops = {
     .renewed = renewed,
     .forget = forget,
     .settled = settled,
+    .leftovers = leftovers,
     .hand_over = process_hand_over,
     .room = room,
     .fd = poll_fd,
