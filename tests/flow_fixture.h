@@ -246,6 +246,43 @@ static inline void flow_settle_and_claim(struct store *s, struct held_job j,
     k->push = false;
 }
 
+static inline int flow_settle_set_body(struct turn *t, void *arg, struct err *err)
+{
+    const struct flow_claiming *k = arg;
+    struct settlement set[200];
+    size_t i;
+    int rc;
+
+    for (i = 0; i < k->n; i++)
+        set[i] = (struct settlement){
+            .lease = {.execution = k->held[i].id,
+                      .root = k->held[i].root,
+                      .epoch = k->held[i].epoch},
+            .outcome = {
+                .kind = OUTCOME_OK, .result = "{\"n\":1}", .duration = 1, .retry_delay = -1}};
+    if ((rc = op_settle(t, 7, set, k->n, err)))
+        return rc;
+    for (i = 0; i < k->n && !rc; i++)
+        rc = set[i].lease.rc;
+    return rc;
+}
+
+/* Runs everything to its end as a busy engine does: what one claim gave is settled in one turn. For
+ * graphs of thousands. */
+static inline void flow_play_sets(struct store *s)
+{
+    static struct flow_claiming k;
+    struct err err = ERR_INIT;
+
+    for (;;) {
+        size_t fired = run_timers(s);
+
+        if (!flow_claim(s, &k) && !fired)
+            return;
+        CHECK_OK_ERR(store_turn(s, flow_settle_set_body, &k, &err), &err);
+    }
+}
+
 /* Runs everything to its end; tasks named in `fails` fail, the others succeed. */
 static inline void flow_play(struct store *s, const char *fails)
 {

@@ -294,7 +294,7 @@ TEST(a_long_list_is_made_in_windows)
     int64_t w = flow_submit(s, "name: w\ntasks:\n  each: {foreach: 2500, run: x}\n", NULL);
 
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE task_index IS NOT NULL"), 500);
-    flow_play(s, "");
+    flow_play_sets(s);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE status = 4"), 2502);
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     verify_clean(s);
@@ -422,7 +422,7 @@ TEST(a_graph_of_thousands_is_made_in_slices_and_runs)
     w = flow_submit(s, yaml.ptr, NULL);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions"), 1001);
     CHECK_EQ(flow_status(s, w, "t0"), S_PENDING);
-    flow_play(s, "");
+    flow_play_sets(s);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE status = 4"), 2501);
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     buf_release(&yaml);

@@ -92,39 +92,44 @@ int flow_decide(struct turn *t, struct flow *f, const struct workflow_task *task
 }
 
 /* One more of its needs is terminal. It is decided on later: others may end in this very turn. */
-static int need_ended(struct turn *t, struct flow *f, uint32_t follower, bool success,
-                      struct err *err)
+static void need_ended(struct turn *t, struct flow *f, uint32_t follower, struct row *row,
+                       bool success)
 {
-    struct row *row;
-    int rc;
-
-    if ((rc = flow_tasks(t, f, &follower, 1, &row, err)))
-        return rc;
     if (row->now.status != S_PENDING)
-        return 0;
+        return;
     row->now.needs_left--;
     row->now.cursor += success; /* of a task: how many of its needs have succeeded */
     door_touch(t, row);
     if (kind_is_job(row->now.kind) ||
         !row->now.held) /* else it was decided on, and waits to begin */
         flow_look(t, row, f->def->rank[follower]);
-    return 0;
+}
+
+/* One statement loads them all: a task may have thousands. */
+static int tell_followers(struct turn *t, struct flow *f, const struct workflow_task *task,
+                          const struct graph_need *n, struct err *err)
+{
+    struct row **rows = arena_alloc(&t->arena, (task->nfollowers + 1) * sizeof(*rows));
+    int rc = flow_tasks(t, f, task->followers, task->nfollowers, rows, err);
+    uint32_t i;
+
+    for (i = 0; !rc && i < task->nfollowers; i++)
+        need_ended(t, f, task->followers[i], rows[i], graph_is_success(n));
+    return rc;
 }
 
 int flow_task_ended(struct turn *t, struct flow *f, struct row *row, struct err *err)
 {
     const struct workflow_task *task = definition_task(f->def, row->now.task_name);
     struct graph_need n = flow_need(task, row);
-    uint32_t i;
     int rc;
 
     flow_put_task(f, task->index, row);
     f->row->now.failed_behind |= graph_bits_of(&n);
     f->row->now.needs_left--;
     door_touch(t, f->row);
-    for (i = 0; i < task->nfollowers && !f->row->now.cancel_requested; i++)
-        if ((rc = need_ended(t, f, task->followers[i], graph_is_success(&n), err)))
-            return rc;
+    if (!f->row->now.cancel_requested && (rc = tell_followers(t, f, task, &n, err)))
+        return rc;
     flow_look(t, f->row, 0);
     return 0;
 }

@@ -140,19 +140,20 @@ static int make_rows(struct turn *t, struct flow *f, uint32_t from, uint32_t n, 
 static int open_gates(struct turn *t, struct flow *f, struct err *err)
 {
     const struct workflow *w = f->def->workflow;
-    struct row *row;
-    uint32_t i;
+    uint32_t *index = arena_alloc(&t->arena, (w->ntasks + 1) * sizeof(*index)), n = 0, i;
+    struct row **rows = arena_alloc(&t->arena, (w->ntasks + 1) * sizeof(*rows));
     int rc;
 
     if (f->reuse && !(f->row->now.failed_behind & GRAPH_AGAIN) && (rc = flow_reuse(t, f, err)))
         return rc;
-    for (i = 0; i < w->ntasks; i++) {
-        if (w->tasks[i].nneeds)
-            continue;
-        if ((rc = flow_tasks(t, f, &i, 1, &row, err)) ||
-            (rc = flow_decide(t, f, &w->tasks[i], row, err)))
+    for (i = 0; i < w->ntasks; i++)
+        if (!w->tasks[i].nneeds)
+            index[n++] = i;
+    if ((rc = flow_tasks(t, f, index, n, rows, err)))
+        return rc;
+    for (i = 0; i < n; i++)
+        if ((rc = flow_decide(t, f, &w->tasks[index[i]], rows[i], err)))
             return rc;
-    }
     return flow_end_if_done(t, f, err); /* nothing to do at all */
 }
 

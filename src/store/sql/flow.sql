@@ -24,10 +24,12 @@ SELECT d.definition, w.variables, e.queue, e.priority, e.parent
   FROM workflow_executions w JOIN workflow_definitions d ON d.hash = w.definition JOIN executions e ON e.id = w.execution
  WHERE w.execution = $1
 
--- Tasks of a workflow by their names, with what they gave.
+-- Tasks of a workflow by their names, with what they gave. On PostgreSQL each by a probe of the index: written as
+-- a plain join it may be planned as a loop over all tasks of the workflow.
 --: tasks_named(workflow i64; name text)
 SELECT @state@, e.input, e.spec, e.result, e.error
-  FROM @rows@ AS u JOIN executions e ON e.parent = $1 AND e.task_name = u.name AND e.task_index IS NULL   --@ postgres
+  FROM @rows@ AS u CROSS JOIN LATERAL (SELECT x.* FROM executions x                        --@ postgres
+        WHERE x.parent = $1 AND x.task_name = u.name AND x.task_index IS NULL OFFSET 0) e  --@ postgres
   FROM executions e                                                                        --@ sqlite
   LEFT JOIN leases l ON l.execution = e.id
  WHERE e.parent = $1 AND e.task_name = $2 AND e.task_index IS NULL                         --@ sqlite
