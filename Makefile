@@ -123,17 +123,19 @@ PROGRAMS := $(if $(CLI_SRCS),$(BUILD)/pawl) $(if $(SHIM_SRCS),$(BUILD)/pawl-shim
 
 # --- build -------------------------------------------------------------------------------------------
 
-.PHONY: all tests benches examples
+.PHONY: all tests benches examples warnings
 all: $(BUILD)/libpawl.a $(BUILD)/libpawl.so $(PROGRAMS)
 tests: all examples $(TESTS)
 benches: all $(BENCHES)
 examples: $(EXAMPLES) $(PLUGINS)
+# What the compiler has to say, without the time that it takes to make code.
+warnings: $(OBJS:.o=.checked)
 
 $(OBJS): PIC = -fPIE
 # The library's objects serve the archive and the shared object; hidden names cost PIC nothing.
 $(LIB_OBJS) $(PLUGIN_OBJS): PIC = -fPIC -fvisibility=hidden
 
-$(OBJS): Makefile | $(BUILD)/have-packages $(BUILD)/gen/statements.h
+$(OBJS) $(OBJS:.o=.checked): Makefile | $(BUILD)/have-packages $(BUILD)/gen/statements.h
 
 $(BUILD)/obj/gen/%.o: $(BUILD)/gen/%.c
 	@mkdir -p $(@D)
@@ -142,6 +144,16 @@ $(BUILD)/obj/gen/%.o: $(BUILD)/gen/%.c
 $(BUILD)/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(call QUIET,CC)$(CC) $(ALL_CFLAGS) $(PIC) -MMD -MP -c -o $@ $<
+
+CHECK = $(CC) $(ALL_CFLAGS) -fsyntax-only -MMD -MP -MF $(@:.checked=.d) -MT $@ $< && touch $@
+
+$(BUILD)/obj/gen/%.checked: $(BUILD)/gen/%.c
+	@mkdir -p $(@D)
+	$(call QUIET,CHECK)$(CHECK)
+
+$(BUILD)/obj/%.checked: %.c
+	@mkdir -p $(@D)
+	$(call QUIET,CHECK)$(CHECK)
 
 # A directory changes when a file comes or goes, also one that no longer has an object to say so.
 $(BUILD)/libpawl.a: $(LIB_OBJS) $(LIB_DIRS)
@@ -208,7 +220,7 @@ $(BUILD)/gen/migrations.c: tools/sqlgen.awk $(wildcard src/store/migrations) $(M
 # Below a make with -j its jobs are shared; otherwise use all processors.
 SUBMAKE = $(MAKE) $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS)) --no-print-directory
 
-.PHONY: demo test test-all variants gcc-build asan-build tsan-build clang-build mutants bench
+.PHONY: demo test test-all variants gcc-build asan-build tsan-build clang-warnings mutants bench
 demo:
 	tools/install-deps build
 	$(SUBMAKE) all
@@ -222,16 +234,15 @@ test:
 test-all: export PAWL_TEST_FULL = 1
 test-all: test
 
-variants: gcc-build asan-build tsan-build clang-build
+variants: gcc-build asan-build tsan-build clang-warnings
 gcc-build:
 	+$(SUBMAKE) tests benches
 asan-build:
 	+$(SUBMAKE) SAN=asan BUILD=$(BUILD)/asan tests
 tsan-build:
 	+$(SUBMAKE) SAN=tsan BUILD=$(BUILD)/tsan tests
-# Compiled for its warnings; not run.
-clang-build:
-	+$(SUBMAKE) CC=clang BUILD=$(BUILD)/clang tests benches
+clang-warnings:
+	+$(SUBMAKE) CC=clang BUILD=$(BUILD)/clang warnings
 
 mutants:
 	tools/install-deps test

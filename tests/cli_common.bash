@@ -3,7 +3,7 @@
 
 # A folder that other users may enter, a database in it or on the server, and a tenant of the test's own.
 make_database() {
-	dir=$(mktemp -d /tmp/pawl-cli.XXXXXX)
+	dir=$(mktemp -d "${TMPDIR:-/tmp}/pawl-cli.XXXXXX")
 	chmod 755 "$dir"
 	case $PAWL_TEST_DB in
 	sqlite) db=sqlite:$dir/pawl.db ;;

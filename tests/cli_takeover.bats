@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # What happens to work when those who look after it die, hang or are told to go. A ledger outside of the database says
-# what really began and ended.
+# what really began and ended. TEST_LONG
 
 load cli_common
 load cli_run

@@ -4,7 +4,7 @@
 load cli_common
 
 setup() {
-	dir=$(mktemp -d /tmp/pawl-cli.XXXXXX)
+	dir=$(mktemp -d "${TMPDIR:-/tmp}/pawl-cli.XXXXXX")
 	examples=$BATS_TEST_DIRNAME/../examples
 	cd "$dir"
 	unset PAWL_DB

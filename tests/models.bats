@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # The protocols hold in every state that a model can reach, each rule is needed, and models/run would notice
-# if that changed. No database, no build: TEST_NO_DB.
+# if that changed. No database, no build: TEST_NO_DB, TEST_LONG.
 
 setup() {
 	cd "$BATS_TEST_DIRNAME/.."

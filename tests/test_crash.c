@@ -16,6 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+TEST_LONG;
+
 #ifdef __SANITIZE_ADDRESS__
 #define SANITIZED 1
 #else

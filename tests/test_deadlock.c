@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+TEST_LONG;
+
 #ifdef __SANITIZE_ADDRESS__
 #define SANITIZED 1
 #else

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 
 TEST_POLL_TOO;
+TEST_LONG;
 
 #ifdef __SANITIZE_ADDRESS__
 #define SANITIZED 1

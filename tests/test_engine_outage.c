@@ -13,6 +13,7 @@
 
 TEST_ONLY_DB(postgres);
 TEST_THREADED;
+TEST_LONG;
 
 /* ---- where the server is ---- */
 

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 
 TEST_POLL_TOO;
+TEST_LONG;
 
 #define QUICK_LEASE SECOND
 

@@ -1,6 +1,8 @@
 /* test_flow.c - workflows: what follows when a task ends. Each test ends with verify. */
 #include "flow_fixture.h"
 
+TEST_LONG;
+
 TEST(a_sequence_runs_one_after_the_other)
 {
     struct store *s = fixture_store();

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <time.h>
 
+TEST_LONG;
+
 #define QUEUE       "queue:default"
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
 

@@ -13,6 +13,7 @@
 #include <string.h>
 
 TEST_THREADED;
+TEST_LONG;
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED 1
