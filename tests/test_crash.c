@@ -227,7 +227,7 @@ static void go_on(int round, int nth)
 }
 
 /* Not all points in `make test`, but others each time. */
-TEST_SLOW(a_kill_at_any_point_leaves_all_in_order_and_the_rest_can_be_done, 300)
+TEST_SLOW(a_kill_at_any_point_leaves_all_in_order_and_the_rest_can_be_done, 1200)
 {
     int stride = test_full() ? 1 : SANITIZED ? 20 : 8, round = 1;
     int nth = 1 + (int)(getpid() % stride);

@@ -150,8 +150,7 @@ static struct outcome storable(struct turn *t, const struct outcome *o)
 
 static bool retries(const struct execution *e, const struct outcome *o)
 {
-    return o->kind != OUTCOME_CANCELLED && o->retry_delay >= 0 && !e->cancel_requested &&
-           e->attempts < e->max_attempts;
+    return o->kind != OUTCOME_CANCELLED && o->retry_delay >= 0 && e->attempts < e->max_attempts;
 }
 
 /* Whether it, or what it is part of, is to be cancelled: then nothing of it is begun again. */
