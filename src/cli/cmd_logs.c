@@ -192,6 +192,26 @@ static void wait_for_more(struct pawl_listener *l)
         clock_sleep_us(FOLLOW_MS * 1000LL);
 }
 
+/* Workflows and fan-outs have none of their own. */
+static void say_no_output(struct pawl *p, int64_t id)
+{
+    char *json;
+    json_t *v;
+
+    if (pawl_show(p, id, &json, NULL))
+        return;
+    v = parse_object(json);
+    if (*field(v, "executor"))
+        fprintf(stderr, "pawl: execution %lld was not started\n", (long long)id);
+    else
+        fprintf(stderr,
+                "pawl: execution %lld is a %s: what its tasks wrote is in theirs (`pawl tree %lld` "
+                "shows their ids)\n",
+                (long long)id, field(v, "kind"), (long long)id);
+    json_decref(v);
+    free(json);
+}
+
 static int print_all(struct pawl *p, struct logs *g, char *bytes, struct pawl_listener *l,
                      struct pawl_error *err)
 {
@@ -212,7 +232,7 @@ static int print_all(struct pawl *p, struct logs *g, char *bytes, struct pawl_li
         wait_for_more(l);
     }
     if (!page.attempt)
-        fprintf(stderr, "pawl: execution %lld was not started\n", (long long)g->id);
+        say_no_output(p, g->id);
     return 0;
 }
 

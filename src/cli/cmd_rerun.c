@@ -33,6 +33,27 @@ static void tell(const json_t *told, bool dry)
     buf_release(&name);
 }
 
+static int keep_time(void *arg, const char *json)
+{
+    json_t *v = parse_object(json);
+    struct err err;
+    int64_t at;
+
+    if (!text_parse_time(field(v, "created_at"), &at, &err))
+        *(int64_t *)arg = at;
+    json_decref(v);
+    return 0;
+}
+
+/* When it was told to run again, by the clock of the database. */
+static int64_t rerun_at(struct pawl *p, int64_t id)
+{
+    struct pawl_event_query q = {.execution = id, .self = true, .types = "rerun"};
+    int64_t at = 0;
+
+    return pawl_events(p, &q, keep_time, &at, NULL) ? 0 : at;
+}
+
 /* What was run here and now has a queue that no worker serves: it is run so again. */
 static int go_on(const struct cli *c, struct pawl *p, int64_t id, const char *state)
 {
@@ -49,6 +70,7 @@ static int go_on(const struct cli *c, struct pawl *p, int64_t id, const char *st
     here = !strncmp(field(v, "queue"), "here:", strlen("here:"));
     json_decref(v);
     free(json);
+    h.since = rerun_at(p, h.tree);
     return here ? here_run(&h, p) : 0;
 }
 

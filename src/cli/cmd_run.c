@@ -2,6 +2,7 @@
  * happens; if it dies, a worker of the same state folder goes on. `submit` puts it into its queue,
  * also one that was applied, by its name. */
 #include "base/mem.h"
+#include "cli/definition.h"
 #include "cli/here.h"
 
 #include <stdlib.h>
@@ -48,9 +49,11 @@ static int open_database(struct flow_run *r)
 static int run_here(struct flow_run *r)
 {
     struct here h = {.job = &r->job, .state = r->state, .kind = r->kind, .json = r->cli->json};
-    int code = open_database(r);
+    int code;
 
-    return code ? code : here_run(&h, r->p);
+    if ((code = cli_validate(r->job.workflow, false, NULL)) || (code = open_database(r)))
+        return code;
+    return here_run(&h, r->p);
 }
 
 int cmd_run(int argc, char **argv)
@@ -92,6 +95,8 @@ static int submit(struct flow_run *r)
         r->job.applied = r->job.workflow;
         r->job.workflow = NULL;
     }
+    if (r->job.workflow && (code = cli_validate(r->job.workflow, false, NULL)))
+        return code;
     if ((code = open_database(r)))
         return code;
     if (pawl_submit(r->p, &r->job, 1, &r->err))

@@ -140,7 +140,7 @@ static int step(struct run *r, int signals)
         return cli_fail(&r->err);
     if (!r->answered)
         return signal && signal != SIGWINCH ? 128 + signal : -1;
-    if (!r->progress && progress_open(r->p, r->id, r->h->kind, &r->progress, &r->err))
+    if (!r->progress && progress_open(r->p, r->id, r->h->kind, r->h->since, &r->progress, &r->err))
         return cli_fail(&r->err);
     if (signal && (code = on_signal(r, signal)) >= 0)
         return code;

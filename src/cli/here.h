@@ -8,6 +8,7 @@
 struct here {
     const struct pawl_job *job; /* submitted and run; NULL: */
     int64_t tree;               /* goes on with this one, which was run so before */
+    int64_t since;              /* and tells what happens from this time on; 0: all */
     const char *state;          /* its folder; NULL: the usual one */
     enum progress_kind kind;    /* not PROGRESS_AUTO */
     bool json;                  /* the execution is printed at its end */

@@ -49,11 +49,11 @@ enum progress_kind progress_auto(void)
                                                                           : PROGRESS_PLAIN;
 }
 
-int progress_open(struct pawl *p, int64_t id, enum progress_kind kind, struct progress **out,
-                  struct pawl_error *err)
+int progress_open(struct pawl *p, int64_t id, enum progress_kind kind, int64_t since,
+                  struct progress **out, struct pawl_error *err)
 {
     struct progress *g = mem_zalloc(sizeof(*g));
-    struct pawl_event_query q = {.execution = id};
+    struct pawl_event_query q = {.execution = id, .since = since};
     int rc = 0;
 
     g->p = p;

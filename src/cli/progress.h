@@ -13,7 +13,8 @@ bool progress_kind_of(const char *word, enum progress_kind *out);
 enum progress_kind progress_auto(void);
 
 struct progress;
-MUST_USE int progress_open(struct pawl *p, int64_t id, enum progress_kind kind,
+/* `since`: what happened before that time is not told; 0: all is. */
+MUST_USE int progress_open(struct pawl *p, int64_t id, enum progress_kind kind, int64_t since,
                            struct progress **out, struct pawl_error *err);
 /* Tells what is new. `news`: there is something, as far as one knows. It looks as often as is good
  * for its readers, and never so often that the looking takes more than a tenth of the time; with

@@ -52,9 +52,9 @@ enum graph_bits {
     GRAPH_TIMED_OUT = 64,  /* its own timeout ended it */
 
     /* What people did to it; these are of any execution. */
-    GRAPH_PAUSED = 128,     /* nothing of it and below it starts */
-    GRAPH_RELEASING = 256,  /* the end of a pause is still being carried down */
-    GRAPH_APPROVED = 512,   /* its approval was given */
+    GRAPH_PAUSED = 128,      /* nothing of it and below it starts */
+    GRAPH_RELEASING = 256,   /* the end of a pause is still being carried down */
+    GRAPH_APPROVED = 512,    /* its approval was given */
     GRAPH_LET_FINISH = 1024, /* it was cancelled, but what runs below it may finish */
     GRAPH_AGAIN = 2048,      /* it has run before: what is below it has rows already */
     GRAPH_ONLY_FAILED = 4096 /* of a fan-out that runs again: items that succeeded do not */
