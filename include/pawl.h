@@ -180,7 +180,7 @@ PAWL_API bool pawl_has_queue(const struct pawl *p);
 
 /* ---- definitions ---- */
 
-/* Workflow files; see docs/WORKFLOWS.md. None of this needs a database. */
+/* Workflow files; see docs/WORKFLOWS.md. What takes no handle needs no database. */
 
 struct pawl_problem {
     const char *file;
@@ -204,6 +204,9 @@ PAWL_CHECKED int pawl_validate(const char *file, pawl_problem_fn *each, void *ar
  * ascii have at most `width` columns (0: 80). The caller frees *text. */
 PAWL_CHECKED int pawl_graph(const char *file, const char *format, int width, char **text,
                             struct pawl_error *err);
+/* The same of a workflow execution, by the snapshot that it runs by. */
+PAWL_CHECKED int pawl_graph_of(struct pawl *p, int64_t id, const char *format, int width,
+                               char **text, struct pawl_error *err);
 /* The JSON Schema (draft-07) of workflow files. The caller frees it. */
 PAWL_API char *pawl_schema(void);
 

@@ -144,3 +144,32 @@ $top failed workflow outer 0/1 T D each failed: b failed: exited with code 1" "$
 	p skip "$(id_of w::a)" --reason 'not today'
 	[[ $(p why "$(id_of w::a)") == *'it was skipped at '*', by '*'@'*': not today' ]]
 }
+
+@test "init writes a workflow that validates, can be drawn, and runs as it is" {
+	cd "$dir"
+	same 'hello.flow.yaml is written: `pawl run hello.flow.yaml` runs it' "$(pawl init)"
+	pawl validate hello.flow.yaml
+	pawl graph hello.flow.yaml | grep -q greet
+	p run hello.flow.yaml --param who=you
+	same 'hello, you' "$(p logs "$(p ls --all --name hello::greet --json | jq .id)")"
+	same '3 succeeded' "$(p tree @last --json | jq -r '.. | objects | select(.kind? == "task" and (.name | startswith("hello::each["))) | .status' | sort | uniq -c | xargs)"
+	refused 2 'is there already' pawl init
+	refused 2 "can't be made: No such file or directory" pawl init no/such/folder.yaml
+	pawl init other.yaml
+	grep -q 'pawl run other.yaml' other.yaml
+	pawl validate other.yaml
+}
+
+@test "the graph of a run is that of its snapshot, whatever happens to the file" {
+	printf 'name: w\ntasks:\n  a: {run: echo a}\n  b: {needs: a, run: echo b}\n' >"$dir/flow.yaml"
+	id=$(p submit "$dir/flow.yaml")
+	pawl graph "$dir/flow.yaml" >"$dir/before"
+	cp "$dir/flow.yaml" "$dir/kept.yaml"
+	printf 'name: w\ntasks:\n  other: {run: echo other}\n' >"$dir/flow.yaml"
+	diff "$dir/before" <(p graph "$id")
+	diff "$dir/before" <(p graph @last)
+	diff <(pawl graph "$dir/kept.yaml" --format mermaid) <(p graph @last --format mermaid)
+	job=$(submit '{"ms": 1}')
+	refused 2 'is no workflow' p graph "$job"
+	refused 5 'there is no execution 777777' p graph 777777
+}

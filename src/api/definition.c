@@ -1,5 +1,5 @@
-/* definition.c - workflow files: whether they can run, how they look, and the schema of all. None
- * of it needs a database. */
+/* definition.c - workflow files: whether they can run, how they look, and the schema of all; how a
+ * run looks, by its snapshot. */
 #include "api/api.h"
 #include "flow/keys.h"
 #include "flow/picture.h"
@@ -149,33 +149,55 @@ static int draw_svg(struct buf *text, struct err *err)
     return rc;
 }
 
+static int draw(const struct workflow *w, const char *format, int width, char **out,
+                struct err *err)
+{
+    enum picture_format as = PICTURE_DOT;
+    bool svg = format && !strcmp(format, "svg");
+    struct buf text = BUF_INIT;
+    int rc = 0;
+
+    if (!svg && !find_format(format ? format : "ascii", &as))
+        return err_set(err, E_INVALID,
+                       "there is no format '%.40s': ascii, dot, mermaid and svg are known", format);
+    picture_write(w, as, width > 0 ? (size_t)width : DEFAULT_WIDTH, &text);
+    if (svg)
+        rc = draw_svg(&text, err);
+    if (!rc)
+        *out = mem_strdup(buf_cstr(&text));
+    buf_release(&text);
+    return rc;
+}
+
 int pawl_graph(const char *file, const char *format, int width, char **out, struct pawl_error *e)
 {
     struct problems problems = PROBLEMS_INIT;
-    enum picture_format as = PICTURE_DOT;
+    struct arena arena = ARENA_INIT;
+    const struct workflow *w;
+    struct err err = ERR_INIT;
+    int rc = workflow_load(file, &problems, &arena, &w, &err);
+
+    if (!rc)
+        rc = draw(w, format, width, out, &err);
+    arena_release(&arena);
+    problems_release(&problems);
+    return api_end(rc, &err, e);
+}
+
+int pawl_graph_of(struct pawl *p, int64_t id, const char *format, int width, char **out,
+                  struct pawl_error *e)
+{
     struct arena arena = ARENA_INIT;
     struct buf text = BUF_INIT;
-    bool svg = format && !strcmp(format, "svg");
     const struct workflow *w;
     struct err err = ERR_INIT;
     int rc;
 
-    if (!svg && !find_format(format ? format : "ascii", &as)) {
-        rc = err_set(&err, E_INVALID,
-                     "there is no format '%.40s': ascii, dot, mermaid and svg are known", format);
-        goto done;
-    }
-    if ((rc = workflow_load(file, &problems, &arena, &w, &err)))
-        goto done;
-    picture_write(w, as, width > 0 ? (size_t)width : DEFAULT_WIDTH, &text);
-    if (svg)
-        rc = draw_svg(&text, &err);
-    if (!rc)
-        *out = mem_strdup(buf_cstr(&text));
-done:
-    buf_release(&text);
+    if (!(rc = query_definition(p->store, id, &text, &err)) &&
+        !(rc = workflow_read(text.ptr, text.len, &arena, &w, &err)))
+        rc = draw(w, format, width, out, &err);
     arena_release(&arena);
-    problems_release(&problems);
+    buf_release(&text);
     return api_end(rc, &err, e);
 }
 

@@ -37,7 +37,9 @@
       "show what runs by the clock, and when; pause, resume and run it. NAME is WORKFLOW/SCHEDULE,"   \
       " or WORKFLOW for all of them")                                                                 \
     X(validate, "FILE…", "check workflow files, and say all that is wrong with them")                 \
-    X(graph, "FILE [--format ascii|dot|mermaid|svg]", "draw the tasks of a workflow file")            \
+    X(init, "[FILE]", "write a first workflow file, with comments, that can be run as it is")         \
+    X(graph, "FILE|ID [--format ascii|dot|mermaid|svg]",                                              \
+      "draw the tasks of a workflow file, or of a run")                                               \
     X(schema, "", "print the JSON Schema of workflow files, for editors")                             \
     X(ls,                                                                                             \
       "[--status S,…] [--kind K] [--name GLOB] [--workflow NAME] [--queue Q]"                       \

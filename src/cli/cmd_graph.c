@@ -1,7 +1,9 @@
-/* cmd_graph.c - pawl graph: the tasks of a workflow file and what needs what. */
+/* cmd_graph.c - pawl graph: the tasks of a workflow and what needs what, of a file, or of a run by
+ * the snapshot that it keeps. */
 #include "cli/definition.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -13,17 +15,49 @@ static int width(void)
     return isatty(1) && !ioctl(1, TIOCGWINSZ, &size) && size.ws_col >= 20 ? size.ws_col : 0;
 }
 
-static int draw(const char *file, const char *format)
+static int print(int rc, char *text, const struct pawl_error *err)
 {
-    struct pawl_error err;
-    char *text;
-    int rc = pawl_graph(file, format, width(), &text, &err);
-
     if (rc)
-        return cli_fail(&err);
+        return cli_fail(err);
     fputs(text, stdout);
     free(text);
     return 0;
+}
+
+static int draw_file(const char *file, const char *format)
+{
+    struct pawl_error err;
+    char *text = NULL;
+    int rc, code = cli_validate(file, false, NULL);
+
+    if (code)
+        return code;
+    rc = pawl_graph(file, format, width(), &text, &err);
+    return print(rc, text, &err);
+}
+
+static int draw_run(const struct cli *c, const char *format)
+{
+    struct pawl_error err;
+    char *text = NULL;
+    struct pawl *p;
+    int64_t id;
+    int rc, code = cli_open(c, &p);
+
+    if (code)
+        return code;
+    if (!(code = cli_id(p, c->words[0], &id))) {
+        rc = pawl_graph_of(p, id, format, width(), &text, &err);
+        code = print(rc, text, &err);
+    }
+    pawl_close(p);
+    return code;
+}
+
+/* A file may have any name: only what is none is taken for an id. */
+static bool is_id(const char *word)
+{
+    return (!strcmp(word, "@last") || word[strspn(word, "0123456789")] == 0) && access(word, F_OK);
 }
 
 int cmd_graph(int argc, char **argv)
@@ -35,8 +69,7 @@ int cmd_graph(int argc, char **argv)
 
     if (code >= 0)
         return code;
-    if (!(code = cli_validate(c.words[0], false, NULL)))
-        code = draw(c.words[0], format);
+    code = is_id(c.words[0]) ? draw_run(&c, format) : draw_file(c.words[0], format);
     cli_end(&c);
     return cli_done(code);
 }

@@ -147,6 +147,26 @@ int query_tasks(struct store *s, int64_t workflow, struct execution_list *out, s
     return ask_by_id(s, Q_QUERY_TASKS, workflow, out, err);
 }
 
+int query_definition(struct store *s, int64_t id, struct buf *out, struct err *err)
+{
+    struct args a = ARGS_INIT;
+    struct rows r = ROWS_INIT;
+    int rc, attempts, status;
+
+    args_begin(&a, Q_QUERY_DEFINITION);
+    args_int(&a, id);
+    if ((rc = query_run(s, &a, &r, err)))
+        goto done;
+    if (r.n)
+        buf_addstr(out, rows_text(&r, 0, 0));
+    else if (!(rc = query_attempts(s, id, &attempts, &status, err)))
+        rc = err_set(err, E_INVALID, "execution %lld is no workflow", (long long)id);
+done:
+    rows_release(&r);
+    args_release(&a);
+    return rc;
+}
+
 int query_task_names(struct store *s, const int64_t *workflows, size_t n,
                      struct task_name_list *out, struct err *err)
 {

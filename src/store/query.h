@@ -58,6 +58,10 @@ MUST_USE int query_tasks(struct store *s, int64_t workflow, struct execution_lis
 MUST_USE int query_workflow(struct store *s, int64_t id, struct execution_list *out,
                             struct err *err);
 
+/* The definition that a workflow execution runs by, as its text. E_NOT_FOUND; E_INVALID: it is no
+ * workflow. */
+MUST_USE int query_definition(struct store *s, int64_t id, struct buf *out, struct err *err);
+
 /* A task of a workflow that was begun, or ended without that. */
 struct task_name {
     int64_t workflow;

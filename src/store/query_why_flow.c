@@ -20,7 +20,7 @@ static int read_task(struct db *db, struct asking *g, int64_t workflow, const ch
     int rc;
 
     *out = NULL;
-    args_begin(&g->args, Q_WHY_DEFINITION);
+    args_begin(&g->args, Q_QUERY_DEFINITION);
     args_int(&g->args, workflow);
     if ((rc = why_ask(db, g, err)) || !g->rows.n)
         return rc;

@@ -65,6 +65,9 @@ SELECT @whole@, @past@
   FROM nodes n JOIN executions e ON e.id = n.id LEFT JOIN leases l ON l.execution = e.id
  ORDER BY e.depth, e.requested_at, e.id
 
+--: query_definition(workflow i64)
+SELECT d.definition FROM workflow_executions f JOIN workflow_definitions d ON d.hash = f.definition WHERE f.execution = $1
+
 -- The names of what was begun in workflows: fan-outs once, not their items.
 --: query_task_names(; workflow i64)
 SELECT e.parent, COALESCE(e.task_name, e.name), e.status

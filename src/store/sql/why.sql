@@ -76,9 +76,6 @@ SELECT e.id, e.status, e.name
 --: why_children(parent i64, n i64)
 SELECT c.id, c.status, c.name FROM executions c WHERE c.parent = $1 AND c.status < 4 ORDER BY c.status DESC, c.id LIMIT $2
 
---: why_definition(workflow i64)
-SELECT d.definition FROM workflow_executions f JOIN workflow_definitions d ON d.hash = f.definition WHERE f.execution = $1
-
 -- Tasks of a workflow by their names.
 --: why_tasks(workflow i64; name text)
 SELECT e.task_name, e.id, e.status
