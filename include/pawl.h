@@ -735,7 +735,7 @@ PAWL_CHECKED int pawl_why(struct pawl *p, int64_t id, char **json, struct pawl_e
 struct pawl_log_place {
     int64_t execution;
     int attempt;  /* 0: the last */
-    int64_t from; /* an offset in its output; 0: its beginning */
+    int64_t from; /* an offset in all that it said; 0: its beginning */
 };
 
 /* A stretch of output in which nothing is missing. */

@@ -193,3 +193,18 @@ make_plugin() {
 	until_true has_status "$deaf" cancelled
 	(($(date +%s%N) - began < 8000000000)) # and not 10 s
 }
+
+@test "who follows a log goes on when more was said than is kept" {
+	printf 'logs: {keep: 4kB}\n' >"$dir/pawl.yaml"
+	start_worker --config "$dir/pawl.yaml"
+	id=$(later -- sh -c "seq 3000; for i in 1 2 3; do echo mark-\$i; while [ ! -e '$dir/go'\$i ]; do sleep 0.05; done; done")
+	p logs --follow "$id" >"$dir/followed" 3>&- &
+	started+=($!)
+	for i in 1 2 3; do
+		until_true grep -q "mark-$i" "$dir/followed"
+		touch "$dir/go$i"
+	done
+	wait_for "${started[1]}"
+	same 1 "$(grep -c mark-2 "$dir/followed")"
+	[[ $(p logs "$id" | tail -n 3) == $'mark-1\nmark-2\nmark-3' ]]
+}

@@ -237,12 +237,47 @@ TEST(what_was_left_out_is_told_where_it_is_missing)
     CHECK_STR(buf_cstr(&b), "tail!");
     CHECK_EQ(p.dropped, 1000);
     CHECK(!p.more);
-    p = page(s, j.id, 0, 7, 100, &b); /* said once, at its place */
+    CHECK_EQ(p.from, 1005); /* all that was said is counted */
+    CHECK_EQ(p.next, 1010);
+    p = page(s, j.id, 0, 1007, 100, &b); /* said once, at its place */
     CHECK_EQ(p.dropped, 0);
-    p = page(s, j.id, 0, 9, 100, &b);
+    p = page(s, j.id, 0, 1009, 100, &b);
     CHECK_EQ(p.dropped, 0);
+    p = page(s, j.id, 0, 7, 100, &b); /* in the middle of the gap */
+    CHECK_EQ(p.dropped, 998);
     buf_release(&b);
     check_log(s, j.id, 0, "head\n…tail!");
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(who_follows_finds_its_place_while_the_end_moves_on)
+{
+    struct store *s = fixture_store();
+    struct held_job j = running(s);
+    struct log_chunk first = chunk_of(j, 5, "tail!", 5), next = chunk_of(j, 5, "l!new", 5),
+                     far = chunk_of(j, 5, "later", 5);
+    struct buf b = BUF_INIT;
+    struct log_page p;
+
+    first.dropped = 1000, next.dropped = 1003, far.dropped = 2000;
+    CHECK_EQ(send_text(s, j, 0, "head\n"), 0);
+    send(s, 1, &first, 1);
+    send(s, 1, &next, 1);
+    p = page(s, j.id, 0, 1010, 100, &b);
+    CHECK_STR(buf_cstr(&b), "new"); /* no byte twice, none missing */
+    CHECK_EQ(p.dropped, 0);
+    CHECK_EQ(p.next, 1013);
+    CHECK(!p.more);
+    buf_reset(&b);
+    p = page(s, j.id, 0, p.next, 100, &b);
+    CHECK_EQ(b.len, 0);
+    CHECK_EQ(p.next, 1013);
+    send(s, 1, &far, 1);
+    p = page(s, j.id, 0, p.next, 100, &b);
+    CHECK_STR(buf_cstr(&b), "later");
+    CHECK_EQ(p.dropped, 2005 - 1013); /* who was too slow is told what it missed */
+    buf_release(&b);
     verify_clean(s);
     store_close(&s);
 }

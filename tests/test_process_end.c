@@ -170,8 +170,8 @@ static long peak_kb(pid_t pid)
 TEST(the_end_of_a_long_output_replaces_what_was_told_of_its_middle)
 {
     struct worker *w = worker_with((struct process_options){.log_head = 10, .log_tail = 10});
-    struct spec spec = {.run =
-                            "printf 0123456789abcdef; read x <fifo; printf GHIJKLMNOPQRSTUVWXYZ"};
+    struct spec spec = {.run = "printf 0123456789abcdef; read x <fifo;"
+                               "printf GHIJKLMNOPQRSTUVWXYZ; read x <fifo"};
     struct task t = task_of(&spec);
     struct seen *s = seen_of(w, t.execution, t.attempt);
 
@@ -181,6 +181,10 @@ TEST(the_end_of_a_long_output_replaces_what_was_told_of_its_middle)
     UNTIL(w, s->log.len);
     CHECK_STR(buf_cstr(&s->log), "0123456789abcdef");
     CHECK_EQ(s->nchunks, 2);
+    write_text(path_of("fifo"), "x\n");
+    UNTIL(w, s->dropped); /* while it runs: the newest */
+    CHECK_STR(buf_cstr(&s->log), "0123456789VWXYZ");
+    CHECK_EQ(s->dropped, 21);
     write_text(path_of("fifo"), "x\n");
     UNTIL(w, s->ended);
     CHECK_STR(buf_cstr(&s->log), "0123456789QRSTUVWXYZ");

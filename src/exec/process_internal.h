@@ -32,6 +32,7 @@ struct watch {
     int64_t look_at, wait;        /* when to look again, and how long it was waited; 0: when told */
     enum attempt_command command; /* that the shim has not been told yet; 0: none */
     int64_t log_sent, dropped_sent;
+    int64_t log_total;        /* bytes that it had said when the newest of them were last told */
     struct attempt_shim shim; /* WATCH_LOST */
 
     /* Of its spec, for what is said at its end. */

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #define CHUNK         65536
+#define RECENT        65536   /* bytes that are told of a ring that turns, where not more is new */
 #define REFUSED_DELAY 1000000 /* µs */
 
 static void say(struct process *p, const struct watch *w, struct report *r)
@@ -50,30 +51,18 @@ static void go_back(const struct process *p, struct watch *w, const struct attem
         w->log_sent = log->head;
 }
 
-/* While it runs, all in order until the ring begins to turn; the rest at the end. No chunk reaches
- * over the place where the gap is or will be. */
-void process_report_log(struct process *p, struct watch *w, const struct attempt_exit *end)
+/* What is kept from log_sent on, up to a place. */
+static void report_upto(struct process *p, struct watch *w, const struct attempt_log *log,
+                        int64_t upto, int64_t dropped)
 {
-    struct attempt_log log;
     struct buf text = BUF_INIT;
 
-    if (attempt_log_size(w->at, end, &log))
-        return;
-    if (log.dropped != w->dropped_sent) {
-        if (w->state == WATCH_RUNNING)
-            return;
-        go_back(p, w, &log);
-    }
-    while (w->log_sent < log.kept && w->state != WATCH_GONE) {
-        int64_t gap = log.dropped ? log.head : p->log_head;
-        int64_t upto = w->log_sent < gap && gap < log.kept ? gap : log.kept;
+    while (w->log_sent < upto && w->state != WATCH_GONE) {
         size_t max = upto - w->log_sent < CHUNK ? (size_t)(upto - w->log_sent) : CHUNK;
-        struct report r = {.kind = REPORT_LOG,
-                           .offset = w->log_sent,
-                           .dropped = w->log_sent < gap ? 0 : log.dropped};
+        struct report r = {.kind = REPORT_LOG, .offset = w->log_sent, .dropped = dropped};
 
         buf_reset(&text);
-        if (attempt_log_read(w->at, &log, w->log_sent, max, &text) || !text.len)
+        if (attempt_log_read(w->at, log, w->log_sent, max, &text) || !text.len)
             break;
         r.log = text.ptr;
         r.log_len = text.len;
@@ -81,6 +70,54 @@ void process_report_log(struct process *p, struct watch *w, const struct attempt
         say(p, w, &r);
     }
     buf_release(&text);
+}
+
+/* While the ring turns: the newest bytes, in the place of those that were the newest before, so
+ * that who follows goes on. What the shim may have written over meanwhile is left for next time. */
+static void report_newest(struct process *p, struct watch *w, const struct attempt_log *log)
+{
+    int64_t tail = log->kept - log->head, total = log->kept + log->dropped, at;
+    int64_t n = total - w->log_total > RECENT ? total - w->log_total : RECENT;
+    struct attempt_log now;
+    struct buf text = BUF_INIT;
+
+    if (n > tail / 2)
+        n = tail / 2;
+    if (total == w->log_total || attempt_log_read(w->at, log, log->kept - n, (size_t)n, &text) ||
+        attempt_log_size(w->at, NULL, &now) || now.dropped - log->dropped > tail / 4)
+        goto done;
+    for (at = 0; at < n && w->state != WATCH_GONE; at += CHUNK)
+        say(p, w,
+            &(struct report){.kind = REPORT_LOG,
+                             .offset = log->head + at,
+                             .dropped = total - log->head - n,
+                             .log = text.ptr + at,
+                             .log_len = n - at < CHUNK ? (size_t)(n - at) : CHUNK});
+    w->log_total = total;
+done:
+    buf_release(&text);
+}
+
+/* While it runs, all in order until the ring begins to turn, then the newest; all that is kept at
+ * the end. No chunk reaches over the place where the gap is or will be. */
+void process_report_log(struct process *p, struct watch *w, const struct attempt_exit *end)
+{
+    struct attempt_log log;
+    int64_t gap;
+
+    if (attempt_log_size(w->at, end, &log))
+        return;
+    gap = log.dropped ? log.head : p->log_head;
+    if (log.dropped != w->dropped_sent && w->state == WATCH_RUNNING) {
+        report_upto(p, w, &log, log.head, 0);
+        if (w->log_sent >= log.head)
+            report_newest(p, w, &log);
+        return;
+    }
+    if (log.dropped != w->dropped_sent)
+        go_back(p, w, &log);
+    report_upto(p, w, &log, gap < log.kept ? gap : log.kept, 0);
+    report_upto(p, w, &log, log.kept, log.dropped);
 }
 
 /* --- the end ------------------------------------------------------------------------------------

@@ -137,7 +137,8 @@ struct reading {
     int attempt; /* 0: the last */
     size_t max;
     struct buf *out;
-    size_t had; /* what was in `out` before */
+    size_t had;             /* what was in `out` before */
+    int64_t end, gap, lost; /* of what is kept: where it ends, where bytes are left out, how many */
     struct buf chunk;
     struct log_page page;
 };
@@ -174,9 +175,30 @@ done:
     return rc;
 }
 
+/* Readers count all bytes that were said, also those that were left out: so whoever follows finds
+ * its place again while the kept end moves on. Chunks count what is kept. */
+static int64_t kept_place(const struct reading *g, int64_t place)
+{
+    return place <= g->gap ? place : place < g->gap + g->lost ? g->gap : place - g->lost;
+}
+
+static void count_all_bytes(struct reading *g)
+{
+    struct log_page *page = &g->page;
+
+    if (g->out->len == g->had) { /* nothing is there yet */
+        page->from = page->next = g->from;
+        return;
+    }
+    if (page->dropped && g->from > g->gap && g->from < g->gap + g->lost)
+        page->dropped = g->gap + g->lost - g->from;
+    page->from += page->from >= g->gap ? g->lost : 0;
+    page->next += page->next > g->gap ? g->lost : 0;
+}
+
 /* The chunks that the page may need, and where the output ends for now. */
-static int fetch_chunks(struct db *db, const struct reading *g, int epoch, struct rows *chunks,
-                        int64_t *end, struct err *err)
+static int fetch_chunks(struct db *db, struct reading *g, int epoch, struct rows *chunks,
+                        struct err *err)
 {
     struct args a = ARGS_INIT;
     struct rows last = ROWS_INIT;
@@ -186,17 +208,20 @@ static int fetch_chunks(struct db *db, const struct reading *g, int epoch, struc
     args_int(&a, g->execution);
     args_int(&a, g->page.attempt);
     args_int(&a, epoch);
-    if ((rc = db_send(db, &a, &last, ANY_ROWS, err)))
+    if ((rc = db_query(db, &a, &last, err)))
         goto done;
+    g->end = last.n ? rows_int(&last, 0, 0) : 0;
+    g->lost = last.n ? rows_int(&last, 0, 1) : 0;
+    g->gap = last.n && g->lost ? rows_int(&last, 0, 2) : INT64_MAX;
+    g->page.from = g->page.next = kept_place(g, g->from);
     args_begin(&a, Q_QUERY_LOG);
     args_int(&a, g->execution);
     args_int(&a, g->page.attempt);
     args_int(&a, epoch);
-    args_int(&a, g->from);
+    args_int(&a, g->page.next);
     args_int(&a, (int64_t)g->max + STORE_MAX_LOG_CHUNK);
     args_int(&a, PAGE_ROWS);
-    if (!(rc = db_query(db, &a, chunks, err)))
-        *end = last.n ? rows_int(&last, 0, 0) : 0;
+    rc = db_query(db, &a, chunks, err);
 done:
     rows_release(&last);
     args_release(&a);
@@ -257,16 +282,16 @@ static int read_page(struct db *db, void *arg, struct err *err)
 {
     struct reading *g = arg;
     struct rows chunks = ROWS_INIT;
-    int64_t end = 0;
     int epoch = 0, rc;
 
     g->out->len = g->had; /* it may be done a second time */
     g->page = (struct log_page){.from = g->from, .next = g->from};
     if ((rc = find_log(db, g, &epoch, err)) || !epoch)
         return rc;
-    if (!(rc = fetch_chunks(db, g, epoch, &chunks, &end, err)))
+    if (!(rc = fetch_chunks(db, g, epoch, &chunks, err)))
         rc = join(g, &chunks, err);
-    g->page.more = g->page.next < end;
+    g->page.more = g->page.next < g->end;
+    count_all_bytes(g);
     rows_release(&chunks);
     return rc;
 }

@@ -48,8 +48,11 @@ SELECT a.attempt, (SELECT l.epoch FROM attempt_logs l WHERE l.execution = $1 AND
                     ORDER BY l.epoch DESC LIMIT 1)
   FROM (SELECT CASE WHEN $2 > 0 THEN $2 ELSE e.attempts END AS attempt FROM executions e WHERE e.id = $1) a
 
+-- Where what is kept ends, how much is left out before that, and where.
 --: query_log_end(execution i64, attempt i32, epoch i32)
-SELECT l.start + l.raw
+SELECT l.start + l.raw, l.dropped,
+       (SELECT min(g.start) FROM attempt_logs g
+         WHERE g.execution = $1 AND g.attempt = $2 AND g.epoch = $3 AND g.dropped > 0)
   FROM attempt_logs l
  WHERE l.execution = $1 AND l.attempt = $2 AND l.epoch = $3
  ORDER BY l.start DESC LIMIT 1
