@@ -173,7 +173,7 @@ default 0 5 0 paused -" "$(p queue | plain)"
 	same '' "$(p logs "$id" --tail 0)"
 	same $'one\ntwo\nthr\n[… 12,345 bytes left out …]\nee\nfour' "$(p logs "$id" --follow)"
 	same "{\"execution\":$id,\"attempt\":3,\"from\":0,\"dropped\":0,\"text\":\"one\\ntwo\\nthr\"}
-{\"execution\":$id,\"attempt\":3,\"from\":11,\"dropped\":12345,\"text\":\"ee\\nfour\\n\"}" "$(p logs "$id" --json)"
+{\"execution\":$id,\"attempt\":3,\"from\":12356,\"dropped\":12345,\"text\":\"ee\\nfour\\n\"}" "$(p logs "$id" --json)"
 	refused 5 "there is no attempt 4: execution $id has had 3" p logs "$id" --attempt 4
 	refused 5 'there is no execution 777' p logs 777
 	refused 2 "--tail wants a number, not 'few'" p logs "$id" --tail few
