@@ -199,7 +199,7 @@ static void end_load(struct load *l)
     store_close(&s);
 }
 
-TEST_SLOW(turns_whose_commit_got_no_answer_claim_and_submit_nothing_twice, 600)
+TEST_SLOW(turns_whose_commit_got_no_answer_claim_and_submit_nothing_twice, 1200)
 {
     int cuts = test_full() ? 1000 : 15;
     struct load l = {.k = {.list = functions}};
