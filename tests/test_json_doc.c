@@ -192,6 +192,10 @@ TEST(the_page_and_the_header_list_the_fields_that_are_written)
     OK(pawl_tick(w, NULL, &err));
     OK(pawl_workers(p, keep_last, &last, &err));
     check("## A worker", "a worker ", last);
+    OK(pawl_why(p, flow, &json, &err));
+    keep_last(&last, json);
+    free(json);
+    check("## Why", NULL, last);
     json_decref(last);
     pawl_worker_close(w);
     pawl_close(p);
