@@ -347,10 +347,12 @@ TEST(a_worker_that_wakes_after_its_lease_was_taken_over_signals_nothing)
 
     while (!ledger_begun(id))
         clock_sleep_us(1000);
+    s = fixture_store();
+    while (!strstr(history(s, id), "started")) /* it has said so, too */
+        clock_sleep_us(1000);
     shared->cancel = id;
     sign_give(&shared->stop);
     wait_for_stop(pid);
-    s = fixture_store();
     kit_open_with(&k, quick);
     KIT_UNTIL(&k, get(s, id).epoch == 2);
     wake(pid, &k);
