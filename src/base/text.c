@@ -134,6 +134,10 @@ static bool parse_clock(const char **s, struct tm *tm, int64_t *frac, int64_t *z
            parse_digits(s, 2, 59, &tm->tm_sec) && parse_fraction(s, frac) && parse_zone(s, zone);
 }
 
+/* What text_time writes with a year of four digits: 0000-01-01 to 9999-12-31. */
+#define FIRST_SECOND (-62167219200LL)
+#define LAST_SECOND  253402300799LL
+
 int text_parse_time(const char *s, int64_t *us, struct err *err)
 {
     struct tm tm = {0}, same;
@@ -141,8 +145,7 @@ int text_parse_time(const char *s, int64_t *us, struct err *err)
     const char *p = s;
 
     if (*p == '@') {
-        if (text_parse_i64(p + 1, &secs) || secs > INT64_MAX / 2000000 ||
-            secs < -INT64_MAX / 2000000)
+        if (text_parse_i64(p + 1, &secs) || secs < FIRST_SECOND || secs > LAST_SECOND)
             goto bad;
         *us = secs * 1000000;
         return 0;
@@ -157,7 +160,10 @@ int text_parse_time(const char *s, int64_t *us, struct err *err)
     secs = (int64_t)timegm(&same); /* moves a day that does not exist into the next month */
     if (*p || same.tm_mday != tm.tm_mday || same.tm_mon != tm.tm_mon)
         goto bad;
-    *us = (secs - zone) * 1000000 + frac;
+    secs -= zone;
+    if (secs < FIRST_SECOND || secs > LAST_SECOND)
+        goto bad;
+    *us = secs * 1000000 + frac;
     return 0;
 bad:
     return err_set(
