@@ -192,6 +192,28 @@ TEST(a_fan_out_runs_every_item_and_gives_their_outputs_in_order)
     store_close(&s);
 }
 
+TEST(a_character_that_no_command_can_be_given_hides_no_output)
+{
+    struct store *s = fixture_store();
+    struct flow_claiming k = {.push = false};
+    int64_t w =
+        flow_submit(s,
+                    "name: w\ntasks:\n  a: {run: x}\n"
+                    "  b: {function: f, needs: a, with: {n: \"${{ tasks.a.outputs.n }}\"}}\n"
+                    "  each: {function: f, needs: a, foreach: \"${{ tasks.a.outputs.list }}\"}\n"
+                    "  after: {run: x, needs: each}\n",
+                    NULL);
+
+    CHECK_EQ(flow_claim(s, &k), 1);
+    flow_settle(s, k.held[0], OUTCOME_OK, "{\"n\":1,\"list\":[\"x\\u0000y\"]}");
+    flow_play(s, "");
+    CHECK_STR(flow_shape(s, w), "a:succeeded b:succeeded each:succeeded after:succeeded "
+                                "each[0]:succeeded");
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    verify_clean(s);
+    store_close(&s);
+}
+
 TEST(an_empty_list_is_a_success)
 {
     struct store *s = fixture_store();

@@ -89,6 +89,8 @@ TEST(what_is_wrong_is_named_with_its_line)
     expect_error("{\"a\":1,\"a\":2}\n", 14, "line 1");
     expect_error("a=1\nb=\xff\n", 8, "line 2 of $PAWL_OUTPUT is not valid UTF-8");
     expect_error("a=x\0y\n", 6, "line 1 of $PAWL_OUTPUT is not valid UTF-8");
+    expect_error("a<<E\nx\0y\nE\n", 11, "line 2 of $PAWL_OUTPUT is not valid UTF-8");
+    expect_error("a<<E\nx\nb\xd8\nE\n", 13, "line 3 of $PAWL_OUTPUT is not valid UTF-8");
 }
 
 TEST(there_are_bounds)

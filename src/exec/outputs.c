@@ -94,6 +94,14 @@ static size_t key_length(const char *line, size_t len)
     return n;
 }
 
+static int check_text(const struct parser *p, const char *line, size_t len)
+{
+    if (text_is_utf8(line, len))
+        return 0;
+    return err_set(p->err, E_INVALID,
+                   "line %d of $PAWL_OUTPUT is not valid UTF-8 (or holds a NUL byte)", p->line);
+}
+
 static int read_block(struct parser *p, const char *key, const char *mark, size_t mark_len)
 {
     int first = p->line;
@@ -109,6 +117,8 @@ static int read_block(struct parser *p, const char *key, const char *mark, size_
                          key, (int)mark_len, mark);
             break;
         }
+        if ((rc = check_text(p, line, len)))
+            break;
         if (len == mark_len && memcmp(line, mark, len) == 0) {
             rc = set_text(p, key, buf_cstr(&text), text.len ? text.len - 1 : 0);
             break;
@@ -191,14 +201,9 @@ int outputs_parse(const char *text, size_t len, const char *const *names, struct
             err, E_INVALID,
             "$PAWL_OUTPUT has more than %d bytes: store it elsewhere and pass a reference",
             OUTPUTS_MAX);
-    while (!rc && next_line(&p, &line, &n)) {
-        if (!text_is_utf8(line, n))
-            rc =
-                err_set(err, E_INVALID,
-                        "line %d of $PAWL_OUTPUT is not valid UTF-8 (or holds a NUL byte)", p.line);
-        else
+    while (!rc && next_line(&p, &line, &n))
+        if (!(rc = check_text(&p, line, n)))
             rc = read_line(&p, line, n);
-    }
     if (!rc)
         write_all(&p, out);
     vec_release(&p.all);

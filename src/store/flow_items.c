@@ -59,7 +59,7 @@ int items_list(struct turn *t, const struct row *foreach, json_t **out, struct e
         goto done;
     if (!text)
         text = r.n ? rows_text(&r, 0, 1) : NULL;
-    *out = text ? json_loads(text, 0, NULL) : NULL;
+    *out = text ? json_loads(text, JSON_ALLOW_NUL, NULL) : NULL;
     if (*out)
         keep_list(s, foreach, turn_keep(t, *out));
     else
@@ -195,7 +195,7 @@ static int collect(struct turn *t, const struct row *foreach, char **out, struct
             after = rows_int(&r, i, 3);
             if (rows_int(&r, i, 0) >= foreach->now.cursor)
                 continue; /* of an earlier run, whose list was longer */
-            outputs = result ? json_loads(result, JSON_DECODE_ANY, NULL) : NULL;
+            outputs = result ? json_loads(result, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL) : NULL;
             json_array_append_new(all, json_pack("{s:s, s:o}", "status",
                                                  status_text((int)rows_int(&r, i, 1)), "outputs",
                                                  outputs ? outputs : json_object()));

@@ -189,7 +189,7 @@ int flow_of(struct turn *t, int64_t id, int64_t root, struct flow **out, struct 
         goto done;
     if ((rc = definition_of(t, rows_text(&r, 0, 0), &def, err)))
         goto done;
-    if (!(variables = json_loads(rows_text(&r, 0, 1), 0, NULL))) {
+    if (!(variables = json_loads(rows_text(&r, 0, 1), JSON_ALLOW_NUL, NULL))) {
         rc =
             err_set(err, E_INTERNAL, "the variables of workflow %lld can't be read", (long long)id);
         goto done;

@@ -34,7 +34,9 @@ static void on_reference(void *arg, const char *name)
 /* {"status", "outputs"} of a task, as expressions see it. */
 static json_t *shown(const struct row *row)
 {
-    json_t *outputs = row->now.result ? json_loads(row->now.result, JSON_DECODE_ANY, NULL) : NULL;
+    json_t *outputs = row->now.result
+                          ? json_loads(row->now.result, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL)
+                          : NULL;
 
     return json_pack("{s:s, s:o}", "status", status_text(row->now.status), "outputs",
                      outputs ? outputs : json_object());

@@ -105,7 +105,7 @@ int flow_goes_on(struct flow_judge *j, bool *out, struct err *err)
 
 static int64_t list_size(const char *text)
 {
-    json_t *list = text ? json_loads(text, 0, NULL) : NULL;
+    json_t *list = text ? json_loads(text, JSON_ALLOW_NUL, NULL) : NULL;
     int64_t n = json_is_array(list) ? (int64_t)json_array_size(list) : -1;
 
     json_decref(list);
