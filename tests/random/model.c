@@ -395,7 +395,8 @@ void model_end(struct model_node *job, enum plan_end end, int list)
 
 void model_cancel(struct model_node *n, bool let_finish)
 {
-    int i;
+    /* what a cancelled workflow runs at its end is not reached by another cancel of it */
+    int spared = n->kind == M_FLOW && n->cancel_asked ? n->nchildren - 1 : -1, i;
 
     if (model_ended(n->status))
         return;
@@ -406,7 +407,7 @@ void model_cancel(struct model_node *n, bool let_finish)
     else
         n->cancel_asked = true;
     for (i = 0; i < n->nchildren; i++)
-        if (n->children[i])
+        if (n->children[i] && i != spared)
             model_cancel(n->children[i], let_finish);
 }
 

@@ -1,0 +1,217 @@
+/* test_random_core.c - the decisions of src/core alone, in a small interpreter, against the model
+ * of the rules, for many random workflows. PAWL_RANDOM_SEED and PAWL_RANDOM_COUNT: see
+ * test_random.c. */
+#include "harness.h"
+
+#include "base/buf.h"
+#include "random/interpret.h"
+#include "random/model.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+TEST_NO_DB;
+
+struct both {
+    const struct plan *plan;
+    struct plan_rng rng;
+    struct interpreter in;
+    struct model *model;
+    struct buf trace, wrong;
+};
+
+static void compare(struct both *b)
+{
+    struct model_node *m;
+    size_t n = 0, i;
+
+    for (m = b->model->all; m; m = m->next) {
+        struct node *at = interpreter_find(&b->in, m->path);
+
+        n++;
+        if (!at || at->status != (int)m->status)
+            buf_addf(&b->wrong, "%s is %s, and %s in the model\n", m->path,
+                     at ? model_words[at->status] : "not there", model_words[m->status]);
+    }
+    for (i = 0; i < b->in.nall && n != b->in.nall; i++)
+        if (!model_find(b->model, b->in.all[i]->path))
+            buf_addf(&b->wrong, "%s is not there in the model\n", b->in.all[i]->path);
+    if (b->in.err.code)
+        buf_addf(&b->wrong, "%s\n", b->in.err.msg);
+}
+
+/* One that is in this status, of the model's choice. */
+static struct model_node *some(struct both *b, enum model_status low, enum model_status high,
+                               bool jobs)
+{
+    struct model_node *m, *chosen = NULL;
+    unsigned seen = 0;
+
+    for (m = b->model->all; m; m = m->next)
+        if (m->status >= low && m->status <= high && (!jobs || m->kind == M_JOB) &&
+            !plan_below(&b->rng, ++seen))
+            chosen = m;
+    return chosen;
+}
+
+/* The same node; NULL: that is wrong. */
+static struct node *same(struct both *b, const struct model_node *m)
+{
+    struct node *n = interpreter_find(&b->in, m->path);
+
+    if (n && n->status == (int)m->status)
+        return n;
+    buf_addf(&b->wrong, "%s is %s in the model, and not there, or not that\n", m->path,
+             model_words[m->status]);
+    return NULL;
+}
+
+static void start(struct both *b, struct model_node *m)
+{
+    struct node *n = same(b, m);
+
+    buf_addf(&b->trace, "start %s\n", m->path);
+    if (!n)
+        return;
+    interpreter_start(&b->in, n);
+    model_start(m);
+}
+
+static void settle(struct both *b, struct model_node *m)
+{
+    struct node *n = same(b, m);
+    enum plan_end end = plan_end(b->plan, m->path, (int)plan_below(&b->rng, 1000));
+    int list = plan_leaves(b->plan, m->path);
+
+    buf_addf(&b->trace, "end %s: %d\n", m->path, (int)end);
+    if (!n)
+        return;
+    interpreter_settle(&b->in, n, end, list);
+    model_end(m, end, list);
+}
+
+static void operate(struct both *b)
+{
+    bool cancel = b->plan->cancels && plan_chance(&b->rng, 50);
+    struct model_node *m = some(b, M_PENDING, cancel ? M_RUNNING : M_READY, false);
+    struct node *n = m ? same(b, m) : NULL;
+
+    if (!n)
+        return;
+    buf_addf(&b->trace, "%s %s\n", cancel ? "cancel" : "skip", m->path);
+    if (cancel) {
+        interpreter_cancel(&b->in, n);
+        model_cancel(m, false);
+    } else {
+        interpreter_skip(&b->in, n);
+        model_skip(m);
+    }
+}
+
+static void step(struct both *b)
+{
+    struct model_node *ready = some(b, M_READY, M_READY, true);
+    struct model_node *running = some(b, M_RUNNING, M_RUNNING, true);
+
+    if (plan_chance(&b->rng, b->plan->operates))
+        operate(b);
+    else if (ready && (!running || plan_chance(&b->rng, 50)))
+        start(b, ready);
+    else if (running)
+        settle(b, running);
+    if (plan_chance(&b->rng, b->plan->batches))
+        return; /* the next comes at the same moment */
+    interpreter_advance(&b->in);
+    model_work_out(b->model);
+    if (b->in.nall < 30) /* it takes long, and shows the same at the end */
+        compare(b);
+}
+
+static bool goes_wrong(const struct plan *p, struct buf *told)
+{
+    struct both b = {.plan = p, .rng = {plan_mix(p->seed, 13)}};
+    int steps = 0;
+
+    interpreter_begin(&b.in, p);
+    b.model = model_new(p);
+    compare(&b);
+    while (!b.wrong.len && !model_ended(b.model->root->status) && steps++ < 100000)
+        step(&b);
+    if (!b.wrong.len)
+        compare(&b);
+    if (!b.wrong.len && !model_ended(b.model->root->status))
+        buf_addstr(&b.wrong, "it never ends\n");
+    buf_reset(told);
+    if (b.wrong.len)
+        buf_addf(told, "--- what was done\n%s--- what is wrong\n%s", buf_cstr(&b.trace),
+                 b.wrong.ptr);
+    model_free(b.model);
+    interpreter_release(&b.in);
+    buf_release(&b.trace);
+    buf_release(&b.wrong);
+    return told->len > 0;
+}
+
+/* Approvals are the store's affair. */
+static struct plan *plan_of(uint64_t seed)
+{
+    struct plan *p = plan_new(seed);
+    int i, k;
+
+    for (i = 0; i < p->nflows; i++)
+        for (k = 0; k < p->flows[i].ntasks + 2; k++)
+            p->flows[i].tasks[k].approval = false;
+    return p;
+}
+
+_Noreturn static void tell(struct plan *p)
+{
+    struct buf told = BUF_INIT, text = BUF_INIT;
+    int nth = 0, i;
+
+    for (;;) {
+        struct plan *q = plan_copy(p);
+
+        if (!plan_smaller(q, nth))
+            break;
+        if (goes_wrong(q, &told)) {
+            p = q;
+            nth = nth > 2 ? nth - 2 : 0;
+        } else {
+            nth++;
+        }
+    }
+    goes_wrong(p, &told);
+    for (i = 0; i < p->nflows; i++) {
+        buf_addf(&text, "--- w%d.flow.yaml\n", i);
+        plan_yaml(p, i, &text);
+    }
+    test_fail(__FILE__, __LINE__,
+              "a smaller case of seed %llu:\n%s%s"
+              "again: PAWL_RANDOM_SEED=%llu build/tests/test_random_core",
+              (unsigned long long)p->seed, text.ptr, buf_cstr(&told), (unsigned long long)p->seed);
+}
+
+static uint64_t number(const char *name, uint64_t otherwise)
+{
+    const char *s = getenv(name);
+
+    return s && *s ? strtoull(s, NULL, 10) : otherwise;
+}
+
+TEST_SLOW(random_workflows_are_decided_as_the_model_says, 600)
+{
+    uint64_t one = number("PAWL_RANDOM_SEED", 0), i;
+    uint64_t n = number("PAWL_RANDOM_COUNT", test_full() ? 100000 : 10000);
+    struct buf told = BUF_INIT;
+
+    for (i = 1; i <= (one ? 1 : n); i++) {
+        struct plan *p = plan_of(one ? one : i);
+
+        if (goes_wrong(p, &told))
+            tell(p);
+        plan_free(p);
+    }
+    buf_release(&told);
+}
