@@ -58,12 +58,17 @@ else ifeq ($(SAN),tsan)
 OPTIMIZE = -O1 -fno-omit-frame-pointer
 SANITIZE = -fsanitize=thread
 WARNINGS =
+else ifeq ($(SAN),fuzz)
+# For libFuzzer, which comes with clang.
+OPTIMIZE = -O1 -fno-omit-frame-pointer
+SANITIZE = -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
+WARNINGS =
 else ifeq ($(SAN),)
 OPTIMIZE = -O2
 # Not with a sanitizer: the checked variants of libc's functions escape its interceptors.
 HARDENING += -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3
 else
-$(error SAN is asan or tsan, not "$(SAN)")
+$(error SAN is asan, tsan or fuzz, not "$(SAN)")
 endif
 
 CPPFLAGS =
@@ -91,6 +96,9 @@ TEST_SRCS := $(wildcard tests/test_*.c)
 TEST_COMMON := $(wildcard tests/harness.c tests/fixture.c)
 # Random workflows and the model that they are compared with, for tests/test_random*.c.
 RANDOM_SRCS := $(wildcard tests/random/*.c)
+FUZZ_SRCS := $(wildcard tests/fuzz/*.c)
+# What they need of the library, which is not built for them as a whole.
+FUZZ_LIB := $(wildcard src/base/*.c src/core/*.c src/flow/*.c src/exec/outputs.c)
 BENCH_SRCS := $(wildcard bench/*.c)
 PLUGIN_SRCS := $(wildcard examples/plugin*.c)
 EXAMPLE_SRCS := $(filter-out $(PLUGIN_SRCS),$(wildcard examples/*.c))
@@ -111,11 +119,12 @@ CLI_OBJS := $(call object,$(CLI_SRCS))
 SHIM_OBJS := $(call object,$(SHIM_SRCS))
 COMMON_OBJS := $(call object,$(TEST_COMMON))
 RANDOM_OBJS := $(call object,$(RANDOM_SRCS))
-PROGRAM_OBJS := $(call object,$(TEST_SRCS) $(BENCH_SRCS) $(EXAMPLE_SRCS))
+PROGRAM_OBJS := $(call object,$(TEST_SRCS) $(FUZZ_SRCS) $(BENCH_SRCS) $(EXAMPLE_SRCS))
 PLUGIN_OBJS := $(call object,$(PLUGIN_SRCS))
 OBJS := $(LIB_OBJS) $(CLI_OBJS) $(SHIM_OBJS) $(COMMON_OBJS) $(RANDOM_OBJS) $(PROGRAM_OBJS) $(PLUGIN_OBJS)
 
 TESTS := $(TEST_SRCS:tests/%.c=$(BUILD)/tests/%)
+FUZZERS := $(FUZZ_SRCS:tests/fuzz/%.c=$(BUILD)/tests/%)
 BENCHES := $(BENCH_SRCS:bench/%.c=$(BUILD)/bench/%)
 EXAMPLES := $(EXAMPLE_SRCS:examples/%.c=$(BUILD)/examples/%)
 PLUGINS := $(PLUGIN_SRCS:examples/%.c=$(BUILD)/examples/%.so)
@@ -179,6 +188,10 @@ $(TESTS): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(COMMON_OBJS) $(BUILD)/libpa
 
 $(filter $(BUILD)/tests/test_random%,$(TESTS)): $(RANDOM_OBJS)
 
+$(FUZZERS): $(BUILD)/tests/%: $(BUILD)/obj/tests/fuzz/%.o $(call object,$(FUZZ_LIB))
+	@mkdir -p $(@D)
+	$(call QUIET,LINK)$(CC) -pie -fsanitize=fuzzer $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(LIBS)
+
 $(BENCHES): $(BUILD)/bench/%: $(BUILD)/obj/bench/%.o $(COMMON_OBJS) $(BUILD)/libpawl.a
 	@mkdir -p $(@D)
 	$(LINK)
@@ -220,7 +233,7 @@ $(BUILD)/gen/migrations.c: tools/sqlgen.awk $(wildcard src/store/migrations) $(M
 # Below a make with -j its jobs are shared; otherwise use all processors.
 SUBMAKE = $(MAKE) $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS)) --no-print-directory
 
-.PHONY: demo test test-all variants gcc-build asan-build tsan-build clang-warnings mutants bench
+.PHONY: demo test test-all variants gcc-build asan-build tsan-build clang-warnings fuzz-build fuzzers fuzz mutants bench
 demo:
 	tools/install-deps build
 	$(SUBMAKE) all
@@ -234,7 +247,7 @@ test:
 test-all: export PAWL_TEST_FULL = 1
 test-all: test
 
-variants: gcc-build asan-build tsan-build clang-warnings
+variants: gcc-build asan-build tsan-build clang-warnings fuzz-build
 gcc-build:
 	+$(SUBMAKE) tests benches
 asan-build:
@@ -243,6 +256,18 @@ tsan-build:
 	+$(SUBMAKE) SAN=tsan BUILD=$(BUILD)/tsan tests
 clang-warnings:
 	+$(SUBMAKE) CC=clang BUILD=$(BUILD)/clang warnings
+
+# Without libFuzzer there is nothing to build; tests/fuzz.bats says so.
+fuzz-build:
+	+@if echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | \
+		clang -x c -fsanitize=fuzzer,address,undefined -o /dev/null - 2>/dev/null; then \
+		$(SUBMAKE) SAN=fuzz CC=clang BUILD=$(BUILD)/fuzz fuzzers; fi
+fuzzers: $(FUZZERS)
+
+# Each in turn, for so long.
+FUZZ_SECONDS = 60
+fuzz: fuzz-build
+	BUILD=$(BUILD) tests/fuzz/run $(FUZZ_SECONDS)
 
 mutants:
 	tools/install-deps test

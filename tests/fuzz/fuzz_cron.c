@@ -1,10 +1,5 @@
 /* fuzz_cron.c - any bytes as a cron pattern, and as the file of the time zone that it is asked in.
  *
- *   clang -std=c11 -D_GNU_SOURCE -Isrc -g -O1 -fsanitize=fuzzer,address,undefined \
- *       -fno-sanitize-recover=all -o /tmp/fuzz_cron tests/fuzz/fuzz_cron.c src/base/[a-z]*.c \
- *       src/core/cron*.c -ljansson -lsodium -lm
- *   mkdir /tmp/corpus && /tmp/fuzz_cron -max_total_time=60 -max_len=1024 /tmp/corpus
- *
  * Input: eight bytes of a time, a pattern up to a line feed, and a TZif file or a rule for its end.
  * Beside memory errors and undefined behaviour it looks for answers that break what the headers
  * say: clocks that do not run on, due times that are not after, not the first, or not due. */

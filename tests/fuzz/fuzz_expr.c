@@ -1,10 +1,5 @@
 /* fuzz_expr.c - any bytes as an expression, as a condition and as text with expressions in it.
  *
- *   clang -std=c11 -D_GNU_SOURCE -Isrc -g -O1 -fsanitize=fuzzer,address,undefined \
- *       -fno-sanitize-recover=all -o /tmp/fuzz_expr tests/fuzz/fuzz_expr.c src/core/expr*.c \
- *       src/core/value.c src/base/[a-z]*.c -ljansson -lsodium -lm
- *   /tmp/fuzz_expr -max_total_time=60 -max_len=4096
- *
  * Beside memory errors and undefined behaviour it looks for a result or a fault that breaks what
  * expr.h says, and for one that is not the same the second time. */
 #include "base/text.h"

@@ -1,10 +1,5 @@
 /* fuzz_yaml.c - any bytes as YAML, as a file would bring them, and then as a configuration.
  *
- *   clang -std=c11 -D_GNU_SOURCE -Isrc -g -O1 -fsanitize=fuzzer,address,undefined \
- *       -fno-sanitize-recover=all -o /tmp/fuzz_yaml tests/fuzz/fuzz_yaml.c src/flow/[a-z]*.c \
- *       src/base/[a-z]*.c -lyaml -ljansson -lsodium -lm
- *   /tmp/fuzz_yaml -max_total_time=60 -max_len=4096
- *
  * Beside memory errors and undefined behaviour it looks for a tree that breaks what yaml.h says. */
 #include "base/text.h"
 #include "flow/config.h"

@@ -1,0 +1,57 @@
+/* fuzz.h - what the fuzzers share. Each is a program of its own for libFuzzer: it takes any bytes
+ * as one kind of input, and stops with a sentence where something does not hold. */
+#ifndef TESTS_FUZZ_FUZZ_H
+#define TESTS_FUZZ_FUZZ_H
+
+#include "base/mem.h"
+#include "flow/problem.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define HOLDS(cond)                                                                   \
+    do {                                                                              \
+        if (!(cond)) {                                                                \
+            fprintf(stderr, "%s:%d: does not hold: %s\n", __FILE__, __LINE__, #cond); \
+            abort();                                                                  \
+        }                                                                             \
+    } while (0)
+
+/* The bytes as a text that ends with NUL; the caller frees it. */
+static inline char *fuzz_text(const uint8_t *data, size_t size)
+{
+    char *s = mem_alloc(size + 1);
+
+    memcpy(s, data, size);
+    s[size] = '\0';
+    return s;
+}
+
+/* What is refused is refused in words, each problem with its place. */
+static inline void fuzz_problems(struct problems *ps, int rc, const struct err *err)
+{
+    struct buf shown = BUF_INIT;
+    char place[100];
+    size_t i;
+
+    HOLDS(rc == 0 || rc == -E_INVALID);
+    HOLDS((rc == 0) == (ps->count == 0));
+    if (rc) {
+        HOLDS(ps->list.n > 0);
+        problems_show(ps, &shown); /* which also puts them in order */
+        HOLDS(shown.len > 0);
+        snprintf(place, sizeof(place), "f.yaml:%u:%u: ", ps->list.at[0].line,
+                 ps->list.at[0].column);
+        HOLDS(!strncmp(err->msg, place, strlen(place)));
+    }
+    for (i = 0; i < ps->list.n; i++)
+        HOLDS(ps->list.at[i].line > 0 && ps->list.at[i].column > 0 && *ps->list.at[i].sentence);
+    buf_release(&shown);
+}
+
+#endif

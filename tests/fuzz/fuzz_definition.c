@@ -1,0 +1,41 @@
+/* fuzz_definition.c - stored definitions: canonical JSON. What is read can be written, and is read
+ * back as what was written, under the hash of that text. (A text that says what is so anyway, as
+ * one of another version may, is read, too.) */
+#include "fuzz.h"
+
+#include "core/workflow.h"
+
+static void round_trip(const struct workflow *w)
+{
+    struct buf text = BUF_INIT, again = BUF_INIT;
+    struct arena arena = ARENA_INIT;
+    const struct workflow *copy;
+    struct err err = ERR_INIT;
+    char hash[WORKFLOW_HASH_SIZE];
+
+    workflow_write(w, &text);
+    HOLDS(!workflow_read(text.ptr, text.len, &arena, &copy, &err));
+    workflow_write(copy, &again);
+    HOLDS(text.len == again.len && !memcmp(text.ptr, again.ptr, text.len));
+    workflow_hash(text.ptr, text.len, hash);
+    HOLDS(!strcmp(hash, copy->hash));
+    arena_release(&arena);
+    buf_release(&text);
+    buf_release(&again);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct arena arena = ARENA_INIT;
+    const struct workflow *w;
+    struct err err = ERR_INIT;
+    int rc = workflow_read((const char *)data, size, &arena, &w, &err);
+
+    HOLDS(rc == 0 || rc == -E_INVALID);
+    if (rc)
+        HOLDS(*err.msg);
+    else
+        round_trip(w);
+    arena_release(&arena);
+    return 0;
+}

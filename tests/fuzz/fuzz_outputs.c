@@ -1,0 +1,39 @@
+/* fuzz_outputs.c - what a task writes to $PAWL_OUTPUT. What is taken is one JSON object, and as
+ * such a line that gives the same again. */
+#include "fuzz.h"
+
+#include "exec/outputs.h"
+
+#include <jansson.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const char *const names[] = {"a", "key", NULL};
+    struct buf out = BUF_INIT, again = BUF_INIT, some = BUF_INIT;
+    struct err err = ERR_INIT;
+    json_t *all, *few, *same;
+
+    if (outputs_parse((const char *)data, size, NULL, &out, &err)) {
+        HOLDS(*err.msg && !out.len);
+    } else if (out.len) {
+        all = json_loadb(out.ptr, out.len, JSON_ALLOW_NUL, NULL);
+        HOLDS(json_is_object(all));
+        if (out.len <= OUTPUTS_MAX) {
+            HOLDS(!outputs_parse(out.ptr, out.len, NULL, &again, &err));
+            same = json_loadb(again.ptr, again.len, JSON_ALLOW_NUL, NULL);
+            HOLDS(json_equal(same, all));
+            json_decref(same);
+        }
+        HOLDS(!outputs_parse((const char *)data, size, names, &some, &err));
+        few = some.len ? json_loadb(some.ptr, some.len, JSON_ALLOW_NUL, NULL) : json_object();
+        HOLDS(json_object_size(few) <= 2);
+        HOLDS(json_equal(json_object_get(few, "key"), json_object_get(all, "key")) ||
+              !json_object_get(all, "key"));
+        json_decref(few);
+        json_decref(all);
+    }
+    buf_release(&out);
+    buf_release(&again);
+    buf_release(&some);
+    return 0;
+}
