@@ -582,3 +582,30 @@ TEST(workflows_of_the_same_key_run_one_after_the_other)
     verify_clean(s);
     store_close(&s);
 }
+
+TEST(the_timeout_of_a_task_bounds_the_workflow_that_it_nests)
+{
+    static const char *const files[] = {
+        "w.yaml",
+        "name: w\ntasks:\n  in: {workflow: in.yaml, timeout: 10m}\n"
+        "  many: {workflow: in.yaml, foreach: 2, timeout: 2h}\n  after: {run: x, needs: in, if: "
+        "failure()}\n",
+        "in.yaml", "name: in\ntimeout: 1h\ntasks:\n  leaf: {run: x, retry: 2}\n", NULL};
+    struct store *s = fixture_store();
+    int64_t w = flow_submit_text(s, flow_text_of_files(files), NULL);
+
+    clock_advance(601 * SECOND);
+    run_timers(s);
+    CHECK_EQ(flow_status(s, w, "in"), S_TIMED_OUT);
+    CHECK_EQ(flow_status(s, w, "after"), S_READY);
+    CHECK_EQ(flow_status(s, w, "many[1]"), S_RUNNING);
+    verify_clean(s);
+    clock_advance(3600 * SECOND);
+    run_timers(s);
+    CHECK_EQ(flow_status(s, w, "many[1]"), S_TIMED_OUT); /* its own is the shorter */
+    flow_play(s, "");
+    CHECK_EQ(status_of(s, w), S_FAILED);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM timers"), 0);
+    verify_clean(s);
+    store_close(&s);
+}

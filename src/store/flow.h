@@ -175,8 +175,8 @@ MUST_USE int flow_close(struct turn *t, struct row *row, int status, struct outc
 MUST_USE int flow_say_why(struct turn *t, struct row *row, int status, const char **out,
                           struct err *err);
 MUST_USE int flow_go_on_later(struct turn *t, const struct row *row, struct err *err);
-MUST_USE int flow_set_timeout(struct turn *t, const struct row *row, int64_t timeout,
-                              struct err *err);
+/* A workflow that begins has so long, if that is said. */
+MUST_USE int flow_set_timeout(struct turn *t, const struct flow *f, struct err *err);
 MUST_USE int flow_timer(struct turn *t, struct row *row, enum timer_kind kind, struct err *err);
 /* Cancels what is below a node, or the node with it, a slice now and the rest by timers. */
 MUST_USE int flow_cancel_below(struct turn *t, struct row *row, const char *reason,

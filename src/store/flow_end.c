@@ -29,9 +29,29 @@ int flow_go_on_later(struct turn *t, const struct row *row, struct err *err)
     return set_timer(t, row, TIMER_FLOW, t->now, err);
 }
 
-int flow_set_timeout(struct turn *t, const struct row *row, int64_t timeout, struct err *err)
+/* What its definition says of the whole, and the task that nests it: the shorter; 0: neither. */
+static int timeout_of(struct turn *t, const struct flow *f, int64_t *out, struct err *err)
 {
-    return set_timer(t, row, TIMER_TIMEOUT, t->now + timeout, err);
+    const struct execution *e = &f->row->now;
+    struct flow *above = NULL;
+    int64_t own = f->def->workflow->timeout, task = 0;
+    int rc;
+
+    if (e->task_name && e->workflow) {
+        if ((rc = flow_of(t, e->workflow, e->root, &above, err)))
+            return rc;
+        task = above ? definition_task(above->def, e->task_name)->timeout : 0;
+    }
+    *out = own && (!task || own < task) ? own : task;
+    return 0;
+}
+
+int flow_set_timeout(struct turn *t, const struct flow *f, struct err *err)
+{
+    int64_t timeout;
+    int rc = timeout_of(t, f, &timeout, err);
+
+    return rc || !timeout ? rc : set_timer(t, f->row, TIMER_TIMEOUT, t->now + timeout, err);
 }
 
 /* ---- its end ---- */
@@ -169,7 +189,7 @@ int flow_end_if_done(struct turn *t, struct flow *f, struct err *err)
         o.error = arena_strdup(&t->arena, err->msg);
         status = S_FAILED;
     }
-    if (w->timeout) {
+    if (w->timeout || e->task_name) {
         args_begin(&t->args, Q_TIMER_DELETE);
         args_int(&t->args, e->id);
         args_int(&t->args, TIMER_TIMEOUT);
@@ -210,8 +230,8 @@ int flow_timer(struct turn *t, struct row *row, enum timer_kind kind, struct err
     }
     if ((rc = flow_of(t, row->now.id, row->now.root, &f, err)) || !f)
         return rc;
-    if (!row->now.cursor && f->def->workflow->timeout && /* a permit let it begin just now */
-        (rc = flow_set_timeout(t, row, f->def->workflow->timeout, err)))
+    if (!row->now.cursor && /* a permit let it begin just now */
+        (rc = flow_set_timeout(t, f, err)))
         return rc;
     if ((uint32_t)row->now.cursor < f->def->workflow->ntasks)
         return flow_make(t, f, err);

@@ -206,7 +206,6 @@ static int own_key(struct turn *t, struct flow *f, struct err *err)
 
 int flow_open(struct turn *t, struct flow *f, struct err *err)
 {
-    int64_t timeout = f->def->workflow->timeout;
     int rc;
 
     if (f->row->now.concurrency) {
@@ -217,7 +216,7 @@ int flow_open(struct turn *t, struct flow *f, struct err *err)
     }
     if ((rc = door_move(t, f->row, EV_STARTED, S_RUNNING, NULL, err)))
         return rc;
-    if (timeout && (rc = flow_set_timeout(t, f->row, timeout, err)))
+    if ((rc = flow_set_timeout(t, f, err)))
         return rc;
     return flow_make(t, f, err);
 }

@@ -234,7 +234,7 @@ static int reopen(struct turn *t, struct part *p, int opened, struct rerun *r, s
     row->now.needs_left = left + opened;
     row->now.cursor = (int)w->ntasks;
     door_touch(t, row);
-    if (ended && w->timeout && (rc = flow_set_timeout(t, row, w->timeout, err)))
+    if (ended && (rc = flow_set_timeout(t, p->f, err)))
         return rc;
     look_at_pending(t, p);
     return 0;
@@ -338,12 +338,11 @@ static int above(struct turn *t, struct row *row, struct rerun *r, struct err *e
 
 static int whole_workflow(struct turn *t, struct flow *f, struct rerun *r, struct err *err)
 {
-    int64_t timeout = f->def->workflow->timeout;
     int rc;
 
     if ((rc = restart(t, f->row, r, err)))
         return rc;
-    if (timeout && (rc = flow_set_timeout(t, f->row, timeout, err)))
+    if ((rc = flow_set_timeout(t, f, err)))
         return rc;
     return flow_make(t, f, err);
 }
