@@ -222,7 +222,9 @@ static const struct damage damages[] = {
     BREAK("I35", "I06 I27 I40", SET("child", "status = 1")),
     /* unless somebody will */
     BREAK(NULL, "I06", REOPEN("joins::free") ONE_MORE("joins") FLOW_TIMER("joins")),
-    BREAK(NULL, "I06", REOPEN("joins::fan") ONE_MORE("joins") ";" SET("joins::fan", "held = 2")),
+    BREAK(NULL, "I06",
+          REOPEN("joins::fan")
+              ONE_MORE("joins") ";" SET("joins::fan", "held = 2, failed_behind = 128")),
     BREAK(NULL, "I06",
           REOPEN("stopping::b2") ONE_MORE("stopping") ";" SET("stopping", "failed_behind = 0")
               FLOW_TIMER("stopping")),
