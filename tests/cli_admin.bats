@@ -77,8 +77,8 @@ teardown() { remove_database; }
 	[[ $(pawl --version) == 'pawl '[0-9]* ]]
 	pawl help | grep -q '^  verify '
 	pawl --help | grep -q '^  verify '
-	same 'usage: pawl show ID' "$(pawl help show | head -n 1)"
-	same 'usage: pawl show ID' "$(pawl show --help | head -n 1)"
+	same 'usage: pawl show ID [OPTION]…' "$(pawl help show | head -n 1)"
+	same 'usage: pawl show ID [OPTION]…' "$(pawl show --help | head -n 1)"
 	run pawl
 	[ "$status" = 2 ]
 }

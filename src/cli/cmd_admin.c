@@ -89,16 +89,25 @@ static int fence(const struct cli *c, bool yes)
     return code;
 }
 
-int cmd_admin(int argc, char **argv)
+struct wish {
+    int64_t older_than;
+    bool dry_run, yes;
+};
+
+static const struct option options[] = {
+    {"older-than", OPTION_DURATION, offsetof(struct wish, older_than), "DURATION",
+     "with cleanup-events: what ended longer ago goes"},
+    {"dry-run", OPTION_FLAG, offsetof(struct wish, dry_run), NULL,
+     "with cleanup-events: only say what would go"},
+    {"yes", OPTION_FLAG, offsetof(struct wish, yes), NULL, "with fence: that is meant"},
+    {0},
+};
+
+static int cmd_admin(int argc, char **argv)
 {
-    int64_t older_than = -1;
-    bool dry_run = false, yes = false;
-    const struct option options[] = {{"older-than", OPTION_DURATION, &older_than},
-                                     {"dry-run", OPTION_FLAG, &dry_run},
-                                     {"yes", OPTION_FLAG, &yes},
-                                     {NULL, OPTION_FLAG, NULL}};
+    struct wish w = {.older_than = -1};
     struct cli c;
-    int code = cli_begin(&c, "admin", argc, argv, options, 1, 3);
+    int code = cli_begin(&c, &command_admin, argc, argv, &w);
 
     if (code >= 0)
         return code;
@@ -107,12 +116,33 @@ int cmd_admin(int argc, char **argv)
     else if (!strcmp(c.words[0], "tenant"))
         code = tenant(&c);
     else if (!strcmp(c.words[0], "cleanup-events") && c.nwords == 1)
-        code = cleanup(&c, older_than, dry_run);
+        code = cleanup(&c, w.older_than, w.dry_run);
     else if (!strcmp(c.words[0], "fence") && c.nwords == 1)
-        code = fence(&c, yes);
+        code = fence(&c, w.yes);
     else
         code = cli_wrong("pawl admin knows migrate, tenant, cleanup-events and fence, not '%.60s'",
                          c.words[c.nwords - 1]);
     cli_end(&c);
     return cli_done(code);
 }
+
+const struct command command_admin = {
+    .name = "admin",
+    .forms = "migrate\n"
+             "tenant create TENANT\n"
+             "tenant drop TENANT\n"
+             "tenant list\n"
+             "cleanup-events --older-than DURATION [--dry-run]\n"
+             "fence --yes",
+    .text = "create and upgrade a database, its tenants; remove what is old; fence a "
+            "restored backup",
+    .options = options,
+    .examples = {{"pawl admin migrate --db postgres://pawl@db.example/pawl",
+                  "create or upgrade the schema"},
+                 {"pawl admin cleanup-events --older-than 90d --dry-run", "what would go"},
+                 {"pawl admin fence --yes",
+                  "after a restored backup: nothing of the lost time is taken for today's"}},
+    .least = 1,
+    .most = 3,
+    .run = cmd_admin,
+};

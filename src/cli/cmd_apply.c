@@ -71,13 +71,13 @@ static int apply(struct pawl *p, const char *file, bool json)
     return 0;
 }
 
-int cmd_apply(int argc, char **argv)
+static int cmd_apply(int argc, char **argv)
 {
     struct pawl_options o;
     struct pawl_error err;
     struct cli c;
     struct pawl *p;
-    int code = cli_begin(&c, "apply", argc, argv, NULL, 1, 1);
+    int code = cli_begin(&c, &command_apply, argc, argv, NULL);
 
     if (code >= 0)
         return code;
@@ -90,3 +90,14 @@ int cmd_apply(int argc, char **argv)
     cli_end(&c);
     return cli_done(code);
 }
+
+const struct command command_apply = {
+    .name = "apply",
+    .forms = "FILE",
+    .text = "store a workflow under its name, and have its schedules fire it from now on",
+    .examples = {{"pawl apply nightly.flow.yaml",
+                  "from now on `pawl submit nightly` runs this one, and so do its schedules"}},
+    .least = 1,
+    .most = 1,
+    .run = cmd_apply,
+};

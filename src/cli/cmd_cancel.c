@@ -43,22 +43,31 @@ static int cancel_one(struct pawl *p, const char *which, const char *reason, boo
     return 0;
 }
 
-int cmd_cancel(int argc, char **argv)
+struct cancel {
+    const char *reason;
+    bool let_finish;
+};
+
+static const struct option options[] = {
+    {"let-finish", OPTION_FLAG, offsetof(struct cancel, let_finish), NULL,
+     "what runs may finish; nothing more starts"},
+    {"reason", OPTION_TEXT, offsetof(struct cancel, reason), "TEXT",
+     "why; it is kept in the history"},
+    {0},
+};
+
+static int cmd_cancel(int argc, char **argv)
 {
-    const char *reason = NULL;
-    bool let_finish = false;
-    const struct option options[] = {{"reason", OPTION_TEXT, &reason},
-                                     {"let-finish", OPTION_FLAG, &let_finish},
-                                     {NULL, OPTION_FLAG, NULL}};
+    struct cancel k = {0};
     struct cli c;
     struct pawl *p;
-    int code = cli_begin(&c, "cancel", argc, argv, options, 1, INT_MAX), i;
+    int code = cli_begin(&c, &command_cancel, argc, argv, &k), i;
 
     if (code >= 0)
         return code;
     if (!(code = cli_open(&c, &p))) {
         for (i = 0; i < c.nwords; i++) {
-            int one = cancel_one(p, c.words[i], reason, let_finish, c.json);
+            int one = cancel_one(p, c.words[i], k.reason, k.let_finish, c.json);
 
             code = code ? code : one;
         }
@@ -67,3 +76,15 @@ int cmd_cancel(int argc, char **argv)
     cli_end(&c);
     return cli_done(code);
 }
+
+const struct command command_cancel = {
+    .name = "cancel",
+    .forms = "ID…",
+    .text = "cancel executions and all below them; what runs is asked to end, or may finish",
+    .options = options,
+    .examples = {{"pawl cancel 17 18 --reason 'wrong file'", "both, and all below them"},
+                 {"pawl cancel @last --let-finish", "what runs may finish"}},
+    .least = 1,
+    .most = INT_MAX,
+    .run = cmd_cancel,
+};

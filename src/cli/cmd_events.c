@@ -139,25 +139,49 @@ static int events(struct pawl *p, const char *which, struct pawl_event_query *q,
     return pawl_events(p, q, take_event, &printing, &err) ? cli_fail(&err) : 0;
 }
 
-int cmd_events(int argc, char **argv)
+struct events {
+    struct pawl_event_query q;
+    bool follow;
+};
+
+static const struct option options[] = {
+    {"self", OPTION_FLAG, offsetof(struct events, q.self), NULL,
+     "of the execution alone, nothing below it"},
+    {"type", OPTION_TEXT, offsetof(struct events, q.types), "TYPE,",
+     "only events of these types, such as task.failed"},
+    {"since", OPTION_TIME, offsetof(struct events, q.since), "TIME", "from then on"},
+    {"until", OPTION_TIME, offsetof(struct events, q.until), "TIME", "up to then"},
+    {"limit", OPTION_NUMBER, offsetof(struct events, q.limit), "N", "at most so many"},
+    {"follow", OPTION_FLAG, offsetof(struct events, follow), NULL,
+     "go on with what happens, until the execution has ended"},
+    {0},
+};
+
+static int cmd_events(int argc, char **argv)
 {
-    struct pawl_event_query q = {.limit = -1};
-    bool following = false;
-    const struct option options[] = {
-        {"self", OPTION_FLAG, &q.self},     {"type", OPTION_TEXT, &q.types},
-        {"since", OPTION_TIME, &q.since},   {"until", OPTION_TIME, &q.until},
-        {"limit", OPTION_NUMBER, &q.limit}, {"follow", OPTION_FLAG, &following},
-        {NULL, OPTION_FLAG, NULL}};
+    struct events e = {.q = {.limit = -1}};
     struct cli c;
     struct pawl *p;
-    int code = cli_begin(&c, "events", argc, argv, options, 0, 1);
+    int code = cli_begin(&c, &command_events, argc, argv, &e);
 
     if (code >= 0)
         return code;
     if (!(code = cli_open(&c, &p))) {
-        code = events(p, c.nwords ? c.words[0] : NULL, &q, following, c.json);
+        code = events(p, c.nwords ? c.words[0] : NULL, &e.q, e.follow, c.json);
         pawl_close(p);
     }
     cli_end(&c);
     return cli_done(code);
 }
+
+const struct command command_events = {
+    .name = "events",
+    .forms = "[ID]",
+    .text = "show the history: of an execution and all below it, or the newest of all",
+    .options = options,
+    .examples = {{"pawl events 17", "what happened to it and below it"},
+                 {"pawl events --type task.failed --since 2h", "what failed in the last two hours"},
+                 {"pawl events --follow --json", "everything from now on, for programs"}},
+    .most = 1,
+    .run = cmd_events,
+};

@@ -336,26 +336,41 @@ static int exec(struct exec *x)
     return run_here(x, signals, -1);
 }
 
-int cmd_exec(int argc, char **argv)
+static const struct option options[] = {
+    {"detach", OPTION_FLAG, offsetof(struct exec, detach), NULL,
+     "leave it to a worker, and print its id"},
+    {"queue", OPTION_TEXT, offsetof(struct exec, queue), "QUEUE", "the queue that it waits in"},
+    {"priority", OPTION_TEXT, offsetof(struct exec, priority), "N",
+     "what is higher is claimed first; 0 is usual"},
+    {"delay", OPTION_DURATION, offsetof(struct exec, delay), "DURATION",
+     "not before so long from now"},
+    {"retry", OPTION_NUMBER, offsetof(struct exec, retry), "N", "try it again up to so many times"},
+    {"timeout", OPTION_DURATION, offsetof(struct exec, timeout), "DURATION",
+     "how long an attempt may take"},
+    {"name", OPTION_TEXT, offsetof(struct exec, name), "NAME",
+     "what it is called: exec::NAME; else after the command"},
+    {"executor", OPTION_TEXT, offsetof(struct exec, executor), "KEY",
+     "the executor that runs it, whatever the routes say"},
+    {"key", OPTION_TEXT, offsetof(struct exec, key), "KEY",
+     "an idempotency key: the same submission twice is one execution"},
+    {"env", OPTION_TEXTS, offsetof(struct exec, env), "NAME=VALUE",
+     "a variable of its environment"},
+    {"cwd", OPTION_TEXT, offsetof(struct exec, cwd), "DIR",
+     "the folder that it runs in; else this one"},
+    {"no-parent", OPTION_FLAG, offsetof(struct exec, no_parent), NULL,
+     "inside a task: not below it, but a tree of its own"},
+    {"state", OPTION_TEXT, offsetof(struct exec, state), "DIR",
+     "the folder in which running attempts keep their files"},
+    {"config", OPTION_TEXT, offsetof(struct exec, config), "FILE",
+     "the configuration, instead of pawl.yaml in this folder or your own"},
+    {0},
+};
+
+static int cmd_exec(int argc, char **argv)
 {
     struct exec x = {.retry = -1};
-    const struct option options[] = {{"queue", OPTION_TEXT, &x.queue},
-                                     {"priority", OPTION_TEXT, &x.priority},
-                                     {"delay", OPTION_DURATION, &x.delay},
-                                     {"retry", OPTION_NUMBER, &x.retry},
-                                     {"timeout", OPTION_DURATION, &x.timeout},
-                                     {"name", OPTION_TEXT, &x.name},
-                                     {"executor", OPTION_TEXT, &x.executor},
-                                     {"detach", OPTION_FLAG, &x.detach},
-                                     {"key", OPTION_TEXT, &x.key},
-                                     {"env", OPTION_TEXTS, &x.env},
-                                     {"cwd", OPTION_TEXT, &x.cwd},
-                                     {"no-parent", OPTION_FLAG, &x.no_parent},
-                                     {"state", OPTION_TEXT, &x.state},
-                                     {"config", OPTION_TEXT, &x.config},
-                                     {NULL, OPTION_FLAG, NULL}};
     struct cli c;
-    int code = cli_begin(&c, "exec", argc, argv, options, 1, INT_MAX);
+    int code = cli_begin(&c, &command_exec, argc, argv, &x);
 
     if (code < 0) {
         x.cli = &c;
@@ -371,3 +386,17 @@ int cmd_exec(int argc, char **argv)
     vec_release(&x.env);
     return cli_done(code);
 }
+
+const struct command command_exec = {
+    .name = "exec",
+    .forms = "[OPTION]… -- CMD ARG…",
+    .text = "run a command here and now and wait for it, or (--detach) leave it to a worker",
+    .about = "Ctrl-C cancels it; a second one leaves it to the workers of the state folder.",
+    .options = options,
+    .examples = {{"pawl exec -- make -C /srv/site", "run it and wait, with its output"},
+                 {"pawl exec --detach --retry 3 --timeout 10m -- ./import.sh day.csv",
+                  "leave it to a worker"}},
+    .least = 1,
+    .most = INT_MAX,
+    .run = cmd_exec,
+};

@@ -60,16 +60,38 @@ static bool is_id(const char *word)
     return (!strcmp(word, "@last") || word[strspn(word, "0123456789")] == 0) && access(word, F_OK);
 }
 
-int cmd_graph(int argc, char **argv)
+struct graph {
+    const char *format;
+};
+
+static const struct option options[] = {
+    {"format", OPTION_TEXT, offsetof(struct graph, format), "ascii|dot|mermaid|svg",
+     "what it is drawn as; else for a terminal"},
+    {0},
+};
+
+static int cmd_graph(int argc, char **argv)
 {
-    const char *format = NULL;
-    const struct option options[] = {{"format", OPTION_TEXT, &format}, {NULL, OPTION_FLAG, NULL}};
+    struct graph g = {0};
     struct cli c;
-    int code = cli_begin(&c, "graph", argc, argv, options, 1, 1);
+    int code = cli_begin(&c, &command_graph, argc, argv, &g);
 
     if (code >= 0)
         return code;
-    code = is_id(c.words[0]) ? draw_run(&c, format) : draw_file(c.words[0], format);
+    code = is_id(c.words[0]) ? draw_run(&c, g.format) : draw_file(c.words[0], g.format);
     cli_end(&c);
     return cli_done(code);
 }
+
+const struct command command_graph = {
+    .name = "graph",
+    .forms = "FILE|ID",
+    .text = "draw the tasks of a workflow file, or of a run",
+    .options = options,
+    .examples = {{"pawl graph nightly.flow.yaml", "for the terminal"},
+                 {"pawl graph @last", "how far a run is"},
+                 {"pawl graph nightly.flow.yaml --format svg >nightly.svg", "as a picture"}},
+    .least = 1,
+    .most = 1,
+    .run = cmd_graph,
+};

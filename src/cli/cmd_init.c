@@ -59,10 +59,10 @@ static int write_file(const char *path)
     return code;
 }
 
-int cmd_init(int argc, char **argv)
+static int cmd_init(int argc, char **argv)
 {
     struct cli c;
-    int code = cli_begin(&c, "init", argc, argv, NULL, 0, 1);
+    int code = cli_begin(&c, &command_init, argc, argv, NULL);
 
     if (code >= 0)
         return code;
@@ -70,3 +70,13 @@ int cmd_init(int argc, char **argv)
     cli_end(&c);
     return cli_done(code);
 }
+
+const struct command command_init = {
+    .name = "init",
+    .forms = "[FILE]",
+    .text = "write a first workflow file, with comments, that can be run as it is",
+    .about = "Without FILE it is hello.flow.yaml. A file that is there is left alone.",
+    .examples = {{"pawl init nightly.flow.yaml && pawl run nightly.flow.yaml", "a first run"}},
+    .most = 1,
+    .run = cmd_init,
+};

@@ -261,17 +261,22 @@ static int logs(struct pawl *p, const char *which, struct logs *g)
     return rc ? cli_fail(&err) : 0;
 }
 
-int cmd_logs(int argc, char **argv)
+static const struct option options[] = {
+    {"attempt", OPTION_NUMBER, offsetof(struct logs, attempt), "N", "of this attempt"},
+    {"tail", OPTION_NUMBER, offsetof(struct logs, tail), "N", "only the last so many lines"},
+    {"follow", OPTION_FLAG, offsetof(struct logs, follow), NULL,
+     "go on with what comes, until it has ended"},
+    {"raw", OPTION_FLAG, offsetof(struct logs, raw), NULL,
+     "bytes as they are, also control characters on a terminal"},
+    {0},
+};
+
+static int cmd_logs(int argc, char **argv)
 {
     struct logs g = {.tail = -1};
-    const struct option options[] = {{"attempt", OPTION_NUMBER, &g.attempt},
-                                     {"tail", OPTION_NUMBER, &g.tail},
-                                     {"follow", OPTION_FLAG, &g.follow},
-                                     {"raw", OPTION_FLAG, &g.raw},
-                                     {NULL, OPTION_FLAG, NULL}};
     struct cli c;
     struct pawl *p;
-    int code = cli_begin(&c, "logs", argc, argv, options, 1, 1);
+    int code = cli_begin(&c, &command_logs, argc, argv, &g);
 
     if (code >= 0)
         return code;
@@ -284,3 +289,15 @@ int cmd_logs(int argc, char **argv)
     cli_end(&c);
     return cli_done(code);
 }
+
+const struct command command_logs = {
+    .name = "logs",
+    .forms = "ID",
+    .text = "print what an attempt wrote (the last one, unless another is named)",
+    .options = options,
+    .examples = {{"pawl logs 17 --follow", "what it writes, while it runs"},
+                 {"pawl logs 17 --attempt 1 --tail 20", "how the first attempt ended"}},
+    .least = 1,
+    .most = 1,
+    .run = cmd_logs,
+};

@@ -125,23 +125,32 @@ static int ls(struct pawl *p, struct ls *l)
     return list(p, l);
 }
 
-int cmd_ls(int argc, char **argv)
+static const struct option options[] = {
+    {"status", OPTION_TEXT, offsetof(struct ls, q.status),
+     "pending|ready|running|succeeded|failed|timed_out|cancelled|skipped,",
+     "only with one of these statuses"},
+    {"kind", OPTION_TEXT, offsetof(struct ls, q.kind), "workflow|task|foreach|exec",
+     "only of this kind"},
+    {"name", OPTION_TEXT, offsetof(struct ls, q.name), "GLOB",
+     "only with such a full name: * is any text, ? one character"},
+    {"workflow", OPTION_TEXT, offsetof(struct ls, q.workflow), "WORKFLOW",
+     "only of workflows of this name"},
+    {"queue", OPTION_TEXT, offsetof(struct ls, q.queue), "QUEUE", "only of this queue"},
+    {"parent", OPTION_TEXT, offsetof(struct ls, parent), "ID", "those right below this one"},
+    {"all", OPTION_FLAG, offsetof(struct ls, q.all), NULL, "at any depth"},
+    {"tasks", OPTION_TEXT, offsetof(struct ls, tasks), "ID", "the tasks of this workflow"},
+    {"limit", OPTION_NUMBER, offsetof(struct ls, limit), "N", "at most so many"},
+    {"before", OPTION_NUMBER, offsetof(struct ls, q.before), "ID",
+     "only those with a smaller id: the next page"},
+    {0},
+};
+
+static int cmd_ls(int argc, char **argv)
 {
     struct ls l = {.limit = USUAL};
-    const struct option options[] = {{"status", OPTION_TEXT, &l.q.status},
-                                     {"kind", OPTION_TEXT, &l.q.kind},
-                                     {"name", OPTION_TEXT, &l.q.name},
-                                     {"workflow", OPTION_TEXT, &l.q.workflow},
-                                     {"queue", OPTION_TEXT, &l.q.queue},
-                                     {"parent", OPTION_TEXT, &l.parent},
-                                     {"all", OPTION_FLAG, &l.q.all},
-                                     {"tasks", OPTION_TEXT, &l.tasks},
-                                     {"limit", OPTION_NUMBER, &l.limit},
-                                     {"before", OPTION_NUMBER, &l.q.before},
-                                     {NULL, OPTION_FLAG, NULL}};
     struct cli c;
     struct pawl *p;
-    int code = cli_begin(&c, "ls", argc, argv, options, 0, 0);
+    int code = cli_begin(&c, &command_ls, argc, argv, &l);
 
     if (code >= 0)
         return code;
@@ -155,3 +164,15 @@ int cmd_ls(int argc, char **argv)
     cli_end(&c);
     return cli_done(code);
 }
+
+const struct command command_ls = {
+    .name = "ls",
+    .forms = "",
+    .text = "list executions, newest first: those without a parent, right below one, all, or "
+            "the tasks of a workflow",
+    .options = options,
+    .examples = {{"pawl ls --status failed,timed_out", "what went wrong lately"},
+                 {"pawl ls --tasks @last", "the tasks of the newest workflow"},
+                 {"pawl ls --all --name 'nightly::*' --json", "for programs"}},
+    .run = cmd_ls,
+};

@@ -63,13 +63,13 @@ static void print_samples(char *text)
     }
 }
 
-int cmd_metrics(int argc, char **argv)
+static int cmd_metrics(int argc, char **argv)
 {
     struct pawl_error err;
     char *text = NULL;
     struct cli c;
     struct pawl *p;
-    int code = cli_begin(&c, "metrics", argc, argv, NULL, 0, 0);
+    int code = cli_begin(&c, &command_metrics, argc, argv, NULL);
 
     if (code >= 0)
         return code;
@@ -86,3 +86,11 @@ int cmd_metrics(int argc, char **argv)
     cli_end(&c);
     return cli_done(code);
 }
+
+const struct command command_metrics = {
+    .name = "metrics",
+    .forms = "",
+    .text = "print metrics as Prometheus reads them",
+    .examples = {{"pawl metrics >/var/lib/node_exporter/pawl.prom", "for the textfile collector"}},
+    .run = cmd_metrics,
+};

@@ -10,7 +10,7 @@ typedef int verb_fn(struct pawl *p, int64_t id, const char *by, const char *reas
                     struct pawl_error *err);
 
 struct verb {
-    const char *name, *done;
+    const char *done;
     verb_fn *run;
 };
 
@@ -37,19 +37,28 @@ static int one(struct pawl *p, const struct verb *v, const char *which, const ch
     return 0;
 }
 
-static int decide(const struct verb *v, int argc, char **argv)
+struct decision {
+    const char *reason;
+};
+
+static const struct option options[] = {
+    {"reason", OPTION_TEXT, offsetof(struct decision, reason), "TEXT",
+     "why; it is kept in the history"},
+    {0},
+};
+
+static int decide(const struct command *command, const struct verb *v, int argc, char **argv)
 {
-    const char *reason = NULL;
-    const struct option options[] = {{"reason", OPTION_TEXT, &reason}, {NULL, OPTION_FLAG, NULL}};
+    struct decision d = {0};
     struct cli c;
     struct pawl *p;
-    int code = cli_begin(&c, v->name, argc, argv, options, 1, INT_MAX), i;
+    int code = cli_begin(&c, command, argc, argv, &d), i;
 
     if (code >= 0)
         return code;
     if (!(code = cli_open(&c, &p))) {
         for (i = 0; i < c.nwords; i++) {
-            int rc = one(p, v, c.words[i], reason, c.json);
+            int rc = one(p, v, c.words[i], d.reason, c.json);
 
             code = code ? code : rc;
         }
@@ -59,16 +68,28 @@ static int decide(const struct verb *v, int argc, char **argv)
     return cli_done(code);
 }
 
-#define VERB(name, done)                                            \
-    int cmd_##name(int argc, char **argv)                           \
-    {                                                               \
-        static const struct verb verb = {#name, done, pawl_##name}; \
-                                                                    \
-        return decide(&verb, argc, argv);                           \
-    }
+#define VERB(which, done, sentence, ...)                               \
+    static int cmd_##which(int argc, char **argv)                      \
+    {                                                                  \
+        static const struct verb v = {done, pawl_##which};             \
+                                                                       \
+        return decide(&command_##which, &v, argc, argv);               \
+    }                                                                  \
+    const struct command command_##which = {.name = #which,            \
+                                            .forms = "ID…",            \
+                                            .text = sentence,          \
+                                            .options = options,        \
+                                            .examples = {__VA_ARGS__}, \
+                                            .least = 1,                \
+                                            .most = INT_MAX,           \
+                                            .run = cmd_##which}
 
-VERB(pause, "paused")
-VERB(resume, "goes on")
-VERB(skip, "skipped")
-VERB(approve, "approved")
-VERB(reject, "rejected")
+VERB(pause, "paused", "let nothing of executions and below them start any more",
+     {"pawl pause 17 --reason 'the disk is full'", "what runs goes on, nothing more starts"});
+VERB(resume, "goes on", "end the pause of executions", {"pawl resume 17", "it goes on"});
+VERB(skip, "skipped", "leave out tasks that have not begun; others take them for done",
+     {"pawl skip 19 --reason 'done by hand'", "what needs it goes on"});
+VERB(approve, "approved", "let tasks go on that wait for an approval",
+     {"pawl approve 19 --reason 'checked the figures'", "it may run now"});
+VERB(reject, "rejected", "fail tasks that wait for an approval",
+     {"pawl reject 19 --reason 'the figures are wrong'", "it fails"});

@@ -131,15 +131,19 @@ static int check(const struct wish *w)
     return 0;
 }
 
-int cmd_queue(int argc, char **argv)
+static const struct option options[] = {
+    {"limit", OPTION_TEXT, offsetof(struct wish, limit), "N|none",
+     "with set: so many may run at once"},
+    {"reason", OPTION_TEXT, offsetof(struct wish, reason), "TEXT", "with pause: why; it is kept"},
+    {0},
+};
+
+static int cmd_queue(int argc, char **argv)
 {
     struct wish w = {0};
-    const struct option options[] = {{"limit", OPTION_TEXT, &w.limit},
-                                     {"reason", OPTION_TEXT, &w.reason},
-                                     {NULL, OPTION_FLAG, NULL}};
     struct cli c;
     struct pawl *p;
-    int code = cli_begin(&c, "queue", argc, argv, options, 0, 2);
+    int code = cli_begin(&c, &command_queue, argc, argv, &w);
 
     if (code >= 0)
         return code;
@@ -152,3 +156,21 @@ int cmd_queue(int argc, char **argv)
     cli_end(&c);
     return cli_done(code);
 }
+
+const struct command command_queue = {
+    .name = "queue",
+    .forms = "\n"
+             "set QUEUE --limit N|none\n"
+             "pause QUEUE [--reason TEXT]\n"
+             "resume QUEUE",
+    .text = "show the queues: what waits, for how long, what runs; limit, pause and resume "
+            "one",
+    .options = options,
+    .examples = {{"pawl queue", "all queues"},
+                 {"pawl queue set reports --limit 2",
+                  "at most two at once, on all workers together"},
+                 {"pawl queue pause reports --reason 'disk full'",
+                  "nothing of it starts until it is resumed"}},
+    .most = 2,
+    .run = cmd_queue,
+};

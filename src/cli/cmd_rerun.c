@@ -99,28 +99,55 @@ static int rerun(struct cli *c, struct pawl *p, const struct pawl_rerun *how, co
     return code;
 }
 
-int cmd_rerun(int argc, char **argv)
+struct rerun {
+    struct pawl_rerun how;
+    struct texts params;
+    const char *state;
+};
+
+static const struct option options[] = {
+    {"failed", OPTION_FLAG, offsetof(struct rerun, how.failed), NULL,
+     "only what did not succeed, and what needs it"},
+    {"from", OPTION_TEXT, offsetof(struct rerun, how.from), "TASK", "this task, and what needs it"},
+    {"set", OPTION_TEXTS, offsetof(struct rerun, params), "NAME=VALUE",
+     "as a new execution, with this value for a parameter"},
+    {"file", OPTION_TEXT, offsetof(struct rerun, how.file), "FILE",
+     "as a new execution of this definition"},
+    {"dry-run", OPTION_FLAG, offsetof(struct rerun, how.dry_run), NULL, "only say what would run"},
+    {"reason", OPTION_TEXT, offsetof(struct rerun, how.reason), "TEXT",
+     "why; it is kept in the history"},
+    {"state", OPTION_TEXT, offsetof(struct rerun, state), "DIR",
+     "the folder in which running attempts keep their files"},
+    {0},
+};
+
+static int cmd_rerun(int argc, char **argv)
 {
-    struct pawl_rerun how = {0};
-    struct texts params = {0};
-    const char *state = NULL;
-    const struct option options[] = {
-        {"failed", OPTION_FLAG, &how.failed},   {"from", OPTION_TEXT, &how.from},
-        {"set", OPTION_TEXTS, &params},         {"file", OPTION_TEXT, &how.file},
-        {"dry-run", OPTION_FLAG, &how.dry_run}, {"reason", OPTION_TEXT, &how.reason},
-        {"state", OPTION_TEXT, &state},         {NULL, OPTION_FLAG, NULL}};
+    struct rerun r = {0};
     struct cli c;
     struct pawl *p;
-    int code = cli_begin(&c, "rerun", argc, argv, options, 1, 1);
+    int code = cli_begin(&c, &command_rerun, argc, argv, &r);
 
     if (code < 0) {
-        how.params = params.at;
+        r.how.params = r.params.at;
         if (!(code = cli_open(&c, &p))) {
-            code = rerun(&c, p, &how, state);
+            code = rerun(&c, p, &r.how, r.state);
             pawl_close(p);
         }
         cli_end(&c);
     }
-    vec_release(&params);
+    vec_release(&r.params);
     return cli_done(code);
 }
+
+const struct command command_rerun = {
+    .name = "rerun",
+    .forms = "ID",
+    .text = "run again what has ended, in place; with --set or --file as a new execution",
+    .options = options,
+    .examples = {{"pawl rerun 17 --failed", "go on where it failed"},
+                 {"pawl rerun 17 --from report --dry-run", "what would run again"}},
+    .least = 1,
+    .most = 1,
+    .run = cmd_rerun,
+};

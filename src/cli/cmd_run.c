@@ -56,16 +56,27 @@ static int run_here(struct flow_run *r)
     return here_run(&h, r->p);
 }
 
-int cmd_run(int argc, char **argv)
+static const struct option run_options[] = {
+    {"param", OPTION_TEXTS, offsetof(struct flow_run, params), "NAME=VALUE",
+     "a value for a parameter of the workflow"},
+    {"progress", OPTION_TEXT, offsetof(struct flow_run, progress_name), "auto|tty|plain|json|none",
+     "how to show what happens: a live tree, lines, events as JSON"},
+    {"priority", OPTION_TEXT, offsetof(struct flow_run, priority), "N",
+     "what is higher is claimed first; 0 is usual"},
+    {"key", OPTION_TEXT, offsetof(struct flow_run, key), "KEY",
+     "an idempotency key: the same submission twice is one execution"},
+    {"state", OPTION_TEXT, offsetof(struct flow_run, state), "DIR",
+     "the folder in which running attempts keep their files"},
+    {"config", OPTION_TEXT, offsetof(struct flow_run, config), "FILE",
+     "the configuration, instead of pawl.yaml in this folder or your own"},
+    {0},
+};
+
+static int cmd_run(int argc, char **argv)
 {
     struct flow_run r = {0};
-    const struct option options[] = {
-        {"param", OPTION_TEXTS, &r.params}, {"priority", OPTION_TEXT, &r.priority},
-        {"key", OPTION_TEXT, &r.key},       {"progress", OPTION_TEXT, &r.progress_name},
-        {"state", OPTION_TEXT, &r.state},   {"config", OPTION_TEXT, &r.config},
-        {NULL, OPTION_FLAG, NULL}};
     struct cli c;
-    int code = cli_begin(&c, "run", argc, argv, options, 1, 1);
+    int code = cli_begin(&c, &command_run, argc, argv, &r);
 
     if (code < 0) {
         r.cli = &c;
@@ -77,6 +88,21 @@ int cmd_run(int argc, char **argv)
     vec_release(&r.params);
     return cli_done(code);
 }
+
+const struct command command_run = {
+    .name = "run",
+    .forms = "FILE",
+    .text = "run a workflow here and now, and wait for its end",
+    .about = "Ctrl-C cancels it; a second one leaves it to the workers of the state folder.",
+    .options = run_options,
+    .examples = {{"pawl run nightly.flow.yaml --param day=2026-01-31",
+                  "run it, with a value for a parameter"},
+                 {"pawl run nightly.flow.yaml --progress json",
+                  "the events as they come, for programs"}},
+    .least = 1,
+    .most = 1,
+    .run = cmd_run,
+};
 
 /* Files have a dot or a slash in their names, or are there. */
 static bool is_applied_name(const char *word)
@@ -112,15 +138,25 @@ static int submit(struct flow_run *r)
     return 0;
 }
 
-int cmd_submit(int argc, char **argv)
+static const struct option submit_options[] = {
+    {"param", OPTION_TEXTS, offsetof(struct flow_run, params), "NAME=VALUE",
+     "a value for a parameter of the workflow"},
+    {"queue", OPTION_TEXT, offsetof(struct flow_run, queue), "QUEUE",
+     "the queue that its tasks wait in, unless they name one"},
+    {"priority", OPTION_TEXT, offsetof(struct flow_run, priority), "N",
+     "what is higher is claimed first; 0 is usual"},
+    {"key", OPTION_TEXT, offsetof(struct flow_run, key), "KEY",
+     "an idempotency key: the same submission twice is one execution"},
+    {"config", OPTION_TEXT, offsetof(struct flow_run, config), "FILE",
+     "the configuration, instead of pawl.yaml in this folder or your own"},
+    {0},
+};
+
+static int cmd_submit(int argc, char **argv)
 {
     struct flow_run r = {0};
-    const struct option options[] = {
-        {"param", OPTION_TEXTS, &r.params},     {"queue", OPTION_TEXT, &r.queue},
-        {"priority", OPTION_TEXT, &r.priority}, {"key", OPTION_TEXT, &r.key},
-        {"config", OPTION_TEXT, &r.config},     {NULL, OPTION_FLAG, NULL}};
     struct cli c;
-    int code = cli_begin(&c, "submit", argc, argv, options, 1, 1);
+    int code = cli_begin(&c, &command_submit, argc, argv, &r);
 
     if (code < 0) {
         r.cli = &c;
@@ -132,3 +168,16 @@ int cmd_submit(int argc, char **argv)
     vec_release(&r.params);
     return cli_done(code);
 }
+
+const struct command command_submit = {
+    .name = "submit",
+    .forms = "FILE|WORKFLOW",
+    .text = "put a workflow into its queue: a file, or one that was applied, by its name",
+    .options = submit_options,
+    .examples = {{"pawl submit nightly.flow.yaml --key nightly-2026-01-31",
+                  "once, however often it is said"},
+                 {"pawl submit nightly", "the workflow that was applied under this name"}},
+    .least = 1,
+    .most = 1,
+    .run = cmd_submit,
+};

@@ -182,15 +182,20 @@ static int check(const struct wish *w, const struct verb *v)
     return 0;
 }
 
-int cmd_schedule(int argc, char **argv)
+static const struct option options[] = {
+    {"n", OPTION_NUMBER, offsetof(struct wish, n), "N", "with next: so many due times; else 10"},
+    {"reason", OPTION_TEXT, offsetof(struct wish, reason), "TEXT",
+     "with pause and run: why; it is kept in the history"},
+    {0},
+};
+
+static int cmd_schedule(int argc, char **argv)
 {
     struct wish w = {.n = -1};
-    const struct option options[] = {
-        {"reason", OPTION_TEXT, &w.reason}, {"n", OPTION_NUMBER, &w.n}, {NULL, OPTION_FLAG, NULL}};
     const struct verb *v;
     struct cli c;
     struct pawl *p;
-    int code = cli_begin(&c, "schedule", argc, argv, options, 0, 2);
+    int code = cli_begin(&c, &command_schedule, argc, argv, &w);
 
     if (code >= 0)
         return code;
@@ -205,3 +210,22 @@ int cmd_schedule(int argc, char **argv)
     cli_end(&c);
     return cli_done(code);
 }
+
+const struct command command_schedule = {
+    .name = "schedule",
+    .forms = "[ls [SCHEDULE]]\n"
+             "next [SCHEDULE] [-n N]\n"
+             "pause SCHEDULE [--reason TEXT]\n"
+             "resume SCHEDULE\n"
+             "run SCHEDULE [--reason TEXT]",
+    .text = "show what runs by the clock, and when; pause, resume and run it",
+    .about = "SCHEDULE is WORKFLOW/NAME, or WORKFLOW for all of its schedules.",
+    .options = options,
+    .examples = {{"pawl schedule",
+                  "all schedules, how the last run ended and when the next one is due"},
+                 {"pawl schedule next nightly -n 3", "when it will run"},
+                 {"pawl schedule pause nightly/1 --reason 'the source is down'",
+                  "not until it is resumed"}},
+    .most = 2,
+    .run = cmd_schedule,
+};

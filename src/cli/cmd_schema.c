@@ -3,11 +3,11 @@
 
 #include <stdlib.h>
 
-int cmd_schema(int argc, char **argv)
+static int cmd_schema(int argc, char **argv)
 {
     struct cli c;
     char *json;
-    int code = cli_begin(&c, "schema", argc, argv, NULL, 0, 0);
+    int code = cli_begin(&c, &command_schema, argc, argv, NULL);
 
     if (code >= 0)
         return code;
@@ -17,3 +17,11 @@ int cmd_schema(int argc, char **argv)
     cli_end(&c);
     return cli_done(0);
 }
+
+const struct command command_schema = {
+    .name = "schema",
+    .forms = "",
+    .text = "print the JSON Schema of workflow files, for editors",
+    .examples = {{"pawl schema >pawl.schema.json", "for an editor that knows YAML"}},
+    .run = cmd_schema,
+};

@@ -123,15 +123,19 @@ static int show(struct pawl *p, const char *which, const struct asked *a, bool j
     return 0;
 }
 
-int cmd_show(int argc, char **argv)
+static const struct option options[] = {
+    {"parent", OPTION_FLAG, offsetof(struct asked, parent), NULL, "its parent"},
+    {"workflow", OPTION_FLAG, offsetof(struct asked, workflow), NULL,
+     "the workflow that it is a task of"},
+    {0},
+};
+
+static int cmd_show(int argc, char **argv)
 {
     struct asked a = {0};
-    const struct option options[] = {{"parent", OPTION_FLAG, &a.parent},
-                                     {"workflow", OPTION_FLAG, &a.workflow},
-                                     {NULL, OPTION_FLAG, NULL}};
     struct cli c;
     struct pawl *p;
-    int code = cli_begin(&c, "show", argc, argv, options, 1, 1);
+    int code = cli_begin(&c, &command_show, argc, argv, &a);
 
     if (code >= 0)
         return code;
@@ -144,3 +148,15 @@ int cmd_show(int argc, char **argv)
     cli_end(&c);
     return cli_done(code);
 }
+
+const struct command command_show = {
+    .name = "show",
+    .forms = "ID",
+    .text = "show one execution, or its parent, or the workflow that it is a task of",
+    .options = options,
+    .examples = {{"pawl show @last", "the newest execution"},
+                 {"pawl show 17 --json", "all fields, see docs/JSON.md"}},
+    .least = 1,
+    .most = 1,
+    .run = cmd_show,
+};

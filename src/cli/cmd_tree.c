@@ -43,11 +43,11 @@ static int tree(struct pawl *p, const char *which, bool json)
     return 0;
 }
 
-int cmd_tree(int argc, char **argv)
+static int cmd_tree(int argc, char **argv)
 {
     struct cli c;
     struct pawl *p;
-    int code = cli_begin(&c, "tree", argc, argv, NULL, 1, 1);
+    int code = cli_begin(&c, &command_tree, argc, argv, NULL);
 
     if (code >= 0)
         return code;
@@ -58,3 +58,13 @@ int cmd_tree(int argc, char **argv)
     cli_end(&c);
     return cli_done(code);
 }
+
+const struct command command_tree = {
+    .name = "tree",
+    .forms = "ID",
+    .text = "show an execution and everything below it",
+    .examples = {{"pawl tree @last", "the newest execution and all that belongs to it"}},
+    .least = 1,
+    .most = 1,
+    .run = cmd_tree,
+};

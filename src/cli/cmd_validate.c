@@ -77,11 +77,11 @@ int cli_validate(const char *file, bool json, struct pawl_definition *out)
     return rc ? pawl_exit_code(rc) : 0;
 }
 
-int cmd_validate(int argc, char **argv)
+static int cmd_validate(int argc, char **argv)
 {
     struct pawl_definition d;
     struct cli c;
-    int code = cli_begin(&c, "validate", argc, argv, NULL, 1, 1000), one, i;
+    int code = cli_begin(&c, &command_validate, argc, argv, NULL), one, i;
 
     if (code >= 0)
         return code;
@@ -97,3 +97,13 @@ int cmd_validate(int argc, char **argv)
     cli_end(&c);
     return cli_done(code);
 }
+
+const struct command command_validate = {
+    .name = "validate",
+    .forms = "FILE…",
+    .text = "check workflow files, and say all that is wrong with them",
+    .examples = {{"pawl validate *.flow.yaml", "all problems of all files, with line and column"}},
+    .least = 1,
+    .most = 1000,
+    .run = cmd_validate,
+};

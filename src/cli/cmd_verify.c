@@ -60,16 +60,22 @@ static int verify(struct pawl *p, struct pawl_verify_options *o, bool json)
     return rc ? pawl_exit_code(rc) : 0;
 }
 
-int cmd_verify(int argc, char **argv)
+static const struct option options[] = {
+    {"save", OPTION_TEXT, offsetof(struct pawl_verify_options, save), "FILE",
+     "write down what is there, to compare with later"},
+    {"since", OPTION_TEXT, offsetof(struct pawl_verify_options, since), "FILE",
+     "compare with what was written down: nothing may be lost"},
+    {"lease", OPTION_DURATION, offsetof(struct pawl_verify_options, lease), "DURATION",
+     "how long the leases of its workers are, if not 30s"},
+    {0},
+};
+
+static int cmd_verify(int argc, char **argv)
 {
     struct pawl_verify_options o = {0};
-    const struct option options[] = {{"save", OPTION_TEXT, &o.save},
-                                     {"since", OPTION_TEXT, &o.since},
-                                     {"lease", OPTION_DURATION, &o.lease},
-                                     {NULL, OPTION_FLAG, NULL}};
     struct cli c;
     struct pawl *p;
-    int code = cli_begin(&c, "verify", argc, argv, options, 0, 0);
+    int code = cli_begin(&c, &command_verify, argc, argv, &o);
 
     if (code >= 0)
         return code;
@@ -80,3 +86,14 @@ int cmd_verify(int argc, char **argv)
     cli_end(&c);
     return cli_done(code);
 }
+
+const struct command command_verify = {
+    .name = "verify",
+    .forms = "",
+    .text = "check the whole database against its invariants",
+    .options = options,
+    .examples = {{"pawl verify", "exit code 1 if something does not hold"},
+                 {"pawl verify --save before.txt; …; pawl verify --since before.txt",
+                  "that nothing was lost between them"}},
+    .run = cmd_verify,
+};

@@ -43,11 +43,11 @@ static int why(struct pawl *p, const char *which, bool as_json)
     return 0;
 }
 
-int cmd_why(int argc, char **argv)
+static int cmd_why(int argc, char **argv)
 {
     struct cli c;
     struct pawl *p;
-    int code = cli_begin(&c, "why", argc, argv, NULL, 1, 1);
+    int code = cli_begin(&c, &command_why, argc, argv, NULL);
 
     if (code >= 0)
         return code;
@@ -58,3 +58,14 @@ int cmd_why(int argc, char **argv)
     cli_end(&c);
     return cli_done(code);
 }
+
+const struct command command_why = {
+    .name = "why",
+    .forms = "ID",
+    .text = "say why an execution waits, or how it ended",
+    .examples = {{"pawl why 17",
+                  "the exact condition that is not met, and how each attempt ended"}},
+    .least = 1,
+    .most = 1,
+    .run = cmd_why,
+};

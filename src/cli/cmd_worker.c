@@ -162,16 +162,26 @@ done:
     return rc ? cli_fail(&err) : 0;
 }
 
-int cmd_worker(int argc, char **argv)
+static const struct option options[] = {
+    {"queue", OPTION_TEXTS, offsetof(struct worker, queues), "QUEUE",
+     "take work from this queue, not from those that the configuration names"},
+    {"slots", OPTION_NUMBER, offsetof(struct worker, slots), "N", "run so many attempts at once"},
+    {"drain", OPTION_FLAG, offsetof(struct worker, drain), NULL,
+     "end when nothing is left that it could run"},
+    {"plugin", OPTION_TEXTS, offsetof(struct worker, plugins), "FILE",
+     "a shared object with functions to load"},
+    {"state", OPTION_TEXT, offsetof(struct worker, state), "DIR",
+     "the folder in which running attempts keep their files"},
+    {"config", OPTION_TEXT, offsetof(struct worker, config), "FILE",
+     "the configuration, instead of pawl.yaml in this folder or your own"},
+    {0},
+};
+
+static int cmd_worker(int argc, char **argv)
 {
     struct worker w = {0};
-    const struct option options[] = {
-        {"queue", OPTION_TEXTS, &w.queues}, {"plugin", OPTION_TEXTS, &w.plugins},
-        {"slots", OPTION_NUMBER, &w.slots}, {"drain", OPTION_FLAG, &w.drain},
-        {"state", OPTION_TEXT, &w.state},   {"config", OPTION_TEXT, &w.config},
-        {NULL, OPTION_FLAG, NULL}};
     struct cli c;
-    int code = cli_begin(&c, "worker", argc, argv, options, 0, 0);
+    int code = cli_begin(&c, &command_worker, argc, argv, &w);
 
     if (code < 0) {
         code = w.slots > 10000 ? cli_wrong("--slots is at most 10000") : run(&c, &w);
@@ -181,3 +191,16 @@ int cmd_worker(int argc, char **argv)
     vec_release(&w.plugins);
     return cli_done(code);
 }
+
+const struct command command_worker = {
+    .name = "worker",
+    .forms = "",
+    .text = "run what is queued until it is told to stop, or (--drain) until nothing is left",
+    .about = "TERM or Ctrl-C: it claims nothing more, lets functions finish, and ends. "
+             "Commands outlive it: the next worker of the same state folder goes on with them.",
+    .options = options,
+    .examples = {{"pawl worker --slots 8", "run up to eight at once, until TERM or Ctrl-C"},
+                 {"pawl worker --queue reports --drain",
+                  "do all that waits in one queue, and end"}},
+    .run = cmd_worker,
+};

@@ -35,11 +35,11 @@ static int print_workers(struct pawl *p, bool json)
     return 0;
 }
 
-int cmd_workers(int argc, char **argv)
+static int cmd_workers(int argc, char **argv)
 {
     struct cli c;
     struct pawl *p;
-    int code = cli_begin(&c, "workers", argc, argv, NULL, 0, 0);
+    int code = cli_begin(&c, &command_workers, argc, argv, NULL);
 
     if (code >= 0)
         return code;
@@ -50,3 +50,11 @@ int cmd_workers(int argc, char **argv)
     cli_end(&c);
     return cli_done(code);
 }
+
+const struct command command_workers = {
+    .name = "workers",
+    .forms = "",
+    .text = "show the workers and what they hold",
+    .examples = {{"pawl workers", "who works on what"}},
+    .run = cmd_workers,
+};

@@ -21,24 +21,21 @@ static int parse_time(const char *text, int64_t *us, struct err *err)
     return text_parse_time(text, us, err);
 }
 
-static const char *dashes(const struct option *o)
+/* Takes a value; `values` is the structure that the option belongs to. */
+static int take_value(const struct option *o, void *values, const char *value, struct err *err)
 {
-    return o->name[1] ? "--" : "-";
-}
-
-static int take_value(const struct option *o, const char *value, struct err *err)
-{
+    void *to = (char *)values + o->at;
     int rc = 0;
 
     switch (o->kind) {
     case OPTION_FLAG:
-        *(bool *)o->to = true;
+        *(bool *)to = true;
         break;
     case OPTION_TEXT:
-        *(const char **)o->to = value;
+        *(const char **)to = value;
         break;
     case OPTION_TEXTS: {
-        struct texts *t = o->to;
+        struct texts *t = to;
 
         *vec_add(t) = value;
         *vec_add(t) = NULL;
@@ -46,95 +43,92 @@ static int take_value(const struct option *o, const char *value, struct err *err
         break;
     }
     case OPTION_NUMBER:
-        if (text_parse_i64(value, o->to) || *(int64_t *)o->to < 0)
-            rc = err_set(err, E_INVALID, "%s%s wants a number, not '%.60s'", dashes(o), o->name,
-                         value);
+        if (text_parse_i64(value, to) || *(int64_t *)to < 0)
+            rc = err_set(err, E_INVALID, "%s%s wants a number, not '%.60s'", option_dashes(o),
+                         o->name, value);
         break;
     case OPTION_TIME:
-        if ((rc = parse_time(value, o->to, err)))
-            err_prefix(err, "%s%s", dashes(o), o->name);
+        if ((rc = parse_time(value, to, err)))
+            err_prefix(err, "%s%s", option_dashes(o), o->name);
         break;
     case OPTION_DURATION:
-        if ((rc = text_parse_duration(value, o->to, err)))
-            err_prefix(err, "%s%s", dashes(o), o->name);
+        if ((rc = text_parse_duration(value, to, err)))
+            err_prefix(err, "%s%s", option_dashes(o), o->name);
         break;
     }
     return rc;
 }
 
-static const struct option *find(const struct option *list, const char *name, size_t len)
-{
-    for (; list && list->name; list++)
-        if (strlen(list->name) == len && !memcmp(list->name, name, len))
-            return list;
-    return NULL;
-}
+/* What is read, and where it goes. */
+struct reading {
+    struct cli *cli;
+    const struct command *command;
+    void *values;
+    int argc;
+    char **argv;
+};
 
 /* One option at argv[*i], "--name", "--name value" or "--name=value"; one dash before one letter.
  */
-static int take_option(const struct option *common, const struct option *own, const char *command,
-                       int argc, char **argv, int *i, struct err *err)
+static int take_option(const struct reading *r, int *i, struct err *err)
 {
-    const char *name = argv[*i] + (argv[*i][1] == '-' ? 2 : 1), *value = strchr(name, '=');
+    const char *given = r->argv[*i], *name = given + (given[1] == '-' ? 2 : 1),
+               *value = strchr(name, '=');
     size_t len = value ? (size_t)(value - name) : strlen(name);
-    const struct option *o = find(common, name, len);
+    const struct option *o = option_find(common_options, name, len);
+    void *values = o ? (void *)r->cli : r->values;
 
     if (!o)
-        o = find(own, name, len);
-    if (!o || (len == 1) != (argv[*i][1] != '-'))
+        o = option_find(r->command->options, name, len);
+    if (!o || (len == 1) != (given[1] != '-'))
         return err_set(err, E_INVALID, "pawl %s has no option '%.60s': `pawl help %s` lists them",
-                       command, argv[*i], command);
+                       r->command->name, given, r->command->name);
     if (o->kind == OPTION_FLAG && value)
-        return err_set(err, E_INVALID, "%s%s takes no value", dashes(o), o->name);
+        return err_set(err, E_INVALID, "%s%s takes no value", option_dashes(o), o->name);
     if (o->kind != OPTION_FLAG && !value) {
-        if (*i + 1 >= argc)
-            return err_set(err, E_INVALID, "%s%s wants a value", dashes(o), o->name);
-        return take_value(o, argv[++*i], err);
+        if (*i + 1 >= r->argc)
+            return err_set(err, E_INVALID, "%s%s wants a value", option_dashes(o), o->name);
+        return take_value(o, values, r->argv[++*i], err);
     }
-    return take_value(o, value ? value + 1 : NULL, err);
+    return take_value(o, values, value ? value + 1 : NULL, err);
 }
 
-static int read_all(struct cli *c, const char *command, int argc, char **argv,
-                    const struct option *own, struct err *err)
+static int read_all(const struct reading *r, struct err *err)
 {
-    const struct option common[] = {{"db", OPTION_TEXT, &c->db},
-                                    {"tenant", OPTION_TEXT, &c->tenant},
-                                    {"json", OPTION_FLAG, &c->json},
-                                    {"help", OPTION_FLAG, &c->help},
-                                    {NULL, OPTION_FLAG, NULL}};
+    struct cli *c = r->cli;
     bool words_only = false;
     int i, rc = 0;
 
-    for (i = 1; i < argc && !rc; i++) {
-        if (words_only || argv[i][0] != '-')
-            c->words[c->nwords++] = argv[i];
-        else if (!strcmp(argv[i], "--"))
+    for (i = 1; i < r->argc && !rc; i++) {
+        if (words_only || r->argv[i][0] != '-')
+            c->words[c->nwords++] = r->argv[i];
+        else if (!strcmp(r->argv[i], "--"))
             words_only = true;
-        else if (!strcmp(argv[i], "-h"))
+        else if (!strcmp(r->argv[i], "-h"))
             c->help = true;
         else
-            rc = take_option(common, own, command, argc, argv, &i, err);
+            rc = take_option(r, &i, err);
     }
     return rc;
 }
 
-int cli_begin(struct cli *c, const char *command, int argc, char **argv,
-              const struct option *options, int least, int most)
+int cli_begin(struct cli *c, const struct command *command, int argc, char **argv, void *values)
 {
+    struct reading r = {c, command, values, argc, argv};
+    const char *name = command->name;
     struct err err = ERR_INIT;
     int code = -1;
 
     *c = (struct cli){.words = mem_zalloc(((size_t)argc + 1) * sizeof(*c->words))};
-    if (read_all(c, command, argc, argv, options, &err)) {
+    if (read_all(&r, &err)) {
         code = cli_wrong("%s", err.msg);
     } else if (c->help) {
-        cli_usage(stdout, command);
+        help_command(stdout, command);
         code = cli_done(0);
-    } else if (c->nwords < least) {
-        code =
-            cli_wrong("pawl %s wants more than that: `pawl help %s` tells what", command, command);
-    } else if (c->nwords > most) {
-        code = cli_wrong("pawl %s does not take '%.60s'", command, c->words[most]);
+    } else if (c->nwords < command->least) {
+        code = cli_wrong("pawl %s wants more than that: `pawl help %s` tells what", name, name);
+    } else if (c->nwords > command->most) {
+        code = cli_wrong("pawl %s does not take '%.60s'", name, c->words[command->most]);
     }
     if (code >= 0)
         cli_end(c);

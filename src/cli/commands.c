@@ -1,0 +1,93 @@
+/* commands.c - the table of commands, see commands.h. */
+#include "cli/cli.h"
+
+#include <string.h>
+
+const struct command *const commands[] = {
+    &command_worker,   &command_exec,     &command_run,    &command_submit, &command_apply,
+    &command_schedule, &command_validate, &command_init,   &command_graph,  &command_schema,
+    &command_ls,       &command_show,     &command_tree,   &command_events, &command_why,
+    &command_logs,     &command_cancel,   &command_pause,  &command_resume, &command_rerun,
+    &command_skip,     &command_approve,  &command_reject, &command_queue,  &command_workers,
+    &command_verify,   &command_metrics,  &command_admin,  &command_help,   NULL,
+};
+
+const struct option common_options[] = {
+    {"db", OPTION_TEXT, offsetof(struct cli, db), "URL",
+     "sqlite:FILE or postgres://USER@HOST/DATABASE; else $PAWL_DB, else what pawl.yaml says, else "
+     "pawl.db in your state folder"},
+    {"tenant", OPTION_TEXT, offsetof(struct cli, tenant), "TENANT",
+     "the tenant in that database; else $PAWL_TENANT (beside $PAWL_DB), else what pawl.yaml says"},
+    {"json", OPTION_FLAG, offsetof(struct cli, json), NULL, "print JSON, one object a line"},
+    {"help", OPTION_FLAG, offsetof(struct cli, help), NULL, "explain the command; also -h"},
+    {0},
+};
+
+const struct exit_code exit_codes[] = {
+    {"0", "all is well; what was run has succeeded"},
+    {"1", "what was run has failed; verify found a breach; or something went wrong inside Pawl"},
+    {"2", "wrong usage, input or definition; what was asked for can't be done to this execution"},
+    {"3", "what was run was cancelled"},
+    {"4", "what was run timed out"},
+    {"5", "not found"},
+    {"6", "the database can't be used"},
+    {"7", "refused: as many run as may"},
+    {"128+N", "signal N ended it; what it ran is left to the workers of its state folder"},
+    {0},
+};
+
+const char notation[] =
+    "An ID is a number, or @last for the newest execution that has no parent. A TIME is 2026-01-31, "
+    "2026-01-31T14:00:00Z, or so long ago: 30s 5m 2h 90d, as a DURATION is written. PAWL_TRACE=1 "
+    "shows each statement with its time.";
+
+const struct command *command_find(const char *name)
+{
+    const struct command *const *c;
+
+    for (c = commands; *c; c++)
+        if (!strcmp((*c)->name, name))
+            return *c;
+    return NULL;
+}
+
+const struct option *option_find(const struct option *list, const char *name, size_t len)
+{
+    for (; list && list->name; list++)
+        if (strlen(list->name) == len && !memcmp(list->name, name, len))
+            return list;
+    return NULL;
+}
+
+const char *option_dashes(const struct option *o)
+{
+    return o->name[1] ? "--" : "-";
+}
+
+/* In the only form the options may stand anywhere; where there are several, each names its own. */
+bool command_form(const struct command *c, size_t i, struct buf *b)
+{
+    const char *form = c->forms;
+    bool only = !strchr(form, '\n');
+
+    for (; i; i--) {
+        if (!(form = strchr(form, '\n')))
+            return false;
+        form++;
+    }
+    buf_reset(b);
+    buf_addf(b, "%s%.*s", *form && *form != '\n' ? " " : "", (int)strcspn(form, "\n"), form);
+    buf_addstr(b, only && !strstr(form, "[OPTION]") ? " [OPTION]…" : "");
+    return true;
+}
+
+/* A choice of several ends with a comma. */
+void option_heading(struct buf *b, const struct option *o)
+{
+    size_t len = o->value ? strlen(o->value) : 0;
+
+    buf_addf(b, "%s%s", option_dashes(o), o->name);
+    if (len)
+        buf_addf(b, " %s%s", o->value,
+                 o->kind == OPTION_TEXTS || o->value[len - 1] == ',' ? "…" : "");
+}

@@ -1,0 +1,153 @@
+/* help.c - what `pawl help` and `--help` print, from the table of commands. */
+#include "cli/cli.h"
+
+#include <string.h>
+
+#define WIDTH 80
+
+/* How many columns of a terminal it takes: what is not ASCII here is one column wide. */
+static int columns(const char *text, size_t len)
+{
+    int n = 0;
+    size_t i;
+
+    for (i = 0; i < len; i++)
+        n += (text[i] & 0xC0) != 0x80;
+    return n;
+}
+
+/* Words from column `at` on, each line after the first beginning at `indent`. */
+static void wrap(FILE *to, const char *text, int at, int indent)
+{
+    while (*text) {
+        size_t len = strcspn(text, " \n");
+        int width = columns(text, len);
+
+        if (at > indent && at + 1 + width > WIDTH) {
+            fprintf(to, "\n%*s", indent, "");
+            at = indent;
+        } else if (at > indent) {
+            fputc(' ', to);
+            at++;
+        }
+        fwrite(text, 1, len, to);
+        at += width;
+        text += len;
+        if (!strncmp(text, "\n\n", 2)) {
+            fprintf(to, "\n\n%*s", indent, "");
+            at = indent;
+        }
+        text += strspn(text, " \n");
+    }
+    fputc('\n', to);
+}
+
+/* Something, and from column `indent` on what it means. */
+static void item(FILE *to, const char *left, const char *text, int indent)
+{
+    int at = 2 + columns(left, strlen(left));
+
+    fprintf(to, "  %s", left);
+    if (at + 2 > indent) {
+        fputc('\n', to);
+        at = 0;
+    }
+    fprintf(to, "%*s", indent - at, "");
+    wrap(to, text, indent, indent);
+}
+
+static void list_options(FILE *to, const struct option *o)
+{
+    struct buf left = BUF_INIT;
+
+    for (; o && o->name; o++) {
+        buf_reset(&left);
+        option_heading(&left, o);
+        item(to, buf_cstr(&left), o->text, 24);
+    }
+    buf_release(&left);
+}
+
+static void list_exit_codes(FILE *to)
+{
+    const struct exit_code *e;
+
+    fprintf(to, "\nexit codes:\n");
+    for (e = exit_codes; e->code; e++)
+        item(to, e->code, e->text, 9);
+}
+
+static void list_examples(FILE *to, const struct command *c)
+{
+    size_t i;
+
+    fprintf(to, "\nexamples:\n");
+    for (i = 0; i < EXAMPLES && c->examples[i].line; i++)
+        fprintf(to, "  %s\n      %s\n", c->examples[i].line, c->examples[i].text);
+}
+
+void help_command(FILE *to, const struct command *c)
+{
+    struct buf form = BUF_INIT;
+    size_t i;
+
+    for (i = 0; command_form(c, i, &form); i++)
+        fprintf(to, "%s pawl %s%s\n", i ? "      " : "usage:", c->name, buf_cstr(&form));
+    buf_release(&form);
+    fprintf(to, "\n  ");
+    wrap(to, c->text, 2, 2);
+    if (c->about) {
+        fprintf(to, "\n  ");
+        wrap(to, c->about, 2, 2);
+    }
+    fputc('\n', to);
+    list_options(to, c->options);
+    list_options(to, common_options);
+    list_examples(to, c);
+    list_exit_codes(to);
+    fputc('\n', to);
+    wrap(to, notation, 0, 0);
+}
+
+void help_all(FILE *to)
+{
+    const struct command *const *c;
+
+    fprintf(to, "usage: pawl COMMAND …\n\n");
+    for (c = commands; *c; c++)
+        if (!(*c)->hidden)
+            item(to, (*c)->name, (*c)->text, 13);
+    fprintf(to, "\n`pawl help COMMAND` tells more. Every command takes:\n");
+    list_options(to, common_options);
+    list_exit_codes(to);
+    fputc('\n', to);
+    wrap(to, notation, 0, 0);
+}
+
+static int cmd_help(int argc, char **argv)
+{
+    const struct command *about;
+    struct cli c;
+    int code = cli_begin(&c, &command_help, argc, argv, NULL);
+
+    if (code >= 0)
+        return code;
+    about = c.nwords ? command_find(c.words[0]) : NULL;
+    if (c.nwords && !about)
+        code = cli_wrong("there is no command '%.60s': `pawl help` lists them", c.words[0]);
+    else if (about)
+        help_command(stdout, about);
+    else
+        help_all(stdout);
+    cli_end(&c);
+    return cli_done(code < 0 ? 0 : code);
+}
+
+const struct command command_help = {
+    .name = "help",
+    .forms = "[COMMAND]",
+    .text = "explain a command",
+    .examples = {{"pawl help rerun", "its options, with examples; also `pawl rerun --help`"}},
+    .most = 1,
+    .run = cmd_help,
+};
