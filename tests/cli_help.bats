@@ -21,7 +21,7 @@ commands() { pawl help | sed -n '/^usage/,/^`pawl help/s/^  \([a-z]\+\) .*/\1/p'
 			/^exit codes:/ { codes = 1 }
 			waiting { if ($0 !~ /^                        [^ ]/) bad(option); waiting = 0 }
 			/^  --?[a-z]/ && !examples { option = $0; options++; waiting = substr($0, 3) !~ /  +[^ ]/ }
-			/^  pawl / && examples { shown++ }
+			/^  [^ ]/ && examples && !codes { shown++ }
 			function bad(o) { print c ": nothing is said about " o; failed = 1 }
 			END { if (options < 4 || !shown || !codes) { print c ": " options " options, " shown " examples"; failed = 1 }
 				exit failed }'

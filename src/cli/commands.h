@@ -30,7 +30,8 @@ struct option {
     size_t at;
     /* What its value is called, NULL for a flag. "a|b|c" are the words that it may be; a comma at
      * the end says that several may be given, with commas between them. Names that completion
-     * knows: see enum placeholder. */
+     * knows: see placeholders in
+     * complete.c. */
     const char *value;
     const char *text; /* what it does: follows the option, so without a capital and a full stop */
 };
@@ -84,6 +85,8 @@ extern const struct command command_workers;
 extern const struct command command_verify;
 extern const struct command command_metrics;
 extern const struct command command_admin;
+extern const struct command command_completion;
+extern const struct command command_complete;
 extern const struct command command_help;
 
 /* All of them, in the order of the help; ends with NULL. */

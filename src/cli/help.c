@@ -116,7 +116,7 @@ void help_all(FILE *to)
     fprintf(to, "usage: pawl COMMAND …\n\n");
     for (c = commands; *c; c++)
         if (!(*c)->hidden)
-            item(to, (*c)->name, (*c)->text, 13);
+            item(to, (*c)->name, (*c)->text, 14);
     fprintf(to, "\n`pawl help COMMAND` tells more. Every command takes:\n");
     list_options(to, common_options);
     list_exit_codes(to);
