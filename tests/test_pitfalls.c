@@ -1,0 +1,242 @@
+/* test_pitfalls.c - the places where workflow engines are known to lose, hang or repeat work, each
+ * as a case. Each test ends with verify. */
+#include "flow_fixture.h"
+
+/* ---- fan-outs ---- */
+
+TEST(nine_failed_items_are_not_hidden_by_a_tenth_that_succeeds)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(
+        s, "name: w\ntasks:\n  ten: {run: x, foreach: 10}\n  then: {run: x, needs: ten}\n", NULL);
+    struct flow_claiming k = {.push = false};
+    size_t i;
+
+    CHECK_EQ(flow_claim(s, &k), 10);
+    for (i = 0; i < 9; i++)
+        flow_settle(s, k.held[i], OUTCOME_FAILED, NULL);
+    CHECK_EQ(flow_status(s, w, "ten"), S_RUNNING);
+    flow_settle(s, k.held[9], OUTCOME_OK, "{\"n\":1}");
+    CHECK_EQ(flow_status(s, w, "ten"), S_FAILED);
+    CHECK_EQ(flow_status(s, w, "then"), S_SKIPPED);
+    CHECK_EQ(status_of(s, w), S_FAILED);
+    CHECK_STR(get(s, w).error, "ten failed: ten[0] failed: it was made to fail (and 3 or more)");
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(an_empty_list_between_two_tasks_hangs_nothing)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(s,
+                            "name: w\ntasks:\n  a: {run: x}\n"
+                            "  none: {run: x, needs: a, foreach: \"${{ tasks.a.outputs.list }}\"}\n"
+                            "  b: {run: x, needs: none}\n",
+                            NULL);
+    struct flow_claiming k = {.push = false};
+
+    CHECK_EQ(flow_claim(s, &k), 1);
+    flow_settle(s, k.held[0], OUTCOME_OK, "{\"list\":[]}");
+    CHECK_STR(get(s, flow_task(s, w, "none")).result, "[]");
+    CHECK_EQ(flow_status(s, w, "b"), S_READY);
+    flow_play(s, "");
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* ---- joins ---- */
+
+TEST(a_join_behind_a_failed_need_runs_if_it_is_to_run_always)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(s,
+                            "name: w\ntasks:\n  a: {run: x}\n  b: {run: x}\n"
+                            "  join: {run: x, needs: [a, b], if: always()}\n",
+                            NULL);
+
+    flow_play(s, " a ");
+    CHECK_STR(flow_shape(s, w), "a:failed b:succeeded join:succeeded");
+    CHECK_EQ(status_of(s, w), S_FAILED);
+    verify_clean(s);
+    store_close(&s);
+}
+
+struct siblings {
+    struct store *other;
+    struct held_job job;
+    int rc;
+};
+
+static int settle_one(struct store *s, struct held_job j)
+{
+    struct flow_settling f = {j, OUTCOME_OK, NULL};
+    struct err err = ERR_INIT;
+
+    return store_turn(s, flow_settle_body, &f, &err);
+}
+
+static void settle_other(void *arg)
+{
+    struct siblings *b = arg;
+
+    b->rc = settle_one(b->other, b->job);
+}
+
+/* The second finds the tree locked, and comes again: it must not look at its sibling's old state.
+ */
+TEST(two_engines_that_settle_siblings_at_once_fire_their_join_once)
+{
+    struct watch w = {0};
+    struct store *s = watched_store(&w);
+    struct siblings b = {.other = fixture_store()};
+    int64_t flow = flow_submit(s,
+                               "name: w\ntasks:\n  a: {run: x}\n  b: {run: x}\n"
+                               "  join: {run: x, needs: [a, b]}\n",
+                               NULL);
+    struct flow_claiming k = {.push = false};
+
+    CHECK_EQ(flow_claim(s, &k), 2);
+    b.job = k.held[1];
+    if (strcmp(test_db(), "sqlite"))
+        watch_for(&w, "commit", 1, settle_other, &b);
+    CHECK_OK(settle_one(s, k.held[0]));
+    if (strcmp(test_db(), "sqlite"))
+        CHECK_EQ(b.rc, -E_BUSY);
+    CHECK_OK(settle_one(b.other, k.held[1]));
+    CHECK_STR(flow_shape(s, flow), "a:succeeded b:succeeded join:ready");
+    CHECK_STR(history(s, flow_task(s, flow, "join")), "created marked_ready");
+    flow_play(s, "");
+    CHECK_EQ(status_of(s, flow), S_SUCCEEDED);
+    verify_clean(s);
+    store_close(&b.other);
+    store_close(&s);
+}
+
+/* ---- definitions ---- */
+
+TEST(a_run_keeps_the_definition_that_it_began_with)
+{
+    struct store *s = fixture_store();
+    int64_t old =
+        flow_submit(s, "name: w\ntasks:\n  a: {run: one}\n  b: {run: two, needs: a}\n", NULL);
+    int64_t new;
+    struct flow_claiming k = {.push = false};
+
+    CHECK_EQ(flow_claim(s, &k), 1);
+    new = flow_submit(s, "name: w\ntasks:\n  a: {run: one}\n  c: {run: three, needs: a}\n", NULL);
+    store_close(&s);
+    s = fixture_store(); /* nothing of it is kept in memory */
+    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
+    CHECK_STR(flow_shape(s, old), "a:succeeded b:ready");
+    flow_play(s, "");
+    CHECK_STR(flow_shape(s, old), "a:succeeded b:succeeded");
+    CHECK_STR(flow_shape(s, new), "a:succeeded c:succeeded");
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_condition_with_an_error_fails_its_task_and_guesses_nothing)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(s,
+                            "name: w\ntasks:\n  a: {run: x}\n"
+                            "  b: {run: x, needs: a, if: \"tasks.a.outputs.n > 'three'\"}\n"
+                            "  c: {run: x, needs: b}\n",
+                            NULL);
+
+    flow_play(s, "");
+    CHECK_STR(flow_shape(s, w), "a:succeeded b:failed c:skipped");
+    CHECK(strstr(get(s, flow_task(s, w, "b")).error, "tasks.a.outputs.n > 'three'"));
+    CHECK_EQ(status_of(s, w), S_FAILED);
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* ---- cancels ---- */
+
+TEST(a_cancel_before_there_are_children_leaves_none_to_come)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(
+        s, "name: w\ntasks:\n  a: {run: x}\n  many: {run: x, foreach: 5, needs: a}\n", NULL);
+    struct held_job a = claim_job(s, 1);
+
+    CHECK_EQ(cancel(s, w), 0);
+    CHECK_EQ(settle_ok(s, a), 0); /* it ended before it was told */
+    CHECK_STR(flow_shape(s, w), "a:succeeded many:cancelled");
+    CHECK_EQ(status_of(s, w), S_CANCELLED);
+    run_timers(s);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_retry_that_waits_is_cancelled_and_stays_so)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x, retry: 3}\n", NULL);
+    struct held_job a = claim_job(s, 1);
+
+    CHECK_EQ(settle_as(s, a, OUTCOME_FAILED, 60 * SECOND), 0);
+    CHECK_EQ(get(s, a.id).held, HELD_DELAY);
+    CHECK_EQ(cancel(s, w), 0);
+    CHECK_EQ(status_of(s, w), S_CANCELLED);
+    clock_advance(61 * SECOND);
+    CHECK_EQ(run_timers(s), 0);
+    CHECK(!claim_one(s, 1, &a));
+    CHECK_STR(history(s, flow_task(s, w, "a")),
+              "created marked_ready claimed retry_scheduled held cancelled");
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* ---- long ones ---- */
+
+TEST(a_workflow_that_waits_three_days_is_taken_for_dead_by_nobody)
+{
+    struct store *s = fixture_store();
+    int64_t w =
+        flow_submit(s,
+                    "name: w\ntasks:\n  a: {run: x}\n  later: {run: x, needs: a, delay: 3d}\n"
+                    "  ask: {run: x, needs: a, approval: true}\n",
+                    NULL);
+    int hours;
+
+    flow_play(s, "");
+    for (hours = 0; hours < 71; hours++) {
+        clock_advance(3600 * SECOND);
+        CHECK_EQ(reap(s), 0);
+        CHECK_EQ(run_timers(s), 0);
+    }
+    CHECK_STR(flow_shape(s, w), "a:succeeded later:ready ask:ready");
+    CHECK_EQ(status_of(s, w), S_RUNNING);
+    verify_clean(s);
+    clock_advance(3601 * SECOND);
+    flow_play(s, "");
+    CHECK_STR(flow_shape(s, w), "a:succeeded later:succeeded ask:ready");
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* ---- what is left behind ---- */
+
+TEST(a_task_whose_tries_are_used_up_ends_and_is_not_claimable_for_ever)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x, retry: 1}\n", NULL);
+    struct held_job a;
+    int i;
+
+    for (i = 0; i < 2; i++) { /* each time the worker is gone */
+        a = claim_job(s, 1);
+        clock_advance(LEASE + SECOND);
+        CHECK_EQ(reap(s), 1);
+        CHECK(adopt_one(s, 2, &a));
+        CHECK_EQ(settle_as(s, a, OUTCOME_LOST, 0), 0);
+    }
+    CHECK_STR(flow_shape(s, w), "a:failed");
+    CHECK_EQ(status_of(s, w), S_FAILED);
+    CHECK(!claim_one(s, 1, &a));
+    verify_clean(s);
+    store_close(&s);
+}
