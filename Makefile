@@ -92,6 +92,8 @@ LIB_DIRS := $(filter-out src/exec/shim/,$(wildcard $(LAYERS:%=src/%/) $(LAYERS:%
 LIB_SRCS := $(wildcard $(addsuffix *.c,$(LIB_DIRS)))
 CLI_SRCS := $(wildcard src/cli/*.c src/cli/*/*.c)
 SHIM_SRCS := $(wildcard src/exec/shim/*.c)
+# Writes the man pages and docs/CLI.md from the tables; not installed.
+MANUAL_SRCS := $(wildcard tools/manual/*.c)
 TEST_SRCS := $(wildcard tests/test_*.c)
 TEST_COMMON := $(wildcard tests/harness.c tests/fixture.c)
 # Random workflows and the model that they are compared with, for tests/test_random*.c.
@@ -117,11 +119,12 @@ object = $(patsubst %.c,$(BUILD)/obj/%.o,$(1:$(BUILD)/%=%))
 LIB_OBJS := $(call object,$(LIB_SRCS) $(GEN_SRCS))
 CLI_OBJS := $(call object,$(CLI_SRCS))
 SHIM_OBJS := $(call object,$(SHIM_SRCS))
+MANUAL_OBJS := $(call object,$(MANUAL_SRCS))
 COMMON_OBJS := $(call object,$(TEST_COMMON))
 RANDOM_OBJS := $(call object,$(RANDOM_SRCS))
 PROGRAM_OBJS := $(call object,$(TEST_SRCS) $(FUZZ_SRCS) $(BENCH_SRCS) $(EXAMPLE_SRCS))
 PLUGIN_OBJS := $(call object,$(PLUGIN_SRCS))
-OBJS := $(LIB_OBJS) $(CLI_OBJS) $(SHIM_OBJS) $(COMMON_OBJS) $(RANDOM_OBJS) $(PROGRAM_OBJS) $(PLUGIN_OBJS)
+OBJS := $(LIB_OBJS) $(CLI_OBJS) $(SHIM_OBJS) $(MANUAL_OBJS) $(COMMON_OBJS) $(RANDOM_OBJS) $(PROGRAM_OBJS) $(PLUGIN_OBJS)
 
 TESTS := $(TEST_SRCS:tests/%.c=$(BUILD)/tests/%)
 FUZZERS := $(FUZZ_SRCS:tests/fuzz/%.c=$(BUILD)/tests/%)
@@ -133,7 +136,7 @@ PROGRAMS := $(if $(CLI_SRCS),$(BUILD)/pawl) $(if $(SHIM_SRCS),$(BUILD)/pawl-shim
 # --- build -------------------------------------------------------------------------------------------
 
 .PHONY: all tests benches examples warnings
-all: $(BUILD)/libpawl.a $(BUILD)/libpawl.so $(PROGRAMS)
+all: $(BUILD)/libpawl.a $(BUILD)/libpawl.so $(PROGRAMS) $(BUILD)/man
 tests: all examples $(TESTS)
 benches: all $(BENCHES)
 examples: $(EXAMPLES) $(PLUGINS)
@@ -181,6 +184,15 @@ $(BUILD)/pawl: $(CLI_OBJS) $(BUILD)/libpawl.a
 
 $(BUILD)/pawl-shim: $(SHIM_OBJS) $(BUILD)/libpawl.a
 	$(LINK)
+
+$(BUILD)/manual: $(MANUAL_OBJS) $(filter-out %/main.o,$(CLI_OBJS)) $(BUILD)/libpawl.a
+	$(LINK)
+
+$(BUILD)/man: $(BUILD)/manual
+	$(call QUIET,MAN)rm -rf $@ && mkdir $@ && $< man $@
+
+docs/CLI.md: $(BUILD)/manual
+	$< markdown >$@.new && mv $@.new $@
 
 $(TESTS): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(COMMON_OBJS) $(BUILD)/libpawl.a
 	@mkdir -p $(@D)
@@ -280,7 +292,7 @@ bench:
 
 # --- keep in order -----------------------------------------------------------------------------------
 
-C_FILES := $(wildcard $(foreach d,include src src/* src/*/* tests tests/fuzz tests/random bench examples models,$(d)/*.c $(d)/*.h))
+C_FILES := $(wildcard $(foreach d,include src src/* src/*/* tools/manual tests tests/fuzz tests/random bench examples models,$(d)/*.c $(d)/*.h))
 
 .PHONY: format check-format check-layers
 format:

@@ -5,7 +5,7 @@
 #include "harness.h"
 
 #include "base/buf.h"
-#include "flow/config.h"
+#include "flow/describe.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,56 +54,6 @@ static const char rules[] =
     "one with a unit: `64kB`, `1MB`, `2GB` (powers of 1000), `64KiB`, `1MiB`, `2GiB` (of 1024). A relative\n"
     "path begins at the folder of the file, `~/` at your home. `auto` is as many as there are processors.\n";
 
-/* 30s, 2h, 1MB: as one would write it. */
-static void add_amount(struct buf *b, const struct config_key *k, int64_t n)
-{
-    static const struct {
-        enum config_type type;
-        int64_t n;
-        const char *unit;
-    } units[] = {
-        {CONFIG_TYPE_DURATION, 86400000000LL, "d"}, {CONFIG_TYPE_DURATION, 3600000000LL, "h"},
-        {CONFIG_TYPE_DURATION, 60000000, "m"},      {CONFIG_TYPE_DURATION, 1000000, "s"},
-        {CONFIG_TYPE_DURATION, 1000, "ms"},         {CONFIG_TYPE_SIZE, 1000000000, "GB"},
-        {CONFIG_TYPE_SIZE, 1000000, "MB"},          {CONFIG_TYPE_SIZE, 1000, "kB"}};
-    size_t i;
-
-    for (i = 0; i < sizeof(units) / sizeof(*units); i++)
-        if (n && units[i].type == k->type && n % units[i].n == 0) {
-            buf_addf(b, "%lld%s", (long long)(n / units[i].n), units[i].unit);
-            return;
-        }
-    buf_addi64(b, n);
-    buf_addstr(b, !n && k->type == CONFIG_TYPE_DURATION ? "s" : "");
-}
-
-static void add_values(struct buf *b, const struct config_key *k)
-{
-    size_t i;
-
-    for (i = 0; k->words && k->words[i]; i++)
-        buf_addf(b, "%s`%s`", i ? ", " : "", k->words[i]);
-    buf_addstr(b, config_type_says(k->type));
-    if (k->min || k->max) {
-        buf_addstr(b, ", ");
-        add_amount(b, k, k->min);
-        buf_addstr(b, " to ");
-        add_amount(b, k, k->max);
-    }
-    buf_addstr(b, k->type == CONFIG_TYPE_COUNT ? ", or `auto`" : "");
-}
-
-/* Without the parentheses of what is worked out, in quotes otherwise. */
-static void add_default(struct buf *b, const struct config_key *k)
-{
-    size_t len = strlen(k->otherwise);
-
-    if (*k->otherwise == '(')
-        buf_add(b, k->otherwise + 1, len - 2);
-    else
-        buf_addf(b, "`%s`", k->otherwise);
-}
-
 /* "process, container", or "all" */
 static void add_types(struct buf *b, unsigned only)
 {
@@ -129,9 +79,9 @@ static void add_table(struct buf *b, const struct config_table *t, bool with_typ
         buf_addf(b, "| `%s` | ", k->path);
         if (with_types)
             add_types(b, k->only);
-        add_values(b, k);
+        describe_config_value(b, k);
         buf_addstr(b, " | ");
-        add_default(b, k);
+        describe_config_default(b, k);
         buf_addf(b, " | %s |\n", k->sentence);
     }
 }

@@ -5,7 +5,7 @@
  *   PAWL_WRITE_DOCS=1 build/tests/test_workflow_doc     writes the reference instead */
 #include "harness.h"
 
-#include "flow/keys.h"
+#include "flow/describe.h"
 #include "flow/workflow.h"
 
 #include <stdio.h>
@@ -19,31 +19,6 @@ TEST_NO_DB;
 
 /* ---- the reference ---- */
 
-static void add_words(struct buf *b, const char *const *words)
-{
-    size_t i;
-
-    for (i = 0; words[i]; i++)
-        buf_addf(b, "%s`%s`", !i ? "" : words[i + 1] ? ", " : " or ", words[i]);
-}
-
-/* Which tasks have a key; most are for all, so only what differs is said. */
-static void add_places(struct buf *b, const struct key *k)
-{
-    unsigned kinds = k->places & KEY_ALL;
-
-    if (!k->places)
-        return;
-    if (kinds == KEY_COMMANDS && strcmp(k->name, "run") && strcmp(k->name, "argv"))
-        buf_addstr(b, " Commands only.");
-    if (kinds == KEY_JOBS)
-        buf_addstr(b, " Not for nested workflows.");
-    if (!(k->places & KEY_HOOKS))
-        buf_addstr(b, " Not in `on_failure` and `on_exit`.");
-    if (k->places & KEY_COMMON)
-        buf_addstr(b, " Also in `defaults`.");
-}
-
 static void add_table(struct buf *b, const struct keys *keys)
 {
     const struct key *k;
@@ -51,14 +26,9 @@ static void add_table(struct buf *b, const struct keys *keys)
     buf_addstr(b, "| key | holds | default | |\n|---|---|---|---|\n");
     for (k = keys->at; k->name; k++) {
         buf_addf(b, "| `%s` | ", k->name);
-        if (k->words)
-            add_words(b, k->words);
-        else
-            buf_addstr(b, key_type_says(k->type));
-        if (k->type == KEY_INT || k->type == KEY_NUMBER)
-            buf_addf(b, ", %lld to %lld", (long long)k->min, (long long)k->max);
+        describe_key_value(b, k);
         buf_addf(b, " | %s | %s", k->otherwise ? k->otherwise : "", k->sentence);
-        add_places(b, k);
+        describe_key_places(b, k);
         buf_addstr(b, " |\n");
     }
 }

@@ -1,0 +1,200 @@
+/* commands.c - pawl(1), pawl-NAME(1) and docs/CLI.md, from the table of commands. */
+#include "cli/commands.h"
+
+#include "manual.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char about_pawl[] =
+    "Pawl is a durable workflow and job engine. What should run, what runs and everything that happened is kept in "
+    "SQLite (embedded, the default) or PostgreSQL (many machines). Any part may die by kill -9: nothing that was "
+    "accepted is lost, nothing runs twice at once, and the history says what happened to every attempt.\n"
+    "\n"
+    "`pawl run` and `pawl exec` run here and now and wait; `pawl submit` and `pawl exec --detach` put work into a "
+    "queue, from which `pawl worker` takes it. `pawl ls`, `show`, `tree`, `events`, `logs` and `why` tell what "
+    "happened; `cancel`, `pause`, `rerun`, `skip` and `approve` decide.";
+
+/* name, what it says; those that are for people who run pawl */
+static const struct {
+    const char *name, *text;
+} environment[] = {
+    {"PAWL_DB", "The database, if `--db` names none."},
+    {"PAWL_TENANT", "The tenant in it, if neither `--db` nor `--tenant` is given."},
+    {"PAWL_CONFIG", "The configuration, instead of `pawl.yaml` in this folder or your own."},
+    {"PAWL_STATE",
+     "The state folder, if `--state` names none; tasks find that of their worker in it."},
+    {"PAWL_SHIM",
+     "The program `pawl-shim`, if it is neither beside `pawl` nor in `../libexec/pawl`."},
+    {"PAWL_CGROUPS", "`off`: a worker makes no control groups for what it runs."},
+    {"PAWL_EXECUTION_ID",
+     "Set for each task: what it starts with `pawl run`, `exec` or `submit` is a part of it."},
+    {"PAWL_TRACE", "1 shows each statement with its time."},
+    {"NO_COLOR", "Anything: no colours."},
+    {"XDG_STATE_HOME, XDG_CONFIG_HOME",
+     "Where your state folder and `pawl.yaml` are; else `~/.local/state`, `~/.config`."},
+};
+
+static void add_options(struct buf *b, const struct option *o)
+{
+    struct buf heading = BUF_INIT;
+
+    for (; o && o->name; o++) {
+        buf_reset(&heading);
+        option_heading(&heading, o);
+        roff_item(b, buf_cstr(&heading), o->text);
+    }
+    buf_release(&heading);
+}
+
+static void add_exit_codes(struct buf *b)
+{
+    const struct exit_code *e;
+
+    roff_section(b, "EXIT STATUS");
+    for (e = exit_codes; e->code; e++)
+        roff_item(b, e->code, e->text);
+}
+
+void page_pawl(struct buf *b)
+{
+    const struct command *const *c;
+    size_t i;
+
+    roff_begin(b, "pawl", "1", "durable workflows and jobs");
+    roff_section(b, "SYNOPSIS");
+    roff_text(b, "`pawl` COMMAND [OPTION]…");
+    roff_section(b, "DESCRIPTION");
+    roff_text(b, about_pawl);
+    roff_section(b, "COMMANDS");
+    roff_text(b,
+              "Each has a page of its own, `pawl-COMMAND`(1), and explains itself with `--help`.");
+    for (c = commands; *c; c++)
+        if (!(*c)->hidden)
+            roff_item(b, (*c)->name, (*c)->text);
+    roff_section(b, "OPTIONS");
+    roff_text(b, "Every command takes these, before its name or after it:");
+    add_options(b, common_options);
+    roff_text(b, notation);
+    add_exit_codes(b);
+    roff_section(b, "ENVIRONMENT");
+    for (i = 0; i < sizeof(environment) / sizeof(*environment); i++)
+        roff_item(b, environment[i].name, environment[i].text);
+    roff_section(b, "SEE ALSO");
+    roff_text(b, "`pawl-run`(1), `pawl-worker`(1), `pawl-workflow`(5), `pawl.yaml`(5)");
+}
+
+static void add_synopsis(struct buf *b, const struct command *c)
+{
+    struct buf form = BUF_INIT, all = BUF_INIT;
+    size_t i;
+
+    for (i = 0; command_form(c, i, &form); i++)
+        buf_addf(&all, "%s`pawl %s`%s", i ? "\n\n" : "", c->name, buf_cstr(&form));
+    roff_section(b, "SYNOPSIS");
+    roff_text(b, all.ptr);
+    buf_release(&form);
+    buf_release(&all);
+}
+
+/* "run a workflow" -> "Run a workflow." */
+static void add_sentence(struct buf *b, const char *text)
+{
+    buf_addf(b, "%c%s.", *text - 'a' + 'A', text + 1);
+}
+
+void page_command(struct buf *b, const struct command *c)
+{
+    struct buf text = BUF_INIT;
+    char name[64];
+    size_t i;
+
+    snprintf(name, sizeof(name), "pawl-%s", c->name);
+    roff_begin(b, name, "1", c->text);
+    add_synopsis(b, c);
+    add_sentence(&text, c->text);
+    roff_section(b, "DESCRIPTION");
+    roff_text(b, buf_cstr(&text));
+    if (c->about)
+        roff_text(b, c->about);
+    roff_text(b, notation);
+    roff_section(b, "OPTIONS");
+    add_options(b, c->options);
+    add_options(b, common_options);
+    roff_section(b, "EXAMPLES");
+    for (i = 0; i < EXAMPLES && c->examples[i].line; i++)
+        roff_item(b, c->examples[i].line, c->examples[i].text);
+    add_exit_codes(b);
+    roff_section(b, "SEE ALSO");
+    roff_text(b, "`pawl`(1), `pawl-workflow`(5), `pawl.yaml`(5)");
+    buf_release(&text);
+}
+
+/* ---- docs/CLI.md ---- */
+
+/* A cell of a table: a bar would end it. */
+static void add_cell(struct buf *b, const char *text)
+{
+    for (; *text; text++)
+        buf_addf(b, "%s%c", *text == '|' ? "\\" : "", *text);
+}
+
+static void add_rows(struct buf *b, const struct option *o)
+{
+    struct buf heading = BUF_INIT;
+
+    buf_addstr(b, "| option | |\n|---|---|\n");
+    for (; o && o->name; o++) {
+        buf_reset(&heading);
+        option_heading(&heading, o);
+        buf_addstr(b, "| `");
+        add_cell(b, buf_cstr(&heading));
+        buf_addstr(b, "` | ");
+        add_cell(b, o->text);
+        buf_addstr(b, " |\n");
+    }
+    buf_addch(b, '\n');
+    buf_release(&heading);
+}
+
+static void add_command(struct buf *b, const struct command *c)
+{
+    struct buf form = BUF_INIT;
+    size_t i;
+
+    buf_addf(b, "## pawl %s\n\n", c->name);
+    add_sentence(b, c->text);
+    buf_addf(b, "%s%s\n\n```\n", c->about ? " " : "", c->about ? c->about : "");
+    for (i = 0; command_form(c, i, &form); i++)
+        buf_addf(b, "pawl %s%s\n", c->name, buf_cstr(&form));
+    buf_addstr(b, "```\n\n");
+    if (c->options)
+        add_rows(b, c->options);
+    for (i = 0; i < EXAMPLES && c->examples[i].line; i++)
+        buf_addf(b, "- `%s`: %s\n", c->examples[i].line, c->examples[i].text);
+    buf_addch(b, '\n');
+    buf_release(&form);
+}
+
+void page_markdown(struct buf *b)
+{
+    const struct command *const *c;
+    const struct exit_code *e;
+
+    buf_addstr(
+        b,
+        "# The command line\n\n"
+        "This page is printed from the table of commands (`src/cli/commands.h`), as `--help`, the man\n"
+        "pages and completion are: do not edit it, run `make docs/CLI.md`.\n\n"
+        "Every command takes these, before its name or after it:\n\n");
+    add_rows(b, common_options);
+    buf_addf(b, "%s\n\n| exit code | |\n|---|---|\n", notation);
+    for (e = exit_codes; e->code; e++)
+        buf_addf(b, "| %s | %s |\n", e->code, e->text);
+    buf_addch(b, '\n');
+    for (c = commands; *c; c++)
+        if (!(*c)->hidden)
+            add_command(b, *c);
+    b->len--; /* one end of line is enough */
+    b->ptr[b->len] = '\0';
+}

@@ -1,0 +1,119 @@
+/* files.c - pawl.yaml(5) and pawl-workflow(5), from the tables of keys. */
+#include "flow/describe.h"
+
+#include "manual.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char scalars[] =
+    "A duration is a number and a unit: `250ms`, `30s`, `5m`, `2h`, `90d`. A size is a number of bytes, or one with a "
+    "unit: `64kB`, `1MB`, `2GB` (powers of 1000), `64KiB`, `1MiB`, `2GiB` (of 1024). Where a list is wanted a single "
+    "value will do.";
+
+static const char config_about[] =
+    "Pawl needs no configuration. What you want otherwise stands in `pawl.yaml`: the file given on the command line or "
+    "in `PAWL_CONFIG`, else the one in the current folder, else `$XDG_CONFIG_HOME/pawl/pawl.yaml` "
+    "(`~/.config/pawl/pawl.yaml`). The first that exists is the only one that is read; the command line and the "
+    "environment come before it. It may name programs and plugins to run, so trust the one in a folder as you would "
+    "trust a Makefile there.\n"
+    "\n"
+    "It is YAML 1.2, read strictly: unknown and duplicate keys are errors, `on` and `no` are texts, and all that is wrong "
+    "is said at once, with line and column. A relative path begins at the folder of the file, `~/` at your home. "
+    "`auto` is as many as there are processors. A dot in the names below leads into a mapping: `worker.slots` is "
+    "`worker: {slots: ...}`.";
+
+static const char workflow_about[] =
+    "A workflow is a graph of tasks in a YAML file. Each task is a command, a C function of a worker, or another workflow; "
+    "it starts when the tasks that it needs have ended. `pawl validate` says all that is wrong with a file at once, "
+    "`pawl graph` draws it, `pawl run` runs it, `pawl schema` prints a JSON Schema for editors.";
+
+static const char workflow_example[] = "name: nightly\n"
+                                       "params: {day: \"2026-01-01\"}\n"
+                                       "defaults: {retry: 2, timeout: 10m}\n"
+                                       "tasks:\n"
+                                       "  extract:\n"
+                                       "    run: ./extract.sh \"$day\"\n"
+                                       "    outputs: files\n"
+                                       "  transform:\n"
+                                       "    needs: extract\n"
+                                       "    foreach: ${{ tasks.extract.outputs.files }}\n"
+                                       "    run: ./transform.sh \"$ITEM\"\n"
+                                       "on_failure: ./page.sh\n";
+
+/* ---- pawl.yaml(5) ---- */
+
+static void add_config_keys(struct buf *b, const struct config_table *t)
+{
+    struct buf text = BUF_INIT;
+    size_t i;
+
+    for (i = 0; i < t->n; i++) {
+        const struct config_key *k = &t->keys[i];
+
+        buf_reset(&text);
+        buf_addf(&text, "%s Holds ", k->sentence);
+        describe_config_value(&text, k);
+        buf_addstr(&text, "; default: ");
+        describe_config_default(&text, k);
+        buf_addch(&text, '.');
+        roff_item(b, k->path, buf_cstr(&text));
+    }
+    buf_release(&text);
+}
+
+void page_config(struct buf *b)
+{
+    roff_begin(b, "pawl.yaml", "5", "configuration of Pawl");
+    roff_section(b, "DESCRIPTION");
+    roff_text(b, config_about);
+    roff_text(b, scalars);
+    roff_section(b, "KEYS");
+    add_config_keys(b, &config_keys);
+    roff_section(b, "KEYS OF AN EXECUTOR");
+    roff_text(b, "Below `executors.KEY`. Not all types have all of them.");
+    add_config_keys(b, &config_executor_keys);
+    roff_section(b, "SEE ALSO");
+    roff_text(b, "`pawl`(1), `pawl-worker`(1), `pawl-workflow`(5)");
+}
+
+/* ---- pawl-workflow(5) ---- */
+
+static void add_keys(struct buf *b, const struct keys *keys)
+{
+    struct buf text = BUF_INIT;
+    const struct key *k;
+
+    for (k = keys->at; k->name; k++) {
+        buf_reset(&text);
+        buf_addf(&text, "%s Holds ", k->sentence);
+        describe_key_value(&text, k);
+        if (k->otherwise)
+            buf_addf(&text, "; default: %s", k->otherwise);
+        buf_addch(&text, '.');
+        describe_key_places(&text, k);
+        roff_item(b, k->name, buf_cstr(&text));
+    }
+    buf_release(&text);
+}
+
+void page_workflow(struct buf *b)
+{
+    char title[64];
+    size_t i;
+
+    roff_begin(b, "pawl-workflow", "5", "workflow files of Pawl");
+    roff_section(b, "DESCRIPTION");
+    roff_text(b, workflow_about);
+    roff_code(b, workflow_example);
+    roff_text(b, scalars);
+    for (i = 0; keys_all[i]; i++) {
+        snprintf(title, sizeof(title), i ? "KEYS OF %s" : "KEYS OF A FILE", keys_all[i]->title);
+        roff_section(b, title);
+        if (i)
+            roff_text(b, keys_all[i]->about);
+        add_keys(b, keys_all[i]);
+    }
+    roff_section(b, "SEE ALSO");
+    roff_text(b, "`pawl`(1), `pawl-run`(1), `pawl-validate`(1), `pawl.yaml`(5)");
+}

@@ -1,0 +1,26 @@
+/* manual.h - the pages about Pawl that are made from its tables. */
+#ifndef MANUAL_MANUAL_H
+#define MANUAL_MANUAL_H
+
+#include "base/buf.h"
+
+/* ---- roff.c: man pages ---- */
+
+void roff_begin(struct buf *b, const char *name, const char *section, const char *summary);
+void roff_section(struct buf *b, const char *title);
+/* A paragraph; `code` becomes bold, an empty line begins another one. */
+void roff_text(struct buf *b, const char *text);
+/* A term in bold, and what it means. */
+void roff_item(struct buf *b, const char *term, const char *text);
+void roff_code(struct buf *b, const char *lines); /* as it is */
+
+/* ---- pages ---- */
+
+void page_pawl(struct buf *b); /* pawl(1) */
+struct command;
+void page_command(struct buf *b, const struct command *c); /* pawl-NAME(1) */
+void page_config(struct buf *b);                           /* pawl.yaml(5) */
+void page_workflow(struct buf *b);                         /* pawl-workflow(5) */
+void page_markdown(struct buf *b);                         /* docs/CLI.md */
+
+#endif
