@@ -24,12 +24,10 @@ SELECT d.definition, w.variables, e.queue, e.priority, e.parent
   FROM workflow_executions w JOIN workflow_definitions d ON d.hash = w.definition JOIN executions e ON e.id = w.execution
  WHERE w.execution = $1
 
--- Tasks of a workflow by their names, with what they gave. On PostgreSQL each by a probe of the index: written as
--- a plain join it may be planned as a loop over all tasks of the workflow.
+-- Tasks of a workflow by their names, with what they gave.
 --: tasks_named(workflow i64; name text)
 SELECT @state@, e.input, e.spec, e.result, e.error
-  FROM @rows@ AS u CROSS JOIN LATERAL (SELECT x.* FROM executions x                        --@ postgres
-        WHERE x.parent = $1 AND x.task_name = u.name AND x.task_index IS NULL OFFSET 0) e  --@ postgres
+  FROM @rows@ AS u @task_of_u@                                                             --@ postgres
   FROM executions e                                                                        --@ sqlite
   LEFT JOIN leases l ON l.execution = e.id
  WHERE e.parent = $1 AND e.task_name = $2 AND e.task_index IS NULL                         --@ sqlite
@@ -52,7 +50,7 @@ SELECT result, error FROM executions WHERE id = $1
 -- How the tasks of an earlier run ended.
 --: ended_tasks(workflow i64; name text)
 SELECT e.task_name, e.id, e.status, e.failed_behind, e.result
-  FROM @rows@ AS u JOIN executions e ON e.parent = $1 AND e.task_name = u.name AND e.task_index IS NULL   --@ postgres
+  FROM @rows@ AS u @task_of_u@                                                             --@ postgres
   FROM executions e WHERE e.parent = $1 AND e.task_name = $2 AND e.task_index IS NULL      --@ sqlite
 
 -- Attempts that a job got beyond those that it was submitted with: given back, or by an earlier rerun.
