@@ -29,6 +29,7 @@ struct plan {
     bool more_orphans;
     bool busy_starts;   /* some starts wait for the tree of another turn */
     bool slot_wanted;   /* something waits that lacks only a slot */
+    bool bare;          /* takes no new work, whatever there is */
     uint64_t ask;       /* which groups of lanes to claim from */
     uint64_t exhausted; /* those in which less waited than there was room for */
 };

@@ -135,6 +135,8 @@ static int body(struct turn *t, void *arg, struct err *err)
         (rc = op_submit(t, p->submissions, p->nsubmits, err)) || (rc = note_here(p, err)) ||
         (rc = op_advance(t, err)))
         return rc;
+    if (!p->bare && !p->e->stopping && !p->e->o.poll && op_made_ready(t))
+        p->ask = UINT64_MAX; /* what follows is pushed, also where nothing waited before */
     return take_jobs(t, p, err);
 }
 
@@ -191,7 +193,7 @@ static int run(struct engine *e, struct manner m, struct err *err)
 
     env_point(e->env, "engine:turn");
     plan_make(e, &p, m.most);
-    if (m.bare) {
+    if ((p.bare = m.bare)) {
         p.ask = 0;
         p.adopt = false;
     }

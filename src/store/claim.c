@@ -147,6 +147,16 @@ int op_claim(struct turn *t, const struct claim *c, struct job_list *out, struct
     return take_fresh(t, c, out, err);
 }
 
+bool op_made_ready(const struct turn *t)
+{
+    size_t i;
+
+    for (i = 0; i < t->dirty.n; i++)
+        if (execution_is_claimable(&t->dirty.at[i]->now))
+            return true;
+    return false;
+}
+
 int op_any_waits(struct turn *t, const struct lane_queue *where, size_t n, bool *some,
                  struct err *err)
 {

@@ -169,6 +169,9 @@ struct job_list {
  * left, so nothing that waited before is overtaken, and never gets an outbox row. */
 MUST_USE int op_claim(struct turn *t, const struct claim *c, struct job_list *out, struct err *err);
 
+/* Whether this turn made a job ready that nobody has claimed yet. */
+bool op_made_ready(const struct turn *t);
+
 /* Whether something waits in the outbox there. */
 MUST_USE int op_any_waits(struct turn *t, const struct lane_queue *where, size_t n, bool *some,
                           struct err *err);
