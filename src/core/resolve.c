@@ -355,7 +355,7 @@ static void seek_value(const char *json, struct seeking *s)
     json_decref(v);
 }
 
-void resolve_references(const struct workflow *w, const struct workflow_task *task,
+void resolve_references(const struct workflow *w, const struct workflow_task *task, bool item,
                         void (*each)(void *arg, const char *task), void *arg)
 {
     struct seeking s = {each, arg};
@@ -365,14 +365,16 @@ void resolve_references(const struct workflow *w, const struct workflow_task *ta
         seek_value(w->outputs.at[i].value, &s);
     if (!task)
         return;
-    seek_text(task->condition, true, &s);
+    if (!item) {
+        seek_text(task->condition, true, &s);
+        seek_value(task->foreach, &s);
+    }
     for (i = 0; i < task->argv.n; i++)
         seek_text(task->argv.at[i], false, &s);
     for (i = 0; i < task->env.n; i++)
         seek_text(task->env.at[i].value, false, &s);
     for (i = 0; i < task->with.n; i++)
         seek_value(task->with.at[i].value, &s);
-    seek_value(task->foreach, &s);
     seek_value(task->container, &s);
     seek_text(task->cwd, false, &s);
     seek_text(task->input, false, &s);

@@ -40,8 +40,8 @@ MUST_USE int resolve_scope(const struct resolve_given *g, struct resolve_scope *
 void resolve_scope_release(struct resolve_scope *s);
 
 /* Which tasks the templates of a task speak of (task NULL: the outputs of the workflow); each may
- * come several times. */
-void resolve_references(const struct workflow *w, const struct workflow_task *task,
+ * come several times. For one of its items neither the list nor the condition is asked again. */
+void resolve_references(const struct workflow *w, const struct workflow_task *task, bool item,
                         void (*each)(void *arg, const char *task), void *arg);
 
 /* ---- its values ---- */

@@ -103,7 +103,7 @@ static int read_inputs(struct turn *t, struct execution **jobs, size_t n, struct
 
     args_begin(&t->args, Q_INPUTS_OF);
     for (i = 0; i < n; i++)
-        if (!turn_row(t, jobs[i]->id)->is_new)
+        if (!turn_row(t, jobs[i]->id)->has_texts)
             args_int(&t->args, jobs[i]->id);
     if (!args_rows(&t->args) || (rc = turn_query(t, &t->args, &r, err)))
         goto done;

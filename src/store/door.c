@@ -140,7 +140,7 @@ int door_create(struct turn *t, const struct execution *e, const char *data, str
     r->now.seq = 0;
     r->now.requested_at = r->now.updated_at = t->now;
     r->stored.id = e->id;
-    r->is_new = true;
+    r->is_new = r->has_texts = true;
     if ((rc = door_move(t, r, EV_CREATED, S_PENDING, &note, err)))
         return rc;
     idmap_put(&t->rows, e->id, r);

@@ -120,6 +120,23 @@ static int write_updates(struct turn *t, bool outcome, struct err *err)
     return send_exact(t, err);
 }
 
+/* What a task runs by is known only when it becomes ready. */
+static int write_resolved(struct turn *t, struct err *err)
+{
+    struct row *r;
+
+    args_begin(&t->args, Q_EXECUTION_RESOLVE);
+    EACH_DIRTY(t, r)
+    {
+        if (r->is_new || !r->resolved)
+            continue;
+        args_int(&t->args, r->now.id);
+        args_text(&t->args, r->now.input);
+        args_text(&t->args, r->now.spec);
+    }
+    return send_exact(t, err);
+}
+
 static int write_outbox(struct turn *t, struct err *err)
 {
     struct args *a = &t->args;
@@ -428,14 +445,15 @@ static int write_difference(struct turn *t, struct err *err)
         qsort(t->dirty.at, t->dirty.n, sizeof(*t->dirty.at), by_id);
     release_permits(t);
     if ((rc = write_inserts(t, err)) || (rc = write_updates(t, false, err)) ||
-        (rc = write_updates(t, true, err)) || (rc = write_outbox(t, err)) ||
-        (rc = write_leases(t, err)) || (rc = write_timers(t, err)) || (rc = write_waits(t, err)) ||
-        (rc = write_events(t, err)) || (rc = write_limits(t, err)) || (rc = write_counters(t, err)))
+        (rc = write_updates(t, true, err)) || (rc = write_resolved(t, err)) ||
+        (rc = write_outbox(t, err)) || (rc = write_leases(t, err)) || (rc = write_timers(t, err)) ||
+        (rc = write_waits(t, err)) || (rc = write_events(t, err)) || (rc = write_limits(t, err)) ||
+        (rc = write_counters(t, err)))
         return rc;
     EACH_DIRTY(t, r)
     {
         r->stored = r->now;
-        r->is_new = r->outcome = r->dirty = false;
+        r->is_new = r->outcome = r->resolved = r->dirty = false;
         r->due_at = r->timeout_at = 0;
     }
     t->dirty.n = 0;

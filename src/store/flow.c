@@ -129,16 +129,22 @@ static int look(struct turn *t, struct row *row, struct err *err)
     return flow_decide(t, f, definition_task(f->def, row->now.task_name), row, err);
 }
 
+/* All that ended until now, none of which makes another end. */
+static int count_ended(struct turn *t, struct err *err)
+{
+    int rc = flow_fetch_ended(t, err);
+
+    while (!rc && t->ended.n)
+        rc = ended(t, t->ended.at[--t->ended.n], err);
+    return rc ? rc : flow_fetch_moved(t, err);
+}
+
 int flow_advance(struct turn *t, struct err *err)
 {
     int rc = 0;
 
-    while (!rc && (t->ended.n || t->agenda.n)) {
-        if (t->ended.n)
-            rc = ended(t, t->ended.at[--t->ended.n], err);
-        else
-            rc = look(t, next_look(t), err);
-    }
+    while (!rc && (t->ended.n || t->agenda.n))
+        rc = t->ended.n ? count_ended(t, err) : look(t, next_look(t), err);
     return rc;
 }
 

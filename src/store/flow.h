@@ -2,10 +2,13 @@
  * the root, all in the transaction that ended it. Everything here happens under the root's lock.
  *
  *   flow_load.c     definitions by hash, a workflow's state, its tasks by name
+ *   flow_fetch.c    the same for all that ended in a turn, set at a time
  *   flow_make.c     the rows of a workflow's tasks, in slices
  *   flow_decide.c   a task whose needs have moved on: wait, run, skip
+ *   flow_scope.c    what expressions see
  *   flow_ready.c    what a task is run by, and its way to the outbox
  *   flow_items.c    fan-outs
+ *   flow_outputs.c  what the items of one gave
  *   flow_key.c      concurrency: how many of the same key run at once
  *   flow_again.c    items that run again
  *   flow_end.c      on_failure, on_exit, outputs, and the end
@@ -21,6 +24,7 @@
 #include "core/workflow.h"
 #include "store/turn.h"
 
+struct buf;
 struct holds;
 struct json_t;
 
@@ -52,12 +56,22 @@ struct flow {
     struct json_t *variables; /* {"params", "vars"}, perhaps "due_at"; borrowed from the turn */
     const char *reuse;        /* what it takes over of the one that it is a rerun of, or NULL */
     struct idmap tasks;       /* index of a task + 1 -> its row, as far as it was asked for */
+    struct idmap shown;       /* the same -> what expressions see of it */
 };
 /* Loads it, with its row. NULL: it has no definition (a bare tree), so nothing follows in it. */
 MUST_USE int flow_of(struct turn *t, int64_t id, int64_t root, struct flow **out, struct err *err);
 /* A new one in this turn; variables are taken over. */
 struct flow *flow_add(struct turn *t, struct row *row, const struct definition *def,
                       struct json_t *variables);
+/* Reads the states of workflows whose rows are loaded; those that have none are left out. */
+MUST_USE int flow_read_all(struct turn *t, const int64_t *ids, size_t n, struct err *err);
+/* Reads tasks of any workflows into the turn, as far as they exist. */
+struct flow_task_ref {
+    struct flow *flow;
+    uint32_t index;
+};
+MUST_USE int flow_read_tasks(struct turn *t, const struct flow_task_ref *list, size_t n,
+                             struct err *err);
 /* The rows of tasks by index; those that do not exist (not made yet) are NULL. */
 MUST_USE int flow_tasks(struct turn *t, struct flow *f, const uint32_t *index, size_t n,
                         struct row **out, struct err *err);
@@ -76,7 +90,8 @@ MUST_USE int flow_begin(struct turn *t, struct row *row, const struct definition
                         struct err *err);
 /* The same for one whose state is written, and that only waited. */
 MUST_USE int flow_open(struct turn *t, struct flow *f, struct err *err);
-/* Makes the next slice of a workflow's tasks. */
+/* Makes the next slice of a workflow's tasks; when all are there, readies a slice of those that
+ * need nothing. */
 MUST_USE int flow_make(struct turn *t, struct flow *f, struct err *err);
 
 /* What something is evaluated for. */
@@ -89,6 +104,9 @@ struct flow_subject {
 };
 
 /* flow_make.c */
+/* How many of the tasks that are left to be made a turn makes which has made so many: some, always.
+ */
+uint32_t flow_slice(uint32_t made, uint32_t left);
 MUST_USE int flow_make_one(struct turn *t, struct flow *f, const struct workflow_task *task,
                            struct row **out, struct err *err);
 const char *flow_lane(struct turn *t, const struct workflow_task *task, const char *name);
@@ -120,9 +138,11 @@ MUST_USE int flow_skip(struct turn *t, struct row *row, bool failed_behind, cons
 /* It can't be run, or not be decided: failed, with the sentence. */
 MUST_USE int flow_fail(struct turn *t, struct row *row, const char *sentence, struct err *err);
 
-/* flow_ready.c */
+/* flow_scope.c */
 MUST_USE int flow_scope(struct turn *t, struct flow *f, const struct flow_subject *s,
                         struct resolve_scope *out, struct err *err);
+
+/* flow_ready.c */
 MUST_USE int flow_ready(struct turn *t, struct flow *f, const struct flow_subject *s,
                         struct err *err);
 /* A pending workflow or fan-out that was held for something, and that nothing holds any more. */
@@ -133,13 +153,20 @@ MUST_USE int flow_store_resolved(struct turn *t, struct row *row, const struct b
                                  const struct buf *input, struct err *err);
 
 /* flow_items.c */
-#define FLOW_ITEMS_TOO_LARGE "the outputs of all items together are larger than 1 MB"
 MUST_USE int items_begin(struct turn *t, struct flow *f, const struct flow_subject *s,
                          struct err *err);
 MUST_USE int items_ended(struct turn *t, struct row *foreach, struct row *item, struct err *err);
 MUST_USE int items_look(struct turn *t, struct flow *f, struct row *foreach, struct err *err);
 MUST_USE int items_list(struct turn *t, const struct row *foreach, struct json_t **out,
                         struct err *err);
+
+/* flow_outputs.c */
+#define ITEMS_KEPT  (256 << 10) /* bytes that are stored with the fan-out itself */
+#define ITEMS_SHOWN (16 << 20)  /* that an expression may speak of */
+/* [{"status", "outputs"}, …] in the order of the list; fits: it is not larger than that, else what
+ * is there is no JSON. */
+MUST_USE int items_outputs(struct turn *t, const struct row *foreach, size_t most, struct buf *out,
+                           bool *fits, struct err *err);
 
 /* flow_again.c */
 #define OLD_ITEMS 500
@@ -190,12 +217,20 @@ MUST_USE int approval_timed_out(struct turn *t, struct row *row, struct err *err
 
 /* flow_submit.c: before its row is made, and after. What is wrong with it itself is in s->rc. */
 MUST_USE int flow_prepare(struct turn *t, struct submission *s, struct err *err);
+/* Takes the ids of the tasks of all of them at once. */
+MUST_USE int flow_reserve(struct turn *t, const struct submission *list, size_t n, struct err *err);
 MUST_USE int flow_start(struct turn *t, const struct submission *s, const struct holds *h,
                         struct err *err);
 /* E_INVALID: it asks for what no engine can do yet. */
 MUST_USE int flow_check(const struct workflow *w, struct err *err);
 /* Stores a definition and all nested in it, each by its hash. */
 MUST_USE int flow_store(struct turn *t, const struct workflow *w, struct err *err);
+
+/* flow_fetch.c */
+/* What the ends of this turn ask for, before they are told. */
+MUST_USE int flow_fetch_ended(struct turn *t, struct err *err);
+/* What the tasks behind them are decided by. */
+MUST_USE int flow_fetch_moved(struct turn *t, struct err *err);
 
 /* flow.c */
 /* Has the rules look at a row once all that ended is counted: the deepest first, then by rank: 0

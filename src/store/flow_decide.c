@@ -100,12 +100,13 @@ static void need_ended(struct turn *t, struct flow *f, uint32_t follower, struct
     row->now.needs_left--;
     row->now.cursor += success; /* of a task: how many of its needs have succeeded */
     door_touch(t, row);
-    if (kind_is_job(row->now.kind) ||
-        !row->now.held) /* else it was decided on, and waits to begin */
-        flow_look(t, row, f->def->rank[follower]);
+    if (!kind_is_job(row->now.kind) && row->now.held)
+        return; /* it was decided on, and waits to begin */
+    if (!row->on_agenda)
+        *vec_add(&t->moved) = row;
+    flow_look(t, row, f->def->rank[follower]);
 }
 
-/* One statement loads them all: a task may have thousands. */
 static int tell_followers(struct turn *t, struct flow *f, const struct workflow_task *task,
                           const struct graph_need *n, struct err *err)
 {

@@ -233,7 +233,7 @@ int flow_timer(struct turn *t, struct row *row, enum timer_kind kind, struct err
     if (!row->now.cursor && /* a permit let it begin just now */
         (rc = flow_set_timeout(t, f, err)))
         return rc;
-    if ((uint32_t)row->now.cursor < f->def->workflow->ntasks)
+    if ((uint32_t)row->now.cursor != f->def->workflow->ntasks)
         return flow_make(t, f, err);
     return flow_end_if_done(t, f, err);
 }

@@ -103,7 +103,7 @@ static int make_item(struct turn *t, struct flow *f, const struct workflow_task 
 
     if (kind_is_job(e.kind))
         e.lane = flow_lane(t, task, up->name);
-    if ((rc = turn_take_ids(t, 1, &e.id, err)) || (rc = door_create(t, &e, NULL, &s.row, err)))
+    if ((rc = turn_take_id(t, up->id, &e.id, err)) || (rc = door_create(t, &e, NULL, &s.row, err)))
         return rc;
     up->cursor++;
     up->needs_left++;
@@ -122,7 +122,7 @@ static int fill(struct turn *t, struct flow *f, const struct workflow_task *task
 
     want = all - e->cursor < window - e->needs_left ? all - e->cursor : window - e->needs_left;
     if (want > 0 && !again &&
-        (rc = turn_reserve_ids(t, (size_t)(want < IN_A_TURN ? want : IN_A_TURN), err)))
+        (rc = turn_reserve_ids(t, (size_t)(want < IN_A_TURN ? want : IN_A_TURN), e->id, err)))
         return rc;
     for (made = 0; e->cursor < all && e->needs_left < window && made < IN_A_TURN; made++) {
         json_t *item = json_array_get(list, (size_t)e->cursor);
@@ -169,68 +169,25 @@ int items_begin(struct turn *t, struct flow *f, const struct flow_subject *s, st
     return rc;
 }
 
-/* [{"status", "outputs"}, …] in the order of the list. */
-static int collect(struct turn *t, const struct row *foreach, char **out, struct err *err)
-{
-    json_t *all = json_array();
-    struct args a = ARGS_INIT;
-    struct rows r = ROWS_INIT;
-    int64_t after = 0;
-    size_t i;
-    int rc;
-
-    do {
-        rows_release(&r);
-        r = (struct rows)ROWS_INIT;
-        args_begin(&a, Q_ITEMS_OF);
-        args_int(&a, foreach->now.id);
-        args_int(&a, after);
-        args_int(&a, 1000);
-        if ((rc = db_query(t->db, &a, &r, err)))
-            break;
-        for (i = 0; i < r.n; i++) {
-            const char *result = rows_text(&r, i, 2);
-            json_t *outputs;
-
-            after = rows_int(&r, i, 3);
-            if (rows_int(&r, i, 0) >= foreach->now.cursor)
-                continue; /* of an earlier run, whose list was longer */
-            outputs = result ? json_loads(result, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL) : NULL;
-            json_array_append_new(all, json_pack("{s:s, s:o}", "status",
-                                                 status_text((int)rows_int(&r, i, 1)), "outputs",
-                                                 outputs ? outputs : json_object()));
-        }
-    } while (r.n == 1000);
-    if (!rc)
-        *out = json_dumps(all, JSON_COMPACT);
-    json_decref(all);
-    rows_release(&r);
-    args_release(&a);
-    return rc;
-}
-
 static int items_end_if_done(struct turn *t, struct row *foreach, const json_t *list,
                              struct err *err)
 {
     struct execution *e = &foreach->now;
     struct outcome o = {.duration = -1};
-    char *result = NULL;
-    int rc, status;
+    struct buf outputs = BUF_INIT;
+    bool fits;
+    int rc = 0, status;
 
     if (e->status != S_RUNNING || e->needs_left > 0 ||
         (!e->cancel_requested && !(e->failed_behind & GRAPH_STOPPED) &&
          (size_t)e->cursor < json_array_size(list)))
         return 0;
-    if ((rc = door_flush(t, err)) || (rc = collect(t, foreach, &result, err)))
-        return rc; /* the items' own ends are written first: they are read back */
     status = graph_end(e->failed_behind, e->cancel_requested);
-    if (strlen(result) > STORE_MAX_RESULT && status == S_SUCCEEDED) {
-        free(result);
-        return flow_fail(t, foreach, FLOW_ITEMS_TOO_LARGE, err);
-    }
-    o.result = status == S_SUCCEEDED ? arena_strdup(&t->arena, result) : NULL;
-    free(result);
-    return flow_close(t, foreach, status, &o, err);
+    if (status == S_SUCCEEDED &&
+        !(rc = items_outputs(t, foreach, ITEMS_KEPT, &outputs, &fits, err)) && fits)
+        o.result = arena_strdup(&t->arena, buf_cstr(&outputs));
+    buf_release(&outputs);
+    return rc ? rc : flow_close(t, foreach, status, &o, err);
 }
 
 /* One of the items ended. */

@@ -163,13 +163,47 @@ struct flow *flow_add(struct turn *t, struct row *row, const struct definition *
     return f;
 }
 
+static int take_flow(struct turn *t, const struct rows *r, size_t nth, struct err *err)
+{
+    int64_t id = rows_int(r, nth, 0);
+    const struct definition *def;
+    json_t *variables;
+    int rc;
+
+    if (idmap_get(&t->flows, id) || !turn_row(t, id))
+        return 0;
+    if ((rc = definition_of(t, rows_text(r, nth, 1), &def, err)))
+        return rc;
+    if (!(variables = json_loads(rows_text(r, nth, 2), JSON_ALLOW_NUL, NULL)))
+        return err_set(err, E_INTERNAL, "the variables of workflow %lld can't be read",
+                       (long long)id);
+    flow_add(t, turn_row(t, id), def, variables)->reuse =
+        arena_strdup(&t->arena, rows_text(r, nth, 3));
+    return 0;
+}
+
+int flow_read_all(struct turn *t, const int64_t *ids, size_t n, struct err *err)
+{
+    struct args a = ARGS_INIT;
+    struct rows r = ROWS_INIT;
+    size_t i;
+    int rc = 0;
+
+    args_begin(&a, Q_FLOW_READ);
+    for (i = 0; i < n; i++)
+        args_int(&a, ids[i]);
+    if (n)
+        rc = db_query(t->db, &a, &r, err);
+    for (i = 0; !rc && i < r.n; i++)
+        rc = take_flow(t, &r, i, err);
+    rows_release(&r);
+    args_release(&a);
+    return rc;
+}
+
 int flow_of(struct turn *t, int64_t id, int64_t root, struct flow **out, struct err *err)
 {
     struct want want = {.id = id, .root = root};
-    struct args a = ARGS_INIT;
-    struct rows r = ROWS_INIT;
-    const struct definition *def;
-    json_t *variables = NULL;
     int rc;
 
     if ((*out = idmap_get(&t->flows, id)))
@@ -181,24 +215,8 @@ int flow_of(struct turn *t, int64_t id, int64_t root, struct flow **out, struct 
                        (long long)id);
     if (want.rc)
         return err_set(err, E_INTERNAL, "workflow %lld is not there", (long long)id);
-    args_begin(&a, Q_FLOW_READ);
-    args_int(&a, id);
-    if ((rc = db_query(t->db, &a, &r, err)))
-        goto done;
-    if (!r.n)
-        goto done;
-    if ((rc = definition_of(t, rows_text(&r, 0, 0), &def, err)))
-        goto done;
-    if (!(variables = json_loads(rows_text(&r, 0, 1), JSON_ALLOW_NUL, NULL))) {
-        rc =
-            err_set(err, E_INTERNAL, "the variables of workflow %lld can't be read", (long long)id);
-        goto done;
-    }
-    *out = flow_add(t, turn_row(t, id), def, variables);
-    (*out)->reuse = arena_strdup(&t->arena, rows_text(&r, 0, 2));
-done:
-    rows_release(&r);
-    args_release(&a);
+    if (!(rc = flow_read_all(t, &id, 1, err)))
+        *out = idmap_get(&t->flows, id);
     return rc;
 }
 
@@ -218,43 +236,67 @@ static const char *task_name(const struct flow *f, uint32_t index)
     return w->on_failure && w->on_failure->index == index ? w->on_failure->name : w->on_exit->name;
 }
 
-int flow_tasks(struct turn *t, struct flow *f, const uint32_t *index, size_t n, struct row **out,
-               struct err *err)
+static void take_task(struct turn *t, const struct rows *r, size_t nth)
+{
+    struct execution e;
+    struct flow *f;
+    struct row *row;
+    bool known;
+
+    execution_read_state(&e, r, nth, 0, &t->arena);
+    known = turn_row(t, e.id) != NULL;
+    row = turn_add_row(t, &e);
+    if (!known) {
+        row->has_texts = true;
+        row->now.input = arena_strdup(&t->arena, rows_text(r, nth, STATE_COLUMNS));
+        row->now.spec = arena_strdup(&t->arena, rows_text(r, nth, STATE_COLUMNS + 1));
+    }
+    if (!row->outcome) { /* unless this turn ended it */
+        row->now.result = arena_strdup(&t->arena, rows_text(r, nth, STATE_COLUMNS + 2));
+        row->now.error = arena_strdup(&t->arena, rows_text(r, nth, STATE_COLUMNS + 3));
+    }
+    f = idmap_get(&t->flows, row->now.parent);
+    flow_put_task(f, definition_task(f->def, row->now.task_name)->index, row);
+}
+
+int flow_read_tasks(struct turn *t, const struct flow_task_ref *list, size_t n, struct err *err)
 {
     struct args a = ARGS_INIT;
     struct rows r = ROWS_INIT;
-    struct execution e;
     size_t i;
     int rc = 0;
 
     args_begin(&a, Q_TASKS_NAMED);
-    args_int(&a, f->row->now.id);
-    for (i = 0; i < n; i++)
-        if (!idmap_get(&f->tasks, (int64_t)index[i] + 1))
-            args_text(&a, task_name(f, index[i]));
-    if (args_rows(&a) && (rc = db_query(t->db, &a, &r, err)))
-        goto done;
-    for (i = 0; i < r.n; i++) {
-        struct row *row;
-        bool known;
-
-        execution_read_state(&e, &r, i, 0, &t->arena);
-        known = turn_row(t, e.id) != NULL;
-        row = turn_add_row(t, &e);
-        if (!known) {
-            row->now.input = arena_strdup(&t->arena, rows_text(&r, i, STATE_COLUMNS));
-            row->now.spec = arena_strdup(&t->arena, rows_text(&r, i, STATE_COLUMNS + 1));
-        }
-        if (!row->outcome) { /* unless this turn ended it */
-            row->now.result = arena_strdup(&t->arena, rows_text(&r, i, STATE_COLUMNS + 2));
-            row->now.error = arena_strdup(&t->arena, rows_text(&r, i, STATE_COLUMNS + 3));
-        }
-        flow_put_task(f, definition_task(f->def, row->now.task_name)->index, row);
+    for (i = 0; i < n; i++) {
+        args_int(&a, list[i].flow->row->now.id);
+        args_text(&a, task_name(list[i].flow, list[i].index));
     }
-    for (i = 0; i < n; i++)
-        out[i] = idmap_get(&f->tasks, (int64_t)index[i] + 1);
-done:
+    if (n)
+        rc = db_query(t->db, &a, &r, err);
+    for (i = 0; !rc && i < r.n; i++)
+        take_task(t, &r, i);
     rows_release(&r);
     args_release(&a);
+    return rc;
+}
+
+int flow_tasks(struct turn *t, struct flow *f, const uint32_t *index, size_t n, struct row **out,
+               struct err *err)
+{
+    struct flow_task_ref *list = NULL;
+    size_t i, unknown = 0;
+    int rc = 0;
+
+    for (i = 0; i < n; i++)
+        unknown += !(out[i] = idmap_get(&f->tasks, (int64_t)index[i] + 1));
+    if (!unknown)
+        return 0;
+    list = arena_alloc(&t->arena, unknown * sizeof(*list));
+    for (unknown = 0, i = 0; i < n; i++)
+        if (!out[i])
+            list[unknown++] = (struct flow_task_ref){f, index[i]};
+    rc = flow_read_tasks(t, list, unknown, err);
+    for (i = 0; !rc && i < n; i++)
+        out[i] = idmap_get(&f->tasks, (int64_t)index[i] + 1);
     return rc;
 }

@@ -13,7 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAKE_SLICE 1000 /* rows in a turn */
+#define MAKE_SLICE 1000 /* tasks of one workflow in a turn */
+#define MAKE_MAX   4000 /* of all together, as soon as each has some */
+#define OPEN_SLICE 500  /* tasks of a workflow that become ready in a turn */
 
 static const char *full_name(struct turn *t, const struct flow *f, const char *task)
 {
@@ -101,7 +103,7 @@ int flow_make_one(struct turn *t, struct flow *f, const struct workflow_task *ta
         return rc;
     if (kind_is_job(e.kind))
         e.lane = flow_lane(t, task, e.name);
-    if ((rc = turn_take_ids(t, 1, &e.id, err)) || (rc = door_create(t, &e, NULL, out, err)))
+    if ((rc = turn_take_id(t, w->id, &e.id, err)) || (rc = door_create(t, &e, NULL, out, err)))
         return rc;
     flow_put_task(f, task->index, *out);
     f->row->now.needs_left++;
@@ -128,7 +130,7 @@ static int make_rows(struct turn *t, struct flow *f, uint32_t from, uint32_t n, 
 
     if ((f->row->now.failed_behind & GRAPH_AGAIN) && (rc = load_old(t, f, from, n, err)))
         return rc;
-    if ((rc = turn_reserve_ids(t, n, err)))
+    if ((rc = turn_reserve_ids(t, n, f->row->now.id, err)))
         return rc;
     for (i = from; i < from + n; i++)
         if ((rc = flow_make_one(t, f, &f->def->workflow->tasks[i], &row, err)))
@@ -136,36 +138,53 @@ static int make_rows(struct turn *t, struct flow *f, uint32_t from, uint32_t n, 
     return 0;
 }
 
-/* All are there: what needs nothing is decided now. */
+/* All are there: what needs nothing is decided, a slice in a turn. While that lasts the cursor goes
+ * on: tasks before cursor - ntasks have been looked at. */
 static int open_gates(struct turn *t, struct flow *f, struct err *err)
 {
     const struct workflow *w = f->def->workflow;
-    uint32_t *index = arena_alloc(&t->arena, (w->ntasks + 1) * sizeof(*index)), n = 0, i;
-    struct row **rows = arena_alloc(&t->arena, (w->ntasks + 1) * sizeof(*rows));
+    uint32_t at = (uint32_t)f->row->now.cursor - w->ntasks, index[OPEN_SLICE], n = 0, i;
+    struct row *rows[OPEN_SLICE];
     int rc;
 
-    if (f->reuse && !(f->row->now.failed_behind & GRAPH_AGAIN) && (rc = flow_reuse(t, f, err)))
+    if (!at && f->reuse && !(f->row->now.failed_behind & GRAPH_AGAIN) &&
+        (rc = flow_reuse(t, f, err)))
         return rc;
-    for (i = 0; i < w->ntasks; i++)
-        if (!w->tasks[i].nneeds)
-            index[n++] = i;
+    for (; at < w->ntasks && n < OPEN_SLICE; at++)
+        if (!w->tasks[at].nneeds)
+            index[n++] = at;
     if ((rc = flow_tasks(t, f, index, n, rows, err)))
         return rc;
     for (i = 0; i < n; i++)
         if ((rc = flow_decide(t, f, &w->tasks[index[i]], rows[i], err)))
             return rc;
+    f->row->now.cursor = (int)(at < w->ntasks ? w->ntasks + at : w->ntasks);
+    door_touch(t, f->row);
+    if (at < w->ntasks)
+        return flow_go_on_later(t, f->row, err);
     return flow_end_if_done(t, f, err); /* nothing to do at all */
+}
+
+uint32_t flow_slice(uint32_t made, uint32_t left)
+{
+    uint32_t most = made < MAKE_MAX ? MAKE_MAX - made : 1;
+
+    most = most < MAKE_SLICE ? most : MAKE_SLICE;
+    return left < most ? left : most;
 }
 
 int flow_make(struct turn *t, struct flow *f, struct err *err)
 {
     struct execution *e = &f->row->now;
-    uint32_t all = f->def->workflow->ntasks, made = (uint32_t)e->cursor;
-    uint32_t n = all - made < MAKE_SLICE ? all - made : MAKE_SLICE;
+    uint32_t all = f->def->workflow->ntasks, made = (uint32_t)e->cursor, n;
     int rc;
 
+    if (made >= all)
+        return open_gates(t, f, err);
+    n = flow_slice(t->made, all - made);
     if ((rc = make_rows(t, f, made, n, err)))
         return rc;
+    t->made += n;
     e->cursor += (int)n;
     door_touch(t, f->row);
     if ((uint32_t)e->cursor < all)

@@ -11,79 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the scope ---- */
-
-struct named {
-    const struct definition *def;
-    VEC(uint32_t) index;
-};
-
-static void on_reference(void *arg, const char *name)
-{
-    struct named *n = arg;
-    const struct workflow_task *task = definition_task(n->def, name);
-    size_t i;
-
-    for (i = 0; task && i < n->index.n; i++)
-        if (n->index.at[i] == task->index)
-            return;
-    if (task)
-        *vec_add(&n->index) = task->index;
-}
-
-/* {"status", "outputs"} of a task, as expressions see it. */
-static json_t *shown(const struct row *row)
-{
-    json_t *outputs = row->now.result
-                          ? json_loads(row->now.result, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL)
-                          : NULL;
-
-    return json_pack("{s:s, s:o}", "status", status_text(row->now.status), "outputs",
-                     outputs ? outputs : json_object());
-}
-
-static int tasks_in_scope(struct turn *t, struct flow *f, const struct workflow_task *task,
-                          json_t **out, struct err *err)
-{
-    struct named named = {.def = f->def};
-    struct row **rows;
-    json_t *tasks = turn_keep(t, json_object());
-    size_t i;
-    int rc;
-
-    resolve_references(f->def->workflow, task, on_reference, &named);
-    rows = arena_alloc(&t->arena, (named.index.n + 1) * sizeof(*rows));
-    if (!(rc = flow_tasks(t, f, named.index.at, named.index.n, rows, err)))
-        for (i = 0; i < named.index.n; i++)
-            if (rows[i])
-                json_object_set_new(tasks, rows[i]->now.task_name, shown(rows[i]));
-    vec_release(&named.index);
-    *out = tasks;
-    return rc;
-}
-
-int flow_scope(struct turn *t, struct flow *f, const struct flow_subject *s,
-               struct resolve_scope *out, struct err *err)
-{
-    struct resolve_given g = {.workflow = f->def->workflow,
-                              .task = s->task,
-                              .variables = f->variables,
-                              .item = s->item,
-                              .facts = s->facts};
-    const struct row *row = s->row ? s->row : f->row;
-    json_t *due = json_object_get(f->variables, "due_at");
-    int rc;
-
-    if ((rc = tasks_in_scope(t, f, s->task, &g.tasks, err)))
-        return rc;
-    if (s->item)
-        g.index = turn_keep(t, json_integer(s->index));
-    g.execution = turn_keep(t, json_pack("{s:I, s:I, s:s}", "id", (json_int_t)row->now.id, "root",
-                                         (json_int_t)row->now.root, "name", row->now.name));
-    json_object_set(g.execution, "due_at", due ? due : json_null());
-    return resolve_scope(&g, out, err);
-}
-
 /* ---- what it runs by ---- */
 
 /* Values that can't be had fail the task; the turn goes on. */
@@ -95,21 +22,14 @@ int flow_or_fail(struct turn *t, struct row *row, int rc, struct err *err)
 int flow_store_resolved(struct turn *t, struct row *row, const struct buf *spec,
                         const struct buf *input, struct err *err)
 {
-    int rc;
-
     row->now.spec = spec->len ? arena_strdup(&t->arena, buf_cstr(spec)) : NULL;
     row->now.input = input->len ? arena_strdup(&t->arena, buf_cstr(input)) : NULL;
     if (spec->len > STORE_MAX_SPEC || input->len > STORE_MAX_INPUT)
         return err_set(err, E_INVALID, "what the task runs by has %zu bytes; at most %d are taken",
                        spec->len + input->len, STORE_MAX_SPEC);
-    if (row->is_new)
-        return 0; /* it goes into the row with all else */
-    args_begin(&t->args, Q_EXECUTION_RESOLVE);
-    args_int(&t->args, row->now.id);
-    args_text(&t->args, row->now.input);
-    args_text(&t->args, row->now.spec);
-    rc = db_send(t->db, &t->args, NULL, 1, err);
-    return rc;
+    row->has_texts = row->resolved = true;
+    door_touch(t, row);
+    return 0;
 }
 
 /* What an approval is asked with. */

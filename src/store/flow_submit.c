@@ -61,6 +61,8 @@ int flow_prepare(struct turn *t, struct submission *s, struct err *err)
     params = json_loads(s->input ? s->input : "{}", 0, NULL);
     if (!json_is_object(params))
         s->rc = err_set(&s->err, E_INVALID, "the params of a workflow must be a JSON object");
+    else if (s->definition && t->prepared && !strcmp(t->prepared, s->definition))
+        w = idmap_get(&t->submitted, (int64_t)(intptr_t)t->prepared); /* many of the same */
     else if (s->definition)
         s->rc = workflow_read(s->definition, strlen(s->definition), &t->arena, &w, &s->err);
     else
@@ -68,6 +70,7 @@ int flow_prepare(struct turn *t, struct submission *s, struct err *err)
     json_decref(params);
     if (rc || s->rc || (s->rc = flow_check(w, &s->err)))
         return rc;
+    t->prepared = s->definition;
     s->kind = KIND_WORKFLOW;
     s->name = w->name;
     s->task_index = -1;
@@ -93,10 +96,32 @@ static void push_definitions(struct turn *t, const struct workflow *w)
 
 int flow_store(struct turn *t, const struct workflow *w, struct err *err)
 {
+    size_t i;
+
+    for (i = t->defined.n; i > 0; i--)
+        if (!strcmp(t->defined.at[i - 1], w->hash))
+            return 0;
+    *vec_add(&t->defined) = w->hash;
     args_begin(&t->args, Q_DEFINITION_INSERT);
     args_int(&t->args, t->now);
     push_definitions(t, w);
     return db_send(t->db, &t->args, NULL, ANY_ROWS, err);
+}
+
+int flow_reserve(struct turn *t, const struct submission *list, size_t n, struct err *err)
+{
+    uint32_t made = t->made;
+    int64_t last = 0;
+    size_t i;
+
+    for (i = 0; i < n; i++)
+        if (list[i].definition && !list[i].rc && !list[i].existed) {
+            const struct workflow *w = idmap_get(&t->submitted, key_of(&list[i]));
+
+            made += flow_slice(made, w->ntasks);
+            last = list[i].id > last ? list[i].id : last;
+        }
+    return turn_reserve_ids(t, made - t->made, last, err);
 }
 
 int flow_start(struct turn *t, const struct submission *s, const struct holds *h, struct err *err)

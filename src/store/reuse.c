@@ -26,9 +26,10 @@ static int read_before(struct turn *t, const struct flow *f, struct graph_need *
     for (i = 0; i < w->ntasks; i++)
         ended[i] = (struct graph_need){.status = S_FAILED};
     args_begin(&a, Q_ENDED_TASKS);
-    args_int(&a, f->row->now.rerun_of);
-    for (i = 0; i < w->ntasks; i++)
+    for (i = 0; i < w->ntasks; i++) {
+        args_int(&a, f->row->now.rerun_of);
         args_text(&a, w->tasks[i].name);
+    }
     if ((rc = db_query(t->db, &a, &r, err)))
         goto done;
     for (i = 0; i < r.n; i++) {
@@ -73,20 +74,23 @@ int flow_reuse(struct turn *t, struct flow *f, struct err *err)
     struct graph_need *ended = arena_alloc(&t->arena, (n + 1) * sizeof(*ended));
     struct before *before = arena_zalloc(&t->arena, (n + 1) * sizeof(*before));
     enum rerun_mark *marks = arena_zalloc(&t->arena, (n + 1) * sizeof(*marks));
-    struct row *row;
+    uint32_t *stands = arena_alloc(&t->arena, (n + 1) * sizeof(*stands)), count = 0;
+    struct row **rows = arena_alloc(&t->arena, (n + 1) * sizeof(*rows));
     int rc;
 
     if ((rc = read_before(t, f, ended, before, err)) || (rc = mark(f, ended, marks, err)))
         return rc;
-    for (i = 0; i < n; i++) {
-        struct move_note note = {.data = data_reused(t, before[i].id)};
+    for (i = 0; i < n; i++)
+        if (!marks[i] && ended[i].status == S_SUCCEEDED)
+            stands[count++] = i;
+    if ((rc = flow_tasks(t, f, stands, count, rows, err)))
+        return rc;
+    for (i = 0; i < count; i++) {
+        const struct before *b = &before[stands[i]];
+        struct move_note note = {.data = data_reused(t, b->id)};
 
-        if (marks[i] || ended[i].status != S_SUCCEEDED)
-            continue;
-        if ((rc = flow_tasks(t, f, &i, 1, &row, err)))
-            return rc;
-        door_outcome(row, before[i].result, NULL);
-        if ((rc = door_move(t, row, EV_REUSED, S_SUCCEEDED, &note, err)))
+        door_outcome(rows[i], b->result, NULL);
+        if ((rc = door_move(t, rows[i], EV_REUSED, S_SUCCEEDED, &note, err)))
             return rc;
     }
     return 0;

@@ -40,8 +40,10 @@ static void turn_drop_flows(struct turn *t)
     size_t i;
 
     for (i = 0; i < t->flows.cap; i++)
-        if (t->flows.keys[i])
+        if (t->flows.keys[i]) {
             idmap_release(&((struct flow *)t->flows.values[i])->tasks);
+            idmap_release(&((struct flow *)t->flows.values[i])->shown);
+        }
     idmap_reset(&t->flows);
 }
 
@@ -65,8 +67,10 @@ static void turn_release(struct turn *t)
     turn_drop_json(t);
     vec_release(&t->json);
     vec_release(&t->ended);
+    vec_release(&t->moved);
     vec_release(&t->agenda);
     vec_release(&t->reserved);
+    vec_release(&t->defined);
     vec_release(&t->dirty);
     vec_release(&t->events);
     vec_release(&t->limit_list);
@@ -135,7 +139,9 @@ static struct turn *fresh_turn(struct store *s, bool wait)
     turn_drop_json(t);
     definitions_trim(s);
     t->dirty.n = t->events.n = t->limit_list.n = t->queues.n = 0;
-    t->ended.n = t->agenda.n = t->reserved.n = 0;
+    t->ended.n = t->moved.n = t->agenda.n = t->reserved.n = t->defined.n = 0;
+    t->made = 0;
+    t->prepared = NULL;
     arena_reset(&t->arena);
     t->store = s;
     t->db = s->db;

@@ -463,7 +463,7 @@ int op_submit(struct turn *t, struct submission *list, size_t n, struct err *err
     for (i = 0; i < n; i++)
         if (!list[i].rc && !list[i].existed)
             note_limits(t, &list[i]);
-    if ((rc = limits_fetch(t, err)))
+    if ((rc = limits_fetch(t, err)) || (rc = flow_reserve(t, list, n, err)))
         return rc;
     for (i = 0; i < n; i++)
         if (!list[i].rc && !list[i].existed && (rc = create(t, list, n, i, err)))

@@ -80,7 +80,8 @@ void turn_read_rows(struct turn *t, const struct rows *r, bool with_input, struc
     for (i = 0; i < r->n; i++) {
         execution_read_state(&e, r, i, 0, &t->arena);
         out[i] = turn_add_row(t, &e);
-        if (with_input) {
+        if (with_input && !out[i]->has_texts) {
+            out[i]->has_texts = true;
             out[i]->now.input = arena_strdup(&t->arena, rows_text(r, i, STATE_COLUMNS));
             out[i]->now.spec = arena_strdup(&t->arena, rows_text(r, i, STATE_COLUMNS + 1));
         }
@@ -227,13 +228,25 @@ static int tell_busy_from_missing(struct turn *t, struct want *list, size_t n, s
     return 0;
 }
 
+/* Most of what is asked for while a workflow goes on is there already. */
+static bool is_loaded(const struct turn *t, const struct want *list, size_t n)
+{
+    size_t i;
+
+    for (i = 0; i < n; i++)
+        if (list[i].rc || !turn_row(t, list[i].id) ||
+            (list[i].root != list[i].id && !idmap_get(&t->roots, list[i].root)))
+            return false;
+    return true;
+}
+
 int turn_load(struct turn *t, struct want *list, size_t n, struct err *err)
 {
     struct rows locked = ROWS_INIT, loaded = ROWS_INIT, leases = ROWS_INIT;
     size_t i;
     int rc;
 
-    if (!n)
+    if (is_loaded(t, list, n))
         return 0;
     if ((rc = send_root_locks(t, list, n, &locked, err)) ||
         (rc = send_loads(t, list, n, &loaded, &leases, err)) || (rc = turn_sync(t, err)))
@@ -294,15 +307,29 @@ done:
     return rc;
 }
 
-/* Always fresh ones, also where others are reserved: these are lower, and parents come before their
- * children. */
-int turn_reserve_ids(struct turn *t, size_t n, struct err *err)
+/* Those that are reserved for others will do if they rise from above the parent. */
+static bool has_reserved(const struct turn *t, size_t n, int64_t parent)
 {
-    int64_t *ids = arena_alloc(&t->arena, (n + 1) * sizeof(*ids));
+    const int64_t *next = t->reserved.at + t->reserved.n;
+
+    if (t->reserved.n < n)
+        return false;
+    for (; n; n--, parent = *next)
+        if (*--next <= parent)
+            return false;
+    return true;
+}
+
+int turn_reserve_ids(struct turn *t, size_t n, int64_t parent, struct err *err)
+{
+    int64_t *ids;
     size_t i;
     int rc;
 
-    if (n && (rc = fetch_ids(t, n, ids, err)))
+    if (has_reserved(t, n, parent))
+        return 0;
+    ids = arena_alloc(&t->arena, n * sizeof(*ids));
+    if ((rc = fetch_ids(t, n, ids, err)))
         return rc;
     for (i = n; i > 0; i--)
         *vec_add(&t->reserved) = ids[i - 1];
@@ -311,11 +338,13 @@ int turn_reserve_ids(struct turn *t, size_t n, struct err *err)
 
 int turn_take_ids(struct turn *t, size_t n, int64_t *ids, struct err *err)
 {
-    if (!n)
-        return 0;
-    if (n == 1 && t->reserved.n) {
-        *ids = t->reserved.at[--t->reserved.n];
-        return 0;
-    }
-    return fetch_ids(t, n, ids, err);
+    return n ? fetch_ids(t, n, ids, err) : 0;
+}
+
+int turn_take_id(struct turn *t, int64_t parent, int64_t *id, struct err *err)
+{
+    if (!t->reserved.n || t->reserved.at[t->reserved.n - 1] <= parent)
+        return fetch_ids(t, 1, id, err);
+    *id = t->reserved.at[--t->reserved.n];
+    return 0;
 }

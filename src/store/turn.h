@@ -17,6 +17,8 @@ struct row {
     const char *reuse;       /* of a workflow that is begun: what it takes over, see rerun.h */
     bool is_new;             /* not yet inserted */
     bool outcome;            /* result or error changed */
+    bool has_texts;          /* input and spec are known, not only to the database */
+    bool resolved;           /* they changed */
     bool dirty;              /* in the list of what must be written */
     bool permitted;          /* counted in the limits it falls under */
     bool on_agenda;          /* a workflow's rules will look at it in this turn */
@@ -77,10 +79,14 @@ struct turn {
 
     VEC(struct look) agenda;   /* a heap: what comes first stands first */
     VEC(struct row *) ended;   /* became terminal, and was not counted where it counts yet */
+    VEC(struct row *) moved;   /* on the agenda, and what it is decided by was not fetched yet */
     VEC(struct json_t *) json; /* values that live as long as the turn */
     struct idmap submitted;    /* definition -> struct workflow, of those that it begins */
+    const char *prepared;      /* the last of them */
+    VEC(const char *) defined; /* hashes of those that it stored */
     struct idmap flows;        /* id -> struct flow */
     VEC(int64_t) reserved;     /* ids that were taken and not used yet, the next at the end */
+    uint32_t made;             /* tasks of workflows: large ones share what a turn may make */
 };
 
 /* The time on the wall, if the database's is `now`; see turn_wall. */
@@ -106,8 +112,11 @@ MUST_USE int turn_load(struct turn *t, struct want *list, size_t n, struct err *
 /* Fills in roots that are 0; those without an execution get rc = -E_NOT_FOUND. */
 MUST_USE int turn_find_roots(struct turn *t, struct want *list, size_t n, struct err *err);
 
-/* Has the next n ids taken at once, for those who need them one by one. */
-MUST_USE int turn_reserve_ids(struct turn *t, size_t n, struct err *err);
+/* Has the next n ids taken at once, for those who need them one by one: all above that of their
+ * parent. */
+MUST_USE int turn_reserve_ids(struct turn *t, size_t n, int64_t parent, struct err *err);
+/* One of these, if it is above that of its parent, or a fresh one. */
+MUST_USE int turn_take_id(struct turn *t, int64_t parent, int64_t *id, struct err *err);
 /* n fresh ids, ascending; makes sure that their events have a place. */
 MUST_USE int turn_take_ids(struct turn *t, size_t n, int64_t *ids, struct err *err);
 

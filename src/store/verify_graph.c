@@ -286,9 +286,7 @@ static void judge_bits(struct flow_judge *j, int bits)
 /* Outputs that can't be made, or are too large, fail what would have succeeded. */
 static bool may_fail_by_outputs(const struct flow_judge *j)
 {
-    if (j->f.kind == KIND_FOREACH)
-        return j->f.error && !strcmp(j->f.error, FLOW_ITEMS_TOO_LARGE);
-    return j->f.error && j->def->workflow->outputs.n > 0;
+    return j->f.kind == KIND_WORKFLOW && j->f.error && j->def->workflow->outputs.n > 0;
 }
 
 static void judge_status(struct flow_judge *j, int bits)

@@ -214,7 +214,7 @@ static int evaluate(struct node *n, struct graph_facts facts, bool *runs, json_t
     struct resolve_scope scope;
     int rc;
 
-    resolve_references(n->in, n->task, on_reference, &s);
+    resolve_references(n->in, n->task, false, on_reference, &s);
     if (!(rc = resolve_scope(&g, &scope, err))) {
         rc = list ? resolve_items(n->task, &scope, list, err)
                   : resolve_condition(n->in, n->task, &scope, runs, err);

@@ -20,7 +20,7 @@
 --=+              WHERE s.waiting_at IS NOT NULL AND s.problem IS NULL
 --=+                AND (x.status IS NULL OR x.status >= 4) LIMIT 1)) AS d)
 
--- The task of workflow $1 that is named u.name, on PostgreSQL, by a probe of the index with both: a plain join may be
+-- The task of u.workflow that is named u.name, on PostgreSQL, by a probe of the index with both: a plain join may be
 -- planned as a loop over all tasks of the workflow, for each name.
---= task_of_u CROSS JOIN LATERAL (SELECT x.* FROM executions x WHERE x.parent = $1 AND x.task_name = u.name
+--= task_of_u CROSS JOIN LATERAL (SELECT x.* FROM executions x WHERE x.parent = u.workflow AND x.task_name = u.name
 --=+    AND x.task_index IS NULL OFFSET 0) e

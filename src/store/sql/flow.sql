@@ -15,8 +15,10 @@ SELECT * FROM @rows@ AS u                                                       
 VALUES ($1, $2, $3, $4)                                                                    --@ sqlite
 ON CONFLICT (execution) DO UPDATE SET definition = excluded.definition, variables = excluded.variables
 
---: flow_read(execution i64)
-SELECT definition, variables, reuse FROM workflow_executions WHERE execution = $1
+--: flow_read(; execution i64)
+SELECT w.execution, w.definition, w.variables, w.reuse
+  FROM @rows@ AS u JOIN workflow_executions w ON w.execution = u.execution                 --@ postgres
+  FROM workflow_executions w WHERE w.execution = $1                                        --@ sqlite
 
 -- A workflow as it was begun: what it runs by, and with.
 --: flow_begun(execution i64)
@@ -24,8 +26,8 @@ SELECT d.definition, w.variables, e.queue, e.priority, e.parent
   FROM workflow_executions w JOIN workflow_definitions d ON d.hash = w.definition JOIN executions e ON e.id = w.execution
  WHERE w.execution = $1
 
--- Tasks of a workflow by their names, with what they gave.
---: tasks_named(workflow i64; name text)
+-- Tasks of workflows by their names, with what they gave.
+--: tasks_named(; workflow i64, name text)
 SELECT @state@, e.input, e.spec, e.result, e.error
   FROM @rows@ AS u @task_of_u@                                                             --@ postgres
   FROM executions e                                                                        --@ sqlite
@@ -48,7 +50,7 @@ UPDATE executions AS e
 SELECT result, error FROM executions WHERE id = $1
 
 -- How the tasks of an earlier run ended.
---: ended_tasks(workflow i64; name text)
+--: ended_tasks(; workflow i64, name text)
 SELECT e.task_name, e.id, e.status, e.failed_behind, e.result
   FROM @rows@ AS u @task_of_u@                                                             --@ postgres
   FROM executions e WHERE e.parent = $1 AND e.task_name = $2 AND e.task_index IS NULL      --@ sqlite
@@ -75,11 +77,11 @@ SELECT COALESCE(max(CASE WHEN e.status IN (5, 6) THEN 1 ELSE 0 END), 0),
        COALESCE(max(CASE WHEN e.status = 7 THEN 1 ELSE 0 END), 0)
   FROM executions e WHERE e.parent = $1 AND e.task_index < $2
 
--- The children of a fan-out, in order, a page at a time.
---: items_of(foreach i64, after i64, n i64)
-SELECT e.task_index, e.status, e.result, e.id FROM executions e
- WHERE e.parent = $1 AND e.id > $2
- ORDER BY e.id LIMIT $3
+-- What items gave, in the order of their list: ids need not follow it.
+--: items_outputs(foreach i64, at i64, before i64)
+SELECT e.status, e.result FROM executions e
+ WHERE e.parent = $1 AND e.task_index >= $2 AND e.task_index < $3
+ ORDER BY e.task_index
 
 -- The first that failed, for the error of what is above them.
 --: failed_children(parent i64, n i64)

@@ -1,0 +1,211 @@
+/* test_flow_large.c - workflows that are too large for one turn, and outputs that are too large for
+ * one row. Each test ends with verify, most of them also ask it in between. */
+#include "flow_fixture.h"
+
+static int64_t count(struct store *s, const char *where)
+{
+    char sql[200];
+
+    snprintf(sql, sizeof(sql), "SELECT count(*) FROM executions WHERE %s", where);
+    return sql_number(s, sql);
+}
+
+/* A workflow of n tasks that need nothing, as it is submitted. */
+static const char *flat(int n)
+{
+    struct buf yaml = BUF_INIT;
+    const char *text;
+    int i;
+
+    buf_addstr(&yaml, "name: w\ntasks:\n");
+    for (i = 0; i < n; i++)
+        buf_addf(&yaml, "  t%d: {run: x}\n", i);
+    text = flow_text(yaml.ptr);
+    buf_release(&yaml);
+    return text;
+}
+
+/* ---- slices ---- */
+
+TEST(tasks_that_need_nothing_become_ready_a_slice_in_a_turn)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit_text(s, flat(1200), NULL);
+
+    CHECK_EQ(count(s, "status = 1"), 1000); /* not all are made */
+    run_timers(s);
+    CHECK_EQ(count(s, "status = 2"), 500);
+    CHECK_EQ(count(s, "status = 1"), 700);
+    verify_clean(s);
+    run_timers(s);
+    CHECK_EQ(count(s, "status = 2"), 1000);
+    run_timers(s);
+    CHECK_EQ(count(s, "status = 2"), 1200);
+    CHECK_EQ(run_timers(s), 0);
+    flow_play(s, "");
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(those_that_are_ready_may_end_before_the_others_begin)
+{
+    struct store *s = fixture_store();
+    static struct flow_claiming k;
+    int64_t w = flow_submit_text(s, flat(600), NULL);
+    size_t i;
+
+    while (flow_claim(s, &k) > 0)
+        for (i = 0; i < k.n; i++)
+            flow_settle(s, k.held[i], OUTCOME_OK, NULL);
+    CHECK_EQ(count(s, "status = 4"), 500);
+    CHECK_EQ(status_of(s, w), S_RUNNING);
+    verify_clean(s);
+    flow_play(s, "");
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_workflow_that_is_cancelled_while_it_begins_ends)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit_text(s, flat(600), NULL);
+
+    CHECK_EQ(count(s, "status = 2"), 500);
+    CHECK_EQ(cancel(s, w), 0);
+    while (run_timers(s))
+        ;
+    CHECK_EQ(count(s, "status = 7"), 601);
+    verify_clean(s);
+    store_close(&s);
+}
+
+struct several {
+    struct submission list[6];
+};
+
+static int submit_several(struct turn *t, void *arg, struct err *err)
+{
+    struct several *m = arg;
+
+    return op_submit(t, m->list, 6, err);
+}
+
+TEST(workflows_that_are_begun_in_one_turn_share_what_it_makes)
+{
+    struct store *s = fixture_store();
+    const char *text = flat(900);
+    struct err err = ERR_INIT;
+    struct several m;
+    size_t i;
+
+    for (i = 0; i < 6; i++)
+        m.list[i] = (struct submission){.definition = text};
+    CHECK_OK_ERR(store_turn(s, submit_several, &m, &err), &err);
+    CHECK_EQ(count(s, "parent IS NOT NULL"), 4001); /* the last one has got a single task */
+    verify_clean(s);
+    while (run_timers(s))
+        ;
+    CHECK_EQ(count(s, "parent IS NOT NULL AND status = 2"), 5400);
+    free((char *)text);
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* ---- outputs ---- */
+
+/* Ends all items, each with so many bytes and its number. */
+static void end_items(struct store *s, size_t bytes)
+{
+    static struct flow_claiming k;
+    struct buf result = BUF_INIT;
+    size_t i;
+
+    while (flow_claim(s, &k) > 0)
+        for (i = 0; i < k.n; i++) {
+            if (!strchr(k.names[i], '['))
+                goto done;
+            result.len = 0;
+            buf_addf(&result, "{\"n\":%s, \"text\":\"%*s\"}",
+                     strtok(strchr(k.names[i], '[') + 1, "]"), (int)bytes, "");
+            flow_settle(s, k.held[i], OUTCOME_OK, buf_cstr(&result));
+        }
+done:
+    CHECK_EQ(k.n, 1);
+    CHECK(strstr(k.spec, "\"argv\":[\"echo\",\"300\",\"299\"]"));
+    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
+    buf_release(&result);
+}
+
+static const char each_and_after[] =
+    "name: w\ntasks:\n  each: {foreach: 300, run: x}\n  after:\n    needs: each\n"
+    "    argv: [echo, \"${{ length(tasks.each.outputs) }}\", "
+    "\"${{ tasks.each.outputs[299].outputs.n }}\"]\n";
+
+TEST(outputs_of_few_bytes_are_kept_with_the_fan_out)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(s, each_and_after, NULL);
+
+    end_items(s, 10);
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    CHECK_EQ(count(s, "task_name = 'each' AND task_index IS NULL AND result IS NOT NULL"), 1);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(outputs_of_many_bytes_are_only_with_the_items_and_expressions_see_them)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(s, each_and_after, NULL);
+
+    end_items(s, 1000);
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    CHECK_EQ(count(s, "task_name = 'each' AND task_index IS NULL AND result IS NULL"), 1);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(outputs_that_are_too_large_for_an_expression_fail_the_task_that_speaks_of_them)
+{
+    struct store *s = fixture_store();
+    static struct flow_claiming k;
+    char *result = mem_printf("{\"text\":\"%900000s\"}", "");
+    int64_t w = flow_submit(s,
+                            "name: w\ntasks:\n  each: {foreach: 20, run: x}\n  after:\n"
+                            "    needs: each\n    argv: [\"${{ length(tasks.each.outputs) }}\"]\n",
+                            NULL);
+    size_t i;
+
+    CHECK_EQ(flow_claim(s, &k), 20);
+    for (i = 0; i < 20; i++)
+        flow_settle(s, k.held[i], OUTCOME_OK, result);
+    CHECK_EQ(flow_status(s, w, "each"), S_SUCCEEDED);
+    CHECK_EQ(flow_status(s, w, "after"), S_FAILED);
+    CHECK_EQ(count(s, "error LIKE '%items of each together are larger than 16 MB%'"), 2);
+    CHECK_EQ(status_of(s, w), S_FAILED);
+    free(result);
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* Two engines may make items in turns, and the ids of one be lower. */
+TEST(outputs_stand_in_the_order_of_the_list_whatever_the_ids)
+{
+    struct store *s = fixture_store();
+    static struct flow_claiming k;
+
+    flow_submit(s,
+                "name: w\ntasks:\n  each: {foreach: [a, b], run: x}\n  after:\n    needs: each\n"
+                "    argv: [\"${{ tasks.each.outputs[0].outputs.n }}\"]\n",
+                NULL);
+    CHECK_EQ(flow_claim(s, &k), 2);
+    sql_run(s, "UPDATE executions SET task_index = 1 - task_index WHERE task_index IS NOT NULL");
+    flow_settle(s, k.held[0], OUTCOME_OK, "{\"n\":\"lower id\"}");
+    flow_settle(s, k.held[1], OUTCOME_OK, "{\"n\":\"higher id\"}");
+    CHECK_EQ(flow_claim(s, &k), 1);
+    CHECK(strstr(k.spec, "\"higher id\""));
+    verify_clean(s);
+    store_close(&s);
+}
