@@ -21,11 +21,12 @@ struct kit {
     int threads, local;    /* of functions: at once, and waiting beside them */
     int slots;             /* of commands; 0: none are run */
     bool poll;
+    bool traced; /* statements are counted, which costs a look at the clock for each */
 
     struct engine *engine;
     struct env env;
     size_t ended, failed; /* executions */
-    long commits;
+    long commits, statements;
 };
 
 static inline void kit_must(const struct kit *k, int rc, const struct err *err)
@@ -109,6 +110,16 @@ static inline void kit_point(void *arg, const char *where)
     k->commits += !strcmp(where, "committed");
 }
 
+static inline void kit_trace(void *arg, const char *what, int64_t took_us, long rows)
+{
+    struct kit *k = arg;
+
+    (void)what;
+    (void)took_us;
+    (void)rows;
+    k->statements++;
+}
+
 static inline void kit_open(struct kit *k)
 {
     const char *const queues[] = {k->queue ? k->queue : "default", NULL};
@@ -120,7 +131,8 @@ static inline void kit_open(struct kit *k)
                                .poll = k->poll};
     struct err err = ERR_INIT;
 
-    k->env = (struct env){.note = kit_note, .point = kit_point, .arg = k};
+    k->env = (struct env){
+        .note = kit_note, .point = kit_point, .trace = k->traced ? kit_trace : NULL, .arg = k};
     kit_must(k, engine_open(&o, kit_make, k, &k->engine, &err), &err);
     engine_on_end(k->engine, kit_ended, k);
 }
@@ -164,7 +176,7 @@ static inline void kit_settle_down(struct kit *k)
     do
         kit_step(k, 0);
     while (engine_timeout(k->engine) == 0);
-    k->commits = 0;
+    k->commits = k->statements = 0;
 }
 
 static inline int kit_by_time(const void *a, const void *b)

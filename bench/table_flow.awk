@@ -1,0 +1,54 @@
+# table_flow.awk - the tables of workflows; with figures.awk before it.
+
+{
+	what = field("what"); db = field("db")
+	if (what == "make" || what == "xargs") beside[what " " field("slots")] = field("seconds")
+	if (what == "flow") {
+		k = db " " field("shape") " " field("n") " "
+		add(k "s", field("seconds")); add(k "accepted", field("accepted_s")); add(k "us", field("us_per_job"))
+		add(k "rate", field("workflows_per_s")); add(k "commits", field("commits"))
+		add(k "each", field("statements") / field("jobs")); add(k "mb", field("peak_kb") / 1024)
+		size[field("shape")] = field("n")
+		if (field("shape") == "fanout") {
+			if (field("n") < few || !few) few = field("n")
+			if (field("n") > many) many = field("n")
+		}
+	}
+	if (what == "flow" && field("shape") == "shell") {
+		k = db " shell " field("slots")
+		peer = field("slots") == 1 ? "make 1" : "xargs " field("slots")
+		add(k, field("seconds")); add(k " times", field("seconds") / beside[peer])
+		add(k " commits", field("commits"))
+	}
+}
+
+END {
+	if (whole == "yes")
+		print "\n<!-- workflows -->"
+	print "\n| workflows of functions that do nothing, through the whole engine | sqlite | postgres |\n|---|---|---|"
+	row("a chain of " size["chain"] ", in s", "chain", "s")
+	row("commits for it", "chain", "commits")
+	row(size["steps"] " workflows of five tasks in a chain: workflows/s", "steps", "rate")
+	row(size["diamond"] " workflows of a diamond: workflows/s", "diamond", "rate")
+	for (i = 1; i <= 2; i++) {
+		size["fanout"] = i == 1 ? few : many
+		row("a list of " size["fanout"] ": µs an item", "fanout", "us")
+		row("statements an item", "fanout", "each")
+		row("most memory, in MB", "fanout", "mb")
+	}
+	row("a graph of " size["graph"] " tasks: accepted after, in s", "graph", "accepted")
+	row("µs a task", "graph", "us")
+	row("statements a task", "graph", "each")
+	row("most memory, in MB", "graph", "mb")
+	printf "\n| %d commands `true` in a workflow | a chain | times make's | commits | nothing to wait for, 10 at a time | times that of `xargs -P10` |\n|---|---|---|---|---|---|\n", size["shell"]
+	for (d = 1; d <= 2; d++)
+		printf "| %s | %s | %s | %d | %s | %s |\n", dbs[d], fine(dbs[d] " shell 1", " s"), fine(dbs[d] " shell 1 times"), \
+		       median(dbs[d] " shell 1 commits"), fine(dbs[d] " shell 10", " s"), fine(dbs[d] " shell 10 times")
+	print "\nDBOS and OpenWorkflow are not installed here: no comparison."
+}
+
+function row(text, shape, of,    k)
+{
+	k = " " shape " " size[shape] " " of
+	printf "| %s | %s | %s |\n", text, fine("sqlite" k), fine("postgres" k)
+}
