@@ -260,6 +260,54 @@ TEST(a_task_that_is_skipped_costs_the_same_in_a_long_chain)
     check_graph("skipped tasks", write_skipped, test_full() ? 2000 : 100, 4);
 }
 
+struct cancelling {
+    struct request request;
+    bool more;
+};
+
+static int cancel_slice(struct turn *t, void *arg, struct err *err)
+{
+    struct cancelling *c = arg;
+
+    return op_cancel(t, &c->request, 1, AT_ONCE, &c->more, err);
+}
+
+static struct price price_of_cancel(struct store *s, size_t n)
+{
+    int64_t id = flow_submit_text(s, text_of(write_flat, n), NULL);
+    struct cancelling c = {.request = {.execution = id}, .more = true};
+    struct err err = ERR_INIT;
+    struct price p;
+
+    while (run_timers(s))
+        ;
+    begin_measuring(s);
+    statements_sent = 0;
+    while (c.more)
+        CHECK_OK_ERR(store_turn(s, cancel_slice, &c, &err), &err);
+    p.statements = (double)statements_sent / (double)n;
+    end_measuring(s);
+    p.touched = measured / (double)n;
+    while (run_timers(s))
+        ;
+    CHECK_EQ(status_of(s, id), S_CANCELLED);
+    return p;
+}
+
+TEST(a_task_that_is_cancelled_costs_the_same_beside_many)
+{
+    struct store *s = counted_store();
+    struct price small, large;
+
+    price_of_cancel(s, 200);
+    small = price_of_cancel(s, 200);
+    large = price_of_cancel(s, 2000);
+    compare("cancelled tasks", small, large);
+    fixture_env()->trace = NULL;
+    verify_clean(s);
+    store_close(&s);
+}
+
 TEST(a_workflow_costs_the_same_among_many)
 {
     struct store *s = counted_store();

@@ -4,10 +4,12 @@
 #include "store/door.h"
 #include "store/flow.h"
 #include "store/hold.h"
-
-#define CANCEL_SLICE 1000 /* executions of a tree in one turn */
+#include "store/store_internal.h"
 
 #include <stdlib.h>
+
+#define CANCEL_SLICE 1000 /* executions of a tree in one turn */
+#define SLICES_AHEAD 20   /* that are found by one walk through it */
 
 static int cancel_row(struct turn *t, struct row *r, const struct request *q, struct err *err)
 {
@@ -36,37 +38,77 @@ static int cancel_row(struct turn *t, struct row *r, const struct request *q, st
 struct subtree {
     struct want *open;
     size_t n;
+    bool known; /* from an earlier walk: it may have ended since, and others have come */
 };
+
+void cancelled_forget(struct store *s)
+{
+    vec_release(&s->cancelled.ids);
+    s->cancelled.top = 0;
+}
+
+/* Walks through the tree, which takes as long as that is large, and keeps what it finds for the
+ * slices that follow. */
+static int find_open(struct turn *t, const struct request *q, size_t max, struct err *err)
+{
+    struct store *s = t->store;
+    struct rows r = ROWS_INIT;
+    size_t i;
+    int rc;
+
+    cancelled_forget(s);
+    if ((rc = door_flush(t, err))) /* what this turn made is open, too */
+        return rc;
+    args_begin(&t->args, Q_OPEN_SUBTREE);
+    args_int(&t->args, q->execution);
+    args_int(&t->args, (int64_t)max * SLICES_AHEAD);
+    args_int(&t->args, q->let_finish ? GRAPH_LET_FINISH : 0);
+    if (!(rc = turn_query(t, &t->args, &r, err))) {
+        for (i = 0; i < r.n; i++)
+            *vec_add(&s->cancelled.ids) = rows_int(&r, i, 0);
+        s->cancelled.top = q->execution;
+        s->cancelled.let_finish = q->let_finish;
+        s->cancelled.cut = r.n == max * SLICES_AHEAD;
+        s->cancelled.next = 0;
+    }
+    rows_release(&r);
+    return rc;
+}
+
+/* Whether the next slice was found before: a whole one, or the last. */
+static bool is_found(const struct store *s, const struct request *q, size_t max)
+{
+    size_t left = s->cancelled.ids.n - s->cancelled.next;
+
+    return s->cancelled.top == q->execution && s->cancelled.let_finish == q->let_finish &&
+           left > 0 && (left >= max || !s->cancelled.cut);
+}
 
 /* Loads it and notes its limits. */
 static int load_subtree(struct turn *t, const struct request *q, size_t max, struct subtree *out,
                         struct err *err)
 {
-    struct rows r = ROWS_INIT;
-    size_t i;
+    struct store *s = t->store;
+    size_t left, i;
     int rc;
 
-    if ((rc = door_flush(t, err))) /* what this turn made is open, too */
+    out->known = is_found(s, q, max);
+    if (!out->known && (rc = find_open(t, q, max, err)))
         return rc;
-    args_begin(&t->args, Q_OPEN_SUBTREE);
-    args_int(&t->args, q->execution);
-    args_int(&t->args, (int64_t)max);
-    args_int(&t->args, q->let_finish ? GRAPH_LET_FINISH : 0);
-    if ((rc = turn_query(t, &t->args, &r, err)))
-        goto done;
-    out->n = r.n;
-    out->open = arena_zalloc(&t->arena, (r.n + 1) * sizeof(*out->open));
-    for (i = 0; i < r.n; i++)
-        out->open[i] =
-            (struct want){.id = rows_int(&r, i, 0), .root = turn_row(t, q->execution)->now.root};
+    left = s->cancelled.ids.n - s->cancelled.next;
+    out->n = left < max ? left : max;
+    out->open = arena_zalloc(&t->arena, (out->n + 1) * sizeof(*out->open));
+    for (i = 0; i < out->n; i++)
+        out->open[i] = (struct want){.id = s->cancelled.ids.at[s->cancelled.next++],
+                                     .root = turn_row(t, q->execution)->now.root};
+    if (out->n == left)
+        cancelled_forget(s);
     if ((rc = turn_load(t, out->open, out->n, err)))
-        goto done;
+        return rc;
     for (i = 0; i < out->n; i++)
         if (!out->open[i].rc)
             limits_note(t, &turn_row(t, out->open[i].id)->now);
-done:
-    rows_release(&r);
-    return rc;
+    return 0;
 }
 
 static int cancel_subtree(struct turn *t, const struct subtree *tree, struct request *q, bool below,
@@ -137,7 +179,7 @@ static int cancel(struct turn *t, struct request *list, size_t n, size_t max, bo
             continue;
         if ((rc = cancel_subtree(t, &trees[i], &list[i], below, &changed, err)))
             return rc;
-        left = trees[i].n == max && changed;
+        left = (trees[i].n == max && changed) || trees[i].known; /* then a walk has the last word */
         if ((left || list[i].rc == -E_BUSY) && (rc = leave_timers(t, &trees[i], &list[i], err)))
             return rc;
         *more |= left;

@@ -88,6 +88,7 @@ void store_close(struct store **ps)
     turn_release(&s->turn);
     definitions_release(s);
     item_lists_forget(s);
+    cancelled_forget(s);
     db_close(&s->db);
     url_free(&s->url);
     free(s);
@@ -198,6 +199,7 @@ static int run_turn(struct store *s, enum turn_mode mode,
         (rc = door_flush(t, err)) || (rc = db_commit(s->db, err))) {
         db_rollback(s->db);
         item_lists_forget(s);
+        cancelled_forget(s);
         return rc;
     }
     return 0;

@@ -24,11 +24,19 @@ struct store {
         struct json_t *list;
     } lists[KEPT_LISTS]; /* of fan-outs that this store went on with lately */
     unsigned next_list;
+    struct {
+        int64_t top;      /* 0: nothing is being cancelled */
+        bool let_finish;  /* as it was asked for */
+        bool cut;         /* there were more than were looked for */
+        VEC(int64_t) ids; /* what was open below it when that was looked for */
+        size_t next;      /* of them */
+    } cancelled;          /* a large tree is walked through once for several slices */
     struct store_flow_options flow;
 };
 
 void definitions_trim(struct store *s);
 void item_lists_forget(struct store *s); /* also after a rollback: its ids may be given again */
+void cancelled_forget(struct store *s); /* also after a rollback: what it cancelled is open again */
 
 static inline int64_t store_writer(const struct store *s)
 {
