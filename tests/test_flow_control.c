@@ -103,6 +103,22 @@ TEST(an_approval_holds_a_task_until_it_is_given)
     store_close(&s);
 }
 
+TEST(what_is_to_be_approved_may_speak_of_what_was_done)
+{
+    struct store *s = fixture_store();
+    int64_t w =
+        flow_submit(s,
+                    "name: w\ntasks:\n  a: {run: x}\n"
+                    "  b: {run: x, needs: a, approval: \"take ${{ tasks.a.outputs.n }}?\"}\n",
+                    NULL);
+
+    flow_play(s, "");
+    CHECK_EQ(get(s, flow_task(s, w, "b")).held, HELD_APPROVAL);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM execution_events WHERE data LIKE '%take 1?%'"), 1);
+    verify_clean(s);
+    store_close(&s);
+}
+
 TEST(a_rejected_task_fails_and_says_who_and_why)
 {
     struct store *s = fixture_store();

@@ -368,6 +368,7 @@ void resolve_references(const struct workflow *w, const struct workflow_task *ta
     if (!item) {
         seek_text(task->condition, true, &s);
         seek_value(task->foreach, &s);
+        seek_text(task->approval.message, false, &s);
     }
     for (i = 0; i < task->argv.n; i++)
         seek_text(task->argv.at[i], false, &s);
