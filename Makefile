@@ -6,6 +6,7 @@
 #   make SAN=asan       the same in build/asan with a sanitizer (asan: address and undefined; tsan: threads)
 #   make CC=clang       the same in build/clang
 #   make BUILD=dir      the same in dir
+#   make install        PREFIX=/usr/local, DESTDIR=; make uninstall; make deb: a Debian package in build/
 #
 # Each variant has a directory of its own, generated files included, so that all may be built at once.
 
@@ -29,6 +30,12 @@ libdir = $(PREFIX)/lib
 libexecdir = $(PREFIX)/libexec/pawl
 includedir = $(PREFIX)/include
 mandir = $(PREFIX)/share/man
+docdir = $(PREFIX)/share/doc/pawl
+unitdir = $(PREFIX)/lib/systemd/system
+sysusersdir = $(PREFIX)/lib/sysusers.d
+bashdir = $(PREFIX)/share/bash-completion/completions
+zshdir = $(PREFIX)/share/zsh/site-functions
+fishdir = $(PREFIX)/share/fish/vendor_completions.d
 
 # --- flags -------------------------------------------------------------------------------------------
 
@@ -309,20 +316,40 @@ check-layers:
 
 VERSION = $(shell sed -n 's/^\#define PAWL_VERSION  *"\(.*\)"/\1/p' include/pawl.h)
 
-.PHONY: install clean
+MAN_PAGES = $(notdir $(wildcard $(BUILD)/man/*))
+DOCS = README.md CHANGELOG.md LICENSE $(wildcard docs/*.md)
+
+.PHONY: install uninstall deb clean
 install: all
-	install -d $(DESTDIR)$(bindir) $(DESTDIR)$(libdir)/pkgconfig $(DESTDIR)$(includedir) $(DESTDIR)$(libexecdir)
+	install -d $(DESTDIR)$(bindir) $(DESTDIR)$(libdir)/pkgconfig $(DESTDIR)$(includedir) $(DESTDIR)$(libexecdir) \
+		$(DESTDIR)$(mandir)/man1 $(DESTDIR)$(mandir)/man5 $(DESTDIR)$(docdir) $(DESTDIR)$(unitdir) \
+		$(DESTDIR)$(sysusersdir) $(DESTDIR)$(bashdir) $(DESTDIR)$(zshdir) $(DESTDIR)$(fishdir)
 	install $(BUILD)/pawl $(DESTDIR)$(bindir)
-	$(if $(SHIM_SRCS),install $(BUILD)/pawl-shim $(DESTDIR)$(libexecdir))
+	install $(BUILD)/pawl-shim $(DESTDIR)$(libexecdir)
 	install -m 644 $(BUILD)/libpawl.a $(BUILD)/libpawl.so.0 $(DESTDIR)$(libdir)
 	ln -sf libpawl.so.0 $(DESTDIR)$(libdir)/libpawl.so
 	install -m 644 include/pawl.h $(DESTDIR)$(includedir)
-	printf '%s\n' 'Name: pawl' 'Description: durable workflow and job engine' 'Version: $(VERSION)' \
-		'Cflags: -I$(includedir)' 'Libs: -L$(libdir) -lpawl' \
-		'Requires.private: $(PACKAGES)' 'Libs.private: -ldl -lpthread -lm' \
+	sed $(foreach v,PREFIX libdir includedir VERSION PACKAGES,-e 's|@$v@|$($v)|') packaging/pawl.pc.in \
 		>$(DESTDIR)$(libdir)/pkgconfig/pawl.pc
-	$(foreach page,$(wildcard docs/man/*.[1-8]),install -D -m 644 $(page) \
-		$(DESTDIR)$(mandir)/man$(subst .,,$(suffix $(page)))/$(notdir $(page));)
+	install -m 644 $(BUILD)/man/*.1 $(DESTDIR)$(mandir)/man1
+	install -m 644 $(BUILD)/man/*.5 $(DESTDIR)$(mandir)/man5
+	$(BUILD)/pawl completion bash >$(DESTDIR)$(bashdir)/pawl
+	$(BUILD)/pawl completion zsh >$(DESTDIR)$(zshdir)/_pawl
+	$(BUILD)/pawl completion fish >$(DESTDIR)$(fishdir)/pawl.fish
+	sed -e 's|/usr/local|$(PREFIX)|' packaging/pawl-worker.service >$(DESTDIR)$(unitdir)/pawl-worker.service
+	install -m 644 packaging/pawl.sysusers $(DESTDIR)$(sysusersdir)/pawl.conf
+	install -m 644 $(DOCS) $(DESTDIR)$(docdir)
+
+uninstall: $(BUILD)/man
+	rm -f $(addprefix $(DESTDIR),$(bindir)/pawl $(libexecdir)/pawl-shim $(libdir)/libpawl.a $(libdir)/libpawl.so.0 \
+		$(libdir)/libpawl.so $(includedir)/pawl.h $(libdir)/pkgconfig/pawl.pc $(bashdir)/pawl $(zshdir)/_pawl \
+		$(fishdir)/pawl.fish $(unitdir)/pawl-worker.service $(sysusersdir)/pawl.conf \
+		$(addprefix $(mandir)/man1/,$(filter %.1,$(MAN_PAGES))) $(addprefix $(mandir)/man5/,$(filter %.5,$(MAN_PAGES))) \
+		$(addprefix $(docdir)/,$(notdir $(DOCS))))
+	rmdir $(DESTDIR)$(libexecdir) $(DESTDIR)$(docdir) 2>/dev/null || true
+
+deb: all
+	BUILD=$(BUILD) packaging/deb $(BUILD)
 
 clean: # a BUILD=dir of your own is yours to remove
 	rm -rf build

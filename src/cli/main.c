@@ -23,11 +23,11 @@ int main(int argc, char **argv)
     const struct command *c;
     char *name;
 
-    setlocale(LC_CTYPE, "");
     if (argc > 1 && !strcmp(argv[1], "--version")) {
         printf("pawl %s\n", pawl_version());
         return cli_done(0);
     }
+    setlocale(LC_CTYPE, "");
     if (at >= argc) {
         bool asked = argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"));
 

@@ -1,0 +1,61 @@
+#!/usr/bin/env bats
+# make install, make uninstall and make deb: what they leave works from where it is.
+# TEST_NO_DB
+
+setup() {
+	# only what is to be installed; a sanitizer's programs are not
+	[ ! -e "$PAWL_TEST_BUILD/../pawl" ] || skip 'this is a variant'
+	cd "$BATS_TEST_DIRNAME/.."
+	root=$BATS_TEST_TMPDIR/root
+	mkdir -p "$root"
+	unset PAWL_SHIM PAWL_DB MAKEFLAGS MAKELEVEL
+	export XDG_STATE_HOME=$BATS_TEST_TMPDIR/state PATH=/usr/local/bin:/usr/bin:/bin
+}
+
+build() { make --no-print-directory -s BUILD="$PAWL_TEST_BUILD" "$@"; }
+
+# A command runs, under the shim that belongs to this pawl.
+works() { # pawl
+	db=sqlite:$BATS_TEST_TMPDIR/pawl.db
+	shim=$("$1" --db "$db" exec -- sh -c 'readlink /proc/$PPID/exe')
+	[ "$shim" = "$(realpath "${1%/bin/pawl}/libexec/pawl/pawl-shim")" ] || { echo "$shim"; return 1; }
+	"$1" --db "$db" verify
+}
+
+@test "what make install leaves works, and make uninstall takes all of it away" {
+	build install DESTDIR="$root"
+	works "$root/usr/local/bin/pawl"
+	for f in lib/libpawl.a lib/libpawl.so include/pawl.h share/man/man1/pawl-run.1 share/man/man5/pawl.yaml.5 \
+		share/bash-completion/completions/pawl share/zsh/site-functions/_pawl share/doc/pawl/LICENSE \
+		share/fish/vendor_completions.d/pawl.fish lib/systemd/system/pawl-worker.service; do
+		[ -s "$root/usr/local/$f" ] || { echo "$f"; return 1; }
+	done
+	build uninstall DESTDIR="$root"
+	[ -z "$(find "$root" ! -type d)" ]
+}
+
+@test "a program is built with the library that is installed, by pkg-config" {
+	build install DESTDIR="$root" PREFIX=/opt/pawl
+	lib=$root/opt/pawl/lib
+	readelf -d "$lib/libpawl.so" | grep -q 'SONAME.*\[libpawl.so.0\]'
+	cat >"$BATS_TEST_TMPDIR/program.c" <<-'END'
+		#include <pawl.h>
+		#include <stdio.h>
+		int main(void) { return puts(pawl_version()) < 0; }
+	END
+	flags=$(PKG_CONFIG_PATH=$lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$root pkg-config --cflags --libs pawl)
+	cc -o "$BATS_TEST_TMPDIR/program" "$BATS_TEST_TMPDIR/program.c" $flags
+	[ "pawl $(LD_LIBRARY_PATH=$lib "$BATS_TEST_TMPDIR/program")" = "$("$root/opt/pawl/bin/pawl" --version)" ]
+	grep -q "ExecStart=/opt/pawl/bin/pawl worker" "$lib/systemd/system/pawl-worker.service"
+}
+
+@test "the Debian package works from where it is unpacked, and is small" {
+	command -v dpkg-deb || skip 'no dpkg-deb'
+	BUILD=$PAWL_TEST_BUILD packaging/deb "$BATS_TEST_TMPDIR"
+	dpkg-deb -x "$BATS_TEST_TMPDIR"/pawl_*.deb "$root"
+	works "$root/usr/bin/pawl"
+	[ "$(stat -c %s "$root/usr/bin/pawl")" -lt 1500000 ]
+	dpkg-deb -f "$BATS_TEST_TMPDIR"/pawl_*.deb Depends | grep tzdata
+	! command -v dpkg-shlibdeps || dpkg-deb -f "$BATS_TEST_TMPDIR"/pawl_*.deb Depends | grep libsqlite3-0
+	[ "$(dpkg-deb -c "$BATS_TEST_TMPDIR"/pawl_*.deb | awk '{ print $2 }' | sort -u)" = root/root ]
+}
