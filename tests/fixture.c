@@ -510,7 +510,8 @@ static int flow_end_body(struct turn *t, void *arg, struct err *err)
 #define FLOW_TO_END                                                                     \
     "SELECT COALESCE(max(id), 0) FROM executions e WHERE kind >= 3 AND status < 4 AND " \
     "NOT EXISTS (SELECT 1 FROM executions c WHERE c.parent = e.id AND c.status < 4)"
-#define JOB_KEPT_BACK "SELECT COALESCE(min(id), 0) FROM executions WHERE status = 2 AND held = 2"
+#define PAUSED \
+    "SELECT COALESCE(min(id), 0) FROM executions WHERE status < 4 AND failed_behind & 128 <> 0"
 
 struct settling_list {
     struct settlement at[100];
@@ -537,7 +538,7 @@ void drain(struct store *s)
     for (round = 0; sql_number(s, "SELECT count(*) FROM executions WHERE status < 4"); round++) {
         CHECK(round < 200);
         clock_advance(3600 * SECOND);
-        while ((id = sql_number(s, JOB_KEPT_BACK)))
+        while ((id = sql_number(s, PAUSED)))
             unhold(s, id);
         reap(s);
         run_timers(s);
