@@ -236,6 +236,142 @@ TEST(a_list_that_became_shorter_leaves_the_old_items_alone)
     store_close(&s);
 }
 
+struct answer {
+    struct request q;
+    bool yes;
+};
+
+static int answer_body(struct turn *t, void *arg, struct err *err)
+{
+    struct answer *a = arg;
+
+    return op_approve(t, &a->q, 1, a->yes, err);
+}
+
+static void answer(struct store *s, int64_t id, bool yes)
+{
+    struct answer a = {.q = {.execution = id, .by = "ada"}, .yes = yes};
+    struct err err = ERR_INIT;
+
+    CHECK_OK_ERR(store_turn(s, answer_body, &a, &err), &err);
+    CHECK_EQ(a.q.rc, 0);
+}
+
+TEST(items_that_a_later_run_did_not_come_to_are_not_taken_for_done)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(s,
+                            "name: w\ntasks:\n  a: {run: x}\n"
+                            "  many: {run: x, needs: a, foreach: \"${{ tasks.a.outputs.list }}\","
+                            " max_parallel: 1, fail_fast: true}\n",
+                            NULL);
+    struct flow_claiming k = {.push = false};
+    int i;
+
+    for (i = 0; i < 2; i++) { /* the second list is another, and its first item fails */
+        CHECK_EQ(flow_claim(s, &k), 1);
+        flow_settle(s, k.held[0], OUTCOME_OK, i ? "{\"list\":[7,8,9]}" : "{\"list\":[1,2,3]}");
+        flow_play(s, i ? " many[0] " : "");
+        clock_advance(1);
+        CHECK(rerun(s, w, i ? RERUN_ONLY_FAILED : RERUN_WHOLE, NULL));
+    }
+    flow_play(s, "");
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    CHECK_EQ(get(s, flow_task(s, w, "many[0]")).attempts, 3);
+    CHECK_EQ(get(s, flow_task(s, w, "many[1]")).attempts, 2); /* with 8, not only with 2 */
+    CHECK_EQ(get(s, flow_task(s, w, "many[2]")).attempts, 2);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(what_was_rejected_before_it_began_again_runs_as_a_whole)
+{
+    static const char *const files[] = {
+        "w.yaml",
+        "name: w\ntasks:\n  a: {run: x}\n  b: {run: x}\n"
+        "  in: {workflow: in.yaml, needs: [a, b], approval: {}}\n"
+        "  many: {run: x, needs: [a, b], foreach: 2, approval: {}}\n",
+        "in.yaml", "name: in\ntasks:\n  one: {run: x}\n", NULL};
+    struct store *s = fixture_store();
+    int64_t w = flow_submit_text(s, flow_text_of_files(files), NULL);
+    int64_t in = flow_task(s, w, "in"), many = flow_task(s, w, "many");
+
+    flow_play(s, "");
+    answer(s, in, true);
+    answer(s, many, true);
+    flow_play(s, "");
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    CHECK_STR(rerun(s, w, RERUN_WHOLE, NULL), "w");
+    flow_play(s, "");
+    answer(s, in, false);
+    answer(s, many, false);
+    CHECK_EQ(status_of(s, w), S_FAILED);
+    CHECK_EQ(rerun(s, in, RERUN_ONLY_FAILED, NULL), NULL);
+    CHECK(strstr(refusal.msg, "ended before its tasks were made"));
+    CHECK_STR(rerun(s, w, RERUN_ONLY_FAILED, NULL), "w in many");
+    CHECK_EQ(get(s, in).held, HELD_APPROVAL); /* it is asked for again */
+    CHECK_EQ(get(s, many).held, HELD_APPROVAL);
+    verify_clean(s);
+    answer(s, in, true);
+    answer(s, many, true);
+    flow_play(s, "");
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    CHECK_EQ(get(s, flow_task(s, w, "one")).attempts, 2);
+    CHECK_EQ(get(s, flow_task(s, w, "many[1]")).attempts, 2);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(what_runs_at_the_end_of_a_workflow_does_not_run_again_alone)
+{
+    static const char *const files[] = {
+        "w.yaml", "name: w\ntasks:\n  a: {run: x}\non_exit: {workflow: in.yaml}\n", "in.yaml",
+        "name: in\ntasks:\n  one: {run: x}\n", NULL};
+    struct store *s = fixture_store();
+    int64_t w = flow_submit_text(s, flow_text_of_files(files), NULL);
+
+    flow_play(s, " one ");
+    CHECK_EQ(status_of(s, w), S_FAILED);
+    CHECK_EQ(rerun(s, flow_task(s, w, "on_exit"), RERUN_WHOLE, NULL), NULL);
+    CHECK_EQ(rerun(s, flow_task(s, w, "one"), RERUN_WHOLE, NULL), NULL);
+    CHECK_STR(refusal.msg, "w::on_exit runs at the end of its workflow: rerun the workflow, or a "
+                           "task of it");
+    CHECK_EQ(status_of(s, w), S_FAILED);
+    CHECK_EQ(get(s, flow_task(s, w, "one")).attempts, 1);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_fan_out_that_one_item_opens_makes_the_rest_unless_another_failed)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(
+        s, "name: w\ntasks:\n  many: {run: x, foreach: 4, max_parallel: 2, fail_fast: true}\n",
+        NULL);
+    struct flow_claiming k = {.push = false};
+
+    CHECK_EQ(flow_claim(s, &k), 2);
+    flow_settle(s, k.held[0], OUTCOME_FAILED, NULL);
+    flow_settle(s, k.held[1], OUTCOME_FAILED, NULL);
+    CHECK_EQ(status_of(s, w), S_FAILED);
+    CHECK(rerun(s, flow_task(s, w, "many[0]"), RERUN_WHOLE, NULL));
+    flow_play(s, "");
+    CHECK_EQ(flow_status(s, w, "many[0]"), S_SUCCEEDED);
+    CHECK_EQ(flow_task(s, w, "many[2]"), 0);
+    CHECK_EQ(status_of(s, w), S_FAILED);
+    verify_clean(s);
+    CHECK(rerun(s, flow_task(s, w, "many[1]"), RERUN_WHOLE, NULL));
+    CHECK_EQ(flow_claim(s, &k), 2);
+    CHECK_STR(k.names[1], "many[2]");
+    verify_clean(s);
+    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
+    flow_settle(s, k.held[1], OUTCOME_OK, NULL);
+    flow_play(s, "");
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    verify_clean(s);
+    store_close(&s);
+}
+
 static const char *const nested[] = {
     "w.yaml",
     "name: w\ntasks:\n  a: {run: x}\n  in: {workflow: in.yaml, needs: a, foreach: [1, 2]}\n"

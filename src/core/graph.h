@@ -52,12 +52,13 @@ enum graph_bits {
     GRAPH_TIMED_OUT = 64,  /* its own timeout ended it */
 
     /* What people did to it; these are of any execution. */
-    GRAPH_PAUSED = 128,      /* nothing of it and below it starts */
-    GRAPH_RELEASING = 256,   /* the end of a pause is still being carried down */
-    GRAPH_APPROVED = 512,    /* its approval was given */
-    GRAPH_LET_FINISH = 1024, /* it was cancelled, but what runs below it may finish */
-    GRAPH_AGAIN = 2048,      /* it has run before: what is below it has rows already */
-    GRAPH_ONLY_FAILED = 4096 /* of a fan-out that runs again: items that succeeded do not */
+    GRAPH_PAUSED = 128,       /* nothing of it and below it starts */
+    GRAPH_RELEASING = 256,    /* the end of a pause is still being carried down */
+    GRAPH_APPROVED = 512,     /* its approval was given */
+    GRAPH_LET_FINISH = 1024,  /* it was cancelled, but what runs below it may finish */
+    GRAPH_AGAIN = 2048,       /* it has run before: what is below it has rows already */
+    GRAPH_ONLY_FAILED = 4096, /* of a fan-out that runs again: items that succeeded do not */
+    GRAPH_NOT_BEGUN = 8192    /* it is to run again: what is below it is of an earlier run */
 };
 int graph_bits_of(const struct graph_need *n);  /* what this child adds */
 int graph_end(int bits, bool cancel_requested); /* the status that it ends with */

@@ -53,6 +53,7 @@ static void apply(struct execution *e, struct row *r, enum event_action action,
     case EV_STARTED:
         if (!kind_is_job(e->kind) && !e->started_at)
             e->started_at = e->updated_at;
+        e->failed_behind &= ~GRAPH_NOT_BEGUN;
         break;
     case EV_DEFERRED:
         e->deferred = true;

@@ -173,13 +173,14 @@ MUST_USE int items_outputs(struct turn *t, const struct row *foreach, size_t mos
 struct old_items { /* a page of them, by number */
     struct row *at[OLD_ITEMS];
     int from, n;
+    int64_t begun; /* of GRAPH_ONLY_FAILED: those that ended before are of no use */
 };
 /* The row that the item at the cursor has from an earlier run; NULL: none. */
 MUST_USE int items_old(struct turn *t, const struct row *foreach, struct old_items *old,
                        struct row **out, struct err *err);
 /* Runs it again, if it has to, and goes on to the next. */
 MUST_USE int items_use_again(struct turn *t, struct flow *f, const struct workflow_task *task,
-                             struct row *foreach, struct row *row, struct json_t *item,
+                             struct row *foreach, const struct old_items *old, struct json_t *item,
                              struct err *err);
 struct rerun;
 /* A fan-out that has ended runs again, but not the items that succeeded. */

@@ -7,6 +7,23 @@
 #include <jansson.h>
 #include <string.h>
 
+/* When its last run as a whole began: what an item was before then no longer counts. */
+static int begun_at(struct turn *t, const struct row *foreach, int64_t *out, struct err *err)
+{
+    struct args a = ARGS_INIT;
+    struct rows r = ROWS_INIT;
+    int rc;
+
+    args_begin(&a, Q_BEGUN_AT);
+    args_int(&a, foreach->now.root);
+    args_int(&a, foreach->now.id);
+    if (!(rc = db_query(t->db, &a, &r, err)) && r.n)
+        *out = rows_int(&r, 0, 0);
+    rows_release(&r);
+    args_release(&a);
+    return rc;
+}
+
 int items_old(struct turn *t, const struct row *foreach, struct old_items *old, struct row **out,
               struct err *err)
 {
@@ -25,7 +42,8 @@ int items_old(struct turn *t, const struct row *foreach, struct old_items *old, 
     args_int(&a, foreach->now.id);
     args_int(&a, at);
     args_int(&a, at + OLD_ITEMS);
-    if ((rc = db_query(t->db, &a, &r, err)))
+    if ((rc = db_query(t->db, &a, &r, err)) || ((foreach->now.failed_behind & GRAPH_ONLY_FAILED) &&
+                                                (rc = begun_at(t, foreach, &old->begun, err))))
         goto done;
     turn_read_rows(t, &r, false, page);
     for (i = 0; i < r.n; i++)
@@ -53,21 +71,24 @@ static int again(struct turn *t, struct flow *f, const struct flow_subject *s, s
 }
 
 int items_use_again(struct turn *t, struct flow *f, const struct workflow_task *task,
-                    struct row *foreach, struct row *row, json_t *item, struct err *err)
+                    struct row *foreach, const struct old_items *old, json_t *item, struct err *err)
 {
+    struct row *row = old->at[foreach->now.cursor - old->from];
     struct flow_subject s = {.task = task,
                              .row = row,
                              .item = item,
                              .index = foreach->now.cursor,
                              .facts = {.success = true}};
-    bool only_failed = (foreach->now.failed_behind & GRAPH_ONLY_FAILED) != 0, whole = true;
+    bool only_failed =
+             (foreach->now.failed_behind & GRAPH_ONLY_FAILED) && row->now.finished_at >= old->begun,
+         whole = true;
     int rc;
 
     foreach->now.cursor++;
     if (only_failed && is_done(row))
         return 0;
     foreach->now.needs_left++;
-    if (only_failed && row->now.kind == KIND_WORKFLOW && row->now.started_at &&
+    if (only_failed && row->now.kind == KIND_WORKFLOW &&
         (rc = rerun_nested(t, row, NULL, &whole, err)))
         return rc;
     return whole ? again(t, f, &s, NULL, err) : 0;

@@ -130,7 +130,7 @@ static int fill(struct turn *t, struct flow *f, const struct workflow_task *task
 
         if (again && (rc = items_old(t, foreach, &old, &row, err)))
             return rc;
-        if ((rc = row ? items_use_again(t, f, task, foreach, row, item, err)
+        if ((rc = row ? items_use_again(t, f, task, foreach, &old, item, err)
                       : make_item(t, f, task, foreach, item, err)))
             return rc;
     }

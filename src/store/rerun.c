@@ -58,7 +58,16 @@ int rerun_reset(struct turn *t, struct row *row, enum status to, int tries, stru
     if (kind_is_job(row->now.kind))
         row->now.max_attempts = row->now.attempts + tries;
     row->now.cursor = row->now.needs_left = 0;
-    return door_move(t, row, EV_RERUN, to, &move, err);
+    if ((rc = door_move(t, row, EV_RERUN, to, &move, err)))
+        return rc;
+    if (!kind_is_job(row->now.kind) && to == S_PENDING && row->now.started_at)
+        row->now.failed_behind |= GRAPH_NOT_BEGUN;
+    return 0;
+}
+
+bool rerun_has_begun(const struct row *row)
+{
+    return row->now.started_at && !(row->now.failed_behind & GRAPH_NOT_BEGUN);
 }
 
 /* A workflow that runs again takes its permit anew, or none of this happens. */
@@ -143,7 +152,7 @@ static int go_deeper(struct turn *t, const struct part *p, uint32_t i, struct re
     int rc = 0;
 
     *done = false;
-    if (!p->deeper || p->marks[i] != RERUN_FIRST || !row->now.started_at)
+    if (!p->deeper || p->marks[i] != RERUN_FIRST || !rerun_has_begun(row))
         return 0;
     if (row->now.kind == KIND_FOREACH)
         rc = items_rerun_failed(t, row, r, err);
@@ -247,6 +256,8 @@ int rerun_nested(struct turn *t, struct row *row, struct rerun *r, bool *whole, 
     int rc;
 
     *whole = true;
+    if (!rerun_has_begun(row))
+        return 0;
     if ((rc = flow_of(t, row->now.id, row->now.root, &f, err)) || !f ||
         (uint32_t)row->now.cursor < f->def->workflow->ntasks)
         return rc;
@@ -271,6 +282,18 @@ static int load_above(struct turn *t, int64_t id, int64_t root, struct row **out
     return rc;
 }
 
+/* on_failure and on_exit, and what is below them, come when all others have ended: alone they can't
+ * run again. */
+static int refuse_at_the_end(const struct flow *f, const struct workflow_task *task,
+                             const struct row *row, struct err *err)
+{
+    if (task->index < f->def->workflow->ntasks)
+        return 0;
+    return err_set(err, E_INVALID,
+                   "%s runs at the end of its workflow: rerun the workflow, or a task of it",
+                   row->now.name);
+}
+
 static int above(struct turn *t, struct row *row, struct rerun *r, struct err *err);
 
 /* The workflow above, of which `task` is open again; NULL: something that a task started is. */
@@ -285,7 +308,7 @@ static int above_in_flow(struct turn *t, int64_t id, struct row *row,
     if (!f && ((rc = flow_of(t, id, row->now.root, &f, err)) || !f))
         return rc;
     ended = status_is_terminal(f->row->now.status);
-    if ((rc = load_part(t, f, &p, err)))
+    if ((task && (rc = refuse_at_the_end(f, task, row, err))) || (rc = load_part(t, f, &p, err)))
         return rc;
     if (task)
         rerun_from(f->def->workflow, task->index, false, p.marks);
@@ -297,19 +320,25 @@ static int above_in_flow(struct turn *t, int64_t id, struct row *row,
 static int above_in_items(struct turn *t, struct row *foreach, struct rerun *r, struct err *err)
 {
     int bits, cursor = foreach->now.cursor, rc;
+    struct flow *f;
 
     if (!status_is_terminal(foreach->now.status)) {
         foreach->now.needs_left++;
         door_touch(t, foreach);
         return 0;
     }
+    if ((rc = flow_of(t, foreach->now.workflow, foreach->now.root, &f, err)) || !f)
+        return rc;
     if ((rc = items_bits(t, foreach, &bits, err)) ||
         (rc = rerun_reset(t, foreach, S_RUNNING, 0, r, err)))
         return rc;
+    if ((bits & GRAPH_FAILED) && definition_task(f->def, foreach->now.task_name)->fail_fast)
+        bits |= GRAPH_STOPPED; /* by one that stands: it is no reason to cancel this one */
     foreach->now.failed_behind |= bits;
     foreach->now.cursor = cursor;
     foreach->now.needs_left = 1;
     door_touch(t, foreach);
+    flow_look(t, foreach, 0); /* those that it never came to */
     return above(t, foreach, r, err);
 }
 
@@ -387,11 +416,7 @@ static int as_task(struct turn *t, struct flow *f, struct row *row, struct rerun
     struct part p;
     int rc;
 
-    if (task->index >= f->def->workflow->ntasks)
-        return err_set(err, E_INVALID,
-                       "%s runs at the end of its workflow: rerun the workflow, or a task of it",
-                       row->now.name);
-    if ((rc = load_part(t, f, &p, err)))
+    if ((rc = refuse_at_the_end(f, task, row, err)) || (rc = load_part(t, f, &p, err)))
         return rc;
     rerun_from(f->def->workflow, task->index, true, p.marks);
     if ((rc = reopen(t, &p, 0, r, err)))
@@ -433,7 +458,7 @@ static int part_of_workflow(struct turn *t, struct row *row, struct rerun *r, st
             return err_set(err, E_INVALID, "the workflow %s has no task '%s'",
                            f->def->workflow->name, r->from);
     }
-    if (!row->now.started_at || (uint32_t)row->now.cursor < f->def->workflow->ntasks)
+    if (!rerun_has_begun(row) || (uint32_t)row->now.cursor < f->def->workflow->ntasks)
         return err_set(err, E_INVALID,
                        "execution %lld ended before its tasks were made: rerun it as a whole",
                        (long long)row->now.id);

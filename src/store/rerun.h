@@ -9,6 +9,8 @@
  * for its history. `tries`: attempts that a job gets anew. r may be NULL: a later slice. */
 MUST_USE int rerun_reset(struct turn *t, struct row *row, enum status to, int tries,
                          struct rerun *r, struct err *err);
+/* Whether a workflow or fan-out began in its last run; else all below it is older than that. */
+bool rerun_has_begun(const struct row *row);
 /* Of a nested workflow: what failed in it, and all behind that; the whole if that is nothing. */
 MUST_USE int rerun_nested(struct turn *t, struct row *row, struct rerun *r, bool *whole,
                           struct err *err);

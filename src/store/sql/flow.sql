@@ -64,6 +64,12 @@ WITH given AS (
 )
 SELECT l.attempt + (SELECT count(*) FROM given g WHERE g.type <> 20 AND g.seq > l.seq) FROM last l
 
+-- When a workflow or fan-out last began (38 is started).
+--: begun_at(root i64, id i64)
+SELECT v.created_at FROM execution_events v
+ WHERE v.root = $1 AND v.execution = $2 AND v.type = 38
+ ORDER BY v.seq DESC LIMIT 1
+
 -- Items by their numbers, as far as they were made.
 --: items_from(foreach i64, at i64, before i64)
 SELECT @state@
