@@ -81,8 +81,8 @@ static void start(struct both *b, struct model_node *m)
 static void settle(struct both *b, struct model_node *m)
 {
     struct node *n = same(b, m);
-    enum plan_end end = plan_end(b->plan, m->path, (int)plan_below(&b->rng, 1000));
-    int list = plan_leaves(b->plan, m->path);
+    int attempt = (int)plan_below(&b->rng, 1000), list = plan_leaves(b->plan, m->path, attempt);
+    enum plan_end end = plan_end(b->plan, m->path, attempt);
 
     buf_addf(&b->trace, "end %s: %d\n", m->path, (int)end);
     if (!n)

@@ -1,5 +1,5 @@
 /* model.c - see model.h. */
-#include "model.h"
+#include "model_inner.h"
 
 #include "base/mem.h"
 
@@ -27,35 +27,46 @@ struct model_node *model_find(struct model *m, const char *path)
 
 /* ---- making ---- */
 
+static void name_node(const struct model_node *parent, int index, char out[120])
+{
+    char name[16];
+
+    if (!parent)
+        snprintf(out, 120, "w");
+    else if (parent->kind == M_EACH)
+        snprintf(out, 120, "%.100s[%d]", parent->path, index);
+    else
+        snprintf(out, 120, "%.100s/%s", parent->path, plan_name(parent->flow, index, name));
+}
+
+/* One that an earlier run made is used again. */
 static struct model_node *make(struct model *m, struct model_node *parent, int index,
                                enum model_kind kind)
 {
-    struct model_node *n = mem_zalloc(sizeof(*n));
-    char name[16];
+    struct model_node *n;
+    char path[120];
 
+    name_node(parent, index, path);
+    n = model_find(m, path);
+    if (n) {
+        model_renew(n);
+        return parent->children[index] = n;
+    }
+    n = mem_zalloc(sizeof(*n));
+    memcpy(n->path, path, sizeof(path));
     n->status = M_PENDING;
     n->kind = kind;
-    n->item = -1;
+    n->item = parent && parent->kind == M_EACH ? index : -1;
     n->parent = parent;
     n->next = m->all;
     m->all = n;
-    if (!parent) {
-        snprintf(n->path, sizeof(n->path), "w");
-    } else if (parent->kind == M_EACH) {
-        n->item = index;
-        n->in = parent->in;
-        n->task = parent->task;
-        snprintf(n->path, sizeof(n->path), "%.100s[%d]", parent->path, index);
-    } else {
-        n->in = parent->flow;
-        n->task = &n->in->tasks[index];
-        snprintf(n->path, sizeof(n->path), "%.100s/%s", parent->path,
-                 plan_name(n->in, index, name));
+    if (parent) {
+        n->in = n->item >= 0 ? parent->in : parent->flow;
+        n->task = n->item >= 0 ? parent->task : &n->in->tasks[index];
+        parent->children[index] = n;
     }
     if (kind == M_FLOW)
         n->flow = &m->plan->flows[parent ? n->task->nested : 0];
-    if (parent)
-        parent->children[index] = n;
     return n;
 }
 
@@ -68,20 +79,20 @@ static struct model_node *make_task(struct model *m, struct model_node *flow, in
 
 /* ---- what the needs of a task say ---- */
 
-static bool has_failed(const struct model_node *n)
+bool model_has_failed(const struct model_node *n)
 {
     return n->status == M_FAILED || n->status == M_TIMED_OUT;
 }
 
 static bool is_success(const struct model_node *n)
 {
-    return n->status == M_SUCCEEDED || (has_failed(n) && n->task->allow_failure) ||
+    return n->status == M_SUCCEEDED || (model_has_failed(n) && n->task->allow_failure) ||
            (n->status == M_SKIPPED && n->by_operator);
 }
 
 static bool is_failure(const struct model_node *n)
 {
-    return (has_failed(n) && !n->task->allow_failure) ||
+    return (model_has_failed(n) && !n->task->allow_failure) ||
            (n->status == M_SKIPPED && n->failure_behind);
 }
 
@@ -180,11 +191,12 @@ bool model_asks(const struct model_node *n)
 
 static void have_children(struct model_node *n, int all)
 {
+    free(n->children);
     n->children = mem_zalloc(((size_t)all + 1) * sizeof(*n->children));
     n->nchildren = all;
 }
 
-static void go(struct model *m, struct model_node *n)
+void model_go(struct model *m, struct model_node *n)
 {
     const struct plan_task *t = n->task;
     int i;
@@ -213,11 +225,11 @@ static void go(struct model *m, struct model_node *n)
 }
 
 /* A job is ready and held where it has to wait; the others do not begin. */
-static void begin(struct model *m, struct model_node *n)
+void model_begin(struct model *m, struct model_node *n)
 {
     n->waits = n->kind != M_JOB && (!is_approved(n) || is_paused(n));
     if (!n->waits)
-        go(m, n);
+        model_go(m, n);
 }
 
 static void decide(struct model *m, struct model_node *n)
@@ -241,7 +253,7 @@ static void decide(struct model *m, struct model_node *n)
         n->status = M_SKIPPED;
         n->failure_behind = f.failure;
     } else {
-        begin(m, n);
+        model_begin(m, n);
     }
 }
 
@@ -262,7 +274,7 @@ static bool failed_below(const struct model_node *n)
     int i;
 
     for (i = 0; i < n->nchildren; i++)
-        failed |= n->children[i] && has_failed(n->children[i]) &&
+        failed |= n->children[i] && model_has_failed(n->children[i]) &&
                   (n->kind == M_EACH || !n->children[i]->task->allow_failure);
     return failed;
 }
@@ -286,7 +298,7 @@ static bool at_the_end(struct model *m, struct model_node *n, int index, bool wa
     if (!n->children[index]) {
         if (!wanted)
             return true;
-        begin(m, make_task(m, n, index));
+        model_begin(m, make_task(m, n, index));
     }
     work(m, n->children[index]);
     return model_ended(n->children[index]->status);
@@ -312,6 +324,27 @@ static void work_flow(struct model *m, struct model_node *n)
     end(n);
 }
 
+/* What comes after those that were made; false: it is done already. */
+static bool next_item(struct model *m, struct model_node *n)
+{
+    struct model_node *old = NULL;
+    char path[120];
+
+    if (n->only_failed && n->made < n->had) {
+        name_node(n, n->made, path);
+        old = model_find(m, path);
+    }
+    if (old && (old->status == M_SUCCEEDED || old->by_operator)) {
+        n->children[n->made] = old;
+        return false;
+    }
+    if (old && model_reopen_failed(old))
+        n->children[n->made] = old;
+    else
+        model_begin(m, make(m, n, n->made, n->task->nested ? M_FLOW : M_JOB));
+    return true;
+}
+
 static void work_each(struct model *m, struct model_node *n)
 {
     const struct plan_task *t = n->task;
@@ -328,9 +361,9 @@ static void work_each(struct model *m, struct model_node *n)
                 model_cancel(n->children[i], false);
         } else if (!n->stopped && !n->cancel_asked && n->made < n->nchildren) {
             room = t->max_parallel ? t->max_parallel - open_below(n) : n->nchildren;
-            for (; room > 0 && n->made < n->nchildren; room--) {
+            for (; room > 0 && n->made < n->nchildren; n->made++) {
                 again = true;
-                begin(m, make(m, n, n->made++, t->nested ? M_FLOW : M_JOB));
+                room -= next_item(m, n);
             }
         }
     }
@@ -341,7 +374,7 @@ static void work_each(struct model *m, struct model_node *n)
 static void work(struct model *m, struct model_node *n)
 {
     if (n->status == M_PENDING && n->waits)
-        begin(m, n);
+        model_begin(m, n);
     if (n->status == M_RUNNING && n->kind == M_FLOW)
         work_flow(m, n);
     else if (n->status == M_RUNNING && n->kind == M_EACH)
@@ -359,6 +392,7 @@ void model_start(struct model_node *job)
 {
     job->status = M_RUNNING;
     job->tries++;
+    job->starts++;
 }
 
 /* on_exit, and what is below it, runs after a cancel of what it is part of. */
@@ -452,7 +486,7 @@ struct model *model_new(const struct plan *p)
 
     m->plan = p;
     m->root = make(m, NULL, 0, M_FLOW);
-    begin(m, m->root);
+    model_begin(m, m->root);
     model_work_out(m);
     return m;
 }

@@ -42,12 +42,15 @@ struct model_node {
     bool by_operator;    /* of a skipped one */
     bool failure_behind; /* of a skipped one */
     int tries;           /* attempts that count */
+    int starts;          /* attempts, over all runs */
     int list;            /* items of the list among its outputs, if it succeeded */
 
     const struct plan_flow *flow; /* of M_FLOW */
     int made;                     /* of M_EACH: items */
     bool stopped;                 /* of M_EACH: by fail_fast */
-    struct model_node **children; /* tasks by index, or items; NULL: not made */
+    bool only_failed;             /* of M_EACH: items that are done do not run again */
+    int had;                      /* of those: how many are of the run before */
+    struct model_node **children; /* tasks by index, or items; NULL: not made in this run */
     int nchildren;
 };
 
@@ -64,6 +67,8 @@ struct model_node *model_find(struct model *m, const char *path);
 
 /* Whether a ready job may be started. */
 bool model_may_start(const struct model_node *job);
+/* Whether it is part of the run: one that an earlier run made may not be. */
+bool model_is_current(const struct model_node *n);
 /* Whether its approval is asked for. */
 bool model_asks(const struct model_node *n);
 
@@ -79,5 +84,8 @@ bool model_pause(struct model_node *n);
 bool model_resume(struct model_node *n);
 bool model_skip(struct model_node *n);
 bool model_approve(struct model_node *n, bool yes);
+/* `task` is that of M_FROM, by its place in the file. */
+enum model_again { M_WHOLE, M_ONLY_FAILED, M_FROM };
+bool model_rerun(struct model *m, struct model_node *n, enum model_again what, int task);
 
 #endif

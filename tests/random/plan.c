@@ -216,6 +216,7 @@ struct plan *plan_new(uint64_t seed)
     for (i = p->nflows - 1; i > 0; i--)
         make_flow(&r, p, i, 1 + (int)plan_below(&r, size < 12 ? 4 : 10), PLAN_NODES >> (i + 1));
     make_flow(&r, p, 0, size, PLAN_NODES - size);
+    p->reruns = plan_chance(&r, 60) ? 70 : 0;
     return p;
 }
 
@@ -268,7 +269,7 @@ enum plan_end plan_end(const struct plan *p, const char *path, int attempt)
                       : PLAN_REFUSE;
 }
 
-int plan_leaves(const struct plan *p, const char *path)
+int plan_leaves(const struct plan *p, const char *path, int attempt)
 {
-    return (int)(hash_of(p, path, -1) >> 30) & 3;
+    return (int)(hash_of(p, path, -attempt) >> 30) & 3;
 }

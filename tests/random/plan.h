@@ -84,6 +84,7 @@ struct plan {
     unsigned failing;                    /* percent of attempts that do not end well */
     unsigned operates, crashes, batches; /* percent of a driver's steps */
     bool cancels;                        /* among what operators do */
+    unsigned reruns;                     /* percent: after an end, up to three times */
 };
 
 struct plan *plan_new(uint64_t seed);
@@ -101,7 +102,7 @@ const char *plan_name(const struct plan_flow *f, int index, char out[16]);
 /* How an attempt of the task at that path ends, and how long a list it leaves. */
 enum plan_end { PLAN_OK, PLAN_FAIL, PLAN_TIMEOUT, PLAN_CANCEL, PLAN_LOST, PLAN_DEFER, PLAN_REFUSE };
 enum plan_end plan_end(const struct plan *p, const char *path, int attempt);
-int plan_leaves(const struct plan *p, const char *path);
+int plan_leaves(const struct plan *p, const char *path, int attempt);
 
 void plan_condition(const struct plan_task *t, struct buf *out);
 void plan_yaml(const struct plan *p, int flow, struct buf *out);

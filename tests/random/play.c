@@ -12,6 +12,7 @@
 
 #define HELD_MAX 64
 #define BATCH    6
+#define RERUNS   3
 
 /* A job that a worker runs. */
 struct running {
@@ -59,7 +60,7 @@ static bool is_wrong(const struct player *p)
 struct place {
     int64_t id, parent;
     char path[120];
-    int status;
+    int status, attempts;
 };
 
 struct tree {
@@ -98,8 +99,10 @@ static struct tree tree_of(struct player *p)
     CHECK_OK_ERR(query_tree(some_store(p), p->out->root, &l, &err), &err);
     t.at = calloc(l.n + 1, sizeof(*t.at));
     for (t.n = l.n, i = 0; i < l.n; i++)
-        t.at[i] =
-            (struct place){.id = l.at[i].id, .parent = l.at[i].parent, .status = l.at[i].status};
+        t.at[i] = (struct place){.id = l.at[i].id,
+                                 .parent = l.at[i].parent,
+                                 .status = l.at[i].status,
+                                 .attempts = l.at[i].attempts};
     qsort(t.at, t.n, sizeof(*t.at), by_id);
     for (i = 0; i < t.n; i++)
         for (k = 0; k < l.n; k++)
@@ -121,7 +124,7 @@ static const struct place *find_path(const struct tree *t, const char *path)
 
 /* ---- one turn ---- */
 
-enum verb { NOTHING, CANCEL, LET_FINISH, PAUSE, RESUME, SKIP, APPROVE, REJECT, VERBS };
+enum verb { NOTHING, CANCEL, LET_FINISH, PAUSE, RESUME, SKIP, APPROVE, REJECT, RERUN };
 
 static int operate_body(struct turn *t, enum verb verb, struct request *q, size_t slice,
                         struct err *err)
@@ -151,6 +154,7 @@ struct act {
     size_t nsettle;
     enum verb verb; /* what an operator asks for */
     struct request request;
+    struct rerun rerun;   /* of RERUN */
     struct adoption take; /* claim.max 0: nothing is claimed */
     bool adopt, crash;
 
@@ -167,7 +171,9 @@ static int act_body(struct turn *t, void *arg, struct err *err)
 
     if (a->nsettle)
         rc = op_settle(t, a->take.claim.worker, a->settle, a->nsettle, err);
-    if (!rc && a->verb)
+    if (!rc && a->verb == RERUN)
+        rc = op_rerun(t, &a->rerun, err);
+    else if (!rc && a->verb)
         rc = operate_body(t, a->verb, &a->request, 1 + plan_below(&a->p->rng, 20), err);
     if (!rc)
         rc = op_advance(t, err);
@@ -187,16 +193,22 @@ static int act_body(struct turn *t, void *arg, struct err *err)
 }
 
 /* The engine that does it may die before its commit; then another does it. */
+static int try_turn(struct player *p, struct act *a, struct err *err)
+{
+    if (plan_chance(&p->rng, p->plan->crashes)) {
+        a->crash = true;
+        CHECK_EQ(store_turn(some_store(p), act_body, a, err), -E_INVALID);
+        *err = (struct err)ERR_INIT;
+        a->crash = false;
+    }
+    return store_turn(some_store(p), act_body, a, err);
+}
+
 static void do_turn(struct player *p, struct act *a)
 {
     struct err err = ERR_INIT;
 
-    if (plan_chance(&p->rng, p->plan->crashes)) {
-        a->crash = true;
-        CHECK_EQ(store_turn(some_store(p), act_body, a, &err), -E_INVALID);
-        a->crash = false;
-    }
-    CHECK_OK_ERR(store_turn(some_store(p), act_body, a, &err), &err);
+    CHECK_OK_ERR(try_turn(p, a, &err), &err);
 }
 
 static void note_claims(struct player *p, struct act *a)
@@ -271,7 +283,9 @@ static void fill_settlement(struct player *p, const struct running *r, struct se
         .lease = {.execution = r->j.id, .root = r->j.root, .epoch = r->j.epoch},
         .outcome = {.kind = kinds[end],
                     .error = end == PLAN_OK ? NULL : "it was made to fail",
-                    .result = end == PLAN_OK ? results[plan_leaves(p->plan, r->node->path)] : NULL,
+                    .result = end == PLAN_OK
+                                  ? results[plan_leaves(p->plan, r->node->path, r->j.attempt)]
+                                  : NULL,
                     .duration = 1,
                     .retry_delay = plan_chance(&p->rng, 30) ? SECOND : 0}};
 }
@@ -285,7 +299,7 @@ static void note_settled(struct player *p, const struct running *r, const struct
     buf_addf(&p->out->trace, "end %s: %s\n", r->node->path, words[end]);
     if (s->lease.rc)
         buf_addf(&p->out->wrong, "%s could not be settled: %d\n", r->node->path, s->lease.rc);
-    model_end(r->node, end, plan_leaves(p->plan, r->node->path));
+    model_end(r->node, end, plan_leaves(p->plan, r->node->path, r->j.attempt));
     if (s->status != (int)r->node->status)
         buf_addf(&p->out->wrong, "%s was settled as %d, which is %s in the model\n", r->node->path,
                  s->status, model_words[r->node->status]);
@@ -387,6 +401,57 @@ static void operate_somehow(struct player *p)
         if (verb == RESUME ? other->paused && !model_ended(other->status) : model_asks(other))
             n = verb == RESUME || verb == APPROVE || verb == REJECT ? other : n;
     operate(p, n, verb);
+}
+
+/* ---- running again ---- */
+
+static void rerun(struct player *p, struct model_node *n, enum model_again what, int task)
+{
+    static const char *const words[] = {
+        [M_WHOLE] = "rerun", [M_ONLY_FAILED] = "rerun --failed", [M_FROM] = "rerun --from"};
+    static const enum rerun_what verbs[] = {
+        [M_WHOLE] = RERUN_WHOLE, [M_ONLY_FAILED] = RERUN_ONLY_FAILED, [M_FROM] = RERUN_FROM_TASK};
+    struct tree t = tree_of(p);
+    const struct place *at = find_path(&t, n->path);
+    struct act a = new_act(p, 1, 0);
+    struct err err = ERR_INIT;
+    char from[16] = "";
+    bool taken;
+    int rc;
+
+    a.verb = RERUN;
+    a.rerun = (struct rerun){.request = {.execution = at ? at->id : 0, .by = "a test"},
+                             .what = verbs[what],
+                             .from = what == M_FROM ? plan_name(n->flow, task, from) : NULL};
+    clock_advance(1); /* turns are never at the same time, but for a clock that stands */
+    rc = try_turn(p, &a, &err);
+    rerun_release(&a.rerun);
+    taken = model_rerun(p->model, n, what, task);
+    buf_addf(&p->out->trace, "%s %s %s%s\n", words[what], from, n->path, taken ? "" : " (refused)");
+    if (rc != (taken ? 0 : -E_INVALID))
+        buf_addf(&p->out->wrong, "%s of %s gave %d: %s\n", words[what], n->path, rc, err.msg);
+    model_work_out(p->model);
+    free(t.at);
+}
+
+/* What is part of the last run, and has ended. */
+static struct model_node *some_ended(struct player *p)
+{
+    struct model_node *n, *chosen = p->model->root;
+    unsigned seen = 0;
+
+    for (n = plan_chance(&p->rng, 70) ? p->model->all : NULL; n; n = n->next)
+        if (model_ended(n->status) && model_is_current(n) && !plan_below(&p->rng, ++seen))
+            chosen = n;
+    return chosen;
+}
+
+static void rerun_somehow(struct player *p)
+{
+    struct model_node *n = some_ended(p);
+    enum model_again what = n->kind == M_FLOW ? plan_below(&p->rng, 3) : M_WHOLE;
+
+    rerun(p, n, what, what == M_FROM ? (int)plan_below(&p->rng, (unsigned)n->flow->ntasks) : 0);
 }
 
 /* Nothing is left but what waits for somebody. False: nobody is waited for. */
@@ -510,6 +575,9 @@ static void compare(struct player *p)
         if (!at || at->status != (int)n->status)
             buf_addf(&p->out->wrong, "%s is %s, and %s in the model\n", n->path,
                      at ? model_words[at->status] : "not there", model_words[n->status]);
+        else if (n->kind == M_JOB && at->attempts != n->starts)
+            buf_addf(&p->out->wrong, "%s had %d attempts, and %d in the model\n", n->path,
+                     at->attempts, n->starts);
     }
     for (i = 0; i < t.n && nodes < t.n; i++)
         if (!model_find(p->model, t.at[i].path))
@@ -534,20 +602,35 @@ static bool step(struct player *p)
     return true;
 }
 
+static void play_to_the_end(struct player *p)
+{
+    int idle = 0;
+
+    while (!is_wrong(p) && idle < 3 && !model_ended(p->model->root->status))
+        idle = step(p) ? 0 : idle + 1;
+    if (!is_wrong(p) && claim(p))
+        buf_addstr(&p->out->wrong, "there are jobs after the end\n");
+    compare(p);
+}
+
 void play(struct playground *g, const struct plan *plan, struct played *out)
 {
     struct player p = {.ground = g, .plan = plan, .rng = {plan_mix(plan->seed, 11)}, .out = out};
-    int idle = 0;
+    char codes[200];
+    int i;
 
     *out = (struct played){.trace = BUF_INIT};
     if (!submit_plan(&p))
         return;
     p.model = model_new(plan);
-    while (!is_wrong(&p) && idle < 3 && !model_ended(p.model->root->status))
-        idle = step(&p) ? 0 : idle + 1;
-    if (!is_wrong(&p) && claim(&p))
-        buf_addstr(&out->wrong, "there are jobs after the end\n");
-    compare(&p);
+    play_to_the_end(&p);
+    for (i = 0; i < RERUNS && !is_wrong(&p) && plan_chance(&p.rng, plan->reruns); i++) {
+        rerun_somehow(&p);
+        compare(&p);
+        if (plan_chance(&p.rng, 10) && verify_count(some_store(&p), codes, sizeof(codes)))
+            buf_addf(&out->wrong, "verify finds %s\n", codes);
+        play_to_the_end(&p);
+    }
     model_free(p.model);
 }
 

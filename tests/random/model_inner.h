@@ -1,0 +1,19 @@
+/* model_inner.h - what the files of the model have in common. */
+#ifndef TESTS_RANDOM_MODEL_INNER_H
+#define TESTS_RANDOM_MODEL_INNER_H
+
+#include "model.h"
+
+bool model_has_failed(const struct model_node *n);
+
+/* Begins it unless something holds it; or whatever holds it. */
+void model_begin(struct model *m, struct model_node *n);
+void model_go(struct model *m, struct model_node *n);
+
+/* As if it had never run; what was below it is no part of it until it is made again. A pause stays,
+ * and so do its attempts. */
+void model_renew(struct model_node *n);
+/* Of a workflow: what failed in it runs again. False: nothing did, or it did not begin. */
+bool model_reopen_failed(struct model_node *n);
+
+#endif

@@ -1,0 +1,238 @@
+/* model_rerun.c - running again in place. First it is worked out whether it may be, then what was
+ * asked for is as if it had not run yet, with all behind it, and what is above is open. */
+#include "model_inner.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void model_renew(struct model_node *n)
+{
+    free(n->children);
+    n->children = NULL;
+    n->nchildren = n->made = n->had = n->tries = 0;
+    n->status = M_PENDING;
+    n->waits = n->approved = n->cancel_asked = n->finishing = false;
+    n->by_operator = n->failure_behind = n->stopped = n->only_failed = false;
+}
+
+/* ---- what runs again of a workflow ---- */
+
+struct marks {
+    bool first[PLAN_TASKS + 2],
+        behind[PLAN_TASKS + 2]; /* what is behind one that is marked is behind */
+};
+
+static bool is_marked(const struct marks *k, int i)
+{
+    return k->first[i] || k->behind[i];
+}
+
+/* Tasks come after their needs. */
+static void mark_behind(const struct plan_flow *f, struct marks *k)
+{
+    int i, j;
+
+    for (i = 0; i < f->ntasks; i++)
+        for (j = 0; j < f->tasks[i].nneeds; j++)
+            k->behind[i] |= is_marked(k, plan_index(f, f->tasks[i].needs[j]));
+}
+
+static bool mark_failed(const struct model_node *flow, struct marks *k)
+{
+    bool any = false;
+    int i;
+
+    memset(k, 0, sizeof(*k));
+    for (i = 0; flow->children && i < flow->flow->ntasks; i++) {
+        const struct model_node *c = flow->children[i];
+
+        k->first[i] = c->status == M_CANCELLED || (model_has_failed(c) && !c->task->allow_failure);
+        any |= k->first[i];
+    }
+    mark_behind(flow->flow, k);
+    return any;
+}
+
+static void mark_from(const struct plan_flow *f, int task, struct marks *k)
+{
+    memset(k, 0, sizeof(*k));
+    k->first[task] = true;
+    mark_behind(f, k);
+}
+
+/* ---- opening ---- */
+
+/* Items that are done stay; the others, and those that were never made, come in their window. */
+static void reopen_items(struct model_node *n)
+{
+    n->had = n->only_failed && n->had > n->made ? n->had : n->made;
+    n->only_failed = true;
+    n->made = 0;
+    memset(n->children, 0, (size_t)n->nchildren * sizeof(*n->children));
+    n->status = M_RUNNING;
+    n->cancel_asked = n->stopped = false;
+}
+
+/* What comes at its end comes again. */
+static void open_flow(struct model_node *n)
+{
+    n->status = M_RUNNING;
+    n->cancel_asked = false;
+    n->children[n->flow->ntasks] = n->children[n->flow->ntasks + 1] = NULL;
+}
+
+/* `deeper`: of what failed itself, only that which failed below it. */
+static void reopen(struct model_node *flow, const struct marks *k, bool deeper)
+{
+    int i;
+
+    open_flow(flow);
+    for (i = 0; i < flow->flow->ntasks; i++) {
+        struct model_node *c = flow->children[i];
+        bool below = deeper && !k->behind[i] && c->children;
+
+        if (!is_marked(k, i) || !model_ended(c->status))
+            continue;
+        if (below && c->kind == M_EACH)
+            reopen_items(c);
+        else if (!below || !model_reopen_failed(c))
+            model_renew(c);
+    }
+}
+
+bool model_reopen_failed(struct model_node *n)
+{
+    struct marks k;
+
+    if (n->kind != M_FLOW || !mark_failed(n, &k))
+        return false;
+    reopen(n, &k, true);
+    return true;
+}
+
+/* ---- what is above ---- */
+
+/* Its place among those of its parent; -1: it is none of them in this run. */
+static int index_of(const struct model_node *n)
+{
+    int i;
+
+    for (i = 0; i < n->parent->nchildren; i++)
+        if (n->parent->children[i] == n)
+            return i;
+    return -1;
+}
+
+bool model_is_current(const struct model_node *n)
+{
+    for (; n->parent; n = n->parent)
+        if (index_of(n) < 0)
+            return false;
+    return true;
+}
+
+static bool may_reopen(const struct model_node *flow, const struct marks *k);
+
+/* Whether what has ended may be open again, for what is above it. */
+static bool may_open_above(const struct model_node *n)
+{
+    const struct model_node *up = n->parent;
+    struct marks k;
+
+    if (!up)
+        return true;
+    if (up->kind == M_EACH)
+        return model_ended(up->status) ? may_open_above(up) : !up->cancel_asked;
+    if (index_of(n) >= up->flow->ntasks)
+        return false;
+    mark_from(up->flow, index_of(n), &k);
+    k.first[index_of(n)] = false;
+    return may_reopen(up, &k);
+}
+
+/* Not while it ends, or something runs that would have to run again. */
+static bool may_reopen(const struct model_node *flow, const struct marks *k)
+{
+    int n = flow->flow->ntasks, i;
+
+    if (model_ended(flow->status))
+        return may_open_above(flow);
+    if (flow->cancel_asked || flow->children[n] || flow->children[n + 1])
+        return false;
+    for (i = 0; i < n; i++) {
+        const struct model_node *c = flow->children[i];
+
+        if (is_marked(k, i) && !model_ended(c->status) && (c->status != M_PENDING || c->waits))
+            return false;
+    }
+    return true;
+}
+
+/* `n` had ended, and is open. A failure of another item stands: no more are made then. */
+static void open_above(struct model_node *n)
+{
+    struct model_node *up = n->parent;
+    bool ended = up && model_ended(up->status);
+    struct marks k;
+    int i;
+
+    if (!up)
+        return;
+    if (up->kind == M_FLOW) {
+        mark_from(up->flow, index_of(n), &k);
+        k.first[index_of(n)] = false;
+        reopen(up, &k, false);
+    } else if (ended) {
+        up->status = M_RUNNING;
+        up->cancel_asked = up->only_failed = up->stopped = false;
+        for (i = 0; i < up->made; i++)
+            up->stopped |= up->task->fail_fast && model_has_failed(up->children[i]);
+    }
+    if (ended)
+        open_above(up);
+}
+
+/* ---- what was asked for ---- */
+
+static bool rerun_part(struct model_node *flow, const struct marks *k, bool deeper)
+{
+    bool ended = model_ended(flow->status);
+
+    if (!may_reopen(flow, k))
+        return false;
+    reopen(flow, k, deeper);
+    if (ended)
+        open_above(flow);
+    return true;
+}
+
+bool model_rerun(struct model *m, struct model_node *n, enum model_again what, int task)
+{
+    struct marks k;
+
+    if (what != M_FROM && !model_ended(n->status))
+        return false;
+    if (what != M_WHOLE) {
+        if (n->kind != M_FLOW || !n->children || (what == M_ONLY_FAILED && !mark_failed(n, &k)))
+            return false;
+        if (what == M_FROM)
+            mark_from(n->flow, task, &k);
+        return rerun_part(n, &k, what == M_ONLY_FAILED);
+    }
+    if (n->parent && n->parent->kind == M_FLOW) {
+        if (index_of(n) >= n->parent->flow->ntasks)
+            return false;
+        mark_from(n->parent->flow, index_of(n), &k);
+        return rerun_part(n->parent, &k, false);
+    }
+    if (!may_open_above(n))
+        return false;
+    model_renew(n);
+    if (!n->parent) {
+        model_go(m, n);
+        return true;
+    }
+    open_above(n);
+    model_begin(m, n);
+    return true;
+}
