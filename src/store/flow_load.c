@@ -156,8 +156,14 @@ json_t *turn_keep(struct turn *t, json_t *json)
 struct flow *flow_add(struct turn *t, struct row *row, const struct definition *def,
                       json_t *variables)
 {
-    struct flow *f = arena_zalloc(&t->arena, sizeof(*f));
+    struct flow *f = idmap_get(&t->flows, row->now.id);
 
+    if (f) { /* it begins again in the turn in which it was looked at for a rerun */
+        idmap_release(&f->tasks);
+        idmap_release(&f->shown);
+    } else {
+        f = arena_alloc(&t->arena, sizeof(*f));
+    }
     *f = (struct flow){.row = row, .def = def, .variables = turn_keep(t, variables)};
     idmap_put(&t->flows, row->now.id, f);
     return f;
