@@ -1085,17 +1085,17 @@ TEST(a_cancel_in_slices_reaches_everything)
     int64_t flow = submit_with(s, (struct submission){.name = "flow", .kind = KIND_WORKFLOW});
     struct slicing c = {.request = {.execution = flow}};
     struct err err = ERR_INIT;
-    struct held_job jobs[5];
+    struct held_job jobs[45];
     int i, turns = 0;
 
-    for (i = 0; i < 12; i++)
+    for (i = 0; i < 52; i++)
         submit_child(s, flow, "x");
-    CHECK_EQ(claim_many(s, 1, 5, jobs), 5); /* these stay open, with a request */
+    CHECK_EQ(claim_many(s, 1, 45, jobs), 45); /* these stay open, with a request */
     do
         CHECK_OK_ERR(store_turn(s, cancel_two_body, &c, &err), &err);
     while (c.more && ++turns < 100);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE status = 7"), 7);
-    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE cancel_requested = 1"), 6);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE cancel_requested = 1"), 46);
     verify_clean(s);
     store_close(&s);
 }

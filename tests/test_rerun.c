@@ -210,6 +210,25 @@ TEST(one_item_runs_again_and_what_needs_the_fan_out_after_it)
     store_close(&s);
 }
 
+TEST(an_item_may_run_again_while_the_others_still_run)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(s, "name: w\ntasks:\n  many: {run: x, foreach: 3}\n", NULL);
+    struct flow_claiming k = {.push = false}, again = {.push = false};
+
+    CHECK_EQ(flow_claim(s, &k), 3);
+    flow_settle(s, k.held[0], OUTCOME_FAILED, NULL);
+    CHECK_STR(rerun(s, k.held[0].id, RERUN_WHOLE, NULL), "many[0]");
+    verify_clean(s);
+    CHECK_EQ(flow_claim(s, &again), 1);
+    flow_settle(s, again.held[0], OUTCOME_OK, NULL);
+    flow_settle(s, k.held[1], OUTCOME_OK, NULL);
+    flow_settle(s, k.held[2], OUTCOME_OK, NULL);
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED); /* the failure was mended */
+    verify_clean(s);
+    store_close(&s);
+}
+
 TEST(a_list_that_became_shorter_leaves_the_old_items_alone)
 {
     struct store *s = fixture_store();

@@ -3,6 +3,7 @@
 #ifndef STORE_RERUN_H
 #define STORE_RERUN_H
 
+#include "core/rerun.h"
 #include "store/flow.h"
 
 /* Moves what has ended to `to` (pending; a flow also running) as if nothing had happened yet, but
@@ -14,5 +15,22 @@ bool rerun_has_begun(const struct row *row);
 /* Of a nested workflow: what failed in it, and all behind that; the whole if that is nothing. */
 MUST_USE int rerun_nested(struct turn *t, struct row *row, struct rerun *r, bool *whole,
                           struct err *err);
+
+/* A workflow that runs again takes its permit anew, or none of this happens (-E_REFUSED). */
+MUST_USE int rerun_restart(struct turn *t, struct row *row, struct rerun *r, struct err *err);
+
+/* A workflow of which some tasks run again. */
+struct part {
+    struct flow *f;
+    enum rerun_mark *marks;
+    struct row **rows;
+    struct graph_need *states;
+    bool deeper; /* of what failed, only that which failed below it */
+};
+/* All its tasks as they are; nothing is marked yet. */
+MUST_USE int part_load(struct turn *t, struct flow *f, struct part *p, struct err *err);
+/* The workflow goes on with its marked tasks, and `opened` more that others of us opened. */
+MUST_USE int part_reopen(struct turn *t, struct part *p, int opened, struct rerun *r,
+                         struct err *err);
 
 #endif
