@@ -370,7 +370,7 @@ TEST(what_expressions_speak_of_must_be_there)
          "2:54: defaults.env.B: item is known only in a task with foreach"},
         {T "outputs: {x: '${{ workflow.nam }}', y: '${{ execution.idd }}'}",
          "2:19: outputs.x: workflow has no \"nam\"; there are: name, hash\n"
-         "2:45: outputs.y: execution has no \"idd\"; there are: id, name, root"},
+         "2:45: outputs.y: execution has no \"idd\"; there are: id, name, root, due_at"},
         {T "on_exit: {run: x, env: {A: '${{ tasks.b.status }} ${{ tasks.a.status }}'}}",
          "2:33: on_exit.env.A: there is no task \"b\""},
         {"tasks: [x, {run: y, if: tasks.step1.status == 'x' && tasks.step3.status == 'x'}]",
