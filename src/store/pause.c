@@ -15,7 +15,8 @@ struct below {
     size_t n;
 };
 
-/* Loads, with their limits, those that a statement finds at and below a node. */
+/* Loads those that a statement finds at and below a node, and notes their limits: all of a turn are
+ * locked at once, in order. */
 static int load_below(struct turn *t, enum stmt_id q, const struct row *row, size_t slice,
                       struct below *out, struct err *err)
 {
@@ -23,8 +24,6 @@ static int load_below(struct turn *t, enum stmt_id q, const struct row *row, siz
     size_t i;
     int rc;
 
-    if ((rc = door_flush(t, err)))
-        return rc; /* what this turn changed is found as it is now */
     args_begin(&t->args, q);
     args_int(&t->args, row->now.id);
     args_int(&t->args, (int64_t)slice);
@@ -34,7 +33,11 @@ static int load_below(struct turn *t, enum stmt_id q, const struct row *row, siz
     out->at = arena_zalloc(&t->arena, (r.n + 1) * sizeof(*out->at));
     for (i = 0; i < r.n; i++)
         out->at[i] = (struct request){.execution = rows_int(&r, i, 0), .root = row->now.root};
-    rc = load_requested(t, out->at, out->n, err);
+    if ((rc = load_named(t, out->at, out->n, err)))
+        goto done;
+    for (i = 0; i < out->n; i++)
+        if (!out->at[i].rc)
+            limits_note(t, &turn_row(t, out->at[i].execution)->now);
 done:
     rows_release(&r);
     return rc;
@@ -49,44 +52,41 @@ static bool could_start(const struct execution *e)
                                 : e->status == S_PENDING && e->held && !stopped;
 }
 
-static int hold_below(struct turn *t, struct row *row, size_t slice, bool *more, struct err *err)
+static int hold_below(struct turn *t, const struct below *b, size_t slice, bool *more,
+                      struct err *err)
 {
-    struct below b;
     size_t i;
-    int rc = load_below(t, Q_COULD_START, row, slice, &b, err);
+    int rc = 0;
 
-    *more = !rc && b.n == slice;
-    for (i = 0; !rc && i < b.n; i++) {
+    *more = b->n == slice;
+    for (i = 0; !rc && i < b->n; i++) {
         struct move_note note = {.why = HELD_PAUSED, .data = data_hold(t, HELD_PAUSED, NULL, 0)};
-        struct row *r = turn_row(t, b.at[i].execution);
+        struct row *r = turn_row(t, b->at[i].execution);
 
-        if (b.at[i].rc == -E_BUSY)
+        if (b->at[i].rc == -E_BUSY)
             *more = true; /* claimed at this moment, perhaps: it is looked at again */
-        else if (!b.at[i].rc && could_start(&r->now))
+        else if (!b->at[i].rc && could_start(&r->now))
             rc = door_move(t, r, EV_HELD, (enum status)r->now.status, &note, err);
     }
     return rc;
 }
 
-static int release_below(struct turn *t, struct row *row, size_t slice, bool *more, struct err *err)
+static int release_below(struct turn *t, const struct below *b, size_t slice, bool *more,
+                         struct err *err)
 {
-    int64_t *due_at;
-    struct below b;
+    int64_t *due_at = arena_zalloc(&t->arena, (b->n + 1) * sizeof(*due_at));
     size_t i;
-    int rc = load_below(t, Q_HELD_BY_PAUSE, row, slice, &b, err);
+    int rc;
 
-    if (rc)
+    *more = b->n == slice;
+    if ((rc = find_delays(t, b->at, b->n, due_at, err)))
         return rc;
-    *more = b.n == slice;
-    due_at = arena_zalloc(&t->arena, (b.n + 1) * sizeof(*due_at));
-    if ((rc = find_delays(t, b.at, b.n, due_at, err)))
-        return rc;
-    for (i = 0; !rc && i < b.n; i++) {
-        struct row *r = turn_row(t, b.at[i].execution);
+    for (i = 0; !rc && i < b->n; i++) {
+        struct row *r = turn_row(t, b->at[i].execution);
 
-        if (b.at[i].rc == -E_BUSY)
+        if (b->at[i].rc == -E_BUSY)
             *more = true;
-        else if (!b.at[i].rc && r->now.held == HELD_PAUSED &&
+        else if (!b->at[i].rc && r->now.held == HELD_PAUSED &&
                  !(rc = door_move(t, r, EV_UNHELD, (enum status)r->now.status, NULL, err)))
             rc = hold_or_go(t, r, &(struct holds){.due = due_at[i]}, err);
     }
@@ -94,11 +94,11 @@ static int release_below(struct turn *t, struct row *row, size_t slice, bool *mo
 }
 
 /* One slice; what is left is done by whoever comes to the node's timer first. */
-static int carry_down(struct turn *t, struct row *row, size_t slice, bool *more, struct err *err)
+static int carry_down(struct turn *t, struct row *row, const struct below *b, size_t slice,
+                      bool *more, struct err *err)
 {
     bool paused = (row->now.failed_behind & GRAPH_PAUSED) != 0;
-    int rc =
-        paused ? hold_below(t, row, slice, more, err) : release_below(t, row, slice, more, err);
+    int rc = paused ? hold_below(t, b, slice, more, err) : release_below(t, b, slice, more, err);
 
     if (rc)
         return rc;
@@ -111,11 +111,17 @@ static int carry_down(struct turn *t, struct row *row, size_t slice, bool *more,
 
 int pause_go_on(struct turn *t, struct row *row, struct err *err)
 {
-    bool more;
+    bool paused = (row->now.failed_behind & GRAPH_PAUSED) != 0, more;
+    struct below b;
+    int rc;
 
-    if (!(row->now.failed_behind & (GRAPH_PAUSED | GRAPH_RELEASING)))
+    if (!paused && !(row->now.failed_behind & GRAPH_RELEASING))
         return 0;
-    return carry_down(t, row, PAUSE_SLICE, &more, err);
+    if ((rc = door_flush(t, err)) || /* what this turn changed is found as it is now */
+        (rc = load_below(t, paused ? Q_COULD_START : Q_HELD_BY_PAUSE, row, PAUSE_SLICE, &b, err)) ||
+        (rc = limits_fetch(t, err)))
+        return rc;
+    return carry_down(t, row, &b, PAUSE_SLICE, &more, err);
 }
 
 /* ---- the node itself ---- */
@@ -147,7 +153,8 @@ static bool may_be_paused(const struct execution *e)
            !e->cancel_requested && !(kind_is_job(e->kind) && e->status == S_RUNNING);
 }
 
-static int pause_one(struct turn *t, struct request *q, size_t slice, bool *more, struct err *err)
+static int pause_one(struct turn *t, struct request *q, const struct below *b, size_t slice,
+                     bool *more, struct err *err)
 {
     struct row *r = turn_row(t, q->execution);
     int rc;
@@ -161,10 +168,11 @@ static int pause_one(struct turn *t, struct request *q, size_t slice, bool *more
         if ((rc = move_node(t, r, q, true, err)))
             return rc;
     }
-    return carry_down(t, r, slice, more, err);
+    return carry_down(t, r, b, slice, more, err);
 }
 
-static int resume_one(struct turn *t, struct request *q, size_t slice, bool *more, struct err *err)
+static int resume_one(struct turn *t, struct request *q, const struct below *b, size_t slice,
+                      bool *more, struct err *err)
 {
     struct row *r = turn_row(t, q->execution);
     bool paused;
@@ -190,25 +198,36 @@ static int resume_one(struct turn *t, struct request *q, size_t slice, bool *mor
         door_touch(t, r);
         return 0;
     }
-    return carry_down(t, r, slice, more, err);
+    return carry_down(t, r, b, slice, more, err);
 }
 
 static int each(struct turn *t, struct request *list, size_t n, size_t slice, bool *more,
-                int (*one)(struct turn *, struct request *, size_t, bool *, struct err *),
-                struct err *err)
+                bool pause, struct err *err)
 {
+    struct below *below = arena_zalloc(&t->arena, (n + 1) * sizeof(*below));
     size_t i;
     int rc;
 
     *more = false;
-    if ((rc = load_requested(t, list, n, err)))
+    if ((rc = load_named(t, list, n, err)) || (rc = door_flush(t, err)))
+        return rc;
+    for (i = 0; i < n; i++) {
+        const struct row *r = turn_row(t, list[i].execution);
+
+        if (list[i].rc)
+            continue;
+        limits_note(t, &r->now);
+        if ((rc = load_below(t, pause ? Q_COULD_START : Q_HELD_BY_PAUSE, r, slice, &below[i], err)))
+            return rc;
+    }
+    if ((rc = limits_fetch(t, err)))
         return rc;
     for (i = 0; i < n; i++) {
         bool left = false;
 
         if (list[i].rc)
             continue;
-        if ((rc = one(t, &list[i], slice, &left, err)))
+        if ((rc = (pause ? pause_one : resume_one)(t, &list[i], &below[i], slice, &left, err)))
             return rc;
         *more |= left;
         list[i].status = turn_row(t, list[i].execution)->now.status;
@@ -219,11 +238,11 @@ static int each(struct turn *t, struct request *list, size_t n, size_t slice, bo
 int op_pause(struct turn *t, struct request *list, size_t n, size_t slice, bool *more,
              struct err *err)
 {
-    return each(t, list, n, slice, more, pause_one, err);
+    return each(t, list, n, slice, more, true, err);
 }
 
 int op_resume(struct turn *t, struct request *list, size_t n, size_t slice, bool *more,
               struct err *err)
 {
-    return each(t, list, n, slice, more, resume_one, err);
+    return each(t, list, n, slice, more, false, err);
 }
