@@ -88,6 +88,13 @@ void test_check_str(const char *file, int line, const char *expr, const char *a,
 void test_check_ok(const char *file, int line, const char *expr, int rc, const char *msg);
 _Noreturn void test_skip(const char *reason);
 
+/* Whether this is the build with the address sanitizer, which is some times slower. */
+#ifdef __SANITIZE_ADDRESS__
+#define SANITIZED 1
+#else
+#define SANITIZED 0
+#endif
+
 const char *test_db(void);  /* "sqlite" or "postgres" */
 const char *test_dir(void); /* this test's empty directory; removed after it, whatever happens */
 bool test_full(void);       /* make test-all: take the time to try more */

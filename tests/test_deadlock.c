@@ -14,12 +14,6 @@
 
 TEST_LONG;
 
-#ifdef __SANITIZE_ADDRESS__
-#define SANITIZED 1
-#else
-#define SANITIZED 0
-#endif
-
 static bool on_sqlite(void)
 {
     return !strcmp(test_db(), "sqlite");

@@ -90,7 +90,9 @@ static uint64_t number(const char *name, uint64_t otherwise)
 
 TEST_SLOW(random_workflows_end_as_the_model_says, 600)
 {
-    uint64_t usual = (strcmp(test_db(), "sqlite") ? 30u : 300u) * (test_full() ? 10u : 1u);
+    /* a sanitizer looks at how, not at what: a part of the seeds shows it the same code */
+    uint64_t usual = (strcmp(test_db(), "sqlite") ? 30u : 300u) * (test_full() ? 10u : 1u) /
+                     (SANITIZED && !test_full() ? 5u : 1u);
     uint64_t one = number("PAWL_RANDOM_SEED", 0), n = number("PAWL_RANDOM_COUNT", usual), i;
     struct playground g;
 

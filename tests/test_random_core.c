@@ -203,7 +203,7 @@ static uint64_t number(const char *name, uint64_t otherwise)
 TEST_SLOW(random_workflows_are_decided_as_the_model_says, 600)
 {
     uint64_t one = number("PAWL_RANDOM_SEED", 0), i;
-    uint64_t n = number("PAWL_RANDOM_COUNT", test_full() ? 100000 : 10000);
+    uint64_t n = number("PAWL_RANDOM_COUNT", test_full() ? 100000 : SANITIZED ? 1500 : 10000);
     struct buf told = BUF_INIT;
 
     for (i = 1; i <= (one ? 1 : n); i++) {
