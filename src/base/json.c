@@ -4,6 +4,9 @@
 #include "base/text.h"
 
 #include <jansson.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 void json_quote(struct buf *out, const char *s, size_t len)
@@ -114,4 +117,21 @@ int json_check(const char *s, size_t len, size_t max, const char *what, struct e
                        at.line, at.column, at.text);
     json_decref(doc);
     return 0;
+}
+
+void jw_double(struct json_writer *w, double n)
+{
+    char text[64], *point;
+    int precision;
+
+    for (precision = 1; precision < 17; precision++) {
+        snprintf(text, sizeof(text), "%.*g", precision, n);
+        if (!(strtod(text, NULL) < n) && !(strtod(text, NULL) > n))
+            break;
+    }
+    snprintf(text, sizeof(text), "%.*g", precision, n);
+    point = strstr(text, localeconv()->decimal_point);
+    if (point)
+        *point = '.';
+    jw_raw(w, text);
 }

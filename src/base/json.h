@@ -23,6 +23,8 @@ void jw_end(struct json_writer *w, char bracket);   /* '}' or ']' */
 void jw_key(struct json_writer *w, const char *key);
 void jw_text(struct json_writer *w, const char *s); /* NULL writes null */
 void jw_i64(struct json_writer *w, int64_t n);
+/* The shortest text that reads back as the same number, with a point whatever the locale says. */
+void jw_double(struct json_writer *w, double n);
 void jw_bool(struct json_writer *w, bool b);
 void jw_null(struct json_writer *w);
 void jw_raw(struct json_writer *w, const char *json); /* a valid document as it is; NULL: null */

@@ -6,7 +6,6 @@
 #include "base/json_read.h"
 
 #include <limits.h>
-#include <locale.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -326,24 +325,6 @@ done:
 
 /* ---- write ---- */
 
-/* The shortest text that reads back as the same number, with a point whatever the locale says. */
-static void write_double(struct json_writer *w, double n)
-{
-    char text[64], *point;
-    int precision;
-
-    for (precision = 1; precision < 17; precision++) {
-        snprintf(text, sizeof(text), "%.*g", precision, n);
-        if (!(strtod(text, NULL) < n) && !(strtod(text, NULL) > n))
-            break;
-    }
-    snprintf(text, sizeof(text), "%.*g", precision, n);
-    point = strstr(text, localeconv()->decimal_point);
-    if (point)
-        *point = '.';
-    jw_raw(w, text);
-}
-
 static size_t count_of(const struct field *f, const struct spec *s)
 {
     return *(const size_t *)((const char *)s + f->count_at);
@@ -437,7 +418,7 @@ static void write_field(struct json_writer *w, const struct field *f, const stru
         break;
     case FACTOR:
     case PART:
-        write_double(w, *(const double *)at);
+        jw_double(w, *(const double *)at);
         break;
     case OBJECT:
         jw_raw(w, *(const char *const *)at);

@@ -3,29 +3,10 @@
 
 #include "base/json.h"
 
-#include <locale.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* The shortest text that reads back as the same number, with a point whatever the locale says. */
-static void write_double(struct json_writer *w, double n)
-{
-    char text[64], *point;
-    int precision;
-
-    for (precision = 1; precision < 17; precision++) {
-        snprintf(text, sizeof(text), "%.*g", precision, n);
-        if (!(strtod(text, NULL) < n) && !(strtod(text, NULL) > n))
-            break;
-    }
-    snprintf(text, sizeof(text), "%.*g", precision, n);
-    point = strstr(text, localeconv()->decimal_point);
-    if (point)
-        *point = '.';
-    jw_raw(w, text);
-}
 
 static void write_pairs(struct json_writer *w, const struct workflow_pairs *pairs, bool raw)
 {
@@ -171,7 +152,7 @@ static void write_field(struct json_writer *w, const struct workflow_field *f, c
         break;
     case F_FACTOR:
     case F_PART:
-        write_double(w, *(const double *)at);
+        jw_double(w, *(const double *)at);
         break;
     case F_WORD:
         jw_text(w, f->words[*(const unsigned *)at]);

@@ -26,8 +26,10 @@ int schedule_name_parse(const char *text, struct schedule_name *out, struct err 
                        "'%.100s' is no schedule: write WORKFLOW/NAME, or WORKFLOW for all of it",
                        text);
     memcpy(out->workflow, text, len);
-    if (slash)
-        out->name = strcpy(out->own, slash + 1);
+    if (slash) {
+        memcpy(out->own, slash + 1, strlen(slash + 1)); /* its length was looked at above */
+        out->name = out->own;
+    }
     return 0;
 }
 
