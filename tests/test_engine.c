@@ -3,6 +3,7 @@
 #include "engine_fixture.h"
 
 #include <stdatomic.h>
+#include <strings.h>
 
 TEST_POLL_TOO;
 
@@ -345,6 +346,75 @@ TEST(leases_are_renewed_as_often_as_is_said)
     CHECK_OK(cancel(s, id));
     kit_until_ended(&k, 1);
     engine_close(&k.engine);
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* ---- idle ---- */
+
+static atomic_int asked, looked;
+
+static void count_asked(void *arg, const char *what, int64_t took, long rows)
+{
+    (void)arg;
+    (void)took;
+    (void)rows;
+    if (!strcmp(what, "lock") || !strcasecmp(what, "begin") || !strcasecmp(what, "commit"))
+        return;
+    atomic_fetch_add(&asked, 1);
+    if (!strcmp(what, "worker_tick"))
+        atomic_fetch_add(&looked, 1);
+}
+
+static void step_to_next_look(struct worker_kit *k)
+{
+    int before = atomic_load(&looked), i;
+
+    clock_advance(LEASE / 2);
+    KIT_UNTIL(k, atomic_load(&looked) > before);
+    for (i = 0; i < 5; i++)
+        kit_step(k);
+}
+
+TEST(an_idle_worker_asks_once_a_heartbeat)
+{
+    struct store *s = fixture_store();
+    struct worker_kit k = {.list = functions};
+    int i;
+
+    fixture_env()->trace = count_asked;
+    kit_open(&k);
+    step_to_next_look(&k); /* with what is done once a day */
+    step_to_next_look(&k);
+    atomic_store(&asked, 0);
+    atomic_store(&looked, 0);
+    for (i = 0; i < 12; i++)
+        step_to_next_look(&k);
+    CHECK_EQ(atomic_load(&asked), atomic_load(&looked));
+    CHECK(atomic_load(&looked) >= 12);
+    engine_close(&k.engine);
+    fixture_env()->trace = NULL;
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_job_that_nobody_announced_is_found_by_the_next_heartbeat)
+{
+    struct store *s = fixture_store();
+    struct worker_kit k = {.list = functions};
+
+    fixture_env()->trace = count_asked;
+    submit_with(s, (struct submission){.name = "exec::test", .lane = "function:elsewhere"});
+    kit_open(&k);
+    step_to_next_look(&k);
+    step_to_next_look(&k);
+    CHECK_EQ(k.ended, 0);
+    sql_run(s, "UPDATE executions SET lane = 'function:noop'");
+    sql_run(s, "UPDATE task_outbox SET lane = 'function:noop'");
+    step_to_next_look(&k);
+    kit_until_ended(&k, 1);
+    engine_close(&k.engine);
+    fixture_env()->trace = NULL;
     verify_clean(s);
     store_close(&s);
 }

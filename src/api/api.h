@@ -64,7 +64,8 @@ void json_event(struct json_writer *w, const struct event_row *e);
 
 void json_field_text(struct json_writer *w, const char *key, const char *text);
 void json_field_i64(struct json_writer *w, const char *key, int64_t n);
-void json_field_id(struct json_writer *w, const char *key, int64_t id);     /* 0: null */
+void json_field_id(struct json_writer *w, const char *key, int64_t id); /* 0: null */
+void json_field_index(struct json_writer *w, int64_t index);            /* "task_index"; -1: null */
 void json_field_time(struct json_writer *w, const char *key, int64_t us);   /* 0: null */
 void json_field_worker(struct json_writer *w, const char *key, int64_t id); /* 16 hex digits */
 

@@ -34,6 +34,15 @@ void json_field_id(struct json_writer *w, const char *key, int64_t id)
         jw_null(w);
 }
 
+void json_field_index(struct json_writer *w, int64_t index)
+{
+    jw_key(w, "task_index");
+    if (index < 0)
+        jw_null(w);
+    else
+        jw_i64(w, index);
+}
+
 void json_field_time(struct json_writer *w, const char *key, int64_t us)
 {
     char text[TIME_TEXT_SIZE];
@@ -132,11 +141,7 @@ static void workflow_task_field(struct json_writer *w, const struct execution *e
     jw_begin(w, '{');
     json_field_i64(w, "workflow_execution", e->workflow);
     json_field_text(w, "task_name", e->task_name);
-    jw_key(w, "task_index");
-    if (e->task_index < 0)
-        jw_null(w);
-    else
-        jw_i64(w, e->task_index);
+    json_field_index(w, e->task_index);
     json_field_i64(w, "retry_count", e->attempts > 1 ? e->attempts - 1 : 0);
     json_field_i64(w, "max_retries", e->max_attempts - 1);
     jw_end(w, '}');

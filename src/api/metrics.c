@@ -2,6 +2,7 @@
  * workers counted. Histograms are stored by single buckets and shown as Prometheus wants them: each
  * bucket with all below it. */
 #include "api/api.h"
+#include "base/text.h"
 #include "core/buckets.h"
 
 #include <math.h>
@@ -18,18 +19,6 @@ static void family(struct buf *b, const char *name, const char *type, const char
     buf_addf(b, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
-static void add_escaped(struct buf *b, const char *s)
-{
-    for (; *s; s++) {
-        if (*s == '"' || *s == '\\')
-            buf_addch(b, '\\');
-        if (*s == '\n')
-            buf_addstr(b, "\\n");
-        else
-            buf_addch(b, *s);
-    }
-}
-
 static void add_seconds(struct buf *b, int64_t us)
 {
     buf_addf(b, "%lld.%06lld\n", (long long)(us / 1000000), (long long)(us % 1000000));
@@ -40,7 +29,7 @@ static void add_seconds(struct buf *b, int64_t us)
 static void queue_label(struct buf *b, const char *name, const char *queue, const char *more)
 {
     buf_addf(b, "%s{queue=\"", name);
-    add_escaped(b, queue);
+    text_label(b, queue);
     buf_addf(b, "\"%s} ", more);
 }
 

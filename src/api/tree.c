@@ -194,11 +194,7 @@ static void write_outlined(struct json_writer *w, const struct outline_row *r)
     json_field_text(w, "kind", kind_text(e->kind));
     json_field_text(w, "name", e->name);
     json_field_text(w, "task_name", e->task_name);
-    jw_key(w, "task_index");
-    if (e->task_index < 0)
-        jw_null(w);
-    else
-        jw_i64(w, e->task_index);
+    json_field_index(w, e->task_index);
     json_field_text(w, "status", status_text(e->status));
     json_field_i64(w, "attempt", e->attempts);
     json_field_i64(w, "max_attempts", e->max_attempts);

@@ -228,3 +228,15 @@ int text_parse_i64(const char *s, int64_t *n)
     *n = v;
     return 0;
 }
+
+void text_label(struct buf *b, const char *s)
+{
+    for (; *s; s++) {
+        if (*s == '"' || *s == '\\')
+            buf_addch(b, '\\');
+        if (*s == '\n')
+            buf_addstr(b, "\\n");
+        else
+            buf_addch(b, *s);
+    }
+}

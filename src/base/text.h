@@ -2,6 +2,7 @@
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
 
+#include "base/buf.h"
 #include "base/err.h"
 
 #include <stdbool.h>
@@ -24,5 +25,8 @@ MUST_USE int text_parse_duration(const char *s, int64_t *us, struct err *err);
 char *text_duration(int64_t us, char *out);
 
 MUST_USE int text_parse_i64(const char *s, int64_t *n); /* -1 unless all of s is a number */
+
+/* Adds the value of a label as Prometheus wants it, without its quotes. */
+void text_label(struct buf *b, const char *s);
 
 #endif

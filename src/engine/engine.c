@@ -285,10 +285,15 @@ static void sooner(int64_t *wait, int64_t due, int64_t now)
         *wait = left;
 }
 
-/* When to look without being called: sooner while nobody can call. */
+/* When to look without being called: sooner while nobody can call. A heartbeat has looked too; if
+ * it comes as often as we would look, we do so only where it does not come. */
 static int64_t look_due(const struct engine *e)
 {
-    return e->looked_at + (int64_t)e->listener->poll_ms * 1000;
+    int64_t pause = (int64_t)e->listener->poll_ms * 1000;
+
+    if (pause >= e->o.heartbeat && pause < 2 * e->o.heartbeat)
+        pause = 2 * e->o.heartbeat;
+    return e->looked_at + pause;
 }
 
 int64_t engine_timeout(const struct engine *e)

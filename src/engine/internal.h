@@ -123,7 +123,7 @@ struct engine {
     int64_t timer_due;     /* engine_now; 0: none */
     int64_t schedule_due;  /* the same of schedules */
     int64_t retry_at;      /* after a turn that failed: not before */
-    int64_t looked_at;     /* the last time without being called */
+    int64_t looked_at;     /* for jobs and timers, the last time without being called */
     int64_t healthy_since; /* nobody is reaped by one who was away himself */
     int64_t last_tick;
     int64_t db_ahead;           /* the database's time minus engine_now, by the last tick */

@@ -3,6 +3,7 @@
 #include "engine/internal.h"
 
 #include "base/buf.h"
+#include "base/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -91,28 +92,15 @@ static void add_histogram(struct engine *e, const char *metric, const char *labe
     buf_release(&with);
 }
 
-/* A label's value as Prometheus wants it. */
-static void add_quoted(struct buf *b, const char *s)
-{
-    for (; *s; s++) {
-        if (*s == '"' || *s == '\\')
-            buf_addch(b, '\\');
-        if (*s == '\n')
-            buf_addstr(b, "\\n");
-        else
-            buf_addch(b, *s);
-    }
-}
-
 static void collect_one(struct engine *e, struct tally *t)
 {
     struct buf labels = BUF_INIT, with = BUF_INIT;
     size_t i;
 
     buf_addstr(&labels, "queue=\"");
-    add_quoted(&labels, t->queue);
+    text_label(&labels, t->queue);
     buf_addstr(&labels, "\",executor=\"");
-    add_quoted(&labels, t->executor);
+    text_label(&labels, t->executor);
     buf_addch(&labels, '"');
     add(e, "pawl_attempts_total", labels.ptr, &t->attempts);
     for (i = 1; i < sizeof(t->outcomes) / sizeof(*t->outcomes); i++) {

@@ -43,7 +43,9 @@ void upkeep_after_tick(struct engine *e, const struct tick *tick)
      * out whose holder renewed it until then. */
     if (now - e->last_tick > e->o.lease / 3 * 2)
         e->healthy_since = now;
-    e->last_tick = now;
+    e->last_tick = e->looked_at = now;
+    if (tick->waiting)
+        e->hungry = UINT64_MAX;
     e->db_ahead = tick->now - now;
     e->reap = tick->expired > 0 && may_reap(e);
     e->adopt |= tick->orphans > 0;

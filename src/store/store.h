@@ -334,6 +334,7 @@ struct tick {
     int64_t generation;
     int64_t next_schedule; /* when one is to be looked at, by turn_wall; 0: there is none */
     int64_t wall;          /* turn_wall */
+    bool waiting;          /* a job may be claimed, by whoever can run it */
 };
 /* An idle worker's one statement: renews its row, and looks for what there is to do. */
 MUST_USE int op_worker_tick(struct turn *t, const struct worker *w, struct tick *out,

@@ -84,7 +84,8 @@ int op_worker_tick(struct turn *t, const struct worker *w, struct tick *out, str
                          .next_timer = rows_int(&r, 0, 2),
                          .now = rows_int(&r, 0, 3),
                          .generation = rows_int(&r, 0, 4),
-                         .next_schedule = rows_int(&r, 0, 5)};
+                         .next_schedule = rows_int(&r, 0, 5),
+                         .waiting = rows_int(&r, 0, 6) != 0};
     out->wall = wall_time(t->db, out->now);
 done:
     rows_release(&r);
