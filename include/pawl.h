@@ -799,6 +799,8 @@ struct pawl_verify_options {
     const char *save;  /* write a checkpoint to this file */
     const char *since; /* compare with that checkpoint */
     int64_t lease;     /* the longest in use; 0: 30 s */
+    bool host;         /* also this host: its state folder beside the database */
+    const char *state; /* that folder; NULL: as configured, else the user's */
     /* One call for each breach: which invariant, of which execution (0: none), what is wrong. */
     void (*breach)(void *arg, const char *invariant, int64_t execution, const char *detail);
     void *arg;
@@ -807,6 +809,7 @@ struct pawl_verify_options {
 struct pawl_verify_result {
     size_t checks, breaches;
     int64_t executions, events;
+    int64_t attempts, workers; /* with `host`: so many were found on it */
 };
 
 /* Checks the whole database. PAWL_E_BREACH if something does not hold; the result is set then, too.

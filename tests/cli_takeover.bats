@@ -80,7 +80,7 @@ check_tasks() { # how many
 	same $(($1 - $1 / 10)) "$(events_of_type completed)"
 	same "$1" "$(events_of_type claimed)"
 	until_true nothing_marked
-	p verify
+	p verify --host
 }
 
 @test "50 commands outlive the kill -9 of their worker, and the next one finishes them" {
@@ -205,7 +205,7 @@ nobody_is_missing() {
 $id 2
 $id 3" "$(cut -d' ' -f1-2 "$ledger")"
 	same '' "$(marked)"
-	p verify
+	p verify --host
 }
 
 @test "a task that does all it should not do ends clean" {
@@ -229,7 +229,7 @@ $id 3" "$(cut -d' ' -f1-2 "$ledger")"
 	id=$(later --timeout 300ms -- sh -c "trap '' TERM; while :; do sleep 0.1; done")
 	until_true has_status "$id" timed_out
 	until_true nothing_marked
-	p verify
+	p verify --host
 }
 
 # pawl exec itself, killed while its command waits for the gate.
@@ -253,7 +253,7 @@ $id 2 begin
 $id 2 end" "$(cut -d' ' -f1-3 "$ledger")"
 	same 1 "$(events_of_type adopted)"
 	until_true nothing_marked
-	p verify
+	p verify --host
 }
 
 @test "what pawl exec leaves when it is killed is finished by a worker that comes later" {
@@ -305,5 +305,5 @@ $id 2 end" "$(cut -d' ' -f1-3 "$ledger")"
 	p worker --drain 2>"$dir/stderr"
 	until_true all_ended 4
 	same 3 "$(events_of_type adopted)"
-	p verify
+	p verify --host
 }

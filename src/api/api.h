@@ -38,6 +38,11 @@ const char *api_route(const struct config *c, const char *name, bool container,
 /* What the store needs of the configuration to advance workflows; both live as long as it. */
 void api_set_flow(struct store *s, struct config *c);
 
+/* Where the state is: as given, else $PAWL_STATE (what a task starts belongs into the folder of its
+ * worker), else as configured. E_INVALID: nobody says it. */
+MUST_USE int api_state(const char *given, const struct config *c, const char **out,
+                       struct err *err);
+
 /* Hands the sentence to the caller, if he wants it; returns rc, so that `return api_end(…)` ends a
  * function with whatever happened. */
 int api_end(int rc, const struct err *err, struct pawl_error *out);

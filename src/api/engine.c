@@ -216,14 +216,15 @@ static void trace(void *arg, const char *what, int64_t took, long rows)
     p->env.trace(p->env.arg, what, took, rows);
 }
 
-/* What a task starts belongs into the folder of its worker. */
-static const char *state_folder(const struct pawl_engine_options *o, const struct config *c)
+int api_state(const char *given, const struct config *c, const char **out, struct err *err)
 {
     const char *named = getenv("PAWL_STATE");
 
-    if (o->state)
-        return o->state;
-    return named && *named ? named : c->state;
+    *out = given ? given : named && *named ? named : c->state;
+    if (*out)
+        return 0;
+    return err_set(err, E_INVALID,
+                   "where to keep the state? Set `state` in pawl.yaml, XDG_STATE_HOME or HOME");
 }
 
 int pawl_engine_open(struct pawl *p, const struct pawl_engine_options *options,
@@ -239,7 +240,6 @@ int pawl_engine_open(struct pawl *p, const struct pawl_engine_options *options,
     struct engine_options eo = {.url = url->text,
                                 .tenant = url->tenant,
                                 .env = &e->env,
-                                .state = state_folder(o, c),
                                 .queues = o->queues ? o->queues : c->worker.queues.at,
                                 .host = host,
                                 .version = PAWL_VERSION,
@@ -254,7 +254,6 @@ int pawl_engine_open(struct pawl *p, const struct pawl_engine_options *options,
     gethostname(host, sizeof(host) - 1);
     e->p = p;
     e->o = o;
-    e->state = eo.state;
     e->here = o->here;
     e->slots = o->slots ? o->slots : c->worker.slots;
     e->give_up = o->give_up;
@@ -267,11 +266,10 @@ int pawl_engine_open(struct pawl *p, const struct pawl_engine_options *options,
         eo.retention = c->execution_events.retention_days * DAY;
     if (eo.retention)
         eo.logs = c->logs.retention_days * DAY;
-    if (!eo.state)
-        rc = err_set(&err, E_INVALID,
-                     "where to keep the state? Set `state` in pawl.yaml, XDG_STATE_HOME or HOME");
-    else
+    if (!(rc = api_state(o->state, c, &eo.state, &err))) {
+        e->state = eo.state;
         rc = engine_open(&eo, make, e, &e->engine, &err);
+    }
     e->o = NULL;
     e->state = NULL;
     if (rc) {

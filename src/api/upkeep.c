@@ -1,6 +1,7 @@
 /* upkeep.c - keeping a database in order: verify, retention. */
 #include "api/api.h"
-#include "store/verify.h"
+
+#include "api/host.h"
 
 #define SLICE 500 /* trees in one turn */
 
@@ -14,18 +15,50 @@ static void on_breach(void *arg, const struct breach *b)
         o->breach(o->arg, b->invariant, b->execution, b->detail);
 }
 
+static int verify_store(struct pawl *p, struct pawl_verify_options *o,
+                        struct pawl_verify_result *out, struct err *err)
+{
+    struct verify_options v = {
+        .lease = o->lease, .save = o->save, .since = o->since, .report = on_breach, .arg = o};
+    struct verify_result r = {0};
+    int rc = store_verify(p->store, &v, &r, err);
+
+    out->checks = r.checks;
+    out->breaches = r.breaches;
+    out->executions = r.executions;
+    out->events = r.events;
+    return rc;
+}
+
+static int verify_host(struct pawl *p, struct pawl_verify_options *o,
+                       struct pawl_verify_result *out, struct err *err)
+{
+    struct host_options h = {.grace = p->config->worker.host_grace, .report = on_breach, .arg = o};
+    struct host_result r = {0};
+    int rc;
+
+    if ((rc = api_state(o->state, p->config, &h.state, err)) ||
+        (rc = host_verify(p->store, &h, &r, err)))
+        return rc;
+    out->checks += r.checks;
+    out->breaches += r.breaches;
+    out->attempts = r.attempts;
+    out->workers = r.workers;
+    return 0;
+}
+
 int pawl_verify(struct pawl *p, const struct pawl_verify_options *options,
                 struct pawl_verify_result *result, struct pawl_error *e)
 {
     struct pawl_verify_options o = options ? *options : (struct pawl_verify_options){0};
-    struct verify_options v = {
-        .lease = o.lease, .save = o.save, .since = o.since, .report = on_breach, .arg = &o};
-    struct verify_result r = {0};
+    struct pawl_verify_result r = {0};
     struct err err = ERR_INIT;
-    int rc = store_verify(p->store, &v, &r, &err);
+    int rc = verify_store(p, &o, &r, &err);
 
+    if (!rc && o.host)
+        rc = verify_host(p, &o, &r, &err);
     if (!rc && result)
-        *result = (struct pawl_verify_result){r.checks, r.breaches, r.executions, r.events};
+        *result = r;
     if (!rc && r.breaches)
         rc = err_set(&err, E_BREACH, "%zu breach%s of the invariants", r.breaches,
                      r.breaches == 1 ? "" : "es");

@@ -4,7 +4,6 @@
 
 #include "base/text.h"
 
-#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,20 +14,6 @@
 static bool is_alive(const struct reasons *r, const struct worker_row *w)
 {
     return r->workers->now - w->worker.seen_at <= SILENT;
-}
-
-/* Whether it serves the lane, in that queue (NULL: in any). One that did not say is believed to. */
-static bool does_serve(const struct worker_row *w, const char *lane, const char *queue)
-{
-    json_t *all = w->worker.serves ? json_loads(w->worker.serves, 0, NULL) : NULL;
-    const json_t *queues = json_object_get(all, lane);
-    bool found = !all || (queues && !queue);
-    size_t i;
-
-    for (i = 0; i < json_array_size(queues) && !found; i++)
-        found = !strcmp(json_string_value(json_array_get(queues, i)), queue);
-    json_decref(all);
-    return found;
 }
 
 /* ---- what may be claimed ---- */
@@ -59,7 +44,7 @@ static struct crew count_crew(const struct reasons *r)
         if (!is_alive(r, w))
             continue;
         c.alive++;
-        if (!does_serve(w, e->lane, e->queue))
+        if (!worker_serves(&w->worker, e->lane, e->queue))
             continue;
         c.serving++;
         c.room += w->worker.room;
@@ -183,7 +168,7 @@ static void waits_for_adoption(struct reasons *r)
     for (i = 0; i < r->workers->n; i++) {
         const struct worker_row *w = &r->workers->at[i];
 
-        if (!is_alive(r, w) || !does_serve(w, e->lane, NULL))
+        if (!is_alive(r, w) || !worker_serves(&w->worker, e->lane, NULL))
             continue;
         if (e->folder && !strcmp(w->worker.folder, e->folder))
             near++;

@@ -7,6 +7,26 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+bool proc_read(int at, const char *name, size_t max, struct buf *out)
+{
+    int fd = openat(at, name, O_RDONLY | O_CLOEXEC);
+    ssize_t n = 1;
+
+    buf_reset(out);
+    if (fd < 0)
+        return false;
+    while (out->len < max) {
+        buf_reserve(out, 65536);
+        n = read(fd, out->ptr + out->len, 65536);
+        if (n <= 0)
+            break;
+        out->len += (size_t)n;
+        out->ptr[out->len] = '\0';
+    }
+    close(fd);
+    return n >= 0;
+}
+
 /* The name stands in parentheses and may hold anything, so look from the end. */
 bool proc_parse_stat(const char *text, struct proc_stat *out)
 {

@@ -3,6 +3,8 @@
 #ifndef BASE_PROC_H
 #define BASE_PROC_H
 
+#include "base/buf.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -12,6 +14,10 @@ struct proc_stat {
     int64_t start_time; /* clock ticks since boot */
     pid_t session;
 };
+
+/* All that a file below the handle of a process's folder says, at most some bytes more than `max`.
+ * False: it can't be read. */
+bool proc_read(int at, const char *name, size_t max, struct buf *out);
 
 /* Reads the text of /proc/PID/stat. */
 bool proc_parse_stat(const char *text, struct proc_stat *out);

@@ -31,18 +31,23 @@ static void print_breach(void *arg, const char *invariant, int64_t execution, co
     buf_release(&b);
 }
 
-static void print_sum(const struct pawl_verify_result *r, bool json)
+static void print_sum(const struct pawl_verify_result *r, bool host, bool json)
 {
     if (json)
-        printf("{\"checks\":%zu,\"breaches\":%zu,\"executions\":%lld,\"events\":%lld}\n", r->checks,
+        printf("{\"checks\":%zu,\"breaches\":%zu,\"executions\":%lld,\"events\":%lld", r->checks,
                r->breaches, (long long)r->executions, (long long)r->events);
     else if (r->breaches)
-        printf("verify: %zu breach%s of %zu invariants over %lld executions, %lld events\n",
+        printf("verify: %zu breach%s of %zu invariants over %lld executions, %lld events",
                r->breaches, r->breaches == 1 ? "" : "es", r->checks, (long long)r->executions,
                (long long)r->events);
     else
-        printf("verify: %zu invariants hold over %lld executions, %lld events\n", r->checks,
+        printf("verify: %zu invariants hold over %lld executions, %lld events", r->checks,
                (long long)r->executions, (long long)r->events);
+    if (host)
+        printf(json ? ",\"attempts\":%lld,\"workers\":%lld"
+                    : ", %lld attempts and %lld workers on this host",
+               (long long)r->attempts, (long long)r->workers);
+    puts(json ? "}" : "");
 }
 
 static int verify(struct pawl *p, struct pawl_verify_options *o, bool json)
@@ -56,7 +61,7 @@ static int verify(struct pawl *p, struct pawl_verify_options *o, bool json)
     rc = pawl_verify(p, o, &r, &err);
     if (rc && rc != -PAWL_E_BREACH)
         return cli_fail(&err);
-    print_sum(&r, json);
+    print_sum(&r, o->host, json);
     return rc ? pawl_exit_code(rc) : 0;
 }
 
@@ -67,6 +72,10 @@ static const struct option options[] = {
      "compare with what was written down: nothing may be lost"},
     {"lease", OPTION_DURATION, offsetof(struct pawl_verify_options, lease), "DURATION",
      "how long the leases of its workers are, if not 30s"},
+    {"host", OPTION_FLAG, offsetof(struct pawl_verify_options, host), NULL,
+     "also compare with this host: folders of attempts, locks, processes, workers"},
+    {"state", OPTION_TEXT, offsetof(struct pawl_verify_options, state), "DIR",
+     "with --host: the state folder of its workers"},
     {0},
 };
 
@@ -94,6 +103,8 @@ const struct command command_verify = {
     .options = options,
     .examples = {{"pawl verify", "exit code 1 if something does not hold"},
                  {"pawl verify --save before.txt; …; pawl verify --since before.txt",
-                  "that nothing was lost between them"}},
+                  "that nothing was lost between them"},
+                 {"pawl verify --host",
+                  "and that nothing runs on this host that the database does not know"}},
     .run = cmd_verify,
 };

@@ -28,7 +28,7 @@ struct peer {
 };
 
 struct folder {
-    char id[20];
+    char id[FOLDER_ID_SIZE];
     char *dir, *workers;
     int64_t self;
     int lock;  /* our own file */
@@ -63,46 +63,6 @@ static int make_dirs(const char *path, struct err *err)
                 break;
         }
     free(copy);
-    return rc;
-}
-
-/* Reads the folder's name, or gives it one: whoever links first wins. */
-static int read_id(const char *state, char out[20], struct err *err)
-{
-    char *path = mem_printf("%s/id", state), *temp = NULL;
-    int fd = -1, tries, rc = 0;
-    ssize_t n = -1;
-
-    for (tries = 0; tries < 2; tries++) {
-        fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-        if (fd >= 0 || errno != ENOENT)
-            break;
-        free(temp);
-        temp = mem_printf("%s/.id-%016llx", state, (unsigned long long)env_random_id());
-        fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-        if (fd < 0 || dprintf(fd, "%016llx\n", (unsigned long long)env_random_id()) < 0) {
-            rc = io_error(err, "write", temp);
-            goto done;
-        }
-        close(fd);
-        fd = -1;
-        if (link(temp, path) && errno != EEXIST) {
-            rc = io_error(err, "create", path);
-            goto done;
-        }
-        unlink(temp);
-    }
-    if (fd < 0 || (n = read(fd, out, 16)) != 16 || strspn(out, "0123456789abcdef") < 16)
-        rc = n >= 0 ? err_set(err, E_UNAVAILABLE, "%s holds no folder's name: remove it", path)
-                    : io_error(err, "read", path);
-    out[16] = 0;
-done:
-    if (temp)
-        unlink(temp);
-    if (fd >= 0)
-        close(fd);
-    free(temp);
-    free(path);
     return rc;
 }
 
@@ -156,9 +116,9 @@ int folder_open(const char *state, const char *database, int64_t generation, int
 
     f->self = worker;
     f->lock = f->watch = f->poll = -1;
-    f->dir = mem_printf("%s/%s.%lld", state, database, (long long)generation);
+    f->dir = folder_path(state, database, generation);
     f->workers = mem_printf("%s/workers", f->dir);
-    if ((rc = make_dirs(f->workers, err)) || (rc = read_id(state, f->id, err)) ||
+    if ((rc = make_dirs(f->workers, err)) || (rc = folder_name(state, true, f->id, err)) ||
         (rc = lock_self(f, err)) || (rc = watch_workers(f, err)))
         goto done;
     *out = f;
@@ -216,23 +176,16 @@ const char *folder_dir(const struct folder *f)
     return f->dir;
 }
 
+static void note_old(void *arg, const char *dir)
+{
+    *vec_add(&((struct folder *)arg)->old) = mem_strdup(dir);
+}
+
 const char *const *folder_old_dirs(struct folder *f)
 {
-    const char *own = strrchr(f->dir, '/') + 1;
-    size_t state = (size_t)(own - f->dir), id = (size_t)(strrchr(own, '.') - own) + 1;
-    char *path = mem_printf("%.*s", (int)state, f->dir);
-    DIR *d = opendir(path);
-    struct dirent *entry;
-
     f->old.n = 0; /* asked once, while the engine is opened */
-    while (d && (entry = readdir(d)))
-        if (!strncmp(entry->d_name, own, id) &&
-            strtoll(entry->d_name + id, NULL, 10) < strtoll(own + id, NULL, 10))
-            *vec_add(&f->old) = mem_printf("%s%s", path, entry->d_name);
-    if (d)
-        closedir(d);
+    folder_each_old(f->dir, note_old, f);
     *vec_add(&f->old) = NULL;
-    free(path);
     return f->old.at;
 }
 

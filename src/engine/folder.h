@@ -17,6 +17,15 @@
 
 struct folder;
 
+#define FOLDER_ID_SIZE 20
+
+/* What a state folder is called. Where it has no name it is given one, if `make`; else "". */
+MUST_USE int folder_name(const char *state, bool make, char out[FOLDER_ID_SIZE], struct err *err);
+/* Where a world is in it. The caller frees it. */
+char *folder_path(const char *state, const char *database, int64_t generation);
+/* Calls `each` for those of earlier generations of the same database. */
+void folder_each_old(const char *dir, void (*each)(void *arg, const char *dir), void *arg);
+
 /* Makes what is missing, and takes the lock of `worker`. `here` is the root of the tree that it
  * works on alone, 0 if it serves queues; whoever finds it dead goes on with that tree. */
 MUST_USE int folder_open(const char *state, const char *database, int64_t generation,

@@ -195,6 +195,15 @@ MUST_USE int attempt_each(const char *dir,
                           int (*each)(void *arg, int64_t execution, int attempt, bool held),
                           void *arg, struct err *err);
 
+/* No environment of a process is larger. */
+#define ENVIRON_MAX (8 << 20)
+
+/* Calls `each` for every process that says by its environment that it is of an attempt below dir,
+ * as far as we may look. */
+void attempt_each_process(const char *dir,
+                          void (*each)(void *arg, int64_t execution, int attempt, pid_t pid),
+                          void *arg);
+
 /* --- cgroups (version 2) ------------------------------------------------------------------------
  */
 

@@ -20,29 +20,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ENVIRON_MAX (8 << 20)
-
-/* Reads a small or not so small file of /proc. */
-static bool slurp(int at, const char *name, size_t max, struct buf *out)
-{
-    int fd = openat(at, name, O_RDONLY | O_CLOEXEC);
-    ssize_t n = 1;
-
-    buf_reset(out);
-    if (fd < 0)
-        return false;
-    while (out->len < max) {
-        buf_reserve(out, 65536);
-        n = read(fd, out->ptr + out->len, 65536);
-        if (n <= 0)
-            break;
-        out->len += (size_t)n;
-        out->ptr[out->len] = '\0';
-    }
-    close(fd);
-    return n >= 0;
-}
-
 int attempt_shim_pidfd(const struct attempt_shim *s)
 {
     int fd = s->pid > 1 ? pidfd_open((pid_t)s->pid, 0) : -1;
@@ -71,7 +48,7 @@ static bool carries_key(struct search *s, int proc)
 {
     size_t len = strlen(s->marker) + 1; /* with the NUL that ends the variable */
 
-    if (!*s->shim->key || !slurp(proc, "environ", ENVIRON_MAX, &s->text))
+    if (!*s->shim->key || !proc_read(proc, "environ", ENVIRON_MAX, &s->text))
         return false;
     for (size_t i = 0; i + len <= s->text.len;) {
         const char *var = s->text.ptr + i;
@@ -89,7 +66,7 @@ static bool shares_lock(struct search *s, int proc, const char *fd)
     char name[40];
 
     snprintf(name, sizeof(name), "fdinfo/%.20s", fd);
-    return slurp(proc, name, 65536, &s->text) && s->text.len && strstr(s->text.ptr, "\nlock:");
+    return proc_read(proc, name, 65536, &s->text) && s->text.len && strstr(s->text.ptr, "\nlock:");
 }
 
 static bool holds_tree(struct search *s, int proc)
@@ -129,7 +106,7 @@ static bool is_remains(struct search *s, int proc)
 {
     struct proc_stat line;
 
-    if (!slurp(proc, "stat", 4096, &s->text) || !s->text.len ||
+    if (!proc_read(proc, "stat", 4096, &s->text) || !s->text.len ||
         !proc_parse_stat(s->text.ptr, &line))
         return false;
     if (line.state == 'Z' || line.state == 'X')

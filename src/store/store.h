@@ -323,6 +323,8 @@ struct worker {
 };
 /* {"process": ["default", "mail"]}: the queues by lane. Equal lanes stand side by side. */
 void serves_json(const struct lane_queue *serves, size_t n, struct buf *out);
+/* Whether it serves the lane, in that queue (NULL: in any). One that did not say is believed to. */
+bool worker_serves(const struct worker *w, const char *lane, const char *queue);
 /* Adds its row, or renews it with another room and what it serves. */
 MUST_USE int op_worker_hello(struct turn *t, const struct worker *w, struct err *err);
 MUST_USE int op_worker_bye(struct turn *t, int64_t worker, struct err *err);

@@ -2,6 +2,7 @@
 #include "base/json.h"
 #include "store/store_internal.h"
 
+#include <jansson.h>
 #include <string.h>
 
 void serves_json(const struct lane_queue *serves, size_t n, struct buf *out)
@@ -24,6 +25,19 @@ void serves_json(const struct lane_queue *serves, size_t n, struct buf *out)
     if (n)
         jw_end(&w, ']');
     jw_end(&w, '}');
+}
+
+bool worker_serves(const struct worker *w, const char *lane, const char *queue)
+{
+    json_t *all = w->serves ? json_loads(w->serves, 0, NULL) : NULL;
+    const json_t *queues = json_object_get(all, lane);
+    bool found = !all || (queues && !queue);
+    size_t i;
+
+    for (i = 0; i < json_array_size(queues) && !found; i++)
+        found = !strcmp(json_string_value(json_array_get(queues, i)), queue);
+    json_decref(all);
+    return found;
 }
 
 int op_worker_hello(struct turn *t, const struct worker *w, struct err *err)
