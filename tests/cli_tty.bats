@@ -33,7 +33,7 @@ ended() { [ -s "$dir/code" ]; }
 code() { cat "$dir/code"; }
 
 # Waits for a file, so that a test decides when a task goes on.
-wait_for_file() { echo "while [ ! -e $dir/$1 ]; do sleep 0.02; done"; }
+wait_for_file() { echo ": $mark; while [ -d $dir ] && [ ! -e $dir/$1 ]; do sleep 0.02; done"; }
 
 make_flow() {
 	cat >"$dir/flow.yaml" <<-EOF
