@@ -661,7 +661,12 @@ PAWL_CHECKED int pawl_fence(struct pawl *p, struct pawl_fenced *out, struct pawl
  *                     reason) problem (why it can't be fired) definition applied_at applied_by
  * a due time          schedule due_at fires_at
  * a worker            id host pid folder version room leases started_at seen_at silent_us
- *                     serves (the queues of each lane) */
+ *                     serves (the queues of each lane; a worker that is stopping serves none)
+ *                     state (alive draining silent)
+ * an overview         at queues workers running ended
+ *   running           id root name queue executor attempt max_attempts worker since elapsed_us
+ *                     last_line
+ *   ended             queue done failed */
 
 /* One JSON object, without a line end. Anything but 0 ends the reading, which then returns 0. */
 typedef int pawl_line(void *arg, const char *json);
@@ -758,15 +763,28 @@ PAWL_CHECKED int pawl_log(struct pawl *p, const struct pawl_log_place *at, char 
  * and the sums of what workers counted. The caller frees *text. */
 PAWL_CHECKED int pawl_metrics(struct pawl *p, char **text, struct pawl_error *err);
 
-/* Queues, and workers: one object each. */
 /* Schedules, by name; of one workflow, or one of them; NULL: all. */
 PAWL_CHECKED int pawl_schedules(struct pawl *p, const char *name, pawl_line *each, void *arg,
                                 struct pawl_error *err);
 /* Their next due times, at most n of all, the earliest first; those that are paused have none. */
 PAWL_CHECKED int pawl_schedule_next(struct pawl *p, const char *name, size_t n, pawl_line *each,
                                     void *arg, struct pawl_error *err);
+/* Queues, and workers: one object each. */
 PAWL_CHECKED int pawl_queues(struct pawl *p, pawl_line *each, void *arg, struct pawl_error *err);
 PAWL_CHECKED int pawl_workers(struct pawl *p, pawl_line *each, void *arg, struct pawl_error *err);
+
+/* What of it; all 0: the usual. */
+struct pawl_overview_query {
+    const char *part; /* of the name or queue of what runs, in any case of letters; NULL: all */
+    int64_t limit;    /* at most so many that run; 0: 100; never more than 1,000 */
+};
+
+/* What goes on everywhere, in one snapshot, and cheap enough to be asked for every second: queues
+ * (those of runs by themselves together as "here"), workers, the jobs that run (the oldest first,
+ * each with the last line that it wrote), and how many attempts have ended so far, as workers count
+ * them with each heartbeat. The caller frees *json. */
+PAWL_CHECKED int pawl_overview(struct pawl *p, const struct pawl_overview_query *query, char **json,
+                               struct pawl_error *err);
 
 /* Which events. */
 struct pawl_event_query {

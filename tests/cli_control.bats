@@ -110,7 +110,7 @@ execution $b: cancelled" "$(p cancel "$a" "$b" --reason 'not needed')"
 @test "why tells a live worker from one that is silent" {
 	id=$(submit '{"ms": 30000}')
 	work_on "$id"
-	[[ $(p workers --json) == *'"serves":{"function:nap":["default"]}}' ]]
+	[[ $(p workers --json) == *'"serves":{"function:nap":["default"]},"state":"alive"}' ]]
 	same "execution $id, exec::nap: running
  attempt 1 of 3 runs since T (D) on worker W ($(hostname), pid $worker), lease until T" "$(p why "$id" | plain)"
 	end_worker

@@ -192,6 +192,14 @@ TEST(the_page_and_the_header_list_the_fields_that_are_written)
     OK(pawl_tick(w, NULL, &err));
     OK(pawl_workers(p, keep_last, &last, &err));
     check("## A worker", "a worker ", last);
+    OK(pawl_queue_resume(p, "default", &err));
+    submit(s, "exec::x");
+    claim_job(s, 1);
+    OK(pawl_overview(p, NULL, &json, &err));
+    keep_last(&last, json);
+    free(json);
+    check("## An overview", "an overview ", last);
+    check("### running", "  running ", json_array_get(json_object_get(last, "running"), 0));
     OK(pawl_why(p, flow, &json, &err));
     keep_last(&last, json);
     free(json);

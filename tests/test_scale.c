@@ -368,6 +368,16 @@ static void ask_queues(struct world *w)
     queue_list_release(&list);
 }
 
+static void ask_overview(struct world *w)
+{
+    struct overview o = {0};
+    struct err err = ERR_INIT;
+
+    MEASURE(w->s, CHECK_OK_ERR(query_overview(w->s, "x", 100, &o, &err), &err));
+    CHECK(o.nrunning > 0);
+    overview_release(&o);
+}
+
 static void ask_workers(struct world *w)
 {
     struct worker_list list = {0};
@@ -622,6 +632,7 @@ static const struct {
     {"query_follow", ask_what_is_new, 8000},
     {"query_queues", ask_queues, 0},
     {"query_workers", ask_workers, 0},
+    {"query_overview", ask_overview, 0},
     {"query_log", ask_log, 0},
     {"submit", do_submit, 0},
     {"submit with keys", do_submit_keyed, 0},

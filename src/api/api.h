@@ -73,6 +73,16 @@ void json_field_id(struct json_writer *w, const char *key, int64_t id); /* 0: nu
 void json_field_index(struct json_writer *w, int64_t index);            /* "task_index"; -1: null */
 void json_field_time(struct json_writer *w, const char *key, int64_t us);   /* 0: null */
 void json_field_worker(struct json_writer *w, const char *key, int64_t id); /* 16 hex digits */
+/* "executor": the lane's first word, "function" of "function:mail". */
+void json_field_executor(struct json_writer *w, const char *lane);
+
+/* read.c */
+void json_queue(struct json_writer *w, const struct queue_row *q, int64_t now);
+void json_worker(struct json_writer *w, const struct worker_row *r, int64_t now);
+/* Each run by itself has a queue of its own, here:ROOT: puts them together as one. */
+void queues_fold_here(struct queue_list *l);
+/* Workers show themselves three times in a usual lease. */
+bool worker_is_silent(const struct worker_row *r, int64_t now);
 
 /* submit.c: the file, or else the text, of a workflow, with params on top of those in s->input. */
 MUST_USE int api_workflow(const char *file, const char *text, const char *const *params,

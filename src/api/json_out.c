@@ -192,8 +192,7 @@ static void workflow_field(struct json_writer *w, const struct execution *e,
     jw_end(w, '}');
 }
 
-/* The executor is the lane's first word: "function" of "function:mail". */
-static void executor_field(struct json_writer *w, const char *lane)
+void json_field_executor(struct json_writer *w, const char *lane)
 {
     jw_key(w, "executor");
     if (!lane) {
@@ -223,7 +222,7 @@ void json_execution(struct json_writer *w, const struct execution *e,
     json_field_i64(w, "max_attempts", e->max_attempts);
     json_field_text(w, "queue", e->queue);
     json_field_i64(w, "priority", e->priority);
-    executor_field(w, e->lane);
+    json_field_executor(w, e->lane);
     json_field_worker(w, "worker", e->worker ? e->worker : past->worker);
     json_field_time(w, "requested_at", e->requested_at);
     json_field_time(w, "started_at", e->started_at);

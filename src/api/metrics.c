@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SILENT 30000000LL /* a worker that was not seen for so long */
-
 /* ---- text ---- */
 
 static void family(struct buf *b, const char *name, const char *type, const char *help)
@@ -31,33 +29,6 @@ static void queue_label(struct buf *b, const char *name, const char *queue, cons
     buf_addf(b, "%s{queue=\"", name);
     text_label(b, queue);
     buf_addf(b, "\"%s} ", more);
-}
-
-/* Each run by itself has a queue of its own; they are shown as one. */
-static void fold_here(struct queue_list *l)
-{
-    struct queue_row here = {.name = "here", .limit_max = -1};
-    size_t i, n = 0;
-    bool any = false;
-
-    for (i = 0; i < l->n; i++) {
-        const struct queue_row *q = &l->at[i];
-
-        if (strncmp(q->name, QUEUE_HERE, strlen(QUEUE_HERE))) {
-            l->at[n++] = *q;
-            continue;
-        }
-        any = true;
-        here.ready += q->ready;
-        here.held += q->held;
-        here.running += q->running;
-        if (q->oldest_ready_at &&
-            (!here.oldest_ready_at || q->oldest_ready_at < here.oldest_ready_at))
-            here.oldest_ready_at = q->oldest_ready_at;
-    }
-    if (any)
-        l->at[n++] = here;
-    l->n = n;
 }
 
 static void add_queues(struct buf *b, const struct queue_list *l)
@@ -97,7 +68,7 @@ static void add_workers(struct buf *b, const struct worker_list *l, const struct
     size_t i, alive = 0;
 
     for (i = 0; i < l->n; i++)
-        alive += l->now - l->at[i].worker.seen_at <= SILENT;
+        alive += !worker_is_silent(&l->at[i], l->now);
     family(b, "pawl_workers", "gauge", "Workers, by whether they were seen in the last 30 s.");
     buf_addf(b, "pawl_workers{state=\"alive\"} %zu\npawl_workers{state=\"silent\"} %zu\n", alive,
              l->n - alive);
@@ -295,7 +266,7 @@ int pawl_metrics(struct pawl *p, char **text, struct pawl_error *e)
         (rc = query_lease_totals(p->store, &leases, &err)) ||
         (rc = query_counters(p->store, false, &counted, &err)))
         goto done;
-    fold_here(&queues);
+    queues_fold_here(&queues);
     add_queues(&b, &queues);
     add_workers(&b, &workers, &leases);
     if (counted.n)

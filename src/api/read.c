@@ -2,8 +2,39 @@
 #include "api/api.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-static void json_queue(struct json_writer *w, const struct queue_row *q, int64_t now)
+#define SILENT 30000000LL
+
+/* ---- queues ---- */
+
+void queues_fold_here(struct queue_list *l)
+{
+    struct queue_row here = {.name = "here", .limit_max = -1};
+    size_t i, n = 0;
+    bool any = false;
+
+    for (i = 0; i < l->n; i++) {
+        const struct queue_row *q = &l->at[i];
+
+        if (strncmp(q->name, QUEUE_HERE, strlen(QUEUE_HERE))) {
+            l->at[n++] = *q;
+            continue;
+        }
+        any = true;
+        here.ready += q->ready;
+        here.held += q->held;
+        here.running += q->running;
+        if (q->oldest_ready_at &&
+            (!here.oldest_ready_at || q->oldest_ready_at < here.oldest_ready_at))
+            here.oldest_ready_at = q->oldest_ready_at;
+    }
+    if (any)
+        l->at[n++] = here;
+    l->n = n;
+}
+
+void json_queue(struct json_writer *w, const struct queue_row *q, int64_t now)
 {
     jw_begin(w, '{');
     json_field_text(w, "queue", q->name);
@@ -60,7 +91,22 @@ int pawl_queues(struct pawl *p, pawl_line *each, void *arg, struct pawl_error *e
     return api_end(rc, &err, e);
 }
 
-static void json_worker(struct json_writer *w, const struct worker_row *r, int64_t now)
+/* ---- workers ---- */
+
+bool worker_is_silent(const struct worker_row *r, int64_t now)
+{
+    return now - r->worker.seen_at > SILENT;
+}
+
+/* One that takes nothing more serves nothing. */
+static const char *state_of(const struct worker_row *r, int64_t now)
+{
+    if (worker_is_silent(r, now))
+        return "silent";
+    return r->worker.serves && !strcmp(r->worker.serves, "{}") ? "draining" : "alive";
+}
+
+void json_worker(struct json_writer *w, const struct worker_row *r, int64_t now)
 {
     jw_begin(w, '{');
     json_field_worker(w, "id", r->worker.id);
@@ -75,6 +121,7 @@ static void json_worker(struct json_writer *w, const struct worker_row *r, int64
     json_field_i64(w, "silent_us", now - r->worker.seen_at);
     jw_key(w, "serves");
     jw_raw(w, r->worker.serves);
+    json_field_text(w, "state", state_of(r, now));
     jw_end(w, '}');
 }
 

@@ -7,13 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Workers show themselves three times in a usual lease. */
-#define SILENT     30000000LL
 #define HOST_GRACE 300000000LL /* the usual one */
 
 static bool is_alive(const struct reasons *r, const struct worker_row *w)
 {
-    return r->workers->now - w->worker.seen_at <= SILENT;
+    return !worker_is_silent(w, r->workers->now);
 }
 
 /* ---- what may be claimed ---- */
@@ -133,7 +131,7 @@ static void attempt_runs(struct reasons *r, const struct worker_row *w)
 }
 
 /* Its holder does not show itself. */
-static void worker_is_silent(struct reasons *r, const struct worker_row *w)
+static void holder_is_silent(struct reasons *r, const struct worker_row *w)
 {
     const struct execution *e = &r->y->execution;
     int64_t silent = w ? r->workers->now - w->worker.seen_at : 0;
@@ -199,5 +197,5 @@ void why_running(struct reasons *r)
     if (!e->worker)
         waits_for_adoption(r);
     else if (!w || !is_alive(r, w) || e->until < r->y->now)
-        worker_is_silent(r, w);
+        holder_is_silent(r, w);
 }

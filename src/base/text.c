@@ -54,6 +54,15 @@ bool text_is_utf8(const char *s, size_t len)
     return true;
 }
 
+void text_make_utf8(char *s)
+{
+    size_t len = strlen(s), at = 0, n;
+
+    for (; at < len; at += n ? n : 1)
+        if (!(n = utf8_step((const unsigned char *)s + at, len - at)))
+            s[at] = '?';
+}
+
 char *text_time(int64_t us, char *out)
 {
     time_t secs = (time_t)(us / 1000000);

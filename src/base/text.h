@@ -11,6 +11,8 @@
 
 /* Valid UTF-8 (no overlong forms, no surrogates) without NUL. */
 bool text_is_utf8(const char *s, size_t len);
+/* Makes it so: a byte that belongs to no character becomes a question mark. */
+void text_make_utf8(char *s);
 
 /* A time in µs since 1970 as 2026-01-31T23:59:59.123456Z; `out` holds TIME_TEXT_SIZE bytes. */
 #define TIME_TEXT_SIZE 32

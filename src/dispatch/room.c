@@ -80,7 +80,12 @@ int dispatch_capacity(const struct dispatch *d)
     for (i = 0; i < d->members.n; i++) {
         const struct member *m = d->members.at[i];
         int own = m->in_flight + own_room(m);
+        size_t lanes = 1;
 
+        if (m->functions)
+            (void)function_lanes(m->functions, &lanes);
+        if (!lanes)
+            continue; /* nothing can ever wait there */
         begin += m->functions ? least(own, function_threads(m->functions)) : own;
         wait += m->functions && own > function_threads(m->functions)
                     ? own - function_threads(m->functions)

@@ -69,6 +69,20 @@ static int hello_body(struct turn *t, void *arg, struct err *err)
     return rc;
 }
 
+/* Who waits for what we have served must not believe that we still do. That nobody hears it is no
+ * reason to go on. */
+static void say_draining(struct engine *e)
+{
+    struct err ignored = ERR_INIT;
+
+    if (!e->held.n || !e->lanes_told)
+        return; /* goodbye comes at once */
+    e->lanes_told = 0;
+    e->row.serves = "{}"; /* the old text stays: the heartbeat's thread may be reading it */
+    if (store_turn(e->store, hello_body, e, &ignored))
+        ignored.code = E_NONE;
+}
+
 /* Tells who we are and what we serve: at the first step, when all functions are known. */
 static int say_hello(struct engine *e, struct err *err)
 {
@@ -79,6 +93,10 @@ static int say_hello(struct engine *e, struct err *err)
 
     VEC(struct lane_queue) list = {0};
 
+    if (e->stopping) {
+        say_draining(e);
+        return 0;
+    }
     for (i = 0; i < n; i++)
         lanes += groups[i].nlanes;
     if (lanes == e->lanes_told)

@@ -228,20 +228,26 @@ done:
     return rc;
 }
 
+bool log_unpack(const struct val *data, int64_t raw, bool packed, struct buf *out)
+{
+    size_t got = data->len;
+
+    if (raw < 0 || raw > STORE_MAX_LOG_CHUNK)
+        return false;
+    buf_reserve(out, (size_t)raw);
+    if (packed) {
+        got = ZSTD_decompress(out->ptr + out->len, (size_t)raw, data->s, data->len);
+        out->len += got == (size_t)raw ? got : 0;
+    } else {
+        buf_add(out, data->s, data->len);
+    }
+    return got == (size_t)raw;
+}
+
 static int unpack(struct reading *g, const struct val *row, struct err *err)
 {
-    const struct val *data = &row[4];
-    size_t raw = (size_t)row[1].i, got = data->len;
-
-    if (row[1].i < 0 || row[1].i > STORE_MAX_LOG_CHUNK)
-        return damaged(g, row[0].i, err);
     buf_reset(&g->chunk);
-    buf_reserve(&g->chunk, raw);
-    if (row[3].i)
-        got = ZSTD_decompress(g->chunk.ptr, raw, data->s, data->len);
-    else
-        buf_add(&g->chunk, data->s, data->len);
-    return got == raw ? 0 : damaged(g, row[0].i, err);
+    return log_unpack(&row[4], row[1].i, row[3].i != 0, &g->chunk) ? 0 : damaged(g, row[0].i, err);
 }
 
 /* Puts chunks together as far as nothing is missing between them. Those that end before the page

@@ -191,6 +191,33 @@ MUST_USE int query_queue_open(struct store *s, const char *queue, bool *open, st
 MUST_USE int query_leases(struct store *s, int64_t worker, int64_t after, size_t max,
                           struct execution_list *out, struct err *err);
 
+/* A job that runs, for a view. */
+struct running_row {
+    int64_t id, root, worker; /* worker 0: it has none, and waits for adoption */
+    int attempts, max_attempts;
+    const char *name, *queue, *lane;
+    int64_t since;         /* its attempt was claimed */
+    const char *last_line; /* that it wrote, of the newest piece that is stored; NULL: none yet */
+};
+/* What goes on everywhere, in one snapshot. */
+struct overview {
+    struct queue_list queues;
+    struct worker_list workers;
+    struct running_row *running; /* by id */
+    size_t nrunning;
+    struct outcome_row {
+        const char *labels; /* queue, executor, outcome */
+        int64_t n;
+    } * outcomes; /* of attempts that ended, as workers counted them */
+    size_t noutcomes;
+    int64_t now;
+    struct arena arena;
+};
+void overview_release(struct overview *o);
+/* `part`: of the name or queue of what runs; NULL: any. At most max of those. */
+MUST_USE int query_overview(struct store *s, const char *part, size_t max, struct overview *out,
+                            struct err *err);
+
 /* ---- why something waits ---- */
 
 #define WHY_OTHERS 5    /* named; there may be more */

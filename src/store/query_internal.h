@@ -14,6 +14,17 @@ MUST_USE int query_read(struct store *s, int (*body)(struct db *, void *, struct
 /* The same for one statement. */
 MUST_USE int query_run(struct store *s, const struct args *a, struct rows *out, struct err *err);
 
+/* Queues a statement without arguments, in a body; its rows are there after the flush. */
+MUST_USE int query_send(struct db *db, enum stmt_id q, struct rows *out, struct err *err);
+
+/* Reads rows of query_queues, and of query_workers with those of query_lease_counts. */
+void query_read_queues(const struct rows *r, int64_t now, struct queue_list *out);
+void query_read_workers(const struct rows *r, const struct rows *counts, int64_t now,
+                        struct worker_list *out);
+
+/* Adds the bytes of a chunk of output as it is stored; false: it is damaged. */
+bool log_unpack(const struct val *data, int64_t raw, bool packed, struct buf *out);
+
 /* Reads the columns of @past@, from `col` on. */
 void query_read_past(struct execution_past *p, const struct rows *r, size_t row, size_t col,
                      struct arena *arena);

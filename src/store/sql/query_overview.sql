@@ -1,0 +1,33 @@
+-- What goes on everywhere, at a glance (query_overview.c): few rows, however much is stored.
+
+-- What runs, the oldest first: leases are few. Since when the attempt runs, and the newest piece of what it wrote, are a
+-- probe each. $1 is a part of its name or queue, in any case of letters. (A plain join may be planned as a walk through
+-- all executions, in the order of their ids.)
+--: query_running(part text, n i64)
+SELECT e.id, e.root, e.attempts, e.max_attempts, e.name, e.queue, e.lane, l.worker,
+       (SELECT v.created_at FROM execution_events v WHERE v.root = e.root AND v.execution = e.id
+           AND v.type IN (5, 8) ORDER BY v.seq DESC LIMIT 1),
+       c.raw, c.packed, c.data
+  FROM leases l JOIN executions e ON e.id = l.execution                                    --@ sqlite
+  LEFT JOIN attempt_logs c ON c.rowid =                                                    --@ sqlite
+       (SELECT x.rowid FROM attempt_logs x WHERE x.execution = e.id AND x.attempt = e.attempts   --@ sqlite
+         ORDER BY x.epoch DESC, x.start DESC LIMIT 1)                                      --@ sqlite
+ WHERE $1 IS NULL OR instr(lower(e.name || ' ' || e.queue), lower($1)) > 0                 --@ sqlite
+  FROM leases l                                                                            --@ postgres
+ CROSS JOIN LATERAL (SELECT x.* FROM executions x WHERE x.id = l.execution OFFSET 0) e     --@ postgres
+  LEFT JOIN LATERAL (SELECT x.raw, x.packed, x.data FROM attempt_logs x                    --@ postgres
+                      WHERE x.execution = e.id AND x.attempt = e.attempts                  --@ postgres
+                      ORDER BY x.epoch DESC, x.start DESC LIMIT 1) c ON true               --@ postgres
+ WHERE $1 IS NULL OR strpos(lower(e.name || ' ' || e.queue), lower($1)) > 0                --@ postgres
+ ORDER BY l.execution LIMIT $2
+
+-- How many attempts ended, by queue, executor and outcome: from one worker to the next by the primary key.
+--: query_outcomes()
+WITH RECURSIVE w(worker) AS (
+    SELECT min(worker) FROM worker_counters
+    UNION ALL
+    SELECT (SELECT min(c.worker) FROM worker_counters c WHERE c.worker > w.worker) FROM w WHERE w.worker IS NOT NULL
+)
+SELECT c.labels, CAST(sum(c.value) AS bigint)
+  FROM w JOIN worker_counters c ON c.worker = w.worker AND c.metric = 'pawl_outcomes_total'
+ GROUP BY c.labels ORDER BY c.labels
