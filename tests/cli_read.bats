@@ -161,11 +161,11 @@ default 0 0 0 - -" "$(p queue | plain)"
 		[ "$(p workers | wc -l)" = 1 ] || ! p queue --json | grep -q '"running":1' || break
 		sleep 0.05
 	done
-	same "WORKER HOST PID HOLDS ROOM SINCE (UTC) SEEN AGO
-W $(hostname) $! 1 4 T D" "$(p workers | plain | sed -E "s/ [0-9]+ 1 4/ $! 1 4/")"
+	same "WORKER HOST PID HOLDS ROOM SINCE (UTC) SEEN AGO STATE
+W $(hostname) $! 1 4 T D alive" "$(p workers | plain | sed -E "s/ [0-9]+ 1 4/ $! 1 4/")"
 	[[ $(p workers --json) == '{"id":"'*'","host":"'*'"leases":1,'* ]]
 	wait
-	same "WORKER HOST PID HOLDS ROOM SINCE (UTC) SEEN AGO" "$(p workers | plain)"
+	same "WORKER HOST PID HOLDS ROOM SINCE (UTC) SEEN AGO STATE" "$(p workers | plain)"
 }
 
 @test "verify says what it looked at, and compares with a checkpoint" {

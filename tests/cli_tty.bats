@@ -3,37 +3,18 @@
 
 load cli_common
 load cli_run
+load cli_tty
 
 setup() {
 	make_database
 	make_state
-	tmux="tmux -L $tenant -f /dev/null"
+	make_terminal
 }
 teardown() {
-	$tmux kill-server 2>/dev/null || true
+	end_terminal
 	end_all
 	remove_database
 }
-
-# Runs pawl in a terminal of this size; the exit code comes into a file when it has ended.
-start() { # columns rows pawl-argument...
-	local size="-x $1 -y $2"
-	shift 2
-	printf '#!/bin/sh\ntrap : INT # Ctrl-C is for pawl alone\n%s pawl --db %q --tenant %q %s\necho $? >%q\nexec sleep 600 # %s\n' \
-		"export ${locale:-LC_ALL=C.UTF-8} PATH=$PATH XDG_STATE_HOME=$XDG_STATE_HOME XDG_CONFIG_HOME=$XDG_CONFIG_HOME TERM=${term:-screen-256color} ${env:-};" \
-		"$db" "$tenant" "$*" "$dir/code" "$mark" >"$dir/start"
-	chmod 755 "$dir/start"
-	$tmux -u new-session -d $size "$dir/start"
-}
-
-screen() { $tmux capture-pane -p; }
-colored() { $tmux capture-pane -p -e; }
-shows() { screen | grep -qF -- "$1"; }
-ended() { [ -s "$dir/code" ]; }
-code() { cat "$dir/code"; }
-
-# Waits for a file, so that a test decides when a task goes on.
-wait_for_file() { echo ": $mark; while [ -d $dir ] && [ ! -e $dir/$1 ]; do sleep 0.02; done"; }
 
 make_flow() {
 	cat >"$dir/flow.yaml" <<-EOF

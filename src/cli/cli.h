@@ -56,18 +56,6 @@ int cli_done(int exit_code); /* whether all that was printed has arrived decides
 /* Text without control characters, as they may come out of the database: for terminals. */
 void out_clean(struct buf *b, const char *text);
 
-/* Rows in aligned columns. The first row is the heading; "<" before a column's name keeps its cells
- * to the left, otherwise they go to the right. */
-struct table {
-    struct buf cells; /* NUL-terminated, one after the other */
-    size_t ncols, n;
-};
-void table_add(struct table *t, const char *cell);
-void table_addf(struct table *t, const char *fmt, ...) PRINTF_LIKE(2, 3);
-void table_add_span(struct table *t, int64_t us);
-void table_heads(struct table *t, const char *const *heads, size_t n);
-void table_print(struct table *t); /* and forget */
-
 /* Fields of a JSON object: "" or 0 where there is none. */
 const char *field(const json_t *o, const char *key);
 int64_t field_int(const json_t *o, const char *key);

@@ -1,5 +1,5 @@
 /* cmd_ls.c - pawl ls: executions, newest first. */
-#include "cli/cli.h"
+#include "cli/table.h"
 
 #define USUAL 20
 #define PAGE  1000
@@ -65,8 +65,8 @@ static int add_row(void *arg, const char *json)
 
 static void begin_table(struct ls *l)
 {
-    static const char *const heads[] = {"ID",      "<STATUS",         "<KIND", "<NAME",
-                                        "ATTEMPT", "REQUESTED (UTC)", "RAN",   "<"};
+    static const char *const heads[] = {"ID",        "<STATUS",          "~~<KIND", "<NAME",
+                                        "~~ATTEMPT", "~REQUESTED (UTC)", "~RAN",    "~<"};
 
     if (!l->json)
         table_heads(&l->table, heads, sizeof(heads) / sizeof(*heads));
@@ -75,7 +75,7 @@ static void begin_table(struct ls *l)
 static int end_table(struct ls *l, int rc, const struct pawl_error *err)
 {
     if (rc) {
-        buf_release(&l->table.cells);
+        table_release(&l->table);
         return cli_fail(err);
     }
     if (!l->json)

@@ -1,6 +1,6 @@
 /* cmd_queue.c - pawl queue: what waits, for how long, and what runs; and limiting, pausing and
  * resuming one of them. */
-#include "cli/cli.h"
+#include "cli/table.h"
 
 #include <limits.h>
 #include <string.h>
@@ -33,8 +33,8 @@ static int add_queue(void *arg, const char *json)
 
 static int print_queues(struct pawl *p, bool json)
 {
-    static const char *const heads[] = {"<QUEUE",  "READY", "HELD",
-                                        "RUNNING", "LIMIT", "OLDEST WAITS"};
+    static const char *const heads[] = {"<QUEUE",  "READY", "~~HELD",
+                                        "RUNNING", "LIMIT", "~OLDEST WAITS"};
     struct table t = {0};
     struct pawl_error err;
 
@@ -42,7 +42,7 @@ static int print_queues(struct pawl *p, bool json)
         return pawl_queues(p, print_line, NULL, &err) ? cli_fail(&err) : 0;
     table_heads(&t, heads, sizeof(heads) / sizeof(*heads));
     if (pawl_queues(p, add_queue, &t, &err)) {
-        buf_release(&t.cells);
+        table_release(&t);
         return cli_fail(&err);
     }
     table_print(&t);

@@ -1,6 +1,6 @@
 /* cmd_schedule.c - pawl schedule: what runs by the clock, and when; pausing, resuming and running
  * it by hand. */
-#include "cli/cli.h"
+#include "cli/table.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -59,8 +59,8 @@ static int add_schedule(void *arg, const char *json)
 
 static int list(struct pawl *p, const struct wish *w)
 {
-    static const char *const heads[] = {"<SCHEDULE",   "<CRON",    "<ZONE",
-                                        "<NEXT (UTC)", "LAST RUN", "<STATE"};
+    static const char *const heads[] = {"<SCHEDULE",   "~<CRON",     "~~<ZONE",
+                                        "<NEXT (UTC)", "~~LAST RUN", "~<STATE"};
     struct table t = {0};
     struct pawl_error err;
 
@@ -68,7 +68,7 @@ static int list(struct pawl *p, const struct wish *w)
         return pawl_schedules(p, w->name, print_line, NULL, &err) ? cli_fail(&err) : 0;
     table_heads(&t, heads, sizeof(heads) / sizeof(*heads));
     if (pawl_schedules(p, w->name, add_schedule, &t, &err)) {
-        buf_release(&t.cells);
+        table_release(&t);
         return cli_fail(&err);
     }
     table_print(&t);
@@ -91,7 +91,7 @@ static int add_due(void *arg, const char *json)
 
 static int next(struct pawl *p, const struct wish *w)
 {
-    static const char *const heads[] = {"<DUE (UTC)", "<FIRES", "<SCHEDULE"};
+    static const char *const heads[] = {"<DUE (UTC)", "~<FIRES", "<SCHEDULE"};
     size_t n = w->n < 0 ? USUAL_NEXT : (size_t)w->n;
     struct table t = {0};
     struct pawl_error err;
@@ -100,7 +100,7 @@ static int next(struct pawl *p, const struct wish *w)
         return pawl_schedule_next(p, w->name, n, print_line, NULL, &err) ? cli_fail(&err) : 0;
     table_heads(&t, heads, sizeof(heads) / sizeof(*heads));
     if (pawl_schedule_next(p, w->name, n, add_due, &t, &err)) {
-        buf_release(&t.cells);
+        table_release(&t);
         return cli_fail(&err);
     }
     table_print(&t);

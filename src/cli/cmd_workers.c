@@ -1,10 +1,13 @@
 /* cmd_workers.c - pawl workers: who works, and on how much. */
-#include "cli/cli.h"
+#include "cli/table.h"
+
+#include <string.h>
 
 static int add_worker(void *arg, const char *json)
 {
     struct table *t = arg;
     json_t *w = parse_object(json);
+    const char *state = field(w, "state");
 
     table_add(t, field(w, "id"));
     table_add(t, field(w, "host"));
@@ -13,14 +16,15 @@ static int add_worker(void *arg, const char *json)
     table_addf(t, "%lld", (long long)field_int(w, "room"));
     table_addf(t, "%.19s", field(w, "started_at"));
     table_add_span(t, field_int(w, "silent_us"));
+    table_add_tinted(t, strcmp(state, "alive") ? TINT_BUSY : TINT_PLAIN, state);
     json_decref(w);
     return 0;
 }
 
 static int print_workers(struct pawl *p, bool json)
 {
-    static const char *const heads[] = {"<WORKER", "<HOST",        "PID",     "HOLDS",
-                                        "ROOM",    "<SINCE (UTC)", "SEEN AGO"};
+    static const char *const heads[] = {"<WORKER", "~<HOST",         "~~PID",     "HOLDS",
+                                        "ROOM",    "~~<SINCE (UTC)", "~SEEN AGO", "<STATE"};
     struct table t = {0};
     struct pawl_error err;
 
@@ -28,7 +32,7 @@ static int print_workers(struct pawl *p, bool json)
         return pawl_workers(p, print_line, NULL, &err) ? cli_fail(&err) : 0;
     table_heads(&t, heads, sizeof(heads) / sizeof(*heads));
     if (pawl_workers(p, add_worker, &t, &err)) {
-        buf_release(&t.cells);
+        table_release(&t);
         return cli_fail(&err);
     }
     table_print(&t);

@@ -31,6 +31,7 @@ const struct command *const commands[] = {
     &command_reject,
     &command_queue,
     &command_workers,
+    &command_top,
     &command_verify,
     &command_metrics,
     &command_admin,

@@ -82,6 +82,7 @@ extern const struct command command_approve;
 extern const struct command command_reject;
 extern const struct command command_queue;
 extern const struct command command_workers;
+extern const struct command command_top;
 extern const struct command command_verify;
 extern const struct command command_metrics;
 extern const struct command command_admin;

@@ -1,7 +1,5 @@
-/* out.c - printing for people: errors, tables, texts without control characters. */
+/* out.c - printing for people: errors, texts without control characters. */
 #include "cli/cli.h"
-
-#include "base/mem.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -61,83 +59,6 @@ int cli_done(int exit_code)
         return exit_code ? exit_code : 1;
     }
     return exit_code;
-}
-
-/* ---- tables ---- */
-
-void table_add(struct table *t, const char *cell)
-{
-    out_clean(&t->cells, cell);
-    buf_addch(&t->cells, '\0');
-    t->n++;
-}
-
-void table_addf(struct table *t, const char *fmt, ...)
-{
-    char text[512];
-    va_list ap;
-
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof(text), fmt, ap);
-    va_end(ap);
-    table_add(t, text);
-}
-
-void table_add_span(struct table *t, int64_t us)
-{
-    char text[DURATION_TEXT_SIZE];
-
-    table_add(t, text_duration(us, text));
-}
-
-void table_heads(struct table *t, const char *const *heads, size_t n)
-{
-    for (t->ncols = 0; t->ncols < n; t->ncols++)
-        table_add(t, heads[t->ncols]);
-}
-
-/* Characters, not bytes; wide and combining ones are taken for one column. */
-static int width(const char *s)
-{
-    int n = 0;
-
-    for (; *s; s++)
-        n += ((unsigned char)*s & 0xC0) != 0x80;
-    return n;
-}
-
-static void print_cell(const char *cell, int wide, bool left, bool last)
-{
-    int pad = wide - width(cell);
-
-    if (!left)
-        printf("%*s%s", pad, "", cell);
-    else
-        printf("%s%*s", cell, last ? 0 : pad, "");
-    fputs(last ? "\n" : "  ", stdout);
-}
-
-void table_print(struct table *t)
-{
-    int *wide = mem_zalloc((t->ncols + 1) * sizeof(*wide));
-    bool *left = mem_zalloc((t->ncols + 1) * sizeof(*left));
-    const char *cell = buf_cstr(&t->cells);
-    size_t i;
-
-    for (i = 0; i < t->n; i++, cell += strlen(cell) + 1) {
-        if (i < t->ncols)
-            left[i] = *cell == '<';
-        if (width(cell) - (i < t->ncols && *cell == '<') > wide[i % t->ncols])
-            wide[i % t->ncols] = width(cell) - (i < t->ncols && *cell == '<');
-    }
-    cell = buf_cstr(&t->cells);
-    for (i = 0; i < t->n; i++, cell += strlen(cell) + 1)
-        print_cell(cell + (i < t->ncols && *cell == '<'), wide[i % t->ncols], left[i % t->ncols],
-                   (i + 1) % t->ncols == 0);
-    free(wide);
-    free(left);
-    buf_release(&t->cells);
-    *t = (struct table){0};
 }
 
 /* ---- JSON ---- */

@@ -92,6 +92,7 @@ struct tail {
     bool returned;   /* the last byte was a carriage return */
 };
 MUST_USE int tail_look(struct pawl *p, struct tail *t, struct pawl_error *err); /* reads on */
+void tail_take(struct tail *t, const char *bytes, size_t len);                  /* reads these */
 size_t tail_count(const struct tail *t);
 const char *tail_line(const struct tail *t, size_t i); /* the oldest is 0 */
 const char *tail_last(const struct tail *t);           /* that is not empty; "": none */

@@ -36,7 +36,7 @@ static bool in_escape(struct tail *t, char c)
     return t->escape == 2;
 }
 
-static void take(struct tail *t, const char *bytes, size_t len)
+void tail_take(struct tail *t, const char *bytes, size_t len)
 {
     size_t i;
 
@@ -69,7 +69,7 @@ int tail_look(struct pawl *p, struct tail *t, struct pawl_error *err)
             return rc;
         if (page.dropped)
             buf_reset(&t->line);
-        take(t, bytes, page.len);
+        tail_take(t, bytes, page.len);
         t->at = at.from = page.next;
         t->attempt = at.attempt = page.attempt;
     } while (page.more);

@@ -1,0 +1,386 @@
+/* cmd_top.c - pawl top: what goes on everywhere, again and again. On a terminal it takes the whole
+ * of it and obeys keys; otherwise it is one frame of text, or one object. */
+#include "cli/run.h"
+#include "cli/screen.h"
+#include "cli/top.h"
+
+#include "base/env.h"
+#include "base/mem.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#define USUAL_US 1000000
+#define LEAST_US 100000
+#define SHARE    10      /* the looking takes no more than this part of the time */
+#define PATIENCE 1000000 /* µs; what is shown waits no longer for a database that is away */
+
+enum page { PAGE_LIST, PAGE_DETAIL, PAGE_HELP };
+
+struct top {
+    int64_t interval;
+    const char *filter;
+    bool once;
+
+    struct pawl *p;
+    struct top_model model;
+    struct top_detail detail;
+    enum page page;
+    bool paused, typing;
+    struct buf part; /* what names must have in them */
+    size_t selected, first, scroll;
+    int64_t id;  /* of what is selected, so that it stays so when others come and go */
+    char *note;  /* what went wrong when it was read last */
+    int64_t due; /* boot clock */
+};
+
+/* ---- reading ---- */
+
+/* What was selected stays selected; if it is gone, its place is. */
+static void find_selected(struct top *t)
+{
+    size_t n = top_count(&t->model), i;
+
+    for (i = 0; i < n; i++)
+        if (top_id(&t->model, i) == t->id) {
+            t->selected = i;
+            return;
+        }
+    if (t->selected >= n)
+        t->selected = n ? n - 1 : 0;
+    t->id = n ? top_id(&t->model, t->selected) : 0;
+}
+
+static void select_row(struct top *t, int64_t row)
+{
+    int64_t n = (int64_t)top_count(&t->model);
+
+    row = row >= n ? n - 1 : row;
+    t->selected = row > 0 ? (size_t)row : 0;
+    t->id = n ? top_id(&t->model, t->selected) : 0;
+}
+
+/* A database that is away is no reason to end: what was read before stays, and one tries again. */
+static void look(struct top *t)
+{
+    struct pawl_error err;
+    int64_t begun = clock_boot_us(), took;
+    int rc = top_read(&t->model, t->p, buf_cstr(&t->part), &err);
+
+    if (!rc && t->page == PAGE_DETAIL)
+        rc = detail_read(&t->detail, t->p, t->id, &err);
+    else if (!rc)
+        find_selected(t);
+    free(t->note);
+    t->note = rc ? mem_strdup(err.message) : NULL;
+    took = (clock_boot_us() - begun) * SHARE;
+    t->due = clock_boot_us() + (took > t->interval ? took : t->interval);
+}
+
+/* ---- drawing ---- */
+
+static const char *foot(const struct top *t, bool utf8, struct buf *b)
+{
+    buf_reset(b);
+    if (t->note)
+        buf_addf(b, "%s", t->note);
+    else if (t->typing)
+        buf_addf(b, "only names with: %s_   (enter; escape: all)", buf_cstr(&t->part));
+    else if (t->page != PAGE_LIST)
+        buf_addf(b, "q back  %s move%s", utf8 ? "↑↓" : "j k", t->paused ? "  STOPPED: p" : "");
+    else
+        buf_addf(b, "q quit  ? help  %s move  enter why  p %s  f %s", utf8 ? "↑↓" : "j k",
+                 t->paused ? "goes on (STOPPED)" : "stop", t->part.len ? t->part.ptr : "filter");
+    return buf_cstr(b);
+}
+
+static bool draw(struct top *t)
+{
+    struct top_look look = {.style = style_of(stdout),
+                            .rows = screen_rows(),
+                            .selected = t->selected,
+                            .first = t->first,
+                            .where = pawl_url(t->p)};
+    struct buf frame = BUF_INIT, words = BUF_INIT;
+    bool shown;
+
+    look.style.width = screen_columns() - 1; /* the last column wraps */
+    look.foot = foot(t, look.style.utf8, &words);
+    if (t->page == PAGE_HELP)
+        help_frame(&look, &frame);
+    else if (t->page == PAGE_DETAIL)
+        detail_frame(&t->detail, &look, &t->scroll, &frame);
+    else
+        top_frame(&t->model, &look, &frame);
+    t->first = look.first;
+    shown = screen_show(&frame);
+    buf_release(&frame);
+    buf_release(&words);
+    return shown;
+}
+
+/* ---- keys ---- */
+
+static void type(struct top *t, int key)
+{
+    if (key == KEY_ENTER || key == KEY_ESCAPE)
+        t->typing = false;
+    if (key == KEY_ESCAPE)
+        buf_reset(&t->part);
+    else if (key == KEY_BACKSPACE)
+        while (t->part.len && ((unsigned char)t->part.ptr[--t->part.len] & 0xC0) == 0x80)
+            ; /* the whole character */
+    else if (key >= ' ' && key < 256 && t->part.len < 60)
+        buf_addch(&t->part, (char)key);
+    if (t->part.ptr)
+        t->part.ptr[t->part.len] = '\0';
+    /* not in the middle of a character */
+    if (text_is_utf8(buf_cstr(&t->part), t->part.len))
+        t->due = 0;
+}
+
+static void open_detail(struct top *t)
+{
+    if (!top_count(&t->model))
+        return;
+    t->page = PAGE_DETAIL;
+    t->scroll = 0;
+    look(t);
+    if (!t->detail.why) /* it could not be read: the note says why */
+        t->page = PAGE_LIST;
+}
+
+static void close_page(struct top *t)
+{
+    t->page = PAGE_LIST;
+    detail_release(&t->detail);
+    t->due = 0;
+}
+
+static void move(struct top *t, int64_t by)
+{
+    if (t->page == PAGE_LIST)
+        select_row(t, (int64_t)t->selected + by);
+    else if (by < 0)
+        t->scroll = t->scroll > (size_t)-by ? t->scroll - (size_t)-by : 0;
+    else
+        t->scroll += (size_t)by;
+}
+
+/* False: that was the last one. */
+static bool on_key(struct top *t, int key)
+{
+    int page = screen_rows() / 2;
+
+    if (t->typing) {
+        type(t, key);
+        return true;
+    }
+    switch (key) {
+    case 'q':
+    case KEY_ESCAPE:
+    case KEY_LEFT:
+        if (t->page != PAGE_LIST)
+            close_page(t);
+        else if (key == 'q')
+            return false;
+        break;
+    case 'p':
+        t->paused = !t->paused;
+        t->due = 0;
+        break;
+    case 'k':
+    case KEY_UP:
+        move(t, -1);
+        break;
+    case 'j':
+    case KEY_DOWN:
+        move(t, 1);
+        break;
+    case KEY_PAGE_UP:
+        move(t, -page);
+        break;
+    case KEY_PAGE_DOWN:
+        move(t, page);
+        break;
+    case KEY_ENTER:
+    case KEY_RIGHT:
+        if (t->page == PAGE_LIST)
+            open_detail(t);
+        break;
+    case 'f':
+    case '/':
+        t->typing = t->page == PAGE_LIST;
+        break;
+    case '?':
+    case 'h':
+        t->page = t->page == PAGE_LIST ? PAGE_HELP : t->page;
+        break;
+    default:
+        break;
+    }
+    return true;
+}
+
+/* ---- live ---- */
+
+/* A stop of the whole job gives the terminal back while it lasts. */
+static bool stop_and_go_on(void)
+{
+    screen_close();
+    raise(SIGSTOP);
+    return screen_open();
+}
+
+/* Returns -1 to go on, or what to exit with. */
+static int wait_for_something(struct top *t, int signals)
+{
+    struct pollfd fds[] = {{.fd = STDIN_FILENO, .events = POLLIN},
+                           {.fd = signals, .events = POLLIN}};
+    struct signalfd_siginfo info;
+    int64_t left = t->due - clock_boot_us();
+    int key;
+
+    poll(fds, 2, t->paused ? -1 : left <= 0 ? 0 : (int)(left / 1000) + 1);
+    while (read(signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+        if (info.ssi_signo == SIGTSTP && !stop_and_go_on())
+            return 1;
+        if (info.ssi_signo != SIGTSTP && info.ssi_signo != SIGWINCH)
+            return 128 + (int)info.ssi_signo;
+    }
+    while ((key = screen_key()) != KEY_NONE)
+        if (key == KEY_GONE || !on_key(t, key))
+            return key == KEY_GONE ? 128 + SIGHUP : 0;
+    return -1;
+}
+
+static int live(struct top *t)
+{
+    static const int more[] = {SIGWINCH, SIGTSTP, SIGQUIT};
+    int signals = signals_open(), code = -1;
+    size_t i;
+
+    if (signals < 0)
+        return 1;
+    for (i = 0; i < sizeof(more) / sizeof(*more); i++)
+        signals_add(signals, more[i]);
+    if (!screen_open())
+        code = cli_wrong("the terminal can't be taken: %s", strerror(errno));
+    while (code < 0) {
+        if (!draw(t))
+            code = 128 + SIGHUP;
+        else if ((code = wait_for_something(t, signals)) < 0 && !t->paused &&
+                 clock_boot_us() >= t->due)
+            look(t);
+    }
+    screen_close();
+    close(signals);
+    return code;
+}
+
+/* ---- once ---- */
+
+static int once(struct top *t)
+{
+    struct top_look look = {.style = style_of(stdout), .where = pawl_url(t->p)};
+    struct buf frame = BUF_INIT;
+
+    top_frame(&t->model, &look, &frame);
+    fputs(buf_cstr(&frame), stdout);
+    buf_release(&frame);
+    return 0;
+}
+
+static int object(struct top *t)
+{
+    struct pawl_overview_query q = {.part = t->filter};
+    struct pawl_error err;
+    char *json = NULL;
+
+    if (pawl_overview(t->p, &q, &json, &err))
+        return cli_fail(&err);
+    puts(json);
+    free(json);
+    return 0;
+}
+
+/* What went wrong is shown in the last line, not printed over the rest. */
+static void no_note(void *arg, const char *sentence)
+{
+    (void)arg;
+    (void)sentence;
+}
+
+static int run(struct top *t, const struct cli *c)
+{
+    struct pawl_options o = cli_options(c, true);
+    struct pawl_error err;
+    bool alive = !c->json && !t->once && screen_there();
+    int code;
+
+    if (alive) {
+        o.note = no_note;
+        o.patience = PATIENCE;
+    }
+    if (pawl_open(&o, &t->p, &err))
+        return cli_fail(&err);
+    if (c->json)
+        return object(t);
+    buf_addstr(&t->part, t->filter ? t->filter : "");
+    if (top_read(&t->model, t->p, buf_cstr(&t->part), &err))
+        return cli_fail(&err);
+    find_selected(t);
+    t->due = clock_boot_us() + t->interval;
+    code = alive ? live(t) : once(t);
+    return code;
+}
+
+static const struct option options[] = {
+    {"interval", OPTION_DURATION, offsetof(struct top, interval), "DURATION",
+     "look so often; 1s unless you say more or less"},
+    {"filter", OPTION_TEXT, offsetof(struct top, filter), "TEXT",
+     "of what runs, only that whose name or queue has this text in it"},
+    {"once", OPTION_FLAG, offsetof(struct top, once), NULL,
+     "print it once, as it does without a terminal"},
+    {0},
+};
+
+static int cmd_top(int argc, char **argv)
+{
+    struct top t = {.interval = USUAL_US};
+    struct cli c;
+    int code = cli_begin(&c, &command_top, argc, argv, &t);
+
+    if (code >= 0)
+        return code;
+    if (t.interval < LEAST_US)
+        code = cli_wrong("--interval is at least 100ms");
+    else
+        code = run(&t, &c);
+    top_release(&t.model);
+    detail_release(&t.detail);
+    buf_release(&t.part);
+    free(t.note);
+    pawl_close(t.p);
+    cli_end(&c);
+    return cli_done(code);
+}
+
+const struct command command_top = {
+    .name = "top",
+    .forms = "",
+    .text = "show queues, workers and what runs, again and again",
+    .about = "Keys: q quit, up and down or j and k move, enter shows why it runs and its tree, f "
+             "only names with a text, p stop and go on, ? help. Each look is a few questions that "
+             "cost the same however much is stored.",
+    .options = options,
+    .examples = {{"pawl top", "all of it, every second; q quits"},
+                 {"pawl top --once", "one picture as text"},
+                 {"pawl top --json", "one object, for programs"}},
+    .run = cmd_top,
+};

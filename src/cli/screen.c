@@ -1,0 +1,222 @@
+/* screen.c - see screen.h. What must be undone is in one static structure: a handler of signals has
+ * no other way to find it. */
+#include "cli/screen.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
+#define ESCAPE_MS 25 /* within which the rest of a key's sequence comes */
+
+/* The other screen, no cursor, no wrapping; and back. */
+static const char enter[] = "\033[?1049h\033[?25l\033[?7l\033[2J";
+static const char leave[] = "\033[?7h\033[?25h\033[?1049l";
+
+/* Signals that end the program by its own fault. */
+static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+#define FATAL (sizeof(fatal) / sizeof(*fatal))
+
+static struct {
+    volatile sig_atomic_t open;
+    struct termios before;
+    struct sigaction previous[FATAL];
+    unsigned char typed[64];
+    size_t n;
+} screen;
+
+bool screen_there(void)
+{
+    const char *term = getenv("TERM");
+
+    return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && term && *term && strcmp(term, "dumb");
+}
+
+/* ---- take and give back ---- */
+
+static bool put(const char *text, size_t len)
+{
+    ssize_t n;
+
+    while (len && ((n = write(STDOUT_FILENO, text, len)) > 0 || errno == EINTR)) {
+        text += n > 0 ? n : 0;
+        len -= n > 0 ? (size_t)n : 0;
+    }
+    return !len;
+}
+
+/* Only calls that a handler of signals may make. */
+static void give_back(void)
+{
+    if (!screen.open)
+        return;
+    screen.open = 0;
+    put(leave, sizeof(leave) - 1);
+    tcsetattr(STDIN_FILENO, TCSANOW, &screen.before);
+}
+
+/* Whoever handled it before gets it next. */
+static void on_fatal(int signal)
+{
+    size_t i;
+
+    give_back();
+    for (i = 0; i < FATAL; i++)
+        if (fatal[i] == signal)
+            sigaction(signal, &screen.previous[i], NULL);
+    raise(signal);
+}
+
+bool screen_open(void)
+{
+    struct sigaction act = {.sa_handler = on_fatal};
+    struct termios raw;
+    size_t i;
+
+    if (screen.open)
+        return true;
+    if (tcgetattr(STDIN_FILENO, &screen.before))
+        return false;
+    raw = screen.before;
+    raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO | IEXTEN); /* Ctrl-C and Ctrl-Z stay signals */
+    raw.c_iflag &= ~(tcflag_t)(ICRNL | IXON);
+    raw.c_cc[VMIN] = 1;
+    raw.c_cc[VTIME] = 0;
+    for (i = 0; i < FATAL; i++)
+        sigaction(fatal[i], &act, &screen.previous[i]);
+    screen.open = 1;
+    if (tcsetattr(STDIN_FILENO, TCSANOW, &raw)) {
+        screen_close();
+        return false;
+    }
+    put(enter, sizeof(enter) - 1);
+    return true;
+}
+
+void screen_close(void)
+{
+    size_t i;
+
+    if (!screen.open)
+        return;
+    give_back();
+    for (i = 0; i < FATAL; i++)
+        sigaction(fatal[i], &screen.previous[i], NULL);
+}
+
+/* ---- the picture ---- */
+
+static bool size_of(struct winsize *size)
+{
+    return !ioctl(STDOUT_FILENO, TIOCGWINSZ, size) && size->ws_col && size->ws_row;
+}
+
+int screen_columns(void)
+{
+    struct winsize size;
+
+    return size_of(&size) ? size.ws_col : 80;
+}
+
+int screen_rows(void)
+{
+    struct winsize size;
+
+    return size_of(&size) ? size.ws_row : 24;
+}
+
+/* Each line clears what is left of the one before it, and all goes out at once, so nothing
+ * flickers. What is below the last row would move all of it up. */
+bool screen_show(const struct buf *frame)
+{
+    const char *at = buf_cstr(frame);
+    struct buf out = BUF_INIT;
+    int left = screen_rows();
+    bool shown;
+    size_t len;
+
+    buf_addstr(&out, "\033[H");
+    for (;; at += len + 1) {
+        len = strcspn(at, "\n");
+        buf_add(&out, at, len);
+        buf_addstr(&out, "\033[K");
+        if (!at[len] || --left < 1)
+            break;
+        buf_addstr(&out, "\r\n");
+    }
+    buf_addstr(&out, "\033[J");
+    shown = put(out.ptr, out.len);
+    buf_release(&out);
+    return shown;
+}
+
+/* ---- keys ---- */
+
+static bool is_readable(int ms)
+{
+    struct pollfd fd = {.fd = STDIN_FILENO, .events = POLLIN};
+
+    return poll(&fd, 1, ms) > 0;
+}
+
+/* False: the terminal is gone. */
+static bool read_more(int ms)
+{
+    ssize_t n;
+
+    if (screen.n == sizeof(screen.typed) || !is_readable(ms))
+        return true;
+    n = read(STDIN_FILENO, screen.typed + screen.n, sizeof(screen.typed) - screen.n);
+    if (n > 0)
+        screen.n += (size_t)n;
+    return n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN));
+}
+
+static void take(size_t n)
+{
+    memmove(screen.typed, screen.typed + n, screen.n - n);
+    screen.n -= n;
+}
+
+/* ESC [ A, ESC O A, ESC [ 5 ~. What is not known is passed over. */
+static int sequence(void)
+{
+    static const struct {
+        const char *end;
+        int key;
+    } keys[] = {{"A", KEY_UP},   {"B", KEY_DOWN}, {"C", KEY_RIGHT},    {"D", KEY_LEFT},
+                {"H", KEY_HOME}, {"F", KEY_END},  {"5~", KEY_PAGE_UP}, {"6~", KEY_PAGE_DOWN}};
+    size_t len = 2, i;
+
+    while (len < screen.n && screen.typed[len] < 0x40)
+        len++;
+    len += len < screen.n;
+    for (i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+        if (strlen(keys[i].end) == len - 2 && !memcmp(screen.typed + 2, keys[i].end, len - 2)) {
+            take(len);
+            return keys[i].key;
+        }
+    take(len);
+    return screen_key();
+}
+
+int screen_key(void)
+{
+    int c;
+
+    if (!screen.n && !read_more(0))
+        return KEY_GONE;
+    if (!screen.n)
+        return KEY_NONE;
+    c = screen.typed[0];
+    if (c == KEY_ESCAPE && screen.n == 1 && !read_more(ESCAPE_MS))
+        return KEY_GONE;
+    if (c == KEY_ESCAPE && screen.n > 1 && (screen.typed[1] == '[' || screen.typed[1] == 'O'))
+        return sequence();
+    take(1);
+    return c == '\n' ? KEY_ENTER : c == '\b' ? KEY_BACKSPACE : c;
+}

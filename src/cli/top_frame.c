@@ -1,0 +1,350 @@
+/* top_frame.c - a frame of pawl top: a line that sums up, then queues, workers and what runs, each
+ * as much as fits. What runs gets the rest of the screen, and can be moved through. */
+#include "cli/table.h"
+#include "cli/top.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SHORT_ID 8 /* digits of a worker's id */
+
+/* Rows of what is listed, and a fit for them. */
+struct part {
+    struct table table;
+    struct table_fit fit;
+};
+
+static void part_release(struct part *p)
+{
+    table_release(&p->table);
+    table_fit_release(&p->fit);
+}
+
+static size_t part_rows(const struct part *p)
+{
+    return table_rows(&p->table) - 1;
+}
+
+/* ---- lines ---- */
+
+static void end_line(struct buf *out, struct line *l)
+{
+    buf_addf(out, "%s\n", buf_cstr(&l->text));
+}
+
+static void empty_line(struct buf *out)
+{
+    buf_addch(out, '\n');
+}
+
+/* A row; the one that is selected has a mark, and other colours where there are some. */
+static void add_row(const struct top_look *k, const struct part *p, size_t row, bool selected,
+                    struct line *l, struct buf *out)
+{
+    struct style plain = k->style;
+
+    if (!row || selected)
+        plain.color = false;
+    line_begin(l, &plain);
+    line_add(l, TINT_PLAIN, selected ? "> " : "  ");
+    table_row(&p->table, &p->fit, row, l);
+    if (k->style.color && (!row || selected))
+        buf_addf(out, "%s%s\033[0m\n", row ? "\033[7m" : "\033[1m", buf_cstr(&l->text));
+    else
+        end_line(out, l);
+}
+
+static void add_more(const struct top_look *k, size_t n, struct line *l, struct buf *out)
+{
+    line_begin(l, &k->style);
+    line_addf(l, TINT_FAINT, "  %s %zu more", k->style.utf8 ? "…" : "...", n);
+    end_line(out, l);
+}
+
+/* The heading and at most so many lines. */
+static void add_part(const struct top_look *k, const struct part *p, size_t room, struct line *l,
+                     struct buf *out)
+{
+    size_t n = part_rows(p), shown = n > room ? room - 1 : n, i;
+
+    for (i = 0; i <= shown; i++)
+        add_row(k, p, i, false, l, out);
+    if (shown < n)
+        add_more(k, n - shown, l, out);
+    empty_line(out);
+}
+
+/* ---- the line that sums up ---- */
+
+static int64_t sum(const json_t *list, const char *key)
+{
+    int64_t n = 0;
+    size_t i;
+
+    for (i = 0; i < json_array_size(list); i++)
+        n += field_int(json_array_get(list, i), key);
+    return n;
+}
+
+static void add_title(const struct top_model *m, const struct top_look *k, struct line *l,
+                      struct buf *out)
+{
+    const json_t *queues = json_object_get(m->o, "queues");
+    const json_t *workers = json_object_get(m->o, "workers");
+    const char *at = field(m->o, "at");
+    size_t i, n = json_array_size(workers), gone = 0;
+
+    for (i = 0; i < n; i++)
+        gone += !strcmp(field(json_array_get(workers, i), "state"), "silent");
+    line_begin(l, &k->style);
+    line_addf(l, TINT_PLAIN, "%.8s  %lld ready  %lld running", strlen(at) > 19 ? at + 11 : at,
+              (long long)sum(queues, "ready"), (long long)sum(queues, "running"));
+    line_addf(l, TINT_PLAIN, "  %zu worker%s", n - gone, n - gone == 1 ? "" : "s");
+    if (gone)
+        line_addf(l, TINT_BAD, "  %zu silent", gone);
+    line_addf(l, TINT_FAINT, "  %lld held  %s", (long long)sum(queues, "held"), k->where);
+    end_line(out, l);
+    empty_line(out);
+}
+
+/* ---- queues ---- */
+
+static bool is_idle(const json_t *q)
+{
+    return !field_int(q, "ready") && !field_int(q, "held") && !field_int(q, "running") &&
+           !json_is_object(json_object_get(q, "paused"));
+}
+
+static void add_rate(struct table *t, int64_t rate, bool bad)
+{
+    char text[32];
+
+    snprintf(text, sizeof(text), "%lld", (long long)rate);
+    table_add_tinted(t, bad && rate > 0 ? TINT_BAD : TINT_PLAIN, rate < 0 ? "-" : text);
+}
+
+static void add_queue(struct table *t, const struct top_model *m, const json_t *q)
+{
+    const json_t *limit = json_object_get(q, "limit");
+    const char *name = field(q, "queue");
+
+    table_add(t, name);
+    table_addf(t, "%lld", (long long)field_int(q, "ready"));
+    table_addf(t, "%lld", (long long)field_int(q, "held"));
+    table_addf(t, "%lld", (long long)field_int(q, "running"));
+    if (json_is_object(json_object_get(q, "paused")))
+        table_add_tinted(t, TINT_BUSY, "paused");
+    else if (json_is_object(limit))
+        table_addf(t, "%lld/%lld", (long long)field_int(limit, "used"),
+                   (long long)field_int(limit, "max"));
+    else
+        table_add(t, "-");
+    if (*field(q, "oldest_ready_at"))
+        table_add_span(t, field_int(q, "oldest_wait_us"));
+    else
+        table_add(t, "-");
+    add_rate(t, top_rate(m, name, "done"), false);
+    add_rate(t, top_rate(m, name, "failed"), true);
+}
+
+/* Those in which nothing happens come last, so that they are the first to be left out. */
+static void make_queues(struct part *p, const struct top_model *m, const struct style *style)
+{
+    static const char *const heads[] = {"<QUEUE", "READY",   "~~HELD",   "RUNNING",
+                                        "LIMIT",  "~OLDEST", "~~DONE/M", "~~FAILED/M"};
+    const json_t *list = json_object_get(m->o, "queues");
+    size_t i;
+    int idle;
+
+    table_heads(&p->table, heads, sizeof(heads) / sizeof(*heads));
+    for (idle = 0; idle < 2; idle++)
+        for (i = 0; i < json_array_size(list); i++)
+            if (is_idle(json_array_get(list, i)) == idle)
+                add_queue(&p->table, m, json_array_get(list, i));
+    table_fit(&p->table, style, &p->fit);
+}
+
+/* ---- workers ---- */
+
+/* "process, 3 functions" */
+static void add_executors(struct table *t, const json_t *serves)
+{
+    struct buf b = BUF_INIT;
+    const char *lane;
+    json_t *queues;
+    size_t functions = 0;
+
+    json_object_foreach((json_t *)serves, lane, queues)
+    {
+        if (!strncmp(lane, "function:", 9))
+            functions++;
+        else
+            buf_addf(&b, "%s%s", b.len ? ", " : "", lane);
+    }
+    if (functions)
+        buf_addf(&b, "%s%zu function%s", b.len ? ", " : "", functions, functions == 1 ? "" : "s");
+    table_add(t, b.len ? b.ptr : "-");
+    buf_release(&b);
+}
+
+static void add_worker(struct table *t, const json_t *w)
+{
+    const char *state = field(w, "state");
+
+    table_addf(t, "%.*s", SHORT_ID, field(w, "id"));
+    table_add(t, field(w, "host"));
+    table_addf(t, "%lld/%lld", (long long)field_int(w, "leases"), (long long)field_int(w, "room"));
+    table_add_span(t, field_int(w, "silent_us"));
+    table_add_tinted(t,
+                     !strcmp(state, "silent")     ? TINT_BAD
+                     : !strcmp(state, "draining") ? TINT_BUSY
+                                                  : TINT_PLAIN,
+                     state);
+    add_executors(t, json_object_get(w, "serves"));
+}
+
+static void make_workers(struct part *p, const struct top_model *m, const struct style *style)
+{
+    static const char *const heads[] = {"<WORKER", "~<HOST", "RUNS",
+                                        "~SEEN",   "<STATE", "~~<EXECUTORS"};
+    const json_t *list = json_object_get(m->o, "workers");
+    size_t i;
+
+    table_heads(&p->table, heads, sizeof(heads) / sizeof(*heads));
+    for (i = 0; i < json_array_size(list); i++)
+        add_worker(&p->table, json_array_get(list, i));
+    table_fit(&p->table, style, &p->fit);
+}
+
+/* ---- what runs ---- */
+
+/* The last line as it would stand there: without escape sequences, and what was overwritten. */
+static void add_last_line(struct table *t, const char *line)
+{
+    struct tail tail = {0};
+
+    tail_take(&tail, line, strlen(line));
+    table_add_tinted(t, TINT_FAINT, tail_last(&tail));
+    tail_release(&tail);
+}
+
+static void make_running(struct part *p, const struct top_model *m, const struct style *style)
+{
+    static const char *const heads[] = {"<RUNNING", "ID",        "~~TRY",
+                                        "~ELAPSED", "~~<WORKER", "~~~<LAST LINE"};
+    const json_t *list = json_object_get(m->o, "running");
+    size_t i;
+
+    table_heads(&p->table, heads, sizeof(heads) / sizeof(*heads));
+    for (i = 0; i < json_array_size(list); i++) {
+        const json_t *r = json_array_get(list, i);
+
+        table_add(&p->table, field(r, "name"));
+        table_addf(&p->table, "%lld", (long long)field_int(r, "id"));
+        table_addf(&p->table, "%lld/%lld", (long long)field_int(r, "attempt"),
+                   (long long)field_int(r, "max_attempts"));
+        table_add_span(&p->table, field_int(r, "elapsed_us"));
+        if (*field(r, "worker"))
+            table_addf(&p->table, "%.*s", SHORT_ID, field(r, "worker"));
+        else
+            table_add_tinted(&p->table, TINT_BAD, "gone");
+        add_last_line(&p->table, field(r, "last_line"));
+    }
+    table_fit(&p->table, style, &p->fit);
+}
+
+static void add_running(const struct top_model *m, struct top_look *k, const struct part *p,
+                        size_t room, struct line *l, struct buf *out)
+{
+    size_t n = part_rows(p), i;
+    int64_t all = sum(json_object_get(m->o, "queues"), "running");
+
+    if (k->first > k->selected)
+        k->first = k->selected;
+    if (k->selected >= k->first + room)
+        k->first = k->selected + 1 - room;
+    if (k->first + room > n)
+        k->first = n > room ? n - room : 0;
+    add_row(k, p, 0, false, l, out);
+    for (i = k->first; i < n && i < k->first + room; i++)
+        add_row(k, p, i + 1, k->rows && i == k->selected, l, out);
+    if (!k->rows && all > (int64_t)n)
+        add_more(k, (size_t)(all - (int64_t)n), l, out);
+}
+
+/* ---- all of it ---- */
+
+#define FIXED 8 /* lines: title, three headings, three empty ones, foot */
+#define TINY  5 /* lines: no room for a title */
+
+struct rooms {
+    size_t queues, workers, running;
+    bool only_running; /* there is no room for the others */
+};
+
+static size_t at_most(size_t n, size_t most)
+{
+    return n < most ? n : most;
+}
+
+static struct rooms share(const struct top_look *k, size_t queues, size_t workers, size_t running)
+{
+    size_t room = k->rows > FIXED ? (size_t)k->rows - FIXED : 0;
+    struct rooms r = {.queues = queues, .workers = workers, .running = running + 1};
+
+    if (!k->rows)
+        return r;
+    if (room < 6)
+        return (struct rooms){.running = (size_t)(k->rows > TINY ? k->rows - 4
+                                                  : k->rows > 2  ? k->rows - 2
+                                                                 : 1),
+                              .only_running = true};
+    r.running = at_most(running, room / 2);
+    r.workers = at_most(workers, (room - r.running) / 2);
+    r.queues = at_most(queues, room - r.running - r.workers);
+    r.workers = at_most(workers, room - r.running - r.queues);
+    r.running = room - r.queues - r.workers;
+    return r;
+}
+
+/* Fills up to the last line, which is the foot. */
+static void add_foot(const struct top_look *k, struct line *l, struct buf *out)
+{
+    const char *at;
+    int lines = 0;
+
+    for (at = buf_cstr(out); (at = strchr(at, '\n')); at++)
+        lines++;
+    for (; lines < k->rows - 1; lines++)
+        empty_line(out);
+    line_begin(l, &k->style);
+    line_add(l, TINT_FAINT, k->foot);
+    buf_addstr(out, buf_cstr(&l->text));
+}
+
+void top_frame(const struct top_model *m, struct top_look *k, struct buf *out)
+{
+    struct part queues = {0}, workers = {0}, running = {0};
+    struct style inner = k->style;
+    struct line l = {0};
+    struct rooms r;
+
+    inner.width = inner.width ? inner.width - 2 : 0; /* for the mark */
+    make_queues(&queues, m, &inner);
+    make_workers(&workers, m, &inner);
+    make_running(&running, m, &inner);
+    r = share(k, part_rows(&queues), part_rows(&workers), part_rows(&running));
+    if (!k->rows || k->rows > TINY)
+        add_title(m, k, &l, out);
+    if (!r.only_running) {
+        add_part(k, &queues, r.queues, &l, out);
+        add_part(k, &workers, r.workers, &l, out);
+    }
+    add_running(m, k, &running, r.running, &l, out);
+    if (k->rows)
+        add_foot(k, &l, out);
+    part_release(&queues);
+    part_release(&workers);
+    part_release(&running);
+    line_release(&l);
+}

@@ -1,0 +1,231 @@
+#!/usr/bin/env bats
+# pawl top: as text in a pipe, and in a real terminal that tmux emulates: at 80 and 40 columns, with another size in
+# between, and left by a key and by signals.
+
+load cli_common
+load cli_run
+load cli_tty
+
+setup() {
+	make_database
+	make_state
+	make_terminal
+}
+teardown() {
+	end_terminal
+	end_all
+	remove_database
+}
+
+# A worker with two commands that run until the test lets them, and two that wait behind them.
+make_work() {
+	start_worker --slots 2
+	first=$(p exec --detach --retry 2 --name reading -- sh -c "printf 'one\n\033[31mpage 7\033[0m\n'; $(wait_for_file go)")
+	until_true has_event "$first" started
+	p exec --detach --name writing -- sh -c "$(wait_for_file go)" >"$dir/second"
+	until_true has_event "$(cat "$dir/second")" started
+	p exec --detach --name third -- true >/dev/null
+	p exec --detach --name fourth -- true >/dev/null
+}
+
+@test "in a pipe, or with --once, it is one frame of text" {
+	same "T 0 ready 0 running 0 workers DB
+QUEUE READY HELD RUNNING LIMIT OLDEST DONE/M FAILED/M
+WORKER HOST RUNS SEEN STATE EXECUTORS
+RUNNING ID TRY ELAPSED WORKER LAST LINE" "$(frame)"
+	make_work
+	p queue pause reports
+	same "T 2 ready 2 running 1 worker DB
+QUEUE READY HELD RUNNING LIMIT OLDEST DONE/M FAILED/M
+default 2 0 2 - D - -
+reports 0 0 0 paused - - -
+WORKER HOST RUNS SEEN STATE EXECUTORS
+${worker_id:0:8} $(hostname) 2/2 D alive process
+RUNNING ID TRY ELAPSED WORKER LAST LINE
+exec::reading $first 1/3 D ${worker_id:0:8} page 7
+exec::writing $(cat "$dir/second") 1/1 D ${worker_id:0:8}" "$(until_true said; frame)"
+	p top --once --filter WRIT | without reading
+	p top | LC_ALL=C without "$(printf '[\033\r]')"
+	[ "$(p top --json | wc -l)" = 1 ]
+	[[ $(p top --json --filter writ) == '{"at":"'*'"queues":[{"queue":"default"'*'"workers":[{'*'"running":[{"id":'*'"ended":['* ]]
+	touch "$dir/go"
+	p verify
+}
+said() { p top | grep -q 'page 7'; }
+# Without what differs from run to run, and without empty lines.
+frame() { p top --once | sed -e 's/^[0-9][0-9]:[0-9:]*/T/' -e 's/ [0-9]* held .*/ DB/' | plain | sed -e 's/^ //' -e '/^$/d'; }
+
+@test "what it can't do" {
+	refused 2 'at least 100ms' p top --interval 1ms
+	refused 2 'duration' p top --interval often
+	refused 2 "does not take '1'" p top 1
+	refused 6 'there is no database' pawl top --db "sqlite:$dir/none.db"
+	refused 6 '127.0.0.1' pawl top --db postgres://postgres@127.0.0.1:1/postgres --once
+}
+
+@test "at 80 columns: queues, workers, what runs; why, filter, stop, help, and the terminal as it was" {
+	make_work
+	start 80 24 top --interval 100ms
+	until_true shows 'page 7'
+	screen
+	shows '2 ready  2 running  1 worker'
+	screen | grep -q '^  default  *2  *0  *2 '
+	screen | grep -q "^  ${worker_id:0:8} .* 2/2 .*alive"
+	screen | grep -q '^> exec::reading .* 1/3 '
+	screen | grep -q '^  exec::writing '
+	until_true marked_line
+	[ "$(screen | wc -l)" = 24 ]
+	screen | tail -n 1 | grep -q '^q quit'
+	keys j
+	until_true shows '> exec::writing'
+	keys Up
+	until_true shows '> exec::reading'
+	keys Enter
+	until_true shows "execution $first, exec::reading: running"
+	shows 'attempt 1 of 3 runs since'
+	shows '▸ exec::reading'
+	shows_no 'QUEUE'
+	keys q
+	until_true shows 'QUEUE'
+	keys f w r i t
+	until_true shows_no 'exec::reading'
+	shows '> exec::writing'
+	keys Escape
+	until_true shows 'exec::reading'
+	keys p
+	until_true shows 'STOPPED'
+	before=$(screen | head -n 1)
+	touch "$dir/go"
+	until_true has_status "$first" succeeded
+	[ "$(screen | head -n 1)" = "$before" ]
+	keys p
+	until_true shows '0 ready  0 running'
+	keys '?'
+	until_true shows 'enter           why it runs'
+	keys q
+	until_true shows 'QUEUE'
+	keys q
+	until_true ended
+	[ "$(code)" = 0 ]
+	restored
+	shows_no QUEUE
+}
+
+@test "at 40 columns, and with another size in between, nothing wraps and nothing is left behind" {
+	make_work
+	start 40 20 top --interval 100ms
+	until_true shows '> exec::reading'
+	screen
+	shows '2 ready  2 running'
+	screen | grep -q '^  default  *2  *2 '
+	screen | grep -q "^  ${worker_id:0:8} .*2/2 .*alive"
+	[ "$(screen | grep -c 'exec::')" = 2 ]
+	$tmux resize-window -x 80 -y 30
+	until_true shows 'FAILED/M'
+	[ "$(screen | grep -c 'exec::')" = 2 ]
+	$tmux resize-window -x 40 -y 8
+	until_true shows_no 'FAILED/M'
+	until_true shows '> exec::reading'
+	screen
+	[ "$(screen | grep -c 'RUNNING ')" = 1 ]
+	$tmux resize-window -x 30 -y 3
+	until_true three_rows
+	keys Enter
+	$tmux resize-window -x 40 -y 30
+	until_true shows 'attempt 1 of 3 runs since'
+	screen
+	[ "$(screen | LC_ALL=C.UTF-8 wc -L)" -le 40 ]
+	keys q q
+	until_true ended
+	[ "$(code)" = 0 ]
+	restored
+}
+
+marked_line() { colored | grep -q "$(printf '\033\\[[0-9;]*7m')"; }
+
+# The heading, a line, the foot.
+three_rows() { [ "$(screen | cut -c 1-10 | tr '\n' ' ')" = '  RUNNING  > exec::re q quit  ?  ' ]; }
+
+@test "more than fits can be moved through" {
+	start_worker --slots 40
+	for i in $(seq 30); do
+		echo "  t$i: {run: '$(wait_for_file go)'}"
+	done | { echo 'name: w'; echo 'tasks:'; cat; } >"$dir/flow.yaml"
+	p submit "$dir/flow.yaml"
+	start 80 20 top --interval 100ms
+	until_true shows '30 running'
+	shows '> w::t1 '
+	shows_no 'w::t30 '
+	keys NPage NPage NPage NPage
+	until_true shows '> w::t30 '
+	shows_no 'w::t1 '
+	keys PPage PPage PPage PPage
+	until_true shows '> w::t1 '
+	keys Enter
+	until_true shows '├─ ▸ t3 '
+	shows_no 't30 '
+	keys NPage NPage NPage NPage
+	until_true shows '└─ ▸ t30 '
+	touch "$dir/go"
+	keys q q
+	until_true ended
+	restored
+}
+
+@test "signals leave the terminal as it was" {
+	for signal in TERM INT HUP QUIT SEGV ABRT; do
+		rm -f "$dir/code" "$dir/stty.after"
+		start 80 24 top
+		until_true shows QUEUE
+		kill "-$signal" "$(pawl_pid)"
+		until_true ended
+		echo "$signal: $(code)"
+		[ "$(code)" = $((128 + $(kill -l $signal))) ] || [ -n "${ASAN_OPTIONS:-}" ]
+		restored
+		$tmux kill-server
+	done
+	start 80 24 top
+	rm -f "$dir/code"
+	until_true shows QUEUE
+	keys C-c
+	until_true ended
+	[ "$(code)" = 130 ]
+	restored
+}
+
+@test "a stop gives the terminal back for as long as it lasts" {
+	start 80 24 top --interval 100ms
+	until_true shows QUEUE
+	pid=$(pawl_pid)
+	kill -TSTP "$pid"
+	until_true shows_no QUEUE
+	until_true grep -q '^State:.*stopped' "/proc/$pid/status"
+	[ "$($tmux display -p '#{alternate_on} #{cursor_flag}')" = '0 1' ]
+	kill -CONT "$pid"
+	until_true shows QUEUE
+	keys q
+	until_true ended
+	[ "$(code)" = 0 ]
+	restored
+}
+
+@test "no colours with NO_COLOR, ASCII in an ASCII locale, lines on a terminal without a cursor" {
+	make_work
+	env=NO_COLOR=1 locale=LC_ALL=C start 80 24 top
+	until_true shows '> exec::reading'
+	colored | without "$(printf '\033\\[[0-9]')"
+	screen | LC_ALL=C without '[^ -~]'
+	keys Enter
+	until_true shows '> exec::reading'
+	screen | LC_ALL=C without '[^ -~]'
+	keys q q
+	until_true ended
+	restored
+	$tmux kill-server
+	rm "$dir/code"
+	term=dumb start 80 24 top
+	until_true ended
+	screen
+	[ "$(code)" = 0 ]
+	shows 'exec::reading'
+}
