@@ -14,293 +14,64 @@
 #include <unistd.h>
 
 /* The canonical text of a workflow file; a problem ends the test. Freed with the process. */
-static inline const char *flow_text(const char *yaml)
-{
-    struct problems problems = PROBLEMS_INIT;
-    struct arena arena = ARENA_INIT;
-    struct buf shown = BUF_INIT, text = BUF_INIT;
-    const struct source *source = problems_take(&problems, "test.flow.yaml", yaml, strlen(yaml));
-    const struct workflow *w;
-    struct err err = ERR_INIT;
-
-    if (workflow_parse(source, NULL, &problems, &arena, &w, &err)) {
-        problems_show(&problems, &shown);
-        test_fail(__FILE__, __LINE__, "%s\n%s", err.msg, buf_cstr(&shown));
-    }
-    workflow_write(w, &text);
-    problems_release(&problems);
-    arena_release(&arena);
-    return text.ptr; /* kept: tests are short */
-}
-
+const char *flow_text(const char *yaml);
 /* The same for files[0], which may nest the others; pairs of a name and a text, up to NULL. */
-static inline const char *flow_text_of_files(const char *const *files)
-{
-    struct problems problems = PROBLEMS_INIT;
-    struct arena arena = ARENA_INIT;
-    struct buf shown = BUF_INIT, text = BUF_INIT;
-    char folder[] = "/tmp/pawl-flow.XXXXXX", path[200];
-    const struct workflow *w;
-    struct err err = ERR_INIT;
-    size_t i;
-    int rc;
+const char *flow_text_of_files(const char *const *files);
 
-    CHECK(mkdtemp(folder));
-    for (i = 0; files[i]; i += 2) {
-        FILE *f;
+int64_t flow_submit(struct store *s, const char *yaml, const char *params);
+int64_t flow_submit_text(struct store *s, const char *definition, const char *params);
+int flow_submit_body(struct turn *t, void *submission, struct err *err); /* of a turn */
 
-        snprintf(path, sizeof(path), "%s/%s", folder, files[i]);
-        f = fopen(path, "w");
-        CHECK(f && fputs(files[i + 1], f) >= 0 && !fclose(f));
-    }
-    snprintf(path, sizeof(path), "%s/%s", folder, files[0]);
-    if ((rc = workflow_load(path, &problems, &arena, &w, &err)))
-        problems_show(&problems, &shown);
-    else
-        workflow_write(w, &text);
-    for (i = 0; files[i]; i += 2) {
-        snprintf(path, sizeof(path), "%s/%s", folder, files[i]);
-        unlink(path);
-    }
-    rmdir(folder);
-    if (rc)
-        test_fail(__FILE__, __LINE__, "%s\n%s", err.msg, buf_cstr(&shown));
-    problems_release(&problems);
-    arena_release(&arena);
-    return text.ptr;
-}
-
-static inline int flow_submit_body(struct turn *t, void *arg, struct err *err)
-{
-    return op_submit(t, arg, 1, err);
-}
-
-static inline int64_t flow_submit_text(struct store *s, const char *definition, const char *params)
-{
-    struct submission w = {.definition = definition, .input = params};
-    struct err err = ERR_INIT;
-
-    CHECK_OK_ERR(store_turn(s, flow_submit_body, &w, &err), &err);
-    CHECK_OK_ERR(w.rc, &w.err);
-    free((char *)w.definition);
-    return w.id;
-}
-
-static inline int64_t flow_submit(struct store *s, const char *yaml, const char *params)
-{
-    return flow_submit_text(s, flow_text(yaml), params);
-}
+/* ---- what is there ---- */
 
 /* The execution of a task of this workflow, by "name" or "name[2]"; 0: there is none. */
-static inline int64_t flow_task(struct store *s, int64_t workflow, const char *name)
-{
-    struct execution_list l = {0};
-    struct err err = ERR_INIT;
-    const char *end;
-    int64_t id = 0;
-    size_t i;
-
-    CHECK_OK_ERR(query_tree(s, workflow, &l, &err), &err);
-    for (i = 0; i < l.n && !id; i++) {
-        end = strstr(l.at[i].name, "::");
-        for (; end && strstr(end + 2, "::"); end = strstr(end + 2, "::"))
-            ;
-        if (end && !strcmp(end + 2, name))
-            id = l.at[i].id;
-    }
-    execution_list_release(&l);
-    return id;
-}
-
-static inline int flow_status(struct store *s, int64_t workflow, const char *name)
-{
-    int64_t id = flow_task(s, workflow, name);
-
-    return id ? status_of(s, id) : S_NONE;
-}
-
+int64_t flow_task(struct store *s, int64_t workflow, const char *name);
+int flow_status(struct store *s, int64_t workflow, const char *name);
 /* All tasks of the tree as "a:succeeded b:skipped …", by id. */
-static inline const char *flow_shape(struct store *s, int64_t workflow)
-{
-    static char shape[8192];
-    struct execution_list l = {0};
-    struct err err = ERR_INIT;
-    size_t used = 0, i;
+const char *flow_shape(struct store *s, int64_t workflow);
 
-    CHECK_OK_ERR(query_tree(s, workflow, &l, &err), &err);
-    shape[0] = 0;
-    for (i = 1; i < l.n; i++) {
-        const char *name =
-            strrchr(l.at[i].name, ':') ? strrchr(l.at[i].name, ':') + 1 : l.at[i].name;
-
-        used += (size_t)snprintf(shape + used, sizeof(shape) - used, "%s%s:%s", i > 1 ? " " : "",
-                                 name, status_text(l.at[i].status));
-    }
-    execution_list_release(&l);
-    return shape;
-}
-
-struct flow_play {
-    struct store *s;
-    const char *fails; /* names of tasks that fail, with spaces around each: " a b " */
-};
+/* ---- a worker's hand ---- */
 
 struct flow_claiming {
     struct job_list jobs;
     struct held_job held[200];
     char names[200][100];
-    char spec[8192], input[8192];
+    char spec[8192], input[8192]; /* of the last */
     size_t n;
     bool push;
 };
-
-static inline int flow_claim_body(struct turn *t, void *arg, struct err *err)
-{
-    static const struct lane_queue serves[] = {{"process", "default"}, {"function:f", "default"}};
-    struct flow_claiming *k = arg;
-    struct claim c = {.worker = 7,
-                      .folder = "here",
-                      .lease = LEASE,
-                      .serves = serves,
-                      .nserves = 2,
-                      .max = 200,
-                      .push = k->push};
-    int rc = op_claim(t, &c, &k->jobs, err);
-    size_t i;
-
-    for (k->n = 0, i = 0; !rc && i < k->jobs.n; i++) {
-        const struct execution *e = k->jobs.at[i];
-        const char *name = strrchr(e->name, ':') + 1;
-
-        snprintf(k->names[k->n], sizeof(k->names[0]), "%s", name);
-        snprintf(k->spec, sizeof(k->spec), "%s", e->spec ? e->spec : "");
-        snprintf(k->input, sizeof(k->input), "%s", e->input ? e->input : "");
-        k->held[k->n++] = (struct held_job){
-            .id = e->id, .root = e->root, .worker = 7, .epoch = e->epoch, .attempt = e->attempts};
-    }
-    return rc;
-}
-
-static inline size_t flow_claim(struct store *s, struct flow_claiming *k)
-{
-    struct err err = ERR_INIT;
-
-    CHECK_OK_ERR(store_turn(s, flow_claim_body, k, &err), &err);
-    return k->n;
-}
+size_t flow_claim(struct store *s, struct flow_claiming *k);
 
 struct flow_settling {
     struct held_job j;
     enum outcome_kind kind;
     const char *result;
 };
-
-static inline int flow_settle_body(struct turn *t, void *arg, struct err *err)
-{
-    struct flow_settling *f = arg;
-    struct settlement s = {
-        .lease = {.execution = f->j.id, .root = f->j.root, .epoch = f->j.epoch},
-        .outcome = {.kind = f->kind,
-                    .error = f->kind == OUTCOME_OK ? NULL : "it was made to fail",
-                    .result = f->result,
-                    .duration = 1,
-                    .retry_delay = -1}};
-    int rc = op_settle(t, 7, &s, 1, err);
-
-    return rc ? rc : s.lease.rc;
-}
-
-static inline void flow_settle(struct store *s, struct held_job j, enum outcome_kind kind,
-                               const char *result)
-{
-    struct flow_settling f = {j, kind, result};
-    struct err err = ERR_INIT;
-
-    CHECK_OK_ERR(store_turn(s, flow_settle_body, &f, &err), &err);
-}
-
-struct flow_both {
-    struct flow_settling f;
-    struct flow_claiming *k;
-};
-
-static inline int flow_both_body(struct turn *t, void *arg, struct err *err)
-{
-    struct flow_both *b = arg;
-    int rc = flow_settle_body(t, &b->f, err);
-
-    if (rc || (rc = op_advance(t, err)))
-        return rc;
-    b->k->push = true;
-    return flow_claim_body(t, b->k, err);
-}
-
+void flow_settle(struct store *s, struct held_job j, enum outcome_kind kind, const char *result);
+int flow_settle_body(struct turn *t, void *settling, struct err *err); /* of a turn */
 /* As an engine does it: the end of one and the claim of what follows are one turn. */
-static inline void flow_settle_and_claim(struct store *s, struct held_job j,
-                                         struct flow_claiming *k)
-{
-    struct flow_both b = {.f = {j, OUTCOME_OK, NULL}, .k = k};
-    struct err err = ERR_INIT;
+void flow_settle_and_claim(struct store *s, struct held_job j, struct flow_claiming *k);
 
-    CHECK_OK_ERR(store_turn(s, flow_both_body, &b, &err), &err);
-    k->push = false;
-}
+/* Runs everything to its end; tasks named in `fails` fail (" a b ": a space around each), the
+ * others succeed. */
+void flow_play(struct store *s, const char *fails);
+/* The same as a busy engine does it: what one claim gave is settled in one turn, and nothing fails.
+ * For graphs of thousands. */
+void flow_play_sets(struct store *s);
 
-static inline int flow_settle_set_body(struct turn *t, void *arg, struct err *err)
-{
-    const struct flow_claiming *k = arg;
-    struct settlement set[200];
-    size_t i;
-    int rc;
+/* ---- an operator's hand ---- */
 
-    for (i = 0; i < k->n; i++)
-        set[i] = (struct settlement){
-            .lease = {.execution = k->held[i].id,
-                      .root = k->held[i].root,
-                      .epoch = k->held[i].epoch},
-            .outcome = {
-                .kind = OUTCOME_OK, .result = "{\"n\":1}", .duration = 1, .retry_delay = -1}};
-    if ((rc = op_settle(t, 7, set, k->n, err)))
-        return rc;
-    for (i = 0; i < k->n && !rc; i++)
-        rc = set[i].lease.rc;
-    return rc;
-}
-
-/* Runs everything to its end as a busy engine does: what one claim gave is settled in one turn. For
- * graphs of thousands. */
-static inline void flow_play_sets(struct store *s)
-{
-    static struct flow_claiming k;
-    struct err err = ERR_INIT;
-
-    for (;;) {
-        size_t fired = run_timers(s);
-
-        if (!flow_claim(s, &k) && !fired)
-            return;
-        CHECK_OK_ERR(store_turn(s, flow_settle_set_body, &k, &err), &err);
-    }
-}
-
-/* Runs everything to its end; tasks named in `fails` fail, the others succeed. */
-static inline void flow_play(struct store *s, const char *fails)
-{
-    static struct flow_claiming k;
-    char word[120];
-    size_t i;
-
-    for (;;) {
-        size_t fired = run_timers(s);
-
-        if (!flow_claim(s, &k) && !fired)
-            return;
-        for (i = 0; i < k.n; i++) {
-            snprintf(word, sizeof(word), " %s ", k.names[i]);
-            flow_settle(s, k.held[i], strstr(fails, word) ? OUTCOME_FAILED : OUTCOME_OK,
-                        "{\"n\":1}");
-        }
-    }
-}
+enum flow_verb {
+    FLOW_CANCEL,
+    FLOW_LET_FINISH,
+    FLOW_PAUSE,
+    FLOW_RESUME,
+    FLOW_SKIP,
+    FLOW_APPROVE,
+    FLOW_REJECT
+};
+/* Asks for it by "ada", for the reason "a test"; the request's rc. */
+int flow_ask(struct store *s, enum flow_verb verb, int64_t id);
+int flow_ask_slice(struct store *s, enum flow_verb verb, int64_t id, size_t slice); /* the first */
 
 #endif

@@ -2,73 +2,6 @@
  * cancels that let things finish; and concurrency keys. Each test ends with verify. */
 #include "flow_fixture.h"
 
-#include "core/graph.h"
-
-struct asked {
-    struct request request;
-    int (*op)(struct turn *, struct asked *, struct err *);
-    bool more, yes;
-    size_t slice;
-};
-
-static int ask_body(struct turn *t, void *arg, struct err *err)
-{
-    struct asked *a = arg;
-
-    return a->op(t, a, err);
-}
-
-static int ask(struct store *s, int64_t id, struct asked a)
-{
-    struct err err = ERR_INIT;
-
-    a.request.execution = id;
-    a.request.by = "ada";
-    a.request.reason = "a test";
-    CHECK_OK_ERR(store_turn(s, ask_body, &a, &err), &err);
-    return a.request.rc;
-}
-
-static int do_approve(struct turn *t, struct asked *a, struct err *err)
-{
-    return op_approve(t, &a->request, 1, a->yes, err);
-}
-
-static int do_skip(struct turn *t, struct asked *a, struct err *err)
-{
-    return op_skip(t, &a->request, 1, err);
-}
-
-static int do_cancel(struct turn *t, struct asked *a, struct err *err)
-{
-    return op_cancel(t, &a->request, 1, 1000, &a->more, err);
-}
-
-static int do_pause(struct turn *t, struct asked *a, struct err *err)
-{
-    return op_pause(t, &a->request, 1, a->slice, &a->more, err);
-}
-
-static int do_resume(struct turn *t, struct asked *a, struct err *err)
-{
-    return op_resume(t, &a->request, 1, a->slice, &a->more, err);
-}
-
-static int approve(struct store *s, int64_t id)
-{
-    return ask(s, id, (struct asked){.op = do_approve, .yes = true});
-}
-
-static int reject(struct store *s, int64_t id)
-{
-    return ask(s, id, (struct asked){.op = do_approve});
-}
-
-static int skip(struct store *s, int64_t id)
-{
-    return ask(s, id, (struct asked){.op = do_skip});
-}
-
 static size_t claims(struct store *s)
 {
     struct flow_claiming *k = mem_zalloc(sizeof(*k));
@@ -93,9 +26,9 @@ TEST(an_approval_holds_a_task_until_it_is_given)
     CHECK_EQ(get(s, a).held, HELD_APPROVAL);
     CHECK_EQ(claims(s), 0);
     verify_clean(s);
-    CHECK_EQ(approve(s, flow_task(s, w, "b")), -E_INVALID);
-    CHECK_EQ(approve(s, a), 0);
-    CHECK_EQ(approve(s, a), -E_INVALID);
+    CHECK_EQ(flow_ask(s, FLOW_APPROVE, flow_task(s, w, "b")), -E_INVALID);
+    CHECK_EQ(flow_ask(s, FLOW_APPROVE, a), 0);
+    CHECK_EQ(flow_ask(s, FLOW_APPROVE, a), -E_INVALID);
     flow_play(s, "");
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     CHECK_STR(history(s, a), "created marked_ready held unheld claimed completed");
@@ -126,7 +59,7 @@ TEST(a_rejected_task_fails_and_says_who_and_why)
         s, "name: w\ntasks:\n  a: {run: x, approval: {}}\n  b: {run: x, needs: a}\n", NULL);
     int64_t a = flow_task(s, w, "a");
 
-    CHECK_EQ(reject(s, a), 0);
+    CHECK_EQ(flow_ask(s, FLOW_REJECT, a), 0);
     CHECK_STR(get(s, a).error, "rejected by ada: a test");
     CHECK_STR(flow_shape(s, w), "a:failed b:skipped");
     CHECK_EQ(status_of(s, w), S_FAILED);
@@ -144,7 +77,7 @@ TEST(an_approval_that_nobody_gives_times_out_and_one_that_was_given_does_not)
     int64_t b = flow_task(s, w, "b");
     struct flow_claiming k = {.push = false};
 
-    CHECK_EQ(approve(s, b), 0);
+    CHECK_EQ(flow_ask(s, FLOW_APPROVE, b), 0);
     CHECK_EQ(flow_claim(s, &k), 1);
     clock_advance(3601 * SECOND);
     CHECK_EQ(run_timers(s), 1);
@@ -171,10 +104,10 @@ TEST(a_fan_out_and_a_nested_workflow_wait_for_their_approval_once)
     CHECK_EQ(status_of(s, many), S_PENDING);
     CHECK_EQ(get(s, many).held, HELD_APPROVAL);
     verify_clean(s);
-    CHECK_EQ(approve(s, many), 0);
+    CHECK_EQ(flow_ask(s, FLOW_APPROVE, many), 0);
     CHECK_EQ(status_of(s, many), S_RUNNING);
     CHECK_EQ(get(s, inner).held, HELD_APPROVAL);
-    CHECK_EQ(approve(s, inner), 0);
+    CHECK_EQ(flow_ask(s, FLOW_APPROVE, inner), 0);
     CHECK_EQ(status_of(s, inner), S_RUNNING);
     verify_clean(s);
     flow_play(s, "");
@@ -189,7 +122,7 @@ TEST(a_cancelled_approval_leaves_no_timer_behind)
     struct store *s = fixture_store();
     int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x, approval: {timeout: 1h}}\n", NULL);
 
-    CHECK_EQ(ask(s, w, (struct asked){.op = do_cancel}), 0);
+    CHECK_EQ(flow_ask(s, FLOW_CANCEL, w), 0);
     CHECK_EQ(status_of(s, w), S_CANCELLED);
     clock_advance(3601 * SECOND);
     CHECK_EQ(run_timers(s), 0);
@@ -223,14 +156,14 @@ TEST(a_task_that_a_person_skipped_counts_as_done)
                             "  c: {run: x, needs: b}\n",
                             NULL);
 
-    CHECK_EQ(skip(s, flow_task(s, w, "b")), 0); /* before its turn */
+    CHECK_EQ(flow_ask(s, FLOW_SKIP, flow_task(s, w, "b")), 0); /* before its turn */
     CHECK_EQ(flow_status(s, w, "c"), S_READY);
     verify_clean(s);
-    CHECK_EQ(skip(s, flow_task(s, w, "a")), 0);
+    CHECK_EQ(flow_ask(s, FLOW_SKIP, flow_task(s, w, "a")), 0);
     flow_play(s, "");
     CHECK_STR(flow_shape(s, w), "a:skipped b:skipped c:succeeded");
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
-    CHECK_EQ(skip(s, flow_task(s, w, "c")), -E_INVALID);
+    CHECK_EQ(flow_ask(s, FLOW_SKIP, flow_task(s, w, "c")), -E_INVALID);
     verify_clean(s);
     store_close(&s);
 }
@@ -242,25 +175,15 @@ TEST(what_runs_can_not_be_skipped)
     struct flow_claiming k = {.push = false};
 
     CHECK_EQ(flow_claim(s, &k), 1);
-    CHECK_EQ(skip(s, k.held[0].id), -E_INVALID);
-    CHECK_EQ(skip(s, w), -E_INVALID);
-    CHECK_EQ(skip(s, 999999), -E_NOT_FOUND);
+    CHECK_EQ(flow_ask(s, FLOW_SKIP, k.held[0].id), -E_INVALID);
+    CHECK_EQ(flow_ask(s, FLOW_SKIP, w), -E_INVALID);
+    CHECK_EQ(flow_ask(s, FLOW_SKIP, 999999), -E_NOT_FOUND);
     flow_settle(s, k.held[0], OUTCOME_OK, NULL);
     verify_clean(s);
     store_close(&s);
 }
 
 /* ---- pause ---- */
-
-static int pause_node(struct store *s, int64_t id)
-{
-    return ask(s, id, (struct asked){.op = do_pause, .slice = 1000});
-}
-
-static int resume_node(struct store *s, int64_t id)
-{
-    return ask(s, id, (struct asked){.op = do_resume, .slice = 1000});
-}
 
 TEST(a_pause_starts_nothing_new_and_lets_what_runs_go_on)
 {
@@ -273,8 +196,8 @@ TEST(a_pause_starts_nothing_new_and_lets_what_runs_go_on)
     struct flow_claiming k = {.push = false};
 
     CHECK_EQ(flow_claim(s, &k), 2);
-    CHECK_EQ(pause_node(s, w), 0);
-    CHECK_EQ(pause_node(s, w), -E_INVALID);
+    CHECK_EQ(flow_ask(s, FLOW_PAUSE, w), 0);
+    CHECK_EQ(flow_ask(s, FLOW_PAUSE, w), -E_INVALID);
     verify_clean(s);
     flow_settle(s, k.held[0], OUTCOME_OK, NULL);
     CHECK_STR(flow_shape(s, w), "a:succeeded b:running c:ready d:pending");
@@ -284,8 +207,8 @@ TEST(a_pause_starts_nothing_new_and_lets_what_runs_go_on)
     verify_clean(s);
     flow_settle(s, k.held[1], OUTCOME_OK, NULL);
     CHECK_EQ(status_of(s, w), S_RUNNING);
-    CHECK_EQ(resume_node(s, w), 0);
-    CHECK_EQ(resume_node(s, w), -E_INVALID);
+    CHECK_EQ(flow_ask(s, FLOW_RESUME, w), 0);
+    CHECK_EQ(flow_ask(s, FLOW_RESUME, w), -E_INVALID);
     flow_play(s, "");
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     CHECK_STR(history(s, w), "created started paused resumed completed");
@@ -304,7 +227,7 @@ TEST(a_pause_of_the_root_reaches_three_levels_down)
     int64_t w = flow_submit_text(s, flow_text_of_files(files), NULL);
     struct held_job a = claim_job(s, 1);
 
-    CHECK_EQ(pause_node(s, w), 0);
+    CHECK_EQ(flow_ask(s, FLOW_PAUSE, w), 0);
     CHECK_EQ(settle_ok(s, a), 0);
     CHECK_EQ(claims(s), 0);
     CHECK_STR(flow_shape(s, w), "one:running two:running two[0]:running two[1]:running"
@@ -313,7 +236,7 @@ TEST(a_pause_of_the_root_reaches_three_levels_down)
     store_close(&s);
     s = fixture_store(); /* a pause is no state of a process */
     CHECK_EQ(claims(s), 0);
-    CHECK_EQ(resume_node(s, w), 0);
+    CHECK_EQ(flow_ask(s, FLOW_RESUME, w), 0);
     flow_play(s, "");
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     verify_clean(s);
@@ -332,14 +255,14 @@ TEST(items_that_are_workflows_begin_when_the_pause_is_over)
     struct flow_claiming k = {.push = false};
 
     CHECK_EQ(flow_claim(s, &k), 2);
-    CHECK_EQ(pause_node(s, w), 0);
+    CHECK_EQ(flow_ask(s, FLOW_PAUSE, w), 0);
     flow_settle(s, k.held[0], OUTCOME_OK, NULL);
     flow_settle(s, k.held[1], OUTCOME_OK, NULL);
     second = flow_task(s, w, "many[1]");
     CHECK_EQ(status_of(s, second), S_PENDING);
     CHECK_EQ(get(s, second).held, HELD_PAUSED);
     verify_clean(s);
-    CHECK_EQ(resume_node(s, w), 0);
+    CHECK_EQ(flow_ask(s, FLOW_RESUME, w), 0);
     CHECK_EQ(flow_claim(s, &k), 1);
     CHECK(strstr(k.spec, "\"8\"") || strstr(k.input, "8"));
     flow_settle(s, k.held[0], OUTCOME_OK, NULL);
@@ -357,14 +280,14 @@ TEST(a_paused_retry_does_not_come_back_to_life)
 
     a = flow_task(s, w, "a");
     j = claim_job(s, 1);
-    CHECK_EQ(pause_node(s, w), 0);
+    CHECK_EQ(flow_ask(s, FLOW_PAUSE, w), 0);
     CHECK_EQ(settle_as(s, j, OUTCOME_FAILED, 10 * SECOND), 0);
     CHECK_EQ(get(s, a).held, HELD_PAUSED);
     verify_clean(s);
     clock_advance(11 * SECOND);
     run_timers(s);
     CHECK_EQ(claims(s), 0);
-    CHECK_EQ(resume_node(s, w), 0);
+    CHECK_EQ(flow_ask(s, FLOW_RESUME, w), 0);
     CHECK_EQ(get(s, a).held, HELD_NONE);
     flow_play(s, "");
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
@@ -378,20 +301,20 @@ TEST(the_end_of_a_pause_leaves_pauses_above_and_below_as_they_are)
     int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x}\n  d: {run: x, foreach: 2}\n", NULL);
     int64_t d = flow_task(s, w, "d"), a = flow_task(s, w, "a");
 
-    CHECK_EQ(pause_node(s, d), 0);
-    CHECK_EQ(pause_node(s, w), 0);
-    CHECK_EQ(pause_node(s, a), 0);
+    CHECK_EQ(flow_ask(s, FLOW_PAUSE, d), 0);
+    CHECK_EQ(flow_ask(s, FLOW_PAUSE, w), 0);
+    CHECK_EQ(flow_ask(s, FLOW_PAUSE, a), 0);
     CHECK_EQ(claims(s), 0);
     verify_clean(s);
-    CHECK_EQ(resume_node(s, w), 0);
+    CHECK_EQ(flow_ask(s, FLOW_RESUME, w), 0);
     CHECK_EQ(claims(s), 0); /* both are paused themselves */
     verify_clean(s);
-    CHECK_EQ(pause_node(s, w), 0);
-    CHECK_EQ(resume_node(s, d), 0);
-    CHECK_EQ(resume_node(s, a), 0);
+    CHECK_EQ(flow_ask(s, FLOW_PAUSE, w), 0);
+    CHECK_EQ(flow_ask(s, FLOW_RESUME, d), 0);
+    CHECK_EQ(flow_ask(s, FLOW_RESUME, a), 0);
     CHECK_EQ(claims(s), 0); /* the whole is paused */
     verify_clean(s);
-    CHECK_EQ(resume_node(s, w), 0);
+    CHECK_EQ(flow_ask(s, FLOW_RESUME, w), 0);
     CHECK_EQ(claims(s), 3);
     verify_clean(s);
     store_close(&s);
@@ -403,11 +326,11 @@ TEST(a_pending_task_is_paused_before_its_time_has_come)
     int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n", NULL);
     int64_t b = flow_task(s, w, "b");
 
-    CHECK_EQ(pause_node(s, b), 0);
+    CHECK_EQ(flow_ask(s, FLOW_PAUSE, b), 0);
     verify_clean(s);
     flow_play(s, "");
     CHECK_STR(flow_shape(s, w), "a:succeeded b:ready");
-    CHECK_EQ(resume_node(s, b), 0);
+    CHECK_EQ(flow_ask(s, FLOW_RESUME, b), 0);
     flow_play(s, "");
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     verify_clean(s);
@@ -419,11 +342,11 @@ TEST(a_pause_in_slices_goes_on_by_itself_and_so_does_its_end)
     struct store *s = fixture_store();
     int64_t w = flow_submit(s, "name: w\ntasks:\n  d: {run: x, foreach: 30}\n", NULL);
 
-    CHECK_EQ(ask(s, w, (struct asked){.op = do_pause, .slice = 7}), 0);
+    CHECK_EQ(flow_ask_slice(s, FLOW_PAUSE, w, 7), 0);
     run_timers(s); /* whoever asked is gone */
     CHECK_EQ(claims(s), 0);
     verify_clean(s);
-    CHECK_EQ(ask(s, w, (struct asked){.op = do_resume, .slice = 7}), 0);
+    CHECK_EQ(flow_ask_slice(s, FLOW_RESUME, w, 7), 0);
     run_timers(s);
     CHECK_EQ(claims(s), 30);
     verify_clean(s);
@@ -437,11 +360,11 @@ TEST(what_is_started_below_a_pause_waits_too)
     struct flow_claiming k = {.push = false};
 
     CHECK_EQ(flow_claim(s, &k), 1);
-    CHECK_EQ(pause_node(s, w), 0);
+    CHECK_EQ(flow_ask(s, FLOW_PAUSE, w), 0);
     child = submit_with(s, (struct submission){.name = "child", .parent = k.held[0].id});
     CHECK_EQ(get(s, child).held, HELD_PAUSED);
     verify_clean(s);
-    CHECK_EQ(resume_node(s, w), 0);
+    CHECK_EQ(flow_ask(s, FLOW_RESUME, w), 0);
     CHECK_EQ(get(s, child).held, HELD_NONE);
     verify_clean(s);
     store_close(&s);
@@ -455,14 +378,14 @@ TEST(a_paused_workflow_can_be_cancelled)
                             "on_exit: {run: x}\n",
                             NULL);
 
-    CHECK_EQ(pause_node(s, w), 0);
-    CHECK_EQ(ask(s, w, (struct asked){.op = do_cancel}), 0);
+    CHECK_EQ(flow_ask(s, FLOW_PAUSE, w), 0);
+    CHECK_EQ(flow_ask(s, FLOW_CANCEL, w), 0);
     run_timers(s);
     flow_play(s, "");
     verify_clean(s);
     CHECK_EQ(flow_status(s, w, "a"), S_CANCELLED);
     CHECK_EQ(flow_status(s, w, "on_exit"), S_READY); /* it is part of what is paused */
-    CHECK_EQ(resume_node(s, w), 0);
+    CHECK_EQ(flow_ask(s, FLOW_RESUME, w), 0);
     flow_play(s, "");
     CHECK_EQ(status_of(s, w), S_CANCELLED);
     verify_clean(s);
@@ -480,7 +403,7 @@ TEST(a_cancel_may_let_finish_what_runs)
                             NULL);
     struct held_job a = claim_job(s, 1), b = claim_job(s, 1);
 
-    CHECK_EQ(ask(s, w, (struct asked){.request = {.let_finish = true}, .op = do_cancel}), 0);
+    CHECK_EQ(flow_ask(s, FLOW_LET_FINISH, w), 0);
     CHECK(!get(s, b.id).cancel_requested);
     CHECK_EQ(settle_ok(s, b), 0);
     CHECK_EQ(settle_as(s, a, OUTCOME_FAILED, 0), 0); /* and is not tried again */
@@ -496,7 +419,7 @@ TEST(a_job_that_may_finish_is_not_tried_again)
     int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x, retry: 3}\n", NULL);
     struct held_job a = claim_job(s, 1);
 
-    CHECK_EQ(ask(s, a.id, (struct asked){.request = {.let_finish = true}, .op = do_cancel}), 0);
+    CHECK_EQ(flow_ask(s, FLOW_LET_FINISH, a.id), 0);
     CHECK(!get(s, a.id).cancel_requested);
     CHECK_EQ(settle_as(s, a, OUTCOME_FAILED, 0), 0);
     CHECK_STR(flow_shape(s, w), "a:failed");
@@ -531,7 +454,7 @@ TEST(after_a_cancel_on_exit_is_tried_again_as_often_as_it_may_be)
         s, "name: w\ntasks:\n  a: {run: x, retry: 3}\non_exit: {run: x, retry: 1}\n", NULL);
     struct held_job a = claim_job(s, 1);
 
-    CHECK_EQ(ask(s, w, (struct asked){.request = {.let_finish = true}, .op = do_cancel}), 0);
+    CHECK_EQ(flow_ask(s, FLOW_LET_FINISH, w), 0);
     CHECK_EQ(settle_as(s, a, OUTCOME_FAILED, 0), 0);
     CHECK_STR(flow_shape(s, w), "a:failed on_exit:ready");
     CHECK_EQ(settle_as(s, claim_job(s, 1), OUTCOME_FAILED, 0), 0);
@@ -581,15 +504,15 @@ TEST(workflows_of_the_same_key_run_one_after_the_other)
     verify_clean(s);
     clock_advance(3500 * SECOND); /* a workflow's time begins when it does */
     j = claim_job(s, 1);
-    CHECK_EQ(ask(s, one, (struct asked){.op = do_cancel}), 0);
+    CHECK_EQ(flow_ask(s, FLOW_CANCEL, one), 0);
     verify_clean(s);
-    CHECK_EQ(ask(s, two, (struct asked){.op = do_pause, .slice = 10}), 0);
+    CHECK_EQ(flow_ask_slice(s, FLOW_PAUSE, two, 10), 0);
     verify_clean(s);
     CHECK_EQ(settle_as(s, j, OUTCOME_CANCELLED, -1), 0);
     CHECK_EQ(status_of(s, one), S_CANCELLED);
     verify_clean(s);
     CHECK_EQ(status_of(s, three), S_RUNNING); /* the second is paused, so the third goes first */
-    CHECK_EQ(resume_node(s, two), 0);
+    CHECK_EQ(flow_ask(s, FLOW_RESUME, two), 0);
     CHECK_EQ(status_of(s, two), S_PENDING);
     verify_clean(s);
     flow_play(s, "");
