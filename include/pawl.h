@@ -584,14 +584,16 @@ PAWL_CHECKED int pawl_rerun(struct pawl *p, int64_t id, const struct pawl_rerun 
 
 /* Lets at most max jobs of a queue be claimable or running at once; below 0: any number. Those
  * above it wait, what runs already goes on. The limit of a paused queue holds once it is resumed:
- * *paused, if wanted, says so. Like the next two, repeat it after an error. */
-PAWL_CHECKED int pawl_queue_limit(struct pawl *p, const char *queue, int max, bool *paused,
-                                  struct pawl_error *err);
+ * *paused, if wanted, says so. Like the next two, repeat it after an error. Who asked (by; NULL:
+ * the user of this process) and why are kept. */
+PAWL_CHECKED int pawl_queue_limit(struct pawl *p, const char *queue, int max, const char *by,
+                                  const char *reason, bool *paused, struct pawl_error *err);
 /* Nothing of the queue is claimed any more when this returns; what runs goes on. */
 PAWL_CHECKED int pawl_queue_pause(struct pawl *p, const char *queue, const char *by,
                                   const char *reason, struct pawl_error *err);
 /* Gives the queue back the limit that it had. PAWL_E_INVALID if it is not paused. */
-PAWL_CHECKED int pawl_queue_resume(struct pawl *p, const char *queue, struct pawl_error *err);
+PAWL_CHECKED int pawl_queue_resume(struct pawl *p, const char *queue, const char *by,
+                                   const char *reason, struct pawl_error *err);
 
 /* ---- workflows by name, and by the clock ---- */
 
@@ -616,7 +618,8 @@ PAWL_CHECKED int pawl_apply(struct pawl *p, const char *file, const char *by,
 PAWL_CHECKED int pawl_schedule_pause(struct pawl *p, const char *name, const char *by,
                                      const char *reason, struct pawl_error *err);
 /* Goes on from now. PAWL_E_INVALID if it is not paused. */
-PAWL_CHECKED int pawl_schedule_resume(struct pawl *p, const char *name, struct pawl_error *err);
+PAWL_CHECKED int pawl_schedule_resume(struct pawl *p, const char *name, const char *by,
+                                      const char *reason, struct pawl_error *err);
 /* Begins a run now, with the schedule's values, whatever else runs. The name must mean one. */
 PAWL_CHECKED int pawl_schedule_run(struct pawl *p, const char *name, const char *by,
                                    const char *reason, int64_t *id, struct pawl_error *err);
@@ -652,13 +655,16 @@ PAWL_CHECKED int pawl_fence(struct pawl *p, struct pawl_fenced *out, struct pawl
  * an event            sequence_num execution root seq type from to attempt epoch worker data
  *                     created_at
  * a queue             queue ready held running oldest_ready_at oldest_wait_us paused limit
+ *                     last_order
  *   paused            since by reason limit (the one that comes back)
  *   limit             max used
+ *   last_order        action at by reason data
  * a schedule          schedule (its full name) workflow cron tz catchup (a duration, or last)
  *                     overlap jitter start end with next_at (it fires) waiting_at (a due time that
  *                     waits for the last run to end) last_due_at last_run (its id) last_status
  *                     skipped (due times that were left out) skipped_at missed_at paused (since by
  *                     reason) problem (why it can't be fired) definition applied_at applied_by
+ *                     last_order
  * a due time          schedule due_at fires_at
  * a worker            id host pid folder version room leases started_at seen_at silent_us
  *                     serves (the queues of each lane; a worker that is stopping serves none)
@@ -731,9 +737,9 @@ PAWL_CHECKED int pawl_last(struct pawl *p, int64_t *id, struct pawl_error *err);
  * pending  needs (left all join succeeded if needs: those that are open)
  * ended    ended (status at error by reason), and of a skipped task needs: those that did not
  *          succeed
- * all      paused (execution: where, since by reason) cancel_requested (since by reason), and for
- * each attempt that did not end well attempt (attempt outcome exit_code signal duration_us error
- * at) */
+ * all      paused (execution: where, since by reason) cancel_requested let_finish (since by
+ *          reason), and for each attempt that did not end well attempt (attempt outcome exit_code
+ *          signal duration_us error at) */
 PAWL_CHECKED int pawl_why(struct pawl *p, int64_t id, char **json, struct pawl_error *err);
 
 /* The kept output of an attempt, while it runs and after. */

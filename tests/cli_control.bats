@@ -131,13 +131,13 @@ default 2 3 0 2 of 2 D" "$(p queue | plain)"
 	same 'queue default: paused; what runs there goes on' "$(p queue pause default --reason 'new disks')"
 	same "QUEUE READY HELD RUNNING LIMIT OLDEST WAITS
 default 0 5 0 paused -" "$(p queue | plain)"
-	[[ $(p queue --json) == *'"paused":{"since":"20'*'","by":"'*'@'*'","reason":"new disks","limit":2},"limit":{"max":0,"used":0}}' ]]
+	[[ $(p queue --json) == *'"paused":{"since":"20'*'","by":"'*'@'*'","reason":"new disks","limit":2},"limit":{"max":0,"used":0},"last_order":{"action":"paused",'*'"reason":"new disks","data":null}}' ]]
 	[[ $(p why 1) == *'the queue default is paused since '*', by '*'@'*': new disks' ]]
 	[[ $(p metrics) == *'pawl_queue_paused{queue="default"} 1'* ]]
 	same 'queue default: at most 3 at once, once it is resumed' "$(p queue set default --limit 3)"
-	[[ $(p queue resume default --json) == '{"queue":"default","ready":3,"held":2,'*'"paused":null,"limit":{"max":3,"used":3}}' ]]
+	[[ $(p queue resume default --reason 'they are in' --json) == '{"queue":"default","ready":3,"held":2,'*'"paused":null,"limit":{"max":3,"used":3},"last_order":{"action":"resumed","at":"20'*'","by":"'*'@'*'","reason":"they are in","data":null}}' ]]
 	same 'queue default: no limit' "$(p queue set default --limit none)"
-	[[ $(p queue --json) == *'"ready":5,'*'"limit":null}' ]]
+	[[ $(p queue --json) == *'"ready":5,'*'"limit":null,"last_order":{"action":"limited",'*'"data":{"limit":null}}}' ]]
 	p verify
 	work
 	p verify
@@ -151,7 +151,7 @@ default 0 5 0 paused -" "$(p queue | plain)"
 	refused 2 "--limit wants a number or none, not 'few'" p queue set default --limit few
 	refused 2 "--limit wants a number or none, not '-1'" p queue set default --limit -1
 	refused 2 '--limit belongs to' p queue pause default --limit 3
-	refused 2 '--reason belongs to' p queue resume default --reason x
+	refused 2 '--reason belongs to' p queue --reason x
 	refused 2 'the queue is empty' p queue pause ''
 	same 'QUEUE READY HELD RUNNING LIMIT OLDEST WAITS' "$(p queue | plain)"
 }

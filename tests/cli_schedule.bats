@@ -44,7 +44,7 @@ days_ago() {
 	[[ ${lines[0]} == 'report: applied, 1 schedule (1 removed)' ]]
 	run p schedule ls --json
 	[ "${#lines[@]}" = 1 ]
-	[[ $output == *'"schedule":"report/yearly","workflow":"report","cron":"@yearly","tz":"UTC","catchup":null,"overlap":"queue","jitter":"5m","start":"2100-01-01T00:00:00.000000Z","end":null,"with":{"kind":"long"},"next_at":"2100-01-01T00:0'*'"applied_by":"'*@*'"}' ]]
+	[[ $output == *'"schedule":"report/yearly","workflow":"report","cron":"@yearly","tz":"UTC","catchup":null,"overlap":"queue","jitter":"5m","start":"2100-01-01T00:00:00.000000Z","end":null,"with":{"kind":"long"},"next_at":"2100-01-01T00:0'*'"applied_by":"'*@*'","last_order":null}' ]]
 	run p verify
 	[ "$status" = 0 ]
 }
@@ -99,10 +99,10 @@ days_ago() {
 	run p schedule
 	[[ $output == *'report/1'*'paused by '*@*': the press is broken'* ]]
 	days_ago 5
-	run p schedule resume report --json
+	run p schedule resume report --reason 'it prints again' --json
 	[ "$status" = 0 ]
 	[ "${#lines[@]}" = 2 ]
-	[[ ${lines[0]} == *'"paused":null'* ]]
+	[[ ${lines[0]} == *'"paused":null'*'"last_order":{"action":"resumed",'*'"reason":"it prints again",'* ]]
 	refused 2 'is not paused' p schedule resume report/1
 	run p worker --drain
 	[ "$status" = 0 ]
@@ -137,7 +137,7 @@ other by hand' "$(sort "$dir/made")"
 	refused 2 'has no param' p submit report --param x=1
 	refused 2 'which schedule?' p schedule pause
 	refused 2 'knows ls, next, pause, resume and run' p schedule stop report
-	refused 2 '--reason belongs to' p schedule resume report --reason x
+	refused 2 '--reason belongs to' p schedule ls report --reason x
 	refused 2 '-n belongs to' p schedule ls -n 3
 	refused 2 ' -n wants a number' p schedule next -n x
 	run pawl help schedule

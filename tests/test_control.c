@@ -224,32 +224,32 @@ TEST(a_resumed_queue_has_the_limit_that_it_had)
     bool paused = true;
 
     submit_many(p, 6);
-    OK(pawl_queue_limit(p, "default", 4, &paused, &err));
+    OK(pawl_queue_limit(p, "default", 4, NULL, NULL, &paused, &err));
     CHECK(!paused);
     CHECK_EQ(claimable(s), 4);
     OK(pawl_queue_pause(p, "default", "ada", "deploy", &err));
     OK(pawl_queue_pause(p, "default", "bob", NULL, &err));
     CHECK_EQ(claimable(s), 0);
     verify_clean(s);
-    OK(pawl_queue_resume(p, "default", &err));
+    OK(pawl_queue_resume(p, "default", NULL, NULL, &err));
     CHECK_EQ(limit_now(s), 4);
     CHECK_EQ(claimable(s), 4);
 
     OK(pawl_queue_pause(p, "default", NULL, NULL, &err));
-    OK(pawl_queue_limit(p, "default", 2, &paused, &err)); /* for later */
+    OK(pawl_queue_limit(p, "default", 2, NULL, NULL, &paused, &err)); /* for later */
     CHECK(paused);
     CHECK_EQ(claimable(s), 0);
-    OK(pawl_queue_resume(p, "default", &err));
+    OK(pawl_queue_resume(p, "default", NULL, NULL, &err));
     CHECK_EQ(limit_now(s), 2);
     CHECK_EQ(claimable(s), 2);
 
-    OK(pawl_queue_limit(p, "default", -1, NULL, &err));
+    OK(pawl_queue_limit(p, "default", -1, NULL, NULL, NULL, &err));
     OK(pawl_queue_pause(p, "default", NULL, NULL, &err));
     CHECK_EQ(limit_now(s), 0);
-    OK(pawl_queue_resume(p, "default", &err));
+    OK(pawl_queue_resume(p, "default", NULL, NULL, &err));
     CHECK_EQ(limit_now(s), -1);
     CHECK_EQ(claimable(s), 6);
-    FAILS(pawl_queue_resume(p, "default", &err), PAWL_E_INVALID);
+    FAILS(pawl_queue_resume(p, "default", NULL, NULL, &err), PAWL_E_INVALID);
     CHECK(strstr(err.message, "not paused"));
     close_both(p, s);
 }
@@ -267,7 +267,7 @@ TEST(a_pause_and_its_end_reach_every_job_of_a_large_queue)
     CHECK_EQ(status_of(s, runs.id), S_RUNNING);
     submit_many(p, 10);
     CHECK_EQ(claimable(s), 0);
-    OK(pawl_queue_resume(p, "default", &err));
+    OK(pawl_queue_resume(p, "default", NULL, NULL, &err));
     CHECK_EQ(claimable(s), 2509);
     CHECK_EQ(limit_now(s), -1);
     close_both(p, s);
@@ -286,13 +286,13 @@ TEST(a_resume_that_died_half_way_is_finished_by_the_next)
     struct err e = ERR_INIT;
 
     submit_many(p, 50);
-    OK(pawl_queue_limit(p, "default", 40, NULL, &err));
+    OK(pawl_queue_limit(p, "default", 40, NULL, NULL, NULL, &err));
     OK(pawl_queue_pause(p, "default", NULL, NULL, &err));
     CHECK_OK_ERR(store_turn(s, queue_body, &q, &e), &e);
     CHECK(q.more && q.paused);
     CHECK_EQ(claimable(s), 10);
     verify_clean(s);
-    OK(pawl_queue_resume(p, "default", &err));
+    OK(pawl_queue_resume(p, "default", NULL, NULL, &err));
     CHECK_EQ(limit_now(s), 40);
     CHECK_EQ(claimable(s), 40);
     close_both(p, s);
@@ -308,7 +308,7 @@ TEST(names_and_reasons_that_can_t_be_stored_are_refused)
     FAILS(pawl_queue_pause(p, "", NULL, NULL, &err), PAWL_E_INVALID);
     FAILS(pawl_queue_pause(p, longer, NULL, NULL, &err), PAWL_E_INVALID);
     FAILS(pawl_queue_pause(p, "q", NULL, "\xff", &err), PAWL_E_INVALID);
-    FAILS(pawl_queue_limit(p, NULL, 1, NULL, &err), PAWL_E_INVALID);
+    FAILS(pawl_queue_limit(p, NULL, 1, NULL, NULL, NULL, &err), PAWL_E_INVALID);
     pawl_close(p);
 }
 

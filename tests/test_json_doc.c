@@ -174,10 +174,11 @@ TEST(the_page_and_the_header_list_the_fields_that_are_written)
     check("### items", "  items ", json_object_get(last, "items"));
     OK(pawl_events(p, &q, keep_last, &last, &err));
     check("## An event", "an event ", last);
-    OK(pawl_queue_limit(p, "default", 1, NULL, &err));
+    OK(pawl_queue_limit(p, "default", 1, NULL, NULL, NULL, &err));
     OK(pawl_queues(p, keep_last, &last, &err));
     check("## A queue", "a queue ", last);
     check("### limit", "  limit ", json_object_get(last, "limit"));
+    check("### last_order", "  last_order ", json_object_get(last, "last_order"));
     OK(pawl_queue_pause(p, "default", NULL, "for a test", &err));
     OK(pawl_queues(p, keep_last, &last, &err));
     check("### paused", "  paused ", json_object_get(last, "paused"));

@@ -68,11 +68,14 @@ static const struct {
     [EV_LEASE_EXPIRED] = {"nobody renewed its lease, or a fence took it: it may be adopted",
                           "until; by a fence: generation"},
     [EV_ADOPTED] = {"another worker took over the same attempt: a new epoch", ""},
-    [EV_CANCEL_REQUESTED] = {"its holder is to end it", REQUEST},
+    [EV_CANCEL_REQUESTED] = {"its holder is to end it; with let_finish a job goes on, but is not "
+                             "tried again",
+                             REQUEST ", let_finish"},
     [EV_COMPLETED] = {"it ended well", OUTCOME},
     [EV_FAILED] = {"it ended badly", OUTCOME},
     [EV_TIMED_OUT] = {"its time was over", OUTCOME},
-    [EV_CANCELLED] = {"it was ended on request", "of what ran: " OUTCOME "; else: " REQUEST},
+    [EV_CANCELLED] = {"it was ended on request",
+                      "of what ran: " OUTCOME "; else: " REQUEST ", let_finish"},
     [EV_SKIPPED] = {"it need not run", REQUEST},
     [EV_ABANDONED] = {"nobody knows how its last attempt ended, and no try is left", OUTCOME},
     [EV_RERUN] = {"it is to run again; the old result and error are in this event", REQUEST},
@@ -90,6 +93,7 @@ static const struct {
     {"generation", "the one that began with the fence, after a backup was restored"},
     {"ago_us", "how long before this event the work really began, in microseconds"},
     {"by, reason", "who asked for it, and why; absent where nobody said"},
+    {"let_finish", "true: what runs may finish, but nothing comes after it"},
     {"outcome",
      "the fields `outcome` (its kind, below), and where there is one: `exit_code`, `signal`, "
      "`duration_us`, `usage` (`cpu_us`, `peak_memory` in bytes), `error` (never empty unless it "

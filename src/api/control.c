@@ -154,43 +154,53 @@ static int order(struct pawl *p, struct queue_order *q, struct err *err)
     if ((rc = check_text("queue", q->queue, STORE_MAX_QUEUE, err)) ||
         (rc = api_check_who(q->by, q->reason, err)))
         return rc;
-    for (;;) {
+    for (;; q->goes_on = true) {
         if ((rc = store_turn(p->store, queue_body, q, err)) || !q->more)
             return rc;
         clock_sleep_us(1000); /* what is claimed at this moment is left for the next slice */
     }
 }
 
-int pawl_queue_limit(struct pawl *p, const char *queue, int max, bool *paused, struct pawl_error *e)
+/* By whoever this process works for, unless somebody else is named. */
+static int order_by(struct pawl *p, struct queue_order *q, struct pawl_error *e)
 {
-    struct queue_order q = {.verb = QUEUE_SET, .queue = queue, .max = max};
+    char *user = q->by ? NULL : api_user();
     struct err err = ERR_INIT;
-    int rc = order(p, &q, &err);
+    int rc;
+
+    if (user)
+        q->by = user;
+    rc = order(p, q, &err);
+    free(user);
+    return api_end(rc, &err, e);
+}
+
+int pawl_queue_limit(struct pawl *p, const char *queue, int max, const char *by, const char *reason,
+                     bool *paused, struct pawl_error *e)
+{
+    struct queue_order q = {
+        .verb = QUEUE_SET, .queue = queue, .max = max, .by = by, .reason = reason};
+    int rc = order_by(p, &q, e);
 
     if (!rc && paused)
         *paused = q.paused;
-    return api_end(rc, &err, e);
+    return rc;
 }
 
 int pawl_queue_pause(struct pawl *p, const char *queue, const char *by, const char *reason,
                      struct pawl_error *e)
 {
-    char *user = by ? NULL : api_user();
-    struct queue_order q = {
-        .verb = QUEUE_PAUSE, .queue = queue, .by = by ? by : user, .reason = reason};
-    struct err err = ERR_INIT;
-    int rc = order(p, &q, &err);
+    struct queue_order q = {.verb = QUEUE_PAUSE, .queue = queue, .by = by, .reason = reason};
 
-    free(user);
-    return api_end(rc, &err, e);
+    return order_by(p, &q, e);
 }
 
-int pawl_queue_resume(struct pawl *p, const char *queue, struct pawl_error *e)
+int pawl_queue_resume(struct pawl *p, const char *queue, const char *by, const char *reason,
+                      struct pawl_error *e)
 {
-    struct queue_order q = {.verb = QUEUE_RESUME, .queue = queue};
-    struct err err = ERR_INIT;
+    struct queue_order q = {.verb = QUEUE_RESUME, .queue = queue, .by = by, .reason = reason};
 
-    return api_end(order(p, &q, &err), &err, e);
+    return order_by(p, &q, e);
 }
 
 /* ---- the fence ---- */

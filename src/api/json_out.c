@@ -50,6 +50,23 @@ void json_field_time(struct json_writer *w, const char *key, int64_t us)
     json_field_text(w, key, us ? text_time(us, text) : NULL);
 }
 
+void json_field_order(struct json_writer *w, const struct last_order *o)
+{
+    jw_key(w, "last_order");
+    if (!o->at) {
+        jw_null(w);
+        return;
+    }
+    jw_begin(w, '{');
+    json_field_text(w, "action", order_text((int)o->action));
+    json_field_time(w, "at", o->at);
+    json_field_text(w, "by", o->by);
+    json_field_text(w, "reason", o->reason);
+    jw_key(w, "data");
+    jw_raw(w, o->data ? o->data : "null");
+    jw_end(w, '}');
+}
+
 void json_field_worker(struct json_writer *w, const char *key, int64_t id)
 {
     char text[17];

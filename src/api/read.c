@@ -67,6 +67,7 @@ void json_queue(struct json_writer *w, const struct queue_row *q, int64_t now)
         json_field_i64(w, "used", q->limit_used);
         jw_end(w, '}');
     }
+    json_field_order(w, &q->last);
     jw_end(w, '}');
 }
 

@@ -73,9 +73,10 @@ int pawl_schedule_pause(struct pawl *p, const char *name, const char *by, const 
     return order(p, &o, e);
 }
 
-int pawl_schedule_resume(struct pawl *p, const char *name, struct pawl_error *e)
+int pawl_schedule_resume(struct pawl *p, const char *name, const char *by, const char *reason,
+                         struct pawl_error *e)
 {
-    struct schedule_order o = {.verb = SCHEDULE_RESUME, .name = name};
+    struct schedule_order o = {.verb = SCHEDULE_RESUME, .name = name, .by = by, .reason = reason};
 
     return order(p, &o, e);
 }
@@ -234,6 +235,7 @@ static void json_schedule(struct json_writer *w, const struct schedule_listed *s
     json_field_text(w, "definition", s->hash);
     json_field_time(w, "applied_at", s->applied_at);
     json_field_text(w, "applied_by", s->applied_by);
+    json_field_order(w, &s->last_order);
     jw_end(w, '}');
     vec_release(&next);
 }

@@ -4,8 +4,10 @@
 #include "api/why.h"
 
 #include "base/text.h"
+#include "core/graph.h"
 
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,6 +48,22 @@ static const struct event_row *newest(const struct why *y, uint64_t actions)
     for (i = 0; i < y->events.n; i++)
         if (EVENT_BIT(y->events.at[i].type % FLOW_EVENT) & actions)
             return &y->events.at[i];
+    return NULL;
+}
+
+/* The newest that says of a hold why; NULL likewise. */
+static const struct event_row *newest_hold(const struct why *y, enum hold why)
+{
+    char begin[32];
+    size_t i;
+
+    snprintf(begin, sizeof(begin), "{\"why\":\"%s\"", hold_text((int)why));
+    for (i = 0; i < y->events.n; i++) {
+        const struct event_row *v = &y->events.at[i];
+
+        if (v->type % FLOW_EVENT == EV_HELD && v->data && !strncmp(v->data, begin, strlen(begin)))
+            return v;
+    }
     return NULL;
 }
 
@@ -243,11 +261,11 @@ static void held(struct reasons *r)
 {
     switch (r->y->execution.held) {
     case HELD_APPROVAL:
-        why_approval(r, newest(r->y, EVENT_BIT(EV_HELD)));
+        why_approval(r, newest_hold(r->y, HELD_APPROVAL));
         break;
     case HELD_PAUSED:
         if (!r->y->pause.id) /* it is about to go on */
-            asked(r, "paused", "it was paused", newest(r->y, EVENT_BIT(EV_HELD)));
+            asked(r, "paused", "it was paused", newest_hold(r->y, HELD_PAUSED));
         break;
     case HELD_DELAY:
         delay(r);
@@ -318,6 +336,9 @@ static void write_reasons(struct reasons *r)
     }
     if (e->cancel_requested && !status_is_terminal(e->status))
         asked(r, "cancel_requested", "it was asked to end, and has not done so yet",
+              newest(r->y, EVENT_BIT(EV_CANCEL_REQUESTED)));
+    else if (e->status == S_RUNNING && (e->failed_behind & GRAPH_LET_FINISH))
+        asked(r, "let_finish", "it was cancelled, but may finish; it is not tried again",
               newest(r->y, EVENT_BIT(EV_CANCEL_REQUESTED)));
     attempts(r);
 }

@@ -77,7 +77,7 @@ static int set(struct pawl *p, const struct wish *w, struct pawl_error *err, str
         err->code = PAWL_E_INVALID;
         return -PAWL_E_INVALID;
     }
-    if ((rc = pawl_queue_limit(p, w->queue, (int)max, &paused, err)))
+    if ((rc = pawl_queue_limit(p, w->queue, (int)max, NULL, w->reason, &paused, err)))
         return rc;
     if (max < 0)
         buf_addf(done, "queue %s: no limit", w->queue);
@@ -100,7 +100,7 @@ static int act(struct pawl *p, const struct wish *w, bool json)
         rc = pawl_queue_pause(p, w->queue, NULL, w->reason, &err);
         buf_addf(&done, "queue %s: paused; what runs there goes on", w->queue);
     } else {
-        rc = pawl_queue_resume(p, w->queue, &err);
+        rc = pawl_queue_resume(p, w->queue, NULL, w->reason, &err);
         buf_addf(&done, "queue %s: resumed", w->queue);
     }
     if (!rc && json)
@@ -116,25 +116,24 @@ static int act(struct pawl *p, const struct wish *w, bool json)
 /* What is wrong with it before a database is asked; 0: nothing. */
 static int check(const struct wish *w)
 {
-    bool setting = w->verb && !strcmp(w->verb, "set"),
-         pausing = w->verb && !strcmp(w->verb, "pause");
+    bool setting = w->verb && !strcmp(w->verb, "set");
 
-    if (w->verb && !setting && !pausing && strcmp(w->verb, "resume"))
+    if (w->verb && !setting && strcmp(w->verb, "pause") && strcmp(w->verb, "resume"))
         return cli_wrong("pawl queue knows set, pause and resume, not '%.60s'", w->verb);
     if (w->verb && !w->queue)
         return cli_wrong("which queue? Write `pawl queue %s QUEUE`", w->verb);
     if (setting != (w->limit != NULL))
         return cli_wrong(setting ? "how many? Write `pawl queue set QUEUE --limit N` or none"
                                  : "--limit belongs to `pawl queue set`");
-    if (w->reason && !pausing)
-        return cli_wrong("--reason belongs to `pawl queue pause`");
+    if (w->reason && !w->verb)
+        return cli_wrong("--reason belongs to `pawl queue set`, `pause` and `resume`");
     return 0;
 }
 
 static const struct option options[] = {
     {"limit", OPTION_TEXT, offsetof(struct wish, limit), "N|none",
      "with set: so many may run at once"},
-    {"reason", OPTION_TEXT, offsetof(struct wish, reason), "TEXT", "with pause: why; it is kept"},
+    {"reason", OPTION_TEXT, offsetof(struct wish, reason), "TEXT", "why; it is kept, with who"},
     {0},
 };
 
@@ -160,9 +159,9 @@ static int cmd_queue(int argc, char **argv)
 const struct command command_queue = {
     .name = "queue",
     .forms = "\n"
-             "set QUEUE --limit N|none\n"
+             "set QUEUE --limit N|none [--reason TEXT]\n"
              "pause QUEUE [--reason TEXT]\n"
-             "resume QUEUE",
+             "resume QUEUE [--reason TEXT]",
     .text = "show the queues: what waits, for how long, what runs; limit, pause and resume "
             "one",
     .options = options,

@@ -133,7 +133,7 @@ static int act(struct pawl *p, const struct wish *w)
     bool pausing = !strcmp(w->verb, "pause");
     struct pawl_error err;
     int rc = pausing ? pawl_schedule_pause(p, w->name, NULL, w->reason, &err)
-                     : pawl_schedule_resume(p, w->name, &err);
+                     : pawl_schedule_resume(p, w->name, NULL, w->reason, &err);
 
     if (!rc && w->cli->json)
         rc = pawl_schedules(p, w->name, print_line, NULL, &err);
@@ -153,7 +153,7 @@ static const struct verb {
 } verbs[] = {{"ls", list, false, false, false},
              {"next", next, false, false, true},
              {"pause", act, true, true, false},
-             {"resume", act, true, false, false},
+             {"resume", act, true, true, false},
              {"run", run, true, true, false}};
 
 static const struct verb *find(const char *name)
@@ -176,7 +176,7 @@ static int check(const struct wish *w, const struct verb *v)
         return cli_wrong("which schedule? Write `pawl schedule %s WORKFLOW/NAME`, or WORKFLOW",
                          v->name);
     if (w->reason && !v->reason)
-        return cli_wrong("--reason belongs to `pawl schedule pause` and `run`");
+        return cli_wrong("--reason belongs to `pawl schedule pause`, `resume` and `run`");
     if (w->n >= 0 && !v->number)
         return cli_wrong("-n belongs to `pawl schedule next`");
     return 0;
@@ -185,7 +185,7 @@ static int check(const struct wish *w, const struct verb *v)
 static const struct option options[] = {
     {"n", OPTION_NUMBER, offsetof(struct wish, n), "N", "with next: so many due times; else 10"},
     {"reason", OPTION_TEXT, offsetof(struct wish, reason), "TEXT",
-     "with pause and run: why; it is kept in the history"},
+     "with pause, resume and run: why; it is kept, with who"},
     {0},
 };
 
@@ -216,7 +216,7 @@ const struct command command_schedule = {
     .forms = "[ls [SCHEDULE]]\n"
              "next [SCHEDULE] [-n N]\n"
              "pause SCHEDULE [--reason TEXT]\n"
-             "resume SCHEDULE\n"
+             "resume SCHEDULE [--reason TEXT]\n"
              "run SCHEDULE [--reason TEXT]",
     .text = "show what runs by the clock, and when; pause, resume and run it",
     .about = "SCHEDULE is WORKFLOW/NAME, or WORKFLOW for all of its schedules.",

@@ -10,6 +10,7 @@ static const char *const statuses[] = {STATUSES(X)};
 static const char *const holds[] = {HOLDS(X)};
 static const char *const timers[] = {TIMERS(X)};
 static const char *const outcomes[] = {OUTCOMES(X)};
+static const char *const orders[] = {ORDERS(X)};
 static const char *const actions[] = {EVENTS(X)};
 #undef X
 #define X(name, code, text) [code] = "task." text,
@@ -59,6 +60,11 @@ const char *timer_text(int kind)
 const char *outcome_text(int kind)
 {
     return text_of(outcomes, COUNT(outcomes), kind);
+}
+
+const char *order_text(int action)
+{
+    return text_of(orders, COUNT(orders), action);
 }
 
 const char *action_text(int action)

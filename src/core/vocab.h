@@ -44,6 +44,12 @@
     X(DEFERRED, 6, "deferred") /* asks to be run again at a time */             \
     X(REFUSED, 7, "refused")   /* given back before anything started */
 
+/* What people ask of a queue or a schedule as a whole. */
+#define ORDERS(X)                                          \
+    X(LIMITED, 1, "limited") /* so many may run at once */ \
+    X(PAUSED, 2, "paused")                                 \
+    X(RESUMED, 3, "resumed")
+
 /* What is written into the history. Jobs (task, exec) and flows (workflow, foreach) share the
  * actions; a flow's event has FLOW_EVENT added to its code and "workflow." before its text. */
 #define EVENTS(X)                                                                                 \
@@ -87,6 +93,9 @@ enum timer_kind { TIMERS(X) };
 #define X(name, code, text) OUTCOME_##name = code,
 enum outcome_kind { OUTCOMES(X) };
 #undef X
+#define X(name, code, text) ORDER_##name = code,
+enum order_action { ORDERS(X) };
+#undef X
 #define X(name, code, text) EV_##name = code,
 enum event_action { EVENTS(X) EV_COUNT };
 #undef X
@@ -97,6 +106,7 @@ const char *status_text(int status);
 const char *hold_text(int hold);
 const char *timer_text(int kind);
 const char *outcome_text(int kind);
+const char *order_text(int action);
 const char *action_text(int action);
 const char *event_text(int type); /* "task.claimed", "workflow.paused" */
 

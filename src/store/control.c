@@ -13,25 +13,21 @@
 
 static int cancel_row(struct turn *t, struct row *r, const struct request *q, struct err *err)
 {
-    struct move_note note = {.data = data_request(t, q)};
+    struct move_note note = {.data = data_request(t, q), .let_finish = q->let_finish};
+    bool job = kind_is_job(r->now.kind);
 
     if (status_is_terminal(r->now.status))
         return 0;
-    if (r->now.status == S_RUNNING) {
-        if (r->now.cancel_requested)
-            return 0;
-        if (!kind_is_job(r->now.kind)) {
-            flow_look(t, r, 0);
-            r->now.failed_behind |= q->let_finish ? GRAPH_LET_FINISH : 0;
-        } else if (q->let_finish) {
-            r->now.failed_behind |= GRAPH_LET_FINISH; /* it is not tried again */
-            door_touch(t, r);
-            return 0;
-        }
+    if (r->now.status != S_RUNNING)
+        return door_move(t, r, EV_CANCELLED, S_CANCELLED, &note, err);
+    if (r->now.cancel_requested ||
+        (job && q->let_finish && (r->now.failed_behind & GRAPH_LET_FINISH)))
+        return 0; /* asked before */
+    if (!job)
+        flow_look(t, r, 0);
+    if (!job || !q->let_finish)
         t->wake |= WAKE_CANCEL;
-        return door_move(t, r, EV_CANCEL_REQUESTED, S_RUNNING, &note, err);
-    }
-    return door_move(t, r, EV_CANCELLED, S_CANCELLED, &note, err);
+    return door_move(t, r, EV_CANCEL_REQUESTED, S_RUNNING, &note, err);
 }
 
 /* The open part of what one request asks to cancel, at most so much at a time. */
@@ -119,7 +115,7 @@ static int cancel_subtree(struct turn *t, const struct subtree *tree, struct req
 
     for (i = 0; i < tree->n; i++) {
         struct row *r = turn_row(t, tree->open[i].id);
-        int seq, bits;
+        int seq;
 
         if (below && tree->open[i].id == q->execution)
             continue;
@@ -128,10 +124,9 @@ static int cancel_subtree(struct turn *t, const struct subtree *tree, struct req
             continue;
         }
         seq = r->now.seq;
-        bits = r->now.failed_behind;
         if ((rc = cancel_row(t, r, q, err)))
             return rc;
-        *changed |= seq != r->now.seq || bits != r->now.failed_behind;
+        *changed |= seq != r->now.seq;
     }
     q->status = turn_row(t, q->execution)->now.status;
     return 0;

@@ -68,6 +68,19 @@ const char *data_approval(struct turn *t, const char *message, int64_t until)
     return keep(t, &b);
 }
 
+const char *data_pause(struct turn *t, const struct request *r)
+{
+    struct buf b = BUF_INIT;
+    struct json_writer w = JSON_WRITER(&b);
+
+    jw_begin(&w, '{');
+    text_field(&w, "why", hold_text(HELD_PAUSED));
+    text_field(&w, "by", r->by);
+    text_field(&w, "reason", r->reason);
+    jw_end(&w, '}');
+    return keep(t, &b);
+}
+
 const char *data_started(struct turn *t, int64_t ago)
 {
     struct buf b = BUF_INIT;
@@ -180,6 +193,21 @@ const char *data_fenced(struct turn *t, int64_t until, int64_t generation)
     return keep(t, &b);
 }
 
+const char *data_limit(struct turn *t, int max)
+{
+    struct buf b = BUF_INIT;
+    struct json_writer w = JSON_WRITER(&b);
+
+    jw_begin(&w, '{');
+    jw_key(&w, "limit");
+    if (max < 0)
+        jw_null(&w);
+    else
+        jw_i64(&w, max);
+    jw_end(&w, '}');
+    return keep(t, &b);
+}
+
 const char *data_reason(struct turn *t, const char *reason)
 {
     return data_request(t, &(struct request){.reason = reason});
@@ -205,11 +233,15 @@ const char *data_request(struct turn *t, const struct request *r)
     struct buf b = BUF_INIT;
     struct json_writer w = JSON_WRITER(&b);
 
-    if (!r->by && !r->reason)
+    if (!r->by && !r->reason && !r->let_finish)
         return NULL;
     jw_begin(&w, '{');
     text_field(&w, "by", r->by);
     text_field(&w, "reason", r->reason);
+    if (r->let_finish) {
+        jw_key(&w, "let_finish");
+        jw_bool(&w, true);
+    }
     jw_end(&w, '}');
     return keep(t, &b);
 }

@@ -7,6 +7,7 @@
 
 const char *data_hold(struct turn *t, enum hold why, const char *key, int64_t due_at);
 const char *data_approval(struct turn *t, const char *message, int64_t until);
+const char *data_pause(struct turn *t, const struct request *r); /* of a job, by a person */
 const char *data_started(struct turn *t, int64_t ago);
 const char *data_outcome(struct turn *t, const struct outcome *o, int64_t retry_at);
 const char *data_expired(struct turn *t, int64_t until);
@@ -17,6 +18,7 @@ const char *data_reused(struct turn *t, int64_t of);
 /* The outcome that a rerun leaves to the history; r NULL: a later slice of one. */
 const char *data_rerun(struct turn *t, const struct request *r, const char *result,
                        const char *error);
+const char *data_limit(struct turn *t, int max); /* of a queue; < 0: none */
 const char *data_reason(struct turn *t, const char *reason);
 /* A run that a schedule began: by its due time, or (0) by hand. */
 const char *data_schedule(struct turn *t, const char *name, int64_t due, const char *by,

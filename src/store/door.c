@@ -73,7 +73,10 @@ static void apply(struct execution *e, struct row *r, enum event_action action,
         e->held_key = NULL;
         break;
     case EV_CANCEL_REQUESTED:
-        e->cancel_requested = true;
+        if (note->let_finish)
+            e->failed_behind |= GRAPH_LET_FINISH;
+        if (!note->let_finish || !kind_is_job(e->kind)) /* its holder is not to end it */
+            e->cancel_requested = true;
         break;
     case EV_RERUN: /* what it was told before no longer counts, but for a pause */
         e->cancel_requested = e->deferred = false;

@@ -28,6 +28,8 @@ struct move_note {
     const char *held_key;
     int64_t due_at;     /* when a delay ends, also one that goes on under another hold */
     int64_t timeout_at; /* of an approval: when nobody waits for it any longer; 0: never */
+    /* cancel_requested */
+    bool let_finish; /* what runs goes on, but nothing comes after it */
 };
 
 /* Makes the row of a new execution and its `created` event. The image has id, root, kind, name …

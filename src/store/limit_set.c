@@ -2,6 +2,7 @@
  * true. */
 #include "store/data.h"
 #include "store/door.h"
+#include "store/order.h"
 
 #include <limits.h>
 #include <string.h>
@@ -264,6 +265,21 @@ static int set_resume_max(struct turn *t, const struct limit *l, int max, struct
     return db_send(t->db, &t->args, NULL, 1, err);
 }
 
+static int note(struct turn *t, const struct queue_order *q, struct err *err)
+{
+    static const enum order_action actions[] = {
+        [QUEUE_SET] = ORDER_LIMITED, [QUEUE_PAUSE] = ORDER_PAUSED, [QUEUE_RESUME] = ORDER_RESUMED};
+
+    return order_note(t,
+                      &(struct order){.kind = "queue",
+                                      .name = q->queue,
+                                      .action = actions[q->verb],
+                                      .by = q->by,
+                                      .reason = q->reason,
+                                      .data = q->verb == QUEUE_SET ? data_limit(t, q->max) : NULL},
+                      err);
+}
+
 int op_queue(struct turn *t, struct queue_order *q, struct err *err)
 {
     struct limit *l;
@@ -272,7 +288,8 @@ int op_queue(struct turn *t, struct queue_order *q, struct err *err)
 
     q->more = q->paused = false;
     if ((rc = open_limit(t, 'q', q->queue, &l, err)) ||
-        (rc = read_pause(t, l, &paused, &resume_max, err)))
+        (rc = read_pause(t, l, &paused, &resume_max, err)) ||
+        (!q->goes_on && (rc = note(t, q, err))))
         return rc;
     switch (q->verb) {
     case QUEUE_SET:

@@ -126,25 +126,40 @@ int pause_go_on(struct turn *t, struct row *row, struct err *err)
 
 /* ---- the node itself ---- */
 
-/* A job has one event for all that holds it, a workflow or fan-out has its own for pauses. */
+/* Held for its approval again, as it was asked for: the timers of both stay what they are. */
+static int ask_again(struct turn *t, struct row *r, struct err *err)
+{
+    struct move_note note = {.why = HELD_APPROVAL};
+    struct rows asked = ROWS_INIT;
+    int rc;
+
+    args_begin(&t->args, Q_APPROVAL_ASKED);
+    args_int(&t->args, r->now.root);
+    args_int(&t->args, r->now.id);
+    if (!(rc = turn_query(t, &t->args, &asked, err))) {
+        note.data = asked.n ? arena_strdup(&t->arena, rows_text(&asked, 0, 0))
+                            : data_hold(t, HELD_APPROVAL, NULL, 0);
+        rc = door_move(t, r, EV_HELD, S_READY, &note, err);
+    }
+    rows_release(&asked);
+    return rc;
+}
+
+/* A job has one event for all that holds it, a workflow or fan-out has its own for pauses. An
+ * approval comes first: it is what holds the job, and the pause is seen when it is given. */
 static int move_node(struct turn *t, struct row *r, const struct request *q, bool pause,
                      struct err *err)
 {
-    bool job = kind_is_job(r->now.kind);
-    enum event_action action = job ? pause ? EV_HELD : EV_UNHELD : pause ? EV_PAUSED : EV_RESUMED;
-    struct move_note note = {.why = HELD_PAUSED, .data = data_request(t, q)};
+    bool job = kind_is_job(r->now.kind), asks = job && r->now.held == HELD_APPROVAL;
+    enum status status = (enum status)r->now.status;
+    struct move_note note = {.why = asks ? HELD_APPROVAL : HELD_PAUSED};
+    int rc;
 
-    if (!note.data && action == EV_HELD)
-        note.data = data_hold(t, HELD_PAUSED, NULL, 0);
-    if (job && r->now.status == S_READY && r->now.held == HELD_APPROVAL) {
-        door_touch(t, r); /* the approval comes first; the bit is seen when it is given */
-        return 0;
-    }
-    if (job && !pause && r->now.status == S_READY && r->now.held != HELD_PAUSED) {
-        door_touch(t, r);
-        return 0;
-    }
-    return door_move(t, r, action, (enum status)r->now.status, &note, err);
+    note.data = job && pause ? data_pause(t, q) : data_request(t, q);
+    if (!job)
+        return door_move(t, r, pause ? EV_PAUSED : EV_RESUMED, status, &note, err);
+    rc = door_move(t, r, pause ? EV_HELD : EV_UNHELD, status, &note, err);
+    return rc || pause || !asks ? rc : ask_again(t, r, err);
 }
 
 static bool may_be_paused(const struct execution *e)

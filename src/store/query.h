@@ -163,6 +163,7 @@ struct queue_row {
     int64_t resume_max; /* the limit that comes back; -1: none */
     int64_t paused_at;
     const char *paused_by, *pause_reason; /* NULL: not told */
+    struct last_order last;
 };
 struct queue_list {
     struct queue_row *at;

@@ -1,4 +1,5 @@
 /* query_queues.c - queues and workers as readers see them. */
+#include "store/order.h"
 #include "store/query_internal.h"
 
 struct reading {
@@ -32,7 +33,7 @@ void query_read_queues(const struct rows *r, int64_t now, struct queue_list *out
 
     *out = (struct queue_list){.n = r->n, .now = now};
     out->at = arena_zalloc(&out->arena, (out->n + 1) * sizeof(*out->at));
-    for (i = 0; i < out->n; i++)
+    for (i = 0; i < out->n; i++) {
         out->at[i] = (struct queue_row){
             .name = arena_strdup(&out->arena, rows_text(r, i, 0)),
             .ready = rows_int(r, i, 1),
@@ -47,6 +48,8 @@ void query_read_queues(const struct rows *r, int64_t now, struct queue_list *out
             .paused_by = arena_strdup(&out->arena, rows_text(r, i, 9)),
             .pause_reason = arena_strdup(&out->arena, rows_text(r, i, 10)),
         };
+        order_read(&out->at[i].last, r, i, 11, &out->arena);
+    }
 }
 
 static int queues_body(struct db *db, void *arg, struct err *err)

@@ -1,4 +1,5 @@
 /* query_schedules.c - applied workflows and schedules as readers see them. */
+#include "store/order.h"
 #include "store/query_internal.h"
 #include "store/schedule_rows.h"
 
@@ -36,6 +37,7 @@ static void read_listed(struct schedule_listed *out, const struct rows *r, size_
     out->applied_by = arena_strdup(arena, rows_text(r, i, SCHEDULE_COLUMNS + 2));
     out->last_due = rows_int(r, i, SCHEDULE_COLUMNS + 3);
     out->last_status = (int)rows_int(r, i, SCHEDULE_COLUMNS + 4);
+    order_read(&out->last_order, r, i, SCHEDULE_COLUMNS + 5, arena);
 }
 
 int query_schedules(struct store *s, const char *name, struct schedule_list *out, struct err *err)

@@ -11,6 +11,7 @@
 #define MAX_ROWS   5000
 #define WRITERS    1000 /* folded in one turn; as stale_writers says */
 #define WORKERS    1000 /* the same of workers' counters */
+#define ORDERS_OLD 1000 /* forgotten in one turn */
 
 /* What goes in this slice: whole trees, or the lower part of one that is too large for one slice.
  */
@@ -181,6 +182,21 @@ done:
     return rc;
 }
 
+/* What people asked of queues and schedules long ago. */
+static int forget_orders(struct turn *t, int64_t before, bool *more, struct err *err)
+{
+    struct rows gone = ROWS_INIT;
+    int rc;
+
+    args_begin(&t->args, Q_ORDERS_FORGET);
+    args_int(&t->args, before);
+    args_int(&t->args, ORDERS_OLD);
+    if (!(rc = db_query(t->db, &t->args, &gone, err)))
+        *more |= gone.n == ORDERS_OLD;
+    rows_release(&gone);
+    return rc;
+}
+
 /* The rest, when no tree is left to go: partitions without trees, rows of writers and workers long
  * gone. A writer's counters are part of a sum, so they are folded into writer 0, never dropped. */
 static int tidy(struct turn *t, struct retention *r, struct err *err)
@@ -208,8 +224,10 @@ static int tidy(struct turn *t, struct retention *r, struct err *err)
     r->more = found.n == WRITERS; /* then once more, to fold the rest */
     args_begin(&t->args, Q_WORKERS_FORGET);
     args_int(&t->args, t->now - WRITER_AGE);
-    if (!(rc = db_send(t->db, &t->args, NULL, ANY_ROWS, err)))
-        rc = fold_workers(t, &r->more, err);
+    if ((rc = db_send(t->db, &t->args, NULL, ANY_ROWS, err)) ||
+        (rc = fold_workers(t, &r->more, err)))
+        goto done;
+    rc = forget_orders(t, t->now - r->older_than, &r->more, err);
 done:
     vec_release(&writers);
     rows_release(&found);

@@ -1,6 +1,7 @@
 /* schedule.c - a schedule's row and its image; what an operator asks of one. See schedule.h. */
 #include "store/data.h"
 #include "store/door.h"
+#include "store/order.h"
 #include "store/schedule_rows.h"
 
 #include <stdio.h>
@@ -142,6 +143,25 @@ struct submission schedule_submission(struct turn *t, const struct schedule_row 
 
 /* ---- an operator's hand ---- */
 
+static int changed(struct turn *t, const struct schedule_row *r, struct schedule_order *o,
+                   struct err *err)
+{
+    char name[SCHEDULE_NAME_SIZE];
+    int rc;
+
+    o->changed++;
+    if ((rc = schedule_store(t, r, err)))
+        return rc;
+    return order_note(
+        t,
+        &(struct order){.kind = "schedule",
+                        .name = schedule_full_name(r, name),
+                        .action = o->verb == SCHEDULE_PAUSE ? ORDER_PAUSED : ORDER_RESUMED,
+                        .by = o->by,
+                        .reason = o->reason},
+        err);
+}
+
 static int pause_all(struct turn *t, struct schedule_row *rows, size_t n, struct schedule_order *o,
                      struct err *err)
 {
@@ -161,8 +181,7 @@ static int pause_all(struct turn *t, struct schedule_row *rows, size_t n, struct
         r->paused_at = turn_wall(t);
         r->paused_by = o->by;
         r->pause_reason = o->reason;
-        rc = schedule_store(t, r, err);
-        o->changed++;
+        rc = changed(t, r, o, err);
     }
     return rc;
 }
@@ -181,8 +200,7 @@ static int resume_all(struct turn *t, struct schedule_row *rows, size_t n, struc
         r->paused_at = 0;
         r->paused_by = r->pause_reason = NULL;
         r->done = r->next = turn_wall(t);
-        rc = schedule_store(t, r, err);
-        o->changed++;
+        rc = changed(t, r, o, err);
     }
     if (!rc && !o->changed)
         rc = err_set(err, E_INVALID, "the schedule %s is not paused", o->name);

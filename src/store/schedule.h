@@ -103,6 +103,7 @@ struct schedule_list {
         int64_t applied_at;
         int64_t last_due; /* of the newest firing; 0: there is none */
         int last_status;  /* of the last run; 0: there is none any more */
+        struct last_order last_order;
     } * at;
     size_t n;
     int64_t now; /* on the wall */

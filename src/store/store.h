@@ -302,8 +302,9 @@ struct queue_order {
     enum queue_verb verb;
     const char *queue;
     int max;                 /* of QUEUE_SET; < 0: no limit */
-    const char *by, *reason; /* of QUEUE_PAUSE; NULL: not told */
+    const char *by, *reason; /* NULL: not told */
     size_t slice;
+    bool goes_on; /* a slice after the first */
 
     /* out */
     bool more;   /* to be done by another turn with the same order */
@@ -311,6 +312,14 @@ struct queue_order {
 };
 /* E_INVALID: to resume what is not paused. */
 MUST_USE int op_queue(struct turn *t, struct queue_order *q, struct err *err);
+
+/* What was asked last of a queue or a schedule as a whole; at 0: nothing that is kept. */
+struct last_order {
+    int64_t at;
+    enum order_action action;
+    const char *by, *reason; /* NULL: not told */
+    const char *data;        /* JSON: {"limit": 2}; NULL: nothing */
+};
 
 /* ---- workers ---- */
 

@@ -139,6 +139,12 @@ WITH RECURSIVE tree(id, status, depth, asked, bits) AS (
 )
 SELECT id FROM tree WHERE status < 4 AND asked = 0 AND bits & $3 = 0 ORDER BY depth, id LIMIT $2
 
+-- How an approval was asked for, of a job that waits for it.
+--: approval_asked(root i64, execution i64)
+SELECT v.data FROM execution_events v
+ WHERE v.root = $1 AND v.execution = $2 AND v.type = 3 AND v.data LIKE '{"why":"approval"%'
+ ORDER BY v.seq DESC LIMIT 1
+
 -- At and below a node that was paused: ready jobs, and flows that wait to begin, which another hold or nothing keeps.
 --: could_start(top i64, n i64)
 WITH RECURSIVE tree(id, kind, status, held) AS (

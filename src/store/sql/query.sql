@@ -207,8 +207,10 @@ SELECT q.queue, q.ready, q.held, q.running,
            AND o.ready_at > '1970-01-01Z'                                                  --@ postgres
            AND o.ready_at > 0                                                              --@ sqlite
          ORDER BY o.ready_at LIMIT 1),
-       q.most, q.used, q.resume_max, q.paused_at, q.paused_by, q.pause_reason
+       q.most, q.used, q.resume_max, q.paused_at, q.paused_by, q.pause_reason, @last_order@
   FROM queues q
+  LEFT JOIN orders d ON d.subject = 'queue:' || q.queue
+       AND d.seq = (SELECT max(n.seq) FROM orders n WHERE n.subject = 'queue:' || q.queue)
  WHERE q.ready <> 0 OR q.held <> 0 OR q.running <> 0 OR q.most IS NOT NULL OR q.queue NOT LIKE 'here:%'
  ORDER BY q.queue
 

@@ -82,6 +82,11 @@ SELECT e.task_name, e.id, e.status
   FROM @rows@ AS u JOIN executions e ON e.parent = $1 AND e.task_name = u.name AND e.task_index IS NULL   --@ postgres
   FROM executions e WHERE e.parent = $1 AND e.task_name = $2 AND e.task_index IS NULL       --@ sqlite
 
+-- A job has one event for all that holds it: the one in which somebody asked for the pause comes before those that
+-- followed from it.
+--= paused_event v.root = e.root AND v.execution = e.id AND v.type IN (3, 54)
+--=+         ORDER BY CASE WHEN v.type = 54 OR v.data LIKE '{"why":"paused","by":%' THEN 0 ELSE 1 END, v.seq DESC LIMIT 1
+
 -- The nearest that somebody paused, from an execution upwards.
 --: why_pause(execution i64)
 WITH RECURSIVE up(id, parent, bits, steps) AS (
@@ -92,10 +97,8 @@ WITH RECURSIVE up(id, parent, bits, steps) AS (
     SELECT id FROM up WHERE (bits & 128) <> 0 ORDER BY steps LIMIT 1
 )
 SELECT e.id, e.name,
-       (SELECT v.created_at FROM execution_events v WHERE v.root = e.root AND v.execution = e.id
-           AND v.type IN (3, 54) ORDER BY v.seq DESC LIMIT 1),
-       (SELECT v.data FROM execution_events v WHERE v.root = e.root AND v.execution = e.id
-           AND v.type IN (3, 54) ORDER BY v.seq DESC LIMIT 1)
+       (SELECT v.created_at FROM execution_events v WHERE @paused_event@),
+       (SELECT v.data FROM execution_events v WHERE @paused_event@)
   FROM paused p JOIN executions e ON e.id = p.id
 
 --: why_items(foreach i64)

@@ -1,0 +1,332 @@
+/* test_who.c - no action without its record: whatever a person asks for leaves who asked and why,
+ * also where it changes no status. */
+#include "flow_fixture.h"
+#include "pawl.h"
+#include "schedule_fixture.h"
+
+#define ADA "\"by\":\"ada\",\"reason\":\"a test\""
+
+/* How many events of a type this execution has, with exactly that data. */
+static int64_t said(struct store *s, int64_t id, int type, const char *data)
+{
+    char sql[400];
+
+    snprintf(sql, sizeof(sql),
+             "SELECT count(*) FROM execution_events WHERE execution = %lld AND type = %d AND "
+             "data = '%s'",
+             (long long)id, type, data);
+    return sql_number(s, sql);
+}
+
+/* ---- pauses ---- */
+
+TEST(a_pause_of_what_waits_for_an_approval_says_who_and_why_and_so_does_its_end)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x, approval: go on?}\n", NULL);
+    int64_t a = flow_task(s, w, "a");
+
+    CHECK_EQ(flow_ask(s, FLOW_PAUSE, a), 0);
+    CHECK_EQ(get(s, a).held, HELD_APPROVAL); /* that comes first */
+    CHECK_EQ(said(s, a, EV_HELD, "{\"why\":\"paused\"," ADA "}"), 1);
+    verify_clean(s);
+    CHECK_EQ(flow_ask(s, FLOW_RESUME, a), 0);
+    CHECK_EQ(get(s, a).held, HELD_APPROVAL);
+    CHECK_EQ(said(s, a, EV_UNHELD, "{" ADA "}"), 1);
+    CHECK_EQ(said(s, a, EV_HELD, "{\"why\":\"approval\",\"message\":\"go on?\"}"), 2);
+    CHECK_STR(history(s, a), "created marked_ready held held unheld held");
+    verify_clean(s);
+    CHECK_EQ(flow_ask(s, FLOW_APPROVE, a), 0);
+    flow_play(s, "");
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_pause_takes_no_time_from_an_approval_and_gives_it_none)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(
+        s, "name: w\ntasks:\n  a: {run: x, delay: 2h, approval: {timeout: 1h}}\n", NULL);
+    int64_t a = flow_task(s, w, "a");
+
+    CHECK_EQ(flow_ask(s, FLOW_PAUSE, a), 0);
+    CHECK_EQ(flow_ask(s, FLOW_RESUME, a), 0);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM timers"),
+             2); /* of the delay and of the approval */
+    clock_advance(3599 * SECOND);
+    CHECK_EQ(run_timers(s), 0);
+    clock_advance(2 * SECOND);
+    CHECK_EQ(run_timers(s), 1);
+    CHECK_EQ(status_of(s, a), S_TIMED_OUT);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(an_approval_of_what_was_paused_meanwhile_leaves_it_paused)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x, approval: true}\n", NULL);
+    int64_t a = flow_task(s, w, "a");
+
+    CHECK_EQ(flow_ask(s, FLOW_PAUSE, a), 0);
+    CHECK_EQ(flow_ask(s, FLOW_APPROVE, a), 0);
+    CHECK_EQ(get(s, a).held, HELD_PAUSED);
+    verify_clean(s);
+    CHECK_EQ(flow_ask(s, FLOW_RESUME, a), 0);
+    flow_play(s, "");
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* ---- cancels ---- */
+
+TEST(a_cancel_that_lets_a_job_finish_says_who_and_why_and_ends_nothing)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x, retry: 3}\n", NULL);
+    struct held_job a = claim_job(s, 1);
+
+    CHECK_EQ(flow_ask(s, FLOW_LET_FINISH, a.id), 0);
+    CHECK_EQ(flow_ask(s, FLOW_LET_FINISH, a.id), 0); /* once is enough */
+    CHECK_EQ(said(s, a.id, EV_CANCEL_REQUESTED, "{" ADA ",\"let_finish\":true}"), 1);
+    CHECK_STR(history(s, a.id), "created marked_ready claimed cancel_requested");
+    CHECK(!get(s, a.id).cancel_requested);
+    CHECK_EQ(heartbeat(s, a), 0);
+    verify_clean(s);
+    CHECK_EQ(settle_as(s, a, OUTCOME_FAILED, 0), 0);
+    CHECK_STR(flow_shape(s, w), "a:failed");
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(who_may_finish_can_be_asked_to_end_after_all)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x}\n", NULL);
+    struct held_job a = claim_job(s, 1);
+
+    CHECK_EQ(flow_ask(s, FLOW_LET_FINISH, a.id), 0);
+    CHECK_EQ(flow_ask(s, FLOW_CANCEL, a.id), 0);
+    CHECK(get(s, a.id).cancel_requested);
+    CHECK_EQ(said(s, a.id, EV_CANCEL_REQUESTED, "{" ADA "}"), 1);
+    CHECK_EQ(settle_as(s, a, OUTCOME_CANCELLED, -1), 0);
+    CHECK_EQ(status_of(s, w), S_CANCELLED);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(what_runs_below_a_workflow_that_may_finish_says_so_too)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n", NULL);
+    struct held_job a = claim_job(s, 1);
+
+    CHECK_EQ(flow_ask(s, FLOW_LET_FINISH, w), 0);
+    CHECK_EQ(said(s, w, EV_CANCEL_REQUESTED + FLOW_EVENT, "{" ADA ",\"let_finish\":true}"), 1);
+    CHECK_EQ(said(s, a.id, EV_CANCEL_REQUESTED, "{" ADA ",\"let_finish\":true}"), 1);
+    CHECK_EQ(settle_ok(s, a), 0);
+    CHECK_STR(flow_shape(s, w), "a:succeeded b:cancelled");
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* ---- why ---- */
+
+static struct pawl_error failure;
+
+static struct pawl *open_pawl(void)
+{
+    struct pawl_options o = {.url = fixture_url(), .tenant = fixture_tenant()};
+    struct pawl *p = NULL;
+
+    test_check_ok(__FILE__, __LINE__, "pawl_open", pawl_open(&o, &p, &failure), failure.message);
+    return p;
+}
+
+static bool why_says(struct pawl *p, int64_t id, const char *words)
+{
+    char *json = NULL;
+    bool found;
+
+    test_check_ok(__FILE__, __LINE__, "pawl_why", pawl_why(p, id, &json, &failure),
+                  failure.message);
+    found = strstr(json, words) != NULL;
+    if (!found)
+        printf("%s\n", json);
+    free(json);
+    return found;
+}
+
+TEST(why_knows_who_paused_a_job_whatever_held_it_since)
+{
+    struct store *s = fixture_store();
+    struct pawl *p = open_pawl();
+    int64_t w = flow_submit(s,
+                            "name: w\ntasks:\n  a: {run: x}\n"
+                            "  b: {run: x, needs: a, approval: go on?}\n",
+                            NULL);
+    int64_t b = flow_task(s, w, "b");
+
+    CHECK_EQ(flow_ask(s, FLOW_PAUSE, b), 0);
+    CHECK(why_says(p, b, ", by ada: a test; `pawl resume"));
+    flow_play(s, "");
+    CHECK_EQ(get(s, b).held, HELD_APPROVAL);
+    CHECK(why_says(p, b, ", by ada: a test; `pawl resume"));
+    CHECK(why_says(p, b, "go on?"));
+    CHECK_EQ(flow_ask(s, FLOW_APPROVE, b), 0);
+    CHECK(why_says(p, b, ", by ada: a test; `pawl resume"));
+    verify_clean(s);
+    pawl_close(p);
+    store_close(&s);
+}
+
+TEST(why_knows_what_an_approval_asks_after_a_pause)
+{
+    struct store *s = fixture_store();
+    struct pawl *p = open_pawl();
+    int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x, approval: go on?}\n", NULL);
+    int64_t a = flow_task(s, w, "a");
+
+    CHECK_EQ(flow_ask(s, FLOW_PAUSE, a), 0);
+    CHECK(why_says(p, a, "go on?"));
+    CHECK_EQ(flow_ask(s, FLOW_RESUME, a), 0);
+    CHECK(why_says(p, a, "go on?"));
+    CHECK(!strstr(history(s, a), "claimed"));
+    verify_clean(s);
+    pawl_close(p);
+    store_close(&s);
+}
+
+TEST(why_knows_who_let_a_job_finish)
+{
+    struct store *s = fixture_store();
+    struct pawl *p = open_pawl();
+    struct held_job a;
+
+    submit(s, "a");
+    a = claim_job(s, 1);
+    CHECK_EQ(flow_ask(s, FLOW_LET_FINISH, a.id), 0);
+    CHECK(why_says(p, a.id, "it was cancelled, but may finish; it is not tried again since "));
+    CHECK(why_says(p, a.id, "\"code\":\"let_finish\""));
+    CHECK_EQ(settle_ok(s, a), 0);
+    verify_clean(s);
+    pawl_close(p);
+    store_close(&s);
+}
+
+/* ---- queues and schedules ---- */
+
+static int keep_line(void *arg, const char *json)
+{
+    snprintf(arg, 2000, "%s", json);
+    return 0;
+}
+
+#define OK(call) test_check_ok(__FILE__, __LINE__, #call, call, failure.message)
+
+/* The line of the only queue, or schedule. */
+static const char *listed(struct pawl *p, bool queues)
+{
+    static char line[2000];
+
+    line[0] = 0;
+    if (queues)
+        OK(pawl_queues(p, keep_line, line, &failure));
+    else
+        OK(pawl_schedules(p, NULL, keep_line, line, &failure));
+    return strstr(line, "\"last_order\":") ? strstr(line, "\"last_order\":") : line;
+}
+
+TEST(whoever_limits_pauses_and_resumes_a_queue_is_kept)
+{
+    struct store *s = fixture_store();
+    struct pawl *p = open_pawl();
+    int i;
+
+    for (i = 0; i < 3; i++)
+        submit(s, "a");
+    CHECK(strstr(listed(p, true), "\"last_order\":null"));
+    OK(pawl_queue_limit(p, "default", 2, "ada", "too hot", NULL, &failure));
+    CHECK(strstr(listed(p, true), "{\"action\":\"limited\","));
+    CHECK(strstr(listed(p, true), "\"by\":\"ada\",\"reason\":\"too hot\",\"data\":{\"limit\":2}}"));
+    OK(pawl_queue_pause(p, "default", "bob", NULL, &failure));
+    CHECK(strstr(listed(p, true), "{\"action\":\"paused\","));
+    OK(pawl_queue_resume(p, "default", "eve", "cool again", &failure));
+    CHECK(strstr(listed(p, true), "{\"action\":\"resumed\","));
+    CHECK(strstr(listed(p, true), "\"by\":\"eve\",\"reason\":\"cool again\",\"data\":null}"));
+    CHECK_EQ(pawl_queue_resume(p, "default", "eve", NULL, &failure), -PAWL_E_INVALID);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM orders"), 3); /* what was refused is none */
+    verify_clean(s);
+    pawl_close(p);
+    store_close(&s);
+}
+
+static int queue_body(struct turn *t, void *arg, struct err *err)
+{
+    return op_queue(t, arg, err);
+}
+
+TEST(an_order_in_slices_is_kept_once)
+{
+    struct store *s = fixture_store();
+    struct queue_order q = {.verb = QUEUE_PAUSE, .queue = "default", .by = "ada", .slice = 2};
+    struct err err = ERR_INIT;
+    int i, turns = 0;
+
+    for (i = 0; i < 9; i++)
+        submit(s, "a");
+    do {
+        CHECK_OK_ERR(store_turn(s, queue_body, &q, &err), &err);
+        q.goes_on = true;
+        turns++;
+    } while (q.more);
+    CHECK(turns > 3);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM orders"), 1);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(whoever_pauses_and_resumes_a_schedule_is_kept)
+{
+    struct store *s = fixture_store();
+    struct pawl *p = open_pawl();
+
+    apply_schedules(s, "'@daily'");
+    CHECK(strstr(listed(p, false), "\"last_order\":null"));
+    OK(pawl_schedule_pause(p, "w", "ada", NULL, &failure));
+    CHECK(strstr(listed(p, false), "{\"action\":\"paused\","));
+    OK(pawl_schedule_resume(p, "w", "bob", "it is mended", &failure));
+    CHECK(strstr(listed(p, false), "{\"action\":\"resumed\","));
+    CHECK(strstr(listed(p, false), "\"by\":\"bob\",\"reason\":\"it is mended\",\"data\":null}"));
+    verify_clean(s);
+    pawl_close(p);
+    store_close(&s);
+}
+
+static int retain_body(struct turn *t, void *arg, struct err *err)
+{
+    struct retention *r = arg;
+
+    return op_retain(t, &r[0], &r[1], err);
+}
+
+TEST(orders_go_when_they_are_as_old_as_what_else_goes)
+{
+    struct store *s = fixture_store();
+    struct retention r[2] = {{.older_than = 3600 * SECOND, .max_trees = 100}};
+    struct queue_order first = {.verb = QUEUE_SET, .queue = "default", .max = 2, .slice = 10};
+    struct queue_order second = {.verb = QUEUE_PAUSE, .queue = "default", .slice = 10};
+    struct err err = ERR_INIT;
+
+    CHECK_OK_ERR(store_turn(s, queue_body, &first, &err), &err);
+    clock_advance(3000 * SECOND);
+    CHECK_OK_ERR(store_turn(s, queue_body, &second, &err), &err);
+    clock_advance(1000 * SECOND);
+    CHECK_OK_ERR(store_turn(s, retain_body, r, &err), &err);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM orders"), 1);
+    CHECK_EQ(sql_number(s, "SELECT min(action) FROM orders"), ORDER_PAUSED);
+    verify_clean(s);
+    store_close(&s);
+}
