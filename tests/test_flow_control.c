@@ -117,6 +117,24 @@ TEST(a_fan_out_and_a_nested_workflow_wait_for_their_approval_once)
     store_close(&s);
 }
 
+TEST(a_nested_workflow_that_was_approved_has_its_timeout)
+{
+    static const char *const files[] = {
+        "w.yaml", "name: w\ntasks:\n  in: {workflow: in.yaml, approval: {timeout: 30m}}\n",
+        "in.yaml", "name: in\ntimeout: 1h\ntasks:\n  leaf: {run: x}\n", NULL};
+    struct store *s = fixture_store();
+    int64_t w = flow_submit_text(s, flow_text_of_files(files), NULL);
+
+    CHECK_EQ(flow_ask(s, FLOW_APPROVE, flow_task(s, w, "in")), 0);
+    clock_advance(1801 * SECOND);
+    CHECK_EQ(run_timers(s), 0); /* it was answered in time */
+    clock_advance(1801 * SECOND);
+    CHECK_EQ(run_timers(s), 1);
+    CHECK_STR(flow_shape(s, w), "in:timed_out leaf:cancelled");
+    verify_clean(s);
+    store_close(&s);
+}
+
 TEST(a_cancelled_approval_leaves_no_timer_behind)
 {
     struct store *s = fixture_store();

@@ -51,7 +51,11 @@ int flow_set_timeout(struct turn *t, const struct flow *f, struct err *err)
     int64_t timeout;
     int rc = timeout_of(t, f, &timeout, err);
 
-    return rc || !timeout ? rc : set_timer(t, f->row, TIMER_TIMEOUT, t->now + timeout, err);
+    if (rc || !timeout)
+        return rc;
+    if (f->row->stored.held == HELD_APPROVAL && (rc = door_flush(t, err)))
+        return rc; /* that of its approval goes first: the two are told apart by nothing else */
+    return set_timer(t, f->row, TIMER_TIMEOUT, t->now + timeout, err);
 }
 
 /* ---- its end ---- */
