@@ -598,6 +598,36 @@ void watch_for(struct watch *w, const char *where, int nth, void (*act)(void *ar
     w->acted = false;
 }
 
+static void die(void *arg)
+{
+    (void)arg;
+    kill(getpid(), SIGKILL);
+}
+
+bool killed_at(const char *where, int nth, void (*live)(struct store *s, void *arg), void *arg)
+{
+    static struct watch w;
+    struct store *s;
+    int status;
+    pid_t pid;
+
+    fflush(NULL);
+    pid = fork();
+    CHECK(pid >= 0);
+    if (pid == 0) {
+        s = watched_store(&w);
+        watch_for(&w, where, nth, die, NULL);
+        live(s, arg);
+        store_close(&s);
+        _exit(0);
+    }
+    CHECK_EQ(waitpid(pid, &status, 0), pid);
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+        return true;
+    CHECK_EQ(status, 0);
+    return false;
+}
+
 void *shared_memory(size_t size)
 {
     void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -82,6 +82,11 @@ struct watch {
 struct store *watched_store(struct watch *w);
 void watch_for(struct watch *w, const char *where, int nth, void (*act)(void *arg), void *arg);
 
+/* Lives on a store of its own, in a process that is killed when it comes to `where` for the nth
+ * time (as watch_for has it). False: it came to its end before that. No store may be open
+ * meanwhile. */
+bool killed_at(const char *where, int nth, void (*live)(struct store *s, void *arg), void *arg);
+
 void *shared_memory(size_t size); /* with the processes started later; cleared */
 
 /* Runs body(0) … body(n - 1), each in a process of its own; they begin together. Waits for all, and

@@ -3,8 +3,6 @@
  * the middle, and running on shows it. */
 #include "flow_fixture.h"
 
-#include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 static struct flow_claiming k;
@@ -157,13 +155,14 @@ static int cancel_slice_body(struct turn *t, void *arg, struct err *err)
 
 /* A graph, a list and a cancel, each of several slices, as an engine and its users go on with
  * them. */
-static void live(struct store *s)
+static void live(struct store *s, void *arg)
 {
     struct letting l = {.more = true};
     struct held_job few[FEW];
     struct err err = ERR_INIT;
     size_t n, i;
 
+    (void)arg;
     life->star = submit_star(s, 1100, "on_exit: {run: x}\n");
     life->fan = flow_submit(s,
                             "name: v\ntasks:\n  each: {foreach: 1100, run: x}\n"
@@ -179,52 +178,6 @@ static void live(struct store *s)
         life->cancelled = true;
     }
     make_all(s);
-}
-
-static void die(void *arg)
-{
-    (void)arg;
-    kill(getpid(), SIGKILL);
-}
-
-/* False: it came to its end before. */
-static bool live_until(const char *where, int nth)
-{
-    static struct watch w;
-    struct store *s;
-    int status;
-    pid_t pid;
-
-    *life = (struct life){0};
-    fflush(NULL);
-    pid = fork();
-    CHECK(pid >= 0);
-    if (pid == 0) {
-        s = watched_store(&w);
-        watch_for(&w, where, nth, die, NULL);
-        live(s);
-        store_close(&s);
-        _exit(0);
-    }
-    CHECK_EQ(waitpid(pid, &status, 0), pid);
-    if (!WIFSIGNALED(status))
-        CHECK_EQ(status, 0);
-    return WIFSIGNALED(status);
-}
-
-static int settle_all_body(struct turn *t, void *arg, struct err *err)
-{
-    static struct settlement list[200];
-    struct flow_claiming *c = arg;
-    size_t i;
-
-    for (i = 0; i < c->n; i++)
-        list[i] =
-            (struct settlement){.lease = {.execution = c->held[i].id,
-                                          .root = c->held[i].root,
-                                          .epoch = c->held[i].epoch},
-                                .outcome = {.kind = OUTCOME_OK, .duration = 1, .retry_delay = -1}};
-    return op_settle(t, 7, list, c->n, err);
 }
 
 static int forget_body(struct turn *t, void *arg, struct err *err)
@@ -248,8 +201,7 @@ static void go_on(void)
     while (adopt_one(s, 7, &j))
         CHECK_EQ(settle_ok(s, j), 0);
     verify_clean(s);
-    while (run_timers(s) + flow_claim(s, &k))
-        CHECK_OK_ERR(store_turn(s, settle_all_body, &k, &err), &err);
+    flow_play_sets(s);
     CHECK_EQ(open_executions(s), 0);
     if (life->fan)
         CHECK_EQ(status_of(s, life->fan), S_SUCCEEDED);
@@ -271,9 +223,11 @@ TEST_SLOW(a_kill_between_any_two_slices_strands_nothing, 600)
     life = shared_memory(sizeof(*life));
     setenv("PGOPTIONS", "-c synchronous_commit=off", 1); /* the server is not killed */
     fixture_url();
-    for (; live_until(nth % 2 ? "commit" : "committed", (nth + 1) / 2); nth += stride, kills++) {
+    for (; killed_at(nth % 2 ? "commit" : "committed", (nth + 1) / 2, live, NULL); nth += stride) {
+        kills++;
         printf("killed %s commit %d\n", nth % 2 ? "before" : "after", (nth + 1) / 2);
         go_on();
+        *life = (struct life){0};
     }
     printf("%d kills, up to %d\n", kills, nth);
     CHECK(nth > 30); /* it was a life */

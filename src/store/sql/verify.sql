@@ -263,7 +263,8 @@ WITH kept AS MATERIALIZED (
 )
 @report@
 
--- What is held for a pause is below one (128), and nothing below one may start, unless a timer still carries it down.
+-- What is held for a pause is below one (128), and nothing below one may start, unless a timer still carries the pause,
+-- or its end (256), down.
 --: verify_pauses(max i64)
 WITH RECURSIVE paused AS MATERIALIZED (
     SELECT id, root, kind, status, held FROM executions WHERE failed_behind & 128 <> 0 AND status < 4
@@ -274,10 +275,11 @@ WITH RECURSIVE paused AS MATERIALIZED (
 @children_of_t@                                                                            --@ postgres
       JOIN executions c ON c.parent = t.id                                                 --@ sqlite
 ), carried(root) AS MATERIALIZED (
-    SELECT p.root FROM paused p JOIN timers t ON t.execution = p.id AND t.kind = 3
+    SELECT p.root FROM timers t JOIN executions p ON p.id = t.execution
+     WHERE t.kind = 3 AND p.failed_behind & 384 <> 0 AND p.status < 4
 ), breaches(code, execution, detail) AS (
     SELECT 'I28', id, 'it is held for a pause, but neither it nor anything above it is paused' FROM executions
-     WHERE held = 2 AND status < 4 AND id NOT IN (SELECT b.id FROM below b)
+     WHERE held = 2 AND status < 4 AND id NOT IN (SELECT b.id FROM below b) AND root NOT IN (SELECT c.root FROM carried c)
     UNION ALL
     SELECT 'I28', id, 'it may start, though it or something above it is paused' FROM below
      WHERE ((kind <= 2 AND status = 2 AND held IN (0, 3, 4)) OR (kind > 2 AND status = 1 AND held IN (3, 4)))
