@@ -410,6 +410,9 @@ static int create(struct turn *t, struct submission *list, size_t n, size_t nth,
         return refuse(t, list, n, nth, err);
     if ((rc = door_create(t, &e, s->origin, &r, err)))
         return rc;
+    if (s->paused && !kind_is_job(e.kind) &&
+        (rc = door_move(t, r, EV_PAUSED, S_PENDING, NULL, err)))
+        return rc;
     if (s->parent && (rc = count_spawned(t, &e, err)))
         return rc;
     if (s->definition || s->hash)
