@@ -703,6 +703,34 @@ PAWL_CHECKED int pawl_tree_lines(struct pawl *p, int64_t id, pawl_line *each, vo
  * have a line, with all below them. *now, if wanted, is the database's time. */
 PAWL_CHECKED int pawl_outline(struct pawl *p, int64_t id, pawl_line *each, void *arg, int64_t *now,
                               struct pawl_error *err);
+
+/* A moment of the past: after all events up to that time, or (the other is 0) up to that number. */
+struct pawl_moment {
+    int64_t time, event;
+};
+
+/* The same as they were then, made from the events alone: what was requested later is not there,
+ * and PAWL_E_NOT_FOUND says when the execution itself was. What the history does not keep is null:
+ * the input of a task that was not ready yet or has been rerun since. *now is the time of the
+ * moment. */
+PAWL_CHECKED int pawl_show_at(struct pawl *p, int64_t id, const struct pawl_moment *at, char **json,
+                              struct pawl_error *err);
+PAWL_CHECKED int pawl_tree_at(struct pawl *p, int64_t id, const struct pawl_moment *at, char **json,
+                              struct pawl_error *err);
+PAWL_CHECKED int pawl_outline_at(struct pawl *p, int64_t id, const struct pawl_moment *at,
+                                 pawl_line *each, void *arg, int64_t *now, struct pawl_error *err);
+
+/* The critical path: the chain of executions that its end waited for (at NULL: its end, or now),
+ * since it was last asked to run, with the same inside each workflow and fan-out on the chain.
+ * Every microsecond belongs to one step, and there to one part. The caller frees *json.
+ *
+ * a critical path     id name status from to total_us wait_us held_us run_us retry_us steps
+ * a step              id depth kind name status attempt from to total_us wait_us (for a worker,
+ *                     or an engine) held_us run_us (of a workflow or fan-out: what no step in it
+ *                     covers) retry_us (attempts that failed, and the back-off after them) */
+PAWL_CHECKED int pawl_critical(struct pawl *p, int64_t id, const struct pawl_moment *at,
+                               char **json, struct pawl_error *err);
+
 /* Which executions a list has; all 0: the newest of those without a parent. Texts may be NULL. */
 struct pawl_list_query {
     int64_t parent;       /* right below this one */

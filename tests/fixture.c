@@ -2,6 +2,7 @@
 #include "fixture.h"
 
 #include "base/buf.h"
+#include "past_fixture.h"
 #include "store/query.h"
 #include "store/tenant.h"
 
@@ -112,11 +113,37 @@ static size_t run_verify(struct store *s, struct found *f)
     return r.breaches;
 }
 
+#define FOLDED 5000 /* executions; of more than that, the newest trees */
+
+/* What is there is what the events make of it. */
+static void check_fold(struct store *s)
+{
+    struct moment now = {.event = INT64_MAX};
+    struct execution_list roots = {0}, tree = {0};
+    struct buf wrong = BUF_INIT;
+    struct err err = ERR_INIT;
+    int64_t before = 0;
+    size_t i, n = 0;
+
+    CHECK_OK_ERR(query_list(s, &(struct list_filter){0}, &before, 500, &roots, &err), &err);
+    for (i = 0; i < roots.n && n < FOLDED; i++) {
+        CHECK_OK_ERR(query_tree(s, roots.at[i].id, &tree, &err), &err);
+        if (tree.n <= FOLDED)
+            past_compare(s, &tree, &now, &wrong);
+        n += tree.n;
+        execution_list_release(&tree);
+    }
+    execution_list_release(&roots);
+    CHECK_STR(buf_cstr(&wrong), "");
+    buf_release(&wrong);
+}
+
 void verify_clean(struct store *s)
 {
     struct found f = {.say = true};
 
     CHECK_EQ(run_verify(s, &f), 0);
+    check_fold(s);
 }
 
 size_t verify_count(struct store *s, char *codes, size_t size)

@@ -172,6 +172,11 @@ TEST(the_page_and_the_header_list_the_fields_that_are_written)
     OK(pawl_outline(p, flow_task(s, flow, "each"), keep_last, &last, NULL, &err));
     check("## A line of an outline", "a line of an outline ", last);
     check("### items", "  items ", json_object_get(last, "items"));
+    OK(pawl_critical(p, flow, NULL, &json, &err));
+    keep_last(&last, json);
+    free(json);
+    check("## A critical path", "a critical path ", last);
+    check("### A step", "a step ", json_array_get(json_object_get(last, "steps"), 0));
     OK(pawl_events(p, &q, keep_last, &last, &err));
     check("## An event", "an event ", last);
     OK(pawl_queue_limit(p, "default", 1, NULL, NULL, NULL, &err));

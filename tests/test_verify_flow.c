@@ -333,8 +333,10 @@ static int rerun_body(struct turn *t, void *arg, struct err *err)
     int i, rc;
 
     if ((rc = turn_find_roots(t, wants, 3, err)) || (rc = turn_load(t, wants, 3, err)) ||
-        (rc = flow_of(t, r->workflow, r->workflow, &f, err)) ||
-        (rc = door_move(t, f->row, EV_RERUN, S_RUNNING, NULL, err)))
+        (rc = flow_of(t, r->workflow, r->workflow, &f, err)))
+        return rc;
+    door_outcome(f->row, NULL, NULL);
+    if ((rc = door_move(t, f->row, EV_RERUN, S_RUNNING, NULL, err)))
         return rc;
     f->row->now.needs_left = 2;
     f->row->now.failed_behind = 0;

@@ -52,6 +52,9 @@ int api_end(int rc, const struct err *err, struct pawl_error *out);
 MUST_USE int api_turns(struct pawl *p, int (*body)(struct turn *, void *, struct err *),
                        size_t (*busy)(void *), void *arg, struct err *err);
 
+struct moment;
+MUST_USE int api_moment(const struct pawl_moment *at, struct moment *out, struct err *err);
+
 /* ---- JSON ---- */
 
 /* The tasks of a workflow that were begun, in the order of its file. */

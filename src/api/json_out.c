@@ -3,6 +3,7 @@
 #include "api/api.h"
 #include "base/text.h"
 #include "core/graph.h"
+#include "store/query_past.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -138,6 +139,8 @@ void json_waiting(struct json_writer *w, const struct execution *e, int64_t due_
         buf_addf(&b, "delay: until %s", due_at ? text_time(due_at, at) : "a timer ends it");
     else if (e->held)
         buf_addstr(&b, hold_text(e->held));
+    else if (e->status == S_PENDING && e->needs_left == NEEDS_NOT_KEPT)
+        buf_addstr(&b, "needs: not all have ended");
     else if (e->status == S_PENDING)
         buf_addf(&b, "needs: %d left", e->needs_left);
     else if (execution_is_claimable(e))

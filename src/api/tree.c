@@ -1,7 +1,9 @@
-/* tree.c - an execution with all below it: as one object, as lines, and as views show it. */
+/* tree.c - an execution with all below it: as one object, as lines, and as views show it; as it is,
+ * and as it was at a moment. */
 #include "api/api.h"
 #include "base/idmap.h"
 #include "core/graph.h"
+#include "store/query_past.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -56,18 +58,23 @@ struct tree {
     struct links *links;
 };
 
-static int load_tree(struct pawl *p, int64_t id, struct tree *t, struct err *err)
+static void link_tree(struct tree *t)
 {
-    int rc = query_tree(p->store, id, &t->list, err);
     size_t i;
 
-    if (rc)
-        return rc;
     t->at = mem_alloc(t->list.n * sizeof(*t->at));
     for (i = 0; i < t->list.n; i++)
         t->at[i] = &t->list.at[i];
     t->links = link_all(t->at, t->list.n);
-    return 0;
+}
+
+static int load_tree(struct pawl *p, int64_t id, struct tree *t, struct err *err)
+{
+    int rc = query_tree(p->store, id, &t->list, err);
+
+    if (!rc)
+        link_tree(t);
+    return rc;
 }
 
 static void tree_release(struct tree *t)
@@ -115,16 +122,67 @@ static void write_tree(struct json_writer *w, const struct tree *t)
     }
 }
 
+/* The tree that was loaded, unless that failed. */
+static void answer_tree(int rc, struct tree *t, char **json)
+{
+    struct buf b = BUF_INIT;
+    struct json_writer w = JSON_WRITER(&b);
+
+    if (!rc) {
+        write_tree(&w, t);
+        *json = b.ptr;
+    }
+    tree_release(t);
+}
+
 int pawl_tree(struct pawl *p, int64_t id, char **json, struct pawl_error *e)
+{
+    struct tree t = {0};
+    struct err err = ERR_INIT;
+    int rc = load_tree(p, id, &t, &err);
+
+    answer_tree(rc, &t, json);
+    return api_end(rc, &err, e);
+}
+
+/* ---- as they were ---- */
+
+int api_moment(const struct pawl_moment *at, struct moment *out, struct err *err)
+{
+    *out = (struct moment){.time = at->time, .event = at->event};
+    if (at->time < 0 || at->event < 0 || !at->time == !at->event)
+        return err_set(err, E_INVALID, "a moment is a time or the number of an event");
+    return 0;
+}
+
+int pawl_tree_at(struct pawl *p, int64_t id, const struct pawl_moment *at, char **json,
+                 struct pawl_error *e)
+{
+    struct tree t = {0};
+    struct moment moment;
+    struct err err = ERR_INIT;
+    int rc = api_moment(at, &moment, &err);
+
+    if (!rc && !(rc = query_tree_at(p->store, id, &moment, &t.list, &err)))
+        link_tree(&t);
+    answer_tree(rc, &t, json);
+    return api_end(rc, &err, e);
+}
+
+int pawl_show_at(struct pawl *p, int64_t id, const struct pawl_moment *at, char **json,
+                 struct pawl_error *e)
 {
     struct tree t = {0};
     struct buf b = BUF_INIT;
     struct json_writer w = JSON_WRITER(&b);
+    struct moment moment;
     struct err err = ERR_INIT;
-    int rc = load_tree(p, id, &t, &err);
+    int rc = api_moment(at, &moment, &err);
 
-    if (!rc) {
-        write_tree(&w, &t);
+    if (!rc && !(rc = query_execution_at(p->store, id, &moment, &t.list, &err))) {
+        link_tree(&t);
+        write_node(&w, &t, 0);
+        jw_end(&w, '}');
         *json = b.ptr;
     }
     tree_release(&t);
@@ -212,38 +270,55 @@ static void write_outlined(struct json_writer *w, const struct outline_row *r)
     jw_end(w, '}');
 }
 
-int pawl_outline(struct pawl *p, int64_t id, pawl_line *each, void *arg, int64_t *now,
-                 struct pawl_error *e)
+static void answer_outline(const struct outline *o, pawl_line *each, void *arg, int64_t *now)
 {
-    const struct execution **at = NULL;
-    struct links *links = NULL;
-    struct outline o = {0};
+    const struct execution **at = mem_alloc(o->n * sizeof(*at));
+    struct links *links;
     struct buf b = BUF_INIT;
-    struct err err = ERR_INIT;
-    int rc = query_outline(p->store, id, SHOWN_ITEMS, &o, &err);
     size_t n;
     long i;
 
-    if (rc)
-        goto done;
-    at = mem_alloc(o.n * sizeof(*at));
-    for (n = 0; n < o.n; n++)
-        at[n] = &o.at[n].execution;
-    links = link_all(at, o.n);
+    for (n = 0; n < o->n; n++)
+        at[n] = &o->at[n].execution;
+    links = link_all(at, o->n);
     for (i = 0; i >= 0; i = next_of(links, i)) {
         struct json_writer w = JSON_WRITER(&b);
 
         buf_reset(&b);
-        write_outlined(&w, &o.at[i]);
+        write_outlined(&w, &o->at[i]);
         if (each(arg, b.ptr))
             break;
     }
     if (now)
-        *now = o.now;
-done:
+        *now = o->now;
     free(at);
     free(links);
-    outline_release(&o);
     buf_release(&b);
+}
+
+int pawl_outline(struct pawl *p, int64_t id, pawl_line *each, void *arg, int64_t *now,
+                 struct pawl_error *e)
+{
+    struct outline o = {0};
+    struct err err = ERR_INIT;
+    int rc = query_outline(p->store, id, SHOWN_ITEMS, &o, &err);
+
+    if (!rc)
+        answer_outline(&o, each, arg, now);
+    outline_release(&o);
+    return api_end(rc, &err, e);
+}
+
+int pawl_outline_at(struct pawl *p, int64_t id, const struct pawl_moment *at, pawl_line *each,
+                    void *arg, int64_t *now, struct pawl_error *e)
+{
+    struct outline o = {0};
+    struct moment moment;
+    struct err err = ERR_INIT;
+    int rc = api_moment(at, &moment, &err);
+
+    if (!rc && !(rc = query_outline_at(p->store, id, &moment, SHOWN_ITEMS, &o, &err)))
+        answer_outline(&o, each, arg, now);
+    outline_release(&o);
     return api_end(rc, &err, e);
 }

@@ -56,6 +56,13 @@ int cli_done(int exit_code); /* whether all that was printed has arrived decides
 /* Text without control characters, as they may come out of the database: for terminals. */
 void out_clean(struct buf *b, const char *text);
 
+/* "2026-01-31 14:00:00.123456 UTC", "event 1234". */
+void out_moment(struct buf *b, const struct pawl_moment *at);
+static inline bool is_moment(const struct pawl_moment *at)
+{
+    return at->time || at->event;
+}
+
 /* Fields of a JSON object: "" or 0 where there is none. */
 const char *field(const json_t *o, const char *key);
 int64_t field_int(const json_t *o, const char *key);

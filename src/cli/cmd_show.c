@@ -92,10 +92,20 @@ static void print_execution(const json_t *o)
     document("workflow", o, "workflow_execution");
 }
 
-/* Which execution: itself, or one above it. */
+/* Which execution: itself, or one above it; and when. */
 struct asked {
     bool parent, workflow;
+    struct pawl_moment at;
 };
+
+static void print_moment(const struct pawl_moment *at)
+{
+    struct buf b = BUF_INIT;
+
+    out_moment(&b, at);
+    line("as of", b.ptr);
+    buf_release(&b);
+}
 
 static int show(struct pawl *p, const char *which, const struct asked *a, bool json)
 {
@@ -107,15 +117,18 @@ static int show(struct pawl *p, const char *which, const struct asked *a, bool j
 
     if ((code = cli_id(p, which, &id)))
         return code;
-    rc = a->parent     ? pawl_parent(p, id, &text, &err)
-         : a->workflow ? pawl_workflow(p, id, &text, &err)
-                       : pawl_show(p, id, &text, &err);
+    rc = a->parent           ? pawl_parent(p, id, &text, &err)
+         : a->workflow       ? pawl_workflow(p, id, &text, &err)
+         : is_moment(&a->at) ? pawl_show_at(p, id, &a->at, &text, &err)
+                             : pawl_show(p, id, &text, &err);
     if (rc)
         return cli_fail(&err);
     if (json) {
         puts(text);
     } else {
         o = parse_object(text);
+        if (is_moment(&a->at))
+            print_moment(&a->at);
         print_execution(o);
         json_decref(o);
     }
@@ -127,6 +140,8 @@ static const struct option options[] = {
     {"parent", OPTION_FLAG, offsetof(struct asked, parent), NULL, "its parent"},
     {"workflow", OPTION_FLAG, offsetof(struct asked, workflow), NULL,
      "the workflow that it is a task of"},
+    {"at", OPTION_MOMENT, offsetof(struct asked, at), "TIME",
+     "as it was then, by its events; =#N: after the event of that number"},
     {0},
 };
 
@@ -141,6 +156,8 @@ static int cmd_show(int argc, char **argv)
         return code;
     if (a.parent && a.workflow)
         code = cli_wrong("--parent or --workflow, not both");
+    else if (is_moment(&a.at) && (a.parent || a.workflow))
+        code = cli_wrong("--at is about the execution itself, not one above it");
     else if (!(code = cli_open(&c, &p))) {
         code = show(p, c.words[0], &a, c.json);
         pawl_close(p);
@@ -155,7 +172,8 @@ const struct command command_show = {
     .text = "show one execution, or its parent, or the workflow that it is a task of",
     .options = options,
     .examples = {{"pawl show @last", "the newest execution"},
-                 {"pawl show 17 --json", "all fields, see docs/JSON.md"}},
+                 {"pawl show 17 --json", "all fields, see docs/JSON.md"},
+                 {"pawl show 17 --at 5m", "as it was five minutes ago"}},
     .least = 1,
     .most = 1,
     .run = cmd_show,

@@ -5,13 +5,36 @@
 
 #include <stdlib.h>
 
-static void print_view(const struct view *v)
+struct asked {
+    struct pawl_moment at;
+    bool critical;
+};
+
+static const struct pawl_moment *when(const struct asked *a)
+{
+    return is_moment(&a->at) ? &a->at : NULL;
+}
+
+static void print_moment(const struct pawl_moment *at, struct line *l)
+{
+    struct buf b = BUF_INIT;
+
+    out_moment(&b, at);
+    line_addf(l, TINT_FAINT, "as of %s", b.ptr);
+    puts(buf_cstr(&l->text));
+    buf_release(&b);
+}
+
+static void print_view(const struct view *v, const struct asked *a)
 {
     struct style style = style_of(stdout);
     struct view_rails rails = {0};
     struct line l = {0};
     size_t i;
 
+    line_begin(&l, &style);
+    if (when(a))
+        print_moment(&a->at, &l);
     for (i = 0; i < v->nodes.n; i++) {
         line_begin(&l, &style);
         rails_enter(&rails, &v->nodes.at[i]);
@@ -22,37 +45,62 @@ static void print_view(const struct view *v)
     line_release(&l);
 }
 
-static int tree(struct pawl *p, const char *which, bool json)
+static int print_json(struct pawl *p, int64_t id, const struct asked *a, struct pawl_error *err)
+{
+    char *text = NULL;
+    int rc = a->critical ? pawl_critical(p, id, when(a), &text, err)
+             : when(a)   ? pawl_tree_at(p, id, when(a), &text, err)
+                         : pawl_tree(p, id, &text, err);
+
+    if (!rc)
+        puts(text);
+    free(text);
+    return rc;
+}
+
+static int print_tree(struct pawl *p, int64_t id, const struct asked *a, struct pawl_error *err)
+{
+    struct view v = {0};
+    int rc;
+
+    if (a->critical)
+        return view_critical(p, id, when(a), err);
+    if (!(rc = view_read(p, id, when(a), &v, err)))
+        print_view(&v, a);
+    view_release(&v);
+    return rc;
+}
+
+static int tree(struct pawl *p, const char *which, const struct asked *a, bool json)
 {
     struct pawl_error err;
-    struct view v = {0};
-    char *text = NULL;
     int64_t id;
     int code;
 
     if ((code = cli_id(p, which, &id)))
         return code;
-    if (json ? pawl_tree(p, id, &text, &err) : view_read(p, id, &v, &err))
-        return cli_fail(&err);
-    if (json)
-        puts(text);
-    else
-        print_view(&v);
-    view_release(&v);
-    free(text);
-    return 0;
+    return (json ? print_json : print_tree)(p, id, a, &err) ? cli_fail(&err) : 0;
 }
+
+static const struct option options[] = {
+    {"at", OPTION_MOMENT, offsetof(struct asked, at), "TIME",
+     "as it was then, by its events; =#N: after the event of that number"},
+    {"critical", OPTION_FLAG, offsetof(struct asked, critical), NULL,
+     "the chain that its end waited for, and where the time of each went"},
+    {0},
+};
 
 static int cmd_tree(int argc, char **argv)
 {
+    struct asked a = {0};
     struct cli c;
     struct pawl *p;
-    int code = cli_begin(&c, &command_tree, argc, argv, NULL);
+    int code = cli_begin(&c, &command_tree, argc, argv, &a);
 
     if (code >= 0)
         return code;
     if (!(code = cli_open(&c, &p))) {
-        code = tree(p, c.words[0], c.json);
+        code = tree(p, c.words[0], &a, c.json);
         pawl_close(p);
     }
     cli_end(&c);
@@ -63,7 +111,10 @@ const struct command command_tree = {
     .name = "tree",
     .forms = "ID",
     .text = "show an execution and everything below it",
-    .examples = {{"pawl tree @last", "the newest execution and all that belongs to it"}},
+    .options = options,
+    .examples = {{"pawl tree @last", "the newest execution and all that belongs to it"},
+                 {"pawl tree 17 --at 2026-01-31T14:00:00Z", "as it was then"},
+                 {"pawl tree 17 --critical", "why it took so long"}},
     .least = 1,
     .most = 1,
     .run = cmd_tree,

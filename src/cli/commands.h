@@ -18,6 +18,7 @@ enum option_kind {
     OPTION_TEXTS, /* may be given several times */
     OPTION_NUMBER,
     OPTION_TIME,
+    OPTION_MOMENT, /* a time, or the number of an event */
     OPTION_DURATION
 };
 
@@ -26,7 +27,7 @@ struct option {
     const char *name; /* without the dashes */
     enum option_kind kind;
     /* Where its value goes in the structure that the command hands to cli_begin: a bool, const
-     * char *, struct texts or int64_t. */
+     * char *, struct texts, struct pawl_moment or int64_t. */
     size_t at;
     /* What its value is called, NULL for a flag. "a|b|c" are the words that it may be; a comma at
      * the end says that several may be given, with commas between them. Names that completion

@@ -21,6 +21,17 @@ static int parse_time(const char *text, int64_t *us, struct err *err)
     return text_parse_time(text, us, err);
 }
 
+/* "#1234", or a time. */
+static int parse_moment(const char *text, struct pawl_moment *out, struct err *err)
+{
+    *out = (struct pawl_moment){0};
+    if (*text != '#')
+        return parse_time(text, &out->time, err);
+    if (text_parse_i64(text + 1, &out->event) || out->event <= 0)
+        return err_set(err, E_INVALID, "'%.60s' is no event: write its number, as #1234", text);
+    return 0;
+}
+
 /* Takes a value; `values` is the structure that the option belongs to. */
 static int take_value(const struct option *o, void *values, const char *value, struct err *err)
 {
@@ -49,6 +60,10 @@ static int take_value(const struct option *o, void *values, const char *value, s
         break;
     case OPTION_TIME:
         if ((rc = parse_time(value, to, err)))
+            err_prefix(err, "%s%s", option_dashes(o), o->name);
+        break;
+    case OPTION_MOMENT:
+        if ((rc = parse_moment(value, to, err)))
             err_prefix(err, "%s%s", option_dashes(o), o->name);
         break;
     case OPTION_DURATION:

@@ -61,6 +61,18 @@ int cli_done(int exit_code)
     return exit_code;
 }
 
+void out_moment(struct buf *b, const struct pawl_moment *at)
+{
+    char text[TIME_TEXT_SIZE];
+
+    if (at->event) {
+        buf_addf(b, "event %lld", (long long)at->event);
+    } else {
+        text_time(at->time, text);
+        buf_addf(b, "%.10s %.15s UTC", text, text + 11);
+    }
+}
+
 /* ---- JSON ---- */
 
 json_t *parse_object(const char *json)

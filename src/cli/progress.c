@@ -213,7 +213,7 @@ int progress_end(struct progress *g, struct pawl_error *err)
         return 0;
     if ((rc = tell_events(g, err)) || g->kind != PROGRESS_PLAIN)
         return rc;
-    if (!(rc = view_read(g->p, g->id, &v, err)))
+    if (!(rc = view_read(g->p, g->id, NULL, &v, err)))
         rc = view_open_failed(g->p, &v, stderr, err);
     view_release(&v);
     return rc;

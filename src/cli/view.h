@@ -1,11 +1,12 @@
 /* view.h - trees of executions as people see them, in `pawl tree` and live in `pawl run`. All they
- * know comes from pawl_outline.
+ * know comes from pawl_outline, and of critical paths from pawl_critical.
  *
  *   view_style.c  what a terminal can show: symbols, colours, columns; lines that are cut to fit
  *   view_tree.c   an outline as nodes, with their place in the tree
  *   view_line.c   a node as a line
  *   view_tail.c   the last lines of an attempt's output
  *   view_live.c   a tree that is drawn again and again
+ *   view_critical.c  where the time of one went
  *   view_end.c    what is said about a run that did not end well */
 #ifndef CLI_VIEW_H
 #define CLI_VIEW_H
@@ -58,7 +59,9 @@ struct view {
     int64_t now; /* the database's time */
 };
 
-MUST_USE int view_read(struct pawl *p, int64_t id, struct view *out, struct pawl_error *err);
+/* As it is, or (at is not NULL) was. */
+MUST_USE int view_read(struct pawl *p, int64_t id, const struct pawl_moment *at, struct view *out,
+                       struct pawl_error *err);
 void view_release(struct view *v);
 
 /* ---- view_line.c ---- */
@@ -108,6 +111,12 @@ void live_note(struct live *s, const char *sentence);           /* below it, fro
 void live_end(struct live *s);                                  /* the last frame, whole */
 const struct view *live_view(const struct live *s);
 void live_close(struct live *s); /* NULL is fine */
+
+/* ---- view_critical.c ---- */
+
+/* Prints it; at NULL: as it is now. */
+MUST_USE int view_critical(struct pawl *p, int64_t id, const struct pawl_moment *at,
+                           struct pawl_error *err);
 
 /* ---- view_end.c ---- */
 

@@ -234,7 +234,7 @@ static void draw(struct live *s, bool whole)
 int live_read(struct live *s, struct pawl_error *err)
 {
     struct view v = {0};
-    int rc = view_read(s->p, s->id, &v, err);
+    int rc = view_read(s->p, s->id, NULL, &v, err);
 
     if (rc)
         return rc;

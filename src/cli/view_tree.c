@@ -92,11 +92,13 @@ static void find_last(struct view *v)
     vec_release(&met);
 }
 
-int view_read(struct pawl *p, int64_t id, struct view *out, struct pawl_error *err)
+int view_read(struct pawl *p, int64_t id, const struct pawl_moment *at, struct view *out,
+              struct pawl_error *err)
 {
     struct view v = {0};
     struct reading r = {.view = &v, .top = -1};
-    int rc = pawl_outline(p, id, add_node, &r, &v.now, err);
+    int rc = at ? pawl_outline_at(p, id, at, add_node, &r, &v.now, err)
+                : pawl_outline(p, id, add_node, &r, &v.now, err);
 
     while (r.fans.n)
         close_fan(&r);

@@ -4,6 +4,7 @@
 #include "../fixture.h"
 #include "flow/workflow.h"
 #include "model.h"
+#include "snapshot.h"
 #include "store/query.h"
 
 #include <stdio.h>
@@ -23,12 +24,13 @@ struct running {
 struct player {
     struct playground *ground;
     const struct plan *plan;
-    struct plan_rng rng;
+    struct plan_rng rng, look; /* a look must not change what is played */
     struct model *model;
     struct played *out;
     struct running held[HELD_MAX];
     size_t nheld;
     struct held_job stale; /* of a worker that lost it */
+    struct snapshots snapshots;
 };
 
 /* What a power cut would leave is none of this test's business. */
@@ -606,8 +608,11 @@ static void play_to_the_end(struct player *p)
 {
     int idle = 0;
 
-    while (!is_wrong(p) && idle < 3 && !model_ended(p->model->root->status))
+    while (!is_wrong(p) && idle < 3 && !model_ended(p->model->root->status)) {
         idle = step(p) ? 0 : idle + 1;
+        if (plan_chance(&p->look, 5))
+            snapshot_take(&p->snapshots, p->ground->stores[0], p->out->root);
+    }
     if (!is_wrong(p) && claim(p))
         buf_addstr(&p->out->wrong, "there are jobs after the end\n");
     compare(p);
@@ -615,7 +620,11 @@ static void play_to_the_end(struct player *p)
 
 void play(struct playground *g, const struct plan *plan, struct played *out)
 {
-    struct player p = {.ground = g, .plan = plan, .rng = {plan_mix(plan->seed, 11)}, .out = out};
+    struct player p = {.ground = g,
+                       .plan = plan,
+                       .rng = {plan_mix(plan->seed, 11)},
+                       .look = {plan_mix(plan->seed, 12)},
+                       .out = out};
     char codes[200];
     int i;
 
@@ -631,6 +640,7 @@ void play(struct playground *g, const struct plan *plan, struct played *out)
             buf_addf(&out->wrong, "verify finds %s\n", codes);
         play_to_the_end(&p);
     }
+    snapshots_compare(&p.snapshots, g->stores[0], &out->wrong);
     model_free(p.model);
 }
 

@@ -1,0 +1,102 @@
+#!/usr/bin/env bats
+# What happened: executions as they were, and where the time of a run went.
+
+load cli_common
+load cli_run
+
+setup() {
+	make_database
+	make_state
+}
+teardown() {
+	end_all
+	remove_database
+}
+
+# A workflow with a retry, a fan-out, a nested one, a failure and what is skipped after it; the day decides what fails.
+make_flow() {
+	cat >"$dir/inner.flow.yaml" <<-'EOF'
+		name: inner
+		tasks:
+		  one: {run: echo one}
+		  two: {needs: one, run: echo two}
+	EOF
+	cat >"$dir/outer.flow.yaml" <<-'EOF'
+		name: outer
+		params: {day: {type: string, default: monday}}
+		tasks:
+		  first: {retry: {max: 2, delay: 1ms}, run: 'test "$PAWL_ATTEMPT" -ge 2 && echo "day=$day" >"$PAWL_OUTPUT"'}
+		  each: {needs: first, foreach: [a, b, c], run: 'test "$ITEM" != b || test "$day" = tuesday'}
+		  below: {needs: first, workflow: inner.flow.yaml}
+		  after: {needs: each, run: echo after}
+	EOF
+}
+
+run_flow() { # option...
+	p run "$dir/outer.flow.yaml" --progress none "$@" 2>/dev/null || true
+	top=$(p show @last --json | jq .id)
+}
+
+# The number of the nth event of a type below the top.
+event() { p events "$top" --type "$1" --json | jq -r .sequence_num | sed -n "${2:-1}p"; }
+shape() { LC_ALL=C p tree "$@" | plain | sed -E 's/#[0-9]+/#I/'; }
+
+@test "a tree is shown as it was at an event, a time, or some time ago" {
+	make_flow
+	run_flow
+	first=$(p ls --all --name outer::first --json | jq .id)
+	same "as of event $(event held)
+> outer #I running running D
+|- . first #I ready attempt 1/3 ! exited with code 1 waits D more waited D running D on W
+|- . each #I pending waits for needs: not all have ended
+|- . below #I pending waits for needs: not all have ended
+\`- . after #I pending waits for needs: not all have ended" "$(shape "$top" --at="#$(event held)")"
+	ended=$(p show "$first" --json | jq -r .finished_at)
+	[[ $(shape "$top" --at "$ended") == "as of T UTC
+> outer #I running running D
+|- + first #I succeeded attempt 2/3 waited D ran D on W
+"* ]]
+	[ "$(p show "$first" --at "$ended" --json | jq -r .status)" = succeeded ]
+	[ "$(p show "$first" --at="#$(event claimed)" --json | jq -rc '[.status, .attempt, .finished_at, .outputs]')" = '["running",1,null,null]' ]
+	[[ $(p show "$first" --at="#$(event claimed)") == "as of      event "*"
+status     running, attempt 1 of 3
+"* ]]
+	# now is a moment, too: all fields are those of the present
+	diff <(p tree "$top" --json | jq -S 'del(.. | .waiting?)') <(p tree "$top" --at 0s --json | jq -S 'del(.. | .waiting?)')
+	refused 5 "execution $top was not there at " p tree "$top" --at 1h
+	refused 5 ': it was requested at 2' p show "$top" --at 1h
+	refused 5 'there is no execution 999' p show 999 --at 1h
+	refused 2 "'x' is not a time" p tree "$top" --at x
+	refused 2 "'#x' is no event" p tree "$top" --at '#x'
+	refused 2 'not one above it' p show "$first" --parent --at 1h
+}
+
+@test "what a rerun replaced is still told by its time" {
+	make_flow
+	run_flow
+	failed=$(event workflow.failed 1)
+	each=$(p ls --all --name outer::each --json | jq .id)
+	p rerun "$top" >/dev/null 2>&1 || true
+	[ "$(event workflow.rerun)" -gt "$failed" ]
+	[ "$(p show "$each" --at="#$failed" --json | jq -r .status)" = failed ]
+	[[ $(p show "$each" --at="#$failed" --json | jq -r .error) == *'exited with code 1' ]]
+	[ "$(p show "$top" --at="#$failed" --json | jq -c .workflow_execution.failed_tasks)" = '["each"]' ]
+}
+
+@test "a critical path adds up to the whole, and names what the end waited for" {
+	make_flow
+	run_flow --param day=tuesday
+	p tree "$top" --critical --json >"$dir/path"
+	cat "$dir/path"
+	[ "$(jq '.total_us == ([.steps[].total_us] | add)' "$dir/path")" = true ]
+	[ "$(jq '.total_us == .wait_us + .held_us + .run_us + .retry_us' "$dir/path")" = true ]
+	[ "$(jq -r '.steps[] | select(.name == "outer::first") | .retry_us > 0 and .run_us > 0' "$dir/path")" = true ]
+	LC_ALL=C p tree "$top" --critical >"$dir/text"
+	cat "$dir/text"
+	grep -qE '^ +TOTAL +WAIT +HELD +RUN +RETRY  STEP$' "$dir/text"
+	grep -qE '  \+ outer::first  #[0-9]+  attempt 2$' "$dir/text"
+	grep -qE '  all of outer, succeeded$' "$dir/text"
+	# while it still ran
+	[ "$(p tree "$top" --critical --at="#$(event retry_scheduled)" --json | jq -r '.steps[-1].name')" = outer::first ]
+	refused 5 'there is no execution 999' p tree 999 --critical
+}
