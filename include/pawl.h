@@ -731,6 +731,21 @@ PAWL_CHECKED int pawl_outline_at(struct pawl *p, int64_t id, const struct pawl_m
 PAWL_CHECKED int pawl_critical(struct pawl *p, int64_t id, const struct pawl_moment *at,
                                char **json, struct pawl_error *err);
 
+/* Two executions beside each other, in one object. *same, if wanted: neither what they were given
+ * and ran by nor what became of them and of each task differs; ids, times, workers and the number
+ * of attempts are no differences. Tasks are those of the whole trees, by their paths ("each[1]",
+ * "below/one"), in the order in which they ended. The caller frees *json.
+ *
+ * a difference        a b (id kind name definition requested_at started_at finished_at)
+ *                     params (name, null if they are no object; a b: left out where there is
+ *                     none) definition (task, null for the workflow itself; change: added
+ *                     removed changed; keys) outcome (of both: as a task) tasks first (the first
+ *                     task that is not the same) same
+ * a task of both      task (its path) differs (there status outputs error attempts duration)
+ *                     a b (id status attempt duration_us error outputs; null: there is none) */
+PAWL_CHECKED int pawl_diff(struct pawl *p, int64_t a, int64_t b, char **json, bool *same,
+                           struct pawl_error *err);
+
 /* Which executions a list has; all 0: the newest of those without a parent. Texts may be NULL. */
 struct pawl_list_query {
     int64_t parent;       /* right below this one */

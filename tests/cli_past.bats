@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# What happened: executions as they were, and where the time of a run went.
+# What happened: executions as they were, where the time of a run went, two runs beside each other.
 
 load cli_common
 load cli_run
@@ -99,4 +99,66 @@ status     running, attempt 1 of 3
 	# while it still ran
 	[ "$(p tree "$top" --critical --at="#$(event retry_scheduled)" --json | jq -r '.steps[-1].name')" = outer::first ]
 	refused 5 'there is no execution 999' p tree 999 --critical
+}
+
+@test "two runs differ in what they were given, and in what became of it" {
+	make_flow
+	run_flow
+	one=$top
+	run_flow --param day=tuesday
+	p diff "$one" "$top" >"$dir/out"
+	LC_ALL=C p diff "$one" "$top" >"$dir/out"
+	cat "$dir/out"
+	same "x #$one outer failed ran D T UTC
++ #$top outer succeeded ran D T UTC
+params
+ day: \"monday\" -> \"tuesday\"
+outcome
+ status: failed -> succeeded" "$(sed -n 1,6p "$dir/out" | plain)"
+	grep -q '^the first difference: first  #' "$dir/out"
+	grep -q '^  outputs: {"day":"monday"} -> {"day":"tuesday"}$' "$dir/out"
+	grep -q '^  + each\[1\]  failed -> succeeded  other outputs  other error$\|^  + each\[1\]  failed -> succeeded  other error$' "$dir/out"
+	grep -q '^  + after  skipped -> succeeded' "$dir/out"
+	p diff "$one" "$top" --json >"$dir/json"
+	[ "$(jq -rc '[.same, .first.task, (.params | length), (.definition | length), .a.id, .b.id]' "$dir/json")" = "[false,\"first\",1,0,$one,$top]" ]
+	[ "$(jq -rc '[.tasks[].task] | sort' "$dir/json")" = '["after","below","below/one","below/two","each","each[0]","each[1]","each[2]","first"]' ]
+	status=0
+	p diff "$one" "$top" --exit-code >/dev/null || status=$?
+	[ "$status" = 1 ]
+	# the same again
+	again=$top
+	run_flow --param day=tuesday
+	p diff "$again" "$top" --exit-code | grep -qx 'no difference but in times'
+	p diff "$top" "$top" --exit-code --json | jq -e .same
+	refused 5 'there is no execution 999' p diff "$top" 999
+	refused 2 'wants more' p diff "$top"
+}
+
+@test "an edited definition is told task by task, with the keys that changed" {
+	make_flow
+	run_flow
+	one=$top
+	sed -i -e 's/echo two/echo three/' "$dir/inner.flow.yaml"
+	sed -i -e '/  after:/d' -e 's/max: 2, delay: 1ms/max: 3, delay: 1ms/' -e 's/^tasks:/&\n  new: {run: echo new}/' "$dir/outer.flow.yaml"
+	run_flow
+	LC_ALL=C p diff "$one" "$top" >"$dir/out"
+	cat "$dir/out"
+	same 'definition
+  ~ first: retry
+  ~ below/two: run
+  - after
+  + new' "$(sed -n '/^definition/,/^  + new/p' "$dir/out")"
+	grep -q '^  . new  not there -> succeeded' "$dir/out"
+	grep -q '^  . after  skipped -> not there' "$dir/out"
+}
+
+@test "single commands are compared, too" {
+	p exec --detach -- echo one >/dev/null
+	a=$(p show @last --json | jq .id)
+	p exec --detach -- echo two >/dev/null
+	b=$(p show @last --json | jq .id)
+	[ "$(p diff "$a" "$b" --json | jq -rc '[.definition[].keys, .same]')" = '[["argv"],false]' ]
+	[ "$(p diff "$a" "$a" --json | jq -c '[.same, .tasks, .first]')" = '[true,[],null]' ]
+	p cancel "$a" >/dev/null
+	p cancel "$b" >/dev/null
 }

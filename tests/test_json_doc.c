@@ -177,6 +177,12 @@ TEST(the_page_and_the_header_list_the_fields_that_are_written)
     free(json);
     check("## A critical path", "a critical path ", last);
     check("### A step", "a step ", json_array_get(json_object_get(last, "steps"), 0));
+    OK(pawl_diff(p, flow, flow, &json, NULL, &err));
+    keep_last(&last, json);
+    free(json);
+    check("## A difference", "a difference ", last);
+    check("### A task of both", "a task of both ",
+          json_array_get(json_object_get(last, "tasks"), 0));
     OK(pawl_events(p, &q, keep_last, &last, &err));
     check("## An event", "an event ", last);
     OK(pawl_queue_limit(p, "default", 1, NULL, NULL, NULL, &err));

@@ -74,9 +74,10 @@ void json_field_text(struct json_writer *w, const char *key, const char *text);
 void json_field_i64(struct json_writer *w, const char *key, int64_t n);
 void json_field_id(struct json_writer *w, const char *key, int64_t id); /* 0: null */
 void json_field_index(struct json_writer *w, int64_t index);            /* "task_index"; -1: null */
-void json_field_time(struct json_writer *w, const char *key, int64_t us);   /* 0: null */
-void json_field_order(struct json_writer *w, const struct last_order *o);   /* last_order */
-void json_field_worker(struct json_writer *w, const char *key, int64_t id); /* 16 hex digits */
+void json_field_time(struct json_writer *w, const char *key, int64_t us);      /* 0: null */
+void json_field_order(struct json_writer *w, const struct last_order *o);      /* last_order */
+void json_field_worker(struct json_writer *w, const char *key, int64_t id);    /* 16 hex digits */
+void json_field_raw(struct json_writer *w, const char *key, const char *json); /* on one line */
 /* "executor": the lane's first word, "function" of "function:mail". */
 void json_field_executor(struct json_writer *w, const char *lane);
 

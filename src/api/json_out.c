@@ -78,7 +78,7 @@ void json_field_worker(struct json_writer *w, const char *key, int64_t id)
 
 /* A stored document, as it is but on one line: in valid JSON a line's end is never part of a text.
  */
-static void field_raw(struct json_writer *w, const char *key, const char *json)
+void json_field_raw(struct json_writer *w, const char *key, const char *json)
 {
     size_t i;
 
@@ -122,7 +122,7 @@ static void usage_field(struct json_writer *w, json_t *usage)
 {
     char *text = usage ? json_dumps(usage, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
 
-    field_raw(w, "usage", text);
+    json_field_raw(w, "usage", text);
     free(text);
     json_decref(usage);
 }
@@ -201,7 +201,7 @@ static void workflow_field(struct json_writer *w, const struct execution *e,
     }
     jw_begin(w, '{');
     json_field_text(w, "definition", past->definition);
-    field_raw(w, "variables", past->variables);
+    json_field_raw(w, "variables", past->variables);
     tasks_field(w, "current_tasks", tasks, S_READY, S_RUNNING);
     tasks_field(w, "completed_tasks", tasks, S_SUCCEEDED, S_SUCCEEDED);
     tasks_field(w, "failed_tasks", tasks, S_FAILED, S_TIMED_OUT);
@@ -249,9 +249,9 @@ void json_execution(struct json_writer *w, const struct execution *e,
     json_field_time(w, "finished_at", e->finished_at);
     outcome_fields(w, past->outcome, &usage);
     json_field_text(w, "error", e->error);
-    field_raw(w, "input", e->input);
-    field_raw(w, "outputs", e->result);
-    field_raw(w, "result", e->result);
+    json_field_raw(w, "input", e->input);
+    json_field_raw(w, "outputs", e->result);
+    json_field_raw(w, "result", e->result);
     usage_field(w, usage);
     json_waiting(w, e, past->due_at);
     json_field_id(w, "rerun_of", e->rerun_of);
@@ -274,7 +274,7 @@ void json_event(struct json_writer *w, const struct event_row *e)
     json_field_i64(w, "attempt", e->attempt);
     json_field_i64(w, "epoch", e->epoch);
     json_field_worker(w, "worker", e->worker);
-    field_raw(w, "data", e->data);
+    json_field_raw(w, "data", e->data);
     json_field_time(w, "created_at", e->created_at);
     jw_end(w, '}');
 }

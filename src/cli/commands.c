@@ -19,6 +19,7 @@ const struct command *const commands[] = {
     &command_ls,
     &command_show,
     &command_tree,
+    &command_diff,
     &command_events,
     &command_why,
     &command_logs,
@@ -55,7 +56,9 @@ const struct option common_options[] = {
 
 const struct exit_code exit_codes[] = {
     {"0", "all is well; what was run has succeeded"},
-    {"1", "what was run has failed; verify found a breach; or something went wrong inside Pawl"},
+    {"1",
+     "what was run has failed; verify found a breach, diff --exit-code a difference; or something "
+     "went wrong inside Pawl"},
     {"2", "wrong usage, input or definition; what was asked for can't be done to this execution"},
     {"3", "what was run was cancelled"},
     {"4", "what was run timed out"},

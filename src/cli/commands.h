@@ -71,6 +71,7 @@ extern const struct command command_schema;
 extern const struct command command_ls;
 extern const struct command command_show;
 extern const struct command command_tree;
+extern const struct command command_diff;
 extern const struct command command_events;
 extern const struct command command_why;
 extern const struct command command_logs;

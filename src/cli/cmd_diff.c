@@ -1,0 +1,343 @@
+/* cmd_diff.c - pawl diff: two executions beside each other. What they were given and ran by first,
+ * then what became of them, the first task that is not the same, and the tasks that differ. */
+#include "base/mem.h"
+#include "cli/view.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SHOWN 20 /* tasks of each kind of difference; the others are counted */
+#define VALUE 60 /* bytes of a value */
+
+/* ---- pieces ---- */
+
+static void put(struct line *l)
+{
+    puts(buf_cstr(&l->text));
+    line_begin(l, l->style);
+}
+
+static void head(struct line *l, const char *text)
+{
+    line_add(l, TINT_FAINT, text);
+    put(l);
+}
+
+static const char *arrow(const struct line *l)
+{
+    return l->style->utf8 ? " → " : " -> ";
+}
+
+static void add_value(struct line *l, const json_t *value)
+{
+    char *text = value ? json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
+
+    if (!text)
+        line_add(l, TINT_FAINT, "nothing");
+    else if (strlen(text) > VALUE)
+        line_addf(l, TINT_PLAIN, "%.*s%s", VALUE, text, l->style->utf8 ? "…" : "...");
+    else
+        line_add(l, TINT_PLAIN, text);
+    free(text);
+}
+
+static void add_both(struct line *l, const json_t *a, const json_t *b)
+{
+    add_value(l, a);
+    line_add(l, TINT_FAINT, arrow(l));
+    add_value(l, b);
+}
+
+static bool differs(const json_t *pair, const char *word)
+{
+    const json_t *w;
+    size_t i;
+
+    json_array_foreach(json_object_get(pair, "differs"), i,
+                       w) if (!strcmp(json_string_value(w), word)) return true;
+    return false;
+}
+
+/* ---- parts ---- */
+
+static void print_side(struct line *l, const json_t *side, const json_t *node)
+{
+    const char *at = field(side, "requested_at"), *status = field(node, "status");
+    char took[DURATION_TEXT_SIZE];
+
+    line_addf(l, status_tint(status), "%s ", status_symbol(status, l->style));
+    line_addf(l, TINT_PLAIN, "#%lld  ", (long long)field_int(side, "id"));
+    line_add(l, TINT_PLAIN, field(side, "name"));
+    line_addf(l, status_tint(status), "  %s", status);
+    if (json_is_integer(json_object_get(node, "duration_us")))
+        line_addf(l, TINT_FAINT, "  ran %s", text_duration(field_int(node, "duration_us"), took));
+    line_addf(l, TINT_FAINT, "  %.10s %.8s UTC", at, at + 11);
+    put(l);
+}
+
+static void print_params(struct line *l, const json_t *params)
+{
+    const json_t *p;
+    size_t i;
+
+    if (!json_array_size(params))
+        return;
+    head(l, "params");
+    json_array_foreach((json_t *)params, i, p)
+    {
+        line_addf(l, TINT_PLAIN, "  %s: ", *field(p, "name") ? field(p, "name") : "input");
+        add_both(l, json_object_get(p, "a"), json_object_get(p, "b"));
+        put(l);
+    }
+}
+
+static void print_definition(struct line *l, const json_t *changes)
+{
+    const json_t *c, *key;
+    size_t i, k;
+
+    if (!json_array_size(changes))
+        return;
+    head(l, "definition");
+    json_array_foreach((json_t *)changes, i, c)
+    {
+        const char *change = field(c, "change"), *task = field(c, "task");
+        bool added = !strcmp(change, "added"), removed = !strcmp(change, "removed");
+
+        line_add(l,
+                 added     ? TINT_GOOD
+                 : removed ? TINT_BAD
+                           : TINT_BUSY,
+                 added     ? "  + "
+                 : removed ? "  - "
+                           : "  ~ ");
+        line_add(l, TINT_PLAIN, *task ? task : "(the whole)");
+        json_array_foreach(json_object_get(c, "keys"), k, key)
+            line_addf(l, TINT_PLAIN, "%s%s", k ? ", " : ": ", json_string_value(key));
+        put(l);
+    }
+}
+
+/* What is not the same of two executions, a line each. */
+static void print_outcome(struct line *l, const json_t *pair)
+{
+    static const char *const keys[] = {"status", "error", "outputs"};
+    const json_t *a = json_object_get(pair, "a"), *b = json_object_get(pair, "b");
+    size_t i;
+
+    for (i = 0; i < 3; i++) {
+        if (!differs(pair, keys[i]))
+            continue;
+        line_addf(l, TINT_PLAIN, "  %s: ", keys[i]);
+        if (!strcmp(keys[i], "status"))
+            line_addf(l, TINT_PLAIN, "%s%s%s", field(a, keys[i]), arrow(l), field(b, keys[i]));
+        else
+            add_both(l, json_object_get(a, keys[i]), json_object_get(b, keys[i]));
+        put(l);
+    }
+    if (json_is_null(a) || json_is_null(b)) {
+        line_addf(l, TINT_PLAIN, "  only the %s has it", json_is_null(a) ? "second" : "first");
+        put(l);
+    }
+}
+
+static void print_first(struct line *l, const json_t *first)
+{
+    if (!json_is_object(first))
+        return;
+    line_add(l, TINT_FAINT, "the first difference: ");
+    line_add(l, TINT_PLAIN, field(first, "task"));
+    line_addf(l, TINT_FAINT, "  #%lld, #%lld",
+              (long long)field_int(json_object_get(first, "a"), "id"),
+              (long long)field_int(json_object_get(first, "b"), "id"));
+    put(l);
+    print_outcome(l, first);
+}
+
+static void print_task(struct line *l, const json_t *pair)
+{
+    const json_t *a = json_object_get(pair, "a"), *b = json_object_get(pair, "b"), *word;
+    const char *was = json_is_null(a) ? "not there" : field(a, "status");
+    const char *is = json_is_null(b) ? "not there" : field(b, "status");
+    size_t i;
+
+    line_addf(l, status_tint(is), "  %s ", status_symbol(is, l->style));
+    line_add(l, TINT_PLAIN, field(pair, "task"));
+    line_addf(l, TINT_PLAIN, "  %s", was);
+    if (strcmp(was, is))
+        line_addf(l, TINT_PLAIN, "%s%s", arrow(l), is);
+    json_array_foreach(json_object_get(pair, "differs"), i,
+                       word) if (!strcmp(json_string_value(word), "outputs") ||
+                                 !strcmp(json_string_value(word), "error"))
+        line_addf(l, TINT_FAINT, "  other %s", json_string_value(word));
+    put(l);
+}
+
+static bool is_other(const json_t *pair)
+{
+    return differs(pair, "there") || differs(pair, "status") || differs(pair, "outputs") ||
+           differs(pair, "error");
+}
+
+static void print_tasks(struct line *l, const json_t *tasks)
+{
+    const json_t *pair;
+    size_t i, n = 0;
+
+    json_array_foreach((json_t *)tasks, i, pair)
+    {
+        if (!is_other(pair))
+            continue;
+        if (!n++)
+            head(l, "tasks that are not the same, in the order of time");
+        if (n <= SHOWN)
+            print_task(l, pair);
+    }
+    if (n > SHOWN) {
+        line_addf(l, TINT_FAINT, "  and %zu more: see --json", n - SHOWN);
+        put(l);
+    }
+}
+
+/* ---- durations ---- */
+
+static int64_t longer_by(const json_t *pair)
+{
+    return field_int(json_object_get(pair, "b"), "duration_us") -
+           field_int(json_object_get(pair, "a"), "duration_us");
+}
+
+static int by_change(const void *a, const void *b)
+{
+    int64_t x = llabs(longer_by(*(const json_t *const *)a));
+    int64_t y = llabs(longer_by(*(const json_t *const *)b));
+
+    return (x < y) - (x > y);
+}
+
+static void print_duration(struct line *l, const json_t *pair)
+{
+    char a[DURATION_TEXT_SIZE], b[DURATION_TEXT_SIZE], by[DURATION_TEXT_SIZE];
+    int64_t change = longer_by(pair);
+
+    text_duration(field_int(json_object_get(pair, "a"), "duration_us"), a);
+    text_duration(field_int(json_object_get(pair, "b"), "duration_us"), b);
+    line_addf(l, TINT_PLAIN, "  %10s%s%-10s ", a, arrow(l), b);
+    line_addf(l, change > 0 ? TINT_BAD : TINT_GOOD, "%s%-10s", change > 0 ? "+" : "-",
+              text_duration(llabs(change), by));
+    line_addf(l, TINT_PLAIN, " %s", field(pair, "task"));
+    put(l);
+}
+
+/* Those that took notably longer or shorter, the largest change first. */
+static void print_durations(struct line *l, const json_t *tasks)
+{
+    VEC(const json_t *) list = {0};
+    const json_t *pair;
+    size_t i;
+
+    json_array_foreach((json_t *)tasks, i, pair) if (differs(pair, "duration")) * vec_add(&list) =
+        pair;
+    if (list.n) {
+        qsort(list.at, list.n, sizeof(*list.at), by_change);
+        head(l, "durations that are notably different");
+    }
+    for (i = 0; i < list.n && i < SHOWN; i++)
+        print_duration(l, list.at[i]);
+    if (list.n > SHOWN) {
+        line_addf(l, TINT_FAINT, "  and %zu more: see --json", list.n - SHOWN);
+        put(l);
+    }
+    vec_release(&list);
+}
+
+static void print_diff(const json_t *o, bool same)
+{
+    struct style style = style_of(stdout);
+    const json_t *outcome = json_object_get(o, "outcome"), *tasks = json_object_get(o, "tasks");
+    struct line l = {0};
+
+    line_begin(&l, &style);
+    print_side(&l, json_object_get(o, "a"), json_object_get(outcome, "a"));
+    print_side(&l, json_object_get(o, "b"), json_object_get(outcome, "b"));
+    print_params(&l, json_object_get(o, "params"));
+    print_definition(&l, json_object_get(o, "definition"));
+    if (is_other(outcome))
+        head(&l, "outcome");
+    print_outcome(&l, outcome);
+    print_first(&l, json_object_get(o, "first"));
+    print_tasks(&l, tasks);
+    if (same)
+        head(&l, "no difference but in times");
+    print_durations(&l, tasks);
+    line_release(&l);
+}
+
+/* ---- the command ---- */
+
+struct asked {
+    bool exit_code;
+};
+
+static int diff(struct pawl *p, const char *const *which, const struct asked *a, bool json)
+{
+    struct pawl_error err;
+    char *text = NULL;
+    int64_t ids[2];
+    bool same;
+    json_t *o;
+    int code;
+
+    if ((code = cli_id(p, which[0], &ids[0])) || (code = cli_id(p, which[1], &ids[1])))
+        return code;
+    if (pawl_diff(p, ids[0], ids[1], &text, &same, &err))
+        return cli_fail(&err);
+    if (json) {
+        puts(text);
+    } else {
+        o = parse_object(text);
+        print_diff(o, same);
+        json_decref(o);
+    }
+    free(text);
+    return a->exit_code && !same;
+}
+
+static const struct option options[] = {
+    {"exit-code", OPTION_FLAG, offsetof(struct asked, exit_code), NULL,
+     "exit with 1 if they are not the same, as diff does; else 0 says that they were compared"},
+    {0},
+};
+
+static int cmd_diff(int argc, char **argv)
+{
+    struct asked a = {0};
+    struct cli c;
+    struct pawl *p;
+    int code = cli_begin(&c, &command_diff, argc, argv, &a);
+
+    if (code >= 0)
+        return code;
+    if (!(code = cli_open(&c, &p))) {
+        code = diff(p, c.words, &a, c.json);
+        pawl_close(p);
+    }
+    cli_end(&c);
+    return cli_done(code);
+}
+
+const struct command command_diff = {
+    .name = "diff",
+    .forms = "ID ID",
+    .text = "compare two executions: what they were given, ran by, and what became of each task",
+    .about =
+        "Tasks are compared by their names, at any depth, and items by their place. Ids, times, "
+        "workers and attempts are no differences; durations are told if they differ by a tenth "
+        "of a second and by a quarter of the longer.",
+    .options = options,
+    .examples = {{"pawl diff 17 23", "what is different in the second"},
+                 {"pawl diff 17 @last --exit-code --json", "for programs"}},
+    .least = 2,
+    .most = 2,
+    .run = cmd_diff,
+};
