@@ -19,7 +19,7 @@ int detail_read(struct top_detail *d, struct pawl *p, int64_t id, struct pawl_er
     if (!(rc = pawl_why(p, id, &json, err))) {
         new.why = parse_object(json);
         free(json);
-        rc = view_read(p, field_int(o, "root"), &new.tree, err);
+        rc = view_read(p, field_int(o, "root"), NULL, &new.tree, err);
     }
     json_decref(o);
     detail_release(rc ? &new : d);
