@@ -1,7 +1,8 @@
 /* flow.h - workflows inside of a turn. Ending one execution readies, skips or ends others, up to
  * the root, all in the transaction that ended it. Everything here happens under the root's lock.
  *
- *   flow_load.c     definitions by hash, a workflow's state, its tasks by name
+ *   flow_definition.c  definitions by hash or text, kept in memory
+ *   flow_load.c     a workflow's state, its tasks by name
  *   flow_fetch.c    the same for all that ended in a turn, set at a time
  *   flow_make.c     the rows of a workflow's tasks, in slices
  *   flow_decide.c   a task whose needs have moved on: wait, run, skip
@@ -43,9 +44,16 @@ struct definition {
 MUST_USE int definition_read(struct db *db, const char *hash, struct definition **out,
                              struct err *err);
 void definition_free(struct definition *d); /* NULL is fine */
+/* From its text, likewise. */
+MUST_USE int definition_parse(const char *text, size_t size, struct definition **out,
+                              struct err *err);
 /* The same, kept by the store. */
 MUST_USE int definition_of(struct turn *t, const char *hash, const struct definition **out,
                            struct err *err);
+/* That of a text, stored or not, for this turn; the store keeps it if the turn stores it.
+ * E_INVALID: the text is none. */
+MUST_USE int definition_given(struct turn *t, const char *text, const struct definition **out,
+                              struct err *err);
 const struct workflow_task *definition_task(const struct definition *d, const char *name);
 void definitions_release(struct store *s);
 
@@ -224,8 +232,9 @@ MUST_USE int flow_start(struct turn *t, const struct submission *s, const struct
                         struct err *err);
 /* E_INVALID: it asks for what no engine can do yet. */
 MUST_USE int flow_check(const struct workflow *w, struct err *err);
-/* Stores a definition and all nested in it, each by its hash. */
-MUST_USE int flow_store(struct turn *t, const struct workflow *w, struct err *err);
+/* Stores a definition, whose text is given, and all nested in it, each by its hash. */
+MUST_USE int flow_store(struct turn *t, const struct workflow *w, const char *text,
+                        struct err *err);
 
 /* flow_fetch.c */
 /* What the ends of this turn ask for, before they are told. */

@@ -9,7 +9,7 @@
 #include <jansson.h>
 #include <string.h>
 
-/* Of the workflow that was read for it, in this turn. */
+/* Of the definition that was read for it, in this turn. */
 static int64_t key_of(const struct submission *s)
 {
     return (int64_t)(intptr_t)s->definition;
@@ -34,24 +34,30 @@ int flow_check(const struct workflow *w, struct err *err)
 
 /* The definition that it names by its hash; one that is not there, or can't be read, is its own
  * fault. */
-static int find_stored(struct turn *t, struct submission *s, const struct workflow **out,
+static int find_stored(struct turn *t, struct submission *s, const struct definition **out,
                        struct err *err)
 {
-    const struct definition *def;
-    int rc = definition_of(t, s->hash, &def, err);
+    int rc = definition_of(t, s->hash, out, err);
 
-    if (!rc) {
-        *out = def->workflow;
-    } else if (rc == -E_INTERNAL || rc == -E_INVALID) {
+    if (rc == -E_INTERNAL || rc == -E_INVALID) {
         s->rc = err_set(&s->err, E_NOT_FOUND, "%s", err->msg);
         rc = 0;
     }
     return rc;
 }
 
+/* The one that it brings along. */
+static void take_given(struct turn *t, struct submission *s, const struct definition **out)
+{
+    if (t->prepared && !strcmp(t->prepared, s->definition)) /* many of the same */
+        *out = idmap_get(&t->submitted, (int64_t)(intptr_t)t->prepared);
+    else
+        s->rc = definition_given(t, s->definition, out, &s->err);
+}
+
 int flow_prepare(struct turn *t, struct submission *s, struct err *err)
 {
-    const struct workflow *w = NULL;
+    const struct definition *def = NULL;
     json_t *params;
     int rc = 0;
 
@@ -61,40 +67,47 @@ int flow_prepare(struct turn *t, struct submission *s, struct err *err)
     params = json_loads(s->input ? s->input : "{}", 0, NULL);
     if (!json_is_object(params))
         s->rc = err_set(&s->err, E_INVALID, "the params of a workflow must be a JSON object");
-    else if (s->definition && t->prepared && !strcmp(t->prepared, s->definition))
-        w = idmap_get(&t->submitted, (int64_t)(intptr_t)t->prepared); /* many of the same */
     else if (s->definition)
-        s->rc = workflow_read(s->definition, strlen(s->definition), &t->arena, &w, &s->err);
+        take_given(t, s, &def);
     else
-        rc = find_stored(t, s, &w, err);
+        rc = find_stored(t, s, &def, err);
     json_decref(params);
-    if (rc || s->rc || (s->rc = flow_check(w, &s->err)))
+    if (rc || s->rc || (s->rc = flow_check(def->workflow, &s->err)))
         return rc;
     t->prepared = s->definition;
     s->kind = KIND_WORKFLOW;
-    s->name = w->name;
+    s->name = def->workflow->name;
     s->task_index = -1;
     if (s->definition)
-        idmap_put(&t->submitted, key_of(s), (void *)w);
+        idmap_put(&t->submitted, key_of(s), (void *)def);
     return 0;
 }
 
-/* The texts of a definition and of all nested in it. */
-static void push_definitions(struct turn *t, const struct workflow *w)
+/* The texts of the definitions below one. */
+static void push_nested(struct turn *t, const struct workflow *w);
+
+static void push_definition(struct turn *t, const struct workflow *w, const char *text)
+{
+    args_text(&t->args, w->hash);
+    args_text(&t->args, w->name);
+    args_text(&t->args, text);
+    push_nested(t, w);
+}
+
+static void push_nested(struct turn *t, const struct workflow *w)
 {
     struct buf text = BUF_INIT;
     size_t i;
 
-    workflow_write(w, &text);
-    args_text(&t->args, w->hash);
-    args_text(&t->args, w->name);
-    args_text(&t->args, arena_strdup(&t->arena, buf_cstr(&text)));
+    for (i = 0; i < w->nnested; i++) {
+        buf_reset(&text);
+        workflow_write(w->nested[i], &text);
+        push_definition(t, w->nested[i], arena_strdup(&t->arena, buf_cstr(&text)));
+    }
     buf_release(&text);
-    for (i = 0; i < w->nnested; i++)
-        push_definitions(t, w->nested[i]);
 }
 
-int flow_store(struct turn *t, const struct workflow *w, struct err *err)
+int flow_store(struct turn *t, const struct workflow *w, const char *text, struct err *err)
 {
     size_t i;
 
@@ -104,7 +117,7 @@ int flow_store(struct turn *t, const struct workflow *w, struct err *err)
     *vec_add(&t->defined) = w->hash;
     args_begin(&t->args, Q_DEFINITION_INSERT);
     args_int(&t->args, t->now);
-    push_definitions(t, w);
+    push_definition(t, w, text);
     return db_send(t->db, &t->args, NULL, ANY_ROWS, err);
 }
 
@@ -116,9 +129,9 @@ int flow_reserve(struct turn *t, const struct submission *list, size_t n, struct
 
     for (i = 0; i < n; i++)
         if (list[i].definition && !list[i].rc && !list[i].existed) {
-            const struct workflow *w = idmap_get(&t->submitted, key_of(&list[i]));
+            const struct definition *def = idmap_get(&t->submitted, key_of(&list[i]));
 
-            made += flow_slice(made, w->ntasks);
+            made += flow_slice(made, def->workflow->ntasks);
             last = list[i].id > last ? list[i].id : last;
         }
     return turn_reserve_ids(t, made - t->made, last, err);
@@ -126,13 +139,12 @@ int flow_reserve(struct turn *t, const struct submission *list, size_t n, struct
 
 int flow_start(struct turn *t, const struct submission *s, const struct holds *h, struct err *err)
 {
-    const struct workflow *w = s->definition ? idmap_get(&t->submitted, key_of(s)) : NULL;
+    const struct definition *def = s->definition ? idmap_get(&t->submitted, key_of(s)) : NULL;
     char due[TIME_TEXT_SIZE];
-    const struct definition *def;
-    int rc;
+    int rc = def ? flow_store(t, def->workflow, s->definition, err)
+                 : definition_of(t, s->hash, &def, err);
 
-    if ((w && (rc = flow_store(t, w, err))) ||
-        (rc = definition_of(t, w ? w->hash : s->hash, &def, err)))
+    if (rc)
         return rc;
     turn_row(t, s->id)->reuse = s->reuse;
     return flow_begin(t, turn_row(t, s->id), def, json_loads(s->input ? s->input : "{}", 0, NULL),

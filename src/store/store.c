@@ -71,6 +71,8 @@ static void turn_release(struct turn *t)
     vec_release(&t->agenda);
     vec_release(&t->reserved);
     vec_release(&t->defined);
+    definitions_drop(t);
+    vec_release(&t->parsed);
     vec_release(&t->dirty);
     vec_release(&t->events);
     vec_release(&t->limit_list);
@@ -138,6 +140,7 @@ static struct turn *fresh_turn(struct store *s, bool wait)
     turn_drop_flows(t);
     idmap_reset(&t->submitted);
     turn_drop_json(t);
+    definitions_drop(t);
     definitions_trim(s);
     t->dirty.n = t->events.n = t->limit_list.n = t->queues.n = 0;
     t->ended.n = t->moved.n = t->agenda.n = t->reserved.n = t->defined.n = 0;
@@ -202,6 +205,7 @@ static int run_turn(struct store *s, enum turn_mode mode,
         cancelled_forget(s);
         return rc;
     }
+    definitions_keep(t);
     return 0;
 }
 

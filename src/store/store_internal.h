@@ -35,6 +35,8 @@ struct store {
 };
 
 void definitions_trim(struct store *s);
+void definitions_keep(struct turn *t);   /* after the commit: those that it stored */
+void definitions_drop(struct turn *t);   /* the others */
 void item_lists_forget(struct store *s); /* also after a rollback: its ids may be given again */
 void cancelled_forget(struct store *s); /* also after a rollback: what it cancelled is open again */
 

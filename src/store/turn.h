@@ -81,12 +81,13 @@ struct turn {
     VEC(struct row *) ended;   /* became terminal, and was not counted where it counts yet */
     VEC(struct row *) moved;   /* on the agenda, and what it is decided by was not fetched yet */
     VEC(struct json_t *) json; /* values that live as long as the turn */
-    struct idmap submitted;    /* definition -> struct workflow, of those that it begins */
+    struct idmap submitted;    /* text -> struct definition, of those that it begins */
     const char *prepared;      /* the last of them */
     VEC(const char *) defined; /* hashes of those that it stored */
-    struct idmap flows;        /* id -> struct flow */
-    VEC(int64_t) reserved;     /* ids that were taken and not used yet, the next at the end */
-    uint32_t made;             /* tasks of workflows: large ones share what a turn may make */
+    VEC(struct definition *) parsed; /* of texts that came with this turn; its own */
+    struct idmap flows;              /* id -> struct flow */
+    VEC(int64_t) reserved;           /* ids that were taken and not used yet, the next at the end */
+    uint32_t made;                   /* tasks of workflows: large ones share what a turn may make */
 };
 
 /* The time on the wall, if the database's is `now`; see turn_wall. */
