@@ -419,3 +419,46 @@ TEST(a_database_reached_through_a_link_has_the_same_lock_file)
     lite_end(&link);
     lite_end(&t);
 }
+
+static off_t size_of(const char *path)
+{
+    struct stat st;
+
+    CHECK_OK(stat(path, &st));
+    return st.st_size;
+}
+
+/* A copy of a database's file and log, without their index: as they are found after a crash. */
+static struct lite crashed(const struct lite *t)
+{
+    struct lite copy = lite_named("copy.db", NULL);
+    char *command = mem_printf("cp '%s' '%s' && cp '%s-wal' '%s-wal'", t->url.file, copy.url.file,
+                               t->url.file, copy.url.file);
+
+    CHECK_OK(system(command));
+    free(command);
+    lite_open_it(&copy);
+    return copy;
+}
+
+TEST(a_commit_does_not_make_the_log_longer_and_what_lies_ahead_of_it_is_no_commit)
+{
+    struct lite t = lite_ready(), copy;
+    char *wal = mem_printf("%s-wal", t.url.file);
+    int grown = 0;
+    off_t size;
+
+    for (int64_t i = 1; i <= 200; i++) {
+        size = size_of(wal);
+        lite_add_item(&t, i);
+        grown += size_of(wal) != size;
+    }
+    CHECK(grown < 15);
+    copy = crashed(&t);
+    CHECK_EQ(lite_number(&copy, &count_items), 200);
+    lite_add_item(&copy, 201);
+    CHECK_EQ(lite_number(&copy, &count_items), 201);
+    lite_end(&copy);
+    lite_end(&t);
+    free(wal);
+}

@@ -32,6 +32,8 @@ static inline bool reads_only(enum tx_kind kind)
 /* How long a writer waits for the lock file: beyond any transaction that makes progress. */
 #define LITE_LOCK_MS 60000
 
+#define LITE_PAGE    4096 /* bytes: SQLite's own default, and that of all our files */
+
 /* What this connection knows of the stored clock.
  *
  *   UNKNOWN --lite_clock_now--> STORED                  the row is there and of this boot
@@ -65,6 +67,8 @@ struct lite_db {
     bool doubtful;     /* renew the log before the next write: it may not be on the disk */
 
     int wal_pages;     /* of the log, after this connection's last commit */
+    int wal_written;   /* how far it grew while this connection is open */
+    int wal_room;      /* so many fit into its file, as far as is known */
     int checkpoint_at; /* pages */
 
     sqlite3_stmt **named; /* by enum stmt_id; NULL until first used */

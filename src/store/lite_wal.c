@@ -1,27 +1,41 @@
 /* lite_wal.c - when the write-ahead log goes back into the database. SQLite's own way (by whichever
  * connection commits or closes) is switched off: two that do it at once, one of them writing, can
- * corrupt the file in versions before 2026 (Debian 12 has 3.40). Ours holds the lock file. */
+ * corrupt the file in versions before 2026 (Debian 12 has 3.40). Ours holds the lock file.
+ *
+ * And room for it: an fsync of a file that has grown also has to store where its new blocks are,
+ * which makes it two to three times as slow. So zeros are written ahead of the log. To SQLite they
+ * are what an earlier, longer log left behind, and end this one. */
 #include "store/lite_db.h"
 
 #define CHECKPOINT_PAGES 4000  /* 16 MB: some ms of work, every few thousand commits */
 #define LARGE_PAGES      40000 /* 160 MB: readers never all went, so the log could not start anew */
 #define CLOSE_PAGES      1000  /* 4 MB: no harm to leave that to the next process */
 #define READERS_MS       200   /* for how long all writers may be kept waiting for readers to go */
+#define AHEAD_PAGES      256   /* 1 MB of zeros at once, for who writes much */
+#define COMMIT_PAGES     16    /* more than most commits have */
+#define ZEROS_PAGES      16    /* in one write */
+
+#define WAL_HEADER       32
+#define WAL_FRAME        (24 + LITE_PAGE)
 
 static int committed(void *arg, sqlite3 *sq, const char *database, int pages)
 {
     struct lite_db *l = arg;
 
     (void)sq, (void)database;
-    if (pages < l->wal_pages) /* the log has started anew */
+    if (pages < l->wal_pages) { /* the log has started anew, perhaps in a file that was cut */
         l->checkpoint_at = CHECKPOINT_PAGES;
+        l->wal_room = 0;
+    } else if (l->wal_pages) {
+        l->wal_written += pages - l->wal_pages;
+    }
     l->wal_pages = pages;
     return SQLITE_OK;
 }
 
 void lite_wal_watch(struct lite_db *l)
 {
-    l->wal_pages = 0;
+    l->wal_pages = l->wal_room = l->wal_written = 0;
     l->checkpoint_at = CHECKPOINT_PAGES;
     sqlite3_wal_autocheckpoint(l->sq, 0);
     sqlite3_wal_hook(l->sq, committed, l);
@@ -51,10 +65,33 @@ static void checkpoint_if_possible(struct lite_db *l, int mode, int wait_ms)
     lite_note(l, "%s", err.msg);
 }
 
+/* As much again as this connection wrote until now: one that commits once leaves little behind.
+ * Where there is no room for zeros the log grows without them. */
+static void make_room(struct lite_db *l)
+{
+    static char zeros[ZEROS_PAGES * WAL_FRAME];
+    int ahead = l->wal_written < AHEAD_PAGES ? l->wal_written : AHEAD_PAGES;
+    sqlite3_int64 size, upto;
+    sqlite3_file *wal = NULL;
+
+    if (l->sync_normal || l->wal_pages + COMMIT_PAGES < l->wal_room ||
+        sqlite3_file_control(l->sq, "main", SQLITE_FCNTL_JOURNAL_POINTER, &wal) || !wal ||
+        !wal->pMethods || wal->pMethods->xFileSize(wal, &size))
+        return;
+    l->wal_room = l->wal_pages + COMMIT_PAGES + ahead;
+    upto = WAL_HEADER + (sqlite3_int64)l->wal_room * WAL_FRAME;
+    for (; size < upto; size += (sqlite3_int64)sizeof(zeros))
+        if (wal->pMethods->xWrite(wal, zeros, sizeof(zeros), size))
+            return;
+    l->wal_room = (int)((size - WAL_HEADER) / WAL_FRAME);
+}
+
 void lite_wal_after_commit(struct lite_db *l)
 {
-    if (l->wal_pages < l->checkpoint_at)
+    if (l->wal_pages < l->checkpoint_at) {
+        make_room(l);
         return;
+    }
     if (l->wal_pages < LARGE_PAGES)
         checkpoint_if_possible(l, SQLITE_CHECKPOINT_PASSIVE, 0);
     else
