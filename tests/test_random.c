@@ -1,7 +1,8 @@
 /* test_random.c - random workflows through the store, against the model (random/model.h).
  *
  *   PAWL_RANDOM_SEED=n    only this one
- *   PAWL_RANDOM_COUNT=n   so many */
+ *   PAWL_RANDOM_COUNT=n   so many
+ *   PAWL_RANDOM_FROM=n    from this one on */
 #include "base/env.h"
 #include "fixture.h"
 #include "random/play.h"
@@ -94,11 +95,12 @@ TEST_SLOW(random_workflows_end_as_the_model_says, 600)
     uint64_t usual = (strcmp(test_db(), "sqlite") ? 30u : 300u) * (test_full() ? 10u : 1u) /
                      (SANITIZED && !test_full() ? 5u : 1u);
     uint64_t one = number("PAWL_RANDOM_SEED", 0), n = number("PAWL_RANDOM_COUNT", usual), i;
+    uint64_t from = number("PAWL_RANDOM_FROM", 1);
     struct playground g;
 
     playground_open(&g);
-    for (i = 1; i <= (one ? 1 : n); i++)
-        try_seed(&g, one ? one : i);
+    for (i = 0; i < (one ? 1 : n); i++)
+        try_seed(&g, one ? one : from + i);
     CHECK_EQ(sql_number(g.stores[0], "SELECT count(*) FROM executions WHERE status < 4"), 0);
     verify_clean(g.stores[0]);
     playground_close(&g);

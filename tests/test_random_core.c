@@ -153,15 +153,12 @@ static bool goes_wrong(const struct plan *p, struct buf *told)
     return told->len > 0;
 }
 
-/* Approvals are the store's affair. */
+/* Approvals, limits and the clock are the store's affair. */
 static struct plan *plan_of(uint64_t seed)
 {
     struct plan *p = plan_new(seed);
-    int i, k;
 
-    for (i = 0; i < p->nflows; i++)
-        for (k = 0; k < p->flows[i].ntasks + 2; k++)
-            p->flows[i].tasks[k].approval = false;
+    plan_only_graph(p);
     return p;
 }
 

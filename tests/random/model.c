@@ -165,12 +165,12 @@ static enum truth evaluate(const struct model_node *n, const struct needs *f, in
 /* ---- beginning ---- */
 
 /* A fan-out asks once, not for each item. */
-static bool is_approved(const struct model_node *n)
+bool model_is_approved(const struct model_node *n)
 {
     return !n->task || !n->task->approval || n->item >= 0 || n->approved;
 }
 
-static bool is_paused(const struct model_node *n)
+bool model_is_paused(const struct model_node *n)
 {
     for (; n; n = n->parent)
         if (n->paused)
@@ -178,14 +178,9 @@ static bool is_paused(const struct model_node *n)
     return false;
 }
 
-bool model_may_start(const struct model_node *job)
-{
-    return job->status == M_READY && is_approved(job) && !is_paused(job);
-}
-
 bool model_asks(const struct model_node *n)
 {
-    return !is_approved(n) &&
+    return !model_is_approved(n) &&
            (n->kind == M_JOB ? n->status == M_READY : n->status == M_PENDING && n->waits);
 }
 
@@ -208,6 +203,7 @@ void model_go(struct model *m, struct model_node *n)
         break;
     case M_FLOW:
         n->status = M_RUNNING;
+        model_set_timeout(m, n);
         have_children(n, n->flow->ntasks + 2);
         for (i = 0; i < n->flow->ntasks; i++)
             make_task(m, n, i);
@@ -227,7 +223,7 @@ void model_go(struct model *m, struct model_node *n)
 /* A job is ready and held where it has to wait; the others do not begin. */
 void model_begin(struct model *m, struct model_node *n)
 {
-    n->waits = n->kind != M_JOB && (!is_approved(n) || is_paused(n));
+    n->waits = n->kind != M_JOB && (!model_is_approved(n) || model_is_paused(n) || n->delayed);
     if (!n->waits)
         model_go(m, n);
 }
@@ -253,7 +249,7 @@ static void decide(struct model *m, struct model_node *n)
         n->status = M_SKIPPED;
         n->failure_behind = f.failure;
     } else {
-        model_begin(m, n);
+        model_be_ready(m, n);
     }
 }
 
@@ -287,7 +283,10 @@ static void end(struct model_node *n)
 
     for (i = 0; i < n->nchildren; i++)
         cancelled |= n->children[i] && n->children[i]->status == M_CANCELLED;
-    n->status = failed_below(n) ? M_FAILED : cancelled ? M_CANCELLED : M_SUCCEEDED;
+    n->status = n->timed_out      ? M_TIMED_OUT
+                : failed_below(n) ? M_FAILED
+                : cancelled       ? M_CANCELLED
+                                  : M_SUCCEEDED;
 }
 
 static void work(struct model *m, struct model_node *n);
@@ -298,7 +297,7 @@ static bool at_the_end(struct model *m, struct model_node *n, int index, bool wa
     if (!n->children[index]) {
         if (!wanted)
             return true;
-        model_begin(m, make_task(m, n, index));
+        model_be_ready(m, make_task(m, n, index));
     }
     work(m, n->children[index]);
     return model_ended(n->children[index]->status);
@@ -338,7 +337,7 @@ static bool next_item(struct model *m, struct model_node *n)
         n->children[n->made] = old;
         return false;
     }
-    if (old && model_reopen_failed(old))
+    if (old && model_reopen_failed(m, old))
         n->children[n->made] = old;
     else
         model_begin(m, make(m, n, n->made, n->task->nested ? M_FLOW : M_JOB));
@@ -485,6 +484,7 @@ struct model *model_new(const struct plan *p)
     struct model *m = mem_zalloc(sizeof(*m));
 
     m->plan = p;
+    m->limit = -1;
     m->root = make(m, NULL, 0, M_FLOW);
     model_begin(m, m->root);
     model_work_out(m);

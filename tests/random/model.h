@@ -41,6 +41,11 @@ struct model_node {
     bool finishing;      /* of a job: it may finish, but is not tried again */
     bool by_operator;    /* of a skipped one */
     bool failure_behind; /* of a skipped one */
+    bool delayed;        /* its delay is not over */
+    bool timed_out;      /* of M_FLOW: it took too long */
+    int64_t delay_due;   /* the times at which the clock comes to it; 0: never */
+    int64_t answer_due;  /* of an approval */
+    int64_t timeout_due; /* of M_FLOW */
     int tries;           /* attempts that count */
     int starts;          /* attempts, over all runs */
     int list;            /* items of the list among its outputs, if it succeeded */
@@ -57,6 +62,8 @@ struct model_node {
 struct model {
     const struct plan *plan;
     struct model_node *root, *all; /* `all` by next, the newest first */
+    int64_t now;                   /* µs since it began */
+    int limit;                     /* how many jobs may run at once; < 0: any number */
 };
 
 struct model *model_new(const struct plan *p);
@@ -66,7 +73,7 @@ bool model_ended(enum model_status s);
 struct model_node *model_find(struct model *m, const char *path);
 
 /* Whether a ready job may be started. */
-bool model_may_start(const struct model_node *job);
+bool model_may_start(const struct model *m, const struct model_node *job);
 /* Whether it is part of the run: one that an earlier run made may not be. */
 bool model_is_current(const struct model_node *n);
 /* Whether its approval is asked for. */
@@ -78,6 +85,12 @@ void model_start(struct model_node *job);
 void model_end(struct model_node *job, enum plan_end end, int list);
 void model_cancel(struct model_node *n, bool let_finish);
 void model_work_out(struct model *m);
+
+/* The clock has come to a node; it may be ahead of `now` by so much. False: it is too early. Then
+ * model_work_out. */
+enum model_timer { M_DELAY, M_TIMEOUT };
+bool model_fire(struct model *m, struct model_node *n, enum model_timer kind, int64_t ahead);
+int64_t model_next_due(const struct model *m); /* 0: nothing is */
 
 /* What operators ask for; false: it is refused. */
 bool model_pause(struct model_node *n);

@@ -13,6 +13,7 @@ void model_renew(struct model_node *n)
     n->status = M_PENDING;
     n->waits = n->approved = n->cancel_asked = n->finishing = false;
     n->by_operator = n->failure_behind = n->stopped = n->only_failed = false;
+    n->delayed = n->timed_out = false;
 }
 
 /* ---- what runs again of a workflow ---- */
@@ -73,20 +74,22 @@ static void reopen_items(struct model_node *n)
     n->cancel_asked = n->stopped = false;
 }
 
-/* What comes at its end comes again. */
-static void open_flow(struct model_node *n)
+/* What comes at its end comes again. One that had ended has all its time again. */
+static void open_flow(const struct model *m, struct model_node *n)
 {
+    if (model_ended(n->status))
+        model_set_timeout(m, n);
     n->status = M_RUNNING;
-    n->cancel_asked = false;
+    n->cancel_asked = n->timed_out = false;
     n->children[n->flow->ntasks] = n->children[n->flow->ntasks + 1] = NULL;
 }
 
 /* `deeper`: of what failed itself, only that which failed below it. */
-static void reopen(struct model_node *flow, const struct marks *k, bool deeper)
+static void reopen(struct model *m, struct model_node *flow, const struct marks *k, bool deeper)
 {
     int i;
 
-    open_flow(flow);
+    open_flow(m, flow);
     for (i = 0; i < flow->flow->ntasks; i++) {
         struct model_node *c = flow->children[i];
         bool below = deeper && !k->behind[i] && c->children;
@@ -95,18 +98,18 @@ static void reopen(struct model_node *flow, const struct marks *k, bool deeper)
             continue;
         if (below && c->kind == M_EACH)
             reopen_items(c);
-        else if (!below || !model_reopen_failed(c))
+        else if (!below || !model_reopen_failed(m, c))
             model_renew(c);
     }
 }
 
-bool model_reopen_failed(struct model_node *n)
+bool model_reopen_failed(struct model *m, struct model_node *n)
 {
     struct marks k;
 
     if (n->kind != M_FLOW || !mark_failed(n, &k))
         return false;
-    reopen(n, &k, true);
+    reopen(m, n, &k, true);
     return true;
 }
 
@@ -169,7 +172,7 @@ static bool may_reopen(const struct model_node *flow, const struct marks *k)
 }
 
 /* `n` had ended, and is open. A failure of another item stands: no more are made then. */
-static void open_above(struct model_node *n)
+static void open_above(struct model *m, struct model_node *n)
 {
     struct model_node *up = n->parent;
     bool ended = up && model_ended(up->status);
@@ -181,7 +184,7 @@ static void open_above(struct model_node *n)
     if (up->kind == M_FLOW) {
         mark_from(up->flow, index_of(n), &k);
         k.first[index_of(n)] = false;
-        reopen(up, &k, false);
+        reopen(m, up, &k, false);
     } else if (ended) {
         up->status = M_RUNNING;
         up->cancel_asked = up->only_failed = up->stopped = false;
@@ -189,20 +192,20 @@ static void open_above(struct model_node *n)
             up->stopped |= up->task->fail_fast && model_has_failed(up->children[i]);
     }
     if (ended)
-        open_above(up);
+        open_above(m, up);
 }
 
 /* ---- what was asked for ---- */
 
-static bool rerun_part(struct model_node *flow, const struct marks *k, bool deeper)
+static bool rerun_part(struct model *m, struct model_node *flow, const struct marks *k, bool deeper)
 {
     bool ended = model_ended(flow->status);
 
     if (!may_reopen(flow, k))
         return false;
-    reopen(flow, k, deeper);
+    reopen(m, flow, k, deeper);
     if (ended)
-        open_above(flow);
+        open_above(m, flow);
     return true;
 }
 
@@ -217,13 +220,13 @@ bool model_rerun(struct model *m, struct model_node *n, enum model_again what, i
             return false;
         if (what == M_FROM)
             mark_from(n->flow, task, &k);
-        return rerun_part(n, &k, what == M_ONLY_FAILED);
+        return rerun_part(m, n, &k, what == M_ONLY_FAILED);
     }
     if (n->parent && n->parent->kind == M_FLOW) {
         if (index_of(n) >= n->parent->flow->ntasks)
             return false;
         mark_from(n->parent->flow, index_of(n), &k);
-        return rerun_part(n->parent, &k, false);
+        return rerun_part(m, n->parent, &k, false);
     }
     if (!may_open_above(n))
         return false;
@@ -232,7 +235,7 @@ bool model_rerun(struct model *m, struct model_node *n, enum model_again what, i
         model_go(m, n);
         return true;
     }
-    open_above(n);
+    open_above(m, n);
     model_begin(m, n);
     return true;
 }

@@ -1,5 +1,5 @@
 /* plan.c - makes plans and says how their tasks end; see plan.h. */
-#include "plan.h"
+#include "plan_inner.h"
 
 #include "base/mem.h"
 #include "model.h"
@@ -217,6 +217,7 @@ struct plan *plan_new(uint64_t seed)
         make_flow(&r, p, i, 1 + (int)plan_below(&r, size < 12 ? 4 : 10), PLAN_NODES >> (i + 1));
     make_flow(&r, p, 0, size, PLAN_NODES - size);
     p->reruns = plan_chance(&r, 60) ? 70 : 0;
+    plan_add_holds(p);
     return p;
 }
 

@@ -19,6 +19,7 @@ struct buf;
 #define PLAN_NEEDS     5
 #define PLAN_CONDS     9
 #define PLAN_MAX_ITEMS 6
+#define PLAN_KEYS      2
 
 uint64_t plan_mix(uint64_t a, uint64_t b); /* a number out of two */
 struct plan_rng {
@@ -69,12 +70,17 @@ struct plan_task {
     bool fail_fast, allow_failure, approval;
     int retries;
     int nested; /* a flow; 0: a command */
+
+    /* by the clock, in hours; 0: none */
+    int delay, approval_timeout, timeout; /* timeout: of what it nests */
+    int key;                              /* of a command: 1 … PLAN_KEYS; 0: none */
 };
 
 struct plan_flow {
     struct plan_task *tasks; /* each after its needs; on_failure and on_exit last */
     int ntasks;              /* without those two */
     bool on_failure, on_exit;
+    int timeout; /* in hours; 0: none */
 };
 
 struct plan {
@@ -85,11 +91,17 @@ struct plan {
     unsigned operates, crashes, batches; /* percent of a driver's steps */
     bool cancels;                        /* among what operators do */
     unsigned reruns;                     /* percent: after an end, up to three times */
+    unsigned passes;                     /* percent of steps: time passes */
+    bool limits;                         /* operators limit the queue, too */
+    int key_max[PLAN_KEYS + 1];          /* how many of a key may run at once */
 };
 
 struct plan *plan_new(uint64_t seed);
 struct plan *plan_copy(const struct plan *p);
 void plan_free(struct plan *p);
+/* Without approvals, limits, and all that goes by the clock: what is left is decided by the graph
+ * alone. */
+void plan_only_graph(struct plan *p);
 
 /* Takes the nth thing away that can be (a task, a condition, a need, a fan-out …). False: there is
  * no nth.

@@ -65,7 +65,11 @@ static bool simpler(struct plan_task *t, int *nth)
     SIMPLER(join, 0)
     SIMPLER(retries, 0)
     SIMPLER(allow_failure, false)
+    SIMPLER(approval_timeout, 0)
     SIMPLER(approval, false)
+    SIMPLER(delay, 0)
+    SIMPLER(timeout, 0)
+    SIMPLER(key, 0)
     SIMPLER(fail_fast, false)
     SIMPLER(max_parallel, 0)
     SIMPLER(bad, 0)
@@ -113,6 +117,10 @@ static bool smaller_flow(struct plan_flow *f, int *nth)
         f->on_exit = false;
         return true;
     }
+    if (f->timeout && here(nth)) {
+        f->timeout = 0;
+        return true;
+    }
     for (i = 0; i < f->ntasks + 2; i++)
         if (simpler(&f->tasks[i], nth))
             return true;
@@ -121,18 +129,20 @@ static bool smaller_flow(struct plan_flow *f, int *nth)
 
 bool plan_smaller(struct plan *p, int nth)
 {
-    unsigned *rates[] = {&p->crashes, &p->operates, &p->batches};
+    unsigned *rates[] = {&p->crashes, &p->operates, &p->batches, &p->passes, &p->reruns};
+    bool *also[] = {&p->cancels, &p->limits};
     int i;
 
-    for (i = 0; i < 3; i++)
+    for (i = 0; i < 5; i++)
         if (*rates[i] && here(&nth)) {
             *rates[i] = 0;
             return true;
         }
-    if (p->cancels && here(&nth)) {
-        p->cancels = false;
-        return true;
-    }
+    for (i = 0; i < 2; i++)
+        if (*also[i] && here(&nth)) {
+            *also[i] = false;
+            return true;
+        }
     for (i = 0; i < p->nflows; i++)
         if (smaller_flow(&p->flows[i], &nth))
             return true;

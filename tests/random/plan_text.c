@@ -67,7 +67,7 @@ void plan_foreach(const struct plan_task *t, struct buf *out)
     }
 }
 
-static void task(const struct plan_flow *f, int index, struct buf *out)
+static void task(const struct plan *p, const struct plan_flow *f, int index, struct buf *out)
 {
     const struct plan_task *t = &f->tasks[index];
     int i;
@@ -97,8 +97,17 @@ static void task(const struct plan_flow *f, int index, struct buf *out)
     }
     if (t->allow_failure)
         buf_addstr(out, ", allow_failure: true");
-    if (t->approval)
+    if (t->approval_timeout)
+        buf_addf(out, ", approval: {timeout: %dh}", t->approval_timeout);
+    else if (t->approval)
         buf_addstr(out, ", approval: true");
+    if (t->delay)
+        buf_addf(out, ", delay: %dh", t->delay);
+    if (t->timeout && t->nested)
+        buf_addf(out, ", timeout: %dh", t->timeout);
+    if (t->key && !t->nested) /* of this run alone */
+        buf_addf(out, ", concurrency: {key: \"k%d-${{ execution.root }}\", max: %d}", t->key,
+                 p->key_max[t->key]);
     if (t->retries)
         buf_addf(out, ", retry: %d", t->retries);
     buf_addstr(out, "}\n");
@@ -111,17 +120,20 @@ void plan_yaml(const struct plan *p, int flow, struct buf *out)
     char name[16];
 
     /* not in the order of their needs: backwards from somewhere */
-    buf_addf(out, "name: w%d\ntasks:\n", flow);
+    buf_addf(out, "name: w%d\n", flow);
+    if (f->timeout)
+        buf_addf(out, "timeout: %dh\n", f->timeout);
+    buf_addstr(out, "tasks:\n");
     for (i = 0; i < f->ntasks; i++, at = (at + stride) % f->ntasks) {
         buf_addf(out, "  %s: ", plan_name(f, at, name));
-        task(f, at, out);
+        task(p, f, at, out);
     }
     if (f->on_failure) {
         buf_addstr(out, "on_failure: ");
-        task(f, f->ntasks, out);
+        task(p, f, f->ntasks, out);
     }
     if (f->on_exit) {
         buf_addstr(out, "on_exit: ");
-        task(f, f->ntasks + 1, out);
+        task(p, f, f->ntasks + 1, out);
     }
 }

@@ -1,0 +1,61 @@
+/* plan_holds.c - what keeps the tasks of a plan from starting, or ends them, besides the graph:
+ * delays, timeouts, limits. */
+#include "plan_inner.h"
+
+static int hours(struct plan_rng *r)
+{
+    return 1 + (int)plan_below(r, 9);
+}
+
+static void add_to_task(struct plan_rng *r, struct plan_task *t, bool last, unsigned timed,
+                        unsigned keyed)
+{
+    if (!last && plan_chance(r, timed))
+        t->delay = hours(r);
+    if (t->approval && plan_chance(r, 2 * timed))
+        t->approval_timeout = hours(r);
+    if (t->nested && plan_chance(r, timed))
+        t->timeout = hours(r) + hours(r);
+    if (!t->nested && plan_chance(r, keyed))
+        t->key = 1 + (int)plan_below(r, PLAN_KEYS);
+}
+
+void plan_add_holds(struct plan *p)
+{
+    struct plan_rng r = {plan_mix(p->seed, 13)};
+    unsigned timed = plan_chance(&r, 50) ? 10 + plan_below(&r, 30) : 0;
+    unsigned keyed = plan_chance(&r, 40) ? 10 + plan_below(&r, 60) : 0;
+    int i, k;
+
+    p->passes = timed ? plan_below(&r, 15) : 0;
+    p->limits = plan_chance(&r, 30);
+    for (i = 1; i <= PLAN_KEYS; i++)
+        p->key_max[i] = 1 + (int)plan_below(&r, 3);
+    for (i = 0; i < p->nflows; i++) {
+        struct plan_flow *f = &p->flows[i];
+
+        if (plan_chance(&r, timed))
+            f->timeout = hours(&r) + hours(&r);
+        for (k = 0; k < f->ntasks + 2; k++)
+            add_to_task(&r, &f->tasks[k], k >= f->ntasks, timed, keyed);
+    }
+}
+
+void plan_only_graph(struct plan *p)
+{
+    int i, k;
+
+    p->passes = 0;
+    p->limits = false;
+    for (i = 0; i < p->nflows; i++) {
+        struct plan_flow *f = &p->flows[i];
+
+        f->timeout = 0;
+        for (k = 0; k < f->ntasks + 2; k++) {
+            struct plan_task *t = &f->tasks[k];
+
+            t->approval = false;
+            t->delay = t->approval_timeout = t->timeout = t->key = 0;
+        }
+    }
+}

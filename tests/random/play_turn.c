@@ -1,0 +1,157 @@
+/* play_turn.c - one turn, as an engine has them; see play_inner.h. */
+#include "play_inner.h"
+
+#include "store/turn.h"
+
+#include <stdlib.h>
+
+static int operate_body(struct turn *t, enum verb verb, struct request *q, size_t slice,
+                        struct err *err)
+{
+    bool more = false;
+    int rc = 0;
+
+    q->let_finish = verb == LET_FINISH;
+    q->goes_on = false;
+    do {
+        if (verb == CANCEL || verb == LET_FINISH)
+            return op_cancel(t, q, 1, 1000, &more, err);
+        if (verb == SKIP)
+            return op_skip(t, q, 1, err);
+        if (verb == APPROVE || verb == REJECT)
+            return op_approve(t, q, 1, verb == APPROVE, err);
+        rc = verb == PAUSE ? op_pause(t, q, 1, slice, &more, err)
+                           : op_resume(t, q, 1, slice, &more, err);
+        q->goes_on = true;
+    } while (!rc && !q->rc && more);
+    return rc;
+}
+
+/* All slices at once. */
+static int limit_body(struct turn *t, int max, struct err *err)
+{
+    bool more = true;
+    int rc = 0;
+
+    while (!rc && more)
+        rc = op_limit(t, "queue:default", max, 3, &more, err);
+    return rc;
+}
+
+/* The first that is due, alone: so it is known which. */
+static int timer_body(struct turn *t, struct act *a, struct err *err)
+{
+    struct rows r = ROWS_INIT;
+    int64_t next;
+    size_t n;
+    int rc;
+
+    a->due = 0;
+    if ((rc = turn_sync(t, err)))
+        return rc;
+    args_begin(&t->args, Q_TIMERS_DUE);
+    args_int(&t->args, t->now);
+    args_int(&t->args, 1);
+    if (!(rc = turn_query(t, &t->args, &r, err)) && r.n) {
+        a->due = rows_int(&r, 0, 0);
+        a->due_kind = (enum timer_kind)rows_int(&r, 0, 1);
+        a->due_root = rows_int(&r, 0, 2);
+    }
+    rows_release(&r);
+    return rc || !a->due ? rc : op_timers(t, 1, &n, &next, err);
+}
+
+static int act_body(struct turn *t, void *arg, struct err *err)
+{
+    struct act *a = arg;
+    struct job_list jobs = {0};
+    size_t i;
+    int rc = 0;
+
+    if (a->nsettle)
+        rc = op_settle(t, a->take.claim.worker, a->settle, a->nsettle, err);
+    if (!rc && a->verb == RERUN)
+        rc = op_rerun(t, &a->rerun, err);
+    else if (!rc && a->verb == LIMIT)
+        rc = limit_body(t, a->max, err);
+    else if (!rc && a->verb == TIMER)
+        rc = timer_body(t, a, err);
+    else if (!rc && a->verb)
+        rc = operate_body(t, a->verb, &a->request, 1 + plan_below(&a->p->rng, 20), err);
+    if (!rc)
+        rc = op_advance(t, err);
+    if (!rc && a->take.claim.max)
+        rc = a->adopt ? op_adopt(t, &a->take, &jobs, err) : op_claim(t, &a->take.claim, &jobs, err);
+    for (a->ngot = 0, i = 0; !rc && i < jobs.n; i++) {
+        const struct execution *e = jobs.at[i];
+
+        if (e->root == a->p->out->root) /* a play that went wrong may have left others */
+            a->got[a->ngot++] = (struct held_job){.id = e->id,
+                                                  .root = e->root,
+                                                  .worker = e->worker,
+                                                  .epoch = e->epoch,
+                                                  .attempt = e->attempts};
+    }
+    return rc || !a->crash ? rc : err_set(err, E_INVALID, "the engine is gone");
+}
+
+int try_turn(struct player *p, struct act *a, struct err *err)
+{
+    if (plan_chance(&p->rng, p->plan->crashes)) {
+        a->crash = true;
+        CHECK_EQ(store_turn(play_store(p), act_body, a, err), -E_INVALID);
+        *err = (struct err)ERR_INIT;
+        a->crash = false;
+    }
+    return store_turn(play_store(p), act_body, a, err);
+}
+
+void do_turn(struct player *p, struct act *a)
+{
+    struct err err = ERR_INIT;
+
+    CHECK_OK_ERR(try_turn(p, a, &err), &err);
+}
+
+void note_claims(struct player *p, struct act *a)
+{
+    struct tree t = {0};
+    size_t i;
+
+    if (a->ngot)
+        t = tree_of(p);
+    for (i = 0; i < a->ngot && !is_wrong(p); i++) {
+        const struct place *at = find_id(&t, a->got[i].id);
+        struct model_node *n = at ? model_find(p->model, at->path) : NULL;
+
+        buf_addf(&p->out->trace, "%s %s by %lld\n", a->adopt ? "adopt" : "start",
+                 at ? at->path : "?", (long long)a->got[i].worker);
+        if (!n || (a->adopt ? n->status != M_RUNNING : !model_may_start(p->model, n)))
+            buf_addf(&p->out->wrong, "%s was %s, which is %s in the model\n", at ? at->path : "?",
+                     a->adopt ? "adopted" : "started",
+                     !n                     ? "not there"
+                     : n->status == M_READY ? "held"
+                                            : model_words[n->status]);
+        else if (!a->adopt)
+            model_start(n);
+        p->held[p->nheld++] = (struct running){a->got[i], n};
+    }
+    free(t.at);
+}
+
+struct act new_act(struct player *p, int64_t worker, size_t max)
+{
+    static const struct lane_queue serves[] = {{"process", "default"}};
+    struct act a = {.p = p};
+
+    a.take =
+        (struct adoption){.claim = {.worker = worker,
+                                    .folder = "here",
+                                    .lease = LEASE,
+                                    .serves = serves,
+                                    .nserves = 1,
+                                    .max = max + p->nheld > HELD_MAX ? HELD_MAX - p->nheld : max,
+                                    .push = plan_chance(&p->rng, 50)},
+                          .host_grace = 300 * SECOND};
+    return a;
+}
