@@ -34,23 +34,33 @@ static int64_t time_of(const json_t *data, const char *key)
     return text && !text_parse_time(text, &us, &ignored) ? us : 0;
 }
 
-/* "delay", "limit:queue:default". What an operator holds by name says by whom, not why: a pause. */
+/* "delay", "limit:queue:default". */
+static int hold_of(const char *why, size_t len)
+{
+    int hold;
+
+    for (hold = HELD_APPROVAL; hold <= HELD_LIMIT; hold++)
+        if (strlen(hold_text(hold)) == len && !memcmp(hold_text(hold), why, len))
+            return hold;
+    return HELD_PAUSED;
+}
+
+/* What an operator pauses by name says by whom, or why. An approval comes first: a pause then only
+ * adds to it. */
 static void take_hold(struct fold *f, const struct fold_event *e, struct arena *arena)
 {
     json_t *data = data_of(e);
     const char *why = text_of(data, "why"), *colon = why ? strchr(why, ':') : NULL;
-    size_t len = colon ? (size_t)(colon - why) : why ? strlen(why) : 0;
-    int hold;
+    int hold = why ? hold_of(why, colon ? (size_t)(colon - why) : strlen(why)) : HELD_PAUSED;
 
-    f->held = HELD_PAUSED;
-    for (hold = HELD_APPROVAL; why && hold <= HELD_LIMIT; hold++)
-        if (strlen(hold_text(hold)) == len && !memcmp(hold_text(hold), why, len))
-            f->held = hold;
-    f->held_key = colon ? arena_strdup(arena, colon + 1) : NULL;
-    f->due_at = f->held == HELD_DELAY ? time_of(data, "until") : 0;
-    if (!why && is_job(e)) {
+    if (is_job(e) && hold == HELD_PAUSED && (text_of(data, "by") || text_of(data, "reason"))) {
         f->paused = true;
         f->pause = e->data;
+    }
+    if (f->held != HELD_APPROVAL || hold != HELD_PAUSED) {
+        f->held = hold;
+        f->held_key = colon ? arena_strdup(arena, colon + 1) : NULL;
+        f->due_at = hold == HELD_DELAY ? time_of(data, "until") : 0;
     }
     json_decref(data);
 }
@@ -69,6 +79,16 @@ static void take_outcome(struct fold *f, const struct fold_event *e, struct aren
 
     f->error = arena_strdup(arena, text_of(data, "error"));
     json_decref(data);
+}
+
+/* A job that may finish is not asked to end. */
+static bool may_finish(const struct fold_event *e)
+{
+    json_t *data = data_of(e);
+    bool may = is_job(e) && json_is_true(json_object_get(data, "let_finish"));
+
+    json_decref(data);
+    return may;
 }
 
 static void take_reason(struct fold *f, const struct fold_event *e)
@@ -176,7 +196,7 @@ static void apply(struct fold *f, const struct fold_event *e, struct arena *aren
         take_reason(f, e);
         break;
     case EV_CANCEL_REQUESTED:
-        f->cancel_requested = true;
+        f->cancel_requested |= !may_finish(e);
         take_reason(f, e);
         break;
     case EV_SKIPPED:
