@@ -204,7 +204,7 @@ TEST(the_page_and_the_header_list_the_fields_that_are_written)
     OK(pawl_tick(w, NULL, &err));
     OK(pawl_workers(p, keep_last, &last, &err));
     check("## A worker", "a worker ", last);
-    OK(pawl_queue_resume(p, "default", &err));
+    OK(pawl_queue_resume(p, "default", NULL, NULL, &err));
     submit(s, "exec::x");
     claim_job(s, 1);
     OK(pawl_overview(p, NULL, &json, &err));
