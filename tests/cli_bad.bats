@@ -22,10 +22,26 @@ unchanged() { # the database is as good as before, with so many executions
 	refused 2 "has no option '-x'" p show 1 -x
 	refused 2 '--db wants a value' pawl queue --db
 	refused 2 '--json takes no value' p queue --json=yes
-	refused 2 'wants more than that' p show
+	refused 2 'wants more than that: write `pawl show ID`' p show
+	refused 2 'wants more than that: `pawl help admin`' p admin
 	refused 2 "does not take '2'" p show 1 2
 	refused 2 "pawl admin knows migrate, tenant, cleanup-events and fence, not 'explode'" p admin explode
 	refused 2 "--limit wants a number, not 'many'" p events --limit many
+}
+
+@test "a configuration that is wrong is shown with the line and the place" {
+	printf 'worker: {slts: 2}\nretry: many\n' >"$dir/pawl.yaml"
+	status=0
+	pawl worker --config "$dir/pawl.yaml" --db "$db" 2>"$dir/stderr" || status=$?
+	[ "$status" = 2 ]
+	diff "$dir/stderr" - <<-END
+		pawl: $dir/pawl.yaml:1:10: there is no key "slts" in worker: did you mean "slots"?
+		     1 | worker: {slts: 2}
+		       |          ^
+		$dir/pawl.yaml:2:8: retry: a mapping (key: value) is expected, not 'many'
+		     2 | retry: many
+		       |        ^
+	END
 }
 
 @test "an id that is none" {

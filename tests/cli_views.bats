@@ -47,6 +47,8 @@ id_of() { p tree "$top" --json | grep -o '"id":[0-9]*,"parent":[0-9a-z]*,"root":
 	[[ $output == "{\"id\":$top,"* ]]
 	[[ $output == *'"variables":{"params":{"day":"monday"},"vars":{}},"current_tasks":[],"completed_tasks":["first","below"],"failed_tasks":["each"],"skipped_tasks":["after"],"paused":false,"pause_reason":null,"error":'* ]]
 	[[ $(p show "$(id_of inner::two)" --workflow --json) == *'"name":"outer::below"'* ]]
+	[ "$(p show "$top" | sed -n 's/^status *//p')" = failed ] # it is not claimed, so it has no attempts
+	[ "$(p show "$item" | sed -n 's/^status *//p')" = 'failed, attempt 1 of 1' ]
 	refused 5 'has no parent' p show "$top" --parent
 	refused 5 'belongs to no workflow' p show "$top" --workflow
 	refused 2 'not both' p show "$top" --workflow --parent

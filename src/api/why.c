@@ -301,7 +301,7 @@ static void ended(struct reasons *r)
     if (e->attempts)
         buf_addf(&r->text, " in attempt %d of %d", e->attempts, e->max_attempts);
     add_who(&r->text, by, reason);
-    if (e->error)
+    if (e->error && strcmp(e->error, status_text(e->status))) /* which was said */
         buf_addf(&r->text, ": %s", e->error);
     why_reason(r, "ended");
     json_field_text(&r->w, "status", status_text(e->status));

@@ -51,8 +51,10 @@ static void status_line(const json_t *o)
 {
     struct buf b = BUF_INIT;
 
-    buf_addf(&b, "%s, attempt %lld of %lld", field(o, "status"), (long long)field_int(o, "attempt"),
-             (long long)field_int(o, "max_attempts"));
+    buf_addstr(&b, field(o, "status"));
+    if (*field(o, "executor")) /* a workflow or fan-out is not claimed */
+        buf_addf(&b, ", attempt %lld of %lld", (long long)field_int(o, "attempt"),
+                 (long long)field_int(o, "max_attempts"));
     line("status", b.ptr);
     buf_release(&b);
 }

@@ -127,6 +127,15 @@ static int read_all(const struct reading *r, struct err *err)
     return rc;
 }
 
+static int wants_more(const struct command *c)
+{
+    if (strchr(c->forms, '\n'))
+        return cli_wrong("pawl %s wants more than that: `pawl help %s` tells what", c->name,
+                         c->name);
+    return cli_wrong("pawl %s wants more than that: write `pawl %s %s`, or `pawl help %s`", c->name,
+                     c->name, c->forms, c->name);
+}
+
 int cli_begin(struct cli *c, const struct command *command, int argc, char **argv, void *values)
 {
     struct reading r = {c, command, values, argc, argv};
@@ -141,7 +150,7 @@ int cli_begin(struct cli *c, const struct command *command, int argc, char **arg
         help_command(stdout, command);
         code = cli_done(0);
     } else if (c->nwords < command->least) {
-        code = cli_wrong("pawl %s wants more than that: `pawl help %s` tells what", name, name);
+        code = wants_more(command);
     } else if (c->nwords > command->most) {
         code = cli_wrong("pawl %s does not take '%.60s'", name, c->words[command->most]);
     }

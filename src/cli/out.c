@@ -1,6 +1,8 @@
 /* out.c - printing for people: errors, texts without control characters. */
 #include "cli/cli.h"
 
+#include "base/mem.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -25,14 +27,26 @@ void out_clean(struct buf *b, const char *text)
     }
 }
 
-static int say(const char *sentence, int exit_code)
+/* A sentence is one line, whatever stands in it. A text that ends with a newline is lines: what is
+ * wrong with a file, each problem with its place. */
+static int say(const char *text, int exit_code)
 {
+    size_t len = strlen(text);
+    char *copy = mem_strdup(text), *at = copy, *line;
+    bool lines = len && text[len - 1] == '\n';
     struct buf b = BUF_INIT;
 
+    if (lines)
+        copy[len - 1] = '\0';
     fflush(stdout);
-    out_clean(&b, sentence);
-    fprintf(stderr, "pawl: %s\n", buf_cstr(&b));
+    while ((line = strsep(&at, lines ? "\n" : ""))) {
+        buf_addstr(&b, line == copy ? "pawl: " : "");
+        out_clean(&b, line);
+        buf_addch(&b, '\n');
+    }
+    fputs(buf_cstr(&b), stderr);
     buf_release(&b);
+    free(copy);
     return exit_code;
 }
 
