@@ -1,0 +1,164 @@
+#!/usr/bin/env bats
+# The pages say what is true: their sessions are played (docs/run says how one is written), their examples are taken by
+# the program that they are for, their links lead somewhere. They make databases of their own: TEST_NO_DB.
+
+setup() {
+	cd "$BATS_TEST_DIRNAME/.."
+	pages=(README.md docs/*.md)
+	blocks=$BATS_TEST_TMPDIR/blocks
+}
+
+# All blocks of the pages: "PAGE LANGUAGE LINE FILE", a line each.
+all_blocks() {
+	local page number language line
+	for page in "${pages[@]}"; do
+		mkdir -p "$blocks/$page"
+		awk -v dir="$blocks/$page" -f tests/docs/blocks.awk "$page" | while read -r number language line; do
+			echo "$page $language $line $blocks/$page/$(printf %03d "$number").block"
+		done
+	done
+}
+
+play() { tests/docs/run "$@"; }
+
+@test "what README.md shows is what happens" { play README.md; }
+@test "what QUICKSTART.md shows is what happens" { play docs/QUICKSTART.md; }
+@test "what OPERATIONS.md shows is what happens" { play docs/OPERATIONS.md; }
+@test "what TROUBLESHOOTING.md shows is what happens" { play docs/TROUBLESHOOTING.md; }
+
+@test "what all other pages show is what happens" {
+	mapfile -t others < <(grep -l '^ *```console' "${pages[@]}" | grep -vE '^README.md$|/(QUICKSTART|OPERATIONS|TROUBLESHOOTING).md$')
+	[ ${#others[@]} = 0 ] || play "${others[@]}"
+}
+
+@test "a session that shows something else is noticed, with the page and the line" {
+	printf 'words\n\n```console\n$ echo one\nand two\n> echo three\none\ntwo\n```\n' >"$BATS_TEST_TMPDIR/wrong.md"
+	run play "$BATS_TEST_TMPDIR/wrong.md"
+	echo "$output"
+	[ "$status" = 1 ]
+	[[ $output == *'wrong.md:4: `echo one` prints something else'* ]]
+	for text in '$ true\n$ false' '$ exit 3\n$ true' '$ echo 12\n1' '$ seq 3\n1\n…\n4' '$ echo 1.2\n1+2' '$ echo seen'; do
+		printf '```console\n'"$text"'\n```\n' >"$BATS_TEST_TMPDIR/wrong.md"
+		! play "$BATS_TEST_TMPDIR/wrong.md" || { echo "$text"; return 1; }
+	done
+	printf '```yaml\n# a.yaml\na: 1\n```\n\n```console\n$ cat a.yaml\n…\na: 1\n$ for i in 1 2\n> do echo $i; done\n1\n2\n$ date +%%T\n12:00:00\n```\n' \
+		>"$BATS_TEST_TMPDIR/right.md"
+	play "$BATS_TEST_TMPDIR/right.md"
+}
+
+# --- blocks -------------------------------------------------------------------------------------------
+
+# Raise it only for what needs another host, root, or a program that is in no Debian package.
+NOT_RUN=2
+
+@test "every block is tried, or says why not, and those are counted" {
+	all_blocks >"$BATS_TEST_TMPDIR/list"
+	not_run=0
+	while read -r page language line file; do
+		case $language in
+		console | yaml | c) ;;
+		sh)
+			grep -q '^# not run by the tests: .' "$file" || { echo "$page:$line: does not say why it is not run"; return 1; }
+			not_run=$((not_run + 1))
+			;;
+		text) # pictures and forms; those of commands are in docs/CLI.md, from the table, and in the README's list
+			forms='^(pawl|make|sqlite3|psql) [^=]'
+			[ "$page" != docs/CLI.md ] && [ "$page" != README.md ] || forms='^$ '
+			! grep -nE "^\\$ |$forms" "$file" ||
+				{ echo "$page:$line: commands are written as a session, \`\`\`console"; return 1; }
+			;;
+		*)
+			echo "$page:$line: what is \`\`\`$language?"
+			return 1
+			;;
+		esac
+	done <"$BATS_TEST_TMPDIR/list"
+	echo "$not_run blocks are not run"
+	[ "$not_run" = "$NOT_RUN" ]
+}
+
+@test "every YAML example is a workflow or a configuration that is taken" {
+	all_blocks | grep ' yaml ' >"$BATS_TEST_TMPDIR/list"
+	export HOME=$BATS_TEST_TMPDIR
+	unset PAWL_DB XDG_STATE_HOME XDG_CONFIG_HOME
+	while read -r page language line file; do
+		if grep -q '^tasks:' "$file"; then
+			name=$(sed -n '1s/^# *\([A-Za-z0-9_.-]*\.yaml\)$/\1/p' "$file")
+			cp "$file" "$(dirname "$file")/${name:=example.flow.yaml}"
+			pawl validate "$(dirname "$file")/$name" || { echo "$page:$line"; return 1; }
+		else
+			pawl exec --config "$file" --db "sqlite:$BATS_TEST_TMPDIR/pawl.db" -- true || { echo "$page:$line"; return 1; }
+		fi
+	done <"$BATS_TEST_TMPDIR/list"
+	[ "$(wc -l <"$BATS_TEST_TMPDIR/list")" -ge 6 ]
+}
+
+# Whether a block is an excerpt of a file: all its lines stand there, whatever their indent; "…" is what was left out.
+is_excerpt() { # block file
+	awk 'NR == FNR { gsub(/^[ \t]+|[ \t]+$/, ""); there[$0] = 1; next }
+		{ gsub(/^[ \t]+|[ \t]+$/, "") } !/…/ && $0 != "" && !($0 in there) { bad = 1 } END { exit bad }' "$2" "$1"
+}
+
+@test "every C example compiles, or is an excerpt of one that does" {
+	all_blocks | grep ' c ' >"$BATS_TEST_TMPDIR/list"
+	while read -r page language line file; do
+		for example in examples/*.c include/pawl.h; do
+			! is_excerpt "$file" "$example" || continue 2
+		done
+		cp "$file" "$BATS_TEST_TMPDIR/example.c"
+		cc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wno-unused-parameter -Wno-unused-function -Werror -Iinclude -fsyntax-only \
+			"$BATS_TEST_TMPDIR/example.c" || { echo "$page:$line"; return 1; }
+	done <"$BATS_TEST_TMPDIR/list"
+	[ -s "$BATS_TEST_TMPDIR/list" ]
+}
+
+# --- links --------------------------------------------------------------------------------------------
+
+# The anchors of a page, as GitHub makes them of its headings.
+anchors() {
+	awk '/^ *```/ { block = !block } !block && /^#+ / { sub(/^#+ +/, ""); print }' "$1" | tr '[:upper:]' '[:lower:]' |
+		sed -e 's/\[\([^]]*\)\]([^)]*)/\1/g' -e 's/[^a-z0-9 _-]//g' -e 's/ /-/g'
+}
+
+@test "every link inside of the project leads to a file, and every anchor to a heading" {
+	links=0
+	while read -r page; do
+		while read -r link; do
+			links=$((links + 1))
+			file=${link%%#*}
+			[ -n "$file" ] && file=$(dirname "$page")/$file || file=$page
+			[ -e "$file" ] || { echo "$page: $link: there is no $file"; return 1; }
+			[[ $link != *'#'* ]] || anchors "$file" | grep -qxF -- "${link#*#}" || { echo "$page: $link: no such heading"; return 1; }
+		done < <(awk '/^ *```/ { block = !block } !block' "$page" | sed 's/`[^`]*`//g' | grep -oE '\]\([^)]+\)' |
+			sed -e 's/^](//' -e 's/)$//' | grep -vE '^https?://')
+	done < <(git ls-files '*.md' 2>/dev/null || find . -name '*.md' -not -path './build/*')
+	[ "$links" -gt 50 ]
+}
+
+# --- promises -----------------------------------------------------------------------------------------
+
+@test "every test and model that GUARANTEES.md names is there" {
+	named=0
+	while IFS=/ read -r file name; do
+		named=$((named + 1))
+		case $file in
+		test_*) grep -Eq "^TEST[A-Z_]*\($name[,)]" "tests/$file.c" ;;
+		*.bats) grep -qF "@test \"$name\"" "tests/$file" ;;
+		*.pml) grep -qwF "$name" "models/$file" ;;
+		verify) grep -q "\b$name\b" src/store/verify*.c src/store/sql/verify.sql ;;
+		*) false ;;
+		esac || { echo "there is no $file/$name"; return 1; }
+	done < <(grep -oE '`[a-z_]+(\.bats|\.pml)?/[^`]+`' docs/GUARANTEES.md | tr -d '`')
+	[ "$named" -gt 40 ]
+	# and every promise names something
+	! grep -nE '^\| \*\*' docs/GUARANTEES.md | grep -vE '`[a-z_]+(\.bats|\.pml)?/[^`]+`'
+}
+
+@test "the figures of the README are those of BENCHMARKS.md" {
+	figures=0
+	while read -r figure; do
+		figures=$((figures + 1))
+		grep -qF -- "$figure" docs/BENCHMARKS.md || { echo "BENCHMARKS.md does not have: $figure"; return 1; }
+	done < <(sed -n '/^## How fast/,/^## /p' README.md | grep '^|' | tail -n +3 | awk -F' *[|] *' '{ print $3; print $4 }')
+	[ "$figures" -gt 10 ]
+}
