@@ -16,8 +16,9 @@ unchanged() { # the database is as good as before, with so many executions
 }
 
 @test "a command or option that does not exist" {
-	refused 2 "there is no command 'shw'" pawl shw
-	refused 2 "there is no command 'shw'" pawl help shw
+	refused 2 "there is no command 'shw': did you mean \`pawl show\`?" pawl shw
+	refused 2 "there is no command 'shw': did you mean \`pawl show\`?" pawl help shw
+	refused 2 "there is no command 'frobnicate': \`pawl help\` lists them" pawl frobnicate
 	refused 2 "has no option '--frobnicate'" p show 1 --frobnicate
 	refused 2 "has no option '-x'" p show 1 -x
 	refused 2 '--db wants a value' pawl queue --db

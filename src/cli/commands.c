@@ -1,6 +1,9 @@
 /* commands.c - the table of commands, see commands.h. */
 #include "cli/cli.h"
 
+#include "base/json_read.h"
+#include "base/mem.h"
+
 #include <string.h>
 
 /* One a line, so that two who add one do not meet. */
@@ -82,6 +85,24 @@ const struct command *command_find(const char *name)
         if (!strcmp((*c)->name, name))
             return *c;
     return NULL;
+}
+
+int command_unknown(const char *word)
+{
+    VEC(const char *) names = {0};
+    const struct command *const *c;
+    const char *meant;
+
+    for (c = commands; *c; c++)
+        *vec_add(&names) = (*c)->name;
+    *vec_add(&names) = NULL;
+    meant = json_nearest(word, names.at);
+    vec_release(&names);
+    if (meant)
+        return cli_wrong("there is no command '%.60s': did you mean `pawl %s`? `pawl help` lists "
+                         "all",
+                         word, meant);
+    return cli_wrong("there is no command '%.60s': `pawl help` lists them", word);
 }
 
 const struct option *option_find(const struct option *list, const char *name, size_t len)

@@ -95,6 +95,7 @@ extern const struct command command_help;
 /* All of them, in the order of the help; ends with NULL. */
 extern const struct command *const commands[];
 const struct command *command_find(const char *name); /* NULL: there is none */
+int command_unknown(const char *word); /* says so, and what may be meant; returns the exit code */
 
 /* What follows `pawl NAME` in the i-th way to call it, with a space before it. Returns false, and
  * leaves *b alone, if there are not so many. */

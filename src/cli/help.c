@@ -134,7 +134,7 @@ static int cmd_help(int argc, char **argv)
         return code;
     about = c.nwords ? command_find(c.words[0]) : NULL;
     if (c.nwords && !about)
-        code = cli_wrong("there is no command '%.60s': `pawl help` lists them", c.words[0]);
+        code = command_unknown(c.words[0]);
     else if (about)
         help_command(stdout, about);
     else

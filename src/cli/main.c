@@ -36,7 +36,7 @@ int main(int argc, char **argv)
     }
     c = command_find(argv[at]);
     if (!c)
-        return cli_wrong("there is no command '%s': `pawl help` lists them", argv[at]);
+        return command_unknown(argv[at]);
     name = argv[at];
     for (i = at; i > 1; i--)
         argv[i] = argv[i - 1];
