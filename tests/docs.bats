@@ -7,6 +7,7 @@ setup() {
 	pages=(README.md docs/*.md)
 	blocks=$BATS_TEST_TMPDIR/blocks
 }
+teardown() { [ -z "${server:-}" ] || tests/pg_server stop "$server"; }
 
 # All blocks of the pages: "PAGE LANGUAGE LINE FILE", a line each.
 all_blocks() {
@@ -56,7 +57,7 @@ NOT_RUN=2
 	not_run=0
 	while read -r page language line file; do
 		case $language in
-		console | yaml | c) ;;
+		console | yaml | c | sql) ;;
 		sh)
 			grep -q '^# not run by the tests: .' "$file" || { echo "$page:$line: does not say why it is not run"; return 1; }
 			not_run=$((not_run + 1))
@@ -110,6 +111,23 @@ is_excerpt() { # block file
 			"$BATS_TEST_TMPDIR/example.c" || { echo "$page:$line"; return 1; }
 	done <"$BATS_TEST_TMPDIR/list"
 	[ -s "$BATS_TEST_TMPDIR/list" ]
+}
+
+# In the schema of Pawl, beside a table, a role and a workflow of an application; what only reads, also on SQLite.
+@test "every SQL example is taken" {
+	all_blocks | grep ' sql ' >"$BATS_TEST_TMPDIR/list" || skip 'there is none'
+	server=$(mktemp -d "${TMPDIR:-/tmp}/pawl-docs.XXXXXX")
+	url=$(tests/pg_server start "$server" $$)
+	url=${url#*=}
+	lite=sqlite:$BATS_TEST_TMPDIR/pawl.db
+	printf 'name: ship-order\nparams: {order: {type: integer, required: true}}\ntasks: {ship: "true"}\n' >"$BATS_TEST_TMPDIR/ship.flow.yaml"
+	pawl apply "$BATS_TEST_TMPDIR/ship.flow.yaml" --db "$url"
+	pawl apply "$BATS_TEST_TMPDIR/ship.flow.yaml" --db "$lite"
+	psql -q "$url" -c 'CREATE ROLE app' -c 'CREATE TABLE orders (id integer, state text)'
+	while read -r page language line file; do
+		{ echo 'SET search_path = pawl, public;'; cat "$file"; } | psql -q -v ON_ERROR_STOP=1 "$url" || { echo "$page:$line"; return 1; }
+		grep -qvE '^(SELECT|  |$)' "$file" || sqlite3 -readonly -bail "${lite#sqlite:}" <"$file" || { echo "$page:$line, on SQLite"; return 1; }
+	done <"$BATS_TEST_TMPDIR/list"
 }
 
 # --- links --------------------------------------------------------------------------------------------
