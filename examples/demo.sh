@@ -56,3 +56,7 @@ run pawl logs "${id:-@last}"
 
 say 'Every rule that the database must obey is checked.'
 run pawl verify
+
+say 'Your turn; docs/QUICKSTART.md goes on from here.'
+echo "\$ export PATH=\"$(dirname "$(command -v pawl)"):\$PATH\""
+echo '$ pawl init && pawl run hello.flow.yaml'

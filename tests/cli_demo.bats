@@ -9,6 +9,7 @@
 	[[ $output == *'task.adopted'* ]]
 	[[ $output == *'fetch [6/6 ok]'* ]]
 	[[ $output == *'flaky'*'attempt 2/4'* ]]
-	[[ ${lines[-1]} =~ ^verify:\ [0-9]+\ invariants\ hold\ over\ 10\ executions ]]
+	grep -Eq '^verify: [0-9]+ invariants hold over 10 executions' <<<"$output"
+	[[ ${lines[-1]} == *'pawl run hello.flow.yaml' ]]
 	[ -z "$(ls -A "$BATS_TEST_TMPDIR" | grep pawl-demo)" ]
 }

@@ -94,6 +94,7 @@ $top failed workflow outer 0/1 T D each failed: b failed: exited with code 1" "$
 \`- o after #I skipped (what it needs did not succeed)" "$(plain <"$dir/tree" | sed -E 's/#[0-9]+/#I/')"
 	[ "$(PAWL_TRACE=1 p tree "$top" 2>&1 >/dev/null | grep -c query_)" = 1 ]
 	LC_ALL=C.UTF-8 p tree "$top" | grep -q '│  └─ ✘ each\[1\]'
+	[[ $(p why "$top") == *'each failed: '*"; \`pawl tree $top\` opens what failed" ]]
 	# any node is a top of its own
 	[[ $(LC_ALL=C p tree "$(id_of outer::below)") == '+ outer::below  #'* ]]
 }

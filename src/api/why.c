@@ -303,6 +303,8 @@ static void ended(struct reasons *r)
     add_who(&r->text, by, reason);
     if (e->error && strcmp(e->error, status_text(e->status))) /* which was said */
         buf_addf(&r->text, ": %s", e->error);
+    if (!kind_is_job(e->kind) && (e->status == S_FAILED || e->status == S_TIMED_OUT))
+        buf_addf(&r->text, "; `pawl tree %lld` opens what failed", (long long)e->id);
     why_reason(r, "ended");
     json_field_text(&r->w, "status", status_text(e->status));
     json_field_time(&r->w, "at", e->finished_at);
