@@ -666,6 +666,9 @@ PAWL_CHECKED int pawl_fence(struct pawl *p, struct pawl_fenced *out, struct pawl
  *                     reason) problem (why it can't be fired) definition applied_at applied_by
  *                     last_order
  * a due time          schedule due_at fires_at
+ * a submission        id workflow status (waiting, taken, refused) execution (once it is taken)
+ *                     error (why it was refused) key queue priority delay_us params definition
+ *                     requested_by requested_at decided_at
  * a worker            id host pid folder version room leases started_at seen_at silent_us
  *                     serves (the queues of each lane; a worker that is stopping serves none)
  *                     state (alive draining silent)
@@ -818,6 +821,11 @@ PAWL_CHECKED int pawl_schedules(struct pawl *p, const char *name, pawl_line *eac
 /* Their next due times, at most n of all, the earliest first; those that are paused have none. */
 PAWL_CHECKED int pawl_schedule_next(struct pawl *p, const char *name, size_t n, pawl_line *each,
                                     void *arg, struct pawl_error *err);
+/* What was submitted by SQL, with pawl_submit() inside of a transaction on PostgreSQL: those that
+ * are waiting, taken or refused (NULL: all), newest first, at most `limit` (0, or more than 1,000:
+ * 1,000). */
+PAWL_CHECKED int pawl_submissions(struct pawl *p, const char *status, size_t limit, pawl_line *each,
+                                  void *arg, struct pawl_error *err);
 /* Queues, and workers: one object each. */
 PAWL_CHECKED int pawl_queues(struct pawl *p, pawl_line *each, void *arg, struct pawl_error *err);
 PAWL_CHECKED int pawl_workers(struct pawl *p, pawl_line *each, void *arg, struct pawl_error *err);

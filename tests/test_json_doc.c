@@ -1,7 +1,7 @@
 /* test_json_doc.c - docs/JSON.md and the comment in pawl.h list the fields of what the library
  * writes: here both are compared with objects that it wrote, field by field and in their order. */
 #include "pawl.h"
-#include "schedule_fixture.h"
+#include "submission_fixture.h"
 
 #include <jansson.h>
 
@@ -200,6 +200,9 @@ TEST(the_page_and_the_header_list_the_fields_that_are_written)
     OK(pawl_schedules(p, NULL, keep_last, &last, &err));
     check("## A schedule", "a schedule ", last);
     check("### The pause of a schedule", NULL, json_object_get(last, "paused"));
+    sql_submit(s, (struct sql_call){0});
+    OK(pawl_submissions(p, "waiting", 0, keep_last, &last, &err));
+    check("## A submission", "a submission ", last);
     OK(pawl_worker_open(p, &o, &w, &err));
     OK(pawl_tick(w, NULL, &err));
     OK(pawl_workers(p, keep_last, &last, &err));

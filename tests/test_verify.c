@@ -3,8 +3,7 @@
  * only those that the table below says it implies. Each break is made in a transaction that is
  * rolled back. */
 #include "damage.h"
-
-#include "store/schedule.h"
+#include "submission_fixture.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -160,16 +159,6 @@ static void make_open(struct store *s)
     submit_with(s, (struct submission){.name = "ready", .priority = 2});
 }
 
-static int apply_body(struct turn *t, void *arg, struct err *err)
-{
-    return op_apply(t, arg, err);
-}
-
-static int look_body(struct turn *t, void *arg, struct err *err)
-{
-    return op_schedules(t, arg, err);
-}
-
 /* A workflow that was fired twice, with one due time that waits, and a schedule that is paused. Its
  * tasks are nothing that a worker here would claim. */
 static void make_schedules(struct store *s)
@@ -194,6 +183,18 @@ static void make_schedules(struct store *s)
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM schedules WHERE waiting_at IS NOT NULL"), 1);
 }
 
+/* Three by SQL: one is taken, one was refused, one waits. */
+static void make_submissions(struct store *s)
+{
+    apply(s, "name: by_sql\ntasks: {a: {function: f}}\n");
+    sql_submit(s, (struct sql_call){.workflow = "by_sql"});
+    take_submissions(s);
+    sql_submit(s, (struct sql_call){.workflow = "by_sql"});
+    sql_run(s, "UPDATE submissions SET definition = 'gone' WHERE execution IS NULL");
+    take_submissions(s);
+    sql_submit(s, (struct sql_call){.workflow = "by_sql"});
+}
+
 static struct store *good_database(void)
 {
     struct store *s = fixture_store();
@@ -203,6 +204,7 @@ static struct store *good_database(void)
     make_ended(s);
     make_trees(s);
     make_schedules(s);
+    make_submissions(s);
     make_open(s);
     verify_clean(s);
     return s;
@@ -333,6 +335,19 @@ static const struct damage damages[] = {
     BREAK("I38", NULL,
           "UPDATE schedules SET waiting_at = (SELECT max(due_at) FROM schedule_firings) "
           "WHERE name = '1'"),
+    BREAK("I39", NULL, "UPDATE submissions SET execution = " NOBODY " WHERE execution IS NOT NULL"),
+    BREAK("I39", NULL,
+          "UPDATE submissions SET execution = " ID("done") ", key = 'k' "
+                                                           "WHERE execution IS NOT NULL"),
+    BREAK("I39", NULL,
+          "UPDATE submissions SET execution = NULL, decided_at = NULL WHERE execution IS NOT NULL"),
+    BREAK(
+        "I39", NULL,
+        "UPDATE submissions SET execution = (SELECT min(execution) FROM submissions), error = NULL "
+        "WHERE error IS NOT NULL"),
+    BREAK("I39", NULL, "UPDATE submissions SET error = NULL WHERE error IS NOT NULL"),
+    BREAK("I39", NULL, "UPDATE submissions SET error = 'no' WHERE execution IS NOT NULL"),
+    BREAK("I39", NULL, "UPDATE submissions SET decided_at = NULL"),
     BREAK("I40", NULL,
           "UPDATE queue_counters SET ready = ready + 1 WHERE writer = (SELECT min(writer) FROM "
           "queue_counters WHERE queue = 'default') AND queue = 'default'"),

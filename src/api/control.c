@@ -99,7 +99,7 @@ static int cancel(struct pawl *p, struct cancelling *c, int64_t *left, struct er
         rc = api_turns(p, cancel_body, cancel_busy, c, err);
     while (!rc && c->more);
     if (!rc && c->request.rc)
-        rc = err_set(err, E_NOT_FOUND, "there is no execution %lld", (long long)id);
+        rc = query_not_there(p->store, id, err);
     return rc ? rc : query_open(p->store, id, left, err);
 }
 

@@ -55,8 +55,7 @@ static int all_slices(struct pawl *p, struct asking *a, struct err *err)
         if (a->request.rc == -E_INVALID)
             return refuse(p, a, err);
         if (a->request.rc)
-            return err_set(err, E_NOT_FOUND, "there is no execution %lld",
-                           (long long)a->request.execution);
+            return query_not_there(p->store, a->request.execution, err);
         if (!a->more)
             break;
         a->request.goes_on = true;

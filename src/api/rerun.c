@@ -49,7 +49,7 @@ static int in_place(struct pawl *p, int64_t id, struct rerun *r, char **json, st
     if (rc == -E_INVALID && r->dry && r->planned)
         rc = 0;
     if (!rc && r->request.rc)
-        rc = err_set(err, E_NOT_FOUND, "there is no execution %lld", (long long)id);
+        rc = query_not_there(p->store, id, err);
     if (!rc && json)
         *json = told(id, 0, r);
     return rc;

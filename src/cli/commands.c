@@ -13,6 +13,7 @@ const struct command *const commands[] = {
     &command_exec,
     &command_run,
     &command_submit,
+    &command_submissions,
     &command_apply,
     &command_schedule,
     &command_validate,

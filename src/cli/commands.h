@@ -62,6 +62,7 @@ extern const struct command command_worker;
 extern const struct command command_exec;
 extern const struct command command_run;
 extern const struct command command_submit;
+extern const struct command command_submissions;
 extern const struct command command_apply;
 extern const struct command command_schedule;
 extern const struct command command_validate;

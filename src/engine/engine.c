@@ -143,9 +143,9 @@ static int open_store(struct engine *e, struct err *err)
     if (e->server)
         store_set_patience(e->store, e->o.host_grace / 4);
     e->row.folder = folder_id(e->folder);
-    return store_db(e->store)->driver->listen(store_url(e->store), e->env,
-                                              WAKE_JOBS | WAKE_CANCEL | WAKE_TIMERS | WAKE_ORPHANS,
-                                              &e->listener, err);
+    return store_db(e->store)->driver->listen(
+        store_url(e->store), e->env,
+        WAKE_JOBS | WAKE_CANCEL | WAKE_TIMERS | WAKE_ORPHANS | WAKE_SUBMISSIONS, &e->listener, err);
 }
 
 static int watch(struct engine *e, int fd, struct err *err)
@@ -334,7 +334,7 @@ int64_t engine_timeout(const struct engine *e)
         sooner(&wait, e->timer_due, now);
     if (e->schedule_due)
         sooner(&wait, e->schedule_due, now);
-    if (e->look_for_timer || e->reap || (e->look_for_trees && !e->adopt))
+    if (e->look_for_timer || e->reap || e->submissions || (e->look_for_trees && !e->adopt))
         wait = 0;
     return wait;
 }
@@ -352,6 +352,7 @@ static int hear(struct engine *e, bool called, struct err *err)
         e->adopt = true;
     if (heard & WAKE_CANCEL)
         beat_soon(e);
+    e->submissions |= (heard & WAKE_SUBMISSIONS) && !e->o.here; /* those are for workers */
     return watch(e, e->listener->fd, err); /* it may be another after a reconnect */
 }
 
@@ -484,14 +485,22 @@ bool engine_is_drained(struct engine *e)
     (void)dispatch_lanes(e->dispatch, &n);
     for (i = 0; i < n; i++)
         hungry |= (e->hungry & group_bit(i)) != 0;
-    return engine_is_idle(e) && !hungry && !e->adopt && !e->look_for_trees && !turn_is_needed(e);
+    return engine_is_idle(e) && !hungry && !e->adopt && !e->look_for_trees && !e->submissions &&
+           !turn_is_needed(e);
 }
 
 int engine_is_awaited(struct engine *e, bool *open, struct err *err)
 {
+    struct next_due due;
     size_t i;
     int rc = 0;
 
+    if (!e->o.here) {
+        if ((rc = store_next_due(e->store, &due, err)))
+            return rc;
+        if ((*open = e->submissions = due.submissions))
+            return 0;
+    }
     for (i = 0, *open = false; !rc && !*open && i < e->queues.n; i++)
         rc = query_queue_open(e->store, e->queues.at[i], open, err);
     return rc;

@@ -113,18 +113,20 @@ struct engine {
     bool reap;        /* leases have run out, and we may judge */
     bool look_for_timer; /* one came nearer */
     bool look_for_trees; /* of those who died */
+    bool submissions;    /* some by SQL may wait to be taken */
     bool deaf;           /* a function does not obey: this worker must end */
     bool stopping;
-    bool left_some;        /* work that others are to find by our file */
-    size_t own_queues;     /* the first so many of queues are not those of the dead */
-    int64_t here;          /* the tree that it works on alone; 0: none yet */
-    int64_t starts_due;    /* when starts are written at the latest; 0: there are none */
-    int64_t beat_due;      /* SQLite: when to renew */
-    int64_t timer_due;     /* engine_now; 0: none */
-    int64_t schedule_due;  /* the same of schedules */
-    int64_t retry_at;      /* after a turn that failed: not before */
-    int64_t looked_at;     /* for jobs and timers, the last time without being called */
-    int64_t healthy_since; /* nobody is reaped by one who was away himself */
+    bool left_some;          /* work that others are to find by our file */
+    size_t submission_slice; /* at most so many at once, after a turn that failed; 0: as usual */
+    size_t own_queues;       /* the first so many of queues are not those of the dead */
+    int64_t here;            /* the tree that it works on alone; 0: none yet */
+    int64_t starts_due;      /* when starts are written at the latest; 0: there are none */
+    int64_t beat_due;        /* SQLite: when to renew */
+    int64_t timer_due;       /* engine_now; 0: none */
+    int64_t schedule_due;    /* the same of schedules */
+    int64_t retry_at;        /* after a turn that failed: not before */
+    int64_t looked_at;       /* for jobs and timers, the last time without being called */
+    int64_t healthy_since;   /* nobody is reaped by one who was away himself */
     int64_t last_tick;
     int64_t db_ahead;           /* the database's time minus engine_now, by the last tick */
     int64_t retention_look;     /* when to ask next whether it is our turn to remove what is old */
@@ -180,6 +182,9 @@ void upkeep_after_tick(struct engine *e, const struct tick *tick);
 void serve_only_own(struct engine *e);             /* no longer the trees of the dead */
 bool tree_is_open(struct engine *e, int64_t root); /* also if nobody can tell */
 
+/* submissions.c */
+MUST_USE int submissions_take(struct engine *e, struct err *err);
+
 /* sweep.c */
 MUST_USE int sweep_if_due(struct engine *e, struct err *err);
 
@@ -189,6 +194,12 @@ void tally_claim(struct engine *e, struct held *h, const struct execution *x);
 void tally_outcome(struct held *h, const struct outcome *o);
 void tally_collect(struct engine *e); /* what changed, into beat.counters */
 void tally_release(struct engine *e);
+
+/* An error of the database, not of what was to be written: the same may go well later. */
+static inline bool is_for_later(int rc)
+{
+    return rc == -E_UNAVAILABLE || rc == -E_NO_SPACE || rc == -E_BUSY;
+}
 
 /* After a turn that failed: how long to wait, by the number of failures in a row. */
 int64_t back_off(int failures, int64_t first, int64_t most);

@@ -175,11 +175,6 @@ static void give_in(struct engine *e, const struct err *err)
     }
 }
 
-static bool is_for_later(int rc)
-{
-    return rc == -E_UNAVAILABLE || rc == -E_NO_SPACE || rc == -E_BUSY;
-}
-
 /* How a turn is made: of how many commands, and whether it also takes new work and waits. */
 struct manner {
     size_t most;

@@ -51,6 +51,7 @@ void upkeep_after_tick(struct engine *e, const struct tick *tick)
     e->adopt |= tick->orphans > 0;
     e->timer_due = tick->next_timer ? tick->next_timer - e->db_ahead : 0;
     expect_schedule(e, tick->next_schedule, tick->wall);
+    e->submissions |= tick->submissions && !e->o.here;
     e->adopt |= folder_scan(e->folder);
     e->look_for_trees = true;
     e->deaf |= dispatch_deaf(e->dispatch) > 0;
@@ -108,6 +109,7 @@ static int find_next_due(struct engine *e, struct err *err)
         e->look_for_timer = false;
         e->timer_due = due.timer ? due.timer - e->db_ahead : 0;
         expect_schedule(e, due.schedule, due.wall);
+        e->submissions |= due.submissions && !e->o.here;
     }
     return rc;
 }
@@ -275,6 +277,8 @@ int upkeep(struct engine *e, struct err *err)
     if ((e->reap || (e->timer_due && e->timer_due <= now)) && (rc = fire_and_reap(e, err)))
         goto failed;
     if (e->schedule_due && e->schedule_due <= now && (rc = fire_schedules(e, err)))
+        goto failed;
+    if (e->submissions && (rc = submissions_take(e, err)))
         goto failed;
     if (e->look_for_trees && !e->adopt) {
         e->look_for_trees = false;

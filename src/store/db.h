@@ -168,6 +168,8 @@ enum wake {
     /* These two come beside WAKE_JOBS, for those who want to know which it is. */
     WAKE_TIMERS = 8,   /* a timer came nearer */
     WAKE_ORPHANS = 16, /* something may be adopted */
+    /* Said by pawl_submit() in SQL alone, which knows no bits: a NOTIFY without a payload. */
+    WAKE_SUBMISSIONS = 32,
 };
 
 /* A listener: a descriptor to poll, and what came since. Belongs to one thread. */

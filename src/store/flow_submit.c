@@ -126,14 +126,20 @@ int flow_reserve(struct turn *t, const struct submission *list, size_t n, struct
     uint32_t made = t->made;
     int64_t last = 0;
     size_t i;
+    int rc;
 
-    for (i = 0; i < n; i++)
-        if (list[i].definition && !list[i].rc && !list[i].existed) {
-            const struct definition *def = idmap_get(&t->submitted, key_of(&list[i]));
+    for (i = 0; i < n; i++) {
+        const struct definition *def;
 
-            made += flow_slice(made, def->workflow->ntasks);
-            last = list[i].id > last ? list[i].id : last;
-        }
+        if (list[i].rc || list[i].existed || (!list[i].definition && !list[i].hash))
+            continue;
+        if (list[i].definition)
+            def = idmap_get(&t->submitted, key_of(&list[i]));
+        else if ((rc = definition_of(t, list[i].hash, &def, err)))
+            return rc;
+        made += flow_slice(made, def->workflow->ntasks);
+        last = list[i].id > last ? list[i].id : last;
+    }
     return turn_reserve_ids(t, made - t->made, last, err);
 }
 

@@ -129,7 +129,9 @@ static bool listen_on(struct pg_listener *l, unsigned *heard)
     int64_t bits;
 
     while ((n = pq.notifies(l->conn))) {
-        if (text_parse_i64(n->extra, &bits) == 0)
+        if (!*n->extra)
+            *heard |= WAKE_SUBMISSIONS;
+        else if (text_parse_i64(n->extra, &bits) == 0)
             *heard |= (unsigned)bits;
         pq.freemem(n);
     }

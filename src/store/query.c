@@ -1,6 +1,7 @@
 /* query.c - executions as readers see them: one, its relatives, its tree. Nothing here writes or
  * locks. */
 #include "store/query_internal.h"
+#include "store/submissions.h"
 
 #include <stdlib.h>
 
@@ -109,17 +110,46 @@ static int ask_by_id(struct store *s, enum stmt_id q, int64_t id, struct executi
     return rc;
 }
 
-static int not_empty(int rc, int64_t id, struct execution_list *out, struct err *err)
+/* What was submitted by SQL has its id before it is an execution. */
+int query_not_there(struct store *s, int64_t id, struct err *err)
+{
+    struct submission_list l = {0};
+    long long n = id;
+    int rc = query_submission(s, id, &l, err);
+
+    if (rc)
+        return rc;
+    if (!l.n)
+        rc = err_set(err, E_NOT_FOUND, "there is no execution %lld", n);
+    else if (l.at[0].error)
+        rc = err_set(err, E_NOT_FOUND,
+                     "there is no execution %lld: its submission of %s was refused: %s", n,
+                     l.at[0].workflow, l.at[0].error);
+    else if (l.at[0].execution)
+        rc =
+            err_set(err, E_NOT_FOUND, "there is no execution %lld: by its key it is execution %lld",
+                    n, (long long)l.at[0].execution);
+    else
+        rc = err_set(
+            err, E_NOT_FOUND,
+            "there is no execution %lld yet: its submission of %s waits for a worker to take it", n,
+            l.at[0].workflow);
+    submission_list_release(&l);
+    return rc;
+}
+
+static int not_empty(struct store *s, int rc, int64_t id, struct execution_list *out,
+                     struct err *err)
 {
     if (rc || out->n)
         return rc;
     execution_list_release(out);
-    return err_set(err, E_NOT_FOUND, "there is no execution %lld", (long long)id);
+    return query_not_there(s, id, err);
 }
 
 int query_execution(struct store *s, int64_t id, struct execution_list *out, struct err *err)
 {
-    return not_empty(ask_by_id(s, Q_QUERY_EXECUTION, id, out, err), id, out, err);
+    return not_empty(s, ask_by_id(s, Q_QUERY_EXECUTION, id, out, err), id, out, err);
 }
 
 int query_parent(struct store *s, int64_t id, struct execution_list *out, struct err *err)
@@ -139,7 +169,7 @@ int query_children(struct store *s, int64_t id, struct execution_list *out, stru
 
 int query_tree(struct store *s, int64_t id, struct execution_list *out, struct err *err)
 {
-    return not_empty(ask_by_id(s, Q_QUERY_TREE, id, out, err), id, out, err);
+    return not_empty(s, ask_by_id(s, Q_QUERY_TREE, id, out, err), id, out, err);
 }
 
 int query_tasks(struct store *s, int64_t workflow, struct execution_list *out, struct err *err)

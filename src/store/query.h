@@ -24,6 +24,9 @@ struct execution_list {
 };
 void execution_list_release(struct execution_list *l);
 
+/* -E_NOT_FOUND, with a sentence that tells what is known of that id: it may have been submitted. */
+MUST_USE int query_not_there(struct store *s, int64_t id, struct err *err);
+
 MUST_USE int query_execution(struct store *s, int64_t id, struct execution_list *out,
                              struct err *err); /* E_NOT_FOUND */
 MUST_USE int query_parent(struct store *s, int64_t id, struct execution_list *out, struct err *err);

@@ -61,7 +61,7 @@ int query_outline(struct store *s, int64_t id, size_t max_items, struct outline 
     int rc = query_read(s, outline_body, &o, err);
 
     if (!rc && !o.rows.n)
-        rc = err_set(err, E_NOT_FOUND, "there is no execution %lld", (long long)id);
+        rc = query_not_there(s, id, err);
     if (!rc) {
         *out = (struct outline){.now = o.now};
         out->at = arena_zalloc(&out->arena, o.rows.n * sizeof(*out->at));

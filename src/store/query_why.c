@@ -146,6 +146,8 @@ int query_why(struct store *s, int64_t id, struct why *out, struct err *err)
     struct asking g = {.id = id, .why = &found};
     int rc = query_read(s, why_body, &g, err);
 
+    if (rc == -E_NOT_FOUND)
+        rc = query_not_there(s, id, err);
     if (rc)
         why_release(&found);
     else
@@ -190,7 +192,7 @@ int query_attempts(struct store *s, int64_t id, int *attempts, int *status, stru
     if ((rc = query_run(s, &a, &r, err)))
         goto done;
     if (!r.n) {
-        rc = err_set(err, E_NOT_FOUND, "there is no execution %lld", (long long)id);
+        rc = query_not_there(s, id, err);
         goto done;
     }
     *attempts = (int)rows_int(&r, 0, 0);

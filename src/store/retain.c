@@ -12,6 +12,7 @@
 #define WRITERS    1000 /* folded in one turn; as stale_writers says */
 #define WORKERS    1000 /* the same of workers' counters */
 #define ORDERS_OLD 1000 /* forgotten in one turn */
+#define REFUSED    5000 /* submissions, in one turn */
 
 /* What goes in this slice: whole trees, or the lower part of one that is too large for one slice.
  */
@@ -145,6 +146,7 @@ static int delete_doomed(struct turn *t, const struct doomed *d, struct err *err
         (rc = run_for(t, Q_RETAINING_BEGIN, &d->part, d->part != 0, err)) ||
         (rc = run_for(t, Q_RETAINING_END, d->whole.at, d->whole.n, err)) ||
         (rc = run_for(t, Q_FIRINGS_FORGET, d->ids.at, d->ids.n, err)) ||
+        (rc = run_for(t, Q_SUBMISSIONS_FORGET, d->ids.at, d->ids.n, err)) ||
         (rc = run_for(t, Q_EXECUTIONS_DELETE, d->ids.at, d->ids.n, err)) ||
         (rc = run_plain(t, Q_RETENTION_OFF, err)))
         return rc;
@@ -182,23 +184,26 @@ done:
     return rc;
 }
 
-/* What people asked of queues and schedules long ago. */
-static int forget_orders(struct turn *t, int64_t before, bool *more, struct err *err)
+/* What has no tree to go with: what people asked of queues and schedules, and submissions by SQL
+ * that were refused. */
+static int forget_old(struct turn *t, enum stmt_id q, size_t most, struct retention *r,
+                      struct err *err)
 {
     struct rows gone = ROWS_INIT;
     int rc;
 
-    args_begin(&t->args, Q_ORDERS_FORGET);
-    args_int(&t->args, before);
-    args_int(&t->args, ORDERS_OLD);
+    args_begin(&t->args, q);
+    args_int(&t->args, t->now - r->older_than);
+    args_int(&t->args, (int64_t)most);
     if (!(rc = db_query(t->db, &t->args, &gone, err)))
-        *more |= gone.n == ORDERS_OLD;
+        r->more |= gone.n == most;
     rows_release(&gone);
     return rc;
 }
 
 /* The rest, when no tree is left to go: partitions without trees, rows of writers and workers long
- * gone. A writer's counters are part of a sum, so they are folded into writer 0, never dropped. */
+ * gone, submissions that were refused. A writer's counters are part of a sum, so they are folded
+ * into writer 0, never dropped. */
 static int tidy(struct turn *t, struct retention *r, struct err *err)
 {
     VEC(int64_t) writers = {0};
@@ -225,9 +230,10 @@ static int tidy(struct turn *t, struct retention *r, struct err *err)
     args_begin(&t->args, Q_WORKERS_FORGET);
     args_int(&t->args, t->now - WRITER_AGE);
     if ((rc = db_send(t->db, &t->args, NULL, ANY_ROWS, err)) ||
-        (rc = fold_workers(t, &r->more, err)))
+        (rc = fold_workers(t, &r->more, err)) ||
+        (rc = forget_old(t, Q_ORDERS_FORGET, ORDERS_OLD, r, err)))
         goto done;
-    rc = forget_orders(t, t->now - r->older_than, &r->more, err);
+    rc = forget_old(t, Q_SUBMISSIONS_FORGET_REFUSED, REFUSED, r, err);
 done:
     vec_release(&writers);
     rows_release(&found);

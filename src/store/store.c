@@ -333,7 +333,8 @@ int store_next_due(struct store *s, struct next_due *out, struct err *err)
     if (!(rc = s->db->driver->send_now(s->db, &now, err)) && !(rc = db_query(s->db, &a, &r, err)))
         *out = (struct next_due){.timer = rows_int(&r, 0, 0),
                                  .schedule = rows_int(&r, 0, 1),
-                                 .wall = wall_time(s->db, now + s->env->clock_offset)};
+                                 .wall = wall_time(s->db, now + s->env->clock_offset),
+                                 .submissions = !rows_null(&r, 0, 2)};
     rows_release(&r);
     args_release(&a);
     db_rollback(s->db);

@@ -66,6 +66,7 @@ int64_t turn_wall(const struct turn *t);
 struct next_due {
     int64_t timer;
     int64_t schedule, wall; /* by turn_wall, as it is now */
+    bool submissions;       /* some wait to be taken (submissions.h) */
 };
 /* A read, outside of turns. */
 MUST_USE int store_next_due(struct store *s, struct next_due *out, struct err *err);
@@ -113,6 +114,8 @@ struct submission {
     int max_attempts;    /* 0: 1 */
     int concurrency_max; /* 0: 1; taken when the key is seen for the first time */
     int64_t delay;       /* µs until it may be claimed */
+    int64_t waited;      /* how much of that is over; no part of what a key stands for */
+    int64_t own_id;      /* the id, out of the sequence, that was promised for it; 0: a fresh one */
     bool paused;         /* held from the start */
     bool refuse;         /* -E_REFUSED, and nothing stored, where it would be held for a limit */
 
@@ -346,6 +349,7 @@ struct tick {
     int64_t next_schedule; /* when one is to be looked at, by turn_wall; 0: there is none */
     int64_t wall;          /* turn_wall */
     bool waiting;          /* a job may be claimed, by whoever can run it */
+    bool submissions;      /* some wait to be taken */
 };
 /* An idle worker's one statement: renews its row, and looks for what there is to do. */
 MUST_USE int op_worker_tick(struct turn *t, const struct worker *w, struct tick *out,

@@ -398,7 +398,7 @@ static int count_spawned(struct turn *t, const struct execution *e, struct err *
 static int create(struct turn *t, struct submission *list, size_t n, size_t nth, struct err *err)
 {
     struct submission *s = &list[nth];
-    struct holds h = {.due = s->delay > 0 ? t->now + s->delay : 0};
+    struct holds h = {.due = s->delay > s->waited ? t->now + s->delay - s->waited : 0};
     struct execution e;
     struct row *r;
     int rc;
@@ -440,9 +440,26 @@ void op_submit_limits(struct turn *t, const struct submission *list, size_t n)
             note_limits(t, &list[i]);
 }
 
+static int give_ids(struct turn *t, struct submission *list, size_t n, struct err *err)
+{
+    int64_t *fresh = arena_alloc(&t->arena, (n + 1) * sizeof(*fresh));
+    size_t i, count = 0;
+    int rc;
+
+    for (i = 0; i < n; i++)
+        count += !list[i].own_id;
+    if ((rc = turn_take_ids(t, count, fresh, err)))
+        return rc;
+    for (i = n; i-- > 0;) {
+        list[i].id = list[i].own_id ? list[i].own_id : fresh[--count];
+        if (list[i].rc)
+            list[i].id = 0;
+    }
+    return 0;
+}
+
 int op_submit(struct turn *t, struct submission *list, size_t n, struct err *err)
 {
-    int64_t *ids = arena_alloc(&t->arena, (n + 1) * sizeof(*ids));
     size_t i;
     int rc;
 
@@ -456,10 +473,8 @@ int op_submit(struct turn *t, struct submission *list, size_t n, struct err *err
         if (!list[i].rc)
             list[i].rc = submission_check(&list[i], &list[i].err);
     }
-    if ((rc = turn_take_ids(t, n, ids, err)))
+    if ((rc = give_ids(t, list, n, err)))
         return rc;
-    for (i = 0; i < n; i++)
-        list[i].id = list[i].rc ? 0 : ids[i];
     if ((rc = find_repeated(t, list, n, err)) || (rc = find_parents(t, list, n, err)) ||
         (rc = take_keys(t, list, n, err)) || (rc = make_limits(t, list, n, err)))
         return rc;

@@ -286,6 +286,16 @@ static int make_partitions(struct turn *t, int64_t highest, struct err *err)
     return rc;
 }
 
+int turn_place_events(struct turn *t, int64_t id, struct err *err)
+{
+    int64_t limit = t->partition_limit;
+    int rc = make_partitions(t, id, err);
+
+    if (!rc && t->partition_limit < limit)
+        t->partition_limit = limit;
+    return rc;
+}
+
 static int fetch_ids(struct turn *t, size_t n, int64_t *ids, struct err *err)
 {
     struct args a = ARGS_INIT;

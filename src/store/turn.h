@@ -121,6 +121,9 @@ MUST_USE int turn_take_id(struct turn *t, int64_t parent, int64_t *id, struct er
 /* n fresh ids, ascending; makes sure that their events have a place. */
 MUST_USE int turn_take_ids(struct turn *t, size_t n, int64_t *ids, struct err *err);
 
+/* Makes sure that the events of a tree of this id have a place: one that was drawn before. */
+MUST_USE int turn_place_events(struct turn *t, int64_t id, struct err *err);
+
 /* Reads rows of @state@ (with input and spec after it, if asked) into the turn. */
 void turn_read_rows(struct turn *t, const struct rows *r, bool with_input, struct row **out);
 

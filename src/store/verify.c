@@ -60,6 +60,7 @@
     X(I36, "items are 0 to cursor - 1, tasks those of the definition, once each")              \
     X(I37, "what was begun from a definition has it, as it was then")                          \
     X(I38, "one firing per schedule and due time, each with its execution")                    \
+    X(I39, "a submission by SQL that was taken has its execution, and no other one has")       \
     X(I40, "the counters of each queue add up to its jobs")                                    \
     X(I41, "no row and no event belongs to an execution that does not exist")                  \
     X(I42, "log chunks belong to an attempt that was made, are whole, and do not overlap")     \
@@ -79,7 +80,7 @@ static const enum stmt_id queries[] = {
     Q_VERIFY_STEPS,    Q_VERIFY_SUMS,  Q_VERIFY_LAST,     Q_VERIFY_FIELDS,    Q_VERIFY_LEASES,
     Q_VERIFY_OUTBOX,   Q_VERIFY_HOLDS, Q_VERIFY_PAUSES,   Q_VERIFY_LIMITS,    Q_VERIFY_TREE,
     Q_VERIFY_CYCLES,   Q_VERIFY_OPEN,  Q_VERIFY_PENDING,  Q_VERIFY_SNAPSHOTS, Q_VERIFY_STRAYS,
-    Q_VERIFY_COUNTERS, Q_VERIFY_LOGS,  Q_VERIFY_IDENTITY, Q_VERIFY_SCHEDULES,
+    Q_VERIFY_COUNTERS, Q_VERIFY_LOGS,  Q_VERIFY_IDENTITY, Q_VERIFY_SCHEDULES, Q_VERIFY_SUBMISSIONS,
 };
 #define QUERY_COUNT (sizeof(queries) / sizeof(*queries))
 

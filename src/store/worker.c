@@ -99,7 +99,8 @@ int op_worker_tick(struct turn *t, const struct worker *w, struct tick *out, str
                          .now = rows_int(&r, 0, 3),
                          .generation = rows_int(&r, 0, 4),
                          .next_schedule = rows_int(&r, 0, 5),
-                         .waiting = rows_int(&r, 0, 6) != 0};
+                         .waiting = rows_int(&r, 0, 6) != 0,
+                         .submissions = !rows_null(&r, 0, 7)};
     out->wall = wall_time(t->db, out->now);
 done:
     rows_release(&r);

@@ -20,6 +20,9 @@
 --=+              WHERE s.waiting_at IS NOT NULL AND s.problem IS NULL
 --=+                AND (x.status IS NULL OR x.status >= 4) LIMIT 1)) AS d)
 
+-- The first of the submissions by SQL that wait to be taken.
+--= waiting_submission (SELECT s.id FROM submissions s WHERE s.execution IS NULL AND s.error IS NULL ORDER BY s.id LIMIT 1)
+
 -- The task of u.workflow that is named u.name, on PostgreSQL, by a probe of the index with both: a plain join may be
 -- planned as a loop over all tasks of the workflow, for each name.
 --= task_of_u CROSS JOIN LATERAL (SELECT x.* FROM executions x WHERE x.parent = u.workflow AND x.task_name = u.name

@@ -280,17 +280,19 @@ SELECT (SELECT count(*) FROM leases WHERE until < clock.now),                   
        (SELECT count(*) FROM leases WHERE worker IS NULL),                                 --@ postgres
        (SELECT due_at FROM timers ORDER BY due_at LIMIT 1), clock.now,                     --@ postgres
        (SELECT CAST(value AS bigint) FROM settings WHERE name = 'generation'), @next_schedule@, --@ postgres
-       (SELECT count(*) FROM (SELECT 1 FROM task_outbox LIMIT 1) AS waiting)               --@ postgres
+       (SELECT count(*) FROM (SELECT 1 FROM task_outbox LIMIT 1) AS waiting),              --@ postgres
+       @waiting_submission@                                                                --@ postgres
   FROM renewed, clock                                                                      --@ postgres
 UPDATE workers SET seen_at = $2 WHERE id = $1                                              --@ sqlite
 RETURNING (SELECT count(*) FROM leases WHERE until < $2),                                  --@ sqlite
           (SELECT count(*) FROM leases WHERE worker IS NULL),                              --@ sqlite
           (SELECT due_at FROM timers ORDER BY due_at LIMIT 1), $2,                         --@ sqlite
           (SELECT CAST(value AS bigint) FROM settings WHERE name = 'generation'), @next_schedule@, --@ sqlite
-          (SELECT count(*) FROM (SELECT 1 FROM task_outbox LIMIT 1) AS waiting)            --@ sqlite
+          (SELECT count(*) FROM (SELECT 1 FROM task_outbox LIMIT 1) AS waiting),           --@ sqlite
+          @waiting_submission@                                                             --@ sqlite
 
 --: next_due()
-SELECT (SELECT due_at FROM timers ORDER BY due_at LIMIT 1), @next_schedule@
+SELECT (SELECT due_at FROM timers ORDER BY due_at LIMIT 1), @next_schedule@, @waiting_submission@
 
 -- ---- retention
 

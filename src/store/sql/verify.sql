@@ -519,6 +519,28 @@ WITH breaches(code, execution, detail) AS (
 )
 @report@
 
+-- By a key it may be an execution that was there before.
+--: verify_submissions(max i64)
+WITH breaches(code, execution, detail) AS (
+    SELECT 'I39', s.execution, 'submission ' || s.id || ' was taken, but '
+           || CASE WHEN e.id IS NULL THEN 'there is no such execution' ELSE 'that is no workflow of its own tree' END
+      FROM submissions s LEFT JOIN executions e ON e.id = s.execution
+     WHERE s.execution IS NOT NULL AND (e.id IS NULL OR e.kind <> 3 OR e.parent IS NOT NULL)
+    UNION ALL
+    SELECT 'I39', s.execution, 'submission ' || s.id || ' has no key, but the execution of another'
+      FROM submissions s WHERE s.execution <> s.id AND s.key IS NULL
+    UNION ALL
+    SELECT 'I39', s.id, 'submission ' || s.id || ' was not taken, but there is an execution of this id'
+      FROM submissions s JOIN executions e ON e.id = s.id WHERE s.execution IS NULL OR s.execution <> s.id
+    UNION ALL
+    SELECT 'I39', s.id, 'submission ' || s.id || CASE WHEN s.decided_at IS NULL THEN ' was decided on at no time'
+           ELSE ' was decided on, but neither taken nor refused, or both' END
+      FROM submissions s
+     WHERE CASE WHEN s.decided_at IS NULL THEN 0 ELSE 1 END
+           <> CASE WHEN s.execution IS NULL THEN 0 ELSE 1 END + CASE WHEN s.error IS NULL THEN 0 ELSE 1 END
+)
+@report@
+
 -- ---- workflows beside their definitions (verify_flow.c)
 
 -- Workflows and fan-outs by id, and what is below them by parent: two walks in the same order. `definition` is that of

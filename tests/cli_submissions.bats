@@ -1,0 +1,62 @@
+#!/usr/bin/env bats
+# pawl submissions: what other programs submitted by SQL, as people see it.
+
+load cli_common
+load cli_run
+
+setup() {
+	make_database
+	make_state
+	flow=$dir/report.flow.yaml
+	cat >"$flow" <<-EOF
+		name: report
+		params: {kind: short}
+		tasks:
+		  make: {run: 'echo "\$kind" >>$dir/made; : $mark'}
+	EOF
+	p apply "$flow" >/dev/null
+}
+teardown() {
+	end_all
+	remove_database
+}
+
+# As pawl_submit() writes it; there is no such function on SQLite.
+sql_submit() { # params
+	case $PAWL_TEST_DB in
+	sqlite) sql "UPDATE counters SET value = value + 1 WHERE name = 'execution_id';
+		INSERT INTO submissions (id, requested_at, delay, priority, workflow, definition, params, requested_by)
+		SELECT c.value, n.applied_at, 0, 0, n.name, n.hash, '$1', 'app' FROM counters c, workflow_names n
+		WHERE c.name = 'execution_id' RETURNING id" ;;
+	postgres) sql "SELECT pawl_submit('report', '$1')" ;;
+	esac
+}
+
+@test "what was submitted by SQL waits, is taken by a worker, and runs" {
+	id=$(sql_submit '{"kind": "long"}')
+	refused 5 "waits for a worker to take it" p show "$id"
+	[[ $(p submissions --status waiting) == *"$id  waiting  report"* ]]
+	p worker --drain 2>"$dir/worker"
+	[ "$(cat "$dir/made")" = long ]
+	[[ $(p show "$id") == *succeeded* ]]
+	[ -z "$(p submissions --status waiting --json)" ]
+	p submissions --json >"$dir/json"
+	[ "$(jq -r '.status, .execution, .params.kind' <"$dir/json" | paste -sd' ')" = "taken $id long" ]
+	p verify >/dev/null
+}
+
+@test "what can't be taken is said, listed, and told of its id" {
+	id=$(sql_submit '{}')
+	sql "UPDATE submissions SET definition = 'gone'"
+	p worker --drain 2>"$dir/worker"
+	grep "submission $id of the workflow report was refused" "$dir/worker"
+	[[ $(p submissions --status refused) == *"$id  refused  report"*gone* ]]
+	refused 5 "its submission of report was refused" p show "$id"
+	refused 5 "its submission of report was refused" p why "$id"
+	refused 5 "its submission of report was refused" p cancel "$id"
+	p verify >/dev/null
+}
+
+@test "a status that there is not is wrong use" {
+	refused 2 "waiting, taken or refused" p submissions --status gone
+}

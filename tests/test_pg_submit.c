@@ -1,0 +1,484 @@
+/* test_pg_submit.c - pawl_submit() as other programs see it: a part of their transaction, with
+ * errors while they can still be heeded, for roles that may do nothing else. */
+#include "submission_fixture.h"
+
+#undef SECOND /* the driver has the same, as an int */
+#include "pg_fixture.h"
+
+TEST_ONLY_DB(postgres);
+
+/* ---- a program with a session of its own ---- */
+
+static char said[1024], state[6]; /* of the last statement */
+
+static PGconn *session_as(const char *role)
+{
+    struct pg_session session;
+    struct db_url *url = NULL;
+    struct err err = ERR_INIT;
+    PGconn *conn = NULL;
+    char text[5000];
+
+    snprintf(text, sizeof(text), "%s%soptions=-csearch_path%%3Dpawl_%s%s%s", pg_server(),
+             strchr(pg_server(), '?') ? "&" : "?", fixture_tenant(), role ? "%20-crole%3D" : "",
+             role ? role : "");
+    CHECK_OK_ERR(url_parse(text, NULL, &url, &err), &err);
+    CHECK_OK_ERR(pg_connect(url, 0, &conn, &session, &err), &err);
+    url_free(&url);
+    return conn;
+}
+
+/* The first value of a statement's result, 0 if there is none or it failed. */
+static int64_t run(PGconn *conn, const char *sql)
+{
+    PGresult *res = NULL;
+    struct err err = ERR_INIT;
+    int64_t n = 0;
+
+    CHECK(pq.sendQuery(conn, sql));
+    said[0] = state[0] = '\0';
+    do {
+        PGresult *next = NULL;
+
+        CHECK_OK_ERR(pg_result(conn, 60 * SECOND, &next, &err), &err);
+        if (!next)
+            break;
+        pq.clear(res);
+        res = next;
+        if (pq.resultStatus(res) == PGRES_FATAL_ERROR) {
+            snprintf(said, sizeof(said), "%s", pq.resultErrorField(res, PG_DIAG_MESSAGE_PRIMARY));
+            snprintf(state, sizeof(state), "%s", pq.resultErrorField(res, PG_DIAG_SQLSTATE));
+        }
+    } while (true);
+    if (pq.resultStatus(res) == PGRES_TUPLES_OK && pq.ntuples(res) && !pq.getisnull(res, 0, 0))
+        n = strtoll(pq.getvalue(res, 0, 0), NULL, 10);
+    pq.clear(res);
+    return n;
+}
+
+static int64_t ok(PGconn *conn, const char *sql)
+{
+    int64_t n = run(conn, sql);
+
+    if (*state)
+        test_fail(__FILE__, __LINE__, "%s: %s", sql, said);
+    return n;
+}
+
+static int64_t executions(struct store *s)
+{
+    return sql_number(s, "SELECT count(*) FROM executions WHERE parent IS NULL");
+}
+
+/* ---- a part of their transaction ---- */
+
+TEST(what_is_rolled_back_was_never_submitted)
+{
+    struct store *s = fixture_store();
+    PGconn *app = session_as(NULL);
+    int64_t id;
+
+    apply(s, ONE_TASK);
+    ok(app, "CREATE TABLE shop (id bigint, execution bigint)");
+    ok(app, "BEGIN");
+    ok(app, "INSERT INTO shop SELECT 1, pawl_submit('w')");
+    CHECK_EQ(take_submissions(s), 0); /* not yet to be seen */
+    ok(app, "ROLLBACK");
+    CHECK_EQ(take_submissions(s), 0);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM submissions"), 0);
+    ok(app, "BEGIN");
+    ok(app, "INSERT INTO shop SELECT 2, pawl_submit('w', json_build_object('n', 2))");
+    ok(app, "COMMIT");
+    id = ok(app, "SELECT execution FROM shop WHERE id = 2");
+    CHECK_EQ(take_submissions(s), 1);
+    CHECK_STR(get(s, id).input, "{\"n\":2}");
+    CHECK_EQ(executions(s), 1);
+    pg_close(&app);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_savepoint_takes_back_its_own_alone)
+{
+    struct store *s = fixture_store();
+    PGconn *app = session_as(NULL);
+    int64_t id;
+
+    apply(s, ONE_TASK);
+    ok(app, "BEGIN");
+    id = ok(app, "SELECT pawl_submit('w')");
+    ok(app, "SAVEPOINT a");
+    ok(app, "SELECT pawl_submit('w')");
+    ok(app, "ROLLBACK TO a");
+    ok(app, "COMMIT");
+    CHECK_EQ(take_submissions(s), 1);
+    CHECK_EQ(status_of(s, id), S_RUNNING);
+    CHECK_EQ(executions(s), 1);
+    pg_close(&app);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(the_history_says_who_it_was)
+{
+    struct store *s = fixture_store();
+    PGconn *app = session_as(NULL);
+    int64_t id;
+    char sql[300];
+
+    apply(s, ONE_TASK);
+    id = ok(app, "SELECT pawl_submit('w')");
+    take_submissions(s);
+    snprintf(sql, sizeof(sql),
+             "SELECT count(*) FROM execution_events WHERE execution = %lld AND seq = 1 AND "
+             "data::json ->> 'by' = session_user",
+             (long long)id);
+    CHECK_EQ(ok(app, sql), 1);
+    pg_close(&app);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(tasks_have_places_for_their_events_whenever_the_id_was_drawn)
+{
+    struct store *s = fixture_store();
+    PGconn *app = session_as(NULL);
+    int64_t late, far;
+
+    apply(s, ONE_TASK);
+    ok(app, "SELECT setval('execution_id', 4500000)");
+    late = ok(app, "SELECT pawl_submit('w')");
+    ok(app, "SELECT setval('execution_id', 9500000)");
+    submit(s, "exec::other"); /* makes partitions from its own id on */
+    CHECK_EQ(take_submissions(s), 1);
+    CHECK_EQ(status_of(s, late), S_RUNNING);
+    ok(app, "SELECT setval('execution_id', 19500000)");
+    far = ok(app, "SELECT pawl_submit('w')");
+    CHECK_EQ(take_submissions(s), 1);
+    CHECK_EQ(status_of(s, far), S_RUNNING);
+    pg_close(&app);
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* ---- what is wrong is said at once ---- */
+
+static const struct {
+    const char *call, *state, *says;
+} wrong[] = {
+    {"'nosuch'", "42704", "no workflow is applied under the name 'nosuch'"},
+    {"NULL", "42704", "under the name NULL"},
+    {"'w', '[1]'", "22023", "must be a JSON object"},
+    {"'w', '{'", "22P02", "json"},
+    {"'w', '{\"dya\": \"x\"}'", "22023", "the workflow w has no param dya"},
+    {"'w', '{\"day\": 5}'", "22023",
+     "the param day of the workflow w must be a string, not number"},
+    {"'w', '{\"day\": null}'", "22023", "must be a string, not null"},
+    {"'w', '{\"n\": 1.5}'", "22023", "the param n of the workflow w must be a integer, not number"},
+    {"'w', '{\"n\": \"1\"}'", "22023", "must be a integer, not string"},
+    {"'w', '{\"list\": {}}'", "22023", "must be a list, not object"},
+    {"'needy'", "22023", "the param must of the workflow needy is missing: it must be a boolean"},
+    {"'w', json_build_object('day', repeat('x', 1048576))", "22023", "at most 1048576"},
+    {"'w', '{\"day\": \"\\u0000\"}'", "22P05", "Unicode"},
+    {"'w', key => ''", "22023", "the key is empty"},
+    {"'w', key => repeat('x', 201)", "22023", "more than 200 bytes"},
+    {"'w', queue => ''", "22023", "the queue is empty"},
+    {"'w', queue => 'here:5'", "22023", "begins with here:"},
+    {"'w', priority => 1000001", "22023", "out of its range"},
+    {"'w', delay => interval '-1 s'", "22023", "out of its range"},
+    {"'w', delay => interval '101 years'", "22023", "out of its range"},
+};
+
+TEST(what_is_wrong_with_a_call_is_an_error_of_the_call)
+{
+    struct store *s = fixture_store();
+    PGconn *app = session_as(NULL);
+    char sql[300];
+    size_t i;
+
+    apply(s, "name: w\nparams: {day: {type: string, default: x}, n: {type: integer}, list: {type: "
+             "list}}\ntasks: {a: {run: x}}\n");
+    apply(s,
+          "name: needy\nparams: {must: {type: boolean, required: true}}\ntasks: {a: {run: x}}\n");
+    for (i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+        snprintf(sql, sizeof(sql), "SELECT pawl_submit(%s)", wrong[i].call);
+        CHECK_EQ(run(app, sql), 0);
+        CHECK_STR(state, wrong[i].state);
+        if (!strstr(said, wrong[i].says))
+            test_fail(__FILE__, __LINE__, "%s says: %s", sql, said);
+    }
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM submissions"), 0);
+    pg_close(&app);
+    verify_clean(s);
+    store_close(&s);
+}
+
+static const char *const right[] = {
+    "'w'",
+    "'w', NULL, NULL, NULL, NULL, NULL, NULL",
+    "'w', '{\"day\": \"\\ud83d\\ude00\", \"n\": -9223372036854775808}'",
+    "'w', '{\"list\": [1, {}], \"object\": {\"a\": null}, \"yes\": true, \"number\": 1e3}'",
+    "'w', '{\"number\": 7}', priority => -1000000, delay => interval '99 years'",
+    "'w', queue => 'Grüße', notify => false",
+};
+
+/* Nothing that the call lets through fails in the engine for what it is. */
+TEST(what_the_call_takes_an_engine_takes_too)
+{
+    struct store *s = fixture_store();
+    PGconn *app = session_as(NULL);
+    char sql[300];
+    size_t i, n = sizeof(right) / sizeof(*right);
+
+    apply(s, "name: w\nparams: {day: {type: string, default: x}, n: {type: integer}, list: {type: "
+             "list}, object: {type: object}, yes: {type: boolean}, number: {type: number}}\n"
+             "tasks: {a: {run: x}}\n");
+    for (i = 0; i < n; i++) {
+        snprintf(sql, sizeof(sql), "SELECT pawl_submit(%s)", right[i]);
+        CHECK(ok(app, sql) > 0);
+    }
+    CHECK_EQ(take_submissions(s), (long long)n);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM submissions WHERE error IS NOT NULL"), 0);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE status = 5"), 0);
+    CHECK_EQ(executions(s), (long long)n);
+    pg_close(&app);
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* ---- keys ---- */
+
+TEST(the_same_key_returns_the_same_id_before_and_after_it_is_taken)
+{
+    struct store *s = fixture_store();
+    PGconn *app = session_as(NULL);
+    int64_t id;
+
+    apply(s, ONE_TASK);
+    id = ok(app, "SELECT pawl_submit('w', '{\"day\":\"x\",\"n\":1}', key => 'k')");
+    CHECK_EQ(ok(app, "SELECT pawl_submit('w', '{\"n\": 1, \"day\": \"x\"}', key => 'k')"), id);
+    take_submissions(s);
+    CHECK_EQ(ok(app, "SELECT pawl_submit('w', '{\"day\":\"x\",\"n\":1}', 'k')"), id);
+    apply(s, "name: w\nparams: {day: {type: string}, n: {type: number}}\ntasks: {b: {run: x}}\n");
+    CHECK_EQ(ok(app, "SELECT pawl_submit('w', '{\"day\":\"x\",\"n\":1}', 'k')"), id);
+    run(app, "SELECT pawl_submit('w', '{\"day\": \"y\"}', key => 'k')");
+    CHECK_STR(state, "23505");
+    CHECK(strstr(said, "the key 'k' was used for execution"));
+    run(app, "SELECT pawl_submit('w', '{\"day\":\"x\",\"n\":1}', 'k', priority => 1)");
+    CHECK_STR(state, "23505");
+    CHECK_EQ(take_submissions(s), 0);
+    CHECK_EQ(executions(s), 1);
+    pg_close(&app);
+    verify_clean(s);
+    store_close(&s);
+}
+
+#define CALLERS 4
+
+static int64_t *ids;
+
+static void call_with_key(int nth)
+{
+    PGconn *app = session_as(NULL);
+    char sql[100];
+    int i;
+
+    for (i = 0; i < 20; i++) {
+        snprintf(sql, sizeof(sql), "SELECT pawl_submit('w', key => 'k%d')", i);
+        ids[nth * 20 + i] = ok(app, sql);
+    }
+    pg_close(&app);
+}
+
+TEST(those_who_use_a_key_at_once_get_the_same_id)
+{
+    struct store *s;
+    int i;
+
+    pg_server(); /* there must be one: its processes can't skip a test */
+    s = fixture_store();
+    apply(s, ONE_TASK);
+    store_close(&s);
+    ids = shared_memory(CALLERS * 20 * sizeof(*ids));
+    run_processes(CALLERS, call_with_key);
+    for (i = 0; i < CALLERS * 20; i++)
+        CHECK_EQ(ids[i], ids[i % 20]);
+    s = fixture_store();
+    take_submissions(s);
+    CHECK_EQ(executions(s), 20);
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* ---- roles ---- */
+
+static void give_rights(PGconn *admin, const char *role)
+{
+    char sql[1000];
+
+    snprintf(sql, sizeof(sql),
+             "DROP ROLE IF EXISTS %s; CREATE ROLE %s; GRANT USAGE ON SCHEMA pawl_%s TO %s", role,
+             role, fixture_tenant(), role);
+    ok(admin, sql);
+}
+
+static void drop_role(PGconn *admin, const char *role)
+{
+    char sql[200];
+
+    snprintf(sql, sizeof(sql), "DROP OWNED BY %s; DROP ROLE %s", role, role);
+    ok(admin, sql);
+}
+
+static const char *own_role(void)
+{
+    static char role[40];
+
+    snprintf(role, sizeof(role), "app_%d", (int)getpid());
+    return role;
+}
+
+TEST(a_role_with_that_grant_alone_may_submit_and_read_the_views_and_nothing_else)
+{
+    static const char *const no[] = {
+        "SELECT * FROM executions",
+        "SELECT * FROM submissions",
+        "INSERT INTO submissions SELECT * FROM submissions",
+        "UPDATE executions SET status = 4",
+        "SELECT nextval('execution_id')",
+        "DELETE FROM pawl_submissions",
+    };
+    struct store *s = fixture_store();
+    PGconn *admin = session_as(NULL), *app;
+    char sql[300];
+    int64_t id;
+    size_t i;
+
+    apply(s, ONE_TASK);
+    give_rights(admin, own_role());
+    app = session_as(own_role());
+    run(app, "SELECT pawl_submit('w')");
+    CHECK_STR(state, "42501");
+    snprintf(sql, sizeof(sql),
+             "GRANT EXECUTE ON FUNCTION pawl_submit TO %s; GRANT SELECT ON pawl_executions, "
+             "pawl_submissions TO %s",
+             own_role(), own_role());
+    ok(admin, sql);
+    id = ok(app, "SELECT pawl_submit('w')");
+    take_submissions(s);
+    CHECK_EQ(ok(app, "SELECT count(*) FROM pawl_executions WHERE kind = 'workflow'"), 1);
+    CHECK_EQ(ok(app, "SELECT execution FROM pawl_submissions WHERE status = 'taken'"), id);
+    for (i = 0; i < sizeof(no) / sizeof(*no); i++) {
+        run(app, no[i]);
+        CHECK_STR(state, "42501");
+    }
+    pg_close(&app);
+    drop_role(admin, own_role());
+    pg_close(&admin);
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* Whoever calls it can't have it meet other tables or functions than its own. */
+TEST(names_that_the_caller_sets_up_are_not_looked_at)
+{
+    struct store *s = fixture_store();
+    PGconn *app = session_as(NULL);
+
+    apply(s, ONE_TASK);
+    ok(app, "CREATE TEMP TABLE submissions AS SELECT * FROM submissions");
+    ok(app, "CREATE TEMP TABLE workflow_names AS SELECT * FROM workflow_names WHERE false");
+    ok(app, "CREATE FUNCTION pg_temp.check_params(text, json, json) RETURNS void LANGUAGE sql AS "
+            "'SELECT 1/0'");
+    CHECK(ok(app, "SELECT pawl_submit('w')") > 0);
+    ok(app, "SET search_path = pg_temp");
+    CHECK_EQ(ok(app, "SELECT count(*) FROM submissions"), 0);
+    CHECK_EQ(take_submissions(s), 1);
+    pg_close(&app);
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* ---- waking ---- */
+
+static int heard(PGconn *conn, bool empty)
+{
+    PGnotify *n;
+    int count = 0;
+
+    ok(conn, "SELECT 1"); /* whatever was sent before has come by then */
+    while ((n = pq.notifies(conn))) {
+        count += !*n->extra == empty;
+        pq.freemem(n);
+    }
+    return count;
+}
+
+TEST(a_commit_notifies_once_without_a_payload_or_not_at_all)
+{
+    struct store *s = fixture_store();
+    PGconn *app = session_as(NULL), *ear = session_as(NULL);
+    char sql[100];
+
+    apply(s, ONE_TASK);
+    snprintf(sql, sizeof(sql), "LISTEN pawl_%s", fixture_tenant());
+    ok(ear, sql);
+    heard(ear, true);
+    ok(app, "BEGIN");
+    ok(app, "SELECT pawl_submit('w')");
+    ok(app, "SELECT pawl_submit('w'), pawl_submit('w')");
+    CHECK_EQ(heard(ear, true), 0);
+    ok(app, "COMMIT");
+    CHECK_EQ(heard(ear, true), 1);
+    ok(app, "SELECT pawl_submit('w', notify => false)");
+    CHECK_EQ(heard(ear, true), 0);
+    CHECK_EQ(take_submissions(s), 4);
+    pg_close(&app);
+    pg_close(&ear);
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* ---- the engine's own session is lost ---- */
+
+static struct {
+    PGconn *admin;
+    int pid;
+} victim;
+
+static void end_session(void *arg)
+{
+    char sql[100];
+
+    (void)arg;
+    snprintf(sql, sizeof(sql), "SELECT pg_terminate_backend(%d, 10000)", victim.pid);
+    ok(victim.admin, sql);
+}
+
+TEST_SLOW(a_session_that_is_lost_at_any_point_takes_each_of_them_once, 300)
+{
+    static struct watch w;
+    struct store *s = fixture_store(), *engine = watched_store(&w);
+    int nth = 0, rounds = 0;
+    bool lost;
+
+    victim.admin = session_as(NULL);
+    apply(s, ONE_TASK);
+    do {
+        sql_submit(s, (struct sql_call){0});
+        rounds++;
+        victim.pid = (int)sql_number(engine, "SELECT pg_backend_pid()");
+        watch_for(&w, NULL, ++nth, end_session, NULL);
+        take_submissions(engine);
+        lost = w.acted;
+        watch_for(&w, NULL, 0, NULL, NULL);
+        take_submissions(engine);
+        CHECK_EQ(executions(s), rounds);
+    } while (lost);
+    printf("%d sessions were lost\n", nth - 1);
+    CHECK(nth > 5);
+    verify_clean(s);
+    pg_close(&victim.admin);
+    store_close(&engine);
+    store_close(&s);
+}
