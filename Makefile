@@ -219,6 +219,9 @@ $(EXAMPLES): $(BUILD)/examples/%: $(BUILD)/obj/examples/%.o $(BUILD)/libpawl.a
 	@mkdir -p $(@D)
 	$(LINK)
 
+# A program of somebody else's, who links libpq as usual.
+$(BUILD)/examples/pg_submit: LIBS = -lpq
+
 $(PLUGINS): $(BUILD)/examples/%.so: $(BUILD)/obj/examples/%.o
 	@mkdir -p $(@D)
 	$(call QUIET,LINK)$(CC) -shared $(ALL_LDFLAGS) -o $@ $<
