@@ -90,9 +90,16 @@ static const char *names_of(const json_t *path)
     return names;
 }
 
-/* Whole seconds of a part of the step of that name: the clock of a test moves by these, and turns
- * take far less. */
-static int64_t seconds(const json_t *path, const char *name, const char *part)
+/* Whole units of a part of the step of that name: the clock of a test moves by these, and whatever
+ * it does itself takes far less. */
+#define UNIT (1000 * SECOND)
+
+static int64_t whole(const json_t *o, const char *part)
+{
+    return (number(o, part) + UNIT / 2) / UNIT;
+}
+
+static int64_t units(const json_t *path, const char *name, const char *part)
 {
     const json_t *step;
     size_t i;
@@ -103,7 +110,7 @@ static int64_t seconds(const json_t *path, const char *name, const char *part)
         const char *colon = strrchr(full, ':');
 
         if (!strcmp(colon ? colon + 1 : full, name))
-            return (number(step, part) + SECOND / 2) / SECOND;
+            return whole(step, part);
     }
     return 0;
 }
@@ -135,9 +142,9 @@ static void end(struct store *s, const char *name, enum outcome_kind kind)
     test_fail(__FILE__, __LINE__, "%s was not claimed", name);
 }
 
-static void wait_s(int n)
+static void pass(int n)
 {
-    clock_advance(n * SECOND);
+    clock_advance(n * UNIT);
 }
 
 TEST(the_path_goes_back_over_the_need_that_ended_last)
@@ -153,24 +160,24 @@ TEST(the_path_goes_back_over_the_need_that_ended_last)
                             NULL);
     json_t *path;
 
-    wait_s(2);
+    pass(2);
     claim_all(s);
-    wait_s(3);
+    pass(3);
     end(s, "quick", OUTCOME_OK);
-    wait_s(4);
+    pass(4);
     end(s, "slow", OUTCOME_OK);
     end(s, "unrelated", OUTCOME_OK);
-    wait_s(5);
+    pass(5);
     claim_all(s);
-    wait_s(6);
+    pass(6);
     end(s, "last", OUTCOME_OK);
     path = critical(p, w, NULL);
     CHECK_STR(names_of(path) + strcspn(names_of(path), "s"), "slow last");
-    CHECK_EQ(seconds(path, "slow", "wait_us"), 2);
-    CHECK_EQ(seconds(path, "slow", "run_us"), 7);
-    CHECK_EQ(seconds(path, "last", "wait_us"), 5);
-    CHECK_EQ(seconds(path, "last", "run_us"), 6);
-    CHECK_EQ((number(path, "total_us") + SECOND / 2) / SECOND, 20);
+    CHECK_EQ(units(path, "slow", "wait_us"), 2);
+    CHECK_EQ(units(path, "slow", "run_us"), 7);
+    CHECK_EQ(units(path, "last", "wait_us"), 5);
+    CHECK_EQ(units(path, "last", "run_us"), 6);
+    CHECK_EQ(whole(path, "total_us"), 20);
     json_decref(path);
     pawl_close(p);
     verify_clean(s);
@@ -185,26 +192,26 @@ TEST(failed_attempts_and_their_back_off_are_apart_from_the_run)
     struct held_job j;
     json_t *path;
 
-    wait_s(1);
+    pass(1);
     j = claim_job(s, 5);
-    wait_s(2);
-    CHECK_OK(settle_as(s, j, OUTCOME_FAILED, 10 * SECOND));
-    wait_s(10);
+    pass(2);
+    CHECK_OK(settle_as(s, j, OUTCOME_FAILED, 10 * UNIT));
+    pass(10);
     CHECK_EQ(run_timers(s), 1);
-    wait_s(3); /* nobody is there to claim it */
+    pass(3); /* nobody is there to claim it */
     j = claim_job(s, 5);
-    wait_s(4);
+    pass(4);
     CHECK_OK(settle_as(s, j, OUTCOME_REFUSED, 0));
-    wait_s(5);
+    pass(5);
     j = claim_job(s, 5);
-    wait_s(6);
+    pass(6);
     CHECK_OK(settle_as(s, j, OUTCOME_OK, -1));
     path = critical(p, id, NULL);
     CHECK_STR(names_of(path), "a");
-    CHECK_EQ(seconds(path, "a", "wait_us"), 1 + 3 + 4 + 5);
-    CHECK_EQ(seconds(path, "a", "retry_us"), 2 + 10);
-    CHECK_EQ(seconds(path, "a", "run_us"), 6);
-    CHECK_EQ(seconds(path, "a", "held_us"), 0);
+    CHECK_EQ(units(path, "a", "wait_us"), 1 + 3 + 4 + 5);
+    CHECK_EQ(units(path, "a", "retry_us"), 2 + 10);
+    CHECK_EQ(units(path, "a", "run_us"), 6);
+    CHECK_EQ(units(path, "a", "held_us"), 0);
     json_decref(path);
     pawl_close(p);
     verify_clean(s);
@@ -218,15 +225,15 @@ TEST(what_an_approval_takes_is_held)
     int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x, approval: {message: go}}\n", NULL);
     json_t *path;
 
-    wait_s(7);
+    pass(7);
     OK(pawl_approve(p, flow_task(s, w, "a"), "ada", NULL, &err));
-    wait_s(2);
+    pass(2);
     claim_all(s);
-    wait_s(3);
+    pass(3);
     end(s, "a", OUTCOME_OK);
     path = critical(p, w, NULL);
-    CHECK_EQ(seconds(path, "a", "run_us"), 3);
-    CHECK_EQ(seconds(path, "a", "held_us") + seconds(path, "a", "wait_us"), 9);
+    CHECK_EQ(units(path, "a", "run_us"), 3);
+    CHECK_EQ(units(path, "a", "held_us") + units(path, "a", "wait_us"), 9);
     json_decref(path);
     pawl_close(p);
     verify_clean(s);
@@ -244,22 +251,22 @@ TEST(of_a_fan_out_the_items_that_its_end_waited_for_are_on_the_path)
     json_t *path;
 
     claim_all(s);
-    wait_s(2);
+    pass(2);
     end(s, "each[0]", OUTCOME_OK);
-    wait_s(1);
+    pass(1);
     claim_all(s);
-    wait_s(1);
+    pass(1);
     end(s, "each[1]", OUTCOME_OK);
-    wait_s(9);
+    pass(9);
     end(s, "each[2]", OUTCOME_OK);
     claim_all(s);
     end(s, "after", OUTCOME_OK);
     path = critical(p, w, NULL);
     CHECK(strstr(names_of(path), "each[0] each[2] after"));
     CHECK(!strstr(names_of(path), "each[1]"));
-    CHECK_EQ(seconds(path, "each[0]", "run_us"), 2);
-    CHECK_EQ(seconds(path, "each[2]", "wait_us"), 1);
-    CHECK_EQ(seconds(path, "each[2]", "run_us"), 10);
+    CHECK_EQ(units(path, "each[0]", "run_us"), 2);
+    CHECK_EQ(units(path, "each[2]", "wait_us"), 1);
+    CHECK_EQ(units(path, "each[2]", "run_us"), 10);
     json_decref(path);
     pawl_close(p);
     verify_clean(s);
@@ -284,28 +291,28 @@ TEST(a_nested_workflow_has_its_own_chain_on_the_path)
     json_t *path;
 
     claim_all(s);
-    wait_s(1);
+    pass(1);
     end(s, "first", OUTCOME_OK);
     claim_all(s);
-    wait_s(2);
+    pass(2);
     end(s, "other", OUTCOME_OK);
     end(s, "one", OUTCOME_OK);
     claim_all(s);
-    wait_s(3);
+    pass(3);
     end(s, "two", OUTCOME_FAILED);
     claim_all(s);
-    wait_s(4);
+    pass(4);
     end(s, "on_exit", OUTCOME_OK);
     path = critical(p, w, NULL);
     CHECK(strstr(names_of(path), "one two on_exit"));
     CHECK(!strstr(names_of(path), "other"));
-    CHECK_EQ(seconds(path, "first", "run_us"), 1);
-    CHECK_EQ(seconds(path, "one", "run_us"), 2);
-    CHECK_EQ(seconds(path, "two", "run_us"), 3);
-    CHECK_EQ(seconds(path, "on_exit", "run_us"), 4);
+    CHECK_EQ(units(path, "first", "run_us"), 1);
+    CHECK_EQ(units(path, "one", "run_us"), 2);
+    CHECK_EQ(units(path, "two", "run_us"), 3);
+    CHECK_EQ(units(path, "on_exit", "run_us"), 4);
     json_decref(path);
     path = critical(p, flow_task(s, w, "below"), NULL); /* a part of it is a top of its own */
-    CHECK_EQ((number(path, "run_us") + SECOND / 2) / SECOND, 5);
+    CHECK_EQ(whole(path, "run_us"), 5);
     json_decref(path);
     pawl_close(p);
     verify_clean(s);
@@ -324,25 +331,25 @@ TEST(while_it_runs_the_path_ends_at_what_is_open_longest)
     json_t *path;
 
     claim_all(s);
-    wait_s(3);
+    pass(3);
     end(s, "a", OUTCOME_OK);
     claim_all(s);
-    wait_s(5);
+    pass(5);
     end(s, "b", OUTCOME_OK);
     at = (struct pawl_moment){.event =
                                   sql_number(s, "SELECT max(sequence_num) FROM execution_events")};
-    wait_s(10);
+    pass(10);
     end(s, "c", OUTCOME_OK);
     claim_all(s);
     end(s, "d", OUTCOME_OK);
     path = critical(p, w, &at);
     CHECK(strstr(names_of(path), "a c"));
-    CHECK_EQ(seconds(path, "a", "run_us"), 3);
-    CHECK_EQ(seconds(path, "c", "run_us"), 5);
+    CHECK_EQ(units(path, "a", "run_us"), 3);
+    CHECK_EQ(units(path, "c", "run_us"), 5);
     json_decref(path);
     path = critical(p, w, NULL);
     CHECK(strstr(names_of(path), "a c d"));
-    CHECK_EQ(seconds(path, "c", "run_us"), 15);
+    CHECK_EQ(units(path, "c", "run_us"), 15);
     json_decref(path);
     pawl_close(p);
     verify_clean(s);
@@ -364,23 +371,23 @@ TEST(of_what_ran_again_the_last_run_counts)
     json_t *path;
 
     claim_all(s);
-    wait_s(30);
+    pass(30);
     end(s, "a", OUTCOME_OK);
     claim_all(s);
-    wait_s(20);
+    pass(20);
     end(s, "b", OUTCOME_FAILED);
-    wait_s(3600);
+    pass(3600);
     CHECK_OK_ERR(store_turn(s, rerun_body, &r, &e), &e);
     rerun_release(&r);
-    wait_s(1);
+    pass(1);
     claim_all(s);
-    wait_s(2);
+    pass(2);
     end(s, "b", OUTCOME_OK);
     path = critical(p, w, NULL);
-    CHECK_EQ((number(path, "total_us") + SECOND / 2) / SECOND, 3);
+    CHECK_EQ(whole(path, "total_us"), 3);
     CHECK(!strstr(names_of(path), "a"));
-    CHECK_EQ(seconds(path, "b", "wait_us"), 1);
-    CHECK_EQ(seconds(path, "b", "run_us"), 2);
+    CHECK_EQ(units(path, "b", "wait_us"), 1);
+    CHECK_EQ(units(path, "b", "run_us"), 2);
     json_decref(path);
     pawl_close(p);
     verify_clean(s);
