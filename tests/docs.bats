@@ -113,7 +113,7 @@ is_excerpt() { # block file
 	[ -s "$BATS_TEST_TMPDIR/list" ]
 }
 
-# In the schema of Pawl, beside a table, a role and a workflow of an application; what only reads, also on SQLite.
+# In the schema of an application, with that of Pawl behind it, beside a table, a role and a workflow of an application; what only reads, also on SQLite.
 @test "every SQL example is taken" {
 	all_blocks | grep ' sql ' >"$BATS_TEST_TMPDIR/list" || skip 'there is none'
 	server=$(mktemp -d "${TMPDIR:-/tmp}/pawl-docs.XXXXXX")
@@ -125,7 +125,7 @@ is_excerpt() { # block file
 	pawl apply "$BATS_TEST_TMPDIR/ship.flow.yaml" --db "$lite"
 	psql -q "$url" -c 'CREATE ROLE app' -c 'CREATE TABLE orders (id integer, state text)'
 	while read -r page language line file; do
-		{ echo 'SET search_path = pawl, public;'; cat "$file"; } | psql -q -v ON_ERROR_STOP=1 "$url" || { echo "$page:$line"; return 1; }
+		{ echo 'SET search_path = public, pawl;'; cat "$file"; } | psql -q -v ON_ERROR_STOP=1 "$url" || { echo "$page:$line"; return 1; }
 		grep -qvE '^(SELECT|  |$)' "$file" || sqlite3 -readonly -bail "${lite#sqlite:}" <"$file" || { echo "$page:$line, on SQLite"; return 1; }
 	done <"$BATS_TEST_TMPDIR/list"
 }
