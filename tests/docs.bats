@@ -130,6 +130,36 @@ is_excerpt() { # block file
 	done <"$BATS_TEST_TMPDIR/list"
 }
 
+# A page without its blocks.
+prose() { awk '/^ *```/ { block = !block; next } !block' "$1"; }
+
+@test "every command and option that is named in the text exists" {
+	named=0
+	for page in "${pages[@]}"; do
+		prose "$page" | tr '\n' ' ' | grep -oE '`pawl [a-z][^`]*`' | tr -d '`' | sort -u >"$BATS_TEST_TMPDIR/spans" || continue
+		while read -r _ command rest; do
+			named=$((named + 1))
+			command=${command%%[^a-z]*}
+			pawl help "$command" >"$BATS_TEST_TMPDIR/help" || { echo "$page: pawl $command $rest"; return 1; }
+			for option in $(grep -oE '(^| )--[a-z-]+' <<<"${rest%% -- *}"); do
+				grep -q -- "$option\b" "$BATS_TEST_TMPDIR/help" || { echo "$page: pawl $command $rest: no $option"; return 1; }
+			done
+		done <"$BATS_TEST_TMPDIR/spans"
+	done
+	[ "$named" -gt 100 ]
+}
+
+@test "every key of the configuration that is named in the text exists" {
+	named=0
+	while read -r key; do
+		named=$((named + 1))
+		key=$(sed 's/^executors\.[A-Za-z]*\.//' <<<"$key")
+		grep -q "^| \`$key\` |" docs/CONFIGURATION.md || { echo "$key"; return 1; }
+	done < <(for page in "${pages[@]}"; do prose "$page"; done |
+		grep -oE '`(worker|queue|dispatch|executors\.[A-Za-z]+|functions|execution_events|logs)\.[a-z_.]+`' | grep -v '\.c`' | tr -d '`' | sort -u)
+	[ "$named" -gt 15 ]
+}
+
 # --- links --------------------------------------------------------------------------------------------
 
 # The anchors of a page, as GitHub makes them of its headings.
@@ -147,7 +177,7 @@ anchors() {
 			[ -n "$file" ] && file=$(dirname "$page")/$file || file=$page
 			[ -e "$file" ] || { echo "$page: $link: there is no $file"; return 1; }
 			[[ $link != *'#'* ]] || anchors "$file" | grep -qxF -- "${link#*#}" || { echo "$page: $link: no such heading"; return 1; }
-		done < <(awk '/^ *```/ { block = !block } !block' "$page" | sed 's/`[^`]*`//g' | grep -oE '\]\([^)]+\)' |
+		done < <(prose "$page" | sed 's/`[^`]*`//g' | grep -oE '\]\([^)]+\)' |
 			sed -e 's/^](//' -e 's/)$//' | grep -vE '^https?://')
 	done < <(git ls-files '*.md' 2>/dev/null || find . -name '*.md' -not -path './build/*')
 	[ "$links" -gt 50 ]
