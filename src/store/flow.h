@@ -2,6 +2,7 @@
  * the root, all in the transaction that ended it. Everything here happens under the root's lock.
  *
  *   flow_definition.c  definitions by hash or text, kept in memory
+ *   flow_used.c     the same in the database, as long as something needs them
  *   flow_load.c     a workflow's state, its tasks by name
  *   flow_fetch.c    the same for all that ended in a turn, set at a time
  *   flow_make.c     the rows of a workflow's tasks, in slices
@@ -37,6 +38,7 @@ struct definition {
     size_t ntasks;                        /* on_failure and on_exit among them */
     size_t size;                          /* of its text */
     uint32_t *rank;                       /* of a task by its index: see flow_look */
+    int64_t used;                         /* when this store last saw to it that its row says so */
     struct arena arena;
 };
 /* From the database, for the caller to free. E_NOT_FOUND: it is not stored; E_INVALID: its text is
@@ -54,8 +56,17 @@ MUST_USE int definition_of(struct turn *t, const char *hash, const struct defini
  * E_INVALID: the text is none. */
 MUST_USE int definition_given(struct turn *t, const char *text, const struct definition **out,
                               struct err *err);
+/* One that the store keeps, or NULL; and whether this turn stored, or marked, its row. */
+struct definition *definition_kept(const struct store *s, const char *hash);
+bool definition_is_defined(const struct turn *t, const char *hash);
 const struct workflow_task *definition_task(const struct definition *d, const char *name);
 void definitions_release(struct store *s);
+
+#define DEFINITION_FRESH (86400 * 1000000LL)
+/* Something is about to run by it, or a name to mean it: it is stored, and stays so. w: what to
+ * store if it is not (text: as it is written, if that is known); NULL: then E_NOT_FOUND. */
+MUST_USE int definition_use(struct turn *t, const char *hash, const struct workflow *w,
+                            const char *text, struct err *err);
 
 /* A workflow execution, as this turn knows it. */
 struct flow {
@@ -232,9 +243,6 @@ MUST_USE int flow_start(struct turn *t, const struct submission *s, const struct
                         struct err *err);
 /* E_INVALID: it asks for what no engine can do yet. */
 MUST_USE int flow_check(const struct workflow *w, struct err *err);
-/* Stores a definition, whose text is given, and all nested in it, each by its hash. */
-MUST_USE int flow_store(struct turn *t, const struct workflow *w, const char *text,
-                        struct err *err);
 
 /* flow_fetch.c */
 /* What the ends of this turn ask for, before they are told. */

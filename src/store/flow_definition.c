@@ -112,7 +112,7 @@ done:
     return rc;
 }
 
-static struct definition *find_kept(const struct store *s, const char *hash)
+struct definition *definition_kept(const struct store *s, const char *hash)
 {
     size_t i;
 
@@ -125,7 +125,7 @@ static struct definition *find_kept(const struct store *s, const char *hash)
 /* The newest stand at the end; the oldest goes when there are too many. A turn has few of them. */
 int definition_of(struct turn *t, const char *hash, const struct definition **out, struct err *err)
 {
-    struct definition *d = find_kept(t->store, hash);
+    struct definition *d = definition_kept(t->store, hash);
     int rc;
 
     if (d) {
@@ -150,7 +150,7 @@ int definition_given(struct turn *t, const char *text, const struct definition *
     int rc;
 
     workflow_hash(text, size, hash);
-    d = find_kept(t->store, hash);
+    d = definition_kept(t->store, hash);
     for (i = 0; !d && i < t->parsed.n; i++)
         if (!strcmp(t->parsed.at[i]->hash, hash))
             d = t->parsed.at[i];
@@ -163,7 +163,7 @@ int definition_given(struct turn *t, const char *text, const struct definition *
     return 0;
 }
 
-static bool is_stored(const struct turn *t, const char *hash)
+bool definition_is_defined(const struct turn *t, const char *hash)
 {
     size_t i;
 
@@ -181,12 +181,18 @@ void definitions_keep(struct turn *t)
     for (i = 0; i < t->parsed.n; i++) {
         struct definition *d = t->parsed.at[i];
 
-        if (is_stored(t, d->hash) && !find_kept(t->store, d->hash))
+        if (definition_is_defined(t, d->hash) && !definition_kept(t->store, d->hash))
             *vec_add(&t->store->definitions) = d;
         else
             t->parsed.at[left++] = d;
     }
     t->parsed.n = left;
+    for (i = 0; i < t->defined.n; i++) {
+        struct definition *d = definition_kept(t->store, t->defined.at[i]);
+
+        if (d)
+            d->used = t->now;
+    }
 }
 
 void definitions_drop(struct turn *t)

@@ -114,7 +114,8 @@ static int begin_nested(struct turn *t, struct flow *f, const struct workflow_ta
         return flow_or_fail(t, row, rc, err);
     if ((rc = resolve_pairs(&task->with, scope, &params, err)))
         return flow_or_fail(t, row, rc, err);
-    if ((rc = definition_of(t, task->nested->hash, &def, err))) {
+    if ((rc = definition_use(t, task->nested->hash, task->nested, NULL, err)) ||
+        (rc = definition_of(t, task->nested->hash, &def, err))) {
         json_decref(params);
         return rc;
     }

@@ -37,9 +37,11 @@ int flow_check(const struct workflow *w, struct err *err)
 static int find_stored(struct turn *t, struct submission *s, const struct definition **out,
                        struct err *err)
 {
-    int rc = definition_of(t, s->hash, out, err);
+    int rc = definition_use(t, s->hash, NULL, NULL, err);
 
-    if (rc == -E_INTERNAL || rc == -E_INVALID) {
+    if (!rc)
+        rc = definition_of(t, s->hash, out, err);
+    if (rc == -E_NOT_FOUND || rc == -E_INTERNAL || rc == -E_INVALID) {
         s->rc = err_set(&s->err, E_NOT_FOUND, "%s", err->msg);
         rc = 0;
     }
@@ -83,44 +85,6 @@ int flow_prepare(struct turn *t, struct submission *s, struct err *err)
     return 0;
 }
 
-/* The texts of the definitions below one. */
-static void push_nested(struct turn *t, const struct workflow *w);
-
-static void push_definition(struct turn *t, const struct workflow *w, const char *text)
-{
-    args_text(&t->args, w->hash);
-    args_text(&t->args, w->name);
-    args_text(&t->args, text);
-    push_nested(t, w);
-}
-
-static void push_nested(struct turn *t, const struct workflow *w)
-{
-    struct buf text = BUF_INIT;
-    size_t i;
-
-    for (i = 0; i < w->nnested; i++) {
-        buf_reset(&text);
-        workflow_write(w->nested[i], &text);
-        push_definition(t, w->nested[i], arena_strdup(&t->arena, buf_cstr(&text)));
-    }
-    buf_release(&text);
-}
-
-int flow_store(struct turn *t, const struct workflow *w, const char *text, struct err *err)
-{
-    size_t i;
-
-    for (i = t->defined.n; i > 0; i--)
-        if (!strcmp(t->defined.at[i - 1], w->hash))
-            return 0;
-    *vec_add(&t->defined) = w->hash;
-    args_begin(&t->args, Q_DEFINITION_INSERT);
-    args_int(&t->args, t->now);
-    push_definition(t, w, text);
-    return db_send(t->db, &t->args, NULL, ANY_ROWS, err);
-}
-
 int flow_reserve(struct turn *t, const struct submission *list, size_t n, struct err *err)
 {
     uint32_t made = t->made;
@@ -147,7 +111,7 @@ int flow_start(struct turn *t, const struct submission *s, const struct holds *h
 {
     const struct definition *def = s->definition ? idmap_get(&t->submitted, key_of(s)) : NULL;
     char due[TIME_TEXT_SIZE];
-    int rc = def ? flow_store(t, def->workflow, s->definition, err)
+    int rc = def ? definition_use(t, def->hash, def->workflow, s->definition, err)
                  : definition_of(t, s->hash, &def, err);
 
     if (rc)

@@ -2,17 +2,20 @@
  * one in which anything is still open. Walks the roots by id, which rises with time, so nothing is
  * sorted or counted; a call does one bounded slice. */
 #include "store/door.h"
+#include "store/flow.h"
 #include "store/store_internal.h"
 
 #include <stdlib.h>
 
-#define WRITER_AGE (24 * 3600 * 1000000LL) /* a write connection silent for so long is gone */
+#define WRITER_AGE  (24 * 3600 * 1000000LL) /* a write connection silent for so long is gone */
 
-#define MAX_ROWS   5000
-#define WRITERS    1000 /* folded in one turn; as stale_writers says */
-#define WORKERS    1000 /* the same of workers' counters */
-#define ORDERS_OLD 1000 /* forgotten in one turn */
-#define REFUSED    5000 /* submissions, in one turn */
+#define MAX_ROWS    5000
+#define WRITERS     1000 /* folded in one turn; as stale_writers says */
+#define WORKERS     1000 /* the same of workers' counters */
+#define ORDERS_OLD  1000 /* forgotten in one turn */
+#define REFUSED     5000 /* submissions, in one turn */
+
+#define DEFINITIONS 100 /* likewise; their texts may be large */
 
 /* What goes in this slice: whole trees, or the lower part of one that is too large for one slice.
  */
@@ -184,6 +187,23 @@ done:
     return rc;
 }
 
+/* Definitions that nothing needs any more. Whoever is about to use one waits for us: so nothing may
+ * follow in this turn that waits for others, as the end of a partition does. */
+static int forget_definitions(struct turn *t, struct retention *r, struct err *err)
+{
+    int64_t age = r->older_than > 2 * DEFINITION_FRESH ? r->older_than : 2 * DEFINITION_FRESH;
+    struct rows gone = ROWS_INIT;
+    int rc;
+
+    args_begin(&t->args, Q_DEFINITIONS_FORGET);
+    args_int(&t->args, t->now - age);
+    args_int(&t->args, DEFINITIONS);
+    if (!(rc = db_query(t->db, &t->args, &gone, err)))
+        r->more = gone.n > 0;
+    rows_release(&gone);
+    return rc;
+}
+
 /* What has no tree to go with: what people asked of queues and schedules, and submissions by SQL
  * that were refused. */
 static int forget_old(struct turn *t, enum stmt_id q, size_t most, struct retention *r,
@@ -261,7 +281,9 @@ int op_retain(struct turn *t, const struct retention *from, struct retention *r,
     r->trees += d.trees;
     r->executions += (int64_t)d.ids.n;
     r->events += d.events;
-    if (!r->more && !r->dry_run && !r->logs_only)
+    if (r->more || r->dry_run || r->logs_only)
+        goto done;
+    if (!(rc = forget_definitions(t, r, err)) && !r->more)
         rc = tidy(t, r, err);
 done:
     args_release(&roots);

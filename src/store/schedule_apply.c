@@ -201,6 +201,10 @@ static int set_name(struct turn *t, const struct workflow *w, struct application
     if ((rc = turn_query(t, &t->args, &r, err)))
         goto done;
     a->unchanged = r.n && !strcmp(rows_text(&r, 0, 0), w->hash);
+    /* who read the name before us may be about to begin by what it meant */
+    if (r.n && !a->unchanged && (rc = definition_use(t, rows_text(&r, 0, 0), NULL, NULL, err)) &&
+        rc != -E_NOT_FOUND)
+        goto done;
     args_begin(&t->args, Q_APPLIED_SET);
     args_text(&t->args, w->name);
     args_text(&t->args, w->hash);
@@ -220,7 +224,7 @@ int op_apply(struct turn *t, struct application *a, struct err *err)
     a->kept = a->removed = 0;
     if ((rc = workflow_read(a->definition, strlen(a->definition), &t->arena, &w, err)) ||
         (rc = flow_check(w, err)) || (rc = set_name(t, w, a, err)) ||
-        (rc = flow_store(t, w, a->definition, err)) || (rc = replace(t, w, a, err)))
+        (rc = definition_use(t, w->hash, w, a->definition, err)) || (rc = replace(t, w, a, err)))
         return rc;
     memcpy(a->hash, w->hash, sizeof(a->hash));
     a->schedules = w->nschedules;

@@ -1,10 +1,31 @@
 -- Workflows (flow*.c): their definitions, their state, and the neighbours of a task.
 
 --: definition_insert(at time; hash text, name text, definition text)
-INSERT INTO workflow_definitions (hash, name, definition, created_at)
-SELECT u.hash, u.name, u.definition, $1 FROM @rows@ AS u                                   --@ postgres
-VALUES ($2, $3, $4, $1)                                                                    --@ sqlite
+INSERT INTO workflow_definitions (hash, name, definition, created_at, used_at)
+SELECT u.hash, u.name, u.definition, $1, $1 FROM @rows@ AS u                               --@ postgres
+VALUES ($2, $3, $4, $1, $1)                                                                --@ sqlite
 ON CONFLICT (hash) DO NOTHING
+
+--: definition_used(hash text)
+SELECT used_at FROM workflow_definitions WHERE hash = $1
+
+-- Whoever deletes it waits for us and then sees that it is used, or we wait and find it gone.
+--: definition_mark(hash text, at time)
+UPDATE workflow_definitions SET used_at = $2 WHERE hash = $1 RETURNING hash
+
+-- Nothing runs by it or ran by it that is kept, no name means it, no submission by SQL waits for it, and nobody was
+-- about to use it.
+--: definitions_forget(before time, n i64)
+DELETE FROM workflow_definitions
+ WHERE used_at < $1
+   AND hash IN (SELECT d.hash FROM workflow_definitions d
+                 WHERE d.used_at < $1
+                   AND NOT EXISTS (SELECT 1 FROM workflow_executions w WHERE w.definition = d.hash)
+                   AND NOT EXISTS (SELECT 1 FROM workflow_names m WHERE m.hash = d.hash)
+                   AND NOT EXISTS (SELECT 1 FROM submissions s
+                                    WHERE s.definition = d.hash AND s.execution IS NULL AND s.error IS NULL)
+                 ORDER BY d.used_at LIMIT $2)
+RETURNING hash
 
 --: definition_read(hash text)
 SELECT definition FROM workflow_definitions WHERE hash = $1
