@@ -1,0 +1,283 @@
+/* dispatch_fixture.h - a dispatcher in a test: an executor of the test's own, which is all that one
+ * needs, and what was reported. */
+#ifndef TESTS_DISPATCH_FIXTURE_H
+#define TESTS_DISPATCH_FIXTURE_H
+
+#include "base/mem.h"
+#include "dispatch/attempts.h"
+#include "dispatch/dispatch.h"
+#include "exec/function.h"
+#include "harness.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#define COUNT(list) (sizeof(list) / sizeof(*(list)))
+#define MS          1000LL
+#define SECOND      1000000LL
+
+/* Work here is a row in a table that a test ends by hand; `answer` is what start says. */
+struct desk {
+    struct executor x;
+    int event, max, answer;
+    VEC(struct report) at, ended;
+    int cancelled, renewed, forgotten, settled, handed_over, turns, starts, finds;
+};
+
+static inline int desk_start(struct executor *x, const struct task *t, struct err *err)
+{
+    struct desk *k = (struct desk *)x;
+
+    k->starts++;
+    if (k->answer)
+        return err_set(err, (enum error_code)(-k->answer), "the desk is closed");
+    *vec_add(&k->at) = (struct report){
+        .kind = REPORT_ENDED, .execution = t->execution, .attempt = t->attempt, .epoch = t->epoch};
+    CHECK(!t->function);
+    return 0;
+}
+
+static inline struct report *desk_find(struct desk *k, int64_t execution)
+{
+    size_t i;
+
+    for (i = 0; i < k->at.n; i++)
+        if (k->at.at[i].execution == execution)
+            return &k->at.at[i];
+    return NULL;
+}
+
+static inline int desk_adopt(struct executor *x, const struct task *t, struct err *err)
+{
+    struct desk *k = (struct desk *)x;
+
+    k->finds++;
+    return desk_find(k, t->execution) ? 0 : desk_start(x, t, err);
+}
+
+/* Ends work with an outcome: the report is made in the next turn. */
+static inline void desk_end(struct desk *k, int64_t execution, enum outcome_kind kind)
+{
+    struct report *r = desk_find(k, execution);
+
+    CHECK(r);
+    r->outcome = (struct outcome){
+        .kind = kind, .error = kind == OUTCOME_OK ? NULL : "as was said", .duration = 1000};
+    *vec_add(&k->ended) = *r;
+    *r = k->at.at[--k->at.n];
+    if (k->event >= 0)
+        eventfd_write(k->event, 1);
+}
+
+static inline void desk_turn(struct executor *x)
+{
+    struct desk *k = (struct desk *)x;
+    eventfd_t n;
+
+    k->turns++;
+    if (k->event >= 0)
+        eventfd_read(k->event, &n);
+    while (k->ended.n) {
+        struct report r = k->ended.at[--k->ended.n];
+
+        x->report(x->arg, x, &r);
+    }
+}
+
+static inline void desk_cancel(struct executor *x, int64_t execution, int attempt,
+                               enum outcome_kind why)
+{
+    struct desk *k = (struct desk *)x;
+
+    (void)attempt;
+    k->cancelled++;
+    if (desk_find(k, execution))
+        desk_end(k, execution, why);
+}
+
+static inline void desk_renewed(struct executor *x, int64_t execution, int attempt, int64_t until)
+{
+    (void)execution, (void)attempt;
+    CHECK_EQ(until, 77);
+    ((struct desk *)x)->renewed++;
+}
+
+static inline void desk_forget(struct executor *x, int64_t execution, int attempt)
+{
+    struct desk *k = (struct desk *)x;
+    struct report *r = desk_find(k, execution);
+
+    (void)attempt;
+    k->forgotten++;
+    if (r)
+        *r = k->at.at[--k->at.n];
+}
+
+static inline void desk_settled(struct executor *x, int64_t execution, int attempt)
+{
+    (void)execution, (void)attempt;
+    ((struct desk *)x)->settled++;
+}
+
+static inline void desk_hand_over(struct executor *x, bool now)
+{
+    (void)now;
+    ((struct desk *)x)->handed_over++;
+}
+
+static inline int desk_room(struct executor *x)
+{
+    return ((struct desk *)x)->max - (int)((struct desk *)x)->at.n;
+}
+
+static inline int desk_fd(struct executor *x)
+{
+    return ((struct desk *)x)->event;
+}
+
+static inline void desk_free(struct executor *x)
+{
+    struct desk *k = (struct desk *)x;
+
+    if (k->event >= 0)
+        close(k->event);
+    vec_release(&k->at);
+    vec_release(&k->ended);
+    free(k);
+}
+
+static const struct executor_ops desk_ops = {
+    .kind = "desk",
+    .outlives_worker = true,
+    .start = desk_start,
+    .find = desk_adopt,
+    .cancel = desk_cancel,
+    .renewed = desk_renewed,
+    .forget = desk_forget,
+    .settled = desk_settled,
+    .hand_over = desk_hand_over,
+    .room = desk_room,
+    .fd = desk_fd,
+    .turn = desk_turn,
+    .free = desk_free,
+};
+
+struct seen {
+    enum report_kind kind;
+    int64_t execution;
+    int epoch;
+    enum outcome_kind outcome;
+    int64_t delay;
+    char *error;
+};
+
+struct fixture {
+    struct dispatch *d;
+    VEC(struct seen) seen;
+    void (*meanwhile)(struct fixture *, const struct report *);
+};
+
+static inline void on_report(void *arg, const struct report *r)
+{
+    struct fixture *fx = arg;
+
+    *vec_add(&fx->seen) =
+        (struct seen){r->kind,         r->execution,           r->epoch,
+                      r->outcome.kind, r->outcome.retry_delay, mem_strdup(r->outcome.error)};
+    if (fx->meanwhile)
+        fx->meanwhile(fx, r);
+}
+
+static inline void open_with(struct fixture *fx, struct dispatch_options o)
+{
+    struct err err = ERR_INIT;
+
+    *fx = (struct fixture){0};
+    o.report = on_report;
+    o.arg = fx;
+    CHECK_OK_ERR(dispatch_new(&o, &fx->d, &err), &err);
+}
+
+static inline void end(struct fixture *fx)
+{
+    size_t i;
+
+    dispatch_free(fx->d);
+    for (i = 0; i < fx->seen.n; i++)
+        free(fx->seen.at[i].error);
+    vec_release(&fx->seen);
+}
+
+static inline struct desk *desk_new(const struct executor_ops *ops, const char *key, int max)
+{
+    struct desk *k = mem_zalloc(sizeof(*k));
+
+    k->x.ops = ops;
+    k->x.key = key;
+    k->max = max;
+    k->event = ops == &desk_ops ? eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1;
+    return k;
+}
+
+static inline struct desk *add_desk(struct fixture *fx, const char *key, int max, int slots)
+{
+    struct desk *k = desk_new(&desk_ops, key, max);
+    struct err err = ERR_INIT;
+
+    CHECK_OK_ERR(dispatch_add(fx->d, &k->x, slots, &err), &err);
+    return k;
+}
+
+static inline struct task a_task(int64_t execution)
+{
+    return (struct task){
+        .execution = execution, .root = 1, .attempt = 1, .epoch = 1, .name = "nightly::load"};
+}
+
+static inline void start(struct fixture *fx, int64_t execution, const char *lane)
+{
+    struct task t = a_task(execution);
+
+    dispatch_start(fx->d, lane, &t);
+}
+
+/* Takes turns for as long as there is something to do. */
+static inline void turns(struct fixture *fx)
+{
+    struct pollfd p = {.fd = dispatch_fd(fx->d), .events = POLLIN};
+
+    while (poll(&p, 1, 0) > 0)
+        dispatch_turn(fx->d);
+}
+
+static inline void wait_seen(struct fixture *fx, size_t n)
+{
+    struct pollfd p = {.fd = dispatch_fd(fx->d), .events = POLLIN};
+
+    while (fx->seen.n < n) {
+        CHECK(poll(&p, 1, 30000) > 0 || errno == EINTR);
+        dispatch_turn(fx->d);
+    }
+}
+
+static inline const struct lane_group *group(struct fixture *fx, const char *executor)
+{
+    size_t n, i;
+    const struct lane_group *g = dispatch_lanes(fx->d, &n);
+
+    for (i = 0; i < n; i++)
+        if (!strcmp(g[i].executor, executor))
+            return &g[i];
+    test_fail(__FILE__, __LINE__, "no executor %s", executor);
+}
+
+static inline int room(struct fixture *fx, const char *executor)
+{
+    return lane_group_room(group(fx, executor), dispatch_room(fx->d));
+}
+
+#endif

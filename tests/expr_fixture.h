@@ -1,0 +1,148 @@
+/* expr_fixture.h - expressions in a test: a world to speak of, and tables of what is made of them.
+ */
+#ifndef TESTS_EXPR_FIXTURE_H
+#define TESTS_EXPR_FIXTURE_H
+
+#include "base/buf.h"
+#include "base/text.h"
+#include "core/expr.h"
+#include "core/value.h"
+#include "harness.h"
+
+#include <jansson.h>
+#include <string.h>
+
+#define COUNT(list) (sizeof(list) / sizeof(*(list)))
+
+static const char world[] =
+    "{\"params\":{\"day\":\"2026-01-01\",\"n\":3,\"ratio\":0.5,\"dry\":false,\"none\":null,"
+    "\"big\":9007199254740993,\"min\":-9223372036854775808,\"max\":9223372036854775807,"
+    "\"list\":[1,\"two\",null],\"h-y\":1},"
+    "\"env\":{\"REGION\":\"eu\"},\"vars\":{},"
+    "\"tasks\":{\"extract\":{\"status\":\"succeeded\",\"outputs\":{\"files\":[\"a.csv\",\"b.csv\"],"
+    "\"rows\":7}},\"build-all\":{\"status\":\"failed\",\"outputs\":null}},"
+    "\"item\":{\"name\":\"b\",\"size\":2},\"index\":1,"
+    "\"workflow\":{\"name\":\"nightly\"}}";
+
+struct fixture {
+    struct arena arena;
+    struct expr_scope scope;
+    json_t *world;
+    int asked[EXPR_STATUS_COUNT];
+};
+
+/* All needs succeeded. */
+static inline bool answer(void *arg, enum expr_status which)
+{
+    struct fixture *f = arg;
+
+    f->asked[which]++;
+    return which == EXPR_SUCCESS || which == EXPR_ALWAYS;
+}
+
+static inline void begin(struct fixture *f)
+{
+    *f = (struct fixture){.scope = {.status = answer, .arg = f}};
+    f->world = json_loads(world, 0, NULL);
+    CHECK(f->world);
+#define X(id, name, meaning) f->scope.names[EXPR_##id] = json_object_get(f->world, #name);
+    EXPR_NAMES(X)
+#undef X
+}
+
+static inline void end(struct fixture *f)
+{
+    json_decref(f->world);
+    arena_release(&f->arena);
+}
+
+static inline struct expr_text text_of(const char *s)
+{
+    return (struct expr_text){.at = s, .len = strlen(s)};
+}
+
+/* 0 with the result as JSON, or the code with the sentence, in *out. */
+static inline int evaluate(struct fixture *f, const char *s, struct buf *out,
+                           struct expr_fault *fault)
+{
+    struct expr_text text = text_of(s);
+    const struct expr *e;
+    json_t *json = NULL;
+    struct value v;
+    int rc;
+
+    buf_reset(out);
+    if ((rc = expr_compile(&text, &f->arena, &e, fault)) ||
+        (rc = expr_eval(e, &f->scope, &json, fault))) {
+        CHECK(!json);
+        CHECK_EQ(rc, -E_INVALID);
+        CHECK(fault->what[0]);
+        CHECK(fault->offset <= strlen(s));
+        buf_addstr(out, fault->what);
+        return rc;
+    }
+    v = value_of(json);
+    CHECK(value_write(&v, EXPR_TEMPLATE_MAX * 8, out));
+    json_decref(json);
+    return 0;
+}
+
+struct cell {
+    const char *expr, *expect; /* the value as JSON, or the sentence */
+};
+
+static inline void check_cells(const struct cell *cells, size_t n, bool good)
+{
+    struct buf got = BUF_INIT;
+    struct expr_fault fault;
+    struct fixture f;
+    size_t i;
+
+    begin(&f);
+    for (i = 0; i < n; i++) {
+        int rc = evaluate(&f, cells[i].expr, &got, &fault);
+
+        if (!rc != good || strcmp(buf_cstr(&got), cells[i].expect))
+            test_fail(__FILE__, __LINE__, "%.200s\n    is:        %s\n    should be: %s",
+                      cells[i].expr, buf_cstr(&got), cells[i].expect);
+    }
+    end(&f);
+    buf_release(&got);
+}
+
+#define VALUES(...)                                       \
+    do {                                                  \
+        static const struct cell cells[] = {__VA_ARGS__}; \
+        check_cells(cells, COUNT(cells), true);           \
+    } while (0)
+#define FAULTS(...)                                       \
+    do {                                                  \
+        static const struct cell cells[] = {__VA_ARGS__}; \
+        check_cells(cells, COUNT(cells), false);          \
+    } while (0)
+
+static inline int template(struct fixture *f, const char *s, struct buf *out,
+                           struct expr_fault *fault)
+{
+    struct expr_text text = text_of(s);
+    const struct expr_template *t;
+    json_t *json = NULL;
+    struct value v;
+    int rc;
+
+    buf_reset(out);
+    if ((rc = expr_template_compile(&text, &f->arena, &t, fault)) ||
+        (rc = expr_template_eval(t, &f->scope, &json, fault))) {
+        CHECK(!json);
+        buf_addstr(out, fault->what);
+        return rc;
+    }
+    if (expr_template_constant(t))
+        CHECK_STR(expr_template_constant(t), json_string_value(json));
+    v = value_of(json);
+    CHECK(value_write(&v, EXPR_TEMPLATE_MAX * 8, out));
+    json_decref(json);
+    return 0;
+}
+
+#endif

@@ -1,0 +1,93 @@
+/* limit_fixture.h - limits in a test: jobs under them, by the set, and what they are doing. */
+#ifndef TESTS_LIMIT_FIXTURE_H
+#define TESTS_LIMIT_FIXTURE_H
+
+#include "fixture.h"
+
+#include <stdio.h>
+
+#define QUEUE       "queue:default"
+#define COUNT(list) (sizeof(list) / sizeof(*(list)))
+
+static inline int64_t claimable(struct store *s)
+{
+    return sql_number(s, "SELECT count(*) FROM task_outbox");
+}
+
+static inline int64_t used(struct store *s, const char *key)
+{
+    char sql[200];
+
+    snprintf(sql, sizeof(sql), "SELECT COALESCE(sum(used), -1) FROM limits WHERE key = '%s'", key);
+    return sql_number(s, sql);
+}
+
+static inline void check_waits(struct store *s, int64_t id, const char *key)
+{
+    struct execution e = get(s, id);
+
+    CHECK_EQ(e.status, S_READY);
+    CHECK_EQ(e.held, HELD_LIMIT);
+    CHECK_STR(e.held_key, key);
+}
+
+static inline void check_claimable(struct store *s, int64_t id)
+{
+    struct execution e = get(s, id);
+
+    CHECK_EQ(e.status, S_READY);
+    CHECK_EQ(e.held, HELD_NONE);
+    CHECK(!e.held_key);
+}
+
+static inline int64_t submit_keyed(struct store *s, const char *name, const char *key)
+{
+    return submit_with(s, (struct submission){.name = name, .concurrency = key});
+}
+
+struct batch {
+    struct submission list[300];
+    size_t n;
+};
+
+static inline int batch_body(struct turn *t, void *arg, struct err *err)
+{
+    struct batch *b = arg;
+
+    return op_submit(t, b->list, b->n, err);
+}
+
+/* n jobs in one turn; the first one's id, the others follow it. */
+static inline int64_t submit_batch(struct store *s, size_t n, const char *key)
+{
+    static struct batch b;
+    struct err err = ERR_INIT;
+    size_t i;
+
+    b.n = n;
+    for (i = 0; i < n; i++)
+        b.list[i] = (struct submission){.kind = KIND_EXEC,
+                                        .task_index = -1,
+                                        .name = "x",
+                                        .concurrency = key,
+                                        .concurrency_max = 1000000};
+    CHECK_OK_ERR(store_turn(s, batch_body, &b, &err), &err);
+    for (i = 0; i < n; i++)
+        CHECK_EQ(b.list[i].rc, 0);
+    return b.list[0].id;
+}
+
+struct limit_change {
+    const char *key;
+    int max;
+    bool more;
+};
+
+static inline int limit_body(struct turn *t, void *arg, struct err *err)
+{
+    struct limit_change *c = arg;
+
+    return op_limit(t, c->key, c->max, 100, &c->more, err);
+}
+
+#endif

@@ -1,0 +1,407 @@
+/* test_deadlock_line.c - turns that want the same rows, trees or limits stand in line, and never in
+ * a circle. */
+#include "meeting_fixture.h"
+
+TEST_LONG;
+
+/* ---- lines that must not become circles ---------------------------------------------------------
+ */
+
+static void hold_until_both_wait(struct store *looks)
+{
+    hold_until_they_wait(looks, 2);
+}
+
+static void in_order(struct held_job *to, const struct held_job *from, bool falling)
+{
+    int i;
+
+    for (i = 0; i < 3; i++)
+        to[i] = from[falling ? 2 - i : i];
+}
+
+struct three {
+    struct held_job job[3];
+    int rc[3];
+};
+
+static int settle_three(struct turn *t, void *arg, struct err *err)
+{
+    struct three *g = arg;
+    struct settlement list[3];
+    int rc, i;
+
+    for (i = 0; i < 3; i++)
+        list[i] = (struct settlement){
+            .lease = {.execution = g->job[i].id, .root = g->job[i].root, .epoch = g->job[i].epoch},
+            .outcome = {.kind = OUTCOME_OK, .retry_delay = -1}};
+    rc = op_settle(t, g->job[0].worker, list, 3, err);
+    for (i = 0; i < 3; i++)
+        g->rc[i] = list[i].lease.rc;
+    return rc;
+}
+
+static int lock_middle_root(struct turn *t, void *looks, struct err *err)
+{
+    struct want want = {.id = scene->ids[1], .root = scene->ids[1]};
+    int rc = turn_load(t, &want, 1, err);
+
+    if (!rc)
+        hold_until_both_wait(looks);
+    return rc;
+}
+
+static void settle_in_three_workflows(int nth)
+{
+    struct watch w = {0};
+    struct store *s = watched_store(&w), *looks = nth ? NULL : fixture_store();
+    struct err err = ERR_INIT;
+    struct three g = {0};
+    int i;
+
+    enter(nth, s);
+    if (nth == 0) {
+        CHECK_OK_ERR(store_turn(s, lock_middle_root, looks, &err), &err);
+        store_close(&looks);
+    } else {
+        CHECK(sign_wait(&scene->held, 5 * SECOND));
+        in_order(g.job, nth == 1 ? scene->up : scene->down, nth == 2);
+        CHECK_OK_ERR(store_turn_waiting(s, settle_three, &g, &err), &err);
+        for (i = 0; i < 3; i++)
+            CHECK_EQ(g.rc[i], 0);
+    }
+    leave(&s, &w);
+}
+
+TEST(two_turns_with_the_same_workflows_stand_in_line)
+{
+    struct store *s = fixture_store();
+    int i;
+
+    scene = shared_memory(sizeof(*scene));
+    for (i = 0; i < 3; i++) {
+        scene->ids[i] = submit_with(s, (struct submission){.name = "f", .kind = KIND_WORKFLOW});
+        submit_child(s, scene->ids[i], "up");
+        submit_child(s, scene->ids[i], "down");
+        scene->up[i] = claim_job(s, 1);
+        scene->down[i] = claim_job(s, 2);
+    }
+    store_close(&s);
+    run_processes(3, settle_in_three_workflows);
+    s = fixture_store();
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE status = 4"), 6);
+    drain(s);
+    verify_clean(s);
+    store_close(&s);
+}
+
+static int lock_middle_lease(struct turn *t, void *looks, struct err *err)
+{
+    int rc = lock_row(t, "leases", scene->up[1].id, err);
+
+    if (!rc)
+        hold_until_both_wait(looks);
+    return rc;
+}
+
+static int renew_three(struct turn *t, void *arg, struct err *err)
+{
+    struct three *g = arg;
+    struct lease_ref list[3];
+    int rc, i;
+
+    for (i = 0; i < 3; i++)
+        list[i] = (struct lease_ref){
+            .execution = g->job[i].id, .root = g->job[i].root, .epoch = g->job[i].epoch};
+    rc = op_heartbeat(t, g->job[0].worker, LEASE, list, 3, err);
+    for (i = 0; i < 3; i++)
+        g->rc[i] = list[i].rc;
+    return rc;
+}
+
+static void renew_and_settle(int nth)
+{
+    struct watch w = {0};
+    struct store *s = watched_store(&w), *looks = nth ? NULL : fixture_store();
+    struct err err = ERR_INIT;
+    struct three g = {0};
+    int i;
+
+    enter(nth, s);
+    if (nth == 0) {
+        CHECK_OK_ERR(store_turn(s, lock_middle_lease, looks, &err), &err);
+        store_close(&looks);
+    } else {
+        CHECK(sign_wait(&scene->held, 5 * SECOND));
+        in_order(g.job, scene->up, nth == 2);
+        if (nth == 1)
+            CHECK_OK_ERR(store_turn(s, settle_three, &g, &err), &err);
+        else
+            CHECK_OK_ERR(store_light_turn(s, renew_three, &g, &err), &err);
+        for (i = 0; i < 3; i++)
+            CHECK(g.rc[i] == 0 || (nth == 2 && g.rc[i] == -E_LEASE_LOST));
+    }
+    leave(&s, &w);
+}
+
+TEST(a_heartbeat_and_a_settle_of_the_same_jobs_stand_in_line)
+{
+    struct store *s = fixture_store();
+    int i;
+
+    scene = shared_memory(sizeof(*scene));
+    for (i = 0; i < 3; i++) {
+        submit(s, "x");
+        scene->up[i] = claim_job(s, 1);
+    }
+    store_close(&s);
+    run_processes(3, renew_and_settle);
+    s = fixture_store();
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE status = 4"), 3);
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* ---- limits: the same
+ * ---------------------------------------------------------------------------- */
+
+static struct submission with_key(const char *key)
+{
+    return (struct submission){.kind = KIND_EXEC,
+                               .task_index = -1,
+                               .name = "x",
+                               .concurrency = key,
+                               .concurrency_max = 100};
+}
+
+static void at_commit(void *looks)
+{
+    hold_until_both_wait(looks);
+}
+
+static int submit_three(struct turn *t, void *arg, struct err *err)
+{
+    return op_submit(t, arg, 3, err);
+}
+
+static void submit_with_new_keys(int nth)
+{
+    static const char *const keys[] = {"a", "m", "z"};
+    struct watch w = {0};
+    struct store *s = watched_store(&w), *looks = nth ? NULL : fixture_store();
+    struct submission list[3];
+    struct err err = ERR_INIT;
+    int i;
+
+    enter(nth, s);
+    submit(s, "first"); /* what a store does only once is done */
+    if (nth == 0) {
+        watch_for(&w, "commit", 1, at_commit, looks);
+        submit_with(s, with_key("m"));
+        store_close(&looks);
+    } else {
+        CHECK(sign_wait(&scene->held, 5 * SECOND));
+        for (i = 0; i < 3; i++)
+            list[i] = with_key(keys[nth == 1 ? i : 2 - i]);
+        CHECK_OK_ERR(store_turn(s, submit_three, list, &err), &err);
+        for (i = 0; i < 3; i++)
+            CHECK_OK_ERR(list[i].rc, &list[i].err);
+    }
+    leave(&s, &w);
+}
+
+TEST(two_submits_with_the_same_new_keys_stand_in_line)
+{
+    struct store *s;
+
+    scene = shared_memory(sizeof(*scene));
+    run_processes(3, submit_with_new_keys);
+    s = fixture_store();
+    CHECK_EQ(sql_number(s, "SELECT sum(used) FROM limits"), 7);
+    drain(s);
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* A submit has its key's limit, and is about to take the queue's; a settle needs both. */
+struct submitting {
+    struct store *s, *looks;
+};
+
+static void between_two_limits(void *arg)
+{
+    struct submitting *b = arg;
+    struct err err = ERR_INIT;
+
+    CHECK_OK_ERR(db_flush(store_db(b->s), &err), &err);
+    hold_until_they_wait(b->looks, 1);
+}
+
+static void submit_and_settle(int nth)
+{
+    struct watch w = {0};
+    struct store *s = watched_store(&w), *looks = nth ? NULL : fixture_store();
+    struct submitting b = {s, looks};
+
+    enter(nth, s);
+    if (nth == 0) {
+        submit(s, "first"); /* what a store does only once is done */
+        watch_for(&w, "lock_limits", 1, between_two_limits, &b);
+        submit_with(s, with_key("k"));
+        CHECK(w.acted);
+        store_close(&looks);
+    } else {
+        CHECK(sign_wait(&scene->held, 5 * SECOND));
+        CHECK_EQ(settle_ok(s, scene->up[0]), 0);
+    }
+    leave(&s, &w);
+}
+
+TEST(a_submit_and_a_settle_of_the_same_key_stand_in_line)
+{
+    struct store *s = fixture_store();
+
+    scene = shared_memory(sizeof(*scene));
+    set_limit(s, "queue:default", 10);
+    submit_with(s, with_key("k"));
+    scene->up[0] = claim_job(s, 1);
+    store_close(&s);
+    run_processes(2, submit_and_settle);
+    s = fixture_store();
+    verify_clean(s);
+    drain(s);
+    verify_clean(s);
+    store_close(&s);
+}
+
+static void cancel_two_trees(int nth)
+{
+    struct watch w = {0};
+    struct store *s = watched_store(&w), *looks = nth ? NULL : fixture_store();
+
+    enter(nth, s);
+    if (nth == 0) {
+        watch_for(&w, "commit", 1, at_commit, looks);
+        CHECK_EQ(cancel(s, scene->ids[0]), 0);
+        store_close(&looks);
+    } else {
+        CHECK(sign_wait(&scene->held, 5 * SECOND));
+        CHECK_EQ(cancel(s, scene->ids[nth]), 0);
+    }
+    leave(&s, &w);
+}
+
+TEST(two_cancels_with_the_same_limits_stand_in_line)
+{
+    static const char *const keys[] = {"a", "m", "z"};
+    struct store *s = fixture_store();
+    int tree, i;
+
+    scene = shared_memory(sizeof(*scene));
+    scene->ids[0] = submit_with(s, with_key("m"));
+    for (tree = 1; tree <= 2; tree++) {
+        scene->ids[tree] = submit_with(s, (struct submission){.name = "f", .kind = KIND_WORKFLOW});
+        for (i = 0; i < 3; i++) {
+            struct submission sub = with_key(keys[tree == 1 ? i : 2 - i]);
+
+            sub.parent = scene->ids[tree];
+            submit_with(s, sub);
+        }
+    }
+    store_close(&s);
+    run_processes(3, cancel_two_trees);
+    s = fixture_store();
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE status = 7"), 7);
+    drain(s);
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* Two jobs end. The permit of the first could go to one that also needs the second's limit, and the
+ * permit of the second to one that needs the first's. */
+static struct {
+    struct sign there[2];
+    struct held_job job[2];
+} * crossing;
+
+static void wait_for_the_other(void *arg)
+{
+    int nth = *(int *)arg;
+
+    sign_give(&crossing->there[nth]);
+    sign_wait(&crossing->there[!nth], 300000); /* it may not come this far, and that is right too */
+}
+
+static void settle_crossing(int nth)
+{
+    struct watch w = {0};
+    struct store *s = watched_store(&w);
+
+    if (!on_sqlite())
+        watch_for(&w, "waiters", 1, wait_for_the_other, &nth);
+    while (settle_ok(s, crossing->job[nth]) == -E_BUSY)
+        ;
+    leave(&s, &w);
+}
+
+static int claim_other_body(struct turn *t, void *arg, struct err *err)
+{
+    static const struct lane_queue other[] = {{"process", "other"}};
+    struct claim c = claim_of(2, 1, LEASE);
+    struct job_list list;
+    int rc;
+
+    c.serves = other;
+    if (!(rc = op_claim(t, &c, &list, err)))
+        *(struct held_job *)arg = held(list.at[0]);
+    return rc;
+}
+
+static void cross(struct store **s)
+{
+    store_close(s);
+    run_processes(2, settle_crossing);
+    *s = fixture_store();
+    verify_clean(*s);
+    drain(*s);
+    verify_clean(*s);
+    store_close(s);
+}
+
+TEST(permits_that_cross_within_a_queue_do_not_block_each_other)
+{
+    struct store *s = fixture_store();
+    int64_t a, b;
+
+    crossing = shared_memory(sizeof(*crossing));
+    set_limit(s, "queue:default", 2);
+    submit_with(s, (struct submission){.name = "0", .concurrency = "a"});
+    crossing->job[0] = claim_job(s, 1);
+    submit_with(s, (struct submission){.name = "1", .concurrency = "b"});
+    crossing->job[1] = claim_job(s, 2);
+    a = submit_with(s, (struct submission){.name = "x", .concurrency = "b"});
+    b = submit_with(s, (struct submission){.name = "y", .concurrency = "a"});
+    CHECK_STR(get(s, a).held_key, "queue:default");
+    CHECK_STR(get(s, b).held_key, "queue:default");
+    cross(&s);
+}
+
+TEST(permits_that_cross_between_queues_do_not_block_each_other)
+{
+    struct store *s = fixture_store();
+    struct err err = ERR_INIT;
+    int64_t a, b;
+
+    crossing = shared_memory(sizeof(*crossing));
+    set_limit(s, "queue:default", 2);
+    submit_with(s, (struct submission){.name = "0", .concurrency = "a"});
+    crossing->job[0] = claim_job(s, 1);
+    submit_with(s, (struct submission){.name = "1", .concurrency = "b", .queue = "other"});
+    CHECK_OK_ERR(store_turn(s, claim_other_body, &crossing->job[1], &err), &err);
+    b = submit_with(s, (struct submission){.name = "x", .concurrency = "b"});
+    submit(s, "the queue is full with this one");
+    a = submit_with(s, (struct submission){.name = "y", .concurrency = "b"});
+    CHECK_STR(get(s, a).held_key, "queue:default");
+    CHECK_STR(get(s, b).held_key, "key:b");
+    cross(&s);
+}

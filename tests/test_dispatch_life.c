@@ -1,0 +1,383 @@
+/* test_dispatch_life.c - the life of an attempt in a dispatcher: whatever happens to it, its end is
+ * reported exactly once. */
+#include "dispatch_fixture.h"
+
+#include <limits.h>
+#include <poll.h>
+#include <stdlib.h>
+
+TEST_NO_DB;
+TEST_THREADED;
+
+/* The least that is needed: no descriptor, nothing outlives it, nothing is wanted to be known. */
+static const struct executor_ops plain_desk_ops = {
+    .kind = "plain",
+    .start = desk_start,
+    .find = desk_adopt,
+    .cancel = desk_cancel,
+    .forget = desk_forget,
+    .room = desk_room,
+    .fd = desk_fd,
+    .turn = desk_turn,
+    .free = desk_free,
+};
+
+/* ---- the life of an attempt ---- */
+
+static void count_held(void *arg, const struct held_attempt *a)
+{
+    CHECK_EQ(a->root, 1);
+    CHECK_STR(a->executor, "a");
+    ((int *)arg)[0]++;
+    ((int *)arg)[1] += a->ended;
+}
+
+TEST(an_attempt_is_held_until_it_is_settled)
+{
+    struct fixture fx;
+    struct desk *k;
+    int held[2] = {0};
+
+    open_with(&fx, (struct dispatch_options){0});
+    k = add_desk(&fx, "a", 10, 0);
+    start(&fx, 1, "a");
+    start(&fx, 2, "a");
+    start(&fx, 2, "a"); /* it is there: nothing happens twice */
+    CHECK_EQ(k->starts, 2);
+    dispatch_renewed(fx.d, 1, 1, 77);
+    dispatch_renewed(fx.d, 1, 2, 77);
+    dispatch_renewed(fx.d, 99, 1, 77);
+    CHECK_EQ(k->renewed, 1);
+    desk_end(k, 1, OUTCOME_OK);
+    turns(&fx);
+    CHECK_EQ(fx.seen.n, 1);
+    CHECK_EQ(fx.seen.at[0].execution, 1);
+    dispatch_each(fx.d, count_held, held);
+    CHECK_EQ(held[0], 2);
+    CHECK_EQ(held[1], 1);
+    dispatch_renewed(fx.d, 1, 1, 77); /* it has ended: its executor need not know */
+    dispatch_cancel(fx.d, 1, 1, OUTCOME_CANCELLED);
+    CHECK_EQ(k->renewed, 1);
+    CHECK_EQ(k->cancelled, 0);
+    CHECK_EQ(k->settled, 0);
+    dispatch_settled(fx.d, 1, 1);
+    dispatch_settled(fx.d, 1, 1);
+    CHECK_EQ(k->settled, 1);
+    held[0] = held[1] = 0;
+    dispatch_each(fx.d, count_held, held);
+    CHECK_EQ(held[0], 1);
+    dispatch_cancel(fx.d, 2, 1, OUTCOME_TIMED_OUT);
+    turns(&fx);
+    CHECK_EQ(fx.seen.at[1].outcome, OUTCOME_TIMED_OUT);
+    end(&fx);
+}
+
+TEST(of_a_forgotten_attempt_nothing_is_reported)
+{
+    struct fixture fx;
+    struct desk *k;
+
+    open_with(&fx, (struct dispatch_options){.slots = 2});
+    k = add_desk(&fx, "a", 10, 0);
+    start(&fx, 1, "a");
+    start(&fx, 2, "a");
+    desk_end(k, 1, OUTCOME_OK); /* already on its way */
+    dispatch_forget(fx.d, 1, 1);
+    dispatch_forget(fx.d, 2, 1);
+    dispatch_forget(fx.d, 3, 1);
+    CHECK_EQ(k->forgotten, 2);
+    turns(&fx);
+    CHECK_EQ(fx.seen.n, 0);
+    CHECK_EQ(dispatch_room(fx.d), 2);
+    end(&fx);
+}
+
+TEST(reports_carry_the_epoch_that_the_attempt_is_held_under)
+{
+    struct fixture fx;
+    struct desk *k;
+    struct task t = a_task(1);
+    struct err err = ERR_INIT;
+
+    open_with(&fx, (struct dispatch_options){0});
+    k = add_desk(&fx, "a", 10, 0);
+    start(&fx, 1, "a");
+    t.epoch = 4;
+    CHECK_OK_ERR(dispatch_find(fx.d, "a", &t, &err), &err);
+    CHECK_EQ(k->finds, 1); /* its executor was asked */
+    CHECK_EQ(dispatch_in_flight(fx.d), 1);
+    desk_end(k, 1, OUTCOME_OK);
+    turns(&fx);
+    CHECK_EQ(fx.seen.n, 1);
+    CHECK_EQ(fx.seen.at[0].epoch, 4);
+    t.epoch = 5; /* it ended, the settle is still to come: that is all there is to say */
+    CHECK_OK_ERR(dispatch_find(fx.d, "a", &t, &err), &err);
+    CHECK_EQ(k->finds, 1);
+    end(&fx);
+}
+
+TEST(an_adopted_job_that_nobody_can_look_for_is_left_to_others)
+{
+    struct fixture fx;
+    struct desk *k;
+    struct task t = a_task(1);
+    struct err err = ERR_INIT;
+
+    open_with(&fx, (struct dispatch_options){0});
+    k = add_desk(&fx, "a", 10, 0);
+    CHECK_EQ(dispatch_find(fx.d, "b", &t, &err), -E_REFUSED);
+    k->answer = -E_REFUSED;
+    CHECK_EQ(dispatch_find(fx.d, "a", &t, &err), -E_REFUSED);
+    CHECK_EQ(dispatch_in_flight(fx.d), 0);
+    k->answer = -E_INTERNAL; /* but an error is its end */
+    CHECK_OK_ERR(dispatch_find(fx.d, "a", &t, &err), &err);
+    wait_seen(&fx, 1);
+    CHECK_EQ(fx.seen.at[0].outcome, OUTCOME_FAILED);
+    CHECK_STR(fx.seen.at[0].error, "the desk is closed");
+    k->answer = 0;
+    t.execution = 2;
+    CHECK_OK_ERR(dispatch_find(fx.d, "a", &t, &err), &err);
+    desk_end(k, 2, OUTCOME_LOST);
+    turns(&fx);
+    CHECK_EQ(fx.seen.at[1].outcome, OUTCOME_LOST);
+    end(&fx);
+}
+
+/* ---- what is not taken ---- */
+
+TEST(a_start_that_fails_is_reported_as_a_failed_attempt)
+{
+    struct fixture fx;
+    struct desk *k;
+
+    open_with(&fx, (struct dispatch_options){0});
+    k = add_desk(&fx, "a", 10, 0);
+    k->answer = -E_INVALID;
+    start(&fx, 1, "a");
+    CHECK_EQ(fx.seen.n, 0); /* from a turn, as all are */
+    wait_seen(&fx, 1);
+    CHECK_EQ(fx.seen.at[0].outcome, OUTCOME_FAILED);
+    CHECK_STR(fx.seen.at[0].error, "the desk is closed");
+    CHECK_EQ(room(&fx, "a"), 10);
+    dispatch_settled(fx.d, 1, 1);
+    CHECK_EQ(k->settled, 0); /* it left nothing there */
+    end(&fx);
+}
+
+TEST(an_executor_that_refuses_gives_back_and_is_left_alone_for_a_while)
+{
+    struct fixture fx;
+    struct desk *k;
+    int64_t i;
+
+    open_with(&fx, (struct dispatch_options){0});
+    k = add_desk(&fx, "a", 10, 0);
+    add_desk(&fx, "b", 10, 0);
+    k->answer = -E_REFUSED;
+    for (i = 1; i <= 3; i++)
+        start(&fx, i, "a");
+    CHECK_EQ(k->starts, 1); /* the others of the batch are not even offered */
+    CHECK_EQ(room(&fx, "a"), 0);
+    CHECK_EQ(room(&fx, "b"), 10);
+    wait_seen(&fx, 3);
+    for (i = 0; i < 3; i++) {
+        CHECK_EQ(fx.seen.at[i].outcome, OUTCOME_REFUSED);
+        CHECK_STR(fx.seen.at[i].error, "the desk is closed");
+        CHECK(fx.seen.at[i].delay > 0 && fx.seen.at[i].delay <= SECOND);
+    }
+    CHECK_EQ(fx.seen.at[0].delay, SECOND);
+    k->answer = 0;
+    while (!room(&fx, "a")) { /* the descriptor says when to look again */
+        struct pollfd p = {.fd = dispatch_fd(fx.d), .events = POLLIN};
+
+        CHECK(poll(&p, 1, 30000) == 1);
+        dispatch_turn(fx.d);
+    }
+    start(&fx, 4, "a");
+    CHECK_EQ(k->starts, 2);
+    CHECK_EQ(dispatch_in_flight(fx.d), 1);
+    end(&fx);
+}
+
+TEST(a_job_of_a_lane_that_nobody_serves_is_given_back)
+{
+    struct fixture fx;
+
+    open_with(&fx, (struct dispatch_options){0});
+    add_desk(&fx, "a", 10, 0);
+    start(&fx, 1, "b");
+    start(&fx, 2, "function:none");
+    CHECK_EQ(dispatch_in_flight(fx.d), 2);
+    dispatch_cancel(fx.d, 1, 1, OUTCOME_CANCELLED);
+    wait_seen(&fx, 2);
+    CHECK_EQ(fx.seen.at[0].outcome, OUTCOME_REFUSED);
+    CHECK_STR(fx.seen.at[0].error, "this worker does not serve the lane b");
+    CHECK(fx.seen.at[0].delay > 0);
+    CHECK_STR(fx.seen.at[1].error, "this worker does not serve the lane function:none");
+    CHECK_EQ(dispatch_in_flight(fx.d), 0);
+    dispatch_settled(fx.d, 1, 1);
+    dispatch_forget(fx.d, 2, 1);
+    start(&fx, 3, "b");
+    dispatch_forget(fx.d, 3, 1);
+    turns(&fx);
+    CHECK_EQ(fx.seen.n, 2);
+    end(&fx);
+}
+
+/* ---- the end of a worker ---- */
+
+TEST(what_outlives_the_worker_is_let_go_and_the_rest_comes_back)
+{
+    struct fixture fx;
+    struct desk *out, *in = desk_new(&plain_desk_ops, "in", 10);
+    struct err err = ERR_INIT;
+
+    open_with(&fx, (struct dispatch_options){0});
+    out = add_desk(&fx, "out", 10, 0);
+    CHECK_OK_ERR(dispatch_add(fx.d, &in->x, 0, &err), &err);
+    start(&fx, 1, "out");
+    start(&fx, 2, "out");
+    start(&fx, 3, "in");
+    start(&fx, 4, "nowhere");
+    desk_end(out, 2, OUTCOME_OK);
+    turns(&fx); /* 2 has ended, 4 was refused; both wait to be settled */
+    CHECK_EQ(fx.seen.n, 2);
+    dispatch_hand_over(fx.d, true);
+    CHECK_EQ(out->handed_over, 1);
+    CHECK_EQ(dispatch_in_flight(fx.d), 1);
+    CHECK_EQ(dispatch_room(fx.d), 0);
+    CHECK_EQ(room(&fx, "out"), 0);
+    dispatch_settled(fx.d, 2, 1);
+    CHECK_EQ(out->settled, 1);
+    desk_end(in, 3, OUTCOME_DEFERRED);
+    wait_seen(&fx, 3);
+    CHECK_EQ(fx.seen.at[2].execution, 3);
+    CHECK_EQ(dispatch_in_flight(fx.d), 0);
+    desk_end(out, 1, OUTCOME_OK); /* no longer ours */
+    turns(&fx);
+    CHECK_EQ(fx.seen.n, 3);
+    end(&fx);
+}
+
+TEST(an_executor_without_a_descriptor_is_looked_at_while_it_has_work)
+{
+    struct fixture fx;
+    struct desk *k = desk_new(&plain_desk_ops, "plain", 10);
+    struct err err = ERR_INIT;
+    struct pollfd p;
+    int n;
+
+    open_with(&fx, (struct dispatch_options){0});
+    CHECK_OK_ERR(dispatch_add(fx.d, &k->x, 0, &err), &err);
+    p = (struct pollfd){.fd = dispatch_fd(fx.d), .events = POLLIN};
+    CHECK_EQ(poll(&p, 1, 0), 0);
+    start(&fx, 1, "plain");
+    for (n = 0; n < 3; n++) { /* at once, and again and again */
+        CHECK_EQ(poll(&p, 1, 30000), 1);
+        dispatch_turn(fx.d);
+    }
+    CHECK(k->turns >= 3);
+    desk_end(k, 1, OUTCOME_OK);
+    wait_seen(&fx, 1);
+    dispatch_settled(fx.d, 1, 1); /* it has no slot for that */
+    turns(&fx);
+    CHECK_EQ(poll(&p, 1, 100), 0); /* idle is idle */
+    end(&fx);
+}
+
+/* ---- whatever happens ---- */
+
+static void count_all(void *arg, const struct held_attempt *a)
+{
+    if (!a->ended)
+        ++*(size_t *)arg;
+}
+
+TEST(every_attempt_that_is_not_forgotten_ends_once_whatever_is_done)
+{
+    enum { N = 3000 };
+    struct fixture fx;
+    struct desk *k;
+    char *forgotten = mem_zalloc(N + 1), *ends = mem_zalloc(N + 1);
+    struct err err = ERR_INIT;
+    size_t n, held;
+    unsigned seed = 7;
+    int64_t i;
+
+    open_with(&fx, (struct dispatch_options){.slots = 50});
+    k = add_desk(&fx, "a", INT_MAX, 0);
+    for (i = 1; i <= N; i++) {
+        int64_t victim = 1 + rand_r(&seed) % i;
+        struct task t = a_task(victim);
+
+        k->answer = rand_r(&seed) % 20 ? 0 : -E_INVALID;
+        start(&fx, i, rand_r(&seed) % 30 ? "a" : "nobody");
+        k->answer = 0;
+        switch (rand_r(&seed) % 6) {
+        case 0:
+            dispatch_cancel(fx.d, victim, 1, OUTCOME_CANCELLED);
+            break;
+        case 1:
+            dispatch_forget(fx.d, i, 1);
+            forgotten[i] = 1;
+            break;
+        case 2:
+            if (desk_find(k, victim))
+                desk_end(k, victim, OUTCOME_OK);
+            break;
+        case 3:
+            dispatch_turn(fx.d);
+            break;
+        default:
+            t.epoch = 2;
+            if (desk_find(k, victim)) /* else it would be an adoption, and begin anew */
+                CHECK_OK_ERR(dispatch_find(fx.d, "a", &t, &err), &err);
+        }
+        held = 0;
+        dispatch_each(fx.d, count_all, &held);
+        CHECK_EQ(held, dispatch_in_flight(fx.d));
+        CHECK_EQ(dispatch_room(fx.d), held < 50 ? 50 - held : 0);
+    }
+    while (k->at.n)
+        desk_end(k, k->at.at[0].execution, OUTCOME_OK);
+    turns(&fx);
+    for (n = 0; n < fx.seen.n; n++)
+        ends[fx.seen.at[n].execution]++;
+    for (i = 1; i <= N; i++)
+        CHECK_EQ(ends[i], !forgotten[i]);
+    CHECK_EQ(dispatch_in_flight(fx.d), 0);
+    free(forgotten);
+    free(ends);
+    end(&fx);
+}
+
+TEST(the_table_of_attempts_finds_what_was_added_and_not_removed)
+{
+    enum { N = 5000 };
+    struct attempts t = {0};
+    unsigned seed = 3;
+    static bool there[N][3];
+    size_t n = 0;
+    int i;
+
+    CHECK(!attempts_get(&t, 1, 1));
+    for (i = 0; i < 60000; i++) {
+        int64_t execution = rand_r(&seed) % N;
+        int attempt = rand_r(&seed) % 3;
+        struct attempt *a = attempts_get(&t, execution, attempt);
+
+        CHECK_EQ(a != NULL, there[execution][attempt]);
+        if (a) {
+            CHECK_EQ(a->execution, execution);
+            CHECK_EQ(a->attempt, attempt);
+            attempts_remove(&t, a);
+            n--;
+        } else {
+            attempts_add(&t, execution, attempt);
+            n++;
+        }
+        there[execution][attempt] = !a;
+        CHECK_EQ(t.n, n);
+    }
+    attempts_release(&t);
+}

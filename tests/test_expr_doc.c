@@ -1,0 +1,230 @@
+/* test_expr_doc.c - prints docs/EXPRESSIONS.md from the tables of core/expr.h, tries every example,
+ * and compares the page with the file.
+ *
+ *   PAWL_WRITE_DOCS=1 build/tests/test_expr_doc      writes the page instead */
+#include "expr_fixture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+TEST_NO_DB;
+
+/* ---- the page ---- */
+
+#define FILE_NAME "docs/EXPRESSIONS.md"
+
+static const char head[] =
+    "# Expressions\n"
+    "\n"
+    "`${{ … }}` in a workflow computes a value from parameters, outputs of tasks and the like. `if` is an\n"
+    "expression as a whole and needs no brackets. An expression has no side effects and always ends.\n"
+    "Nothing is guessed: what has the wrong type, or is not there, is an error that names file, line,\n"
+    "column and expression; where it is found before the run, `pawl validate` shows it, otherwise the task\n"
+    "fails with it.\n"
+    "\n"
+    "This page is printed from the tables in `src/core/expr.h` by `tests/test_expr_doc.c`, which also tries every\n"
+    "example: do not edit it, run `PAWL_WRITE_DOCS=1 build/tests/test_expr_doc`.\n"
+    "\n"
+    "```yaml\n"
+    "params: {day: \"2026-01-31\"}\n"
+    "tasks:\n"
+    "  extract: ./extract.sh\n"
+    "  check: {if: \"params.day != '2026-01-01'\", run: ./check.sh}\n"
+    "  load:\n"
+    "    needs: [extract, check]\n"
+    "    if: success() || tasks.check.status == 'skipped'\n"
+    "    foreach: ${{ tasks.extract.outputs.files }}\n"
+    "    with: {name: \"report-${{ params.day }}\", rows: \"${{ default(tasks.check.outputs.rows, 0) }}\"}\n"
+    "    run: ./load.sh \"$ITEM\"\n"
+    "```\n"
+    "\n"
+    "## Values\n"
+    "\n"
+    "Values are those of JSON.\n"
+    "\n"
+    "| type | written | |\n"
+    "|---|---|---|\n"
+    "| null | `null` | what is missing is not null but an error; see `default` |\n"
+    "| boolean | `true` `false` | nothing else counts as true or false |\n"
+    "| number | `7` `-1` `0.5` `1e6` | whole numbers are exact in 64 bits, others are doubles |\n"
+    "| text | `'it''s'` `\"a\\n\"` | in single quotes everything stands for itself and `''` for one quote, "
+    "as in YAML; in double quotes it is a text of JSON |\n"
+    "| list | `[1, 'a', []]` | |\n"
+    "| object | `{name: 'x', 'any key': 1}` | |\n"
+    "\n"
+    "A field is `params.day` or `params['day']`, an item `files[0]`; items are counted from 0, and there is no\n"
+    "negative index. A name behind a point may have dashes (`tasks.build-all.status`), so write blanks around\n"
+    "the minus of a difference.\n";
+
+static const char rules[] =
+    "\n"
+    "Parentheses come first; `!` and `-` before a value bind more strongly than all of these. Comparisons can't\n"
+    "follow each other (`1 < x < 3`). Numbers are equal if they mean the same (`1 == 1.0`); within lists and\n"
+    "objects values of different types are unequal. Whole numbers that leave 64 bits, division by 0, and a\n"
+    "whole number beyond 2^53 together with a fraction are errors.\n";
+
+static const char text_rules[] =
+    "\n"
+    "## In text\n"
+    "\n"
+    "A text that is one expression and nothing else, not even a blank, keeps the type of its value. In any other\n"
+    "text each expression becomes text: texts as they are, numbers, booleans, lists and objects as JSON in one\n"
+    "line. Null has no text: that is an error. `$${{` stands for `${{` itself.\n"
+    "\n"
+    "| text | value |\n"
+    "|---|---|\n";
+
+static const struct cell text_examples[] = {
+    {"${{ params.n }}", "3"},
+    {"${{ params.n }} files", "\"3 files\""},
+    {"report-${{ params.day }}.csv", "\"report-2026-01-01.csv\""},
+    {"files: ${{ tasks.extract.outputs.files }}", "\"files: [\\\"a.csv\\\",\\\"b.csv\\\"]\""},
+    {"write $${{ params.n }}", "\"write ${{ params.n }}\""},
+};
+
+/* In a table a bar must be hidden, also in code. */
+static void add_code(struct buf *b, const char *code)
+{
+    buf_addch(b, '`');
+    for (; *code; code++) {
+        if (*code == '|')
+            buf_addch(b, '\\');
+        buf_addch(b, *code);
+    }
+    buf_addch(b, '`');
+}
+
+static void add_example(struct fixture *f, struct buf *b, const char *usage, const char *meaning,
+                        const char *example, const char *result)
+{
+    struct buf got = BUF_INIT;
+    struct expr_fault fault;
+
+    CHECK_EQ(evaluate(f, example, &got, &fault), 0);
+    CHECK_STR(got.ptr, result);
+    buf_addstr(b, "| ");
+    add_code(b, usage);
+    buf_addf(b, " | %s | ", meaning);
+    add_code(b, example);
+    buf_addstr(b, " is ");
+    add_code(b, result);
+    buf_addstr(b, " |\n");
+    buf_release(&got);
+}
+
+static void add_operator(struct buf *b, const char *op, int strength, const char *meaning)
+{
+    buf_addf(b, "| %d | ", strength);
+    add_code(b, op);
+    buf_addf(b, " | %s |\n", meaning);
+}
+
+static void add_functions(struct fixture *f, struct buf *b)
+{
+    buf_addstr(b, "\n## Functions\n\n| function | gives | example |\n|---|---|---|\n");
+#define X(name, fewest, most, usage, meaning, example, result) \
+    add_example(f, b, usage, meaning, example, result);
+    EXPR_DEFAULT(X)
+    EXPR_FUNCTIONS(X)
+#undef X
+    buf_addstr(
+        b,
+        "\n`default` looks at its second value only if it needs it. It helps where a field or an item is "
+        "missing or null, however deep; any other error in its first value stays one.\n"
+        "\nOf the tasks that this one needs, in `if`; the examples are of needs that all succeeded:\n"
+        "\n| function | is true if | example |\n|---|---|---|\n");
+#define X(id, name, meaning, example, result) \
+    add_example(f, b, #name "()", meaning, example, result);
+    EXPR_STATUSES(X)
+#undef X
+}
+
+static void add_texts(struct fixture *f, struct buf *b)
+{
+    struct buf got = BUF_INIT;
+    struct expr_fault fault;
+    size_t i;
+
+    buf_addstr(b, text_rules);
+    for (i = 0; i < COUNT(text_examples); i++) {
+        CHECK_EQ(template(f, text_examples[i].expr, &got, &fault), 0);
+        CHECK_STR(got.ptr, text_examples[i].expect);
+        buf_addstr(b, "| ");
+        add_code(b, text_examples[i].expr);
+        buf_addstr(b, " | ");
+        add_code(b, text_examples[i].expect);
+        buf_addstr(b, " |\n");
+    }
+    buf_release(&got);
+}
+
+static void page(struct buf *b)
+{
+    struct fixture f;
+
+    begin(&f);
+    buf_addstr(b, head);
+    buf_addstr(b, "\n## Names\n\n| name | is |\n|---|---|\n");
+#define X(id, name, meaning) buf_addf(b, "| `%s` | %s |\n", #name, meaning);
+    EXPR_NAMES(X)
+#undef X
+    buf_addstr(b, "\n## Operators\n\nThe higher the number, the more strongly it binds.\n\n"
+                  "| | operator | is |\n|---|---|---|\n");
+#define X(id, text, strength, meaning) add_operator(b, text, strength, meaning);
+    EXPR_OPERATORS(X)
+#undef X
+    buf_addstr(b, rules);
+    add_functions(&f, b);
+    add_texts(&f, b);
+    buf_addf(
+        b,
+        "\n## Limits\n\nAn expression has at most %d bytes and is nested at most %d deep; a text with "
+        "expressions in it, and a result (of a list or an object: its JSON), have at most %u bytes; `range` makes at most %d items. "
+        "What would take much longer than a blink to compute is refused: let a task do it.\n",
+        EXPR_TEXT_MAX, EXPR_DEPTH_MAX, EXPR_RESULT_MAX, EXPR_RANGE_MAX);
+    CHECK_EQ(EXPR_RESULT_MAX, EXPR_TEMPLATE_MAX);
+    end(&f);
+}
+
+static void read_page(struct buf *b)
+{
+    FILE *file = fopen(FILE_NAME, "re");
+    char chunk[4096];
+    size_t n;
+
+    if (!file)
+        test_fail(__FILE__, __LINE__, "can't read " FILE_NAME ": run this in the project's folder");
+    while ((n = fread(chunk, 1, sizeof(chunk), file)) > 0)
+        buf_add(b, chunk, n);
+    fclose(file);
+}
+
+static void write_page(const struct buf *b)
+{
+    FILE *file = fopen(FILE_NAME, "we");
+
+    CHECK(file);
+    CHECK_EQ(fwrite(b->ptr, 1, b->len, file), b->len);
+    CHECK_EQ(fclose(file), 0);
+}
+
+TEST(the_page_about_expressions_says_what_the_code_says)
+{
+    struct buf should = BUF_INIT, is = BUF_INIT;
+    size_t at = 0;
+
+    page(&should);
+    if (getenv("PAWL_WRITE_DOCS"))
+        write_page(&should);
+    read_page(&is);
+    while (at < is.len && is.ptr[at] == should.ptr[at])
+        at++;
+    if (at < is.len || is.len != should.len)
+        test_fail(__FILE__, __LINE__,
+                  FILE_NAME
+                  " differs from the code: run PAWL_WRITE_DOCS=1 build/tests/test_expr_doc\n"
+                  "    file: %.60s\n    code: %.60s",
+                  is.ptr + at, should.ptr + at);
+    buf_release(&is);
+    buf_release(&should);
+}

@@ -1,0 +1,119 @@
+/* test_function_plugin.c - what a plugin may and may not do. */
+#include "function_fixture.h"
+
+#include <stdio.h>
+#include <string.h>
+
+TEST_NO_DB;
+TEST_THREADED;
+
+/* ---- plugins ---- */
+
+/* What a plugin is compiled with, written down a second time: these layouts are an interface. */
+static const char plugin_head[] =
+    "#include <stdint.h>\n"
+    "#include <stdbool.h>\n"
+    "struct call;\n"
+    "struct call_ops {\n"
+    "    bool (*cancelled)(const struct call *);\n"
+    "    int64_t (*remaining)(const struct call *);\n"
+    "    int (*set_output)(struct call *, const char *, const char *);\n"
+    "    int (*set_result)(struct call *, const char *);\n"
+    "    void (*log)(struct call *, const char *);\n"
+    "    void (*fail)(struct call *, const char *);\n"
+    "    void (*defer)(struct call *, int64_t);\n"
+    "};\n"
+    "struct call { const struct call_ops *ops; const char *name, *input; int64_t execution, root;\n"
+    "              int attempt, max_attempts; };\n"
+    "struct host { int abi; int (*add)(const struct host *, const char *,\n"
+    "                                  int (*)(struct call *, void *), void *); void *data; };\n"
+    "static int hello(struct call *c, void *arg)\n"
+    "{ c->ops->log(c, c->name); return c->ops->set_output(c, arg, c->input); }\n";
+
+static void build_plugin(const char *name, const char *body, char *path, size_t size)
+{
+    char command[1000];
+    FILE *f;
+
+    snprintf(path, size, "%s/%s.c", test_dir(), name);
+    CHECK((f = fopen(path, "we")) != NULL);
+    fprintf(f, "%s%s\n", plugin_head, body);
+    CHECK_EQ(fclose(f), 0);
+    snprintf(path, size, "%s/%s.so", test_dir(), name);
+    snprintf(command, sizeof(command), "cc -w -shared -fPIC -o %s %s/%s.c", path, test_dir(), name);
+    if (system("command -v cc >/dev/null"))
+        SKIP("there is no C compiler");
+    CHECK_EQ(system(command), 0);
+}
+
+TEST(a_plugin_brings_functions)
+{
+    struct fixture fx;
+    struct err err = ERR_INIT;
+    struct task t = a_task(1, "hello");
+    char path[300];
+
+    build_plugin("good",
+                 "const int pawl_plugin_abi = 1;\n"
+                 "int pawl_plugin_init(const struct host *h)\n"
+                 "{ return h->abi != 1 || h->add(h, \"hello\", hello, \"out\"); }",
+                 path, sizeof(path));
+    open_threads(&fx, 1);
+    CHECK_OK_ERR(function_load_plugin(fx.f, path, &err), &err);
+    t.input = "[7]";
+    start_task(&fx, &t);
+    wait_ended(&fx, 1);
+    CHECK_STR(find_seen(&fx, REPORT_LOG, 1)->log, "nightly::load\n");
+    CHECK_STR(ended(&fx, 1)->result, "{\"out\":[7]}");
+    CHECK_EQ(function_load_plugin(fx.f, path, &err), -E_CONFLICT); /* once is enough */
+    CHECK(function_has(fx.f, "hello"));
+    end(&fx);
+}
+
+static void check_not_loaded(struct fixture *fx, const char *path, const char *words)
+{
+    struct err err = ERR_INIT;
+    size_t n;
+
+    CHECK(function_load_plugin(fx->f, path, &err) < 0);
+    if (!strstr(err.msg, words) || !strstr(err.msg, path))
+        test_fail(__FILE__, __LINE__, "\"%s\" lacks \"%s\"", err.msg, words);
+    function_lanes(fx->f, &n);
+    CHECK_EQ(n, 1); /* what was there before, and nothing of the plugin */
+}
+
+TEST(a_plugin_that_can_not_be_used_adds_nothing_and_says_why)
+{
+    static const struct {
+        const char *body, *words;
+    } bad[] = {
+        {"", "it is not a plugin of Pawl: it has no pawl_plugin_abi"},
+        {"const int pawl_plugin_abi = 1;", "it has no pawl_plugin_init"},
+        {"const int pawl_plugin_abi = 99; int pawl_plugin_init(const struct host *h) { *(int *)0 = "
+         "1; return 0; }",
+         "built for version 99 of the plugin interface, and this Pawl has 1"},
+        {"const int pawl_plugin_abi = 1; int pawl_plugin_init(const struct host *h) { "
+         "h->add(h, \"new\", hello, 0); h->add(h, \"there\", hello, 0); return 0; }",
+         "there is a function there already"},
+        {"const int pawl_plugin_abi = 1; int pawl_plugin_init(const struct host *h) { "
+         "h->add(h, \"new\", hello, 0); return 5; }",
+         "its pawl_plugin_init returned 5"},
+        {"const int pawl_plugin_abi = 1; int pawl_plugin_init(const struct host *h) { "
+         "return h->add(h, \"bad name\", hello, 0); }",
+         "can't be the name of a function"},
+    };
+    struct fixture fx;
+    char path[300], name[16];
+    size_t i;
+
+    open_threads(&fx, 1);
+    add(&fx, "there", nothing, NULL);
+    for (i = 0; i < COUNT(bad); i++) {
+        snprintf(name, sizeof(name), "bad%zu", i);
+        build_plugin(name, bad[i].body, path, sizeof(path));
+        check_not_loaded(&fx, path, bad[i].words);
+    }
+    check_not_loaded(&fx, "/nowhere/at-all.so", "can't be loaded");
+    check_not_loaded(&fx, "libc.so.6", "can't be loaded"); /* not from the system's folders */
+    end(&fx);
+}

@@ -1,0 +1,209 @@
+/* test_function_room.c - how many functions run at once, and on which threads; and that each ends
+ * once, whatever is done to it. */
+#include "function_fixture.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+TEST_NO_DB;
+TEST_THREADED;
+
+/* ---- room and threads ---- */
+
+static void count_running(void *arg, int64_t execution, int attempt)
+{
+    CHECK_EQ(attempt, 1);
+    ((int *)arg)[execution]++;
+}
+
+TEST(there_is_room_for_the_threads_and_a_small_queue_and_no_more)
+{
+    struct fixture fx;
+    struct gate g = {0};
+    struct task t = a_task(99, "gate");
+    struct err err = ERR_INIT;
+    int i, runs[20] = {0};
+
+    open_threads(&fx, 2);
+    add(&fx, "gate", until_open, &g);
+    CHECK_EQ(fx.x->ops->room(fx.x), 10);
+    for (i = 1; i <= 10; i++)
+        start(&fx, i, "gate");
+    CHECK_EQ(fx.x->ops->room(fx.x), 0);
+    CHECK_EQ(fx.x->ops->start(fx.x, &t, &err), -E_REFUSED);
+    WAIT_FOR(&fx, atomic_load(&g.inside) == 2);
+    function_running(fx.f, count_running, runs);
+    CHECK_EQ(runs[1] + runs[2], 2);
+    for (i = 3; i < 20; i++)
+        CHECK_EQ(runs[i], 0);
+    atomic_store(&g.open, 1);
+    wait_ended(&fx, 10);
+    CHECK_EQ(fx.x->ops->room(fx.x), 10);
+    end(&fx);
+}
+
+TEST(the_queue_is_bounded_whatever_the_number_of_threads)
+{
+    struct fixture fx;
+
+    open_threads(&fx, 1000);
+    CHECK_EQ(fx.x->ops->room(fx.x), 1500);
+    end(&fx);
+    open_with(&fx, (struct function_options){.threads = 3, .queue = 7});
+    CHECK_EQ(fx.x->ops->room(fx.x), 10);
+    end(&fx);
+    open_with(&fx, (struct function_options){0});
+    CHECK_EQ(fx.x->ops->room(fx.x), 20);
+    end(&fx);
+}
+
+TEST(threads_are_made_as_needed_and_end_when_they_idle)
+{
+    struct fixture fx;
+    struct gate g = {0};
+    int i;
+
+    open_with(&fx, (struct function_options){.threads = 8, .idle = 50 * MS});
+    add(&fx, "gate", until_open, &g);
+    CHECK_EQ(pool_threads(), 0);
+    start(&fx, 1, "gate");
+    start(&fx, 2, "gate");
+    WAIT_FOR(&fx, atomic_load(&g.inside) == 2);
+    CHECK_EQ(pool_threads(), 2);
+    for (i = 3; i <= 20; i++)
+        start(&fx, i, "gate");
+    WAIT_FOR(&fx, atomic_load(&g.inside) == 8);
+    CHECK_EQ(pool_threads(), 8);
+    atomic_store(&g.open, 1);
+    wait_ended(&fx, 20);
+    WAIT_FOR(&fx, pool_threads() == 0);
+    start(&fx, 21, "gate"); /* and they come back */
+    wait_ended(&fx, 21);
+    end(&fx);
+}
+
+TEST(a_function_for_which_no_thread_can_be_made_is_given_back)
+{
+    struct fixture fx;
+    struct task t = a_task(1, "nothing");
+    struct err err = ERR_INIT;
+    pthread_attr_t usual, huge;
+
+    CHECK_EQ(pthread_getattr_default_np(&usual), 0);
+    CHECK_EQ(pthread_attr_init(&huge), 0);
+    CHECK_EQ(pthread_attr_setstacksize(&huge, (size_t)1 << 50), 0);
+    open_threads(&fx, 1);
+    add(&fx, "nothing", nothing, NULL);
+    CHECK_EQ(pthread_setattr_default_np(&huge), 0);
+    CHECK_EQ(fx.x->ops->start(fx.x, &t, &err), -E_REFUSED);
+    CHECK_STR(err.msg, "this worker can start no thread for a function");
+    CHECK_EQ(pthread_setattr_default_np(&usual), 0);
+    CHECK_EQ(fx.x->ops->room(fx.x), 5);
+    start_task(&fx, &t); /* and goes when it can */
+    wait_ended(&fx, 1);
+    pthread_attr_destroy(&huge);
+    pthread_attr_destroy(&usual);
+    end(&fx);
+}
+
+/* A thread that is signalled and finds that another was faster must not be counted as on its way
+ * for ever: jobs would wait behind others while it sleeps. */
+TEST(no_wake_up_is_lost_when_jobs_come_in_small_groups)
+{
+    struct fixture fx;
+    struct gate g = {0};
+    int i, k, n = 0, rounds = test_full() ? 100000 : 10000;
+
+    open_with(&fx, (struct function_options){.threads = 3, .idle = 3600 * SECOND});
+    add(&fx, "nothing", nothing, NULL);
+    add(&fx, "gate", until_open, &g);
+    for (i = 0; i < rounds; i++) {
+        for (k = 0; k <= i % 3; k++)
+            start(&fx, ++n, "nothing");
+        wait_ended(&fx, n);
+    }
+    for (k = 0; k < 3; k++)
+        start(&fx, ++n, "gate");
+    WAIT_FOR(&fx, atomic_load(&g.inside) == 3);
+    atomic_store(&g.open, 1);
+    wait_ended(&fx, n);
+    end(&fx);
+}
+
+static atomic_int ran;
+
+static int counts(struct function_call *c, void *arg)
+{
+    (void)c, (void)arg;
+    atomic_fetch_add(&ran, 1);
+    return 0;
+}
+
+/* Cancels, forgets and finds at random among what runs, waits or has just ended. */
+TEST(every_started_attempt_ends_exactly_once_whatever_is_done_to_it)
+{
+    struct fixture fx;
+    int i, n = test_full() ? 50000 : 5000, forgotten = 0;
+    char *expect = mem_zalloc((size_t)n + 1);
+    size_t k;
+    unsigned seed = 1;
+
+    open_threads(&fx, 4);
+    add(&fx, "counts", counts, NULL);
+    for (i = 1; i <= n; i++) {
+        struct task t = a_task(i, "counts");
+        struct err err = ERR_INIT;
+        int victim = 1 + rand_r(&seed) % i, what = rand_r(&seed) % 10;
+
+        while (!fx.x->ops->room(fx.x))
+            turn(&fx, 1000);
+        start_task(&fx, &t);
+        expect[i] = 1;
+        if (what < 2) {
+            fx.x->ops->cancel(fx.x, victim, 1, OUTCOME_CANCELLED);
+        } else if (what == 2 && !find_seen(&fx, REPORT_ENDED, i)) {
+            fx.x->ops->forget(fx.x, i, 1);
+            expect[i] = 0;
+            forgotten++;
+        } else if (what == 3) {
+            t.epoch = 2;
+            CHECK_OK_ERR(fx.x->ops->find(fx.x, &t, &err), &err);
+        }
+        if (what > 6)
+            turn(&fx, 0);
+    }
+    wait_ended(&fx, n - forgotten);
+    while (turn(&fx, 20))
+        ;
+    for (k = 0; k < fx.seen.n; k++)
+        if (fx.seen.at[k].kind == REPORT_ENDED)
+            expect[fx.seen.at[k].execution]--;
+    for (i = 1; i <= n; i++)
+        CHECK_EQ(expect[i], 0);
+    free(expect);
+    end(&fx);
+}
+
+static void start_next(struct fixture *fx, const struct report *r)
+{
+    if (r->kind == REPORT_ENDED && r->execution < 100)
+        start(fx, r->execution + 1, "nothing");
+    if (r->kind == REPORT_ENDED && r->execution == 50) {
+        fx->x->ops->cancel(fx->x, 50, 1, OUTCOME_CANCELLED); /* about itself, when it is over */
+        fx->x->ops->forget(fx->x, 50, 1);
+    }
+}
+
+TEST(a_report_may_start_cancel_and_forget)
+{
+    struct fixture fx;
+
+    open_threads(&fx, 2);
+    add(&fx, "nothing", nothing, NULL);
+    fx.meanwhile = start_next;
+    start(&fx, 1, "nothing");
+    wait_ended(&fx, 100);
+    CHECK_EQ(ended(&fx, 100)->outcome.kind, OUTCOME_OK);
+    end(&fx);
+}

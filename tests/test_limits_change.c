@@ -1,0 +1,220 @@
+/* test_limits_change.c - limits that are lowered, raised, set and removed. */
+#include "limit_fixture.h"
+
+TEST_LONG;
+
+/* As set_limit; returns how many turns it took. */
+static int set_limit_in_slices(struct store *s, const char *key, int max)
+{
+    struct limit_change c = {.key = key, .max = max};
+    struct err err = ERR_INIT;
+    int turns = 0;
+
+    do {
+        CHECK_OK_ERR(store_turn(s, limit_body, &c, &err), &err);
+        turns++;
+    } while (c.more);
+    return turns;
+}
+
+/* ---- changing a limit ---- */
+
+TEST(lowering_a_limit_takes_the_youngest_out_of_the_outbox_in_slices)
+{
+    struct store *s = fixture_store();
+    int64_t old, young;
+
+    old = submit_batch(s, 20, NULL);
+    young = submit_batch(s, 230, NULL);
+    CHECK_EQ(set_limit_in_slices(s, QUEUE, 250), 1);
+    CHECK_EQ(claimable(s), 250);
+    verify_clean(s);
+    CHECK_EQ(set_limit_in_slices(s, QUEUE, 20), 3); /* 230 above, 100 at a time */
+    CHECK_EQ(claimable(s), 20);
+    CHECK_EQ(used(s, QUEUE), 20);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM limit_waits"), 230);
+    check_claimable(s, old);
+    check_claimable(s, old + 19);
+    check_waits(s, young, QUEUE);
+    CHECK_STR(history(s, young), "created marked_ready held");
+    verify_clean(s);
+    CHECK_EQ(set_limit_in_slices(s, QUEUE, 1000), 3); /* and back the same way */
+    CHECK_EQ(claimable(s), 250);
+    CHECK_EQ(sql_number(s, "SELECT max FROM limits"), 1000);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(lowering_the_limit_of_a_key_takes_its_jobs_out_in_slices)
+{
+    struct store *s = fixture_store();
+    int64_t first = submit_batch(s, 250, "k"), other = submit(s, "other");
+
+    CHECK_EQ(claimable(s), 251);
+    CHECK_EQ(set_limit_in_slices(s, "key:k", 7), 3);
+    CHECK_EQ(claimable(s), 8);
+    CHECK_EQ(used(s, "key:k"), 7);
+    check_claimable(s, first);
+    check_claimable(s, first + 6);
+    check_waits(s, first + 7, "key:k");
+    check_claimable(s, other);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(what_runs_when_a_limit_is_lowered_finishes_and_frees_nothing_before_there_is_room)
+{
+    struct store *s = fixture_store();
+    struct held_job j[5];
+    int i;
+
+    submit_batch(s, 8, NULL);
+    CHECK_EQ(claim_many(s, 1, 5, j), 5);
+    set_limit(s, QUEUE, 2);
+    CHECK_EQ(claimable(s), 0);
+    CHECK_EQ(used(s, QUEUE), 5); /* exceeded by what ran already */
+    verify_clean(s);
+    for (i = 0; i < 3; i++) {
+        CHECK_EQ(heartbeat(s, j[i]), 0);
+        CHECK_EQ(settle_ok(s, j[i]), 0);
+        CHECK_EQ(claimable(s), 0);
+    }
+    CHECK_EQ(settle_ok(s, j[3]), 0);
+    CHECK_EQ(claimable(s), 1);
+    CHECK_EQ(settle_as(s, j[4], OUTCOME_FAILED, -1), 0);
+    CHECK_EQ(claimable(s), 2);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_retry_of_what_ran_above_a_lowered_limit_is_not_left_in_the_outbox)
+{
+    struct store *s = fixture_store();
+    struct held_job j[2];
+
+    submit_with(s, (struct submission){.name = "a", .max_attempts = 3});
+    submit_with(s, (struct submission){.name = "b", .max_attempts = 3});
+    CHECK_EQ(claim_many(s, 1, 2, j), 2);
+    set_limit(s, QUEUE, 1);
+    CHECK_EQ(settle_as(s, j[0], OUTCOME_FAILED, 0), 0); /* two run where one may */
+    check_waits(s, j[0].id, QUEUE);
+    verify_clean(s);
+    CHECK_EQ(settle_ok(s, j[1]), 0);
+    check_claimable(s, j[0].id);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(raising_a_limit_lets_as_many_go_by_priority_then_age)
+{
+    struct store *s = fixture_store();
+    int64_t id[5];
+    struct held_job j[5];
+    int i;
+
+    set_limit(s, QUEUE, 0);
+    for (i = 0; i < 5; i++)
+        id[i] = submit_with(s, (struct submission){.name = "x", .priority = i == 4 ? 1 : 0});
+    set_limit(s, QUEUE, 3);
+    CHECK_EQ(claimable(s), 3);
+    CHECK_EQ(claim_many(s, 1, 5, j), 3);
+    CHECK_EQ(j[0].id, id[4]);
+    CHECK_EQ(j[1].id, id[0]);
+    CHECK_EQ(j[2].id, id[1]);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_queue_is_paused_by_a_limit_of_none_and_resumed_by_any_other)
+{
+    struct store *s = fixture_store();
+    struct held_job j, none;
+    int64_t b, c;
+
+    submit(s, "a");
+    j = claim_job(s, 1);
+    b = submit(s, "b");
+    set_limit(s, QUEUE, 0);
+    check_waits(s, b, QUEUE); /* out of the outbox before the answer */
+    c = submit(s, "c");
+    CHECK(!claim_one(s, 1, &none));
+    CHECK_EQ(settle_ok(s, j), 0); /* what runs finishes */
+    CHECK(!claim_one(s, 1, &none));
+    CHECK_EQ(used(s, QUEUE), 0);
+    verify_clean(s);
+    set_limit(s, QUEUE, 1);
+    check_claimable(s, b);
+    check_waits(s, c, QUEUE);
+    set_limit(s, QUEUE, -1);
+    check_claimable(s, c);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(removing_a_limit_lets_everybody_go)
+{
+    struct store *s = fixture_store();
+    int64_t k;
+
+    set_limit(s, QUEUE, 3);
+    submit_batch(s, 250, NULL);
+    k = submit_keyed(s, "a", "k");
+    CHECK_EQ(claimable(s), 3);
+    CHECK_EQ(set_limit_in_slices(s, QUEUE, -1), 3); /* 248 wait, 100 at a time */
+    CHECK_EQ(claimable(s), 251);
+    check_claimable(s, k);
+    CHECK_EQ(used(s, QUEUE), -1); /* gone */
+    CHECK_EQ(used(s, "key:k"), 1);
+    CHECK_EQ(set_limit_in_slices(s, QUEUE, -1), 1); /* and again is no error */
+    check_claimable(s, submit(s, "later"));
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(who_waits_for_a_removed_limit_may_have_to_wait_for_the_other)
+{
+    struct store *s = fixture_store();
+    int64_t a, b;
+
+    set_limit(s, QUEUE, 0);
+    a = submit_keyed(s, "a", "k");
+    b = submit_keyed(s, "b", "k");
+    set_limit(s, QUEUE, -1);
+    check_claimable(s, a);
+    check_waits(s, b, "key:k");
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_limit_that_is_set_while_jobs_run_counts_them)
+{
+    struct store *s = fixture_store();
+    struct held_job j[3];
+
+    submit_batch(s, 5, NULL);
+    submit_with(s, (struct submission){.name = "p", .paused = true});
+    CHECK_EQ(claim_many(s, 1, 3, j), 3);
+    set_limit(s, QUEUE, 4);
+    CHECK_EQ(used(s, QUEUE), 4); /* three run, one may be claimed, one is held */
+    CHECK_EQ(claimable(s), 1);
+    verify_clean(s);
+    CHECK_EQ(settle_ok(s, j[0]), 0);
+    CHECK_EQ(claimable(s), 2);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_limit_that_is_set_to_what_it_was_changes_nothing)
+{
+    struct store *s = fixture_store();
+    int64_t events;
+
+    set_limit(s, QUEUE, 1);
+    submit_batch(s, 3, NULL);
+    events = sql_number(s, "SELECT count(*) FROM execution_events");
+    set_limit(s, QUEUE, 1);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM execution_events"), events);
+    CHECK_EQ(used(s, QUEUE), 1);
+    verify_clean(s);
+    store_close(&s);
+}

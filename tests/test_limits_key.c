@@ -1,0 +1,309 @@
+/* test_limits_key.c - limits of concurrency keys, and jobs under two limits. */
+#include "limit_fixture.h"
+
+TEST_LONG;
+
+/* ---- concurrency keys ---- */
+
+TEST(a_key_is_limited_by_the_first_job_that_uses_it)
+{
+    struct store *s = fixture_store();
+    int64_t a, b, c, d;
+
+    a = submit_with(s, (struct submission){.name = "a", .concurrency = "k", .concurrency_max = 2});
+    b = submit_with(s, (struct submission){.name = "b", .concurrency = "k", .concurrency_max = 9});
+    c = submit_with(s, (struct submission){.name = "c", .concurrency = "k"});
+    d = submit_keyed(s, "d", "one"); /* without a number: one at a time */
+    check_claimable(s, a);
+    check_claimable(s, b);
+    check_waits(s, c, "key:k");
+    check_claimable(s, d);
+    check_waits(s, submit_keyed(s, "e", "one"), "key:one");
+    CHECK_EQ(used(s, "key:k"), 2);
+    CHECK_EQ(used(s, "key:one"), 1);
+    CHECK_EQ(sql_number(s, "SELECT max FROM limits WHERE key = 'key:k'"), 2);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(keys_do_not_wait_for_each_other)
+{
+    struct store *s = fixture_store();
+    int64_t a2, b2;
+    struct held_job j;
+
+    submit_keyed(s, "a1", "a");
+    submit_keyed(s, "b1", "b");
+    a2 = submit_keyed(s, "a2", "a");
+    b2 = submit_keyed(s, "b2", "b");
+    j = claim_job(s, 1);
+    CHECK_EQ(settle_ok(s, j), 0);
+    check_claimable(s, a2);
+    check_waits(s, b2, "key:b");
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_key_keeps_its_limit_when_nobody_uses_it)
+{
+    struct store *s = fixture_store();
+
+    submit_with(s, (struct submission){.name = "a", .concurrency = "k", .concurrency_max = 3});
+    CHECK_EQ(settle_ok(s, claim_job(s, 1)), 0);
+    CHECK_EQ(used(s, "key:k"), 0);
+    submit_keyed(s, "b", "k");
+    CHECK_EQ(sql_number(s, "SELECT max FROM limits WHERE key = 'key:k'"), 3);
+    CHECK_EQ(used(s, "key:k"), 1);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_key_may_be_limited_before_anybody_uses_it)
+{
+    struct store *s = fixture_store();
+
+    set_limit(s, "key:k", 0);
+    check_waits(s, submit_keyed(s, "a", "k"), "key:k");
+    CHECK_EQ(claimable(s), 0);
+    set_limit(s, "key:k", 1);
+    CHECK_EQ(claimable(s), 1);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_key_in_use_that_is_set_free_still_counts_its_jobs)
+{
+    struct store *s = fixture_store();
+    int64_t a = submit_keyed(s, "a", "k"), b = submit_keyed(s, "b", "k"), c, d;
+
+    claim_job(s, 1);
+    set_limit(s, "key:k", -1);
+    check_claimable(s, b);
+    c = submit_keyed(s, "c", "k"); /* it asks for one at a time, but the key is known and free */
+    check_claimable(s, c);
+    CHECK_EQ(used(s, "key:k"), 3);
+    verify_clean(s);
+    set_limit(s, "key:k", 2); /* and limited again */
+    CHECK_EQ(used(s, "key:k"), 2);
+    check_claimable(s, b);
+    check_waits(s, c, "key:k");
+    d = submit_keyed(s, "d", "k");
+    check_waits(s, d, "key:k");
+    CHECK_EQ(status_of(s, a), S_RUNNING);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_key_that_is_removed_while_one_of_its_jobs_is_delayed_still_counts_it)
+{
+    struct store *s = fixture_store();
+    int64_t a =
+        submit_with(s, (struct submission){.name = "a", .concurrency = "k", .delay = 100 * SECOND});
+    int64_t b;
+
+    set_limit(s, "key:k", -1);
+    b = submit_keyed(s, "b", "k"); /* nobody has a permit: its bound of one holds again */
+    clock_advance(101 * SECOND);
+    CHECK_EQ(run_timers(s), 1);
+    CHECK_EQ(get(s, a).held, HELD_LIMIT);
+    CHECK_EQ(get(s, b).held, HELD_NONE);
+    verify_clean(s);
+    CHECK_EQ(settle_ok(s, claim_job(s, 1)), 0);
+    CHECK_EQ(settle_ok(s, claim_job(s, 1)), 0);
+    CHECK_EQ(used(s, "key:k"), 0);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_key_that_is_removed_while_nobody_uses_it_begins_anew)
+{
+    struct store *s = fixture_store();
+
+    submit_keyed(s, "a", "k");
+    CHECK_EQ(settle_ok(s, claim_job(s, 1)), 0);
+    set_limit(s, "key:k", -1);
+    submit_with(s, (struct submission){.name = "b", .concurrency = "k", .concurrency_max = 3});
+    CHECK_EQ(sql_number(s, "SELECT max FROM limits WHERE key = 'key:k'"), 3);
+    CHECK_EQ(used(s, "key:k"), 1);
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* ---- both at once ---- */
+
+TEST(a_job_under_two_limits_needs_a_permit_of_each)
+{
+    struct store *s = fixture_store();
+    int64_t a, b, c, d;
+
+    set_limit(s, QUEUE, 2);
+    a = submit_keyed(s, "a", "k");
+    b = submit_keyed(s, "b", "k");
+    c = submit(s, "c");
+    d = submit(s, "d");
+    check_claimable(s, a);
+    check_waits(s, b, "key:k"); /* and takes nothing from the queue meanwhile */
+    check_claimable(s, c);
+    check_waits(s, d, QUEUE);
+    CHECK_EQ(used(s, QUEUE), 2);
+    CHECK_EQ(used(s, "key:k"), 1);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_permit_that_the_first_in_line_cannot_use_goes_to_the_second)
+{
+    struct store *s = fixture_store();
+    struct held_job ja, jx;
+    int64_t a, x, b, c;
+
+    set_limit(s, QUEUE, 2);
+    a = submit_keyed(s, "a", "k");
+    x = submit(s, "x");
+    ja = claim_job(s, 1);
+    jx = claim_job(s, 1);
+    CHECK_EQ(ja.id, a);
+    CHECK_EQ(jx.id, x);
+    b = submit_keyed(s, "b", "k");
+    c = submit(s, "c");
+    check_waits(s, b, QUEUE);
+    check_waits(s, c, QUEUE);
+    CHECK_EQ(settle_ok(s, jx), 0);
+    check_waits(s, b, "key:k"); /* it was asked first, and now waits elsewhere */
+    check_claimable(s, c);
+    verify_clean(s);
+    CHECK_EQ(settle_ok(s, ja), 0);
+    check_claimable(s, b);
+    CHECK_EQ(used(s, QUEUE), 2);
+    CHECK_EQ(used(s, "key:k"), 1);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(many_who_wait_for_a_key_do_not_keep_the_queue_from_others)
+{
+    struct store *s = fixture_store();
+    struct held_job j;
+    int64_t first, last;
+    int i;
+
+    submit_keyed(s, "k", "k");
+    set_limit(s, QUEUE, 1);
+    j = claim_job(s, 1);
+    first = submit_batch(s, 20, "k");
+    last = submit(s, "no key");
+    CHECK_EQ(settle_ok(s, j), 0);
+    for (i = 0; i < 20; i++) {
+        j = claim_job(s, 1);
+        CHECK_EQ(j.id, first + i);
+        CHECK_EQ(settle_ok(s, j), 0);
+    }
+    CHECK_EQ(claim_job(s, 1).id, last);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_permit_that_thousands_have_no_use_for_goes_past_them_in_slices)
+{
+    struct store *s = fixture_store();
+    struct held_job k, j;
+    int64_t last, events, turns = 0;
+    int i;
+
+    submit_keyed(s, "k", "k");
+    submit(s, "j");
+    k = claim_job(s, 1);
+    j = claim_job(s, 1);
+    set_limit(s, QUEUE, 2);
+    for (i = 0; i < 10; i++)
+        submit_batch(s, 250, "k"); /* held for the queue, and each will find its key taken */
+    last = submit(s, "no key");
+    events = sql_number(s, "SELECT count(*) FROM execution_events");
+    CHECK_EQ(settle_ok(s, j), 0);
+    verify_clean(s); /* a hand-over timer is due */
+    CHECK(sql_number(s, "SELECT count(*) FROM execution_events") - events < 3000);
+    while (run_timers(s))
+        CHECK(++turns < 10);
+    CHECK(turns > 1);
+    check_claimable(s, last);
+    CHECK_EQ(used(s, QUEUE), 2);
+    verify_clean(s);
+    CHECK_EQ(settle_ok(s, k), 0); /* the first of the thousands goes, at once */
+    CHECK_EQ(claimable(s), 2);
+    verify_clean(s);
+    store_close(&s);
+}
+
+struct claiming {
+    const char *queue;
+    struct held_job out;
+    size_t n;
+};
+
+static int claim_body(struct turn *t, void *arg, struct err *err)
+{
+    struct claiming *c = arg;
+    struct lane_queue serves = {"process", c->queue};
+    struct claim claim = {.worker = 1,
+                          .folder = "folder-a",
+                          .lease = LEASE,
+                          .serves = &serves,
+                          .nserves = 1,
+                          .max = 1};
+    struct job_list jobs;
+    int rc = op_claim(t, &claim, &jobs, err);
+
+    if (rc)
+        return rc;
+    c->n = jobs.n;
+    if (jobs.n)
+        c->out = (struct held_job){.id = jobs.at[0]->id,
+                                   .root = jobs.at[0]->root,
+                                   .worker = 1,
+                                   .epoch = jobs.at[0]->epoch,
+                                   .attempt = jobs.at[0]->attempts};
+    return 0;
+}
+
+static struct held_job claim_from(struct store *s, const char *queue)
+{
+    struct claiming c = {.queue = queue};
+    struct err err = ERR_INIT;
+
+    CHECK_OK_ERR(store_turn(s, claim_body, &c, &err), &err);
+    CHECK_EQ(c.n, 1);
+    return c.out;
+}
+
+TEST(a_key_across_two_queues_ends_with_everybody_served)
+{
+    struct store *s = fixture_store();
+    struct held_job a, b;
+    int64_t w[6];
+    int i;
+
+    set_limit(s, "queue:b", 1);
+    submit_with(s, (struct submission){.name = "a", .queue = "a", .concurrency = "k"});
+    submit_with(s, (struct submission){.name = "b", .queue = "b"});
+    a = claim_from(s, "a");
+    b = claim_from(s, "b");
+    for (i = 0; i < 6; i++)
+        w[i] = submit_with(
+            s, (struct submission){.name = "w", .queue = i % 2 ? "a" : "b", .concurrency = "k"});
+    CHECK_EQ(settle_ok(s, a), 0); /* the key is free, queue b is not */
+    verify_clean(s);
+    CHECK_EQ(settle_ok(s, b), 0);
+    verify_clean(s);
+    for (i = 0; i < 6; i++) {
+        bool in_a = sql_number(s, "SELECT count(*) FROM task_outbox WHERE queue = 'a'") > 0;
+
+        CHECK_EQ(claimable(s), 1);
+        CHECK_EQ(settle_ok(s, claim_from(s, in_a ? "a" : "b")), 0);
+        verify_clean(s);
+    }
+    for (i = 0; i < 6; i++)
+        CHECK_EQ(status_of(s, w[i]), S_SUCCEEDED);
+    CHECK_EQ(used(s, "key:k"), 0);
+    CHECK_EQ(used(s, "queue:b"), 0);
+    store_close(&s);
+}
