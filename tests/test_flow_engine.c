@@ -12,6 +12,17 @@ static void count_commits(void *arg, const char *where)
     commits += !strcmp(where, "committed");
 }
 
+/* On a server the time is asked for wherever rows are locked, and that is waited for. */
+static int answers;
+
+static void count_answers(void *arg, const char *what, int64_t took_us, long rows)
+{
+    (void)arg;
+    (void)took_us;
+    (void)rows;
+    answers += !strcmp(what, "NOW");
+}
+
 static int nothing(struct function_call *c, void *arg)
 {
     (void)c;
@@ -19,7 +30,7 @@ static int nothing(struct function_call *c, void *arg)
     return 0;
 }
 
-TEST(each_hop_of_a_chain_is_one_commit)
+TEST(each_hop_of_a_chain_is_one_commit_and_locks_twice)
 {
     static const struct kit_function list[] = {{"f", nothing, NULL}, {NULL, NULL, NULL}};
     struct worker_kit k = {.list = list};
@@ -37,12 +48,15 @@ TEST(each_hop_of_a_chain_is_one_commit)
     kit_step(&k);
     w = flow_submit(s, buf_cstr(&yaml), NULL);
     fixture_env()->point = count_commits;
-    commits = 0;
+    fixture_env()->trace = count_answers;
+    commits = answers = 0;
     kit_until_ended(&k, HOPS);
     fixture_env()->point = NULL;
-    printf("%d commits\n", commits);
+    fixture_env()->trace = NULL;
+    printf("%d commits, %d answers\n", commits, answers);
     CHECK(commits <
-          HOPS + HOPS / 2); /* a heartbeat, or a start that was told apart, may be among them */
+          HOPS + HOPS / 2);    /* a heartbeat, or a start that was told apart, may be among them */
+    CHECK(answers < 3 * HOPS); /* what is settled, with all above it; and the claim */
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     engine_close(&k.engine);
     buf_release(&yaml);

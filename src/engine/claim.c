@@ -86,7 +86,8 @@ static int claim(struct turn *t, struct plan *p, struct room *r, const struct pl
                       .serves = places->list.at,
                       .nserves = places->list.n,
                       .max = max,
-                      .push = !e->o.poll};
+                      .push = !e->o.poll,
+                      .dry = !(places->groups & ~p->dry)};
     struct job_list jobs = {0};
     size_t i;
     int rc = op_claim(t, &c, &jobs, err);
@@ -95,6 +96,8 @@ static int claim(struct turn *t, struct plan *p, struct room *r, const struct pl
         *vec_add(&p->claimed) = jobs.at[i];
         take(r, jobs.at[i]->lane);
     }
+    if (!rc && jobs.dry)
+        p->dry |= places->groups & ~group_bit(63); /* that one may be several */
     *more = !rc && jobs.n == max;
     if (!*more)
         p->exhausted |= places->groups;

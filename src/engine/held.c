@@ -40,8 +40,11 @@ struct held *held_add(struct engine *e, const struct execution *x, const struct 
         h = mem_zalloc(sizeof(*h));
         h->execution = x->id;
         h->root = x->root;
+        h->parent = x->parent;
+        h->workflow = x->workflow;
         h->lane = mem_strdup(x->lane);
         h->queue = mem_strdup(x->queue);
+        h->concurrency = mem_strdup(x->concurrency);
         h->retry = spec->retry;
         if (spec->retry.ncodes) {
             size_t size = spec->retry.ncodes * sizeof(*spec->retry.codes);
@@ -77,6 +80,7 @@ void held_remove(struct engine *e, struct held *h)
     arena_release(&h->own);
     free(h->lane);
     free(h->queue);
+    free(h->concurrency);
     free(h);
 }
 

@@ -11,9 +11,9 @@
 
 /* A job that this worker holds. */
 struct held {
-    int64_t execution, root;
+    int64_t execution, root, parent, workflow;
     int attempt, epoch;
-    char *lane, *queue;
+    char *lane, *queue, *concurrency;
     struct retry_policy retry; /* its codes live in `own` */
     struct arena own;
     int64_t until; /* engine_now: the lease may be counted on so long */

@@ -127,7 +127,11 @@ void plan_make(struct engine *e, struct plan *p, size_t most)
         const struct held *h = e->ended.at[i];
 
         p->settles[i] = (struct settlement){.lease = ref_of(h->execution, h->root, h->epoch),
-                                            .outcome = h->outcome};
+                                            .outcome = h->outcome,
+                                            .parent = h->parent,
+                                            .workflow = h->workflow,
+                                            .queue = h->queue,
+                                            .concurrency = h->concurrency};
     }
     for (i = 0; i < p->nsubmits; i++)
         p->submissions[i] = e->submits.at[i]->s;

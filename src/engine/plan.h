@@ -32,6 +32,7 @@ struct plan {
     bool bare;          /* takes no new work, whatever there is */
     uint64_t ask;       /* which groups of lanes to claim from */
     uint64_t exhausted; /* those in which less waited than there was room for */
+    uint64_t dry;       /* those of which nothing is left in the outbox */
 };
 
 void plan_make(struct engine *e, struct plan *p, size_t most); /* at most so many commands */

@@ -126,11 +126,12 @@ static int body(struct turn *t, void *arg, struct err *err)
     int rc;
 
     p->adopted.n = p->claimed.n = 0;
-    p->exhausted = 0;
+    p->exhausted = p->dry = 0;
     p->slot_wanted = false;
     p->taken_at = engine_now(p->e);
     op_submit_limits(t, p->submissions, p->nsubmits);
-    if ((rc = op_started(t, worker, p->starts, p->nstarts, err)) ||
+    if ((rc = op_foresee(t, p->settles, p->nsettles, err)) ||
+        (rc = op_started(t, worker, p->starts, p->nstarts, err)) ||
         (rc = op_log(t, worker, p->logs, p->nlogs, err)) || (rc = settle(t, p, err)) ||
         (rc = op_submit(t, p->submissions, p->nsubmits, err)) || (rc = note_here(p, err)) ||
         (rc = op_advance(t, err)))

@@ -77,17 +77,19 @@ static size_t taken_before(const struct turn *t, const struct claim *c)
 static int take_waiting(struct turn *t, const struct claim *c, struct job_list *out,
                         struct err *err)
 {
+    size_t most = c->max + taken_before(t, c);
     struct rows r = ROWS_INIT;
     struct row **rows;
     int rc;
 
     args_begin(&t->args, Q_CLAIM);
-    args_int(&t->args, (int64_t)(c->max + taken_before(t, c)));
+    args_int(&t->args, (int64_t)most);
     push_lanes(&t->args, c->serves, c->nserves);
     if ((rc = turn_query(t, &t->args, &r, err)))
         goto done;
     rows = arena_alloc(&t->arena, (r.n + 1) * sizeof(*rows));
     turn_read_rows(t, &r, true, rows);
+    out->dry = r.n < most;
     rc = take(t, c, rows, r.n, out, err);
 done:
     rows_release(&r);
@@ -134,7 +136,7 @@ static int take_fresh(struct turn *t, const struct claim *c, struct job_list *ou
 
 int op_claim(struct turn *t, const struct claim *c, struct job_list *out, struct err *err)
 {
-    int rc;
+    int rc = 0;
 
     *out = (struct job_list){0};
     if (!c->max || !c->nserves)
@@ -142,7 +144,8 @@ int op_claim(struct turn *t, const struct claim *c, struct job_list *out, struct
     out->at = arena_alloc(&t->arena, (c->max + 1) * sizeof(*out->at));
     if (!c->push && (rc = door_flush(t, err))) /* what this turn made ready may be claimed by it */
         return rc;
-    if ((rc = take_waiting(t, c, out, err)) || !c->push || out->n == c->max)
+    out->dry = c->dry;
+    if ((!c->dry && (rc = take_waiting(t, c, out, err))) || !c->push || out->n == c->max)
         return rc;
     return take_fresh(t, c, out, err);
 }

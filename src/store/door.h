@@ -55,6 +55,9 @@ MUST_USE int door_flush(struct turn *t, struct err *err);
 /* limit.c: notes that this row's limits are needed, then looks up and locks all that were noted. */
 void limits_note(struct turn *t, const struct execution *e);
 MUST_USE int limits_fetch(struct turn *t, struct err *err);
+/* The same in two steps. */
+MUST_USE int limits_send(struct turn *t, struct rows *locked, struct err *err);
+void limits_take(struct turn *t, const struct rows *locked);
 /* The limits that a job falls under and that exist; at most 2. */
 size_t limits_of(struct turn *t, const struct execution *e, struct limit *out[2]);
 struct limit *limit_get(struct turn *t, char kind, const char *name);

@@ -84,6 +84,10 @@ struct flow *flow_add(struct turn *t, struct row *row, const struct definition *
                       struct json_t *variables);
 /* Reads the states of workflows whose rows are loaded; those that have none are left out. */
 MUST_USE int flow_read_all(struct turn *t, const int64_t *ids, size_t n, struct err *err);
+/* The same in two steps: sends for them, and takes the nth that came. */
+MUST_USE int flow_send(struct turn *t, const int64_t *ids, size_t n, struct rows *out,
+                       struct err *err);
+MUST_USE int flow_take(struct turn *t, const struct rows *r, size_t nth, struct err *err);
 /* Reads tasks of any workflows into the turn, as far as they exist. */
 struct flow_task_ref {
     struct flow *flow;

@@ -29,7 +29,7 @@ struct flow *flow_add(struct turn *t, struct row *row, const struct definition *
     return f;
 }
 
-static int take_flow(struct turn *t, const struct rows *r, size_t nth, struct err *err)
+int flow_take(struct turn *t, const struct rows *r, size_t nth, struct err *err)
 {
     int64_t id = rows_int(r, nth, 0);
     const struct definition *def;
@@ -48,22 +48,31 @@ static int take_flow(struct turn *t, const struct rows *r, size_t nth, struct er
     return 0;
 }
 
-int flow_read_all(struct turn *t, const int64_t *ids, size_t n, struct err *err)
+int flow_send(struct turn *t, const int64_t *ids, size_t n, struct rows *out, struct err *err)
 {
     struct args a = ARGS_INIT;
-    struct rows r = ROWS_INIT;
     size_t i;
-    int rc = 0;
+    int rc;
 
     args_begin(&a, Q_FLOW_READ);
     for (i = 0; i < n; i++)
         args_int(&a, ids[i]);
-    if (n)
-        rc = db_query(t->db, &a, &r, err);
-    for (i = 0; !rc && i < r.n; i++)
-        rc = take_flow(t, &r, i, err);
-    rows_release(&r);
+    rc = db_send(t->db, &a, out, ANY_ROWS, err);
     args_release(&a);
+    return rc;
+}
+
+int flow_read_all(struct turn *t, const int64_t *ids, size_t n, struct err *err)
+{
+    struct rows r = ROWS_INIT;
+    size_t i;
+    int rc = 0;
+
+    if (n && !(rc = flow_send(t, ids, n, &r, err)))
+        rc = db_flush(t->db, err);
+    for (i = 0; !rc && i < r.n; i++)
+        rc = flow_take(t, &r, i, err);
+    rows_release(&r);
     return rc;
 }
 

@@ -83,23 +83,48 @@ static void take_limits(struct turn *t, const struct rows *r)
     }
 }
 
-int limits_fetch(struct turn *t, struct err *err)
+int limits_send(struct turn *t, struct rows *locked, struct err *err)
 {
     struct args a = ARGS_INIT;
-    struct rows r = ROWS_INIT;
-    size_t i;
     int rc = 0;
 
     if (t->limit_list.n)
         qsort(t->limit_list.at, t->limit_list.n, sizeof(*t->limit_list.at), by_key);
-    if (!push_unknown(t, &a, Q_LOCK_LIMITS) || (rc = turn_query(t, &a, &r, err)))
-        goto done;
-    take_limits(t, &r);
+    if (push_unknown(t, &a, Q_LOCK_LIMITS))
+        rc = db_send(t->db, &a, locked, ANY_ROWS, err);
+    args_release(&a);
+    return rc;
+}
+
+void limits_take(struct turn *t, const struct rows *locked)
+{
+    size_t i;
+
+    take_limits(t, locked);
     for (i = 0; i < t->limit_list.n; i++)
         t->limit_list.at[i]->known = true;
-done:
+}
+
+static bool is_any_unknown(const struct turn *t)
+{
+    size_t i;
+
+    for (i = 0; i < t->limit_list.n; i++)
+        if (!t->limit_list.at[i]->known)
+            return true;
+    return false;
+}
+
+int limits_fetch(struct turn *t, struct err *err)
+{
+    struct rows r = ROWS_INIT;
+    int rc;
+
+    if (!is_any_unknown(t))
+        return 0;
+    if (!(rc = limits_send(t, &r, err)) && !(rc = turn_sync(t, err)))
+        limits_take(t, &r);
     rows_release(&r);
-    args_release(&a);
     return rc;
 }
 

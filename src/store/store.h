@@ -158,6 +158,7 @@ struct claim {
     size_t nserves;
     size_t max; /* at most so many */
     bool push;  /* jobs that this turn made ready are claimed with it, if nothing else waits */
+    bool dry;   /* that nothing else waits there is known, from an earlier claim of this turn */
 };
 
 /* A claimed or adopted job: the image after the claim, and its input. Lives until the store's next
@@ -165,6 +166,7 @@ struct claim {
 struct job_list {
     struct execution **at;
     size_t n;
+    bool dry; /* fewer waited there than were asked for: nothing is left of them */
 };
 
 /* Claims from the outbox: priority, then age. Every claim is a new attempt and a new epoch. With
@@ -225,7 +227,14 @@ struct settlement {
     struct lease_ref lease;
     struct outcome outcome;
     int status; /* out: the execution's status afterwards (ready = it will be tried again) */
+
+    /* What its holder knows of it, see op_foresee; 0 and NULL: nothing. */
+    int64_t parent, workflow;
+    const char *queue, *concurrency;
 };
+/* Fetches what settling these is going to ask for, all in one round trip to a server. Nothing
+ * depends on it: what is missing, or not as the holder knew it, is asked for when it is needed. */
+MUST_USE int op_foresee(struct turn *t, const struct settlement *list, size_t n, struct err *err);
 /* A `started` of the same attempt in the same turn comes before. Frees limits' permits and hands
  * them on. */
 MUST_USE int op_settle(struct turn *t, int64_t worker, struct settlement *list, size_t n,

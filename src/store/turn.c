@@ -242,14 +242,20 @@ static bool is_loaded(const struct turn *t, const struct want *list, size_t n)
 
 int turn_load(struct turn *t, struct want *list, size_t n, struct err *err)
 {
+    return is_loaded(t, list, n) ? 0 : turn_load_with(t, list, n, NULL, NULL, err);
+}
+
+int turn_load_with(struct turn *t, struct want *list, size_t n,
+                   int (*send_more)(struct turn *t, void *arg, struct err *err), void *arg,
+                   struct err *err)
+{
     struct rows locked = ROWS_INIT, loaded = ROWS_INIT, leases = ROWS_INIT;
     size_t i;
     int rc;
 
-    if (is_loaded(t, list, n))
-        return 0;
     if ((rc = send_root_locks(t, list, n, &locked, err)) ||
-        (rc = send_loads(t, list, n, &loaded, &leases, err)) || (rc = turn_sync(t, err)))
+        (rc = send_loads(t, list, n, &loaded, &leases, err)) ||
+        (send_more && (rc = send_more(t, arg, err))) || (rc = turn_sync(t, err)))
         goto done;
     for (i = 0; i < locked.n; i++)
         idmap_put(&t->roots, rows_int(&locked, i, 0), t);

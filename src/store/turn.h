@@ -110,6 +110,10 @@ struct want {
 };
 /* Locks the trees and loads the rows. */
 MUST_USE int turn_load(struct turn *t, struct want *list, size_t n, struct err *err);
+/* The same, also if all is there; what `send_more` sends travels with it, behind the locks. */
+MUST_USE int turn_load_with(struct turn *t, struct want *list, size_t n,
+                            int (*send_more)(struct turn *t, void *arg, struct err *err), void *arg,
+                            struct err *err);
 /* Fills in roots that are 0; those without an execution get rc = -E_NOT_FOUND. */
 MUST_USE int turn_find_roots(struct turn *t, struct want *list, size_t n, struct err *err);
 
