@@ -148,7 +148,7 @@ T $id task.completed running -> succeeded 1 W {\"outcome\":\"ok\",\"duration_us\
 	submit 5 >/dev/null
 	same "QUEUE READY HELD RUNNING LIMIT OLDEST WAITS
 default 5 0 0 - D" "$(p queue | plain)"
-	[[ $(p queue --json) == '{"queue":"default","ready":5,"held":0,"running":0,"oldest_ready_at":"20'*',"limit":null}' ]]
+	[[ $(p queue --json) == '{"queue":"default","ready":5,"held":0,"running":0,"oldest_ready_at":"20'*',"limit":null,"last_order":null}' ]]
 	work
 	same "QUEUE READY HELD RUNNING LIMIT OLDEST WAITS
 default 0 0 0 - -" "$(p queue | plain)"
