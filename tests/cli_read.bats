@@ -14,7 +14,8 @@ status ready, attempt 0 of 3
 waits for worker: for lane function:nap in queue default
 queue default, priority 0, executor function
 requested T UTC
-input {\"ms\":1}" "$(p show "$id" | plain)"
+input {\"ms\":1}
+see also pawl why $id" "$(p show "$id" | plain)"
 }
 
 @test "a job that ended is shown with its times, worker and result" {

@@ -170,3 +170,36 @@ make_flow() {
 	until_true has_status @last cancelled
 	p verify
 }
+
+@test "the past, a critical path and a difference fit into 80 and 40 columns" {
+	cat >"$dir/flow.yaml" <<-'EOF'
+		name: a-workflow-with-a-name-that-is-long
+		params: {day: {type: string, default: monday}}
+		tasks:
+		  a-task-with-a-name-that-is-long: {run: 'test "$day" = monday'}
+		  another-task-with-a-name-that-is-long: {needs: a-task-with-a-name-that-is-long, run: echo}
+	EOF
+	p run "$dir/flow.yaml" --progress none
+	one=$(p show @last --json | jq .id)
+	p run "$dir/flow.yaml" --param day=tuesday --progress none 2>/dev/null || true
+	two=$(p show @last --json | jq .id)
+	for width in 80 40; do
+		for what in "tree $one --at 0s" "tree $one --critical" "diff $one $two"; do
+			rm -f "$dir/code"
+			env=NO_COLOR= start $width 40 $what
+			until_true ended
+			screen
+			[ "$(code)" = 0 ]
+			# a line that wrapped would make two
+			[ "$(screen | grep -c .)" = "$(p $what | wc -l)" ]
+			[ $width = 80 ] || screen | grep -q '…$'
+			$tmux kill-server
+		done
+	done
+	rm "$dir/code"
+	env=NO_COLOR=1 locale=LC_ALL=C start 40 40 tree "$one" --critical
+	until_true ended
+	screen | LC_ALL=C without '[^ -~]'
+	colored | without "$(printf '\033\\[3')"
+	shows '    TOTAL  STEP'
+}

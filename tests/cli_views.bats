@@ -54,6 +54,43 @@ id_of() { p tree "$top" --json | grep -o '"id":[0-9]*,"parent":[0-9a-z]*,"root":
 	refused 2 'not both' p show "$top" --workflow --parent
 }
 
+@test "a workflow and a task are shown in words" {
+	make_flow
+	same "execution $top, workflow
+name outer
+status failed
+error each failed: each[1] failed: exited with code 1
+queue here:$top, priority 0
+requested T UTC
+started T UTC, waited D
+finished T UTC, ran D
+failed each
+succeeded first, below
+skipped after
+params {\"day\":\"monday\"}
+definition H
+see also pawl why $top, pawl tree $top" "$(p show "$top" | sed -E 's/[0-9a-f]{32}/H/' | plain)"
+	item=$(id_of 'outer::each[1]')
+	[[ $(p show "$item") == *"
+task       each[1] of workflow $top
+see also   pawl why $item, pawl logs $item" ]]
+	printf 'name: w\ntasks:\n  a: {run: echo a}\n' >"$dir/flow.yaml"
+	id=$(p submit "$dir/flow.yaml")
+	p pause "$id" --reason 'the disk is full'
+	same "execution $id, workflow
+name w
+status running
+queue default, priority 0
+requested T UTC
+started T UTC, waited D
+so far D
+paused the disk is full
+open a
+params {}
+definition H
+see also pawl why $id, pawl tree $id" "$(p show "$id" | sed -E 's/[0-9a-f]{32}/H/' | plain)"
+}
+
 @test "a list has the newest first, those without a parent unless others are asked for" {
 	make_flow
 	id=$(submit '{"ms": 1}')

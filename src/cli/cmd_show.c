@@ -59,6 +59,86 @@ static void status_line(const json_t *o)
     buf_release(&b);
 }
 
+/* How long something goes on that has not ended. */
+static void so_far_line(const json_t *o, int64_t now)
+{
+    int64_t since = field_time(o, "started_at");
+    char text[DURATION_TEXT_SIZE];
+
+    if (since && now && !*field(o, "finished_at"))
+        line("so far", text_duration(now > since ? now - since : 0, text));
+}
+
+/* ---- workflows ---- */
+
+static void names_line(const char *label, const json_t *flow, const char *key)
+{
+    struct buf b = BUF_INIT;
+    const json_t *name;
+    size_t i;
+
+    json_array_foreach(json_object_get(flow, key), i, name)
+        buf_addf(&b, "%s%s", i ? ", " : "", json_string_value(name));
+    line(label, buf_cstr(&b));
+    buf_release(&b);
+}
+
+static void workflow_lines(const json_t *o)
+{
+    const json_t *flow = json_object_get(o, "workflow_execution");
+    const json_t *variables = json_object_get(flow, "variables");
+
+    if (!json_is_object(flow))
+        return;
+    if (json_is_true(json_object_get(flow, "paused")))
+        line("paused",
+             *field(flow, "pause_reason") ? field(flow, "pause_reason") : "nobody said why");
+    names_line("failed", flow, "failed_tasks");
+    names_line("open", flow, "current_tasks");
+    names_line("succeeded", flow, "completed_tasks");
+    names_line("skipped", flow, "skipped_tasks");
+    document("params", variables, "params");
+    line("due", field(variables, "due_at"));
+    line("definition", field(flow, "definition"));
+}
+
+static void task_line(const json_t *o)
+{
+    const json_t *task = json_object_get(o, "workflow_task");
+    const json_t *index = json_object_get(task, "task_index");
+    struct buf b = BUF_INIT;
+
+    if (!json_is_object(task))
+        return;
+    buf_addstr(&b, field(task, "task_name"));
+    if (json_is_integer(index))
+        buf_addf(&b, "[%lld]", (long long)json_integer_value(index));
+    buf_addf(&b, " of workflow %lld", (long long)field_int(task, "workflow_execution"));
+    line("task", b.ptr);
+    buf_release(&b);
+}
+
+/* What to ask next about something that is not well. */
+static void next_line(const json_t *o)
+{
+    const char *status = field(o, "status");
+    long long id = (long long)field_int(o, "id");
+    bool flow = !*field(o, "executor");
+    struct buf b = BUF_INIT;
+
+    if (!strcmp(status, "succeeded"))
+        return;
+    buf_addf(&b, "pawl why %lld", id);
+    if (flow)
+        buf_addf(&b, ", pawl tree %lld", id);
+    else if (field_int(o, "attempt"))
+        buf_addf(&b, ", pawl logs %lld", id);
+    line("see also", b.ptr);
+    buf_release(&b);
+}
+
+/* ---- all of it ---- */
+
 static void place_line(const json_t *o)
 {
     struct buf b = BUF_INIT;
@@ -70,7 +150,8 @@ static void place_line(const json_t *o)
     buf_release(&b);
 }
 
-static void print_execution(const json_t *o)
+/* now: the time of the moment; 0: not known. */
+static void print_execution(const json_t *o, int64_t now)
 {
     printf("%-10s %lld, %s", "execution", (long long)field_int(o, "id"), field(o, "kind"));
     if (json_is_integer(json_object_get(o, "parent")))
@@ -87,11 +168,15 @@ static void print_execution(const json_t *o)
     moment("requested", o, "requested_at", 0, "");
     moment("started", o, "started_at", field_time(o, "requested_at"), "waited");
     moment("finished", o, "finished_at", field_time(o, "started_at"), "ran");
+    so_far_line(o, now);
     line("worker", field(o, "worker"));
-    document("input", o, "input");
+    task_line(o);
+    document("rerun of", o, "rerun_of");
+    workflow_lines(o);
+    if (!json_is_object(json_object_get(o, "workflow_execution")))
+        document("input", o, "input");
     document("result", o, "result");
-    document("task", o, "workflow_task");
-    document("workflow", o, "workflow_execution");
+    next_line(o);
 }
 
 /* Which execution: itself, or one above it; and when. */
@@ -131,7 +216,7 @@ static int show(struct pawl *p, const char *which, const struct asked *a, bool j
         o = parse_object(text);
         if (is_moment(&a->at))
             print_moment(&a->at);
-        print_execution(o);
+        print_execution(o, a->at.event ? 0 : a->at.time ? a->at.time : clock_wall_us());
         json_decref(o);
     }
     free(text);
