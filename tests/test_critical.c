@@ -393,3 +393,31 @@ TEST(of_what_ran_again_the_last_run_counts)
     verify_clean(s);
     store_close(&s);
 }
+
+TEST(what_a_task_started_and_left_behind_takes_over_from_it)
+{
+    struct store *s = fixture_store();
+    struct pawl *p = open_pawl();
+    int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x}\n", NULL);
+    json_t *path;
+
+    pass(1);
+    claim_all(s);
+    pass(2);
+    submit_child(s, flow_task(s, w, "a"), "exec::left");
+    pass(3);
+    end(s, "a", OUTCOME_OK);
+    CHECK_EQ(status_of(s, w), S_RUNNING);
+    pass(4);
+    CHECK_OK(settle_ok(s, claim_job(s, 5)));
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    path = critical(p, w, NULL);
+    CHECK(strstr(names_of(path), "a left"));
+    CHECK_EQ(units(path, "a", "wait_us"), 1);
+    CHECK_EQ(units(path, "a", "run_us"), 2); /* up to there: the rest of it did not matter */
+    CHECK_EQ(units(path, "left", "wait_us"), 3 + 4);
+    json_decref(path);
+    pawl_close(p);
+    verify_clean(s);
+    store_close(&s);
+}

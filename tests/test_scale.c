@@ -5,6 +5,7 @@
 #include "cost.h"
 #include "fixture.h"
 #include "store/query.h"
+#include "store/query_past.h"
 
 #undef SECOND /* the driver has the same, as an int */
 #include "pg_fixture.h"
@@ -251,6 +252,28 @@ static void ask_outline(struct world *w)
     struct err err = ERR_INIT;
 
     MEASURE(w->s, CHECK_OK_ERR(query_outline(w->s, w->flow, 10, &o, &err), &err));
+    CHECK(o.n > 1);
+    outline_release(&o);
+}
+
+static const struct moment past = {.event = INT64_MAX};
+
+static void ask_execution_at(struct world *w)
+{
+    ASK_EXECUTIONS(query_execution_at(w->s, w->child, &past, &list, &err));
+}
+
+static void ask_tree_at(struct world *w)
+{
+    ASK_EXECUTIONS(query_tree_at(w->s, w->flow, &past, &list, &err));
+}
+
+static void ask_outline_at(struct world *w)
+{
+    struct outline o = {0};
+    struct err err = ERR_INIT;
+
+    MEASURE(w->s, CHECK_OK_ERR(query_outline_at(w->s, w->flow, &past, 10, &o, &err), &err));
     CHECK(o.n > 1);
     outline_release(&o);
 }
@@ -619,6 +642,9 @@ static const struct {
     {"query_tasks", ask_tasks, 0},
     {"query_task_names", ask_task_names, 0},
     {"query_outline", ask_outline, 0},
+    {"query_execution_at", ask_execution_at, 0},
+    {"query_tree_at", ask_tree_at, 0},
+    {"query_outline_at", ask_outline_at, 0},
     {"query_list", ask_roots, 0},
     {"query_list before", ask_roots_before, 0},
     {"query_list by status", ask_roots_by_status, 0},
