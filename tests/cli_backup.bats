@@ -1,0 +1,63 @@
+#!/usr/bin/env bats
+# Backups as docs/OPERATIONS.md makes them: while a worker works, by nothing but the database's own tools.
+
+load cli_common
+load cli_run
+
+setup() {
+	make_database
+	make_state
+	printf 'name: w\ntasks:\n  each: {foreach: 40, retry: {max: 2, delay: 1ms}, run: sleep 0.2}\n' >"$dir/flow.yaml"
+}
+teardown() {
+	end_all
+	[ -z "${restored:-}" ] || psql -q "$db" -c "DROP DATABASE IF EXISTS $restored WITH (FORCE)" || true
+	remove_database
+}
+
+back_up() {
+	case $PAWL_TEST_DB in
+	sqlite) sqlite3 -readonly "$dir/pawl.$tenant.db" "VACUUM INTO '$dir/backup.db'" ;;
+	postgres) pg_dump --format=custom --schema="pawl_$tenant" --file="$dir/backup.dump" "$db" ;;
+	esac
+}
+
+# Beside the original, so that both can be looked at; p2 is its p.
+restore() {
+	case $PAWL_TEST_DB in
+	sqlite)
+		mkdir "$dir/again"
+		mv "$dir/backup.db" "$dir/again/pawl.$tenant.db"
+		again=sqlite:$dir/again/pawl.db
+		;;
+	postgres)
+		restored=pawl_again_$$_$RANDOM
+		psql -q "$db" -c "CREATE DATABASE $restored"
+		again=${db%/*}/$restored
+		pg_restore --dbname="$again" "$dir/backup.dump"
+		;;
+	esac
+}
+p2() { pawl --db "$again" --tenant "$tenant" "$@"; }
+
+some_ended() { [ "$(p events --type task.completed --json --limit 20 | wc -l)" -ge 10 ]; }
+
+@test "a backup that is made while a worker works is whole, and what was open in it goes on after a fence" {
+	id=$(p submit "$dir/flow.yaml")
+	start_worker --slots 4
+	until_true some_ended
+	back_up
+	until_true has_status "$id" succeeded
+	kill "$worker"
+	wait_for "$worker"
+	p verify
+
+	restore
+	p2 verify
+	[[ $(p2 show "$id" --json) == *'"status":"running"'* ]]
+	[[ $(p2 admin fence --yes) == *' running jobs have no worker now' ]]
+	p2 worker --drain
+	[[ $(p2 show "$id" --json) == *'"status":"succeeded"'* ]]
+	p2 verify --host
+	p verify --host # and the original knows nothing of it
+}
