@@ -1,5 +1,5 @@
 /* test_flow.c - workflows: what follows when a task ends. Each test ends with verify. */
-#include "flow_fixture.h"
+#include "flow_case.h"
 
 TEST_LONG;
 
@@ -25,93 +25,43 @@ TEST(a_sequence_runs_one_after_the_other)
     store_close(&s);
 }
 
-TEST(a_join_waits_for_all_and_fires_once)
-{
-    struct store *s = fixture_store();
-    int64_t w = flow_submit(s,
-                            "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n"
-                            "  c: {run: x, needs: a}\n  d: {run: x, needs: [b, c]}\n",
-                            NULL);
+FLOW_CASE(a_join_waits_for_all_and_fires_once,
+          .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n"
+                  "  c: {run: x, needs: a}\n  d: {run: x, needs: [b, c]}\n",
+          .steps = {{"take, ok a, take, ok b", "a:succeeded b:succeeded c:running d:pending"},
+                    {"ok c", "a:succeeded b:succeeded c:succeeded d:ready"},
+                    {"play", "a:succeeded b:succeeded c:succeeded d:succeeded"}},
+          .ends = S_SUCCEEDED);
 
-    flow_play(s, "");
-    CHECK_STR(flow_shape(s, w), "a:succeeded b:succeeded c:succeeded d:succeeded");
-    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
-    verify_clean(s);
-    store_close(&s);
-}
+FLOW_CASE(a_failure_skips_what_is_behind_it_and_fails_the_workflow,
+          .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n"
+                  "  c: {run: x, needs: b}\n  d: {run: x}\n",
+          .steps = {{"play but a", "a:failed b:skipped c:skipped d:succeeded"}}, .ends = S_FAILED,
+          .error = "a failed: it was made to fail");
 
-TEST(a_failure_skips_what_is_behind_it_and_fails_the_workflow)
-{
-    struct store *s = fixture_store();
-    int64_t w = flow_submit(s,
-                            "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n"
-                            "  c: {run: x, needs: b}\n  d: {run: x}\n",
-                            NULL);
+FLOW_CASE(conditions_see_failures_also_behind_what_was_skipped,
+          .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n"
+                  "  mend: {run: x, needs: b, if: failure()}\n"
+                  "  always: {run: x, needs: b, if: always()}\n"
+                  "  fine: {run: x, needs: [mend, always], if: success()}\n"
+                  "  by_status: {run: x, needs: b, if: \"tasks.b.status == 'skipped'\"}\n",
+          .steps = {{"play but a",
+                     "a:failed b:skipped mend:succeeded always:succeeded fine:succeeded "
+                     "by_status:succeeded"}},
+          .ends = S_FAILED);
 
-    flow_play(s, " a ");
-    CHECK_STR(flow_shape(s, w), "a:failed b:skipped c:skipped d:succeeded");
-    CHECK_EQ(status_of(s, w), S_FAILED);
-    CHECK_STR(get(s, w).error, "a failed: it was made to fail");
-    verify_clean(s);
-    store_close(&s);
-}
+FLOW_CASE(an_allowed_failure_counts_as_success,
+          .yaml = "name: w\ntasks:\n  a: {run: x, allow_failure: true}\n  b: {run: x, needs: a}\n",
+          .steps = {{"play but a", "a:failed b:succeeded"}}, .ends = S_SUCCEEDED);
 
-TEST(conditions_see_failures_also_behind_what_was_skipped)
-{
-    struct store *s = fixture_store();
-    int64_t w =
-        flow_submit(s,
-                    "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n"
-                    "  mend: {run: x, needs: b, if: failure()}\n"
-                    "  always: {run: x, needs: b, if: always()}\n"
-                    "  fine: {run: x, needs: [mend, always], if: success()}\n"
-                    "  by_status: {run: x, needs: b, if: \"tasks.b.status == 'skipped'\"}\n",
-                    NULL);
-
-    flow_play(s, " a ");
-    CHECK_EQ(flow_status(s, w, "mend"), S_SUCCEEDED);
-    CHECK_EQ(flow_status(s, w, "always"), S_SUCCEEDED);
-    CHECK_EQ(flow_status(s, w, "fine"), S_SUCCEEDED);
-    CHECK_EQ(flow_status(s, w, "by_status"), S_SUCCEEDED);
-    CHECK_EQ(status_of(s, w), S_FAILED);
-    verify_clean(s);
-    store_close(&s);
-}
-
-TEST(an_allowed_failure_counts_as_success)
-{
-    struct store *s = fixture_store();
-    int64_t w = flow_submit(
-        s, "name: w\ntasks:\n  a: {run: x, allow_failure: true}\n  b: {run: x, needs: a}\n", NULL);
-
-    flow_play(s, " a ");
-    CHECK_STR(flow_shape(s, w), "a:failed b:succeeded");
-    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
-    verify_clean(s);
-    store_close(&s);
-}
-
-TEST(join_any_runs_after_the_first_success_and_not_when_none_is_left)
-{
-    struct store *s = fixture_store();
-    struct flow_claiming k = {.push = false};
-    int64_t w = flow_submit(s,
-                            "name: w\ntasks:\n  a: {run: x}\n  b: {run: x}\n"
-                            "  any: {run: x, needs: [a, b], join: any}\n"
-                            "  both: {run: x, needs: [a, b], join: 2}\n",
-                            NULL);
-
-    CHECK_EQ(flow_claim(s, &k), 2);
-    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
-    CHECK_EQ(flow_status(s, w, "any"), S_READY);
-    CHECK_EQ(flow_status(s, w, "both"), S_PENDING);
-    flow_settle(s, k.held[1], OUTCOME_FAILED, NULL);
-    CHECK_EQ(flow_status(s, w, "both"), S_SKIPPED);
-    flow_play(s, "");
-    CHECK_EQ(status_of(s, w), S_FAILED); /* b failed */
-    verify_clean(s);
-    store_close(&s);
-}
+FLOW_CASE(join_any_runs_after_the_first_success_and_not_when_none_is_left,
+          .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x}\n"
+                  "  any: {run: x, needs: [a, b], join: any}\n"
+                  "  both: {run: x, needs: [a, b], join: 2}\n",
+          .steps = {{"take, ok a", "a:succeeded b:running any:ready both:pending"},
+                    {"fail b", "a:succeeded b:failed any:ready both:skipped"},
+                    {"play", "a:succeeded b:failed any:succeeded both:skipped"}},
+          .ends = S_FAILED);
 
 TEST(outputs_and_params_reach_the_tasks_that_name_them)
 {
@@ -154,17 +104,10 @@ TEST(an_expression_that_fails_fails_its_task_with_the_place)
     store_close(&s);
 }
 
-TEST(a_wrong_param_fails_the_workflow_before_anything_runs)
-{
-    struct store *s = fixture_store();
-    int64_t w = flow_submit(s, "name: w\nparams: {n: {type: integer}}\ntasks: {a: {run: x}}\n",
-                            "{\"n\":\"seven\"}");
-
-    CHECK_EQ(status_of(s, w), S_FAILED);
-    CHECK_STR(get(s, w).error, "the param n must be a integer, not a text");
-    verify_clean(s);
-    store_close(&s);
-}
+FLOW_CASE(a_wrong_param_fails_the_workflow_before_anything_runs,
+          .yaml = "name: w\nparams: {n: {type: integer}}\ntasks: {a: {run: x}}\n",
+          .params = "{\"n\":\"seven\"}", .ends = S_FAILED,
+          .error = "the param n must be a integer, not a text");
 
 TEST(a_fan_out_runs_every_item_and_gives_their_outputs_in_order)
 {
@@ -214,18 +157,9 @@ TEST(a_character_that_no_command_can_be_given_hides_no_output)
     store_close(&s);
 }
 
-TEST(an_empty_list_is_a_success)
-{
-    struct store *s = fixture_store();
-    int64_t w = flow_submit(
-        s, "name: w\ntasks:\n  each: {foreach: [], run: x}\n  b: {run: x, needs: each}\n", NULL);
-
-    flow_play(s, "");
-    CHECK_STR(flow_shape(s, w), "each:succeeded b:succeeded");
-    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
-    verify_clean(s);
-    store_close(&s);
-}
+FLOW_CASE(an_empty_list_is_a_success,
+          .yaml = "name: w\ntasks:\n  each: {foreach: [], run: x}\n  b: {run: x, needs: each}\n",
+          .steps = {{"play", "each:succeeded b:succeeded"}}, .ends = S_SUCCEEDED);
 
 TEST(fail_fast_ends_the_other_items)
 {
@@ -247,19 +181,10 @@ TEST(fail_fast_ends_the_other_items)
     store_close(&s);
 }
 
-TEST(fail_fast_ends_items_that_were_made_with_the_one_that_failed)
-{
-    struct store *s = fixture_store();
-    int64_t w = flow_submit(s,
-                            "name: w\ntasks:\n  each:\n    foreach: [{a: 1}, {b: 2}]\n"
-                            "    argv: [echo, \"${{ item.a }}\"]\n    fail_fast: true\n",
-                            NULL);
-
-    CHECK_STR(flow_shape(s, w), "each:failed each[0]:cancelled each[1]:failed");
-    CHECK_EQ(status_of(s, w), S_FAILED);
-    verify_clean(s);
-    store_close(&s);
-}
+FLOW_CASE(fail_fast_ends_items_that_were_made_with_the_one_that_failed,
+          .yaml = "name: w\ntasks:\n  each:\n    foreach: [{a: 1}, {b: 2}]\n"
+                  "    argv: [echo, \"${{ item.a }}\"]\n    fail_fast: true\n",
+          .steps = {{"play", "each:failed each[0]:cancelled each[1]:failed"}}, .ends = S_FAILED);
 
 TEST(fail_fast_ends_more_than_fits_into_one_turn)
 {
@@ -325,96 +250,39 @@ TEST(a_long_list_is_made_in_windows)
     store_close(&s);
 }
 
-TEST(what_comes_at_the_end_runs_after_all_others)
-{
-    struct store *s = fixture_store();
-    int64_t w = flow_submit(s,
-                            "name: w\ntasks:\n  a: {run: x}\n"
-                            "on_failure: {run: page}\non_exit: {run: tidy}\n",
-                            NULL);
+FLOW_CASE(what_comes_at_the_end_runs_after_all_others,
+          .yaml = "name: w\ntasks:\n  a: {run: x}\n"
+                  "on_failure: {run: page}\non_exit: {run: tidy}\n",
+          .steps = {{"play but a", "a:failed on_failure:succeeded on_exit:succeeded"}},
+          .ends = S_FAILED);
 
-    flow_play(s, " a ");
-    CHECK_STR(flow_shape(s, w), "a:failed on_failure:succeeded on_exit:succeeded");
-    CHECK_EQ(status_of(s, w), S_FAILED);
-    w = flow_submit(s, "name: w\ntasks:\n  a: {run: x}\non_failure: {run: page}\n", NULL);
-    flow_play(s, "");
-    CHECK_STR(flow_shape(s, w), "a:succeeded");
-    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
-    verify_clean(s);
-    store_close(&s);
-}
+FLOW_CASE(what_is_to_come_after_a_failure_does_not_come_without_one,
+          .yaml = "name: w\ntasks:\n  a: {run: x}\non_failure: {run: page}\n",
+          .steps = {{"play", "a:succeeded"}}, .ends = S_SUCCEEDED);
 
-TEST(nothing_comes_after_on_exit_even_if_it_fails)
-{
-    struct store *s = fixture_store();
-    int64_t w = flow_submit(s,
-                            "name: w\ntasks:\n  a: {run: x}\n"
-                            "on_failure: {run: page}\non_exit: {run: tidy}\n",
-                            NULL);
+FLOW_CASE(nothing_comes_after_on_exit_even_if_it_fails,
+          .yaml = "name: w\ntasks:\n  a: {run: x}\n"
+                  "on_failure: {run: page}\non_exit: {run: tidy}\n",
+          .steps = {{"play but on_exit", "a:succeeded on_exit:failed"}}, .ends = S_FAILED);
 
-    flow_play(s, " on_exit ");
-    CHECK_STR(flow_shape(s, w), "a:succeeded on_exit:failed");
-    CHECK_EQ(status_of(s, w), S_FAILED);
-    verify_clean(s);
-    store_close(&s);
-}
+FLOW_CASE(a_cancel_ends_everything_and_only_on_exit_still_runs,
+          .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a, if: always()}\n"
+                  "on_failure: {run: page}\non_exit: {run: tidy}\n",
+          .steps = {{"take, cancel w", "a:running b:cancelled"},
+                    {"end a", "a:cancelled b:cancelled on_exit:ready"},
+                    {"play", "a:cancelled b:cancelled on_exit:succeeded"}},
+          .ends = S_CANCELLED);
 
-TEST(a_cancel_ends_everything_and_only_on_exit_still_runs)
-{
-    struct store *s = fixture_store();
-    struct flow_claiming k = {.push = false};
-    int64_t w =
-        flow_submit(s,
-                    "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a, if: always()}\n"
-                    "on_failure: {run: page}\non_exit: {run: tidy}\n",
-                    NULL);
+FLOW_CASE(a_failure_is_not_hidden_by_a_cancel_after_it,
+          .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x}\n",
+          .steps = {{"take, fail a, cancel w, end b", "a:failed b:cancelled"}}, .ends = S_FAILED);
 
-    CHECK_EQ(flow_claim(s, &k), 1);
-    CHECK_OK(cancel(s, w));
-    CHECK_EQ(flow_status(s, w, "b"), S_CANCELLED);
-    CHECK_EQ(status_of(s, w), S_RUNNING);
-    flow_settle(s, k.held[0], OUTCOME_CANCELLED, NULL);
-    CHECK_STR(flow_shape(s, w), "a:cancelled b:cancelled on_exit:ready");
-    flow_play(s, "");
-    CHECK_EQ(status_of(s, w), S_CANCELLED);
-    verify_clean(s);
-    store_close(&s);
-}
-
-TEST(a_failure_is_not_hidden_by_a_cancel_after_it)
-{
-    struct store *s = fixture_store();
-    struct flow_claiming k = {.push = false};
-    int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x}\n  b: {run: x}\n", NULL);
-
-    CHECK_EQ(flow_claim(s, &k), 2);
-    flow_settle(s, k.held[0], OUTCOME_FAILED, NULL);
-    CHECK_OK(cancel(s, w));
-    flow_settle(s, k.held[1], OUTCOME_CANCELLED, NULL);
-    CHECK_STR(flow_shape(s, w), "a:failed b:cancelled");
-    CHECK_EQ(status_of(s, w), S_FAILED);
-    verify_clean(s);
-    store_close(&s);
-}
-
-TEST(a_cancelled_task_is_decided_by_the_conditions_behind_it)
-{
-    struct store *s = fixture_store();
-    struct flow_claiming k = {.push = false};
-    int64_t w = flow_submit(s,
-                            "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n"
-                            "  c: {run: x, needs: a, if: cancelled()}\n",
-                            NULL);
-
-    CHECK_EQ(flow_claim(s, &k), 1);
-    CHECK_OK(cancel(s, k.held[0].id));
-    flow_settle(s, k.held[0], OUTCOME_CANCELLED, NULL);
-    CHECK_STR(flow_shape(s, w), "a:cancelled b:skipped c:ready");
-    flow_play(s, "");
-    CHECK_EQ(status_of(s, w), S_CANCELLED);
-    verify_clean(s);
-    store_close(&s);
-}
+FLOW_CASE(a_cancelled_task_is_decided_by_the_conditions_behind_it,
+          .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n"
+                  "  c: {run: x, needs: a, if: cancelled()}\n",
+          .steps = {{"take, cancel a, end a", "a:cancelled b:skipped c:ready"},
+                    {"play", "a:cancelled b:skipped c:succeeded"}},
+          .ends = S_CANCELLED);
 
 TEST(a_workflow_that_takes_too_long_is_timed_out)
 {
@@ -473,20 +341,11 @@ TEST(what_a_task_starts_itself_is_waited_for_by_its_workflow)
     store_close(&s);
 }
 
-TEST(an_item_that_can_not_be_resolved_fails_and_the_others_run)
-{
-    struct store *s = fixture_store();
-    int64_t w = flow_submit(s,
-                            "name: w\ntasks:\n  each:\n    foreach: [{a: 1}, {b: 2}, {a: 3}]\n"
-                            "    argv: [echo, \"${{ item.a }}\"]\n",
-                            NULL);
-
-    flow_play(s, "");
-    CHECK_STR(flow_shape(s, w), "each:failed each[0]:succeeded each[1]:failed each[2]:succeeded");
-    CHECK_EQ(status_of(s, w), S_FAILED);
-    verify_clean(s);
-    store_close(&s);
-}
+FLOW_CASE(an_item_that_can_not_be_resolved_fails_and_the_others_run,
+          .yaml = "name: w\ntasks:\n  each:\n    foreach: [{a: 1}, {b: 2}, {a: 3}]\n"
+                  "    argv: [echo, \"${{ item.a }}\"]\n",
+          .steps = {{"play", "each:failed each[0]:succeeded each[1]:failed each[2]:succeeded"}},
+          .ends = S_FAILED);
 
 TEST(what_becomes_ready_is_claimed_in_the_same_turn)
 {
@@ -509,21 +368,12 @@ TEST(what_becomes_ready_is_claimed_in_the_same_turn)
     store_close(&s);
 }
 
-TEST(a_fan_out_behind_others_begins_with_its_first_item)
-{
-    struct store *s = fixture_store();
-    int64_t w = flow_submit(s,
-                            "name: w\ntasks:\n  a: {run: x}\n  b: {run: x}\n"
-                            "  each: {foreach: 2, run: x, needs: [a, b], join: any}\n",
-                            NULL);
-
-    flow_play(s, "");
-    CHECK_STR(flow_shape(s, w),
-              "a:succeeded b:succeeded each:succeeded each[0]:succeeded each[1]:succeeded");
-    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
-    verify_clean(s);
-    store_close(&s);
-}
+FLOW_CASE(a_fan_out_behind_others_begins_with_its_first_item,
+          .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x}\n"
+                  "  each: {foreach: 2, run: x, needs: [a, b], join: any}\n",
+          .steps = {{"play",
+                     "a:succeeded b:succeeded each:succeeded each[0]:succeeded each[1]:succeeded"}},
+          .ends = S_SUCCEEDED);
 
 TEST(what_can_not_be_run_yet_is_refused_and_nothing_is_stored)
 {

@@ -1,6 +1,6 @@
 /* test_flow_control.c - what people do to a workflow while it runs: approvals, pauses, skips,
  * cancels that let things finish; and concurrency keys. Each test ends with verify. */
-#include "flow_fixture.h"
+#include "flow_case.h"
 
 static size_t claims(struct store *s)
 {
@@ -52,20 +52,10 @@ TEST(what_is_to_be_approved_may_speak_of_what_was_done)
     store_close(&s);
 }
 
-TEST(a_rejected_task_fails_and_says_who_and_why)
-{
-    struct store *s = fixture_store();
-    int64_t w = flow_submit(
-        s, "name: w\ntasks:\n  a: {run: x, approval: {}}\n  b: {run: x, needs: a}\n", NULL);
-    int64_t a = flow_task(s, w, "a");
-
-    CHECK_EQ(flow_ask(s, FLOW_REJECT, a), 0);
-    CHECK_STR(get(s, a).error, "rejected by ada: a test");
-    CHECK_STR(flow_shape(s, w), "a:failed b:skipped");
-    CHECK_EQ(status_of(s, w), S_FAILED);
-    verify_clean(s);
-    store_close(&s);
-}
+FLOW_CASE(a_rejected_task_fails_and_says_who_and_why,
+          .yaml = "name: w\ntasks:\n  a: {run: x, approval: {}}\n  b: {run: x, needs: a}\n",
+          .steps = {{"reject a", "a:failed b:skipped"}}, .ends = S_FAILED,
+          .error = "rejected by ada: a test");
 
 TEST(an_approval_that_nobody_gives_times_out_and_one_that_was_given_does_not)
 {
@@ -135,18 +125,9 @@ TEST(a_nested_workflow_that_was_approved_has_its_timeout)
     store_close(&s);
 }
 
-TEST(a_cancelled_approval_leaves_no_timer_behind)
-{
-    struct store *s = fixture_store();
-    int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x, approval: {timeout: 1h}}\n", NULL);
-
-    CHECK_EQ(flow_ask(s, FLOW_CANCEL, w), 0);
-    CHECK_EQ(status_of(s, w), S_CANCELLED);
-    clock_advance(3601 * SECOND);
-    CHECK_EQ(run_timers(s), 0);
-    verify_clean(s);
-    store_close(&s);
-}
+FLOW_CASE(a_cancelled_approval_leaves_no_timer_behind,
+          .yaml = "name: w\ntasks:\n  a: {run: x, approval: {timeout: 1h}}\n",
+          .steps = {{"cancel w", "a:cancelled"}, {"after 2h", "a:cancelled"}}, .ends = S_CANCELLED);
 
 /* ---- delays ---- */
 
@@ -166,25 +147,12 @@ TEST(a_fan_out_waits_for_its_delay_once)
 
 /* ---- skip ---- */
 
-TEST(a_task_that_a_person_skipped_counts_as_done)
-{
-    struct store *s = fixture_store();
-    int64_t w = flow_submit(s,
-                            "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n"
-                            "  c: {run: x, needs: b}\n",
-                            NULL);
-
-    CHECK_EQ(flow_ask(s, FLOW_SKIP, flow_task(s, w, "b")), 0); /* before its turn */
-    CHECK_EQ(flow_status(s, w, "c"), S_READY);
-    verify_clean(s);
-    CHECK_EQ(flow_ask(s, FLOW_SKIP, flow_task(s, w, "a")), 0);
-    flow_play(s, "");
-    CHECK_STR(flow_shape(s, w), "a:skipped b:skipped c:succeeded");
-    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
-    CHECK_EQ(flow_ask(s, FLOW_SKIP, flow_task(s, w, "c")), -E_INVALID);
-    verify_clean(s);
-    store_close(&s);
-}
+FLOW_CASE(
+    a_task_that_a_person_skipped_counts_as_done,
+    .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n  c: {run: x, needs: b}\n",
+    .steps = {{"skip b", "a:ready b:skipped c:ready"}, /* before its turn */
+              {"skip a, play, !skip c", "a:skipped b:skipped c:succeeded"}},
+    .ends = S_SUCCEEDED);
 
 TEST(what_runs_can_not_be_skipped)
 {
@@ -313,47 +281,22 @@ TEST(a_paused_retry_does_not_come_back_to_life)
     store_close(&s);
 }
 
-TEST(the_end_of_a_pause_leaves_pauses_above_and_below_as_they_are)
-{
-    struct store *s = fixture_store();
-    int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x}\n  d: {run: x, foreach: 2}\n", NULL);
-    int64_t d = flow_task(s, w, "d"), a = flow_task(s, w, "a");
+FLOW_CASE(
+    the_end_of_a_pause_leaves_pauses_above_and_below_as_they_are,
+    .yaml = "name: w\ntasks:\n  a: {run: x}\n  d: {run: x, foreach: 2}\n",
+    .steps = {{"pause d, pause w, pause a, take", "a:ready d:running d[0]:ready d[1]:ready"},
+              {"resume w, take", "a:ready d:running d[0]:ready d[1]:ready"}, /* paused themselves */
+              {"pause w, resume d, resume a, take", "a:ready d:running d[0]:ready d[1]:ready"},
+              {"resume w, take", "a:running d:running d[0]:running d[1]:running"},
+              {"ok a, ok d[0], ok d[1]", "a:succeeded d:succeeded d[0]:succeeded d[1]:succeeded"}},
+    .ends = S_SUCCEEDED);
 
-    CHECK_EQ(flow_ask(s, FLOW_PAUSE, d), 0);
-    CHECK_EQ(flow_ask(s, FLOW_PAUSE, w), 0);
-    CHECK_EQ(flow_ask(s, FLOW_PAUSE, a), 0);
-    CHECK_EQ(claims(s), 0);
-    verify_clean(s);
-    CHECK_EQ(flow_ask(s, FLOW_RESUME, w), 0);
-    CHECK_EQ(claims(s), 0); /* both are paused themselves */
-    verify_clean(s);
-    CHECK_EQ(flow_ask(s, FLOW_PAUSE, w), 0);
-    CHECK_EQ(flow_ask(s, FLOW_RESUME, d), 0);
-    CHECK_EQ(flow_ask(s, FLOW_RESUME, a), 0);
-    CHECK_EQ(claims(s), 0); /* the whole is paused */
-    verify_clean(s);
-    CHECK_EQ(flow_ask(s, FLOW_RESUME, w), 0);
-    CHECK_EQ(claims(s), 3);
-    verify_clean(s);
-    store_close(&s);
-}
-
-TEST(a_pending_task_is_paused_before_its_time_has_come)
-{
-    struct store *s = fixture_store();
-    int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n", NULL);
-    int64_t b = flow_task(s, w, "b");
-
-    CHECK_EQ(flow_ask(s, FLOW_PAUSE, b), 0);
-    verify_clean(s);
-    flow_play(s, "");
-    CHECK_STR(flow_shape(s, w), "a:succeeded b:ready");
-    CHECK_EQ(flow_ask(s, FLOW_RESUME, b), 0);
-    flow_play(s, "");
-    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
-    verify_clean(s);
-    store_close(&s);
-}
+FLOW_CASE(a_pending_task_is_paused_before_its_time_has_come,
+          .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n",
+          .steps = {{"pause b", "a:ready b:pending"},
+                    {"play", "a:succeeded b:ready"},
+                    {"resume b, play", "a:succeeded b:succeeded"}},
+          .ends = S_SUCCEEDED);
 
 TEST(a_pause_in_slices_goes_on_by_itself_and_so_does_its_end)
 {
@@ -390,62 +333,22 @@ TEST(what_is_started_below_a_pause_waits_too)
     store_close(&s);
 }
 
-TEST(a_paused_workflow_can_be_cancelled)
-{
-    struct store *s = fixture_store();
-    int64_t w = flow_submit(s,
-                            "name: w\ntasks:\n  a: {run: x}\n  d: {run: x, foreach: 2, needs: a}\n"
-                            "on_exit: {run: x}\n",
-                            NULL);
-
-    CHECK_EQ(flow_ask(s, FLOW_PAUSE, w), 0);
-    CHECK_EQ(flow_ask(s, FLOW_CANCEL, w), 0);
-    run_timers(s);
-    flow_play(s, "");
-    verify_clean(s);
-    CHECK_EQ(flow_status(s, w, "a"), S_CANCELLED);
-    CHECK_EQ(flow_status(s, w, "on_exit"), S_READY); /* it is part of what is paused */
-    CHECK_EQ(flow_ask(s, FLOW_RESUME, w), 0);
-    flow_play(s, "");
-    CHECK_EQ(status_of(s, w), S_CANCELLED);
-    verify_clean(s);
-    store_close(&s);
-}
+FLOW_CASE(a_paused_workflow_can_be_cancelled,
+          .yaml = "name: w\ntasks:\n  a: {run: x}\n  d: {run: x, foreach: 2, needs: a}\n"
+                  "on_exit: {run: x}\n",
+          .steps = {{"pause w, cancel w, play",
+                     "a:cancelled d:cancelled on_exit:ready"}, /* also paused */
+                    {"resume w, play", "a:cancelled d:cancelled on_exit:succeeded"}},
+          .ends = S_CANCELLED);
 
 /* ---- cancel ---- */
 
-TEST(a_cancel_may_let_finish_what_runs)
-{
-    struct store *s = fixture_store();
-    int64_t w = flow_submit(s,
-                            "name: w\ntasks:\n  a: {run: x, retry: 3}\n  b: {run: x}\n"
-                            "  c: {run: x, needs: b}\n",
-                            NULL);
-    struct held_job a = claim_job(s, 1), b = claim_job(s, 1);
-
-    CHECK_EQ(flow_ask(s, FLOW_LET_FINISH, w), 0);
-    CHECK(!get(s, b.id).cancel_requested);
-    CHECK_EQ(settle_ok(s, b), 0);
-    CHECK_EQ(settle_as(s, a, OUTCOME_FAILED, 0), 0); /* and is not tried again */
-    CHECK_STR(flow_shape(s, w), "a:failed b:succeeded c:cancelled");
-    CHECK_EQ(status_of(s, w), S_FAILED); /* a did */
-    verify_clean(s);
-    store_close(&s);
-}
-
-TEST(a_job_that_may_finish_is_not_tried_again)
-{
-    struct store *s = fixture_store();
-    int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x, retry: 3}\n", NULL);
-    struct held_job a = claim_job(s, 1);
-
-    CHECK_EQ(flow_ask(s, FLOW_LET_FINISH, a.id), 0);
-    CHECK(!get(s, a.id).cancel_requested);
-    CHECK_EQ(settle_as(s, a, OUTCOME_FAILED, 0), 0);
-    CHECK_STR(flow_shape(s, w), "a:failed");
-    verify_clean(s);
-    store_close(&s);
-}
+FLOW_CASE(
+    a_cancel_may_let_finish_what_runs,
+    .yaml = "name: w\ntasks:\n  a: {run: x, retry: 3}\n  b: {run: x}\n  c: {run: x, needs: b}\n",
+    .steps = {{"take, let-finish w, ok b", "a:running b:succeeded c:cancelled"},
+              {"fail a", "a:failed b:succeeded c:cancelled"}}, /* it is not tried again */
+    .ends = S_FAILED);
 
 TEST(what_waits_for_somebody_is_not_decided_on_again)
 {
@@ -467,24 +370,12 @@ TEST(what_waits_for_somebody_is_not_decided_on_again)
     store_close(&s);
 }
 
-TEST(after_a_cancel_on_exit_is_tried_again_as_often_as_it_may_be)
-{
-    struct store *s = fixture_store();
-    int64_t w = flow_submit(
-        s, "name: w\ntasks:\n  a: {run: x, retry: 3}\non_exit: {run: x, retry: 1}\n", NULL);
-    struct held_job a = claim_job(s, 1);
-
-    CHECK_EQ(flow_ask(s, FLOW_LET_FINISH, w), 0);
-    CHECK_EQ(settle_as(s, a, OUTCOME_FAILED, 0), 0);
-    CHECK_STR(flow_shape(s, w), "a:failed on_exit:ready");
-    CHECK_EQ(settle_as(s, claim_job(s, 1), OUTCOME_FAILED, 0), 0);
-    CHECK_STR(flow_shape(s, w), "a:failed on_exit:ready");
-    CHECK_EQ(settle_ok(s, claim_job(s, 1)), 0);
-    CHECK_STR(flow_shape(s, w), "a:failed on_exit:succeeded");
-    CHECK_EQ(status_of(s, w), S_FAILED);
-    verify_clean(s);
-    store_close(&s);
-}
+FLOW_CASE(after_a_cancel_on_exit_is_tried_again_as_often_as_it_may_be,
+          .yaml = "name: w\ntasks:\n  a: {run: x, retry: 3}\non_exit: {run: x, retry: 1}\n",
+          .steps = {{"take, let-finish w, fail a", "a:failed on_exit:ready"},
+                    {"take, fail on_exit", "a:failed on_exit:ready"},
+                    {"take, ok on_exit", "a:failed on_exit:succeeded"}},
+          .ends = S_FAILED);
 
 /* ---- concurrency ---- */
 

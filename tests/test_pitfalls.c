@@ -1,6 +1,6 @@
 /* test_pitfalls.c - the places where workflow engines are known to lose, hang or repeat work, each
  * as a case. Each test ends with verify. */
-#include "flow_fixture.h"
+#include "flow_case.h"
 
 /* ---- fan-outs ---- */
 
@@ -47,20 +47,10 @@ TEST(an_empty_list_between_two_tasks_hangs_nothing)
 
 /* ---- joins ---- */
 
-TEST(a_join_behind_a_failed_need_runs_if_it_is_to_run_always)
-{
-    struct store *s = fixture_store();
-    int64_t w = flow_submit(s,
-                            "name: w\ntasks:\n  a: {run: x}\n  b: {run: x}\n"
-                            "  join: {run: x, needs: [a, b], if: always()}\n",
-                            NULL);
-
-    flow_play(s, " a ");
-    CHECK_STR(flow_shape(s, w), "a:failed b:succeeded join:succeeded");
-    CHECK_EQ(status_of(s, w), S_FAILED);
-    verify_clean(s);
-    store_close(&s);
-}
+FLOW_CASE(a_join_behind_a_failed_need_runs_if_it_is_to_run_always,
+          .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x}\n"
+                  "  join: {run: x, needs: [a, b], if: always()}\n",
+          .steps = {{"play but a", "a:failed b:succeeded join:succeeded"}}, .ends = S_FAILED);
 
 struct siblings {
     struct store *other;
@@ -136,40 +126,21 @@ TEST(a_run_keeps_the_definition_that_it_began_with)
     store_close(&s);
 }
 
-TEST(a_condition_with_an_error_fails_its_task_and_guesses_nothing)
-{
-    struct store *s = fixture_store();
-    int64_t w = flow_submit(s,
-                            "name: w\ntasks:\n  a: {run: x}\n"
-                            "  b: {run: x, needs: a, if: \"tasks.a.outputs.n > 'three'\"}\n"
-                            "  c: {run: x, needs: b}\n",
-                            NULL);
-
-    flow_play(s, "");
-    CHECK_STR(flow_shape(s, w), "a:succeeded b:failed c:skipped");
-    CHECK(strstr(get(s, flow_task(s, w, "b")).error, "tasks.a.outputs.n > 'three'"));
-    CHECK_EQ(status_of(s, w), S_FAILED);
-    verify_clean(s);
-    store_close(&s);
-}
+FLOW_CASE(a_condition_with_an_error_fails_its_task_and_guesses_nothing,
+          .yaml = "name: w\ntasks:\n  a: {run: x}\n"
+                  "  b: {run: x, needs: a, if: \"tasks.a.outputs.n > 'three'\"}\n"
+                  "  c: {run: x, needs: b}\n",
+          .steps = {{"play", "a:succeeded b:failed c:skipped"}}, .ends = S_FAILED,
+          .error = "tasks.a.outputs.n > 'three'");
 
 /* ---- cancels ---- */
 
-TEST(a_cancel_before_there_are_children_leaves_none_to_come)
-{
-    struct store *s = fixture_store();
-    int64_t w = flow_submit(
-        s, "name: w\ntasks:\n  a: {run: x}\n  many: {run: x, foreach: 5, needs: a}\n", NULL);
-    struct held_job a = claim_job(s, 1);
-
-    CHECK_EQ(cancel(s, w), 0);
-    CHECK_EQ(settle_ok(s, a), 0); /* it ended before it was told */
-    CHECK_STR(flow_shape(s, w), "a:succeeded many:cancelled");
-    CHECK_EQ(status_of(s, w), S_CANCELLED);
-    run_timers(s);
-    verify_clean(s);
-    store_close(&s);
-}
+FLOW_CASE(a_cancel_before_there_are_children_leaves_none_to_come,
+          .yaml = "name: w\ntasks:\n  a: {run: x}\n  many: {run: x, foreach: 5, needs: a}\n",
+          .steps = {{"take, cancel w, ok a",
+                     "a:succeeded many:cancelled"}, /* it ended before it was told */
+                    {"after 1s", "a:succeeded many:cancelled"}},
+          .ends = S_CANCELLED);
 
 TEST(a_retry_that_waits_is_cancelled_and_stays_so)
 {

@@ -1,6 +1,6 @@
 /* test_rerun.c - running again what has ended: the whole, what failed, or from a task on. Each test
  * ends with verify. */
-#include "flow_fixture.h"
+#include "flow_case.h"
 
 static int rerun_body(struct turn *t, void *arg, struct err *err)
 {
@@ -170,64 +170,38 @@ TEST(of_a_fan_out_only_the_failed_items_run_again_in_their_window)
     store_close(&s);
 }
 
-TEST(a_fan_out_that_was_stopped_makes_the_rest_when_it_runs_again)
-{
-    struct store *s = fixture_store();
-    int64_t w = flow_submit(
-        s, "name: w\ntasks:\n  many: {run: x, foreach: 6, max_parallel: 2, fail_fast: true}\n",
-        NULL);
+FLOW_CASE(
+    a_fan_out_that_was_stopped_makes_the_rest_when_it_runs_again,
+    .yaml = "name: w\ntasks:\n  many: {run: x, foreach: 4, max_parallel: 2, fail_fast: true}\n",
+    .steps = {{"take, fail many[0], end many[1]", "many:failed many[0]:failed many[1]:cancelled"},
+              {"rerun-failed w", "many:running many[0]:ready many[1]:ready"},
+              {"play", "many:succeeded many[0]:succeeded many[1]:succeeded many[2]:succeeded "
+                       "many[3]:succeeded"}},
+    .ends = S_SUCCEEDED);
 
-    flow_play(s, " many[0] ");
-    CHECK_EQ(status_of(s, w), S_FAILED);
-    CHECK_EQ(flow_task(s, w, "many[5]"), 0);
-    CHECK_STR(rerun(s, w, RERUN_ONLY_FAILED, NULL), "w many");
-    flow_play(s, "");
-    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
-    CHECK_EQ(flow_status(s, w, "many[5]"), S_SUCCEEDED);
-    verify_clean(s);
-    store_close(&s);
-}
+FLOW_CASE(
+    one_item_runs_again_and_what_needs_the_fan_out_after_it,
+    .yaml = "name: w\ntasks:\n  many: {run: x, foreach: 3}\n  after: {run: x, needs: many}\n",
+    .steps = {{"play but many[0] many[1]",
+               "many:failed after:skipped many[0]:failed many[1]:failed many[2]:succeeded"},
+              {"rerun many[1]",
+               "many:running after:pending many[0]:failed many[1]:ready many[2]:succeeded"},
+              {"play", /* the other one that failed still counts */
+               "many:failed after:skipped many[0]:failed many[1]:succeeded many[2]:succeeded"},
+              {"rerun many[0], play",
+               "many:succeeded after:succeeded many[0]:succeeded many[1]:succeeded "
+               "many[2]:succeeded"}},
+    .ends = S_SUCCEEDED);
 
-TEST(one_item_runs_again_and_what_needs_the_fan_out_after_it)
-{
-    struct store *s = fixture_store();
-    int64_t w = flow_submit(
-        s, "name: w\ntasks:\n  many: {run: x, foreach: 3}\n  after: {run: x, needs: many}\n", NULL);
-    int64_t item;
-
-    flow_play(s, " many[0] many[1] ");
-    item = flow_task(s, w, "many[1]");
-    CHECK_STR(rerun(s, item, RERUN_WHOLE, NULL), "many[1] many w after");
-    CHECK_EQ(status_of(s, flow_task(s, w, "many")), S_RUNNING);
-    verify_clean(s);
-    flow_play(s, "");
-    CHECK_EQ(status_of(s, w), S_FAILED); /* the other one that failed still counts */
-    verify_clean(s);
-    CHECK_STR(rerun(s, flow_task(s, w, "many[0]"), RERUN_WHOLE, NULL), "many[0] many w after");
-    flow_play(s, "");
-    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
-    verify_clean(s);
-    store_close(&s);
-}
-
-TEST(an_item_may_run_again_while_the_others_still_run)
-{
-    struct store *s = fixture_store();
-    int64_t w = flow_submit(s, "name: w\ntasks:\n  many: {run: x, foreach: 3}\n", NULL);
-    struct flow_claiming k = {.push = false}, again = {.push = false};
-
-    CHECK_EQ(flow_claim(s, &k), 3);
-    flow_settle(s, k.held[0], OUTCOME_FAILED, NULL);
-    CHECK_STR(rerun(s, k.held[0].id, RERUN_WHOLE, NULL), "many[0]");
-    verify_clean(s);
-    CHECK_EQ(flow_claim(s, &again), 1);
-    flow_settle(s, again.held[0], OUTCOME_OK, NULL);
-    flow_settle(s, k.held[1], OUTCOME_OK, NULL);
-    flow_settle(s, k.held[2], OUTCOME_OK, NULL);
-    CHECK_EQ(status_of(s, w), S_SUCCEEDED); /* the failure was mended */
-    verify_clean(s);
-    store_close(&s);
-}
+FLOW_CASE(an_item_may_run_again_while_the_others_still_run,
+          .yaml = "name: w\ntasks:\n  many: {run: x, foreach: 3}\n",
+          .steps = {{"take, fail many[0]",
+                     "many:running many[0]:failed many[1]:running many[2]:running"},
+                    {"rerun many[0], take",
+                     "many:running many[0]:running many[1]:running many[2]:running"},
+                    {"ok many[0], ok many[1], ok many[2]", /* the failure was mended */
+                     "many:succeeded many[0]:succeeded many[1]:succeeded many[2]:succeeded"}},
+          .ends = S_SUCCEEDED);
 
 TEST(a_list_that_became_shorter_leaves_the_old_items_alone)
 {
@@ -361,35 +335,15 @@ TEST(what_runs_at_the_end_of_a_workflow_does_not_run_again_alone)
     store_close(&s);
 }
 
-TEST(a_fan_out_that_one_item_opens_makes_the_rest_unless_another_failed)
-{
-    struct store *s = fixture_store();
-    int64_t w = flow_submit(
-        s, "name: w\ntasks:\n  many: {run: x, foreach: 4, max_parallel: 2, fail_fast: true}\n",
-        NULL);
-    struct flow_claiming k = {.push = false};
-
-    CHECK_EQ(flow_claim(s, &k), 2);
-    flow_settle(s, k.held[0], OUTCOME_FAILED, NULL);
-    flow_settle(s, k.held[1], OUTCOME_FAILED, NULL);
-    CHECK_EQ(status_of(s, w), S_FAILED);
-    CHECK(rerun(s, flow_task(s, w, "many[0]"), RERUN_WHOLE, NULL));
-    flow_play(s, "");
-    CHECK_EQ(flow_status(s, w, "many[0]"), S_SUCCEEDED);
-    CHECK_EQ(flow_task(s, w, "many[2]"), 0);
-    CHECK_EQ(status_of(s, w), S_FAILED);
-    verify_clean(s);
-    CHECK(rerun(s, flow_task(s, w, "many[1]"), RERUN_WHOLE, NULL));
-    CHECK_EQ(flow_claim(s, &k), 2);
-    CHECK_STR(k.names[1], "many[2]");
-    verify_clean(s);
-    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
-    flow_settle(s, k.held[1], OUTCOME_OK, NULL);
-    flow_play(s, "");
-    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
-    verify_clean(s);
-    store_close(&s);
-}
+FLOW_CASE(
+    a_fan_out_that_one_item_opens_makes_the_rest_unless_another_failed,
+    .yaml = "name: w\ntasks:\n  many: {run: x, foreach: 4, max_parallel: 2, fail_fast: true}\n",
+    .steps = {{"take, fail many[0], fail many[1]", "many:failed many[0]:failed many[1]:failed"},
+              {"rerun many[0], play", "many:failed many[0]:succeeded many[1]:failed"},
+              {"rerun many[1]", "many:running many[0]:succeeded many[1]:ready many[2]:ready"},
+              {"play", "many:succeeded many[0]:succeeded many[1]:succeeded many[2]:succeeded "
+                       "many[3]:succeeded"}},
+    .ends = S_SUCCEEDED);
 
 static const char *const nested[] = {
     "w.yaml",
