@@ -118,6 +118,14 @@ static void print_definition(struct line *l, const json_t *changes)
     }
 }
 
+/* null says that there is none. */
+static const json_t *field_of(const json_t *node, const char *key)
+{
+    const json_t *value = json_object_get(node, key);
+
+    return json_is_null(value) ? NULL : value;
+}
+
 /* What is not the same of two executions, a line each. */
 static void print_outcome(struct line *l, const json_t *pair)
 {
@@ -132,7 +140,7 @@ static void print_outcome(struct line *l, const json_t *pair)
         if (!strcmp(keys[i], "status"))
             line_addf(l, TINT_PLAIN, "%s%s%s", field(a, keys[i]), arrow(l), field(b, keys[i]));
         else
-            add_both(l, json_object_get(a, keys[i]), json_object_get(b, keys[i]));
+            add_both(l, field_of(a, keys[i]), field_of(b, keys[i]));
         put(l);
     }
     if (json_is_null(a) || json_is_null(b)) {
