@@ -39,6 +39,7 @@ const struct command *const commands[] = {
     &command_top,
     &command_verify,
     &command_metrics,
+    &command_bench,
     &command_admin,
     &command_completion,
     &command_complete,

@@ -88,6 +88,7 @@ extern const struct command command_workers;
 extern const struct command command_top;
 extern const struct command command_verify;
 extern const struct command command_metrics;
+extern const struct command command_bench;
 extern const struct command command_admin;
 extern const struct command command_completion;
 extern const struct command command_complete;

@@ -1,0 +1,281 @@
+/* cmd_bench.c - pawl bench: how fast Pawl is with this database on this machine, and what limits
+ * it. All happens in a tenant of its own, beside the data of others, which goes again in the end.
+ */
+#include "cli/bench.h"
+#include "cli/run.h"
+
+#include "base/env.h"
+#include "base/json.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define USUAL_US 1000000
+#define MOST_US  60000000
+
+/* ---- a place for it ---- */
+
+/* Folders and names that are made, and removed in any case. */
+struct place {
+    char *url;
+    char tenant[48], state[64], config[80];
+    char *disk;
+    bool made; /* the tenant */
+};
+
+static int remove_one(const char *path, const struct stat *st, int what, struct FTW *where)
+{
+    (void)st;
+    (void)what;
+    (void)where;
+    return remove(path);
+}
+
+/* An empty configuration: what the user's says is not to be measured. */
+static int write_config(struct place *at)
+{
+    FILE *f;
+
+    snprintf(at->config, sizeof(at->config), "%s/pawl.yaml", at->state);
+    if (!(f = fopen(at->config, "w")))
+        return -1;
+    fputs("{}\n", f);
+    return fclose(f);
+}
+
+static int make_state(struct place *at)
+{
+    const char *tmp = getenv("TMPDIR");
+
+    if (snprintf(at->state, sizeof(at->state), "%s/pawl-bench.XXXXXX",
+                 tmp && *tmp ? tmp : "/tmp") >= (int)sizeof(at->state))
+        snprintf(at->state, sizeof(at->state), "/tmp/pawl-bench.XXXXXX");
+    if (!mkdtemp(at->state)) {
+        at->state[0] = '\0';
+        return cli_wrong("no folder can be made in %s: %s", tmp ? tmp : "/tmp", strerror(errno));
+    }
+    return write_config(at) ? cli_wrong("%s can't be written: %s", at->config, strerror(errno)) : 0;
+}
+
+/* The folder of a database that is a file. */
+static char *folder_of(const char *url)
+{
+    static const char file[] = "sqlite:";
+    char *path, *slash;
+
+    if (strncmp(url, file, sizeof(file) - 1))
+        return NULL;
+    path = mem_strdup(url + sizeof(file) - 1);
+    path[strcspn(path, "?")] = '\0';
+    slash = strrchr(path, '/');
+    if (slash)
+        slash[slash == path] = '\0';
+    else
+        snprintf(path, strlen(path) + 1, ".");
+    return path;
+}
+
+static int make_place(const struct cli *c, struct place *at)
+{
+    struct pawl_options o = {0};
+    struct pawl_error err;
+    int code;
+
+    if (c->db)
+        at->url = mem_strdup(c->db);
+    else if (pawl_default_url(&at->url, &err))
+        return cli_fail(&err);
+    at->disk = folder_of(at->url);
+    snprintf(at->tenant, sizeof(at->tenant), "bench_%lld_%lld", (long long)getpid(),
+             (long long)(clock_wall_us() % 1000000000));
+    if ((code = make_state(at)))
+        return code;
+    o.url = at->url;
+    if (pawl_tenant_create(&o, at->tenant, &err))
+        return cli_fail(&err);
+    at->made = true;
+    return 0;
+}
+
+static int remove_place(struct place *at)
+{
+    struct pawl_options o = {.url = at->url};
+    struct pawl_error err;
+    int code = 0;
+
+    if (at->made && pawl_tenant_drop(&o, at->tenant, &err))
+        code = cli_fail(&err);
+    if (*at->state)
+        nftw(at->state, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    free(at->disk);
+    free(at->url);
+    return code;
+}
+
+/* ---- what came out ---- */
+
+/* The first thing that more speed would have to begin with. */
+static const char *limit_of_one(const struct bench *b)
+{
+    int64_t submit = times_at(&b->submit, 50);
+
+    if (times_at(&b->sync, 50) * 2 > submit)
+        return "a submit by itself waits for the disk: submit several at once";
+    if (b->disk)
+        return "a submit by itself takes the processor; the disk is fast, or does not wait (in "
+               "memory, or a cache)";
+    if (times_at(&b->read, 50) * 2 > submit)
+        return "a submit by itself waits for the way to the server: submit several at once";
+    return "a submit by itself waits for the server's commit: submit several at once";
+}
+
+static const char *limit_of_many(const struct bench *b)
+{
+    if (b->busy > 0.8)
+        return b->disk ? "whole lives take one processor: that is the limit of one file"
+                       : "whole lives take one processor here: more workers do more";
+    return b->disk ? "whole lives wait for the disk, or for a processor that others use"
+                   : "whole lives wait for the server, or for a processor that others use";
+}
+
+static void print_times(const char *what, const struct bench_times *t)
+{
+    if (t->us.n)
+        printf("%-28s %9.2f ms  %9.2f ms\n", what, (double)times_at(t, 50) / 1000,
+               (double)times_at(t, 99) / 1000);
+}
+
+static void print_text(const struct bench *b)
+{
+    printf("%-28s %12s  %12s\n", "", "half within", "99 % within");
+    print_times("a write of the disk", &b->sync);
+    print_times("a read", &b->read);
+    print_times("a submit by itself", &b->submit);
+    print_times("submit to start, idle worker", &b->start);
+    printf("\n%-28s %9.0f /s\n", "submits, 1,000 at once", b->submits);
+    printf("%-28s %9.0f /s\n", "runs (claim, start, settle)", b->runs);
+    printf("%-28s %9.0f /s\n", "whole lives", b->lives);
+    printf("\n%s\n%s\n", limit_of_one(b), limit_of_many(b));
+}
+
+static void add_times(struct json_writer *w, const char *key, const struct bench_times *t)
+{
+    jw_key(w, key);
+    if (!t->us.n) {
+        jw_null(w);
+        return;
+    }
+    jw_begin(w, '{');
+    jw_key(w, "p50_us");
+    jw_i64(w, times_at(t, 50));
+    jw_key(w, "p99_us");
+    jw_i64(w, times_at(t, 99));
+    jw_key(w, "n");
+    jw_i64(w, (int64_t)t->us.n);
+    jw_end(w, '}');
+}
+
+static void add_rate(struct json_writer *w, const char *key, double n)
+{
+    jw_key(w, key);
+    jw_i64(w, (int64_t)n);
+}
+
+static void print_json(const struct bench *b)
+{
+    struct buf out = BUF_INIT;
+    struct json_writer w = JSON_WRITER(&out);
+
+    jw_begin(&w, '{');
+    add_times(&w, "sync", &b->sync);
+    add_times(&w, "read", &b->read);
+    add_times(&w, "submit", &b->submit);
+    add_times(&w, "start", &b->start);
+    add_rate(&w, "submits_per_s", b->submits);
+    add_rate(&w, "runs_per_s", b->runs);
+    add_rate(&w, "lives_per_s", b->lives);
+    jw_key(&w, "limits");
+    jw_begin(&w, '[');
+    jw_text(&w, limit_of_one(b));
+    jw_text(&w, limit_of_many(b));
+    jw_end(&w, ']');
+    jw_end(&w, '}');
+    puts(out.ptr);
+    buf_release(&out);
+}
+
+/* ---- the command ---- */
+
+static int bench(const struct cli *c, int64_t span)
+{
+    struct bench b = {.span = span, .signals = signals_open()};
+    struct place at = {0};
+    struct pawl_error err;
+    int code, left;
+
+    if (b.signals < 0)
+        return 1;
+    if (!(code = make_place(c, &at))) {
+        b.options = cli_options(c, true);
+        b.options.url = at.url;
+        b.options.tenant = at.tenant;
+        b.options.config = at.config;
+        b.state = at.state;
+        b.disk = at.disk;
+        if (bench_run(&b, &err))
+            code = cli_fail(&err);
+        else if (b.signal)
+            code = 128 + b.signal;
+        else if (c->json)
+            print_json(&b);
+        else
+            print_text(&b);
+    }
+    left = remove_place(&at);
+    close(b.signals);
+    bench_release(&b);
+    return code ? code : left;
+}
+
+struct wish {
+    int64_t span;
+};
+
+static const struct option options[] = {
+    {"span", OPTION_DURATION, offsetof(struct wish, span), "DURATION",
+     "measure each of its parts for so long; 1s unless you say more or less"},
+    {0},
+};
+
+static int cmd_bench(int argc, char **argv)
+{
+    struct wish w = {.span = USUAL_US};
+    struct cli c;
+    int code = cli_begin(&c, &command_bench, argc, argv, &w);
+
+    if (code >= 0)
+        return code;
+    if (w.span <= 0 || w.span > MOST_US)
+        code = cli_wrong("--span is more than nothing, and at most 1m");
+    else
+        code = bench(&c, w.span);
+    cli_end(&c);
+    return cli_done(code);
+}
+
+const struct command command_bench = {
+    .name = "bench",
+    .forms = "",
+    .text = "measure how fast Pawl is with this database, here, and what limits it",
+    .about = "All happens in a tenant of its own in that database, and in a folder below $TMPDIR. "
+             "Both are removed in the end, and nothing of yours is read or written. What others do "
+             "meanwhile counts.",
+    .options = options,
+    .examples = {{"pawl bench", "about five seconds"},
+                 {"pawl bench --db postgres://pawl@db.example/pawl --span 5s", "a steadier look"}},
+    .run = cmd_bench,
+};

@@ -1,0 +1,73 @@
+#!/usr/bin/env bats
+# pawl bench: measures, and leaves nothing behind, whatever ends it.
+
+load cli_common
+load cli_run
+
+setup() {
+	make_database
+	make_state
+	export TMPDIR=$dir/tmp
+	mkdir "$TMPDIR"
+}
+teardown() {
+	end_all
+	remove_database
+}
+
+# Tenants and files before and after; the wake-up folder of a SQLite database comes with its first listener.
+left() {
+	pawl admin tenant list --db "$db" | grep bench_ || true
+	ls -A "$TMPDIR"
+}
+
+@test "it says what it measured, and removes where it did" {
+	p exec -- true
+	before=$(p show @last --json)
+	out=$(pawl bench --db "$db" --span 50ms)
+	echo "$out"
+	[[ $out == *'a read '*' ms '*'a submit by itself '*' ms '*'submit to start, idle worker '*' ms '* ]]
+	[[ $out == *'submits, 1,000 at once '*' /s'*'runs (claim, start, settle) '*' /s'*'whole lives '*' /s'* ]]
+	[ "$([ "$PAWL_TEST_DB" = sqlite ] && echo 1 || echo 0)" = "$(grep -c 'a write of the disk' <<<"$out")" ]
+	grep -q '^a submit by itself [tw]' <<<"$out"
+	grep -q '^whole lives [tw]' <<<"$out"
+	[ -z "$(left)" ]
+	[ "$(p show @last --json)" = "$before" ]
+	p verify
+}
+
+@test "as JSON, every number is one" {
+	pawl bench --db "$db" --span 20ms --json |
+		jq -e '.submit.n >= 3 and .submit.p50_us > 0 and .submit.p99_us >= .submit.p50_us and .start.n >= 1 and
+			.submits_per_s > 0 and .runs_per_s > 0 and .lives_per_s > 0 and (.limits | length) == 2'
+	[ -z "$(left)" ]
+}
+
+@test "the user's configuration is not measured" {
+	mkdir -p "$XDG_CONFIG_HOME/pawl"
+	printf 'queue: {enabled: false, cap: 1}\nworker: {slots: 1}\n' >"$XDG_CONFIG_HOME/pawl/pawl.yaml"
+	pawl bench --db "$db" --span 20ms --json | jq -e '.runs_per_s > 0'
+}
+
+@test "a signal ends it, and nothing is left" {
+	for signal in INT TERM; do
+		env pawl bench --db "$db" --span 30s >"$dir/out" 2>&1 3>&- & # "env": a shell lets its jobs ignore INT
+		pid=$!
+		started+=("$pid")
+		until_true is_there
+		kill "-$signal" "$pid"
+		[ "$signal" = TERM ] || kill -TERM "$pid"
+		wait_for "$pid"
+		[ "$status" = 143 ] || [ "$status" = 130 ]
+		[ -z "$(left)" ]
+	done
+}
+is_there() { left | grep -q bench_; }
+
+@test "what it can't do" {
+	refused 2 'at most 1m' pawl bench --db "$db" --span 0s
+	refused 2 'at most 1m' pawl bench --db "$db" --span 1h
+	refused 6 "$dir/none" pawl bench --db "sqlite:$dir/none/pawl.db"
+	refused 6 '127.0.0.1' pawl bench --db postgres://postgres@127.0.0.1:1/postgres
+	[ -z "$(left)" ]
+}
