@@ -11,16 +11,16 @@ static int migrate(const struct cli *c)
 
     if (pawl_migrate(&o, &version, &err))
         return cli_fail(&err);
-    printf("the schema is version %d\n", version);
+    printf(c->json ? "{\"version\":%d}\n" : "the schema is version %d\n", version);
     return 0;
 }
 
 /* ---- tenants ---- */
 
-static void print_name(void *arg, const char *name)
+/* A name needs no quoting: see tenants in pawl.h. */
+static void print_tenant(void *arg, const char *name)
 {
-    (void)arg;
-    puts(name);
+    printf(*(const bool *)arg ? "{\"tenant\":\"%s\"}\n" : "%s\n", name);
 }
 
 static int tenant(const struct cli *c)
@@ -30,23 +30,39 @@ static int tenant(const struct cli *c)
     struct pawl_error err;
 
     if (!strcmp(verb, "list") && !name)
-        return pawl_tenant_list(&o, print_name, NULL, &err) ? cli_fail(&err) : 0;
+        return pawl_tenant_list(&o, print_tenant, (void *)&c->json, &err) ? cli_fail(&err) : 0;
     if ((strcmp(verb, "create") && strcmp(verb, "drop")) || !name)
         return cli_wrong("write `pawl admin tenant create NAME`, `drop NAME` or `list`");
     if (!strcmp(verb, "create") ? pawl_tenant_create(&o, name, &err)
                                 : pawl_tenant_drop(&o, name, &err))
         return cli_fail(&err);
-    printf("tenant %s %s\n", name, !strcmp(verb, "create") ? "created" : "dropped");
+    if (c->json)
+        print_tenant((void *)&c->json, name);
+    else
+        printf("tenant %s %s\n", name, !strcmp(verb, "create") ? "created" : "dropped");
     return 0;
 }
 
 /* ---- retention ---- */
 
+static void print_cleanup(const struct pawl_cleanup_result *r, int64_t older_than, bool dry_run,
+                          bool json)
+{
+    char age[DURATION_TEXT_SIZE];
+
+    if (json)
+        printf("{\"trees\":%lld,\"executions\":%lld,\"events\":%lld}\n", (long long)r->trees,
+               (long long)r->executions, (long long)r->events);
+    else
+        printf("%s %lld trees (%lld executions, %lld events) that ended more than %s ago\n",
+               dry_run ? "would remove" : "removed", (long long)r->trees, (long long)r->executions,
+               (long long)r->events, text_duration(older_than, age));
+}
+
 static int cleanup(const struct cli *c, int64_t older_than, bool dry_run)
 {
     struct pawl_cleanup_result r;
     struct pawl_error err;
-    char age[DURATION_TEXT_SIZE];
     struct pawl *p;
     int code;
 
@@ -57,9 +73,7 @@ static int cleanup(const struct cli *c, int64_t older_than, bool dry_run)
     if (pawl_cleanup(p, older_than, dry_run, &r, &err))
         code = cli_fail(&err);
     else
-        printf("%s %lld trees (%lld executions, %lld events) that ended more than %s ago\n",
-               dry_run ? "would remove" : "removed", (long long)r.trees, (long long)r.executions,
-               (long long)r.events, text_duration(older_than, age));
+        print_cleanup(&r, older_than, dry_run, c->json);
     pawl_close(p);
     return code;
 }

@@ -130,7 +130,8 @@ static int by_name(const void *a, const void *b)
 
 /* pawl.db -> the names in pawl.*.db, in order. The folder's name is taken as it is, whatever is in
  * it. */
-static void list_files(const char *file, void (*each)(void *, const char *), void *arg)
+static int list_files(const char *file, void (*each)(void *, const char *), void *arg,
+                      struct err *err)
 {
     char *pattern = tenant_file(file, "*"), *slash = strrchr(pattern, '/');
     char *base = slash ? slash + 1 : pattern, *star = strrchr(base, '*');
@@ -139,10 +140,14 @@ static void list_files(const char *file, void (*each)(void *, const char *), voi
     struct dirent *entry;
     struct err ignored;
     DIR *dir;
+    int rc = 0;
 
     if (slash)
         *slash = '\0';
     dir = opendir(!slash ? "." : slash == pattern ? "/" : pattern);
+    if (!dir)
+        rc = err_set(err, E_UNAVAILABLE, "the folder of the database %s can't be read: %s", file,
+                     strerror(errno));
     while (dir && (entry = readdir(dir))) {
         size_t len = strlen(entry->d_name);
         char *name;
@@ -167,6 +172,7 @@ static void list_files(const char *file, void (*each)(void *, const char *), voi
     }
     vec_release(&names);
     free(pattern);
+    return rc;
 }
 
 /* ---- both ---- */
@@ -217,7 +223,7 @@ int tenant_list(const char *url, struct env *env, void (*each)(void *, const cha
     if ((rc = url_parse(url, NULL, &u, err)))
         return rc;
     if (u->file) {
-        list_files(u->file, each, arg);
+        rc = list_files(u->file, each, arg, err);
         goto done;
     }
     args_begin(&a, Q_TENANT_LIST);

@@ -1,0 +1,48 @@
+#!/usr/bin/env bats
+# Every command's main path under valgrind: no access to what is not ours, no memory that nobody knows of any more. The
+# short run takes some of them on SQLite, the full one all of them on both databases.
+
+load cli_common
+load cli_run
+load cli_every
+
+setup() {
+	command -v valgrind >/dev/null || skip 'valgrind is not installed'
+	[[ $PAWL_TEST_BUILD != */asan ]] || skip 'a sanitizer has looked at this already'
+	[ -n "${PAWL_TEST_FULL:-}" ] || [ "$PAWL_TEST_DB" = sqlite ] || skip 'in the full run only'
+	make_database
+	make_state
+}
+teardown() {
+	[ -n "${dir:-}" ] || return 0
+	end_all
+	remove_database
+}
+
+watched() { # json words...
+	local status=0
+	shift
+	valgrind -q --leak-check=full --errors-for-leak-kinds=definite --error-exitcode=99 \
+		"$(command -v pawl)" --db "$db" --tenant "$tenant" "$@" >"$dir/out" 2>"$dir/err" </dev/null || status=$?
+	[ $status = 0 ] && ! grep -q '^==' "$dir/err" || {
+		cat "$dir/err"
+		return 1
+	}
+}
+
+# What uses the most code of its own: views, the engine, the clock.
+SHORT='/^\(run FLOW\|exec -- .*\|tree RUN\|top\|logs GOOD\|rerun RUN --failed\|apply TIMED\)$/!d'
+
+@test "every command leaves memory as it found it" {
+	walk watched "$([ -n "${PAWL_TEST_FULL:-}" ] || echo "$SHORT")"
+}
+
+@test "errors do, too" {
+	for words in 'show 12345' 'frobnicate' 'ls --status x' 'run /nowhere.yaml' 'events x' 'queue set q --limit x'; do
+		status=0
+		valgrind -q --leak-check=full --errors-for-leak-kinds=definite --error-exitcode=99 \
+			"$(command -v pawl)" --db "$db" --tenant "$tenant" $words >"$dir/out" 2>&1 || status=$?
+		{ [ $status = 2 ] || [ $status = 5 ]; } && ! grep '^==' "$dir/out" || { echo "$words: $status"; cat "$dir/out"; false; }
+		[ -n "${PAWL_TEST_FULL:-}" ] || [ "$words" != 'ls --status x' ] || break
+	done
+}
