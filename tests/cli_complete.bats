@@ -9,6 +9,7 @@ setup() {
 	make_state
 }
 teardown() {
+	tmux -L "$tenant" kill-server 2>/dev/null || true
 	end_all
 	remove_database
 }
@@ -84,6 +85,56 @@ offered() { # line
 	[[ $(pawl complete -- --db "$db" --tenant "$tenant" show "$id") == *two*pending* ]] ||
 		[[ $(pawl complete -- --db "$db" --tenant "$tenant" show "$id") == *two*running* ]]
 	p worker --drain --state "$state"
+}
+
+@test "each command is offered the ids that it can use" {
+	line="--db $db --tenant $tenant"
+	cat >"$dir/ask.flow.yaml" <<-'END'
+		name: ask
+		tasks:
+		  first: {run: "true"}
+		  sure: {approval: {message: sure?}, run: "true"}
+	END
+	ask=$(p submit "$dir/ask.flow.yaml")
+	p exec -- true
+	id=$(p ls --limit 1 --json | jq .id)
+	first=$(p ls --all --name ask::first --json | jq .id) sure=$(p ls --all --name ask::sure --json | jq .id)
+	same "@last $id $sure $first" "$(offered "pawl $line logs ")"
+	same "@last $sure" "$(offered "pawl $line approve ")"
+	same "@last $sure $first" "$(offered "pawl $line skip ")"
+	same "@last $ask" "$(offered "pawl $line cancel ")"
+	same "@last $id" "$(offered "pawl $line rerun ")"
+	same "@last $id $ask" "$(offered "pawl $line show ")"
+}
+
+# What a real terminal shows after a press of the key.
+types() { $tmux send-keys -l "$1" && $tmux send-keys Tab; }
+shows() { $tmux capture-pane -p | grep -qE -- "$1"; }
+
+@test "an interactive bash completes ids and tasks at the press of a key" {
+	cat >"$dir/two.flow.yaml" <<-'END'
+		name: two
+		tasks: {first: {run: "true"}, second: {needs: first, run: "true"}}
+	END
+	p run "$dir/two.flow.yaml"
+	id=$(p ls --limit 1 --json | jq .id) second=$(p ls --all --name two::second --json | jq .id)
+	tmux="tmux -L $tenant -f /dev/null"
+	$tmux new-session -d -x 100 -y 30 "PATH=$PATH PAWL_DB=$db PAWL_TENANT=$tenant PS1='$ ' bash --norc -i # $mark"
+	$tmux send-keys -l 'source <(pawl completion bash); echo ready' && $tmux send-keys Enter
+	until_true shows '^ready'
+	types 'pawl show @'
+	until_true shows '^\$ pawl show @last *$'
+	$tmux send-keys C-u
+	types "pawl logs $second"
+	until_true shows "^\\$ pawl logs $second *\$"
+	$tmux send-keys C-u
+	types "pawl rerun $id --from se"
+	until_true shows "^\\$ pawl rerun $id --from second *\$"
+	$tmux send-keys C-u
+	types "pawl rerun $id --from "
+	$tmux send-keys Tab
+	until_true shows '^first +second'
+	$tmux kill-server
 }
 
 @test "without a database it is silent and quick" {

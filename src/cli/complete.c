@@ -91,14 +91,55 @@ static void offer_commands(struct line *l)
 
 /* ---- what the database knows ---- */
 
+/* Of which executions a command can make use. */
+static const struct wanted {
+    const char *command;
+    bool all;            /* at any depth */
+    const char *status;  /* NULL: any */
+    const char *field;   /* one that must not be null; NULL: none */
+    const char *waiting; /* what it waits for; NULL: anything */
+} wanted[] = {
+    {"logs", .all = true, .field = "executor"},
+    {"approve", .all = true, .status = "pending,ready", .waiting = "approval"},
+    {"reject", .all = true, .status = "pending,ready", .waiting = "approval"},
+    {"skip", .all = true, .status = "pending,ready"},
+    {"cancel", .status = "pending,ready,running"},
+    {"pause", .status = "pending,ready,running"},
+    {"resume", .status = "pending,ready,running"},
+    {"rerun", .status = "succeeded,failed,timed_out,cancelled,skipped"},
+};
+
+static const struct wanted *wanted_by(const char *command)
+{
+    static const struct wanted any = {0};
+    size_t i;
+
+    for (i = 0; i < sizeof(wanted) / sizeof(*wanted); i++)
+        if (!strcmp(wanted[i].command, command))
+            return &wanted[i];
+    return &any;
+}
+
+static bool is_wanted(const struct wanted *w, const json_t *o)
+{
+    if (w->field && json_is_null(json_object_get(o, w->field)))
+        return false;
+    return !w->waiting || !strncmp(field(o, "waiting"), w->waiting, strlen(w->waiting));
+}
+
 static int offer_execution(void *arg, const char *json)
 {
+    struct line *l = arg;
     json_t *o = parse_object(json);
     struct buf id = BUF_INIT, text = BUF_INIT;
 
+    if (!is_wanted(wanted_by(l->command->name), o)) {
+        json_decref(o);
+        return 0;
+    }
     buf_addi64(&id, field_int(o, "id"));
     buf_addf(&text, "%s, %s", field(o, "name"), field(o, "status"));
-    offer(arg, buf_cstr(&id), buf_cstr(&text));
+    offer(l, buf_cstr(&id), buf_cstr(&text));
     buf_release(&id);
     buf_release(&text);
     json_decref(o);
@@ -148,7 +189,8 @@ static void offer_tenant(void *arg, const char *name)
 
 static int ids(struct line *l, struct pawl *p, struct pawl_error *err)
 {
-    struct pawl_list_query q = {.limit = RECENT};
+    const struct wanted *w = wanted_by(l->command->name);
+    struct pawl_list_query q = {.limit = RECENT, .all = w->all, .status = w->status};
 
     offer(l, "@last", "the newest execution that has no parent");
     return pawl_list(p, &q, offer_execution, l, NULL, err);
