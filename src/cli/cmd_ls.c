@@ -49,7 +49,7 @@ static int add_row(void *arg, const char *json)
         return print_line(NULL, json);
     o = parse_object(json);
     table_addf(&l->table, "%lld", (long long)field_int(o, "id"));
-    table_add(&l->table, field(o, "status"));
+    table_add_tinted(&l->table, status_tint(field(o, "status")), field(o, "status"));
     table_add(&l->table, field(o, "kind"));
     table_add(&l->table, field(o, "name"));
     table_addf(&l->table, "%lld/%lld", (long long)field_int(o, "attempt"),
@@ -65,8 +65,8 @@ static int add_row(void *arg, const char *json)
 
 static void begin_table(struct ls *l)
 {
-    static const char *const heads[] = {"ID",        "<STATUS",          "~~<KIND", "<NAME",
-                                        "~~ATTEMPT", "~REQUESTED (UTC)", "~RAN",    "~<"};
+    static const char *const heads[] = {"ID",         "<STATUS",          "~~~<KIND", "<NAME",
+                                        "~~~ATTEMPT", "~REQUESTED (UTC)", "~~RAN",    "~<"};
 
     if (!l->json)
         table_heads(&l->table, heads, sizeof(heads) / sizeof(*heads));

@@ -5,8 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAST 10 /* columns of a text that is cut */
-#define GAP   2
+#define GAP 2
+
+/* How narrow texts may become: first those that can be done without, then, when others have gone,
+ * the rest. */
+enum { LEAST = 10, LEAST_NAME = 24, LEAST_AT_ALL = 6 };
 
 /* ---- cells ---- */
 
@@ -100,12 +103,12 @@ static int total(const struct table_fit *f)
 }
 
 /* Makes the widest text that can be cut narrower by one; false: there is none. */
-static bool shrink(const struct table *t, struct table_fit *f)
+static bool shrink(const struct table *t, struct table_fit *f, int least_name)
 {
     size_t i, widest = f->wide.n;
 
     for (i = 0; i < f->wide.n; i++)
-        if (is_left(t, i) && f->wide.at[i] > LEAST &&
+        if (is_left(t, i) && f->wide.at[i] > (rank_of(t, i) ? LEAST : least_name) &&
             (widest == f->wide.n || f->wide.at[i] > f->wide.at[widest]))
             widest = i;
     if (widest == f->wide.n)
@@ -152,9 +155,11 @@ void table_fit(const struct table *t, const struct style *style, struct table_fi
         *vec_add(&f->wide) = 0;
     do {
         measure(t, f);
-        while (style->width && total(f) > style->width && shrink(t, f))
+        while (style->width && total(f) > style->width && shrink(t, f, LEAST_NAME))
             ;
     } while (style->width && total(f) > style->width && leave_out(t, f));
+    while (style->width && total(f) > style->width && shrink(t, f, LEAST_AT_ALL))
+        ;
 }
 
 void table_fit_release(struct table_fit *f)
@@ -181,17 +186,41 @@ static void add_text(struct line *l, enum tint tint, const char *text)
     }
 }
 
+/* What is behind the first n characters. */
+static const char *skip(const char *s, int n)
+{
+    for (; *s && n > 0; n--)
+        for (s++; ((unsigned char)*s & 0xC0) == 0x80; s++)
+            ;
+    return s;
+}
+
+/* A name that is too long is cut in its middle: names of tasks differ at their end. */
+static void cut_name(const char *name, int wide, bool utf8, struct buf *out)
+{
+    int all = width(name), tail = wide / 2, head = wide - tail - 1;
+
+    buf_add(out, name, (size_t)(skip(name, head) - name));
+    buf_addf(out, "%s%s", utf8 ? "…" : ">", skip(name, all - tail));
+}
+
 static void add_cell(const struct table *t, size_t row, size_t col, int wide, struct line *l)
 {
     const char *text = text_at(t, row, col);
     struct style narrow = *l->style;
+    struct buf cut = BUF_INIT;
     struct line cell = {0};
 
     narrow.color = false;
     narrow.width = narrow.width ? wide : 0;
     line_begin(&cell, &narrow);
+    if (wide > 2 && width(text) > wide && !rank_of(t, col)) {
+        cut_name(text, wide, narrow.utf8, &cut);
+        text = buf_cstr(&cut);
+    }
     if (wide)
         add_text(&cell, TINT_PLAIN, text);
+    buf_release(&cut);
     if (!is_left(t, col))
         add_blanks(l, wide - cell.cols);
     add_text(l, t->cells.at[row * t->ncols + col].tint, buf_cstr(&cell.text));
