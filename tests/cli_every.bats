@@ -76,7 +76,7 @@ as_text() { in_one_form '' "${@:2}"; }
 		[[ $(usage "$c") == "$c "*ID* && $c != graph ]] || continue
 		ids=(12345) words=(x)
 		[[ $(usage "$c") != "$c ID ID"* ]] || ids+=(12345) words+=(x)
-		refused 5 '12345' p "$c" "${ids[@]}"
+		refused 5 'there is no execution 12345: `pawl ls` lists them' p "$c" "${ids[@]}"
 		refused 2 "'x' is no id" p "$c" "${words[@]}"
 		n=$((n + 1))
 	done

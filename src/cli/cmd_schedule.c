@@ -60,7 +60,7 @@ static int add_schedule(void *arg, const char *json)
 static int list(struct pawl *p, const struct wish *w)
 {
     static const char *const heads[] = {"<SCHEDULE",   "~<CRON",     "~~<ZONE",
-                                        "<NEXT (UTC)", "~~LAST RUN", "~<STATE"};
+                                        "<NEXT (UTC)", "~~LAST RUN", "<STATE"};
     struct table t = {0};
     struct pawl_error err;
 

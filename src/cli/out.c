@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -50,9 +51,16 @@ static int say(const char *text, int exit_code)
     return exit_code;
 }
 
+/* The library does not know that there are commands: what to do about an id is said here. */
 int cli_fail(const struct pawl_error *err)
 {
-    return say(err->message, pawl_exit_code(err->code));
+    static const char missing[] = "there is no execution ";
+    char text[sizeof(err->message) + 40];
+    bool no_id = !strncmp(err->message, missing, sizeof(missing) - 1) &&
+                 isdigit((unsigned char)err->message[sizeof(missing) - 1]);
+
+    snprintf(text, sizeof(text), "%s%s", err->message, no_id ? ": `pawl ls` lists them" : "");
+    return say(text, pawl_exit_code(err->code));
 }
 
 int cli_wrong(const char *fmt, ...)
