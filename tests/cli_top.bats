@@ -209,6 +209,21 @@ three_rows() { [ "$(screen | cut -c 1-10 | tr '\n' ' ')" = '  RUNNING  > exec::r
 	restored
 }
 
+@test "a database that does not answer is told of, and asked again" {
+	[ "$PAWL_TEST_DB" = sqlite ] || skip 'PostgreSQL knows a table that it has prepared, whatever its name is'
+	start 80 24 top --interval 100ms
+	until_true shows QUEUE
+	sql 'ALTER TABLE leases RENAME TO hidden'
+	until_true shows 'no such table'
+	shows QUEUE
+	sql 'ALTER TABLE hidden RENAME TO leases'
+	until_true shows 'q quit'
+	keys q
+	until_true ended
+	[ "$(code)" = 0 ]
+	restored
+}
+
 @test "no colours with NO_COLOR, ASCII in an ASCII locale, lines on a terminal without a cursor" {
 	make_work
 	env=NO_COLOR=1 locale=LC_ALL=C start 80 24 top

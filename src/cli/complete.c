@@ -2,7 +2,7 @@
  * with what it is after a tab. The scripts of `pawl completion` ask it at each press of the key, so
  * it is silent and quick: it asks the database only for what is in there, and not for longer than a
  * second. ":files", ":dirs" and ":commands" leave it to the shell, which knows those better. */
-#include "cli/cli.h"
+#include "cli/complete.h"
 
 #include "base/mem.h"
 
@@ -14,22 +14,9 @@
 #include <unistd.h>
 
 #define PATIENCE_S 1
-#define RECENT     50
-
-/* A command line up to the word that is to be completed. */
-struct line {
-    const struct command *command; /* NULL: not yet */
-    const struct option *option;   /* whose value the word is */
-    bool words_only;               /* "--" was there */
-    bool unknown;                  /* a command that there is not */
-    struct cli cli;                /* words and common options before it */
-    const char *word;              /* as far as it is typed */
-    char last[64];                 /* the candidate before: forms may begin with the same word */
-    const char *typed;             /* the part of it that is matched; the rest stays before it */
-};
 
 /* An option that may stand here, by its name. */
-static const struct option *option_of(const struct line *l, const char *name, size_t len)
+static const struct option *option_of(const struct completion *l, const char *name, size_t len)
 {
     const struct option *o = option_find(common_options, name, len);
 
@@ -37,7 +24,7 @@ static const struct option *option_of(const struct line *l, const char *name, si
 }
 
 /* Remembers which database the line is about. */
-static void take_place(struct line *l, const char *value)
+static void take_place(struct completion *l, const char *value)
 {
     if (!strcmp(l->option->name, "db"))
         l->cli.db = value;
@@ -54,7 +41,7 @@ static bool is_plain(const char *word)
            *word != ':';
 }
 
-static void offer(struct line *l, const char *word, const char *text)
+void offer(struct completion *l, const char *word, const char *text)
 {
     struct buf b = BUF_INIT;
 
@@ -68,7 +55,7 @@ static void offer(struct line *l, const char *word, const char *text)
     buf_release(&b);
 }
 
-static void offer_options(struct line *l, const struct option *o)
+static void offer_options(struct completion *l, const struct option *o)
 {
     struct buf b = BUF_INIT;
 
@@ -80,7 +67,7 @@ static void offer_options(struct line *l, const struct option *o)
     buf_release(&b);
 }
 
-static void offer_commands(struct line *l)
+static void offer_commands(struct completion *l)
 {
     const struct command *const *c;
 
@@ -89,153 +76,13 @@ static void offer_commands(struct line *l)
             offer(l, (*c)->name, (*c)->text);
 }
 
-/* ---- what the database knows ---- */
-
-/* Of which executions a command can make use. */
-static const struct wanted {
-    const char *command;
-    bool all;            /* at any depth */
-    const char *status;  /* NULL: any */
-    const char *field;   /* one that must not be null; NULL: none */
-    const char *waiting; /* what it waits for; NULL: anything */
-} wanted[] = {
-    {"logs", .all = true, .field = "executor"},
-    {"approve", .all = true, .status = "pending,ready", .waiting = "approval"},
-    {"reject", .all = true, .status = "pending,ready", .waiting = "approval"},
-    {"skip", .all = true, .status = "pending,ready"},
-    {"cancel", .status = "pending,ready,running"},
-    {"pause", .status = "pending,ready,running"},
-    {"resume", .status = "pending,ready,running"},
-    {"rerun", .status = "succeeded,failed,timed_out,cancelled,skipped"},
-};
-
-static const struct wanted *wanted_by(const char *command)
-{
-    static const struct wanted any = {0};
-    size_t i;
-
-    for (i = 0; i < sizeof(wanted) / sizeof(*wanted); i++)
-        if (!strcmp(wanted[i].command, command))
-            return &wanted[i];
-    return &any;
-}
-
-static bool is_wanted(const struct wanted *w, const json_t *o)
-{
-    if (w->field && json_is_null(json_object_get(o, w->field)))
-        return false;
-    return !w->waiting || !strncmp(field(o, "waiting"), w->waiting, strlen(w->waiting));
-}
-
-static int offer_execution(void *arg, const char *json)
-{
-    struct line *l = arg;
-    json_t *o = parse_object(json);
-    struct buf id = BUF_INIT, text = BUF_INIT;
-
-    if (!is_wanted(wanted_by(l->command->name), o)) {
-        json_decref(o);
-        return 0;
-    }
-    buf_addi64(&id, field_int(o, "id"));
-    buf_addf(&text, "%s, %s", field(o, "name"), field(o, "status"));
-    offer(l, buf_cstr(&id), buf_cstr(&text));
-    buf_release(&id);
-    buf_release(&text);
-    json_decref(o);
-    return 0;
-}
-
-static int offer_task(void *arg, const char *json)
-{
-    json_t *o = parse_object(json);
-
-    offer(arg, field(json_object_get(o, "workflow_task"), "task_name"), field(o, "status"));
-    json_decref(o);
-    return 0;
-}
-
-static int offer_queue(void *arg, const char *json)
-{
-    json_t *o = parse_object(json);
-
-    offer(arg, field(o, "queue"), "queue");
-    json_decref(o);
-    return 0;
-}
-
-static int offer_schedule(void *arg, const char *json)
-{
-    json_t *o = parse_object(json);
-
-    offer(arg, field(o, "schedule"), field(o, "cron"));
-    json_decref(o);
-    return 0;
-}
-
-static int offer_workflow(void *arg, const char *json)
-{
-    json_t *o = parse_object(json);
-
-    offer(arg, field(o, "workflow"), "workflow");
-    json_decref(o);
-    return 0;
-}
-
-static void offer_tenant(void *arg, const char *name)
-{
-    offer(arg, name, "tenant");
-}
-
-static int ids(struct line *l, struct pawl *p, struct pawl_error *err)
-{
-    const struct wanted *w = wanted_by(l->command->name);
-    struct pawl_list_query q = {.limit = RECENT, .all = w->all, .status = w->status};
-
-    offer(l, "@last", "the newest execution that has no parent");
-    return pawl_list(p, &q, offer_execution, l, NULL, err);
-}
-
-static int tasks(struct line *l, struct pawl *p, struct pawl_error *err)
-{
-    const char *which = l->cli.nwords ? l->cli.words[0] : "";
-    int64_t id;
-    int rc = strcmp(which, "@last") ? text_parse_i64(which, &id) : pawl_last(p, &id, err);
-
-    return rc ? rc : pawl_tasks(p, id, offer_task, l, err);
-}
-
-static int queues(struct line *l, struct pawl *p, struct pawl_error *err)
-{
-    return pawl_queues(p, offer_queue, l, err);
-}
-
-static int schedules(struct line *l, struct pawl *p, struct pawl_error *err)
-{
-    return pawl_schedules(p, NULL, offer_schedule, l, err);
-}
-
-static int workflows(struct line *l, struct pawl *p, struct pawl_error *err)
-{
-    return pawl_schedules(p, NULL, offer_workflow, l, err);
-}
-
-static void offer_tenants(struct line *l)
-{
-    struct pawl_options o = cli_options(&l->cli, true);
-    struct pawl_error err;
-
-    if (pawl_tenant_list(&o, offer_tenant, l, &err))
-        return; /* nothing to offer then */
-}
-
 /* ---- what a word in capitals stands for ---- */
 
 static const struct placeholder {
     const char *name;
     const char *shell; /* what the shell is to complete */
-    void (*list)(struct line *l);
-    int (*ask)(struct line *l, struct pawl *p, struct pawl_error *err);
+    void (*list)(struct completion *l);
+    int (*ask)(struct completion *l, struct pawl *p, struct pawl_error *err);
 } placeholders[] = {
     {"FILE", .shell = ":files"},
     {"DIR", .shell = ":dirs"},
@@ -243,15 +90,15 @@ static const struct placeholder {
     {"ARG", .shell = ":files"},
     {"COMMAND", .list = offer_commands},
     {"TENANT", .list = offer_tenants},
-    {"ID", .ask = ids},
-    {"TASK", .ask = tasks},
-    {"QUEUE", .ask = queues},
-    {"SCHEDULE", .ask = schedules},
-    {"WORKFLOW", .ask = workflows},
+    {"ID", .ask = offer_ids},
+    {"TASK", .ask = offer_tasks},
+    {"QUEUE", .ask = offer_queues},
+    {"SCHEDULE", .ask = offer_schedules},
+    {"WORKFLOW", .ask = offer_workflows},
 };
 
 /* An error offers nothing: whoever goes on typing will hear of it. */
-static void offer_placeholder(struct line *l, const struct placeholder *h)
+static void offer_placeholder(struct completion *l, const struct placeholder *h)
 {
     struct pawl_options o = cli_options(&l->cli, true);
     struct pawl_error err;
@@ -270,7 +117,7 @@ static void offer_placeholder(struct line *l, const struct placeholder *h)
 }
 
 /* A word in small letters is itself. */
-static void offer_one(struct line *l, const char *name, size_t len)
+static void offer_one(struct completion *l, const char *name, size_t len)
 {
     char word[64];
     size_t i;
@@ -286,7 +133,7 @@ static void offer_one(struct line *l, const char *name, size_t len)
 /* a|b|c, up to a space, a bracket, a comma or the sign that it is repeated. */
 #define CHOICE_END " ],…\n"
 
-static void offer_choice(struct line *l, const char *choice)
+static void offer_choice(struct completion *l, const char *choice)
 {
     size_t len;
 
@@ -322,7 +169,7 @@ static bool form_allows(const char *word, const char *given)
 }
 
 /* Offers what the form has next, if the words before are of this form. */
-static void complete_form(struct line *l, const char *form)
+static void complete_form(struct completion *l, const char *form)
 {
     const char *word;
     int i;
@@ -340,7 +187,7 @@ static void complete_form(struct line *l, const char *form)
         offer_choice(l, word);
 }
 
-static void complete_word(struct line *l)
+static void complete_word(struct completion *l)
 {
     const char *form = l->command->forms;
 
@@ -350,7 +197,7 @@ static void complete_word(struct line *l)
 }
 
 /* Of several values with commas between them, the last one. */
-static void complete_value(struct line *l)
+static void complete_value(struct completion *l)
 {
     const char *value = l->option->value, *comma = strrchr(l->typed, ',');
 
@@ -359,7 +206,7 @@ static void complete_value(struct line *l)
     offer_choice(l, value);
 }
 
-static void complete(struct line *l)
+static void complete(struct completion *l)
 {
     const char *equals = strchr(l->word, '=');
 
@@ -383,7 +230,7 @@ static void complete(struct line *l)
 }
 
 /* Takes a word before the one that is to be completed. */
-static void pass(struct line *l, const char *word)
+static void pass(struct completion *l, const char *word)
 {
     const char *name = word + strspn(word, "-"), *equals = strchr(name, '=');
     size_t len = equals ? (size_t)(equals - name) : strlen(name);
@@ -419,7 +266,7 @@ static void give_up(int signal)
 static int cmd_complete(int argc, char **argv)
 {
     struct itimerval patience = {.it_value = {.tv_sec = PATIENCE_S}};
-    struct line l = {0};
+    struct completion l = {0};
     struct cli c;
     int code = cli_begin(&c, &command_complete, argc, argv, NULL), i;
 

@@ -2,13 +2,15 @@
  * pawl_overview, pawl_why and pawl_outline.
  *
  *   top_read.c    what was read last, and what ended per minute
- *   top_frame.c   that as a frame: queues, workers, what runs
+ *   top_tables.c  that as tables: queues, workers, what runs
+ *   top_frame.c   these as a frame
  *   top_detail.c  one execution: why it is where it is, and its tree; the keys
- *   cmd_top.c     the loop: keys, signals, time */
+ *   top_state.c   which of it is looked at, and what the keys change about that
+ *   cmd_top.c     the loop: signals, time, the screen */
 #ifndef CLI_TOP_H
 #define CLI_TOP_H
 
-#include "cli/view.h"
+#include "cli/table.h"
 
 /* ---- top_read.c ---- */
 
@@ -27,6 +29,12 @@ int64_t top_rate(const struct top_model *m, const char *queue, const char *key);
 size_t top_count(const struct top_model *m); /* of what runs, and was read */
 int64_t top_id(const struct top_model *m, size_t i);
 void top_release(struct top_model *m);
+
+/* ---- top_tables.c ---- */
+
+void top_queues(const struct top_model *m, struct table *t);
+void top_workers(const struct top_model *m, struct table *t);
+void top_running(const struct top_model *m, struct table *t);
 
 /* ---- top_frame.c ---- */
 
@@ -51,5 +59,30 @@ void detail_frame(const struct top_detail *d, const struct top_look *look, size_
                   struct buf *out);
 void help_frame(const struct top_look *look, struct buf *out);
 void detail_release(struct top_detail *d);
+
+/* ---- top_state.c ---- */
+
+enum page { PAGE_LIST, PAGE_DETAIL, PAGE_HELP };
+
+struct top {
+    int64_t interval;
+    const char *filter;
+    bool once;
+
+    struct pawl *p;
+    struct top_model model;
+    struct top_detail detail;
+    enum page page;
+    bool paused, typing;
+    struct buf part; /* what names must have in them */
+    size_t selected, first, scroll;
+    int64_t id;  /* of what is selected, so that it stays so when others come and go */
+    char *note;  /* what went wrong when it was read last */
+    int64_t due; /* boot clock */
+};
+/* Reads what is looked at, and says when to do it next. */
+void top_look_again(struct top *t);
+void top_find_selected(struct top *t);
+bool top_key(struct top *t, int key); /* false: that was the last one */
 
 #endif

@@ -1,12 +1,8 @@
 /* top_frame.c - a frame of pawl top: a line that sums up, then queues, workers and what runs, each
  * as much as fits. What runs gets the rest of the screen, and can be moved through. */
-#include "cli/table.h"
 #include "cli/top.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-#define SHORT_ID 8 /* digits of a worker's id */
 
 /* Rows of what is listed, and a fit for them. */
 struct part {
@@ -107,151 +103,7 @@ static void add_title(const struct top_model *m, const struct top_look *k, struc
     empty_line(out);
 }
 
-/* ---- queues ---- */
-
-static bool is_idle(const json_t *q)
-{
-    return !field_int(q, "ready") && !field_int(q, "held") && !field_int(q, "running") &&
-           !json_is_object(json_object_get(q, "paused"));
-}
-
-static void add_rate(struct table *t, int64_t rate, bool bad)
-{
-    char text[32];
-
-    snprintf(text, sizeof(text), "%lld", (long long)rate);
-    table_add_tinted(t, bad && rate > 0 ? TINT_BAD : TINT_PLAIN, rate < 0 ? "-" : text);
-}
-
-static void add_queue(struct table *t, const struct top_model *m, const json_t *q)
-{
-    const json_t *limit = json_object_get(q, "limit");
-    const char *name = field(q, "queue");
-
-    table_add(t, name);
-    table_addf(t, "%lld", (long long)field_int(q, "ready"));
-    table_addf(t, "%lld", (long long)field_int(q, "held"));
-    table_addf(t, "%lld", (long long)field_int(q, "running"));
-    if (json_is_object(json_object_get(q, "paused")))
-        table_add_tinted(t, TINT_BUSY, "paused");
-    else if (json_is_object(limit))
-        table_addf(t, "%lld/%lld", (long long)field_int(limit, "used"),
-                   (long long)field_int(limit, "max"));
-    else
-        table_add(t, "-");
-    if (*field(q, "oldest_ready_at"))
-        table_add_span(t, field_int(q, "oldest_wait_us"));
-    else
-        table_add(t, "-");
-    add_rate(t, top_rate(m, name, "done"), false);
-    add_rate(t, top_rate(m, name, "failed"), true);
-}
-
-/* Those in which nothing happens come last, so that they are the first to be left out. */
-static void make_queues(struct part *p, const struct top_model *m, const struct style *style)
-{
-    static const char *const heads[] = {"<QUEUE", "READY",   "~~HELD",   "RUNNING",
-                                        "LIMIT",  "~OLDEST", "~~DONE/M", "~~FAILED/M"};
-    const json_t *list = json_object_get(m->o, "queues");
-    size_t i;
-    int idle;
-
-    table_heads(&p->table, heads, sizeof(heads) / sizeof(*heads));
-    for (idle = 0; idle < 2; idle++)
-        for (i = 0; i < json_array_size(list); i++)
-            if (is_idle(json_array_get(list, i)) == idle)
-                add_queue(&p->table, m, json_array_get(list, i));
-    table_fit(&p->table, style, &p->fit);
-}
-
-/* ---- workers ---- */
-
-/* "process, 3 functions" */
-static void add_executors(struct table *t, const json_t *serves)
-{
-    struct buf b = BUF_INIT;
-    const char *lane;
-    json_t *queues;
-    size_t functions = 0;
-
-    json_object_foreach((json_t *)serves, lane, queues)
-    {
-        if (!strncmp(lane, "function:", 9))
-            functions++;
-        else
-            buf_addf(&b, "%s%s", b.len ? ", " : "", lane);
-    }
-    if (functions)
-        buf_addf(&b, "%s%zu function%s", b.len ? ", " : "", functions, functions == 1 ? "" : "s");
-    table_add(t, b.len ? b.ptr : "-");
-    buf_release(&b);
-}
-
-static void add_worker(struct table *t, const json_t *w)
-{
-    const char *state = field(w, "state");
-
-    table_addf(t, "%.*s", SHORT_ID, field(w, "id"));
-    table_add(t, field(w, "host"));
-    table_addf(t, "%lld/%lld", (long long)field_int(w, "leases"), (long long)field_int(w, "room"));
-    table_add_span(t, field_int(w, "silent_us"));
-    table_add_tinted(t,
-                     !strcmp(state, "silent")     ? TINT_BAD
-                     : !strcmp(state, "draining") ? TINT_BUSY
-                                                  : TINT_PLAIN,
-                     state);
-    add_executors(t, json_object_get(w, "serves"));
-}
-
-static void make_workers(struct part *p, const struct top_model *m, const struct style *style)
-{
-    static const char *const heads[] = {"<WORKER", "~<HOST", "RUNS",
-                                        "~SEEN",   "<STATE", "~~<EXECUTORS"};
-    const json_t *list = json_object_get(m->o, "workers");
-    size_t i;
-
-    table_heads(&p->table, heads, sizeof(heads) / sizeof(*heads));
-    for (i = 0; i < json_array_size(list); i++)
-        add_worker(&p->table, json_array_get(list, i));
-    table_fit(&p->table, style, &p->fit);
-}
-
 /* ---- what runs ---- */
-
-/* The last line as it would stand there: without escape sequences, and what was overwritten. */
-static void add_last_line(struct table *t, const char *line)
-{
-    struct tail tail = {0};
-
-    tail_take(&tail, line, strlen(line));
-    table_add_tinted(t, TINT_FAINT, tail_last(&tail));
-    tail_release(&tail);
-}
-
-static void make_running(struct part *p, const struct top_model *m, const struct style *style)
-{
-    static const char *const heads[] = {"<RUNNING", "ID",        "~~TRY",
-                                        "~ELAPSED", "~~<WORKER", "~~~<LAST LINE"};
-    const json_t *list = json_object_get(m->o, "running");
-    size_t i;
-
-    table_heads(&p->table, heads, sizeof(heads) / sizeof(*heads));
-    for (i = 0; i < json_array_size(list); i++) {
-        const json_t *r = json_array_get(list, i);
-
-        table_add(&p->table, field(r, "name"));
-        table_addf(&p->table, "%lld", (long long)field_int(r, "id"));
-        table_addf(&p->table, "%lld/%lld", (long long)field_int(r, "attempt"),
-                   (long long)field_int(r, "max_attempts"));
-        table_add_span(&p->table, field_int(r, "elapsed_us"));
-        if (*field(r, "worker"))
-            table_addf(&p->table, "%.*s", SHORT_ID, field(r, "worker"));
-        else
-            table_add_tinted(&p->table, TINT_BAD, "gone");
-        add_last_line(&p->table, field(r, "last_line"));
-    }
-    table_fit(&p->table, style, &p->fit);
-}
 
 static void add_running(const struct top_model *m, struct top_look *k, const struct part *p,
                         size_t room, struct line *l, struct buf *out)
@@ -330,9 +182,12 @@ void top_frame(const struct top_model *m, struct top_look *k, struct buf *out)
     struct rooms r;
 
     inner.width = inner.width ? inner.width - 2 : 0; /* for the mark */
-    make_queues(&queues, m, &inner);
-    make_workers(&workers, m, &inner);
-    make_running(&running, m, &inner);
+    top_queues(m, &queues.table);
+    table_fit(&queues.table, &inner, &queues.fit);
+    top_workers(m, &workers.table);
+    table_fit(&workers.table, &inner, &workers.fit);
+    top_running(m, &running.table);
+    table_fit(&running.table, &inner, &running.fit);
     r = share(k, part_rows(&queues), part_rows(&workers), part_rows(&running));
     if (!k->rows || k->rows > TINY)
         add_title(m, k, &l, out);
