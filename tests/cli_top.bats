@@ -209,12 +209,30 @@ three_rows() { [ "$(screen | cut -c 1-10 | tr '\n' ' ')" = '  RUNNING  > exec::r
 	restored
 }
 
+rated() { screen | grep -qE '^  default .* [1-9][0-9]* +[1-9][0-9]*$'; }
+
+@test "what ended per minute is known after ten seconds" {
+	mkdir -p "$XDG_CONFIG_HOME/pawl"
+	printf 'worker: {heartbeat: 1s}\n' >"$XDG_CONFIG_HOME/pawl/pawl.yaml"
+	start_worker
+	start 80 24 top --interval 200ms
+	until_true shows QUEUE
+	p exec --detach -- true
+	p exec --detach -- true
+	p exec --detach -- false
+	until_true rated
+	screen
+	keys q
+	until_true ended
+	restored
+}
+
 @test "a database that does not answer is told of, and asked again" {
 	[ "$PAWL_TEST_DB" = sqlite ] || skip 'PostgreSQL knows a table that it has prepared, whatever its name is'
 	start 80 24 top --interval 100ms
 	until_true shows QUEUE
 	sql 'ALTER TABLE leases RENAME TO hidden'
-	until_true shows 'no such table'
+	until_true shows 'the database '
 	shows QUEUE
 	sql 'ALTER TABLE hidden RENAME TO leases'
 	until_true shows 'q quit'
