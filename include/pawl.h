@@ -16,8 +16,9 @@
  * time are µs.
  *
  * A handle and everything made from it belong to one thread at a time; several may be open. The
- * library prints nothing, has no global state, and starts no thread that outlives a call. A process
- * that may run out of memory should know that the library ends it in that case.
+ * library prints nothing and has no global state. Its threads (functions, heartbeats and wake-ups
+ * on PostgreSQL) take no signals and end with what they belong to. A process that may run out of
+ * memory should know that the library ends it in that case.
  *
  * JSON is the same here and on the command line; the table is at "reading" below. */
 #ifndef PAWL_H
@@ -119,6 +120,7 @@ struct pawl_job {
     /* A workflow file instead of a command: name, lane and spec are not looked at then, input is
      * the object of its params. NULL: it is none. */
     const char *workflow;
+    const char *yaml;    /* the same as a text that is no file, and nests none; NULL: it is none */
     const char *applied; /* the same by the name of a workflow that was applied; NULL: it is none */
     const char *const *params; /* NAME=VALUE beside input, read as the workflow types them; ends
                                   with NULL; NULL: none */
@@ -140,6 +142,73 @@ struct pawl_job {
 /* Stores all of them or, with an error, none. */
 PAWL_CHECKED int pawl_submit(struct pawl *p, struct pawl_job *jobs, size_t n,
                              struct pawl_error *err);
+
+/* ---- a transaction of your own ---- */
+
+/* With SQLite a program may keep tables of its own in the same file, and change them together with
+ * what it submits: all of it is stored, or nothing. It does so through the library, under its lock;
+ * a connection of the program's own beside it may read, but should not write. (On PostgreSQL a
+ * program has a connection of its own, and submits in its transactions by SQL: SELECT
+ * pawl_submit(…), see docs/SCHEMA.md.)
+ *
+ *     static int pay(struct pawl_tx *tx, void *arg)
+ *     {
+ *         struct pawl_value id = {.type = PAWL_INT, .i = 17};
+ *         struct pawl_statement s = {.sql = "UPDATE bills SET paid = 1 WHERE id = ?1",
+ *                                    .params = &id, .nparams = 1};
+ *         struct pawl_job job = {.applied = "ship", .input = "{\"bill\": 17}"};
+ *         int rc = pawl_tx_run(tx, &s, arg);
+ *
+ *         return rc ? rc : pawl_tx_submit(tx, &job, 1, arg);
+ *     }
+ *     …  pawl_transaction(p, pay, &e, &e) */
+struct pawl_tx;
+
+/* 0: it is to be stored. Anything else takes it back, and nothing was done: the error of what
+ * failed in it, or a number above 0 for reasons of its own. It may be called again, from its
+ * beginning, if the database could not store it at first: so it should depend on its argument
+ * alone. Meanwhile all who write to this database wait: it should be short. Neither the handle nor
+ * an engine may be used in it. */
+typedef int pawl_tx_body(struct pawl_tx *tx, void *arg);
+
+/* Runs the body in a transaction. Returns 0 when it is stored; what the body returned if that is
+ * above 0; else an error. PAWL_E_INVALID with PostgreSQL. */
+PAWL_CHECKED int pawl_transaction(struct pawl *p, pawl_tx_body *body, void *arg,
+                                  struct pawl_error *err);
+
+enum pawl_type { PAWL_NULL, PAWL_INT, PAWL_REAL, PAWL_TEXT, PAWL_BLOB };
+
+struct pawl_value {
+    int type; /* enum pawl_type */
+    int64_t i;
+    double d;
+    const char *s; /* of a text or blob */
+    size_t len;    /* of s, in bytes; of a parameter that is a text 0 will do: up to its NUL */
+};
+
+/* One row; the values live until it returns. Anything but 0: no more rows. */
+typedef int pawl_row(void *arg, const struct pawl_value *cells, size_t n);
+
+struct pawl_statement {
+    const char *sql; /* one statement; ?1, ?2, … are its parameters */
+    const struct pawl_value *params;
+    size_t nparams;
+    pawl_row *row; /* of those that it returns; NULL: not wanted */
+    void *arg;
+
+    int64_t changed; /* out: how many rows it inserted, updated or deleted */
+};
+
+/* Runs a statement on tables of your own. Pawl's may be read (the views, docs/SCHEMA.md), but not
+ * changed, nor be given indexes, triggers or foreign keys; names that begin with pawl_ are its own,
+ * too. No BEGIN, COMMIT or PRAGMA. PAWL_E_CONFLICT: a rule of your tables refused it. After this
+ * and PAWL_E_INVALID the body may go on. */
+PAWL_CHECKED int pawl_tx_run(struct pawl_tx *tx, struct pawl_statement *s, struct pawl_error *err);
+
+/* As pawl_submit; the executions can be read once it is stored. After an error the transaction can
+ * only be taken back. */
+PAWL_CHECKED int pawl_tx_submit(struct pawl_tx *tx, struct pawl_job *jobs, size_t n,
+                                struct pawl_error *err);
 
 /* A command, to be run under the lane of an executor for commands. */
 struct pawl_command {
@@ -434,6 +503,7 @@ struct pawl_worker_options {
     int room;           /* how many at once, for people to see; 0: 1 */
 };
 
+/* Registers a worker on the handle, which must outlive it. */
 PAWL_CHECKED int pawl_worker_open(struct pawl *p, const struct pawl_worker_options *options,
                                   struct pawl_worker **out, struct pawl_error *err);
 /* Says goodbye if it can. Leases that are still held run out. */
@@ -515,9 +585,10 @@ enum pawl_wake {
     PAWL_WAKE_EVENTS = 4, /* there is new history */
 };
 
+/* Opens an ear for what others write, in this process and in others: bits of enum pawl_wake. */
 PAWL_CHECKED int pawl_listen(struct pawl *p, unsigned what, struct pawl_listener **out,
                              struct pawl_error *err);
-PAWL_API void pawl_listener_close(struct pawl_listener *l);
+PAWL_API void pawl_listener_close(struct pawl_listener *l); /* NULL is fine */
 /* To be polled for POLLIN; may change after each drain, -1: there is none now. Look by yourself
  * every so many milliseconds all the same: a wake-up may be lost. */
 PAWL_API int pawl_listener_fd(const struct pawl_listener *l);
@@ -610,6 +681,10 @@ struct pawl_applied {
 PAWL_CHECKED int pawl_apply(struct pawl *p, const char *file, const char *by,
                             struct pawl_applied *out, struct pawl_error *err);
 
+/* The same with a text that is no file, and nests none. */
+PAWL_CHECKED int pawl_apply_text(struct pawl *p, const char *yaml, const char *by,
+                                 struct pawl_applied *out, struct pawl_error *err);
+
 /* A schedule is called WORKFLOW/NAME, where NAME is its place in the list, from 1, if the file
  * gives none. WORKFLOW alone means all of them. Engines fire them, except those that work `here`.
  */
@@ -685,6 +760,11 @@ PAWL_CHECKED int pawl_show(struct pawl *p, int64_t id, char **json, struct pawl_
 /* Its status alone: cheaper than all of it. The text lives for ever. */
 PAWL_CHECKED int pawl_status(struct pawl *p, int64_t id, const char **status,
                              struct pawl_error *err);
+/* Waits until it has ended, at most so long (ms; < 0: for as long as it takes); *status is how it
+ * stands then. Also of what was submitted by SQL and waits to be taken. Not for a thread that steps
+ * the engine which has to run it: that has pawl_engine_watch. */
+PAWL_CHECKED int pawl_wait(struct pawl *p, int64_t id, int timeout_ms, const char **status,
+                           struct pawl_error *err);
 /* What is above it; the workflow that it is a task of, with its state. PAWL_E_NOT_FOUND: there is
  * none. The caller frees *json. */
 PAWL_CHECKED int pawl_parent(struct pawl *p, int64_t id, char **json, struct pawl_error *err);
@@ -853,6 +933,7 @@ struct pawl_event_query {
     int64_t limit;        /* at most so many; 0: all */
 };
 
+/* The history: an event a line. */
 PAWL_CHECKED int pawl_events(struct pawl *p, const struct pawl_event_query *query, pawl_line *each,
                              void *arg, struct pawl_error *err);
 
@@ -860,6 +941,7 @@ PAWL_CHECKED int pawl_events(struct pawl *p, const struct pawl_event_query *quer
  * an execution from its first event on, of all from now on. limit is not looked at. */
 struct pawl_follower;
 
+/* Begins to follow; types, since and until narrow it down. */
 PAWL_CHECKED int pawl_follow(struct pawl *p, const struct pawl_event_query *query,
                              struct pawl_follower **out, struct pawl_error *err);
 /* What came since the last call, perhaps not yet all of it; never waits. *n = how many. If `each`

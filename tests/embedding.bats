@@ -60,3 +60,55 @@ make_shop() {
 	[[ $output == *'invalid input syntax'* ]]
 	[ "$(psql -qAt "$db" -c 'SELECT count(*) FROM orders')" = 0 ]
 }
+
+# ---- SQLite --------------------------------------------------------------------------------------------
+
+make_bills() {
+	[ "$PAWL_TEST_DB" = sqlite ] || skip 'for SQLite only'
+}
+
+@test "embed: bills and their work are one transaction, and results come back" {
+	make_bills
+	run timeout 60 "$examples/embed" shop.db 17 4711
+	echo "$output"
+	[ "$status" = 0 ]
+	[ "$(grep -c '"type":"task.completed"' <<<"$output")" = 2 ]
+	[ "$(tail -n 2 <<<"$output" | paste -sd,)" = 'bill 17: 8,bill 4711: 13' ]
+	timeout 60 "$examples/embed" shop.db 17 | tail -n 2 >again
+	[ "$(paste -sd, again)" = 'bill 17: 8,bill 4711: 13' ]
+	[ "$(pawl --db sqlite:shop.db ls --json | wc -l)" = 2 ]
+	pawl --db sqlite:shop.db verify
+}
+
+@test "embed: killed wherever it is, each bill is worked on and has its result in the end" {
+	make_bills
+	for n in $(seq 1 12); do
+		"$examples/embed" shop.db "$n" $((n + 100)) >out 2>&1 3>&- &
+		started=($!)
+		sleep "0.0$((RANDOM % 10))"
+		kill -9 $! 2>/dev/null || true
+		wait $! || true
+	done
+	timeout 60 "$examples/embed" shop.db 999 | grep '^bill' >bills
+	without open <bills
+	[ "$(wc -l <bills)" = "$(pawl --db sqlite:shop.db ls --json --limit 100 | wc -l)" ]
+	grep -qx 'bill 999: 27' bills
+	pawl --db sqlite:shop.db verify
+}
+
+# ---- the library as others link it ---------------------------------------------------------------------
+
+@test "the shared library shows what the header declares, and nothing else" {
+	[ -e "$PAWL_TEST_BUILD/libpawl.so" ] || skip 'it is not built'
+	header=$BATS_TEST_DIRNAME/../include/pawl.h
+	nm -D --defined-only "$PAWL_TEST_BUILD/libpawl.so" | awk '{ print $3 }' | sort >shown
+	tr '\n' ' ' <"$header" | grep -oE '\bPAWL_(API|CHECKED) [^;(]*\(' | grep -oE 'pawl_[a-z_0-9]+\($' | tr -d '(' | sort >declared
+	[ "$(wc -l <declared)" -gt 60 ]
+	diff declared shown
+}
+
+@test "each function of the header is told of" {
+	awk '/^PAWL_(API|CHECKED)/ && !told && !/\/\*/ { print; bad = 1 }
+		{ told = /\*\/ *$/ || (told && (/^PAWL_/ || /^ +[a-z].*[,;]$/ || /^typedef/)) }
+		END { exit bad }' "$BATS_TEST_DIRNAME/../include/pawl.h"
+}

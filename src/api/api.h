@@ -26,10 +26,14 @@ int api_secret(void *executor, const char *name, struct buf *out, struct err *er
 /* A job as the store takes it. Its texts are those of the job and the handle. */
 MUST_USE int api_submission(const struct pawl *p, const struct pawl_job *job, struct arena *arena,
                             struct submission *out, struct err *err);
-/* A workflow file with all that it nests, in the arena. What is wrong with it is in the sentence,
- * as far as it fits. */
-MUST_USE int api_load_workflow(const char *file, struct arena *arena, const struct workflow **out,
+/* The same, where the text of what job->applied means is at hand; NULL: it is none. */
+MUST_USE int api_submission_of(const struct pawl *p, const struct pawl_job *job,
+                               const char *applied, struct arena *arena, struct submission *out,
                                struct err *err);
+/* A workflow file with all that it nests, in the arena; or what would be in one, which nests none.
+ * What is wrong with it is in the sentence, as far as it fits. */
+MUST_USE int api_load_workflow(const char *file, const char *yaml, struct arena *arena,
+                               const struct workflow **out, struct err *err);
 void api_describe(const struct workflow *w, struct pawl_definition *out);
 
 /* The executor of a command that names none, by the rules of the configuration. */
@@ -89,8 +93,13 @@ void queues_fold_here(struct queue_list *l);
 /* Workers show themselves three times in a usual lease. */
 bool worker_is_silent(const struct worker_row *r, int64_t now);
 
-/* submit.c: the file, or else the text, of a workflow, with params on top of those in s->input. */
-MUST_USE int api_workflow(const char *file, const char *text, const char *const *params,
+/* submit.c: a workflow, with params on top of those in s->input. */
+struct api_source { /* the first that is there */
+    const char *file;
+    const char *yaml; /* what would be in it */
+    const char *text; /* canonical (core/workflow.h) */
+};
+MUST_USE int api_workflow(const struct api_source *from, const char *const *params,
                           struct submission *s, struct arena *arena, struct err *err);
 MUST_USE int api_submit_one(struct pawl *p, struct submission *s, struct err *err);
 

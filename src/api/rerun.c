@@ -113,6 +113,7 @@ static int anew(struct pawl *p, int64_t id, const struct pawl_rerun *how, char *
 {
     struct submission s = {.rerun_of = id, .task_index = -1};
     struct arena texts = ARENA_INIT;
+    struct api_source from = {.file = how->file};
     struct workflow_begun old;
     int rc;
 
@@ -122,7 +123,8 @@ static int anew(struct pawl *p, int64_t id, const struct pawl_rerun *how, char *
     s.queue = strncmp(old.queue, QUEUE_HERE, strlen(QUEUE_HERE)) ? old.queue : NULL;
     s.priority = old.priority;
     s.reuse = reuse_of(how, &texts);
-    if ((rc = api_workflow(how->file, old.definition, how->params, &s, &texts, err)) ||
+    from.text = old.definition;
+    if ((rc = api_workflow(&from, how->params, &s, &texts, err)) ||
         (how->from && (rc = check_task(s.definition, how->from, err))))
         goto done;
     if (!how->dry_run && (rc = api_submit_one(p, &s, err)))

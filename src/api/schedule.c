@@ -16,8 +16,8 @@ static int apply_body(struct turn *t, void *arg, struct err *err)
     return op_apply(t, arg, err);
 }
 
-int pawl_apply(struct pawl *p, const char *file, const char *by, struct pawl_applied *out,
-               struct pawl_error *e)
+static int apply(struct pawl *p, const struct api_source *from, const char *by,
+                 struct pawl_applied *out, struct pawl_error *e)
 {
     char *user = by ? NULL : api_user();
     struct application a = {.by = by ? by : user};
@@ -27,7 +27,8 @@ int pawl_apply(struct pawl *p, const char *file, const char *by, struct pawl_app
     struct err err = ERR_INIT;
     int rc;
 
-    if ((rc = api_check_who(by, NULL, &err)) || (rc = api_load_workflow(file, &arena, &w, &err)))
+    if ((rc = api_check_who(by, NULL, &err)) ||
+        (rc = api_load_workflow(from->file, from->yaml, &arena, &w, &err)))
         goto done;
     workflow_write(w, &text);
     a.definition = buf_cstr(&text);
@@ -41,6 +42,18 @@ done:
     arena_release(&arena);
     free(user);
     return api_end(rc, &err, e);
+}
+
+int pawl_apply(struct pawl *p, const char *file, const char *by, struct pawl_applied *out,
+               struct pawl_error *e)
+{
+    return apply(p, &(struct api_source){.file = file}, by, out, e);
+}
+
+int pawl_apply_text(struct pawl *p, const char *yaml, const char *by, struct pawl_applied *out,
+                    struct pawl_error *e)
+{
+    return apply(p, &(struct api_source){.yaml = yaml}, by, out, e);
 }
 
 /* ---- an operator's hand ---- */

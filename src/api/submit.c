@@ -122,12 +122,14 @@ static int take_params(const struct workflow *w, const char *const *given, struc
     return rc;
 }
 
-int api_load_workflow(const char *file, struct arena *arena, const struct workflow **out,
-                      struct err *err)
+int api_load_workflow(const char *file, const char *yaml, struct arena *arena,
+                      const struct workflow **out, struct err *err)
 {
     struct problems problems = PROBLEMS_INIT;
     struct buf shown = BUF_INIT;
-    int rc = workflow_load(file, &problems, arena, out, err);
+    int rc = yaml ? workflow_parse(problems_take(&problems, "workflow", yaml, strlen(yaml)), NULL,
+                                   &problems, arena, out, err)
+                  : workflow_load(file, &problems, arena, out, err);
 
     if (rc == -E_INVALID && problems.count) {
         problems_show(&problems, &shown);
@@ -138,14 +140,15 @@ int api_load_workflow(const char *file, struct arena *arena, const struct workfl
     return rc;
 }
 
-int api_workflow(const char *file, const char *text, const char *const *params,
-                 struct submission *s, struct arena *arena, struct err *err)
+int api_workflow(const struct api_source *from, const char *const *params, struct submission *s,
+                 struct arena *arena, struct err *err)
 {
     struct arena own = ARENA_INIT;
     struct buf out = BUF_INIT;
     const struct workflow *w;
-    int rc = file ? api_load_workflow(file, &own, &w, err)
-                  : workflow_read(text, strlen(text), &own, &w, err);
+    int rc = from->file || from->yaml
+                 ? api_load_workflow(from->file, from->yaml, &own, &w, err)
+                 : workflow_read(from->text, strlen(from->text), &own, &w, err);
 
     if (!rc && !(rc = take_params(w, params, s, arena, err))) {
         workflow_write(w, &out);
@@ -160,22 +163,11 @@ int api_workflow(const char *file, const char *text, const char *const *params,
     return rc;
 }
 
-/* The one that the name means now. */
-static int take_applied(const struct pawl *p, const struct pawl_job *job, struct submission *s,
-                        struct arena *arena, struct err *err)
+int api_submission_of(const struct pawl *p, const struct pawl_job *job, const char *applied,
+                      struct arena *arena, struct submission *out, struct err *err)
 {
-    char *text = NULL;
-    int rc = query_applied(p->store, job->applied, &text, err);
+    struct api_source from = {.file = job->workflow, .yaml = job->yaml, .text = applied};
 
-    if (!rc)
-        rc = api_workflow(NULL, text, job->params, s, arena, err);
-    free(text);
-    return rc;
-}
-
-int api_submission(const struct pawl *p, const struct pawl_job *job, struct arena *arena,
-                   struct submission *out, struct err *err)
-{
     *out = (struct submission){.kind = KIND_EXEC,
                                .parent = job->parent,
                                .name = job->name,
@@ -191,13 +183,25 @@ int api_submission(const struct pawl *p, const struct pawl_job *job, struct aren
                                .max_attempts = job->max_attempts,
                                .delay = job->delay,
                                .refuse = job->refuse};
-    if (job->workflow)
-        return api_workflow(job->workflow, NULL, job->params, out, arena, err);
-    if (job->applied)
-        return take_applied(p, job, out, arena, err);
+    if (from.file || from.yaml || from.text)
+        return api_workflow(&from, job->params, out, arena, err);
     if (!out->lane)
         out->lane = api_route(p->config, job->name, false, arena);
     return 0;
+}
+
+int api_submission(const struct pawl *p, const struct pawl_job *job, struct arena *arena,
+                   struct submission *out, struct err *err)
+{
+    char *applied = NULL;
+    int rc = 0;
+
+    if (job->applied)
+        rc = query_applied(p->store, job->applied, &applied, err);
+    if (!rc)
+        rc = api_submission_of(p, job, applied, arena, out, err);
+    free(applied);
+    return rc;
 }
 
 /* ---- what workflows need ---- */

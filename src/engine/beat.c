@@ -3,6 +3,7 @@
  * PostgreSQL a thread with a connection of its own, so that no turn, however long, delays it. */
 #include "engine/internal.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -122,6 +123,7 @@ int beat_open(struct engine *e, struct err *err)
     struct beat *b = &e->beat;
     struct store_options options = {.env = e->env, .no_migrate = true, .patience = e->o.lease};
     pthread_condattr_t attr;
+    sigset_t all, before;
     int rc;
 
     pthread_condattr_init(&attr);
@@ -138,7 +140,11 @@ int beat_open(struct engine *e, struct err *err)
         return err_set(err, E_UNAVAILABLE, "no descriptor is left for heartbeats");
     if ((rc = store_open(e->o.url, e->o.tenant, &options, &b->store, err)))
         return rc;
-    if (pthread_create(&b->thread, NULL, run, e))
+    sigfillset(&all); /* signals are for the threads of whoever embeds us */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    rc = pthread_create(&b->thread, NULL, run, e);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (rc)
         return err_set(err, E_UNAVAILABLE, "can't start the thread of heartbeats");
     b->threaded = true;
     return 0;

@@ -100,6 +100,7 @@ enum tx_kind {
 /* Where a database is; see url.h. */
 struct db_url;
 struct listener;
+struct guest; /* guest.h */
 
 struct db {
     const struct db_driver *driver;
@@ -150,6 +151,10 @@ struct db_driver {
 
     /* Runs a text of several statements inside the current transaction: migrations. */
     int (*script)(struct db *db, const char *sql, struct err *err);
+
+    /* Runs a statement of the program that embeds us in the current transaction (guest.h). NULL:
+     * this database takes none. */
+    int (*guest)(struct db *db, struct guest *g, struct err *err);
 
     /* Says, after a commit, that something changed (enum wake bits). Never waits, never fails:
      * whoever misses it has a slow poll as the net. */

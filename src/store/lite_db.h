@@ -4,6 +4,7 @@
  *   lite_open.c   finding, creating, opening and reopening the file
  *   lite_tx.c     begin, commit, rollback; the driver's table of functions
  *   lite_stmt.c   prepared statements: bind, step, read
+ *   lite_guest.c  statements of the program that embeds us
  *   lite_lock.c   the lock file, one writer at a time among all processes
  *   lite_wal.c    when the write-ahead log goes back into the database
  *   lite_clock.c  time that never goes back, also across boots
@@ -96,6 +97,9 @@ int lite_send(struct db *db, const struct args *a, struct rows *out, long expect
 MUST_USE int lite_run(struct lite_db *l, const struct args *a, struct rows *out, long expect,
                       struct err *err);
 void lite_finalize_all(struct lite_db *l);
+
+/* lite_guest.c */
+int lite_guest(struct db *db, struct guest *g, struct err *err);
 
 /* lite_wal.c; under the lock file, outside a transaction */
 void lite_wal_watch(struct lite_db *l); /* after opening */

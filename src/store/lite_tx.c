@@ -162,6 +162,7 @@ const struct db_driver db_sqlite = {
     .rollback = lite_rollback,
     .send_now = lite_send_now,
     .script = lite_script,
+    .guest = lite_guest,
     .wake = lite_wake,
     .listen = lite_listen,
 };

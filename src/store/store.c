@@ -192,9 +192,12 @@ static int open_turn(struct turn *t, enum turn_mode mode, struct err *err)
 static int run_turn(struct store *s, enum turn_mode mode,
                     int (*body)(struct turn *, void *, struct err *), void *arg, struct err *err)
 {
-    struct turn *t = fresh_turn(s, mode == WAITING);
+    struct turn *t;
     int rc;
 
+    if (s->db->in_tx) /* the body of a turn called for another one */
+        return err_set(err, E_INVALID, "inside of a transaction only that may be used");
+    t = fresh_turn(s, mode == WAITING);
     s->turn_number += mode != LIGHT;
     if ((rc = db_begin(s->db, mode == LONG ? TX_LONG : TX_WRITE, err)))
         return rc;

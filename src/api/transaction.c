@@ -1,0 +1,189 @@
+/* transaction.c - a turn that the program which embeds us shares: its own tables, and what it
+ * submits. */
+#include "api/api.h"
+#include "store/guest.h"
+
+#include <string.h>
+
+struct pawl_tx {
+    struct pawl *p;
+    pawl_tx_body *body;
+    void *arg;
+    int rc; /* what the body returned */
+
+    struct turn *t;
+    struct arena texts; /* of what is submitted, until it is stored */
+    struct err err;     /* the last one; of one that failed, why */
+    bool failed;        /* it can only be taken back, because of that */
+};
+
+/* Keeps the error, in case that the body passes it on; hands it to the caller. */
+static int tell(struct pawl_tx *tx, int rc, const struct err *err, struct pawl_error *e)
+{
+    if (rc && !tx->failed)
+        tx->err = *err;
+    return api_end(rc, err, e);
+}
+
+static int body(struct turn *t, void *arg, struct err *err)
+{
+    struct pawl_tx *tx = arg;
+
+    tx->t = t;
+    tx->err = (struct err)ERR_INIT;
+    tx->failed = false;
+    arena_reset(&tx->texts);
+    tx->rc = tx->body(tx, tx->arg);
+    tx->t = NULL;
+    if (!tx->rc && !tx->failed)
+        return 0;
+    *err = tx->err;
+    if (tx->failed)
+        return -(int)err->code;
+    if (tx->rc < 0 && err->code == (enum error_code) - tx->rc)
+        return tx->rc;
+    return err_set(err, E_INVALID, "the transaction was taken back by its body");
+}
+
+int pawl_transaction(struct pawl *p, pawl_tx_body *run, void *arg, struct pawl_error *e)
+{
+    struct pawl_tx tx = {.p = p, .body = run, .arg = arg};
+    struct err err = ERR_INIT;
+    int rc;
+
+    if (!store_takes_guests(p->store))
+        rc = err_set(&err, E_INVALID,
+                     "on PostgreSQL a program submits within its own transaction by SQL: SELECT "
+                     "pawl_submit('WORKFLOW', '{…}')");
+    else
+        rc = store_turn(p->store, body, &tx, &err);
+    arena_release(&tx.texts);
+    (void)api_end(rc, &err, e);
+    return rc && tx.rc > 0 && !tx.failed ? tx.rc : rc;
+}
+
+/* ---- statements ---- */
+
+struct reading {
+    const struct pawl_statement *s;
+    struct arena arena;
+};
+
+static struct pawl_value value_out(const struct guest_value *v)
+{
+    return (struct pawl_value){
+        .type = (int)v->type, .i = v->i, .d = v->d, .s = v->s, .len = v->len};
+}
+
+static struct guest_value value_in(const struct pawl_value *v)
+{
+    bool text = v->type == PAWL_TEXT;
+
+    return (struct guest_value){.type = text && !v->s ? GUEST_NULL : (enum guest_type)v->type,
+                                .i = v->i,
+                                .d = v->d,
+                                .s = v->s,
+                                .len = text && v->s && !v->len ? strlen(v->s) : v->len};
+}
+
+static int each_row(void *arg, const struct guest_value *cells, size_t n)
+{
+    struct reading *r = arg;
+    struct pawl_value *out;
+    size_t i;
+
+    arena_reset(&r->arena);
+    out = arena_alloc(&r->arena, (n + 1) * sizeof(*out));
+    for (i = 0; i < n; i++)
+        out[i] = value_out(&cells[i]);
+    return r->s->row(r->s->arg, out, n);
+}
+
+_Static_assert((int)GUEST_NULL == PAWL_NULL && (int)GUEST_INT == PAWL_INT &&
+                   (int)GUEST_REAL == PAWL_REAL && (int)GUEST_TEXT == PAWL_TEXT &&
+                   (int)GUEST_BLOB == PAWL_BLOB,
+               "the types have the same numbers inside and outside");
+
+int pawl_tx_run(struct pawl_tx *tx, struct pawl_statement *s, struct pawl_error *e)
+{
+    struct reading r = {.s = s};
+    struct arena arena = ARENA_INIT;
+    struct guest_value *params = arena_alloc(&arena, (s->nparams + 1) * sizeof(*params));
+    struct guest g = {.sql = s->sql,
+                      .params = params,
+                      .nparams = s->nparams,
+                      .row = s->row ? each_row : NULL,
+                      .arg = &r};
+    struct err err = ERR_INIT;
+    size_t i;
+    int rc;
+
+    for (i = 0; i < s->nparams; i++)
+        params[i] = value_in(&s->params[i]);
+    rc = op_guest(tx->t, &g, &err);
+    s->changed = g.changed;
+    arena_release(&r.arena);
+    arena_release(&arena);
+    rc = tell(tx, rc, &err, e);
+    tx->failed |= g.over;
+    return rc;
+}
+
+/* ---- submissions ---- */
+
+/* The caller's texts may be gone when they are stored. */
+static void keep_texts(struct pawl_tx *tx, struct submission *s)
+{
+    const char **const texts[] = {&s->name,  &s->queue, &s->lane, &s->concurrency,
+                                  &s->input, &s->spec,  &s->key,  &s->definition};
+    size_t i;
+
+    for (i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+        *texts[i] = arena_strdup(&tx->texts, *texts[i]);
+}
+
+static int read_job(struct pawl_tx *tx, const struct pawl_job *job, struct submission *out,
+                    struct err *err)
+{
+    const char *applied = NULL;
+    int rc = 0;
+
+    if (job->applied)
+        rc = op_applied(tx->t, job->applied, &applied, err);
+    if (!rc)
+        rc = api_submission_of(tx->p, job, applied, &tx->texts, out, err);
+    if (!rc)
+        keep_texts(tx, out);
+    return rc;
+}
+
+static int submit(struct pawl_tx *tx, struct pawl_job *jobs, size_t n, struct err *err)
+{
+    struct submission *list = arena_zalloc(&tx->texts, (n + 1) * sizeof(*list));
+    size_t i;
+    int rc;
+
+    for (rc = 0, i = 0; !rc && i < n; i++)
+        rc = read_job(tx, &jobs[i], &list[i], err);
+    if (rc || (rc = op_submit(tx->t, list, n, err)))
+        return rc;
+    for (i = 0; i < n; i++) {
+        if (list[i].rc) {
+            *err = list[i].err;
+            return n > 1 ? err_prefix(err, "job %zu of %zu", i + 1, n) : list[i].rc;
+        }
+        jobs[i].id = list[i].id;
+        jobs[i].existed = list[i].existed;
+    }
+    return 0;
+}
+
+int pawl_tx_submit(struct pawl_tx *tx, struct pawl_job *jobs, size_t n, struct pawl_error *e)
+{
+    struct err err = ERR_INIT;
+    int rc = tx->failed ? -(int)(err = tx->err).code : submit(tx, jobs, n, &err);
+
+    rc = tell(tx, rc, &err, e);
+    tx->failed |= rc != 0;
+    return rc;
+}

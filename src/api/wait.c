@@ -1,0 +1,47 @@
+/* wait.c - waits for the end of an execution: woken by what others write, and looking by itself now
+ * and then, as on a server not every event is announced. */
+#include "api/api.h"
+#include "store/submissions.h"
+
+#define LOOK_MS 250
+
+/* Its status; S_NONE: it was submitted by SQL, and waits to be taken. By its key it may be another
+ * execution: *id is that one then. */
+static int look(struct pawl *p, int64_t *id, int *status, struct err *err)
+{
+    struct submission_list l = {0};
+    struct err ignored = ERR_INIT;
+    int attempts, rc = query_attempts(p->store, *id, &attempts, status, err);
+
+    if (rc != -E_NOT_FOUND || query_submission(p->store, *id, &l, &ignored))
+        return rc;
+    if (l.n && l.at[0].execution && l.at[0].execution != *id) {
+        *id = l.at[0].execution;
+        rc = query_attempts(p->store, *id, &attempts, status, err);
+    } else if (l.n && !l.at[0].error) {
+        *status = S_NONE;
+        rc = 0;
+    }
+    submission_list_release(&l);
+    return rc;
+}
+
+int pawl_wait(struct pawl *p, int64_t id, int timeout_ms, const char **status, struct pawl_error *e)
+{
+    int64_t end = timeout_ms < 0 ? INT64_MAX : clock_boot_us() + timeout_ms * 1000LL, left;
+    struct pawl_listener *l = NULL;
+    struct err err = ERR_INIT;
+    int code = S_NONE, rc = pawl_listen(p, PAWL_WAKE_EVENTS, &l, e);
+
+    if (rc)
+        return rc;
+    while (!(rc = look(p, &id, &code, &err)) && !status_is_terminal(code) &&
+           (left = end - clock_boot_us()) > 0)
+        (void)pawl_listener_wait(l, left / 1000 < LOOK_MS ? (int)(left / 1000) + 1 : LOOK_MS);
+    if (!rc && code == S_NONE)
+        rc = query_not_there(p->store, id, &err);
+    if (!rc)
+        *status = status_text(code);
+    pawl_listener_close(l);
+    return api_end(rc, &err, e);
+}

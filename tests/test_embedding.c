@@ -1,0 +1,224 @@
+/* test_embedding.c - what a program that embeds Pawl needs beside the rest: workflows without
+ * files, waiting for an end, and several of it in one process. */
+#include "engine_fixture.h"
+#include "pawl.h"
+#include "submission_fixture.h"
+
+#include <dirent.h>
+#include <pthread.h>
+#include <signal.h>
+
+TEST_THREADED;
+
+static struct pawl_error e;
+
+#define OK(call) test_check_ok(__FILE__, __LINE__, #call, call, e.message)
+
+static struct pawl *open_pawl(void)
+{
+    struct pawl_options o = {.url = fixture_url(), .tenant = fixture_tenant()};
+    struct pawl *p = NULL;
+
+    OK(pawl_open(&o, &p, &e));
+    return p;
+}
+
+static void close_all(struct pawl *p, struct store *s)
+{
+    pawl_close(p);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_workflow_may_be_a_text_in_the_program)
+{
+    struct store *s = fixture_store();
+    struct pawl *p = open_pawl();
+    const char *const params[] = {"n=7", NULL};
+    struct pawl_job job = {.yaml = ONE_TASK, .params = params};
+
+    OK(pawl_submit(p, &job, 1, &e));
+    CHECK_STR(get(s, job.id).input, "{\"n\":7}");
+    flow_play(s, "");
+    CHECK_EQ(status_of(s, job.id), S_SUCCEEDED);
+    close_all(p, s);
+}
+
+TEST(a_text_that_is_no_workflow_is_refused_with_its_place)
+{
+    struct store *s = fixture_store();
+    struct pawl *p = open_pawl();
+    struct pawl_job wrong = {.yaml = "name: w\ntasks: {a: {rum: x}}\n"},
+                    nested = {.yaml = "name: w\ntasks: {a: {workflow: other.flow.yaml}}\n"};
+
+    CHECK_EQ(pawl_submit(p, &wrong, 1, &e), -PAWL_E_INVALID);
+    CHECK(strstr(e.message, "workflow:2:"));
+    CHECK(strstr(e.message, "rum"));
+    CHECK_EQ(pawl_submit(p, &nested, 1, &e), -PAWL_E_INVALID);
+    CHECK_EQ(pawl_apply_text(p, wrong.yaml, NULL, NULL, &e), -PAWL_E_INVALID);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions"), 0);
+    close_all(p, s);
+}
+
+TEST(a_text_is_applied_under_its_name)
+{
+    struct store *s = fixture_store();
+    struct pawl *p = open_pawl();
+    struct pawl_applied a = {0};
+    struct pawl_job job = {.applied = "w"};
+
+    OK(pawl_apply_text(p, ONE_TASK, "me", &a, &e));
+    CHECK_STR(a.definition.name, "w");
+    CHECK(!a.unchanged);
+    OK(pawl_apply_text(p, ONE_TASK, "me", &a, &e));
+    CHECK(a.unchanged);
+    OK(pawl_submit(p, &job, 1, &e));
+    CHECK_EQ(status_of(s, job.id), S_RUNNING);
+    close_all(p, s);
+}
+
+/* ---- waiting ---- */
+
+TEST(a_wait_ends_with_the_time_that_it_was_given)
+{
+    struct store *s = fixture_store();
+    struct pawl *p = open_pawl();
+    int64_t id = submit(s, "exec::x");
+    const char *status = NULL;
+
+    OK(pawl_wait(p, id, 20, &status, &e));
+    CHECK_STR(status, "ready");
+    OK(pawl_wait(p, id, 0, &status, &e));
+    CHECK_EQ(pawl_wait(p, id + 1, 20, &status, &e), -PAWL_E_NOT_FOUND);
+    cancel(s, id);
+    OK(pawl_wait(p, id, -1, &status, &e));
+    CHECK_STR(status, "cancelled");
+    close_all(p, s);
+}
+
+static void *settle_later(void *arg)
+{
+    struct store *s = fixture_store();
+
+    clock_sleep_us(50000);
+    settle_ok(s, *(struct held_job *)arg);
+    store_close(&s);
+    return NULL;
+}
+
+TEST(a_wait_ends_when_it_has_ended)
+{
+    struct store *s = fixture_store();
+    struct pawl *p = open_pawl();
+    int64_t id = submit(s, "exec::x");
+    struct held_job j = claim_job(s, 7);
+    const char *status = NULL;
+    pthread_t thread;
+
+    CHECK_OK(pthread_create(&thread, NULL, settle_later, &j));
+    OK(pawl_wait(p, id, -1, &status, &e));
+    CHECK_STR(status, "succeeded");
+    pthread_join(thread, NULL);
+    close_all(p, s);
+}
+
+TEST(what_was_submitted_by_sql_can_be_waited_for_before_it_is_taken)
+{
+    struct store *s = fixture_store();
+    struct pawl *p = open_pawl();
+    const char *status = NULL;
+    int64_t id, bad;
+
+    apply(s, ONE_TASK);
+    id = sql_submit(s, (struct sql_call){0});
+    CHECK_EQ(pawl_wait(p, id, 20, &status, &e), -PAWL_E_NOT_FOUND);
+    CHECK(strstr(e.message, "waits for a worker"));
+    take_submissions(s);
+    flow_play(s, "");
+    OK(pawl_wait(p, id, -1, &status, &e));
+    CHECK_STR(status, "succeeded");
+    bad = sql_submit(s, (struct sql_call){0});
+    sql_run(s, "UPDATE submissions SET definition = 'gone' WHERE execution IS NULL");
+    take_submissions(s);
+    CHECK_EQ(pawl_wait(p, bad, -1, &status, &e), -PAWL_E_NOT_FOUND);
+    CHECK(strstr(e.message, "was refused"));
+    close_all(p, s);
+}
+
+/* ---- several in one process ---- */
+
+static int add_one(struct pawl_call *c, void *arg)
+{
+    (void)c;
+    __atomic_add_fetch((int *)arg, 1, __ATOMIC_RELAXED);
+    return 0;
+}
+
+/* How many threads there are beside this one; none of them takes a SIGTERM or SIGINT. */
+static int deaf_threads(void)
+{
+    DIR *dir = opendir("/proc/self/task");
+    struct dirent *entry;
+    int n = 0;
+
+    CHECK(dir);
+    while ((entry = readdir(dir))) {
+        char path[300], line[200];
+        unsigned long blocked = 0, wanted = 1UL << (SIGTERM - 1) | 1UL << (SIGINT - 1);
+        FILE *f;
+
+        if (entry->d_name[0] == '.' || atoi(entry->d_name) == (int)getpid())
+            continue;
+        snprintf(path, sizeof(path), "/proc/self/task/%s/status", entry->d_name);
+        if (!(f = fopen(path, "r")))
+            continue; /* it has just ended */
+        while (fgets(line, sizeof(line), f))
+            if (sscanf(line, "SigBlk: %lx", &blocked) == 1)
+                CHECK_EQ(blocked & wanted, wanted);
+        fclose(f);
+        n++;
+    }
+    closedir(dir);
+    return n;
+}
+
+TEST(several_engines_and_databases_live_in_one_process)
+{
+    struct pawl *p[3];
+    struct pawl_engine *engines[3];
+    struct store *s = fixture_store();
+    char other[5000];
+    int calls[3] = {0}, i, left;
+
+    snprintf(other, sizeof(other), "sqlite:%s/other.db", test_dir());
+    for (i = 0; i < 3; i++) {
+        struct pawl_engine_options eo = {.state = kit_state()};
+        struct pawl_job job = {.name = "exec::x", .lane = "function:add_one"};
+
+        if (i < 2)
+            p[i] = open_pawl();
+        else
+            OK(pawl_open(&(struct pawl_options){.url = other}, &p[i], &e));
+        OK(pawl_engine_open(p[i], &eo, &engines[i], &e));
+        OK(pawl_engine_register(engines[i], "add_one", add_one, &calls[i], &e));
+        OK(pawl_submit(p[i], &job, 1, &e));
+    }
+    do
+        for (left = 0, i = 0; i < 3; i++) {
+            bool drained = false;
+
+            OK(pawl_engine_step(engines[i], 10, &e));
+            OK(pawl_engine_drained(engines[i], &drained, &e));
+            left += !drained;
+        }
+    while (left);
+    CHECK_EQ(calls[0] + calls[1], 2); /* either of the two may have done both */
+    CHECK_EQ(calls[2], 1);
+    CHECK(deaf_threads() > 0);
+    for (i = 0; i < 3; i++) {
+        pawl_engine_close(engines[i]);
+        pawl_close(p[i]);
+    }
+    verify_clean(s);
+    store_close(&s);
+}

@@ -1,0 +1,398 @@
+/* test_transaction.c - a program's own tables in Pawl's SQLite file: they change together with what
+ * it submits, and Pawl's own are safe from it. On PostgreSQL the library says what to do instead.
+ */
+#include "pawl.h"
+#include "submission_fixture.h"
+
+static struct pawl_error e;
+
+#define OK(call) test_check_ok(__FILE__, __LINE__, #call, call, e.message)
+
+static struct pawl *open_pawl(void)
+{
+    struct pawl_options o = {.url = fixture_url(), .tenant = fixture_tenant()};
+    struct pawl *p = NULL;
+
+    OK(pawl_open(&o, &p, &e));
+    return p;
+}
+
+/* What a body is to do, step by step. */
+struct plan {
+    const char *sql[6];
+    int expect[6]; /* of each */
+    struct pawl_job *job;
+    int submit; /* the error that it expects of that */
+    int rc;     /* what it returns */
+    int calls;
+    void (*inside)(struct pawl_tx *tx);
+};
+
+static int follow(struct pawl_tx *tx, void *arg)
+{
+    struct plan *plan = arg;
+    size_t i;
+
+    plan->calls++;
+    for (i = 0; plan->sql[i]; i++) {
+        struct pawl_statement s = {.sql = plan->sql[i]};
+        int rc = pawl_tx_run(tx, &s, &e);
+
+        if (rc != plan->expect[i])
+            test_fail(__FILE__, __LINE__, "%s: %d, %s", plan->sql[i], rc, rc ? e.message : "");
+    }
+    if (plan->inside)
+        plan->inside(tx);
+    if (plan->job)
+        CHECK_EQ(pawl_tx_submit(tx, plan->job, 1, &e), plan->submit);
+    return plan->rc;
+}
+
+static struct pawl *lite_pawl(void)
+{
+    struct plan make = {
+        .sql = {"CREATE TABLE bills (id INTEGER PRIMARY KEY, paid INTEGER NOT NULL, "
+                "execution INTEGER)",
+                "INSERT INTO bills (id, paid) VALUES (17, 0)"}};
+    struct pawl *p;
+
+    if (strcmp(test_db(), "sqlite"))
+        SKIP("on PostgreSQL a program has a connection of its own");
+    p = open_pawl();
+    OK(pawl_transaction(p, follow, &make, &e));
+    return p;
+}
+
+static void close_all(struct pawl *p, struct store *s)
+{
+    pawl_close(p);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(what_a_program_writes_and_submits_is_stored_together)
+{
+    struct store *s = fixture_store();
+    struct pawl *p = lite_pawl();
+    struct pawl_job job = {.applied = "w", .input = "{\"n\": 3}"};
+    struct plan plan = {.sql = {"UPDATE bills SET paid = 1"}, .job = &job};
+
+    apply(s, ONE_TASK);
+    OK(pawl_transaction(p, follow, &plan, &e));
+    CHECK_EQ(sql_number(s, "SELECT paid FROM bills"), 1);
+    CHECK_EQ(status_of(s, job.id), S_RUNNING);
+    CHECK_STR(get(s, job.id).input, "{\"n\":3}");
+    CHECK_EQ(plan.calls, 1);
+    close_all(p, s);
+}
+
+TEST(what_its_body_takes_back_leaves_nothing)
+{
+    struct store *s = fixture_store();
+    struct pawl *p = lite_pawl();
+    struct pawl_job job = {.name = "exec::x", .lane = "process"};
+    struct plan plan = {
+        .sql = {"UPDATE bills SET paid = 1", "CREATE TABLE more (a)"}, .job = &job, .rc = 5};
+
+    CHECK_EQ(pawl_transaction(p, follow, &plan, &e), 5);
+    plan.rc = -PAWL_E_REFUSED;
+    CHECK_EQ(pawl_transaction(p, follow, &plan, &e), -PAWL_E_INVALID);
+    CHECK_EQ(sql_number(s, "SELECT paid FROM bills"), 0);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM sqlite_master WHERE name = 'more'"), 0);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions"), 0);
+    close_all(p, s);
+}
+
+TEST(a_submission_that_is_refused_takes_all_of_it_back)
+{
+    struct store *s = fixture_store();
+    struct pawl *p = lite_pawl();
+    struct pawl_job job = {.applied = "nosuch"};
+    struct plan plan = {.sql = {"UPDATE bills SET paid = 1"},
+                        .job = &job,
+                        .submit = -PAWL_E_NOT_FOUND}; /* the body returns 0 all the same */
+
+    CHECK_EQ(pawl_transaction(p, follow, &plan, &e), -PAWL_E_NOT_FOUND);
+    CHECK(strstr(e.message, "no workflow is applied under the name nosuch"));
+    CHECK_EQ(sql_number(s, "SELECT paid FROM bills"), 0);
+    close_all(p, s);
+}
+
+/* ---- rows and values ---- */
+
+static int check_row(void *arg, const struct pawl_value *cells, size_t n)
+{
+    ++*(int *)arg;
+    CHECK_EQ(n, 5);
+    CHECK_EQ(cells[0].type, PAWL_INT);
+    CHECK_EQ(cells[0].i, -7);
+    CHECK_EQ(cells[1].type, PAWL_REAL);
+    CHECK(cells[1].d > 1.49 && cells[1].d < 1.51);
+    CHECK_EQ(cells[2].type, PAWL_TEXT);
+    CHECK_STR(cells[2].s, "Grüße");
+    CHECK_EQ(cells[3].type, PAWL_BLOB);
+    CHECK_EQ(cells[3].len, 3);
+    CHECK(!memcmp(cells[3].s, "a\0b", 3));
+    CHECK_EQ(cells[4].type, PAWL_NULL);
+    return 0;
+}
+
+static int only_first(void *arg, const struct pawl_value *cells, size_t n)
+{
+    (void)n;
+    *(int64_t *)arg += cells[0].i;
+    return 1;
+}
+
+static int use_values(struct pawl_tx *tx, void *arg)
+{
+    const struct pawl_value v[] = {{.type = PAWL_INT, .i = -7},
+                                   {.type = PAWL_REAL, .d = 1.5},
+                                   {.type = PAWL_TEXT, .s = "Grüße"},
+                                   {.type = PAWL_BLOB, .s = "a\0b", .len = 3},
+                                   {.type = PAWL_TEXT}};
+    struct pawl_statement make = {.sql = "CREATE TABLE v (a, b, c, d, e)"},
+                          in = {.sql = "INSERT INTO v VALUES (?1, ?2, ?3, ?4, ?5);",
+                                .params = v,
+                                .nparams = 5},
+                          out = {.sql = "SELECT * FROM v", .row = check_row, .arg = arg},
+                          few = {.sql = "INSERT INTO v VALUES (?1, ?2, ?3, ?4, ?5)",
+                                 .params = v,
+                                 .nparams = 4},
+                          change = {.sql = "UPDATE v SET e = 1"},
+                          first = {.sql = "SELECT 1 UNION ALL SELECT 2", .row = only_first};
+    int64_t sum = 0;
+
+    OK(pawl_tx_run(tx, &make, &e));
+    OK(pawl_tx_run(tx, &in, &e));
+    CHECK_EQ(in.changed, 1);
+    OK(pawl_tx_run(tx, &out, &e));
+    CHECK_EQ(out.changed, 0);
+    CHECK_EQ(pawl_tx_run(tx, &few, &e), -PAWL_E_INVALID);
+    CHECK(strstr(e.message, "5 parameters, and 4 values"));
+    OK(pawl_tx_run(tx, &in, &e));
+    OK(pawl_tx_run(tx, &change, &e));
+    CHECK_EQ(change.changed, 2);
+    first.arg = &sum;
+    OK(pawl_tx_run(tx, &first, &e));
+    CHECK_EQ(sum, 1);
+    return 0;
+}
+
+TEST(values_go_in_and_come_out_as_they_are)
+{
+    struct store *s = fixture_store();
+    struct pawl *p = lite_pawl();
+    int rows = 0;
+
+    OK(pawl_transaction(p, use_values, &rows, &e));
+    CHECK_EQ(rows, 1);
+    close_all(p, s);
+}
+
+TEST(an_error_of_its_own_tables_is_the_programs_to_heed)
+{
+    struct store *s = fixture_store();
+    struct pawl *p = lite_pawl();
+    struct plan plan = {
+        .sql = {"INSERT INTO bills (id, paid) VALUES (17, 0)", "INSERT INTO bills (id) VALUES (18)",
+                "SELECT nothing", "SELECT 1; SELECT 2",
+                "INSERT INTO bills (id, paid) VALUES (19, 1)"},
+        .expect = {-PAWL_E_CONFLICT, -PAWL_E_CONFLICT, -PAWL_E_INVALID, -PAWL_E_INVALID, 0}};
+
+    OK(pawl_transaction(p, follow, &plan, &e));
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM bills"), 2);
+    close_all(p, s);
+}
+
+/* ---- what it may not do ---- */
+
+static const char *const forbidden[] = {
+    "UPDATE executions SET status = 4",
+    "update EXECUTIONS set status = 4",
+    "DELETE FROM execution_events",
+    "INSERT INTO settings VALUES ('a', 'b')",
+    "INSERT INTO schema_migrations VALUES (99, 'x', 1)",
+    "REPLACE INTO limits (key, max, used) VALUES ('k', 1, 0)",
+    "DROP TABLE executions",
+    "DROP VIEW pawl_executions",
+    "DROP TRIGGER execution_events_no_delete",
+    "DROP INDEX executions_roots",
+    "ALTER TABLE executions ADD COLUMN mine TEXT",
+    "ALTER TABLE executions RENAME TO mine",
+    "CREATE INDEX mine ON executions (name)",
+    "CREATE TRIGGER mine AFTER UPDATE ON executions BEGIN SELECT 1; END",
+    "CREATE TABLE pawl_mine (a)",
+    "CREATE VIEW pawl_mine AS SELECT 1",
+    "CREATE TEMP TABLE executions (a)",
+    "CREATE VIRTUAL TABLE mine USING fts5(a)",
+    "PRAGMA foreign_keys = OFF",
+    "PRAGMA writable_schema = ON",
+    "BEGIN",
+    "COMMIT",
+    "ROLLBACK",
+    "SAVEPOINT a",
+    "ATTACH 'other.db' AS other",
+    "VACUUM",
+    "INSERT INTO sqlite_master VALUES ('table', 'a', 'a', 1, '')",
+};
+
+TEST(what_is_pawls_own_can_not_be_changed)
+{
+    struct store *s = fixture_store();
+    struct pawl *p = lite_pawl();
+    size_t i;
+
+    submit(s, "exec::x");
+    for (i = 0; i < sizeof(forbidden) / sizeof(*forbidden); i++) {
+        struct plan plan = {.sql = {forbidden[i]}, .expect = {-PAWL_E_INVALID}};
+
+        OK(pawl_transaction(p, follow, &plan, &e));
+    }
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM sqlite_master WHERE name LIKE '%mine'"), 0);
+    close_all(p, s);
+}
+
+/* Nor in a roundabout way: by a trigger of its own, or a key that would keep rows from going. */
+TEST(nor_by_a_trigger_or_a_foreign_key)
+{
+    struct store *s = fixture_store();
+    struct pawl *p = lite_pawl();
+    struct plan trigger = {.sql = {"CREATE TRIGGER t AFTER UPDATE ON bills BEGIN DELETE FROM "
+                                   "executions; END",
+                                   "UPDATE bills SET paid = 2"},
+                           .expect = {0, -PAWL_E_INVALID}},
+                key = {.sql = {"CREATE TABLE k (e INTEGER REFERENCES executions (id))"},
+                       .expect = {-PAWL_E_INVALID}},
+                own = {.sql = {"CREATE TABLE lines (bill INTEGER REFERENCES bills (id))"}};
+
+    submit(s, "exec::x");
+    OK(pawl_transaction(p, follow, &trigger, &e));
+    CHECK(pawl_transaction(p, follow, &key, &e) < 0);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM sqlite_master WHERE name = 'k'"), 0);
+    OK(pawl_transaction(p, follow, &own, &e));
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions"), 1);
+    close_all(p, s);
+}
+
+TEST(a_statement_that_ends_the_transaction_ends_it)
+{
+    struct store *s = fixture_store();
+    struct pawl *p = lite_pawl();
+    struct plan plan = {.sql = {"UPDATE bills SET paid = 1",
+                                "INSERT OR ROLLBACK INTO bills (id, paid) VALUES (17, 0)"},
+                        .expect = {0, -PAWL_E_CONFLICT}};
+
+    CHECK(pawl_transaction(p, follow, &plan, &e) < 0);
+    CHECK_EQ(sql_number(s, "SELECT paid FROM bills"), 0);
+    submit(s, "exec::x");
+    close_all(p, s);
+}
+
+static struct pawl *outer;
+
+static void use_handle(struct pawl_tx *tx)
+{
+    struct pawl_job job = {.name = "exec::x", .lane = "process"};
+    struct plan plan = {.sql = {"SELECT 1"}};
+    char *json = NULL;
+
+    (void)tx;
+    CHECK_EQ(pawl_submit(outer, &job, 1, &e), -PAWL_E_INVALID);
+    CHECK(strstr(e.message, "inside of a transaction"));
+    CHECK(pawl_show(outer, 1, &json, &e) < 0);
+    CHECK_EQ(pawl_transaction(outer, follow, &plan, &e), -PAWL_E_INVALID);
+    CHECK_EQ(plan.calls, 0);
+}
+
+TEST(the_handle_can_not_be_used_meanwhile_and_nothing_is_lost_by_that)
+{
+    struct store *s = fixture_store();
+    struct pawl *p = lite_pawl();
+    struct pawl_job job = {.name = "exec::y", .lane = "process"};
+    struct plan plan = {.sql = {"UPDATE bills SET paid = 1"}, .inside = use_handle, .job = &job};
+
+    outer = p;
+    OK(pawl_transaction(p, follow, &plan, &e));
+    CHECK_EQ(sql_number(s, "SELECT paid FROM bills"), 1);
+    CHECK_EQ(status_of(s, job.id), S_READY);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions"), 1);
+    close_all(p, s);
+}
+
+/* The caller's texts need not outlive the call. */
+static int submit_briefly(struct pawl_tx *tx, void *arg)
+{
+    char name[20] = "exec::brief", input[20] = "[1]", key[20] = "k";
+    struct pawl_job job = {.name = name, .lane = "process", .input = input, .key = key};
+
+    OK(pawl_tx_submit(tx, &job, 1, &e));
+    *(int64_t *)arg = job.id;
+    memset(name, 'x', sizeof(name) - 1);
+    memset(input, 'x', sizeof(input) - 1);
+    memset(key, 'x', sizeof(key) - 1);
+    return 0;
+}
+
+TEST(texts_are_kept_until_they_are_stored)
+{
+    struct store *s = fixture_store();
+    struct pawl *p = lite_pawl();
+    int64_t id = 0, again = 0;
+
+    OK(pawl_transaction(p, submit_briefly, &id, &e));
+    OK(pawl_transaction(p, submit_briefly, &again, &e));
+    CHECK_EQ(id, again);
+    CHECK_STR(get(s, id).name, "exec::brief");
+    CHECK_STR(get(s, id).input, "[1]");
+    close_all(p, s);
+}
+
+/* ---- several at once, and crashes ---- */
+
+static int count_up(struct pawl_tx *tx, void *arg)
+{
+    struct pawl_job job = {.name = "exec::x", .lane = "process"};
+    struct pawl_statement s = {.sql = "UPDATE bills SET paid = paid + 1"};
+    int rc = pawl_tx_run(tx, &s, arg);
+
+    return rc ? rc : pawl_tx_submit(tx, &job, 1, arg);
+}
+
+static void count_many(int nth)
+{
+    struct pawl *p = open_pawl();
+    int i;
+
+    (void)nth;
+    for (i = 0; i < 25; i++)
+        OK(pawl_transaction(p, count_up, &e, &e));
+    pawl_close(p);
+}
+
+TEST(four_programs_at_once_lose_nothing)
+{
+    struct store *s;
+
+    pawl_close(lite_pawl());
+    run_processes(4, count_many);
+    s = fixture_store();
+    CHECK_EQ(sql_number(s, "SELECT paid FROM bills"), 100);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions"), 100);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(on_postgresql_it_says_what_to_do_instead)
+{
+    struct plan plan = {.sql = {"SELECT 1"}};
+    struct pawl *p;
+
+    if (!strcmp(test_db(), "sqlite"))
+        SKIP("for PostgreSQL only");
+    p = open_pawl();
+    CHECK_EQ(pawl_transaction(p, follow, &plan, &e), -PAWL_E_INVALID);
+    CHECK(strstr(e.message, "SELECT pawl_submit("));
+    CHECK_EQ(plan.calls, 0);
+    pawl_close(p);
+}
