@@ -230,6 +230,20 @@ TEST(the_log_grows_under_a_reader_that_stays_and_shrinks_when_it_goes)
     lite_end(&t);
 }
 
+TEST(what_is_left_in_the_log_for_the_next_process_to_read_is_little)
+{
+    struct lite t = lite_ready();
+
+    for (int64_t i = 1; i <= 400; i++)
+        lite_add_item(&t, i);
+    CHECK(log_size(&t) > MEGABYTE);
+    db_close(&t.db);
+    CHECK_EQ(log_size(&t), 0);
+    lite_open_it(&t);
+    CHECK_EQ(lite_number(&t, &count_items), 400);
+    lite_end(&t);
+}
+
 /* ---- wake-ups ---- */
 
 static const char *wake_file = "t.db";

@@ -9,11 +9,11 @@
 
 #define CHECKPOINT_PAGES 4000  /* 16 MB: some ms of work, every few thousand commits */
 #define LARGE_PAGES      40000 /* 160 MB: readers never all went, so the log could not start anew */
-#define CLOSE_PAGES      1000  /* 4 MB: no harm to leave that to the next process */
-#define READERS_MS       200   /* for how long all writers may be kept waiting for readers to go */
-#define AHEAD_PAGES      256   /* 1 MB of zeros at once, for who writes much */
-#define COMMIT_PAGES     16    /* more than most commits have */
-#define ZEROS_PAGES      16    /* in one write */
+#define CLOSE_PAGES      250 /* 1 MB: whoever opens it next reads all of it first, some 5 µs each */
+#define READERS_MS       200 /* for how long all writers may be kept waiting for readers to go */
+#define AHEAD_PAGES      256 /* 1 MB of zeros at once, for who writes much */
+#define COMMIT_PAGES     16  /* more than most commits have */
+#define ZEROS_PAGES      16  /* in one write */
 
 #define WAL_HEADER       32
 #define WAL_FRAME        (24 + LITE_PAGE)
