@@ -211,7 +211,12 @@ $(FUZZERS): $(BUILD)/tests/%: $(BUILD)/obj/tests/fuzz/%.o $(call object,$(FUZZ_L
 	@mkdir -p $(@D)
 	$(call QUIET,LINK)$(CC) -pie -fsanitize=fuzzer $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(LIBS)
 
-$(BENCHES): $(BUILD)/bench/%: $(BUILD)/obj/bench/%.o $(COMMON_OBJS) $(BUILD)/libpawl.a
+$(filter-out %/mark,$(BENCHES)): $(BUILD)/bench/%: $(BUILD)/obj/bench/%.o $(COMMON_OBJS) $(BUILD)/libpawl.a
+	@mkdir -p $(@D)
+	$(LINK)
+
+$(BUILD)/bench/latency: | $(BUILD)/bench/mark
+$(BUILD)/bench/mark: $(BUILD)/obj/bench/mark.o
 	@mkdir -p $(@D)
 	$(LINK)
 

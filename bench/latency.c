@@ -19,7 +19,7 @@
 #define LOST_US  5000000
 
 static struct shared {
-    _Atomic int64_t started_at;
+    _Atomic int64_t started_at; /* at the beginning of the file: bench/mark writes it there */
     _Atomic int ready, ended;
 } * shared;
 
@@ -29,17 +29,6 @@ static int mark_start(struct function_call *c, void *arg)
     (void)arg;
     atomic_store(&shared->started_at, clock_boot_us());
     return 0;
-}
-
-/* The command: this program, which leaves the time in the file that the measuring one has mapped.
- */
-static int mark_in(const char *path)
-{
-    int64_t now = clock_boot_us();
-    int fd = open(path, O_WRONLY | O_CLOEXEC);
-
-    return fd < 0 ||
-           pwrite(fd, &now, sizeof(now), offsetof(struct shared, started_at)) != sizeof(now);
 }
 
 static void work(struct kit k)
@@ -98,8 +87,6 @@ int main(int argc, char **argv)
     size_t n, i;
     pid_t worker;
 
-    if (argc == 3 && !strcmp(argv[1], "--mark"))
-        return mark_in(argv[2]);
     if (argc != 5) {
         fprintf(stderr, "usage: latency URL STATE TIMES function|process\n");
         return 2;
@@ -112,8 +99,7 @@ int main(int argc, char **argv)
     if (!n || !took || !accepted)
         return 1;
     snprintf(mark, sizeof(mark), "%s.mark", k.state);
-    snprintf(spec, sizeof(spec), "{\"argv\":[\"%s\",\"--mark\",\"%s\"]}",
-             kit_sibling("bench/latency"), mark);
+    snprintf(spec, sizeof(spec), "{\"argv\":[\"%s\",\"%s\"]}", kit_sibling("bench/mark"), mark);
     if (!strcmp(argv[4], "function"))
         s.lane = "function:bench";
     else
