@@ -352,7 +352,7 @@ TEST(leases_are_renewed_as_often_as_is_said)
 
 /* ---- idle ---- */
 
-static atomic_int asked, looked;
+static atomic_int asked, looked, opened;
 
 static void count_asked(void *arg, const char *what, int64_t took, long rows)
 {
@@ -364,6 +364,8 @@ static void count_asked(void *arg, const char *what, int64_t took, long rows)
     atomic_fetch_add(&asked, 1);
     if (!strcmp(what, "worker_tick"))
         atomic_fetch_add(&looked, 1);
+    if (!strcmp(what, "schema_version")) /* each connection begins with it */
+        atomic_fetch_add(&opened, 1);
 }
 
 static void step_to_next_look(struct worker_kit *k)
@@ -392,6 +394,24 @@ TEST(an_idle_worker_asks_once_a_heartbeat)
         step_to_next_look(&k);
     CHECK_EQ(atomic_load(&asked), atomic_load(&looked));
     CHECK(atomic_load(&looked) >= 12);
+    engine_close(&k.engine);
+    fixture_env()->trace = NULL;
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_worker_of_a_server_connects_for_heartbeats_with_the_first_of_them)
+{
+    struct store *s = fixture_store();
+    struct worker_kit k = {.list = functions};
+
+    fixture_env()->trace = count_asked;
+    kit_open(&k);
+    kit_step(&k);
+    CHECK_EQ(atomic_load(&opened), 1);
+    step_to_next_look(&k);
+    step_to_next_look(&k);
+    CHECK_EQ(atomic_load(&opened), strcmp(test_db(), "postgres") ? 1 : 2);
     engine_close(&k.engine);
     fixture_env()->trace = NULL;
     verify_clean(s);

@@ -52,12 +52,32 @@ static void copy_leases(struct engine *e, struct beat_round *round)
         }
 }
 
+/* The thread's own connection, which comes with its first heartbeat: whoever has only a short
+ * command to run needs none, and does not wait for it. */
+static int connect_own(struct engine *e, struct err *err)
+{
+    struct store_options options = {.env = e->env, .no_migrate = true, .patience = e->o.lease};
+    struct beat *b = &e->beat;
+    struct store *store = NULL;
+    int rc;
+
+    if (!e->server || b->store)
+        return 0;
+    if ((rc = store_open(e->o.url, e->o.tenant, &options, &store, err)))
+        return rc;
+    pthread_mutex_lock(&b->lock);
+    b->store = store;
+    if (b->closing)
+        store_set_patience(store, 0);
+    pthread_mutex_unlock(&b->lock);
+    return 0;
+}
+
 /* Sends one beat; the lock is held before and after, not meanwhile. Counters are added only once: a
  * beat whose commit is not known keeps its number (store_turn) and so is not repeated. */
 static void send_beat(struct engine *e)
 {
     struct beat *b = &e->beat;
-    struct store *store = b->store ? b->store : e->store;
     struct sending s = {.e = e, .round = &b->going};
     struct err err = ERR_INIT;
     struct beat_round done;
@@ -69,7 +89,12 @@ static void send_beat(struct engine *e)
     b->going.sent_at = engine_now(e);
     b->sending = true;
     pthread_mutex_unlock(&b->lock);
-    rc = s.ncounters ? store_turn(store, body, &s, &err) : store_light_turn(store, body, &s, &err);
+    if (!(rc = connect_own(e, &err))) {
+        struct store *store = b->store ? b->store : e->store;
+
+        rc = s.ncounters ? store_turn(store, body, &s, &err)
+                         : store_light_turn(store, body, &s, &err);
+    }
     if (rc && e->env->note)
         e->env->note(e->env->arg, err.msg);
     pthread_mutex_lock(&b->lock);
@@ -121,7 +146,6 @@ static void *run(void *arg)
 int beat_open(struct engine *e, struct err *err)
 {
     struct beat *b = &e->beat;
-    struct store_options options = {.env = e->env, .no_migrate = true, .patience = e->o.lease};
     pthread_condattr_t attr;
     sigset_t all, before;
     int rc;
@@ -138,8 +162,6 @@ int beat_open(struct engine *e, struct err *err)
     b->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (b->fd < 0)
         return err_set(err, E_UNAVAILABLE, "no descriptor is left for heartbeats");
-    if ((rc = store_open(e->o.url, e->o.tenant, &options, &b->store, err)))
-        return rc;
     sigfillset(&all); /* signals are for the threads of whoever embeds us */
     pthread_sigmask(SIG_SETMASK, &all, &before);
     rc = pthread_create(&b->thread, NULL, run, e);
@@ -155,9 +177,10 @@ void beat_close(struct engine *e)
     struct beat *b = &e->beat;
 
     if (b->threaded) {
-        store_set_patience(b->store, 0);
         pthread_mutex_lock(&b->lock);
         b->closing = true;
+        if (b->store)
+            store_set_patience(b->store, 0);
         pthread_cond_signal(&b->changed);
         pthread_mutex_unlock(&b->lock);
         pthread_join(b->thread, NULL);
