@@ -328,7 +328,10 @@ struct pawl_engine_options {
     const char *const *queues;  /* ends with NULL; NULL: as configured, else "default" */
     const char *const *plugins; /* beside those of the configuration; ends with NULL; NULL: none */
     const char *state;          /* the state folder; NULL: as configured, else the user's */
-    int slots;    /* attempts at once, over all executors; 0: as configured, else the processors */
+    int slots; /* attempts at once, over all executors; 0: as configured, else the processors */
+    /* Transactions at once, each on a connection and a thread of its own; 0: as configured, else 1.
+     * More than one is refused on SQLite. With `here` it is one. */
+    int loops;
     bool here;    /* only what is given to it by pawl_engine_submit, nothing queued */
     int64_t tree; /* with here: goes on with this tree, which was begun so and has been rerun */
 

@@ -231,3 +231,18 @@ make_plugin() {
 	until_true has_status "$first" succeeded
 	p verify --host
 }
+
+@test "several loops share the work where the database has several writers" {
+	refused 2 '--loops is at most 64' p worker --loops 65
+	for i in $(seq 12); do
+		later -- sh -c "echo $i >>'$dir/ledger'" >/dev/null
+	done
+	if [ "$PAWL_TEST_DB" = sqlite ]; then
+		refused 2 'one writer at a time' p worker --loops 2 --drain
+		p worker --loops 1 --drain
+	else
+		p worker --loops 3 --drain --slots 4
+	fi
+	same "$(seq 12)" "$(sort -n "$dir/ledger")"
+	p verify --host
+}

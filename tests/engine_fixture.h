@@ -36,6 +36,14 @@ static inline bool kit_polls(void)
     return getenv("PAWL_TEST_POLL") != NULL;
 }
 
+/* The same with several loops, where the database can have them. */
+static inline int kit_loops(void)
+{
+    const char *n = strcmp(test_db(), "postgres") ? NULL : getenv("PAWL_TEST_LOOPS");
+
+    return n ? atoi(n) : 1;
+}
+
 static inline const char *kit_state(void)
 {
     static char path[4096];
@@ -108,6 +116,7 @@ static inline void kit_open_with(struct worker_kit *k, struct engine_options o)
     o.state = kit_state();
     o.lease = o.lease ? o.lease : LEASE;
     o.poll = kit_polls();
+    o.loops = o.loops ? o.loops : kit_loops();
     CHECK_OK_ERR(engine_open(&o, kit_make, k, &k->engine, &err), &err);
     engine_on_end(k->engine, kit_ended, &k->ended);
 }
@@ -132,6 +141,16 @@ static inline void kit_step(struct worker_kit *k)
 static inline void kit_until_ended(struct worker_kit *k, int n)
 {
     KIT_UNTIL(k, k->ended >= n);
+}
+
+/* By another; a turn of the engine's own may have the tree just then. */
+static inline void kit_cancel(struct worker_kit *k, struct store *s, int64_t id)
+{
+    int rc;
+
+    while ((rc = cancel(s, id)) == -E_BUSY)
+        kit_step(k);
+    CHECK_OK(rc);
 }
 
 static inline int64_t kit_submit(struct store *s, const char *function, const char *input)

@@ -233,7 +233,9 @@ static const char *explain(int sig, int status, int seconds)
 static enum outcome report(const struct test *test, const char *why, double seconds, FILE *output)
 {
     const char *db = no_db ? "" : test_db(), *comma = no_db ? "" : ", ";
-    const char *variant = getenv("PAWL_TEST_POLL") ? "poll, " : SANITIZER;
+    const char *variant = getenv("PAWL_TEST_POLL")    ? "poll, "
+                          : getenv("PAWL_TEST_LOOPS") ? "loops, "
+                                                      : SANITIZER;
 
     if (*why) {
         printf("FAIL %s: %s (%s%s%s%.2f s): %s\n", program, test->name, db, comma, variant, seconds,

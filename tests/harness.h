@@ -56,6 +56,10 @@ void test_register(struct test *test);
  * engines take every job through the outbox. A word for tests/run, in .bats files as a comment. */
 #define TEST_POLL_TOO    _Static_assert(1, "")
 
+/* Once in a file, at file level: run these tests once more on PostgreSQL with PAWL_TEST_LOOPS=3, so
+ * many loops in each of their engines. A word for tests/run, too. */
+#define TEST_LOOPS_TOO   _Static_assert(1, "")
+
 /* Once in a file, at file level: these tests take long, so start them first. A word for tests/run,
  * too. */
 #define TEST_LONG        _Static_assert(1, "")

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 TEST_POLL_TOO;
+TEST_LOOPS_TOO;
 
 static int noop(struct function_call *c, void *arg)
 {
@@ -176,7 +177,7 @@ TEST(a_cancel_reaches_the_function_that_runs)
 
     kit_open(&k);
     KIT_UNTIL(&k, atomic_load(&running));
-    CHECK_OK(cancel(s, id));
+    kit_cancel(&k, s, id);
     kit_until_ended(&k, 1);
     CHECK_EQ(status_of(s, id), S_CANCELLED);
     engine_close(&k.engine);
@@ -201,7 +202,7 @@ TEST(work_of_a_long_function_keeps_its_lease)
     }
     reap(s);
     CHECK_EQ(get(s, id).worker, engine_worker(k.engine));
-    CHECK_OK(cancel(s, id));
+    kit_cancel(&k, s, id);
     kit_until_ended(&k, 1);
     engine_close(&k.engine);
     verify_clean(s);
@@ -220,7 +221,7 @@ TEST(a_function_whose_lease_ran_out_is_leased_again_by_its_own_worker)
     CHECK_EQ(reap(s), 1);
     KIT_UNTIL(&k, get(s, id).epoch == 2);
     CHECK_EQ(get(s, id).worker, engine_worker(k.engine));
-    CHECK_OK(cancel(s, id));
+    kit_cancel(&k, s, id);
     kit_until_ended(&k, 1);
     CHECK_EQ(get(s, id).attempts, 1);
     CHECK_STR(history(s, id), "created marked_ready claimed started lease_expired adopted "
@@ -238,7 +239,7 @@ TEST(a_function_that_ended_before_its_lease_was_cleared_keeps_its_outcome)
     int64_t id = kit_submit(s, "adds_one", "1");
 
     kit_open(&k);
-    KIT_UNTIL(&k, status_of(s, id) == S_RUNNING);
+    KIT_UNTIL(&k, dispatch_in_flight(engine_dispatch(k.engine)));
     while (dispatch_in_flight(engine_dispatch(k.engine)))
         dispatch_turn(engine_dispatch(k.engine));
     clock_advance(2 * LEASE);
@@ -248,7 +249,7 @@ TEST(a_function_that_ended_before_its_lease_was_cleared_keeps_its_outcome)
     CHECK_STR(get(s, id).result, "{\"n\":2}");
     CHECK_STR(history(s, id),
               "created marked_ready claimed lease_expired adopted started completed");
-    CHECK(engine_is_idle(k.engine));
+    KIT_UNTIL(&k, engine_is_idle(k.engine));
     engine_close(&k.engine);
     verify_clean(s);
     store_close(&s);
@@ -262,7 +263,7 @@ TEST(an_outcome_whose_lease_another_has_is_dropped)
     int64_t id = kit_submit(s, "adds_one", "1");
 
     kit_open(&k);
-    KIT_UNTIL(&k, status_of(s, id) == S_RUNNING);
+    KIT_UNTIL(&k, dispatch_in_flight(engine_dispatch(k.engine)));
     while (dispatch_in_flight(engine_dispatch(k.engine)))
         dispatch_turn(engine_dispatch(k.engine));
     clock_advance(2 * LEASE);
@@ -343,7 +344,7 @@ TEST(leases_are_renewed_as_often_as_is_said)
     until = get(s, id).until;
     clock_advance(LEASE / 20);
     KIT_UNTIL(&k, get(s, id).until > until);
-    CHECK_OK(cancel(s, id));
+    kit_cancel(&k, s, id);
     kit_until_ended(&k, 1);
     engine_close(&k.engine);
     verify_clean(s);
@@ -569,4 +570,25 @@ TEST(a_stop_gives_back_what_has_not_begun)
     engine_close(&k.engine);
     verify_clean(s);
     store_close(&s);
+}
+
+TEST(several_loops_need_a_database_with_several_writers)
+{
+    struct engine_options o = {.url = fixture_url(),
+                               .tenant = fixture_tenant(),
+                               .env = fixture_env(),
+                               .state = kit_state(),
+                               .loops = 2};
+    struct worker_kit k = {0};
+    struct err err = ERR_INIT;
+    int rc = engine_open(&o, kit_make, &k, &k.engine, &err);
+
+    if (!strcmp(test_db(), "sqlite")) {
+        CHECK_EQ(rc, -E_INVALID);
+        CHECK(strstr(err.msg, "one writer at a time"));
+        o.here = true; /* one tree is one loop's in any case */
+        rc = engine_open(&o, kit_make, &k, &k.engine, &err);
+    }
+    CHECK_OK_ERR(rc, &err);
+    engine_close(&k.engine);
 }

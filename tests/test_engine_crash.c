@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 
 TEST_POLL_TOO;
+TEST_LOOPS_TOO;
 TEST_LONG;
 
 #ifdef __SANITIZE_ADDRESS__
@@ -81,7 +82,7 @@ static void live(void)
     }
     KIT_UNTIL(&k, cast->nacked == ROLES);
     KIT_UNTIL(&k, ledger_begun(cast->ids[CANCELLED]) && ledger_begun(cast->ids[COMMAND_WAITS]));
-    CHECK_OK(cancel(s, cast->ids[CANCELLED]));
+    kit_cancel(&k, s, cast->ids[CANCELLED]);
     KIT_UNTIL(&k, is_terminal(s, cast->ids[CANCELLED]));
     ledger_go();
     for (i = 0; i < ROLES; i++)

@@ -13,6 +13,7 @@
 
 TEST_ONLY_DB(postgres);
 TEST_THREADED;
+TEST_LOOPS_TOO;
 TEST_LONG;
 
 /* ---- where the server is ---- */
@@ -177,6 +178,7 @@ static void open_at(struct worker_kit *k, const char *url, const char *state,
     o.tenant = fixture_tenant();
     o.env = fixture_env();
     o.state = state;
+    o.loops = kit_loops();
     CHECK_OK_ERR(engine_open(&o, kit_make, k, &k->engine, &err), &err);
     engine_on_end(k->engine, kit_ended, &k->ended);
 }

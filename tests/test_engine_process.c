@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 
 TEST_POLL_TOO;
+TEST_LOOPS_TOO;
 
 static const char *text_of(const char *path)
 {
@@ -104,7 +105,7 @@ TEST(a_cancel_ends_the_command)
 
     kit_open(&k);
     KIT_UNTIL(&k, strstr(history(s, id), "started"));
-    CHECK_OK(cancel(s, id));
+    kit_cancel(&k, s, id);
     kit_until_ended(&k, 1);
     CHECK_EQ(status_of(s, id), S_CANCELLED);
     engine_close(&k.engine);
@@ -150,7 +151,7 @@ TEST(over_all_executors_a_worker_runs_no_more_than_it_has_slots)
     for (i = 0; i < 60; i++)
         kit_submit(s, "takes_a_while", NULL);
     for (i = 0; i < 12; i++)
-        kit_command(s, "sleep 0.01");
+        kit_command(s, "sleep 0.3");
     for (i = 0; i < 60; i++)
         kit_submit(s, "takes_a_while", NULL);
     kit_open(&k);

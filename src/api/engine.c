@@ -227,6 +227,11 @@ int api_state(const char *given, const struct config *c, const char **out, struc
                    "where to keep the state? Set `state` in pawl.yaml, XDG_STATE_HOME or HOME");
 }
 
+static void set_flow(void *arg, struct store *s)
+{
+    api_set_flow(s, arg);
+}
+
 int pawl_engine_open(struct pawl *p, const struct pawl_engine_options *options,
                      struct pawl_engine **out, struct pawl_error *out_err)
 {
@@ -246,6 +251,7 @@ int pawl_engine_open(struct pawl *p, const struct pawl_engine_options *options,
                                 .here = o->here,
                                 .tree = o->tree,
                                 .poll = c->dispatch.mode == CONFIG_POLL,
+                                .loops = o->loops ? o->loops : c->worker.loops,
                                 .lease = c->worker.lease,
                                 .heartbeat = c->worker.heartbeat,
                                 .host_grace = c->worker.host_grace};
@@ -275,7 +281,7 @@ int pawl_engine_open(struct pawl *p, const struct pawl_engine_options *options,
     if (rc) {
         free(e);
     } else {
-        api_set_flow(engine_store(e->engine), p->config);
+        engine_each_store(e->engine, set_flow, p->config);
         *out = e;
     }
     return api_end(rc, &err, out_err);

@@ -21,7 +21,7 @@
 struct worker {
     struct texts queues, plugins;
     const char *state, *config;
-    int64_t slots;
+    int64_t slots, loops;
     bool drain;
 
     struct pawl *p;
@@ -141,6 +141,7 @@ static int run(const struct cli *c, struct worker *w)
                                      .plugins = w->plugins.at,
                                      .state = w->state,
                                      .slots = (int)w->slots,
+                                     .loops = (int)w->loops,
                                      .give_up = is_signalled,
                                      .arg = w};
     struct pawl_error err;
@@ -166,6 +167,8 @@ static const struct option options[] = {
     {"queue", OPTION_TEXTS, offsetof(struct worker, queues), "QUEUE",
      "take work from this queue, not from those that the configuration names"},
     {"slots", OPTION_NUMBER, offsetof(struct worker, slots), "N", "run so many attempts at once"},
+    {"loops", OPTION_NUMBER, offsetof(struct worker, loops), "N",
+     "make so many transactions at once; only on PostgreSQL more than one"},
     {"drain", OPTION_FLAG, offsetof(struct worker, drain), NULL,
      "end when nothing is left that it could run"},
     {"plugin", OPTION_TEXTS, offsetof(struct worker, plugins), "FILE",
@@ -184,7 +187,9 @@ static int cmd_worker(int argc, char **argv)
     int code = cli_begin(&c, &command_worker, argc, argv, &w);
 
     if (code < 0) {
-        code = w.slots > 10000 ? cli_wrong("--slots is at most 10000") : run(&c, &w);
+        code = w.slots > 10000 ? cli_wrong("--slots is at most 10000")
+               : w.loops > 64  ? cli_wrong("--loops is at most 64")
+                               : run(&c, &w);
         cli_end(&c);
     }
     vec_release(&w.queues);

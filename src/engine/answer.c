@@ -21,34 +21,48 @@ static void answer_refused(struct engine *e, struct plan *p)
         e->adopt = true;
 }
 
+/* Nobody takes its outcome. If it was lost before, this turn has tried to take it back. */
+static void note_refused(struct plan *p, struct held *h)
+{
+    if (!h->lost || !p->adopt)
+        *vec_add(&p->refused) = h;
+}
+
+static void answer_settle(struct engine *e, struct held *h, int status)
+{
+    env_point(e->env, "engine:settled");
+    tally_outcome(h, &h->outcome);
+    dispatch_settled(e->dispatch, h->execution, h->attempt);
+    if (e->on_end)
+        e->on_end(e->on_end_arg, h->execution, status, &h->outcome);
+    held_remove(e, h);
+}
+
 static void answer_settles(struct engine *e, struct plan *p)
 {
+    struct loop *l = p->l;
     size_t i, kept = 0;
 
     for (i = 0; i < p->nsettles; i++) {
-        struct held *h = e->ended.at[i];
+        struct held *h = l->ended.at[i];
         const struct settlement *s = &p->settles[i];
 
-        if (s->lease.rc == -E_BUSY) {
+        h->settling = false;
+        if (h->dropped) {
+            held_free(h);
+        } else if (s->lease.rc == -E_BUSY) {
             h->busy++;
-            e->ended.at[kept++] = h;
-            continue;
+            l->ended.at[kept++] = h;
+        } else if (s->lease.rc) {
+            note_refused(p, h);
+        } else {
+            answer_settle(e, h, s->status);
         }
-        if (s->lease.rc) {
-            *vec_add(&p->refused) = h;
-            continue;
-        }
-        env_point(e->env, "engine:settled");
-        tally_outcome(h, &h->outcome);
-        dispatch_settled(e->dispatch, h->execution, h->attempt);
-        if (e->on_end)
-            e->on_end(e->on_end_arg, h->execution, s->status, &h->outcome);
-        held_remove(e, h);
     }
     if (p->nsettles > kept) {
-        memmove(e->ended.at + kept, e->ended.at + p->nsettles,
-                (e->ended.n - p->nsettles) * sizeof(*e->ended.at));
-        e->ended.n -= p->nsettles - kept;
+        memmove(l->ended.at + kept, l->ended.at + p->nsettles,
+                (l->ended.n - p->nsettles) * sizeof(*l->ended.at));
+        l->ended.n -= p->nsettles - kept;
     }
 }
 
@@ -65,18 +79,28 @@ static void keep_here(struct engine *e, const struct submission *s)
 
 static void answer_submits(struct engine *e, struct plan *p)
 {
-    size_t i;
+    struct loop *l = p->l;
+    size_t i, kept = 0;
 
     for (i = 0; i < p->nsubmits; i++) {
-        struct pending_submit *s = e->submits.at[i];
+        struct pending_submit *s = l->submits.at[i];
 
+        if (p->submissions[i].rc == -E_BUSY) { /* its parent's tree is locked by others */
+            s->busy++;
+            l->submits.at[kept++] = s;
+            continue;
+        }
         if (e->o.here && !p->submissions[i].rc && !p->submissions[i].existed)
             keep_here(e, &p->submissions[i]);
         if (s->done)
             s->done(s->arg, &p->submissions[i]);
         free(s);
     }
-    drop_first(&e->submits, p->nsubmits);
+    if (p->nsubmits > kept) {
+        memmove(l->submits.at + kept, l->submits.at + p->nsubmits,
+                (l->submits.n - p->nsubmits) * sizeof(*l->submits.at));
+        l->submits.n -= p->nsubmits - kept;
+    }
 }
 
 /* It is told under the next epoch then. */
@@ -89,24 +113,25 @@ static bool is_to_be_taken_back(const struct engine *e, const struct pending_sta
 
 static void drop_starts_and_logs(struct engine *e, const struct plan *p)
 {
+    struct loop *l = p->l;
     size_t i, kept = 0;
 
     for (i = 0; i < p->nlogs; i++) {
         if (e->on_log && !p->logs[i].lease.rc)
-            e->on_log(e->on_log_arg, e->logs.at[i].execution);
-        free(e->logs.at[i].bytes);
+            e->on_log(e->on_log_arg, l->logs.at[i].execution);
+        free(l->logs.at[i].bytes);
     }
-    drop_first(&e->logs, p->nlogs);
+    drop_first(&l->logs, p->nlogs);
     for (i = 0; i < p->nstarts; i++)
         if (p->starts[i].lease.rc == -E_BUSY ||
-            (p->starts[i].lease.rc && is_to_be_taken_back(e, &e->starts.at[i])))
-            e->starts.at[kept++] = e->starts.at[i];
+            (p->starts[i].lease.rc && is_to_be_taken_back(e, &l->starts.at[i])))
+            l->starts.at[kept++] = l->starts.at[i];
     if (p->nstarts > kept) {
-        memmove(e->starts.at + kept, e->starts.at + p->nstarts,
-                (e->starts.n - p->nstarts) * sizeof(*e->starts.at));
-        e->starts.n -= p->nstarts - kept;
+        memmove(l->starts.at + kept, l->starts.at + p->nstarts,
+                (l->starts.n - p->nstarts) * sizeof(*l->starts.at));
+        l->starts.n -= p->nstarts - kept;
     }
-    e->starts_due = e->starts.n ? engine_now(e) + (kept ? 20000 : 0) : 0;
+    l->starts_due = l->starts.n ? engine_now(e) + (kept ? 20000 : 0) : 0;
 }
 
 /* Those that were lost and that this turn did not get back are another's now: nothing of them is
@@ -118,7 +143,7 @@ void forget_lost(struct engine *e)
     for (i = 0; i < e->held.cap; i++) {
         struct held *h = e->held.keys[i] ? e->held.values[i] : NULL;
 
-        if (!h || !h->lost)
+        if (!h || !h->lost || h->settling)
             continue;
         if (h->ended)
             e->refused_outcomes++;
@@ -130,26 +155,51 @@ void forget_lost(struct engine *e)
     }
 }
 
-void plan_answer(struct engine *e, struct plan *p)
+/* What was claimed may have been ours before, settled by a turn that has not been answered yet:
+ * that comes first. Nobody waits in a circle: the settles of this turn are answered. */
+static void answer_before(struct engine *e, const struct plan *p)
 {
-    unsigned woke = store_woke(e->store);
     size_t i;
 
-    env_point(e->env, "engine:committed");
-    answer_settles(e, p);
-    drop_starts_and_logs(e, p);
-    e->hungry &= ~p->exhausted;
-    e->slot_wanted = p->slot_wanted;
-    if (woke & WAKE_JOBS)
-        e->hungry = UINT64_MAX;
-    if (woke & WAKE_TIMERS)
-        e->look_for_timer = true;
+    for (i = 0; i < p->claimed.n; i++) {
+        const struct held *h = held_get(e, p->claimed.at[i]->id);
+
+        if (h && h->settling)
+            turn_finish(loop_of(e, h->root));
+    }
+}
+
+static void answer_claims(struct engine *e, struct plan *p)
+{
+    size_t i;
+
+    if (e->closing) { /* nothing is begun any more: others find it */
+        e->left_some |= p->adopted.n || p->claimed.n;
+        return;
+    }
     for (i = 0; i < p->adopted.n; i++) {
         e->adoptions++;
         engine_hand_out(e, p->adopted.at[i], true, p->taken_at);
     }
     for (i = 0; i < p->claimed.n; i++)
         engine_hand_out(e, p->claimed.at[i], false, p->taken_at);
+}
+
+void plan_answer(struct engine *e, struct plan *p)
+{
+    unsigned woke = store_woke(p->l->store);
+
+    env_point(e->env, "engine:committed");
+    answer_settles(e, p);
+    drop_starts_and_logs(e, p);
+    e->hungry |= p->asked & ~p->exhausted;
+    e->slot_wanted = p->slot_wanted;
+    if (woke & WAKE_JOBS)
+        e->hungry = UINT64_MAX;
+    if (woke & WAKE_TIMERS)
+        e->look_for_timer = true;
+    answer_before(e, p);
+    answer_claims(e, p);
     answer_submits(e, p); /* not before: what was pushed has its texts from them */
     if (p->adopt) {
         e->adopt = p->more_orphans;

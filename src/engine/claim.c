@@ -6,13 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The groups of lanes that a turn may claim from, and what is left of their room. */
-struct room {
-    struct lane_group *groups;
-    size_t n;
-    int slots; /* of the worker, free */
-};
-
 static void take(struct room *r, const char *lane)
 {
     struct lane_group *g = lane_group_of(r->groups, r->n, lane);
@@ -27,16 +20,16 @@ static void take(struct room *r, const char *lane)
         r->slots--;
 }
 
-/* What this turn adopts it has in hand before it begins anything, whether there is room or not. */
+/* What is left of the plan's room, of the groups that it claims from. What this turn adopts it has
+ * in hand before it begins anything, whether there is room or not. */
 static struct room room_now(struct plan *p)
 {
-    struct room r = {.slots = dispatch_room(p->e->dispatch)};
-    const struct lane_group *groups = dispatch_lanes(p->e->dispatch, &r.n);
+    struct room r = p->room;
     size_t i;
 
     r.groups = arena_alloc(&p->texts, (r.n + 1) * sizeof(*r.groups));
     for (i = 0; i < r.n; i++) {
-        r.groups[i] = groups[i];
+        r.groups[i] = p->room.groups[i];
         if (!(p->ask & group_bit(i)))
             r.groups[i].begin = r.groups[i].wait = 0;
     }
@@ -61,15 +54,14 @@ struct places {
 
 static void add_places(struct plan *p, const struct room *r, size_t nth, struct places *out)
 {
-    const struct engine *e = p->e;
     const struct lane_group *g = &r->groups[nth];
     size_t i, q;
 
     out->groups |= group_bit(nth);
-    for (q = 0; q < e->queues.n; q++)
+    for (q = 0; q < p->nqueues; q++)
         for (i = 0; i < g->nlanes; i++)
-            *vec_add(&out->list) = (struct lane_queue){g->lanes[i], e->queues.at[q]};
-    for (q = 0; e->o.here && q < p->nsubmits; q++) /* the tree that this turn begins */
+            *vec_add(&out->list) = (struct lane_queue){g->lanes[i], p->queues[q]};
+    for (q = 0; p->e->o.here && q < p->nsubmits; q++) /* the tree that this turn begins */
         for (i = 0; !p->submissions[q].rc && i < g->nlanes; i++)
             *vec_add(&out->list) = (struct lane_queue){g->lanes[i], here_queue(p, q)};
 }
@@ -79,7 +71,7 @@ static void add_places(struct plan *p, const struct room *r, size_t nth, struct 
 static int claim(struct turn *t, struct plan *p, struct room *r, const struct places *places,
                  size_t max, bool *more, struct err *err)
 {
-    struct engine *e = p->e;
+    const struct engine *e = p->e;
     struct claim c = {.worker = e->row.id,
                       .folder = e->row.folder,
                       .lease = e->o.lease,

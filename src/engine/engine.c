@@ -14,7 +14,6 @@
 #define DEFAULT_HOST_GRACE 300000000LL
 #define PATIENCE           (86400 * 1000000LL) /* µs: the database may be away for long */
 #define STOP_PATIENCE      1000000LL
-#define CLOSE_PATIENCE     2000000LL
 
 int64_t engine_now(const struct engine *e)
 {
@@ -143,6 +142,8 @@ static int open_store(struct engine *e, struct err *err)
     if (e->server)
         store_set_patience(e->store, e->o.host_grace / 4);
     e->row.folder = folder_id(e->folder);
+    if ((rc = loops_open(e, err)))
+        return rc;
     return store_db(e->store)->driver->listen(
         store_url(e->store), e->env,
         WAKE_JOBS | WAKE_CANCEL | WAKE_TIMERS | WAKE_ORPHANS | WAKE_SUBMISSIONS, &e->listener, err);
@@ -167,7 +168,7 @@ int engine_open(const struct engine_options *options,
     int rc;
 
     e->epoll = epoll_create1(EPOLL_CLOEXEC);
-    e->beat.fd = -1;
+    e->beat.fd = e->threads.fd = -1;
     copy_options(e, options);
     pthread_mutex_init(&e->beat.lock, NULL);
     e->row = (struct worker){
@@ -186,7 +187,7 @@ int engine_open(const struct engine_options *options,
     if ((rc = store_turn(e->store, hello_body, e, err)) || (rc = beat_open(e, err)) ||
         (rc = watch(e, dispatch_fd(e->dispatch), err)) ||
         (rc = watch(e, folder_fd(e->folder), err)) || (rc = watch(e, e->beat.fd, err)) ||
-        (rc = watch(e, e->listener->fd, err)))
+        (rc = watch(e, e->threads.fd, err)) || (rc = watch(e, e->listener->fd, err)))
         goto done;
     e->hungry = UINT64_MAX;
     e->look_for_timer = e->look_for_trees = true;
@@ -203,8 +204,6 @@ static void free_pending(struct engine *e)
 {
     size_t i;
 
-    for (i = 0; i < e->logs.n; i++)
-        free(e->logs.at[i].bytes);
     for (i = 0; i < e->held.cap; i++)
         if (e->held.keys && e->held.keys[i]) {
             held_remove(e, e->held.values[i]);
@@ -215,12 +214,12 @@ static void free_pending(struct engine *e)
 }
 
 /* Nobody waits for an answer that never comes. */
-static void refuse_submits(struct engine *e)
+static void refuse_submits(struct loop *l)
 {
     size_t i;
 
-    for (i = 0; i < e->submits.n; i++) {
-        struct pending_submit *p = e->submits.at[i];
+    for (i = 0; i < l->submits.n; i++) {
+        struct pending_submit *p = l->submits.at[i];
 
         p->s.rc =
             err_set(&p->s.err, E_UNAVAILABLE, "the engine was closed before it could be stored");
@@ -228,7 +227,7 @@ static void refuse_submits(struct engine *e)
             p->done(p->arg, &p->s);
         free(p);
     }
-    e->submits.n = 0;
+    l->submits.n = 0;
 }
 
 void engine_close(struct engine **pe)
@@ -236,14 +235,16 @@ void engine_close(struct engine **pe)
     struct engine *e = *pe;
     struct err err = ERR_INIT;
     bool nothing_left;
+    size_t i;
 
     if (!e)
         return;
-    refuse_submits(e);
+    e->closing = true;
+    loops_close(e);
+    for (i = 0; i < e->nloops; i++)
+        refuse_submits(&e->loops[i]);
     nothing_left =
         e->held.n == 0 && !e->left_some && !(e->store && e->here && tree_is_open(e, e->here));
-    if (e->store)
-        store_set_patience(e->store, CLOSE_PATIENCE);
     if (e->beat.fd >= 0 || e->beat_due)
         beat_close(e);
     if (e->dispatch)
@@ -257,16 +258,13 @@ void engine_close(struct engine **pe)
     free_pending(e);
     if (e->listener)
         e->listener->close(e->listener);
+    loops_release(e);
     store_close(&e->store);
     folder_close(&e->folder, nothing_left);
     tally_release(e);
     if (e->epoll >= 0)
         close(e->epoll);
     idmap_release(&e->held);
-    vec_release(&e->ended);
-    vec_release(&e->starts);
-    vec_release(&e->logs);
-    vec_release(&e->submits);
     vec_release(&e->queues);
     arena_release(&e->own);
     free(e->serves);
@@ -283,6 +281,14 @@ int64_t engine_worker(const struct engine *e)
 struct store *engine_store(struct engine *e)
 {
     return e->store;
+}
+
+void engine_each_store(struct engine *e, void (*each)(void *arg, struct store *s), void *arg)
+{
+    size_t i;
+
+    for (i = 0; i < e->nloops; i++)
+        each(arg, e->loops[i].store);
 }
 
 struct dispatch *engine_dispatch(struct engine *e)
@@ -317,18 +323,21 @@ static int64_t look_due(const struct engine *e)
 int64_t engine_timeout(const struct engine *e)
 {
     int64_t now = engine_now(e), wait = -1;
+    size_t i;
 
     sooner(&wait, look_due(e), now);
     sooner(&wait, e->beat_due, now);
-    if (e->retry_at > now) { /* whatever is to be done, it is not done before */
-        sooner(&wait, e->retry_at, now);
-        return wait;
-    }
     if (turn_is_needed((struct engine *)e))
         return 0;
-    if (e->starts_due)
-        sooner(&wait, e->starts_due, now);
-    if (e->stopping)
+    for (i = 0; i < e->nloops; i++) {
+        const struct loop *l = &e->loops[i];
+
+        if (l->retry_at > now) /* whatever it has to do, it is not done before */
+            sooner(&wait, l->retry_at, now);
+        else if (l->starts_due > now && !l->plan) /* else it waits for the end of a turn */
+            sooner(&wait, l->starts_due, now);
+    }
+    if (e->stopping || e->loops[0].retry_at > now)
         return wait;
     if (e->timer_due)
         sooner(&wait, e->timer_due, now);
@@ -356,6 +365,15 @@ static int hear(struct engine *e, bool called, struct err *err)
     return watch(e, e->listener->fd, err); /* it may be another after a reconnect */
 }
 
+static int end_turns(struct engine *e, struct err *err)
+{
+    uint64_t count;
+
+    if (read(e->threads.fd, &count, sizeof(count)) < 0)
+        count = 0;
+    return turns_end(e, err);
+}
+
 static int sleep_and_hear(struct engine *e, int64_t timeout, struct err *err)
 {
     struct epoll_event events[8];
@@ -376,6 +394,8 @@ static int sleep_and_hear(struct engine *e, int64_t timeout, struct err *err)
             dispatch_turn(e->dispatch);
         else if (fd == e->beat.fd)
             rc = beat_take(e, err);
+        else if (fd == e->threads.fd)
+            rc = end_turns(e, err);
         else if (fd == folder_fd(e->folder)) {
             e->adopt |= folder_scan(e->folder);
             e->look_for_trees = true;
@@ -400,7 +420,7 @@ int engine_step(struct engine *e, int64_t timeout, struct err *err)
     if (e->deaf && dispatch_in_flight(e->dispatch) <= (size_t)dispatch_deaf(e->dispatch))
         return err_set(err, E_INTERNAL,
                        "a function does not obey its cancel flag: the worker ends with it");
-    if (turn_is_needed(e) && (rc = turn_make(e, err)))
+    if ((rc = turns_make(e, err)))
         return rc;
     return upkeep(e, err);
 }
@@ -417,6 +437,14 @@ void engine_on_log(struct engine *e, void (*said)(void *arg, int64_t execution),
 {
     e->on_log = said;
     e->on_log_arg = arg;
+}
+
+/* What comes below a job that we hold goes to the loop of its tree. */
+static struct loop *loop_to_submit(struct engine *e, const struct submission *s)
+{
+    const struct held *parent = s->parent ? held_get(e, s->parent) : NULL;
+
+    return parent ? loop_of(e, parent->root) : &e->loops[e->submit_to];
 }
 
 /* With its texts in one block: many may wait. */
@@ -441,7 +469,7 @@ void engine_submit(struct engine *e, const struct submission *s, engine_submitte
             at += len;
         }
     *p = (struct pending_submit){.s = c, .done = done, .arg = arg};
-    *vec_add(&e->submits) = p;
+    *vec_add(&loop_to_submit(e, s)->submits) = p;
 }
 
 /* What outlives us is no longer ours to watch. Its leases stay, for whoever finds our lock free. */
@@ -467,14 +495,14 @@ void engine_stop(struct engine *e, bool now)
     if (!e->stopping || now)
         dispatch_hand_over(e->dispatch, now);
     e->stopping = true;
-    store_set_patience(e->store, STOP_PATIENCE); /* who stops us counts the time */
+    loops_set_patience(e, STOP_PATIENCE); /* who stops us counts the time */
     leave_running(e);
     forget_lost(e); /* nothing is taken back any more */
 }
 
 bool engine_is_idle(const struct engine *e)
 {
-    return !e->ended.n && !e->submits.n && !e->logs.n && !e->starts.n && !e->held.n;
+    return loops_are_idle(e) && !e->held.n;
 }
 
 bool engine_is_drained(struct engine *e)

@@ -5,6 +5,9 @@
  * adopt orphans; claim as much as there is room for; commit once; then answer the submitters and
  * hand the claimed jobs to the dispatcher. Nothing is answered or begun before its commit.
  *
+ * With several loops as many turns are under way at once, each on a connection and a thread of its
+ * own (loop.c); they are planned and answered here all the same.
+ *
  * An engine belongs to one thread. It sleeps in its own epoll descriptor, so a caller with a loop
  * of its own polls engine_fd and steps. Time comes from the environment (base/env.h): a test that
  * moves it moves leases, heartbeats and timers alike. */
@@ -25,6 +28,8 @@ struct engine_options {
     bool here;          /* works on the tree that it is given alone, in a queue of its own */
     int64_t tree;       /* with here: goes on with this one, which was begun so before; 0: none */
     bool poll;          /* no push: what becomes ready goes through the outbox */
+    int loops;          /* turns at once, each on a connection of its own; PostgreSQL alone has
+                           more than one; 0: 1 */
     int64_t lease;      /* µs; 0: 30 s */
     int64_t heartbeat;  /* µs between renewals; 0: a third of the lease */
     int64_t host_grace; /* µs; 0: 5 min */
@@ -53,6 +58,8 @@ void engine_close(struct engine **e);
 
 int64_t engine_worker(const struct engine *e);
 struct store *engine_store(struct engine *e); /* for readers between steps */
+/* All that turns are made on, before the first step. */
+void engine_each_store(struct engine *e, void (*each)(void *arg, struct store *s), void *arg);
 struct dispatch *engine_dispatch(struct engine *e);
 
 /* One round: sleeps until there is something to do, at most so long (µs; < 0: for as long as it

@@ -13,12 +13,13 @@ struct held *held_get(const struct engine *e, int64_t execution)
 /* With what was to be said about its end. */
 static void held_drop(struct engine *e, struct held *h)
 {
+    struct loop *l = loop_of(e, h->root);
     size_t i, kept = 0;
 
-    for (i = 0; i < e->ended.n; i++)
-        if (e->ended.at[i] != h)
-            e->ended.at[kept++] = e->ended.at[i];
-    e->ended.n = kept;
+    for (i = 0; i < l->ended.n; i++)
+        if (l->ended.at[i] != h || h->settling)
+            l->ended.at[kept++] = l->ended.at[i];
+    l->ended.n = kept;
     held_remove(e, h);
 }
 
@@ -76,6 +77,14 @@ void held_remove(struct engine *e, struct held *h)
     pthread_mutex_lock(&e->beat.lock);
     idmap_remove(&e->held, h->execution);
     pthread_mutex_unlock(&e->beat.lock);
+    if (h->settling)
+        h->dropped = true;
+    else
+        held_free(h);
+}
+
+void held_free(struct held *h)
+{
     free_outcome(&h->outcome);
     arena_release(&h->own);
     free(h->lane);
@@ -92,5 +101,5 @@ void held_end(struct engine *e, struct held *h, const struct outcome *o)
     h->outcome = *o;
     h->outcome.result = mem_strdup(o->result);
     h->outcome.error = mem_strdup(o->error);
-    *vec_add(&e->ended) = h;
+    *vec_add(&loop_of(e, h->root)->ended) = h;
 }

@@ -21,6 +21,8 @@ struct held {
     bool cancel_told; /* the executor knows that it is to end */
     bool lost;        /* another may have it; to be taken back in the next turn, or forgotten */
     bool ended;       /* it has its outcome: in the list of what is to be settled, unless lost */
+    bool settling;    /* a turn that is under way writes its outcome */
+    bool dropped;     /* forgotten meanwhile: goes when that turn has ended */
     int busy;         /* how often its tree was locked by others */
     struct outcome outcome; /* if ended; its texts are ours */
     struct tally *tally;
@@ -50,6 +52,7 @@ struct pending_log {
 
 struct pending_submit {
     struct submission s; /* its texts stand behind it */
+    int busy;            /* how often its parent's tree was locked by others */
     engine_submitted *done;
     void *arg;
 };
@@ -83,6 +86,40 @@ struct beat {
     int64_t last_good; /* engine_now when the last good one was sent */
 };
 
+/* Makes turns: what waits for the next one, its connection, and the one that is under way. The
+ * commands of a tree are always those of the same loop, so that its turns find no other of this
+ * process there. All of it belongs to the engine's thread, but for `plan` while the loop's own
+ * thread is at it. */
+struct loop {
+    struct engine *e;
+    struct store *store;
+    VEC(struct held *) ended;
+    VEC(struct pending_start) starts;
+    VEC(struct pending_log) logs;
+    VEC(struct pending_submit *) submits;
+    int64_t starts_due; /* when starts are written at the latest; 0: there are none */
+    int64_t retry_at;   /* after a turn that failed: not before */
+    int failures;       /* turns in a row that failed */
+    struct plan *plan;  /* the turn that is under way; NULL: none */
+    bool waited;        /* what it has to do was there when another turn ended */
+
+    bool threaded;
+    pthread_t thread;
+    pthread_cond_t called;
+    bool given, done; /* under the lock of the engine's threads: to be run; has been */
+    int rc;           /* of the turn that was done */
+    struct err err;
+};
+
+/* Where the loops' own threads meet the engine's. */
+struct loop_threads {
+    size_t n;             /* how many loops have one; 0: turns are made by the engine's own */
+    pthread_mutex_t lock; /* of given and done */
+    pthread_cond_t ended;
+    int fd; /* eventfd: a turn has ended */
+    bool closing;
+};
+
 struct engine {
     struct engine_options o;
     struct arena own; /* the options' texts */
@@ -99,10 +136,14 @@ struct engine {
     char *serves;
 
     struct idmap held; /* execution -> struct held */
-    VEC(struct held *) ended;
-    VEC(struct pending_start) starts;
-    VEC(struct pending_log) logs;
-    VEC(struct pending_submit *) submits;
+    /* The first uses the engine's own connection. It makes all turns, or, where loops have threads,
+     * adopts: that needs the table of held jobs. */
+    struct loop *loops;
+    size_t nloops;
+    struct loop_threads threads;
+    size_t submit_to;   /* which loop takes the next submissions */
+    struct err failure; /* of a turn that another had to wait for: the engine can't go on */
+    VEC(struct lane_group) room;
     VEC(const char *) queues; /* served; the trees of dead ones come and go at its end */
     VEC(struct tally *) tallies;
     int64_t leases_lost, refused_outcomes, adoptions; /* to be counted */
@@ -115,16 +156,14 @@ struct engine {
     bool look_for_trees; /* of those who died */
     bool submissions;    /* some by SQL may wait to be taken */
     bool deaf;           /* a function does not obey: this worker must end */
-    bool stopping;
+    bool stopping, closing;
     bool left_some;          /* work that others are to find by our file */
     size_t submission_slice; /* at most so many at once, after a turn that failed; 0: as usual */
     size_t own_queues;       /* the first so many of queues are not those of the dead */
     int64_t here;            /* the tree that it works on alone; 0: none yet */
-    int64_t starts_due;      /* when starts are written at the latest; 0: there are none */
     int64_t beat_due;        /* SQLite: when to renew */
     int64_t timer_due;       /* engine_now; 0: none */
     int64_t schedule_due;    /* the same of schedules */
-    int64_t retry_at;        /* after a turn that failed: not before */
     int64_t looked_at;       /* for jobs and timers, the last time without being called */
     int64_t healthy_since;   /* nobody is reaped by one who was away himself */
     int64_t last_tick;
@@ -132,7 +171,6 @@ struct engine {
     int64_t retention_look;     /* when to ask next whether it is our turn to remove what is old */
     int64_t sweep_at;           /* when to look next for what attempts left on the disk */
     struct retention retention; /* while it goes on: retention.max_trees is set */
-    int failures;               /* turns in a row that failed */
 
     struct beat beat;
     void (*on_end)(void *arg, int64_t execution, int status, const struct outcome *o);
@@ -155,7 +193,9 @@ struct held *held_get(const struct engine *e, int64_t execution);
 /* `until`: engine_now, so long the lease may be counted on. */
 struct held *held_add(struct engine *e, const struct execution *x, const struct spec *spec,
                       int64_t until);
-void held_remove(struct engine *e, struct held *h);                       /* and frees it */
+/* And frees it, if no turn that is under way has to do with it; else it goes after that. */
+void held_remove(struct engine *e, struct held *h);
+void held_free(struct held *h);                                           /* one that was dropped */
 void held_end(struct engine *e, struct held *h, const struct outcome *o); /* to be settled */
 
 /* report.c: what executors say */
@@ -163,11 +203,36 @@ void engine_report(void *arg, const struct report *r);
 /* After the commit; the lease was taken at `taken_at` (engine_now) or later. */
 void engine_hand_out(struct engine *e, const struct execution *x, bool adopted, int64_t taken_at);
 
+/* loop.c */
+MUST_USE int loops_open(struct engine *e, struct err *err);
+void loops_close(struct engine *e); /* waits for what is under way, and answers it */
+void loops_release(struct engine *e);
+void loops_set_patience(struct engine *e, int64_t us);
+/* Whose commands are those of this tree. */
+struct loop *loop_of(const struct engine *e, int64_t root);
+size_t loop_commands(const struct loop *l); /* settles and submits that wait, or are under way */
+bool loop_claims(const struct loop *l);     /* and pushes */
+bool loop_adopts(const struct loop *l);
+bool loops_are_idle(const struct engine *e); /* nothing waits, nothing is under way */
+void loop_give(struct loop *l);              /* its plan, to its thread */
+void loop_await(struct loop *l);             /* its thread has done it */
+bool loop_take(struct loop *l);              /* the same, without waiting */
+
 /* turn.c */
-bool turn_is_needed(struct engine *e);
-void forget_lost(struct engine *e);
 MUST_USE int check_generation(const struct engine *e, int64_t now, struct err *err);
-MUST_USE int turn_make(struct engine *e, struct err *err);
+
+/* turns.c */
+bool turn_is_needed(struct engine *e); /* by one of the loops that can begin one */
+MUST_USE int turns_make(struct engine *e, struct err *err);
+MUST_USE int turns_end(struct engine *e, struct err *err); /* answers those that have ended */
+void turn_finish(struct loop *l); /* waits for the one that is under way, and answers it */
+
+/* answer.c */
+void forget_lost(struct engine *e);
+
+/* room.c */
+/* The groups of lanes, a bit each, in which another job can be run. */
+uint64_t groups_with_room(struct engine *e);
 
 /* beat.c */
 MUST_USE int beat_open(struct engine *e, struct err *err);

@@ -23,7 +23,7 @@ static bool wanted(void *arg, const struct execution *x, int64_t last_worker)
     struct engine *e = arg;
     const struct held *h = held_get(e, x->id);
 
-    if (h && !h->lost && (h->ended || h->attempt == x->attempts))
+    if (h && (h->settling || (!h->lost && (h->ended || h->attempt == x->attempts))))
         return false; /* ours, and on its way */
     if (!is_own_tree(e, x))
         return false;
@@ -76,56 +76,62 @@ static struct lease_ref ref_of(int64_t execution, int64_t root, int epoch)
 
 /* Whether this turn writes all that it said before its end: after that nobody takes it any more.
  * */
-static bool is_told(const struct engine *e, size_t nlogs, size_t nstarts, const struct held *h)
+static bool is_told(const struct loop *l, size_t nlogs, size_t nstarts, const struct held *h)
 {
     size_t i;
 
-    for (i = nlogs; i < e->logs.n; i++)
-        if (e->logs.at[i].execution == h->execution)
+    for (i = nlogs; i < l->logs.n; i++)
+        if (l->logs.at[i].execution == h->execution)
             return false;
-    for (i = nstarts; i < e->starts.n; i++)
-        if (e->starts.at[i].execution == h->execution)
+    for (i = nstarts; i < l->starts.n; i++)
+        if (l->starts.at[i].execution == h->execution)
             return false;
     return true;
 }
 
-void plan_make(struct engine *e, struct plan *p, size_t most)
+static void plan_starts_and_logs(struct loop *l, struct plan *p)
 {
-    int64_t now = engine_now(e);
+    int64_t now = engine_now(l->e);
     size_t i;
 
-    *p = (struct plan){.e = e};
-    p->nstarts = at_most(e->starts.n);
-    p->nlogs = at_most(e->logs.n);
-    p->nsettles = at_most(e->ended.n) < most ? at_most(e->ended.n) : most;
-    p->nsubmits = at_most(e->submits.n) < most ? at_most(e->submits.n) : most;
+    p->nstarts = at_most(l->starts.n);
+    p->nlogs = at_most(l->logs.n);
     p->starts = mem_zalloc((p->nstarts + 1) * sizeof(*p->starts));
     p->logs = mem_zalloc((p->nlogs + 1) * sizeof(*p->logs));
-    p->settles = mem_zalloc((p->nsettles + 1) * sizeof(*p->settles));
-    p->submissions = mem_zalloc((p->nsubmits + 1) * sizeof(*p->submissions));
     for (i = 0; i < p->nstarts; i++) {
-        const struct pending_start *s = &e->starts.at[i];
+        const struct pending_start *s = &l->starts.at[i];
 
         p->starts[i] = (struct start){.lease = ref_of(s->execution, s->root, s->epoch),
                                       .ago = now > s->at ? now - s->at : 0,
                                       .adopted = s->adopted};
     }
     for (i = 0; i < p->nlogs; i++) {
-        const struct pending_log *l = &e->logs.at[i];
+        const struct pending_log *g = &l->logs.at[i];
 
-        p->logs[i] = (struct log_chunk){.lease = ref_of(l->execution, 0, l->epoch),
-                                        .attempt = l->attempt,
-                                        .bytes = l->bytes,
-                                        .len = l->len,
-                                        .offset = l->offset,
-                                        .dropped = l->dropped};
+        p->logs[i] = (struct log_chunk){.lease = ref_of(g->execution, 0, g->epoch),
+                                        .attempt = g->attempt,
+                                        .bytes = g->bytes,
+                                        .len = g->len,
+                                        .offset = g->offset,
+                                        .dropped = g->dropped};
     }
+}
+
+static void plan_settles_and_submits(struct loop *l, struct plan *p, size_t most)
+{
+    size_t i;
+
+    p->nsettles = at_most(l->ended.n) < most ? at_most(l->ended.n) : most;
+    p->nsubmits = at_most(l->submits.n) < most ? at_most(l->submits.n) : most;
+    p->settles = mem_zalloc((p->nsettles + 1) * sizeof(*p->settles));
+    p->submissions = mem_zalloc((p->nsubmits + 1) * sizeof(*p->submissions));
     for (i = 0; i < p->nsettles; i++)
-        if (!is_told(e, p->nlogs, p->nstarts, e->ended.at[i]))
+        if (!is_told(l, p->nlogs, p->nstarts, l->ended.at[i]))
             p->nsettles = i;
     for (i = 0; i < p->nsettles; i++) {
-        const struct held *h = e->ended.at[i];
+        struct held *h = l->ended.at[i];
 
+        h->settling = true;
         p->settles[i] = (struct settlement){.lease = ref_of(h->execution, h->root, h->epoch),
                                             .outcome = h->outcome,
                                             .parent = h->parent,
@@ -134,12 +140,58 @@ void plan_make(struct engine *e, struct plan *p, size_t most)
                                             .concurrency = h->concurrency};
     }
     for (i = 0; i < p->nsubmits; i++)
-        p->submissions[i] = e->submits.at[i]->s;
-    p->adopt = e->adopt && !e->stopping;
-    if (!e->stopping)
-        p->ask = p->nsubmits && !e->o.poll ? UINT64_MAX : e->hungry;
-    if (p->adopt)
+        p->submissions[i] = l->submits.at[i]->s;
+    if (p->nsubmits && l->e->threads.n) /* those that come now go to another, and not to wait */
+        l->e->submit_to = 1 + l->e->submit_to % l->e->threads.n;
+}
+
+/* Copied: they come and go while the turn is under way. */
+static void plan_queues(const struct engine *e, struct plan *p)
+{
+    const char **queues = arena_alloc(&p->texts, (e->queues.n + 1) * sizeof(*queues));
+    size_t i;
+
+    for (i = 0; i < e->queues.n; i++)
+        queues[i] = arena_strdup(&p->texts, e->queues.at[i]);
+    p->queues = queues;
+    p->nqueues = e->queues.n;
+}
+
+void plan_make(struct loop *l, struct plan *p, struct manner m)
+{
+    struct engine *e = l->e;
+
+    *p = (struct plan){.e = e, .l = l, .manner = m};
+    plan_starts_and_logs(l, p);
+    plan_settles_and_submits(l, p, m.most);
+    if (m.bare || e->stopping)
+        return;
+    if ((p->adopt = e->adopt && loop_adopts(l)))
         plan_adoption(e, p);
+    if (loop_claims(l)) {
+        plan_queues(e, p);
+        plan_room(p);
+        p->asked = e->hungry;
+        p->ask = p->nsubmits && !e->o.poll ? UINT64_MAX : e->hungry;
+        e->hungry = 0; /* what is heard of meanwhile counts again */
+    }
+}
+
+void plan_undo(struct engine *e, struct plan *p)
+{
+    size_t i, kept = 0;
+
+    for (i = 0; i < p->l->ended.n; i++) {
+        struct held *h = p->l->ended.at[i];
+
+        h->settling = false;
+        if (h->dropped)
+            held_free(h);
+        else
+            p->l->ended.at[kept++] = h;
+    }
+    p->l->ended.n = kept;
+    e->hungry |= p->asked;
 }
 
 void plan_release(struct plan *p)

@@ -9,9 +9,29 @@
 
 #define TURN_MAX 500 /* settles, submits and starts each: some thousand transitions, some 50 ms */
 
-/* What a turn does. Its body may run several times, so it fills in only what it is asked for. */
+/* How much may be claimed: of each group of lanes what its executor can take, and how many of the
+ * worker's slots are free. */
+struct room {
+    struct lane_group *groups;
+    size_t n;
+    int slots;
+};
+
+/* How a turn is made: of how many commands, and whether it also takes new work and waits. */
+struct manner {
+    size_t most;
+    bool wait, bare;
+};
+
+/* What a turn does. Its body may run several times, so it fills in only what it is asked for. It
+ * may run on a thread of its own: of the engine it then looks only at what never changes. */
 struct plan {
-    struct engine *e;
+    const struct engine *e;
+    struct loop *l;
+    struct manner manner;
+    struct room room;          /* that others do not count on meanwhile */
+    const char *const *queues; /* served */
+    size_t nqueues;
     struct start *starts;
     struct settlement *settles;
     struct log_chunk *logs;
@@ -29,16 +49,19 @@ struct plan {
     bool more_orphans;
     bool busy_starts;   /* some starts wait for the tree of another turn */
     bool slot_wanted;   /* something waits that lacks only a slot */
-    bool bare;          /* takes no new work, whatever there is */
-    uint64_t ask;       /* which groups of lanes to claim from */
+    uint64_t asked;     /* the groups of lanes that were hungry when it was made */
+    uint64_t ask;       /* which to claim from */
     uint64_t exhausted; /* those in which less waited than there was room for */
     uint64_t dry;       /* those of which nothing is left in the outbox */
 };
 
-void plan_make(struct engine *e, struct plan *p, size_t most); /* at most so many commands */
+void plan_make(struct loop *l, struct plan *p, struct manner m);
+void plan_room(struct plan *p); /* room.c: its share of what is left */
 void plan_release(struct plan *p);
+MUST_USE int plan_do(struct plan *p, struct err *err); /* in a transaction */
 MUST_USE int plan_claim(struct turn *t, struct plan *p, struct err *err);
 void plan_answer(struct engine *e, struct plan *p); /* after its commit */
+void plan_undo(struct engine *e, struct plan *p);   /* without one */
 
 /* Takes the first n off a list. */
 #define drop_first(v, n_)                                                         \

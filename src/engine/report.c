@@ -11,21 +11,22 @@
 
 static void take_start(struct engine *e, const struct held *h, const struct report *r)
 {
+    struct loop *l = loop_of(e, h->root);
     int64_t now = engine_now(e);
 
-    *vec_add(&e->starts) = (struct pending_start){.execution = h->execution,
+    *vec_add(&l->starts) = (struct pending_start){.execution = h->execution,
                                                   .root = h->root,
                                                   .attempt = h->attempt,
                                                   .epoch = h->epoch,
                                                   .adopted = h->adopted,
                                                   .at = now - r->ago};
-    if (!e->starts_due)
-        e->starts_due = now + STARTS_WAIT;
+    if (!l->starts_due)
+        l->starts_due = now + STARTS_WAIT;
 }
 
 static void take_log(struct engine *e, const struct held *h, const struct report *r)
 {
-    struct pending_log *l = vec_add(&e->logs);
+    struct pending_log *l = vec_add(&loop_of(e, h->root)->logs);
 
     *l = (struct pending_log){.execution = h->execution,
                               .attempt = h->attempt,
@@ -81,12 +82,13 @@ static bool is_too_late(const struct engine *e, const struct held *h)
 /* It ended before its lease was lost, and is ours again: nothing more will be reported of it. */
 static void settle_again(struct engine *e, struct held *h)
 {
+    struct loop *l = loop_of(e, h->root);
     size_t i;
 
-    for (i = 0; i < e->starts.n; i++)
-        if (e->starts.at[i].execution == h->execution)
-            e->starts.at[i].epoch = h->epoch;
-    *vec_add(&e->ended) = h;
+    for (i = 0; i < l->starts.n; i++)
+        if (l->starts.at[i].execution == h->execution)
+            l->starts.at[i].epoch = h->epoch;
+    *vec_add(&l->ended) = h;
 }
 
 void engine_hand_out(struct engine *e, const struct execution *x, bool adopted, int64_t taken_at)

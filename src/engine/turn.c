@@ -1,37 +1,8 @@
-/* turn.c - one turn of the loop: everything that waits is written, orphans are adopted, jobs are
- * claimed; one commit. What can't be written is narrowed down until the culprit is alone. */
+/* turn.c - the transaction of a turn: everything that waits is written, orphans are adopted, jobs
+ * are claimed; one commit. It may run on a thread of its own, see plan.h. */
 #include "engine/plan.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-#define WAIT_AFTER 3 /* a tree that was locked so often is waited for, alone */
-
-/* The groups of lanes, a bit each, in which another job can be run. */
-static uint64_t groups_with_room(struct engine *e)
-{
-    size_t n, i;
-    const struct lane_group *groups = dispatch_lanes(e->dispatch, &n);
-    int slots = dispatch_room(e->dispatch);
-    uint64_t some = 0;
-
-    for (i = 0; i < n; i++)
-        if (lane_group_room(&groups[i], slots) > 0 && (groups[i].begin || !e->slot_wanted))
-            some |= group_bit(i);
-    return some;
-}
-
-bool turn_is_needed(struct engine *e)
-{
-    int64_t now = engine_now(e);
-
-    if (e->retry_at > now)
-        return false;
-    return e->ended.n || e->submits.n || e->logs.n || (e->starts_due && e->starts_due <= now) ||
-           (e->adopt && !e->stopping) || (!e->stopping && (e->hungry & groups_with_room(e)));
-}
-
-/* ---- inside of the transaction ---- */
 
 /* What runs belongs to the generation in which it was begun. If that is over, so is this worker:
  * the next one ends what is left of it, and then adopts. */
@@ -136,109 +107,13 @@ static int body(struct turn *t, void *arg, struct err *err)
         (rc = op_submit(t, p->submissions, p->nsubmits, err)) || (rc = note_here(p, err)) ||
         (rc = op_advance(t, err)))
         return rc;
-    if (!p->bare && !p->e->stopping && !p->e->o.poll && op_made_ready(t))
+    if (p->room.n && !p->e->o.poll && op_made_ready(t))
         p->ask = UINT64_MAX; /* what follows is pushed, also where nothing waited before */
     return take_jobs(t, p, err);
 }
 
-/* ---- a turn that fails ---- */
-
-/* What can't be written even alone: a submission is refused, an outcome becomes a failure that says
- * why. Never is a job left running because of it. */
-static void give_in(struct engine *e, const struct err *err)
+int plan_do(struct plan *p, struct err *err)
 {
-    if (e->submits.n) {
-        struct pending_submit *s = e->submits.at[0];
-
-        s->s.rc = -(int)err->code;
-        s->s.err = *err;
-        if (s->done)
-            s->done(s->arg, &s->s);
-        free(s);
-        drop_first(&e->submits, 1);
-    } else if (e->ended.n && e->ended.at[0]->busy >= 0) {
-        struct held *h = e->ended.at[0];
-
-        free((char *)h->outcome.result);
-        free((char *)h->outcome.error);
-        h->outcome =
-            (struct outcome){.kind = OUTCOME_FAILED,
-                             .error = mem_printf("the outcome can't be stored: %s", err->msg),
-                             .duration = -1,
-                             .retry_delay = -1};
-        h->busy = -1; /* if that fails too, the lease runs out */
-    } else if (e->ended.n) {
-        struct held *h = e->ended.at[0];
-
-        drop_first(&e->ended, 1);
-        dispatch_forget(e->dispatch, h->execution, h->attempt);
-        held_remove(e, h);
-    }
-}
-
-/* How a turn is made: of how many commands, and whether it also takes new work and waits. */
-struct manner {
-    size_t most;
-    bool wait, bare;
-};
-
-static int run(struct engine *e, struct manner m, struct err *err)
-{
-    struct plan p;
-    int rc;
-
-    env_point(e->env, "engine:turn");
-    plan_make(e, &p, m.most);
-    if ((p.bare = m.bare)) {
-        p.ask = 0;
-        p.adopt = false;
-    }
-    rc = m.wait ? store_turn_waiting(e->store, body, &p, err) : store_turn(e->store, body, &p, err);
-    if (!rc)
-        plan_answer(e, &p);
-    plan_release(&p);
-    return rc;
-}
-
-/* Halves what fails until the culprit is alone. A turn that may be stored is never repeated: with
- * it this worker ends, and what it may have claimed is found by others. */
-static int run_halving(struct engine *e, size_t most, struct err *err)
-{
-    size_t n = e->ended.n + e->submits.n;
-    int rc = run(e, (struct manner){.most = most}, err);
-    struct err alone = ERR_INIT;
-
-    if (!rc || is_for_later(rc) || rc == -E_COMMIT_UNKNOWN || rc == -E_CONFLICT || !n)
-        return rc;
-    if (most > 1)
-        return run_halving(e, most / 2, err);
-    if (!run(e, (struct manner){.most = 1, .bare = true}, &alone))
-        return rc; /* it is not what was to be written, but what was to be claimed */
-    give_in(e, &alone);
-    return 0;
-}
-
-int turn_make(struct engine *e, struct err *err)
-{
-    bool wait = e->ended.n && e->ended.at[0]->busy >= WAIT_AFTER;
-    int rc = wait ? run(e, (struct manner){.most = 1, .wait = true}, err)
-                  : run_halving(e, TURN_MAX, err);
-
-    if (!rc) {
-        e->failures = 0;
-        e->retry_at = 0;
-        return 0;
-    }
-    if (wait && rc == -E_BUSY) { /* the others first; it comes back here after some more turns */
-        struct held *h = e->ended.at[0];
-
-        drop_first(&e->ended, 1);
-        *vec_add(&e->ended) = h;
-        h->busy = 0;
-        return 0;
-    }
-    e->retry_at = engine_now(e) + back_off(e->failures++, 10000, 1000000);
-    if (e->env->note)
-        e->env->note(e->env->arg, err->msg);
-    return is_for_later(rc) ? 0 : rc;
+    return p->manner.wait ? store_turn_waiting(p->l->store, body, p, err)
+                          : store_turn(p->l->store, body, p, err);
 }

@@ -270,7 +270,7 @@ int upkeep(struct engine *e, struct err *err)
     int64_t now = engine_now(e);
     int rc = 0;
 
-    if (e->retry_at > now || e->stopping)
+    if (e->loops[0].retry_at > now || e->stopping)
         return 0;
     if (e->look_for_timer && (rc = find_next_due(e, err)))
         goto failed;
@@ -287,9 +287,10 @@ int upkeep(struct engine *e, struct err *err)
     }
     if ((rc = sweep_if_due(e, err)) || (e->o.retention && (rc = retain(e, err))))
         goto failed;
+    e->loops[0].failures = 0;
     return 0;
 failed:
-    e->retry_at = now + back_off(e->failures++, 10000, 1000000);
+    e->loops[0].retry_at = now + back_off(e->loops[0].failures++, 10000, 1000000);
     if (e->env->note)
         e->env->note(e->env->arg, err->msg);
     return rc == -E_INTERNAL ? rc : 0;

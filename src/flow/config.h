@@ -61,6 +61,9 @@
       "How many attempts a worker runs at once, over all its executors.")                           \
     X(WORKER_QUEUES, "worker.queues", QUEUES, worker.queues, "[default]", 0, 0, NULL,               \
       "The queues that a worker takes work from.")                                                  \
+    X(WORKER_LOOPS, "worker.loops", INT, worker.loops, "1", 1, 64, NULL,                            \
+      "How many transactions a worker makes at once, each on a connection of its own; more than "   \
+      "one only on PostgreSQL.")                                                                    \
     X(WORKER_LEASE, "worker.lease", DURATION, worker.lease, "30s", SECOND, 3600 * SECOND, NULL,     \
       "How long a worker may be silent before others take over its work.")                          \
     X(WORKER_HEARTBEAT, "worker.heartbeat", DURATION, worker.heartbeat, "(a third of `lease`)",     \
@@ -223,7 +226,7 @@ struct config {
     } dispatch;
     struct config_executors executors;
     struct {
-        int slots;
+        int slots, loops;
         struct config_texts queues;
         int64_t lease, heartbeat, host_grace, drain_grace;
     } worker;
