@@ -2,10 +2,11 @@
  * loop, claimed, run on its threads, settled, five events a job. Several engines are several
  * processes, each with its own queue.
  *
- *   engine URL STATE BATCH ENGINES JOBS
+ *   engine URL STATE BATCH ENGINES JOBS [LOOPS]
  *
  * BATCH is how many are submitted at once, and how many may wait in the worker for a thread; so
- * many more are submitted while those run. Prints one JSON line. */
+ * many more are submitted while those run. LOOPS is how many turns each engine has under way at
+ * once; the more, the more is submitted before some of it has ended. Prints one JSON line. */
 #include "kit.h"
 
 #include <sys/mman.h>
@@ -42,7 +43,7 @@ static void run(struct kit k, size_t batch, size_t jobs, int number, int ready, 
     if (write(ready, &c, 1) != 1 || read(go, &c, 1) < 0)
         exit(1);
     while (k.ended < jobs) {
-        if (submitted < jobs && submitted - k.ended <= batch)
+        while (submitted < jobs && submitted - k.ended <= batch * (size_t)k.loops)
             for (i = 0; i < batch; i++, submitted++)
                 engine_submit(k.engine, &s, NULL, NULL);
         kit_step(&k, -1);
@@ -70,8 +71,8 @@ int main(int argc, char **argv)
     size_t batch, jobs;
     double began, took;
 
-    if (argc != 6) {
-        fprintf(stderr, "usage: engine URL STATE BATCH ENGINES JOBS\n");
+    if (argc != 6 && argc != 7) {
+        fprintf(stderr, "usage: engine URL STATE BATCH ENGINES JOBS [LOOPS]\n");
         return 2;
     }
     k.url = argv[1];
@@ -79,6 +80,7 @@ int main(int argc, char **argv)
     batch = strtoul(argv[3], NULL, 10);
     engines = (int)strtol(argv[4], NULL, 10);
     jobs = strtoul(argv[5], NULL, 10) / (size_t)engines / batch * batch;
+    k.loops = argc > 6 ? (int)strtol(argv[6], NULL, 10) : 1;
     commits =
         mmap(NULL, sizeof(*commits), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (commits == MAP_FAILED || pipe(ready) || pipe(go))
@@ -99,8 +101,8 @@ int main(int argc, char **argv)
         failed |= status;
     }
     jobs *= (size_t)engines;
-    printf("{\"what\":\"engine\",\"batch\":%zu,\"engines\":%d,\"jobs\":%zu,\"seconds\":%.3f,"
-           "\"lives_per_s\":%.0f,\"commits\":%ld}\n",
-           batch, engines, jobs, took, (double)jobs / took, *commits);
+    printf("{\"what\":\"engine\",\"batch\":%zu,\"engines\":%d,\"loops\":%d,\"jobs\":%zu,"
+           "\"seconds\":%.3f,\"lives_per_s\":%.0f,\"commits\":%ld}\n",
+           batch, engines, k.loops, jobs, took, (double)jobs / took, *commits);
     return failed != 0;
 }

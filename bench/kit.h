@@ -20,6 +20,7 @@ struct kit {
     function_fn *function; /* of the lane function:bench */
     int threads, local;    /* of functions: at once, and waiting beside them */
     int slots;             /* of commands; 0: none are run */
+    int loops;             /* 0: one */
     bool poll;
     bool traced; /* statements are counted, which costs a look at the clock for each */
 
@@ -107,7 +108,8 @@ static inline void kit_point(void *arg, const char *where)
 {
     struct kit *k = arg;
 
-    k->commits += !strcmp(where, "committed");
+    if (!strcmp(where, "committed"))
+        __atomic_fetch_add(&k->commits, 1, __ATOMIC_RELAXED); /* loops have threads */
 }
 
 static inline void kit_trace(void *arg, const char *what, int64_t took_us, long rows)
@@ -117,7 +119,7 @@ static inline void kit_trace(void *arg, const char *what, int64_t took_us, long 
     (void)what;
     (void)took_us;
     (void)rows;
-    k->statements++;
+    __atomic_fetch_add(&k->statements, 1, __ATOMIC_RELAXED);
 }
 
 static inline void kit_open(struct kit *k)
@@ -128,6 +130,7 @@ static inline void kit_open(struct kit *k)
                                .state = k->state,
                                .queues = queues,
                                .host = "bench",
+                               .loops = k->loops,
                                .poll = k->poll};
     struct err err = ERR_INIT;
 

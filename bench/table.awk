@@ -14,7 +14,8 @@
 	if (what == "wake") { wake50[db] = field("p50_us"); wake99[db] = field("p99_us"); lost[db] = field("lost") }
 	if (what == "idle") { idle[db] = field("statements_per_worker_and_10s"); idle_s = field("seconds") }
 	if (what == "idle_log") logged = field("statements")
-	if (what == "engine") {
+	if (what == "engine") add(db " loops " field("engines") " " field("loops"), field("lives_per_s"))
+	if (what == "engine" && field("loops") == 1) {
 		add(db " engine " field("engines"), field("lives_per_s"))
 		add(db " share " field("engines"), field("lives_per_s") / last[db " push " field("engines")])
 	}
@@ -87,6 +88,8 @@ END {
 		for (c = 1; c <= 3; c += 2)
 			if (list[dbs[d] " engine " c] != "")
 				printf "| %s | %d | %s | %s |\n", dbs[d], c, shown(dbs[d] " engine " c), fine(dbs[d] " share " c)
+	print "\n| the same on PostgreSQL, one engine | 1 loop | 2 loops | 3 loops |\n|---|---|---|---|"
+	printf "| lives/s | %s | %s | %s |\n", shown("postgres loops 1 1"), shown("postgres loops 1 2"), shown("postgres loops 1 3")
 	printf "\n| %d commands `true` | one after another | times make's | 10 at a time | times make's | commits, one after another; 10 at a time |\n|---|---|---|---|---|---|\n", commands
 	printf "| GNU make | %s | 1 | %s | 1 | |\n", fine("make 1", " s"), fine("make 10", " s")
 	printf "| xargs -P | %s | | %s | | |\n", fine("xargs 1", " s"), fine("xargs 10", " s")
