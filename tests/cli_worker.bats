@@ -213,7 +213,7 @@ make_plugin() {
 	first=$(later -- sh -c ": $mark; while [ ! -e '$dir/go' ]; do sleep 0.05; done")
 	start_worker
 	until_true has_event "$first" started
-	[[ $(p verify --host) =~ ^verify:\ 50\ invariants\ hold\ .*,\ 1\ attempts\ and\ 1\ workers\ on\ this\ host$ ]]
+	[[ $(p verify --host) =~ ^verify:\ [0-9]+\ invariants\ hold\ .*,\ 1\ attempts\ and\ 1\ workers\ on\ this\ host$ ]]
 	[[ $(p verify --host --json) == *',"attempts":1,"workers":1}' ]]
 	[[ $(p verify --json) != *attempts* ]]
 	world=$(echo "$XDG_STATE_HOME"/pawl/*.1)
@@ -221,7 +221,7 @@ make_plugin() {
 	run p verify --host
 	[ "$status" = 1 ]
 	same "H01 execution 77777: attempt 2 has a folder, but the execution is not there" "${lines[0]}"
-	[[ ${lines[1]} == 'verify: 1 breach of 50 invariants over 1 executions, '*' and 1 workers on this host' ]]
+	[[ ${lines[1]} == 'verify: 1 breach of '*' and 1 workers on this host' ]]
 	same '{"invariant":"H01","execution":77777,"detail":"attempt 2 has a folder, but the execution is not there"}' \
 		"$(p verify --host --json | head -n 1)"
 	p verify --host --state "$dir/elsewhere" # where nothing ever ran
