@@ -47,7 +47,6 @@ static inline bool is_wrong(const struct player *p)
 /* ---- play_tree.c ---- */
 
 struct place {
-    size_t nth; /* as it was read */
     int64_t id, parent;
     char path[120];
     int status, attempts;
@@ -88,14 +87,12 @@ struct act {
     struct rerun rerun;   /* of RERUN */
     int max;              /* of LIMIT */
     struct adoption take; /* claim.max 0: nothing is claimed */
-    bool all;             /* of TIMER: whatever is due */
     bool adopt, crash;
 
     struct held_job got[HELD_MAX];
     size_t ngot;
     int64_t due, due_root; /* of TIMER: whose was due, 0: none */
     enum timer_kind due_kind;
-    size_t ndue;
 };
 struct act new_act(struct player *p, int64_t worker, size_t max);
 /* The engine that does it may die before its commit; then another does it. */

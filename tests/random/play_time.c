@@ -37,17 +37,6 @@ static bool fire(struct player *p)
     return true;
 }
 
-/* Nothing is due that the model knows of: waits for another try, and large work that goes on. */
-static size_t fire_others(struct player *p)
-{
-    struct act a = new_act(p, 1, 0);
-
-    a.verb = TIMER;
-    a.all = true;
-    do_turn(p, &a);
-    return a.ndue;
-}
-
 size_t pass(struct player *p, int64_t us)
 {
     int64_t due;
@@ -58,9 +47,6 @@ size_t pass(struct player *p, int64_t us)
         us = due - p->model->now;
     clock_advance(us);
     p->model->now += us;
-    due = model_next_due(p->model);
-    if (!due || due > p->model->now)
-        return fire_others(p);
     while (!is_wrong(p) && fire(p))
         n++;
     due = model_next_due(p->model);

@@ -38,16 +38,15 @@ static int limit_body(struct turn *t, int max, struct err *err)
     return rc;
 }
 
-/* The first that is due, alone: so it is known which. Or all of them. */
+/* The first that is due, alone: so it is known which. */
 static int timer_body(struct turn *t, struct act *a, struct err *err)
 {
     struct rows r = ROWS_INIT;
     int64_t next;
+    size_t n;
     int rc;
 
     a->due = 0;
-    if (a->all)
-        return op_timers(t, 1000, &a->ndue, &next, err);
     if ((rc = turn_sync(t, err)))
         return rc;
     args_begin(&t->args, Q_TIMERS_DUE);
@@ -59,7 +58,7 @@ static int timer_body(struct turn *t, struct act *a, struct err *err)
         a->due_root = rows_int(&r, 0, 2);
     }
     rows_release(&r);
-    return rc || !a->due ? rc : op_timers(t, 1, &a->ndue, &next, err);
+    return rc || !a->due ? rc : op_timers(t, 1, &n, &next, err);
 }
 
 static int act_body(struct turn *t, void *arg, struct err *err)
