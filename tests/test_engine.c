@@ -405,14 +405,15 @@ TEST(a_worker_of_a_server_connects_for_heartbeats_with_the_first_of_them)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions};
+    int own = kit_loops() > 1 ? 1 + kit_loops() : 1; /* that turns are made on */
 
     fixture_env()->trace = count_asked;
     kit_open(&k);
     kit_step(&k);
-    CHECK_EQ(atomic_load(&opened), 1);
+    CHECK_EQ(atomic_load(&opened), own);
     step_to_next_look(&k);
     step_to_next_look(&k);
-    CHECK_EQ(atomic_load(&opened), strcmp(test_db(), "postgres") ? 1 : 2);
+    CHECK_EQ(atomic_load(&opened), strcmp(test_db(), "postgres") ? own : own + 1);
     engine_close(&k.engine);
     fixture_env()->trace = NULL;
     verify_clean(s);
