@@ -16,10 +16,10 @@
  * CHECK full : no cycle
  *
  * CHECK -DSETTLE_WITHOUT_EPOCH : last_attempt
- * CHECK -DSETTLE_WITHOUT_EPOCH : one_child
+ * CHECK -DSETTLE_WITHOUT_EPOCH -DCRASHES=0 -DKILLS=0 : one_child
  * CHECK -DNO_TOMBSTONE : one_child
  * CHECK -DNO_TOMBSTONE : nothing_left
- * CHECK -DSTART_WITHOUT_LOCK : one_child
+ * CHECK -DSTART_WITHOUT_LOCK -DCRASHES=0 -DKILLS=0 -DRELEASES=0 : one_child
  * CHECK -DREQUEUE_BESIDE_TREE : one_child
  * CHECK -DREAPER_REQUEUES : one_child
  * CHECK -DRELEASED_AFTER_ASKING : one_child
@@ -30,10 +30,13 @@
  * CHECK -DCOUNTED_AT_ADOPTION : attempts_bounded
  * CHECK -DCOUNTED_AT_START : claims_bounded
  * CHECK -DHEARTBEAT_BY_WORKER : stuck
+ * CHECK -DTAKEN_BACK_FROM_AN_ADOPTER -DCRASHES=0 -DKILLS=0 -DRELEASES=0 : no_theft
+ * CHECK -DTAKEN_BACK_AT_ANY_ATTEMPT -DCRASHES=0 -DKILLS=0 -DRELEASES=0 : last_attempt
  *
  * CHECK -DREACH=S_SUCCEEDED : not_reached
  * CHECK -DREACH=S_FAILED : not_reached
  * CHECK -DREACH=S_CANCELLED : not_reached
+ * CHECK -DREACH_TAKEN_BACK -DCRASHES=0 -DKILLS=0 -DRELEASES=0 : not_reached
  */
 #include "common.pml"
 
@@ -67,6 +70,7 @@ mtype = {
 	claims_bounded,   /* also for a task that kills whoever claims it */
 	no_stale_signal,  /* who lost the lease never signals a process that another has adopted */
 	no_vain_signal,   /* nobody does unless a cancel was requested */
+	no_theft,         /* a lease changes hands only after it was cleared */
 	not_reached       /* no property: shows that this end comes about after an adoption */
 };
 
@@ -112,6 +116,19 @@ bool forgotten = false; /* and does not know of it any more */
 #define NOT_RENEWED forgotten
 #endif
 
+/* Who was refused takes the lease back only if it is nobody's, and still that of the attempt whose end
+ * he knows. */
+#ifdef TAKEN_BACK_FROM_AN_ADOPTER
+#define NOBODY_HAS_IT true
+#else
+#define NOBODY_HAS_IT (worker == 0)
+#endif
+#ifdef TAKEN_BACK_AT_ANY_ATTEMPT
+#define SAME_ATTEMPT true
+#else
+#define SAME_ATTEMPT (attempts == a)
+#endif
+
 #define ENDED(a) (at[a].started && !at[a].lock && at[a].how != NOT_KNOWN)
 #define LOST(a) (at[a].tombstone || (at[a].started && !at[a].lock && at[a].how == NOT_KNOWN))
 /* What is left of a lost attempt is killed, which may take its time: it is over when `tree` is free. */
@@ -139,11 +156,12 @@ inline door(in_the_table, to)
 	fi
 }
 
-inline take_lease()
+inline take_lease(attempt_under_it)
 {
+	must(no_theft, worker == 0);
 	epoch++;
 	worker = me; holder = _pid; forgotten = false;
-	e = epoch; a = attempts
+	e = epoch; a = attempt_under_it
 }
 
 inline expire()
@@ -227,7 +245,7 @@ idle:
 		claims++;
 		must(claims_bounded, claims <= max_attempts);
 		move(CLAIMED, RUNNING);
-		take_lease();
+		take_lease(attempts);
 #ifdef COUNTED_AT_START
 		a++;
 #endif
@@ -244,7 +262,7 @@ idle:
 #ifdef COUNTED_AT_ADOPTION
 		begin_attempt();
 #endif
-		take_lease();
+		take_lease(attempts);
 		goto inspect
 #endif
 		}
@@ -319,7 +337,7 @@ ended:
 	:: atomic {
 		if
 		:: MAY_SETTLE -> settle(false)
-		:: else
+		:: else -> goto take_back
 		fi;
 		e = 0; a = 0; goto idle }
 	fi;
@@ -330,6 +348,26 @@ lost:
 	:: atomic {
 		if
 		:: MAY_SETTLE -> settle(true)
+		:: else -> goto take_back
+		fi;
+		e = 0; a = 0; goto idle }
+	fi;
+
+take_back: /* its outcome was refused: perhaps the lease only ran out, and nobody has it yet */
+	if
+	:: CRASH
+	:: atomic {
+		if
+		:: status == S_RUNNING && NOBODY_HAS_IT && SAME_ATTEMPT ->
+			move(ADOPTED, RUNNING);
+			take_lease(a); /* and settles what it knows, without another look */
+#ifdef REACH_TAKEN_BACK
+			must(not_reached, false);
+#endif
+			if
+			:: ENDED(a) -> goto ended
+			:: else -> goto lost
+			fi
 		:: else
 		fi;
 		e = 0; a = 0; goto idle }

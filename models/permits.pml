@@ -13,14 +13,14 @@
  * CHECK full : no cycle
  *
  * CHECK -DCHECK_WITHOUT_LOCK : never_over
- * CHECK -DCHECK_WITHOUT_LOCK -DJOBS=2 -DMAX=1 : nobody_forgotten
+ * CHECK -DCHECK_WITHOUT_LOCK -DJOBS=2 -DMAX=1 -DROLLBACKS=0 : nobody_forgotten
  * CHECK -DNO_HANDOVER_TIMER -DJOBS=2 -DMAX=1 : nobody_forgotten
  * CHECK -DCANCEL_KEEPS_PERMIT : counted
  * CHECK -DCANCEL_KEEPS_PERMIT -DJOBS=2 -DMAX=1 : nobody_forgotten
  * CHECK -DWAITS_FOR_CANDIDATE -DJOBS=2 -DMAX=1 : no_deadlock
  * CHECK -DLOWERS_ONLY_THE_NUMBER : never_over
  * CHECK -DLOWERS_WHAT_IS_FREE : never_over
- * CHECK -DRETRY_KEEPS_PERMIT : never_over
+ * CHECK -DRETRY_KEEPS_PERMIT -DROLLBACKS=0 : never_over
  *
  * CHECK -DJOBS=2 -DMAX=1 -DREACH : not_reached
  */
