@@ -314,7 +314,7 @@ format:
 	$(CLANG_FORMAT) -i $(C_FILES)
 
 check-format:
-	$(CLANG_FORMAT) --dry-run -Werror $(C_FILES)
+	@$(CLANG_FORMAT) --dry-run -Werror $(C_FILES)
 
 check-layers:
 	tools/check-layers --self-test

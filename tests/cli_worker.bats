@@ -180,7 +180,9 @@ make_plugin() {
 	refused 5 'there is no tenant' pawl worker --db "sqlite:$dir/no.db" --tenant nobody
 	refused 5 'pawl.yaml' p worker --config "$dir/pawl.yaml"
 	printf 'worker: {slots: many}\n' >"$dir/bad.yaml"
-	refused 2 'bad.yaml:1:' p worker --config "$dir/bad.yaml"
+	run p worker --config "$dir/bad.yaml"
+	same 2 "$status"
+	[[ $output == *"bad.yaml:1:17: worker.slots: "*"'many'"$'\n'*'{slots: many}'* ]]
 }
 
 @test "a command that does not hear the end has its executor's grace" {

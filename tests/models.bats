@@ -55,7 +55,7 @@ copy_models() {
 
 @test "a rule that is not needed, and one whose loss does other harm, are noticed" {
 	copy_models
-	sed -i 's/CHECK -DSHIM_TAKES_ANY_EPOCH : no_stale_signal/CHECK -DNO_SUCH_RULE : no_stale_signal/
+	sed -i 's/CHECK -DSHIM_TAKES_ANY_EPOCH : no_stale_signal/CHECK -DNO_SUCH_RULE -DCRASHES=0 -DKILLS=0 -DPAUSES=1 : no_stale_signal/
 		s/CHECK -DLOST_IS_A_SUCCESS : clean_success/CHECK -DLOST_IS_A_SUCCESS -DCRASHES=0 -DPAUSES=0 : one_child/' \
 		models/lease.pml
 	run models/run lease:NO_SUCH_RULE lease:LOST_IS_A_SUCCESS

@@ -257,7 +257,7 @@ TEST(whoever_limits_pauses_and_resumes_a_queue_is_kept)
     CHECK(strstr(listed(p, true), "{\"action\":\"resumed\","));
     CHECK(strstr(listed(p, true), "\"by\":\"eve\",\"reason\":\"cool again\",\"data\":null}"));
     CHECK_EQ(pawl_queue_resume(p, "default", "eve", NULL, &failure), -PAWL_E_INVALID);
-    CHECK_EQ(sql_number(s, "SELECT count(*) FROM orders"), 3); /* what was refused is none */
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM operator_orders"), 3); /* what was refused is none */
     verify_clean(s);
     pawl_close(p);
     store_close(&s);
@@ -283,7 +283,7 @@ TEST(an_order_in_slices_is_kept_once)
         turns++;
     } while (q.more);
     CHECK(turns > 3);
-    CHECK_EQ(sql_number(s, "SELECT count(*) FROM orders"), 1);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM operator_orders"), 1);
     verify_clean(s);
     store_close(&s);
 }
@@ -325,8 +325,8 @@ TEST(orders_go_when_they_are_as_old_as_what_else_goes)
     CHECK_OK_ERR(store_turn(s, queue_body, &second, &err), &err);
     clock_advance(1000 * SECOND);
     CHECK_OK_ERR(store_turn(s, retain_body, r, &err), &err);
-    CHECK_EQ(sql_number(s, "SELECT count(*) FROM orders"), 1);
-    CHECK_EQ(sql_number(s, "SELECT min(action) FROM orders"), ORDER_PAUSED);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM operator_orders"), 1);
+    CHECK_EQ(sql_number(s, "SELECT min(action) FROM operator_orders"), ORDER_PAUSED);
     verify_clean(s);
     store_close(&s);
 }

@@ -1,7 +1,7 @@
 -- What people asked of a queue or a schedule as a whole: an execution has its events, these have their orders. subject:
 -- "queue:NAME" or "schedule:WORKFLOW/NAME". action: core/vocab.h. data: JSON, {"limit": 2} of a limit that was set.
 -- Rows go with retention.
-CREATE TABLE orders (
+CREATE TABLE operator_orders (
     subject TEXT NOT NULL,
     seq bigint NOT NULL,
     made_at timestamptz NOT NULL,
@@ -12,4 +12,4 @@ CREATE TABLE orders (
     PRIMARY KEY (subject, seq)
 );                                                          --@ postgres
 ) STRICT, WITHOUT ROWID;                                    --@ sqlite
-CREATE INDEX orders_age ON orders (made_at);
+CREATE INDEX operator_orders_age ON operator_orders (made_at);

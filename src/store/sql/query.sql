@@ -209,8 +209,8 @@ SELECT q.queue, q.ready, q.held, q.running,
          ORDER BY o.ready_at LIMIT 1),
        q.most, q.used, q.resume_max, q.paused_at, q.paused_by, q.pause_reason, @last_order@
   FROM queues q
-  LEFT JOIN orders d ON d.subject = 'queue:' || q.queue
-       AND d.seq = (SELECT max(n.seq) FROM orders n WHERE n.subject = 'queue:' || q.queue)
+  LEFT JOIN operator_orders d ON d.subject = 'queue:' || q.queue
+       AND d.seq = (SELECT max(n.seq) FROM operator_orders n WHERE n.subject = 'queue:' || q.queue)
  WHERE q.ready <> 0 OR q.held <> 0 OR q.running <> 0 OR q.most IS NOT NULL OR q.queue NOT LIKE 'here:%'
  ORDER BY q.queue
 

@@ -101,8 +101,8 @@ SELECT @schedule@, n.hash, n.applied_at, n.applied_by,
        (SELECT f.due_at FROM schedule_firings f WHERE f.schedule = s.id ORDER BY f.due_at DESC LIMIT 1), e.status,
        @last_order@
   FROM schedules s
-  LEFT JOIN orders d ON d.subject = 'schedule:' || s.workflow || '/' || s.name
-       AND d.seq = (SELECT max(l.seq) FROM orders l WHERE l.subject = 'schedule:' || s.workflow || '/' || s.name)
+  LEFT JOIN operator_orders d ON d.subject = 'schedule:' || s.workflow || '/' || s.name
+       AND d.seq = (SELECT max(l.seq) FROM operator_orders l WHERE l.subject = 'schedule:' || s.workflow || '/' || s.name)
   LEFT JOIN workflow_names n ON n.name = s.workflow
   LEFT JOIN executions e ON e.id = s.last_run
  WHERE ($1 IS NULL OR s.workflow = $1) AND ($2 IS NULL OR s.name = $2)
