@@ -257,7 +257,8 @@ TEST(whoever_limits_pauses_and_resumes_a_queue_is_kept)
     CHECK(strstr(listed(p, true), "{\"action\":\"resumed\","));
     CHECK(strstr(listed(p, true), "\"by\":\"eve\",\"reason\":\"cool again\",\"data\":null}"));
     CHECK_EQ(pawl_queue_resume(p, "default", "eve", NULL, &failure), -PAWL_E_INVALID);
-    CHECK_EQ(sql_number(s, "SELECT count(*) FROM operator_orders"), 3); /* what was refused is none */
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM operator_orders"),
+             3); /* what was refused is none */
     verify_clean(s);
     pawl_close(p);
     store_close(&s);
