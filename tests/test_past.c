@@ -106,6 +106,25 @@ TEST(each_moment_of_a_job_is_told_by_its_events)
     store_close(&s);
 }
 
+TEST(a_job_whose_worker_was_gone_waited_for_another)
+{
+    struct store *s = fixture_store();
+    struct pawl *p = open_pawl();
+    int64_t id = submit(s, "exec::a");
+    struct pawl_moment held, orphan;
+
+    claim_job(s, 5);
+    held = moment(s);
+    clock_advance(2 * LEASE);
+    reap(s);
+    orphan = moment(s);
+    check_was(p, id, held, "running", 1, "", "");
+    check_was(p, id, orphan, "running", 1, "adoption", "");
+    pawl_close(p);
+    verify_clean(s);
+    store_close(&s);
+}
+
 TEST(a_time_means_all_that_had_happened_by_then)
 {
     struct store *s = fixture_store();
