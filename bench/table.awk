@@ -28,7 +28,11 @@
 		add(db " times " field("slots"), field("seconds") / make_took[field("slots")])
 		add(db " commits " field("slots"), field("commits"))
 	}
-	if ($0 ~ /"peer":"dagu/) { add("dagu " field("slots"), field("seconds")); dagu_version = field("version") }
+	if ($0 ~ /"peer":"dagu/) { add(field("jobs") == 1 ? "dagu hello" : "dagu " field("slots"), field("jobs") == 1 ? field("seconds") * 1000 : field("seconds")); dagu_version = field("version") }
+	if (what == "start") { add("start " field("of"), field("p50_us") / 1000); add("start90 " field("of"), field("p90_us") / 1000) }
+	if (what == "start" && field("of") == "true") smallest = field("p50_us")
+	if (what == "start" && field("of") == "version") add("start times", field("p50_us") / smallest)
+	if (what == "size") size = field("bytes")
 	if (what == "latency") {
 		add(db " p50 " field("of"), field("p50_us") / 1000)
 		add(db " p99 " field("of"), field("p99_us") / 1000)
@@ -101,6 +105,14 @@ END {
 		       fine("dagu 10", " s"), median("dagu 10") / median("make 10")
 	else
 		print "\nDagu could not be installed here: no comparison."
+	print "\n| whole programs, from start to end | p50 | p90 |\n|---|---|---|"
+	split("true version hello_sqlite hello_postgres", programs, " ")
+	split("`/bin/true`|`pawl --version`|`pawl run examples/hello.flow.yaml`, sqlite|the same, postgres", called, "|")
+	for (i = 1; i <= 4; i++)
+		printf "| %s | %s | %s |\n", called[i], fine("start " programs[i], " ms"), fine("start90 " programs[i], " ms")
+	if (list["dagu hello"] != "")
+		printf "| Dagu %s, one step | %s | |\n", dagu_version, fine("dagu hello", " ms")
+	printf "\n`pawl --version` takes %s times as long as `/bin/true`. `pawl`, stripped, has %.2f MB.\n", fine("start times"), size / 1e6
 	print "\n| from the call that submits to the first instruction | | p50 | p99 | of it until accepted, p50 |\n|---|---|---|---|---|"
 	split("function process", kinds, " ")
 	for (d = 1; d <= 2; d++)

@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LOOK_US 20000  /* between two looks at its status */
+#define LOOK_US 20000  /* between two looks at its status, at most, once there is news */
+#define SHARE   10     /* and at least so many times as long as a look takes */
 #define LAST_US 500000 /* without news one looks all the same */
 
 struct run {
@@ -20,7 +21,7 @@ struct run {
     struct pawl_error err;
     int64_t id;
     bool answered, cancelled, news;
-    int64_t looked; /* at its status */
+    int64_t looked, took; /* at its status: when, for how long */
     int rc;
 };
 
@@ -97,31 +98,44 @@ static int say_end(struct run *r, int code)
     return code;
 }
 
-/* Its exit code once it has ended; -1: not yet. */
-static int look(struct run *r)
+/* The exit code for how it ended; -1: it has not. */
+static int end_code(const char *status)
 {
     static const struct {
         const char *status;
         int code;
     } codes[] = {{"succeeded", 0}, {"failed", 1}, {"cancelled", 3}, {"timed_out", 4}};
-    const char *status;
     size_t i;
 
-    r->looked = clock_boot_us();
+    for (i = 0; i < sizeof(codes) / sizeof(*codes); i++)
+        if (!strcmp(status, codes[i].status))
+            return codes[i].code;
+    return -1;
+}
+
+/* Its exit code once it has ended; -1: not yet. */
+static int look(struct run *r)
+{
+    int64_t began = clock_boot_us();
+    const char *status;
+    int code;
+
     r->news = false;
     if (pawl_status(r->p, r->id, &status, &r->err))
         return cli_fail(&r->err);
-    for (i = 0; i < sizeof(codes) / sizeof(*codes); i++)
-        if (!strcmp(status, codes[i].status))
-            return say_end(r, codes[i].code);
-    return -1;
+    r->looked = clock_boot_us();
+    r->took = r->looked - began;
+    code = end_code(status);
+    return code < 0 ? code : say_end(r, code);
 }
 
 /* ---- step by step ---- */
 
 static int64_t look_due(const struct run *r)
 {
-    return r->looked + (r->news ? LOOK_US : LAST_US);
+    int64_t least = r->took * SHARE < LOOK_US ? r->took * SHARE : LOOK_US;
+
+    return r->looked + (r->news ? least : LAST_US);
 }
 
 static int wait_ms(const struct run *r)

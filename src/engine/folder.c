@@ -18,7 +18,11 @@
 #include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
+
+#define YOUNG_MS 250
+#define RETRY_S  10
 
 /* A worker of the same folder that lives; its end makes pidfd readable. */
 struct peer {
@@ -33,7 +37,8 @@ struct folder {
     int64_t self;
     int lock;  /* our own file */
     int watch; /* inotify on the workers' files */
-    int poll;  /* epoll: watch and the peers' pidfds */
+    int young; /* a timer until it is put up; -1: it is */
+    int poll;  /* epoll: watch or timer, and the peers' pidfds */
     VEC(struct peer) peers;
     VEC(struct dead_worker) dead;
     VEC(const char *) old;
@@ -96,16 +101,44 @@ static int lock_self(struct folder *f, struct err *err)
     return rc;
 }
 
-static int watch_workers(struct folder *f, struct err *err)
+static int add_to_poll(struct folder *f, int fd)
 {
     struct epoll_event ev = {.events = EPOLLIN};
 
+    return epoll_ctl(f->poll, EPOLL_CTL_ADD, fd, &ev);
+}
+
+/* The kernel waits 15 ms and more when a watch is given back, which is long for a program that runs
+ * one command: only who has lived for a while puts it up. The look that follows finds who came
+ * before. */
+static int watch_soon(struct folder *f, struct err *err)
+{
+    struct itimerspec at = {.it_value = {.tv_nsec = YOUNG_MS * 1000000L}};
+
     f->poll = epoll_create1(EPOLL_CLOEXEC);
     f->watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    if (f->poll < 0 || f->watch < 0 || inotify_add_watch(f->watch, f->workers, IN_MOVED_TO) < 0 ||
-        epoll_ctl(f->poll, EPOLL_CTL_ADD, f->watch, &ev))
+    f->young = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (f->poll < 0 || f->watch < 0 || f->young < 0 || timerfd_settime(f->young, 0, &at, NULL) ||
+        add_to_poll(f, f->young) || add_to_poll(f, f->watch))
         return io_error(err, "watch", f->workers);
     return 0;
+}
+
+/* Where it can't be put up it is tried again later; who came is found by the looks in between. */
+static void watch_now(struct folder *f)
+{
+    uint64_t times;
+
+    if (f->young < 0 || read(f->young, &times, sizeof(times)) != sizeof(times))
+        return;
+    if (inotify_add_watch(f->watch, f->workers, IN_MOVED_TO) < 0) {
+        struct itimerspec again = {.it_value = {.tv_sec = RETRY_S}};
+
+        (void)timerfd_settime(f->young, 0, &again, NULL);
+        return;
+    }
+    close(f->young);
+    f->young = -1;
 }
 
 int folder_open(const char *state, const char *database, int64_t generation, int64_t worker,
@@ -115,11 +148,11 @@ int folder_open(const char *state, const char *database, int64_t generation, int
     int rc;
 
     f->self = worker;
-    f->lock = f->watch = f->poll = -1;
+    f->lock = f->watch = f->young = f->poll = -1;
     f->dir = folder_path(state, database, generation);
     f->workers = mem_printf("%s/workers", f->dir);
     if ((rc = make_dirs(f->workers, err)) || (rc = folder_name(state, true, f->id, err)) ||
-        (rc = lock_self(f, err)) || (rc = watch_workers(f, err)))
+        (rc = lock_self(f, err)) || (rc = watch_soon(f, err)))
         goto done;
     *out = f;
     f = NULL;
@@ -153,6 +186,8 @@ void folder_close(struct folder **pf, bool nothing_left)
         close(f->lock);
     if (f->watch >= 0)
         close(f->watch);
+    if (f->young >= 0)
+        close(f->young);
     if (f->poll >= 0)
         close(f->poll);
     for (i = 0; i < f->old.n; i++)
@@ -221,13 +256,12 @@ static struct peer *peer_of(struct folder *f, int64_t worker)
 /* Asks to be told of its end. Still locked after the pidfd was made: it is that process's. */
 static void add_peer(struct folder *f, int64_t worker, int pid)
 {
-    struct epoll_event ev = {.events = EPOLLIN};
     struct peer *p = vec_add(&f->peers);
 
     *p = (struct peer){
         .id = worker, .seen = true, .pidfd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1};
     if (p->pidfd >= 0)
-        (void)epoll_ctl(f->poll, EPOLL_CTL_ADD, p->pidfd, &ev);
+        (void)add_to_poll(f, p->pidfd);
 }
 
 /* A process that ended while the lock is still held was another one: pids mean nothing to us. */
@@ -263,11 +297,13 @@ static void scan_one(struct folder *f, int64_t worker)
 
 bool folder_scan(struct folder *f)
 {
-    char events[4096];
-    DIR *d = opendir(f->workers);
     struct dirent *entry;
     size_t i, kept = 0;
+    char events[4096];
+    DIR *d;
 
+    watch_now(f);
+    d = opendir(f->workers);
     while (read(f->watch, events, sizeof(events)) > 0)
         ;
     for (i = 0; i < f->peers.n; i++)
