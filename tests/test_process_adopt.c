@@ -381,6 +381,29 @@ TEST(a_starter_that_comes_after_the_tombstone_begins_nothing)
     worker_free(b);
 }
 
+/* Its handle of the shim is the one that the worker was given: as long as both are open, closing
+ * one of them ends nothing. */
+TEST(a_helper_that_stands_still_after_its_answer_keeps_nothing_alive)
+{
+    struct spec spec = {.run = "true"};
+    struct task t = task_of(&spec);
+    struct worker *w;
+    struct pollfd told;
+    pid_t helper;
+
+    setenv("PAWL_SHIM_POINT", "=answered", 1);
+    w = worker_new();
+    unsetenv("PAWL_SHIM_POINT");
+    helper = helper_pid();
+    worker_start(w, &t);
+    CHECK_EQ(worker_wait(w, &t)->o.kind, OUTCOME_OK);
+    worker_turn(w, 0);
+    told = (struct pollfd){.fd = w->x->ops->fd(w->x), .events = POLLIN};
+    CHECK_EQ(poll(&told, 1, 0), 0);
+    CHECK_OK(kill(helper, SIGCONT));
+    worker_free(w);
+}
+
 /* The epoch is the same, as when a helper died between the fork and its answer: only the tombstone
  * stops it. */
 TEST(a_shim_that_comes_late_finds_the_tombstone)

@@ -161,10 +161,14 @@ done:
     return rc;
 }
 
-static void drop_peer(struct peer *p)
+/* Taken out by its number: a child of a program that embeds us may have the same handle. */
+static void drop_peer(struct folder *f, struct peer *p)
 {
-    if (p->pidfd >= 0)
-        close(p->pidfd); /* epoll forgets it with that */
+    if (p->pidfd < 0)
+        return;
+    (void)epoll_ctl(f->poll, EPOLL_CTL_DEL, p->pidfd, NULL);
+    close(p->pidfd);
+    p->pidfd = -1;
 }
 
 void folder_close(struct folder **pf, bool nothing_left)
@@ -175,7 +179,7 @@ void folder_close(struct folder **pf, bool nothing_left)
     if (!f)
         return;
     for (i = 0; i < f->peers.n; i++)
-        drop_peer(&f->peers.at[i]);
+        drop_peer(f, &f->peers.at[i]);
     if (f->lock >= 0 && nothing_left) {
         char *path = file_of(f, f->self);
 
@@ -265,14 +269,12 @@ static void add_peer(struct folder *f, int64_t worker, int pid)
 }
 
 /* A process that ended while the lock is still held was another one: pids mean nothing to us. */
-static void forget_wrong_pid(struct peer *p)
+static void forget_wrong_pid(struct folder *f, struct peer *p)
 {
     struct pollfd fd = {.fd = p->pidfd, .events = POLLIN};
 
-    if (p->pidfd >= 0 && poll(&fd, 1, 0) > 0) {
-        drop_peer(p);
-        p->pidfd = -1;
-    }
+    if (p->pidfd >= 0 && poll(&fd, 1, 0) > 0)
+        drop_peer(f, p);
 }
 
 static void scan_one(struct folder *f, int64_t worker)
@@ -284,7 +286,7 @@ static void scan_one(struct folder *f, int64_t worker)
         return;
     if (file.held && p) {
         p->seen = true;
-        forget_wrong_pid(p);
+        forget_wrong_pid(f, p);
         return;
     }
     if (file.held) {
@@ -322,7 +324,7 @@ bool folder_scan(struct folder *f)
         if (f->peers.at[i].seen)
             f->peers.at[kept++] = f->peers.at[i];
         else
-            drop_peer(&f->peers.at[i]);
+            drop_peer(f, &f->peers.at[i]);
     f->peers.n = kept;
     return f->dead.n > 0;
 }

@@ -56,12 +56,21 @@ static struct watch *watch_find(struct process *p, int64_t execution, int attemp
     return w;
 }
 
+/* The helper may still have the same handle open, and then closing ours would not end its place in
+ * the poll: it would go on to tell of a watch that is long freed. */
+static void close_pidfd(struct process *p, struct watch *w)
+{
+    if (w->pidfd >= 0)
+        (void)epoll_ctl(p->poll, EPOLL_CTL_DEL, w->pidfd, NULL);
+    process_close(&w->pidfd);
+}
+
 void watch_drop(struct process *p, struct watch *w)
 {
     if (w->state == WATCH_GONE)
         return;
     w->state = WATCH_GONE;
-    process_close(&w->pidfd);
+    close_pidfd(p, w);
     process_close(&w->lock);
     process_close(&w->at);
     p->running--;
@@ -123,9 +132,9 @@ static void on_timer(struct process *p)
         p->timer_at = 0;
 }
 
-static void on_shim_ended(struct watch *w, int64_t now)
+static void on_shim_ended(struct process *p, struct watch *w, int64_t now)
 {
-    process_close(&w->pidfd);
+    close_pidfd(p, w);
     if (w->state == WATCH_RUNNING) {
         w->state = WATCH_LOOKING;
         w->look_at = now;
@@ -197,7 +206,7 @@ static void turn(struct executor *x)
         else if (what == &p->timer)
             on_timer(p);
         else
-            on_shim_ended(what, now);
+            on_shim_ended(p, what, now);
     }
     look_around(p, now);
     process_tidy(p, TIDY_MAX);

@@ -40,6 +40,7 @@ static void answer(int sock, const struct request_packet *p, const int fds[2], c
     /* An answer that can't be sent means that the worker is gone: the next receive says so. */
     if (packet_send(sock, &a, sizeof(a), &pidfd, pidfd >= 0))
         reap();
+    point("answered");
     if (pidfd >= 0)
         close(pidfd);
 }
