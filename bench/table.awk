@@ -32,7 +32,7 @@
 	if (what == "start") { add("start " field("of"), field("p50_us") / 1000); add("start90 " field("of"), field("p90_us") / 1000) }
 	if (what == "start" && field("of") == "true") smallest = field("p50_us")
 	if (what == "start" && field("of") == "version") add("start times", field("p50_us") / smallest)
-	if (what == "size") size = field("bytes")
+	if (what == "size") program_bytes = field("bytes")
 	if (what == "latency") {
 		add(db " p50 " field("of"), field("p50_us") / 1000)
 		add(db " p99 " field("of"), field("p99_us") / 1000)
@@ -112,7 +112,7 @@ END {
 		printf "| %s | %s | %s |\n", called[i], fine("start " programs[i], " ms"), fine("start90 " programs[i], " ms")
 	if (list["dagu hello"] != "")
 		printf "| Dagu %s, one step | %s | |\n", dagu_version, fine("dagu hello", " ms")
-	printf "\n`pawl --version` takes %s times as long as `/bin/true`. `pawl`, stripped, has %.2f MB.\n", fine("start times"), size / 1e6
+	printf "\n`pawl --version` takes %s times as long as `/bin/true`. `pawl`, stripped, has %.2f MB.\n", fine("start times"), program_bytes / 1e6
 	print "\n| from the call that submits to the first instruction | | p50 | p99 | of it until accepted, p50 |\n|---|---|---|---|---|"
 	split("function process", kinds, " ")
 	for (d = 1; d <= 2; d++)

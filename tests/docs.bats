@@ -210,3 +210,9 @@ anchors() {
 	done < <(sed -n '/^## How fast/,/^## /p' README.md | grep '^|' | tail -n +3 | awk -F' *[|] *' '{ print $3; print $4 }')
 	[ "$figures" -gt 10 ]
 }
+
+@test "the tables of the benchmarks can be made" {
+	awk -f bench/figures.awk -f bench/table.awk -f bench/table_flow.awk -v rounds=1 -v whole=yes -v pg_version=15 \
+		-v sqlite_version=3 -v cores=2 /dev/null >"$BATS_TEST_TMPDIR/tables"
+	[ "$(grep -c '^|---' "$BATS_TEST_TMPDIR/tables")" -gt 8 ]
+}
