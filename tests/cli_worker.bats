@@ -118,6 +118,22 @@ ticks() { sed 's/.*) //' "/proc/$1/stat" | awk '{ print $12 + $13 }'; }
 	p verify
 }
 
+@test "what it says does not land in a file of its own where standard output and error are closed" {
+	id=$(later -- sh -c ": $mark; touch '$dir/begun'; while [ ! -e '$dir/go' ]; do sleep 0.05; done")
+	pawl --db "$db" --tenant "$tenant" worker --drain <&- >&- 2>&- 3>&- &
+	worker=$!
+	started+=("$worker")
+	until_true [ -e "$dir/begun" ]
+	for fd in 0 1 2; do
+		same /dev/null "$(readlink /proc/"$worker"/fd/$fd)"
+	done
+	touch "$dir/go"
+	wait_for "$worker"
+	[ "$status" = 0 ]
+	has_status "$id" succeeded
+	p verify
+}
+
 # A plugin with a function that ends when there is a file, and one that ends only when it is told to.
 make_plugin() {
 	cat >"$dir/naps.c" <<-'END'

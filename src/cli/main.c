@@ -1,6 +1,7 @@
 /* main.c - pawl: finds the command and runs it. */
 #include "cli/cli.h"
 
+#include <fcntl.h>
 #include <locale.h>
 #include <string.h>
 
@@ -17,12 +18,25 @@ static int find_command(int argc, char **argv)
     return i;
 }
 
+/* Where one of the three is closed, the next file that is opened would take its place, and what is
+ * meant for people would be written into it. Opened the wrong way round: to use it is an error, as
+ * it was. */
+static void fill_standard(void)
+{
+    int fd;
+
+    for (fd = 0; fd < 3; fd++)
+        if (fcntl(fd, F_GETFD) < 0)
+            (void)!open("/dev/null", fd ? O_RDONLY : O_WRONLY); /* the lowest that is free: fd */
+}
+
 int main(int argc, char **argv)
 {
     int at = find_command(argc, argv), i;
     const struct command *c;
     char *name;
 
+    fill_standard();
     if (argc > 1 && !strcmp(argv[1], "--version")) {
         printf("pawl %s\n", pawl_version());
         return cli_done(0);
