@@ -106,6 +106,29 @@ TEST(a_task_that_ended_before_the_cancel_keeps_its_outcome)
     worker_free(w);
 }
 
+/* By somebody who cleans up, perhaps: what runs goes on, and its end is noticed all the same. */
+TEST(a_task_whose_folder_was_removed_ends_as_lost)
+{
+    struct worker *w = worker_new();
+    struct spec spec = {.run = "echo $$ >begun; while [ ! -e go ]; do sleep 0.01; done",
+                        .cwd = test_dir()};
+    struct task t = task_of(&spec);
+    int dir = open(attempts_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    char name[ATTEMPT_NAME_SIZE];
+    struct seen *s;
+
+    CHECK(dir >= 0);
+    worker_start(w, &t);
+    (void)read_pid(w, path_of("begun"));
+    CHECK_OK(attempt_remove(dir, attempt_name(t.execution, t.attempt, name)));
+    close(dir);
+    write_text(path_of("go"), "");
+    s = worker_wait(w, &t);
+    CHECK_EQ(s->o.kind, OUTCOME_LOST);
+    CHECK_STR(s->o.error, "its folder was removed, so nobody knows how it ended");
+    worker_free(w);
+}
+
 TEST(background_processes_end_with_the_main_one)
 {
     struct worker *w = worker_new();

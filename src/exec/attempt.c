@@ -102,6 +102,13 @@ bool attempt_is_held(int at, const char *name)
     return held;
 }
 
+bool attempt_is_removed(int at)
+{
+    struct stat st;
+
+    return fstat(at, &st) == 0 && st.st_nlink == 0;
+}
+
 int attempt_tombstone(int at)
 {
     int fd = openat(at, TOMBSTONE, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);

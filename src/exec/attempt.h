@@ -54,6 +54,7 @@ MUST_USE int attempt_open(int dir, int64_t execution, int attempt); /* or -1 and
 MUST_USE int attempt_lock(int at, const char *name, bool wait);
 /* Looks without taking, so that it is in nobody's way. */
 bool attempt_is_held(int at, const char *name);
+bool attempt_is_removed(int at); /* the folder, by whoever: nothing can be made in it any more */
 
 MUST_USE int attempt_tombstone(int at); /* 0, or -1 and errno; the caller holds `lock` */
 bool attempt_has_tombstone(int at);

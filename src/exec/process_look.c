@@ -5,7 +5,8 @@
  *     held                      its shim lives: note our epoch, wait for it
  *     free    exit              it ended so, with its outputs and log
  *     free    shim, no exit     lost: end what is left, wait until `tree` is free
- *     free    neither           never begun, and by the tombstone never will be */
+ *     free    neither           never begun, and by the tombstone never will be
+ *     the folder was removed    lost, as for who looks for it by its name */
 #include "exec/process_internal.h"
 
 #include <errno.h>
@@ -143,6 +144,9 @@ void watch_look(struct process *p, struct watch *w)
         look_at_free(p, w);
     else if (errno == EAGAIN)
         look_at_held(p, w);
+    else if (errno == ENOENT && attempt_is_removed(w->at))
+        process_report_end(p, w, OUTCOME_LOST,
+                           "its folder was removed, so nobody knows how it ended");
     else
         look_later(p, w);
 }
