@@ -321,6 +321,27 @@ TEST(when_the_helper_dies_running_tasks_go_on_and_the_next_start_has_a_new_one)
     worker_free(w);
 }
 
+TEST(a_helper_that_does_not_answer_is_replaced_and_what_it_was_asked_for_is_given_back)
+{
+    struct worker *w = worker_with((struct process_options){.lease = SECOND / 5});
+    struct spec spec = {.run = "echo $$ >>begun", .cwd = test_dir()};
+    struct task t = task_of(&spec), again = t;
+    pid_t helper = helper_pid();
+    struct seen *s;
+
+    CHECK_OK(kill(helper, SIGSTOP));
+    worker_start(w, &t);
+    s = worker_wait(w, &t);
+    CHECK_EQ(s->o.kind, OUTCOME_REFUSED);
+    CHECK_EQ(times_begun(), 0);
+    CHECK(is_gone(helper));
+    again.attempt = 2;
+    worker_start(w, &again);
+    CHECK_EQ(worker_wait(w, &again)->o.kind, OUTCOME_OK);
+    CHECK_EQ(times_begun(), 1);
+    worker_free(w);
+}
+
 TEST(what_a_dead_helper_was_asked_for_is_given_back)
 {
     struct worker *w = worker_new();

@@ -155,6 +155,8 @@ static void look_around(struct process *p, int64_t now)
                 w->look_at = 0;
                 if (w->state == WATCH_RUNNING)
                     watch_tell(p, w);
+                else if (w->state == WATCH_ASKED)
+                    process_helper_give_up(p);
                 else if (w->state != WATCH_GONE)
                     watch_look(p, w);
             }

@@ -118,6 +118,19 @@ static void helper_died(struct process *p)
     }
 }
 
+/* Stopped, or stuck: for the length of a lease it has not answered. Whether it still began what it
+ * was asked for is found out by looking. */
+void process_helper_give_up(struct process *p)
+{
+    const struct env *env = p->x.env;
+
+    if (env->note)
+        env->note(env->arg, "the helper that starts commands did not answer: it is replaced");
+    if (p->helper)
+        kill(p->helper, SIGKILL);
+    helper_died(p);
+}
+
 void process_helper_listen(struct process *p)
 {
     struct answer_packet a;

@@ -97,6 +97,8 @@ MUST_USE int process_helper_start(struct process *p, struct err *err);
 void process_helper_stop(struct process *p);
 /* Takes the answers that are there. */
 void process_helper_listen(struct process *p);
+/* Ends it: it was asked too long ago. The next start has a new one. */
+void process_helper_give_up(struct process *p);
 MUST_USE int process_helper_ask(struct process *p, const struct watch *w, const struct buf *request,
                                 struct err *err);
 

@@ -119,6 +119,8 @@ int process_start(struct executor *x, const struct task *t, struct err *err)
         attempt_remove(p->dir, attempt_name(t->execution, t->attempt, name));
         goto done;
     }
+    w->look_at = clock_boot_us() + p->lease;
+    process_wake_at(p, w->look_at);
     env_point(p->x.env, "process:asked");
 done:
     if (request.ptr)
