@@ -473,6 +473,30 @@ TEST(a_starter_that_finds_a_folder_begins_nothing)
     worker_free(b);
 }
 
+TEST(a_worker_with_an_old_epoch_does_not_kill_a_shim_that_is_stopped)
+{
+    struct worker *a = worker_with((struct process_options){.lease = SECOND / 5, .grace = -1});
+    struct worker *b = worker_new();
+    struct spec spec = waiting_spec();
+    struct task t = task_of(&spec), taken = t;
+    int64_t long_enough;
+    pid_t shim;
+
+    (void)begin(a, &t);
+    shim = shim_of(&t);
+    CHECK_OK(kill(shim, SIGSTOP));
+    a->x->ops->cancel(a->x, t.execution, t.attempt, OUTCOME_CANCELLED);
+    taken.epoch = 2;
+    worker_find(b, &taken);
+    for (long_enough = clock_boot_us() + 2 * SECOND; clock_boot_us() < long_enough;)
+        worker_turn(a, 10000);
+    CHECK_OK(kill(shim, SIGCONT));
+    let_end("5\n");
+    CHECK_EQ(worker_wait(b, &taken)->o.exit_code, 5);
+    worker_free(a);
+    worker_free(b);
+}
+
 TEST(a_worker_with_an_old_epoch_can_not_touch_the_attempt)
 {
     struct worker *a = worker_new(), *b = worker_new();

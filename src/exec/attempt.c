@@ -196,9 +196,7 @@ int64_t attempt_epoch(int at)
     return highest;
 }
 
-/* The right to write the lease: whoever has looked for a higher epoch must not be overtaken by one
- * before it has written. A handle of its own, which nobody inherits, so that it goes with us. */
-static int lock_lease(int at)
+int attempt_lock_lease(int at)
 {
     int fd = openat(at, ".", DIR_FLAGS), tries;
 
@@ -214,7 +212,7 @@ static int lock_lease(int at)
 
 int attempt_renew(int at, const struct attempt_lease *l, struct err *err)
 {
-    int lock = lock_lease(at), rc = 0;
+    int lock = attempt_lock_lease(at), rc = 0;
 
     if (lock < 0)
         return err_set(err, E_UNAVAILABLE, "the attempt's lease can't be locked: %s",

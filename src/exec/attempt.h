@@ -54,6 +54,10 @@ MUST_USE int attempt_open(int dir, int64_t execution, int attempt); /* or -1 and
 MUST_USE int attempt_lock(int at, const char *name, bool wait);
 /* Looks without taking, so that it is in nobody's way. */
 bool attempt_is_held(int at, const char *name);
+/* The right to write the lease, and to act on what it says: whoever has looked for a higher epoch
+ * must not be overtaken by one before it has acted. A handle of its own, which nobody inherits, so
+ * that it goes with us; or -1 and errno. */
+MUST_USE int attempt_lock_lease(int at);
 bool attempt_is_removed(int at); /* the folder, by whoever: nothing can be made in it any more */
 
 MUST_USE int attempt_tombstone(int at); /* 0, or -1 and errno; the caller holds `lock` */
@@ -185,6 +189,10 @@ MUST_USE int attempt_shim_pidfd(const struct attempt_shim *s);
  * carries its key, holds `tree`, or is of its session. Returns how many were found alive. The
  * caller holds `lock` and the current epoch. */
 int attempt_kill_remains(int at, const struct attempt_shim *s);
+
+/* Kills a shim that hears nothing; what it leaves is to be ended afterwards. -1: it is another
+ * worker's by now, one of a higher epoch, or its lease can't be looked at. */
+MUST_USE int attempt_kill_shim(int at, int64_t epoch);
 
 /* Ends everything below `dir`, whoever began it, and removes it: for the folders of another
  * generation. Waits at most `patience` µs for each attempt. A folder that isn't there is fine. */

@@ -53,6 +53,20 @@ static void kill_shim(int at)
     close(pidfd);
 }
 
+int attempt_kill_shim(int at, int64_t epoch)
+{
+    int lock = attempt_lock_lease(at), rc = -1;
+
+    if (lock < 0)
+        return -1;
+    if (attempt_epoch(at) <= epoch) {
+        kill_shim(at);
+        rc = 0;
+    }
+    close(lock);
+    return rc;
+}
+
 /* Waits until the attempt's shim has ended what it runs, and gives its lock; -1: not in time. */
 static int stop_shim(int at, int64_t patience)
 {

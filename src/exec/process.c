@@ -35,6 +35,7 @@ struct watch *watch_new(struct process *p, const struct task *t, int at)
     w->at = at;
     w->pidfd = w->lock = -1;
     w->timeout = s->timeout;
+    w->grace = s->grace > 0 ? s->grace : p->grace > 0 ? p->grace : 0;
     w->program = mem_strdup(s->run ? "/bin/sh" : s->argv ? s->argv[0] : "");
     w->cwd = mem_strdup(s->cwd);
     w->user = mem_strdup(s->user);
@@ -160,6 +161,8 @@ static void look_around(struct process *p, int64_t now)
                 else if (w->state != WATCH_GONE)
                     watch_look(p, w);
             }
+            if (tick && w->state == WATCH_RUNNING && w->kill_at && w->kill_at <= now)
+                watch_overdue(p, w);
             if (tick && w->state == WATCH_RUNNING)
                 process_report_log(p, w, NULL);
             if (w->state != WATCH_GONE && w->look_at)

@@ -31,12 +31,15 @@ struct watch {
     int64_t begun;                /* CLOCK_BOOTTIME, µs */
     int64_t look_at, wait;        /* when to look again, and how long it was waited; 0: when told */
     enum attempt_command command; /* that the shim has not been told yet; 0: none */
+    int64_t kill_at; /* when a shim that should have ended it long ago is killed; 0: never */
+    enum outcome_kind kill_as; /* how it ended then */
+    bool killed;
     int64_t log_sent, dropped_sent;
     int64_t log_total;        /* bytes that it had said when the newest of them were last told */
     struct attempt_shim shim; /* WATCH_LOST */
 
     /* Of its spec, for what is said at its end. */
-    int64_t timeout;
+    int64_t timeout, grace;
     char *program, *cwd, *user;
     char **outputs; /* NULL: all */
 };
@@ -116,8 +119,9 @@ void process_variables_release(struct variables *v); /* wipes them */
 
 /* process_look.c */
 void watch_answered(struct process *p, struct watch *w, int pidfd);
-void watch_look(struct process *p, struct watch *w); /* LOOKING or LOST, and it is time */
-void watch_tell(struct process *p, struct watch *w); /* its command, if it has one */
+void watch_look(struct process *p, struct watch *w);    /* LOOKING or LOST, and it is time */
+void watch_tell(struct process *p, struct watch *w);    /* its command, if it has one */
+void watch_overdue(struct process *p, struct watch *w); /* kill_at is over */
 
 /* process_report.c */
 void process_report_started(struct process *p, struct watch *w);

@@ -25,6 +25,25 @@ static void look_later(struct process *p, struct watch *w)
     process_wake_at(p, w->look_at);
 }
 
+/* The shim ends it by itself. One that is stopped, or hangs, does not: for that there is a time
+ * when nothing is expected of it any more. */
+static void must_end_by(const struct process *p, struct watch *w, int64_t when,
+                        enum outcome_kind as)
+{
+    when += w->grace + p->lease;
+    if (w->kill_at && w->kill_at <= when)
+        return;
+    w->kill_at = when;
+    w->kill_as = as;
+}
+
+void watch_overdue(struct process *p, struct watch *w)
+{
+    w->kill_at = clock_boot_us() + p->lease; /* if it can't be killed now */
+    if (attempt_kill_shim(w->at, w->epoch) == 0)
+        w->killed = true;
+}
+
 /* From now on its pidfd tells of its end. */
 static void run_on(struct process *p, struct watch *w, int pidfd, int64_t begun)
 {
@@ -39,6 +58,8 @@ static void run_on(struct process *p, struct watch *w, int pidfd, int64_t begun)
         look_later(p, w);
     }
     process_report_started(p, w);
+    if (w->timeout)
+        must_end_by(p, w, begun + w->timeout, OUTCOME_TIMED_OUT);
     watch_tell(p, w);
     process_wake_at(p, p->tick_at);
 }
@@ -63,6 +84,8 @@ void watch_tell(struct process *p, struct watch *w)
         w->command = 0;
         return;
     }
+    must_end_by(p, w, clock_boot_us(),
+                w->command == COMMAND_TIME_OUT ? OUTCOME_TIMED_OUT : OUTCOME_CANCELLED);
     if (attempt_tell(w->at, &c) == 0) {
         w->command = 0;
         w->look_at = w->wait = 0;
@@ -97,7 +120,13 @@ static void end_remains(struct process *p, struct watch *w)
         look_later(p, w);
         return;
     }
-    process_report_end(p, w, OUTCOME_LOST, "its shim died, so nobody knows how it ended");
+    if (w->killed)
+        process_report_end(p, w, w->kill_as,
+                           w->kill_as == OUTCOME_TIMED_OUT
+                               ? "killed after its timeout: its shim did not answer"
+                               : "cancelled and killed: its shim did not answer");
+    else
+        process_report_end(p, w, OUTCOME_LOST, "its shim died, so nobody knows how it ended");
 }
 
 static void look_at_free(struct process *p, struct watch *w)
