@@ -294,22 +294,6 @@ TEST(sizes_are_bounded)
     buf_release(&b);
 }
 
-/* ---- strict JSON ---- */
-
-TEST(the_nearest_word_is_found_only_if_it_is_near)
-{
-    static const char *const words[] = {"timeout", "grace", "retry", "run", "env", NULL};
-
-    CHECK_STR(json_nearest("timeout", words), "timeout");
-    CHECK_STR(json_nearest("tiemout", words), "timeout"); /* neighbours swapped */
-    CHECK_STR(json_nearest("time_out", words), "timeout");
-    CHECK_STR(json_nearest("retries", words), "retry");
-    CHECK_STR(json_nearest("rn", words), "run");
-    CHECK(!json_nearest("banana", words));
-    CHECK(!json_nearest("", words));
-    CHECK(!json_nearest("a-word-that-is-longer-than-any-key-could-be", words));
-}
-
 /* ---- histogram ---- */
 
 TEST(a_histogram_knows_the_mean_exactly_and_quantiles_closely)

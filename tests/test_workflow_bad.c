@@ -80,8 +80,9 @@ TEST(keys_that_are_none_or_stand_in_the_wrong_place)
          "1:13: there is no key \"rnu\" in tasks.a: did you mean \"run\"?"},
         {"tasks: {a: {run: x, frobnicate: 1}}", "1:21: there is no key \"frobnicate\" in tasks.a"},
         {T "retries: 3", "2:1: there is no key \"retries\""},
-        {T "defaults: {needs: a, retires: 3}", "2:12: defaults.needs has no meaning in defaults\n"
-                                               "2:22: there is no key \"retires\" in defaults"},
+        {T "defaults: {needs: a, retires: 3}",
+         "2:12: defaults.needs has no meaning in defaults\n"
+         "2:22: there is no key \"retires\" in defaults: did you mean \"retry\"?"},
         {T "on_exit: {run: x, needs: a, foreach: [1]}",
          "2:19: on_exit.needs has no meaning after all other tasks\n"
          "2:29: on_exit.foreach has no meaning after all other tasks"},

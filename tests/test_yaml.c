@@ -3,7 +3,7 @@
 #include "harness.h"
 
 #include "base/env.h"
-#include "flow/suggest.h"
+#include "base/suggest.h"
 #include "flow/yaml.h"
 
 #include <fcntl.h>
@@ -700,8 +700,8 @@ TEST(unknown_keys_are_refused_with_the_nearest_known_one)
 
 TEST(a_suggestion_is_the_nearest_word_and_none_if_nothing_is_near)
 {
-    static const char *const words[] = {"executor", "executors", "extract", "ab",
-                                        "a",        "heartbeat", NULL};
+    static const char *const words[] = {"executor",  "executors", "extract", "ab",  "a",
+                                        "heartbeat", "retry",     "timeout", "run", NULL};
     static const struct {
         const char *wrong, *right;
     } cases[] = {
@@ -712,6 +712,14 @@ TEST(a_suggestion_is_the_nearest_word_and_none_if_nothing_is_near)
         {"hertbaet", "heartbeat"},
         {"b", "ab"},
         {"ba", "ab"},
+        {"timeout", "timeout"},
+        {"tiemout", "timeout"},
+        {"time_out", "timeout"},
+        {"retries", "retry"},
+        {"rn", "run"},
+        {"detries", NULL},
+        {"banana", NULL},
+        {"a-word-that-is-longer-than-any-key-could-be", NULL},
         {"zzzz", NULL},
         {"", NULL},
         {"x", NULL},

@@ -1,6 +1,7 @@
 /* json_read.c - see json_read.h. */
 #include "base/json_read.h"
 
+#include "base/suggest.h"
 #include "base/text.h"
 
 #include <jansson.h>
@@ -107,56 +108,6 @@ static int mistyped(const struct json_place *p, const char *wanted, struct err *
     return jr_wrong(p, err, "must be %s, not %s", wanted, shown(p->value, what, sizeof(what)));
 }
 
-/* ---- did you mean ---- */
-
-#define WORD_MAX 32
-
-static int min3(int a, int b, int c)
-{
-    int least = a < b ? a : b;
-
-    return least < c ? least : c;
-}
-
-/* How many letters must be changed, put in, left out or swapped with their neighbour. */
-static int distance(const char *a, const char *b)
-{
-    int cost[WORD_MAX + 1][WORD_MAX + 1];
-    int n = (int)strlen(a), m = (int)strlen(b), i, j;
-
-    for (i = 0; i <= n; i++)
-        cost[i][0] = i;
-    for (j = 0; j <= m; j++)
-        cost[0][j] = j;
-    for (i = 1; i <= n; i++)
-        for (j = 1; j <= m; j++) {
-            cost[i][j] = min3(cost[i - 1][j] + 1, cost[i][j - 1] + 1,
-                              cost[i - 1][j - 1] + (a[i - 1] != b[j - 1]));
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
-                cost[i - 2][j - 2] + 1 < cost[i][j])
-                cost[i][j] = cost[i - 2][j - 2] + 1;
-        }
-    return cost[n][m];
-}
-
-const char *json_nearest(const char *word, const char *const *list)
-{
-    const char *best = NULL;
-    int least = (int)(strlen(word) + 2) / 3 + 1; /* further away is another word */
-
-    if (strlen(word) > WORD_MAX)
-        return NULL;
-    for (; *list; list++) {
-        int d = strlen(*list) > WORD_MAX ? least : distance(word, *list);
-
-        if (d < least) {
-            least = d;
-            best = *list;
-        }
-    }
-    return best;
-}
-
 /* ---- objects ---- */
 
 static bool listed(const char *word, const char *const *list)
@@ -169,7 +120,7 @@ static bool listed(const char *word, const char *const *list)
 
 static int unknown_key(const struct json_place *member, const char *const *keys, struct err *err)
 {
-    const char *meant = json_nearest(member->key, keys);
+    const char *meant = suggest_from(member->key, keys);
     struct buf all = BUF_INIT;
     int rc;
 

@@ -70,7 +70,4 @@ MUST_USE int jr_double(const struct json_place *p, double min, double max, doubl
 /* The value as text again, in one line, keys in their order. */
 const char *jr_raw(const struct json_place *p, struct arena *arena);
 
-/* The word of the list (ends with NULL) that somebody may have meant, or NULL. */
-const char *json_nearest(const char *word, const char *const *list);
-
 #endif

@@ -1,8 +1,8 @@
 /* commands.c - the table of commands, see commands.h. */
 #include "cli/cli.h"
 
-#include "base/json_read.h"
 #include "base/mem.h"
+#include "base/suggest.h"
 
 #include <string.h>
 
@@ -98,7 +98,7 @@ int command_unknown(const char *word)
     for (c = commands; *c; c++)
         *vec_add(&names) = (*c)->name;
     *vec_add(&names) = NULL;
-    meant = json_nearest(word, names.at);
+    meant = suggest_from(word, names.at);
     vec_release(&names);
     if (meant)
         return cli_wrong("there is no command '%.60s': did you mean `pawl %s`? `pawl help` lists "

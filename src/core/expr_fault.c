@@ -2,7 +2,7 @@
  * may break a line or end in the middle of a character. */
 #include "core/expr_internal.h"
 
-#include "base/json_read.h"
+#include "base/suggest.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ int expr_cut(const char *text, size_t len, size_t max)
 const char *expr_did_you_mean(const char *word, const char *const *list, struct buf *out)
 {
     /* A single letter is near to every other one. */
-    const char *meant = word[0] && word[1] ? json_nearest(word, list) : NULL;
+    const char *meant = word[0] && word[1] ? suggest_from(word, list) : NULL;
 
     if (meant)
         buf_addf(out, "; did you mean '%.*s'?", expr_cut(meant, strlen(meant), 40), meant);

@@ -1,6 +1,6 @@
 /* config_exec.c - the executors and the routes of a configuration. */
+#include "base/suggest.h"
 #include "flow/config_read.h"
-#include "flow/suggest.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* workflow_map.c - reads a mapping by the table of keys. */
-#include "flow/suggest.h"
+#include "base/suggest.h"
 #include "flow/workflow_read.h"
 
 #include <string.h>

@@ -2,8 +2,8 @@
  * speak of is there. */
 #include "flow/workflow_read.h"
 
+#include "base/suggest.h"
 #include "core/expr.h"
-#include "flow/suggest.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* workflow_tasks.c - tasks, and what stands around them: defaults, params, schedules. */
 #include "flow/workflow_read.h"
 
-#include "flow/suggest.h"
+#include "base/suggest.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,9 +2,9 @@
  * itself; what needs other tasks comes at the end. */
 #include "flow/workflow_read.h"
 
+#include "base/suggest.h"
 #include "base/text.h"
 #include "core/cron.h"
-#include "flow/suggest.h"
 
 #include <stdio.h>
 #include <string.h>

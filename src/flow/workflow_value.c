@@ -3,7 +3,7 @@
 
 #include "base/json.h"
 #include "base/json_read.h"
-#include "flow/suggest.h"
+#include "base/suggest.h"
 
 #include <locale.h>
 #include <math.h>

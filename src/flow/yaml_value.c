@@ -1,7 +1,7 @@
 /* yaml_value.c - reading the scalars of a tree; see yaml.h. Every sentence begins with the name of
  * the value and says what to write. */
+#include "base/suggest.h"
 #include "base/text.h"
-#include "flow/suggest.h"
 #include "flow/yaml.h"
 #include "flow/yaml_scalar.h"
 

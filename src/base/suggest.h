@@ -1,14 +1,14 @@
 /* suggest.h - "did you mean …?": the word that is nearest to a mistyped one. */
-#ifndef FLOW_SUGGEST_H
-#define FLOW_SUGGEST_H
+#ifndef BASE_SUGGEST_H
+#define BASE_SUGGEST_H
 
 #include <stddef.h>
 
 struct suggestion {
     const char *word; /* what was written */
     size_t len;
-    const char *best; /* the nearest of those tried; NULL: none is near */
-    unsigned distance;
+    const char *best;  /* the nearest of those tried; NULL: none is near */
+    unsigned distance; /* a better one is nearer */
 };
 
 /* Begins a search; then try all words that would be right. */

@@ -1,18 +1,24 @@
 /* suggest.c - see suggest.h. The distance counts letters that are missing, too many, wrong, or
  * swapped with their neighbour; case is free. */
-#include "flow/suggest.h"
+#include "base/suggest.h"
 
 #include <ctype.h>
 #include <string.h>
 
 #define LONGEST 64 /* nobody mistypes longer words in a way that we could guess */
 
+/* One more than may be wrong: a third of the word, and one letter in any. Who had the first letter
+ * right may have a little more wrong. */
+static unsigned limit_of(size_t len, int first_is_right)
+{
+    return len < 3 ? 2 : (unsigned)(len + (first_is_right ? 2 : 0)) / 3 + 1;
+}
+
 struct suggestion suggest_for(const char *word)
 {
     struct suggestion s = {.word = word, .len = strlen(word)};
 
-    /* One more than may be wrong: a third of the word, and one letter in any. */
-    s.distance = s.len > LONGEST ? 0 : s.len < 3 ? 2 : (unsigned)s.len / 3 + 1;
+    s.distance = s.len > LONGEST ? 0 : limit_of(s.len, 1);
     return s;
 }
 
@@ -57,13 +63,13 @@ static unsigned distance(const char *a, size_t n, const char *b, size_t m, unsig
 void suggest_try(struct suggestion *s, const char *candidate)
 {
     size_t len = strlen(candidate);
-    unsigned d;
+    unsigned limit = least(s->distance, limit_of(s->len, same(*s->word, *candidate))), d;
 
-    if (len > LONGEST || len >= s->len + s->distance || s->len >= len + s->distance)
+    if (len > LONGEST || len >= s->len + limit || s->len >= len + limit)
         return;
-    d = distance(s->word, s->len, candidate, len, s->distance);
+    d = distance(s->word, s->len, candidate, len, limit);
     /* A word of which not one letter stayed is no guess. */
-    if (d < s->distance && d < (len > s->len ? len : s->len)) {
+    if (d < limit && d < (len > s->len ? len : s->len)) {
         s->best = candidate;
         s->distance = d;
     }
