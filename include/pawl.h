@@ -2,8 +2,7 @@
  *
  *     struct pawl_error e;
  *     struct pawl *p;
- *     struct pawl_job job = {.name = "exec::hello", .lane = "function:hello", .input = "{\"to\":
- * 1}"};
+ *     struct pawl_job job = {.name = "exec::hello", .lane = "function:hello", .input = "[1]"};
  *
  *     if (pawl_open(&(struct pawl_options){.url = "sqlite:jobs.db"}, &p, &e) ||
  *         pawl_submit(p, &job, 1, &e))
@@ -20,7 +19,26 @@
  * on PostgreSQL) take no signals and end with what they belong to. A process that may run out of
  * memory should know that the library ends it in that case.
  *
- * JSON is the same here and on the command line; the table is at "reading" below. */
+ * JSON is the same here and on the command line; the table is at "reading" below.
+ *
+ * The parts, in this order:
+ *
+ *     versions and errors                   codes, and sentences for people
+ *     open and close                        a database, its schema, its tenants
+ *     submit                                jobs, and workflows; idempotency keys
+ *     commands                              how the command of a job is run
+ *     a transaction of your own             your tables and what you submit, together
+ *     definitions                           workflow files: checked and drawn
+ *     workflows built in C                  the same, put together by calls
+ *     functions                             jobs that are C functions; plugins
+ *     an engine: a worker that runs things  the loop, or steps in a loop of yours
+ *     executors of your own                 other ways to run a job
+ *     a worker of your own                  claim, heartbeat and settle by hand
+ *     waiting for others                    a descriptor that wakes you
+ *     an operator's hand                    cancel, pause, skip, approve, rerun; queues
+ *     workflows by name, and by the clock   apply, and schedules
+ *     reading                               trees, lists, logs, why, events; pawl_wait
+ *     keeping in order                      verify, and cleaning up */
 #ifndef PAWL_H
 #define PAWL_H
 
@@ -31,6 +49,8 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* ---- versions and errors ---- */
 
 #define PAWL_VERSION "0.1.0"
 #define PAWL_API     __attribute__((visibility("default")))
@@ -120,12 +140,13 @@ struct pawl_job {
     /* A workflow file instead of a command: name, lane and spec are not looked at then, input is
      * the object of its params. NULL: it is none. */
     const char *workflow;
-    const char *yaml;    /* the same as a text that is no file, and nests none; NULL: it is none */
+    const char *yaml; /* the same as a text: what it nests has an absolute path; NULL: it is none */
     const char *applied; /* the same by the name of a workflow that was applied; NULL: it is none */
-    const char *const *params; /* NAME=VALUE beside input, read as the workflow types them; ends
-                                  with NULL; NULL: none */
-    const char *spec;          /* how it is run: see pawl_command_spec; NULL: as functions are */
-    const char *key;           /* the same key gives the same execution; NULL: none */
+    struct pawl_workflow *built; /* the same as it was built in C; NULL: it is none */
+    const char *const *params;   /* NAME=VALUE beside input, read as the workflow types them; ends
+                                    with NULL; NULL: none */
+    const char *spec;            /* how it is run: see pawl_command_spec; NULL: as functions are */
+    const char *key;             /* the same key gives the same execution; NULL: none */
     const char *
         concurrency; /* at most concurrency_max jobs of this key are claimed at a time; NULL: any */
     int concurrency_max; /* taken when the key is seen first; 0: 1 */
@@ -142,6 +163,45 @@ struct pawl_job {
 /* Stores all of them or, with an error, none. */
 PAWL_CHECKED int pawl_submit(struct pawl *p, struct pawl_job *jobs, size_t n,
                              struct pawl_error *err);
+
+/* ---- commands ---- */
+
+/* A command, to be run under the lane of an executor for commands. */
+struct pawl_command {
+    const char *run;         /* shell text for /bin/sh -c; NULL: argv */
+    const char *const *argv; /* ends with NULL */
+    const char *cwd;         /* absolute; NULL: a folder of the attempt's own */
+    const char *input;       /* its standard input; NULL: none */
+    const char *user;        /* name or number; NULL: the worker's */
+    const char *const *env;  /* NAME=VALUE, ends with NULL; NULL: none */
+    const char *const
+        *secrets; /* names, ends with NULL: resolved where it runs, masked in its output */
+    const char *const
+        *outputs;        /* the names that count in $PAWL_OUTPUT, ends with NULL; NULL: all */
+    int64_t timeout;     /* per attempt; 0: as configured, else none */
+    int64_t grace;       /* between TERM and KILL; 0: 10 s */
+    int64_t memory, cpu; /* bytes, µs of processor time; 0: no limit */
+    int files, pids;
+};
+/* When a failed attempt is tried again; how often is pawl_job.max_attempts. */
+struct pawl_retry {
+    int64_t delay;     /* before the second attempt; 0: as configured, else 1 s */
+    double backoff;    /* 0: as configured, else 2 */
+    int64_t max_delay; /* 0: as configured, else 5 min */
+    double jitter;     /* 0..1; 0: as configured, else 0.1; < 0: none */
+    const int *codes;  /* only these exit codes; NULL: as configured, else all */
+    size_t ncodes;
+};
+/* The JSON for pawl_job.spec. command is NULL for a function; retry may be NULL. The caller frees
+ * *spec. */
+PAWL_CHECKED int pawl_command_spec(struct pawl *p, const struct pawl_command *command,
+                                   const struct pawl_retry *retry, char **spec,
+                                   struct pawl_error *err);
+/* How often the configuration wants a failed job to be tried in all: 1 or more. */
+PAWL_API int pawl_default_attempts(struct pawl *p);
+/* Whether the configuration wants work to wait in queues for workers; else it is to be run at once
+ * where it is submitted, by an engine that works `here`, or refused. */
+PAWL_API bool pawl_has_queue(const struct pawl *p);
 
 /* ---- a transaction of your own ---- */
 
@@ -210,43 +270,6 @@ PAWL_CHECKED int pawl_tx_run(struct pawl_tx *tx, struct pawl_statement *s, struc
 PAWL_CHECKED int pawl_tx_submit(struct pawl_tx *tx, struct pawl_job *jobs, size_t n,
                                 struct pawl_error *err);
 
-/* A command, to be run under the lane of an executor for commands. */
-struct pawl_command {
-    const char *run;         /* shell text for /bin/sh -c; NULL: argv */
-    const char *const *argv; /* ends with NULL */
-    const char *cwd;         /* absolute; NULL: a folder of the attempt's own */
-    const char *input;       /* its standard input; NULL: none */
-    const char *user;        /* name or number; NULL: the worker's */
-    const char *const *env;  /* NAME=VALUE, ends with NULL; NULL: none */
-    const char *const
-        *secrets; /* names, ends with NULL: resolved where it runs, masked in its output */
-    const char *const
-        *outputs;        /* the names that count in $PAWL_OUTPUT, ends with NULL; NULL: all */
-    int64_t timeout;     /* per attempt; 0: as configured, else none */
-    int64_t grace;       /* between TERM and KILL; 0: 10 s */
-    int64_t memory, cpu; /* bytes, µs of processor time; 0: no limit */
-    int files, pids;
-};
-/* When a failed attempt is tried again; how often is pawl_job.max_attempts. */
-struct pawl_retry {
-    int64_t delay;     /* before the second attempt; 0: as configured, else 1 s */
-    double backoff;    /* 0: as configured, else 2 */
-    int64_t max_delay; /* 0: as configured, else 5 min */
-    double jitter;     /* 0..1; 0: as configured, else 0.1; < 0: none */
-    const int *codes;  /* only these exit codes; NULL: as configured, else all */
-    size_t ncodes;
-};
-/* The JSON for pawl_job.spec. command is NULL for a function; retry may be NULL. The caller frees
- * *spec. */
-PAWL_CHECKED int pawl_command_spec(struct pawl *p, const struct pawl_command *command,
-                                   const struct pawl_retry *retry, char **spec,
-                                   struct pawl_error *err);
-/* How often the configuration wants a failed job to be tried in all: 1 or more. */
-PAWL_API int pawl_default_attempts(struct pawl *p);
-/* Whether the configuration wants work to wait in queues for workers; else it is to be run at once
- * where it is submitted, by an engine that works `here`, or refused. */
-PAWL_API bool pawl_has_queue(const struct pawl *p);
-
 /* ---- definitions ---- */
 
 /* Workflow files; see docs/WORKFLOWS.md. What takes no handle needs no database. */
@@ -278,6 +301,129 @@ PAWL_CHECKED int pawl_graph_of(struct pawl *p, int64_t id, const char *format, i
                                char **text, struct pawl_error *err);
 /* The JSON Schema (draft-07) of workflow files. The caller frees it. */
 PAWL_API char *pawl_schema(void);
+
+/* ---- workflows built in C ---- */
+
+/* A workflow need not be a text: it can be put together by calls. A key of a file
+ * (docs/WORKFLOWS.md tells what each means) is a field here, and what is 0 is left out.
+ *
+ *     struct pawl_workflow *w = pawl_workflow_new(
+ *         &(struct pawl_workflow_keys){.name = "report", .timeout = 3600 * 1000000LL});
+ *
+ *     pawl_workflow_param(w, "day", &(struct pawl_param_keys){.type = "string", .required = true});
+ *     pawl_workflow_task(w, "sum", &(struct pawl_task_keys){.function = "sum", .retries = 2});
+ *     pawl_workflow_task(w, "mail", &(struct pawl_task_keys){.needs = PAWL_LIST("sum"),
+ *                                                            .run = "./mail.sh \"$day\""});
+ *     job.built = w;  …  pawl_submit(p, &job, 1, &e)  …  pawl_workflow_free(w);
+ *
+ * Texts are copied. Nothing fails while it is built: what is wrong with it is told by whoever takes
+ * it, all at once, as of a file; lines and columns are those of pawl_workflow_text. It has no
+ * folder: commands run in one of their attempt's own unless cwd says otherwise, and paths must be
+ * absolute. It belongs to no handle and to one thread at a time, and may be used any number of
+ * times. */
+struct pawl_workflow;
+
+/* A list of texts: PAWL_LIST("a", "b") */
+#define PAWL_LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+/* Lists end with NULL. "JSON" is a value as JSON; the texts in it may hold ${{ }} where those of a
+ * file may. env is NAME=VALUE. */
+
+struct pawl_container_keys {
+    const char *image, *pull, *network;
+    const char *const *volumes, *const *options;
+};
+
+struct pawl_approval_keys {
+    const char *message;
+    int64_t timeout;
+};
+
+/* A task; also on_failure, on_exit and defaults. */
+struct pawl_task_keys {
+    const char *run; /* one of these four */
+    const char *const *argv;
+    const char *function;
+    const char *workflow;
+
+    const char *description;
+    const char *const *needs;
+    const char *condition; /* the key `if` */
+    int join;              /* 1: any */
+    const char *foreach;   /* JSON: a list or a number; or one ${{ expression }} */
+    int max_parallel;
+    bool fail_fast, allow_failure;
+    const char *with; /* JSON: an object */
+    const char *const *env;
+    const char *cwd;
+    const char *input; /* the key `stdin` */
+    const char *user;
+    int64_t memory, cpu; /* the key `limits` */
+    int files, pids;
+    const struct pawl_container_keys *container;
+    const char *const *secrets;
+    int retries;             /* the key `retry`, its max; below 0: none */
+    struct pawl_retry retry; /* and the rest of it */
+    int64_t timeout;
+    const char *queue;
+    bool has_priority; /* priority counts also if it is 0 */
+    int priority;
+    const char *executor;
+    const char *concurrency; /* the key of `concurrency`, and its max */
+    int concurrency_max;
+    int64_t delay;
+    const char *const *outputs;
+    const struct pawl_approval_keys *approval;
+};
+
+struct pawl_param_keys {
+    const char *type;
+    const char *value; /* JSON: the key `default` */
+    bool required;
+    const char *description;
+};
+
+struct pawl_schedule_keys {
+    const char *name, *cron, *tz;
+    int64_t catchup; /* below 0: last */
+    const char *overlap;
+    int64_t jitter;
+    int64_t start, end;
+    const char *with; /* JSON: an object */
+};
+
+/* What a file has beside params, schedules and tasks. */
+struct pawl_workflow_keys {
+    const char *name, *description;
+    const char *vars; /* JSON: an object */
+    const char *const *env;
+    int64_t timeout;
+    const char *queue;
+    int priority;
+    const char *concurrency; /* the key of `concurrency`, and its max */
+    int concurrency_max;
+    const char *const *secrets;
+    const char *outputs; /* JSON: an object */
+    const struct pawl_task_keys *defaults, *on_failure, *on_exit;
+};
+
+/* Begins one, to be freed. */
+PAWL_API struct pawl_workflow *pawl_workflow_new(const struct pawl_workflow_keys *keys);
+PAWL_API void pawl_workflow_free(struct pawl_workflow *w); /* NULL is fine */
+/* One more value that it is started with; one more schedule, for when it is applied; one more task.
+ */
+PAWL_API void pawl_workflow_param(struct pawl_workflow *w, const char *name,
+                                  const struct pawl_param_keys *keys);
+PAWL_API void pawl_workflow_schedule(struct pawl_workflow *w,
+                                     const struct pawl_schedule_keys *keys);
+PAWL_API void pawl_workflow_task(struct pawl_workflow *w, const char *name,
+                                 const struct pawl_task_keys *keys);
+/* As it would stand in a file: a key, a param, a schedule, a task a line. Lives until the workflow
+ * is changed, used or freed. */
+PAWL_API const char *pawl_workflow_text(struct pawl_workflow *w);
+/* As pawl_validate. */
+PAWL_CHECKED int pawl_workflow_check(struct pawl_workflow *w, pawl_problem_fn *each, void *arg,
+                                     struct pawl_definition *out, struct pawl_error *err);
 
 /* ---- functions ---- */
 
@@ -684,9 +830,13 @@ struct pawl_applied {
 PAWL_CHECKED int pawl_apply(struct pawl *p, const char *file, const char *by,
                             struct pawl_applied *out, struct pawl_error *err);
 
-/* The same with a text that is no file, and nests none. */
+/* The same with a text that is no file: what it nests has an absolute path. */
 PAWL_CHECKED int pawl_apply_text(struct pawl *p, const char *yaml, const char *by,
                                  struct pawl_applied *out, struct pawl_error *err);
+
+/* The same with one that was built in C. */
+PAWL_CHECKED int pawl_apply_built(struct pawl *p, struct pawl_workflow *w, const char *by,
+                                  struct pawl_applied *out, struct pawl_error *err);
 
 /* A schedule is called WORKFLOW/NAME, where NAME is its place in the list, from 1, if the file
  * gives none. WORKFLOW alone means all of them. Engines fire them, except those that work `here`.

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# Pawl in programs of others: examples/embed.c with SQLite, examples/pg_submit.c with PostgreSQL.
+# Pawl in programs of others: examples/embed.c with SQLite, examples/pg_submit.c with PostgreSQL,
+# examples/built.c with both.
 
 load cli_common
 load cli_run
@@ -18,12 +19,19 @@ teardown() {
 
 # ---- PostgreSQL ----------------------------------------------------------------------------------------
 
-# A database of the program's own, in which Pawl has its schema.
-make_shop() {
-	[ "$PAWL_TEST_DB" = postgres ] || skip 'for PostgreSQL only'
+# A database of the program's own.
+make_db() {
+	db=sqlite:$dir/own.db
+	[ "$PAWL_TEST_DB" = postgres ] || return 0
 	shop=shop_$$_$BATS_TEST_NUMBER
 	psql -q "$PAWL_TEST_PG_URL" -c "CREATE DATABASE $shop"
 	db=${PAWL_TEST_PG_URL%/*}/$shop
+}
+
+# The same, in which Pawl has its schema.
+make_shop() {
+	[ "$PAWL_TEST_DB" = postgres ] || skip 'for PostgreSQL only'
+	make_db
 	cat >ship.flow.yaml <<-EOF
 		name: ship
 		params: {order: {type: integer, required: true}}
@@ -96,6 +104,17 @@ make_bills() {
 	pawl --db sqlite:shop.db verify
 }
 
+# ---- both ----------------------------------------------------------------------------------------------
+
+@test "built: a workflow put together in C runs, and the same one again is the same execution" {
+	make_db
+	[ "$(timeout 60 "$examples/built" "$db" 3 4)" = '"result":{"sum":25}' ]
+	[ "$(timeout 60 "$examples/built" "$db" 3 4)" = '"result":{"sum":25}' ]
+	[ "$(timeout 60 "$examples/built" "$db" 1 2 3 4)" = '"result":{"sum":30}' ]
+	[ "$(pawl --db "$db" ls --json | wc -l)" = 2 ]
+	pawl --db "$db" verify
+}
+
 # ---- the library as others link it ---------------------------------------------------------------------
 
 @test "the shared library shows what the header declares, and nothing else" {
@@ -111,4 +130,12 @@ make_bills() {
 	awk '/^PAWL_(API|CHECKED)/ && !told && !/\/\*/ { print; bad = 1 }
 		{ told = /\*\/ *$/ || (told && (/^PAWL_/ || /^ +[a-z].*[,;]$/ || /^typedef/)) }
 		END { exit bad }' "$BATS_TEST_DIRNAME/../include/pawl.h"
+}
+
+@test "the header begins with the list of its parts" {
+	header=$BATS_TEST_DIRNAME/../include/pawl.h
+	sed -n 's,^/\* ---- \(.*\) ---- \*/$,\1,p' "$header" >parts
+	sed -n '/^ \* The parts/,/^#/s/^ \*     \(.*[^ ]\)   *[^ ].*/\1/p' "$header" | sed 's/  .*//' >listed
+	[ "$(wc -l <parts)" -gt 10 ]
+	diff parts listed
 }

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "core/workflow.h"
 #include "flow/config.h"
+#include "flow/problem.h"
 #include "pawl.h"
 #include "store/query.h"
 #include "store/url.h"
@@ -30,10 +31,22 @@ MUST_USE int api_submission(const struct pawl *p, const struct pawl_job *job, st
 MUST_USE int api_submission_of(const struct pawl *p, const struct pawl_job *job,
                                const char *applied, struct arena *arena, struct submission *out,
                                struct err *err);
-/* A workflow file with all that it nests, in the arena; or what would be in one, which nests none.
- * What is wrong with it is in the sentence, as far as it fits. */
-MUST_USE int api_load_workflow(const char *file, const char *yaml, struct arena *arena,
+/* Where a workflow comes from: the first that is there. */
+struct api_source {
+    const char *file;
+    const char *yaml;            /* what would be in it; nests only by absolute paths */
+    struct pawl_workflow *built; /* build.c */
+    const char *text;            /* canonical (core/workflow.h) */
+};
+/* A file, a YAML text or one that was built, with all that it nests, in the arena. What is wrong
+ * with it is in the problems; or in the sentence, as far as it fits. */
+MUST_USE int api_parse_workflow(const struct api_source *from, struct problems *problems,
+                                struct arena *arena, const struct workflow **out, struct err *err);
+MUST_USE int api_load_workflow(const struct api_source *from, struct arena *arena,
                                const struct workflow **out, struct err *err);
+/* Adds what could not even be written into the text of one that was built. */
+void api_built_problems(const struct pawl_workflow *w, const struct source *source,
+                        struct problems *problems);
 void api_describe(const struct workflow *w, struct pawl_definition *out);
 
 /* The executor of a command that names none, by the rules of the configuration. */
@@ -94,11 +107,6 @@ void queues_fold_here(struct queue_list *l);
 bool worker_is_silent(const struct worker_row *r, int64_t now);
 
 /* submit.c: a workflow, with params on top of those in s->input. */
-struct api_source { /* the first that is there */
-    const char *file;
-    const char *yaml; /* what would be in it */
-    const char *text; /* canonical (core/workflow.h) */
-};
 MUST_USE int api_workflow(const struct api_source *from, const char *const *params,
                           struct submission *s, struct arena *arena, struct err *err);
 MUST_USE int api_submit_one(struct pawl *p, struct submission *s, struct err *err);

@@ -49,14 +49,14 @@ void api_describe(const struct workflow *w, struct pawl_definition *out)
     out->nested = n;
 }
 
-int pawl_validate(const char *file, pawl_problem_fn *each, void *arg, struct pawl_definition *out,
-                  struct pawl_error *e)
+static int validate(const struct api_source *from, pawl_problem_fn *each, void *arg,
+                    struct pawl_definition *out, struct pawl_error *e)
 {
     struct problems problems = PROBLEMS_INIT;
     struct arena arena = ARENA_INIT;
     const struct workflow *w;
     struct err err = ERR_INIT;
-    int rc = workflow_load(file, &problems, &arena, &w, &err);
+    int rc = api_parse_workflow(from, &problems, &arena, &w, &err);
 
     if (problems.count)
         tell(&problems, each, arg);
@@ -65,6 +65,18 @@ int pawl_validate(const char *file, pawl_problem_fn *each, void *arg, struct paw
     arena_release(&arena);
     problems_release(&problems);
     return api_end(rc, &err, e);
+}
+
+int pawl_validate(const char *file, pawl_problem_fn *each, void *arg, struct pawl_definition *out,
+                  struct pawl_error *e)
+{
+    return validate(&(struct api_source){.file = file}, each, arg, out, e);
+}
+
+int pawl_workflow_check(struct pawl_workflow *built, pawl_problem_fn *each, void *arg,
+                        struct pawl_definition *out, struct pawl_error *e)
+{
+    return validate(&(struct api_source){.built = built}, each, arg, out, e);
 }
 
 /* ---- pictures ---- */

@@ -27,8 +27,7 @@ static int apply(struct pawl *p, const struct api_source *from, const char *by,
     struct err err = ERR_INIT;
     int rc;
 
-    if ((rc = api_check_who(by, NULL, &err)) ||
-        (rc = api_load_workflow(from->file, from->yaml, &arena, &w, &err)))
+    if ((rc = api_check_who(by, NULL, &err)) || (rc = api_load_workflow(from, &arena, &w, &err)))
         goto done;
     workflow_write(w, &text);
     a.definition = buf_cstr(&text);
@@ -54,6 +53,12 @@ int pawl_apply_text(struct pawl *p, const char *yaml, const char *by, struct paw
                     struct pawl_error *e)
 {
     return apply(p, &(struct api_source){.yaml = yaml}, by, out, e);
+}
+
+int pawl_apply_built(struct pawl *p, struct pawl_workflow *built, const char *by,
+                     struct pawl_applied *out, struct pawl_error *e)
+{
+    return apply(p, &(struct api_source){.built = built}, by, out, e);
 }
 
 /* ---- an operator's hand ---- */

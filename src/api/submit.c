@@ -122,14 +122,28 @@ static int take_params(const struct workflow *w, const char *const *given, struc
     return rc;
 }
 
-int api_load_workflow(const char *file, const char *yaml, struct arena *arena,
+int api_parse_workflow(const struct api_source *from, struct problems *problems,
+                       struct arena *arena, const struct workflow **out, struct err *err)
+{
+    const char *yaml = from->yaml;
+    const struct source *source;
+
+    if (from->file)
+        return workflow_load(from->file, problems, arena, out, err);
+    if (!yaml)
+        yaml = pawl_workflow_text(from->built);
+    source = problems_take(problems, "workflow", yaml, strlen(yaml));
+    if (!from->yaml)
+        api_built_problems(from->built, source, problems);
+    return workflow_parse(source, NULL, problems, arena, out, err);
+}
+
+int api_load_workflow(const struct api_source *from, struct arena *arena,
                       const struct workflow **out, struct err *err)
 {
     struct problems problems = PROBLEMS_INIT;
     struct buf shown = BUF_INIT;
-    int rc = yaml ? workflow_parse(problems_take(&problems, "workflow", yaml, strlen(yaml)), NULL,
-                                   &problems, arena, out, err)
-                  : workflow_load(file, &problems, arena, out, err);
+    int rc = api_parse_workflow(from, &problems, arena, out, err);
 
     if (rc == -E_INVALID && problems.count) {
         problems_show(&problems, &shown);
@@ -146,8 +160,8 @@ int api_workflow(const struct api_source *from, const char *const *params, struc
     struct arena own = ARENA_INIT;
     struct buf out = BUF_INIT;
     const struct workflow *w;
-    int rc = from->file || from->yaml
-                 ? api_load_workflow(from->file, from->yaml, &own, &w, err)
+    int rc = from->file || from->yaml || from->built
+                 ? api_load_workflow(from, &own, &w, err)
                  : workflow_read(from->text, strlen(from->text), &own, &w, err);
 
     if (!rc && !(rc = take_params(w, params, s, arena, err))) {
@@ -166,7 +180,8 @@ int api_workflow(const struct api_source *from, const char *const *params, struc
 int api_submission_of(const struct pawl *p, const struct pawl_job *job, const char *applied,
                       struct arena *arena, struct submission *out, struct err *err)
 {
-    struct api_source from = {.file = job->workflow, .yaml = job->yaml, .text = applied};
+    struct api_source from = {
+        .file = job->workflow, .yaml = job->yaml, .built = job->built, .text = applied};
 
     *out = (struct submission){.kind = KIND_EXEC,
                                .parent = job->parent,
@@ -183,7 +198,7 @@ int api_submission_of(const struct pawl *p, const struct pawl_job *job, const ch
                                .max_attempts = job->max_attempts,
                                .delay = job->delay,
                                .refuse = job->refuse};
-    if (from.file || from.yaml || from.text)
+    if (from.file || from.yaml || from.built || from.text)
         return api_workflow(&from, job->params, out, arena, err);
     if (!out->lane)
         out->lane = api_route(p->config, job->name, false, arena);

@@ -206,6 +206,18 @@ int text_parse_duration(const char *s, int64_t *us, struct err *err)
         s);
 }
 
+char *text_exact_duration(int64_t us, char *out)
+{
+    size_t i = sizeof(units) / sizeof(*units) - 1;
+
+    if (!us)
+        return strcpy(out, "0s");
+    while (us % units[i].us)
+        i--;
+    snprintf(out, DURATION_TEXT_SIZE, "%lld%s", (long long)(us / units[i].us), units[i].text);
+    return out;
+}
+
 char *text_duration(int64_t us, char *out)
 {
     double s = (double)us / 1e6;

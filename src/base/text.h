@@ -22,8 +22,10 @@ MUST_USE int text_parse_time(const char *s, int64_t *us, struct err *err);
 
 /* 250ms 30s 5m 2h 90d -> µs. A bare number has no unit and is refused. */
 MUST_USE int text_parse_duration(const char *s, int64_t *us, struct err *err);
-/* µs -> the shortest exact-enough form for people: "0.4 ms", "12 s", "3 h 20 m". */
+/* µs -> the same, in the unit that says it in the smallest whole number: 5m, not 300s; and the
+ * shortest exact-enough form for people: "0.4 ms", "12 s", "3 h 20 m". */
 #define DURATION_TEXT_SIZE 32
+char *text_exact_duration(int64_t us, char *out);
 char *text_duration(int64_t us, char *out);
 
 MUST_USE int text_parse_i64(const char *s, int64_t *n); /* -1 unless all of s is a number */

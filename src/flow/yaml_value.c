@@ -80,34 +80,18 @@ bool yaml_number(const struct yaml_doc *doc, const struct yaml *node, const char
     return true;
 }
 
-/* The unit that says it in the smallest whole number: 5m, not 300s. */
-static void exact_duration(int64_t us, char *out, size_t size)
-{
-    static const struct {
-        const char *text;
-        int64_t us;
-    } units[] = {{"d", 86400000000LL}, {"h", 3600000000LL}, {"m", 60000000},
-                 {"s", 1000000},       {"ms", 1000},        {"us", 1}};
-    size_t i = 0;
-
-    while (units[i].us > 1 && (us % units[i].us || !us))
-        i++;
-    snprintf(out, size, "%lld%s", (long long)(us / units[i].us), us ? units[i].text : "s");
-}
-
 bool yaml_duration(const struct yaml_doc *doc, const struct yaml *node, const char *what,
                    int64_t min, int64_t max, int64_t *us)
 {
     struct err err = ERR_INIT;
-    char wanted[96], low[32], high[32];
+    char wanted[96], low[DURATION_TEXT_SIZE], high[DURATION_TEXT_SIZE];
     int64_t v;
 
     if (node->kind != YAML_TEXT || text_parse_duration(node->text, &v, &err))
         return yaml_expected(doc, node, what, "a duration such as 250ms, 30s, 5m, 2h or 90d");
     if (v < min || v > max) {
-        exact_duration(min, low, sizeof(low));
-        exact_duration(max, high, sizeof(high));
-        snprintf(wanted, sizeof(wanted), "a duration from %s to %s", low, high);
+        snprintf(wanted, sizeof(wanted), "a duration from %s to %s", text_exact_duration(min, low),
+                 text_exact_duration(max, high));
         return yaml_expected(doc, node, what, wanted);
     }
     *us = v;

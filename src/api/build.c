@@ -1,0 +1,161 @@
+/* build.c - workflows built in C. What is built is the text of a file, in JSON, which is YAML: so
+ * it takes the way of all other texts, and there is one who says what a workflow may be. */
+#include "api/api.h"
+#include "api/build_fields.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME_SHOWN 120
+
+/* Each of them is a number of lines, with commas between them. */
+struct pawl_workflow {
+    struct buf keys, params, schedules, tasks;
+    struct buf wrong; /* see build_fields.h */
+    struct buf text;  /* the whole, when it was last asked for */
+};
+
+static void add_line(struct buf *to, const char *indent, const struct buf *line)
+{
+    buf_addf(to, "%s\n%s", to->len ? "," : "", indent);
+    buf_add(to, line->ptr, line->len);
+}
+
+/* One thing with its name (NULL: it has none) as a line. */
+static void add_named(struct pawl_workflow *w, struct buf *to, const char *in, const char *name,
+                      const struct build_field *fields, const void *keys)
+{
+    struct buf line = BUF_INIT;
+    struct build b = {.to = JSON_WRITER(&line), .wrong = &w->wrong};
+    char what[NAME_SHOWN + 20];
+
+    snprintf(what, sizeof(what), "%s%s%.*s", in, name ? "." : "", NAME_SHOWN, name ? name : "");
+    if (name)
+        jw_key(&b.to, name);
+    build_mapping(&b, fields, keys, what);
+    add_line(to, "  ", &line);
+    buf_release(&line);
+}
+
+struct pawl_workflow *pawl_workflow_new(const struct pawl_workflow_keys *keys)
+{
+    struct pawl_workflow *w = mem_zalloc(sizeof(*w));
+    const struct build_field *f;
+    struct buf line = BUF_INIT;
+
+    for (f = build_workflow; f->key; f++) {
+        struct build b = {.to = JSON_WRITER(&line), .wrong = &w->wrong};
+
+        buf_reset(&line);
+        build_field(&b, f, keys, "");
+        if (line.len)
+            add_line(&w->keys, "", &line);
+    }
+    buf_release(&line);
+    return w;
+}
+
+void pawl_workflow_free(struct pawl_workflow *w)
+{
+    if (!w)
+        return;
+    buf_release(&w->keys);
+    buf_release(&w->params);
+    buf_release(&w->schedules);
+    buf_release(&w->tasks);
+    buf_release(&w->wrong);
+    buf_release(&w->text);
+    free(w);
+}
+
+void pawl_workflow_param(struct pawl_workflow *w, const char *name,
+                         const struct pawl_param_keys *keys)
+{
+    add_named(w, &w->params, "params", name ? name : "", build_param, keys);
+}
+
+void pawl_workflow_schedule(struct pawl_workflow *w, const struct pawl_schedule_keys *keys)
+{
+    add_named(w, &w->schedules, "on.schedule", NULL, build_schedule, keys);
+}
+
+void pawl_workflow_task(struct pawl_workflow *w, const char *name,
+                        const struct pawl_task_keys *keys)
+{
+    add_named(w, &w->tasks, "tasks", name ? name : "", build_task, keys);
+}
+
+/* ---- the text ---- */
+
+/* The code of a character of n bytes that JSON may hold as it is, and that YAML takes for the end
+ * of a line, or not at all; else 0. */
+static unsigned code_to_escape(const char *p, size_t n)
+{
+    const unsigned char *c = (const unsigned char *)p;
+    unsigned code = 0;
+
+    if (n == 1)
+        code = c[0];
+    else if (n == 2)
+        code = (c[0] & 0x1Fu) << 6 | (c[1] & 0x3Fu);
+    else if (n == 3)
+        code = (c[0] & 0x0Fu) << 12 | (c[1] & 0x3Fu) << 6 | (c[2] & 0x3Fu);
+    return (code >= 0x7F && code < 0xA0) || code == 0x2028 || code == 0x2029 || code == 0xFEFF ||
+                   code >= 0xFFFE
+               ? code
+               : 0;
+}
+
+/* Such a character can only stand in a text, where an escape means the same. What is no UTF-8
+ * stays: the reader shows where it is. */
+static void add_as_yaml(struct buf *out, const struct buf *json)
+{
+    size_t at = 0, n;
+    unsigned code;
+
+    for (; at < json->len; at += n) {
+        n = source_step(json->ptr + at, json->len - at);
+        code = n ? code_to_escape(json->ptr + at, n) : 0;
+        n += !n;
+        if (code)
+            buf_addf(out, "\\u%04x", code);
+        else
+            buf_add(out, json->ptr + at, n);
+    }
+}
+
+static void add_section(struct buf *out, const char *begin, const struct buf *lines,
+                        const char *end)
+{
+    if (!lines->len)
+        return;
+    buf_addf(out, "%s\n%s", out->len > 1 ? "," : "", begin);
+    buf_add(out, lines->ptr, lines->len);
+    buf_addstr(out, end);
+}
+
+const char *pawl_workflow_text(struct pawl_workflow *w)
+{
+    struct buf json = BUF_INIT;
+
+    buf_addch(&json, '{');
+    buf_add(&json, buf_cstr(&w->keys), w->keys.len);
+    add_section(&json, "\"params\":{", &w->params, "}");
+    add_section(&json, "\"on\":{\"schedule\":[", &w->schedules, "]}");
+    add_section(&json, "\"tasks\":{", &w->tasks, "}");
+    buf_addstr(&json, "\n}\n");
+    buf_reset(&w->text);
+    add_as_yaml(&w->text, &json);
+    buf_release(&json);
+    return buf_cstr(&w->text);
+}
+
+void api_built_problems(const struct pawl_workflow *w, const struct source *source,
+                        struct problems *problems)
+{
+    const char *sentence = w->wrong.ptr, *end = sentence + w->wrong.len;
+
+    for (; sentence < end; sentence += strlen(sentence) + 1)
+        problem_add(problems, source, 1, 1, "%s", sentence);
+}

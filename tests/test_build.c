@@ -1,0 +1,508 @@
+/* test_build.c - workflows built in C: every key of the format, the same as in a file, and the same
+ * sentences about what is wrong. */
+#include "api/build_fields.h"
+#include "flow/keys.h"
+#include "flow_fixture.h"
+#include "pawl.h"
+
+static struct pawl_error e;
+
+#define OK(call) test_check_ok(__FILE__, __LINE__, #call, call, e.message)
+#define HOUR     (3600 * SECOND)
+
+static struct pawl *open_pawl(void)
+{
+    struct pawl_options o = {.url = fixture_url(), .tenant = fixture_tenant()};
+    struct pawl *p = NULL;
+
+    OK(pawl_open(&o, &p, &e));
+    return p;
+}
+
+static void close_all(struct pawl *p, struct store *s)
+{
+    pawl_close(p);
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* ---- every key ---- */
+
+static bool has_field(const struct build_field *f, const struct key *k)
+{
+    for (; f->key && strcmp(f->key, k->name) != 0; f++)
+        ;
+    if (!f->key)
+        return false;
+    for (k = f->fields && f->fields != build_task ? k->group->at : NULL; k && k->name; k++)
+        if (!has_field(f->fields, k))
+            return false;
+    return true;
+}
+
+/* Those with a function of their own are not looked for. */
+static void has_all(const struct keys *keys, const struct build_field *fields, const char *but)
+{
+    const struct key *k;
+
+    for (k = keys->at; k->name; k++)
+        if (!strstr(but, k->name) && !has_field(fields, k))
+            test_fail(__FILE__, __LINE__, "%s: %s can't be built", keys->title, k->name);
+}
+
+TEST(each_key_of_the_table_can_be_built)
+{
+    has_all(&keys_workflow, build_workflow, " params on tasks ");
+    has_all(&keys_task, build_task, "");
+    has_all(&keys_param, build_param, "");
+    has_all(&keys_schedule, build_schedule, "");
+}
+
+/* Line by line what is built below, as people write it. In a list of params, schedules or tasks
+ * each stands where its line in the built text begins, since errors name places, and so a hash
+ * counts them. */
+static const char whole_yaml[] =
+    "# a file\n"
+    "name: whole\n"
+    "description: 'all of it: \"quoted\", #1'\n"
+    "vars: {region: \"${{ params.day }}-eu\", list: [1, 2.5, null, {a: true}]}\n"
+    "env: {A: '1', B: x=y, C: ''}\n"
+    "timeout: 2h\n"
+    "queue: night\n"
+    "priority: 7\n"
+    "concurrency: {key: \"k-${{ params.day }}\", max: 3}\n"
+    "secrets: [TOKEN, PASSWORD]\n"
+    "defaults: {env: {D: d}, cwd: /tmp, user: nobody, limits: {memory: 64MB, files: 100}, container: "
+    "alpine, retry: 2, timeout: 10m, queue: early, priority: -3, executor: box}\n"
+    "outputs: {total: \"${{ tasks.each.outputs }}\"}\n"
+    "on_failure:  {function: page, description: tells}\n"
+    "on_exit:  ./clean.sh\n"
+    "params:\n"
+    "  day: {type: string, required: true, description: which}\n"
+    "  n: 3\n"
+    "  list: {default: [1, \"two\"]}\n"
+    "on: {schedule: [\n"
+    "  {name: nightly, cron: '0 2 * * *', tz: Europe/Berlin, catchup: 6h, overlap: queue, jitter: "
+    "90s, start: 2026-01-31, end: 2027-01-31T14:00:00Z, with: {day: x}},\n"
+    "  {cron: '@daily', catchup: last, with: {day: y}}]}\n"
+    "tasks:\n"
+    "  first: {run: \"./a.sh \\\"$day\\\"\\n# two\\n\", outputs: [files, n], retry: {max: 5, delay: "
+    "1500ms, backoff: 1.5, max_delay: 1h, jitter: 0.25, codes: [75, 111]}, limits: {memory: 2000000, "
+    "cpu: 30s, files: 64, pids: 10}, secrets: OTHER, user: '1000', cwd: /var, stdin: \"${{ "
+    "params.day }}\", env: {X: y}, queue: q, executor: slow, timeout: 250ms}\n"
+    "  each: {needs: first, if: \"success() || failure()\", foreach: \"${{ "
+    "tasks.first.outputs.files }}\", max_parallel: 4, fail_fast: true, allow_failure: true, argv: "
+    "[/bin/echo, \"${{ item }}\"], container: {image: debian, pull: never, network: none, volumes: "
+    "['/a:/b:ro'], options: [--init]}, priority: 0, concurrency: each, delay: 5s}\n"
+    "  three: {foreach: 3, function: f, with: {i: \"${{ index }}\", deep: {a: [1, {b: null}]}}, retry: "
+    "0, description: ''}\n"
+    "  listed: {foreach: [1, two], run: x, container: {}}\n"
+    "  ask: {needs: [first, each, three], join: any, approval: {message: 'go?', timeout: 1d}, run: x}\n"
+    "  wait: {needs: [first, each], join: 2, approval: true, run: x, concurrency: {key: k, max: 2}}\n"
+    "  below: {needs: ask, workflow: %s/child.flow.yaml, with: {a: 1}, timeout: 1h}\n";
+
+static struct pawl_workflow *whole_keys(void)
+{
+    struct pawl_task_keys defaults = {.env = PAWL_LIST("D=d"),
+                                      .cwd = "/tmp",
+                                      .user = "nobody",
+                                      .memory = 64000000,
+                                      .files = 100,
+                                      .container = &(struct pawl_container_keys){.image = "alpine"},
+                                      .retries = 2,
+                                      .timeout = 600 * SECOND,
+                                      .queue = "early",
+                                      .priority = -3,
+                                      .executor = "box"};
+
+    return pawl_workflow_new(&(struct pawl_workflow_keys){
+        .name = "whole",
+        .description = "all of it: \"quoted\", #1",
+        .vars = "{\"region\": \"${{ params.day }}-eu\",\n \"list\": [1, 2.5, null, {\"a\": true}]}",
+        .env = PAWL_LIST("A=1", "B=x=y", "C="),
+        .timeout = 2 * HOUR,
+        .queue = "night",
+        .priority = 7,
+        .concurrency = "k-${{ params.day }}",
+        .concurrency_max = 3,
+        .secrets = PAWL_LIST("TOKEN", "PASSWORD"),
+        .defaults = &defaults,
+        .outputs = "{\"total\": \"${{ tasks.each.outputs }}\"}",
+        .on_failure = &(struct pawl_task_keys){.function = "page", .description = "tells"},
+        .on_exit = &(struct pawl_task_keys){.run = "./clean.sh"},
+    });
+}
+
+static void whole_lists(struct pawl_workflow *w)
+{
+    pawl_workflow_param(
+        w, "day",
+        &(struct pawl_param_keys){.type = "string", .required = true, .description = "which"});
+    pawl_workflow_param(w, "n", &(struct pawl_param_keys){.value = "3"});
+    pawl_workflow_param(w, "list", &(struct pawl_param_keys){.value = "[1, \"two\"]"});
+    pawl_workflow_schedule(w, &(struct pawl_schedule_keys){.name = "nightly",
+                                                           .cron = "0 2 * * *",
+                                                           .tz = "Europe/Berlin",
+                                                           .catchup = 6 * HOUR,
+                                                           .overlap = "queue",
+                                                           .jitter = 90 * SECOND,
+                                                           .start = 1769817600 * SECOND,
+                                                           .end = 1801404000 * SECOND,
+                                                           .with = "{\"day\": \"x\"}"});
+    pawl_workflow_schedule(w, &(struct pawl_schedule_keys){
+                                  .cron = "@daily", .catchup = -1, .with = "{\"day\": \"y\"}"});
+}
+
+static void whole_commands(struct pawl_workflow *w)
+{
+    static const int codes[] = {75, 111};
+    struct pawl_container_keys box = {.image = "debian",
+                                      .pull = "never",
+                                      .network = "none",
+                                      .volumes = PAWL_LIST("/a:/b:ro"),
+                                      .options = PAWL_LIST("--init")};
+    struct pawl_task_keys first = {.run = "./a.sh \"$day\"\n# two\n",
+                                   .outputs = PAWL_LIST("files", "n"),
+                                   .retries = 5,
+                                   .retry = {.delay = 1500000,
+                                             .backoff = 1.5,
+                                             .max_delay = HOUR,
+                                             .jitter = 0.25,
+                                             .codes = codes,
+                                             .ncodes = 2},
+                                   .memory = 2000000,
+                                   .cpu = 30 * SECOND,
+                                   .files = 64,
+                                   .pids = 10,
+                                   .secrets = PAWL_LIST("OTHER"),
+                                   .user = "1000",
+                                   .cwd = "/var",
+                                   .input = "${{ params.day }}",
+                                   .env = PAWL_LIST("X=y"),
+                                   .queue = "q",
+                                   .executor = "slow",
+                                   .timeout = 250000};
+    struct pawl_task_keys each = {.needs = PAWL_LIST("first"),
+                                  .condition = "success() || failure()",
+                                  .foreach = "${{ tasks.first.outputs.files }}",
+                                  .max_parallel = 4,
+                                  .fail_fast = true,
+                                  .allow_failure = true,
+                                  .argv = PAWL_LIST("/bin/echo", "${{ item }}"),
+                                  .container = &box,
+                                  .has_priority = true,
+                                  .concurrency = "each",
+                                  .delay = 5 * SECOND};
+
+    pawl_workflow_task(w, "first", &first);
+    pawl_workflow_task(w, "each", &each);
+}
+
+static void whole_others(struct pawl_workflow *w, const char *child)
+{
+    struct pawl_task_keys three = {
+        .foreach = "3",
+        .function = "f",
+        .with = "{\"i\": \"${{ index }}\", \"deep\": {\"a\": [1, {\"b\": null}]}}",
+        .retries = -1,
+        .description = ""};
+    struct pawl_task_keys listed = {
+        .foreach = "[1, \"two\"]", .run = "x", .container = &(struct pawl_container_keys){0}};
+    struct pawl_task_keys ask = {
+        .needs = PAWL_LIST("first", "each", "three"),
+        .join = 1,
+        .approval = &(struct pawl_approval_keys){.message = "go?", .timeout = 24 * HOUR},
+        .run = "x"};
+    struct pawl_task_keys wait = {.needs = PAWL_LIST("first", "each"),
+                                  .join = 2,
+                                  .approval = &(struct pawl_approval_keys){0},
+                                  .run = "x",
+                                  .concurrency = "k",
+                                  .concurrency_max = 2};
+
+    pawl_workflow_task(w, "three", &three);
+    pawl_workflow_task(w, "listed", &listed);
+    pawl_workflow_task(w, "ask", &ask);
+    pawl_workflow_task(w, "wait", &wait);
+    pawl_workflow_task(
+        w, "below",
+        &(struct pawl_task_keys){
+            .needs = PAWL_LIST("ask"), .workflow = child, .with = "{\"a\": 1}", .timeout = HOUR});
+}
+
+/* The same in both ways; the caller frees *yaml. */
+static struct pawl_workflow *whole(char **yaml)
+{
+    char child[4096];
+    struct pawl_workflow *w = whole_keys();
+    FILE *f;
+
+    snprintf(child, sizeof(child), "%s/child.flow.yaml", test_dir());
+    f = fopen(child, "we");
+    CHECK(f);
+    fputs("name: child\nparams: {a: 0}\ntasks: {x: 'true'}\n", f);
+    CHECK_EQ(fclose(f), 0);
+    whole_lists(w);
+    whole_commands(w);
+    whole_others(w, child);
+    CHECK(asprintf(yaml, whole_yaml, test_dir()) > 0);
+    return w;
+}
+
+TEST(a_workflow_built_in_c_is_the_same_as_in_a_file)
+{
+    char *yaml, *built, *written;
+    struct pawl_workflow *w = whole(&yaml);
+    struct pawl_definition d = {0}, again = {0};
+
+    built = (char *)flow_text(pawl_workflow_text(w));
+    written = (char *)flow_text(yaml);
+    CHECK_STR(built, written);
+    OK(pawl_workflow_check(w, NULL, NULL, &d, &e));
+    CHECK_EQ(d.tasks, 7);
+    CHECK_EQ(d.nested, 1);
+    CHECK_EQ(d.schedules, 2);
+    pawl_workflow_free(w);
+    free(yaml);
+    w = whole(&yaml);
+    OK(pawl_workflow_check(w, NULL, NULL, &again, &e));
+    CHECK_STR(again.hash, d.hash);
+    pawl_workflow_free(w);
+    free(yaml);
+    free(built);
+    free(written);
+}
+
+TEST(applied_in_both_ways_it_is_one_definition)
+{
+    static const char yaml[] = "# a file\n"
+                               "name: w\n"
+                               "params:\n"
+                               "  n: 3\n"
+                               "on: {schedule: [\n"
+                               "  '@daily']}\n"
+                               "tasks:\n"
+                               "  a: ./a.sh\n"
+                               "  b: {needs: a, function: f, with: {n: \"${{ params.n }}\"}}\n";
+    struct pawl_workflow *w = pawl_workflow_new(&(struct pawl_workflow_keys){.name = "w"});
+    struct store *s = fixture_store();
+    struct pawl *p = open_pawl();
+    struct pawl_applied a = {0}, b = {0};
+    struct pawl_job job = {.applied = "w"};
+
+    pawl_workflow_param(w, "n", &(struct pawl_param_keys){.value = "3"});
+    pawl_workflow_schedule(w, &(struct pawl_schedule_keys){.cron = "@daily"});
+    pawl_workflow_task(w, "a", &(struct pawl_task_keys){.run = "./a.sh"});
+    pawl_workflow_task(w, "b",
+                       &(struct pawl_task_keys){.needs = PAWL_LIST("a"),
+                                                .function = "f",
+                                                .with = "{\"n\": \"${{ params.n }}\"}"});
+    OK(pawl_apply_text(p, yaml, "me", &a, &e));
+    OK(pawl_apply_built(p, w, "me", &b, &e));
+    CHECK_STR(b.definition.hash, a.definition.hash);
+    CHECK(b.unchanged);
+    CHECK_EQ(b.kept, 1);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM workflow_definitions"), 1);
+    OK(pawl_submit(p, &job, 1, &e));
+    CHECK_STR(flow_shape(s, job.id), "a:ready b:pending");
+    pawl_workflow_free(w);
+    close_all(p, s);
+}
+
+/* ---- texts ---- */
+
+TEST(any_text_comes_through_as_it_is)
+{
+    static const char *const texts[] = {"",
+                                        " ",
+                                        "no",
+                                        "~",
+                                        "17",
+                                        "1e3",
+                                        "- a",
+                                        "a: b",
+                                        "# x",
+                                        "\"q\"",
+                                        "'",
+                                        "\\n\\u",
+                                        "two\nlines\n",
+                                        "\ttab\r\n",
+                                        "\x01\x1b\x7f",
+                                        "\xC2\x85n",
+                                        "\xE2\x80\xA8",
+                                        "\xEF\xBB\xBF",
+                                        "\xEF\xBF\xBE",
+                                        "\xF0\x9F\x98\x80 ü",
+                                        "$${{ x",
+                                        "*a &b !c",
+                                        "{[,]}",
+                                        "%YAML",
+                                        "---",
+                                        "@`|>",
+                                        "<<"};
+    struct problems problems = PROBLEMS_INIT;
+    struct arena arena = ARENA_INIT;
+    const struct workflow *read;
+    struct err err;
+    size_t i;
+
+    for (i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+        struct pawl_workflow *w = pawl_workflow_new(&(struct pawl_workflow_keys){.name = "w"});
+        struct pawl_task_keys t = {.argv = PAWL_LIST("x", texts[i]), .input = texts[i]};
+        const char *text;
+
+        pawl_workflow_task(w, "t", &t);
+        text = pawl_workflow_text(w);
+        CHECK_OK_ERR(workflow_parse(problems_take(&problems, "w", text, strlen(text)), NULL,
+                                    &problems, &arena, &read, &err),
+                     &err);
+        CHECK_STR(read->tasks[0].argv.at[1], texts[i]);
+        CHECK_STR(read->tasks[0].input, texts[i]);
+        pawl_workflow_free(w);
+    }
+    problems_release(&problems);
+    arena_release(&arena);
+}
+
+TEST(json_comes_through_in_one_line_whatever_its_escapes)
+{
+    struct pawl_workflow *w = pawl_workflow_new(&(struct pawl_workflow_keys){
+        .name = "w", .vars = "{\"a\":\n\"\\ud83d\\ude00 \\/ \\u2028\", \"b\": 1.25}"});
+
+    char *text;
+
+    pawl_workflow_task(w, "t", &(struct pawl_task_keys){.run = "x"});
+    text = (char *)flow_text(pawl_workflow_text(w));
+    CHECK(strstr(text, "\"a\":\"\xF0\x9F\x98\x80 / \xE2\x80\xA8\",\"b\":1.25"));
+    free(text);
+    pawl_workflow_free(w);
+}
+
+TEST(the_text_of_one_is_for_people_a_task_a_line)
+{
+    struct pawl_workflow *w = pawl_workflow_new(&(struct pawl_workflow_keys){.name = "w"});
+
+    pawl_workflow_param(w, "n", &(struct pawl_param_keys){.value = "1"});
+    pawl_workflow_task(w, "a", &(struct pawl_task_keys){.run = "x"});
+    pawl_workflow_task(w, "b", &(struct pawl_task_keys){.run = "y", .needs = PAWL_LIST("a")});
+    CHECK_STR(pawl_workflow_text(w), "{\n\"name\":\"w\",\n\"params\":{\n  \"n\":{\"default\":1}},\n"
+                                     "\"tasks\":{\n  \"a\":{\"run\":\"x\"},\n"
+                                     "  \"b\":{\"run\":\"y\",\"needs\":[\"a\"]}}\n}\n");
+    pawl_workflow_free(w);
+}
+
+/* ---- what is wrong ---- */
+
+static void add_message(void *arg, const struct pawl_problem *p)
+{
+    buf_addf(arg, "%s\n", p->message);
+}
+
+/* Both are refused, with the same sentences. */
+static void same_complaint(struct pawl_workflow *w, const char *yaml)
+{
+    struct buf built = BUF_INIT, read = BUF_INIT;
+    char path[4096];
+    FILE *f;
+
+    snprintf(path, sizeof(path), "%s/workflow", test_dir());
+    f = fopen(path, "we");
+    CHECK(f);
+    fputs(yaml, f);
+    CHECK_EQ(fclose(f), 0);
+    CHECK_EQ(pawl_validate(path, add_message, &read, NULL, &e), -PAWL_E_INVALID);
+    CHECK_EQ(pawl_workflow_check(w, add_message, &built, NULL, &e), -PAWL_E_INVALID);
+    CHECK_STR(buf_cstr(&built), buf_cstr(&read));
+    CHECK(strstr(e.message, "workflow:"));
+    buf_release(&built);
+    buf_release(&read);
+    pawl_workflow_free(w);
+}
+
+static struct pawl_workflow *built_of(const char *name, const struct pawl_task_keys *t)
+{
+    struct pawl_workflow *w = pawl_workflow_new(&(struct pawl_workflow_keys){.name = "w"});
+
+    if (t)
+        pawl_workflow_task(w, name, t);
+    return w;
+}
+
+TEST(what_is_wrong_is_told_as_of_a_file)
+{
+    struct pawl_workflow *w;
+
+    same_complaint(built_of(NULL, NULL), "name: w\n");
+    same_complaint(built_of("a", &(struct pawl_task_keys){.needs = PAWL_LIST("b"), .run = "x"}),
+                   "name: w\ntasks: {a: {needs: b, run: x}}\n");
+    same_complaint(built_of("a", &(struct pawl_task_keys){.timeout = 5}),
+                   "name: w\ntasks: {a: {timeout: 5us}}\n");
+    same_complaint(built_of("a b", &(struct pawl_task_keys){.run = "${{ x }}", .function = "f"}),
+                   "name: w\ntasks: {a b: {run: \"${{ x }}\", function: f}}\n");
+    same_complaint(built_of("on_exit", &(struct pawl_task_keys){.run = "x"}),
+                   "name: w\ntasks: {on_exit: {run: x}}\n");
+    same_complaint(
+        built_of("a", &(struct pawl_task_keys){.run = "x", .env = PAWL_LIST("A", "2=x")}),
+        "name: w\ntasks: {a: {run: x, env: {A: null, '2': x}}}\n");
+    same_complaint(built_of("a", &(struct pawl_task_keys){.run = "x", .with = "[1]"}),
+                   "name: w\ntasks: {a: {run: x, with: [1]}}\n");
+    w = built_of("a", &(struct pawl_task_keys){.run = "x"});
+    pawl_workflow_task(w, "a", &(struct pawl_task_keys){.run = "y"});
+    same_complaint(w, "# a file\nname: w\ntasks:\n  a: {run: x}\n  a: {run: y}\n");
+}
+
+TEST(what_is_no_json_is_told_with_its_key_beside_all_else_and_nothing_is_stored)
+{
+    struct store *s = fixture_store();
+    struct pawl *p = open_pawl();
+    struct pawl_workflow *w =
+        pawl_workflow_new(&(struct pawl_workflow_keys){.name = "w", .outputs = "{\"a\": 1"});
+    struct pawl_job job = {.built = w};
+
+    pawl_workflow_param(w, "day", &(struct pawl_param_keys){.value = "today"});
+    pawl_workflow_task(w, "a", &(struct pawl_task_keys){.run = "x", .foreach = "[1, 2"});
+    pawl_workflow_task(w, "b", &(struct pawl_task_keys){.needs = PAWL_LIST("c"), .run = "x"});
+    CHECK_EQ(pawl_submit(p, &job, 1, &e), -PAWL_E_INVALID);
+    CHECK(strstr(e.message, "outputs is not valid JSON: line 1, column 7: "));
+    CHECK(strstr(e.message, "params.day.default is not valid JSON"));
+    CHECK(strstr(e.message, "tasks.a.foreach is not valid JSON"));
+    CHECK(strstr(e.message, "tasks.b.needs"));
+    CHECK_EQ(pawl_apply_built(p, w, NULL, NULL, &e), -PAWL_E_INVALID);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions"), 0);
+    pawl_workflow_free(w);
+    close_all(p, s);
+}
+
+/* ---- used ---- */
+
+static int submit_in(struct pawl_tx *tx, void *arg)
+{
+    return pawl_tx_submit(tx, arg, 1, &e);
+}
+
+TEST(a_built_workflow_is_submitted_once_by_its_key_and_runs)
+{
+    struct store *s = fixture_store();
+    struct pawl *p = open_pawl();
+    struct pawl_workflow *w = pawl_workflow_new(&(struct pawl_workflow_keys){.name = "w"});
+    struct pawl_job job = {.built = w, .key = "k", .params = PAWL_LIST("n=7")}, again = job,
+                    other = {.built = w};
+
+    pawl_workflow_param(w, "n", &(struct pawl_param_keys){.type = "integer"});
+    pawl_workflow_task(w, "a", &(struct pawl_task_keys){.run = "x"});
+    pawl_workflow_task(w, "b", &(struct pawl_task_keys){.run = "y", .needs = PAWL_LIST("a")});
+    OK(pawl_submit(p, &job, 1, &e));
+    OK(pawl_submit(p, &again, 1, &e));
+    CHECK(again.existed);
+    CHECK_EQ(again.id, job.id);
+    CHECK_STR(get(s, job.id).input, "{\"n\":7}");
+    if (!strcmp(test_db(), "sqlite"))
+        OK(pawl_transaction(p, submit_in, &other, &e));
+    else
+        OK(pawl_submit(p, &other, 1, &e));
+    pawl_workflow_free(w);
+    flow_play(s, " a ");
+    CHECK_STR(flow_shape(s, job.id), "a:failed b:skipped");
+    CHECK_EQ(status_of(s, other.id), S_FAILED);
+    close_all(p, s);
+}
