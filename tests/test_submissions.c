@@ -1,6 +1,7 @@
 /* test_submissions.c - what was submitted by SQL becomes executions: once each, in spite of whoever
  * looks at the same time or dies, and what can't be taken is kept with its reason. That which only
  * PostgreSQL can show is in test_pg_submit.c. */
+#include "pawl.h"
 #include "submission_fixture.h"
 
 #include <signal.h>
@@ -225,6 +226,50 @@ TEST(lists_are_by_what_became_of_them)
     CHECK_EQ(l.n, 2);
     CHECK_EQ(l.at[0].id, ids[SUBMISSION_WAITING]); /* newest first */
     submission_list_release(&l);
+    verify_clean(s);
+    store_close(&s);
+}
+
+static char *metrics_of(struct pawl *p)
+{
+    struct pawl_error e;
+    char *text = NULL;
+
+    test_check_ok(__FILE__, __LINE__, "pawl_metrics", pawl_metrics(p, &text, &e), e.message);
+    return text;
+}
+
+TEST(metrics_count_those_that_wait_and_those_that_were_refused)
+{
+    struct pawl_options o = {.url = fixture_url(), .tenant = fixture_tenant()};
+    struct store *s = fixture_store();
+    struct pawl *p = NULL;
+    struct pawl_error e;
+    char *all;
+
+    test_check_ok(__FILE__, __LINE__, "pawl_open", pawl_open(&o, &p, &e), e.message);
+    all = metrics_of(p);
+    CHECK(strstr(all, "\npawl_submissions{state=\"waiting\"} 0\n"));
+    CHECK(strstr(all, "\npawl_submissions_oldest_wait_seconds 0.000000\n"));
+    free(all);
+    apply(s, ONE_TASK);
+    sql_submit(s, (struct sql_call){0});
+    take_submissions(s);
+    sql_submit(s, (struct sql_call){0});
+    sql_run(s, "UPDATE submissions SET definition = 'gone' WHERE execution IS NULL");
+    take_submissions(s);
+    sql_submit(s, (struct sql_call){0});
+    sql_run(s, strcmp(test_db(), "sqlite")
+                   ? "UPDATE submissions SET requested_at = requested_at - interval '2 hours'"
+                   : "UPDATE submissions SET requested_at = requested_at - 7200000000");
+    sql_submit(s, (struct sql_call){0});
+    all = metrics_of(p);
+    CHECK(strstr(all, "\npawl_submissions{state=\"waiting\"} 2\n"));
+    CHECK(strstr(all, "\npawl_submissions{state=\"refused\"} 1\n"));
+    CHECK(strstr(all, "\npawl_submissions_oldest_wait_seconds 72"));
+    free(all);
+    pawl_close(p);
+    take_submissions(s);
     verify_clean(s);
     store_close(&s);
 }

@@ -4,6 +4,7 @@
 #include "api/api.h"
 #include "base/text.h"
 #include "core/buckets.h"
+#include "store/submissions.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -77,6 +78,24 @@ static void add_workers(struct buf *b, const struct worker_list *l, const struct
     family(b, "pawl_orphans", "gauge",
            "Running jobs whose worker is gone: they wait for adoption.");
     buf_addf(b, "pawl_orphans %lld\n", (long long)t->orphans);
+}
+
+/* ---- submissions by SQL ---- */
+
+static void add_submissions(struct buf *b, const struct submission_totals *t, int64_t now)
+{
+    int64_t wait = t->oldest ? now - t->oldest : 0;
+
+    family(b, "pawl_submissions", "gauge",
+           "Submissions by SQL that no worker has taken yet, and those that were refused; at most "
+           "100000 are counted.");
+    buf_addf(b,
+             "pawl_submissions{state=\"waiting\"} %lld\npawl_submissions{state=\"refused\"} %lld\n",
+             (long long)t->waiting, (long long)t->refused);
+    family(b, "pawl_submissions_oldest_wait_seconds", "gauge",
+           "How long the oldest of them has waited to be taken; 0 where none waits.");
+    buf_addstr(b, "pawl_submissions_oldest_wait_seconds ");
+    add_seconds(b, wait > 0 ? wait : 0);
 }
 
 /* ---- what workers counted ---- */
@@ -256,6 +275,7 @@ int pawl_metrics(struct pawl *p, char **text, struct pawl_error *e)
     struct worker_list workers = {0};
     struct counter_list counted = {0};
     struct lease_totals leases;
+    struct submission_totals submissions;
     struct buf b = BUF_INIT;
     struct err err = ERR_INIT;
     size_t i;
@@ -264,11 +284,13 @@ int pawl_metrics(struct pawl *p, char **text, struct pawl_error *e)
     if ((rc = query_queues(p->store, &queues, &err)) ||
         (rc = query_workers(p->store, &workers, &err)) ||
         (rc = query_lease_totals(p->store, &leases, &err)) ||
+        (rc = query_submission_totals(p->store, &submissions, &err)) ||
         (rc = query_counters(p->store, false, &counted, &err)))
         goto done;
     queues_fold_here(&queues);
     add_queues(&b, &queues);
     add_workers(&b, &workers, &leases);
+    add_submissions(&b, &submissions, queues.now);
     if (counted.n)
         qsort(counted.at, counted.n, sizeof(*counted.at), by_name);
     for (i = 0; i < COUNT(counters); i++)

@@ -75,3 +75,20 @@ int query_submission(struct store *s, int64_t id, struct submission_list *out, s
 {
     return ask(s, Q_QUERY_SUBMISSION, id, out, err);
 }
+
+int query_submission_totals(struct store *s, struct submission_totals *out, struct err *err)
+{
+    struct args a = ARGS_INIT;
+    struct rows r = ROWS_INIT;
+    int rc;
+
+    args_begin(&a, Q_QUERY_SUBMISSION_TOTALS);
+    args_int(&a, SUBMISSION_TOTAL_MOST);
+    if (!(rc = query_run(s, &a, &r, err)))
+        *out = (struct submission_totals){.waiting = rows_int(&r, 0, 0),
+                                          .refused = rows_int(&r, 0, 1),
+                                          .oldest = rows_int(&r, 0, 2)};
+    rows_release(&r);
+    args_release(&a);
+    return rc;
+}

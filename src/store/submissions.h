@@ -55,6 +55,14 @@ enum submission_state submission_state(const struct submission_row *r);
 /* At most n: the newest first, those that wait in the order in which they are taken. */
 MUST_USE int query_submissions(struct store *s, enum submission_state state, size_t n,
                                struct submission_list *out, struct err *err);
+#define SUBMISSION_TOTAL_MOST 100000
+/* How many wait, and how many were refused and not forgotten yet; more are not counted. */
+struct submission_totals {
+    int64_t waiting, refused;
+    int64_t oldest; /* when the first that waits was requested; 0: none waits */
+};
+MUST_USE int query_submission_totals(struct store *s, struct submission_totals *out,
+                                     struct err *err);
 /* One; an empty list if there is none of this id. */
 MUST_USE int query_submission(struct store *s, int64_t id, struct submission_list *out,
                               struct err *err);

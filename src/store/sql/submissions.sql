@@ -49,3 +49,11 @@ SELECT @submission@ FROM submissions s WHERE s.execution IS NULL AND s.error IS 
 
 --: query_submissions_refused(n i64)
 SELECT @submission@ FROM submissions s WHERE s.error IS NOT NULL ORDER BY s.decided_at DESC LIMIT $1
+
+-- How many wait and how many were refused, at most so many of each, and since when the oldest waits.
+--: query_submission_totals(most i64)
+SELECT (SELECT count(*) FROM (SELECT s.id FROM submissions s WHERE s.execution IS NULL AND s.error IS NULL
+                               ORDER BY s.id LIMIT $1) AS waiting),
+       (SELECT count(*) FROM (SELECT s.id FROM submissions s WHERE s.error IS NOT NULL
+                               ORDER BY s.decided_at LIMIT $1) AS refused),
+       (SELECT s.requested_at FROM submissions s WHERE s.execution IS NULL AND s.error IS NULL ORDER BY s.id LIMIT 1)
