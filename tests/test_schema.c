@@ -184,6 +184,91 @@ TEST(without_leave_to_migrate_an_empty_database_is_refused_with_what_to_do)
     forget_url();
 }
 
+/* ---- names of somebody else's ---- */
+
+/* As a program that knows nothing of Pawl writes there. */
+static void write_there(const char *text, const char *sql)
+{
+    char *all = mem_printf("%s%s", strcmp(test_db(), "sqlite") ? "CREATE SCHEMA pawl;" : "", sql);
+    struct pg t = pg_open(text, NULL);
+
+    pg_script_in_tx(&t, all);
+    pg_end(&t);
+    free(all);
+}
+
+static void refuses_name(const char *url, const char *name)
+{
+    struct store *s;
+    struct err err;
+
+    CHECK_EQ(try_open(url, (struct store_options){0}, &s, &err), -E_SCHEMA);
+    CHECK(!s);
+    if (!strstr(err.msg, name) || !strstr(err.msg, "not Pawl's"))
+        test_fail(__FILE__, __LINE__, "%s", err.msg);
+}
+
+TEST(a_table_of_somebody_else_under_a_name_that_pawl_needs_is_refused_and_left_alone)
+{
+    const char *url = fresh_url();
+    struct store *s;
+    struct pg t;
+
+    write_there(url, "CREATE TABLE settings (a INTEGER); INSERT INTO settings VALUES (7);"
+                     "CREATE TABLE bills (a INTEGER)");
+    refuses_name(url, "'settings'");
+    t = pg_open(url, NULL);
+    pg_script_in_tx(&t, "INSERT INTO settings SELECT a + 1 FROM settings; DROP TABLE settings");
+    pg_end(&t);
+    s = open_it(url); /* all that it has beside it is no obstacle */
+    check_schema(s);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM bills"), 0);
+    store_close(&s);
+    forget_url();
+}
+
+TEST(the_list_of_migrations_of_another_program_is_not_taken_for_ours)
+{
+    const char *url = fresh_url();
+    struct store *s;
+    struct err err;
+
+    write_there(url, "CREATE TABLE schema_migrations (version INTEGER);"
+                     "INSERT INTO schema_migrations VALUES (20260131)");
+    refuses_name(url, "'schema_migrations'");
+    CHECK_EQ(try_open(url, (struct store_options){.no_migrate = true}, &s, &err), -E_SCHEMA);
+    CHECK(strstr(err.msg, "not Pawl's"));
+    forget_url();
+}
+
+TEST(a_name_that_only_a_later_version_needs_is_refused_at_the_upgrade)
+{
+    const char *url = fresh_url();
+    struct store *s = open_it(url);
+
+    submit(s, "x");
+    sql_run(s, "DROP INDEX workflow_names_hash");
+    sql_run(s, "DROP INDEX workflow_definitions_used");
+    sql_run(s, "DROP INDEX workflow_executions_definition");
+    sql_run(s, "DELETE FROM schema_migrations WHERE version >= 8");
+    sql_run(s, "CREATE TABLE workflow_names_hash (a INTEGER)");
+    refuses_name(url, "'workflow_names_hash'");
+    CHECK_EQ(sql_number(s, "SELECT max(version) FROM schema_migrations"), 7);
+    CHECK_EQ(settle_ok(s, claim_job(s, 1)), 0);
+    store_close(&s);
+    forget_url();
+}
+
+TEST(what_pawl_makes_is_known_by_its_name)
+{
+    CHECK(schema_makes(DIALECT_SQLITE, 0, migration_count, "SETTINGS"));
+    CHECK(schema_makes(DIALECT_SQLITE, 0, 1, "settings"));
+    CHECK(schema_makes(DIALECT_SQLITE, 0, migration_count, "jobs"));
+    CHECK(schema_makes(DIALECT_POSTGRES, 0, migration_count, "execution_id"));
+    CHECK(!schema_makes(DIALECT_SQLITE, 1, migration_count, "settings"));
+    CHECK(!schema_makes(DIALECT_SQLITE, 0, migration_count, "bills"));
+}
+
 /* ---- dying in the middle ---- */
 
 struct killing {

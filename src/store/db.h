@@ -42,6 +42,8 @@ struct migration {
 };
 extern const struct migration migrations[]; /* ascending, without gaps, from 1 */
 extern const int migration_count;
+/* Whether one of those from version `after` + 1 up to `last` makes something of this name. */
+bool schema_makes(enum dialect dialect, int after, int last, const char *name);
 
 /* One value, of a parameter or of a result. Text is borrowed and NUL-terminated in results. */
 struct val {

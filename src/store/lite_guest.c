@@ -11,46 +11,11 @@
 
 /* ---- what is ours ---- */
 
-static bool is_word(const char *s, size_t len, const char *word)
-{
-    return strlen(word) == len && !sqlite3_strnicmp(s, word, (int)len);
-}
-
-/* Whether a migration makes a table, view, index or trigger of this name: CREATE at the beginning
- * of a line, the name after the words that say of what kind it is. */
-static bool makes(const char *sql, const char *name)
-{
-    static const char create[] = "\nCREATE ";
-    const char *at = sql;
-
-    while ((at = strstr(at, create))) {
-        size_t len;
-
-        for (at += strlen(create);; at += len + 1) {
-            len = strcspn(at, " (\n");
-            if (!is_word(at, len, "TABLE") && !is_word(at, len, "VIEW") &&
-                !is_word(at, len, "INDEX") && !is_word(at, len, "UNIQUE") &&
-                !is_word(at, len, "TRIGGER"))
-                break;
-        }
-        if (is_word(at, len, name))
-            return true;
-    }
-    return false;
-}
-
 static bool is_ours(const char *name)
 {
-    int i;
-
-    if (!name)
-        return false;
-    if (!sqlite3_stricmp(name, "schema_migrations") || !sqlite3_strnicmp(name, "pawl_", 5))
-        return true;
-    for (i = 0; i < migration_count; i++)
-        if (makes(migrations[i].sql[DIALECT_SQLITE], name))
-            return true;
-    return false;
+    return name &&
+           (!sqlite3_stricmp(name, "schema_migrations") || !sqlite3_strnicmp(name, "pawl_", 5) ||
+            schema_makes(DIALECT_SQLITE, 0, migration_count, name));
 }
 
 /* ---- what may be done ---- */

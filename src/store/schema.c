@@ -2,6 +2,81 @@
  * transaction together with its row in schema_migrations, one process at a time. */
 #include "store/store_internal.h"
 
+#include <string.h>
+#include <strings.h>
+
+/* ---- names ---- */
+
+static bool is_word(const char *s, size_t len, const char *word)
+{
+    return strlen(word) == len && !strncasecmp(s, word, len);
+}
+
+/* CREATE at the beginning of a line, the name after the words that say of what kind it is. */
+static bool makes(const char *sql, const char *name)
+{
+    static const char create[] = "\nCREATE ";
+    const char *at = sql;
+
+    while ((at = strstr(at, create))) {
+        size_t len;
+
+        for (at += strlen(create);; at += len + 1) {
+            len = strcspn(at, " (;\n");
+            if (!is_word(at, len, "TABLE") && !is_word(at, len, "VIEW") &&
+                !is_word(at, len, "INDEX") && !is_word(at, len, "UNIQUE") &&
+                !is_word(at, len, "TRIGGER") && !is_word(at, len, "SEQUENCE"))
+                break;
+        }
+        if (is_word(at, len, name))
+            return true;
+    }
+    return false;
+}
+
+bool schema_makes(enum dialect dialect, int after, int last, const char *name)
+{
+    int i;
+
+    for (i = after; i < last; i++)
+        if (makes(migrations[i].sql[dialect], name))
+            return true;
+    return false;
+}
+
+static int taken(const struct db_url *url, const char *name, struct err *err)
+{
+    return err_set(err, E_SCHEMA,
+                   "%s has a table, view or index '%.100s' that is not Pawl's, and Pawl needs the "
+                   "name: all was left as it is; rename it, or give Pawl a database of its own",
+                   url->safe, name);
+}
+
+/* Before a migration, so that it neither fails half-way nor takes for ours what is somebody else's.
+ * What an earlier one has made may be made anew. */
+static int check_names(struct db *db, const struct db_url *url, int from, struct err *err)
+{
+    enum dialect d = db->driver->dialect;
+    struct args a = ARGS_INIT;
+    struct rows r = ROWS_INIT;
+    size_t i;
+    int rc;
+
+    args_begin(&a, Q_RELATIONS);
+    rc = db_query(db, &a, &r, err);
+    for (i = 0; !rc && i < r.n; i++) {
+        const char *name = rows_text(&r, i, 0);
+
+        if (schema_makes(d, from, migration_count, name) && !schema_makes(d, 0, from, name))
+            rc = taken(url, name, err);
+    }
+    rows_release(&r);
+    args_release(&a);
+    return rc;
+}
+
+/* ---- versions ---- */
+
 /* One number out of a query without rows of parameters. */
 static int number(struct db *db, enum stmt_id q, int64_t *n, struct err *err)
 {
@@ -17,7 +92,7 @@ static int number(struct db *db, enum stmt_id q, int64_t *n, struct err *err)
     return rc;
 }
 
-static int version(struct db *db, int64_t *v, struct err *err)
+static int version(struct db *db, const struct db_url *url, int64_t *v, struct err *err)
 {
     int64_t there = 0;
     int rc;
@@ -25,6 +100,8 @@ static int version(struct db *db, int64_t *v, struct err *err)
     *v = 0;
     if ((rc = number(db, Q_MIGRATIONS_EXIST, &there, err)) || !there)
         return rc;
+    if (there > 1)
+        return taken(url, "schema_migrations", err);
     return number(db, Q_SCHEMA_VERSION, v, err);
 }
 
@@ -129,7 +206,8 @@ static int upgrade(struct db *db, const struct db_url *url, struct err *err)
         goto done;
     if ((rc = make_schema(db, url, err)))
         goto done;
-    if ((rc = version(db, &v, err)) || (rc = check_not_newer(url, v, err)))
+    if ((rc = version(db, url, &v, err)) || (rc = check_not_newer(url, v, err)) ||
+        (rc = check_names(db, url, (int)v, err)))
         goto done;
     args_begin(&a, Q_MIGRATIONS_TABLE);
     if ((rc = db_send(db, &a, NULL, ANY_ROWS, err)) || (rc = db_flush(db, err)))
@@ -151,7 +229,7 @@ int schema_migrate(struct db *db, const struct db_url *url, bool may_change, str
 
     if ((rc = db_begin(db, TX_READ, err)))
         return rc;
-    rc = version(db, &v, err);
+    rc = version(db, url, &v, err);
     db_rollback(db);
     if (rc || (rc = check_not_newer(url, v, err)))
         return rc;

@@ -8,10 +8,20 @@ CREATE TABLE IF NOT EXISTS schema_migrations (
     applied_at INTEGER NOT NULL                                                            --@ sqlite
 )
 
--- Whether anything is there yet, without an error if not: 1 or 0.
+-- Whether anything is there yet, without an error if not: 0, 1, or 2 for a table of that name that is not ours.
 --: migrations_exist()
-SELECT count(*) FROM sqlite_master WHERE name = 'schema_migrations'                        --@ sqlite
-SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'schema_migrations'   --@ postgres
+SELECT CASE WHEN count(*) = 0 THEN 0
+            WHEN count(*) = 3 AND count(*) FILTER (WHERE name IN ('version', 'name', 'applied_at')) = 3 THEN 1
+            ELSE 2 END
+  FROM pragma_table_info('schema_migrations')                                              --@ sqlite
+  FROM (SELECT a.attname AS name FROM pg_attribute a                                       --@ postgres
+         WHERE a.attrelid = to_regclass(quote_ident(current_schema()) || '.schema_migrations')   --@ postgres
+           AND a.attnum > 0 AND NOT a.attisdropped) AS columns                             --@ postgres
+
+-- What has a name here that a migration could want.
+--: relations()
+SELECT name FROM sqlite_master                                                             --@ sqlite
+SELECT relname::text FROM pg_class WHERE relnamespace = quote_ident(current_schema())::regnamespace   --@ postgres
 
 --: schema_version()
 SELECT COALESCE(max(version), 0) FROM schema_migrations
