@@ -1,37 +1,14 @@
 /* test_definitions.c - the definitions of workflows: stored while something needs them, and gone
  * with retention when nothing does. */
 #include "flow_fixture.h"
+#include "retention_fixture.h"
 #include "schedule_fixture.h"
-
-#define DAY (24 * 3600 * SECOND)
 
 static const char *const plain = "name: w\ntasks:\n  a: {run: x}\n";
 
 static const char *const nesting[] = {
     "w.yaml", "name: w\ntasks:\n  a: {run: x}\n  in: {workflow: in.yaml, needs: a}\n", "in.yaml",
     "name: in\ntasks:\n  leaf: {run: x}\n", NULL};
-
-struct retaining {
-    struct retention from, to;
-};
-
-static int retain_body(struct turn *t, void *arg, struct err *err)
-{
-    struct retaining *r = arg;
-
-    return op_retain(t, &r->from, &r->to, err);
-}
-
-static void retain(struct store *s, int64_t older_than)
-{
-    struct retaining r = {.to = {.older_than = older_than, .max_trees = 100}};
-    struct err err = ERR_INIT;
-
-    do {
-        r.from = r.to;
-        CHECK_OK_ERR(store_turn(s, retain_body, &r, &err), &err);
-    } while (r.to.more);
-}
 
 static int64_t definitions(struct store *s)
 {

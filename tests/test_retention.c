@@ -2,6 +2,7 @@
  * belongs to them; never anything that is still open. And of history besides: nobody else changes
  * it. */
 #include "flow_fixture.h"
+#include "retention_fixture.h"
 
 #include "store/url.h"
 
@@ -9,43 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DAY         (24 * 3600 * SECOND)
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
-
-struct retaining {
-    struct retention from, to;
-};
-
-static int retain_body(struct turn *t, void *arg, struct err *err)
-{
-    struct retaining *r = arg;
-
-    return op_retain(t, &r->from, &r->to, err);
-}
-
-/* One slice, from where `from` is. */
-static struct retention retain_slice(struct store *s, struct retention from)
-{
-    struct retaining r = {.from = from};
-    struct err err = ERR_INIT;
-
-    CHECK_OK_ERR(store_turn(s, retain_body, &r, &err), &err);
-    return r.to;
-}
-
-/* All slices. */
-static struct retention retain_as(struct store *s, struct retention r)
-{
-    do
-        r = retain_slice(s, r);
-    while (r.more);
-    return r;
-}
-
-static int64_t retain(struct store *s, int64_t older_than)
-{
-    return retain_as(s, (struct retention){.older_than = older_than, .max_trees = 100}).trees;
-}
 
 static int64_t count(struct store *s, const char *table)
 {
@@ -88,14 +53,6 @@ static int64_t ended_tree(struct store *s)
     CHECK_EQ(settle_as(s, claim_job(s, 1), OUTCOME_FAILED, -1), 0);
     end_flow(s, root);
     return root;
-}
-
-static int64_t ended_job(struct store *s)
-{
-    int64_t id = submit(s, "x");
-
-    CHECK_EQ(settle_ok(s, claim_job(s, 1)), 0);
-    return id;
 }
 
 /* ---- which trees ---- */
@@ -564,78 +521,5 @@ TEST(a_dry_run_tidies_nothing)
     CHECK_EQ(count(s, "turns"), 2);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM queue_counters WHERE writer = 0"), 0);
     verify_clean(s);
-    store_close(&s);
-}
-
-/* ---- partitions, where there are some ---- */
-
-static bool has_partition(struct store *s, int n)
-{
-    char sql[200];
-
-    snprintf(sql, sizeof(sql),
-             "SELECT count(*) FROM pg_class WHERE relname = 'execution_events_%d'"
-             " AND relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema())",
-             n);
-    return sql_number(s, sql) == 1;
-}
-
-static struct store *partitioned_store(void)
-{
-    struct store *s = fixture_store();
-
-    if (store_url(s)->file) {
-        store_close(&s);
-        SKIP("no partitions here");
-    }
-    return s;
-}
-
-TEST(a_partition_is_dropped_when_the_last_of_its_trees_is_gone)
-{
-    struct store *s = partitioned_store();
-    struct held_job j;
-    int64_t open;
-
-    ended_job(s);
-    open = submit(s, "open");
-    CHECK(has_partition(s, 0) && has_partition(s, 2) && !has_partition(s, 3));
-    sql_run(s, "SELECT setval('execution_id', 999999)");
-    CHECK_EQ(submit_child(s, open, "a child's events are with its root's"), 1000000);
-    CHECK_EQ(submit(s, "of the second partition"), 1000001);
-    CHECK_EQ(cancel(s, 1000001), 0);
-    clock_advance(100 * DAY);
-    CHECK_EQ(retain(s, DAY), 2);
-    CHECK(has_partition(s, 0)); /* the open one is in there */
-    verify_clean(s);
-    j = claim_job(s, 1);
-    CHECK_EQ(j.id, open);
-    CHECK_EQ(settle_ok(s, j), 0);
-    CHECK_EQ(cancel(s, 1000000), 0);
-    submit(s, "young");
-    clock_advance(100 * DAY);
-    CHECK_EQ(retain(s, DAY), 1);
-    CHECK(!has_partition(s, 0));
-    CHECK(has_partition(s, 1) && has_partition(s, 2)); /* the current one, and what is ahead */
-    CHECK(ended_job(s) > 1000001);
-    verify_clean(s);
-    store_close(&s);
-}
-
-TEST(a_partition_that_others_write_next_to_is_dropped_all_the_same)
-{
-    struct store *s = partitioned_store(), *other = fixture_store();
-    int64_t id;
-
-    ended_job(s);
-    sql_run(s, "SELECT setval('execution_id', 1000000)");
-    id = submit(other, "keeps the horizon up");
-    clock_advance(100 * DAY);
-    CHECK_EQ(retain(s, DAY), 1);
-    CHECK(!has_partition(s, 0));
-    CHECK_EQ(claim_job(other, 1).id, id); /* its prepared statements find their way */
-    submit(other, "x");
-    verify_clean(s);
-    store_close(&other);
     store_close(&s);
 }

@@ -141,3 +141,34 @@ TEST(those_that_fail_the_turn_are_found_and_refused_and_the_others_taken)
     close_all(&k, s);
     buf_release(&said);
 }
+
+static void count_takes(void *arg, const char *where)
+{
+    *(int *)arg += !strcmp(where, "submissions_take");
+}
+
+TEST(one_that_failed_in_a_bad_moment_is_tried_once_more)
+{
+    struct worker_kit k = {.list = list};
+    struct store *s = fixture_store();
+    int64_t taken = submit(s, "exec::other"), id;
+    int takes = 0;
+    char sql[200];
+
+    apply(s, FUNCTION);
+    id = sql_submit(s, (struct sql_call){.silent = true});
+    snprintf(sql, sizeof(sql), "UPDATE submissions SET id = %lld", (long long)taken);
+    sql_run(s, sql);
+    fixture_env()->point = count_takes;
+    fixture_env()->arg = &takes;
+    kit_open(&k);
+    KIT_UNTIL(&k, takes);
+    CHECK_EQ(takes, 1);
+    CHECK_STR(submission_word(s, taken), "waiting");
+    snprintf(sql, sizeof(sql), "UPDATE submissions SET id = %lld", (long long)id);
+    sql_run(s, sql); /* what was in its way is gone */
+    KIT_UNTIL(&k, ended_runs(s));
+    CHECK_STR(submission_word(s, id), "taken");
+    fixture_env()->point = NULL;
+    close_all(&k, s);
+}

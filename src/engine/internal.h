@@ -157,15 +157,16 @@ struct engine {
     bool submissions;    /* some by SQL may wait to be taken */
     bool deaf;           /* a function does not obey: this worker must end */
     bool stopping, closing;
-    bool left_some;          /* work that others are to find by our file */
-    size_t submission_slice; /* at most so many at once, after a turn that failed; 0: as usual */
-    size_t own_queues;       /* the first so many of queues are not those of the dead */
-    int64_t here;            /* the tree that it works on alone; 0: none yet */
-    int64_t beat_due;        /* SQLite: when to renew */
-    int64_t timer_due;       /* engine_now; 0: none */
-    int64_t schedule_due;    /* the same of schedules */
-    int64_t looked_at;       /* for jobs and timers, the last time without being called */
-    int64_t healthy_since;   /* nobody is reaped by one who was away himself */
+    bool left_some;            /* work that others are to find by our file */
+    size_t submission_slice;   /* at most so many at once, after a turn that failed; 0: as usual */
+    int64_t submission_failed; /* the last that failed a turn alone; 0: none */
+    size_t own_queues;         /* the first so many of queues are not those of the dead */
+    int64_t here;              /* the tree that it works on alone; 0: none yet */
+    int64_t beat_due;          /* SQLite: when to renew */
+    int64_t timer_due;         /* engine_now; 0: none */
+    int64_t schedule_due;      /* the same of schedules */
+    int64_t looked_at;         /* for jobs and timers, the last time without being called */
+    int64_t healthy_since;     /* nobody is reaped by one who was away himself */
     int64_t last_tick;
     int64_t db_ahead;           /* the database's time minus engine_now, by the last tick */
     int64_t retention_look;     /* when to ask next whether it is our turn to remove what is old */

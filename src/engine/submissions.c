@@ -1,5 +1,6 @@
 /* submissions.c - takes what other programs submitted by SQL (store/submissions.h). None of them
- * may stop the loop: what can't be stored is narrowed down until it is alone, and refused. */
+ * may stop the loop: what can't be stored is narrowed down until it is alone, tried once more, as
+ * the fault may have been of that moment, and refused. */
 #include "engine/internal.h"
 
 #include "store/submissions.h"
@@ -39,6 +40,11 @@ static int narrow_down(struct engine *e, const struct submission_round *r, struc
 
     if (r->n > 1) {
         e->submission_slice = r->n / 2;
+        return 0;
+    }
+    if (e->submission_failed != r->first) {
+        e->submission_failed = r->first;
+        e->submission_slice = 1;
         return 0;
     }
     err_prefix(&why, "it can't be stored");

@@ -1,0 +1,154 @@
+/* test_partitions.c - partitions of the history: each goes when nothing needs it any more, at
+ * nobody else's cost. */
+#include "retention_fixture.h"
+
+#undef SECOND /* the driver has the same, as an int */
+#include "pg_fixture.h"
+
+TEST_ONLY_DB(postgres);
+
+static bool has_partition(struct store *s, int n)
+{
+    char sql[200];
+
+    snprintf(sql, sizeof(sql),
+             "SELECT count(*) FROM pg_class WHERE relname = 'execution_events_%d'"
+             " AND relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema())",
+             n);
+    return sql_number(s, sql) == 1;
+}
+
+TEST(a_partition_is_dropped_when_the_last_of_its_trees_is_gone)
+{
+    struct store *s = fixture_store();
+    struct held_job j;
+    int64_t open;
+
+    ended_job(s);
+    open = submit(s, "open");
+    CHECK(has_partition(s, 0) && has_partition(s, 2) && !has_partition(s, 3));
+    sql_run(s, "SELECT setval('execution_id', 999999)");
+    CHECK_EQ(submit_child(s, open, "a child's events are with its root's"), 1000000);
+    CHECK_EQ(submit(s, "of the second partition"), 1000001);
+    CHECK_EQ(cancel(s, 1000001), 0);
+    clock_advance(100 * DAY);
+    CHECK_EQ(retain(s, DAY), 2);
+    CHECK(has_partition(s, 0)); /* the open one is in there */
+    verify_clean(s);
+    j = claim_job(s, 1);
+    CHECK_EQ(j.id, open);
+    CHECK_EQ(settle_ok(s, j), 0);
+    CHECK_EQ(cancel(s, 1000000), 0);
+    submit(s, "young");
+    clock_advance(100 * DAY);
+    CHECK_EQ(retain(s, DAY), 1);
+    CHECK(!has_partition(s, 0));
+    CHECK(has_partition(s, 1) && has_partition(s, 2)); /* the current one, and what is ahead */
+    CHECK(ended_job(s) > 1000001);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_partition_that_others_write_next_to_is_dropped_all_the_same)
+{
+    struct store *s = fixture_store(), *other = fixture_store();
+    int64_t id;
+
+    ended_job(s);
+    sql_run(s, "SELECT setval('execution_id', 1000000)");
+    id = submit(other, "keeps the horizon up");
+    clock_advance(100 * DAY);
+    CHECK_EQ(retain(s, DAY), 1);
+    CHECK(!has_partition(s, 0));
+    CHECK_EQ(claim_job(other, 1).id, id); /* its prepared statements find their way */
+    submit(other, "x");
+    verify_clean(s);
+    store_close(&other);
+    store_close(&s);
+}
+
+/* ---- beside others ---- */
+
+/* One tree in the first partition, which is old, and one in the second. */
+static struct store *with_an_old_partition(struct store *s)
+{
+    ended_job(s);
+    sql_run(s, "SELECT setval('execution_id', 1000000)");
+    submit(s, "keeps the horizon up");
+    clock_advance(100 * DAY);
+    return s;
+}
+
+TEST(whoever_reads_the_history_is_not_waited_for_and_the_partition_goes_another_day)
+{
+    struct store *s = with_an_old_partition(fixture_store()), *other = fixture_store();
+    struct pg reader = pg_open(fixture_url(), fixture_tenant());
+
+    pg_begin(&reader);
+    pg_script(&reader, "SELECT count(*) FROM execution_events");
+    CHECK_EQ(retain(s, DAY), 1);
+    CHECK(has_partition(s, 0));
+    pg_commit(&reader); /* else it idled for too long */
+    submit(other, "x");
+    CHECK_EQ(retain(s, DAY), 0);
+    CHECK(!has_partition(s, 0));
+    verify_clean(s);
+    pg_end(&reader);
+    store_close(&other);
+    store_close(&s);
+}
+
+STMT(waits_for_us,
+     "SELECT count(*) FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock' "
+     "AND relation = 'execution_events'::regclass",
+     0, 0, 0);
+
+static struct sign *written, *committed;
+
+/* One adds an event to the old partition, and commits when the other waits for its lock. */
+static void write_and_retain(int nth)
+{
+    struct pg writer;
+    struct store *s;
+
+    if (nth == 0) {
+        writer = pg_open(fixture_url(), fixture_tenant());
+        pg_begin(&writer);
+        pg_script(&writer, "INSERT INTO execution_events (sequence_num, root, execution, "
+                           "created_at, seq, attempt, epoch, type, from_status, to_status) "
+                           "VALUES (nextval('event_sequence'), 7, 7, now(), 1, 0, 0, 1, 0, 1)");
+        sign_give(written);
+        while (!pg_number(&writer, &waits_for_us))
+            ;
+        pg_commit(&writer);
+        sign_give(committed);
+        pg_end(&writer);
+    } else {
+        s = fixture_store();
+        CHECK(sign_wait(written, 30 * 1000000LL));
+        do /* it waits for a moment only */
+            retain(s, DAY);
+        while (!committed->given);
+        store_close(&s);
+    }
+}
+
+TEST(an_event_that_comes_while_retention_waits_for_the_partition_is_not_lost)
+{
+    struct store *s = with_an_old_partition(fixture_store());
+    struct pg p;
+
+    written = shared_memory(sizeof(*written));
+    committed = shared_memory(sizeof(*committed));
+    store_close(&s);
+    run_processes(2, write_and_retain);
+    s = fixture_store();
+    CHECK(has_partition(s, 0));
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM execution_events WHERE root = 7"), 1);
+    p = pg_open(fixture_url(), fixture_tenant()); /* its execution is not there */
+    pg_script_in_tx(&p,
+                    "SET LOCAL pawl.retention = 'on'; DELETE FROM execution_events WHERE root = 7");
+    pg_end(&p);
+    verify_clean(s);
+    store_close(&s);
+}
