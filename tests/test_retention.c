@@ -319,6 +319,52 @@ TEST(a_large_tree_goes_in_one_piece)
     store_close(&s);
 }
 
+static void count_read(void *arg, const char *what, int64_t took_us, long rows)
+{
+    (void)took_us;
+    if (!strcmp(what, "tree_ids"))
+        *(long *)arg += rows;
+}
+
+TEST(a_slice_reads_no_more_large_trees_than_it_takes)
+{
+    static const struct retention kinds[] = {{.logs_only = true}, {.dry_run = true}, {0}};
+    enum { TREES = 8, CHILDREN = 20 };
+    struct store *s = fixture_store();
+    size_t kind;
+    long read;
+    int i, k;
+
+    for (i = 0; i < TREES; i++) {
+        int64_t root = submit_with(s, (struct submission){.name = "flow", .kind = KIND_WORKFLOW});
+
+        for (k = 0; k < CHILDREN; k++)
+            submit_child(s, root, "x");
+        CHECK_EQ(cancel(s, root), 0);
+        end_flow(s, root);
+    }
+    clock_advance(100 * DAY);
+    fixture_env()->trace = count_read;
+    fixture_env()->arg = &read;
+    for (kind = 0; kind < COUNT(kinds); kind++) {
+        struct retention r = kinds[kind];
+
+        r.older_than = DAY;
+        r.max_trees = 100;
+        r.max_rows = CHILDREN / 2;
+        do {
+            read = 0;
+            r = retain_slice(s, r);
+            CHECK(read < 3 * (CHILDREN + 1)); /* a rest, and then two at once */
+        } while (r.more);
+        CHECK_EQ(r.trees, TREES);
+    }
+    fixture_env()->trace = NULL;
+    CHECK_EQ(count(s, "executions"), 0);
+    verify_clean(s);
+    store_close(&s);
+}
+
 TEST(a_workflow_that_goes_in_slices_is_no_breach_on_its_way)
 {
     struct store *s = fixture_store();

@@ -20,7 +20,8 @@
 /* What goes in this slice: whole trees, or the lower part of one that is too large for one slice.
  */
 struct doomed {
-    VEC(int64_t) roots; /* of each execution below */
+    VEC(int64_t) candidates; /* roots that ended early enough */
+    VEC(int64_t) roots;      /* of each execution below */
     VEC(int64_t) ids;
     VEC(int64_t) whole; /* trees that are gone with this slice */
     int64_t part;       /* the one of which a part is left; 0: none */
@@ -29,14 +30,15 @@ struct doomed {
 
 static void doomed_release(struct doomed *d)
 {
+    vec_release(&d->candidates);
     vec_release(&d->roots);
     vec_release(&d->ids);
     vec_release(&d->whole);
 }
 
-/* Candidates among the next roots; r->after = up to where it looked, r->more = there may be others.
+/* Ended roots among the next ones; r->after = up to where it looked, r->more = there may be others.
  */
-static int find_roots(struct turn *t, struct retention *r, int64_t before, struct args *out,
+static int find_roots(struct turn *t, struct retention *r, int64_t before, struct doomed *d,
                       struct err *err)
 {
     struct rows found = ROWS_INIT;
@@ -45,7 +47,6 @@ static int find_roots(struct turn *t, struct retention *r, int64_t before, struc
 
     args_begin(&t->args, Q_OLD_ROOTS);
     args_int(&t->args, r->after);
-    args_int(&t->args, before);
     args_int(&t->args, (int64_t)r->max_trees);
     if ((rc = turn_query(t, &t->args, &found, err)))
         goto done;
@@ -57,51 +58,80 @@ static int find_roots(struct turn *t, struct retention *r, int64_t before, struc
         }
         r->after = rows_int(&found, i, 0);
         if (!rows_null(&found, i, 2) && rows_int(&found, i, 2) < before)
-            args_int(out, r->after);
+            *vec_add(&d->candidates) = r->after;
     }
 done:
     rows_release(&found);
     return rc;
 }
 
-/* Chooses executions of the trees in which everything ended early enough, children before their
- * parents. If there are more than one slice takes, the rest waits: r->after goes back to before the
- * tree that is not done. Rows come root by root, the deepest first. */
-static int choose(struct turn *t, const struct args *roots, int64_t before, struct retention *r,
-                  struct doomed *d, struct err *err)
+/* The rest waits for the next slice, which begins with this tree. */
+static void leave(struct retention *r, int64_t root)
 {
-    size_t max = r->max_rows ? r->max_rows : MAX_ROWS, i;
-    struct idmap stay = IDMAP_INIT;
-    struct rows found = ROWS_INIT;
-    int rc;
+    r->after = root - 1;
+    r->more = true;
+}
 
-    if ((rc = turn_query(t, roots, &found, err)))
-        goto done;
-    for (i = 0; i < found.n; i++)
-        if (!status_is_terminal((int)rows_int(&found, i, 2)) || rows_int(&found, i, 4) >= before)
-            idmap_put(&stay, rows_int(&found, i, 0), t);
-    for (i = 0; i < found.n; i++) {
-        int64_t root = rows_int(&found, i, 0), id = rows_int(&found, i, 1);
+/* Takes those trees in which everything ended early enough, children before their parents; false:
+ * that is enough, and some are left. Rows come root by root, the deepest first. */
+static bool take_trees(const struct rows *found, int64_t before, size_t enough, struct retention *r,
+                       struct doomed *d)
+{
+    struct idmap stay = IDMAP_INIT;
+    bool all = true;
+    size_t i;
+
+    for (i = 0; i < found->n; i++)
+        if (!status_is_terminal((int)rows_int(found, i, 2)) || rows_int(found, i, 4) >= before)
+            idmap_put(&stay, rows_int(found, i, 0), d);
+    for (i = 0; i < found->n && all; i++) {
+        int64_t root = rows_int(found, i, 0), id = rows_int(found, i, 1);
 
         if (idmap_get(&stay, root))
             continue;
-        if (!r->dry_run && !r->logs_only && d->ids.n >= max) {
-            r->after = root - 1;
-            r->more = true;
+        if (!r->dry_run && !r->logs_only && d->ids.n >= enough) {
+            leave(r, root);
             if (d->roots.at[d->roots.n - 1] == root)
                 d->part = root;
-            break;
+            all = false;
+            continue;
         }
         *vec_add(&d->roots) = root;
         *vec_add(&d->ids) = id;
-        d->events += rows_int(&found, i, 3);
+        d->events += rows_int(found, i, 3);
         if (id == root) {
             *vec_add(&d->whole) = root;
             d->trees++;
         }
     }
-done:
     idmap_release(&stay);
+    return all;
+}
+
+/* Chooses what goes. How large a tree is shows only when it is read: so first one of them is, then
+ * twice as many each time, until that was enough for one slice. */
+static int choose(struct turn *t, int64_t before, struct retention *r, struct doomed *d,
+                  struct err *err)
+{
+    size_t enough = r->max_rows ? r->max_rows : MAX_ROWS, seen = 0, done, n, i;
+    struct rows found = ROWS_INIT;
+    int rc = 0;
+
+    for (done = 0, n = 1; done < d->candidates.n; done += n, n *= 2) {
+        if (seen >= enough) {
+            leave(r, d->candidates.at[done]);
+            break;
+        }
+        if (n > d->candidates.n - done)
+            n = d->candidates.n - done;
+        args_begin(&t->args, Q_TREE_IDS);
+        for (i = done; i < done + n; i++)
+            args_int(&t->args, d->candidates.at[i]);
+        if ((rc = turn_query(t, &t->args, &found, err)) ||
+            !take_trees(&found, before, enough, r, d))
+            break;
+        seen += found.n;
+    }
     rows_release(&found);
     return rc;
 }
@@ -262,7 +292,6 @@ done:
 
 int op_retain(struct turn *t, const struct retention *from, struct retention *r, struct err *err)
 {
-    struct args roots = ARGS_INIT;
     struct doomed d = {0};
     int64_t before;
     int rc;
@@ -271,9 +300,7 @@ int op_retain(struct turn *t, const struct retention *from, struct retention *r,
     if ((rc = turn_sync(t, err)))
         return rc;
     before = t->now - r->older_than;
-    args_begin(&roots, Q_TREE_IDS);
-    if ((rc = find_roots(t, r, before, &roots, err)) ||
-        (args_rows(&roots) && (rc = choose(t, &roots, before, r, &d, err))))
+    if ((rc = find_roots(t, r, before, &d, err)) || (rc = choose(t, before, r, &d, err)))
         goto done;
     if (!r->dry_run && (rc = r->logs_only ? run_for(t, Q_LOGS_DELETE, d.ids.at, d.ids.n, err)
                                           : delete_doomed(t, &d, err)))
@@ -286,7 +313,6 @@ int op_retain(struct turn *t, const struct retention *from, struct retention *r,
     if (!(rc = forget_definitions(t, r, err)) && !r->more)
         rc = tidy(t, r, err);
 done:
-    args_release(&roots);
     doomed_release(&d);
     return rc;
 }

@@ -296,13 +296,12 @@ SELECT (SELECT due_at FROM timers ORDER BY due_at LIMIT 1), @next_schedule@, @wa
 
 -- ---- retention
 
--- Ended roots, oldest first, from a place on. Ids rise with time (to within a second), so the walk ends
--- at the first root that is too young to have ended before $2.
---: old_roots(after i64, before time, n i64)
+-- Roots, oldest first, from a place on. Ids rise with time, so whoever walks ends at the first that is too young.
+--: old_roots(after i64, n i64)
 SELECT e.id, e.requested_at, e.finished_at
   FROM executions e
  WHERE e.parent IS NULL AND e.id > $1
- ORDER BY e.id LIMIT $3
+ ORDER BY e.id LIMIT $2
    FOR UPDATE SKIP LOCKED                                                                  --@ postgres
 
 --: tree_ids(; root i64)
