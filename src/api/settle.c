@@ -2,7 +2,9 @@
  */
 #include "api/worker.h"
 
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 _Static_assert((int)PAWL_OK == (int)OUTCOME_OK && (int)PAWL_FAILED == (int)OUTCOME_FAILED &&
                    (int)PAWL_TIMED_OUT == (int)OUTCOME_TIMED_OUT &&
@@ -54,96 +56,108 @@ int pawl_heartbeat(struct pawl_worker *w, struct pawl_lease *leases, size_t n, s
     return api_end(rc, &err, e);
 }
 
-/* ---- started ---- */
+/* ---- what may have to be said again ---- */
 
-/* A list of which some may have to be done again; `from[i]` is the place of list[i] in the
- * caller's. */
-struct starting {
+/* Entries that begin with their lease, and what becomes of them; `from[i]` is the place of the i-th
+ * in the caller's list. */
+struct saying {
     struct pawl_worker *w;
-    struct pawl_lease *leases;
-    struct start *list;
-    size_t *from, n;
+    void *list;
+    size_t size, *from, n; /* size: of an entry */
+    void *given;           /* the caller's list */
+    void (*answer)(void *given, size_t place, const void *entry);
 };
+
+static void saying_open(struct saying *s, struct pawl_worker *w, void *given, size_t size, size_t n)
+{
+    size_t i;
+
+    s->w = w;
+    s->given = given;
+    s->list = mem_zalloc((n + 1) * size);
+    s->from = mem_zalloc((n + 1) * sizeof(*s->from));
+    s->size = size;
+    s->n = n;
+    for (i = 0; i < n; i++)
+        s->from[i] = i;
+}
+
+static void saying_close(struct saying *s)
+{
+    free(s->list);
+    free(s->from);
+}
+
+/* Answers what was taken or refused, and keeps what was busy. */
+static size_t still_busy(void *arg)
+{
+    struct saying *s = arg;
+    size_t i, left = 0;
+
+    for (i = 0; i < s->n; i++) {
+        char *entry = (char *)s->list + i * s->size;
+
+        if (((const struct lease_ref *)(void *)entry)->rc != -E_BUSY) {
+            s->answer(s->given, s->from[i], entry);
+            continue;
+        }
+        memmove((char *)s->list + left * s->size, entry, s->size);
+        s->from[left++] = s->from[i];
+    }
+    return s->n = left;
+}
+
+_Static_assert(offsetof(struct start, lease) == 0 && offsetof(struct settlement, lease) == 0,
+               "an entry begins with its lease");
+
+/* ---- started ---- */
 
 static int started_body(struct turn *t, void *arg, struct err *err)
 {
-    struct starting *s = arg;
+    struct saying *s = arg;
 
     return op_started(t, s->w->id, s->list, s->n, err);
 }
 
-static size_t started_busy(void *arg)
+static void answer_start(void *given, size_t place, const void *entry)
 {
-    struct starting *s = arg;
-    size_t i, left = 0;
-
-    for (i = 0; i < s->n; i++) {
-        if (s->list[i].lease.rc != -E_BUSY) {
-            tell(&s->leases[s->from[i]], &s->list[i].lease);
-            continue;
-        }
-        s->list[left] = s->list[i];
-        s->from[left++] = s->from[i];
-    }
-    return s->n = left;
+    tell(&((struct pawl_lease *)given)[place], &((const struct start *)entry)->lease);
 }
 
 int pawl_started(struct pawl_worker *w, struct pawl_lease *leases, size_t n, int64_t ago,
                  struct pawl_error *e)
 {
-    struct starting s = {.w = w,
-                         .leases = leases,
-                         .list = mem_zalloc((n + 1) * sizeof(*s.list)),
-                         .from = mem_zalloc((n + 1) * sizeof(*s.from)),
-                         .n = n};
+    struct saying s = {.answer = answer_start};
     struct err err = ERR_INIT;
     size_t i;
     int rc = 0;
 
-    for (i = 0; i < n; i++) {
-        s.list[i] = (struct start){.lease = ref(&leases[i]), .ago = ago > 0 ? ago : 0};
-        s.from[i] = i;
-    }
+    saying_open(&s, w, leases, sizeof(struct start), n);
+    for (i = 0; i < n; i++)
+        ((struct start *)s.list)[i] =
+            (struct start){.lease = ref(&leases[i]), .ago = ago > 0 ? ago : 0};
     if (n)
-        rc = api_turns(w->pawl, started_body, started_busy, &s, &err);
-    free(s.list);
-    free(s.from);
+        rc = api_turns(w->pawl, started_body, still_busy, &s, &err);
+    saying_close(&s);
     return api_end(rc, &err, e);
 }
 
 /* ---- settle ---- */
 
-struct settling {
-    struct pawl_worker *w;
-    struct pawl_settlement *given;
-    struct settlement *list;
-    size_t *from, n;
-};
-
 static int settle_body(struct turn *t, void *arg, struct err *err)
 {
-    struct settling *s = arg;
+    struct saying *s = arg;
 
     return op_settle(t, s->w->id, s->list, s->n, err);
 }
 
-static size_t settle_busy(void *arg)
+static void answer_settlement(void *given, size_t place, const void *entry)
 {
-    struct settling *s = arg;
-    size_t i, left = 0;
+    struct pawl_settlement *g = &((struct pawl_settlement *)given)[place];
+    const struct settlement *s = entry;
 
-    for (i = 0; i < s->n; i++) {
-        if (s->list[i].lease.rc != -E_BUSY) {
-            struct pawl_settlement *g = &s->given[s->from[i]];
-
-            tell(&g->lease, &s->list[i].lease);
-            g->status = g->lease.lost ? NULL : status_text(s->list[i].status);
-            continue;
-        }
-        s->list[left] = s->list[i];
-        s->from[left++] = s->from[i];
-    }
-    return s->n = left;
+    tell(&g->lease, &s->lease);
+    g->status = g->lease.lost ? NULL : status_text(s->status);
 }
 
 static int take(const struct pawl_settlement *g, struct settlement *out, struct err *err)
@@ -165,22 +179,16 @@ static int take(const struct pawl_settlement *g, struct settlement *out, struct 
 
 int pawl_settle(struct pawl_worker *w, struct pawl_settlement *list, size_t n, struct pawl_error *e)
 {
-    struct settling s = {.w = w,
-                         .given = list,
-                         .list = mem_zalloc((n + 1) * sizeof(*s.list)),
-                         .from = mem_zalloc((n + 1) * sizeof(*s.from)),
-                         .n = n};
+    struct saying s = {.answer = answer_settlement};
     struct err err = ERR_INIT;
     size_t i;
     int rc = 0;
 
-    for (i = 0; i < n && !rc; i++) {
-        rc = take(&list[i], &s.list[i], &err);
-        s.from[i] = i;
-    }
+    saying_open(&s, w, list, sizeof(struct settlement), n);
+    for (i = 0; i < n && !rc; i++)
+        rc = take(&list[i], &((struct settlement *)s.list)[i], &err);
     if (n && !rc)
-        rc = api_turns(w->pawl, settle_body, settle_busy, &s, &err);
-    free(s.list);
-    free(s.from);
+        rc = api_turns(w->pawl, settle_body, still_busy, &s, &err);
+    saying_close(&s);
     return api_end(rc, &err, e);
 }

@@ -86,9 +86,8 @@ done:
     return rc;
 }
 
-void schedule_push(struct args *a, const struct schedule_row *r)
+void schedule_push_state(struct args *a, const struct schedule_row *r)
 {
-    args_int(a, r->id);
     args_int(a, r->done);
     args_int_or_null(a, r->next);
     args_int_or_null(a, r->waiting);
@@ -100,6 +99,12 @@ void schedule_push(struct args *a, const struct schedule_row *r)
     args_text(a, r->paused_by);
     args_text(a, r->pause_reason);
     args_text(a, r->problem);
+}
+
+void schedule_push(struct args *a, const struct schedule_row *r)
+{
+    args_int(a, r->id);
+    schedule_push_state(a, r);
 }
 
 int schedule_store(struct turn *t, const struct schedule_row *r, struct err *err)

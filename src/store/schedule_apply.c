@@ -151,17 +151,7 @@ static void push_row(struct args *a, const struct schedule_row *r)
     args_int_or_null(a, r->start);
     args_int_or_null(a, r->end);
     args_text(a, r->params);
-    args_int(a, r->done);
-    args_int_or_null(a, r->next);
-    args_int_or_null(a, r->waiting);
-    args_int_or_null(a, r->last_run);
-    args_int(a, r->skipped);
-    args_int_or_null(a, r->skipped_at);
-    args_int_or_null(a, r->missed_at);
-    args_int_or_null(a, r->paused_at);
-    args_text(a, r->paused_by);
-    args_text(a, r->pause_reason);
-    args_text(a, r->problem);
+    schedule_push_state(a, r);
 }
 
 /* All are written anew: names may have changed places. */

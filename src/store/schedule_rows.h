@@ -11,6 +11,8 @@ void schedule_read_row(struct schedule_row *out, const struct rows *r, size_t ro
 MUST_USE int schedule_load(struct turn *t, const struct schedule_name *n, struct schedule_row **out,
                            size_t *count, struct err *err);
 
+/* Pushes what changes while it is there: the last columns of schedule_insert and schedule_write. */
+void schedule_push_state(struct args *a, const struct schedule_row *r);
 /* Pushes what schedule_write takes. */
 void schedule_push(struct args *a, const struct schedule_row *r);
 /* Writes one that was changed. */
