@@ -354,6 +354,28 @@ TEST(one_who_looks_in_the_middle_of_anothers_turn_passes_on)
     store_close(&o.s);
 }
 
+TEST(one_that_is_taken_while_it_is_asked_for_is_found)
+{
+    struct execution_list l = {0};
+    struct other o = {.s = fixture_store()};
+    struct err err = ERR_INIT;
+    struct watch w = {0};
+    struct store *s;
+    int64_t id;
+
+    apply(o.s, ONE_TASK);
+    id = sql_submit(o.s, (struct sql_call){0});
+    s = watched_store(&w);
+    watch_for(&w, "query_submission", 1, take_between, &o);
+    CHECK_OK_ERR(query_execution(s, id, &l, &err), &err);
+    CHECK(w.acted);
+    CHECK_EQ(l.at[0].id, id);
+    execution_list_release(&l);
+    verify_clean(o.s);
+    store_close(&s);
+    store_close(&o.s);
+}
+
 #define MANY 200
 
 static void take_all(int nth)

@@ -13,6 +13,10 @@ static int look(struct pawl *p, int64_t *id, int *status, struct err *err)
     struct err ignored = ERR_INIT;
     int attempts, rc = query_attempts(p->store, *id, &attempts, status, err);
 
+    if (rc == -E_BUSY) { /* it was taken at this moment */
+        *status = S_NONE;
+        return 0;
+    }
     if (rc != -E_NOT_FOUND || query_submission(p->store, *id, &l, &ignored))
         return rc;
     if (l.n && l.at[0].execution && l.at[0].execution != *id) {

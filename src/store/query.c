@@ -125,6 +125,8 @@ int query_not_there(struct store *s, int64_t id, struct err *err)
         rc = err_set(err, E_NOT_FOUND,
                      "there is no execution %lld: its submission of %s was refused: %s", n,
                      l.at[0].workflow, l.at[0].error);
+    else if (l.at[0].execution == id)
+        rc = err_set(err, E_BUSY, "execution %lld was begun at this moment: ask again", n);
     else if (l.at[0].execution)
         rc =
             err_set(err, E_NOT_FOUND, "there is no execution %lld: by its key it is execution %lld",
@@ -138,18 +140,24 @@ int query_not_there(struct store *s, int64_t id, struct err *err)
     return rc;
 }
 
-static int not_empty(struct store *s, int rc, int64_t id, struct execution_list *out,
+/* One that must be there. A submission may be taken between the two looks: then it is there. */
+static int ask_there(struct store *s, enum stmt_id q, int64_t id, struct execution_list *out,
                      struct err *err)
 {
-    if (rc || out->n)
-        return rc;
-    execution_list_release(out);
-    return query_not_there(s, id, err);
+    int tries = 2, rc;
+
+    do {
+        if ((rc = ask_by_id(s, q, id, out, err)) || out->n)
+            return rc;
+        execution_list_release(out);
+        rc = query_not_there(s, id, err);
+    } while (rc == -E_BUSY && --tries);
+    return rc;
 }
 
 int query_execution(struct store *s, int64_t id, struct execution_list *out, struct err *err)
 {
-    return not_empty(s, ask_by_id(s, Q_QUERY_EXECUTION, id, out, err), id, out, err);
+    return ask_there(s, Q_QUERY_EXECUTION, id, out, err);
 }
 
 int query_parent(struct store *s, int64_t id, struct execution_list *out, struct err *err)
@@ -169,7 +177,7 @@ int query_children(struct store *s, int64_t id, struct execution_list *out, stru
 
 int query_tree(struct store *s, int64_t id, struct execution_list *out, struct err *err)
 {
-    return not_empty(s, ask_by_id(s, Q_QUERY_TREE, id, out, err), id, out, err);
+    return ask_there(s, Q_QUERY_TREE, id, out, err);
 }
 
 int query_tasks(struct store *s, int64_t workflow, struct execution_list *out, struct err *err)

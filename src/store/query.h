@@ -24,7 +24,8 @@ struct execution_list {
 };
 void execution_list_release(struct execution_list *l);
 
-/* -E_NOT_FOUND, with a sentence that tells what is known of that id: it may have been submitted. */
+/* -E_NOT_FOUND, with a sentence that tells what is known of that id: it may have been submitted.
+ * -E_BUSY: that submission was taken at this moment, and the execution is there. */
 MUST_USE int query_not_there(struct store *s, int64_t id, struct err *err);
 
 MUST_USE int query_execution(struct store *s, int64_t id, struct execution_list *out,
