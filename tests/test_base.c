@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 
+#include <jansson.h>
 #include <stdalign.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -505,6 +506,24 @@ TEST(every_byte_that_text_may_hold_is_quoted_to_valid_json)
     json_quote(&b, "", 0);
     CHECK_STR(b.ptr, "\"\"");
     buf_release(&b);
+}
+
+TEST(a_value_is_written_as_people_write_it_and_reads_back_the_same)
+{
+    static const char *const texts[] = {
+        "{\"a\":0.1,\"b\":[5.0,-0.25,1e+300,1e-07],\"c\":null}",
+        "[12345678901234567,true,false,{},[],\"\\n\\u0001\xC3\xA4\"]", "0.30000000000000004", "3"};
+    size_t i;
+
+    for (i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+        json_t *v = json_loads(texts[i], JSON_DECODE_ANY, NULL);
+        char *text = json_text(v);
+
+        CHECK_STR(text, texts[i]);
+        free(text);
+        json_decref(v);
+    }
+    CHECK(json_text(NULL) == NULL);
 }
 
 TEST(valid_json_of_any_type_is_taken)

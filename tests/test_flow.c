@@ -88,6 +88,24 @@ TEST(outputs_and_params_reach_the_tasks_that_name_them)
     store_close(&s);
 }
 
+TEST(a_number_reaches_a_task_as_it_was_written)
+{
+    static struct flow_claiming k;
+    struct store *s = fixture_store();
+
+    flow_submit(s,
+                "name: w\nparams: {x: {type: number}}\nvars: {y: 0.3}\ntasks:\n"
+                "  a: {run: x, env: {Y: '${{ vars.y }}', Z: '${{ vars }}'}}\n",
+                "{\"x\": 0.1}");
+    CHECK_EQ(flow_claim(s, &k), 1);
+    CHECK(strstr(k.spec, "\"x\":\"0.1\""));
+    CHECK(strstr(k.spec, "\"Y\":\"0.3\""));
+    CHECK(strstr(k.spec, "{\\\"y\\\":0.3}"));
+    flow_settle(s, k.held[0], OUTCOME_OK, "{\"z\":0.7}");
+    verify_clean(s);
+    store_close(&s);
+}
+
 TEST(an_expression_that_fails_fails_its_task_with_the_place)
 {
     struct store *s = fixture_store();

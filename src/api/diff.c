@@ -2,6 +2,7 @@
  * them and of each task in them (core/compare.h). */
 #include "api/api.h"
 #include "base/idmap.h"
+#include "base/json.h"
 #include "core/compare.h"
 
 #include <jansson.h>
@@ -104,7 +105,7 @@ static int load(struct pawl *p, int64_t id, struct side *s, struct err *err)
 /* Whether it told of any. */
 static bool raw_field(struct json_writer *w, const char *key, json_t *list)
 {
-    char *text = json_dumps(list, JSON_COMPACT);
+    char *text = json_text(list);
     bool any = json_array_size(list) > 0;
 
     json_field_raw(w, key, text);

@@ -1,6 +1,7 @@
 /* json_out.c - executions and events as JSON: the one place that knows the field names. pawl.h has
  * the table of them. */
 #include "api/api.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "core/graph.h"
 #include "store/query_past.h"
@@ -120,7 +121,7 @@ static void outcome_fields(struct json_writer *w, const char *outcome, json_t **
 
 static void usage_field(struct json_writer *w, json_t *usage)
 {
-    char *text = usage ? json_dumps(usage, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
+    char *text = usage ? json_text(usage) : NULL;
 
     json_field_raw(w, "usage", text);
     free(text);

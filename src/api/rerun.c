@@ -1,5 +1,6 @@
 /* rerun.c - pawl_rerun: what has ended runs again, in place or as a new execution. */
 #include "api/api.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "core/workflow.h"
 
@@ -62,7 +63,7 @@ static int in_place(struct pawl *p, int64_t id, struct rerun *r, char **json, st
 static void take_variables(const char *variables, struct arena *arena, struct submission *s)
 {
     json_t *all = json_loads(variables, 0, NULL);
-    char *text = json_dumps(json_object_get(all, "params"), JSON_COMPACT);
+    char *text = json_text(json_object_get(all, "params"));
     const char *due = json_string_value(json_object_get(all, "due_at"));
     struct err ignored;
 

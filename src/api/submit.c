@@ -1,5 +1,6 @@
 /* submit.c - pawl_submit. */
 #include "api/api.h"
+#include "base/json.h"
 #include "dispatch/route.h"
 #include "flow/workflow.h"
 #include "store/schedule.h"
@@ -114,7 +115,7 @@ static int take_params(const struct workflow *w, const char *const *given, struc
     for (; !rc && given && *given; given++)
         rc = take_param(w, *given, params, err);
     if (!rc) {
-        text = json_dumps(params, JSON_COMPACT);
+        text = json_text(params);
         s->input = arena_strdup(arena, text);
         free(text);
     }

@@ -31,6 +31,14 @@ void jw_raw(struct json_writer *w, const char *json); /* a valid document as it 
 
 /* Appends s as a quoted JSON string. */
 void json_quote(struct buf *out, const char *s, size_t len);
+/* Appends the shortest text that reads back as the same number, with a point whatever the locale
+ * says, and never as a whole number. */
+void json_real_text(struct buf *out, double n);
+
+struct json_t;
+/* The value as one compact document, numbers as people write them: 0.1 is 0.1, which json_dumps
+ * makes 0.10000000000000001 of. NULL: NULL. The caller frees it. */
+char *json_text(const struct json_t *v);
 
 /* Valid JSON of any type, at most `max` bytes; `what` names it in the error. */
 MUST_USE int json_check(const char *s, size_t len, size_t max, const char *what, struct err *err);

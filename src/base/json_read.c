@@ -1,6 +1,7 @@
 /* json_read.c - see json_read.h. */
 #include "base/json_read.h"
 
+#include "base/json.h"
 #include "base/suggest.h"
 #include "base/text.h"
 
@@ -245,7 +246,7 @@ int jr_double(const struct json_place *p, double min, double max, double *out, s
 
 const char *jr_raw(const struct json_place *p, struct arena *arena)
 {
-    char *text = json_dumps(p->value, JSON_COMPACT | JSON_ENCODE_ANY);
+    char *text = json_text(p->value);
     char *copy = arena_strdup(arena, text);
 
     free(text);

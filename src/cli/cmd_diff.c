@@ -1,5 +1,6 @@
 /* cmd_diff.c - pawl diff: two executions beside each other. What they were given and ran by first,
  * then what became of them, the first task that is not the same, and the tasks that differ. */
+#include "base/json.h"
 #include "base/mem.h"
 #include "cli/view.h"
 
@@ -30,7 +31,7 @@ static const char *arrow(const struct line *l)
 
 static void add_value(struct line *l, const json_t *value)
 {
-    char *text = value ? json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
+    char *text = value ? json_text(value) : NULL;
 
     if (!text)
         line_add(l, TINT_FAINT, "nothing");

@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 
 #include "base/env.h"
+#include "base/json.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +29,7 @@ static void print_event(const json_t *e)
              (long long)field_int(e, "execution"), field(e, "type"), buf_cstr(&move),
              (long long)field_int(e, "attempt"), field(e, "worker"));
     if (json_is_object(data)) {
-        char *text = json_dumps(data, JSON_COMPACT);
+        char *text = json_text(data);
 
         buf_addstr(&b, "  ");
         out_clean(&b, text);

@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 
 #include "base/env.h"
+#include "base/json.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +43,7 @@ static void document(const char *label, const json_t *o, const char *key)
 
     if (!value || json_is_null(value))
         return;
-    text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+    text = json_text(value);
     line(label, text);
     free(text);
 }

@@ -2,6 +2,7 @@
  * workflows of the tests compare both at every moment that they look at. */
 #include "core/fold.h"
 
+#include "base/json.h"
 #include "base/text.h"
 
 #include <jansson.h>
@@ -103,7 +104,7 @@ static void take_reason(struct fold *f, const struct fold_event *e)
 const char *fold_result(const struct fold_event *rerun, struct arena *arena)
 {
     json_t *data = data_of(rerun), *result = json_object_get(data, "result");
-    char *text = result ? json_dumps(result, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
+    char *text = result ? json_text(result) : NULL;
     const char *kept = arena_strdup(arena, text);
 
     free(text);

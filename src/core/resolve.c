@@ -1,6 +1,7 @@
 /* resolve.c - scopes and values; see resolve.h. What a task runs by is in resolve_task.c. */
 #include "core/resolve.h"
 
+#include "base/json.h"
 #include "core/value.h"
 
 #include <jansson.h>
@@ -104,7 +105,7 @@ int resolve_text(const char *text, const struct resolve_scope *s, struct buf *ou
     if (json_is_string(v)) {
         buf_add(out, json_string_value(v), json_string_length(v));
     } else {
-        char *json = json_dumps(v, JSON_COMPACT | JSON_ENCODE_ANY);
+        char *json = json_text(v);
 
         buf_addstr(out, json);
         free(json);

@@ -1,6 +1,7 @@
 /* resolve_task.c - the spec and the input of a task, from its definition and its scope. */
 #include "core/resolve.h"
 
+#include "base/json.h"
 #include "core/value.h"
 
 #include <jansson.h>
@@ -15,7 +16,7 @@ static const char *as_variable(const json_t *v, struct arena *arena)
 
     if (json_is_string(v))
         return arena_strdup(arena, json_string_value(v));
-    json = json_dumps(v, JSON_COMPACT | JSON_ENCODE_ANY);
+    json = json_text(v);
     kept = arena_strdup(arena, json);
     free(json);
     return kept;
@@ -184,7 +185,7 @@ static int make_input(const struct workflow_task *task, const struct resolve_sco
     }
     if (!json_object_size(with) && json_object_size(s->expr.names[EXPR_PARAMS]))
         json_object_update(with, s->expr.names[EXPR_PARAMS]);
-    text = json_dumps(with, JSON_COMPACT);
+    text = json_text(with);
     buf_addstr(input, text);
     free(text);
     json_decref(with);

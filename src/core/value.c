@@ -4,9 +4,7 @@
 #include "base/json.h"
 
 #include <jansson.h>
-#include <locale.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -211,32 +209,6 @@ bool value_equal(const struct value *a, const struct value *b, struct work *work
 
 /* ---- writing ---- */
 
-/* With a point whatever the locale says, and recognisable as no whole number. */
-static void write_real(double real, struct buf *out)
-{
-    char text[40], *comma;
-    int digits;
-
-    for (digits = 15; digits <= 17; digits++) {
-        double again;
-
-        snprintf(text, sizeof(text), "%.*g", digits, real);
-        again = strtod(text, NULL);
-        if (!(again < real) && !(again > real))
-            break;
-    }
-    comma = strstr(text, localeconv()->decimal_point);
-    if (comma && *comma != '.') {
-        size_t len = strlen(localeconv()->decimal_point);
-
-        *comma = '.';
-        memmove(comma + 1, comma + len, strlen(comma + len) + 1);
-    }
-    buf_addstr(out, text);
-    if (!strpbrk(text, ".e"))
-        buf_addstr(out, ".0");
-}
-
 static bool write_list(const json_t *list, size_t max, struct buf *out)
 {
     size_t i;
@@ -289,7 +261,7 @@ bool value_write(const struct value *v, size_t max, struct buf *out)
         buf_addi64(out, v->whole);
         break;
     case VALUE_REAL:
-        write_real(v->real, out);
+        json_real_text(out, v->real);
         break;
     case VALUE_TEXT:
         if (v->text.len > max)

@@ -1,5 +1,6 @@
 /* flow_end.c - the end of a workflow: what comes at its end is run, its outputs are made, and it
  * ends as its tasks did. Also what keeps large work going over several turns. */
+#include "base/json.h"
 #include "core/graph.h"
 #include "core/resolve.h"
 #include "store/data.h"
@@ -139,7 +140,7 @@ static int outputs_of(struct turn *t, struct flow *f, const char **out, struct e
     if ((rc = flow_scope(t, f, &s, &scope, err)))
         return rc;
     if (!(rc = resolve_pairs(&w->outputs, &scope, &outputs, err))) {
-        text = json_dumps(outputs, JSON_COMPACT);
+        text = json_text(outputs);
         if (strlen(text) > STORE_MAX_RESULT)
             rc = err_set(err, E_INVALID, "the outputs have %zu bytes; at most %d are taken",
                          strlen(text), STORE_MAX_RESULT);

@@ -1,6 +1,7 @@
 /* flow_items.c - fan-outs: an execution of kind foreach, and a child for each item of its list.
  * Items are made in a window, as others end, so that a long list takes linear time and bounded
  * memory. */
+#include "base/json.h"
 #include "core/graph.h"
 #include "core/resolve.h"
 #include "store/data.h"
@@ -152,7 +153,7 @@ int items_begin(struct turn *t, struct flow *f, const struct flow_subject *s, st
     resolve_scope_release(&scope);
     if (rc)
         return flow_or_fail(t, s->row, rc, err);
-    text = json_dumps(list, JSON_COMPACT);
+    text = json_text(list);
     buf_addstr(&input, text);
     free(text);
     turn_keep(t, list);

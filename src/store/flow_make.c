@@ -1,6 +1,7 @@
 /* flow_make.c - from a definition to rows: a workflow's tasks are made as pending executions before
  * the first of them may run. A large graph takes several turns; it is held back until all are
  * there. */
+#include "base/json.h"
 #include "core/graph.h"
 #include "core/resolve.h"
 #include "store/door.h"
@@ -197,7 +198,7 @@ int flow_make(struct turn *t, struct flow *f, struct err *err)
 static int write_state(struct turn *t, const struct row *row, const struct definition *def,
                        const json_t *variables, struct err *err)
 {
-    char *text = json_dumps(variables, JSON_COMPACT | JSON_ENCODE_ANY);
+    char *text = json_text(variables);
     char *kept = arena_strdup(&t->arena, text);
 
     free(text);

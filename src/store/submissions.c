@@ -3,6 +3,7 @@
 #include "store/submissions.h"
 
 #include "base/buf.h"
+#include "base/json.h"
 #include "store/data.h"
 #include "store/door.h"
 #include "store/flow.h"
@@ -32,7 +33,7 @@ static const char *params_of(struct turn *t, const struct taking *k, size_t i)
 {
     const char *given = rows_text(&k->rows, i, PARAMS), *kept;
     json_t *params = json_loads(given, 0, NULL);
-    char *text = params ? json_dumps(params, JSON_COMPACT) : NULL;
+    char *text = params ? json_text(params) : NULL;
 
     kept = arena_strdup(&t->arena, text ? text : given);
     free(text);
