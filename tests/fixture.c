@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "past_fixture.h"
+#include "store/operator.h"
 #include "store/query.h"
 #include "store/tenant.h"
 

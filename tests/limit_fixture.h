@@ -3,6 +3,7 @@
 #define TESTS_LIMIT_FIXTURE_H
 
 #include "fixture.h"
+#include "store/operator.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,7 @@
 /* test_deadlock.c - every pair of operations, one in the middle of the other at each of its
  * statements. Whatever the order, no turn is redone, nothing is lost, and verify finds nothing. */
 #include "meeting_fixture.h"
+#include "store/operator.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,7 @@
 /* test_meanwhile.c - what another turn did in between is seen: permits that nobody may forget,
  * timers that were overtaken, time after a wait, and what must exclude each other. */
 #include "meeting_fixture.h"
+#include "store/operator.h"
 
 #include <sqlite3.h>
 

@@ -1,6 +1,7 @@
 /* test_push.c - a turn that makes jobs ready and claims them at once: both events, no outbox row,
  * and nobody who waited before is overtaken. Each test ends with verify. */
 #include "fixture.h"
+#include "store/operator.h"
 
 #include <stdio.h>
 #include <string.h>

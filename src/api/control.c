@@ -3,6 +3,7 @@
  */
 #include "api/api.h"
 #include "base/text.h"
+#include "store/operator.h"
 
 #include <pwd.h>
 #include <stdio.h>

@@ -2,6 +2,7 @@
  * or rejects it. */
 #include "api/api.h"
 #include "core/graph.h"
+#include "store/operator.h"
 
 #include <stdlib.h>
 

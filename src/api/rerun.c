@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "core/workflow.h"
+#include "store/operator.h"
 
 #include <jansson.h>
 #include <stdlib.h>

@@ -4,6 +4,7 @@
 #include "store/door.h"
 #include "store/flow.h"
 #include "store/hold.h"
+#include "store/operator.h"
 #include "store/store_internal.h"
 
 #include <stdlib.h>

@@ -3,6 +3,7 @@
 #ifndef STORE_DATA_H
 #define STORE_DATA_H
 
+#include "store/operator.h"
 #include "store/turn.h"
 
 const char *data_hold(struct turn *t, enum hold why, const char *key, int64_t due_at);

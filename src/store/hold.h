@@ -6,6 +6,7 @@
 #ifndef STORE_HOLD_H
 #define STORE_HOLD_H
 
+#include "store/operator.h"
 #include "store/turn.h"
 
 struct holds {

@@ -2,6 +2,7 @@
  * true. */
 #include "store/data.h"
 #include "store/door.h"
+#include "store/operator.h"
 #include "store/order.h"
 
 #include <limits.h>

@@ -1,4 +1,5 @@
 /* operator.c - what a person decides about one task: its approval, or that it is left out. */
+#include "store/operator.h"
 #include "core/graph.h"
 #include "store/data.h"
 #include "store/door.h"

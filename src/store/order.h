@@ -3,6 +3,7 @@
 #ifndef STORE_ORDER_H
 #define STORE_ORDER_H
 
+#include "store/operator.h"
 #include "store/turn.h"
 
 struct order {

@@ -7,6 +7,7 @@
 #include "store/door.h"
 #include "store/flow.h"
 #include "store/hold.h"
+#include "store/operator.h"
 
 /* ---- what is below ---- */
 

@@ -4,6 +4,7 @@
 #define STORE_QUERY_H
 
 #include "base/buf.h"
+#include "store/operator.h"
 #include "store/store.h"
 
 /* What an execution's history tells beyond its row. */

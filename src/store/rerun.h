@@ -5,6 +5,7 @@
 
 #include "core/rerun.h"
 #include "store/flow.h"
+#include "store/operator.h"
 
 /* Moves what has ended to `to` (pending; a flow also running) as if nothing had happened yet, but
  * for its history. `tries`: attempts that a job gets anew. r may be NULL: a later slice. */

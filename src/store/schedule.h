@@ -13,6 +13,7 @@
 #define STORE_SCHEDULE_H
 
 #include "core/schedule.h"
+#include "store/operator.h"
 #include "store/store.h"
 
 /* ---- apply ---- */
