@@ -30,7 +30,7 @@ UPDATE executions AS e
        deferred = u.deferred, failed_behind = u.failed_behind,                                         --@ postgres
        cancel_requested = u.cancel_requested, held_key = u.held_key                                    --@ postgres
   FROM @rows@ AS u                                                                         --@ postgres
- WHERE e.id = u.id AND e.seq = u.old_seq                                                               --@ postgres
+ WHERE e.id = ANY (ARRAY[u.id]) AND e.seq = u.old_seq                                                  --@ postgres
  WHERE e.id = $1 AND e.seq = $2                                                                        --@ sqlite
 
 -- The same with result and error, for the end of an attempt and for a rerun.
@@ -49,7 +49,7 @@ UPDATE executions AS e
        cancel_requested = u.cancel_requested, held_key = u.held_key,                                   --@ postgres
        result = u.result, error = u.error                                                              --@ postgres
   FROM @rows@ AS u                                                                         --@ postgres
- WHERE e.id = u.id AND e.seq = u.old_seq                                                               --@ postgres
+ WHERE e.id = ANY (ARRAY[u.id]) AND e.seq = u.old_seq                                                  --@ postgres
  WHERE e.id = $1 AND e.seq = $2                                                                        --@ sqlite
 
 -- SQLite has one writer, so the turn numbers its events itself; PostgreSQL draws from the sequence in
@@ -76,7 +76,7 @@ SELECT * FROM @rows@ AS u                                                       
 --: outbox_delete(; lane text, queue text, rank i32, execution i64)
 DELETE FROM task_outbox AS o
  USING @rows@ AS u                                                                         --@ postgres
- WHERE o.lane = u.lane AND o.queue = u.queue AND o.rank = u.rank AND o.execution = u.execution   --@ postgres
+ WHERE o.lane = ANY (ARRAY[u.lane]) AND o.queue = u.queue AND o.rank = u.rank AND o.execution = u.execution   --@ postgres
  WHERE lane = $1 AND queue = $2 AND rank = $3 AND execution = $4                           --@ sqlite
 
 --: lease_insert(; execution i64, epoch i32, worker i64, until time, folder text)
@@ -89,13 +89,13 @@ SELECT * FROM @rows@ AS u                                                       
 UPDATE leases AS l
    SET epoch = u.epoch, worker = u.worker, until = u.until, expired_at = u.expired_at, folder = u.folder   --@ postgres
   FROM @rows@ AS u                                                                         --@ postgres
- WHERE l.execution = u.execution AND l.epoch = u.old_epoch                                 --@ postgres
+ WHERE l.execution = ANY (ARRAY[u.execution]) AND l.epoch = u.old_epoch                    --@ postgres
    SET epoch = $3, worker = $4, until = $5, expired_at = $6, folder = $7                   --@ sqlite
  WHERE execution = $1 AND epoch = $2                                                       --@ sqlite
 
 --: lease_delete(; execution i64, epoch i32)
 DELETE FROM leases AS l
- USING @rows@ AS u WHERE l.execution = u.execution AND l.epoch = u.epoch                   --@ postgres
+ USING @rows@ AS u WHERE l.execution = ANY (ARRAY[u.execution]) AND l.epoch = u.epoch      --@ postgres
  WHERE execution = $1 AND epoch = $2                                                       --@ sqlite
 
 --: timer_insert(; due_at time, execution i64, kind i16)
@@ -106,12 +106,12 @@ ON CONFLICT DO NOTHING
 
 --: timer_delete(; execution i64, kind i16)
 DELETE FROM timers AS t
- USING @rows@ AS u WHERE t.execution = u.execution AND t.kind = u.kind                     --@ postgres
+ USING @rows@ AS u WHERE t.execution = ANY (ARRAY[u.execution]) AND t.kind + 0 = u.kind    --@ postgres
  WHERE execution = $1 AND kind = $2                                                        --@ sqlite
 
 --: limit_write(; key text, used i32)
 UPDATE limits AS l
-   SET used = u.used FROM @rows@ AS u WHERE l.key = u.key                                  --@ postgres
+   SET used = u.used FROM @rows@ AS u WHERE l.key = ANY (ARRAY[u.key])                     --@ postgres
    SET used = $2 WHERE key = $1                                                            --@ sqlite
 
 --: wait_insert(; key text, rank i32, execution i64)
@@ -122,7 +122,7 @@ SELECT * FROM @rows@ AS u                                                       
 --: wait_delete(; key text, rank i32, execution i64)
 DELETE FROM limit_waits AS w
  USING @rows@ AS u                                                                         --@ postgres
- WHERE w.key = u.key AND w.rank = u.rank AND w.execution = u.execution                     --@ postgres
+ WHERE w.key = ANY (ARRAY[u.key]) AND w.rank = u.rank AND w.execution = u.execution                     --@ postgres
  WHERE key = $1 AND rank = $2 AND execution = $3                                           --@ sqlite
 
 --: counter_add(writer i64; queue text, ready i64, held i64, running i64)

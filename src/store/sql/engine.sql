@@ -22,7 +22,7 @@ SELECT w.worker FROM w
 -- Takes them out in one step: one that turns out to be alive adds to a new row, and nothing is lost.
 --: worker_counters_take(; worker i64)
 DELETE FROM worker_counters AS c
- USING @rows@ AS u WHERE c.worker = u.worker                                               --@ postgres
+ USING @rows@ AS u WHERE c.worker = ANY (ARRAY[u.worker])                                  --@ postgres
  WHERE worker = $1                                                                         --@ sqlite
 RETURNING metric, labels, value
 
@@ -61,7 +61,8 @@ SELECT execution FROM leases WHERE execution > $1 AND worker IS NOT NULL ORDER B
 
 --: leases_lock(; execution i64)
 SELECT @state@
-  FROM @rows@ AS u JOIN leases l ON l.execution = u.execution JOIN executions e ON e.id = l.execution   --@ postgres
+  FROM @rows@ AS u JOIN leases l ON l.execution = ANY (ARRAY[u.execution])   --@ postgres
+  JOIN executions e ON e.id = ANY (ARRAY[l.execution])                                     --@ postgres
  WHERE l.worker IS NOT NULL                                                                --@ postgres
    FOR UPDATE OF l, e SKIP LOCKED                                                          --@ postgres
   FROM leases l JOIN executions e ON e.id = l.execution                                    --@ sqlite

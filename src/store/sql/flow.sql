@@ -38,7 +38,7 @@ ON CONFLICT (execution) DO UPDATE SET definition = excluded.definition, variable
 
 --: flow_read(; execution i64)
 SELECT w.execution, w.definition, w.variables, w.reuse
-  FROM @rows@ AS u JOIN workflow_executions w ON w.execution = u.execution                 --@ postgres
+  FROM @rows@ AS u JOIN workflow_executions w ON w.execution = ANY (ARRAY[u.execution])    --@ postgres
   FROM workflow_executions w WHERE w.execution = $1                                        --@ sqlite
 
 -- A workflow as it was begun: what it runs by, and with.
@@ -58,12 +58,12 @@ SELECT @state@, e.input, e.spec, e.result, e.error
 -- What a task gets to run by, when it becomes ready.
 --: execution_resolve(; id i64, input text, spec text)
 UPDATE executions AS e
-   SET input = u.input, spec = u.spec FROM @rows@ AS u WHERE e.id = u.id                   --@ postgres
+   SET input = u.input, spec = u.spec FROM @rows@ AS u WHERE e.id = ANY (ARRAY[u.id])      --@ postgres
    SET input = $2, spec = $3 WHERE e.id = $1                                               --@ sqlite
 
 --: execution_key(; id i64, concurrency text)
 UPDATE executions AS e
-   SET concurrency = u.concurrency FROM @rows@ AS u WHERE e.id = u.id                      --@ postgres
+   SET concurrency = u.concurrency FROM @rows@ AS u WHERE e.id = ANY (ARRAY[u.id])         --@ postgres
    SET concurrency = $2 WHERE e.id = $1                                                    --@ sqlite
 
 -- What an execution that runs again leaves to the history.

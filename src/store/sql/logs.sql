@@ -4,18 +4,18 @@
 -- A new holder begins at 0: what was sent before it took over goes.
 --: log_forget(worker i64; execution i64, attempt i32, epoch i32)
 DELETE FROM attempt_logs AS a
- USING @rows@ AS u JOIN leases l ON l.execution = u.execution                              --@ postgres
+ USING @rows@ AS u JOIN leases l ON l.execution = ANY (ARRAY[u.execution])                 --@ postgres
  WHERE l.epoch = u.epoch AND l.worker = $1                                                 --@ postgres
-   AND a.execution = u.execution AND a.attempt = u.attempt AND a.epoch < u.epoch           --@ postgres
+   AND a.execution = ANY (ARRAY[u.execution]) AND a.attempt = u.attempt AND a.epoch < u.epoch           --@ postgres
  WHERE execution = $2 AND attempt = $3 AND epoch < $4                                      --@ sqlite
    AND EXISTS (SELECT 1 FROM leases l WHERE l.execution = $2 AND l.epoch = $4 AND l.worker = $1)   --@ sqlite
 
 -- What comes anew replaces what was there from the same place on.
 --: log_cut(worker i64; execution i64, attempt i32, epoch i32, start i64)
 DELETE FROM attempt_logs AS a
- USING @rows@ AS u JOIN leases l ON l.execution = u.execution                              --@ postgres
+ USING @rows@ AS u JOIN leases l ON l.execution = ANY (ARRAY[u.execution])                 --@ postgres
  WHERE l.epoch = u.epoch AND l.worker = $1                                                 --@ postgres
-   AND a.execution = u.execution AND a.attempt = u.attempt AND a.epoch = u.epoch AND a.start >= u.start   --@ postgres
+   AND a.execution = ANY (ARRAY[u.execution]) AND a.attempt = u.attempt AND a.epoch = u.epoch AND a.start >= u.start   --@ postgres
  WHERE execution = $2 AND attempt = $3 AND epoch = $4 AND start >= $5                      --@ sqlite
    AND EXISTS (SELECT 1 FROM leases l WHERE l.execution = $2 AND l.epoch = $4 AND l.worker = $1)   --@ sqlite
 
@@ -23,7 +23,7 @@ DELETE FROM attempt_logs AS a
 --:+ data bytes)
 INSERT INTO attempt_logs (execution, attempt, epoch, start, raw, dropped, packed, data)
 SELECT u.execution, u.attempt, u.epoch, u.start, u.raw, u.dropped, u.packed, u.data        --@ postgres
-  FROM @rows@ AS u JOIN leases l ON l.execution = u.execution                              --@ postgres
+  FROM @rows@ AS u JOIN leases l ON l.execution = ANY (ARRAY[u.execution])                 --@ postgres
  WHERE l.epoch = u.epoch AND l.worker = $1                                                 --@ postgres
 SELECT $2, $3, $4, $5, $6, $7, $8, $9                                                      --@ sqlite
  WHERE EXISTS (SELECT 1 FROM leases l WHERE l.execution = $2 AND l.epoch = $4 AND l.worker = $1)   --@ sqlite
@@ -31,13 +31,14 @@ SELECT $2, $3, $4, $5, $6, $7, $8, $9                                           
 -- Asked last: an epoch never comes back, so whoever holds its lease still has held it throughout.
 --: log_held(worker i64; execution i64, epoch i32)
 SELECT l.execution, l.epoch
-  FROM @rows@ AS u JOIN leases l ON l.execution = u.execution AND l.epoch = u.epoch        --@ postgres
+  FROM @rows@ AS u JOIN leases l ON l.execution = ANY (ARRAY[u.execution])                 --@ postgres
+        AND l.epoch = u.epoch                                                              --@ postgres
  WHERE l.worker = $1                                                                       --@ postgres
   FROM leases l WHERE l.execution = $2 AND l.epoch = $3 AND l.worker = $1                  --@ sqlite
 
 --: logs_delete(; execution i64)
 DELETE FROM attempt_logs AS a
- USING @rows@ AS u WHERE a.execution = u.execution                                         --@ postgres
+ USING @rows@ AS u WHERE a.execution = ANY (ARRAY[u.execution])                            --@ postgres
  WHERE execution = $1                                                                      --@ sqlite
 
 -- ---- reading

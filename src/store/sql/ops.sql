@@ -10,7 +10,7 @@ ON CONFLICT (key) DO NOTHING RETURNING key
 
 --: key_find(; key text)
 SELECT k.key, k.execution, k.body
-  FROM @rows@ AS u JOIN submit_keys k ON k.key = u.key                                     --@ postgres
+  FROM @rows@ AS u JOIN submit_keys k ON k.key = ANY (ARRAY[u.key])                        --@ postgres
   FROM submit_keys k WHERE k.key = $1                                                      --@ sqlite
 
 --: limit_create(; key text, max i32)
@@ -25,7 +25,7 @@ ON CONFLICT (key) DO UPDATE SET max = excluded.max WHERE limits.max = 2147483647
 -- For jobs that the turn itself made ready: their rows were loaded without it.
 --: inputs_of(; id i64)
 SELECT e.id, e.input, e.spec
-  FROM @rows@ AS u JOIN executions e ON e.id = u.id                                        --@ postgres
+  FROM @rows@ AS u JOIN executions e ON e.id = ANY (ARRAY[u.id])                           --@ postgres
   FROM executions e WHERE e.id = $1                                                        --@ sqlite
 
 -- PostgreSQL: the heads of all lanes and queues are merged first, without locks, only to see how many of
@@ -46,7 +46,7 @@ WITH head AS MATERIALIZED (                                                     
 SELECT c.* FROM due d                                                                      --@ postgres
  CROSS JOIN LATERAL (                                                                      --@ postgres
     SELECT @job@, @no_lease@, e.input, e.spec                                              --@ postgres
-      FROM task_outbox o JOIN executions e ON e.id = o.execution                           --@ postgres
+      FROM task_outbox o JOIN executions e ON e.id = ANY (ARRAY[o.execution])              --@ postgres
      WHERE o.lane = d.lane AND o.queue = d.queue AND e.status = 2 AND e.held = 0           --@ postgres
      ORDER BY o.rank, o.execution LIMIT d.n                                                --@ postgres
        FOR UPDATE OF o, e SKIP LOCKED) c                                                   --@ postgres
@@ -58,7 +58,7 @@ SELECT @job@, @no_lease@, e.input, e.spec                                       
 -- Whether anything waits there: read without locks, so that nobody passes it over meanwhile.
 --: any_waits(; lane text, queue text)
 SELECT 1 FROM @rows@ AS p                                                                  --@ postgres
- WHERE EXISTS (SELECT 1 FROM task_outbox t WHERE t.lane = p.lane AND t.queue = p.queue) LIMIT 1 --@ postgres
+ CROSS JOIN LATERAL (SELECT 1 FROM task_outbox t WHERE t.lane = p.lane AND t.queue = p.queue LIMIT 1) w LIMIT 1   --@ postgres
 SELECT 1 FROM task_outbox WHERE lane = $1 AND queue = $2 LIMIT 1                           --@ sqlite
 
 -- ---- leases
@@ -69,16 +69,16 @@ SELECT 1 FROM task_outbox WHERE lane = $1 AND queue = $2 LIMIT 1                
 --: heartbeat(worker i64, until time, ahead_us i64; execution i64, epoch i32)
 WITH held AS MATERIALIZED (                                                                --@ postgres
     SELECT l.execution                                                                     --@ postgres
-      FROM @rows@ AS u JOIN leases l ON l.execution = u.execution                          --@ postgres
+      FROM @rows@ AS u JOIN leases l ON l.execution = ANY (ARRAY[u.execution])             --@ postgres
      WHERE l.epoch = u.epoch AND l.worker = $1                                             --@ postgres
      ORDER BY l.execution                                                                  --@ postgres
        FOR UPDATE OF l                                                                     --@ postgres
 ), renewed AS (                                                                            --@ postgres
     UPDATE leases l SET until = clock_timestamp() + $3 * interval '1 microsecond'          --@ postgres
-      FROM held WHERE l.execution = held.execution                                         --@ postgres
+      FROM held WHERE l.execution = ANY (ARRAY[held.execution])                            --@ postgres
     RETURNING l.execution, l.epoch)                                                        --@ postgres
 SELECT r.execution, r.epoch, e.cancel_requested                                            --@ postgres
-  FROM renewed r JOIN executions e ON e.id = r.execution                                   --@ postgres
+  FROM renewed r JOIN executions e ON e.id = ANY (ARRAY[r.execution])                      --@ postgres
 UPDATE leases SET until = $2                                                               --@ sqlite
  WHERE execution = $4 AND epoch = $5 AND worker = $1                                       --@ sqlite
 RETURNING execution, epoch, (SELECT e.cancel_requested FROM executions e WHERE e.id = leases.execution)   --@ sqlite
@@ -86,7 +86,8 @@ RETURNING execution, epoch, (SELECT e.cancel_requested FROM executions e WHERE e
 -- Leases are few: reaper and adopters read them all.
 --: expired(now time, n i64)
 SELECT @state@
-  FROM leases l JOIN executions e ON e.id = l.execution
+  FROM leases l JOIN executions e ON e.id = ANY (ARRAY[l.execution])                       --@ postgres
+  FROM leases l CROSS JOIN executions e ON e.id = l.execution                              --@ sqlite
  WHERE l.until < $1
  ORDER BY l.execution LIMIT $2
    FOR UPDATE OF l, e SKIP LOCKED                                                          --@ postgres
@@ -96,7 +97,8 @@ SELECT @state@
 SELECT @state@, e.input, e.spec,
        (SELECT v.worker FROM execution_events v WHERE v.root = e.root AND v.execution = e.id
            AND v.worker IS NOT NULL ORDER BY v.seq DESC LIMIT 1)
-  FROM leases l JOIN executions e ON e.id = l.execution
+  FROM leases l JOIN executions e ON e.id = ANY (ARRAY[l.execution])                       --@ postgres
+  FROM leases l CROSS JOIN executions e ON e.id = l.execution                              --@ sqlite
   JOIN @rows@ AS p ON p.lane = e.lane                                                      --@ postgres
  WHERE l.worker IS NULL AND (l.folder = $1 OR l.expired_at < $2) AND l.execution > $4
    AND e.lane = $5                                                                         --@ sqlite
@@ -105,7 +107,8 @@ SELECT @state@, e.input, e.spec,
 
 --: leases_of_dead(folder text, n i64; worker i64, lane text)
 SELECT @state@, e.input, e.spec, l.worker
-  FROM leases l JOIN executions e ON e.id = l.execution
+  FROM leases l JOIN executions e ON e.id = ANY (ARRAY[l.execution])                       --@ postgres
+  FROM leases l CROSS JOIN executions e ON e.id = l.execution                              --@ sqlite
   JOIN @rows@ AS p ON p.worker = l.worker AND p.lane = e.lane                              --@ postgres
  WHERE l.folder = $1
    AND l.worker = $3 AND e.lane = $4                                                       --@ sqlite
@@ -118,8 +121,8 @@ SELECT @state@, e.input, e.spec, l.worker
 --: started_before(; root i64, execution i64, attempt i32)
 SELECT u.execution                                                                         --@ postgres
   FROM @rows@ AS u                                                                         --@ postgres
- WHERE EXISTS (SELECT 1 FROM execution_events v WHERE v.root = u.root AND v.execution = u.execution   --@ postgres
-                AND v.type = 6 AND v.attempt = u.attempt)                                  --@ postgres
+ CROSS JOIN LATERAL (SELECT 1 FROM execution_events v WHERE v.root = u.root AND v.execution = u.execution   --@ postgres
+                        AND v.type = 6 AND v.attempt = u.attempt LIMIT 1) w                --@ postgres
 SELECT $2                                                                                  --@ sqlite
  WHERE EXISTS (SELECT 1 FROM execution_events v WHERE v.root = $1 AND v.execution = $2     --@ sqlite
                 AND v.type = 6 AND v.attempt = $3)                                         --@ sqlite
@@ -184,13 +187,15 @@ SELECT id FROM tree WHERE status < 4 LIMIT 1
 
 --: timers_due(now time, n i64)
 SELECT t.execution, t.kind, e.root
-  FROM timers t JOIN executions e ON e.id = t.execution
+  FROM timers t JOIN executions e ON e.id = ANY (ARRAY[t.execution])                       --@ postgres
+  FROM timers t CROSS JOIN executions e ON e.id = t.execution                              --@ sqlite
  WHERE t.due_at <= $1 ORDER BY t.due_at, t.execution LIMIT $2
 
--- The + 0 keeps PostgreSQL from reading all of the primary key for its last column.
+-- The + 0 keep PostgreSQL from reading all of the primary key for its other columns.
 --: timers_of(; execution i64)
 SELECT t.execution, t.due_at
-  FROM @rows@ AS u JOIN timers t ON t.execution = u.execution AND t.kind + 0 = 1           --@ postgres
+  FROM @rows@ AS u CROSS JOIN LATERAL (SELECT x.* FROM timers x                            --@ postgres
+                                        WHERE x.execution = u.execution AND x.kind + 0 = 1 OFFSET 0) t   --@ postgres
   FROM timers t WHERE t.execution = $1 AND t.kind = 1                                      --@ sqlite
 
 --: timer_next()
@@ -208,8 +213,8 @@ SELECT @state@
   FROM @rows@ AS u                                                                         --@ postgres
  CROSS JOIN LATERAL (SELECT w.* FROM limit_waits w WHERE w.key = u.key                     --@ postgres
                       ORDER BY w.rank, w.execution LIMIT $1 + 100) w                       --@ postgres
-  JOIN executions e ON e.id = w.execution                                                  --@ postgres
-  LEFT JOIN leases l ON l.execution = e.id                                                 --@ postgres
+  JOIN executions e ON e.id = ANY (ARRAY[w.execution])                                     --@ postgres
+  LEFT JOIN leases l ON l.execution = ANY (ARRAY[e.id])                                    --@ postgres
  ORDER BY w.rank, w.execution LIMIT $1                                                     --@ postgres
    FOR UPDATE OF e SKIP LOCKED                                                             --@ postgres
   FROM limit_waits w JOIN executions e ON e.id = w.execution LEFT JOIN leases l ON l.execution = e.id   --@ sqlite
@@ -238,7 +243,10 @@ SELECT CAST(COALESCE(sum(ready + running), 0) AS bigint) FROM queue_counters WHE
 -- The claimable jobs of a limit that should go first when it is lowered: the youngest.
 --: surplus_of_queue(queue text, n i64)
 SELECT @state@
-  FROM task_outbox o JOIN executions e ON e.id = o.execution LEFT JOIN leases l ON l.execution = e.id
+  FROM task_outbox o JOIN executions e ON e.id = ANY (ARRAY[o.execution])                  --@ postgres
+  FROM task_outbox o CROSS JOIN executions e ON e.id = o.execution                         --@ sqlite
+  LEFT JOIN leases l ON l.execution = ANY (ARRAY[e.id])                                    --@ postgres
+  LEFT JOIN leases l ON l.execution = e.id                                                 --@ sqlite
  WHERE o.queue = $1 AND e.status = 2 AND e.held = 0
    AND o.ready_at > '1970-01-01Z'                                                          --@ postgres
    AND o.ready_at > 0                                                                      --@ sqlite
@@ -247,7 +255,10 @@ SELECT @state@
 
 --: surplus_of_key(concurrency text, n i64)
 SELECT @state@
-  FROM task_outbox o JOIN executions e ON e.id = o.execution LEFT JOIN leases l ON l.execution = e.id
+  FROM task_outbox o JOIN executions e ON e.id = ANY (ARRAY[o.execution])                  --@ postgres
+  FROM task_outbox o CROSS JOIN executions e ON e.id = o.execution                         --@ sqlite
+  LEFT JOIN leases l ON l.execution = ANY (ARRAY[e.id])                                    --@ postgres
+  LEFT JOIN leases l ON l.execution = e.id                                                 --@ sqlite
  WHERE o.concurrency = $1 AND e.status = 2 AND e.held = 0
  ORDER BY o.execution DESC LIMIT $2
    FOR UPDATE OF o, e SKIP LOCKED                                                          --@ postgres
@@ -307,7 +318,7 @@ SELECT e.id, e.requested_at, e.finished_at
 --: tree_ids(; root i64)
 WITH RECURSIVE tree(root, id, status, seq, finished_at, depth) AS (
     SELECT e.id, e.id, e.status, e.seq, e.finished_at, e.depth
-      FROM @rows@ AS u JOIN executions e ON e.id = u.root                                  --@ postgres
+      FROM @rows@ AS u JOIN executions e ON e.id = ANY (ARRAY[u.root])                     --@ postgres
       FROM executions e WHERE e.id = $1                                                    --@ sqlite
     UNION ALL
     SELECT t.root, c.id, c.status, c.seq, c.finished_at, c.depth FROM tree t
@@ -327,7 +338,7 @@ DELETE FROM settings WHERE name = 'retention'                                   
 
 --: events_delete(; root i64, execution i64)
 DELETE FROM execution_events AS v
- USING @rows@ AS u WHERE v.root = u.root AND v.execution = u.execution                     --@ postgres
+ USING @rows@ AS u WHERE v.root = ANY (ARRAY[u.root]) AND v.execution = u.execution        --@ postgres
  WHERE root = $1 AND execution = $2                                                        --@ sqlite
 
 --: event_floor_keep()
@@ -337,22 +348,22 @@ SELECT 1                                                                        
 
 --: executions_delete(; id i64)
 DELETE FROM executions AS e
- USING @rows@ AS u WHERE e.id = u.id                                                       --@ postgres
+ USING @rows@ AS u WHERE e.id = ANY (ARRAY[u.id])                                          --@ postgres
  WHERE id = $1                                                                             --@ sqlite
 
 --: keys_delete(; execution i64)
 DELETE FROM submit_keys AS k
- USING @rows@ AS u WHERE k.execution = u.execution                                         --@ postgres
+ USING @rows@ AS u WHERE k.execution = ANY (ARRAY[u.execution])                            --@ postgres
  WHERE execution = $1                                                                      --@ sqlite
 
 --: timers_forget(; execution i64)
 DELETE FROM timers AS t
- USING @rows@ AS u WHERE t.execution = u.execution                                         --@ postgres
+ USING @rows@ AS u WHERE t.execution = ANY (ARRAY[u.execution])                            --@ postgres
  WHERE execution = $1                                                                      --@ sqlite
 
 --: flows_forget(; execution i64)
 DELETE FROM workflow_executions AS w
- USING @rows@ AS u WHERE w.execution = u.execution                                         --@ postgres
+ USING @rows@ AS u WHERE w.execution = ANY (ARRAY[u.execution])                            --@ postgres
  WHERE execution = $1                                                                      --@ sqlite
 
 -- A tree of which a slice took only the lower part is marked until the rest is gone: verify takes it as it is.

@@ -4,12 +4,12 @@
 --=+      v.type, v.from_status, v.to_status, v.data
 
 -- How the last attempt ended, who worked last, until when a delay lasts; of a workflow what it runs by, and who paused it
--- and why: a probe each.
+-- and why: a probe each. (A job has one delay. In an order PostgreSQL would look for it through all timers.)
 --= past (SELECT v.data FROM execution_events v WHERE v.root = e.root AND v.execution = e.id
 --=+       AND v.type IN (10, 14, 15, 16, 17, 19, 46, 47, 48, 49) ORDER BY v.seq DESC LIMIT 1),
 --=+     (SELECT v.worker FROM execution_events v WHERE v.root = e.root AND v.execution = e.id
 --=+       AND v.worker IS NOT NULL ORDER BY v.seq DESC LIMIT 1),
---=+     (SELECT t.due_at FROM timers t WHERE t.execution = e.id AND t.kind = 1 ORDER BY t.due_at LIMIT 1),
+--=+     (SELECT t.due_at FROM timers t WHERE t.execution = e.id AND t.kind + 0 = 1 LIMIT 1),
 --=+     (SELECT f.definition FROM workflow_executions f WHERE e.kind = 3 AND f.execution = e.id),
 --=+     (SELECT f.variables FROM workflow_executions f WHERE e.kind = 3 AND f.execution = e.id),
 --=+     (SELECT v.data FROM execution_events v WHERE e.kind = 3 AND (e.failed_behind & 128) <> 0
@@ -182,8 +182,12 @@ SELECT @event@
 
 -- Leases and timers are few, however many jobs there are.
 --: query_queue_open(queue text)
-SELECT CASE WHEN EXISTS (SELECT 1 FROM leases l JOIN executions e ON e.id = l.execution WHERE e.queue = $1)
-              OR EXISTS (SELECT 1 FROM timers t JOIN executions e ON e.id = t.execution
+SELECT CASE WHEN EXISTS (SELECT 1
+                           FROM leases l JOIN executions e ON e.id = ANY (ARRAY[l.execution]) WHERE e.queue = $1)   --@ postgres
+                           FROM leases l CROSS JOIN executions e ON e.id = l.execution WHERE e.queue = $1)   --@ sqlite
+              OR EXISTS (SELECT 1
+                           FROM timers t JOIN executions e ON e.id = ANY (ARRAY[t.execution])   --@ postgres
+                           FROM timers t CROSS JOIN executions e ON e.id = t.execution     --@ sqlite
                           WHERE e.queue = $1 AND e.status = 2 AND e.held IN (3, 4))
             THEN 1 ELSE 0 END
 
@@ -223,6 +227,7 @@ SELECT worker, count(*) FROM leases WHERE worker IS NOT NULL GROUP BY worker ORD
 
 --: query_leases(worker i64, after i64, n i64)
 SELECT @whole@, @past@
-  FROM leases l JOIN executions e ON e.id = l.execution
+  FROM leases l JOIN executions e ON e.id = ANY (ARRAY[l.execution])                       --@ postgres
+  FROM leases l CROSS JOIN executions e ON e.id = l.execution                              --@ sqlite
  WHERE l.execution > $2 AND ($1 = 0 OR l.worker = $1)
  ORDER BY l.execution LIMIT $3

@@ -12,7 +12,7 @@
 --=+           ORDER BY v.seq LIMIT 1),
 --=+         (SELECT v.worker FROM execution_events v WHERE v.root = e.root AND v.execution = e.id
 --=+           AND v.worker IS NOT NULL AND e.attempts > 0 ORDER BY v.seq DESC LIMIT 1),
---=+         (SELECT t.due_at FROM timers t WHERE e.held = 3 AND t.execution = e.id AND t.kind = 1 ORDER BY t.due_at LIMIT 1),
+--=+         (SELECT t.due_at FROM timers t WHERE e.held = 3 AND t.execution = e.id AND t.kind + 0 = 1 LIMIT 1),
 --=+         (SELECT v.data FROM execution_events v WHERE e.status IN (7, 8) AND v.root = e.root AND v.execution = e.id
 --=+           AND v.type IN (13, 17, 18, 45, 49, 50) AND v.data LIKE '%"reason"%' ORDER BY v.seq DESC LIMIT 1)
 

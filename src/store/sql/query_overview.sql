@@ -8,7 +8,7 @@ SELECT e.id, e.root, e.attempts, e.max_attempts, e.name, e.queue, e.lane, l.work
        (SELECT v.created_at FROM execution_events v WHERE v.root = e.root AND v.execution = e.id
            AND v.type IN (5, 8) ORDER BY v.seq DESC LIMIT 1),
        c.raw, c.packed, c.data
-  FROM leases l JOIN executions e ON e.id = l.execution                                    --@ sqlite
+  FROM leases l CROSS JOIN executions e ON e.id = l.execution                              --@ sqlite
   LEFT JOIN attempt_logs c ON c.rowid =                                                    --@ sqlite
        (SELECT x.rowid FROM attempt_logs x WHERE x.execution = e.id AND x.attempt = e.attempts   --@ sqlite
          ORDER BY x.epoch DESC, x.start DESC LIMIT 1)                                      --@ sqlite

@@ -42,29 +42,27 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $
 --: schedules_ripe(now time, n i64)
 SELECT d.id FROM (SELECT s.id FROM schedules s WHERE s.next_at <= $1 ORDER BY s.next_at LIMIT $2) AS d
 UNION
-SELECT w.id FROM (SELECT s.id FROM schedules s LEFT JOIN executions e ON e.id = s.last_run
-                   WHERE s.waiting_at IS NOT NULL AND s.problem IS NULL
-                     AND (e.status IS NULL OR e.status >= 4) LIMIT $2) AS w
+SELECT w.id FROM (SELECT s.id FROM schedules s WHERE s.waiting_at IS NOT NULL AND s.problem IS NULL
+                     AND COALESCE((SELECT e.status FROM executions e WHERE e.id = s.last_run), 4) >= 4 LIMIT $2) AS w
 
 -- Alone: a row that changed under us is read anew, what it is joined with is not.
 --: schedules_lock(; id i64)
 SELECT @schedule@
-  FROM @rows@ AS u JOIN schedules s ON s.id = u.id                                         --@ postgres
+  FROM @rows@ AS u JOIN schedules s ON s.id = ANY (ARRAY[u.id])                            --@ postgres
    FOR UPDATE OF s SKIP LOCKED                                                             --@ postgres
   FROM schedules s WHERE s.id = $1                                                         --@ sqlite
 
 -- What belongs to those that are locked by now.
 --: schedule_facts(; id i64)
-SELECT s.id, e.status, n.hash
-  FROM @rows@ AS u JOIN schedules s ON s.id = u.id                                         --@ postgres
-  FROM schedules s                                                                         --@ sqlite
-  LEFT JOIN executions e ON e.id = s.last_run
-  LEFT JOIN workflow_names n ON n.name = s.workflow
- WHERE s.id = $1                                                                           --@ sqlite
+SELECT s.id, (SELECT e.status FROM executions e WHERE e.id = s.last_run),
+       (SELECT n.hash FROM workflow_names n WHERE n.name = s.workflow)
+  FROM @rows@ AS u JOIN schedules s ON s.id = ANY (ARRAY[u.id])                            --@ postgres
+  FROM schedules s WHERE s.id = $1                                                         --@ sqlite
 
 --: firings_there(; schedule i64, due_at time)
 SELECT f.schedule, f.due_at
-  FROM @rows@ AS u JOIN schedule_firings f ON f.schedule = u.schedule AND f.due_at = u.due_at   --@ postgres
+  FROM @rows@ AS u CROSS JOIN LATERAL (SELECT x.* FROM schedule_firings x                  --@ postgres
+                                        WHERE x.schedule = u.schedule AND x.due_at = u.due_at OFFSET 0) f   --@ postgres
   FROM schedule_firings f WHERE f.schedule = $1 AND f.due_at = $2                          --@ sqlite
 
 --: firing_insert(; schedule i64, due_at time, execution i64)
@@ -79,7 +77,7 @@ UPDATE schedules AS s
    SET done_at = u.done_at, next_at = u.next_at, waiting_at = u.waiting_at, last_run = u.last_run,            --@ postgres
        skipped = u.skipped, skipped_at = u.skipped_at, missed_at = u.missed_at, paused_at = u.paused_at,      --@ postgres
        paused_by = u.paused_by, pause_reason = u.pause_reason, problem = u.problem                            --@ postgres
-  FROM @rows@ AS u WHERE s.id = u.id                                                                          --@ postgres
+  FROM @rows@ AS u WHERE s.id = ANY (ARRAY[u.id])                                                             --@ postgres
    SET done_at = $2, next_at = $3, waiting_at = $4, last_run = $5, skipped = $6, skipped_at = $7,             --@ sqlite
        missed_at = $8, paused_at = $9, paused_by = $10, pause_reason = $11, problem = $12 WHERE id = $1       --@ sqlite
 
@@ -88,7 +86,7 @@ SELECT @next_schedule@
 
 --: firings_forget(; execution i64)
 DELETE FROM schedule_firings AS f
- USING @rows@ AS u WHERE f.execution = u.execution                                         --@ postgres
+ USING @rows@ AS u WHERE f.execution = ANY (ARRAY[u.execution])                            --@ postgres
  WHERE execution = $1                                                                      --@ sqlite
 
 -- ---- read

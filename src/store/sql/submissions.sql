@@ -11,10 +11,11 @@ SELECT s.id, s.requested_at, s.delay, s.priority, s.definition, s.params, s.queu
  ORDER BY s.id LIMIT $1
    FOR UPDATE SKIP LOCKED                                                                  --@ postgres
 
+-- (PostgreSQL is not to go through all that wait, which it would by their index.)
 --: submissions_decide(at time; id i64, execution i64, error text)
 UPDATE submissions AS s
    SET execution = u.execution, error = u.error, decided_at = $1                           --@ postgres
-  FROM @rows@ AS u WHERE s.id = u.id AND s.execution IS NULL AND s.error IS NULL           --@ postgres
+  FROM @rows@ AS u WHERE s.id = ANY (ARRAY[u.id]) AND COALESCE(CAST(s.execution AS text), s.error) IS NULL   --@ postgres
    SET execution = $3, error = $4, decided_at = $1                                         --@ sqlite
  WHERE id = $2 AND execution IS NULL AND error IS NULL                                     --@ sqlite
 
@@ -22,7 +23,7 @@ UPDATE submissions AS s
 
 --: submissions_forget(; execution i64)
 DELETE FROM submissions AS s
- USING @rows@ AS u WHERE s.execution = u.execution                                         --@ postgres
+ USING @rows@ AS u WHERE s.execution = ANY (ARRAY[u.execution])                            --@ postgres
  WHERE execution = $1                                                                      --@ sqlite
 
 --: submissions_forget_refused(before time, n i64)

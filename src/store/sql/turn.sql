@@ -31,20 +31,20 @@ SELECT 9223372036854775807                                                      
 
 --: roots_of(; id i64)
 SELECT e.id, e.root
-  FROM @rows@ AS u JOIN executions e ON e.id = u.id                                        --@ postgres
+  FROM @rows@ AS u JOIN executions e ON e.id = ANY (ARRAY[u.id])                           --@ postgres
   FROM executions e WHERE e.id = $1                                                        --@ sqlite
 
 -- The lock of a tree. Skipped ones are locked by another turn: they wait for our next one.
 --: lock_roots(; id i64)
 SELECT e.id
-  FROM @rows@ AS u JOIN executions e ON e.id = u.id                                        --@ postgres
+  FROM @rows@ AS u JOIN executions e ON e.id = ANY (ARRAY[u.id])                           --@ postgres
    FOR NO KEY UPDATE OF e SKIP LOCKED                                                      --@ postgres
   FROM executions e WHERE e.id = $1                                                        --@ sqlite
 
 -- Whoever waits says in which order: a join alone may be planned from either side.
 --: lock_roots_wait(; id i64)
 SELECT e.id
-  FROM @rows@ AS u JOIN executions e ON e.id = u.id                                        --@ postgres
+  FROM @rows@ AS u JOIN executions e ON e.id = ANY (ARRAY[u.id])                           --@ postgres
  ORDER BY u.id                                                                             --@ postgres
    FOR NO KEY UPDATE OF e                                                                  --@ postgres
   FROM executions e WHERE e.id = $1                                                        --@ sqlite
@@ -53,26 +53,26 @@ SELECT e.id
 -- not. The lease is read by the next statement, when the execution is locked and nobody changes its holder.
 --: load(; id i64)
 SELECT @job@, @no_lease@
-  FROM @rows@ AS u JOIN executions e ON e.id = u.id                                        --@ postgres
+  FROM @rows@ AS u JOIN executions e ON e.id = ANY (ARRAY[u.id])                           --@ postgres
    FOR UPDATE OF e SKIP LOCKED                                                             --@ postgres
   FROM executions e WHERE e.id = $1                                                        --@ sqlite
 
 --: load_wait(; id i64)
 SELECT @job@, @no_lease@
-  FROM @rows@ AS u JOIN executions e ON e.id = u.id                                        --@ postgres
+  FROM @rows@ AS u JOIN executions e ON e.id = ANY (ARRAY[u.id])                           --@ postgres
  ORDER BY u.id                                                                             --@ postgres
    FOR UPDATE OF e                                                                         --@ postgres
   FROM executions e WHERE e.id = $1                                                        --@ sqlite
 
 --: leases_of(; id i64)
 SELECT l.execution, l.worker, l.until, l.expired_at, l.folder
-  FROM @rows@ AS u JOIN leases l ON l.execution = u.id                                     --@ postgres
+  FROM @rows@ AS u JOIN leases l ON l.execution = ANY (ARRAY[u.id])                        --@ postgres
   FROM leases l WHERE l.execution = $1                                                     --@ sqlite
 
 -- Also keeps out whoever creates or removes a limit, until this turn ends: that takes the table's lock.
 --: lock_limits(; key text)
 SELECT l.key, l.max, l.used
-  FROM unnest($1) WITH ORDINALITY AS u(key, n) JOIN limits l ON l.key = u.key              --@ postgres
+  FROM unnest($1) WITH ORDINALITY AS u(key, n) JOIN limits l ON l.key = ANY (ARRAY[u.key])   --@ postgres
  ORDER BY u.n                                                                              --@ postgres
    FOR UPDATE OF l                                                                         --@ postgres
   FROM limits l WHERE l.key = $1                                                           --@ sqlite
@@ -80,11 +80,11 @@ SELECT l.key, l.max, l.used
 -- The same for limits that are needed out of their order: what others hold is left out.
 --: try_limits(; key text)
 SELECT l.key, l.max, l.used
-  FROM @rows@ AS u JOIN limits l ON l.key = u.key                                          --@ postgres
+  FROM @rows@ AS u JOIN limits l ON l.key = ANY (ARRAY[u.key])                             --@ postgres
    FOR UPDATE OF l SKIP LOCKED                                                             --@ postgres
   FROM limits l WHERE l.key = $1                                                           --@ sqlite
 
 --: limits_there(; key text)
 SELECT l.key
-  FROM @rows@ AS u JOIN limits l ON l.key = u.key                                          --@ postgres
+  FROM @rows@ AS u JOIN limits l ON l.key = ANY (ARRAY[u.key])                             --@ postgres
   FROM limits l WHERE l.key = $1                                                           --@ sqlite

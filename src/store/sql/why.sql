@@ -46,7 +46,9 @@ SELECT max, used, resume_max, paused_at, paused_by, pause_reason FROM limits WHE
 -- claimed.
 --: why_holders_of_queue(queue text, n i64)
 SELECT h.id, h.status, e.name FROM (
-    SELECT e.id, e.status, 0 AS later FROM leases l JOIN executions e ON e.id = l.execution WHERE e.queue = $1
+    SELECT e.id, e.status, 0 AS later
+      FROM leases l JOIN executions e ON e.id = ANY (ARRAY[l.execution]) WHERE e.queue = $1   --@ postgres
+      FROM leases l CROSS JOIN executions e ON e.id = l.execution WHERE e.queue = $1       --@ sqlite
     UNION ALL
     SELECT w.execution, 2, 1 FROM (
         SELECT o.execution FROM task_outbox o WHERE o.queue = $1
@@ -58,7 +60,9 @@ SELECT h.id, h.status, e.name FROM (
 
 --: why_holders_of_key(concurrency text, n i64)
 SELECT h.id, h.status, e.name FROM (
-    SELECT e.id, e.status, 0 AS later FROM leases l JOIN executions e ON e.id = l.execution WHERE e.concurrency = $1
+    SELECT e.id, e.status, 0 AS later
+      FROM leases l JOIN executions e ON e.id = ANY (ARRAY[l.execution]) WHERE e.concurrency = $1   --@ postgres
+      FROM leases l CROSS JOIN executions e ON e.id = l.execution WHERE e.concurrency = $1 --@ sqlite
     UNION ALL
     SELECT w.execution, 2, 1 FROM (
         SELECT o.execution FROM task_outbox o WHERE o.concurrency = $1 LIMIT $2) w
@@ -79,7 +83,7 @@ SELECT c.id, c.status, c.name FROM executions c WHERE c.parent = $1 AND c.status
 -- Tasks of a workflow by their names.
 --: why_tasks(workflow i64; name text)
 SELECT e.task_name, e.id, e.status
-  FROM @rows@ AS u JOIN executions e ON e.parent = $1 AND e.task_name = u.name AND e.task_index IS NULL   --@ postgres
+  FROM (SELECT $1 AS workflow, unnest($2) AS name) AS u @task_of_u@                        --@ postgres
   FROM executions e WHERE e.parent = $1 AND e.task_name = $2 AND e.task_index IS NULL       --@ sqlite
 
 -- A job has one event for all that holds it: the one in which somebody asked for the pause comes before those that
