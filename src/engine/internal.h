@@ -186,8 +186,16 @@ static inline uint64_t group_bit(size_t nth)
     return (uint64_t)1 << (nth < 63 ? nth : 63);
 }
 
+/* engine.c */
 /* The engine's clock: CLOCK_BOOTTIME, moved as the environment moves the database's. */
 int64_t engine_now(const struct engine *e);
+MUST_USE int engine_watch(struct engine *e, int fd, struct err *err); /* < 0: none; twice is fine */
+
+/* hello.c: the worker's row */
+MUST_USE int worker_hello(struct engine *e, struct err *err);
+/* Tells what we serve: at the first step, when all functions are known, and when that changes. */
+MUST_USE int worker_serve(struct engine *e, struct err *err);
+void worker_bye(struct engine *e); /* with what was counted since the last heartbeat */
 
 /* held.c */
 struct held *held_get(const struct engine *e, int64_t execution);
