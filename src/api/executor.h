@@ -64,7 +64,7 @@ struct run *run_new(struct pawl_reporter *r, const struct task *t);
 struct run *run_of(struct executor *x, int64_t execution, int attempt); /* NULL: none */
 /* It no longer counts; the turn frees it, as somebody further up may be looking at it. */
 void run_drop(struct run *run);
-/* Somebody wants to hear of it again, under a new epoch: its log is told from the beginning. */
+/* Somebody wants to hear of it again, under a new epoch: all is told from the beginning. */
 void run_remember(struct run *run);
 void run_sweep(struct pawl_reporter *r);
 void run_free_all(struct pawl_reporter *r);

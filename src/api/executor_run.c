@@ -85,6 +85,7 @@ static void add_news(struct pawl_reporter *r, struct run *run)
 void run_remember(struct run *run)
 {
     pthread_mutex_lock(&run->id.to->lock);
+    run->told_started = false;
     run->log_sent = 0;
     run->log_due = run->head.len > 0;
     add_news(run->id.to, run);

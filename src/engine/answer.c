@@ -12,8 +12,12 @@ static void answer_refused(struct engine *e, struct plan *p)
     size_t i;
 
     pthread_mutex_lock(&e->beat.lock);
-    for (i = 0; i < p->refused.n; i++)
-        p->refused.at[i]->lost = true;
+    for (i = 0; i < p->refused.n; i++) {
+        struct held *h = held_get(e, p->refused.at[i].execution);
+
+        if (h && h->attempt == p->refused.at[i].attempt) /* else this turn claimed the next one */
+            h->lost = true;
+    }
     pthread_mutex_unlock(&e->beat.lock);
     if (e->stopping)
         forget_lost(e);
@@ -22,10 +26,10 @@ static void answer_refused(struct engine *e, struct plan *p)
 }
 
 /* Nobody takes its outcome. If it was lost before, this turn has tried to take it back. */
-static void note_refused(struct plan *p, struct held *h)
+static void note_refused(struct plan *p, const struct held *h)
 {
     if (!h->lost || !p->adopt)
-        *vec_add(&p->refused) = h;
+        *vec_add(&p->refused) = (struct attempt_ref){h->execution, h->attempt};
 }
 
 static void answer_settle(struct engine *e, struct held *h, int status)
@@ -59,11 +63,7 @@ static void answer_settles(struct engine *e, struct plan *p)
             answer_settle(e, h, s->status);
         }
     }
-    if (p->nsettles > kept) {
-        memmove(l->ended.at + kept, l->ended.at + p->nsettles,
-                (l->ended.n - p->nsettles) * sizeof(*l->ended.at));
-        l->ended.n -= p->nsettles - kept;
-    }
+    drop_between(&l->ended, kept, p->nsettles);
 }
 
 /* From now on its queue is ours: for another try, and for what comes to be below it. */
@@ -96,41 +96,62 @@ static void answer_submits(struct engine *e, struct plan *p)
             s->done(s->arg, &p->submissions[i]);
         free(s);
     }
-    if (p->nsubmits > kept) {
-        memmove(l->submits.at + kept, l->submits.at + p->nsubmits,
-                (l->submits.n - p->nsubmits) * sizeof(*l->submits.at));
-        l->submits.n -= p->nsubmits - kept;
-    }
+    drop_between(&l->submits, kept, p->nsubmits);
 }
 
 /* It is told under the next epoch then. */
-static bool is_to_be_taken_back(const struct engine *e, const struct pending_start *s)
+static bool is_to_be_taken_back(const struct engine *e, int64_t execution, int attempt)
 {
-    const struct held *h = held_get(e, s->execution);
+    const struct held *h = held_get(e, execution);
 
-    return h && h->attempt == s->attempt && h->ended;
+    return h && h->attempt == attempt && h->ended;
 }
 
-static void drop_starts_and_logs(struct engine *e, const struct plan *p)
+/* Under a new epoch a log begins at its beginning: if that is stored already, what was refused now
+ * is missing from its end. */
+static bool is_log_kept(const struct engine *e, const struct plan *p, size_t nth, size_t kept)
+{
+    const struct pending_log *logs = p->l->logs.at, *g = &logs[nth];
+    bool whole = !g->offset;
+    size_t i;
+
+    if (!p->logs[nth].lease.rc || !is_to_be_taken_back(e, g->execution, g->attempt))
+        return false;
+    for (i = 0; !whole && i < kept; i++)
+        whole = logs[i].execution == g->execution;
+    return whole;
+}
+
+static void drop_logs(struct engine *e, const struct plan *p)
 {
     struct loop *l = p->l;
     size_t i, kept = 0;
 
     for (i = 0; i < p->nlogs; i++) {
+        if (is_log_kept(e, p, i, kept)) {
+            l->logs.at[kept++] = l->logs.at[i];
+            continue;
+        }
         if (e->on_log && !p->logs[i].lease.rc)
             e->on_log(e->on_log_arg, l->logs.at[i].execution);
         free(l->logs.at[i].bytes);
     }
-    drop_first(&l->logs, p->nlogs);
-    for (i = 0; i < p->nstarts; i++)
+    drop_between(&l->logs, kept, p->nlogs);
+}
+
+static void drop_starts(struct engine *e, const struct plan *p)
+{
+    struct loop *l = p->l;
+    size_t i, kept = 0;
+
+    for (i = 0; i < p->nstarts; i++) {
+        const struct pending_start *s = &l->starts.at[i];
+
         if (p->starts[i].lease.rc == -E_BUSY ||
-            (p->starts[i].lease.rc && is_to_be_taken_back(e, &l->starts.at[i])))
-            l->starts.at[kept++] = l->starts.at[i];
-    if (p->nstarts > kept) {
-        memmove(l->starts.at + kept, l->starts.at + p->nstarts,
-                (l->starts.n - p->nstarts) * sizeof(*l->starts.at));
-        l->starts.n -= p->nstarts - kept;
+            (p->starts[i].lease.rc && is_to_be_taken_back(e, s->execution, s->attempt)))
+            l->starts.at[kept++] = *s;
     }
+    drop_between(&l->starts, kept, p->nstarts);
     l->starts_due = l->starts.n ? engine_now(e) + (kept ? 20000 : 0) : 0;
 }
 
@@ -191,7 +212,8 @@ void plan_answer(struct engine *e, struct plan *p)
 
     env_point(e->env, "engine:committed");
     answer_settles(e, p);
-    drop_starts_and_logs(e, p);
+    drop_logs(e, p);
+    drop_starts(e, p);
     e->hungry |= p->asked & ~p->exhausted;
     e->slot_wanted = p->slot_wanted;
     if (woke & WAKE_JOBS)

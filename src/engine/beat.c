@@ -276,6 +276,8 @@ int beat_take(struct engine *e, struct err *err)
     if (b->done)
         rc = take_results(e, err);
     pthread_mutex_unlock(&b->lock);
+    if (e->stopping)
+        forget_lost(e); /* nobody takes it back */
     return rc;
 }
 
@@ -301,5 +303,7 @@ int beat_if_due(struct engine *e, struct err *err)
     rc = take_results(e, err);
     e->beat_due = b->next;
     pthread_mutex_unlock(&b->lock);
+    if (e->stopping)
+        forget_lost(e);
     return rc;
 }

@@ -17,13 +17,19 @@ static bool is_own_tree(const struct engine *e, const struct execution *x)
     return !e->o.here;
 }
 
+/* By another turn, beside this one: what comes of that is not known yet. */
+static bool is_settled_elsewhere(const struct engine *e, const struct held *h)
+{
+    return h->settling && !loop_adopts(loop_of(e, h->root));
+}
+
 /* Functions live in their worker: while that one lives nobody else may take them for lost. */
 static bool wanted(void *arg, const struct execution *x, int64_t last_worker)
 {
     struct engine *e = arg;
     const struct held *h = held_get(e, x->id);
 
-    if (h && (h->settling || (!h->lost && (h->ended || h->attempt == x->attempts))))
+    if (h && (is_settled_elsewhere(e, h) || (!h->lost && (h->ended || h->attempt == x->attempts))))
         return false; /* ours, and on its way */
     if (!is_own_tree(e, x))
         return false;

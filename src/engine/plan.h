@@ -23,6 +23,11 @@ struct manner {
     bool wait, bare;
 };
 
+struct attempt_ref {
+    int64_t execution;
+    int attempt;
+};
+
 /* What a turn does. Its body may run several times, so it fills in only what it is asked for. It
  * may run on a thread of its own: of the engine it then looks only at what never changes. */
 struct plan {
@@ -43,7 +48,7 @@ struct plan {
 
     int64_t taken_at; /* engine_now before the leases were taken */
     struct arena texts;
-    VEC(struct held *) refused; /* whose outcomes were not taken */
+    VEC(struct attempt_ref) refused; /* whose outcomes were not taken */
     VEC(struct execution *) adopted;
     VEC(struct execution *) claimed;
     bool more_orphans;
@@ -63,13 +68,14 @@ MUST_USE int plan_claim(struct turn *t, struct plan *p, struct err *err);
 void plan_answer(struct engine *e, struct plan *p); /* after its commit */
 void plan_undo(struct engine *e, struct plan *p);   /* without one */
 
-/* Takes the first n off a list. */
-#define drop_first(v, n_)                                                         \
-    do {                                                                          \
-        if (n_) {                                                                 \
-            memmove((v)->at, (v)->at + (n_), ((v)->n - (n_)) * sizeof(*(v)->at)); \
-            (v)->n -= (n_);                                                       \
-        }                                                                         \
+/* Takes those from one place up to another off a list. */
+#define drop_between(v, from, to)                                                          \
+    do {                                                                                   \
+        if ((to) > (from)) {                                                               \
+            memmove((v)->at + (from), (v)->at + (to), ((v)->n - (to)) * sizeof(*(v)->at)); \
+            (v)->n -= (to) - (from);                                                       \
+        }                                                                                  \
     } while (0)
+#define drop_first(v) drop_between(v, (size_t)0, (size_t)1)
 
 #endif

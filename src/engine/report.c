@@ -79,16 +79,32 @@ static bool is_too_late(const struct engine *e, const struct held *h)
     return h->until - engine_now(e) < e->o.lease / 2;
 }
 
-/* It ended before its lease was lost, and is ours again: nothing more will be reported of it. */
+static bool is_to_be_settled(const struct loop *l, const struct held *h)
+{
+    size_t i;
+
+    for (i = 0; i < l->ended.n; i++)
+        if (l->ended.at[i] == h)
+            return true;
+    return false;
+}
+
+/* It ended before its lease was lost, or before that was known, and is ours again: nothing more
+ * will be reported of it. */
 static void settle_again(struct engine *e, struct held *h)
 {
     struct loop *l = loop_of(e, h->root);
+    bool whole = false; /* what is left of its log; else the beginning is stored, and stays */
     size_t i;
 
     for (i = 0; i < l->starts.n; i++)
         if (l->starts.at[i].execution == h->execution)
             l->starts.at[i].epoch = h->epoch;
-    *vec_add(&l->ended) = h;
+    for (i = 0; i < l->logs.n; i++)
+        if (l->logs.at[i].execution == h->execution && (whole = whole || !l->logs.at[i].offset))
+            l->logs.at[i].epoch = h->epoch;
+    if (!is_to_be_settled(l, h))
+        *vec_add(&l->ended) = h;
 }
 
 void engine_hand_out(struct engine *e, const struct execution *x, bool adopted, int64_t taken_at)

@@ -115,7 +115,7 @@ static void give_in(struct loop *l, const struct err *err)
         if (s->done)
             s->done(s->arg, &s->s);
         free(s);
-        drop_first(&l->submits, 1);
+        drop_first(&l->submits);
     } else if (l->ended.n && l->ended.at[0]->busy >= 0) {
         struct held *h = l->ended.at[0];
 
@@ -130,7 +130,7 @@ static void give_in(struct loop *l, const struct err *err)
     } else if (l->ended.n) {
         struct held *h = l->ended.at[0];
 
-        drop_first(&l->ended, 1);
+        drop_first(&l->ended);
         dispatch_forget(e->dispatch, h->execution, h->attempt);
         held_remove(e, h);
     }
@@ -172,7 +172,7 @@ static void let_others_go_first(struct loop *l)
     if (l->ended.n) {
         struct held *h = l->ended.at[0];
 
-        drop_first(&l->ended, 1);
+        drop_first(&l->ended);
         *vec_add(&l->ended) = h;
         h->busy = 0;
     }

@@ -30,7 +30,7 @@ struct task {
 };
 
 enum report_kind {
-    REPORT_STARTED, /* the work began, `ago` µs before now; once, and before the other two */
+    REPORT_STARTED, /* the work began, `ago` µs before now; once an epoch, before the other two */
     REPORT_LOG,     /* more of its output */
     REPORT_ENDED,   /* the last one */
 };

@@ -178,9 +178,9 @@ static int find(struct executor *x, const struct task *t, struct err *err)
         return 0;
     }
     j->epoch = t->epoch;
-    j->forgotten = false;
+    j->forgotten = j->started = false; /* under a new epoch all is told from the beginning */
     pthread_mutex_lock(&f->lock);
-    j->log_sent = 0; /* under a new epoch its log is told from the beginning */
+    j->log_sent = 0;
     j->log_due = j->log.head.len > 0;
     pthread_mutex_unlock(&f->lock);
     if (t->cancel)
