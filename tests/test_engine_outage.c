@@ -4,6 +4,7 @@
 #include "ledger.h"
 
 #include <arpa/inet.h>
+#include <glob.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
@@ -40,6 +41,7 @@ enum cut { DROP_ANSWER, DROP_COMMIT, CUT_AFTER_COMMIT, CUTS };
 static struct {
     _Atomic int every;   /* each so many COMMITs one is lost, in one way after the other; 0: none */
     _Atomic int shut;    /* nobody gets through */
+    _Atomic int last;    /* the next COMMIT is the last thing that does */
     _Atomic int commits; /* seen while some are lost */
     _Atomic int cuts;
 } * proxy;
@@ -58,8 +60,13 @@ static int connect_to(int port)
 /* What becomes of the bytes that came from the client; -1: all is well. */
 static int cut_of(const char *bytes, size_t n)
 {
-    if (!proxy->every || !memmem(bytes, n, "COMMIT", 7)) /* with its NUL, so not READ COMMITTED */
+    if ((!proxy->every && !proxy->last) ||
+        !memmem(bytes, n, "COMMIT", 7)) /* with its NUL, so not READ COMMITTED */
         return -1;
+    if (proxy->last) {
+        proxy->shut = 1;
+        return CUT_AFTER_COMMIT;
+    }
     return ++proxy->commits % proxy->every ? -1 : proxy->cuts++ % CUTS;
 }
 
@@ -533,6 +540,62 @@ TEST(a_worker_cut_off_from_the_database_ends_by_itself)
     wait_for_end(worker);
     while (ledger_processes()) /* its fence ends the command */
         clock_sleep_us(1000);
+    proxy_stop(through);
+    free(url);
+}
+
+/* Files of workers in the state folder. */
+static size_t worker_files(void)
+{
+    char *pattern = mem_printf("%s/*/workers/*", kit_state());
+    glob_t found;
+    size_t n;
+
+    CHECK(!glob(pattern, 0, NULL, &found) || !found.gl_pathc);
+    n = found.gl_pathc;
+    globfree(&found);
+    free(pattern);
+    return n;
+}
+
+static void keep_rc(void *arg, const struct submission *s)
+{
+    *(int *)arg = s->rc;
+}
+
+/* It is told that it may be stored, which it is; and others find it. */
+TEST(what_a_worker_claimed_that_can_not_ask_whether_it_did_is_found_at_once)
+{
+    struct submission sub = ledger_job(false, "ok", 1);
+    struct engine_options o = {.lease = LEASE, .host_grace = 4 * SECOND};
+    struct worker_kit k = {.list = functions}, next = {.list = functions};
+    struct err err = ERR_INIT;
+    struct store *s;
+    pid_t through;
+    int64_t id;
+    char *url;
+    int rc, told = 1;
+
+    server_url(); /* skips on other databases */
+    url = proxy_start(&through);
+    open_at(&k, url, kit_state(), o);
+    KIT_UNTIL(&k, engine_is_drained(k.engine));
+    proxy->last = 1;
+    engine_submit(k.engine, &sub, keep_rc, &told);
+    while (!(rc = engine_step(k.engine, 20000, &err)))
+        ;
+    CHECK_EQ(rc, -E_COMMIT_UNKNOWN);
+    CHECK_EQ(told, -E_COMMIT_UNKNOWN);
+    engine_close(&k.engine);
+    s = fixture_store();
+    id = sql_number(s, "SELECT id FROM executions");
+    CHECK_EQ(status_of(s, id), S_RUNNING);
+    CHECK_EQ(worker_files(), 1);
+    open_at(&next, fixture_url(), kit_state(), o);
+    KIT_UNTIL(&next, status_is_terminal(status_of(s, id))); /* its lease lasts for long */
+    engine_close(&next.engine);
+    verify_clean(s);
+    store_close(&s);
     proxy_stop(through);
     free(url);
 }

@@ -123,12 +123,14 @@ static void plan_starts_and_logs(struct loop *l, struct plan *p)
     }
 }
 
-static void plan_settles_and_submits(struct loop *l, struct plan *p, size_t most)
+static void plan_settles_and_submits(struct loop *l, struct plan *p)
 {
-    size_t i;
+    size_t most = p->manner.most, i;
 
     p->nsettles = at_most(l->ended.n) < most ? at_most(l->ended.n) : most;
     p->nsubmits = at_most(l->submits.n) < most ? at_most(l->submits.n) : most;
+    if (p->manner.no_submits)
+        p->nsubmits = 0;
     p->settles = mem_zalloc((p->nsettles + 1) * sizeof(*p->settles));
     p->submissions = mem_zalloc((p->nsubmits + 1) * sizeof(*p->submissions));
     for (i = 0; i < p->nsettles; i++)
@@ -169,7 +171,7 @@ void plan_make(struct loop *l, struct plan *p, struct manner m)
 
     *p = (struct plan){.e = e, .l = l, .manner = m};
     plan_starts_and_logs(l, p);
-    plan_settles_and_submits(l, p, m.most);
+    plan_settles_and_submits(l, p);
     if (m.bare || e->stopping)
         return;
     if ((p->adopt = e->adopt && loop_adopts(l)))

@@ -17,10 +17,11 @@ struct room {
     int slots;
 };
 
-/* How a turn is made: of how many commands, and whether it also takes new work and waits. */
+/* How a turn is made: of how many commands; whether it waits for locks; bare, it takes no new work.
+ */
 struct manner {
     size_t most;
-    bool wait, bare;
+    bool wait, bare, no_submits;
 };
 
 struct attempt_ref {

@@ -77,16 +77,32 @@ static void wait_no_longer(struct engine *e)
         e->loops[i].waited |= has_work(&e->loops[i]);
 }
 
+/* The first one that waits is told that it was not taken, and why. */
+static void refuse_submission(struct loop *l, const struct err *err)
+{
+    struct pending_submit *s = l->submits.at[0];
+
+    s->s.rc = -(int)err->code;
+    s->s.err = *err;
+    if (s->done)
+        s->done(s->arg, &s->s);
+    free(s);
+    drop_first(&l->submits);
+}
+
 /* What came of it is `rc`, which is returned. */
-static int end(struct loop *l, int rc)
+static int end(struct loop *l, int rc, const struct err *err)
 {
     struct plan *p = l->plan;
+    size_t i;
 
     if (rc)
         plan_undo(l->e, p);
     else
         plan_answer(l->e, p);
-    l->plan = NULL; /* not before what it claimed is counted by the dispatcher */
+    for (i = 0; rc == -E_COMMIT_UNKNOWN && i < p->nsubmits; i++)
+        refuse_submission(l, err); /* they may be stored: never is the opposite said */
+    l->plan = NULL;                /* not before what it claimed is counted by the dispatcher */
     wait_no_longer(l->e);
     plan_release(p);
     free(p);
@@ -96,45 +112,12 @@ static int end(struct loop *l, int rc)
 /* At once, on this thread. */
 static int run(struct loop *l, struct manner m, struct err *err)
 {
-    return end(l, plan_do(begin(l, m), err));
+    int rc = plan_do(begin(l, m), err);
+
+    return end(l, rc, err);
 }
 
 /* ---- a turn that fails ---- */
-
-/* What can't be written even alone: a submission is refused, an outcome becomes a failure that says
- * why. Never is a job left running because of it. */
-static void give_in(struct loop *l, const struct err *err)
-{
-    struct engine *e = l->e;
-
-    if (l->submits.n) {
-        struct pending_submit *s = l->submits.at[0];
-
-        s->s.rc = -(int)err->code;
-        s->s.err = *err;
-        if (s->done)
-            s->done(s->arg, &s->s);
-        free(s);
-        drop_first(&l->submits);
-    } else if (l->ended.n && l->ended.at[0]->busy >= 0) {
-        struct held *h = l->ended.at[0];
-
-        free((char *)h->outcome.result);
-        free((char *)h->outcome.error);
-        h->outcome =
-            (struct outcome){.kind = OUTCOME_FAILED,
-                             .error = mem_printf("the outcome can't be stored: %s", err->msg),
-                             .duration = -1,
-                             .retry_delay = -1};
-        h->busy = -1; /* if that fails too, the lease runs out */
-    } else if (l->ended.n) {
-        struct held *h = l->ended.at[0];
-
-        drop_first(&l->ended);
-        dispatch_forget(e->dispatch, h->execution, h->attempt);
-        held_remove(e, h);
-    }
-}
 
 /* A turn that may be stored is never repeated: with it this worker ends, and what it may have
  * claimed is found by others. */
@@ -143,19 +126,63 @@ static bool is_hopeless(int rc)
     return is_for_later(rc) || rc == -E_COMMIT_UNKNOWN || rc == -E_CONFLICT;
 }
 
+/* An outcome that can't be written even alone becomes a failure that says why; if that fails too,
+ * the lease runs out. Never is a job left running because of it. */
+static void replace_outcome(struct loop *l, const struct err *err)
+{
+    struct engine *e = l->e;
+    struct held *h = l->ended.at[0];
+
+    if (h->busy < 0) {
+        drop_first(&l->ended);
+        dispatch_forget(e->dispatch, h->execution, h->attempt);
+        held_remove(e, h);
+        return;
+    }
+    free((char *)h->outcome.result);
+    free((char *)h->outcome.error);
+    h->outcome = (struct outcome){.kind = OUTCOME_FAILED,
+                                  .error = mem_printf("the outcome can't be stored: %s", err->msg),
+                                  .duration = -1,
+                                  .retry_delay = -1};
+    h->busy = -1;
+}
+
+/* One outcome and one submission are left, or one of the two. */
+static int give_in(struct loop *l, struct err *err)
+{
+    struct err why = *err;
+    int rc = 0;
+
+    if (l->submits.n && l->ended.n) {
+        rc = run(l, (struct manner){.most = 1, .bare = true, .no_submits = true}, err);
+        if (rc && is_hopeless(rc))
+            return rc;
+    }
+    if (l->submits.n && !rc)
+        refuse_submission(l, &why);
+    else if (l->ended.n)
+        replace_outcome(l, rc ? err : &why);
+    return 0;
+}
+
 /* Halves what failed until the culprit is alone. */
 static int halve(struct loop *l, size_t most, int rc, struct err *err)
 {
     struct err alone = ERR_INIT;
+    int bare;
 
     while (rc && !is_hopeless(rc) && most > 1)
         rc = run(l, (struct manner){.most = most /= 2}, err);
     if (!rc || is_hopeless(rc))
         return rc;
-    if (!run(l, (struct manner){.most = 1, .bare = true}, &alone))
+    if (!(bare = run(l, (struct manner){.most = 1, .bare = true}, &alone)))
         return rc; /* it is not what was to be written, but what was to be claimed */
-    give_in(l, &alone);
-    return 0;
+    if (!is_hopeless(bare))
+        bare = give_in(l, &alone);
+    if (bare)
+        *err = alone;
+    return bare;
 }
 
 static struct manner manner_of(const struct loop *l)
@@ -187,12 +214,13 @@ static int look_after(struct loop *l, struct manner m, int rc, struct err *err)
 
     if (rc && !m.wait && !is_hopeless(rc) && loop_commands(l))
         rc = halve(l, m.most, rc, err);
+    e->left_some |= rc == -E_COMMIT_UNKNOWN; /* perhaps: then others find it by our file */
     if (!rc) {
         l->failures = 0;
         l->retry_at = 0;
         return 0;
     }
-    if (m.wait && rc == -E_BUSY) {
+    if (m.wait && (rc == -E_BUSY || !is_hopeless(rc))) { /* in another turn it is narrowed down */
         let_others_go_first(l);
         return 0;
     }
@@ -228,7 +256,7 @@ static int finish(struct loop *l, struct err *err)
     struct manner m = l->plan->manner;
 
     *err = l->err;
-    return look_after(l, m, end(l, l->rc), err);
+    return look_after(l, m, end(l, l->rc, err), err);
 }
 
 void turn_finish(struct loop *l)
