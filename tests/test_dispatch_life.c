@@ -259,6 +259,25 @@ TEST(what_outlives_the_worker_is_let_go_and_the_rest_comes_back)
     end(&fx);
 }
 
+/* A turn of the engine that was under way when it was told to stop. */
+TEST(what_is_claimed_after_the_stop_is_given_back_at_once)
+{
+    struct fixture fx;
+    struct desk *k;
+
+    open_with(&fx, (struct dispatch_options){0});
+    k = add_desk(&fx, "desk", 10, 0);
+    dispatch_hand_over(fx.d, false);
+    start(&fx, 1, "desk");
+    CHECK_EQ(k->starts, 0);
+    wait_seen(&fx, 1);
+    CHECK_EQ(fx.seen.at[0].kind, REPORT_ENDED);
+    CHECK_EQ(fx.seen.at[0].outcome, OUTCOME_REFUSED);
+    CHECK_EQ(fx.seen.at[0].delay, 0);
+    CHECK_STR(fx.seen.at[0].error, "this worker takes nothing more");
+    end(&fx);
+}
+
 TEST(an_executor_without_a_descriptor_is_looked_at_while_it_has_work)
 {
     struct fixture fx;

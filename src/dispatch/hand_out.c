@@ -120,7 +120,9 @@ void dispatch_start(struct dispatch *d, const char *lane, const struct task *t)
         return;
     }
     left = m->resting_until - clock_boot_us();
-    if (m->resting_until && left > 0)
+    if (d->closed) /* claimed by a turn that was under way then: others may begin it at once */
+        not_taken(d, a, OUTCOME_REFUSED, 0, "this worker takes nothing more");
+    else if (m->resting_until && left > 0)
         not_taken(d, a, OUTCOME_REFUSED, left, m->why);
     else
         answered(d, a, m->x->ops->start(m->x, &own, &err), &err);
