@@ -1,0 +1,185 @@
+/* custom_executor_fixture.h - an executor of somebody who embeds Pawl, which only notes what is
+ * asked of it, so that the test reports; a database, an engine on it, and a store to look with. */
+#ifndef TESTS_CUSTOM_EXECUTOR_FIXTURE_H
+#define TESTS_CUSTOM_EXECUTOR_FIXTURE_H
+
+#include "fixture.h"
+#include "pawl.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OK(call)          test_check_ok(__FILE__, __LINE__, #call, call, err.message)
+#define FAILS(call, code) CHECK_EQ(call, -(code))
+#define MOST              64
+
+static struct pawl_error err;
+
+/* ---- the executor ---- */
+
+struct lab {
+    struct pawl_attempt begun[MOST], found[MOST];
+    int nbegun, nfound, cancelled, forgotten, settled, freed;
+    int epoch;         /* of the last */
+    int refuse;        /* so many first */
+    const char *wrong; /* fails to begin, with this sentence */
+    bool obeys;        /* a cancel ends it */
+    void (*look)(const struct pawl_task *t);
+};
+
+static inline int lab_start(void *data, const struct pawl_task *t, struct pawl_error *e)
+{
+    struct lab *l = data;
+
+    if (l->refuse > 0) {
+        l->refuse--;
+        snprintf(e->message, sizeof(e->message), "the lab is closed");
+        return -PAWL_E_REFUSED;
+    }
+    if (l->wrong) {
+        snprintf(e->message, sizeof(e->message), "%s", l->wrong);
+        return -PAWL_E_INVALID;
+    }
+    if (l->look)
+        l->look(t);
+    CHECK(l->nbegun < MOST);
+    l->begun[l->nbegun++] = t->id;
+    l->epoch = t->epoch;
+    return 0;
+}
+
+static inline int lab_find(void *data, const struct pawl_task *t, struct pawl_error *e)
+{
+    struct lab *l = data;
+
+    (void)e;
+    CHECK(l->nfound < MOST);
+    l->found[l->nfound++] = t->id;
+    l->epoch = t->epoch;
+    return 0;
+}
+
+static inline void lab_cancel(void *data, struct pawl_attempt a)
+{
+    struct lab *l = data;
+
+    l->cancelled++;
+    if (l->obeys)
+        pawl_report_ended(a, &(struct pawl_end){.outcome = PAWL_CANCELLED});
+}
+
+static inline void lab_forget(void *data, struct pawl_attempt a)
+{
+    (void)a;
+    ((struct lab *)data)->forgotten++;
+}
+
+static inline void lab_settled(void *data, struct pawl_attempt a)
+{
+    (void)a;
+    ((struct lab *)data)->settled++;
+}
+
+static inline void lab_free(void *data)
+{
+    ((struct lab *)data)->freed++;
+}
+
+static inline struct pawl_executor lab_executor(struct lab *l)
+{
+    return (struct pawl_executor){.key = "lab",
+                                  .data = l,
+                                  .start = lab_start,
+                                  .cancel = lab_cancel,
+                                  .settled = lab_settled,
+                                  .free = lab_free};
+}
+
+static inline void done(struct pawl_attempt a, const char *result)
+{
+    pawl_report_ended(a, &(struct pawl_end){.outcome = PAWL_OK, .result = result});
+}
+
+/* ---- a database, an engine on it, and a store to look with ---- */
+
+struct world {
+    struct pawl *p;
+    struct pawl_engine *e;
+    struct store *s;
+};
+
+static inline void configure(char *path, size_t size, const char *more)
+{
+    FILE *f;
+
+    snprintf(path, size, "%s/pawl.yaml", test_dir());
+    CHECK((f = fopen(path, "w")) != NULL);
+    fprintf(f, "state: %s/state\n%s", test_dir(),
+            more ? more : "executors: {process: {enabled: false}}\n");
+    CHECK_EQ(fclose(f), 0);
+}
+
+static inline int try_open(struct world *w, const char *more)
+{
+    char path[4096];
+    struct pawl_options o = {.url = fixture_url(), .tenant = fixture_tenant(), .config = path};
+
+    configure(path, sizeof(path), more);
+    return pawl_open(&o, &w->p, &err);
+}
+
+static inline void open_engine(struct world *w, const struct pawl_executor *x)
+{
+    OK(pawl_engine_open(w->p, NULL, &w->e, &err));
+    OK(pawl_engine_add_executor(w->e, x, &err));
+}
+
+static inline struct world open_world(const struct pawl_executor *x, const char *more)
+{
+    struct world w = {0};
+
+    OK(try_open(&w, more));
+    open_engine(&w, x);
+    w.s = fixture_store();
+    return w;
+}
+
+static inline void close_world(struct world *w)
+{
+    pawl_engine_close(w->e);
+    verify_clean(w->s);
+    store_close(&w->s);
+    pawl_close(w->p);
+}
+
+static inline void step(struct world *w)
+{
+    OK(pawl_engine_step(w->e, 20, &err));
+}
+
+/* Steps until it holds; the test's own time limit is the end of patience. */
+#define UNTIL(w, what) \
+    while (!(what))    \
+    step(w)
+
+static inline int64_t put(struct world *w, struct pawl_job job)
+{
+    if (!job.name)
+        job.name = "exec::lab";
+    if (!job.lane && !strncmp(job.name, "exec::lab", 9))
+        job.lane = "lab";
+    OK(pawl_submit(w->p, &job, 1, &err));
+    return job.id;
+}
+
+static inline int64_t put_one(struct world *w)
+{
+    return put(w, (struct pawl_job){0});
+}
+
+#define LAB_CONFIG                                                            \
+    "executors: {process: {enabled: false}, lab: {type: custom, slots: 2}}\n" \
+    "dispatch: {routes: [{task: 'exec::*-lab', executor: lab}]}\n"
+
+#endif

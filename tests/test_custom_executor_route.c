@@ -1,0 +1,156 @@
+/* test_custom_executor_route.c - which work comes to an executor of those who embed Pawl, and how
+ * much of it at once; and what an executor must have to be taken. */
+#include "custom_executor_fixture.h"
+
+TEST_THREADED;
+
+/* ---- routes and room ---- */
+
+TEST(a_route_leads_to_it_by_the_name_of_the_task)
+{
+    struct lab lab = {0};
+    struct pawl_executor x = lab_executor(&lab);
+    struct world w = open_world(&x, LAB_CONFIG);
+    int64_t fits = put(&w, (struct pawl_job){.name = "exec::x-lab"});
+    int64_t other = put(&w, (struct pawl_job){.name = "exec::x-lob"});
+
+    CHECK_STR(get(w.s, fits).lane, "lab");
+    CHECK_STR(get(w.s, other).lane, "process");
+    UNTIL(&w, lab.nbegun == 1);
+    CHECK_EQ(lab.begun[0].execution, fits);
+    done(lab.begun[0], NULL);
+    UNTIL(&w, lab.settled == 1);
+    CHECK_EQ(status_of(w.s, other), S_READY);
+    close_world(&w);
+}
+
+static int doubles(struct pawl_call *c, void *arg)
+{
+    (void)arg;
+    return c->ops->set_result(c, "2");
+}
+
+/* This program stands where there is no shim. */
+TEST(a_program_without_a_shim_runs_functions_and_why_says_that_nobody_serves_its_commands)
+{
+    struct pawl_engine_options here = {.here = true};
+    struct world w = {0};
+    struct pawl_engine *other;
+    int64_t function, command;
+    char *json;
+
+    OK(try_open(&w, "worker: {slots: 1}\n"));
+    OK(pawl_engine_open(w.p, NULL, &w.e, &err));
+    OK(pawl_engine_register(w.e, "doubles", doubles, NULL, &err));
+    w.s = fixture_store();
+    function = put(&w, (struct pawl_job){.name = "exec::f", .lane = "function:doubles"});
+    command = put(&w, (struct pawl_job){.name = "exec::c", .lane = "process"});
+    UNTIL(&w, status_of(w.s, function) == S_SUCCEEDED);
+    CHECK_EQ(status_of(w.s, command), S_READY);
+    OK(pawl_why(w.p, command, &json, &err));
+    CHECK(strstr(json, "no live worker serves lane process in queue default (1 is alive)"));
+    free(json);
+    /* who came to run one command can't do without */
+    FAILS(pawl_engine_open(w.p, &here, &other, &err), PAWL_E_UNAVAILABLE);
+    CHECK(strstr(err.message, "pawl-shim, which runs commands, is not there"));
+    CHECK_EQ(setenv("PAWL_SHIM", "/nowhere/pawl-shim", 1), 0);
+    FAILS(pawl_engine_open(w.p, NULL, &other, &err), PAWL_E_UNAVAILABLE);
+    close_world(&w);
+}
+
+TEST(a_worker_without_it_opens_all_the_same)
+{
+    struct world w = {0};
+
+    OK(try_open(&w, LAB_CONFIG));
+    OK(pawl_engine_open(w.p, NULL, &w.e, &err));
+    w.s = fixture_store();
+    step(&w);
+    close_world(&w);
+}
+
+TEST(a_route_to_an_executor_that_there_is_not_is_an_error_at_the_start_that_names_it)
+{
+    struct world w = {0};
+
+    FAILS(try_open(&w, "dispatch:\n  routes:\n    - {task: 'exec::*', executor: labb}\n"
+                       "executors: {lab: {type: custom}}\n"),
+          PAWL_E_INVALID);
+    CHECK(strstr(err.message, "pawl.yaml:4:"));
+    CHECK(strstr(err.message, "there is no executor 'labb': did you mean \"lab\"?"));
+}
+
+TEST(never_more_run_than_it_has_slots)
+{
+    struct lab lab = {0};
+    struct pawl_executor x = lab_executor(&lab);
+    struct world w = open_world(&x, LAB_CONFIG);
+    int i;
+
+    for (i = 0; i < 5; i++)
+        put_one(&w);
+    UNTIL(&w, lab.nbegun == 2);
+    for (i = 0; i < 5; i++)
+        step(&w);
+    CHECK_EQ(lab.nbegun, 2);
+    for (i = 0; i < 5; i++) {
+        done(lab.begun[i], NULL);
+        UNTIL(&w, lab.settled == i + 1);
+        UNTIL(&w, lab.nbegun == (i + 3 < 5 ? i + 3 : 5));
+    }
+    close_world(&w);
+}
+
+static int no_room(void *data)
+{
+    return ((struct lab *)data)->refuse ? 0 : 1;
+}
+
+TEST(it_is_given_nothing_while_it_says_that_it_has_no_room)
+{
+    struct lab lab = {.refuse = 1};
+    struct pawl_executor x = lab_executor(&lab);
+    struct world w;
+    int64_t id;
+    int i;
+
+    x.room = no_room;
+    w = open_world(&x, NULL);
+    id = put_one(&w);
+    for (i = 0; i < 5; i++)
+        step(&w);
+    CHECK_STR(history(w.s, id), "created marked_ready");
+    lab.refuse = 0;
+    UNTIL(&w, lab.nbegun == 1);
+    done(lab.begun[0], NULL);
+    UNTIL(&w, lab.settled == 1);
+    close_world(&w);
+}
+
+TEST(one_that_lacks_what_it_needs_is_refused)
+{
+    struct lab lab = {0};
+    struct pawl_executor x = lab_executor(&lab), bad;
+    struct world w = open_world(&x, NULL);
+
+    FAILS(pawl_engine_add_executor(w.e, &x, &err), PAWL_E_CONFLICT);
+    bad = x;
+    bad.key = "process";
+    FAILS(pawl_engine_add_executor(w.e, &bad, &err), PAWL_E_CONFLICT);
+    bad.key = "a:b";
+    FAILS(pawl_engine_add_executor(w.e, &bad, &err), PAWL_E_INVALID);
+    bad.key = NULL;
+    FAILS(pawl_engine_add_executor(w.e, &bad, &err), PAWL_E_INVALID);
+    bad.key = "b";
+    bad.start = NULL;
+    FAILS(pawl_engine_add_executor(w.e, &bad, &err), PAWL_E_INVALID);
+    bad.start = lab_start;
+    bad.outlives_worker = true;
+    FAILS(pawl_engine_add_executor(w.e, &bad, &err), PAWL_E_INVALID);
+    CHECK(strstr(err.message, "has no find"));
+    bad.outlives_worker = false;
+    bad.fd = no_room;
+    FAILS(pawl_engine_add_executor(w.e, &bad, &err), PAWL_E_INVALID);
+    CHECK_EQ(lab.freed, 0);
+    close_world(&w);
+}
