@@ -44,6 +44,7 @@ static struct exception {
     {"query_submissions_taken", "submissions", PG, 0},
     {"query_submissions_waiting", "submissions", LITE | PG, 0},
     {"query_submissions_refused", "submissions", LITE | PG, 0},
+    {"query_submission_totals", "submissions", LITE | PG, 0},
     {"lite_clock_newest", "execution_events", LITE, 0},
     /* whoever drains a queue and ends asks once whether something of it comes later */
     {"query_queue_open", "timers", LITE | PG, 0},
