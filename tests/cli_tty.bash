@@ -17,7 +17,7 @@ start() { # columns rows pawl-argument...
 		"export ${locale:-LC_ALL=C.UTF-8} PATH=$PATH XDG_STATE_HOME=$XDG_STATE_HOME XDG_CONFIG_HOME=$XDG_CONFIG_HOME TERM=${term:-screen-256color} ${env:-};" \
 		"$dir/stty.before" "$db" "$tenant" "$*" "$dir/stty.after" "$dir/code" "$mark" >"$dir/start"
 	chmod 755 "$dir/start"
-	$tmux -u new-session -d $size "$dir/start"
+	until_true $tmux -u new-session -d $size "$dir/start" # a server that was just killed may not be gone yet
 }
 
 screen() { $tmux capture-pane -p; }

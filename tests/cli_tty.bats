@@ -203,3 +203,31 @@ make_flow() {
 	colored | without "$(printf '\033\\[3')"
 	shows '    TOTAL  STEP'
 }
+
+@test "events fit into 120, 80 and 40 columns, a line each, and a pipe gets everything" {
+	printf 'name: w\ntasks:\n  a: {run: "true"}\n  b: {run: "exit 3"}\n' >"$dir/flow.yaml"
+	p run "$dir/flow.yaml" >/dev/null || true
+	id=$(p ls --json | jq .id)
+	p events "$id" >"$dir/piped"
+	lines=$(wc -l <"$dir/piped")
+	[ "$lines" -ge 7 ]
+	grep -qE 'task.failed +running -> failed +1  [0-9a-f]{16}  \{.*"exit_code":3.*\}$' "$dir/piped"
+	grep -qE '^2[0-9-]{9} [0-9:]{8}\.[0-9]{6} ' "$dir/piped"
+	for columns in 120 80 40; do
+		rm -f "$dir/code"
+		start $columns 40 events "$id"
+		until_true ended
+		screen
+		[ "$(code)" = 0 ]
+		# a line that wrapped would make two
+		[ "$(screen | grep -c .)" = "$lines" ]
+		[ "$(screen | grep -cE '[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3} +[0-9]+  (task|workflow)\.')" = "$lines" ]
+		[ "$columns" = 40 ] || screen | grep -q 'task.failed .*exited with code 3'
+		[ "$columns" = 40 ] || screen | grep -q 'task.completed .*{"outcome":"ok",.*…'
+		case $columns in
+		120) screen | grep -qE 'task.failed +running -> failed +1  [0-9a-f]{16}  exited' ;;
+		*) screen | without ' -> ' ;;
+		esac
+		$tmux kill-server
+	done
+}

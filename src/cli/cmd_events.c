@@ -1,5 +1,5 @@
 /* cmd_events.c - pawl events: the history, once or followed. */
-#include "cli/cli.h"
+#include "cli/table.h"
 
 #include "base/env.h"
 #include "base/json.h"
@@ -9,37 +9,108 @@
 
 #define NEWEST    100 /* shown when nothing says how many */
 #define FOLLOW_MS 300
+/* Columns: of a terminal on which data may be missing, for data on others, and the least of it. */
+enum { NARROW = 60, DATA_ROOM = 26, LEAST_DATA = 6 };
 
 struct printing {
     bool json;
-    int64_t room; /* lines that may still come; 0: any number */
+    struct style style; /* of the terminal; width 0: it is none */
+    int64_t room;       /* lines that may still come; 0: any number */
 };
 
-/* "2026-01-31 14:00:00.123456      17  3  task.claimed           ready -> running     1  0123…
- * data" */
-static void print_event(const json_t *e)
+/* "ready -> running", or where it stays. */
+static void add_move(struct buf *b, const json_t *e)
 {
-    const char *at = field(e, "created_at"), *from = field(e, "from"), *to = field(e, "to");
+    const char *from = field(e, "from"), *to = field(e, "to");
+
+    if (*from && strcmp(from, to) != 0)
+        buf_addf(b, "%s -> ", from);
+    buf_addstr(b, to);
+}
+
+static void add_data(struct buf *b, const json_t *e)
+{
     json_t *data = json_object_get(e, "data");
-    struct buf b = BUF_INIT, move = BUF_INIT;
+    char *text;
 
-    buf_addstr(&move, *from && strcmp(from, to) ? from : "");
-    buf_addf(&move, "%s%s", move.len ? " -> " : "", to);
-    buf_addf(&b, "%.10s %.15s  %6lld  %-24s %-22s %3lld  %-16s", at, at + 11,
-             (long long)field_int(e, "execution"), field(e, "type"), buf_cstr(&move),
-             (long long)field_int(e, "attempt"), field(e, "worker"));
-    if (json_is_object(data)) {
-        char *text = json_text(data);
+    if (!json_is_object(data))
+        return;
+    text = json_text(data);
+    out_clean(b, text);
+    free(text);
+}
 
-        buf_addstr(&b, "  ");
-        out_clean(&b, text);
-        free(text);
-    }
+/* "2026-01-31 14:00:00.123456      17  task.claimed             ready -> running         1  0123…
+ * data" */
+static void print_all(const json_t *e, const char *move, const char *data)
+{
+    const char *at = field(e, "created_at");
+    struct buf b = BUF_INIT;
+
+    buf_addf(&b, "%.10s %.15s  %6lld  %-24s %-22s %3lld  %-16s%s%s", at, at + 11,
+             (long long)field_int(e, "execution"), field(e, "type"), move,
+             (long long)field_int(e, "attempt"), field(e, "worker"), *data ? "  " : "", data);
     while (b.len && b.ptr[b.len - 1] == ' ')
         b.ptr[--b.len] = '\0';
     puts(b.ptr);
     buf_release(&b);
+}
+
+/* What of it fits into a line of the terminal: data to its end, and before that what leaves it a
+ * little room. The rows come one by one, perhaps for hours: the heading, which is not shown, is as
+ * wide as they usually are, so that they stand below each other. */
+static void print_fitting(const json_t *e, const char *move, const char *data,
+                          const struct style *style)
+{
+    static const char *const heads[] = {"~~~~2026-01-31",
+                                        "14:00:00.123",
+                                        "123456",
+                                        "<workflow.lease_expired",
+                                        "~~~running -> succeeded",
+                                        "~1",
+                                        "~~0123456789abcdef"};
+    const char *at = field(e, "created_at"), *error = field(json_object_get(e, "data"), "error");
+    struct style narrow = *style;
+    struct table_fit fit = {0};
+    struct table t = {0};
+    struct line l = {0};
+    int room;
+
+    narrow.width -= style->width > NARROW ? DATA_ROOM : 0;
+    table_heads(&t, heads, sizeof(heads) / sizeof(*heads));
+    table_addf(&t, "%.10s", at);
+    table_addf(&t, "%.12s", at + strnlen(at, 11));
+    table_addf(&t, "%lld", (long long)field_int(e, "execution"));
+    table_add_tinted(&t, status_tint(field(e, "to")), field(e, "type"));
+    table_addf(&t, "%-20s", move);
+    table_addf(&t, "%lld", (long long)field_int(e, "attempt"));
+    table_addf(&t, "%-16s", field(e, "worker"));
+    table_fit(&t, &narrow, &fit);
+    line_begin(&l, style);
+    table_row(&t, &fit, 1, &l);
+    room = style->width - table_fit_width(&fit) - 2;
+    if (*error && (int)strlen(data) > room)
+        data = error; /* what people look for in it */
+    if (*data && room >= LEAST_DATA)
+        line_addf(&l, TINT_PLAIN, "%*s%s", table_fit_width(&fit) + 2 - l.cols, "", data);
+    puts(buf_cstr(&l.text));
+    line_release(&l);
+    table_fit_release(&fit);
+    table_release(&t);
+}
+
+static void print_event(const json_t *e, const struct style *style)
+{
+    struct buf move = BUF_INIT, data = BUF_INIT;
+
+    add_move(&move, e);
+    add_data(&data, e);
+    if (style->width)
+        print_fitting(e, buf_cstr(&move), buf_cstr(&data), style);
+    else
+        print_all(e, buf_cstr(&move), buf_cstr(&data));
     buf_release(&move);
+    buf_release(&data);
 }
 
 static int take_event(void *arg, const char *json)
@@ -51,7 +122,7 @@ static int take_event(void *arg, const char *json)
     } else {
         json_t *e = parse_object(json);
 
-        print_event(e);
+        print_event(e, &p->style);
         json_decref(e);
     }
     return p->room && --p->room == 0;
@@ -123,7 +194,7 @@ static int follow(struct pawl *p, const struct pawl_event_query *q, struct print
 static int events(struct pawl *p, const char *which, struct pawl_event_query *q, bool following,
                   bool json)
 {
-    struct printing printing = {.json = json};
+    struct printing printing = {.json = json, .style = style_of(stdout)};
     struct pawl_error err;
     int code;
 

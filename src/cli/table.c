@@ -92,7 +92,7 @@ static int width(const char *s)
     return n;
 }
 
-static int total(const struct table_fit *f)
+int table_fit_width(const struct table_fit *f)
 {
     int sum = -GAP;
     size_t i;
@@ -155,10 +155,10 @@ void table_fit(const struct table *t, const struct style *style, struct table_fi
         *vec_add(&f->wide) = 0;
     do {
         measure(t, f);
-        while (style->width && total(f) > style->width && shrink(t, f, LEAST_NAME))
+        while (style->width && table_fit_width(f) > style->width && shrink(t, f, LEAST_NAME))
             ;
-    } while (style->width && total(f) > style->width && leave_out(t, f));
-    while (style->width && total(f) > style->width && shrink(t, f, LEAST_AT_ALL))
+    } while (style->width && table_fit_width(f) > style->width && leave_out(t, f));
+    while (style->width && table_fit_width(f) > style->width && shrink(t, f, LEAST_AT_ALL))
         ;
 }
 

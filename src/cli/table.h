@@ -31,6 +31,7 @@ struct table_fit {
     VEC(int) wide; /* of each column; < 0: left out */
 };
 void table_fit(const struct table *t, const struct style *style, struct table_fit *out);
+int table_fit_width(const struct table_fit *f); /* columns of a whole row */
 void table_fit_release(struct table_fit *f);
 void table_row(const struct table *t, const struct table_fit *f, size_t row, struct line *out);
 
