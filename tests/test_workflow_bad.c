@@ -97,6 +97,18 @@ TEST(keys_that_are_none_or_stand_in_the_wrong_place)
         {"tasks: {a: {run: x, retry: {mx: 3}}}",
          "1:29: there is no key \"mx\" in tasks.a.retry: did you mean \"max\"?"},
         {"tasks: {a: {run: x}, a: {run: y}}", "1:22: the key \"a\" is already there, in line 1"},
+        /* as others call them */
+        {"jobs: {a: x}", "1:1: there is no key \"jobs\": did you mean \"tasks\"?\n"
+                         "1:1: the workflow has no tasks"},
+        {T "schedule: '@daily'", "2:1: there is no key \"schedule\": did you mean \"on\"?"},
+        {"tasks: {a: {run: x, depends_on: b, continue-on-error: true, Environment: {A: b}}}",
+         "1:21: there is no key \"depends_on\" in tasks.a: did you mean \"needs\"?\n"
+         "1:36: there is no key \"continue-on-error\" in tasks.a: did you mean \"allow_failure\"?\n"
+         "1:61: there is no key \"Environment\" in tasks.a: did you mean \"env\"?"},
+        {"tasks: {a: {command: x}}",
+         "1:9: tasks.a has nothing to do: exactly one of run, argv, function and workflow is expected\n"
+         "1:13: there is no key \"command\" in tasks.a: did you mean \"run\"?"},
+        {T "on_exit: {run: x, depends: a}", "2:19: there is no key \"depends\" in on_exit"},
     };
 
     check_all(list, COUNT(list));

@@ -1,6 +1,7 @@
 /* keys.c - see keys.h. */
 #include "flow/keys.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #define SECOND        1000000LL
@@ -166,67 +167,83 @@ const struct keys keys_triggers = {"on", "What starts the workflow by itself.", 
 static const struct key task[] = {
     {"run", KEY_SHELL, TASK(run), 1, ARG_MAX_BYTES, KEY_COMMANDS | KEY_HOOKS,
      .sentence = "Text for `/bin/sh -c`. Params and `with` arrive as environment variables, an "
-                 "item as `$ITEM`; nothing is ever spliced into the text."},
+                 "item as `$ITEM`; nothing is ever spliced into the text.",
+     .elsewhere = "command commands cmd script shell bash exec"},
     {"argv", KEY_TEMPLATES, TASK(argv), 0, ARG_MAX_BYTES, KEY_COMMANDS | KEY_HOOKS,
-     .scope = SCOPE_ITEM, .sentence = "A program and its arguments, without a shell."},
+     .scope = SCOPE_ITEM, .sentence = "A program and its arguments, without a shell.",
+     .elsewhere = "args"},
     {"function", KEY_TEXT, TASK(function), 1, 100, KEY_FUNCTIONS | KEY_HOOKS,
-     .sentence = "A C function of a worker, by its name; its input is `with`, as JSON."},
+     .sentence = "A C function of a worker, by its name; its input is `with`, as JSON.",
+     .elsewhere = "handler call"},
     {"workflow", KEY_FILE, TASK(nested), 1, PATH_BYTES, KEY_NESTED | KEY_HOOKS,
      .sentence = "Another workflow file, which becomes part of this definition. A relative path "
-                 "begins at the folder of this file."},
+                 "begins at the folder of this file.",
+     .elsewhere = "uses subworkflow dag"},
     {"description", KEY_TEXT, TASK(description), 0, MANY, HOOKED,
      .sentence = "What it does, for people."},
     {"needs", KEY_NEEDS, TASK(needs), .places = KEY_ALL,
-     .sentence = "The tasks that must have ended before this one is decided on."},
+     .sentence = "The tasks that must have ended before this one is decided on.",
+     .elsewhere = "depends depends_on dependencies deps after requires upstream"},
     {"if", KEY_CONDITION, TASK(condition), 1, 65536, KEY_ALL, .otherwise = "`success()`",
-     .scope = SCOPE_TASK, .sentence = "Whether it runs or is skipped, once its needs have ended."},
+     .scope = SCOPE_TASK, .sentence = "Whether it runs or is skipped, once its needs have ended.",
+     .elsewhere = "when condition only_if preconditions"},
     {"join", KEY_JOIN, TASK(join), .places = KEY_ALL, .otherwise = "`all`",
      .sentence = "`any` (1) or a number: it is decided on as soon as that many needs have "
                  "succeeded, and skipped as soon as that is impossible."},
     {"foreach", KEY_FOREACH, TASK(foreach), 0, 100000, KEY_ALL, .scope = SCOPE_TASK,
      .sentence = "Runs the task once for each item of a list, or for 0 to n-1; `item` and `index` "
-                 "(`$ITEM`, `$INDEX`) say which."},
+                 "(`$ITEM`, `$INDEX`) say which.",
+     .elsewhere = "matrix strategy loop items with_items each map"},
     {"max_parallel", KEY_INT, TASK(max_parallel), 1, 1000000, KEY_ALL, .otherwise = "no limit",
-     .sentence = "With `foreach`: how many items run at once."},
+     .sentence = "With `foreach`: how many items run at once.",
+     .elsewhere = "parallel parallelism max_concurrent"},
     {"fail_fast", KEY_BOOL, TASK(fail_fast), .places = KEY_ALL, .otherwise = "false",
      .sentence = "With `foreach`: the first failed item cancels the others."},
     {"allow_failure", KEY_BOOL, TASK(allow_failure), .places = KEY_ALL, .otherwise = "false",
-     .sentence = "Its failure counts as success for what needs it, and for the workflow."},
+     .sentence = "Its failure counts as success for what needs it, and for the workflow.",
+     .elsewhere = "continue_on_error ignore_errors continue_on"},
     {"with", KEY_VALUES, TASK(with), .places = HOOKED, .scope = SCOPE_ITEM,
      .sentence = "Values: the params of a nested workflow, the input of a function, environment "
-                 "variables of a command."},
+                 "variables of a command.",
+     .elsewhere = "inputs arguments"},
     {"env", KEY_ENV, TASK(env), 0, ARG_MAX_BYTES, KEY_COMMANDS | KEY_HOOKS | KEY_COMMON,
      .scope = SCOPE_ITEM,
-     .sentence = "Environment variables. In `defaults` they give way to all others."},
+     .sentence = "Environment variables. In `defaults` they give way to all others.",
+     .elsewhere = "environment variables"},
     {"cwd", KEY_TEMPLATE, TASK(cwd), 1, PATH_BYTES, KEY_COMMANDS | KEY_HOOKS | KEY_COMMON,
      .otherwise = "the folder of the workflow file", .scope = SCOPE_ITEM,
-     .sentence = "The folder in which the command runs."},
+     .sentence = "The folder in which the command runs.",
+     .elsewhere = "working_directory workdir working_dir dir directory"},
     {"stdin", KEY_TEMPLATE, TASK(input), 0, 1 << 20, KEY_COMMANDS | KEY_HOOKS,
      .otherwise = "nothing", .scope = SCOPE_ITEM,
-     .sentence = "What it reads from its standard input."},
+     .sentence = "What it reads from its standard input.", .elsewhere = "input"},
     {"user", KEY_TEXT, TASK(user), 1, NAME_BYTES, KEY_COMMANDS | KEY_HOOKS | KEY_COMMON,
      .otherwise = "the worker's", .sentence = "The user, by name or number, that it runs as."},
     {"limits", KEY_LIMITS, TASK(limits), .places = KEY_COMMANDS | KEY_HOOKS | KEY_COMMON,
      .group = &keys_limits, .sentence = "What it may use."},
     {"container", KEY_CONTAINER, TASK(container), .places = KEY_COMMANDS | KEY_HOOKS | KEY_COMMON,
-     .group = &keys_container, .scope = SCOPE_ITEM, .sentence = "Runs it in a container."},
+     .group = &keys_container, .scope = SCOPE_ITEM, .sentence = "Runs it in a container.",
+     .elsewhere = "image docker"},
     {"secrets", KEY_VARIABLES, TASK(secrets), .places = KEY_COMMANDS | KEY_HOOKS,
      .sentence = "Secrets that it gets as environment variables, beside those of the workflow. "
                  "Their values are in no event, row or log."},
     {"retry", KEY_RETRY, TASK(retry), .places = KEY_JOBS | KEY_HOOKS | KEY_COMMON,
      .group = &keys_retry, .otherwise = "as configured",
-     .sentence = "How often and when it is tried again."},
+     .sentence = "How often and when it is tried again.",
+     .elsewhere = "retries attempts retry_policy max_attempts"},
     {"timeout", KEY_DURATION, TASK(timeout), MS, 365 * DAY, HOOKED | KEY_COMMON,
      .otherwise = "as configured",
      .sentence = "How long an attempt may take; of a nested workflow: the whole of it (`defaults` "
-                 "do not reach that)."},
+                 "do not reach that).",
+     .elsewhere = "timeout_minutes timeout_seconds timeout_sec deadline"},
     {"queue", KEY_QUEUE, TASK(queue), 1, 64, HOOKED | KEY_COMMON,
      .otherwise = "that of the workflow", .sentence = "The queue in which it waits for a worker."},
     {"priority", KEY_INT, TASK(priority), -1000000, 1000000, HOOKED | KEY_COMMON,
      .otherwise = "that of the workflow", .sentence = "The higher goes first in its queue."},
     {"executor", KEY_TEXT, TASK(executor), 1, 100, KEY_COMMANDS | KEY_HOOKS | KEY_COMMON,
      .otherwise = "by the routes",
-     .sentence = "The executor that runs it, by its key in pawl.yaml."},
+     .sentence = "The executor that runs it, by its key in pawl.yaml.",
+     .elsewhere = "runs_on runner"},
     {"concurrency", KEY_CONCURRENCY, TASK(concurrency), .places = HOOKED,
      .group = &keys_concurrency, .scope = SCOPE_ITEM,
      .sentence = "How many with the same key may run at once."},
@@ -234,7 +251,7 @@ static const struct key task[] = {
      .sentence = "How long it waits once it could run."},
     {"outputs", KEY_OUTPUTS, TASK(outputs), .places = KEY_JOBS | KEY_HOOKS,
      .otherwise = "all that it writes",
-     .sentence = "The keys that count of what it writes to `$PAWL_OUTPUT`."},
+     .sentence = "The keys that count of what it writes to `$PAWL_OUTPUT`.", .elsewhere = "output"},
     {"approval", KEY_APPROVAL, TASK(approval), .places = KEY_ALL, .group = &keys_approval,
      .scope = SCOPE_TASK, .sentence = "Waits for somebody to approve it."},
     END,
@@ -254,11 +271,11 @@ static const struct key workflow[] = {
      .sentence = "What it is called: `nightly` makes its tasks `nightly::extract` and so on."},
     {"description", KEY_TEXT, FLOW(description), 0, MANY, .sentence = "What it does, for people."},
     {"params", KEY_PARAMS, FLOW(params), .group = &keys_param,
-     .sentence = "The values it is started with."},
+     .sentence = "The values it is started with.", .elsewhere = "inputs parameters arguments"},
     {"vars", KEY_VALUES, FLOW(vars), .scope = SCOPE_PARAMS,
-     .sentence = "Values by name, worked out once, at the start."},
+     .sentence = "Values by name, worked out once, at the start.", .elsewhere = "variables"},
     {"env", KEY_ENV, FLOW(env), 0, ARG_MAX_BYTES, .scope = SCOPE_START,
-     .sentence = "Environment variables of all commands in it."},
+     .sentence = "Environment variables of all commands in it.", .elsewhere = "environment"},
     {"timeout", KEY_DURATION, FLOW(timeout), MS, 365 * DAY, .otherwise = "none",
      .sentence = "How long the whole of it may take."},
     {"queue", KEY_QUEUE, FLOW(queue), 1, 64, .otherwise = "`default`",
@@ -271,15 +288,18 @@ static const struct key workflow[] = {
     {"defaults", KEY_DEFAULTS, .group = &keys_task,
      .sentence = "What holds for each task that does not say otherwise: some of the keys of a "
                  "task, see there."},
-    {"on", KEY_TRIGGERS, .group = &keys_triggers, .sentence = "What starts it by itself."},
+    {"on", KEY_TRIGGERS, .group = &keys_triggers, .sentence = "What starts it by itself.",
+     .elsewhere = "schedule schedules cron trigger triggers"},
     {"tasks", KEY_TASKS, FLOW(tasks), .group = &keys_task,
-     .sentence = "What is to be done. Needed."},
+     .sentence = "What is to be done. Needed.", .elsewhere = "steps jobs stages nodes"},
     {"outputs", KEY_VALUES, FLOW(outputs), .scope = SCOPE_END,
      .sentence = "The result of the workflow, once all of its tasks have ended."},
     {"on_failure", KEY_TASK, FLOW(on_failure), .group = &keys_task,
-     .sentence = "A task that runs after all others if the workflow has failed."},
+     .sentence = "A task that runs after all others if the workflow has failed.",
+     .elsewhere = "on_error onerror"},
     {"on_exit", KEY_TASK, FLOW(on_exit), .group = &keys_task,
-     .sentence = "A task that runs last, however the workflow ended."},
+     .sentence = "A task that runs last, however the workflow ended.",
+     .elsewhere = "finally cleanup"},
     END,
 };
 const struct keys keys_workflow = {"The file", "", workflow};
@@ -287,6 +307,21 @@ const struct keys keys_workflow = {"The file", "", workflow};
 const struct keys *const keys_all[] = {
     &keys_workflow, &keys_task,        &keys_param,    &keys_schedule,  &keys_retry,
     &keys_limits,   &keys_concurrency, &keys_approval, &keys_container, NULL};
+
+bool key_is_elsewhere(const struct key *k, const char *word)
+{
+    const char *at, *p, *w;
+
+    for (at = k->elsewhere; at && *at; at = *p ? p + 1 : p) {
+        for (p = at, w = word; *p && *p != ' ' && *w; p++, w++)
+            if (tolower((unsigned char)*w) != *p && !(*w == '-' && *p == '_'))
+                break;
+        if (!*w && (!*p || *p == ' '))
+            return true;
+        p += strcspn(p, " ");
+    }
+    return false;
+}
 
 const struct key *key_find(const struct keys *keys, const char *name)
 {

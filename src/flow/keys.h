@@ -86,6 +86,7 @@ struct key {
     const struct keys *group; /* the keys of a mapping that it may hold */
     const char *otherwise;    /* the default, for people; NULL: none */
     const char *sentence;
+    const char *elsewhere; /* how others call it, for who is used to that: words; NULL: none */
 };
 
 struct keys {
@@ -108,6 +109,8 @@ extern const struct keys keys_workflow, keys_task, keys_param, keys_triggers, ke
 extern const struct keys *const keys_all[]; /* ends with NULL */
 
 const struct key *key_find(const struct keys *keys, const char *name);
+/* Whether others have this word for it; - and _ are the same, and so are A and a. */
+bool key_is_elsewhere(const struct key *k, const char *word);
 
 /* The JSON Schema (draft-07) of a workflow file. */
 void keys_schema(struct buf *out);

@@ -9,19 +9,22 @@ static bool fits(const struct key *k, unsigned places)
     return !places || (k->places & places) == places;
 }
 
-static void unknown_key(struct reader *r, const struct keys *keys, const struct yaml *key,
-                        const char *what, unsigned places)
+void wr_unknown_key(struct reader *r, const struct keys *keys, const struct yaml *key,
+                    const char *what, unsigned places)
 {
     struct suggestion s = suggest_for(key->text);
+    const char *in = *what ? " in " : "", *meant = NULL;
     const struct key *k;
-    const char *in = *what ? " in " : "";
 
     for (k = keys->at; k->name && !problems_full(r->doc->problems); k++)
-        if (fits(k, places))
+        if (fits(k, places)) {
             suggest_try(&s, k->name);
-    if (s.best)
+            meant = key_is_elsewhere(k, key->text) ? k->name : meant;
+        }
+    meant = meant ? meant : s.best;
+    if (meant)
         yaml_problem(r->doc, key, "there is no key \"%.60s\"%s%s: did you mean \"%s\"?", key->text,
-                     in, what, s.best);
+                     in, what, meant);
     else
         yaml_problem(r->doc, key, "there is no key \"%.60s\"%s%s", key->text, in, what);
 }
@@ -53,7 +56,7 @@ void wr_keys(struct reader *r, const struct keys *keys, const struct yaml *map, 
         const struct key *k = key_find(keys, p->key.text);
 
         if (!k && p->key.n)
-            unknown_key(r, keys, &p->key, what, places);
+            wr_unknown_key(r, keys, &p->key, what, places);
         else if (k && !fits(k, places))
             misplaced_key(r, k, &p->key, what, places);
         else if (k) {

@@ -67,6 +67,9 @@ const char *wr_keep(struct reader *r, const struct yaml *node, const char *text)
  * (0: all). */
 void wr_keys(struct reader *r, const struct keys *keys, const struct yaml *map, const char *what,
              unsigned places, void *to);
+/* Says that there is no such key among them, and which one may be meant. */
+void wr_unknown_key(struct reader *r, const struct keys *keys, const struct yaml *key,
+                    const char *what, unsigned places);
 /* Reads one value. `to` is the structure. False: a problem was added. */
 bool wr_key(struct reader *r, const struct key *k, const struct yaml *node, const char *what,
             void *to);

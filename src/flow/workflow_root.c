@@ -6,12 +6,14 @@
 
 static void check_root(struct reader *r, const struct yaml *root)
 {
-    const char *names[64] = {NULL};
-    size_t n;
+    size_t i;
 
-    for (n = 0; keys_workflow.at[n].name; n++)
-        names[n] = keys_workflow.at[n].name;
-    (void)yaml_known_keys(r->doc, root, "", names);
+    for (i = 0; i < root->n; i++) {
+        const struct yaml *key = &yaml_pair(root, i)->key;
+
+        if (key->n && !key_find(&keys_workflow, key->text)) /* an empty one is a problem already */
+            wr_unknown_key(r, &keys_workflow, key, "", 0);
+    }
     if (!yaml_get(root, "tasks"))
         yaml_problem(r->doc, root, "the workflow has no tasks");
 }
