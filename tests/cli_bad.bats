@@ -30,6 +30,20 @@ unchanged() { # the database is as good as before, with so many executions
 	refused 2 "--limit wants a number, not 'many'" p events --limit many
 }
 
+@test "what is nearly right is answered with what may be meant" {
+	printf 'name: shop\nparams: {day: monday}\ntasks: {pack: "true", bill: {needs: pack, run: "exit 127"}}\n' >"$dir/shop.flow.yaml"
+	refused 2 "has no option '--parm': did you mean --param?" p run "$dir/shop.flow.yaml" --parm day=friday
+	refused 2 "does not take 'day=friday': did you mean --param day=friday?" p run "$dir/shop.flow.yaml" day=friday
+	refused 2 'has no param dya: did you mean day?' p submit "$dir/shop.flow.yaml" --param dya=friday
+	refused 2 'has no param x' p submit "$dir/shop.flow.yaml" --param x=y
+	for name in shop shop.yaml shpo.flow.yaml; do
+		refused 5 "No such file or directory: did you mean $dir/shop.flow.yaml?" p run "$dir/$name"
+	done
+	refused 5 '`pawl init` writes a first workflow file' p run "$dir/no/where.yaml"
+	refused 5 'no workflow is applied under the name shop: `pawl apply FILE` does that' p submit shop
+	unchanged 0
+}
+
 @test "a configuration that is wrong is shown with the line and the place" {
 	printf 'worker: {slts: 2}\nretry: many\n' >"$dir/pawl.yaml"
 	status=0

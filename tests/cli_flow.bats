@@ -135,3 +135,14 @@ x() { # command...
 	x verify
 	[ "$status" = 0 ]
 }
+
+@test "a list that is a text is refused with what makes it one" {
+	for list in tasks.a.outputs.list 'fromJSON(tasks.a.outputs.list)'; do
+		printf 'name: w\ntasks:\n  a: {run: "echo list=[1,2] >>$PAWL_OUTPUT"}\n  b: {needs: a, foreach: "${{ %s }}", run: "true"}\n' "$list" >"$dir/flow.yaml"
+		x run "$dir/flow.yaml" --progress none
+		[ "$list" = tasks.a.outputs.list ] || break
+		[ "$status" = 1 ]
+		grep -q 'not a text: fromJSON() reads one out of a text' "$dir/stderr"
+	done
+	[ "$status" = 0 ]
+}

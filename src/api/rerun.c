@@ -104,7 +104,7 @@ static int check_task(const char *definition, const char *name, struct err *err)
     int rc = workflow_read(definition, strlen(definition), &arena, &w, err);
 
     if (!rc && (!(task = workflow_task(w, name)) || task->index >= w->ntasks))
-        rc = err_set(err, E_INVALID, "the workflow %s has no task '%s'", w->name, name);
+        rc = workflow_no_task(w, name, err);
     arena_release(&arena);
     return rc;
 }

@@ -1,11 +1,13 @@
 /* submit.c - pawl_submit. */
 #include "api/api.h"
 #include "base/json.h"
+#include "base/suggest.h"
 #include "dispatch/route.h"
 #include "flow/workflow.h"
 #include "store/schedule.h"
 
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,6 +79,23 @@ const char *api_route(const struct config *c, const char *name, bool container, 
     return lane;
 }
 
+static int no_param(const struct workflow *w, const char *given, size_t len, struct err *err)
+{
+    char name[101];
+    struct suggestion s;
+    size_t i;
+
+    snprintf(name, sizeof(name), "%.*s", (int)len, given);
+    s = suggest_for(name);
+    for (i = 0; i < w->nparams; i++)
+        suggest_try(&s, w->params[i].name);
+    if (s.best)
+        return err_set(err, E_INVALID, "the workflow %s has no param %s: did you mean %s?", w->name,
+                       name, s.best);
+    return err_set(err, E_INVALID, "the workflow %s has no param %s%s", w->name, name,
+                   w->nparams ? "" : ", and no other: they are the key params of its file");
+}
+
 /* One NAME=VALUE: a text as it is, all else as JSON. */
 static int take_param(const struct workflow *w, const char *given, json_t *params, struct err *err)
 {
@@ -90,8 +109,7 @@ static int take_param(const struct workflow *w, const char *given, json_t *param
         if (!strncmp(w->params[i].name, given, len) && !w->params[i].name[len])
             break;
     if (i == w->nparams)
-        return err_set(err, E_INVALID, "the workflow %s has no param %.*s", w->name, (int)len,
-                       given);
+        return no_param(w, given, len, err);
     if (w->params[i].type == PARAM_STRING)
         v = json_string(equals + 1);
     else

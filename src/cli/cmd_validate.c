@@ -2,6 +2,12 @@
 #include "cli/definition.h"
 
 #include "base/json.h"
+#include "base/mem.h"
+#include "base/suggest.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
 
 struct showing {
     bool json;
@@ -66,12 +72,67 @@ static void print_good(const char *file, const struct pawl_definition *d, bool j
     buf_release(&b);
 }
 
+/* ---- a file that is not there ---- */
+
+static bool is_yaml(const char *name)
+{
+    size_t len = strlen(name);
+
+    return (len > 5 && !strcmp(name + len - 5, ".yaml")) ||
+           (len > 4 && !strcmp(name + len - 4, ".yml"));
+}
+
+/* The YAML file in that folder whose name is nearest, or the same but for its ending; NULL: none.
+ * The caller frees it. */
+static char *find_near(const char *folder, const char *base)
+{
+    VEC(const char *) names = {0};
+    struct arena texts = ARENA_INIT;
+    const struct dirent *entry;
+    const char *near = NULL;
+    DIR *dir = opendir(folder);
+    size_t i, stem = strcspn(base, ".");
+    char *found;
+
+    while (dir && (entry = readdir(dir)))
+        if (is_yaml(entry->d_name))
+            *vec_add(&names) = arena_strdup(&texts, entry->d_name);
+    if (dir)
+        closedir(dir);
+    for (i = 0; i < names.n && !near; i++)
+        if (stem && strcspn(names.at[i], ".") == stem && !strncmp(names.at[i], base, stem))
+            near = names.at[i];
+    *vec_add(&names) = NULL;
+    found = mem_strdup(near ? near : suggest_from(base, names.at));
+    vec_release(&names);
+    arena_release(&texts);
+    return found;
+}
+
+static int no_file(const char *file, const struct pawl_error *err)
+{
+    const char *slash = strrchr(file, '/'), *base = slash ? slash + 1 : file;
+    int path = (int)(base - file);
+    char *folder = path ? mem_printf("%.*s", path, file) : mem_strdup(".");
+    char *near = find_near(folder, base);
+
+    if (near)
+        fprintf(stderr, "pawl: %s: did you mean %.*s%s?\n", err->message, path, file, near);
+    else
+        fprintf(stderr, "pawl: %s; `pawl init` writes a first workflow file\n", err->message);
+    free(near);
+    free(folder);
+    return pawl_exit_code(err->code);
+}
+
 int cli_validate(const char *file, bool json, struct pawl_definition *out)
 {
     struct showing s = {.json = json};
     struct pawl_error err;
     int rc = pawl_validate(file, print_problem, &s, out, &err);
 
+    if (rc == -PAWL_E_NOT_FOUND)
+        return no_file(file, &err);
     if (rc && !s.problems) /* the file itself */
         return cli_fail(&err);
     return rc ? pawl_exit_code(rc) : 0;

@@ -3,6 +3,7 @@
 
 #include "base/env.h"
 #include "base/mem.h"
+#include "base/suggest.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -83,6 +84,31 @@ struct reading {
     char **argv;
 };
 
+static void try_names(struct suggestion *s, const struct option *list)
+{
+    for (; list && list->name; list++)
+        if (list->name[1])
+            suggest_try(s, list->name);
+}
+
+static int no_option(const struct command *c, const char *given, size_t len, struct err *err)
+{
+    char name[64];
+    struct suggestion s;
+
+    snprintf(name, sizeof(name), "%.*s", (int)len, given + strspn(given, "-"));
+    s = suggest_for(name);
+    try_names(&s, c->options);
+    try_names(&s, common_options);
+    if (s.best && len > 1)
+        return err_set(
+            err, E_INVALID,
+            "pawl %s has no option '%.60s': did you mean --%s? `pawl help %s` lists them", c->name,
+            given, s.best, c->name);
+    return err_set(err, E_INVALID, "pawl %s has no option '%.60s': `pawl help %s` lists them",
+                   c->name, given, c->name);
+}
+
 /* One option at argv[*i], "--name", "--name value" or "--name=value"; one dash before one letter.
  */
 static int take_option(const struct reading *r, int *i, struct err *err)
@@ -96,8 +122,7 @@ static int take_option(const struct reading *r, int *i, struct err *err)
     if (!o)
         o = option_find(r->command->options, name, len);
     if (!o || (len == 1) != (given[1] != '-'))
-        return err_set(err, E_INVALID, "pawl %s has no option '%.60s': `pawl help %s` lists them",
-                       r->command->name, given, r->command->name);
+        return no_option(r->command, given, len, err);
     if (o->kind == OPTION_FLAG && value)
         return err_set(err, E_INVALID, "%s%s takes no value", option_dashes(o), o->name);
     if (o->kind != OPTION_FLAG && !value) {
@@ -136,10 +161,23 @@ static int wants_more(const struct command *c)
                      c->name, c->forms, c->name);
 }
 
+/* Somebody may think that values are given as they are. */
+static int too_much(const struct command *c, const char *word)
+{
+    const struct option *o = c->options;
+
+    while (o && o->name && (!o->value || strcmp(o->value, "NAME=VALUE") != 0))
+        o++;
+    if (o && o->name && strchr(word, '='))
+        return cli_wrong("pawl %s does not take '%.60s': did you mean --%s %.60s?", c->name, word,
+                         o->name, word);
+    return cli_wrong("pawl %s does not take '%.60s': `pawl help %s` tells what it takes", c->name,
+                     word, c->name);
+}
+
 int cli_begin(struct cli *c, const struct command *command, int argc, char **argv, void *values)
 {
     struct reading r = {c, command, values, argc, argv};
-    const char *name = command->name;
     struct err err = ERR_INIT;
     int code = -1;
 
@@ -152,7 +190,7 @@ int cli_begin(struct cli *c, const struct command *command, int argc, char **arg
     } else if (c->nwords < command->least) {
         code = wants_more(command);
     } else if (c->nwords > command->most) {
-        code = cli_wrong("pawl %s does not take '%.60s'", name, c->words[command->most]);
+        code = too_much(command, c->words[command->most]);
     }
     if (code >= 0)
         cli_end(c);

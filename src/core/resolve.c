@@ -147,8 +147,9 @@ int resolve_items(const struct workflow_task *task, const struct resolve_scope *
     }
     if (!json_is_integer(v) || json_integer_value(v) < 0 ||
         json_integer_value(v) > EXPR_RANGE_MAX) {
-        rc = err_set(err, E_INVALID, "foreach needs a list, or a number from 0 to %d, not %s",
-                     EXPR_RANGE_MAX, value_type_text(value_of(v).type));
+        rc = err_set(err, E_INVALID, "foreach needs a list, or a number from 0 to %d, not %s%s",
+                     EXPR_RANGE_MAX, value_type_text(value_of(v).type),
+                     json_is_string(v) ? ": fromJSON() reads one out of a text" : "");
         json_decref(v);
         return rc;
     }

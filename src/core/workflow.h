@@ -185,6 +185,8 @@ const struct workflow **workflow_below(const struct workflow *w, size_t *n);
 /* The task of that name, on_failure and on_exit among them; NULL: none. Takes a walk through all.
  */
 const struct workflow_task *workflow_task(const struct workflow *w, const char *name);
+/* Says that there is none of this name, nor of those that come after all others. */
+int workflow_no_task(const struct workflow *w, const char *name, struct err *err);
 
 /* [A-Za-z_][A-Za-z0-9_-]{0,99}: names of workflows, tasks, params, vars and outputs. */
 bool workflow_is_name(const char *s);

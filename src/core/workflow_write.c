@@ -2,6 +2,7 @@
 #include "core/workflow_fields.h"
 
 #include "base/json.h"
+#include "base/suggest.h"
 
 #include <sodium.h>
 #include <stdio.h>
@@ -263,4 +264,17 @@ const struct workflow_task *workflow_task(const struct workflow *w, const char *
     if (w->on_failure && !strcmp(w->on_failure->name, name))
         return w->on_failure;
     return w->on_exit && !strcmp(w->on_exit->name, name) ? w->on_exit : NULL;
+}
+
+int workflow_no_task(const struct workflow *w, const char *name, struct err *err)
+{
+    struct suggestion s = suggest_for(name);
+    size_t i;
+
+    for (i = 0; i < w->ntasks; i++)
+        suggest_try(&s, w->tasks[i].name);
+    if (s.best)
+        return err_set(err, E_INVALID, "the workflow %s has no task '%.100s': did you mean '%s'?",
+                       w->name, name, s.best);
+    return err_set(err, E_INVALID, "the workflow %s has no task '%.100s'", w->name, name);
 }

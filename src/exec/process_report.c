@@ -190,6 +190,14 @@ static char *killed_by(const struct attempt_exit *end)
                       name ? name : "", name ? ")" : "");
 }
 
+/* What a shell means by it. */
+static const char *said_by_shells(int code)
+{
+    return code == 127   ? " (command not found)"
+           : code == 126 ? " (no permission to execute, or no program)"
+                         : "";
+}
+
 /* Kind and sentence; the caller frees. */
 static char *judge(const struct watch *w, const struct attempt_exit *end, struct outcome *o)
 {
@@ -197,7 +205,7 @@ static char *judge(const struct watch *w, const struct attempt_exit *end, struct
     switch (end->kind) {
     case END_EXITED:
         if (end->code)
-            return mem_printf("exited with code %d", o->exit_code);
+            return mem_printf("exited with code %d%s", o->exit_code, said_by_shells(o->exit_code));
         o->kind = OUTCOME_OK;
         return NULL;
     case END_SIGNALLED:

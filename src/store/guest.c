@@ -27,7 +27,9 @@ int op_applied(struct turn *t, const char *name, const char **definition, struct
     if (!(rc = db_query(t->db, &t->args, &r, err))) {
         *definition = r.n ? arena_strdup(&t->arena, rows_text(&r, 0, 1)) : NULL;
         if (!*definition)
-            rc = err_set(err, E_NOT_FOUND, "no workflow is applied under the name %.100s", name);
+            rc = err_set(
+                err, E_NOT_FOUND,
+                "no workflow is applied under the name %.100s: `pawl apply FILE` does that", name);
     }
     rows_release(&r);
     return rc;

@@ -82,7 +82,9 @@ int query_applied(struct store *s, const char *name, char **definition, struct e
     if ((rc = query_run(s, &a, &r, err)))
         goto done;
     if (!r.n)
-        rc = err_set(err, E_NOT_FOUND, "no workflow is applied under the name %.100s", name);
+        rc = err_set(err, E_NOT_FOUND,
+                     "no workflow is applied under the name %.100s: `pawl apply FILE` does that",
+                     name);
     else if (rows_null(&r, 0, 1))
         rc =
             err_set(err, E_NOT_FOUND, "the definition of %.100s, %s, is not stored: apply it again",

@@ -199,8 +199,7 @@ static int part_of_workflow(struct turn *t, struct row *row, struct rerun *r, st
     if (r->what == RERUN_FROM_TASK) {
         task = definition_task(f->def, r->from);
         if (!task || task->index >= f->def->workflow->ntasks)
-            return err_set(err, E_INVALID, "the workflow %s has no task '%s'",
-                           f->def->workflow->name, r->from);
+            return workflow_no_task(f->def->workflow, r->from, err);
     }
     if (!rerun_has_begun(row) || (uint32_t)row->now.cursor < f->def->workflow->ntasks)
         return err_set(err, E_INVALID,

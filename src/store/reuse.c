@@ -58,8 +58,7 @@ static int mark(const struct flow *f, const struct graph_need *ended, enum rerun
     int rc = 0;
 
     if (from && (!task || task->index >= f->def->workflow->ntasks))
-        rc = err_set(err, E_INVALID, "the workflow %s has no task '%s'", f->def->workflow->name,
-                     from);
+        rc = workflow_no_task(f->def->workflow, from, err);
     else if (task)
         rerun_from(f->def->workflow, task->index, true, marks);
     else
