@@ -790,6 +790,9 @@ struct pawl_rerun {
     const char *const *params; /* NAME=VALUE, ends with NULL: other values; NULL: the old ones */
     const char *file;          /* another definition */
     bool dry_run;              /* only tell */
+    /* A new execution of what an engine ran `here` is for such an engine, too, which is opened with
+     * its id as `tree` then. Otherwise it waits in the usual queue. */
+    bool here;
     const char *by, *reason;
 };
 

@@ -44,6 +44,25 @@ unchanged() { # the database is as good as before, with so many executions
 	unchanged 0
 }
 
+@test "who mends the file of a run that failed is told how to go on with it" {
+	printf 'name: shop\ntasks: {pack: "true", bill: {needs: pack, run: nosuch}}\n' >"$dir/shop.flow.yaml"
+	status=0
+	XDG_STATE_HOME=$dir p run "$dir/shop.flow.yaml" --progress plain >"$dir/stdout" 2>"$dir/stderr" || status=$?
+	cat "$dir/stderr"
+	[ "$status" = 1 ]
+	grep -q 'shop::bill ([0-9]*) failed: exited with code 127 (command not found)' "$dir/stderr"
+	again=$(sed -n 's/^    once the file is mended: pawl //p' "$dir/stderr")
+	id=$(p ls --json | jq .id)
+	[ "$again" = "rerun $id --failed --file $dir/shop.flow.yaml" ]
+	refused 2 "has no task 'bil': did you mean 'bill'?" p rerun "$id" --from bil
+	sed -i 's/nosuch/"true"/' "$dir/shop.flow.yaml"
+	XDG_STATE_HOME=$dir p rerun "$id" --failed && false # it keeps to what it was started with
+	XDG_STATE_HOME=$dir p $again
+	[ "$(p show @last --json | jq -r '.status, .rerun_of' | paste -sd' ')" = "succeeded $id" ]
+	[ "$(p events @last --type reused --json | wc -l)" = 1 ]
+	p verify
+}
+
 @test "a configuration that is wrong is shown with the line and the place" {
 	printf 'worker: {slts: 2}\nretry: many\n' >"$dir/pawl.yaml"
 	status=0

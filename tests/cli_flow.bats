@@ -136,6 +136,21 @@ x() { # command...
 	[ "$status" = 0 ]
 }
 
+@test "a run in which nothing can go on says why" {
+	printf 'name: w\ntasks: {ask: {approval: "publish?", run: "true"}, far: {needs: ask, executor: moon, run: "true"}}\n' >"$dir/flow.yaml"
+	p run "$dir/flow.yaml" --progress plain >"$dir/stdout" 2>"$dir/stderr" 3>&- &
+	started+=($!)
+	until_true grep -qE 'w::ask \([0-9]+\) does not run: it waits for approval .*: publish\?; `pawl approve [0-9]+`' "$dir/stderr"
+	p approve "$(sed -n 's/.*`pawl approve \([0-9]*\)`.*/\1/p' "$dir/stderr")"
+	until_true grep -qE 'w::far \([0-9]+\) does not run: .*lane moon' "$dir/stderr"
+	sleep 2.5 # and says it once
+	[ "$(grep -c 'does not run' "$dir/stderr")" = 2 ]
+	p cancel @last
+	status=0
+	wait $! || status=$?
+	[ "$status" = 3 ]
+}
+
 @test "a list that is a text is refused with what makes it one" {
 	for list in tasks.a.outputs.list 'fromJSON(tasks.a.outputs.list)'; do
 		printf 'name: w\ntasks:\n  a: {run: "echo list=[1,2] >>$PAWL_OUTPUT"}\n  b: {needs: a, foreach: "${{ %s }}", run: "true"}\n' "$list" >"$dir/flow.yaml"

@@ -79,7 +79,7 @@ make_flow() {
 	until_true shows '▸ first  attempt 2/3'
 	$tmux resize-window -x 45 -y 20
 	until_true shows '├╴▸ first'
-	$tmux resize-window -x 90 -y 30
+	$tmux resize-window -x 90 -y 36
 	until_true shows '├─ ▸ first'
 	touch "$dir/go" "$dir/stop"
 	until_true ended

@@ -109,7 +109,15 @@ static int check_task(const char *definition, const char *name, struct err *err)
     return rc;
 }
 
-/* In the queue that the old one was in; what ran here and now goes to the usual one. */
+/* In the queue that the old one was in; what ran here and now does so again, or goes to the usual
+ * one. */
+static const char *queue_of(const char *old, bool here)
+{
+    if (strncmp(old, QUEUE_HERE, strlen(QUEUE_HERE)) != 0)
+        return old;
+    return here ? QUEUE_HERE : NULL;
+}
+
 static int anew(struct pawl *p, int64_t id, const struct pawl_rerun *how, char **json,
                 struct err *err)
 {
@@ -122,7 +130,7 @@ static int anew(struct pawl *p, int64_t id, const struct pawl_rerun *how, char *
     if ((rc = query_workflow_begun(p->store, id, &texts, &old, err)))
         goto done;
     take_variables(old.variables, &texts, &s);
-    s.queue = strncmp(old.queue, QUEUE_HERE, strlen(QUEUE_HERE)) ? old.queue : NULL;
+    s.queue = queue_of(old.queue, how->here);
     s.priority = old.priority;
     s.reuse = reuse_of(how, &texts);
     from.text = old.definition;

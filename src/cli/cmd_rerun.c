@@ -123,7 +123,7 @@ static const struct option options[] = {
 
 static int cmd_rerun(int argc, char **argv)
 {
-    struct rerun r = {0};
+    struct rerun r = {.how = {.here = true}};
     struct cli c;
     struct pawl *p;
     int code = cli_begin(&c, &command_rerun, argc, argv, &r);

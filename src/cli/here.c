@@ -4,14 +4,16 @@
 #include "base/env.h"
 #include "base/mem.h"
 #include "cli/run.h"
+#include "cli/view.h"
 
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define LOOK_US 20000  /* between two looks at its status, at most, once there is news */
-#define SHARE   10     /* and at least so many times as long as a look takes */
-#define LAST_US 500000 /* without news one looks all the same */
+#define LOOK_US 20000   /* between two looks at its status, at most, once there is news */
+#define SHARE   10      /* and at least so many times as long as a look takes */
+#define LAST_US 500000  /* without news one looks all the same */
+#define IDLE_US 2000000 /* nothing runs for so long: people want to know why */
 
 struct run {
     const struct here *h;
@@ -22,6 +24,8 @@ struct run {
     int64_t id;
     bool answered, cancelled, news;
     int64_t looked, took; /* at its status: when, for how long */
+    int64_t idle_since;   /* 0: something runs */
+    int64_t told_of;      /* for which task it was said why it waits */
     int rc;
 };
 
@@ -81,7 +85,9 @@ static int say_end(struct run *r, int code)
     char *json;
     json_t *v;
 
-    if (progress_end(r->progress, &r->err) || pawl_show(r->p, r->id, &json, &r->err))
+    const char *file = r->h->job ? r->h->job->workflow : NULL;
+
+    if (progress_end(r->progress, file, &r->err) || pawl_show(r->p, r->id, &json, &r->err))
         return cli_fail(&r->err);
     v = parse_object(json);
     if (r->h->json)
@@ -129,6 +135,61 @@ static int look(struct run *r)
     return code < 0 ? code : say_end(r, code);
 }
 
+/* ---- waiting ---- */
+
+static void say_reason(struct run *r, const json_t *node, int64_t id)
+{
+    struct buf text = BUF_INIT;
+    char *json;
+    json_t *why;
+
+    if (pawl_why(r->p, id, &json, NULL))
+        return; /* the next look meets the same error */
+    why = parse_object(json);
+    buf_addf(&text, "%s (%lld) does not run: ", field(node, "name"), (long long)id);
+    out_clean(&text, field(json_array_get(json_object_get(why, "reasons"), 0), "text"));
+    progress_note(r->progress, buf_cstr(&text));
+    buf_release(&text);
+    json_decref(why);
+    free(json);
+}
+
+/* Nothing runs: says why of the first task that could, once. */
+static void say_wait(struct run *r)
+{
+    struct view v = {0};
+    size_t i;
+
+    if (view_read(r->p, r->id, NULL, &v, NULL))
+        return;
+    for (i = 0; i < v.nodes.n; i++) {
+        const json_t *o = v.nodes.at[i].o;
+
+        if (!o || strcmp(field(o, "status"), "ready") != 0)
+            continue;
+        if (field_int(o, "id") != r->told_of)
+            say_reason(r, o, field_int(o, "id"));
+        r->told_of = field_int(o, "id");
+        break;
+    }
+    view_release(&v);
+}
+
+static void heed_idleness(struct run *r)
+{
+    int64_t now = clock_boot_us();
+    bool tells = r->h->kind == PROGRESS_TTY || r->h->kind == PROGRESS_PLAIN;
+
+    if (!tells || !pawl_engine_idle(r->e))
+        r->idle_since = 0;
+    else if (!r->idle_since)
+        r->idle_since = now;
+    else if (now - r->idle_since > IDLE_US) {
+        say_wait(r);
+        r->idle_since = now;
+    }
+}
+
 /* ---- step by step ---- */
 
 static int64_t look_due(const struct run *r)
@@ -160,6 +221,7 @@ static int step(struct run *r, int signals)
         return code;
     if (progress_tell(r->progress, r->news, false, &r->err))
         return cli_fail(&r->err);
+    heed_idleness(r);
     return clock_boot_us() < look_due(r) ? -1 : look(r);
 }
 

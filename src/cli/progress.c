@@ -197,7 +197,7 @@ void progress_note(struct progress *g, const char *sentence)
         fprintf(stderr, "pawl: %s\n", sentence);
 }
 
-int progress_end(struct progress *g, struct pawl_error *err)
+int progress_end(struct progress *g, const char *file, struct pawl_error *err)
 {
     struct view v = {0};
     int rc;
@@ -205,7 +205,7 @@ int progress_end(struct progress *g, struct pawl_error *err)
     if (g->live) {
         if (!(rc = live_read(g->live, err))) {
             live_end(g->live);
-            rc = view_open_failed(g->p, live_view(g->live), stdout, err);
+            rc = view_open_failed(g->p, live_view(g->live), file, stdout, err);
         }
         return rc;
     }
@@ -214,7 +214,7 @@ int progress_end(struct progress *g, struct pawl_error *err)
     if ((rc = tell_events(g, err)) || g->kind != PROGRESS_PLAIN)
         return rc;
     if (!(rc = view_read(g->p, g->id, NULL, &v, err)))
-        rc = view_open_failed(g->p, &v, stderr, err);
+        rc = view_open_failed(g->p, &v, file, stderr, err);
     view_release(&v);
     return rc;
 }

@@ -26,8 +26,9 @@ int progress_wait(const struct progress *g);
 void progress_resized(struct progress *g);
 /* A sentence for people, where it disturbs nothing. */
 void progress_note(struct progress *g, const char *sentence);
-/* The last words, once it has ended: what failed, with the end of its output. */
-MUST_USE int progress_end(struct progress *g, struct pawl_error *err);
+/* The last words, once it has ended: what failed, with the end of its output. `file`: where it came
+ * from; NULL: not known. */
+MUST_USE int progress_end(struct progress *g, const char *file, struct pawl_error *err);
 void progress_close(struct progress *g); /* NULL is fine */
 
 #endif

@@ -121,7 +121,7 @@ MUST_USE int view_critical(struct pawl *p, int64_t id, const struct pawl_moment 
 /* ---- view_end.c ---- */
 
 /* What failed, each with the end of its output. */
-MUST_USE int view_open_failed(struct pawl *p, const struct view *v, FILE *to,
+MUST_USE int view_open_failed(struct pawl *p, const struct view *v, const char *file, FILE *to,
                               struct pawl_error *err);
 
 #endif

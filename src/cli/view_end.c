@@ -47,7 +47,8 @@ static int open_node(struct pawl *p, const struct view_node *n, const struct sty
     return rc;
 }
 
-int view_open_failed(struct pawl *p, const struct view *v, FILE *to, struct pawl_error *err)
+int view_open_failed(struct pawl *p, const struct view *v, const char *file, FILE *to,
+                     struct pawl_error *err)
 {
     struct style style = style_of(to);
     int64_t id = field_int(v->nodes.at[0].o, "id");
@@ -61,5 +62,8 @@ int view_open_failed(struct pawl *p, const struct view *v, FILE *to, struct pawl
         fprintf(to, "--- others failed, too: pawl tree %lld\n", (long long)id);
     if (failed)
         fprintf(to, "--- to run what failed again: pawl rerun %lld --failed\n", (long long)id);
+    if (failed && file)
+        fprintf(to, "    once the file is mended: pawl rerun %lld --failed --file %s\n",
+                (long long)id, file);
     return rc;
 }
