@@ -7,7 +7,15 @@ load cli_run
 setup() {
 	make_database
 	make_state
-	printf 'name: w\ntasks:\n  each: {foreach: 40, retry: {max: 2, delay: 1ms}, run: sleep 0.2}\n' >"$dir/flow.yaml"
+	# half of them wait until the backup is made, however long that takes
+	cat >"$dir/flow.yaml" <<-EOF
+		name: w
+		tasks:
+		  each:
+		    foreach: 40
+		    retry: {max: 2, delay: 1ms}
+		    run: test "\$ITEM" -lt 20 || until test -e "$dir/go"; do sleep 0.05; done
+	EOF
 }
 teardown() {
 	end_all
@@ -47,6 +55,7 @@ some_ended() { [ "$(p events --type task.completed --json --limit 20 | wc -l)" -
 	start_worker --slots 4
 	until_true some_ended
 	back_up
+	touch "$dir/go"
 	until_true has_status "$id" succeeded
 	kill "$worker"
 	wait_for "$worker"
