@@ -9,9 +9,15 @@
  * Clocks run equally fast, but show what they like: everything is kept as ticks that are left or have passed,
  * so time has no end here. The shim alone must be on time: the work is gone within KILL ticks.
  *
+ * With STEP the server's clock is set forward once, so far that each lease has run out long ago by it. The other
+ * host notices, because its own clock was not set: it clears no lease for as long as one lasts, and until all of
+ * before have run out and waited it counts without what was skipped.
+ *
  * CHECK : ok
  * CHECK -DLEASE=6 -DGRACE=10 -DKILL=4 : ok
+ * CHECK -DSTEP : ok
  * CHECK full -DSLOTS=2 : ok
+ * CHECK full -DSTEP -DLEASE=6 -DGRACE=10 -DKILL=4 : ok
  *
  * CHECK -DNO_FENCE : alone
  * CHECK -DFENCE=GRACE : alone
@@ -21,8 +27,10 @@
  * CHECK -DNO_LOOK_AT_THE_START : alone
  * CHECK -DNO_GRACE : alone
  * CHECK -DHEARTBEAT_WITHOUT_EPOCH : alone
+ * CHECK -DSTEP -DUNNOTICED : alone
  *
  * CHECK -DREACH : not_reached
+ * CHECK -DSTEP -DREACH : not_reached
  */
 #include "common.pml"
 
@@ -53,6 +61,32 @@ mtype status = S_READY;
 bool leased = false;     /* running without a lease: an orphan */
 byte left = 0, past = 0; /* ticks until the lease runs out, and since; past GRACE it does not matter */
 bool started_again = false; /* by the other host */
+
+/* --- the other host's own clock --- */
+#ifdef STEP
+#define SETTLED (LEASE + GRACE)
+bool stepped = false;
+byte since = SETTLED;              /* ticks since it saw the server's clock set; then it does not matter */
+byte own_left = 0, own_past = 0; /* as above, without what was skipped */
+#ifdef UNNOTICED
+#define MAY_REAP true
+#define WAITED true
+#else
+#define MAY_REAP (since >= LEASE)
+#define WAITED (since == SETTLED || own_past == GRACE)
+#endif
+#else
+#define MAY_REAP true
+#define WAITED true
+#endif
+
+inline renew_lease()
+{
+	left = LEASE; past = 0;
+#ifdef STEP
+	own_left = LEASE; own_past = 0
+#endif
+}
 
 /* --- the network --- */
 mtype = { CLAIM, RENEW, ADOPT };
@@ -106,6 +140,17 @@ end:	do
 		:: left == 0 && past < GRACE -> past++
 		:: else
 		fi;
+#ifdef STEP
+		if
+		:: own_left > 0 -> own_left--
+		:: own_left == 0 && own_past < GRACE -> own_past++
+		:: else
+		fi;
+		if
+		:: since < SETTLED -> since++
+		:: else
+		fi;
+#endif
 		if
 		:: fence > 0 -> fence--
 		:: fence == 0 && live && overdue < KILL -> overdue++
@@ -116,6 +161,9 @@ end:	do
 		:: else -> break
 		od;
 		i = 0 }
+#ifdef STEP
+	:: d_step { !stepped -> stepped = true; since = 0; left = 0; past = GRACE }
+#endif
 	od
 }
 
@@ -191,7 +239,7 @@ inline next_epoch()
 	od;
 	i = 0;
 	current = false;
-	leased = true; left = LEASE; past = 0
+	leased = true; renew_lease()
 }
 
 inline reply()
@@ -212,7 +260,7 @@ end:	do
 			move(ADOPTED, RUNNING); next_epoch(); reply()
 		:: request[k].what == RENEW && RENEWABLE(request[k]) ->
 			if
-			:: leased -> left = LEASE; past = 0
+			:: leased -> renew_lease()
 			:: else /* expired_at stays */
 			fi;
 			reply()
@@ -229,7 +277,7 @@ end:	do
 active proctype Reaper()
 {
 end:	do
-	:: atomic { status == S_RUNNING && leased && past > 0 && !started_again ->
+	:: atomic { status == S_RUNNING && leased && past > 0 && MAY_REAP && !started_again ->
 		leased = false;
 		move(LEASE_EXPIRED, RUNNING) }
 	od
@@ -239,7 +287,7 @@ end:	do
 #ifdef NO_GRACE
 #define ADOPTABLE true
 #else
-#define ADOPTABLE (past == GRACE)
+#define ADOPTABLE (past == GRACE && WAITED)
 #endif
 
 active proctype Other_host()

@@ -81,6 +81,12 @@ void clock_advance(int64_t us)
     env.clock_offset += us;
 }
 
+void clock_set(int64_t us)
+{
+    env.clock_set += us;
+    env.clock_offset += us;
+}
+
 /* ---- verify
  * -------------------------------------------------------------------------------------- */
 

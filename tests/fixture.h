@@ -16,6 +16,7 @@ const char *fixture_tenant(void);  /* this test's own */
 struct env *fixture_env(void);     /* shared by all stores of this test's process */
 struct store *fixture_store(void); /* opens one more store on the test's database */
 void clock_advance(int64_t us);
+void clock_set(int64_t us); /* the database's alone, as an operator would: hosts do not follow */
 
 /* Every test ends with this: no invariant is breached. */
 void verify_clean(struct store *s);

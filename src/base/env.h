@@ -10,6 +10,9 @@
 struct env {
     /* Added to the database's time, in µs. 0 outside tests; tests move it instead of sleeping. */
     int64_t clock_offset;
+    /* So much of it is as if somebody had set the database's clock: the host's own, by which spans
+     * are counted, does not follow. 0 outside tests. */
+    int64_t clock_set;
     /* One statement and its time in µs; NULL = no trace. */
     void (*trace)(void *arg, const char *what, int64_t took_us, long rows);
     /* A sentence for the operator (a lost connection, a redone turn); NULL = silent. */
@@ -27,6 +30,13 @@ static inline void env_point(const struct env *env, const char *where)
 {
     if (env->point)
         env->point(env->arg, where);
+}
+
+/* What tests have moved the host's own clock by. */
+static inline int64_t env_own_offset(const struct env *env)
+{
+    return __atomic_load_n(&env->clock_offset, __ATOMIC_RELAXED) -
+           __atomic_load_n(&env->clock_set, __ATOMIC_RELAXED);
 }
 
 int64_t env_random_id(void); /* 63 random bits, never 0 */

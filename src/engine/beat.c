@@ -100,6 +100,7 @@ static void send_beat(struct engine *e)
     pthread_mutex_lock(&b->lock);
     b->sending = false;
     b->going.rc = rc;
+    b->going.answered_at = engine_now(e);
     done = b->going;
     b->going = b->last;
     b->last = done;
@@ -220,7 +221,7 @@ static void take_lease(struct engine *e, const struct lease_ref *l, int64_t unti
         return;
     }
     h->until = until;
-    dispatch_renewed(e->dispatch, h->execution, h->attempt, until - e->env->clock_offset);
+    dispatch_renewed(e->dispatch, h->execution, h->attempt, until - env_own_offset(e->env));
     if (l->cancel_requested && !h->cancel_told) {
         h->cancel_told = true;
         dispatch_cancel(e->dispatch, h->execution, h->attempt, OUTCOME_CANCELLED);
@@ -256,6 +257,7 @@ static int take_results(struct engine *e, struct err *err)
         return rc;
     for (i = 0; i < r->leases.n; i++)
         take_lease(e, &r->leases.at[i], r->sent_at + e->o.lease);
+    db_clock_told(e, r->tick.now, r->sent_at, r->answered_at);
     upkeep_after_tick(e, &r->tick);
     if (!b->sending) /* else with the next one */
         tally_collect(e);

@@ -12,7 +12,7 @@
 
 int64_t engine_now(const struct engine *e)
 {
-    return clock_boot_us() + __atomic_load_n(&e->env->clock_offset, __ATOMIC_RELAXED);
+    return clock_boot_us() + env_own_offset(e->env);
 }
 
 int64_t back_off(int failures, int64_t first, int64_t most)

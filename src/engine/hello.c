@@ -6,9 +6,11 @@
 static int hello_body(struct turn *t, void *arg, struct err *err)
 {
     struct engine *e = arg;
+    int64_t from = engine_now(e);
     int rc = op_worker_hello(t, &e->row, err);
 
-    e->db_ahead = turn_now(t) - engine_now(e);
+    if (!rc)
+        db_clock_told(e, turn_now(t), from, engine_now(e));
     return rc;
 }
 

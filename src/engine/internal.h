@@ -59,7 +59,7 @@ struct pending_submit {
 
 /* One heartbeat and what came of it. */
 struct beat_round {
-    int64_t sent_at;              /* engine_now */
+    int64_t sent_at, answered_at; /* engine_now */
     VEC(struct lease_ref) leases; /* as sent, with their results */
     struct tick tick;
     int rc;
@@ -84,6 +84,12 @@ struct beat {
     VEC(struct counter) counters; /* to be added with the next beat */
     struct arena counter_texts;
     int64_t last_good; /* engine_now when the last good one was sent */
+};
+
+/* The database's clock, as this host sees it; see db_clock.c. */
+struct db_clock {
+    int64_t ahead, most; /* its time minus engine_now, by the last heartbeat: at least, at most */
+    int64_t set, set_at; /* by how much it was set forward of late, and when (engine_now) */
 };
 
 /* Makes turns: what waits for the next one, its connection, and the one that is under way. The
@@ -168,7 +174,7 @@ struct engine {
     int64_t looked_at;         /* for jobs and timers, the last time without being called */
     int64_t healthy_since;     /* nobody is reaped by one who was away himself */
     int64_t last_tick;
-    int64_t db_ahead;           /* the database's time minus engine_now, by the last tick */
+    struct db_clock db_clock;
     int64_t retention_look;     /* when to ask next whether it is our turn to remove what is old */
     int64_t sweep_at;           /* when to look next for what attempts left on the disk */
     struct retention retention; /* while it goes on: retention.max_trees is set */
@@ -242,6 +248,14 @@ void forget_lost(struct engine *e);
 /* room.c */
 /* The groups of lanes, a bit each, in which another job can be run. */
 uint64_t groups_with_room(struct engine *e);
+
+/* db_clock.c */
+/* The database said that it is `now`, to a question of ours (engine_now: from, to). */
+void db_clock_told(struct engine *e, int64_t now, int64_t from, int64_t to);
+/* Its time, for judging those whom we can't see: never later than it would be had nobody set it. */
+int64_t db_clock_latest(const struct engine *e);
+/* Whether it was set forward since the last heartbeat, if it is that late now. */
+bool db_clock_was_set(const struct engine *e, int64_t now);
 
 /* beat.c */
 MUST_USE int beat_open(struct engine *e, struct err *err);

@@ -37,7 +37,7 @@ static bool wanted(void *arg, const struct execution *x, int64_t last_worker)
         strcmp(x->folder ? x->folder : "", e->row.folder) ||
         !folder_is_alive(e->folder, last_worker))
         return true;
-    if (x->expired_at && engine_now(e) + e->db_ahead - x->expired_at > e->o.host_grace / 2)
+    if (x->expired_at && db_clock_latest(e) - x->expired_at > e->o.host_grace / 2)
         folder_kill(e->folder, last_worker); /* it should have ended by itself long ago */
     return false;
 }
@@ -60,6 +60,7 @@ static void plan_adoption(struct engine *e, struct plan *p)
             *vec_add(&serves) = (struct lane_queue){groups[i].lanes[k], NULL};
     p->adoption.dead = ids;
     p->adoption.host_grace = e->o.host_grace;
+    p->adoption.latest = db_clock_latest(e);
     p->adoption.wanted = wanted;
     p->adoption.arg = e;
     p->adoption.claim = (struct claim){.worker = e->row.id,

@@ -126,7 +126,7 @@ void engine_hand_out(struct engine *e, const struct execution *x, bool adopted, 
 
     h->cancel_told = x->cancel_requested;
     h->adopted = adopted;
-    task.lease_until = h->until - e->env->clock_offset; /* the machine's own clock */
+    task.lease_until = h->until - env_own_offset(e->env); /* the machine's own clock */
     if (!adopted)
         tally_claim(e, h, x);
     if (h->ended)

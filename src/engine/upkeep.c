@@ -46,10 +46,9 @@ void upkeep_after_tick(struct engine *e, const struct tick *tick)
     e->last_tick = e->looked_at = now;
     if (tick->waiting)
         e->hungry = UINT64_MAX;
-    e->db_ahead = tick->now - now;
     e->reap = tick->expired > 0 && may_reap(e);
     e->adopt |= tick->orphans > 0;
-    e->timer_due = tick->next_timer ? tick->next_timer - e->db_ahead : 0;
+    e->timer_due = tick->next_timer ? tick->next_timer - e->db_clock.ahead : 0;
     expect_schedule(e, tick->next_schedule, tick->wall);
     e->submissions |= tick->submissions && !e->o.here;
     e->adopt |= folder_scan(e->folder);
@@ -69,13 +68,13 @@ static int body(struct turn *t, void *arg, struct err *err)
     struct upkeep *u = arg;
     int rc;
 
-    /* looked at again: the turn may have waited for the database, and the others with it */
-    if (u->reap && was_here(u->e) && (rc = op_reap(t, SLICE, &u->reaped, err)))
-        return rc;
     if ((rc = op_timers(t, SLICE, &u->due, &u->next, err)))
         return rc;
     u->now = turn_now(t);
-    return 0;
+    /* looked at again: the turn may have waited for the database, and the others with it */
+    if (!u->reap || !was_here(u->e) || db_clock_was_set(u->e, u->now))
+        return 0;
+    return op_reap(t, SLICE, &u->reaped, err);
 }
 
 static int fire_and_reap(struct engine *e, struct err *err)
@@ -107,7 +106,7 @@ static int find_next_due(struct engine *e, struct err *err)
 
     if (!rc) {
         e->look_for_timer = false;
-        e->timer_due = due.timer ? due.timer - e->db_ahead : 0;
+        e->timer_due = due.timer ? due.timer - e->db_clock.ahead : 0;
         expect_schedule(e, due.schedule, due.wall);
         e->submissions |= due.submissions && !e->o.here;
     }

@@ -96,11 +96,12 @@ done:
 static int find_orphans(struct turn *t, const struct adoption *a, int64_t after, struct rows *out,
                         struct err *err)
 {
+    int64_t now = a->latest && a->latest < t->now ? a->latest : t->now;
     size_t i;
 
     args_begin(&t->args, Q_ORPHANS);
     args_text(&t->args, a->claim.folder);
-    args_int(&t->args, t->now - a->host_grace);
+    args_int(&t->args, now - a->host_grace);
     args_int(&t->args, (int64_t)a->claim.max);
     args_int(&t->args, after);
     for (i = 0; i < a->claim.nserves; i++)

@@ -184,6 +184,7 @@ MUST_USE int op_any_waits(struct turn *t, const struct lane_queue *where, size_t
 struct adoption {
     struct claim claim;  /* serves: only the lanes count, orphans of any queue are taken */
     int64_t host_grace;  /* µs after expired_at when another state folder's orphans are free */
+    int64_t latest;      /* for that it is not later than this; 0: the database's time */
     const int64_t *dead; /* workers of this folder whose lock is free: no wait for the reaper */
     size_t ndead;
     /* Whether to take this one, which that worker held last (0: not known); NULL: all. */
