@@ -210,3 +210,18 @@ exec_behind() {
 		"$(p events "$second_id" --json | sed 's/.*"type":"\([a-z_.]*\)".*/\1/')"
 	p verify
 }
+
+@test "without a queue a process that was killed keeps its place until a worker has finished what it left" {
+	printf 'queue: {enabled: false, cap: 1}\n' >"$dir/pawl.yaml"
+	export PAWL_CONFIG=$dir/pawl.yaml
+	exec_behind -- sh -c "echo begun; : $mark; while [ ! -e '$dir/go' ]; do sleep 0.05; done"
+	kill -9 "$pid"
+	wait_for "$pid"
+	touch "$dir/go"
+	refused 7 'has no room: 1 of 1 are in use' p exec -- true
+	p worker --drain 2>"$dir/stderr"
+	has_status "$id" succeeded
+	x -- true
+	[ "$status" = 0 ]
+	p verify
+}
