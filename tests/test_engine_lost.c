@@ -25,16 +25,17 @@ static int says_and_adds(struct function_call *c, void *arg)
 }
 
 static struct worker_kit *late;
+static int64_t late_id;
 
 static const struct kit_function functions[] = {{"adds", says_and_adds, NULL}, {NULL, NULL, NULL}};
 
 /* It runs, and the lease is cleared. */
-static int64_t lose(struct store *s, struct worker_kit *k, bool started)
+static int64_t lose(struct store *s, struct worker_kit *k, bool started, int loops)
 {
     int64_t id = submit_with(
         s, (struct submission){.name = "exec::test", .lane = "function:adds", .max_attempts = 2});
 
-    kit_open(k);
+    kit_open_with(k, (struct engine_options){.loops = loops});
     KIT_UNTIL(k, atomic_load(&begun) && (!started || strstr(history(s, id), "started")));
     clock_advance(2 * LEASE);
     CHECK_EQ(reap(s), 1);
@@ -58,23 +59,37 @@ static void is_done_once(struct store *s, struct worker_kit *k, int64_t id)
 static void end_it_now(void *arg, const char *where)
 {
     struct engine *e = late->engine;
+    const struct held *h;
 
     (void)arg;
-    if (strcmp(where, "engine:turn") != 0 || !e->adopt || atomic_exchange(&go, 1))
+    if (strcmp(where, "engine:turn") != 0 || !(h = held_get(e, late_id)) || !h->lost ||
+        atomic_exchange(&go, 1))
         return;
     while (dispatch_in_flight(e->dispatch))
         dispatch_turn(e->dispatch);
 }
 
-TEST(what_ends_after_its_lease_was_lost_and_before_it_is_taken_back_keeps_its_outcome)
+static void end_between(int loops)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions};
-    int64_t id = lose(s, &k, true);
 
+    late_id = lose(s, &k, true, loops);
     late = &k;
     fixture_env()->point = end_it_now;
-    is_done_once(s, &k, id);
+    is_done_once(s, &k, late_id);
+}
+
+TEST(what_ends_after_its_lease_was_lost_and_before_it_is_taken_back_keeps_its_outcome)
+{
+    end_between(0);
+}
+
+TEST(what_ends_before_it_is_taken_back_is_settled_once_where_another_turn_settles)
+{
+    if (strcmp(test_db(), "postgres") != 0)
+        SKIP("for PostgreSQL only");
+    end_between(3);
 }
 
 static size_t starts_waiting(const struct engine *e)
@@ -90,7 +105,7 @@ TEST(a_start_that_nobody_took_is_told_under_the_next_lease)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions};
-    int64_t id = lose(s, &k, false);
+    int64_t id = lose(s, &k, false, 0);
 
     while (!starts_waiting(k.engine))
         dispatch_turn(k.engine->dispatch);
@@ -106,7 +121,7 @@ TEST(a_worker_that_stops_tells_functions_whose_lease_was_lost_to_stop)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions};
-    int64_t id = lose(s, &k, true);
+    int64_t id = lose(s, &k, true, 0);
 
     engine_stop(k.engine, false);
     KIT_UNTIL(&k, atomic_load(&stopped));
