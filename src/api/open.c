@@ -143,7 +143,9 @@ static int check_exists(const struct db_url *u, bool must_exist, struct err *err
                        u->file);
     if (must_exist)
         return err_set(err, E_UNAVAILABLE,
-                       "there is no database at %s: `pawl admin migrate` creates it", u->file);
+                       "there is no database at %s: what is run or submitted first creates it, "
+                       "or `pawl admin migrate`",
+                       u->file);
     return 0;
 }
 

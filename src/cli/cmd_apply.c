@@ -1,5 +1,5 @@
 /* cmd_apply.c - pawl apply: a workflow file becomes what its name means, and its schedules fire. */
-#include "cli/cli.h"
+#include "cli/definition.h"
 
 #include "base/json.h"
 
@@ -82,7 +82,8 @@ static int cmd_apply(int argc, char **argv)
     if (code >= 0)
         return code;
     o = cli_options(&c, false);
-    code = pawl_open(&o, &p, &err) ? cli_fail(&err) : 0;
+    if (!(code = cli_validate(c.words[0], false, NULL)))
+        code = pawl_open(&o, &p, &err) ? cli_fail(&err) : 0;
     if (!code) {
         code = apply(p, c.words[0], c.json);
         pawl_close(p);

@@ -91,7 +91,8 @@ static void try_names(struct suggestion *s, const struct option *list)
             suggest_try(s, list->name);
 }
 
-static int no_option(const struct command *c, const char *given, size_t len, struct err *err)
+static int no_option(const struct command *c, const char *given, size_t len, bool words,
+                     struct err *err)
 {
     char name[64];
     struct suggestion s;
@@ -100,6 +101,11 @@ static int no_option(const struct command *c, const char *given, size_t len, str
     s = suggest_for(name);
     try_names(&s, c->options);
     try_names(&s, common_options);
+    if (strstr(c->forms, "-- CMD") && words)
+        return err_set(err, E_INVALID,
+                       "pawl %s has no option '%.60s': if it is one of the command, write `pawl %s "
+                       "-- CMD %.60s`",
+                       c->name, given, c->name, given);
     if (s.best && len > 1)
         return err_set(
             err, E_INVALID,
@@ -122,7 +128,7 @@ static int take_option(const struct reading *r, int *i, struct err *err)
     if (!o)
         o = option_find(r->command->options, name, len);
     if (!o || (len == 1) != (given[1] != '-'))
-        return no_option(r->command, given, len, err);
+        return no_option(r->command, given, len, r->cli->nwords > 0, err);
     if (o->kind == OPTION_FLAG && value)
         return err_set(err, E_INVALID, "%s%s takes no value", option_dashes(o), o->name);
     if (o->kind != OPTION_FLAG && !value) {

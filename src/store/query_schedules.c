@@ -52,7 +52,8 @@ int query_schedules(struct store *s, const char *name, struct schedule_list *out
     if ((rc = query_read(s, body, &r, err)))
         goto done;
     if (name && !r.rows.n) {
-        rc = err_set(err, E_NOT_FOUND, "there is no schedule %.210s", name);
+        rc = err_set(err, E_NOT_FOUND, "there is no schedule %.210s: `pawl schedule` lists them",
+                     name);
         goto done;
     }
     *out = (struct schedule_list){

@@ -263,7 +263,8 @@ int op_schedule(struct turn *t, struct schedule_order *o, struct err *err)
         (rc = schedule_load(t, &name, &rows, &n, err)))
         return rc;
     if (!n)
-        return err_set(err, E_NOT_FOUND, "there is no schedule %.210s", o->name);
+        return err_set(err, E_NOT_FOUND, "there is no schedule %.210s: `pawl schedule` lists them",
+                       o->name);
     if (o->verb == SCHEDULE_PAUSE)
         return pause_all(t, rows, n, o, err);
     if (o->verb == SCHEDULE_RESUME)
