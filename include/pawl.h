@@ -313,7 +313,7 @@ PAWL_API char *pawl_schema(void);
  *     pawl_workflow_param(w, "day", &(struct pawl_param_keys){.type = "string", .required = true});
  *     pawl_workflow_task(w, "sum", &(struct pawl_task_keys){.function = "sum", .retries = 2});
  *     pawl_workflow_task(w, "mail", &(struct pawl_task_keys){.needs = PAWL_LIST("sum"),
- *                                                            .run = "./mail.sh \"$day\""});
+ *                                                            .run = "mail-report \"$day\""});
  *     job.built = w;  …  pawl_submit(p, &job, 1, &e)  …  pawl_workflow_free(w);
  *
  * Texts are copied. Nothing fails while it is built: what is wrong with it is told by whoever takes
