@@ -1,6 +1,7 @@
-/* test_slices_control.c - pauses, their ends and reruns of large trees take several turns. Whoever
- * does them is killed before and after every commit: what was once written is carried out by
- * whoever comes next, and what was not has changed nothing. */
+/* test_slices_control.c - pauses, their ends and reruns of large trees take several turns, and so
+ * does the end of a task that has much behind it. Whoever does them is killed before and after
+ * every commit: what was once written is carried out by whoever comes next, and what was not has
+ * changed nothing. */
 #include "flow_fixture.h"
 
 #include "core/graph.h"
@@ -211,6 +212,77 @@ static void after_rerun(struct store *s)
              0);
 }
 
+/* ---- ends ---- */
+
+/* Runs again from the first task on, which ends so; what is behind it is left to be told. */
+static void live_end(struct store *s, const char *first, enum outcome_kind kind)
+{
+    struct held_job j;
+
+    live_rerun(s, &(struct rerun){.what = RERUN_FROM_TASK, .from = first});
+    j = claim_job(s, 7);
+    CHECK_EQ(settle_as(s, j, kind, -1), 0);
+    run_all_timers(s);
+}
+
+static void live_tell(struct store *s, void *arg)
+{
+    (void)arg;
+    live_end(s, "t0", OUTCOME_OK);
+}
+
+static void live_skip(struct store *s, void *arg)
+{
+    (void)arg;
+    live_end(s, "each0", OUTCOME_FAILED);
+}
+
+/* What was claimed by the one that was killed; its server may not have noticed yet, and hold it. */
+static void take_over(struct store *s, enum outcome_kind kind)
+{
+    struct held_job j;
+    int round;
+
+    clock_advance(LEASE + SECOND);
+    for (round = 0; sql_number(s, "SELECT count(*) FROM leases"); round++) {
+        CHECK(round < 10000);
+        reap(s);
+        while (adopt_one(s, 7, &j))
+            CHECK_EQ(settle_as(s, j, kind, -1), 0);
+    }
+    verify_clean(s);
+}
+
+static void after_told(struct store *s)
+{
+    take_over(s, OUTCOME_OK);
+    after_rerun(s);
+}
+
+/* each0, which fails, and many behind it, one behind the other. */
+static void submit_and_skip(struct store *s)
+{
+    struct buf yaml = BUF_INIT;
+    int i;
+
+    buf_addstr(&yaml, "name: w\ntasks:\n  each0: {run: x}\n  t0: {run: x, needs: each0}\n");
+    for (i = 1; i < MANY; i++)
+        buf_addf(&yaml, "  t%d: {run: x, needs: t%d}\n", i, i - 1);
+    tree = flow_submit(s, yaml.ptr, NULL);
+    buf_release(&yaml);
+    play_on(s);
+    CHECK_EQ(status_of(s, tree), S_FAILED);
+}
+
+static void after_skipped(struct store *s)
+{
+    take_over(s, OUTCOME_FAILED);
+    play_on(s);
+    CHECK_EQ(status_of(s, tree), S_FAILED);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE status = 8"), MANY);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM timers"), 0);
+}
+
 /* ---- killed ---- */
 
 struct story {
@@ -268,4 +340,14 @@ TEST_SLOW(a_rerun_from_a_task_that_is_killed_strands_nothing, 300)
 {
     tell(&(struct story){submit_and_play, live_rerun, after_rerun,
                          &(struct rerun){.what = RERUN_FROM_TASK, .from = "t0"}, 1});
+}
+
+TEST_SLOW(an_end_that_is_told_by_one_who_is_killed_is_told_to_all, 300)
+{
+    tell(&(struct story){submit_and_play, live_tell, after_told, NULL, 5});
+}
+
+TEST_SLOW(a_skip_through_a_long_chain_by_one_who_is_killed_goes_on, 300)
+{
+    tell(&(struct story){submit_and_skip, live_skip, after_skipped, NULL, 8});
 }

@@ -412,3 +412,30 @@ TEST(a_graph_that_is_not_all_made_is_no_breach_while_a_timer_goes_on)
     verify_clean(s);
     store_close(&s);
 }
+
+static const struct damage half_told[] = {
+    BREAK(NULL, NULL, "SELECT 1"),
+    BREAK("I35", NULL, "DELETE FROM timers WHERE kind = 3"),
+    BREAK("I35", NULL, SET("large::t0", "needs_left = needs_left - 1")),
+    BREAK("I35", NULL, SET("large::t0", "needs_left = 2000")),
+    BREAK("I35", NULL, SET("large::t0", "failed_behind = 0")),
+    BREAK("I35", NULL, SET("large::t1400", "needs_left = 0, cursor = 1")),
+    BREAK("I35", NULL, SET("large::t1400", "failed_behind = 16384")),
+};
+
+TEST(an_end_that_not_all_were_told_of_is_no_breach_while_a_timer_goes_on)
+{
+    static struct flow_claiming k;
+    struct store *s = fixture_store();
+    int64_t w = submit_large(s, 1500);
+
+    run_timers(s);
+    flow_claim(s, &k);
+    flow_settle(s, take(&k, "t0"), OUTCOME_OK, NULL);
+    CHECK_EQ(flow_status(s, w, "t1400"), S_PENDING);
+    check_damages(s, half_told, sizeof(half_told) / sizeof(*half_told));
+    run_timers(s);
+    CHECK_EQ(flow_status(s, w, "t1400"), S_READY);
+    verify_clean(s);
+    store_close(&s);
+}

@@ -58,7 +58,8 @@ enum graph_bits {
     GRAPH_LET_FINISH = 1024,  /* it was cancelled, but what runs below it may finish */
     GRAPH_AGAIN = 2048,       /* it has run before: what is below it has rows already */
     GRAPH_ONLY_FAILED = 4096, /* of a fan-out that runs again: items that succeeded do not */
-    GRAPH_NOT_BEGUN = 8192    /* it is to run again: what is below it is of an earlier run */
+    GRAPH_NOT_BEGUN = 8192,   /* it is to run again: what is below it is of an earlier run */
+    GRAPH_TELLING = 16384     /* it has ended, and not all that need it have counted that yet */
 };
 int graph_bits_of(const struct graph_need *n);  /* what this child adds */
 int graph_end(int bits, bool cancel_requested); /* the status that it ends with */

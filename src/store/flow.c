@@ -132,20 +132,30 @@ static int look(struct turn *t, struct row *row, struct err *err)
 /* All that ended until now, none of which makes another end. */
 static int count_ended(struct turn *t, struct err *err)
 {
+    uint32_t told = t->told;
+    size_t i;
     int rc = flow_fetch_ended(t, err);
 
-    while (!rc && t->ended.n)
-        rc = ended(t, t->ended.at[--t->ended.n], err);
-    return rc ? rc : flow_fetch_moved(t, err);
+    for (i = 0; !rc && i < t->ended.n; i++)
+        rc = ended(t, t->ended.at[i], err);
+    t->ended.n = 0;
+    flow_told_round(t, told);
+    return rc;
 }
 
 int flow_advance(struct turn *t, struct err *err)
 {
     int rc = 0;
 
-    while (!rc && (t->ended.n || t->agenda.n))
-        rc = t->ended.n ? count_ended(t, err) : look(t, next_look(t), err);
-    return rc;
+    while (!rc && (t->ended.n || t->agenda.n)) {
+        if (t->ended.n)
+            rc = count_ended(t, err);
+        if (!rc && t->moved.n)
+            rc = flow_fetch_moved(t, err);
+        if (!rc && t->agenda.n)
+            rc = look(t, next_look(t), err);
+    }
+    return rc ? rc : flow_tell_later(t, err);
 }
 
 int op_advance(struct turn *t, struct err *err)

@@ -7,6 +7,7 @@
  *   flow_fetch.c    the same for all that ended in a turn, set at a time
  *   flow_make.c     the rows of a workflow's tasks, in slices
  *   flow_decide.c   a task whose needs have moved on: wait, run, skip
+ *   flow_tell.c     the end of a task, told to all that need it, in slices
  *   flow_scope.c    what expressions see
  *   flow_ready.c    what a task is run by, and its way to the outbox
  *   flow_items.c    fan-outs
@@ -156,10 +157,27 @@ MUST_USE int flow_facts(struct turn *t, struct flow *f, const struct workflow_ta
 MUST_USE int flow_decide(struct turn *t, struct flow *f, const struct workflow_task *task,
                          struct row *row, struct err *err);
 MUST_USE int flow_task_ended(struct turn *t, struct flow *f, struct row *row, struct err *err);
+/* Has so many of its followers, from one on, count that it has ended. */
+MUST_USE int flow_count_end(struct turn *t, struct flow *f, const struct workflow_task *task,
+                            const struct row *row, uint32_t from, uint32_t n, struct err *err);
 MUST_USE int flow_skip(struct turn *t, struct row *row, bool failed_behind, const char *why,
                        struct err *err);
 /* It can't be run, or not be decided: failed, with the sentence. */
 MUST_USE int flow_fail(struct turn *t, struct row *row, const char *sentence, struct err *err);
+
+/* flow_tell.c */
+/* How many of those that are left a turn tells which has told so many: perhaps none. */
+uint32_t flow_tells(const struct turn *t, const struct flow *f, uint32_t told, uint32_t left);
+/* Tells as many as this turn has room for; the rest is left to a timer of the one that ended. */
+MUST_USE int flow_tell(struct turn *t, struct flow *f, const struct workflow_task *task,
+                       struct row *row, struct err *err);
+MUST_USE int flow_tell_on(struct turn *t, struct row *row, struct err *err); /* by that timer */
+MUST_USE int flow_tell_later(struct turn *t, struct err *err);               /* sets the timers */
+/* All that are left, now. */
+MUST_USE int flow_tell_all(struct turn *t, struct flow *f, const struct workflow_task *task,
+                           struct row *row, struct err *err);
+/* Ends that followed from ends were counted: a turn does not do that without end either. */
+void flow_told_round(struct turn *t, uint32_t before);
 
 /* flow_scope.c */
 MUST_USE int flow_scope(struct turn *t, struct flow *f, const struct flow_subject *s,

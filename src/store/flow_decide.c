@@ -107,15 +107,16 @@ static void need_ended(struct turn *t, struct flow *f, uint32_t follower, struct
     flow_look(t, row, f->def->rank[follower]);
 }
 
-static int tell_followers(struct turn *t, struct flow *f, const struct workflow_task *task,
-                          const struct graph_need *n, struct err *err)
+int flow_count_end(struct turn *t, struct flow *f, const struct workflow_task *task,
+                   const struct row *row, uint32_t from, uint32_t n, struct err *err)
 {
-    struct row **rows = arena_alloc(&t->arena, (task->nfollowers + 1) * sizeof(*rows));
-    int rc = flow_tasks(t, f, task->followers, task->nfollowers, rows, err);
+    struct row **rows = arena_alloc(&t->arena, (n + 1) * sizeof(*rows));
+    struct graph_need need = flow_need(task, row);
+    int rc = flow_tasks(t, f, task->followers + from, n, rows, err);
     uint32_t i;
 
-    for (i = 0; !rc && i < task->nfollowers; i++)
-        need_ended(t, f, task->followers[i], rows[i], graph_is_success(n));
+    for (i = 0; !rc && i < n; i++)
+        need_ended(t, f, task->followers[from + i], rows[i], graph_is_success(&need));
     return rc;
 }
 
@@ -129,7 +130,7 @@ int flow_task_ended(struct turn *t, struct flow *f, struct row *row, struct err 
     f->row->now.failed_behind |= graph_bits_of(&n);
     f->row->now.needs_left--;
     door_touch(t, f->row);
-    if (!f->row->now.cancel_requested && (rc = tell_followers(t, f, task, &n, err)))
+    if (!f->row->now.cancel_requested && (rc = flow_tell(t, f, task, row, err)))
         return rc;
     flow_look(t, f->row, 0);
     return 0;

@@ -215,6 +215,8 @@ int flow_timer(struct turn *t, struct row *row, enum timer_kind kind, struct err
     struct flow *f;
     int rc;
 
+    if (kind == TIMER_FLOW && (row->now.failed_behind & GRAPH_TELLING))
+        return flow_tell_on(t, row, err);
     if (kind == TIMER_FLOW && (rc = pause_go_on(t, row, err)))
         return rc;
     if (row->now.status != S_RUNNING || kind_is_job(row->now.kind))

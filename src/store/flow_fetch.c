@@ -104,7 +104,7 @@ int flow_fetch_ended(struct turn *t, struct err *err)
 {
     struct asked a = {0};
     size_t i;
-    uint32_t k;
+    uint32_t told = t->told, n, k;
     int rc = fetch_above(t, err);
 
     for (i = 0; !rc && i < t->ended.n; i++) {
@@ -116,8 +116,10 @@ int flow_fetch_ended(struct turn *t, struct err *err)
             continue;
         task = definition_task(a.flow->def, row->now.task_name);
         flow_put_task(a.flow, task->index, row);
-        for (k = 0; k < task->nfollowers; k++)
+        n = flow_tells(t, a.flow, told, task->nfollowers);
+        for (k = 0; k < n; k++)
             ask(&a, task->followers[k]);
+        told += n;
     }
     if (!rc)
         rc = read_asked(t, &a, err);

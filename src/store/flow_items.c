@@ -15,7 +15,8 @@
 #include <string.h>
 
 #define WINDOW    1000 /* items that are open at once, unless max_parallel says less */
-#define IN_A_TURN 500
+#define IN_A_TURN 500  /* of one fan-out at once */
+#define ITEMS_MAX 4000 /* of all together, also where items end as they begin */
 
 /* The list of a fan-out does not change while it runs. It may be long, so it is read once and kept:
  * with every item that ends it is asked for again. Its row's last move tells one run from the
@@ -111,6 +112,13 @@ static int make_item(struct turn *t, struct flow *f, const struct workflow_task 
     return flow_ready(t, f, &s, err);
 }
 
+static int items_left(const struct turn *t)
+{
+    int left = ITEMS_MAX - (int)t->items;
+
+    return left < IN_A_TURN ? left : IN_A_TURN;
+}
+
 /* Fills the window; what does not fit into this turn is made by the next. */
 static int fill(struct turn *t, struct flow *f, const struct workflow_task *task,
                 struct row *foreach, json_t *list, struct err *err)
@@ -119,13 +127,13 @@ static int fill(struct turn *t, struct flow *f, const struct workflow_task *task
     struct execution *e = &foreach->now;
     bool again = (e->failed_behind & GRAPH_AGAIN) != 0;
     struct old_items old = {0};
-    int all = (int)json_array_size(list), want, made, rc;
+    int all = (int)json_array_size(list), most = items_left(t), want, made, rc;
 
     want = all - e->cursor < window - e->needs_left ? all - e->cursor : window - e->needs_left;
-    if (want > 0 && !again &&
-        (rc = turn_reserve_ids(t, (size_t)(want < IN_A_TURN ? want : IN_A_TURN), e->id, err)))
+    want = want < most ? want : most;
+    if (want > 0 && !again && (rc = turn_reserve_ids(t, (size_t)want, e->id, err)))
         return rc;
-    for (made = 0; e->cursor < all && e->needs_left < window && made < IN_A_TURN; made++) {
+    for (made = 0; e->cursor < all && e->needs_left < window && made < most; made++) {
         json_t *item = json_array_get(list, (size_t)e->cursor);
         struct row *row = NULL;
 
@@ -135,6 +143,7 @@ static int fill(struct turn *t, struct flow *f, const struct workflow_task *task
                       : make_item(t, f, task, foreach, item, err)))
             return rc;
     }
+    t->items += (uint32_t)made;
     door_touch(t, foreach);
     return e->cursor < all && e->needs_left < window ? flow_go_on_later(t, foreach, err) : 0;
 }

@@ -206,6 +206,19 @@ static void look_at_pending(struct turn *t, const struct part *p)
         }
 }
 
+/* Needs are counted anew, so nobody may be left who has to be told of an end before it. */
+static int tell_all(struct turn *t, const struct part *p, struct err *err)
+{
+    const struct workflow *w = p->f->def->workflow;
+    uint32_t i;
+    int rc = 0;
+
+    for (i = 0; !rc && i < w->ntasks; i++)
+        if (p->rows[i] && (p->rows[i]->now.failed_behind & GRAPH_TELLING))
+            rc = flow_tell_all(t, p->f, &w->tasks[i], p->rows[i], err);
+    return rc;
+}
+
 /* The workflow goes on with its marked tasks, and `opened` more that others of us opened. */
 int part_reopen(struct turn *t, struct part *p, int opened, struct rerun *r, struct err *err)
 {
@@ -215,7 +228,7 @@ int part_reopen(struct turn *t, struct part *p, int opened, struct rerun *r, str
     int left = ended ? 0 : row->now.needs_left, bits = row->now.failed_behind & GRAPH_PAUSED, rc;
     uint32_t i;
 
-    if ((rc = refuse_what_runs(p, err)))
+    if ((rc = refuse_what_runs(p, err)) || (rc = tell_all(t, p, err)))
         return rc;
     if (ended && (rc = rerun_restart(t, row, r, err)))
         return rc;

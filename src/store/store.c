@@ -68,6 +68,7 @@ static void turn_release(struct turn *t)
     vec_release(&t->json);
     vec_release(&t->ended);
     vec_release(&t->moved);
+    vec_release(&t->untold);
     vec_release(&t->agenda);
     vec_release(&t->reserved);
     vec_release(&t->defined);
@@ -144,7 +145,8 @@ static struct turn *fresh_turn(struct store *s, bool wait)
     definitions_trim(s);
     t->dirty.n = t->events.n = t->limit_list.n = t->queues.n = 0;
     t->ended.n = t->moved.n = t->agenda.n = t->reserved.n = t->defined.n = 0;
-    t->made = 0;
+    t->untold.n = 0;
+    t->made = t->items = t->told = 0;
     t->prepared = NULL;
     arena_reset(&t->arena);
     t->store = s;

@@ -53,6 +53,7 @@ struct store_flow_options {
     void *arg;
     int default_attempts; /* of tasks that say nothing of retries; 0: 1 */
     struct spec defaults; /* their timeout and retry policy */
+    uint32_t tells;       /* ends that one turn tells to those behind them; 0: 4,000 */
 };
 void store_set_flow(struct store *s, const struct store_flow_options *o);
 

@@ -88,6 +88,9 @@ struct turn {
     struct idmap flows;              /* id -> struct flow */
     VEC(int64_t) reserved;           /* ids that were taken and not used yet, the next at the end */
     uint32_t made;                   /* tasks of workflows: large ones share what a turn may make */
+    uint32_t items;                  /* of fan-outs, likewise */
+    uint32_t told;                   /* ends that were told to those behind them, likewise */
+    VEC(const struct row *) untold;  /* ended, with some behind them left for another turn */
 };
 
 /* The time on the wall, if the database's is `now`; see turn_wall. */

@@ -103,6 +103,21 @@ int flow_goes_on(struct flow_judge *j, bool *out, struct err *err)
     return rc;
 }
 
+int flow_has_timer(struct flow_judge *j, int64_t id, bool *out, struct err *err)
+{
+    struct args a = ARGS_INIT;
+    struct rows r = ROWS_INIT;
+    int rc;
+
+    args_begin(&a, Q_VERIFY_FLOW_TIMER);
+    args_int(&a, id);
+    if (!(rc = db_query(j->v->db, &a, &r, err)))
+        *out = r.n > 0;
+    rows_release(&r);
+    args_release(&a);
+    return rc;
+}
+
 static int64_t list_size(const char *text)
 {
     json_t *list = text ? json_loads(text, JSON_ALLOW_NUL, NULL) : NULL;

@@ -49,6 +49,8 @@ void judge_release(struct flow_judge *j);
 
 /* verify_flow.c: asked for only when they matter. */
 MUST_USE int flow_goes_on(struct flow_judge *j, bool *out, struct err *err);
+/* Whether a timer of this execution itself goes on with large work. */
+MUST_USE int flow_has_timer(struct flow_judge *j, int64_t id, bool *out, struct err *err);
 /* How many items its list has; -1: it can't be read. */
 MUST_USE int flow_list_size(struct flow_judge *j, int64_t *out, struct err *err);
 

@@ -143,18 +143,30 @@ int judge_child(struct flow_judge *j, const struct flow_child *c, struct err *er
 
 /* ---- the tasks of a workflow ---- */
 
-/* Its needs, as they are now, in j->needs; how many have not ended, and how many count. */
-static void ask_needs(struct flow_judge *j, const struct workflow_task *task, size_t *left,
-                      size_t *succeeded)
+/* Whether one that has ended has yet to tell this one of it: it tells them in their order. */
+static bool is_untold(const struct workflow_task *need, const struct flow_child *c,
+                      const struct workflow_task *task)
+{
+    uint32_t left = c->bits & GRAPH_TELLING ? (uint32_t)c->needs_left : 0;
+
+    return left > 0 && left <= need->nfollowers &&
+           task->index >= need->followers[need->nfollowers - left];
+}
+
+/* Its needs, as they are now, in j->needs; how many have not ended, and how many count: of all, or
+ * of those that it knows of. */
+static void ask_needs(struct flow_judge *j, const struct workflow_task *task, bool known,
+                      size_t *left, size_t *succeeded)
 {
     const struct workflow *w = j->def->workflow;
     uint32_t i;
 
     j->needs.n = *left = *succeeded = 0;
     for (i = 0; i < task->nneeds; i++) {
+        const struct workflow_task *need = &w->tasks[task->needs[i]];
         const struct flow_child *c = &j->tasks.at[task->needs[i]];
-        struct graph_need n = need_of(&w->tasks[task->needs[i]], c);
-        bool ended = c->id && status_is_terminal(c->status);
+        struct graph_need n = need_of(need, c);
+        bool ended = c->id && status_is_terminal(c->status) && !(known && is_untold(need, c, task));
 
         *vec_add(&j->needs) = n;
         *left += !ended;
@@ -171,7 +183,7 @@ static int judge_pending(struct flow_judge *j, const struct workflow_task *task,
         return 0; /* I32 */
     if (j->f.cancel_requested)
         return check_stranded(j, c, "its workflow is being cancelled", err);
-    ask_needs(j, task, &left, &succeeded);
+    ask_needs(j, task, true, &left, &succeeded);
     if ((size_t)c->needs_left != left || (size_t)c->cursor != succeeded)
         verify_note(j->v, "I35", c->id,
                     "%s waits for %d needs after %d successes, but it is %zu after %zu", c->name,
@@ -190,7 +202,7 @@ static void judge_decided(struct flow_judge *j, const struct workflow_task *task
     enum graph_decision now;
     size_t left, succeeded;
 
-    ask_needs(j, task, &left, &succeeded);
+    ask_needs(j, task, false, &left, &succeeded);
     now = graph_join(task->join, left, succeeded);
     may_run = now == GRAPH_DECIDE &&
               (task->join || task->condition || graph_facts(j->needs.at, j->needs.n).success);
@@ -205,11 +217,35 @@ static void judge_decided(struct flow_judge *j, const struct workflow_task *task
                     status_text(c->status), skipped ? "succeeded" : "did not succeed");
 }
 
+/* It has ended; whether somebody will tell the rest of those that need it. */
+static int judge_telling(struct flow_judge *j, const struct workflow_task *task,
+                         const struct flow_child *c, struct err *err)
+{
+    bool goes_on;
+    int rc;
+
+    if (has_ended(j) || j->f.cancel_requested)
+        return 0; /* nobody has to know any more */
+    if (!status_is_terminal(c->status) || c->needs_left <= 0 ||
+        (uint32_t)c->needs_left > task->nfollowers)
+        verify_note(j->v, "I35", c->id, "%s is %s, but has %d of the %u behind it to tell so",
+                    c->name, status_text(c->status), c->needs_left, task->nfollowers);
+    if ((rc = flow_has_timer(j, c->id, &goes_on, err)))
+        return rc;
+    if (!goes_on)
+        verify_note(j->v, "I35", c->id, "%s has ended, but no timer tells %d of those behind it",
+                    c->name, c->needs_left);
+    return 0;
+}
+
 static int judge_task(struct flow_judge *j, const struct workflow_task *task, struct err *err)
 {
     const struct flow_child *c = &j->tasks.at[task->index];
     bool reused = c->status == S_SUCCEEDED && !c->started;
+    int rc;
 
+    if ((c->bits & GRAPH_TELLING) && (rc = judge_telling(j, task, c, err)))
+        return rc;
     if ((task->index < (uint32_t)j->f.cursor) != (c->id != 0))
         verify_note(j->v, "I36", j->f.id, "%d of its tasks were made, but %s is %s", j->f.cursor,
                     task->name, c->id ? "there" : "not there");

@@ -570,6 +570,10 @@ WITH RECURSIVE up(id, parent, held) AS (
 )
 SELECT 1 FROM up WHERE held <> 0 OR EXISTS (SELECT 1 FROM timers t WHERE t.execution = up.id AND t.kind = 3) LIMIT 1
 
+-- Whether a timer of its own goes on with large work.
+--: verify_flow_timer(id i64)
+SELECT 1 FROM timers WHERE execution = $1 AND kind = 3 LIMIT 1
+
 -- ---- checkpoints (verify_walk.c)
 
 -- All events in the order of their trees, a page at a time, each beside its execution; what may be large comes with
