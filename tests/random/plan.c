@@ -218,6 +218,7 @@ struct plan *plan_new(uint64_t seed)
     make_flow(&r, p, 0, size, PLAN_NODES - size);
     p->reruns = plan_chance(&r, 60) ? 70 : 0;
     plan_add_holds(p);
+    plan_add_slices(p);
     return p;
 }
 

@@ -94,6 +94,7 @@ struct plan {
     unsigned passes;                     /* percent of steps: time passes */
     bool limits;                         /* operators limit the queue, too */
     int key_max[PLAN_KEYS + 1];          /* how many of a key may run at once */
+    unsigned tells;                      /* ends that a turn tells on; 0: as many as usual */
 };
 
 struct plan *plan_new(uint64_t seed);

@@ -1,5 +1,5 @@
 /* plan_holds.c - what keeps the tasks of a plan from starting, or ends them, besides the graph:
- * delays, timeouts, limits. */
+ * delays, timeouts, limits; and how much of them is done at once. */
 #include "plan_inner.h"
 
 static int hours(struct plan_rng *r)
@@ -39,6 +39,19 @@ void plan_add_holds(struct plan *p)
         for (k = 0; k < f->ntasks + 2; k++)
             add_to_task(&r, &f->tasks[k], k >= f->ntasks, timed, keyed);
     }
+}
+
+/* What follows from an end takes several turns. When a join is decided is then a matter of their
+ * order, which the model does not know. */
+void plan_add_slices(struct plan *p)
+{
+    struct plan_rng r = {plan_mix(p->seed, 14)};
+    int i, k;
+
+    p->tells = plan_chance(&r, 25) ? 1 + plan_below(&r, 3) : 0;
+    for (i = 0; p->tells && i < p->nflows; i++)
+        for (k = 0; k < p->flows[i].ntasks; k++)
+            p->flows[i].tasks[k].join = 0;
 }
 
 void plan_only_graph(struct plan *p)

@@ -7,5 +7,6 @@
 /* Delays, timeouts and limits for a plan whose graph is made: chances of their own, so that they do
  * not change the graph of a seed. */
 void plan_add_holds(struct plan *p);
+void plan_add_slices(struct plan *p);
 
 #endif

@@ -129,11 +129,11 @@ static bool smaller_flow(struct plan_flow *f, int *nth)
 
 bool plan_smaller(struct plan *p, int nth)
 {
-    unsigned *rates[] = {&p->crashes, &p->operates, &p->batches, &p->passes, &p->reruns};
+    unsigned *rates[] = {&p->crashes, &p->operates, &p->batches, &p->passes, &p->reruns, &p->tells};
     bool *also[] = {&p->cancels, &p->limits};
     int i;
 
-    for (i = 0; i < 5; i++)
+    for (i = 0; i < 6; i++)
         if (*rates[i] && here(&nth)) {
             *rates[i] = 0;
             return true;

@@ -26,7 +26,10 @@ struct store *playground_store(void)
 
 struct store *play_store(struct player *p)
 {
-    return p->ground->stores[plan_below(&p->rng, PLAY_STORES)];
+    struct store *s = p->ground->stores[plan_below(&p->rng, PLAY_STORES)];
+
+    store_set_flow(s, &(struct store_flow_options){.tells = p->plan->tells});
+    return s;
 }
 
 /* ---- from the beginning to the end ---- */
@@ -72,6 +75,7 @@ static bool submit_plan(struct player *p)
         sub.definition = text.ptr;
         CHECK_OK_ERR(store_turn(play_store(p), submit_body, &sub, &err), &err);
         CHECK_OK_ERR(sub.rc, &sub.err);
+        tell_on(p);
     } else {
         buf_addf(&p->out->trace, "%s\n", err.msg);
     }

@@ -47,6 +47,7 @@ static inline bool is_wrong(const struct player *p)
 /* ---- play_tree.c ---- */
 
 struct place {
+    size_t nth; /* as it was read */
     int64_t id, parent;
     char path[120];
     int status, attempts;
@@ -98,6 +99,8 @@ struct act new_act(struct player *p, int64_t worker, size_t max);
 /* The engine that does it may die before its commit; then another does it. */
 int try_turn(struct player *p, struct act *a, struct err *err);
 void do_turn(struct player *p, struct act *a);
+/* Large work goes on until it is done, if the plan has some. */
+void tell_on(struct player *p);
 /* Tells the model what was claimed, or adopted. */
 void note_claims(struct player *p, struct act *a);
 

@@ -39,20 +39,19 @@ struct tree tree_of(struct player *p)
     struct execution_list l = {0};
     struct err err = ERR_INIT;
     struct tree t = {0};
-    size_t i, k;
+    size_t i;
 
     CHECK_OK_ERR(query_tree(play_store(p), p->out->root, &l, &err), &err);
     t.at = calloc(l.n + 1, sizeof(*t.at));
     for (t.n = l.n, i = 0; i < l.n; i++)
-        t.at[i] = (struct place){.id = l.at[i].id,
+        t.at[i] = (struct place){.nth = i,
+                                 .id = l.at[i].id,
                                  .parent = l.at[i].parent,
                                  .status = l.at[i].status,
                                  .attempts = l.at[i].attempts};
     qsort(t.at, t.n, sizeof(*t.at), by_id);
     for (i = 0; i < t.n; i++)
-        for (k = 0; k < l.n; k++)
-            if (l.at[k].id == t.at[i].id)
-                name_place(&t, &t.at[i], l.at[k].task_name, l.at[k].task_index);
+        name_place(&t, &t.at[i], l.at[t.at[i].nth].task_name, l.at[t.at[i].nth].task_index);
     execution_list_release(&l);
     return t;
 }

@@ -95,15 +95,37 @@ static int act_body(struct turn *t, void *arg, struct err *err)
     return rc || !a->crash ? rc : err_set(err, E_INVALID, "the engine is gone");
 }
 
+static int tell_on_body(struct turn *t, void *arg, struct err *err)
+{
+    int64_t next;
+
+    return op_timers(t, 1000, arg, &next, err);
+}
+
+/* Nothing else is due but waits for another try: of all others the model is told. */
+void tell_on(struct player *p)
+{
+    struct err err = ERR_INIT;
+    size_t n = p->plan->tells;
+
+    while (n)
+        CHECK_OK_ERR(store_turn(play_store(p), tell_on_body, &n, &err), &err);
+}
+
 int try_turn(struct player *p, struct act *a, struct err *err)
 {
+    int rc;
+
     if (plan_chance(&p->rng, p->plan->crashes)) {
         a->crash = true;
         CHECK_EQ(store_turn(play_store(p), act_body, a, err), -E_INVALID);
         *err = (struct err)ERR_INIT;
         a->crash = false;
     }
-    return store_turn(play_store(p), act_body, a, err);
+    rc = store_turn(play_store(p), act_body, a, err);
+    if (!rc && a->verb != TIMER)
+        tell_on(p);
+    return rc;
 }
 
 void do_turn(struct player *p, struct act *a)
