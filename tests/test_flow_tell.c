@@ -303,6 +303,36 @@ TEST(a_task_that_is_cancelled_before_those_behind_it_are_made_again_is_told_to_t
     store_close(&s);
 }
 
+/* ---- who waits to begin ---- */
+
+TEST(a_need_that_ends_while_a_workflow_waits_for_its_permit_is_none_of_its_tasks)
+{
+    static const char *const files[] = {
+        "w.yaml",
+        "name: w\ntasks:\n  a: {run: x}\n  b: {run: x}\n"
+        "  n: {workflow: sub.yaml, needs: [a, b], join: any, concurrency: {key: k, max: 1}}\n",
+        "sub.yaml", "name: sub\ntasks: {p: {run: x}, q: {run: x}}\n", NULL};
+    struct store *s = fixture_store();
+    int64_t w, n;
+
+    flow_submit(s, "name: v\nconcurrency: {key: k, max: 1}\ntasks: {c: {run: x}}\n", NULL);
+    w = flow_submit_text(s, flow_text_of_files(files), NULL);
+    n = flow_task(s, w, "n");
+    CHECK_EQ(flow_claim(s, &k), 3);
+    flow_settle(s, k.held[1], OUTCOME_OK, NULL);
+    CHECK_EQ(get(s, n).held, HELD_LIMIT);
+    verify_clean(s);
+    flow_settle(s, k.held[2], OUTCOME_OK, NULL);
+    CHECK_EQ(get(s, n).held, HELD_LIMIT);
+    verify_clean(s);
+    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
+    run_all_timers(s);
+    CHECK_EQ(flow_status(s, n, "p"), S_READY);
+    CHECK_EQ(flow_status(s, n, "q"), S_READY);
+    play_to_the_end(s, w, S_SUCCEEDED);
+    store_close(&s);
+}
+
 /* ---- what ends as it begins ---- */
 
 /* Nothing of it needs a worker, so one end brings the next. */

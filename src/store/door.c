@@ -51,9 +51,12 @@ static void apply(struct execution *e, struct row *r, enum event_action action,
         e->worker = e->until = 0;
         break;
     case EV_STARTED:
-        if (!kind_is_job(e->kind) && !e->started_at)
-            e->started_at = e->updated_at;
         e->failed_behind &= ~GRAPH_NOT_BEGUN;
+        if (kind_is_job(e->kind))
+            break;
+        e->cursor = e->needs_left = 0; /* they counted its needs, and now what is below it */
+        if (!e->started_at)
+            e->started_at = e->updated_at;
         break;
     case EV_DEFERRED:
         e->deferred = true;

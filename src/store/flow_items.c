@@ -166,7 +166,6 @@ int items_begin(struct turn *t, struct flow *f, const struct flow_subject *s, st
     buf_addstr(&input, text);
     free(text);
     turn_keep(t, list);
-    s->row->now.cursor = s->row->now.needs_left = 0; /* from now on they count items, not needs */
     if (!(rc = flow_store_resolved(t, s->row, &none, &input, err)))
         rc = door_move(t, s->row, EV_STARTED, S_RUNNING, NULL, err);
     else

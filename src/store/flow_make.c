@@ -260,8 +260,6 @@ int flow_begin(struct turn *t, struct row *row, const struct definition *def, js
     f->reuse = row->reuse;
     if (why.code)
         return flow_fail(t, row, why.msg, err);
-    row->now.cursor = row->now.needs_left = 0; /* from now on they count its tasks, not its needs */
-    door_touch(t, row);
     if (!row->now.concurrency && def->workflow->concurrency.key && (rc = own_key(t, f, err)))
         return flow_or_fail(t, row, rc, err);
     if (h && ((rc = hold_if_any(t, row, h, &held, err)) || held))
