@@ -72,6 +72,81 @@ TEST(what_runs_at_the_end_is_not_cancelled_by_the_rest_of_a_cancel)
     store_close(&s);
 }
 
+/* ---- who asked for it ---- */
+
+static int64_t events_without(struct store *s, int type, const char *words)
+{
+    char sql[200];
+
+    snprintf(sql, sizeof(sql),
+             "SELECT count(*) FROM execution_events WHERE type = %d AND (data IS NULL OR data NOT "
+             "LIKE '%%%s%%')",
+             type, words);
+    return sql_number(s, sql);
+}
+
+TEST(each_slice_of_a_cancel_says_who_asked_for_it_and_why)
+{
+    struct store *s = fixture_store();
+    int64_t w = submit_star(s, 2500, "");
+
+    make_all(s);
+    CHECK_EQ(flow_ask(s, FLOW_CANCEL, w), 0);
+    make_all(s);
+    CHECK_EQ(status_of(s, w), S_CANCELLED);
+    CHECK_EQ(events_without(s, EV_CANCELLED, "nobody"), 2501);
+    CHECK_EQ(events_without(s, EV_CANCELLED, "\"by\":\"ada\",\"reason\":\"a test\""), 0);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(each_slice_of_a_timeout_says_that_it_was_one)
+{
+    struct store *s = fixture_store();
+    int64_t w = submit_star(s, 2500, "timeout: 1m\n");
+
+    make_all(s);
+    clock_advance(61 * SECOND);
+    make_all(s);
+    CHECK_EQ(status_of(s, w), S_TIMED_OUT);
+    CHECK_EQ(events_without(s, EV_CANCELLED, "nobody"), 2501);
+    CHECK_EQ(events_without(s, EV_CANCELLED, "it took longer than its timeout"), 0);
+    verify_clean(s);
+    store_close(&s);
+}
+
+static int rerun_body(struct turn *t, void *arg, struct err *err)
+{
+    return op_rerun(t, arg, err);
+}
+
+TEST(each_slice_of_a_rerun_says_who_asked_for_it)
+{
+    static const char *const files[] = {
+        "w.yaml",
+        "name: w\ntasks:\n  each: {foreach: 1100, run: x}\n"
+        "  sub: {workflow: sub.yaml, needs: each}\n",
+        "sub.yaml", "name: sub\ntasks: {a: {run: x}, b: {run: x, needs: a}}\n", NULL};
+    struct store *s = fixture_store();
+    int64_t w = flow_submit_text(s, flow_text_of_files(files), NULL);
+    struct rerun r = {.request = {.execution = w, .by = "ada", .reason = "a test"}};
+    struct err err = ERR_INIT;
+
+    flow_play_sets(s);
+    CHECK_OK_ERR(store_turn(s, rerun_body, &r, &err), &err);
+    rerun_release(&r);
+    flow_play_sets(s);
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    CHECK_EQ(events_without(s, EV_RERUN, "nobody"), 1102);
+    CHECK_EQ(events_without(s, EV_RERUN, "\"by\":\"ada\",\"reason\":\"a test\""), 0);
+    CHECK_EQ(events_without(s, EV_RERUN + FLOW_EVENT, "nobody"), 3);
+    CHECK_EQ(events_without(s, EV_RERUN + FLOW_EVENT, "\"by\":\"ada\",\"reason\":\"a test\""), 0);
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* ---- what may finish ---- */
+
 struct letting {
     struct request request;
     bool more;

@@ -200,6 +200,17 @@ int flow_cancel_below(struct turn *t, struct row *row, const char *reason, struc
     return cancel(t, &q, 1, CANCEL_SLICE, true, &more, err);
 }
 
+int flow_cancel_on(struct turn *t, struct row *row, struct err *err)
+{
+    struct request q = {.execution = row->now.id,
+                        .root = row->now.root,
+                        .let_finish = (row->now.failed_behind & GRAPH_LET_FINISH) != 0};
+    bool more;
+    int rc = data_asked(t, row, EV_CANCEL_REQUESTED, &q, err);
+
+    return rc ? rc : cancel(t, &q, 1, CANCEL_SLICE, true, &more, err);
+}
+
 int flow_cancel_tree(struct turn *t, struct row *row, const char *reason, struct err *err)
 {
     struct request q = {.execution = row->now.id, .root = row->now.root, .reason = reason};

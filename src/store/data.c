@@ -157,10 +157,8 @@ const char *data_rerun(struct turn *t, const struct request *r, const char *resu
     struct json_writer w = JSON_WRITER(&b);
 
     jw_begin(&w, '{');
-    if (r) {
-        text_field(&w, "by", r->by);
-        text_field(&w, "reason", r->reason);
-    }
+    text_field(&w, "by", r->by);
+    text_field(&w, "reason", r->reason);
     text_field(&w, "error", error);
     if (result) {
         jw_key(&w, "result");

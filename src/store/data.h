@@ -16,7 +16,7 @@ const char *data_fenced(struct turn *t, int64_t until, int64_t generation);
 /* An end that a person decided. */
 const char *data_decided(struct turn *t, const struct outcome *o, const struct request *r);
 const char *data_reused(struct turn *t, int64_t of);
-/* The outcome that a rerun leaves to the history; r NULL: a later slice of one. */
+/* The outcome that a rerun leaves to the history. */
 const char *data_rerun(struct turn *t, const struct request *r, const char *result,
                        const char *error);
 const char *data_limit(struct turn *t, int max); /* of a queue; < 0: none */
@@ -25,5 +25,9 @@ const char *data_reason(struct turn *t, const char *reason);
 const char *data_schedule(struct turn *t, const char *name, int64_t due, const char *by,
                           const char *reason);
 const char *data_request(struct turn *t, const struct request *r); /* NULL if it says nothing */
+
+/* By whom, and why, this was last asked of it, as its event says; NULL where that says nothing. */
+MUST_USE int data_asked(struct turn *t, const struct row *row, enum event_action action,
+                        struct request *out, struct err *err);
 
 #endif

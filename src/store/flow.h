@@ -250,6 +250,8 @@ MUST_USE int flow_timer(struct turn *t, struct row *row, enum timer_kind kind, s
 /* Cancels what is below a node, or the node with it, a slice now and the rest by timers. */
 MUST_USE int flow_cancel_below(struct turn *t, struct row *row, const char *reason,
                                struct err *err);
+/* The next slice of a cancel, by and for what it was asked for. */
+MUST_USE int flow_cancel_on(struct turn *t, struct row *row, struct err *err);
 MUST_USE int flow_cancel_tree(struct turn *t, struct row *row, const char *reason, struct err *err);
 
 /* pause.c, operator.c: by timers. */

@@ -228,8 +228,8 @@ int flow_timer(struct turn *t, struct row *row, enum timer_kind kind, struct err
     }
     if (row->now.cancel_requested || (row->now.failed_behind & GRAPH_STOPPED)) {
         flow_look(t, row, 0);
-        return flow_cancel_below(
-            t, row, row->now.cancel_requested ? "cancelled" : "another item failed", err);
+        return row->now.cancel_requested ? flow_cancel_on(t, row, err)
+                                         : flow_cancel_below(t, row, "another item failed", err);
     }
     if (row->now.kind == KIND_FOREACH) {
         flow_look(t, row, 0);

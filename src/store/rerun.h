@@ -8,7 +8,8 @@
 #include "store/operator.h"
 
 /* Moves what has ended to `to` (pending; a flow also running) as if nothing had happened yet, but
- * for its history. `tries`: attempts that a job gets anew. r may be NULL: a later slice. */
+ * for its history. `tries`: attempts that a job gets anew. r may be NULL: what is above it, which
+ * the turn has loaded, runs again. */
 MUST_USE int rerun_reset(struct turn *t, struct row *row, enum status to, int tries,
                          struct rerun *r, struct err *err);
 /* Whether a workflow or fan-out began in its last run; else all below it is older than that. */

@@ -38,17 +38,36 @@ static void note(struct rerun *r, const struct row *row)
     n->name = mem_strdup(row->now.name);
 }
 
+/* Who asked for it: what is above it was run again by the same. */
+static int asked_by(struct turn *t, const struct row *row, const struct rerun *r,
+                    const struct request **out, struct err *err)
+{
+    struct row *above = r ? NULL : turn_row(t, row->now.parent);
+    struct request *q;
+    int rc;
+
+    if (above && !above->again) {
+        q = arena_zalloc(&t->arena, sizeof(*q));
+        if ((rc = data_asked(t, above, EV_RERUN, q, err)))
+            return rc;
+        above->again = q;
+    }
+    *out = r ? &r->request : above->again;
+    return 0;
+}
+
 int rerun_reset(struct turn *t, struct row *row, enum status to, int tries, struct rerun *r,
                 struct err *err)
 {
     const char *result = NULL, *error = NULL;
+    const struct request *q;
     struct move_note move = {0};
     int rc;
 
-    if ((rc = old_outcome(t, row, &result, &error, err)))
+    if ((rc = old_outcome(t, row, &result, &error, err)) || (rc = asked_by(t, row, r, &q, err)))
         return rc;
     note(r, row);
-    move.data = data_rerun(t, r ? &r->request : NULL, result, error);
+    move.data = data_rerun(t, q, result, error);
     door_outcome(row, NULL, NULL);
     if (kind_is_job(row->now.kind))
         row->now.max_attempts = row->now.attempts + tries;

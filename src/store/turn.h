@@ -22,6 +22,9 @@ struct row {
     bool dirty;              /* in the list of what must be written */
     bool permitted;          /* counted in the limits it falls under */
     bool on_agenda;          /* a workflow's rules will look at it in this turn */
+
+    /* Who had it run again; only where that was asked for. */
+    const struct request *again;
 };
 
 /* A limit as this turn sees it; also a key that has none (max < 0), looked up once. */

@@ -142,6 +142,12 @@ WITH RECURSIVE tree(id, status, depth, asked, bits) AS (
 )
 SELECT id FROM tree WHERE status < 4 AND asked = 0 AND bits & $3 = 0 ORDER BY depth, id LIMIT $2
 
+-- What the last event of a type says.
+--: asked(root i64, execution i64, type i16)
+SELECT v.data FROM execution_events v
+ WHERE v.root = $1 AND v.execution = $2 AND v.type = $3
+ ORDER BY v.seq DESC LIMIT 1
+
 -- How an approval was asked for, of a job that waits for it.
 --: approval_asked(root i64, execution i64)
 SELECT v.data FROM execution_events v
