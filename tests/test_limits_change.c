@@ -45,6 +45,33 @@ TEST(lowering_a_limit_takes_the_youngest_out_of_the_outbox_in_slices)
     store_close(&s);
 }
 
+static int all_slices_body(struct turn *t, void *arg, struct err *err)
+{
+    int *slices = arg, rc = 0;
+    bool more = true;
+
+    for (*slices = 0; !rc && more && *slices < 20; ++*slices)
+        rc = op_limit(t, QUEUE, 1, 3, &more, err);
+    return rc;
+}
+
+TEST(a_limit_may_be_lowered_by_several_slices_in_one_turn)
+{
+    struct store *s = fixture_store();
+    int64_t first = submit_batch(s, 11, NULL);
+    struct err err = ERR_INIT;
+    int slices;
+
+    CHECK_OK_ERR(store_turn(s, all_slices_body, &slices, &err), &err);
+    CHECK_EQ(slices, 4);
+    CHECK_EQ(claimable(s), 1);
+    CHECK_EQ(used(s, QUEUE), 1);
+    check_claimable(s, first);
+    CHECK_STR(history(s, first + 10), "created marked_ready held");
+    verify_clean(s);
+    store_close(&s);
+}
+
 TEST(lowering_the_limit_of_a_key_takes_its_jobs_out_in_slices)
 {
     struct store *s = fixture_store();

@@ -182,6 +182,8 @@ static int set_limit(struct turn *t, struct limit *l, int max, size_t slice, boo
     int rc;
 
     *more = false;
+    if ((rc = door_flush(t, err))) /* what this turn did counts, a slice before this one, too */
+        return rc;
     if (max < 0)
         return remove_limit(t, l, slice, more, err);
     if (l->max < 0 && (rc = count_used(t, l, err)))
