@@ -41,17 +41,21 @@ void plan_add_holds(struct plan *p)
     }
 }
 
-/* What follows from an end takes several turns. When a join is decided is then a matter of their
- * order, which the model does not know. */
+/* What follows from an end takes several turns. When a join is decided, and whether fail_fast finds
+ * something pending or skipped already, is then a matter of their order, which the model does not
+ * know. */
 void plan_add_slices(struct plan *p)
 {
     struct plan_rng r = {plan_mix(p->seed, 14)};
-    int i, k;
+    struct plan_flow *f = p->flows;
+    int k;
 
     p->tells = plan_chance(&r, 25) ? 1 + plan_below(&r, 3) : 0;
-    for (i = 0; p->tells && i < p->nflows; i++)
-        for (k = 0; k < p->flows[i].ntasks; k++)
-            p->flows[i].tasks[k].join = 0;
+    for (; p->tells && f < p->flows + p->nflows; f++)
+        for (k = 0; k < f->ntasks; k++) {
+            f->tasks[k].join = 0;
+            f->tasks[k].fail_fast = false;
+        }
 }
 
 void plan_only_graph(struct plan *p)

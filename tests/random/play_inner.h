@@ -47,7 +47,6 @@ static inline bool is_wrong(const struct player *p)
 /* ---- play_tree.c ---- */
 
 struct place {
-    size_t nth; /* as it was read */
     int64_t id, parent;
     char path[120];
     int status, attempts;

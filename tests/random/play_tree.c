@@ -1,8 +1,6 @@
 /* play_tree.c - what is in the store, by the paths of the model; see play_inner.h. */
 #include "play_inner.h"
 
-#include "store/query.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,26 +31,48 @@ static void name_place(struct tree *t, struct place *at, const char *task, int i
         snprintf(at->path, sizeof(at->path), "%.80s/%.20s", up->path, task);
 }
 
-/* Children have higher ids than their parents. */
+/* It is asked for after each turn, and no more than this: query_tree also tells what was. */
+static void read_tree(struct store *s, int64_t root, struct rows *out)
+{
+    static const char sql[] =
+        "WITH RECURSIVE tree(id, parent, status, attempts, item, name) AS ("
+        "SELECT id, parent, status, attempts, task_index, task_name FROM executions WHERE id = $1 "
+        "UNION ALL "
+        "SELECT e.id, e.parent, e.status, e.attempts, e.task_index, e.task_name "
+        "FROM tree t JOIN executions e ON e.parent = t.id) "
+        "SELECT id, COALESCE(parent, 0), status, attempts, COALESCE(item, -1), name "
+        "FROM tree ORDER BY id";
+    static const struct stmt stmt = {.name = "random_tree",
+                                     .sql = {[DIALECT_SQLITE] = sql, [DIALECT_POSTGRES] = sql},
+                                     .nscalars = 1,
+                                     .types = {T_I64}};
+    struct args a = {.stmt = &stmt};
+    struct err err = ERR_INIT;
+
+    args_int(&a, root);
+    CHECK_OK_ERR(db_begin(store_db(s), TX_READ, &err), &err);
+    CHECK_OK_ERR(db_query(store_db(s), &a, out, &err), &err);
+    db_rollback(store_db(s));
+    args_release(&a);
+}
+
 struct tree tree_of(struct player *p)
 {
-    struct execution_list l = {0};
-    struct err err = ERR_INIT;
+    struct rows r = ROWS_INIT;
     struct tree t = {0};
     size_t i;
 
-    CHECK_OK_ERR(query_tree(play_store(p), p->out->root, &l, &err), &err);
-    t.at = calloc(l.n + 1, sizeof(*t.at));
-    for (t.n = l.n, i = 0; i < l.n; i++)
-        t.at[i] = (struct place){.nth = i,
-                                 .id = l.at[i].id,
-                                 .parent = l.at[i].parent,
-                                 .status = l.at[i].status,
-                                 .attempts = l.at[i].attempts};
-    qsort(t.at, t.n, sizeof(*t.at), by_id);
-    for (i = 0; i < t.n; i++)
-        name_place(&t, &t.at[i], l.at[t.at[i].nth].task_name, l.at[t.at[i].nth].task_index);
-    execution_list_release(&l);
+    read_tree(play_store(p), p->out->root, &r);
+    t.at = calloc(r.n + 1, sizeof(*t.at));
+    for (i = 0; i < r.n; i++) {
+        t.at[i] = (struct place){.id = rows_int(&r, i, 0),
+                                 .parent = rows_int(&r, i, 1),
+                                 .status = (int)rows_int(&r, i, 2),
+                                 .attempts = (int)rows_int(&r, i, 3)};
+        name_place(&t, &t.at[i], rows_text(&r, i, 5), (int)rows_int(&r, i, 4));
+        t.n++; /* its children come after it */
+    }
+    rows_release(&r);
     return t;
 }
 
