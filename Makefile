@@ -79,7 +79,8 @@ $(error SAN is asan, tsan or fuzz, not "$(SAN)")
 endif
 
 CPPFLAGS =
-CFLAGS = $(OPTIMIZE) -g
+# A sanitizer names functions and lines, and no more.
+CFLAGS = $(OPTIMIZE) $(if $(SAN),-g1,-g)
 LDFLAGS =
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -Isrc -Iinclude -I$(BUILD)/gen $(PKG_CFLAGS) $(CPPFLAGS) \
 	$(CFLAGS) $(WARNINGS) $(HARDENING) $(SANITIZE) -pthread
@@ -142,9 +143,10 @@ PROGRAMS := $(if $(CLI_SRCS),$(BUILD)/pawl) $(if $(SHIM_SRCS),$(BUILD)/pawl-shim
 
 # --- build -------------------------------------------------------------------------------------------
 
-.PHONY: all tests benches examples warnings
+.PHONY: all tests test-programs benches examples warnings
 all: $(BUILD)/libpawl.a $(BUILD)/libpawl.so $(PROGRAMS) $(BUILD)/man
-tests: all examples $(TESTS)
+tests: all examples test-programs
+test-programs: $(TESTS) $(filter %/pawl-shim,$(PROGRAMS))
 benches: all $(BENCHES)
 examples: $(EXAMPLES) $(PLUGINS)
 # What the compiler has to say, without the time that it takes to make code.
@@ -260,7 +262,7 @@ $(BUILD)/gen/migrations.c: tools/sqlgen.awk $(wildcard src/store/migrations) $(M
 # Below a make with -j its jobs are shared; otherwise use all processors.
 SUBMAKE = $(MAKE) $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS)) --no-print-directory
 
-.PHONY: demo test test-all variants gcc-build asan-build tsan-build clang-warnings fuzz-build fuzzers fuzz mutants bench
+.PHONY: demo test test-all gcc-build asan-build tsan-build clang-warnings fuzz-build fuzzers fuzz mutants bench
 demo:
 	tools/install-deps build
 	$(SUBMAKE) all
@@ -268,19 +270,19 @@ demo:
 
 test:
 	tools/install-deps test
-	$(SUBMAKE) check-format check-layers variants
-	BUILD=$(BUILD) tests/run
+	$(SUBMAKE) check-format check-layers gcc-build fuzz-build
+	BUILD=$(BUILD) tests/run --beside '$(SUBMAKE) asan-build tsan-build clang-warnings'
 
 test-all: export PAWL_TEST_FULL = 1
 test-all: test
 
-variants: gcc-build asan-build tsan-build clang-warnings fuzz-build
 gcc-build:
 	+$(SUBMAKE) tests benches
+# The command line is shown to a sanitizer in the full run only.
 asan-build:
-	+$(SUBMAKE) SAN=asan BUILD=$(BUILD)/asan tests
+	+$(SUBMAKE) SAN=asan BUILD=$(BUILD)/asan $(if $(PAWL_TEST_FULL),tests,test-programs)
 tsan-build:
-	+$(SUBMAKE) SAN=tsan BUILD=$(BUILD)/tsan tests
+	+$(SUBMAKE) SAN=tsan BUILD=$(BUILD)/tsan test-programs
 clang-warnings:
 	+$(SUBMAKE) CC=clang BUILD=$(BUILD)/clang warnings
 

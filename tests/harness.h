@@ -52,6 +52,11 @@ void test_register(struct test *test);
  * TEST_ONLY_DB(postgres). A word for tests/run, too. */
 #define TEST_ONLY_DB(db) _Static_assert(1, "")
 
+/* Once in a file, at file level: what these tests do is the same on both databases as far as the
+ * address sanitizer can see, and takes long, so show it to that on one alone: TEST_ASAN_DB(sqlite).
+ * `make test-all` shows it on both. A word for tests/run, too. */
+#define TEST_ASAN_DB(db) _Static_assert(1, "")
+
 /* Once in a file, at file level: run these tests once more with PAWL_TEST_POLL=1, which has their
  * engines take every job through the outbox. A word for tests/run, in .bats files as a comment. */
 #define TEST_POLL_TOO    _Static_assert(1, "")

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 TEST_LONG;
+TEST_ASAN_DB(sqlite); /* the same operations: on PostgreSQL only their order differs */
 
 /* ---- every pair of operations, at every statement
  * ------------------------------------------------- */
