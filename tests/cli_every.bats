@@ -6,15 +6,6 @@ load cli_common
 load cli_run
 load cli_every
 
-setup() {
-	make_database
-	make_state
-}
-teardown() {
-	end_all
-	remove_database
-}
-
 commands() { pawl help | sed -n '/^usage/,/^`pawl help/s/^  \([a-z]\+\) .*/\1/p'; }
 usage() { pawl help "$1" | sed -n '1,/^$/s/^\(usage:\|      \) pawl //p'; }
 

@@ -4,15 +4,6 @@
 load cli_common
 load cli_run
 
-setup() {
-	make_database
-	make_state
-}
-teardown() {
-	end_all
-	remove_database
-}
-
 # Runs a command whose exit code and output are looked at; stderr is in $dir/stderr.
 x() {
 	status=0

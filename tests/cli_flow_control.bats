@@ -4,15 +4,6 @@
 load cli_common
 load cli_run
 
-setup() {
-	make_database
-	make_state
-}
-teardown() {
-	end_all
-	remove_database
-}
-
 id_of() { # name
 	p tree @last --json | jq -r --arg n "$1" '.. | objects | select(.name? == $n) | .id'
 }

@@ -3,39 +3,7 @@
 
 load cli_common
 load cli_run
-
-setup() {
-	make_database
-	make_state
-}
-teardown() {
-	end_all
-	remove_database
-}
-
-# A workflow with a retry, a fan-out, a nested one, a failure and what is skipped after it; the day decides what fails.
-make_flow() {
-	cat >"$dir/inner.flow.yaml" <<-'EOF'
-		name: inner
-		tasks:
-		  one: {run: echo one}
-		  two: {needs: one, run: echo two}
-	EOF
-	cat >"$dir/outer.flow.yaml" <<-'EOF'
-		name: outer
-		params: {day: {type: string, default: monday}}
-		tasks:
-		  first: {retry: {max: 2, delay: 1ms}, run: 'test "$PAWL_ATTEMPT" -ge 2 && echo "day=$day" >"$PAWL_OUTPUT"'}
-		  each: {needs: first, foreach: [a, b, c], run: 'test "$ITEM" != b || test "$day" = tuesday'}
-		  below: {needs: first, workflow: inner.flow.yaml}
-		  after: {needs: each, run: echo after}
-	EOF
-}
-
-run_flow() { # option...
-	p run "$dir/outer.flow.yaml" --progress none "$@" 2>/dev/null || true
-	top=$(p show @last --json | jq .id)
-}
+load cli_nested
 
 # The number of the nth event of a type below the top.
 event() { p events "$top" --type "$1" --json | jq -r .sequence_num | sed -n "${2:-1}p"; }

@@ -1,6 +1,16 @@
 # cli_run.bash - what the tests with real workers share: a state folder of the test's own, workers that are started,
 # waited for and ended, and a look for processes that were left behind.
 
+# What a file without a setup of its own begins and ends each test with.
+setup() {
+	make_database
+	make_state
+}
+teardown() {
+	end_all
+	remove_database
+}
+
 # After make_database.
 make_state() {
 	export XDG_STATE_HOME=$dir/state XDG_CONFIG_HOME=$dir/config
@@ -31,15 +41,22 @@ marked() {
 	grep -lazF -f "$dir/mark" /proc/[0-9]*/cmdline /proc/[0-9]*/environ 2>/dev/null | cut -d/ -f3 | sort -un
 }
 
-# Waits for a condition, for a generous time.
+# Waits for a condition, for a generous time. It is looked at less often the longer it takes: a look is a program that
+# takes the time of those who are waited for.
 until_true() { # command...
-	local i
-	for i in $(seq 1200); do
-		! "$@" || return 0
-		sleep 0.05
+	local pause=0.02 until=$((SECONDS + 90))
+	until "$@"; do
+		if [ $SECONDS -ge $until ]; then
+			echo "never came: $*"
+			return 1
+		fi
+		sleep $pause
+		case $pause in
+		0.02) pause=0.05 ;;
+		0.05) pause=0.1 ;;
+		*) pause=0.2 ;;
+		esac
 	done
-	echo "never came: $*"
-	return 1
 }
 
 # A worker in the background that is ready when this returns: $worker is its pid, $worker_id its id.

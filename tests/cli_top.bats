@@ -1,21 +1,10 @@
 #!/usr/bin/env bats
 # pawl top: as text in a pipe, and in a real terminal that tmux emulates: at 80 and 40 columns, with another size in
-# between, and left by a key and by signals.
+# between, and left by a key and by signals. TEST_LONG
 
 load cli_common
 load cli_run
 load cli_tty
-
-setup() {
-	make_database
-	make_state
-	make_terminal
-}
-teardown() {
-	end_terminal
-	end_all
-	remove_database
-}
 
 # A worker with two commands that run until the test lets them, and two that wait behind them.
 make_work() {

@@ -1,6 +1,17 @@
 # cli_tty.bash - what the tests of a real terminal share: pawl runs in one that tmux emulates, and what is seen is what
 # tmux shows. After cli_common and cli_run.
 
+setup() {
+	make_database
+	make_state
+	make_terminal
+}
+teardown() {
+	end_terminal
+	end_all
+	remove_database
+}
+
 make_terminal() {
 	tmux="tmux -L $tenant -f /dev/null"
 }
@@ -41,5 +52,5 @@ restored() {
 	[ "$($tmux display -p '#{alternate_on} #{cursor_flag} #{wrap_flag}')" = '0 1 1' ]
 }
 
-# Waits for a file, so that a test decides when a task goes on.
-wait_for_file() { echo ": $mark; while [ -d $dir ] && [ ! -e $dir/$1 ]; do sleep 0.02; done"; }
+# Waits for a file, so that a test decides when a task goes on; there are up to thirty that wait at once.
+wait_for_file() { echo ": $mark; while [ -d $dir ] && [ ! -e $dir/$1 ]; do sleep 0.1; done"; }

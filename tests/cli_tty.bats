@@ -5,17 +5,6 @@ load cli_common
 load cli_run
 load cli_tty
 
-setup() {
-	make_database
-	make_state
-	make_terminal
-}
-teardown() {
-	end_terminal
-	end_all
-	remove_database
-}
-
 make_flow() {
 	cat >"$dir/flow.yaml" <<-EOF
 		name: w

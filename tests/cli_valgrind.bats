@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # Every command's main path under valgrind: no access to what is not ours, no memory that nobody knows of any more. The
-# short run takes some of them on SQLite, the full one all of them on both databases.
+# short run takes some of them on SQLite, the full one all of them on both databases. TEST_LONG
 
 load cli_common
 load cli_run

@@ -3,44 +3,15 @@
 
 load cli_common
 load cli_run
-
-setup() {
-	make_database
-	make_state
-}
-teardown() {
-	end_all
-	remove_database
-}
-
-# A workflow with a retry, a fan-out, a nested one, a failure and what is skipped after it.
-make_flow() {
-	cat >"$dir/inner.flow.yaml" <<-'EOF'
-		name: inner
-		tasks:
-		  one: {run: echo one}
-		  two: {needs: one, run: echo two}
-	EOF
-	cat >"$dir/outer.flow.yaml" <<-'EOF'
-		name: outer
-		params: {day: {type: string, default: monday}}
-		tasks:
-		  first: {retry: {max: 2, delay: 1ms}, run: 'test "$PAWL_ATTEMPT" -ge 2'}
-		  each: {needs: first, foreach: [a, b, c], run: 'test "$ITEM" != b'}
-		  below: {needs: first, workflow: inner.flow.yaml}
-		  after: {needs: each, run: echo never}
-	EOF
-	status=0
-	p run "$dir/outer.flow.yaml" --progress none 2>/dev/null || status=$?
-	[ "$status" = 1 ]
-	top=$(p show @last --json | sed 's/{"id":\([0-9]*\),.*/\1/')
-}
+load cli_nested
 
 # The id of a task by its full name.
 id_of() { p tree "$top" --json | grep -o '"id":[0-9]*,"parent":[0-9a-z]*,"root":[0-9]*,"depth":[0-9]*,"kind":"[a-z]*","name":"[^"]*"' | grep -F "\"name\":\"$1\"" | sed 's/"id":\([0-9]*\),.*/\1/'; }
 
 @test "a task leads to its parent and to the state of its workflow" {
 	make_flow
+	run_flow
+	[ "$status" = 1 ]
 	item=$(id_of 'outer::each[1]')
 	[[ $(p show "$item" --parent --json) == *'"name":"outer::each"'* ]]
 	run p show "$item" --workflow --json
@@ -56,6 +27,7 @@ id_of() { p tree "$top" --json | grep -o '"id":[0-9]*,"parent":[0-9a-z]*,"root":
 
 @test "a workflow and a task are shown in words" {
 	make_flow
+	run_flow
 	same "execution $top, workflow
 name outer
 status failed
@@ -93,6 +65,7 @@ see also pawl why $id, pawl tree $id" "$(p show "$id" | sed -E 's/[0-9a-f]{32}/H
 
 @test "a list has the newest first, those without a parent unless others are asked for" {
 	make_flow
+	run_flow
 	id=$(submit '{"ms": 1}')
 	same "ID STATUS KIND NAME ATTEMPT REQUESTED (UTC) RAN
 $id ready exec exec::nap 0/3 T worker: for lane function:nap in queue default
@@ -119,6 +92,7 @@ $top failed workflow outer 0/1 T D each failed: b failed: exited with code 1" "$
 
 @test "a tree folds items, opens what failed, and tells why the rest did not run" {
 	make_flow
+	run_flow
 	LC_ALL=C p tree "$top" >"$dir/tree"
 	cat "$dir/tree"
 	same "x outer #I failed ran D

@@ -5,15 +5,6 @@
 load cli_common
 load cli_run
 
-setup() {
-	make_database
-	make_state
-}
-teardown() {
-	end_all
-	remove_database
-}
-
 later() { p exec --detach "$@"; } # option... -- command...
 
 @test "it says once that it is ready, without a password" {

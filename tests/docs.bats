@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # The pages say what is true: their sessions are played (docs/run says how one is written), their examples are taken by
-# the program that they are for, their links lead somewhere. They make databases of their own: TEST_NO_DB.
+# the program that they are for, their links lead somewhere. They make databases of their own: TEST_NO_DB,
+# TEST_LONG.
 
 setup() {
 	cd "$BATS_TEST_DIRNAME/.."
