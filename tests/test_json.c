@@ -1,0 +1,154 @@
+/* test_json.c - JSON, written and checked. */
+#include "harness.h"
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/json.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+TEST_NO_DB;
+
+#define COUNT(list) (sizeof(list) / sizeof(*(list)))
+
+TEST(the_writer_sets_commas_at_every_depth)
+{
+    struct buf b = BUF_INIT;
+    struct json_writer w = JSON_WRITER(&b);
+    struct err err;
+
+    jw_begin(&w, '{');
+    jw_key(&w, "a");
+    jw_i64(&w, -5);
+    jw_key(&w, "b");
+    jw_begin(&w, '[');
+    jw_bool(&w, true);
+    jw_bool(&w, false);
+    jw_null(&w);
+    jw_text(&w, NULL);
+    jw_text(&w, "t");
+    jw_raw(&w, "{\"raw\":[]}");
+    jw_raw(&w, NULL);
+    jw_begin(&w, '{');
+    jw_end(&w, '}');
+    jw_begin(&w, '[');
+    jw_end(&w, ']');
+    jw_end(&w, ']');
+    jw_key(&w, "c");
+    jw_text(&w, "");
+    jw_end(&w, '}');
+    CHECK_STR(b.ptr,
+              "{\"a\":-5,\"b\":[true,false,null,null,\"t\",{\"raw\":[]},null,{},[]],\"c\":\"\"}");
+    CHECK_OK_ERR(json_check(b.ptr, b.len, 1000, "it", &err), &err);
+    buf_release(&b);
+}
+
+TEST(every_byte_that_text_may_hold_is_quoted_to_valid_json)
+{
+    struct buf b = BUF_INIT;
+    struct err err;
+    unsigned c;
+
+    json_quote(&b, "\"\\\n\t\r\b\x01\x7f/\xC3\xA4", 11);
+    CHECK_STR(b.ptr, "\"\\\"\\\\\\n\\t\\u000d\\u0008\\u0001\x7f/\xC3\xA4\"");
+    for (c = 0; c < 0x80; c++) {
+        char s = (char)c;
+
+        buf_reset(&b);
+        json_quote(&b, &s, 1);
+        CHECK_OK_ERR(json_check(b.ptr, b.len, 100, "it", &err), &err);
+    }
+    buf_reset(&b);
+    json_quote(&b, "", 0);
+    CHECK_STR(b.ptr, "\"\"");
+    buf_release(&b);
+}
+
+TEST(a_value_is_written_as_people_write_it_and_reads_back_the_same)
+{
+    static const char *const texts[] = {
+        "{\"a\":0.1,\"b\":[5.0,-0.25,1e+300,1e-07],\"c\":null}",
+        "[12345678901234567,true,false,{},[],\"\\n\\u0001\xC3\xA4\"]", "0.30000000000000004", "3"};
+    size_t i;
+
+    for (i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+        json_t *v = json_loads(texts[i], JSON_DECODE_ANY, NULL);
+        char *text = json_text(v);
+
+        CHECK_STR(text, texts[i]);
+        free(text);
+        json_decref(v);
+    }
+    CHECK(json_text(NULL) == NULL);
+}
+
+TEST(valid_json_of_any_type_is_taken)
+{
+    static const char *const good[] = {"{}",
+                                       "[]",
+                                       "null",
+                                       "true",
+                                       "false",
+                                       "0",
+                                       "-1",
+                                       "1.5e3",
+                                       "\"\"",
+                                       "\"x\"",
+                                       " {\"a\" : [1, {\"b\": null}]} ",
+                                       "\"\\u0000\"",
+                                       "\"\\ud83e\\udd80\"",
+                                       "\"\xC3\xA4\"",
+                                       "9223372036854775807"};
+    struct err err;
+    size_t i;
+
+    for (i = 0; i < COUNT(good); i++)
+        CHECK_OK_ERR(json_check(good[i], strlen(good[i]), 1000, "it", &err), &err);
+}
+
+struct sample {
+    const char *bytes;
+    size_t len;
+};
+#define BYTES(s)         \
+    {                    \
+        s, sizeof(s) - 1 \
+    }
+
+TEST(what_is_not_json_is_refused_with_the_place)
+{
+    static const struct sample bad[] = {
+        BYTES(""),         BYTES(" "),           BYTES("{"),        BYTES("{\"a\":1,}"),
+        BYTES("[1,]"),     BYTES("{a:1}"),       BYTES("'x'"),      BYTES("01"),
+        BYTES("1 2"),      BYTES("nul"),         BYTES("NaN"),      BYTES("\"\n\""),
+        BYTES("\"\\x\""),  BYTES("\"\\ud800\""), BYTES("// no\n1"), BYTES("{} x"),
+        BYTES("\"\xFF\""), BYTES("\"a\0b\""),    BYTES("{}\0"),     BYTES("{\"a\":1,\"a\":2}"),
+    };
+    struct err err;
+    size_t i;
+
+    for (i = 0; i < COUNT(bad); i++) {
+        if (json_check(bad[i].bytes, bad[i].len, 1000, "the input", &err) != -E_INVALID)
+            test_fail(__FILE__, __LINE__, "sample %zu was taken for JSON", i);
+        CHECK(!strncmp(err.msg, "the input ", 10));
+    }
+    CHECK_EQ(json_check("{\n  \"a\": x}", 11, 1000, "the input", &err), -E_INVALID);
+    CHECK(strstr(err.msg, "line 2, column"));
+}
+
+TEST(json_that_is_too_large_or_too_deep_is_refused_quickly)
+{
+    struct buf b = BUF_INIT;
+    struct err err;
+    int i;
+
+    CHECK_OK_ERR(json_check("[1]", 3, 3, "it", &err), &err);
+    CHECK_EQ(json_check("[12]", 4, 3, "it", &err), -E_INVALID);
+    CHECK(strstr(err.msg, "at most 3"));
+    for (i = 0; i < 1000000; i++)
+        buf_addch(&b, '[');
+    CHECK_EQ(json_check(b.ptr, b.len, 1 << 20, "it", &err), -E_INVALID);
+    buf_release(&b);
+}
