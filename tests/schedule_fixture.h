@@ -7,6 +7,9 @@
 #include "flow_fixture.h"
 #include "store/schedule.h"
 
+#define MINUTE (60 * SECOND)
+#define HOUR   (60 * MINUTE)
+
 static inline int64_t schedule_time(const char *text)
 {
     struct err err = ERR_INIT;
@@ -131,6 +134,23 @@ static inline const char *firing(struct store *s, int nth)
 static inline int64_t running_runs(struct store *s)
 {
     return sql_number(s, "SELECT count(*) FROM executions WHERE parent IS NULL AND status = 3");
+}
+
+/* The workflow w with these schedules, applied at that time. */
+static inline struct store *applied_at(const char *time, const char *list)
+{
+    struct store *s = fixture_store();
+
+    clock_to(s, time);
+    apply_schedules(s, list);
+    CHECK_EQ(look(s), 0);
+    return s;
+}
+
+static inline void schedule_done(struct store *s)
+{
+    verify_clean(s);
+    store_close(&s);
 }
 
 #endif

@@ -6,14 +6,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#ifdef __SANITIZE_ADDRESS__
-#define SANITIZED 1
-#else
-#define SANITIZED 0
-#endif
-
-#define HOUR (3600 * SECOND)
-
 /* Each round has a workflow of its own, due every hour. */
 static void apply_round(struct store *s, int round, const char *schedules)
 {

@@ -3,8 +3,6 @@
 #include "engine_fixture.h"
 #include "schedule_fixture.h"
 
-#define HOUR (3600 * SECOND)
-
 static int nothing(struct function_call *c, void *arg)
 {
     (void)c;

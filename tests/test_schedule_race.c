@@ -5,8 +5,6 @@
 
 #include "base/env.h"
 
-#define MINUTE 60000000LL
-
 enum { LOOKERS = 2, APPLIER = LOOKERS, OPERATOR, WORKER, PROCESSES };
 
 static struct shared {

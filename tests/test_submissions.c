@@ -8,8 +8,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define HOUR (3600 * SECOND)
-
 static int64_t executions(struct store *s)
 {
     return sql_number(s, "SELECT count(*) FROM executions WHERE parent IS NULL");

@@ -1,0 +1,40 @@
+/* stress_fixture.h - many processes on one database at once, in a test: work in batches, and turns
+ * that had to be redone. */
+#ifndef TESTS_STRESS_FIXTURE_H
+#define TESTS_STRESS_FIXTURE_H
+
+#include "fixture.h"
+#include "store/door.h"
+
+/* On a machine that is busy with other things a lock may be waited for in vain now and then; a
+ * wrong order of locks makes that happen again and again. (test_deadlock.c tolerates none.) */
+static inline void check_redone(const struct watch *w, int at_most)
+{
+    if (w->redone > at_most)
+        test_fail(__FILE__, __LINE__, "%d turns were redone: %s", w->redone, w->said);
+}
+
+struct batch {
+    struct submission *list;
+    size_t n;
+};
+
+static inline int submit_batch_body(struct turn *t, void *arg, struct err *err)
+{
+    struct batch *b = arg;
+
+    return op_submit(t, b->list, b->n, err);
+}
+
+static inline void submit_batch(struct store *s, struct submission *list, size_t n)
+{
+    struct batch b = {list, n};
+    struct err err = ERR_INIT;
+    size_t i;
+
+    CHECK_OK_ERR(store_turn(s, submit_batch_body, &b, &err), &err);
+    for (i = 0; i < n; i++)
+        CHECK_OK_ERR(list[i].rc, &list[i].err);
+}
+
+#endif

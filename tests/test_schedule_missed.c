@@ -1,0 +1,153 @@
+/* test_schedule_missed.c - due times that nobody was there for, that a change of the clocks left
+ * out or brought twice, or that a clock which was set back brings again. */
+#include "schedule_fixture.h"
+
+#include "base/zone.h"
+
+#include <unistd.h>
+
+/* ---- missed ---- */
+
+TEST(catch_up_begins_each_that_was_missed_within_the_window)
+{
+    struct store *s =
+        applied_at("2030-06-01T12:30:00Z", "{cron: '@hourly', catchup: 3h, overlap: allow}");
+
+    clock_to(s, "2030-06-01T20:30:00Z");
+    CHECK_EQ(look(s), 3);
+    CHECK_STR(firing(s, 0), "2030-06-01T18:00:00");
+    CHECK_STR(firing(s, 2), "2030-06-01T20:00:00");
+    CHECK(schedule_named(s, "w/1").row.missed_at > 0);
+    CHECK_EQ(running_runs(s), 3);
+    flow_play(s, "");
+    schedule_done(s);
+}
+
+TEST(more_than_fit_into_one_turn_are_begun_in_several)
+{
+    struct store *s =
+        applied_at("2030-06-01T12:30:00Z", "{cron: '@hourly', catchup: 30d, overlap: allow}");
+
+    clock_to(s, "2030-06-03T12:30:00Z");
+    CHECK_EQ(look(s), 48);
+    CHECK_EQ(firings(s), 48);
+    schedule_done(s);
+}
+
+TEST(what_is_made_up_for_is_begun_one_after_the_other_where_runs_may_not_overlap)
+{
+    struct store *s = applied_at("2030-06-01T12:30:00Z", "{cron: '@hourly', catchup: 6h}");
+    int i;
+
+    clock_to(s, "2030-06-01T16:30:00Z");
+    for (i = 0; i < 4; i++) {
+        CHECK_EQ(look(s), 1);
+        CHECK_EQ(look(s), 0);
+        CHECK_EQ(running_runs(s), 1);
+        flow_play(s, "");
+    }
+    CHECK_EQ(look(s), 0);
+    CHECK_STR(firing(s, 3), "2030-06-01T16:00:00");
+    CHECK_EQ(schedule_named(s, "w/1").row.skipped, 0);
+    schedule_done(s);
+}
+
+TEST(catch_up_of_the_last_begins_the_newest_alone)
+{
+    struct store *s = applied_at("2030-06-01T12:30:00Z", "{cron: '@hourly', catchup: last}");
+
+    clock_to(s, "2030-07-15T20:30:00Z");
+    CHECK_EQ(look(s), 1);
+    CHECK_STR(firing(s, 0), "2030-07-15T20:00:00");
+    flow_play(s, "");
+    CHECK_EQ(look(s), 0);
+    schedule_done(s);
+}
+
+TEST(without_catch_up_what_was_missed_is_said_and_left_out)
+{
+    struct store *s = applied_at("2030-06-01T12:30:00Z", "'@hourly'");
+    struct schedule_round r;
+
+    clock_to(s, "2030-06-01T20:30:00Z");
+    CHECK_EQ(look_out(s, &r), 0);
+    CHECK_EQ(r.nsaid, 1);
+    CHECK(strstr(r.said[0], "w/1 missed due times"));
+    CHECK_EQ(firings(s), 0);
+    CHECK_EQ(r.next, schedule_time("2030-06-01T21:00:00Z"));
+    schedule_done(s);
+}
+
+/* ---- clocks ---- */
+
+static void needs_tzdata(void)
+{
+    if (access(ZONE_DIR "/Europe/Berlin", R_OK))
+        SKIP("tzdata is not installed");
+}
+
+TEST(a_local_time_that_is_left_out_fires_at_the_jump)
+{
+    struct store *s;
+
+    needs_tzdata();
+    s = applied_at("2030-03-30T12:00:00Z", "{cron: '30 2 * * *', tz: Europe/Berlin}");
+    clock_to(s, "2030-03-31T00:59:59Z");
+    CHECK_EQ(look(s), 0);
+    clock_to(s, "2030-03-31T01:00:00Z"); /* 02:00 becomes 03:00 */
+    CHECK_EQ(look(s), 1);
+    flow_play(s, "");
+    clock_to(s, "2030-03-31T01:30:01Z");
+    CHECK_EQ(look(s), 0);
+    clock_to(s, "2030-04-01T00:30:00Z");
+    CHECK_EQ(look(s), 1);
+    CHECK_STR(firing(s, 0), "2030-03-31T01:00:00");
+    CHECK_STR(firing(s, 1), "2030-04-01T00:30:00");
+    CHECK_EQ(firings(s), 2);
+    flow_play(s, "");
+    schedule_done(s);
+}
+
+TEST(a_local_time_that_comes_twice_fires_once)
+{
+    struct store *s;
+
+    needs_tzdata();
+    s = applied_at("2030-10-26T12:00:00Z", "{cron: '30 2 * * *', tz: Europe/Berlin}");
+    clock_to(s, "2030-10-27T00:30:00Z");
+    CHECK_EQ(look(s), 1);
+    flow_play(s, "");
+    clock_to(s, "2030-10-27T01:30:01Z"); /* 02:30 again */
+    CHECK_EQ(look(s), 0);
+    CHECK_EQ(firings(s), 1);
+    clock_to(s, "2030-10-28T01:30:00Z");
+    CHECK_EQ(look(s), 1);
+    flow_play(s, "");
+    schedule_done(s);
+}
+
+TEST(a_clock_that_was_set_back_fires_nothing_twice_and_does_not_fall_silent)
+{
+    struct store *s = applied_at("2030-06-01T12:30:00Z", "{cron: '@hourly', catchup: 1d}");
+
+    clock_to(s, "2030-06-01T14:00:10Z");
+    CHECK_EQ(look(s), 1);
+    flow_play(s, "");
+    CHECK_EQ(look(s), 1); /* the two that were missed, one after the other */
+    flow_play(s, "");
+    clock_advance(-2 * HOUR);
+    apply_schedules(s, "{cron: '@hourly', catchup: 1d}"); /* has it looked at now */
+    CHECK_EQ(look(s), 0);
+    CHECK(schedule_named(s, "w/1").row.done < schedule_time("2030-06-01T13:00:00Z"));
+    clock_advance(HOUR);
+    CHECK_EQ(look(s), 0);
+    clock_advance(HOUR);
+    CHECK_EQ(look(s), 0);
+    clock_advance(HOUR);
+    CHECK_EQ(look(s), 1);
+    CHECK_STR(firing(s, 2), "2030-06-01T15:00:00");
+    CHECK_EQ(firings(s), 3);
+    clock_advance(HOUR);
+    flow_play(s, "");
+    schedule_done(s);
+}
