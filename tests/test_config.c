@@ -325,11 +325,27 @@ TEST(all_problems_are_said_at_once_with_what_was_meant)
                    "9:1: there is no key \"frobnicate\"");
 }
 
+struct refused {
+    const char *text, *problem;
+};
+
+static void check_refused(const struct refused *list, size_t n)
+{
+    struct buf text = BUF_INIT;
+    size_t i;
+
+    for (i = 0; i < n; i++) {
+        buf_reset(&text);
+        buf_addf(&text, "%s\n", list[i].text);
+        check_problems(text.ptr, list[i].problem);
+    }
+    buf_release(&text);
+}
+
 TEST(each_key_refuses_what_it_can_not_mean)
 {
-    static const struct {
-        const char *text, *problem;
-    } cases[] = {
+    static const struct refused cases[] = {
+        {"worker: {", "2:1: a value is missing here"},
         {"[]", "1:1: the configuration: a mapping (key: value) is expected, not a list"},
         {"db: mysql://u:secret@h/d",
          "1:5: db: write sqlite:FILE, or postgres://USER@HOST/DATABASE"},
@@ -360,6 +376,14 @@ TEST(each_key_refuses_what_it_can_not_mean)
         {"worker: {drain_grace: -1s}",
          "1:23: worker.drain_grace: a duration such as 250ms, 30s, 5m, "
          "2h or 90d is expected, not '-1s'"},
+    };
+
+    check_refused(cases, COUNT(cases));
+}
+
+TEST(numbers_and_durations_have_their_range)
+{
+    static const struct refused cases[] = {
         {"functions: {queue: 100001}",
          "1:20: functions.queue: a whole number from 0 to 100000 is expected, not 100001"},
         {"functions: {queue: -1}",
@@ -383,6 +407,14 @@ TEST(each_key_refuses_what_it_can_not_mean)
          "1:23: retry.codes: a whole number from 1 to 255 is expected, not 'x'"},
         {"retry: {delay: 6m}", "1:16: retry.max_delay: it is below retry.delay"},
         {"timeout: 0s", "1:10: timeout: a duration from 1ms to 365d is expected, not '0s'"},
+    };
+
+    check_refused(cases, COUNT(cases));
+}
+
+TEST(routes_and_executors_must_fit_together)
+{
+    static const struct refused cases[] = {
         {"dispatch: {default_executor: proces}",
          "1:30: dispatch.default_executor: there is no executor 'proces': did you mean "
          "\"process\"?"},
@@ -419,16 +451,9 @@ TEST(each_key_refuses_what_it_can_not_mean)
          "not 'A=b'"},
         {"executors: {process: {log: {haed: 1kB}}}",
          "1:29: there is no key \"haed\" in executors.process.log: did you mean \"head\"?"},
-        {"worker: {", "2:1: a value is missing here"},
     };
-    size_t i;
 
-    for (i = 0; i < COUNT(cases); i++) {
-        char text[256];
-
-        snprintf(text, sizeof(text), "%s\n", cases[i].text);
-        check_problems(text, cases[i].problem);
-    }
+    check_refused(cases, COUNT(cases));
 }
 
 TEST(a_list_without_end_is_refused_quickly)

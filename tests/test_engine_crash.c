@@ -12,12 +12,6 @@ TEST_POLL_TOO;
 TEST_LOOPS_TOO;
 TEST_LONG;
 
-#ifdef __SANITIZE_ADDRESS__
-#define SANITIZED 1
-#else
-#define SANITIZED 0
-#endif
-
 #define SHORT_LEASE (3 * SECOND)
 
 /* What one worker is given. Keys make a repeated submit find the same executions. */
