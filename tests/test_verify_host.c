@@ -209,18 +209,24 @@ TEST(a_folder_without_its_attempt_is_named)
     store_close(&s);
 }
 
-TEST(a_shim_at_work_on_what_does_not_run_is_named)
+/* Somebody has that lock of an attempt that has ended. */
+static void hold_of_an_ended_one(const char *what, const char *codes)
 {
     struct store *s = fixture_store();
     int64_t id = ended_one(s);
-    int at = folder_of(world(s, 0), id, 1), lock = attempt_lock(at, ATTEMPT_LOCK, false);
+    int at = folder_of(world(s, 0), id, 1), lock = attempt_lock(at, what, false);
 
     CHECK(lock >= 0);
-    look(s, "H02");
+    look(s, codes);
     close(lock);
     look(s, "");
     close(at);
     store_close(&s);
+}
+
+TEST(a_shim_at_work_on_what_does_not_run_is_named)
+{
+    hold_of_an_ended_one(ATTEMPT_LOCK, "H02");
 }
 
 TEST(a_shim_at_work_on_what_another_host_has_taken_over_is_named)
@@ -243,16 +249,7 @@ TEST(a_shim_at_work_on_what_another_host_has_taken_over_is_named)
 
 TEST(what_lives_on_after_its_attempt_is_named)
 {
-    struct store *s = fixture_store();
-    int64_t id = ended_one(s);
-    int at = folder_of(world(s, 0), id, 1), tree = attempt_lock(at, ATTEMPT_TREE, false);
-
-    CHECK(tree >= 0);
-    look(s, "H03");
-    close(tree);
-    look(s, "");
-    close(at);
-    store_close(&s);
+    hold_of_an_ended_one(ATTEMPT_TREE, "H03");
 }
 
 TEST(a_process_of_an_ended_attempt_is_named_though_it_holds_no_lock)
