@@ -1,30 +1,17 @@
 /* test_api.c - the public library as an embedder meets it: pawl.h and nothing else. */
-#include "fixture.h"
-#include "pawl.h"
+#include "api_fixture.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static struct pawl_error err;
-
-#define OK(call)          test_check_ok(__FILE__, __LINE__, #call, call, err.message)
 #define FAILS(call, code) CHECK_EQ(call, -(code))
-
-static struct pawl *open_pawl(void)
-{
-    struct pawl_options o = {.url = fixture_url(), .tenant = fixture_tenant()};
-    struct pawl *p = NULL;
-
-    OK(pawl_open(&o, &p, &err));
-    return p;
-}
 
 static void verify_and_close(struct pawl *p)
 {
     struct pawl_verify_result r;
 
-    OK(pawl_verify(p, NULL, &r, &err));
+    OK(pawl_verify(p, NULL, &r, &api_err));
     CHECK_EQ(r.breaches, 0);
     CHECK(r.checks > 20);
     pawl_close(p);
@@ -35,7 +22,7 @@ static struct pawl_worker *open_worker(struct pawl *p, int64_t lease)
     struct pawl_worker_options o = {.lease = lease, .folder = "here"};
     struct pawl_worker *w = NULL;
 
-    OK(pawl_worker_open(p, &o, &w, &err));
+    OK(pawl_worker_open(p, &o, &w, &api_err));
     return w;
 }
 
@@ -43,7 +30,7 @@ static int64_t submit_one(struct pawl *p, int max_attempts)
 {
     struct pawl_job job = {.name = "exec::a", .input = "[1]", .max_attempts = max_attempts};
 
-    OK(pawl_submit(p, &job, 1, &err));
+    OK(pawl_submit(p, &job, 1, &api_err));
     CHECK(!job.existed);
     return job.id;
 }
@@ -53,7 +40,7 @@ static struct pawl_claim claim_one_job(struct pawl_worker *w)
     struct pawl_claim c = {0};
     size_t n = 0;
 
-    OK(pawl_claim(w, &c, 1, &n, &err));
+    OK(pawl_claim(w, &c, 1, &n, &api_err));
     CHECK_EQ(n, 1);
     return c;
 }
@@ -85,20 +72,20 @@ TEST(a_job_goes_from_submit_to_its_result)
     CHECK_EQ(c.attempt, 1);
     CHECK_STR(c.input, "[1]");
     CHECK(!c.adopted);
-    OK(pawl_started(w, &l, 1, 0, &err));
-    OK(pawl_heartbeat(w, &l, 1, &err));
+    OK(pawl_started(w, &l, 1, 0, &api_err));
+    OK(pawl_heartbeat(w, &l, 1, &api_err));
     CHECK(!l.lost && !l.cancel_requested);
-    OK(pawl_settle(w, &s, 1, &err));
+    OK(pawl_settle(w, &s, 1, &api_err));
     CHECK_STR(s.status, "succeeded");
-    OK(pawl_last(p, &last, &err));
+    OK(pawl_last(p, &last, &api_err));
     CHECK_EQ(last, id);
-    OK(pawl_show(p, id, &json, &err));
+    OK(pawl_show(p, id, &json, &api_err));
     CHECK(strstr(json, "\"status\":\"succeeded\""));
     CHECK(strstr(json, "\"result\":{\"a\":  2}"));
     CHECK_EQ(count(&events, json), 0);
     free(json);
     events = 0;
-    OK(pawl_events(p, &(struct pawl_event_query){.execution = id}, count, &events, &err));
+    OK(pawl_events(p, &(struct pawl_event_query){.execution = id}, count, &events, &api_err));
     CHECK_EQ(events, 5);
     pawl_worker_close(w);
     verify_and_close(p);
@@ -110,12 +97,12 @@ TEST(of_several_jobs_all_are_stored_or_none)
     struct pawl_job jobs[3] = {{.name = "a"}, {.name = "b", .input = "{"}, {.name = "c"}};
     int64_t id;
 
-    FAILS(pawl_submit(p, jobs, 3, &err), PAWL_E_INVALID);
-    CHECK_EQ(err.code, PAWL_E_INVALID);
-    CHECK(strstr(err.message, "job 2 of 3"));
-    FAILS(pawl_last(p, &id, &err), PAWL_E_NOT_FOUND);
+    FAILS(pawl_submit(p, jobs, 3, &api_err), PAWL_E_INVALID);
+    CHECK_EQ(api_err.code, PAWL_E_INVALID);
+    CHECK(strstr(api_err.message, "job 2 of 3"));
+    FAILS(pawl_last(p, &id, &api_err), PAWL_E_NOT_FOUND);
     jobs[1].input = "{}";
-    OK(pawl_submit(p, jobs, 3, &err));
+    OK(pawl_submit(p, jobs, 3, &api_err));
     CHECK(jobs[0].id < jobs[1].id && jobs[1].id < jobs[2].id);
     verify_and_close(p);
 }
@@ -125,11 +112,11 @@ TEST(the_same_key_gives_the_same_execution)
     struct pawl *p = open_pawl();
     struct pawl_job job = {.name = "a", .key = "k"}, again = job, other = {.name = "b", .key = "k"};
 
-    OK(pawl_submit(p, &job, 1, &err));
-    OK(pawl_submit(p, &again, 1, &err));
+    OK(pawl_submit(p, &job, 1, &api_err));
+    OK(pawl_submit(p, &again, 1, &api_err));
     CHECK(again.existed);
     CHECK_EQ(again.id, job.id);
-    FAILS(pawl_submit(p, &other, 1, &err), PAWL_E_CONFLICT);
+    FAILS(pawl_submit(p, &other, 1, &api_err), PAWL_E_CONFLICT);
     verify_and_close(p);
 }
 
@@ -146,22 +133,22 @@ TEST(a_lost_lease_changes_nothing_and_its_job_is_adopted)
 
     /* its own health for one lease, then the reaper's look: as long as it takes */
     while (!n) {
-        OK(pawl_tick(heir, NULL, &err));
-        OK(pawl_claim(heir, &taken, 1, &n, &err));
+        OK(pawl_tick(heir, NULL, &api_err));
+        OK(pawl_claim(heir, &taken, 1, &n, &api_err));
     }
     CHECK_EQ(taken.execution, id);
     CHECK(taken.adopted);
     CHECK_EQ(taken.attempt, 1);
     CHECK_EQ(taken.epoch, c.epoch + 1);
 
-    OK(pawl_heartbeat(dead, &l, 1, &err));
+    OK(pawl_heartbeat(dead, &l, 1, &api_err));
     CHECK(l.lost);
-    OK(pawl_settle(dead, &late, 1, &err));
+    OK(pawl_settle(dead, &late, 1, &api_err));
     CHECK(late.lease.lost);
     CHECK(!late.status);
 
     lost.lease = lease_of(&taken);
-    OK(pawl_settle(heir, &lost, 1, &err));
+    OK(pawl_settle(heir, &lost, 1, &api_err));
     CHECK_STR(lost.status, "ready");
     pawl_worker_close(dead);
     pawl_worker_close(heir);
@@ -177,11 +164,11 @@ TEST(a_delay_ends_by_somebody_s_tick)
     int64_t due = 0;
     size_t n = 0;
 
-    OK(pawl_submit(p, &job, 1, &err));
-    OK(pawl_tick(w, &due, &err));
+    OK(pawl_submit(p, &job, 1, &api_err));
+    OK(pawl_tick(w, &due, &api_err));
     while (!n) {
-        OK(pawl_tick(w, &due, &err));
-        OK(pawl_claim(w, &c, 1, &n, &err));
+        OK(pawl_tick(w, &due, &api_err));
+        OK(pawl_claim(w, &c, 1, &n, &api_err));
     }
     CHECK_EQ(c.execution, job.id);
     CHECK_EQ(due, 0);
@@ -195,9 +182,9 @@ TEST(an_outcome_that_is_none_is_refused)
     struct pawl_worker *w = open_worker(p, 0);
     struct pawl_settlement s = {.outcome = 99};
 
-    FAILS(pawl_settle(w, &s, 1, &err), PAWL_E_INVALID);
-    OK(pawl_settle(w, NULL, 0, &err));
-    OK(pawl_heartbeat(w, NULL, 0, &err));
+    FAILS(pawl_settle(w, &s, 1, &api_err), PAWL_E_INVALID);
+    OK(pawl_settle(w, NULL, 0, &api_err));
+    OK(pawl_heartbeat(w, NULL, 0, &api_err));
     pawl_worker_close(w);
     verify_and_close(p);
 }
@@ -211,17 +198,17 @@ TEST(a_tree_is_read_at_any_depth)
     int i, lines = 0;
 
     for (i = 0; i < 60; i++) {
-        OK(pawl_submit(p, &job, 1, &err));
+        OK(pawl_submit(p, &job, 1, &api_err));
         top = top ? top : job.id;
         job.parent = job.id;
     }
-    OK(pawl_tree(p, top, &json, &err));
+    OK(pawl_tree(p, top, &json, &api_err));
     for (i = 0; (size_t)i < strlen(json); i++)
         lines += json[i] == '{';
     CHECK_EQ(lines, 60);
     free(json);
     lines = 0;
-    OK(pawl_tree_lines(p, top, count, &lines, &err));
+    OK(pawl_tree_lines(p, top, count, &lines, &api_err));
     CHECK_EQ(lines, 60);
     verify_and_close(p);
 }
@@ -234,16 +221,17 @@ TEST(a_follower_gets_each_event_once)
     size_t n = 1;
 
     submit_one(p, 1);
-    OK(pawl_follow(p, &(struct pawl_event_query){0}, &f, &err));
-    OK(pawl_follower_next(f, count, &lines, &n, &err));
+    OK(pawl_follow(p, &(struct pawl_event_query){0}, &f, &api_err));
+    OK(pawl_follower_next(f, count, &lines, &n, &api_err));
     CHECK_EQ(lines, 0);
     submit_one(p, 1);
     while (lines < 2)
-        OK(pawl_follower_next(f, count, &lines, &n, &err));
-    OK(pawl_follower_next(f, count, &lines, &n, &err));
+        OK(pawl_follower_next(f, count, &lines, &n, &api_err));
+    OK(pawl_follower_next(f, count, &lines, &n, &api_err));
     CHECK_EQ(lines, 2);
     pawl_follower_close(f);
-    FAILS(pawl_follow(p, &(struct pawl_event_query){.execution = 99}, &f, &err), PAWL_E_NOT_FOUND);
+    FAILS(pawl_follow(p, &(struct pawl_event_query){.execution = 99}, &f, &api_err),
+          PAWL_E_NOT_FOUND);
     verify_and_close(p);
 }
 
@@ -253,7 +241,7 @@ TEST(whoever_listens_hears_of_new_jobs)
     struct pawl_listener *l = NULL;
     unsigned what = 0;
 
-    OK(pawl_listen(p, PAWL_WAKE_JOBS, &l, &err));
+    OK(pawl_listen(p, PAWL_WAKE_JOBS, &l, &api_err));
     CHECK(pawl_listener_poll_ms(l) > 0);
     CHECK(pawl_listener_fd(l) >= 0);
     pawl_listener_drain(l);
@@ -279,17 +267,17 @@ TEST(old_trees_are_removed_in_slices)
         submit_one(p, 1);
         c = claim_one_job(w);
         s.lease = lease_of(&c);
-        OK(pawl_settle(w, &s, 1, &err));
+        OK(pawl_settle(w, &s, 1, &api_err));
     }
     submit_one(p, 1);
-    OK(pawl_cleanup(p, 3600000000LL, false, &r, &err));
+    OK(pawl_cleanup(p, 3600000000LL, false, &r, &api_err));
     CHECK_EQ(r.trees, 0);
-    OK(pawl_cleanup(p, 0, true, &r, &err));
+    OK(pawl_cleanup(p, 0, true, &r, &api_err));
     CHECK_EQ(r.trees, 3);
-    OK(pawl_cleanup(p, 0, false, &r, &err));
+    OK(pawl_cleanup(p, 0, false, &r, &api_err));
     CHECK_EQ(r.trees, 3);
     CHECK_EQ(r.events, 12);
-    OK(pawl_cleanup(p, 0, false, &r, &err));
+    OK(pawl_cleanup(p, 0, false, &r, &api_err));
     CHECK_EQ(r.trees, 0);
     pawl_worker_close(w);
     verify_and_close(p);
@@ -302,10 +290,10 @@ TEST(a_reader_creates_nothing)
     struct pawl *p = NULL;
 
     snprintf(url, sizeof(url), "sqlite:%s/none.db", test_dir());
-    FAILS(pawl_open(&o, &p, &err), PAWL_E_UNAVAILABLE);
-    CHECK(strstr(err.message, "there is no database at"));
+    FAILS(pawl_open(&o, &p, &api_err), PAWL_E_UNAVAILABLE);
+    CHECK(strstr(api_err.message, "there is no database at"));
     CHECK(!p);
     FAILS(pawl_open(&o, &p, NULL), PAWL_E_UNAVAILABLE);
     o.tenant = "nobody";
-    FAILS(pawl_open(&o, &p, &err), PAWL_E_NOT_FOUND);
+    FAILS(pawl_open(&o, &p, &api_err), PAWL_E_NOT_FOUND);
 }

@@ -1,23 +1,8 @@
 /* test_critical.c - the critical path of a run: which executions its end waited for, and where each
  * microsecond went. */
+#include "api_fixture.h"
 #include "base/text.h"
 #include "flow_fixture.h"
-#include "pawl.h"
-
-#include <jansson.h>
-
-static struct pawl_error err;
-
-#define OK(call) test_check_ok(__FILE__, __LINE__, #call, call, err.message)
-
-static struct pawl *open_pawl(void)
-{
-    struct pawl_options o = {.url = fixture_url(), .tenant = fixture_tenant()};
-    struct pawl *p = NULL;
-
-    OK(pawl_open(&o, &p, &err));
-    return p;
-}
 
 static int64_t number(const json_t *o, const char *key)
 {
@@ -64,9 +49,8 @@ static json_t *critical(struct pawl *p, int64_t id, const struct pawl_moment *at
     char *json = NULL;
     json_t *path;
 
-    OK(pawl_critical(p, id, at, &json, &err));
-    CHECK((path = json_loads(json, 0, NULL)));
-    free(json);
+    OK(pawl_critical(p, id, at, &json, &api_err));
+    path = json_taken(json);
     check_sums(path);
     return path;
 }
@@ -126,7 +110,7 @@ static void claim_all(struct store *s)
     flow_claim(s, &k);
     for (i = 0; i < k.n; i++) {
         claimed.held[claimed.n] = k.held[i];
-        strcpy(claimed.names[claimed.n++], k.names[i]);
+        memcpy(claimed.names[claimed.n++], k.names[i], sizeof(k.names[i]));
     }
 }
 
@@ -226,7 +210,7 @@ TEST(what_an_approval_takes_is_held)
     json_t *path;
 
     pass(7);
-    OK(pawl_approve(p, flow_task(s, w, "a"), "ada", NULL, &err));
+    OK(pawl_approve(p, flow_task(s, w, "a"), "ada", NULL, &api_err));
     pass(2);
     claim_all(s);
     pass(3);

@@ -1,7 +1,8 @@
 /* test_embedding.c - what a program that embeds Pawl needs beside the rest: workflows without
  * files, waiting for an end, and several of it in one process. */
+#include "api_fixture.h"
+#include "base/text.h"
 #include "engine_fixture.h"
-#include "pawl.h"
 #include "submission_fixture.h"
 
 #include <dirent.h>
@@ -9,19 +10,6 @@
 #include <signal.h>
 
 TEST_THREADED;
-
-static struct pawl_error e;
-
-#define OK(call) test_check_ok(__FILE__, __LINE__, #call, call, e.message)
-
-static struct pawl *open_pawl(void)
-{
-    struct pawl_options o = {.url = fixture_url(), .tenant = fixture_tenant()};
-    struct pawl *p = NULL;
-
-    OK(pawl_open(&o, &p, &e));
-    return p;
-}
 
 static void close_all(struct pawl *p, struct store *s)
 {
@@ -37,7 +25,7 @@ TEST(a_workflow_may_be_a_text_in_the_program)
     const char *const params[] = {"n=7", NULL};
     struct pawl_job job = {.yaml = ONE_TASK, .params = params};
 
-    OK(pawl_submit(p, &job, 1, &e));
+    OK(pawl_submit(p, &job, 1, &api_err));
     CHECK_STR(get(s, job.id).input, "{\"n\":7}");
     flow_play(s, "");
     CHECK_EQ(status_of(s, job.id), S_SUCCEEDED);
@@ -51,11 +39,11 @@ TEST(a_text_that_is_no_workflow_is_refused_with_its_place)
     struct pawl_job wrong = {.yaml = "name: w\ntasks: {a: {rum: x}}\n"},
                     nested = {.yaml = "name: w\ntasks: {a: {workflow: other.flow.yaml}}\n"};
 
-    CHECK_EQ(pawl_submit(p, &wrong, 1, &e), -PAWL_E_INVALID);
-    CHECK(strstr(e.message, "workflow:2:"));
-    CHECK(strstr(e.message, "rum"));
-    CHECK_EQ(pawl_submit(p, &nested, 1, &e), -PAWL_E_INVALID);
-    CHECK_EQ(pawl_apply_text(p, wrong.yaml, NULL, NULL, &e), -PAWL_E_INVALID);
+    CHECK_EQ(pawl_submit(p, &wrong, 1, &api_err), -PAWL_E_INVALID);
+    CHECK(strstr(api_err.message, "workflow:2:"));
+    CHECK(strstr(api_err.message, "rum"));
+    CHECK_EQ(pawl_submit(p, &nested, 1, &api_err), -PAWL_E_INVALID);
+    CHECK_EQ(pawl_apply_text(p, wrong.yaml, NULL, NULL, &api_err), -PAWL_E_INVALID);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions"), 0);
     close_all(p, s);
 }
@@ -67,12 +55,12 @@ TEST(a_text_is_applied_under_its_name)
     struct pawl_applied a = {0};
     struct pawl_job job = {.applied = "w"};
 
-    OK(pawl_apply_text(p, ONE_TASK, "me", &a, &e));
+    OK(pawl_apply_text(p, ONE_TASK, "me", &a, &api_err));
     CHECK_STR(a.definition.name, "w");
     CHECK(!a.unchanged);
-    OK(pawl_apply_text(p, ONE_TASK, "me", &a, &e));
+    OK(pawl_apply_text(p, ONE_TASK, "me", &a, &api_err));
     CHECK(a.unchanged);
-    OK(pawl_submit(p, &job, 1, &e));
+    OK(pawl_submit(p, &job, 1, &api_err));
     CHECK_EQ(status_of(s, job.id), S_RUNNING);
     close_all(p, s);
 }
@@ -86,12 +74,12 @@ TEST(a_wait_ends_with_the_time_that_it_was_given)
     int64_t id = submit(s, "exec::x");
     const char *status = NULL;
 
-    OK(pawl_wait(p, id, 20, &status, &e));
+    OK(pawl_wait(p, id, 20, &status, &api_err));
     CHECK_STR(status, "ready");
-    OK(pawl_wait(p, id, 0, &status, &e));
-    CHECK_EQ(pawl_wait(p, id + 1, 20, &status, &e), -PAWL_E_NOT_FOUND);
+    OK(pawl_wait(p, id, 0, &status, &api_err));
+    CHECK_EQ(pawl_wait(p, id + 1, 20, &status, &api_err), -PAWL_E_NOT_FOUND);
     cancel(s, id);
-    OK(pawl_wait(p, id, -1, &status, &e));
+    OK(pawl_wait(p, id, -1, &status, &api_err));
     CHECK_STR(status, "cancelled");
     close_all(p, s);
 }
@@ -116,7 +104,7 @@ TEST(a_wait_ends_when_it_has_ended)
     pthread_t thread;
 
     CHECK_OK(pthread_create(&thread, NULL, settle_later, &j));
-    OK(pawl_wait(p, id, -1, &status, &e));
+    OK(pawl_wait(p, id, -1, &status, &api_err));
     CHECK_STR(status, "succeeded");
     pthread_join(thread, NULL);
     close_all(p, s);
@@ -131,17 +119,17 @@ TEST(what_was_submitted_by_sql_can_be_waited_for_before_it_is_taken)
 
     apply(s, ONE_TASK);
     id = sql_submit(s, (struct sql_call){0});
-    CHECK_EQ(pawl_wait(p, id, 20, &status, &e), -PAWL_E_NOT_FOUND);
-    CHECK(strstr(e.message, "waits for a worker"));
+    CHECK_EQ(pawl_wait(p, id, 20, &status, &api_err), -PAWL_E_NOT_FOUND);
+    CHECK(strstr(api_err.message, "waits for a worker"));
     take_submissions(s);
     flow_play(s, "");
-    OK(pawl_wait(p, id, -1, &status, &e));
+    OK(pawl_wait(p, id, -1, &status, &api_err));
     CHECK_STR(status, "succeeded");
     bad = sql_submit(s, (struct sql_call){0});
     sql_run(s, "UPDATE submissions SET definition = 'gone' WHERE execution IS NULL");
     take_submissions(s);
-    CHECK_EQ(pawl_wait(p, bad, -1, &status, &e), -PAWL_E_NOT_FOUND);
-    CHECK(strstr(e.message, "was refused"));
+    CHECK_EQ(pawl_wait(p, bad, -1, &status, &api_err), -PAWL_E_NOT_FOUND);
+    CHECK(strstr(api_err.message, "was refused"));
     close_all(p, s);
 }
 
@@ -164,10 +152,11 @@ static int deaf_threads(void)
     CHECK(dir);
     while ((entry = readdir(dir))) {
         char path[300], line[200];
+        int64_t thread;
         unsigned long blocked = 0, wanted = 1UL << (SIGTERM - 1) | 1UL << (SIGINT - 1);
         FILE *f;
 
-        if (entry->d_name[0] == '.' || atoi(entry->d_name) == (int)getpid())
+        if (text_parse_i64(entry->d_name, &thread) || thread == getpid())
             continue;
         snprintf(path, sizeof(path), "/proc/self/task/%s/status", entry->d_name);
         if (!(f = fopen(path, "r")))
@@ -198,17 +187,17 @@ TEST(several_engines_and_databases_live_in_one_process)
         if (i < 2)
             p[i] = open_pawl();
         else
-            OK(pawl_open(&(struct pawl_options){.url = other}, &p[i], &e));
-        OK(pawl_engine_open(p[i], &eo, &engines[i], &e));
-        OK(pawl_engine_register(engines[i], "add_one", add_one, &calls[i], &e));
-        OK(pawl_submit(p[i], &job, 1, &e));
+            OK(pawl_open(&(struct pawl_options){.url = other}, &p[i], &api_err));
+        OK(pawl_engine_open(p[i], &eo, &engines[i], &api_err));
+        OK(pawl_engine_register(engines[i], "add_one", add_one, &calls[i], &api_err));
+        OK(pawl_submit(p[i], &job, 1, &api_err));
     }
     do
         for (left = 0, i = 0; i < 3; i++) {
             bool drained = false;
 
-            OK(pawl_engine_step(engines[i], 10, &e));
-            OK(pawl_engine_drained(engines[i], &drained, &e));
+            OK(pawl_engine_step(engines[i], 10, &api_err));
+            OK(pawl_engine_drained(engines[i], &drained, &api_err));
             left += !drained;
         }
     while (left);

@@ -1,16 +1,10 @@
 /* test_json_doc.c - docs/JSON.md and the comment in pawl.h list the fields of what the library
  * writes: here both are compared with objects that it wrote, field by field and in their order. */
-#include "pawl.h"
+#include "api_fixture.h"
 #include "submission_fixture.h"
-
-#include <jansson.h>
 
 #define PAGE   "docs/JSON.md"
 #define HEADER "include/pawl.h"
-
-static struct pawl_error err;
-
-#define OK(call) test_check_ok(__FILE__, __LINE__, #call, call, err.message)
 
 static const char *const yaml = "name: flow\n"
                                 "params: {day: {type: string, default: monday}}\n"
@@ -21,15 +15,6 @@ static const char *const yaml = "name: flow\n"
                                 "  bad: {needs: first, run: ':'}\n"
                                 "  never: {needs: bad, run: ':'}\n"
                                 "  last: {needs: each, run: ':'}\n";
-
-static struct pawl *open_pawl(void)
-{
-    struct pawl_options o = {.url = fixture_url(), .tenant = fixture_tenant()};
-    struct pawl *p = NULL;
-
-    OK(pawl_open(&o, &p, &err));
-    return p;
-}
 
 /* ---- what the texts say ---- */
 
@@ -124,12 +109,9 @@ static int keep_last(void *arg, const char *json)
 static json_t *show(struct pawl *p, int64_t id)
 {
     char *json = NULL;
-    json_t *o;
 
-    OK(pawl_show(p, id, &json, &err));
-    CHECK((o = json_loads(json, 0, NULL)));
-    free(json);
-    return o;
+    OK(pawl_show(p, id, &json, &api_err));
+    return json_taken(json);
 }
 
 static const char *listed(const json_t *o, const char *key)
@@ -159,7 +141,7 @@ TEST(the_page_and_the_header_list_the_fields_that_are_written)
     json_t *last = NULL, *tree;
     char *json = NULL;
 
-    OK(pawl_tree(p, flow, &json, &err));
+    OK(pawl_tree(p, flow, &json, &api_err));
     CHECK((tree = json_loads(json, 0, NULL)));
     free(json);
     check("## An execution", "an execution ", tree);
@@ -169,53 +151,53 @@ TEST(the_page_and_the_header_list_the_fields_that_are_written)
           json_object_get(json_array_get(json_object_get(tree, "children"), 0), "workflow_task"));
     json_decref(tree);
     flow_play(s, " bad ");
-    OK(pawl_outline(p, flow_task(s, flow, "each"), keep_last, &last, NULL, &err));
+    OK(pawl_outline(p, flow_task(s, flow, "each"), keep_last, &last, NULL, &api_err));
     check("## A line of an outline", "a line of an outline ", last);
     check("### items", "  items ", json_object_get(last, "items"));
-    OK(pawl_critical(p, flow, NULL, &json, &err));
+    OK(pawl_critical(p, flow, NULL, &json, &api_err));
     keep_last(&last, json);
     free(json);
     check("## A critical path", "a critical path ", last);
     check("### A step", "a step ", json_array_get(json_object_get(last, "steps"), 0));
-    OK(pawl_diff(p, flow, flow, &json, NULL, &err));
+    OK(pawl_diff(p, flow, flow, &json, NULL, &api_err));
     keep_last(&last, json);
     free(json);
     check("## A difference", "a difference ", last);
     check("### A task of both", "a task of both ",
           json_array_get(json_object_get(last, "tasks"), 0));
-    OK(pawl_events(p, &q, keep_last, &last, &err));
+    OK(pawl_events(p, &q, keep_last, &last, &api_err));
     check("## An event", "an event ", last);
-    OK(pawl_queue_limit(p, "default", 1, NULL, NULL, NULL, &err));
-    OK(pawl_queues(p, keep_last, &last, &err));
+    OK(pawl_queue_limit(p, "default", 1, NULL, NULL, NULL, &api_err));
+    OK(pawl_queues(p, keep_last, &last, &api_err));
     check("## A queue", "a queue ", last);
     check("### limit", "  limit ", json_object_get(last, "limit"));
     check("### last_order", "  last_order ", json_object_get(last, "last_order"));
-    OK(pawl_queue_pause(p, "default", NULL, "for a test", &err));
-    OK(pawl_queues(p, keep_last, &last, &err));
+    OK(pawl_queue_pause(p, "default", NULL, "for a test", &api_err));
+    OK(pawl_queues(p, keep_last, &last, &api_err));
     check("### paused", "  paused ", json_object_get(last, "paused"));
     apply_schedules(s, "'@daily'");
-    OK(pawl_schedule_next(p, "w", 1, keep_last, &last, &err));
+    OK(pawl_schedule_next(p, "w", 1, keep_last, &last, &api_err));
     check("## A due time", "a due time ", last);
-    OK(pawl_schedule_pause(p, "w", NULL, "for a test", &err));
-    OK(pawl_schedules(p, NULL, keep_last, &last, &err));
+    OK(pawl_schedule_pause(p, "w", NULL, "for a test", &api_err));
+    OK(pawl_schedules(p, NULL, keep_last, &last, &api_err));
     check("## A schedule", "a schedule ", last);
     check("### The pause of a schedule", NULL, json_object_get(last, "paused"));
     sql_submit(s, (struct sql_call){0});
-    OK(pawl_submissions(p, "waiting", 0, keep_last, &last, &err));
+    OK(pawl_submissions(p, "waiting", 0, keep_last, &last, &api_err));
     check("## A submission", "a submission ", last);
-    OK(pawl_worker_open(p, &o, &w, &err));
-    OK(pawl_tick(w, NULL, &err));
-    OK(pawl_workers(p, keep_last, &last, &err));
+    OK(pawl_worker_open(p, &o, &w, &api_err));
+    OK(pawl_tick(w, NULL, &api_err));
+    OK(pawl_workers(p, keep_last, &last, &api_err));
     check("## A worker", "a worker ", last);
-    OK(pawl_queue_resume(p, "default", NULL, NULL, &err));
+    OK(pawl_queue_resume(p, "default", NULL, NULL, &api_err));
     submit(s, "exec::x");
     claim_job(s, 1);
-    OK(pawl_overview(p, NULL, &json, &err));
+    OK(pawl_overview(p, NULL, &json, &api_err));
     keep_last(&last, json);
     free(json);
     check("## An overview", "an overview ", last);
     check("### running", "  running ", json_array_get(json_object_get(last, "running"), 0));
-    OK(pawl_why(p, flow, &json, &err));
+    OK(pawl_why(p, flow, &json, &api_err));
     keep_last(&last, json);
     free(json);
     check("## Why", NULL, last);
@@ -290,7 +272,7 @@ TEST(a_list_of_more_than_a_thousand_tasks_is_cut_and_says_so)
     CHECK_EQ(json_array_size(list), 1001);
     CHECK_STR(json_string_value(json_array_get(list, 999)), "t999");
     CHECK_STR(json_string_value(json_array_get(list, 1000)), "…");
-    OK(pawl_tree(p, flow, &json, &err));
+    OK(pawl_tree(p, flow, &json, &api_err));
     CHECK((tree = json_loads(json, 0, NULL)));
     CHECK(json_equal(
         list, json_object_get(json_object_get(tree, "workflow_execution"), "current_tasks")));
@@ -325,27 +307,27 @@ TEST(parent_children_tasks_and_the_workflow_of_a_task_are_one_call_each)
     item = flow_task(s, flow, "each[0]");
     fan = flow_task(s, flow, "each");
     p = open_pawl();
-    OK(pawl_parent(p, item, &json, &err));
+    OK(pawl_parent(p, item, &json, &api_err));
     CHECK(strstr(json, "\"name\":\"flow::each\""));
     free(json);
-    OK(pawl_workflow(p, item, &json, &err));
+    OK(pawl_workflow(p, item, &json, &api_err));
     CHECK(strstr(json, "\"name\":\"flow\""));
     CHECK(strstr(json, "\"failed_tasks\":[\"bad\"]"));
     free(json);
-    CHECK_EQ(pawl_parent(p, flow, &json, &err), -PAWL_E_NOT_FOUND);
-    CHECK(strstr(err.message, "has no parent"));
-    CHECK_EQ(pawl_workflow(p, flow, &json, &err), -PAWL_E_NOT_FOUND);
-    CHECK_EQ(pawl_parent(p, 999999, &json, &err), -PAWL_E_NOT_FOUND);
-    CHECK(strstr(err.message, "there is no execution 999999"));
+    CHECK_EQ(pawl_parent(p, flow, &json, &api_err), -PAWL_E_NOT_FOUND);
+    CHECK(strstr(api_err.message, "has no parent"));
+    CHECK_EQ(pawl_workflow(p, flow, &json, &api_err), -PAWL_E_NOT_FOUND);
+    CHECK_EQ(pawl_parent(p, 999999, &json, &api_err), -PAWL_E_NOT_FOUND);
+    CHECK(strstr(api_err.message, "there is no execution 999999"));
 
-    OK(pawl_children(p, fan, add_id, &names, &err));
+    OK(pawl_children(p, fan, add_id, &names, &api_err));
     CHECK_STR(buf_cstr(&names), "flow::each[0] flow::each[1] ");
     buf_reset(&names);
-    OK(pawl_tasks(p, flow, add_id, &names, &err));
+    OK(pawl_tasks(p, flow, add_id, &names, &api_err));
     CHECK_STR(buf_cstr(&names), "flow::first flow::each flow::bad flow::never flow::last "
                                 "flow::each[0] flow::each[1] ");
-    CHECK_EQ(pawl_tasks(p, item, add_id, &names, &err), -PAWL_E_INVALID);
-    CHECK_EQ(pawl_children(p, 999999, add_id, &names, &err), -PAWL_E_NOT_FOUND);
+    CHECK_EQ(pawl_tasks(p, item, add_id, &names, &api_err), -PAWL_E_INVALID);
+    CHECK_EQ(pawl_children(p, 999999, add_id, &names, &api_err), -PAWL_E_NOT_FOUND);
     buf_release(&names);
     pawl_close(p);
     verify_clean(s);

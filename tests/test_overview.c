@@ -1,14 +1,9 @@
 /* test_overview.c - what goes on everywhere, as pawl.h tells it: in a few statements, however much
  * is stored, and with what is true. */
+#include "api_fixture.h"
 #include "engine_fixture.h"
-#include "pawl.h"
 
-#include <jansson.h>
 #include <stdatomic.h>
-
-static struct pawl_error err;
-
-#define OK(call) test_check_ok(__FILE__, __LINE__, #call, call, err.message)
 
 static void count_statement(void *arg, const char *statement, int64_t took, long rows)
 {
@@ -18,15 +13,13 @@ static void count_statement(void *arg, const char *statement, int64_t took, long
     ++*(int *)arg;
 }
 
-static struct pawl *open_pawl(int *sent)
+static struct pawl *open_counted(int *sent)
 {
-    struct pawl_options o = {.url = fixture_url(),
-                             .tenant = fixture_tenant(),
-                             .trace = sent ? count_statement : NULL,
-                             .arg = sent};
+    struct pawl_options o = {
+        .url = fixture_url(), .tenant = fixture_tenant(), .trace = count_statement, .arg = sent};
     struct pawl *p = NULL;
 
-    OK(pawl_open(&o, &p, &err));
+    OK(pawl_open(&o, &p, &api_err));
     return p;
 }
 
@@ -34,19 +27,9 @@ static json_t *overview(struct pawl *p, const char *part, int64_t limit)
 {
     struct pawl_overview_query q = {.part = part, .limit = limit};
     char *json = NULL;
-    json_t *o;
 
-    OK(pawl_overview(p, &q, &json, &err));
-    CHECK((o = json_loads(json, 0, NULL)));
-    free(json);
-    return o;
-}
-
-static const char *text_in(const json_t *o, const char *key)
-{
-    const char *s = json_string_value(json_object_get(o, key));
-
-    return s ? s : "(none)";
+    OK(pawl_overview(p, &q, &json, &api_err));
+    return json_taken(json);
 }
 
 static int64_t number_in(const json_t *o, const char *key)
@@ -93,7 +76,7 @@ TEST(an_overview_is_a_few_statements_however_much_is_stored)
     struct store *s = fixture_store();
     struct held_job held[300];
     int sent = 0, first, i;
-    struct pawl *p = open_pawl(&sent);
+    struct pawl *p = open_counted(&sent);
     char queue[16];
 
     first = statements_of(p, &sent);
@@ -153,7 +136,7 @@ TEST(what_runs_has_its_attempt_worker_and_last_line)
     struct store *s = fixture_store();
     int64_t id = submit_with(s, (struct submission){.name = "exec::one", .max_attempts = 3});
     struct held_job j = claim_job(s, 0xabc);
-    struct pawl *p = open_pawl(NULL);
+    struct pawl *p = open_pawl();
     json_t *o = overview(p, NULL, 0);
     const json_t *r = nth(o, "running", 0);
 
@@ -194,7 +177,7 @@ TEST(what_runs_has_its_attempt_worker_and_last_line)
 TEST(a_long_line_is_shown_by_its_end)
 {
     struct store *s = fixture_store();
-    struct pawl *p = open_pawl(NULL);
+    struct pawl *p = open_pawl();
     struct held_job j;
     char line[3001];
 
@@ -214,7 +197,7 @@ TEST(a_long_line_is_shown_by_its_end)
 TEST(what_lost_its_worker_says_so)
 {
     struct store *s = fixture_store();
-    struct pawl *p = open_pawl(NULL);
+    struct pawl *p = open_pawl();
     struct held_job j;
     json_t *o;
 
@@ -235,7 +218,7 @@ TEST(what_lost_its_worker_says_so)
 TEST(what_runs_is_the_oldest_first_and_can_be_narrowed)
 {
     struct store *s = fixture_store();
-    struct pawl *p = open_pawl(NULL);
+    struct pawl *p = open_pawl();
     struct held_job held[3];
     int64_t ids[3];
     json_t *o;
@@ -260,7 +243,7 @@ TEST(what_runs_is_the_oldest_first_and_can_be_narrowed)
     o = overview(p, "100% _'", 0);
     CHECK_EQ(many(o, "running"), 0);
     json_decref(o);
-    CHECK_EQ(pawl_overview(p, &(struct pawl_overview_query){.part = "\xFF"}, NULL, &err),
+    CHECK_EQ(pawl_overview(p, &(struct pawl_overview_query){.part = "\xFF"}, NULL, &api_err),
              -PAWL_E_INVALID);
     drain(s);
     pawl_close(p);
@@ -288,7 +271,7 @@ static int count_body(struct turn *t, void *arg, struct err *e)
 TEST(what_ended_is_summed_up_by_queue_over_all_workers)
 {
     struct store *s = fixture_store();
-    struct pawl *p = open_pawl(NULL);
+    struct pawl *p = open_pawl();
     struct err e = ERR_INIT;
     const json_t *q;
     int64_t worker;
@@ -313,7 +296,7 @@ TEST(what_ended_is_summed_up_by_queue_over_all_workers)
 TEST(runs_by_themselves_are_one_queue)
 {
     struct store *s = fixture_store();
-    struct pawl *p = open_pawl(NULL);
+    struct pawl *p = open_pawl();
     json_t *o;
 
     submit_with(s, (struct submission){.name = "exec::x", .queue = "here:1"});
@@ -348,7 +331,7 @@ TEST(a_worker_that_stops_is_draining_and_serves_nothing)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions, .threads = 1};
-    struct pawl *p = open_pawl(NULL);
+    struct pawl *p = open_pawl();
     int64_t first = kit_submit(s, "waits", NULL), second;
     char *why = NULL;
     json_t *o;
@@ -366,7 +349,7 @@ TEST(a_worker_that_stops_is_draining_and_serves_nothing)
     o = overview(p, NULL, 0);
     CHECK_STR(text_in(nth(o, "workers", 0), "state"), "draining");
     json_decref(o);
-    OK(pawl_why(p, second, &why, &err));
+    OK(pawl_why(p, second, &why, &api_err));
     CHECK(strstr(why, "\"not_served\""));
     free(why);
 
@@ -385,12 +368,12 @@ TEST(a_worker_that_stops_is_draining_and_serves_nothing)
 TEST(a_worker_that_is_not_seen_is_silent)
 {
     struct store *s = fixture_store();
-    struct pawl *p = open_pawl(NULL);
+    struct pawl *p = open_pawl();
     struct pawl_worker *w = NULL;
     json_t *o;
 
-    OK(pawl_worker_open(p, &(struct pawl_worker_options){.folder = "here"}, &w, &err));
-    OK(pawl_tick(w, NULL, &err));
+    OK(pawl_worker_open(p, &(struct pawl_worker_options){.folder = "here"}, &w, &api_err));
+    OK(pawl_tick(w, NULL, &api_err));
     sql_run(s, !strcmp(test_db(), "sqlite")
                    ? "UPDATE workers SET seen_at = seen_at - 31000000"
                    : "UPDATE workers SET seen_at = seen_at - interval '31 seconds'");

@@ -1,24 +1,9 @@
 /* test_past.c - executions as they were at a moment, made from their events alone. That this is
  * what their rows were is compared by test_random at moments of random plays, and by verify_clean
  * at the end of every test. */
+#include "api_fixture.h"
 #include "base/text.h"
 #include "flow_fixture.h"
-#include "pawl.h"
-
-#include <jansson.h>
-
-static struct pawl_error err;
-
-#define OK(call) test_check_ok(__FILE__, __LINE__, #call, call, err.message)
-
-static struct pawl *open_pawl(void)
-{
-    struct pawl_options o = {.url = fixture_url(), .tenant = fixture_tenant()};
-    struct pawl *p = NULL;
-
-    OK(pawl_open(&o, &p, &err));
-    return p;
-}
 
 /* The number of the newest event: the moment that it is now. */
 static struct pawl_moment moment(struct store *s)
@@ -31,12 +16,9 @@ static struct pawl_moment moment(struct store *s)
 static json_t *show_at(struct pawl *p, int64_t id, struct pawl_moment at)
 {
     char *json = NULL;
-    json_t *o;
 
-    OK(pawl_show_at(p, id, &at, &json, &err));
-    CHECK((o = json_loads(json, 0, NULL)));
-    free(json);
-    return o;
+    OK(pawl_show_at(p, id, &at, &json, &api_err));
+    return json_taken(json);
 }
 
 static void check_text(const json_t *o, const char *key, const char *expected)
@@ -160,18 +142,18 @@ TEST(what_was_requested_later_is_not_there_and_the_error_says_since_when_it_is)
 
     second = submit(s, "exec::b");
     text_time(get(s, second).requested_at, requested);
-    CHECK_EQ(pawl_show_at(p, second, &before, &json, &err), -PAWL_E_NOT_FOUND);
+    CHECK_EQ(pawl_show_at(p, second, &before, &json, &api_err), -PAWL_E_NOT_FOUND);
     snprintf(sentence, sizeof(sentence),
              "execution %lld was not there at event %lld: it was requested at %s",
              (long long)second, (long long)before.event, requested);
-    CHECK_STR(err.message, sentence);
+    CHECK_STR(api_err.message, sentence);
     before = (struct pawl_moment){.time = get(s, second).requested_at - 1};
-    CHECK_EQ(pawl_tree_at(p, second, &before, &json, &err), -PAWL_E_NOT_FOUND);
-    CHECK(strstr(err.message, requested));
-    CHECK_EQ(pawl_tree_at(p, 999999, &before, &json, &err), -PAWL_E_NOT_FOUND);
-    CHECK_STR(err.message, "there is no execution 999999");
-    CHECK_EQ(pawl_show_at(p, first, &(struct pawl_moment){0}, &json, &err), -PAWL_E_INVALID);
-    CHECK_EQ(pawl_show_at(p, first, &(struct pawl_moment){1, 1}, &json, &err), -PAWL_E_INVALID);
+    CHECK_EQ(pawl_tree_at(p, second, &before, &json, &api_err), -PAWL_E_NOT_FOUND);
+    CHECK(strstr(api_err.message, requested));
+    CHECK_EQ(pawl_tree_at(p, 999999, &before, &json, &api_err), -PAWL_E_NOT_FOUND);
+    CHECK_STR(api_err.message, "there is no execution 999999");
+    CHECK_EQ(pawl_show_at(p, first, &(struct pawl_moment){0}, &json, &api_err), -PAWL_E_INVALID);
+    CHECK_EQ(pawl_show_at(p, first, &(struct pawl_moment){1, 1}, &json, &api_err), -PAWL_E_INVALID);
     drain(s);
     pawl_close(p);
     verify_clean(s);
@@ -281,19 +263,19 @@ TEST(an_outline_counts_the_items_as_they_were)
     for (; i < k.n; i++)
         flow_settle(s, k.held[i], OUTCOME_OK, NULL);
 
-    OK(pawl_outline_at(p, w, &begun, keep_fan, &fan, NULL, &err));
+    OK(pawl_outline_at(p, w, &begun, keep_fan, &fan, NULL, &api_err));
     check_text(fan, "status", "pending");
     CHECK(json_is_null(json_object_get(json_object_get(fan, "items"), "total")));
-    OK(pawl_outline_at(p, w, &begun, count_lines, &n, NULL, &err));
+    OK(pawl_outline_at(p, w, &begun, count_lines, &n, NULL, &api_err));
     CHECK_EQ(n, 3);
-    OK(pawl_outline_at(p, w, &some, keep_fan, &fan, NULL, &err));
+    OK(pawl_outline_at(p, w, &some, keep_fan, &fan, NULL, &api_err));
     items = json_object_get(fan, "items");
     CHECK_EQ(json_integer_value(json_object_get(items, "total")), 30);
     CHECK_EQ(json_integer_value(json_object_get(items, "failed")), 12);
     CHECK_EQ(json_integer_value(json_object_get(items, "succeeded")), 3);
     CHECK_EQ(json_integer_value(json_object_get(items, "running")), 15);
     n = 0;
-    OK(pawl_outline_at(p, w, &some, count_lines, &n, NULL, &err));
+    OK(pawl_outline_at(p, w, &some, count_lines, &n, NULL, &api_err));
     CHECK_EQ(n, 3 + 10 + 10);
     json_decref(fan);
     pawl_close(p);
@@ -311,9 +293,9 @@ TEST(a_pause_is_seen_at_its_time_and_no_longer)
     const json_t *flow;
     json_t *o;
 
-    OK(pawl_pause(p, w, "ada", "the disk is full", &err));
+    OK(pawl_pause(p, w, "ada", "the disk is full", &api_err));
     paused = moment(s);
-    OK(pawl_resume(p, w, "ada", NULL, &err));
+    OK(pawl_resume(p, w, "ada", NULL, &api_err));
     resumed = moment(s);
     flow_play(s, "");
     o = show_at(p, w, paused);

@@ -1,21 +1,8 @@
 /* test_transaction.c - a program's own tables in Pawl's SQLite file: they change together with what
  * it submits, and Pawl's own are safe from it. On PostgreSQL the library says what to do instead.
  */
-#include "pawl.h"
+#include "api_fixture.h"
 #include "submission_fixture.h"
-
-static struct pawl_error e;
-
-#define OK(call) test_check_ok(__FILE__, __LINE__, #call, call, e.message)
-
-static struct pawl *open_pawl(void)
-{
-    struct pawl_options o = {.url = fixture_url(), .tenant = fixture_tenant()};
-    struct pawl *p = NULL;
-
-    OK(pawl_open(&o, &p, &e));
-    return p;
-}
 
 /* What a body is to do, step by step. */
 struct plan {
@@ -36,15 +23,16 @@ static int follow(struct pawl_tx *tx, void *arg)
     plan->calls++;
     for (i = 0; plan->sql[i]; i++) {
         struct pawl_statement s = {.sql = plan->sql[i]};
-        int rc = pawl_tx_run(tx, &s, &e);
+        int rc = pawl_tx_run(tx, &s, &api_err);
 
         if (rc != plan->expect[i])
-            test_fail(__FILE__, __LINE__, "%s: %d, %s", plan->sql[i], rc, rc ? e.message : "");
+            test_fail(__FILE__, __LINE__, "%s: %d, %s", plan->sql[i], rc,
+                      rc ? api_err.message : "");
     }
     if (plan->inside)
         plan->inside(tx);
     if (plan->job)
-        CHECK_EQ(pawl_tx_submit(tx, plan->job, 1, &e), plan->submit);
+        CHECK_EQ(pawl_tx_submit(tx, plan->job, 1, &api_err), plan->submit);
     return plan->rc;
 }
 
@@ -59,7 +47,7 @@ static struct pawl *lite_pawl(void)
     if (strcmp(test_db(), "sqlite"))
         SKIP("on PostgreSQL a program has a connection of its own");
     p = open_pawl();
-    OK(pawl_transaction(p, follow, &make, &e));
+    OK(pawl_transaction(p, follow, &make, &api_err));
     return p;
 }
 
@@ -78,7 +66,7 @@ TEST(what_a_program_writes_and_submits_is_stored_together)
     struct plan plan = {.sql = {"UPDATE bills SET paid = 1"}, .job = &job};
 
     apply(s, ONE_TASK);
-    OK(pawl_transaction(p, follow, &plan, &e));
+    OK(pawl_transaction(p, follow, &plan, &api_err));
     CHECK_EQ(sql_number(s, "SELECT paid FROM bills"), 1);
     CHECK_EQ(status_of(s, job.id), S_RUNNING);
     CHECK_STR(get(s, job.id).input, "{\"n\":3}");
@@ -94,9 +82,9 @@ TEST(what_its_body_takes_back_leaves_nothing)
     struct plan plan = {
         .sql = {"UPDATE bills SET paid = 1", "CREATE TABLE more (a)"}, .job = &job, .rc = 5};
 
-    CHECK_EQ(pawl_transaction(p, follow, &plan, &e), 5);
+    CHECK_EQ(pawl_transaction(p, follow, &plan, &api_err), 5);
     plan.rc = -PAWL_E_REFUSED;
-    CHECK_EQ(pawl_transaction(p, follow, &plan, &e), -PAWL_E_INVALID);
+    CHECK_EQ(pawl_transaction(p, follow, &plan, &api_err), -PAWL_E_INVALID);
     CHECK_EQ(sql_number(s, "SELECT paid FROM bills"), 0);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM sqlite_master WHERE name = 'more'"), 0);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions"), 0);
@@ -112,8 +100,8 @@ TEST(a_submission_that_is_refused_takes_all_of_it_back)
                         .job = &job,
                         .submit = -PAWL_E_NOT_FOUND}; /* the body returns 0 all the same */
 
-    CHECK_EQ(pawl_transaction(p, follow, &plan, &e), -PAWL_E_NOT_FOUND);
-    CHECK(strstr(e.message, "no workflow is applied under the name nosuch"));
+    CHECK_EQ(pawl_transaction(p, follow, &plan, &api_err), -PAWL_E_NOT_FOUND);
+    CHECK(strstr(api_err.message, "no workflow is applied under the name nosuch"));
     CHECK_EQ(sql_number(s, "SELECT paid FROM bills"), 0);
     close_all(p, s);
 }
@@ -163,18 +151,18 @@ static int use_values(struct pawl_tx *tx, void *arg)
                           first = {.sql = "SELECT 1 UNION ALL SELECT 2", .row = only_first};
     int64_t sum = 0;
 
-    OK(pawl_tx_run(tx, &make, &e));
-    OK(pawl_tx_run(tx, &in, &e));
+    OK(pawl_tx_run(tx, &make, &api_err));
+    OK(pawl_tx_run(tx, &in, &api_err));
     CHECK_EQ(in.changed, 1);
-    OK(pawl_tx_run(tx, &out, &e));
+    OK(pawl_tx_run(tx, &out, &api_err));
     CHECK_EQ(out.changed, 0);
-    CHECK_EQ(pawl_tx_run(tx, &few, &e), -PAWL_E_INVALID);
-    CHECK(strstr(e.message, "5 parameters, and 4 values"));
-    OK(pawl_tx_run(tx, &in, &e));
-    OK(pawl_tx_run(tx, &change, &e));
+    CHECK_EQ(pawl_tx_run(tx, &few, &api_err), -PAWL_E_INVALID);
+    CHECK(strstr(api_err.message, "5 parameters, and 4 values"));
+    OK(pawl_tx_run(tx, &in, &api_err));
+    OK(pawl_tx_run(tx, &change, &api_err));
     CHECK_EQ(change.changed, 2);
     first.arg = &sum;
-    OK(pawl_tx_run(tx, &first, &e));
+    OK(pawl_tx_run(tx, &first, &api_err));
     CHECK_EQ(sum, 1);
     return 0;
 }
@@ -185,7 +173,7 @@ TEST(values_go_in_and_come_out_as_they_are)
     struct pawl *p = lite_pawl();
     int rows = 0;
 
-    OK(pawl_transaction(p, use_values, &rows, &e));
+    OK(pawl_transaction(p, use_values, &rows, &api_err));
     CHECK_EQ(rows, 1);
     close_all(p, s);
 }
@@ -200,7 +188,7 @@ TEST(an_error_of_its_own_tables_is_the_programs_to_heed)
                 "INSERT INTO bills (id, paid) VALUES (19, 1)"},
         .expect = {-PAWL_E_CONFLICT, -PAWL_E_CONFLICT, -PAWL_E_INVALID, -PAWL_E_INVALID, 0}};
 
-    OK(pawl_transaction(p, follow, &plan, &e));
+    OK(pawl_transaction(p, follow, &plan, &api_err));
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM bills"), 2);
     close_all(p, s);
 }
@@ -247,7 +235,7 @@ TEST(what_is_pawls_own_can_not_be_changed)
     for (i = 0; i < sizeof(forbidden) / sizeof(*forbidden); i++) {
         struct plan plan = {.sql = {forbidden[i]}, .expect = {-PAWL_E_INVALID}};
 
-        OK(pawl_transaction(p, follow, &plan, &e));
+        OK(pawl_transaction(p, follow, &plan, &api_err));
     }
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM sqlite_master WHERE name LIKE '%mine'"), 0);
     close_all(p, s);
@@ -267,10 +255,10 @@ TEST(nor_by_a_trigger_or_a_foreign_key)
                 own = {.sql = {"CREATE TABLE lines (bill INTEGER REFERENCES bills (id))"}};
 
     submit(s, "exec::x");
-    OK(pawl_transaction(p, follow, &trigger, &e));
-    CHECK(pawl_transaction(p, follow, &key, &e) < 0);
+    OK(pawl_transaction(p, follow, &trigger, &api_err));
+    CHECK(pawl_transaction(p, follow, &key, &api_err) < 0);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM sqlite_master WHERE name = 'k'"), 0);
-    OK(pawl_transaction(p, follow, &own, &e));
+    OK(pawl_transaction(p, follow, &own, &api_err));
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions"), 1);
     close_all(p, s);
 }
@@ -283,7 +271,7 @@ TEST(a_statement_that_ends_the_transaction_ends_it)
                                 "INSERT OR ROLLBACK INTO bills (id, paid) VALUES (17, 0)"},
                         .expect = {0, -PAWL_E_CONFLICT}};
 
-    CHECK(pawl_transaction(p, follow, &plan, &e) < 0);
+    CHECK(pawl_transaction(p, follow, &plan, &api_err) < 0);
     CHECK_EQ(sql_number(s, "SELECT paid FROM bills"), 0);
     submit(s, "exec::x");
     close_all(p, s);
@@ -298,10 +286,10 @@ static void use_handle(struct pawl_tx *tx)
     char *json = NULL;
 
     (void)tx;
-    CHECK_EQ(pawl_submit(outer, &job, 1, &e), -PAWL_E_INVALID);
-    CHECK(strstr(e.message, "inside of a transaction"));
-    CHECK(pawl_show(outer, 1, &json, &e) < 0);
-    CHECK_EQ(pawl_transaction(outer, follow, &plan, &e), -PAWL_E_INVALID);
+    CHECK_EQ(pawl_submit(outer, &job, 1, &api_err), -PAWL_E_INVALID);
+    CHECK(strstr(api_err.message, "inside of a transaction"));
+    CHECK(pawl_show(outer, 1, &json, &api_err) < 0);
+    CHECK_EQ(pawl_transaction(outer, follow, &plan, &api_err), -PAWL_E_INVALID);
     CHECK_EQ(plan.calls, 0);
 }
 
@@ -313,7 +301,7 @@ TEST(the_handle_can_not_be_used_meanwhile_and_nothing_is_lost_by_that)
     struct plan plan = {.sql = {"UPDATE bills SET paid = 1"}, .inside = use_handle, .job = &job};
 
     outer = p;
-    OK(pawl_transaction(p, follow, &plan, &e));
+    OK(pawl_transaction(p, follow, &plan, &api_err));
     CHECK_EQ(sql_number(s, "SELECT paid FROM bills"), 1);
     CHECK_EQ(status_of(s, job.id), S_READY);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions"), 1);
@@ -326,7 +314,7 @@ static int submit_briefly(struct pawl_tx *tx, void *arg)
     char name[20] = "exec::brief", input[20] = "[1]", key[20] = "k";
     struct pawl_job job = {.name = name, .lane = "process", .input = input, .key = key};
 
-    OK(pawl_tx_submit(tx, &job, 1, &e));
+    OK(pawl_tx_submit(tx, &job, 1, &api_err));
     *(int64_t *)arg = job.id;
     memset(name, 'x', sizeof(name) - 1);
     memset(input, 'x', sizeof(input) - 1);
@@ -340,8 +328,8 @@ TEST(texts_are_kept_until_they_are_stored)
     struct pawl *p = lite_pawl();
     int64_t id = 0, again = 0;
 
-    OK(pawl_transaction(p, submit_briefly, &id, &e));
-    OK(pawl_transaction(p, submit_briefly, &again, &e));
+    OK(pawl_transaction(p, submit_briefly, &id, &api_err));
+    OK(pawl_transaction(p, submit_briefly, &again, &api_err));
     CHECK_EQ(id, again);
     CHECK_STR(get(s, id).name, "exec::brief");
     CHECK_STR(get(s, id).input, "[1]");
@@ -366,7 +354,7 @@ static void count_many(int nth)
 
     (void)nth;
     for (i = 0; i < 25; i++)
-        OK(pawl_transaction(p, count_up, &e, &e));
+        OK(pawl_transaction(p, count_up, &api_err, &api_err));
     pawl_close(p);
 }
 
@@ -391,8 +379,8 @@ TEST(on_postgresql_it_says_what_to_do_instead)
     if (!strcmp(test_db(), "sqlite"))
         SKIP("for PostgreSQL only");
     p = open_pawl();
-    CHECK_EQ(pawl_transaction(p, follow, &plan, &e), -PAWL_E_INVALID);
-    CHECK(strstr(e.message, "SELECT pawl_submit("));
+    CHECK_EQ(pawl_transaction(p, follow, &plan, &api_err), -PAWL_E_INVALID);
+    CHECK(strstr(api_err.message, "SELECT pawl_submit("));
     CHECK_EQ(plan.calls, 0);
     pawl_close(p);
 }

@@ -1,7 +1,7 @@
 /* test_who.c - no action without its record: whatever a person asks for leaves who asked and why,
  * also where it changes no status. */
+#include "api_fixture.h"
 #include "flow_fixture.h"
-#include "pawl.h"
 #include "schedule_fixture.h"
 
 #define ADA "\"by\":\"ada\",\"reason\":\"a test\""
@@ -134,24 +134,12 @@ TEST(what_runs_below_a_workflow_that_may_finish_says_so_too)
 
 /* ---- why ---- */
 
-static struct pawl_error failure;
-
-static struct pawl *open_pawl(void)
-{
-    struct pawl_options o = {.url = fixture_url(), .tenant = fixture_tenant()};
-    struct pawl *p = NULL;
-
-    test_check_ok(__FILE__, __LINE__, "pawl_open", pawl_open(&o, &p, &failure), failure.message);
-    return p;
-}
-
 static bool why_says(struct pawl *p, int64_t id, const char *words)
 {
     char *json = NULL;
     bool found;
 
-    test_check_ok(__FILE__, __LINE__, "pawl_why", pawl_why(p, id, &json, &failure),
-                  failure.message);
+    OK(pawl_why(p, id, &json, &api_err));
     found = strstr(json, words) != NULL;
     if (!found)
         printf("%s\n", json);
@@ -224,8 +212,6 @@ static int keep_line(void *arg, const char *json)
     return 0;
 }
 
-#define OK(call) test_check_ok(__FILE__, __LINE__, #call, call, failure.message)
-
 /* The line of the only queue, or schedule. */
 static const char *listed(struct pawl *p, bool queues)
 {
@@ -233,9 +219,9 @@ static const char *listed(struct pawl *p, bool queues)
 
     line[0] = 0;
     if (queues)
-        OK(pawl_queues(p, keep_line, line, &failure));
+        OK(pawl_queues(p, keep_line, line, &api_err));
     else
-        OK(pawl_schedules(p, NULL, keep_line, line, &failure));
+        OK(pawl_schedules(p, NULL, keep_line, line, &api_err));
     return strstr(line, "\"last_order\":") ? strstr(line, "\"last_order\":") : line;
 }
 
@@ -248,15 +234,15 @@ TEST(whoever_limits_pauses_and_resumes_a_queue_is_kept)
     for (i = 0; i < 3; i++)
         submit(s, "a");
     CHECK(strstr(listed(p, true), "\"last_order\":null"));
-    OK(pawl_queue_limit(p, "default", 2, "ada", "too hot", NULL, &failure));
+    OK(pawl_queue_limit(p, "default", 2, "ada", "too hot", NULL, &api_err));
     CHECK(strstr(listed(p, true), "{\"action\":\"limited\","));
     CHECK(strstr(listed(p, true), "\"by\":\"ada\",\"reason\":\"too hot\",\"data\":{\"limit\":2}}"));
-    OK(pawl_queue_pause(p, "default", "bob", NULL, &failure));
+    OK(pawl_queue_pause(p, "default", "bob", NULL, &api_err));
     CHECK(strstr(listed(p, true), "{\"action\":\"paused\","));
-    OK(pawl_queue_resume(p, "default", "eve", "cool again", &failure));
+    OK(pawl_queue_resume(p, "default", "eve", "cool again", &api_err));
     CHECK(strstr(listed(p, true), "{\"action\":\"resumed\","));
     CHECK(strstr(listed(p, true), "\"by\":\"eve\",\"reason\":\"cool again\",\"data\":null}"));
-    CHECK_EQ(pawl_queue_resume(p, "default", "eve", NULL, &failure), -PAWL_E_INVALID);
+    CHECK_EQ(pawl_queue_resume(p, "default", "eve", NULL, &api_err), -PAWL_E_INVALID);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM operator_orders"),
              3); /* what was refused is none */
     verify_clean(s);
@@ -296,9 +282,9 @@ TEST(whoever_pauses_and_resumes_a_schedule_is_kept)
 
     apply_schedules(s, "'@daily'");
     CHECK(strstr(listed(p, false), "\"last_order\":null"));
-    OK(pawl_schedule_pause(p, "w", "ada", NULL, &failure));
+    OK(pawl_schedule_pause(p, "w", "ada", NULL, &api_err));
     CHECK(strstr(listed(p, false), "{\"action\":\"paused\","));
-    OK(pawl_schedule_resume(p, "w", "bob", "it is mended", &failure));
+    OK(pawl_schedule_resume(p, "w", "bob", "it is mended", &api_err));
     CHECK(strstr(listed(p, false), "{\"action\":\"resumed\","));
     CHECK(strstr(listed(p, false), "\"by\":\"bob\",\"reason\":\"it is mended\",\"data\":null}"));
     verify_clean(s);

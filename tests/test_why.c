@@ -1,22 +1,7 @@
 /* test_why.c - why of workflows, as pawl.h tells it: the exact condition that is not met, with the
  * facts that its sentence is made of. */
+#include "api_fixture.h"
 #include "flow_fixture.h"
-#include "pawl.h"
-
-#include <jansson.h>
-
-static struct pawl_error err;
-
-#define OK(call) test_check_ok(__FILE__, __LINE__, #call, call, err.message)
-
-static struct pawl *open_pawl(void)
-{
-    struct pawl_options o = {.url = fixture_url(), .tenant = fixture_tenant()};
-    struct pawl *p = NULL;
-
-    OK(pawl_open(&o, &p, &err));
-    return p;
-}
 
 /* The reason of that code. */
 static const json_t *reason(struct pawl *p, int64_t id, const char *code)
@@ -28,7 +13,7 @@ static const json_t *reason(struct pawl *p, int64_t id, const char *code)
     size_t i;
 
     CHECK(n < 20);
-    OK(pawl_why(p, id, &text, &err));
+    OK(pawl_why(p, id, &text, &api_err));
     CHECK((kept[n] = json_loads(text, 0, NULL)));
     list = json_object_get(kept[n++], "reasons");
     for (i = 0; i < json_array_size(list) && !found; i++)
@@ -38,13 +23,6 @@ static const json_t *reason(struct pawl *p, int64_t id, const char *code)
         test_fail(__FILE__, __LINE__, "no reason %s: %s", code, text);
     free(text);
     return found;
-}
-
-static const char *text_in(const json_t *o, const char *key)
-{
-    const char *s = json_string_value(json_object_get(o, key));
-
-    return s ? s : "(none)";
 }
 
 static int64_t number_in(const json_t *o, const char *key)
@@ -171,7 +149,7 @@ TEST(a_pause_is_told_where_it_was_made_by_whom_and_why)
     struct pawl *p = open_pawl();
     const json_t *r;
 
-    OK(pawl_pause(p, flow, "ada@host", "the disk is full", &err));
+    OK(pawl_pause(p, flow, "ada@host", "the disk is full", &api_err));
     r = reason(p, flow_task(s, flow, "a"), "paused");
     says(r, "w (");
     says(r, " above it is paused since ");
@@ -181,7 +159,7 @@ TEST(a_pause_is_told_where_it_was_made_by_whom_and_why)
     reason(p, flow_task(s, flow, "b"), "needs");
     reason(p, flow_task(s, flow, "b"), "paused");
     says(reason(p, flow, "paused"), "it is paused since ");
-    OK(pawl_resume(p, flow, NULL, NULL, &err));
+    OK(pawl_resume(p, flow, NULL, NULL, &api_err));
     reason(p, flow_task(s, flow, "a"), "no_worker");
     flow_play(s, "");
     pawl_close(p);
@@ -208,7 +186,7 @@ TEST(an_approval_tells_its_message_and_how_to_give_it)
     says(r, words);
     CHECK_STR(text_in(r, "message"), "publish it?");
     CHECK(strchr(text_in(r, "until"), 'T'));
-    OK(pawl_approve(p, a, NULL, NULL, &err));
+    OK(pawl_approve(p, a, NULL, NULL, &api_err));
     flow_play(s, "");
     pawl_close(p);
     verify_clean(s);

@@ -1,0 +1,43 @@
+/* api_fixture.h - the public library in a test, on the test's own database: pawl.h as an embedder
+ * meets it, and the JSON that it gives. */
+#ifndef TESTS_API_FIXTURE_H
+#define TESTS_API_FIXTURE_H
+
+#include "fixture.h"
+#include "pawl.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+
+static struct pawl_error api_err; /* of the last call */
+
+#define OK(call) test_check_ok(__FILE__, __LINE__, #call, call, api_err.message)
+
+static inline struct pawl *open_pawl(void)
+{
+    struct pawl_options o = {.url = fixture_url(), .tenant = fixture_tenant()};
+    struct pawl *p = NULL;
+
+    OK(pawl_open(&o, &p, &api_err));
+    return p;
+}
+
+/* What the library wrote, which is freed by this; the caller has the object. */
+static inline json_t *json_taken(char *text)
+{
+    json_t *o = json_loads(text, 0, NULL);
+
+    if (!o)
+        test_fail(__FILE__, __LINE__, "this is no JSON: %s", text);
+    free(text);
+    return o;
+}
+
+static inline const char *text_in(const json_t *o, const char *key)
+{
+    const char *s = json_string_value(json_object_get(o, key));
+
+    return s ? s : "(none)";
+}
+
+#endif
