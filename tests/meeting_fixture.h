@@ -60,6 +60,7 @@ static struct {
 
 static inline void enter(int nth, struct store *s)
 {
+    submit(s, "first"); /* what a store does only once is done */
     if (!on_sqlite())
         scene->backend[nth] = sql_number(s, "SELECT pg_backend_pid()");
 }
@@ -86,6 +87,39 @@ static inline void hold_until_they_wait(struct store *looks, int others)
             "SELECT count(DISTINCT pid) FROM pg_locks WHERE NOT granted AND pid IN (%lld, %lld)",
             (long long)scene->backend[1], (long long)scene->backend[2]);
     } while (sql_number(looks, sql) < others && clock_boot_us() < until);
+}
+
+/* Runs so many processes: the first holds, inside of a turn, what the others come for when it has
+ * it. None may have a turn redone. */
+static struct {
+    void (*hold)(struct store *s, struct watch *w, struct store *looks);
+    void (*come)(struct store *s, int nth);
+} line;
+
+static inline void stand(int nth)
+{
+    struct watch w = {0};
+    struct store *s = watched_store(&w), *looks = nth ? NULL : fixture_store();
+
+    enter(nth, s);
+    if (nth == 0) {
+        line.hold(s, &w, looks);
+        store_close(&looks);
+    } else {
+        CHECK(sign_wait(&scene->held, 5 * SECOND));
+        line.come(s, nth);
+    }
+    leave(&s, &w);
+}
+
+static inline void stand_in_line(int n,
+                                 void (*first)(struct store *s, struct watch *w,
+                                               struct store *looks),
+                                 void (*others)(struct store *s, int nth))
+{
+    line.hold = first;
+    line.come = others;
+    run_processes(n, stand);
 }
 
 /* Runs one statement with the id as its parameter, inside a turn. */

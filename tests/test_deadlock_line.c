@@ -4,8 +4,7 @@
 
 TEST_LONG;
 
-/* ---- lines that must not become circles ---------------------------------------------------------
- */
+/* ---- lines that must not become circles ---- */
 
 static void hold_until_both_wait(struct store *looks)
 {
@@ -51,26 +50,24 @@ static int lock_middle_root(struct turn *t, void *looks, struct err *err)
     return rc;
 }
 
-static void settle_in_three_workflows(int nth)
+static void hold_the_middle_root(struct store *s, struct watch *w, struct store *looks)
 {
-    struct watch w = {0};
-    struct store *s = watched_store(&w), *looks = nth ? NULL : fixture_store();
+    struct err err = ERR_INIT;
+
+    (void)w;
+    CHECK_OK_ERR(store_turn(s, lock_middle_root, looks, &err), &err);
+}
+
+static void settle_in_three_workflows(struct store *s, int nth)
+{
     struct err err = ERR_INIT;
     struct three g = {0};
     int i;
 
-    enter(nth, s);
-    if (nth == 0) {
-        CHECK_OK_ERR(store_turn(s, lock_middle_root, looks, &err), &err);
-        store_close(&looks);
-    } else {
-        CHECK(sign_wait(&scene->held, 5 * SECOND));
-        in_order(g.job, nth == 1 ? scene->up : scene->down, nth == 2);
-        CHECK_OK_ERR(store_turn_waiting(s, settle_three, &g, &err), &err);
-        for (i = 0; i < 3; i++)
-            CHECK_EQ(g.rc[i], 0);
-    }
-    leave(&s, &w);
+    in_order(g.job, nth == 1 ? scene->up : scene->down, nth == 2);
+    CHECK_OK_ERR(store_turn_waiting(s, settle_three, &g, &err), &err);
+    for (i = 0; i < 3; i++)
+        CHECK_EQ(g.rc[i], 0);
 }
 
 TEST(two_turns_with_the_same_workflows_stand_in_line)
@@ -87,7 +84,7 @@ TEST(two_turns_with_the_same_workflows_stand_in_line)
         scene->down[i] = claim_job(s, 2);
     }
     store_close(&s);
-    run_processes(3, settle_in_three_workflows);
+    stand_in_line(3, hold_the_middle_root, settle_in_three_workflows);
     s = fixture_store();
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE status = 4"), 6);
     drain(s);
@@ -119,29 +116,27 @@ static int renew_three(struct turn *t, void *arg, struct err *err)
     return rc;
 }
 
-static void renew_and_settle(int nth)
+static void hold_the_middle_lease(struct store *s, struct watch *w, struct store *looks)
 {
-    struct watch w = {0};
-    struct store *s = watched_store(&w), *looks = nth ? NULL : fixture_store();
+    struct err err = ERR_INIT;
+
+    (void)w;
+    CHECK_OK_ERR(store_turn(s, lock_middle_lease, looks, &err), &err);
+}
+
+static void renew_and_settle(struct store *s, int nth)
+{
     struct err err = ERR_INIT;
     struct three g = {0};
     int i;
 
-    enter(nth, s);
-    if (nth == 0) {
-        CHECK_OK_ERR(store_turn(s, lock_middle_lease, looks, &err), &err);
-        store_close(&looks);
-    } else {
-        CHECK(sign_wait(&scene->held, 5 * SECOND));
-        in_order(g.job, scene->up, nth == 2);
-        if (nth == 1)
-            CHECK_OK_ERR(store_turn(s, settle_three, &g, &err), &err);
-        else
-            CHECK_OK_ERR(store_light_turn(s, renew_three, &g, &err), &err);
-        for (i = 0; i < 3; i++)
-            CHECK(g.rc[i] == 0 || (nth == 2 && g.rc[i] == -E_LEASE_LOST));
-    }
-    leave(&s, &w);
+    in_order(g.job, scene->up, nth == 2);
+    if (nth == 1)
+        CHECK_OK_ERR(store_turn(s, settle_three, &g, &err), &err);
+    else
+        CHECK_OK_ERR(store_light_turn(s, renew_three, &g, &err), &err);
+    for (i = 0; i < 3; i++)
+        CHECK(g.rc[i] == 0 || (nth == 2 && g.rc[i] == -E_LEASE_LOST));
 }
 
 TEST(a_heartbeat_and_a_settle_of_the_same_jobs_stand_in_line)
@@ -155,15 +150,14 @@ TEST(a_heartbeat_and_a_settle_of_the_same_jobs_stand_in_line)
         scene->up[i] = claim_job(s, 1);
     }
     store_close(&s);
-    run_processes(3, renew_and_settle);
+    stand_in_line(3, hold_the_middle_lease, renew_and_settle);
     s = fixture_store();
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE status = 4"), 3);
     verify_clean(s);
     store_close(&s);
 }
 
-/* ---- limits: the same
- * ---------------------------------------------------------------------------- */
+/* ---- limits: the same ---- */
 
 static struct submission with_key(const char *key)
 {
@@ -184,30 +178,24 @@ static int submit_three(struct turn *t, void *arg, struct err *err)
     return op_submit(t, arg, 3, err);
 }
 
-static void submit_with_new_keys(int nth)
+static void hold_the_middle_key(struct store *s, struct watch *w, struct store *looks)
+{
+    watch_for(w, "commit", 1, at_commit, looks);
+    submit_with(s, with_key("m"));
+}
+
+static void submit_with_new_keys(struct store *s, int nth)
 {
     static const char *const keys[] = {"a", "m", "z"};
-    struct watch w = {0};
-    struct store *s = watched_store(&w), *looks = nth ? NULL : fixture_store();
     struct submission list[3];
     struct err err = ERR_INIT;
     int i;
 
-    enter(nth, s);
-    submit(s, "first"); /* what a store does only once is done */
-    if (nth == 0) {
-        watch_for(&w, "commit", 1, at_commit, looks);
-        submit_with(s, with_key("m"));
-        store_close(&looks);
-    } else {
-        CHECK(sign_wait(&scene->held, 5 * SECOND));
-        for (i = 0; i < 3; i++)
-            list[i] = with_key(keys[nth == 1 ? i : 2 - i]);
-        CHECK_OK_ERR(store_turn(s, submit_three, list, &err), &err);
-        for (i = 0; i < 3; i++)
-            CHECK_OK_ERR(list[i].rc, &list[i].err);
-    }
-    leave(&s, &w);
+    for (i = 0; i < 3; i++)
+        list[i] = with_key(keys[nth == 1 ? i : 2 - i]);
+    CHECK_OK_ERR(store_turn(s, submit_three, list, &err), &err);
+    for (i = 0; i < 3; i++)
+        CHECK_OK_ERR(list[i].rc, &list[i].err);
 }
 
 TEST(two_submits_with_the_same_new_keys_stand_in_line)
@@ -215,7 +203,7 @@ TEST(two_submits_with_the_same_new_keys_stand_in_line)
     struct store *s;
 
     scene = shared_memory(sizeof(*scene));
-    run_processes(3, submit_with_new_keys);
+    stand_in_line(3, hold_the_middle_key, submit_with_new_keys);
     s = fixture_store();
     CHECK_EQ(sql_number(s, "SELECT sum(used) FROM limits"), 7);
     drain(s);
@@ -237,24 +225,19 @@ static void between_two_limits(void *arg)
     hold_until_they_wait(b->looks, 1);
 }
 
-static void submit_and_settle(int nth)
+static void hold_one_of_two_limits(struct store *s, struct watch *w, struct store *looks)
 {
-    struct watch w = {0};
-    struct store *s = watched_store(&w), *looks = nth ? NULL : fixture_store();
     struct submitting b = {s, looks};
 
-    enter(nth, s);
-    if (nth == 0) {
-        submit(s, "first"); /* what a store does only once is done */
-        watch_for(&w, "lock_limits", 1, between_two_limits, &b);
-        submit_with(s, with_key("k"));
-        CHECK(w.acted);
-        store_close(&looks);
-    } else {
-        CHECK(sign_wait(&scene->held, 5 * SECOND));
-        CHECK_EQ(settle_ok(s, scene->up[0]), 0);
-    }
-    leave(&s, &w);
+    watch_for(w, "lock_limits", 1, between_two_limits, &b);
+    submit_with(s, with_key("k"));
+    CHECK(w->acted);
+}
+
+static void settle_the_first(struct store *s, int nth)
+{
+    (void)nth;
+    CHECK_EQ(settle_ok(s, scene->up[0]), 0);
 }
 
 TEST(a_submit_and_a_settle_of_the_same_key_stand_in_line)
@@ -266,7 +249,7 @@ TEST(a_submit_and_a_settle_of_the_same_key_stand_in_line)
     submit_with(s, with_key("k"));
     scene->up[0] = claim_job(s, 1);
     store_close(&s);
-    run_processes(2, submit_and_settle);
+    stand_in_line(2, hold_one_of_two_limits, settle_the_first);
     s = fixture_store();
     verify_clean(s);
     drain(s);
@@ -274,21 +257,15 @@ TEST(a_submit_and_a_settle_of_the_same_key_stand_in_line)
     store_close(&s);
 }
 
-static void cancel_two_trees(int nth)
+static void hold_the_limit_of_a_cancel(struct store *s, struct watch *w, struct store *looks)
 {
-    struct watch w = {0};
-    struct store *s = watched_store(&w), *looks = nth ? NULL : fixture_store();
+    watch_for(w, "commit", 1, at_commit, looks);
+    CHECK_EQ(cancel(s, scene->ids[0]), 0);
+}
 
-    enter(nth, s);
-    if (nth == 0) {
-        watch_for(&w, "commit", 1, at_commit, looks);
-        CHECK_EQ(cancel(s, scene->ids[0]), 0);
-        store_close(&looks);
-    } else {
-        CHECK(sign_wait(&scene->held, 5 * SECOND));
-        CHECK_EQ(cancel(s, scene->ids[nth]), 0);
-    }
-    leave(&s, &w);
+static void cancel_a_tree(struct store *s, int nth)
+{
+    CHECK_EQ(cancel(s, scene->ids[nth]), 0);
 }
 
 TEST(two_cancels_with_the_same_limits_stand_in_line)
@@ -309,13 +286,15 @@ TEST(two_cancels_with_the_same_limits_stand_in_line)
         }
     }
     store_close(&s);
-    run_processes(3, cancel_two_trees);
+    stand_in_line(3, hold_the_limit_of_a_cancel, cancel_a_tree);
     s = fixture_store();
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE status = 7"), 7);
     drain(s);
     verify_clean(s);
     store_close(&s);
 }
+
+/* ---- permits that cross ---- */
 
 /* Two jobs end. The permit of the first could go to one that also needs the second's limit, and the
  * permit of the second to one that needs the first's. */

@@ -407,26 +407,22 @@ static int settle_up_body(struct turn *t, void *arg, struct err *err)
     return op_settle(t, scene->up[0].worker, s, 1, err);
 }
 
-static void reap_and_settle(int nth)
+static void hold_what_is_reaped(struct store *s, struct watch *w, struct store *looks)
+{
+    watch_for(w, "commit", 1, keep_the_other_waiting, looks);
+    CHECK_EQ(reap(s), 1);
+}
+
+static void settle_too_late(struct store *s, int nth)
 {
     struct held_job j = scene->up[0];
     struct settlement end = {.lease = {.execution = j.id, .root = j.root, .epoch = j.epoch},
                              .outcome = {.kind = OUTCOME_OK, .duration = 1, .retry_delay = -1}};
-    struct watch w = {0};
-    struct store *s = watched_store(&w), *looks = nth ? NULL : fixture_store();
     struct err err = ERR_INIT;
 
-    enter(nth, s);
-    if (nth == 0) {
-        watch_for(&w, "commit", 1, keep_the_other_waiting, looks);
-        CHECK_EQ(reap(s), 1);
-        store_close(&looks);
-    } else {
-        CHECK(sign_wait(&scene->held, 5 * SECOND));
-        CHECK_OK_ERR(store_turn_waiting(s, settle_up_body, &end, &err), &err);
-        CHECK_EQ(end.lease.rc, -E_LEASE_LOST);
-    }
-    leave(&s, &w);
+    (void)nth;
+    CHECK_OK_ERR(store_turn_waiting(s, settle_up_body, &end, &err), &err);
+    CHECK_EQ(end.lease.rc, -E_LEASE_LOST);
 }
 
 TEST(a_settle_that_waited_for_the_reaper_has_lost_its_lease)
@@ -438,7 +434,7 @@ TEST(a_settle_that_waited_for_the_reaper_has_lost_its_lease)
     scene->up[0] = claim_job(s, 1);
     store_close(&s);
     clock_advance(LEASE + SECOND);
-    run_processes(2, reap_and_settle);
+    stand_in_line(2, hold_what_is_reaped, settle_too_late);
     s = fixture_store();
     CHECK_STR(history(s, scene->up[0].id), "created marked_ready claimed lease_expired");
     verify_clean(s);
