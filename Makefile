@@ -103,7 +103,7 @@ SHIM_SRCS := $(wildcard src/exec/shim/*.c)
 # Writes the man pages and docs/CLI.md from the tables; not installed.
 MANUAL_SRCS := $(wildcard tools/manual/*.c)
 TEST_SRCS := $(wildcard tests/test_*.c)
-TEST_COMMON := $(wildcard tests/harness.c tests/fixture.c tests/flow_fixture.c tests/flow_case.c)
+TEST_COMMON := $(wildcard tests/harness.c tests/fixture.c tests/fixture_*.c tests/flow_fixture.c tests/flow_case.c)
 # Random workflows and the model that they are compared with, for tests/test_random*.c.
 RANDOM_SRCS := $(wildcard tests/random/*.c)
 FUZZ_SRCS := $(wildcard tests/fuzz/*.c)

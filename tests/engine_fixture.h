@@ -4,6 +4,7 @@
 #ifndef TESTS_ENGINE_FIXTURE_H
 #define TESTS_ENGINE_FIXTURE_H
 
+#include "base/text.h"
 #include "engine/engine.h"
 #include "exec/function.h"
 #include "exec/process.h"
@@ -39,9 +40,11 @@ static inline bool kit_polls(void)
 /* The same with several loops, where the database can have them. */
 static inline int kit_loops(void)
 {
-    const char *n = strcmp(test_db(), "postgres") ? NULL : getenv("PAWL_TEST_LOOPS");
+    const char *text = strcmp(test_db(), "postgres") ? NULL : getenv("PAWL_TEST_LOOPS");
+    int64_t n = 1;
 
-    return n ? atoi(n) : 1;
+    CHECK(!text || !text_parse_i64(text, &n));
+    return (int)n;
 }
 
 static inline const char *kit_state(void)

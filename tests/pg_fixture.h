@@ -45,7 +45,7 @@ static inline int pg_port(void)
 {
     const char *colon = strrchr(pg_server(), ':');
 
-    return atoi(colon + 1);
+    return (int)strtol(colon + 1, NULL, 10);
 }
 
 static inline char *pg_url_at(int port, const char *database)

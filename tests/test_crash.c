@@ -363,7 +363,8 @@ static struct store *store_behind_proxy(struct watch *w, pid_t *pid)
 {
     struct sockaddr_in at = {.sin_family = AF_INET};
     const char *url = server_url(), *colon = strrchr(url, ':');
-    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), port = atoi(colon + 1);
+    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0),
+        port = (int)strtol(colon + 1, NULL, 10);
     struct store_options options = {.env = &w->env};
     struct store *s = watched_store(w); /* fills in w's environment */
     struct err err = ERR_INIT;

@@ -127,8 +127,8 @@ static void end_items(struct store *s, size_t bytes)
             if (!strchr(k.names[i], '['))
                 goto done;
             result.len = 0;
-            buf_addf(&result, "{\"n\":%s, \"text\":\"%*s\"}",
-                     strtok(strchr(k.names[i], '[') + 1, "]"), (int)bytes, "");
+            buf_addf(&result, "{\"n\":%ld, \"text\":\"%*s\"}",
+                     strtol(strchr(k.names[i], '[') + 1, NULL, 10), (int)bytes, "");
             flow_settle(s, k.held[i], OUTCOME_OK, buf_cstr(&result));
         }
 done:

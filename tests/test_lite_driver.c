@@ -1,5 +1,6 @@
 /* test_lite_driver.c - the SQLite driver by itself: values, statements, transactions, time,
  * options. */
+#include "base/buf.h"
 #include "lite_fixture.h"
 
 #include <fcntl.h>
@@ -240,23 +241,21 @@ TEST(connections_of_several_threads_exclude_each_other)
 
 static void collect(void *arg, const char *what, int64_t took_us, long rows)
 {
-    char *log = arg, line[100];
-
     CHECK(took_us >= 0);
-    snprintf(line, sizeof(line), "%s:%ld ", what, rows);
-    strcat(log, line);
+    buf_addf(arg, "%s:%ld ", what, rows);
 }
 
 TEST(the_trace_shows_the_lock_and_every_statement)
 {
     struct lite t = lite_ready();
-    char log[1000] = "";
+    struct buf log = BUF_INIT;
 
-    t.env->arg = log;
+    t.env->arg = &log;
     t.env->trace = collect;
     lite_add_item(&t, 1);
-    CHECK_STR(log, "lock:0 begin:0 add_item:1 commit:0 ");
+    CHECK_STR(buf_cstr(&log), "lock:0 begin:0 add_item:1 commit:0 ");
     lite_end(&t);
+    buf_release(&log);
 }
 
 /* ---- time ---- */

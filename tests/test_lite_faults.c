@@ -1,6 +1,7 @@
 /* test_lite_faults.c - the SQLite driver when things go wrong: files that can't be used, full
  * disks, disks that fail, files that are replaced. Each must end in a sentence, and nothing half
  * stored. */
+#include "base/buf.h"
 #include "lite_fixture.h"
 
 #include <errno.h>
@@ -268,24 +269,25 @@ TEST(a_disk_that_fails_at_any_moment_stores_all_or_nothing)
 static void collect(void *arg, const char *what, int64_t took_us, long rows)
 {
     (void)took_us, (void)rows;
-    strcat(strcat(arg, what), " ");
+    buf_addf(arg, "%s ", what);
 }
 
 TEST(a_commit_whose_sync_failed_is_not_known_and_its_log_is_not_written_on)
 {
     struct lite t = lite_ready();
-    char log[1000] = "";
+    struct buf log = BUF_INIT;
 
     CHECK_EQ(add_under_fault(&t, 1, 3, EIO), -E_COMMIT_UNKNOWN); /* two writes, then the sync */
     CHECK(strstr(t.err.msg, "not known"));
     CHECK_EQ(lite_number(&t, &count_items), 1); /* nobody else had it open: it is there */
-    t.env->arg = log;
+    t.env->arg = &log;
     t.env->trace = collect;
     lite_add_item(&t, 2);
     lite_add_item(&t, 3);
-    CHECK_STR(log, "lock checkpoint begin add_item commit lock begin add_item commit ");
+    CHECK_STR(buf_cstr(&log), "lock checkpoint begin add_item commit lock begin add_item commit ");
     CHECK_EQ(lite_number(&t, &count_items), 3);
     lite_end(&t);
+    buf_release(&log);
 }
 
 static void count_note(void *arg, const char *sentence)

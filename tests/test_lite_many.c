@@ -309,14 +309,12 @@ TEST(a_wake_up_reaches_another_process_at_once)
 
 TEST(a_wake_up_reaches_a_folder_with_a_very_long_name)
 {
-    char name[200] = "", *folder;
+    char *folder, *name = mem_printf("%0150d/t.db", 0);
     struct child c;
     struct lite t;
 
-    memset(name, 'x', 150);
-    folder = mem_printf("%s/%s", test_dir(), name);
+    folder = mem_printf("%s/%.150s", test_dir(), name);
     CHECK_OK(mkdir(folder, 0700));
-    strcat(name, "/t.db");
     wake_file = name;
     c = child_start(answer_wakes);
     t = lite_named(name, NULL);
@@ -325,6 +323,7 @@ TEST(a_wake_up_reaches_a_folder_with_a_very_long_name)
     lite_end(&t);
     child_end(&c);
     free(folder);
+    free(name);
 }
 
 static int sockets_of(const struct lite *t)

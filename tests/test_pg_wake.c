@@ -73,7 +73,7 @@ static int count_until(PGconn *conn, unsigned last)
         CHECK_EQ(poll(&p, 1, 10000), 1);
         CHECK(pq.consumeInput(conn));
         while ((heard = pq.notifies(conn))) {
-            unsigned bits = (unsigned)atoi(heard->extra);
+            unsigned bits = (unsigned)strtoul(heard->extra, NULL, 10);
 
             n++;
             pq.freemem(heard);

@@ -1,6 +1,7 @@
 /* test_schema.c - the contract of opening a database: whoever comes first makes the schema, however
  * many come at once and wherever one of them dies; a schema that is newer than the program is left
  * alone. */
+#include "base/buf.h"
 #include "fixture.h"
 
 #undef SECOND /* the driver has the same, as an int */
@@ -75,26 +76,17 @@ TEST(the_first_to_open_makes_the_schema)
     forget_url();
 }
 
-/* What was sent to the database, each name once. */
-struct seen {
-    char names[2000];
-};
-
+/* What is sent to the database, each name once. */
 static void note_name(void *arg, const char *where)
 {
-    struct seen *seen = arg;
-
-    if (!strstr(seen->names, where) &&
-        strlen(seen->names) + strlen(where) + 2 < sizeof(seen->names)) {
-        strcat(seen->names, where);
-        strcat(seen->names, " ");
-    }
+    if (!strstr(buf_cstr(arg), where))
+        buf_addf(arg, "%s ", where);
 }
 
 TEST(opening_what_is_migrated_only_looks)
 {
     const char *url = fresh_url();
-    struct seen seen = {0};
+    struct buf seen = BUF_INIT;
     struct env env = {.point = note_name, .arg = &seen};
     struct store *s = open_it(url);
     struct err err;
@@ -104,10 +96,11 @@ TEST(opening_what_is_migrated_only_looks)
     at = sql_number(s, "SELECT count(*) FROM execution_events");
     store_close(&s);
     CHECK_OK_ERR(try_open(url, (struct store_options){.env = &env}, &s, &err), &err);
-    CHECK_STR(seen.names, "migrations_exist schema_version ");
+    CHECK_STR(buf_cstr(&seen), "migrations_exist schema_version ");
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM execution_events"), at);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM schema_migrations"), migration_count);
     store_close(&s);
+    buf_release(&seen);
     CHECK_OK_ERR(try_open(url, (struct store_options){.no_migrate = true}, &s, &err), &err);
     CHECK_EQ(settle_ok(s, claim_job(s, 1)), 0);
     check_schema(s);

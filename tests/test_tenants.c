@@ -1,5 +1,6 @@
 /* test_tenants.c - the contract of tenants: separate worlds that are made, listed and dropped by
  * name; and, on PostgreSQL, each with a role that can't look over the fence. */
+#include "base/buf.h"
 #include "fixture.h"
 
 #include "store/tenant.h"
@@ -82,20 +83,17 @@ static struct store *open_tenant(const char *name)
 
 static void add_name(void *arg, const char *name)
 {
-    char *list = arg;
-
-    strcat(list, name);
-    strcat(list, " ");
+    buf_addf(arg, "%s ", name);
 }
 
 static const char *list(void)
 {
-    static char names[1000];
+    static struct buf names;
     struct err err = ERR_INIT;
 
-    *names = '\0';
-    CHECK_OK_ERR(tenant_list(own_url(), NULL, add_name, names, &err), &err);
-    return names;
+    buf_reset(&names);
+    CHECK_OK_ERR(tenant_list(own_url(), NULL, add_name, &names, &err), &err);
+    return buf_cstr(&names);
 }
 
 /* ---- by name ---- */

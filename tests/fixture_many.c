@@ -1,0 +1,135 @@
+/* fixture_many.c - see fixture.h: several at once, in processes of their own or in the middle of
+ * each other's turns. */
+#include "fixture.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void on_point(void *arg, const char *where)
+{
+    struct watch *w = arg;
+
+    w->here = where;
+    if (!w->act || (w->where && strcmp(w->where, where)) || ++w->seen != w->nth)
+        return;
+    w->acted = true;
+    w->act(w->arg);
+}
+
+static void on_note(void *arg, const char *sentence)
+{
+    struct watch *w = arg;
+
+    w->redone++;
+    snprintf(w->said, sizeof(w->said), "%s", sentence);
+}
+
+struct store *watched_store(struct watch *w)
+{
+    struct store_options options = {.env = &w->env, .patience = 5 * SECOND};
+    struct err err = ERR_INIT;
+    struct store *s = NULL;
+
+    w->env = (struct env){
+        .clock_offset = fixture_env()->clock_offset, .point = on_point, .note = on_note, .arg = w};
+    CHECK_OK_ERR(store_open(fixture_url(), fixture_tenant(), &options, &s, &err), &err);
+    return s;
+}
+
+void watch_for(struct watch *w, const char *where, int nth, void (*act)(void *arg), void *arg)
+{
+    w->where = where;
+    w->nth = nth;
+    w->act = act;
+    w->arg = arg;
+    w->seen = 0;
+    w->acted = false;
+}
+
+static void die(void *arg)
+{
+    (void)arg;
+    kill(getpid(), SIGKILL);
+}
+
+bool killed_at(const char *where, int nth, void (*live)(struct store *s, void *arg), void *arg)
+{
+    static struct watch w;
+    struct store *s;
+    int status;
+    pid_t pid;
+
+    fflush(NULL);
+    pid = fork();
+    CHECK(pid >= 0);
+    if (pid == 0) {
+        s = watched_store(&w);
+        watch_for(&w, where, nth, die, NULL);
+        live(s, arg);
+        store_close(&s);
+        _exit(0);
+    }
+    CHECK_EQ(waitpid(pid, &status, 0), pid);
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+        return true;
+    CHECK_EQ(status, 0);
+    return false;
+}
+
+void *shared_memory(size_t size)
+{
+    void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    CHECK(p != MAP_FAILED);
+    return p;
+}
+
+void run_processes(int n, void (*body)(int nth))
+{
+    struct sign *begin = shared_memory(sizeof(*begin));
+    pid_t pids[100];
+    int i, k, status;
+
+    CHECK(n <= 100);
+    fixture_url(); /* there is one database for all */
+    fflush(NULL);
+    for (i = 0; i < n; i++) {
+        pids[i] = fork();
+        CHECK(pids[i] >= 0);
+        if (pids[i] == 0) {
+            CHECK(sign_wait(begin, 60 * SECOND));
+            body(i);
+            fflush(NULL);
+            _exit(0);
+        }
+    }
+    sign_give(begin);
+    for (i = 0; i < n; i++) {
+        CHECK(wait(&status) > 0);
+        for (k = 0; status && k < n; k++)
+            kill(pids[k], SIGKILL); /* they may wait for the one that failed */
+        CHECK_EQ(status, 0);
+    }
+    munmap(begin, sizeof(*begin));
+}
+
+void sign_give(struct sign *s)
+{
+    s->given = 1;
+}
+
+bool sign_wait(struct sign *s, int64_t us)
+{
+    int64_t until = clock_boot_us() + us;
+
+    while (!s->given) {
+        if (clock_boot_us() > until)
+            return false;
+        clock_sleep_us(200);
+    }
+    return true;
+}
