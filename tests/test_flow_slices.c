@@ -293,7 +293,8 @@ static void go_on(void)
  * it. Not all of them in `make test`, but others each time. */
 TEST_SLOW(a_kill_between_any_two_slices_strands_nothing, 600)
 {
-    int stride = test_full() ? 1 : 9, nth = 1 + (int)(getpid() % stride), kills = 0;
+    int stride = test_full() ? 1 : SANITIZED ? 18 : 9;
+    int nth = 1 + (int)(getpid() % stride), kills = 0;
 
     life = shared_memory(sizeof(*life));
     setenv("PGOPTIONS", "-c synchronous_commit=off", 1); /* the server is not killed */
