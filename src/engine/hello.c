@@ -55,8 +55,7 @@ int worker_serve(struct engine *e, struct err *err)
             for (q = 0; q < e->own_queues; q++)
                 *vec_add(&list) = (struct lane_queue){groups[i].lanes[k], e->queues.at[q]};
     serves_json(list.at, list.n, &serves);
-    free(e->serves);
-    e->row.serves = e->serves = mem_strdup(buf_cstr(&serves));
+    e->row.serves = arena_strdup(&e->own, buf_cstr(&serves)); /* the old one stays, as above */
     e->row.room = dispatch_capacity(e->dispatch);
     if (!(rc = worker_hello(e, err)))
         e->lanes_told = lanes;

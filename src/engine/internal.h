@@ -139,7 +139,6 @@ struct engine {
     bool server; /* PostgreSQL: other hosts may be there */
     int64_t generation;
     size_t lanes_told; /* how many lanes the worker's row tells of */
-    char *serves;
 
     struct idmap held; /* execution -> struct held */
     /* The first uses the engine's own connection. It makes all turns, or, where loops have threads,

@@ -170,7 +170,6 @@ void engine_close(struct engine **pe)
     idmap_release(&e->held);
     vec_release(&e->queues);
     arena_release(&e->own);
-    free(e->serves);
     pthread_mutex_destroy(&e->beat.lock);
     free(e);
     *pe = NULL;
