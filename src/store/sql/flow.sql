@@ -51,8 +51,8 @@ SELECT d.definition, w.variables, e.queue, e.priority, e.parent
 --: tasks_named(; workflow i64, name text)
 SELECT @state@, e.input, e.spec, e.result, e.error
   FROM @rows@ AS u @task_of_u@                                                             --@ postgres
-  FROM executions e                                                                        --@ sqlite
-  LEFT JOIN leases l ON l.execution = e.id
+  LEFT JOIN leases l ON l.execution = ANY (ARRAY[e.id])                                    --@ postgres
+  FROM executions e LEFT JOIN leases l ON l.execution = e.id                               --@ sqlite
  WHERE e.parent = $1 AND e.task_name = $2 AND e.task_index IS NULL                         --@ sqlite
 
 -- What a task gets to run by, when it becomes ready.
@@ -94,7 +94,9 @@ SELECT v.created_at FROM execution_events v
 -- Items by their numbers, as far as they were made.
 --: items_from(foreach i64, at i64, before i64)
 SELECT @state@
-  FROM executions e LEFT JOIN leases l ON l.execution = e.id
+  FROM executions e
+  LEFT JOIN leases l ON l.execution = ANY (ARRAY[e.id])                                    --@ postgres
+  LEFT JOIN leases l ON l.execution = e.id                                                 --@ sqlite
  WHERE e.parent = $1 AND e.task_index >= $2 AND e.task_index < $3
  ORDER BY e.task_index
 
