@@ -234,14 +234,16 @@ static long peak_kb(pid_t pid)
 TEST(the_end_of_a_long_output_replaces_what_was_told_of_its_middle)
 {
     struct worker *w = worker_with((struct process_options){.log_head = 10, .log_tail = 10});
+    /* two of them: one would let it read the end of the first line that it was sent */
     struct spec spec = {.run = "printf 0123456789abcdef; read x <fifo;"
-                               "printf GHIJKLMNOPQRSTUVWXYZ; read x <fifo"};
+                               "printf GHIJKLMNOPQRSTUVWXYZ; read x <second"};
     struct task t = task_of(&spec);
     struct seen *s = seen_of(w, t.execution, t.attempt);
     size_t kept;
 
     spec.cwd = test_dir();
     CHECK_OK(mkfifo(path_of("fifo"), 0600));
+    CHECK_OK(mkfifo(path_of("second"), 0600));
     worker_start(w, &t);
     UNTIL(w, s->log.len);
     CHECK_STR(buf_cstr(&s->log), "0123456789abcdef");
@@ -253,7 +255,7 @@ TEST(the_end_of_a_long_output_replaces_what_was_told_of_its_middle)
     CHECK(!strncmp(buf_cstr(&s->log), "0123456789", 10));
     CHECK_STR(buf_cstr(&s->log) + 10, &"QRSTUVWXYZ"[10 - kept]);
     CHECK_EQ(s->dropped, 26 - kept);
-    write_text(path_of("fifo"), "x\n");
+    write_text(path_of("second"), "x\n");
     UNTIL(w, s->ended);
     CHECK_STR(buf_cstr(&s->log), "0123456789QRSTUVWXYZ");
     CHECK_EQ(s->dropped, 16);
