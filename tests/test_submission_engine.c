@@ -67,6 +67,20 @@ TEST(an_engine_is_woken_by_the_commit)
     close_all(&k, s);
 }
 
+/* What was committed before it came may call it late, from a server that was just started. */
+static void until_at_rest(struct worker_kit *k)
+{
+    struct err err = ERR_INIT;
+    int64_t since;
+
+    do {
+        while (engine_timeout(k->engine) < SECOND)
+            kit_step(k);
+        since = clock_boot_us();
+        CHECK_OK_ERR(engine_step(k->engine, 200000, &err), &err);
+    } while (clock_boot_us() - since < 200000);
+}
+
 TEST(without_a_notify_it_is_found_by_the_poll)
 {
     struct worker_kit k = {.list = list};
@@ -75,8 +89,7 @@ TEST(without_a_notify_it_is_found_by_the_poll)
 
     apply(s, FUNCTION);
     kit_open(&k);
-    while (engine_timeout(k.engine) < SECOND)
-        kit_step(&k);
+    until_at_rest(&k);
     sql_submit(s, (struct sql_call){.silent = true});
     CHECK_OK_ERR(engine_step(k.engine, 200000, &err), &err);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions"), 0);
