@@ -1,5 +1,6 @@
 /* test_json.c - JSON, written and checked. */
 #include "harness.h"
+#include "sample.h"
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -107,15 +108,6 @@ TEST(valid_json_of_any_type_is_taken)
     for (i = 0; i < COUNT(good); i++)
         CHECK_OK_ERR(json_check(good[i], strlen(good[i]), 1000, "it", &err), &err);
 }
-
-struct sample {
-    const char *bytes;
-    size_t len;
-};
-#define BYTES(s)         \
-    {                    \
-        s, sizeof(s) - 1 \
-    }
 
 TEST(what_is_not_json_is_refused_with_the_place)
 {

@@ -1,5 +1,6 @@
 /* test_text.c - numbers and UTF-8, taken out of text or refused. */
 #include "harness.h"
+#include "sample.h"
 
 #include "base/err.h"
 #include "base/text.h"
@@ -36,15 +37,6 @@ TEST(whole_numbers_are_taken_whole_or_not_at_all)
     CHECK_OK(text_parse_i64("007", &n));
     CHECK_EQ(n, 7);
 }
-
-struct sample {
-    const char *bytes;
-    size_t len;
-};
-#define BYTES(s)         \
-    {                    \
-        s, sizeof(s) - 1 \
-    }
 
 TEST(well_formed_utf8_is_taken)
 {

@@ -211,7 +211,7 @@ char *text_exact_duration(int64_t us, char *out)
     size_t i = sizeof(units) / sizeof(*units) - 1;
 
     if (!us)
-        return strcpy(out, "0s");
+        return memcpy(out, "0s", sizeof("0s"));
     while (us % units[i].us)
         i--;
     snprintf(out, DURATION_TEXT_SIZE, "%lld%s", (long long)(us / units[i].us), units[i].text);
