@@ -242,7 +242,13 @@ int main(int argc, char **argv)
     }
     batch = strtoul(argv[2], NULL, 10);
     connections = (int)strtol(argv[3], NULL, 10);
-    jobs = strtoul(argv[4], NULL, 10) / (size_t)connections / batch * batch;
+    jobs = connections > 0 && batch
+               ? strtoul(argv[4], NULL, 10) / (size_t)connections / batch * batch
+               : 0;
+    if (!jobs) {
+        fprintf(stderr, "lives: JOBS must be BATCH times CONNECTIONS at least\n");
+        return 2;
+    }
     written =
         mmap(NULL, 2 * sizeof(*written), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (written == MAP_FAILED || pipe(ready) || pipe(go))

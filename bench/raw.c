@@ -534,7 +534,13 @@ int main(int argc, char **argv)
     }
     batch = strtoul(argv[2], NULL, 10);
     connections = (int)strtol(argv[3], NULL, 10);
-    jobs = strtoul(argv[4], NULL, 10) / (size_t)connections / batch * batch;
+    jobs = connections > 0 && batch
+               ? strtoul(argv[4], NULL, 10) / (size_t)connections / batch * batch
+               : 0;
+    if (!jobs) {
+        fprintf(stderr, "raw: JOBS must be BATCH times CONNECTIONS at least\n");
+        return 2;
+    }
     if (batch >= MAX_IDS || pipe(ready) || pipe(go))
         return 1;
     for (i = 0; i < connections; i++)
