@@ -262,7 +262,8 @@ $(BUILD)/gen/migrations.c: tools/sqlgen.awk $(wildcard src/store/migrations) $(M
 # Below a make with -j its jobs are shared; otherwise use all processors.
 SUBMAKE = $(MAKE) $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS)) --no-print-directory
 
-.PHONY: demo test test-all gcc-build asan-build tsan-build clang-warnings fuzz-build fuzzers fuzz mutants bench
+.PHONY: demo test test-all gcc-build asan-build tsan-build clang-warnings fuzz-build fuzzers fuzz mutants \
+	empty-machine bench
 demo:
 	tools/install-deps build
 	$(SUBMAKE) all
@@ -301,6 +302,10 @@ fuzz: fuzz-build
 mutants:
 	tools/install-deps test
 	BUILD=$(BUILD) tests/mutants/run
+
+empty-machine:
+	rm -rf $(BUILD)/empty-machine $(BUILD)/empty-machine.conf
+	tests/empty_machine $(abspath $(BUILD))/empty-machine
 
 bench:
 	tools/install-deps bench
