@@ -83,9 +83,11 @@ static int rerun_body(struct turn *t, void *arg, struct err *err)
 static void rerun(struct playing *p, enum rerun_what what)
 {
     struct rerun r = {.request = {.execution = named(p), .by = "ada"}, .what = what};
+    bool refused = p->word[0][0] == '!';
     struct err err = ERR_INIT;
 
-    CHECK_OK_ERR(store_turn(p->s, rerun_body, &r, &err), &err);
+    if (store_turn(p->s, rerun_body, &r, &err) != (refused ? -E_INVALID : 0))
+        wrong(p, refused ? "it was not refused" : err.msg);
     rerun_release(&r);
 }
 
@@ -129,7 +131,7 @@ static void do_words(struct playing *p)
         settle(p, OUTCOME_FAILED);
     else if (!strcmp(verb, "end"))
         settle(p, OUTCOME_CANCELLED);
-    else if (!strcmp(verb, "rerun"))
+    else if (!strcmp(verb, "rerun") || !strcmp(verb, "!rerun"))
         rerun(p, RERUN_WHOLE);
     else if (!strcmp(verb, "rerun-failed"))
         rerun(p, RERUN_ONLY_FAILED);

@@ -16,7 +16,7 @@
  *   end a           … or ends because it was asked to
  *   pause a         also cancel, let-finish, resume, skip, approve, reject: of a task, or of w, the
  *                   workflow itself; !pause a: that is refused
- *   rerun a         it runs again; rerun-failed w: what failed in it does
+ *   rerun a         it runs again; rerun-failed w: what failed in it does; !rerun a: refused
  *   after 61s       time passes, and what is due is done
  */
 #ifndef TESTS_FLOW_CASE_H

@@ -1,37 +1,7 @@
 /* test_rerun.c - running again what has ended: the whole, what failed, or from a task on. Each test
  * ends with verify. */
 #include "flow_case.h"
-
-static int rerun_body(struct turn *t, void *arg, struct err *err)
-{
-    return op_rerun(t, arg, err);
-}
-
-static struct err refusal;
-
-/* What ran again, as "a b", by their short names; NULL: it was refused. */
-static const char *rerun(struct store *s, int64_t id, enum rerun_what what, const char *from)
-{
-    static char names[4096];
-    struct rerun r = {
-        .request = {.execution = id, .by = "ada", .reason = "mended"}, .what = what, .from = from};
-    size_t used = 0, i;
-    int rc;
-
-    refusal = (struct err)ERR_INIT;
-    rc = store_turn(s, rerun_body, &r, &refusal);
-    names[0] = 0;
-    for (i = 0; i < r.nodes.n; i++) {
-        const char *name = strrchr(r.nodes.at[i].name, ':');
-
-        used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", i ? " " : "",
-                                 name ? name + 1 : r.nodes.at[i].name);
-    }
-    rerun_release(&r);
-    if (!rc && r.request.rc)
-        return NULL;
-    return rc ? NULL : names;
-}
+#include "rerun_fixture.h"
 
 TEST(a_whole_workflow_runs_again_in_the_same_executions)
 {
@@ -110,35 +80,6 @@ TEST(a_task_runs_again_with_all_behind_it_and_gets_its_tries_anew)
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     CHECK_EQ(rerun(s, w, RERUN_FROM_TASK, "nobody"), NULL);
     CHECK_STR(refusal.msg, "the workflow w has no task 'nobody'");
-    verify_clean(s);
-    store_close(&s);
-}
-
-TEST(a_rerun_is_refused_while_what_is_behind_runs)
-{
-    struct store *s = fixture_store();
-    int64_t w = flow_submit(s,
-                            "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n"
-                            "  c: {run: x}\n",
-                            NULL);
-    struct flow_claiming k = {.push = false};
-
-    CHECK_EQ(rerun(s, w, RERUN_WHOLE, NULL), NULL);
-    CHECK_STR(refusal.msg, "execution 1 has not ended: it is running");
-    CHECK_EQ(flow_claim(s, &k), 2);
-    flow_settle(s, k.held[0], OUTCOME_FAILED, NULL);
-    CHECK_STR(flow_shape(s, w), "a:failed b:skipped c:running");
-    CHECK_STR(rerun(s, flow_task(s, w, "a"), RERUN_WHOLE, NULL), "a b"); /* while c still runs */
-    CHECK_STR(flow_shape(s, w), "a:ready b:pending c:running");
-    verify_clean(s);
-    flow_settle(s, k.held[1], OUTCOME_OK, NULL);
-    CHECK_EQ(flow_claim(s, &k), 1);
-    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
-    CHECK_EQ(flow_claim(s, &k), 1);
-    CHECK_EQ(rerun(s, flow_task(s, w, "a"), RERUN_WHOLE, NULL), NULL);
-    CHECK(strstr(refusal.msg, "w::b (3) would have to run again, but is running now"));
-    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
-    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     verify_clean(s);
     store_close(&s);
 }
@@ -311,26 +252,6 @@ TEST(what_was_rejected_before_it_began_again_runs_as_a_whole)
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     CHECK_EQ(get(s, flow_task(s, w, "one")).attempts, 2);
     CHECK_EQ(get(s, flow_task(s, w, "many[1]")).attempts, 2);
-    verify_clean(s);
-    store_close(&s);
-}
-
-TEST(what_runs_at_the_end_of_a_workflow_does_not_run_again_alone)
-{
-    static const char *const files[] = {
-        "w.yaml", "name: w\ntasks:\n  a: {run: x}\non_exit: {workflow: in.yaml}\n", "in.yaml",
-        "name: in\ntasks:\n  one: {run: x}\n", NULL};
-    struct store *s = fixture_store();
-    int64_t w = flow_submit_text(s, flow_text_of_files(files), NULL);
-
-    flow_play(s, " one ");
-    CHECK_EQ(status_of(s, w), S_FAILED);
-    CHECK_EQ(rerun(s, flow_task(s, w, "on_exit"), RERUN_WHOLE, NULL), NULL);
-    CHECK_EQ(rerun(s, flow_task(s, w, "one"), RERUN_WHOLE, NULL), NULL);
-    CHECK_STR(refusal.msg, "w::on_exit runs at the end of its workflow: rerun the workflow, or a "
-                           "task of it");
-    CHECK_EQ(status_of(s, w), S_FAILED);
-    CHECK_EQ(get(s, flow_task(s, w, "one")).attempts, 1);
     verify_clean(s);
     store_close(&s);
 }

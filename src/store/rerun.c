@@ -58,6 +58,21 @@ static int above_in_flow(struct turn *t, int64_t id, struct row *row,
     return ended ? above(t, f->row, r, err) : 0;
 }
 
+/* Only what its last run has made of it can run again. */
+static int refuse_item(const struct row *foreach, const struct row *row, struct err *err)
+{
+    const char *why = NULL;
+
+    if (!rerun_has_begun(foreach))
+        why = "is itself about to run";
+    else if (foreach->now.status == S_RUNNING && foreach->now.cancel_requested)
+        why = "is being cancelled";
+    else if (row->now.task_index >= foreach->now.cursor)
+        why = foreach->now.status == S_RUNNING ? "has not come to it yet"
+                                               : "does not have that item any more";
+    return why ? err_set(err, E_INVALID, "the fan-out of %s %s", row->now.name, why) : 0;
+}
+
 static int above_in_items(struct turn *t, struct row *foreach, struct rerun *r, struct err *err)
 {
     int bits, cursor = foreach->now.cursor, rc;
@@ -99,8 +114,10 @@ static int above(struct turn *t, struct row *row, struct rerun *r, struct err *e
         return rc;
     if (kind_is_job(parent->now.kind) || !row->now.task_name)
         return row->now.workflow ? above_in_flow(t, row->now.workflow, row, NULL, NULL, r, err) : 0;
-    if (parent->now.kind == KIND_FOREACH)
-        return above_in_items(t, parent, r, err);
+    if (parent->now.kind == KIND_FOREACH) {
+        rc = refuse_item(parent, row, err);
+        return rc ? rc : above_in_items(t, parent, r, err);
+    }
     if ((rc = flow_of(t, parent->now.id, row->now.root, &f, err)) || !f)
         return rc;
     return above_in_flow(t, parent->now.id, row, definition_task(f->def, row->now.task_name), f, r,
@@ -173,12 +190,7 @@ static int as_item(struct turn *t, struct row *foreach, struct row *row, struct 
 {
     int rc;
 
-    if ((foreach->now.cancel_requested && foreach->now.status == S_RUNNING) ||
-        row->now.task_index >= foreach->now.cursor)
-        return err_set(err, E_INVALID, "the fan-out of %s %s", row->now.name,
-                       foreach->now.cancel_requested ? "is being cancelled"
-                                                     : "does not have that item any more");
-    if ((rc = items_again(t, foreach, row, r, err)))
+    if ((rc = refuse_item(foreach, row, err)) || (rc = items_again(t, foreach, row, r, err)))
         return rc;
     return above_in_items(t, foreach, r, err);
 }
@@ -201,10 +213,6 @@ static int part_of_workflow(struct turn *t, struct row *row, struct rerun *r, st
         if (!task || task->index >= f->def->workflow->ntasks)
             return workflow_no_task(f->def->workflow, r->from, err);
     }
-    if (!rerun_has_begun(row) || (uint32_t)row->now.cursor < f->def->workflow->ntasks)
-        return err_set(err, E_INVALID,
-                       "execution %lld ended before its tasks were made: rerun it as a whole",
-                       (long long)row->now.id);
     if ((rc = part_load(t, f, &p, err)))
         return rc;
     if (task)

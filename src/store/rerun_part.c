@@ -106,6 +106,21 @@ int rerun_restart(struct turn *t, struct row *row, struct rerun *r, struct err *
 
 /* ---- a workflow, in part ---- */
 
+/* What is below it must be of its last run, all of it. */
+static int refuse_unmade(const struct flow *f, struct err *err)
+{
+    const struct execution *e = &f->row->now;
+
+    if (rerun_has_begun(f->row) && (uint32_t)e->cursor >= f->def->workflow->ntasks)
+        return 0;
+    if (status_is_terminal(e->status))
+        return err_set(err, E_INVALID,
+                       "execution %lld ended before its tasks were made: rerun it as a whole",
+                       (long long)e->id);
+    return err_set(err, E_INVALID, "workflow %lld is %s: wait for that", (long long)e->id,
+                   e->status == S_RUNNING ? "still making its tasks" : "itself about to run");
+}
+
 int part_load(struct turn *t, struct flow *f, struct part *p, struct err *err)
 {
     const struct workflow *w = f->def->workflow;
@@ -118,11 +133,15 @@ int part_load(struct turn *t, struct flow *f, struct part *p, struct err *err)
                        .states = arena_zalloc(&t->arena, (w->ntasks + 1) * sizeof(*p->states))};
     for (i = 0; i < w->ntasks; i++)
         all[i] = i;
-    if ((rc = flow_tasks(t, f, all, w->ntasks, p->rows, err)))
+    if ((rc = refuse_unmade(f, err)) || (rc = flow_tasks(t, f, all, w->ntasks, p->rows, err)))
         return rc;
-    for (i = 0; i < w->ntasks; i++)
-        if (p->rows[i])
-            p->states[i] = flow_need(&w->tasks[i], p->rows[i]);
+    for (i = 0; i < w->ntasks; i++) {
+        if (!p->rows[i])
+            return err_set(err, E_INVALID,
+                           "retention has removed tasks of execution %lld: rerun it as a whole",
+                           (long long)f->row->now.id);
+        p->states[i] = flow_need(&w->tasks[i], p->rows[i]);
+    }
     return 0;
 }
 
@@ -233,7 +252,7 @@ static int tell_all(struct turn *t, const struct part *p, struct err *err)
     int rc = 0;
 
     for (i = 0; !rc && i < w->ntasks; i++)
-        if (p->rows[i] && (p->rows[i]->now.failed_behind & GRAPH_TELLING))
+        if (p->rows[i]->now.failed_behind & GRAPH_TELLING)
             rc = flow_tell_all(t, p->f, &w->tasks[i], p->rows[i], err);
     return rc;
 }
@@ -280,8 +299,10 @@ int rerun_nested(struct turn *t, struct row *row, struct rerun *r, bool *whole, 
     if ((rc = flow_of(t, row->now.id, row->now.root, &f, err)) || !f ||
         (uint32_t)row->now.cursor < f->def->workflow->ntasks)
         return rc;
-    if ((rc = part_load(t, f, &p, err)) || !rerun_failed(f->def->workflow, p.states, p.marks))
-        return rc;
+    if ((rc = part_load(t, f, &p, err)))
+        return rc == -E_INVALID ? 0 : rc; /* not all of it is there any more */
+    if (!rerun_failed(f->def->workflow, p.states, p.marks))
+        return 0;
     *whole = false;
     p.deeper = true;
     return part_reopen(t, &p, 0, r, err);

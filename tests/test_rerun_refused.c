@@ -1,0 +1,187 @@
+/* test_rerun_refused.c - what can't run again now, or not alone: what is behind it runs, what is
+ * above it is about to run again or has not come to it yet, or some of it is not there. A refusal
+ * says so, and changes nothing. */
+#include "flow_case.h"
+#include "rerun_fixture.h"
+#include "retention_fixture.h"
+
+#define MANY 1500 /* tasks: two slices of making them */
+
+static void check_refused(struct store *s, int64_t id, const char *why)
+{
+    CHECK_EQ(rerun(s, id, RERUN_WHOLE, NULL), NULL);
+    if (!strstr(refusal.msg, why))
+        test_fail(__FILE__, __LINE__, "it says \"%s\", nothing of \"%s\"", refusal.msg, why);
+    verify_clean(s);
+}
+
+TEST(a_rerun_is_refused_while_what_is_behind_runs)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(s,
+                            "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n"
+                            "  c: {run: x}\n",
+                            NULL);
+    struct flow_claiming k = {.push = false};
+
+    CHECK_EQ(rerun(s, w, RERUN_WHOLE, NULL), NULL);
+    CHECK_STR(refusal.msg, "execution 1 has not ended: it is running");
+    CHECK_EQ(flow_claim(s, &k), 2);
+    flow_settle(s, k.held[0], OUTCOME_FAILED, NULL);
+    CHECK_STR(flow_shape(s, w), "a:failed b:skipped c:running");
+    CHECK_STR(rerun(s, flow_task(s, w, "a"), RERUN_WHOLE, NULL), "a b"); /* while c still runs */
+    CHECK_STR(flow_shape(s, w), "a:ready b:pending c:running");
+    verify_clean(s);
+    flow_settle(s, k.held[1], OUTCOME_OK, NULL);
+    CHECK_EQ(flow_claim(s, &k), 1);
+    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
+    CHECK_EQ(flow_claim(s, &k), 1);
+    CHECK_EQ(rerun(s, flow_task(s, w, "a"), RERUN_WHOLE, NULL), NULL);
+    CHECK(strstr(refusal.msg, "w::b (3) would have to run again, but is running now"));
+    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* ---- what is above it has not come to it yet ---- */
+
+static const char *const nested[] = {
+    "w.yaml", "name: w\ntasks:\n  a: {run: x}\n  n: {workflow: n.yaml, needs: a}\n", "n.yaml",
+    "name: n\ntasks:\n  p: {run: x}\n  q: {run: x, needs: p}\n", NULL};
+
+FLOW_CASE(what_is_below_a_workflow_that_is_about_to_run_again_does_not_run_before_it,
+          .files = nested,
+          .steps = {{"play", "a:succeeded n:succeeded p:succeeded q:succeeded"},
+                    {"rerun a", "a:ready n:pending p:succeeded q:succeeded"},
+                    {"!rerun p, !rerun q", "a:ready n:pending p:succeeded q:succeeded"},
+                    {"play", "a:succeeded n:succeeded p:succeeded q:succeeded"}},
+          .ends = S_SUCCEEDED);
+
+/* One of two that the fan-out needs has succeeded: what counts that counts items, once it runs. */
+FLOW_CASE(an_item_of_a_fan_out_that_is_about_to_run_again_does_not_run_before_it,
+          .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x}\n"
+                  "  many: {run: x, foreach: 2, needs: [a, b]}\n",
+          .steps = {{"play, rerun b",
+                     "a:succeeded b:ready many:pending many[0]:succeeded many[1]:succeeded"},
+                    {"!rerun many[0]",
+                     "a:succeeded b:ready many:pending many[0]:succeeded many[1]:succeeded"},
+                    {"play",
+                     "a:succeeded b:succeeded many:succeeded many[0]:succeeded many[1]:succeeded"}},
+          .ends = S_SUCCEEDED);
+
+TEST(what_is_below_an_item_does_not_run_before_its_fan_out_has_come_to_it)
+{
+    static const char *const files[] = {
+        "w.yaml", "name: w\ntasks:\n  many: {workflow: n.yaml, foreach: 2, max_parallel: 1}\n",
+        "n.yaml", "name: n\ntasks:\n  p: {run: x}\n", NULL};
+    struct store *s = fixture_store();
+    int64_t w = flow_submit_text(s, flow_text_of_files(files), NULL), second;
+
+    flow_play(s, "");
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    second = flow_task(s, w, "many[1]");
+    CHECK_STR(rerun(s, w, RERUN_WHOLE, NULL), "w");
+    check_refused(s, second, "has not come to it yet");
+    check_refused(s, flow_task(s, second, "p"), "has not come to it yet");
+    flow_play(s, "");
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    CHECK_EQ(get(s, flow_task(s, second, "p")).attempts, 2);
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* ---- some of it is not there ---- */
+
+static int64_t submit_many(struct store *s)
+{
+    struct buf yaml = BUF_INIT;
+    int64_t w;
+    int i;
+
+    buf_addstr(&yaml, "name: w\ntasks:\n  first: {run: x}\n  alone: {run: x}\n");
+    for (i = 0; i < MANY; i++)
+        buf_addf(&yaml, "  t%d: {run: x, needs: first}\n", i);
+    w = flow_submit(s, yaml.ptr, NULL);
+    buf_release(&yaml);
+    return w;
+}
+
+TEST(a_task_does_not_run_again_while_those_behind_it_are_made)
+{
+    struct store *s = fixture_store();
+    int64_t w = submit_many(s), first = flow_task(s, w, "first");
+
+    CHECK_EQ(flow_ask(s, FLOW_SKIP, first), 0);
+    check_refused(s, first, "still making its tasks");
+    flow_play_sets(s);
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    CHECK_STR(rerun(s, w, RERUN_WHOLE, NULL), "w");
+    check_refused(s, flow_task(s, w, "t1400"), "still making its tasks");
+    flow_play_sets(s);
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    CHECK_EQ(get(s, first).attempts, 1);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE attempts = 2"), MANY + 1);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(of_a_workflow_that_ended_before_its_tasks_were_made_none_runs_again_alone)
+{
+    struct store *s = fixture_store();
+    int64_t w = submit_many(s), alone = flow_task(s, w, "alone");
+
+    while (!status_is_terminal(status_of(s, w)))
+        CHECK_EQ(flow_ask(s, FLOW_CANCEL, w), 0);
+    check_refused(s, alone, "rerun it as a whole");
+    CHECK_EQ(rerun(s, w, RERUN_ONLY_FAILED, NULL), NULL);
+    CHECK_STR(rerun(s, w, RERUN_WHOLE, NULL), "w");
+    flow_play_sets(s);
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions"), MANY + 3);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(what_retention_has_taken_a_part_of_runs_again_as_a_whole)
+{
+    struct store *s = fixture_store();
+    struct retention r = {.older_than = DAY, .max_trees = 100, .max_rows = 2};
+    int64_t w = flow_submit_text(s, flow_text_of_files(nested), NULL), n, a;
+
+    flow_play(s, "");
+    n = flow_task(s, w, "n");
+    a = flow_task(s, w, "a");
+    clock_advance(2 * DAY);
+    r = retain_slice(s, r); /* what is below n */
+    CHECK_EQ(r.executions, 2);
+    CHECK_EQ(rerun(s, n, RERUN_FROM_TASK, "q"), NULL);
+    CHECK_STR(refusal.msg, "retention has removed tasks of execution 3: rerun it as a whole");
+    CHECK_STR(rerun(s, n, RERUN_WHOLE, NULL), "w n");
+    flow_play(s, "");
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    CHECK_EQ(flow_status(s, n, "q"), S_SUCCEEDED);
+    CHECK_EQ(get(s, a).attempts, 1);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(what_runs_at_the_end_of_a_workflow_does_not_run_again_alone)
+{
+    static const char *const files[] = {
+        "w.yaml", "name: w\ntasks:\n  a: {run: x}\non_exit: {workflow: in.yaml}\n", "in.yaml",
+        "name: in\ntasks:\n  one: {run: x}\n", NULL};
+    struct store *s = fixture_store();
+    int64_t w = flow_submit_text(s, flow_text_of_files(files), NULL);
+
+    flow_play(s, " one ");
+    CHECK_EQ(status_of(s, w), S_FAILED);
+    CHECK_EQ(rerun(s, flow_task(s, w, "on_exit"), RERUN_WHOLE, NULL), NULL);
+    CHECK_EQ(rerun(s, flow_task(s, w, "one"), RERUN_WHOLE, NULL), NULL);
+    CHECK_STR(refusal.msg, "w::on_exit runs at the end of its workflow: rerun the workflow, or a "
+                           "task of it");
+    CHECK_EQ(status_of(s, w), S_FAILED);
+    CHECK_EQ(get(s, flow_task(s, w, "one")).attempts, 1);
+    verify_clean(s);
+    store_close(&s);
+}
