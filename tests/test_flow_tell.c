@@ -312,31 +312,79 @@ TEST(a_task_that_is_cancelled_before_those_behind_it_are_made_again_is_told_to_t
 
 /* ---- who waits to begin ---- */
 
-TEST(a_need_that_ends_while_a_workflow_waits_for_its_permit_is_none_of_its_tasks)
+/* n is decided on when one of two has succeeded, and then waits for a permit that c holds. */
+struct waiting {
+    struct store *other;
+    int64_t w, n;
+    struct held_job c, second; /* of those that n needs */
+};
+
+static void wait_for_permit(struct store *s, struct waiting *p)
 {
     static const char *const files[] = {
         "w.yaml",
         "name: w\ntasks:\n  a: {run: x}\n  b: {run: x}\n"
         "  n: {workflow: sub.yaml, needs: [a, b], join: any, concurrency: {key: k, max: 1}}\n",
         "sub.yaml", "name: sub\ntasks: {p: {run: x}, q: {run: x}}\n", NULL};
-    struct store *s = fixture_store();
-    int64_t w, n;
 
     flow_submit(s, "name: v\nconcurrency: {key: k, max: 1}\ntasks: {c: {run: x}}\n", NULL);
-    w = flow_submit_text(s, flow_text_of_files(files), NULL);
-    n = flow_task(s, w, "n");
+    p->w = flow_submit_text(s, flow_text_of_files(files), NULL);
+    p->n = flow_task(s, p->w, "n");
     CHECK_EQ(flow_claim(s, &k), 3);
+    p->c = k.held[0];
+    p->second = k.held[2];
     flow_settle(s, k.held[1], OUTCOME_OK, NULL);
-    CHECK_EQ(get(s, n).held, HELD_LIMIT);
+    CHECK_EQ(get(s, p->n).held, HELD_LIMIT);
     verify_clean(s);
-    flow_settle(s, k.held[2], OUTCOME_OK, NULL);
-    CHECK_EQ(get(s, n).held, HELD_LIMIT);
-    verify_clean(s);
-    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
+}
+
+static void begin_and_end(struct store *s, const struct waiting *p)
+{
     run_all_timers(s);
-    CHECK_EQ(flow_status(s, n, "p"), S_READY);
-    CHECK_EQ(flow_status(s, n, "q"), S_READY);
-    play_to_the_end(s, w, S_SUCCEEDED);
+    CHECK_EQ(flow_status(s, p->n, "p"), S_READY);
+    CHECK_EQ(flow_status(s, p->n, "q"), S_READY);
+    play_to_the_end(s, p->w, S_SUCCEEDED);
+}
+
+TEST(a_need_that_ends_while_a_workflow_waits_for_its_permit_is_none_of_its_tasks)
+{
+    struct store *s = fixture_store();
+    struct waiting p = {0};
+
+    wait_for_permit(s, &p);
+    flow_settle(s, p.second, OUTCOME_OK, NULL);
+    CHECK_EQ(get(s, p.n).held, HELD_LIMIT);
+    verify_clean(s);
+    flow_settle(s, p.c, OUTCOME_OK, NULL);
+    begin_and_end(s, &p);
+    store_close(&s);
+}
+
+static void hand_over(void *arg)
+{
+    const struct waiting *p = arg;
+
+    flow_settle(p->other, p->c, OUTCOME_OK, NULL);
+}
+
+/* Whoever hands it over does not have the lock of the tree. */
+TEST(a_need_that_ends_while_a_workflow_gets_its_permit_is_no_obstacle)
+{
+    struct watch watch = {0};
+    struct store *s = watched_store(&watch);
+    struct waiting p = {.other = fixture_store()};
+
+    wait_for_permit(s, &p);
+    if (!strcmp(test_db(), "sqlite"))
+        hand_over(&p);
+    else
+        watch_for(&watch, "execution_outcome", 1, hand_over, &p);
+    flow_settle(s, p.second, OUTCOME_OK, NULL);
+    CHECK_EQ(status_of(s, p.n), S_RUNNING);
+    CHECK_EQ(watch.redone, 0);
+    verify_clean(s);
+    begin_and_end(s, &p);
+    store_close(&p.other);
     store_close(&s);
 }
 

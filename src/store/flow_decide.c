@@ -91,17 +91,17 @@ int flow_decide(struct turn *t, struct flow *f, const struct workflow_task *task
     return flow_ready(t, f, &s, err);
 }
 
-/* One more of its needs is terminal. It is decided on later: others may end in this very turn. */
+/* One more of its needs is terminal. It is decided on later: others may end in this very turn. One
+ * that waits to begin was decided on, and counts no more: whoever hands it its permit changes its
+ * row without the lock of this tree. */
 static void need_ended(struct turn *t, struct flow *f, uint32_t follower, struct row *row,
                        bool success)
 {
-    if (row->now.status != S_PENDING)
+    if (row->now.status != S_PENDING || row->now.held)
         return;
     row->now.needs_left--;
     row->now.cursor += success; /* of a task: how many of its needs have succeeded */
     door_touch(t, row);
-    if (!kind_is_job(row->now.kind) && row->now.held)
-        return; /* it was decided on, and waits to begin */
     if (!row->on_agenda)
         *vec_add(&t->moved) = row;
     flow_look(t, row, f->def->rank[follower]);

@@ -174,26 +174,6 @@ static void ask_needs(struct flow_judge *j, const struct workflow_task *task, bo
     }
 }
 
-static int judge_pending(struct flow_judge *j, const struct workflow_task *task,
-                         const struct flow_child *c, struct err *err)
-{
-    size_t left, succeeded;
-
-    if (has_ended(j))
-        return 0; /* I32 */
-    if (j->f.cancel_requested)
-        return check_stranded(j, c, "its workflow is being cancelled", err);
-    ask_needs(j, task, true, &left, &succeeded);
-    if ((size_t)c->needs_left != left || (size_t)c->cursor != succeeded)
-        verify_note(j->v, "I35", c->id,
-                    "%s waits for %d needs after %d successes, but it is %zu after %zu", c->name,
-                    c->needs_left, c->cursor, left, succeeded);
-    if ((uint32_t)j->f.cursor < j->def->workflow->ntasks ||
-        graph_join(task->join, left, succeeded) == GRAPH_WAIT)
-        return 0;
-    return check_stranded(j, c, "what it needs has ended", err);
-}
-
 /* It was decided: whether it might be, and so. With a condition either may be right. */
 static void judge_decided(struct flow_judge *j, const struct workflow_task *task,
                           const struct flow_child *c)
@@ -215,6 +195,30 @@ static void judge_decided(struct flow_judge *j, const struct workflow_task *task
     else if (skipped ? may_run && !task->condition : !may_run)
         verify_note(j->v, "I34", c->id, "%s is %s, but what it needs %s", c->name,
                     status_text(c->status), skipped ? "succeeded" : "did not succeed");
+}
+
+static int judge_pending(struct flow_judge *j, const struct workflow_task *task,
+                         const struct flow_child *c, struct err *err)
+{
+    size_t left, succeeded;
+
+    if (has_ended(j))
+        return 0; /* I32 */
+    if (j->f.cancel_requested)
+        return check_stranded(j, c, "its workflow is being cancelled", err);
+    if (c->held) { /* it only waits to begin, and counts its needs no more */
+        judge_decided(j, task, c);
+        return 0;
+    }
+    ask_needs(j, task, true, &left, &succeeded);
+    if ((size_t)c->needs_left != left || (size_t)c->cursor != succeeded)
+        verify_note(j->v, "I35", c->id,
+                    "%s waits for %d needs after %d successes, but it is %zu after %zu", c->name,
+                    c->needs_left, c->cursor, left, succeeded);
+    if ((uint32_t)j->f.cursor < j->def->workflow->ntasks ||
+        graph_join(task->join, left, succeeded) == GRAPH_WAIT)
+        return 0;
+    return check_stranded(j, c, "what it needs has ended", err);
 }
 
 /* It has ended; whether somebody will tell the rest of those that need it. */
