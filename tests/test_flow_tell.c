@@ -190,6 +190,27 @@ TEST(a_skip_that_gets_wide_takes_several_turns)
     store_close(&s);
 }
 
+/* A worker that is to end when nothing is left looks at this. */
+TEST(a_queue_is_not_done_while_somebody_is_to_be_told)
+{
+    struct store *s = slow_store();
+    int64_t w = submit_star(s, FEW);
+    struct err err = ERR_INIT;
+    bool open = false;
+    int turns = 0;
+
+    end_first(s, OUTCOME_FAILED);
+    do {
+        CHECK_OK_ERR(query_queue_open(s, "default", &open, &err), &err);
+        CHECK_EQ(open, status_of(s, w) == S_RUNNING);
+        turns++;
+    } while (run_timers(s));
+    CHECK(turns > 2);
+    CHECK(!open);
+    play_to_the_end(s, w, S_FAILED);
+    store_close(&s);
+}
+
 /* ---- what happens in between ---- */
 
 TEST(a_pause_between_two_slices_holds_the_rest)

@@ -112,6 +112,28 @@ TEST(a_join_tells_how_many_have_succeeded_and_which_are_left)
     store_close(&s);
 }
 
+TEST(a_task_that_was_not_told_of_an_end_yet_says_so)
+{
+    struct store *s = fixture_store();
+    int64_t flow =
+        flow_submit(s,
+                    "name: w\ntasks:\n  a: {run: x}\n  b: {run: x}\n  c: {run: x, needs: a}\n"
+                    "  d: {run: x, needs: [a, b]}\n",
+                    NULL);
+    struct pawl *p = open_pawl();
+
+    store_set_flow(s, &(struct store_flow_options){.tells = 1});
+    play_one(s, flow, "a", OUTCOME_OK);
+    says(reason(p, flow_task(s, flow, "d"), "needs"),
+         "it waits for 2 of the 2 that it needs: b (ready); 1 of them ended just now, and many are "
+         "to be told so");
+    run_timers(s);
+    says(reason(p, flow_task(s, flow, "d"), "needs"), "it waits for 1 of the 2 that it needs: b");
+    verify_clean(s);
+    pawl_close(p);
+    store_close(&s);
+}
+
 TEST(a_skipped_task_names_what_kept_it_from_running)
 {
     struct store *s = fixture_store();

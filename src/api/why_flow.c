@@ -142,6 +142,17 @@ static void needs_fields(struct reasons *r, bool open)
     jw_end(&r->w, ']');
 }
 
+/* How many have ended without its knowing: an end is told in slices where many are behind it. */
+static int untold(const struct why *y)
+{
+    int open = 0;
+    size_t i;
+
+    for (i = 0; i < y->nneeds; i++)
+        open += is_open(&y->needs[i]);
+    return y->has_task ? y->execution.needs_left - open : 0;
+}
+
 static void say_needs(struct reasons *r)
 {
     const struct why *y = r->y;
@@ -158,6 +169,8 @@ static void say_needs(struct reasons *r)
     else
         buf_addf(&r->text, "it waits for %d of the %zu that it needs", e->needs_left, y->nneeds);
     add_needs(r, true);
+    if (untold(y) > 0)
+        buf_addf(&r->text, "; %d of them ended just now, and many are to be told so", untold(y));
 }
 
 void why_needs(struct reasons *r)

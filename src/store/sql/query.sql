@@ -180,7 +180,7 @@ SELECT @event@
 
 -- ---- queues and workers
 
--- Leases and timers are few, however many jobs there are.
+-- Leases and timers are few, however many jobs there are. A timer of large work (3) may bring jobs, whatever it is of.
 --: query_queue_open(queue text)
 SELECT CASE WHEN EXISTS (SELECT 1
                            FROM leases l JOIN executions e ON e.id = ANY (ARRAY[l.execution]) WHERE e.queue = $1)   --@ postgres
@@ -188,7 +188,7 @@ SELECT CASE WHEN EXISTS (SELECT 1
               OR EXISTS (SELECT 1
                            FROM timers t JOIN executions e ON e.id = ANY (ARRAY[t.execution])   --@ postgres
                            FROM timers t CROSS JOIN executions e ON e.id = t.execution     --@ sqlite
-                          WHERE e.queue = $1 AND e.status = 2 AND e.held IN (3, 4))
+                          WHERE e.queue = $1 AND (t.kind = 3 OR (e.status = 2 AND e.held IN (3, 4))))
             THEN 1 ELSE 0 END
 
 -- Sums of counters, and one probe for who waits longest: never a count over the outbox. A queue of a single
