@@ -2,9 +2,11 @@
  * options. */
 #include "base/buf.h"
 #include "lite_fixture.h"
+#include "store/store.h"
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
@@ -402,6 +404,90 @@ TEST(files_are_for_their_owner_alone_and_a_reader_makes_no_lock_file)
     CHECK(access(path, F_OK));
     free(path);
     lite_end(&reader);
+}
+
+/* ---- files of others ---- */
+
+/* As a program that knows nothing of Pawl writes it. */
+static void write_theirs(const char *path, const char *sql)
+{
+    sqlite3 *theirs = NULL;
+
+    CHECK_EQ(sqlite3_open(path, &theirs), SQLITE_OK);
+    CHECK_EQ(sqlite3_exec(theirs, sql, NULL, NULL, NULL), SQLITE_OK);
+    CHECK_EQ(sqlite3_close(theirs), SQLITE_OK);
+}
+
+static struct buf bytes_of(const char *path)
+{
+    struct buf b = BUF_INIT;
+    FILE *f = fopen(path, "rb");
+    int c;
+
+    CHECK(f);
+    while ((c = getc(f)) != EOF)
+        buf_addch(&b, (char)c);
+    CHECK_OK(fclose(f));
+    return b;
+}
+
+TEST(a_file_of_another_program_that_is_refused_stays_as_it_was)
+{
+    static const char *const sql[] = {
+        "CREATE TABLE settings (a); INSERT INTO settings VALUES (7)",
+        "CREATE TABLE schema_migrations (version); INSERT INTO schema_migrations VALUES (9)"};
+    static const char *const beside[] = {"-wal", "-shm", "-journal", ".lock", ".wake"};
+
+    for (size_t i = 0; i < sizeof(sql) / sizeof(*sql); i++) {
+        struct lite t = lite_named(i ? "b.db" : "a.db", NULL);
+        struct store_options o = {.env = t.env};
+        struct store *s = NULL;
+        struct buf before, after;
+
+        write_theirs(t.url.file, sql[i]);
+        before = bytes_of(t.url.file);
+        CHECK_EQ(store_open(t.url.text, NULL, &o, &s, &t.err), -E_SCHEMA);
+        CHECK(strstr(t.err.msg, "not Pawl's"));
+        after = bytes_of(t.url.file);
+        CHECK_EQ(after.len, before.len);
+        CHECK(!memcmp(after.ptr, before.ptr, before.len));
+        for (size_t k = 0; k < sizeof(beside) / sizeof(*beside); k++) {
+            char *path = mem_printf("%s%s", t.url.file, beside[k]);
+
+            CHECK(access(path, F_OK));
+            free(path);
+        }
+        buf_release(&before);
+        buf_release(&after);
+        lite_end(&t);
+    }
+}
+
+static int write_version(const char *path)
+{
+    struct buf b = bytes_of(path);
+    int version = b.ptr[18]; /* of the file format: 2 is with a log */
+
+    buf_release(&b);
+    return version;
+}
+
+/* A copy that a backup made, say. */
+TEST(a_file_without_a_log_gets_one_with_the_first_write)
+{
+    struct lite t = lite_named("t.db", NULL);
+
+    write_theirs(t.url.file, "CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT)");
+    lite_open_it(&t);
+    CHECK_EQ(lite_number(&t, &count_items), 0);
+    db_close(&t.db);
+    CHECK_EQ(write_version(t.url.file), 1);
+    lite_open_it(&t);
+    lite_add_item(&t, 1);
+    CHECK_EQ(lite_number(&t, &count_items), 1);
+    db_close(&t.db);
+    CHECK_EQ(write_version(t.url.file), 2);
+    lite_end(&t);
 }
 
 TEST(a_database_reached_through_a_link_has_the_same_lock_file)

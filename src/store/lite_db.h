@@ -67,6 +67,7 @@ struct lite_db {
     bool broken;       /* reopen before the next transaction */
     bool doubtful;     /* renew the log before the next write: it may not be on the disk */
 
+    bool has_wal;      /* the database is in WAL mode, as far as is known */
     int wal_pages;     /* of the log, after this connection's last commit */
     int wal_written;   /* how far it grew while this connection is open */
     int wal_room;      /* so many fit into its file, as far as is known */
@@ -102,7 +103,10 @@ void lite_finalize_all(struct lite_db *l);
 int lite_guest(struct db *db, struct guest *g, struct err *err);
 
 /* lite_wal.c; under the lock file, outside a transaction */
-void lite_wal_watch(struct lite_db *l); /* after opening */
+MUST_USE int lite_wal_watch(struct lite_db *l, struct err *err); /* after opening */
+/* Before the first write, not sooner: a file that Pawl only looks at, and then refuses, stays as it
+ * was. */
+MUST_USE int lite_wal_enter(struct lite_db *l, struct err *err);
 void lite_wal_after_commit(struct lite_db *l);
 MUST_USE int lite_wal_renew(struct lite_db *l, struct err *err); /* if it is doubtful */
 void lite_wal_before_close(struct lite_db *l); /* takes the lock file itself, if it is free */

@@ -101,36 +101,6 @@ static int check_file(const char *path, struct stat *st, struct err *err)
 
 /* ---- the connection ---- */
 
-static int is_wal(void *arg, int n, char **values, char **names)
-{
-    (void)n, (void)names;
-    *(bool *)arg = values[0] && strcmp(values[0], "wal") == 0;
-    return 0;
-}
-
-/* Only a new file is changed, and only that needs the lock file: a reader does without. */
-static int enter_wal_mode(struct lite_db *l, struct err *err)
-{
-    bool wal = false;
-    int rc;
-
-    if (sqlite3_exec(l->sq, "PRAGMA journal_mode", is_wal, &wal, NULL))
-        return lite_error(l, NULL, err);
-    if (wal)
-        return 0;
-    if ((rc = lite_lock_take(&l->lock, LITE_LOCK_MS, err)))
-        return rc;
-    if (sqlite3_exec(l->sq, "PRAGMA journal_mode = WAL", is_wal, &wal, NULL))
-        rc = lite_error(l, "write-ahead logging", err);
-    else if (!wal)
-        rc = err_set(err, E_UNAVAILABLE,
-                     "the database %s can't have a log, which needs shared memory: keep it on a "
-                     "local file system",
-                     l->path);
-    lite_lock_drop(&l->lock);
-    return rc;
-}
-
 /* No mmap: it helps only what is read beyond the cache (5 µs instead of 7 for a random row of a
  * large file), and turns an error of the disk into a SIGBUS. */
 static const char settings[] = "PRAGMA foreign_keys = ON;"
@@ -171,8 +141,7 @@ static int connect_file(struct lite_db *l, struct err *err)
     /* "x" is a column or an error, never the text x. */
     sqlite3_db_config(l->sq, SQLITE_DBCONFIG_DQS_DML, 0, NULL);
     sqlite3_db_config(l->sq, SQLITE_DBCONFIG_DQS_DDL, 0, NULL);
-    lite_wal_watch(l);
-    if ((rc = enter_wal_mode(l, err)) || (rc = configure(l, err)))
+    if ((rc = lite_wal_watch(l, err)) || (rc = configure(l, err)))
         goto failed;
     l->broken = false;
     return 0;

@@ -34,7 +34,8 @@ static int begin_writing(struct lite_db *l, struct err *err)
 
     if ((rc = take_lock(l, err)))
         return rc;
-    if ((rc = lite_wal_renew(l, err)) || (rc = run(l, &begin_write, err)))
+    if ((rc = lite_wal_enter(l, err)) || (rc = lite_wal_renew(l, err)) ||
+        (rc = run(l, &begin_write, err)))
         lite_lock_drop(&l->lock);
     return rc;
 }

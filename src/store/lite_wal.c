@@ -7,6 +7,8 @@
  * are what an earlier, longer log left behind, and end this one. */
 #include "store/lite_db.h"
 
+#include <string.h>
+
 #define CHECKPOINT_PAGES 4000  /* 16 MB: some ms of work, every few thousand commits */
 #define LARGE_PAGES      40000 /* 160 MB: readers never all went, so the log could not start anew */
 #define CLOSE_PAGES      250 /* 1 MB: whoever opens it next reads all of it first, some 5 µs each */
@@ -33,12 +35,36 @@ static int committed(void *arg, sqlite3 *sq, const char *database, int pages)
     return SQLITE_OK;
 }
 
-void lite_wal_watch(struct lite_db *l)
+static int is_wal(void *arg, int n, char **values, char **names)
+{
+    (void)n, (void)names;
+    *(bool *)arg = values[0] && strcmp(values[0], "wal") == 0;
+    return 0;
+}
+
+int lite_wal_watch(struct lite_db *l, struct err *err)
 {
     l->wal_pages = l->wal_room = l->wal_written = 0;
     l->checkpoint_at = CHECKPOINT_PAGES;
     sqlite3_wal_autocheckpoint(l->sq, 0);
     sqlite3_wal_hook(l->sq, committed, l);
+    if (sqlite3_exec(l->sq, "PRAGMA journal_mode", is_wal, &l->has_wal, NULL))
+        return lite_error(l, NULL, err);
+    return 0;
+}
+
+int lite_wal_enter(struct lite_db *l, struct err *err)
+{
+    if (l->has_wal)
+        return 0;
+    if (sqlite3_exec(l->sq, "PRAGMA journal_mode = WAL", is_wal, &l->has_wal, NULL))
+        return lite_error(l, "write-ahead logging", err);
+    if (!l->has_wal)
+        return err_set(err, E_UNAVAILABLE,
+                       "the database %s can't have a log, which needs shared memory: keep it on a "
+                       "local file system",
+                       l->path);
+    return 0;
 }
 
 static int checkpoint(struct lite_db *l, int mode, int wait_ms)

@@ -222,19 +222,27 @@ done:
     return rc;
 }
 
-int schema_migrate(struct db *db, const struct db_url *url, bool may_change, struct err *err)
+/* What refuses somebody else's database only reads it. */
+static int look(struct db *db, const struct db_url *url, int64_t *v, struct err *err)
 {
-    int64_t v;
     int rc;
 
     if ((rc = db_begin(db, TX_READ, err)))
         return rc;
-    rc = version(db, url, &v, err);
+    if (!(rc = version(db, url, v, err)) && !(rc = check_not_newer(url, *v, err)) &&
+        *v < migration_count)
+        rc = check_names(db, url, (int)*v, err);
     db_rollback(db);
-    if (rc || (rc = check_not_newer(url, v, err)))
+    return rc;
+}
+
+int schema_migrate(struct db *db, const struct db_url *url, bool may_change, struct err *err)
+{
+    int64_t v;
+    int rc = look(db, url, &v, err);
+
+    if (rc || v == migration_count)
         return rc;
-    if (v == migration_count)
-        return 0;
     if (!may_change)
         return err_set(
             err, E_SCHEMA,
