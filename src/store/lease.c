@@ -155,6 +155,27 @@ static int take_over(struct turn *t, const struct adoption *a, const struct rows
     return 0;
 }
 
+/* Up to where all lanes were looked at. SQLite is asked lane by lane, and may have left off in each
+ * of them; PostgreSQL merges them first. */
+static int64_t seen_up_to(const struct turn *t, const struct rows *found, size_t max)
+{
+    int64_t last = 0, cut = INT64_MAX;
+    const char *lane = NULL;
+    size_t i, n = 0;
+
+    for (i = 0; i < found->n; i++) {
+        int64_t id = rows_int(found, i, 0);
+        const char *of = turn_row(t, id)->now.lane;
+
+        n = lane && !strcmp(lane, of) ? n + 1 : 1;
+        lane = of;
+        last = id > last ? id : last;
+        if (n == max && id < cut)
+            cut = id;
+    }
+    return cut < last ? cut : last;
+}
+
 int op_adopt(struct turn *t, const struct adoption *a, struct job_list *out, struct err *err)
 {
     struct rows orphans = ROWS_INIT, dead = ROWS_INIT;
@@ -167,16 +188,12 @@ int op_adopt(struct turn *t, const struct adoption *a, struct job_list *out, str
     if ((rc = door_flush(t, err)) || (rc = turn_sync(t, err)))
         return rc;
     do { /* those that are not wanted must not stand before those that are */
-        size_t i;
-
         rows_release(&orphans);
         orphans = (struct rows)ROWS_INIT;
         if ((rc = find_orphans(t, a, after, &orphans, err)) ||
             (rc = take_over(t, a, &orphans, out, err)))
             goto done;
-        for (i = 0; i < orphans.n; i++)
-            if (rows_int(&orphans, i, 0) > after)
-                after = rows_int(&orphans, i, 0);
+        after = seen_up_to(t, &orphans, a->claim.max);
     } while (orphans.n >= a->claim.max && out->n < a->claim.max);
     if (a->ndead && !(rc = find_leases_of_dead(t, a, &dead, err)))
         rc = take_over(t, a, &dead, out, err);
