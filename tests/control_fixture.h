@@ -1,0 +1,58 @@
+/* control_fixture.h - what an operator asks for through pawl.h, in a test: jobs are made and moved
+ * through the store, whose clock the test moves, and both look at the same database. */
+#ifndef TESTS_CONTROL_FIXTURE_H
+#define TESTS_CONTROL_FIXTURE_H
+
+#include "api/api.h"
+#include "api_fixture.h"
+
+#include <string.h>
+
+#define FAILS(call, code) CHECK_EQ(call, -(code))
+
+/* Lets time pass for both. */
+static inline void pass(struct pawl *p, int64_t us)
+{
+    clock_advance(us);
+    p->env.clock_offset = fixture_env()->clock_offset;
+}
+
+static inline void close_both(struct pawl *p, struct store *s)
+{
+    pawl_close(p);
+    verify_clean(s);
+    store_close(&s);
+}
+
+static inline int hello_body(struct turn *t, void *arg, struct err *e)
+{
+    return op_worker_hello(t, arg, e);
+}
+
+static inline void hello(struct store *s, int64_t id, const char *folder, const char *serves)
+{
+    struct worker w = {.id = id,
+                       .host = "host",
+                       .folder = folder,
+                       .version = "1",
+                       .pid = 77,
+                       .room = 4,
+                       .serves = serves};
+    struct err e = ERR_INIT;
+
+    CHECK_OK_ERR(store_turn(s, hello_body, &w, &e), &e);
+}
+
+/* Jobs of the default queue. */
+static inline void submit_many(struct pawl *p, size_t n)
+{
+    struct pawl_job *jobs = calloc(n, sizeof(*jobs));
+    size_t i;
+
+    for (i = 0; i < n; i++)
+        jobs[i] = (struct pawl_job){.name = "one"};
+    OK(pawl_submit(p, jobs, n, &api_err));
+    free(jobs);
+}
+
+#endif

@@ -1,0 +1,254 @@
+/* test_why_job.c - why of jobs, as pawl.h tells it. That of workflows is in test_why.c. */
+#include "control_fixture.h"
+
+#include <stdio.h>
+
+/* ---- reading the answers ---- */
+
+/* The reasons of an execution; the document lives as long as the test. */
+static json_t *why(struct pawl *p, int64_t id)
+{
+    static json_t *kept[64];
+    static size_t n;
+    char *json = NULL;
+
+    OK(pawl_why(p, id, &json, &api_err));
+    CHECK(n < 64);
+    CHECK((kept[n] = json_loads(json, 0, NULL)));
+    free(json);
+    CHECK_EQ(json_integer_value(json_object_get(kept[n], "id")), id);
+    return json_object_get(kept[n++], "reasons");
+}
+
+/* All codes in their order, as "running attempt attempt". */
+static const char *codes(const json_t *reasons)
+{
+    static char out[512];
+    size_t i;
+
+    out[0] = '\0';
+    for (i = 0; i < json_array_size(reasons); i++) {
+        const json_t *r = json_array_get(reasons, i);
+        size_t len = strlen(out);
+
+        CHECK(*json_string_value(json_object_get(r, "text")));
+        snprintf(out + len, sizeof(out) - len, "%s%s", i ? " " : "",
+                 json_string_value(json_object_get(r, "code")));
+    }
+    return out;
+}
+
+static const json_t *first(const json_t *reasons, const char *key)
+{
+    return json_object_get(json_array_get(reasons, 0), key);
+}
+
+static long long number(const json_t *reasons, const char *key)
+{
+    CHECK(json_is_integer(first(reasons, key)));
+    return json_integer_value(first(reasons, key));
+}
+
+static const char *text(const json_t *reasons, const char *key)
+{
+    CHECK(json_is_string(first(reasons, key)));
+    return json_string_value(first(reasons, key));
+}
+
+static void says(const json_t *reasons, size_t i, const char *words)
+{
+    const char *sentence = json_string_value(json_object_get(json_array_get(reasons, i), "text"));
+
+    if (!sentence || !strstr(sentence, words))
+        test_fail(__FILE__, __LINE__, "\"%s\" does not say \"%s\"", sentence ? sentence : "",
+                  words);
+}
+
+/* ---- why ---- */
+
+TEST(why_names_the_worker_that_is_missing)
+{
+    struct store *s = fixture_store();
+    struct pawl *p = open_pawl();
+    int64_t id = submit_with(s, (struct submission){.name = "b", .priority = 1}), later;
+    json_t *r;
+
+    later = submit(s, "later");
+    r = why(p, later);
+    CHECK_STR(codes(r), "no_worker");
+    CHECK_EQ(number(r, "before"), 1);
+    CHECK_EQ(number(why(p, id), "before"), 0);
+    hello(s, 5, "f", "{\"function:a\":[\"default\"],\"process\":[\"mail\"]}");
+    r = why(p, later);
+    CHECK_STR(codes(r), "not_served");
+    says(r, 0, "lane process in queue default");
+    hello(s, 6, "f", "{\"process\":[\"mail\",\"default\"]}");
+    r = why(p, later);
+    CHECK_STR(codes(r), "in_line");
+    CHECK_EQ(number(r, "alive"), 2);
+    CHECK_EQ(number(r, "serving"), 1);
+    CHECK_EQ(number(r, "room"), 4);
+    hello(s, 7, "f", NULL); /* one that did not say is believed to serve it */
+    CHECK_EQ(number(why(p, later), "serving"), 2);
+    pass(p, 60 * SECOND);
+    CHECK_STR(codes(why(p, later)), "no_worker");
+    close_both(p, s);
+}
+
+TEST(why_says_until_when_a_delay_lasts_and_what_a_retry_is_for)
+{
+    struct store *s = fixture_store();
+    struct pawl *p = open_pawl();
+    int64_t id;
+    json_t *r;
+
+    id = submit_with(s, (struct submission){.name = "d", .max_attempts = 3, .delay = 100 * SECOND});
+    r = why(p, id);
+    CHECK_STR(codes(r), "delay");
+    CHECK(number(r, "in_us") > 50 * SECOND && number(r, "in_us") <= 100 * SECOND);
+    pass(p, 101 * SECOND);
+    run_timers(s);
+    CHECK_EQ(settle_as(s, claim_job(s, 1), OUTCOME_FAILED, 40 * SECOND), 0);
+    r = why(p, id);
+    CHECK_STR(codes(r), "retry attempt");
+    says(r, 0, "retry 1 of 2 in ");
+    says(r, 0, "because attempt 1 failed after 1.0 ms with exit code 1: it said no");
+    CHECK_EQ(number(r, "exit_code"), 1);
+    pass(p, 41 * SECOND);
+    says(why(p, id), 0, "retry 1 of 2 now");
+    run_timers(s);
+    CHECK_EQ(settle_as(s, claim_job(s, 1), OUTCOME_REFUSED, 40 * SECOND), 0);
+    CHECK_STR(codes(why(p, id)), "released attempt");
+    close_both(p, s);
+}
+
+TEST(why_names_the_limit_and_who_has_its_permits)
+{
+    struct store *s = fixture_store();
+    struct pawl *p = open_pawl();
+    struct held_job j;
+    int64_t a, b, c;
+    json_t *r;
+
+    a = submit_with(s, (struct submission){.name = "a", .concurrency = "k"});
+    b = submit_with(s, (struct submission){.name = "b", .concurrency = "k"});
+    c = submit_with(s, (struct submission){.name = "c", .concurrency = "k"});
+    r = why(p, c);
+    CHECK_STR(codes(r), "limit");
+    CHECK_STR(text(r, "key"), "key:k");
+    CHECK_EQ(number(r, "max"), 1);
+    CHECK_EQ(number(r, "used"), 1);
+    CHECK_EQ(number(r, "before"), 1);
+    CHECK_EQ(json_array_size(first(r, "holders")), 1);
+    j = claim_job(s, 1);
+    CHECK_EQ(j.id, a);
+    r = why(p, b);
+    CHECK_EQ(number(r, "before"), 0);
+    says(r, 0, "(running)");
+    CHECK_EQ(json_integer_value(json_object_get(json_array_get(first(r, "holders"), 0), "id")), a);
+
+    OK(pawl_queue_pause(p, "default", "ada", "deploy", &api_err));
+    CHECK_EQ(settle_ok(s, j), 0);
+    r = why(p, submit(s, "d"));
+    CHECK_STR(codes(r), "queue_paused");
+    CHECK_STR(text(r, "by"), "ada");
+    CHECK_STR(text(r, "reason"), "deploy");
+    CHECK_STR(text(r, "queue"), "default");
+    close_both(p, s);
+}
+
+TEST(why_says_who_paused_a_job)
+{
+    struct store *s = fixture_store();
+    struct pawl *p = open_pawl();
+    int64_t id = submit(s, "a");
+    json_t *r;
+
+    CHECK_EQ(hold(s, id), 0);
+    r = why(p, id);
+    CHECK_STR(codes(r), "paused");
+    CHECK(json_is_string(first(r, "since")));
+    CHECK_STR(text(r, "by"), "tester");
+    says(r, 0, "by tester: a test");
+    CHECK_EQ(unhold(s, id), 0);
+    close_both(p, s);
+}
+
+TEST(why_of_a_running_job_tells_whether_its_worker_is_still_there)
+{
+    struct store *s = fixture_store();
+    struct pawl *p = open_pawl();
+    int64_t id;
+    json_t *r;
+
+    hello(s, 1, "folder-a", "{\"process\":[\"default\"]}");
+    id = submit_with(s, (struct submission){.name = "a", .max_attempts = 2});
+    claim_job(s, 1);
+    r = why(p, id);
+    CHECK_STR(codes(r), "running");
+    CHECK_EQ(number(r, "attempt"), 1);
+    CHECK_STR(text(r, "worker"), "0000000000000001");
+    CHECK_STR(text(r, "host"), "host");
+    OK(pawl_cancel(p, id, "ada", NULL, NULL, &api_err));
+    r = why(p, id);
+    CHECK_STR(codes(r), "running cancel_requested");
+    says(r, 1, "by ada");
+    pass(p, LEASE + SECOND);
+    CHECK_STR(codes(why(p, id)), "running worker_silent cancel_requested");
+    CHECK_EQ(reap(s), 1);
+    hello(s, 2, "folder-a", "{\"process\":[\"x\"]}");
+    hello(s, 3, "elsewhere", "{\"process\":[\"x\"]}");
+    r = why(p, id);
+    CHECK_STR(codes(r), "running orphan cancel_requested");
+    r = json_array_get(r, 1);
+    CHECK_STR(json_string_value(json_object_get(r, "folder")), "folder-a");
+    CHECK_EQ(json_integer_value(json_object_get(r, "alive_in_folder")), 1);
+    CHECK_EQ(json_integer_value(json_object_get(r, "alive_elsewhere")), 1);
+    close_both(p, s);
+}
+
+TEST(why_of_what_ended_tells_how_each_attempt_ended)
+{
+    struct store *s = fixture_store();
+    struct pawl *p = open_pawl();
+    int64_t id = submit_with(s, (struct submission){.name = "a", .max_attempts = 3});
+    json_t *r;
+
+    CHECK_EQ(settle_as(s, claim_job(s, 1), OUTCOME_FAILED, 0), 0);
+    CHECK_EQ(settle_as(s, claim_job(s, 1), OUTCOME_LOST, 0), 0);
+    CHECK_EQ(settle_as(s, claim_job(s, 1), OUTCOME_TIMED_OUT, 0), 0);
+    r = why(p, id);
+    CHECK_STR(codes(r), "ended attempt attempt attempt");
+    CHECK_STR(text(r, "status"), "timed_out");
+    says(r, 0, "it timed out at ");
+    says(r, 0, "in attempt 3 of 3: it said no");
+    says(r, 1, "attempt 1 failed");
+    says(r, 2, "attempt 2 was lost");
+    says(r, 3, "attempt 3 timed out");
+
+    id = submit(s, "b");
+    CHECK_EQ(settle_ok(s, claim_job(s, 1)), 0);
+    CHECK_STR(codes(why(p, id)), "ended");
+    id = submit(s, "c");
+    OK(pawl_cancel(p, id, "ada", "no need", NULL, &api_err));
+    says(why(p, id), 0, "by ada: no need");
+    FAILS(pawl_why(p, 777, &(char *){NULL}, &api_err), PAWL_E_NOT_FOUND);
+    close_both(p, s);
+}
+
+TEST(why_of_a_flow_names_what_is_open_below_it)
+{
+    struct store *s = fixture_store();
+    struct pawl *p = open_pawl();
+    int64_t flow = submit_with(s, (struct submission){.kind = KIND_WORKFLOW, .name = "w"}), i;
+    json_t *r;
+
+    for (i = 0; i < 7; i++)
+        submit_child(s, flow, "w::t");
+    r = why(p, flow);
+    CHECK_STR(codes(r), "children");
+    CHECK_EQ(json_array_size(first(r, "open")), WHY_OTHERS);
+    drain(s);
+    CHECK_STR(codes(why(p, flow)), "ended");
+    close_both(p, s);
+}
