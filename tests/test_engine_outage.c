@@ -563,6 +563,65 @@ static void keep_rc(void *arg, const struct submission *s)
     *(int *)arg = s->rc;
 }
 
+/* ---- what was counted ---- */
+
+#define ATTEMPTS                                                  \
+    "SELECT COALESCE(sum(value), 0)::bigint FROM worker_counters" \
+    " WHERE metric = 'pawl_attempts_total'"
+
+static _Atomic int idle, given_up;
+
+/* The heartbeat that adds what was counted waits until nobody else has anything to commit: then the
+ * next COMMIT is its own. */
+static void cut_off_counters(void *arg, const char *where)
+{
+    static _Atomic int once;
+
+    (void)arg;
+    if (strcmp(where, "worker_counter_add") || once++)
+        return;
+    while (!idle)
+        clock_sleep_us(1000);
+    proxy->last = 1;
+}
+
+static void hear_of_doubt(void *arg, const char *sentence)
+{
+    (void)arg;
+    if (!strstr(sentence, "the change may be stored or not"))
+        return;
+    proxy->last = proxy->shut = 0;
+    given_up = 1;
+}
+
+TEST(what_was_counted_by_a_heartbeat_that_got_no_answer_is_not_counted_again)
+{
+    struct engine_options o = {.lease = SECOND};
+    struct load l = {.k = {.list = functions}};
+    struct store *s;
+    pid_t through;
+    char *url;
+
+    server_url(); /* skips on other databases */
+    url = proxy_start(&through);
+    fixture_env()->point = cut_off_counters;
+    fixture_env()->note = hear_of_doubt;
+    open_at(&l.k, url, kit_state(), o);
+    step_under_load(&l, 3);
+    KIT_UNTIL(&l.k, l.k.ended == 3 && engine_is_drained(l.k.engine));
+    idle = 1;
+    KIT_UNTIL(&l.k, given_up);
+    s = fixture_store();
+    sql_run(s, "UPDATE workers SET seen_at = '2020-01-01Z'");
+    KIT_UNTIL(&l.k, sql_number(s, "SELECT count(*) FROM workers WHERE seen_at > '2021-01-01Z'") &&
+                        sql_number(s, ATTEMPTS) >= 3);
+    CHECK_EQ(sql_number(s, ATTEMPTS), 3);
+    store_close(&s);
+    end_load(&l);
+    proxy_stop(through);
+    free(url);
+}
+
 /* It is told that it may be stored, which it is; and others find it. */
 TEST(what_a_worker_claimed_that_can_not_ask_whether_it_did_is_found_at_once)
 {

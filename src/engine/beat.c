@@ -73,14 +73,51 @@ static int connect_own(struct engine *e, struct err *err)
     return 0;
 }
 
-/* Sends one beat; the lock is held before and after, not meanwhile. Counters are added only once: a
- * beat whose commit is not known keeps its number (store_turn) and so is not repeated. */
+/* Whether the counters were added by a turn of whose commit nothing was heard at the time. Where
+ * others use the same connection, one of them may have come since: then that is not known. */
+static int settle_doubt(struct beat *b, struct store *store, bool *added, struct err *err)
+{
+    int rc = 0;
+
+    if (b->doubt && b->doubt == store_last_number(store))
+        rc = store_last_is_stored(store, added, err);
+    if (!rc)
+        b->doubt = 0;
+    return rc;
+}
+
+/* Renews what is held and adds what was counted: in a turn with a number, so that it is done once.
+ * *added: the counters are in the database. */
+static int renew(struct engine *e, struct sending *s, bool *added, struct err *err)
+{
+    struct beat *b = &e->beat;
+    struct store *store;
+    int rc;
+
+    if ((rc = connect_own(e, err)))
+        return rc;
+    store = b->store ? b->store : e->store;
+    if ((rc = settle_doubt(b, store, added, err)))
+        return rc;
+    if (*added)
+        s->ncounters = 0;
+    if (!s->ncounters)
+        return store_light_turn(store, body, s, err);
+    rc = store_turn(store, body, s, err);
+    *added = !rc;
+    if (rc == -E_COMMIT_UNKNOWN)
+        b->doubt = store_last_number(store);
+    return rc;
+}
+
+/* Sends one beat; the lock is held before and after, not meanwhile. */
 static void send_beat(struct engine *e)
 {
     struct beat *b = &e->beat;
     struct sending s = {.e = e, .round = &b->going};
     struct err err = ERR_INIT;
     struct beat_round done;
+    bool added = false;
     int rc;
 
     copy_leases(e, &b->going);
@@ -89,12 +126,7 @@ static void send_beat(struct engine *e)
     b->going.sent_at = engine_now(e);
     b->sending = true;
     pthread_mutex_unlock(&b->lock);
-    if (!(rc = connect_own(e, &err))) {
-        struct store *store = b->store ? b->store : e->store;
-
-        rc = s.ncounters ? store_turn(store, body, &s, &err)
-                         : store_light_turn(store, body, &s, &err);
-    }
+    rc = renew(e, &s, &added, &err);
     if (rc && e->env->note)
         e->env->note(e->env->arg, err.msg);
     pthread_mutex_lock(&b->lock);
@@ -106,11 +138,12 @@ static void send_beat(struct engine *e)
     b->last = done;
     b->done = true;
     b->next = rc ? engine_now(e) + interval(e) / 4 : done.sent_at + interval(e);
-    if (!rc) {
+    if (added) {
         b->counters.n = 0;
         arena_reset(&b->counter_texts);
-        b->last_good = done.sent_at;
     }
+    if (!rc)
+        b->last_good = done.sent_at;
 }
 
 static void *run(void *arg)

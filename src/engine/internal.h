@@ -83,6 +83,7 @@ struct beat {
     int64_t next; /* engine_now when the thread sends again */
     VEC(struct counter) counters; /* to be added with the next beat */
     struct arena counter_texts;
+    int64_t doubt;     /* the number of a turn that may have added them; 0: none */
     int64_t last_good; /* engine_now when the last good one was sent */
 };
 

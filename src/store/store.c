@@ -239,6 +239,21 @@ done:
     return rc;
 }
 
+int store_last_is_stored(struct store *s, bool *stored, struct err *err)
+{
+    int rc = turn_is_stored(s, err);
+
+    if (rc < 0)
+        return rc;
+    *stored = rc == 1;
+    return 0;
+}
+
+int64_t store_last_number(const struct store *s)
+{
+    return s->turn_number;
+}
+
 /* Sleeps longer each time, by a random part, so that many workers do not come back in step. */
 static void back_off(int64_t *wait)
 {

@@ -42,6 +42,10 @@ MUST_USE int store_turn_waiting(struct store *s, int (*body)(struct turn *, void
 /* The same without a number of its own, for what may be repeated harmlessly: heartbeats, ticks. */
 MUST_USE int store_light_turn(struct store *s, int (*body)(struct turn *, void *, struct err *),
                               void *arg, struct err *err);
+/* Whether the last turn with a number is stored, whose commit got no answer (-E_COMMIT_UNKNOWN) for
+ * as long as it was asked for. That it was the last can be seen by the number. */
+MUST_USE int store_last_is_stored(struct store *s, bool *stored, struct err *err);
+int64_t store_last_number(const struct store *s);
 /* The same with the time limits of long work: retention. */
 MUST_USE int store_long_turn(struct store *s, int (*body)(struct turn *, void *, struct err *),
                              void *arg, struct err *err);
