@@ -106,47 +106,6 @@ TEST(a_task_that_ended_before_the_cancel_keeps_its_outcome)
     worker_free(w);
 }
 
-/* As by kill -STOP: it neither hears a cancel nor sees that the time is over. */
-static struct seen *end_under_a_stopped_shim(struct worker *w, struct spec *spec, bool cancel)
-{
-    struct task t = task_of(spec);
-    struct seen *s;
-    pid_t task;
-
-    spec->run = "echo $$ >begun; exec sleep 1000";
-    spec->cwd = test_dir();
-    worker_start(w, &t);
-    task = read_pid(w, path_of("begun"));
-    CHECK_OK(kill(shim_of(&t), SIGSTOP));
-    if (cancel)
-        w->x->ops->cancel(w->x, t.execution, t.attempt, OUTCOME_CANCELLED);
-    s = worker_wait(w, &t);
-    CHECK(is_gone(task));
-    return s;
-}
-
-TEST(a_cancel_ends_a_task_whose_shim_is_stopped)
-{
-    struct worker *w = worker_with((struct process_options){.lease = SECOND / 5, .grace = -1});
-    struct spec spec = {0};
-    struct seen *s = end_under_a_stopped_shim(w, &spec, true);
-
-    CHECK_EQ(s->o.kind, OUTCOME_CANCELLED);
-    CHECK_STR(s->error, "cancelled and killed: its shim did not answer");
-    worker_free(w);
-}
-
-TEST(a_timeout_ends_a_task_whose_shim_is_stopped)
-{
-    struct worker *w = worker_with((struct process_options){.lease = SECOND / 5, .grace = -1});
-    struct spec spec = {.timeout = SECOND};
-    struct seen *s = end_under_a_stopped_shim(w, &spec, false);
-
-    CHECK_EQ(s->o.kind, OUTCOME_TIMED_OUT);
-    CHECK_STR(s->error, "killed after its timeout: its shim did not answer");
-    worker_free(w);
-}
-
 /* By somebody who cleans up, perhaps: what runs goes on, and its end is noticed all the same. */
 TEST(a_task_whose_folder_was_removed_ends_as_lost)
 {

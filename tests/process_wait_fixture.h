@@ -1,0 +1,48 @@
+/* process_wait_fixture.h - a task that runs until it is told how to end, under a process executor
+ * (process_fixture.h), and what tests do to those who look after it. */
+#ifndef TESTS_PROCESS_WAIT_FIXTURE_H
+#define TESTS_PROCESS_WAIT_FIXTURE_H
+
+#include "process_fixture.h"
+
+/* It leaves a line for each time it began. */
+#define WAITS "echo $$ >>begun; echo said; echo a=1 >>$PAWL_OUTPUT; read x <fifo; exit $x"
+
+static inline struct spec waiting_spec(void)
+{
+    CHECK_OK(mkfifo(path_of("fifo"), 0600));
+    return (struct spec){.run = WAITS, .cwd = test_dir()};
+}
+
+static inline pid_t begin(struct worker *w, const struct task *t)
+{
+    worker_start(w, t);
+    return read_pid(w, path_of("begun"));
+}
+
+static inline int times_begun(void)
+{
+    int n = 0;
+
+    for (const char *p = read_text(path_of("begun")); (p = strchr(p, '\n')) != NULL; p++)
+        n++;
+    return n;
+}
+
+static inline void let_end(const char *code)
+{
+    write_text(path_of("fifo"), code);
+}
+
+/* The helper is the one child of ours that is a pawl-shim. */
+static inline pid_t helper_pid(void)
+{
+    char path[64];
+    int pid = 0;
+
+    snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+    CHECK_EQ(sscanf(read_text(path), "%d", &pid), 1);
+    return pid;
+}
+
+#endif

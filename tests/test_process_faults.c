@@ -1,0 +1,277 @@
+/* test_process_faults.c - the shim of a task or the helper of a worker dies, or stands still. Lost
+ * is never a success, and what has not begun is given back. */
+#include "process_wait_fixture.h"
+
+#include <sys/pidfd.h>
+
+TEST_NO_DB;
+
+/* --- the shim dies ------------------------------------------------------------------------------
+ */
+
+static void check_a_task_whose_shim_was_killed_is_lost_and_nothing_of_it_lives(void)
+{
+    struct worker *w = worker_new();
+    struct spec spec = {
+        .run = "(setsid sleep 1000 & echo $! >daemon); echo $$ >main; exec sleep 1000"};
+    struct task t = task_of(&spec);
+    pid_t task, daemon;
+    struct seen *s;
+    int at;
+
+    spec.cwd = test_dir();
+    worker_start(w, &t);
+    task = read_pid(w, path_of("main"));
+    daemon = read_pid(w, path_of("daemon"));
+    CHECK_OK(kill(shim_of(&t), SIGKILL));
+    s = worker_wait(w, &t);
+    CHECK_EQ(s->o.kind, OUTCOME_LOST);
+    CHECK(is_gone(task));
+    CHECK(is_gone(daemon));
+    at = folder_of(&t);
+    CHECK(!attempt_is_held(at, ATTEMPT_TREE));
+    close(at);
+    worker_free(w);
+}
+
+TEST(a_task_whose_shim_was_killed_is_lost_and_nothing_of_it_lives)
+{
+    check_a_task_whose_shim_was_killed_is_lost_and_nothing_of_it_lives();
+}
+
+TEST(a_task_whose_shim_was_killed_is_lost_and_nothing_of_it_lives_without_cgroups)
+{
+    setenv("PAWL_CGROUPS", "off", 1);
+    check_a_task_whose_shim_was_killed_is_lost_and_nothing_of_it_lives();
+}
+
+/* We take a copy of the task's own handle, and so are one of its tree that nobody kills. */
+TEST(lost_is_not_told_while_something_of_the_task_lives)
+{
+    struct worker *w = worker_new();
+    struct spec spec = waiting_spec();
+    struct task t = task_of(&spec);
+    struct seen *s = seen_of(w, t.execution, t.attempt);
+    pid_t task = begin(w, &t);
+    int pidfd = pidfd_open(task, 0), tree;
+
+    CHECK(pidfd >= 0);
+    tree = pidfd_getfd(pidfd, 200, 0);
+    if (tree < 0 && errno == EPERM)
+        SKIP("this machine lets nobody have a copy of another's handle");
+    CHECK(tree >= 0);
+    CHECK_OK(kill(shim_of(&t), SIGKILL));
+    UNTIL(w, is_gone(task));
+    for (int i = 0; i < 30; i++)
+        worker_turn(w, 10000);
+    CHECK_EQ(s->ended, 0);
+    close(tree);
+    CHECK_EQ(worker_wait(w, &t)->o.kind, OUTCOME_LOST);
+    close(pidfd);
+    worker_free(w);
+}
+
+TEST(an_exit_record_that_was_harmed_is_never_a_success)
+{
+    struct worker *a = worker_new(), *b;
+    struct spec spec = {.run = "true"};
+    struct task t = task_of(&spec);
+    char byte;
+    int at, fd;
+
+    CHECK_EQ(worker_run(a, &t)->o.kind, OUTCOME_OK);
+    worker_free(a);
+    at = folder_of(&t);
+    fd = openat(at, "exit", O_RDWR | O_CLOEXEC);
+    CHECK_EQ(pread(fd, &byte, 1, 16), 1);
+    byte ^= 1;
+    CHECK_EQ(pwrite(fd, &byte, 1, 16), 1);
+    close(fd);
+    close(at);
+    b = worker_new();
+    t.epoch = 2;
+    worker_find(b, &t);
+    CHECK_EQ(worker_wait(b, &t)->o.kind, OUTCOME_LOST);
+    worker_free(b);
+}
+
+static void die_at(const char *point, enum outcome_kind expect)
+{
+    static int64_t execution = 100;
+    struct spec spec = {.run = "echo $$ >>begun; sleep 0.05", .cwd = test_dir()};
+    struct task t = task_of(&spec);
+    struct worker *w;
+    struct seen *s;
+
+    unlink(path_of("begun"));
+    t.execution = execution++;
+    setenv("PAWL_SHIM_POINT", point, 1);
+    w = worker_new();
+    unsetenv("PAWL_SHIM_POINT");
+    s = worker_run(w, &t);
+    CHECK_EQ(s->o.kind, expect);
+    CHECK(times_begun() <= 1);
+    if (expect == OUTCOME_REFUSED)
+        CHECK_EQ(times_begun(), 0);
+    if (times_begun())
+        CHECK(is_gone(read_pid(w, path_of("begun"))));
+    worker_free(w);
+}
+
+static void check_a_shim_may_die_anywhere(void)
+{
+    die_at("before-lock", OUTCOME_REFUSED);
+    die_at("locked", OUTCOME_REFUSED);
+    die_at("forked", OUTCOME_LOST);
+    die_at("ended", OUTCOME_LOST);
+    die_at("written", OUTCOME_LOST);
+    die_at("renamed", OUTCOME_OK); /* all was done */
+}
+
+TEST(a_shim_may_die_anywhere)
+{
+    check_a_shim_may_die_anywhere();
+}
+
+TEST(a_shim_may_die_anywhere_without_cgroups)
+{
+    setenv("PAWL_CGROUPS", "off", 1);
+    check_a_shim_may_die_anywhere();
+}
+
+/* --- the shim stands still ----------------------------------------------------------------------
+ */
+
+/* As by kill -STOP: it neither hears a cancel nor sees that the time is over. */
+static struct seen *end_under_a_stopped_shim(struct worker *w, struct spec *spec, bool cancel)
+{
+    struct task t = task_of(spec);
+    struct seen *s;
+    pid_t task;
+
+    spec->run = "echo $$ >begun; exec sleep 1000";
+    spec->cwd = test_dir();
+    worker_start(w, &t);
+    task = read_pid(w, path_of("begun"));
+    CHECK_OK(kill(shim_of(&t), SIGSTOP));
+    if (cancel)
+        w->x->ops->cancel(w->x, t.execution, t.attempt, OUTCOME_CANCELLED);
+    s = worker_wait(w, &t);
+    CHECK(is_gone(task));
+    return s;
+}
+
+TEST(a_cancel_ends_a_task_whose_shim_is_stopped)
+{
+    struct worker *w = worker_with((struct process_options){.lease = SECOND / 5, .grace = -1});
+    struct spec spec = {0};
+    struct seen *s = end_under_a_stopped_shim(w, &spec, true);
+
+    CHECK_EQ(s->o.kind, OUTCOME_CANCELLED);
+    CHECK_STR(s->error, "cancelled and killed: its shim did not answer");
+    worker_free(w);
+}
+
+TEST(a_timeout_ends_a_task_whose_shim_is_stopped)
+{
+    struct worker *w = worker_with((struct process_options){.lease = SECOND / 5, .grace = -1});
+    struct spec spec = {.timeout = SECOND};
+    struct seen *s = end_under_a_stopped_shim(w, &spec, false);
+
+    CHECK_EQ(s->o.kind, OUTCOME_TIMED_OUT);
+    CHECK_STR(s->error, "killed after its timeout: its shim did not answer");
+    worker_free(w);
+}
+
+/* --- the helper dies, or stands still -----------------------------------------------------------
+ */
+
+TEST(when_the_helper_dies_running_tasks_go_on_and_the_next_start_has_a_new_one)
+{
+    struct worker *w = worker_new();
+    struct spec spec = waiting_spec();
+    struct task t = task_of(&spec), next = t;
+    pid_t helper = helper_pid();
+    struct err err = ERR_INIT;
+    int rc;
+
+    begin(w, &t);
+    CHECK_OK(kill(helper, SIGKILL));
+    UNTIL(w, is_gone(helper));
+    worker_turn(w, 100000);
+    next.execution = 9;
+    spec.run = "exit 2";
+    while ((rc = w->x->ops->start(w->x, &next, &err)) == -E_REFUSED) /* not noticed yet */
+        worker_turn(w, 1000);
+    CHECK_OK_ERR(rc, &err);
+    CHECK_EQ(worker_wait(w, &next)->o.exit_code, 2);
+    let_end("0\n");
+    CHECK_EQ(worker_wait(w, &t)->o.kind, OUTCOME_OK);
+    worker_free(w);
+}
+
+TEST(a_helper_that_does_not_answer_is_replaced_and_what_it_was_asked_for_is_given_back)
+{
+    struct worker *w = worker_with((struct process_options){.lease = SECOND / 5});
+    struct spec spec = {.run = "echo $$ >>begun", .cwd = test_dir()};
+    struct task t = task_of(&spec), again = t;
+    pid_t helper = helper_pid();
+    struct seen *s;
+
+    CHECK_OK(kill(helper, SIGSTOP));
+    worker_start(w, &t);
+    s = worker_wait(w, &t);
+    CHECK_EQ(s->o.kind, OUTCOME_REFUSED);
+    CHECK_EQ(times_begun(), 0);
+    CHECK(is_gone(helper));
+    again.attempt = 2;
+    worker_start(w, &again);
+    CHECK_EQ(worker_wait(w, &again)->o.kind, OUTCOME_OK);
+    CHECK_EQ(times_begun(), 1);
+    worker_free(w);
+}
+
+TEST(what_a_dead_helper_was_asked_for_is_given_back)
+{
+    struct worker *w = worker_new();
+    struct spec spec = {.run = "echo $$ >>begun", .cwd = test_dir()};
+    struct task t = task_of(&spec);
+    struct seen *s;
+    int at;
+
+    CHECK_OK(kill(helper_pid(), SIGSTOP));
+    worker_start(w, &t);
+    CHECK_OK(kill(helper_pid(), SIGKILL));
+    s = worker_wait(w, &t);
+    CHECK_EQ(s->o.kind, OUTCOME_REFUSED);
+    CHECK(s->o.retry_delay > 0);
+    CHECK_EQ(s->started, 0);
+    CHECK_EQ(times_begun(), 0);
+    at = folder_of(&t);
+    CHECK(attempt_has_tombstone(at));
+    close(at);
+    worker_free(w);
+}
+
+/* Its handle of the shim is the one that the worker was given: as long as both are open, closing
+ * one of them ends nothing. */
+TEST(a_helper_that_stands_still_after_its_answer_keeps_nothing_alive)
+{
+    struct spec spec = {.run = "true"};
+    struct task t = task_of(&spec);
+    struct worker *w;
+    struct pollfd told;
+    pid_t helper;
+
+    setenv("PAWL_SHIM_POINT", "=answered", 1);
+    w = worker_new();
+    unsetenv("PAWL_SHIM_POINT");
+    helper = helper_pid();
+    worker_start(w, &t);
+    CHECK_EQ(worker_wait(w, &t)->o.kind, OUTCOME_OK);
+    worker_turn(w, 0);
+    told = (struct pollfd){.fd = w->x->ops->fd(w->x), .events = POLLIN};
+    CHECK_EQ(poll(&told, 1, 0), 0);
+    CHECK_OK(kill(helper, SIGCONT));
+    worker_free(w);
+}

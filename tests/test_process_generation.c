@@ -1,0 +1,73 @@
+/* test_process_generation.c - what attempts of another generation have left is ended, all of it,
+ * before anybody goes on in their place. */
+#include "process_wait_fixture.h"
+
+TEST_NO_DB;
+
+static int count(void *arg, int64_t execution, int attempt, bool held)
+{
+    int *n = arg;
+
+    CHECK(execution == 7 || execution == 8);
+    CHECK_EQ(attempt, 1);
+    n[held]++;
+    return 0;
+}
+
+static void check_everything_in_a_folder_of_another_generation_can_be_ended(void)
+{
+    struct worker *w = worker_new();
+    struct spec spec = waiting_spec();
+    struct task t = task_of(&spec), orphan = t;
+    struct err err = ERR_INIT;
+    struct spec sleeps = {
+        .run = "(setsid sleep 1000 & echo $! >daemon); echo $$ >main; exec sleep 1000",
+        .cwd = test_dir()};
+    pid_t task, daemon;
+    int n[2] = {0};
+
+    task = begin(w, &t);
+    orphan.execution = 8;
+    orphan.spec = &sleeps;
+    worker_start(w, &orphan);
+    daemon = read_pid(w, path_of("daemon"));
+    read_pid(w, path_of("main"));
+    CHECK_OK(kill(shim_of(&orphan), SIGKILL));
+    worker_free(w);
+    while (process_probe(attempts_dir(), 8, 1))
+        clock_sleep_us(1000);
+    CHECK_OK_ERR(attempt_each(attempts_dir(), count, n, &err), &err);
+    CHECK_EQ(n[true], 1);
+    CHECK_EQ(n[false], 1);
+    CHECK_OK_ERR(attempt_end_all(attempts_dir(), PATIENT, &err), &err);
+    CHECK(is_gone(task));
+    CHECK(is_gone(daemon));
+    CHECK_EQ(count_files(attempts_dir()), 0);
+    CHECK_OK_ERR(attempt_end_all(path_of("nowhere"), PATIENT, &err), &err);
+}
+
+TEST(everything_in_a_folder_of_another_generation_can_be_ended)
+{
+    check_everything_in_a_folder_of_another_generation_can_be_ended();
+}
+
+TEST(everything_in_a_folder_of_another_generation_can_be_ended_without_cgroups)
+{
+    setenv("PAWL_CGROUPS", "off", 1);
+    check_everything_in_a_folder_of_another_generation_can_be_ended();
+}
+
+TEST(a_stopped_shim_of_another_generation_is_ended_too)
+{
+    struct worker *w = worker_new();
+    struct spec spec = waiting_spec();
+    struct task t = task_of(&spec);
+    struct err err = ERR_INIT;
+    pid_t task = begin(w, &t);
+
+    CHECK_OK(kill(shim_of(&t), SIGSTOP));
+    worker_free(w);
+    CHECK_OK_ERR(attempt_end_all(attempts_dir(), SECOND, &err), &err);
+    CHECK(is_gone(task));
+    CHECK_EQ(count_files(attempts_dir()), 0);
+}
