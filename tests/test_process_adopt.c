@@ -1,6 +1,6 @@
-/* test_process_adopt.c - who may touch an attempt: a worker that takes it over, one that is late, one
- * whose epoch is over; and wherever a worker dies, the next one finds what it can settle. Nothing is
- * ever begun twice. */
+/* test_process_adopt.c - who may touch an attempt: a worker that takes it over, one that is late,
+ * one whose epoch is over; and wherever a worker dies, the next one finds what it can settle.
+ * Nothing is ever begun twice. */
 #include "process_wait_fixture.h"
 
 #include <sys/wait.h>

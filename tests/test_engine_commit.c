@@ -1,0 +1,141 @@
+/* test_engine_commit.c - turns whose COMMIT got no answer: whether they are stored is looked up,
+ * never guessed, and nothing is done twice. */
+#include "proxy_fixture.h"
+
+#include <glob.h>
+
+TEST_ONLY_DB(postgres);
+TEST_THREADED;
+TEST_LOOPS_TOO;
+TEST_LONG;
+
+TEST_SLOW(turns_whose_commit_got_no_answer_claim_and_submit_nothing_twice, 1200)
+{
+    int cuts = test_full() ? 1000 : 15;
+    struct load l = {.k = {.list = functions}};
+    pid_t pid;
+    char *url = proxy_start(&pid);
+
+    open_at(&l.k, url, kit_state(), (struct engine_options){.lease = 10 * SECOND});
+    proxy->every = 5;
+    while (proxy->cuts < cuts)
+        step_under_load(&l, 50);
+    proxy->every = 0;
+    printf("%d commits lost, %d jobs\n", proxy->cuts, l.submitted);
+    end_load(&l);
+    proxy_stop(pid);
+    free(url);
+}
+
+/* Files of workers in the state folder. */
+static size_t worker_files(void)
+{
+    char *pattern = mem_printf("%s/*/workers/*", kit_state());
+    glob_t found;
+    size_t n;
+
+    CHECK(!glob(pattern, 0, NULL, &found) || !found.gl_pathc);
+    n = found.gl_pathc;
+    globfree(&found);
+    free(pattern);
+    return n;
+}
+
+static void keep_rc(void *arg, const struct submission *s)
+{
+    *(int *)arg = s->rc;
+}
+
+/* It is told that it may be stored, which it is; and others find it. */
+TEST(what_a_worker_claimed_that_can_not_ask_whether_it_did_is_found_at_once)
+{
+    struct submission sub = ledger_job(false, "ok", 1);
+    struct engine_options o = {.lease = LEASE, .host_grace = 4 * SECOND};
+    struct worker_kit k = {.list = functions}, next = {.list = functions};
+    struct err err = ERR_INIT;
+    struct store *s;
+    pid_t through;
+    int64_t id;
+    char *url;
+    int rc, told = 1;
+
+    server_url(); /* skips on other databases */
+    url = proxy_start(&through);
+    open_at(&k, url, kit_state(), o);
+    KIT_UNTIL(&k, engine_is_drained(k.engine));
+    proxy->last = 1;
+    engine_submit(k.engine, &sub, keep_rc, &told);
+    while (!(rc = engine_step(k.engine, 20000, &err)))
+        ;
+    CHECK_EQ(rc, -E_COMMIT_UNKNOWN);
+    CHECK_EQ(told, -E_COMMIT_UNKNOWN);
+    engine_close(&k.engine);
+    s = fixture_store();
+    id = sql_number(s, "SELECT id FROM executions");
+    CHECK_EQ(status_of(s, id), S_RUNNING);
+    CHECK_EQ(worker_files(), 1);
+    open_at(&next, fixture_url(), kit_state(), o);
+    KIT_UNTIL(&next, status_is_terminal(status_of(s, id))); /* its lease lasts for long */
+    engine_close(&next.engine);
+    verify_clean(s);
+    store_close(&s);
+    proxy_stop(through);
+    free(url);
+}
+
+#define ATTEMPTS                                                  \
+    "SELECT COALESCE(sum(value), 0)::bigint FROM worker_counters" \
+    " WHERE metric = 'pawl_attempts_total'"
+
+static _Atomic int idle, given_up;
+
+/* The heartbeat that adds what was counted waits until nobody else has anything to commit: then the
+ * next COMMIT is its own. */
+static void cut_off_counters(void *arg, const char *where)
+{
+    static _Atomic int once;
+
+    (void)arg;
+    if (strcmp(where, "worker_counter_add") || once++)
+        return;
+    while (!idle)
+        clock_sleep_us(1000);
+    proxy->last = 1;
+}
+
+static void hear_of_doubt(void *arg, const char *sentence)
+{
+    (void)arg;
+    if (!strstr(sentence, "the change may be stored or not"))
+        return;
+    proxy->last = proxy->shut = 0;
+    given_up = 1;
+}
+
+TEST(what_was_counted_by_a_heartbeat_that_got_no_answer_is_not_counted_again)
+{
+    struct engine_options o = {.lease = SECOND};
+    struct load l = {.k = {.list = functions}};
+    struct store *s;
+    pid_t through;
+    char *url;
+
+    server_url(); /* skips on other databases */
+    url = proxy_start(&through);
+    fixture_env()->point = cut_off_counters;
+    fixture_env()->note = hear_of_doubt;
+    open_at(&l.k, url, kit_state(), o);
+    step_under_load(&l, 3);
+    KIT_UNTIL(&l.k, l.k.ended == 3 && engine_is_drained(l.k.engine));
+    idle = 1;
+    KIT_UNTIL(&l.k, given_up);
+    s = fixture_store();
+    sql_run(s, "UPDATE workers SET seen_at = '2020-01-01Z'");
+    KIT_UNTIL(&l.k, sql_number(s, "SELECT count(*) FROM workers WHERE seen_at > '2021-01-01Z'") &&
+                        sql_number(s, ATTEMPTS) >= 3);
+    CHECK_EQ(sql_number(s, ATTEMPTS), 3);
+    store_close(&s);
+    end_load(&l);
+    proxy_stop(through);
+    free(url);
+}
