@@ -164,6 +164,43 @@ static inline int64_t kit_submit(struct store *s, const char *function, const ch
     return submit_with(s, (struct submission){.name = "exec::test", .lane = lane, .input = input});
 }
 
+/* ---- a lease is taken away ---- */
+
+/* The one lease that there is runs out, and is cleared. */
+static inline void kit_lose_lease(struct store *s)
+{
+    clock_advance(2 * LEASE);
+    CHECK_EQ(reap(s), 1);
+}
+
+/* The one function that there is comes to its end, of which only its worker knows when the lease is
+ * cleared. */
+static inline void kit_lose_ended(struct worker_kit *k, struct store *s)
+{
+    struct dispatch *d = engine_dispatch(k->engine);
+
+    KIT_UNTIL(k, dispatch_in_flight(d));
+    while (dispatch_in_flight(d))
+        dispatch_turn(d);
+    kit_lose_lease(s);
+}
+
+/* What has lost its lease is taken over by a worker that is none of these. */
+static inline struct held_job kit_take_over(struct store *s)
+{
+    int64_t id = sql_number(s, "SELECT execution FROM leases");
+    struct held_job taken;
+    char back[128];
+
+    snprintf(back, sizeof(back), "UPDATE executions SET lane = '%s'", get(s, id).lane);
+    sql_run(s, "UPDATE executions SET lane = 'process'"); /* as adopt_one wants it */
+    sql_run(s, "UPDATE leases SET folder = 'folder-a'");
+    CHECK(adopt_one(s, 77, &taken));
+    CHECK_EQ(taken.id, id);
+    sql_run(s, back);
+    return taken;
+}
+
 static inline int64_t kit_command(struct store *s, const char *text)
 {
     char spec[2000];

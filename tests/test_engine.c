@@ -217,8 +217,7 @@ TEST(a_function_whose_lease_ran_out_is_leased_again_by_its_own_worker)
 
     kit_open(&k);
     KIT_UNTIL(&k, atomic_load(&running) && strstr(history(s, id), "started"));
-    clock_advance(2 * LEASE); /* it was stopped for long */
-    CHECK_EQ(reap(s), 1);
+    kit_lose_lease(s); /* it was stopped for long */
     KIT_UNTIL(&k, get(s, id).epoch == 2);
     CHECK_EQ(get(s, id).worker, engine_worker(k.engine));
     kit_cancel(&k, s, id);
@@ -239,11 +238,7 @@ TEST(a_function_that_ended_before_its_lease_was_cleared_keeps_its_outcome)
     int64_t id = kit_submit(s, "adds_one", "1");
 
     kit_open(&k);
-    KIT_UNTIL(&k, dispatch_in_flight(engine_dispatch(k.engine)));
-    while (dispatch_in_flight(engine_dispatch(k.engine)))
-        dispatch_turn(engine_dispatch(k.engine));
-    clock_advance(2 * LEASE);
-    CHECK_EQ(reap(s), 1);
+    kit_lose_ended(&k, s);
     kit_until_ended(&k, 1);
     CHECK_EQ(status_of(s, id), S_SUCCEEDED);
     CHECK_STR(get(s, id).result, "{\"n\":2}");
@@ -260,19 +255,11 @@ TEST(an_outcome_whose_lease_another_has_is_dropped)
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions};
     struct held_job taken;
-    int64_t id = kit_submit(s, "adds_one", "1");
 
+    kit_submit(s, "adds_one", "1");
     kit_open(&k);
-    KIT_UNTIL(&k, dispatch_in_flight(engine_dispatch(k.engine)));
-    while (dispatch_in_flight(engine_dispatch(k.engine)))
-        dispatch_turn(engine_dispatch(k.engine));
-    clock_advance(2 * LEASE);
-    CHECK_EQ(reap(s), 1);
-    /* as adopt_one wants it */
-    sql_run(s, "UPDATE executions SET lane = 'process'");
-    sql_run(s, "UPDATE leases SET folder = 'folder-a'");
-    CHECK(adopt_one(s, 77, &taken));
-    CHECK_EQ(taken.id, id);
+    kit_lose_ended(&k, s);
+    taken = kit_take_over(s);
     KIT_UNTIL(&k, engine_is_idle(k.engine));
     CHECK_EQ(k.ended, 0);
     CHECK_EQ(dispatch_in_flight(engine_dispatch(k.engine)), 0);

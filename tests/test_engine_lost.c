@@ -1,6 +1,6 @@
-/* test_engine_lost.c - a worker finds that a lease was taken from it while nobody else has the job:
- * it takes it back, and what was done counts, with all that was said about it. Each test ends with
- * verify. */
+/* test_engine_lost.c - a worker finds that a lease was taken from it. While nobody else has the job
+ * it takes it back, and what was done counts, with all that was said about it; otherwise it lets go
+ * of it, at whatever moment that is. Each test ends with verify. */
 #include "engine/internal.h"
 #include "engine_fixture.h"
 
@@ -37,8 +37,7 @@ static int64_t lose(struct store *s, struct worker_kit *k, bool started, int loo
 
     kit_open_with(k, (struct engine_options){.loops = loops});
     KIT_UNTIL(k, atomic_load(&begun) && (!started || strstr(history(s, id), "started")));
-    clock_advance(2 * LEASE);
-    CHECK_EQ(reap(s), 1);
+    kit_lose_lease(s);
     return id;
 }
 
@@ -109,11 +108,33 @@ TEST(a_start_that_nobody_took_is_told_under_the_next_lease)
 
     while (!starts_waiting(k.engine))
         dispatch_turn(k.engine->dispatch);
-    KIT_UNTIL(&k, get(s, id).epoch == 2);
+    KIT_UNTIL(&k, strstr(history(s, id), "started"));
     atomic_store(&go, 1);
     kit_until_ended(&k, 1);
     CHECK_STR(history(s, id),
               "created marked_ready claimed lease_expired adopted started completed");
+    is_done_once(s, &k, id);
+}
+
+/* Another had it in between, and told of its start. */
+TEST(a_start_that_another_has_told_is_not_told_again)
+{
+    struct store *s = fixture_store();
+    struct worker_kit k = {.list = functions};
+    char folder[200];
+    int64_t id;
+
+    atomic_store(&go, 1);
+    id = kit_submit(s, "adds", NULL);
+    kit_open(&k);
+    kit_lose_ended(&k, s);
+    CHECK_OK(start(s, kit_take_over(s)));
+    kit_lose_lease(s);
+    snprintf(folder, sizeof(folder), "UPDATE leases SET folder = '%s'", k.engine->row.folder);
+    sql_run(s, folder);
+    kit_until_ended(&k, 1);
+    CHECK_STR(history(s, id), "created marked_ready claimed lease_expired adopted started "
+                              "lease_expired adopted completed");
     is_done_once(s, &k, id);
 }
 
@@ -145,17 +166,8 @@ TEST(a_stale_outcome_is_refused_in_the_turn_that_claims_the_next_attempt)
     id = submit_with(
         s, (struct submission){.name = "exec::test", .lane = "function:adds", .max_attempts = 2});
     kit_open(&k);
-    KIT_UNTIL(&k, dispatch_in_flight(engine_dispatch(k.engine)));
-    while (dispatch_in_flight(engine_dispatch(k.engine)))
-        dispatch_turn(engine_dispatch(k.engine));
-    clock_advance(2 * LEASE);
-    CHECK_EQ(reap(s), 1);
-    /* as adopt_one wants it */
-    sql_run(s, "UPDATE executions SET lane = 'process'");
-    sql_run(s, "UPDATE leases SET folder = 'folder-a'");
-    CHECK(adopt_one(s, 77, &taken));
-    CHECK_EQ(taken.id, id);
-    sql_run(s, "UPDATE executions SET lane = 'function:adds'");
+    kit_lose_ended(&k, s);
+    taken = kit_take_over(s);
     CHECK_OK(settle_as(s, taken, OUTCOME_FAILED, 0));
     CHECK_EQ(status_of(s, id), S_READY);
     KIT_UNTIL(&k, status_is_terminal(status_of(s, id)));
@@ -163,6 +175,69 @@ TEST(a_stale_outcome_is_refused_in_the_turn_that_claims_the_next_attempt)
     CHECK_EQ(get(s, id).attempts, 2);
     KIT_UNTIL(&k, engine_is_idle(k.engine));
     CHECK_EQ(k.ended, 1);
+    engine_close(&k.engine);
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* Another has it when it ends here, after that was known and before this worker has let go. */
+static void end_of_anothers(int loops)
+{
+    struct store *s = fixture_store();
+    struct worker_kit k = {.list = functions};
+    struct held_job taken;
+
+    late_id = lose(s, &k, true, loops);
+    taken = kit_take_over(s);
+    late = &k;
+    fixture_env()->point = end_it_now;
+    KIT_UNTIL(&k, atomic_load(&go) && engine_is_idle(k.engine));
+    CHECK_EQ(k.ended, 0);
+    CHECK_OK(settle_ok(s, taken));
+    CHECK_STR(get(s, late_id).result, "{\"n\":1}"); /* what that one says */
+    engine_close(&k.engine);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(what_ends_when_another_has_it_is_forgotten)
+{
+    end_of_anothers(0);
+}
+
+TEST(what_ends_when_another_has_it_is_forgotten_where_another_turn_was_to_settle_it)
+{
+    if (strcmp(test_db(), "postgres") != 0)
+        SKIP("for PostgreSQL only");
+    end_of_anothers(3);
+}
+
+/* As after turns that failed: heartbeats come through before the next one is tried. */
+static void keep_from_turns(struct engine *e, bool keep)
+{
+    size_t i;
+
+    for (i = 0; i < e->nloops; i++)
+        e->loops[i].retry_at = keep ? INT64_MAX : 0;
+}
+
+TEST(a_worker_that_stops_forgets_what_ended_after_its_lease_was_lost)
+{
+    struct store *s = fixture_store();
+    struct worker_kit k = {.list = functions};
+    int64_t id = lose(s, &k, true, 0);
+
+    keep_from_turns(k.engine, true);
+    KIT_UNTIL(&k, held_get(k.engine, id)->lost);
+    atomic_store(&go, 1);
+    KIT_UNTIL(&k, held_get(k.engine, id)->ended);
+    engine_stop(k.engine, false);
+    CHECK(!held_get(k.engine, id));
+    CHECK_EQ(loop_commands(loop_of(k.engine, id)), 0);
+    keep_from_turns(k.engine, false);
+    KIT_UNTIL(&k, engine_is_idle(k.engine));
+    CHECK_EQ(k.ended, 0);
+    CHECK_EQ(status_of(s, id), S_RUNNING); /* others find it */
     engine_close(&k.engine);
     verify_clean(s);
     store_close(&s);

@@ -171,7 +171,7 @@ void forget_lost(struct engine *e)
         else
             e->leases_lost++;
         dispatch_forget(e->dispatch, h->execution, h->attempt);
-        held_remove(e, h);
+        held_drop(e, h);
         i = (size_t)-1; /* removing moves others about */
     }
 }

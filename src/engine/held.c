@@ -10,8 +10,7 @@ struct held *held_get(const struct engine *e, int64_t execution)
     return idmap_get(&e->held, execution);
 }
 
-/* With what was to be said about its end. */
-static void held_drop(struct engine *e, struct held *h)
+void held_drop(struct engine *e, struct held *h)
 {
     struct loop *l = loop_of(e, h->root);
     size_t i, kept = 0;

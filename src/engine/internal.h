@@ -210,6 +210,8 @@ struct held *held_add(struct engine *e, const struct execution *x, const struct 
                       int64_t until);
 /* And frees it, if no turn that is under way has to do with it; else it goes after that. */
 void held_remove(struct engine *e, struct held *h);
+/* The same with what is to be said about its end: also one that ended and waits to be settled. */
+void held_drop(struct engine *e, struct held *h);
 void held_free(struct held *h);                                           /* one that was dropped */
 void held_end(struct engine *e, struct held *h, const struct outcome *o); /* to be settled */
 

@@ -98,10 +98,13 @@ static void settle_again(struct engine *e, struct held *h)
     size_t i;
 
     for (i = 0; i < l->starts.n; i++)
-        if (l->starts.at[i].execution == h->execution)
+        if (l->starts.at[i].execution == h->execution && l->starts.at[i].attempt == h->attempt) {
             l->starts.at[i].epoch = h->epoch;
+            l->starts.at[i].adopted = true; /* another may have told it meanwhile */
+        }
     for (i = 0; i < l->logs.n; i++)
-        if (l->logs.at[i].execution == h->execution && (whole = whole || !l->logs.at[i].offset))
+        if (l->logs.at[i].execution == h->execution && l->logs.at[i].attempt == h->attempt &&
+            (whole = whole || !l->logs.at[i].offset))
             l->logs.at[i].epoch = h->epoch;
     if (!is_to_be_settled(l, h))
         *vec_add(&l->ended) = h;

@@ -134,9 +134,8 @@ static void replace_outcome(struct loop *l, const struct err *err)
     struct held *h = l->ended.at[0];
 
     if (h->busy < 0) {
-        drop_first(&l->ended);
         dispatch_forget(e->dispatch, h->execution, h->attempt);
-        held_remove(e, h);
+        held_drop(e, h);
         return;
     }
     free((char *)h->outcome.result);

@@ -182,6 +182,8 @@ static int find(struct executor *x, const struct task *t, struct err *err)
     pthread_mutex_lock(&f->lock);
     j->log_sent = 0;
     j->log_due = j->log.head.len > 0;
+    if (j->state == JOB_RUNNING)
+        pool_arm(f, clock_boot_us());
     pthread_mutex_unlock(&f->lock);
     if (t->cancel)
         cancel(x, t->execution, t->attempt, OUTCOME_CANCELLED);
