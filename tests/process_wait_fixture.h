@@ -45,4 +45,12 @@ static inline pid_t helper_pid(void)
     return pid;
 }
 
+static inline bool is_stopped(pid_t pid)
+{
+    char path[80];
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    return strstr(read_text(path), ") T ") != NULL;
+}
+
 #endif

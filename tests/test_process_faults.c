@@ -71,23 +71,27 @@ TEST(lost_is_not_told_while_something_of_the_task_lives)
     worker_free(w);
 }
 
-TEST(an_exit_record_that_was_harmed_is_never_a_success)
+static void harm_record(const struct task *t, const char *name)
 {
-    struct worker *a = worker_new(), *b;
-    struct spec spec = {.run = "true"};
-    struct task t = task_of(&spec);
+    int at = folder_of(t), fd = openat(at, name, O_RDWR | O_CLOEXEC);
     char byte;
-    int at, fd;
 
-    CHECK_EQ(worker_run(a, &t)->o.kind, OUTCOME_OK);
-    worker_free(a);
-    at = folder_of(&t);
-    fd = openat(at, "exit", O_RDWR | O_CLOEXEC);
     CHECK_EQ(pread(fd, &byte, 1, 16), 1);
     byte ^= 1;
     CHECK_EQ(pwrite(fd, &byte, 1, 16), 1);
     close(fd);
     close(at);
+}
+
+TEST(an_exit_record_that_was_harmed_is_never_a_success)
+{
+    struct worker *a = worker_new(), *b;
+    struct spec spec = {.run = "true"};
+    struct task t = task_of(&spec);
+
+    CHECK_EQ(worker_run(a, &t)->o.kind, OUTCOME_OK);
+    worker_free(a);
+    harm_record(&t, "exit");
     b = worker_new();
     t.epoch = 2;
     worker_find(b, &t);
@@ -180,6 +184,63 @@ TEST(a_timeout_ends_a_task_whose_shim_is_stopped)
 
     CHECK_EQ(s->o.kind, OUTCOME_TIMED_OUT);
     CHECK_STR(s->error, "killed after its timeout: its shim did not answer");
+    worker_free(w);
+}
+
+/* Its record can't be read when it should have ended its task long ago: so it is not killed, and
+ * then dies by itself. */
+TEST(a_shim_that_was_not_killed_is_not_said_to_have_been)
+{
+    struct worker *w = worker_with((struct process_options){.lease = SECOND / 5, .grace = -1});
+    struct spec spec = waiting_spec();
+    struct task t = task_of(&spec);
+    int64_t long_enough;
+    struct seen *s;
+    pid_t shim;
+
+    (void)begin(w, &t);
+    shim = shim_of(&t);
+    CHECK_OK(kill(shim, SIGSTOP));
+    UNTIL(w, is_stopped(shim));
+    harm_record(&t, "shim");
+    w->x->ops->cancel(w->x, t.execution, t.attempt, OUTCOME_CANCELLED);
+    for (long_enough = clock_boot_us() + 2 * SECOND; clock_boot_us() < long_enough;)
+        worker_turn(w, 10000);
+    CHECK_OK(kill(shim, SIGKILL));
+    s = worker_wait(w, &t);
+    CHECK_EQ(s->o.kind, OUTCOME_LOST);
+    CHECK_STR(s->error, "its shim died, so nobody knows how it ended");
+    worker_free(w);
+}
+
+/* As when a machine sleeps: nobody was there to end the task, and it is not the shim's fault. */
+TEST(a_shim_that_stood_still_as_long_as_its_worker_ends_its_task_itself)
+{
+    struct spec spec = waiting_spec();
+    struct task t = task_of(&spec);
+    struct attempt_exit end;
+    struct worker *w;
+    struct seen *s;
+    pid_t shim;
+    int at;
+
+    spec.timeout = SECOND / 2;
+    setenv("PAWL_SHIM_POINT", "=forked", 1);
+    w = worker_with((struct process_options){.lease = SECOND / 5, .grace = -1});
+    unsetenv("PAWL_SHIM_POINT");
+    (void)begin(w, &t);
+    shim = shim_of(&t);
+    UNTIL(w, is_stopped(shim));
+    clock_sleep_us(2 * SECOND);
+    worker_turn(w, SECOND);
+    CHECK_OK(kill(shim, SIGCONT));
+    at = folder_of(&t);
+    while (record_read(at, &RECORD_EXIT, &end) != 1)
+        clock_sleep_us(1000);
+    close(at);
+    s = worker_wait(w, &t);
+    CHECK_EQ(s->o.kind, OUTCOME_TIMED_OUT);
+    CHECK(strstr(s->error, "ran longer than its timeout"));
     worker_free(w);
 }
 

@@ -190,8 +190,9 @@ MUST_USE int attempt_shim_pidfd(const struct attempt_shim *s);
  * caller holds `lock` and the current epoch. */
 int attempt_kill_remains(int at, const struct attempt_shim *s);
 
-/* Kills a shim that hears nothing; what it leaves is to be ended afterwards. -1: it is another
- * worker's by now, one of a higher epoch, or its lease can't be looked at. */
+/* Kills a shim that hears nothing; what it leaves is to be ended afterwards. 0: the signal was
+ * sent. -1: it was not, as it is another worker's by now, one of a higher epoch, or has ended; or
+ * its records can't be read. */
 MUST_USE int attempt_kill_shim(int at, int64_t epoch);
 
 /* Ends everything below `dir`, whoever began it, and removes it: for the folders of another

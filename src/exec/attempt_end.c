@@ -40,17 +40,20 @@ int attempt_each(const char *dir, int (*each)(void *arg, int64_t execution, int 
     return rc;
 }
 
-/* A stopped shim hears nothing, and would wake up later. What it leaves is ended afterwards. */
-static void kill_shim(int at)
+/* A stopped shim hears nothing, and would wake up later. What it leaves is ended afterwards. 0: it
+ * was sent the signal; -1: it has ended, or nobody can tell which process it is. */
+static int kill_shim(int at)
 {
     struct attempt_shim s;
     int pidfd = record_read(at, &RECORD_SHIM, &s) == 1 ? attempt_shim_pidfd(&s) : -1;
+    int rc = -1;
 
     if (pidfd < 0)
-        return;
+        return -1;
     if (attempt_is_held(at, ATTEMPT_LOCK))
-        pidfd_send_signal(pidfd, SIGKILL, NULL, 0);
+        rc = pidfd_send_signal(pidfd, SIGKILL, NULL, 0);
     close(pidfd);
+    return rc;
 }
 
 int attempt_kill_shim(int at, int64_t epoch)
@@ -59,10 +62,8 @@ int attempt_kill_shim(int at, int64_t epoch)
 
     if (lock < 0)
         return -1;
-    if (attempt_epoch(at) <= epoch) {
-        kill_shim(at);
-        rc = 0;
-    }
+    if (attempt_epoch(at) <= epoch)
+        rc = kill_shim(at);
     close(lock);
     return rc;
 }
@@ -80,7 +81,7 @@ static int stop_shim(int at, int64_t patience)
         if (errno != EAGAIN || waited > patience)
             return -1;
         if (waited > patience / 2)
-            kill_shim(at);
+            (void)kill_shim(at); /* if it can't be now, perhaps when it is looked at again */
         else if (attempt_tell(at, &stop) && errno != ENXIO && errno != ENOENT && errno != EAGAIN)
             return -1;
         clock_sleep_us(LOOK_AGAIN);

@@ -146,7 +146,7 @@ static void on_shim_ended(struct process *p, struct watch *w, int64_t now)
 /* What is due, and when to come back. */
 static void look_around(struct process *p, int64_t now)
 {
-    bool tick = now >= p->tick_at;
+    bool tick = now >= p->tick_at, away = tick && now - p->tick_at > p->lease;
 
     if (tick)
         p->tick_at = now + TICK;
@@ -162,7 +162,7 @@ static void look_around(struct process *p, int64_t now)
                     watch_look(p, w);
             }
             if (tick && w->state == WATCH_RUNNING && w->kill_at && w->kill_at <= now)
-                watch_overdue(p, w);
+                watch_overdue(p, w, away);
             if (tick && w->state == WATCH_RUNNING)
                 process_report_log(p, w, NULL);
             if (w->state != WATCH_GONE && w->look_at)

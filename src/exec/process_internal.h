@@ -119,9 +119,10 @@ void process_variables_release(struct variables *v); /* wipes them */
 
 /* process_look.c */
 void watch_answered(struct process *p, struct watch *w, int pidfd);
-void watch_look(struct process *p, struct watch *w);    /* LOOKING or LOST, and it is time */
-void watch_tell(struct process *p, struct watch *w);    /* its command, if it has one */
-void watch_overdue(struct process *p, struct watch *w); /* kill_at is over */
+void watch_look(struct process *p, struct watch *w); /* LOOKING or LOST, and it is time */
+void watch_tell(struct process *p, struct watch *w); /* its command, if it has one */
+/* kill_at is over; `away`: so long did we not look ourselves that the shim may be no better off. */
+void watch_overdue(struct process *p, struct watch *w, bool away);
 
 /* process_report.c */
 void process_report_started(struct process *p, struct watch *w);

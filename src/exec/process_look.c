@@ -26,21 +26,26 @@ static void look_later(struct process *p, struct watch *w)
 }
 
 /* The shim ends it by itself. One that is stopped, or hangs, does not: for that there is a time
- * when nothing is expected of it any more. */
+ * when nothing is expected of it any more. It is counted from now at the earliest: the machine may
+ * have been asleep, and the shim with it. */
 static void must_end_by(const struct process *p, struct watch *w, int64_t when,
                         enum outcome_kind as)
 {
-    when += w->grace + p->lease;
+    int64_t now = clock_boot_us();
+
+    when = (when > now ? when : now) + w->grace + p->lease;
     if (w->kill_at && w->kill_at <= when)
         return;
     w->kill_at = when;
     w->kill_as = as;
 }
 
-void watch_overdue(struct process *p, struct watch *w)
+void watch_overdue(struct process *p, struct watch *w, bool away)
 {
     w->kill_at = clock_boot_us() + p->lease; /* if it can't be killed now */
-    if (attempt_kill_shim(w->at, w->epoch) == 0)
+    if (away)
+        w->kill_at += w->grace;
+    else if (attempt_kill_shim(w->at, w->epoch) == 0)
         w->killed = true;
 }
 
