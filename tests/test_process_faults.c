@@ -3,6 +3,7 @@
 #include "process_wait_fixture.h"
 
 #include <sys/pidfd.h>
+#include <sys/wait.h>
 
 TEST_NO_DB;
 
@@ -334,5 +335,24 @@ TEST(a_helper_that_stands_still_after_its_answer_keeps_nothing_alive)
     told = (struct pollfd){.fd = w->x->ops->fd(w->x), .events = POLLIN};
     CHECK_EQ(poll(&told, 1, 0), 0);
     CHECK_OK(kill(helper, SIGCONT));
+    worker_free(w);
+}
+
+/* Of a program that embeds us: a handle that it has too is not gone when we close ours. */
+TEST(a_helper_that_died_is_heard_of_once_where_a_child_has_its_socket)
+{
+    struct worker *w = worker_new();
+    struct pollfd told = {.fd = w->x->ops->fd(w->x), .events = POLLIN};
+    pid_t helper = helper_pid(), child = fork();
+
+    CHECK(child >= 0);
+    while (!child)
+        pause();
+    CHECK_OK(kill(helper, SIGKILL));
+    UNTIL(w, is_gone(helper));
+    worker_turn(w, 100000);
+    CHECK_EQ(poll(&told, 1, 0), 0);
+    CHECK_OK(kill(child, SIGKILL));
+    CHECK_EQ(waitpid(child, NULL, 0), child);
     worker_free(w);
 }

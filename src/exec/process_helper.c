@@ -78,9 +78,9 @@ void process_helper_stop(struct process *p)
     int64_t deadline = clock_boot_us() + STOP_TIME;
     pid_t done = 0;
 
-    if (p->socket >= 0)
-        close(p->socket);
-    p->socket = -1;
+    if (p->socket >= 0) /* by its number: a child of a program that embeds us may have it, too */
+        (void)epoll_ctl(p->poll, EPOLL_CTL_DEL, p->socket, NULL);
+    process_close(&p->socket);
     while (p->helper && !done) {
         done = waitpid(p->helper, NULL, WNOHANG);
         if (done < 0 && errno == EINTR)
