@@ -67,7 +67,15 @@ TEST(a_command_that_fails_says_how)
     store_close(&s);
 }
 
-TEST(commands_go_on_without_their_worker_and_the_next_one_takes_them_over)
+static void stop(struct worker_kit *k)
+{
+    engine_stop(k->engine, false);
+    KIT_UNTIL(k, engine_is_idle(k->engine));
+    engine_close(&k->engine);
+}
+
+/* What is to happen to its spec meanwhile; NULL: nothing. */
+static void go_on_without_their_worker(const char *spec)
 {
     struct store *s = fixture_store();
     struct worker_kit first = {.commands = true}, second = {.commands = true};
@@ -78,11 +86,11 @@ TEST(commands_go_on_without_their_worker_and_the_next_one_takes_them_over)
              in_dir("ledger"), in_dir("go"));
     id = kit_command(s, text);
     kit_open(&first);
-    KIT_UNTIL(&first, strstr(history(s, id), "started"));
-    engine_stop(first.engine, false);
-    KIT_UNTIL(&first, engine_is_idle(first.engine));
-    engine_close(&first.engine);
+    KIT_UNTIL(&first, strstr(history(s, id), "started") && *text_of(in_dir("ledger")));
+    stop(&first);
     CHECK_EQ(status_of(s, id), S_RUNNING);
+    if (spec)
+        sql_run(s, spec);
     kit_open(&second);
     KIT_UNTIL(&second, get(s, id).epoch == 2);
     CHECK_EQ(get(s, id).worker, engine_worker(second.engine));
@@ -95,6 +103,17 @@ TEST(commands_go_on_without_their_worker_and_the_next_one_takes_them_over)
     engine_close(&second.engine);
     verify_clean(s);
     store_close(&s);
+}
+
+TEST(commands_go_on_without_their_worker_and_the_next_one_takes_them_over)
+{
+    go_on_without_their_worker(NULL);
+}
+
+/* As where the first one was of a newer version: it is not ended, and not begun beside itself. */
+TEST(a_command_whose_spec_can_not_be_read_is_taken_over_all_the_same)
+{
+    go_on_without_their_worker("UPDATE executions SET spec = '{\"of\":\"tomorrow\"}'");
 }
 
 TEST(a_cancel_ends_the_command)
@@ -199,11 +218,12 @@ TEST(work_is_taken_over_whether_there_is_room_or_not)
     int64_t later;
     int i;
 
-    snprintf(wait, sizeof(wait), "until test -e %s; do sleep 0.01; done", in_dir("go"));
+    snprintf(wait, sizeof(wait), "echo >> %s; until test -e %s; do sleep 0.01; done",
+             in_dir("ledger"), in_dir("go"));
     for (i = 0; i < 3; i++)
         kit_command(s, wait);
     kit_open(&k);
-    KIT_UNTIL(&k, commands_now(&k) == 3);
+    KIT_UNTIL(&k, strlen(text_of(in_dir("ledger"))) == 3);
     engine_close(&k.engine);
     later = kit_command(s, "true");
     kit_open(&next);

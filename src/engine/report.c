@@ -134,7 +134,7 @@ void engine_hand_out(struct engine *e, const struct execution *x, bool adopted, 
         tally_claim(e, h, x);
     if (h->ended)
         settle_again(e, h);
-    else if (rc) /* it can never be run as it is */
+    else if (rc && !adopted) /* it can never be run as it is; what runs already ends by itself */
         take_end(e, h, &(struct outcome){.kind = OUTCOME_FAILED, .error = err.msg, .duration = -1});
     else if (!adopted && is_too_late(e, h))
         take_end(e, h,
