@@ -53,4 +53,30 @@ static inline bool is_stopped(pid_t pid)
     return strstr(read_text(path), ") T ") != NULL;
 }
 
+/* A worker whose shims stand still before they take their lock. */
+static inline struct worker *worker_with_late_shims(void)
+{
+    struct worker *w;
+
+    setenv("PAWL_SHIM_POINT", "=before-lock", 1);
+    w = worker_new();
+    unsetenv("PAWL_SHIM_POINT");
+    return w;
+}
+
+/* Its one shim, once it was begun and stands still. */
+static inline pid_t late_shim(struct worker *w, const struct task *t)
+{
+    struct seen *s = seen_of(w, t->execution, t->attempt);
+    char path[64];
+    int shim = 0;
+
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)helper_pid(), (int)helper_pid());
+    worker_start(w, t);
+    UNTIL(w, s->started);
+    CHECK_EQ(sscanf(read_text(path), "%d", &shim), 1);
+    UNTIL(w, is_stopped(shim));
+    return shim;
+}
+
 #endif

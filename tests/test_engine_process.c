@@ -116,6 +116,30 @@ TEST(a_command_whose_spec_can_not_be_read_is_taken_over_all_the_same)
     go_on_without_their_worker("UPDATE executions SET spec = '{\"of\":\"tomorrow\"}'");
 }
 
+/* That a command was started says that its shim is on the way. */
+TEST(a_worker_that_stops_gives_back_the_command_that_has_not_begun)
+{
+    struct store *s = fixture_store();
+    struct worker_kit first = {.commands = true}, second = {.commands = true};
+    int64_t id = kit_command(s, "true");
+
+    setenv("PAWL_SHIM_POINT", "=before-lock", 1); /* where it stands still */
+    kit_open(&first);
+    unsetenv("PAWL_SHIM_POINT");
+    KIT_UNTIL(&first, strstr(history(s, id), "started"));
+    stop(&first);
+    CHECK_EQ(status_of(s, id), S_READY);
+    CHECK_EQ(get(s, id).max_attempts, 2); /* it used up no try */
+    kit_open(&second);
+    kit_until_ended(&second, 1);
+    CHECK_EQ(status_of(s, id), S_SUCCEEDED);
+    CHECK_STR(history(s, id),
+              "created marked_ready claimed started released claimed started completed");
+    engine_close(&second.engine);
+    verify_clean(s);
+    store_close(&s);
+}
+
 TEST(a_cancel_ends_the_command)
 {
     struct store *s = fixture_store();

@@ -165,21 +165,9 @@ TEST(a_shim_that_comes_late_finds_the_tombstone)
 {
     struct spec spec = {.run = "echo $$ >>begun", .cwd = test_dir()};
     struct task t = task_of(&spec);
-    struct worker *a, *b;
-    struct seen *s = NULL;
-    char path[64], state[80];
-    int shim = 0;
-
-    setenv("PAWL_SHIM_POINT", "=before-lock", 1);
-    a = worker_new();
-    unsetenv("PAWL_SHIM_POINT");
-    snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)helper_pid(), (int)helper_pid());
-    worker_start(a, &t);
-    s = seen_of(a, t.execution, t.attempt);
-    UNTIL(a, s->started);
-    CHECK_EQ(sscanf(read_text(path), "%d", &shim), 1);
-    snprintf(state, sizeof(state), "/proc/%d/stat", shim);
-    UNTIL(a, strstr(read_text(state), ") T "));
+    struct worker *a = worker_with_late_shims(), *b;
+    struct seen *s = seen_of(a, t.execution, t.attempt);
+    pid_t shim = late_shim(a, &t);
 
     b = worker_new();
     worker_find(b, &t);
@@ -287,6 +275,47 @@ TEST(a_forgotten_attempt_runs_on_and_is_reported_no_more)
     CHECK_EQ(seen_of(a, t.execution, t.attempt)->ended, 0);
     worker_free(a);
     worker_free(b);
+}
+
+/* --- the worker stops ---------------------------------------------------------------------------
+ */
+
+static void is_given_back(struct worker *w, const struct task *t)
+{
+    struct seen *s = seen_of(w, t->execution, t->attempt);
+
+    w->x->ops->hand_over(w->x, false);
+    CHECK_EQ(s->ended, 1);
+    CHECK_EQ(s->o.kind, OUTCOME_REFUSED);
+    CHECK_EQ(s->o.retry_delay, 0);
+    CHECK_STR(s->error, "its worker was stopped before it began");
+}
+
+TEST(a_worker_that_stops_gives_back_what_its_shim_has_not_begun)
+{
+    struct spec spec = {.run = "echo $$ >>begun", .cwd = test_dir()};
+    struct task t = task_of(&spec);
+    struct worker *w = worker_with_late_shims();
+    pid_t shim = late_shim(w, &t);
+
+    is_given_back(w, &t);
+    CHECK_OK(kill(shim, SIGCONT));
+    UNTIL(w, is_gone(shim));
+    CHECK_EQ(times_begun(), 0);
+    worker_free(w);
+}
+
+TEST(a_worker_that_stops_gives_back_what_its_helper_has_not_begun)
+{
+    struct spec spec = {.run = "echo $$ >>begun", .cwd = test_dir()};
+    struct task t = task_of(&spec);
+    struct worker *w = worker_new();
+
+    CHECK_OK(kill(helper_pid(), SIGSTOP));
+    worker_start(w, &t);
+    is_given_back(w, &t);
+    worker_free(w);
+    CHECK_EQ(times_begun(), 0);
 }
 
 /* --- the worker dies ----------------------------------------------------------------------------

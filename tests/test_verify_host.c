@@ -234,9 +234,13 @@ TEST(a_shim_at_work_on_what_another_host_has_taken_over_is_named)
     struct store *s = fixture_store();
     struct worker_kit k = {.commands = true};
     int64_t id = kit_command(s, "sleep 100");
+    int at;
 
     kit_open(&k);
     KIT_UNTIL(&k, strstr(history(s, id), "started"));
+    at = folder_of(world(s, 0), id, 1);
+    KIT_UNTIL(&k, attempt_is_held(at, ATTEMPT_LOCK)); /* its shim was only on the way */
+    close(at);
     look(s, "");
     sql_run(s, "UPDATE leases SET folder = 'elsewhere'");
     look(s, "H02");

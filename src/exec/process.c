@@ -332,16 +332,24 @@ static void leftovers(struct executor *x, void (*each)(void *arg, int64_t execut
         x->env->note(x->env->arg, err.msg);
 }
 
-void process_hand_over(struct executor *x, bool now)
+void process_let_go(struct process *p)
 {
-    struct process *p = (struct process *)x;
-
-    (void)now; /* all of it outlives us */
-    p->closed = true;
     for (size_t i = 0; i < WATCH_BUCKETS; i++)
         for (struct watch *w = p->watches[i]; w; w = w->next)
             watch_drop(p, w);
     process_helper_stop(p);
+}
+
+static void hand_over(struct executor *x, bool now)
+{
+    struct process *p = (struct process *)x;
+
+    (void)now; /* all that has begun outlives us */
+    p->closed = true;
+    for (size_t i = 0; i < WATCH_BUCKETS; i++)
+        for (struct watch *w = p->watches[i]; w; w = w->next)
+            watch_give_back(p, w);
+    process_let_go(p);
 }
 
 static int room(struct executor *x)
@@ -377,7 +385,7 @@ const struct executor_ops process_ops = {
     .forget = forget,
     .settled = settled,
     .leftovers = leftovers,
-    .hand_over = process_hand_over,
+    .hand_over = hand_over,
     .room = room,
     .fd = poll_fd,
     .turn = turn,

@@ -87,7 +87,7 @@ void process_wake_at(struct process *p, int64_t when); /* calls for a turn by th
 bool process_poll_add(struct process *p, int fd, void *what);
 void process_tidy(struct process *p, int most); /* removes folders of settled attempts */
 void process_sweep(struct process *p);          /* frees what was dropped */
-void process_hand_over(struct executor *x, bool now);
+void process_let_go(struct process *p);         /* of all that it watches, and of its helper */
 
 /* process_new.c */
 void process_free(struct executor *x);
@@ -123,6 +123,8 @@ void watch_look(struct process *p, struct watch *w); /* LOOKING or LOST, and it 
 void watch_tell(struct process *p, struct watch *w); /* its command, if it has one */
 /* kill_at is over; `away`: so long did we not look ourselves that the shim may be no better off. */
 void watch_overdue(struct process *p, struct watch *w, bool away);
+/* This worker takes nothing more: what its shim has not begun yet is given back. */
+void watch_give_back(struct process *p, struct watch *w);
 
 /* process_report.c */
 void process_report_started(struct process *p, struct watch *w);

@@ -159,7 +159,9 @@ static void look_at_free(struct process *p, struct watch *w)
     } else if (w->found) {
         process_report_end(p, w, OUTCOME_LOST, "its worker was gone before it began");
     } else {
-        process_report_end(p, w, OUTCOME_REFUSED, "its shim ended before anything began");
+        process_report_end(p, w, OUTCOME_REFUSED,
+                           p->closed ? "its worker was stopped before it began"
+                                     : "its shim ended before anything began");
     }
 }
 
@@ -183,4 +185,18 @@ void watch_look(struct process *p, struct watch *w)
                            "its folder was removed, so nobody knows how it ended");
     else
         look_later(p, w);
+}
+
+/* That it was started says only that its shim is on the way: what nobody has begun would be lost to
+ * whoever finds it, and an attempt with it. */
+void watch_give_back(struct process *p, struct watch *w)
+{
+    struct attempt_shim s;
+
+    if (w->found || w->state == WATCH_GONE || w->lock >= 0 ||
+        record_read(w->at, &RECORD_SHIM, &s) || attempt_epoch(w->at) > w->epoch)
+        return;
+    w->lock = attempt_lock(w->at, ATTEMPT_LOCK, false);
+    if (w->lock >= 0) /* else it is about to begin */
+        look_at_free(p, w);
 }

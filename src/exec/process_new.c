@@ -161,7 +161,7 @@ void process_free(struct executor *x)
 {
     struct process *p = (struct process *)x;
 
-    process_hand_over(x, true);
+    process_let_go(p);
     process_sweep(p);
     process_tidy(p, p->dir < 0 ? 0 : INT_MAX);
     while (p->removals) {

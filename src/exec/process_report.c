@@ -142,7 +142,7 @@ void process_report_end(struct process *p, struct watch *w, enum outcome_kind ki
 {
     struct outcome o = {.kind = kind, .error = error, .duration = -1};
 
-    if (kind == OUTCOME_REFUSED)
+    if (kind == OUTCOME_REFUSED && !p->closed) /* others may begin it at once */
         o.retry_delay = REFUSED_DELAY;
     process_report_started(p, w);
     process_report_log(p, w, NULL);
