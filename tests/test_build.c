@@ -5,6 +5,8 @@
 #include "flow_fixture.h"
 #include "pawl.h"
 
+#include <math.h>
+
 static struct pawl_error e;
 
 #define OK(call) test_check_ok(__FILE__, __LINE__, #call, call, e.message)
@@ -446,6 +448,11 @@ TEST(what_is_wrong_is_told_as_of_a_file)
         "name: w\ntasks: {a: {run: x, env: {A: null, '2': x}}}\n");
     same_complaint(built_of("a", &(struct pawl_task_keys){.run = "x", .with = "[1]"}),
                    "name: w\ntasks: {a: {run: x, with: [1]}}\n");
+    same_complaint(built_of("a", &(struct pawl_task_keys){.run = "x", .retry = {.backoff = NAN}}),
+                   "name: w\ntasks: {a: {run: x, retry: {backoff: nan}}}\n");
+    same_complaint(
+        built_of("a", &(struct pawl_task_keys){.run = "x", .timeout = -5, .delay = INT64_MIN}),
+        "name: w\ntasks: {a: {run: x, timeout: -5us, delay: -9223372036854775808us}}\n");
     w = built_of("a", &(struct pawl_task_keys){.run = "x"});
     pawl_workflow_task(w, "a", &(struct pawl_task_keys){.run = "y"});
     same_complaint(w, "# a file\nname: w\ntasks:\n  a: {run: x}\n  a: {run: y}\n");
@@ -471,6 +478,32 @@ TEST(what_is_no_json_is_told_with_its_key_beside_all_else_and_nothing_is_stored)
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions"), 0);
     pawl_workflow_free(w);
     close_all(p, s);
+}
+
+/* In nanoseconds, say: the year 57844 would be written as 7844. */
+TEST(a_time_that_no_file_can_hold_is_told_with_its_key)
+{
+    static const int64_t far[] = {1763294400000000000, 253402300800 * SECOND,
+                                  -62167219200 * SECOND - 1, INT64_MIN, INT64_MAX};
+    struct buf said = BUF_INIT;
+    size_t i;
+
+    for (i = 0; i < sizeof(far) / sizeof(*far); i++) {
+        struct pawl_workflow *w = built_of("a", &(struct pawl_task_keys){.run = "x"});
+        char message[200];
+
+        pawl_workflow_schedule(
+            w, &(struct pawl_schedule_keys){.cron = "@daily", .start = far[i], .end = SECOND});
+        buf_reset(&said);
+        CHECK_EQ(pawl_workflow_check(w, add_message, &said, NULL, &e), -PAWL_E_INVALID);
+        snprintf(message, sizeof(message),
+                 "on.schedule.start is not within the years 0 to 9999: %lld are µs since 1970\n",
+                 (long long)far[i]);
+        CHECK_STR(buf_cstr(&said), message);
+        CHECK(strstr(pawl_workflow_text(w), "{\"cron\":\"@daily\",\"end\":\"1970-"));
+        pawl_workflow_free(w);
+    }
+    buf_release(&said);
 }
 
 /* ---- used ---- */

@@ -154,8 +154,8 @@ const char *pawl_workflow_text(struct pawl_workflow *w)
 void api_built_problems(const struct pawl_workflow *w, const struct source *source,
                         struct problems *problems)
 {
-    const char *sentence = w->wrong.ptr, *end = sentence + w->wrong.len;
+    size_t at;
 
-    for (; sentence < end; sentence += strlen(sentence) + 1)
-        problem_add(problems, source, 1, 1, "%s", sentence);
+    for (at = 0; at < w->wrong.len; at += strlen(w->wrong.ptr + at) + 1)
+        problem_add(problems, source, 1, 1, "%s", w->wrong.ptr + at);
 }

@@ -6,6 +6,7 @@
 #include "core/workflow.h"
 #include "pawl.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -201,11 +202,20 @@ static void write_duration(struct json_writer *to, int64_t us)
     jw_text(to, text_exact_duration(us, text));
 }
 
-static void write_time(struct json_writer *to, int64_t us)
+/* A year has four digits in a file: whoever counts in other units than microseconds is beyond. */
+static void write_time(struct build *b, int64_t us, const char *what)
 {
+    struct err err = ERR_INIT;
     char text[TIME_TEXT_SIZE];
+    int64_t same;
 
-    jw_text(to, text_time(us, text));
+    if (text_parse_time(text_time(us, text), &same, &err) || same != us) {
+        buf_addf(b->wrong, "%s is not within the years 0 to 9999: %lld are µs since 1970", what,
+                 (long long)us);
+        buf_addch(b->wrong, '\0');
+        return;
+    }
+    jw_text(&b->to, text);
 }
 
 /* ---- by the tables ---- */
@@ -226,7 +236,7 @@ static bool is_there(const struct build_field *f, const void *keys)
     case BUILD_TIME:
         return *(const int64_t *)at;
     case BUILD_NUMBER:
-        return *(const double *)at < 0 || *(const double *)at > 0;
+        return fpclassify(*(const double *)at) != FP_ZERO;
     case BUILD_BOOL:
         return *(const bool *)at;
     case BUILD_CODES:
@@ -285,7 +295,7 @@ static void write_field(struct build *b, const struct build_field *f, const void
             write_duration(to, *(const int64_t *)at);
         break;
     case BUILD_TIME:
-        write_time(to, *(const int64_t *)at);
+        write_time(b, *(const int64_t *)at, what);
         break;
     case BUILD_NUMBER:
         jw_double(to, *(const double *)at < 0 ? 0 : *(const double *)at);
@@ -316,7 +326,7 @@ void build_field(struct build *b, const struct build_field *f, const void *keys,
     snprintf(name, sizeof(name), "%.200s%s%s", what, *what ? "." : "", f->key);
     jw_key(&b->to, f->key);
     write_field(b, f, keys, name);
-    if (b->wrong->len > wrong && (f->type == BUILD_JSON || f->type == BUILD_ITEMS)) {
+    if (b->wrong->len > wrong && !f->fields) {
         b->to = before; /* it is as if it were not there */
         b->to.out->len = len;
     }

@@ -37,7 +37,7 @@ struct build_field {
 extern const struct build_field build_workflow[], build_task[], build_param[], build_schedule[];
 
 /* Adds one field of a structure, if it is there; all of them as a mapping. `what` is where it
- * stands, for `wrong`: sentences, each with its NUL, about what can't be written as JSON. */
+ * stands, for `wrong`: sentences, each with its NUL, about what can't be written. */
 struct build {
     struct json_writer to;
     struct buf *wrong;
