@@ -138,7 +138,7 @@ struct pawl_job {
                           the  configuration routes commands of that name */
     const char *input; /* JSON of any type, at most 1 MB; NULL: none */
     /* A workflow file instead of a command: name, lane and spec are not looked at then, input is
-     * the object of its params. NULL: it is none. */
+     * the object of its params, and refused if they do not fit. NULL: it is none. */
     const char *workflow;
     const char *yaml; /* the same as a text: what it nests has an absolute path; NULL: it is none */
     const char *applied; /* the same by the name of a workflow that was applied; NULL: it is none */

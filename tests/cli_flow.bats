@@ -75,7 +75,7 @@ x() { # command...
 	[[ $output == *'{"status":"succeeded","outputs":{"i":"2"}}'* ]]
 	x run "$dir/flow.yaml" --param n=x
 	[ "$status" = 2 ]
-	[[ $(cat "$dir/stderr") == *'the param n must be a integer'* ]]
+	[[ $(cat "$dir/stderr") == *'the param n must be an integer'* ]]
 	x verify
 	[ "$status" = 0 ]
 }

@@ -170,3 +170,13 @@ runs again: $y w::c (was skipped)" "$(p rerun @last --failed --reason mended)"
 	[ -e "$dir/a.1" ] && [ ! -e "$dir/a.2" ]
 	p verify
 }
+
+@test "a value that was not given is not given either when it runs anew with others" {
+	printf 'name: w\nparams: {a: {type: string}, b: 1}\ntasks: {x: "true"}\n' >"$dir/flow.yaml"
+	p submit "$dir/flow.yaml"
+	p worker --drain --state "$dir/state"
+	p rerun @last --set b=2
+	p worker --drain --state "$dir/state"
+	same succeeded "$(p show @last --json | jq -r .status)"
+	same '{"a":null,"b":2}' "$(p show @last --json | jq -c .workflow_execution.variables.params)"
+}

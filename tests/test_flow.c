@@ -125,7 +125,17 @@ TEST(an_expression_that_fails_fails_its_task_with_the_place)
 FLOW_CASE(a_wrong_param_fails_the_workflow_before_anything_runs,
           .yaml = "name: w\nparams: {n: {type: integer}}\ntasks: {a: {run: x}}\n",
           .params = "{\"n\":\"seven\"}", .ends = S_FAILED,
-          .error = "the param n must be a integer, not a text");
+          .error = "the param n must be an integer, not a text");
+
+FLOW_CASE(no_value_for_a_param_that_needs_none_is_the_same_as_null,
+          .yaml = "name: w\nparams: {n: {type: integer}, m: {type: list, default: null}}\n"
+                  "tasks: {a: {run: x}}\n",
+          .params = "{\"n\":null,\"m\":null}", .steps = {{"play", "a:succeeded"}},
+          .ends = S_SUCCEEDED);
+
+FLOW_CASE(null_is_no_value_for_a_param_that_has_a_default,
+          .yaml = "name: w\nparams: {n: 1}\ntasks: {a: {run: x}}\n", .params = "{\"n\":null}",
+          .ends = S_FAILED, .error = "the param n must be an integer, not null");
 
 TEST(a_fan_out_runs_every_item_and_gives_their_outputs_in_order)
 {

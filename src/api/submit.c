@@ -2,6 +2,7 @@
 #include "api/api.h"
 #include "base/json.h"
 #include "base/suggest.h"
+#include "core/resolve.h"
 #include "dispatch/route.h"
 #include "flow/workflow.h"
 #include "store/schedule.h"
@@ -115,8 +116,9 @@ static int take_param(const struct workflow *w, const char *given, json_t *param
     else
         v = json_loads(equals + 1, JSON_DECODE_ANY, NULL);
     if (!v)
-        return err_set(err, E_INVALID, "the param %s must be a %s: '%.100s' is none",
-                       w->params[i].name, param_types[w->params[i].type], equals + 1);
+        return err_set(err, E_INVALID, "the param %s must be %s %s: '%.100s' is none",
+                       w->params[i].name, param_article(w->params[i].type),
+                       param_types[w->params[i].type], equals + 1);
     json_object_set_new(params, w->params[i].name, v);
     return 0;
 }
@@ -132,7 +134,7 @@ static int take_params(const struct workflow *w, const char *const *given, struc
         rc = err_set(err, E_INVALID, "the params of a workflow must be a JSON object");
     for (; !rc && given && *given; given++)
         rc = take_param(w, *given, params, err);
-    if (!rc) {
+    if (!rc && !(rc = resolve_check_params(w, params, err))) {
         text = json_text(params);
         s->input = arena_strdup(arena, text);
         free(text);

@@ -250,6 +250,13 @@ static bool has_type(const json_t *v, enum param_type type)
     return false;
 }
 
+/* Whether it has no value where none is given: to say so, as whoever passes values on does, is the
+ * same. */
+static bool may_be_null(const struct workflow_param *p)
+{
+    return !p->required && (!p->otherwise || !strcmp(p->otherwise, "null"));
+}
+
 static int take_param(const struct workflow_param *p, json_t *given, json_t *params,
                       struct err *err)
 {
@@ -260,13 +267,14 @@ static int take_param(const struct workflow_param *p, json_t *given, json_t *par
         return 0;
     }
     if (!v && p->required)
-        return err_set(err, E_INVALID, "the param %s is missing: it must be a %s", p->name,
-                       param_types[p->type]);
+        return err_set(err, E_INVALID, "the param %s is missing: it must be %s %s", p->name,
+                       param_article(p->type), param_types[p->type]);
     if (!v)
         return json_object_set_new(params, p->name, json_null());
-    if (!has_type(v, p->type))
-        return err_set(err, E_INVALID, "the param %s must be a %s, not %s", p->name,
-                       param_types[p->type], value_type_text(value_of(v).type));
+    if (!has_type(v, p->type) && !(json_is_null(v) && may_be_null(p)))
+        return err_set(err, E_INVALID, "the param %s must be %s %s, not %s", p->name,
+                       param_article(p->type), param_types[p->type],
+                       value_type_text(value_of(v).type));
     return json_object_set(params, p->name, v);
 }
 
@@ -286,15 +294,31 @@ static int refuse_unknown(const struct workflow *w, json_t *given, struct err *e
     return 0;
 }
 
+static int take_params(const struct workflow *w, json_t *given, json_t *params, struct err *err)
+{
+    int rc = refuse_unknown(w, given, err);
+    size_t i;
+
+    for (i = 0; !rc && i < w->nparams; i++)
+        rc = take_param(&w->params[i], given, params, err);
+    return rc;
+}
+
+int resolve_check_params(const struct workflow *w, json_t *given, struct err *err)
+{
+    json_t *params = value_need(json_object());
+    int rc = take_params(w, given, params, err);
+
+    json_decref(params);
+    return rc;
+}
+
 int resolve_variables(const struct workflow *w, json_t *given, json_t **out, struct err *err)
 {
     json_t *params = value_need(json_object()), *vars = NULL;
     struct resolve_scope s = {0};
-    size_t i;
-    int rc = refuse_unknown(w, given, err);
+    int rc = take_params(w, given, params, err);
 
-    for (i = 0; !rc && i < w->nparams; i++)
-        rc = take_param(&w->params[i], given, params, err);
     s.expr.names[EXPR_PARAMS] = params;
     if (!rc && (rc = resolve_pairs(&w->vars, &s, &vars, err)))
         err_prefix(err, "vars");

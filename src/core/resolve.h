@@ -10,9 +10,9 @@
 
 /* ---- what a workflow is started with ---- */
 
-/* Checks what was given against the params, adds their defaults, and evaluates the vars. *out is a
- * new
- * {"params": …, "vars": …}. E_INVALID: a sentence that names the param. */
+/* Checks what was given against the params: E_INVALID and a sentence that names the param. */
+MUST_USE int resolve_check_params(const struct workflow *w, struct json_t *given, struct err *err);
+/* The same, adds their defaults, and evaluates the vars. *out is a new {"params": …, "vars": …}. */
 MUST_USE int resolve_variables(const struct workflow *w, struct json_t *given, struct json_t **out,
                                struct err *err);
 

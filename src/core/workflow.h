@@ -47,6 +47,7 @@ enum overlap { OVERLAPS(X) };
 /* Their texts, by number; each list ends with NULL. */
 extern const char *const param_types[];
 extern const char *const overlaps[];
+const char *param_article(enum param_type type); /* an integer, but a string */
 
 struct workflow_param {
     const char *name, *description;

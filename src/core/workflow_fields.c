@@ -1,6 +1,8 @@
 /* workflow_fields.c - see workflow_fields.h. */
 #include "core/workflow_fields.h"
 
+#include <string.h>
+
 #define AT(type, member)   .at = offsetof(struct type, member)
 #define FLAG(type, member) .count_at = offsetof(struct type, member)
 #define END         \
@@ -12,6 +14,11 @@
 const char *const param_types[] = {PARAM_TYPES(X) NULL};
 const char *const overlaps[] = {OVERLAPS(X) NULL};
 #undef X
+
+const char *param_article(enum param_type type)
+{
+    return strchr("aeiou", *param_types[type]) ? "an" : "a";
+}
 
 /* ---- parts of a task ---- */
 
