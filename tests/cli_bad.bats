@@ -36,10 +36,16 @@ unchanged() { # the database is as good as before, with so many executions
 	refused 2 "does not take 'day=friday': did you mean --param day=friday?" p run "$dir/shop.flow.yaml" day=friday
 	refused 2 'has no param dya: did you mean day?' p submit "$dir/shop.flow.yaml" --param dya=friday
 	refused 2 'has no param x' p submit "$dir/shop.flow.yaml" --param x=y
+	printf 'name: needy\nparams: {day: {type: string, required: true}, n: {type: integer}}\ntasks: {a: "true"}\n' >"$dir/needy.yaml"
+	refused 2 'the param day is missing: it must be a string; write --param day=VALUE' p run "$dir/needy.yaml"
+	refused 2 'the param day is missing: it must be a string; write --param day=VALUE' p submit "$dir/needy.yaml"
+	refused 2 "the param n must be an integer: 'x' is none" p run "$dir/needy.yaml" --param n=x --param day=friday
 	for name in shop shop.yaml shpo.flow.yaml; do
 		refused 5 "No such file or directory: did you mean $dir/shop.flow.yaml?" p run "$dir/$name"
 	done
 	refused 5 '`pawl init` writes a first workflow file' p run "$dir/no/where.yaml"
+	touch "$dir/bill"$'\e[31m'.yaml
+	refused 5 "did you mean $dir/bill[31m.yaml?" p run "$dir/bil[31m.yaml"
 	refused 5 "did you mean $dir/shop.flow.yaml?" p apply "$dir/shop"
 	refused 2 "has no option '-l': if it is one of the command, write \`pawl exec -- CMD -l\`" p exec ls -l
 	refused 5 'there is no schedule shop: `pawl schedule` lists them' p schedule run shop
@@ -65,6 +71,16 @@ unchanged() { # the database is as good as before, with so many executions
 	[ "$(p show @last --json | jq -r '.status, .rerun_of' | paste -sd' ')" = "succeeded $id" ]
 	[ "$(p events @last --type reused --json | wc -l)" = 1 ]
 	p verify
+}
+
+@test "what a run that failed says of its file can be given to a shell" {
+	file="$dir/it's my shop.yaml"
+	printf 'name: shop\ntasks: {bill: nosuch}\n' >"$file"
+	export XDG_STATE_HOME=$dir
+	p run "$file" --progress plain >"$dir/stdout" 2>"$dir/stderr" && false
+	again=$(sed -n 's/^    once the file is mended: pawl //p' "$dir/stderr")
+	sed -i 's/nosuch/"true"/' "$file"
+	eval "p $again"
 }
 
 @test "a configuration that is wrong is shown with the line and the place" {

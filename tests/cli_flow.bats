@@ -151,6 +151,29 @@ x() { # command...
 	[ "$status" = 3 ]
 }
 
+@test "a run whose workflow, fan-out or nested workflow is kept back says why" {
+	printf 'name: below\ntasks: {x: "true"}\n' >"$dir/below.yaml"
+	cat >"$dir/flow.yaml" <<-'END'
+		name: w
+		concurrency: alone
+		tasks:
+		  nested: {approval: "nested?", workflow: below.yaml}
+		  each: {needs: nested, approval: "each?", foreach: 2, run: "true"}
+	END
+	p run "$dir/flow.yaml" --progress plain >"$dir/stdout" 2>"$dir/stderr" 3>&- &
+	first=$!
+	started+=($first)
+	until_true grep -qE 'nested \([0-9]+\) does not run: it waits for approval .*: nested\?; `pawl approve [0-9]+`' "$dir/stderr"
+	p run "$dir/flow.yaml" --progress plain >"$dir/stdout" 2>"$dir/second" 3>&- &
+	started+=($!)
+	until_true grep -qE 'w \([0-9]+\) does not run: .*alone' "$dir/second"
+	p approve "$(sed -n 's/.*`pawl approve \([0-9]*\)`.*/\1/p' "$dir/stderr")"
+	until_true grep -qE 'each \([0-9]+\) does not run: it waits for approval .*: each\?' "$dir/stderr"
+	p approve "$(sed -n 's/.*`pawl approve \([0-9]*\)`.*/\1/p' "$dir/stderr" | tail -n1)"
+	wait $first
+	[ "$(grep -c 'does not run' "$dir/stderr")" = 2 ]
+}
+
 @test "a list that is a text is refused with what makes it one" {
 	for list in tasks.a.outputs.list 'fromJSON(tasks.a.outputs.list)'; do
 		printf 'name: w\ntasks:\n  a: {run: "echo list=[1,2] >>$PAWL_OUTPUT"}\n  b: {needs: a, foreach: "${{ %s }}", run: "true"}\n' "$list" >"$dir/flow.yaml"

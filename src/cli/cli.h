@@ -49,12 +49,15 @@ void help_command(FILE *to, const struct command *c);
 
 /* ---- out.c ---- */
 
-int cli_fail(const struct pawl_error *err); /* says it; returns the exit code */
+int cli_fail(const struct pawl_error *err);        /* says it; returns the exit code */
+int cli_fail_submit(const struct pawl_error *err); /* the same, of a workflow with --param */
 int cli_wrong(const char *fmt, ...) PRINTF_LIKE(1, 2);
 int cli_done(int exit_code); /* whether all that was printed has arrived decides, too */
 
 /* Text without control characters, as they may come out of the database: for terminals. */
 void out_clean(struct buf *b, const char *text);
+/* Appends it as one word for the shell: as it is, or in quotes. */
+void out_word(struct buf *b, const char *word);
 
 /* "2026-01-31 14:00:00.123456 UTC", "event 1234". */
 void out_moment(struct buf *b, const struct pawl_moment *at);

@@ -126,7 +126,7 @@ static int submit(struct flow_run *r)
     if ((code = open_database(r)))
         return code;
     if (pawl_submit(r->p, &r->job, 1, &r->err))
-        return cli_fail(&r->err);
+        return cli_fail_submit(&r->err);
     if (!r->cli->json) {
         printf("%lld\n", (long long)r->job.id);
         return 0;

@@ -115,14 +115,17 @@ static int no_file(const char *file, const struct pawl_error *err)
     int path = (int)(base - file);
     char *folder = path ? mem_printf("%.*s", path, file) : mem_strdup(".");
     char *near = find_near(folder, base);
+    struct pawl_error said = {.code = err->code};
 
     if (near)
-        fprintf(stderr, "pawl: %s: did you mean %.*s%s?\n", err->message, path, file, near);
+        snprintf(said.message, sizeof(said.message), "%s: did you mean %.*s%s?", err->message, path,
+                 file, near);
     else
-        fprintf(stderr, "pawl: %s; `pawl init` writes a first workflow file\n", err->message);
+        snprintf(said.message, sizeof(said.message), "%s; `pawl init` writes a first workflow file",
+                 err->message);
     free(near);
     free(folder);
-    return pawl_exit_code(err->code);
+    return cli_fail(&said);
 }
 
 int cli_validate(const char *file, bool json, struct pawl_definition *out)

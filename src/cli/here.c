@@ -154,7 +154,17 @@ static void say_reason(struct run *r, const json_t *node, int64_t id)
     free(json);
 }
 
-/* Nothing runs: says why of the first task that could, once. */
+/* Whether it could begin now: it waits for no other task. A workflow or fan-out that is kept back
+ * stays pending. */
+static bool could_begin(const json_t *o)
+{
+    const char *status = field(o, "status"), *waiting = field(o, "waiting");
+
+    return !strcmp(status, "ready") ||
+           (!strcmp(status, "pending") && *waiting && strncmp(waiting, "needs:", 6) != 0);
+}
+
+/* Nothing runs: says why of the first that could, once. */
 static void say_wait(struct run *r)
 {
     struct view v = {0};
@@ -165,7 +175,7 @@ static void say_wait(struct run *r)
     for (i = 0; i < v.nodes.n; i++) {
         const json_t *o = v.nodes.at[i].o;
 
-        if (!o || strcmp(field(o, "status"), "ready") != 0)
+        if (!o || !could_begin(o))
             continue;
         if (field_int(o, "id") != r->told_of)
             say_reason(r, o, field_int(o, "id"));
@@ -233,7 +243,7 @@ static int begin(struct run *r)
         return cli_fail(&r->err);
     pawl_engine_watch(r->e, told, r);
     if (r->h->job && pawl_engine_submit(r->e, r->h->job, submitted, r, &r->err))
-        return cli_fail(&r->err);
+        return cli_fail_submit(&r->err);
     r->answered = !r->h->job;
     return 0;
 }

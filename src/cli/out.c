@@ -28,6 +28,21 @@ void out_clean(struct buf *b, const char *text)
     }
 }
 
+void out_word(struct buf *b, const char *word)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+                                "_./+-@%,:=";
+
+    if (*word && !word[strspn(word, plain)]) {
+        buf_addstr(b, word);
+        return;
+    }
+    buf_addch(b, '\'');
+    for (; *word; word++)
+        buf_addstr(b, *word == '\'' ? "'\\''" : (const char[]){*word, '\0'});
+    buf_addch(b, '\'');
+}
+
 /* A sentence is one line, whatever stands in it. A text that ends with a newline is lines: what is
  * wrong with a file, each problem with its place. */
 static int say(const char *text, int exit_code)
@@ -60,6 +75,18 @@ int cli_fail(const struct pawl_error *err)
                  isdigit((unsigned char)err->message[sizeof(missing) - 1]);
 
     snprintf(text, sizeof(text), "%s%s", err->message, no_id ? ": `pawl ls` lists them" : "");
+    return say(text, pawl_exit_code(err->code));
+}
+
+int cli_fail_submit(const struct pawl_error *err)
+{
+    char text[sizeof(err->message) + 140], name[101];
+    int end = 0;
+
+    if (sscanf(err->message, "the param %100s is missing:%n", name, &end) == 1 && end)
+        snprintf(text, sizeof(text), "%s; write --param %s=VALUE", err->message, name);
+    else
+        snprintf(text, sizeof(text), "%s", err->message);
     return say(text, pawl_exit_code(err->code));
 }
 

@@ -38,13 +38,27 @@ static int open_node(struct pawl *p, const struct view_node *n, const struct sty
         if (!(rc = tail_look(p, &tail, err))) {
             for (i = tail_count(&tail) > TAIL_LINES ? 1 : 0; i < tail_count(&tail); i++)
                 print_text(&l, style, TINT_PLAIN, tail_line(&tail, i), to);
-            fprintf(to, "    all of it: pawl logs %lld\n", (long long)tail.execution);
+            if (i)
+                fprintf(to, "    all of it: pawl logs %lld\n", (long long)tail.execution);
         }
     }
     line_release(&l);
     buf_release(&head);
     tail_release(&tail);
     return rc;
+}
+
+static void print_advice(int64_t id, const char *file, FILE *to)
+{
+    struct buf word = BUF_INIT;
+
+    fprintf(to, "--- to run what failed again: pawl rerun %lld --failed\n", (long long)id);
+    if (file) {
+        out_word(&word, file);
+        fprintf(to, "    once the file is mended: pawl rerun %lld --failed --file %s\n",
+                (long long)id, buf_cstr(&word));
+    }
+    buf_release(&word);
 }
 
 int view_open_failed(struct pawl *p, const struct view *v, const char *file, FILE *to,
@@ -61,9 +75,6 @@ int view_open_failed(struct pawl *p, const struct view *v, const char *file, FIL
     if (failed > OPENED)
         fprintf(to, "--- others failed, too: pawl tree %lld\n", (long long)id);
     if (failed)
-        fprintf(to, "--- to run what failed again: pawl rerun %lld --failed\n", (long long)id);
-    if (failed && file)
-        fprintf(to, "    once the file is mended: pawl rerun %lld --failed --file %s\n",
-                (long long)id, file);
+        print_advice(id, file, to);
     return rc;
 }
