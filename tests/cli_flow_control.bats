@@ -180,3 +180,14 @@ runs again: $y w::c (was skipped)" "$(p rerun @last --failed --reason mended)"
 	same succeeded "$(p show @last --json | jq -r .status)"
 	same '{"a":null,"b":2}' "$(p show @last --json | jq -c .workflow_execution.variables.params)"
 }
+
+@test "why leads from a workflow in which nothing runs to what its first task waits for, and a cancel says that it has ended" {
+	printf 'name: w\ntasks: {a: {foreach: 2, run: "true"}, b: {needs: a, run: "true"}}\n' >"$dir/flow.yaml"
+	id=$(p submit "$dir/flow.yaml")
+	p why "$id" | grep -F "it runs until all below it has ended: "
+	next=$(id_of w::a)
+	p why "$next" | grep -oE 'pawl why [0-9]+` says what it waits for' >"$dir/next"
+	next=$(tr -dc 0-9 <"$dir/next")
+	p why "$next" | grep -F 'one that serves lane process in queue default is needed'
+	same "execution $id: cancelled" "$(p cancel "$id")"
+}

@@ -91,7 +91,7 @@ static int refuse_ended(struct pawl *p, int64_t id, struct err *err)
 static int cancel(struct pawl *p, struct cancelling *c, int64_t *left, struct err *err)
 {
     int64_t id = c->request.execution;
-    int rc;
+    int attempts, rc;
 
     if ((rc = api_check_who(c->request.by, c->request.reason, err)) ||
         (rc = refuse_ended(p, id, err)))
@@ -101,6 +101,8 @@ static int cancel(struct pawl *p, struct cancelling *c, int64_t *left, struct er
     while (!rc && c->more);
     if (!rc && c->request.rc)
         rc = query_not_there(p->store, id, err);
+    if (!rc) /* by its last task it may have ended, too */
+        rc = query_attempts(p->store, id, &attempts, &c->request.status, err);
     return rc ? rc : query_open(p->store, id, left, err);
 }
 

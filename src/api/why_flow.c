@@ -39,6 +39,21 @@ void why_others_field(struct reasons *r, const char *key)
     jw_end(&r->w, ']');
 }
 
+/* None of them runs: whom to ask next, the first that could. */
+static void add_next_question(struct reasons *r)
+{
+    const struct why *y = r->y;
+    size_t i, next = y->nothers;
+
+    for (i = 0; i < y->nothers && y->others[i].status != S_RUNNING; i++)
+        if (next == y->nothers && y->others[i].status == S_READY)
+            next = i;
+    if (!y->nothers || i < y->nothers)
+        return;
+    buf_addf(&r->text, "; `pawl why %lld` says what it waits for",
+             (long long)y->others[next < y->nothers ? next : 0].id);
+}
+
 /* ---- a flow that runs ---- */
 
 static void items(struct reasons *r)
@@ -55,6 +70,7 @@ static void items(struct reasons *r)
     if (y->nothers) {
         buf_addstr(&r->text, ": ");
         why_add_others(r);
+        add_next_question(r);
     }
     why_reason(r, "items");
     json_field_i64(&r->w, "total", all);
@@ -78,6 +94,7 @@ void why_flow_runs(struct reasons *r)
     buf_addstr(&r->text, r->y->nothers ? "it runs until all below it has ended: "
                                        : "all below it has ended: its own end is due");
     why_add_others(r);
+    add_next_question(r);
     why_reason(r, "children");
     why_others_field(r, "open");
     why_end(r);
