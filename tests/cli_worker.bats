@@ -182,7 +182,8 @@ make_plugin() {
 
 @test "what can't be is said, with the exit code for it" {
 	refused 2 "pawl worker does not take 'now'" p worker now
-	refused 2 '--slots is at most 10000' p worker --slots 100000
+	refused 2 '--slots is a number from 1 to 10000' p worker --slots 100000
+	refused 2 '--slots is a number from 1 to 10000' p worker --slots 0
 	refused 2 'nowhere.so' p worker --plugin "$dir/nowhere.so"
 	refused 5 'there is no tenant' pawl worker --db "sqlite:$dir/no.db" --tenant nobody
 	refused 5 'pawl.yaml' p worker --config "$dir/pawl.yaml"
@@ -242,7 +243,7 @@ make_plugin() {
 }
 
 @test "several loops share the work where the database has several writers" {
-	refused 2 '--loops is at most 64' p worker --loops 65
+	refused 2 '--loops is a number from 1 to 64' p worker --loops 65
 	for i in $(seq 12); do
 		later -- sh -c "echo $i >>'$dir/ledger'" >/dev/null
 	done

@@ -17,6 +17,7 @@
 #define STOP_US  5000000 /* for functions that were told to stop */
 #define AT_ONCE  500000  /* the same if somebody insists */
 #define NOT_EVER INT64_MAX
+#define UNSAID   -1 /* an option */
 
 struct worker {
     struct texts queues, plugins;
@@ -140,8 +141,8 @@ static int run(const struct cli *c, struct worker *w)
     struct pawl_engine_options eo = {.queues = w->queues.at,
                                      .plugins = w->plugins.at,
                                      .state = w->state,
-                                     .slots = (int)w->slots,
-                                     .loops = (int)w->loops,
+                                     .slots = w->slots == UNSAID ? 0 : (int)w->slots,
+                                     .loops = w->loops == UNSAID ? 0 : (int)w->loops,
                                      .give_up = is_signalled,
                                      .arg = w};
     struct pawl_error err;
@@ -182,14 +183,14 @@ static const struct option options[] = {
 
 static int cmd_worker(int argc, char **argv)
 {
-    struct worker w = {0};
+    struct worker w = {.slots = UNSAID, .loops = UNSAID};
     struct cli c;
     int code = cli_begin(&c, &command_worker, argc, argv, &w);
 
     if (code < 0) {
-        code = w.slots > 10000 ? cli_wrong("--slots is at most 10000")
-               : w.loops > 64  ? cli_wrong("--loops is at most 64")
-                               : run(&c, &w);
+        code = !w.slots || w.slots > 10000 ? cli_wrong("--slots is a number from 1 to 10000")
+               : !w.loops || w.loops > 64  ? cli_wrong("--loops is a number from 1 to 64")
+                                           : run(&c, &w);
         cli_end(&c);
     }
     vec_release(&w.queues);

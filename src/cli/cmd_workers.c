@@ -7,14 +7,14 @@ static int add_worker(void *arg, const char *json)
 {
     struct table *t = arg;
     json_t *w = parse_object(json);
-    const char *state = field(w, "state");
+    const char *state = field(w, "state"), *since = field(w, "started_at");
 
     table_add(t, field(w, "id"));
     table_add(t, field(w, "host"));
     table_addf(t, "%lld", (long long)field_int(w, "pid"));
     table_addf(t, "%lld", (long long)field_int(w, "leases"));
     table_addf(t, "%lld", (long long)field_int(w, "room"));
-    table_addf(t, "%.19s", field(w, "started_at"));
+    table_addf(t, "%.10s %.8s", since, since + strnlen(since, 11));
     table_add_span(t, field_int(w, "silent_us"));
     table_add_tinted(t, strcmp(state, "alive") ? TINT_BUSY : TINT_PLAIN, state);
     json_decref(w);

@@ -19,7 +19,13 @@ static int parse_time(const char *text, int64_t *us, struct err *err)
         *us = clock_wall_us() - *us;
         return 0;
     }
-    return text_parse_time(text, us, err);
+    if (text_parse_time(text, us, &ignored))
+        return err_set(
+            err, E_INVALID,
+            "'%.60s' is not a time: write 2026-01-31, 2026-01-31T14:00:00Z, or 5m for five "
+            "minutes ago",
+            text);
+    return 0;
 }
 
 /* "#1234", or a time. */

@@ -63,7 +63,10 @@ static int make_dirs(const char *path, struct err *err)
 
             *p = 0;
             if (mkdir(copy, 0711) && errno != EEXIST)
-                rc = io_error(err, "create the folder", copy);
+                rc = err_set(err, errno == ENOSPC ? E_NO_SPACE : E_UNAVAILABLE,
+                             "can't create the folder %s: %s; --state, or `state` in pawl.yaml, "
+                             "names another place for what runs",
+                             copy, strerror(errno));
             if (!(*p = was))
                 break;
         }

@@ -101,7 +101,7 @@ static const struct key approval[] = {
     {"message", KEY_TEMPLATE, AT(workflow_approval, message), 1, 10000,
      .sentence = "What is to be approved; `approval: TEXT` is short for `{message: TEXT}`."},
     {"timeout", KEY_DURATION, AT(workflow_approval, timeout), SECOND, 365 * DAY,
-     .otherwise = "none", .sentence = "The task fails if nobody has answered by then."},
+     .otherwise = "none", .sentence = "The task has timed out if nobody has answered by then."},
     END,
 };
 const struct keys keys_approval = {
@@ -222,7 +222,8 @@ static const struct key task[] = {
     {"limits", KEY_LIMITS, TASK(limits), .places = KEY_COMMANDS | KEY_HOOKS | KEY_COMMON,
      .group = &keys_limits, .sentence = "What it may use."},
     {"container", KEY_CONTAINER, TASK(container), .places = KEY_COMMANDS | KEY_HOOKS | KEY_COMMON,
-     .group = &keys_container, .scope = SCOPE_ITEM, .sentence = "Runs it in a container.",
+     .group = &keys_container, .scope = SCOPE_ITEM,
+     .sentence = "Runs it in a container. Not yet: what names one is refused when it is submitted.",
      .elsewhere = "image docker"},
     {"secrets", KEY_VARIABLES, TASK(secrets), .places = KEY_COMMANDS | KEY_HOOKS,
      .sentence = "Secrets that it gets as environment variables, beside those of the workflow. "
