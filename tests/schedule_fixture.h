@@ -81,6 +81,13 @@ static inline size_t look(struct store *s)
     return look_out(s, NULL);
 }
 
+/* The same at that time. */
+static inline size_t look_at(struct store *s, const char *time)
+{
+    clock_to(s, time);
+    return look(s);
+}
+
 static inline int order_body(struct turn *t, void *arg, struct err *err)
 {
     return op_schedule(t, arg, err);
@@ -144,6 +151,15 @@ static inline struct store *applied_at(const char *time, const char *list)
     clock_to(s, time);
     apply_schedules(s, list);
     CHECK_EQ(look(s), 0);
+    return s;
+}
+
+/* The same, which is due every hour: it was fired once, at 13:00, and that run goes on. */
+static inline struct store *fired_once(const char *list)
+{
+    struct store *s = applied_at("2030-06-01T12:30:00Z", list);
+
+    CHECK_EQ(look_at(s, "2030-06-01T13:00:00Z"), 1);
     return s;
 }
 

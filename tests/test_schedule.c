@@ -1,142 +1,124 @@
-/* test_schedule.c - which due times a schedule fires: catch-up, jitter, start and end, overlap. */
-#include "zone_fixture.h"
-
-#include "core/schedule.h"
+/* test_schedule.c - which due times a schedule fires: catch-up, start and end, jitter. */
+#include "due_fixture.h"
 
 TEST_NO_DB;
 
-#define COUNT(list) (sizeof(list) / sizeof(*(list)))
-#define SECOND      INT64_C(1000000)
-#define MINUTE      (60 * SECOND)
-#define HOUR        (60 * MINUTE)
-#define MAX         16
-
-static const char noon[] = "2026-06-01T12:00:00Z";
-
-struct fixture {
-    struct schedule s;
-    struct zone *z;
-    struct schedule_look look;
-    int64_t out[MAX];
+/* A look at `now` where all up to `last` is done; when it is looked again, and how many are fired,
+ * from the first to the newest. */
+struct look_case {
+    const char *last; /* NULL: as the look before left it */
+    const char *now, *again;
+    size_t n;
+    const char *first, *newest; /* newest NULL: the first is it */
+    bool dropped;
 };
 
-static struct fixture schedule(const char *cron)
+static void check_look(struct fixture *f, const struct look_case *c)
 {
-    struct fixture f = {.s = {.name = "nightly"}, .z = zone_of_rule("UTC0")};
-    struct err err = ERR_INIT;
+    const char *newest = c->newest ? c->newest : c->first;
+    int64_t last = c->last ? us(c->last) : f->look.done;
 
-    CHECK_OK_ERR(cron_parse(cron, &f.s.cron, &err), &err);
-    return f;
-}
-
-static int64_t us(const char *text)
-{
-    return at(text) * SECOND;
-}
-
-static void look(struct fixture *f, int64_t last, int64_t now)
-{
-    schedule_due(&f->s, f->z, last, now, MAX, f->out, &f->look);
-}
-
-static void check_look(const struct fixture *f, size_t n, const char *first, const char *newest,
-                       bool dropped, const char *again)
-{
-    CHECK_EQ(f->look.n, n);
-    if (n) {
-        CHECK_EQ(f->out[0], us(first));
-        CHECK_EQ(f->out[n - 1], us(newest));
+    look(f, last, us(c->now));
+    CHECK_EQ(f->look.n, c->n);
+    if (c->n) {
+        CHECK_EQ(f->out[0], us(c->first));
+        CHECK_EQ(f->out[c->n - 1], us(newest));
         CHECK_EQ(f->look.done, us(newest));
+    } else {
+        CHECK_EQ(f->look.done, c->dropped ? us(c->now) : last); /* what is missed is said once */
     }
-    CHECK_EQ(f->look.dropped, dropped);
-    CHECK_EQ(f->look.again, us(again));
+    CHECK_EQ(f->look.dropped, c->dropped);
+    CHECK_EQ(f->look.again, c->again ? us(c->again) : INT64_MAX);
     CHECK(!f->look.more);
+}
+
+static void check_looks(struct fixture f, const struct look_case *cases, size_t n)
+{
+    const struct look_case *c;
+
+    for (c = cases; c < cases + n; c++)
+        check_look(&f, c);
+    zone_free(&f.z);
 }
 
 /* ---- no jitter ---- */
 
 TEST(nothing_is_fired_before_it_is_due_and_each_due_time_once)
 {
-    struct fixture f = schedule("@hourly");
+    static const struct look_case cases[] = {
+        {noon, "2026-06-01T12:59:59Z", "2026-06-01T13:00:00Z", .n = 0},
+        {NULL, "2026-06-01T13:00:00Z", "2026-06-01T14:00:00Z", 1, .first = "2026-06-01T13:00:00Z"},
+        {NULL, "2026-06-01T13:00:00Z", "2026-06-01T14:00:00Z", .n = 0},
+    };
 
-    look(&f, us(noon), us("2026-06-01T12:59:59Z"));
-    check_look(&f, 0, NULL, NULL, false, "2026-06-01T13:00:00Z");
-    CHECK_EQ(f.look.done, us(noon));
-    look(&f, f.look.done, us("2026-06-01T13:00:00Z"));
-    check_look(&f, 1, "2026-06-01T13:00:00Z", "2026-06-01T13:00:00Z", false,
-               "2026-06-01T14:00:00Z");
-    look(&f, f.look.done, us("2026-06-01T13:00:00Z"));
-    check_look(&f, 0, NULL, NULL, false, "2026-06-01T14:00:00Z");
-    zone_free(&f.z);
+    check_looks(schedule("@hourly"), cases, COUNT(cases));
 }
 
 TEST(a_schedule_fires_nothing_from_before_it_came_to_be)
 {
+    static const struct look_case cases[] = {
+        {"2026-06-01T12:30:00Z", "2026-06-01T12:31:00Z", "2026-06-01T13:00:00Z", .n = 0},
+    };
     struct fixture f = schedule("@hourly");
 
     f.s.catchup = 24 * HOUR;
-    look(&f, us("2026-06-01T12:30:00Z"), us("2026-06-01T12:31:00Z"));
-    check_look(&f, 0, NULL, NULL, false, "2026-06-01T13:00:00Z");
-    zone_free(&f.z);
+    check_looks(f, cases, COUNT(cases));
 }
 
 TEST(catch_up_fires_each_missed_due_time_within_the_window)
 {
+    static const struct look_case cases[] = {
+        {noon, "2026-06-01T15:30:00Z", "2026-06-01T16:00:00Z", 3, .first = "2026-06-01T13:00:00Z",
+         .newest = "2026-06-01T15:00:00Z"},
+        {noon, "2026-06-02T12:00:00Z", "2026-06-02T13:00:00Z", 7, .first = "2026-06-02T06:00:00Z",
+         .newest = "2026-06-02T12:00:00Z",
+         .dropped = true}, /* six hours ago to the microsecond counts */
+        {noon, "2026-06-02T12:00:00.000001Z", "2026-06-02T13:00:00Z", 6,
+         .first = "2026-06-02T07:00:00Z", .newest = "2026-06-02T12:00:00Z", .dropped = true},
+    };
     struct fixture f = schedule("@hourly");
 
     f.s.catchup = 6 * HOUR;
-    look(&f, us(noon), us("2026-06-01T15:30:00Z"));
-    check_look(&f, 3, "2026-06-01T13:00:00Z", "2026-06-01T15:00:00Z", false,
-               "2026-06-01T16:00:00Z");
-    look(&f, us(noon), us("2026-06-02T12:00:00Z")); /* six hours ago to the microsecond counts */
-    check_look(&f, 7, "2026-06-02T06:00:00Z", "2026-06-02T12:00:00Z", true, "2026-06-02T13:00:00Z");
-    look(&f, us(noon), us("2026-06-02T12:00:00Z") + 1);
-    check_look(&f, 6, "2026-06-02T07:00:00Z", "2026-06-02T12:00:00Z", true, "2026-06-02T13:00:00Z");
-    zone_free(&f.z);
+    check_looks(f, cases, COUNT(cases));
 }
 
 TEST(catch_up_of_the_last_fires_the_newest_alone)
 {
+    static const struct look_case cases[] = {
+        {"2020-01-01", "2026-06-01T15:30:00Z", "2026-06-01T16:00:00Z", 1,
+         .first = "2026-06-01T15:00:00Z", .dropped = true},
+        {noon, "2026-06-01T13:30:00Z", "2026-06-01T14:00:00Z", 1, .first = "2026-06-01T13:00:00Z"},
+        {noon, "2026-06-01T12:30:00Z", "2026-06-01T13:00:00Z", .n = 0},
+    };
     struct fixture f = schedule("@hourly");
 
     f.s.catchup = CATCHUP_LAST;
-    look(&f, us("2020-01-01"), us("2026-06-01T15:30:00Z"));
-    check_look(&f, 1, "2026-06-01T15:00:00Z", "2026-06-01T15:00:00Z", true, "2026-06-01T16:00:00Z");
-    look(&f, us(noon), us("2026-06-01T13:30:00Z"));
-    check_look(&f, 1, "2026-06-01T13:00:00Z", "2026-06-01T13:00:00Z", false,
-               "2026-06-01T14:00:00Z");
-    look(&f, us(noon), us("2026-06-01T12:30:00Z"));
-    check_look(&f, 0, NULL, NULL, false, "2026-06-01T13:00:00Z");
-    zone_free(&f.z);
+    check_looks(f, cases, COUNT(cases));
 }
 
 TEST(without_catch_up_only_what_is_late_by_less_than_the_tolerance_is_fired)
 {
-    struct fixture f = schedule("@hourly");
-    int64_t due = us("2026-06-01T13:00:00Z");
+    static const struct look_case cases[] = {
+        {noon, "2026-06-01T13:01:00Z", "2026-06-01T14:00:00Z", 1, .first = "2026-06-01T13:00:00Z"},
+        {noon, "2026-06-01T13:01:00.000001Z", "2026-06-01T14:00:00Z", .n = 0, .dropped = true},
+        {NULL, "2026-06-01T13:02:00Z", "2026-06-01T14:00:00Z", .n = 0},
+        {noon, "2026-06-01T15:00:30Z", "2026-06-01T16:00:00Z", 1, .first = "2026-06-01T15:00:00Z",
+         .dropped = true},
+    };
 
-    look(&f, us(noon), due + SCHEDULE_TOLERANCE);
-    check_look(&f, 1, "2026-06-01T13:00:00Z", "2026-06-01T13:00:00Z", false,
-               "2026-06-01T14:00:00Z");
-    look(&f, us(noon), due + SCHEDULE_TOLERANCE + 1);
-    check_look(&f, 0, NULL, NULL, true, "2026-06-01T14:00:00Z");
-    CHECK_EQ(f.look.done, due + SCHEDULE_TOLERANCE + 1); /* said once, not at each look */
-    look(&f, f.look.done, due + 2 * SCHEDULE_TOLERANCE);
-    check_look(&f, 0, NULL, NULL, false, "2026-06-01T14:00:00Z");
-    look(&f, us(noon), us("2026-06-01T15:00:30Z"));
-    check_look(&f, 1, "2026-06-01T15:00:00Z", "2026-06-01T15:00:00Z", true, "2026-06-01T16:00:00Z");
-    zone_free(&f.z);
+    CHECK_EQ(SCHEDULE_TOLERANCE, MINUTE);
+    check_looks(schedule("@hourly"), cases, COUNT(cases));
 }
 
 TEST(a_catch_up_shorter_than_the_tolerance_is_the_tolerance)
 {
+    static const struct look_case cases[] = {
+        {noon, "2026-06-01T13:00:30Z", "2026-06-01T14:00:00Z", 1, .first = "2026-06-01T13:00:00Z"},
+    };
     struct fixture f = schedule("@hourly");
 
     f.s.catchup = 1;
-    look(&f, us(noon), us("2026-06-01T13:00:30Z"));
-    check_look(&f, 1, "2026-06-01T13:00:00Z", "2026-06-01T13:00:00Z", false,
-               "2026-06-01T14:00:00Z");
-    zone_free(&f.z);
+    check_looks(f, cases, COUNT(cases));
 }
 
 TEST(more_than_there_is_room_for_comes_in_slices_and_is_complete)
@@ -161,84 +143,82 @@ TEST(more_than_there_is_room_for_comes_in_slices_and_is_complete)
 
 TEST(years_of_missed_minutes_cost_no_time)
 {
+    static const struct look_case years = {"1970-01-01",           "2026-06-01T12:00:30Z",
+                                           "2026-06-01T12:01:00Z", 1,
+                                           .first = noon,          .dropped = true};
     struct fixture f = schedule("* * * * *");
     int i;
 
     for (i = 0; i < 1000; i++) {
         f.s.catchup = i % 2 ? CATCHUP_LAST : 0;
-        look(&f, 0, us("2026-06-01T12:00:30Z"));
-        check_look(&f, 1, noon, noon, true, "2026-06-01T12:01:00Z");
+        check_look(&f, &years);
     }
     zone_free(&f.z);
 }
 
 TEST(a_clock_that_goes_back_fires_nothing_again)
 {
+    static const struct look_case cases[] = {
+        {noon, "2026-06-01T09:30:00Z", "2026-06-01T13:00:00Z", .n = 0},
+    };
     struct fixture f = schedule("@hourly");
 
     f.s.catchup = 24 * HOUR;
-    look(&f, us(noon), us("2026-06-01T09:30:00Z"));
-    check_look(&f, 0, NULL, NULL, false, "2026-06-01T13:00:00Z");
-    CHECK_EQ(f.look.done, us(noon));
-    zone_free(&f.z);
+    check_looks(f, cases, COUNT(cases));
 }
 
 TEST(a_paused_schedule_fires_nothing)
 {
+    static const struct look_case cases[] = {
+        {noon, "2026-06-01T15:00:00Z", NULL, .n = 0},
+    };
     struct fixture f = schedule("@hourly");
 
     f.s.paused = true;
     f.s.catchup = 24 * HOUR;
-    look(&f, us(noon), us("2026-06-01T15:00:00Z"));
-    CHECK_EQ(f.look.n, 0);
-    CHECK(!f.look.dropped);
-    CHECK_EQ(f.look.again, INT64_MAX);
-    CHECK_EQ(f.look.done, us(noon));
-    zone_free(&f.z);
+    check_looks(f, cases, COUNT(cases));
+}
+
+/* From 14:00 on, and before 17:00. */
+static struct fixture three_hours(int64_t catchup)
+{
+    struct fixture f = schedule("@hourly");
+
+    f.s.catchup = catchup;
+    f.s.start = us("2026-06-01T14:00:00Z");
+    f.s.end = us("2026-06-01T17:00:00Z");
+    return f;
 }
 
 TEST(due_times_before_the_start_and_from_the_end_on_do_not_count)
 {
-    struct fixture f = schedule("@hourly");
+    static const struct look_case all[] = {
+        {noon, "2026-06-01T12:30:00Z", "2026-06-01T14:00:00Z", .n = 0},
+        {noon, "2026-06-01T15:30:00Z", "2026-06-01T16:00:00Z", 2, .first = "2026-06-01T14:00:00Z",
+         .newest = "2026-06-01T15:00:00Z"},
+        {noon, "2026-06-01T20:30:00Z", NULL, 3, .first = "2026-06-01T14:00:00Z",
+         .newest = "2026-06-01T16:00:00Z"},
+    };
+    static const struct look_case last[] = {
+        {noon, "2026-06-01T20:30:00Z", NULL, 1, .first = "2026-06-01T16:00:00Z", .dropped = true},
+        {noon, "2026-06-01T14:30:00Z", "2026-06-01T15:00:00Z", 1,
+         .first = "2026-06-01T14:00:00Z"}, /* the first of all is the newest */
+    };
+    static const struct look_case none[] = {
+        /* the end passed while nobody looked */
+        {noon, "2026-06-01T20:30:00Z", NULL, .n = 0, .dropped = true},
+        {NULL, "2026-06-01T20:31:00Z", NULL, .n = 0},
+    };
 
-    f.s.catchup = 24 * HOUR;
-    f.s.start = us("2026-06-01T14:00:00Z");
-    f.s.end = us("2026-06-01T17:00:00Z");
-    look(&f, us(noon), us("2026-06-01T12:30:00Z"));
-    check_look(&f, 0, NULL, NULL, false, "2026-06-01T14:00:00Z");
-    look(&f, us(noon), us("2026-06-01T15:30:00Z"));
-    check_look(&f, 2, "2026-06-01T14:00:00Z", "2026-06-01T15:00:00Z", false,
-               "2026-06-01T16:00:00Z");
-    look(&f, us(noon), us("2026-06-01T20:30:00Z"));
-    CHECK_EQ(f.look.n, 3);
-    CHECK_EQ(f.out[2], us("2026-06-01T16:00:00Z"));
-    CHECK_EQ(f.look.again, INT64_MAX);
-
-    f.s.catchup = CATCHUP_LAST;
-    look(&f, us(noon), us("2026-06-01T20:30:00Z"));
-    CHECK_EQ(f.look.n, 1);
-    CHECK_EQ(f.out[0], us("2026-06-01T16:00:00Z"));
-
-    look(&f, us(noon), us("2026-06-01T14:30:00Z")); /* the first of all is the newest */
-    check_look(&f, 1, "2026-06-01T14:00:00Z", "2026-06-01T14:00:00Z", false,
-               "2026-06-01T15:00:00Z");
-
-    f.s.catchup = 0; /* the end passed while nobody looked */
-    look(&f, us(noon), us("2026-06-01T20:30:00Z"));
-    CHECK_EQ(f.look.n, 0);
-    CHECK(f.look.dropped);
-    CHECK_EQ(f.look.again, INT64_MAX);
-    look(&f, f.look.done, us("2026-06-01T20:31:00Z"));
-    CHECK(!f.look.dropped);
-    zone_free(&f.z);
+    check_looks(three_hours(24 * HOUR), all, COUNT(all));
+    check_looks(three_hours(CATCHUP_LAST), last, COUNT(last));
+    check_looks(three_hours(0), none, COUNT(none));
 }
 
 TEST(due_times_follow_the_zone_through_a_change_of_clocks)
 {
-    struct fixture f = schedule("30 2 * * *");
+    struct fixture f = schedule_in_berlin("30 2 * * *");
 
-    zone_free(&f.z);
-    f.z = zone_of_rule(berlin_rule);
     f.s.catchup = 96 * HOUR;
     look(&f, us("2026-03-27T12:00:00Z"), us("2026-03-30T12:00:00Z"));
     CHECK_EQ(f.look.n, 3);
@@ -404,11 +384,9 @@ TEST(every_look_agrees_with_a_plain_reading_of_the_rules)
         for (c = 0; c < COUNT(catchups); c++)
             for (j = 0; j < COUNT(jitters); j++)
                 for (i = 0; i < (test_full() ? 2000 : 100); i++) {
-                    struct fixture f = schedule(patterns[p]);
+                    struct fixture f = schedule_in_berlin(patterns[p]);
                     int64_t last = us("2026-03-28T20:00:00Z"), now;
 
-                    zone_free(&f.z);
-                    f.z = zone_of_rule(berlin_rule);
                     random = random * UINT64_C(6364136223846793005) + 1442695040888963407;
                     last += (int64_t)(random >> 40) % 1000 * MINUTE;
                     random = random * UINT64_C(6364136223846793005) + 1442695040888963407;
@@ -420,113 +398,4 @@ TEST(every_look_agrees_with_a_plain_reading_of_the_rules)
                     check_plainly(&f, last, now);
                     zone_free(&f.z);
                 }
-}
-
-/* ---- overlap ---- */
-
-TEST(a_firing_while_another_runs_is_skipped_waits_or_runs)
-{
-    CHECK_EQ(schedule_firing(OVERLAP_SKIP, false, false), FIRING_RUN);
-    CHECK_EQ(schedule_firing(OVERLAP_SKIP, true, false), FIRING_SKIP);
-    CHECK_EQ(schedule_firing(OVERLAP_QUEUE, false, false), FIRING_RUN);
-    CHECK_EQ(schedule_firing(OVERLAP_QUEUE, true, false), FIRING_WAIT);
-    CHECK_EQ(schedule_firing(OVERLAP_QUEUE, true, true), FIRING_SKIP);
-    CHECK_EQ(schedule_firing(OVERLAP_QUEUE, false, true), FIRING_SKIP);
-    CHECK_EQ(schedule_firing(OVERLAP_ALLOW, true, true), FIRING_RUN);
-}
-
-/* ---- a look as a whole ---- */
-
-static struct schedule_plan plan(struct fixture *f, const struct schedule_state *is,
-                                 const char *now)
-{
-    struct schedule_plan p;
-
-    schedule_plan(&f->s, f->z, is, us(now), &p);
-    return p;
-}
-
-TEST(what_is_made_up_for_waits_for_what_runs_and_what_comes_behind_is_decided_later)
-{
-    struct fixture f = schedule("@hourly");
-    struct schedule_state is = {.done = us(noon)};
-    struct schedule_plan p;
-
-    f.s.catchup = 24 * HOUR;
-    p = plan(&f, &is, "2026-06-01T15:30:00Z");
-    CHECK_EQ(p.n, 1);
-    CHECK_EQ(p.begin[0], us("2026-06-01T13:00:00Z"));
-    CHECK_EQ(p.waiting, us("2026-06-01T14:00:00Z"));
-    CHECK_EQ(p.done, p.waiting);
-    CHECK_EQ(p.next, 0); /* not before the run has ended */
-    is = (struct schedule_state){p.done, p.waiting, true};
-    p = plan(&f, &is, "2026-06-01T15:31:00Z");
-    CHECK_EQ(p.n, 0);
-    CHECK_EQ(p.skipped, 0);
-    is.running = false;
-    p = plan(&f, &is, "2026-06-01T15:32:00Z");
-    CHECK_EQ(p.n, 1);
-    CHECK_EQ(p.begin[0], us("2026-06-01T14:00:00Z"));
-    CHECK_EQ(p.waiting, us("2026-06-01T15:00:00Z"));
-    CHECK_EQ(p.next, us("2026-06-01T16:00:00Z"));
-    zone_free(&f.z);
-}
-
-TEST(what_comes_while_one_is_paused_is_nothing)
-{
-    struct fixture f = schedule("@hourly");
-    struct schedule_state is = {.done = us(noon)};
-    struct schedule_plan p;
-
-    f.s.paused = true;
-    p = plan(&f, &is, "2026-06-01T15:30:00Z");
-    CHECK_EQ(p.n, 0);
-    CHECK_EQ(p.next, 0);
-    CHECK_EQ(p.done, us(noon));
-    zone_free(&f.z);
-}
-
-/* Looks at random times, with runs that end at random: no due time is begun twice, none before it
- * is due, and where everything is made up for and may overlap, none is left out. */
-TEST(however_it_is_looked_at_each_due_time_is_begun_once)
-{
-    unsigned seed = 1, round;
-
-    for (round = 0; round < 300; round++) {
-        struct fixture f = schedule(round % 2 ? "*/10 * * * *" : "7,9,30 * * * *");
-        struct schedule_state is = {.done = us(noon)};
-        int64_t now = us(noon), newest = us(noon), first_due;
-        size_t begun = 0, expected = 0, i;
-        int step;
-
-        f.s.overlap = (enum overlap)(round % 3);
-        f.s.catchup = 365 * 24 * HOUR;
-        f.s.jitter = round % 5 ? 0 : 3 * MINUTE;
-        for (step = 0; step < 60; step++) {
-            struct schedule_plan p;
-
-            now += (int64_t)(seed = seed * 1103515245 + 12345) % (40 * MINUTE);
-            schedule_plan(&f.s, f.z, &is, now, &p);
-            for (i = 0; i < p.n; i++) {
-                CHECK(p.begin[i] > newest);
-                CHECK(schedule_fires_at(&f.s, f.z, p.begin[i]) <= now);
-                newest = p.begin[i];
-            }
-            begun += p.n;
-            CHECK(p.done >= is.done && p.done <= now);
-            CHECK(f.s.overlap == OVERLAP_ALLOW || p.n <= 1);
-            CHECK(!p.waiting || p.waiting <= p.done);
-            CHECK(p.next || p.waiting); /* somebody will look again */
-            is = (struct schedule_state){p.done, p.waiting, p.n || is.running};
-            if ((seed >> 16) % 3)
-                is.running = false;
-        }
-        if (f.s.overlap == OVERLAP_ALLOW) {
-            for (first_due = us(noon);
-                 cron_next(&f.s.cron, f.z, first_due, &first_due) && first_due <= is.done;)
-                expected++;
-            CHECK_EQ(begun, expected);
-        }
-        zone_free(&f.z);
-    }
 }

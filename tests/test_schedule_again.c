@@ -15,8 +15,7 @@ TEST(a_definition_that_is_applied_again_is_what_fires_next)
     CHECK(!a.unchanged);
     CHECK_EQ(a.kept, 1);
     CHECK_EQ(a.removed, 0);
-    clock_to(s, "2030-06-01T13:00:00Z");
-    CHECK_EQ(look(s), 1);
+    CHECK_EQ(look_at(s, "2030-06-01T13:00:00Z"), 1);
     CHECK(flow_task(s, schedule_named(s, "w/1").row.last_run, "b") > 0);
     flow_play(s, "");
     schedule_done(s);
@@ -55,20 +54,17 @@ TEST(what_changes_its_pattern_begins_anew_but_stays_paused)
     CHECK_EQ(a.removed, 0);
     CHECK(schedule_named(s, "w/2").row.paused_at);
     CHECK_EQ(look(s), 0); /* nothing from before */
-    clock_to(s, "2030-06-01T16:15:00Z");
-    CHECK_EQ(look(s), 1);
+    CHECK_EQ(look_at(s, "2030-06-01T16:15:00Z"), 1);
     flow_play(s, "");
     schedule_done(s);
 }
 
 TEST(what_is_no_longer_there_fires_no_more_and_its_history_stays)
 {
-    struct store *s = applied_at("2030-06-01T12:30:00Z", "['@hourly', '@daily']");
+    struct store *s = fired_once("['@hourly', '@daily']");
     struct application a;
     struct schedule_round r;
 
-    clock_to(s, "2030-06-01T13:00:00Z");
-    CHECK_EQ(look(s), 1);
     a = apply_schedules(s, "[]");
     CHECK_EQ(a.schedules, 0);
     CHECK_EQ(a.removed, 2);
@@ -112,8 +108,7 @@ TEST(one_whose_zone_is_gone_says_so_once_and_stops_no_other)
     CHECK_EQ(r.nsaid, 0);
     sql_run(s, "UPDATE schedules SET tz = NULL");
     flow_play(s, "");
-    clock_to(s, "2030-06-01T14:00:00Z");
-    CHECK_EQ(look(s), 2); /* it is there again */
+    CHECK_EQ(look_at(s, "2030-06-01T14:00:00Z"), 2); /* it is there again */
     CHECK(!schedule_named(s, "w/1").row.problem);
     flow_play(s, "");
     schedule_done(s);
@@ -142,13 +137,10 @@ TEST(one_whose_definition_is_gone_says_so_and_is_made_up_for_later)
 
 TEST(one_that_waits_and_can_not_be_begun_does_not_turn_in_circles)
 {
-    struct store *s = applied_at("2030-06-01T12:30:00Z", "{cron: '@hourly', overlap: queue}");
+    struct store *s = fired_once("{cron: '@hourly', overlap: queue}");
     struct schedule_round r;
 
-    clock_to(s, "2030-06-01T13:00:00Z");
-    CHECK_EQ(look(s), 1);
-    clock_to(s, "2030-06-01T14:00:00Z");
-    CHECK_EQ(look(s), 0);
+    CHECK_EQ(look_at(s, "2030-06-01T14:00:00Z"), 0);
     flow_play(s, "");
     sql_run(s, "UPDATE schedules SET tz = 'Nowhere/Gone'");
     CHECK_EQ(look_out(s, &r), 0);
@@ -170,8 +162,7 @@ TEST(a_run_whose_values_are_wrong_fails_and_is_a_firing_all_the_same)
              "on: {schedule: {cron: '@hourly', with: {n: 2}}}\n"
              "tasks: {a: {run: x}}\n");
     sql_run(s, "UPDATE schedules SET params = '{\"n\":\"x\"}'");
-    clock_to(s, "2030-06-01T13:00:00Z");
-    CHECK_EQ(look(s), 1);
+    CHECK_EQ(look_at(s, "2030-06-01T13:00:00Z"), 1);
     CHECK_EQ(firings(s), 1);
     CHECK_EQ(status_of(s, schedule_named(s, "w/1").row.last_run), S_FAILED);
     schedule_done(s);

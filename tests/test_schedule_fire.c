@@ -15,8 +15,7 @@ TEST(nothing_fires_before_it_is_due_and_then_once)
     look_out(s, &r);
     CHECK_EQ(r.next, schedule_time("2030-06-01T13:00:00Z"));
     CHECK_EQ(firings(s), 0);
-    clock_to(s, "2030-06-01T13:00:00Z");
-    CHECK_EQ(look(s), 1);
+    CHECK_EQ(look_at(s, "2030-06-01T13:00:00Z"), 1);
     CHECK_EQ(look(s), 0);
     CHECK_STR(firing(s, 0), "2030-06-01T13:00:00");
     id = sql_number(s, "SELECT execution FROM schedule_firings");
@@ -41,8 +40,7 @@ TEST(a_run_tells_which_schedule_began_it_and_gets_its_values)
         "name: w\nparams: {day: x}\n"
         "on: {schedule: [{name: mine, cron: '@hourly', with: {day: y}}]}\n"
         "tasks: {a: {argv: ['${{ params.day }}', '${{ default(execution.due_at, \"never\") }}']}}\n");
-    clock_to(s, "2030-06-01T13:00:00Z");
-    CHECK_EQ(look(s), 1);
+    CHECK_EQ(look_at(s, "2030-06-01T13:00:00Z"), 1);
     id = sql_number(s, "SELECT execution FROM schedule_firings");
     CHECK_OK_ERR(query_events_of(s, id, 0, 1, &events, &err), &err);
     CHECK_STR(events.at[0].data,
@@ -161,8 +159,7 @@ TEST(jitter_comes_after_the_due_time_and_is_the_same_for_all_who_look)
     CHECK(fires > due && fires < due + 30 * MINUTE);
     look_out(s, &r);
     CHECK_EQ(r.next, fires);
-    clock_to(s, "2030-06-01T13:00:00Z");
-    CHECK_EQ(look(s), 0);
+    CHECK_EQ(look_at(s, "2030-06-01T13:00:00Z"), 0);
     clock_advance(fires - due);
     CHECK_EQ(look(s), 1);
     CHECK_STR(firing(s, 0), "2030-06-01T13:00:00");
@@ -178,8 +175,7 @@ TEST(a_schedule_has_a_first_and_a_last_day)
 
     look_out(s, &r);
     CHECK_EQ(r.next, schedule_time("2030-06-03"));
-    clock_to(s, "2030-06-03T00:00:00Z");
-    CHECK_EQ(look(s), 1);
+    CHECK_EQ(look_at(s, "2030-06-03T00:00:00Z"), 1);
     flow_play(s, "");
     clock_to(s, "2030-06-08T00:00:00Z");
     CHECK_EQ(look_out(s, &r), 1);
@@ -194,28 +190,22 @@ TEST(a_schedule_has_a_first_and_a_last_day)
 
 TEST(a_pause_is_not_made_up_for)
 {
-    struct store *s =
-        applied_at("2030-06-01T12:30:00Z", "{cron: '@hourly', catchup: 9d, overlap: queue}");
+    struct store *s = fired_once("{cron: '@hourly', catchup: 9d, overlap: queue}");
     struct schedule_listed l;
 
-    clock_to(s, "2030-06-01T13:00:00Z");
-    CHECK_EQ(look(s), 1);
-    clock_to(s, "2030-06-01T14:00:00Z");
-    CHECK_EQ(look(s), 0); /* one waits */
+    CHECK_EQ(look_at(s, "2030-06-01T14:00:00Z"), 0); /* one waits */
     CHECK_EQ(order(s, SCHEDULE_PAUSE, "w/1", NULL), 0);
     l = schedule_named(s, "w/1");
     CHECK(l.row.paused_at);
     CHECK_STR(l.row.paused_by, "me");
     CHECK_STR(l.row.pause_reason, "why not");
     flow_play(s, "");
-    clock_to(s, "2030-06-01T18:30:00Z");
-    CHECK_EQ(look(s), 0);
+    CHECK_EQ(look_at(s, "2030-06-01T18:30:00Z"), 0);
     CHECK_EQ(order(s, SCHEDULE_PAUSE, "w", NULL), 0); /* again: it stays as it was */
     CHECK_EQ(schedule_named(s, "w/1").row.paused_at, l.row.paused_at);
     CHECK_EQ(order(s, SCHEDULE_RESUME, "w/1", NULL), 0);
     CHECK_EQ(look(s), 0);
-    clock_to(s, "2030-06-01T19:00:00Z");
-    CHECK_EQ(look(s), 1);
+    CHECK_EQ(look_at(s, "2030-06-01T19:00:00Z"), 1);
     CHECK_EQ(firings(s), 2);
     CHECK_EQ(order(s, SCHEDULE_RESUME, "w/1", NULL), -E_INVALID);
     CHECK_EQ(order(s, SCHEDULE_PAUSE, "v", NULL), -E_NOT_FOUND);
@@ -239,8 +229,7 @@ TEST(a_run_by_hand_is_no_firing_but_counts_as_the_last_run)
     CHECK_STR(events.at[0].data, "{\"schedule\":\"w/1\",\"by\":\"me\",\"reason\":\"why not\"}");
     event_list_release(&events);
     CHECK_EQ(firings(s), 0);
-    clock_to(s, "2030-06-01T13:00:00Z");
-    CHECK_EQ(look(s), 0);
+    CHECK_EQ(look_at(s, "2030-06-01T13:00:00Z"), 0);
     flow_play(s, "");
     schedule_done(s);
 }
@@ -257,18 +246,16 @@ static int retain_body(struct turn *t, void *arg, struct err *err)
 
 TEST(firings_go_with_their_runs)
 {
-    struct store *s = applied_at("2030-06-01T12:30:00Z", "'@hourly'");
+    struct store *s = fired_once("'@hourly'");
     struct err err = ERR_INIT;
 
-    clock_to(s, "2030-06-01T13:00:00Z");
-    CHECK_EQ(look(s), 1);
     flow_play(s, "");
     clock_to(s, "2030-06-01T14:30:00Z");
     CHECK_OK_ERR(store_turn(s, retain_body, NULL, &err), &err);
     CHECK_EQ(firings(s), 0);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions"), 0);
-    clock_to(s, "2030-06-01T15:00:00Z");
-    CHECK_EQ(look(s), 1); /* the last run is not there any more: it has ended */
+    /* the last run is not there any more: it has ended */
+    CHECK_EQ(look_at(s, "2030-06-01T15:00:00Z"), 1);
     flow_play(s, "");
     schedule_done(s);
 }

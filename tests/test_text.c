@@ -1,11 +1,15 @@
-/* test_text.c - numbers and UTF-8, taken out of text or refused. */
+/* test_text.c - numbers and UTF-8, taken out of text or refused; the word that was meant. */
 #include "harness.h"
 #include "sample.h"
 
 #include "base/err.h"
+#include "base/mem.h"
+#include "base/suggest.h"
 #include "base/text.h"
 
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 TEST_NO_DB;
 
@@ -127,4 +131,48 @@ TEST(every_code_point_is_utf8_but_the_surrogates)
         if (text_is_utf8(s, n) != (c < 0xD800 || c > 0xDFFF))
             test_fail(__FILE__, __LINE__, "U+%04X was judged wrongly", c);
     }
+}
+
+/* ---- suggestions ---- */
+
+TEST(a_suggestion_is_the_nearest_word_and_none_if_nothing_is_near)
+{
+    static const char *const words[] = {"executor",  "executors", "extract", "ab",  "a",
+                                        "heartbeat", "retry",     "timeout", "run", NULL};
+    static const struct {
+        const char *wrong, *right;
+    } cases[] = {
+        {"executr", "executor"},
+        {"exectuors", "executors"},
+        {"EXTRACT", "extract"},
+        {"heart_beat", "heartbeat"},
+        {"hertbaet", "heartbeat"},
+        {"b", "ab"},
+        {"ba", "ab"},
+        {"timeout", "timeout"},
+        {"tiemout", "timeout"},
+        {"time_out", "timeout"},
+        {"retries", "retry"},
+        {"rn", "run"},
+        {"detries", NULL},
+        {"banana", NULL},
+        {"a-word-that-is-longer-than-any-key-could-be", NULL},
+        {"zzzz", NULL},
+        {"", NULL},
+        {"x", NULL},
+        {"transform", NULL},
+    };
+    char *endless = mem_alloc(100001);
+    size_t i;
+
+    for (i = 0; i < COUNT(cases); i++) {
+        const char *near = suggest_from(cases[i].wrong, words);
+
+        if (!near != !cases[i].right || (near && strcmp(near, cases[i].right)))
+            test_fail(__FILE__, __LINE__, "'%s' -> %s", cases[i].wrong, near ? near : "nothing");
+    }
+    memset(endless, 'a', 100000);
+    endless[100000] = '\0';
+    CHECK(!suggest_from(endless, words));
+    free(endless);
 }

@@ -1,11 +1,13 @@
-/* test_time.c - times and durations as text, both ways. */
+/* test_time.c - the calendar; times and durations as text, both ways. */
 #include "harness.h"
 
+#include "base/date.h"
 #include "base/err.h"
 #include "base/text.h"
 
 #include <stdint.h>
 #include <string.h>
+#include <time.h>
 
 TEST_NO_DB;
 
@@ -198,4 +200,40 @@ TEST(durations_are_shown_in_the_units_of_people)
 
     for (i = 0; i < COUNT(samples); i++)
         CHECK_STR(text_duration(samples[i].us, text), samples[i].text);
+}
+
+/* ---- the calendar ---- */
+
+TEST(days_become_the_dates_that_libc_says_and_come_back)
+{
+    int64_t days;
+
+    for (days = -800000; days < 3000000; days += 1 + (days & 7) * 5) {
+        time_t t = (time_t)(days * 86400);
+        struct date d = date_from_days(days);
+        struct tm tm;
+
+        gmtime_r(&t, &tm);
+        CHECK_EQ(d.year, tm.tm_year + 1900);
+        CHECK_EQ(d.month, tm.tm_mon + 1);
+        CHECK_EQ(d.day, tm.tm_mday);
+        CHECK_EQ(date_weekday(days), tm.tm_wday);
+        CHECK_EQ(date_to_days(d.year, d.month, d.day), days);
+        CHECK(d.day <= date_month_days(d.year, d.month));
+    }
+}
+
+TEST(every_day_of_four_hundred_years_follows_the_one_before)
+{
+    struct date d = date_from_days(date_to_days(1900, 1, 1)), next;
+    int64_t days;
+
+    for (days = date_to_days(1900, 1, 2); d.year < 2301; days++, d = next) {
+        next = date_from_days(days);
+        if (d.day < date_month_days(d.year, d.month))
+            CHECK(next.day == d.day + 1 && next.month == d.month && next.year == d.year);
+        else
+            CHECK(next.day == 1 && next.month == d.month % 12 + 1 &&
+                  next.year == d.year + (d.month == 12));
+    }
 }

@@ -94,11 +94,17 @@ static void make_older(const char *path, int64_t us)
     CHECK_OK(utimensat(AT_FDCWD, path, t, 0));
 }
 
+/* As if that worker had been there for so long. */
+static void make_it_older(struct worker_kit *k, struct store *s, int64_t age)
+{
+    make_older(worker_path(s, engine_worker(k->engine)), age);
+}
+
 /* A worker that lives, for so long, and does nothing. */
 static void open_still(struct worker_kit *k, struct store *s, int64_t age)
 {
     kit_open(k);
-    make_older(worker_path(s, engine_worker(k->engine)), age);
+    make_it_older(k, s, age);
 }
 
 /* An execution that has ended, of which nothing is left. */
@@ -110,6 +116,17 @@ static int64_t ended_one(struct store *s)
     kit_open(&k);
     kit_until_ended(&k, 1);
     engine_close(&k.engine);
+    return id;
+}
+
+/* One that this worker, which it opens, has begun to run. */
+static int64_t started_one(struct store *s, struct worker_kit *k, const char *command)
+{
+    int64_t id = kit_command(s, command);
+
+    k->commands = true;
+    kit_open(k);
+    KIT_UNTIL(k, strstr(history(s, id), "started"));
     return id;
 }
 
@@ -128,12 +145,10 @@ TEST(nothing_has_run_here_and_nothing_is_wrong)
 TEST(what_runs_is_right_before_and_after_the_death_of_its_worker)
 {
     struct store *s = fixture_store();
-    struct worker_kit k = {.commands = true};
-    int64_t id = kit_command(s, "sleep 100");
+    struct worker_kit k = {0};
+    int64_t id = started_one(s, &k, "sleep 100");
     struct host_result r;
 
-    kit_open(&k);
-    KIT_UNTIL(&k, strstr(history(s, id), "started"));
     r = look(s, "");
     CHECK_EQ(r.attempts, 1);
     CHECK_EQ(r.workers, 1);
@@ -232,13 +247,10 @@ TEST(a_shim_at_work_on_what_does_not_run_is_named)
 TEST(a_shim_at_work_on_what_another_host_has_taken_over_is_named)
 {
     struct store *s = fixture_store();
-    struct worker_kit k = {.commands = true};
-    int64_t id = kit_command(s, "sleep 100");
-    int at;
+    struct worker_kit k = {0};
+    int64_t id = started_one(s, &k, "sleep 100");
+    int at = folder_of(world(s, 0), id, 1);
 
-    kit_open(&k);
-    KIT_UNTIL(&k, strstr(history(s, id), "started"));
-    at = folder_of(world(s, 0), id, 1);
     KIT_UNTIL(&k, attempt_is_held(at, ATTEMPT_LOCK)); /* its shim was only on the way */
     close(at);
     look(s, "");
@@ -287,12 +299,10 @@ TEST(a_process_of_an_ended_attempt_is_named_though_it_holds_no_lock)
 TEST(an_end_that_nobody_settles_is_named_if_somebody_is_there_for_it)
 {
     struct store *s = fixture_store();
-    struct worker_kit first = {.commands = true}, still = {.commands = true};
-    int64_t id = kit_command(s, "sleep 0.2");
+    struct worker_kit first = {0}, still = {.commands = true};
+    int64_t id = started_one(s, &first, "sleep 0.2");
     char path[4200];
 
-    kit_open(&first);
-    KIT_UNTIL(&first, strstr(history(s, id), "started"));
     engine_close(&first.engine);
     snprintf(path, sizeof(path), "%s/%lld.1/exit", world(s, 0), (long long)id);
     while (access(path, F_OK))
@@ -301,7 +311,7 @@ TEST(an_end_that_nobody_settles_is_named_if_somebody_is_there_for_it)
     look(s, ""); /* Pawl is stopped */
     open_still(&still, s, GRACE / 2);
     look(s, ""); /* it just came */
-    make_older(worker_path(s, engine_worker(still.engine)), GRACE + SECOND);
+    make_it_older(&still, s, GRACE + SECOND);
     look(s, "H04");
     make_older(path, GRACE / 2);
     look(s, "");
@@ -328,7 +338,7 @@ TEST(what_nobody_sweeps_is_named_if_somebody_is_there_for_it)
     look(s, "");
     open_still(&still, s, HOUR);
     look(s, "");
-    make_older(worker_path(s, engine_worker(still.engine)), 3 * HOUR);
+    make_it_older(&still, s, 3 * HOUR);
     look(s, "H05 H05");
     remove_folder(s, id, 1);
     look(s, "H05");
@@ -341,11 +351,9 @@ TEST(what_nobody_sweeps_is_named_if_somebody_is_there_for_it)
 TEST(a_lease_whose_worker_has_no_file_is_named)
 {
     struct store *s = fixture_store();
-    struct worker_kit k = {.commands = true};
-    int64_t id = kit_command(s, "sleep 100");
+    struct worker_kit k = {0};
+    int64_t id = started_one(s, &k, "sleep 100");
 
-    kit_open(&k);
-    KIT_UNTIL(&k, strstr(history(s, id), "started"));
     CHECK_OK(unlink(worker_path(s, engine_worker(k.engine))));
     look(s, "H06");
     CHECK_OK(cancel(s, id));
@@ -363,7 +371,7 @@ TEST(a_worker_without_its_row_is_named)
     open_still(&still, s, SECOND);
     sql_run(s, "DELETE FROM workers");
     look(s, ""); /* it may be about to say hello */
-    make_older(worker_path(s, engine_worker(still.engine)), 2 * 60 * SECOND);
+    make_it_older(&still, s, 2 * 60 * SECOND);
     look(s, "H07");
     engine_close(&still.engine);
     look(s, "");
@@ -382,7 +390,7 @@ TEST(work_of_an_earlier_generation_is_named)
     lock = attempt_lock(at, ATTEMPT_LOCK, false);
     CHECK(lock >= 0);
     look(s, "");
-    make_older(worker_path(s, engine_worker(still.engine)), GRACE + SECOND);
+    make_it_older(&still, s, GRACE + SECOND);
     look(s, "H08");
     close(lock);
     look(s, "");

@@ -18,118 +18,135 @@ static int64_t said(struct store *s, int64_t id, int type, const char *data)
     return sql_number(s, sql);
 }
 
+/* A workflow with a task a, which is looked at. */
+struct scene {
+    struct store *s;
+    struct pawl *p;
+    int64_t w, a;
+    struct held_job held; /* the task, if a worker has it */
+};
+
+static struct scene scene(const char *tasks)
+{
+    struct scene c = {.s = fixture_store(), .p = open_pawl()};
+    char yaml[300];
+
+    snprintf(yaml, sizeof(yaml), "name: w\ntasks:\n  %s\n", tasks);
+    c.w = flow_submit(c.s, yaml, NULL);
+    c.a = flow_task(c.s, c.w, "a");
+    return c;
+}
+
+/* The same, and a worker runs it. */
+static struct scene scene_at_work(const char *tasks)
+{
+    struct scene c = scene(tasks);
+
+    c.held = claim_job(c.s, 1);
+    CHECK_EQ(c.held.id, c.a);
+    return c;
+}
+
+static void end_scene(struct scene *c)
+{
+    verify_clean(c->s);
+    pawl_close(c->p);
+    store_close(&c->s);
+}
+
 /* ---- pauses ---- */
 
 TEST(a_pause_of_what_waits_for_an_approval_says_who_and_why_and_so_does_its_end)
 {
-    struct store *s = fixture_store();
-    int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x, approval: go on?}\n", NULL);
-    int64_t a = flow_task(s, w, "a");
+    struct scene c = scene("a: {run: x, approval: go on?}");
 
-    CHECK_EQ(flow_ask(s, FLOW_PAUSE, a), 0);
-    CHECK_EQ(get(s, a).held, HELD_APPROVAL); /* that comes first */
-    CHECK_EQ(said(s, a, EV_HELD, "{\"why\":\"paused\"," ADA "}"), 1);
-    verify_clean(s);
-    CHECK_EQ(flow_ask(s, FLOW_RESUME, a), 0);
-    CHECK_EQ(get(s, a).held, HELD_APPROVAL);
-    CHECK_EQ(said(s, a, EV_UNHELD, "{" ADA "}"), 1);
-    CHECK_EQ(said(s, a, EV_HELD, "{\"why\":\"approval\",\"message\":\"go on?\"}"), 2);
-    CHECK_STR(history(s, a), "created marked_ready held held unheld held");
-    verify_clean(s);
-    CHECK_EQ(flow_ask(s, FLOW_APPROVE, a), 0);
-    flow_play(s, "");
-    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
-    verify_clean(s);
-    store_close(&s);
+    CHECK_EQ(flow_ask(c.s, FLOW_PAUSE, c.a), 0);
+    CHECK_EQ(get(c.s, c.a).held, HELD_APPROVAL); /* that comes first */
+    CHECK_EQ(said(c.s, c.a, EV_HELD, "{\"why\":\"paused\"," ADA "}"), 1);
+    verify_clean(c.s);
+    CHECK_EQ(flow_ask(c.s, FLOW_RESUME, c.a), 0);
+    CHECK_EQ(get(c.s, c.a).held, HELD_APPROVAL);
+    CHECK_EQ(said(c.s, c.a, EV_UNHELD, "{" ADA "}"), 1);
+    CHECK_EQ(said(c.s, c.a, EV_HELD, "{\"why\":\"approval\",\"message\":\"go on?\"}"), 2);
+    CHECK_STR(history(c.s, c.a), "created marked_ready held held unheld held");
+    verify_clean(c.s);
+    CHECK_EQ(flow_ask(c.s, FLOW_APPROVE, c.a), 0);
+    flow_play(c.s, "");
+    CHECK_EQ(status_of(c.s, c.w), S_SUCCEEDED);
+    end_scene(&c);
 }
 
 TEST(a_pause_takes_no_time_from_an_approval_and_gives_it_none)
 {
-    struct store *s = fixture_store();
-    int64_t w = flow_submit(
-        s, "name: w\ntasks:\n  a: {run: x, delay: 2h, approval: {timeout: 1h}}\n", NULL);
-    int64_t a = flow_task(s, w, "a");
+    struct scene c = scene("a: {run: x, delay: 2h, approval: {timeout: 1h}}");
 
-    CHECK_EQ(flow_ask(s, FLOW_PAUSE, a), 0);
-    CHECK_EQ(flow_ask(s, FLOW_RESUME, a), 0);
-    CHECK_EQ(sql_number(s, "SELECT count(*) FROM timers"),
+    CHECK_EQ(flow_ask(c.s, FLOW_PAUSE, c.a), 0);
+    CHECK_EQ(flow_ask(c.s, FLOW_RESUME, c.a), 0);
+    CHECK_EQ(sql_number(c.s, "SELECT count(*) FROM timers"),
              2); /* of the delay and of the approval */
     clock_advance(3599 * SECOND);
-    CHECK_EQ(run_timers(s), 0);
+    CHECK_EQ(run_timers(c.s), 0);
     clock_advance(2 * SECOND);
-    CHECK_EQ(run_timers(s), 1);
-    CHECK_EQ(status_of(s, a), S_TIMED_OUT);
-    verify_clean(s);
-    store_close(&s);
+    CHECK_EQ(run_timers(c.s), 1);
+    CHECK_EQ(status_of(c.s, c.a), S_TIMED_OUT);
+    end_scene(&c);
 }
 
 TEST(an_approval_of_what_was_paused_meanwhile_leaves_it_paused)
 {
-    struct store *s = fixture_store();
-    int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x, approval: true}\n", NULL);
-    int64_t a = flow_task(s, w, "a");
+    struct scene c = scene("a: {run: x, approval: true}");
 
-    CHECK_EQ(flow_ask(s, FLOW_PAUSE, a), 0);
-    CHECK_EQ(flow_ask(s, FLOW_APPROVE, a), 0);
-    CHECK_EQ(get(s, a).held, HELD_PAUSED);
-    verify_clean(s);
-    CHECK_EQ(flow_ask(s, FLOW_RESUME, a), 0);
-    flow_play(s, "");
-    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
-    verify_clean(s);
-    store_close(&s);
+    CHECK_EQ(flow_ask(c.s, FLOW_PAUSE, c.a), 0);
+    CHECK_EQ(flow_ask(c.s, FLOW_APPROVE, c.a), 0);
+    CHECK_EQ(get(c.s, c.a).held, HELD_PAUSED);
+    verify_clean(c.s);
+    CHECK_EQ(flow_ask(c.s, FLOW_RESUME, c.a), 0);
+    flow_play(c.s, "");
+    CHECK_EQ(status_of(c.s, c.w), S_SUCCEEDED);
+    end_scene(&c);
 }
 
 /* ---- cancels ---- */
 
 TEST(a_cancel_that_lets_a_job_finish_says_who_and_why_and_ends_nothing)
 {
-    struct store *s = fixture_store();
-    int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x, retry: 3}\n", NULL);
-    struct held_job a = claim_job(s, 1);
+    struct scene c = scene_at_work("a: {run: x, retry: 3}");
 
-    CHECK_EQ(flow_ask(s, FLOW_LET_FINISH, a.id), 0);
-    CHECK_EQ(flow_ask(s, FLOW_LET_FINISH, a.id), 0); /* once is enough */
-    CHECK_EQ(said(s, a.id, EV_CANCEL_REQUESTED, "{" ADA ",\"let_finish\":true}"), 1);
-    CHECK_STR(history(s, a.id), "created marked_ready claimed cancel_requested");
-    CHECK(!get(s, a.id).cancel_requested);
-    CHECK_EQ(heartbeat(s, a), 0);
-    verify_clean(s);
-    CHECK_EQ(settle_as(s, a, OUTCOME_FAILED, 0), 0);
-    CHECK_STR(flow_shape(s, w), "a:failed");
-    verify_clean(s);
-    store_close(&s);
+    CHECK_EQ(flow_ask(c.s, FLOW_LET_FINISH, c.a), 0);
+    CHECK_EQ(flow_ask(c.s, FLOW_LET_FINISH, c.a), 0); /* once is enough */
+    CHECK_EQ(said(c.s, c.a, EV_CANCEL_REQUESTED, "{" ADA ",\"let_finish\":true}"), 1);
+    CHECK_STR(history(c.s, c.a), "created marked_ready claimed cancel_requested");
+    CHECK(!get(c.s, c.a).cancel_requested);
+    CHECK_EQ(heartbeat(c.s, c.held), 0);
+    verify_clean(c.s);
+    CHECK_EQ(settle_as(c.s, c.held, OUTCOME_FAILED, 0), 0);
+    CHECK_STR(flow_shape(c.s, c.w), "a:failed");
+    end_scene(&c);
 }
 
 TEST(who_may_finish_can_be_asked_to_end_after_all)
 {
-    struct store *s = fixture_store();
-    int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x}\n", NULL);
-    struct held_job a = claim_job(s, 1);
+    struct scene c = scene_at_work("a: {run: x}");
 
-    CHECK_EQ(flow_ask(s, FLOW_LET_FINISH, a.id), 0);
-    CHECK_EQ(flow_ask(s, FLOW_CANCEL, a.id), 0);
-    CHECK(get(s, a.id).cancel_requested);
-    CHECK_EQ(said(s, a.id, EV_CANCEL_REQUESTED, "{" ADA "}"), 1);
-    CHECK_EQ(settle_as(s, a, OUTCOME_CANCELLED, -1), 0);
-    CHECK_EQ(status_of(s, w), S_CANCELLED);
-    verify_clean(s);
-    store_close(&s);
+    CHECK_EQ(flow_ask(c.s, FLOW_LET_FINISH, c.a), 0);
+    CHECK_EQ(flow_ask(c.s, FLOW_CANCEL, c.a), 0);
+    CHECK(get(c.s, c.a).cancel_requested);
+    CHECK_EQ(said(c.s, c.a, EV_CANCEL_REQUESTED, "{" ADA "}"), 1);
+    CHECK_EQ(settle_as(c.s, c.held, OUTCOME_CANCELLED, -1), 0);
+    CHECK_EQ(status_of(c.s, c.w), S_CANCELLED);
+    end_scene(&c);
 }
 
 TEST(what_runs_below_a_workflow_that_may_finish_says_so_too)
 {
-    struct store *s = fixture_store();
-    int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n", NULL);
-    struct held_job a = claim_job(s, 1);
+    struct scene c = scene_at_work("a: {run: x}\n  b: {run: x, needs: a}");
 
-    CHECK_EQ(flow_ask(s, FLOW_LET_FINISH, w), 0);
-    CHECK_EQ(said(s, w, EV_CANCEL_REQUESTED + FLOW_EVENT, "{" ADA ",\"let_finish\":true}"), 1);
-    CHECK_EQ(said(s, a.id, EV_CANCEL_REQUESTED, "{" ADA ",\"let_finish\":true}"), 1);
-    CHECK_EQ(settle_ok(s, a), 0);
-    CHECK_STR(flow_shape(s, w), "a:succeeded b:cancelled");
-    verify_clean(s);
-    store_close(&s);
+    CHECK_EQ(flow_ask(c.s, FLOW_LET_FINISH, c.w), 0);
+    CHECK_EQ(said(c.s, c.w, EV_CANCEL_REQUESTED + FLOW_EVENT, "{" ADA ",\"let_finish\":true}"), 1);
+    CHECK_EQ(said(c.s, c.a, EV_CANCEL_REQUESTED, "{" ADA ",\"let_finish\":true}"), 1);
+    CHECK_EQ(settle_ok(c.s, c.held), 0);
+    CHECK_STR(flow_shape(c.s, c.w), "a:succeeded b:cancelled");
+    end_scene(&c);
 }
 
 /* ---- why ---- */
@@ -149,59 +166,40 @@ static bool why_says(struct pawl *p, int64_t id, const char *words)
 
 TEST(why_knows_who_paused_a_job_whatever_held_it_since)
 {
-    struct store *s = fixture_store();
-    struct pawl *p = open_pawl();
-    int64_t w = flow_submit(s,
-                            "name: w\ntasks:\n  a: {run: x}\n"
-                            "  b: {run: x, needs: a, approval: go on?}\n",
-                            NULL);
-    int64_t b = flow_task(s, w, "b");
+    struct scene c = scene("a: {run: x, needs: b, approval: go on?}\n  b: {run: x}");
 
-    CHECK_EQ(flow_ask(s, FLOW_PAUSE, b), 0);
-    CHECK(why_says(p, b, ", by ada: a test; `pawl resume"));
-    flow_play(s, "");
-    CHECK_EQ(get(s, b).held, HELD_APPROVAL);
-    CHECK(why_says(p, b, ", by ada: a test; `pawl resume"));
-    CHECK(why_says(p, b, "go on?"));
-    CHECK_EQ(flow_ask(s, FLOW_APPROVE, b), 0);
-    CHECK(why_says(p, b, ", by ada: a test; `pawl resume"));
-    verify_clean(s);
-    pawl_close(p);
-    store_close(&s);
+    CHECK_EQ(flow_ask(c.s, FLOW_PAUSE, c.a), 0);
+    CHECK(why_says(c.p, c.a, ", by ada: a test; `pawl resume"));
+    flow_play(c.s, "");
+    CHECK_EQ(get(c.s, c.a).held, HELD_APPROVAL);
+    CHECK(why_says(c.p, c.a, ", by ada: a test; `pawl resume"));
+    CHECK(why_says(c.p, c.a, "go on?"));
+    CHECK_EQ(flow_ask(c.s, FLOW_APPROVE, c.a), 0);
+    CHECK(why_says(c.p, c.a, ", by ada: a test; `pawl resume"));
+    end_scene(&c);
 }
 
 TEST(why_knows_what_an_approval_asks_after_a_pause)
 {
-    struct store *s = fixture_store();
-    struct pawl *p = open_pawl();
-    int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x, approval: go on?}\n", NULL);
-    int64_t a = flow_task(s, w, "a");
+    struct scene c = scene("a: {run: x, approval: go on?}");
 
-    CHECK_EQ(flow_ask(s, FLOW_PAUSE, a), 0);
-    CHECK(why_says(p, a, "go on?"));
-    CHECK_EQ(flow_ask(s, FLOW_RESUME, a), 0);
-    CHECK(why_says(p, a, "go on?"));
-    CHECK(!strstr(history(s, a), "claimed"));
-    verify_clean(s);
-    pawl_close(p);
-    store_close(&s);
+    CHECK_EQ(flow_ask(c.s, FLOW_PAUSE, c.a), 0);
+    CHECK(why_says(c.p, c.a, "go on?"));
+    CHECK_EQ(flow_ask(c.s, FLOW_RESUME, c.a), 0);
+    CHECK(why_says(c.p, c.a, "go on?"));
+    CHECK(!strstr(history(c.s, c.a), "claimed"));
+    end_scene(&c);
 }
 
 TEST(why_knows_who_let_a_job_finish)
 {
-    struct store *s = fixture_store();
-    struct pawl *p = open_pawl();
-    struct held_job a;
+    struct scene c = scene_at_work("a: {run: x}");
 
-    submit(s, "a");
-    a = claim_job(s, 1);
-    CHECK_EQ(flow_ask(s, FLOW_LET_FINISH, a.id), 0);
-    CHECK(why_says(p, a.id, "it was cancelled, but may finish; it is not tried again since "));
-    CHECK(why_says(p, a.id, "\"code\":\"let_finish\""));
-    CHECK_EQ(settle_ok(s, a), 0);
-    verify_clean(s);
-    pawl_close(p);
-    store_close(&s);
+    CHECK_EQ(flow_ask(c.s, FLOW_LET_FINISH, c.a), 0);
+    CHECK(why_says(c.p, c.a, "it was cancelled, but may finish; it is not tried again since "));
+    CHECK(why_says(c.p, c.a, "\"code\":\"let_finish\""));
+    CHECK_EQ(settle_ok(c.s, c.held), 0);
+    end_scene(&c);
 }
 
 /* ---- queues and schedules ---- */

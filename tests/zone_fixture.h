@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define COUNT(list) (sizeof(list) / sizeof(*(list)))
+
 static const char berlin_rule[] = "CET-1CEST,M3.5.0,M10.5.0/3";
 
 static inline void add_big_endian(struct buf *b, uint64_t n, int bytes)

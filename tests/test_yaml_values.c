@@ -1,0 +1,111 @@
+/* test_yaml_values.c - values of a type, taken out of YAML or refused with what was expected. */
+#include "yaml_fixture.h"
+
+TEST_NO_DB;
+
+TEST(typed_reading_takes_what_is_right)
+{
+    struct reading *r =
+        read_good("{text: 1.10, flag: true, n: 7, x: 0.5, d: 90d, s: 64KiB, w: poll, "
+                  "one: a, many: [a, 2], map: {A: 1, B: 'x'}}");
+    const struct yaml_doc *doc = &r->doc;
+    const struct yaml *root = &doc->root, *items;
+    struct arena arena = ARENA_INIT;
+    const char *const words[] = {"push", "poll", NULL};
+    const char *text, *const *texts;
+    int64_t n;
+    double x;
+    size_t count;
+    bool flag;
+    int word;
+
+    CHECK(yaml_text(doc, yaml_get(root, "text"), "t", &text) && !strcmp(text, "1.10"));
+    CHECK(yaml_bool(doc, yaml_get(root, "flag"), "t", &flag) && flag);
+    CHECK(yaml_int(doc, yaml_get(root, "n"), "t", 7, 7, &n) && n == 7);
+    CHECK(yaml_number(doc, yaml_get(root, "x"), "t", 0, 1, &x) && x == 0.5);
+    CHECK(yaml_number(doc, yaml_get(root, "n"), "t", 0, 10, &x) && x == 7.0);
+    CHECK(yaml_duration(doc, yaml_get(root, "d"), "t", 0, INT64_MAX, &n));
+    CHECK_EQ(n, 90 * 86400 * 1000000LL);
+    CHECK(yaml_size(doc, yaml_get(root, "s"), "t", 0, INT64_MAX, &n) && n == 65536);
+    CHECK(yaml_word(doc, yaml_get(root, "w"), "t", words, &word) && word == 1);
+    CHECK(yaml_list(doc, yaml_get(root, "one"), "t", &items, &count) && count == 1);
+    CHECK(yaml_texts(doc, yaml_get(root, "many"), "t", &arena, &texts, &count) && count == 2);
+    CHECK(!strcmp(texts[0], "a") && !strcmp(texts[1], "2") && !texts[2]);
+    CHECK(yaml_texts(doc, yaml_get(root, "one"), "t", &arena, &texts, &count) && count == 1);
+    CHECK(yaml_text_map(doc, yaml_get(root, "map"), "t"));
+    CHECK_EQ(r->problems.count, 0);
+    arena_release(&arena);
+    done(r);
+}
+
+TEST(typed_reading_says_what_it_expected_and_leaves_the_result_alone)
+{
+    struct reading *r = read_good("text: [a]\n"
+                                  "flag: on\n"
+                                  "n: 70000\n"
+                                  "x: .nan\n"
+                                  "d: 5\n"
+                                  "d2: 500ms\n"
+                                  "s: 1XB\n"
+                                  "w: pol\n"
+                                  "w2: sideways\n"
+                                  "list:\n"
+                                  "many: [a, {b: c}, ~]\n"
+                                  "map: {A: 1, B: , C: [x]}\n"
+                                  "map2: 7\n");
+    const struct yaml_doc *doc = &r->doc;
+    const struct yaml *root = &doc->root, *items = NULL;
+    struct arena arena = ARENA_INIT;
+    const char *const words[] = {"push", "poll", NULL};
+    const char *text = NULL, *const *texts = NULL;
+    int64_t n = -7;
+    double x = -7;
+    size_t count = 77;
+    bool flag = false;
+    int word = -7;
+
+    CHECK(!yaml_text(doc, yaml_get(root, "text"), "text", &text) && !text);
+    CHECK(!yaml_bool(doc, yaml_get(root, "flag"), "flag", &flag) && !flag);
+    CHECK(!yaml_int(doc, yaml_get(root, "n"), "n", 1, 10000, &n));
+    CHECK(!yaml_number(doc, yaml_get(root, "x"), "x", 0, 1, &x) && x == -7.0);
+    CHECK(!yaml_duration(doc, yaml_get(root, "d"), "d", 0, INT64_MAX, &n));
+    CHECK(!yaml_duration(doc, yaml_get(root, "d2"), "d2", 1000000, 3600000000LL, &n));
+    CHECK(!yaml_size(doc, yaml_get(root, "s"), "s", 0, INT64_MAX, &n) && n == -7);
+    CHECK(!yaml_word(doc, yaml_get(root, "w"), "w", words, &word));
+    CHECK(!yaml_word(doc, yaml_get(root, "w2"), "w2", words, &word) && word == -7);
+    CHECK(!yaml_list(doc, yaml_get(root, "list"), "list", &items, &count) && !items);
+    CHECK(!yaml_texts(doc, yaml_get(root, "many"), "many", &arena, &texts, &count) && !texts);
+    CHECK(!yaml_text_map(doc, yaml_get(root, "map"), "map"));
+    CHECK(!yaml_text_map(doc, yaml_get(root, "map2"), "map2"));
+    CHECK_EQ(count, 77);
+    CHECK_STR(all(r), "1:7: text: a text is expected, not a list\n"
+                      "2:7: flag: true or false is expected, not 'on'\n"
+                      "3:4: n: a whole number from 1 to 10000 is expected, not 70000\n"
+                      "4:4: x: a number from 0 to 1 is expected, not .nan\n"
+                      "5:4: d: a duration such as 250ms, 30s, 5m, 2h or 90d is expected, not 5\n"
+                      "6:5: d2: a duration from 1s to 1h is expected, not '500ms'\n"
+                      "7:4: s: a size such as 4096, 64kB, 1MB or 2GiB is expected, not '1XB'\n"
+                      "8:4: w: push or poll is expected, not 'pol': did you mean \"poll\"?\n"
+                      "9:5: w2: push or poll is expected, not 'sideways'\n"
+                      "10:6: list: a list, or a single value, is expected, not nothing\n"
+                      "11:11: many: a text is expected, not a mapping\n"
+                      "11:19: many: a text is expected, not nothing\n"
+                      "12:16: map.B: a text is expected, not nothing\n"
+                      "12:21: map.C: a text is expected, not a list\n"
+                      "13:7: map2: a mapping (key: value) is expected, not 7");
+    arena_release(&arena);
+    done(r);
+}
+
+TEST(unknown_keys_are_refused_with_the_nearest_known_one)
+{
+    static const char *const keys[] = {"run", "needs", "retry", "timeout", NULL};
+    struct reading *r = read_good("runn: x\nneeds: y\nRetry: 2\ntimoeut: 3\nfrobnicate: 4\n");
+
+    CHECK(!yaml_known_keys(&r->doc, &r->doc.root, "task x", keys));
+    CHECK_STR(all(r), "1:1: there is no key \"runn\" in task x: did you mean \"run\"?\n"
+                      "3:1: there is no key \"Retry\" in task x: did you mean \"retry\"?\n"
+                      "4:1: there is no key \"timoeut\" in task x: did you mean \"timeout\"?\n"
+                      "5:1: there is no key \"frobnicate\" in task x");
+    done(r);
+}

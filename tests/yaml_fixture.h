@@ -1,0 +1,69 @@
+/* yaml_fixture.h - YAML that is read for a test, with all that is wrong with it. */
+#ifndef TESTS_YAML_FIXTURE_H
+#define TESTS_YAML_FIXTURE_H
+
+#include "harness.h"
+
+#include "flow/yaml.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(list) (sizeof(list) / sizeof(*(list)))
+
+/* A document and all that is wrong with it. */
+struct reading {
+    struct problems problems;
+    struct yaml_doc doc;
+    struct buf shown;
+    int rc;
+};
+
+static inline struct reading *read_bytes(const char *text, size_t len)
+{
+    struct reading *r = mem_zalloc(sizeof(*r));
+
+    r->rc = yaml_read(problems_take(&r->problems, "f.yaml", text, len), &r->problems, &r->doc);
+    return r;
+}
+
+static inline struct reading *read_text(const char *text)
+{
+    return read_bytes(text, strlen(text));
+}
+
+static inline struct reading *read_good(const char *text)
+{
+    struct reading *r = read_text(text);
+    struct err err = ERR_INIT;
+
+    CHECK_OK_ERR(problems_err(&r->problems, &err), &err);
+    CHECK_OK(r->rc);
+    return r;
+}
+
+static inline void done(struct reading *r)
+{
+    yaml_release(&r->doc);
+    problems_release(&r->problems);
+    buf_release(&r->shown);
+    free(r);
+}
+
+/* "line:column: sentence" of all problems in order, one a line. */
+static inline const char *all(struct reading *r)
+{
+    size_t i;
+
+    buf_reset(&r->shown);
+    problems_show(&r->problems, &r->shown); /* puts them in order */
+    buf_reset(&r->shown);
+    for (i = 0; i < r->problems.list.n; i++) {
+        const struct problem *p = &r->problems.list.at[i];
+
+        buf_addf(&r->shown, "%s%u:%u: %s", i ? "\n" : "", p->line, p->column, p->sentence);
+    }
+    return buf_cstr(&r->shown);
+}
+
+#endif
