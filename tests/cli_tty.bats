@@ -93,6 +93,22 @@ make_flow() {
 	[ "$($tmux capture-pane -p -S -100 | grep -c '✔ t')" = 40 ]
 }
 
+@test "what nothing can go on for is said whole at 40 columns, and only for as long as it is true" {
+	printf 'name: w\ntasks: {ask: {approval: "publish all of it now?", run: "%s"}}\n' "$(wait_for_file go)" >"$dir/flow.yaml"
+	start 40 24 run "$dir/flow.yaml"
+	until_true shows 'w::ask'
+	until_true shows '`pawl approve'
+	[[ $(screen | tr -s '\n ' ' ') =~ does\ not\ run:.*publish\ all\ of\ it\ now\?\;\ \`pawl\ approve\ ([0-9]+)\`\ lets\ it\ go\ on,\ \`pawl\ reject ]]
+	[ "$(screen | grep -c 'w  ')" = 1 ] # the frame before it is gone
+	p approve "${BASH_REMATCH[1]}"
+	until_true shows '▸ ask'
+	until_true shows_no 'does not run'
+	shows_no 'pawl reject'
+	touch "$dir/go"
+	until_true ended
+	[ "$(code)" = 0 ]
+}
+
 @test "colours, unless NO_COLOR is set; ASCII in an ASCII locale" {
 	printf 'name: w\ntasks:\n  a: {run: echo a}\n  b: {needs: a, foreach: 3, run: echo b}\n' >"$dir/flow.yaml"
 	start 80 24 run "$dir/flow.yaml"

@@ -185,13 +185,25 @@ static void say_wait(struct run *r)
     view_release(&v);
 }
 
+/* Something runs again: on a screen the last reason must go, and may come again. */
+static void forget_wait(struct run *r)
+{
+    r->idle_since = 0;
+    if (!r->told_of || r->h->kind != PROGRESS_TTY)
+        return;
+    r->told_of = 0;
+    progress_note(r->progress, NULL);
+}
+
 static void heed_idleness(struct run *r)
 {
     int64_t now = clock_boot_us();
     bool tells = r->h->kind == PROGRESS_TTY || r->h->kind == PROGRESS_PLAIN;
 
-    if (!tells || !pawl_engine_idle(r->e))
-        r->idle_since = 0;
+    if (!tells || r->cancelled) /* then it was said what is waited for */
+        return;
+    if (!pawl_engine_idle(r->e))
+        forget_wait(r);
     else if (!r->idle_since)
         r->idle_since = now;
     else if (now - r->idle_since > IDLE_US) {

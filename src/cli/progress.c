@@ -193,7 +193,7 @@ void progress_note(struct progress *g, const char *sentence)
 {
     if (g->live)
         live_note(g->live, sentence);
-    else
+    else if (sentence)
         fprintf(stderr, "pawl: %s\n", sentence);
 }
 

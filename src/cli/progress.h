@@ -24,7 +24,7 @@ MUST_USE int progress_tell(struct progress *g, bool news, bool now, struct pawl_
 int progress_wait(const struct progress *g);
 /* The terminal has another size. */
 void progress_resized(struct progress *g);
-/* A sentence for people, where it disturbs nothing. */
+/* A sentence for people, where it disturbs nothing; NULL: the last one is not true any more. */
 void progress_note(struct progress *g, const char *sentence);
 /* The last words, once it has ended: what failed, with the end of its output. `file`: where it came
  * from; NULL: not known. */

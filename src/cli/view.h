@@ -107,8 +107,8 @@ struct live;
 struct live *live_open(struct pawl *p, int64_t id, FILE *to);
 MUST_USE int live_read(struct live *s, struct pawl_error *err); /* how things are now */
 void live_draw(struct live *s);                                 /* what was read last */
-void live_note(struct live *s, const char *sentence);           /* below it, from now on */
-void live_end(struct live *s);                                  /* the last frame, whole */
+void live_note(struct live *s, const char *sentence); /* below it, from now on; NULL: none */
+void live_end(struct live *s);                        /* the last frame, whole */
 const struct view *live_view(const struct live *s);
 void live_close(struct live *s); /* NULL is fine */
 

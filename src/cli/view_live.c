@@ -201,10 +201,45 @@ static void add_nodes(struct live *s, struct buf *frame, struct line *l, size_t 
     free(shown);
 }
 
+/* ---- the note ---- */
+
+/* Bytes of its first line: as many words as fit. No character has more columns than bytes. */
+static size_t first_line(const char *note, size_t width)
+{
+    size_t len = strcspn(note, " "), next;
+
+    for (; note[len]; len = next) {
+        next = len + 1 + strcspn(note + len + 1, " ");
+        if (next > width)
+            break;
+    }
+    return len;
+}
+
+/* Of half the terminal at most, so that a tree is left above it. */
+static size_t add_note(struct live *s, struct buf *frame, struct line *l)
+{
+    size_t most = s->rows > 4 ? (size_t)s->rows / 2 : 1, rows = 0, len;
+    const char *at = s->note ? s->note : "";
+
+    for (; *at && rows < most; rows++, at += len + (at[len] == ' ')) {
+        char *words;
+
+        len = rows + 1 < most ? first_line(at, (size_t)s->style.width) : strlen(at);
+        words = mem_printf("%.*s", (int)len, at);
+        line_begin(l, &s->style);
+        line_add(l, TINT_BUSY, words);
+        add_line(s, frame, l);
+        free(words);
+    }
+    return rows;
+}
+
 static void draw(struct live *s, bool whole)
 {
-    struct buf frame = BUF_INIT;
+    struct buf frame = BUF_INIT, note = BUF_INIT;
     struct line l = {0};
+    size_t below;
     int up;
 
     if (!s->view.nodes.n)
@@ -217,17 +252,18 @@ static void draw(struct live *s, bool whole)
     else
         buf_addstr(&frame, "\r");
     s->drawn.n = 0;
-    add_nodes(s, &frame, &l, whole ? s->view.nodes.n + 1 : s->rows > 4 ? (size_t)s->rows - 3 : 1);
-    if (s->note) {
-        line_begin(&l, &s->style);
-        line_add(&l, TINT_BUSY, s->note);
-        add_line(s, &frame, &l);
-    }
+    below = 2 + add_note(s, &note, &l);
+    add_nodes(s, &frame, &l,
+              whole                         ? s->view.nodes.n + 1
+              : (size_t)s->rows > below + 1 ? (size_t)s->rows - below
+                                            : 1);
+    buf_add(&frame, buf_cstr(&note), note.len);
     buf_addstr(&frame, "\033[J");
     fwrite(frame.ptr, 1, frame.len, s->to);
     fflush(s->to);
     forget_tails(s, false);
     line_release(&l);
+    buf_release(&note);
     buf_release(&frame);
 }
 
@@ -252,7 +288,7 @@ void live_draw(struct live *s)
 void live_note(struct live *s, const char *sentence)
 {
     free(s->note);
-    s->note = mem_strdup(sentence);
+    s->note = mem_strdup(sentence); /* NULL: NULL */
     draw(s, false);
 }
 
