@@ -150,7 +150,7 @@ $top failed workflow outer 0/1 T D each failed: b failed: exited with code 1" "$
 	same "execution $ask, w::ask: ready
  it waits for approval since T: go on?; \`pawl approve $ask\` lets it go on, \`pawl reject $ask\` fails it" "$(p why "$ask" | plain)"
 	[[ $(p why "$(id_of w::each)") == *'  0 of its 3 items have ended, 1 are open, the others come as these end (at most 1 at once): '*' w::each[0] (ready)'* ]]
-	[[ $(p why "$(id_of 'w::each[0]')") == *'no worker is alive: one that serves lane process in queue default is needed'* ]]
+	[[ $(p why "$(id_of 'w::each[0]')") == *'no worker is alive: one that serves lane process in queue default is needed (`pawl worker`)'* ]]
 	p pause "$top" --reason lunch
 	[[ $(p why "$(id_of w::a)") == *"  w ($top) above it is paused since "*': lunch; `pawl resume '"$top"'` ends that' ]]
 	[[ $(p why "$(id_of w::a)" --json | jq -r '.reasons[].code') == paused ]]

@@ -51,6 +51,16 @@ static struct crew count_crew(const struct reasons *r)
     return c;
 }
 
+/* The command that starts one, where any that serves the queue will do. */
+static void add_remedy(struct reasons *r, const struct execution *e)
+{
+    bool usual = !strcmp(e->queue, "default");
+
+    if (strcmp(e->lane, "process") != 0 || !strncmp(e->queue, QUEUE_HERE, strlen(QUEUE_HERE)))
+        return;
+    buf_addf(&r->text, " (`pawl worker%s%s`)", usual ? "" : " --queue ", usual ? "" : e->queue);
+}
+
 void why_claimable(struct reasons *r)
 {
     const struct execution *e = &r->y->execution;
@@ -61,6 +71,7 @@ void why_claimable(struct reasons *r)
         code = "no_worker";
         buf_addf(&r->text, "no worker is alive: one that serves lane %s in queue %s is needed",
                  e->lane, e->queue);
+        add_remedy(r, e);
     } else if (!c.serving) {
         code = "not_served";
         buf_addf(&r->text, "no live worker serves lane %s in queue %s (%lld %s alive)", e->lane,
