@@ -9,14 +9,40 @@ make_database() {
 	sqlite) db=sqlite:$dir/pawl.db ;;
 	postgres) db=$PAWL_TEST_PG_URL ;;
 	esac
-	tenant=cli_$$_${BATS_TEST_NUMBER}_$RANDOM
-	pawl admin tenant create "$tenant" --db "$db" >"$dir/out"
+	take_tenant || make_tenant
 	unset PAWL_DB PAWL_TRACE XDG_STATE_HOME
 }
 
 remove_database() {
-	pawl admin tenant drop "$tenant" --db "$db" >/dev/null 2>&1 || true
+	give_tenant_back || pawl admin tenant drop "$tenant" --db "$db" >/dev/null 2>&1 || true
 	rm -rf "$dir"
+}
+
+# Tenants of PostgreSQL are handed on below tests/run, by those that end well: fixture_tenant.c says how.
+has_pool() { [ "$PAWL_TEST_DB" = postgres ] && [ -n "${PAWL_TEST_POOL:-}" ]; }
+from_pool() { psql -qAtX "$db" -c "SELECT test_pool.$1('$PAWL_TEST_POOL', '$tenant')" 2>&1; }
+
+take_tenant() {
+	local file
+	has_pool || return 1
+	for file in "$PAWL_TEST_POOL"/*; do
+		! rm "$file" 2>/dev/null || {
+			tenant=${file##*/}
+			return
+		}
+	done
+	return 1
+}
+
+make_tenant() {
+	tenant=cli_$$_${BATS_TEST_NUMBER}_$RANDOM
+	pawl admin tenant create "$tenant" --db "$db" >"$dir/out"
+	! has_pool || from_pool remember
+}
+
+give_tenant_back() {
+	local next
+	has_pool && [ -n "${BATS_TEST_COMPLETED:-}" ] && next=$(from_pool give_back) && : >"$PAWL_TEST_POOL/$next"
 }
 
 p() { pawl --db "$db" --tenant "$tenant" "$@"; }

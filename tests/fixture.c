@@ -1,10 +1,9 @@
-/* fixture.c - see fixture.h: the database, its clock, verify, and looking at what is there. */
+/* fixture.c - see fixture.h: the store, its clock, verify, and looking at what is there. */
 #include "fixture.h"
 
 #include "base/buf.h"
 #include "past_fixture.h"
 #include "store/query.h"
-#include "store/tenant.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,46 +12,6 @@
 
 static struct env env;
 static struct arena kept; /* what tests look at; freed by the end of the process */
-static char url[4096], tenant[64];
-
-static pid_t maker; /* of the database: children that a test forks leave it alone */
-
-static void drop_tenant(void)
-{
-    struct err err;
-
-    arena_release(&kept);
-    if (getpid() == maker)
-        (void)!tenant_drop(url, tenant, NULL, &err);
-}
-
-static void make_database(void)
-{
-    struct err err = ERR_INIT;
-
-    if (maker)
-        return;
-    maker = getpid();
-    if (!strcmp(test_db(), "sqlite"))
-        snprintf(url, sizeof(url), "sqlite:%s/pawl.db", test_dir());
-    else
-        snprintf(url, sizeof(url), "%s", getenv("PAWL_TEST_PG_URL"));
-    snprintf(tenant, sizeof(tenant), "t%d_%u", (int)maker, (unsigned)(env_random_id() % 1000000));
-    CHECK_OK_ERR(tenant_create(url, tenant, NULL, &err), &err);
-    atexit(drop_tenant);
-}
-
-const char *fixture_url(void)
-{
-    make_database();
-    return url;
-}
-
-const char *fixture_tenant(void)
-{
-    make_database();
-    return tenant;
-}
 
 struct env *fixture_env(void)
 {
@@ -65,8 +24,7 @@ struct store *fixture_store(void)
     struct err err = ERR_INIT;
     struct store *s = NULL;
 
-    make_database();
-    CHECK_OK_ERR(store_open(url, tenant, &options, &s, &err), &err);
+    CHECK_OK_ERR(store_open(fixture_url(), fixture_tenant(), &options, &s, &err), &err);
     return s;
 }
 

@@ -12,9 +12,20 @@
 #define LEASE  (30 * SECOND)
 
 const char *fixture_url(void);     /* of the server or file; made at the first call */
-const char *fixture_tenant(void);  /* this test's own */
+const char *fixture_tenant(void);  /* this test's own; see fixture_tenant.c */
 struct env *fixture_env(void);     /* shared by all stores of this test's process */
 struct store *fixture_store(void); /* opens one more store on the test's database */
+
+/* Once in a file, at file level: these tests are about tables, partitions and plans, or spoil what
+ * their tenant is made of, so each has one that nobody had before and nobody will have after. */
+#define FRESH_TENANTS                                            \
+    __attribute__((constructor)) static void want_no_other(void) \
+    {                                                            \
+        fixture_fresh();                                         \
+    }                                                            \
+    _Static_assert(1, "")
+void fixture_fresh(void);
+
 void clock_advance(int64_t us);
 void clock_set(int64_t us); /* the database's alone, as an operator would: hosts do not follow */
 

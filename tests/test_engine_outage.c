@@ -94,6 +94,7 @@ static struct server server_new(void)
     FILE *f;
 
     server_url(); /* skips on other databases */
+    fixture_fresh();
     CHECK_OK(chmod(test_dir(), 0755));
     CHECK((f = popen(command, "re")) != NULL);
     CHECK(fgets(line, sizeof(line), f) != NULL);

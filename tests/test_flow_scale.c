@@ -6,6 +6,7 @@
 #include "flow_fixture.h"
 
 TEST_ASAN_DB(sqlite); /* what is measured is the database's own doing */
+FRESH_TENANTS;
 
 #define AT_ONCE 100 /* tasks that the worker holds */
 #define ABREAST 50  /* chains of a graph */

@@ -6,6 +6,7 @@
 #include "pg_fixture.h"
 
 TEST_ONLY_DB(postgres);
+FRESH_TENANTS;
 
 static bool has_partition(struct store *s, int n)
 {

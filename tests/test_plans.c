@@ -9,6 +9,8 @@
 
 #include <jansson.h>
 
+FRESH_TENANTS;
+
 /* Of these there are few rows, however much is stored: they may be read as a whole. */
 static const char *const small[] = {"leases",
                                     "limits",

@@ -4,6 +4,7 @@
 #include "store/query_past.h"
 
 TEST_ASAN_DB(sqlite); /* what is measured is the database's own doing */
+FRESH_TENANTS;
 
 #define ASK_EXECUTIONS(call)                       \
     do {                                           \

@@ -3,6 +3,7 @@
 #include "scale_fixture.h"
 
 TEST_ASAN_DB(sqlite); /* what is measured is the database's own doing */
+FRESH_TENANTS;
 
 static void do_submit(struct world *w)
 {

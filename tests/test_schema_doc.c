@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+FRESH_TENANTS;
+
 #define PAGE "docs/SCHEMA.md"
 
 static bool is_lite(void)

@@ -1,0 +1,136 @@
+/* fixture_tenant.c - see fixture.h: the tenant of a test. On PostgreSQL one may have served others
+ * before: below tests/run they are kept in a pool, as files of that name in PAWL_TEST_POOL, and
+ * pool.sql makes them as good as new. Whoever removes the file has the tenant; a test that dies
+ * hands on nothing. */
+#include "fixture.h"
+#include "store/tenant.h"
+#include "store/url.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char url[4096], tenant[64];
+static pid_t maker; /* of the database: children that a test forks leave it alone */
+static bool fresh;
+
+static const char *pool(void)
+{
+    const char *dir = getenv("PAWL_TEST_POOL");
+
+    return !fresh && dir && *dir && !strcmp(test_db(), "postgres") ? dir : NULL;
+}
+
+static bool take(void)
+{
+    DIR *dir = pool() ? opendir(pool()) : NULL;
+    struct dirent *entry;
+    bool taken = false;
+
+    while (dir && !taken && (entry = readdir(dir)))
+        if (entry->d_name[0] != '.' && !unlinkat(dirfd(dir), entry->d_name, 0)) {
+            snprintf(tenant, sizeof(tenant), "%s", entry->d_name);
+            taken = true;
+        }
+    if (dir)
+        closedir(dir);
+    return taken;
+}
+
+/* Runs a function of pool.sql for our tenant; what it returns goes to `out`. */
+static int call(const char *sql, char *out, size_t size, struct err *err)
+{
+    struct stmt stmt = {.name = "pool",
+                        .sql = {[DIALECT_POSTGRES] = sql},
+                        .nscalars = 2,
+                        .types = {T_TEXT, T_TEXT}};
+    struct args a = {.stmt = &stmt};
+    struct rows r = ROWS_INIT;
+    struct db_url *u = NULL;
+    struct db *db = NULL;
+    struct env env = {0};
+    int rc;
+
+    args_text(&a, pool());
+    args_text(&a, tenant);
+    if ((rc = url_parse(url, NULL, &u, err)) || (rc = db_open(u, &env, &db, err)) ||
+        (rc = db_begin(db, TX_LONG, err)) || (rc = db_query(db, &a, &r, err)))
+        goto done;
+    snprintf(out, size, "%s", rows_text(&r, 0, 0));
+    rc = db_commit(db, err);
+done:
+    if (db)
+        db_rollback(db);
+    db_close(&db);
+    url_free(&u);
+    rows_release(&r);
+    args_release(&a);
+    return rc;
+}
+
+static bool give_back(void)
+{
+    char name[64], path[4096];
+    struct err err;
+    int fd;
+
+    if (!pool() || call("SELECT test_pool.give_back($1, $2)", name, sizeof(name), &err))
+        return false;
+    snprintf(path, sizeof(path), "%s/%s", pool(), name);
+    fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    return fd >= 0 && !close(fd);
+}
+
+static void leave(void)
+{
+    struct err err;
+
+    if (getpid() == maker && !give_back())
+        (void)!tenant_drop(url, tenant, NULL, &err);
+}
+
+static void make(void)
+{
+    struct err err = ERR_INIT;
+    char none[8];
+
+    snprintf(tenant, sizeof(tenant), "t%d_%u", (int)maker, (unsigned)(env_random_id() % 1000000));
+    CHECK_OK_ERR(tenant_create(url, tenant, NULL, &err), &err);
+    if (pool())
+        CHECK_OK_ERR(call("SELECT test_pool.remember($1, $2)::text", none, sizeof(none), &err),
+                     &err);
+}
+
+static void have_database(void)
+{
+    if (maker)
+        return;
+    maker = getpid();
+    if (!strcmp(test_db(), "sqlite"))
+        snprintf(url, sizeof(url), "sqlite:%s/pawl.db", test_dir());
+    else
+        snprintf(url, sizeof(url), "%s", getenv("PAWL_TEST_PG_URL"));
+    if (!take())
+        make();
+    atexit(leave);
+}
+
+void fixture_fresh(void)
+{
+    fresh = true;
+}
+
+const char *fixture_url(void)
+{
+    have_database();
+    return url;
+}
+
+const char *fixture_tenant(void)
+{
+    have_database();
+    return tenant;
+}

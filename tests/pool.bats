@@ -1,0 +1,162 @@
+#!/usr/bin/env bats
+# Tenants that tests hand on to each other (pool.sql): one that was used is as good as a new one, or it is not handed on.
+
+load cli_common
+load cli_run
+
+setup() {
+	[ "$PAWL_TEST_DB" = postgres ] || skip 'for PostgreSQL only'
+	PAWL_TEST_POOL=$BATS_TEST_TMPDIR/pool
+	mkdir "$PAWL_TEST_POOL"
+	make_database
+	make_state
+}
+teardown() {
+	[ -n "${dir:-}" ] || return 0
+	end_all
+	PAWL_TEST_POOL=
+	remove_database
+	[ -z "${other:-}" ] || pawl admin tenant drop "$other" --db "$db"
+}
+
+# Something in every table.
+use() {
+	cat >"$dir/flow.yaml" <<-EOF
+		name: used
+		on: {schedule: [{cron: "0 0 1 1 *"}]}
+		tasks:
+		  good: echo hello
+		  items: {foreach: 3, run: 'true'}
+		  bad: {needs: good, run: 'false', retry: {max: 1, delay: 1ms}}
+	EOF
+	p apply "$dir/flow.yaml"
+	p run "$dir/flow.yaml" || [ $? = 1 ]
+	p queue set narrow --limit 1
+	p exec --detach --key once --delay 1h -- true
+	p exec --detach --queue narrow -- true
+	p exec --detach --queue narrow -- true
+	start_worker --queue narrow
+	until_true at_work
+	sql "SELECT pawl_submit('used', delay => '1 hour', notify => false)"
+	sql "INSERT INTO leases VALUES (100, 1, now(), NULL, 1, 'x'); INSERT INTO schedule_firings VALUES (1, now(), 100);
+		INSERT INTO limit_waits VALUES ('x', 1, 100); INSERT INTO task_outbox VALUES ('x', 'x', 1, 100, now())"
+}
+at_work() { [ "$(p ls --status succeeded --json | wc -l)" -ge 2 ]; }
+
+# All that pg_dump knows of a tenant, its role, and what the planner sees, without what is a new tenant's own.
+picture() { # tenant
+	pg_dump --schema="pawl_$1" "$db" >"$dir/dump"
+	pg_dumpall --roles-only --dbname="$db" >"$dir/roles"
+	grep "pawl_$1\b" "$dir/roles" >>"$dir/dump"
+	psql -qAtX "$db" -c "SELECT test_pool.form('pawl_$1')" | sort >>"$dir/dump"
+	sed -E -e '/^\\(un)?restrict /d' -e "s/\\bpawl_$1\\b/TENANT/g" -e 's/^(database_id\t)[0-9a-f]{16}$/\1ID/' \
+		-e 's/^([0-9]+\t[a-z]+\t)[0-9]{4}-[0-9: .+-]+$/\1TIME/' "$dir/dump"
+}
+
+@test "a tenant that was used and is handed on can't be told from a new one" {
+	first=$tenant
+	use
+	end_all
+	unused=$(psql -qAtX "$db" -c "SELECT relname FROM pg_class WHERE relnamespace = 'pawl_$tenant'::regnamespace
+		AND relkind = 'r' AND relname !~ '^execution_events_' AND pg_relation_size(oid) = 0 ORDER BY 1")
+	same '' "$unused"
+	sql 'SELECT value FROM settings' >"$dir/settings"
+	next=$(from_pool give_back)
+	tenant=$next
+	other=new_$$_$RANDOM
+	pawl admin tenant create "$other" --db "$db"
+	picture "$tenant" >"$dir/used"
+	picture "$other" >"$dir/new"
+	diff "$dir/new" "$dir/used"
+	[ "$(wc -l <"$dir/new")" -gt 500 ]
+	[ "$first" != "$tenant" ]
+	without "$(sed -n 3p "$dir/settings")" < <(sql 'SELECT value FROM settings') # the id of the database
+	p verify
+	p run "$dir/flow.yaml" || [ $? = 1 ]
+	p verify
+}
+
+spoiled() { # change
+	local status=0
+	psql -qAtX -v ON_ERROR_STOP=1 "$db" >"$dir/out" 2>&1 <<-EOF || status=$?
+		BEGIN;
+		SET LOCAL search_path = pawl_$tenant;
+		$1
+		SELECT test_pool.give_back('$PAWL_TEST_POOL', '$tenant');
+	EOF
+	[ $status = 3 ] && grep -q "the tenant $tenant is not what it was" "$dir/out" || { echo "$1"; cat "$dir/out"; return 1; }
+}
+
+@test "a tenant that is not what it was is not handed on" {
+	while read -r change; do
+		spoiled "$change"
+	done <<-EOF
+		CREATE TABLE mine (a int);
+		CREATE VIEW mine AS SELECT 1;
+		CREATE TYPE mine AS ENUM ('a');
+		CREATE FUNCTION mine() RETURNS int LANGUAGE sql AS 'SELECT 1';
+		CREATE SEQUENCE mine;
+		CREATE INDEX mine ON executions (name);
+		DROP INDEX executions_roots;
+		ALTER TABLE executions ADD COLUMN mine int;
+		ALTER TABLE executions ALTER COLUMN error SET NOT NULL;
+		ALTER TABLE executions ALTER COLUMN error SET DEFAULT 'x';
+		ALTER TABLE limits ADD CHECK (max > 0);
+		ALTER TABLE limits SET (fillfactor = 90);
+		ALTER TABLE limits OWNER TO postgres;
+		ALTER TABLE execution_events DISABLE TRIGGER USER;
+		ALTER SEQUENCE execution_id INCREMENT 2;
+		ALTER FUNCTION pawl_submit SECURITY INVOKER;
+		CREATE OR REPLACE VIEW pawl_submissions AS SELECT * FROM pawl_submissions WHERE false;
+		SELECT make_event_partitions(5000000);
+		DROP TABLE execution_events_2;
+		INSERT INTO schema_migrations VALUES (1000, 'mine', now());
+		GRANT SELECT ON executions TO PUBLIC;
+		GRANT EXECUTE ON FUNCTION pawl_submit TO PUBLIC;
+		GRANT USAGE ON SCHEMA pawl_$tenant TO PUBLIC;
+		GRANT pg_monitor TO pawl_$tenant;
+		ALTER ROLE pawl_$tenant SET work_mem = '1MB';
+		ALTER ROLE pawl_$tenant CREATEDB;
+	EOF
+	tenant=$(from_pool give_back) # as nothing of that was kept
+	spoiled 'ANALYZE timers;' # which is kept
+	spoiled ''
+}
+
+@test "who is still connected to a tenant that is handed on reaches nothing" {
+	coproc psql -qAtX "$db" 2>&1
+	cat >&"${COPROC[1]}" <<-EOF
+		SET search_path = pawl_$tenant;
+		SET ROLE pawl_$tenant;
+		PREPARE more(bigint) AS INSERT INTO turns VALUES (\$1, 1, now());
+		EXECUTE more(1);
+		SELECT 'there: ' || count(*) FROM turns;
+	EOF
+	read -r line <&"${COPROC[0]}"
+	same 'there: 1' "$line"
+	tenant=$(from_pool give_back)
+	printf 'EXECUTE more(2);\nSELECT 1;\n' >&"${COPROC[1]}"
+	read -r line <&"${COPROC[0]}"
+	same 'ERROR:  relation "turns" does not exist' "$line"
+	same 0 "$(sql 'SELECT count(*) FROM turns')"
+	kill "$COPROC_PID"
+	same '' "$(psql -qAtX "$db" -c "SELECT test_pool.form('pawl_$tenant')
+		EXCEPT SELECT string_to_table(form, E'\\n') FROM test_pool.builds WHERE build = '$PAWL_TEST_POOL'")"
+}
+
+@test "what ended well hands its tenant on, what did not does not" {
+	BATS_TEST_COMPLETED=1 give_tenant_back
+	set -- "$PAWL_TEST_POOL"/*
+	[ $# = 1 ] && [ "${1##*/}" != "$tenant" ]
+	take_tenant
+	[ "${1##*/}" = "$tenant" ]
+	! BATS_TEST_COMPLETED= give_tenant_back || false
+	[ -z "$(ls "$PAWL_TEST_POOL")" ]
+
+	"$PAWL_TEST_BUILD/tests/test_jobs" a_settle_is_taken_once
+	set -- "$PAWL_TEST_POOL"/*
+	[ $# = 1 ] && [ -e "$1" ]
+	"$PAWL_TEST_BUILD/tests/test_jobs" a_settle_is_taken_once
+	[ ! -e "$1" ]
+	[ "$(ls "$PAWL_TEST_POOL" | wc -l)" = 1 ]
+}
