@@ -152,6 +152,11 @@ examples: $(EXAMPLES) $(PLUGINS)
 # What the compiler has to say, without the time that it takes to make code.
 warnings: $(OBJS:.o=.checked)
 
+ifneq ($(filter asan tsan,$(SAN)),)
+# To optimize the tests themselves takes three times what it takes to compile them, and they run no faster by it.
+$(call object,$(filter-out tests/test_random%,$(TEST_SRCS)) $(TEST_COMMON)): OPTIMIZE = -O0
+endif
+
 $(OBJS): PIC = -fPIE
 # The library's objects serve the archive and the shared object; hidden names cost PIC nothing.
 $(LIB_OBJS) $(PLUGIN_OBJS): PIC = -fPIC -fvisibility=hidden
