@@ -213,7 +213,7 @@ bool model_rerun(struct model *m, struct model_node *n, enum model_again what, i
 {
     struct marks k;
 
-    if (what != M_FROM && !model_ended(n->status))
+    if ((what != M_FROM && !model_ended(n->status)) || !model_is_current(n))
         return false;
     if (what != M_WHOLE) {
         if (n->kind != M_FLOW || !n->children || (what == M_ONLY_FAILED && !mark_failed(n, &k)))

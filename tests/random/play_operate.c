@@ -111,14 +111,16 @@ static void rerun(struct player *p, struct model_node *n, enum model_again what,
         compare(p);
 }
 
-/* What is part of the last run, and has ended. */
+/* What has ended: mostly in the last run, or in one before that, which is refused. */
 static struct model_node *some_ended(struct player *p)
 {
     struct model_node *n, *chosen = p->model->root;
+    bool current = plan_chance(&p->rng, 85);
     unsigned seen = 0;
 
     for (n = plan_chance(&p->rng, 70) ? p->model->all : NULL; n; n = n->next)
-        if (model_ended(n->status) && model_is_current(n) && !plan_below(&p->rng, ++seen))
+        if (model_ended(n->status) && model_is_current(n) == current &&
+            !plan_below(&p->rng, ++seen))
             chosen = n;
     return chosen;
 }
