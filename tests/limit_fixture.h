@@ -46,6 +46,25 @@ static inline int64_t submit_keyed(struct store *s, const char *name, const char
     return submit_with(s, (struct submission){.name = name, .concurrency = key});
 }
 
+/* The queue has room for one: a may be claimed, b and c wait behind it. */
+struct line_of_three {
+    int64_t a, b, c;
+};
+
+static inline struct line_of_three stand_behind_one(struct store *s)
+{
+    struct line_of_three l;
+
+    set_limit(s, QUEUE, 1);
+    l.a = submit(s, "a");
+    l.b = submit(s, "b");
+    l.c = submit(s, "c");
+    check_claimable(s, l.a);
+    check_waits(s, l.b, QUEUE);
+    check_waits(s, l.c, QUEUE);
+    return l;
+}
+
 struct batch {
     struct submission list[300];
     size_t n;

@@ -29,6 +29,7 @@ static inline const char *rerun(struct store *s, int64_t id, enum rerun_what wha
 
         used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", i ? " " : "",
                                  name ? name + 1 : r.nodes.at[i].name);
+        CHECK(used < sizeof(names));
     }
     rerun_release(&r);
     if (!rc && r.request.rc)

@@ -1,7 +1,7 @@
 /* test_flow_tell.c - the end of a task is told to those that need it, and what follows is told on:
  * a slice in each turn. Whatever is asked of the workflow in between, nobody counts an end twice,
  * and nobody waits for one that was. */
-#include "flow_fixture.h"
+#include "rerun_fixture.h"
 
 #include "core/graph.h"
 
@@ -77,18 +77,20 @@ static void end_first(struct store *s, enum outcome_kind kind)
     flow_settle(s, k.held[0], kind, NULL);
 }
 
-static int rerun_body(struct turn *t, void *arg, struct err *err)
+/* A star of a few, of which a slice was told how the first ended. */
+static int64_t submit_half_told(struct store *s, enum outcome_kind kind)
 {
-    return op_rerun(t, arg, err);
+    int64_t w = submit_star(s, FEW);
+
+    end_first(s, kind);
+    CHECK_EQ(count(s, "failed_behind >= 16384"), 1);
+    return w;
 }
 
 static void run_again(struct store *s, int64_t w, enum rerun_what what, const char *from)
 {
-    struct rerun r = {.request = {.execution = w, .by = "ada"}, .what = what, .from = from};
-    struct err err = ERR_INIT;
-
-    CHECK_OK_ERR(store_turn(s, rerun_body, &r, &err), &err);
-    rerun_release(&r);
+    if (!rerun(s, w, what, from))
+        test_fail(__FILE__, __LINE__, "%s", refusal.msg);
 }
 
 static void play_to_the_end(struct store *s, int64_t w, int status)
@@ -124,9 +126,8 @@ TEST(those_that_need_the_same_become_ready_a_slice_in_a_turn)
 TEST(those_behind_a_failure_are_skipped_a_slice_in_a_turn)
 {
     struct store *s = slow_store();
-    int64_t w = submit_star(s, FEW);
+    int64_t w = submit_half_told(s, OUTCOME_FAILED);
 
-    end_first(s, OUTCOME_FAILED);
     CHECK_EQ(count(s, "status = 8"), 40);
     CHECK_EQ(status_of(s, w), S_RUNNING);
     verify_clean(s);
@@ -194,12 +195,11 @@ TEST(a_skip_that_gets_wide_takes_several_turns)
 TEST(a_queue_is_not_done_while_somebody_is_to_be_told)
 {
     struct store *s = slow_store();
-    int64_t w = submit_star(s, FEW);
+    int64_t w = submit_half_told(s, OUTCOME_FAILED);
     struct err err = ERR_INIT;
     bool open = false;
     int turns = 0;
 
-    end_first(s, OUTCOME_FAILED);
     do {
         CHECK_OK_ERR(query_queue_open(s, "default", &open, &err), &err);
         CHECK_EQ(open, status_of(s, w) == S_RUNNING);
@@ -216,9 +216,8 @@ TEST(a_queue_is_not_done_while_somebody_is_to_be_told)
 TEST(a_pause_between_two_slices_holds_the_rest)
 {
     struct store *s = slow_store();
-    int64_t w = submit_star(s, FEW);
+    int64_t w = submit_half_told(s, OUTCOME_OK);
 
-    end_first(s, OUTCOME_OK);
     CHECK_EQ(flow_ask(s, FLOW_PAUSE, w), 0);
     run_all_timers(s);
     CHECK_EQ(count(s, "status = 2 AND held = 2"), FEW);
@@ -234,9 +233,8 @@ TEST(a_pause_between_two_slices_holds_the_rest)
 TEST(a_cancel_between_two_slices_leaves_nobody_to_be_told)
 {
     struct store *s = slow_store();
-    int64_t w = submit_star(s, FEW);
+    int64_t w = submit_half_told(s, OUTCOME_OK);
 
-    end_first(s, OUTCOME_OK);
     CHECK_EQ(flow_ask(s, FLOW_CANCEL, w), 0);
     verify_clean(s);
     run_all_timers(s);

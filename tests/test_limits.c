@@ -214,17 +214,13 @@ TEST(a_deferral_hands_the_permit_on)
 TEST(a_claimable_job_that_is_cancelled_or_paused_hands_its_permit_on)
 {
     struct store *s = fixture_store();
-    int64_t a, b, c;
+    struct line_of_three l = stand_behind_one(s);
 
-    set_limit(s, QUEUE, 1);
-    a = submit(s, "a");
-    b = submit(s, "b");
-    c = submit(s, "c");
-    CHECK_EQ(cancel(s, a), 0);
-    check_claimable(s, b);
+    CHECK_EQ(cancel(s, l.a), 0);
+    check_claimable(s, l.b);
     verify_clean(s);
-    CHECK_EQ(hold(s, b), 0);
-    check_claimable(s, c);
+    CHECK_EQ(hold(s, l.b), 0);
+    check_claimable(s, l.c);
     CHECK_EQ(used(s, QUEUE), 1);
     verify_clean(s);
     store_close(&s);
@@ -345,20 +341,16 @@ TEST(a_job_that_is_paused_or_delayed_has_no_permit)
 TEST(a_waiter_that_is_cancelled_is_passed_over)
 {
     struct store *s = fixture_store();
-    int64_t b, c;
+    struct line_of_three l = stand_behind_one(s);
 
-    set_limit(s, QUEUE, 1);
-    submit(s, "a");
-    b = submit(s, "b");
-    c = submit(s, "c");
-    CHECK_EQ(cancel(s, b), 0);
-    CHECK_EQ(status_of(s, b), S_CANCELLED);
+    CHECK_EQ(cancel(s, l.b), 0);
+    CHECK_EQ(status_of(s, l.b), S_CANCELLED);
     CHECK_EQ(used(s, QUEUE), 1); /* it had no permit to give back */
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM limit_waits"), 1);
-    check_waits(s, c, QUEUE);
+    check_waits(s, l.c, QUEUE);
     verify_clean(s);
     CHECK_EQ(settle_ok(s, claim_job(s, 1)), 0);
-    check_claimable(s, c);
+    check_claimable(s, l.c);
     verify_clean(s);
     store_close(&s);
 }
@@ -366,27 +358,23 @@ TEST(a_waiter_that_is_cancelled_is_passed_over)
 TEST(a_waiter_that_is_paused_leaves_the_line_and_comes_back_by_its_age)
 {
     struct store *s = fixture_store();
-    int64_t b, c;
+    struct line_of_three l = stand_behind_one(s);
 
-    set_limit(s, QUEUE, 1);
-    submit(s, "a");
-    b = submit(s, "b");
-    c = submit(s, "c");
-    CHECK_EQ(hold(s, b), 0);
-    CHECK_EQ(get(s, b).held, HELD_PAUSED);
-    CHECK(!get(s, b).held_key);
+    CHECK_EQ(hold(s, l.b), 0);
+    CHECK_EQ(get(s, l.b).held, HELD_PAUSED);
+    CHECK(!get(s, l.b).held_key);
     verify_clean(s);
-    CHECK_EQ(unhold(s, b), 0); /* no room yet */
-    check_waits(s, b, QUEUE);
+    CHECK_EQ(unhold(s, l.b), 0); /* no room yet */
+    check_waits(s, l.b, QUEUE);
     CHECK_EQ(settle_ok(s, claim_job(s, 1)), 0);
-    check_claimable(s, b);
-    check_waits(s, c, QUEUE);
+    check_claimable(s, l.b);
+    check_waits(s, l.c, QUEUE);
     verify_clean(s);
-    CHECK_EQ(hold(s, c), 0);
+    CHECK_EQ(hold(s, l.c), 0);
     CHECK_EQ(settle_ok(s, claim_job(s, 1)), 0);
     CHECK_EQ(used(s, QUEUE), 0); /* nobody may take it */
-    CHECK_EQ(unhold(s, c), 0);
-    check_claimable(s, c);
+    CHECK_EQ(unhold(s, l.c), 0);
+    check_claimable(s, l.c);
     verify_clean(s);
     store_close(&s);
 }
