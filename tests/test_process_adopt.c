@@ -180,6 +180,27 @@ TEST(a_shim_that_comes_late_finds_the_tombstone)
     worker_free(b);
 }
 
+/* Or it could come when that is gone, and the folder is not yet. */
+TEST(a_tombstone_stays_as_long_as_a_shim_may_come_that_has_to_find_it)
+{
+    struct worker *w = worker_with((struct process_options){.lease = SECOND});
+    struct spec spec = {.run = "true"};
+    struct task t = task_of(&spec);
+    int64_t until;
+    int at;
+
+    worker_find(w, &t); /* there is nothing to be found */
+    CHECK_EQ(worker_wait(w, &t)->o.kind, OUTCOME_LOST);
+    at = folder_of(&t);
+    CHECK(attempt_has_tombstone(at));
+    until = clock_boot_us() + SECOND;
+    w->x->ops->settled(w->x, t.execution, t.attempt);
+    UNTIL(w, attempt_is_removed(at));
+    CHECK(clock_boot_us() >= until);
+    close(at);
+    worker_free(w);
+}
+
 TEST(a_starter_that_finds_a_folder_begins_nothing)
 {
     struct worker *a = worker_new(), *b = worker_new();

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #define TICK       1000000 /* µs between looks at the logs */
-#define TIDY_EVERY 20000   /* µs between removals, if nothing else happens */
 #define TIDY_MAX   2       /* in a turn: right after many removals folders are slow to make */
 #define EVENTS_MAX 64
 
@@ -48,7 +47,7 @@ struct watch *watch_new(struct process *p, const struct task *t, int at)
     return w;
 }
 
-static struct watch *watch_find(struct process *p, int64_t execution, int attempt)
+struct watch *watch_find(struct process *p, int64_t execution, int attempt)
 {
     struct watch *w = *bucket(p, execution);
 
@@ -173,29 +172,6 @@ static void look_around(struct process *p, int64_t now)
         process_wake_at(p, p->tick_at);
 }
 
-/* Removes a few folders of settled attempts. One in which something still lives stays. */
-void process_tidy(struct process *p, int most)
-{
-    for (int i = 0; i < most && p->removals; i++) {
-        struct removal *r = p->removals;
-        char name[ATTEMPT_NAME_SIZE];
-        int at = attempt_open(p->dir, r->execution, r->attempt);
-        bool free_now =
-            at >= 0 && !attempt_is_held(at, ATTEMPT_LOCK) && !attempt_is_held(at, ATTEMPT_TREE);
-
-        process_close(&at);
-        env_point(p->x.env, "process:before-removal");
-        if (free_now)
-            attempt_remove(p->dir, attempt_name(r->execution, r->attempt, name));
-        p->removals = r->next;
-        free(r);
-    }
-    if (!p->removals)
-        p->removals_end = &p->removals;
-    else
-        process_wake_at(p, clock_boot_us() + TIDY_EVERY);
-}
-
 static void turn(struct executor *x)
 {
     struct process *p = (struct process *)x;
@@ -290,48 +266,6 @@ static void forget(struct executor *x, int64_t execution, int attempt)
         watch_drop(p, w);
 }
 
-static void settled(struct executor *x, int64_t execution, int attempt)
-{
-    struct process *p = (struct process *)x;
-    struct removal *r = mem_zalloc(sizeof(*r));
-
-    r->execution = execution;
-    r->attempt = attempt;
-    *p->removals_end = r;
-    p->removals_end = &r->next;
-    process_wake_at(p, clock_boot_us() + TIDY_EVERY);
-}
-
-struct leftovers {
-    struct process *p;
-    void (*each)(void *arg, int64_t execution, int attempt);
-    void *arg;
-};
-
-static int look_at_leftover(void *arg, int64_t execution, int attempt, bool held)
-{
-    struct leftovers *l = arg;
-    int at = held || watch_find(l->p, execution, attempt)
-                 ? -1
-                 : attempt_open(l->p->dir, execution, attempt);
-
-    if (at >= 0 && !attempt_is_held(at, ATTEMPT_TREE))
-        l->each(l->arg, execution, attempt);
-    process_close(&at);
-    return 0;
-}
-
-/* A worker that was killed after a commit left the folder behind. */
-static void leftovers(struct executor *x, void (*each)(void *arg, int64_t execution, int attempt),
-                      void *arg)
-{
-    struct leftovers l = {(struct process *)x, each, arg};
-    struct err err = ERR_INIT;
-
-    if (attempt_each(l.p->dir_path, look_at_leftover, &l, &err) && x->env->note)
-        x->env->note(x->env->arg, err.msg);
-}
-
 void process_let_go(struct process *p)
 {
     for (size_t i = 0; i < WATCH_BUCKETS; i++)
@@ -383,8 +317,8 @@ const struct executor_ops process_ops = {
     .cancel = cancel,
     .renewed = renewed,
     .forget = forget,
-    .settled = settled,
-    .leftovers = leftovers,
+    .settled = process_settled,
+    .leftovers = process_leftovers,
     .hand_over = hand_over,
     .room = room,
     .fd = poll_fd,

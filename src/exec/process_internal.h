@@ -44,10 +44,16 @@ struct watch {
     char **outputs; /* NULL: all */
 };
 
+/* The folder of a settled attempt. */
 struct removal {
     struct removal *next;
     int64_t execution;
     int attempt;
+    int64_t due; /* CLOCK_BOOTTIME, µs: its tombstone stands until then; 0: there was none */
+};
+
+struct removals {
+    struct removal *first, **end;
 };
 
 #define WATCH_BUCKETS 256 /* a power of two */
@@ -72,8 +78,8 @@ struct process {
 
     struct watch *watches[WATCH_BUCKETS];
     int running;
-    bool any_gone, closed; /* closed: takes nothing more */
-    struct removal *removals, **removals_end;
+    bool any_gone, closed;          /* closed: takes nothing more */
+    struct removals removals, late; /* late: for whom a shim may still come, by time */
 
     int64_t failed;
     struct histogram times;
@@ -82,12 +88,20 @@ struct process {
 /* process.c */
 extern const struct executor_ops process_ops;
 struct watch *watch_new(struct process *p, const struct task *t, int at);
+struct watch *watch_find(struct process *p, int64_t execution, int attempt); /* or NULL */
 void watch_drop(struct process *p, struct watch *w);   /* closes its handles; freed later */
 void process_wake_at(struct process *p, int64_t when); /* calls for a turn by then */
 bool process_poll_add(struct process *p, int fd, void *what);
+void process_sweep(struct process *p);  /* frees what was dropped */
+void process_let_go(struct process *p); /* of all that it watches, and of its helper */
+
+/* process_tidy.c */
+void removals_init(struct removals *l);
+void removals_release(struct removals *l);
 void process_tidy(struct process *p, int most); /* removes folders of settled attempts */
-void process_sweep(struct process *p);          /* frees what was dropped */
-void process_let_go(struct process *p);         /* of all that it watches, and of its helper */
+void process_settled(struct executor *x, int64_t execution, int attempt);
+void process_leftovers(struct executor *x, void (*each)(void *arg, int64_t execution, int attempt),
+                       void *arg);
 
 /* process_new.c */
 void process_free(struct executor *x);

@@ -138,7 +138,8 @@ int process_new(const struct process_options *o, struct executor **out, struct e
     int rc;
 
     p->dir = p->poll = p->timer = p->socket = -1;
-    p->removals_end = &p->removals;
+    removals_init(&p->removals);
+    removals_init(&p->late);
     take_options(p, o);
     if ((rc = open_dir(p, o->dir, err)) || (rc = find_shim(p, o->shim, err)))
         goto done;
@@ -164,12 +165,8 @@ void process_free(struct executor *x)
     process_let_go(p);
     process_sweep(p);
     process_tidy(p, p->dir < 0 ? 0 : INT_MAX);
-    while (p->removals) {
-        struct removal *r = p->removals;
-
-        p->removals = r->next;
-        free(r);
-    }
+    removals_release(&p->removals);
+    removals_release(&p->late); /* whoever sweeps finds them */
     process_close(&p->timer);
     process_close(&p->poll);
     process_close(&p->dir);
