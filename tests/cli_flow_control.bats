@@ -171,7 +171,7 @@ runs again: $y w::c (was skipped)" "$(p rerun @last --failed --reason mended)"
 	p verify
 }
 
-@test "a value that was not given is not given either when it runs anew with others" {
+@test "of the values of a run those are kept for which a mended file has params, and none that was not given" {
 	printf 'name: w\nparams: {a: {type: string}, b: 1}\ntasks: {x: "true"}\n' >"$dir/flow.yaml"
 	p submit "$dir/flow.yaml"
 	p worker --drain --state "$dir/state"
@@ -179,6 +179,12 @@ runs again: $y w::c (was skipped)" "$(p rerun @last --failed --reason mended)"
 	p worker --drain --state "$dir/state"
 	same succeeded "$(p show @last --json | jq -r .status)"
 	same '{"a":null,"b":2}' "$(p show @last --json | jq -c .workflow_execution.variables.params)"
+	sed -i 's/b: 1/c: {type: integer, required: true}/' "$dir/flow.yaml"
+	refused 2 'the param c is missing: it must be an integer' p rerun @last --file "$dir/flow.yaml"
+	p rerun @last --file "$dir/flow.yaml" --set c=3
+	p worker --drain --state "$dir/state"
+	same '{"a":null,"c":3}' "$(p show @last --json | jq -c .workflow_execution.variables.params)"
+	same succeeded "$(p show @last --json | jq -r .status)"
 }
 
 @test "why leads from a workflow in which nothing runs to what its first task waits for, and a cancel says that it has ended" {

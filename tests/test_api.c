@@ -176,6 +176,16 @@ TEST(a_delay_ends_by_somebody_s_tick)
     verify_and_close(p);
 }
 
+TEST(params_of_what_is_no_workflow_are_refused)
+{
+    struct pawl *p = open_pawl();
+    struct pawl_job job = {.name = "exec::a", .params = (const char *const[]){"day=monday", NULL}};
+
+    FAILS(pawl_submit(p, &job, 1, &api_err), PAWL_E_INVALID);
+    CHECK_STR(api_err.message, "the job exec::a is no workflow, so it has no param day=monday");
+    verify_and_close(p);
+}
+
 TEST(an_outcome_that_is_none_is_refused)
 {
     struct pawl *p = open_pawl();

@@ -34,7 +34,7 @@ TEST(a_condition_is_written_with_or_without_its_brackets_and_must_be_boolean)
     CHECK_STR(fault.what, "a condition must be true or false, not a number: write a comparison");
     CHECK_STR(fault.excerpt, "params.n");
     CHECK(condition(&f, "${{ true }} && false", &yes, &fault));
-    CHECK_STR(fault.what, "a condition is one expression: nothing may stand behind its }}");
+    CHECK_STR(fault.what, "one expression is all that may stand here: there is more behind its }}");
     CHECK_EQ(fault.offset, 12);
     CHECK(condition(&f, "${{ true", &yes, &fault));
     CHECK_STR(fault.what, "this expression is not closed: }} is missing");

@@ -98,7 +98,7 @@ TEST(what_foreach_does_not_take)
         {"tasks: {a: {run: x, foreach: {a: 1}}}",
          "1:30: tasks.a.foreach: a list, a number, or one ${{ expression }} is expected, not a mapping"},
         {"tasks: {a: {run: x, foreach: '${{ [1] }} ${{ [2] }}'}}",
-         "1:42: tasks.a.foreach: a condition is one expression: *"},
+         "1:42: tasks.a.foreach: one expression is all that may stand here: *"},
     };
 
     check_all(list, COUNT(list));

@@ -97,30 +97,53 @@ static int no_param(const struct workflow *w, const char *given, size_t len, str
                    w->nparams ? "" : ", and no other: they are the key params of its file");
 }
 
+static const struct workflow_param *find_param(const struct workflow *w, const char *name,
+                                               size_t len)
+{
+    size_t i;
+
+    for (i = 0; i < w->nparams; i++)
+        if (!strncmp(w->params[i].name, name, len) && !w->params[i].name[len])
+            return &w->params[i];
+    return NULL;
+}
+
 /* One NAME=VALUE: a text as it is, all else as JSON. */
 static int take_param(const struct workflow *w, const char *given, json_t *params, struct err *err)
 {
     const char *equals = strchr(given, '=');
-    size_t len = equals ? (size_t)(equals - given) : 0, i;
+    size_t len = equals ? (size_t)(equals - given) : 0;
+    const struct workflow_param *p = find_param(w, given, len);
     json_t *v;
 
     if (!equals)
         return err_set(err, E_INVALID, "'%.100s' is no param: write NAME=VALUE", given);
-    for (i = 0; i < w->nparams; i++)
-        if (!strncmp(w->params[i].name, given, len) && !w->params[i].name[len])
-            break;
-    if (i == w->nparams)
+    if (!p)
         return no_param(w, given, len, err);
-    if (w->params[i].type == PARAM_STRING)
+    if (p->type == PARAM_STRING)
         v = json_string(equals + 1);
     else
         v = json_loads(equals + 1, JSON_DECODE_ANY, NULL);
     if (!v)
-        return err_set(err, E_INVALID, "the param %s must be %s %s: '%.100s' is none",
-                       w->params[i].name, param_article(w->params[i].type),
-                       param_types[w->params[i].type], equals + 1);
-    json_object_set_new(params, w->params[i].name, v);
+        return err_set(err, E_INVALID, "the param %s must be %s %s: '%.100s' is none", p->name,
+                       param_article(p->type), param_types[p->type], equals + 1);
+    json_object_set_new(params, p->name, v);
     return 0;
+}
+
+/* The values of an earlier run: those that were not given, and those for which another definition
+ * has no param, are none. */
+static void leave_out_old(const struct workflow *w, json_t *params)
+{
+    const char *name;
+    json_t *v;
+    void *next;
+
+    json_object_foreach_safe(params, next, name, v)
+    {
+        if (json_is_null(v) || !find_param(w, name, strlen(name)))
+            json_object_del(params, name);
+    }
 }
 
 static int take_params(const struct workflow *w, const char *const *given, struct submission *s,
@@ -132,6 +155,8 @@ static int take_params(const struct workflow *w, const char *const *given, struc
 
     if (!json_is_object(params))
         rc = err_set(err, E_INVALID, "the params of a workflow must be a JSON object");
+    if (s->rerun_of)
+        leave_out_old(w, params);
     for (; !rc && given && *given; given++)
         rc = take_param(w, *given, params, err);
     if (!rc && !(rc = resolve_check_params(w, params, err))) {
@@ -221,6 +246,9 @@ int api_submission_of(const struct pawl *p, const struct pawl_job *job, const ch
                                .refuse = job->refuse};
     if (from.file || from.yaml || from.built || from.text)
         return api_workflow(&from, job->params, out, arena, err);
+    if (job->params && *job->params)
+        return err_set(err, E_INVALID, "the job %s is no workflow, so it has no param %.100s",
+                       job->name ? job->name : "without a name", *job->params);
     if (!out->lane)
         out->lane = api_route(p->config, job->name, false, arena);
     return 0;

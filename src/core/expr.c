@@ -55,8 +55,9 @@ int expr_compile_condition(const struct expr_text *text, struct arena *arena,
     end = in.end + 2;
     end += strspn(in.text.at + end, " \t\r\n");
     if (end < in.text.len)
-        return expr_fault_set(fault, &in, end,
-                              "a condition is one expression: nothing may stand behind its }}");
+        return expr_fault_set(
+            fault, &in, end,
+            "one expression is all that may stand here: there is more behind its }}");
     *out = e;
     return 0;
 }
