@@ -154,7 +154,7 @@ static const struct {
     {"a: @x\n", "1:4: \"@\" can't begin a text: put the text in quotes"},
     {"a: 100%\nb: %x\n", "2:4: \"%\" can't begin a text: put the text in quotes"},
     {"a: b: c\n",
-     "1:5: a \": \" is not expected here: put the text in quotes, or check the indentation"},
+     "1:5: a \": \" is not expected here: put the text in quotes or below a \"|\", or check the indentation"},
     {"a: [1, 2\nb: 3\n", "2:2: a \",\" or \"]\" is missing before this (while parsing a flow "
                          "sequence from line 1)"},
     {"a: {b: 1\n",
@@ -165,7 +165,7 @@ static const struct {
     {"a: \"\\d\"\n",
      "1:5: this escape is unknown: in \"…\" a backslash is written \\\\, or use '…'"},
     {"a: 1\n  b: 2\n",
-     "2:4: a \": \" is not expected here: put the text in quotes, or check the indentation"},
+     "2:4: a \": \" is not expected here: put the text in quotes or below a \"|\", or check the indentation"},
     {"a: 1\nb\nc: 2\n",
      "3:1: a key without \":\": write \"key: value\", or put the text in quotes "
      "if it belongs to the line above (while scanning a simple key from line 2)"},

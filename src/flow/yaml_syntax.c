@@ -55,7 +55,7 @@ static const struct {
     const char *theirs, *ours;
 } sentences[] = {
     {"mapping values are not allowed in this context",
-     "a \": \" is not expected here: put the text in quotes, or check the indentation"},
+     "a \": \" is not expected here: put the text in quotes or below a \"|\", or check the indentation"},
     {"could not find expected ':'", "a key without \":\": write \"key: value\", or put the text in "
                                     "quotes if it belongs to the line above"},
     {"did not find expected key", "a key is expected here: check the indentation, and that the "

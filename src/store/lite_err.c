@@ -16,8 +16,8 @@ struct rule {
 static const struct rule unexpected = {.code = E_INTERNAL, .advice = "this is a bug in Pawl"};
 static const struct rule constraint = {.code = E_INTERNAL,
                                        .advice = "a rule of the schema refused it"};
-static const struct rule locked = {.code = E_REDO,
-                                   .advice = "another program locked it, so try again"};
+static const struct rule locked = {
+    .code = E_REDO, .advice = "another program locked it, and has to end its transaction"};
 static const struct rule full = {.code = E_NO_SPACE,
                                  .advice = "nothing was stored; make room on the disk"};
 static const struct rule failing = {
