@@ -184,8 +184,10 @@ exec_behind() {
 	first=$pid first_id=$id
 	second_id=$(p exec --detach -- sh -c "$wait_for_go" 2>&1)
 	until_true has_event "$second_id" started
-	refused 7 'the limit key:pawl:here has no room: 2 of 2 are in use' p exec -- true
-	refused 7 'has no room' p exec --detach --key again -- true
+	refused 7 'as many run as queue.cap allows (2), and there is no queue to wait in: try again' p exec -- true
+	printf 'name: w\ntasks: {a: "true"}\n' >"$dir/flow.yaml"
+	refused 2 'there is no queue to wait in: `pawl run FILE` runs it here and now' p submit "$dir/flow.yaml"
+	refused 7 'as many run as queue.cap allows (2)' p exec --detach --key again -- true
 	same "$second_id" "$(p show @last --json | sed 's/{"id":\([0-9]*\),.*/\1/')"
 	printf 'queue: {enabled: false, cap: 3}\n' >"$dir/pawl.yaml"
 	x -- true
@@ -209,7 +211,7 @@ exec_behind() {
 	kill -9 "$pid"
 	wait_for "$pid"
 	touch "$dir/go"
-	refused 7 'has no room: 1 of 1 are in use' p exec -- true
+	refused 7 'as many run as queue.cap allows (1)' p exec -- true
 	p worker --drain 2>"$dir/stderr"
 	has_status "$id" succeeded
 	x -- true

@@ -7,6 +7,7 @@
 #include "exec/function.h"
 #include "exec/process.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -366,6 +367,12 @@ static void submitted(void *arg, const struct submission *s)
     struct pawl_error e;
 
     (void)api_end(s->rc, &s->err, &e);
+    if (s->rc == -E_REFUSED && s->concurrency && !strcmp(s->concurrency, HERE_KEY))
+        snprintf(
+            e.message, sizeof(e.message),
+            "as many run as queue.cap allows (%d), and there is no queue to wait in: try again "
+            "when one has ended, or raise it in pawl.yaml",
+            s->concurrency_max);
     if (s->rc)
         w->e->given = false;
     if (w->done)

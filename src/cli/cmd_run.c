@@ -125,6 +125,9 @@ static int submit(struct flow_run *r)
         return code;
     if ((code = open_database(r)))
         return code;
+    if (!pawl_has_queue(r->p))
+        return cli_wrong("queue.enabled is false in pawl.yaml, so there is no queue to wait in: "
+                         "`pawl run FILE` runs it here and now");
     if (pawl_submit(r->p, &r->job, 1, &r->err))
         return cli_fail_submit(&r->err);
     if (!r->cli->json) {
