@@ -323,8 +323,11 @@ PAWL_API char *pawl_schema(void);
  * times. */
 struct pawl_workflow;
 
-/* A list of texts: PAWL_LIST("a", "b") */
+/* A list of texts: PAWL_LIST("a", "b"). It lives to the end of the block in which it stands, which
+ * after an `if` without braces is the statement; in C++, where that is always so, name an array. */
+#ifndef __cplusplus
 #define PAWL_LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
+#endif
 
 /* Lists end with NULL. "JSON" is a value as JSON; the texts in it may hold ${{ }} where those of a
  * file may. env is NAME=VALUE. */

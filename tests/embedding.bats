@@ -126,6 +126,15 @@ make_bills() {
 	diff declared shown
 }
 
+@test "the header is one of C++, too, and lends it no list that is gone at once" {
+	command -v g++ >/dev/null || skip 'there is no g++'
+	check() { g++ -std=c++17 -Wall -Wextra -pedantic -Werror -fsyntax-only "-I$BATS_TEST_DIRNAME/../include" -x c++ -; }
+	printf '#include <pawl.h>\nint main() { pawl_task_keys k{}; return !k.needs; }\n' | check
+	printf '#include <pawl.h>\nint main() { pawl_task_keys k{}; k.needs = PAWL_LIST("a"); return !k.needs; }\n' >list.cc
+	check <list.cc 2>said && false
+	grep -q PAWL_LIST said
+}
+
 @test "each function of the header is told of" {
 	awk '/^PAWL_(API|CHECKED)/ && !told && !/\/\*/ { print; bad = 1 }
 		{ told = /\*\/ *$/ || (told && (/^PAWL_/ || /^ +[a-z].*[,;]$/ || /^typedef/)) }
