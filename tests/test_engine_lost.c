@@ -3,6 +3,7 @@
  * of it, at whatever moment that is. Each test ends with verify. */
 #include "engine/internal.h"
 #include "engine_fixture.h"
+#include "store/turn.h"
 
 #include <stdatomic.h>
 
@@ -241,4 +242,39 @@ TEST(a_worker_that_stops_forgets_what_ended_after_its_lease_was_lost)
     engine_close(&k.engine);
     verify_clean(s);
     store_close(&s);
+}
+
+/* ---- another turn is at it ---- */
+
+/* Somebody has the lock of the lease, a heartbeat on its way say, while the worker looks for it. */
+static int lock_lease(struct turn *t, void *arg, struct err *err)
+{
+    struct worker_kit *k = arg;
+    int rc = t->db->driver->script(t->db, "SELECT 1 FROM leases FOR UPDATE", err), i;
+
+    for (i = 0; !rc && i < 10; i++)
+        kit_step(k);
+    CHECK(held_get(k->engine, late_id));
+    CHECK_EQ(k->engine->refused_outcomes, 0);
+    return rc;
+}
+
+TEST(what_ended_is_kept_while_another_turn_has_the_lock_of_its_lease)
+{
+    struct store *s = fixture_store();
+    struct worker_kit k = {.list = functions};
+    struct store *other;
+    struct err err = ERR_INIT;
+
+    if (strcmp(test_db(), "postgres") != 0)
+        SKIP("for PostgreSQL only: SQLite has no locks of rows");
+    go = 1;
+    late_id = submit_with(
+        s, (struct submission){.name = "exec::test", .lane = "function:adds", .max_attempts = 2});
+    kit_open_with(&k, (struct engine_options){0});
+    kit_lose_ended(&k, s);
+    other = fixture_store();
+    CHECK_OK_ERR(store_turn(other, lock_lease, &k, &err), &err);
+    store_close(&other);
+    is_done_once(s, &k, late_id);
 }

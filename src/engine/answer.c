@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LOOK_AGAIN 10000 /* µs until what another turn was at is looked for again */
+
 /* Its outcome was refused. Perhaps the lease only ran out while it waited for this turn: then the
  * next one takes it back, and settles it with what is known. */
 static void answer_refused(struct engine *e, struct plan *p)
@@ -20,7 +22,7 @@ static void answer_refused(struct engine *e, struct plan *p)
     }
     pthread_mutex_unlock(&e->beat.lock);
     if (e->stopping)
-        forget_lost(e);
+        forget_lost(e, NULL);
     else if (p->refused.n)
         e->adopt = true;
 }
@@ -155,9 +157,28 @@ static void drop_starts(struct engine *e, const struct plan *p)
     l->starts_due = l->starts.n ? engine_now(e) + (kept ? 20000 : 0) : 0;
 }
 
+/* Nobody has taken it, but another turn was at it when this one looked, a heartbeat on its way
+ * perhaps: then it is waited for, for as long as a lease lasts. */
+static bool may_be_had(struct engine *e, const struct plan *p, struct held *h)
+{
+    int64_t now = engine_now(e);
+    size_t i;
+
+    if (!p)
+        return false;
+    for (i = 0; i < p->lost.n; i++)
+        if (p->lost.at[i].execution == h->execution && p->lost.at[i].epoch == h->epoch)
+            break;
+    if (i < p->lost.n && p->lost.at[i].rc != -E_BUSY)
+        return false;
+    if (!h->wait_until)
+        h->wait_until = now + e->o.lease;
+    return now < h->wait_until;
+}
+
 /* Those that were lost and that this turn did not get back are another's now: nothing of them is
  * touched. */
-void forget_lost(struct engine *e)
+void forget_lost(struct engine *e, const struct plan *p)
 {
     size_t i;
 
@@ -166,6 +187,11 @@ void forget_lost(struct engine *e)
 
         if (!h || !h->lost || h->settling)
             continue;
+        if (may_be_had(e, p, h)) {
+            e->adopt = true;
+            e->adopt_at = engine_now(e) + LOOK_AGAIN;
+            continue;
+        }
         if (h->ended)
             e->refused_outcomes++;
         else
@@ -226,7 +252,7 @@ void plan_answer(struct engine *e, struct plan *p)
     if (p->adopt) {
         e->adopt = p->more_orphans;
         if (!p->more_orphans)
-            forget_lost(e);
+            forget_lost(e, p);
     }
     answer_refused(e, p);
 }

@@ -312,7 +312,7 @@ int beat_take(struct engine *e, struct err *err)
         rc = take_results(e, err);
     pthread_mutex_unlock(&b->lock);
     if (e->stopping)
-        forget_lost(e); /* nobody takes it back */
+        forget_lost(e, NULL); /* nobody takes it back */
     return rc;
 }
 
@@ -339,6 +339,6 @@ int beat_if_due(struct engine *e, struct err *err)
     e->beat_due = b->next;
     pthread_mutex_unlock(&b->lock);
     if (e->stopping)
-        forget_lost(e);
+        forget_lost(e, NULL);
     return rc;
 }

@@ -101,6 +101,8 @@ int64_t engine_timeout(const struct engine *e)
     }
     if (e->stopping || e->loops[0].retry_at > now)
         return wait;
+    if (e->adopt && e->adopt_at > now)
+        sooner(&wait, e->adopt_at, now);
     if (e->timer_due)
         sooner(&wait, e->timer_due, now);
     if (e->schedule_due)
@@ -259,7 +261,7 @@ void engine_stop(struct engine *e, bool now)
     e->stopping = true;
     loops_set_patience(e, STOP_PATIENCE); /* who stops us counts the time */
     leave_running(e);
-    forget_lost(e); /* nothing is taken back any more */
+    forget_lost(e, NULL); /* nothing is taken back any more */
 }
 
 bool engine_is_idle(const struct engine *e)

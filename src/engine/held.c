@@ -58,6 +58,7 @@ struct held *held_add(struct engine *e, const struct execution *x, const struct 
     h->attempt = x->attempts;
     h->epoch = x->epoch;
     h->lost = false;
+    h->wait_until = 0;
     h->until = until;
     if (fresh)
         idmap_put(&e->held, x->id, h);

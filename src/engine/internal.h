@@ -18,12 +18,13 @@ struct held {
     struct arena own;
     int64_t until; /* engine_now: the lease may be counted on so long */
     bool adopted;
-    bool cancel_told; /* the executor knows that it is to end */
-    bool lost;        /* another may have it; to be taken back in the next turn, or forgotten */
-    bool ended;       /* it has its outcome: in the list of what is to be settled, unless lost */
-    bool settling;    /* a turn that is under way writes its outcome */
-    bool dropped;     /* forgotten meanwhile: goes when that turn has ended */
-    int busy;         /* how often its tree was locked by others */
+    bool cancel_told;   /* the executor knows that it is to end */
+    bool lost;          /* another may have it; to be taken back in the next turn, or forgotten */
+    bool ended;         /* it has its outcome: in the list of what is to be settled, unless lost */
+    bool settling;      /* a turn that is under way writes its outcome */
+    bool dropped;       /* forgotten meanwhile: goes when that turn has ended */
+    int busy;           /* how often its tree was locked by others */
+    int64_t wait_until; /* lost: so long another turn may be at it (engine_now); 0: none was yet */
     struct outcome outcome; /* if ended; its texts are ours */
     struct tally *tally;
 };
@@ -157,6 +158,7 @@ struct engine {
     uint64_t hungry;  /* groups of lanes, a bit each, in which something may wait in the outbox */
     bool slot_wanted; /* something waits for a slot: executors' own queues are not filled */
     bool adopt;       /* something may wait to be adopted */
+    int64_t adopt_at; /* not before (engine_now) */
     bool reap;        /* leases have run out, and we may judge */
     bool look_for_timer; /* one came nearer */
     bool look_for_trees; /* of those who died */
@@ -245,7 +247,8 @@ MUST_USE int turns_end(struct engine *e, struct err *err); /* answers those that
 void turn_finish(struct loop *l); /* waits for the one that is under way, and answers it */
 
 /* answer.c */
-void forget_lost(struct engine *e);
+/* p: the turn that tried to get them back; NULL: nobody does any more. */
+void forget_lost(struct engine *e, const struct plan *p);
 
 /* room.c */
 /* The groups of lanes, a bit each, in which another job can be run. */

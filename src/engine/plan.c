@@ -42,6 +42,11 @@ static bool wanted(void *arg, const struct execution *x, int64_t last_worker)
     return false;
 }
 
+static struct lease_ref ref_of(int64_t execution, int64_t root, int epoch)
+{
+    return (struct lease_ref){.execution = execution, .root = root, .epoch = epoch};
+}
+
 static void plan_adoption(struct engine *e, struct plan *p)
 {
     size_t n, i, k;
@@ -69,16 +74,17 @@ static void plan_adoption(struct engine *e, struct plan *p)
                                        .serves = serves.at,
                                        .nserves = serves.n,
                                        .max = ADOPT_MAX};
+    for (i = 0; i < e->held.cap; i++) {
+        const struct held *h = e->held.keys[i] ? e->held.values[i] : NULL;
+
+        if (h && h->lost && !h->settling)
+            *vec_add(&p->lost) = ref_of(h->execution, h->root, h->epoch);
+    }
 }
 
 static size_t at_most(size_t n)
 {
     return n < TURN_MAX ? n : TURN_MAX;
-}
-
-static struct lease_ref ref_of(int64_t execution, int64_t root, int epoch)
-{
-    return (struct lease_ref){.execution = execution, .root = root, .epoch = epoch};
 }
 
 /* Whether this turn writes all that it said before its end: after that nobody takes it any more.
@@ -212,6 +218,7 @@ void plan_release(struct plan *p)
     free((void *)p->adoption.dead);
     free((void *)p->adoption.claim.serves);
     rows_release(&p->generation);
+    vec_release(&p->lost);
     vec_release(&p->refused);
     vec_release(&p->adopted);
     vec_release(&p->claimed);

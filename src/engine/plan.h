@@ -45,7 +45,8 @@ struct plan {
     struct submission *submissions; /* copies, in a row */
     bool adopt;
     struct adoption adoption;
-    struct rows generation; /* of the database, as the turn sees it */
+    VEC(struct lease_ref) lost; /* what is to be got back by that, if nobody has it yet */
+    struct rows generation;     /* of the database, as the turn sees it */
 
     int64_t taken_at; /* engine_now before the leases were taken */
     struct arena texts;

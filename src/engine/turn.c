@@ -25,7 +25,7 @@ static int adopt(struct turn *t, struct plan *p, struct err *err)
     for (i = 0; !rc && i < jobs.n; i++)
         *vec_add(&p->adopted) = jobs.at[i];
     p->more_orphans = !rc && jobs.n == p->adoption.claim.max;
-    return rc;
+    return rc ? rc : op_look_at_lost(t, p->lost.at, p->lost.n, err);
 }
 
 /* Adopts and claims: nobody does of another generation. */

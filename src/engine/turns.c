@@ -24,7 +24,7 @@ static bool has_work(const struct loop *l)
     if (l->plan || l->retry_at > now)
         return false;
     return has_commands(l, now) ||
-           (!e->stopping && ((e->adopt && loop_adopts(l)) ||
+           (!e->stopping && ((e->adopt && e->adopt_at <= now && loop_adopts(l)) ||
                              (e->hungry && loop_claims(l) && (e->hungry & groups_with_room(e)))));
 }
 

@@ -176,6 +176,31 @@ static int64_t seen_up_to(const struct turn *t, const struct rows *found, size_t
     return cut < last ? cut : last;
 }
 
+int op_look_at_lost(struct turn *t, struct lease_ref *list, size_t n, struct err *err)
+{
+    struct rows r = ROWS_INIT;
+    struct idmap untaken = IDMAP_INIT;
+    size_t i;
+    int rc;
+
+    if (!n)
+        return 0;
+    args_begin(&t->args, Q_UNTAKEN);
+    for (i = 0; i < n; i++) {
+        args_int(&t->args, list[i].execution);
+        args_int(&t->args, list[i].epoch);
+    }
+    if (!(rc = db_query(t->db, &t->args, &r, err))) {
+        for (i = 0; i < r.n; i++)
+            idmap_put(&untaken, rows_int(&r, i, 0), t);
+        for (i = 0; i < n; i++)
+            list[i].rc = idmap_get(&untaken, list[i].execution) ? -E_BUSY : -E_LEASE_LOST;
+    }
+    idmap_release(&untaken);
+    rows_release(&r);
+    return rc;
+}
+
 int op_adopt(struct turn *t, const struct adoption *a, struct job_list *out, struct err *err)
 {
     struct rows orphans = ROWS_INIT, dead = ROWS_INIT;

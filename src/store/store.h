@@ -186,6 +186,17 @@ bool op_made_ready(const struct turn *t);
 MUST_USE int op_any_waits(struct turn *t, const struct lane_queue *where, size_t n, bool *some,
                           struct err *err);
 
+/* One lease, as its holder knows it. */
+struct lease_ref {
+    int64_t execution;
+    int64_t root;
+    int epoch;
+
+    /* out */
+    int rc; /* 0, -E_LEASE_LOST: touch nothing; -E_BUSY: again in the next turn */
+    bool cancel_requested;
+};
+
 struct adoption {
     struct claim claim;  /* serves: only the lanes count, orphans of any queue are taken */
     int64_t host_grace;  /* µs after expired_at when another state folder's orphans are free */
@@ -199,19 +210,13 @@ struct adoption {
 MUST_USE int op_adopt(struct turn *t, const struct adoption *a, struct job_list *out,
                       struct err *err);
 
+/* Of leases that were lost and that op_adopt did not get back: rc is -E_BUSY if nobody else has
+ * taken it either, as another turn was at it just then, and -E_LEASE_LOST if it is another's, or
+ * over. */
+MUST_USE int op_look_at_lost(struct turn *t, struct lease_ref *list, size_t n, struct err *err);
+
 /* Clears leases that nobody renewed; status stays running. At most max; *n = how many. */
 MUST_USE int op_reap(struct turn *t, size_t max, size_t *n, struct err *err);
-
-/* One lease, as its holder knows it. */
-struct lease_ref {
-    int64_t execution;
-    int64_t root;
-    int epoch;
-
-    /* out */
-    int rc; /* 0, -E_LEASE_LOST: touch nothing; -E_BUSY: again in the next turn */
-    bool cancel_requested;
-};
 
 /* Renews exactly the named leases, in one statement; those lost have rc = -E_LEASE_LOST. */
 MUST_USE int op_heartbeat(struct turn *t, int64_t worker, int64_t lease, struct lease_ref *list,

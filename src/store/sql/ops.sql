@@ -115,6 +115,14 @@ SELECT @state@, e.input, e.spec, l.worker
  ORDER BY l.execution LIMIT $2
    FOR UPDATE OF l, e SKIP LOCKED                                                          --@ postgres
 
+-- Nobody has taken them since that epoch. (Read without a lock: whoever looked for orphans may have passed them by,
+-- because another turn was at them.)
+--: untaken(; execution i64, epoch i32)
+SELECT l.execution
+  FROM @rows@ AS u JOIN leases l ON l.execution = ANY (ARRAY[u.execution])                 --@ postgres
+ WHERE l.epoch = u.epoch AND l.worker IS NULL                                              --@ postgres
+  FROM leases l WHERE l.execution = $1 AND l.epoch = $2 AND l.worker IS NULL               --@ sqlite
+
 -- ---- started
 
 -- Of attempts that were taken over: those whose start was told before.
