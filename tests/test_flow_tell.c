@@ -399,10 +399,53 @@ TEST(a_need_that_ends_while_a_workflow_gets_its_permit_is_no_obstacle)
     else
         watch_for(&watch, "execution_outcome", 1, hand_over, &p);
     flow_settle(s, p.second, OUTCOME_OK, NULL);
-    CHECK_EQ(status_of(s, p.n), S_RUNNING);
     CHECK_EQ(watch.redone, 0);
     verify_clean(s);
     begin_and_end(s, &p);
+    store_close(&p.other);
+    store_close(&s);
+}
+
+struct ending {
+    const struct waiting *p;
+    struct request request;
+};
+
+/* What ended is told before the cancel comes: so n was looked at for that alone. */
+static int end_and_cancel_body(struct turn *t, void *arg, struct err *err)
+{
+    struct ending *e = arg;
+    struct held_job j = e->p->second;
+    struct settlement s = {.lease = {.execution = j.id, .root = j.root, .epoch = j.epoch},
+                           .outcome = {.kind = OUTCOME_OK, .duration = 1, .retry_delay = -1}};
+    bool more;
+    int rc;
+
+    if ((rc = op_settle(t, j.worker, &s, 1, err)) || (rc = op_advance(t, err)))
+        return rc;
+    return op_cancel(t, &e->request, 1, 100, &more, err);
+}
+
+TEST(a_workflow_that_is_looked_at_and_then_cancelled_does_not_get_its_permit_in_between)
+{
+    struct watch watch = {0};
+    struct store *s = watched_store(&watch);
+    struct waiting p = {.other = fixture_store()};
+    struct err err = ERR_INIT;
+    struct ending e = {.p = &p};
+
+    wait_for_permit(s, &p);
+    e.request = (struct request){.execution = p.n, .by = "ada"};
+    if (!strcmp(test_db(), "sqlite"))
+        hand_over(&p);
+    else
+        watch_for(&watch, "open_subtree", 1, hand_over, &p);
+    CHECK_OK_ERR(store_turn(s, end_and_cancel_body, &e, &err), &err);
+    CHECK_EQ(e.request.rc, 0);
+    CHECK_EQ(watch.redone, 0);
+    run_all_timers(s);
+    CHECK_EQ(status_of(s, p.n), S_CANCELLED);
+    play_to_the_end(s, p.w, S_CANCELLED);
     store_close(&p.other);
     store_close(&s);
 }
