@@ -406,16 +406,18 @@ TEST(a_need_that_ends_while_a_workflow_gets_its_permit_is_no_obstacle)
     store_close(&s);
 }
 
+/* ---- what is only looked at ---- */
+
 struct ending {
-    const struct waiting *p;
-    struct request request;
+    struct held_job ends;
+    struct request cancel;
 };
 
-/* What ended is told before the cancel comes: so n was looked at for that alone. */
+/* What ended is told before the cancel comes: so what is behind it was looked at for that alone. */
 static int end_and_cancel_body(struct turn *t, void *arg, struct err *err)
 {
     struct ending *e = arg;
-    struct held_job j = e->p->second;
+    struct held_job j = e->ends;
     struct settlement s = {.lease = {.execution = j.id, .root = j.root, .epoch = j.epoch},
                            .outcome = {.kind = OUTCOME_OK, .duration = 1, .retry_delay = -1}};
     bool more;
@@ -423,30 +425,65 @@ static int end_and_cancel_body(struct turn *t, void *arg, struct err *err)
 
     if ((rc = op_settle(t, j.worker, &s, 1, err)) || (rc = op_advance(t, err)))
         return rc;
-    return op_cancel(t, &e->request, 1, 100, &more, err);
+    return op_cancel(t, &e->cancel, 1, 100, &more, err);
 }
 
-TEST(a_workflow_that_is_looked_at_and_then_cancelled_does_not_get_its_permit_in_between)
+/* Others come in between, who need no lock of the tree. */
+static void end_and_cancel(struct ending *e, struct store *s, struct watch *watch,
+                           void (*act)(void *arg), void *arg)
+{
+    struct err err = ERR_INIT;
+
+    if (!strcmp(test_db(), "sqlite"))
+        act(arg);
+    else
+        watch_for(watch, "open_subtree", 1, act, arg);
+    CHECK_OK_ERR(store_turn(s, end_and_cancel_body, e, &err), &err);
+    CHECK_EQ(e->cancel.rc, 0);
+    CHECK_EQ(watch->redone, 0);
+    verify_clean(s);
+}
+
+TEST(a_workflow_that_gets_its_permit_before_it_is_cancelled_is_asked_to_end)
 {
     struct watch watch = {0};
     struct store *s = watched_store(&watch);
     struct waiting p = {.other = fixture_store()};
-    struct err err = ERR_INIT;
-    struct ending e = {.p = &p};
+    struct ending e = {0};
 
     wait_for_permit(s, &p);
-    e.request = (struct request){.execution = p.n, .by = "ada"};
-    if (!strcmp(test_db(), "sqlite"))
-        hand_over(&p);
-    else
-        watch_for(&watch, "open_subtree", 1, hand_over, &p);
-    CHECK_OK_ERR(store_turn(s, end_and_cancel_body, &e, &err), &err);
-    CHECK_EQ(e.request.rc, 0);
-    CHECK_EQ(watch.redone, 0);
+    e = (struct ending){.ends = p.second, .cancel = {.execution = p.n, .by = "ada"}};
+    end_and_cancel(&e, s, &watch, hand_over, &p);
     run_all_timers(s);
     CHECK_EQ(status_of(s, p.n), S_CANCELLED);
     play_to_the_end(s, p.w, S_CANCELLED);
     store_close(&p.other);
+    store_close(&s);
+}
+
+static struct held_job claimed;
+
+static void claim_it(void *other)
+{
+    claimed = claim_job(other, 7);
+}
+
+/* With a join all needs are looked at when one has ended. */
+TEST(a_job_that_is_claimed_before_it_is_cancelled_is_asked_to_end)
+{
+    struct watch watch = {0};
+    struct store *s = watched_store(&watch), *other = fixture_store();
+    int64_t w = flow_submit(s,
+                            "name: w\ntasks:\n  a: {run: x}\n  b: {run: x}\n"
+                            "  c: {run: x, needs: [a, b], join: any}\n",
+                            NULL);
+    struct ending e = {.ends = claim_job(s, 7), .cancel = {.execution = w, .by = "ada"}};
+
+    end_and_cancel(&e, s, &watch, claim_it, other);
+    CHECK_STR(flow_shape(s, w), "a:succeeded b:running c:cancelled");
+    CHECK_EQ(settle_as(s, claimed, OUTCOME_CANCELLED, -1), 0);
+    play_to_the_end(s, w, S_CANCELLED);
+    store_close(&other);
     store_close(&s);
 }
 

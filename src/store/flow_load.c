@@ -122,7 +122,7 @@ static void take_task(struct turn *t, const struct rows *r, size_t nth)
     known = turn_row(t, e.id) != NULL;
     row = turn_add_row(t, &e);
     if (!known) {
-        row->has_texts = true;
+        row->peeked = row->has_texts = true;
         row->now.input = arena_strdup(&t->arena, rows_text(r, nth, STATE_COLUMNS));
         row->now.spec = arena_strdup(&t->arena, rows_text(r, nth, STATE_COLUMNS + 1));
     }
@@ -132,30 +132,6 @@ static void take_task(struct turn *t, const struct rows *r, size_t nth)
     }
     f = idmap_get(&t->flows, row->now.parent);
     flow_put_task(f, definition_task(f->def, row->now.task_name)->index, row);
-}
-
-/* What waits for its permit may get it from a turn that does not have the lock of the tree: so it
- * is kept only under a lock of its own, as it is then. */
-static int lock_waiting(struct turn *t, const struct rows *r, struct err *err)
-{
-    VEC(struct want) wants = {0};
-    struct execution e;
-    size_t i;
-    int rc = 0;
-
-    for (i = 0; i < r->n; i++) {
-        execution_read_state(&e, r, i, 0, &t->arena);
-        if (e.status == S_PENDING && e.held == HELD_LIMIT && !turn_row(t, e.id))
-            *vec_add(&wants) = (struct want){.id = e.id, .root = e.root};
-    }
-    if (wants.n)
-        rc = turn_load(t, wants.at, wants.n, err);
-    for (i = 0; !rc && i < wants.n; i++)
-        if (wants.at[i].rc)
-            rc = err_set(err, E_REDO, "workflow %lld gets its permit at this moment",
-                         (long long)wants.at[i].id);
-    vec_release(&wants);
-    return rc;
 }
 
 int flow_read_tasks(struct turn *t, const struct flow_task_ref *list, size_t n, struct err *err)
@@ -170,8 +146,8 @@ int flow_read_tasks(struct turn *t, const struct flow_task_ref *list, size_t n, 
         args_int(&a, list[i].flow->row->now.id);
         args_text(&a, task_name(list[i].flow, list[i].index));
     }
-    if (n && !(rc = db_query(t->db, &a, &r, err)))
-        rc = lock_waiting(t, &r, err);
+    if (n)
+        rc = db_query(t->db, &a, &r, err);
     for (i = 0; !rc && i < r.n; i++)
         take_task(t, &r, i);
     rows_release(&r);

@@ -159,6 +159,14 @@ static int send_root_locks(struct turn *t, const struct want *list, size_t n, st
     return rc;
 }
 
+/* Whether it is here, and nobody else can change it. */
+static bool is_here(const struct turn *t, int64_t id)
+{
+    const struct row *r = turn_row(t, id);
+
+    return r && !r->peeked;
+}
+
 static int send_loads(struct turn *t, const struct want *list, size_t n, struct rows *out,
                       struct rows *leases, struct err *err)
 {
@@ -168,7 +176,7 @@ static int send_loads(struct turn *t, const struct want *list, size_t n, struct 
     int rc;
 
     for (i = 0; i < n; i++)
-        if (list[i].rc == 0 && !turn_row(t, list[i].id))
+        if (list[i].rc == 0 && !is_here(t, list[i].id))
             ids[count++] = list[i].id;
     args_begin(&a, t->wait ? Q_LOAD_WAIT : Q_LOAD);
     push_sorted(&a, ids, count);
@@ -181,16 +189,39 @@ static int send_loads(struct turn *t, const struct want *list, size_t n, struct 
     return rc;
 }
 
+/* A row that was only looked at is locked by now. Between the two a claim, a reaper or whoever
+ * hands on a permit may have changed it, who do not need the lock of its tree. */
+static int take_peeked(struct row *r, const struct execution *e, struct err *err)
+{
+    struct execution was = r->now;
+
+    r->peeked = false;
+    if (e->seq == r->stored.seq)
+        return 0;
+    if (r->dirty)
+        return err_set(err, E_REDO, "execution %lld was changed by another turn", (long long)e->id);
+    r->stored = r->now = *e;
+    r->now.input = was.input;
+    r->now.spec = was.spec;
+    r->now.result = was.result;
+    r->now.error = was.error;
+    r->permitted = execution_has_permit(e);
+    return 0;
+}
+
 /* Takes what was loaded into the turn. A lease of a row that is not ours to look at is left out. */
-static void take_loaded(struct turn *t, const struct rows *loaded, const struct rows *leases)
+static int take_loaded(struct turn *t, const struct rows *loaded, const struct rows *leases,
+                       struct err *err)
 {
     struct idmap lease_of = IDMAP_INIT;
     struct execution e;
+    struct row *known;
     size_t i;
+    int rc = 0;
 
     for (i = 0; i < leases->n; i++)
         idmap_put(&lease_of, rows_int(leases, i, 0), &leases->cells[i * leases->ncols]);
-    for (i = 0; i < loaded->n; i++) {
+    for (i = 0; !rc && i < loaded->n; i++) {
         const struct val *l;
 
         execution_read_state(&e, loaded, i, 0, &t->arena);
@@ -200,11 +231,15 @@ static void take_loaded(struct turn *t, const struct rows *loaded, const struct 
             e.expired_at = l[3].i;
             e.folder = arena_strdup(&t->arena, l[4].s);
         }
-        turn_add_row(t, &e);
+        if ((known = turn_row(t, e.id)) && known->peeked)
+            rc = take_peeked(known, &e, err);
+        else
+            turn_add_row(t, &e);
         if (e.id == e.root)
             idmap_put(&t->roots, e.id, t);
     }
     idmap_release(&lease_of);
+    return rc;
 }
 
 /* A row that was not returned is locked by another turn, or does not exist: only a look without a
@@ -234,7 +269,7 @@ static bool is_loaded(const struct turn *t, const struct want *list, size_t n)
     size_t i;
 
     for (i = 0; i < n; i++)
-        if (list[i].rc || !turn_row(t, list[i].id) ||
+        if (list[i].rc || !is_here(t, list[i].id) ||
             (list[i].root != list[i].id && !idmap_get(&t->roots, list[i].root)))
             return false;
     return true;
@@ -259,11 +294,12 @@ int turn_load_with(struct turn *t, struct want *list, size_t n,
         goto done;
     for (i = 0; i < locked.n; i++)
         idmap_put(&t->roots, rows_int(&locked, i, 0), t);
-    take_loaded(t, &loaded, &leases);
+    if ((rc = take_loaded(t, &loaded, &leases, err)))
+        goto done;
     for (i = 0; i < n; i++) {
         if (list[i].rc)
             continue;
-        if (!turn_row(t, list[i].id))
+        if (!is_here(t, list[i].id))
             list[i].rc = -E_NOT_FOUND;
         else if (list[i].root != list[i].id && !idmap_get(&t->roots, list[i].root))
             list[i].rc = -E_BUSY; /* a loaded root is its own lock */

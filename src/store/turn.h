@@ -22,6 +22,7 @@ struct row {
     bool dirty;              /* in the list of what must be written */
     bool permitted;          /* counted in the limits it falls under */
     bool on_agenda;          /* a workflow's rules will look at it in this turn */
+    bool peeked;             /* read without a lock: turn_load reads it again, with one */
 
     /* Who had it run again; only where that was asked for. */
     const struct request *again;
