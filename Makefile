@@ -270,7 +270,7 @@ $(BUILD)/gen/migrations.c: tools/sqlgen.awk $(wildcard src/store/migrations) $(M
 # Below a make with -j its jobs are shared; otherwise use all processors.
 SUBMAKE = $(MAKE) $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS)) --no-print-directory
 
-.PHONY: demo test test-all gcc-build asan-build tsan-build clang-warnings fuzz-build fuzzers fuzz mutants \
+.PHONY: demo test test-containers test-all gcc-build asan-build tsan-build clang-warnings fuzz-build fuzzers fuzz mutants \
 	empty-machine bench
 demo:
 	tools/install-deps build
@@ -281,6 +281,12 @@ test:
 	tools/install-deps test
 	$(SUBMAKE) check-format check-layers gcc-build fuzz-build
 	BUILD=$(BUILD) tests/run --beside '$(SUBMAKE) asan-build tsan-build clang-warnings'
+
+# With a real engine, which `make test` uses only where it finds one.
+test-containers:
+	tools/install-deps containers
+	$(SUBMAKE) gcc-build
+	BUILD=$(BUILD) PAWL_TEST_CONTAINERS=1 tests/run containers
 
 test-all: export PAWL_TEST_FULL = 1
 test-all: test

@@ -403,18 +403,27 @@ FLOW_CASE(a_fan_out_behind_others_begins_with_its_first_item,
                      "a:succeeded b:succeeded each:succeeded each[0]:succeeded each[1]:succeeded"}},
           .ends = S_SUCCEEDED);
 
-TEST(what_can_not_be_run_yet_is_refused_and_nothing_is_stored)
+TEST(a_task_in_a_container_goes_to_those_who_have_an_engine_with_its_values_filled_in)
 {
     struct submission w = {
-        .definition = flow_text("name: w\ntasks:\n  a: {run: x, container: {image: i}}\n")};
+        .definition =
+            flow_text("name: w\nvars: {tag: 7}\ntasks:\n"
+                      "  a: {run: x, container: 'i:${{ vars.tag }}'}\n"
+                      "  b: {run: x, container: {image: i, volumes: ['v${{ vars.tag }}:/v', "
+                      "/a:/b:ro]}}\n")};
     struct store *s = fixture_store();
     struct err err = ERR_INIT;
 
     CHECK_OK_ERR(store_turn(s, flow_submit_body, &w, &err), &err);
-    CHECK_EQ(w.rc, -E_INVALID);
-    CHECK(strstr(w.err.msg, "can't be run yet"));
+    CHECK_EQ(w.rc, 0);
     free((char *)w.definition);
-    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions"), 0);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE lane = 'container'"), 2);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE task_name = 'a' AND spec LIKE "
+                           "'%\"container\":{\"image\":\"i:7\"}%'"),
+             1);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE task_name = 'b' AND spec LIKE "
+                           "'%\"volumes\":[\"v7:/v\",\"/a:/b:ro\"]%'"),
+             1);
     verify_clean(s);
     store_close(&s);
 }

@@ -96,8 +96,10 @@ static int own_slots(const struct pawl_engine *e, const struct config_executor *
     return c && c->slots_given ? c->slots : e->slots;
 }
 
-static int add_processes(struct pawl_engine *e, const struct config_executor *c,
-                         const struct engine_place *place, struct dispatch *d, struct err *err)
+/* container: NULL: commands run as they are. */
+static int add_commands(struct pawl_engine *e, const struct config_executor *c,
+                        const struct container_options *container, const struct engine_place *place,
+                        struct dispatch *d, struct err *err)
 {
     const struct db_url *url = store_url(e->p->store);
     struct spec_pair extra[] = {
@@ -114,9 +116,13 @@ static int add_processes(struct pawl_engine *e, const struct config_executor *c,
                                 .log_tail = c->log.tail,
                                 .allow = c->env.at,
                                 .extra = extra,
-                                .nextra = url->tenant ? 3 : 2,
+                                /* in a container there is neither database nor folder */
+                                .nextra = container     ? 0
+                                          : url->tenant ? 3
+                                                        : 2,
                                 .resolve_secret = api_secret,
-                                .secret_arg = (void *)c};
+                                .secret_arg = (void *)c,
+                                .container = container};
     struct executor *x;
     int rc;
 
@@ -140,6 +146,42 @@ static bool can_run(struct pawl_engine *e, const struct config_executor *c)
     note(e, buf_cstr(&b));
     buf_release(&b);
     return false;
+}
+
+/* Where somebody counts on an engine, it is said that it is not there. */
+static void note_no_engine(struct pawl_engine *e, const struct config_executor *c)
+{
+    struct buf b = BUF_INIT;
+
+    if (e->here || c->engine == CONFIG_AUTO)
+        return;
+    buf_addf(&b, "%s is not in PATH: what the executor %s would run is left to other workers",
+             config_engines[c->engine], c->key);
+    note(e, buf_cstr(&b));
+    buf_release(&b);
+}
+
+/* Without an engine its tasks are left to workers that have one. */
+static int add_containers(struct pawl_engine *e, const struct config_executor *c,
+                          const struct engine_place *place, struct dispatch *d, struct err *err)
+{
+    char *podman = c->engine == CONFIG_DOCKER ? NULL : container_find("podman");
+    char *docker = c->engine == CONFIG_PODMAN || podman ? NULL : container_find("docker");
+    struct container_options o = {.client = podman ? podman : docker,
+                                  .docker = !podman,
+                                  .image = c->image,
+                                  .pull = config_pulls[c->pull]};
+    int rc = 0;
+
+    if (!o.client)
+        note_no_engine(e, c);
+    if (o.client && can_run(e, c))
+        rc = add_commands(e, c, &o, place, d, err);
+    else
+        dispatch_elsewhere(d, c->key);
+    free(podman);
+    free(docker);
+    return rc;
 }
 
 static int new_dispatch(struct pawl_engine *e, const struct engine_place *place,
@@ -190,7 +232,9 @@ static int make(void *arg, const struct engine_place *place, struct dispatch **o
         const struct config_executor *x = &c->executors.at[i];
 
         if (x->enabled && x->type == CONFIG_PROCESS && can_run(e, x))
-            rc = add_processes(e, x, place, d, err);
+            rc = add_commands(e, x, NULL, place, d, err);
+        else if (x->enabled && x->type == CONFIG_CONTAINER)
+            rc = add_containers(e, x, place, d, err);
         else if (x->enabled && x->type == CONFIG_FUNCTION)
             rc = add_functions(e, d, err);
         else

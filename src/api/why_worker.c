@@ -51,11 +51,13 @@ static struct crew count_crew(const struct reasons *r)
     return c;
 }
 
-/* The command that starts one, where any that serves the queue will do. */
+/* The command that starts one, where any that serves the queue will do; else what one must have. */
 static void add_remedy(struct reasons *r, const struct execution *e)
 {
     bool usual = !strcmp(e->queue, "default");
 
+    if (!strcmp(e->lane, "container"))
+        buf_addstr(&r->text, "; it needs podman or docker where it runs");
     if (strcmp(e->lane, "process") != 0 || !strncmp(e->queue, QUEUE_HERE, strlen(QUEUE_HERE)))
         return;
     buf_addf(&r->text, " (`pawl worker%s%s`)", usual ? "" : " --queue ", usual ? "" : e->queue);
@@ -76,6 +78,8 @@ void why_claimable(struct reasons *r)
         code = "not_served";
         buf_addf(&r->text, "no live worker serves lane %s in queue %s (%lld %s alive)", e->lane,
                  e->queue, (long long)c.alive, c.alive == 1 ? "is" : "are");
+        if (strcmp(e->lane, "process") != 0)
+            add_remedy(r, e);
     } else {
         code = "in_line";
         buf_addf(&r->text,

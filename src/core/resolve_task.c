@@ -137,6 +137,40 @@ static int take_cwd(const struct workflow *w, const struct workflow_task *task,
     return 0;
 }
 
+/* A source that is a path, and not the name of a volume, begins at the workflow's folder. */
+static json_t *absolute(const struct workflow *w, json_t *volume)
+{
+    const char *text = json_string_value(volume);
+    bool path = text && (*text == '.' || memchr(text, '/', strcspn(text, ":")));
+
+    if (!w->folder || !path || *text == '/')
+        return json_incref(volume);
+    return value_need(json_sprintf("%s/%s", w->folder, text));
+}
+
+static int take_container(const struct workflow *w, const struct workflow_task *task,
+                          const struct resolve_scope *s, struct spec *spec, struct arena *arena,
+                          struct err *err)
+{
+    json_t *c = NULL, *volumes;
+    char *text;
+    size_t i;
+    int rc;
+
+    if (!task->container)
+        return 0;
+    if ((rc = resolve_value(task->container, s, &c, err)))
+        return err_prefix(err, "container");
+    volumes = json_object_get(c, "volumes");
+    for (i = 0; i < json_array_size(volumes); i++)
+        json_array_set_new(volumes, i, absolute(w, json_array_get(volumes, i)));
+    text = json_text(c);
+    spec->container = arena_strdup(arena, text);
+    free(text);
+    json_decref(c);
+    return 0;
+}
+
 static int make_spec(const struct workflow *w, const struct workflow_task *task,
                      const struct resolve_scope *s, const struct spec *defaults, struct spec *spec,
                      struct arena *arena, struct err *err)
@@ -151,7 +185,6 @@ static int make_spec(const struct workflow *w, const struct workflow_task *task,
                           .outputs = task->outputs.at,
                           .noutputs = task->outputs.n,
                           .timeout = task->timeout ? task->timeout : defaults->timeout,
-                          .container = task->container,
                           .retry = task->retry.max < 0 ? defaults->retry : task->retry.policy};
     spec->limits.memory = task->limits.memory;
     spec->limits.cpu = task->limits.cpu;
@@ -161,6 +194,7 @@ static int make_spec(const struct workflow *w, const struct workflow_task *task,
         return 0;
     if ((rc = take_argv(task, s, spec, arena, err)) ||
         (rc = take_cwd(w, task, s, spec, arena, err)) ||
+        (rc = take_container(w, task, s, spec, arena, err)) ||
         (rc = text_in(task->input, s, arena, &spec->input, err)) ||
         (rc = make_env(w, task, s, &env, err)))
         return rc;

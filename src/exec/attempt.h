@@ -11,6 +11,7 @@
  *         log        what it said: head, then a ring for the tail; `log.pos` once the ring turned
  *         output     $PAWL_OUTPUT
  *         work       where it runs, if it names no folder of its own
+ *         undo       the command that ends what it has outside of its tree: a container
  *
  * Records are checksummed and never fsynced: after a power cut the attempt is lost, which is
  * allowed. Everything is opened relative to a handle, without following links. */
@@ -30,6 +31,7 @@
 #define ATTEMPT_LOG       "log"
 #define ATTEMPT_OUTPUT    "output"
 #define ATTEMPT_WORK      "work"
+#define ATTEMPT_UNDO      "undo"
 
 /* Each process of an attempt has this variable in its environment, with the key of the attempt. */
 #define ATTEMPT_KEY_NAME  "PAWL_ATTEMPT_KEY"
@@ -213,6 +215,33 @@ MUST_USE int attempt_each(const char *dir,
 void attempt_each_process(const char *dir,
                           void (*each)(void *arg, int64_t execution, int attempt, pid_t pid),
                           void *arg);
+
+/* --- what is outside of the tree ----------------------------------------------------------------
+ *
+ * A container is no child of whoever asked for it: its engine began it, and only the engine knows
+ * when it is gone. So its attempt has a command that ends it, which may be run as often as wanted
+ * and by anybody who may end the attempt. Until that has said yes, the attempt may live. */
+
+#define UNDO_GONE "gone" /* what it says last if nothing is left */
+
+MUST_USE int undo_write(int at, const char *const *argv); /* 0, or -1 and errno */
+
+struct undo {
+    bool done; /* nothing is left, or there never was anything */
+    pid_t pid; /* that runs now; 0: none */
+    int out;   /* what it says */
+    int64_t began;
+    int64_t next, pause; /* when it is tried again, and how long after the last time */
+    size_t len;
+    char said[400]; /* by the last one that failed; "": none did */
+};
+/* Goes on with it, without waiting: runs it, listens to it, runs it again if it failed, kills one
+ * that takes too long. Returns `done`. Begin with zeroes. */
+bool undo_go_on(struct undo *u, int at);
+/* The same until it is done, `patience` µs at most. */
+MUST_USE bool undo_within(int at, int64_t patience);
+/* Gives up, for another to do it. */
+void undo_leave(struct undo *u);
 
 /* --- cgroups (version 2) ------------------------------------------------------------------------
  */

@@ -107,7 +107,7 @@ static int end_one(int at, int64_t patience)
             clock_sleep_us(LOOK_AGAIN);
         }
     }
-    rc = 0;
+    rc = undo_within(at, patience) ? 0 : -1;
 done:
     close(lock);
     return rc;

@@ -71,6 +71,7 @@ void watch_drop(struct process *p, struct watch *w)
         return;
     w->state = WATCH_GONE;
     close_pidfd(p, w);
+    undo_leave(&w->undo);
     process_close(&w->lock);
     process_close(&w->at);
     p->running--;
@@ -309,20 +310,11 @@ static void stats(struct executor *x, struct executor_stats *out)
                                    .p99 = histogram_quantile(&p->times, 0.99)};
 }
 
-const struct executor_ops process_ops = {
-    .kind = "process",
-    .outlives_worker = true,
-    .start = process_start,
-    .find = find,
-    .cancel = cancel,
-    .renewed = renewed,
-    .forget = forget,
-    .settled = process_settled,
-    .leftovers = process_leftovers,
-    .hand_over = hand_over,
-    .room = room,
-    .fd = poll_fd,
-    .turn = turn,
-    .stats = stats,
-    .free = process_free,
-};
+#define SLOTS                                                                            \
+    .outlives_worker = true, .start = process_start, .find = find, .cancel = cancel,     \
+    .renewed = renewed, .forget = forget, .settled = process_settled,                    \
+    .leftovers = process_leftovers, .hand_over = hand_over, .room = room, .fd = poll_fd, \
+    .turn = turn, .stats = stats, .free = process_free
+
+const struct executor_ops process_ops = {.kind = "process", SLOTS};
+const struct executor_ops container_ops = {.kind = "container", SLOTS};

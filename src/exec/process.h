@@ -1,9 +1,11 @@
 /* process.h - the executor that runs commands as processes which outlive the worker: each below a
- * pawl-shim of its own, in a folder of its own (attempt.h). */
+ * pawl-shim of its own, in a folder of its own (attempt.h). Commands in containers are run by the
+ * same, with the engine's client as the process (container.h). */
 #ifndef EXEC_PROCESS_H
 #define EXEC_PROCESS_H
 
 #include "base/buf.h"
+#include "exec/container.h"
 #include "exec/executor.h"
 
 struct process_options {
@@ -20,7 +22,8 @@ struct process_options {
     int64_t log_head, log_tail; /* bytes of output that are kept; both 0: 512 kB each */
 
     const char *const *allow; /* variables that tasks get of the worker's environment; NULL: PATH
-                                 HOME LANG LC_ALL LC_CTYPE TZ TMPDIR USER LOGNAME SHELL */
+                                 HOME LANG LC_ALL LC_CTYPE TZ TMPDIR USER LOGNAME SHELL; in a
+                                 container LANG LC_ALL LC_CTYPE TZ */
     const struct spec_pair *extra; /* variables for every task */
     size_t nextra;
 
@@ -29,6 +32,8 @@ struct process_options {
     int (*resolve_secret)(void *arg, const char *name, struct buf *out, struct err *err);
     void *secret_arg;
     const char *secrets; /* a folder; NULL: none */
+
+    const struct container_options *container; /* commands run in containers; NULL: they don't */
 };
 
 /* Starts the helper. Call it before a database is opened: it costs less then. */

@@ -37,6 +37,7 @@ struct watch {
     int64_t log_sent, dropped_sent;
     int64_t log_total;        /* bytes that it had said when the newest of them were last told */
     struct attempt_shim shim; /* WATCH_LOST */
+    struct undo undo;         /* the same */
 
     /* Of its spec, for what is said at its end. */
     int64_t timeout, grace;
@@ -72,6 +73,8 @@ struct process {
     size_t nextra;
     int (*resolve_secret)(void *arg, const char *name, struct buf *out, struct err *err);
     void *secret_arg;
+    bool in_containers; /* commands run so: */
+    struct container_options container;
 
     pid_t helper; /* 0: none */
     int socket;   /* to it */
@@ -86,7 +89,7 @@ struct process {
 };
 
 /* process.c */
-extern const struct executor_ops process_ops;
+extern const struct executor_ops process_ops, container_ops;
 struct watch *watch_new(struct process *p, const struct task *t, int at);
 struct watch *watch_find(struct process *p, int64_t execution, int attempt); /* or NULL */
 void watch_drop(struct process *p, struct watch *w);   /* closes its handles; freed later */

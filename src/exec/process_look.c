@@ -4,12 +4,16 @@
  *     lock    record            then
  *     held                      its shim lives: note our epoch, wait for it
  *     free    exit              it ended so, with its outputs and log
- *     free    shim, no exit     lost: end what is left, wait until `tree` is free
+ *     free    shim, no exit     lost: end what is left, wait until `tree` is free and the engine
+ *                               says that its container is gone
  *     free    neither           never begun, and by the tombstone never will be
  *     the folder was removed    lost, as for who looks for it by its name */
 #include "exec/process_internal.h"
 
+#include "base/mem.h"
+
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -118,10 +122,28 @@ static void look_at_held(struct process *p, struct watch *w)
     look_later(p, w);
 }
 
+/* The container, if there is one. An engine that can't be asked is worth a word, each time anew. */
+static bool undo(struct process *p, struct watch *w)
+{
+    bool ran = w->undo.pid, done = undo_go_on(&w->undo, w->at);
+
+    if (ran && !w->undo.pid && !done && p->x.env->note) {
+        char *note = mem_printf("the container of attempt %d of execution %lld is not gone yet: %s",
+                                w->attempt, (long long)w->execution,
+                                *w->undo.said ? w->undo.said : "its engine does not answer");
+
+        p->x.env->note(p->x.env->arg, note);
+        free(note);
+    }
+    return done;
+}
+
 /* Its shim died without a word. Never a second one beside what it left behind. */
 static void end_remains(struct process *p, struct watch *w)
 {
-    if (attempt_kill_remains(w->at, &w->shim) || attempt_is_held(w->at, ATTEMPT_TREE)) {
+    bool alive = attempt_kill_remains(w->at, &w->shim) || attempt_is_held(w->at, ATTEMPT_TREE);
+
+    if (!undo(p, w) || alive) {
         look_later(p, w);
         return;
     }

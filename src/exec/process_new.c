@@ -109,10 +109,18 @@ static void take_options(struct process *p, const struct process_options *o)
 {
     static const char *const allow[] = {"PATH",   "HOME", "LANG",    "LC_ALL", "LC_CTYPE", "TZ",
                                         "TMPDIR", "USER", "LOGNAME", "SHELL",  NULL};
+    static const char *const inside[] = {"LANG", "LC_ALL", "LC_CTYPE", "TZ", NULL};
 
-    p->key = mem_strdup(o->key ? o->key : "process");
-    p->x =
-        (struct executor){.ops = &process_ops, .key = p->key, .env = o->env ? o->env : &p->no_env};
+    p->in_containers = o->container;
+    if (o->container)
+        p->container = (struct container_options){.client = mem_strdup(o->container->client),
+                                                  .docker = o->container->docker,
+                                                  .image = mem_strdup(o->container->image),
+                                                  .pull = mem_strdup(o->container->pull)};
+    p->key = mem_strdup(o->key ? o->key : o->container ? "container" : "process");
+    p->x = (struct executor){.ops = o->container ? &container_ops : &process_ops,
+                             .key = p->key,
+                             .env = o->env ? o->env : &p->no_env};
     p->slots = o->slots > 0 ? o->slots : (int)sysconf(_SC_NPROCESSORS_ONLN);
     p->lease = o->lease ? o->lease : LEASE_DEFAULT;
     p->fence = o->fence;
@@ -121,7 +129,7 @@ static void take_options(struct process *p, const struct process_options *o)
         p->grace = 0;
     p->log_head = o->log_head || o->log_tail ? o->log_head : LOG_DEFAULT;
     p->log_tail = o->log_head || o->log_tail ? o->log_tail : LOG_DEFAULT;
-    p->allow = process_copy_list(o->allow ? o->allow : allow);
+    p->allow = process_copy_list(o->allow ? o->allow : o->container ? inside : allow);
     p->nextra = o->nextra;
     p->extra = mem_zalloc(o->nextra * sizeof(*p->extra));
     for (size_t i = 0; i < o->nextra; i++)
@@ -180,6 +188,9 @@ void process_free(struct executor *x)
     free(p->dir_path);
     free(p->shim_path);
     free(p->secrets);
+    free((void *)(uintptr_t)p->container.client);
+    free((void *)(uintptr_t)p->container.image);
+    free((void *)(uintptr_t)p->container.pull);
     free(p);
 }
 

@@ -24,7 +24,8 @@
     X(memory)  /* limits, 0: none; bytes, µs, descriptors, processes */   \
     X(cpu)                                                                 \
     X(files)                                                               \
-    X(pids)
+    X(pids)                                                                \
+    X(outside) /* 1: the work is in a container, see undo_write */
 
 #define REQUEST_TEXTS(X)                                   \
     X(key)    /* of the attempt, see ATTEMPT_KEY_NAME */   \

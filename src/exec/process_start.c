@@ -41,30 +41,61 @@ static void fill(const struct process *p, const struct task *t, struct request *
     r->input = s->input;
 }
 
-static int make_request(struct process *p, const struct task *t, struct buf *out, struct err *err)
+/* What the shim is asked to run, and for a container its undoing. */
+struct order {
+    char key[ATTEMPT_KEY_SIZE];
+    char *folder, *output;
+    struct variables v;
+    struct container_words words; /* only for a container */
+    struct buf request;
+};
+
+static void order_release(struct order *o)
 {
-    char key[ATTEMPT_KEY_SIZE], name[ATTEMPT_NAME_SIZE];
+    process_variables_release(&o->v);
+    container_words_release(&o->words);
+    if (o->request.ptr)
+        explicit_bzero(o->request.ptr, o->request.cap);
+    buf_release(&o->request);
+    free(o->folder);
+    free(o->output);
+}
+
+/* The one who asks the engine runs as the worker does; limits and user are the container's. */
+static void ask_for_container(const struct order *o, struct request *r)
+{
+    r->memory = r->cpu = r->files = r->pids = 0;
+    r->cwd = r->user = NULL;
+    r->outside = 1;
+    r->argv = (const char **)(uintptr_t)o->words.argv.at;
+    r->env = (const char **)(uintptr_t)o->words.env.at;
+}
+
+static int make_order(struct process *p, const struct task *t, struct order *o, struct err *err)
+{
     const char *shell[] = {"/bin/sh", "-c", t->spec->run, NULL};
-    struct variables v = {0};
-    struct request r = {.key = key};
-    char *output;
+    struct request r = {.key = o->key};
+    char name[ATTEMPT_NAME_SIZE];
     int rc;
 
-    make_key(key);
-    output = mem_printf("%s/%s/%s", p->dir_path, attempt_name(t->execution, t->attempt, name),
-                        ATTEMPT_OUTPUT);
-    rc = process_variables(p, t, key, output, &v, err);
-    if (!rc) {
-        fill(p, t, &r);
-        r.output = output;
-        r.argv = t->spec->run ? shell : (const char **)(uintptr_t)t->spec->argv;
-        r.env = (const char **)(uintptr_t)v.all.at;
-        r.secrets = (const char **)(uintptr_t)v.secrets.at;
-        request_write(&r, out);
-    }
-    process_variables_release(&v);
-    free(output);
-    return rc;
+    make_key(o->key);
+    o->folder = mem_printf("%s/%s", p->dir_path, attempt_name(t->execution, t->attempt, name));
+    o->output = mem_printf("%s/%s", o->folder, ATTEMPT_OUTPUT);
+    if ((rc = process_variables(p, t, o->key, p->in_containers ? CONTAINER_OUTPUT : o->output,
+                                &o->v, err)))
+        return rc;
+    if (p->in_containers &&
+        (rc = container_words(&p->container, t, o->folder, o->v.all.at, &o->words, err)))
+        return rc;
+    fill(p, t, &r);
+    r.output = o->output;
+    r.argv = t->spec->run ? shell : (const char **)(uintptr_t)t->spec->argv;
+    r.env = (const char **)(uintptr_t)o->v.all.at;
+    r.secrets = (const char **)(uintptr_t)o->v.secrets.at;
+    if (p->in_containers)
+        ask_for_container(o, &r);
+    request_write(&r, &o->request);
+    return 0;
 }
 
 static int check(const struct process *p, const struct task *t, struct err *err)
@@ -75,7 +106,7 @@ static int check(const struct process *p, const struct task *t, struct err *err)
         return err_set(err, E_INVALID, "there is no command: say `run` or `argv`");
     if (t->lease_until && t->lease_until - clock_boot_us() < p->lease / 2)
         return err_set(err, E_REFUSED, "less than half of its lease is left");
-    return 0;
+    return p->in_containers ? container_check(&p->container, err) : 0;
 }
 
 static int make_folder(struct process *p, const struct task *t, struct err *err)
@@ -95,16 +126,34 @@ static int make_folder(struct process *p, const struct task *t, struct err *err)
     return err_set(err, E_REFUSED, "no folder can be made in %s: %s", p->dir_path, strerror(errno));
 }
 
+/* 0, or the folder goes again: nothing has begun in it. */
+static int ask(struct process *p, struct watch *w, const struct order *o, struct err *err)
+{
+    char name[ATTEMPT_NAME_SIZE];
+    int rc = 0;
+
+    if (o->words.undo.n && undo_write(w->at, (const char *const *)o->words.undo.at))
+        rc = err_set(err, E_REFUSED, "%s can't be written: %s", o->folder, strerror(errno));
+    env_point(p->x.env, "process:before-request");
+    if (!rc)
+        rc = process_helper_ask(p, w, &o->request, err);
+    if (rc) {
+        attempt_name(w->execution, w->attempt, name);
+        watch_drop(p, w);
+        attempt_remove(p->dir, name);
+    }
+    return rc;
+}
+
 int process_start(struct executor *x, const struct task *t, struct err *err)
 {
     struct process *p = (struct process *)x;
-    struct buf request = BUF_INIT;
-    char name[ATTEMPT_NAME_SIZE];
+    struct order o = {0};
     struct watch *w;
     int rc, at;
 
     if ((rc = check(p, t, err)) || (rc = process_helper_start(p, err)) ||
-        (rc = make_request(p, t, &request, err)))
+        (rc = make_order(p, t, &o, err)))
         goto done;
     at = make_folder(p, t, err);
     if (at < 0) {
@@ -112,19 +161,12 @@ int process_start(struct executor *x, const struct task *t, struct err *err)
         goto done;
     }
     w = watch_new(p, t, at);
-    env_point(p->x.env, "process:before-request");
-    rc = process_helper_ask(p, w, &request, err);
-    if (rc) {
-        watch_drop(p, w);
-        attempt_remove(p->dir, attempt_name(t->execution, t->attempt, name));
+    if ((rc = ask(p, w, &o, err)))
         goto done;
-    }
     w->look_at = clock_boot_us() + p->lease;
     process_wake_at(p, w->look_at);
     env_point(p->x.env, "process:asked");
 done:
-    if (request.ptr)
-        explicit_bzero(request.ptr, request.cap);
-    buf_release(&request);
+    order_release(&o);
     return rc;
 }

@@ -122,7 +122,8 @@
       NULL, "How many attempts it runs at once.")                                                  \
     X(CONFIG_COMMANDS, "env", NAMES, env,                                                          \
       "[PATH, HOME, USER, LOGNAME, SHELL, LANG, LC_ALL, TZ, TMPDIR]", 0, 0, NULL,                  \
-      "The variables of the worker's environment that tasks get, too.")                            \
+      "The variables of the worker's environment that tasks get, too; those in containers only "   \
+      "LANG, LC_ALL and TZ, if it is not said.")                                                   \
     X(CONFIG_COMMANDS, "secrets_file", PATH, secrets_file, "(none)", 0, 0, NULL,                   \
       "A file of `NAME=VALUE` lines with the secrets that are not in the worker's environment; "   \
       "only its owner may read it.")                                                               \
@@ -293,6 +294,7 @@ struct config_table {
 extern const struct config_table config_keys;          /* by enum config_id */
 extern const struct config_table config_executor_keys; /* of one executor */
 extern const char *const config_executor_types[];      /* words end with NULL */
+extern const char *const config_engines[], *const config_pulls[];
 const char *config_type_says(enum config_type type);
 
 #endif

@@ -41,6 +41,14 @@ static int type_by_key(const char *key)
     return -1;
 }
 
+/* Most of what the host has in its environment means nothing in a container. */
+static void take_inside(struct config_executor *x)
+{
+    static const char *const names[] = {"LANG", "LC_ALL", "TZ", NULL};
+
+    x->env = (struct config_texts){names, sizeof(names) / sizeof(*names) - 1};
+}
+
 /* Values that follow from others. */
 static void derive(const struct config *c, struct config_executor *x,
                    const struct yaml *const *nodes)
@@ -61,6 +69,8 @@ static void derive(const struct config *c, struct config_executor *x,
             x->log.head = c->logs.keep / 2;
         else if (!strcmp(t->keys[i].path, "log.tail"))
             x->log.tail = c->logs.keep / 2;
+        else if (!strcmp(t->keys[i].path, "env") && x->type == CONFIG_CONTAINER)
+            take_inside(x);
     }
 }
 

@@ -13,9 +13,9 @@ const char *const config_executor_types[] = {[CONFIG_PROCESS] = "process",
                                              [CONFIG_FUNCTION] = "function",
                                              [CONFIG_CUSTOM] = "custom",
                                              NULL};
-static const char *const config_engines[] = {
+const char *const config_engines[] = {
     [CONFIG_AUTO] = "auto", [CONFIG_PODMAN] = "podman", [CONFIG_DOCKER] = "docker", NULL};
-static const char *const config_pulls[] = {
+const char *const config_pulls[] = {
     [CONFIG_MISSING] = "missing", [CONFIG_ALWAYS] = "always", [CONFIG_NEVER] = "never", NULL};
 
 /* A member must be what its key's type says: the reader writes through a void pointer. */

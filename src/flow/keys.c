@@ -75,17 +75,22 @@ static const struct key container[] = {
      .sentence = "The image; `container: alpine` is short for `{image: alpine}`."},
     {"pull", KEY_WORD, AT(container_keys, pull), .words = container_pulls, .otherwise = "missing",
      .sentence = "When the image is fetched."},
-    {"network", KEY_TEMPLATE, AT(container_keys, network), 1, NAME_BYTES,
-     .otherwise = "that of the engine", .sentence = "The network: `none`, `host`, or a name."},
+    {"network", KEY_TEMPLATE, AT(container_keys, network), 1, NAME_BYTES, .otherwise = "none",
+     .sentence = "The network: `none`, `host`, `bridge`, or a name."},
     {"volumes", KEY_TEMPLATES, AT(container_keys, volumes), 1, PATH_BYTES,
      .sentence = "What of the host it sees: `SOURCE:TARGET[:ro]`. A relative source begins at the "
                  "folder of the workflow file."},
     {"options", KEY_TEMPLATES, AT(container_keys, options), 1, ARG_MAX_BYTES,
-     .sentence = "Further options for `podman run` or `docker run`, one each."},
+     .sentence = "Further options for `podman create` or `docker create`, one each, such as "
+                 "`--device=/dev/fuse`."},
     END,
 };
-const struct keys keys_container = {"container", "The command runs in a container of its own.",
-                                    container};
+const struct keys keys_container = {
+    "container",
+    "The command runs in a container of its own, by podman or docker. `run` is a text for its "
+    "`/bin/sh`; the image's own entrypoint is not used. The task's folder has the same path inside, "
+    "and is where the command begins.",
+    container};
 
 static const struct key concurrency[] = {
     {"key", KEY_TEMPLATE, AT(workflow_concurrency, key), 1, NAME_BYTES,
@@ -222,8 +227,7 @@ static const struct key task[] = {
     {"limits", KEY_LIMITS, TASK(limits), .places = KEY_COMMANDS | KEY_HOOKS | KEY_COMMON,
      .group = &keys_limits, .sentence = "What it may use."},
     {"container", KEY_CONTAINER, TASK(container), .places = KEY_COMMANDS | KEY_HOOKS | KEY_COMMON,
-     .group = &keys_container, .scope = SCOPE_ITEM,
-     .sentence = "Runs it in a container. Not yet: what names one is refused when it is submitted.",
+     .group = &keys_container, .scope = SCOPE_ITEM, .sentence = "Runs it in a container.",
      .elsewhere = "image docker"},
     {"secrets", KEY_VARIABLES, TASK(secrets), .places = KEY_COMMANDS | KEY_HOOKS,
      .sentence = "Secrets that it gets as environment variables, beside those of the workflow. "

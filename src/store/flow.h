@@ -265,8 +265,6 @@ MUST_USE int flow_prepare(struct turn *t, struct submission *s, struct err *err)
 MUST_USE int flow_reserve(struct turn *t, const struct submission *list, size_t n, struct err *err);
 MUST_USE int flow_start(struct turn *t, const struct submission *s, const struct holds *h,
                         struct err *err);
-/* E_INVALID: it asks for what no engine can do yet. */
-MUST_USE int flow_check(const struct workflow *w, struct err *err);
 
 /* flow_fetch.c */
 /* What the ends of this turn ask for, before they are told. */

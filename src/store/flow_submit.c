@@ -15,23 +15,6 @@ static int64_t key_of(const struct submission *s)
     return (int64_t)(intptr_t)s->definition;
 }
 
-/* What a definition may ask for and no engine does yet is refused, never left out in silence. */
-int flow_check(const struct workflow *w, struct err *err)
-{
-    size_t i;
-    int rc = 0;
-
-    for (i = 0; i < w->ntasks; i++)
-        if (w->tasks[i].container)
-            return err_set(
-                err, E_INVALID,
-                "the task %s of the workflow %s has the key `container`, which can't be run yet",
-                w->tasks[i].name, w->name);
-    for (i = 0; !rc && i < w->nnested; i++)
-        rc = flow_check(w->nested[i], err);
-    return rc;
-}
-
 /* The definition that it names by its hash; one that is not there, or can't be read, is its own
  * fault. */
 static int find_stored(struct turn *t, struct submission *s, const struct definition **out,
@@ -74,7 +57,7 @@ int flow_prepare(struct turn *t, struct submission *s, struct err *err)
     else
         rc = find_stored(t, s, &def, err);
     json_decref(params);
-    if (rc || s->rc || (s->rc = flow_check(def->workflow, &s->err)))
+    if (rc || s->rc)
         return rc;
     t->prepared = s->definition;
     s->kind = KIND_WORKFLOW;

@@ -213,8 +213,8 @@ int op_apply(struct turn *t, struct application *a, struct err *err)
 
     a->kept = a->removed = 0;
     if ((rc = workflow_read(a->definition, strlen(a->definition), &t->arena, &w, err)) ||
-        (rc = flow_check(w, err)) || (rc = set_name(t, w, a, err)) ||
-        (rc = definition_use(t, w->hash, w, a->definition, err)) || (rc = replace(t, w, a, err)))
+        (rc = set_name(t, w, a, err)) || (rc = definition_use(t, w->hash, w, a->definition, err)) ||
+        (rc = replace(t, w, a, err)))
         return rc;
     memcpy(a->hash, w->hash, sizeof(a->hash));
     a->schedules = w->nschedules;

@@ -74,6 +74,16 @@ void signal_tree(pid_t main_pid, int sig);
  * reaped before (*main_pid is set to 0 then). */
 void kill_tree(pid_t *main_pid, int *status, const char *cgroup);
 
+/* --- ending what is outside of it: outside.c -----------------------------------------------------
+ */
+
+struct shim;
+/* Ends the attempt's container, if it has one, the way its engine likes best. False: the engine has
+ * not done it, so it goes by force. */
+bool end_outside(struct shim *s);
+/* The same for as long as it takes: what may still run has not ended. */
+void end_outside_at_last(struct shim *s);
+
 /* --- one attempt --------------------------------------------------------------------------------
  */
 
@@ -84,6 +94,7 @@ struct shim {
     struct mask mask;
     struct log log;
     struct launched task;
+    struct undo undo;
     struct buf masked;
 
     int64_t epoch;        /* the highest seen */
@@ -92,6 +103,7 @@ struct shim {
     int64_t timeout_at, kill_at; /* CLOCK_BOOTTIME, µs; 0: never */
     int64_t kind;                /* why it is being ended; 0: it is not */
     bool ended;                  /* the main process */
+    bool outside;                /* its work is in a container: the main process only asks for it */
     int status;
     int signals, timer, control; /* handles */
     int64_t timer_set;

@@ -1,0 +1,182 @@
+/* attempt_undo.c - ends what an attempt has outside of its tree, see attempt.h.
+ *
+ * The file holds the words of the command, each with its NUL. How it went is read from what it
+ * says, not from its exit code: a program that embeds us may reap children that are not its own. */
+#include "exec/attempt.h"
+
+#include "base/buf.h"
+#include "base/env.h"
+#include "base/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define TAKES_TOO_LONG 20000000 /* µs: its engine does not answer */
+#define LOOK_AGAIN     5000     /* µs */
+#define PAUSE          100000   /* µs between two tries, at first … */
+#define PAUSE_MAX      2000000  /* … and at last */
+#define WORDS_MAX      65536    /* bytes */
+
+int undo_write(int at, const char *const *argv)
+{
+    int fd = openat(at, ATTEMPT_UNDO, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    struct buf words = BUF_INIT;
+    ssize_t n = -1;
+
+    for (; *argv; argv++)
+        buf_add(&words, *argv, strlen(*argv) + 1);
+    if (fd >= 0)
+        n = write(fd, words.ptr, words.len);
+    if (n >= 0 && (size_t)n < words.len)
+        errno = ENOSPC;
+    n = n == (ssize_t)words.len ? 0 : -1;
+    buf_release(&words);
+    if (fd >= 0 && close(fd))
+        n = -1;
+    return (int)n;
+}
+
+/* The words and the list of them, which the caller frees: 1; 0: there is no such file; -1. */
+static int read_words(int at, struct buf *words, char ***argv)
+{
+    int fd = openat(at, ATTEMPT_UNDO, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    VEC(char *) list = {0};
+    ssize_t n;
+
+    if (fd < 0)
+        return errno == ENOENT ? 0 : -1;
+    buf_reserve(words, WORDS_MAX);
+    n = read(fd, words->ptr, WORDS_MAX);
+    close(fd);
+    if (n <= 0 || words->ptr[n - 1])
+        return -1;
+    for (char *word = words->ptr; word < words->ptr + n; word += strlen(word) + 1)
+        *vec_add(&list) = word;
+    *vec_add(&list) = NULL;
+    *argv = list.at;
+    return 1;
+}
+
+/* In a session of its own, with nothing of ours but the environment, which says where the engine
+ * is. */
+static int spawn(struct undo *u, char **argv, int out)
+{
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attr;
+    sigset_t none, all;
+    int rc;
+
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawn_file_actions_init(&files);
+    posix_spawnattr_init(&attr);
+    posix_spawn_file_actions_adddup2(&files, out, 1);
+    posix_spawn_file_actions_adddup2(&files, out, 2);
+    posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addclosefrom_np(&files, 3);
+    posix_spawnattr_setflags(&attr,
+                             POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setsigmask(&attr, &none);
+    posix_spawnattr_setsigdefault(&attr, &all);
+    rc = posix_spawn(&u->pid, argv[0], &files, &attr, argv, environ);
+    posix_spawnattr_destroy(&attr);
+    posix_spawn_file_actions_destroy(&files);
+    if (rc)
+        u->pid = 0;
+    return rc;
+}
+
+static void begin(struct undo *u, int at)
+{
+    struct buf words = BUF_INIT;
+    char **argv = NULL;
+    int found = read_words(at, &words, &argv), out[2];
+
+    if (found == 0) {
+        u->done = true;
+    } else if (found > 0 && pipe2(out, O_CLOEXEC) == 0) {
+        fcntl(out[0], F_SETFL, O_NONBLOCK);
+        u->out = out[0];
+        u->len = 0;
+        u->began = clock_boot_us();
+        if (spawn(u, argv, out[1]))
+            close(out[0]);
+        close(out[1]);
+    }
+    free(argv);
+    buf_release(&words);
+}
+
+/* It has closed its output: what was the last that it said? */
+static void end(struct undo *u)
+{
+    static const char gone[] = UNDO_GONE "\n";
+    size_t len = sizeof(gone) - 1;
+
+    u->done = u->len >= len && !memcmp(u->said + u->len - len, gone, len);
+    u->said[u->len] = '\0';
+    u->said[strcspn(u->said, "\n")] = '\0';
+    close(u->out);
+    waitpid(u->pid, NULL, 0);
+    u->pid = 0;
+    u->pause = !u->pause ? PAUSE : u->pause < PAUSE_MAX ? u->pause * 2 : PAUSE_MAX;
+    u->next = clock_boot_us() + u->pause;
+}
+
+bool undo_go_on(struct undo *u, int at)
+{
+    char piece[512];
+    ssize_t n;
+
+    if (!u->done && !u->pid && clock_boot_us() >= u->next)
+        begin(u, at);
+    if (u->done || !u->pid)
+        return u->done;
+    while ((n = read(u->out, piece, sizeof(piece))) > 0) {
+        const char *from = piece;
+        size_t len = (size_t)n, room = sizeof(u->said) - 1;
+
+        if (len > room) {
+            from += len - room;
+            len = room;
+        }
+        if (u->len + len > room) { /* its last words count */
+            memmove(u->said, u->said + (u->len + len - room), room - len);
+            u->len = room - len;
+        }
+        memcpy(u->said + u->len, from, len);
+        u->len += len;
+    }
+    if (n == 0)
+        end(u);
+    else if (clock_boot_us() - u->began > TAKES_TOO_LONG)
+        kill(-u->pid, SIGKILL);
+    return u->done;
+}
+
+bool undo_within(int at, int64_t patience)
+{
+    int64_t deadline = clock_boot_us() + patience;
+    struct undo u = {0};
+
+    while (!undo_go_on(&u, at) && clock_boot_us() < deadline)
+        clock_sleep_us(LOOK_AGAIN);
+    undo_leave(&u);
+    return u.done;
+}
+
+void undo_leave(struct undo *u)
+{
+    if (!u->pid)
+        return;
+    kill(-u->pid, SIGKILL);
+    close(u->out);
+    waitpid(u->pid, NULL, 0);
+    u->pid = 0;
+}

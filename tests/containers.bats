@@ -1,0 +1,192 @@
+#!/usr/bin/env bats
+# Commands in real containers, by podman if there is one, else docker. `make test-containers` installs podman, and
+# fails where this file would skip. The image is a busybox of this machine: nothing is fetched. TEST_LONG
+
+load cli_common
+load cli_run
+
+# Below runc and cgroupfs podman also works where cgroups are of both versions, and with fewer rights.
+configure_podman() {
+	cat >"$BATS_FILE_TMPDIR/containers.conf" <<-'END'
+		[containers]
+		default_ulimits = ["nofile=20000:20000", "nproc=32768:32768"]
+		[engine]
+		runtime = "runc"
+		cgroup_manager = "cgroupfs"
+		events_logger = "file"
+	END
+	export CONTAINERS_CONF=$BATS_FILE_TMPDIR/containers.conf
+}
+
+make_image() {
+	local root=$BATS_FILE_TMPDIR/root applet
+	mkdir -p "$root/bin" "$root/tmp"
+	cp "$(command -v busybox)" "$root/bin/busybox"
+	for applet in sh echo sleep cat ls true env id wc; do
+		ln -s busybox "$root/bin/$applet"
+	done
+	tar -C "$root" -cf - . | "$engine" import - pawl-test:1
+}
+
+setup_file() {
+	engine=$(command -v podman || command -v docker || true)
+	export engine why=
+	[[ $engine != *podman ]] || configure_podman
+	if [ -z "$engine" ]; then
+		why='neither podman nor docker is installed'
+	elif ! command -v busybox >/dev/null; then
+		why='there is no busybox to make an image of'
+	elif ! make_image >"$BATS_FILE_TMPDIR/said" 2>&1 ||
+		! "$engine" run --rm --network none pawl-test:1 /bin/true >"$BATS_FILE_TMPDIR/said" 2>&1; then
+		why="$engine runs nothing here: $(tail -n 1 "$BATS_FILE_TMPDIR/said")"
+	fi
+}
+
+teardown_file() {
+	[ -n "$why" ] || "$engine" rmi --force pawl-test:1 >/dev/null 2>&1
+}
+
+setup() {
+	if [ -n "$why" ]; then
+		[ -z "${PAWL_TEST_CONTAINERS:-}" ] || {
+			echo "$why"
+			return 1
+		}
+		skip "$why"
+	fi
+	make_database
+	make_state
+	cat >"$dir/pawl.yaml" <<-END
+		worker: {lease: 2s, host_grace: 30s}
+		executors: {container: {engine: ${engine##*/}, image: "pawl-test:1", pull: never, grace: 1s}}
+	END
+	export PAWL_CONFIG=$dir/pawl.yaml
+}
+
+teardown() {
+	[ -z "$why" ] || return 0
+	end_all
+	none_left
+	remove_database
+}
+
+id_of() { p tree 1 --json | jq -r --arg name "w::$1" '.. | objects | select(.name? == $name) | .id'; }
+ours() { "$engine" ps --all --quiet --filter label=pawl.folder; }
+none_left() { [ -z "$(ours)" ]; }
+
+workflow() { # text of its tasks
+	printf 'name: w\ntasks:\n%s\n' "$1" >"$dir/w.flow.yaml"
+}
+
+@test "a command runs in a container, with its folder, its variables and its outputs" {
+	printf '#!/bin/sh\necho "from $PWD as $(id -u): $WORD"\n' >"$dir/check.sh"
+	chmod +x "$dir/check.sh"
+	workflow '  check: {container: "pawl-test:1", run: ./check.sh, env: {WORD: "two words"}}
+  count: {container: {}, run: "echo n=7 >>$PAWL_OUTPUT", user: "1234"}
+  show: {needs: count, run: "echo got $N", env: {N: "${{ tasks.count.outputs.n }}"}}'
+	run p run "$dir/w.flow.yaml" --progress plain
+	echo "$output"
+	[ "$status" = 0 ]
+	[ "$(p logs "$(id_of check)")" = "from $dir as 0: two words" ]
+	[ "$(p logs "$(id_of show)")" = 'got 7' ]
+	p verify
+}
+
+@test "a container sees neither the host's files nor its network, unless it is said" {
+	echo hidden >"$dir/secret"
+	echo shown >"$dir/shown"
+	run p exec --executor container -- /bin/sh -c "ls $dir/secret /sys/class/net"
+	echo "$output"
+	[ "$status" = 2 ] || [ "$status" = 1 ]
+	[[ $output == *lo* ]] && [[ $output != *eth0* ]]
+	workflow "  see: {container: {volumes: ['$dir/shown:/shown:ro']}, run: 'cat /shown; echo x >/shown'}"
+	run p run "$dir/w.flow.yaml" --progress plain
+	echo "$output"
+	[ "$status" = 1 ]
+	[[ $output == *shown* ]]
+	p verify
+}
+
+@test "exit code, missing program and missing image are told as such" {
+	run p exec --executor container -- /bin/sh -c 'echo said; exit 3'
+	echo "$output"
+	[[ $output == *said* ]]
+	[ "$(p show 1 --json | jq .exit_code)" = 3 ]
+	run p exec --executor container -- /no/such/program
+	echo "$output"
+	[ "$status" != 0 ]
+	workflow '  a: {container: {image: "pawl-no-such-image:1", pull: never}, run: "true"}'
+	run p run "$dir/w.flow.yaml" --progress plain
+	echo "$output"
+	[ "$status" = 1 ]
+	[[ $output == *pawl-no-such-image* ]]
+	p verify
+}
+
+@test "a secret reaches the command, and neither its words nor the log" {
+	export TOKEN=hush-hush
+	workflow '  a: {container: {}, run: "echo token $TOKEN; exit 1", secrets: [TOKEN]}'
+	run p run "$dir/w.flow.yaml" --progress plain
+	echo "$output"
+	[[ $output == *'token ***'* ]]
+	[[ $(p events --json --limit 1000) != *hush* ]]
+	p verify
+}
+
+@test "cancel and timeout end the container" {
+	start_worker
+	id=$(p exec --detach --executor container -- /bin/sleep 1000)
+	until_true is_status "$id" running
+	until_true one_runs
+	p cancel "$id"
+	until_true is_status "$id" cancelled
+	until_true none_left
+	id=$(p exec --detach --executor container --timeout 1s -- /bin/sleep 1000)
+	until_true is_status "$id" timed_out
+	until_true none_left
+	p verify
+}
+
+one_runs() { [ "$("$engine" ps --quiet --filter label=pawl.folder | wc -l)" = 1 ]; }
+is_status() { [ "$(p show "$1" --json | jq -r .status)" = "$2" ]; }
+
+@test "kill -9 of the worker: the container goes on, and is taken over by the next one" {
+	start_worker
+	id=$(p exec --detach --executor container -- /bin/sh -c 'sleep 4; echo done; exit 5')
+	until_true one_runs
+	before=$(ours)
+	kill -9 "$worker"
+	start_worker
+	until_true is_status "$id" failed
+	[ "$(p show "$id" --json | jq .exit_code)" = 5 ]
+	[ "$(p show "$id" --json | jq .attempt)" = 1 ]
+	[ "$(p logs "$id")" = done ]
+	[ -n "$before" ]
+	until_true none_left
+	p verify
+}
+
+@test "kill -9 of the shim: the container is gone before another one begins" {
+	start_worker
+	id=$(p exec --detach --executor container --retry 1 -- /bin/sh -c 'echo $PAWL_ATTEMPT; sleep 1000')
+	until_true one_runs
+	first=$(ours)
+	pkill -9 -f 'pawl-shim' || true
+	until_true another_runs "$first"
+	[ "$(ours | wc -l)" = 1 ]
+	p cancel "$id"
+	until_true is_status "$id" cancelled
+	until_true none_left
+	p verify
+}
+
+another_runs() { one_runs && [ "$(ours)" != "$1" ]; }
+
+@test "the example runs" {
+	run p run "$BATS_TEST_DIRNAME/../examples/container.flow.yaml" --param image=pawl-test:1 --progress plain
+	echo "$output"
+	[ "$status" = 0 ]
+	[[ $(p logs "$(p tree 1 --json | jq -r '.. | objects | select(.name? == "container::outside") | .id')") == \
+		*'workflow files were seen from inside'* ]]
+	p verify
+}

@@ -1,0 +1,235 @@
+/* test_container.c - commands in containers whose engine, or whose shim, fails. Nothing counts as
+ * ended while its container may live. */
+#include "container_fixture.h"
+
+TEST_NO_DB;
+
+/* A command that says who it is, and then waits. */
+static struct spec waiting(void)
+{
+    static char run[PATH_MAX + 60];
+
+    snprintf(run, sizeof(run), "echo $$ >%s/main; exec sleep 1000", test_dir());
+    return (struct spec){.run = run};
+}
+
+static pid_t begin(struct worker *w, const struct task *t)
+{
+    worker_start(w, t);
+    return read_pid(w, path_of("main"));
+}
+
+TEST(a_command_runs_in_a_container_and_its_end_is_told_when_that_is_gone)
+{
+    static const struct spec_pair env[] = {{"WHO", "world"}, {"PATH", "/usr/bin:/bin"}};
+    struct spec spec = {.run = "read -r word; echo \"$word $WHO $PATH\"; "
+                               "echo n=7 >>\"$PAWL_OUTPUT\"",
+                        .input = "hello\n",
+                        .env = env,
+                        .nenv = 2};
+    pid_t engine = double_start();
+    struct worker *w = container_worker((struct process_options){0});
+    struct task t = task_of(&spec);
+    struct seen *s = worker_run(w, &t);
+
+    CHECK_STR(w->x->ops->kind, "container");
+    CHECK_EQ(s->o.kind, OUTCOME_OK);
+    CHECK_STR(s->result, "{\"n\":\"7\"}");
+    CHECK_STR(buf_cstr(&s->log), "hello world /usr/bin:/bin\n");
+    CHECK_EQ(s->o.cpu, 0);
+    CHECK_EQ(containers(), 0);
+    worker_free(w);
+    double_stop(engine);
+}
+
+TEST(an_image_that_is_not_there_fails_with_the_engines_words)
+{
+    struct spec spec = {.run = "true", .container = "{\"image\":\"missing\"}"};
+    pid_t engine = double_start();
+    struct worker *w = container_worker((struct process_options){0});
+    struct task t = task_of(&spec);
+    struct seen *s = worker_run(w, &t);
+
+    CHECK_EQ(s->o.kind, OUTCOME_FAILED);
+    CHECK_EQ(s->o.exit_code, 125);
+    CHECK_STR(buf_cstr(&s->log), "Error: no such image: missing\n");
+    worker_free(w);
+    double_stop(engine);
+}
+
+TEST(cancel_and_timeout_end_the_container)
+{
+    struct spec spec = waiting();
+    pid_t engine = double_start(), task;
+    struct worker *w = container_worker((struct process_options){.grace = SECOND / 5});
+    struct task t = task_of(&spec);
+
+    task = begin(w, &t);
+    w->x->ops->cancel(w->x, t.execution, t.attempt, OUTCOME_CANCELLED);
+    CHECK_EQ(worker_wait(w, &t)->o.kind, OUTCOME_CANCELLED);
+    CHECK(is_gone(task));
+    CHECK_OK(unlink(path_of("main")));
+
+    spec.timeout = SECOND / 2;
+    t.attempt = 2;
+    task = begin(w, &t);
+    CHECK_EQ(worker_wait(w, &t)->o.kind, OUTCOME_TIMED_OUT);
+    CHECK(is_gone(task));
+    CHECK_EQ(containers(), 0);
+    worker_free(w);
+    double_stop(engine);
+}
+
+TEST(a_container_outlives_its_worker_and_is_taken_over)
+{
+    char *run = mem_printf("echo $$ >>%s/main; until [ -e %s/go ]; do sleep 0.02; done; exit 4",
+                           test_dir(), test_dir());
+    struct spec spec = {.run = run};
+    pid_t engine = double_start();
+    struct worker *a = container_worker((struct process_options){0}), *b;
+    struct task t = task_of(&spec);
+    struct seen *s;
+
+    begin(a, &t);
+    worker_free(a);
+    b = container_worker((struct process_options){0});
+    t.epoch = 2;
+    worker_find(b, &t);
+    write_text(path_of("go"), "");
+    s = worker_wait(b, &t);
+    CHECK_EQ(s->o.kind, OUTCOME_FAILED);
+    CHECK_EQ(s->o.exit_code, 4);
+    CHECK_EQ(containers(), 0);
+    worker_free(b);
+    free(run);
+    double_stop(engine);
+}
+
+TEST(a_container_whose_shim_was_killed_is_lost_and_gone)
+{
+    struct spec spec = waiting();
+    pid_t engine = double_start(), task;
+    struct worker *w = container_worker((struct process_options){0});
+    struct task t = task_of(&spec);
+
+    task = begin(w, &t);
+    CHECK_OK(kill(shim_of(&t), SIGKILL));
+    CHECK_EQ(worker_wait(w, &t)->o.kind, OUTCOME_LOST);
+    CHECK(is_gone(task));
+    CHECK_EQ(containers(), 0);
+    worker_free(w);
+    double_stop(engine);
+}
+
+/* The engine can't be asked: its processes go by force, but who says that all of them did? */
+TEST(lost_is_not_told_while_the_engine_is_away)
+{
+    struct spec spec = waiting();
+    pid_t engine = double_start(), task;
+    struct worker *w = container_worker((struct process_options){0});
+    struct task t = task_of(&spec);
+    struct seen *s = seen_of(w, t.execution, t.attempt);
+
+    task = begin(w, &t);
+    write_text(path_of("engine/down"), "");
+    CHECK_OK(kill(shim_of(&t), SIGKILL));
+    UNTIL(w, is_gone(task));
+    for (int i = 0; i < 30; i++)
+        worker_turn(w, 10000);
+    CHECK_EQ(s->ended, 0);
+    CHECK_OK(unlink(path_of("engine/down")));
+    CHECK_EQ(worker_wait(w, &t)->o.kind, OUTCOME_LOST);
+    CHECK_EQ(containers(), 0);
+    worker_free(w);
+    double_stop(engine);
+}
+
+TEST(an_engine_that_is_away_at_the_end_is_waited_for)
+{
+    char *run = mem_printf("echo $$ >%s/main; until [ -e %s/go ]; do sleep 0.02; done", test_dir(),
+                           test_dir());
+    struct spec spec = {.run = run};
+    pid_t engine = double_start();
+    struct worker *w = container_worker((struct process_options){0});
+    struct task t = task_of(&spec);
+    struct seen *s = seen_of(w, t.execution, t.attempt);
+    pid_t task;
+
+    task = begin(w, &t);
+    write_text(path_of("engine/down"), "");
+    write_text(path_of("go"), "");
+    UNTIL(w, is_gone(task));
+    for (int i = 0; i < 30; i++)
+        worker_turn(w, 10000);
+    CHECK_EQ(s->ended, 0);
+    CHECK_OK(unlink(path_of("engine/down")));
+    worker_wait(w, &t);
+    CHECK_EQ(s->o.kind, OUTCOME_OK);
+    CHECK_EQ(containers(), 0);
+    worker_free(w);
+    free(run);
+    double_stop(engine);
+}
+
+TEST(a_graceful_stop_leaves_containers_running)
+{
+    struct spec spec = waiting();
+    pid_t engine = double_start(), task;
+    struct worker *w = container_worker((struct process_options){0});
+    struct task t = task_of(&spec);
+
+    task = begin(w, &t);
+    w->x->ops->hand_over(w->x, false);
+    worker_free(w);
+    CHECK(!is_gone(task));
+    CHECK_EQ(containers(), 1);
+
+    w = container_worker((struct process_options){.grace = -1});
+    t.epoch = 2;
+    t.cancel = true;
+    worker_find(w, &t);
+    CHECK_EQ(worker_wait(w, &t)->o.kind, OUTCOME_CANCELLED);
+    CHECK(is_gone(task));
+    worker_free(w);
+    double_stop(engine);
+}
+
+/* After a restored backup all of an earlier time is ended, containers included. */
+TEST(ending_all_attempts_ends_their_containers)
+{
+    struct spec spec = waiting();
+    pid_t engine = double_start(), task;
+    struct worker *w = container_worker((struct process_options){0});
+    struct task t = task_of(&spec);
+    struct err err = ERR_INIT;
+
+    task = begin(w, &t);
+    worker_free(w);
+    CHECK_OK(kill(shim_of(&t), SIGKILL));
+    CHECK_OK_ERR(attempt_end_all(attempts_dir(), PATIENT, &err), &err);
+    CHECK(is_gone(task));
+    CHECK_EQ(containers(), 0);
+    CHECK_EQ(count_files(attempts_dir()), 0);
+    double_stop(engine);
+}
+
+TEST(what_can_not_be_asked_for_is_refused_before_anything_begins)
+{
+    struct container_options c = {.client = "/nowhere/podman"};
+    struct spec spec = {.run = "true"};
+    struct worker *w = worker_with((struct process_options){.container = &c});
+    struct task t = task_of(&spec);
+    struct err err = ERR_INIT;
+
+    CHECK_EQ(w->x->ops->start(w->x, &t, &err), -E_REFUSED);
+    CHECK(strstr(err.msg, "/nowhere/podman"));
+    worker_free(w);
+
+    c = (struct container_options){.client = "/bin/true", .docker = true};
+    w = worker_with((struct process_options){.container = &c});
+    setenv("DOCKER_HOST", "unix:///nowhere/docker.sock", 1);
+    CHECK_EQ(w->x->ops->start(w->x, &t, &err), -E_REFUSED);
+    CHECK(strstr(err.msg, "docker does not answer at /nowhere/docker.sock"));
+    worker_free(w);
+    CHECK_EQ(count_files(attempts_dir()), 0);
+}
