@@ -88,7 +88,8 @@ static int take_waiting(struct turn *t, const struct claim *c, struct job_list *
     if ((rc = turn_query(t, &t->args, &r, err)))
         goto done;
     rows = arena_alloc(&t->arena, (r.n + 1) * sizeof(*rows));
-    turn_read_rows(t, &r, true, rows);
+    if ((rc = turn_read_rows(t, &r, true, rows, err)))
+        goto done;
     out->dry = r.n < most;
     rc = take(t, c, rows, r.n, out, err);
 done:

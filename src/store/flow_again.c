@@ -45,7 +45,8 @@ int items_old(struct turn *t, const struct row *foreach, struct old_items *old, 
     if ((rc = db_query(t->db, &a, &r, err)) || ((foreach->now.failed_behind & GRAPH_ONLY_FAILED) &&
                                                 (rc = begun_at(t, foreach, &old->begun, err))))
         goto done;
-    turn_read_rows(t, &r, false, page);
+    if ((rc = turn_read_rows(t, &r, false, page, err)))
+        goto done;
     for (i = 0; i < r.n; i++)
         old->at[page[i]->now.task_index - at] = page[i];
 done:

@@ -113,7 +113,8 @@ int op_fence(struct turn *t, const struct fence *from, struct fence *f, struct e
         (rc = find_leases(t, f, &held, &locked, err)))
         goto done;
     rows = arena_alloc(&t->arena, (locked.n + 1) * sizeof(*rows));
-    turn_read_rows(t, &locked, false, rows);
+    if ((rc = turn_read_rows(t, &locked, false, rows, err)))
+        goto done;
     for (i = 0; i < locked.n; i++) {
         if (!rows[i]->now.worker)
             continue;

@@ -79,7 +79,8 @@ int op_reap(struct turn *t, size_t max, size_t *n, struct err *err)
     if ((rc = turn_query(t, &t->args, &r, err)))
         goto done;
     rows = arena_alloc(&t->arena, (r.n + 1) * sizeof(*rows));
-    turn_read_rows(t, &r, false, rows);
+    if ((rc = turn_read_rows(t, &r, false, rows, err)))
+        goto done;
     for (i = 0; i < r.n; i++) {
         if (!rows[i]->now.worker)
             continue;
@@ -136,7 +137,8 @@ static int take_over(struct turn *t, const struct adoption *a, const struct rows
     size_t i;
     int rc;
 
-    turn_read_rows(t, found, true, rows);
+    if ((rc = turn_read_rows(t, found, true, rows, err)))
+        return rc;
     for (i = 0; i < found->n && out->n < a->claim.max; i++) {
         struct move_note note = {
             .worker = a->claim.worker, .until = t->now + a->claim.lease, .folder = a->claim.folder};

@@ -197,7 +197,8 @@ static int offer(struct turn *t, struct limit *l, size_t *taken, struct err *err
     if ((rc = turn_query(t, &a, &r, err)))
         goto done;
     rows = arena_alloc(&t->arena, (r.n + 1) * sizeof(*rows));
-    turn_read_rows(t, &r, false, rows);
+    if ((rc = turn_read_rows(t, &r, false, rows, err)))
+        goto done;
     for (i = 0; i < r.n; i++)
         limits_note(t, &rows[i]->now);
     if ((rc = limits_try(t, err)))

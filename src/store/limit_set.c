@@ -60,7 +60,8 @@ static int hold_surplus(struct turn *t, struct limit *l, size_t slice, bool *mor
     if ((rc = turn_query(t, &a, &r, err)))
         goto done;
     rows = arena_alloc(&t->arena, (r.n + 1) * sizeof(*rows));
-    turn_read_rows(t, &r, false, rows);
+    if ((rc = turn_read_rows(t, &r, false, rows, err)))
+        goto done;
     for (i = 0; i < r.n; i++)
         limits_note(t, &rows[i]->now);
     if ((rc = limits_fetch(t, err)))

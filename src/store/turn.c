@@ -72,20 +72,51 @@ struct row *turn_add_row(struct turn *t, const struct execution *e)
     return r;
 }
 
-void turn_read_rows(struct turn *t, const struct rows *r, bool with_input, struct row **out)
+/* A row that was only looked at is locked by now. Between the two a claim, a reaper or whoever
+ * hands on a permit may have changed it, who do not need the lock of its tree. */
+static int take_peeked(struct row *r, const struct execution *e, struct err *err)
+{
+    struct execution was = r->now;
+
+    r->peeked = false;
+    if (r->dirty && e->seq != r->stored.seq)
+        return err_set(err, E_REDO, "execution %lld was changed by another turn", (long long)e->id);
+    if (r->dirty)
+        return 0;
+    r->stored = r->now = *e;
+    r->now.input = was.input;
+    r->now.spec = was.spec;
+    r->now.result = was.result;
+    r->now.error = was.error;
+    r->permitted = execution_has_permit(e);
+    return 0;
+}
+
+/* The row for an image that was read under a lock. */
+static int take_locked(struct turn *t, const struct execution *e, struct row **out, struct err *err)
+{
+    *out = turn_add_row(t, e);
+    return (*out)->peeked ? take_peeked(*out, e, err) : 0;
+}
+
+int turn_read_rows(struct turn *t, const struct rows *r, bool with_input, struct row **out,
+                   struct err *err)
 {
     struct execution e;
     size_t i;
+    int rc;
 
     for (i = 0; i < r->n; i++) {
         execution_read_state(&e, r, i, 0, &t->arena);
-        out[i] = turn_add_row(t, &e);
+        if ((rc = take_locked(t, &e, &out[i], err)))
+            return rc;
         if (with_input && !out[i]->has_texts) {
             out[i]->has_texts = true;
             out[i]->now.input = arena_strdup(&t->arena, rows_text(r, i, STATE_COLUMNS));
             out[i]->now.spec = arena_strdup(&t->arena, rows_text(r, i, STATE_COLUMNS + 1));
         }
     }
+    return 0;
 }
 
 static int by_number(const void *a, const void *b)
@@ -189,33 +220,13 @@ static int send_loads(struct turn *t, const struct want *list, size_t n, struct 
     return rc;
 }
 
-/* A row that was only looked at is locked by now. Between the two a claim, a reaper or whoever
- * hands on a permit may have changed it, who do not need the lock of its tree. */
-static int take_peeked(struct row *r, const struct execution *e, struct err *err)
-{
-    struct execution was = r->now;
-
-    r->peeked = false;
-    if (e->seq == r->stored.seq)
-        return 0;
-    if (r->dirty)
-        return err_set(err, E_REDO, "execution %lld was changed by another turn", (long long)e->id);
-    r->stored = r->now = *e;
-    r->now.input = was.input;
-    r->now.spec = was.spec;
-    r->now.result = was.result;
-    r->now.error = was.error;
-    r->permitted = execution_has_permit(e);
-    return 0;
-}
-
 /* Takes what was loaded into the turn. A lease of a row that is not ours to look at is left out. */
 static int take_loaded(struct turn *t, const struct rows *loaded, const struct rows *leases,
                        struct err *err)
 {
     struct idmap lease_of = IDMAP_INIT;
     struct execution e;
-    struct row *known;
+    struct row *row;
     size_t i;
     int rc = 0;
 
@@ -231,10 +242,7 @@ static int take_loaded(struct turn *t, const struct rows *loaded, const struct r
             e.expired_at = l[3].i;
             e.folder = arena_strdup(&t->arena, l[4].s);
         }
-        if ((known = turn_row(t, e.id)) && known->peeked)
-            rc = take_peeked(known, &e, err);
-        else
-            turn_add_row(t, &e);
+        rc = take_locked(t, &e, &row, err);
         if (e.id == e.root)
             idmap_put(&t->roots, e.id, t);
     }

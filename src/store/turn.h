@@ -22,7 +22,7 @@ struct row {
     bool dirty;              /* in the list of what must be written */
     bool permitted;          /* counted in the limits it falls under */
     bool on_agenda;          /* a workflow's rules will look at it in this turn */
-    bool peeked;             /* read without a lock: turn_load reads it again, with one */
+    bool peeked;             /* read without a lock: whoever locks it reads it again */
 
     /* Who had it run again; only where that was asked for. */
     const struct request *again;
@@ -107,7 +107,7 @@ MUST_USE int turn_sync(struct turn *t, struct err *err);
 MUST_USE int turn_query(struct turn *t, const struct args *a, struct rows *out, struct err *err);
 
 struct row *turn_row(const struct turn *t, int64_t id); /* NULL: not loaded */
-/* The row for an image that was just read under a lock; an earlier image of this turn wins. */
+/* The row for an image that was just read; an earlier image of this turn wins. */
 struct row *turn_add_row(struct turn *t, const struct execution *e);
 
 /* What to load: filled in by the caller but for rc. */
@@ -135,7 +135,9 @@ MUST_USE int turn_take_ids(struct turn *t, size_t n, int64_t *ids, struct err *e
 /* Makes sure that the events of a tree of this id have a place: one that was drawn before. */
 MUST_USE int turn_place_events(struct turn *t, int64_t id, struct err *err);
 
-/* Reads rows of @state@ (with input and spec after it, if asked) into the turn. */
-void turn_read_rows(struct turn *t, const struct rows *r, bool with_input, struct row **out);
+/* Takes rows of @state@ (with input and spec after it, if asked) into the turn, which were read
+ * under a lock, or which nobody changes who does not have that of their tree. */
+MUST_USE int turn_read_rows(struct turn *t, const struct rows *r, bool with_input, struct row **out,
+                            struct err *err);
 
 #endif
