@@ -113,6 +113,58 @@ TEST(workflows_that_are_begun_in_one_turn_share_what_it_makes)
     store_close(&s);
 }
 
+/* ---- many needs ---- */
+
+static void nothing(void *unused)
+{
+    (void)unused;
+}
+
+/* t0 …, of which t7 may fail, and two that need all of them. */
+static int64_t submit_join(struct store *s, int n)
+{
+    struct buf yaml = BUF_INIT;
+    int64_t w;
+    int i;
+
+    buf_addstr(&yaml, "name: w\ntasks:\n");
+    for (i = 0; i < n; i++)
+        buf_addf(&yaml, "  t%d: {run: x, retry: 0, allow_failure: %s}\n", i,
+                 i == 7 ? "true" : "false");
+    for (i = 0; i < 2 * n; i++) {
+        if (i % n == 0)
+            buf_addstr(&yaml, i ? "]}\n  bad: {run: x, if: failure(), needs: ["
+                                : "  good: {run: x, needs: [");
+        buf_addf(&yaml, "%st%d", i % n ? ", " : "", i % n);
+    }
+    buf_addstr(&yaml, "]}\n");
+    w = flow_submit(s, yaml.ptr, NULL);
+    buf_release(&yaml);
+    while (run_timers(s))
+        ;
+    return w;
+}
+
+TEST(a_task_with_many_needs_is_decided_without_their_rows)
+{
+    struct watch watch = {0};
+    struct store *s = watched_store(&watch);
+    int64_t w = submit_join(s, 1100);
+
+    watch_for(&watch, "task_states", 1, nothing, NULL);
+    flow_play(s, " t7 ");
+    CHECK(watch.acted);
+    CHECK_EQ(flow_status(s, w, "good"), S_SUCCEEDED);
+    CHECK_EQ(flow_status(s, w, "bad"), S_SKIPPED);
+    verify_clean(s);
+    w = submit_join(s, 1100);
+    flow_play(s, " t8 ");
+    CHECK_EQ(flow_status(s, w, "good"), S_SKIPPED);
+    CHECK_EQ(flow_status(s, w, "bad"), S_SUCCEEDED);
+    verify_clean(s);
+    store_close(&s);
+}
+
 /* ---- outputs ---- */
 
 /* Ends all items, each with so many bytes and its number. */

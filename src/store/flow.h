@@ -96,6 +96,12 @@ struct flow_task_ref {
 };
 MUST_USE int flow_read_tasks(struct turn *t, const struct flow_task_ref *list, size_t n,
                              struct err *err);
+/* How all tasks of a workflow are, without their rows: there may be many. Of each that is one of
+ * the definition's `each` is told its id, status, bits and hold. */
+MUST_USE int flow_task_states(struct turn *t, int64_t workflow, const struct definition *def,
+                              void (*each)(void *arg, const struct workflow_task *task,
+                                           const struct execution *e),
+                              void *arg, struct err *err);
 /* The rows of tasks by index; those that do not exist (not made yet) are NULL. */
 MUST_USE int flow_tasks(struct turn *t, struct flow *f, const uint32_t *index, size_t n,
                         struct row **out, struct err *err);
@@ -138,8 +144,11 @@ const char *flow_lane(struct turn *t, const struct workflow_task *task, const ch
 /* The attempts that a task has. */
 int flow_tries(const struct turn *t, const struct workflow_task *task);
 
-/* reuse.c: takes over the results that stand. */
-MUST_USE int flow_reuse(struct turn *t, struct flow *f, struct err *err);
+/* reuse.c: takes over results that stand, of the tasks behind the first `at` of its order, a slice
+ * of them. `at` is then the number of all those that it has come to. */
+MUST_USE int flow_reuse(struct turn *t, struct flow *f, uint32_t *at, struct err *err);
+/* Whether it has not come to all of them. */
+bool flow_is_reusing(const struct flow *f);
 
 /* flow_key.c */
 struct resolve_scope;
@@ -150,7 +159,9 @@ MUST_USE int flow_take_key(struct turn *t, struct row *row, const struct workflo
 MUST_USE int flow_permitted(struct turn *t, struct row *row, struct err *err);
 
 /* flow_decide.c */
-struct graph_need flow_need(const struct workflow_task *task, const struct row *row);
+struct graph_need flow_need(const struct workflow_task *task, const struct execution *e);
+/* Whether a task has so many needs that their rows are not loaded to decide on it. */
+bool flow_needs_many(const struct flow *f, const struct workflow_task *task);
 /* What its needs gave. */
 MUST_USE int flow_facts(struct turn *t, struct flow *f, const struct workflow_task *task,
                         struct graph_facts *out, struct err *err);

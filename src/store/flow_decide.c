@@ -6,12 +6,12 @@
 #include "store/door.h"
 #include "store/flow.h"
 
-struct graph_need flow_need(const struct workflow_task *task, const struct row *row)
+struct graph_need flow_need(const struct workflow_task *task, const struct execution *e)
 {
-    return (struct graph_need){.status = row->now.status,
+    return (struct graph_need){.status = e->status,
                                .allow_failure = task->allow_failure,
-                               .failed_behind = (row->now.failed_behind & GRAPH_FAILED) != 0,
-                               .by_operator = (row->now.failed_behind & GRAPH_BY_OPERATOR) != 0};
+                               .failed_behind = (e->failed_behind & GRAPH_FAILED) != 0,
+                               .by_operator = (e->failed_behind & GRAPH_BY_OPERATOR) != 0};
 }
 
 int flow_skip(struct turn *t, struct row *row, bool failed_behind, const char *why, struct err *err)
@@ -33,23 +33,67 @@ int flow_fail(struct turn *t, struct row *row, const char *sentence, struct err 
     return door_move(t, row, EV_FAILED, S_FAILED, &note, err);
 }
 
-int flow_facts(struct turn *t, struct flow *f, const struct workflow_task *task,
-               struct graph_facts *out, struct err *err)
+/* ---- what its needs gave ---- */
+
+#define MANY_NEEDS 1000
+
+/* To go through all tasks is cheaper then, too. */
+bool flow_needs_many(const struct flow *f, const struct workflow_task *task)
+{
+    return task->nneeds >= MANY_NEEDS && task->nneeds >= f->def->workflow->ntasks / 4;
+}
+
+static void note_need(void *arg, const struct workflow_task *task, const struct execution *e)
+{
+    struct graph_need *all = arg;
+
+    all[task->index] = flow_need(task, e);
+}
+
+static int ask_all(struct turn *t, struct flow *f, const struct workflow_task *task,
+                   struct graph_need *needs, struct err *err)
+{
+    uint32_t n = f->def->workflow->ntasks, i;
+    struct graph_need *all = arena_zalloc(&t->arena, (n + 1) * sizeof(*all));
+    int rc;
+
+    if ((rc = flow_task_states(t, f->row->now.id, f->def, note_need, all, err)))
+        return rc;
+    for (i = 0; i < task->nneeds; i++)
+        needs[i] = all[task->needs[i]];
+    return 0;
+}
+
+static int ask_each(struct turn *t, struct flow *f, const struct workflow_task *task,
+                    struct graph_need *needs, struct err *err)
 {
     struct row **rows = arena_alloc(&t->arena, (task->nneeds + 1) * sizeof(*rows));
-    struct graph_need *needs = arena_alloc(&t->arena, (task->nneeds + 1) * sizeof(*needs));
     uint32_t i;
     int rc;
 
     if ((rc = flow_tasks(t, f, task->needs, task->nneeds, rows, err)))
         return rc;
     for (i = 0; i < task->nneeds; i++)
-        needs[i] = flow_need(&f->def->workflow->tasks[task->needs[i]], rows[i]);
+        needs[i] = flow_need(&f->def->workflow->tasks[task->needs[i]], &rows[i]->now);
+    return 0;
+}
+
+int flow_facts(struct turn *t, struct flow *f, const struct workflow_task *task,
+               struct graph_facts *out, struct err *err)
+{
+    struct graph_need *needs = arena_alloc(&t->arena, (task->nneeds + 1) * sizeof(*needs));
+    int rc = flow_needs_many(f, task) ? ask_all(t, f, task, needs, err)
+                                      : ask_each(t, f, task, needs, err);
+
+    if (rc)
+        return rc;
     *out = graph_facts(needs, task->nneeds);
     if (task->join)
         out->success = true; /* enough of them have succeeded */
     return 0;
 }
+
+/* ---- the decision ---- */
 
 int flow_decide(struct turn *t, struct flow *f, const struct workflow_task *task, struct row *row,
                 struct err *err)
@@ -111,7 +155,7 @@ int flow_count_end(struct turn *t, struct flow *f, const struct workflow_task *t
                    const struct row *row, uint32_t from, uint32_t n, struct err *err)
 {
     struct row **rows = arena_alloc(&t->arena, (n + 1) * sizeof(*rows));
-    struct graph_need need = flow_need(task, row);
+    struct graph_need need = flow_need(task, &row->now);
     int rc = flow_tasks(t, f, task->followers + from, n, rows, err);
     uint32_t i;
 
@@ -123,7 +167,7 @@ int flow_count_end(struct turn *t, struct flow *f, const struct workflow_task *t
 int flow_task_ended(struct turn *t, struct flow *f, struct row *row, struct err *err)
 {
     const struct workflow_task *task = definition_task(f->def, row->now.task_name);
-    struct graph_need n = flow_need(task, row);
+    struct graph_need n = flow_need(task, &row->now);
     int rc;
 
     flow_put_task(f, task->index, row);

@@ -141,7 +141,7 @@ int flow_fetch_moved(struct turn *t, struct err *err)
         if (e->status != S_PENDING ||
             graph_join(task->join, (size_t)e->needs_left, (size_t)e->cursor) == GRAPH_WAIT)
             continue;
-        for (k = 0; k < task->nneeds; k++)
+        for (k = 0; k < task->nneeds && !flow_needs_many(a.flow, task); k++)
             ask(&a, task->needs[k]);
         resolve_references(a.flow->def->workflow, task, false, ask_named, &a);
     }

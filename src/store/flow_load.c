@@ -1,4 +1,5 @@
 /* flow_load.c - workflow executions and their tasks, as a turn sees them. */
+#include "base/buf.h"
 #include "store/door.h"
 #include "store/flow.h"
 #include "store/store_internal.h"
@@ -127,6 +128,7 @@ static void take_task(struct turn *t, const struct rows *r, size_t nth)
         row->now.spec = arena_strdup(&t->arena, rows_text(r, nth, STATE_COLUMNS + 1));
     }
     if (!row->outcome) { /* unless this turn ended it */
+        row->has_outcome = true;
         row->now.result = arena_strdup(&t->arena, rows_text(r, nth, STATE_COLUMNS + 2));
         row->now.error = arena_strdup(&t->arena, rows_text(r, nth, STATE_COLUMNS + 3));
     }
@@ -152,6 +154,64 @@ int flow_read_tasks(struct turn *t, const struct flow_task_ref *list, size_t n, 
         take_task(t, &r, i);
     rows_release(&r);
     args_release(&a);
+    return rc;
+}
+
+#define STATES_PAGE 5000
+
+static int page_of_states(struct turn *t, int64_t workflow, const char *after, struct rows *out,
+                          struct err *err)
+{
+    struct args a = ARGS_INIT;
+    int rc;
+
+    args_begin(&a, Q_TASK_STATES);
+    args_int(&a, workflow);
+    args_text(&a, after);
+    args_int(&a, STATES_PAGE);
+    rc = db_query(t->db, &a, out, err);
+    args_release(&a);
+    return rc;
+}
+
+/* What this turn made of it counts. */
+static void tell_state(struct turn *t, const struct definition *def, const struct rows *r, size_t i,
+                       void (*each)(void *arg, const struct workflow_task *task,
+                                    const struct execution *e),
+                       void *arg)
+{
+    const struct workflow_task *task = definition_task(def, rows_text(r, i, 0));
+    struct execution e = {.id = rows_int(r, i, 1),
+                          .status = (int)rows_int(r, i, 2),
+                          .failed_behind = (int)rows_int(r, i, 3),
+                          .held = (int)rows_int(r, i, 4)};
+    const struct row *row = turn_row(t, e.id);
+
+    if (task && task->index < def->workflow->ntasks)
+        each(arg, task, row ? &row->now : &e);
+}
+
+int flow_task_states(struct turn *t, int64_t workflow, const struct definition *def,
+                     void (*each)(void *arg, const struct workflow_task *task,
+                                  const struct execution *e),
+                     void *arg, struct err *err)
+{
+    struct rows r = ROWS_INIT;
+    struct buf after = BUF_INIT;
+    size_t i, n;
+    int rc;
+
+    do {
+        if ((rc = page_of_states(t, workflow, buf_cstr(&after), &r, err)))
+            break;
+        for (i = 0; i < r.n; i++)
+            tell_state(t, def, &r, i, each, arg);
+        n = r.n;
+        buf_reset(&after);
+        buf_addstr(&after, n ? rows_text(&r, n - 1, 0) : "");
+    } while (n == STATES_PAGE);
+    buf_release(&after);
+    rows_release(&r);
     return rc;
 }
 

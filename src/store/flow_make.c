@@ -146,15 +146,12 @@ static int open_gates(struct turn *t, struct flow *f, struct err *err)
     const struct workflow *w = f->def->workflow;
     uint32_t at = (uint32_t)f->row->now.cursor - w->ntasks, index[OPEN_SLICE], n = 0, i;
     struct row *rows[OPEN_SLICE];
-    int rc;
+    int rc = 0;
 
-    if (!at && f->reuse && !(f->row->now.failed_behind & GRAPH_AGAIN) &&
-        (rc = flow_reuse(t, f, err)))
-        return rc;
     for (; at < w->ntasks && n < OPEN_SLICE; at++)
         if (!w->tasks[at].nneeds)
             index[n++] = at;
-    if ((rc = flow_tasks(t, f, index, n, rows, err)))
+    if (n && (rc = flow_tasks(t, f, index, n, rows, err)))
         return rc;
     for (i = 0; i < n; i++)
         if ((rc = flow_decide(t, f, &w->tasks[index[i]], rows[i], err)))
@@ -164,6 +161,26 @@ static int open_gates(struct turn *t, struct flow *f, struct err *err)
     if (at < w->ntasks)
         return flow_go_on_later(t, f->row, err);
     return flow_end_if_done(t, f, err); /* nothing to do at all */
+}
+
+bool flow_is_reusing(const struct flow *f)
+{
+    return f->reuse && (uint32_t)f->row->now.cursor >= 2 * f->def->workflow->ntasks;
+}
+
+/* All are there: what stands of the run before is taken over, also a slice in a turn. While that
+ * lasts the cursor is further on: it has come to cursor - 2 * ntasks of them. */
+static int take_over(struct turn *t, struct flow *f, struct err *err)
+{
+    uint32_t n = f->def->workflow->ntasks,
+             at = flow_is_reusing(f) ? (uint32_t)f->row->now.cursor - 2 * n : 0;
+    int rc;
+
+    if ((rc = flow_reuse(t, f, &at, err)))
+        return rc;
+    f->row->now.cursor = (int)(at < n ? 2 * n + at : n);
+    door_touch(t, f->row);
+    return at < n ? flow_go_on_later(t, f->row, err) : open_gates(t, f, err);
 }
 
 uint32_t flow_slice(uint32_t made, uint32_t left)
@@ -181,7 +198,7 @@ int flow_make(struct turn *t, struct flow *f, struct err *err)
     int rc;
 
     if (made >= all)
-        return open_gates(t, f, err);
+        return flow_is_reusing(f) ? take_over(t, f, err) : open_gates(t, f, err);
     n = flow_slice(t->made, all - made);
     if ((rc = make_rows(t, f, made, n, err)))
         return rc;
@@ -190,6 +207,8 @@ int flow_make(struct turn *t, struct flow *f, struct err *err)
     door_touch(t, f->row);
     if ((uint32_t)e->cursor < all)
         return flow_go_on_later(t, f->row, err);
+    if (f->reuse && !(e->failed_behind & GRAPH_AGAIN))
+        return take_over(t, f, err);
     return open_gates(t, f, err);
 }
 

@@ -25,11 +25,12 @@ MUST_USE int rerun_restart(struct turn *t, struct row *row, struct rerun *r, str
 struct part {
     struct flow *f;
     enum rerun_mark *marks;
-    struct row **rows;
-    struct graph_need *states;
-    bool deeper; /* of what failed, only that which failed below it */
+    struct graph_need *states; /* as all its tasks are */
+    bool *open;                /* of those that have not ended, or have yet to tell so */
+    struct row **rows;         /* of those and of the marked ones; NULL: it stays as it is */
+    bool deeper;               /* of what failed, only that which failed below it */
 };
-/* All its tasks as they are; nothing is marked yet. */
+/* Its tasks as they are; nothing is marked yet. */
 MUST_USE int part_load(struct turn *t, struct flow *f, struct part *p, struct err *err);
 /* The workflow goes on with its marked tasks, and `opened` more that others of us opened. */
 MUST_USE int part_reopen(struct turn *t, struct part *p, int opened, struct rerun *r,

@@ -16,6 +16,10 @@ static int old_outcome(struct turn *t, const struct row *row, const char **resul
     struct rows r = ROWS_INIT;
     int rc;
 
+    *result = row->now.result;
+    *error = row->now.error;
+    if (row->has_outcome)
+        return 0;
     args_begin(&a, Q_OUTCOME_OF);
     args_int(&a, row->now.id);
     if (!(rc = db_query(t->db, &a, &r, err)) && r.n) {
@@ -111,6 +115,11 @@ static int refuse_unmade(const struct flow *f, struct err *err)
 {
     const struct execution *e = &f->row->now;
 
+    if (e->status == S_RUNNING && flow_is_reusing(f))
+        return err_set(
+            err, E_INVALID,
+            "workflow %lld still takes over what stands of execution %lld: wait for that",
+            (long long)e->id, (long long)e->rerun_of);
     if (rerun_has_begun(f->row) && (uint32_t)e->cursor >= f->def->workflow->ntasks)
         return 0;
     if (status_is_terminal(e->status))
@@ -121,27 +130,51 @@ static int refuse_unmade(const struct flow *f, struct err *err)
                    e->status == S_RUNNING ? "still making its tasks" : "itself about to run");
 }
 
+static void note_state(void *arg, const struct workflow_task *task, const struct execution *e)
+{
+    struct part *p = arg;
+
+    p->states[task->index] = flow_need(task, e);
+    p->open[task->index] =
+        !status_is_terminal(e->status) || (e->failed_behind & GRAPH_TELLING) != 0;
+}
+
 int part_load(struct turn *t, struct flow *f, struct part *p, struct err *err)
 {
-    const struct workflow *w = f->def->workflow;
-    uint32_t *all = arena_alloc(&t->arena, (w->ntasks + 1) * sizeof(*all)), i;
+    uint32_t n = f->def->workflow->ntasks, i;
     int rc;
 
     *p = (struct part){.f = f,
-                       .marks = arena_zalloc(&t->arena, (w->ntasks + 1) * sizeof(*p->marks)),
-                       .rows = arena_alloc(&t->arena, (w->ntasks + 1) * sizeof(*p->rows)),
-                       .states = arena_zalloc(&t->arena, (w->ntasks + 1) * sizeof(*p->states))};
-    for (i = 0; i < w->ntasks; i++)
-        all[i] = i;
-    if ((rc = refuse_unmade(f, err)) || (rc = flow_tasks(t, f, all, w->ntasks, p->rows, err)))
+                       .marks = arena_zalloc(&t->arena, (n + 1) * sizeof(*p->marks)),
+                       .states = arena_zalloc(&t->arena, (n + 1) * sizeof(*p->states)),
+                       .open = arena_zalloc(&t->arena, (n + 1) * sizeof(*p->open)),
+                       .rows = arena_zalloc(&t->arena, (n + 1) * sizeof(*p->rows))};
+    if ((rc = refuse_unmade(f, err)) ||
+        (rc = flow_task_states(t, f->row->now.id, f->def, note_state, p, err)))
         return rc;
-    for (i = 0; i < w->ntasks; i++) {
-        if (!p->rows[i])
+    for (i = 0; i < n; i++)
+        if (!p->states[i].status)
             return err_set(err, E_INVALID,
                            "retention has removed tasks of execution %lld: rerun it as a whole",
                            (long long)f->row->now.id);
-        p->states[i] = flow_need(&w->tasks[i], p->rows[i]);
-    }
+    return 0;
+}
+
+/* The rows of what runs again, or might have to wait for it. */
+static int load_rows(struct turn *t, struct part *p, struct err *err)
+{
+    uint32_t all = p->f->def->workflow->ntasks, n = 0, i;
+    uint32_t *index = arena_alloc(&t->arena, (all + 1) * sizeof(*index));
+    struct row **rows = arena_alloc(&t->arena, (all + 1) * sizeof(struct row *));
+    int rc;
+
+    for (i = 0; i < all; i++)
+        if (p->marks[i] || p->open[i])
+            index[n++] = i;
+    if ((rc = flow_tasks(t, p->f, index, n, rows, err)))
+        return rc;
+    for (i = 0; i < n; i++)
+        p->rows[index[i]] = rows[i];
     return 0;
 }
 
@@ -158,7 +191,7 @@ static int refuse_what_runs(const struct part *p, struct err *err)
         return err_set(err, E_INVALID, "workflow %lld is at its end already: wait for it",
                        (long long)e->id);
     for (i = 0; i < w->ntasks; i++) {
-        const struct execution *c = &p->rows[i]->now;
+        const struct execution *c = p->rows[i] ? &p->rows[i]->now : NULL;
 
         if (p->marks[i] && !status_is_terminal(c->status) && (c->status != S_PENDING || c->held))
             return err_set(err, E_INVALID, "%s (%lld) would have to run again, but is %s now",
@@ -221,13 +254,12 @@ static void count_needs(struct turn *t, const struct part *p, uint32_t i)
 
     e->needs_left = e->cursor = 0;
     for (k = 0; k < task->nneeds; k++) {
-        struct graph_need n =
-            flow_need(&p->f->def->workflow->tasks[task->needs[k]], p->rows[task->needs[k]]);
+        const struct graph_need *n = &p->states[task->needs[k]];
 
-        if (!status_is_terminal(n.status))
+        if (!status_is_terminal(n->status))
             e->needs_left++;
         else
-            e->cursor += graph_is_success(&n);
+            e->cursor += graph_is_success(n);
     }
     door_touch(t, p->rows[i]);
 }
@@ -238,7 +270,7 @@ static void look_at_pending(struct turn *t, const struct part *p)
     uint32_t i;
 
     for (i = 0; i < p->f->def->workflow->ntasks; i++)
-        if (p->rows[i]->now.status == S_PENDING && !p->rows[i]->now.held) {
+        if (p->rows[i] && p->rows[i]->now.status == S_PENDING && !p->rows[i]->now.held) {
             count_needs(t, p, i);
             flow_look(t, p->rows[i], p->f->def->rank[i]);
         }
@@ -252,7 +284,7 @@ static int tell_all(struct turn *t, const struct part *p, struct err *err)
     int rc = 0;
 
     for (i = 0; !rc && i < w->ntasks; i++)
-        if (p->rows[i]->now.failed_behind & GRAPH_TELLING)
+        if (p->rows[i] && (p->rows[i]->now.failed_behind & GRAPH_TELLING))
             rc = flow_tell_all(t, p->f, &w->tasks[i], p->rows[i], err);
     return rc;
 }
@@ -266,16 +298,17 @@ int part_reopen(struct turn *t, struct part *p, int opened, struct rerun *r, str
     int left = ended ? 0 : row->now.needs_left, bits = row->now.failed_behind & GRAPH_PAUSED, rc;
     uint32_t i;
 
-    if ((rc = refuse_what_runs(p, err)) || (rc = tell_all(t, p, err)))
+    if ((rc = load_rows(t, p, err)) || (rc = refuse_what_runs(p, err)) ||
+        (rc = tell_all(t, p, err)))
         return rc;
     if (ended && (rc = rerun_restart(t, row, r, err)))
         return rc;
     if ((rc = reset_marked(t, p, r, &opened, err)))
         return rc;
     for (i = 0; i < w->ntasks; i++) {
-        struct graph_need n = flow_need(&w->tasks[i], p->rows[i]);
-
-        bits |= graph_bits_of(&n);
+        if (p->rows[i])
+            p->states[i] = flow_need(&w->tasks[i], &p->rows[i]->now);
+        bits |= graph_bits_of(&p->states[i]);
     }
     row->now.failed_behind = bits | GRAPH_AGAIN;
     row->now.needs_left = left + opened;

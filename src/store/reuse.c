@@ -1,56 +1,52 @@
 /* reuse.c - a workflow that runs anew, with other params or another definition, and takes over what
- * stands before the point from which it differs: tasks that succeeded in the run before it. */
+ * stands before the point from which it differs: tasks that succeeded in the run before it. A slice
+ * in a turn, what comes last in the graph first: so whatever becomes ready meanwhile, because all
+ * that it needs was taken over, is a task that has to run. */
 #include "core/rerun.h"
 #include "store/data.h"
 #include "store/door.h"
 #include "store/flow.h"
+#include "store/store_internal.h"
 
 #include <jansson.h>
+#include <stdlib.h>
 
-struct before {
-    int64_t id;
-    const char *result;
-};
+#define REUSE_SLICE 500  /* results that are taken over in a turn */
+#define REUSE_TELLS 2000 /* or fewer, if so many are behind them */
 
-/* How the tasks of that name ended, and what they gave. A task that was not there has not ended
- * well. */
-static int read_before(struct turn *t, const struct flow *f, struct graph_need *ended,
-                       struct before *before, struct err *err)
+/* ---- what stands ---- */
+
+void reuse_forget(struct store *s)
 {
-    const struct workflow *w = f->def->workflow;
-    struct args a = ARGS_INIT;
-    struct rows r = ROWS_INIT;
-    uint32_t i;
+    free(s->reuse.stands);
+    s->reuse.stands = NULL;
+    s->reuse.execution = 0;
+}
+
+static void note_ended(void *arg, const struct workflow_task *task, const struct execution *e)
+{
+    struct graph_need *ended = arg;
+
+    ended[task->index] = flow_need(task, e);
+}
+
+/* What failed in the run before, and all behind it. A task that was not there has not ended well.
+ */
+static int mark_failed(struct turn *t, const struct flow *f, enum rerun_mark *marks,
+                       struct err *err)
+{
+    uint32_t n = f->def->workflow->ntasks, i;
+    struct graph_need *ended = arena_alloc(&t->arena, (n + 1) * sizeof(*ended));
     int rc;
 
-    for (i = 0; i < w->ntasks; i++)
+    for (i = 0; i < n; i++)
         ended[i] = (struct graph_need){.status = S_FAILED};
-    args_begin(&a, Q_ENDED_TASKS);
-    for (i = 0; i < w->ntasks; i++) {
-        args_int(&a, f->row->now.rerun_of);
-        args_text(&a, w->tasks[i].name);
-    }
-    if ((rc = db_query(t->db, &a, &r, err)))
-        goto done;
-    for (i = 0; i < r.n; i++) {
-        const struct workflow_task *task = definition_task(f->def, rows_text(&r, i, 0));
-        int bits = (int)rows_int(&r, i, 3);
-
-        ended[task->index] = (struct graph_need){.status = (int)rows_int(&r, i, 2),
-                                                 .allow_failure = task->allow_failure,
-                                                 .failed_behind = (bits & GRAPH_FAILED) != 0,
-                                                 .by_operator = (bits & GRAPH_BY_OPERATOR) != 0};
-        before[task->index].id = rows_int(&r, i, 1);
-        before[task->index].result = arena_strdup(&t->arena, rows_text(&r, i, 4));
-    }
-done:
-    rows_release(&r);
-    args_release(&a);
+    if (!(rc = flow_task_states(t, f->row->now.rerun_of, f->def, note_ended, ended, err)))
+        (void)rerun_failed(f->def->workflow, ended, marks);
     return rc;
 }
 
-static int mark(const struct flow *f, const struct graph_need *ended, enum rerun_mark *marks,
-                struct err *err)
+static int mark(struct turn *t, const struct flow *f, enum rerun_mark *marks, struct err *err)
 {
     json_t *reuse = json_loads(f->reuse, 0, NULL);
     const char *from = json_string_value(json_object_get(reuse, "from"));
@@ -62,35 +58,105 @@ static int mark(const struct flow *f, const struct graph_need *ended, enum rerun
     else if (task)
         rerun_from(f->def->workflow, task->index, true, marks);
     else
-        (void)rerun_failed(f->def->workflow, ended, marks);
+        rc = mark_failed(t, f, marks, err);
     json_decref(reuse);
     return rc;
 }
 
-int flow_reuse(struct turn *t, struct flow *f, struct err *err)
+/* Which of its tasks stand, if they succeeded: judged once by whoever takes it over. */
+static int judge(struct turn *t, const struct flow *f, struct err *err)
 {
+    struct store *s = t->store;
     uint32_t n = f->def->workflow->ntasks, i;
-    struct graph_need *ended = arena_alloc(&t->arena, (n + 1) * sizeof(*ended));
-    struct before *before = arena_zalloc(&t->arena, (n + 1) * sizeof(*before));
-    enum rerun_mark *marks = arena_zalloc(&t->arena, (n + 1) * sizeof(*marks));
-    uint32_t *stands = arena_alloc(&t->arena, (n + 1) * sizeof(*stands)), count = 0;
-    struct row **rows = arena_alloc(&t->arena, (n + 1) * sizeof(*rows));
+    enum rerun_mark *marks;
     int rc;
 
-    if ((rc = read_before(t, f, ended, before, err)) || (rc = mark(f, ended, marks, err)))
+    if (s->reuse.execution == f->row->now.id)
+        return 0;
+    marks = arena_zalloc(&t->arena, (n + 1) * sizeof(*marks));
+    if ((rc = mark(t, f, marks, err)))
         return rc;
+    reuse_forget(s);
+    s->reuse.execution = f->row->now.id;
+    s->reuse.stands = mem_alloc((n + 1) * sizeof(*s->reuse.stands));
     for (i = 0; i < n; i++)
-        if (!marks[i] && ended[i].status == S_SUCCEEDED)
-            stands[count++] = i;
-    if ((rc = flow_tasks(t, f, stands, count, rows, err)))
-        return rc;
-    for (i = 0; i < count; i++) {
-        const struct before *b = &before[stands[i]];
-        struct move_note note = {.data = data_reused(t, b->id)};
-
-        door_outcome(rows[i], b->result, NULL);
-        if ((rc = door_move(t, rows[i], EV_REUSED, S_SUCCEEDED, &note, err)))
-            return rc;
-    }
+        s->reuse.stands[i] = marks[i] == RERUN_KEPT;
     return 0;
+}
+
+/* ---- taking it over ---- */
+
+/* The next of them, the last in the order of the graph first. */
+static uint32_t choose(struct turn *t, const struct flow *f, uint32_t *at, uint32_t *index)
+{
+    const struct workflow *w = f->def->workflow;
+    uint32_t *order = arena_alloc(&t->arena, (w->ntasks + 1) * sizeof(*order)), behind = 0, n = 0,
+             i;
+
+    for (i = 0; i < w->ntasks; i++)
+        order[w->ntasks - f->def->rank[i]] = i;
+    for (; *at < w->ntasks && n < REUSE_SLICE && behind < REUSE_TELLS; ++*at)
+        if (t->store->reuse.stands[order[*at]]) {
+            index[n++] = order[*at];
+            behind += w->tasks[order[*at]].nfollowers;
+        }
+    return n;
+}
+
+/* The results that the tasks of those names had; rows of them. */
+static int read_before(struct turn *t, const struct flow *f, const uint32_t *index, uint32_t n,
+                       struct rows *out, struct err *err)
+{
+    struct args a = ARGS_INIT;
+    uint32_t i;
+    int rc;
+
+    args_begin(&a, Q_ENDED_TASKS);
+    for (i = 0; i < n; i++) {
+        args_int(&a, f->row->now.rerun_of);
+        args_text(&a, f->def->workflow->tasks[index[i]].name);
+    }
+    rc = db_query(t->db, &a, out, err);
+    args_release(&a);
+    return rc;
+}
+
+/* Unless somebody skipped or cancelled it meanwhile. */
+static int take(struct turn *t, struct row *row, int64_t before, const char *result,
+                struct err *err)
+{
+    struct move_note note = {.data = data_reused(t, before)};
+
+    if (row->now.status != S_PENDING || row->now.held)
+        return 0;
+    door_outcome(row, arena_strdup(&t->arena, result), NULL);
+    return door_move(t, row, EV_REUSED, S_SUCCEEDED, &note, err);
+}
+
+int flow_reuse(struct turn *t, struct flow *f, uint32_t *at, struct err *err)
+{
+    uint32_t index[REUSE_SLICE], n;
+    struct row *rows[REUSE_SLICE];
+    struct rows before = ROWS_INIT;
+    size_t i;
+    int rc;
+
+    if ((rc = judge(t, f, err)))
+        return rc;
+    n = choose(t, f, at, index);
+    if (!n || (rc = read_before(t, f, index, n, &before, err)) ||
+        (rc = flow_tasks(t, f, index, n, rows, err)))
+        goto done;
+    for (i = 0; !rc && i < before.n; i++)
+        if (rows_int(&before, i, 2) == S_SUCCEEDED) {
+            uint32_t of = definition_task(f->def, rows_text(&before, i, 0))->index;
+
+            rc = take(t, idmap_get(&f->tasks, (int64_t)of + 1), rows_int(&before, i, 1),
+                      rows_text(&before, i, 3), err);
+        }
+done:
+    if (*at >= f->def->workflow->ntasks)
+        reuse_forget(t->store);
+    rows_release(&before);
+    return rc;
 }

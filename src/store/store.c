@@ -92,6 +92,7 @@ void store_close(struct store **ps)
     definitions_release(s);
     item_lists_forget(s);
     cancelled_forget(s);
+    reuse_forget(s);
     db_close(&s->db);
     url_free(&s->url);
     free(s);
@@ -208,6 +209,7 @@ static int run_turn(struct store *s, enum turn_mode mode,
         db_rollback(s->db);
         item_lists_forget(s);
         cancelled_forget(s);
+        reuse_forget(s);
         return rc;
     }
     definitions_keep(t);

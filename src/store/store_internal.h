@@ -31,6 +31,10 @@ struct store {
         VEC(int64_t) ids; /* what was open below it when that was looked for */
         size_t next;      /* of them */
     } cancelled;          /* a large tree is walked through once for several slices */
+    struct {
+        int64_t execution; /* 0: none */
+        bool *stands;      /* of its tasks, by index */
+    } reuse;               /* what a workflow takes over of another, in slices, is judged once */
     struct store_flow_options flow;
 };
 
@@ -39,6 +43,7 @@ void definitions_keep(struct turn *t);   /* after the commit: those that it stor
 void definitions_drop(struct turn *t);   /* the others */
 void item_lists_forget(struct store *s); /* also after a rollback: its ids may be given again */
 void cancelled_forget(struct store *s); /* also after a rollback: what it cancelled is open again */
+void reuse_forget(struct store *s);     /* likewise */
 
 static inline int64_t store_writer(const struct store *s)
 {

@@ -18,6 +18,7 @@ struct row {
     bool is_new;             /* not yet inserted */
     bool outcome;            /* result or error changed */
     bool has_texts;          /* input and spec are known, not only to the database */
+    bool has_outcome;        /* result and error, likewise */
     bool resolved;           /* they changed */
     bool dirty;              /* in the list of what must be written */
     bool permitted;          /* counted in the limits it falls under */

@@ -70,9 +70,15 @@ UPDATE executions AS e
 --: outcome_of(id i64)
 SELECT result, error FROM executions WHERE id = $1
 
+-- How all tasks of a workflow are, page by page.
+--: task_states(workflow i64, after text, n i64)
+SELECT e.task_name, e.id, e.status, e.failed_behind, e.held FROM executions e
+ WHERE e.parent = $1 AND e.task_name > $2 AND e.task_index IS NULL
+ ORDER BY e.task_name LIMIT $3
+
 -- How the tasks of an earlier run ended.
 --: ended_tasks(; workflow i64, name text)
-SELECT e.task_name, e.id, e.status, e.failed_behind, e.result
+SELECT e.task_name, e.id, e.status, e.result
   FROM @rows@ AS u @task_of_u@                                                             --@ postgres
   FROM executions e WHERE e.parent = $1 AND e.task_name = $2 AND e.task_index IS NULL      --@ sqlite
 

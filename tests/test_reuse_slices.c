@@ -1,0 +1,198 @@
+/* test_reuse_slices.c - a run that takes over what stands of the one before it does so a slice in a
+ * turn, and whatever happens in between, nothing that stands runs again and all else does. */
+#include "rerun_fixture.h"
+
+#define PAIRS 600 /* a0 … and b0 …, each of which needs its a: three slices */
+
+static int64_t count(struct store *s, int64_t w, const char *where)
+{
+    char sql[200];
+
+    snprintf(sql, sizeof(sql), "SELECT count(*) FROM executions WHERE parent = %lld AND %s",
+             (long long)w, where);
+    return sql_number(s, sql);
+}
+
+/* In the file those that need stand before what they need. */
+static const char *pairs(const char *more)
+{
+    static const char *texts[2]; /* for as long as the test lasts */
+    static size_t n;
+    struct buf yaml = BUF_INIT;
+    int i;
+
+    CHECK(n < 2);
+    buf_addf(&yaml, "name: w\nparams: {day: {type: string, default: mon}}\ntasks:\n%s", more);
+    for (i = 0; i < PAIRS; i++)
+        buf_addf(&yaml, "  b%d: {run: x, needs: a%d}\n", i, i);
+    for (i = 0; i < PAIRS; i++)
+        buf_addf(&yaml, "  a%d: {run: x}\n", i);
+    buf_addstr(&yaml, "  last: {run: x, needs: [");
+    for (i = 0; i < PAIRS; i++)
+        buf_addf(&yaml, "%sb%d", i ? ", " : "", i);
+    buf_addstr(&yaml, "]}\n");
+    texts[n] = flow_text(yaml.ptr);
+    buf_release(&yaml);
+    return texts[n++];
+}
+
+static int64_t run_anew(struct store *s, int64_t of, const char *definition, const char *reuse)
+{
+    struct submission w = {
+        .definition = definition, .input = "{\"day\":\"tue\"}", .rerun_of = of, .reuse = reuse};
+    struct err err = ERR_INIT;
+
+    CHECK_OK_ERR(store_turn(s, flow_submit_body, &w, &err), &err);
+    CHECK_OK_ERR(w.rc, &w.err);
+    return w.id;
+}
+
+static int64_t run_first(struct store *s, const char *definition, const char *fails)
+{
+    int64_t w = flow_submit_text(s, definition, NULL);
+
+    if (*fails)
+        flow_play(s, fails);
+    else
+        flow_play_sets(s);
+    return w;
+}
+
+static void run_again(struct store *s, int64_t w, enum rerun_what what, const char *from)
+{
+    struct rerun r = {.request = {.execution = w, .by = "ada"}, .what = what, .from = from};
+    struct err err = ERR_INIT;
+
+    CHECK_OK_ERR(store_turn(s, rerun_body, &r, &err), &err);
+    rerun_release(&r);
+}
+
+/* Up to a turn in which some were taken over, and some were not. */
+static void come_to_the_middle(struct store *s, int64_t w)
+{
+    while (!count(s, w, "status = 4"))
+        CHECK(run_timers(s) > 0);
+    CHECK_EQ(count(s, w, "status = 4"), 500);
+    CHECK_EQ(count(s, w, "status > 1"), 500);
+    verify_clean(s);
+}
+
+static void run_all_timers(struct store *s)
+{
+    while (run_timers(s))
+        ;
+}
+
+TEST(what_stands_is_taken_over_a_slice_in_a_turn_and_does_not_run)
+{
+    struct store *s = fixture_store();
+    int64_t old = run_first(s, pairs(""), ""),
+            w = run_anew(s, old, pairs(""), "{\"from\":\"last\"}"), before, now = 0;
+
+    come_to_the_middle(s, w);
+    do {
+        before = now;
+        CHECK(run_timers(s) > 0);
+        now = count(s, w, "status = 4");
+        CHECK(now - before <= 500 || !before);
+        CHECK_EQ(count(s, w, "status IN (2, 3) AND task_name <> 'last'"), 0);
+        verify_clean(s);
+    } while (now < 2 * PAIRS);
+    run_all_timers(s);
+    CHECK_EQ(count(s, w, "attempts > 0"), 0);
+    CHECK_STR(history(s, flow_task(s, w, "a0")), "created reused");
+    flow_play_sets(s);
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    CHECK_EQ(count(s, w, "attempts > 0"), 1);
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* What failed, what is behind it and what is new runs. */
+TEST(of_what_failed_only_that_runs_whoever_takes_the_slices)
+{
+    struct store *s = fixture_store(), *other = fixture_store();
+    int64_t old = run_first(s, pairs(""), " b7 "), w;
+
+    CHECK_EQ(status_of(s, old), S_FAILED);
+    w = run_anew(s, old, pairs("  first: {run: x}\n  c: {run: x, needs: [a7, b9]}\n"),
+                 "{\"failed\":true}");
+    come_to_the_middle(s, w);
+    while (run_timers(other) && run_timers(s))
+        ;
+    CHECK_EQ(count(s, w, "status = 4"), 2 * PAIRS - 1);
+    CHECK_EQ(flow_status(s, w, "b7"), S_READY);
+    CHECK_EQ(flow_status(s, w, "first"), S_READY);
+    CHECK_EQ(flow_status(s, w, "c"), S_READY);
+    CHECK_EQ(flow_status(s, w, "last"), S_PENDING);
+    verify_clean(s);
+    flow_play_sets(s);
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    CHECK_EQ(count(s, w, "attempts > 0"), 4);
+    verify_clean(s);
+    store_close(&other);
+    store_close(&s);
+}
+
+TEST(one_that_is_cancelled_while_it_takes_over_ends_and_may_run_again)
+{
+    struct store *s = fixture_store();
+    int64_t old = run_first(s, pairs(""), ""),
+            w = run_anew(s, old, pairs(""), "{\"from\":\"last\"}");
+
+    come_to_the_middle(s, w);
+    CHECK_EQ(flow_ask(s, FLOW_CANCEL, w), 0);
+    run_all_timers(s);
+    CHECK_EQ(status_of(s, w), S_CANCELLED);
+    CHECK_EQ(count(s, w, "status = 4"), 500);
+    verify_clean(s);
+    run_again(s, w, RERUN_ONLY_FAILED, NULL);
+    flow_play_sets(s);
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    CHECK_EQ(count(s, w, "attempts > 0"), 2 * PAIRS + 1); /* also what is behind the cancelled */
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(what_is_skipped_while_results_are_taken_over_stays_so)
+{
+    struct store *s = fixture_store();
+    int64_t old = run_first(s, pairs(""), ""),
+            w = run_anew(s, old, pairs(""), "{\"from\":\"last\"}"), id;
+
+    come_to_the_middle(s, w);
+    CHECK_EQ(rerun(s, w, RERUN_FROM_TASK, "b0"), NULL);
+    CHECK(strstr(refusal.msg, "still takes over what stands of execution"));
+    id = flow_task(s, w, "a3");
+    CHECK_EQ(flow_ask(s, FLOW_SKIP, id), 0);
+    verify_clean(s);
+    run_all_timers(s);
+    CHECK_EQ(status_of(s, id), S_SKIPPED);
+    CHECK_EQ(flow_status(s, w, "b3"), S_READY); /* what it needs is not what it was */
+    CHECK_EQ(count(s, w, "status = 4"), 2 * PAIRS - 2);
+    verify_clean(s);
+    flow_play_sets(s);
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* It is judged once which of them stand; what is not there any more when it comes to it, runs. */
+TEST(what_runs_again_in_the_run_before_meanwhile_is_not_taken_over)
+{
+    struct store *s = fixture_store();
+    int64_t old = run_first(s, pairs(""), ""),
+            w = run_anew(s, old, pairs(""), "{\"from\":\"last\"}");
+
+    come_to_the_middle(s, w);
+    run_again(s, old, RERUN_FROM_TASK, "a0");
+    run_all_timers(s);
+    CHECK_EQ(count(s, w, "status = 4"), 2 * PAIRS - 2);
+    CHECK_EQ(flow_status(s, w, "a0"), S_READY);
+    CHECK_EQ(flow_status(s, w, "b0"), S_PENDING);
+    verify_clean(s);
+    flow_play_sets(s);
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    verify_clean(s);
+    store_close(&s);
+}
