@@ -66,6 +66,8 @@ const char *history(struct store *s, int64_t id);
 /* A number out of raw SQL (the same text on both databases). */
 int64_t sql_number(struct store *s, const char *sql);
 void sql_run(struct store *s, const char *sql);
+/* Has the database look at what is in the tables of this test. */
+void sql_analyze(struct store *s);
 
 /* Lets everything that is open come to its end: time passes, what waits is let go, orphans are
  * adopted, jobs succeed, flows end when their children have. Lane and queue are the usual ones. */

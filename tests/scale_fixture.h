@@ -288,7 +288,7 @@ static inline void check_scale(const struct scale_case *all, size_t n)
     measure_all(&w, all, n, few);
     fill_world(&w, units - units / 4);
     measure_all(&w, all, n, many);
-    sql_run(w.s, "ANALYZE");
+    sql_analyze(w.s);
     follower_release(&w.follower);
     store_close(&w.s);
     w.s = fixture_store();

@@ -340,13 +340,13 @@ TEST(every_statement_goes_by_an_index)
     state = "a new database";
     look_at_all(s, false);
     if (!lite) { /* SQLite has no statistics */
-        sql_run(s, "ANALYZE");
+        sql_analyze(s);
         state = "one that was empty when it was analyzed";
         look_at_all(s, false);
     }
     fill(s);
     if (!lite)
-        sql_run(s, "ANALYZE");
+        sql_analyze(s);
     state = "one with something in it";
     look_at_all(s, true);
     check_exceptions(lite);
