@@ -75,6 +75,37 @@ TEST(what_comes_back_at_once_is_told_and_counted_once)
     store_close(&s);
 }
 
+static int noop(struct function_call *c, void *arg)
+{
+    (void)c;
+    (void)arg;
+    return 0;
+}
+
+/* The heartbeat's thread tells of the row, too: where it is gone, as that of a machine that slept
+ * is. */
+TEST(what_it_serves_is_told_by_two_threads)
+{
+    struct engine_options o = with_loops();
+    struct worker_kit k = {0};
+    struct store *s = fixture_store();
+    struct err err = ERR_INIT;
+    char name[20];
+
+    o.heartbeat = 1000;
+    kit_open_with(&k, o);
+    for (int i = 0; i < 100; i++) {
+        snprintf(name, sizeof(name), "noop%d", i);
+        CHECK_OK_ERR(function_add(k.functions, name, noop, NULL, &err), &err);
+        sql_run(s, "DELETE FROM workers");
+        kit_step(&k);
+    }
+    KIT_UNTIL(&k, sql_number(s, "SELECT count(*) FROM workers WHERE serves LIKE '%noop99%'"));
+    engine_close(&k.engine);
+    verify_clean(s);
+    store_close(&s);
+}
+
 /* ---- the same in the order in which it would go wrong ---- */
 
 static struct {

@@ -18,6 +18,7 @@ static int64_t interval(const struct engine *e)
 /* What one beat sends; made under the lock, used without it. */
 struct sending {
     struct engine *e;
+    struct worker row; /* as it is now: the engine may tell of other lanes meanwhile */
     struct beat_round *round;
     const struct counter *counters;
     size_t ncounters;
@@ -26,7 +27,7 @@ struct sending {
 static int body(struct turn *t, void *arg, struct err *err)
 {
     struct sending *s = arg;
-    const struct worker *w = &s->e->row;
+    const struct worker *w = &s->row;
     int rc;
 
     if ((rc =
@@ -114,7 +115,7 @@ static int renew(struct engine *e, struct sending *s, bool *added, struct err *e
 static void send_beat(struct engine *e)
 {
     struct beat *b = &e->beat;
-    struct sending s = {.e = e, .round = &b->going};
+    struct sending s = {.e = e, .row = e->row, .round = &b->going};
     struct err err = ERR_INIT;
     struct beat_round done;
     bool added = false;

@@ -19,6 +19,16 @@ int worker_hello(struct engine *e, struct err *err)
     return store_turn(e->store, hello_body, e, err);
 }
 
+/* The heartbeat's thread copies the row, and may be using a copy with the old text: so that stays,
+ * for as long as the engine does. */
+static void set_row(struct engine *e, const char *serves, int room)
+{
+    pthread_mutex_lock(&e->beat.lock);
+    e->row.serves = serves;
+    e->row.room = room;
+    pthread_mutex_unlock(&e->beat.lock);
+}
+
 /* Who waits for what we have served must not believe that we still do. That nobody hears it is no
  * reason to go on. */
 static void say_draining(struct engine *e)
@@ -28,7 +38,7 @@ static void say_draining(struct engine *e)
     if (!e->held.n || !e->lanes_told)
         return; /* goodbye comes at once */
     e->lanes_told = 0;
-    e->row.serves = "{}"; /* the old text stays: the heartbeat's thread may be reading it */
+    set_row(e, "{}", e->row.room);
     if (worker_hello(e, &ignored))
         ignored.code = E_NONE;
 }
@@ -55,8 +65,7 @@ int worker_serve(struct engine *e, struct err *err)
             for (q = 0; q < e->own_queues; q++)
                 *vec_add(&list) = (struct lane_queue){groups[i].lanes[k], e->queues.at[q]};
     serves_json(list.at, list.n, &serves);
-    e->row.serves = arena_strdup(&e->own, buf_cstr(&serves)); /* the old one stays, as above */
-    e->row.room = dispatch_capacity(e->dispatch);
+    set_row(e, arena_strdup(&e->own, buf_cstr(&serves)), dispatch_capacity(e->dispatch));
     if (!(rc = worker_hello(e, err)))
         e->lanes_told = lanes;
     buf_release(&serves);
