@@ -15,10 +15,24 @@ static int by_execution(const void *a, const void *b)
     return ((*x)->execution > (*y)->execution) - ((*x)->execution < (*y)->execution);
 }
 
+/* A row of arguments for each, in the order in which a settle deletes them. */
+static void push_leases(struct turn *t, const struct lease_ref *list, size_t n)
+{
+    const struct lease_ref **sorted = arena_alloc(&t->arena, (n + 1) * sizeof(*sorted));
+    size_t i;
+
+    for (i = 0; i < n; i++)
+        sorted[i] = &list[i];
+    qsort(sorted, n, sizeof(*sorted), by_execution);
+    for (i = 0; i < n; i++) {
+        args_int(&t->args, sorted[i]->execution);
+        args_int(&t->args, sorted[i]->epoch);
+    }
+}
+
 int op_heartbeat(struct turn *t, int64_t worker, int64_t lease, struct lease_ref *list, size_t n,
                  struct err *err)
 {
-    struct lease_ref **sorted = arena_alloc(&t->arena, (n + 1) * sizeof(struct lease_ref *));
     struct idmap found = IDMAP_INIT;
     struct rows r = ROWS_INIT;
     size_t i;
@@ -26,19 +40,13 @@ int op_heartbeat(struct turn *t, int64_t worker, int64_t lease, struct lease_ref
 
     if (!n)
         return 0;
-    for (i = 0; i < n; i++)
-        sorted[i] = &list[i];
-    qsort(sorted, n, sizeof(*sorted), by_execution); /* the order in which a settle deletes them */
     if (t->db->driver->one_writer && (rc = turn_sync(t, err)))
         return rc;
     args_begin(&t->args, Q_HEARTBEAT);
     args_int(&t->args, worker);
     args_int(&t->args, t->now + lease);
     args_int(&t->args, lease + t->store->env->clock_offset);
-    for (i = 0; i < n; i++) {
-        args_int(&t->args, sorted[i]->execution);
-        args_int(&t->args, sorted[i]->epoch);
-    }
+    push_leases(t, list, n);
     if ((rc = db_query(t->db, &t->args, &r, err)))
         goto done;
     for (i = 0; i < r.n; i++)
@@ -93,6 +101,12 @@ done:
     return rc;
 }
 
+/* Equal lanes stand side by side; one of them is enough. */
+static bool is_next_lane(const struct claim *c, size_t nth)
+{
+    return !nth || strcmp(c->serves[nth].lane, c->serves[nth - 1].lane) != 0;
+}
+
 /* Orphans: of our own folder at once, of others after the host's grace. */
 static int find_orphans(struct turn *t, const struct adoption *a, int64_t after, struct rows *out,
                         struct err *err)
@@ -106,7 +120,7 @@ static int find_orphans(struct turn *t, const struct adoption *a, int64_t after,
     args_int(&t->args, (int64_t)a->claim.max);
     args_int(&t->args, after);
     for (i = 0; i < a->claim.nserves; i++)
-        if (!i || strcmp(a->claim.serves[i].lane, a->claim.serves[i - 1].lane))
+        if (is_next_lane(&a->claim, i))
             args_text(&t->args, a->claim.serves[i].lane);
     return turn_query(t, &t->args, out, err);
 }
@@ -122,7 +136,7 @@ static int find_leases_of_dead(struct turn *t, const struct adoption *a, struct 
     args_int(&t->args, (int64_t)a->claim.max);
     for (d = 0; d < a->ndead; d++)
         for (i = 0; i < a->claim.nserves; i++)
-            if (!i || strcmp(a->claim.serves[i].lane, a->claim.serves[i - 1].lane)) {
+            if (is_next_lane(&a->claim, i)) {
                 args_int(&t->args, a->dead[d]);
                 args_text(&t->args, a->claim.serves[i].lane);
             }
@@ -188,10 +202,7 @@ int op_look_at_lost(struct turn *t, struct lease_ref *list, size_t n, struct err
     if (!n)
         return 0;
     args_begin(&t->args, Q_UNTAKEN);
-    for (i = 0; i < n; i++) {
-        args_int(&t->args, list[i].execution);
-        args_int(&t->args, list[i].epoch);
-    }
+    push_leases(t, list, n);
     if (!(rc = db_query(t->db, &t->args, &r, err))) {
         for (i = 0; i < r.n; i++)
             idmap_put(&untaken, rows_int(&r, i, 0), t);
