@@ -4,27 +4,11 @@
 #define TESTS_OUTAGE_FIXTURE_H
 
 #include "ledger.h"
+#include "server_fixture.h"
 
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/wait.h>
-
-/* ---- where the server is ---- */
-
-static inline const char *server_url(void)
-{
-    const char *url = getenv("PAWL_TEST_PG_URL");
-
-    if (strcmp(test_db(), "postgres") != 0)
-        SKIP("for PostgreSQL only");
-    CHECK(url && *url);
-    return url;
-}
-
-static inline int server_port(void)
-{
-    return (int)strtol(strrchr(server_url(), ':') + 1, NULL, 10);
-}
 
 /* ---- engines there ---- */
 

@@ -1,17 +1,30 @@
-/* proxy_fixture.h - a proxy between engine and server: it loses commits, or lets nobody through. */
+/* proxy_fixture.h - a proxy between a store and the server: it loses commits, or lets nobody
+ * through. */
 #ifndef TESTS_PROXY_FIXTURE_H
 #define TESTS_PROXY_FIXTURE_H
 
-#include "outage_fixture.h"
+#include "base/mem.h"
+#include "fixture.h"
+#include "server_fixture.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-enum cut { DROP_ANSWER, DROP_COMMIT, CUT_AFTER_COMMIT, CUTS };
+enum cut {
+    DROP_ANSWER,      /* forwards COMMIT, and hangs up when its answer comes */
+    DROP_COMMIT,      /* hangs up instead of forwarding it */
+    CUT_AFTER_COMMIT, /* forwards it, and hangs up without waiting for the server */
+    CUTS
+};
 
 static struct {
+    _Atomic int once;    /* 1 + how the next COMMIT is lost; 0: it is not */
     _Atomic int every;   /* each so many COMMITs one is lost, in one way after the other; 0: none */
     _Atomic int shut;    /* nobody gets through */
     _Atomic int last;    /* the next COMMIT is the last thing that does */
@@ -33,9 +46,13 @@ static inline int connect_to(int port)
 /* What becomes of the bytes that came from the client; -1: all is well. */
 static inline int cut_of(const char *bytes, size_t n)
 {
-    if ((!proxy->every && !proxy->last) ||
+    if ((!proxy->once && !proxy->every && !proxy->last) ||
         !memmem(bytes, n, "COMMIT", 7)) /* with its NUL, so not READ COMMITTED */
         return -1;
+    if (proxy->once) {
+        proxy->cuts++;
+        return atomic_exchange(&proxy->once, 0) - 1;
+    }
     if (proxy->last) {
         proxy->shut = 1;
         return CUT_AFTER_COMMIT;
@@ -68,6 +85,11 @@ static inline void forward(int client, int server)
                 return;
         }
     }
+}
+
+static inline void proxy_lose_next(enum cut how)
+{
+    proxy->once = (int)how + 1;
 }
 
 /* Before anything is open. Returns the URL through it; the caller frees. */

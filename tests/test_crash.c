@@ -1,27 +1,13 @@
 /* test_crash.c - kill -9 at every point of a life, and answers to COMMIT that never come. After
  * each the database is in order, and what was begun can be brought to its end: nothing is done
  * twice, nothing is lost that was acknowledged. */
-#include "fixture.h"
+#include "proxy_fixture.h"
 
 #include "store/tenant.h"
 
-#include <arpa/inet.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 TEST_LONG;
-
-static bool on_sqlite(void)
-{
-    return !strcmp(test_db(), "sqlite");
-}
 
 /* ---- a life
  * -------------------------------------------------------------------------------------- */
@@ -288,110 +274,16 @@ TEST_SLOW(a_kill_while_a_tenant_is_made_leaves_it_whole_or_to_be_made_again, 120
 /* ---- answers that never come
  * -------------------------------------------------------------------------- */
 
-enum proxy_mode {
-    PROXY_OPEN,
-    PROXY_DROP_ANSWER, /* forwards COMMIT, and hangs up when its answer comes */
-    PROXY_DROP_COMMIT, /* hangs up instead of forwarding COMMIT */
-    PROXY_CUT,         /* forwards COMMIT, and hangs up without waiting for the server */
-};
-
-/* Between a store and the server. Each mode but OPEN works once. */
-static struct {
-    _Atomic int mode;
-    _Atomic int cuts;
-} * proxy;
-
-static int connect_to(int port)
-{
-    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    CHECK_OK(connect(fd, (struct sockaddr *)&to, sizeof(to)));
-    return fd;
-}
-
-/* Whether the proxy hangs up now that bytes came from one side. */
-static bool hangs_up(bool from_client, const char *bytes, size_t n, bool *committing)
-{
-    int mode = proxy->mode;
-
-    if (from_client && mode != PROXY_OPEN && memmem(bytes, n, "COMMIT", 7))
-        *committing = true; /* with its NUL, so not the READ COMMITTED of BEGIN */
-    if (!*committing || (from_client ? mode == PROXY_DROP_ANSWER : mode != PROXY_DROP_ANSWER))
-        return false;
-    proxy->mode = PROXY_OPEN;
-    proxy->cuts++;
-    return true;
-}
-
-static void forward(int client, int server)
-{
-    struct pollfd fds[] = {{.fd = client, .events = POLLIN}, {.fd = server, .events = POLLIN}};
-    bool committing = false;
-    char bytes[65536];
-
-    for (;;) {
-        poll(fds, 2, -1);
-        for (int side = 0; side < 2; side++) {
-            int mode = proxy->mode;
-            ssize_t n;
-
-            if (!fds[side].revents)
-                continue;
-            if ((n = read(fds[side].fd, bytes, sizeof(bytes))) <= 0)
-                return;
-            if (hangs_up(side == 0, bytes, (size_t)n, &committing)) {
-                if (mode == PROXY_CUT)
-                    CHECK_EQ(write(server, bytes, (size_t)n), n);
-                return;
-            }
-            CHECK_EQ(write(fds[!side].fd, bytes, (size_t)n), n);
-        }
-    }
-}
-
-static const char *server_url(void)
-{
-    if (on_sqlite())
-        SKIP("SQLite always answers");
-    return fixture_url();
-}
-
-/* Starts the proxy before anything is open, and opens a store through it. */
+/* Opens a store through a proxy. */
 static struct store *store_behind_proxy(struct watch *w, pid_t *pid)
 {
-    struct sockaddr_in at = {.sin_family = AF_INET};
-    const char *url = server_url(), *colon = strrchr(url, ':');
-    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0),
-        port = (int)strtol(colon + 1, NULL, 10);
     struct store_options options = {.env = &w->env};
     struct store *s = watched_store(w); /* fills in w's environment */
     struct err err = ERR_INIT;
-    socklen_t len = sizeof(at);
     char *through;
 
     store_close(&s);
-    proxy = shared_memory(sizeof(*proxy));
-    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    CHECK_OK(bind(listener, (struct sockaddr *)&at, sizeof(at)));
-    CHECK_OK(listen(listener, 10));
-    CHECK_OK(getsockname(listener, (struct sockaddr *)&at, &len));
-    *pid = fork();
-    CHECK(*pid >= 0);
-    if (*pid == 0)
-        for (;;) {
-            int client = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
-
-            if (fork() == 0) {
-                forward(client, connect_to(port));
-                _exit(0);
-            }
-            close(client);
-        }
-    close(listener);
-    through = mem_printf("%.*s:%d%s", (int)(colon - url), url, ntohs(at.sin_port),
-                         strchr(colon, '/') ? strchr(colon, '/') : "");
+    through = proxy_start(pid);
     CHECK_OK_ERR(store_open(through, fixture_tenant(), &options, &s, &err), &err);
     free(through);
     return s;
@@ -401,12 +293,11 @@ static void end_of_proxy(struct store **s, pid_t pid)
 {
     CHECK_EQ(proxy->cuts, 1);
     store_close(s);
-    kill(pid, SIGKILL);
-    waitpid(pid, NULL, 0);
+    proxy_stop(pid);
 }
 
 /* A submit without a key: only the turn's number can tell that it must not be repeated. */
-static void submit_once(enum proxy_mode mode, bool first_turn)
+static void submit_once(enum cut how, bool first_turn)
 {
     struct watch w = {0};
     pid_t pid;
@@ -416,7 +307,7 @@ static void submit_once(enum proxy_mode mode, bool first_turn)
     if (!first_turn)
         submit(s, "before");
     before = sql_number(direct, "SELECT count(*) FROM executions");
-    proxy->mode = (int)mode;
+    proxy_lose_next(how);
     id = submit(s, "once");
     CHECK_EQ(sql_number(direct, "SELECT count(*) FROM executions"), before + 1);
     CHECK_EQ(status_of(direct, id), S_READY);
@@ -430,17 +321,17 @@ static void submit_once(enum proxy_mode mode, bool first_turn)
 
 TEST(a_turn_whose_commit_got_no_answer_is_not_repeated)
 {
-    submit_once(PROXY_DROP_ANSWER, false);
+    submit_once(DROP_ANSWER, false);
 }
 
 TEST(a_first_turn_whose_commit_got_no_answer_is_not_repeated)
 {
-    submit_once(PROXY_DROP_ANSWER, true);
+    submit_once(DROP_ANSWER, true);
 }
 
 TEST(a_turn_whose_commit_never_arrived_is_repeated)
 {
-    submit_once(PROXY_DROP_COMMIT, false);
+    submit_once(DROP_COMMIT, false);
 }
 
 /* Now the server takes its time for COMMIT, and we are back before it is done. */
@@ -448,7 +339,7 @@ static void submit_once_slowly(bool first_turn)
 {
     struct store *s;
 
-    server_url();
+    server_url(); /* skips on other databases */
     s = fixture_store();
     sql_run(s, "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS "
                "'BEGIN PERFORM pg_sleep(CASE WHEN NEW.name = ''once'' THEN 0.7 ELSE 0 END);"
@@ -456,7 +347,7 @@ static void submit_once_slowly(bool first_turn)
     sql_run(s, "CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON executions "
                "DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION slow()");
     store_close(&s);
-    submit_once(PROXY_CUT, first_turn);
+    submit_once(CUT_AFTER_COMMIT, first_turn);
 }
 
 TEST(a_turn_whose_commit_is_still_under_way_is_waited_for)
@@ -479,7 +370,7 @@ TEST(a_claim_whose_commit_got_no_answer_gives_its_jobs_all_the_same)
 
     for (i = 0; i < 3; i++)
         submit(s, "x");
-    proxy->mode = PROXY_DROP_ANSWER;
+    proxy_lose_next(DROP_ANSWER);
     n = claim_many(s, 1, 5, jobs);
     CHECK_EQ(n, 3);
     for (i = 0; i < n; i++) {

@@ -1,5 +1,6 @@
 /* test_engine_commit.c - turns whose COMMIT got no answer: whether they are stored is looked up,
  * never guessed, and nothing is done twice. */
+#include "outage_fixture.h"
 #include "proxy_fixture.h"
 
 #include <glob.h>

@@ -1,5 +1,6 @@
 /* test_engine_cut_off.c - a worker that alone is cut off from its PostgreSQL, while others go on:
  * it ends in time, or when it is told to, and nothing of it lives when others take over. */
+#include "outage_fixture.h"
 #include "proxy_fixture.h"
 
 TEST_ONLY_DB(postgres);
