@@ -3,6 +3,7 @@
 #include "process_wait_fixture.h"
 
 #include <sys/pidfd.h>
+#include <sys/ptrace.h>
 #include <sys/wait.h>
 
 TEST_NO_DB;
@@ -355,4 +356,53 @@ TEST(a_helper_that_died_is_heard_of_once_where_a_child_has_its_socket)
     CHECK_OK(kill(child, SIGKILL));
     CHECK_EQ(waitpid(child, NULL, 0), child);
     worker_free(w);
+}
+
+/* As the kernel keeps one that waits for a disk: it stands still now, and when it is killed, on its
+ * way out, until its tracer is gone. The tracer's pid. */
+static pid_t keep_from_dying(pid_t helper)
+{
+    int ready[2];
+    pid_t tracer;
+    char sign;
+
+    CHECK_OK(pipe(ready));
+    tracer = fork();
+    CHECK(tracer >= 0);
+    if (!tracer) {
+        CHECK_EQ(ptrace(PTRACE_SEIZE, helper, NULL, PTRACE_O_TRACEEXIT), 0);
+        CHECK_EQ(ptrace(PTRACE_INTERRUPT, helper, NULL, NULL), 0);
+        CHECK_EQ(waitpid(helper, NULL, __WALL), helper);
+        CHECK_EQ(write(ready[1], "", 1), 1);
+        for (;;)
+            pause();
+    }
+    CHECK_EQ(read(ready[0], &sign, 1), 1);
+    close(ready[0]);
+    close(ready[1]);
+    return tracer;
+}
+
+static void keep_note(void *arg, const char *sentence)
+{
+    snprintf(arg, 200, "%s", sentence);
+}
+
+TEST(a_helper_that_can_not_be_killed_is_not_waited_for)
+{
+    char said[200] = "", number[40];
+    struct env env = {.note = keep_note, .arg = said};
+    struct worker *w = worker_with((struct process_options){.env = &env});
+    pid_t helper = helper_pid(), tracer = keep_from_dying(helper);
+    int64_t since = clock_boot_us();
+
+    worker_free(w);
+    CHECK(clock_boot_us() - since < 20 * SECOND);
+    snprintf(number, sizeof(number), "(process %d)", (int)helper);
+    CHECK(strstr(said, number));
+    CHECK(strstr(said, "does not end"));
+    CHECK(!is_gone(helper));
+    CHECK_OK(kill(tracer, SIGKILL));
+    CHECK_EQ(waitpid(tracer, NULL, 0), tracer);
+    CHECK_EQ(waitpid(helper, NULL, 0), helper);
 }

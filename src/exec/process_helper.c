@@ -20,7 +20,8 @@
 #include <unistd.h>
 
 #define HELPER_FD   3
-#define STOP_TIME   1000000 /* µs that it has to end by itself */
+#define STOP_TIME   1000000 /* µs that it has to end by itself … */
+#define KILL_TIME   1000000 /* … and to die of a signal */
 #define ASK_TIME_MS 1000    /* it forks some thousand shims in this time */
 
 static int spawn(struct process *p, int socket)
@@ -72,24 +73,46 @@ int process_helper_start(struct process *p, struct err *err)
     return 0;
 }
 
+static bool ends_within(pid_t helper, int64_t us)
+{
+    int64_t deadline = clock_boot_us() + us;
+    pid_t done;
+
+    while ((done = waitpid(helper, NULL, WNOHANG)) == 0 || (done < 0 && errno == EINTR)) {
+        if (clock_boot_us() > deadline)
+            return false;
+        clock_sleep_us(100);
+    }
+    return true;
+}
+
+/* One that the kernel keeps, for a disk that does not answer, does not even die: it is not waited
+ * for. It begins nothing any more either. */
+static void end_helper(struct process *p)
+{
+    const struct env *env = p->x.env;
+    char said[160];
+
+    if (ends_within(p->helper, STOP_TIME))
+        return;
+    kill(p->helper, SIGKILL);
+    if (ends_within(p->helper, KILL_TIME) || !env->note)
+        return;
+    snprintf(said, sizeof(said),
+             "the helper that starts commands (process %d) was killed and does not end: it is left "
+             "to itself; look what it waits for, a disk perhaps",
+             (int)p->helper);
+    env->note(env->arg, said);
+}
+
 /* It ends when its socket is closed, after what it was asked for. */
 void process_helper_stop(struct process *p)
 {
-    int64_t deadline = clock_boot_us() + STOP_TIME;
-    pid_t done = 0;
-
     if (p->socket >= 0) /* by its number: a child of a program that embeds us may have it, too */
         (void)epoll_ctl(p->poll, EPOLL_CTL_DEL, p->socket, NULL);
     process_close(&p->socket);
-    while (p->helper && !done) {
-        done = waitpid(p->helper, NULL, WNOHANG);
-        if (done < 0 && errno == EINTR)
-            done = 0;
-        if (!done && clock_boot_us() > deadline)
-            kill(p->helper, SIGKILL);
-        if (!done)
-            clock_sleep_us(100);
-    }
+    if (p->helper)
+        end_helper(p);
     p->helper = 0;
 }
 
