@@ -18,6 +18,18 @@ struct env *fixture_env(void)
     return &env;
 }
 
+static uint32_t slice = 1000;
+
+void fixture_slices(uint32_t n)
+{
+    slice = n;
+}
+
+uint32_t fixture_slice(void)
+{
+    return slice;
+}
+
 struct store *fixture_store(void)
 {
     struct store_options options = {.env = &env};
@@ -25,6 +37,7 @@ struct store *fixture_store(void)
     struct store *s = NULL;
 
     CHECK_OK_ERR(store_open(fixture_url(), fixture_tenant(), &options, &s, &err), &err);
+    store_set_flow(s, &(struct store_flow_options){.slice = slice});
     return s;
 }
 

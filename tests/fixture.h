@@ -26,6 +26,13 @@ struct store *fixture_store(void); /* opens one more store on the test's databas
     _Static_assert(1, "")
 void fixture_fresh(void);
 
+/* Large work goes in slices of so many, not of 1,000, in the stores that are opened from now on and
+ * in the operations below: a tenth of the rows shows the same. */
+void fixture_slices(uint32_t n);
+uint32_t fixture_slice(void);
+/* Of tests that are about the bounds themselves: the sanitizer sees as many slices, of a tenth. */
+#define LARGE(n) (SANITIZED ? (n) / 10 : (n))
+
 void clock_advance(int64_t us);
 void clock_set(int64_t us); /* the database's alone, as an operator would: hosts do not follow */
 

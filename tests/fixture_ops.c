@@ -221,21 +221,21 @@ static int cancel_body(struct turn *t, void *arg, struct err *err)
 {
     struct asking *a = arg;
 
-    return op_cancel(t, &a->request, 1, 1000, &a->more, err);
+    return op_cancel(t, &a->request, 1, fixture_slice(), &a->more, err);
 }
 
 static int hold_body(struct turn *t, void *arg, struct err *err)
 {
     struct asking *a = arg;
 
-    return op_pause(t, &a->request, 1, 1000, &a->more, err);
+    return op_pause(t, &a->request, 1, fixture_slice(), &a->more, err);
 }
 
 static int unhold_body(struct turn *t, void *arg, struct err *err)
 {
     struct asking *a = arg;
 
-    return op_resume(t, &a->request, 1, 1000, &a->more, err);
+    return op_resume(t, &a->request, 1, fixture_slice(), &a->more, err);
 }
 
 static int limit_body(struct turn *t, void *arg, struct err *err)

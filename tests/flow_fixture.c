@@ -313,5 +313,5 @@ int flow_ask_slice(struct store *s, enum flow_verb verb, int64_t id, size_t slic
 
 int flow_ask(struct store *s, enum flow_verb verb, int64_t id)
 {
-    return flow_ask_slice(s, verb, id, 1000);
+    return flow_ask_slice(s, verb, id, fixture_slice());
 }

@@ -29,20 +29,23 @@ static const char *flat(int n)
 
 TEST(tasks_that_need_nothing_become_ready_a_slice_in_a_turn)
 {
-    struct store *s = fixture_store();
-    int64_t w = flow_submit_text(s, flat(1200), NULL);
+    struct store *s;
+    int64_t w;
 
-    CHECK_EQ(count(s, "status = 1"), 1000); /* not all are made */
+    fixture_slices(LARGE(1000));
+    s = fixture_store();
+    w = flow_submit_text(s, flat(LARGE(1200)), NULL);
+    CHECK_EQ(count(s, "status = 1"), LARGE(1000)); /* not all are made */
     run_timers(s);
-    CHECK_EQ(count(s, "status = 2"), 500);
-    CHECK_EQ(count(s, "status = 1"), 700);
+    CHECK_EQ(count(s, "status = 2"), LARGE(500));
+    CHECK_EQ(count(s, "status = 1"), LARGE(700));
     verify_clean(s);
     run_timers(s);
-    CHECK_EQ(count(s, "status = 2"), 1000);
+    CHECK_EQ(count(s, "status = 2"), LARGE(1000));
     run_timers(s);
-    CHECK_EQ(count(s, "status = 2"), 1200);
+    CHECK_EQ(count(s, "status = 2"), LARGE(1200));
     CHECK_EQ(run_timers(s), 0);
-    flow_play(s, "");
+    flow_play_sets(s);
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     verify_clean(s);
     store_close(&s);
@@ -50,15 +53,18 @@ TEST(tasks_that_need_nothing_become_ready_a_slice_in_a_turn)
 
 TEST(those_that_are_ready_may_end_before_the_others_begin)
 {
-    struct store *s = fixture_store();
     static struct flow_claiming k;
-    int64_t w = flow_submit_text(s, flat(600), NULL);
+    struct store *s;
+    int64_t w;
     size_t i;
 
+    fixture_slices(100);
+    s = fixture_store();
+    w = flow_submit_text(s, flat(60), NULL);
     while (flow_claim(s, &k) > 0)
         for (i = 0; i < k.n; i++)
             flow_settle(s, k.held[i], OUTCOME_OK, NULL);
-    CHECK_EQ(count(s, "status = 4"), 500);
+    CHECK_EQ(count(s, "status = 4"), 50);
     CHECK_EQ(status_of(s, w), S_RUNNING);
     verify_clean(s);
     flow_play(s, "");
@@ -94,20 +100,23 @@ static int submit_several(struct turn *t, void *arg, struct err *err)
 
 TEST(workflows_that_are_begun_in_one_turn_share_what_it_makes)
 {
-    struct store *s = fixture_store();
-    const char *text = flat(900);
+    struct store *s;
+    const char *text = flat(LARGE(900));
     struct err err = ERR_INIT;
     struct several m;
     size_t i;
 
+    fixture_slices(LARGE(1000));
+    s = fixture_store();
     for (i = 0; i < 6; i++)
         m.list[i] = (struct submission){.definition = text};
     CHECK_OK_ERR(store_turn(s, submit_several, &m, &err), &err);
-    CHECK_EQ(count(s, "parent IS NOT NULL"), 4001); /* the last one has got a single task */
+    CHECK_EQ(count(s, "parent IS NOT NULL"),
+             LARGE(4000) + 1); /* the last one has got a single task */
     verify_clean(s);
     while (run_timers(s))
         ;
-    CHECK_EQ(count(s, "parent IS NOT NULL AND status = 2"), 5400);
+    CHECK_EQ(count(s, "parent IS NOT NULL AND status = 2"), LARGE(5400));
     free((char *)text);
     verify_clean(s);
     store_close(&s);

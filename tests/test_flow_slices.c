@@ -28,6 +28,12 @@ static void make_all(struct store *s)
         ;
 }
 
+static struct store *sliced_store(void)
+{
+    fixture_slices(100);
+    return fixture_store();
+}
+
 static int64_t open_executions(struct store *s)
 {
     return sql_number(s, "SELECT count(*) FROM executions WHERE status < 4");
@@ -35,13 +41,16 @@ static int64_t open_executions(struct store *s)
 
 TEST(a_cancel_goes_on_though_whoever_asked_for_it_is_gone)
 {
-    struct store *s = fixture_store();
-    int64_t w = submit_star(s, 2500, "");
+    struct store *s;
+    int64_t w;
 
+    fixture_slices(LARGE(1000));
+    s = fixture_store();
+    w = submit_star(s, LARGE(2500), "");
     make_all(s);
     CHECK_EQ(flow_claim(s, &k), 1);
-    CHECK_OK(cancel(s, w)); /* a slice of 1000, and no more */
-    CHECK(open_executions(s) > 1500);
+    CHECK_OK(cancel(s, w)); /* one slice, and no more */
+    CHECK(open_executions(s) > LARGE(1500));
     verify_clean(s);
     flow_settle(s, k.held[0], OUTCOME_CANCELLED, NULL);
     verify_clean(s);
@@ -54,8 +63,8 @@ TEST(a_cancel_goes_on_though_whoever_asked_for_it_is_gone)
 
 TEST(what_runs_at_the_end_is_not_cancelled_by_the_rest_of_a_cancel)
 {
-    struct store *s = fixture_store();
-    int64_t w = submit_star(s, 1500, "on_exit: {run: x}\n");
+    struct store *s = sliced_store();
+    int64_t w = submit_star(s, 150, "on_exit: {run: x}\n");
 
     make_all(s);
     CHECK_OK(cancel(s, w));
@@ -87,14 +96,14 @@ static int64_t events_without(struct store *s, int type, const char *words)
 
 TEST(each_slice_of_a_cancel_says_who_asked_for_it_and_why)
 {
-    struct store *s = fixture_store();
-    int64_t w = submit_star(s, 2500, "");
+    struct store *s = sliced_store();
+    int64_t w = submit_star(s, 250, "");
 
     make_all(s);
     CHECK_EQ(flow_ask(s, FLOW_CANCEL, w), 0);
     make_all(s);
     CHECK_EQ(status_of(s, w), S_CANCELLED);
-    CHECK_EQ(events_without(s, EV_CANCELLED, "nobody"), 2501);
+    CHECK_EQ(events_without(s, EV_CANCELLED, "nobody"), 251);
     CHECK_EQ(events_without(s, EV_CANCELLED, "\"by\":\"ada\",\"reason\":\"a test\""), 0);
     verify_clean(s);
     store_close(&s);
@@ -102,14 +111,14 @@ TEST(each_slice_of_a_cancel_says_who_asked_for_it_and_why)
 
 TEST(each_slice_of_a_timeout_says_that_it_was_one)
 {
-    struct store *s = fixture_store();
-    int64_t w = submit_star(s, 2500, "timeout: 1m\n");
+    struct store *s = sliced_store();
+    int64_t w = submit_star(s, 250, "timeout: 1m\n");
 
     make_all(s);
     clock_advance(61 * SECOND);
     make_all(s);
     CHECK_EQ(status_of(s, w), S_TIMED_OUT);
-    CHECK_EQ(events_without(s, EV_CANCELLED, "nobody"), 2501);
+    CHECK_EQ(events_without(s, EV_CANCELLED, "nobody"), 251);
     CHECK_EQ(events_without(s, EV_CANCELLED, "it took longer than its timeout"), 0);
     verify_clean(s);
     store_close(&s);
@@ -124,10 +133,10 @@ TEST(each_slice_of_a_rerun_says_who_asked_for_it)
 {
     static const char *const files[] = {
         "w.yaml",
-        "name: w\ntasks:\n  each: {foreach: 1100, run: x}\n"
+        "name: w\ntasks:\n  each: {foreach: 110, run: x}\n"
         "  sub: {workflow: sub.yaml, needs: each}\n",
         "sub.yaml", "name: sub\ntasks: {a: {run: x}, b: {run: x, needs: a}}\n", NULL};
-    struct store *s = fixture_store();
+    struct store *s = sliced_store();
     int64_t w = flow_submit_text(s, flow_text_of_files(files), NULL);
     struct rerun r = {.request = {.execution = w, .by = "ada", .reason = "a test"}};
     struct err err = ERR_INIT;
@@ -137,7 +146,7 @@ TEST(each_slice_of_a_rerun_says_who_asked_for_it)
     rerun_release(&r);
     flow_play_sets(s);
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
-    CHECK_EQ(events_without(s, EV_RERUN, "nobody"), 1102);
+    CHECK_EQ(events_without(s, EV_RERUN, "nobody"), 112);
     CHECK_EQ(events_without(s, EV_RERUN, "\"by\":\"ada\",\"reason\":\"a test\""), 0);
     CHECK_EQ(events_without(s, EV_RERUN + FLOW_EVENT, "nobody"), 3);
     CHECK_EQ(events_without(s, EV_RERUN + FLOW_EVENT, "\"by\":\"ada\",\"reason\":\"a test\""), 0);
@@ -156,12 +165,12 @@ static int let_finish_body(struct turn *t, void *arg, struct err *err)
 {
     struct letting *l = arg;
 
-    return op_cancel(t, &l->request, 1, 1000, &l->more, err);
+    return op_cancel(t, &l->request, 1, 100, &l->more, err);
 }
 
 TEST(those_that_may_finish_are_not_in_the_way_of_those_that_are_cancelled)
 {
-    struct store *s = fixture_store();
+    struct store *s = sliced_store();
     struct buf yaml = BUF_INIT;
     struct letting l = {.request = {.let_finish = true}};
     struct err err = ERR_INIT;
@@ -169,19 +178,19 @@ TEST(those_that_may_finish_are_not_in_the_way_of_those_that_are_cancelled)
     int i;
 
     buf_addstr(&yaml, "name: w\ntasks:\n");
-    for (i = 0; i < 1100; i++)
+    for (i = 0; i < 110; i++)
         buf_addf(&yaml, "  r%d: {run: x}\n", i);
-    for (i = 0; i < 100; i++)
+    for (i = 0; i < 10; i++)
         buf_addf(&yaml, "  p%d: {run: x, needs: r0}\n", i);
     l.request.execution = flow_submit(s, yaml.ptr, NULL);
     make_all(s);
     while (flow_claim(s, &k))
         n += k.n;
-    CHECK_EQ(n, 1100);
+    CHECK_EQ(n, 110);
     CHECK_OK_ERR(store_turn(s, let_finish_body, &l, &err), &err);
     make_all(s);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE status = 1"), 0);
-    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE status = 7"), 100);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE status = 7"), 10);
     verify_clean(s);
     buf_release(&yaml);
     store_close(&s);
@@ -190,14 +199,14 @@ TEST(those_that_may_finish_are_not_in_the_way_of_those_that_are_cancelled)
 TEST(fail_fast_ends_more_than_one_slice_below_it)
 {
     static const char *const files[] = {
-        "w.yaml", "name: w\ntasks:\n  each: {foreach: 400, workflow: sub.yaml, fail_fast: true}\n",
+        "w.yaml", "name: w\ntasks:\n  each: {foreach: 40, workflow: sub.yaml, fail_fast: true}\n",
         "sub.yaml",
         "name: sub\ntasks: {a: {run: x}, b: {run: x, needs: a}, c: {run: x, needs: b}}\n", NULL};
-    struct store *s = fixture_store();
+    struct store *s = sliced_store();
     int64_t w = flow_submit_text(s, flow_text_of_files(files), NULL);
     size_t i;
 
-    CHECK_EQ(flow_claim(s, &k), 200);
+    CHECK_EQ(flow_claim(s, &k), 40);
     flow_settle(s, k.held[0], OUTCOME_FAILED, NULL);
     verify_clean(s);
     make_all(s);
@@ -225,7 +234,7 @@ static int cancel_slice_body(struct turn *t, void *arg, struct err *err)
 {
     struct letting *l = arg;
 
-    return op_cancel(t, &l->request, 1, 300, &l->more, err);
+    return op_cancel(t, &l->request, 1, 30, &l->more, err);
 }
 
 /* A graph, a list and a cancel, each of several slices, as an engine and its users go on with
@@ -238,9 +247,9 @@ static void live(struct store *s, void *arg)
     size_t n, i;
 
     (void)arg;
-    life->star = submit_star(s, 1100, "on_exit: {run: x}\n");
+    life->star = submit_star(s, 110, "on_exit: {run: x}\n");
     life->fan = flow_submit(s,
-                            "name: v\ntasks:\n  each: {foreach: 1100, run: x}\n"
+                            "name: v\ntasks:\n  each: {foreach: 110, run: x}\n"
                             "  b: {run: x, needs: each}\n",
                             NULL);
     make_all(s);
@@ -299,6 +308,7 @@ TEST_SLOW(a_kill_between_any_two_slices_strands_nothing, 600)
     life = shared_memory(sizeof(*life));
     setenv("PGOPTIONS", "-c synchronous_commit=off", 1); /* the server is not killed */
     fixture_url();
+    fixture_slices(100);
     for (; killed_at(nth % 2 ? "commit" : "committed", (nth + 1) / 2, live, NULL); nth += stride) {
         kills++;
         printf("killed %s commit %d\n", nth % 2 ? "before" : "after", (nth + 1) / 2);

@@ -5,8 +5,8 @@
 
 #include "core/graph.h"
 
-#define MANY 1500 /* two slices, also of making them */
-#define FEW  100  /* three, if a turn tells no more than 40 */
+#define MANY 150 /* two slices, also of making them */
+#define FEW  100 /* three, if a turn tells no more than 40 */
 
 static struct flow_claiming k;
 
@@ -45,6 +45,12 @@ static int64_t submit_star(struct store *s, int n)
 
     run_all_timers(s);
     return w;
+}
+
+static struct store *sliced_store(void)
+{
+    fixture_slices(100);
+    return fixture_store();
 }
 
 /* A turn tells a few only, so that few are enough. */
@@ -106,16 +112,20 @@ static void play_to_the_end(struct store *s, int64_t w, int status)
 
 TEST(those_that_need_the_same_become_ready_a_slice_in_a_turn)
 {
-    struct store *s = fixture_store();
-    int64_t w = submit_star(s, MANY), first = flow_task(s, w, "first");
+    struct store *s;
+    int64_t w, first;
 
+    fixture_slices(LARGE(1000));
+    s = fixture_store();
+    w = submit_star(s, LARGE(1500));
+    first = flow_task(s, w, "first");
     end_first(s, OUTCOME_OK);
-    CHECK_EQ(count(s, "status = 2"), 1000);
-    CHECK_EQ(get(s, first).needs_left, 500);
+    CHECK_EQ(count(s, "status = 2"), LARGE(1000));
+    CHECK_EQ(get(s, first).needs_left, LARGE(500));
     CHECK(get(s, first).failed_behind & GRAPH_TELLING);
     verify_clean(s);
     CHECK_EQ(run_timers(s), 1);
-    CHECK_EQ(count(s, "status = 2"), MANY);
+    CHECK_EQ(count(s, "status = 2"), LARGE(1500));
     CHECK(!(get(s, first).failed_behind & GRAPH_TELLING));
     verify_clean(s);
     CHECK_EQ(run_timers(s), 0);
@@ -164,28 +174,28 @@ TEST(a_skip_goes_through_a_long_chain_in_several_turns)
 /* Each of many has its own behind it: these share what a turn may tell. */
 TEST(a_skip_that_gets_wide_takes_several_turns)
 {
-    struct store *s = fixture_store();
+    struct store *s = sliced_store();
     struct buf yaml = BUF_INIT;
     int64_t w;
     int i;
 
     buf_addstr(&yaml, "name: w\ntasks:\n  first: {run: x}\n");
-    for (i = 0; i < 900; i++)
+    for (i = 0; i < 90; i++)
         buf_addf(&yaml, "  a%d: {run: x, needs: first}\n", i);
-    for (i = 0; i < 5000; i++)
-        buf_addf(&yaml, "  b%d: {run: x, needs: [a%d, a%d]}\n", i, i % 900, (i + 1) % 900);
-    buf_addstr(&yaml, "  last: {run: x, if: always(), needs: [first, b0, b1234, b4999]}\n");
+    for (i = 0; i < 500; i++)
+        buf_addf(&yaml, "  b%d: {run: x, needs: [a%d, a%d]}\n", i, i % 90, (i + 1) % 90);
+    buf_addstr(&yaml, "  last: {run: x, if: always(), needs: [first, b0, b123, b499]}\n");
     w = flow_submit(s, yaml.ptr, NULL);
     buf_release(&yaml);
     run_all_timers(s);
     end_first(s, OUTCOME_FAILED);
-    CHECK(count(s, "status = 8") >= 900);
-    CHECK(count(s, "status = 8") < 4000);
+    CHECK(count(s, "status = 8") >= 90);
+    CHECK(count(s, "status = 8") < 400);
     verify_clean(s);
     CHECK(run_timers(s) > 1); /* each that is left has its own */
     verify_clean(s);
     run_all_timers(s);
-    CHECK_EQ(count(s, "status = 8"), 5900);
+    CHECK_EQ(count(s, "status = 8"), 590);
     CHECK_EQ(flow_status(s, w, "last"), S_READY);
     play_to_the_end(s, w, S_FAILED);
     store_close(&s);
@@ -273,7 +283,7 @@ TEST(a_rerun_between_two_slices_counts_each_end_once)
 /* The timer of the first run finds a workflow that runs again, and some of it made anew. */
 TEST(an_end_of_an_earlier_run_is_not_told_in_the_next)
 {
-    struct store *s = fixture_store();
+    struct store *s = sliced_store();
     int64_t w = submit_star(s, MANY), first = flow_task(s, w, "first");
     char sql[120];
 
@@ -299,10 +309,10 @@ TEST(an_end_of_an_earlier_run_is_not_told_in_the_next)
 
 TEST(a_task_that_is_skipped_before_those_behind_it_are_made_is_told_to_them)
 {
-    struct store *s = fixture_store();
+    struct store *s = sliced_store();
     int64_t w = submit_many(s, "tasks:\n  first: {run: x}\n", "first", MANY);
 
-    CHECK_EQ(count(s, "status = 1"), 1000);
+    CHECK_EQ(count(s, "status = 1"), 100);
     CHECK_EQ(flow_ask(s, FLOW_SKIP, flow_task(s, w, "first")), 0);
     verify_clean(s);
     CHECK(run_timers(s) > 0);
@@ -315,7 +325,7 @@ TEST(a_task_that_is_skipped_before_those_behind_it_are_made_is_told_to_them)
 
 TEST(a_task_that_is_cancelled_before_those_behind_it_are_made_again_is_told_to_them)
 {
-    struct store *s = fixture_store();
+    struct store *s = sliced_store();
     int64_t w = submit_star(s, MANY);
 
     play_to_the_end(s, w, S_SUCCEEDED);
@@ -493,18 +503,23 @@ TEST(a_job_that_is_claimed_before_it_is_cancelled_is_asked_to_end)
 TEST(items_that_end_as_they_begin_are_made_a_slice_in_a_turn)
 {
     static const char *const files[] = {
-        "w.yaml", "name: w\ntasks:\n  each: {foreach: 4500, workflow: sub.yaml}\n", "sub.yaml",
-        "name: sub\ntasks: {a: {run: x, if: 1 > 2}}\n", NULL};
-    struct store *s = fixture_store();
-    int64_t w = flow_submit_text(s, flow_text_of_files(files), NULL), before = 0, now;
+        "w.yaml",
+        SANITIZED ? "name: w\ntasks:\n  each: {foreach: 450, workflow: sub.yaml}\n"
+                  : "name: w\ntasks:\n  each: {foreach: 4500, workflow: sub.yaml}\n",
+        "sub.yaml", "name: sub\ntasks: {a: {run: x, if: 1 > 2}}\n", NULL};
+    struct store *s;
+    int64_t w, before = 0, now;
 
+    fixture_slices(LARGE(1000));
+    s = fixture_store();
+    w = flow_submit_text(s, flow_text_of_files(files), NULL);
     do {
         now = count(s, "kind = 3");
-        CHECK(now - before <= 4001);
+        CHECK(now - before <= LARGE(4000) + 1);
         before = now;
         verify_clean(s);
     } while (run_timers(s));
-    CHECK_EQ(now, 4501);
+    CHECK_EQ(now, LARGE(4500) + 1);
     play_to_the_end(s, w, S_SUCCEEDED);
     store_close(&s);
 }
@@ -533,11 +548,13 @@ static void count_turn(void *arg, const char *where)
 /* Through 20,000 that need the same, and through 20,000 behind these. */
 TEST_SLOW(a_turn_stays_short_however_many_are_behind_a_task, 300)
 {
-    int n = test_full() ? 20000 : 5000, i;
-    struct store *s = fixture_store();
+    int n = LARGE(test_full() ? 20000 : 5000), i;
     struct buf yaml = BUF_INIT;
+    struct store *s;
     int64_t w;
 
+    fixture_slices(LARGE(1000));
+    s = fixture_store();
     buf_addstr(&yaml, "name: w\ntasks:\n  good: {run: x}\n  bad: {run: x, needs: good}\n");
     for (i = 0; i < n; i++)
         buf_addf(&yaml,
@@ -559,8 +576,8 @@ TEST_SLOW(a_turn_stays_short_however_many_are_behind_a_task, 300)
     fixture_env()->trace = NULL;
     fixture_env()->point = NULL;
     printf("at most %ld rows of executions and events in a turn\n", most_written);
-    CHECK(most_written > 2000);
-    CHECK(most_written < 10000);
+    CHECK(most_written > LARGE(2000));
+    CHECK(most_written < LARGE(10000));
     CHECK_EQ(count(s, "status = 8"), 3 * n);
     CHECK_EQ(status_of(s, w), S_FAILED);
     verify_clean(s);

@@ -6,8 +6,8 @@
 
 #include "core/graph.h"
 
-#define MANY  1100
-#define SLICE 300
+#define MANY  110 /* two slices of what goes on by itself, */
+#define SLICE 30  /* and some of what is asked for */
 
 static int64_t tree; /* what is paused, resumed, or run again; the same in each round */
 
@@ -194,8 +194,7 @@ static void submit_and_play(struct store *s)
 
 static void submit_and_fail(struct store *s)
 {
-    tree =
-        flow_submit(s, "name: w\ntasks:\n  each: {run: x, foreach: 1100}\n  b: {run: x}\n", NULL);
+    tree = flow_submit(s, "name: w\ntasks:\n  each: {run: x, foreach: 110}\n  b: {run: x}\n", NULL);
     play_on(s);
     CHECK_EQ(status_of(s, tree), S_FAILED);
 }
@@ -299,6 +298,7 @@ static void tell(const struct story *story)
     struct store *s;
 
     setenv("PGOPTIONS", "-c synchronous_commit=off", 1); /* the server is not killed */
+    fixture_slices(100);
     s = fixture_store();
     story->begin(s);
     store_close(&s);

@@ -197,7 +197,7 @@ int flow_cancel_below(struct turn *t, struct row *row, const char *reason, struc
                         .let_finish = (row->now.failed_behind & GRAPH_LET_FINISH) != 0};
     bool more;
 
-    return cancel(t, &q, 1, CANCEL_SLICE, true, &more, err);
+    return cancel(t, &q, 1, flow_bound(t, CANCEL_SLICE), true, &more, err);
 }
 
 int flow_cancel_on(struct turn *t, struct row *row, struct err *err)
@@ -208,7 +208,7 @@ int flow_cancel_on(struct turn *t, struct row *row, struct err *err)
     bool more;
     int rc = data_asked(t, row, EV_CANCEL_REQUESTED, &q, err);
 
-    return rc ? rc : cancel(t, &q, 1, CANCEL_SLICE, true, &more, err);
+    return rc ? rc : cancel(t, &q, 1, flow_bound(t, CANCEL_SLICE), true, &more, err);
 }
 
 int flow_cancel_tree(struct turn *t, struct row *row, const char *reason, struct err *err)
@@ -216,7 +216,7 @@ int flow_cancel_tree(struct turn *t, struct row *row, const char *reason, struct
     struct request q = {.execution = row->now.id, .root = row->now.root, .reason = reason};
     bool more;
 
-    return cancel(t, &q, 1, CANCEL_SLICE, false, &more, err);
+    return cancel(t, &q, 1, flow_bound(t, CANCEL_SLICE), false, &more, err);
 }
 
 /* ---- timers -------------------------------------------------------------------------------------

@@ -4,6 +4,16 @@
 
 #include "core/graph.h"
 #include "store/door.h"
+#include "store/store_internal.h"
+
+#define USUAL_SLICE 1000
+
+uint32_t flow_bound(const struct turn *t, uint32_t usual)
+{
+    uint32_t slice = t->store->flow.slice;
+
+    return slice ? (usual * slice + USUAL_SLICE - 1) / USUAL_SLICE : usual;
+}
 
 /* What a task itself started counts for the nearest workflow above: that ends after it. */
 static int spawned_ended(struct turn *t, struct row *row, struct err *err)

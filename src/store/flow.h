@@ -133,10 +133,13 @@ struct flow_subject {
     struct graph_facts facts;
 };
 
+/* How much of large work one turn does, where `usual` goes with slices of 1,000. */
+uint32_t flow_bound(const struct turn *t, uint32_t usual);
+
 /* flow_make.c */
 /* How many of the tasks that are left to be made a turn makes which has made so many: some, always.
  */
-uint32_t flow_slice(uint32_t made, uint32_t left);
+uint32_t flow_slice(const struct turn *t, uint32_t made, uint32_t left);
 MUST_USE int flow_make_one(struct turn *t, struct flow *f, const struct workflow_task *task,
                            struct row **out, struct err *err);
 const char *flow_lane(struct turn *t, const struct workflow_task *task, const char *name);

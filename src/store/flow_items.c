@@ -114,16 +114,18 @@ static int make_item(struct turn *t, struct flow *f, const struct workflow_task 
 
 static int items_left(const struct turn *t)
 {
-    int left = ITEMS_MAX - (int)t->items;
+    int left = (int)flow_bound(t, ITEMS_MAX) - (int)t->items;
+    int most = (int)flow_bound(t, IN_A_TURN);
 
-    return left < IN_A_TURN ? left : IN_A_TURN;
+    return left < most ? left : most;
 }
 
 /* Fills the window; what does not fit into this turn is made by the next. */
 static int fill(struct turn *t, struct flow *f, const struct workflow_task *task,
                 struct row *foreach, json_t *list, struct err *err)
 {
-    int window = task->max_parallel && task->max_parallel < WINDOW ? task->max_parallel : WINDOW;
+    int widest = (int)flow_bound(t, WINDOW);
+    int window = task->max_parallel && task->max_parallel < widest ? task->max_parallel : widest;
     struct execution *e = &foreach->now;
     bool again = (e->failed_behind & GRAPH_AGAIN) != 0;
     struct old_items old = {0};

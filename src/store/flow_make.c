@@ -145,10 +145,11 @@ static int open_gates(struct turn *t, struct flow *f, struct err *err)
 {
     const struct workflow *w = f->def->workflow;
     uint32_t at = (uint32_t)f->row->now.cursor - w->ntasks, index[OPEN_SLICE], n = 0, i;
+    uint32_t most = flow_bound(t, OPEN_SLICE);
     struct row *rows[OPEN_SLICE];
     int rc = 0;
 
-    for (; at < w->ntasks && n < OPEN_SLICE; at++)
+    for (; at < w->ntasks && n < most; at++)
         if (!w->tasks[at].nneeds)
             index[n++] = at;
     if (n && (rc = flow_tasks(t, f, index, n, rows, err)))
@@ -183,11 +184,12 @@ static int take_over(struct turn *t, struct flow *f, struct err *err)
     return at < n ? flow_go_on_later(t, f->row, err) : open_gates(t, f, err);
 }
 
-uint32_t flow_slice(uint32_t made, uint32_t left)
+uint32_t flow_slice(const struct turn *t, uint32_t made, uint32_t left)
 {
-    uint32_t most = made < MAKE_MAX ? MAKE_MAX - made : 1;
+    uint32_t all = flow_bound(t, MAKE_MAX), slice = flow_bound(t, MAKE_SLICE);
+    uint32_t most = made < all ? all - made : 1;
 
-    most = most < MAKE_SLICE ? most : MAKE_SLICE;
+    most = most < slice ? most : slice;
     return left < most ? left : most;
 }
 
@@ -199,7 +201,7 @@ int flow_make(struct turn *t, struct flow *f, struct err *err)
 
     if (made >= all)
         return flow_is_reusing(f) ? take_over(t, f, err) : open_gates(t, f, err);
-    n = flow_slice(t->made, all - made);
+    n = flow_slice(t, t->made, all - made);
     if ((rc = make_rows(t, f, made, n, err)))
         return rc;
     t->made += n;

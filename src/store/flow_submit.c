@@ -84,7 +84,7 @@ int flow_reserve(struct turn *t, const struct submission *list, size_t n, struct
             def = idmap_get(&t->submitted, key_of(&list[i]));
         else if ((rc = definition_of(t, list[i].hash, &def, err)))
             return rc;
-        made += flow_slice(made, def->workflow->ntasks);
+        made += flow_slice(t, made, def->workflow->ntasks);
         last = list[i].id > last ? list[i].id : last;
     }
     return turn_reserve_ids(t, made - t->made, last, err);

@@ -20,10 +20,11 @@ static bool is_being_made(const struct flow *f)
 
 uint32_t flow_tells(const struct turn *t, const struct flow *f, uint32_t told, uint32_t left)
 {
-    uint32_t all = t->store->flow.tells ? t->store->flow.tells : TELL_MAX;
+    uint32_t all = t->store->flow.tells ? t->store->flow.tells : flow_bound(t, TELL_MAX);
+    uint32_t slice = flow_bound(t, TELL_SLICE);
     uint32_t most = told < all && !is_being_made(f) ? all - told : 0;
 
-    most = most < TELL_SLICE ? most : TELL_SLICE;
+    most = most < slice ? most : slice;
     return left < most ? left : most;
 }
 

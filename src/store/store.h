@@ -58,6 +58,7 @@ struct store_flow_options {
     int default_attempts; /* of tasks that say nothing of retries; 0: 1 */
     struct spec defaults; /* their timeout and retry policy */
     uint32_t tells;       /* ends that one turn tells to those behind them; 0: 4,000 */
+    uint32_t slice; /* of large work, in one turn; 0: 1,000. Its other bounds shrink with this */
 };
 void store_set_flow(struct store *s, const struct store_flow_options *o);
 
