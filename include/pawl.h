@@ -73,9 +73,17 @@ enum pawl_code {
     PAWL_E_BREACH,         /* verify found something that does not hold */
 };
 
+/* What is missing, of that which a program may know how to come by. */
+enum pawl_missing {
+    PAWL_MISSING_EXECUTION = 1, /* there is none with this id */
+    PAWL_MISSING_PARAM,         /* the workflow has it, and wants a value */
+};
+
 struct pawl_error {
     int code; /* enum pawl_code */
     char message[1024];
+    int missing;    /* enum pawl_missing; 0: none of these */
+    char name[104]; /* of what is missing: the id, the param */
 };
 
 PAWL_API const char *pawl_version(void); /* of the library that is in use */

@@ -180,7 +180,7 @@ runs again: $y w::c (was skipped)" "$(p rerun @last --failed --reason mended)"
 	same succeeded "$(p show @last --json | jq -r .status)"
 	same '{"a":null,"b":2}' "$(p show @last --json | jq -c .workflow_execution.variables.params)"
 	sed -i 's/b: 1/c: {type: integer, required: true}/' "$dir/flow.yaml"
-	refused 2 'the param c is missing: it must be an integer' p rerun @last --file "$dir/flow.yaml"
+	refused 2 'the param c is missing: it must be an integer; write --set c=VALUE' p rerun @last --file "$dir/flow.yaml"
 	p rerun @last --file "$dir/flow.yaml" --set c=3
 	p worker --drain --state "$dir/state"
 	same '{"a":null,"c":3}' "$(p show @last --json | jq -c .workflow_execution.variables.params)"

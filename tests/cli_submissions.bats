@@ -54,6 +54,7 @@ sql_submit() { # params
 	refused 5 "its submission of report was refused" p show "$id"
 	refused 5 "its submission of report was refused" p why "$id"
 	refused 5 "its submission of report was refused" p cancel "$id"
+	[[ $(cat "$dir/stderr") != *'pawl ls'* ]] # it is in no list
 	p verify >/dev/null
 }
 

@@ -107,6 +107,25 @@ TEST(of_several_jobs_all_are_stored_or_none)
     verify_and_close(p);
 }
 
+TEST(what_is_missing_has_its_name_in_the_error)
+{
+    struct pawl *p = open_pawl();
+    struct pawl_job jobs[2] = {{.name = "a"}};
+    char *json;
+
+    jobs[1].yaml = "name: w\nparams: {day: {type: string, required: true}}\ntasks: {a: exit}\n";
+    FAILS(pawl_submit(p, jobs, 2, &api_err), PAWL_E_INVALID);
+    CHECK_EQ(api_err.missing, PAWL_MISSING_PARAM);
+    CHECK_STR(api_err.name, "day");
+    FAILS(pawl_show(p, 777, &json, &api_err), PAWL_E_NOT_FOUND);
+    CHECK_EQ(api_err.missing, PAWL_MISSING_EXECUTION);
+    CHECK_STR(api_err.name, "777");
+    jobs[1].params = (const char *const[]){"dya=monday", NULL};
+    FAILS(pawl_submit(p, jobs, 2, &api_err), PAWL_E_INVALID);
+    CHECK_EQ(api_err.missing, 0);
+    verify_and_close(p);
+}
+
 TEST(the_same_key_gives_the_same_execution)
 {
     struct pawl *p = open_pawl();

@@ -32,6 +32,20 @@ TEST(an_error_returns_its_code_and_keeps_its_sentence)
     CHECK_STR(err.msg, "while looking: there is no execution 7");
 }
 
+TEST(an_error_says_what_is_missing_until_another_takes_its_place)
+{
+    struct err err = ERR_INIT;
+
+    err_set(&err, E_INVALID, "no value");
+    CHECK_EQ(err_missing(&err, MISSING_PARAM, "day"), -E_INVALID);
+    err_prefix(&err, "job 2 of 3");
+    CHECK_EQ(err.missing, MISSING_PARAM);
+    CHECK_STR(err.name, "day");
+    err_set(&err, E_INVALID, "wrong");
+    CHECK_EQ(err.missing, MISSING_NOTHING);
+    CHECK_STR(err.name, "");
+}
+
 TEST(a_sentence_that_is_too_long_is_cut_and_stays_a_string)
 {
     struct err err = ERR_INIT;

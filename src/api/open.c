@@ -23,6 +23,8 @@ _Static_assert((int)PAWL_E_REDO == (int)E_REDO, "pawl.h and err.h differ");
 _Static_assert((int)PAWL_E_CONN_LOST == (int)E_CONN_LOST, "pawl.h and err.h differ");
 _Static_assert((int)PAWL_E_COMMIT_UNKNOWN == (int)E_COMMIT_UNKNOWN, "pawl.h and err.h differ");
 _Static_assert((int)PAWL_E_BREACH == (int)E_BREACH, "pawl.h and err.h differ");
+_Static_assert((int)PAWL_MISSING_EXECUTION == (int)MISSING_EXECUTION, "pawl.h and err.h differ");
+_Static_assert((int)PAWL_MISSING_PARAM == (int)MISSING_PARAM, "pawl.h and err.h differ");
 
 #define TRIES_BEFORE_WAITING 3
 #define TRIES                10
@@ -42,6 +44,8 @@ int api_end(int rc, const struct err *err, struct pawl_error *out)
     if (rc && out) {
         out->code = -rc;
         snprintf(out->message, sizeof(out->message), "%s", err->msg);
+        out->missing = (int)err->missing;
+        snprintf(out->name, sizeof(out->name), "%s", err->name);
     }
     return rc;
 }

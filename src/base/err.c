@@ -10,10 +10,19 @@ int err_set(struct err *err, enum error_code code, const char *fmt, ...)
     va_list ap;
 
     err->code = code;
+    err->missing = MISSING_NOTHING;
+    err->name[0] = '\0';
     va_start(ap, fmt);
     vsnprintf(err->msg, sizeof(err->msg), fmt, ap);
     va_end(ap);
     return -(int)code;
+}
+
+int err_missing(struct err *err, enum err_missing missing, const char *name)
+{
+    err->missing = missing;
+    snprintf(err->name, sizeof(err->name), "%s", name);
+    return -(int)err->code;
 }
 
 int err_prefix(struct err *err, const char *fmt, ...)

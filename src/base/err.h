@@ -31,9 +31,14 @@ enum error_code {
 #undef X
 };
 
+/* What is missing, of that which whoever shows the sentence may know how to come by. */
+enum err_missing { MISSING_NOTHING, MISSING_EXECUTION, MISSING_PARAM };
+
 struct err {
     enum error_code code;
     char msg[1024];
+    enum err_missing missing;
+    char name[104]; /* of what is missing */
 };
 
 #define ERR_INIT \
@@ -43,6 +48,9 @@ struct err {
 
 /* Sets code and sentence and returns -code, so that `return err_set(…)` reads as what it is. */
 int err_set(struct err *err, enum error_code code, const char *fmt, ...) PRINTF_LIKE(3, 4);
+
+/* Adds what is missing to an error that was just set; returns -code. */
+int err_missing(struct err *err, enum err_missing missing, const char *name);
 
 /* Puts "text: " before the sentence that is already there; returns -code. */
 int err_prefix(struct err *err, const char *fmt, ...) PRINTF_LIKE(2, 3);

@@ -49,8 +49,9 @@ void help_command(FILE *to, const struct command *c);
 
 /* ---- out.c ---- */
 
-int cli_fail(const struct pawl_error *err);        /* says it; returns the exit code */
-int cli_fail_submit(const struct pawl_error *err); /* the same, of a workflow with --param */
+int cli_fail(const struct pawl_error *err); /* says it; returns the exit code */
+/* The same, of a command that takes params by this option. */
+int cli_fail_param(const struct pawl_error *err, const char *option);
 int cli_wrong(const char *fmt, ...) PRINTF_LIKE(1, 2);
 int cli_done(int exit_code); /* whether all that was printed has arrived decides, too */
 

@@ -72,9 +72,9 @@ static int set(struct pawl *p, const struct wish *w, struct pawl_error *err, str
     int rc;
 
     if (strcmp(w->limit, "none") && (text_parse_i64(w->limit, &max) || max < 0 || max >= INT_MAX)) {
+        *err = (struct pawl_error){.code = PAWL_E_INVALID};
         snprintf(err->message, sizeof(err->message), "--limit wants a number or none, not '%.60s'",
                  w->limit);
-        err->code = PAWL_E_INVALID;
         return -PAWL_E_INVALID;
     }
     if ((rc = pawl_queue_limit(p, w->queue, (int)max, NULL, w->reason, &paused, err)))

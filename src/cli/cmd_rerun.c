@@ -85,7 +85,7 @@ static int rerun(struct cli *c, struct pawl *p, const struct pawl_rerun *how, co
     if (code)
         return code;
     if (pawl_rerun(p, id, how, &json, &err))
-        return cli_fail(&err);
+        return cli_fail_param(&err, "--set");
     told = json_loads(json, 0, NULL);
     if (c->json)
         puts(json);

@@ -129,7 +129,7 @@ static int submit(struct flow_run *r)
         return cli_wrong("queue.enabled is false in pawl.yaml, so there is no queue to wait in: "
                          "`pawl run FILE` runs it here and now");
     if (pawl_submit(r->p, &r->job, 1, &r->err))
-        return cli_fail_submit(&r->err);
+        return cli_fail_param(&r->err, "--param");
     if (!r->cli->json) {
         printf("%lld\n", (long long)r->job.id);
         return 0;

@@ -255,7 +255,7 @@ static int begin(struct run *r)
         return cli_fail(&r->err);
     pawl_engine_watch(r->e, told, r);
     if (r->h->job && pawl_engine_submit(r->e, r->h->job, submitted, r, &r->err))
-        return cli_fail_submit(&r->err);
+        return cli_fail_param(&r->err, "--param");
     r->answered = !r->h->job;
     return 0;
 }

@@ -3,7 +3,6 @@
 
 #include "base/mem.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -66,28 +65,22 @@ static int say(const char *text, int exit_code)
     return exit_code;
 }
 
-/* The library does not know that there are commands: what to do about an id is said here. */
-int cli_fail(const struct pawl_error *err)
+/* The library does not know that there are commands: what to do about it is said here. */
+int cli_fail_param(const struct pawl_error *err, const char *option)
 {
-    static const char missing[] = "there is no execution ";
-    char text[sizeof(err->message) + 40];
-    bool no_id = !strncmp(err->message, missing, sizeof(missing) - 1) &&
-                 isdigit((unsigned char)err->message[sizeof(missing) - 1]);
+    char text[sizeof(err->message) + sizeof(err->name) + 40], *end = stpcpy(text, err->message);
+    size_t left = sizeof(text) - (size_t)(end - text);
 
-    snprintf(text, sizeof(text), "%s%s", err->message, no_id ? ": `pawl ls` lists them" : "");
+    if (err->missing == PAWL_MISSING_EXECUTION)
+        snprintf(end, left, ": `pawl ls` lists them");
+    else if (err->missing == PAWL_MISSING_PARAM && option)
+        snprintf(end, left, "; write %s %s=VALUE", option, err->name);
     return say(text, pawl_exit_code(err->code));
 }
 
-int cli_fail_submit(const struct pawl_error *err)
+int cli_fail(const struct pawl_error *err)
 {
-    char text[sizeof(err->message) + 140], name[101];
-    int end = 0;
-
-    if (sscanf(err->message, "the param %100s is missing:%n", name, &end) == 1 && end)
-        snprintf(text, sizeof(text), "%s; write --param %s=VALUE", err->message, name);
-    else
-        snprintf(text, sizeof(text), "%s", err->message);
-    return say(text, pawl_exit_code(err->code));
+    return cli_fail_param(err, NULL);
 }
 
 int cli_wrong(const char *fmt, ...)

@@ -266,9 +266,11 @@ static int take_param(const struct workflow_param *p, json_t *given, json_t *par
         json_object_set_new(params, p->name, json_loads(p->otherwise, JSON_DECODE_ANY, NULL));
         return 0;
     }
-    if (!v && p->required)
-        return err_set(err, E_INVALID, "the param %s is missing: it must be %s %s", p->name,
-                       param_article(p->type), param_types[p->type]);
+    if (!v && p->required) {
+        err_set(err, E_INVALID, "the param %s is missing: it must be %s %s", p->name,
+                param_article(p->type), param_types[p->type]);
+        return err_missing(err, MISSING_PARAM, p->name);
+    }
     if (!v)
         return json_object_set_new(params, p->name, json_null());
     if (!has_type(v, p->type) && !(json_is_null(v) && may_be_null(p)))

@@ -164,7 +164,7 @@ static int find_log(struct db *db, struct reading *g, int *epoch, struct err *er
     if ((rc = db_query(db, &a, &r, err)))
         goto done;
     if (!r.n) {
-        rc = err_set(err, E_NOT_FOUND, "there is no execution %lld", (long long)g->execution);
+        rc = query_no_execution(g->execution, err);
         goto done;
     }
     g->page.attempt = (int)rows_int(&r, 0, 0);

@@ -189,7 +189,7 @@ static int settle_moment(struct past *p, struct err *err)
     size_t i, n = 0;
 
     if (!p->n)
-        return err_set(err, E_NOT_FOUND, "there is no execution %lld", (long long)p->id);
+        return query_no_execution(p->id, err);
     if (!p->rows[0].then.status)
         return not_yet(p, err);
     for (i = 0; i < p->n; i++) {

@@ -3,6 +3,7 @@
 #include "store/query_internal.h"
 #include "store/submissions.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* ---- how every question is asked ---- */
@@ -110,6 +111,15 @@ static int ask_by_id(struct store *s, enum stmt_id q, int64_t id, struct executi
     return rc;
 }
 
+int query_no_execution(int64_t id, struct err *err)
+{
+    char text[24];
+
+    snprintf(text, sizeof(text), "%lld", (long long)id);
+    err_set(err, E_NOT_FOUND, "there is no execution %s", text);
+    return err_missing(err, MISSING_EXECUTION, text);
+}
+
 /* What was submitted by SQL has its id before it is an execution. */
 int query_not_there(struct store *s, int64_t id, struct err *err)
 {
@@ -120,7 +130,7 @@ int query_not_there(struct store *s, int64_t id, struct err *err)
     if (rc)
         return rc;
     if (!l.n)
-        rc = err_set(err, E_NOT_FOUND, "there is no execution %lld", n);
+        rc = query_no_execution(id, err);
     else if (l.at[0].error)
         rc = err_set(err, E_NOT_FOUND,
                      "there is no execution %lld: its submission of %s was refused: %s", n,

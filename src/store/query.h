@@ -25,6 +25,7 @@ struct execution_list {
 };
 void execution_list_release(struct execution_list *l);
 
+MUST_USE int query_no_execution(int64_t id, struct err *err); /* -E_NOT_FOUND */
 /* -E_NOT_FOUND, with a sentence that tells what is known of that id: it may have been submitted.
  * -E_BUSY: that submission was taken at this moment, and the execution is there. */
 MUST_USE int query_not_there(struct store *s, int64_t id, struct err *err);

@@ -34,7 +34,7 @@ static int read_execution(struct db *db, struct asking *g, struct err *err)
     if ((rc = db->driver->send_now(db, &w->now, err)) || (rc = why_ask(db, g, err)))
         return rc;
     if (!g->rows.n)
-        return err_set(err, E_NOT_FOUND, "there is no execution %lld", (long long)g->id);
+        return query_no_execution(g->id, err);
     w->now += db->env->clock_offset;
     execution_read_whole(&w->execution, &g->rows, 0, 0, &w->arena);
     query_read_past(&w->past, &g->rows, 0, WHOLE_COLUMNS, &w->arena);
