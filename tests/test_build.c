@@ -432,6 +432,7 @@ static struct pawl_workflow *built_of(const char *name, const struct pawl_task_k
 
 TEST(what_is_wrong_is_told_as_of_a_file)
 {
+    char long_key[1201], with[1220], yaml[1300];
     struct pawl_workflow *w;
 
     same_complaint(built_of(NULL, NULL), "name: w\n");
@@ -453,6 +454,13 @@ TEST(what_is_wrong_is_told_as_of_a_file)
     same_complaint(
         built_of("a", &(struct pawl_task_keys){.run = "x", .timeout = -5, .delay = INT64_MIN}),
         "name: w\ntasks: {a: {run: x, timeout: -5us, delay: -9223372036854775808us}}\n");
+    memset(long_key, 'k', sizeof(long_key) - 1);
+    long_key[sizeof(long_key) - 1] = '\0';
+    snprintf(with, sizeof(with), "{\"%s\": 1}", long_key);
+    snprintf(yaml, sizeof(yaml), "name: w\ntasks:\n  a:\n    run: x\n    with: {%s: 1}\n",
+             long_key);
+    same_complaint(built_of("a", &(struct pawl_task_keys){.run = "x", .with = with}), yaml);
+    CHECK(strstr(e.message, "a key can't be longer than 1024 characters"));
     w = built_of("a", &(struct pawl_task_keys){.run = "x"});
     pawl_workflow_task(w, "a", &(struct pawl_task_keys){.run = "y"});
     same_complaint(w, "# a file\nname: w\ntasks:\n  a: {run: x}\n  a: {run: y}\n");

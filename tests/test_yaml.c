@@ -188,6 +188,38 @@ TEST(what_is_wrong_is_said_with_its_place_and_all_at_once)
     }
 }
 
+/* libyaml no longer takes it for a key, so it is the ":" behind it that it does not expect. */
+TEST(a_key_that_is_too_long_is_said_to_be_where_it_begins)
+{
+    static const struct {
+        const char *around, *problem;
+    } cases[] = {
+        {"{\"a\": 1, \"%s\": 2}\n", "1:10: a key can't be longer than 1024 characters: "},
+        {"a:\n  b: {'%s' : 2}\n", "2:7: a key can't be longer than 1024 characters: "},
+        {"a:\n  %s: 2\n", "2:3: a key can't be longer than 1024 characters: "},
+        {"- \"\\\"%s\": 2\n", "1:3: a key can't be longer than 1024 characters: "},
+        {"a: %s: 2\n", "1:1204: a \": \" is not expected here"},
+        {"{\"a\": \"%s\": 2}\n", "1:1209: a \",\" or \"}\" is missing before this"},
+        {"{\"%s\" \"b\": 2}\n", "1:1205: a \",\" or \"}\" is missing before this"},
+    };
+    char key[1201], text[1300];
+    size_t i;
+
+    memset(key, 'k', sizeof(key) - 1);
+    key[sizeof(key) - 1] = '\0';
+    for (i = 0; i < COUNT(cases); i++) {
+        const char *at = strstr(cases[i].around, "%s");
+        struct reading *r;
+
+        snprintf(text, sizeof(text), "%.*s%s%s", (int)(at - cases[i].around), cases[i].around, key,
+                 at + 2);
+        r = read_text(text);
+        if (strncmp(all(r), cases[i].problem, strlen(cases[i].problem)) != 0)
+            CHECK_STR(all(r), cases[i].problem);
+        done(r);
+    }
+}
+
 TEST(bytes_that_are_no_text_are_refused_where_they_stand)
 {
     static const struct {

@@ -209,6 +209,15 @@ static size_t column_offset(const char *line, size_t len, uint32_t column)
     return at;
 }
 
+const char *source_at(const struct source *s, uint32_t line, uint32_t column, size_t *len)
+{
+    const char *p = find_line(s, line, len);
+    size_t at = p ? column_offset(p, *len, column) : 0;
+
+    *len = p ? *len - at : 0;
+    return p ? p + at : "";
+}
+
 /* Columns that the characters from `a` to `b` take up: HIDDEN stands for one, but is wider. */
 static size_t width(const struct shown *w, size_t a, size_t b)
 {

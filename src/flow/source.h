@@ -28,6 +28,9 @@ size_t source_step(const char *p, size_t left);
 /* The place of a byte, from 1: a line ends with LF, CR or CR LF; a column is a character. */
 void source_place(const struct source *s, size_t offset, uint32_t *line, uint32_t *column);
 
+/* The text from that place on, up to the end of its line: none where there is no such line. */
+const char *source_at(const struct source *s, uint32_t line, uint32_t column, size_t *len);
+
 /* Adds the line and a caret below the column, each as a line of its own. Passwords in URLs and
  * control characters are left out, long lines cut. Nothing for a line that is not there. */
 void source_show(const struct source *s, uint32_t line, uint32_t column, struct buf *out);

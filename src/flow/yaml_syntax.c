@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#define KEY_MAX 1024 /* of YAML */
+
 /* ---- characters ---- */
 
 static bool is_bad_control(char ch)
@@ -87,6 +89,40 @@ static const char *our_words(const char *theirs)
     return theirs;
 }
 
+/* Bytes of the text that begins there: up to its closing quote, or to where a plain one ends. */
+static size_t text_length(const char *p, size_t left)
+{
+    char quote = *p == '"' || *p == '\'' ? *p : '\0';
+    size_t n;
+
+    for (n = 1; n < left; n++) {
+        if (quote ? p[n] == quote : p[n] == ':' && (n + 1 == left || p[n + 1] == ' '))
+            return n;
+        n += quote == '"' && p[n] == '\\';
+    }
+    return left;
+}
+
+/* YAML looks that far for the ":" behind a key, so what stands behind a longer one is called odd.
+ * libyaml still knows where it began. */
+static bool is_long_key(const yaml_parser_t *p, const struct source *s)
+{
+    const yaml_mark_t *from, *to = &p->problem_mark;
+    const char *text;
+    size_t left;
+
+    if (p->simple_keys.top == p->simple_keys.start)
+        return false;
+    from = &p->simple_keys.top[-1].mark;
+    if (from->line != to->line || from->index + KEY_MAX >= to->index)
+        return false;
+    text = source_at(s, (uint32_t)to->line + 1, (uint32_t)to->column + 1, &left);
+    if (!left || *text != ':')
+        return false;
+    text = source_at(s, (uint32_t)from->line + 1, (uint32_t)from->column + 1, &left);
+    return text_length(text, left) >= KEY_MAX;
+}
+
 /* A character that can't begin a text: mostly a tab, or one that YAML keeps for itself. */
 static void odd_character(const yaml_parser_t *p, const struct source *s, struct problems *problems,
                           uint32_t line, uint32_t column)
@@ -109,6 +145,10 @@ void syntax_problem(const yaml_parser_t *p, const struct source *s, struct probl
     if (p->error == YAML_READER_ERROR) {
         source_place(s, p->problem_offset, &line, &column);
         problem_add(problems, s, line, column, "this character can't be part of YAML: %s", problem);
+    } else if (is_long_key(p, s)) {
+        column = (uint32_t)p->simple_keys.top[-1].mark.column + 1;
+        problem_add(problems, s, line, column,
+                    "a key can't be longer than %d characters: what begins here is", KEY_MAX);
     } else if (!strcmp(problem, "found character that cannot start any token")) {
         odd_character(p, s, problems, line, column);
     } else if (p->context && p->context_mark.line + 1 < line) {
