@@ -15,6 +15,8 @@ static struct pawl_error e;
 
 /* ---- the work: on threads of the engine's ---- */
 
+#define LARGEST 3037000499 /* whose square a long holds */
+
 /* {"n":3} -> 9 */
 static int square(struct pawl_call *c, void *arg)
 {
@@ -24,6 +26,10 @@ static int square(struct pawl_call *c, void *arg)
     (void)arg;
     if (sscanf(c->input, "{\"n\":%ld}", &n) != 1) {
         c->ops->fail(c, "the input should be {\"n\": NUMBER}");
+        return 2;
+    }
+    if (n < -LARGEST || n > LARGEST) {
+        c->ops->fail(c, "its square needs more than 64 bits");
         return 2;
     }
     snprintf(result, sizeof(result), "%ld", n * n);
@@ -51,7 +57,7 @@ static struct pawl_workflow *squares(void)
     struct pawl_workflow *w = pawl_workflow_new(&(struct pawl_workflow_keys){
         .name = "squares",
         .timeout = 60 * 1000000LL,
-        .defaults = &(struct pawl_task_keys){.retries = 2},
+        .defaults = &(struct pawl_task_keys){.retries = 2, .retry = {.delay = 100000}},
         .outputs = "{\"sum\": \"${{ tasks.sum.outputs.sum }}\"}",
     });
 
@@ -90,12 +96,20 @@ static int run(struct pawl *p)
     return rc;
 }
 
+/* Only one that has succeeded has a result. */
 static int show(struct pawl *p, int64_t id)
 {
+    const char *status;
     char *json, *result;
-    int rc = pawl_show(p, id, &json, &e);
+    int rc = pawl_status(p, id, &status, &e);
 
-    if (rc)
+    if (!rc && strcmp(status, "succeeded") != 0) {
+        e.code = PAWL_E_INTERNAL;
+        snprintf(e.message, sizeof(e.message), "execution %lld is %s: `pawl why %lld` says more",
+                 (long long)id, status, (long long)id);
+        return -e.code;
+    }
+    if (rc || (rc = pawl_show(p, id, &json, &e)))
         return rc;
     result = strstr(json, "\"result\":");
     printf("%.*s\n", (int)strcspn(result, "}") + 1, result);
@@ -103,20 +117,31 @@ static int show(struct pawl *p, int64_t id)
     return 0;
 }
 
+/* As JSON: 3,4. Anything else, or nothing, is no list of numbers. */
+static bool read_numbers(char **words, char *to, size_t size)
+{
+    char *end = "", *at = to;
+
+    for (; *words && !*end && size - (size_t)(at - to) > 30; words++) {
+        at += snprintf(at, 30, "%s%ld", at > to ? "," : "", strtol(*words, &end, 10));
+        if (end == *words)
+            return false;
+    }
+    return at > to && !*words && !*end;
+}
+
 int main(int argc, char **argv)
 {
     struct pawl_workflow *w = squares();
     char numbers[4000] = "", key[4020], input[4040];
     struct pawl_job job = {.built = w, .input = input, .key = key};
+    bool wrong = argc < 3 || !read_numbers(argv + 2, numbers, sizeof(numbers));
     struct pawl *p = NULL;
-    int i, rc = 0;
+    int rc = 0;
 
-    for (i = 2; i < argc && strlen(numbers) < 3900; i++)
-        snprintf(numbers + strlen(numbers), 30, "%s%ld", i > 2 ? "," : "",
-                 strtol(argv[i], NULL, 10));
     snprintf(key, sizeof(key), "squares %.200s", numbers);
     snprintf(input, sizeof(input), "{\"numbers\": [%s]}", numbers);
-    if (argc < 3) {
+    if (wrong) {
         fprintf(stderr, "usage: built DB NUMBER...\n");
         rc = 2;
     } else if (pawl_open(&(struct pawl_options){.url = argv[1]}, &p, &e) ||

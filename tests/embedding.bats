@@ -115,6 +115,20 @@ make_bills() {
 	pawl --db "$db" verify
 }
 
+@test "built: a run that did not succeed is said to be one, and what is no number is wrong use" {
+	make_db
+	status=0 && timeout 60 "$examples/built" "$db" 3 4000000000 >out 2>said || status=$?
+	[ "$status" = 1 ] && [ ! -s out ]
+	[ "$(cat said)" = 'built: execution 1 is failed: `pawl why 1` says more' ]
+	pawl --db "$db" why 1 | grep 'its square needs more than 64 bits'
+	for words in '' x '3 4x' '3 -'; do
+		status=0 && "$examples/built" "$db" $words 2>said || status=$?
+		[ "$status" = 2 ]
+		grep '^usage: built DB NUMBER' said
+	done
+	pawl --db "$db" verify
+}
+
 # ---- the library as others link it ---------------------------------------------------------------------
 
 @test "the shared library shows what the header declares, and nothing else" {
