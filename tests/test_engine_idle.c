@@ -1,0 +1,240 @@
+/* test_engine_idle.c - a worker that has nothing to do, or is to do nothing more: how little it
+ * asks, what wakes it, and how it stops. Each test ends with verify. */
+#include "engine_fixture.h"
+
+#include <stdatomic.h>
+#include <strings.h>
+
+TEST_POLL_TOO;
+TEST_LOOPS_TOO;
+
+static int noop(struct function_call *c, void *arg)
+{
+    (void)c;
+    (void)arg;
+    return 0;
+}
+
+/* Runs until it is told to stop. */
+static int waits(struct function_call *c, void *arg)
+{
+    atomic_store((atomic_int *)arg, 1);
+    while (!c->ops->cancelled(c))
+        usleep(1000);
+    return 1;
+}
+
+static atomic_int running;
+
+static const struct kit_function functions[] = {
+    {"noop", noop, NULL}, {"waits", waits, &running}, {NULL, NULL, NULL}};
+
+/* ---- idle ---- */
+
+TEST(a_worker_that_sleeps_is_woken_by_a_submission)
+{
+    struct store *s = fixture_store();
+    struct worker_kit k = {.list = functions};
+    int i;
+
+    kit_open(&k);
+    for (i = 0; i < 20; i++)
+        kit_step(&k);
+    CHECK(engine_is_drained(k.engine));
+    for (i = 0; i < 3; i++) {
+        kit_submit(s, "noop", NULL);
+        kit_until_ended(&k, i + 1);
+    }
+    engine_close(&k.engine);
+    verify_clean(s);
+    store_close(&s);
+}
+
+static atomic_int asked, looked, opened;
+
+static void count_asked(void *arg, const char *what, int64_t took, long rows)
+{
+    (void)arg;
+    (void)took;
+    (void)rows;
+    if (!strcmp(what, "lock") || !strcasecmp(what, "begin") || !strcasecmp(what, "commit"))
+        return;
+    atomic_fetch_add(&asked, 1);
+    if (!strcmp(what, "worker_tick"))
+        atomic_fetch_add(&looked, 1);
+    if (!strcmp(what, "schema_version")) /* each connection begins with it */
+        atomic_fetch_add(&opened, 1);
+}
+
+static void step_to_next_look(struct worker_kit *k)
+{
+    int before = atomic_load(&looked), i;
+
+    clock_advance(LEASE / 2);
+    KIT_UNTIL(k, atomic_load(&looked) > before);
+    for (i = 0; i < 5; i++)
+        kit_step(k);
+}
+
+TEST(an_idle_worker_asks_once_a_heartbeat)
+{
+    struct store *s = fixture_store();
+    struct worker_kit k = {.list = functions};
+    int i;
+
+    fixture_env()->trace = count_asked;
+    kit_open(&k);
+    step_to_next_look(&k); /* with what is done once a day */
+    step_to_next_look(&k);
+    atomic_store(&asked, 0);
+    atomic_store(&looked, 0);
+    for (i = 0; i < 12; i++)
+        step_to_next_look(&k);
+    CHECK_EQ(atomic_load(&asked), atomic_load(&looked));
+    CHECK(atomic_load(&looked) >= 12);
+    engine_close(&k.engine);
+    fixture_env()->trace = NULL;
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_worker_of_a_server_connects_for_heartbeats_with_the_first_of_them)
+{
+    struct store *s = fixture_store();
+    struct worker_kit k = {.list = functions};
+    int own = kit_loops() > 1 ? 1 + kit_loops() : 1; /* that turns are made on */
+
+    fixture_env()->trace = count_asked;
+    kit_open(&k);
+    kit_step(&k);
+    CHECK_EQ(atomic_load(&opened), own);
+    step_to_next_look(&k);
+    step_to_next_look(&k);
+    CHECK_EQ(atomic_load(&opened), strcmp(test_db(), "postgres") ? own : own + 1);
+    engine_close(&k.engine);
+    fixture_env()->trace = NULL;
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_job_that_nobody_announced_is_found_by_the_next_heartbeat)
+{
+    struct store *s = fixture_store();
+    struct worker_kit k = {.list = functions};
+
+    fixture_env()->trace = count_asked;
+    submit_with(s, (struct submission){.name = "exec::test", .lane = "function:elsewhere"});
+    kit_open(&k);
+    step_to_next_look(&k);
+    step_to_next_look(&k);
+    CHECK_EQ(k.ended, 0);
+    sql_run(s, "UPDATE executions SET lane = 'function:noop'");
+    sql_run(s, "UPDATE task_outbox SET lane = 'function:noop'");
+    step_to_next_look(&k);
+    kit_until_ended(&k, 1);
+    engine_close(&k.engine);
+    fixture_env()->trace = NULL;
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* ---- a fence ---- */
+
+static int fence_body(struct turn *t, void *arg, struct err *err)
+{
+    return op_fence(t, &(struct fence){.slice = 10}, arg, err);
+}
+
+static void fence(struct store *s)
+{
+    struct fence f;
+    struct err err = ERR_INIT;
+
+    CHECK_OK_ERR(store_turn(s, fence_body, &f, &err), &err);
+}
+
+TEST(a_worker_of_another_generation_takes_nothing_and_ends)
+{
+    struct store *s = fixture_store();
+    struct worker_kit k = {.list = functions};
+    struct err err = ERR_INIT;
+    int64_t id;
+    int rc;
+
+    kit_open(&k);
+    kit_step(&k);
+    fence(s);
+    id = kit_submit(s, "noop", NULL);
+    while (!(rc = engine_step(k.engine, 20000, &err)))
+        ;
+    CHECK_EQ(rc, -E_CONFLICT);
+    CHECK(strstr(err.msg, "the database was fenced"));
+    CHECK_EQ(status_of(s, id), S_READY);
+    engine_close(&k.engine);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(an_idle_worker_of_another_generation_ends_with_its_next_heartbeat)
+{
+    struct store *s = fixture_store();
+    struct worker_kit k = {.list = functions};
+    struct err err = ERR_INIT;
+    int rc;
+
+    kit_open(&k);
+    kit_step(&k);
+    fence(s);
+    clock_advance(LEASE / 2);
+    while (!(rc = engine_step(k.engine, 20000, &err)))
+        ;
+    CHECK_EQ(rc, -E_CONFLICT);
+    engine_close(&k.engine);
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* ---- the end ---- */
+
+static void count_refused(void *arg, const struct submission *sub)
+{
+    CHECK_EQ(sub->rc, -E_UNAVAILABLE);
+    CHECK(strstr(sub->err.msg, "the engine was closed"));
+    ++*(int *)arg;
+}
+
+TEST(who_submits_to_an_engine_that_is_closed_is_told_so)
+{
+    struct store *s = fixture_store();
+    struct worker_kit k = {.list = functions};
+    int refused = 0;
+
+    kit_open(&k);
+    engine_submit(k.engine, &(struct submission){.kind = KIND_EXEC, .name = "exec::test"},
+                  count_refused, &refused);
+    engine_close(&k.engine);
+    CHECK_EQ(refused, 1);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions"), 0);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_stop_gives_back_what_has_not_begun)
+{
+    struct store *s = fixture_store();
+    struct worker_kit k = {.list = functions, .threads = 1};
+    int64_t first = kit_submit(s, "waits", NULL), second = kit_submit(s, "noop", NULL);
+
+    kit_open(&k);
+    KIT_UNTIL(&k, atomic_load(&running) && status_of(s, second) == S_RUNNING);
+    engine_stop(k.engine, true);
+    KIT_UNTIL(&k, engine_is_idle(k.engine));
+    CHECK_EQ(status_of(s, second), S_READY);
+    CHECK_EQ(get(s, second).attempts, 1);
+    CHECK_EQ(get(s, second).max_attempts, 2); /* it used up no try */
+    CHECK_EQ(status_of(s, first), S_READY);   /* it was told to stop, and is to be run again */
+    CHECK_EQ(get(s, first).max_attempts, 2);
+    engine_close(&k.engine);
+    verify_clean(s);
+    store_close(&s);
+}
