@@ -5,6 +5,8 @@
 
 #include "fixture.h"
 
+#include <stdio.h>
+
 #define DAY (24 * 3600 * 1000000LL)
 
 struct retaining {
@@ -49,6 +51,49 @@ static inline int64_t ended_job(struct store *s)
 
     CHECK_EQ(settle_ok(s, claim_job(s, 1)), 0);
     return id;
+}
+
+static inline int64_t count(struct store *s, const char *table)
+{
+    char sql[100];
+
+    snprintf(sql, sizeof(sql), "SELECT count(*) FROM %s", table);
+    return sql_number(s, sql);
+}
+
+static inline bool exists(struct store *s, int64_t id)
+{
+    char sql[100];
+
+    snprintf(sql, sizeof(sql), "SELECT count(*) FROM executions WHERE id = %lld", (long long)id);
+    return sql_number(s, sql) == 1;
+}
+
+static inline int end_body(struct turn *t, void *arg, struct err *err)
+{
+    struct outcome ok = {.kind = OUTCOME_OK, .duration = -1, .retry_delay = -1};
+
+    return op_flow_end(t, *(int64_t *)arg, &ok, err);
+}
+
+static inline void end_flow(struct store *s, int64_t id)
+{
+    struct err err = ERR_INIT;
+
+    CHECK_OK_ERR(store_turn(s, end_body, &id, &err), &err);
+}
+
+/* A workflow with two jobs, all of it ended. */
+static inline int64_t ended_tree(struct store *s)
+{
+    int64_t root = submit_with(s, (struct submission){.name = "flow", .kind = KIND_WORKFLOW});
+
+    submit_child(s, root, "a");
+    submit_child(s, root, "b");
+    CHECK_EQ(settle_ok(s, claim_job(s, 1)), 0);
+    CHECK_EQ(settle_as(s, claim_job(s, 1), OUTCOME_FAILED, -1), 0);
+    end_flow(s, root);
+    return root;
 }
 
 #endif
