@@ -110,6 +110,8 @@ FUZZ_SRCS := $(wildcard tests/fuzz/*.c)
 # What they need of the library, which is not built for them as a whole.
 FUZZ_LIB := $(wildcard src/base/*.c src/core/*.c src/flow/*.c src/exec/outputs.c)
 BENCH_SRCS := $(wildcard bench/*.c)
+# The databases of bench/raw.c.
+RAW_SRCS := $(wildcard bench/raw/*.c)
 PLUGIN_SRCS := $(wildcard examples/plugin*.c)
 EXAMPLE_SRCS := $(filter-out $(PLUGIN_SRCS),$(wildcard examples/*.c))
 SQL := $(sort $(wildcard src/store/sql/*.sql))
@@ -130,9 +132,11 @@ SHIM_OBJS := $(call object,$(SHIM_SRCS))
 MANUAL_OBJS := $(call object,$(MANUAL_SRCS))
 COMMON_OBJS := $(call object,$(TEST_COMMON))
 RANDOM_OBJS := $(call object,$(RANDOM_SRCS))
+RAW_OBJS := $(call object,$(RAW_SRCS))
 PROGRAM_OBJS := $(call object,$(TEST_SRCS) $(FUZZ_SRCS) $(BENCH_SRCS) $(EXAMPLE_SRCS))
 PLUGIN_OBJS := $(call object,$(PLUGIN_SRCS))
-OBJS := $(LIB_OBJS) $(CLI_OBJS) $(SHIM_OBJS) $(MANUAL_OBJS) $(COMMON_OBJS) $(RANDOM_OBJS) $(PROGRAM_OBJS) $(PLUGIN_OBJS)
+OBJS := $(LIB_OBJS) $(CLI_OBJS) $(SHIM_OBJS) $(MANUAL_OBJS) $(COMMON_OBJS) $(RANDOM_OBJS) $(RAW_OBJS) $(PROGRAM_OBJS) \
+	$(PLUGIN_OBJS)
 
 TESTS := $(TEST_SRCS:tests/%.c=$(BUILD)/tests/%)
 FUZZERS := $(FUZZ_SRCS:tests/fuzz/%.c=$(BUILD)/tests/%)
@@ -224,6 +228,8 @@ $(FUZZERS): $(BUILD)/tests/%: $(BUILD)/obj/tests/fuzz/%.o $(call object,$(FUZZ_L
 $(filter-out %/mark,$(BENCHES)): $(BUILD)/bench/%: $(BUILD)/obj/bench/%.o $(COMMON_OBJS) $(BUILD)/libpawl.a
 	@mkdir -p $(@D)
 	$(LINK)
+
+$(BUILD)/bench/raw: $(RAW_OBJS)
 
 $(BUILD)/bench/latency: | $(BUILD)/bench/mark
 $(BUILD)/bench/mark: $(BUILD)/obj/bench/mark.o
@@ -328,7 +334,7 @@ bench:
 
 # --- keep in order -----------------------------------------------------------------------------------
 
-C_FILES := $(wildcard $(foreach d,include src src/* src/*/* tools/manual tests tests/fuzz tests/random bench examples models,$(d)/*.c $(d)/*.h))
+C_FILES := $(wildcard $(foreach d,include src src/* src/*/* tools/manual tests tests/fuzz tests/random bench bench/raw examples models,$(d)/*.c $(d)/*.h))
 
 .PHONY: format check-format check-layers
 format:

@@ -1,0 +1,22 @@
+/* raw.h - a database of the raw loop: statements straight through its library. One connection a
+ * process; whatever goes wrong ends it. */
+#ifndef BENCH_RAW_H
+#define BENCH_RAW_H
+
+#include "store/store.h"
+
+struct raw_db {
+    void (*open)(const char *url);
+    void (*begin)(void);
+    /* The first column of what it returns: now, or at the next sync. NULL: nobody wants it. */
+    void (*run)(const struct args *a, int64_t *first_column);
+    /* Reads everything that is under way; the first column of the last result that has rows. */
+    void (*sync)(int64_t *first_column);
+    void (*commit)(void);
+};
+
+extern const struct raw_db raw_lite, raw_pg;
+
+_Noreturn void raw_die(const char *what, const char *why);
+
+#endif
