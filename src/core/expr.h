@@ -146,7 +146,7 @@ struct expr_text {
 struct expr_fault {
     size_t offset; /* in the text, in bytes */
     const char *file;
-    uint32_t line, column; /* a column is a character */
+    uint32_t line, column; /* a column is a character; 0: nobody knows */
     char what[480];        /* a sentence without the place */
     char excerpt[160];     /* of the expression, in one line */
 };

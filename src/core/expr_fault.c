@@ -121,6 +121,8 @@ int expr_fault_err(const struct expr_fault *fault, struct err *err)
     if (fault->file)
         return err_set(err, E_INVALID, "%s:%u:%u: %s (in: %s)", fault->file, fault->line,
                        fault->column, fault->what, fault->excerpt);
+    if (!fault->line)
+        return err_set(err, E_INVALID, "%s (in: %s)", fault->what, fault->excerpt);
     return err_set(err, E_INVALID, "line %u, column %u: %s (in: %s)", fault->line, fault->column,
                    fault->what, fault->excerpt);
 }

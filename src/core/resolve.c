@@ -15,6 +15,18 @@ static struct expr_text text_of(const char *s)
     return (struct expr_text){.at = s, .len = strlen(s)};
 }
 
+/* A definition keeps where its tasks stand, and no more. A place within the expression alone would
+ * be taken for one in the file. */
+static int fault_err(struct expr_fault *fault, const struct resolve_scope *s, struct err *err)
+{
+    const struct workflow_task *at = s->task && s->task->line ? s->task : NULL;
+
+    fault->file = at ? s->workflow->file : NULL;
+    fault->line = at ? at->line : 0;
+    fault->column = at ? at->column : 0;
+    return expr_fault_err(fault, err);
+}
+
 static int eval_template(const char *text, const struct resolve_scope *s, json_t **out,
                          struct err *err)
 {
@@ -30,7 +42,7 @@ static int eval_template(const char *text, const struct resolve_scope *s, json_t
     }
     if ((rc = expr_template_compile(&source, &arena, &compiled, &fault)) ||
         (rc = expr_template_eval(compiled, &s->expr, out, &fault)))
-        rc = expr_fault_err(&fault, err);
+        rc = fault_err(&fault, s, err);
     arena_release(&arena);
     return rc;
 }
@@ -184,7 +196,7 @@ int resolve_scope(const struct resolve_given *g, struct resolve_scope *out, stru
     struct expr_scope *x = &out->expr;
     int rc;
 
-    *out = (struct resolve_scope){.facts = g->facts};
+    *out = (struct resolve_scope){.workflow = g->workflow, .task = g->task, .facts = g->facts};
     x->names[EXPR_PARAMS] = json_object_get(g->variables, "params");
     x->names[EXPR_VARS] = json_object_get(g->variables, "vars");
     x->names[EXPR_TASKS] = g->tasks;
@@ -224,7 +236,7 @@ int resolve_condition(const struct workflow *w, const struct workflow_task *task
     scope.arg = (void *)&s->facts; /* the scope may have moved since it was made */
     if ((rc = expr_compile_condition(&text, &arena, &e, &fault)) ||
         (rc = expr_eval_bool(e, &scope, out, &fault)))
-        rc = expr_fault_err(&fault, err);
+        rc = fault_err(&fault, s, err);
     arena_release(&arena);
     return rc;
 }

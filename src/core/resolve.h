@@ -20,6 +20,8 @@ MUST_USE int resolve_variables(const struct workflow *w, struct json_t *given, s
 
 /* Borrowed, but for what resolve_scope makes itself: release it. */
 struct resolve_scope {
+    const struct workflow *workflow;
+    const struct workflow_task *task; /* NULL: of the workflow as a whole */
     struct expr_scope expr;
     struct graph_facts facts;
     struct json_t *env; /* the workflow's, evaluated */
