@@ -35,7 +35,7 @@ unchanged() { # the database is as good as before, with so many executions
 	refused 2 "has no option '--parm': did you mean --param?" p run "$dir/shop.flow.yaml" --parm day=friday
 	refused 2 "does not take 'day=friday': did you mean --param day=friday?" p run "$dir/shop.flow.yaml" day=friday
 	refused 2 'has no param dya: did you mean day?' p submit "$dir/shop.flow.yaml" --param dya=friday
-	refused 2 'has no param x' p submit "$dir/shop.flow.yaml" --param x=y
+	refused 2 'has no param x: there are day' p submit "$dir/shop.flow.yaml" --param x=y
 	printf 'name: needy\nparams: {day: {type: string, required: true}, n: {type: integer}}\ntasks: {a: "true"}\n' >"$dir/needy.yaml"
 	refused 2 'the param day is missing: it must be a string; write --param day=VALUE' p run "$dir/needy.yaml"
 	refused 2 'the param day is missing: it must be a string; write --param day=VALUE' p submit "$dir/needy.yaml"
@@ -175,6 +175,8 @@ unchanged() { # the database is as good as before, with so many executions
 	refused 6 "$dir/own.db" nobody queue --db "sqlite:$dir/own.db"
 	refused 6 "$dir/new.db" nobody admin migrate --db "sqlite:$dir/new.db"
 	[ ! -e "$dir/new.db" ]
+	refused 6 'can'"'"'t be made: Permission denied; --db, or PAWL_DB, names another place' \
+		env -u XDG_STATE_HOME HOME="$dir" setpriv --reuid=65534 --regid=65534 --clear-groups "$dir/pawl" exec --detach -- true
 	pawl verify --db "sqlite:$dir/own.db"
 }
 

@@ -73,7 +73,7 @@ offered() { # line
 		name: two
 		tasks:
 		  first: {run: "true"}
-		  second: {needs: first, run: "true"}
+		  second: {needs: first, foreach: 2, run: "true"}
 	END
 	id=$(p submit "$dir/two.flow.yaml")
 	same "@last $id" "$(offered "pawl $line show ")"
@@ -85,6 +85,8 @@ offered() { # line
 	[[ $(pawl complete -- --db "$db" --tenant "$tenant" show "$id") == *two*pending* ]] ||
 		[[ $(pawl complete -- --db "$db" --tenant "$tenant" show "$id") == *two*running* ]]
 	p worker --drain --state "$state"
+	p ls --tasks "$id" --json | grep -q 'two::second.0.'
+	[ "$(pawl complete -- --db "$db" --tenant "$tenant" rerun "$id" --from s | wc -l)" = 1 ] # no items
 }
 
 @test "each command is offered the ids that it can use" {

@@ -98,7 +98,7 @@ execution $b: cancelled" "$(p cancel "$a" "$b" --reason 'not needed')"
 		"$(p why "$later" --json)"
 	work
 	same "execution $id, exec::nap: failed
- it failed at T in attempt 3 of 3: it was told to fail
+ it failed at T in attempt 3 of 3: it was told to fail; \`pawl logs $id\` shows what it wrote
  attempt 1 failed after D with exit code 3: it was told to fail
  attempt 2 failed after D with exit code 3: it was told to fail
  attempt 3 failed after D with exit code 3: it was told to fail" "$(p why "$id" | plain)"
@@ -127,12 +127,12 @@ execution $b: cancelled" "$(p cancel "$a" "$b" --reason 'not needed')"
 	same 'queue default: at most 2 at once' "$(p queue set default --limit 2)"
 	same "QUEUE READY HELD RUNNING LIMIT OLDEST WAITS
 default 2 3 0 2 of 2 D" "$(p queue | plain)"
-	[[ $(p why 5) == *'the limit queue:default has no room: 2 of 2 are in use, by 1 exec::nap (ready), 2 exec::nap (ready); 2 go before it' ]]
+	[[ $(p why 5) == *'the limit queue:default has no room: 2 of 2 are in use, by 1 exec::nap (ready), 2 exec::nap (ready); 2 go before it; `pawl queue set default --limit N` changes it' ]]
 	same 'queue default: paused; what runs there goes on' "$(p queue pause default --reason 'new disks')"
 	same "QUEUE READY HELD RUNNING LIMIT OLDEST WAITS
 default 0 5 0 paused -" "$(p queue | plain)"
 	[[ $(p queue --json) == *'"paused":{"since":"20'*'","by":"'*'@'*'","reason":"new disks","limit":2},"limit":{"max":0,"used":0},"last_order":{"action":"paused",'*'"reason":"new disks","data":null}}' ]]
-	[[ $(p why 1) == *'the queue default is paused since '*', by '*'@'*': new disks' ]]
+	[[ $(p why 1) == *'the queue default is paused since '*', by '*'@'*': new disks; `pawl queue resume default` ends that' ]]
 	[[ $(p metrics) == *'pawl_queue_paused{queue="default"} 1'* ]]
 	same 'queue default: at most 3 at once, once it is resumed' "$(p queue set default --limit 3)"
 	[[ $(p queue resume default --reason 'they are in' --json) == '{"queue":"default","ready":3,"held":2,'*'"paused":null,"limit":{"max":3,"used":3},"last_order":{"action":"resumed","at":"20'*'","by":"'*'@'*'","reason":"they are in","data":null}}' ]]
@@ -167,7 +167,9 @@ default 0 5 0 paused -" "$(p queue | plain)"
 	put_log "$id" 3 11 12345 $'ee\nfour\n'
 	same $'one\ntwo\nthr\n[… 12,345 bytes left out …]\nee\nfour' "$(p logs "$id")"
 	same first "$(p logs "$id" --attempt 1)"
-	same '' "$(p logs "$id" --attempt 2)"
+	same '' "$(p logs "$id" --attempt 2 2>"$dir/stderr")"
+	same "pawl: attempt 2 of execution $id wrote nothing, or nothing of it is kept" "$(cat "$dir/stderr")"
+	same '' "$(p logs "$id" --attempt 2 --json 2>&1)"
 	same $'ee\nfour' "$(p logs "$id" --tail 2 | grep -v 'left out')"
 	same four "$(p logs "$id" --tail 1)"
 	same '' "$(p logs "$id" --tail 0)"

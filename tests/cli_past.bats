@@ -98,6 +98,9 @@ outcome
 	run_flow --param day=tuesday
 	p diff "$again" "$top" --exit-code | grep -qx 'no difference but in times'
 	p diff "$top" "$top" --exit-code --json | jq -e .same
+	one=$(p exec --detach --name lone -- true)
+	p diff "$one" "$top" >"$dir/out"
+	grep -q '^the first difference: first  #[1-9][0-9]*$' "$dir/out" # it has one id
 	refused 5 'there is no execution 999' p diff "$top" 999
 	refused 2 'wants more' p diff "$top"
 }

@@ -69,8 +69,13 @@ see also pawl why $id, pawl tree $id" "$(p show "$id" | sed -E 's/[0-9a-f]{32}/H
 	id=$(submit '{"ms": 1}')
 	same "ID STATUS KIND NAME ATTEMPT REQUESTED (UTC) RAN
 $id ready exec exec::nap 0/3 T worker: for lane function:nap in queue default
-$top failed workflow outer 0/1 T D each failed: b failed: exited with code 1" "$(p ls | plain | sed -e 's/^ *//' -e "s/each failed: .*/each failed: b failed: exited with code 1/")"
+$top failed workflow outer T D each failed: b failed: exited with code 1" "$(p ls | plain | sed -e 's/^ *//' -e "s/each failed: .*/each failed: b failed: exited with code 1/")"
 	[ "$(p ls --json | wc -l)" = 2 ]
+	p ls --kind task >/dev/null 2>"$dir/stderr"
+	same 'pawl: there is none like that without a parent; --all looks at any depth' "$(cat "$dir/stderr")"
+	p ls --all --status pending >/dev/null 2>"$dir/stderr"
+	same 'pawl: there is none' "$(cat "$dir/stderr")"
+	same '' "$(p ls --kind task --json 2>&1)"
 	[ "$(p ls --limit 1 --json | grep -o '^{"id":[0-9]*')" = "{\"id\":$id" ]
 	[ "$(p ls --before "$id" --json | grep -o '^{"id":[0-9]*')" = "{\"id\":$top" ]
 	[ "$(p ls --all --limit 0 --json | wc -l)" = 11 ]

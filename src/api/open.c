@@ -127,8 +127,11 @@ static int make_folders(const char *file, struct err *err)
     for (slash = strchr(path + 1, '/'); slash && !rc; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
         if (mkdir(path, 0700) && errno != EEXIST)
-            rc = err_set(err, errno == ENOSPC || errno == EDQUOT ? E_NO_SPACE : E_UNAVAILABLE,
-                         "the folder %s for the database can't be made: %s", path, strerror(errno));
+            rc =
+                err_set(err, errno == ENOSPC || errno == EDQUOT ? E_NO_SPACE : E_UNAVAILABLE,
+                        "the folder %s for the database can't be made: %s; --db, or PAWL_DB, names "
+                        "another place",
+                        path, strerror(errno));
         *slash = '/';
     }
     free(path);

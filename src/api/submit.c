@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define PARAMS_SHOWN 5
+
 struct submitting {
     struct submission *list;
     size_t n;
@@ -82,9 +84,11 @@ const char *api_route(const struct config *c, const char *name, bool container, 
 
 static int no_param(const struct workflow *w, const char *given, size_t len, struct err *err)
 {
+    struct buf others = BUF_INIT;
     char name[101];
     struct suggestion s;
     size_t i;
+    int rc;
 
     snprintf(name, sizeof(name), "%.*s", (int)len, given);
     s = suggest_for(name);
@@ -93,8 +97,17 @@ static int no_param(const struct workflow *w, const char *given, size_t len, str
     if (s.best)
         return err_set(err, E_INVALID, "the workflow %s has no param %s: did you mean %s?", w->name,
                        name, s.best);
-    return err_set(err, E_INVALID, "the workflow %s has no param %s%s", w->name, name,
-                   w->nparams ? "" : ", and no other: they are the key params of its file");
+    if (!w->nparams)
+        return err_set(err, E_INVALID,
+                       "the workflow %s has no param %s, and no other: they are the key params of "
+                       "its file",
+                       w->name, name);
+    for (i = 0; i < w->nparams && i < PARAMS_SHOWN; i++)
+        buf_addf(&others, "%s%s", i ? ", " : "", w->params[i].name);
+    rc = err_set(err, E_INVALID, "the workflow %s has no param %s: there are %s%s", w->name, name,
+                 others.ptr, i < w->nparams ? ", …" : "");
+    buf_release(&others);
+    return rc;
 }
 
 static const struct workflow_param *find_param(const struct workflow *w, const char *name,

@@ -234,6 +234,7 @@ static void limit(struct reasons *r)
         buf_addf(&r->text, "the queue %s is paused", strchr(key, ':') + 1);
         add_at(&r->text, " since ", y->paused_at);
         add_who(&r->text, y->paused_by, y->pause_reason);
+        buf_addf(&r->text, "; `pawl queue resume %s` ends that", strchr(key, ':') + 1);
         why_reason(r, "queue_paused");
         json_field_text(&r->w, "queue", strchr(key, ':') + 1);
         json_field_time(&r->w, "since", y->paused_at);
@@ -247,6 +248,8 @@ static void limit(struct reasons *r)
             why_add_others(r);
         }
         why_add_before(r, "; ");
+        if (!strncmp(key, "queue:", 6))
+            buf_addf(&r->text, "; `pawl queue set %s --limit N` changes it", key + 6);
         why_reason(r, "limit");
         json_field_text(&r->w, "key", key);
         json_field_i64(&r->w, "max", y->limit_max);
@@ -285,6 +288,17 @@ static json_t *asked_by(const struct why *y)
     return data_of(v ? v : newest(y, EVENT_BIT(EV_CANCELLED) | EVENT_BIT(EV_SKIPPED)));
 }
 
+/* Where more about a failure is. */
+static void add_next(struct reasons *r)
+{
+    const struct execution *e = &r->y->execution;
+
+    if (!kind_is_job(e->kind))
+        buf_addf(&r->text, "; `pawl tree %lld` opens what failed", (long long)e->id);
+    else if (e->attempts)
+        buf_addf(&r->text, "; `pawl logs %lld` shows what it wrote", (long long)e->id);
+}
+
 static void ended(struct reasons *r)
 {
     static const char *const words[S_COUNT] = {[S_SUCCEEDED] = "succeeded",
@@ -303,8 +317,8 @@ static void ended(struct reasons *r)
     add_who(&r->text, by, reason);
     if (e->error && strcmp(e->error, status_text(e->status))) /* which was said */
         buf_addf(&r->text, ": %s", e->error);
-    if (!kind_is_job(e->kind) && (e->status == S_FAILED || e->status == S_TIMED_OUT))
-        buf_addf(&r->text, "; `pawl tree %lld` opens what failed", (long long)e->id);
+    if (e->status == S_FAILED || e->status == S_TIMED_OUT)
+        add_next(r);
     why_reason(r, "ended");
     json_field_text(&r->w, "status", status_text(e->status));
     json_field_time(&r->w, "at", e->finished_at);

@@ -150,15 +150,20 @@ static void print_outcome(struct line *l, const json_t *pair)
     }
 }
 
+static void add_id(struct line *l, const char *before, const json_t *side)
+{
+    if (json_is_object(side))
+        line_addf(l, TINT_FAINT, "%s#%lld", before, (long long)field_int(side, "id"));
+}
+
 static void print_first(struct line *l, const json_t *first)
 {
     if (!json_is_object(first))
         return;
     line_add(l, TINT_FAINT, "the first difference: ");
     line_add(l, TINT_PLAIN, field(first, "task"));
-    line_addf(l, TINT_FAINT, "  #%lld, #%lld",
-              (long long)field_int(json_object_get(first, "a"), "id"),
-              (long long)field_int(json_object_get(first, "b"), "id"));
+    add_id(l, "  ", json_object_get(first, "a"));
+    add_id(l, json_is_null(json_object_get(first, "a")) ? "  " : ", ", json_object_get(first, "b"));
     put(l);
     print_outcome(l, first);
 }

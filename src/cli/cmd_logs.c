@@ -233,6 +233,9 @@ static int print_all(struct pawl *p, struct logs *g, char *bytes, struct pawl_li
     }
     if (!page.attempt)
         say_no_output(p, g->id);
+    else if (!page.next && !g->json)
+        fprintf(stderr, "pawl: attempt %d of execution %lld %s\n", page.attempt, (long long)g->id,
+                page.ended ? "wrote nothing, or nothing of it is kept" : "has written nothing yet");
     return 0;
 }
 

@@ -1,6 +1,8 @@
 /* cmd_ls.c - pawl ls: executions, newest first. */
 #include "cli/table.h"
 
+#include <string.h>
+
 #define USUAL 20
 #define PAGE  1000
 
@@ -20,6 +22,18 @@ static void add_note(struct table *t, const json_t *o)
     const char *error = field(o, "error"), *waiting = field(o, "waiting");
 
     table_addf(t, "%.100s", *error ? error : waiting);
+}
+
+/* What no worker runs, a workflow or a fan-out, has none. */
+static void add_attempt(struct table *t, const json_t *o)
+{
+    const char *kind = field(o, "kind");
+
+    if (strcmp(kind, "workflow") != 0 && strcmp(kind, "foreach") != 0)
+        table_addf(t, "%lld/%lld", (long long)field_int(o, "attempt"),
+                   (long long)field_int(o, "max_attempts"));
+    else
+        table_add(t, "");
 }
 
 static void add_time(struct table *t, const json_t *o)
@@ -52,8 +66,7 @@ static int add_row(void *arg, const char *json)
     table_add_tinted(&l->table, status_tint(field(o, "status")), field(o, "status"));
     table_add(&l->table, field(o, "kind"));
     table_add(&l->table, field(o, "name"));
-    table_addf(&l->table, "%lld/%lld", (long long)field_int(o, "attempt"),
-               (long long)field_int(o, "max_attempts"));
+    add_attempt(&l->table, o);
     add_time(&l->table, o);
     add_ran(&l->table, o);
     add_note(&l->table, o);
@@ -81,6 +94,19 @@ static int end_table(struct ls *l, int rc, const struct pawl_error *err)
     if (!l->json)
         table_print(&l->table);
     return 0;
+}
+
+/* A table without a line does not tell that it would have some. */
+static void say_none(const struct ls *l)
+{
+    bool picky = l->q.status || l->q.kind || l->q.name || l->q.workflow || l->q.queue;
+
+    if (l->shown || l->json)
+        return;
+    fprintf(stderr, "pawl: there is none%s\n",
+            picky && !l->q.all && !l->parent && !l->tasks
+                ? " like that without a parent; --all looks at any depth"
+                : "");
 }
 
 static int list(struct pawl *p, struct ls *l)
@@ -119,10 +145,12 @@ static int ls(struct pawl *p, struct ls *l)
     int code;
 
     if (l->tasks)
-        return (code = cli_id(p, l->tasks, &workflow)) ? code : tasks(p, l, workflow);
-    if (l->parent && (code = cli_id(p, l->parent, &l->q.parent)))
-        return code;
-    return list(p, l);
+        code = cli_id(p, l->tasks, &workflow);
+    else
+        code = l->parent ? cli_id(p, l->parent, &l->q.parent) : 0;
+    if (!code && !(code = l->tasks ? tasks(p, l, workflow) : list(p, l)))
+        say_none(l);
+    return code;
 }
 
 static const struct option options[] = {

@@ -61,11 +61,13 @@ static int offer_execution(void *arg, const char *json)
     return 0;
 }
 
+/* An item has the name of its fan-out, which is there, too. */
 static int offer_task(void *arg, const char *json)
 {
-    json_t *o = parse_object(json);
+    json_t *o = parse_object(json), *task = json_object_get(o, "workflow_task");
 
-    offer(arg, field(json_object_get(o, "workflow_task"), "task_name"), field(o, "status"));
+    if (json_is_null(json_object_get(task, "task_index")))
+        offer(arg, field(task, "task_name"), field(o, "status"));
     json_decref(o);
     return 0;
 }
