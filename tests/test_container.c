@@ -144,6 +144,50 @@ TEST(lost_is_not_told_while_the_engine_is_away)
     double_stop(engine);
 }
 
+TEST(a_container_goes_even_if_what_its_folder_held_is_gone)
+{
+    struct spec spec = waiting();
+    pid_t engine = double_start(), task;
+    struct worker *w = container_worker((struct process_options){0});
+    struct task t = task_of(&spec);
+    int at;
+
+    task = begin(w, &t);
+    worker_free(w);
+    at = folder_of(&t);
+    CHECK_OK(ftruncate(openat(at, ATTEMPT_UNDO, O_WRONLY | O_CLOEXEC), 0));
+    close(at);
+    CHECK_OK(kill(shim_of(&t), SIGKILL));
+    w = container_worker((struct process_options){0});
+    t.epoch = 2;
+    worker_find(w, &t);
+    CHECK_EQ(worker_wait(w, &t)->o.kind, OUTCOME_LOST);
+    CHECK(is_gone(task));
+    CHECK_EQ(containers(), 0);
+    worker_free(w);
+    double_stop(engine);
+}
+
+TEST(a_container_whose_folder_was_removed_is_lost_and_gone)
+{
+    struct spec spec = waiting();
+    pid_t engine = double_start(), shim;
+    struct worker *w = container_worker((struct process_options){0});
+    struct task t = task_of(&spec);
+    int dir = open(attempts_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    begin(w, &t);
+    shim = shim_of(&t);
+    CHECK_OK(kill(shim, SIGSTOP)); /* it would end it, too */
+    CHECK_OK(attempt_remove(dir, "7.1"));
+    CHECK_OK(kill(shim, SIGKILL));
+    CHECK_EQ(worker_wait(w, &t)->o.kind, OUTCOME_LOST);
+    CHECK_EQ(containers(), 0);
+    close(dir);
+    worker_free(w);
+    double_stop(engine);
+}
+
 TEST(an_engine_that_is_away_at_the_end_is_waited_for)
 {
     char *run = mem_printf("echo $$ >%s/main; until [ -e %s/go ]; do sleep 0.02; done", test_dir(),

@@ -227,21 +227,25 @@ void attempt_each_process(const char *dir,
 MUST_USE int undo_write(int at, const char *const *argv); /* 0, or -1 and errno */
 
 struct undo {
-    bool done; /* nothing is left, or there never was anything */
-    pid_t pid; /* that runs now; 0: none */
-    int out;   /* what it says */
+    bool done;        /* nothing is left */
+    struct buf words; /* each with its NUL; none: there is nothing to undo */
+    pid_t pid;        /* that runs now; 0: none */
+    int out;          /* what it says */
     int64_t began;
     int64_t next, pause; /* when it is tried again, and how long after the last time */
     size_t len;
     char said[400]; /* by the last one that failed; "": none did */
 };
+/* Takes the words; begin with zeroes. False: the file is not there, or harmed. */
+void undo_take(struct undo *u, const char *const *argv);
+MUST_USE bool undo_load(struct undo *u, int at);
 /* Goes on with it, without waiting: runs it, listens to it, runs it again if it failed, kills one
- * that takes too long. Returns `done`. Begin with zeroes. */
-bool undo_go_on(struct undo *u, int at);
+ * that takes too long. Returns `done`. */
+bool undo_go_on(struct undo *u);
 /* The same until it is done, `patience` µs at most. */
-MUST_USE bool undo_within(int at, int64_t patience);
-/* Gives up, for another to do it. */
-void undo_leave(struct undo *u);
+MUST_USE bool undo_within(struct undo *u, int64_t patience);
+/* Gives up, for another to do it, and frees the words. */
+void undo_release(struct undo *u);
 
 /* --- cgroups (version 2) ------------------------------------------------------------------------
  */

@@ -23,44 +23,45 @@
 #define PAUSE_MAX      2000000  /* … and at last */
 #define WORDS_MAX      65536    /* bytes */
 
+void undo_take(struct undo *u, const char *const *argv)
+{
+    buf_reset(&u->words);
+    for (; *argv; argv++)
+        buf_add(&u->words, *argv, strlen(*argv) + 1);
+}
+
 int undo_write(int at, const char *const *argv)
 {
     int fd = openat(at, ATTEMPT_UNDO, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    struct buf words = BUF_INIT;
+    struct undo u = {0};
     ssize_t n = -1;
 
-    for (; *argv; argv++)
-        buf_add(&words, *argv, strlen(*argv) + 1);
+    undo_take(&u, argv);
     if (fd >= 0)
-        n = write(fd, words.ptr, words.len);
-    if (n >= 0 && (size_t)n < words.len)
+        n = write(fd, u.words.ptr, u.words.len);
+    if (n >= 0 && (size_t)n < u.words.len)
         errno = ENOSPC;
-    n = n == (ssize_t)words.len ? 0 : -1;
-    buf_release(&words);
+    n = n == (ssize_t)u.words.len ? 0 : -1;
+    buf_release(&u.words);
     if (fd >= 0 && close(fd))
         n = -1;
     return (int)n;
 }
 
-/* The words and the list of them, which the caller frees: 1; 0: there is no such file; -1. */
-static int read_words(int at, struct buf *words, char ***argv)
+bool undo_load(struct undo *u, int at)
 {
     int fd = openat(at, ATTEMPT_UNDO, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    VEC(char *) list = {0};
     ssize_t n;
 
-    if (fd < 0)
-        return errno == ENOENT ? 0 : -1;
-    buf_reserve(words, WORDS_MAX);
-    n = read(fd, words->ptr, WORDS_MAX);
-    close(fd);
-    if (n <= 0 || words->ptr[n - 1])
-        return -1;
-    for (char *word = words->ptr; word < words->ptr + n; word += strlen(word) + 1)
-        *vec_add(&list) = word;
-    *vec_add(&list) = NULL;
-    *argv = list.at;
-    return 1;
+    buf_reset(&u->words);
+    buf_reserve(&u->words, WORDS_MAX);
+    n = fd < 0 ? -1 : read(fd, u->words.ptr, WORDS_MAX);
+    if (fd >= 0)
+        close(fd);
+    if (n <= 0 || !u->words.ptr[0] || u->words.ptr[n - 1])
+        return false;
+    u->words.len = (size_t)n;
+    return true;
 }
 
 /* In a session of its own, with nothing of ours but the environment, which says where the engine
@@ -92,25 +93,27 @@ static int spawn(struct undo *u, char **argv, int out)
     return rc;
 }
 
-static void begin(struct undo *u, int at)
+static void begin(struct undo *u)
 {
-    struct buf words = BUF_INIT;
-    char **argv = NULL;
-    int found = read_words(at, &words, &argv), out[2];
+    VEC(char *) argv = {0};
+    char *word = u->words.ptr;
+    int out[2];
 
-    if (found == 0) {
+    for (; word && word < u->words.ptr + u->words.len; word += strlen(word) + 1)
+        *vec_add(&argv) = word;
+    *vec_add(&argv) = NULL;
+    if (!u->words.len) {
         u->done = true;
-    } else if (found > 0 && pipe2(out, O_CLOEXEC) == 0) {
+    } else if (pipe2(out, O_CLOEXEC) == 0) {
         fcntl(out[0], F_SETFL, O_NONBLOCK);
         u->out = out[0];
         u->len = 0;
         u->began = clock_boot_us();
-        if (spawn(u, argv, out[1]))
+        if (spawn(u, argv.at, out[1]))
             close(out[0]);
         close(out[1]);
     }
-    free(argv);
-    buf_release(&words);
+    vec_release(&argv);
 }
 
 /* It has closed its output: what was the last that it said? */
@@ -129,13 +132,13 @@ static void end(struct undo *u)
     u->next = clock_boot_us() + u->pause;
 }
 
-bool undo_go_on(struct undo *u, int at)
+bool undo_go_on(struct undo *u)
 {
     char piece[512];
     ssize_t n;
 
     if (!u->done && !u->pid && clock_boot_us() >= u->next)
-        begin(u, at);
+        begin(u);
     if (u->done || !u->pid)
         return u->done;
     while ((n = read(u->out, piece, sizeof(piece))) > 0) {
@@ -160,23 +163,22 @@ bool undo_go_on(struct undo *u, int at)
     return u->done;
 }
 
-bool undo_within(int at, int64_t patience)
+bool undo_within(struct undo *u, int64_t patience)
 {
     int64_t deadline = clock_boot_us() + patience;
-    struct undo u = {0};
 
-    while (!undo_go_on(&u, at) && clock_boot_us() < deadline)
+    while (!undo_go_on(u) && clock_boot_us() < deadline)
         clock_sleep_us(LOOK_AGAIN);
-    undo_leave(&u);
-    return u.done;
+    return u->done;
 }
 
-void undo_leave(struct undo *u)
+void undo_release(struct undo *u)
 {
-    if (!u->pid)
-        return;
-    kill(-u->pid, SIGKILL);
-    close(u->out);
-    waitpid(u->pid, NULL, 0);
-    u->pid = 0;
+    if (u->pid) {
+        kill(-u->pid, SIGKILL);
+        close(u->out);
+        waitpid(u->pid, NULL, 0);
+        u->pid = 0;
+    }
+    buf_release(&u->words);
 }

@@ -105,10 +105,9 @@ static uint64_t hash(const char *text)
 
 /* The same for whoever looks for it. Executions are counted by each database anew, so the folder is
  * in it, too. */
-static char *name_of(const struct task *t, const char *folder)
+static char *name_of(int64_t execution, int attempt, const char *folder)
 {
-    return mem_printf("pawl-%" PRId64 "-%d-%08" PRIx32, t->execution, t->attempt,
-                      (uint32_t)hash(folder));
+    return mem_printf("pawl-%" PRId64 "-%d-%08" PRIx32, execution, attempt, (uint32_t)hash(folder));
 }
 
 static const char *text_of(const json_t *c, const char *key, const char *otherwise)
@@ -218,8 +217,8 @@ static int add_create(const struct container_options *o, const json_t *c, const 
     return 0;
 }
 
-static void add_undo(const struct container_options *o, const char *name, const char *folder,
-                     struct container_words *out)
+void container_undo(const struct container_options *o, int64_t execution, int attempt,
+                    const char *folder, struct container_words *out)
 {
     *vec_add(&out->undo) = mem_strdup("/bin/sh");
     *vec_add(&out->undo) = mem_strdup("-c");
@@ -228,15 +227,16 @@ static void add_undo(const struct container_options *o, const char *name, const 
     *vec_add(&out->undo) = mem_strdup(o->client);
     *vec_add(&out->undo) =
         mem_strdup(o->docker ? "--force --volumes" : "--force --ignore --volumes --time=0");
-    *vec_add(&out->undo) = mem_strdup(name);
+    *vec_add(&out->undo) = name_of(execution, attempt, folder);
     *vec_add(&out->undo) = mem_printf("pawl.folder=%s", folder);
+    *vec_add(&out->undo) = NULL;
 }
 
 int container_words(const struct container_options *o, const struct task *t, const char *folder,
                     char *const *env, struct container_words *out, struct err *err)
 {
     json_t *c = t->spec->container ? json_loads(t->spec->container, 0, NULL) : json_object();
-    char *name = name_of(t, folder);
+    char *name = name_of(t->execution, t->attempt, folder);
     int rc;
 
     memset(out, 0, sizeof(*out));
@@ -250,12 +250,11 @@ int container_words(const struct container_options *o, const struct task *t, con
         ADD("%s", o->client);
         ADD("%s", name);
         ADD("--attach%s", t->spec->input ? " --interactive" : "");
-        add_undo(o, name, folder, out);
+        container_undo(o, t->execution, t->attempt, folder, out);
         rc = add_create(o, c, t, folder, env, out, err);
     }
     *vec_add(&out->argv) = NULL;
     *vec_add(&out->env) = NULL;
-    *vec_add(&out->undo) = NULL;
     if (rc)
         container_words_release(out);
     free(name);

@@ -42,6 +42,9 @@ struct container_words {
 MUST_USE int container_words(const struct container_options *o, const struct task *t,
                              const char *folder, char *const *env, struct container_words *out,
                              struct err *err);
+/* The same without a task: appends what removes the container of that attempt. */
+void container_undo(const struct container_options *o, int64_t execution, int attempt,
+                    const char *folder, struct container_words *out);
 void container_words_release(struct container_words *w); /* wipes them */
 
 #endif

@@ -71,7 +71,7 @@ void watch_drop(struct process *p, struct watch *w)
         return;
     w->state = WATCH_GONE;
     close_pidfd(p, w);
-    undo_leave(&w->undo);
+    undo_release(&w->undo);
     process_close(&w->lock);
     process_close(&w->at);
     p->running--;
@@ -226,6 +226,8 @@ static int find(struct executor *x, const struct task *t, struct err *err)
     if (w) /* our own, of an epoch that is over */
         watch_drop(p, w);
     w = watch_new(p, t, at);
+    if (p->in_containers && !undo_load(&w->undo, at))
+        process_undo_by_name(p, w);
     w->found = true;
     w->state = WATCH_LOOKING;
     w->look_at = clock_boot_us();

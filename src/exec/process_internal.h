@@ -124,6 +124,8 @@ MUST_USE int process_helper_ask(struct process *p, const struct watch *w, const 
 
 /* process_start.c */
 int process_start(struct executor *x, const struct task *t, struct err *err);
+/* Of an attempt whose file is not there any more, or harmed. */
+void process_undo_by_name(struct process *p, struct watch *w);
 
 /* process_env.c */
 /* The task's environment as NAME=VALUE, ends with NULL, and the values of its secrets. */

@@ -125,7 +125,7 @@ static void look_at_held(struct process *p, struct watch *w)
 /* The container, if there is one. An engine that can't be asked is worth a word, each time anew. */
 static bool undo(struct process *p, struct watch *w)
 {
-    bool ran = w->undo.pid, done = undo_go_on(&w->undo, w->at);
+    bool ran = w->undo.pid, done = undo_go_on(&w->undo);
 
     if (ran && !w->undo.pid && !done && p->x.env->note) {
         char *note = mem_printf("the container of attempt %d of execution %lld is not gone yet: %s",
@@ -202,7 +202,7 @@ void watch_look(struct process *p, struct watch *w)
         look_at_free(p, w);
     else if (errno == EAGAIN)
         look_at_held(p, w);
-    else if (errno == ENOENT && attempt_is_removed(w->at))
+    else if (errno == ENOENT && attempt_is_removed(w->at) && undo(p, w))
         process_report_end(p, w, OUTCOME_LOST,
                            "its folder was removed, so nobody knows how it ended");
     else

@@ -126,14 +126,29 @@ static int make_folder(struct process *p, const struct task *t, struct err *err)
     return err_set(err, E_REFUSED, "no folder can be made in %s: %s", p->dir_path, strerror(errno));
 }
 
+void process_undo_by_name(struct process *p, struct watch *w)
+{
+    char name[ATTEMPT_NAME_SIZE];
+    char *folder = mem_printf("%s/%s", p->dir_path, attempt_name(w->execution, w->attempt, name));
+    struct container_words words = {0};
+
+    container_undo(&p->container, w->execution, w->attempt, folder, &words);
+    undo_take(&w->undo, (const char *const *)words.undo.at);
+    container_words_release(&words);
+    free(folder);
+}
+
 /* 0, or the folder goes again: nothing has begun in it. */
 static int ask(struct process *p, struct watch *w, const struct order *o, struct err *err)
 {
     char name[ATTEMPT_NAME_SIZE];
     int rc = 0;
 
-    if (o->words.undo.n && undo_write(w->at, (const char *const *)o->words.undo.at))
-        rc = err_set(err, E_REFUSED, "%s can't be written: %s", o->folder, strerror(errno));
+    if (p->in_containers) {
+        undo_take(&w->undo, (const char *const *)o->words.undo.at);
+        if (undo_write(w->at, (const char *const *)o->words.undo.at))
+            rc = err_set(err, E_REFUSED, "%s can't be written: %s", o->folder, strerror(errno));
+    }
     env_point(p->x.env, "process:before-request");
     if (!rc)
         rc = process_helper_ask(p, w, &o->request, err);

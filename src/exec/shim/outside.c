@@ -31,7 +31,7 @@ bool end_outside(struct shim *s)
     if (!s->outside)
         return true;
     point("before-undo");
-    while (!undo_go_on(&s->undo, s->folder) && clock_boot_us() < deadline)
+    while (!undo_go_on(&s->undo) && clock_boot_us() < deadline)
         wait_a_bit(s, PAUSE);
     point("undone");
     return s->undo.done;
@@ -53,7 +53,7 @@ void end_outside_at_last(struct shim *s)
     if (s->undo.done)
         return;
     tell_why(s);
-    while (!undo_go_on(&s->undo, s->folder)) {
+    while (!undo_go_on(&s->undo)) {
         if (!s->undo.pid)
             attempt_kill_remains(s->folder, &s->self);
         clock_sleep_us(PAUSE * 1000);

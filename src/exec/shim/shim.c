@@ -133,7 +133,8 @@ static int begin(struct shim *s, struct launch_failure *why)
     int rc;
 
     *why = (struct launch_failure){.step = STEP_FILES};
-    if (!make_files(s) || (l.tree = attempt_lock(s->folder, ATTEMPT_TREE, false)) < 0) {
+    if ((s->outside && !undo_load(&s->undo, s->folder)) || !make_files(s) ||
+        (l.tree = attempt_lock(s->folder, ATTEMPT_TREE, false)) < 0) {
         why->error = errno;
         return -1;
     }
