@@ -23,6 +23,7 @@ struct held {
     bool ended;         /* it has its outcome: in the list of what is to be settled, unless lost */
     bool settling;      /* a turn that is under way writes its outcome */
     bool dropped;       /* forgotten meanwhile: goes when that turn has ended */
+    bool replaced;      /* its outcome can't be stored: this one says so */
     int busy;           /* how often its tree was locked by others */
     int64_t wait_until; /* lost: so long another turn may be at it (engine_now); 0: none was yet */
     struct outcome outcome; /* if ended; its texts are ours */

@@ -126,6 +126,27 @@ static bool is_hopeless(int rc)
     return is_for_later(rc) || rc == -E_COMMIT_UNKNOWN || rc == -E_CONFLICT;
 }
 
+/* The first of what waits. A turn over them alone that went well says nothing of one that is still
+ * there: its tree was locked. */
+struct firsts {
+    const struct held *ended;
+    const struct pending_submit *submit;
+};
+
+static struct firsts firsts_of(const struct loop *l)
+{
+    return (struct firsts){l->ended.n ? l->ended.at[0] : NULL,
+                           l->submits.n ? l->submits.at[0] : NULL};
+}
+
+static bool is_any_left(const struct loop *l, const struct firsts *before)
+{
+    struct firsts now = firsts_of(l);
+
+    return (before->ended && before->ended == now.ended) ||
+           (before->submit && before->submit == now.submit);
+}
+
 /* An outcome that can't be written even alone becomes a failure that says why; if that fails too,
  * the lease runs out. Never is a job left running because of it. */
 static void replace_outcome(struct loop *l, const struct err *err)
@@ -133,7 +154,7 @@ static void replace_outcome(struct loop *l, const struct err *err)
     struct engine *e = l->e;
     struct held *h = l->ended.at[0];
 
-    if (h->busy < 0) {
+    if (h->replaced) {
         dispatch_forget(e->dispatch, h->execution, h->attempt);
         held_drop(e, h);
         return;
@@ -144,12 +165,13 @@ static void replace_outcome(struct loop *l, const struct err *err)
                                   .error = mem_printf("the outcome can't be stored: %s", err->msg),
                                   .duration = -1,
                                   .retry_delay = -1};
-    h->busy = -1;
+    h->replaced = true;
 }
 
 /* One outcome and one submission are left, or one of the two. */
 static int give_in(struct loop *l, struct err *err)
 {
+    struct firsts first = {.ended = firsts_of(l).ended};
     struct err why = *err;
     int rc = 0;
 
@@ -157,6 +179,8 @@ static int give_in(struct loop *l, struct err *err)
         rc = run(l, (struct manner){.most = 1, .bare = true, .no_submits = true}, err);
         if (rc && is_hopeless(rc))
             return rc;
+        if (!rc && is_any_left(l, &first))
+            return 0; /* it may be either of them */
     }
     if (l->submits.n && !rc)
         refuse_submission(l, &why);
@@ -169,14 +193,16 @@ static int give_in(struct loop *l, struct err *err)
 static int halve(struct loop *l, size_t most, int rc, struct err *err)
 {
     struct err alone = ERR_INIT;
+    struct firsts first;
     int bare;
 
     while (rc && !is_hopeless(rc) && most > 1)
         rc = run(l, (struct manner){.most = most /= 2}, err);
     if (!rc || is_hopeless(rc))
         return rc;
+    first = firsts_of(l);
     if (!(bare = run(l, (struct manner){.most = 1, .bare = true}, &alone)))
-        return rc; /* it is not what was to be written, but what was to be claimed */
+        return is_any_left(l, &first) ? 0 : rc; /* not what was to be written, but to be claimed */
     if (!is_hopeless(bare))
         bare = give_in(l, &alone);
     if (bare)
