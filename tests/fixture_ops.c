@@ -173,41 +173,32 @@ int heartbeat(struct store *s, struct held_job j)
     return g.lease.rc;
 }
 
-struct counting {
-    size_t n;
-    int64_t next;
-};
-
 static int reap_body(struct turn *t, void *arg, struct err *err)
 {
-    struct counting *c = arg;
-
-    return op_reap(t, 1000, &c->n, err);
+    return op_reap(t, arg, err);
 }
 
 static int timers_body(struct turn *t, void *arg, struct err *err)
 {
-    struct counting *c = arg;
-
-    return op_timers(t, 1000, &c->n, &c->next, err);
+    return op_timers(t, arg, err);
 }
 
 size_t reap(struct store *s)
 {
-    struct counting c = {0};
+    struct reap_round r = {.max = 1000};
     struct err err = ERR_INIT;
 
-    CHECK_OK_ERR(store_turn(s, reap_body, &c, &err), &err);
-    return c.n;
+    CHECK_OK_ERR(store_turn(s, reap_body, &r, &err), &err);
+    return r.n;
 }
 
 size_t run_timers(struct store *s)
 {
-    struct counting c = {0};
+    struct timer_round r = {.max = 1000};
     struct err err = ERR_INIT;
 
-    CHECK_OK_ERR(store_turn(s, timers_body, &c, &err), &err);
-    return c.n;
+    CHECK_OK_ERR(store_turn(s, timers_body, &r, &err), &err);
+    return r.n;
 }
 
 struct asking {

@@ -146,10 +146,8 @@ static int start_one(struct turn *t, void *arg, struct err *err)
 
 static int reap_all(struct turn *t, void *arg, struct err *err)
 {
-    size_t n;
-
     (void)arg;
-    return op_reap(t, 1000, &n, err);
+    return op_reap(t, &(struct reap_round){.max = 1000}, err);
 }
 
 static int adopt_dead(struct turn *t, void *arg, struct err *err)
@@ -163,11 +161,8 @@ static int adopt_dead(struct turn *t, void *arg, struct err *err)
 
 static int fire_timers(struct turn *t, void *arg, struct err *err)
 {
-    int64_t next;
-    size_t n;
-
     (void)arg;
-    return op_timers(t, 1000, &n, &next, err);
+    return op_timers(t, &(struct timer_round){.max = 1000}, err);
 }
 
 static int hold_ready(struct turn *t, void *arg, struct err *err)

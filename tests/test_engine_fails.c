@@ -4,6 +4,8 @@
 #include "engine_fixture.h"
 #include "refusal_fixture.h"
 
+#include <sys/wait.h>
+
 TEST_POLL_TOO;
 TEST_LOOPS_TOO;
 
@@ -147,5 +149,191 @@ TEST(a_submission_is_not_refused_for_an_outcome_whose_tree_is_locked)
     }
     verify_clean(s);
     store_close(&other);
+    store_close(&s);
+}
+
+/* ---- upkeep ---- */
+
+static char said[1000];
+
+static void keep_note(void *arg, const char *sentence)
+{
+    (void)arg;
+    snprintf(said, sizeof(said), "%s", sentence);
+}
+
+static int64_t submit_delayed(struct store *s, const char *name)
+{
+    return submit_with(
+        s, (struct submission){.name = name, .lane = "function:noop", .delay = 10 * SECOND});
+}
+
+/* The culprit is the first, one in between, and the last. */
+static void check_timers(int bad, int n)
+{
+    struct store *s = fixture_store();
+    struct worker_kit k = {.list = functions};
+    int64_t ids[20], culprit = 0;
+    char number[40];
+
+    kit_open_with(&k, (struct engine_options){.lease = 300 * SECOND});
+    for (int i = 0; i < n; i++) {
+        ids[i] = submit_delayed(s, i == bad ? "exec::bad" : "exec::good");
+        culprit = i == bad ? ids[i] : culprit;
+    }
+    refuse_write(s, "UPDATE ON executions", "NEW.name = 'exec::bad' AND NEW.held = 0");
+    fixture_env()->note = keep_note;
+    clock_advance(11 * SECOND);
+    KIT_UNTIL(&k, k.ended == n - 1 && *said);
+    fixture_env()->note = NULL;
+    snprintf(number, sizeof(number), "a timer of execution %lld (delay)", (long long)culprit);
+    CHECK(strstr(said, number));
+    CHECK(strstr(said, "not today"));
+    for (int i = 0; i < n; i++)
+        CHECK_EQ(status_of(s, ids[i]), i == bad ? S_READY : S_SUCCEEDED);
+    kit_step(&k);
+    CHECK(engine_timeout(k.engine) > SECOND); /* it does not go round in circles */
+    verify_clean(s);
+    allow_write(s, "executions");
+    clock_advance(61 * SECOND);
+    kit_until_ended(&k, n);
+    CHECK_EQ(status_of(s, culprit), S_SUCCEEDED);
+    engine_close(&k.engine);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_timer_that_can_not_be_fired_waits_while_the_others_are_fired)
+{
+    check_timers(3, 9);
+}
+
+TEST(a_timer_that_can_not_be_fired_and_is_the_only_one_ends_nobody)
+{
+    check_timers(0, 1);
+}
+
+/* Then it is the database's fault, and as always. */
+TEST(a_worker_whose_timers_all_fail_ends)
+{
+    struct store *s = fixture_store();
+    struct worker_kit k = {.list = functions};
+    struct err err = ERR_INIT;
+    int rc;
+
+    kit_open_with(&k, (struct engine_options){.lease = 300 * SECOND});
+    for (int i = 0; i < 30; i++)
+        submit_delayed(s, "exec::good");
+    refuse_write(s, "UPDATE ON executions", "NEW.held = 0");
+    clock_advance(11 * SECOND);
+    while (!(rc = engine_step(k.engine, 20000, &err)))
+        ;
+    CHECK_EQ(rc, -E_INTERNAL);
+    CHECK(strstr(err.msg, "not today"));
+    allow_write(s, "executions");
+    engine_close(&k.engine);
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* Both are held by workers that are gone. */
+TEST(a_lease_that_can_not_be_cleared_is_passed_over)
+{
+    struct store *s = fixture_store();
+    struct worker_kit k = {.list = functions};
+    int64_t bad = submit(s, "exec::bad"), good = submit(s, "exec::good");
+    char when[100];
+
+    claim_job(s, 77);
+    claim_job(s, 78);
+    kit_open(&k);
+    snprintf(when, sizeof(when), "NEW.execution = %lld AND NEW.worker IS NULL", (long long)bad);
+    refuse_write(s, "UPDATE ON leases", when);
+    fixture_env()->note = keep_note;
+    while (!strstr(history(s, good), "lease_expired") || !*said) {
+        clock_advance(LEASE / 4);
+        for (int i = 0; i < 3; i++)
+            kit_step(&k);
+    }
+    fixture_env()->note = NULL;
+    CHECK(strstr(said, "can't be cleared"));
+    CHECK(strstr(said, "not today"));
+    CHECK(!strstr(history(s, bad), "lease_expired"));
+    allow_write(s, "leases");
+    while (!strstr(history(s, bad), "lease_expired")) {
+        clock_advance(LEASE / 4);
+        for (int i = 0; i < 3; i++)
+            kit_step(&k);
+    }
+    engine_close(&k.engine);
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* It has ended, and left its file and its row. */
+static pid_t worker_that_died(void)
+{
+    struct worker_kit k = {.list = functions};
+    pid_t pid = fork();
+
+    CHECK(pid >= 0);
+    if (!pid) {
+        kit_open(&k);
+        _exit(0);
+    }
+    CHECK_EQ(waitpid(pid, NULL, 0), pid);
+    return pid;
+}
+
+TEST(a_dead_worker_whose_row_can_not_be_removed_ends_nobody)
+{
+    struct worker_kit k = {.list = functions};
+    struct store *s = fixture_store();
+    char when[60];
+
+    store_close(&s);
+    snprintf(when, sizeof(when), "OLD.pid = %d", (int)worker_that_died());
+    s = fixture_store();
+    refuse_write(s, "DELETE ON workers", when);
+    fixture_env()->note = keep_note;
+    kit_open(&k);
+    KIT_UNTIL(&k, *said);
+    fixture_env()->note = NULL;
+    CHECK(strstr(said, "not today"));
+    kit_submit(s, "noop", NULL);
+    kit_until_ended(&k, 1);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM workers"), 2);
+    allow_write(s, "workers");
+    clock_advance(LEASE / 3);
+    KIT_UNTIL(&k, sql_number(s, "SELECT count(*) FROM workers") == 1);
+    engine_close(&k.engine);
+    verify_clean(s);
+    store_close(&s);
+}
+
+#define DAY (86400 * SECOND)
+
+TEST(a_worker_that_can_not_remove_what_is_old_goes_on_and_tries_the_next_day)
+{
+    struct engine_options o = {.retention = 90 * DAY, .host_grace = 400 * DAY};
+    struct worker_kit k = {.list = functions};
+    struct store *s = fixture_store();
+
+    kit_submit(s, "noop", NULL);
+    kit_open_with(&k, o);
+    kit_until_ended(&k, 1);
+    refuse_write(s, "DELETE ON executions", "OLD.id > 0");
+    fixture_env()->note = keep_note;
+    clock_advance(91 * DAY);
+    KIT_UNTIL(&k, strstr(said, "can't be removed"));
+    fixture_env()->note = NULL;
+    kit_submit(s, "noop", NULL);
+    kit_until_ended(&k, 2);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions"), 2);
+    allow_write(s, "executions");
+    clock_advance(DAY + 1);
+    KIT_UNTIL(&k, sql_number(s, "SELECT count(*) FROM executions") == 1);
+    engine_close(&k.engine);
+    verify_clean(s);
     store_close(&s);
 }

@@ -375,9 +375,11 @@ TEST(a_lease_renewed_after_a_wait_is_a_whole_one)
 
 static int next_timer_body(struct turn *t, void *arg, struct err *err)
 {
-    size_t n;
+    struct timer_round r = {.max = 100};
+    int rc = op_timers(t, &r, err);
 
-    return op_timers(t, 100, &n, arg, err);
+    *(int64_t *)arg = r.next;
+    return rc;
 }
 
 TEST(a_delay_after_a_wait_is_a_whole_one)
@@ -498,6 +500,7 @@ static int look_around(struct turn *t, void *arg, struct err *err)
     int rc;
 
     args_begin(&a, Q_TIMER_NEXT);
+    args_int(&a, 1);
     rc = turn_query(t, &a, &r, err);
     CHECK_EQ(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_BUSY);
     rows_release(&r);

@@ -1,6 +1,7 @@
 /* test_schedule_engine.c - engines look at schedules by themselves: they sleep until the earliest,
  * are woken when one changes, and begin what waits when a run ends. */
 #include "engine_fixture.h"
+#include "refusal_fixture.h"
 #include "schedule_fixture.h"
 
 static int nothing(struct function_call *c, void *arg)
@@ -138,6 +139,46 @@ TEST(one_who_works_on_a_single_tree_leaves_schedules_alone)
         kit_step(&k);
     CHECK(engine_timeout(k.engine) > 0); /* nor does it turn in circles */
     CHECK_EQ(firings(s), 0);
+    engine_close(&k.engine);
+    verify_clean(s);
+    store_close(&s);
+}
+
+static void keep_note(void *arg, const char *sentence)
+{
+    snprintf(arg, 1000, "%s", sentence);
+}
+
+TEST(a_schedule_whose_run_can_not_be_stored_keeps_the_reason_and_the_others_are_fired)
+{
+    int calls = 0;
+    const struct kit_function list[] = {{"f", nothing, &calls}, {NULL, NULL, NULL}};
+    struct worker_kit k = {.list = list};
+    struct store *s = fixture_store();
+    char said[1000] = "";
+
+    clock_to(s, "2030-06-01T12:59:00Z");
+    kit_open_with(
+        &k, (struct engine_options){.lease = 9 * HOUR, .host_grace = 99 * HOUR}); /* time jumps */
+    apply_function(s, "['@hourly', '@hourly', '@hourly']");
+    apply(s,
+          "name: bad\non: {schedule: {cron: '@hourly', catchup: 1h}}\ntasks: {a: {function: f}}\n");
+    KIT_UNTIL(&k, schedule_named(s, "bad/1").row.next == schedule_time("2030-06-01T13:00:00Z"));
+    refuse_write(s, "INSERT ON executions", "NEW.name = 'bad'");
+    fixture_env()->note = keep_note;
+    fixture_env()->arg = said;
+    clock_to(s, "2030-06-01T13:00:00Z");
+    KIT_UNTIL(&k, ended_runs(s) == 3 && *said);
+    fixture_env()->note = NULL;
+    CHECK(strstr(said, "can't be fired"));
+    CHECK(strstr(said, "not today"));
+    CHECK_EQ(firings(s), 3);
+    CHECK(strstr(schedule_named(s, "bad/1").row.problem, "not today"));
+    verify_clean(s);
+    allow_write(s, "executions");
+    clock_to(s, "2030-06-01T13:06:00Z"); /* what was due is made up for */
+    KIT_UNTIL(&k, ended_runs(s) == 4);
+    CHECK(!schedule_named(s, "bad/1").row.problem);
     engine_close(&k.engine);
     verify_clean(s);
     store_close(&s);

@@ -206,15 +206,16 @@ static int tick_body(struct turn *t, void *arg, struct err *err)
 static int upkeep_body(struct turn *t, void *arg, struct err *err)
 {
     struct upkeep *u = arg;
-    size_t reaped = 0, due = 0;
+    struct reap_round reaping = {.max = UPKEEP};
+    struct timer_round timers = {.max = UPKEEP};
     int rc;
 
-    u->next = 0;
-    if (u->tick.expired && u->may_reap && (rc = op_reap(t, UPKEEP, &reaped, err)))
+    if (u->tick.expired && u->may_reap && (rc = op_reap(t, &reaping, err)))
         return rc;
-    if ((rc = op_timers(t, UPKEEP, &due, &u->next, err)))
+    if ((rc = op_timers(t, &timers, err)))
         return rc;
-    u->again = reaped == UPKEEP || due == UPKEEP;
+    u->next = timers.next;
+    u->again = reaping.n == UPKEEP || timers.n == UPKEEP;
     return 0;
 }
 

@@ -128,8 +128,8 @@ static void send_beat(struct engine *e)
     b->sending = true;
     pthread_mutex_unlock(&b->lock);
     rc = renew(e, &s, &added, &err);
-    if (rc && e->env->note)
-        e->env->note(e->env->arg, err.msg);
+    if (rc)
+        engine_note(e, err.msg);
     pthread_mutex_lock(&b->lock);
     b->sending = false;
     b->going.rc = rc;

@@ -22,8 +22,7 @@ static void note(const struct engine *e, const char *where, int64_t by)
 
     snprintf(text, sizeof(text), "the database's clock was set %s by %s", where,
              text_duration(by / 1000000 * 1000000, span));
-    if (e->env->note)
-        e->env->note(e->env->arg, text);
+    engine_note(e, text);
 }
 
 /* Leases of before have to run out, and to wait for all of host_grace, by our own clock; after that

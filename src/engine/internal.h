@@ -89,6 +89,20 @@ struct beat {
     int64_t last_good; /* engine_now when the last good one was sent */
 };
 
+/* How far a fault was narrowed down; see narrow.c. */
+struct narrowed {
+    int64_t failed; /* the row that has failed alone; 0: none */
+    bool again;     /* there is more to be done at once */
+};
+
+/* Timers that can't be fired; see due.c. More at once, and it is not their fault. */
+#define TIMERS_ASIDE 20
+struct timers_aside {
+    struct timer_ref timers[TIMERS_ASIDE];
+    int64_t until[TIMERS_ASIDE]; /* engine_now */
+    size_t n;
+};
+
 /* The database's clock, as this host sees it; see db_clock.c. */
 struct db_clock {
     int64_t ahead, most; /* its time minus engine_now, by the last heartbeat: at least, at most */
@@ -156,28 +170,29 @@ struct engine {
     VEC(struct tally *) tallies;
     int64_t leases_lost, refused_outcomes, adoptions; /* to be counted */
 
-    uint64_t hungry;  /* groups of lanes, a bit each, in which something may wait in the outbox */
-    bool slot_wanted; /* something waits for a slot: executors' own queues are not filled */
-    bool adopt;       /* something may wait to be adopted */
-    int64_t adopt_at; /* not before (engine_now) */
-    bool reap;        /* leases have run out, and we may judge */
+    uint64_t hungry;   /* groups of lanes, a bit each, in which something may wait in the outbox */
+    bool slot_wanted;  /* something waits for a slot: executors' own queues are not filled */
+    bool adopt;        /* something may wait to be adopted */
+    int64_t adopt_at;  /* not before (engine_now) */
+    bool reap;         /* leases have run out, and we may judge */
+    int64_t reaped_to; /* the last of whom it can't be said; the rest is behind it; 0: none */
     bool look_for_timer; /* one came nearer */
     bool look_for_trees; /* of those who died */
     bool submissions;    /* some by SQL may wait to be taken */
     bool deaf;           /* a function does not obey: this worker must end */
     bool stopping, closing;
-    bool left_some;            /* work that others are to find by our file */
-    size_t submission_slice;   /* at most so many at once, after a turn that failed; 0: as usual */
-    int64_t submission_failed; /* the last that failed a turn alone; 0: none */
-    size_t own_queues;         /* the first so many of queues are not those of the dead */
-    int64_t here;              /* the tree that it works on alone; 0: none yet */
-    int64_t beat_due;          /* SQLite: when to renew */
-    int64_t timer_due;         /* engine_now; 0: none */
-    int64_t schedule_due;      /* the same of schedules */
-    int64_t looked_at;         /* for jobs and timers, the last time without being called */
-    int64_t healthy_since;     /* nobody is reaped by one who was away himself */
+    bool left_some;        /* work that others are to find by our file */
+    size_t own_queues;     /* the first so many of queues are not those of the dead */
+    int64_t here;          /* the tree that it works on alone; 0: none yet */
+    int64_t beat_due;      /* SQLite: when to renew */
+    int64_t timer_due;     /* engine_now; 0: none */
+    int64_t schedule_due;  /* the same of schedules */
+    int64_t looked_at;     /* for jobs and timers, the last time without being called */
+    int64_t healthy_since; /* nobody is reaped by one who was away himself */
     int64_t last_tick;
     struct db_clock db_clock;
+    struct timers_aside aside;
+    struct narrowed timers, schedules, leases, taken; /* taken: submissions by SQL */
     int64_t retention_look;     /* when to ask next whether it is our turn to remove what is old */
     int64_t sweep_at;           /* when to look next for what attempts left on the disk */
     struct retention retention; /* while it goes on: retention.max_trees is set */
@@ -270,7 +285,30 @@ MUST_USE int beat_if_due(struct engine *e, struct err *err); /* SQLite */
 void beat_soon(struct engine *e);                            /* a cancel may wait */
 MUST_USE int beat_take(struct engine *e, struct err *err);   /* results of the thread */
 
-/* upkeep.c: timers, reaping, the dead, retention */
+/* narrow.c */
+struct rows_seen {
+    size_t n;
+    int64_t first; /* its id */
+};
+/* Work of which each turn does many rows. */
+struct rows_work {
+    size_t max; /* of them */
+    /* One turn over at most `max`; which there were is told also if it failed. */
+    int (*turn)(struct engine *e, void *arg, size_t max, struct rows_seen *seen, struct err *err);
+    /* The one that was there in the last turn fails alone. */
+    int (*set_aside)(struct engine *e, void *arg, const struct err *why, struct err *err);
+};
+/* A turn, or if it fails because of a row, one of fewer. state->again: it is not all of it. */
+MUST_USE int narrow_down(struct engine *e, const struct rows_work *w, void *arg,
+                         struct narrowed *state, struct err *err);
+
+/* due.c: timers and schedules */
+void expect_schedule(struct engine *e, int64_t due, int64_t wall);
+MUST_USE int find_next_due(struct engine *e, struct err *err);
+MUST_USE int fire_timers(struct engine *e, struct err *err);
+MUST_USE int fire_schedules(struct engine *e, struct err *err);
+
+/* upkeep.c: the clock, reaping, the dead, retention */
 MUST_USE int upkeep(struct engine *e, struct err *err);
 void upkeep_after_tick(struct engine *e, const struct tick *tick);
 void serve_only_own(struct engine *e);             /* no longer the trees of the dead */
@@ -293,6 +331,19 @@ void tally_release(struct engine *e);
 static inline bool is_for_later(int rc)
 {
     return rc == -E_UNAVAILABLE || rc == -E_NO_SPACE || rc == -E_BUSY;
+}
+
+/* Neither that, nor one that concerns the whole database. */
+static inline bool is_of_a_row(int rc)
+{
+    return rc && !is_for_later(rc) && rc != -E_COMMIT_UNKNOWN && rc != -E_SCHEMA;
+}
+
+/* Says a sentence to the operator. */
+static inline void engine_note(const struct engine *e, const char *sentence)
+{
+    if (e->env->note)
+        e->env->note(e->env->arg, sentence);
 }
 
 /* After a turn that failed: how long to wait, by the number of failures in a row. */

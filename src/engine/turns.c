@@ -250,8 +250,7 @@ static int look_after(struct loop *l, struct manner m, int rc, struct err *err)
         return 0;
     }
     l->retry_at = engine_now(e) + back_off(l->failures++, 10000, 1000000);
-    if (e->env->note)
-        e->env->note(e->env->arg, err->msg);
+    engine_note(e, err->msg);
     return is_for_later(rc) ? 0 : rc;
 }
 

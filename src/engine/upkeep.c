@@ -1,16 +1,14 @@
-/* upkeep.c - what somebody has to do from time to time: fire timers and schedules that are due,
- * clear leases that nobody renews, finish what the dead left behind, remove what is old. Any engine
- * may; locks in the store make sure that each thing is done once. */
+/* upkeep.c - what somebody has to do from time to time: fire what is due (due.c), clear leases that
+ * nobody renews, finish what the dead left behind, remove what is old. Any engine may; locks in the
+ * store make sure that each thing is done once. */
 #include "engine/internal.h"
 
 #include "store/query.h"
-#include "store/schedule.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define SLICE           500
-#define SCHEDULES       10           /* looked at in one turn; each may begin some runs */
 #define RETENTION_LOOK  3600000000LL /* µs */
 #define RETENTION_SLICE 100
 #define COMMIT_MAY_TAKE 60000000LL /* µs */
@@ -26,13 +24,6 @@ static bool may_reap(const struct engine *e)
 static bool was_here(const struct engine *e)
 {
     return may_reap(e) && engine_now(e) - e->last_tick <= e->o.lease / 3 * 2;
-}
-
-/* Schedules go by the time on the wall, which may be set meanwhile: each heartbeat counts anew. Who
- * works on one tree alone leaves them to workers. */
-static void expect_schedule(struct engine *e, int64_t due, int64_t wall)
-{
-    e->schedule_due = due && !e->o.here ? engine_now(e) + due - wall : 0;
 }
 
 void upkeep_after_tick(struct engine *e, const struct tick *tick)
@@ -56,84 +47,57 @@ void upkeep_after_tick(struct engine *e, const struct tick *tick)
     e->deaf |= dispatch_deaf(e->dispatch) > 0;
 }
 
-struct upkeep {
-    const struct engine *e;
-    bool reap;
-    size_t reaped, due;
-    int64_t next, now;
-};
-
-static int body(struct turn *t, void *arg, struct err *err)
+/* Looked at again: the turn may have waited for the database, and the others with it. */
+static bool may_judge(void *arg, int64_t now)
 {
-    struct upkeep *u = arg;
+    const struct engine *e = arg;
+
+    return was_here(e) && !db_clock_was_set(e, now);
+}
+
+static int reap_body(struct turn *t, void *arg, struct err *err)
+{
+    return op_reap(t, arg, err);
+}
+
+static int reap_turn(struct engine *e, void *arg, size_t max, struct rows_seen *seen,
+                     struct err *err)
+{
+    struct reap_round *r = arg;
     int rc;
 
-    if ((rc = op_timers(t, SLICE, &u->due, &u->next, err)))
-        return rc;
-    u->now = turn_now(t);
-    /* looked at again: the turn may have waited for the database, and the others with it */
-    if (!u->reap || !was_here(u->e) || db_clock_was_set(u->e, u->now))
-        return 0;
-    return op_reap(t, SLICE, &u->reaped, err);
-}
-
-static int fire_and_reap(struct engine *e, struct err *err)
-{
-    struct upkeep u = {.e = e, .reap = e->reap};
-    int rc = store_turn(e->store, body, &u, err);
-
-    if (rc)
-        return rc;
-    e->reap = u.reaped == SLICE;
-    e->timer_due = u.due == SLICE ? engine_now(e) : 0;
-    if (u.next && !e->timer_due)
-        e->timer_due = engine_now(e) + u.next - u.now;
-    if (u.next && u.next <= u.now && !u.due) /* their trees are locked by others */
-        e->timer_due = engine_now(e) + 100000;
-    if (u.reaped)
-        e->adopt = true;
-    e->look_for_timer |= (store_woke(e->store) & WAKE_TIMERS) != 0;
-    if (store_woke(e->store) & WAKE_JOBS)
-        e->hungry = UINT64_MAX;
-    return 0;
-}
-
-/* A timer came nearer, by ourselves or by others: when is the next due? */
-static int find_next_due(struct engine *e, struct err *err)
-{
-    struct next_due due;
-    int rc = store_next_due(e->store, &due, err);
-
-    if (!rc) {
-        e->look_for_timer = false;
-        e->timer_due = due.timer ? due.timer - e->db_clock.ahead : 0;
-        expect_schedule(e, due.schedule, due.wall);
-        e->submissions |= due.submissions && !e->o.here;
-    }
+    *r = (struct reap_round){.max = max, .after = e->reaped_to, .may = may_judge, .arg = e};
+    rc = store_turn(e->store, reap_body, r, err);
+    *seen = (struct rows_seen){r->found, r->first};
     return rc;
 }
 
-static int schedules_body(struct turn *t, void *arg, struct err *err)
+/* Until all others have been looked at; with the next heartbeat it comes again. */
+static int pass_over(struct engine *e, void *arg, const struct err *why, struct err *err)
 {
-    return op_schedules(t, arg, err);
+    const struct reap_round *r = arg;
+    struct err said = *why;
+
+    (void)err;
+    err_prefix(&said, "the lease of execution %lld has run out, but can't be cleared",
+               (long long)r->first);
+    engine_note(e, said.msg);
+    e->reaped_to = r->first;
+    return 0;
 }
 
-static int fire_schedules(struct engine *e, struct err *err)
+static int reap(struct engine *e, struct err *err)
 {
-    struct schedule_round r = {.max = SCHEDULES};
-    int rc = store_turn(e->store, schedules_body, &r, err);
-    size_t i;
+    static const struct rows_work leases = {SLICE, reap_turn, pass_over};
+    struct reap_round r;
+    int rc = narrow_down(e, &leases, &r, &e->leases, err);
 
     if (rc)
         return rc;
-    for (i = 0; e->env->note && i < r.nsaid; i++)
-        e->env->note(e->env->arg, r.said[i]);
-    expect_schedule(e, r.next, r.now);
-    if (!r.looked && r.next && r.next <= r.now) /* others are at them */
-        e->schedule_due = engine_now(e) + 100000;
-    e->look_for_timer |= (store_woke(e->store) & WAKE_TIMERS) != 0;
-    if (store_woke(e->store) & WAKE_JOBS)
-        e->hungry = UINT64_MAX;
+    e->reap = e->leases.again || r.found == r.max;
+    if (!e->reap)
+        e->reaped_to = 0;
+    e->adopt |= r.n > 0;
     return 0;
 }
 
@@ -203,8 +167,12 @@ static int mind_the_dead(struct engine *e, struct err *err)
         }
         if (has_leases(e, id))
             continue;
-        if ((rc = store_turn(e->store, bye_body, &id, err)))
-            return rc;
+        if ((rc = store_turn(e->store, bye_body, &id, err))) {
+            if (!is_of_a_row(rc))
+                return rc;
+            engine_note(e, err->msg);
+            continue; /* until the next look; nobody else has to wait for it */
+        }
         env_point(e->env, "engine:before-burial");
         folder_bury(e->folder, id);
         i--;
@@ -246,7 +214,14 @@ static int retain(struct engine *e, struct err *err)
     int rc;
 
     if (e->retention.max_trees) {
-        if ((rc = store_long_turn(e->store, retain_body, &s, err)))
+        rc = store_long_turn(e->store, retain_body, &s, err);
+        if (is_of_a_row(rc)) { /* no reason to do nothing else */
+            err_prefix(err, "what is old can't be removed, which is tried again tomorrow");
+            engine_note(e, err->msg);
+            e->retention = (struct retention){0};
+            return 0;
+        }
+        if (rc)
             return rc;
         e->retention = s.to;
         if (!s.to.more)
@@ -273,7 +248,9 @@ int upkeep(struct engine *e, struct err *err)
         return 0;
     if (e->look_for_timer && (rc = find_next_due(e, err)))
         goto failed;
-    if ((e->reap || (e->timer_due && e->timer_due <= now)) && (rc = fire_and_reap(e, err)))
+    if (e->timer_due && e->timer_due <= now && (rc = fire_timers(e, err)))
+        goto failed;
+    if (e->reap && (rc = reap(e, err)))
         goto failed;
     if (e->schedule_due && e->schedule_due <= now && (rc = fire_schedules(e, err)))
         goto failed;
@@ -290,7 +267,6 @@ int upkeep(struct engine *e, struct err *err)
     return 0;
 failed:
     e->loops[0].retry_at = now + back_off(e->loops[0].failures++, 10000, 1000000);
-    if (e->env->note)
-        e->env->note(e->env->arg, err->msg);
+    engine_note(e, err->msg);
     return rc == -E_INTERNAL ? rc : 0;
 }

@@ -71,33 +71,38 @@ static int expire(struct turn *t, struct row *r, struct err *err)
     return door_move(t, r, EV_LEASE_EXPIRED, S_RUNNING, &note, err);
 }
 
-int op_reap(struct turn *t, size_t max, size_t *n, struct err *err)
+int op_reap(struct turn *t, struct reap_round *r, struct err *err)
 {
-    struct rows r = ROWS_INIT;
+    struct rows expired = ROWS_INIT;
     struct row **rows;
     size_t i;
     int rc;
 
-    *n = 0;
+    r->found = r->n = 0;
     if ((rc = door_flush(t, err)) || (rc = turn_sync(t, err)))
         return rc;
+    if (r->may && !r->may(r->arg, t->now))
+        return 0;
     args_begin(&t->args, Q_EXPIRED);
     args_int(&t->args, t->now);
-    args_int(&t->args, (int64_t)max);
-    if ((rc = turn_query(t, &t->args, &r, err)))
+    args_int(&t->args, (int64_t)r->max);
+    args_int(&t->args, r->after);
+    if ((rc = turn_query(t, &t->args, &expired, err)))
         goto done;
-    rows = arena_alloc(&t->arena, (r.n + 1) * sizeof(*rows));
-    if ((rc = turn_read_rows(t, &r, false, rows, err)))
+    r->found = expired.n;
+    r->first = expired.n ? rows_int(&expired, 0, 0) : 0;
+    rows = arena_alloc(&t->arena, (expired.n + 1) * sizeof(*rows));
+    if ((rc = turn_read_rows(t, &expired, false, rows, err)))
         goto done;
-    for (i = 0; i < r.n; i++) {
+    for (i = 0; i < expired.n; i++) {
         if (!rows[i]->now.worker)
             continue;
         if ((rc = expire(t, rows[i], err)))
             goto done;
-        ++*n;
+        r->n++;
     }
 done:
-    rows_release(&r);
+    rows_release(&expired);
     return rc;
 }
 

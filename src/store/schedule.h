@@ -38,7 +38,9 @@ struct schedule_round {
     size_t max; /* schedules looked at in this turn */
 
     /* out */
-    size_t looked, begun; /* schedules, runs */
+    size_t found;         /* that were due, also if the turn failed */
+    int64_t first;        /* the first of them */
+    size_t looked, begun; /* schedules, runs; others are locked */
     bool more;            /* look again at once */
     int64_t next, now;    /* by turn_wall: when the next look is due (0: none), and the time */
     const char **said;    /* sentences for an operator; live until the store's next turn */
@@ -47,6 +49,8 @@ struct schedule_round {
 /* Looks at those that are due and begins what they fire, with the firing and the next time in the
  * same transaction. One that can't be fired keeps the reason, and is looked at again later. */
 MUST_USE int op_schedules(struct turn *t, struct schedule_round *r, struct err *err);
+/* The same is done with one whose turn can't be stored. -E_BUSY: it is locked. */
+MUST_USE int op_schedule_set_aside(struct turn *t, int64_t id, const char *why, struct err *err);
 
 /* ---- an operator's hand ---- */
 

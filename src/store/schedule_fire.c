@@ -30,7 +30,7 @@ struct round {
 
 /* ---- which ---- */
 
-static int find_ripe(struct turn *t, const struct schedule_round *r, struct rows *ripe,
+static int find_ripe(struct turn *t, struct schedule_round *r, struct rows *ripe,
                      struct rows *locked, struct err *err)
 {
     size_t i;
@@ -41,8 +41,10 @@ static int find_ripe(struct turn *t, const struct schedule_round *r, struct rows
     args_int(&t->args, (int64_t)r->max);
     if ((rc = db_query(t->db, &t->args, ripe, err)))
         return rc;
+    r->found = ripe->n < r->max ? ripe->n : r->max; /* by time, and of those that wait */
+    r->first = ripe->n ? rows_int(ripe, 0, 0) : 0;
     args_begin(&t->args, Q_SCHEDULES_LOCK);
-    for (i = 0; i < ripe->n; i++)
+    for (i = 0; i < r->found; i++)
         args_int(&t->args, rows_int(ripe, i, 0));
     return turn_query(t, &t->args, locked, err);
 }
@@ -245,7 +247,7 @@ int op_schedules(struct turn *t, struct schedule_round *r, struct err *err)
     size_t i;
     int rc;
 
-    r->looked = r->begun = r->nsaid = 0;
+    r->found = r->looked = r->begun = r->nsaid = 0;
     r->more = false;
     if ((rc = door_flush(t, err)) || (rc = turn_sync(t, err)) ||
         (rc = find_ripe(t, r, &ripe, &locked, err)) || (rc = look_at_all(t, &d, &locked, err)) ||
@@ -266,6 +268,31 @@ done:
     vec_release(&d.runs);
     vec_release(&d.said);
     rows_release(&ripe);
+    rows_release(&locked);
+    return rc;
+}
+
+int op_schedule_set_aside(struct turn *t, int64_t id, const char *why, struct err *err)
+{
+    struct rows locked = ROWS_INIT;
+    struct schedule_row row;
+    int rc;
+
+    if ((rc = turn_sync(t, err)))
+        return rc;
+    args_begin(&t->args, Q_SCHEDULES_LOCK);
+    args_int(&t->args, id);
+    if ((rc = turn_query(t, &t->args, &locked, err)))
+        goto done;
+    if (!locked.n) {
+        rc = err_set(err, E_BUSY, "the schedule %lld is locked", (long long)id);
+        goto done;
+    }
+    schedule_read_row(&row, &locked, 0, &t->arena);
+    row.problem = why;
+    row.next = turn_wall(t) + PROBLEM_AGAIN;
+    rc = schedule_store(t, &row, err);
+done:
     rows_release(&locked);
     return rc;
 }

@@ -216,8 +216,20 @@ MUST_USE int op_adopt(struct turn *t, const struct adoption *a, struct job_list 
  * over. */
 MUST_USE int op_look_at_lost(struct turn *t, struct lease_ref *list, size_t n, struct err *err);
 
-/* Clears leases that nobody renewed; status stays running. At most max; *n = how many. */
-MUST_USE int op_reap(struct turn *t, size_t max, size_t *n, struct err *err);
+struct reap_round {
+    size_t max;    /* leases in this turn */
+    int64_t after; /* only those of executions behind this one */
+    /* Whether it may be judged at all, now that it is so late; NULL: it may. */
+    bool (*may)(void *arg, int64_t now);
+    void *arg;
+
+    /* out */
+    size_t found; /* that had run out, also if the turn failed; fewer than max: there are no more */
+    int64_t first; /* the execution of the first of them */
+    size_t n;      /* cleared */
+};
+/* Clears leases that nobody renewed; status stays running. */
+MUST_USE int op_reap(struct turn *t, struct reap_round *r, struct err *err);
 
 /* Renews exactly the named leases, in one statement; those lost have rc = -E_LEASE_LOST. */
 MUST_USE int op_heartbeat(struct turn *t, int64_t worker, int64_t lease, struct lease_ref *list,
@@ -258,9 +270,23 @@ MUST_USE int op_settle(struct turn *t, int64_t worker, struct settlement *list, 
 MUST_USE int op_flow_end(struct turn *t, int64_t execution, const struct outcome *o,
                          struct err *err);
 
-/* Does what is due; at most max timers. *n = done, *next = when the earliest of the rest is due (0:
- * none). */
-MUST_USE int op_timers(struct turn *t, size_t max, size_t *n, int64_t *next, struct err *err);
+struct timer_ref {
+    int64_t execution;
+    enum timer_kind kind;
+};
+struct timer_round {
+    size_t max; /* timers in this turn */
+    const struct timer_ref *aside;
+    size_t naside; /* which are as if they were not there */
+
+    /* out */
+    size_t found;           /* that were due, also if the turn failed */
+    struct timer_ref first; /* of them */
+    size_t n;               /* done; the trees of the others are locked */
+    int64_t next;           /* when the earliest of the rest is due; 0: none */
+};
+/* Does what is due. */
+MUST_USE int op_timers(struct turn *t, struct timer_round *r, struct err *err);
 
 /* ---- workers ---- */
 

@@ -42,8 +42,6 @@ static int limit_body(struct turn *t, int max, struct err *err)
 static int timer_body(struct turn *t, struct act *a, struct err *err)
 {
     struct rows r = ROWS_INIT;
-    int64_t next;
-    size_t n;
     int rc;
 
     a->due = 0;
@@ -58,7 +56,7 @@ static int timer_body(struct turn *t, struct act *a, struct err *err)
         a->due_root = rows_int(&r, 0, 2);
     }
     rows_release(&r);
-    return rc || !a->due ? rc : op_timers(t, 1, &n, &next, err);
+    return rc || !a->due ? rc : op_timers(t, &(struct timer_round){.max = 1}, err);
 }
 
 static int act_body(struct turn *t, void *arg, struct err *err)
@@ -97,9 +95,11 @@ static int act_body(struct turn *t, void *arg, struct err *err)
 
 static int tell_on_body(struct turn *t, void *arg, struct err *err)
 {
-    int64_t next;
+    struct timer_round r = {.max = 1000};
+    int rc = op_timers(t, &r, err);
 
-    return op_timers(t, 1000, arg, &next, err);
+    *(size_t *)arg = r.n;
+    return rc;
 }
 
 /* Nothing else is due but waits for another try: of all others the model is told. */

@@ -84,11 +84,11 @@ UPDATE leases SET until = $2                                                    
 RETURNING execution, epoch, (SELECT e.cancel_requested FROM executions e WHERE e.id = leases.execution)   --@ sqlite
 
 -- Leases are few: reaper and adopters read them all.
---: expired(now time, n i64)
+--: expired(now time, n i64, after i64)
 SELECT @state@
   FROM leases l JOIN executions e ON e.id = ANY (ARRAY[l.execution])                       --@ postgres
   FROM leases l CROSS JOIN executions e ON e.id = l.execution                              --@ sqlite
- WHERE l.until < $1
+ WHERE l.until < $1 AND l.execution > $3
  ORDER BY l.execution LIMIT $2
    FOR UPDATE OF l, e SKIP LOCKED                                                          --@ postgres
 
@@ -212,8 +212,8 @@ SELECT t.execution, t.due_at
                                         WHERE x.execution = u.execution AND x.kind + 0 = 1 OFFSET 0) t   --@ postgres
   FROM timers t WHERE t.execution = $1 AND t.kind = 1                                      --@ sqlite
 
---: timer_next()
-SELECT due_at FROM timers ORDER BY due_at LIMIT 1
+--: timer_next(n i64)
+SELECT due_at, execution, kind FROM timers ORDER BY due_at LIMIT $1
 
 -- ---- limits
 
