@@ -189,6 +189,28 @@ TEST(a_timeout_ends_a_task_whose_shim_is_stopped)
     worker_free(w);
 }
 
+/* It has not even taken its lock: nothing listens, and there is no record by which to kill it. */
+TEST(a_cancel_ends_what_a_shim_that_stands_still_has_not_begun)
+{
+    struct spec spec = {.run = "echo $$ >>begun", .cwd = test_dir()};
+    struct task t = task_of(&spec);
+    struct worker *w;
+    struct seen *s;
+    pid_t shim;
+
+    setenv("PAWL_SHIM_POINT", "=before-lock", 1);
+    w = worker_with((struct process_options){.lease = SECOND / 5, .grace = -1});
+    unsetenv("PAWL_SHIM_POINT");
+    shim = late_shim(w, &t);
+    w->x->ops->cancel(w->x, t.execution, t.attempt, OUTCOME_CANCELLED);
+    s = worker_wait(w, &t);
+    CHECK_EQ(s->o.kind, OUTCOME_REFUSED);
+    CHECK_STR(s->error, "its shim stood still, and had begun nothing");
+    UNTIL(w, is_gone(shim));
+    CHECK_EQ(times_begun(), 0);
+    worker_free(w);
+}
+
 /* Its record can't be read when it should have ended its task long ago: so it is not killed, and
  * then dies by itself. */
 TEST(a_shim_that_was_not_killed_is_not_said_to_have_been)

@@ -13,8 +13,10 @@
 #include "base/mem.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <unistd.h>
 
 #define WAIT_MIN 1000    /* µs between looks */
@@ -51,6 +53,8 @@ void watch_overdue(struct process *p, struct watch *w, bool away)
         w->kill_at += w->grace;
     else if (attempt_kill_shim(w->at, w->epoch) == 0)
         w->killed = true;
+    else
+        watch_give_back(p, w); /* it may not even have begun */
 }
 
 /* From now on its pidfd tells of its end. */
@@ -156,6 +160,17 @@ static void end_remains(struct process *p, struct watch *w)
         process_report_end(p, w, OUTCOME_LOST, "its shim died, so nobody knows how it ended");
 }
 
+/* By the tombstone it never will be: a shim that stands still has nothing to do any more. */
+static const char *why_not_begun(const struct process *p, const struct watch *w)
+{
+    if (p->closed)
+        return "its worker was stopped before it began";
+    if (w->pidfd < 0)
+        return "its shim ended before anything began";
+    (void)pidfd_send_signal(w->pidfd, SIGKILL, NULL, 0);
+    return "its shim stood still, and had begun nothing";
+}
+
 static void look_at_free(struct process *p, struct watch *w)
 {
     struct attempt_exit end;
@@ -181,9 +196,7 @@ static void look_at_free(struct process *p, struct watch *w)
     } else if (w->found) {
         process_report_end(p, w, OUTCOME_LOST, "its worker was gone before it began");
     } else {
-        process_report_end(p, w, OUTCOME_REFUSED,
-                           p->closed ? "its worker was stopped before it began"
-                                     : "its shim ended before anything began");
+        process_report_end(p, w, OUTCOME_REFUSED, why_not_begun(p, w));
     }
 }
 
