@@ -150,7 +150,8 @@ unchanged() { # the database is as good as before, with so many executions
 	refused 6 "that is not Pawl's" p queue
 	[ "$PAWL_TEST_DB" = sqlite ] || return 0
 	sqlite3 "$dir/empty.db" VACUUM
-	refused 6 'pawl admin migrate' pawl queue --db "sqlite:$dir/empty.db"
+	refused 6 'nothing of Pawl in '"sqlite:$dir/empty.db"' yet: what is run or submitted first creates it, or `pawl admin migrate`' \
+		pawl queue --db "sqlite:$dir/empty.db"
 }
 
 @test "a file that is not a database" {

@@ -149,6 +149,8 @@ x() { # command...
 	status=0
 	wait $! || status=$?
 	[ "$status" = 3 ]
+	grep -qE '^[0-9:]+  cancelled        w$' "$dir/stdout" # which needs no reason
+	grep -qxE 'pawl: execution [0-9]+ cancelled' "$dir/stderr"
 }
 
 @test "a run whose workflow, fan-out or nested workflow is kept back says why" {

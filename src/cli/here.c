@@ -94,9 +94,12 @@ static int say_end(struct run *r, int code)
         puts(json);
     fflush(stdout);
     if (code) {
-        out_clean(&line, field(v, "error"));
-        fprintf(stderr, "pawl: execution %lld %s: %s\n", (long long)r->id, field(v, "status"),
-                buf_cstr(&line));
+        buf_addf(&line, "pawl: execution %lld %s", (long long)r->id, field(v, "status"));
+        if (strcmp(field(v, "error"), field(v, "status")) != 0) {
+            buf_addstr(&line, ": ");
+            out_clean(&line, field(v, "error"));
+        }
+        fprintf(stderr, "%s\n", buf_cstr(&line));
     }
     buf_release(&line);
     json_decref(v);

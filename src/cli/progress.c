@@ -113,7 +113,7 @@ static void print_event(struct progress *g, const json_t *v)
     if (what && is_told(what + 1)) {
         buf_addf(&line, "%.8s  %-16s %s", strlen(at) > 19 ? at + 11 : at, what + 1,
                  name_of(g, field_int(v, "execution")));
-        if (*error)
+        if (*error && strcmp(error, what + 1) != 0)
             buf_addf(&line, ": %s", error);
         out_clean(&clean, buf_cstr(&line));
         puts(buf_cstr(&clean));

@@ -243,6 +243,11 @@ int schema_migrate(struct db *db, const struct db_url *url, bool may_change, str
 
     if (rc || v == migration_count)
         return rc;
+    if (!may_change && !v)
+        return err_set(err, E_SCHEMA,
+                       "there is nothing of Pawl in %s yet: what is run or submitted first creates "
+                       "it, or `pawl admin migrate`",
+                       url->safe);
     if (!may_change)
         return err_set(
             err, E_SCHEMA,
