@@ -78,7 +78,7 @@ static void count_read(void *arg, const char *what, int64_t took_us, long rows)
 
 TEST(a_slice_reads_no_more_large_trees_than_it_takes)
 {
-    static const struct retention kinds[] = {{.logs_only = true}, {.dry_run = true}, {0}};
+    static const struct retention kinds[] = {{.dry_run = true}, {0}};
     enum { TREES = 8, CHILDREN = 20 };
     struct store *s = fixture_store();
     size_t kind;

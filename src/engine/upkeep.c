@@ -194,7 +194,8 @@ static int retain_body(struct turn *t, void *arg, struct err *err)
 {
     struct slice *s = arg;
 
-    return op_retain(t, s->from, &s->to, err);
+    return s->from->logs_only ? op_retain_logs(t, s->from, &s->to, err)
+                              : op_retain(t, s->from, &s->to, err);
 }
 
 /* What is old is gone; the logs of what is less old go next. */

@@ -89,7 +89,7 @@ static bool take_trees(const struct rows *found, int64_t before, size_t enough, 
 
         if (idmap_get(&stay, root))
             continue;
-        if (!r->dry_run && !r->logs_only && d->ids.n >= enough) {
+        if (!r->dry_run && d->ids.n >= enough) {
             leave(r, root);
             if (d->roots.at[d->roots.n - 1] == root)
                 d->part = root;
@@ -302,13 +302,12 @@ int op_retain(struct turn *t, const struct retention *from, struct retention *r,
     before = t->now - r->older_than;
     if ((rc = find_roots(t, r, before, &d, err)) || (rc = choose(t, before, r, &d, err)))
         goto done;
-    if (!r->dry_run && (rc = r->logs_only ? run_for(t, Q_LOGS_DELETE, d.ids.at, d.ids.n, err)
-                                          : delete_doomed(t, &d, err)))
+    if (!r->dry_run && (rc = delete_doomed(t, &d, err)))
         goto done;
     r->trees += d.trees;
     r->executions += (int64_t)d.ids.n;
     r->events += d.events;
-    if (r->more || r->dry_run || r->logs_only)
+    if (r->more || r->dry_run)
         goto done;
     if (!(rc = forget_definitions(t, r, err)) && !r->more)
         rc = tidy(t, r, err);

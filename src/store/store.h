@@ -327,8 +327,8 @@ struct retention {
     size_t
         max_rows; /* executions deleted in this turn; a larger tree goes over several; 0: 5,000 */
     bool dry_run;
-    bool logs_only; /* only the logs of these trees go: they may have a shorter age */
-    int64_t after;  /* the root up to which it looked; start with 0 */
+    bool logs_only; /* of op_retain_logs: they may have a shorter age */
+    int64_t after;  /* the root, or execution, up to which it looked; start with 0 */
 
     int64_t trees, executions, events; /* added up over the slices */
     bool more;
@@ -338,6 +338,10 @@ MUST_USE int op_retention_due(struct turn *t, bool *due, struct err *err);
 /* Does one slice and tells in *to where the next one goes on from. */
 MUST_USE int op_retain(struct turn *t, const struct retention *from, struct retention *to,
                        struct err *err);
+/* The same for the logs alone, of executions that ended so long ago, in trees that did: max_trees
+ * executions that still have logs are looked at. It counts those whose logs went. */
+MUST_USE int op_retain_logs(struct turn *t, const struct retention *from, struct retention *to,
+                            struct err *err);
 
 /* ---- logs of attempts ---- */
 

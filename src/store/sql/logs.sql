@@ -36,6 +36,20 @@ SELECT l.execution, l.epoch
  WHERE l.worker = $1                                                                       --@ postgres
   FROM leases l WHERE l.execution = $2 AND l.epoch = $3 AND l.worker = $1                  --@ sqlite
 
+-- Executions of which logs are kept, from a place on: from one to the next in the index, past all chunks of each. The
+-- older ones, whose logs are gone, cost nothing.
+--: logs_kept(after i64, n i64)
+WITH RECURSIVE kept(execution, nth) AS (
+    SELECT (SELECT min(l.execution) FROM attempt_logs l WHERE l.execution > $1), 1
+    UNION ALL
+    SELECT (SELECT min(l.execution) FROM attempt_logs l WHERE l.execution > k.execution), k.nth + 1
+      FROM kept k WHERE k.execution IS NOT NULL AND k.nth < $2
+)
+SELECT e.id, e.root, e.requested_at, e.finished_at
+  FROM kept k JOIN executions e ON e.id = ANY (ARRAY[k.execution])                         --@ postgres
+  FROM kept k CROSS JOIN executions e ON e.id = k.execution                                --@ sqlite
+ ORDER BY k.nth
+
 --: logs_delete(; execution i64)
 DELETE FROM attempt_logs AS a
  USING @rows@ AS u WHERE a.execution = ANY (ARRAY[u.execution])                            --@ postgres
