@@ -82,6 +82,26 @@ static void try_seed(struct playground *g, uint64_t seed)
     plan_free(p);
 }
 
+/* The first so many, of those from `from` on, in which workflows wait for each other. */
+static void try_waiting(struct playground *g, uint64_t from, uint64_t n)
+{
+    for (; n; from++) {
+        struct plan *p = plan_new(from);
+        bool waits = plan_waiting(p) > 3;
+
+        plan_free(p);
+        if (waits)
+            try_seed(g, from);
+        n -= waits;
+    }
+}
+
+static void check_all_ended(struct store *s)
+{
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE status < 4"), 0);
+    verify_clean(s);
+}
+
 static uint64_t number(const char *name, uint64_t otherwise)
 {
     const char *s = getenv(name);
@@ -101,7 +121,18 @@ TEST_SLOW(random_workflows_end_as_the_model_says, 600)
     playground_open(&g);
     for (i = 0; i < (one ? 1 : n); i++)
         try_seed(&g, one ? one : from + i);
-    CHECK_EQ(sql_number(g.stores[0], "SELECT count(*) FROM executions WHERE status < 4"), 0);
-    verify_clean(g.stores[0]);
+    check_all_ended(g.stores[0]);
+    playground_close(&g);
+}
+
+TEST_SLOW(random_workflows_that_wait_for_permits_of_each_other_end_as_the_model_says, 600)
+{
+    uint64_t usual = (strcmp(test_db(), "sqlite") ? 6u : 60u) * (test_full() ? 10u : 1u) /
+                     (SANITIZED && !test_full() ? 3u : 1u);
+    struct playground g;
+
+    playground_open(&g);
+    try_waiting(&g, number("PAWL_RANDOM_FROM", 1), number("PAWL_RANDOM_COUNT", usual));
+    check_all_ended(g.stores[0]);
     playground_close(&g);
 }

@@ -223,7 +223,8 @@ void model_go(struct model *m, struct model_node *n)
 /* A job is ready and held where it has to wait; the others do not begin. */
 void model_begin(struct model *m, struct model_node *n)
 {
-    n->waits = n->kind != M_JOB && (!model_is_approved(n) || model_is_paused(n) || n->delayed);
+    n->waits = n->kind != M_JOB && (!model_is_approved(n) || model_is_paused(n) || n->delayed ||
+                                    (n->kind == M_FLOW && n->flow->max && !n->permitted));
     if (!n->waits)
         model_go(m, n);
 }

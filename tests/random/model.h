@@ -34,9 +34,10 @@ struct model_node {
     enum model_status status;
     int item; /* -1: it is none */
 
-    bool paused;   /* itself: nothing of it and below it starts */
-    bool waits;    /* of M_FLOW, M_EACH: it is to begin, but something holds it */
-    bool approved; /* if it has an approval */
+    bool paused;    /* itself: nothing of it and below it starts */
+    bool waits;     /* of M_FLOW, M_EACH: it is to begin, but something holds it */
+    bool approved;  /* if it has an approval */
+    bool permitted; /* of M_FLOW, if it has a key */
     bool cancel_asked;
     bool finishing;      /* of a job: it may finish, but is not tried again */
     bool by_operator;    /* of a skipped one */
@@ -78,6 +79,14 @@ bool model_may_start(const struct model *m, const struct model_node *job);
 bool model_is_current(const struct model_node *n);
 /* Whether its approval is asked for. */
 bool model_asks(const struct model_node *n);
+
+/* Of a workflow: whether nothing but a permit is missing. Who gets one is the store's choice. */
+bool model_queues(const struct model_node *n);
+/* It got one; false: there is none. */
+bool model_permit(const struct model *m, struct model_node *n);
+/* Whether as many of some workflow run as may, or more. */
+bool model_some_full(const struct model *m);
+bool model_some_exceeded(const struct model *m);
 
 /* Events; model_work_out comes after those of one turn. The caller makes sure that a job is in the
  * status for it. */

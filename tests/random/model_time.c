@@ -34,6 +34,50 @@ bool model_may_start(const struct model *m, const struct model_node *job)
            (!key || running(m, key) < m->plan->key_max[key]);
 }
 
+/* ---- workflows with a key ---- */
+
+static int running_of(const struct model *m, const struct plan_flow *flow)
+{
+    const struct model_node *n;
+    int count = 0;
+
+    for (n = m->all; n; n = n->next)
+        count += n->kind == M_FLOW && n->flow == flow && n->status == M_RUNNING;
+    return count;
+}
+
+bool model_queues(const struct model_node *n)
+{
+    return n->kind == M_FLOW && n->flow->max && n->status == M_PENDING && n->waits &&
+           !n->permitted && model_is_approved(n) && !model_is_paused(n) && !n->delayed;
+}
+
+bool model_permit(const struct model *m, struct model_node *n)
+{
+    return n->permitted = running_of(m, n->flow) < n->flow->max;
+}
+
+static bool is_any_above(const struct model *m, int room)
+{
+    const struct plan_flow *f = m->plan->flows;
+    int i;
+
+    for (i = 0; i < m->plan->nflows; i++)
+        if (f[i].max && f[i].max - running_of(m, &f[i]) <= room)
+            return true;
+    return false;
+}
+
+bool model_some_full(const struct model *m)
+{
+    return is_any_above(m, 0);
+}
+
+bool model_some_exceeded(const struct model *m)
+{
+    return is_any_above(m, -1);
+}
+
 /* ---- the clock ---- */
 
 /* The shorter of what its file says and what the task says that nests it. */

@@ -81,6 +81,7 @@ struct plan_flow {
     int ntasks;              /* without those two */
     bool on_failure, on_exit;
     int timeout; /* in hours; 0: none */
+    int max;     /* how many of it may run at once, by a key; 0: any number */
 };
 
 struct plan {
@@ -94,6 +95,7 @@ struct plan {
     unsigned passes;                     /* percent of steps: time passes */
     bool limits;                         /* operators limit the queue, too */
     int key_max[PLAN_KEYS + 1];          /* how many of a key may run at once */
+    bool keyed;                          /* workflows have keys, too */
     unsigned tells;                      /* ends that a turn tells on; 0: as many as usual */
 };
 
@@ -103,6 +105,9 @@ void plan_free(struct plan *p);
 /* Without approvals, limits, and all that goes by the clock: what is left is decided by the graph
  * alone. */
 void plan_only_graph(struct plan *p);
+
+/* How many of its tasks and items are workflows of which only so many may run at once. */
+int plan_waiting(const struct plan *p);
 
 /* Takes the nth thing away that can be (a task, a condition, a need, a fan-out …). False: there is
  * no nth.

@@ -20,6 +20,33 @@ static void add_to_task(struct plan_rng *r, struct plan_task *t, bool last, unsi
         t->key = 1 + (int)plan_below(r, PLAN_KEYS);
 }
 
+/* A workflow keeps its permit while those nested in it wait for theirs. Each file has its own key,
+ * and nests only those behind it, so nobody waits in a circle. */
+static void add_keys(struct plan *p)
+{
+    struct plan_rng r = {plan_mix(p->seed, 15)};
+    int i;
+
+    p->keyed = plan_chance(&r, 50);
+    for (i = 0; p->keyed && i < p->nflows; i++)
+        if (plan_chance(&r, 60))
+            p->flows[i].max = 1 + (int)plan_below(&r, 2);
+}
+
+int plan_waiting(const struct plan *p)
+{
+    int n = 0, i, k;
+
+    for (i = 0; i < p->nflows; i++)
+        for (k = 0; k < p->flows[i].ntasks; k++) {
+            const struct plan_task *t = &p->flows[i].tasks[k];
+
+            if (t->nested && p->flows[t->nested].max)
+                n += t->each == PLAN_ONE ? 1 : t->items;
+        }
+    return n;
+}
+
 void plan_add_holds(struct plan *p)
 {
     struct plan_rng r = {plan_mix(p->seed, 13)};
@@ -39,6 +66,9 @@ void plan_add_holds(struct plan *p)
         for (k = 0; k < f->ntasks + 2; k++)
             add_to_task(&r, &f->tasks[k], k >= f->ntasks, timed, keyed);
     }
+    if (!timed) /* whether the clock finds one with its permit, but still without tasks, is chance
+                 */
+        add_keys(p);
 }
 
 /* What follows from an end takes several turns. When a join is decided, and whether fail_fast finds
@@ -63,11 +93,11 @@ void plan_only_graph(struct plan *p)
     int i, k;
 
     p->passes = 0;
-    p->limits = false;
+    p->limits = p->keyed = false;
     for (i = 0; i < p->nflows; i++) {
         struct plan_flow *f = &p->flows[i];
 
-        f->timeout = 0;
+        f->timeout = f->max = 0;
         for (k = 0; k < f->ntasks + 2; k++) {
             struct plan_task *t = &f->tasks[k];
 

@@ -121,6 +121,10 @@ static bool smaller_flow(struct plan_flow *f, int *nth)
         f->timeout = 0;
         return true;
     }
+    if (f->max && here(nth)) {
+        f->max = 0;
+        return true;
+    }
     for (i = 0; i < f->ntasks + 2; i++)
         if (simpler(&f->tasks[i], nth))
             return true;

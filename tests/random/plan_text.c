@@ -123,6 +123,8 @@ void plan_yaml(const struct plan *p, int flow, struct buf *out)
     buf_addf(out, "name: w%d\n", flow);
     if (f->timeout)
         buf_addf(out, "timeout: %dh\n", f->timeout);
+    if (f->max)
+        buf_addf(out, "concurrency: {key: \"w%d-${{ execution.root }}\", max: %d}\n", flow, f->max);
     buf_addstr(out, "tasks:\n");
     for (i = 0; i < f->ntasks; i++, at = (at + stride) % f->ntasks) {
         buf_addf(out, "  %s: ", plan_name(f, at, name));

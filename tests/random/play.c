@@ -143,6 +143,7 @@ void play(struct playground *g, const struct plan *plan, struct played *out)
     if (!submit_plan(&p))
         return;
     p.model = model_new(plan);
+    work_out(&p);
     play_to_the_end(&p);
     for (i = 0; i < RERUNS && !is_wrong(&p) && plan_chance(&p.rng, plan->reruns); i++) {
         rerun_somehow(&p);

@@ -100,6 +100,8 @@ int try_turn(struct player *p, struct act *a, struct err *err);
 void do_turn(struct player *p, struct act *a);
 /* Large work goes on until it is done, if the plan has some. */
 void tell_on(struct player *p);
+/* The model works out what follows from what it was told, with the permits that the store gave. */
+void work_out(struct player *p);
 /* Tells the model what was claimed, or adopted. */
 void note_claims(struct player *p, struct act *a);
 

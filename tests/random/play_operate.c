@@ -54,7 +54,7 @@ static void operate(struct player *p, struct model_node *n, enum verb verb)
         buf_addf(&p->out->trace, "%s %s%s\n", words[verb], n->path, taken ? "" : " (refused)");
         if (a.request.rc != (taken ? 0 : -E_INVALID))
             buf_addf(&p->out->wrong, "%s of %s gave %d\n", words[verb], n->path, a.request.rc);
-        model_work_out(p->model);
+        work_out(p);
     }
     free(t.at);
 }
@@ -101,11 +101,18 @@ static void rerun(struct player *p, struct model_node *n, enum model_again what,
     p->model->now++;
     rc = try_turn(p, &a, &err);
     rerun_release(&a.rerun);
+    if (rc == -E_REFUSED && model_some_full(p->model)) {
+        buf_addf(&p->out->trace, "%s %s %s (no permit)\n", words[what], from, n->path);
+        free(t.at);
+        return;
+    }
     taken = model_rerun(p->model, n, what, task);
     buf_addf(&p->out->trace, "%s %s %s%s\n", words[what], from, n->path, taken ? "" : " (refused)");
     if (rc != (taken ? 0 : -E_INVALID))
         buf_addf(&p->out->wrong, "%s of %s gave %d: %s\n", words[what], n->path, rc, err.msg);
-    model_work_out(p->model);
+    if (taken && model_some_exceeded(p->model))
+        buf_addf(&p->out->wrong, "%s of %s went on without a permit\n", words[what], n->path);
+    work_out(p);
     free(t.at);
     if (!is_wrong(p))
         compare(p);

@@ -22,8 +22,10 @@ static bool fire(struct player *p)
 
     a.verb = TIMER;
     do_turn(p, &a);
-    if (a.due_root != p->out->root || (a.due_kind != TIMER_DELAY && a.due_kind != TIMER_TIMEOUT))
+    if (a.due_root != p->out->root || (a.due_kind != TIMER_DELAY && a.due_kind != TIMER_TIMEOUT)) {
+        work_out(p);
         return a.due != 0;
+    }
     kind = a.due_kind == TIMER_DELAY ? M_DELAY : M_TIMEOUT;
     t = tree_of(p);
     at = find_id(&t, a.due);
@@ -32,7 +34,7 @@ static bool fire(struct player *p)
     if (!n || !model_fire(p->model, n, kind, clock_boot_us() - p->begun))
         buf_addf(&p->out->wrong, "the %s of %s was over too early\n", words[kind],
                  at ? at->path : "?");
-    model_work_out(p->model);
+    work_out(p);
     free(t.at);
     return true;
 }

@@ -106,7 +106,7 @@ static int tell_on_body(struct turn *t, void *arg, struct err *err)
 void tell_on(struct player *p)
 {
     struct err err = ERR_INIT;
-    size_t n = p->plan->tells;
+    size_t n = p->plan->tells || p->plan->keyed;
 
     while (n)
         CHECK_OK_ERR(store_turn(play_store(p), tell_on_body, &n, &err), &err);
@@ -118,7 +118,8 @@ int try_turn(struct player *p, struct act *a, struct err *err)
 
     if (plan_chance(&p->rng, p->plan->crashes)) {
         a->crash = true;
-        CHECK_EQ(store_turn(play_store(p), act_body, a, err), -E_INVALID);
+        rc = store_turn(play_store(p), act_body, a, err);
+        CHECK(rc == -E_INVALID || rc == -E_REFUSED); /* a rerun that has no permit */
         *err = (struct err)ERR_INIT;
         a->crash = false;
     }
@@ -133,6 +134,43 @@ void do_turn(struct player *p, struct act *a)
     struct err err = ERR_INIT;
 
     CHECK_OK_ERR(try_turn(p, a, &err), &err);
+}
+
+/* Those that have begun in the store, and only wait for a permit in the model, get theirs. The next
+ * one may have it when another has ended. */
+static bool give_permits(struct player *p, const struct model_node **without)
+{
+    struct tree t = tree_of(p);
+    struct model_node *n;
+    bool any = false;
+
+    *without = NULL;
+    for (n = p->model->all; n; n = n->next) {
+        const struct place *at = model_queues(n) ? find_path(&t, n->path) : NULL;
+
+        if (!at || at->status < M_RUNNING || at->status > M_TIMED_OUT)
+            continue;
+        if (model_permit(p->model, n)) {
+            buf_addf(&p->out->trace, "%s gets its permit\n", n->path);
+            model_work_out(p->model);
+            any = true;
+        } else {
+            *without = n;
+        }
+    }
+    free(t.at);
+    return any;
+}
+
+void work_out(struct player *p)
+{
+    const struct model_node *without = NULL;
+
+    model_work_out(p->model);
+    while (p->plan->keyed && give_permits(p, &without))
+        ;
+    if (without)
+        buf_addf(&p->out->wrong, "%s has begun without a permit\n", without->path);
 }
 
 void note_claims(struct player *p, struct act *a)

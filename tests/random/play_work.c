@@ -6,6 +6,7 @@ size_t claim(struct player *p)
     struct act a = new_act(p, 1 + plan_below(&p->rng, 3), 1 + plan_below(&p->rng, 8));
 
     do_turn(p, &a);
+    work_out(p);
     note_claims(p, &a);
     return a.ngot;
 }
@@ -73,7 +74,7 @@ void settle(struct player *p)
         if (p->held[i].node)
             p->held[k++] = p->held[i];
     p->nheld = k;
-    model_work_out(p->model);
+    work_out(p);
     note_claims(p, &a);
 }
 
