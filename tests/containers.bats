@@ -25,25 +25,25 @@ make_image() {
 	for applet in sh echo sleep cat ls true env id wc; do
 		ln -s busybox "$root/bin/$applet"
 	done
-	tar -C "$root" -cf - . | "$engine" import - pawl-test:1
+	tar -C "$root" -cf - . | "$engine" import - "$image"
 }
 
 setup_file() {
 	engine=$(command -v podman || command -v docker || true)
-	export engine why=
+	export engine why= image=pawl-test-$$-$RANDOM:1
 	[[ $engine != *podman ]] || configure_podman
 	if [ -z "$engine" ]; then
 		why='neither podman nor docker is installed'
 	elif ! command -v busybox >/dev/null; then
 		why='there is no busybox to make an image of'
 	elif ! make_image >"$BATS_FILE_TMPDIR/said" 2>&1 ||
-		! "$engine" run --rm --network none pawl-test:1 /bin/true >"$BATS_FILE_TMPDIR/said" 2>&1; then
+		! "$engine" run --rm --network none "$image" /bin/true >"$BATS_FILE_TMPDIR/said" 2>&1; then
 		why="$engine runs nothing here: $(tail -n 1 "$BATS_FILE_TMPDIR/said")"
 	fi
 }
 
 teardown_file() {
-	[ -n "$why" ] || "$engine" rmi --force pawl-test:1 >/dev/null 2>&1
+	[ -n "$why" ] || "$engine" rmi --force "$image" >/dev/null 2>&1
 }
 
 setup() {
@@ -58,7 +58,7 @@ setup() {
 	make_state
 	cat >"$dir/pawl.yaml" <<-END
 		worker: {lease: 2s, host_grace: 30s}
-		executors: {container: {engine: ${engine##*/}, image: "pawl-test:1", pull: never, grace: 1s}}
+		executors: {container: {engine: ${engine##*/}, image: "$image", pull: never, grace: 1s}}
 	END
 	export PAWL_CONFIG=$dir/pawl.yaml
 }
@@ -83,7 +83,7 @@ workflow() { # text of its tasks
 @test "a command runs in a container, with its folder, its variables and its outputs" {
 	printf '#!/bin/sh\necho "from $PWD as $(id -u): $WORD"\n' >"$dir/check.sh"
 	chmod +x "$dir/check.sh"
-	workflow '  check: {container: "pawl-test:1", run: ./check.sh, env: {WORD: "two words"}}
+	workflow '  check: {container: "'"$image"'", run: ./check.sh, env: {WORD: "two words"}}
   count: {container: {}, run: "echo n=7 >>$PAWL_OUTPUT", user: "1234"}
   show: {needs: count, run: "echo got $N", env: {N: "${{ tasks.count.outputs.n }}"}}'
 	run p run "$dir/w.flow.yaml" --progress plain
@@ -192,11 +192,12 @@ kill_shims() {
 
 another_runs() { # than that one
 	local now
-	now=$(list) && [ "$(wc -l <<<"$now")" = 1 ] && [ "$now" != "$1" ]
+	now=$(list)
+	[ -n "$now" ] && [ "$(wc -l <<<"$now")" = 1 ] && [ "$now" != "$1" ]
 }
 
 @test "the example runs" {
-	run p run "$BATS_TEST_DIRNAME/../examples/container.flow.yaml" --param image=pawl-test:1 --progress plain
+	run p run "$BATS_TEST_DIRNAME/../examples/container.flow.yaml" --param image="$image" --progress plain
 	echo "$output"
 	[ "$status" = 0 ]
 	[[ $(p logs "$(p tree 1 --json | jq -r '.. | objects | select(.name? == "container::outside") | .id')") == \

@@ -78,30 +78,37 @@ done:
     return rc;
 }
 
-/* Another engine may have been faster, between our look at the timers and our locks, and the job
- * may be waiting for its next delay by now: leaves out the timers that are no longer due. */
+/* A timer's name; there are few kinds. */
+static int64_t name_of(int64_t execution, int64_t kind)
+{
+    return execution * 16 + kind;
+}
+
+/* Another engine may have been faster, between our look at the timers and our locks, and by now the
+ * job wait for its next delay, or a workflow that was approved have all its time before it: leaves
+ * out the timers that are no longer due. */
 static int drop_overtaken(struct turn *t, const struct due *due, struct err *err)
 {
-    struct idmap later = IDMAP_INIT;
+    struct idmap still = IDMAP_INIT;
     struct rows r = ROWS_INIT;
     size_t i;
     int rc;
 
-    args_begin(&t->args, Q_TIMERS_OF);
+    args_begin(&t->args, Q_ALL_TIMERS_OF);
     for (i = 0; i < due->n; i++)
         if (!due->wants[i].rc)
             args_int(&t->args, due->wants[i].id);
     if ((rc = db_query(t->db, &t->args, &r, err)))
         goto done;
     for (i = 0; i < r.n; i++)
-        if (rows_int(&r, i, 1) > t->now)
-            idmap_put(&later, rows_int(&r, i, 0), t);
+        if (rows_int(&r, i, 2) <= t->now)
+            idmap_put(&still, name_of(rows_int(&r, i, 0), rows_int(&r, i, 1)), t);
     for (i = 0; i < due->n; i++)
-        if (!due->wants[i].rc && due->kinds[i] == TIMER_DELAY &&
-            idmap_get(&later, due->wants[i].id))
+        if (!due->wants[i].rc &&
+            !idmap_get(&still, name_of(due->wants[i].id, (int64_t)due->kinds[i])))
             due->wants[i].rc = -E_NOT_FOUND;
 done:
-    idmap_release(&later);
+    idmap_release(&still);
     rows_release(&r);
     return rc;
 }

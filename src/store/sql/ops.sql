@@ -212,6 +212,11 @@ SELECT t.execution, t.due_at
                                         WHERE x.execution = u.execution AND x.kind + 0 = 1 OFFSET 0) t   --@ postgres
   FROM timers t WHERE t.execution = $1 AND t.kind = 1                                      --@ sqlite
 
+--: all_timers_of(; execution i64)
+SELECT t.execution, t.kind, t.due_at
+  FROM @rows@ AS u CROSS JOIN LATERAL (SELECT x.* FROM timers x WHERE x.execution = u.execution OFFSET 0) t   --@ postgres
+  FROM timers t WHERE t.execution = $1                                                     --@ sqlite
+
 --: timer_next(n i64)
 SELECT due_at, execution, kind FROM timers ORDER BY due_at LIMIT $1
 

@@ -1,0 +1,88 @@
+/* test_overtaken.c - a timer that is due is read without a lock. What it was set for may be over by
+ * the time its execution is locked, and another of the same kind be running: that one is not due.
+ * On SQLite nobody comes in between. */
+#include "meeting_fixture.h"
+#include "rerun_fixture.h"
+
+#define HOUR (3600 * SECOND)
+
+struct meeting {
+    struct store *other;
+    int64_t id;
+};
+
+/* A watched turn runs the timers; another acts when it has read which are due. */
+static void run_timers_meanwhile(struct watch *w, struct store *s, void (*act)(void *arg),
+                                 struct meeting *m)
+{
+    w->env.clock_offset = fixture_env()->clock_offset;
+    if (on_sqlite())
+        act(m);
+    else
+        watch_for(w, "load", 1, act, m);
+    run_timers(s);
+    CHECK(on_sqlite() || w->acted);
+    check_not_redone(w);
+    verify_clean(s);
+}
+
+static void approve_it(void *arg)
+{
+    struct meeting *m = arg;
+
+    CHECK_EQ(flow_ask(m->other, FLOW_APPROVE, m->id), 0);
+}
+
+TEST(a_workflow_that_is_approved_at_the_last_moment_has_all_of_its_time)
+{
+    static const char *const files[] = {
+        "w.yaml",
+        "name: w\ntasks:\n  n: {workflow: sub.yaml, timeout: 5h, approval: {timeout: 1h}}\n",
+        "sub.yaml", "name: sub\ntasks: {a: {run: x}}\n", NULL};
+    struct watch watch = {0};
+    struct store *s = watched_store(&watch);
+    struct meeting m = {.other = fixture_store()};
+    int64_t w = flow_submit_text(s, flow_text_of_files(files), NULL);
+
+    m.id = flow_task(s, w, "n");
+    clock_advance(HOUR + SECOND);
+    run_timers_meanwhile(&watch, s, approve_it, &m);
+    CHECK_EQ(status_of(s, m.id), S_RUNNING);
+    CHECK_EQ(flow_status(s, m.id, "a"), S_READY);
+    clock_advance(4 * HOUR);
+    CHECK_EQ(run_timers(m.other), 0);
+    clock_advance(HOUR);
+    CHECK(run_timers(m.other) > 0); /* its own time is up */
+    CHECK_EQ(status_of(s, m.id), S_TIMED_OUT);
+    verify_clean(s);
+    store_close(&m.other);
+    store_close(&s);
+}
+
+static void end_and_run_again(void *arg)
+{
+    struct meeting *m = arg;
+
+    while (run_timers(m->other))
+        ;
+    CHECK_EQ(status_of(m->other, m->id), S_TIMED_OUT);
+    CHECK(rerun(m->other, m->id, RERUN_WHOLE, NULL) != NULL);
+}
+
+TEST(a_workflow_that_runs_again_is_not_ended_by_the_timeout_of_the_run_before)
+{
+    struct watch watch = {0};
+    struct store *s = watched_store(&watch);
+    struct meeting m = {.other = fixture_store()};
+
+    m.id = flow_submit(s, "name: w\ntimeout: 1h\ntasks: {a: {run: x}}\n", NULL);
+    clock_advance(HOUR + SECOND);
+    run_timers_meanwhile(&watch, s, end_and_run_again, &m);
+    CHECK_EQ(status_of(s, m.id), S_RUNNING);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM timers"), 1);
+    flow_play(m.other, "");
+    CHECK_EQ(status_of(s, m.id), S_SUCCEEDED);
+    verify_clean(s);
+    store_close(&m.other);
+    store_close(&s);
+}
