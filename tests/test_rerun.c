@@ -129,6 +129,33 @@ TEST(a_workflow_with_a_key_takes_its_permit_again_or_is_refused)
     store_close(&s);
 }
 
+TEST(workflows_of_one_key_run_again_one_after_the_other)
+{
+    static const char *const files[] = {
+        "w.yaml", "name: w\ntasks: {p: {workflow: sub.yaml}, q: {workflow: sub.yaml}}\n",
+        "sub.yaml",
+        "name: sub\nconcurrency: {key: k}\ntasks: {a: {run: x}, b: {run: x, needs: a}}\n", NULL};
+    struct store *s = fixture_store();
+    int64_t w = flow_submit_text(s, flow_text_of_files(files), NULL);
+
+    flow_play(s, " b ");
+    CHECK_STR(flow_shape(s, w), "p:failed q:failed a:succeeded b:failed a:succeeded b:failed");
+    CHECK_EQ(rerun(s, w, RERUN_ONLY_FAILED, NULL), NULL);
+    CHECK(strstr(refusal.msg, "together with the others that would: the limit key:k lets 1 run"));
+    verify_clean(s);
+    CHECK(rerun(s, flow_task(s, w, "p"), RERUN_ONLY_FAILED, NULL) != NULL);
+    CHECK_EQ(rerun(s, flow_task(s, w, "q"), RERUN_ONLY_FAILED, NULL), NULL);
+    CHECK(strstr(refusal.msg, "has no room (1 of 1 are in use)"));
+    flow_play(s, "");
+    CHECK_EQ(status_of(s, w), S_FAILED);
+    CHECK(rerun(s, w, RERUN_ONLY_FAILED, NULL) != NULL);
+    flow_play(s, "");
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE attempts = 2"), 2);
+    verify_clean(s);
+    store_close(&s);
+}
+
 TEST(a_dry_run_tells_and_changes_nothing)
 {
     struct store *s = fixture_store();

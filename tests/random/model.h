@@ -84,8 +84,8 @@ bool model_asks(const struct model_node *n);
 bool model_queues(const struct model_node *n);
 /* It got one; false: there is none. */
 bool model_permit(const struct model *m, struct model_node *n);
-/* Whether as many of some workflow run as may, or more. */
-bool model_some_full(const struct model *m);
+/* Whether there are more of some workflow than may run at once; or more of them run. */
+bool model_some_crowded(const struct model *m);
 bool model_some_exceeded(const struct model *m);
 
 /* Events; model_work_out comes after those of one turn. The caller makes sure that a job is in the

@@ -36,13 +36,13 @@ bool model_may_start(const struct model *m, const struct model_node *job)
 
 /* ---- workflows with a key ---- */
 
-static int running_of(const struct model *m, const struct plan_flow *flow)
+static int count_of(const struct model *m, const struct plan_flow *flow, bool running_only)
 {
     const struct model_node *n;
     int count = 0;
 
     for (n = m->all; n; n = n->next)
-        count += n->kind == M_FLOW && n->flow == flow && n->status == M_RUNNING;
+        count += n->kind == M_FLOW && n->flow == flow && (!running_only || n->status == M_RUNNING);
     return count;
 }
 
@@ -54,28 +54,28 @@ bool model_queues(const struct model_node *n)
 
 bool model_permit(const struct model *m, struct model_node *n)
 {
-    return n->permitted = running_of(m, n->flow) < n->flow->max;
+    return n->permitted = count_of(m, n->flow, true) < n->flow->max;
 }
 
-static bool is_any_above(const struct model *m, int room)
+static bool is_any_above(const struct model *m, bool running_only)
 {
     const struct plan_flow *f = m->plan->flows;
     int i;
 
     for (i = 0; i < m->plan->nflows; i++)
-        if (f[i].max && f[i].max - running_of(m, &f[i]) <= room)
+        if (f[i].max && count_of(m, &f[i], running_only) > f[i].max)
             return true;
     return false;
 }
 
-bool model_some_full(const struct model *m)
+bool model_some_crowded(const struct model *m)
 {
-    return is_any_above(m, 0);
+    return is_any_above(m, false);
 }
 
 bool model_some_exceeded(const struct model *m)
 {
-    return is_any_above(m, -1);
+    return is_any_above(m, true);
 }
 
 /* ---- the clock ---- */

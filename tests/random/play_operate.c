@@ -101,7 +101,7 @@ static void rerun(struct player *p, struct model_node *n, enum model_again what,
     p->model->now++;
     rc = try_turn(p, &a, &err);
     rerun_release(&a.rerun);
-    if (rc == -E_REFUSED && model_some_full(p->model)) {
+    if (rc == -E_REFUSED && model_some_crowded(p->model)) {
         buf_addf(&p->out->trace, "%s %s %s (no permit)\n", words[what], from, n->path);
         free(t.at);
         return;
