@@ -41,8 +41,14 @@ make_tenant() {
 }
 
 give_tenant_back() {
-	local next
-	has_pool && [ -n "${BATS_TEST_COMPLETED:-}" ] && next=$(from_pool give_back) && : >"$PAWL_TEST_POOL/$next"
+	has_pool && [ -n "${BATS_TEST_COMPLETED:-}" ] && cat 1<>"$PAWL_TEST_KEEPER" <<-EOF
+		\unset file
+		SELECT test_pool.keep('$PAWL_TEST_POOL', '$tenant') AS file \gset
+		\if :{?file}
+		\o :file
+		\o
+		\endif
+	EOF
 }
 
 p() { pawl --db "$db" --tenant "$tenant" "$@"; }

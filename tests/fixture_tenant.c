@@ -1,13 +1,15 @@
 /* fixture_tenant.c - see fixture.h: the tenant of a test. On PostgreSQL one may have served others
  * before: below tests/run they are kept in a pool, as files of that name in PAWL_TEST_POOL, and
- * pool.sql makes them as good as new. Whoever removes the file has the tenant; a test that dies
- * hands on nothing. */
+ * pool.sql makes them as good as new. Whoever removes the file has the tenant. It is given back to
+ * the keeper, a session that reads SQL from the pipe PAWL_TEST_KEEPER, and nobody waits for that; a
+ * test that dies hands on nothing. */
 #include "fixture.h"
 #include "store/tenant.h"
 #include "store/url.h"
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,11 +42,11 @@ static bool take(void)
     return taken;
 }
 
-/* Runs a function of pool.sql for our tenant; what it returns goes to `out`. */
-static int call(const char *sql, char *out, size_t size, struct err *err)
+/* What it is made of, before anybody uses it. */
+static int remember(struct err *err)
 {
     struct stmt stmt = {.name = "pool",
-                        .sql = {[DIALECT_POSTGRES] = sql},
+                        .sql = {[DIALECT_POSTGRES] = "SELECT test_pool.remember($1, $2)::text"},
                         .nscalars = 2,
                         .types = {T_TEXT, T_TEXT}};
     struct args a = {.stmt = &stmt};
@@ -59,7 +61,6 @@ static int call(const char *sql, char *out, size_t size, struct err *err)
     if ((rc = url_parse(url, NULL, &u, err)) || (rc = db_open(u, &env, &db, err)) ||
         (rc = db_begin(db, TX_LONG, err)) || (rc = db_query(db, &a, &r, err)))
         goto done;
-    snprintf(out, size, "%s", rows_text(&r, 0, 0));
     rc = db_commit(db, err);
 done:
     if (db)
@@ -71,17 +72,23 @@ done:
     return rc;
 }
 
+/* The keeper makes the file that the function returns, if it does. In one write, which a pipe does
+ * not mix with those of others. */
 static bool give_back(void)
 {
-    char name[64], path[4096];
-    struct err err;
-    int fd;
+    static const char words[] = "\\unset file\n"
+                                "SELECT test_pool.keep('%s', '%s') AS file \\gset\n"
+                                "\\if :{?file}\n\\o :file\n\\o\n\\endif\n";
+    char text[PIPE_BUF];
+    int fd, n;
+    bool given;
 
-    if (!pool() || call("SELECT test_pool.give_back($1, $2)", name, sizeof(name), &err))
+    if (!pool() || (fd = open(getenv("PAWL_TEST_KEEPER"), O_WRONLY | O_NONBLOCK | O_CLOEXEC)) < 0)
         return false;
-    snprintf(path, sizeof(path), "%s/%s", pool(), name);
-    fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    return fd >= 0 && !close(fd);
+    n = snprintf(text, sizeof(text), words, pool(), tenant);
+    given = n < PIPE_BUF && write(fd, text, (size_t)n) == n;
+    close(fd);
+    return given;
 }
 
 static void leave(void)
@@ -95,13 +102,11 @@ static void leave(void)
 static void make(void)
 {
     struct err err = ERR_INIT;
-    char none[8];
 
     snprintf(tenant, sizeof(tenant), "t%d_%u", (int)maker, (unsigned)(env_random_id() % 1000000));
     CHECK_OK_ERR(tenant_create(url, tenant, NULL, &err), &err);
     if (pool())
-        CHECK_OK_ERR(call("SELECT test_pool.remember($1, $2)::text", none, sizeof(none), &err),
-                     &err);
+        CHECK_OK_ERR(remember(&err), &err);
 }
 
 static void have_database(void)

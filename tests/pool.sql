@@ -1,6 +1,6 @@
 -- pool.sql - tenants of PostgreSQL that one test hands on to the next. To make one and to drop it costs the server
--- many times what it takes to empty it. tests/run runs this once, as superuser; fixture_tenant.c and cli_common.bash
--- call it.
+-- many times what it takes to empty it. tests/run runs this once, as superuser, and lets one session, the keeper, empty
+-- them: what its functions ask the catalogs is planned once. fixture_tenant.c and cli_common.bash call it.
 --
 -- A tenant that is handed on has a new name, so that whoever the last test left behind finds nothing any more, and can't
 -- be told from a new one; otherwise it is not handed on.
@@ -187,4 +187,13 @@ BEGIN
     EXECUTE format('ALTER ROLE %I RENAME TO pawl_%s', old, new);
     EXECUTE format('ALTER FUNCTION pawl_%s.pawl_submit SET search_path = pawl_%1$s, pg_temp', new);
     RETURN new;
+END $$;
+
+-- The same for the keeper: the file that says that there is one; NULL: it is not what it was, and goes with the server.
+CREATE FUNCTION test_pool.keep(build text, tenant text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN build || '/' || test_pool.give_back(build, tenant);
+EXCEPTION WHEN OTHERS THEN
+    RAISE LOG '%', SQLERRM;
+    RETURN NULL;
 END $$;
