@@ -143,7 +143,7 @@ struct pawl_job {
     const char *name;  /* needed; by habit exec::NAME; at most 200 bytes */
     const char *queue; /* NULL: "default" */
     const char *lane;  /* what a worker must have: an executor's key, or "function:NAME"; NULL: as
-                          the  configuration routes commands of that name */
+                          the configuration routes commands of that name */
     const char *input; /* JSON of any type, at most 1 MB; NULL: none */
     /* A workflow file instead of a command: name, lane and spec are not looked at then, input is
      * the object of its params, and refused if they do not fit. NULL: it is none. */
