@@ -24,7 +24,7 @@ static inline pid_t double_start(void)
 
     CHECK_OK(mkdir(path_of("engine"), 0700));
     CHECK_OK(mkfifo(path_of("engine/ask"), 0600));
-    CHECK_OK(setenv("CONTAINER_DOUBLE", path_of("engine"), 1));
+    CHECK_OK(setenv("CONTAINER_HOST", path_of("engine"), 1));
     posix_spawnattr_init(&attr);
     posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID);
     CHECK_OK(posix_spawn(&pid, argv[0], NULL, &attr, argv, environ));
@@ -34,6 +34,10 @@ static inline pid_t double_start(void)
 
 static inline void double_stop(pid_t engine)
 {
+    pid_t left = (pid_t)strtol(read_text(path_of("engine/daemon")), NULL, 10);
+
+    if (left > 0)
+        CHECK_OK(kill(left, SIGKILL));
     CHECK_OK(kill(-engine, SIGKILL));
     CHECK_EQ(waitpid(engine, NULL, 0), engine);
 }

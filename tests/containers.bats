@@ -16,6 +16,9 @@ configure_podman() {
 		events_logger = "file"
 	END
 	export CONTAINERS_CONF=$BATS_FILE_TMPDIR/containers.conf
+	# Each test has a configuration folder of its own, but all have the same images.
+	local storage=${XDG_CONFIG_HOME:-$HOME/.config}/containers/storage.conf
+	[ ! -e "$storage" ] || export CONTAINERS_STORAGE_CONF=$storage
 }
 
 make_image() {
@@ -66,13 +69,14 @@ setup() {
 teardown() {
 	[ -z "$why" ] || return 0
 	end_all
+	[ -n "${BATS_TEST_COMPLETED:-}" ] || ours | xargs -r "$engine" rm --force >/dev/null 2>&1 || true
 	none_left
 	remove_database
 }
 
 id_of() { p tree 1 --json | jq -r --arg name "w::$1" '.. | objects | select(.name? == $name) | .id'; }
 # The test's own, by the folder in their labels; others may run beside it.
-list() { "$engine" ps "$@" --filter label=pawl.folder --format '{{.ID}} {{.Labels}}' | grep -F "$dir/" | cut -d ' ' -f 1; }
+list() { "$engine" ps "$@" --filter label=pawl.folder --format '{{.ID}} {{.Labels}}' | grep -F "$(realpath "$dir")/" | cut -d ' ' -f 1; }
 ours() { list --all; }
 none_left() { [ -z "$(ours)" ]; }
 

@@ -215,6 +215,121 @@ TEST(an_engine_that_is_away_at_the_end_is_waited_for)
     double_stop(engine);
 }
 
+/* The worker kills a shim that should have ended long ago, but what that knew is not lost. */
+TEST(who_ended_in_time_keeps_its_outcome_however_long_its_engine_is_away)
+{
+    char *run = mem_printf("echo $$ >%s/main; until [ -e %s/go ]; do sleep 0.02; done", test_dir(),
+                           test_dir());
+    struct spec spec = {.run = run, .timeout = SECOND * 2};
+    pid_t engine = double_start(), shim;
+    struct worker *w = container_worker((struct process_options){.grace = -1, .lease = SECOND / 5});
+    struct task t = task_of(&spec);
+    struct seen *s = seen_of(w, t.execution, t.attempt);
+
+    begin(w, &t);
+    shim = shim_of(&t);
+    write_text(path_of("engine/down"), "");
+    write_text(path_of("go"), "");
+    UNTIL(w, is_gone(shim));
+    CHECK_EQ(s->ended, 0);
+    CHECK_OK(unlink(path_of("engine/down")));
+    worker_wait(w, &t);
+    CHECK_EQ(s->o.kind, OUTCOME_OK);
+    CHECK_EQ(containers(), 0);
+    worker_free(w);
+    free(run);
+    double_stop(engine);
+}
+
+/* Whoever is asked for it must not begin it after it was undone. */
+TEST(a_fence_while_it_is_created_leaves_nothing)
+{
+    struct spec spec = waiting();
+    pid_t engine = double_start();
+    struct worker *w =
+        container_worker((struct process_options){.fence = SECOND / 10, .lease = SECOND});
+    struct task t = task_of(&spec);
+
+    write_text(path_of("engine/slow"), "");
+    t.lease_until = clock_boot_us() + SECOND * 6 / 10;
+    worker_start(w, &t);
+    CHECK_EQ(worker_wait(w, &t)->o.kind, OUTCOME_LOST);
+    CHECK_EQ(containers(), 0);
+    clock_sleep_us(SECOND); /* so long it would have taken */
+    CHECK_EQ(containers(), 0);
+    CHECK_STR(read_text(path_of("main")), "");
+    worker_free(w);
+    double_stop(engine);
+}
+
+TEST(variables_of_a_task_are_its_own_whatever_they_are_called)
+{
+    static const struct spec_pair env[] = {{"client", "a"}, {"attach", "b"}, {"said", "c"}};
+    struct spec spec = {.run = "echo \"$client $attach $said\"", .env = env, .nenv = 3};
+    pid_t engine = double_start();
+    struct worker *w = container_worker((struct process_options){0});
+    struct task t = task_of(&spec);
+
+    CHECK_STR(buf_cstr(&worker_run(w, &t)->log), "a b c\n");
+    worker_free(w);
+    double_stop(engine);
+}
+
+/* It may serve other containers, too, and knows nothing of the task. */
+TEST(what_an_engine_leaves_running_is_left_alone)
+{
+    struct spec spec = {.run = "true"};
+    pid_t engine = double_start(), daemon;
+    struct worker *w = container_worker((struct process_options){0});
+    struct task t = task_of(&spec);
+    char path[40];
+
+    write_text(path_of("engine/daemon"), "");
+    CHECK_EQ(worker_run(w, &t)->o.kind, OUTCOME_OK);
+    daemon = read_pid(w, path_of("engine/daemon"));
+    CHECK(!is_gone(daemon));
+    snprintf(path, sizeof(path), "/proc/%d/environ", (int)daemon);
+    for (const char *v = read_text(path); *v; v += strlen(v) + 1)
+        CHECK(strncmp(v, "PAWL_", 5) != 0);
+    worker_free(w);
+    double_stop(engine);
+}
+
+TEST(the_engine_is_asked_that_has_it_whoever_finds_it)
+{
+    struct spec spec = waiting();
+    pid_t engine = double_start(), task;
+    struct worker *w = container_worker((struct process_options){0});
+    struct task t = task_of(&spec);
+
+    task = begin(w, &t);
+    worker_free(w);
+    CHECK_OK(kill(shim_of(&t), SIGKILL));
+    CHECK_OK(setenv("CONTAINER_HOST", "/nowhere", 1)); /* there it would be gone */
+    w = container_worker((struct process_options){0});
+    t.epoch = 2;
+    worker_find(w, &t);
+    CHECK_EQ(worker_wait(w, &t)->o.kind, OUTCOME_LOST);
+    CHECK(is_gone(task));
+    CHECK_EQ(containers(), 0);
+    worker_free(w);
+    double_stop(engine);
+}
+
+TEST(only_a_word_of_its_own_says_that_a_container_is_gone)
+{
+    static const char *const said[] = {"echo the engine is gone", "echo gone; echo not so",
+                                       "echo warning; echo gone", "echo gone"};
+
+    for (size_t i = 0; i < 4; i++) {
+        struct undo u = {0};
+
+        undo_take(&u, (const char *const[]){"/bin/sh", "-c", said[i], NULL}, NULL);
+        CHECK_EQ(undo_within(&u, SECOND / 3), i >= 2);
+        undo_release(&u);
+    }
+}
+
 TEST(a_graceful_stop_leaves_containers_running)
 {
     struct spec spec = waiting();

@@ -8,6 +8,7 @@
  *         lease      epoch and end of the lease, overwritten with each renewal
  *         control    a fifo: what the holder of the lease wants of the shim
  *         exit       how it ended, whole or not there
+ *         ending     the same, while the container of it is not gone yet
  *         log        what it said: head, then a ring for the tail; `log.pos` once the ring turned
  *         output     $PAWL_OUTPUT
  *         work       where it runs, if it names no folder of its own
@@ -134,13 +135,15 @@ struct attempt_log_pos {
     int64_t total, head, tail;
 };
 
-/* Name and magic number of each kind of record. */
+/* Name and magic number of each kind of record. RECORD_ENDING is an exit that is known, of work
+ * whose container is not gone yet. */
 struct record {
     const char *name;
     uint64_t magic;
     size_t size;
 };
-extern const struct record RECORD_SHIM, RECORD_LEASE, RECORD_CONTROL, RECORD_EXIT, RECORD_LOG_POS;
+extern const struct record RECORD_SHIM, RECORD_LEASE, RECORD_CONTROL, RECORD_EXIT, RECORD_ENDING,
+    RECORD_LOG_POS;
 
 /* The largest record, head and checksum included. */
 #define RECORD_MAX 512
@@ -224,11 +227,15 @@ void attempt_each_process(const char *dir,
 
 #define UNDO_GONE "gone" /* what it says last if nothing is left */
 
-MUST_USE int undo_write(int at, const char *const *argv); /* 0, or -1 and errno */
+/* With the environment in which its engine is found, whoever runs it; env NULL: one's own. 0, or -1
+ * and errno. */
+MUST_USE int undo_write(int at, const char *const *argv, const char *const *env);
 
 struct undo {
     bool done;        /* nothing is left */
-    struct buf words; /* each with its NUL; none: there is nothing to undo */
+    struct buf words; /* each with its NUL, then an empty one, then the environment likewise; none:
+                         there is nothing to undo */
+    int64_t foreign;  /* the user that began it, if another: our engine does not know it; else 0 */
     pid_t pid;        /* that runs now; 0: none */
     int out;          /* what it says */
     int64_t began;
@@ -237,7 +244,7 @@ struct undo {
     char said[400]; /* by the last one that failed; "": none did */
 };
 /* Takes the words; begin with zeroes. False: the file is not there, or harmed. */
-void undo_take(struct undo *u, const char *const *argv);
+void undo_take(struct undo *u, const char *const *argv, const char *const *env);
 MUST_USE bool undo_load(struct undo *u, int at);
 /* Goes on with it, without waiting: runs it, listens to it, runs it again if it failed, kills one
  * that takes too long. Returns `done`. */

@@ -18,6 +18,7 @@ const struct record RECORD_SHIM = RECORD("shim", 1, struct attempt_shim);
 const struct record RECORD_LEASE = RECORD("lease", 2, struct attempt_lease);
 const struct record RECORD_CONTROL = RECORD(ATTEMPT_CONTROL, 3, struct attempt_control);
 const struct record RECORD_EXIT = RECORD("exit", 4, struct attempt_exit);
+const struct record RECORD_ENDING = RECORD("ending", 6, struct attempt_exit);
 const struct record RECORD_LOG_POS = RECORD("log.pos", 5, struct attempt_log_pos);
 
 _Static_assert(sizeof(struct attempt_shim) + 16 <= RECORD_MAX, "the largest record has room");

@@ -1,6 +1,6 @@
 /* attempt_undo.c - ends what an attempt has outside of its tree, see attempt.h.
  *
- * The file holds the words of the command, each with its NUL. How it went is read from what it
+ * The file holds the words of the command and its environment. How it went is read from what it
  * says, not from its exit code: a program that embeds us may reap children that are not its own. */
 #include "exec/attempt.h"
 
@@ -12,8 +12,10 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,20 +25,34 @@
 #define PAUSE_MAX      2000000  /* … and at last */
 #define WORDS_MAX      65536    /* bytes */
 
-void undo_take(struct undo *u, const char *const *argv)
+struct list {
+    char **at;
+    size_t n, cap;
+};
+
+static void add_words(struct buf *to, const char *const *list)
 {
-    buf_reset(&u->words);
-    for (; *argv; argv++)
-        buf_add(&u->words, *argv, strlen(*argv) + 1);
+    for (; *list; list++)
+        buf_add(to, *list, strlen(*list) + 1);
 }
 
-int undo_write(int at, const char *const *argv)
+void undo_take(struct undo *u, const char *const *argv, const char *const *env)
+{
+    buf_reset(&u->words);
+    add_words(&u->words, argv);
+    if (env) {
+        buf_addch(&u->words, '\0');
+        add_words(&u->words, env);
+    }
+}
+
+int undo_write(int at, const char *const *argv, const char *const *env)
 {
     int fd = openat(at, ATTEMPT_UNDO, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     struct undo u = {0};
     ssize_t n = -1;
 
-    undo_take(&u, argv);
+    undo_take(&u, argv, env);
     if (fd >= 0)
         n = write(fd, u.words.ptr, u.words.len);
     if (n >= 0 && (size_t)n < u.words.len)
@@ -51,22 +67,40 @@ int undo_write(int at, const char *const *argv)
 bool undo_load(struct undo *u, int at)
 {
     int fd = openat(at, ATTEMPT_UNDO, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    struct stat st = {0};
     ssize_t n;
 
     buf_reset(&u->words);
     buf_reserve(&u->words, WORDS_MAX);
-    n = fd < 0 ? -1 : read(fd, u->words.ptr, WORDS_MAX);
+    n = fd < 0 || fstat(fd, &st) ? -1 : read(fd, u->words.ptr, WORDS_MAX);
     if (fd >= 0)
         close(fd);
     if (n <= 0 || !u->words.ptr[0] || u->words.ptr[n - 1])
         return false;
     u->words.len = (size_t)n;
+    u->foreign = st.st_uid == geteuid() ? 0 : (int64_t)st.st_uid + 1;
     return true;
 }
 
-/* In a session of its own, with nothing of ours but the environment, which says where the engine
- * is. */
-static int spawn(struct undo *u, char **argv, int out)
+/* Both lists, which point into the words, end with NULL. */
+static void split(const struct undo *u, struct list *argv, struct list *env)
+{
+    const char *end = u->words.ptr + u->words.len;
+    struct list *to = argv;
+
+    for (char *word = u->words.ptr; word < end; word += strlen(word) + 1) {
+        if (!*word)
+            to = env;
+        else
+            *vec_add(to) = word;
+    }
+    *vec_add(argv) = NULL;
+    if (to == env)
+        *vec_add(env) = NULL;
+}
+
+/* In a session of its own, with nothing of ours, and in a folder that nobody removes. */
+static int spawn(struct undo *u, char **argv, char **env, int out)
 {
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attr;
@@ -81,11 +115,12 @@ static int spawn(struct undo *u, char **argv, int out)
     posix_spawn_file_actions_adddup2(&files, out, 2);
     posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addclosefrom_np(&files, 3);
+    posix_spawn_file_actions_addchdir_np(&files, "/");
     posix_spawnattr_setflags(&attr,
                              POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     posix_spawnattr_setsigmask(&attr, &none);
     posix_spawnattr_setsigdefault(&attr, &all);
-    rc = posix_spawn(&u->pid, argv[0], &files, &attr, argv, environ);
+    rc = posix_spawn(&u->pid, argv[0], &files, &attr, argv, env ? env : environ);
     posix_spawnattr_destroy(&attr);
     posix_spawn_file_actions_destroy(&files);
     if (rc)
@@ -93,43 +128,62 @@ static int spawn(struct undo *u, char **argv, int out)
     return rc;
 }
 
+static void try_later(struct undo *u)
+{
+    u->pause = !u->pause ? PAUSE : u->pause < PAUSE_MAX ? u->pause * 2 : PAUSE_MAX;
+    u->next = clock_boot_us() + u->pause;
+}
+
 static void begin(struct undo *u)
 {
-    VEC(char *) argv = {0};
-    char *word = u->words.ptr;
+    struct list argv = {0}, env = {0};
     int out[2];
 
-    for (; word && word < u->words.ptr + u->words.len; word += strlen(word) + 1)
-        *vec_add(&argv) = word;
-    *vec_add(&argv) = NULL;
+    u->len = 0;
     if (!u->words.len) {
         u->done = true;
-    } else if (pipe2(out, O_CLOEXEC) == 0) {
+    } else if (u->foreign) {
+        snprintf(u->said, sizeof(u->said),
+                 "it was begun by the user %lld, whose engine we can't ask",
+                 (long long)u->foreign - 1);
+        try_later(u);
+    } else if (pipe2(out, O_CLOEXEC)) {
+        try_later(u);
+    } else {
         fcntl(out[0], F_SETFL, O_NONBLOCK);
         u->out = out[0];
-        u->len = 0;
         u->began = clock_boot_us();
-        if (spawn(u, argv.at, out[1]))
+        split(u, &argv, &env);
+        if (spawn(u, argv.at, env.at, out[1])) {
             close(out[0]);
+            try_later(u);
+        }
         close(out[1]);
     }
     vec_release(&argv);
+    vec_release(&env);
 }
 
-/* It has closed its output: what was the last that it said? */
-static void end(struct undo *u)
+/* Whether that was the last that it said, in a line of its own. */
+static bool says_gone(const struct undo *u)
 {
     static const char gone[] = UNDO_GONE "\n";
     size_t len = sizeof(gone) - 1;
 
-    u->done = u->len >= len && !memcmp(u->said + u->len - len, gone, len);
+    return u->len >= len && !memcmp(u->said + u->len - len, gone, len) &&
+           (u->len == len || u->said[u->len - len - 1] == '\n');
+}
+
+/* It has closed its output. */
+static void end(struct undo *u)
+{
+    u->done = says_gone(u);
     u->said[u->len] = '\0';
     u->said[strcspn(u->said, "\n")] = '\0';
     close(u->out);
     waitpid(u->pid, NULL, 0);
     u->pid = 0;
-    u->pause = !u->pause ? PAUSE : u->pause < PAUSE_MAX ? u->pause * 2 : PAUSE_MAX;
-    u->next = clock_boot_us() + u->pause;
+    try_later(u);
 }
 
 bool undo_go_on(struct undo *u)

@@ -12,22 +12,31 @@
 #include <unistd.h>
 
 /* Made first and begun afterwards, so that what goes wrong on the way (no such image) does not look
- * like the command's own words and exit code. */
+ * like the command's own words and exit code. Who stays with it knows none of the task's variables,
+ * nor do the daemons that an engine may leave behind. Our own names are none that a task may have.
+ *
+ *     $1 the client  $2 the container's name  $3 how to attach  $4 -u NAME of each variable
+ *     $5 a command that only makes the engine get up; "": none  $6 … what to create */
 static const char begin[] =
-    "client=$1 name=$2 attach=$3; shift 3\n"
-    "said=$(\"$client\" create --name=\"$name\" \"$@\" 2>&1 </dev/null) || {\n"
-    "    printf '%s\\n' \"$said\" >&2\n"
+    "PAWL__C=$1 PAWL__N=$2 PAWL__A=$3 PAWL__U=$4\n"
+    "[ -z \"$5\" ] || env $4 \"$1\" $5 >/dev/null 2>&1 </dev/null\n"
+    "shift 5\n"
+    "PAWL__S=$(\"$PAWL__C\" create --name=\"$PAWL__N\" \"$@\" 2>&1 </dev/null) || {\n"
+    "    printf '%s\\n' \"$PAWL__S\" >&2\n"
     "    exit 125\n"
     "}\n"
-    "exec \"$client\" start $attach \"$name\"\n";
+    "exec env $PAWL__U \"$PAWL__C\" start $PAWL__A \"$PAWL__N\"\n";
 
-/* Older dockers fail if there is none: then it is looked for. */
+/* That it was removed is looked for, whatever the first words said: some engines fail if there is
+ * none, some don't know an option, some say yes too early. */
 static const char undo[] =
-    "why=$(\"$1\" rm $2 \"$3\" 2>&1 >/dev/null) && { echo " UNDO_GONE "; exit; }\n"
-    "left=$(\"$1\" ps --all --quiet --filter=\"label=$4\" 2>&1) ||\n"
-    "    { printf '%s\\n' \"$left\"; exit; }\n"
+    "why=$(\"$1\" rm $2 \"$3\" 2>&1 >/dev/null) || why=$(\"$1\" rm --force \"$3\" 2>&1 >/dev/null)\n"
+    "left=$(\"$1\" ps --all --quiet --filter=\"label=$4\" 2>/dev/null) || {\n"
+    "    printf '%s\\n' \"${why:-the engine does not answer}\"\n"
+    "    exit\n"
+    "}\n"
     "[ -n \"$left\" ] || why=" UNDO_GONE "\n"
-    "printf '%s\\n' \"$why\"\n";
+    "printf '%s\\n' \"${why:-it is still there}\"\n";
 
 /* ---- the environment ---- */
 
@@ -35,22 +44,60 @@ static const char undo[] =
  * variable of the task that is called so is given by its value. */
 static bool is_clients(const char *name, size_t len)
 {
-    static const char *const names[] = {"PATH",        "HOME",      "USER",      "LOGNAME",
-                                        "TMPDIR",      "LANG",      "LC_ALL",    "http_proxy",
-                                        "https_proxy", "no_proxy",  "NO_PROXY",  "HTTP_PROXY",
-                                        "HTTPS_PROXY", "ALL_PROXY", "all_proxy", "SSH_AUTH_SOCK"};
-    static const char *const prefixes[] = {"XDG_",      "DBUS_",   "CONTAINER_", "CONTAINERS_",
-                                           "STORAGE_",  "PODMAN_", "DOCKER_",    "BUILDAH_",
-                                           "REGISTRY_", "LD_"};
+    static const char *const names[] = {
+        "PATH",
+        "HOME",
+        "USER",
+        "LOGNAME",
+        "TMPDIR",
+        "LANG",
+        "LC_ALL",
+        "http_proxy",
+        "https_proxy",
+        "all_proxy",
+        "no_proxy",
+        "HTTP_PROXY",
+        "HTTPS_PROXY",
+        "ALL_PROXY",
+        "NO_PROXY",
+        "SSL_CERT_FILE",
+        "SSL_CERT_DIR",
+        "SSH_AUTH_SOCK",
+        "DBUS_SESSION_BUS_ADDRESS",
+        "XDG_RUNTIME_DIR",
+        "XDG_DATA_HOME",
+        "XDG_CONFIG_HOME",
+        "REGISTRY_AUTH_FILE",
+        "CONTAINER_HOST",
+        "CONTAINER_CONNECTION",
+        "CONTAINER_SSHKEY",
+        "CONTAINERS_CONF",
+        "CONTAINERS_STORAGE_CONF",
+        "CONTAINERS_REGISTRIES_CONF",
+        "STORAGE_DRIVER",
+        "STORAGE_OPTS",
+        "PODMAN_USERNS",
+        "DOCKER_HOST",
+        "DOCKER_CONTEXT",
+        "DOCKER_CONFIG",
+        "DOCKER_CERT_PATH",
+        "DOCKER_TLS",
+        "DOCKER_TLS_VERIFY",
+        "DOCKER_API_VERSION",
+        "GODEBUG",
+        "LISTEN_FDS",
+        "LISTEN_PID",
+        "NOTIFY_SOCKET",
+        "LD_LIBRARY_PATH",
+        "LD_PRELOAD",
+    };
+    static const char theirs[] = "_CONTAINERS_"; /* podman's, from itself to itself */
     size_t i;
 
     for (i = 0; i < sizeof(names) / sizeof(*names); i++)
         if (strlen(names[i]) == len && !strncmp(names[i], name, len))
             return true;
-    for (i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
-        if (!strncmp(prefixes[i], name, strlen(prefixes[i])))
-            return true;
-    return false;
+    return !strncmp(name, theirs, sizeof(theirs) - 1);
 }
 
 static bool is_secret(const struct spec *s, const char *name, size_t len)
@@ -63,21 +110,31 @@ static bool is_secret(const struct spec *s, const char *name, size_t len)
     return false;
 }
 
-/* Others can read the words of a command, but not its environment: values go that way. */
-static int add_env(const struct task *t, char *const *env, struct container_words *out,
-                   struct err *err)
+static void add_clients(struct container_words *out)
 {
     char **own;
+    size_t i;
 
     for (own = environ; own && *own; own++)
         if (is_clients(*own, strcspn(*own, "=")))
-            *vec_add(&out->env) = mem_strdup(*own);
+            *vec_add(&out->client) = mem_strdup(*own);
+    for (i = 0; i < out->client.n; i++)
+        *vec_add(&out->env) = mem_strdup(out->client.at[i]);
+    *vec_add(&out->client) = NULL;
+}
+
+/* Others can read the words of a command, but not its environment: values go that way. `names`:
+ * those that went so, as options of env(1). */
+static int add_env(const struct task *t, char *const *env, struct buf *names,
+                   struct container_words *out, struct err *err)
+{
     for (; *env; env++) {
         size_t len = strcspn(*env, "=");
 
         if (!is_clients(*env, len)) {
             *vec_add(&out->env) = mem_strdup(*env);
             *vec_add(&out->argv) = mem_printf("--env=%.*s", (int)len, *env);
+            buf_addf(names, "-u %.*s ", (int)len, *env);
         } else if (is_secret(t->spec, *env, len)) {
             return err_set(err, E_INVALID,
                            "the secret %.*s can't be called so in a container: the engine has a "
@@ -117,6 +174,8 @@ static const char *text_of(const json_t *c, const char *key, const char *otherwi
     return text && *text ? text : otherwise;
 }
 
+#define BAD ",\"\n" /* in a path: `--mount` takes a list */
+
 static int check_keys(const struct container_options *o, const json_t *c, const struct task *t,
                       const char *folder, struct err *err)
 {
@@ -130,9 +189,10 @@ static int check_keys(const struct container_options *o, const json_t *c, const 
         return err_set(err, E_INVALID, "\"%.200s\" is no name of an image", image);
     if (!t->spec->run && (!t->spec->argv || !*t->spec->argv[0]))
         return err_set(err, E_INVALID, "there is no command: say `run` or `argv`");
-    if (strchr(folder, ',') || (t->spec->cwd && strchr(t->spec->cwd, ',')))
-        return err_set(err, E_INVALID, "%s can't be seen in a container: it has a comma",
-                       strchr(folder, ',') ? folder : t->spec->cwd);
+    if (strpbrk(folder, BAD) || (t->spec->cwd && strpbrk(t->spec->cwd, BAD)))
+        return err_set(err, E_INVALID,
+                       "%s can't be seen in a container: it has a comma, a quote or a line's end",
+                       strpbrk(folder, BAD) ? folder : t->spec->cwd);
     return 0;
 }
 
@@ -190,8 +250,8 @@ static void add_labels(const struct task *t, const char *folder, struct containe
 }
 
 static int add_create(const struct container_options *o, const json_t *c, const struct task *t,
-                      const char *folder, char *const *env, struct container_words *out,
-                      struct err *err)
+                      const char *folder, char *const *env, struct buf *names,
+                      struct container_words *out, struct err *err)
 {
     const json_t *options = json_object_get(c, "options");
     size_t i;
@@ -201,6 +261,8 @@ static int add_create(const struct container_options *o, const json_t *c, const 
     ADD("--pull=%s", text_of(c, "pull", o->pull ? o->pull : "missing"));
     ADD("--network=%s", text_of(c, "network", "none"));
     ADD("--log-driver=none"); /* we keep what it says, with a cap */
+    if (!o->docker)
+        ADD("--http-proxy=false"); /* the worker's own is not the task's */
     if (t->spec->input)
         ADD("--interactive");
     if (container_has_init(o))
@@ -209,7 +271,7 @@ static int add_create(const struct container_options *o, const json_t *c, const 
         ADD("--user=%s", t->spec->user);
     add_limits(t->spec, out);
     add_files(t, c, folder, out);
-    if ((rc = add_env(t, env, out, err)))
+    if ((rc = add_env(t, env, names, out, err)))
         return rc;
     for (i = 0; i < json_array_size(options); i++)
         ADD("%s", json_string_value(json_array_get(options, i)));
@@ -232,32 +294,50 @@ void container_undo(const struct container_options *o, int64_t execution, int at
     *vec_add(&out->undo) = NULL;
 }
 
+/* Podman without root has a process that keeps its namespaces, made by whichever of its commands is
+ * the first: not by one that knows the task's secrets, and is killed with it. */
+static const char *get_up(const struct container_options *o)
+{
+    return !o->docker && geteuid() ? "ps --quiet" : "";
+}
+
+static void add_begin(const struct container_options *o, const struct task *t, const char *folder,
+                      struct container_words *out)
+{
+    ADD("/bin/sh");
+    ADD("-c");
+    ADD("%s", begin);
+    ADD("pawl");
+    ADD("%s", o->client);
+    *vec_add(&out->argv) = name_of(t->execution, t->attempt, folder);
+    ADD("--attach%s", t->spec->input ? " --interactive" : "");
+}
+
 int container_words(const struct container_options *o, const struct task *t, const char *folder,
                     char *const *env, struct container_words *out, struct err *err)
 {
     json_t *c = t->spec->container ? json_loads(t->spec->container, 0, NULL) : json_object();
-    char *name = name_of(t->execution, t->attempt, folder);
+    struct buf names = BUF_INIT;
+    size_t at;
     int rc;
 
     memset(out, 0, sizeof(*out));
+    add_clients(out);
+    container_undo(o, t->execution, t->attempt, folder, out);
+    add_begin(o, t, folder, out);
+    at = out->argv.n;
+    *vec_add(&out->argv) = NULL; /* the names, once they are known */
+    ADD("%s", get_up(o));
     if (!json_is_object(c))
         rc = err_set(err, E_INVALID, "what it says about its container is no JSON object");
-    else if (!(rc = check_keys(o, c, t, folder, err))) {
-        ADD("/bin/sh");
-        ADD("-c");
-        ADD("%s", begin);
-        ADD("pawl");
-        ADD("%s", o->client);
-        ADD("%s", name);
-        ADD("--attach%s", t->spec->input ? " --interactive" : "");
-        container_undo(o, t->execution, t->attempt, folder, out);
-        rc = add_create(o, c, t, folder, env, out, err);
-    }
+    else if (!(rc = check_keys(o, c, t, folder, err)))
+        rc = add_create(o, c, t, folder, env, &names, out, err);
+    out->argv.at[at] = mem_strdup(buf_cstr(&names));
     *vec_add(&out->argv) = NULL;
     *vec_add(&out->env) = NULL;
     if (rc)
         container_words_release(out);
-    free(name);
+    buf_release(&names);
     json_decref(c);
     return rc;
 }
@@ -278,5 +358,6 @@ void container_words_release(struct container_words *w)
     release(w->argv.at);
     release(w->env.at);
     release(w->undo.at);
+    release(w->client.at);
     memset(w, 0, sizeof(*w));
 }

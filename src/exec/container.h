@@ -35,8 +35,9 @@ bool container_has_init(const struct container_options *o);
 /* Lists end with NULL. */
 struct container_words {
     VEC(char *) argv; /* makes the container, and stays with it to its end */
-    VEC(char *) env;  /* the client's */
-    VEC(char *) undo;
+    VEC(char *) env;  /* its environment: the client's own, then the task's */
+    VEC(char *) undo; /* what removes it, with the client's own environment: */
+    VEC(char *) client;
 };
 /* folder: of the attempt, an absolute path. env: the task's, NAME=VALUE, ends with NULL. */
 MUST_USE int container_words(const struct container_options *o, const struct task *t,

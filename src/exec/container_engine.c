@@ -2,6 +2,7 @@
 #include "exec/container.h"
 
 #include <errno.h>
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -46,6 +47,22 @@ static int check_socket(const char *path, struct err *err)
     return rc;
 }
 
+/* Docker's contexts may lead elsewhere; where they do is docker's business. */
+static bool has_context(void)
+{
+    const char *dir = getenv("DOCKER_CONFIG"), *home = getenv("HOME"), *named;
+    char *path = dir && *dir ? mem_printf("%s/config.json", dir)
+                             : mem_printf("%s/.docker/config.json", home ? home : "");
+    json_t *config = json_load_file(path, 0, NULL);
+
+    named = json_string_value(json_object_get(config, "currentContext"));
+    free(path);
+    if (named && (!*named || !strcmp(named, "default")))
+        named = NULL;
+    json_decref(config);
+    return named;
+}
+
 int container_check(const struct container_options *o, struct err *err)
 {
     static const char unix_scheme[] = "unix://";
@@ -56,7 +73,7 @@ int container_check(const struct container_options *o, struct err *err)
     if (!o->docker || (context && *context))
         return 0;
     if (!host || !*host)
-        return check_socket(DOCKER_SOCKET, err);
+        return has_context() ? 0 : check_socket(DOCKER_SOCKET, err);
     if (strncmp(host, unix_scheme, sizeof(unix_scheme) - 1) == 0)
         return check_socket(host + sizeof(unix_scheme) - 1, err);
     return 0;

@@ -5,7 +5,8 @@
  *     held                      its shim lives: note our epoch, wait for it
  *     free    exit              it ended so, with its outputs and log
  *     free    shim, no exit     lost: end what is left, wait until `tree` is free and the engine
- *                               says that its container is gone
+ *                               says that its container is gone; with `ending` it is known how
+ *                               it ended all the same
  *     free    neither           never begun, and by the tombstone never will be
  *     the folder was removed    lost, as for who looks for it by its name */
 #include "exec/process_internal.h"
@@ -129,9 +130,10 @@ static void look_at_held(struct process *p, struct watch *w)
 /* The container, if there is one. An engine that can't be asked is worth a word, each time anew. */
 static bool undo(struct process *p, struct watch *w)
 {
-    bool ran = w->undo.pid, done = undo_go_on(&w->undo);
+    int64_t next = w->undo.next;
+    bool done = undo_go_on(&w->undo);
 
-    if (ran && !w->undo.pid && !done && p->x.env->note) {
+    if (!done && w->undo.next != next && p->x.env->note) {
         char *note = mem_printf("the container of attempt %d of execution %lld is not gone yet: %s",
                                 w->attempt, (long long)w->execution,
                                 *w->undo.said ? w->undo.said : "its engine does not answer");
@@ -146,12 +148,17 @@ static bool undo(struct process *p, struct watch *w)
 static void end_remains(struct process *p, struct watch *w)
 {
     bool alive = attempt_kill_remains(w->at, &w->shim) || attempt_is_held(w->at, ATTEMPT_TREE);
+    struct attempt_exit end;
 
     if (!undo(p, w) || alive) {
         look_later(p, w);
         return;
     }
-    if (w->killed)
+    if (record_read(w->at, &RECORD_ENDING, &end) == 1)
+        process_report_exit(p, w, &end);
+    else if (!w->shim.pid && p->in_containers)
+        process_report_end(p, w, OUTCOME_LOST, "its worker was gone before it began");
+    else if (w->killed)
         process_report_end(p, w, w->kill_as,
                            w->kill_as == OUTCOME_TIMED_OUT
                                ? "killed after its timeout: its shim did not answer"
@@ -193,6 +200,9 @@ static void look_at_free(struct process *p, struct watch *w)
         close(w->lock);
         w->lock = -1;
         look_later(p, w);
+    } else if (w->found && p->in_containers) { /* its folder may have been removed, and not it */
+        w->state = WATCH_LOST;
+        end_remains(p, w);
     } else if (w->found) {
         process_report_end(p, w, OUTCOME_LOST, "its worker was gone before it began");
     } else {

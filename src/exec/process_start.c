@@ -133,7 +133,7 @@ void process_undo_by_name(struct process *p, struct watch *w)
     struct container_words words = {0};
 
     container_undo(&p->container, w->execution, w->attempt, folder, &words);
-    undo_take(&w->undo, (const char *const *)words.undo.at);
+    undo_take(&w->undo, (const char *const *)words.undo.at, NULL);
     container_words_release(&words);
     free(folder);
 }
@@ -145,8 +145,12 @@ static int ask(struct process *p, struct watch *w, const struct order *o, struct
     int rc = 0;
 
     if (p->in_containers) {
-        undo_take(&w->undo, (const char *const *)o->words.undo.at);
-        if (undo_write(w->at, (const char *const *)o->words.undo.at))
+        const char *const *argv = (const char *const *)o->words.undo.at, *const *env =
+                                                                             (const char *const *)
+                                                                                 o->words.client.at;
+
+        undo_take(&w->undo, argv, env);
+        if (undo_write(w->at, argv, env))
             rc = err_set(err, E_REFUSED, "%s can't be written: %s", o->folder, strerror(errno));
     }
     env_point(p->x.env, "process:before-request");

@@ -66,6 +66,8 @@ static bool set_files(const struct launch *l, int output)
 
     if (in < 0 || dup2(in, 0) < 0 || dup2(output, 1) < 0 || dup2(output, 2) < 0)
         return false;
+    if (l->tree < 0)
+        return true;
     /* Without CLOEXEC: this is the copy that all its children have. */
     tree = fcntl(l->tree, F_DUPFD, TREE_FD);
     if (tree < 0)

@@ -8,34 +8,11 @@
 #include "base/env.h"
 #include "exec/shim/shim.h"
 
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
 #define PATIENCE 10000000 /* µs that the engine has, before force */
-#define PAUSE    5        /* ms between looks */
-
-/* The client must be able to say what it still has to. */
-static void wait_a_bit(struct shim *s, int ms)
-{
-    struct pollfd p = {.fd = s->task.output, .events = POLLIN};
-
-    if (poll(&p, 1, ms) > 0)
-        pump(s);
-}
-
-bool end_outside(struct shim *s)
-{
-    int64_t deadline = clock_boot_us() + PATIENCE;
-
-    if (!s->outside)
-        return true;
-    point("before-undo");
-    while (!undo_go_on(&s->undo) && clock_boot_us() < deadline)
-        wait_a_bit(s, PAUSE);
-    point("undone");
-    return s->undo.done;
-}
+#define PAUSE    5000     /* µs between looks */
 
 /* In the attempt's log, where people look first. */
 static void tell_why(struct shim *s)
@@ -48,14 +25,29 @@ static void tell_why(struct shim *s)
         log_append(&s->log, text, strlen(text));
 }
 
-void end_outside_at_last(struct shim *s)
+/* Before another host may begin it there is less time than usual. */
+static int64_t patience(const struct shim *s)
 {
-    if (s->undo.done)
-        return;
-    tell_why(s);
+    return s->kind == END_FENCED && s->fence / 4 < PATIENCE ? s->fence / 4 : PATIENCE;
+}
+
+void end_outside(struct shim *s)
+{
+    int64_t deadline = clock_boot_us() + patience(s);
+    bool told = false;
+
+    point("before-undo");
     while (!undo_go_on(&s->undo)) {
-        if (!s->undo.pid)
+        if (clock_boot_us() > deadline) {
             attempt_kill_remains(s->folder, &s->self);
-        clock_sleep_us(PAUSE * 1000);
+            if (!told)
+                tell_why(s);
+            told = true;
+            deadline = clock_boot_us() + PATIENCE / 10;
+        }
+        clock_sleep_us(PAUSE);
     }
+    point("undone");
+    while (attempt_kill_remains(s->folder, &s->self)) /* engines have said so too early */
+        clock_sleep_us(PAUSE);
 }

@@ -82,7 +82,7 @@ static void make_cgroup(struct shim *s, const char *parent)
     int n;
 
     s->cgroup = -1;
-    if (!*parent)
+    if (!*parent || s->outside)
         return;
     n = snprintf(s->self.cgroup, sizeof(s->self.cgroup), "%s/pawl-%" PRId64 ".%" PRId64 "-%.16s",
                  parent, s->request.r.execution, s->request.r.attempt, s->request.r.key);
@@ -129,12 +129,14 @@ static bool make_files(struct shim *s)
 static int begin(struct shim *s, struct launch_failure *why)
 {
     const struct request *r = &s->request.r;
-    struct launch l = {.r = r, .folder = s->folder, .cgroup = s->cgroup, .lock = s->lock};
+    struct launch l = {
+        .r = r, .folder = s->folder, .cgroup = s->cgroup, .tree = -1, .lock = s->lock};
     int rc;
 
     *why = (struct launch_failure){.step = STEP_FILES};
-    if ((s->outside && !undo_load(&s->undo, s->folder)) || !make_files(s) ||
-        (l.tree = attempt_lock(s->folder, ATTEMPT_TREE, false)) < 0) {
+    if (!make_files(s) ||
+        (s->outside ? !undo_load(&s->undo, s->folder)
+                    : (l.tree = attempt_lock(s->folder, ATTEMPT_TREE, false)) < 0)) {
         why->error = errno;
         return -1;
     }
@@ -143,7 +145,8 @@ static int begin(struct shim *s, struct launch_failure *why)
         l.limits_pids = r->pids && cgroup_limit(s->cgroup, "pids.max", r->pids);
     }
     rc = launch(&l, &s->task, why);
-    close(l.tree); /* theirs alone: free means that they are gone */
+    if (l.tree >= 0)
+        close(l.tree); /* theirs alone: free means that they are gone */
     if (rc)
         return -1;
     point("forked");
@@ -169,7 +172,6 @@ static int begin(struct shim *s, struct launch_failure *why)
 static void end_tree(struct shim *s)
 {
     int64_t pause = STRAY_PAUSE;
-    bool gone = end_outside(s);
 
     kill_tree(&s->task.pid, &s->status, s->self.cgroup);
     while (attempt_is_held(s->folder, ATTEMPT_TREE)) {
@@ -178,8 +180,6 @@ static void end_tree(struct shim *s)
         clock_sleep_us(pause);
         pause = pause * 2 < STRAY_PAUSE_MAX ? pause * 2 : STRAY_PAUSE_MAX;
     }
-    if (!gone)
-        end_outside_at_last(s);
     if (*s->self.cgroup)
         cgroup_remove(s->self.cgroup);
     while (pump(s))
@@ -220,7 +220,7 @@ static int64_t us(struct timeval t)
     return (int64_t)t.tv_sec * 1000000 + t.tv_usec;
 }
 
-static bool write_down(struct shim *s, const struct launch_failure *why)
+static bool write_down(struct shim *s, const struct launch_failure *why, const struct record *as)
 {
     struct attempt_exit e = {.kind = s->kind,
                              .begun = s->self.begun,
@@ -247,7 +247,7 @@ static bool write_down(struct shim *s, const struct launch_failure *why)
         e.peak_memory = u.ru_maxrss * 1024;
     }
     point("ended");
-    return record_publish(s->folder, &RECORD_EXIT, &e, point) == 0;
+    return record_publish(s->folder, as, &e, point) == 0;
 }
 
 static void run(struct shim *s)
@@ -269,8 +269,13 @@ static void run(struct shim *s)
         if (read(s->task.report, &said, sizeof(said)) == (ssize_t)sizeof(said))
             why = said;
         mask_output(s);
+        if (s->outside) {
+            if (!write_down(s, &why, &RECORD_ENDING))
+                point("unwritten");
+            end_outside(s);
+        }
     }
-    if (!write_down(s, &why))
+    if (!write_down(s, &why, &RECORD_EXIT))
         point("unwritten"); /* without a record the attempt is lost, which is true */
 }
 
@@ -298,6 +303,8 @@ int shim_run(int folder, int request, const char *cgroup)
     s.fence = s.request.r.fence;
     s.grace = s.request.r.grace;
     s.outside = s.request.r.outside;
+    if (s.outside) /* what an engine leaves running is its own, not the task's */
+        prctl(PR_SET_CHILD_SUBREAPER, 0);
     s.log = (struct log){
         .folder = folder, .fd = -1, .head = s.request.r.head, .tail = s.request.r.tail};
 

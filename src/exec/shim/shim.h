@@ -37,7 +37,7 @@ void unload_request(struct loaded_request *l);
 
 struct launch {
     const struct request *r;
-    int folder, tree, cgroup;        /* cgroup: -1: none */
+    int folder, tree, cgroup;        /* tree, cgroup: -1: none */
     bool limits_memory, limits_pids; /* the cgroup does that */
     int lock;                        /* the shim's, to be closed */
 };
@@ -78,11 +78,9 @@ void kill_tree(pid_t *main_pid, int *status, const char *cgroup);
  */
 
 struct shim;
-/* Ends the attempt's container, if it has one, the way its engine likes best. False: the engine has
- * not done it, so it goes by force. */
-bool end_outside(struct shim *s);
-/* The same for as long as it takes: what may still run has not ended. */
-void end_outside_at_last(struct shim *s);
+/* Ends the attempt's container. For as long as it takes: what may still run has not ended. Nobody
+ * may be left who could begin it. */
+void end_outside(struct shim *s);
 
 /* --- one attempt --------------------------------------------------------------------------------
  */
