@@ -47,6 +47,11 @@ MUST_USE int cli_id(struct pawl *p, const char *text, int64_t *id);
 void help_all(FILE *to);
 void help_command(FILE *to, const struct command *c);
 
+/* ---- note.c ---- */
+
+/* For pawl_options.note; any thread may call it. */
+void cli_note(void *arg, const char *sentence);
+
 /* ---- out.c ---- */
 
 int cli_fail(const struct pawl_error *err); /* says it; returns the exit code */

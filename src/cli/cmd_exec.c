@@ -201,7 +201,7 @@ static int follow(struct exec *x, int signals)
     int signal;
 
     if (run_step(x->e, signals, LOOK_MS, &signal, &x->err))
-        return cli_fail(&x->err);
+        return signals_pending(NULL) ? -1 : cli_fail(&x->err);
     if (x->rc)
         return cli_fail(&x->err);
     if (!x->answered)
@@ -214,7 +214,7 @@ static int follow(struct exec *x, int signals)
         x->news = false;
         x->looked = clock_boot_us();
         if (output_copy(x->p, &x->output, &x->err))
-            return cli_fail(&x->err);
+            return run_later(&x->err);
         if (x->output.to && ferror(x->output.to))
             cancel(x, SIGPIPE, "nobody reads its output any more");
     }
@@ -246,7 +246,8 @@ static int status_code(const struct exec *x)
 /* `report` gets the id once it is accepted; -1: nobody waits for it. */
 static int run_here(struct exec *x, int signals, int report)
 {
-    struct pawl_engine_options eo = {.here = true, .slots = 1, .state = x->state};
+    struct pawl_engine_options eo = {
+        .here = true, .slots = 1, .state = x->state, .give_up = signals_pending};
     int code = -1;
 
     signal(SIGPIPE, SIG_IGN);

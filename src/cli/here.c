@@ -51,6 +51,14 @@ static void told(void *arg, int64_t execution, const char *status)
     r->news = true;
 }
 
+static int leave(struct run *r, int exit_code)
+{
+    pawl_engine_stop(r->e, false);
+    fprintf(stderr, "pawl: execution %lld is left to the workers of this state folder\n",
+            (long long)r->id);
+    return exit_code;
+}
+
 static int on_signal(struct run *r, int signal)
 {
     struct pawl_error err;
@@ -60,17 +68,13 @@ static int on_signal(struct run *r, int signal)
         progress_resized(r->progress);
         return -1;
     }
-    if (r->cancelled || signal == SIGHUP) {
-        pawl_engine_stop(r->e, false);
-        fprintf(stderr, "pawl: execution %lld is left to the workers of this state folder\n",
-                (long long)r->id);
-        return 128 + signal;
-    }
+    if (r->cancelled || signal == SIGHUP)
+        return leave(r, 128 + signal);
     r->cancelled = true;
     if (pawl_cancel(r->p, r->id, NULL, signal == SIGINT ? "Ctrl-C" : "pawl was told to end", NULL,
                     &err) &&
         err.code != PAWL_E_INVALID)
-        return cli_fail(&err);
+        return leave(r, cli_fail(&err));
     snprintf(text, sizeof(text), "execution %lld is asked to end; Ctrl-C again leaves it behind",
              (long long)r->id);
     progress_note(r->progress, text);
@@ -130,8 +134,10 @@ static int look(struct run *r)
     int code;
 
     r->news = false;
-    if (pawl_status(r->p, r->id, &status, &r->err))
-        return cli_fail(&r->err);
+    if (pawl_status(r->p, r->id, &status, &r->err)) {
+        r->looked = clock_boot_us();
+        return run_later(&r->err);
+    }
     r->looked = clock_boot_us();
     r->took = r->looked - began;
     code = end_code(status);
@@ -236,7 +242,9 @@ static int step(struct run *r, int signals)
 {
     int signal, code;
 
-    if (run_step(r->e, signals, wait_ms(r), &signal, &r->err) || r->rc)
+    if (run_step(r->e, signals, wait_ms(r), &signal, &r->err))
+        return signals_pending(NULL) ? -1 : cli_fail(&r->err);
+    if (r->rc)
         return cli_fail(&r->err);
     if (!r->answered)
         return signal && signal != SIGWINCH ? 128 + signal : -1;
@@ -245,14 +253,15 @@ static int step(struct run *r, int signals)
     if (signal && (code = on_signal(r, signal)) >= 0)
         return code;
     if (progress_tell(r->progress, r->news, false, &r->err))
-        return cli_fail(&r->err);
+        return run_later(&r->err);
     heed_idleness(r);
     return clock_boot_us() < look_due(r) ? -1 : look(r);
 }
 
 static int begin(struct run *r)
 {
-    struct pawl_engine_options eo = {.here = true, .state = r->h->state, .tree = r->h->tree};
+    struct pawl_engine_options eo = {
+        .here = true, .state = r->h->state, .tree = r->h->tree, .give_up = signals_pending};
 
     if (pawl_engine_open(r->p, &eo, &r->e, &r->err))
         return cli_fail(&r->err);

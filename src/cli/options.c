@@ -223,16 +223,6 @@ static void trace(void *arg, const char *statement, int64_t took, long rows)
     fprintf(stderr, "trace: %-24s %9.3f ms %6ld rows\n", statement, (double)took / 1000, rows);
 }
 
-static void note(void *arg, const char *sentence)
-{
-    struct buf b = BUF_INIT;
-
-    (void)arg;
-    out_clean(&b, sentence);
-    fprintf(stderr, "pawl: %s\n", buf_cstr(&b));
-    buf_release(&b);
-}
-
 struct pawl_options cli_options(const struct cli *c, bool must_exist)
 {
     const char *traced = getenv("PAWL_TRACE");
@@ -241,7 +231,7 @@ struct pawl_options cli_options(const struct cli *c, bool must_exist)
                                  .tenant = c->tenant,
                                  .must_exist = must_exist,
                                  .trace = traced && *traced && strcmp(traced, "0") ? trace : NULL,
-                                 .note = note};
+                                 .note = cli_note};
 }
 
 int cli_open(const struct cli *c, struct pawl **out)

@@ -43,6 +43,15 @@ void signals_add(int fd, int signal)
     signalfd(fd, &set, 0);
 }
 
+bool signals_pending(void *unused)
+{
+    sigset_t set;
+
+    (void)unused;
+    return !sigpending(&set) &&
+           (sigismember(&set, SIGINT) || sigismember(&set, SIGTERM) || sigismember(&set, SIGHUP));
+}
+
 int run_step(struct pawl_engine *e, int signals, int most_ms, int *signal, struct pawl_error *err)
 {
     struct pollfd fds[] = {{.fd = signals, .events = POLLIN},
@@ -57,6 +66,14 @@ int run_step(struct pawl_engine *e, int signals, int most_ms, int *signal, struc
         read(signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
         *signal = (int)info.ssi_signo;
     return *signal ? 0 : pawl_engine_step(e, 0, err); /* which may wait for the database */
+}
+
+int run_later(const struct pawl_error *err)
+{
+    if (err->code != PAWL_E_UNAVAILABLE && err->code != PAWL_E_CONN_LOST)
+        return cli_fail(err);
+    cli_note(NULL, err->message);
+    return -1;
 }
 
 /* ---- output ---- */

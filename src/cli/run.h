@@ -12,10 +12,18 @@ int signals_open(void);
 /* Takes one more, on the same descriptor. */
 void signals_add(int fd, int signal);
 
+/* Whether one that asks for an end waits to be read. For pawl_engine_options.give_up: a database
+ * that is away does not keep it waiting. */
+bool signals_pending(void *unused);
+
 /* Sleeps until the engine has something to do, a signal comes, or so many ms are over (< 0: as long
  * as it takes), and lets the engine step. *signal is the one that came, 0: none. */
 MUST_USE int run_step(struct pawl_engine *e, int signals, int most_ms, int *signal,
                       struct pawl_error *err);
+
+/* Looking at what runs has failed: -1 to go on, since the engine waits for a database that is away,
+ * too; else the exit code, and it is said. */
+MUST_USE int run_later(const struct pawl_error *err);
 
 /* Where a reader of an execution's output is. */
 struct output {
