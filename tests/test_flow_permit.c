@@ -162,3 +162,29 @@ TEST(a_job_that_is_claimed_before_it_is_cancelled_is_asked_to_end)
     store_close(&other);
     store_close(&s);
 }
+
+/* ---- who is cancelled by the turn that frees it ---- */
+
+TEST(an_item_that_fail_fast_cancels_does_not_begin_with_the_permit_of_the_failed_one)
+{
+    static const char *const files[] = {
+        "w.yaml", "name: w\ntasks: {each: {foreach: 3, workflow: sub.yaml, fail_fast: true}}\n",
+        "sub.yaml",
+        "name: sub\nconcurrency: {key: k, max: 1}\ntasks: {a: {run: x, retry: 0}}\n"
+        "on_exit: {run: x}\n",
+        NULL};
+    struct store *s = fixture_store();
+    int64_t w = flow_submit_text(s, flow_text_of_files(files), NULL),
+            each = flow_task(s, w, "each");
+
+    CHECK_EQ(flow_claim(s, &k), 1);
+    flow_settle(s, k.held[0], OUTCOME_FAILED, NULL);
+    CHECK_EQ(flow_claim(s, &k), 1);
+    CHECK_STR(k.names[0], "on_exit");
+    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
+    CHECK_EQ(flow_claim(s, &k), 0);
+    CHECK_EQ(status_of(s, each), S_FAILED);
+    CHECK_STR(history(s, flow_task(s, w, "each[1]")), "created held cancelled");
+    play_to_the_end(s, w, S_FAILED);
+    store_close(&s);
+}

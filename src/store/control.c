@@ -54,7 +54,7 @@ static int find_open(struct turn *t, const struct request *q, size_t max, struct
     int rc;
 
     cancelled_forget(s);
-    if ((rc = door_flush(t, err))) /* what this turn made is open, too */
+    if ((rc = door_write(t, err))) /* what this turn made is open, too */
         return rc;
     args_begin(&t->args, Q_OPEN_SUBTREE);
     args_int(&t->args, q->execution);

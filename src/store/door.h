@@ -51,6 +51,11 @@ void door_touch(struct turn *t, struct row *r);
 void door_outcome(struct row *r, const char *result, const char *error);
 
 MUST_USE int door_flush(struct turn *t, struct err *err);
+/* The same for statements that are to see what this turn did so far, but permits that became free
+ * are not handed on yet: who waits for one may be about to be cancelled or paused by this very
+ * turn.
+ */
+MUST_USE int door_write(struct turn *t, struct err *err);
 
 /* limit.c: notes that this row's limits are needed, then looks up and locks all that were noted. */
 void limits_note(struct turn *t, const struct execution *e);

@@ -167,12 +167,17 @@ static int write_difference(struct turn *t, struct err *err)
     return 0;
 }
 
+int door_write(struct turn *t, struct err *err)
+{
+    return t->dirty.n ? write_difference(t, err) : 0;
+}
+
 int door_flush(struct turn *t, struct err *err)
 {
-    int rc = 0;
+    int rc;
 
     do {
-        if (t->dirty.n && (rc = write_difference(t, err)))
+        if ((rc = door_write(t, err)))
             return rc;
         rc = limits_hand_on(t, err);
     } while (!rc && t->dirty.n);

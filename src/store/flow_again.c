@@ -135,7 +135,7 @@ int items_bits(struct turn *t, struct row *foreach, int *bits, struct err *err)
     struct rows r = ROWS_INIT;
     int rc;
 
-    if ((rc = door_flush(t, err))) /* as they are in this turn */
+    if ((rc = door_write(t, err))) /* as they are in this turn */
         return rc;
     args_begin(&a, Q_ITEMS_ENDED_BADLY);
     args_int(&a, foreach->now.id);

@@ -54,7 +54,7 @@ int flow_set_timeout(struct turn *t, const struct flow *f, struct err *err)
 
     if (rc || !timeout)
         return rc;
-    if (f->row->stored.held == HELD_APPROVAL && (rc = door_flush(t, err)))
+    if (f->row->stored.held == HELD_APPROVAL && (rc = door_write(t, err)))
         return rc; /* that of its approval goes first: the two are told apart by nothing else */
     return set_timer(t, f->row, TIMER_TIMEOUT, t->now + timeout, err);
 }
@@ -98,7 +98,7 @@ int flow_say_why(struct turn *t, struct row *row, int status, const char **out, 
         *out = status == S_TIMED_OUT ? "it took longer than its timeout" : "cancelled";
         return 0;
     }
-    if ((rc = door_flush(t, err)))
+    if ((rc = door_write(t, err)))
         return rc;
     args_begin(&a, Q_FAILED_CHILDREN);
     args_int(&a, row->now.id);

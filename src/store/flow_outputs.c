@@ -25,7 +25,7 @@ int items_outputs(struct turn *t, const struct row *foreach, size_t most, struct
     int rc = 0;
 
     *fits = (size_t)all * least <= most;
-    if (*fits && (rc = door_flush(t, err))) /* the ends of this turn are read back, too */
+    if (*fits && (rc = door_write(t, err))) /* the ends of this turn are read back, too */
         return rc;
     buf_addch(out, '[');
     for (at = 0; !rc && *fits && at < all; at += PAGE) {

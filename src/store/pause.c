@@ -118,7 +118,7 @@ int pause_go_on(struct turn *t, struct row *row, struct err *err)
 
     if (!paused && !(row->now.failed_behind & GRAPH_RELEASING))
         return 0;
-    if ((rc = door_flush(t, err)) || /* what this turn changed is found as it is now */
+    if ((rc = door_write(t, err)) || /* what this turn changed is found as it is now */
         (rc = load_below(t, paused ? Q_COULD_START : Q_HELD_BY_PAUSE, row, PAUSE_SLICE, &b, err)) ||
         (rc = limits_fetch(t, err)))
         return rc;
@@ -225,7 +225,7 @@ static int each(struct turn *t, struct request *list, size_t n, size_t slice, bo
     int rc;
 
     *more = false;
-    if ((rc = load_named(t, list, n, err)) || (rc = door_flush(t, err)))
+    if ((rc = load_named(t, list, n, err)) || (rc = door_write(t, err)))
         return rc;
     for (i = 0; i < n; i++) {
         const struct row *r = turn_row(t, list[i].execution);
