@@ -15,7 +15,15 @@ static int noop(struct function_call *c, void *arg)
     return c->ops->set_output(c, "n", "1");
 }
 
-static const struct kit_function functions[] = {{"noop", noop, NULL}, {NULL, NULL, NULL}};
+static int talks(struct function_call *c, void *arg)
+{
+    (void)arg;
+    c->ops->log(c, "well");
+    return 0;
+}
+
+static const struct kit_function functions[] = {
+    {"noop", noop, NULL}, {"talks", talks, NULL}, {NULL, NULL, NULL}};
 
 static void refuse_success(struct store *s)
 {
@@ -152,8 +160,6 @@ TEST(a_submission_is_not_refused_for_an_outcome_whose_tree_is_locked)
     store_close(&s);
 }
 
-/* ---- upkeep ---- */
-
 static char said[1000];
 
 static void keep_note(void *arg, const char *sentence)
@@ -161,6 +167,44 @@ static void keep_note(void *arg, const char *sentence)
     (void)arg;
     snprintf(said, sizeof(said), "%s", sentence);
 }
+
+/* Some of ten jobs can't have what they say written down: that alone is missing. */
+static void check_said(const char *function, const char *table, const char *and, const char *what)
+{
+    struct store *s = fixture_store();
+    struct worker_kit k = {.list = functions};
+    char condition[100];
+    int64_t ids[10];
+
+    for (int i = 0; i < 10; i++)
+        ids[i] = kit_submit(s, function, NULL);
+    snprintf(condition, sizeof(condition), "NEW.execution IN (%lld, %lld)%s", (long long)ids[4],
+             (long long)ids[7], and);
+    refuse_write(s, table, condition);
+    fixture_env()->note = keep_note;
+    kit_open(&k);
+    kit_until_ended(&k, 10);
+    fixture_env()->note = NULL;
+    CHECK(strstr(said, what));
+    CHECK(strstr(said, "not today"));
+    for (int i = 0; i < 10; i++)
+        CHECK_EQ(status_of(s, ids[i]), S_SUCCEEDED);
+    engine_close(&k.engine);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(output_that_can_not_be_stored_is_missing_and_no_outcome_is)
+{
+    check_said("talks", "INSERT ON attempt_logs", "", "output of execution");
+}
+
+TEST(a_start_that_can_not_be_stored_is_missing_and_no_outcome_is)
+{
+    check_said("noop", "INSERT ON execution_events", " AND NEW.type = 6", "the start of execution");
+}
+
+/* ---- upkeep ---- */
 
 static int64_t submit_delayed(struct store *s, const char *name)
 {

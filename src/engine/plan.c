@@ -102,13 +102,18 @@ static bool is_told(const struct loop *l, size_t nlogs, size_t nstarts, const st
     return true;
 }
 
+static size_t said_of(const struct plan *p, size_t n)
+{
+    return at_most(p->manner.said && p->manner.said < n ? p->manner.said : n);
+}
+
 static void plan_starts_and_logs(struct loop *l, struct plan *p)
 {
     int64_t now = engine_now(l->e);
     size_t i;
 
-    p->nstarts = at_most(l->starts.n);
-    p->nlogs = at_most(l->logs.n);
+    p->nstarts = said_of(p, l->starts.n);
+    p->nlogs = p->manner.no_logs ? 0 : said_of(p, l->logs.n);
     p->starts = mem_zalloc((p->nstarts + 1) * sizeof(*p->starts));
     p->logs = mem_zalloc((p->nlogs + 1) * sizeof(*p->logs));
     for (i = 0; i < p->nstarts; i++) {

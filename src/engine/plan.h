@@ -17,11 +17,13 @@ struct room {
     int slots;
 };
 
-/* How a turn is made: of how many commands; whether it waits for locks; bare, it takes no new work.
- */
+/* How a turn is made. */
 struct manner {
-    size_t most;
-    bool wait, bare, no_submits;
+    size_t most; /* outcomes, and as many submissions */
+    size_t said; /* starts, and as many pieces of output; 0: all */
+    bool wait;   /* for locks */
+    bool bare;   /* takes no new work */
+    bool no_submits, no_logs;
 };
 
 struct attempt_ref {
@@ -69,6 +71,18 @@ MUST_USE int plan_do(struct plan *p, struct err *err); /* in a transaction */
 MUST_USE int plan_claim(struct turn *t, struct plan *p, struct err *err);
 void plan_answer(struct engine *e, struct plan *p); /* after its commit */
 void plan_undo(struct engine *e, struct plan *p);   /* without one */
+
+/* turns.c */
+MUST_USE int turn_run(struct loop *l, struct manner m, struct err *err); /* here and now */
+
+/* culprit.c */
+/* Nobody is to blame: it may go well later, it may be stored, or this worker was fenced. */
+bool is_hopeless(int rc);
+/* Of a turn of this loop that failed so. 0: it is found, or the next turn looks on. Otherwise it is
+ * none of what waits here. */
+MUST_USE int find_culprit(struct loop *l, size_t most, int rc, struct err *err);
+/* The first one that waits is told that it was not taken, and why. */
+void refuse_submission(struct loop *l, const struct err *err);
 
 /* Takes those from one place up to another off a list. */
 #define drop_between(v, from, to)                                                          \

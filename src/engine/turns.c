@@ -1,5 +1,4 @@
-/* turns.c - when the loops make their turns, and what becomes of one that fails: what can't be
- * written is narrowed down until the culprit is alone. */
+/* turns.c - when the loops make their turns, and what follows one that failed (culprit.c). */
 #include "engine/plan.h"
 
 #include <stdlib.h>
@@ -77,19 +76,6 @@ static void wait_no_longer(struct engine *e)
         e->loops[i].waited |= has_work(&e->loops[i]);
 }
 
-/* The first one that waits is told that it was not taken, and why. */
-static void refuse_submission(struct loop *l, const struct err *err)
-{
-    struct pending_submit *s = l->submits.at[0];
-
-    s->s.rc = -(int)err->code;
-    s->s.err = *err;
-    if (s->done)
-        s->done(s->arg, &s->s);
-    free(s);
-    drop_first(&l->submits);
-}
-
 /* What came of it is `rc`, which is returned. */
 static int end(struct loop *l, int rc, const struct err *err)
 {
@@ -109,106 +95,14 @@ static int end(struct loop *l, int rc, const struct err *err)
     return rc;
 }
 
-/* At once, on this thread. */
-static int run(struct loop *l, struct manner m, struct err *err)
+int turn_run(struct loop *l, struct manner m, struct err *err)
 {
     int rc = plan_do(begin(l, m), err);
 
     return end(l, rc, err);
 }
 
-/* ---- a turn that fails ---- */
-
-/* A turn that may be stored is never repeated: with it this worker ends, and what it may have
- * claimed is found by others. */
-static bool is_hopeless(int rc)
-{
-    return is_for_later(rc) || rc == -E_COMMIT_UNKNOWN || rc == -E_CONFLICT;
-}
-
-/* The first of what waits. A turn over them alone that went well says nothing of one that is still
- * there: its tree was locked. */
-struct firsts {
-    const struct held *ended;
-    const struct pending_submit *submit;
-};
-
-static struct firsts firsts_of(const struct loop *l)
-{
-    return (struct firsts){l->ended.n ? l->ended.at[0] : NULL,
-                           l->submits.n ? l->submits.at[0] : NULL};
-}
-
-static bool is_any_left(const struct loop *l, const struct firsts *before)
-{
-    struct firsts now = firsts_of(l);
-
-    return (before->ended && before->ended == now.ended) ||
-           (before->submit && before->submit == now.submit);
-}
-
-/* An outcome that can't be written even alone becomes a failure that says why; if that fails too,
- * the lease runs out. Never is a job left running because of it. */
-static void replace_outcome(struct loop *l, const struct err *err)
-{
-    struct engine *e = l->e;
-    struct held *h = l->ended.at[0];
-
-    if (h->replaced) {
-        dispatch_forget(e->dispatch, h->execution, h->attempt);
-        held_drop(e, h);
-        return;
-    }
-    free((char *)h->outcome.result);
-    free((char *)h->outcome.error);
-    h->outcome = (struct outcome){.kind = OUTCOME_FAILED,
-                                  .error = mem_printf("the outcome can't be stored: %s", err->msg),
-                                  .duration = -1,
-                                  .retry_delay = -1};
-    h->replaced = true;
-}
-
-/* One outcome and one submission are left, or one of the two. */
-static int give_in(struct loop *l, struct err *err)
-{
-    struct firsts first = {.ended = firsts_of(l).ended};
-    struct err why = *err;
-    int rc = 0;
-
-    if (l->submits.n && l->ended.n) {
-        rc = run(l, (struct manner){.most = 1, .bare = true, .no_submits = true}, err);
-        if (rc && is_hopeless(rc))
-            return rc;
-        if (!rc && is_any_left(l, &first))
-            return 0; /* it may be either of them */
-    }
-    if (l->submits.n && !rc)
-        refuse_submission(l, &why);
-    else if (l->ended.n)
-        replace_outcome(l, rc ? err : &why);
-    return 0;
-}
-
-/* Halves what failed until the culprit is alone. */
-static int halve(struct loop *l, size_t most, int rc, struct err *err)
-{
-    struct err alone = ERR_INIT;
-    struct firsts first;
-    int bare;
-
-    while (rc && !is_hopeless(rc) && most > 1)
-        rc = run(l, (struct manner){.most = most /= 2}, err);
-    if (!rc || is_hopeless(rc))
-        return rc;
-    first = firsts_of(l);
-    if (!(bare = run(l, (struct manner){.most = 1, .bare = true}, &alone)))
-        return is_any_left(l, &first) ? 0 : rc; /* not what was to be written, but to be claimed */
-    if (!is_hopeless(bare))
-        bare = give_in(l, &alone);
-    if (bare)
-        *err = alone;
-    return bare;
-}
+/* ---- after it ---- */
 
 static struct manner manner_of(const struct loop *l)
 {
@@ -237,8 +131,8 @@ static int look_after(struct loop *l, struct manner m, int rc, struct err *err)
 {
     struct engine *e = l->e;
 
-    if (rc && !m.wait && !is_hopeless(rc) && loop_commands(l))
-        rc = halve(l, m.most, rc, err);
+    if (rc && !m.wait && !is_hopeless(rc))
+        rc = find_culprit(l, m.most, rc, err);
     e->left_some |= rc == -E_COMMIT_UNKNOWN; /* perhaps: then others find it by our file */
     if (!rc) {
         l->failures = 0;
@@ -269,7 +163,7 @@ int turns_make(struct engine *e, struct err *err)
             begin(l, m);
             loop_give(l);
         } else {
-            rc = look_after(l, m, run(l, m, err), err);
+            rc = look_after(l, m, turn_run(l, m, err), err);
         }
     }
     return rc;

@@ -1,0 +1,180 @@
+/* culprit.c - a turn that can't be written: what fails it is narrowed down until it is alone, and
+ * it alone pays. */
+#include "engine/plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void refuse_submission(struct loop *l, const struct err *err)
+{
+    struct pending_submit *s = l->submits.at[0];
+
+    s->s.rc = -(int)err->code;
+    s->s.err = *err;
+    if (s->done)
+        s->done(s->arg, &s->s);
+    free(s);
+    drop_first(&l->submits);
+}
+
+/* With a turn that may be stored this worker ends: what it may have claimed is found by others. */
+bool is_hopeless(int rc)
+{
+    return is_for_later(rc) || rc == -E_COMMIT_UNKNOWN || rc == -E_CONFLICT;
+}
+
+/* The first of what waits. A turn over them alone that went well says nothing of one that is still
+ * there: its tree was locked. */
+struct firsts {
+    const struct held *ended;
+    const struct pending_submit *submit;
+};
+
+static struct firsts firsts_of(const struct loop *l)
+{
+    return (struct firsts){l->ended.n ? l->ended.at[0] : NULL,
+                           l->submits.n ? l->submits.at[0] : NULL};
+}
+
+static bool is_any_left(const struct loop *l, const struct firsts *before)
+{
+    struct firsts now = firsts_of(l);
+
+    return (before->ended && before->ended == now.ended) ||
+           (before->submit && before->submit == now.submit);
+}
+
+/* An outcome that can't be written even alone becomes a failure that says why; if that fails too,
+ * the lease runs out. Never is a job left running because of it. */
+static void replace_outcome(struct loop *l, const struct err *err)
+{
+    struct engine *e = l->e;
+    struct held *h = l->ended.at[0];
+
+    if (h->replaced) {
+        dispatch_forget(e->dispatch, h->execution, h->attempt);
+        held_drop(e, h);
+        return;
+    }
+    free((char *)h->outcome.result);
+    free((char *)h->outcome.error);
+    h->outcome = (struct outcome){.kind = OUTCOME_FAILED,
+                                  .error = mem_printf("the outcome can't be stored: %s", err->msg),
+                                  .duration = -1,
+                                  .retry_delay = -1};
+    h->replaced = true;
+}
+
+/* One outcome and one submission are left, or one of the two. */
+static int give_in(struct loop *l, struct err *err)
+{
+    struct firsts first = {.ended = firsts_of(l).ended};
+    struct err why = *err;
+    int rc = 0;
+
+    if (l->submits.n && l->ended.n) {
+        rc = turn_run(l, (struct manner){.most = 1, .bare = true, .no_submits = true}, err);
+        if (rc && is_hopeless(rc))
+            return rc;
+        if (!rc && is_any_left(l, &first))
+            return 0; /* it may be either of them */
+    }
+    if (l->submits.n && !rc)
+        refuse_submission(l, &why);
+    else if (l->ended.n)
+        replace_outcome(l, rc ? err : &why);
+    return 0;
+}
+
+/* Halves what failed until the culprit is alone. */
+static int halve(struct loop *l, size_t most, int rc, struct err *err)
+{
+    struct err alone = ERR_INIT;
+    struct firsts first;
+    int bare;
+
+    while (rc && !is_hopeless(rc) && most > 1)
+        rc = turn_run(l, (struct manner){.most = most /= 2}, err);
+    if (!rc || is_hopeless(rc))
+        return rc;
+    first = firsts_of(l);
+    if (!(bare = turn_run(l, (struct manner){.most = 1, .bare = true}, &alone)))
+        return is_any_left(l, &first) ? 0 : rc; /* not what was to be written, but to be claimed */
+    if (!is_hopeless(bare))
+        bare = give_in(l, &alone);
+    if (bare)
+        *err = alone;
+    return bare;
+}
+
+/* ---- what was said of those that run ---- */
+
+/* All that waits of its output: what comes later would not fit. */
+static void leave_out_log(struct loop *l, struct err *why)
+{
+    int64_t execution = l->logs.at[0].execution;
+    size_t i, kept = 0;
+
+    for (i = 0; i < l->logs.n; i++)
+        if (l->logs.at[i].execution == execution)
+            free(l->logs.at[i].bytes);
+        else
+            l->logs.at[kept++] = l->logs.at[i];
+    l->logs.n = kept;
+    err_prefix(why, "output of execution %lld is missing from its log: it can't be stored",
+               (long long)execution);
+    engine_note(l->e, why->msg);
+}
+
+static void leave_out_start(struct loop *l, struct err *why)
+{
+    err_prefix(why, "the start of execution %lld is missing from its events: it can't be stored",
+               (long long)l->starts.at[0].execution);
+    engine_note(l->e, why->msg);
+    drop_first(&l->starts);
+}
+
+/* The first start or the first piece of output fails a turn alone. */
+static int leave_out(struct loop *l, struct err *err)
+{
+    struct err why = *err;
+    int rc = l->starts.n ? -E_INTERNAL : 0;
+
+    if (l->starts.n && l->logs.n)
+        rc = turn_run(l, (struct manner){.bare = true, .said = 1, .no_logs = true}, err);
+    if (rc && is_hopeless(rc))
+        return rc;
+    if (rc)
+        leave_out_start(l, &why);
+    else if (l->logs.n)
+        leave_out_log(l, &why);
+    return 0;
+}
+
+/* Starts and output are in all turns of their loop, with whatever else: so they are tried first,
+ * and alone. */
+static int try_said(struct loop *l, bool *failed, struct err *err)
+{
+    struct err why = ERR_INIT;
+    size_t n = l->starts.n > l->logs.n ? l->starts.n : l->logs.n;
+    int rc = n ? turn_run(l, (struct manner){.bare = true, .said = n}, &why) : 0;
+
+    *failed = rc != 0;
+    while (rc && !is_hopeless(rc) && n > 1)
+        rc = turn_run(l, (struct manner){.bare = true, .said = n /= 2}, &why);
+    if (rc && !is_hopeless(rc))
+        rc = leave_out(l, &why);
+    if (rc)
+        *err = why;
+    return rc;
+}
+
+int find_culprit(struct loop *l, size_t most, int rc, struct err *err)
+{
+    bool said;
+    int trying = try_said(l, &said, err);
+
+    if (said)
+        return trying;
+    return loop_commands(l) ? halve(l, most, rc, err) : rc;
+}
