@@ -22,6 +22,8 @@ make_work() {
 QUEUE READY HELD RUNNING LIMIT OLDEST DONE/M FAILED/M
 WORKER HOST RUNS SEEN STATE EXECUTORS
 RUNNING ID TRY ELAPSED WORKER LAST LINE" "$(frame)"
+	printf 'executors: {container: {enabled: false}}\n' >"$dir/pawl.yaml" # whatever engines there are
+	export PAWL_CONFIG=$dir/pawl.yaml
 	make_work
 	p queue pause reports
 	same "T 2 ready 2 running 1 worker DB

@@ -171,8 +171,11 @@ static int add_containers(struct pawl_engine *e, const struct config_executor *c
                                   .docker = !podman,
                                   .image = c->image,
                                   .pull = config_pulls[c->pull]};
+    struct err away = ERR_INIT;
     int rc = 0;
 
+    if (docker && c->engine == CONFIG_AUTO && container_check(&o, &away))
+        o.client = NULL; /* many have the client, and no engine */
     if (!o.client)
         note_no_engine(e, c);
     if (o.client && can_run(e, c))

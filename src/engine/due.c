@@ -82,7 +82,7 @@ static int set_aside(struct engine *e, void *arg, const struct err *why, struct 
     }
     err_prefix(&said,
                "a timer of execution %lld (%s) can't be fired, and is tried again in a minute",
-               (long long)d->r.first.execution, timer_text(d->r.first.kind));
+               (long long)d->r.first.execution, timer_text((int)d->r.first.kind));
     engine_note(e, said.msg);
     a->timers[a->n] = d->r.first;
     a->until[a->n++] = engine_now(e) + ASIDE_FOR;

@@ -136,7 +136,7 @@
     X(1u << CONFIG_PROCESS, "shim", PATH, shim, "(the installed one)", 0, 0, NULL,                 \
       "The program `pawl-shim`, under which processes run.")                                       \
     X(1u << CONFIG_CONTAINER, "engine", WORD, engine, "auto", 0, 0, config_engines,                \
-      "The container engine; `auto` takes podman if there is one, else docker.")                   \
+      "The container engine; `auto` takes podman if there is one, else a docker that answers.")    \
     X(1u << CONFIG_CONTAINER, "image", TEXT, image, "(none)", 0, 0, NULL,                          \
       "The image for tasks that name none.")                                                       \
     X(1u << CONFIG_CONTAINER, "pull", WORD, pull, "missing", 0, 0, config_pulls,                   \
