@@ -40,13 +40,13 @@ bool worker_serves(const struct worker *w, const char *lane, const char *queue)
     return found;
 }
 
-int op_worker_hello(struct turn *t, const struct worker *w, struct err *err)
+static int say(struct turn *t, enum stmt_id how, const struct worker *w, struct err *err)
 {
     int rc;
 
     if ((rc = turn_sync(t, err)))
         return rc;
-    args_begin(&t->args, Q_WORKER_HELLO);
+    args_begin(&t->args, how);
     args_int(&t->args, w->id);
     args_int(&t->args, t->now);
     args_int(&t->args, w->pid);
@@ -56,6 +56,11 @@ int op_worker_hello(struct turn *t, const struct worker *w, struct err *err)
     args_text(&t->args, w->version);
     args_text(&t->args, w->serves);
     return db_send(t->db, &t->args, NULL, 1, err);
+}
+
+int op_worker_hello(struct turn *t, const struct worker *w, struct err *err)
+{
+    return say(t, Q_WORKER_HELLO, w, err);
 }
 
 int op_worker_bye(struct turn *t, int64_t worker, struct err *err)
@@ -90,7 +95,7 @@ int op_worker_tick(struct turn *t, const struct worker *w, struct tick *out, str
         goto done;
     if (!r.n) { /* silent for so long that its row was removed: a machine that slept */
         rows_release(&r);
-        if ((rc = op_worker_hello(t, w, err)) || (rc = tick(t, w->id, &r, err)))
+        if ((rc = say(t, Q_WORKER_BACK, w, err)) || (rc = tick(t, w->id, &r, err)))
             goto done;
     }
     *out = (struct tick){.expired = rows_int(&r, 0, 0),

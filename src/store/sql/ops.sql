@@ -299,6 +299,12 @@ INSERT INTO workers (id, started_at, seen_at, pid, room, host, folder, version, 
 VALUES ($1, $2, $2, $3, $4, $5, $6, $7, $8)
 ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, room = excluded.room, serves = excluded.serves
 
+-- The same by a heartbeat that found the row gone. Another thread of the worker may have told of more since.
+--: worker_back(id i64, now time, pid i32, room i32, host text, folder text, version text, serves text)
+INSERT INTO workers (id, started_at, seen_at, pid, room, host, folder, version, serves)
+VALUES ($1, $2, $2, $3, $4, $5, $6, $7, $8)
+ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at
+
 --: worker_bye(id i64)
 DELETE FROM workers WHERE id = $1
 
