@@ -162,11 +162,11 @@ x() { # command...
 		  nested: {approval: "nested?", workflow: below.yaml}
 		  each: {needs: nested, approval: "each?", foreach: 2, run: "true"}
 	END
-	p run "$dir/flow.yaml" --progress plain >"$dir/stdout" 2>"$dir/stderr" 3>&- &
+	pawl --db "$db" --tenant "$tenant" run "$dir/flow.yaml" --progress plain >"$dir/stdout" 2>"$dir/stderr" 3>&- &
 	first=$!
 	started+=($first)
 	until_true grep -qE 'nested \([0-9]+\) does not run: it waits for approval .*: nested\?; `pawl approve [0-9]+`' "$dir/stderr"
-	p run "$dir/flow.yaml" --progress plain >"$dir/stdout" 2>"$dir/second" 3>&- &
+	pawl --db "$db" --tenant "$tenant" run "$dir/flow.yaml" --progress plain >"$dir/stdout" 2>"$dir/second" 3>&- &
 	started+=($!)
 	until_true grep -qE 'w \([0-9]+\) does not run: .*alone' "$dir/second"
 	p approve "$(sed -n 's/.*`pawl approve \([0-9]*\)`.*/\1/p' "$dir/stderr")"
