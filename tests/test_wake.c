@@ -12,8 +12,12 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#define MARK  8u   /* a bit of our own: when it is heard, everything said before it was heard too */
+/* Bits of our own, which no turn says: when one is heard, all that was said before was heard too.
+ * A second listener needs another, or it takes the first one's for its own. */
+#define MARK  128u
+#define OTHER 64u
 #define AWAKE 5000 /* ms; by itself no listener looks so soon */
+_Static_assert(OTHER > WAKE_SUBMISSIONS, "no turn says them");
 
 static struct listener *listen_to(unsigned what)
 {
@@ -325,7 +329,7 @@ TEST(another_tenant_is_not_heard)
 TEST(closing_a_listener_leaves_nothing_that_wakes_would_fall_over)
 {
     struct store *s = fixture_store();
-    struct listener *l;
+    struct listener *stays = listen_to(OTHER), *l;
     int i;
 
     for (i = 0; i < 20; i++) {
@@ -334,8 +338,11 @@ TEST(closing_a_listener_leaves_nothing_that_wakes_would_fall_over)
         CHECK_EQ(said(s, l), WAKE_JOBS);
         l->close(l);
         submit(s, "x");
+        store_db(s)->driver->wake(store_db(s), OTHER);
+        CHECK_EQ(hear(stays, OTHER, AWAKE), OTHER); /* the next one hears nothing of all this */
     }
     verify_clean(s);
+    stays->close(stays);
     store_close(&s);
 }
 
