@@ -167,6 +167,7 @@ make_plugin() {
 	touch "$dir/go"
 	wait_for "$worker"
 	[ "$status" = 0 ]
+	grep -q 'SIGTERM: it takes nothing more, and stops' "$worker_log"
 	has_status "$id" succeeded
 	has_status "$other" ready # it took nothing more
 	p verify

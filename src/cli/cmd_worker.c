@@ -132,6 +132,8 @@ static int work(struct worker *w, struct pawl_error *err)
         if (!rc && w->drain)
             rc = pawl_engine_drained(w->e, &drained, err);
     }
+    if (signal)
+        fprintf(stderr, "pawl: SIG%s: it takes nothing more, and stops\n", sigabbrev_np(signal));
     return rc ? rc : stop(w, err);
 }
 

@@ -232,6 +232,16 @@ static void answer_claims(struct engine *e, struct plan *p)
         engine_hand_out(e, p->claimed.at[i], false, p->taken_at);
 }
 
+/* What another turn holds it may well leave as it is, or be undone with its holder, and nobody says
+ * so then. */
+static void answer_passed_over(struct engine *e, const struct plan *p)
+{
+    if (p->passed_over)
+        e->hungry_at = engine_now(e) + back_off(e->passed_over++, 10000, 1000000);
+    else if (p->asked)
+        e->passed_over = 0;
+}
+
 void plan_answer(struct engine *e, struct plan *p)
 {
     unsigned woke = store_woke(p->l->store);
@@ -241,6 +251,7 @@ void plan_answer(struct engine *e, struct plan *p)
     drop_logs(e, p);
     drop_starts(e, p);
     e->hungry |= p->asked & ~p->exhausted;
+    answer_passed_over(e, p);
     e->slot_wanted = p->slot_wanted;
     if (woke & WAKE_JOBS)
         e->hungry = UINT64_MAX;

@@ -88,6 +88,7 @@ static int claim(struct turn *t, struct plan *p, struct room *r, const struct pl
         *vec_add(&p->claimed) = jobs.at[i];
         take(r, jobs.at[i]->lane);
     }
+    p->passed_over |= !rc && jobs.passed_over;
     if (!rc && jobs.dry)
         p->dry |= places->groups & ~group_bit(63); /* that one may be several */
     *more = !rc && jobs.n == max;

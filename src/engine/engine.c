@@ -103,6 +103,8 @@ int64_t engine_timeout(const struct engine *e)
         return wait;
     if (e->adopt && e->adopt_at > now)
         sooner(&wait, e->adopt_at, now);
+    if (e->hungry_at)
+        sooner(&wait, e->hungry_at, now);
     if (e->timer_due)
         sooner(&wait, e->timer_due, now);
     if (e->schedule_due)
@@ -149,6 +151,10 @@ static int sleep_and_hear(struct engine *e, int64_t timeout, struct err *err)
         e->looked_at = engine_now(e);
         if ((rc = hear(e, false, err)))
             return rc;
+    }
+    if (e->hungry_at && e->hungry_at <= engine_now(e)) {
+        e->hungry_at = 0;
+        e->hungry = UINT64_MAX;
     }
     for (i = 0; i < n; i++) {
         int fd = events[i].data.fd;
@@ -277,8 +283,8 @@ bool engine_is_drained(struct engine *e)
     (void)dispatch_lanes(e->dispatch, &n);
     for (i = 0; i < n; i++)
         hungry |= (e->hungry & group_bit(i)) != 0;
-    return engine_is_idle(e) && !hungry && !e->adopt && !e->look_for_trees && !e->submissions &&
-           !turn_is_needed(e);
+    return engine_is_idle(e) && !hungry && !e->hungry_at && !e->adopt && !e->look_for_trees &&
+           !e->submissions && !turn_is_needed(e);
 }
 
 int engine_is_awaited(struct engine *e, bool *open, struct err *err)

@@ -171,6 +171,8 @@ struct engine {
     int64_t leases_lost, refused_outcomes, adoptions; /* to be counted */
 
     uint64_t hungry;   /* groups of lanes, a bit each, in which something may wait in the outbox */
+    int64_t hungry_at; /* others held what waited: all groups again by then (engine_now); 0: none */
+    int passed_over;   /* how often in a row */
     bool slot_wanted;  /* something waits for a slot: executors' own queues are not filled */
     bool adopt;        /* something may wait to be adopted */
     int64_t adopt_at;  /* not before (engine_now) */

@@ -62,6 +62,7 @@ struct plan {
     uint64_t ask;       /* which to claim from */
     uint64_t exhausted; /* those in which less waited than there was room for */
     uint64_t dry;       /* those of which nothing is left in the outbox */
+    bool passed_over;   /* others hold something that waited there */
 };
 
 void plan_make(struct loop *l, struct plan *p, struct manner m);

@@ -98,7 +98,7 @@ static int body(struct turn *t, void *arg, struct err *err)
 
     p->adopted.n = p->claimed.n = 0;
     p->exhausted = p->dry = 0;
-    p->slot_wanted = false;
+    p->slot_wanted = p->passed_over = false;
     p->taken_at = engine_now(p->e);
     op_submit_limits(t, p->submissions, p->nsubmits);
     if ((rc = op_foresee(t, p->settles, p->nsettles, err)) ||

@@ -74,6 +74,21 @@ static size_t taken_before(const struct turn *t, const struct claim *c)
     return n;
 }
 
+/* Drops what stands for jobs that others hold; whether there are any. */
+static bool drop_held(struct rows *r)
+{
+    size_t seen_at = r->ncols - 1, i, n = 0;
+    int64_t seen = r->n ? rows_int(r, 0, seen_at) : 0;
+
+    for (i = 0; i < r->n; i++)
+        if (!rows_null(r, i, 0)) {
+            memmove(&r->cells[n * r->ncols], &r->cells[i * r->ncols], r->ncols * sizeof(*r->cells));
+            n++;
+        }
+    r->n = n;
+    return (int64_t)n < seen;
+}
+
 static int take_waiting(struct turn *t, const struct claim *c, struct job_list *out,
                         struct err *err)
 {
@@ -87,6 +102,7 @@ static int take_waiting(struct turn *t, const struct claim *c, struct job_list *
     push_lanes(&t->args, c->serves, c->nserves);
     if ((rc = turn_query(t, &t->args, &r, err)))
         goto done;
+    out->passed_over = drop_held(&r);
     rows = arena_alloc(&t->arena, (r.n + 1) * sizeof(*rows));
     if ((rc = turn_read_rows(t, &r, true, rows, err)))
         goto done;

@@ -65,6 +65,32 @@ done:
     return rc;
 }
 
+/* Drops those on which another turn is at work. What became of the others is read once they are
+ * locked. */
+static int lock_candidates(struct turn *t, struct doomed *d, struct err *err)
+{
+    struct idmap ours = IDMAP_INIT;
+    struct rows locked = ROWS_INIT;
+    size_t i, n = 0;
+    int rc;
+
+    args_begin(&t->args, Q_LOCK_ROOTS);
+    for (i = 0; i < d->candidates.n; i++)
+        args_int(&t->args, d->candidates.at[i]);
+    if ((rc = db_query(t->db, &t->args, &locked, err)))
+        goto done;
+    for (i = 0; i < locked.n; i++)
+        idmap_put(&ours, rows_int(&locked, i, 0), t);
+    for (i = 0; i < d->candidates.n; i++)
+        if (idmap_get(&ours, d->candidates.at[i]))
+            d->candidates.at[n++] = d->candidates.at[i];
+    d->candidates.n = n;
+done:
+    idmap_release(&ours);
+    rows_release(&locked);
+    return rc;
+}
+
 /* The rest waits for the next slice, which begins with this tree. */
 static void leave(struct retention *r, int64_t root)
 {
@@ -300,7 +326,8 @@ int op_retain(struct turn *t, const struct retention *from, struct retention *r,
     if ((rc = turn_sync(t, err)))
         return rc;
     before = t->now - r->older_than;
-    if ((rc = find_roots(t, r, before, &d, err)) || (rc = choose(t, before, r, &d, err)))
+    if ((rc = find_roots(t, r, before, &d, err)) ||
+        (!r->dry_run && (rc = lock_candidates(t, &d, err))) || (rc = choose(t, before, r, &d, err)))
         goto done;
     if (!r->dry_run && (rc = delete_doomed(t, &d, err)))
         goto done;

@@ -172,7 +172,8 @@ struct claim {
 struct job_list {
     struct execution **at;
     size_t n;
-    bool dry; /* fewer waited there than were asked for: nothing is left of them */
+    bool dry;         /* fewer waited there than were asked for: nothing is left of them */
+    bool passed_over; /* others hold some of them: whether those are taken shows only later */
 };
 
 /* Claims from the outbox: priority, then age. Every claim is a new attempt and a new epoch. With

@@ -30,8 +30,9 @@ SELECT e.id, e.input, e.spec
 
 -- PostgreSQL: the heads of all lanes and queues are merged first, without locks, only to see how many of
 -- each are due; then exactly so many are locked, each in index order, past those that others hold. So at
--- most $1 rows are locked, and all of them are claimed. One index probe per lane and queue.
--- SQLite returns up to $1 for each lane and queue; the caller merges.
+-- most $1 rows are locked, and all of them are claimed. One index probe per lane and queue. The last column
+-- is how many were seen: if fewer come, others hold the rest. Where all are held one row of nulls tells of it.
+-- SQLite returns up to $1 for each lane and queue; the caller merges. Nobody else holds anything there.
 --: claim(n i64; lane text, queue text)
 WITH head AS MATERIALIZED (                                                                --@ postgres
     SELECT o.lane, o.queue                                                                 --@ postgres
@@ -43,14 +44,14 @@ WITH head AS MATERIALIZED (                                                     
 ), due AS MATERIALIZED (                                                                   --@ postgres
     SELECT lane, queue, count(*) AS n FROM head GROUP BY lane, queue                       --@ postgres
 )                                                                                          --@ postgres
-SELECT c.* FROM due d                                                                      --@ postgres
- CROSS JOIN LATERAL (                                                                      --@ postgres
+SELECT c.*, (SELECT count(*) FROM head) FROM due d                                         --@ postgres
+  LEFT JOIN LATERAL (                                                                      --@ postgres
     SELECT @job@, @no_lease@, e.input, e.spec                                              --@ postgres
       FROM task_outbox o JOIN executions e ON e.id = ANY (ARRAY[o.execution])              --@ postgres
      WHERE o.lane = d.lane AND o.queue = d.queue AND e.status = 2 AND e.held = 0           --@ postgres
      ORDER BY o.rank, o.execution LIMIT d.n                                                --@ postgres
-       FOR UPDATE OF o, e SKIP LOCKED) c                                                   --@ postgres
-SELECT @job@, @no_lease@, e.input, e.spec                                                  --@ sqlite
+       FOR UPDATE OF o, e SKIP LOCKED) c ON true                                           --@ postgres
+SELECT @job@, @no_lease@, e.input, e.spec, 0                                               --@ sqlite
   FROM task_outbox o CROSS JOIN executions e ON e.id = o.execution                         --@ sqlite
  WHERE o.lane = $2 AND o.queue = $3 AND e.status = 2 AND e.held = 0                        --@ sqlite
  ORDER BY o.rank, o.execution LIMIT $1                                                     --@ sqlite
@@ -333,12 +334,12 @@ SELECT (SELECT due_at FROM timers ORDER BY due_at LIMIT 1), @next_schedule@, @wa
 -- ---- retention
 
 -- Roots, oldest first, from a place on. Ids rise with time, so whoever walks ends at the first that is too young.
+-- Nothing is locked: most of them stay, and a claim passes over what is locked.
 --: old_roots(after i64, n i64)
 SELECT e.id, e.requested_at, e.finished_at
   FROM executions e
  WHERE e.parent IS NULL AND e.id > $1
  ORDER BY e.id LIMIT $2
-   FOR UPDATE SKIP LOCKED                                                                  --@ postgres
 
 --: tree_ids(; root i64)
 WITH RECURSIVE tree(root, id, status, seq, finished_at, depth) AS (
