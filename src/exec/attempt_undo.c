@@ -7,11 +7,11 @@
 #include "base/buf.h"
 #include "base/env.h"
 #include "base/mem.h"
+#include "exec/spawn.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,32 +99,20 @@ static void split(const struct undo *u, struct list *argv, struct list *env)
         *vec_add(env) = NULL;
 }
 
-/* In a session of its own, with nothing of ours, and in a folder that nobody removes. */
+/* With nothing of ours, and in a folder that nobody removes. */
 static int spawn(struct undo *u, char **argv, char **env, int out)
 {
     posix_spawn_file_actions_t files;
-    posix_spawnattr_t attr;
-    sigset_t none, all;
     int rc;
 
-    sigemptyset(&none);
-    sigfillset(&all);
     posix_spawn_file_actions_init(&files);
-    posix_spawnattr_init(&attr);
     posix_spawn_file_actions_adddup2(&files, out, 1);
     posix_spawn_file_actions_adddup2(&files, out, 2);
     posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addclosefrom_np(&files, 3);
     posix_spawn_file_actions_addchdir_np(&files, "/");
-    posix_spawnattr_setflags(&attr,
-                             POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    posix_spawnattr_setsigmask(&attr, &none);
-    posix_spawnattr_setsigdefault(&attr, &all);
-    rc = posix_spawn(&u->pid, argv[0], &files, &attr, argv, env ? env : environ);
-    posix_spawnattr_destroy(&attr);
+    rc = spawn_apart(argv[0], argv, env, &files, &u->pid);
     posix_spawn_file_actions_destroy(&files);
-    if (rc)
-        u->pid = 0;
     return rc;
 }
 

@@ -2,6 +2,7 @@
  * with posix_spawn, which costs the same however large the worker is, and again when it died. */
 #include "exec/process_internal.h"
 #include "exec/process_request.h"
+#include "exec/spawn.h"
 
 #include "base/mem.h"
 
@@ -9,7 +10,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,25 +28,12 @@ static int spawn(struct process *p, int socket)
 {
     char *argv[] = {(char[]){"pawl-shim"}, (char[]){"--helper"}, (char[]){"3"}, NULL};
     posix_spawn_file_actions_t files;
-    posix_spawnattr_t attr;
-    sigset_t none, all;
     int rc;
 
-    sigemptyset(&none);
-    sigfillset(&all);
     posix_spawn_file_actions_init(&files);
-    posix_spawnattr_init(&attr);
     posix_spawn_file_actions_adddup2(&files, socket, HELPER_FD);
-    /* A session of its own: what a terminal sends to the worker is not meant for it. */
-    posix_spawnattr_setflags(&attr,
-                             POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    posix_spawnattr_setsigmask(&attr, &none);
-    posix_spawnattr_setsigdefault(&attr, &all);
-    rc = posix_spawn(&p->helper, p->shim_path, &files, &attr, argv, environ);
-    posix_spawnattr_destroy(&attr);
+    rc = spawn_apart(p->shim_path, argv, NULL, &files, &p->helper);
     posix_spawn_file_actions_destroy(&files);
-    if (rc)
-        p->helper = 0;
     return rc;
 }
 
