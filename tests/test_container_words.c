@@ -184,9 +184,48 @@ TEST(what_no_engine_could_do_is_refused_with_a_sentence)
     CHECK(strstr(refused(&docker, &dash, "/f", NULL), "\"-v\" is no name of an image"));
     CHECK(strstr(refused(&podman, &secret, "/f", env), "the secret HOME can't be called so"));
     CHECK(strstr(refused(&podman, &empty, "/f", NULL), "there is no command"));
-    CHECK(strstr(refused(&podman, &list, "/f", NULL), "no JSON object"));
+    CHECK(
+        strstr(refused(&podman, &list, "/f", NULL), "the container must be an object, not a list"));
     CHECK(strstr(refused(&podman, &comma, "/f", NULL), "/a,b can't be seen in a container"));
     CHECK(strstr(refused(&podman, &none, "/x,y", NULL), "/x,y can't be seen in a container"));
+}
+
+TEST(what_is_said_of_a_container_must_be_texts)
+{
+    static const struct {
+        const char *container, *sentence;
+    } wrong[] = {
+        {"{\"volumes\":[\"/a:/b\",7]}", "the container: volumes[1] must be a text, not 7"},
+        {"{\"volumes\":\"/a:/b\"}",
+         "the container: volumes must be a list, not the text \"/a:/b\""},
+        {"{\"options\":[[\"--init\"]]}", "the container: options[0] must be a text, not a list"},
+        {"{\"options\":[null]}", "the container: options[0] must be a text, not null"},
+        {"{\"options\":[\"a\\u0000b\"]}", "the container: options[0] holds a NUL character"},
+        {"{\"image\":12}", "the container: image must be a text, not 12"},
+        {"{\"pull\":true}", "the container: pull must be a text, not true"},
+        {"{\"network\":{}}", "the container: network must be a text, not an object"},
+        {"{\"image\":", "the container is not valid JSON"},
+    };
+
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+        struct spec spec = {.run = "x", .container = wrong[i].container};
+        const char *said = refused(&podman, &spec, "/f", NULL);
+
+        CHECK(strstr(said, wrong[i].sentence) == said);
+    }
+}
+
+TEST(a_field_that_is_empty_or_null_says_nothing_about_the_container)
+{
+    struct spec spec = {.run = "x",
+                        .container = "{\"image\":null,\"pull\":\"\",\"network\":null,"
+                                     "\"volumes\":null,\"options\":null}"};
+    struct container_words w = words_of(&podman, &spec, NULL);
+
+    HAS(w.argv, "debian");
+    HAS(w.argv, "--pull=missing");
+    HAS(w.argv, "--network=none");
+    container_words_release(&w);
 }
 
 TEST(an_engine_is_found_in_the_path)

@@ -5,7 +5,6 @@
 #include "exec/attempt.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -167,26 +166,17 @@ static char *name_of(int64_t execution, int attempt, const char *folder)
     return mem_printf("pawl-%" PRId64 "-%d-%08" PRIx32, execution, attempt, (uint32_t)hash(folder));
 }
 
-static const char *text_of(const json_t *c, const char *key, const char *otherwise)
-{
-    const char *text = json_string_value(json_object_get(c, key));
-
-    return text && *text ? text : otherwise;
-}
-
 #define BAD ",\"\n" /* in a path: `--mount` takes a list */
 
-static int check_keys(const struct container_options *o, const json_t *c, const struct task *t,
-                      const char *folder, struct err *err)
+static int check(const struct container_spec *c, const struct task *t, const char *folder,
+                 struct err *err)
 {
-    const char *image = text_of(c, "image", o->image);
-
-    if (!image)
+    if (!c->image)
         return err_set(
             err, E_INVALID,
             "there is no image: name one in `container`, or in `executors` of pawl.yaml");
-    if (*image == '-')
-        return err_set(err, E_INVALID, "\"%.200s\" is no name of an image", image);
+    if (*c->image == '-')
+        return err_set(err, E_INVALID, "\"%.200s\" is no name of an image", c->image);
     if (!t->spec->run && (!t->spec->argv || !*t->spec->argv[0]))
         return err_set(err, E_INVALID, "there is no command: say `run` or `argv`");
     if (strpbrk(folder, BAD) || (t->spec->cwd && strpbrk(t->spec->cwd, BAD)))
@@ -212,19 +202,18 @@ static void add_limits(const struct spec *s, struct container_words *out)
 
 /* The folder of the task has the same path inside, so that a command finds the same files either
  * way. */
-static void add_files(const struct task *t, const json_t *c, const char *folder,
+static void add_files(const struct task *t, const struct container_spec *c, const char *folder,
                       struct container_words *out)
 {
-    const json_t *volumes = json_object_get(c, "volumes");
-    size_t i;
+    const char *const *volume;
 
     ADD("--mount=type=bind,source=%s/%s,target=%s", folder, ATTEMPT_OUTPUT, CONTAINER_OUTPUT);
     if (t->spec->cwd) {
         ADD("--mount=type=bind,source=%s,target=%s", t->spec->cwd, t->spec->cwd);
         ADD("--workdir=%s", t->spec->cwd);
     }
-    for (i = 0; i < json_array_size(volumes); i++)
-        ADD("--volume=%s", json_string_value(json_array_get(volumes, i)));
+    for (volume = c->volumes; *volume; volume++)
+        ADD("--volume=%s", *volume);
 }
 
 static void add_command(const struct spec *s, const char *image, struct container_words *out)
@@ -249,17 +238,16 @@ static void add_labels(const struct task *t, const char *folder, struct containe
     ADD("--label=pawl.task=%s", t->name ? t->name : "");
 }
 
-static int add_create(const struct container_options *o, const json_t *c, const struct task *t,
-                      const char *folder, char *const *env, struct buf *names,
+static int add_create(const struct container_options *o, const struct container_spec *c,
+                      const struct task *t, const char *folder, char *const *env, struct buf *names,
                       struct container_words *out, struct err *err)
 {
-    const json_t *options = json_object_get(c, "options");
-    size_t i;
+    const char *const *option;
     int rc;
 
     add_labels(t, folder, out);
-    ADD("--pull=%s", text_of(c, "pull", o->pull ? o->pull : "missing"));
-    ADD("--network=%s", text_of(c, "network", "none"));
+    ADD("--pull=%s", c->pull);
+    ADD("--network=%s", c->network);
     ADD("--log-driver=none"); /* we keep what it says, with a cap */
     if (!o->docker)
         ADD("--http-proxy=false"); /* the worker's own is not the task's */
@@ -273,9 +261,9 @@ static int add_create(const struct container_options *o, const json_t *c, const 
     add_files(t, c, folder, out);
     if ((rc = add_env(t, env, names, out, err)))
         return rc;
-    for (i = 0; i < json_array_size(options); i++)
-        ADD("%s", json_string_value(json_array_get(options, i)));
-    add_command(t->spec, text_of(c, "image", o->image), out);
+    for (option = c->options; *option; option++)
+        ADD("%s", *option);
+    add_command(t->spec, c->image, out);
     return 0;
 }
 
@@ -316,7 +304,8 @@ static void add_begin(const struct container_options *o, const struct task *t, c
 int container_words(const struct container_options *o, const struct task *t, const char *folder,
                     char *const *env, struct container_words *out, struct err *err)
 {
-    json_t *c = t->spec->container ? json_loads(t->spec->container, 0, NULL) : json_object();
+    struct arena texts = ARENA_INIT;
+    struct container_spec c;
     struct buf names = BUF_INIT;
     size_t at;
     int rc;
@@ -328,17 +317,16 @@ int container_words(const struct container_options *o, const struct task *t, con
     at = out->argv.n;
     *vec_add(&out->argv) = NULL; /* the names, once they are known */
     ADD("%s", get_up(o));
-    if (!json_is_object(c))
-        rc = err_set(err, E_INVALID, "what it says about its container is no JSON object");
-    else if (!(rc = check_keys(o, c, t, folder, err)))
-        rc = add_create(o, c, t, folder, env, &names, out, err);
+    if (!(rc = container_spec_read(o, t->spec->container, &texts, &c, err)) &&
+        !(rc = check(&c, t, folder, err)))
+        rc = add_create(o, &c, t, folder, env, &names, out, err);
     out->argv.at[at] = mem_strdup(buf_cstr(&names));
     *vec_add(&out->argv) = NULL;
     *vec_add(&out->env) = NULL;
     if (rc)
         container_words_release(out);
     buf_release(&names);
-    json_decref(c);
+    arena_release(&texts);
     return rc;
 }
 

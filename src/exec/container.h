@@ -32,6 +32,17 @@ MUST_USE int container_check(const struct container_options *o, struct err *err)
  * on, where the engine has one. */
 bool container_has_init(const struct container_options *o);
 
+/* What a task says about its container, and what holds where it says nothing. */
+struct container_spec {
+    const char *image; /* NULL: nobody names one */
+    const char *pull, *network;
+    const char *const *volumes, *const *options; /* end with NULL */
+};
+/* json: the task's word (core/spec.h), or NULL. E_INVALID: a field is not what it must be; the
+ * sentence names it. Texts are the options' own, or in the arena. */
+MUST_USE int container_spec_read(const struct container_options *o, const char *json,
+                                 struct arena *arena, struct container_spec *out, struct err *err);
+
 /* Lists end with NULL. */
 struct container_words {
     VEC(char *) argv; /* makes the container, and stays with it to its end */

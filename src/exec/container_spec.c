@@ -1,0 +1,65 @@
+/* container_spec.c - reads what a task says about its container, see container.h. Expressions
+ * decide what stands in its fields, so that no file that was checked before makes this needless. */
+#include "exec/container.h"
+
+#include "base/json_read.h"
+
+#include <jansson.h>
+#include <string.h>
+
+/* An expression that gives null says nothing. */
+static bool says(const struct json_place *c, const char *key, struct json_place *at)
+{
+    return jr_get(c, key, at) && !json_is_null(at->value);
+}
+
+/* An empty text says nothing either. */
+static int read_text(const struct json_place *c, const char *key, struct arena *arena,
+                     const char **out, struct err *err)
+{
+    struct json_place at;
+    const char *text = "";
+    int rc = says(c, key, &at) ? jr_text(&at, 0, SIZE_MAX, arena, &text, err) : 0;
+
+    if (!rc && *text)
+        *out = text;
+    return rc;
+}
+
+static int read_texts(const struct json_place *c, const char *key, struct arena *arena,
+                      const char *const **out, struct err *err)
+{
+    struct json_place at, item;
+    const char **list;
+    size_t n = 0, i;
+    int rc = says(c, key, &at) ? jr_array(&at, SIZE_MAX, &n, err) : 0;
+
+    list = arena_zalloc(arena, (n + 1) * sizeof(*list));
+    for (i = 0; !rc && i < n; i++) {
+        jr_item(&at, i, &item);
+        rc = jr_text(&item, 0, SIZE_MAX, arena, &list[i], err);
+    }
+    *out = list;
+    return rc;
+}
+
+int container_spec_read(const struct container_options *o, const char *json, struct arena *arena,
+                        struct container_spec *out, struct err *err)
+{
+    struct json_place c;
+    int rc;
+
+    *out = (struct container_spec){
+        .image = o->image, .pull = o->pull ? o->pull : "missing", .network = "none"};
+    if (!json)
+        json = "{}";
+    if ((rc = json_read(json, strlen(json), SIZE_MAX, "the container", &c, err)))
+        return rc;
+    if (!(rc = jr_keys(&c, NULL, err)) && !(rc = read_text(&c, "image", arena, &out->image, err)) &&
+        !(rc = read_text(&c, "pull", arena, &out->pull, err)) &&
+        !(rc = read_text(&c, "network", arena, &out->network, err)) &&
+        !(rc = read_texts(&c, "volumes", arena, &out->volumes, err)))
+        rc = read_texts(&c, "options", arena, &out->options, err);
+    json_read_end(&c);
+    return rc;
+}
