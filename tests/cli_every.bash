@@ -1,14 +1,14 @@
 # cli_every.bash - every command once: its main path, in a small world that has something for each. The words in capitals
 # are filled in by `world`. A command that has no line here fails cli_every.bats. After cli_common and cli_run.
 
-# In this order: some use up what others need. What follows "#" is run without --json, as it has none to print.
+# In this order: some use up what others need. What "#" follows prints no data, and has no --json.
 every() {
 	cat <<-'END'
 		init NEW #
 		validate FLOW
 		graph FLOW #
 		graph RUN --format dot #
-		schema #
+		schema
 		apply TIMED
 		schedule ls
 		schedule next

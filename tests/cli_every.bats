@@ -42,6 +42,22 @@ as_text() { in_one_form '' "${@:2}"; }
 	p verify
 }
 
+@test "a command that prints no data has no --json, wherever one looks for it" {
+	n=0
+	for c in $(every | sed -n 's/ .*#$//p' | sort -u); do
+		refused 2 "pawl $c has no option '--json': \`pawl help $c\` lists them" p "$c" --json
+		refused 2 "pawl $c has no option '--json'" p --json "$c"
+		pawl help "$c" | without '--json'
+		pawl complete -- "$c" -- | without '--json'
+		n=$((n + 1))
+	done
+	[ $n -ge 6 ]
+	for c in $(every | sed '/#$/d; s/ .*//' | sort -u); do
+		pawl help "$c" | grep -q -- '--json'
+		pawl complete -- "$c" -- | grep -q -- '--json'
+	done
+}
+
 @test "every command refuses what it does not know" {
 	for c in $(commands); do
 		refused 2 "pawl $c has no option '--frobnicate': \`pawl help $c\` lists them" p "$c" --frobnicate

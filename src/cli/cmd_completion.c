@@ -112,4 +112,5 @@ const struct command command_completion = {
     .least = 1,
     .most = 1,
     .run = cmd_completion,
+    .no_json = true,
 };

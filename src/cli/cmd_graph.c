@@ -94,4 +94,5 @@ const struct command command_graph = {
     .least = 1,
     .most = 1,
     .run = cmd_graph,
+    .no_json = true,
 };

@@ -79,4 +79,5 @@ const struct command command_init = {
     .examples = {{"pawl init nightly.flow.yaml && pawl run nightly.flow.yaml", "a first run"}},
     .most = 1,
     .run = cmd_init,
+    .no_json = true,
 };

@@ -211,4 +211,5 @@ const struct command command_worker = {
                  {"pawl worker --queue reports --drain",
                   "do all that waits in one queue, and end"}},
     .run = cmd_worker,
+    .no_json = true,
 };

@@ -49,15 +49,21 @@ const struct command *const commands[] = {
 /* clang-format on */
 
 const struct option common_options[] = {
+    {"json", OPTION_FLAG, offsetof(struct cli, json), NULL, "print JSON, one object a line"},
     {"db", OPTION_TEXT, offsetof(struct cli, db), "URL",
      "sqlite:FILE or postgres://USER@HOST/DATABASE; else $PAWL_DB, else what pawl.yaml says, else "
      "pawl.db in your state folder"},
     {"tenant", OPTION_TEXT, offsetof(struct cli, tenant), "TENANT",
      "the tenant in that database; else $PAWL_TENANT (beside $PAWL_DB), else what pawl.yaml says"},
-    {"json", OPTION_FLAG, offsetof(struct cli, json), NULL, "print JSON, one object a line"},
     {"help", OPTION_FLAG, offsetof(struct cli, help), NULL, "explain the command; also -h"},
     {0},
 };
+
+/* --json is the first, so that the others are a list, too. */
+const struct option *command_common(const struct command *c)
+{
+    return c && c->no_json ? common_options + 1 : common_options;
+}
 
 const struct exit_code exit_codes[] = {
     {"0", "all is well; what was run has succeeded"},

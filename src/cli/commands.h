@@ -51,11 +51,12 @@ struct command {
     const char *forms;
     const char *text;  /* what it does, for a line in a list */
     const char *about; /* what else is good to know, paragraphs between empty lines; or NULL */
-    const struct option *options; /* NULL: none but the common ones */
+    const struct option *options; /* NULL: none but the common ones (command_common) */
     struct example examples[EXAMPLES];
     int least, most; /* how many words that are no options */
     int (*run)(int argc, char **argv);
-    bool hidden; /* for programs, not for people */
+    bool no_json; /* prints no data, so that --json would say nothing else */
+    bool hidden;  /* for programs, not for people */
 };
 
 extern const struct command command_worker;
@@ -103,8 +104,10 @@ int command_unknown(const char *word); /* says so, and what may be meant; return
  * leaves *b alone, if there are not so many. */
 bool command_form(const struct command *c, size_t i, struct buf *b);
 
-/* The options that every command takes; their values go into struct cli. */
+/* The options that every command takes, but --json one that prints no data; their values go into
+ * struct cli. */
 extern const struct option common_options[];
+const struct option *command_common(const struct command *c); /* those of one; NULL: all */
 const struct option *option_find(const struct option *list, const char *name, size_t len);
 const char *option_dashes(const struct option *o);
 void option_heading(struct buf *b, const struct option *o); /* "--name VALUE…" */

@@ -18,7 +18,7 @@
 /* An option that may stand here, by its name. */
 static const struct option *option_of(const struct completion *l, const char *name, size_t len)
 {
-    const struct option *o = option_find(common_options, name, len);
+    const struct option *o = option_find(command_common(l->command), name, len);
 
     return o || !l->command ? o : option_find(l->command->options, name, len);
 }
@@ -221,7 +221,7 @@ static void complete(struct completion *l)
         complete_value(l);
     } else if (*l->word == '-' && !l->words_only) {
         offer_options(l, l->command ? l->command->options : NULL);
-        offer_options(l, common_options);
+        offer_options(l, command_common(l->command));
     } else if (l->command) {
         complete_word(l);
     } else {
@@ -291,5 +291,6 @@ const struct command command_complete = {
     .text = "print what may stand at the end of a command line; completion asks for it",
     .most = INT_MAX,
     .run = cmd_complete,
+    .no_json = true,
     .hidden = true,
 };

@@ -102,7 +102,7 @@ void help_command(FILE *to, const struct command *c)
     }
     fputc('\n', to);
     list_options(to, c->options);
-    list_options(to, common_options);
+    list_options(to, command_common(c));
     list_examples(to, c);
     list_exit_codes(to);
     fputc('\n', to);
@@ -117,7 +117,8 @@ void help_all(FILE *to)
     for (c = commands; *c; c++)
         if (!(*c)->hidden)
             item(to, (*c)->name, (*c)->text, 14);
-    fprintf(to, "\n`pawl help COMMAND` tells more. Every command takes:\n");
+    fprintf(to,
+            "\n`pawl help COMMAND` tells more. Every command takes, --json if it prints data:\n");
     list_options(to, common_options);
     list_exit_codes(to);
     fputc('\n', to);
@@ -150,4 +151,5 @@ const struct command command_help = {
     .examples = {{"pawl help rerun", "its options, with examples; also `pawl rerun --help`"}},
     .most = 1,
     .run = cmd_help,
+    .no_json = true,
 };

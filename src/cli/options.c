@@ -106,7 +106,7 @@ static int no_option(const struct command *c, const char *given, size_t len, boo
     snprintf(name, sizeof(name), "%.*s", (int)len, given + strspn(given, "-"));
     s = suggest_for(name);
     try_names(&s, c->options);
-    try_names(&s, common_options);
+    try_names(&s, command_common(c));
     if (strstr(c->forms, "-- CMD") && words)
         return err_set(err, E_INVALID,
                        "pawl %s has no option '%.60s': if it is one of the command, write `pawl %s "
@@ -128,7 +128,7 @@ static int take_option(const struct reading *r, int *i, struct err *err)
     const char *given = r->argv[*i], *name = given + (given[1] == '-' ? 2 : 1),
                *value = strchr(name, '=');
     size_t len = value ? (size_t)(value - name) : strlen(name);
-    const struct option *o = option_find(common_options, name, len);
+    const struct option *o = option_find(command_common(r->command), name, len);
     void *values = o ? (void *)r->cli : r->values;
 
     if (!o)

@@ -56,9 +56,24 @@ static void add_exit_codes(struct buf *b)
         roff_item(b, e->code, e->text);
 }
 
+/* Before the options of all. */
+static void add_every(struct buf *b)
+{
+    const struct command *const *c;
+    size_t n = 0;
+
+    buf_addstr(
+        b, "Every command takes these, before its name or after it; those that print no data (");
+    for (c = commands; *c; c++)
+        if ((*c)->no_json && !(*c)->hidden)
+            buf_addf(b, "%s`%s`", n++ ? ", " : "", (*c)->name);
+    buf_addstr(b, ") have no `--json`:");
+}
+
 void page_pawl(struct buf *b)
 {
     const struct command *const *c;
+    struct buf every = BUF_INIT;
     size_t i;
 
     roff_begin(b, "pawl", "1", "durable workflows and jobs");
@@ -73,7 +88,9 @@ void page_pawl(struct buf *b)
         if (!(*c)->hidden)
             roff_item(b, (*c)->name, (*c)->text);
     roff_section(b, "OPTIONS");
-    roff_text(b, "Every command takes these, before its name or after it:");
+    add_every(&every);
+    roff_text(b, buf_cstr(&every));
+    buf_release(&every);
     add_options(b, common_options);
     roff_text(b, notation);
     add_exit_codes(b);
@@ -120,7 +137,7 @@ void page_command(struct buf *b, const struct command *c)
     roff_text(b, notation);
     roff_section(b, "OPTIONS");
     add_options(b, c->options);
-    add_options(b, common_options);
+    add_options(b, command_common(c));
     roff_section(b, "EXAMPLES");
     for (i = 0; i < EXAMPLES && c->examples[i].line; i++)
         roff_item(b, c->examples[i].line, c->examples[i].text);
@@ -185,8 +202,9 @@ void page_markdown(struct buf *b)
         b,
         "# The command line\n\n"
         "This page is printed from the table of commands (`src/cli/commands.h`), as `--help`, the man\n"
-        "pages and completion are: do not edit it, run `make docs/CLI.md`.\n\n"
-        "Every command takes these, before its name or after it:\n\n");
+        "pages and completion are: do not edit it, run `make docs/CLI.md`.\n\n");
+    add_every(b);
+    buf_addstr(b, "\n\n");
     add_rows(b, common_options);
     buf_addf(b, "%s\n\n| exit code | |\n|---|---|\n", notation);
     for (e = exit_codes; e->code; e++)
