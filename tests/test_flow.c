@@ -424,19 +424,25 @@ TEST(a_task_in_a_container_goes_to_those_who_have_an_engine_with_its_values_fill
             flow_text("name: w\nvars: {tag: 7}\ntasks:\n"
                       "  a: {run: x, container: 'i:${{ vars.tag }}'}\n"
                       "  b: {run: x, container: {image: i, volumes: ['v${{ vars.tag }}:/v', "
-                      "/a:/b:ro]}}\n")};
+                      "/a:/b:ro]}}\n"
+                      "  c: {run: x, container: {image: '${{ vars.tag }}', options: [--cpus, '${{ "
+                      "vars.tag }}', '${{ true }}', '${{ range(2) }}']}}\n")};
     struct store *s = fixture_store();
     struct err err = ERR_INIT;
 
     CHECK_OK_ERR(store_turn(s, flow_submit_body, &w, &err), &err);
     CHECK_EQ(w.rc, 0);
     free((char *)w.definition);
-    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE lane = 'container'"), 2);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE lane = 'container'"), 3);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE task_name = 'a' AND spec LIKE "
                            "'%\"container\":{\"image\":\"i:7\"}%'"),
              1);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE task_name = 'b' AND spec LIKE "
                            "'%\"volumes\":[\"v7:/v\",\"/a:/b:ro\"]%'"),
+             1);
+    CHECK_EQ(sql_number(
+                 s, "SELECT count(*) FROM executions WHERE task_name = 'c' AND spec LIKE "
+                    "'%{\"image\":\"7\",\"options\":[\"--cpus\",\"7\",\"true\",[\"0\",\"1\"]]}%'"),
              1);
     verify_clean(s);
     store_close(&s);

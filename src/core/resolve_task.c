@@ -148,11 +148,34 @@ static json_t *absolute(const struct workflow *w, json_t *volume)
     return value_need(json_sprintf("%s/%s", w->folder, text));
 }
 
+/* A number or a boolean where a text belongs is written as one, as in argv. What else is none is
+ * refused by whoever runs it. A list is a new one: the old may be a value of the scope. */
+static json_t *as_texts(json_t *v)
+{
+    json_t *made;
+    char *json;
+    size_t i;
+
+    if (json_is_array(v)) {
+        made = value_need(json_array());
+        for (i = 0; i < json_array_size(v); i++)
+            value_append(made, as_texts(json_array_get(v, i)));
+        return made;
+    }
+    if (!json_is_number(v) && !json_is_boolean(v))
+        return json_incref(v);
+    json = json_text(v);
+    made = value_need(json_string(json));
+    free(json);
+    return made;
+}
+
 static int take_container(const struct workflow *w, const struct workflow_task *task,
                           const struct resolve_scope *s, struct spec *spec, struct arena *arena,
                           struct err *err)
 {
-    json_t *c = NULL, *volumes;
+    json_t *c = NULL, *volumes, *v;
+    const char *key;
     char *text;
     size_t i;
     int rc;
@@ -161,6 +184,7 @@ static int take_container(const struct workflow *w, const struct workflow_task *
         return 0;
     if ((rc = resolve_value(task->container, s, &c, err)))
         return err_prefix(err, "container");
+    json_object_foreach(c, key, v) json_object_set_new(c, key, as_texts(v));
     volumes = json_object_get(c, "volumes");
     for (i = 0; i < json_array_size(volumes); i++)
         json_array_set_new(volumes, i, absolute(w, json_array_get(volumes, i)));
