@@ -17,7 +17,8 @@ static inline int retain_body(struct turn *t, void *arg, struct err *err)
 {
     struct retaining *r = arg;
 
-    return op_retain(t, &r->from, &r->to, err);
+    return r->from.logs_only ? op_retain_logs(t, &r->from, &r->to, err)
+                             : op_retain(t, &r->from, &r->to, err);
 }
 
 /* One slice, from where `from` is. */
