@@ -1,0 +1,145 @@
+/* test_pg_submit_params.c - what may be given to pawl_submit(): what is wrong is said at once,
+ * while its caller can still heed it, and what it takes an engine takes too. */
+#include "core/resolve.h"
+#include "pg_submit_fixture.h"
+#include "store/flow.h"
+
+#include <jansson.h>
+
+TEST_ONLY_DB(postgres);
+
+static const struct {
+    const char *call, *state, *says;
+} wrong[] = {
+    {"'nosuch'", "42704", "no workflow is applied under the name 'nosuch'"},
+    {"NULL", "42704", "under the name NULL"},
+    {"'w', '[1]'", "22023", "must be a JSON object"},
+    {"'w', '{'", "22P02", "json"},
+    {"'w', json_build_object('day', repeat('x', 1048576))", "22023", "at most 1048576"},
+    {"'w', '{\"day\": \"\\u0000\"}'", "22P05", "Unicode"},
+    {"'w', key => ''", "22023", "the key is empty"},
+    {"'w', key => repeat('x', 201)", "22023", "more than 200 bytes"},
+    {"'w', queue => ''", "22023", "the queue is empty"},
+    {"'w', queue => 'here:5'", "22023", "begins with here:"},
+    {"'w', priority => 1000001", "22023", "out of its range"},
+    {"'w', delay => interval '-1 s'", "22023", "out of its range"},
+    {"'w', delay => interval '101 years'", "22023", "out of its range"},
+};
+
+TEST(what_is_wrong_with_a_call_is_an_error_of_the_call)
+{
+    struct store *s = fixture_store();
+    PGconn *app = session_as(NULL);
+    char sql[300];
+    size_t i;
+
+    apply(s, "name: w\nparams: {day: {type: string}}\ntasks: {a: {run: x}}\n");
+    for (i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+        snprintf(sql, sizeof(sql), "SELECT pawl_submit(%s)", wrong[i].call);
+        CHECK_EQ(run(app, sql), 0);
+        CHECK_STR(state, wrong[i].state);
+        if (!strstr(said, wrong[i].says))
+            test_fail(__FILE__, __LINE__, "%s says: %s", sql, said);
+    }
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM submissions"), 0);
+    pg_close(&app);
+    verify_clean(s);
+    store_close(&s);
+}
+
+#define PARAMS                                                                           \
+    "params: {day: {type: string, default: x}, n: {type: integer}, list: {type: list}, " \
+    "object: {type: object}, yes: {type: boolean}, number: {type: number, default: null}}\n"
+#define NEEDED \
+    "params: {must: {type: boolean, required: true}, other: {type: object, default: {}}}\n"
+
+/* A workflow of its own for each text of params. */
+static const struct {
+    const char *params, *given;
+} misfits[] = {
+    {PARAMS, "{\"dya\": \"x\"}"},
+    {PARAMS, "{\"day\": 5, \"zeta\": 1, \"alpha\": 2}"},
+    {PARAMS, "{\"day\": 5}"},
+    {PARAMS, "{\"day\": null}"},
+    {PARAMS, "{\"number\": [], \"n\": 1.5}"},
+    {PARAMS, "{\"n\": \"1\"}"},
+    {PARAMS, "{\"n\": 1e3}"},
+    {PARAMS, "{\"n\": false}"},
+    {PARAMS, "{\"list\": {}}"},
+    {PARAMS, "{\"object\": []}"},
+    {PARAMS, "{\"yes\": \"true\"}"},
+    {PARAMS, "{\"day\": \"x\", \"day\": 1}"},
+    {NEEDED, "{}"},
+    {NEEDED, "{\"must\": null}"},
+    {NEEDED, "{\"must\": true, \"other\": null}"},
+};
+
+static const char *said_elsewhere(const char *yaml, const char *given)
+{
+    static struct err err;
+    struct definition *d = NULL;
+    char *text = (char *)flow_text(yaml);
+    json_t *params = json_loads(given, 0, NULL);
+
+    CHECK_OK_ERR(definition_parse(text, strlen(text), &d, &err), &err);
+    CHECK_EQ(resolve_check_params(d->workflow, params, &err), -E_INVALID);
+    definition_free(d);
+    free(text);
+    json_decref(params);
+    return err.msg;
+}
+
+TEST(params_that_do_not_fit_are_refused_with_the_sentence_that_all_others_hear)
+{
+    struct store *s = fixture_store();
+    PGconn *app = session_as(NULL);
+    char sql[300], yaml[500];
+    size_t i;
+
+    for (i = 0; i < sizeof(misfits) / sizeof(*misfits); i++) {
+        snprintf(yaml, sizeof(yaml), "name: w\n%stasks: {a: {run: x}}\n", misfits[i].params);
+        apply(s, yaml);
+        snprintf(sql, sizeof(sql), "SELECT pawl_submit('w', '%s')", misfits[i].given);
+        CHECK_EQ(run(app, sql), 0);
+        CHECK_STR(said, said_elsewhere(yaml, misfits[i].given));
+        CHECK_STR(state, "22023");
+    }
+    CHECK_STR(said, "the param other must be an object, not null");
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM submissions"), 0);
+    pg_close(&app);
+    verify_clean(s);
+    store_close(&s);
+}
+
+static const char *const right[] = {
+    "'w'",
+    "'w', '{\"n\": null, \"list\": null, \"object\": null, \"yes\": null, \"number\": null}'",
+    "'w', '{\"day\": 1, \"day\": \"the last one counts\"}'",
+    "'w', NULL, NULL, NULL, NULL, NULL, NULL",
+    "'w', '{\"day\": \"\\ud83d\\ude00\", \"n\": -9223372036854775808}'",
+    "'w', '{\"list\": [1, {}], \"object\": {\"a\": null}, \"yes\": true, \"number\": 1e3}'",
+    "'w', '{\"number\": 7}', priority => -1000000, delay => interval '99 years'",
+    "'w', queue => 'Grüße', notify => false",
+};
+
+/* Nothing that the call lets through fails in the engine for what it is. */
+TEST(what_the_call_takes_an_engine_takes_too)
+{
+    struct store *s = fixture_store();
+    PGconn *app = session_as(NULL);
+    char sql[300];
+    size_t i, n = sizeof(right) / sizeof(*right);
+
+    apply(s, "name: w\n" PARAMS "tasks: {a: {run: x}}\n");
+    for (i = 0; i < n; i++) {
+        snprintf(sql, sizeof(sql), "SELECT pawl_submit(%s)", right[i]);
+        CHECK(ok(app, sql) > 0);
+    }
+    CHECK_EQ(take_submissions(s), (long long)n);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM submissions WHERE error IS NOT NULL"), 0);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE status = 5"), 0);
+    CHECK_EQ(executions(s), (long long)n);
+    pg_close(&app);
+    verify_clean(s);
+    store_close(&s);
+}
