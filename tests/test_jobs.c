@@ -1,8 +1,7 @@
-/* test_jobs.c - the contract of a job's life: submit, claim, start, settle, and everything that may
- * come between. Each test ends with verify. */
+/* test_jobs.c - the contract of a job's life: submit, claim, start, settle, with a lease that may
+ * be lost and attempts that may fail. Each test ends with verify. */
 #include "fixture.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 TEST(a_job_lives_from_submit_to_success_with_five_events)
@@ -192,153 +191,6 @@ TEST(a_deferral_and_a_release_use_up_no_try)
     store_close(&s);
 }
 
-TEST(a_delayed_job_is_not_claimed_before_its_time)
-{
-    struct store *s = fixture_store();
-    int64_t id = submit_with(s, (struct submission){.name = "x", .delay = 3600 * SECOND});
-    struct held_job j;
-
-    CHECK(!claim_one(s, 1, &j));
-    CHECK_EQ(sql_number(s, "SELECT count(*) FROM task_outbox"), 0);
-    clock_advance(3601 * SECOND);
-    CHECK_EQ(run_timers(s), 1);
-    CHECK_EQ(claim_job(s, 1).id, id);
-    verify_clean(s);
-    store_close(&s);
-}
-
-TEST(a_held_job_waits_until_it_is_unheld)
-{
-    struct store *s = fixture_store();
-    int64_t id = submit(s, "x");
-    struct held_job j;
-
-    CHECK_EQ(hold(s, id), 0);
-    CHECK_EQ(hold(s, id), -E_INVALID);
-    CHECK(!claim_one(s, 1, &j));
-    verify_clean(s);
-    CHECK_EQ(unhold(s, id), 0);
-    j = claim_job(s, 1);
-    CHECK_EQ(hold(s, id), -E_INVALID); /* running ones are not held */
-    CHECK_EQ(settle_ok(s, j), 0);
-    CHECK_EQ(hold(s, 999999), -E_NOT_FOUND);
-    verify_clean(s);
-    store_close(&s);
-}
-
-TEST(a_pause_does_not_end_a_delay)
-{
-    struct store *s = fixture_store();
-    int64_t id = submit_with(s, (struct submission){.name = "x", .delay = 100 * SECOND});
-    struct held_job j;
-
-    CHECK_EQ(hold(s, id), 0);
-    verify_clean(s);
-    CHECK_EQ(unhold(s, id), 0);
-    CHECK_EQ(get(s, id).held, HELD_DELAY);
-    CHECK(!claim_one(s, 1, &j));
-    verify_clean(s);
-    CHECK_EQ(hold(s, id), 0);
-    clock_advance(101 * SECOND);
-    CHECK_EQ(run_timers(s), 1); /* the delay is over, the pause is not */
-    CHECK(!claim_one(s, 1, &j));
-    verify_clean(s);
-    CHECK_EQ(unhold(s, id), 0);
-    CHECK_EQ(claim_job(s, 1).id, id);
-    verify_clean(s);
-    store_close(&s);
-}
-
-TEST(a_paused_job_that_is_cancelled_leaves_no_timer)
-{
-    struct store *s = fixture_store();
-    int64_t id =
-        submit_with(s, (struct submission){.name = "x", .delay = 100 * SECOND, .paused = true});
-
-    CHECK_EQ(get(s, id).held, HELD_PAUSED);
-    CHECK_EQ(sql_number(s, "SELECT count(*) FROM timers"), 1);
-    CHECK_EQ(cancel(s, id), 0);
-    CHECK_EQ(sql_number(s, "SELECT count(*) FROM timers"), 0);
-    verify_clean(s);
-    store_close(&s);
-}
-
-TEST(a_waiting_job_is_cancelled_at_once_and_a_running_one_on_request)
-{
-    struct store *s = fixture_store();
-    int64_t waiting = submit(s, "waiting"), running;
-    struct held_job j;
-
-    CHECK_EQ(cancel(s, waiting), 0);
-    CHECK_EQ(status_of(s, waiting), S_CANCELLED);
-    CHECK(!claim_one(s, 1, &j));
-    running = submit(s, "running");
-    j = claim_job(s, 1);
-    CHECK_EQ(cancel(s, running), 0);
-    CHECK_EQ(cancel(s, running), 0); /* asking twice writes one event */
-    CHECK_EQ(status_of(s, running), S_RUNNING);
-    CHECK_EQ(settle_as(s, j, OUTCOME_CANCELLED, 0), 0);
-    CHECK_EQ(status_of(s, running), S_CANCELLED);
-    CHECK_STR(history(s, running), "created marked_ready claimed cancel_requested cancelled");
-    verify_clean(s);
-    store_close(&s);
-}
-
-TEST(work_that_ended_before_the_cancel_keeps_its_outcome_and_is_not_retried)
-{
-    struct store *s = fixture_store();
-    int64_t a = submit_with(s, (struct submission){.name = "a", .max_attempts = 5});
-    int64_t b = submit_with(s, (struct submission){.name = "b", .max_attempts = 5});
-    struct held_job ja = claim_job(s, 1), jb = claim_job(s, 1);
-
-    CHECK_EQ(cancel(s, a), 0);
-    CHECK_EQ(cancel(s, b), 0);
-    CHECK_EQ(settle_ok(s, ja), 0);
-    CHECK_EQ(settle_as(s, jb, OUTCOME_FAILED, 0), 0);
-    CHECK_EQ(status_of(s, a), S_SUCCEEDED);
-    CHECK_EQ(status_of(s, b), S_FAILED);
-    verify_clean(s);
-    store_close(&s);
-}
-
-TEST(a_cancelled_retry_does_not_come_back_to_life)
-{
-    struct store *s = fixture_store();
-    int64_t id = submit_with(s, (struct submission){.name = "x", .max_attempts = 5});
-    struct held_job j = claim_job(s, 1);
-
-    CHECK_EQ(settle_as(s, j, OUTCOME_FAILED, 10 * SECOND), 0);
-    CHECK_EQ(cancel(s, id), 0);
-    clock_advance(20 * SECOND);
-    CHECK_EQ(run_timers(s), 0);
-    CHECK(!claim_one(s, 1, &j));
-    CHECK_EQ(status_of(s, id), S_CANCELLED);
-    verify_clean(s);
-    store_close(&s);
-}
-
-TEST(a_cancel_takes_the_whole_subtree)
-{
-    struct store *s = fixture_store();
-    int64_t root = submit_with(s, (struct submission){.name = "flow", .kind = KIND_WORKFLOW});
-    int64_t task = submit_child(s, root, "task"), child = submit_child(s, task, "child");
-    int64_t other = submit(s, "other");
-    struct execution e = get(s, child);
-
-    CHECK_EQ(e.root, root);
-    CHECK_EQ(e.parent, task);
-    CHECK_EQ(e.workflow, root);
-    CHECK_EQ(e.depth, 2);
-    CHECK_EQ(cancel(s, root), 0);
-    CHECK_EQ(status_of(s, task), S_CANCELLED);
-    CHECK_EQ(status_of(s, child), S_CANCELLED);
-    CHECK_EQ(status_of(s, root), S_RUNNING); /* asked; the engine ends it */
-    CHECK(get(s, root).cancel_requested);
-    CHECK_EQ(status_of(s, other), S_READY);
-    verify_clean(s);
-    store_close(&s);
-}
-
 TEST(heartbeats_keep_a_lease_and_the_reaper_takes_only_the_others)
 {
     struct store *s = fixture_store();
@@ -355,84 +207,6 @@ TEST(heartbeats_keep_a_lease_and_the_reaper_takes_only_the_others)
     CHECK_EQ(heartbeat(s, a), 0);
     CHECK_EQ(heartbeat(s, b),
              -E_LEASE_LOST); /* the same worker: leases are named, not the worker */
-    verify_clean(s);
-    store_close(&s);
-}
-
-TEST(an_idempotency_key_gives_the_same_execution_and_refuses_another_body)
-{
-    struct store *s = fixture_store();
-    struct submission sub = {.name = "x", .key = "order-17", .input = "{\"a\":1}"};
-    int64_t id = submit_with(s, sub);
-
-    CHECK_EQ(submit_with(s, sub), id);
-    CHECK_EQ(settle_ok(s, claim_job(s, 1)), 0);
-    CHECK_EQ(submit_with(s, sub), id); /* also after it ended */
-    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions"), 1);
-    verify_clean(s);
-    store_close(&s);
-}
-
-static int submit_three(struct turn *t, void *arg, struct err *err)
-{
-    return op_submit(t, arg, 3, err);
-}
-
-TEST(a_batch_refuses_what_is_bad_and_takes_the_rest)
-{
-    struct store *s = fixture_store();
-    struct submission list[3] = {
-        {.kind = KIND_EXEC, .task_index = -1, .name = "good"},
-        {.kind = KIND_EXEC, .task_index = -1, .name = "bad", .input = "{not json"},
-        {.kind = KIND_EXEC, .task_index = -1, .name = "lost", .parent = 424242},
-    };
-    struct err err = ERR_INIT;
-
-    CHECK_OK_ERR(store_turn(s, submit_three, list, &err), &err);
-    CHECK_EQ(list[0].rc, 0);
-    CHECK_EQ(list[1].rc, -E_INVALID);
-    CHECK(strstr(list[1].err.msg, "not valid JSON"));
-    CHECK_EQ(list[2].rc, -E_NOT_FOUND);
-    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions"), 1);
-    verify_clean(s);
-    store_close(&s);
-}
-
-TEST(one_key_twice_in_a_batch_makes_one_execution)
-{
-    struct store *s = fixture_store();
-    struct submission list[3] = {
-        {.kind = KIND_EXEC, .task_index = -1, .name = "x", .key = "k"},
-        {.kind = KIND_EXEC, .task_index = -1, .name = "x", .key = "k"},
-        {.kind = KIND_EXEC, .task_index = -1, .name = "y", .key = "k"},
-    };
-    struct err err = ERR_INIT;
-
-    CHECK_OK_ERR(store_turn(s, submit_three, list, &err), &err);
-    CHECK_EQ(list[0].rc, 0);
-    CHECK_EQ(list[1].rc, 0);
-    CHECK_EQ(list[1].id, list[0].id);
-    CHECK(list[1].existed);
-    CHECK_EQ(list[2].rc, -E_CONFLICT);
-    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions"), 1);
-    verify_clean(s);
-    store_close(&s);
-}
-
-TEST(children_are_refused_below_what_has_ended)
-{
-    struct store *s = fixture_store();
-    int64_t id = submit(s, "x");
-    struct submission list[3] = {
-        {.kind = KIND_EXEC, .task_index = -1, .name = "late", .parent = id},
-        {.kind = KIND_EXEC, .task_index = -1, .name = "a"},
-        {.kind = KIND_EXEC, .task_index = -1, .name = "b"}};
-    struct err err = ERR_INIT;
-
-    CHECK_EQ(settle_ok(s, claim_job(s, 1)), 0);
-    CHECK_OK_ERR(store_turn(s, submit_three, list, &err), &err);
-    CHECK_EQ(list[0].rc, -E_INVALID);
-    CHECK_EQ(list[1].rc, 0);
     verify_clean(s);
     store_close(&s);
 }
@@ -494,27 +268,6 @@ TEST(a_result_that_cannot_be_stored_fails_the_job_with_the_reason)
 
     CHECK_OK_ERR(store_turn(s, bad_result, &j, &err), &err);
     CHECK(strstr(get(s, id).error, "not valid JSON"));
-    verify_clean(s);
-    store_close(&s);
-}
-
-static int fails_after_writing(struct turn *t, void *arg, struct err *err)
-{
-    struct submission sub = {.kind = KIND_EXEC, .task_index = -1, .name = "ghost"};
-    int rc = op_submit(t, &sub, 1, err);
-
-    (void)arg;
-    return rc ? rc : err_set(err, E_INVALID, "on purpose");
-}
-
-TEST(a_turn_that_fails_leaves_nothing)
-{
-    struct store *s = fixture_store();
-    struct err err = ERR_INIT;
-
-    CHECK_EQ(store_turn(s, fails_after_writing, NULL, &err), -E_INVALID);
-    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions"), 0);
-    CHECK_EQ(sql_number(s, "SELECT count(*) FROM execution_events"), 0);
     verify_clean(s);
     store_close(&s);
 }
