@@ -1,4 +1,4 @@
-/* model.c - see model.h. */
+/* model.c - see model.h. Here: what is made, how it begins, and when all of it has ended. */
 #include "model_inner.h"
 
 #include "base/mem.h"
@@ -14,6 +14,11 @@ const char *const model_words[M_STATUSES] = {"none",      "pending",   "ready",
 bool model_ended(enum model_status s)
 {
     return s >= M_SUCCEEDED;
+}
+
+bool model_has_failed(const struct model_node *n)
+{
+    return n->status == M_FAILED || n->status == M_TIMED_OUT;
 }
 
 struct model_node *model_find(struct model *m, const char *path)
@@ -77,91 +82,6 @@ static struct model_node *make_task(struct model *m, struct model_node *flow, in
     return make(m, flow, index, t->each != PLAN_ONE ? M_EACH : t->nested ? M_FLOW : M_JOB);
 }
 
-/* ---- what the needs of a task say ---- */
-
-bool model_has_failed(const struct model_node *n)
-{
-    return n->status == M_FAILED || n->status == M_TIMED_OUT;
-}
-
-static bool is_success(const struct model_node *n)
-{
-    return n->status == M_SUCCEEDED || (model_has_failed(n) && n->task->allow_failure) ||
-           (n->status == M_SKIPPED && n->by_operator);
-}
-
-static bool is_failure(const struct model_node *n)
-{
-    return (model_has_failed(n) && !n->task->allow_failure) ||
-           (n->status == M_SKIPPED && n->failure_behind);
-}
-
-static struct model_node *sibling(const struct model_node *n, int name)
-{
-    return n->parent->children[plan_index(n->in, name)];
-}
-
-struct needs {
-    int all, ended, succeeded;
-    bool failure, cancelled;
-};
-
-static struct needs needs_of(const struct model_node *n)
-{
-    struct needs f = {.all = n->task->nneeds};
-    int i;
-
-    for (i = 0; i < f.all; i++) {
-        const struct model_node *need = sibling(n, n->task->needs[i]);
-
-        f.ended += model_ended(need->status);
-        f.succeeded += is_success(need);
-        f.failure |= is_failure(need);
-        f.cancelled |= need->status == M_CANCELLED;
-    }
-    return f;
-}
-
-enum truth { NO, YES, ERROR };
-
-static bool has_outputs(const struct model_node *n)
-{
-    return n->kind == M_JOB && n->status == M_SUCCEEDED;
-}
-
-static enum truth evaluate(const struct model_node *n, const struct needs *f, int nth)
-{
-    const struct plan_cond *c = &n->task->conds[nth];
-    enum truth left;
-
-    switch (c->op) {
-    case PLAN_SUCCESS: /* with a join: that many have succeeded, else it would not be asked */
-        return n->task->join || f->succeeded == f->all;
-    case PLAN_FAILURE:
-        return f->failure;
-    case PLAN_CANCELLED:
-        return f->cancelled;
-    case PLAN_ALWAYS:
-        return YES;
-    case PLAN_STATUS:
-        return sibling(n, c->task)->status == (enum model_status)c->word;
-    case PLAN_OUTPUT:
-        return has_outputs(sibling(n, c->task)) ? YES : ERROR;
-    case PLAN_GONE:
-        return ERROR;
-    case PLAN_NOT:
-        left = evaluate(n, f, c->left);
-        return left == ERROR ? ERROR : left == YES ? NO : YES;
-    case PLAN_AND:
-        left = evaluate(n, f, c->left);
-        return left == YES ? evaluate(n, f, c->right) : left;
-    case PLAN_OR:
-        left = evaluate(n, f, c->left);
-        return left == NO ? evaluate(n, f, c->right) : left;
-    }
-    return ERROR;
-}
-
 /* ---- beginning ---- */
 
 /* A fan-out asks once, not for each item. */
@@ -212,8 +132,8 @@ void model_go(struct model *m, struct model_node *n)
         n->status = M_RUNNING;
         if (t->each != PLAN_LISTED)
             have_children(n, t->items);
-        else if (has_outputs(sibling(n, t->listed_by)))
-            have_children(n, sibling(n, t->listed_by)->list);
+        else if (model_has_outputs(model_sibling(n, t->listed_by)))
+            have_children(n, model_sibling(n, t->listed_by)->list);
         else
             n->status = M_FAILED;
         break;
@@ -227,31 +147,6 @@ void model_begin(struct model *m, struct model_node *n)
                                     (n->kind == M_FLOW && n->flow->max && !n->permitted));
     if (!n->waits)
         model_go(m, n);
-}
-
-static void decide(struct model *m, struct model_node *n)
-{
-    const struct plan_task *t = n->task;
-    struct needs f = needs_of(n);
-    enum truth runs = t->join || f.succeeded == f.all;
-
-    if (t->join && f.succeeded < t->join) {
-        if (f.succeeded + f.all - f.ended >= t->join)
-            return;
-        runs = NO;
-    } else if (!t->join && f.ended < f.all) {
-        return;
-    } else if (t->nconds) {
-        runs = evaluate(n, &f, t->nconds - 1);
-    }
-    if (runs == ERROR) {
-        n->status = M_FAILED;
-    } else if (runs == NO) {
-        n->status = M_SKIPPED;
-        n->failure_behind = f.failure;
-    } else {
-        model_be_ready(m, n);
-    }
 }
 
 /* ---- ending ---- */
@@ -311,7 +206,7 @@ static void work_flow(struct model *m, struct model_node *n)
 
     for (i = 0; i < f->ntasks; i++) {
         if (n->children[i]->status == M_PENDING && !n->children[i]->waits)
-            decide(m, n->children[i]);
+            model_decide(m, n->children[i]);
         work(m, n->children[i]);
     }
     if (open_below(n) && !n->children[f->ntasks] && !n->children[f->ntasks + 1])
@@ -386,99 +281,7 @@ void model_work_out(struct model *m)
     work(m, m->root);
 }
 
-/* ---- events ---- */
-
-void model_start(struct model_node *job)
-{
-    job->status = M_RUNNING;
-    job->tries++;
-    job->starts++;
-}
-
-/* on_exit, and what is below it, runs after a cancel of what it is part of. */
-static bool is_cancelled(const struct model_node *n)
-{
-    for (; n->parent; n = n->parent) {
-        if (n->cancel_asked || n->finishing)
-            return true;
-        if (n->parent->kind == M_FLOW && n == n->parent->children[n->parent->nchildren - 1])
-            return false;
-    }
-    return n->cancel_asked;
-}
-
-void model_end(struct model_node *job, enum plan_end end, int list)
-{
-    bool again = end == PLAN_DEFER || end == PLAN_REFUSE;
-
-    job->tries -= again; /* not counted: nothing was tried */
-    if (end == PLAN_FAIL || end == PLAN_TIMEOUT || end == PLAN_LOST)
-        again = job->tries <= job->task->retries;
-    if (again && !is_cancelled(job))
-        job->status = M_READY;
-    else if (end == PLAN_OK)
-        job->status = M_SUCCEEDED;
-    else if (end == PLAN_TIMEOUT)
-        job->status = M_TIMED_OUT;
-    else if (end == PLAN_FAIL || (end == PLAN_LOST && !job->cancel_asked))
-        job->status = M_FAILED;
-    else
-        job->status = M_CANCELLED;
-    job->list = list;
-}
-
-void model_cancel(struct model_node *n, bool let_finish)
-{
-    /* what a cancelled workflow runs at its end is not reached by another cancel of it */
-    int spared = n->kind == M_FLOW && n->cancel_asked ? n->nchildren - 1 : -1, i;
-
-    if (model_ended(n->status))
-        return;
-    if (n->status != M_RUNNING)
-        n->status = M_CANCELLED;
-    else if (n->kind == M_JOB && let_finish)
-        n->finishing = true;
-    else
-        n->cancel_asked = true;
-    for (i = 0; i < n->nchildren; i++)
-        if (n->children[i] && i != spared)
-            model_cancel(n->children[i], let_finish);
-}
-
-bool model_pause(struct model_node *n)
-{
-    if (model_ended(n->status) || n->paused || n->cancel_asked ||
-        (n->kind == M_JOB && n->status == M_RUNNING))
-        return false;
-    return n->paused = true;
-}
-
-bool model_resume(struct model_node *n)
-{
-    bool was = n->paused;
-
-    n->paused = false;
-    return was;
-}
-
-bool model_skip(struct model_node *n)
-{
-    if (n->status != M_PENDING && n->status != M_READY)
-        return false;
-    n->status = M_SKIPPED;
-    return n->by_operator = true;
-}
-
-bool model_approve(struct model_node *n, bool yes)
-{
-    if (!model_asks(n))
-        return false;
-    if (yes)
-        n->approved = true;
-    else
-        n->status = M_FAILED;
-    return true;
-}
+/* ---- the whole ---- */
 
 struct model *model_new(const struct plan *p)
 {

@@ -5,6 +5,12 @@
 #include "model.h"
 
 bool model_has_failed(const struct model_node *n);
+bool model_has_outputs(const struct model_node *n);
+
+/* The task of the same workflow that has this name. */
+struct model_node *model_sibling(const struct model_node *n, int name);
+/* Of one that is pending: readies or skips it, or fails it, if its needs say so. */
+void model_decide(struct model *m, struct model_node *n);
 
 bool model_is_approved(const struct model_node *n);
 bool model_is_paused(const struct model_node *n);

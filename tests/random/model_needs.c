@@ -1,0 +1,105 @@
+/* model_needs.c - what the needs of a task say: whether it runs, is skipped, or has to wait. */
+#include "model_inner.h"
+
+static bool is_success(const struct model_node *n)
+{
+    return n->status == M_SUCCEEDED || (model_has_failed(n) && n->task->allow_failure) ||
+           (n->status == M_SKIPPED && n->by_operator);
+}
+
+static bool is_failure(const struct model_node *n)
+{
+    return (model_has_failed(n) && !n->task->allow_failure) ||
+           (n->status == M_SKIPPED && n->failure_behind);
+}
+
+struct model_node *model_sibling(const struct model_node *n, int name)
+{
+    return n->parent->children[plan_index(n->in, name)];
+}
+
+struct needs {
+    int all, ended, succeeded;
+    bool failure, cancelled;
+};
+
+static struct needs needs_of(const struct model_node *n)
+{
+    struct needs f = {.all = n->task->nneeds};
+    int i;
+
+    for (i = 0; i < f.all; i++) {
+        const struct model_node *need = model_sibling(n, n->task->needs[i]);
+
+        f.ended += model_ended(need->status);
+        f.succeeded += is_success(need);
+        f.failure |= is_failure(need);
+        f.cancelled |= need->status == M_CANCELLED;
+    }
+    return f;
+}
+
+enum truth { NO, YES, ERROR };
+
+bool model_has_outputs(const struct model_node *n)
+{
+    return n->kind == M_JOB && n->status == M_SUCCEEDED;
+}
+
+static enum truth evaluate(const struct model_node *n, const struct needs *f, int nth)
+{
+    const struct plan_cond *c = &n->task->conds[nth];
+    enum truth left;
+
+    switch (c->op) {
+    case PLAN_SUCCESS: /* with a join: that many have succeeded, else it would not be asked */
+        return n->task->join || f->succeeded == f->all;
+    case PLAN_FAILURE:
+        return f->failure;
+    case PLAN_CANCELLED:
+        return f->cancelled;
+    case PLAN_ALWAYS:
+        return YES;
+    case PLAN_STATUS:
+        return model_sibling(n, c->task)->status == (enum model_status)c->word;
+    case PLAN_OUTPUT:
+        return model_has_outputs(model_sibling(n, c->task)) ? YES : ERROR;
+    case PLAN_GONE:
+        return ERROR;
+    case PLAN_NOT:
+        left = evaluate(n, f, c->left);
+        return left == ERROR ? ERROR : left == YES ? NO : YES;
+    case PLAN_AND:
+        left = evaluate(n, f, c->left);
+        return left == YES ? evaluate(n, f, c->right) : left;
+    case PLAN_OR:
+        left = evaluate(n, f, c->left);
+        return left == NO ? evaluate(n, f, c->right) : left;
+    }
+    return ERROR;
+}
+
+void model_decide(struct model *m, struct model_node *n)
+{
+    const struct plan_task *t = n->task;
+    struct needs f = needs_of(n);
+    enum truth runs = t->join || f.succeeded == f.all;
+
+    if (t->join && f.succeeded < t->join) {
+        if (f.succeeded + f.all - f.ended >= t->join)
+            return;
+        runs = NO;
+    } else if (!t->join && f.ended < f.all) {
+        return;
+    } else if (t->nconds) {
+        runs = evaluate(n, &f, t->nconds - 1);
+    }
+    if (runs == ERROR) {
+        n->status = M_FAILED;
+    } else if (runs == NO) {
+        n->status = M_SKIPPED;
+        n->failure_behind = f.failure;
+    } else {
+        model_be_ready(m, n);
+    }
+}
