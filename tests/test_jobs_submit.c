@@ -4,23 +4,33 @@
 
 #include <string.h>
 
+static int submit_three(struct turn *t, void *arg, struct err *err)
+{
+    return op_submit(t, arg, 3, err);
+}
+
 TEST(an_idempotency_key_gives_the_same_execution_and_refuses_another_body)
 {
     struct store *s = fixture_store();
-    struct submission sub = {.name = "x", .key = "order-17", .input = "{\"a\":1}"};
+    struct submission sub = {
+        .kind = KIND_EXEC, .task_index = -1, .name = "x", .key = "order-17", .input = "{\"a\":1}"};
+    struct submission other[3] = {sub, sub, sub};
+    struct err err = ERR_INIT;
     int64_t id = submit_with(s, sub);
+    int i;
 
     CHECK_EQ(submit_with(s, sub), id);
     CHECK_EQ(settle_ok(s, claim_job(s, 1)), 0);
     CHECK_EQ(submit_with(s, sub), id); /* also after it ended */
+    other[0].name = "y";
+    other[1].input = "{\"a\":2}";
+    other[2].priority = 1;
+    CHECK_OK_ERR(store_turn(s, submit_three, other, &err), &err);
+    for (i = 0; i < 3; i++)
+        CHECK_EQ(other[i].rc, -E_CONFLICT);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions"), 1);
     verify_clean(s);
     store_close(&s);
-}
-
-static int submit_three(struct turn *t, void *arg, struct err *err)
-{
-    return op_submit(t, arg, 3, err);
 }
 
 TEST(a_batch_refuses_what_is_bad_and_takes_the_rest)
