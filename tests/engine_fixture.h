@@ -10,6 +10,7 @@
 #include "exec/process.h"
 #include "fixture.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -162,6 +163,26 @@ static inline int64_t kit_submit(struct store *s, const char *function, const ch
 
     snprintf(lane, sizeof(lane), "function:%s", function);
     return submit_with(s, (struct submission){.name = "exec::test", .lane = lane, .input = input});
+}
+
+/* ---- functions ---- */
+
+/* Counts its calls in an atomic_int, if that is given. */
+static inline int kit_noop(struct function_call *c, void *arg)
+{
+    (void)c;
+    if (arg)
+        atomic_fetch_add((atomic_int *)arg, 1);
+    return 0;
+}
+
+/* Says in an atomic_int that it runs, and does so until it is told to stop. */
+static inline int kit_waits(struct function_call *c, void *arg)
+{
+    atomic_store((atomic_int *)arg, 1);
+    while (!c->ops->cancelled(c))
+        usleep(1000);
+    return 1;
 }
 
 /* ---- a lease is taken away ---- */

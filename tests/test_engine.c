@@ -2,18 +2,8 @@
  * is taken over; with a clock that the test moves. Each test ends with verify. */
 #include "engine_fixture.h"
 
-#include <stdatomic.h>
-
 TEST_POLL_TOO;
 TEST_LOOPS_TOO;
-
-static int noop(struct function_call *c, void *arg)
-{
-    (void)c;
-    if (arg)
-        atomic_fetch_add((atomic_int *)arg, 1);
-    return 0;
-}
 
 static int adds_one(struct function_call *c, void *arg)
 {
@@ -49,23 +39,14 @@ static int defers_once(struct function_call *c, void *arg)
     return 0;
 }
 
-/* Runs until it is told to stop. */
-static int waits(struct function_call *c, void *arg)
-{
-    atomic_store((atomic_int *)arg, 1);
-    while (!c->ops->cancelled(c))
-        usleep(1000);
-    return 1;
-}
-
 static atomic_int ran, running;
 
-static const struct kit_function functions[] = {{"noop", noop, &ran},
+static const struct kit_function functions[] = {{"noop", kit_noop, &ran},
                                                 {"adds_one", adds_one, NULL},
                                                 {"fails", fails, NULL},
                                                 {"fails_once", fails_once, NULL},
                                                 {"defers_once", defers_once, NULL},
-                                                {"waits", waits, &running},
+                                                {"waits", kit_waits, &running},
                                                 {NULL, NULL, NULL}};
 
 TEST(a_function_runs_and_its_output_is_kept)

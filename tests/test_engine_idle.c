@@ -2,32 +2,15 @@
  * asks, what wakes it, and how it stops. Each test ends with verify. */
 #include "engine_fixture.h"
 
-#include <stdatomic.h>
 #include <strings.h>
 
 TEST_POLL_TOO;
 TEST_LOOPS_TOO;
 
-static int noop(struct function_call *c, void *arg)
-{
-    (void)c;
-    (void)arg;
-    return 0;
-}
-
-/* Runs until it is told to stop. */
-static int waits(struct function_call *c, void *arg)
-{
-    atomic_store((atomic_int *)arg, 1);
-    while (!c->ops->cancelled(c))
-        usleep(1000);
-    return 1;
-}
-
 static atomic_int running;
 
 static const struct kit_function functions[] = {
-    {"noop", noop, NULL}, {"waits", waits, &running}, {NULL, NULL, NULL}};
+    {"noop", kit_noop, NULL}, {"waits", kit_waits, &running}, {NULL, NULL, NULL}};
 
 /* ---- idle ---- */
 

@@ -75,13 +75,6 @@ TEST(what_comes_back_at_once_is_told_and_counted_once)
     store_close(&s);
 }
 
-static int noop(struct function_call *c, void *arg)
-{
-    (void)c;
-    (void)arg;
-    return 0;
-}
-
 /* The heartbeat's thread tells of the row, too: where it is gone, as that of a machine that slept
  * is. */
 TEST(what_it_serves_is_told_by_two_threads)
@@ -96,7 +89,7 @@ TEST(what_it_serves_is_told_by_two_threads)
     kit_open_with(&k, o);
     for (int i = 0; i < 100; i++) {
         snprintf(name, sizeof(name), "noop%d", i);
-        CHECK_OK_ERR(function_add(k.functions, name, noop, NULL, &err), &err);
+        CHECK_OK_ERR(function_add(k.functions, name, kit_noop, NULL, &err), &err);
         sql_run(s, "DELETE FROM workers");
         kit_step(&k);
     }

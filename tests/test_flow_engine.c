@@ -23,16 +23,9 @@ static void count_answers(void *arg, const char *what, int64_t took_us, long row
     answers += !strcmp(what, "NOW");
 }
 
-static int nothing(struct function_call *c, void *arg)
-{
-    (void)c;
-    (void)arg;
-    return 0;
-}
-
 TEST(each_hop_of_a_chain_is_one_commit_and_locks_twice)
 {
-    static const struct kit_function list[] = {{"f", nothing, NULL}, {NULL, NULL, NULL}};
+    static const struct kit_function list[] = {{"f", kit_noop, NULL}, {NULL, NULL, NULL}};
     struct worker_kit k = {.list = list};
     struct store *s = fixture_store();
     struct buf yaml = BUF_INIT;

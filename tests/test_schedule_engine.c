@@ -4,12 +4,7 @@
 #include "refusal_fixture.h"
 #include "schedule_fixture.h"
 
-static int nothing(struct function_call *c, void *arg)
-{
-    (void)c;
-    ++*(int *)arg;
-    return 0;
-}
+static const struct kit_function functions[] = {{"f", kit_noop, NULL}, {NULL, NULL, NULL}};
 
 static void apply_function(struct store *s, const char *schedules)
 {
@@ -33,8 +28,8 @@ static void step_both(struct worker_kit *a, struct worker_kit *b)
 
 TEST(engines_fire_what_is_due_once_and_run_it)
 {
-    int calls = 0;
-    const struct kit_function list[] = {{"f", nothing, &calls}, {NULL, NULL, NULL}};
+    atomic_int calls = 0;
+    const struct kit_function list[] = {{"f", kit_noop, &calls}, {NULL, NULL, NULL}};
     struct worker_kit a = {.list = list}, b = {.list = list};
     struct store *s = fixture_store();
     int64_t due;
@@ -102,10 +97,9 @@ static void count_note(void *arg, const char *sentence)
 
 TEST(what_can_not_be_fired_is_said_once_and_the_engine_goes_on)
 {
-    int calls = 0, said = 0;
-    const struct kit_function list[] = {{"f", nothing, &calls}, {NULL, NULL, NULL}};
-    struct worker_kit k = {.list = list};
+    struct worker_kit k = {.list = functions};
     struct store *s = fixture_store();
+    int said = 0;
 
     clock_to(s, "2030-06-01T12:59:00Z");
     apply_function(s, "['@hourly', '@hourly']");
@@ -125,9 +119,7 @@ TEST(what_can_not_be_fired_is_said_once_and_the_engine_goes_on)
 
 TEST(one_who_works_on_a_single_tree_leaves_schedules_alone)
 {
-    int calls = 0;
-    const struct kit_function list[] = {{"f", nothing, &calls}, {NULL, NULL, NULL}};
-    struct worker_kit k = {.list = list};
+    struct worker_kit k = {.list = functions};
     struct store *s = fixture_store();
     int i;
 
@@ -151,9 +143,7 @@ static void keep_note(void *arg, const char *sentence)
 
 TEST(a_schedule_whose_run_can_not_be_stored_keeps_the_reason_and_the_others_are_fired)
 {
-    int calls = 0;
-    const struct kit_function list[] = {{"f", nothing, &calls}, {NULL, NULL, NULL}};
-    struct worker_kit k = {.list = list};
+    struct worker_kit k = {.list = functions};
     struct store *s = fixture_store();
     char said[1000] = "";
 

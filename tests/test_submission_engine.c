@@ -8,15 +8,8 @@ TEST_POLL_TOO;
 #define FUNCTION \
     "name: w\nparams: {day: {type: string, default: monday}}\ntasks: {a: {function: f}}\n"
 
-static int nothing(struct function_call *c, void *arg)
-{
-    (void)c;
-    ++*(int *)arg;
-    return 0;
-}
-
-static int calls;
-static const struct kit_function list[] = {{"f", nothing, &calls}, {NULL, NULL, NULL}};
+static atomic_int calls;
+static const struct kit_function list[] = {{"f", kit_noop, &calls}, {NULL, NULL, NULL}};
 
 static int64_t ended_runs(struct store *s)
 {
