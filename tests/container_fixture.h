@@ -50,6 +50,68 @@ static inline struct worker *container_worker(struct process_options o)
     return worker_with(o);
 }
 
+/* ---- an engine, a worker, and a task for them ---- */
+
+struct stage {
+    pid_t engine;
+    struct worker *w;
+    struct task t;
+    pid_t main; /* what runs in the container, from stage_begin on */
+};
+
+/* The spec has to live as long. */
+static inline struct stage stage_with(const struct spec *spec, struct process_options o)
+{
+    struct stage g = {.engine = double_start()};
+
+    g.w = container_worker(o);
+    g.t = task_of(spec);
+    return g;
+}
+
+static inline struct stage stage_of(const struct spec *spec)
+{
+    return stage_with(spec, (struct process_options){0});
+}
+
+/* Until the command of the task, which has to write its pid to the file "main", runs. */
+static inline void stage_begin(struct stage *g)
+{
+    worker_start(g->w, &g->t);
+    g->main = read_pid(g->w, path_of("main"));
+}
+
+static inline void stage_lose_worker(struct stage *g)
+{
+    worker_free(g->w);
+    g->w = NULL;
+}
+
+/* By another worker, as nobody has it. */
+static inline void stage_take_over(struct stage *g, struct process_options o)
+{
+    g->w = container_worker(o);
+    g->t.epoch++;
+    worker_find(g->w, &g->t);
+}
+
+static inline struct seen *stage_seen(struct stage *g)
+{
+    return seen_of(g->w, g->t.execution, g->t.attempt);
+}
+
+static inline struct seen *stage_wait(struct stage *g)
+{
+    return worker_wait(g->w, &g->t);
+}
+
+static inline void stage_end(struct stage *g)
+{
+    if (g->w)
+        worker_free(g->w);
+    double_stop(g->engine);
+}
+
 /* How many containers the engine has. */
 static inline int containers(void)
 {

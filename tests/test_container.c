@@ -13,10 +13,15 @@ static struct spec waiting(void)
     return (struct spec){.run = run};
 }
 
-static pid_t begin(struct worker *w, const struct task *t)
+/* A command that says who it is, and ends with that code when it is told to. */
+static struct spec gated(int code)
 {
-    worker_start(w, t);
-    return read_pid(w, path_of("main"));
+    static char run[2 * PATH_MAX + 100];
+
+    snprintf(run, sizeof(run),
+             "echo $$ >>%s/main; until [ -e %s/go ]; do sleep 0.02; done; exit %d", test_dir(),
+             test_dir(), code);
+    return (struct spec){.run = run};
 }
 
 TEST(a_command_runs_in_a_container_and_its_end_is_told_when_that_is_gone)
@@ -27,293 +32,239 @@ TEST(a_command_runs_in_a_container_and_its_end_is_told_when_that_is_gone)
                         .input = "hello\n",
                         .env = env,
                         .nenv = 2};
-    pid_t engine = double_start();
-    struct worker *w = container_worker((struct process_options){0});
-    struct task t = task_of(&spec);
-    struct seen *s = worker_run(w, &t);
+    struct stage g = stage_of(&spec);
+    struct seen *s = worker_run(g.w, &g.t);
 
-    CHECK_STR(w->x->ops->kind, "container");
+    CHECK_STR(g.w->x->ops->kind, "container");
     CHECK_EQ(s->o.kind, OUTCOME_OK);
     CHECK_STR(s->result, "{\"n\":\"7\"}");
     CHECK_STR(buf_cstr(&s->log), "hello world /usr/bin:/bin\n");
     CHECK_EQ(s->o.cpu, 0);
     CHECK_EQ(containers(), 0);
-    worker_free(w);
-    double_stop(engine);
+    stage_end(&g);
 }
 
 TEST(an_image_that_is_not_there_fails_with_the_engines_words)
 {
     struct spec spec = {.run = "true", .container = "{\"image\":\"missing\"}"};
-    pid_t engine = double_start();
-    struct worker *w = container_worker((struct process_options){0});
-    struct task t = task_of(&spec);
-    struct seen *s = worker_run(w, &t);
+    struct stage g = stage_of(&spec);
+    struct seen *s = worker_run(g.w, &g.t);
 
     CHECK_EQ(s->o.kind, OUTCOME_FAILED);
     CHECK_EQ(s->o.exit_code, 125);
     CHECK_STR(buf_cstr(&s->log), "Error: no such image: missing\n");
-    worker_free(w);
-    double_stop(engine);
+    stage_end(&g);
 }
 
 TEST(cancel_and_timeout_end_the_container)
 {
     struct spec spec = waiting();
-    pid_t engine = double_start(), task;
-    struct worker *w = container_worker((struct process_options){.grace = SECOND / 5});
-    struct task t = task_of(&spec);
+    struct stage g = stage_with(&spec, (struct process_options){.grace = SECOND / 5});
 
-    task = begin(w, &t);
-    w->x->ops->cancel(w->x, t.execution, t.attempt, OUTCOME_CANCELLED);
-    CHECK_EQ(worker_wait(w, &t)->o.kind, OUTCOME_CANCELLED);
-    CHECK(is_gone(task));
+    stage_begin(&g);
+    g.w->x->ops->cancel(g.w->x, g.t.execution, g.t.attempt, OUTCOME_CANCELLED);
+    CHECK_EQ(stage_wait(&g)->o.kind, OUTCOME_CANCELLED);
+    CHECK(is_gone(g.main));
     CHECK_OK(unlink(path_of("main")));
 
     spec.timeout = SECOND / 2;
-    t.attempt = 2;
-    task = begin(w, &t);
-    CHECK_EQ(worker_wait(w, &t)->o.kind, OUTCOME_TIMED_OUT);
-    CHECK(is_gone(task));
+    g.t.attempt = 2;
+    stage_begin(&g);
+    CHECK_EQ(stage_wait(&g)->o.kind, OUTCOME_TIMED_OUT);
+    CHECK(is_gone(g.main));
     CHECK_EQ(containers(), 0);
-    worker_free(w);
-    double_stop(engine);
+    stage_end(&g);
 }
 
 TEST(a_container_outlives_its_worker_and_is_taken_over)
 {
-    char *run = mem_printf("echo $$ >>%s/main; until [ -e %s/go ]; do sleep 0.02; done; exit 4",
-                           test_dir(), test_dir());
-    struct spec spec = {.run = run};
-    pid_t engine = double_start();
-    struct worker *a = container_worker((struct process_options){0}), *b;
-    struct task t = task_of(&spec);
+    struct spec spec = gated(4);
+    struct stage g = stage_of(&spec);
     struct seen *s;
 
-    begin(a, &t);
-    worker_free(a);
-    b = container_worker((struct process_options){0});
-    t.epoch = 2;
-    worker_find(b, &t);
+    stage_begin(&g);
+    stage_lose_worker(&g);
+    stage_take_over(&g, (struct process_options){0});
     write_text(path_of("go"), "");
-    s = worker_wait(b, &t);
+    s = stage_wait(&g);
     CHECK_EQ(s->o.kind, OUTCOME_FAILED);
     CHECK_EQ(s->o.exit_code, 4);
     CHECK_EQ(containers(), 0);
-    worker_free(b);
-    free(run);
-    double_stop(engine);
+    stage_end(&g);
 }
 
 TEST(a_container_whose_shim_was_killed_is_lost_and_gone)
 {
     struct spec spec = waiting();
-    pid_t engine = double_start(), task;
-    struct worker *w = container_worker((struct process_options){0});
-    struct task t = task_of(&spec);
+    struct stage g = stage_of(&spec);
 
-    task = begin(w, &t);
-    CHECK_OK(kill(shim_of(&t), SIGKILL));
-    CHECK_EQ(worker_wait(w, &t)->o.kind, OUTCOME_LOST);
-    CHECK(is_gone(task));
+    stage_begin(&g);
+    CHECK_OK(kill(shim_of(&g.t), SIGKILL));
+    CHECK_EQ(stage_wait(&g)->o.kind, OUTCOME_LOST);
+    CHECK(is_gone(g.main));
     CHECK_EQ(containers(), 0);
-    worker_free(w);
-    double_stop(engine);
+    stage_end(&g);
 }
 
 /* The engine can't be asked: its processes go by force, but who says that all of them did? */
 TEST(lost_is_not_told_while_the_engine_is_away)
 {
     struct spec spec = waiting();
-    pid_t engine = double_start(), task;
-    struct worker *w = container_worker((struct process_options){0});
-    struct task t = task_of(&spec);
-    struct seen *s = seen_of(w, t.execution, t.attempt);
+    struct stage g = stage_of(&spec);
+    struct seen *s = stage_seen(&g);
 
-    task = begin(w, &t);
+    stage_begin(&g);
     write_text(path_of("engine/down"), "");
-    CHECK_OK(kill(shim_of(&t), SIGKILL));
-    UNTIL(w, is_gone(task));
+    CHECK_OK(kill(shim_of(&g.t), SIGKILL));
+    UNTIL(g.w, is_gone(g.main));
     for (int i = 0; i < 30; i++)
-        worker_turn(w, 10000);
+        worker_turn(g.w, 10000);
     CHECK_EQ(s->ended, 0);
     CHECK_OK(unlink(path_of("engine/down")));
-    CHECK_EQ(worker_wait(w, &t)->o.kind, OUTCOME_LOST);
+    CHECK_EQ(stage_wait(&g)->o.kind, OUTCOME_LOST);
     CHECK_EQ(containers(), 0);
-    worker_free(w);
-    double_stop(engine);
+    stage_end(&g);
 }
 
 TEST(a_container_goes_even_if_what_its_folder_held_is_gone)
 {
     struct spec spec = waiting();
-    pid_t engine = double_start(), task;
-    struct worker *w = container_worker((struct process_options){0});
-    struct task t = task_of(&spec);
+    struct stage g = stage_of(&spec);
     int at;
 
-    task = begin(w, &t);
-    worker_free(w);
-    at = folder_of(&t);
+    stage_begin(&g);
+    stage_lose_worker(&g);
+    at = folder_of(&g.t);
     CHECK_OK(ftruncate(openat(at, ATTEMPT_UNDO, O_WRONLY | O_CLOEXEC), 0));
     close(at);
-    CHECK_OK(kill(shim_of(&t), SIGKILL));
-    w = container_worker((struct process_options){0});
-    t.epoch = 2;
-    worker_find(w, &t);
-    CHECK_EQ(worker_wait(w, &t)->o.kind, OUTCOME_LOST);
-    CHECK(is_gone(task));
+    CHECK_OK(kill(shim_of(&g.t), SIGKILL));
+    stage_take_over(&g, (struct process_options){0});
+    CHECK_EQ(stage_wait(&g)->o.kind, OUTCOME_LOST);
+    CHECK(is_gone(g.main));
     CHECK_EQ(containers(), 0);
-    worker_free(w);
-    double_stop(engine);
+    stage_end(&g);
 }
 
 TEST(a_container_whose_folder_was_removed_is_lost_and_gone)
 {
     struct spec spec = waiting();
-    pid_t engine = double_start(), shim;
-    struct worker *w = container_worker((struct process_options){0});
-    struct task t = task_of(&spec);
+    struct stage g = stage_of(&spec);
+    pid_t shim;
     int dir = open(attempts_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-    begin(w, &t);
-    shim = shim_of(&t);
+    stage_begin(&g);
+    shim = shim_of(&g.t);
     CHECK_OK(kill(shim, SIGSTOP)); /* it would end it, too */
     CHECK_OK(attempt_remove(dir, "7.1"));
     CHECK_OK(kill(shim, SIGKILL));
-    CHECK_EQ(worker_wait(w, &t)->o.kind, OUTCOME_LOST);
+    CHECK_EQ(stage_wait(&g)->o.kind, OUTCOME_LOST);
     CHECK_EQ(containers(), 0);
     close(dir);
-    worker_free(w);
-    double_stop(engine);
+    stage_end(&g);
 }
 
 TEST(an_engine_that_is_away_at_the_end_is_waited_for)
 {
-    char *run = mem_printf("echo $$ >%s/main; until [ -e %s/go ]; do sleep 0.02; done", test_dir(),
-                           test_dir());
-    struct spec spec = {.run = run};
-    pid_t engine = double_start();
-    struct worker *w = container_worker((struct process_options){0});
-    struct task t = task_of(&spec);
-    struct seen *s = seen_of(w, t.execution, t.attempt);
-    pid_t task;
+    struct spec spec = gated(0);
+    struct stage g = stage_of(&spec);
+    struct seen *s = stage_seen(&g);
 
-    task = begin(w, &t);
+    stage_begin(&g);
     write_text(path_of("engine/down"), "");
     write_text(path_of("go"), "");
-    UNTIL(w, is_gone(task));
+    UNTIL(g.w, is_gone(g.main));
     for (int i = 0; i < 30; i++)
-        worker_turn(w, 10000);
+        worker_turn(g.w, 10000);
     CHECK_EQ(s->ended, 0);
     CHECK_OK(unlink(path_of("engine/down")));
-    worker_wait(w, &t);
+    stage_wait(&g);
     CHECK_EQ(s->o.kind, OUTCOME_OK);
     CHECK_EQ(containers(), 0);
-    worker_free(w);
-    free(run);
-    double_stop(engine);
+    stage_end(&g);
 }
 
 /* The worker kills a shim that should have ended long ago, but what that knew is not lost. */
 TEST(who_ended_in_time_keeps_its_outcome_however_long_its_engine_is_away)
 {
-    char *run = mem_printf("echo $$ >%s/main; until [ -e %s/go ]; do sleep 0.02; done", test_dir(),
-                           test_dir());
-    struct spec spec = {.run = run, .timeout = SECOND * 2};
-    pid_t engine = double_start(), shim;
-    struct worker *w = container_worker((struct process_options){.grace = -1, .lease = SECOND / 5});
-    struct task t = task_of(&spec);
-    struct seen *s = seen_of(w, t.execution, t.attempt);
+    struct spec spec = gated(0);
+    struct stage g = stage_with(&spec, (struct process_options){.grace = -1, .lease = SECOND / 5});
+    struct seen *s = stage_seen(&g);
+    pid_t shim;
 
-    begin(w, &t);
-    shim = shim_of(&t);
+    spec.timeout = SECOND * 2;
+    stage_begin(&g);
+    shim = shim_of(&g.t);
     write_text(path_of("engine/down"), "");
     write_text(path_of("go"), "");
-    UNTIL(w, is_gone(shim));
+    UNTIL(g.w, is_gone(shim));
     CHECK_EQ(s->ended, 0);
     CHECK_OK(unlink(path_of("engine/down")));
-    worker_wait(w, &t);
+    stage_wait(&g);
     CHECK_EQ(s->o.kind, OUTCOME_OK);
     CHECK_EQ(containers(), 0);
-    worker_free(w);
-    free(run);
-    double_stop(engine);
+    stage_end(&g);
 }
 
 /* Whoever is asked for it must not begin it after it was undone. */
 TEST(a_fence_while_it_is_created_leaves_nothing)
 {
     struct spec spec = waiting();
-    pid_t engine = double_start();
-    struct worker *w =
-        container_worker((struct process_options){.fence = SECOND / 10, .lease = SECOND});
-    struct task t = task_of(&spec);
+    struct stage g =
+        stage_with(&spec, (struct process_options){.fence = SECOND / 10, .lease = SECOND});
 
     write_text(path_of("engine/slow"), "");
-    t.lease_until = clock_boot_us() + SECOND * 6 / 10;
-    worker_start(w, &t);
-    CHECK_EQ(worker_wait(w, &t)->o.kind, OUTCOME_LOST);
+    g.t.lease_until = clock_boot_us() + SECOND * 6 / 10;
+    worker_start(g.w, &g.t);
+    CHECK_EQ(stage_wait(&g)->o.kind, OUTCOME_LOST);
     CHECK_EQ(containers(), 0);
     clock_sleep_us(SECOND); /* so long it would have taken */
     CHECK_EQ(containers(), 0);
     CHECK_STR(read_text(path_of("main")), "");
-    worker_free(w);
-    double_stop(engine);
+    stage_end(&g);
 }
 
 TEST(variables_of_a_task_are_its_own_whatever_they_are_called)
 {
     static const struct spec_pair env[] = {{"client", "a"}, {"attach", "b"}, {"said", "c"}};
     struct spec spec = {.run = "echo \"$client $attach $said\"", .env = env, .nenv = 3};
-    pid_t engine = double_start();
-    struct worker *w = container_worker((struct process_options){0});
-    struct task t = task_of(&spec);
+    struct stage g = stage_of(&spec);
 
-    CHECK_STR(buf_cstr(&worker_run(w, &t)->log), "a b c\n");
-    worker_free(w);
-    double_stop(engine);
+    CHECK_STR(buf_cstr(&worker_run(g.w, &g.t)->log), "a b c\n");
+    stage_end(&g);
 }
 
 /* It may serve other containers, too, and knows nothing of the task. */
 TEST(what_an_engine_leaves_running_is_left_alone)
 {
     struct spec spec = {.run = "true"};
-    pid_t engine = double_start(), daemon;
-    struct worker *w = container_worker((struct process_options){0});
-    struct task t = task_of(&spec);
+    struct stage g = stage_of(&spec);
+    pid_t daemon;
     char path[40];
 
     write_text(path_of("engine/daemon"), "");
-    CHECK_EQ(worker_run(w, &t)->o.kind, OUTCOME_OK);
-    daemon = read_pid(w, path_of("engine/daemon"));
+    CHECK_EQ(worker_run(g.w, &g.t)->o.kind, OUTCOME_OK);
+    daemon = read_pid(g.w, path_of("engine/daemon"));
     CHECK(!is_gone(daemon));
     snprintf(path, sizeof(path), "/proc/%d/environ", (int)daemon);
     for (const char *v = read_text(path); *v; v += strlen(v) + 1)
         CHECK(strncmp(v, "PAWL_", 5) != 0);
-    worker_free(w);
-    double_stop(engine);
+    stage_end(&g);
 }
 
 TEST(the_engine_is_asked_that_has_it_whoever_finds_it)
 {
     struct spec spec = waiting();
-    pid_t engine = double_start(), task;
-    struct worker *w = container_worker((struct process_options){0});
-    struct task t = task_of(&spec);
+    struct stage g = stage_of(&spec);
 
-    task = begin(w, &t);
-    worker_free(w);
-    CHECK_OK(kill(shim_of(&t), SIGKILL));
+    stage_begin(&g);
+    stage_lose_worker(&g);
+    CHECK_OK(kill(shim_of(&g.t), SIGKILL));
     CHECK_OK(setenv("CONTAINER_HOST", "/nowhere", 1)); /* there it would be gone */
-    w = container_worker((struct process_options){0});
-    t.epoch = 2;
-    worker_find(w, &t);
-    CHECK_EQ(worker_wait(w, &t)->o.kind, OUTCOME_LOST);
-    CHECK(is_gone(task));
+    stage_take_over(&g, (struct process_options){0});
+    CHECK_EQ(stage_wait(&g)->o.kind, OUTCOME_LOST);
+    CHECK(is_gone(g.main));
     CHECK_EQ(containers(), 0);
-    worker_free(w);
-    double_stop(engine);
+    stage_end(&g);
 }
 
 TEST(only_a_word_of_its_own_says_that_a_container_is_gone)
@@ -333,43 +284,36 @@ TEST(only_a_word_of_its_own_says_that_a_container_is_gone)
 TEST(a_graceful_stop_leaves_containers_running)
 {
     struct spec spec = waiting();
-    pid_t engine = double_start(), task;
-    struct worker *w = container_worker((struct process_options){0});
-    struct task t = task_of(&spec);
+    struct stage g = stage_of(&spec);
 
-    task = begin(w, &t);
-    w->x->ops->hand_over(w->x, false);
-    worker_free(w);
-    CHECK(!is_gone(task));
+    stage_begin(&g);
+    g.w->x->ops->hand_over(g.w->x, false);
+    stage_lose_worker(&g);
+    CHECK(!is_gone(g.main));
     CHECK_EQ(containers(), 1);
 
-    w = container_worker((struct process_options){.grace = -1});
-    t.epoch = 2;
-    t.cancel = true;
-    worker_find(w, &t);
-    CHECK_EQ(worker_wait(w, &t)->o.kind, OUTCOME_CANCELLED);
-    CHECK(is_gone(task));
-    worker_free(w);
-    double_stop(engine);
+    g.t.cancel = true;
+    stage_take_over(&g, (struct process_options){.grace = -1});
+    CHECK_EQ(stage_wait(&g)->o.kind, OUTCOME_CANCELLED);
+    CHECK(is_gone(g.main));
+    stage_end(&g);
 }
 
 /* After a restored backup all of an earlier time is ended, containers included. */
 TEST(ending_all_attempts_ends_their_containers)
 {
     struct spec spec = waiting();
-    pid_t engine = double_start(), task;
-    struct worker *w = container_worker((struct process_options){0});
-    struct task t = task_of(&spec);
+    struct stage g = stage_of(&spec);
     struct err err = ERR_INIT;
 
-    task = begin(w, &t);
-    worker_free(w);
-    CHECK_OK(kill(shim_of(&t), SIGKILL));
+    stage_begin(&g);
+    stage_lose_worker(&g);
+    CHECK_OK(kill(shim_of(&g.t), SIGKILL));
     CHECK_OK_ERR(attempt_end_all(attempts_dir(), PATIENT, &err), &err);
-    CHECK(is_gone(task));
+    CHECK(is_gone(g.main));
     CHECK_EQ(containers(), 0);
     CHECK_EQ(count_files(attempts_dir()), 0);
-    double_stop(engine);
+    stage_end(&g);
 }
 
 TEST(what_can_not_be_asked_for_is_refused_before_anything_begins)
