@@ -204,6 +204,43 @@ TEST(a_start_that_can_not_be_stored_is_missing_and_no_outcome_is)
     check_said("noop", "INSERT ON execution_events", " AND NEW.type = 6", "the start of execution");
 }
 
+/* The database has refused the start of a job that has ended by now, and somebody submits. */
+TEST(nobody_pays_for_a_start_whose_tree_is_locked)
+{
+    struct submission sub = {
+        .kind = KIND_EXEC, .name = "exec::innocent", .lane = "process", .task_index = -1};
+    struct store *s, *other;
+
+    if (strcmp(test_db(), "postgres") != 0)
+        SKIP("for PostgreSQL only: SQLite has no locks of rows");
+    s = fixture_store();
+    other = fixture_store();
+    lock.db = store_db(other);
+    for (lock.nth = 1; lock.nth <= 13; lock.nth++) { /* as above */
+        struct worker_kit k = {.list = functions};
+        int64_t id, innocent = 0;
+
+        kit_open(&k);
+        id = run_unsettled(s, &k);
+        refuse_write(s, "INSERT ON execution_events", "NEW.type = 6");
+        engine_submit(k.engine, &sub, keep, &innocent);
+        lock.turns = 0;
+        fixture_env()->point = lock_for_one_turn;
+        kit_until_ended(&k, 1);
+        KIT_UNTIL(&k, innocent);
+        fixture_env()->point = NULL;
+        db_rollback(lock.db);
+        CHECK_EQ(status_of(s, id), S_SUCCEEDED);
+        CHECK_EQ(status_of(s, innocent), S_READY);
+        allow_write(s, "execution_events");
+        sql_run(s, "DROP FUNCTION refuse()");
+        engine_close(&k.engine);
+    }
+    verify_clean(s);
+    store_close(&other);
+    store_close(&s);
+}
+
 /* ---- upkeep ---- */
 
 static int64_t submit_delayed(struct store *s, const char *name)

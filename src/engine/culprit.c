@@ -141,7 +141,8 @@ static int leave_out(struct loop *l, struct err *err)
     int rc = l->starts.n ? -E_INTERNAL : 0;
 
     if (l->starts.n && l->logs.n)
-        rc = turn_run(l, (struct manner){.bare = true, .said = 1, .no_logs = true}, err);
+        rc = turn_run(l, (struct manner){.wait = true, .bare = true, .said = 1, .no_logs = true},
+                      err);
     if (rc && is_hopeless(rc))
         return rc;
     if (rc)
@@ -152,16 +153,17 @@ static int leave_out(struct loop *l, struct err *err)
 }
 
 /* Starts and output are in all turns of their loop, with whatever else: so they are tried first,
- * and alone. */
+ * and alone. Locks are waited for: a turn that passed a start over would say nothing of it, and
+ * others would pay for it. */
 static int try_said(struct loop *l, bool *failed, struct err *err)
 {
     struct err why = ERR_INIT;
     size_t n = l->starts.n > l->logs.n ? l->starts.n : l->logs.n;
-    int rc = n ? turn_run(l, (struct manner){.bare = true, .said = n}, &why) : 0;
+    int rc = n ? turn_run(l, (struct manner){.wait = true, .bare = true, .said = n}, &why) : 0;
 
     *failed = rc != 0;
     while (rc && !is_hopeless(rc) && n > 1)
-        rc = turn_run(l, (struct manner){.bare = true, .said = n /= 2}, &why);
+        rc = turn_run(l, (struct manner){.wait = true, .bare = true, .said = n /= 2}, &why);
     if (rc && !is_hopeless(rc))
         rc = leave_out(l, &why);
     if (rc)
