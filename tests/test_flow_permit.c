@@ -188,3 +188,24 @@ TEST(an_item_that_fail_fast_cancels_does_not_begin_with_the_permit_of_the_failed
     play_to_the_end(s, w, S_FAILED);
     store_close(&s);
 }
+
+/* A timeout cancels the task of the first, whose permit is free then, and fail_fast the second. */
+TEST(an_item_that_fail_fast_cancels_does_not_begin_with_a_permit_that_a_timeout_frees)
+{
+    static const char *const files[] = {
+        "w.yaml", "name: w\ntasks: {each: {foreach: 2, workflow: sub.yaml, fail_fast: true}}\n",
+        "sub.yaml",
+        "name: sub\ntimeout: 10s\nconcurrency: {key: k, max: 2}\n"
+        "tasks: {a: {run: x, concurrency: {key: k, max: 2}}}\n",
+        NULL};
+    struct store *s = fixture_store();
+    int64_t w = flow_submit_text(s, flow_text_of_files(files), NULL);
+
+    CHECK_STR(flow_shape(s, w), "each:running each[0]:running each[1]:pending a:ready");
+    clock_advance(11 * SECOND);
+    CHECK_EQ(run_timers(s), 1);
+    CHECK_STR(flow_shape(s, w), "each:failed each[0]:timed_out each[1]:cancelled a:cancelled");
+    CHECK_STR(history(s, flow_task(s, w, "each[1]")), "created held cancelled");
+    play_to_the_end(s, w, S_FAILED);
+    store_close(&s);
+}

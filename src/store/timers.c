@@ -153,6 +153,8 @@ int op_timers(struct turn *t, struct timer_round *round, struct err *err)
             return rc;
         round->n++;
     }
-    rc = door_flush(t, err);
-    return rc ? rc : next_timer(t, round, err);
+    /* what they free is handed on when all is decided; timers that come of either count, too */
+    if ((rc = flow_advance(t, err)) || (rc = door_flush(t, err)))
+        return rc;
+    return next_timer(t, round, err);
 }
