@@ -163,6 +163,7 @@ TEST(a_task_with_many_needs_is_decided_without_their_rows)
     watch_for(&watch, "task_states", 1, nothing, NULL);
     flow_play(s, " t7 ");
     CHECK(watch.acted);
+    CHECK_EQ(watch.seen, 1); /* for both of them */
     CHECK_EQ(flow_status(s, w, "good"), S_SUCCEEDED);
     CHECK_EQ(flow_status(s, w, "bad"), S_SKIPPED);
     verify_clean(s);

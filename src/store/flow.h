@@ -69,6 +69,12 @@ void definitions_release(struct store *s);
 MUST_USE int definition_use(struct turn *t, const char *hash, const struct workflow *w,
                             const char *text, struct err *err);
 
+/* How a task is, without its row. */
+struct flow_state {
+    int64_t id; /* 0: it was not stored yet */
+    struct graph_need need;
+};
+
 /* A workflow execution, as this turn knows it. */
 struct flow {
     struct row *row;
@@ -77,6 +83,7 @@ struct flow {
     const char *reuse;        /* what it takes over of the one that it is a rerun of, or NULL */
     struct idmap tasks;       /* index of a task + 1 -> its row, as far as it was asked for */
     struct idmap shown;       /* the same -> what expressions see of it */
+    struct flow_state *all;   /* of all tasks by index, as they were when all were asked for */
 };
 /* Loads it, with its row. NULL: it has no definition (a bare tree), so nothing follows in it. */
 MUST_USE int flow_of(struct turn *t, int64_t id, int64_t root, struct flow **out, struct err *err);

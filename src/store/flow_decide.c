@@ -43,25 +43,45 @@ bool flow_needs_many(const struct flow *f, const struct workflow_task *task)
     return task->nneeds >= MANY_NEEDS && task->nneeds >= f->def->workflow->ntasks / 4;
 }
 
-static void note_need(void *arg, const struct workflow_task *task, const struct execution *e)
+static void note_state(void *arg, const struct workflow_task *task, const struct execution *e)
 {
-    struct graph_need *all = arg;
+    struct flow_state *all = arg;
 
-    all[task->index] = flow_need(task, e);
+    all[task->index] = (struct flow_state){e->id, flow_need(task, e)};
+}
+
+/* One question in a turn: many tasks may need the same ones. */
+static int read_all(struct turn *t, struct flow *f, struct err *err)
+{
+    struct flow_state *all;
+    int rc;
+
+    if (f->all)
+        return 0;
+    all = arena_zalloc(&t->arena, (f->def->workflow->ntasks + 1) * sizeof(*all));
+    if (!(rc = flow_task_states(t, f->row->now.id, f->def, note_state, all, err)))
+        f->all = all;
+    return rc;
+}
+
+/* What this turn made of it since counts. */
+static struct graph_need need_now(const struct turn *t, const struct flow *f, uint32_t index)
+{
+    const struct flow_state *s = &f->all[index];
+    const struct row *row = s->id ? turn_row(t, s->id) : idmap_get(&f->tasks, (int64_t)index + 1);
+
+    return row ? flow_need(&f->def->workflow->tasks[index], &row->now) : s->need;
 }
 
 static int ask_all(struct turn *t, struct flow *f, const struct workflow_task *task,
                    struct graph_need *needs, struct err *err)
 {
-    uint32_t n = f->def->workflow->ntasks, i;
-    struct graph_need *all = arena_zalloc(&t->arena, (n + 1) * sizeof(*all));
-    int rc;
+    int rc = read_all(t, f, err);
+    uint32_t i;
 
-    if ((rc = flow_task_states(t, f->row->now.id, f->def, note_need, all, err)))
-        return rc;
-    for (i = 0; i < task->nneeds; i++)
-        needs[i] = all[task->needs[i]];
-    return 0;
+    for (i = 0; !rc && i < task->nneeds; i++)
+        needs[i] = need_now(t, f, task->needs[i]);
+    return rc;
 }
 
 static int ask_each(struct turn *t, struct flow *f, const struct workflow_task *task,
