@@ -160,7 +160,7 @@ TEST(a_schedule_whose_run_can_not_be_stored_keeps_the_reason_and_the_others_are_
     clock_to(s, "2030-06-01T13:00:00Z");
     KIT_UNTIL(&k, ended_runs(s) == 3 && *said);
     fixture_env()->note = NULL;
-    CHECK(strstr(said, "can't be fired"));
+    CHECK(strstr(said, "the schedule bad/1 can't be fired"));
     CHECK(strstr(said, "not today"));
     CHECK_EQ(firings(s), 3);
     CHECK(strstr(schedule_named(s, "bad/1").row.problem, "not today"));

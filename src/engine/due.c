@@ -155,25 +155,26 @@ static int schedules_turn(struct engine *e, void *arg, size_t max, struct rows_s
 struct problem {
     int64_t schedule;
     const char *why;
+    const char *name; /* out */
 };
 
 static int problem_body(struct turn *t, void *arg, struct err *err)
 {
-    const struct problem *p = arg;
+    struct problem *p = arg;
 
-    return op_schedule_set_aside(t, p->schedule, p->why, err);
+    return op_schedule_set_aside(t, p->schedule, p->why, &p->name, err);
 }
 
 static int keep_problem(struct engine *e, void *arg, const struct err *why, struct err *err)
 {
     const struct schedule_round *r = arg;
+    struct problem p = {r->first, why->msg, NULL};
     struct err said = *why;
-    int rc = store_turn(e->store, problem_body, &(struct problem){r->first, why->msg}, err);
+    int rc = store_turn(e->store, problem_body, &p, err);
 
     if (rc)
         return rc;
-    err_prefix(&said, "schedule %lld can't be fired, and is looked at again later",
-               (long long)r->first);
+    err_prefix(&said, "the schedule %s can't be fired, and is looked at again later", p.name);
     engine_note(e, said.msg);
     return 0;
 }

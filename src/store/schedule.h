@@ -49,8 +49,10 @@ struct schedule_round {
 /* Looks at those that are due and begins what they fire, with the firing and the next time in the
  * same transaction. One that can't be fired keeps the reason, and is looked at again later. */
 MUST_USE int op_schedules(struct turn *t, struct schedule_round *r, struct err *err);
-/* The same is done with one whose turn can't be stored. -E_BUSY: it is locked. */
-MUST_USE int op_schedule_set_aside(struct turn *t, int64_t id, const char *why, struct err *err);
+/* The same is done with one whose turn can't be stored. *name is what people call it, until the
+ * store's next turn. -E_BUSY: it is locked. */
+MUST_USE int op_schedule_set_aside(struct turn *t, int64_t id, const char *why, const char **name,
+                                   struct err *err);
 
 /* ---- an operator's hand ---- */
 

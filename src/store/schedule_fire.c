@@ -272,9 +272,11 @@ done:
     return rc;
 }
 
-int op_schedule_set_aside(struct turn *t, int64_t id, const char *why, struct err *err)
+int op_schedule_set_aside(struct turn *t, int64_t id, const char *why, const char **name,
+                          struct err *err)
 {
     struct rows locked = ROWS_INIT;
+    char full[SCHEDULE_NAME_SIZE];
     struct schedule_row row;
     int rc;
 
@@ -289,6 +291,7 @@ int op_schedule_set_aside(struct turn *t, int64_t id, const char *why, struct er
         goto done;
     }
     schedule_read_row(&row, &locked, 0, &t->arena);
+    *name = arena_strdup(&t->arena, schedule_full_name(&row, full));
     row.problem = why;
     row.next = turn_wall(t) + PROBLEM_AGAIN;
     rc = schedule_store(t, &row, err);
