@@ -241,6 +241,36 @@ TEST(nobody_pays_for_a_start_whose_tree_is_locked)
     store_close(&s);
 }
 
+/* Its permit would go to one that can't be written. */
+TEST(an_outcome_is_stored_whoever_waits_for_its_permit)
+{
+    struct store *s = fixture_store();
+    struct worker_kit k = {.list = functions};
+    int64_t id, next, bad;
+
+    set_limit(s, "queue:default", 1);
+    kit_open_with(&k, (struct engine_options){.lease = 300 * SECOND});
+    id = run_unsettled(s, &k);
+    bad = submit_with(s, (struct submission){.name = "exec::bad", .lane = "function:noop"});
+    refuse_write(s, "UPDATE ON executions", "NEW.name = 'exec::bad' AND NEW.held = 0");
+    fixture_env()->note = keep_note;
+    kit_until_ended(&k, 1);
+    CHECK_EQ(status_of(s, id), S_SUCCEEDED);
+    KIT_UNTIL(&k, strstr(said, "a timer of execution"));
+    fixture_env()->note = NULL;
+    CHECK(strstr(said, "(handover)"));
+    verify_clean(s);
+    allow_write(s, "executions");
+    clock_advance(61 * SECOND);
+    next = kit_submit(s, "noop", NULL);
+    kit_until_ended(&k, 3);
+    CHECK_EQ(status_of(s, bad), S_SUCCEEDED);
+    CHECK_EQ(status_of(s, next), S_SUCCEEDED);
+    engine_close(&k.engine);
+    verify_clean(s);
+    store_close(&s);
+}
+
 /* ---- upkeep ---- */
 
 static int64_t submit_delayed(struct store *s, const char *name)

@@ -23,27 +23,6 @@ bool is_hopeless(int rc)
     return is_for_later(rc) || rc == -E_COMMIT_UNKNOWN || rc == -E_CONFLICT;
 }
 
-/* The first of what waits. A turn over them alone that went well says nothing of one that is still
- * there: its tree was locked. */
-struct firsts {
-    const struct held *ended;
-    const struct pending_submit *submit;
-};
-
-static struct firsts firsts_of(const struct loop *l)
-{
-    return (struct firsts){l->ended.n ? l->ended.at[0] : NULL,
-                           l->submits.n ? l->submits.at[0] : NULL};
-}
-
-static bool is_any_left(const struct loop *l, const struct firsts *before)
-{
-    struct firsts now = firsts_of(l);
-
-    return (before->ended && before->ended == now.ended) ||
-           (before->submit && before->submit == now.submit);
-}
-
 /* An outcome that can't be written even alone becomes a failure that says why; if that fails too,
  * the lease runs out. Never is a job left running because of it. */
 static void replace_outcome(struct loop *l, const struct err *err)
@@ -68,7 +47,7 @@ static void replace_outcome(struct loop *l, const struct err *err)
 /* One outcome and one submission are left, or one of the two. */
 static int give_in(struct loop *l, struct err *err)
 {
-    struct firsts first = {.ended = firsts_of(l).ended};
+    const struct held *first = l->ended.n ? l->ended.at[0] : NULL;
     struct err why = *err;
     int rc = 0;
 
@@ -76,8 +55,8 @@ static int give_in(struct loop *l, struct err *err)
         rc = turn_run(l, (struct manner){.most = 1, .bare = true, .no_submits = true}, err);
         if (rc && is_hopeless(rc))
             return rc;
-        if (!rc && is_any_left(l, &first))
-            return 0; /* it may be either of them */
+        if (!rc && l->ended.n && l->ended.at[0] == first)
+            return 0; /* its tree was locked: it may be either of them */
     }
     if (l->submits.n && !rc)
         refuse_submission(l, &why);
@@ -86,25 +65,15 @@ static int give_in(struct loop *l, struct err *err)
     return 0;
 }
 
-/* Halves what failed until the culprit is alone. */
+/* Halves what failed until the culprit is alone. If it is none of what is to be written, that is
+ * done with a bare turn, one after the other: with nothing left it is what is to be claimed. */
 static int halve(struct loop *l, size_t most, int rc, struct err *err)
 {
-    struct err alone = ERR_INIT;
-    struct firsts first;
-    int bare;
-
     while (rc && !is_hopeless(rc) && most > 1)
         rc = turn_run(l, (struct manner){.most = most /= 2}, err);
-    if (!rc || is_hopeless(rc))
-        return rc;
-    first = firsts_of(l);
-    if (!(bare = turn_run(l, (struct manner){.most = 1, .bare = true}, &alone)))
-        return is_any_left(l, &first) ? 0 : rc; /* not what was to be written, but to be claimed */
-    if (!is_hopeless(bare))
-        bare = give_in(l, &alone);
-    if (bare)
-        *err = alone;
-    return bare;
+    if (rc && !is_hopeless(rc))
+        rc = turn_run(l, (struct manner){.most = 1, .bare = true}, err);
+    return rc && !is_hopeless(rc) ? give_in(l, err) : rc;
 }
 
 /* ---- what was said of those that run ---- */

@@ -22,7 +22,7 @@ struct manner {
     size_t most; /* outcomes, and as many submissions */
     size_t said; /* starts, and as many pieces of output; 0: all */
     bool wait;   /* for locks */
-    bool bare;   /* takes no new work */
+    bool bare;   /* takes no new work, and leaves the permits that it frees to other turns */
     bool no_submits, no_logs;
 };
 

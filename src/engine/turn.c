@@ -100,6 +100,8 @@ static int body(struct turn *t, void *arg, struct err *err)
     p->exhausted = p->dry = 0;
     p->slot_wanted = p->passed_over = false;
     p->taken_at = engine_now(p->e);
+    if (p->manner.bare)
+        op_hand_on_later(t);
     op_submit_limits(t, p->submissions, p->nsubmits);
     if ((rc = op_foresee(t, p->settles, p->nsettles, err)) ||
         (rc = op_started(t, worker, p->starts, p->nstarts, err)) ||

@@ -244,6 +244,11 @@ done:
     return rc;
 }
 
+void op_hand_on_later(struct turn *t)
+{
+    t->asked = ASK_IN_TURN;
+}
+
 int limits_hand_on(struct turn *t, struct err *err)
 {
     size_t i, taken;

@@ -149,6 +149,9 @@ MUST_USE int op_submit(struct turn *t, struct submission *list, size_t n, struct
 /* Everything that follows from what ended in this turn so far; else it is done before the commit.
  */
 MUST_USE int op_advance(struct turn *t, struct err *err);
+/* Permits that become free in this turn are not handed on by it, but offered by timers that are due
+ * at once: so it fails for none of those who wait. */
+void op_hand_on_later(struct turn *t);
 
 /* ---- claim, adopt, reap, heartbeat ---- */
 
