@@ -423,6 +423,37 @@ TEST(a_dead_worker_whose_row_can_not_be_removed_ends_nobody)
 
 #define DAY (86400 * SECOND)
 
+TEST(a_tree_that_can_not_be_removed_keeps_no_other_from_it)
+{
+    struct engine_options o = {.retention = 90 * DAY, .host_grace = 400 * DAY};
+    struct worker_kit k = {.list = functions};
+    struct store *s = fixture_store();
+    char when[40], name[40];
+    int64_t ids[5];
+
+    for (int i = 0; i < 5; i++)
+        ids[i] = kit_submit(s, "noop", NULL);
+    kit_open_with(&k, o);
+    kit_until_ended(&k, 5);
+    snprintf(when, sizeof(when), "OLD.id = %lld", (long long)ids[2]);
+    refuse_write(s, "DELETE ON executions", when);
+    fixture_env()->note = keep_note;
+    clock_advance(91 * DAY);
+    KIT_UNTIL(&k, sql_number(s, "SELECT count(*) FROM executions") == 1);
+    fixture_env()->note = NULL;
+    snprintf(name, sizeof(name), "the old execution %lld ", (long long)ids[2]);
+    CHECK(strstr(said, name));
+    CHECK(strstr(said, "not today"));
+    CHECK_EQ(status_of(s, ids[2]), S_SUCCEEDED);
+    verify_clean(s);
+    allow_write(s, "executions");
+    clock_advance(DAY + 1);
+    KIT_UNTIL(&k, sql_number(s, "SELECT count(*) FROM executions") == 0);
+    engine_close(&k.engine);
+    verify_clean(s);
+    store_close(&s);
+}
+
 TEST(a_worker_that_can_not_remove_what_is_old_goes_on_and_tries_the_next_day)
 {
     struct engine_options o = {.retention = 90 * DAY, .host_grace = 400 * DAY};

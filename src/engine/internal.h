@@ -198,6 +198,7 @@ struct engine {
     int64_t retention_look;     /* when to ask next whether it is our turn to remove what is old */
     int64_t sweep_at;           /* when to look next for what attempts left on the disk */
     struct retention retention; /* while it goes on: retention.max_trees is set */
+    int old_left;               /* how many could not be removed in this round */
 
     struct beat beat;
     void (*on_end)(void *arg, int64_t execution, int status, const struct outcome *o);

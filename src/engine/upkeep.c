@@ -11,6 +11,7 @@
 #define SLICE           500
 #define RETENTION_LOOK  3600000000LL /* µs */
 #define RETENTION_SLICE 100
+#define OLD_LEFT        20         /* trees that can't be removed, in one round */
 #define COMMIT_MAY_TAKE 60000000LL /* µs */
 
 /* A lease that ran out while nobody could write is no sign of a dead worker: only one who has seen
@@ -207,6 +208,28 @@ static struct retention after_retention(const struct engine *e)
         .older_than = e->o.logs, .max_trees = RETENTION_SLICE, .logs_only = true};
 }
 
+/* A slice that can't be removed is narrowed down to one, which alone stays for another day. More at
+ * once, and it is none of them. */
+static void leave_old(struct engine *e, const struct retention *to, struct err *err)
+{
+    struct retention *r = &e->retention;
+
+    if (r->max_trees > 1) {
+        r->max_trees = 1;
+        return;
+    }
+    if (to->after > r->after && e->old_left++ < OLD_LEFT) {
+        err_prefix(err, "the old %s %lld can't be removed, which is tried again tomorrow",
+                   r->logs_only ? "log of execution" : "execution", (long long)to->after);
+        r->after = to->after;
+        r->max_trees = RETENTION_SLICE;
+    } else {
+        err_prefix(err, "what is old can't be removed, which is tried again tomorrow");
+        *r = (struct retention){0};
+    }
+    engine_note(e, err->msg);
+}
+
 /* Once a day one of all engines removes what is old, a slice in each of its rounds. */
 static int retain(struct engine *e, struct err *err)
 {
@@ -217,9 +240,7 @@ static int retain(struct engine *e, struct err *err)
     if (e->retention.max_trees) {
         rc = store_long_turn(e->store, retain_body, &s, err);
         if (is_of_a_row(rc)) { /* no reason to do nothing else */
-            err_prefix(err, "what is old can't be removed, which is tried again tomorrow");
-            engine_note(e, err->msg);
-            e->retention = (struct retention){0};
+            leave_old(e, &s.to, err);
             return 0;
         }
         if (rc)
@@ -234,6 +255,7 @@ static int retain(struct engine *e, struct err *err)
     if ((rc = store_turn(e->store, due_body, &due, err)))
         return rc;
     e->retention_look = engine_now(e) + RETENTION_LOOK;
+    e->old_left = 0;
     if (due)
         e->retention =
             (struct retention){.older_than = e->o.retention, .max_trees = RETENTION_SLICE};
