@@ -55,6 +55,26 @@ p() { pawl --db "$db" --tenant "$tenant" "$@"; }
 submit() { TENANT=$tenant "$PAWL_TEST_BUILD/examples/worker" submit "$db" "$@"; }
 work() { TENANT=$tenant "$PAWL_TEST_BUILD/examples/worker" run "$db" --drain --for 10000; }
 
+# A worker in the background, and until its job runs.
+work_on() { # execution [lease in ms]
+	TENANT=$tenant "$PAWL_TEST_BUILD/examples/worker" run "$db" --for 60000 --lease "${2:-30000}" 3>&- &
+	worker=$!
+	for _ in $(seq 200); do
+		! p show "$1" --json | grep -q '"status":"running"' || return 0
+		sleep 0.05
+	done
+	return 1
+}
+
+# Ends it as no worker would: it says nothing any more, and nobody noticed yet. (One that is only stopped may have the
+# file's lock.)
+end_worker() {
+	[ -n "${worker:-}" ] || return 0
+	kill -9 "$worker" 2>/dev/null || true
+	wait "$worker" 2>/dev/null || true
+	worker=
+}
+
 # Raw SQL on the tenant's tables, as no program of ours would do it.
 sql() {
 	case $PAWL_TEST_DB in

@@ -5,7 +5,7 @@ load cli_common
 
 setup() { make_database; }
 teardown() {
-	[ -z "${worker:-}" ] || { kill -9 "$worker" 2>/dev/null || true; }
+	end_worker
 	remove_database
 }
 
@@ -15,25 +15,6 @@ sql() {
 	sqlite) sqlite3 -cmd '.timeout 10000' "$dir/pawl.$tenant.db" "$1" ;;
 	postgres) psql -qAt "$db" -c "SET search_path = pawl_$tenant; $1" ;;
 	esac
-}
-
-# A worker in the background, and until its job runs.
-work_on() { # execution [lease in ms]
-	TENANT=$tenant "$PAWL_TEST_BUILD/examples/worker" run "$db" --for 60000 --lease "${2:-30000}" 3>&- &
-	worker=$!
-	for _ in $(seq 200); do
-		! p show "$1" --json | grep -q '"status":"running"' || return 0
-		sleep 0.05
-	done
-	return 1
-}
-
-# Ends it as no worker would: it says nothing any more, and nobody noticed yet. (One that is only stopped may have the
-# file's lock.)
-end_worker() {
-	kill -9 "$worker"
-	wait "$worker" 2>/dev/null || true
-	worker=
 }
 
 # Output of an attempt, as a worker would have stored it.

@@ -97,7 +97,7 @@ ticks() { sed 's/.*) //' "/proc/$1/stat" | awk '{ print $12 + $13 }'; }
 	until_true has_event "$id" started
 	p cancel "$id"
 	until_true has_status "$id" cancelled
-	until_true [ -z "$(marked)" ]
+	until_true eval '[ -z "$(marked)" ]'
 	p verify
 }
 
@@ -161,8 +161,9 @@ make_plugin() {
 	id=$(later --executor function:patient -- x)
 	until_true has_event "$id" started
 	kill -TERM "$worker"
+	until_true signal_taken "$worker"
 	other=$(later -- true)
-	until_true grep -q "\"id\":$other,.*\"status\":\"ready\"" <(p show "$other" --json)
+	has_status "$other" ready
 	kill -0 "$worker"
 	touch "$dir/go"
 	wait_for "$worker"
