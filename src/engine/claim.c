@@ -79,12 +79,19 @@ static int claim(struct turn *t, struct plan *p, struct room *r, const struct pl
                       .nserves = places->list.n,
                       .max = max,
                       .push = !e->o.poll,
+                      .pass_by = p->pass_by.jobs,
+                      .npass_by = p->pass_by.n,
                       .dry = !(places->groups & ~p->dry)};
     struct job_list jobs = {0};
     size_t i;
-    int rc = op_claim(t, &c, &jobs, err);
+    int rc;
 
+    if (p->manner.claims && p->manner.claims - p->claimed.n < c.max)
+        c.max = p->manner.claims - p->claimed.n;
+    rc = op_claim(t, &c, &jobs, err);
     for (i = 0; !rc && i < jobs.n; i++) {
+        if (!p->claimed.n)
+            p->first = jobs.at[i]->id;
         *vec_add(&p->claimed) = jobs.at[i];
         take(r, jobs.at[i]->lane);
     }
@@ -92,7 +99,7 @@ static int claim(struct turn *t, struct plan *p, struct room *r, const struct pl
     if (!rc && jobs.dry)
         p->dry |= places->groups & ~group_bit(63); /* that one may be several */
     *more = !rc && jobs.n == max;
-    if (!*more)
+    if (rc || jobs.n < c.max)
         p->exhausted |= places->groups;
     return rc;
 }

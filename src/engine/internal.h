@@ -103,6 +103,20 @@ struct timers_aside {
     size_t n;
 };
 
+/* Jobs that can't be claimed; see unclaimable.c. More at once, and it is not their fault. */
+#define UNCLAIMABLE 20
+struct unclaimable {
+    int64_t jobs[UNCLAIMABLE];
+    int64_t until[UNCLAIMABLE]; /* engine_now; rising */
+    size_t n;
+};
+
+/* What a turn took from the outbox. */
+struct claimed {
+    size_t n;
+    int64_t first;
+};
+
 /* The database's clock, as this host sees it; see db_clock.c. */
 struct db_clock {
     int64_t ahead, most; /* its time minus engine_now, by the last heartbeat: at least, at most */
@@ -120,11 +134,12 @@ struct loop {
     VEC(struct pending_start) starts;
     VEC(struct pending_log) logs;
     VEC(struct pending_submit *) submits;
-    int64_t starts_due; /* when starts are written at the latest; 0: there are none */
-    int64_t retry_at;   /* after a turn that failed: not before */
-    int failures;       /* turns in a row that failed */
-    struct plan *plan;  /* the turn that is under way; NULL: none */
-    bool waited;        /* what it has to do was there when another turn ended */
+    int64_t starts_due;     /* when starts are written at the latest; 0: there are none */
+    int64_t retry_at;       /* after a turn that failed: not before */
+    int failures;           /* turns in a row that failed */
+    struct claimed claimed; /* by the last turn that failed */
+    struct plan *plan;      /* the turn that is under way; NULL: none */
+    bool waited;            /* what it has to do was there when another turn ended */
 
     bool threaded;
     pthread_t thread;
@@ -194,6 +209,7 @@ struct engine {
     int64_t last_tick;
     struct db_clock db_clock;
     struct timers_aside aside;
+    struct unclaimable unclaimable;
     struct narrowed timers, schedules, leases, taken; /* taken: submissions by SQL */
     int64_t retention_look;     /* when to ask next whether it is our turn to remove what is old */
     int64_t sweep_at;           /* when to look next for what attempts left on the disk */
@@ -314,6 +330,10 @@ MUST_USE int fire_schedules(struct engine *e, struct err *err);
 /* upkeep.c: the clock, reaping, the dead, retention */
 MUST_USE int upkeep(struct engine *e, struct err *err);
 void upkeep_after_tick(struct engine *e, const struct tick *tick);
+
+/* unclaimable.c */
+int64_t passed_by_until(const struct engine *e);   /* the first of them; 0: none is */
+void pass_by_no_longer(struct engine *e);          /* those whose time is over */
 void serve_only_own(struct engine *e);             /* no longer the trees of the dead */
 bool tree_is_open(struct engine *e, int64_t root); /* also if nobody can tell */
 

@@ -186,11 +186,12 @@ void plan_make(struct loop *l, struct plan *p, struct manner m)
     plan_settles_and_submits(l, p);
     if (m.bare || e->stopping)
         return;
-    if ((p->adopt = e->adopt && loop_adopts(l)))
+    if ((p->adopt = e->adopt && loop_adopts(l) && !m.claims))
         plan_adoption(e, p);
     if (loop_claims(l)) {
         plan_queues(e, p);
         plan_room(p);
+        p->pass_by = e->unclaimable;
         p->asked = e->hungry;
         p->ask = p->nsubmits && !e->o.poll ? UINT64_MAX : e->hungry;
         e->hungry = 0; /* what is heard of meanwhile counts again */
@@ -211,6 +212,7 @@ void plan_undo(struct engine *e, struct plan *p)
             p->l->ended.at[kept++] = h;
     }
     p->l->ended.n = kept;
+    p->l->claimed = (struct claimed){p->claimed.n, p->first};
     e->hungry |= p->asked;
 }
 

@@ -24,6 +24,7 @@ struct manner {
     bool wait;   /* for locks */
     bool bare;   /* takes no new work, and leaves the permits that it frees to other turns */
     bool no_submits, no_logs;
+    size_t claims; /* at most so many; 0: as there is room */
 };
 
 struct attempt_ref {
@@ -55,6 +56,8 @@ struct plan {
     VEC(struct attempt_ref) refused; /* whose outcomes were not taken */
     VEC(struct execution *) adopted;
     VEC(struct execution *) claimed;
+    int64_t first; /* of them; they themselves are gone when the turn fails */
+    struct unclaimable pass_by;
     bool more_orphans;
     bool busy_starts;   /* some starts wait for the tree of another turn */
     bool slot_wanted;   /* something waits that lacks only a slot */
@@ -82,6 +85,8 @@ bool is_hopeless(int rc);
 /* Of a turn of this loop that failed so. 0: it is found, or the next turn looks on. Otherwise it is
  * none of what waits here. */
 MUST_USE int find_culprit(struct loop *l, size_t most, int rc, struct err *err);
+/* unclaimable.c: the same of a turn that had nothing to write. */
+MUST_USE int pass_by(struct loop *l, int rc, struct err *err);
 /* The first one that waits is told that it was not taken, and why. */
 void refuse_submission(struct loop *l, const struct err *err);
 

@@ -168,6 +168,8 @@ struct claim {
     size_t max; /* at most so many */
     bool push;  /* jobs that this turn made ready are claimed with it, if nothing else waits */
     bool dry;   /* that nothing else waits there is known, from an earlier claim of this turn */
+    const int64_t *pass_by; /* executions that are not taken */
+    size_t npass_by;
 };
 
 /* A claimed or adopted job: the image after the claim, and its input. Lives until the store's next
