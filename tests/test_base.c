@@ -2,6 +2,7 @@
  * machine. Text, times and JSON: test_text.c, test_time.c, test_json.c. */
 #include "harness.h"
 
+#include "base/aside.h"
 #include "base/buf.h"
 #include "base/env.h"
 #include "base/err.h"
@@ -282,6 +283,27 @@ TEST(a_growing_array_keeps_its_order)
         CHECK_EQ(v.at[i], i);
     vec_release(&v);
     CHECK(!v.at && !v.n && !v.cap);
+}
+
+/* ---- what is set aside ---- */
+
+TEST(what_is_set_aside_comes_back_in_its_turn)
+{
+    struct aside a = {0};
+    int64_t i;
+
+    CHECK(!aside_has(NULL, 1) && !aside_count(NULL) && !aside_next(&a));
+    for (i = 1; i <= ASIDE_MAX; i++)
+        CHECK(aside_add(&a, i, i));
+    CHECK(!aside_add(&a, i, i)); /* more at once are none of them */
+    CHECK_EQ(aside_next(&a), ASIDE_FOR + 1);
+    CHECK(!aside_return(&a, ASIDE_FOR));
+    CHECK(aside_return(&a, ASIDE_FOR + 2));
+    CHECK(!aside_has(&a, 1) && !aside_has(&a, 2) && aside_has(&a, 3));
+    CHECK_EQ(aside_count(&a), ASIDE_MAX - 2);
+    CHECK_EQ(aside_next(&a), ASIDE_FOR + 3);
+    CHECK(aside_return(&a, INT64_MAX));
+    CHECK(!aside_has(&a, ASIDE_MAX) && !aside_count(&a));
 }
 
 /* ---- the machine ---- */

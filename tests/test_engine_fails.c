@@ -347,7 +347,7 @@ TEST(a_worker_whose_timers_all_fail_ends)
 }
 
 /* Both are held by workers that are gone. */
-TEST(a_lease_that_can_not_be_cleared_is_passed_over)
+TEST(a_lease_that_can_not_be_cleared_keeps_no_other_from_it)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions};

@@ -1,5 +1,5 @@
 /* test_engine_unclaimable.c - jobs that wait and that the database refuses to give out: a worker
- * passes them by, runs all others, and tries them again later. */
+ * sets them aside, runs all others, and tries them again later. */
 #include "engine_fixture.h"
 #include "refusal_fixture.h"
 

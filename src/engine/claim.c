@@ -79,8 +79,7 @@ static int claim(struct turn *t, struct plan *p, struct room *r, const struct pl
                       .nserves = places->list.n,
                       .max = max,
                       .push = !e->o.poll,
-                      .pass_by = p->pass_by.jobs,
-                      .npass_by = p->pass_by.n,
+                      .unclaimable = &p->unclaimable,
                       .dry = !(places->groups & ~p->dry)};
     struct job_list jobs = {0};
     size_t i;

@@ -147,5 +147,5 @@ int find_culprit(struct loop *l, size_t most, int rc, struct err *err)
 
     if (said)
         return trying;
-    return loop_commands(l) ? halve(l, most, rc, err) : pass_by(l, rc, err);
+    return loop_commands(l) ? halve(l, most, rc, err) : find_unclaimable(l, rc, err);
 }

@@ -4,11 +4,10 @@
 
 #include "store/schedule.h"
 
-#define SLICE     500        /* timers in one turn */
-#define SCHEDULES 10         /* looked at in one turn; each may begin some runs */
-#define ASIDE_FOR 60000000LL /* µs until a timer that can't be fired is tried again */
-#define LOCKED    100000     /* µs until what others are at is looked at again */
-#define NARROWED  10000      /* µs until the next look, if one of them failed the last */
+#define SLICE     500    /* timers in one turn */
+#define SCHEDULES 10     /* looked at in one turn; each may begin some runs */
+#define LOCKED    100000 /* µs until what others are at is looked at again */
+#define NARROWED  10000  /* µs until the next look, if one of them failed the last */
 
 /* Schedules go by the time on the wall, which may be set meanwhile: each heartbeat counts anew. Who
  * works on one tree alone leaves them to workers. */
@@ -62,10 +61,10 @@ static int timers_turn(struct engine *e, void *arg, size_t max, struct rows_seen
     struct timers_due *d = arg;
     int rc;
 
-    d->r = (struct timer_round){.max = max, .aside = e->aside.timers, .naside = e->aside.n};
+    d->r = (struct timer_round){.max = max, .aside = &e->timers_aside};
     if (!(rc = store_turn(e->store, timers_body, d, err)))
         heed(e);
-    *seen = (struct rows_seen){d->r.found, d->r.first.execution};
+    *seen = (struct rows_seen){d->r.found, timer_id(d->r.first.execution, d->r.first.kind)};
     return rc;
 }
 
@@ -73,10 +72,10 @@ static int timers_turn(struct engine *e, void *arg, size_t max, struct rows_seen
 static int set_aside(struct engine *e, void *arg, const struct err *why, struct err *err)
 {
     const struct timers_due *d = arg;
-    struct timers_aside *a = &e->aside;
     struct err said = *why;
 
-    if (a->n == TIMERS_ASIDE) { /* then it is none of them */
+    if (!aside_add(&e->timers_aside, timer_id(d->r.first.execution, d->r.first.kind),
+                   engine_now(e))) { /* then it is none of them */
         *err = *why;
         return -(int)why->code;
     }
@@ -84,39 +83,23 @@ static int set_aside(struct engine *e, void *arg, const struct err *why, struct 
                "a timer of execution %lld (%s) can't be fired, and is tried again in a minute",
                (long long)d->r.first.execution, timer_text((int)d->r.first.kind));
     engine_note(e, said.msg);
-    a->timers[a->n] = d->r.first;
-    a->until[a->n++] = engine_now(e) + ASIDE_FOR;
     return 0;
-}
-
-/* When the first of those that were set aside is tried again; 0: there is none. */
-static int64_t back_at(struct timers_aside *a, int64_t now)
-{
-    int64_t first = 0;
-    size_t i, kept = 0;
-
-    for (i = 0; i < a->n; i++)
-        if (a->until[i] > now) {
-            a->timers[kept] = a->timers[i];
-            a->until[kept++] = a->until[i];
-            first = first && first < a->until[i] ? first : a->until[i];
-        }
-    a->n = kept;
-    return first;
 }
 
 int fire_timers(struct engine *e, struct err *err)
 {
     static const struct rows_work timers = {SLICE, timers_turn, set_aside};
-    int64_t back = back_at(&e->aside, engine_now(e));
     struct timers_due d = {0};
-    int rc = narrow_down(e, &timers, &d, &e->timers, err);
+    int64_t back;
+    int rc;
 
-    if (rc)
+    aside_return(&e->timers_aside, engine_now(e));
+    if ((rc = narrow_down(e, &timers, &d, &e->timers, err)))
         return rc;
     e->timer_due = d.r.next ? engine_now(e) + d.r.next - d.now : 0;
     if (d.r.next && d.r.next <= d.now && !d.r.n)
         e->timer_due = engine_now(e) + LOCKED;
+    back = aside_next(&e->timers_aside);
     if (back && (!e->timer_due || back < e->timer_due))
         e->timer_due = back;
     if (e->timers.again)

@@ -105,8 +105,8 @@ int64_t engine_timeout(const struct engine *e)
         sooner(&wait, e->adopt_at, now);
     if (e->hungry_at)
         sooner(&wait, e->hungry_at, now);
-    if (passed_by_until(e))
-        sooner(&wait, passed_by_until(e), now);
+    if (aside_next(&e->unclaimable))
+        sooner(&wait, aside_next(&e->unclaimable), now);
     if (e->timer_due)
         sooner(&wait, e->timer_due, now);
     if (e->schedule_due)
@@ -158,7 +158,7 @@ static int sleep_and_hear(struct engine *e, int64_t timeout, struct err *err)
         e->hungry_at = 0;
         e->hungry = UINT64_MAX;
     }
-    pass_by_no_longer(e);
+    try_unclaimable_again(e);
     for (i = 0; i < n; i++) {
         int fd = events[i].data.fd;
 

@@ -95,22 +95,6 @@ struct narrowed {
     bool again;     /* there is more to be done at once */
 };
 
-/* Timers that can't be fired; see due.c. More at once, and it is not their fault. */
-#define TIMERS_ASIDE 20
-struct timers_aside {
-    struct timer_ref timers[TIMERS_ASIDE];
-    int64_t until[TIMERS_ASIDE]; /* engine_now */
-    size_t n;
-};
-
-/* Jobs that can't be claimed; see unclaimable.c. More at once, and it is not their fault. */
-#define UNCLAIMABLE 20
-struct unclaimable {
-    int64_t jobs[UNCLAIMABLE];
-    int64_t until[UNCLAIMABLE]; /* engine_now; rising */
-    size_t n;
-};
-
 /* What a turn took from the outbox. */
 struct claimed {
     size_t n;
@@ -208,8 +192,8 @@ struct engine {
     int64_t healthy_since; /* nobody is reaped by one who was away himself */
     int64_t last_tick;
     struct db_clock db_clock;
-    struct timers_aside aside;
-    struct unclaimable unclaimable;
+    struct aside unclaimable;  /* executions; see unclaimable.c */
+    struct aside timers_aside; /* by timer_id, which can't be fired; see due.c */
     struct narrowed timers, schedules, leases, taken; /* taken: submissions by SQL */
     int64_t retention_look;     /* when to ask next whether it is our turn to remove what is old */
     int64_t sweep_at;           /* when to look next for what attempts left on the disk */
@@ -330,12 +314,11 @@ MUST_USE int fire_schedules(struct engine *e, struct err *err);
 /* upkeep.c: the clock, reaping, the dead, retention */
 MUST_USE int upkeep(struct engine *e, struct err *err);
 void upkeep_after_tick(struct engine *e, const struct tick *tick);
-
-/* unclaimable.c */
-int64_t passed_by_until(const struct engine *e);   /* the first of them; 0: none is */
-void pass_by_no_longer(struct engine *e);          /* those whose time is over */
 void serve_only_own(struct engine *e);             /* no longer the trees of the dead */
 bool tree_is_open(struct engine *e, int64_t root); /* also if nobody can tell */
+
+/* unclaimable.c */
+void try_unclaimable_again(struct engine *e); /* those whose time is over */
 
 /* submissions.c */
 MUST_USE int submissions_take(struct engine *e, struct err *err);

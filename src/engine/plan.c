@@ -191,7 +191,7 @@ void plan_make(struct loop *l, struct plan *p, struct manner m)
     if (loop_claims(l)) {
         plan_queues(e, p);
         plan_room(p);
-        p->pass_by = e->unclaimable;
+        p->unclaimable = e->unclaimable;
         p->asked = e->hungry;
         p->ask = p->nsubmits && !e->o.poll ? UINT64_MAX : e->hungry;
         e->hungry = 0; /* what is heard of meanwhile counts again */

@@ -56,8 +56,8 @@ struct plan {
     VEC(struct attempt_ref) refused; /* whose outcomes were not taken */
     VEC(struct execution *) adopted;
     VEC(struct execution *) claimed;
-    int64_t first; /* of them; they themselves are gone when the turn fails */
-    struct unclaimable pass_by;
+    int64_t first;            /* of them; they themselves are gone when the turn fails */
+    struct aside unclaimable; /* copied: it changes meanwhile */
     bool more_orphans;
     bool busy_starts;   /* some starts wait for the tree of another turn */
     bool slot_wanted;   /* something waits that lacks only a slot */
@@ -86,7 +86,7 @@ bool is_hopeless(int rc);
  * none of what waits here. */
 MUST_USE int find_culprit(struct loop *l, size_t most, int rc, struct err *err);
 /* unclaimable.c: the same of a turn that had nothing to write. */
-MUST_USE int pass_by(struct loop *l, int rc, struct err *err);
+MUST_USE int find_unclaimable(struct loop *l, int rc, struct err *err);
 /* The first one that waits is told that it was not taken, and why. */
 void refuse_submission(struct loop *l, const struct err *err);
 

@@ -74,7 +74,7 @@ static int reap_turn(struct engine *e, void *arg, size_t max, struct rows_seen *
 }
 
 /* Until all others have been looked at; with the next heartbeat it comes again. */
-static int pass_over(struct engine *e, void *arg, const struct err *why, struct err *err)
+static int leave_lease(struct engine *e, void *arg, const struct err *why, struct err *err)
 {
     const struct reap_round *r = arg;
     struct err said = *why;
@@ -89,7 +89,7 @@ static int pass_over(struct engine *e, void *arg, const struct err *why, struct 
 
 static int reap(struct engine *e, struct err *err)
 {
-    static const struct rows_work leases = {SLICE, reap_turn, pass_over};
+    static const struct rows_work leases = {SLICE, reap_turn, leave_lease};
     struct reap_round r;
     int rc = narrow_down(e, &leases, &r, &e->leases, err);
 

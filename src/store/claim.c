@@ -25,16 +25,6 @@ static void push_lanes(struct args *a, const struct lane_queue *list, size_t n)
     }
 }
 
-static bool is_passed_by(const struct claim *c, int64_t execution)
-{
-    size_t i;
-
-    for (i = 0; i < c->npass_by; i++)
-        if (c->pass_by[i] == execution)
-            return true;
-    return false;
-}
-
 /* Claims the rows in order, as far as there is room. The same row may come twice: where a lane and
  * queue were named twice, or where this turn has changed it since. */
 static int take(struct turn *t, const struct claim *c, struct row **rows, size_t n,
@@ -50,7 +40,7 @@ static int take(struct turn *t, const struct claim *c, struct row **rows, size_t
             .worker = c->worker, .until = t->now + c->lease, .folder = c->folder};
         enum event_action action = rows[i]->now.deferred ? EV_RESUMED : EV_CLAIMED;
 
-        if (!execution_is_claimable(&rows[i]->now) || is_passed_by(c, rows[i]->now.id))
+        if (!execution_is_claimable(&rows[i]->now) || aside_has(c->unclaimable, rows[i]->now.id))
             continue;
         if ((rc = door_move(t, rows[i], action, S_RUNNING, &note, err)))
             return rc;
@@ -102,7 +92,7 @@ static bool drop_held(struct rows *r)
 static int take_waiting(struct turn *t, const struct claim *c, struct job_list *out,
                         struct err *err)
 {
-    size_t most = c->max + taken_before(t, c) + c->npass_by;
+    size_t most = c->max + taken_before(t, c) + aside_count(c->unclaimable);
     struct rows r = ROWS_INIT;
     struct row **rows;
     int rc;

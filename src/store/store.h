@@ -11,6 +11,7 @@
 #ifndef STORE_STORE_H
 #define STORE_STORE_H
 
+#include "base/aside.h"
 #include "base/mem.h"
 #include "core/outcome.h"
 #include "core/spec.h"
@@ -168,8 +169,7 @@ struct claim {
     size_t max; /* at most so many */
     bool push;  /* jobs that this turn made ready are claimed with it, if nothing else waits */
     bool dry;   /* that nothing else waits there is known, from an earlier claim of this turn */
-    const int64_t *pass_by; /* executions that are not taken */
-    size_t npass_by;
+    const struct aside *unclaimable; /* executions that are not taken; NULL: none */
 };
 
 /* A claimed or adopted job: the image after the claim, and its input. Lives until the store's next
@@ -280,10 +280,14 @@ struct timer_ref {
     int64_t execution;
     enum timer_kind kind;
 };
+/* Its id, where one is wanted; there are few kinds. */
+static inline int64_t timer_id(int64_t execution, int64_t kind)
+{
+    return execution * 16 + kind;
+}
 struct timer_round {
-    size_t max; /* timers in this turn */
-    const struct timer_ref *aside;
-    size_t naside; /* which are as if they were not there */
+    size_t max;                /* timers in this turn */
+    const struct aside *aside; /* by timer_id, which are as if they were not there; NULL: none */
 
     /* out */
     size_t found;           /* that were due, also if the turn failed */

@@ -42,19 +42,9 @@ struct due {
     enum timer_kind *kinds;
 };
 
-static bool is_aside(const struct timer_round *r, int64_t execution, int64_t kind)
-{
-    size_t i;
-
-    for (i = 0; i < r->naside; i++)
-        if (r->aside[i].execution == execution && (int64_t)r->aside[i].kind == kind)
-            return true;
-    return false;
-}
-
 static int find_due(struct turn *t, struct timer_round *round, struct due *out, struct err *err)
 {
-    size_t most = round->max + round->naside, i;
+    size_t most = round->max + aside_count(round->aside), i;
     struct rows r = ROWS_INIT;
     int rc;
 
@@ -66,7 +56,7 @@ static int find_due(struct turn *t, struct timer_round *round, struct due *out, 
     out->wants = arena_zalloc(&t->arena, (r.n + 1) * sizeof(*out->wants));
     out->kinds = arena_zalloc(&t->arena, (r.n + 1) * sizeof(*out->kinds));
     for (i = 0; i < r.n && out->n < round->max; i++) {
-        if (is_aside(round, rows_int(&r, i, 0), rows_int(&r, i, 1)))
+        if (aside_has(round->aside, timer_id(rows_int(&r, i, 0), rows_int(&r, i, 1))))
             continue;
         out->wants[out->n] = (struct want){.id = rows_int(&r, i, 0), .root = rows_int(&r, i, 2)};
         out->kinds[out->n++] = (enum timer_kind)rows_int(&r, i, 1);
@@ -76,12 +66,6 @@ static int find_due(struct turn *t, struct timer_round *round, struct due *out, 
 done:
     rows_release(&r);
     return rc;
-}
-
-/* A timer's name; there are few kinds. */
-static int64_t name_of(int64_t execution, int64_t kind)
-{
-    return execution * 16 + kind;
 }
 
 /* Another engine may have been faster, between our look at the timers and our locks, and by now the
@@ -102,10 +86,10 @@ static int drop_overtaken(struct turn *t, const struct due *due, struct err *err
         goto done;
     for (i = 0; i < r.n; i++)
         if (rows_int(&r, i, 2) <= t->now)
-            idmap_put(&still, name_of(rows_int(&r, i, 0), rows_int(&r, i, 1)), t);
+            idmap_put(&still, timer_id(rows_int(&r, i, 0), rows_int(&r, i, 1)), t);
     for (i = 0; i < due->n; i++)
         if (!due->wants[i].rc &&
-            !idmap_get(&still, name_of(due->wants[i].id, (int64_t)due->kinds[i])))
+            !idmap_get(&still, timer_id(due->wants[i].id, (int64_t)due->kinds[i])))
             due->wants[i].rc = -E_NOT_FOUND;
 done:
     idmap_release(&still);
@@ -121,10 +105,10 @@ static int next_timer(struct turn *t, struct timer_round *round, struct err *err
 
     round->next = 0;
     args_begin(&t->args, Q_TIMER_NEXT);
-    args_int(&t->args, (int64_t)round->naside + 1);
+    args_int(&t->args, (int64_t)aside_count(round->aside) + 1);
     if (!(rc = turn_query(t, &t->args, &r, err)))
         for (i = 0; i < r.n && !round->next; i++)
-            if (!is_aside(round, rows_int(&r, i, 1), rows_int(&r, i, 2)))
+            if (!aside_has(round->aside, timer_id(rows_int(&r, i, 1), rows_int(&r, i, 2))))
                 round->next = rows_int(&r, i, 0);
     rows_release(&r);
     return rc;
