@@ -1,10 +1,14 @@
-/* test_engine_unclaimable.c - jobs that wait and that the database refuses to give out: a worker
- * sets them aside, runs all others, and tries them again later. */
+/* test_engine_unclaimable.c - jobs that wait, or whose worker died, and that the database refuses
+ * to give out: a worker sets them aside, runs all others, and tries them again later. */
 #include "engine_fixture.h"
 #include "refusal_fixture.h"
 
+#include <sys/wait.h>
+
 TEST_POLL_TOO;
 TEST_LOOPS_TOO;
+
+#define MOST 40
 
 static const struct kit_function functions[] = {{"noop", kit_noop, NULL}, {NULL, NULL, NULL}};
 
@@ -16,48 +20,100 @@ static void keep_note(void *arg, const char *sentence)
     snprintf(said, sizeof(said), "%s", sentence);
 }
 
-static int64_t submit_bad(struct store *s)
+/* Another worker has claimed all of them, and is gone. */
+static void orphan_all(int n)
 {
-    return submit_with(s, (struct submission){.name = "exec::bad", .lane = "function:noop"});
+    static atomic_int running;
+    const struct kit_function slow[] = {{"noop", kit_waits, &running}, {NULL, NULL, NULL}};
+    struct worker_kit k = {.list = slow, .threads = MOST};
+    pid_t pid = fork();
+
+    CHECK(pid >= 0);
+    if (!pid) {
+        struct store *s = fixture_store();
+
+        kit_open(&k);
+        KIT_UNTIL(&k, sql_number(s, "SELECT count(*) FROM executions WHERE status = 3") == n);
+        _exit(0);
+    }
+    CHECK_EQ(waitpid(pid, NULL, 0), pid);
 }
 
-static void refuse_claims(struct store *s)
+/* How jobs come to be given out, and what a worker says who can't have one. */
+struct way {
+    bool orphans, reaped; /* reaped: nobody knows that their worker is gone */
+    const char *when, *words;
+};
+#define REFUSED_ADOPTION "NEW.name = 'exec::bad' AND NEW.epoch = 2"
+static const struct way claims = {false, false, "NEW.name = 'exec::bad' AND NEW.status = 3",
+                                  "claimed"};
+static const struct way adoptions = {true, false, REFUSED_ADOPTION, "adopted"};
+static const struct way reaped = {true, true, REFUSED_ADOPTION, "adopted"};
+
+static int64_t submit_named(struct store *s, const char *name)
 {
-    refuse_write(s, "UPDATE ON executions", "NEW.name = 'exec::bad' AND NEW.status = 3");
+    return submit_with(
+        s, (struct submission){.name = name, .lane = "function:noop", .max_attempts = 2});
 }
 
-/* So many good ones before the bad one, and behind it. */
-static void check_around(int before, int behind)
+/* So many good ones before the bad one, and behind it; the bad one is returned. */
+static int64_t prepare(const struct way *way, int before, int bad, int behind)
 {
     struct store *s = fixture_store();
-    struct worker_kit k = {.list = functions};
-    int64_t bad;
-    char name[64];
+    int64_t first = 0;
     int i;
 
     for (i = 0; i < before; i++)
-        kit_submit(s, "noop", NULL);
-    bad = submit_bad(s);
+        submit_named(s, "exec::good");
+    for (i = 0; i < bad; i++)
+        first = submit_named(s, "exec::bad");
     for (i = 0; i < behind; i++)
-        kit_submit(s, "noop", NULL);
-    refuse_claims(s);
+        submit_named(s, "exec::good");
+    store_close(&s);
+    if (way->orphans)
+        orphan_all(before + bad + behind);
+    s = fixture_store();
+    if (way->reaped) {
+        clock_advance(2 * LEASE);
+        CHECK_EQ(reap(s), (size_t)(before + bad + behind));
+    }
+    refuse_write(s, "UPDATE ON executions", way->when);
+    store_close(&s);
+    return first;
+}
+
+/* Those whose worker died are tried again, after a while. */
+static void until_succeeded(struct worker_kit *k, struct store *s, int n)
+{
+    while (sql_number(s, "SELECT count(*) FROM executions WHERE status = 4") < n) {
+        clock_advance(SECOND / 10);
+        kit_step(k);
+    }
+}
+
+static void check_around(const struct way *way, int before, int behind)
+{
+    int64_t bad = prepare(way, before, 1, behind);
+    struct worker_kit k = {.list = functions};
+    struct store *s = fixture_store();
+    char name[64];
+
     said[0] = 0;
     fixture_env()->note = keep_note;
     kit_open(&k);
-    kit_until_ended(&k, before + behind);
+    until_succeeded(&k, s, before + behind);
     KIT_UNTIL(&k, engine_is_drained(k.engine) && said[0]);
     fixture_env()->note = NULL;
-    snprintf(name, sizeof(name), "execution %lld can't be claimed", (long long)bad);
+    snprintf(name, sizeof(name), "execution %lld can't be %s", (long long)bad, way->words);
     CHECK(strstr(said, name));
     CHECK(strstr(said, "not today"));
-    CHECK_EQ(status_of(s, bad), S_READY);
+    CHECK_EQ(status_of(s, bad), way->orphans ? S_RUNNING : S_READY);
     verify_clean(s);
 
     allow_write(s, "executions");
     clock_advance(61 * SECOND);
-    kit_until_ended(&k, before + behind + 1);
-    CHECK_EQ(status_of(s, bad), S_SUCCEEDED);
-    CHECK_EQ(get(s, bad).attempts, 1); /* what was refused was no attempt */
+    until_succeeded(&k, s, before + behind + 1);
+    CHECK_EQ(get(s, bad).attempts, way->orphans ? 2 : 1); /* what was refused was no attempt */
     engine_close(&k.engine);
     verify_clean(s);
     store_close(&s);
@@ -65,29 +121,49 @@ static void check_around(int before, int behind)
 
 TEST(a_job_that_can_not_be_claimed_keeps_none_behind_it_waiting)
 {
-    check_around(0, 9);
+    check_around(&claims, 0, 9);
 }
 
 TEST(a_job_that_can_not_be_claimed_is_found_among_others)
 {
-    check_around(3, 3);
+    check_around(&claims, 3, 3);
 }
 
 TEST(a_job_that_can_not_be_claimed_may_be_the_only_one)
 {
-    check_around(0, 0);
+    check_around(&claims, 0, 0);
 }
 
-TEST(where_no_job_can_be_claimed_the_worker_says_so_and_ends)
+TEST(an_orphan_that_can_not_be_adopted_keeps_none_behind_it_waiting)
 {
-    struct store *s = fixture_store();
+    check_around(&adoptions, 0, 9);
+}
+
+TEST(an_orphan_that_can_not_be_adopted_is_found_among_others)
+{
+    check_around(&adoptions, 3, 3);
+}
+
+TEST(an_orphan_that_can_not_be_adopted_may_be_the_only_one)
+{
+    check_around(&adoptions, 0, 0);
+}
+
+TEST(an_orphan_that_was_reaped_and_can_not_be_adopted_is_found_among_others)
+{
+    check_around(&reaped, 3, 3);
+}
+
+/* Then it is the database's fault. */
+static void check_all_bad(const struct way *way)
+{
     struct worker_kit k = {.list = functions};
     struct err err = ERR_INIT;
+    struct store *s;
     int i, rc = 0;
 
-    for (i = 0; i < 30; i++)
-        submit_bad(s);
-    refuse_claims(s);
+    prepare(way, 0, 30, 0);
+    s = fixture_store();
     kit_open(&k);
     for (i = 0; i < 1000 && !rc; i++)
         rc = engine_step(k.engine, 20000, &err);
@@ -97,4 +173,14 @@ TEST(where_no_job_can_be_claimed_the_worker_says_so_and_ends)
     allow_write(s, "executions");
     verify_clean(s);
     store_close(&s);
+}
+
+TEST(where_no_job_can_be_claimed_the_worker_says_so_and_ends)
+{
+    check_all_bad(&claims);
+}
+
+TEST(where_no_orphan_can_be_adopted_the_worker_says_so_and_ends)
+{
+    check_all_bad(&adoptions);
 }

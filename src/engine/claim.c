@@ -68,6 +68,14 @@ static void add_places(struct plan *p, const struct room *r, size_t nth, struct 
 
 /* ---- claiming ---- */
 
+void plan_took(struct plan *p, int64_t execution, bool adopted)
+{
+    if (!p->taken.n++) {
+        p->taken.first = execution;
+        p->taken.adopted = adopted;
+    }
+}
+
 static int claim(struct turn *t, struct plan *p, struct room *r, const struct places *places,
                  size_t max, bool *more, struct err *err)
 {
@@ -85,12 +93,12 @@ static int claim(struct turn *t, struct plan *p, struct room *r, const struct pl
     size_t i;
     int rc;
 
-    if (p->manner.claims && p->manner.claims - p->claimed.n < c.max)
-        c.max = p->manner.claims - p->claimed.n;
+    if (p->manner.takes && p->manner.takes - p->taken.n < c.max)
+        c.max = p->manner.takes - p->taken.n;
     rc = op_claim(t, &c, &jobs, err);
+    for (i = 0; i < jobs.n; i++)
+        plan_took(p, jobs.at[i]->id, false);
     for (i = 0; !rc && i < jobs.n; i++) {
-        if (!p->claimed.n)
-            p->first = jobs.at[i]->id;
         *vec_add(&p->claimed) = jobs.at[i];
         take(r, jobs.at[i]->lane);
     }

@@ -95,10 +95,11 @@ struct narrowed {
     bool again;     /* there is more to be done at once */
 };
 
-/* What a turn took from the outbox. */
-struct claimed {
+/* What a turn took: orphans, and then from the outbox. */
+struct taken {
     size_t n;
     int64_t first;
+    bool adopted; /* the first was */
 };
 
 /* The database's clock, as this host sees it; see db_clock.c. */
@@ -118,12 +119,12 @@ struct loop {
     VEC(struct pending_start) starts;
     VEC(struct pending_log) logs;
     VEC(struct pending_submit *) submits;
-    int64_t starts_due;     /* when starts are written at the latest; 0: there are none */
-    int64_t retry_at;       /* after a turn that failed: not before */
-    int failures;           /* turns in a row that failed */
-    struct claimed claimed; /* by the last turn that failed */
-    struct plan *plan;      /* the turn that is under way; NULL: none */
-    bool waited;            /* what it has to do was there when another turn ended */
+    int64_t starts_due; /* when starts are written at the latest; 0: there are none */
+    int64_t retry_at;   /* after a turn that failed: not before */
+    int failures;       /* turns in a row that failed */
+    struct taken taken; /* by the last turn that failed */
+    struct plan *plan;  /* the turn that is under way; NULL: none */
+    bool waited;        /* what it has to do was there when another turn ended */
 
     bool threaded;
     pthread_t thread;

@@ -53,6 +53,7 @@ static void plan_adoption(struct engine *e, struct plan *p)
     const struct lane_group *groups = dispatch_lanes(e->dispatch, &n);
     const struct dead_worker *dead = folder_dead(e->folder, &p->adoption.ndead);
     int64_t *ids = mem_alloc((p->adoption.ndead + 1) * sizeof(*ids));
+    size_t most = p->manner.takes;
 
     VEC(struct lane_queue) serves = {0};
 
@@ -73,7 +74,8 @@ static void plan_adoption(struct engine *e, struct plan *p)
                                        .lease = e->o.lease,
                                        .serves = serves.at,
                                        .nserves = serves.n,
-                                       .max = ADOPT_MAX};
+                                       .max = most && most < ADOPT_MAX ? most : ADOPT_MAX,
+                                       .unclaimable = &p->unclaimable};
     for (i = 0; i < e->held.cap; i++) {
         const struct held *h = e->held.keys[i] ? e->held.values[i] : NULL;
 
@@ -186,12 +188,12 @@ void plan_make(struct loop *l, struct plan *p, struct manner m)
     plan_settles_and_submits(l, p);
     if (m.bare || e->stopping)
         return;
-    if ((p->adopt = e->adopt && loop_adopts(l) && !m.claims))
+    p->unclaimable = e->unclaimable;
+    if ((p->adopt = e->adopt && loop_adopts(l)))
         plan_adoption(e, p);
     if (loop_claims(l)) {
         plan_queues(e, p);
         plan_room(p);
-        p->unclaimable = e->unclaimable;
         p->asked = e->hungry;
         p->ask = p->nsubmits && !e->o.poll ? UINT64_MAX : e->hungry;
         e->hungry = 0; /* what is heard of meanwhile counts again */
@@ -212,7 +214,7 @@ void plan_undo(struct engine *e, struct plan *p)
             p->l->ended.at[kept++] = h;
     }
     p->l->ended.n = kept;
-    p->l->claimed = (struct claimed){p->claimed.n, p->first};
+    p->l->taken = p->taken;
     e->hungry |= p->asked;
 }
 

@@ -24,7 +24,7 @@ struct manner {
     bool wait;   /* for locks */
     bool bare;   /* takes no new work, and leaves the permits that it frees to other turns */
     bool no_submits, no_logs;
-    size_t claims; /* at most so many; 0: as there is room */
+    size_t takes; /* so many orphans and jobs at most; 0: as there is room */
 };
 
 struct attempt_ref {
@@ -56,7 +56,7 @@ struct plan {
     VEC(struct attempt_ref) refused; /* whose outcomes were not taken */
     VEC(struct execution *) adopted;
     VEC(struct execution *) claimed;
-    int64_t first;            /* of them; they themselves are gone when the turn fails */
+    struct taken taken;       /* all of them, who are gone when the turn fails */
     struct aside unclaimable; /* copied: it changes meanwhile */
     bool more_orphans;
     bool busy_starts;   /* some starts wait for the tree of another turn */
@@ -72,6 +72,7 @@ void plan_make(struct loop *l, struct plan *p, struct manner m);
 void plan_room(struct plan *p); /* room.c: its share of what is left */
 void plan_release(struct plan *p);
 MUST_USE int plan_do(struct plan *p, struct err *err); /* in a transaction */
+void plan_took(struct plan *p, int64_t execution, bool adopted);
 MUST_USE int plan_claim(struct turn *t, struct plan *p, struct err *err);
 void plan_answer(struct engine *e, struct plan *p); /* after its commit */
 void plan_undo(struct engine *e, struct plan *p);   /* without one */

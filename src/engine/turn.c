@@ -22,8 +22,10 @@ static int adopt(struct turn *t, struct plan *p, struct err *err)
     size_t i;
     int rc = op_adopt(t, &p->adoption, &jobs, err);
 
-    for (i = 0; !rc && i < jobs.n; i++)
+    for (i = 0; i < jobs.n; i++) {
+        plan_took(p, jobs.at[i]->id, true);
         *vec_add(&p->adopted) = jobs.at[i];
+    }
     p->more_orphans = !rc && jobs.n == p->adoption.claim.max;
     return rc ? rc : op_look_at_lost(t, p->lost.at, p->lost.n, err);
 }
@@ -97,6 +99,7 @@ static int body(struct turn *t, void *arg, struct err *err)
     int rc;
 
     p->adopted.n = p->claimed.n = 0;
+    p->taken = (struct taken){0};
     p->exhausted = p->dry = 0;
     p->slot_wanted = p->passed_over = false;
     p->taken_at = engine_now(p->e);

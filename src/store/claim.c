@@ -42,9 +42,9 @@ static int take(struct turn *t, const struct claim *c, struct row **rows, size_t
 
         if (!execution_is_claimable(&rows[i]->now) || aside_has(c->unclaimable, rows[i]->now.id))
             continue;
+        out->at[out->n++] = &rows[i]->now;
         if ((rc = door_move(t, rows[i], action, S_RUNNING, &note, err)))
             return rc;
-        out->at[out->n++] = &rows[i]->now;
     }
     return 0;
 }

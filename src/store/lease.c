@@ -112,6 +112,12 @@ static bool is_next_lane(const struct claim *c, size_t nth)
     return !nth || strcmp(c->serves[nth].lane, c->serves[nth - 1].lane) != 0;
 }
 
+/* How many are looked at together: some of them are not to be taken. */
+static size_t page_of(const struct adoption *a)
+{
+    return a->claim.max + aside_count(a->claim.unclaimable);
+}
+
 /* Orphans: of our own folder at once, of others after the host's grace. */
 static int find_orphans(struct turn *t, const struct adoption *a, int64_t after, struct rows *out,
                         struct err *err)
@@ -122,7 +128,7 @@ static int find_orphans(struct turn *t, const struct adoption *a, int64_t after,
     args_begin(&t->args, Q_ORPHANS);
     args_text(&t->args, a->claim.folder);
     args_int(&t->args, now - a->host_grace);
-    args_int(&t->args, (int64_t)a->claim.max);
+    args_int(&t->args, (int64_t)page_of(a));
     args_int(&t->args, after);
     for (i = 0; i < a->claim.nserves; i++)
         if (is_next_lane(&a->claim, i))
@@ -138,7 +144,7 @@ static int find_leases_of_dead(struct turn *t, const struct adoption *a, struct 
 
     args_begin(&t->args, Q_LEASES_OF_DEAD);
     args_text(&t->args, a->claim.folder);
-    args_int(&t->args, (int64_t)a->claim.max);
+    args_int(&t->args, (int64_t)page_of(a));
     for (d = 0; d < a->ndead; d++)
         for (i = 0; i < a->claim.nserves; i++)
             if (is_next_lane(&a->claim, i)) {
@@ -163,15 +169,14 @@ static int take_over(struct turn *t, const struct adoption *a, const struct rows
             .worker = a->claim.worker, .until = t->now + a->claim.lease, .folder = a->claim.folder};
         struct row *r = rows[i];
 
-        if (r->now.worker == a->claim.worker)
+        if (r->now.worker == a->claim.worker || aside_has(a->claim.unclaimable, r->now.id))
             continue;
         if (a->wanted && !a->wanted(a->arg, &r->now, rows_int(found, i, found->ncols - 1)))
             continue;
-        if (r->now.worker && (rc = expire(t, r, err)))
-            return rc;
-        if ((rc = door_move(t, r, EV_ADOPTED, S_RUNNING, &note, err)))
-            return rc;
         out->at[out->n++] = &r->now;
+        if ((r->now.worker && (rc = expire(t, r, err))) ||
+            (rc = door_move(t, r, EV_ADOPTED, S_RUNNING, &note, err)))
+            return rc;
     }
     return 0;
 }
@@ -236,8 +241,8 @@ int op_adopt(struct turn *t, const struct adoption *a, struct job_list *out, str
         if ((rc = find_orphans(t, a, after, &orphans, err)) ||
             (rc = take_over(t, a, &orphans, out, err)))
             goto done;
-        after = seen_up_to(t, &orphans, a->claim.max);
-    } while (orphans.n >= a->claim.max && out->n < a->claim.max);
+        after = seen_up_to(t, &orphans, page_of(a));
+    } while (orphans.n >= page_of(a) && out->n < a->claim.max);
     if (a->ndead && !(rc = find_leases_of_dead(t, a, &dead, err)))
         rc = take_over(t, a, &dead, out, err);
 done:

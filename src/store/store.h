@@ -173,7 +173,7 @@ struct claim {
 };
 
 /* A claimed or adopted job: the image after the claim, and its input. Lives until the store's next
- * turn. */
+ * turn. If it failed, those are told that it was done with up to then. */
 struct job_list {
     struct execution **at;
     size_t n;

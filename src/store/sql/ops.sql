@@ -116,7 +116,7 @@ SELECT @state@, e.input, e.spec, l.worker
  ORDER BY l.execution LIMIT $2
    FOR UPDATE OF l, e SKIP LOCKED                                                          --@ postgres
 
--- Nobody has taken them since that epoch. (Read without a lock: whoever looked for orphans may have passed them by,
+-- Nobody has taken them since that epoch. (Read without a lock: whoever looked for orphans may have passed them over,
 -- because another turn was at them.)
 --: untaken(; execution i64, epoch i32)
 SELECT l.execution
