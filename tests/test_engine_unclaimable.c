@@ -134,6 +134,41 @@ TEST(a_job_that_can_not_be_claimed_may_be_the_only_one)
     check_around(&claims, 0, 0);
 }
 
+static void count_stored(void *arg, const struct submission *s)
+{
+    CHECK_OK_ERR(s->rc, &s->err);
+    ++*(int *)arg;
+}
+
+/* More in each step than are stored while one after the other is suspected. */
+TEST(a_job_that_can_not_be_claimed_is_found_while_others_submit)
+{
+    struct submission sub = {
+        .kind = KIND_EXEC, .name = "exec::good", .lane = "function:noop", .task_index = -1};
+    struct worker_kit k = {.list = functions};
+    int64_t bad = prepare(&claims, 0, 1, 0);
+    struct store *s = fixture_store();
+    int n, stored = 0;
+
+    said[0] = 0;
+    fixture_env()->note = keep_note;
+    kit_open(&k);
+    for (n = 0; n < 300 && !said[0]; n += 3) {
+        for (int i = 0; i < 3; i++)
+            engine_submit(k.engine, &sub, count_stored, &stored);
+        kit_step(&k);
+    }
+    fixture_env()->note = NULL;
+    CHECK(strstr(said, "can't be claimed"));
+    KIT_UNTIL(&k, stored == n);
+    until_succeeded(&k, s, n);
+    CHECK_EQ(status_of(s, bad), S_READY);
+    allow_write(s, "executions");
+    engine_close(&k.engine);
+    verify_clean(s);
+    store_close(&s);
+}
+
 TEST(an_orphan_that_can_not_be_adopted_keeps_none_behind_it_waiting)
 {
     check_around(&adoptions, 0, 9);

@@ -65,14 +65,11 @@ static int give_in(struct loop *l, struct err *err)
     return 0;
 }
 
-/* Halves what failed until the culprit is alone. If it is none of what is to be written, that is
- * done with a bare turn, one after the other: with nothing left it is what is to be claimed. */
+/* Halves what failed until the culprit is alone. */
 static int halve(struct loop *l, size_t most, int rc, struct err *err)
 {
     while (rc && !is_hopeless(rc) && most > 1)
-        rc = turn_run(l, (struct manner){.most = most /= 2}, err);
-    if (rc && !is_hopeless(rc))
-        rc = turn_run(l, (struct manner){.most = 1, .bare = true}, err);
+        rc = turn_run(l, (struct manner){.most = most /= 2, .bare = true}, err);
     return rc && !is_hopeless(rc) ? give_in(l, err) : rc;
 }
 
@@ -140,12 +137,23 @@ static int try_said(struct loop *l, bool *failed, struct err *err)
     return rc;
 }
 
+/* What can be written without taking anything is none of it, and written: what comes meanwhile must
+ * not keep us from looking at what was to be taken. */
 int find_culprit(struct loop *l, size_t most, int rc, struct err *err)
 {
+    struct err why = ERR_INIT;
     bool said;
     int trying = try_said(l, &said, err);
 
     if (said)
         return trying;
-    return loop_commands(l) ? halve(l, most, rc, err) : find_unclaimable(l, rc, err);
+    if (loop_commands(l)) {
+        if ((trying = turn_run(l, (struct manner){.most = most, .bare = true}, &why))) {
+            *err = why;
+            return halve(l, most, trying, err);
+        }
+        if (!l->taken.n) /* it was of that moment, or a permit's, which is handed on later */
+            return 0;
+    }
+    return find_unclaimable(l, rc, err);
 }
