@@ -8,6 +8,8 @@
 #include "store/store.h"
 #include "store/verify.h"
 
+#include <sys/types.h>
+
 #define SECOND 1000000LL
 #define LEASE  (30 * SECOND)
 
@@ -102,6 +104,9 @@ struct watch {
 /* w must live longer than the store, which gives up after 5 s without a lock. */
 struct store *watched_store(struct watch *w);
 void watch_for(struct watch *w, const char *where, int nth, void (*act)(void *arg), void *arg);
+
+void die_at_once(void *arg); /* an act for watch_for: by SIGKILL */
+bool was_killed(pid_t pid);  /* waits for its end: by SIGKILL, or else a good one */
 
 /* Lives on a store of its own, in a process that is killed when it comes to `where` for the nth
  * time (as watch_for has it). False: it came to its end before that. No store may be open

@@ -51,17 +51,27 @@ void watch_for(struct watch *w, const char *where, int nth, void (*act)(void *ar
     w->acted = false;
 }
 
-static void die(void *arg)
+void die_at_once(void *arg)
 {
     (void)arg;
     kill(getpid(), SIGKILL);
+}
+
+bool was_killed(pid_t pid)
+{
+    int status;
+
+    CHECK_EQ(waitpid(pid, &status, 0), pid);
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+        return true;
+    CHECK_EQ(status, 0);
+    return false;
 }
 
 bool killed_at(const char *where, int nth, void (*live)(struct store *s, void *arg), void *arg)
 {
     static struct watch w;
     struct store *s;
-    int status;
     pid_t pid;
 
     fflush(NULL);
@@ -69,16 +79,12 @@ bool killed_at(const char *where, int nth, void (*live)(struct store *s, void *a
     CHECK(pid >= 0);
     if (pid == 0) {
         s = watched_store(&w);
-        watch_for(&w, where, nth, die, NULL);
+        watch_for(&w, where, nth, die_at_once, NULL);
         live(s, arg);
         store_close(&s);
         _exit(0);
     }
-    CHECK_EQ(waitpid(pid, &status, 0), pid);
-    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
-        return true;
-    CHECK_EQ(status, 0);
-    return false;
+    return was_killed(pid);
 }
 
 void *shared_memory(size_t size)

@@ -151,32 +151,21 @@ static void live(struct life *l)
 /* ---- kill at every point
  * --------------------------------------------------------------------------- */
 
-static void die(void *arg)
-{
-    (void)arg;
-    kill(getpid(), SIGKILL);
-}
-
 /* Lives until the nth point; false if it came to its end before. */
 static bool live_until(int round, int nth)
 {
     struct life l = {.cast.round = round};
-    int status;
     pid_t pid = fork();
 
     CHECK(pid >= 0);
     if (pid == 0) {
-        watch_for(&l.w, NULL, nth, die, NULL);
+        watch_for(&l.w, NULL, nth, die_at_once, NULL);
         l.s = watched_store(&l.w);
         live(&l);
         store_close(&l.s);
         _exit(0);
     }
-    CHECK_EQ(waitpid(pid, &status, 0), pid);
-    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
-        return true;
-    CHECK_EQ(status, 0);
-    return false;
+    return was_killed(pid);
 }
 
 /* What the next process finds, and does. */
@@ -227,22 +216,18 @@ static bool make_tenant_until(const char *name, int nth)
 {
     struct watch w = {0};
     struct err err = ERR_INIT;
-    int status;
     pid_t pid = fork();
 
     CHECK(pid >= 0);
     if (pid == 0) {
         struct store *s = watched_store(&w); /* for its environment; the tenant is another one */
 
-        watch_for(&w, NULL, nth, die, NULL);
+        watch_for(&w, NULL, nth, die_at_once, NULL);
         CHECK_OK_ERR(tenant_create(fixture_url(), name, &w.env, &err), &err);
         store_close(&s);
         _exit(0);
     }
-    CHECK_EQ(waitpid(pid, &status, 0), pid);
-    if (!WIFSIGNALED(status))
-        CHECK_EQ(status, 0);
-    return WIFSIGNALED(status);
+    return was_killed(pid);
 }
 
 TEST_SLOW(a_kill_while_a_tenant_is_made_leaves_it_whole_or_to_be_made_again, 120)

@@ -89,7 +89,6 @@ static void live(void)
 /* False: it came to its end before. */
 static bool live_until(const char *where, int nth)
 {
-    int status;
     pid_t pid;
 
     fflush(NULL);
@@ -102,11 +101,7 @@ static bool live_until(const char *where, int nth)
         live();
         _exit(0);
     }
-    CHECK_EQ(waitpid(pid, &status, 0), pid);
-    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
-        return true;
-    CHECK_EQ(status, 0);
-    return false;
+    return was_killed(pid);
 }
 
 /* ---- the one that comes after it ---- */

@@ -1,8 +1,7 @@
 /* test_engine_fails.c - turns that can't be written: the culprit is found, and it alone pays. Each
  * test ends with verify. */
 #include "engine/internal.h"
-#include "engine_fixture.h"
-#include "refusal_fixture.h"
+#include "engine_refusal_fixture.h"
 
 #include <sys/wait.h>
 
@@ -25,9 +24,11 @@ static int talks(struct function_call *c, void *arg)
 static const struct kit_function functions[] = {
     {"noop", noop, NULL}, {"talks", talks, NULL}, {NULL, NULL, NULL}};
 
+#define SUCCESS "NEW.status = 4"
+
 static void refuse_success(struct store *s)
 {
-    refuse_write(s, "UPDATE ON executions", "NEW.status = 4");
+    refuse_write(s, "UPDATE ON executions", SUCCESS);
 }
 
 static void allow_success(struct store *s)
@@ -123,7 +124,10 @@ static void lock_for_one_turn(void *arg, const char *where)
     }
 }
 
-TEST(a_submission_is_not_refused_for_an_outcome_whose_tree_is_locked)
+/* The database refuses something of a job that has ended, somebody submits, and the tree is locked
+ * in one of the turns that it takes to find the culprit: in each of them once. */
+static void check_locked(const char *what, const char *when, const char *table,
+                         void (*check)(struct store *s, int64_t id))
 {
     struct submission sub = {
         .kind = KIND_EXEC, .name = "exec::innocent", .lane = "process", .task_index = -1};
@@ -134,14 +138,13 @@ TEST(a_submission_is_not_refused_for_an_outcome_whose_tree_is_locked)
     s = fixture_store();
     other = fixture_store();
     lock.db = store_db(other);
-    for (lock.nth = 1; lock.nth <= 13;
-         lock.nth++) { /* all turns that it takes to find the culprit */
+    for (lock.nth = 1; lock.nth <= 13; lock.nth++) {
         struct worker_kit k = {.list = functions};
         int64_t id, innocent = 0;
 
         kit_open(&k);
         id = run_unsettled(s, &k);
-        refuse_success(s);
+        refuse_write(s, what, when);
         engine_submit(k.engine, &sub, keep, &innocent);
         lock.turns = 0;
         fixture_env()->point = lock_for_one_turn;
@@ -149,9 +152,9 @@ TEST(a_submission_is_not_refused_for_an_outcome_whose_tree_is_locked)
         KIT_UNTIL(&k, innocent);
         fixture_env()->point = NULL;
         db_rollback(lock.db);
-        check_failed(s, id);
+        check(s, id);
         CHECK_EQ(status_of(s, innocent), S_READY);
-        allow_success(s);
+        allow_write(s, table);
         sql_run(s, "DROP FUNCTION refuse()");
         engine_close(&k.engine);
     }
@@ -160,12 +163,19 @@ TEST(a_submission_is_not_refused_for_an_outcome_whose_tree_is_locked)
     store_close(&s);
 }
 
-static char said[1000];
-
-static void keep_note(void *arg, const char *sentence)
+TEST(a_submission_is_not_refused_for_an_outcome_whose_tree_is_locked)
 {
-    (void)arg;
-    snprintf(said, sizeof(said), "%s", sentence);
+    check_locked("UPDATE ON executions", SUCCESS, "executions", check_failed);
+}
+
+static void check_succeeded(struct store *s, int64_t id)
+{
+    CHECK_EQ(status_of(s, id), S_SUCCEEDED);
+}
+
+TEST(nobody_pays_for_a_start_whose_tree_is_locked)
+{
+    check_locked("INSERT ON execution_events", "NEW.type = 6", "execution_events", check_succeeded);
 }
 
 /* Some of ten jobs can't have what they say written down: that alone is missing. */
@@ -181,7 +191,7 @@ static void check_said(const char *function, const char *table, const char *and,
     snprintf(condition, sizeof(condition), "NEW.execution IN (%lld, %lld)%s", (long long)ids[4],
              (long long)ids[7], and);
     refuse_write(s, table, condition);
-    fixture_env()->note = keep_note;
+    fixture_env()->note = keep_said;
     kit_open(&k);
     kit_until_ended(&k, 10);
     fixture_env()->note = NULL;
@@ -204,43 +214,6 @@ TEST(a_start_that_can_not_be_stored_is_missing_and_no_outcome_is)
     check_said("noop", "INSERT ON execution_events", " AND NEW.type = 6", "the start of execution");
 }
 
-/* The database has refused the start of a job that has ended by now, and somebody submits. */
-TEST(nobody_pays_for_a_start_whose_tree_is_locked)
-{
-    struct submission sub = {
-        .kind = KIND_EXEC, .name = "exec::innocent", .lane = "process", .task_index = -1};
-    struct store *s, *other;
-
-    if (strcmp(test_db(), "postgres") != 0)
-        SKIP("for PostgreSQL only: SQLite has no locks of rows");
-    s = fixture_store();
-    other = fixture_store();
-    lock.db = store_db(other);
-    for (lock.nth = 1; lock.nth <= 13; lock.nth++) { /* as above */
-        struct worker_kit k = {.list = functions};
-        int64_t id, innocent = 0;
-
-        kit_open(&k);
-        id = run_unsettled(s, &k);
-        refuse_write(s, "INSERT ON execution_events", "NEW.type = 6");
-        engine_submit(k.engine, &sub, keep, &innocent);
-        lock.turns = 0;
-        fixture_env()->point = lock_for_one_turn;
-        kit_until_ended(&k, 1);
-        KIT_UNTIL(&k, innocent);
-        fixture_env()->point = NULL;
-        db_rollback(lock.db);
-        CHECK_EQ(status_of(s, id), S_SUCCEEDED);
-        CHECK_EQ(status_of(s, innocent), S_READY);
-        allow_write(s, "execution_events");
-        sql_run(s, "DROP FUNCTION refuse()");
-        engine_close(&k.engine);
-    }
-    verify_clean(s);
-    store_close(&other);
-    store_close(&s);
-}
-
 /* Its permit would go to one that can't be written. */
 TEST(an_outcome_is_stored_whoever_waits_for_its_permit)
 {
@@ -253,7 +226,7 @@ TEST(an_outcome_is_stored_whoever_waits_for_its_permit)
     id = run_unsettled(s, &k);
     bad = submit_with(s, (struct submission){.name = "exec::bad", .lane = "function:noop"});
     refuse_write(s, "UPDATE ON executions", "NEW.name = 'exec::bad' AND NEW.held = 0");
-    fixture_env()->note = keep_note;
+    fixture_env()->note = keep_said;
     kit_until_ended(&k, 1);
     CHECK_EQ(status_of(s, id), S_SUCCEEDED);
     KIT_UNTIL(&k, strstr(said, "a timer of execution"));
@@ -293,7 +266,7 @@ static void check_timers(int bad, int n)
         culprit = i == bad ? ids[i] : culprit;
     }
     refuse_write(s, "UPDATE ON executions", "NEW.name = 'exec::bad' AND NEW.held = 0");
-    fixture_env()->note = keep_note;
+    fixture_env()->note = keep_said;
     clock_advance(11 * SECOND);
     KIT_UNTIL(&k, k.ended == n - 1 && *said);
     fixture_env()->note = NULL;
@@ -328,22 +301,13 @@ TEST(a_worker_whose_timers_all_fail_ends)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions};
-    struct err err = ERR_INIT;
-    int rc;
 
     kit_open_with(&k, (struct engine_options){.lease = 300 * SECOND});
     for (int i = 0; i < 30; i++)
         submit_delayed(s, "exec::good");
     refuse_write(s, "UPDATE ON executions", "NEW.held = 0");
     clock_advance(11 * SECOND);
-    while (!(rc = engine_step(k.engine, 20000, &err)))
-        ;
-    CHECK_EQ(rc, -E_INTERNAL);
-    CHECK(strstr(err.msg, "not today"));
-    allow_write(s, "executions");
-    engine_close(&k.engine);
-    verify_clean(s);
-    store_close(&s);
+    check_ends_refused(&k, s);
 }
 
 /* Both are held by workers that are gone. */
@@ -359,7 +323,7 @@ TEST(a_lease_that_can_not_be_cleared_keeps_no_other_from_it)
     kit_open(&k);
     snprintf(when, sizeof(when), "NEW.execution = %lld AND NEW.worker IS NULL", (long long)bad);
     refuse_write(s, "UPDATE ON leases", when);
-    fixture_env()->note = keep_note;
+    fixture_env()->note = keep_said;
     while (!strstr(history(s, good), "lease_expired") || !*said) {
         clock_advance(LEASE / 4);
         for (int i = 0; i < 3; i++)
@@ -405,7 +369,7 @@ TEST(a_dead_worker_whose_row_can_not_be_removed_ends_nobody)
     snprintf(when, sizeof(when), "OLD.pid = %d", (int)worker_that_died());
     s = fixture_store();
     refuse_write(s, "DELETE ON workers", when);
-    fixture_env()->note = keep_note;
+    fixture_env()->note = keep_said;
     kit_open(&k);
     KIT_UNTIL(&k, *said);
     fixture_env()->note = NULL;
@@ -437,7 +401,7 @@ TEST(a_tree_that_can_not_be_removed_keeps_no_other_from_it)
     kit_until_ended(&k, 5);
     snprintf(when, sizeof(when), "OLD.id = %lld", (long long)ids[2]);
     refuse_write(s, "DELETE ON executions", when);
-    fixture_env()->note = keep_note;
+    fixture_env()->note = keep_said;
     clock_advance(91 * DAY);
     KIT_UNTIL(&k, sql_number(s, "SELECT count(*) FROM executions") == 1);
     fixture_env()->note = NULL;
@@ -464,7 +428,7 @@ TEST(a_worker_that_can_not_remove_what_is_old_goes_on_and_tries_the_next_day)
     kit_open_with(&k, o);
     kit_until_ended(&k, 1);
     refuse_write(s, "DELETE ON executions", "OLD.id > 0");
-    fixture_env()->note = keep_note;
+    fixture_env()->note = keep_said;
     clock_advance(91 * DAY);
     KIT_UNTIL(&k, strstr(said, "can't be removed"));
     fixture_env()->note = NULL;

@@ -1,7 +1,6 @@
 /* test_engine_unclaimable.c - jobs that wait, or whose worker died, and that the database refuses
  * to give out: a worker sets them aside, runs all others, and tries them again later. */
-#include "engine_fixture.h"
-#include "refusal_fixture.h"
+#include "engine_refusal_fixture.h"
 
 #include <sys/wait.h>
 
@@ -11,14 +10,6 @@ TEST_LOOPS_TOO;
 #define MOST 40
 
 static const struct kit_function functions[] = {{"noop", kit_noop, NULL}, {NULL, NULL, NULL}};
-
-static char said[4096];
-
-static void keep_note(void *arg, const char *sentence)
-{
-    (void)arg;
-    snprintf(said, sizeof(said), "%s", sentence);
-}
 
 /* Another worker has claimed all of them, and is gone. */
 static void orphan_all(int n)
@@ -98,8 +89,7 @@ static void check_around(const struct way *way, int before, int behind)
     struct store *s = fixture_store();
     char name[64];
 
-    said[0] = 0;
-    fixture_env()->note = keep_note;
+    fixture_env()->note = keep_said;
     kit_open(&k);
     until_succeeded(&k, s, before + behind);
     KIT_UNTIL(&k, engine_is_drained(k.engine) && said[0]);
@@ -150,8 +140,7 @@ TEST(a_job_that_can_not_be_claimed_is_found_while_others_submit)
     struct store *s = fixture_store();
     int n, stored = 0;
 
-    said[0] = 0;
-    fixture_env()->note = keep_note;
+    fixture_env()->note = keep_said;
     kit_open(&k);
     for (n = 0; n < 300 && !said[0]; n += 3) {
         for (int i = 0; i < 3; i++)
@@ -193,21 +182,10 @@ TEST(an_orphan_that_was_reaped_and_can_not_be_adopted_is_found_among_others)
 static void check_all_bad(const struct way *way)
 {
     struct worker_kit k = {.list = functions};
-    struct err err = ERR_INIT;
-    struct store *s;
-    int i, rc = 0;
 
     prepare(way, 0, 30, 0);
-    s = fixture_store();
     kit_open(&k);
-    for (i = 0; i < 1000 && !rc; i++)
-        rc = engine_step(k.engine, 20000, &err);
-    CHECK(rc);
-    CHECK(strstr(err.msg, "not today"));
-    engine_close(&k.engine);
-    allow_write(s, "executions");
-    verify_clean(s);
-    store_close(&s);
+    check_ends_refused(&k, fixture_store());
 }
 
 TEST(where_no_job_can_be_claimed_the_worker_says_so_and_ends)

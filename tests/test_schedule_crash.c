@@ -40,32 +40,21 @@ static void live(struct watch *w, struct store *s, int round)
     CHECK_EQ(look(s), 1);
 }
 
-static void die(void *arg)
-{
-    (void)arg;
-    kill(getpid(), SIGKILL);
-}
-
 static bool live_until(int round, int nth)
 {
     struct watch w = {0};
-    int status;
     pid_t pid = fork();
 
     CHECK(pid >= 0);
     if (pid == 0) {
         struct store *s = watched_store(&w);
 
-        watch_for(&w, NULL, nth, die, NULL);
+        watch_for(&w, NULL, nth, die_at_once, NULL);
         live(&w, s, round);
         store_close(&s);
         _exit(0);
     }
-    CHECK_EQ(waitpid(pid, &status, 0), pid);
-    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
-        return true;
-    CHECK_EQ(status, 0);
-    return false;
+    return was_killed(pid);
 }
 
 /* What the next one finds, three due times after the beginning. */

@@ -2,39 +2,9 @@
  * many come at once and wherever one of them dies; a schema that is newer than the program is left
  * alone. */
 #include "base/buf.h"
-#include "fixture.h"
+#include "own_fixture.h"
 
-#undef SECOND /* the driver has the same, as an int */
-#include "pg_fixture.h"
-
-#include <signal.h>
 #include <sys/wait.h>
-
-/* A place where nothing was ever opened; one per test. */
-static const char *fresh_url(void)
-{
-    static char url[4096];
-
-    if (!strcmp(test_db(), "sqlite")) {
-        snprintf(url, sizeof(url), "sqlite:%s/fresh.db", test_dir());
-    } else {
-        char *name = pg_database(), *text = pg_url_at(pg_port(), name);
-
-        snprintf(url, sizeof(url), "%s", text);
-        free(text);
-        free(name);
-    }
-    return url;
-}
-
-static void forget_url(void)
-{
-    char name[32];
-
-    snprintf(name, sizeof(name), "test_%d", (int)getpid());
-    if (strcmp(test_db(), "sqlite"))
-        pg_database_drop(name);
-}
 
 static int try_open(const char *url, struct store_options options, struct store **s,
                     struct err *err)
@@ -68,12 +38,12 @@ static void check_schema(struct store *s)
 
 TEST(the_first_to_open_makes_the_schema)
 {
-    const char *url = fresh_url();
+    const char *url = own_database();
     struct store *s = open_it(url);
 
     check_schema(s);
     store_close(&s);
-    forget_url();
+    own_database_drop();
 }
 
 /* What is sent to the database, each name once. */
@@ -85,7 +55,7 @@ static void note_name(void *arg, const char *where)
 
 TEST(opening_what_is_migrated_only_looks)
 {
-    const char *url = fresh_url();
+    const char *url = own_database();
     struct buf seen = BUF_INIT;
     struct env env = {.point = note_name, .arg = &seen};
     struct store *s = open_it(url);
@@ -105,7 +75,7 @@ TEST(opening_what_is_migrated_only_looks)
     CHECK_EQ(settle_ok(s, claim_job(s, 1)), 0);
     check_schema(s);
     store_close(&s);
-    forget_url();
+    own_database_drop();
 }
 
 static const char *shared_url;
@@ -125,7 +95,7 @@ TEST(eight_processes_that_come_at_once_make_one_schema)
     struct store *s;
     int i;
 
-    shared_url = fresh_url();
+    shared_url = own_database();
     run_processes(8, open_and_submit);
     s = open_it(shared_url);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions"), 8);
@@ -134,14 +104,14 @@ TEST(eight_processes_that_come_at_once_make_one_schema)
         CHECK_EQ(settle_ok(s, claim_job(s, 1)), 0);
     check_schema(s);
     store_close(&s);
-    forget_url();
+    own_database_drop();
 }
 
 /* ---- refusing it ---- */
 
 TEST(a_schema_that_is_newer_is_refused_and_left_alone)
 {
-    const char *url = fresh_url();
+    const char *url = own_database();
     struct store *s = open_it(url), *other;
     struct err err;
 
@@ -157,12 +127,12 @@ TEST(a_schema_that_is_newer_is_refused_and_left_alone)
     CHECK_EQ(sql_number(s, "SELECT max(version) FROM schema_migrations"), 999);
     verify_clean(s);
     store_close(&s);
-    forget_url();
+    own_database_drop();
 }
 
 TEST(without_leave_to_migrate_an_empty_database_is_refused_with_what_to_do)
 {
-    const char *url = fresh_url();
+    const char *url = own_database();
     struct store *s;
     struct err err;
 
@@ -174,7 +144,7 @@ TEST(without_leave_to_migrate_an_empty_database_is_refused_with_what_to_do)
     s = open_it(url); /* and nothing was spoilt by the look */
     check_schema(s);
     store_close(&s);
-    forget_url();
+    own_database_drop();
 }
 
 /* ---- names of somebody else's ---- */
@@ -203,7 +173,7 @@ static void refuses_name(const char *url, const char *name)
 
 TEST(a_table_of_somebody_else_under_a_name_that_pawl_needs_is_refused_and_left_alone)
 {
-    const char *url = fresh_url();
+    const char *url = own_database();
     struct store *s;
     struct pg t;
 
@@ -217,12 +187,12 @@ TEST(a_table_of_somebody_else_under_a_name_that_pawl_needs_is_refused_and_left_a
     check_schema(s);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM bills"), 0);
     store_close(&s);
-    forget_url();
+    own_database_drop();
 }
 
 TEST(the_list_of_migrations_of_another_program_is_not_taken_for_ours)
 {
-    const char *url = fresh_url();
+    const char *url = own_database();
     struct store *s;
     struct err err;
 
@@ -231,12 +201,12 @@ TEST(the_list_of_migrations_of_another_program_is_not_taken_for_ours)
     refuses_name(url, "'schema_migrations'");
     CHECK_EQ(try_open(url, (struct store_options){.no_migrate = true}, &s, &err), -E_SCHEMA);
     CHECK(strstr(err.msg, "not Pawl's"));
-    forget_url();
+    own_database_drop();
 }
 
 TEST(a_name_that_only_a_later_version_needs_is_refused_at_the_upgrade)
 {
-    const char *url = fresh_url();
+    const char *url = own_database();
     struct store *s = open_it(url);
 
     submit(s, "x");
@@ -249,7 +219,7 @@ TEST(a_name_that_only_a_later_version_needs_is_refused_at_the_upgrade)
     CHECK_EQ(sql_number(s, "SELECT max(version) FROM schema_migrations"), 7);
     CHECK_EQ(settle_ok(s, claim_job(s, 1)), 0);
     store_close(&s);
-    forget_url();
+    own_database_drop();
 }
 
 TEST(what_pawl_makes_is_known_by_its_name)
@@ -264,47 +234,9 @@ TEST(what_pawl_makes_is_known_by_its_name)
 
 /* ---- dying in the middle ---- */
 
-struct killing {
-    int nth, seen;
-    char where[64]; /* the last point it came to */
-};
-
-static void die_here(void *arg, const char *where)
-{
-    struct killing *k = arg;
-
-    snprintf(k->where, sizeof(k->where), "%s", where);
-    if (++k->seen == k->nth)
-        kill(getpid(), SIGKILL);
-}
-
-/* Opens in another process, which is killed at its nth point. True if it came to that. */
-static bool open_and_die(const char *url, int nth, struct killing *k)
-{
-    pid_t pid;
-    int status;
-
-    *k = (struct killing){.nth = nth};
-    pid = fork();
-    CHECK(pid >= 0);
-    if (!pid) {
-        struct env env = {.point = die_here, .arg = k};
-        struct store_options options = {.env = &env};
-        struct store *s = NULL;
-        struct err err = ERR_INIT;
-
-        if (store_open(url, NULL, &options, &s, &err))
-            fprintf(stderr, "%s\n", err.msg);
-        _exit(!s);
-    }
-    CHECK_EQ(waitpid(pid, &status, 0), pid);
-    CHECK(WIFSIGNALED(status) || WEXITSTATUS(status) == 0);
-    return WIFSIGNALED(status);
-}
-
 TEST(a_migration_that_is_killed_anywhere_leaves_nothing_and_the_next_succeeds)
 {
-    const char *url = fresh_url();
+    const char *url = own_database();
     struct killing *k = shared_memory(sizeof(*k));
     bool before_commit = false, migrated = false;
     struct store *s;
@@ -326,7 +258,7 @@ TEST(a_migration_that_is_killed_anywhere_leaves_nothing_and_the_next_succeeds)
     s = open_it(url);
     check_schema(s);
     store_close(&s);
-    forget_url();
+    own_database_drop();
 }
 
 static void open_only(int nth)
@@ -342,7 +274,7 @@ TEST(a_migration_that_is_killed_at_any_moment_is_done_by_the_next)
     struct store *s;
     int i;
 
-    shared_url = fresh_url();
+    shared_url = own_database();
     for (i = 0; i < 20; i++) {
         pid_t pid = fork();
         int status;
@@ -361,5 +293,5 @@ TEST(a_migration_that_is_killed_at_any_moment_is_done_by_the_next)
     s = open_it(shared_url);
     check_schema(s);
     store_close(&s);
-    forget_url();
+    own_database_drop();
 }

@@ -411,33 +411,10 @@ TEST_SLOW(four_that_take_at_once_take_each_of_them_once, 120)
     store_close(&s);
 }
 
-static void die(void *arg)
+static void take_all_that_waits(struct store *s, void *arg)
 {
     (void)arg;
-    kill(getpid(), SIGKILL);
-}
-
-/* Takes what waits, until it comes to its nth point; false: it came to its end. */
-static bool take_until(int nth)
-{
-    struct watch w = {0};
-    int status;
-    pid_t pid = fork();
-
-    CHECK(pid >= 0);
-    if (pid == 0) {
-        struct store *s = watched_store(&w);
-
-        watch_for(&w, NULL, nth, die, NULL);
-        take_submissions(s);
-        store_close(&s);
-        _exit(0);
-    }
-    CHECK_EQ(waitpid(pid, &status, 0), pid);
-    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
-        return true;
-    CHECK_EQ(status, 0);
-    return false;
+    take_submissions(s);
 }
 
 TEST_SLOW(a_kill_at_any_point_loses_none_and_takes_none_twice, 300)
@@ -456,7 +433,7 @@ TEST_SLOW(a_kill_at_any_point_loses_none_and_takes_none_twice, 300)
         sql_submit(s, (struct sql_call){0});
         store_close(&s);
         rounds += 2;
-        killed = take_until(++nth);
+        killed = killed_at(NULL, ++nth, take_all_that_waits, NULL);
         s = fixture_store();
         do /* the server may not have noticed yet that the one with their locks is dead */
             take_submissions(s);

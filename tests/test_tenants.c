@@ -1,12 +1,9 @@
 /* test_tenants.c - the contract of tenants: separate worlds that are made, listed and dropped by
  * name; and, on PostgreSQL, each with a role that can't look over the fence. */
 #include "base/buf.h"
-#include "fixture.h"
+#include "own_fixture.h"
 
 #include "store/tenant.h"
-
-#undef SECOND /* the driver has the same, as an int */
-#include "pg_fixture.h"
 
 #include <dirent.h>
 
@@ -15,29 +12,9 @@
 /* A database of the test's own: the server's other tenants are not listed in it. */
 static const char *own_url(void)
 {
-    static char url[4096];
+    static const char *url;
 
-    if (*url)
-        return url;
-    if (!strcmp(test_db(), "sqlite")) {
-        snprintf(url, sizeof(url), "sqlite:%s/pawl.db", test_dir());
-    } else {
-        char *name = pg_database(), *text = pg_url_at(pg_port(), name);
-
-        snprintf(url, sizeof(url), "%s", text);
-        free(text);
-        free(name);
-    }
-    return url;
-}
-
-static void forget_url(void)
-{
-    char name[32];
-
-    snprintf(name, sizeof(name), "test_%d", (int)getpid());
-    if (strcmp(test_db(), "sqlite"))
-        pg_database_drop(name);
+    return url ? url : (url = own_database());
 }
 
 /* Roles are the whole server's: each test's process has names of its own. */
@@ -120,7 +97,7 @@ TEST(tenants_are_made_listed_and_dropped)
     CHECK(strstr(err.msg, a));
     drop(b);
     CHECK_STR(list(), "");
-    forget_url();
+    own_database_drop();
 }
 
 TEST(a_tenant_that_exists_is_not_made_again)
@@ -138,7 +115,7 @@ TEST(a_tenant_that_exists_is_not_made_again)
     verify_clean(s);
     store_close(&s);
     drop(a);
-    forget_url();
+    own_database_drop();
 }
 
 TEST(names_are_small_letters_digits_and_underscores)
@@ -185,7 +162,7 @@ TEST(names_are_small_letters_digits_and_underscores)
     CHECK_EQ(strlen(good[2]), 41);
     for (i = 0; i < COUNT(good); i++)
         CHECK_OK_ERR(tenant_check_name(good[i], &err), &err);
-    forget_url();
+    own_database_drop();
 }
 
 TEST(the_longest_name_works)
@@ -203,7 +180,7 @@ TEST(the_longest_name_works)
     verify_clean(s);
     store_close(&s);
     drop(name);
-    forget_url();
+    own_database_drop();
 }
 
 TEST(a_tenant_that_does_not_exist_is_not_found_and_not_made_by_looking)
@@ -220,7 +197,7 @@ TEST(a_tenant_that_does_not_exist_is_not_found_and_not_made_by_looking)
     CHECK(strstr(err.msg, nobody));
     CHECK_STR(list(), "");
     CHECK_EQ(try_open(own_url(), nobody, &s, &err), -E_NOT_FOUND);
-    forget_url();
+    own_database_drop();
 }
 
 /* ---- worlds of their own ---- */
@@ -264,7 +241,7 @@ TEST(two_tenants_and_the_default_one_do_not_see_each_other)
     store_close(&a);
     store_close(&none);
     drop(na);
-    forget_url();
+    own_database_drop();
 }
 
 TEST(a_dropped_tenant_is_gone_with_everything_and_may_be_made_anew)
@@ -286,7 +263,7 @@ TEST(a_dropped_tenant_is_gone_with_everything_and_may_be_made_anew)
     verify_clean(s);
     store_close(&s);
     drop(a);
-    forget_url();
+    own_database_drop();
 }
 
 TEST(a_dropped_tenant_leaves_no_file_behind)
@@ -386,7 +363,7 @@ TEST(the_role_of_a_tenant_works_in_its_own_schema)
     free(text);
     free(role);
     drop(a);
-    forget_url();
+    own_database_drop();
 }
 
 TEST(the_role_of_a_tenant_is_refused_on_all_others)
@@ -438,7 +415,7 @@ TEST(the_role_of_a_tenant_is_refused_on_all_others)
     free(role_b);
     drop(a);
     drop(b);
-    forget_url();
+    own_database_drop();
 }
 
 TEST(nobody_but_its_administrators_may_open_a_tenant)
@@ -468,5 +445,5 @@ TEST(nobody_but_its_administrators_may_open_a_tenant)
     free(text);
     free(stranger);
     drop(a);
-    forget_url();
+    own_database_drop();
 }

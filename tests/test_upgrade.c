@@ -1,18 +1,14 @@
 /* test_upgrade.c - the contract of an upgrade: a database of the first version becomes one of this
  * version with everything that is in it, however many come at once and wherever one of them dies.
  */
-#include "fixture.h"
+#include "own_fixture.h"
 
-#undef SECOND /* the driver has the same, as an int */
-#include "pg_fixture.h"
-
-#include <signal.h>
 #include <sodium.h>
 #include <sys/wait.h>
 
 /* ---- a database of version 1 ---- */
 
-static char url[4096];
+static const char *url;
 
 static struct db *open_db(struct db_url **parsed, struct env *env)
 {
@@ -134,15 +130,7 @@ static void make_version_1(void)
     struct err err = ERR_INIT;
     struct db *db;
 
-    if (!strcmp(test_db(), "sqlite")) {
-        snprintf(url, sizeof(url), "sqlite:%s/old.db", test_dir());
-    } else {
-        char *name = pg_database(), *text = pg_url_at(pg_port(), name);
-
-        snprintf(url, sizeof(url), "%s", text);
-        free(text);
-        free(name);
-    }
+    url = own_database();
     db = open_db(&parsed, &env);
     CHECK_OK_ERR(db_begin(db, TX_LONG, &err), &err);
     make_tables(db, parsed);
@@ -151,15 +139,6 @@ static void make_version_1(void)
     CHECK_OK_ERR(db_commit(db, &err), &err);
     db_close(&db);
     url_free(&parsed);
-}
-
-static void drop_database(void)
-{
-    char name[32];
-
-    snprintf(name, sizeof(name), "test_%d", (int)getpid());
-    if (strcmp(test_db(), "sqlite"))
-        pg_database_drop(name);
 }
 
 /* ---- its upgrade ---- */
@@ -215,7 +194,7 @@ TEST(a_database_of_the_first_version_is_upgraded_and_its_jobs_go_on)
     s = upgraded();
     check_upgraded(s);
     store_close(&s);
-    drop_database();
+    own_database_drop();
 }
 
 TEST(without_leave_to_migrate_an_older_database_is_refused_with_what_to_do)
@@ -230,7 +209,7 @@ TEST(without_leave_to_migrate_an_older_database_is_refused_with_what_to_do)
     s = upgraded();
     check_upgraded(s);
     store_close(&s);
-    drop_database();
+    own_database_drop();
 }
 
 static void open_only(int nth)
@@ -250,45 +229,10 @@ TEST(eight_processes_that_come_at_once_upgrade_once)
     s = upgraded();
     check_upgraded(s);
     store_close(&s);
-    drop_database();
+    own_database_drop();
 }
 
 /* ---- dying in the middle ---- */
-
-struct killing {
-    int nth, seen;
-    char where[64]; /* the last point it came to */
-};
-
-static void die_here(void *arg, const char *where)
-{
-    struct killing *k = arg;
-
-    snprintf(k->where, sizeof(k->where), "%s", where);
-    if (++k->seen == k->nth)
-        kill(getpid(), SIGKILL);
-}
-
-/* Opens in another process, which is killed at its nth point. True if it came to that. */
-static bool upgrade_and_die(int nth, struct killing *k)
-{
-    pid_t pid;
-    int status;
-
-    *k = (struct killing){.nth = nth};
-    pid = fork();
-    CHECK(pid >= 0);
-    if (!pid) {
-        struct env env = {.point = die_here, .arg = k};
-        struct store *s;
-        struct err err;
-
-        _exit(try_open((struct store_options){.env = &env}, &s, &err) != 0);
-    }
-    CHECK_EQ(waitpid(pid, &status, 0), pid);
-    CHECK(WIFSIGNALED(status) || WEXITSTATUS(status) == 0);
-    return WIFSIGNALED(status);
-}
 
 TEST(an_upgrade_that_is_killed_anywhere_leaves_the_old_version_and_the_next_succeeds)
 {
@@ -299,7 +243,7 @@ TEST(an_upgrade_that_is_killed_anywhere_leaves_the_old_version_and_the_next_succ
     int nth, rc;
 
     make_version_1();
-    for (nth = 1; upgrade_and_die(nth, k); nth++) {
+    for (nth = 1; open_and_die(url, nth, k); nth++) {
         CHECK(nth < 100);
         before_commit |= !strcmp(k->where, "commit");
         done |= !strcmp(k->where, "committed");
@@ -314,5 +258,5 @@ TEST(an_upgrade_that_is_killed_anywhere_leaves_the_old_version_and_the_next_succ
     s = upgraded();
     check_upgraded(s);
     store_close(&s);
-    drop_database();
+    own_database_drop();
 }

@@ -1,0 +1,33 @@
+/* engine_refusal_fixture.h - engines on a database that refuses to write some rows: what they say
+ * of it, and how they end if it is too much. */
+#ifndef TESTS_ENGINE_REFUSAL_FIXTURE_H
+#define TESTS_ENGINE_REFUSAL_FIXTURE_H
+
+#include "engine_fixture.h"
+#include "refusal_fixture.h"
+
+static char said[4096]; /* the last sentence */
+
+static inline void keep_said(void *arg, const char *sentence)
+{
+    (void)arg;
+    snprintf(said, sizeof(said), "%s", sentence);
+}
+
+/* Nothing can be written of many rows: then the worker says so, and ends. Also the test does. */
+static inline void check_ends_refused(struct worker_kit *k, struct store *s)
+{
+    struct err err = ERR_INIT;
+    int rc;
+
+    while (!(rc = engine_step(k->engine, 20000, &err)))
+        ;
+    CHECK_EQ(rc, -E_INTERNAL);
+    CHECK(strstr(err.msg, "not today"));
+    allow_write(s, "executions");
+    engine_close(&k->engine);
+    verify_clean(s);
+    store_close(&s);
+}
+
+#endif
