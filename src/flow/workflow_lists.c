@@ -17,6 +17,11 @@ static const char *bad_variable(const char *text)
     return wr_is_variable(text) ? NULL : "the name of a variable (letters, digits and _)";
 }
 
+static const char *bad_name(const char *text)
+{
+    return wr_is_variable(text) ? NULL : "a name (letters, digits and _)";
+}
+
 /* A line KEY=VALUE must be able to set it. */
 static const char *bad_output(const char *text)
 {
@@ -138,8 +143,9 @@ bool wr_type_codes(struct reader *r, const struct key *k, const struct yaml *nod
 
 /* ---- mappings of anything ---- */
 
-bool wr_type_env(struct reader *r, const struct key *k, const struct yaml *node, const char *what,
-                 void *to)
+static bool read_pairs(struct reader *r, const struct key *k, const struct yaml *node,
+                       const char *what, text_check *check, wr_reader *read,
+                       struct workflow_pairs *out)
 {
     struct spec_pair *pairs;
     char name[WHAT_SIZE];
@@ -153,46 +159,32 @@ bool wr_type_env(struct reader *r, const struct key *k, const struct yaml *node,
     for (i = 0; i < node->n; i++) {
         const struct yaml_pair *p = yaml_pair(node, i);
 
-        if ((wanted = bad_variable(p->key.text)))
+        if ((wanted = check(p->key.text)))
             ok = yaml_expected(r->doc, &p->key, what, wanted);
         pairs[i].key = wr_keep(r, &p->key, p->key.text);
-        ok = wr_type_template(r, k, &p->value, wr_what(name, what, p->key.text), &pairs[i].value) &&
-             ok;
-    }
-    if (ok)
-        *(struct workflow_pairs *)to = (struct workflow_pairs){pairs, node->n};
-    return ok;
-}
-
-static bool read_pairs(struct reader *r, const struct yaml *node, const char *what, bool literal,
-                       struct workflow_pairs *out)
-{
-    struct spec_pair *pairs;
-    char name[WHAT_SIZE];
-    bool ok = true;
-    size_t i;
-
-    if (!yaml_is_map(r->doc, node, what))
-        return false;
-    pairs = arena_zalloc(r->arena, (node->n + 1) * sizeof(*pairs));
-    for (i = 0; i < node->n; i++) {
-        const struct yaml_pair *p = yaml_pair(node, i);
-
-        if (!wr_is_variable(p->key.text))
-            ok = yaml_expected(r->doc, &p->key, what, "a name (letters, digits and _)");
-        pairs[i].key = wr_keep(r, &p->key, p->key.text);
-        pairs[i].value = wr_value(r, &p->value, wr_what(name, what, p->key.text), literal);
-        ok = pairs[i].value && ok;
+        ok = read(r, k, &p->value, wr_what(name, what, p->key.text), &pairs[i].value) && ok;
     }
     if (ok)
         *out = (struct workflow_pairs){pairs, node->n};
     return ok;
 }
 
+bool wr_type_env(struct reader *r, const struct key *k, const struct yaml *node, const char *what,
+                 void *to)
+{
+    return read_pairs(r, k, node, what, bad_variable, wr_type_template, to);
+}
+
+static bool read_value(struct reader *r, const struct key *k, const struct yaml *node,
+                       const char *what, void *to)
+{
+    return (*(const char **)to = wr_value(r, node, what, k->type == KEY_LITERALS)) != NULL;
+}
+
 bool wr_type_values(struct reader *r, const struct key *k, const struct yaml *node,
                     const char *what, void *to)
 {
-    return read_pairs(r, node, what, k->type == KEY_LITERALS, to);
+    return read_pairs(r, k, node, what, bad_name, read_value, to);
 }
 
 bool wr_type_literal(struct reader *r, const struct key *k, const struct yaml *node,

@@ -60,7 +60,10 @@ MUST_USE int door_write(struct turn *t, struct err *err);
 /* limit.c: notes that this row's limits are needed, then looks up and locks all that were noted. */
 void limits_note(struct turn *t, const struct execution *e);
 MUST_USE int limits_fetch(struct turn *t, struct err *err);
-/* The same in two steps. */
+/* Reads the rows that a statement finds and locks, and notes their limits. */
+MUST_USE int limits_note_found(struct turn *t, struct args *a, struct rows *r, struct row ***rows,
+                               struct err *err);
+/* limits_fetch in two steps. */
 MUST_USE int limits_send(struct turn *t, struct rows *locked, struct err *err);
 void limits_take(struct turn *t, const struct rows *locked);
 /* The limits that a job falls under and that exist; at most 2. */

@@ -253,9 +253,9 @@ MUST_USE int items_again(struct turn *t, struct row *foreach, struct row *item, 
                          struct err *err);
 /* What its items, as they are now, leave in its bits. */
 MUST_USE int items_bits(struct turn *t, struct row *foreach, int *bits, struct err *err);
-/* The value of an item. */
-MUST_USE int items_value(struct turn *t, const struct row *foreach, int index, struct json_t **out,
-                         struct err *err);
+/* An item as the subject of what is decided about it. */
+MUST_USE int items_subject(struct turn *t, const struct row *foreach, struct row *item,
+                           struct flow **f, struct flow_subject *s, struct err *err);
 
 /* flow_end.c */
 /* Ends a workflow below which nothing is open any more, or runs what comes at its end. */

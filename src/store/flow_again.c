@@ -104,29 +104,30 @@ int items_rerun_failed(struct turn *t, struct row *foreach, struct rerun *r, str
     return rc;
 }
 
-int items_value(struct turn *t, const struct row *foreach, int index, json_t **out, struct err *err)
+int items_subject(struct turn *t, const struct row *foreach, struct row *item, struct flow **f,
+                  struct flow_subject *s, struct err *err)
 {
     json_t *list;
-    int rc = items_list(t, foreach, &list, err);
+    int rc;
 
-    if (!rc)
-        *out = json_array_get(list, (size_t)index);
-    return rc;
+    *s = (struct flow_subject){
+        .row = item, .index = item->now.task_index, .facts = {.success = true}};
+    if ((rc = flow_of(t, foreach->now.workflow, foreach->now.root, f, err)) ||
+        (rc = items_list(t, foreach, &list, err)))
+        return rc;
+    s->item = json_array_get(list, (size_t)s->index);
+    s->task = definition_task((*f)->def, foreach->now.task_name);
+    return 0;
 }
 
 int items_again(struct turn *t, struct row *foreach, struct row *item, struct rerun *r,
                 struct err *err)
 {
-    struct flow_subject s = {
-        .row = item, .index = item->now.task_index, .facts = {.success = true}};
+    struct flow_subject s;
     struct flow *f;
-    int rc;
+    int rc = items_subject(t, foreach, item, &f, &s, err);
 
-    if ((rc = flow_of(t, foreach->now.workflow, foreach->now.root, &f, err)) ||
-        (rc = items_value(t, foreach, s.index, &s.item, err)))
-        return rc;
-    s.task = definition_task(f->def, foreach->now.task_name);
-    return again(t, f, &s, r, err);
+    return rc ? rc : again(t, f, &s, r, err);
 }
 
 int items_bits(struct turn *t, struct row *foreach, int *bits, struct err *err)

@@ -161,15 +161,11 @@ int flow_ready(struct turn *t, struct flow *f, const struct flow_subject *s, str
 
 static int go_as_item(struct turn *t, struct row *foreach, struct row *row, struct err *err)
 {
-    struct flow_subject s = {.row = row, .index = row->now.task_index, .facts = {.success = true}};
+    struct flow_subject s;
     struct flow *f;
-    int rc;
+    int rc = items_subject(t, foreach, row, &f, &s, err);
 
-    if ((rc = flow_of(t, foreach->now.workflow, foreach->now.root, &f, err)) ||
-        (rc = items_value(t, foreach, s.index, &s.item, err)))
-        return rc;
-    s.task = definition_task(f->def, foreach->now.task_name);
-    return run(t, f, &s, err);
+    return rc ? rc : run(t, f, &s, err);
 }
 
 int flow_go(struct turn *t, struct row *row, struct err *err)

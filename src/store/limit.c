@@ -48,6 +48,22 @@ void limits_note(struct turn *t, const struct execution *e)
         limit_get(t, 'k', e->concurrency);
 }
 
+int limits_note_found(struct turn *t, struct args *a, struct rows *r, struct row ***rows,
+                      struct err *err)
+{
+    size_t i;
+    int rc = turn_query(t, a, r, err);
+
+    if (rc)
+        return rc;
+    *rows = arena_alloc(&t->arena, (r->n + 1) * sizeof(**rows));
+    if ((rc = turn_read_rows(t, r, false, *rows, err)))
+        return rc;
+    for (i = 0; i < r->n; i++)
+        limits_note(t, &(*rows)[i]->now);
+    return 0;
+}
+
 static int by_key(const void *a, const void *b)
 {
     const struct limit *const *x = a, *const *y = b;
@@ -194,14 +210,7 @@ static int offer(struct turn *t, struct limit *l, size_t *taken, struct err *err
     args_begin(&a, Q_WAITERS);
     args_int(&a, room > l->ask ? room : l->ask);
     args_text(&a, l->key);
-    if ((rc = turn_query(t, &a, &r, err)))
-        goto done;
-    rows = arena_alloc(&t->arena, (r.n + 1) * sizeof(*rows));
-    if ((rc = turn_read_rows(t, &r, false, rows, err)))
-        goto done;
-    for (i = 0; i < r.n; i++)
-        limits_note(t, &rows[i]->now);
-    if ((rc = limits_try(t, err)))
+    if ((rc = limits_note_found(t, &a, &r, &rows, err)) || (rc = limits_try(t, err)))
         goto done;
     for (i = 0; i < r.n && l->used < l->max; i++) {
         if (rows[i]->now.held != HELD_LIMIT || !limits_are_known(t, &rows[i]->now))

@@ -57,14 +57,7 @@ static int hold_surplus(struct turn *t, struct limit *l, size_t slice, bool *mor
     args_begin(&a, l->kind == 'q' ? Q_SURPLUS_OF_QUEUE : Q_SURPLUS_OF_KEY);
     args_text(&a, l->name);
     args_int(&a, (int64_t)(above < slice ? above : slice));
-    if ((rc = turn_query(t, &a, &r, err)))
-        goto done;
-    rows = arena_alloc(&t->arena, (r.n + 1) * sizeof(*rows));
-    if ((rc = turn_read_rows(t, &r, false, rows, err)))
-        goto done;
-    for (i = 0; i < r.n; i++)
-        limits_note(t, &rows[i]->now);
-    if ((rc = limits_fetch(t, err)))
+    if ((rc = limits_note_found(t, &a, &r, &rows, err)) || (rc = limits_fetch(t, err)))
         goto done;
     /* A claim that has one locked may yet be rolled back. */
     if (r.n < above && (rc = is_more_claimable(t, l, r.n, more, err)))
