@@ -15,11 +15,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MAX_IDS 5000
-
 static const struct raw_db *db;
 static bool lite;
 static int64_t ids[MAX_IDS];
+int64_t raw_places[MAX_IDS];
 
 void raw_die(const char *what, const char *why)
 {
@@ -174,8 +173,12 @@ static void claim(struct args *a, size_t n, const char *queue)
     db->run(a, ids);
     db->sync(ids);
     update(a, Q_EXECUTION_UPDATE, n, 3, S_RUNNING);
-    args_begin(a, Q_OUTBOX_DELETE);
+    args_begin(a, lite ? Q_OUTBOX_DELETE : Q_OUTBOX_DELETE_AT);
     for (i = 0; i < n; i++) {
+        if (!lite) {
+            args_int(a, raw_places[i]);
+            continue;
+        }
         args_text(a, "process");
         args_text(a, queue);
         args_int(a, 0);

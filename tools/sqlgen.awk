@@ -30,7 +30,7 @@
 
 BEGIN {
 	split("sqlite postgres", dialects)
-	split("i64 i32 i16 text time bytes", list)
+	split("i64 i32 i16 text time bytes tid", list)
 	for (i in list)
 		is_type[list[i]] = 1
 	if (make != "statements.h" && make != "statements.c" && make != "migrations.c") {

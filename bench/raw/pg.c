@@ -1,8 +1,8 @@
 /* pg.c - see raw.h: libpq, in a pipeline, with binary arrays. */
 #include "raw.h"
-#include "store/pg_lib.h"
+#include "store/pg_codec.h"
+#include "store/pg_shape.h"
 
-#include <arpa/inet.h>
 #include <endian.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,91 +12,29 @@ static PGconn *pg;
 static bool pg_prepared[Q_COUNT];
 static int pg_open_results;
 
-static const Oid scalar_oids[] = {
-    [T_I64] = 20, [T_I32] = 23, [T_I16] = 21, [T_TEXT] = 25, [T_TIME] = 1184, [T_BYTES] = 17};
-static const Oid array_oids[] = {[T_I64] = 1016,  [T_I32] = 1007,  [T_I16] = 1005,
-                                 [T_TEXT] = 1009, [T_TIME] = 1185, [T_BYTES] = 1001};
-
-struct bytes {
-    char *at;
-    size_t n, cap;
-};
-
-static void put(struct bytes *b, const void *p, size_t n)
-{
-    if (b->n + n > b->cap) {
-        b->cap = (b->n + n) * 2;
-        b->at = realloc(b->at, b->cap);
-    }
-    memcpy(b->at + b->n, p, n);
-    b->n += n;
-}
-
-static void put32(struct bytes *b, int32_t v)
-{
-    uint32_t n = htonl((uint32_t)v);
-
-    put(b, &n, 4);
-}
-
-static void put_value(struct bytes *b, unsigned char type, const struct val *v, bool with_length)
-{
-    uint64_t n64 = htobe64((uint64_t)(type == T_TIME ? v->i - 946684800000000LL : v->i));
-    uint32_t n32 = htonl((uint32_t)v->i);
-    uint16_t n16 = htons((uint16_t)v->i);
-    const void *p = type == T_TEXT  ? (const void *)v->s
-                    : type == T_I32 ? (const void *)&n32
-                    : type == T_I16 ? (const void *)&n16
-                                    : (const void *)&n64;
-    size_t n = type == T_TEXT ? v->len : type == T_I32 ? 4 : type == T_I16 ? 2 : 8;
-
-    if (with_length)
-        put32(b, v->null ? -1 : (int32_t)n);
-    if (!v->null)
-        put(b, p, n);
-}
-
+/* Encoded as the driver does it, so that the server is asked the very same. */
 static void pg_run(const struct args *a, int64_t *first_column)
 {
-    static struct bytes buffers[STMT_MAX_PARAMS];
+    static struct buf scratch = BUF_INIT;
+    static struct pg_shapes shapes;
     const struct stmt *s = a->stmt;
-    int n = s->nscalars + s->nrows, i;
-    size_t rows = s->nrows ? (a->vals.n - s->nscalars) / s->nrows : 0, r;
-    const char *values[STMT_MAX_PARAMS];
-    int lengths[STMT_MAX_PARAMS], formats[STMT_MAX_PARAMS];
-    Oid oids[STMT_MAX_PARAMS];
+    struct pg_shape *shape = pg_shape_for(&shapes, a);
+    const char *name = shape ? shape->name : s->name;
+    bool *prepared = shape ? &shape->prepared : &pg_prepared[s - statements];
+    struct pg_params params;
+    struct err err;
 
     (void)first_column;
-    for (i = 0; i < n; i++) {
-        struct bytes *b = &buffers[i];
-        bool scalar = i < s->nscalars;
-
-        b->n = 0;
-        oids[i] = scalar ? scalar_oids[s->types[i]] : array_oids[s->types[i]];
-        if (scalar) {
-            put_value(b, s->types[i], &a->vals.at[i], false);
-        } else {
-            put32(b, 1);
-            put32(b, 1);
-            put32(b, (int32_t)scalar_oids[s->types[i]]);
-            put32(b, (int32_t)rows);
-            put32(b, 1);
-            for (r = 0; r < rows; r++)
-                put_value(b, s->types[i],
-                          &a->vals.at[s->nscalars + r * s->nrows + (size_t)(i - s->nscalars)],
-                          true);
-        }
-        values[i] = b->at;
-        lengths[i] = (int)b->n;
-        formats[i] = 1;
-    }
-    if (!pg_prepared[s - statements]) {
-        pg_prepared[s - statements] = true;
-        pq.sendPrepare(pg, s->name, s->sql[DIALECT_POSTGRES], n, oids);
+    if (pg_encode(a, shape ? shape->same : 0, &scratch, &params, &err))
+        raw_die(name, err.msg);
+    if (!*prepared) {
+        *prepared = true;
+        pq.sendPrepare(pg, name, shape ? shape->sql : s->sql[DIALECT_POSTGRES], params.n,
+                       params.types);
         pg_open_results++;
     }
-    if (!pq.sendQueryPrepared(pg, s->name, n, values, lengths, formats, 1))
-        raw_die(s->name, pq.errorMessage(pg));
+    if (!pq.sendQueryPrepared(pg, name, params.n, params.values, params.lengths, params.formats, 1))
+        raw_die(name, pq.errorMessage(pg));
     pg_open_results++;
 }
 
@@ -120,10 +58,16 @@ static void pg_sync(int64_t *first_column)
         if (pq.resultStatus(res) != PGRES_COMMAND_OK && pq.resultStatus(res) != PGRES_TUPLES_OK)
             raw_die("statement", pq.resultErrorMessage(res));
         for (i = 0; first_column && pq.nfields(res) > 4 && i < pq.ntuples(res); i++) {
-            int64_t n;
+            const char *place = pq.getvalue(res, i, pq.nfields(res) - 2);
+            uint64_t n;
+            uint32_t page;
+            uint16_t at;
 
-            memcpy(&n, pq.getvalue(res, i, 0), 8);
-            first_column[i] = (int64_t)be64toh((uint64_t)n);
+            memcpy(&n, pq.getvalue(res, i, 0), sizeof(n));
+            first_column[i] = (int64_t)be64toh(n);
+            memcpy(&page, place, sizeof(page));
+            memcpy(&at, place + sizeof(page), sizeof(at));
+            raw_places[i] = (int64_t)be32toh(page) << 16 | be16toh(at);
         }
         pq.clear(res);
         pg_open_results--;

@@ -17,6 +17,9 @@ struct raw_db {
 
 extern const struct raw_db raw_lite, raw_pg;
 
+#define MAX_IDS 5000
+extern int64_t raw_places[MAX_IDS]; /* of the outbox rows that PostgreSQL's last claim returned */
+
 _Noreturn void raw_die(const char *what, const char *why);
 
 #endif

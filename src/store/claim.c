@@ -95,6 +95,7 @@ static int take_waiting(struct turn *t, const struct claim *c, struct job_list *
     size_t most = c->max + taken_before(t, c) + aside_count(c->unclaimable);
     struct rows r = ROWS_INIT;
     struct row **rows;
+    size_t i;
     int rc;
 
     args_begin(&t->args, Q_CLAIM);
@@ -106,6 +107,8 @@ static int take_waiting(struct turn *t, const struct claim *c, struct job_list *
     rows = arena_alloc(&t->arena, (r.n + 1) * sizeof(*rows));
     if ((rc = turn_read_rows(t, &r, true, rows, err)))
         goto done;
+    for (i = 0; i < r.n; i++)
+        rows[i]->outbox_at = rows_int(&r, i, r.ncols - 2);
     out->dry = r.n < most;
     rc = take(t, c, rows, r.n, out, err);
 done:

@@ -19,7 +19,7 @@ enum dialect { DIALECT_SQLITE, DIALECT_POSTGRES, DIALECT_COUNT };
 
 /* i64, i32 and i16 differ only in what PostgreSQL is told; time is µs since 1970 everywhere in C
  * and timestamptz on PostgreSQL, converted by the driver. */
-enum db_type { T_I64 = 1, T_I32, T_I16, T_TEXT, T_TIME, T_BYTES };
+enum db_type { T_I64 = 1, T_I32, T_I16, T_TEXT, T_TIME, T_BYTES, T_TID };
 
 #define STMT_MAX_PARAMS 40
 

@@ -161,7 +161,7 @@ static int write_difference(struct turn *t, struct err *err)
     {
         r->stored = r->now;
         r->is_new = r->outcome = r->resolved = r->dirty = false;
-        r->due_at = r->timeout_at = 0;
+        r->due_at = r->timeout_at = r->outbox_at = 0;
     }
     t->dirty.n = 0;
     return 0;

@@ -5,23 +5,45 @@
 
 #include <string.h>
 
-static int write_outbox(struct turn *t, struct err *err)
+static bool leaves_outbox(const struct row *r)
+{
+    return !r->is_new && execution_is_claimable(&r->stored) && !execution_is_claimable(&r->now);
+}
+
+static int delete_outbox(struct turn *t, struct err *err)
 {
     struct args *a = &t->args;
     struct row *r;
     int rc;
 
+    args_begin(a, Q_OUTBOX_DELETE_AT);
+    EACH_DIRTY(t, r)
+    {
+        if (leaves_outbox(r) && r->outbox_at)
+            args_int(a, r->outbox_at);
+    }
+    if ((rc = send_exact(t, err)))
+        return rc;
     args_begin(a, Q_OUTBOX_DELETE);
     EACH_DIRTY(t, r)
     {
-        if (r->is_new || !execution_is_claimable(&r->stored) || execution_is_claimable(&r->now))
+        if (!leaves_outbox(r) || r->outbox_at)
             continue;
         args_text(a, r->stored.lane);
         args_text(a, r->stored.queue);
         args_int(a, -r->stored.priority);
         args_int(a, r->stored.id);
     }
-    if ((rc = send_exact(t, err)))
+    return send_exact(t, err);
+}
+
+static int write_outbox(struct turn *t, struct err *err)
+{
+    struct args *a = &t->args;
+    struct row *r;
+    int rc;
+
+    if ((rc = delete_outbox(t, err)))
         return rc;
     args_begin(a, Q_OUTBOX_INSERT);
     EACH_DIRTY(t, r)

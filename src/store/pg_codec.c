@@ -13,8 +13,8 @@
 static const struct {
     Oid scalar, array;
 } oids[] = {
-    [T_I64] = {20, 1016},  [T_I32] = {23, 1007},    [T_I16] = {21, 1005},
-    [T_TEXT] = {25, 1009}, [T_TIME] = {1184, 1185}, [T_BYTES] = {17, 1001},
+    [T_I64] = {20, 1016},    [T_I32] = {23, 1007},   [T_I16] = {21, 1005}, [T_TEXT] = {25, 1009},
+    [T_TIME] = {1184, 1185}, [T_BYTES] = {17, 1001}, [T_TID] = {27, 1010},
 };
 
 static char *put16(char *p, int64_t n)
@@ -55,6 +55,8 @@ static char *put_value(char *p, enum db_type type, const struct val *v)
         return v->i < INT16_MIN || v->i > INT16_MAX ? NULL : put16(p, v->i);
     case T_TIME:
         return __builtin_sub_overflow(v->i, EPOCH_US, &us) ? NULL : put64(p, us);
+    case T_TID:
+        return put16(put32(p, v->i >> 16), v->i);
     case T_TEXT:
     case T_BYTES:
         return (char *)memcpy(p, v->s, v->len) + v->len;
@@ -108,7 +110,8 @@ static int misfit(const struct stmt *stmt, int param, struct err *err)
                    stmt->name, param + 1);
 }
 
-int pg_encode(const struct args *a, struct buf *scratch, struct pg_params *out, struct err *err)
+int pg_encode(const struct args *a, uint64_t same, struct buf *scratch, struct pg_params *out,
+              struct err *err)
 {
     const struct stmt *stmt = a->stmt;
     size_t nrows = args_rows(a), room = room_for(a);
@@ -126,12 +129,13 @@ int pg_encode(const struct args *a, struct buf *scratch, struct pg_params *out, 
     for (i = 0; i < out->n; i++) {
         enum db_type type = stmt->types[i];
         const struct val *v = &a->vals.at[i];
+        bool is_scalar = i < stmt->nscalars || same >> i & 1;
         char *start = p;
 
-        out->types[i] = i < stmt->nscalars ? oids[type].scalar : oids[type].array;
+        out->types[i] = is_scalar ? oids[type].scalar : oids[type].array;
         out->formats[i] = 1;
-        out->values[i] = i < stmt->nscalars && v->null ? NULL : start;
-        if (i >= stmt->nscalars)
+        out->values[i] = is_scalar && v->null ? NULL : start;
+        if (!is_scalar)
             p = put_array(p, type, v, nrows, stmt->nrows);
         else if (!v->null)
             p = put_value(p, type, v);
@@ -207,6 +211,11 @@ static void read_time(struct val *v, const char *p)
     v->i = (int64_t)get64(p) + EPOCH_US;
 }
 
+static void read_tid(struct val *v, const char *p)
+{
+    v->i = (int64_t)get32(p) << 16 | get16(p + 4); /* a row's page, and its place there */
+}
+
 static void read_text(struct val *v, const char *p)
 {
     v->s = p; /* libpq puts a NUL behind every value */
@@ -232,6 +241,7 @@ static const struct column_type {
     {17, -1, read_text},   /* bytea */
     {701, 8, read_float},  /* float8 */
     {26, 4, read_u32},     /* oid */
+    {27, 6, read_tid},     /* tid */
     {5069, 8, read_i64},   /* xid8 */
     {19, -1, read_text},   /* name */
     {114, -1, read_text},  /* json */

@@ -16,9 +16,10 @@ struct pg_params {
     int formats[STMT_MAX_PARAMS];
 };
 
-/* E_INTERNAL: a value does not fit its parameter's type. */
-MUST_USE int pg_encode(const struct args *a, struct buf *scratch, struct pg_params *out,
-                       struct err *err);
+/* `same`: row parameters that go as one value instead of an array, see pg_shape.h. E_INTERNAL: a
+ * value does not fit its parameter's type. */
+MUST_USE int pg_encode(const struct args *a, uint64_t same, struct buf *scratch,
+                       struct pg_params *out, struct err *err);
 
 /* Reads a result; on success `out` owns it, as texts point into it. E_INTERNAL: a column is of a
  * type that is not read here; the statement has to cast it. */

@@ -4,6 +4,7 @@
  *   pg_driver.c  open, begin, commit, rollback, script; the driver's table of functions
  *   pg_pipe.c    statements on their way: send, and read the answers in order
  *   pg_codec.c   values as the binary protocol wants them
+ *   pg_shape.c   statements for rows that have columns in common
  *   pg_conn.c    one connection: making it, waiting for it, losing it
  *   pg_err.c     PostgreSQL's refusals in our words
  *   pg_wake.c    wake-ups sent, off the path of the transactions
@@ -15,6 +16,7 @@
 #include "base/buf.h"
 #include "store/db.h"
 #include "store/pg_conn.h"
+#include "store/pg_shape.h"
 
 /* The statements of the driver itself. */
 enum pg_own {
@@ -43,8 +45,9 @@ enum pg_commit { COMMIT_UNSENT, COMMIT_SENT, COMMIT_DONE, COMMIT_REFUSED };
 struct pg_entry {
     enum { ENTRY_PREPARE, ENTRY_RUN, ENTRY_SYNC } kind;
     const struct stmt *stmt;
-    struct rows *out; /* NULL: rows are not wanted */
-    int64_t *now;     /* OWN_NOW: where to put it */
+    struct pg_shape *shape; /* NULL: the statement as it is */
+    struct rows *out;       /* NULL: rows are not wanted */
+    int64_t *now;           /* OWN_NOW: where to put it */
     long expect;
 };
 
@@ -63,6 +66,7 @@ struct pg_db {
 
     VEC(struct pg_entry) queue;
     bool prepared[PG_NAMED_COUNT]; /* by this connection's session, or on the way to it */
+    struct pg_shapes shapes;
     struct buf scratch;
     struct args own;        /* of the driver's own statements */
     struct pg_waker *waker; /* NULL until there was something to say */

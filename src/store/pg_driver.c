@@ -84,6 +84,7 @@ static void close_db(struct db *db)
     url_free(&p->url);
     vec_release(&p->queue);
     buf_release(&p->scratch);
+    pg_shapes_release(&p->shapes);
     args_release(&p->own);
     free(p);
 }

@@ -28,25 +28,26 @@ static int name_index(const struct pg_db *p, const struct stmt *stmt)
     return -1;
 }
 
-static bool send_named(struct pg_db *p, const struct stmt *stmt, int index,
-                       const struct pg_params *params)
+static bool send_statement(struct pg_db *p, const struct stmt *stmt, struct pg_shape *shape,
+                           const struct pg_params *params)
 {
-    const char *sql = stmt->sql[DIALECT_POSTGRES];
+    const char *sql = shape ? shape->sql : stmt->sql[DIALECT_POSTGRES];
+    const char *name = shape ? shape->name : stmt->name;
+    int index = name_index(p, stmt);
+    bool *prepared = shape ? &shape->prepared : index >= 0 ? &p->prepared[index] : NULL;
 
-    if (!p->prepared[index]) {
-        if (!pq.sendPrepare(p->conn, stmt->name, sql, params->n, params->types))
+    if (index < 0)
+        return pq.sendQueryParams(p->conn, sql, params->n, params->types, params->values,
+                                  params->lengths, params->formats, 1);
+    if (!*prepared) {
+        if (!pq.sendPrepare(p->conn, name, sql, params->n, params->types))
             return false;
-        p->prepared[index] = true;
-        *vec_add(&p->queue) = (struct pg_entry){.kind = ENTRY_PREPARE, .stmt = stmt};
+        *prepared = true;
+        *vec_add(&p->queue) =
+            (struct pg_entry){.kind = ENTRY_PREPARE, .stmt = stmt, .shape = shape};
     }
-    return pq.sendQueryPrepared(p->conn, stmt->name, params->n, params->values, params->lengths,
+    return pq.sendQueryPrepared(p->conn, name, params->n, params->values, params->lengths,
                                 params->formats, 1);
-}
-
-static bool send_unnamed(struct pg_db *p, const struct stmt *stmt, const struct pg_params *params)
-{
-    return pq.sendQueryParams(p->conn, stmt->sql[DIALECT_POSTGRES], params->n, params->types,
-                              params->values, params->lengths, params->formats, 1);
 }
 
 /* libpq would not take it: the connection is gone, or what it was given makes no sense. */
@@ -65,7 +66,7 @@ int pg_queue(struct pg_db *p, const struct args *a, const struct pg_entry *e, st
 {
     const struct stmt *stmt = a->stmt;
     struct pg_params params;
-    int index;
+    struct pg_shape *shape;
 
     if (p->failed.code)
         return pg_fail(p, err);
@@ -75,10 +76,10 @@ int pg_queue(struct pg_db *p, const struct args *a, const struct pg_entry *e, st
         err_set(err, E_INTERNAL, "%s has no text for PostgreSQL", stmt->name);
         return pg_fail(p, err);
     }
-    if (pg_encode(a, &p->scratch, &params, err))
+    shape = pg_shape_for(&p->shapes, a);
+    if (pg_encode(a, shape ? shape->same : 0, &p->scratch, &params, err))
         return pg_fail(p, err);
-    index = name_index(p, stmt);
-    if (index >= 0 ? !send_named(p, stmt, index, &params) : !send_unnamed(p, stmt, &params))
+    if (!send_statement(p, stmt, shape, &params))
         return not_sent(p, stmt->name, err);
     *vec_add(&p->queue) = *e;
     return 0;
@@ -203,7 +204,9 @@ static void forget_prepared(struct pg_db *p, const struct pg_entry *e)
 {
     int index = e->kind == ENTRY_PREPARE ? name_index(p, e->stmt) : -1;
 
-    if (index >= 0)
+    if (e->shape)
+        e->shape->prepared = false;
+    else if (index >= 0)
         p->prepared[index] = false;
 }
 
@@ -291,4 +294,5 @@ void pg_drop(struct pg_db *p)
     pg_close(&p->conn);
     p->queue.n = 0;
     memset(p->prepared, 0, sizeof(p->prepared));
+    pg_shapes_forget(&p->shapes);
 }

@@ -14,6 +14,7 @@ struct row {
     struct execution now;    /* as this turn wants it */
     int64_t due_at;          /* when a hold for a delay ends; only where it was set in this turn */
     int64_t timeout_at;      /* when one for an approval ends by itself; likewise */
+    int64_t outbox_at;       /* where a claim saw its outbox row, and locked it; 0: nobody knows */
     const char *reuse;       /* of a workflow that is begun: what it takes over, see rerun.h */
     bool is_new;             /* not yet inserted */
     bool outcome;            /* result or error changed */

@@ -13,7 +13,8 @@
 -- planner may also make a walk through the whole index, with u looked through at each of its rows, and does so when the
 -- statistics come from a moment at which the table was empty: for the outbox, leases and timers that is any quiet
 -- moment. (With 50,000 jobs in the outbox, to delete 100 took 5.8 s.) On SQLite, which has no statistics, CROSS JOIN
--- says the same. tests/test_plans.c asks for the plans of all statements.
+-- says the same. tests/test_plans.c asks for the plans of all statements. Where only ids are given there is nothing to
+-- join: `e.id = ANY ($1)` is one walk along the index, in its order, and takes half the time.
 
 -- The recursive step of a walk down a tree, on PostgreSQL: children c of t, each by a probe of the index. Written as
 -- a plain join it may be planned as a loop over all rows that have a parent.

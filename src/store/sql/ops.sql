@@ -25,13 +25,14 @@ ON CONFLICT (key) DO UPDATE SET max = excluded.max WHERE limits.max = 2147483647
 -- For jobs that the turn itself made ready: their rows were loaded without it.
 --: inputs_of(; id i64)
 SELECT e.id, e.input, e.spec
-  FROM @rows@ AS u JOIN executions e ON e.id = ANY (ARRAY[u.id])                           --@ postgres
+  FROM executions e WHERE e.id = ANY ($1)                                                  --@ postgres
   FROM executions e WHERE e.id = $1                                                        --@ sqlite
 
 -- PostgreSQL: the heads of all lanes and queues are merged first, without locks, only to see how many of
 -- each are due; then exactly so many are locked, each in index order, past those that others hold. So at
--- most $1 rows are locked, and all of them are claimed. One index probe per lane and queue. The last column
--- is how many were seen: if fewer come, others hold the rest. Where all are held one row of nulls tells of it.
+-- most $1 rows are locked, and all of them are claimed. One index probe per lane and queue. The last columns are
+-- the place of the outbox row, and how many were seen: if fewer come, others hold the rest. Where all are held one
+-- row of nulls tells of it.
 -- SQLite returns up to $1 for each lane and queue; the caller merges. Nobody else holds anything there.
 --: claim(n i64; lane text, queue text)
 WITH head AS MATERIALIZED (                                                                --@ postgres
@@ -46,12 +47,12 @@ WITH head AS MATERIALIZED (                                                     
 )                                                                                          --@ postgres
 SELECT c.*, (SELECT count(*) FROM head) FROM due d                                         --@ postgres
   LEFT JOIN LATERAL (                                                                      --@ postgres
-    SELECT @job@, @no_lease@, e.input, e.spec                                              --@ postgres
+    SELECT @job@, @no_lease@, e.input, e.spec, o.ctid                                      --@ postgres
       FROM task_outbox o JOIN executions e ON e.id = ANY (ARRAY[o.execution])              --@ postgres
      WHERE o.lane = d.lane AND o.queue = d.queue AND e.status = 2 AND e.held = 0           --@ postgres
      ORDER BY o.rank, o.execution LIMIT d.n                                                --@ postgres
        FOR UPDATE OF o, e SKIP LOCKED) c ON true                                           --@ postgres
-SELECT @job@, @no_lease@, e.input, e.spec, 0                                               --@ sqlite
+SELECT @job@, @no_lease@, e.input, e.spec, 0, 0                                            --@ sqlite
   FROM task_outbox o CROSS JOIN executions e ON e.id = o.execution                         --@ sqlite
  WHERE o.lane = $2 AND o.queue = $3 AND e.status = 2 AND e.held = 0                        --@ sqlite
  ORDER BY o.rank, o.execution LIMIT $1                                                     --@ sqlite

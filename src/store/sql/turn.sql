@@ -31,21 +31,21 @@ SELECT 9223372036854775807                                                      
 
 --: roots_of(; id i64)
 SELECT e.id, e.root
-  FROM @rows@ AS u JOIN executions e ON e.id = ANY (ARRAY[u.id])                           --@ postgres
+  FROM executions e WHERE e.id = ANY ($1)                                                  --@ postgres
   FROM executions e WHERE e.id = $1                                                        --@ sqlite
 
 -- The lock of a tree. Skipped ones are locked by another turn: they wait for our next one.
 --: lock_roots(; id i64)
 SELECT e.id
-  FROM @rows@ AS u JOIN executions e ON e.id = ANY (ARRAY[u.id])                           --@ postgres
+  FROM executions e WHERE e.id = ANY ($1)                                                  --@ postgres
    FOR NO KEY UPDATE OF e SKIP LOCKED                                                      --@ postgres
   FROM executions e WHERE e.id = $1                                                        --@ sqlite
 
--- Whoever waits says in which order: a join alone may be planned from either side.
+-- Whoever waits says in which order.
 --: lock_roots_wait(; id i64)
 SELECT e.id
-  FROM @rows@ AS u JOIN executions e ON e.id = ANY (ARRAY[u.id])                           --@ postgres
- ORDER BY u.id                                                                             --@ postgres
+  FROM executions e WHERE e.id = ANY ($1)                                                  --@ postgres
+ ORDER BY e.id                                                                             --@ postgres
    FOR NO KEY UPDATE OF e                                                                  --@ postgres
   FROM executions e WHERE e.id = $1                                                        --@ sqlite
 
@@ -53,20 +53,20 @@ SELECT e.id
 -- not. The lease is read by the next statement, when the execution is locked and nobody changes its holder.
 --: load(; id i64)
 SELECT @job@, @no_lease@
-  FROM @rows@ AS u JOIN executions e ON e.id = ANY (ARRAY[u.id])                           --@ postgres
+  FROM executions e WHERE e.id = ANY ($1)                                                  --@ postgres
    FOR UPDATE OF e SKIP LOCKED                                                             --@ postgres
   FROM executions e WHERE e.id = $1                                                        --@ sqlite
 
 --: load_wait(; id i64)
 SELECT @job@, @no_lease@
-  FROM @rows@ AS u JOIN executions e ON e.id = ANY (ARRAY[u.id])                           --@ postgres
- ORDER BY u.id                                                                             --@ postgres
+  FROM executions e WHERE e.id = ANY ($1)                                                  --@ postgres
+ ORDER BY e.id                                                                             --@ postgres
    FOR UPDATE OF e                                                                         --@ postgres
   FROM executions e WHERE e.id = $1                                                        --@ sqlite
 
 --: leases_of(; id i64)
 SELECT l.execution, l.worker, l.until, l.expired_at, l.folder
-  FROM @rows@ AS u JOIN leases l ON l.execution = ANY (ARRAY[u.id])                        --@ postgres
+  FROM leases l WHERE l.execution = ANY ($1)                                               --@ postgres
   FROM leases l WHERE l.execution = $1                                                     --@ sqlite
 
 -- Also keeps out whoever creates or removes a limit, until this turn ends: that takes the table's lock.
