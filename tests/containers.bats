@@ -172,6 +172,48 @@ is_status() { [ "$(p show "$1" --json | jq -r .status)" = "$2" ]; }
 	p verify
 }
 
+is_over() { [[ $(p show "$1" --json | jq -r .status) =~ ^(succeeded|failed|cancelled|timed_out)$ ]]; }
+client_of() { pgrep -f "${engine##*/} start --attach pawl-$1-"; }
+
+# A client that is told to end says that all went well, if that comes before it has begun anything.
+@test "TERM of the client: nothing is said to be done that was not" {
+	start_worker
+	for pause in 0.02 0.05 0.08 0.12 0.2 0.4; do
+		id=$(p exec --detach --executor container -- /bin/sh -c 'sleep 0.3; echo done')
+		until_true client_of "$id" >"$dir/client"
+		sleep $pause
+		kill "$(tail -n 1 "$dir/client")" || true
+		until_true is_over "$id"
+		p show "$id" --json | jq -c '[.status, .exit_code, .error]'
+		[ "$(status_of "$id")" != succeeded ] || [ "$(p logs "$id")" = done ]
+		none_left
+	done
+	p verify
+}
+
+@test "kill -9 of the client, of the command and of its monitor: nothing is left, and it is begun again" {
+	start_worker
+	for whom in client command ${PAWL_TEST_CONTAINERS:+monitor}; do # whose end podman notices after 20 s
+		id=$(p exec --detach --executor container --retry 1 -- /bin/sh -c 'sleep 0.5; echo $PAWL_ATTEMPT; [ $PAWL_ATTEMPT = 2 ] || sleep 1000')
+		until_true one_runs
+		first=$(ours)
+		case $whom in
+		client) kill -9 "$(client_of "$id")" ;;
+		command) kill -9 "$("$engine" inspect --format '{{.State.Pid}}' "$first")" ;;
+		monitor)
+			[[ $engine == *podman ]] || break
+			kill -9 "$(pgrep -f "^/.*conmon .*-n pawl-$id-")"
+			;;
+		esac
+		until_true is_over "$id"
+		p events "$id" --json | jq -r 'select(.error? // .data.error?) | .error // .data.error'
+		[ "$(status_of "$id")" = succeeded ]
+		[ "$(p logs "$id")" = 2 ]
+		none_left
+	done
+	p verify
+}
+
 @test "kill -9 of the shim: the container is gone before another one begins" {
 	start_worker
 	id=$(p exec --detach --executor container --retry 1 -- /bin/sh -c 'echo $PAWL_ATTEMPT; sleep 1000')

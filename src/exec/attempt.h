@@ -103,6 +103,7 @@ enum attempt_end {
     END_CANCELLED,
     END_FENCED,    /* nobody renewed the lease */
     END_NOT_BEGUN, /* the command could not be executed: step and error say why */
+    END_CLIENT,    /* so ended who asked an engine for it, and the engine does not say the same */
 };
 
 /* The steps between fork and exec, in the words of "can't …". */
@@ -225,7 +226,15 @@ void attempt_each_process(const char *dir,
  * when it is gone. So its attempt has a command that ends it, which may be run as often as wanted
  * and by anybody who may end the attempt. Until that has said yes, the attempt may live. */
 
-#define UNDO_GONE "gone" /* what it says last if nothing is left */
+#define UNDO_FOUND "found" /* what it says first of what it finds, with its state and exit code */
+#define UNDO_GONE  "gone"  /* what it says last if nothing is left */
+
+/* The first of them stays: afterwards it is being removed. */
+enum undo_found {
+    FOUND_NOTHING, /* it is not there, or its engine was not heard yet */
+    FOUND_ENDED,   /* the command has ended by itself */
+    FOUND_ELSE,    /* not begun, or running */
+};
 
 /* With the environment in which its engine is found, whoever runs it; env NULL: one's own. 0, or -1
  * and errno. */
@@ -240,6 +249,8 @@ struct undo {
     int out;          /* what it says */
     int64_t began;
     int64_t next, pause; /* when it is tried again, and how long after the last time */
+    enum undo_found found;
+    int64_t code; /* FOUND_ENDED: the command's exit code */
     size_t len;
     char said[400]; /* by the last one that failed; "": none did */
 };

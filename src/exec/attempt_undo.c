@@ -174,19 +174,43 @@ static void end(struct undo *u)
     try_later(u);
 }
 
+/* Such a line is not for people. Returns how long it is; 0: there is none. */
+static size_t take_found(struct undo *u, const char *piece, size_t n)
+{
+    static const char word[] = UNDO_FOUND " ";
+    const char *end = memchr(piece, '\n', n);
+    char state[20];
+    long long code;
+
+    if (u->len || !end || n < sizeof(word) || memcmp(piece, word, sizeof(word) - 1) != 0)
+        return 0;
+    if (!u->found) {
+        bool ended = sscanf(piece, UNDO_FOUND " %19s %lld", state, &code) == 2 &&
+                     (!strcmp(state, "exited") || !strcmp(state, "stopped"));
+
+        u->found = ended ? FOUND_ENDED : FOUND_ELSE;
+        u->code = ended ? code : 0;
+    }
+    return (size_t)(end - piece) + 1;
+}
+
 bool undo_go_on(struct undo *u)
 {
-    char piece[512];
+    char piece[513];
     ssize_t n;
 
     if (!u->done && !u->pid && clock_boot_us() >= u->next)
         begin(u);
     if (u->done || !u->pid)
         return u->done;
-    while ((n = read(u->out, piece, sizeof(piece))) > 0) {
+    while ((n = read(u->out, piece, sizeof(piece) - 1)) > 0) {
+        size_t len = (size_t)n, room = sizeof(u->said) - 1, found;
         const char *from = piece;
-        size_t len = (size_t)n, room = sizeof(u->said) - 1;
 
+        piece[n] = '\0';
+        found = take_found(u, piece, len);
+        from += found;
+        len -= found;
         if (len > room) {
             from += len - room;
             len = room;

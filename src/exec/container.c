@@ -26,9 +26,12 @@ static const char begin[] =
     "}\n"
     "exec env $PAWL__U \"$PAWL__C\" start $PAWL__A \"$PAWL__N\"\n";
 
-/* That it was removed is looked for, whatever the first words said: some engines fail if there is
- * none, some don't know an option, some say yes too early. */
+/* How it ended is asked first: a client that was told to end may say that all went well though
+ * nothing was begun. That it was removed is looked for, whatever the next words said: some engines
+ * fail if there is none, some don't know an option, some say yes too early. */
 static const char undo[] =
+    "\"$1\" inspect --type=container --format='" UNDO_FOUND
+    " {{.State.Status}} {{.State.ExitCode}}' \"$3\" 2>/dev/null\n"
     "why=$(\"$1\" rm $2 \"$3\" 2>&1 >/dev/null) || why=$(\"$1\" rm --force \"$3\" 2>&1 >/dev/null)\n"
     "left=$(\"$1\" ps --all --quiet --filter=\"label=$4\" 2>/dev/null) || {\n"
     "    printf '%s\\n' \"${why:-the engine does not answer}\"\n"

@@ -154,9 +154,12 @@ static void end_remains(struct process *p, struct watch *w)
         look_later(p, w);
         return;
     }
-    if (record_read(w->at, &RECORD_ENDING, &end) == 1)
+    if (record_read(w->at, &RECORD_ENDING, &end) == 1) {
+        if (end.kind == END_CLIENT && w->undo.found == FOUND_ENDED && !end.signal &&
+            end.code == w->undo.code)
+            end.kind = END_EXITED; /* now its engine says so, too */
         process_report_exit(p, w, &end);
-    else if (!w->shim.pid && p->in_containers)
+    } else if (!w->shim.pid && p->in_containers)
         process_report_end(p, w, OUTCOME_LOST, "its worker was gone before it began");
     else if (w->killed)
         process_report_end(p, w, w->kill_as,

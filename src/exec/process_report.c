@@ -198,6 +198,19 @@ static const char *said_by_shells(int code)
                          : "";
 }
 
+/* What the engine's client says is not how the command ended. */
+static char *ended_client(const struct attempt_exit *end, struct outcome *o)
+{
+    if (!end->signal && end->code)
+        return mem_printf("the client of its engine failed with code %d: the log says why",
+                          (int)end->code);
+    o->kind = OUTCOME_LOST;
+    o->has_exit_code = false;
+    return mem_printf("the client of its engine %s before the command ended, so nobody knows how "
+                      "that ended",
+                      end->signal ? "was killed" : "was gone");
+}
+
 /* Kind and sentence; the caller frees. */
 static char *judge(const struct watch *w, const struct attempt_exit *end, struct outcome *o)
 {
@@ -225,6 +238,8 @@ static char *judge(const struct watch *w, const struct attempt_exit *end, struct
             o->retry_delay = REFUSED_DELAY;
         }
         return not_begun(w, end);
+    case END_CLIENT:
+        return ended_client(end, o);
     default:
         o->kind = OUTCOME_LOST;
         return mem_strdup("its exit record is of a kind that this version does not know");

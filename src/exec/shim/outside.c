@@ -10,9 +10,12 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 
-#define PATIENCE 10000000 /* µs that the engine has, before force */
-#define PAUSE    5000     /* µs between looks */
+#define PATIENCE      10000000 /* µs that the engine has, before force */
+#define PAUSE         5000     /* µs between looks */
+
+#define CLIENT_FAILED 125 /* what a client exits with if it could not do what it was asked to */
 
 /* In the attempt's log, where people look first. */
 static void tell_why(struct shim *s)
@@ -31,13 +34,31 @@ static int64_t patience(const struct shim *s)
     return s->kind == END_FENCED && s->fence / 4 < PATIENCE ? s->fence / 4 : PATIENCE;
 }
 
+/* Podman's client, told to end before its container began, exits with 0. So its word is nothing but
+ * a word, until the engine says the same; or has no container any more, which `--rm` among the
+ * options may do. */
+int64_t outside_kind(const struct shim *s)
+{
+    int code = WIFEXITED(s->status) ? WEXITSTATUS(s->status) : -1;
+
+    if (s->undo.found == FOUND_ENDED && code == s->undo.code)
+        return END_EXITED;
+    if (s->undo.done && !s->undo.found && code >= 0 && code != CLIENT_FAILED)
+        return END_EXITED;
+    return END_CLIENT;
+}
+
 void end_outside(struct shim *s)
 {
     int64_t deadline = clock_boot_us() + patience(s);
-    bool told = false;
+    bool told = false, noted = false;
 
     point("before-undo");
     while (!undo_go_on(&s->undo)) {
+        if (s->undo.found && !noted) { /* nobody could find it out after us */
+            write_ending(s);
+            noted = true;
+        }
         if (clock_boot_us() > deadline) {
             attempt_kill_remains(s->folder, &s->self);
             if (!told)

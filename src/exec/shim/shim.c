@@ -220,7 +220,7 @@ static int64_t us(struct timeval t)
     return (int64_t)t.tv_sec * 1000000 + t.tv_usec;
 }
 
-static bool write_down(struct shim *s, const struct launch_failure *why, const struct record *as)
+static bool write_down(struct shim *s, const struct record *as)
 {
     struct attempt_exit e = {.kind = s->kind,
                              .begun = s->self.begun,
@@ -229,11 +229,13 @@ static bool write_down(struct shim *s, const struct launch_failure *why, const s
                              .log_unwritten = s->log.unwritten};
     struct rusage u;
 
-    if (why->step) {
+    if (!e.kind && s->outside)
+        e.kind = outside_kind(s);
+    if (s->why.step) {
         e.kind = END_NOT_BEGUN;
-        e.step = why->step;
-        e.error = why->error;
-        e.code = why->step == STEP_EXEC && why->error == ENOENT ? 127 : 126;
+        e.step = s->why.step;
+        e.error = s->why.error;
+        e.code = s->why.step == STEP_EXEC && s->why.error == ENOENT ? 127 : 126;
     } else if (WIFSIGNALED(s->status)) {
         e.kind = e.kind ? e.kind : END_SIGNALLED;
         e.signal = WTERMSIG(s->status);
@@ -250,32 +252,37 @@ static bool write_down(struct shim *s, const struct launch_failure *why, const s
     return record_publish(s->folder, as, &e, point) == 0;
 }
 
+void write_ending(struct shim *s)
+{
+    if (!write_down(s, &RECORD_ENDING))
+        point("unwritten");
+}
+
 static void run(struct shim *s)
 {
-    struct launch_failure why = {0}, said;
+    struct launch_failure said;
 
     s->task = (struct launched){.output = -1, .report = -1};
     s->timer = s->control = s->log.fd = -1;
-    if (begin(s, &why)) {
+    if (begin(s, &s->why)) {
         if (*s->self.cgroup)
             cgroup_remove(s->self.cgroup);
     } else {
         for (const char **secret = s->request.r.secrets; *secret; secret++)
             mask_add(&s->mask, *secret);
         unload_request(&s->request);
-        why.step = STEP_NONE;
+        s->why.step = STEP_NONE;
         watch(s);
         end_tree(s);
         if (read(s->task.report, &said, sizeof(said)) == (ssize_t)sizeof(said))
-            why = said;
+            s->why = said;
         mask_output(s);
         if (s->outside) {
-            if (!write_down(s, &why, &RECORD_ENDING))
-                point("unwritten");
+            write_ending(s);
             end_outside(s);
         }
     }
-    if (!write_down(s, &why, &RECORD_EXIT))
+    if (!write_down(s, &RECORD_EXIT))
         point("unwritten"); /* without a record the attempt is lost, which is true */
 }
 

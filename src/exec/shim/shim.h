@@ -81,6 +81,8 @@ struct shim;
 /* Ends the attempt's container. For as long as it takes: what may still run has not ended. Nobody
  * may be left who could begin it. */
 void end_outside(struct shim *s);
+/* How it ended, if it did by itself. */
+int64_t outside_kind(const struct shim *s);
 
 /* --- one attempt --------------------------------------------------------------------------------
  */
@@ -103,6 +105,7 @@ struct shim {
     bool ended;                  /* the main process */
     bool outside;                /* its work is in a container: the main process only asks for it */
     int status;
+    struct launch_failure why;   /* it could not be executed; step 0: it was */
     int signals, timer, control; /* handles */
     int64_t timer_set;
 };
@@ -112,6 +115,8 @@ void watch(struct shim *s);
 /* Takes a piece of what the task says, so that a flood does not keep us from the rest. False: no
  * more will come now. */
 bool pump(struct shim *s);
+/* Writes down how a task ended whose container is not gone yet. */
+void write_ending(struct shim *s);
 /* Masks and logs; an empty text says that it was all. */
 void say(struct shim *s, const char *text, size_t len);
 
