@@ -242,6 +242,23 @@ another_runs() { # than that one
 	[ -n "$now" ] && [ "$(wc -l <<<"$now")" = 1 ] && [ "$now" != "$1" ]
 }
 
+@test "a container that another one needs is left behind when it has ended, and holds nothing up" {
+	[[ $engine == *podman ]] || skip 'only podman knows who needs whom'
+	start_worker
+	id=$(p exec --detach --executor container -- /bin/sh -c 'until [ -e /tmp/go ]; do sleep 0.1; done; echo done')
+	until_true one_runs
+	left=$(ours)
+	"$engine" create --name "needs-$left" --network "container:$left" "$image" /bin/true
+	"$engine" exec "$left" /bin/sh -c 'echo >/tmp/go'
+	until_true is_over "$id"
+	[ "$(status_of "$id")" = succeeded ]
+	p logs "$id" | tee /dev/stderr | grep -q 'the container has ended, but could not be removed: .*dependent'
+	[ "$(ours)" = "$left" ]
+	"$engine" rm "needs-$left"
+	"$engine" rm "$left"
+	p verify
+}
+
 @test "the example runs" {
 	run p run "$BATS_TEST_DIRNAME/../examples/container.flow.yaml" --param image="$image" --progress plain
 	echo "$output"

@@ -83,3 +83,56 @@ TEST(a_shim_may_die_anywhere_beside_its_container)
     shim_dies_at("before-undo", true, OUTCOME_LOST);
     shim_dies_at("undone", true, OUTCOME_LOST);
 }
+
+/* ---- what can't be removed ---- */
+
+/* Another one may need it, or its files be in use: but it has ended, and nobody begins it again. */
+TEST(a_container_that_has_ended_and_can_not_be_removed_holds_nothing_up)
+{
+    struct spec spec = {.run = "echo fine"};
+    struct stage g = stage_of(&spec);
+    struct seen *s;
+
+    write_text(path_of("engine/needed"), "");
+    s = worker_run(g.w, &g.t);
+    CHECK_EQ(s->o.kind, OUTCOME_OK);
+    CHECK(strstr(buf_cstr(&s->log),
+                 "fine\npawl: the container has ended, but could not be removed: "
+                 "Error: pawl-7-1-"));
+    CHECK_EQ(containers(), 1);
+    stage_end(&g);
+}
+
+TEST(who_finds_a_dead_shim_goes_on_beside_what_has_ended)
+{
+    struct spec spec = waiting();
+    struct stage g = stage_of(&spec);
+
+    write_text(path_of("engine/needed"), "");
+    stage_begin(&g);
+    CHECK_OK(kill(shim_of(&g.t), SIGKILL));
+    CHECK_EQ(stage_wait(&g)->o.kind, OUTCOME_LOST);
+    CHECK(is_gone(g.main));
+    CHECK_EQ(containers(), 1);
+    stage_end(&g);
+}
+
+/* Said once it may be true for a moment only: a container with a policy to begin again. */
+TEST(only_what_stays_over_counts_as_over)
+{
+    char run[PATH_MAX + 100];
+    struct undo u = {0};
+
+    snprintf(run, sizeof(run),
+             "echo x >>%s/tries; echo why; [ $(wc -l <%s/tries) = 3 ] || echo over", test_dir(),
+             test_dir());
+    undo_take(&u, (const char *const[]){"/bin/sh", "-c", run, NULL}, NULL);
+    while (!undo_go_on(&u)) {
+        u.next = 0; /* at once */
+        clock_sleep_us(1000);
+    }
+    CHECK(u.over);
+    CHECK_STR(u.said, "why");
+    CHECK_STR(read_text(path_of("tries")), "x\nx\nx\nx\nx\nx\nx\nx\n");
+    undo_release(&u);
+}

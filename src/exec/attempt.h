@@ -228,6 +228,7 @@ void attempt_each_process(const char *dir,
 
 #define UNDO_FOUND "found" /* what it says first of what it finds, with its state and exit code */
 #define UNDO_GONE  "gone"  /* what it says last if nothing is left */
+#define UNDO_OVER  "over"  /* … if what is left has ended, and nobody begins it again */
 
 /* The first of them stays: afterwards it is being removed. */
 enum undo_found {
@@ -241,7 +242,9 @@ enum undo_found {
 MUST_USE int undo_write(int at, const char *const *argv, const char *const *env);
 
 struct undo {
-    bool done;        /* nothing is left */
+    bool done;        /* nothing is left that runs or will run */
+    bool over;        /* done, but it is still there: it can't be removed, `said` says why */
+    int times_over;   /* how often that was said in a row */
     struct buf words; /* each with its NUL, then an empty one, then the environment likewise; none:
                          there is nothing to undo */
     int64_t foreign;  /* the user that began it, if another: our engine does not know it; else 0 */

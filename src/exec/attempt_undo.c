@@ -23,6 +23,7 @@
 #define LOOK_AGAIN     5000     /* µs */
 #define PAUSE          100000   /* µs between two tries, at first … */
 #define PAUSE_MAX      2000000  /* … and at last */
+#define TRIES_OVER     5        /* to remove what has ended: often it is in use for a moment only */
 #define WORDS_MAX      65536    /* bytes */
 
 struct list {
@@ -153,19 +154,21 @@ static void begin(struct undo *u)
 }
 
 /* Whether that was the last that it said, in a line of its own. */
-static bool says_gone(const struct undo *u)
+static bool says(const struct undo *u, const char *word)
 {
-    static const char gone[] = UNDO_GONE "\n";
-    size_t len = sizeof(gone) - 1;
+    size_t len = strlen(word);
 
-    return u->len >= len && !memcmp(u->said + u->len - len, gone, len) &&
-           (u->len == len || u->said[u->len - len - 1] == '\n');
+    return u->len > len && u->said[u->len - 1] == '\n' &&
+           !memcmp(u->said + u->len - 1 - len, word, len) &&
+           (u->len == len + 1 || u->said[u->len - len - 2] == '\n');
 }
 
 /* It has closed its output. */
 static void end(struct undo *u)
 {
-    u->done = says_gone(u);
+    u->times_over = says(u, UNDO_OVER) ? u->times_over + 1 : 0;
+    u->over = u->times_over >= TRIES_OVER;
+    u->done = u->over || says(u, UNDO_GONE);
     u->said[u->len] = '\0';
     u->said[strcspn(u->said, "\n")] = '\0';
     close(u->out);

@@ -28,7 +28,8 @@ static const char begin[] =
 
 /* How it ended is asked first: a client that was told to end may say that all went well though
  * nothing was begun. That it was removed is looked for, whatever the next words said: some engines
- * fail if there is none, some don't know an option, some say yes too early. */
+ * fail if there is none, some don't know an option, some say yes too early. One that stays, because
+ * another needs it or its files are in use, and has ended for good: that is said, too. */
 static const char undo[] =
     "\"$1\" inspect --type=container --format='" UNDO_FOUND
     " {{.State.Status}} {{.State.ExitCode}}' \"$3\" 2>/dev/null\n"
@@ -38,7 +39,11 @@ static const char undo[] =
     "    exit\n"
     "}\n"
     "[ -n \"$left\" ] || why=" UNDO_GONE "\n"
-    "printf '%s\\n' \"${why:-it is still there}\"\n";
+    "printf '%s\\n' \"${why:-it is still there}\"\n"
+    "[ -z \"$left\" ] || case $(\"$1\" inspect --type=container --format='{{.State.Status}} {{.State.Pid}}"
+    " {{.HostConfig.RestartPolicy.Name}}' $left 2>/dev/null) in\n"
+    "'exited 0 ' | 'exited 0 no' | 'dead 0 ' | 'dead 0 no') echo " UNDO_OVER " ;;\n"
+    "esac\n";
 
 /* ---- the environment ---- */
 

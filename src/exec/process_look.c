@@ -127,20 +127,29 @@ static void look_at_held(struct process *p, struct watch *w)
     look_later(p, w);
 }
 
+static void note_container(struct process *p, const struct watch *w, const char *what)
+{
+    char *note;
+
+    if (!p->x.env->note)
+        return;
+    note = mem_printf("the container of attempt %d of execution %lld %s: %s", w->attempt,
+                      (long long)w->execution, what,
+                      *w->undo.said ? w->undo.said : "its engine does not answer");
+    p->x.env->note(p->x.env->arg, note);
+    free(note);
+}
+
 /* The container, if there is one. An engine that can't be asked is worth a word, each time anew. */
 static bool undo(struct process *p, struct watch *w)
 {
     int64_t next = w->undo.next;
-    bool done = undo_go_on(&w->undo);
+    bool before = w->undo.done, done = undo_go_on(&w->undo);
 
-    if (!done && w->undo.next != next && p->x.env->note) {
-        char *note = mem_printf("the container of attempt %d of execution %lld is not gone yet: %s",
-                                w->attempt, (long long)w->execution,
-                                *w->undo.said ? w->undo.said : "its engine does not answer");
-
-        p->x.env->note(p->x.env->arg, note);
-        free(note);
-    }
+    if (!done && w->undo.next != next)
+        note_container(p, w, "is not gone yet");
+    else if (!before && w->undo.over)
+        note_container(p, w, "has ended, but could not be removed");
     return done;
 }
 

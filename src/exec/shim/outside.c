@@ -18,10 +18,10 @@
 #define CLIENT_FAILED 125 /* what a client exits with if it could not do what it was asked to */
 
 /* In the attempt's log, where people look first. */
-static void tell_why(struct shim *s)
+static void tell(struct shim *s, const char *what)
 {
     char text[sizeof(s->undo.said) + 80];
-    int n = snprintf(text, sizeof(text), "pawl: the container is not gone yet: %s\n",
+    int n = snprintf(text, sizeof(text), "pawl: the container %s: %s\n", what,
                      *s->undo.said ? s->undo.said : "its engine does not answer");
 
     if (n > 0)
@@ -62,12 +62,14 @@ void end_outside(struct shim *s)
         if (clock_boot_us() > deadline) {
             attempt_kill_remains(s->folder, &s->self);
             if (!told)
-                tell_why(s);
+                tell(s, "is not gone yet");
             told = true;
             deadline = clock_boot_us() + PATIENCE / 10;
         }
         clock_sleep_us(PAUSE);
     }
+    if (s->undo.over)
+        tell(s, "has ended, but could not be removed");
     point("undone");
     while (attempt_kill_remains(s->folder, &s->self)) /* engines have said so too early */
         clock_sleep_us(PAUSE);
