@@ -27,6 +27,7 @@ static const char bash[] =
     "}\n"
     "complete -F _pawl pawl\n";
 
+/* In the order in which they come, as below: the newest ids first. */
 static const char zsh[] =
     "#compdef pawl\n"
     "_pawl() {\n"
@@ -39,11 +40,12 @@ static const char zsh[] =
     "		:commands) _command_names -e ;;\n"
     "		*)\n"
     "			plain+=(\"${line%%$'\\t'*}\")\n"
+    "			line=${line%$'\\t'}\n"
     "			shown+=(\"${line/$'\\t'/  -- }\")\n"
     "			;;\n"
     "		esac\n"
     "	done < <(\"${words[1]}\" complete -- \"${(@)words[2,CURRENT-1]}\" \"$PREFIX\" 2>/dev/null)\n"
-    "	(( ! $#plain )) || compadd -l -d shown -a plain\n"
+    "	(( ! $#plain )) || compadd -l -V pawl -d shown -a plain\n"
     "}\n"
     "if [ \"$funcstack[1]\" = _pawl ]; then\n"
     "	_pawl \"$@\"\n"
@@ -69,7 +71,7 @@ static const char fish[] =
     "        end\n"
     "    end\n"
     "end\n"
-    "complete -c pawl -f -a '(__pawl_complete)'\n";
+    "complete -c pawl -k -f -a '(__pawl_complete)'\n";
 
 static const struct script {
     const char *shell, *text;
