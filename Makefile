@@ -325,6 +325,7 @@ mutants:
 
 empty-machine:
 	rm -rf $(BUILD)/empty-machine $(BUILD)/empty-machine.conf
+	mkdir -p $(BUILD)
 	tests/empty_machine $(abspath $(BUILD))/empty-machine
 
 bench:
