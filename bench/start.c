@@ -1,11 +1,11 @@
 /* start.c - how long whole programs take from their start to their end, beside the smallest there
  * is.
  *
- *   start TIMES PAWL FLOW STATE URL...
+ *   start TIMES PAWL FLOW STATE URL... [-- NAME PROGRAM ARGUMENT...]
  *
- * They take turns, so that a busy machine is busy for all: /bin/true, `PAWL --version`, and
- * `PAWL run FLOW` on each of the databases. Prints a JSON line for each, with median and p90; and
- * how big PAWL is. */
+ * They take turns, so that a busy machine is busy for all: /bin/true, `PAWL --version`,
+ * `PAWL run FLOW` on each of the databases, and if there is one, what to compare with. Prints a
+ * JSON line for each, with median and p90; and how big PAWL is. */
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -54,6 +54,25 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* What stands behind "--"; the arguments end there. */
+static int take_peer(int *argc, char **argv, struct program *p)
+{
+    size_t max = sizeof(p->argv) / sizeof(*p->argv) - 1;
+    int at, i;
+
+    for (at = 1; at < *argc && strcmp(argv[at], "--"); at++)
+        ;
+    if (at == *argc)
+        return 0;
+    if (at + 2 >= *argc || (size_t)(*argc - at - 2) > max)
+        return -1;
+    p->name = argv[at + 1];
+    for (i = at + 2; i < *argc; i++)
+        p->argv[i - at - 2] = argv[i];
+    *argc = at;
+    return 1;
+}
+
 static void measure(struct program *programs, int n, int times)
 {
     posix_spawn_file_actions_t quiet;
@@ -77,10 +96,13 @@ int main(int argc, char **argv)
 {
     struct program programs[PROGRAMS_MAX] = {{"true", {"/bin/true"}, NULL}};
     int n = 2, times = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 0, i;
+    struct program peer = {0};
+    int peers = take_peer(&argc, argv, &peer);
     struct stat st;
 
-    if (argc < 6 || argc - 5 > PROGRAMS_MAX - 2 || times < 1 || stat(argv[2], &st)) {
-        fprintf(stderr, "usage: start TIMES PAWL FLOW STATE URL...\n");
+    if (argc < 6 || argc - 5 > PROGRAMS_MAX - 3 || times < 1 || stat(argv[2], &st) || peers < 0) {
+        fprintf(stderr, "usage: start TIMES PAWL FLOW STATE URL... "
+                        "[-- NAME PROGRAM ARGUMENT...]\n");
         return 2;
     }
     programs[1] = (struct program){"version", {argv[2], "--version"}, NULL};
@@ -89,6 +111,8 @@ int main(int argc, char **argv)
             strncmp(argv[i], "sqlite:", 7) ? "hello_postgres" : "hello_sqlite",
             {argv[2], "run", argv[3], "--state", argv[4], "--db", argv[i], "--progress", "none"},
             NULL};
+    if (peers)
+        programs[n++] = peer;
     measure(programs, n, times);
     for (i = 0; i < n; i++) {
         qsort(programs[i].took, (size_t)times, sizeof(double), by_size);

@@ -14,7 +14,15 @@
 			if (field("n") > many) many = field("n")
 		}
 	}
+	if ($0 ~ /"peer":"dagu/ && field("shell") == "sh") {
+		version["dagu"] = field("version")
+		k = "dagu flow " field("slots")
+		add(k, field("seconds")); add(k " times", field("seconds") / beside[field("slots") == 1 ? "make 1" : "xargs " field("slots")])
+		for (d = 1; d <= 2; d++)
+			add(dbs[d] " " k, field("seconds") / shell_took[dbs[d] " " field("slots")])
+	}
 	if (what == "flow" && field("shape") == "shell") {
+		shell_took[db " " field("slots")] = field("seconds")
 		k = db " shell " field("slots")
 		peer = field("slots") == 1 ? "make 1" : "xargs " field("slots")
 		add(k, field("seconds")); add(k " times", field("seconds") / beside[peer])
@@ -44,6 +52,13 @@ END {
 	for (d = 1; d <= 2; d++)
 		printf "| %s | %s | %s | %d | %s | %s |\n", dbs[d], fine(dbs[d] " shell 1", " s"), fine(dbs[d] " shell 1 times"), \
 		       median(dbs[d] " shell 1 commits"), fine(dbs[d] " shell 10", " s"), fine(dbs[d] " shell 10 times")
+	if (list["dagu flow 1"] != "") {
+		printf "| Dagu %s | %s | %s | | %s | %s |\n", version["dagu"], fine("dagu flow 1", " s"), fine("dagu flow 1 times"), fine("dagu flow 10", " s"), fine("dagu flow 10 times")
+		printf "\nDagu takes %s times as long for the chain as Pawl on SQLite, %s times 10 at a time;\n", fine("sqlite dagu flow 1"), fine("sqlite dagu flow 10")
+		printf "as Pawl on PostgreSQL %s and %s times.\n", fine("postgres dagu flow 1"), fine("postgres dagu flow 10")
+	}
+	else if (whole != "yes") # or else it is said above
+		print "\nDagu could not be installed here: no comparison."
 	print "\nDBOS and OpenWorkflow are not installed here: no comparison."
 }
 

@@ -212,8 +212,60 @@ anchors() {
 	[ "$figures" -gt 10 ]
 }
 
-@test "the tables of the benchmarks can be made" {
+tables() { # made of the lines in a file
 	awk -f bench/figures.awk -f bench/table.awk -f bench/table_flow.awk -v rounds=1 -v whole=yes -v pg_version=15 \
-		-v sqlite_version=3 -v cores=2 /dev/null >"$BATS_TEST_TMPDIR/tables"
+		-v sqlite_version=3 -v cores=2 "$1"
+}
+
+@test "the tables of the benchmarks can be made" {
+	tables /dev/null >"$BATS_TEST_TMPDIR/tables"
 	[ "$(grep -c '^|---' "$BATS_TEST_TMPDIR/tables")" -gt 8 ]
+	[ "$(grep -c 'could not be installed here: no comparison' "$BATS_TEST_TMPDIR/tables")" = 2 ]
+}
+
+@test "a peer that was measured has its row, with ratios of the same round" {
+	for round in 1 2 3; do # in the second round all is three times as slow
+		[ $round = 2 ] && slow=3 || slow=1
+		for slots in 1 10; do
+			printf '{"what":"make","slots":%d,"seconds":%d}\n{"what":"xargs","slots":%d,"seconds":%d}\n' \
+				$slots $((2 * slow)) $slots $((2 * slow))
+			for db in sqlite postgres; do
+				printf '{"db":"%s","what":"exec","jobs":400,"slots":%d,"seconds":%d}\n' $db $slots $((4 * slow))
+				printf '{"db":"%s","what":"flow","shape":"shell","n":400,"jobs":400,"slots":%d,"seconds":%d}\n' \
+					$db $slots $((5 * slow))
+			done
+			for shell in direct sh; do
+				printf '{"peer":"dagu","version":"1.2.3","jobs":400,"slots":%d,"shell":"%s","seconds":%d}\n' \
+					$slots $shell $((20 * slow))
+			done
+		done
+		printf '{"what":"start","of":"hello_%s","p50_us":%d,"p90_us":1}\n' sqlite $((1000 * slow)) dagu $((3000 * slow))
+	done >"$BATS_TEST_TMPDIR/lines"
+	tables "$BATS_TEST_TMPDIR/lines" | tee "$BATS_TEST_TMPDIR/tables"
+	has() { grep -qF -- "$1" "$BATS_TEST_TMPDIR/tables"; }
+	has '| Dagu 1.2.3 | 20.00 s (20.00–60.00) | 10.00 (10.00–10.00) | 20.00 s (20.00–60.00) | 10.00 (10.00–10.00) | |'
+	has 'Dagu takes 5.00 (5.00–5.00) times as long as Pawl on SQLite one after another, 5.00 (5.00–5.00) times 10 at a time;'
+	has '| Dagu 1.2.3, hello world | 3.00 ms (3.00–9.00) |'
+	has 'Dagu takes 3.00 (3.00–3.00) times as long for hello world'
+	has '| Dagu 1.2.3 | 20.00 s (20.00–60.00) | 10.00 (10.00–10.00) | | 20.00 s (20.00–60.00) | 10.00 (10.00–10.00) |'
+	has 'Dagu takes 4.00 (4.00–4.00) times as long for the chain as Pawl on SQLite, 4.00 (4.00–4.00) times 10 at a time;'
+	[ "$(grep -c 'could not be installed' "$BATS_TEST_TMPDIR/tables")" = 1 ] # Graphile Worker
+}
+
+@test "the peers of the benchmarks are pinned, and BENCHMARKS.md names their versions" {
+	peers=0
+	while read -r name version; do
+		case $name in
+		graphile-worker) name='Graphile Worker' ;;
+		@dagu-org/*) name=Dagu ;;
+		*) continue ;;
+		esac
+		peers=$((peers + 1))
+		grep -q "$name ($version\b" docs/BENCHMARKS.md || { echo "BENCHMARKS.md does not name $name ($version)"; return 1; }
+	done < <(jq -r '.packages[""].dependencies | to_entries[] | .key + " " + .value' bench/peers{,/dagu}/package-lock.json)
+	[ "$peers" = 2 ]
+	for at in bench/peers bench/peers/dagu; do
+		jq -e --slurpfile lock $at/package-lock.json '.dependencies == $lock[0].packages[""].dependencies' $at/package.json
+		jq -e '[.packages[] | .resolved // empty] == []' $at/package-lock.json # whichever registry npm asks
+	done
 }
