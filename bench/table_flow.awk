@@ -14,6 +14,12 @@
 			if (field("n") > many) many = field("n")
 		}
 	}
+	if (what == "flow" && field("shape") == "steps" && db == "postgres") five = field("workflows_per_s")
+	if ($0 ~ /"peer":"(dbos|openworkflow)"/) {
+		k = field("peer") " " field("variant")
+		version[field("peer")] = field("version"); pool[k] = field("pool")
+		add(k, field("workflows_per_s")); add(k " times", five / field("workflows_per_s"))
+	}
 	if ($0 ~ /"peer":"dagu/ && field("shell") == "sh") {
 		version["dagu"] = field("version")
 		k = "dagu flow " field("slots")
@@ -59,7 +65,26 @@ END {
 	}
 	else if (whole != "yes") # or else it is said above
 		print "\nDagu could not be installed here: no comparison."
-	print "\nDBOS and OpenWorkflow are not installed here: no comparison."
+	peers()
+}
+
+# On the server that Pawl had a moment before.
+function peers(    names, called, p, k)
+{
+	if (list["dbos tuned"] == "") {
+		print "\nDBOS and OpenWorkflow could not be installed here: no comparison."
+		return
+	}
+	print "\n| workflows of five steps that do nothing, on PostgreSQL | workflows/s | Pawl does |\n|---|---|---|"
+	printf "| Pawl, one engine: a connection that works and one that listens | %s | |\n", fine("postgres steps " size["steps"] " rate")
+	split("dbos openworkflow", names, " ")
+	split("DBOS OpenWorkflow", called, " ")
+	for (p = 1; p <= 2; p++) {
+		k = names[p] " alike"
+		printf "| %s %s, %d connections, as many as the engine has | %s | %s times that |\n", called[p], version[names[p]], pool[k], fine(k), fine(k " times")
+		k = names[p] " tuned"
+		printf "| %s at its best, %d connections | %s | %s times that |\n", called[p], pool[k], fine(k), fine(k " times")
+	}
 }
 
 function row(text, shape, of,    k)

@@ -220,7 +220,7 @@ tables() { # made of the lines in a file
 @test "the tables of the benchmarks can be made" {
 	tables /dev/null >"$BATS_TEST_TMPDIR/tables"
 	[ "$(grep -c '^|---' "$BATS_TEST_TMPDIR/tables")" -gt 8 ]
-	[ "$(grep -c 'could not be installed here: no comparison' "$BATS_TEST_TMPDIR/tables")" = 2 ]
+	[ "$(grep -c 'could not be installed here: no comparison' "$BATS_TEST_TMPDIR/tables")" = 3 ]
 }
 
 @test "a peer that was measured has its row, with ratios of the same round" {
@@ -240,6 +240,11 @@ tables() { # made of the lines in a file
 			done
 		done
 		printf '{"what":"start","of":"hello_%s","p50_us":%d,"p90_us":1}\n' sqlite $((1000 * slow)) dagu $((3000 * slow))
+		printf '{"db":"postgres","what":"flow","shape":"steps","n":9,"jobs":45,"workflows_per_s":%d}\n' $((600 / slow))
+		for peer in dbos openworkflow; do
+			printf '{"db":"postgres","variant":"%s","peer":"'$peer'","version":"4.5.6","workflows_per_s":%d,"settings":{"pool":%d}}\n' \
+				alike $((30 / slow)) 2 tuned $((60 / slow)) 20
+		done
 	done >"$BATS_TEST_TMPDIR/lines"
 	tables "$BATS_TEST_TMPDIR/lines" | tee "$BATS_TEST_TMPDIR/tables"
 	has() { grep -qF -- "$1" "$BATS_TEST_TMPDIR/tables"; }
@@ -249,6 +254,10 @@ tables() { # made of the lines in a file
 	has 'Dagu takes 3.00 (3.00–3.00) times as long for hello world'
 	has '| Dagu 1.2.3 | 20.00 s (20.00–60.00) | 10.00 (10.00–10.00) | | 20.00 s (20.00–60.00) | 10.00 (10.00–10.00) |'
 	has 'Dagu takes 4.00 (4.00–4.00) times as long for the chain as Pawl on SQLite, 4.00 (4.00–4.00) times 10 at a time;'
+	for peer in DBOS OpenWorkflow; do
+		has "| $peer 4.5.6, 2 connections, as many as the engine has | 30.00 (10.00–30.00) | 20.00 (20.00–20.00) times that |"
+		has "| $peer at its best, 20 connections | 60.00 (20.00–60.00) | 10.00 (10.00–10.00) times that |"
+	done
 	[ "$(grep -c 'could not be installed' "$BATS_TEST_TMPDIR/tables")" = 1 ] # Graphile Worker
 }
 
@@ -257,13 +266,15 @@ tables() { # made of the lines in a file
 	while read -r name version; do
 		case $name in
 		graphile-worker) name='Graphile Worker' ;;
+		@dbos-inc/dbos-sdk) name=DBOS ;;
+		openworkflow) name=OpenWorkflow ;;
 		@dagu-org/*) name=Dagu ;;
 		*) continue ;;
 		esac
 		peers=$((peers + 1))
 		grep -q "$name ($version\b" docs/BENCHMARKS.md || { echo "BENCHMARKS.md does not name $name ($version)"; return 1; }
 	done < <(jq -r '.packages[""].dependencies | to_entries[] | .key + " " + .value' bench/peers{,/dagu}/package-lock.json)
-	[ "$peers" = 2 ]
+	[ "$peers" = 4 ]
 	for at in bench/peers bench/peers/dagu; do
 		jq -e --slurpfile lock $at/package-lock.json '.dependencies == $lock[0].packages[""].dependencies' $at/package.json
 		jq -e '[.packages[] | .resolved // empty] == []' $at/package-lock.json # whichever registry npm asks
