@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #define STOP_PATIENCE 1000000LL /* µs */
+#define GONE_PATIENCE 3000000LL
 
 int64_t engine_now(const struct engine *e)
 {
@@ -180,12 +181,33 @@ static int sleep_and_hear(struct engine *e, int64_t timeout, struct err *err)
     return 0;
 }
 
+/* A database whose file was removed is not waited for by who works on one tree alone: somebody sits
+ * there. It may come back within a moment. Workers do wait: the next one would make a new file. */
+static int mind_the_file(struct engine *e, struct err *err)
+{
+    struct err why = ERR_INIT;
+    int64_t now = engine_now(e);
+
+    if (!e->o.here || !store_gone(e->store, &why)) {
+        e->gone_since = 0;
+        return 0;
+    }
+    if (!e->gone_since)
+        e->gone_since = now;
+    if (now - e->gone_since < GONE_PATIENCE)
+        return 0;
+    e->left_some = true; /* if it does come back, others find it by our file */
+    return err_set(
+        err, E_UNAVAILABLE,
+        "%s (what runs is left to the workers of this state folder, for when it is back)", why.msg);
+}
+
 int engine_step(struct engine *e, int64_t timeout, struct err *err)
 {
     int rc;
 
-    if ((rc = worker_serve(e, err)) || (rc = sleep_and_hear(e, timeout, err)) ||
-        (rc = beat_if_due(e, err)))
+    if ((rc = mind_the_file(e, err)) || (rc = worker_serve(e, err)) ||
+        (rc = sleep_and_hear(e, timeout, err)) || (rc = beat_if_due(e, err)))
         return rc;
     if (e->deaf &&
         !e->stopping) /* not where it was found out: that is under the lock of held jobs */

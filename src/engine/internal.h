@@ -186,6 +186,7 @@ struct engine {
     bool left_some;        /* work that others are to find by our file */
     size_t own_queues;     /* the first so many of queues are not those of the dead */
     int64_t here;          /* the tree that it works on alone; 0: none yet */
+    int64_t gone_since;    /* engine_now; 0: the database is there, or that is not looked at */
     int64_t beat_due;      /* SQLite: when to renew */
     int64_t timer_due;     /* engine_now; 0: none */
     int64_t schedule_due;  /* the same of schedules */

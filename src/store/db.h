@@ -124,6 +124,9 @@ struct db_driver {
     /* Connects. Does not look at the schema. E_INVALID, E_UNAVAILABLE, E_NOT_FOUND (tenant). */
     int (*open)(const struct db_url *url, struct env *env, struct db **out, struct err *err);
     void (*close)(struct db *db);
+    /* -E_UNAVAILABLE: what was opened is not there any more, and waiting does not bring it back.
+     * NULL: that is never known. */
+    int (*gone)(struct db *db, struct err *err);
 
     /* Starts a transaction. A connection found dead is reopened here (E_CONN_LOST if it can't be
      * yet: the caller backs off). TX_WRITE on SQLite waits for the file's lock. */

@@ -91,6 +91,7 @@ void lite_close(struct db *db);
 MUST_USE int lite_path(const char *file, char **out, struct err *err); /* the caller frees *out */
 /* Makes a broken connection good again. E_UNAVAILABLE if the file is not the same any more. */
 MUST_USE int lite_revive(struct lite_db *l, struct err *err);
+int lite_gone(struct db *db, struct err *err);
 
 /* lite_stmt.c */
 int lite_send(struct db *db, const struct args *a, struct rows *out, long expect, struct err *err);

@@ -73,6 +73,12 @@ static int create_file(const char *path, const char *tenant, struct err *err)
                    path, strerror(errno));
 }
 
+static int not_found(const char *path, struct err *err)
+{
+    return err_set(err, E_UNAVAILABLE, "the database %s can't be found: %s; was it moved?", path,
+                   strerror(errno));
+}
+
 /* SQLite would say "unable to open database file" to all of these. */
 static int check_file(const char *path, struct stat *st, struct err *err)
 {
@@ -80,8 +86,7 @@ static int check_file(const char *path, struct stat *st, struct err *err)
     int rc = 0;
 
     if (stat(path, st))
-        rc = err_set(err, E_UNAVAILABLE, "the database %s can't be found: %s; was it moved?", path,
-                     strerror(errno));
+        rc = not_found(path, err);
     else if (S_ISDIR(st->st_mode))
         rc = err_set(err, E_UNAVAILABLE, "the database %s is a folder: name a file in it", path);
     else if (!S_ISREG(st->st_mode))
@@ -161,6 +166,15 @@ static bool has_moved(struct lite_db *l)
 
 /* Another file under the old name (a restored backup, say) is not taken for the old one: ids,
  * leases and much else that this process remembers are not true of it. */
+static int check_same(const struct lite_db *l, const struct stat *st, struct err *err)
+{
+    if (st->st_dev == l->dev && st->st_ino == l->ino)
+        return 0;
+    return err_set(err, E_UNAVAILABLE,
+                   "the database %s was replaced by another file while in use: restart Pawl",
+                   l->path);
+}
+
 int lite_revive(struct lite_db *l, struct err *err)
 {
     struct stat st;
@@ -170,13 +184,19 @@ int lite_revive(struct lite_db *l, struct err *err)
         return 0;
     disconnect(l);
     l->broken = true;
-    if ((rc = check_file(l->path, &st, err)))
+    if ((rc = check_file(l->path, &st, err)) || (rc = check_same(l, &st, err)))
         return rc;
-    if (st.st_dev != l->dev || st.st_ino != l->ino)
-        return err_set(err, E_UNAVAILABLE,
-                       "the database %s was replaced by another file while in use: restart Pawl",
-                       l->path);
     return connect_file(l, err);
+}
+
+int lite_gone(struct db *db, struct err *err)
+{
+    const struct lite_db *l = lite_of(db);
+    struct stat st;
+
+    if (!stat(l->path, &st))
+        return check_same(l, &st, err);
+    return errno == ENOENT ? not_found(l->path, err) : 0;
 }
 
 /* ---- open and close ---- */

@@ -156,6 +156,7 @@ const struct db_driver db_sqlite = {
     .one_writer = true,
     .open = lite_open,
     .close = lite_close,
+    .gone = lite_gone,
     .begin = lite_begin,
     .send = lite_send,
     .flush = lite_flush,

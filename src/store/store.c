@@ -119,6 +119,11 @@ void store_set_flow(struct store *s, const struct store_flow_options *o)
     s->flow = *o;
 }
 
+int store_gone(struct store *s, struct err *err)
+{
+    return s->db->driver->gone ? s->db->driver->gone(s->db, err) : 0;
+}
+
 void store_set_patience(struct store *s, int64_t us)
 {
     __atomic_store_n(&s->patience, us, __ATOMIC_RELAXED);

@@ -33,6 +33,8 @@ void store_close(struct store **s);
 struct db *store_db(struct store *s); /* for readers: queries, verify */
 const struct db_url *store_url(const struct store *s);
 struct env *store_env(struct store *s);
+/* -E_UNAVAILABLE: the database's file was removed, or another one is in its place. */
+MUST_USE int store_gone(struct store *s, struct err *err);
 void store_set_patience(struct store *s, int64_t us); /* of a turn under way, too; any thread */
 
 MUST_USE int store_turn(struct store *s, int (*body)(struct turn *, void *, struct err *),
