@@ -1,7 +1,8 @@
 /* pg_shape.h - the text of a statement for many rows that have columns in common. An array costs
- * the server for each of its elements, when it is read and when it is taken apart; of 34 columns of
- * five hundred new jobs four differ. So a column that is the same in all rows is sent once: where
- * the statement says unnest($3), the text for such rows says $3. (docs/adr/0041) */
+ * the server for each of its elements, when it is read and when it is taken apart; but of 34
+ * columns of five hundred new jobs often two differ. So a column that is the same in all rows is
+ * sent once: where the statement says unnest($3), the text for such rows says $3. (docs/adr/0041)
+ */
 #ifndef STORE_PG_SHAPE_H
 #define STORE_PG_SHAPE_H
 
