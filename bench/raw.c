@@ -177,6 +177,7 @@ static void claim(struct args *a, size_t n, const char *queue)
     for (i = 0; i < n; i++) {
         if (!lite) {
             args_int(a, raw_places[i]);
+            args_int(a, ids[i]);
             continue;
         }
         args_text(a, "process");

@@ -274,26 +274,34 @@ static void look_at_text(struct pg *p, const struct stmt *s, const char *sql, ui
     pg_script(p, "DEALLOCATE looked_at");
 }
 
-/* As it is, and as it is for many rows that have everything in common but their first column. */
-static void look_at_pg(struct pg *p, const struct stmt *s)
+/* As it is for many rows that have everything in common but one column. */
+static void look_at_shape(struct pg *p, const struct stmt *s, int different)
 {
     struct args a = {.stmt = s};
     struct pg_shapes shapes = {0};
     struct pg_shape *shape;
     int i, row;
 
-    if (!has_plan(s))
-        return;
-    look_at_text(p, s, s->sql[DIALECT_POSTGRES], 0);
     for (i = 0; i < s->nscalars; i++)
         args_null(&a);
     for (row = 0; row < 100; row++)
         for (i = 0; i < s->nrows; i++)
-            args_int_or_null(&a, i ? 0 : row);
+            args_int_or_null(&a, i == different ? row : 0);
     if ((shape = pg_shape_for(&shapes, &a)))
         look_at_text(p, s, shape->sql, shape->same);
     pg_shapes_release(&shapes);
     args_release(&a);
+}
+
+static void look_at_pg(struct pg *p, const struct stmt *s)
+{
+    if (!has_plan(s))
+        return;
+    look_at_text(p, s, s->sql[DIALECT_POSTGRES], 0);
+    if (s->nrows > 1) {
+        look_at_shape(p, s, 0);
+        look_at_shape(p, s, s->nrows - 1);
+    }
 }
 
 /* ---- all of them ---- */

@@ -19,8 +19,10 @@ static int delete_outbox(struct turn *t, struct err *err)
     args_begin(a, Q_OUTBOX_DELETE_AT);
     EACH_DIRTY(t, r)
     {
-        if (leaves_outbox(r) && r->outbox_at)
-            args_int(a, r->outbox_at);
+        if (!leaves_outbox(r) || !r->outbox_at)
+            continue;
+        args_int(a, r->outbox_at);
+        args_int(a, r->stored.id);
     }
     if ((rc = send_exact(t, err)))
         return rc;

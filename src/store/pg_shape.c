@@ -52,18 +52,15 @@ static uint64_t same_columns(const struct args *a, size_t nrows)
 {
     const struct stmt *stmt = a->stmt;
     const char *at = stmt->sql[DIALECT_POSTGRES];
-    uint64_t same = 0;
+    uint64_t all = 0, same = 0;
     unsigned long param;
-    int columns = 0;
 
     for (; (at = next_column(at, &param)); at++) {
-        columns++;
+        all |= UINT64_C(1) << param;
         if (is_one_value(&a->vals.at[param], nrows, stmt->nrows))
             same |= UINT64_C(1) << param;
     }
-    if (__builtin_popcountll(same) == columns)
-        same &= same - 1;
-    return same;
+    return same == all ? same & (same - 1) : same;
 }
 
 static const char *text_of(struct arena *arena, const char *sql, uint64_t same)
@@ -90,7 +87,7 @@ static struct pg_shape *add_shape(struct pg_shapes *all, const struct stmt *stmt
     struct pg_shape *shape = arena_zalloc(&all->arena, sizeof(*shape));
     struct buf name = BUF_INIT;
 
-    buf_addf(&name, "%s_%llx", stmt->name, (unsigned long long)same);
+    buf_addf(&name, "%s/%llx", stmt->name, (unsigned long long)same);
     *shape = (struct pg_shape){.stmt = stmt,
                                .same = same,
                                .name = arena_strdup(&all->arena, buf_cstr(&name)),

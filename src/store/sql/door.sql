@@ -80,8 +80,9 @@ DELETE FROM task_outbox AS o
  WHERE lane = $1 AND queue = $2 AND rank = $3 AND execution = $4                           --@ sqlite
 
 -- The same for rows that this turn has locked: by their place in the table, without a walk down the index for each.
---: outbox_delete_at(; place tid)
-DELETE FROM task_outbox WHERE ctid = ANY ($1)                                              --@ postgres
+--: outbox_delete_at(; place tid, execution i64)
+DELETE FROM task_outbox AS o                                                               --@ postgres
+ USING @rows@ AS u WHERE o.ctid = u.place AND o.execution + 0 = u.execution                --@ postgres
 
 --: lease_insert(; execution i64, epoch i32, worker i64, until time, folder text)
 INSERT INTO leases (execution, epoch, worker, until, folder)
