@@ -190,6 +190,36 @@ TEST(what_no_engine_could_do_is_refused_with_a_sentence)
     CHECK(strstr(refused(&podman, &none, "/x,y", NULL), "/x,y can't be seen in a container"));
 }
 
+/* It would not be found again, or be begun again by its engine. */
+TEST(options_that_would_take_a_container_from_us_are_refused)
+{
+    static const char *const options[] = {"--name=mine", "--name\",\"mine", "--restart=always",
+                                          "--restart\",\"on-failure"};
+    struct spec spec = {.run = "x"};
+    char json[100];
+
+    for (size_t i = 0; i < 4; i++) {
+        snprintf(json, sizeof(json), "{\"options\":[\"--init\",\"%s\"]}", options[i]);
+        spec.container = json;
+        CHECK(strstr(refused(&podman, &spec, "/f", NULL),
+                     i < 2 ? "--name can't be among the options of a container"
+                           : "--restart can't be among the options of a container"));
+    }
+}
+
+TEST(no_label_of_a_task_counts_instead_of_ours)
+{
+    struct spec spec = {.run = "x",
+                        .container = "{\"options\":[\"--label=pawl.folder=/x\",\"--names=fine\"]}"};
+    struct container_words w = words_of(&podman, &spec, NULL);
+    int theirs = at(w.argv.at, "--label=pawl.folder=/x");
+
+    CHECK(theirs >= 0);
+    CHECK(at(w.argv.at, "--label=pawl.folder=/state/db/42.3") > theirs);
+    HAS(w.argv, "--names=fine");
+    container_words_release(&w);
+}
+
 TEST(what_is_said_of_a_container_must_be_texts)
 {
     static const struct {

@@ -240,10 +240,10 @@ static void add_command(const struct spec *s, const char *image, struct containe
 
 static void add_labels(const struct task *t, const char *folder, struct container_words *out)
 {
-    ADD("--label=pawl.folder=%s", folder);
+    ADD("--label=pawl.task=%s", t->name ? t->name : "");
     ADD("--label=pawl.execution=%" PRId64, t->execution);
     ADD("--label=pawl.attempt=%d", t->attempt);
-    ADD("--label=pawl.task=%s", t->name ? t->name : "");
+    ADD("--label=pawl.folder=%s", folder); /* last: an option that lacks its word takes the first */
 }
 
 static int add_create(const struct container_options *o, const struct container_spec *c,
@@ -253,7 +253,6 @@ static int add_create(const struct container_options *o, const struct container_
     const char *const *option;
     int rc;
 
-    add_labels(t, folder, out);
     ADD("--pull=%s", c->pull);
     ADD("--network=%s", c->network);
     ADD("--log-driver=none"); /* we keep what it says, with a cap */
@@ -271,6 +270,7 @@ static int add_create(const struct container_options *o, const struct container_
         return rc;
     for (option = c->options; *option; option++)
         ADD("%s", *option);
+    add_labels(t, folder, out); /* behind theirs, of which none counts instead */
     add_command(t->spec, c->image, out);
     return 0;
 }

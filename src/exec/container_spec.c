@@ -43,6 +43,31 @@ static int read_texts(const struct json_place *c, const char *key, struct arena 
     return rc;
 }
 
+static bool is_option(const char *word, const char *name)
+{
+    size_t len = strlen(name);
+
+    return !strncmp(word, name, len) && (!word[len] || word[len] == '=');
+}
+
+/* By another name it would not be found, and what its engine begins again is begun beside us. */
+static int check_options(const struct container_spec *c, struct err *err)
+{
+    const char *const *option;
+
+    for (option = c->options; *option; option++) {
+        if (is_option(*option, "--name"))
+            return err_set(err, E_INVALID,
+                           "--name can't be among the options of a container: it is found by the "
+                           "name that it gets; give it a label");
+        if (is_option(*option, "--restart"))
+            return err_set(err, E_INVALID,
+                           "--restart can't be among the options of a container: what is begun "
+                           "again is for the task's `retry` to say");
+    }
+    return 0;
+}
+
 int container_spec_read(const struct container_options *o, const char *json, struct arena *arena,
                         struct container_spec *out, struct err *err)
 {
@@ -58,8 +83,9 @@ int container_spec_read(const struct container_options *o, const char *json, str
     if (!(rc = jr_keys(&c, NULL, err)) && !(rc = read_text(&c, "image", arena, &out->image, err)) &&
         !(rc = read_text(&c, "pull", arena, &out->pull, err)) &&
         !(rc = read_text(&c, "network", arena, &out->network, err)) &&
-        !(rc = read_texts(&c, "volumes", arena, &out->volumes, err)))
-        rc = read_texts(&c, "options", arena, &out->options, err);
+        !(rc = read_texts(&c, "volumes", arena, &out->volumes, err)) &&
+        !(rc = read_texts(&c, "options", arena, &out->options, err)))
+        rc = check_options(out, err);
     json_read_end(&c);
     return rc;
 }
