@@ -31,6 +31,17 @@ TEST(a_client_that_is_gone_before_its_container_began_is_no_success)
     stage_end(&g);
 }
 
+TEST(a_container_that_can_not_be_looked_at_is_no_success)
+{
+    struct spec spec = {.run = "true"};
+    struct stage g = stage_of(&spec);
+
+    write_text(path_of("engine/blind"), "");
+    CHECK_EQ(worker_run(g.w, &g.t)->o.kind, OUTCOME_LOST);
+    CHECK_EQ(containers(), 0);
+    stage_end(&g);
+}
+
 TEST(a_client_that_is_killed_says_nothing_of_the_command)
 {
     struct spec spec = waiting();

@@ -27,12 +27,24 @@ static const char begin[] =
     "exec env $PAWL__U \"$PAWL__C\" start $PAWL__A \"$PAWL__N\"\n";
 
 /* How it ended is asked first: a client that was told to end may say that all went well though
- * nothing was begun. That it was removed is looked for, whatever the next words said: some engines
- * fail if there is none, some don't know an option, some say yes too early. One that stays, because
- * another needs it or its files are in use, and has ended for good: that is said, too. */
+ * nothing was begun. One that is there and can't be looked at may have ended in any way. That it
+ * was removed is looked for, whatever the next words said: some engines fail if there is none, some
+ * don't know an option, some say yes too early. One that stays, because another needs it or its
+ * files are in use, and has ended for good: that is said, too. */
 static const char undo[] =
-    "\"$1\" inspect --type=container --format='" UNDO_FOUND
-    " {{.State.Status}} {{.State.ExitCode}}' \"$3\" 2>/dev/null\n"
+    "look() {\n"
+    "    said=$(\"$1\" inspect --type=container --format='" UNDO_FOUND
+    " {{.State.Status}} {{.State.ExitCode}}' \"$2\" 2>/dev/null) && [ -n \"$said\" ]\n"
+    "}\n"
+    "if look \"$1\" \"$3\" || look \"$1\" \"$3\"; then\n"
+    "    printf '%s\\n' \"$said\"\n"
+    "else\n"
+    "    left=$(\"$1\" ps --all --quiet --filter=\"label=$4\" 2>&1) || {\n"
+    "        printf '%s\\n' \"${left:-the engine does not answer}\"\n"
+    "        exit\n"
+    "    }\n"
+    "    [ -z \"$left\" ] || echo " UNDO_FOUND " unknown 0\n"
+    "fi\n"
     "why=$(\"$1\" rm $2 \"$3\" 2>&1 >/dev/null) || why=$(\"$1\" rm --force \"$3\" 2>&1 >/dev/null)\n"
     "left=$(\"$1\" ps --all --quiet --filter=\"label=$4\" 2>/dev/null) || {\n"
     "    printf '%s\\n' \"${why:-the engine does not answer}\"\n"
