@@ -2,7 +2,6 @@
 
 {
 	what = field("what"); db = field("db")
-	if ($0 ~ /"peer":"graphile/) { add("graphile " field("variant"), field("lives_per_s")); peer_version = field("version") }
 	if (what == "lives") add(db " lives " field("connections") " " field("batch"), field("lives_per_s"))
 	if (what == "push") add(db " push " field("connections") " " field("batch"), field("lives_per_s"))
 	if (what == "lives" || what == "push") redone += field("redone")
@@ -66,19 +65,7 @@ END {
 				printf "| %s | %d | %d | %s | %s | %s | %s | %s |\n", dbs[d], c, batches[b], shown(dbs[d] " push " k), shown(dbs[d] " lives " k), \
 				       shown(dbs[d] " raw " k), raw ? sprintf("%.2f", median(dbs[d] " lives " k) / raw) : "–", shown(dbs[d] " wal " k)
 			}
-	if (list["graphile apart"] != "") {
-		print "\n| Graphile Worker " peer_version ", whole life | lives/s | Pawl, 3 connections, batches of 500, by push | through the queue |\n|---|---|---|---|"
-		split("apart together tuned", variants, " ")
-		meaning["apart"] = "one process, local queue 500, batched completion: add_jobs, then run"
-		meaning["together"] = "the same, adding while it runs"
-		meaning["tuned"] = "the best of a sweep: two runners, local queue 2,000, adding while they run"
-		for (i = 1; i <= 3; i++)
-			printf "| %s | %s | %.2f times that | %.2f times that |\n", meaning[variants[i]], shown("graphile " variants[i]), \
-			       median("postgres push 3 500") / median("graphile " variants[i]), \
-			       median("postgres lives 3 500") / median("graphile " variants[i])
-	}
-	else
-		print "\nGraphile Worker could not be installed here: no comparison."
+	graphile()
 	if (redone)
 		printf "\n%d turns of all the runs were redone (a lock or the database was not to be had in time).\n", redone
 	print "\n| a run with 1,000 items among " others " executions | p50 | p90 |\n|---|---|---|"
