@@ -51,6 +51,19 @@ static void add_value(struct buf *b, const struct val *v, unsigned char type)
     buf_addf(b, "::%s", type_names[type]);
 }
 
+/* Some statements are no queries: they have no plan. */
+static bool has_plan(const struct stmt *s)
+{
+    static const char *const words[] = {"SELECT", "WITH", "INSERT", "UPDATE", "DELETE"};
+    const char *sql = s->sql[DIALECT_POSTGRES];
+    size_t i;
+
+    for (i = 0; i < sizeof(words) / sizeof(*words); i++)
+        if (!strncmp(sql, words[i], strlen(words[i])))
+            return true;
+    return false;
+}
+
 /* Under a name of its own: for many rows the driver uses other texts, which do the same. */
 static char *prepare_text(const struct stmt *s)
 {
@@ -113,7 +126,7 @@ static int spy_send(struct db *db, const struct args *a, struct rows *out, long 
     struct rows *plan;
     int rc;
 
-    if (!measuring || !ours || (a->stmt->nrows && !args_rows(a)))
+    if (!measuring || !ours || !has_plan(a->stmt) || (a->stmt->nrows && !args_rows(a)))
         return real->send(db, a, out, expect, err);
     if (!prepared[a->stmt - statements] && (rc = spy_run(db, prepare_text(a->stmt), NULL, err)))
         return rc;

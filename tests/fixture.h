@@ -101,7 +101,7 @@ struct watch {
     int redone;     /* turns that were done again, or the database's other complaints */
     char said[256]; /* the last one's sentence */
 };
-/* w must live longer than the store, which gives up after 5 s without a lock. */
+/* w must live longer than the store, which gives up after 20 s without a lock. */
 struct store *watched_store(struct watch *w);
 void watch_for(struct watch *w, const char *where, int nth, void (*act)(void *arg), void *arg);
 

@@ -30,7 +30,7 @@ static void on_note(void *arg, const char *sentence)
 
 struct store *watched_store(struct watch *w)
 {
-    struct store_options options = {.env = &w->env, .patience = 5 * SECOND};
+    struct store_options options = {.env = &w->env, .patience = 20 * SECOND};
     struct err err = ERR_INIT;
     struct store *s = NULL;
 
