@@ -344,6 +344,7 @@ TEST(one_who_looks_in_the_middle_of_anothers_turn_passes_on)
         watch_for(&w, points[i], 1, take_between, &o);
         n += take_submissions(s);
         CHECK(w.acted);
+        CHECK_EQ(w.redone, 0); /* neither had to give way */
         CHECK_EQ(n + o.n, i + 1);
         CHECK_EQ(executions(o.s), (int64_t)i + 1);
         store_close(&s);
