@@ -19,7 +19,8 @@
  * on PostgreSQL) take no signals and end with what they belong to. A process that may run out of
  * memory should know that the library ends it in that case.
  *
- * JSON is the same here and on the command line; the table is at "reading" below.
+ * JSON is the same here and on the command line; the table is at "reading" below. JSON that is
+ * given to the library nests lists and objects at most 64 levels deep.
  *
  * The parts, in this order:
  *

@@ -186,3 +186,40 @@ x() { # command...
 	done
 	[ "$status" = 0 ]
 }
+
+nested() { # levels
+	printf '[%.0s' $(seq "$1")
+	printf ']%.0s' $(seq "$1")
+}
+
+@test "a param nested too deep is refused with the limit, and nothing is stored" {
+	printf 'name: deep\nparams: {p: {type: list}}\ntasks: {a: "true"}\n' >"$dir/flow.yaml"
+	for levels in 64 2046 2047 2048 5000; do
+		for command in run submit; do
+			x "$command" "$dir/flow.yaml" --param "p=$(nested "$levels")"
+			[ "$status" = 2 ]
+			[[ $(cat "$dir/stderr") == *"the params object with the param p nests lists and objects $((levels + 1)) levels deep; at most 64 are taken"* ]]
+		done
+	done
+	[ "$(sql 'SELECT count(*) FROM executions')" = 0 ]
+	x run "$dir/flow.yaml" --param "p=$(nested 63)"
+	[ "$status" = 0 ]
+	x rerun @last --set "p=$(nested 64)"
+	[ "$status" = 2 ]
+	[[ $(cat "$dir/stderr") == *'65 levels deep; at most 64 are taken'* ]]
+	p verify
+}
+
+@test "an output nested too deep fails its task, and the run ends" {
+	printf '{"o": %s}\n' "$(nested 2046)" >"$dir/deep"
+	cat >"$dir/flow.yaml" <<-EOF
+		name: deep
+		tasks:
+		  each: {foreach: 2, run: 'cat $dir/deep >>"\$PAWL_OUTPUT"'}
+		  sum: {needs: each, run: 'true', env: {ALL: "\${{ tasks.each.outputs }}"}}
+	EOF
+	x run "$dir/flow.yaml"
+	[ "$status" = 1 ]
+	[[ $(p show @last) == *failed*'line 1 of $PAWL_OUTPUT: it nests lists and objects 2047 levels deep; at most 64 are taken'* ]]
+	p verify
+}

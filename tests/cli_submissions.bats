@@ -58,6 +58,18 @@ sql_submit() { # params
 	p verify >/dev/null
 }
 
+@test "params nested too deep are refused with the limit, and the worker goes on" {
+	printf 'name: report\nparams: {p: {type: list, default: []}}\ntasks: {make: "true"}\n' >"$flow"
+	p apply "$flow" >/dev/null
+	id=$(sql_submit "{\"p\": $(printf '[%.0s' $(seq 2046))$(printf ']%.0s' $(seq 2046))}")
+	fine=$(sql_submit '{"p": [[1]]}')
+	p worker --drain 2>"$dir/worker"
+	grep "submission $id of the workflow report was refused: the params object nests lists and objects 2047 levels deep; at most 64 are taken" "$dir/worker"
+	refused 5 "its submission of report was refused" p show "$id"
+	[[ $(p show "$fine") == *succeeded* ]]
+	p verify >/dev/null
+}
+
 @test "a status that there is not is wrong use" {
 	refused 2 "waiting, taken or refused" p submissions --status gone
 }

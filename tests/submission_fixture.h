@@ -31,7 +31,7 @@ static inline const char *sql_text(const char *text)
 static inline int64_t sql_submit(struct store *s, struct sql_call c)
 {
     const char *workflow = c.workflow ? c.workflow : "w", *params = c.params ? c.params : "{}";
-    char sql[3000];
+    char sql[8000];
 
     if (strcmp(test_db(), "sqlite")) {
         snprintf(sql, sizeof(sql),

@@ -2,6 +2,7 @@
  * and compares the page with the file.
  *
  *   PAWL_WRITE_DOCS=1 build/tests/test_expr_doc      writes the page instead */
+#include "base/json.h"
 #include "expr_fixture.h"
 
 #include <stdio.h>
@@ -180,8 +181,9 @@ static void page(struct buf *b)
         b,
         "\n## Limits\n\nAn expression has at most %d bytes and is nested at most %d deep; a text with "
         "expressions in it, and a result (of a list or an object: its JSON), have at most %u bytes; `range` makes at most %d items. "
+        "`fromJSON` reads a text of at most %d levels of lists and objects; a value that is stored has no more either. "
         "What would take much longer than a blink to compute is refused: let a task do it.\n",
-        EXPR_TEXT_MAX, EXPR_DEPTH_MAX, EXPR_RESULT_MAX, EXPR_RANGE_MAX);
+        EXPR_TEXT_MAX, EXPR_DEPTH_MAX, EXPR_RESULT_MAX, EXPR_RANGE_MAX, JSON_DEPTH_MAX);
     CHECK_EQ(EXPR_RESULT_MAX, EXPR_TEMPLATE_MAX);
     end(&f);
 }

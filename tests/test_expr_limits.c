@@ -125,7 +125,12 @@ TEST(size_and_work_are_bounded)
     check_repeated("toJSON([range(100000)", ", range(100000)", 1, "])",
                    "longer than 1048576 bytes");
     check_repeated("fromJSON(join(range(100000), '", " ", 7, "'))", "longer than 1048576 bytes");
-    check_repeated("fromJSON('", "[", 60000, "')", "not valid JSON");
+    check_repeated("fromJSON('", "[", 60000, "')",
+                   "nests lists and objects 60000 levels deep; at most 64 are taken");
+    check_repeated("length(fromJSON('", "[", 64,
+                   "]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]" /* 32 */
+                   "]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]'))",
+                   NULL);
     check_repeated("contains(range(100000), -1)", " || contains(range(100000), -1)", 500, "",
                    "too much to compute");
 }

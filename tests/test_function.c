@@ -160,6 +160,37 @@ TEST(an_output_that_can_not_be_taken_fails_the_attempt_also_if_nobody_looks)
     end(&fx);
 }
 
+#define EIGHT(text) text text text text text text text text
+#define NESTED_64   EIGHT(EIGHT("[")) EIGHT(EIGHT("]"))
+
+static int too_deep(struct function_call *c, void *arg)
+{
+    if (*(int *)arg)
+        return c->ops->set_result(c, "[" NESTED_64 "]") == -E_INVALID ? 0 : 77;
+    return c->ops->set_output(c, "x", NESTED_64) == -E_INVALID ? 0 : 77;
+}
+
+TEST(a_result_nested_too_deep_fails_the_attempt)
+{
+    struct fixture fx;
+    int output = 0, result = 1;
+
+    open_threads(&fx, 1);
+    add(&fx, "output", too_deep, &output);
+    add(&fx, "result", too_deep, &result);
+    start(&fx, 1, "output");
+    start(&fx, 2, "result");
+    wait_ended(&fx, 2);
+    CHECK_EQ(ended(&fx, 1)->outcome.kind, OUTCOME_FAILED);
+    CHECK_STR(ended(&fx, 1)->error,
+              "the result with the output x nests lists and objects 65 levels "
+              "deep; at most 64 are taken");
+    CHECK_EQ(ended(&fx, 2)->outcome.kind, OUTCOME_FAILED);
+    CHECK_STR(ended(&fx, 2)->error,
+              "the result nests lists and objects 65 levels deep; at most 64 are taken");
+    end(&fx);
+}
+
 static int two_outputs(struct function_call *c, void *arg)
 {
     (void)arg;

@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json.h"
+#include "base/json_read.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -142,5 +143,61 @@ TEST(json_that_is_too_large_or_too_deep_is_refused_quickly)
     for (i = 0; i < 1000000; i++)
         buf_addch(&b, '[');
     CHECK_EQ(json_check(b.ptr, b.len, 1 << 20, "it", &err), -E_INVALID);
+    CHECK_STR(err.msg, "it nests lists and objects 1000000 levels deep; at most 64 are taken");
     buf_release(&b);
+}
+
+/* ---- depth ---- */
+
+static const struct {
+    const char *text;
+    size_t depth;
+} depths[] = {
+    {"", 0},
+    {"1", 0},
+    {"\"[[{\"", 0},
+    {"\"\\\"[[[\"", 0},    /* an escaped quote */
+    {"[\"\\\\\",[1]]", 2}, /* an escaped backslash ends the text with its quote */
+    {"[]", 1},
+    {"[[],[]]", 2},
+    {"{\"a\":[{}],\"b\":{}}", 3},
+    {"{\"]\":{\"}\":[1,[2]]}}", 4},
+};
+
+TEST(depth_of_a_text_is_the_depth_of_its_value)
+{
+    size_t i;
+
+    for (i = 0; i < COUNT(depths); i++) {
+        json_t *v = json_loads(depths[i].text, JSON_DECODE_ANY, NULL);
+
+        CHECK_EQ(json_depth(depths[i].text, strlen(depths[i].text)), depths[i].depth);
+        CHECK_EQ(v ? json_value_depth(v) : 0, depths[i].depth);
+        json_decref(v);
+    }
+    CHECK_EQ(json_depth("]]]}[[", 6), 2); /* what is no JSON has a depth, too */
+    CHECK_EQ(json_depth("[\"\\", 3), 1);
+}
+
+TEST(document_at_the_depth_limit_is_read_and_one_level_more_is_refused)
+{
+    char text[2 * JSON_DEPTH_MAX + 3];
+    struct json_place doc;
+    struct err err;
+    int depth;
+
+    for (depth = JSON_DEPTH_MAX; depth <= JSON_DEPTH_MAX + 1; depth++) {
+        int wanted = depth > JSON_DEPTH_MAX ? -E_INVALID : 0;
+
+        memset(text, '[', (size_t)depth);
+        memset(text + depth, ']', (size_t)depth);
+        CHECK_EQ(json_check(text, (size_t)depth * 2, 1000, "it", &err), wanted);
+        CHECK_EQ(json_read(text, (size_t)depth * 2, 1000, "it", &doc, &err), wanted);
+        if (!wanted)
+            json_read_end(&doc);
+    }
+    CHECK_STR(err.msg, "it nests lists and objects 65 levels deep; at most 64 are taken");
+    CHECK_OK_ERR(json_read_deep(text, sizeof(text) - 1, 1000, JSON_DEPTH_MAX + 1, "it", &doc, &err),
+                 &err);
+    json_read_end(&doc);
 }

@@ -93,6 +93,34 @@ TEST(what_is_wrong_is_named_with_its_line)
     expect_error("a<<E\nx\nb\xd8\nE\n", 13, "line 3 of $PAWL_OUTPUT is not valid UTF-8");
 }
 
+/* Two lines; the second has so many levels. */
+static char *nested_object(int depth)
+{
+    struct buf b = BUF_INIT;
+    int i;
+
+    buf_addstr(&b, "b=[[\n{\"a\":");
+    for (i = 1; i < depth; i++)
+        buf_addch(&b, '[');
+    for (i = 1; i < depth; i++)
+        buf_addch(&b, ']');
+    buf_addstr(&b, "}\n");
+    return b.ptr;
+}
+
+TEST(object_nested_too_deep_is_refused_with_its_line)
+{
+    static const char *const names[] = {"b", NULL};
+    char *at_the_limit = nested_object(64), *deeper = nested_object(65);
+
+    expect_named(at_the_limit, names, "{\"b\":\"[[\"}");
+    expect_error(deeper, strlen(deeper),
+                 "line 2 of $PAWL_OUTPUT: it nests lists and objects 65 levels deep; at most 64 "
+                 "are taken");
+    free(at_the_limit);
+    free(deeper);
+}
+
 TEST(there_are_bounds)
 {
     size_t len = OUTPUTS_MAX + 1;

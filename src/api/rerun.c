@@ -61,18 +61,23 @@ static int in_place(struct pawl *p, int64_t id, struct rerun *r, char **json, st
 
 /* What the old one began with: its params become the input of the new one, and if a schedule began
  * it, the new one is for the same due time. */
-static void take_variables(const char *variables, struct arena *arena, struct submission *s)
+static int take_variables(const char *variables, struct arena *arena, struct submission *s,
+                          struct err *err)
 {
-    json_t *all = json_loads(variables, 0, NULL);
+    json_t *all = json_loads(variables, JSON_ALLOW_NUL, NULL);
     char *text = json_text(json_object_get(all, "params"));
     const char *due = json_string_value(json_object_get(all, "due_at"));
     struct err ignored;
 
+    if (!all)
+        return err_set(err, E_INTERNAL, "the variables of workflow %lld can't be read",
+                       (long long)s->rerun_of);
     s->input = text ? arena_strdup(arena, text) : NULL;
     if (due && text_parse_time(due, &s->due, &ignored))
         s->due = 0;
     free(text);
     json_decref(all);
+    return 0;
 }
 
 static const char *reuse_of(const struct pawl_rerun *how, struct arena *arena)
@@ -127,9 +132,9 @@ static int anew(struct pawl *p, int64_t id, const struct pawl_rerun *how, char *
     struct workflow_begun old;
     int rc;
 
-    if ((rc = query_workflow_begun(p->store, id, &texts, &old, err)))
+    if ((rc = query_workflow_begun(p->store, id, &texts, &old, err)) ||
+        (rc = take_variables(old.variables, &texts, &s, err)))
         goto done;
-    take_variables(old.variables, &texts, &s);
     s.queue = queue_of(old.queue, how->here);
     s.priority = old.priority;
     s.reuse = reuse_of(how, &texts);

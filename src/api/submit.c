@@ -121,6 +121,15 @@ static const struct workflow_param *find_param(const struct workflow *w, const c
     return NULL;
 }
 
+/* The params object, which is stored, has one level more than the value. */
+static int check_depth(const struct workflow_param *p, const char *json, struct err *err)
+{
+    char what[WORKFLOW_NAME_MAX + 40];
+
+    snprintf(what, sizeof(what), "the params object with the param %s", p->name);
+    return json_check_depth(json_depth(json, strlen(json)) + 1, JSON_DEPTH_MAX, what, err);
+}
+
 /* One NAME=VALUE: a text as it is, all else as JSON. */
 static int take_param(const struct workflow *w, const char *given, json_t *params, struct err *err)
 {
@@ -135,6 +144,8 @@ static int take_param(const struct workflow *w, const char *given, json_t *param
         return no_param(w, given, len, err);
     if (p->type == PARAM_STRING)
         v = json_string(equals + 1);
+    else if (check_depth(p, equals + 1, err))
+        return -(int)err->code;
     else
         v = json_loads(equals + 1, JSON_DECODE_ANY, NULL);
     if (!v)
@@ -162,12 +173,12 @@ static void leave_out_old(const struct workflow *w, json_t *params)
 static int take_params(const struct workflow *w, const char *const *given, struct submission *s,
                        struct arena *arena, struct err *err)
 {
-    json_t *params = json_loads(s->input ? s->input : "{}", 0, NULL);
+    json_t *params;
     char *text;
-    int rc = 0;
+    int rc = resolve_read_params(s->input, &params, err);
 
-    if (!json_is_object(params))
-        rc = err_set(err, E_INVALID, "the params of a workflow must be a JSON object");
+    if (rc)
+        return rc;
     if (s->rerun_of)
         leave_out_old(w, params);
     for (; !rc && given && *given; given++)

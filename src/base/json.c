@@ -96,10 +96,38 @@ void jw_raw(struct json_writer *w, const char *json)
     buf_addstr(w->out, json ? json : "null");
 }
 
+size_t json_depth(const char *s, size_t len)
+{
+    size_t i, depth = 0, deepest = 0;
+    bool quoted = false;
+
+    for (i = 0; i < len; i++) {
+        if (s[i] == '"')
+            quoted = !quoted;
+        else if (quoted)
+            i += s[i] == '\\'; /* an escaped quote ends no text */
+        else if (s[i] == '[' || s[i] == '{')
+            deepest = ++depth > deepest ? depth : deepest;
+        else if (s[i] == ']' || s[i] == '}')
+            depth -= depth > 0;
+    }
+    return deepest;
+}
+
+int json_check_depth(size_t depth, size_t max, const char *what, struct err *err)
+{
+    if (depth <= max)
+        return 0;
+    return err_set(err, E_INVALID,
+                   "%s nests lists and objects %zu levels deep; at most %zu are taken", what, depth,
+                   max);
+}
+
 int json_check(const char *s, size_t len, size_t max, const char *what, struct err *err)
 {
     json_error_t at;
     json_t *doc;
+    int rc;
 
     if (len > max)
         return err_set(
@@ -108,6 +136,8 @@ int json_check(const char *s, size_t len, size_t max, const char *what, struct e
             what, len, max);
     if (!text_is_utf8(s, len))
         return err_set(err, E_INVALID, "%s is not valid UTF-8 (or holds a NUL byte)", what);
+    if ((rc = json_check_depth(json_depth(s, len), JSON_DEPTH_MAX, what, err)))
+        return rc;
     doc = json_loadb(s, len,
                      JSON_DECODE_ANY | JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL |
                          JSON_DECODE_INT_AS_REAL /* of any size: it is only checked */,

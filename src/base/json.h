@@ -40,7 +40,22 @@ struct json_t;
  * makes 0.10000000000000001 of. NULL: NULL. The caller frees it. */
 char *json_text(const struct json_t *v);
 
-/* Valid JSON of any type, at most `max` bytes; `what` names it in the error. */
+/* Levels of lists and objects in a document that comes from outside, and in one that is stored for
+ * a workflow: params, vars, inputs, outputs. The parser reads 2048 levels. The room between the two
+ * is for the documents that hold such a one: the outputs of all items of a fan-out, the event that
+ * keeps a former result, the object that a reader prints. */
+#define JSON_DEPTH_MAX 64
+
+/* The levels in the text of a document: 0 of a number, 1 of [], 2 of [{}]. The text may be
+ * invalid. */
+size_t json_depth(const char *s, size_t len);
+/* The same of a value. */
+size_t json_value_depth(const struct json_t *v);
+/* E_INVALID if `depth` is more than `max`; the sentence begins with `what`. */
+MUST_USE int json_check_depth(size_t depth, size_t max, const char *what, struct err *err);
+
+/* Valid JSON of any type, at most `max` bytes and JSON_DEPTH_MAX levels; `what` names it in the
+ * error. */
 MUST_USE int json_check(const char *s, size_t len, size_t max, const char *what, struct err *err);
 
 #endif

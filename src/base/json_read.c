@@ -14,13 +14,22 @@
 int json_read(const char *text, size_t len, size_t max, const char *what, struct json_place *out,
               struct err *err)
 {
+    return json_read_deep(text, len, max, JSON_DEPTH_MAX, what, out, err);
+}
+
+int json_read_deep(const char *text, size_t len, size_t max, size_t depth, const char *what,
+                   struct json_place *out, struct err *err)
+{
     json_error_t at;
     json_t *doc;
+    int rc;
 
     if (len > max)
         return err_set(err, E_INVALID, "%s has %zu bytes; at most %zu are taken", what, len, max);
     if (!text_is_utf8(text, len))
         return err_set(err, E_INVALID, "%s is not valid UTF-8 (or holds a NUL byte)", what);
+    if ((rc = json_check_depth(json_depth(text, len), depth, what, err)))
+        return rc;
     doc = json_loadb(text, len, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &at);
     if (!doc)
         return err_set(err, E_INVALID, "%s is not valid JSON: line %d, column %d: %s", what,

@@ -31,10 +31,13 @@ struct json_place {
     size_t index;                /* in an array, if there is no key */
 };
 
-/* Reads one document; duplicate keys, invalid UTF-8 and more than `max` bytes are refused. `what`
- * names it in errors. On success the caller ends it. */
+/* Reads one document; duplicate keys, invalid UTF-8, more than `max` bytes and more than
+ * JSON_DEPTH_MAX levels are refused. `what` names it in errors. On success the caller ends it. */
 MUST_USE int json_read(const char *text, size_t len, size_t max, const char *what,
                        struct json_place *out, struct err *err);
+/* The same for a document that holds others, with a number of levels of its own. */
+MUST_USE int json_read_deep(const char *text, size_t len, size_t max, size_t depth,
+                            const char *what, struct json_place *out, struct err *err);
 void json_read_end(struct json_place *doc);
 
 /* "retry.codes[2]" for people; the document itself is `what`. Returns out's text. */

@@ -102,6 +102,25 @@ static void add(struct buf *out, const json_t *v)
     }
 }
 
+size_t json_value_depth(const json_t *v)
+{
+    size_t deepest = 0, depth, i;
+    const char *key;
+    json_t *inner;
+
+    json_array_foreach((json_t *)v, i, inner)
+    {
+        depth = json_value_depth(inner);
+        deepest = depth > deepest ? depth : deepest;
+    }
+    json_object_foreach((json_t *)v, key, inner)
+    {
+        depth = json_value_depth(inner);
+        deepest = depth > deepest ? depth : deepest;
+    }
+    return json_is_array(v) || json_is_object(v) ? deepest + 1 : 0;
+}
+
 char *json_text(const json_t *v)
 {
     struct buf out = BUF_INIT;

@@ -1,6 +1,8 @@
 /* expr_fn_list.c - the functions that are about lists and objects, or make them. */
 #include "core/expr_internal.h"
 
+#include "base/json.h"
+
 #include <jansson.h>
 #include <string.h>
 
@@ -144,6 +146,7 @@ int fn_fromJSON(struct machine *m, const struct expr_instr *i, const struct valu
 {
     json_error_t at;
     json_t *json;
+    size_t depth;
     int rc;
 
     if ((rc = fn_want(m, i, a, 0, VALUE_TEXT)))
@@ -151,6 +154,11 @@ int fn_fromJSON(struct machine *m, const struct expr_instr *i, const struct valu
     if (a[0].text.len > EXPR_RESULT_MAX)
         return machine_wrong(m, i, "fromJSON() takes at most %u bytes, not %zu", EXPR_RESULT_MAX,
                              a[0].text.len);
+    depth = json_depth(a[0].text.at, a[0].text.len);
+    if (depth > JSON_DEPTH_MAX)
+        return machine_wrong(
+            m, i, "this text nests lists and objects %zu levels deep; at most %d are taken", depth,
+            JSON_DEPTH_MAX);
     /* Every second byte may become a value. */
     if ((rc = machine_charge(m, i, a[0].text.len * 2 + ITEM_WORK)))
         return rc;

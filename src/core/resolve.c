@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define PARAMS "the params object" /* in sentences */
+
 /* ---- templates ---- */
 
 static struct expr_text text_of(const char *s)
@@ -243,6 +245,28 @@ int resolve_condition(const struct workflow *w, const struct workflow_task *task
 
 /* ---- what a workflow is started with ---- */
 
+int resolve_read_params(const char *json, json_t **out, struct err *err)
+{
+    json_error_t at;
+    json_t *params;
+    int rc;
+
+    if (!json)
+        json = "{}";
+    if ((rc = json_check_depth(json_depth(json, strlen(json)), JSON_DEPTH_MAX, PARAMS, err)))
+        return rc;
+    if (!(params = json_loads(json, JSON_DECODE_ANY, &at)))
+        return err_set(err, E_INVALID,
+                       "the params of a workflow are not valid JSON: line %d, column %d: %s",
+                       at.line, at.column, at.text);
+    if (!json_is_object(params)) {
+        json_decref(params);
+        return err_set(err, E_INVALID, "the params of a workflow must be a JSON object");
+    }
+    *out = params;
+    return 0;
+}
+
 static bool has_type(const json_t *v, enum param_type type)
 {
     switch (type) {
@@ -275,8 +299,9 @@ static int take_param(const struct workflow_param *p, json_t *given, json_t *par
     json_t *v = json_object_get(given, p->name);
 
     if (!v && p->otherwise) {
-        json_object_set_new(params, p->name, json_loads(p->otherwise, JSON_DECODE_ANY, NULL));
-        return 0;
+        if (!(v = json_loads(p->otherwise, JSON_DECODE_ANY, NULL)))
+            return err_set(err, E_INTERNAL, "the default of the param %s can't be read", p->name);
+        return json_object_set_new(params, p->name, v);
     }
     if (!v && p->required) {
         err_set(err, E_INVALID, "the param %s is missing: it must be %s %s", p->name,
@@ -315,7 +340,8 @@ static int take_params(const struct workflow *w, json_t *given, json_t *params, 
 
     for (i = 0; !rc && i < w->nparams; i++)
         rc = take_param(&w->params[i], given, params, err);
-    return rc;
+    /* Those of a nested workflow are values of expressions. */
+    return rc ? rc : json_check_depth(json_value_depth(params), JSON_DEPTH_MAX, PARAMS, err);
 }
 
 int resolve_check_params(const struct workflow *w, json_t *given, struct err *err)
@@ -337,8 +363,11 @@ int resolve_variables(const struct workflow *w, json_t *given, json_t **out, str
     if (!rc && (rc = resolve_pairs(&w->vars, &s, &vars, err)))
         err_prefix(err, "vars");
     if (!rc)
-        *out = value_need(json_pack("{s:O, s:o}", "params", params, "vars", vars));
+        rc = json_check_depth(json_value_depth(vars), JSON_DEPTH_MAX, "the vars object", err);
+    if (!rc)
+        *out = value_need(json_pack("{s:O, s:O}", "params", params, "vars", vars));
     json_decref(params);
+    json_decref(vars);
     return rc;
 }
 

@@ -10,9 +10,13 @@
 
 /* ---- what a workflow is started with ---- */
 
+/* Reads the params that a program gives: a JSON object of at most JSON_DEPTH_MAX levels; NULL: none
+ * are given. *out is a new reference. */
+MUST_USE int resolve_read_params(const char *json, struct json_t **out, struct err *err);
 /* Checks what was given against the params: E_INVALID and a sentence that names the param. */
 MUST_USE int resolve_check_params(const struct workflow *w, struct json_t *given, struct err *err);
-/* The same, adds their defaults, and evaluates the vars. *out is a new {"params": …, "vars": …}. */
+/* The same, adds their defaults, and evaluates the vars. *out is a new {"params": …, "vars": …},
+ * each of at most JSON_DEPTH_MAX levels. */
 MUST_USE int resolve_variables(const struct workflow *w, struct json_t *given, struct json_t **out,
                                struct err *err);
 

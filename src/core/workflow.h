@@ -10,16 +10,20 @@
 #ifndef CORE_WORKFLOW_H
 #define CORE_WORKFLOW_H
 
+#include "base/json.h"
 #include "core/spec.h"
 
 #include <stddef.h>
 
-#define WORKFLOW_MAX_TASKS  100000
-#define WORKFLOW_MAX_NESTED 1000        /* distinct definitions in one text */
-#define WORKFLOW_MAX_DEPTH  32          /* of workflows in workflows */
-#define WORKFLOW_MAX_TEXT   (64u << 20) /* bytes of a canonical text */
-#define WORKFLOW_NAME_MAX   100
-#define WORKFLOW_HASH_SIZE  33 /* 32 hexadecimal digits and NUL */
+#define WORKFLOW_MAX_TASKS      100000
+#define WORKFLOW_MAX_NESTED     1000        /* distinct definitions in one text */
+#define WORKFLOW_MAX_DEPTH      32          /* of workflows in workflows */
+#define WORKFLOW_MAX_TEXT       (64u << 20) /* bytes of a canonical text */
+#define WORKFLOW_NAME_MAX       100
+/* Levels of a canonical text: those of a file, or of what a program gives as JSON, and of the
+ * objects that hold the nested definitions. */
+#define WORKFLOW_MAX_JSON_DEPTH (JSON_DEPTH_MAX + 16)
+#define WORKFLOW_HASH_SIZE      33 /* 32 hexadecimal digits and NUL */
 
 /* name, text */
 #define PARAM_TYPES(X)    \

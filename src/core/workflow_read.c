@@ -277,7 +277,8 @@ int workflow_read(const char *json, size_t len, struct arena *arena, const struc
     struct reading r = {.to = {arena, err}};
     struct workflow *w = arena_zalloc(arena, sizeof(*w));
     struct json_place doc;
-    int rc = json_read(json, len, WORKFLOW_MAX_TEXT, "the definition", &doc, err);
+    int rc = json_read_deep(json, len, WORKFLOW_MAX_TEXT, WORKFLOW_MAX_JSON_DEPTH, "the definition",
+                            &doc, err);
 
     if (rc)
         return rc;

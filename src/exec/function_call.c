@@ -85,6 +85,9 @@ static int set_output(struct function_call *c, const char *key, const char *json
     snprintf(what, sizeof(what), "the output %.60s", key);
     if (json_check(json, strlen(json), RESULT_MAX, what, &err))
         return misused(c, err.msg);
+    snprintf(what, sizeof(what), "the result with the output %.40s", key);
+    if (json_check_depth(json_depth(json, strlen(json)) + 1, JSON_DEPTH_MAX, what, &err))
+        return misused(c, err.msg);
     if (!is_wanted(j, key))
         return 0;
     o = output_slot(j, key);

@@ -86,6 +86,8 @@ static bool write_value(struct reader *r, const struct yaml *node, const char *w
     return ok;
 }
 
+_Static_assert(YAML_MAX_DEPTH <= JSON_DEPTH_MAX, "a value of a file would be refused as JSON");
+
 const char *wr_canonical(struct reader *r, const struct buf *text)
 {
     struct json_place doc;

@@ -144,7 +144,8 @@ static int outputs_of(struct turn *t, struct flow *f, const char **out, struct e
         if (strlen(text) > STORE_MAX_RESULT)
             rc = err_set(err, E_INVALID, "the outputs have %zu bytes; at most %d are taken",
                          strlen(text), STORE_MAX_RESULT);
-        else
+        else if (!(rc = json_check_depth(json_depth(text, strlen(text)), JSON_DEPTH_MAX,
+                                         "the outputs object", err)))
             *out = arena_strdup(&t->arena, text);
         free(text);
         json_decref(outputs);

@@ -1,6 +1,7 @@
 /* flow_ready.c - a task that is to run: its templates are evaluated, what it runs by is stored with
  * its row, and it goes its way: to the outbox, into a hold, or on to the tasks of a nested
  * workflow. */
+#include "base/json.h"
 #include "core/resolve.h"
 #include "store/door.h"
 #include "store/flow.h"
@@ -22,11 +23,18 @@ int flow_or_fail(struct turn *t, struct row *row, int rc, struct err *err)
 int flow_store_resolved(struct turn *t, struct row *row, const struct buf *spec,
                         const struct buf *input, struct err *err)
 {
+    const char *what = row->now.kind == KIND_FOREACH ? "the list of foreach" : "the input";
+    int rc;
+
     row->now.spec = spec->len ? arena_strdup(&t->arena, buf_cstr(spec)) : NULL;
     row->now.input = input->len ? arena_strdup(&t->arena, buf_cstr(input)) : NULL;
     if (spec->len > STORE_MAX_SPEC || input->len > STORE_MAX_INPUT)
         return err_set(err, E_INVALID, "what the task runs by has %zu bytes; at most %d are taken",
                        spec->len + input->len, STORE_MAX_SPEC);
+    if ((rc =
+             json_check_depth(json_depth(spec->ptr, spec->len), JSON_DEPTH_MAX, "the spec", err)) ||
+        (rc = json_check_depth(json_depth(input->ptr, input->len), JSON_DEPTH_MAX, what, err)))
+        return rc;
     row->has_texts = row->resolved = true;
     door_touch(t, row);
     return 0;

@@ -26,6 +26,19 @@ static void on_reference(void *arg, const char *name)
         *vec_add(&n->index) = task->index;
 }
 
+/* A task that reads them fails with this sentence: an empty object in their place would be a
+ * value that nobody gave. */
+static int read_outputs(const struct row *row, const char *text, json_t **out, struct err *err)
+{
+    json_error_t at;
+
+    *out = json_loads(text, JSON_DECODE_ANY | JSON_ALLOW_NUL, &at);
+    if (*out)
+        return 0;
+    return err_set(err, E_INVALID, "the outputs of %s (execution %lld) can't be read: %s",
+                   row->now.task_name, (long long)row->now.id, at.text);
+}
+
 /* What it gave. */
 static int outputs_of(struct turn *t, const struct row *row, json_t **out, struct err *err)
 {
@@ -35,10 +48,10 @@ static int outputs_of(struct turn *t, const struct row *row, json_t **out, struc
 
     *out = NULL;
     if (row->now.result) {
-        *out = json_loads(row->now.result, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+        rc = read_outputs(row, row->now.result, out, err);
     } else if (elsewhere && !(rc = items_outputs(t, row, ITEMS_SHOWN, &all, &fits, err))) {
         if (fits)
-            *out = json_loads(buf_cstr(&all), JSON_ALLOW_NUL, NULL);
+            rc = read_outputs(row, buf_cstr(&all), out, err);
         else
             rc = err_set(err, E_INVALID,
                          "the outputs of all items of %s together are larger than %d MB",

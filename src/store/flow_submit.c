@@ -1,6 +1,7 @@
 /* flow_submit.c - a submission that is a workflow: its definitions are stored by their hashes, and
  * its execution is begun. */
 #include "base/text.h"
+#include "core/resolve.h"
 #include "core/workflow.h"
 #include "store/door.h"
 #include "store/flow.h"
@@ -49,14 +50,13 @@ int flow_prepare(struct turn *t, struct submission *s, struct err *err)
     s->rc = 0;
     if (!s->definition && !s->hash)
         return 0;
-    params = json_loads(s->input ? s->input : "{}", 0, NULL);
-    if (!json_is_object(params))
-        s->rc = err_set(&s->err, E_INVALID, "the params of a workflow must be a JSON object");
-    else if (s->definition)
+    if ((s->rc = resolve_read_params(s->input, &params, &s->err)))
+        return 0;
+    json_decref(params);
+    if (s->definition)
         take_given(t, s, &def);
     else
         rc = find_stored(t, s, &def, err);
-    json_decref(params);
     if (rc || s->rc)
         return rc;
     t->prepared = s->definition;
@@ -94,12 +94,13 @@ int flow_start(struct turn *t, const struct submission *s, const struct holds *h
 {
     const struct definition *def = s->definition ? idmap_get(&t->submitted, key_of(s)) : NULL;
     char due[TIME_TEXT_SIZE];
+    json_t *params;
     int rc = def ? definition_use(t, def->hash, def->workflow, s->definition, err)
                  : definition_of(t, s->hash, &def, err);
 
-    if (rc)
+    if (rc || (rc = resolve_read_params(s->input, &params, err)))
         return rc;
     turn_row(t, s->id)->reuse = s->reuse;
-    return flow_begin(t, turn_row(t, s->id), def, json_loads(s->input ? s->input : "{}", 0, NULL),
+    return flow_begin(t, turn_row(t, s->id), def, params,
                       s->due ? turn_keep(t, json_string(text_time(s->due, due))) : NULL, h, err);
 }

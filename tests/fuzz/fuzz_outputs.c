@@ -2,6 +2,7 @@
  * such a line that gives the same again. */
 #include "fuzz.h"
 
+#include "base/json.h"
 #include "exec/outputs.h"
 
 #include <jansson.h>
@@ -18,6 +19,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     } else if (out.len) {
         all = json_loadb(out.ptr, out.len, JSON_ALLOW_NUL, NULL);
         HOLDS(json_is_object(all));
+        HOLDS(json_value_depth(all) <= JSON_DEPTH_MAX);
+        HOLDS(json_value_depth(all) == json_depth(out.ptr, out.len));
         if (out.len <= OUTPUTS_MAX) {
             HOLDS(!outputs_parse(out.ptr, out.len, NULL, &again, &err));
             same = json_loadb(again.ptr, again.len, JSON_ALLOW_NUL, NULL);
