@@ -12,7 +12,17 @@ TEST_LONG;
 #define ONE_LIST   "name: w\nparams: {p: {type: list, default: []}}\ntasks: {a: {run: x}}\n"
 #define LIMIT      "levels deep; at most 64 are taken"
 
-/* A list in so many lists; of 2: [[]]. Lives as long as the test. */
+static struct arena texts = ARENA_INIT; /* as long as the test */
+
+static const char *kept(struct buf *b)
+{
+    const char *text = arena_memdup0(&texts, b->ptr, b->len);
+
+    buf_release(b);
+    return text;
+}
+
+/* A list with so many levels; of 2: [[]]. */
 static const char *nested(int depth)
 {
     struct buf b = BUF_INIT;
@@ -22,7 +32,7 @@ static const char *nested(int depth)
         buf_addch(&b, '[');
     for (i = 0; i < depth; i++)
         buf_addch(&b, ']');
-    return buf_cstr(&b);
+    return kept(&b);
 }
 
 /* An object with so many levels, as params and outputs are: {"p": [[…]]}. */
@@ -31,7 +41,7 @@ static const char *object(int depth)
     struct buf b = BUF_INIT;
 
     buf_addf(&b, "{\"p\":%s}", nested(depth - 1));
-    return buf_cstr(&b);
+    return kept(&b);
 }
 
 static void check_said(const char *message)
