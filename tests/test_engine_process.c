@@ -1,5 +1,6 @@
 /* test_engine_process.c - the loop with commands under a shim: they run, outlive their worker, and
  * are taken over. Each test ends with verify. */
+#include "disk_fixture.h"
 #include "engine_fixture.h"
 #include "exec/attempt.h"
 
@@ -7,6 +8,7 @@
 #include <glob.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/stat.h>
 
 TEST_POLL_TOO;
 TEST_LOOPS_TOO;
@@ -151,6 +153,57 @@ TEST(a_cancel_ends_the_command)
     kit_cancel(&k, s, id);
     kit_until_ended(&k, 1);
     CHECK_EQ(status_of(s, id), S_CANCELLED);
+    engine_close(&k.engine);
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* ---- full disks ---- */
+
+TEST(a_command_that_ends_while_the_disk_of_the_state_folder_is_full_succeeds)
+{
+    struct store *s = fixture_store();
+    struct worker_kit k = {.commands = true};
+    char command[4200], *filler;
+    int64_t id;
+
+    CHECK_OK(mkdir(kit_state(), 0711));
+    mount_small_disk(kit_state(), "2m");
+    snprintf(command, sizeof(command),
+             "echo n=7 >>$PAWL_OUTPUT; echo >%s; until test -e %s; do sleep 0.01; done",
+             in_dir("begun"), in_dir("go"));
+    id = kit_command(s, command);
+    kit_open(&k);
+    KIT_UNTIL(&k, *text_of(in_dir("begun")));
+    filler = fill_disk(kit_state());
+    fclose(fopen(in_dir("go"), "w"));
+    kit_until_ended(&k, 1);
+    CHECK_EQ(status_of(s, id), S_SUCCEEDED);
+    CHECK_STR(get(s, id).result, "{\"n\":\"7\"}");
+    CHECK_STR(history(s, id), "created marked_ready claimed started completed");
+    CHECK_OK(unlink(filler));
+    free(filler);
+    engine_close(&k.engine);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_command_that_a_full_disk_keeps_from_starting_uses_up_no_attempt)
+{
+    struct store *s = fixture_store();
+    struct worker_kit k = {.commands = true};
+    int64_t id = kit_command(s, "true");
+    char *filler;
+
+    CHECK_OK(mkdir(kit_state(), 0711));
+    mount_small_disk(kit_state(), "2m");
+    kit_open(&k);
+    filler = fill_disk(kit_state());
+    KIT_UNTIL(&k, strstr(history(s, id), "released"));
+    CHECK_OK(unlink(filler));
+    free(filler);
+    KIT_UNTIL(&k, status_of(s, id) == S_SUCCEEDED); /* and in no other way */
+    CHECK(!strstr(history(s, id), "lost") && !strstr(history(s, id), "failed"));
     engine_close(&k.engine);
     verify_clean(s);
     store_close(&s);

@@ -2,14 +2,13 @@
  * disks, disks that fail, files that are replaced. Each must end in a sentence, and nothing half
  * stored. */
 #include "base/buf.h"
+#include "disk_fixture.h"
 #include "lite_fixture.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <sqlite3.h>
 #include <stdio.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -146,35 +145,16 @@ static int add_a_megabyte(struct lite *t)
     return rc;
 }
 
-/* A disk of 4 MB in the test's folder, that nobody else sees and that goes with the process. */
-static void mount_small_disk(void)
-{
-    if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
-        mount("none", test_dir(), "tmpfs", 0, "size=4m"))
-        SKIP("only root can mount a small disk");
-}
-
-static char *fill_disk(void)
-{
-    char *path = mem_printf("%s/filler", test_dir());
-    FILE *f = fopen(path, "we");
-
-    while (fputc('x', f) != EOF && !ferror(f))
-        ;
-    fclose(f);
-    return path;
-}
-
 TEST(a_full_disk_stores_nothing_and_all_goes_on_when_there_is_room)
 {
     struct lite t, new = lite_named("new.db", NULL);
     int64_t before;
     char *filler;
 
-    mount_small_disk();
+    mount_small_disk(test_dir(), "4m");
     t = lite_ready();
     CHECK_OK_ERR(add_a_megabyte(&t), &t.err);
-    filler = fill_disk();
+    filler = fill_disk(test_dir());
     while (!add_a_megabyte(&t)) /* there may be room in the log */
         CHECK(lite_number(&t, &count_items) < 1000);
     before = lite_number(&t, &count_items);

@@ -102,6 +102,32 @@ bool attempt_is_held(int at, const char *name)
     return held;
 }
 
+/* One byte of the exclusive lock becomes a shared one. Whoever wants the lock is kept out as
+ * before; whoever looks at this byte alone sees the difference. */
+#define END_KNOWN_BYTE 1
+
+void attempt_mark_end_known(int lock)
+{
+    struct flock mark = {
+        .l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = END_KNOWN_BYTE, .l_len = 1};
+
+    (void)fcntl(lock, F_OFD_SETLK, &mark); /* without it the shim may be killed as unresponsive */
+}
+
+bool attempt_is_end_known(int at)
+{
+    struct flock mark = {
+        .l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = END_KNOWN_BYTE, .l_len = 1};
+    int fd = openat(at, ATTEMPT_LOCK, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    bool shared;
+
+    if (fd < 0)
+        return false;
+    shared = fcntl(fd, F_OFD_GETLK, &mark) == 0 && mark.l_type == F_UNLCK;
+    close(fd);
+    return shared && attempt_is_held(at, ATTEMPT_LOCK) && !attempt_is_held(at, ATTEMPT_TREE);
+}
+
 bool attempt_is_removed(int at)
 {
     struct stat st;
@@ -208,6 +234,21 @@ int attempt_lock_lease(int at)
         clock_sleep_us(LEASE_PAUSE);
     }
     return fd;
+}
+
+int attempt_begin_lease(int at, const struct attempt_lease *l)
+{
+    int lock = attempt_lock_lease(at), rc = 0, saved;
+    struct attempt_lease old;
+
+    if (lock < 0)
+        return -1;
+    if (record_read(at, &RECORD_LEASE, &old) != 1)
+        rc = record_write(at, &RECORD_LEASE, l);
+    saved = errno;
+    close(lock);
+    errno = saved;
+    return rc;
 }
 
 int attempt_renew(int at, const struct attempt_lease *l, struct err *err)

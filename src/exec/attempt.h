@@ -7,7 +7,8 @@
  *         shim       who runs it, and how to find its remains; there = it was begun
  *         lease      epoch and end of the lease, overwritten with each renewal
  *         control    a fifo: what the holder of the lease wants of the shim
- *         exit       how it ended, whole or not there
+ *         exit       how it ended, whole or not there; `exit.new`, reserved before the start and
+ *                    written at the end, is renamed to it
  *         ending     the same, while the container of it is not gone yet
  *         log        what it said: head, then a ring for the tail; `log.pos` once the ring turned
  *         output     $PAWL_OUTPUT
@@ -57,6 +58,10 @@ MUST_USE int attempt_open(int dir, int64_t execution, int attempt); /* or -1 and
 MUST_USE int attempt_lock(int at, const char *name, bool wait);
 /* Looks without taking, so that it is in nobody's way. */
 bool attempt_is_held(int at, const char *name);
+/* Marks a held `lock`: the task has ended, and its shim knows how, but can't write it down yet. The
+ * mark is part of the lock, so it needs no disk and goes with the shim. */
+void attempt_mark_end_known(int lock);
+bool attempt_is_end_known(int at);
 /* The right to write the lease, and to act on what it says: whoever has looked for a higher epoch
  * must not be overtaken by one before it has acted. A handle of its own, which nobody inherits, so
  * that it goes with us; or -1 and errno. */
@@ -154,19 +159,32 @@ size_t record_encode(const struct record *kind, const void *from, void *out);
 /* False if the bytes are not that record, whole and unharmed. */
 bool record_decode(const struct record *kind, const void *bytes, size_t len, void *to);
 
-/* What is there: 1 read, 0 no such file, -1 there but no good (or not readable). */
+/* What is there: 1 read, 0 no such file, -1 there but no good (errno EBADMSG), or not readable (any
+ * other errno). */
 int record_read(int at, const struct record *kind, void *to);
 /* Overwrites in place, in one write; creates it. 0, or -1 and errno. */
 MUST_USE int record_write(int at, const struct record *kind, const void *from);
-/* Writes it aside and renames it: there is all of it or nothing. `step`, unless NULL, is called in
- * between. */
-MUST_USE int record_publish(int at, const struct record *kind, const void *from,
+/* Whether the next try to read or write may succeed: the disk was full or failed, or a limit of the
+ * process or the host was reached. Any other error stays until somebody changes the file. */
+bool error_may_pass(int error);
+/* Creates the file from which the record will be published, with its blocks: on a file system that
+ * overwrites in place, a full disk can't prevent the publication. Its handle, or -1 and errno. */
+MUST_USE int record_reserve(int at, const struct record *kind);
+/* Removes that file. */
+void record_release(int at, const struct record *kind);
+/* Writes it aside and renames it: there is all of it or nothing. *reserved is the handle from
+ * record_reserve, or -1; it is closed and set to -1 on success, and may be replaced on failure,
+ * after which the caller may try again. `step`, unless NULL, is called in between. */
+MUST_USE int record_publish(int at, const struct record *kind, const void *from, int *reserved,
                             void (*step)(const char *where));
 
 /* The highest epoch that this folder has seen; 0: none. */
 int64_t attempt_epoch(int at);
 /* Notes epoch and time, unless the folder has seen a higher epoch: then -E_LEASE_LOST. */
 MUST_USE int attempt_renew(int at, const struct attempt_lease *l, struct err *err);
+/* Writes the first lease record, unless there is one: renewals overwrite it in place, so that a
+ * disk that fills up later can't stop them. 0, or -1 and errno. */
+MUST_USE int attempt_begin_lease(int at, const struct attempt_lease *l);
 /* Tells the shim something. 0; -1 and errno (ENXIO, ENOENT: nobody listens, yet or any more). */
 MUST_USE int attempt_tell(int at, const struct attempt_control *c);
 
@@ -178,8 +196,8 @@ MUST_USE int attempt_tell(int at, const struct attempt_control *c);
 struct attempt_log {
     int64_t kept, head, dropped;
 };
-/* 0, or -1 and errno (ENOENT: it said nothing). `end`: the exit record, once there is one. */
-MUST_USE int attempt_log_size(int at, const struct attempt_exit *end, struct attempt_log *out);
+/* 0, or -1 and errno (ENOENT: it said nothing, or nothing could be written). */
+MUST_USE int attempt_log_size(int at, struct attempt_log *out);
 /* Appends kept bytes from `offset` on, at most `max`. 0, or -1 and errno. */
 MUST_USE int attempt_log_read(int at, const struct attempt_log *log, int64_t offset, size_t max,
                               struct buf *out);

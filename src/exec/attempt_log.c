@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int attempt_log_size(int at, const struct attempt_exit *end, struct attempt_log *out)
+int attempt_log_size(int at, struct attempt_log *out)
 {
     struct attempt_log_pos pos;
     struct stat st;
@@ -20,8 +20,6 @@ int attempt_log_size(int at, const struct attempt_exit *end, struct attempt_log 
         out->head = pos.head;
         out->dropped = pos.total - pos.head - pos.tail;
     }
-    if (end)
-        out->dropped += end->log_unwritten;
     return 0;
 }
 

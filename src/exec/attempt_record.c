@@ -7,7 +7,10 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#define ASIDE_SIZE 40 /* bytes of the name under which a record is written */
 
 #define RECORD(file, number, type)                                                           \
     {                                                                                        \
@@ -65,7 +68,7 @@ bool record_decode(const struct record *kind, const void *bytes, size_t len, voi
 int record_read(int at, const struct record *kind, void *to)
 {
     char bytes[RECORD_MAX + 1];
-    int fd = openat(at, kind->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    int fd = openat(at, kind->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), error = 0;
     bool good = false;
 
     if (fd < 0)
@@ -74,10 +77,18 @@ int record_read(int at, const struct record *kind, void *to)
     for (int i = 0; i < 3 && !good; i++) {
         ssize_t n = pread(fd, bytes, sizeof(bytes), 0);
 
+        error = n < 0 ? errno : EBADMSG;
         good = n > 0 && record_decode(kind, bytes, (size_t)n, to);
     }
     close(fd);
+    errno = error;
     return good ? 1 : -1;
+}
+
+bool error_may_pass(int error)
+{
+    return error == EIO || error == ENOMEM || error == EMFILE || error == ENFILE ||
+           error == ENOSPC || error == EDQUOT || error == EFBIG || error == EINTR;
 }
 
 static int write_file(int at, const char *name, int flags, const void *bytes, size_t len)
@@ -103,21 +114,86 @@ int record_write(int at, const struct record *kind, const void *from)
     return write_file(at, kind->name, 0, bytes, len);
 }
 
-int record_publish(int at, const struct record *kind, const void *from,
+/* --- reserved records ---------------------------------------------------------------------------
+ */
+
+static const char *aside_name(const struct record *kind, char out[ASIDE_SIZE])
+{
+    snprintf(out, ASIDE_SIZE, "%s.new", kind->name);
+    return out;
+}
+
+/* Writes the whole length at once: the blocks are the file's own from then on. */
+static int overwrite(int fd, const void *bytes, size_t len)
+{
+    ssize_t n = pwrite(fd, bytes, len, 0);
+
+    if (n >= 0 && n != (ssize_t)len)
+        errno = ENOSPC;
+    return n == (ssize_t)len ? 0 : -1;
+}
+
+int record_reserve(int at, const struct record *kind)
+{
+    char name[ASIDE_SIZE], bytes[RECORD_MAX];
+    size_t len = sizeof(kind->magic) + kind->size + sizeof(uint64_t);
+    const int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    int fd = openat(at, aside_name(kind, name), flags, 0600), saved;
+
+    if (fd < 0 && errno == EEXIST && unlinkat(at, name, 0) == 0) /* not ours any more */
+        fd = openat(at, name, flags, 0600);
+    if (fd < 0)
+        return -1;
+    memset(bytes, 0xff, len); /* a file system that compresses would keep no room for zeroes */
+    if (overwrite(fd, bytes, len) == 0)
+        return fd;
+    saved = errno;
+    close(fd);
+    (void)unlinkat(at, name, 0);
+    errno = saved;
+    return -1;
+}
+
+void record_release(int at, const struct record *kind)
+{
+    char name[ASIDE_SIZE];
+
+    (void)unlinkat(at, aside_name(kind, name), 0);
+}
+
+/* The task may have removed or replaced the file: the folder is its user's. */
+static bool is_named(int at, const char *name, int fd)
+{
+    struct stat named, open;
+
+    return fd >= 0 && fstat(fd, &open) == 0 &&
+           fstatat(at, name, &named, AT_SYMLINK_NOFOLLOW) == 0 && named.st_ino == open.st_ino &&
+           named.st_dev == open.st_dev;
+}
+
+int record_publish(int at, const struct record *kind, const void *from, int *reserved,
                    void (*step)(const char *where))
 {
-    char bytes[RECORD_MAX], aside[40];
+    char name[ASIDE_SIZE], bytes[RECORD_MAX];
     size_t len = record_encode(kind, from, bytes);
 
-    snprintf(aside, sizeof(aside), "%s.new", kind->name);
-    if (write_file(at, aside, O_TRUNC, bytes, len))
+    if (!is_named(at, aside_name(kind, name), *reserved)) {
+        if (*reserved >= 0)
+            close(*reserved);
+        *reserved = record_reserve(at, kind);
+        if (*reserved < 0)
+            return -1;
+    }
+    if (overwrite(*reserved, bytes, len))
         return -1;
     if (step)
         step("written");
-    if (renameat(at, aside, at, kind->name))
+    if (renameat(at, name, at, kind->name))
         return -1;
     if (step)
         step("renamed");
+    close(*reserved);
+    *reserved = -1;
     return 0;
 }
 

@@ -40,6 +40,7 @@ struct watch *watch_new(struct process *p, const struct task *t, int at)
     w->user = mem_strdup(s->user);
     w->outputs = s->noutputs ? process_copy_list(s->outputs) : NULL;
     w->command = t->cancel ? COMMAND_CANCEL : 0;
+    w->cancelled = t->cancel;
     w->next = *head;
     *head = w;
     if (!p->running++)
@@ -164,7 +165,7 @@ static void look_around(struct process *p, int64_t now)
             if (tick && w->state == WATCH_RUNNING && w->kill_at && w->kill_at <= now)
                 watch_overdue(p, w, away);
             if (tick && w->state == WATCH_RUNNING)
-                process_report_log(p, w, NULL);
+                process_report_log(p, w);
             if (w->state != WATCH_GONE && w->look_at)
                 process_wake_at(p, w->look_at);
         }
@@ -243,12 +244,14 @@ static void cancel(struct executor *x, int64_t execution, int attempt, enum outc
     if (!w)
         return;
     w->command = why == OUTCOME_TIMED_OUT ? COMMAND_TIME_OUT : COMMAND_CANCEL;
+    w->cancelled |= why != OUTCOME_TIMED_OUT;
     watch_tell(p, w);
 }
 
 static void renewed(struct executor *x, int64_t execution, int attempt, int64_t until)
 {
-    struct watch *w = watch_find((struct process *)x, execution, attempt);
+    struct process *p = (struct process *)x;
+    struct watch *w = watch_find(p, execution, attempt);
     struct attempt_lease lease = {.until = until};
     struct err err = ERR_INIT;
 
@@ -258,6 +261,8 @@ static void renewed(struct executor *x, int64_t execution, int attempt, int64_t 
     /* A disk that is full now may not be at the next renewal; the fence stands far behind. */
     if (attempt_renew(w->at, &lease, &err) && x->env->note)
         x->env->note(x->env->arg, err.msg);
+    if (!w->noted && w->state == WATCH_RUNNING && attempt_is_end_known(w->at))
+        watch_note(p, w, UNWRITTEN);
 }
 
 static void forget(struct executor *x, int64_t execution, int attempt)

@@ -26,7 +26,9 @@ struct watch {
     enum watch_state state;
     bool found;    /* not begun by us */
     bool reported; /* that it started */
-    int at;        /* its folder */
+    bool cancelled;
+    bool noted; /* that its end is known and can't be written or read yet */
+    int at;     /* its folder */
     int pidfd, lock;
     int64_t begun;                /* CLOCK_BOOTTIME, µs */
     int64_t look_at, wait;        /* when to look again, and how long it was waited; 0: when told */
@@ -140,6 +142,9 @@ void process_variables_release(struct variables *v); /* wipes them */
 void watch_answered(struct process *p, struct watch *w, int pidfd);
 void watch_look(struct process *p, struct watch *w); /* LOOKING or LOST, and it is time */
 void watch_tell(struct process *p, struct watch *w); /* its command, if it has one */
+#define UNWRITTEN "its shim can't write its exit record or its outputs"
+/* Tells the operator, once, that an attempt has ended and why that can't be recorded yet. */
+void watch_note(const struct process *p, struct watch *w, const char *what);
 /* kill_at is over; `away`: so long did we not look ourselves that the shim may be no better off. */
 void watch_overdue(struct process *p, struct watch *w, bool away);
 /* This worker takes nothing more: what its shim has not begun yet is given back. */
@@ -147,9 +152,11 @@ void watch_give_back(struct process *p, struct watch *w);
 
 /* process_report.c */
 void process_report_started(struct process *p, struct watch *w);
-void process_report_log(struct process *p, struct watch *w, const struct attempt_exit *end);
-void process_report_exit(struct process *p, struct watch *w, const struct attempt_exit *end);
-/* Ended without a record: lost or refused. Drops the watch, as the one above does. */
+void process_report_log(struct process *p, struct watch *w);
+/* False: nothing was reported, as its outputs can't be read for now. Drops the watch otherwise. */
+MUST_USE bool process_report_exit(struct process *p, struct watch *w,
+                                  const struct attempt_exit *end);
+/* Ended without a record: lost or refused. Drops the watch. */
 void process_report_end(struct process *p, struct watch *w, enum outcome_kind kind,
                         const char *error);
 

@@ -15,9 +15,11 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #define WAIT_MIN 1000    /* µs between looks */
@@ -47,8 +49,29 @@ static void must_end_by(const struct process *p, struct watch *w, int64_t when,
     w->kill_as = as;
 }
 
+void watch_note(const struct process *p, struct watch *w, const char *what)
+{
+    char *note;
+
+    if (w->noted || !p->x.env->note)
+        return;
+    w->noted = true;
+    note = mem_printf("attempt %d of execution %lld has ended, but %s; it is tried until it "
+                      "succeeds or the execution is cancelled",
+                      w->attempt, (long long)w->execution, what);
+    p->x.env->note(p->x.env->arg, note);
+    free(note);
+}
+
 void watch_overdue(struct process *p, struct watch *w, bool away)
 {
+    /* It ended in time, so its end counts, however late it is written down. Only a cancel, by which
+     * the user gives that up, kills such a shim. */
+    if (!w->cancelled && attempt_is_end_known(w->at)) {
+        w->kill_at = 0;
+        watch_note(p, w, UNWRITTEN);
+        return;
+    }
     w->kill_at = clock_boot_us() + p->lease; /* if it can't be killed now */
     if (away)
         w->kill_at += w->grace;
@@ -153,21 +176,38 @@ static bool undo(struct process *p, struct watch *w)
     return done;
 }
 
+/* A record that can't be read now may well say that it succeeded. A cancel gives that up. */
+static bool is_hidden(struct process *p, struct watch *w, int read)
+{
+    char what[200];
+
+    if (read >= 0 || !error_may_pass(errno) || w->cancelled)
+        return false;
+    snprintf(what, sizeof(what), "its records can't be read: %s", strerror(errno));
+    watch_note(p, w, what);
+    return true;
+}
+
 /* Its shim died without a word. Never a second one beside what it left behind. */
 static void end_remains(struct process *p, struct watch *w)
 {
     bool alive = attempt_kill_remains(w->at, &w->shim) || attempt_is_held(w->at, ATTEMPT_TREE);
     struct attempt_exit end;
+    int ended;
 
     if (!undo(p, w) || alive) {
         look_later(p, w);
         return;
     }
-    if (record_read(w->at, &RECORD_ENDING, &end) == 1) {
+    ended = record_read(w->at, &RECORD_ENDING, &end);
+    if (is_hidden(p, w, ended)) {
+        look_later(p, w);
+    } else if (ended == 1) {
         if (end.kind == END_CLIENT && w->undo.found == FOUND_ENDED && !end.signal &&
             end.code == w->undo.code)
             end.kind = END_EXITED; /* now its engine says so, too */
-        process_report_exit(p, w, &end);
+        if (!process_report_exit(p, w, &end))
+            look_later(p, w);
     } else if (!w->shim.pid && p->in_containers)
         process_report_end(p, w, OUTCOME_LOST, "its worker was gone before it began");
     else if (w->killed)
@@ -179,26 +219,48 @@ static void end_remains(struct process *p, struct watch *w)
         process_report_end(p, w, OUTCOME_LOST, "its shim died, so nobody knows how it ended");
 }
 
+static bool has_room(const struct watch *w)
+{
+    struct statvfs disk;
+
+    return fstatvfs(w->at, &disk) || (disk.f_bavail && (disk.f_favail || !disk.f_files));
+}
+
 /* By the tombstone it never will be: a shim that stands still has nothing to do any more. */
 static const char *why_not_begun(const struct process *p, const struct watch *w)
 {
     if (p->closed)
         return "its worker was stopped before it began";
     if (w->pidfd < 0)
-        return "its shim ended before anything began";
+        return has_room(w) ? "its shim ended before anything began"
+                           : "the disk of its state folder is full, so nothing was begun";
     (void)pidfd_send_signal(w->pidfd, SIGKILL, NULL, 0);
     return "its shim stood still, and had begun nothing";
+}
+
+/* With the lock given back, which is taken again for each look. */
+static void look_again(struct process *p, struct watch *w)
+{
+    process_close(&w->lock);
+    look_later(p, w);
 }
 
 static void look_at_free(struct process *p, struct watch *w)
 {
     struct attempt_exit end;
-    int ended = record_read(w->at, &RECORD_EXIT, &end);
-    int begun = record_read(w->at, &RECORD_SHIM, &w->shim);
+    int ended = record_read(w->at, &RECORD_EXIT, &end), begun;
 
+    if (is_hidden(p, w, ended)) {
+        look_again(p, w);
+        return;
+    }
+    begun = record_read(w->at, &RECORD_SHIM, &w->shim);
     if (ended == 1) {
         w->begun = end.begun;
-        process_report_exit(p, w, &end);
+        if (!process_report_exit(p, w, &end))
+            look_again(p, w);
+    } else if (is_hidden(p, w, begun)) {
+        look_again(p, w);
     } else if (begun) {
         if (begun < 0) /* without its record the lock of the tree still shows who is left */
             memset(&w->shim, 0, sizeof(w->shim));
@@ -209,9 +271,7 @@ static void look_at_free(struct process *p, struct watch *w)
     } else if (attempt_has_tombstone(w->at)) {
         process_report_end(p, w, OUTCOME_LOST, "another worker gave it up before it began");
     } else if (attempt_tombstone(w->at)) {
-        close(w->lock);
-        w->lock = -1;
-        look_later(p, w);
+        look_again(p, w);
     } else if (w->found && p->in_containers) { /* its folder may have been removed, and not it */
         w->state = WATCH_LOST;
         end_remains(p, w);

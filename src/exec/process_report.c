@@ -84,7 +84,7 @@ static void report_newest(struct process *p, struct watch *w, const struct attem
     if (n > tail / 2)
         n = tail / 2;
     if (total == w->log_total || attempt_log_read(w->at, log, log->kept - n, (size_t)n, &text) ||
-        attempt_log_size(w->at, NULL, &now) || now.dropped - log->dropped > tail / 4)
+        attempt_log_size(w->at, &now) || now.dropped - log->dropped > tail / 4)
         goto done;
     for (at = 0; at < n && w->state != WATCH_GONE; at += CHUNK)
         say(p, w,
@@ -100,12 +100,12 @@ done:
 
 /* While it runs, all in order until the ring begins to turn, then the newest; all that is kept at
  * the end. No chunk reaches over the place where the gap is or will be. */
-void process_report_log(struct process *p, struct watch *w, const struct attempt_exit *end)
+void process_report_log(struct process *p, struct watch *w)
 {
     struct attempt_log log;
     int64_t gap;
 
-    if (attempt_log_size(w->at, end, &log))
+    if (attempt_log_size(w->at, &log))
         return;
     gap = log.dropped ? log.head : p->log_head;
     if (log.dropped != w->dropped_sent && w->state == WATCH_RUNNING) {
@@ -118,6 +118,24 @@ void process_report_log(struct process *p, struct watch *w, const struct attempt
         go_back(p, w, &log);
     report_upto(p, w, &log, gap < log.kept ? gap : log.kept, 0);
     report_upto(p, w, &log, log.kept, log.dropped);
+}
+
+/* The shim could not write part of what the task printed: the disk was full or failed, or the log
+ * keeps no tail. The place where it belongs is not known, so the count follows all that is kept. */
+static void report_unwritten(struct process *p, struct watch *w, const struct attempt_exit *end)
+{
+    struct report r = {
+        .kind = REPORT_LOG, .offset = w->log_sent, .dropped = w->dropped_sent + end->log_unwritten};
+    char *text;
+
+    if (!end->log_unwritten || w->state == WATCH_GONE)
+        return;
+    text = mem_printf("pawl: %lld bytes of the output are missing: the log had no room for them\n",
+                      (long long)end->log_unwritten);
+    r.log = text;
+    r.log_len = strlen(text);
+    say(p, w, &r);
+    free(text);
 }
 
 /* --- the end ------------------------------------------------------------------------------------
@@ -145,7 +163,7 @@ void process_report_end(struct process *p, struct watch *w, enum outcome_kind ki
     if (kind == OUTCOME_REFUSED && !p->closed) /* others may begin it at once */
         o.retry_delay = REFUSED_DELAY;
     process_report_started(p, w);
-    process_report_log(p, w, NULL);
+    process_report_log(p, w);
     finish(p, w, &o);
 }
 
@@ -246,6 +264,13 @@ static char *judge(const struct watch *w, const struct attempt_exit *end, struct
     }
 }
 
+static int unreadable(struct err *err)
+{
+    return err_set(err, error_may_pass(errno) ? E_UNAVAILABLE : E_INVALID,
+                   "$PAWL_OUTPUT can't be read: %s", strerror(errno));
+}
+
+/* -E_UNAVAILABLE: it is not the task's fault, and may be read later. */
 static int read_outputs(const struct watch *w, struct buf *result, struct err *err)
 {
     int fd = openat(w->at, ATTEMPT_OUTPUT, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), rc = 0;
@@ -253,9 +278,7 @@ static int read_outputs(const struct watch *w, struct buf *result, struct err *e
     ssize_t n = 1;
 
     if (fd < 0) /* the task may have removed it: then it says nothing */
-        return errno == ENOENT
-                   ? 0
-                   : err_set(err, E_INVALID, "$PAWL_OUTPUT can't be read: %s", strerror(errno));
+        return errno == ENOENT ? 0 : unreadable(err);
     while (n > 0 && text.len <= OUTPUTS_MAX) {
         buf_reserve(&text, CHUNK);
         n = read(fd, text.ptr + text.len, CHUNK);
@@ -263,7 +286,7 @@ static int read_outputs(const struct watch *w, struct buf *result, struct err *e
             text.len += (size_t)n;
     }
     if (n < 0)
-        rc = err_set(err, E_INVALID, "$PAWL_OUTPUT can't be read: %s", strerror(errno));
+        rc = unreadable(err);
     else
         rc = outputs_parse(buf_cstr(&text), text.len, (const char *const *)w->outputs, result, err);
     close(fd);
@@ -271,7 +294,7 @@ static int read_outputs(const struct watch *w, struct buf *result, struct err *e
     return rc;
 }
 
-void process_report_exit(struct process *p, struct watch *w, const struct attempt_exit *end)
+bool process_report_exit(struct process *p, struct watch *w, const struct attempt_exit *end)
 {
     struct outcome o = {.exit_code = (int)end->code,
                         .signal = (int)end->signal,
@@ -282,16 +305,24 @@ void process_report_exit(struct process *p, struct watch *w, const struct attemp
     struct buf result = BUF_INIT;
     struct err why = ERR_INIT;
     char *error = judge(w, end, &o);
+    int rc = o.kind == OUTCOME_OK ? read_outputs(w, &result, &why) : 0;
 
-    process_report_started(p, w);
-    process_report_log(p, w, end);
-    if (o.kind == OUTCOME_OK && read_outputs(w, &result, &why)) {
-        o.kind = OUTCOME_FAILED;
+    if (rc == -E_UNAVAILABLE && !w->cancelled) { /* a success stays one; a cancel gives it up */
+        watch_note(p, w, why.msg);
+        buf_release(&result);
+        return false;
+    }
+    if (rc) {
+        o.kind = rc == -E_UNAVAILABLE ? OUTCOME_CANCELLED : OUTCOME_FAILED;
         error = mem_strdup(why.msg);
     }
+    process_report_started(p, w);
+    process_report_log(p, w);
+    report_unwritten(p, w, end);
     o.error = error;
     o.result = o.kind == OUTCOME_OK && result.len ? result.ptr : NULL;
     finish(p, w, &o);
     free(error);
     buf_release(&result);
+    return true;
 }

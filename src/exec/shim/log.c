@@ -18,20 +18,21 @@ static int64_t room_at(const struct log *l, int64_t n)
     return n < l->head ? l->head - n : l->head + l->tail - place(l, n);
 }
 
-static bool write_piece(const struct log *l, const char *text, size_t len, int64_t at)
+/* Returns how many bytes were written. */
+static size_t write_piece(const struct log *l, const char *text, size_t len, int64_t at)
 {
-    while (len) {
-        ssize_t n = pwrite(l->fd, text, len, at);
+    size_t done = 0;
+
+    while (done < len) {
+        ssize_t n = pwrite(l->fd, text + done, len - done, at + (int64_t)done);
 
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
-            return false;
-        text += n;
-        len -= (size_t)n;
-        at += n;
+            break;
+        done += (size_t)n;
     }
-    return true;
+    return done;
 }
 
 void log_append(struct log *l, const char *text, size_t len)
@@ -44,14 +45,15 @@ void log_append(struct log *l, const char *text, size_t len)
     while (len) {
         int64_t room = room_at(l, l->total);
         size_t n = (int64_t)len < room ? len : (size_t)room;
+        size_t written = l->fd < 0 ? 0 : write_piece(l, text, n, place(l, l->total));
 
-        if (l->fd < 0 || !n || !write_piece(l, text, n, place(l, l->total))) {
+        l->total += (int64_t)written;
+        text += written;
+        len -= written;
+        if (!written || written < n) {
             l->unwritten += (int64_t)len;
-            return;
+            break;
         }
-        l->total += (int64_t)n;
-        text += n;
-        len -= n;
     }
     if (l->total > l->head + l->tail) {
         struct attempt_log_pos pos = {.total = l->total, .head = l->head, .tail = l->tail};

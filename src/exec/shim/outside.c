@@ -55,10 +55,8 @@ void end_outside(struct shim *s)
 
     point("before-undo");
     while (!undo_go_on(&s->undo)) {
-        if (s->undo.found && !noted) { /* nobody could find it out after us */
-            write_ending(s);
-            noted = true;
-        }
+        if (s->undo.found && !noted) /* nobody could find it out after us */
+            noted = write_ending(s);
         if (clock_boot_us() > deadline) {
             attempt_kill_remains(s->folder, &s->self);
             if (!told)

@@ -18,10 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define OUTPUT_PIECE    65536
@@ -102,7 +100,13 @@ static bool sign(struct shim *s)
     s->self.epoch = r->epoch;
     s->self.begun = clock_boot_us();
     snprintf(s->self.key, sizeof(s->self.key), "%s", r->key);
-    return record_write(s->folder, &RECORD_SHIM, &s->self) == 0;
+    if (record_write(s->folder, &RECORD_SHIM, &s->self) == 0)
+        return true;
+    /* A file without a record would say that it was begun. */
+    (void)unlinkat(s->folder, RECORD_SHIM.name, 0);
+    if (*s->self.cgroup)
+        cgroup_remove(s->self.cgroup);
+    return false;
 }
 
 static bool make_files(struct shim *s)
@@ -187,75 +191,70 @@ static void end_tree(struct shim *s)
     say(s, "", 0);
 }
 
-/* Secrets must not get into rows by this way either. Output that can't be masked is no output. */
-static void mask_output(struct shim *s)
+/* All of the output, at most OUTPUT_MAX bytes. */
+static bool read_output(int fd, struct buf *text)
 {
-    struct buf text = BUF_INIT, masked = BUF_INIT;
-    int fd = s->mask.n
-                 ? openat(s->folder, ATTEMPT_OUTPUT, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
-                 : -1;
     ssize_t n = 1;
 
-    if (fd < 0)
-        return;
-    while (n > 0 && text.len < OUTPUT_MAX) {
-        buf_reserve(&text, OUTPUT_PIECE);
-        n = read(fd, text.ptr + text.len, OUTPUT_PIECE);
+    while (n > 0 && text->len < OUTPUT_MAX) {
+        buf_reserve(text, OUTPUT_PIECE);
+        n = pread(fd, text->ptr + text->len, OUTPUT_PIECE, (off_t)text->len);
         if (n > 0)
-            text.len += (size_t)n;
+            text->len += (size_t)n;
     }
-    mask_feed(&s->mask, buf_cstr(&text), text.len, &masked);
-    mask_end(&s->mask, &masked);
-    if (ftruncate(fd, 0) || pwrite(fd, buf_cstr(&masked), masked.len, 0) != (ssize_t)masked.len)
-        unlinkat(s->folder, ATTEMPT_OUTPUT, 0);
-    close(fd);
+    return n >= 0;
+}
+
+/* In place, and cut only afterwards: a mask is never longer than what it replaces, so a full disk
+ * does not matter. */
+static bool replace_output(int fd, const struct buf *text)
+{
+    size_t done = 0;
+
+    while (done < text->len) {
+        ssize_t n = pwrite(fd, text->ptr + done, text->len - done, (off_t)done);
+
+        if (n == 0)
+            errno = ENOSPC;
+        if (n <= 0)
+            return false;
+        done += (size_t)n;
+    }
+    return ftruncate(fd, (off_t)done) == 0;
+}
+
+/* What is read once stays: after a write that failed half way the file is a mixture. */
+static bool take_output(struct shim *s, int fd)
+{
+    struct buf text = BUF_INIT;
+
+    if (!s->has_output && read_output(fd, &text)) {
+        mask_feed(&s->mask, buf_cstr(&text), text.len, &s->output);
+        mask_end(&s->mask, &s->output);
+        s->has_output = true;
+    }
     if (text.ptr)
         explicit_bzero(text.ptr, text.cap);
     buf_release(&text);
-    buf_release(&masked);
+    return s->has_output;
 }
 
-static int64_t us(struct timeval t)
+/* Secrets must not get into rows by this way either. Output that can't be masked is no output.
+ * False: it may be masked at the next try. */
+static bool mask_output(struct shim *s)
 {
-    return (int64_t)t.tv_sec * 1000000 + t.tv_usec;
-}
+    int fd = openat(s->folder, ATTEMPT_OUTPUT, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    bool done;
 
-static bool write_down(struct shim *s, const struct record *as)
-{
-    struct attempt_exit e = {.kind = s->kind,
-                             .begun = s->self.begun,
-                             .ended = clock_boot_us(),
-                             .log_total = s->log.total,
-                             .log_unwritten = s->log.unwritten};
-    struct rusage u;
-
-    if (!e.kind && s->outside)
-        e.kind = outside_kind(s);
-    if (s->why.step) {
-        e.kind = END_NOT_BEGUN;
-        e.step = s->why.step;
-        e.error = s->why.error;
-        e.code = s->why.step == STEP_EXEC && s->why.error == ENOENT ? 127 : 126;
-    } else if (WIFSIGNALED(s->status)) {
-        e.kind = e.kind ? e.kind : END_SIGNALLED;
-        e.signal = WTERMSIG(s->status);
-    } else {
-        e.kind = e.kind ? e.kind : END_EXITED;
-        e.code = WEXITSTATUS(s->status);
+    if (fd < 0)
+        return !error_may_pass(errno);
+    done = take_output(s, fd) && replace_output(fd, &s->output);
+    if (!done && !error_may_pass(errno)) {
+        unlinkat(s->folder, ATTEMPT_OUTPUT, 0);
+        done = true;
     }
-    /* What its engine spends is not counted here, and what the one who asks spends says nothing. */
-    if (!s->outside && getrusage(RUSAGE_CHILDREN, &u) == 0) {
-        e.cpu = us(u.ru_utime) + us(u.ru_stime);
-        e.peak_memory = u.ru_maxrss * 1024;
-    }
-    point("ended");
-    return record_publish(s->folder, as, &e, point) == 0;
-}
-
-void write_ending(struct shim *s)
-{
-    if (!write_down(s, &RECORD_ENDING))
-        point("unwritten");
+    close(fd);
+    return done;
 }
 
 static void run(struct shim *s)
@@ -276,14 +275,14 @@ static void run(struct shim *s)
         end_tree(s);
         if (read(s->task.report, &said, sizeof(said)) == (ssize_t)sizeof(said))
             s->why = said;
-        mask_output(s);
+        if (s->mask.n)
+            keep_trying(s, mask_output);
         if (s->outside) {
             write_ending(s);
             end_outside(s);
         }
     }
-    if (!write_down(s, &RECORD_EXIT))
-        point("unwritten"); /* without a record the attempt is lost, which is true */
+    write_exit(s);
 }
 
 static void own_session(void)
@@ -295,7 +294,8 @@ static void own_session(void)
 
 int shim_run(int folder, int request, const char *cgroup)
 {
-    struct shim s = {.folder = folder, .lock = -1, .cgroup = -1};
+    struct shim s = {
+        .folder = folder, .lock = -1, .cgroup = -1, .exit_room = -1, .ending_room = -1};
     sigset_t chld;
 
     own_session();
@@ -318,10 +318,12 @@ int shim_run(int folder, int request, const char *cgroup)
     point("before-lock");
     s.lock = attempt_lock(folder, ATTEMPT_LOCK, true);
     point("locked");
-    if (s.lock < 0 || !may_begin(&s))
+    if (s.lock < 0 || !may_begin(&s) || !reserve_records(&s))
         return 1;
     make_cgroup(&s, cgroup);
     if (sign(&s))
         run(&s);
+    else
+        release_records(&s);
     return 0;
 }

@@ -89,6 +89,7 @@ int64_t outside_kind(const struct shim *s);
 
 struct shim {
     int folder, lock, cgroup;
+    int exit_room, ending_room;    /* handles of the reserved records; -1: none */
     struct loaded_request request; /* gone once the task runs */
     struct attempt_shim self;
     struct mask mask;
@@ -96,6 +97,8 @@ struct shim {
     struct launched task;
     struct undo undo;
     struct buf masked;
+    struct buf output; /* the task's output, masked */
+    bool has_output;
 
     int64_t epoch;        /* the highest seen */
     int64_t until, fence; /* of the lease; fence < 0: none */
@@ -105,6 +108,7 @@ struct shim {
     bool ended;                  /* the main process */
     bool outside;                /* its work is in a container: the main process only asks for it */
     int status;
+    struct attempt_exit end;     /* write_exit: what the record says */
     struct launch_failure why;   /* it could not be executed; step 0: it was */
     int signals, timer, control; /* handles */
     int64_t timer_set;
@@ -115,8 +119,23 @@ void watch(struct shim *s);
 /* Takes a piece of what the task says, so that a flood does not keep us from the rest. False: no
  * more will come now. */
 bool pump(struct shim *s);
-/* Writes down how a task ended whose container is not gone yet. */
-void write_ending(struct shim *s);
+
+/* --- the end on the disk: record.c --------------------------------------------------------------
+ *
+ * The records have their space before anything begins. Once the end of the task is known, the shim
+ * tries to write it down until that succeeds, and keeps its lock meanwhile: an end that is known is
+ * never given up because a disk is full or fails for a while. */
+
+/* False and errno: there is no room, so nothing may begin. */
+MUST_USE bool reserve_records(struct shim *s);
+/* Gives the space back: nothing has begun. */
+void release_records(struct shim *s);
+/* One try to write down how a task ended whose container is not gone yet. False: not written. */
+bool write_ending(struct shim *s);
+/* Writes the exit record, for as long as it takes. */
+void write_exit(struct shim *s);
+/* Runs the step until it succeeds or the folder is removed. */
+void keep_trying(struct shim *s, bool (*step)(struct shim *s));
 /* Masks and logs; an empty text says that it was all. */
 void say(struct shim *s, const char *text, size_t len);
 

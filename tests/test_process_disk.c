@@ -1,0 +1,371 @@
+/* test_process_disk.c - the disk of the state folder is full, or fails, while a command runs. An
+ * end that is known is never recorded as another one. */
+#include "disk_fixture.h"
+#include "process_wait_fixture.h"
+
+#include <sys/resource.h>
+
+TEST_NO_DB;
+
+/* The attempts are on a small disk, and all else of the test is not. */
+static struct worker *worker_on_small_disk(struct process_options o)
+{
+    CHECK_OK(mkdir(attempts_dir(), 0711));
+    mount_small_disk(attempts_dir(), "1m");
+    return worker_with(o);
+}
+
+/* From now on each write of the shim fails, or none does. */
+static void let_shim_write(pid_t shim, bool may)
+{
+    struct rlimit limit = {.rlim_cur = may ? RLIM_INFINITY : 0, .rlim_max = RLIM_INFINITY};
+
+    CHECK_OK(prlimit(shim, RLIMIT_FSIZE, &limit, NULL));
+}
+
+/* Returns once the command has ended and its shim has failed to write that down. */
+static void end_unwritten(struct worker *w, const struct task *t)
+{
+    int at = folder_of(t);
+
+    let_end("0\n");
+    UNTIL(w, attempt_is_end_known(at));
+    close(at);
+}
+
+static void turn_for(struct worker *w, int64_t us)
+{
+    for (int64_t until = clock_boot_us() + us; clock_boot_us() < until;)
+        worker_turn(w, 10000);
+}
+
+/* --- full disks ---------------------------------------------------------------------------------
+ */
+
+TEST(command_that_ends_while_the_disk_is_full_succeeds)
+{
+    struct worker *w = worker_on_small_disk((struct process_options){0});
+    struct spec spec = waiting_spec();
+    struct task t = task_of(&spec);
+    struct seen *s;
+    char *filler;
+
+    (void)begin(w, &t);
+    UNTIL(w, seen_of(w, t.execution, t.attempt)->log.len);
+    UNTIL(w, *read_text(path_of("attempts/7.1/output")));
+    filler = fill_disk(attempts_dir());
+    let_end("0\n");
+    s = worker_wait(w, &t);
+    CHECK_EQ(s->o.kind, OUTCOME_OK);
+    CHECK_STR(s->result, "{\"a\":\"1\"}");
+    CHECK_STR(buf_cstr(&s->log), "said\n");
+    free(filler);
+    worker_free(w);
+}
+
+TEST(command_that_fails_while_the_disk_is_full_keeps_its_exit_code)
+{
+    struct worker *w = worker_on_small_disk((struct process_options){0});
+    struct spec spec = waiting_spec();
+    struct task t = task_of(&spec);
+    struct seen *s;
+    char *filler;
+
+    (void)begin(w, &t);
+    filler = fill_disk(attempts_dir());
+    let_end("3\n");
+    s = worker_wait(w, &t);
+    CHECK_EQ(s->o.kind, OUTCOME_FAILED);
+    CHECK_EQ(s->o.exit_code, 3);
+    free(filler);
+    worker_free(w);
+}
+
+TEST(command_that_ends_while_the_disk_is_full_is_adopted_as_a_success)
+{
+    struct worker *a = worker_on_small_disk((struct process_options){0}), *b;
+    struct spec spec = waiting_spec();
+    struct task t = task_of(&spec);
+    char *filler;
+
+    (void)begin(a, &t);
+    filler = fill_disk(attempts_dir());
+    worker_free(a);
+    b = worker_new();
+    t.epoch = 2;
+    worker_find(b, &t);
+    let_end("0\n");
+    CHECK_EQ(worker_wait(b, &t)->o.kind, OUTCOME_OK);
+    free(filler);
+    worker_free(b);
+}
+
+/* Without them the fence would kill the command of a worker that is fine. */
+TEST(renewals_reach_the_shim_while_the_disk_is_full)
+{
+    const struct process_options o = {.fence = SECOND / 2, .lease = SECOND};
+    struct worker *w = worker_on_small_disk(o);
+    struct spec spec = waiting_spec();
+    struct task t = task_of(&spec);
+    int64_t fence;
+    char *filler;
+
+    t.lease_until = clock_boot_us() + SECOND;
+    fence = t.lease_until + o.fence;
+    (void)begin(w, &t);
+    filler = fill_disk(attempts_dir());
+    while (clock_boot_us() < fence + SECOND / 2) {
+        w->x->ops->renewed(w->x, t.execution, t.attempt, clock_boot_us() + SECOND);
+        worker_turn(w, 100000);
+    }
+    let_end("0\n");
+    CHECK_EQ(worker_wait(w, &t)->o.kind, OUTCOME_OK);
+    free(filler);
+    worker_free(w);
+}
+
+TEST(command_is_given_back_if_the_disk_is_full_before_it_starts)
+{
+    struct worker *w = worker_on_small_disk((struct process_options){0});
+    struct spec spec = {.run = "echo $$ >>begun", .cwd = test_dir()};
+    struct task t = task_of(&spec), again = t;
+    char *filler = fill_disk(attempts_dir());
+    struct seen *s = worker_run(w, &t);
+
+    CHECK_EQ(s->o.kind, OUTCOME_REFUSED);
+    CHECK_STR(s->error, "the disk of its state folder is full, so nothing was begun");
+    CHECK(s->o.retry_delay > 0);
+    CHECK_EQ(times_begun(), 0);
+    CHECK_OK(unlink(filler));
+    again.attempt = 2;
+    CHECK_EQ(worker_run(w, &again)->o.kind, OUTCOME_OK);
+    CHECK_EQ(times_begun(), 1);
+    free(filler);
+    worker_free(w);
+}
+
+TEST(output_that_a_full_disk_cuts_off_is_counted_in_the_log)
+{
+    struct worker *w = worker_on_small_disk((struct process_options){0});
+    struct spec spec = {.run = "echo $$ >begun; echo first; read x <fifo;"
+                               "head -c 200000 /dev/zero | tr '\\0' x",
+                        .cwd = test_dir()};
+    struct task t = task_of(&spec);
+    struct seen *s = seen_of(w, t.execution, t.attempt);
+    char text[100], *filler;
+
+    CHECK_OK(mkfifo(path_of("fifo"), 0600));
+    (void)begin(w, &t);
+    UNTIL(w, s->log.len);
+    filler = fill_disk(attempts_dir());
+    let_end("x\n");
+    CHECK_EQ(worker_wait(w, &t)->o.kind, OUTCOME_OK);
+    CHECK(s->dropped > 100000 && s->dropped < 200000);
+    CHECK(strncmp(buf_cstr(&s->log), "first\nxxx", 9) == 0);
+    snprintf(text, sizeof(text),
+             "xxxpawl: %lld bytes of the output are missing: the log had no room for them\n",
+             (long long)s->dropped);
+    CHECK(strstr(buf_cstr(&s->log), text));
+    CHECK_EQ((long long)s->log.len + s->dropped - ((long long)strlen(text) - 3), 6 + 200000);
+    free(filler);
+    worker_free(w);
+}
+
+/* --- writes that fail ---------------------------------------------------------------------------
+ */
+
+TEST(exit_record_that_can_not_be_written_is_tried_until_it_can)
+{
+    struct worker *w = worker_new();
+    struct spec spec = waiting_spec();
+    struct task t = task_of(&spec);
+    struct seen *s;
+    pid_t shim;
+
+    (void)begin(w, &t);
+    shim = shim_of(&t);
+    let_shim_write(shim, false);
+    end_unwritten(w, &t);
+    turn_for(w, SECOND / 2);
+    CHECK_EQ(seen_of(w, t.execution, t.attempt)->ended, 0);
+    let_shim_write(shim, true);
+    s = worker_wait(w, &t);
+    CHECK_EQ(s->o.kind, OUTCOME_OK);
+    CHECK_STR(s->result, "{\"a\":\"1\"}");
+    worker_free(w);
+}
+
+TEST(exit_record_that_can_not_be_renamed_is_tried_until_it_can)
+{
+    struct worker *w = worker_new();
+    struct spec spec = waiting_spec();
+    struct task t = task_of(&spec);
+    int at;
+
+    (void)begin(w, &t);
+    at = folder_of(&t);
+    CHECK_OK(mkdirat(at, "exit", 0700));
+    end_unwritten(w, &t);
+    CHECK_OK(unlinkat(at, "exit", AT_REMOVEDIR));
+    CHECK_EQ(worker_wait(w, &t)->o.kind, OUTCOME_OK);
+    close(at);
+    worker_free(w);
+}
+
+TEST(exit_record_whose_reserved_file_was_removed_is_written_anew)
+{
+    struct worker *w = worker_new();
+    struct spec spec = waiting_spec();
+    struct task t = task_of(&spec);
+    int at;
+
+    (void)begin(w, &t);
+    at = folder_of(&t);
+    CHECK_OK(unlinkat(at, "exit.new", 0));
+    let_end("0\n");
+    CHECK_EQ(worker_wait(w, &t)->o.kind, OUTCOME_OK);
+    close(at);
+    worker_free(w);
+}
+
+TEST(exit_record_that_can_not_be_written_is_waited_for_by_an_adopter)
+{
+    struct worker *a = worker_new(), *b;
+    struct spec spec = waiting_spec();
+    struct task t = task_of(&spec);
+    pid_t shim;
+
+    (void)begin(a, &t);
+    shim = shim_of(&t);
+    let_shim_write(shim, false);
+    end_unwritten(a, &t);
+    worker_free(a);
+    b = worker_new();
+    t.epoch = 2;
+    worker_find(b, &t);
+    turn_for(b, SECOND / 4);
+    CHECK_EQ(seen_of(b, t.execution, t.attempt)->ended, 0);
+    let_shim_write(shim, true);
+    CHECK_EQ(worker_wait(b, &t)->o.kind, OUTCOME_OK);
+    worker_free(b);
+}
+
+static void keep_note(void *arg, const char *sentence)
+{
+    snprintf(arg, 300, "%s", sentence);
+}
+
+/* The command ended in time, so its outcome is its own. */
+TEST(timeout_does_not_end_a_shim_that_can_not_write_its_exit_record)
+{
+    char said[300] = "";
+    struct env env = {.note = keep_note, .arg = said};
+    struct worker *w =
+        worker_with((struct process_options){.lease = SECOND / 5, .grace = -1, .env = &env});
+    struct spec spec = waiting_spec();
+    struct task t = task_of(&spec);
+    pid_t shim;
+
+    spec.timeout = SECOND;
+    (void)begin(w, &t);
+    shim = shim_of(&t);
+    let_shim_write(shim, false);
+    end_unwritten(w, &t);
+    UNTIL(w, *said);
+    CHECK_STR(said, "attempt 1 of execution 7 has ended, but its shim can't write its exit record "
+                    "or its outputs; it is tried until it succeeds or the execution is cancelled");
+    turn_for(w, SECOND);
+    let_shim_write(shim, true);
+    CHECK_EQ(worker_wait(w, &t)->o.kind, OUTCOME_OK);
+    worker_free(w);
+}
+
+TEST(cancel_ends_a_shim_that_can_not_write_its_exit_record)
+{
+    struct worker *w = worker_with((struct process_options){.lease = SECOND / 5, .grace = -1});
+    struct spec spec = waiting_spec();
+    struct task t = task_of(&spec);
+    pid_t shim;
+
+    (void)begin(w, &t);
+    shim = shim_of(&t);
+    let_shim_write(shim, false);
+    end_unwritten(w, &t);
+    w->x->ops->cancel(w->x, t.execution, t.attempt, OUTCOME_CANCELLED);
+    CHECK_EQ(worker_wait(w, &t)->o.kind, OUTCOME_CANCELLED);
+    CHECK(is_gone(shim));
+    worker_free(w);
+}
+
+TEST(outputs_that_can_not_be_masked_for_now_are_kept)
+{
+    const char *const names[] = {"TOKEN", NULL};
+    struct spec spec = waiting_spec();
+    struct task t = task_of(&spec);
+    struct worker *w;
+    struct seen *s;
+    pid_t shim;
+
+    setenv("TOKEN", "hunter2hunter2", 1);
+    spec.run =
+        "echo $$ >begun; echo v=$TOKEN >>$PAWL_OUTPUT; echo w=2 >>$PAWL_OUTPUT; read x <fifo";
+    spec.secrets = names;
+    spec.nsecrets = 1;
+    w = worker_new();
+    (void)begin(w, &t);
+    shim = shim_of(&t);
+    let_shim_write(shim, false);
+    end_unwritten(w, &t);
+    let_shim_write(shim, true);
+    s = worker_wait(w, &t);
+    CHECK_EQ(s->o.kind, OUTCOME_OK);
+    CHECK_STR(s->result, "{\"v\":\"***\",\"w\":\"2\"}");
+    worker_free(w);
+}
+
+/* --- reads that fail ----------------------------------------------------------------------------
+ */
+
+/* The worker can open one file and no more: the lock, but no record. */
+static void let_worker_read(bool may)
+{
+    static struct rlimit before;
+    struct rlimit one;
+    int next;
+
+    if (may) {
+        CHECK_OK(setrlimit(RLIMIT_NOFILE, &before));
+        return;
+    }
+    CHECK_OK(getrlimit(RLIMIT_NOFILE, &before));
+    next = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    CHECK(next >= 0);
+    close(next);
+    one = (struct rlimit){.rlim_cur = (rlim_t)next + 1, .rlim_max = before.rlim_max};
+    CHECK_OK(setrlimit(RLIMIT_NOFILE, &one));
+}
+
+TEST(exit_record_that_can_not_be_read_for_now_is_read_later)
+{
+    char said[300] = "";
+    struct env env = {.note = keep_note, .arg = said};
+    struct worker *a = worker_new(), *b;
+    struct spec spec = {.run = "echo a=1 >>$PAWL_OUTPUT"};
+    struct task t = task_of(&spec);
+    struct seen *s;
+
+    CHECK_EQ(worker_run(a, &t)->o.kind, OUTCOME_OK);
+    worker_free(a);
+    b = worker_with((struct process_options){.env = &env});
+    t.epoch = 2;
+    worker_find(b, &t);
+    s = seen_of(b, t.execution, t.attempt);
+    let_worker_read(false);
+    turn_for(b, SECOND / 4);
+    let_worker_read(true);
+    CHECK_EQ(s->ended, 0);
+    CHECK(strstr(said, "its records can't be read: Too many open files"));
+    CHECK_EQ(worker_wait(b, &t)->o.kind, OUTCOME_OK);
+    CHECK_STR(s->result, "{\"a\":\"1\"}");
+    worker_free(b);
+}
