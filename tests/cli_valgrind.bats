@@ -37,6 +37,23 @@ SHORT='/^\(run FLOW\|exec -- .*\|tree RUN\|top\|logs GOOD\|rerun RUN --failed\|a
 	walk watched "$([ -n "${PAWL_TEST_FULL:-}" ] || echo "$SHORT")"
 }
 
+# Ends of several items come in one turn, and the lists of those that begin in their place are more than a store keeps.
+@test "fan-outs of workflows with fan-outs do, too" {
+	[ -n "${PAWL_TEST_FULL:-}" ] || skip 'in the full run only'
+	cat >"$dir/inner.yaml" <<-'END'
+		name: inner
+		tasks:
+		  a: {foreach: 1, run: 'true'}
+		  b: {foreach: [], run: 'true'}
+		  c: {foreach: [], run: 'true'}
+		  d: {foreach: [], run: 'true'}
+	END
+	printf 'name: outer\ntasks: {o: {foreach: 24, max_parallel: 8, workflow: inner.yaml}}\n' >"$dir/outer.yaml"
+	watched '' run "$dir/outer.yaml"
+	run pawl --db "$db" --tenant "$tenant" verify
+	[ "$status" = 0 ]
+}
+
 @test "errors do, too" {
 	for words in 'show 12345' 'frobnicate' 'ls --status x' 'run /nowhere.yaml' 'events x' 'queue set q --limit x'; do
 		status=0

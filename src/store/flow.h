@@ -135,7 +135,7 @@ MUST_USE int flow_make(struct turn *t, struct flow *f, struct err *err);
 struct flow_subject {
     const struct workflow_task *task; /* NULL: the workflow as a whole */
     struct row *row;
-    struct json_t *item; /* of an item of a fan-out; borrowed. NULL: it is none */
+    struct json_t *item; /* of an item of a fan-out; borrowed from the turn. NULL: it is none */
     int index;
     struct graph_facts facts;
 };
@@ -219,8 +219,12 @@ MUST_USE int items_begin(struct turn *t, struct flow *f, const struct flow_subje
                          struct err *err);
 MUST_USE int items_ended(struct turn *t, struct row *foreach, struct row *item, struct err *err);
 MUST_USE int items_look(struct turn *t, struct flow *f, struct row *foreach, struct err *err);
+/* Its list; the turn keeps it. */
 MUST_USE int items_list(struct turn *t, const struct row *foreach, struct json_t **out,
                         struct err *err);
+/* An item of that, borrowed from it. E_INTERNAL: the list has fewer items. */
+MUST_USE int items_at(const struct row *foreach, const struct json_t *list, int index,
+                      struct json_t **out, struct err *err);
 
 /* flow_outputs.c */
 #define ITEMS_KEPT  (256 << 10) /* bytes that are stored with the fan-out itself */

@@ -113,9 +113,9 @@ int items_subject(struct turn *t, const struct row *foreach, struct row *item, s
     *s = (struct flow_subject){
         .row = item, .index = item->now.task_index, .facts = {.success = true}};
     if ((rc = flow_of(t, foreach->now.workflow, foreach->now.root, f, err)) ||
-        (rc = items_list(t, foreach, &list, err)))
+        (rc = items_list(t, foreach, &list, err)) ||
+        (rc = items_at(foreach, list, s->index, &s->item, err)))
         return rc;
-    s->item = json_array_get(list, (size_t)s->index);
     s->task = definition_task((*f)->def, foreach->now.task_name);
     return 0;
 }

@@ -20,14 +20,31 @@
 
 /* The list of a fan-out does not change while it runs. It may be long, so it is read once and kept:
  * with every item that ends it is asked for again. Its row's last move tells one run from the
- * next. */
+ * next. The store keeps few lists: any that begins may take the place of one that is in use, whose
+ * user therefore has a reference of its own. */
 static void keep_list(struct store *s, const struct row *foreach, json_t *list)
 {
-    struct item_list *slot = &s->lists[s->next_list++ % KEPT_LISTS];
+    struct item_list *slot = NULL;
+    size_t i;
 
+    for (i = 0; i < KEPT_LISTS; i++)
+        if (s->lists[i].foreach == foreach->now.id)
+            slot = &s->lists[i]; /* of an earlier run */
+    if (!slot)
+        slot = &s->lists[s->next_list++ % KEPT_LISTS];
     json_decref(slot->list);
     *slot = (struct item_list){
         .foreach = foreach->now.id, .begun = foreach->now.updated_at, .list = json_incref(list)};
+}
+
+static json_t *kept_list(const struct store *s, const struct row *foreach)
+{
+    size_t i;
+
+    for (i = 0; i < KEPT_LISTS; i++)
+        if (s->lists[i].foreach == foreach->now.id && s->lists[i].begun == foreach->now.updated_at)
+            return json_incref(s->lists[i].list);
+    return NULL;
 }
 
 void item_lists_forget(struct store *s)
@@ -42,19 +59,15 @@ void item_lists_forget(struct store *s)
 
 int items_list(struct turn *t, const struct row *foreach, json_t **out, struct err *err)
 {
-    struct store *s = t->store;
     struct args a = ARGS_INIT;
     struct rows r = ROWS_INIT;
     const char *text = foreach->now.input; /* it may have begun in this very turn */
-    size_t i;
     int rc = 0;
 
-    for (i = 0; i < KEPT_LISTS; i++)
-        if (s->lists[i].foreach == foreach->now.id &&
-            s->lists[i].begun == foreach->now.updated_at) {
-            *out = s->lists[i].list;
-            return 0;
-        }
+    if ((*out = kept_list(t->store, foreach))) {
+        turn_keep(t, *out);
+        return 0;
+    }
     args_begin(&a, Q_INPUTS_OF);
     args_int(&a, foreach->now.id);
     if (!text && (rc = db_query(t->db, &a, &r, err)))
@@ -63,7 +76,7 @@ int items_list(struct turn *t, const struct row *foreach, json_t **out, struct e
         text = r.n ? rows_text(&r, 0, 1) : NULL;
     *out = text ? json_loads(text, JSON_ALLOW_NUL, NULL) : NULL;
     if (*out)
-        keep_list(s, foreach, turn_keep(t, *out));
+        keep_list(t->store, foreach, turn_keep(t, *out));
     else
         rc = err_set(err, E_INTERNAL, "the list of fan-out %lld can't be read",
                      (long long)foreach->now.id);
@@ -71,6 +84,15 @@ done:
     rows_release(&r);
     args_release(&a);
     return rc;
+}
+
+int items_at(const struct row *foreach, const json_t *list, int index, json_t **out,
+             struct err *err)
+{
+    *out = json_array_get(list, (size_t)index);
+    return *out ? 0
+                : err_set(err, E_INTERNAL, "the list of fan-out %lld has no item %d",
+                          (long long)foreach->now.id, index);
 }
 
 static const char *item_name(struct turn *t, const struct row *foreach, int index)
@@ -136,10 +158,11 @@ static int fill(struct turn *t, struct flow *f, const struct workflow_task *task
     if (want > 0 && !again && (rc = turn_reserve_ids(t, (size_t)want, e->id, err)))
         return rc;
     for (made = 0; e->cursor < all && e->needs_left < window && made < most; made++) {
-        json_t *item = json_array_get(list, (size_t)e->cursor);
         struct row *row = NULL;
+        json_t *item;
 
-        if (again && (rc = items_old(t, foreach, &old, &row, err)))
+        if ((rc = items_at(foreach, list, e->cursor, &item, err)) ||
+            (again && (rc = items_old(t, foreach, &old, &row, err))))
             return rc;
         if ((rc = row ? items_use_again(t, f, task, foreach, &old, item, err)
                       : make_item(t, f, task, foreach, item, err)))

@@ -145,7 +145,7 @@ static int begin(struct turn *t, struct flow *f, const struct flow_subject *s, s
 
 static int run(struct turn *t, struct flow *f, const struct flow_subject *s, struct err *err)
 {
-    if (s->task->foreach && !s->item)
+    if (s->row->now.kind == KIND_FOREACH)
         return items_begin(t, f, s, err);
     return begin(t, f, s, err);
 }

@@ -21,8 +21,8 @@ struct store {
     VEC(struct definition *) definitions;
     struct item_list {
         int64_t foreach, begun; /* a fan-out that runs again has another list */
-        struct json_t *list;
-    } lists[KEPT_LISTS]; /* of fan-outs that this store went on with lately */
+        struct json_t *list;    /* a reference; whoever uses it has another */
+    } lists[KEPT_LISTS];        /* of fan-outs that this store went on with lately */
     unsigned next_list;
     struct {
         int64_t top;      /* 0: nothing is being cancelled */
