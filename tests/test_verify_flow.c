@@ -100,6 +100,9 @@ static void make_open(struct store *s)
         "  deep: {workflow: sub.yaml, needs: [a1, b1]}\n"
         "  asked: {workflow: sub.yaml, approval: {message: now?}}\n",
         SUB, NULL};
+    static const char *const deep[] = {
+        "deep.yaml", "name: deep\ntasks: {many: {foreach: 2, workflow: inside.yaml}}\n",
+        "inside.yaml", "name: inside\ntasks: {p: {foreach: 2, run: x}}\n", NULL};
     struct flow_claiming k = {.push = false};
     int64_t w;
 
@@ -121,6 +124,7 @@ static void make_open(struct store *s)
     flow_settle(s, take(&k, "each[0]"), OUTCOME_OK, NULL);
     flow_settle(s, take(&k, "a"), OUTCOME_OK, NULL);
     CHECK_OK(cancel(s, w));
+    flow_submit_text(s, flow_text_of_files(deep), NULL);
 }
 
 static struct store *good_database(void)
@@ -156,6 +160,15 @@ static struct store *good_database(void)
               "attempt, epoch, type, from_status, to_status, data) SELECT sequence_num + 900000, root, "  \
               "900000, created_at, worker, seq, attempt, epoch, type, from_status, to_status, data FROM " \
               "execution_events" OF(name)
+/* All below a workflow goes, and it has made nothing. */
+#define BELOW(name) " IN (SELECT id FROM executions WHERE workflow = " ID(name) ")"
+#define EMPTY(name)                                                                  \
+    "DELETE FROM execution_events WHERE execution" BELOW(                            \
+        name) ";"                                                                    \
+              "DELETE FROM task_outbox WHERE execution" BELOW(                       \
+                  name) ";"                                                          \
+                        "DELETE FROM executions WHERE workflow = " ID(name) ";" SET( \
+                            name, "cursor = 0, needs_left = 0")
 #define DEFINITION(what) \
     "UPDATE workflow_definitions SET definition = " what " WHERE name = 'chain'"
 
@@ -171,6 +184,9 @@ static const struct damage damages[] = {
     BREAK("I32", "I06 I34", SET("fan::each", "status = 3, finished_at = NULL")),
     BREAK("I32", "I06", SET("nest::many[1]", "status = 3, finished_at = NULL")),
     BREAK(NULL, "I06", SET("chain", "status = 3, finished_at = NULL") FLOW_TIMER("chain")),
+    BREAK("I32", "I35 I40", EMPTY("deep::many[1]")),
+    BREAK("I32", "I37 I40",
+          EMPTY("deep::many[1]") "; DELETE FROM workflow_executions" OF("deep::many[1]")),
 
     BREAK("I33", "I06", SET("chain", "status = 5")),
     BREAK("I33", "I06", SET("allowed", "status = 5")),
@@ -248,6 +264,9 @@ static const struct damage damages[] = {
     BREAK("I37", NULL, "DELETE FROM workflow_executions" OF("chain")),
     BREAK("I37", "I35", "DELETE FROM workflow_executions" OF("joins")),
     BREAK("I37", NULL, "DELETE FROM workflow_executions" OF("nest::one")),
+    BREAK("I37", NULL, "DELETE FROM workflow_executions" OF("deep::many[1]")),
+    BREAK("I37", NULL,
+          "DELETE FROM workflow_executions" OF("nest::one") ";" SET("nest::one", "cursor = 0")),
     BREAK("I37", NULL, "DELETE FROM workflow_definitions WHERE name = 'chain'"),
     BREAK("I37", NULL, "DELETE FROM workflow_definitions WHERE name = 'sub'"),
     BREAK("I37", NULL, DEFINITION("'{}'")),

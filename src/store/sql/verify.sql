@@ -356,7 +356,8 @@ WITH RECURSIVE up(start, at) AS (
 
 -- Open executions, counted for the one that waits for them: an item for its fan-out, all others (tasks, and what they
 -- started themselves) for the nearest workflow above; and beside it what that one says of itself. Trees without a
--- definition count nothing, and are ended by whoever made them.
+-- definition count nothing, and are ended by whoever made them; but a task or an item belongs to a definition also if
+-- its own is not there (I37).
 --: verify_open(max i64)
 WITH RECURSIVE counted AS NOT MATERIALIZED (
     SELECT CASE WHEN p.kind = 4 AND e.task_name IS NOT NULL THEN p.id ELSE e.workflow END AS id, 1 AS n, 0 AS status,
@@ -370,7 +371,8 @@ WITH RECURSIVE counted AS NOT MATERIALIZED (
 ), running AS MATERIALIZED (
     SELECT s.id, s.n, s.needs_left, f.parent, f.held FROM suspects s JOIN executions f ON f.id = s.id
      WHERE s.status = 3
-       AND EXISTS (SELECT 1 FROM workflow_executions w WHERE w.execution = CASE f.kind WHEN 3 THEN f.id ELSE f.workflow END)
+       AND EXISTS (SELECT 1 FROM workflow_executions w
+                    WHERE w.execution IN (f.id, CASE WHEN f.kind = 4 OR f.task_name IS NOT NULL THEN f.workflow END))
 ), idle(id, at, parent, held) AS (
     SELECT id, id, parent, held FROM running WHERE n = 0
     UNION
@@ -396,12 +398,15 @@ WITH breaches(code, execution, detail) AS (
 )
 @report@
 
--- A tree without a definition has no tasks to count. A workflow that was never started needs no snapshot.
+-- A tree without a definition has no tasks to count, and is no task of a workflow that has one. A workflow that was never
+-- started needs no snapshot.
 --: verify_snapshots(max i64)
 WITH breaches(code, execution, detail) AS (
     SELECT 'I37', e.id, 'it was begun from a definition, but nothing says from which' FROM executions e
-     WHERE e.kind = 3 AND e.status <> 1 AND e.started_at IS NOT NULL AND e.cursor > 0
+     WHERE e.kind = 3 AND e.status <> 1 AND e.started_at IS NOT NULL
        AND NOT EXISTS (SELECT 1 FROM workflow_executions w WHERE w.execution = e.id)
+       AND (e.cursor > 0 OR (e.task_name IS NOT NULL
+                             AND EXISTS (SELECT 1 FROM workflow_executions w WHERE w.execution = e.workflow)))
     UNION ALL
     SELECT 'I37', w.execution, 'its definition ' || w.definition || ' is not stored' FROM workflow_executions w
      WHERE NOT EXISTS (SELECT 1 FROM workflow_definitions d WHERE d.hash = w.definition)
