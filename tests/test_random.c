@@ -82,18 +82,30 @@ static void try_seed(struct playground *g, uint64_t seed)
     plan_free(p);
 }
 
-/* The first so many, of those from `from` on, in which workflows wait for each other. */
-static void try_waiting(struct playground *g, uint64_t from, uint64_t n)
+/* The first so many, of those from `from` on, that are of a kind. */
+static void try_only(struct playground *g, bool (*is_one)(const struct plan *p), uint64_t from,
+                     uint64_t n)
 {
     for (; n; from++) {
         struct plan *p = plan_new(from);
-        bool waits = plan_waiting(p) > 3;
+        bool one = is_one(p);
 
         plan_free(p);
-        if (waits)
+        if (one)
             try_seed(g, from);
-        n -= waits;
+        n -= one;
     }
+}
+
+/* Workflows wait for each other. */
+static bool waits(const struct plan *p)
+{
+    return plan_waiting(p) > 3;
+}
+
+static bool nests(const struct plan *p)
+{
+    return p->nests;
 }
 
 static void check_all_ended(struct store *s)
@@ -132,7 +144,19 @@ TEST_SLOW(random_workflows_that_wait_for_permits_of_each_other_end_as_the_model_
     struct playground g;
 
     playground_open(&g);
-    try_waiting(&g, number("PAWL_RANDOM_FROM", 1), number("PAWL_RANDOM_COUNT", usual));
+    try_only(&g, waits, number("PAWL_RANDOM_FROM", 1), number("PAWL_RANDOM_COUNT", usual));
+    check_all_ended(g.stores[0]);
+    playground_close(&g);
+}
+
+TEST_SLOW(random_fan_outs_of_workflows_with_fan_outs_end_as_the_model_says, 600)
+{
+    uint64_t usual = (strcmp(test_db(), "sqlite") ? 3u : 12u) * (test_full() ? 10u : 1u) /
+                     (SANITIZED && !test_full() ? 3u : 1u);
+    struct playground g;
+
+    playground_open(&g);
+    try_only(&g, nests, number("PAWL_RANDOM_FROM", 1), number("PAWL_RANDOM_COUNT", usual));
     check_all_ended(g.stores[0]);
     playground_close(&g);
 }

@@ -78,6 +78,11 @@ static int nodes_of_flow(const struct plan *p, int flow)
     return n;
 }
 
+int plan_nodes(const struct plan *p)
+{
+    return nodes_of_flow(p, 0);
+}
+
 static void make_needs(struct plan_rng *r, struct plan_task *t, int index)
 {
     int wanted = plan_chance(r, 15) ? 0 : 1 + (int)plan_below(r, PLAN_NEEDS), i;
@@ -198,13 +203,23 @@ static void make_flow(struct plan_rng *r, struct plan *p, int flow, int ntasks, 
     }
 }
 
+static void make_flows(struct plan_rng *r, struct plan *p, int size)
+{
+    int i;
+
+    p->nflows = 1 + (int)plan_below(r, PLAN_FLOWS < PLAN_DEPTH + 1 ? PLAN_FLOWS : PLAN_DEPTH + 1);
+    for (i = p->nflows - 1; i > 0; i--)
+        make_flow(r, p, i, 1 + (int)plan_below(r, size < 12 ? 4 : 10), PLAN_NODES >> (i + 1));
+    make_flow(r, p, 0, size, PLAN_NODES - size);
+}
+
 struct plan *plan_new(uint64_t seed)
 {
     static const int failing[] = {0, 5, 15, 30, 50}, rarely[] = {0, 2, 5, 12, 25};
     static const int sizes[] = {4, 8, 8, 12, 25, 60, 200};
     struct plan *p = mem_zalloc(sizeof(*p));
     struct plan_rng r = {plan_mix(seed, 7)};
-    int size = 1 + (int)plan_below(&r, (unsigned)one_of(&r, sizes, 7)), i;
+    int size = 1 + (int)plan_below(&r, (unsigned)one_of(&r, sizes, 7));
 
     p->seed = seed;
     p->failing = (unsigned)one_of(&r, failing, 5);
@@ -212,10 +227,8 @@ struct plan *plan_new(uint64_t seed)
     p->cancels = plan_chance(&r, 60);
     p->crashes = (unsigned)one_of(&r, rarely, 5);
     p->batches = plan_chance(&r, 50) ? 50 : 0;
-    p->nflows = 1 + (int)plan_below(&r, PLAN_FLOWS < PLAN_DEPTH + 1 ? PLAN_FLOWS : PLAN_DEPTH + 1);
-    for (i = p->nflows - 1; i > 0; i--)
-        make_flow(&r, p, i, 1 + (int)plan_below(&r, size < 12 ? 4 : 10), PLAN_NODES >> (i + 1));
-    make_flow(&r, p, 0, size, PLAN_NODES - size);
+    if (!plan_nest(p))
+        make_flows(&r, p, size);
     p->reruns = plan_chance(&r, 60) ? 70 : 0;
     plan_add_holds(p);
     plan_add_slices(p);

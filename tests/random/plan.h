@@ -97,6 +97,7 @@ struct plan {
     int key_max[PLAN_KEYS + 1];          /* how many of a key may run at once */
     bool keyed;                          /* workflows have keys, too */
     unsigned tells;                      /* ends that a turn tells on; 0: as many as usual */
+    bool nests;                          /* many workflows with fan-outs are items of one */
 };
 
 struct plan *plan_new(uint64_t seed);

@@ -24,9 +24,11 @@ struct store *playground_store(void)
     return s;
 }
 
+/* What a store keeps of fan-outs between turns is of use to one that comes back to them. */
 struct store *play_store(struct player *p)
 {
-    struct store *s = p->ground->stores[plan_below(&p->rng, PLAY_STORES)];
+    bool same = p->plan->nests && plan_chance(&p->rng, 80);
+    struct store *s = p->ground->stores[same ? 0 : plan_below(&p->rng, PLAY_STORES)];
 
     store_set_flow(s, &(struct store_flow_options){.tells = p->plan->tells});
     return s;

@@ -16,7 +16,8 @@
 #include "snapshot.h"
 
 #define HELD_MAX 64
-#define BATCH    6
+#define BATCH    6  /* jobs that are settled in one turn, */
+#define BATCHES  24 /* and where many workflows are to end, and others to begin, in one */
 
 /* A job that a worker runs. */
 struct running {
@@ -80,7 +81,7 @@ enum verb {
 
 struct act {
     struct player *p;
-    struct settlement settle[BATCH];
+    struct settlement settle[BATCHES];
     size_t nsettle;
     enum verb verb; /* what an operator asks for, or the clock */
     struct request request;

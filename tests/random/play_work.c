@@ -3,7 +3,8 @@
 
 size_t claim(struct player *p)
 {
-    struct act a = new_act(p, 1 + plan_below(&p->rng, 3), 1 + plan_below(&p->rng, 8));
+    struct act a = new_act(p, 1 + plan_below(&p->rng, 3),
+                           1 + plan_below(&p->rng, p->plan->nests ? BATCHES : 8));
 
     do_turn(p, &a);
     work_out(p);
@@ -55,9 +56,10 @@ void settle(struct player *p)
 {
     size_t first = plan_below(&p->rng, (unsigned)p->nheld), i, k;
     int64_t worker = p->held[first].j.worker;
-    size_t max = plan_chance(&p->rng, p->plan->batches) ? 1 + plan_below(&p->rng, BATCH) : 1;
+    unsigned most = p->plan->nests ? BATCHES : BATCH;
+    size_t max = plan_chance(&p->rng, p->plan->batches) ? 1 + plan_below(&p->rng, most) : 1;
     struct act a = new_act(p, worker, plan_chance(&p->rng, 50) ? 1 + plan_below(&p->rng, 4) : 0);
-    struct running done[BATCH];
+    struct running done[BATCHES];
 
     for (i = first; i < p->nheld && a.nsettle < max; i++)
         if (p->held[i].j.worker == worker) {
