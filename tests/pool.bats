@@ -103,7 +103,7 @@ spoiled() { # change
 		ALTER TABLE executions ALTER COLUMN error SET DEFAULT 'x';
 		ALTER TABLE limits ADD CHECK (max > 0);
 		ALTER TABLE limits SET (fillfactor = 90);
-		ALTER TABLE limits OWNER TO postgres;
+		ALTER TABLE limits OWNER TO pawl_$tenant;
 		ALTER TABLE execution_events DISABLE TRIGGER USER;
 		ALTER SEQUENCE execution_id INCREMENT 2;
 		ALTER FUNCTION pawl_submit SECURITY INVOKER;

@@ -177,6 +177,7 @@ SET lock_timeout = '5s' AS $$
 DECLARE
     old CONSTANT name := 'pawl_' || tenant;
     new CONSTANT text := 'p' || nextval('test_pool.names');
+    f text;
 BEGIN
     PERFORM test_pool.clear(old);
     IF NOT EXISTS (SELECT FROM test_pool.tenants t WHERE t.space = old::regnamespace AND t.build = give_back.build
@@ -185,7 +186,9 @@ BEGIN
     END IF;
     EXECUTE format('ALTER SCHEMA %I RENAME TO pawl_%s', old, new);
     EXECUTE format('ALTER ROLE %I RENAME TO pawl_%s', old, new);
-    EXECUTE format('ALTER FUNCTION pawl_%s.pawl_submit SET search_path = pawl_%1$s, pg_temp', new);
+    FOREACH f IN ARRAY ARRAY['pawl_submit', 'make_event_partitions', 'drop_event_partitions'] LOOP
+        EXECUTE format('ALTER FUNCTION pawl_%s.%s SET search_path = pawl_%1$s, pg_temp', new, f);
+    END LOOP;
     RETURN new;
 END $$;
 

@@ -34,13 +34,13 @@ static void check_settings(struct pg *t, enum tx_kind kind, const char *const *e
 TEST(each_kind_of_transaction_has_its_limits_and_leaves_none_behind)
 {
     static const char *const engine[] = {
-        "\"pawl\"",       "1s", "10s", "5s", "offoffoff", "force_generic_plan", "off",
-        "read committed", "off"};
+        "\"pawl\", pg_temp", "1s", "10s", "5s", "offoffoff", "force_generic_plan", "off",
+        "read committed",    "off"};
     static const char *const reader[] = {
-        "\"pawl\"",        "1s", "1min", "5s", "offoffoff", "force_generic_plan", "off",
-        "repeatable read", "on"};
-    static const char *const big[] = {"\"pawl\"",       "10s", "0", "1min", "ononon", "auto", "off",
-                                      "read committed", "off"};
+        "\"pawl\", pg_temp", "1s", "1min", "5s", "offoffoff", "force_generic_plan", "off",
+        "repeatable read",   "on"};
+    static const char *const big[] = {
+        "\"pawl\", pg_temp", "10s", "0", "1min", "ononon", "auto", "off", "read committed", "off"};
     struct pg t = pg_ready();
 
     check_settings(&t, TX_WRITE, engine);

@@ -95,8 +95,11 @@ void rows_release(struct rows *r);
 enum tx_kind {
     TX_WRITE,  /* a turn: the limits of an engine transaction; SQLite: the write lock */
     TX_READ,   /* a snapshot for readers (PostgreSQL: read only, repeatable read) */
-    TX_LONG,   /* migrations, retention: as TX_WRITE with long time limits, planned as usual */
+    TX_LONG,   /* retention: as TX_WRITE with long time limits, planned as usual */
     TX_VERIFY, /* as TX_READ, but reads everything: long time limits, planned as usual */
+    /* As TX_LONG, for the schema itself. PostgreSQL: as the role of the URL, which owns it, not as
+     * the tenant's, and by the names of the system catalogs alone. */
+    TX_CATALOG,
 };
 
 /* Where a database is; see url.h. */

@@ -195,7 +195,8 @@ static int ask_session(PGconn *conn, const struct db_url *url, int64_t limit_us,
                        struct pg_session *session, struct err *err)
 {
     /* Not from pg_roles: to plan that view takes the server longer than all the rest. */
-    static const char sql[] = "SELECT pg_catalog.pg_backend_pid(), session_user = $1,"
+    static const char sql[] = "SELECT pg_catalog.pg_backend_pid(),"
+                              " session_user OPERATOR(pg_catalog.=) $1,"
                               " pg_catalog.to_regrole(pg_catalog.quote_ident($1)) IS NOT NULL";
     static const Oid types[] = {19 /* name */};
     const char *const values[] = {url->schema};

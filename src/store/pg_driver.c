@@ -12,12 +12,12 @@
 #include <string.h>
 
 /* The role only for a tenant, and only if we did not connect as it. */
-#define SET_ANY                                                                \
-    "SELECT pg_catalog.set_config('search_path', $1, true),"                   \
-    " pg_catalog.set_config('lock_timeout', $2, true),"                        \
-    " pg_catalog.set_config('statement_timeout', $3, true),"                   \
-    " pg_catalog.set_config('idle_in_transaction_session_timeout', $4, true)," \
-    " CASE WHEN $5 <> '' THEN pg_catalog.set_config('role', $5, true) END,"    \
+#define SET_ANY                                                                                  \
+    "SELECT pg_catalog.set_config('search_path', $1, true),"                                     \
+    " pg_catalog.set_config('lock_timeout', $2, true),"                                          \
+    " pg_catalog.set_config('statement_timeout', $3, true),"                                     \
+    " pg_catalog.set_config('idle_in_transaction_session_timeout', $4, true),"                   \
+    " CASE WHEN $5 OPERATOR(pg_catalog.<>) '' THEN pg_catalog.set_config('role', $5, true) END," \
     " pg_catalog.set_config('jit', 'off', true)"
 #define SET_TYPES .nscalars = 5, .types = {T_TEXT, T_TEXT, T_TEXT, T_TEXT, T_TEXT}
 
@@ -56,6 +56,7 @@ static const struct {
     [TX_READ] = {OWN_START_READ, OWN_SET_ENGINE, "1s", "60s", "5s", 60 * SECOND + PATIENCE},
     [TX_LONG] = {OWN_START, OWN_SET_LONG, "10s", "0", "60s", 0},
     [TX_VERIFY] = {OWN_START_READ, OWN_SET_LONG, "10s", "0", "60s", 0},
+    [TX_CATALOG] = {OWN_START, OWN_SET_LONG, "10s", "0", "60s", 0},
 };
 
 /* ---- the connection ---- */
@@ -127,18 +128,23 @@ static int queue_plain(struct pg_db *p, enum pg_own which, struct err *err)
     return queue_own(p, which, &e, err);
 }
 
+/* The schema for temporary tables is named, as it would otherwise be searched first. */
 static int queue_settings(struct pg_db *p, struct err *err)
 {
+    bool catalog = p->kind == TX_CATALOG;
     struct pg_entry e = {0};
     char path[80];
 
-    snprintf(path, sizeof(path), "\"%s\"", p->url->schema);
+    if (catalog)
+        snprintf(path, sizeof(path), "pg_catalog, pg_temp");
+    else
+        snprintf(path, sizeof(path), "\"%s\", pg_temp", p->url->schema);
     p->own.vals.n = 0;
     args_text(&p->own, path);
     args_text(&p->own, kinds[p->kind].lock);
     args_text(&p->own, kinds[p->kind].statement);
     args_text(&p->own, kinds[p->kind].idle);
-    args_text(&p->own, p->session.is_tenant ? "" : p->url->schema);
+    args_text(&p->own, p->session.is_tenant || catalog ? "" : p->url->schema);
     return queue_own(p, kinds[p->kind].set, &e, err);
 }
 

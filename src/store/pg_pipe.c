@@ -12,14 +12,14 @@
 /* ---- sending ---- */
 
 /* The statement's place in `prepared`, or -1 for one that must be parsed each time: behind a
- * pooler, where the next transaction may run in a session that does not know it; in a TX_LONG or
- * TX_VERIFY, which would leave plans made under other planner settings to the engine; or one that
- * belongs to no table. */
+ * pooler, where the next transaction may run in a session that does not know it; in a TX_LONG,
+ * TX_VERIFY or TX_CATALOG, which would leave plans made under other planner settings to the engine;
+ * or one that belongs to no table. */
 static int name_index(const struct pg_db *p, const struct stmt *stmt)
 {
     uintptr_t at = (uintptr_t)stmt;
 
-    if (p->unnamed || p->kind == TX_LONG || p->kind == TX_VERIFY)
+    if (p->unnamed || p->kind == TX_LONG || p->kind == TX_VERIFY || p->kind == TX_CATALOG)
         return -1;
     if (at >= (uintptr_t)statements && at < (uintptr_t)(statements + Q_COUNT))
         return (int)(stmt - statements);

@@ -105,7 +105,7 @@ static int version(struct db *db, const struct db_url *url, int64_t *v, struct e
     return number(db, Q_SCHEMA_VERSION, v, err);
 }
 
-static int check_not_newer(const struct db_url *url, int64_t v, struct err *err)
+int schema_check_not_newer(const struct db_url *url, int64_t v, struct err *err)
 {
     if (v <= migration_count)
         return 0;
@@ -178,7 +178,7 @@ static int lock_schema(struct db *db, const struct db_url *url, struct err *err)
     return rc ? rc : db_flush(db, err);
 }
 
-/* The schema that the tables go into; a tenant's is there already, and not ours to make. */
+/* The schema that the tables go into. A tenant's exists already. */
 static int make_schema(struct db *db, const struct db_url *url, struct err *err)
 {
     struct args a = ARGS_INIT;
@@ -200,19 +200,19 @@ static int upgrade(struct db *db, const struct db_url *url, struct err *err)
     int64_t v;
     int rc;
 
-    if ((rc = db_begin(db, TX_LONG, err)))
+    if ((rc = db_begin(db, TX_CATALOG, err)))
         return rc;
     if ((rc = lock_schema(db, url, err)))
         goto done;
-    if ((rc = make_schema(db, url, err)))
+    if ((rc = make_schema(db, url, err)) || (rc = schema_own(db, url, err)))
         goto done;
-    if ((rc = version(db, url, &v, err)) || (rc = check_not_newer(url, v, err)) ||
+    if ((rc = version(db, url, &v, err)) || (rc = schema_check_not_newer(url, v, err)) ||
         (rc = check_names(db, url, (int)v, err)))
         goto done;
     args_begin(&a, Q_MIGRATIONS_TABLE);
     if ((rc = db_send(db, &a, NULL, ANY_ROWS, err)) || (rc = db_flush(db, err)))
         goto done;
-    if (v < migration_count && (rc = apply(db, v, err)))
+    if ((v < migration_count && (rc = apply(db, v, err))) || (rc = schema_grant(db, url, err)))
         goto done;
     rc = db_commit(db, err);
 done:
@@ -229,7 +229,7 @@ static int look(struct db *db, const struct db_url *url, int64_t *v, struct err 
 
     if ((rc = db_begin(db, TX_READ, err)))
         return rc;
-    if (!(rc = version(db, url, v, err)) && !(rc = check_not_newer(url, *v, err)) &&
+    if (!(rc = version(db, url, v, err)) && !(rc = schema_check_not_newer(url, *v, err)) &&
         *v < migration_count)
         rc = check_names(db, url, (int)*v, err);
     db_rollback(db);
@@ -238,10 +238,20 @@ static int look(struct db *db, const struct db_url *url, int64_t *v, struct err 
 
 int schema_migrate(struct db *db, const struct db_url *url, bool may_change, struct err *err)
 {
+    bool must_take_over;
     int64_t v;
-    int rc = look(db, url, &v, err);
+    int rc;
 
-    if (rc || v == migration_count)
+    if ((rc = schema_check_owner(db, url, &must_take_over, err)))
+        return rc;
+    if (must_take_over && may_change)
+        return upgrade(db, url, err);
+    if (must_take_over)
+        return err_set(err, E_SCHEMA,
+                       "the schema %s in %s belongs to the tenant's own role, as older versions "
+                       "made it: run `pawl admin migrate --tenant %s`",
+                       url->schema, url->safe, url->tenant);
+    if ((rc = look(db, url, &v, err)) || v == migration_count)
         return rc;
     if (!may_change && !v)
         return err_set(err, E_SCHEMA,

@@ -55,5 +55,15 @@ MUST_USE int turn_find_event_base(struct turn *t, struct err *err);
 /* schema.c: creates or upgrades; refuses what is newer. */
 MUST_USE int schema_migrate(struct db *db, const struct db_url *url, bool may_change,
                             struct err *err);
+MUST_USE int schema_check_not_newer(const struct db_url *url, int64_t version, struct err *err);
+
+/* schema_owner.c: on PostgreSQL a schema must belong to a role that may be trusted with the rights
+ * of the session. must_take_over: it belongs to the tenant's role, and an upgrade is needed. */
+MUST_USE int schema_check_owner(struct db *db, const struct db_url *url, bool *must_take_over,
+                                struct err *err);
+/* In a TX_CATALOG, under the lock of migrations: the schema is the session role's afterwards, and
+ * the search path is that schema. */
+MUST_USE int schema_own(struct db *db, const struct db_url *url, struct err *err);
+MUST_USE int schema_grant(struct db *db, const struct db_url *url, struct err *err);
 
 #endif

@@ -50,7 +50,7 @@ BEGIN                                                                           
     END IF;                                                                                --@ postgres
 END $$                                                                                     --@ postgres
 
--- A tenant: a schema, and the role that owns it and may do nothing else.
+-- A tenant: a schema, and a role that may work in it (schema_grant) and do nothing else, but owns nothing.
 --: tenant_make()
 SELECT 1                                                                                   --@ sqlite
 DO $$                                                                                      --@ postgres
@@ -61,7 +61,7 @@ BEGIN                                                                           
         EXECUTE format('CREATE ROLE %I LOGIN', name);                                      --@ postgres
     END IF;                                                                                --@ postgres
     EXECUTE format('GRANT %I TO CURRENT_USER', name);                                      --@ postgres
-    EXECUTE format('CREATE SCHEMA %I AUTHORIZATION %I', name, name);                       --@ postgres
+    EXECUTE format('CREATE SCHEMA %I', name);                                              --@ postgres
 END $$                                                                                     --@ postgres
 
 --: tenant_drop()

@@ -1,0 +1,229 @@
+/* schema_owner.c - on PostgreSQL, whose schema it is. A session with rights on all tenants must run
+ * no code that a tenant, or another role of the database, can write: a trigger, or a function that
+ * a call finds in the search path, could reset the role and read everything. So the schema and its
+ * tables belong to the role that administers Pawl, and a schema of anybody else is refused before a
+ * name is looked up in it.
+ *
+ * Version 10 and older gave a tenant's schema to the tenant's role. An upgrade takes it over, after
+ * a comparison with what the migrations make: nothing that could run code may have been added. */
+#include "base/buf.h"
+#include "store/store_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum owner { NO_SCHEMA, SESSION, TENANT, TRUSTED, STRANGER };
+
+/* ---- asking ---- */
+
+static int run_named(struct db *db, enum stmt_id q, const char *name, struct err *err)
+{
+    struct args a = ARGS_INIT;
+    int rc;
+
+    args_begin(&a, q);
+    if (name)
+        args_text(&a, name);
+    rc = db_send(db, &a, NULL, ANY_ROWS, err);
+    args_release(&a);
+    return rc ? rc : db_flush(db, err);
+}
+
+static int ask_number(struct db *db, enum stmt_id q, const char *name, int64_t *n, struct err *err)
+{
+    struct args a = ARGS_INIT;
+    struct rows r = ROWS_INIT;
+    int rc;
+
+    args_begin(&a, q);
+    if (name)
+        args_text(&a, name);
+    if (!(rc = db_query(db, &a, &r, err)))
+        *n = rows_int(&r, 0, 0);
+    rows_release(&r);
+    args_release(&a);
+    return rc;
+}
+
+static int refuse_stranger(const struct db_url *url, const char *owner, const char *session,
+                           struct err *err)
+{
+    return err_set(err, E_SCHEMA,
+                   "the schema %s in %s belongs to the role %.63s, and Pawl was to use it as "
+                   "%.63s: connect as its owner, or give the schema to %.63s (ALTER SCHEMA … OWNER "
+                   "TO) if nobody else can have put anything into it",
+                   url->schema, url->safe, owner, session, session);
+}
+
+/* In a TX_CATALOG. Refuses a schema whose owner has no claim to the session's rights. */
+static int find_owner(struct db *db, const struct db_url *url, bool to_change, enum owner *owner,
+                      struct err *err)
+{
+    struct args a = ARGS_INIT;
+    struct rows r = ROWS_INIT;
+    const char *name, *session;
+    int rc;
+
+    *owner = NO_SCHEMA;
+    args_begin(&a, Q_SCHEMA_OWNER);
+    args_text(&a, url->schema);
+    if ((rc = db_query(db, &a, &r, err)) || !r.n)
+        goto done;
+    name = rows_text(&r, 0, 0);
+    session = rows_text(&r, 0, 1);
+    *owner = (enum owner)rows_int(&r, 0, 2);
+    if (*owner == STRANGER) {
+        rc = refuse_stranger(url, name, session, err);
+    } else if (*owner == TRUSTED && to_change) {
+        rc = err_set(err, E_SCHEMA,
+                     "the schema %s in %s belongs to the role %.63s, and only that role can "
+                     "upgrade it, not %.63s: run `pawl admin migrate` as %.63s",
+                     url->schema, url->safe, name, session, name);
+    } else if (*owner == TENANT && !strcmp(session, name)) {
+        rc = err_set(err, E_SCHEMA,
+                     "the schema %s in %s belongs to the tenant's own role, as older versions made "
+                     "it: run `pawl admin migrate --tenant %s` as the role that made the tenant",
+                     url->schema, url->safe, url->tenant);
+    } else if (*owner != TENANT && !rows_null(&r, 0, 3)) {
+        rc = err_set(err, E_SCHEMA,
+                     "the schema %s in %s has %.300s: it could take the place of one that Pawl "
+                     "calls; drop it, or move it to another schema",
+                     url->schema, url->safe, rows_text(&r, 0, 3));
+    }
+done:
+    rows_release(&r);
+    args_release(&a);
+    return rc;
+}
+
+int schema_check_owner(struct db *db, const struct db_url *url, bool *must_take_over,
+                       struct err *err)
+{
+    enum owner owner;
+    int rc;
+
+    *must_take_over = false;
+    if (!url->schema)
+        return 0;
+    if ((rc = db_begin(db, TX_CATALOG, err)))
+        return rc;
+    rc = find_owner(db, url, false, &owner, err);
+    db_rollback(db);
+    if (!rc && owner == NO_SCHEMA && url->tenant)
+        return err_set(err, E_NOT_FOUND,
+                       "there is no tenant '%s' in %s: `pawl admin tenant create %s` makes it",
+                       url->tenant, url->safe, url->tenant);
+    *must_take_over = !rc && owner == TENANT;
+    return rc;
+}
+
+/* ---- taking over ---- */
+
+/* The tables as they are when the migrations alone made them. */
+static int make_reference(struct db *db, const char *name, int64_t version, struct err *err)
+{
+    int64_t i;
+    int rc;
+
+    if ((rc = run_named(db, Q_REFERENCE_MAKE, name, err)) ||
+        (rc = run_named(db, Q_REFERENCE_CREATE, NULL, err)) ||
+        (rc = run_named(db, Q_SCHEMA_ENTER, name, err)) ||
+        (rc = run_named(db, Q_MIGRATIONS_TABLE, NULL, err)))
+        return rc;
+    for (i = 0; i < version; i++)
+        if ((rc = db->driver->script(db, migrations[i].sql[DIALECT_POSTGRES], err)))
+            return rc;
+    return run_named(db, Q_SCHEMA_LEAVE, NULL, err);
+}
+
+/* Names what could run code in the tenant's schema and is not as the migrations made it. */
+static int refuse_strange(struct db *db, const struct db_url *url, const char *reference,
+                          struct err *err)
+{
+    struct args a = ARGS_INIT;
+    struct rows r = ROWS_INIT;
+    struct buf names = BUF_INIT;
+    size_t i;
+    int rc;
+
+    args_begin(&a, Q_SCHEMA_STRANGE);
+    args_text(&a, url->schema);
+    args_text(&a, reference);
+    if (!(rc = db_query(db, &a, &r, err)) && r.n) {
+        for (i = 0; i < r.n && i < 5; i++)
+            buf_addf(&names, "%s%s", i ? ", " : "", rows_text(&r, i, 0));
+        if (r.n > i)
+            buf_addf(&names, " and %zu more", r.n - i);
+        rc = err_set(err, E_SCHEMA,
+                     "the tenant '%s' in %s can't be upgraded: Pawl did not make %.600s, and it "
+                     "would run with the rights of Pawl; all was left as it is: drop what is not "
+                     "needed, move the rest to another schema, and migrate again",
+                     url->tenant, url->safe, buf_cstr(&names));
+    }
+    buf_release(&names);
+    rows_release(&r);
+    args_release(&a);
+    return rc;
+}
+
+static int read_version(struct db *db, const struct db_url *url, int64_t *version, struct err *err)
+{
+    int rc;
+
+    if ((rc = run_named(db, Q_SCHEMA_VERSION_PLAIN, NULL, err)) ||
+        (rc = ask_number(db, Q_SCHEMA_VERSION_READ, NULL, version, err)))
+        return rc;
+    if (*version < 0)
+        return err_set(err, E_SCHEMA,
+                       "the table %s.schema_migrations in %s is not one that Pawl made: all was "
+                       "left as it is; restore it from a backup, or create another tenant",
+                       url->schema, url->safe);
+    return schema_check_not_newer(url, *version, err);
+}
+
+/* The owner is changed before the comparison: it locks each table, and nothing can be attached
+ * after that. Functions have no such lock, so the tenant's role must not be at work. */
+static int take_over(struct db *db, const struct db_url *url, struct err *err)
+{
+    char *reference = mem_printf("pawlref_%s", url->tenant);
+    int64_t version = 0, sessions = 0;
+    int rc;
+
+    if ((rc = ask_number(db, Q_TENANT_SESSIONS, url->schema, &sessions, err)))
+        goto done;
+    if (sessions) {
+        rc = err_set(err, E_SCHEMA,
+                     "the tenant '%s' in %s can't be upgraded while %lld sessions of the role %s "
+                     "are open: stop what is connected as that role, and migrate again",
+                     url->tenant, url->safe, (long long)sessions, url->schema);
+        goto done;
+    }
+    if ((rc = read_version(db, url, &version, err)) ||
+        (rc = make_reference(db, reference, version, err)) ||
+        (rc = run_named(db, Q_SCHEMA_TAKE_OVER, NULL, err)) ||
+        (rc = refuse_strange(db, url, reference, err)))
+        goto done;
+    rc = run_named(db, Q_REFERENCE_DROP, NULL, err);
+done:
+    free(reference);
+    return rc;
+}
+
+int schema_own(struct db *db, const struct db_url *url, struct err *err)
+{
+    enum owner owner;
+    int rc;
+
+    if (!url->schema)
+        return 0;
+    if ((rc = find_owner(db, url, true, &owner, err)))
+        return rc;
+    if (owner == TENANT && (rc = take_over(db, url, err)))
+        return rc;
+    return run_named(db, Q_SCHEMA_ENTER, url->schema, err);
+}
+
+int schema_grant(struct db *db, const struct db_url *url, struct err *err)
+{
+    return url->schema ? run_named(db, Q_SCHEMA_GRANT, NULL, err) : 0;
+}

@@ -1,0 +1,172 @@
+/* test_tenant_escape.c - a tenant's role on PostgreSQL runs no code in a session that has rights on
+ * other tenants: it owns nothing, and a schema of anybody but Pawl's role is refused. */
+#include "tenant_fixture.h"
+
+TEST_ONLY_DB(postgres);
+
+/* ---- the attack ---- */
+
+static const char *const attacks[] = {
+    "CREATE FUNCTION steal() RETURNS trigger " ESCAPE,
+    "CREATE FUNCTION pg_temp.steal() RETURNS trigger " ESCAPE
+    "; CREATE TRIGGER steal BEFORE INSERT ON executions FOR EACH ROW EXECUTE FUNCTION "
+    "pg_temp.steal()",
+    "CREATE TRIGGER steal BEFORE INSERT ON execution_events FOR EACH ROW EXECUTE FUNCTION "
+    "suppress_redundant_updates_trigger()",
+    "CREATE OR REPLACE FUNCTION execution_events_guard() RETURNS trigger " ESCAPE,
+    "CREATE OR REPLACE FUNCTION make_event_partitions(wanted bigint) RETURNS bigint " ESCAPE,
+    "CREATE FUNCTION quote_ident(name) RETURNS text " ESCAPE,
+    "ALTER FUNCTION make_event_partitions SET search_path = public",
+    "CREATE RULE steal AS ON INSERT TO executions DO ALSO SELECT 1",
+    "ALTER TABLE executions ENABLE ROW LEVEL SECURITY",
+    "CREATE POLICY steal ON executions USING (true)",
+    "ALTER TABLE executions ALTER COLUMN error SET DEFAULT "
+    "query_to_xml('SELECT 1', true, true, '')::text",
+    "ALTER TABLE executions ADD CHECK (id > 0)",
+    "CREATE INDEX steal ON executions ((length(name)))",
+    "CREATE STATISTICS steal ON id, root FROM executions",
+    "CREATE OR REPLACE VIEW pawl_submissions AS SELECT 1",
+    "CREATE VIEW steal AS SELECT 1",
+    "CREATE TABLE steal () INHERITS (executions)",
+    "CREATE TEMP TABLE steal () INHERITS (executions)",
+    "CREATE TABLE public.steal (id bigint REFERENCES executions ON DELETE CASCADE)",
+    "CREATE FUNCTION public.steal() RETURNS trigger " ESCAPE
+    "; CREATE CONSTRAINT TRIGGER steal AFTER INSERT ON executions DEFERRABLE INITIALLY DEFERRED FOR "
+    "EACH ROW EXECUTE FUNCTION public.steal()",
+    "CREATE OPERATOR = (FUNCTION = texteq, LEFTARG = text, RIGHTARG = name)",
+    "CREATE DOMAIN steal AS text CHECK (length(value) > 0)",
+    "DROP TRIGGER execution_events_guard ON execution_events",
+    "TRUNCATE executions",
+    "INSERT INTO schema_migrations VALUES (999, 'x', now())",
+    "DROP TABLE executions",
+    "SET SESSION AUTHORIZATION postgres",
+    "SET ROLE postgres",
+};
+
+TEST(tenant_role_that_attaches_code_to_its_tables_is_refused)
+{
+    const char *a = named("alpha"), *b = named("beta");
+    char *role_a = mem_printf("pawl_%s", a), *role_b = mem_printf("pawl_%s", b), *url, sql[300];
+    struct err err;
+    size_t i;
+
+    setup();
+    as(server_url, "GRANT CREATE ON SCHEMA public TO @", "PUBLIC"); /* as before version 15 */
+    CHECK_OK_ERR(tenant_create(boss_url, a, NULL, &err), &err);
+    CHECK_OK_ERR(tenant_create(boss_url, b, NULL, &err), &err);
+    url = url_as(role_a);
+    for (i = 0; i < COUNT(attacks); i++) {
+        if (!try_sql(url, role_a, attacks[i], &err))
+            test_fail(__FILE__, __LINE__, "%s was done by %s", attacks[i], role_a);
+        if (!strstr(err.msg, "permission denied") && !strstr(err.msg, "must be owner"))
+            test_fail(__FILE__, __LINE__, "%s: %s", attacks[i], err.msg);
+    }
+    /* A GRANT without the right to it is a warning. */
+    (void)!try_sql(url, role_a, "GRANT ALL ON executions TO PUBLIC", &err);
+    snprintf(sql, sizeof(sql),
+             "SELECT set_config('role', 'none', false); SELECT * FROM %s.executions", role_b);
+    CHECK(try_sql(url, role_a, sql, &err));
+    CHECK(strstr(err.msg, "permission denied"));
+    snprintf(sql, sizeof(sql), "SET ROLE %s", named("boss"));
+    CHECK(try_sql(url, role_a, sql, &err));
+    check_works(boss_url, a); /* the worker of an administrator, */
+    check_works(url, a);      /* and one of the tenant's own */
+    check_contained(role_a, role_b);
+    CHECK_EQ(number_as_server("SELECT (has_table_privilege('@', '@.executions', 'TRIGGER') OR "
+                              "has_schema_privilege('@', '@', 'CREATE'))::int::bigint",
+                              role_a),
+             0);
+    CHECK_OK_ERR(tenant_drop(boss_url, a, NULL, &err), &err);
+    CHECK_OK_ERR(tenant_drop(boss_url, b, NULL, &err), &err);
+    free(url);
+    free(role_a);
+    free(role_b);
+    finish();
+}
+
+TEST(functions_in_public_that_fit_the_calls_of_a_worker_are_not_run)
+{
+    static const char *const fits[] = {"quote_ident(name)",
+                                       "hashtext(name)",
+                                       "to_regclass(name)",
+                                       "max(integer, integer)",
+                                       "set_config(text, text, text)",
+                                       "nextval(text)",
+                                       "unnest(bigint[])",
+                                       "clock_timestamp()"};
+    const char *a = named("alpha");
+    char *role = mem_printf("pawl_%s", a), *url, sql[500];
+    struct err err;
+    size_t i;
+
+    setup();
+    as(server_url, "GRANT CREATE ON SCHEMA public TO @", "PUBLIC"); /* as before version 15 */
+    CHECK_OK_ERR(tenant_create(boss_url, a, NULL, &err), &err);
+    url = url_as(role);
+    for (i = 0; i < COUNT(fits); i++) {
+        snprintf(sql, sizeof(sql), "CREATE FUNCTION public.%s RETURNS text " ESCAPE, fits[i]);
+        CHECK_OK_ERR(try_sql(url, role, sql, &err), &err);
+    }
+    check_works(boss_url, a);
+    check_works(boss_url, NULL);
+    as(server_url, "DROP OWNED BY @", role);
+    CHECK_OK_ERR(tenant_drop(boss_url, a, NULL, &err), &err);
+    free(url);
+    free(role);
+    finish();
+}
+
+/* ---- schemas of others ---- */
+
+TEST(schema_that_another_role_owns_is_refused_and_left_alone)
+{
+    const char *other = named("other");
+    struct store *s;
+    struct err err;
+
+    setup();
+    as(server_url, "CREATE ROLE @ LOGIN", other);
+    as(server_url, "CREATE SCHEMA pawl AUTHORIZATION @", other);
+    CHECK_EQ(try_open(boss_url, NULL, &s, &err), -E_SCHEMA);
+    CHECK(strstr(err.msg, "the schema pawl in "));
+    CHECK(strstr(err.msg, other));
+    CHECK_EQ(try_open(server_url, NULL, &s, &err), -E_SCHEMA); /* a superuser risks the most */
+    CHECK(strstr(err.msg, other));
+    CHECK_EQ(number_as_server(
+                 "SELECT count(*) FROM pg_class WHERE relnamespace = 'pawl'::regnamespace", ""),
+             0);
+    as(server_url, "DROP SCHEMA @", "pawl");
+    check_works(boss_url, NULL);
+    as(server_url, "ALTER SCHEMA pawl OWNER TO @", other); /* also without anything to migrate */
+    CHECK_EQ(try_open(boss_url, NULL, &s, &err), -E_SCHEMA);
+    CHECK(strstr(err.msg, other));
+    as(server_url, "ALTER SCHEMA pawl OWNER TO @", named("boss"));
+    check_works(boss_url, NULL);
+    as(server_url, "DROP ROLE @", other);
+    finish();
+}
+
+TEST(function_of_another_role_in_the_schema_is_refused)
+{
+    const char *a = named("alpha"), *other = named("other");
+    char *role = mem_printf("pawl_%s", a), sql[300];
+    struct store *s;
+    struct err err;
+
+    setup();
+    CHECK_OK_ERR(tenant_create(boss_url, a, NULL, &err), &err);
+    as(server_url, "CREATE ROLE @ LOGIN", other);
+    snprintf(sql, sizeof(sql),
+             "CREATE FUNCTION quote_ident(name) RETURNS text " ESCAPE
+             "; ALTER FUNCTION quote_ident(name) OWNER TO %s",
+             other);
+    CHECK_OK_ERR(try_sql(server_url, role, sql, &err), &err);
+    CHECK_EQ(try_open(boss_url, a, &s, &err), -E_SCHEMA);
+    CHECK(strstr(err.msg, "quote_ident(pg_catalog.name)") && strstr(err.msg, other));
+    CHECK_OK_ERR(try_sql(server_url, role, "DROP FUNCTION quote_ident(name)", &err), &err);
+    check_works(boss_url, a);
+    as(server_url, "DROP ROLE @", other);
+    CHECK_OK_ERR(tenant_drop(boss_url, a, NULL, &err), &err);
+    free(role);
+    finish();
+}

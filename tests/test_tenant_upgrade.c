@@ -1,0 +1,245 @@
+/* test_tenant_upgrade.c - a tenant whose role owns its schema, as version 10 and older made it, is
+ * taken over at the upgrade, unless somebody has put code into it. PostgreSQL only. */
+#include "tenant_fixture.h"
+
+TEST_ONLY_DB(postgres);
+
+/* ---- tenants of version 10, which their role owned ---- */
+
+#define OLD_VERSION 10
+
+static void make_old(const char *tenant, int version)
+{
+    char *role = mem_printf("pawl_%s", tenant), *text, sql[200];
+    struct args a = ARGS_INIT;
+    struct pg t;
+    int i;
+
+    as(server_url, "DROP ROLE IF EXISTS @", role);
+    as(boss_url, "CREATE ROLE @ LOGIN", role);
+    as(boss_url, "GRANT @ TO CURRENT_USER", role);
+    as(boss_url, "CREATE SCHEMA @ AUTHORIZATION @", role);
+    text = url_as(role);
+    t = pg_open(text, tenant);
+    CHECK_OK_ERR(db_begin(t.db, TX_LONG, &t.err), &t.err);
+    args_begin(&a, Q_MIGRATIONS_TABLE);
+    CHECK_OK_ERR(db_send(t.db, &a, NULL, ANY_ROWS, &t.err), &t.err);
+    for (i = 0; i < version; i++) {
+        pg_script(&t, migrations[i].sql[DIALECT_POSTGRES]);
+        snprintf(sql, sizeof(sql), "INSERT INTO schema_migrations VALUES (%d, '%s', now())", i + 1,
+                 migrations[i].name);
+        pg_script(&t, sql);
+    }
+    pg_script(&t, "INSERT INTO settings VALUES ('database_id', '0123456789abcdef')");
+    pg_commit(&t);
+    pg_end(&t);
+    args_release(&a);
+    free(text);
+    free(role);
+}
+
+static int64_t owned(const char *role)
+{
+    return number_as_server("SELECT count(*) FROM pg_class WHERE relowner = '@'::regrole", role) +
+           number_as_server("SELECT count(*) FROM pg_proc WHERE proowner = '@'::regrole", role) +
+           number_as_server("SELECT count(*) FROM pg_namespace WHERE nspowner = '@'::regrole",
+                            role);
+}
+
+static void upgrade_old(const char *a, int version)
+{
+    const char *b = named("beta"), *friend = named("friend");
+    char *role = mem_printf("pawl_%s", a), *role_b = mem_printf("pawl_%s", b), *url, sql[300];
+    struct store *s;
+    struct err err;
+
+    setup();
+    as(server_url, "CREATE ROLE @ LOGIN", friend);
+    CHECK_OK_ERR(tenant_create(boss_url, b, NULL, &err), &err);
+    make_old(a, version);
+    url = url_as(role);
+    snprintf(sql, sizeof(sql),
+             "SELECT make_event_partitions(5000000); CREATE TABLE mine (x int); "
+             "GRANT ALL ON executions TO %s; GRANT REFERENCES (id) ON executions TO %s; "
+             "GRANT ALL ON SCHEMA %s TO %s",
+             friend, friend, role, friend);
+    CHECK_OK_ERR(try_sql(url, role, sql, &err), &err);
+    CHECK_EQ(try_open(url, a, &s, &err), -E_SCHEMA); /* the tenant can't give it away itself */
+    CHECK(strstr(err.msg, "pawl admin migrate --tenant"));
+    CHECK_EQ(store_open(boss_url, a, &(struct store_options){.no_migrate = true}, &s, &err),
+             -E_SCHEMA);
+    CHECK(strstr(err.msg, "pawl admin migrate --tenant"));
+    await_end(role);
+    check_works(boss_url, a);
+    check_works(url, a);
+    CHECK_OK_ERR(try_sql(url, role, "DROP TABLE mine", &err), &err); /* which stayed its own */
+    CHECK_EQ(owned(role), 0);
+    check_contained(role, role_b);
+    snprintf(sql, sizeof(sql),
+             "CREATE TRIGGER t AFTER INSERT ON executions EXECUTE FUNCTION "
+             "suppress_redundant_updates_trigger()");
+    CHECK(try_sql(url, role, sql, &err));
+    CHECK(strstr(err.msg, "permission denied"));
+    snprintf(
+        sql, sizeof(sql),
+        "SELECT (has_table_privilege('@', '%s.executions', 'TRIGGER, REFERENCES, TRUNCATE') OR "
+        "has_any_column_privilege('@', '%s.executions', 'REFERENCES') OR "
+        "has_schema_privilege('@', '%s', 'CREATE'))::int::bigint",
+        role, role, role);
+    CHECK_EQ(number_as_server(sql, friend), 0);
+    snprintf(sql, sizeof(sql),
+             "SELECT has_table_privilege('@', '%s.executions', 'SELECT')::int::bigint", role);
+    CHECK_EQ(number_as_server(sql, friend), 1);
+    CHECK_OK_ERR(tenant_drop(boss_url, a, NULL, &err), &err);
+    CHECK_OK_ERR(tenant_drop(boss_url, b, NULL, &err), &err);
+    as(server_url, "DROP ROLE @", friend);
+    free(url);
+    free(role);
+    free(role_b);
+    finish();
+}
+
+TEST(tenant_owned_by_its_role_is_taken_over_at_the_upgrade)
+{
+    upgrade_old(named("alpha"), OLD_VERSION);
+}
+
+TEST(tenant_of_the_first_version_is_taken_over_at_the_upgrade)
+{
+    upgrade_old(named("alpha"), 1);
+}
+
+/* Names that are also those of Pawl's functions and views. */
+TEST(tenant_whose_schema_has_the_name_of_a_view_is_taken_over_at_the_upgrade)
+{
+    upgrade_old("executions", OLD_VERSION);
+}
+
+#define EVIL "CREATE FUNCTION public.evil() RETURNS trigger " ESCAPE ";"
+static const struct {
+    const char *change, *named, *undo;
+} strange[] = {
+    {"CREATE FUNCTION steal() RETURNS trigger " ESCAPE
+     "; CREATE TRIGGER t BEFORE INSERT ON schema_migrations FOR EACH ROW EXECUTE FUNCTION steal()",
+     "the trigger t on ", "DROP FUNCTION steal() CASCADE"},
+    {EVIL
+     "CREATE TRIGGER t BEFORE INSERT ON executions FOR EACH ROW EXECUTE FUNCTION public.evil()",
+     "the trigger t on ", "DROP FUNCTION public.evil() CASCADE"},
+    {EVIL "CREATE TRIGGER t BEFORE INSERT ON execution_events_1 FOR EACH ROW EXECUTE FUNCTION "
+          "public.evil()",
+     "the trigger t on ", "DROP FUNCTION public.evil() CASCADE"},
+    {"CREATE FUNCTION quote_ident(name) RETURNS text " ESCAPE, "quote_ident(name)",
+     "DROP FUNCTION quote_ident(name)"},
+    {"CREATE FUNCTION max(integer, integer) RETURNS integer " ESCAPE, "max(integer,integer)",
+     "DROP FUNCTION max(integer, integer)"},
+    {"CREATE OPERATOR === (FUNCTION = texteq, LEFTARG = text, RIGHTARG = text)", "the operator ",
+     "DROP OPERATOR === (text, text)"},
+    {"CREATE RULE r AS ON INSERT TO limits DO ALSO SELECT 1", "the rule r on ",
+     "DROP RULE r ON limits"},
+    {"CREATE POLICY p ON limits USING (true)", "the policy p on ", "DROP POLICY p ON limits"},
+    {"ALTER TABLE limits ENABLE ROW LEVEL SECURITY", "limits, which is not what Pawl made",
+     "ALTER TABLE limits DISABLE ROW LEVEL SECURITY"},
+    {"ALTER TABLE executions ALTER COLUMN error SET DEFAULT "
+     "query_to_xml('SELECT 1', true, true, '')::text",
+     "the default or type of the column error of ",
+     "ALTER TABLE executions ALTER COLUMN error DROP DEFAULT"},
+    {"ALTER TABLE limits ADD CONSTRAINT c CHECK (length(key) > 0)", "the constraint c on ",
+     "ALTER TABLE limits DROP CONSTRAINT c"},
+    {"CREATE INDEX i ON limits ((length(key)))", ".i", "DROP INDEX i"},
+    {"CREATE STATISTICS x ON id, root FROM executions", "the statistics x on ",
+     "DROP STATISTICS x"},
+    {"CREATE TABLE c () INHERITS (limits)", ".c, which inherits from ", "DROP TABLE c"},
+    {"CREATE TABLE c (id bigint REFERENCES executions ON DELETE CASCADE)", " on ", "DROP TABLE c"},
+    {"ALTER TABLE schema_migrations RENAME TO other; CREATE VIEW schema_migrations AS SELECT * FROM "
+     "other",
+     "schema_migrations",
+     "DROP VIEW schema_migrations; ALTER TABLE other RENAME TO schema_migrations"},
+};
+
+TEST(upgrade_of_a_tenant_with_foreign_code_is_refused_and_names_it)
+{
+    const char *a = named("alpha");
+    char *role = mem_printf("pawl_%s", a), *url;
+    struct store *s;
+    struct err err;
+    int64_t before;
+    size_t i;
+
+    setup();
+    as(server_url, "GRANT CREATE ON SCHEMA public TO @", "PUBLIC");
+    make_old(a, OLD_VERSION);
+    url = url_as(role);
+    before = owned(role);
+    for (i = 0; i < COUNT(strange); i++) {
+        CHECK_OK_ERR(try_sql(url, role, strange[i].change, &err), &err);
+        await_end(role);
+        if (try_open(boss_url, a, &s, &err) != -E_SCHEMA || !strstr(err.msg, strange[i].named) ||
+            strstr(err.msg, "evil ran"))
+            test_fail(__FILE__, __LINE__, "%s: %s", strange[i].change, err.msg);
+        CHECK_OK_ERR(try_sql(url, role, strange[i].undo, &err), &err);
+        CHECK_EQ(owned(role), before);
+    }
+    CHECK_EQ(number_as_server("SELECT count(*) FROM @.schema_migrations", role), OLD_VERSION);
+    await_end(role);
+    check_works(boss_url, a);
+    CHECK_EQ(owned(role), 0);
+    CHECK_OK_ERR(tenant_drop(boss_url, a, NULL, &err), &err);
+    free(url);
+    free(role);
+    finish();
+}
+
+TEST(upgrade_of_a_tenant_with_changed_code_of_pawl_is_refused_and_names_it)
+{
+    static const char *const changes[][2] = {
+        {"CREATE OR REPLACE FUNCTION execution_events_guard() RETURNS trigger " ESCAPE,
+         "execution_events_guard()"},
+        {"CREATE OR REPLACE VIEW pawl_submissions AS SELECT * FROM pawl_submissions WHERE "
+         "query_to_xml('SELECT 1', true, true, '') IS NOT NULL",
+         "the rule _RETURN on "},
+    };
+    size_t i;
+
+    for (i = 0; i < COUNT(changes); i++) {
+        const char *a = named("alpha");
+        char *role = mem_printf("pawl_%s", a), *url;
+        struct store *s;
+        struct err err;
+
+        setup();
+        make_old(a, OLD_VERSION);
+        url = url_as(role);
+        CHECK_OK_ERR(try_sql(url, role, changes[i][0], &err), &err);
+        await_end(role);
+        CHECK_EQ(try_open(boss_url, a, &s, &err), -E_SCHEMA);
+        CHECK(strstr(err.msg, changes[i][1]));
+        CHECK(strstr(err.msg, "all was left as it is"));
+        CHECK_OK_ERR(tenant_drop(boss_url, a, NULL, &err), &err);
+        free(url);
+        free(role);
+        finish();
+    }
+}
+
+TEST(upgrade_while_the_role_of_the_tenant_is_connected_is_refused)
+{
+    const char *a = named("alpha");
+    char *role = mem_printf("pawl_%s", a), *url;
+    struct store *s;
+    struct err err;
+    struct pg t;
+
+    setup();
+    make_old(a, OLD_VERSION);
+    url = url_as(role);
+    t = pg_open(url, a);
+    CHECK_EQ(try_open(boss_url, a, &s, &err), -E_SCHEMA);
+    CHECK(strstr(err.msg, "1 sessions of the role"));
+    pg_end(&t);
+    await_end(role);
+    check_works(boss_url, a);
+    CHECK_OK_ERR(tenant_drop(boss_url, a, NULL, &err), &err);
+    free(url);
+    free(role);
+    finish();
+}
