@@ -38,7 +38,7 @@ struct damage {
         .breaks = code, .sqlite = lite, .postgres = pg \
     }
 
-/* Breaks what a transaction sees; the history may be changed in it. */
+/* Breaks what a transaction sees; the history may be changed in it, by the owner of the tables. */
 static inline void begin_damage(struct store *s, const char *sql, const char *sqlite,
                                 const char *postgres)
 {
@@ -46,7 +46,8 @@ static inline void begin_damage(struct store *s, const char *sql, const char *sq
     bool lite = db->driver->dialect == DIALECT_SQLITE;
     const char *texts[] = {lite ? "DROP TRIGGER execution_events_no_update;"
                                   "DROP TRIGGER execution_events_no_delete"
-                                : "ALTER TABLE execution_events DISABLE TRIGGER USER",
+                                : "SET LOCAL ROLE NONE; ALTER TABLE execution_events "
+                                  "DISABLE TRIGGER USER",
                            lite ? sqlite : postgres, sql};
     struct err err = ERR_INIT;
     size_t i;

@@ -168,9 +168,11 @@ static const char *word(struct store *s, const char *damage, const char *sql)
     if (is_lite())
         CHECK_OK_ERR(db->driver->script(db, "DROP TRIGGER execution_events_no_update", &err), &err);
     else
-        CHECK_OK_ERR(
-            db->driver->script(db, "ALTER TABLE execution_events DISABLE TRIGGER USER", &err),
-            &err);
+        CHECK_OK_ERR(db->driver->script(db,
+                                        "SET LOCAL ROLE NONE; ALTER TABLE execution_events DISABLE "
+                                        "TRIGGER USER",
+                                        &err),
+                     &err);
     CHECK_OK_ERR(db->driver->script(db, damage, &err), &err);
     CHECK_OK_ERR(db_query(db, &a, &r, &err), &err);
     snprintf(text, sizeof(text), "%s", r.n && rows_text(&r, 0, 0) ? rows_text(&r, 0, 0) : "");
