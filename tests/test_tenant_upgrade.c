@@ -109,10 +109,23 @@ TEST(tenant_of_the_first_version_is_taken_over_at_the_upgrade)
     upgrade_old(named("alpha"), 1);
 }
 
-/* Names that are also those of Pawl's functions and views. */
+/* A name that other tests may use on this server, too: one at a time. */
 TEST(tenant_whose_schema_has_the_name_of_a_view_is_taken_over_at_the_upgrade)
 {
+    struct err err = ERR_INIT;
+    struct pg_session session;
+    struct db_url *url = NULL;
+    PGconn *conn = NULL;
+    PGresult *res = NULL;
+
+    CHECK_OK_ERR(url_parse(pg_server(), NULL, &url, &err), &err);
+    CHECK_OK_ERR(pg_connect(url, 0, &conn, &session, &err), &err);
+    CHECK(pq.sendQuery(conn, "SELECT pg_advisory_lock(hashtext('pawl_executions'))"));
+    CHECK_OK_ERR(pg_finish(conn, 60 * SECOND, "lock", url->safe, &res, &err), &err);
     upgrade_old("executions", OLD_VERSION);
+    pq.clear(res);
+    pg_close(&conn);
+    url_free(&url);
 }
 
 #define EVIL "CREATE FUNCTION public.evil() RETURNS trigger " ESCAPE ";"
