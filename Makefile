@@ -94,21 +94,21 @@ endif
 
 # --- what there is -----------------------------------------------------------------------------------
 
-LAYERS = base core flow store exec dispatch engine api
-# A layer's directory and those right below it. The shim is a program of its own.
-LIB_DIRS := $(filter-out src/exec/shim/,$(wildcard $(LAYERS:%=src/%/) $(LAYERS:%=src/%/*/)))
+LAYERS = base core parse store exec dispatch engine api
+# A layer's folder and two levels below it. The shim is a program of its own.
+LIB_DIRS := $(filter-out src/exec/shim/,$(wildcard $(LAYERS:%=src/%/) $(LAYERS:%=src/%/*/) $(LAYERS:%=src/%/*/*/)))
 LIB_SRCS := $(wildcard $(addsuffix *.c,$(LIB_DIRS)))
 CLI_SRCS := $(wildcard src/cli/*.c src/cli/*/*.c)
 SHIM_SRCS := $(wildcard src/exec/shim/*.c)
 # Writes the man pages and docs/CLI.md from the tables; not installed.
 MANUAL_SRCS := $(wildcard tools/manual/*.c)
 TEST_SRCS := $(wildcard tests/test_*.c)
-TEST_COMMON := $(wildcard tests/harness.c tests/fixture.c tests/fixture_*.c tests/flow_fixture.c tests/flow_case.c)
+TEST_COMMON := $(wildcard tests/harness.c tests/fixture.c tests/fixture_*.c tests/workflow_fixture.c tests/workflow_case.c)
 # Random workflows and the model that they are compared with, for tests/test_random*.c.
 RANDOM_SRCS := $(wildcard tests/random/*.c)
 FUZZ_SRCS := $(wildcard tests/fuzz/*.c)
 # What they need of the library, which is not built for them as a whole.
-FUZZ_LIB := $(wildcard src/base/*.c src/core/*.c src/flow/*.c src/exec/outputs.c)
+FUZZ_LIB := $(wildcard $(addsuffix *.c,$(filter src/base/% src/core/% src/parse/%,$(LIB_DIRS))) src/exec/outputs.c)
 BENCH_SRCS := $(wildcard bench/*.c)
 # The databases of bench/raw.c.
 RAW_SRCS := $(wildcard bench/raw/*.c)
@@ -118,7 +118,7 @@ SQL := $(sort $(wildcard src/store/sql/*.sql))
 MIGRATIONS := $(sort $(wildcard src/store/migrations/*.sql))
 
 # The tables made from SQL are of use only to a store.
-GEN_SRCS := $(if $(wildcard src/store/db.h),$(BUILD)/gen/statements.c $(BUILD)/gen/migrations.c)
+GEN_SRCS := $(if $(wildcard src/store/driver/db.h),$(BUILD)/gen/statements.c $(BUILD)/gen/migrations.c)
 
 ifeq ($(SAN),tsan)
 # Only what starts threads has something to show there.
@@ -335,11 +335,11 @@ bench:
 
 # --- keep in order -----------------------------------------------------------------------------------
 
-C_FILES := $(wildcard $(foreach d,include src src/* src/*/* tools/manual tests tests/fuzz tests/random bench bench/raw examples models,$(d)/*.c $(d)/*.h))
+C_FILES := $(wildcard $(foreach d,include src src/* src/*/* src/*/*/* tools/manual tests tests/fuzz tests/random bench bench/raw examples models,$(d)/*.c $(d)/*.h))
 
 .PHONY: format check-format check-layers
 format:
-	$(CLANG_FORMAT) -i $(C_FILES)
+	@$(CLANG_FORMAT) -i $(C_FILES)
 
 check-format:
 	@$(CLANG_FORMAT) --dry-run -Werror $(C_FILES)

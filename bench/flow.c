@@ -17,8 +17,8 @@
 #include "kit.h"
 
 #include "base/buf.h"
-#include "flow/workflow.h"
-#include "store/query.h"
+#include "parse/workflow/file.h"
+#include "store/query/query.h"
 
 #include <sys/resource.h>
 
@@ -84,7 +84,7 @@ static void write_yaml(const struct run *r, struct buf *b)
 /* The canonical text, as it is submitted. */
 static char *definition(const struct run *r)
 {
-    struct problems problems = PROBLEMS_INIT;
+    struct diagnostics diagnostics = DIAGNOSTICS_INIT;
     struct arena arena = ARENA_INIT;
     struct buf yaml = BUF_INIT, text = BUF_INIT;
     const struct workflow *w;
@@ -92,11 +92,11 @@ static char *definition(const struct run *r)
 
     write_yaml(r, &yaml);
     kit_must(&r->k,
-             workflow_parse(problems_take(&problems, "bench.flow.yaml", yaml.ptr, yaml.len), NULL,
-                            &problems, &arena, &w, &err),
+             workflow_parse(diagnostics_take(&diagnostics, "bench.flow.yaml", yaml.ptr, yaml.len),
+                            NULL, &diagnostics, &arena, &w, &err),
              &err);
     workflow_write(w, &text);
-    problems_release(&problems);
+    diagnostics_release(&diagnostics);
     arena_release(&arena);
     buf_release(&yaml);
     return text.ptr;

@@ -4,8 +4,8 @@
  *
  *   idle URL WORKERS SECONDS
  */
+#include "store/driver/url.h"
 #include "store/store.h"
-#include "store/url.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -43,7 +43,7 @@ static void on_statement(void *arg, const char *what, int64_t took, long rows)
 
 static int hello(struct turn *t, void *arg, struct err *err)
 {
-    return op_worker_hello(t, arg, err);
+    return op_worker_register(t, arg, err);
 }
 
 static int tick(struct turn *t, void *arg, struct err *err)
@@ -63,7 +63,7 @@ static void idle(const char *url, int seconds)
                        .folder = "bench",
                        .version = "bench",
                        .pid = (int)getpid(),
-                       .room = 1};
+                       .capacity = 1};
     struct store *s = NULL;
     struct listener *l = NULL;
     struct err err = ERR_INIT;

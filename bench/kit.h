@@ -5,8 +5,8 @@
 
 #include "base/mem.h"
 #include "engine/engine.h"
-#include "exec/function.h"
-#include "exec/process.h"
+#include "exec/function/function.h"
+#include "exec/process/process.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ struct kit {
     int threads, local;    /* of functions: at once, and waiting beside them */
     int slots;             /* of commands; 0: none are run */
     int loops;             /* 0: one */
-    bool poll;
+    bool no_push;
     bool traced; /* statements are counted, which costs a look at the clock for each */
 
     struct engine *engine;
@@ -59,8 +59,8 @@ static inline const char *kit_sibling(const char *name)
     return path;
 }
 
-static inline int kit_make(void *arg, const struct engine_place *place, struct dispatch **out,
-                           struct err *err)
+static inline int kit_make(void *arg, const struct engine_dispatch_setup *place,
+                           struct dispatch **out, struct err *err)
 {
     struct kit *k = arg;
     struct function_options fo = {.threads = k->threads, .queue = k->local, .env = &k->env};
@@ -78,11 +78,11 @@ static inline int kit_make(void *arg, const struct engine_place *place, struct d
     if (k->function) {
         kit_must(k, function_new(&fo, &functions, err), err);
         kit_must(k, function_add(functions, "bench", k->function, k, err), err);
-        kit_must(k, dispatch_add(*out, function_executor(functions), 0, err), err);
+        kit_must(k, dispatch_add_executor(*out, function_executor(functions), 0, err), err);
     }
     if (k->slots) {
         kit_must(k, process_new(&po, &processes, err), err);
-        kit_must(k, dispatch_add(*out, processes, 0, err), err);
+        kit_must(k, dispatch_add_executor(*out, processes, 0, err), err);
     }
     return 0;
 }
@@ -131,7 +131,7 @@ static inline void kit_open(struct kit *k)
                                .queues = queues,
                                .host = "bench",
                                .loops = k->loops,
-                               .poll = k->poll};
+                               .no_push = k->no_push};
     struct err err = ERR_INIT;
 
     k->env = (struct env){

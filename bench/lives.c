@@ -77,7 +77,7 @@ static int claim_all(struct turn *t, void *arg, struct err *err)
 static int settle_all(struct turn *t, void *arg, struct err *err)
 {
     struct work *w = arg;
-    int rc = op_started(t, w->worker, w->starts, w->n, err);
+    int rc = op_record_starts(t, w->worker, w->starts, w->n, err);
 
     return rc ? rc : op_settle(t, w->worker, w->settlements, w->n, err);
 }

@@ -72,7 +72,7 @@ static void submit(struct args *a, size_t n, const char *queue)
 {
     size_t i, k;
 
-    args_begin(a, Q_TAKE_IDS);
+    args_begin(a, Q_NEW_IDS);
     args_int(a, (int64_t)n);
     if (lite) {
         db->run(a, ids);
@@ -173,7 +173,7 @@ static void claim(struct args *a, size_t n, const char *queue)
     db->run(a, ids);
     db->sync(ids);
     update(a, Q_EXECUTION_UPDATE, n, 3, S_RUNNING);
-    args_begin(a, lite ? Q_OUTBOX_DELETE : Q_OUTBOX_DELETE_AT);
+    args_begin(a, lite ? Q_OUTBOX_DELETE : Q_OUTBOX_DELETE_BY_CTID);
     for (i = 0; i < n; i++) {
         if (!lite) {
             args_int(a, raw_places[i]);

@@ -3,8 +3,8 @@
  *
  *   wake URL TIMES
  */
+#include "store/driver/url.h"
 #include "store/store.h"
-#include "store/url.h"
 
 #include <poll.h>
 #include <signal.h>

@@ -51,7 +51,7 @@
 #endif
 
 mtype = {
-	legal_move, /* every move is in the table of src/core/states.c */
+	legal_move, /* every move is in the table of src/core/transitions.c */
 	alone,      /* when the other host starts the job, nothing of it lives on the first, nor ever will */
 	not_reached /* no property: shows that the other host does start it */
 };

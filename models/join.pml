@@ -24,7 +24,7 @@
 #include "common.pml"
 
 mtype = {
-	legal_move,    /* every move is in the table of src/core/states.c */
+	legal_move,    /* every move is in the table of src/core/transitions.c */
 	true_image,    /* what a turn changes is still as it read it: no event's `from` is wrong */
 	one_join,      /* J is marked ready at most once */
 	one_end,       /* the workflow ends once */

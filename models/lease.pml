@@ -60,7 +60,7 @@
 #endif
 
 mtype = {
-	legal_move,       /* every move is in the table of src/core/states.c */
+	legal_move,       /* every move is in the table of src/core/transitions.c */
 	one_end,          /* at most one terminal event */
 	one_child,        /* never two live children */
 	nothing_left,     /* no live child once it is requeued or ended */

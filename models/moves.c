@@ -1,8 +1,8 @@
 /* moves.c - prints the table of legal moves as Promela: the statuses as mtypes, TERMINAL(status),
- * and for each event JOB_EVENT(from, to) and FLOW_EVENT(from, to), whether it may make that move.
- * Built with src/core/states.c by models/run, so that the models are held to the very table that
- * the door and verify use. */
-#include "core/states.h"
+ * and for each event JOB_EVENT(from, to) and WORKFLOW_EVENT(from, to), whether it may make that
+ * move. Built with src/core/transitions.c by models/run, so that the models are held to the very
+ * table that the door and verify use. */
+#include "core/transitions.h"
 
 #include <stdio.h>
 
@@ -43,11 +43,11 @@ int main(void)
 {
     int action;
 
-    puts("/* Made from src/core/states.c by models/moves.c. */");
+    puts("/* Made from src/core/transitions.c by models/moves.c. */");
     print_statuses();
     for (action = 1; action < EV_COUNT; action++) {
         print_moves("JOB", FOR_JOBS, action);
-        print_moves("FLOW", FOR_FLOWS, action);
+        print_moves("FLOW", FOR_WORKFLOWS, action);
     }
     return ferror(stdout) || fflush(stdout);
 }

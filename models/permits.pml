@@ -40,7 +40,7 @@
 #endif
 
 mtype = {
-	legal_move,       /* every move is in the table of src/core/states.c */
+	legal_move,       /* every move is in the table of src/core/transitions.c */
 	counted,          /* used = the jobs that are claimable or run */
 	never_over,       /* above the limit are only jobs that already ran when it was lowered */
 	nobody_forgotten, /* nobody is held for ever while there is room */

@@ -6,7 +6,7 @@ load cli_common
 load cli_run
 
 setup() {
-	[ "$PAWL_TEST_DB" = postgres ] || skip 'of a server; a file: cli_gone.bats'
+	[ "$PAWL_TEST_DB" = postgres ] || skip 'of a server; a file: cli_database_gone.bats'
 	dir=$(mktemp -d "${TMPDIR:-/tmp}/pawl-cli.XXXXXX")
 	chmod 755 "$dir" # the server has a user of its own
 	unset PAWL_DB PAWL_TRACE

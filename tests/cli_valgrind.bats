@@ -4,7 +4,7 @@
 
 load cli_common
 load cli_run
-load cli_every
+load cli_all_commands
 
 setup() {
 	command -v valgrind >/dev/null || skip 'valgrind is not installed'

@@ -26,7 +26,7 @@ static inline void close_both(struct pawl *p, struct store *s)
 
 static inline int hello_body(struct turn *t, void *arg, struct err *e)
 {
-    return op_worker_hello(t, arg, e);
+    return op_worker_register(t, arg, e);
 }
 
 static inline void hello(struct store *s, int64_t id, const char *folder, const char *serves)
@@ -36,7 +36,7 @@ static inline void hello(struct store *s, int64_t id, const char *folder, const 
                        .folder = folder,
                        .version = "1",
                        .pid = 77,
-                       .room = 4,
+                       .capacity = 4,
                        .serves = serves};
     struct err e = ERR_INIT;
 

@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 #include "fixture.h"
-#include "store/lite_db.h"
+#include "store/driver/sqlite/sqlite_db.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -198,7 +198,7 @@ static double cost_of_plans(void)
 
 static double cost_of_steps(struct store *s)
 {
-    struct lite_db *l = lite_of(store_db(s));
+    struct sqlite_db *l = sqlite_from_db(store_db(s));
     double sum = 0;
     int q;
 

@@ -2,9 +2,9 @@
 #ifndef TESTS_CRON_FIXTURE_H
 #define TESTS_CRON_FIXTURE_H
 
-#include "zone_fixture.h"
+#include "tz_fixture.h"
 
-#include "core/cron.h"
+#include "core/schedule/cron.h"
 
 #define SECOND INT64_C(1000000)
 #define DAY    86400
@@ -18,7 +18,7 @@ static inline struct cron pattern(const char *text)
     return c;
 }
 
-static inline void check_next(const struct zone *z, const char *text, int64_t after, int64_t want)
+static inline void check_next(const struct tz *z, const char *text, int64_t after, int64_t want)
 {
     struct cron c = pattern(text);
     char found[TIME_TEXT_SIZE] = "never", wanted[TIME_TEXT_SIZE];
@@ -27,8 +27,8 @@ static inline void check_next(const struct zone *z, const char *text, int64_t af
     if (cron_next(&c, z, after, &next))
         text_time(next, found);
     if (strcmp(found, text_time(want, wanted)) != 0)
-        test_fail(__FILE__, __LINE__, "'%s' in %s is due at %s, not at %s", text, zone_name(z),
-                  found, wanted);
+        test_fail(__FILE__, __LINE__, "'%s' in %s is due at %s, not at %s", text, tz_name(z), found,
+                  wanted);
 }
 
 /* A pattern, a time, and its due times after that: local times with their offset. */
@@ -36,7 +36,7 @@ struct due_case {
     const char *cron, *after, *due[6];
 };
 
-static inline void check_cases(struct zone *z, const struct due_case *cases, size_t n)
+static inline void check_cases(struct tz *z, const struct due_case *cases, size_t n)
 {
     const struct due_case *c;
     size_t i;
@@ -51,7 +51,7 @@ static inline void check_cases(struct zone *z, const struct due_case *cases, siz
         }
         CHECK(i);
     }
-    zone_free(&z);
+    tz_free(&z);
 }
 
 #endif

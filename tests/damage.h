@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The invariants that are broken in test_verify_flow.c; all others are in test_verify.c. */
+/* The invariants that are broken in test_verify_workflow.c; all others are in test_verify.c. */
 #define FLOW_CODES "I32 I33 I34 I35 I36 I37"
 
 #define ID(name)   "(SELECT id FROM executions WHERE name = '" name "')"

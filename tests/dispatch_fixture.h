@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "dispatch/attempts.h"
 #include "dispatch/dispatch.h"
-#include "exec/function.h"
+#include "exec/function/function.h"
 #include "harness.h"
 
 #include <errno.h>
@@ -154,15 +154,15 @@ static const struct executor_ops desk_ops = {
     .kind = "desk",
     .outlives_worker = true,
     .start = desk_start,
-    .find = desk_adopt,
+    .reattach = desk_adopt,
     .cancel = desk_cancel,
     .renewed = desk_renewed,
     .forget = desk_forget,
     .settled = desk_settled,
-    .hand_over = desk_hand_over,
-    .room = desk_room,
+    .stop = desk_hand_over,
+    .capacity = desk_room,
     .fd = desk_fd,
-    .turn = desk_turn,
+    .poll = desk_turn,
     .free = desk_free,
 };
 
@@ -228,7 +228,7 @@ static inline struct desk *add_desk(struct fixture *fx, const char *key, int max
     struct desk *k = desk_new(&desk_ops, key, max);
     struct err err = ERR_INIT;
 
-    CHECK_OK_ERR(dispatch_add(fx->d, &k->x, slots, &err), &err);
+    CHECK_OK_ERR(dispatch_add_executor(fx->d, &k->x, slots, &err), &err);
     return k;
 }
 
@@ -251,7 +251,7 @@ static inline void turns(struct fixture *fx)
     struct pollfd p = {.fd = dispatch_fd(fx->d), .events = POLLIN};
 
     while (poll(&p, 1, 0) > 0)
-        dispatch_turn(fx->d);
+        dispatch_poll(fx->d);
 }
 
 static inline void wait_seen(struct fixture *fx, size_t n)
@@ -260,14 +260,14 @@ static inline void wait_seen(struct fixture *fx, size_t n)
 
     while (fx->seen.n < n) {
         CHECK(poll(&p, 1, 30000) > 0 || errno == EINTR);
-        dispatch_turn(fx->d);
+        dispatch_poll(fx->d);
     }
 }
 
 static inline const struct lane_group *group(struct fixture *fx, const char *executor)
 {
     size_t n, i;
-    const struct lane_group *g = dispatch_lanes(fx->d, &n);
+    const struct lane_group *g = dispatch_lane_groups(fx->d, &n);
 
     for (i = 0; i < n; i++)
         if (!strcmp(g[i].executor, executor))
@@ -275,9 +275,9 @@ static inline const struct lane_group *group(struct fixture *fx, const char *exe
     test_fail(__FILE__, __LINE__, "no executor %s", executor);
 }
 
-static inline int room(struct fixture *fx, const char *executor)
+static inline int capacity(struct fixture *fx, const char *executor)
 {
-    return lane_group_room(group(fx, executor), dispatch_room(fx->d));
+    return lane_group_capacity(group(fx, executor), dispatch_free_slots(fx->d));
 }
 
 #endif

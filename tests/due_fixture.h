@@ -2,9 +2,9 @@
 #ifndef TESTS_DUE_FIXTURE_H
 #define TESTS_DUE_FIXTURE_H
 
-#include "zone_fixture.h"
+#include "tz_fixture.h"
 
-#include "core/schedule.h"
+#include "core/schedule/schedule.h"
 
 #define SECOND INT64_C(1000000)
 #define MINUTE (60 * SECOND)
@@ -15,14 +15,14 @@ static const char noon[] = "2026-06-01T12:00:00Z";
 
 struct fixture {
     struct schedule s;
-    struct zone *z;
+    struct tz *z;
     struct schedule_look look;
     int64_t out[MAX];
 };
 
 static inline struct fixture schedule(const char *cron)
 {
-    struct fixture f = {.s = {.name = "nightly"}, .z = zone_of_rule("UTC0")};
+    struct fixture f = {.s = {.name = "nightly"}, .z = tz_of_rule("UTC0")};
     struct err err = ERR_INIT;
 
     CHECK_OK_ERR(cron_parse(cron, &f.s.cron, &err), &err);
@@ -33,8 +33,8 @@ static inline struct fixture schedule_in_berlin(const char *cron)
 {
     struct fixture f = schedule(cron);
 
-    zone_free(&f.z);
-    f.z = zone_of_rule(berlin_rule);
+    tz_free(&f.z);
+    f.z = tz_of_rule(berlin_rule);
     return f;
 }
 

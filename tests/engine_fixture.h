@@ -6,8 +6,8 @@
 
 #include "base/text.h"
 #include "engine/engine.h"
-#include "exec/function.h"
-#include "exec/process.h"
+#include "exec/function/function.h"
+#include "exec/process/process.h"
 #include "fixture.h"
 
 #include <stdatomic.h>
@@ -71,8 +71,8 @@ static inline const char *kit_shim(void)
     return path;
 }
 
-static inline int kit_make(void *arg, const struct engine_place *place, struct dispatch **out,
-                           struct err *err)
+static inline int kit_make(void *arg, const struct engine_dispatch_setup *place,
+                           struct dispatch **out, struct err *err)
 {
     struct worker_kit *k = arg;
     struct function_options fo = {.threads = k->threads ? k->threads : 4, .env = fixture_env()};
@@ -94,10 +94,10 @@ static inline int kit_make(void *arg, const struct engine_place *place, struct d
     CHECK_OK_ERR(function_new(&fo, &k->functions, err), err);
     for (f = k->list; f && f->name; f++)
         CHECK_OK_ERR(function_add(k->functions, f->name, f->fn, f->arg, err), err);
-    CHECK_OK_ERR(dispatch_add(*out, function_executor(k->functions), 0, err), err);
+    CHECK_OK_ERR(dispatch_add_executor(*out, function_executor(k->functions), 0, err), err);
     if (k->commands) {
         CHECK_OK_ERR(process_new(&po, &x, err), err);
-        CHECK_OK_ERR(dispatch_add(*out, x, 0, err), err);
+        CHECK_OK_ERR(dispatch_add_executor(*out, x, 0, err), err);
     }
     return 0;
 }
@@ -119,7 +119,7 @@ static inline void kit_open_with(struct worker_kit *k, struct engine_options o)
     o.env = fixture_env();
     o.state = kit_state();
     o.lease = o.lease ? o.lease : LEASE;
-    o.poll = kit_polls();
+    o.no_push = kit_polls();
     o.loops = o.loops ? o.loops : kit_loops();
     CHECK_OK_ERR(engine_open(&o, kit_make, k, &k->engine, &err), &err);
     engine_on_end(k->engine, kit_ended, &k->ended);
@@ -202,7 +202,7 @@ static inline void kit_lose_ended(struct worker_kit *k, struct store *s)
 
     KIT_UNTIL(k, dispatch_in_flight(d));
     while (dispatch_in_flight(d))
-        dispatch_turn(d);
+        dispatch_poll(d);
     kit_lose_lease(s);
 }
 

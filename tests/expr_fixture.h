@@ -5,8 +5,8 @@
 
 #include "base/buf.h"
 #include "base/text.h"
-#include "core/expr.h"
-#include "core/value.h"
+#include "core/expr/expr.h"
+#include "core/expr/value.h"
 #include "harness.h"
 
 #include <jansson.h>

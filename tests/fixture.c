@@ -1,9 +1,9 @@
 /* fixture.c - see fixture.h: the store, its clock, verify, and looking at what is there. */
 #include "fixture.h"
 
+#include "as_of_fixture.h"
 #include "base/buf.h"
-#include "past_fixture.h"
-#include "store/query.h"
+#include "store/query/query.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +37,7 @@ struct store *fixture_store(void)
     struct store *s = NULL;
 
     CHECK_OK_ERR(store_open(fixture_url(), fixture_tenant(), &options, &s, &err), &err);
-    store_set_flow(s, &(struct store_flow_options){.slice = slice});
+    store_set_workflow_options(s, &(struct store_workflow_options){.slice = slice});
     return s;
 }
 
@@ -233,11 +233,11 @@ const char *history(struct store *s, int64_t id)
     char *text;
     size_t i;
 
-    CHECK_OK_ERR(query_events_of(s, id, 0, 10000, &events, &err), &err);
+    CHECK_OK_ERR(query_execution_events(s, id, 0, 10000, &events, &err), &err);
     for (i = 0; i < events.n; i++) {
         if (i)
             buf_addch(&b, ' ');
-        buf_addstr(&b, action_text(events.at[i].type % FLOW_EVENT));
+        buf_addstr(&b, action_text(events.at[i].type % WORKFLOW_EVENT));
     }
     text = arena_strdup(&kept, buf_cstr(&b));
     buf_release(&b);

@@ -6,7 +6,7 @@
 
 #include "harness.h"
 #include "store/store.h"
-#include "store/verify.h"
+#include "store/verify/verify.h"
 
 #include <sys/types.h>
 

@@ -37,7 +37,7 @@ struct store *watched_store(struct watch *w)
     w->env = (struct env){
         .clock_offset = fixture_env()->clock_offset, .point = on_point, .note = on_note, .arg = w};
     CHECK_OK_ERR(store_open(fixture_url(), fixture_tenant(), &options, &s, &err), &err);
-    store_set_flow(s, &(struct store_flow_options){.slice = fixture_slice()});
+    store_set_workflow_options(s, &(struct store_workflow_options){.slice = fixture_slice()});
     return s;
 }
 

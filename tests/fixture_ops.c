@@ -111,7 +111,7 @@ static int start_body(struct turn *t, void *arg, struct err *err)
 {
     struct settling *g = arg;
 
-    return op_started(t, g->worker, &g->start, 1, err);
+    return op_record_starts(t, g->worker, &g->start, 1, err);
 }
 
 static int settle_body(struct turn *t, void *arg, struct err *err)
@@ -180,12 +180,12 @@ static int reap_body(struct turn *t, void *arg, struct err *err)
 
 static int timers_body(struct turn *t, void *arg, struct err *err)
 {
-    return op_timers(t, arg, err);
+    return op_fire_timers(t, arg, err);
 }
 
 size_t reap(struct store *s)
 {
-    struct reap_round r = {.max = 1000};
+    struct reap_slice r = {.max = 1000};
     struct err err = ERR_INIT;
 
     CHECK_OK_ERR(store_turn(s, reap_body, &r, &err), &err);
@@ -194,14 +194,14 @@ size_t reap(struct store *s)
 
 size_t run_timers(struct store *s)
 {
-    struct timer_round r = {.max = 1000};
+    struct timer_slice r = {.max = 1000};
     struct err err = ERR_INIT;
 
     CHECK_OK_ERR(store_turn(s, timers_body, &r, &err), &err);
     return r.n;
 }
 
-struct asking {
+struct why_query {
     struct request request;
     bool more;
     const char *key;
@@ -210,35 +210,35 @@ struct asking {
 
 static int cancel_body(struct turn *t, void *arg, struct err *err)
 {
-    struct asking *a = arg;
+    struct why_query *a = arg;
 
     return op_cancel(t, &a->request, 1, fixture_slice(), &a->more, err);
 }
 
 static int hold_body(struct turn *t, void *arg, struct err *err)
 {
-    struct asking *a = arg;
+    struct why_query *a = arg;
 
     return op_pause(t, &a->request, 1, fixture_slice(), &a->more, err);
 }
 
 static int unhold_body(struct turn *t, void *arg, struct err *err)
 {
-    struct asking *a = arg;
+    struct why_query *a = arg;
 
     return op_resume(t, &a->request, 1, fixture_slice(), &a->more, err);
 }
 
 static int limit_body(struct turn *t, void *arg, struct err *err)
 {
-    struct asking *a = arg;
+    struct why_query *a = arg;
 
     return op_limit(t, a->key, a->max, 100, &a->more, err);
 }
 
 static int ask(struct store *s, int (*body)(struct turn *, void *, struct err *), int64_t id)
 {
-    struct asking a = {.request = {.execution = id, .by = "tester", .reason = "a test"}};
+    struct why_query a = {.request = {.execution = id, .by = "tester", .reason = "a test"}};
     struct err err = ERR_INIT;
 
     CHECK_OK_ERR(store_turn(s, body, &a, &err), &err);
@@ -262,7 +262,7 @@ int unhold(struct store *s, int64_t id)
 
 void set_limit(struct store *s, const char *key, int max)
 {
-    struct asking a = {.key = key, .max = max};
+    struct why_query a = {.key = key, .max = max};
     struct err err = ERR_INIT;
 
     do

@@ -4,8 +4,8 @@
  * the keeper, a session that reads SQL from the pipe PAWL_TEST_KEEPER, and nobody waits for that; a
  * test that dies hands on nothing. */
 #include "fixture.h"
+#include "store/driver/url.h"
 #include "store/tenant.h"
-#include "store/url.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
 #define TESTS_FUNCTION_FIXTURE_H
 
 #include "base/mem.h"
-#include "exec/function.h"
+#include "exec/function/function.h"
 #include "harness.h"
 
 #include <dirent.h>
@@ -137,7 +137,7 @@ static inline bool turn(struct fixture *fx, int ms)
 
     CHECK(n >= 0 || errno == EINTR);
     if (n > 0)
-        fx->x->ops->turn(fx->x);
+        fx->x->ops->poll(fx->x);
     return n > 0;
 }
 

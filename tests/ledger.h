@@ -10,7 +10,7 @@
 
 #include "base/mem.h"
 #include "engine_fixture.h"
-#include "exec/attempt.h"
+#include "exec/attempt/attempt.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -294,7 +294,7 @@ static inline int ledger_each_in(const char *world,
 
     while (d && (entry = readdir(d)))
         if (attempt_parse_name(entry->d_name, &execution, &attempt)) {
-            int at = attempt_open(dir, execution, attempt);
+            int at = attempt_open_folder(dir, execution, attempt);
 
             if (at < 0)
                 continue; /* just removed */
@@ -328,7 +328,7 @@ static inline int ledger_held_at(int at, int64_t execution, int attempt, int64_t
     (void)execution;
     (void)attempt;
     (void)arg;
-    return attempt_is_held(at, ATTEMPT_LOCK) || attempt_is_held(at, ATTEMPT_TREE);
+    return attempt_is_locked(at, ATTEMPT_LOCK) || attempt_is_locked(at, ATTEMPT_TREE);
 }
 
 /* Folders in which something is still at work. */

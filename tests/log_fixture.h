@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 #include "fixture.h"
-#include "store/query.h"
+#include "store/query/query.h"
 
 #include <string.h>
 
@@ -19,7 +19,7 @@ static inline int log_body(struct turn *t, void *arg, struct err *err)
 {
     struct logging *g = arg;
 
-    return op_log(t, g->worker, g->list, g->n, err);
+    return op_store_logs(t, g->worker, g->list, g->n, err);
 }
 
 static inline struct log_chunk chunk_of(struct held_job j, int64_t offset, const char *bytes,
@@ -60,7 +60,7 @@ static inline struct log_page page(struct store *s, int64_t id, int attempt, int
     struct log_page p = {0};
     struct err err = ERR_INIT;
 
-    CHECK_OK_ERR(query_log(s, &(struct log_place){id, attempt, from}, max, out, &p, &err), &err);
+    CHECK_OK_ERR(query_log(s, &(struct log_position){id, attempt, from}, max, out, &p, &err), &err);
     return p;
 }
 

@@ -5,7 +5,7 @@
 #define TESTS_MEETING_FIXTURE_H
 
 #include "fixture.h"
-#include "store/door.h"
+#include "store/door/door.h"
 #include "store/store_internal.h"
 
 #include <stdio.h>

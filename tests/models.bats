@@ -47,7 +47,7 @@ copy_models() {
 
 @test "a move that leaves the table of the engine is noticed by the model" {
 	copy_models
-	sed -i '/MOVE(ADOPTED, RUNNING, RUNNING, JOBS)/d' src/core/states.c
+	sed -i '/MOVE(ADOPTED, RUNNING, RUNNING, JOBS)/d' src/core/transitions.c
 	run models/run lease:PAUSES=1
 	[ "$status" = 1 ]
 	[[ ${lines[0]} == lease*'WRONG: must be ok, is violated: '* ]]

@@ -5,9 +5,9 @@
 
 #include "harness.h"
 
-#include "store/db.h"
-#include "store/pg_conn.h"
-#include "store/url.h"
+#include "store/driver/db.h"
+#include "store/driver/postgres/conn.h"
+#include "store/driver/url.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,7 +67,7 @@ static inline void pg_admin(const char *url_text, const char *sql)
     CHECK_OK_ERR(url_parse(url_text, NULL, &url, &err), &err);
     CHECK_OK_ERR(pg_connect(url, 0, &conn, &session, &err), &err);
     CHECK(pq.sendQuery(conn, sql));
-    CHECK_OK_ERR(pg_finish(conn, 60 * SECOND, sql, url->safe, &res, &err), &err);
+    CHECK_OK_ERR(pg_finish_statement(conn, 60 * SECOND, sql, url->safe, &res, &err), &err);
     pq.clear(res);
     pg_close(&conn);
     url_free(&url);

@@ -3,7 +3,7 @@
 #ifndef TESTS_PG_SUBMIT_FIXTURE_H
 #define TESTS_PG_SUBMIT_FIXTURE_H
 
-#include "submission_fixture.h"
+#include "sql_submission_fixture.h"
 
 #undef SECOND /* the driver has the same, as an int */
 #include "pg_fixture.h"
@@ -39,7 +39,7 @@ static inline int64_t run(PGconn *conn, const char *sql)
     do {
         PGresult *next = NULL;
 
-        CHECK_OK_ERR(pg_result(conn, 60 * SECOND, &next, &err), &err);
+        CHECK_OK_ERR(pg_wait_result(conn, 60 * SECOND, &next, &err), &err);
         if (!next)
             break;
         pq.clear(res);

@@ -3,8 +3,8 @@
 #define TESTS_PROCESS_FIXTURE_H
 
 #include "base/mem.h"
-#include "exec/attempt.h"
-#include "exec/process.h"
+#include "exec/attempt/attempt.h"
+#include "exec/process/process.h"
 #include "harness.h"
 
 #include <dirent.h>
@@ -166,7 +166,7 @@ static inline void worker_find(struct worker *w, const struct task *t)
 {
     struct err err = ERR_INIT;
 
-    CHECK_OK_ERR(w->x->ops->find(w->x, t, &err), &err);
+    CHECK_OK_ERR(w->x->ops->reattach(w->x, t, &err), &err);
 }
 
 /* Turns when there is something to do, for at most that long. */
@@ -175,7 +175,7 @@ static inline void worker_turn(struct worker *w, int64_t us)
     struct pollfd p = {.fd = w->x->ops->fd(w->x), .events = POLLIN};
 
     if (poll(&p, 1, (int)(us / 1000)) > 0)
-        w->x->ops->turn(w->x);
+        w->x->ops->poll(w->x);
 }
 
 /* Turns until the condition holds. */
@@ -260,7 +260,7 @@ static inline int folder_of(const struct task *t)
     int dir = open(attempts_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), at;
 
     CHECK(dir >= 0);
-    at = attempt_open(dir, t->execution, t->attempt);
+    at = attempt_open_folder(dir, t->execution, t->attempt);
     close(dir);
     return at;
 }

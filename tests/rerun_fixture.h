@@ -2,8 +2,8 @@
 #ifndef TESTS_RERUN_FIXTURE_H
 #define TESTS_RERUN_FIXTURE_H
 
-#include "flow_fixture.h"
 #include "store/operator.h"
+#include "workflow_fixture.h"
 
 static inline int rerun_body(struct turn *t, void *arg, struct err *err)
 {
@@ -13,7 +13,8 @@ static inline int rerun_body(struct turn *t, void *arg, struct err *err)
 static struct err refusal;
 
 /* What ran again, as "a b", by their short names; NULL: it was refused. */
-static inline const char *rerun(struct store *s, int64_t id, enum rerun_what what, const char *from)
+static inline const char *rerun(struct store *s, int64_t id, enum rerun_scope what,
+                                const char *from)
 {
     static char names[4096];
     struct rerun r = {
@@ -24,11 +25,11 @@ static inline const char *rerun(struct store *s, int64_t id, enum rerun_what wha
     refusal = (struct err)ERR_INIT;
     rc = store_turn(s, rerun_body, &r, &refusal);
     names[0] = 0;
-    for (i = 0; i < r.nodes.n; i++) {
-        const char *name = strrchr(r.nodes.at[i].name, ':');
+    for (i = 0; i < r.reruns.n; i++) {
+        const char *name = strrchr(r.reruns.at[i].name, ':');
 
         used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", i ? " " : "",
-                                 name ? name + 1 : r.nodes.at[i].name);
+                                 name ? name + 1 : r.reruns.at[i].name);
         CHECK(used < sizeof(names));
     }
     rerun_release(&r);

@@ -7,7 +7,7 @@
 
 #include "cost.h"
 #include "fixture.h"
-#include "store/query.h"
+#include "store/query/query.h"
 
 #undef SECOND /* the driver has the same, as an int */
 #include "pg_fixture.h"
@@ -121,7 +121,7 @@ static inline int log_body(struct turn *t, void *arg, struct err *err)
     for (i = 0; i < w->n; i++)
         list[i] = (struct log_chunk){
             .lease = w->refs[i], .attempt = 1, .bytes = "what it said", .len = 12};
-    return op_log(t, 7, list, w->n, err);
+    return op_store_logs(t, 7, list, w->n, err);
 }
 
 static inline void say(struct store *s, struct work *w)
@@ -215,7 +215,7 @@ static inline void vacuum(void)
 struct world {
     struct store *s;
     int64_t flow, child; /* a workflow with nine tasks that have ended, and one of these */
-    struct follower follower;
+    struct event_follower event_follower;
     int64_t retained; /* up to which root */
 };
 
@@ -289,14 +289,14 @@ static inline void check_scale(const struct scale_case *all, size_t n)
     fill_world(&w, units - units / 4);
     measure_all(&w, all, n, many);
     sql_analyze(w.s);
-    follower_release(&w.follower);
+    event_follower_release(&w.event_follower);
     store_close(&w.s);
     w.s = fixture_store();
     measure_all(&w, all, n, anew);
     check_all(all, n, few, many, "on the old connection");
     check_all(all, n, few, anew, "on a new one, with statistics");
     verify_clean(w.s);
-    follower_release(&w.follower);
+    event_follower_release(&w.event_follower);
     store_close(&w.s);
     arena_release(&spied);
     free(few);

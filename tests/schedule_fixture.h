@@ -4,8 +4,8 @@
 #define TESTS_SCHEDULE_FIXTURE_H
 
 #include "base/text.h"
-#include "flow_fixture.h"
-#include "store/schedule.h"
+#include "store/schedule/schedule.h"
+#include "workflow_fixture.h"
 
 #define MINUTE (60 * SECOND)
 #define HOUR   (60 * MINUTE)
@@ -35,9 +35,9 @@ static inline int apply_body(struct turn *t, void *arg, struct err *err)
     return op_apply(t, arg, err);
 }
 
-static inline struct application apply(struct store *s, const char *yaml)
+static inline struct apply_request apply(struct store *s, const char *yaml)
 {
-    struct application a = {.definition = flow_text(yaml), .by = "test"};
+    struct apply_request a = {.definition = flow_text(yaml), .by = "test"};
     struct err err = ERR_INIT;
 
     CHECK_OK_ERR(store_turn(s, apply_body, &a, &err), &err);
@@ -46,7 +46,7 @@ static inline struct application apply(struct store *s, const char *yaml)
 }
 
 /* A workflow "w" of one task, with these schedules. */
-static inline struct application apply_schedules(struct store *s, const char *list)
+static inline struct apply_request apply_schedules(struct store *s, const char *list)
 {
     char yaml[2000];
 
@@ -56,24 +56,24 @@ static inline struct application apply_schedules(struct store *s, const char *li
 
 static inline int look_body(struct turn *t, void *arg, struct err *err)
 {
-    return op_schedules(t, arg, err);
+    return op_fire_schedules(t, arg, err);
 }
 
 /* What an engine does when schedules are due; returns how many runs began. The last round is in
  * *out, if wanted. */
-static inline size_t look_out(struct store *s, struct schedule_round *out)
+static inline size_t look_out(struct store *s, struct schedule_slice *out)
 {
-    struct schedule_round r = {.max = 10};
+    struct schedule_slice r = {.max = 10};
     struct err err = ERR_INIT;
-    size_t begun = 0;
+    size_t started = 0;
 
     do {
         CHECK_OK_ERR(store_turn(s, look_body, &r, &err), &err);
-        begun += r.begun;
+        started += r.started;
     } while (r.more);
     if (out)
         *out = r;
-    return begun;
+    return started;
 }
 
 static inline size_t look(struct store *s)
@@ -90,12 +90,12 @@ static inline size_t look_at(struct store *s, const char *time)
 
 static inline int order_body(struct turn *t, void *arg, struct err *err)
 {
-    return op_schedule(t, arg, err);
+    return op_change_schedule(t, arg, err);
 }
 
 static inline int order(struct store *s, enum schedule_verb verb, const char *name, int64_t *id)
 {
-    struct schedule_order o = {.verb = verb, .name = name, .by = "me", .reason = "why not"};
+    struct schedule_action o = {.verb = verb, .name = name, .by = "me", .reason = "why not"};
     struct err err = ERR_INIT;
     int rc = store_turn(s, order_body, &o, &err);
 

@@ -4,7 +4,7 @@
 #define TESTS_STRESS_FIXTURE_H
 
 #include "fixture.h"
-#include "store/door.h"
+#include "store/door/door.h"
 
 /* On a machine that is busy with other things a lock may be waited for in vain now and then; a
  * wrong order of locks makes that happen again and again. (test_deadlock.c tolerates none.) */

@@ -59,7 +59,7 @@ static inline int try_sql(const char *url_text, const char *schema, const char *
     CHECK_OK_ERR(url_parse(url_text, NULL, &url, err), err);
     CHECK_OK_ERR(pg_connect(url, 0, &conn, &session, err), err);
     CHECK(pq.sendQuery(conn, text));
-    rc = pg_finish(conn, 60 * SECOND, sql, url->safe, &res, err);
+    rc = pg_finish_statement(conn, 60 * SECOND, sql, url->safe, &res, err);
     pq.clear(res);
     pg_close(&conn);
     url_free(&url);

@@ -1,9 +1,9 @@
 /* test_attempt.c - the folder of an attempt: names, locks, records, the log, and its removal. */
 #include "base/env.h"
 #include "base/mem.h"
-#include "exec/attempt.h"
+#include "exec/attempt/attempt.h"
 #include "exec/mask.h"
-#include "exec/process_request.h"
+#include "exec/process/request.h"
 #include "harness.h"
 
 #include <errno.h>
@@ -19,12 +19,12 @@
 
 TEST_NO_DB;
 
-static int test_folder(void)
+static int test_state_folder(void)
 {
     int dir = open(test_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), at;
 
     CHECK(dir >= 0);
-    at = attempt_make(dir, 12, 3);
+    at = attempt_make_folder(dir, 12, 3);
     CHECK(at >= 0);
     close(dir);
     return at;
@@ -63,42 +63,42 @@ TEST(only_the_name_of_an_attempt_is_read_as_one)
 
 TEST(a_folder_is_made_once_and_for_nobody_else)
 {
-    int dir = open(test_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), at = test_folder();
+    int dir = open(test_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), at = test_state_folder();
     struct stat st;
 
     CHECK_OK(fstat(at, &st));
     CHECK_EQ(st.st_mode & 0777, 0700);
-    CHECK_EQ(attempt_make(dir, 12, 3), -1);
+    CHECK_EQ(attempt_make_folder(dir, 12, 3), -1);
     CHECK_EQ(errno, EEXIST);
-    CHECK_EQ(attempt_open(dir, 12, 4), -1);
+    CHECK_EQ(attempt_open_folder(dir, 12, 4), -1);
     CHECK_OK(symlinkat("12.3", dir, "12.5"));
-    CHECK_EQ(attempt_open(dir, 12, 5), -1);
+    CHECK_EQ(attempt_open_folder(dir, 12, 5), -1);
     close(at);
     close(dir);
 }
 
 TEST(a_lock_is_held_until_its_last_copy_is_closed)
 {
-    int at = test_folder(), lock, copy;
+    int at = test_state_folder(), lock, copy;
 
-    CHECK(!attempt_is_held(at, ATTEMPT_LOCK));
+    CHECK(!attempt_is_locked(at, ATTEMPT_LOCK));
     lock = attempt_lock(at, ATTEMPT_LOCK, false);
     CHECK(lock >= 0);
-    CHECK(attempt_is_held(at, ATTEMPT_LOCK));
+    CHECK(attempt_is_locked(at, ATTEMPT_LOCK));
     CHECK_EQ(attempt_lock(at, ATTEMPT_LOCK, false), -1);
     CHECK_EQ(errno, EAGAIN);
-    CHECK(attempt_is_held(at, ATTEMPT_LOCK)); /* looking and failing did not free it */
+    CHECK(attempt_is_locked(at, ATTEMPT_LOCK)); /* looking and failing did not free it */
     copy = dup(lock);
     close(lock);
-    CHECK(attempt_is_held(at, ATTEMPT_LOCK));
+    CHECK(attempt_is_locked(at, ATTEMPT_LOCK));
     close(copy);
-    CHECK(!attempt_is_held(at, ATTEMPT_LOCK));
+    CHECK(!attempt_is_locked(at, ATTEMPT_LOCK));
     close(at);
 }
 
 TEST(a_lock_outlives_its_maker_in_its_children)
 {
-    int at = test_folder(), lock = attempt_lock(at, ATTEMPT_TREE, false), pipes[2];
+    int at = test_state_folder(), lock = attempt_lock(at, ATTEMPT_TREE, false), pipes[2];
     pid_t child;
 
     CHECK_OK(pipe(pipes));
@@ -110,21 +110,21 @@ TEST(a_lock_outlives_its_maker_in_its_children)
         _exit(read(pipes[0], &c, 1) == 0 ? 0 : 1);
     }
     close(lock);
-    CHECK(attempt_is_held(at, ATTEMPT_TREE));
+    CHECK(attempt_is_locked(at, ATTEMPT_TREE));
     close(pipes[0]);
     close(pipes[1]);
     CHECK_EQ(waitpid(child, NULL, 0), child);
-    CHECK(!attempt_is_held(at, ATTEMPT_TREE));
+    CHECK(!attempt_is_locked(at, ATTEMPT_TREE));
     close(at);
 }
 
 TEST(a_lock_that_is_a_link_is_not_followed)
 {
-    int at = test_folder();
+    int at = test_state_folder();
 
     CHECK_OK(symlinkat("/etc/passwd", at, ATTEMPT_LOCK));
     CHECK_EQ(attempt_lock(at, ATTEMPT_LOCK, false), -1);
-    CHECK(!attempt_is_held(at, ATTEMPT_LOCK));
+    CHECK(!attempt_is_locked(at, ATTEMPT_LOCK));
     close(at);
 }
 
@@ -151,7 +151,7 @@ TEST(a_record_with_any_bit_harmed_or_any_byte_missing_is_no_record)
 
 TEST(a_record_is_there_whole_or_not_at_all)
 {
-    int at = test_folder(), fd, reserved = -1;
+    int at = test_state_folder(), fd, reserved = -1;
     struct attempt_exit e = {.kind = END_EXITED}, back;
 
     CHECK_EQ(record_read(at, &RECORD_EXIT, &back), 0);
@@ -170,7 +170,7 @@ TEST(a_record_is_there_whole_or_not_at_all)
 
 TEST(a_lower_epoch_can_not_renew)
 {
-    int at = test_folder();
+    int at = test_state_folder();
     struct attempt_lease l = {.epoch = 4, .until = 10};
     struct err err = ERR_INIT;
 
@@ -191,7 +191,8 @@ TEST(a_renewal_under_way_is_not_overtaken_by_a_higher_epoch)
 {
     struct attempt_lease low = {.epoch = 3, .until = 30}, high = {.epoch = 4, .until = 40}, l;
     struct err err = ERR_INIT;
-    int at = test_folder(), lock = openat(at, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), status;
+    int at = test_state_folder(), lock = openat(at, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+        status;
     pid_t child;
 
     CHECK_OK(flock(lock, LOCK_EX)); /* as an adopter in the middle of its own renewal */
@@ -214,17 +215,17 @@ TEST(a_renewal_under_way_is_not_overtaken_by_a_higher_epoch)
 
 TEST(nobody_is_told_where_nobody_listens)
 {
-    int at = test_folder(), fd;
+    int at = test_state_folder(), fd;
     struct attempt_control c = {.epoch = 1, .command = COMMAND_CANCEL};
 
-    CHECK_EQ(attempt_tell(at, &c), -1);
+    CHECK_EQ(attempt_send_command(at, &c), -1);
     CHECK_EQ(errno, ENOENT);
     CHECK_OK(mkfifoat(at, ATTEMPT_CONTROL, 0600));
-    CHECK_EQ(attempt_tell(at, &c), -1);
+    CHECK_EQ(attempt_send_command(at, &c), -1);
     CHECK_EQ(errno, ENXIO);
     CHECK_OK(unlinkat(at, ATTEMPT_CONTROL, 0));
     fd = openat(at, ATTEMPT_CONTROL, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
-    CHECK_EQ(attempt_tell(at, &c), -1);
+    CHECK_EQ(attempt_send_command(at, &c), -1);
     close(fd);
     close(at);
 }
@@ -253,7 +254,7 @@ static void expect_log(int at, int64_t from, size_t max, const char *text)
 
 TEST(a_log_is_read_in_order_also_where_its_ring_turned)
 {
-    int at = test_folder();
+    int at = test_state_folder();
     struct attempt_log log;
     struct attempt_log_pos pos = {.total = 16, .head = 4, .tail = 8};
 
@@ -280,7 +281,7 @@ TEST(a_log_is_read_in_order_also_where_its_ring_turned)
 
 TEST(removal_never_leaves_the_folder)
 {
-    int dir = open(test_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), at = test_folder(), inner;
+    int dir = open(test_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), at = test_state_folder(), inner;
 
     CHECK_OK(mkdirat(dir, "precious", 0700));
     inner = openat(dir, "precious", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -293,13 +294,13 @@ TEST(removal_never_leaves_the_folder)
     CHECK_OK(fchmodat(at, "a/b", 0, 0));
     CHECK_OK(mkfifoat(at, "a/fifo", 0600));
     close(at);
-    CHECK_OK(attempt_remove(dir, "12.3"));
+    CHECK_OK(attempt_remove_folder(dir, "12.3"));
     CHECK_EQ(faccessat(dir, "12.3", F_OK, 0), -1);
     CHECK_OK(faccessat(dir, "precious/file", F_OK, 0));
-    CHECK_EQ(attempt_remove(dir, "12.3"), -1);
+    CHECK_EQ(attempt_remove_folder(dir, "12.3"), -1);
     CHECK_EQ(errno, ENOENT);
     CHECK_OK(symlinkat("precious", dir, "12.4"));
-    CHECK_OK(attempt_remove(dir, "12.4")); /* the link itself */
+    CHECK_OK(attempt_remove_folder(dir, "12.4")); /* the link itself */
     CHECK_OK(faccessat(dir, "precious/file", F_OK, 0));
     close(dir);
 }

@@ -2,12 +2,12 @@
  * machine. Text, times and JSON: test_text.c, test_time.c, test_json.c. */
 #include "harness.h"
 
-#include "base/aside.h"
 #include "base/buf.h"
 #include "base/env.h"
 #include "base/err.h"
 #include "base/idmap.h"
 #include "base/mem.h"
+#include "base/quarantine.h"
 #include "base/text.h"
 
 #include <stdalign.h>
@@ -289,7 +289,7 @@ TEST(a_growing_array_keeps_its_order)
 
 TEST(what_is_set_aside_comes_back_in_its_turn)
 {
-    struct aside a = {0};
+    struct quarantine a = {0};
     int64_t i;
 
     CHECK(!aside_has(NULL, 1) && !aside_count(NULL) && !aside_next(&a));

@@ -1,8 +1,8 @@
 /* test_build.c - workflows built in C: every key of the format, the same as in a file. */
 #include "api/build_fields.h"
 #include "api_fixture.h"
-#include "flow/keys.h"
-#include "flow_fixture.h"
+#include "parse/workflow/keys.h"
+#include "workflow_fixture.h"
 
 #define HOUR (3600 * SECOND)
 
@@ -327,7 +327,7 @@ TEST(any_text_comes_through_as_it_is)
                                         "---",
                                         "@`|>",
                                         "<<"};
-    struct problems problems = PROBLEMS_INIT;
+    struct diagnostics diagnostics = DIAGNOSTICS_INIT;
     struct arena arena = ARENA_INIT;
     const struct workflow *read;
     struct err err;
@@ -340,14 +340,14 @@ TEST(any_text_comes_through_as_it_is)
 
         pawl_workflow_task(w, "t", &t);
         text = pawl_workflow_text(w);
-        CHECK_OK_ERR(workflow_parse(problems_take(&problems, "w", text, strlen(text)), NULL,
-                                    &problems, &arena, &read, &err),
+        CHECK_OK_ERR(workflow_parse(diagnostics_take(&diagnostics, "w", text, strlen(text)), NULL,
+                                    &diagnostics, &arena, &read, &err),
                      &err);
         CHECK_STR(read->tasks[0].argv.at[1], texts[i]);
         CHECK_STR(read->tasks[0].input, texts[i]);
         pawl_workflow_free(w);
     }
-    problems_release(&problems);
+    diagnostics_release(&diagnostics);
     arena_release(&arena);
 }
 

@@ -1,7 +1,7 @@
 /* test_build_refused.c - workflows built in C that can't be: the same sentences about what is wrong
  * as of a file, and what no file could hold is told with its key. */
 #include "api_fixture.h"
-#include "flow_fixture.h"
+#include "workflow_fixture.h"
 
 #include <math.h>
 

@@ -3,7 +3,7 @@
 #include "harness.h"
 
 #include "base/buf.h"
-#include "flow/config.h"
+#include "parse/config/config.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -55,22 +55,22 @@ static const char *in_dir(const char *name)
 
 static struct config *load(const char *text)
 {
-    struct problems problems = PROBLEMS_INIT;
+    struct diagnostics diagnostics = DIAGNOSTICS_INIT;
     struct config_host h = host();
     struct err err = ERR_INIT;
     struct config *c = NULL;
 
     write_file("pawl.yaml", text);
-    CHECK_OK_ERR(config_load(NULL, &h, &problems, &c, &err), &err);
-    CHECK_EQ(problems.count, 0);
-    problems_release(&problems);
+    CHECK_OK_ERR(config_load(NULL, &h, &diagnostics, &c, &err), &err);
+    CHECK_EQ(diagnostics.count, 0);
+    diagnostics_release(&diagnostics);
     return c;
 }
 
 /* Expects these problems, as "line:column: sentence" lines. */
 static void check_problems(const char *text, const char *expected)
 {
-    struct problems problems = PROBLEMS_INIT;
+    struct diagnostics diagnostics = DIAGNOSTICS_INIT;
     struct config_host h = host();
     struct err err = ERR_INIT;
     struct config *c = NULL;
@@ -78,28 +78,28 @@ static void check_problems(const char *text, const char *expected)
     size_t i;
 
     write_file("pawl.yaml", text);
-    CHECK_EQ(config_load(NULL, &h, &problems, &c, &err), -E_INVALID);
+    CHECK_EQ(config_load(NULL, &h, &diagnostics, &c, &err), -E_INVALID);
     CHECK(!c);
     CHECK(strstr(err.msg, "/pawl.yaml:"));
-    for (i = 0; i < problems.list.n; i++)
-        buf_addf(&said, "%s%u:%u: %s", i ? "\n" : "", problems.list.at[i].line,
-                 problems.list.at[i].column, problems.list.at[i].sentence);
+    for (i = 0; i < diagnostics.list.n; i++)
+        buf_addf(&said, "%s%u:%u: %s", i ? "\n" : "", diagnostics.list.at[i].line,
+                 diagnostics.list.at[i].column, diagnostics.list.at[i].sentence);
     CHECK_STR(buf_cstr(&said), expected);
     buf_release(&said);
-    problems_release(&problems);
+    diagnostics_release(&diagnostics);
 }
 
 /* ---- where it is ---- */
 
 TEST(without_a_file_everything_is_as_documented)
 {
-    struct problems problems = PROBLEMS_INIT;
+    struct diagnostics diagnostics = DIAGNOSTICS_INIT;
     struct config_host h = host();
     struct err err = ERR_INIT;
     struct config *c = NULL;
     size_t i;
 
-    CHECK_OK_ERR(config_load(NULL, &h, &problems, &c, &err), &err);
+    CHECK_OK_ERR(config_load(NULL, &h, &diagnostics, &c, &err), &err);
     CHECK(!c->file && !c->tenant);
     for (i = 0; i < CONFIG_COUNT; i++)
         CHECK(!c->set[i]);
@@ -126,7 +126,7 @@ TEST(without_a_file_everything_is_as_documented)
     CHECK(c->retry.policy.ncodes == 0 && c->timeout == 0);
     config_free(&c);
     CHECK(!c);
-    problems_release(&problems);
+    diagnostics_release(&diagnostics);
 }
 
 TEST(the_three_executors_are_there_without_being_named)
@@ -150,7 +150,7 @@ TEST(the_three_executors_are_there_without_being_named)
 
 TEST(the_file_of_this_folder_comes_before_that_of_the_user)
 {
-    struct problems problems = PROBLEMS_INIT;
+    struct diagnostics diagnostics = DIAGNOSTICS_INIT;
     struct config_host h = host();
     struct err err = ERR_INIT;
     struct config *c = NULL;
@@ -160,60 +160,60 @@ TEST(the_file_of_this_folder_comes_before_that_of_the_user)
     make_folder("xdg");
     make_folder("xdg/pawl");
     write_file(".config/pawl/pawl.yaml", "tenant: home\n");
-    CHECK_OK_ERR(config_load(NULL, &h, &problems, &c, &err), &err);
+    CHECK_OK_ERR(config_load(NULL, &h, &diagnostics, &c, &err), &err);
     CHECK_STR(c->tenant, "home");
     CHECK_STR(c->file, in_dir(".config/pawl/pawl.yaml"));
     config_free(&c);
     write_file("xdg/pawl/pawl.yaml", "tenant: xdg\n");
     h.xdg_config_home = in_dir("xdg");
-    CHECK_OK_ERR(config_load(NULL, &h, &problems, &c, &err), &err);
+    CHECK_OK_ERR(config_load(NULL, &h, &diagnostics, &c, &err), &err);
     CHECK_STR(c->tenant, "xdg");
     config_free(&c);
     h.xdg_config_home = "xdg"; /* not absolute: ignored */
-    CHECK_OK_ERR(config_load(NULL, &h, &problems, &c, &err), &err);
+    CHECK_OK_ERR(config_load(NULL, &h, &diagnostics, &c, &err), &err);
     CHECK_STR(c->tenant, "home");
     config_free(&c);
     write_file("pawl.yaml", "tenant: here\n");
-    CHECK_OK_ERR(config_load(NULL, &h, &problems, &c, &err), &err);
+    CHECK_OK_ERR(config_load(NULL, &h, &diagnostics, &c, &err), &err);
     CHECK_STR(c->tenant, "here");
     config_free(&c);
-    CHECK_OK_ERR(config_load(in_dir("xdg/pawl/pawl.yaml"), &h, &problems, &c, &err), &err);
+    CHECK_OK_ERR(config_load(in_dir("xdg/pawl/pawl.yaml"), &h, &diagnostics, &c, &err), &err);
     CHECK_STR(c->tenant, "xdg");
     config_free(&c);
-    problems_release(&problems);
+    diagnostics_release(&diagnostics);
 }
 
 TEST(a_file_that_is_named_must_exist_and_one_that_is_found_must_be_readable)
 {
-    struct problems problems = PROBLEMS_INIT;
+    struct diagnostics diagnostics = DIAGNOSTICS_INIT;
     struct config_host h = host();
     struct err err = ERR_INIT;
     struct config *c = NULL;
 
-    CHECK_EQ(config_load(in_dir("no.yaml"), &h, &problems, &c, &err), -E_NOT_FOUND);
+    CHECK_EQ(config_load(in_dir("no.yaml"), &h, &diagnostics, &c, &err), -E_NOT_FOUND);
     CHECK(strstr(err.msg, "no.yaml can't be read: No such file"));
     make_folder("pawl.yaml");
-    CHECK_EQ(config_load(NULL, &h, &problems, &c, &err), -E_INVALID);
+    CHECK_EQ(config_load(NULL, &h, &diagnostics, &c, &err), -E_INVALID);
     CHECK(strstr(err.msg, "pawl.yaml can't be read: Is a directory"));
     CHECK(!c);
-    problems_release(&problems);
+    diagnostics_release(&diagnostics);
 }
 
 TEST(nothing_is_guessed_where_there_is_no_home)
 {
-    struct problems problems = PROBLEMS_INIT;
+    struct diagnostics diagnostics = DIAGNOSTICS_INIT;
     struct config_host h = {.folder = test_dir(), .processors = 0};
     struct err err = ERR_INIT;
     struct config *c = NULL;
 
-    CHECK_OK_ERR(config_load(NULL, &h, &problems, &c, &err), &err);
+    CHECK_OK_ERR(config_load(NULL, &h, &diagnostics, &c, &err), &err);
     CHECK(!c->db && !c->state);
     CHECK_EQ(c->worker.slots, 1);
     config_free(&c);
     h = config_this_host();
     CHECK(h.processors >= 1);
     CHECK_STR(h.folder, ".");
-    problems_release(&problems);
+    diagnostics_release(&diagnostics);
 }
 
 /* ---- what it says ---- */
@@ -471,7 +471,7 @@ TEST(a_list_without_end_is_refused_quickly)
 
 TEST(no_secret_of_the_database_gets_into_what_is_shown)
 {
-    struct problems problems = PROBLEMS_INIT;
+    struct diagnostics diagnostics = DIAGNOSTICS_INIT;
     struct config_host h = host();
     struct err err = ERR_INIT;
     struct config *c = NULL;
@@ -479,11 +479,11 @@ TEST(no_secret_of_the_database_gets_into_what_is_shown)
 
     write_file("pawl.yaml",
                "db: postgress://me:hunter2@db/x\ntenant: postgres://me:hunter2@db/x\n");
-    CHECK_EQ(config_load(NULL, &h, &problems, &c, &err), -E_INVALID);
-    problems_show(&problems, &shown);
-    CHECK_EQ(problems.count, 2);
+    CHECK_EQ(config_load(NULL, &h, &diagnostics, &c, &err), -E_INVALID);
+    diagnostics_show(&diagnostics, &shown);
+    CHECK_EQ(diagnostics.count, 2);
     CHECK(!strstr(shown.ptr, "hunter2") && !strstr(err.msg, "hunter2"));
     CHECK(strstr(shown.ptr, "     1 | db: postgress://me:***@db/x\n       |     ^\n"));
     buf_release(&shown);
-    problems_release(&problems);
+    diagnostics_release(&diagnostics);
 }

@@ -5,7 +5,7 @@
 #include "harness.h"
 
 #include "base/buf.h"
-#include "flow/describe.h"
+#include "parse/render/describe.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +40,7 @@ static const char head[] =
     "and the environment (`--db`, `PAWL_DB`, …) come before it. It may name programs and plugins to\n"
     "run, so trust the one in a folder as you would trust a Makefile there.\n"
     "\n"
-    "This page is printed from `src/flow/config.h` by `tests/test_config_doc.c`: do not edit it, run\n"
+    "This page is printed from `src/parse/config/config.h` by `tests/test_config_doc.c`: do not edit it, run\n"
     "`PAWL_WRITE_DOCS=1 build/tests/test_config_doc`.\n"
     "\n"
     "```yaml\n";
@@ -156,7 +156,7 @@ TEST(the_page_about_configuration_says_what_the_code_says)
 
 TEST(the_example_of_the_page_is_a_good_configuration)
 {
-    struct problems problems = PROBLEMS_INIT;
+    struct diagnostics diagnostics = DIAGNOSTICS_INIT;
     struct config_host host = config_this_host();
     struct err err = ERR_INIT;
     struct config *c = NULL;
@@ -164,17 +164,17 @@ TEST(the_example_of_the_page_is_a_good_configuration)
 
     snprintf(path, sizeof(path), "%s/pawl.yaml", test_dir());
     write_file(path, example);
-    CHECK_OK_ERR(config_load(path, &host, &problems, &c, &err), &err);
+    CHECK_OK_ERR(config_load(path, &host, &diagnostics, &c, &err), &err);
     CHECK_EQ(c->worker.slots, 16);
     CHECK_STR(config_executor(c, "container")->image, "debian:12-slim");
     config_free(&c);
-    problems_release(&problems);
+    diagnostics_release(&diagnostics);
 }
 
 /* A key that no other test speaks of is read, too: each default is given as a value. */
 TEST(every_default_may_be_written_into_the_file)
 {
-    struct problems problems = PROBLEMS_INIT;
+    struct diagnostics diagnostics = DIAGNOSTICS_INIT;
     struct config_host host = config_this_host();
     struct err err = ERR_INIT;
     struct config *c = NULL;
@@ -185,16 +185,16 @@ TEST(every_default_may_be_written_into_the_file)
     for (i = 0; i < config_keys.n; i++) {
         const struct config_key *k = &config_keys.keys[i];
 
-        if (*k->otherwise == '(')
+        if (*k->default_value == '(')
             continue;
-        snprintf(text, sizeof(text), "%s: %s\n", k->path, k->otherwise);
+        snprintf(text, sizeof(text), "%s: %s\n", k->path, k->default_value);
         if ((dot = strchr(text, '.')) && dot < strchr(text, ':'))
             snprintf(text, sizeof(text), "%.*s: {%s: %s}\n", (int)strcspn(k->path, "."), k->path,
-                     strchr(k->path, '.') + 1, k->otherwise);
+                     strchr(k->path, '.') + 1, k->default_value);
         write_file(path, text);
-        CHECK_OK_ERR(config_load(path, &host, &problems, &c, &err), &err);
+        CHECK_OK_ERR(config_load(path, &host, &diagnostics, &c, &err), &err);
         CHECK(c->set[i]);
         config_free(&c);
     }
-    problems_release(&problems);
+    diagnostics_release(&diagnostics);
 }

@@ -155,7 +155,7 @@ TEST(a_container_whose_folder_was_removed_is_lost_and_gone)
     stage_begin(&g);
     shim = shim_of(&g.t);
     CHECK_OK(kill(shim, SIGSTOP)); /* it would end it, too */
-    CHECK_OK(attempt_remove(dir, "7.1"));
+    CHECK_OK(attempt_remove_folder(dir, "7.1"));
     CHECK_OK(kill(shim, SIGKILL));
     CHECK_EQ(stage_wait(&g)->o.kind, OUTCOME_LOST);
     CHECK_EQ(containers(), 0);
@@ -275,8 +275,8 @@ TEST(only_a_word_of_its_own_says_that_a_container_is_gone)
     for (size_t i = 0; i < 4; i++) {
         struct undo u = {0};
 
-        undo_take(&u, (const char *const[]){"/bin/sh", "-c", said[i], NULL}, NULL);
-        CHECK_EQ(undo_within(&u, SECOND / 3), i >= 2);
+        undo_set_command(&u, (const char *const[]){"/bin/sh", "-c", said[i], NULL}, NULL);
+        CHECK_EQ(undo_run(&u, SECOND / 3), i >= 2);
         undo_release(&u);
     }
 }
@@ -287,7 +287,7 @@ TEST(a_graceful_stop_leaves_containers_running)
     struct stage g = stage_of(&spec);
 
     stage_begin(&g);
-    g.w->x->ops->hand_over(g.w->x, false);
+    g.w->x->ops->stop(g.w->x, false);
     stage_lose_worker(&g);
     CHECK(!is_gone(g.main));
     CHECK_EQ(containers(), 1);

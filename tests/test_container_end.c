@@ -137,13 +137,13 @@ TEST(only_what_stays_over_counts_as_over)
     snprintf(run, sizeof(run),
              "echo x >>%s/tries; echo why; [ $(wc -l <%s/tries) = 3 ] || echo over", test_dir(),
              test_dir());
-    undo_take(&u, (const char *const[]){"/bin/sh", "-c", run, NULL}, NULL);
-    while (!undo_go_on(&u)) {
+    undo_set_command(&u, (const char *const[]){"/bin/sh", "-c", run, NULL}, NULL);
+    while (!undo_poll(&u)) {
         u.next = 0; /* at once */
         clock_sleep_us(1000);
     }
-    CHECK(u.over);
-    CHECK_STR(u.said, "why");
+    CHECK(u.unremovable);
+    CHECK_STR(u.message, "why");
     CHECK_STR(read_text(path_of("tries")), "x\nx\nx\nx\nx\nx\nx\nx\n");
     undo_release(&u);
 }

@@ -70,14 +70,14 @@ TEST(a_pause_and_its_end_reach_every_job_of_a_large_queue)
 
 static int queue_body(struct turn *t, void *arg, struct err *e)
 {
-    return op_queue(t, arg, e);
+    return op_change_queue(t, arg, e);
 }
 
 TEST(a_resume_that_died_half_way_is_finished_by_the_next)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
-    struct queue_order q = {.verb = QUEUE_RESUME, .queue = "default", .slice = 10};
+    struct queue_action q = {.verb = QUEUE_RESUME, .queue = "default", .slice = 10};
     struct err e = ERR_INIT;
 
     submit_many(p, 50);

@@ -2,7 +2,7 @@
  * is written down here a second time, by hand: a change has to be meant twice. */
 #include "harness.h"
 
-#include "core/states.h"
+#include "core/transitions.h"
 #include "core/vocab.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
  * it and whether it is still there. */
 #include "fixture.h"
 
-#include "store/query.h"
+#include "store/query/query.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static int add_body(struct turn *t, void *arg, struct err *err)
 {
     struct counting *c = arg;
 
-    return op_counters(t, c->worker, c->list, c->n, err);
+    return op_add_counters(t, c->worker, c->list, c->n, err);
 }
 
 static void add(struct store *s, int64_t worker, const char *metric, const char *labels, int64_t n)
@@ -57,17 +57,17 @@ static const char *counters(struct store *s, bool by_worker)
 
 static int hello_body(struct turn *t, void *arg, struct err *err)
 {
-    return op_worker_hello(t, arg, err);
+    return op_worker_register(t, arg, err);
 }
 
 static int bye_body(struct turn *t, void *arg, struct err *err)
 {
-    return op_worker_bye(t, *(int64_t *)arg, err);
+    return op_worker_unregister(t, *(int64_t *)arg, err);
 }
 
 static void hello(struct store *s, int64_t id)
 {
-    struct worker w = {.id = id, .host = "h", .folder = "folder-a", .version = "1", .room = 1};
+    struct worker w = {.id = id, .host = "h", .folder = "folder-a", .version = "1", .capacity = 1};
     struct err err = ERR_INIT;
 
     CHECK_OK_ERR(store_turn(s, hello_body, &w, &err), &err);

@@ -60,14 +60,14 @@ static void pass(struct life *l, int64_t us)
 static struct worker worker_of(const int64_t *id)
 {
     return (struct worker){
-        .id = *id, .host = "h", .folder = "folder-a", .version = "1", .room = 10};
+        .id = *id, .host = "h", .folder = "folder-a", .version = "1", .capacity = 10};
 }
 
 static int hello_body(struct turn *t, void *arg, struct err *err)
 {
     struct worker w = worker_of(arg);
 
-    return op_worker_hello(t, &w, err);
+    return op_worker_register(t, &w, err);
 }
 
 static int tick_body(struct turn *t, void *arg, struct err *err)
@@ -80,7 +80,7 @@ static int tick_body(struct turn *t, void *arg, struct err *err)
 
 static int bye_body(struct turn *t, void *arg, struct err *err)
 {
-    return op_worker_bye(t, *(int64_t *)arg, err);
+    return op_worker_unregister(t, *(int64_t *)arg, err);
 }
 
 static int flow_end_body(struct turn *t, void *arg, struct err *err)

@@ -156,7 +156,7 @@ TEST(a_day_that_some_month_has_is_due_some_time)
 
 TEST(a_due_time_is_strictly_after)
 {
-    struct zone *z = zone_of_rule("UTC0");
+    struct tz *z = tz_of_rule("UTC0");
     int64_t noon = at("2026-06-01T12:00:00Z") * SECOND;
 
     check_next(z, "0 12 * * *", noon - 1, noon);
@@ -166,7 +166,7 @@ TEST(a_due_time_is_strictly_after)
     check_next(z, "* * * * *", noon + 59999999, noon + 60 * SECOND);
     check_next(z, "* * * * *", -1, 0);
     check_next(z, "* * * * *", -60 * SECOND - 1, -60 * SECOND);
-    zone_free(&z);
+    tz_free(&z);
 }
 
 TEST(months_weekdays_and_leap_days_are_found)
@@ -182,7 +182,7 @@ TEST(months_weekdays_and_leap_days_are_found)
         {"0 0 1-7 * */7", "2026-01-01", {"2026-01-04", "2026-02-01", "2026-03-01", "2026-04-05"}},
     };
 
-    check_cases(zone_of_rule("UTC0"), cases, COUNT(cases));
+    check_cases(tz_of_rule("UTC0"), cases, COUNT(cases));
 }
 
 /* Every 28 years, and 40 where a century has no leap day. */
@@ -198,12 +198,12 @@ TEST(the_29th_of_february_on_a_sunday_is_found_however_far)
          {"2128-02-29T00:00:00+01:00", "2128-02-29T01:00:00+01:00"}},
     };
 
-    check_cases(zone_by_name("Europe/Berlin"), cases, COUNT(cases));
+    check_cases(tz_by_name("Europe/Berlin"), cases, COUNT(cases));
 }
 
 TEST(no_time_is_too_early_or_too_late_to_ask)
 {
-    struct zone *z = zone_of_rule(berlin_rule);
+    struct tz *z = tz_of_rule(berlin_rule);
     struct cron c = pattern("0 0 1 1 *"), every = pattern("* * * * *");
     int64_t next = 7;
 
@@ -215,14 +215,14 @@ TEST(no_time_is_too_early_or_too_late_to_ask)
     CHECK(cron_last(&every, z, INT64_MIN, INT64_MAX, &next));
     CHECK_EQ(next / SECOND, at("9999-12-31T23:59:00Z"));
     CHECK(!cron_last(&c, z, INT64_MAX, INT64_MIN, &next));
-    zone_free(&z);
+    tz_free(&z);
 }
 
 TEST(the_last_due_time_is_the_one_before_the_next)
 {
     static const char *const texts[] = {"* * * * *",  "*/7 * * * *", "30 2 * * *",
                                         "0 0 29 2 *", "0 0 13 * 5",  "5 4 1 */3 *"};
-    struct zone *z = zone_of_rule(berlin_rule);
+    struct tz *z = tz_of_rule(berlin_rule);
     int64_t from = at("2020-01-01") * SECOND, due, next, last;
     size_t i, n;
 
@@ -238,5 +238,5 @@ TEST(the_last_due_time_is_the_one_before_the_next)
             CHECK(!cron_last(&c, z, due, next - 1, &last));
         }
     }
-    zone_free(&z);
+    tz_free(&z);
 }

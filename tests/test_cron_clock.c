@@ -28,7 +28,7 @@ TEST(berlin_a_time_that_is_left_out_is_due_at_the_jump)
          {"2026-03-29T03:00:00+02:00", "2026-03-29T04:00:00+02:00", "2026-03-29T06:00:00+02:00"}},
     };
 
-    check_cases(zone_by_name("Europe/Berlin"), cases, COUNT(cases));
+    check_cases(tz_by_name("Europe/Berlin"), cases, COUNT(cases));
 }
 
 TEST(berlin_a_time_that_comes_twice_is_due_the_first_time)
@@ -48,7 +48,7 @@ TEST(berlin_a_time_that_comes_twice_is_due_the_first_time)
         {"30 2 * * *", "2026-10-25T02:10:00+01:00", {"2026-10-26T02:30:00+01:00"}},
     };
 
-    check_cases(zone_by_name("Europe/Berlin"), cases, COUNT(cases));
+    check_cases(tz_by_name("Europe/Berlin"), cases, COUNT(cases));
 }
 
 TEST(berlin_what_is_due_every_hour_goes_by_the_time_that_passes)
@@ -70,7 +70,7 @@ TEST(berlin_what_is_due_every_hour_goes_by_the_time_that_passes)
          {"2026-10-25T02:59:00+02:00", "2026-10-25T02:59:00+01:00", "2026-10-25T03:59:00+01:00"}},
     };
 
-    check_cases(zone_by_name("Europe/Berlin"), cases, COUNT(cases));
+    check_cases(tz_by_name("Europe/Berlin"), cases, COUNT(cases));
 }
 
 TEST(new_york_runs_once_a_day_through_both_changes)
@@ -87,7 +87,7 @@ TEST(new_york_runs_once_a_day_through_both_changes)
          {"2026-03-08T00:00:00-05:00", "2026-03-09T00:00:00-04:00"}},
     };
 
-    check_cases(zone_by_name("America/New_York"), cases, COUNT(cases));
+    check_cases(tz_by_name("America/New_York"), cases, COUNT(cases));
 }
 
 TEST(lord_howe_changes_by_half_an_hour)
@@ -107,7 +107,7 @@ TEST(lord_howe_changes_by_half_an_hour)
          {"2026-04-05T01:45:00+11:00", "2026-04-05T01:45:00+10:30", "2026-04-05T02:45:00+10:30"}},
     };
 
-    check_cases(zone_by_name("Australia/Lord_Howe"), cases, COUNT(cases));
+    check_cases(tz_by_name("Australia/Lord_Howe"), cases, COUNT(cases));
 }
 
 TEST(sao_paulo_changed_at_midnight)
@@ -125,7 +125,7 @@ TEST(sao_paulo_changed_at_midnight)
         {"@daily", "2026-11-03T12:00:00-03:00", {"2026-11-04T00:00:00-03:00"}},
     };
 
-    check_cases(zone_by_name("America/Sao_Paulo"), cases, COUNT(cases));
+    check_cases(tz_by_name("America/Sao_Paulo"), cases, COUNT(cases));
 }
 
 TEST(apia_left_out_a_day)
@@ -141,7 +141,7 @@ TEST(apia_left_out_a_day)
          {"2011-12-29T23:00:00-10:00", "2011-12-31T00:00:00+14:00", "2011-12-31T01:00:00+14:00"}},
     };
 
-    check_cases(zone_by_name("Pacific/Apia"), cases, COUNT(cases));
+    check_cases(tz_by_name("Pacific/Apia"), cases, COUNT(cases));
 }
 
 TEST(in_utc_nothing_ever_jumps)
@@ -150,9 +150,9 @@ TEST(in_utc_nothing_ever_jumps)
         {"30 2 * * *", "2026-03-28T12:00:00Z", {"2026-03-29T02:30:00Z", "2026-03-30T02:30:00Z"}},
     };
     struct err err = ERR_INIT;
-    struct zone *z = NULL;
+    struct tz *z = NULL;
 
-    CHECK_OK_ERR(zone_load("UTC", &z, &err), &err);
+    CHECK_OK_ERR(tz_load("UTC", &z, &err), &err);
     check_cases(z, cases, COUNT(cases));
 }
 
@@ -242,15 +242,15 @@ static bool every_hour(const struct made *m)
 }
 
 /* Lets the clock run from `from` to `until`, and expects the same due times from cron_next. */
-static size_t compare(const struct zone *z, const struct made *m, const struct cron *c,
-                      int64_t from, int64_t until)
+static size_t compare(const struct tz *z, const struct made *m, const struct cron *c, int64_t from,
+                      int64_t until)
 {
     bool by_time = every_hour(m), due;
     int64_t furthest = INT64_MIN, t, local, next = 0;
     size_t n = 0;
 
     for (t = from - 3 * DAY; t < until; t += 60) {
-        local = zone_to_local(z, t);
+        local = tz_to_local(z, t);
         due = false;
         if (by_time)
             due = shows_match(m, local);
@@ -263,22 +263,22 @@ static size_t compare(const struct zone *z, const struct made *m, const struct c
             continue;
         if (!cron_next(c, z, n++ ? next : from * SECOND, &next) || next != t * SECOND)
             test_fail(__FILE__, __LINE__, "'%s' in %s from %lld: %lld, not %lld", m->text,
-                      zone_name(z), (long long)from, (long long)(next / SECOND), (long long)t);
+                      tz_name(z), (long long)from, (long long)(next / SECOND), (long long)t);
     }
     if (cron_next(c, z, n ? next : from * SECOND, &next) && next < until * SECOND)
-        test_fail(__FILE__, __LINE__, "'%s' in %s is also due at %lld", m->text, zone_name(z),
+        test_fail(__FILE__, __LINE__, "'%s' in %s is also due at %lld", m->text, tz_name(z),
                   (long long)(next / SECOND));
     return n;
 }
 
 static void compare_around_changes(const char *name, const char *from, int patterns)
 {
-    struct zone *z = zone_by_name(name);
-    struct zone_period p;
+    struct tz *z = tz_by_name(name);
+    struct tz_period p;
     size_t due = 0;
     int i;
 
-    for (p = zone_period(z, at(from)); p.until < at("2030-01-01"); p = zone_period(z, p.until)) {
+    for (p = tz_period(z, at(from)); p.until < at("2030-01-01"); p = tz_period(z, p.until)) {
         for (i = 0; i < patterns; i++) {
             struct made m = make_pattern();
             struct err err = ERR_INIT;
@@ -291,7 +291,7 @@ static void compare_around_changes(const char *name, const char *from, int patte
         }
     }
     CHECK(due > 100);
-    zone_free(&z);
+    tz_free(&z);
 }
 
 TEST_SLOW(random_patterns_around_changes_of_clocks_are_due_when_a_running_clock_says_so, 120)
@@ -311,7 +311,7 @@ TEST_SLOW(random_patterns_around_changes_of_clocks_are_due_when_a_running_clock_
 
 TEST_SLOW(random_patterns_over_years_are_due_when_a_running_clock_says_so, 120)
 {
-    struct zone *z = zone_of_rule("EST5EDT,M3.2.0,M11.1.0");
+    struct tz *z = tz_of_rule("EST5EDT,M3.2.0,M11.1.0");
     int64_t from = at("2023-05-05");
     size_t due = 0;
     int i;
@@ -326,5 +326,5 @@ TEST_SLOW(random_patterns_over_years_are_due_when_a_running_clock_says_so, 120)
             due += compare(z, &m, &c, from, from + (2 * 365 + below(9)) * DAY);
     }
     CHECK(due > 100);
-    zone_free(&z);
+    tz_free(&z);
 }

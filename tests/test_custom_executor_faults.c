@@ -1,7 +1,7 @@
 /* test_custom_executor_faults.c - executors of those who embed Pawl when something goes wrong:
  * their worker dies, a lease is lost, more is said than anybody can keep, and on many threads at
  * once. */
-#include "api/executor.h"
+#include "api/custom_executor.h"
 #include "base/mem.h"
 #include "custom_executor_fixture.h"
 
@@ -113,7 +113,7 @@ static int room_of(struct desk *k)
 {
     size_t n;
 
-    return dispatch_lanes(k->d, &n)->begin;
+    return dispatch_lane_groups(k->d, &n)->can_start;
 }
 
 TEST(work_whose_lease_is_lost_is_told_to_stop_and_keeps_its_slot_until_it_has)
@@ -127,7 +127,7 @@ TEST(work_whose_lease_is_lost_is_told_to_stop_and_keeps_its_slot_until_it_has)
     CHECK_EQ(k.lab.cancelled, 1);
     CHECK_EQ(room_of(&k), 0);
     pawl_report_ended(k.lab.begun[0], &(struct pawl_end){.outcome = PAWL_CANCELLED});
-    dispatch_turn(k.d);
+    dispatch_poll(k.d);
     CHECK_EQ(k.ended, 0);
     CHECK_EQ(room_of(&k), 1);
     dispatch_free(k.d);
@@ -143,17 +143,17 @@ TEST(work_that_still_runs_here_is_never_taken_for_lost)
     open_desk(&k, NULL);
     dispatch_start(k.d, "lab", &t);
     dispatch_forget(k.d, 7, 1);
-    CHECK_OK_ERR(dispatch_find(k.d, "lab", &again, &e), &e);
-    dispatch_turn(k.d);
+    CHECK_OK_ERR(dispatch_reattach(k.d, "lab", &again, &e), &e);
+    dispatch_poll(k.d);
     CHECK_EQ(k.ended, 0);
     pawl_report_started(k.lab.begun[0], 0);
     pawl_report_ended(k.lab.begun[0], &(struct pawl_end){.outcome = PAWL_CANCELLED});
-    dispatch_turn(k.d);
+    dispatch_poll(k.d);
     CHECK_EQ(k.started, 1);
     CHECK_EQ(k.ended, 1);
     CHECK_EQ(k.last.kind, OUTCOME_LOST); /* nobody cancelled it: it stopped for the lease */
-    CHECK_OK_ERR(dispatch_find(k.d, "lab", &other, &e), &e);
-    dispatch_turn(k.d);
+    CHECK_OK_ERR(dispatch_reattach(k.d, "lab", &other, &e), &e);
+    dispatch_poll(k.d);
     CHECK_EQ(k.ended, 2);
     CHECK_EQ(k.last.kind, OUTCOME_LOST);
     CHECK_EQ(k.started, 1);
@@ -172,9 +172,9 @@ TEST(what_was_forgotten_and_came_back_can_still_be_cancelled)
     CHECK_EQ(k.lab.forgotten, 1);
     CHECK_EQ(k.lab.cancelled, 0);
     again.cancel = true;
-    CHECK_OK_ERR(dispatch_find(k.d, "lab", &again, &e), &e);
+    CHECK_OK_ERR(dispatch_reattach(k.d, "lab", &again, &e), &e);
     CHECK_EQ(k.lab.cancelled, 1);
-    dispatch_turn(k.d);
+    dispatch_poll(k.d);
     CHECK_EQ(k.ended, 1);
     CHECK_EQ(k.last.kind, OUTCOME_CANCELLED);
     dispatch_free(k.d);

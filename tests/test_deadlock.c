@@ -142,19 +142,20 @@ static int start_one(struct turn *t, void *arg, struct err *err)
     struct held_job j = ((struct world *)arg)->one;
     struct start s = {.lease = {.execution = j.id, .root = j.root, .epoch = j.epoch}, .ago = 1};
 
-    return op_started(t, j.worker, &s, 1, err);
+    return op_record_starts(t, j.worker, &s, 1, err);
 }
 
 static int reap_all(struct turn *t, void *arg, struct err *err)
 {
     (void)arg;
-    return op_reap(t, &(struct reap_round){.max = 1000}, err);
+    return op_reap(t, &(struct reap_slice){.max = 1000}, err);
 }
 
 static int adopt_dead(struct turn *t, void *arg, struct err *err)
 {
     int64_t dead = ((struct world *)arg)->number;
-    struct adoption a = {.claim = claim_of(1000003, 10, LEASE), .dead = &dead, .ndead = 1};
+    struct adoption a = {
+        .claim = claim_of(1000003, 10, LEASE), .dead_workers = &dead, .ndead_workers = 1};
     struct job_list list;
 
     return op_adopt(t, &a, &list, err);
@@ -163,7 +164,7 @@ static int adopt_dead(struct turn *t, void *arg, struct err *err)
 static int fire_timers(struct turn *t, void *arg, struct err *err)
 {
     (void)arg;
-    return op_timers(t, &(struct timer_round){.max = 1000}, err);
+    return op_fire_timers(t, &(struct timer_slice){.max = 1000}, err);
 }
 
 static int hold_ready(struct turn *t, void *arg, struct err *err)

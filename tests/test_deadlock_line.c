@@ -42,8 +42,8 @@ static int settle_three(struct turn *t, void *arg, struct err *err)
 
 static int lock_middle_root(struct turn *t, void *looks, struct err *err)
 {
-    struct want want = {.id = scene->ids[1], .root = scene->ids[1]};
-    int rc = turn_load(t, &want, 1, err);
+    struct row_ref row_ref = {.id = scene->ids[1], .root = scene->ids[1]};
+    int rc = turn_load(t, &row_ref, 1, err);
 
     if (!rc)
         hold_until_both_wait(looks);

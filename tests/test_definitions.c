@@ -1,8 +1,8 @@
 /* test_definitions.c - the definitions of workflows: stored while something needs them, and gone
  * with retention when nothing does. */
-#include "flow_fixture.h"
 #include "retention_fixture.h"
 #include "schedule_fixture.h"
+#include "workflow_fixture.h"
 
 static const char *const plain = "name: w\ntasks:\n  a: {run: x}\n";
 

@@ -65,14 +65,14 @@ static void check_refused(struct dispatch_options o, const char *sentence)
 
     open_with(&fx, o);
     CHECK_OK_ERR(function_new(&(struct function_options){0}, &f, &err), &err);
-    CHECK_OK_ERR(dispatch_add(fx.d, function_executor(f), 0, &err), &err);
+    CHECK_OK_ERR(dispatch_add_executor(fx.d, function_executor(f), 0, &err), &err);
     add_desk(&fx, "process", 1, 0);
     add_desk(&fx, "container", 1, 0);
     if (sentence) {
-        CHECK_EQ(dispatch_check(fx.d, &err), -E_INVALID);
+        CHECK_EQ(dispatch_check_routes(fx.d, &err), -E_INVALID);
         CHECK_STR(err.msg, sentence);
     } else {
-        CHECK_OK_ERR(dispatch_check(fx.d, &err), &err);
+        CHECK_OK_ERR(dispatch_check_routes(fx.d, &err), &err);
     }
     end(&fx);
 }
@@ -105,10 +105,10 @@ TEST(without_routes_nothing_need_be_there)
     struct err err = ERR_INIT;
 
     open_with(&fx, (struct dispatch_options){0});
-    CHECK_OK_ERR(dispatch_check(fx.d, &err), &err);
+    CHECK_OK_ERR(dispatch_check_routes(fx.d, &err), &err);
     end(&fx);
     open_with(&fx, (struct dispatch_options){.command = "x"});
-    CHECK_EQ(dispatch_check(fx.d, &err), -E_INVALID);
+    CHECK_EQ(dispatch_check_routes(fx.d, &err), -E_INVALID);
     CHECK(strstr(err.msg, "there is none"));
     end(&fx);
 }
@@ -121,7 +121,7 @@ TEST(two_executors_of_one_key_are_refused)
 
     open_with(&fx, (struct dispatch_options){0});
     add_desk(&fx, "process", 1, 0);
-    CHECK_EQ(dispatch_add(fx.d, &k->x, 0, &err), -E_CONFLICT);
+    CHECK_EQ(dispatch_add_executor(fx.d, &k->x, 0, &err), -E_CONFLICT);
     CHECK_STR(err.msg, "there are two executors \"process\"");
     desk_free(&k->x);
     end(&fx);
@@ -137,32 +137,32 @@ TEST(room_is_what_executor_slots_and_the_whole_allow)
     open_with(&fx, (struct dispatch_options){.slots = 6});
     a = add_desk(&fx, "a", 10, 3);
     b = add_desk(&fx, "b", 4, 0);
-    CHECK_EQ(dispatch_room(fx.d), 6);
-    CHECK_EQ(room(&fx, "a"), 3);
-    CHECK_EQ(room(&fx, "b"), 4);
+    CHECK_EQ(dispatch_free_slots(fx.d), 6);
+    CHECK_EQ(capacity(&fx, "a"), 3);
+    CHECK_EQ(capacity(&fx, "b"), 4);
     CHECK_EQ(group(&fx, "a")->nlanes, 1);
     CHECK_STR(group(&fx, "a")->lanes[0], "a");
     start(&fx, 1, "a");
     start(&fx, 2, "a");
-    CHECK_EQ(room(&fx, "a"), 1);
-    CHECK_EQ(room(&fx, "b"), 4);
+    CHECK_EQ(capacity(&fx, "a"), 1);
+    CHECK_EQ(capacity(&fx, "b"), 4);
     start(&fx, 3, "b");
     start(&fx, 4, "b");
     start(&fx, 5, "b");
-    CHECK_EQ(dispatch_room(fx.d), 1);
-    CHECK_EQ(room(&fx, "b"), 1);
+    CHECK_EQ(dispatch_free_slots(fx.d), 1);
+    CHECK_EQ(capacity(&fx, "b"), 1);
     start(&fx, 6, "a");
-    CHECK_EQ(dispatch_room(fx.d), 0);
-    CHECK_EQ(room(&fx, "b"), 0);
+    CHECK_EQ(dispatch_free_slots(fx.d), 0);
+    CHECK_EQ(capacity(&fx, "b"), 0);
     start(&fx, 7, "b"); /* adopted work ignores room; so does the count */
-    CHECK_EQ(dispatch_room(fx.d), 0);
+    CHECK_EQ(dispatch_free_slots(fx.d), 0);
     CHECK_EQ(dispatch_in_flight(fx.d), 7);
     desk_end(a, 1, OUTCOME_OK);
     desk_end(b, 3, OUTCOME_OK);
     turns(&fx);
     CHECK_EQ(dispatch_in_flight(fx.d), 5);
-    CHECK_EQ(dispatch_room(fx.d), 1); /* though none is settled yet */
-    CHECK_EQ(room(&fx, "a"), 1);
+    CHECK_EQ(dispatch_free_slots(fx.d), 1); /* though none is settled yet */
+    CHECK_EQ(capacity(&fx, "a"), 1);
     end(&fx);
 }
 
@@ -172,8 +172,8 @@ TEST(without_bounds_of_its_own_the_executors_room_counts)
 
     open_with(&fx, (struct dispatch_options){0});
     add_desk(&fx, "a", 10, 0);
-    CHECK_EQ(room(&fx, "a"), 10);
-    CHECK(dispatch_room(fx.d) > 1000000);
+    CHECK_EQ(capacity(&fx, "a"), 10);
+    CHECK(dispatch_free_slots(fx.d) > 1000000);
     end(&fx);
 }
 
@@ -252,7 +252,7 @@ TEST(functions_have_lanes_of_their_own_and_share_their_room)
     open_with(&fx, (struct dispatch_options){0});
     add_desk(&fx, "process", 10, 0);
     CHECK_OK_ERR(function_new(&(struct function_options){.threads = 2}, &f, &err), &err);
-    CHECK_OK_ERR(dispatch_add(fx.d, function_executor(f), 0, &err), &err);
+    CHECK_OK_ERR(dispatch_add_executor(fx.d, function_executor(f), 0, &err), &err);
     CHECK_EQ(group(&fx, "function")->nlanes, 0);
     CHECK_OK_ERR(function_add(f, "waits", waits, NULL, &err), &err);
     CHECK_OK_ERR(function_add(f, "nothing", nothing, NULL, &err), &err);
@@ -260,25 +260,25 @@ TEST(functions_have_lanes_of_their_own_and_share_their_room)
     CHECK_EQ(g->nlanes, 2);
     CHECK_STR(g->lanes[0], "function:nothing");
     CHECK_STR(g->lanes[1], "function:waits");
-    CHECK_EQ(g->begin + g->wait, 10);
+    CHECK_EQ(g->can_start + g->can_queue, 10);
 
     t.spec = &spec;
     dispatch_start(fx.d, "function:waits", &t);
-    CHECK_EQ(room(&fx, "function"), 9);
+    CHECK_EQ(capacity(&fx, "function"), 9);
     start(&fx, 2, "function:nothing");
     start(&fx, 3, "function"); /* the executor's key is no lane */
     wait_seen(&fx, 4);         /* nothing: started and ended; function: refused; waits: started */
     while (!running)
         dispatch_functions(fx.d, count_call, &running);
-    CHECK_EQ(dispatch_deaf(fx.d), 0);
+    CHECK_EQ(dispatch_count_unresponsive(fx.d), 0);
     dispatch_cancel(fx.d, 1, 1, OUTCOME_CANCELLED);
-    while (!dispatch_deaf(fx.d))
+    while (!dispatch_count_unresponsive(fx.d))
         clock_sleep_us(1000);
     atomic_store(&gate, 1);
     wait_seen(&fx, 5);
     CHECK_EQ(fx.seen.at[4].execution, 1);
     CHECK_EQ(fx.seen.at[4].outcome, OUTCOME_CANCELLED);
-    CHECK_EQ(dispatch_deaf(fx.d), 0);
+    CHECK_EQ(dispatch_count_unresponsive(fx.d), 0);
     CHECK_EQ(dispatch_in_flight(fx.d), 0);
     end(&fx);
 }
@@ -292,7 +292,7 @@ static struct functions *desk_and_functions(struct fixture *fx, int slots)
     open_with(fx, (struct dispatch_options){.slots = slots});
     add_desk(fx, "a", 10, 0);
     CHECK_OK_ERR(function_new(&(struct function_options){.threads = 2}, &f, &err), &err);
-    CHECK_OK_ERR(dispatch_add(fx->d, function_executor(f), 0, &err), &err);
+    CHECK_OK_ERR(dispatch_add_executor(fx->d, function_executor(f), 0, &err), &err);
     CHECK_OK_ERR(function_add(f, "waits", waits, NULL, &err), &err);
     return f;
 }
@@ -303,24 +303,24 @@ TEST(a_function_that_waits_for_its_thread_takes_no_slot)
 
     desk_and_functions(&fx, 4);
     atomic_store(&gate, 0);
-    CHECK_EQ(dispatch_capacity(fx.d), 4 + 8);
-    CHECK_EQ(room(&fx, "function"), 10);
-    CHECK_EQ(group(&fx, "function")->begin, 2);
-    CHECK_EQ(room(&fx, "a"), 4);
+    CHECK_EQ(dispatch_total_capacity(fx.d), 4 + 8);
+    CHECK_EQ(capacity(&fx, "function"), 10);
+    CHECK_EQ(group(&fx, "function")->can_start, 2);
+    CHECK_EQ(capacity(&fx, "a"), 4);
     start(&fx, 1, "function:waits");
     start(&fx, 2, "function:waits");
     start(&fx, 3, "function:waits");
-    CHECK_EQ(dispatch_room(fx.d), 2);
-    CHECK_EQ(room(&fx, "function"), 7);
-    CHECK_EQ(group(&fx, "function")->begin, 0);
+    CHECK_EQ(dispatch_free_slots(fx.d), 2);
+    CHECK_EQ(capacity(&fx, "function"), 7);
+    CHECK_EQ(group(&fx, "function")->can_start, 0);
     start(&fx, 4, "a");
     start(&fx, 5, "a");
-    CHECK_EQ(dispatch_room(fx.d), 0);
-    CHECK_EQ(room(&fx, "a"), 0);
-    CHECK_EQ(room(&fx, "function"), 7); /* they get the slots of the two before them */
-    CHECK_EQ(dispatch_capacity(fx.d), 4 + 8);
+    CHECK_EQ(dispatch_free_slots(fx.d), 0);
+    CHECK_EQ(capacity(&fx, "a"), 0);
+    CHECK_EQ(capacity(&fx, "function"), 7); /* they get the slots of the two before them */
+    CHECK_EQ(dispatch_total_capacity(fx.d), 4 + 8);
     dispatch_forget(fx.d, 1, 1);
-    CHECK_EQ(dispatch_room(fx.d), 0); /* it has its thread as long as it runs */
+    CHECK_EQ(dispatch_free_slots(fx.d), 0); /* it has its thread as long as it runs */
     atomic_store(&gate, 1);
     end(&fx);
 }
@@ -332,10 +332,10 @@ TEST(nothing_waits_in_a_queue_of_functions_while_a_thread_is_free_but_no_slot)
     desk_and_functions(&fx, 3);
     start(&fx, 1, "a");
     start(&fx, 2, "a");
-    CHECK_EQ(room(&fx, "function"), 1);
-    CHECK_EQ(group(&fx, "function")->begin, 2);
+    CHECK_EQ(capacity(&fx, "function"), 1);
+    CHECK_EQ(group(&fx, "function")->can_start, 2);
     start(&fx, 3, "a");
-    CHECK_EQ(room(&fx, "function"), 0);
+    CHECK_EQ(capacity(&fx, "function"), 0);
     end(&fx);
 }
 
@@ -357,7 +357,7 @@ TEST(a_report_may_settle_and_start)
 
     open_with(&fx, (struct dispatch_options){0});
     CHECK_OK_ERR(function_new(&(struct function_options){.threads = 3}, &f, &err), &err);
-    CHECK_OK_ERR(dispatch_add(fx.d, function_executor(f), 0, &err), &err);
+    CHECK_OK_ERR(dispatch_add_executor(fx.d, function_executor(f), 0, &err), &err);
     CHECK_OK_ERR(function_add(f, "nothing", nothing, NULL, &err), &err);
     fx.meanwhile = settle_and_start;
     for (i = 0; i < 10; i++)

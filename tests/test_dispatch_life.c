@@ -13,12 +13,12 @@ TEST_THREADED;
 static const struct executor_ops plain_desk_ops = {
     .kind = "plain",
     .start = desk_start,
-    .find = desk_adopt,
+    .reattach = desk_adopt,
     .cancel = desk_cancel,
     .forget = desk_forget,
-    .room = desk_room,
+    .capacity = desk_room,
     .fd = desk_fd,
-    .turn = desk_turn,
+    .poll = desk_turn,
     .free = desk_free,
 };
 
@@ -88,7 +88,7 @@ TEST(of_a_forgotten_attempt_nothing_is_reported)
     CHECK_EQ(k->forgotten, 2);
     turns(&fx);
     CHECK_EQ(fx.seen.n, 0);
-    CHECK_EQ(dispatch_room(fx.d), 2);
+    CHECK_EQ(dispatch_free_slots(fx.d), 2);
     end(&fx);
 }
 
@@ -103,7 +103,7 @@ TEST(reports_carry_the_epoch_that_the_attempt_is_held_under)
     k = add_desk(&fx, "a", 10, 0);
     start(&fx, 1, "a");
     t.epoch = 4;
-    CHECK_OK_ERR(dispatch_find(fx.d, "a", &t, &err), &err);
+    CHECK_OK_ERR(dispatch_reattach(fx.d, "a", &t, &err), &err);
     CHECK_EQ(k->finds, 1); /* its executor was asked */
     CHECK_EQ(dispatch_in_flight(fx.d), 1);
     desk_end(k, 1, OUTCOME_OK);
@@ -111,7 +111,7 @@ TEST(reports_carry_the_epoch_that_the_attempt_is_held_under)
     CHECK_EQ(fx.seen.n, 1);
     CHECK_EQ(fx.seen.at[0].epoch, 4);
     t.epoch = 5; /* it ended, the settle is still to come: that is all there is to say */
-    CHECK_OK_ERR(dispatch_find(fx.d, "a", &t, &err), &err);
+    CHECK_OK_ERR(dispatch_reattach(fx.d, "a", &t, &err), &err);
     CHECK_EQ(k->finds, 1);
     end(&fx);
 }
@@ -125,18 +125,18 @@ TEST(an_adopted_job_that_nobody_can_look_for_is_left_to_others)
 
     open_with(&fx, (struct dispatch_options){0});
     k = add_desk(&fx, "a", 10, 0);
-    CHECK_EQ(dispatch_find(fx.d, "b", &t, &err), -E_REFUSED);
+    CHECK_EQ(dispatch_reattach(fx.d, "b", &t, &err), -E_REFUSED);
     k->answer = -E_REFUSED;
-    CHECK_EQ(dispatch_find(fx.d, "a", &t, &err), -E_REFUSED);
+    CHECK_EQ(dispatch_reattach(fx.d, "a", &t, &err), -E_REFUSED);
     CHECK_EQ(dispatch_in_flight(fx.d), 0);
     k->answer = -E_INTERNAL; /* but an error is its end */
-    CHECK_OK_ERR(dispatch_find(fx.d, "a", &t, &err), &err);
+    CHECK_OK_ERR(dispatch_reattach(fx.d, "a", &t, &err), &err);
     wait_seen(&fx, 1);
     CHECK_EQ(fx.seen.at[0].outcome, OUTCOME_FAILED);
     CHECK_STR(fx.seen.at[0].error, "the desk is closed");
     k->answer = 0;
     t.execution = 2;
-    CHECK_OK_ERR(dispatch_find(fx.d, "a", &t, &err), &err);
+    CHECK_OK_ERR(dispatch_reattach(fx.d, "a", &t, &err), &err);
     desk_end(k, 2, OUTCOME_LOST);
     turns(&fx);
     CHECK_EQ(fx.seen.at[1].outcome, OUTCOME_LOST);
@@ -158,7 +158,7 @@ TEST(a_start_that_fails_is_reported_as_a_failed_attempt)
     wait_seen(&fx, 1);
     CHECK_EQ(fx.seen.at[0].outcome, OUTCOME_FAILED);
     CHECK_STR(fx.seen.at[0].error, "the desk is closed");
-    CHECK_EQ(room(&fx, "a"), 10);
+    CHECK_EQ(capacity(&fx, "a"), 10);
     dispatch_settled(fx.d, 1, 1);
     CHECK_EQ(k->settled, 0); /* it left nothing there */
     end(&fx);
@@ -177,8 +177,8 @@ TEST(an_executor_that_refuses_gives_back_and_is_left_alone_for_a_while)
     for (i = 1; i <= 3; i++)
         start(&fx, i, "a");
     CHECK_EQ(k->starts, 1); /* the others of the batch are not even offered */
-    CHECK_EQ(room(&fx, "a"), 0);
-    CHECK_EQ(room(&fx, "b"), 10);
+    CHECK_EQ(capacity(&fx, "a"), 0);
+    CHECK_EQ(capacity(&fx, "b"), 10);
     wait_seen(&fx, 3);
     for (i = 0; i < 3; i++) {
         CHECK_EQ(fx.seen.at[i].outcome, OUTCOME_REFUSED);
@@ -187,11 +187,11 @@ TEST(an_executor_that_refuses_gives_back_and_is_left_alone_for_a_while)
     }
     CHECK_EQ(fx.seen.at[0].delay, SECOND);
     k->answer = 0;
-    while (!room(&fx, "a")) { /* the descriptor says when to look again */
+    while (!capacity(&fx, "a")) { /* the descriptor says when to look again */
         struct pollfd p = {.fd = dispatch_fd(fx.d), .events = POLLIN};
 
         CHECK(poll(&p, 1, 30000) == 1);
-        dispatch_turn(fx.d);
+        dispatch_poll(fx.d);
     }
     start(&fx, 4, "a");
     CHECK_EQ(k->starts, 2);
@@ -234,7 +234,7 @@ TEST(what_outlives_the_worker_is_let_go_and_the_rest_comes_back)
 
     open_with(&fx, (struct dispatch_options){0});
     out = add_desk(&fx, "out", 10, 0);
-    CHECK_OK_ERR(dispatch_add(fx.d, &in->x, 0, &err), &err);
+    CHECK_OK_ERR(dispatch_add_executor(fx.d, &in->x, 0, &err), &err);
     start(&fx, 1, "out");
     start(&fx, 2, "out");
     start(&fx, 3, "in");
@@ -242,11 +242,11 @@ TEST(what_outlives_the_worker_is_let_go_and_the_rest_comes_back)
     desk_end(out, 2, OUTCOME_OK);
     turns(&fx); /* 2 has ended, 4 was refused; both wait to be settled */
     CHECK_EQ(fx.seen.n, 2);
-    dispatch_hand_over(fx.d, true);
+    dispatch_stop(fx.d, true);
     CHECK_EQ(out->handed_over, 1);
     CHECK_EQ(dispatch_in_flight(fx.d), 1);
-    CHECK_EQ(dispatch_room(fx.d), 0);
-    CHECK_EQ(room(&fx, "out"), 0);
+    CHECK_EQ(dispatch_free_slots(fx.d), 0);
+    CHECK_EQ(capacity(&fx, "out"), 0);
     dispatch_settled(fx.d, 2, 1);
     CHECK_EQ(out->settled, 1);
     desk_end(in, 3, OUTCOME_DEFERRED);
@@ -267,7 +267,7 @@ TEST(what_is_claimed_after_the_stop_is_given_back_at_once)
 
     open_with(&fx, (struct dispatch_options){0});
     k = add_desk(&fx, "desk", 10, 0);
-    dispatch_hand_over(fx.d, false);
+    dispatch_stop(fx.d, false);
     start(&fx, 1, "desk");
     CHECK_EQ(k->starts, 0);
     wait_seen(&fx, 1);
@@ -287,13 +287,13 @@ TEST(an_executor_without_a_descriptor_is_looked_at_while_it_has_work)
     int n;
 
     open_with(&fx, (struct dispatch_options){0});
-    CHECK_OK_ERR(dispatch_add(fx.d, &k->x, 0, &err), &err);
+    CHECK_OK_ERR(dispatch_add_executor(fx.d, &k->x, 0, &err), &err);
     p = (struct pollfd){.fd = dispatch_fd(fx.d), .events = POLLIN};
     CHECK_EQ(poll(&p, 1, 0), 0);
     start(&fx, 1, "plain");
     for (n = 0; n < 3; n++) { /* at once, and again and again */
         CHECK_EQ(poll(&p, 1, 30000), 1);
-        dispatch_turn(fx.d);
+        dispatch_poll(fx.d);
     }
     CHECK(k->turns >= 3);
     desk_end(k, 1, OUTCOME_OK);
@@ -345,17 +345,17 @@ TEST(every_attempt_that_is_not_forgotten_ends_once_whatever_is_done)
                 desk_end(k, victim, OUTCOME_OK);
             break;
         case 3:
-            dispatch_turn(fx.d);
+            dispatch_poll(fx.d);
             break;
         default:
             t.epoch = 2;
             if (desk_find(k, victim)) /* else it would be an adoption, and begin anew */
-                CHECK_OK_ERR(dispatch_find(fx.d, "a", &t, &err), &err);
+                CHECK_OK_ERR(dispatch_reattach(fx.d, "a", &t, &err), &err);
         }
         held = 0;
         dispatch_each(fx.d, count_all, &held);
         CHECK_EQ(held, dispatch_in_flight(fx.d));
-        CHECK_EQ(dispatch_room(fx.d), held < 50 ? 50 - held : 0);
+        CHECK_EQ(dispatch_free_slots(fx.d), held < 50 ? 50 - held : 0);
     }
     while (k->at.n)
         desk_end(k, k->at.at[0].execution, OUTCOME_OK);

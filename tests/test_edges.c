@@ -2,7 +2,7 @@
  * what comes twice, what is very large, what sleeps for very long. */
 #include "fixture.h"
 
-#include "store/query.h"
+#include "store/query/query.h"
 #include "store/tenant.h"
 
 #include <stdio.h>
@@ -150,7 +150,7 @@ TEST(a_tree_that_is_too_large_for_one_slice_is_deleted_from_its_leaves)
 
 static int tick_body(struct turn *t, void *arg, struct err *err)
 {
-    struct worker w = {.id = 9, .host = "h", .folder = "f", .version = "1", .room = 1};
+    struct worker w = {.id = 9, .host = "h", .folder = "f", .version = "1", .capacity = 1};
     struct tick tick = {0};
     int rc = op_worker_tick(t, &w, &tick, err);
 

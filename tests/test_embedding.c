@@ -3,7 +3,7 @@
 #include "api_fixture.h"
 #include "base/text.h"
 #include "engine_fixture.h"
-#include "submission_fixture.h"
+#include "sql_submission_fixture.h"
 
 #include <dirent.h>
 #include <pthread.h>

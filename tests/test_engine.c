@@ -346,7 +346,7 @@ TEST(several_loops_need_a_database_with_several_writers)
     if (!strcmp(test_db(), "sqlite")) {
         CHECK_EQ(rc, -E_INVALID);
         CHECK(strstr(err.msg, "one writer at a time"));
-        o.here = true; /* one tree is one loop's in any case */
+        o.foreground = true; /* one tree is one loop's in any case */
         rc = engine_open(&o, kit_make, &k, &k.engine, &err);
     }
     CHECK_OK_ERR(rc, &err);

@@ -1,7 +1,7 @@
 /* test_engine_lost.c - a worker finds that a lease was taken from it. While nobody else has the job
  * it takes it back, and what was done counts, with all that was said about it; otherwise it lets go
  * of it, at whatever moment that is. Each test ends with verify. */
-#include "engine/internal.h"
+#include "engine/engine_internal.h"
 #include "engine_fixture.h"
 #include "store/turn.h"
 
@@ -59,14 +59,14 @@ static void is_done_once(struct store *s, struct worker_kit *k, int64_t id)
 static void end_it_now(void *arg, const char *where)
 {
     struct engine *e = late->engine;
-    const struct held *h;
+    const struct leased_job *h;
 
     (void)arg;
-    if (strcmp(where, "engine:turn") != 0 || !(h = held_get(e, late_id)) || !h->lost ||
+    if (strcmp(where, "engine:turn") != 0 || !(h = leased_job_get(e, late_id)) || !h->lost ||
         atomic_exchange(&go, 1))
         return;
     while (dispatch_in_flight(e->dispatch))
-        dispatch_turn(e->dispatch);
+        dispatch_poll(e->dispatch);
 }
 
 static void end_between(int loops)
@@ -108,7 +108,7 @@ TEST(a_start_that_nobody_took_is_told_under_the_next_lease)
     int64_t id = lose(s, &k, false, 0);
 
     while (!starts_waiting(k.engine))
-        dispatch_turn(k.engine->dispatch);
+        dispatch_poll(k.engine->dispatch);
     KIT_UNTIL(&k, strstr(history(s, id), "started"));
     atomic_store(&go, 1);
     kit_until_ended(&k, 1);
@@ -229,12 +229,12 @@ TEST(a_worker_that_stops_forgets_what_ended_after_its_lease_was_lost)
     int64_t id = lose(s, &k, true, 0);
 
     keep_from_turns(k.engine, true);
-    KIT_UNTIL(&k, held_get(k.engine, id)->lost);
+    KIT_UNTIL(&k, leased_job_get(k.engine, id)->lost);
     atomic_store(&go, 1);
-    KIT_UNTIL(&k, held_get(k.engine, id)->ended);
+    KIT_UNTIL(&k, leased_job_get(k.engine, id)->ended);
     engine_stop(k.engine, false);
-    CHECK(!held_get(k.engine, id));
-    CHECK_EQ(loop_commands(loop_of(k.engine, id)), 0);
+    CHECK(!leased_job_get(k.engine, id));
+    CHECK_EQ(loop_count_commands(loop_of(k.engine, id)), 0);
     keep_from_turns(k.engine, false);
     KIT_UNTIL(&k, engine_is_idle(k.engine));
     CHECK_EQ(k.ended, 0);
@@ -254,7 +254,7 @@ static int lock_lease(struct turn *t, void *arg, struct err *err)
 
     for (i = 0; !rc && i < 10; i++)
         kit_step(k);
-    CHECK(held_get(k->engine, late_id));
+    CHECK(leased_job_get(k->engine, late_id));
     CHECK_EQ(k->engine->refused_outcomes, 0);
     return rc;
 }

@@ -2,7 +2,7 @@
  * are taken over. Each test ends with verify. */
 #include "disk_fixture.h"
 #include "engine_fixture.h"
-#include "exec/attempt.h"
+#include "exec/attempt/attempt.h"
 
 #include <fcntl.h>
 #include <glob.h>
@@ -328,9 +328,9 @@ static int attempt_folder(int64_t execution, int attempt)
     CHECK_OK(glob(pattern, 0, NULL, &g));
     dir = open(g.gl_pathv[0], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     globfree(&g);
-    at = attempt_make(dir, execution, attempt);
+    at = attempt_make_folder(dir, execution, attempt);
     if (at < 0)
-        at = attempt_open(dir, execution, attempt);
+        at = attempt_open_folder(dir, execution, attempt);
     close(dir);
     CHECK(at >= 0);
     return at;

@@ -1,5 +1,5 @@
-/* test_expr_doc.c - prints docs/EXPRESSIONS.md from the tables of core/expr.h, tries every example,
- * and compares the page with the file.
+/* test_expr_doc.c - prints docs/EXPRESSIONS.md from the tables of core/expr/expr.h, tries every
+ * example, and compares the page with the file.
  *
  *   PAWL_WRITE_DOCS=1 build/tests/test_expr_doc      writes the page instead */
 #include "base/json.h"
@@ -23,7 +23,7 @@ static const char head[] =
     "column and expression; where it is found before the run, `pawl validate` shows it, otherwise the task\n"
     "fails with it.\n"
     "\n"
-    "This page is printed from the tables in `src/core/expr.h` by `tests/test_expr_doc.c`, which also tries every\n"
+    "This page is printed from the tables in `src/core/expr/expr.h` by `tests/test_expr_doc.c`, which also tries every\n"
     "example: do not edit it, run `PAWL_WRITE_DOCS=1 build/tests/test_expr_doc`.\n"
     "\n"
     "```yaml\n"

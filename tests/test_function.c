@@ -385,6 +385,6 @@ TEST(functions_are_known_by_their_names_and_lanes)
     CHECK_EQ(function_add(fx.f, "x", NULL, NULL, &err), -E_INVALID);
     CHECK_EQ(fx.x->ops->start(fx.x, &t, &err), -E_REFUSED);
     CHECK_STR(err.msg, "this worker has no function missing");
-    CHECK(function_of(fx.x) == fx.f);
+    CHECK(function_from_executor(fx.x) == fx.f);
     end(&fx);
 }

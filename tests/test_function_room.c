@@ -27,10 +27,10 @@ TEST(there_is_room_for_the_threads_and_a_small_queue_and_no_more)
 
     open_threads(&fx, 2);
     add(&fx, "gate", until_open, &g);
-    CHECK_EQ(fx.x->ops->room(fx.x), 10);
+    CHECK_EQ(fx.x->ops->capacity(fx.x), 10);
     for (i = 1; i <= 10; i++)
         start(&fx, i, "gate");
-    CHECK_EQ(fx.x->ops->room(fx.x), 0);
+    CHECK_EQ(fx.x->ops->capacity(fx.x), 0);
     CHECK_EQ(fx.x->ops->start(fx.x, &t, &err), -E_REFUSED);
     WAIT_FOR(&fx, atomic_load(&g.inside) == 2);
     function_running(fx.f, count_running, runs);
@@ -39,7 +39,7 @@ TEST(there_is_room_for_the_threads_and_a_small_queue_and_no_more)
         CHECK_EQ(runs[i], 0);
     atomic_store(&g.open, 1);
     wait_ended(&fx, 10);
-    CHECK_EQ(fx.x->ops->room(fx.x), 10);
+    CHECK_EQ(fx.x->ops->capacity(fx.x), 10);
     end(&fx);
 }
 
@@ -48,13 +48,13 @@ TEST(the_queue_is_bounded_whatever_the_number_of_threads)
     struct fixture fx;
 
     open_threads(&fx, 1000);
-    CHECK_EQ(fx.x->ops->room(fx.x), 1500);
+    CHECK_EQ(fx.x->ops->capacity(fx.x), 1500);
     end(&fx);
     open_with(&fx, (struct function_options){.threads = 3, .queue = 7});
-    CHECK_EQ(fx.x->ops->room(fx.x), 10);
+    CHECK_EQ(fx.x->ops->capacity(fx.x), 10);
     end(&fx);
     open_with(&fx, (struct function_options){0});
-    CHECK_EQ(fx.x->ops->room(fx.x), 20);
+    CHECK_EQ(fx.x->ops->capacity(fx.x), 20);
     end(&fx);
 }
 
@@ -99,7 +99,7 @@ TEST(a_function_for_which_no_thread_can_be_made_is_given_back)
     CHECK_EQ(fx.x->ops->start(fx.x, &t, &err), -E_REFUSED);
     CHECK_STR(err.msg, "this worker can start no thread for a function");
     CHECK_EQ(pthread_setattr_default_np(&usual), 0);
-    CHECK_EQ(fx.x->ops->room(fx.x), 5);
+    CHECK_EQ(fx.x->ops->capacity(fx.x), 5);
     start_task(&fx, &t); /* and goes when it can */
     wait_ended(&fx, 1);
     pthread_attr_destroy(&huge);
@@ -156,7 +156,7 @@ TEST(every_started_attempt_ends_exactly_once_whatever_is_done_to_it)
         struct err err = ERR_INIT;
         int victim = 1 + rand_r(&seed) % i, what = rand_r(&seed) % 10;
 
-        while (!fx.x->ops->room(fx.x))
+        while (!fx.x->ops->capacity(fx.x))
             turn(&fx, 1000);
         start_task(&fx, &t);
         expect[i] = 1;
@@ -168,7 +168,7 @@ TEST(every_started_attempt_ends_exactly_once_whatever_is_done_to_it)
             forgotten++;
         } else if (what == 3) {
             t.epoch = 2;
-            CHECK_OK_ERR(fx.x->ops->find(fx.x, &t, &err), &err);
+            CHECK_OK_ERR(fx.x->ops->reattach(fx.x, &t, &err), &err);
         }
         if (what > 6)
             turn(&fx, 0);

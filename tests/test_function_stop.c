@@ -75,7 +75,7 @@ TEST(work_that_ended_before_the_cancel_keeps_its_own_outcome)
     open_threads(&fx, 1);
     add(&fx, "nothing", nothing, NULL);
     start(&fx, 1, "nothing");
-    while (fx.x->ops->room(fx.x) != 5) /* it has returned; no turn was taken yet */
+    while (fx.x->ops->capacity(fx.x) != 5) /* it has returned; no turn was taken yet */
         clock_sleep_us(200);
     fx.x->ops->cancel(fx.x, 1, 1, OUTCOME_CANCELLED);
     wait_ended(&fx, 1);
@@ -150,19 +150,19 @@ TEST(a_forgotten_function_is_told_keeps_its_slot_and_is_never_heard_of_again)
     open_with(&fx, (struct function_options){.threads = 2, .queue = -1});
     add(&fx, "deaf", deaf, &g);
     add(&fx, "nothing", nothing, NULL);
-    before = fx.x->ops->room(fx.x);
+    before = fx.x->ops->capacity(fx.x);
     CHECK_EQ(before, 2);
     start(&fx, 1, "deaf");
     WAIT_FOR(&fx, atomic_load(&g.inside) == 1);
     fx.x->ops->forget(fx.x, 1, 1);
     fx.x->ops->forget(fx.x, 8, 8);
-    CHECK_EQ(fx.x->ops->room(fx.x), 1);
+    CHECK_EQ(fx.x->ops->capacity(fx.x), 1);
     start(&fx, 2, "nothing");
     wait_ended(&fx, 1);
     CHECK(!find_seen(&fx, REPORT_ENDED, 1));
-    CHECK_EQ(fx.x->ops->room(fx.x), 1);
+    CHECK_EQ(fx.x->ops->capacity(fx.x), 1);
     atomic_store(&g.open, 1);
-    WAIT_FOR(&fx, fx.x->ops->room(fx.x) == 2);
+    WAIT_FOR(&fx, fx.x->ops->capacity(fx.x) == 2);
     while (turn(&fx, 20))
         ;
     CHECK(!find_seen(&fx, REPORT_ENDED, 1));
@@ -183,7 +183,7 @@ TEST(a_forgotten_function_that_has_not_begun_never_runs)
     atomic_store(&g.open, 1);
     wait_ended(&fx, 1);
     CHECK_EQ(atomic_load(&other.told), 0);
-    CHECK_EQ(fx.x->ops->room(fx.x), 5);
+    CHECK_EQ(fx.x->ops->capacity(fx.x), 5);
     CHECK(!find_seen(&fx, REPORT_ENDED, 2));
     end(&fx);
 }
@@ -200,7 +200,7 @@ TEST(what_this_worker_still_runs_goes_on_under_its_new_epoch)
     start(&fx, 1, "gate");
     WAIT_FOR(&fx, atomic_load(&g.inside) == 1);
     again.epoch = 9;
-    CHECK_OK_ERR(fx.x->ops->find(fx.x, &again, &err), &err);
+    CHECK_OK_ERR(fx.x->ops->reattach(fx.x, &again, &err), &err);
     atomic_store(&g.open, 1);
     wait_ended(&fx, 1);
     CHECK_EQ(fx.ended, 1);
@@ -225,8 +225,8 @@ TEST(one_that_was_forgotten_and_found_again_is_lost_unless_it_got_done)
     fx.x->ops->forget(fx.x, 1, 1);
     fx.x->ops->forget(fx.x, 2, 1);
     a.epoch = b.epoch = 3;
-    CHECK_OK_ERR(fx.x->ops->find(fx.x, &a, &err), &err);
-    CHECK_OK_ERR(fx.x->ops->find(fx.x, &b, &err), &err);
+    CHECK_OK_ERR(fx.x->ops->reattach(fx.x, &a, &err), &err);
+    CHECK_OK_ERR(fx.x->ops->reattach(fx.x, &b, &err), &err);
     atomic_store(&stops.open, 1);
     atomic_store(&does.open, 1);
     wait_ended(&fx, 2);
@@ -246,8 +246,8 @@ TEST(what_runs_nowhere_is_lost_at_once_and_never_begun)
 
     open_threads(&fx, 1);
     add(&fx, "gate", until_open, &g);
-    CHECK_OK_ERR(fx.x->ops->find(fx.x, &t, &err), &err);
-    CHECK_OK_ERR(fx.x->ops->find(fx.x, &unknown, &err), &err);
+    CHECK_OK_ERR(fx.x->ops->reattach(fx.x, &t, &err), &err);
+    CHECK_OK_ERR(fx.x->ops->reattach(fx.x, &unknown, &err), &err);
     CHECK_EQ(fx.seen.n, 0); /* reports are made in a turn */
     wait_ended(&fx, 2);
     CHECK_EQ(fx.seen.n, 2);
@@ -274,8 +274,8 @@ TEST(a_worker_that_stops_gives_back_what_waits_and_lets_run_what_runs)
     start(&fx, 2, "not_done");
     WAIT_FOR(&fx, atomic_load(&done.inside) && atomic_load(&not_done.inside));
     start(&fx, 3, "done");
-    fx.x->ops->hand_over(fx.x, true);
-    CHECK_EQ(fx.x->ops->room(fx.x), 0);
+    fx.x->ops->stop(fx.x, true);
+    CHECK_EQ(fx.x->ops->capacity(fx.x), 0);
     CHECK_EQ(fx.x->ops->start(fx.x, &t, &err), -E_REFUSED);
     wait_ended(&fx, 3);
     CHECK_EQ(ended(&fx, 1)->outcome.kind, OUTCOME_OK);
@@ -299,15 +299,15 @@ TEST(a_worker_that_drains_lets_run_what_runs_and_may_still_lose_its_patience)
     start(&fx, 2, "patient");
     WAIT_FOR(&fx, atomic_load(&g.inside) && atomic_load(&patient.inside));
     start(&fx, 3, "gate");
-    fx.x->ops->hand_over(fx.x, false);
-    CHECK_EQ(fx.x->ops->room(fx.x), 0);
+    fx.x->ops->stop(fx.x, false);
+    CHECK_EQ(fx.x->ops->capacity(fx.x), 0);
     WAIT_FOR(&fx, fx.ended == 1);
     CHECK_EQ(ended(&fx, 3)->outcome.kind, OUTCOME_REFUSED);
     atomic_store(&g.open, 1);
     wait_ended(&fx, 2);
     CHECK_EQ(ended(&fx, 1)->outcome.kind, OUTCOME_OK);
     CHECK_EQ(atomic_load(&g.told) + atomic_load(&patient.told), 0);
-    fx.x->ops->hand_over(fx.x, true);
+    fx.x->ops->stop(fx.x, true);
     wait_ended(&fx, 3);
     CHECK_EQ(ended(&fx, 2)->outcome.kind, OUTCOME_DEFERRED);
     end(&fx);
@@ -324,15 +324,15 @@ TEST(a_function_that_does_not_stop_in_its_grace_is_counted_as_deaf)
     start_spec(&fx, 1, "deaf", &spec);
     start(&fx, 2, "deaf"); /* has ten seconds */
     WAIT_FOR(&fx, atomic_load(&g.inside) == 2);
-    CHECK_EQ(function_deaf(fx.f), 0);
+    CHECK_EQ(function_count_unresponsive(fx.f), 0);
     fx.x->ops->cancel(fx.x, 1, 1, OUTCOME_CANCELLED);
     fx.x->ops->cancel(fx.x, 2, 1, OUTCOME_CANCELLED);
-    CHECK_EQ(function_deaf(fx.f), 0);
-    WAIT_FOR(&fx, function_deaf(fx.f) == 1);
+    CHECK_EQ(function_count_unresponsive(fx.f), 0);
+    WAIT_FOR(&fx, function_count_unresponsive(fx.f) == 1);
     CHECK_EQ(fx.ended, 0);
     atomic_store(&g.open, 1);
     wait_ended(&fx, 2);
-    CHECK_EQ(function_deaf(fx.f), 0);
+    CHECK_EQ(function_count_unresponsive(fx.f), 0);
     CHECK_EQ(ended(&fx, 1)->outcome.kind, OUTCOME_CANCELLED);
     end(&fx);
 }

@@ -39,7 +39,7 @@ static const struct cell {
      S_CANCELLED},
     {"skipped by its `if`", {.status = S_SKIPPED}, false, false, false, S_SUCCEEDED},
     {"skipped behind a failure",
-     {.status = S_SKIPPED, .failed_behind = true},
+     {.status = S_SKIPPED, .skipped_by_failure = true},
      false,
      true,
      false,
@@ -51,7 +51,7 @@ static const struct cell {
      false,
      S_SUCCEEDED},
     {"skipped by an operator behind a failure",
-     {.status = S_SKIPPED, .by_operator = true, .failed_behind = true},
+     {.status = S_SKIPPED, .by_operator = true, .skipped_by_failure = true},
      true,
      false,
      false,
@@ -69,7 +69,7 @@ TEST(each_cell_of_the_truth_table_is_as_it_is_written)
         CHECK_EQ(f.success, cells[i].success);
         CHECK_EQ(f.failure, cells[i].failure);
         CHECK_EQ(f.cancelled, cells[i].cancelled);
-        CHECK_EQ(graph_end(graph_bits_of(&cells[i].as), false), cells[i].end);
+        CHECK_EQ(graph_end(graph_flags_of(&cells[i].as), false), cells[i].end);
     }
 }
 
@@ -110,9 +110,9 @@ TEST(a_failure_counts_more_than_a_cancel_and_that_more_than_success)
 {
     CHECK_EQ(graph_end(0, false), S_SUCCEEDED);
     CHECK_EQ(graph_end(0, true), S_CANCELLED);
-    CHECK_EQ(graph_end(GRAPH_CANCELLED, false), S_CANCELLED);
-    CHECK_EQ(graph_end(GRAPH_FAILED | GRAPH_CANCELLED, false), S_FAILED);
-    CHECK_EQ(graph_end(GRAPH_FAILED, true), S_FAILED);
+    CHECK_EQ(graph_end(FLAG_CANCELLED, false), S_CANCELLED);
+    CHECK_EQ(graph_end(FLAG_FAILED | FLAG_CANCELLED, false), S_FAILED);
+    CHECK_EQ(graph_end(FLAG_FAILED, true), S_FAILED);
 }
 
 TEST(the_page_shows_the_table_as_it_is)

@@ -228,7 +228,7 @@ static int life_in_one_turn(struct turn *t, void *arg, struct err *err)
     begin.lease = end.lease = (struct lease_ref){
         .execution = jobs.at[0]->id, .root = jobs.at[0]->root, .epoch = jobs.at[0]->epoch};
     begin.ago = 1;
-    if ((rc = op_started(t, 5, &begin, 1, err)) || (rc = op_settle(t, 5, &end, 1, err)))
+    if ((rc = op_record_starts(t, 5, &begin, 1, err)) || (rc = op_settle(t, 5, &end, 1, err)))
         return rc;
     CHECK_EQ(end.lease.rc, 0);
     *(int64_t *)arg = sub.id;

@@ -21,26 +21,26 @@ TEST(the_writer_sets_commas_at_every_depth)
     struct json_writer w = JSON_WRITER(&b);
     struct err err;
 
-    jw_begin(&w, '{');
-    jw_key(&w, "a");
-    jw_i64(&w, -5);
-    jw_key(&w, "b");
-    jw_begin(&w, '[');
-    jw_bool(&w, true);
-    jw_bool(&w, false);
-    jw_null(&w);
-    jw_text(&w, NULL);
-    jw_text(&w, "t");
-    jw_raw(&w, "{\"raw\":[]}");
-    jw_raw(&w, NULL);
-    jw_begin(&w, '{');
-    jw_end(&w, '}');
-    jw_begin(&w, '[');
-    jw_end(&w, ']');
-    jw_end(&w, ']');
-    jw_key(&w, "c");
-    jw_text(&w, "");
-    jw_end(&w, '}');
+    json_write_begin(&w, '{');
+    json_write_key(&w, "a");
+    json_write_i64(&w, -5);
+    json_write_key(&w, "b");
+    json_write_begin(&w, '[');
+    json_write_bool(&w, true);
+    json_write_bool(&w, false);
+    json_write_null(&w);
+    json_write_text(&w, NULL);
+    json_write_text(&w, "t");
+    json_write_raw(&w, "{\"raw\":[]}");
+    json_write_raw(&w, NULL);
+    json_write_begin(&w, '{');
+    json_write_end(&w, '}');
+    json_write_begin(&w, '[');
+    json_write_end(&w, ']');
+    json_write_end(&w, ']');
+    json_write_key(&w, "c");
+    json_write_text(&w, "");
+    json_write_end(&w, '}');
     CHECK_STR(b.ptr,
               "{\"a\":-5,\"b\":[true,false,null,null,\"t\",{\"raw\":[]},null,{},[]],\"c\":\"\"}");
     CHECK_OK_ERR(json_check(b.ptr, b.len, 1000, "it", &err), &err);
@@ -182,7 +182,7 @@ TEST(depth_of_a_text_is_the_depth_of_its_value)
 TEST(document_at_the_depth_limit_is_read_and_one_level_more_is_refused)
 {
     char text[2 * JSON_DEPTH_MAX + 3];
-    struct json_place doc;
+    struct json_node doc;
     struct err err;
     int depth;
 
@@ -192,12 +192,12 @@ TEST(document_at_the_depth_limit_is_read_and_one_level_more_is_refused)
         memset(text, '[', (size_t)depth);
         memset(text + depth, ']', (size_t)depth);
         CHECK_EQ(json_check(text, (size_t)depth * 2, 1000, "it", &err), wanted);
-        CHECK_EQ(json_read(text, (size_t)depth * 2, 1000, "it", &doc, &err), wanted);
+        CHECK_EQ(json_read_open(text, (size_t)depth * 2, 1000, "it", &doc, &err), wanted);
         if (!wanted)
-            json_read_end(&doc);
+            json_read_close(&doc);
     }
     CHECK_STR(err.msg, "it nests lists and objects 65 levels deep; at most 64 are taken");
     CHECK_OK_ERR(json_read_deep(text, sizeof(text) - 1, 1000, JSON_DEPTH_MAX + 1, "it", &doc, &err),
                  &err);
-    json_read_end(&doc);
+    json_read_close(&doc);
 }

@@ -3,8 +3,8 @@
  * test ends with verify. */
 #include "api_fixture.h"
 #include "base/json.h"
-#include "flow_fixture.h"
-#include "submission_fixture.h"
+#include "sql_submission_fixture.h"
+#include "workflow_fixture.h"
 
 TEST_LONG;
 

@@ -1,7 +1,7 @@
 /* test_json_doc.c - docs/JSON.md and the comment in pawl.h list the fields of what the library
  * writes: here both are compared with objects that it wrote, field by field and in their order. */
 #include "api_fixture.h"
-#include "submission_fixture.h"
+#include "sql_submission_fixture.h"
 
 #define PAGE   "docs/JSON.md"
 #define HEADER "include/pawl.h"

@@ -12,7 +12,7 @@ static int log_body(struct turn *t, void *arg, struct err *e)
 {
     struct logging *g = arg;
 
-    return op_log(t, g->worker, &g->chunk, 1, e);
+    return op_store_logs(t, g->worker, &g->chunk, 1, e);
 }
 
 static void write_log(struct store *s, struct held_job j, int64_t offset, int64_t dropped,

@@ -205,7 +205,7 @@ TEST(each_attempt_has_a_log_of_its_own_and_the_last_is_the_usual_one)
     p = page(s, submit(s, "not started"), 0, 0, 10, &out);
     CHECK_EQ(p.attempt, 0);
     CHECK(!p.more);
-    CHECK_EQ(query_log(s, &(struct log_place){.execution = 999999}, 10, &out, &p, &err),
+    CHECK_EQ(query_log(s, &(struct log_position){.execution = 999999}, 10, &out, &p, &err),
              -E_NOT_FOUND);
     CHECK(strstr(err.msg, "999999"));
     CHECK_EQ(out.len, 0);

@@ -43,7 +43,7 @@ struct last_words {
 static int last_words_body(struct turn *t, void *arg, struct err *err)
 {
     struct last_words *w = arg;
-    int rc = op_log(t, 1, &w->chunk, 1, err);
+    int rc = op_store_logs(t, 1, &w->chunk, 1, err);
 
     return rc ? rc : op_settle(t, 1, &w->settlement, 1, err);
 }

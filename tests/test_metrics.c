@@ -14,7 +14,7 @@ static int counters_body(struct turn *t, void *arg, struct err *e)
     };
 
     (void)arg;
-    return op_counters(t, 1, list, sizeof(list) / sizeof(*list), e);
+    return op_add_counters(t, 1, list, sizeof(list) / sizeof(*list), e);
 }
 
 static void has_line(const char *all, const char *line)
@@ -36,8 +36,8 @@ TEST(metrics_show_what_is_there_and_what_was_counted)
 
     hello(s, 1, "f", NULL);
     submit_with(s, (struct submission){.name = "x", .queue = "we\"ird\\"});
-    submit_with(s, (struct submission){.name = "x", .queue = QUEUE_HERE});
-    submit_with(s, (struct submission){.name = "x", .queue = QUEUE_HERE});
+    submit_with(s, (struct submission){.name = "x", .queue = QUEUE_FOREGROUND});
+    submit_with(s, (struct submission){.name = "x", .queue = QUEUE_FOREGROUND});
     submit(s, "a");
     claim_job(s, 1);
     submit_with(s, (struct submission){.name = "b", .delay = 100 * SECOND});

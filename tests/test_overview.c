@@ -111,7 +111,7 @@ static int log_body(struct turn *t, void *arg, struct err *e)
         .len = strlen(g->bytes),
         .offset = g->offset};
 
-    return op_log(t, g->job.worker, &c, 1, e);
+    return op_store_logs(t, g->job.worker, &c, 1, e);
 }
 
 static void writes(struct store *s, struct held_job j, int64_t offset, const char *bytes)
@@ -265,7 +265,7 @@ static int count_body(struct turn *t, void *arg, struct err *e)
         {"pawl_attempts_total", "queue=\"default\",executor=\"process\"", 100},
     };
 
-    return op_counters(t, *(int64_t *)arg, list, sizeof(list) / sizeof(*list), e);
+    return op_add_counters(t, *(int64_t *)arg, list, sizeof(list) / sizeof(*list), e);
 }
 
 TEST(what_ended_is_summed_up_by_queue_over_all_workers)

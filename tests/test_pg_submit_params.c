@@ -2,7 +2,7 @@
  * while its caller can still heed it, and what it takes an engine takes too. */
 #include "core/resolve.h"
 #include "pg_submit_fixture.h"
-#include "store/flow.h"
+#include "store/workflow/workflow.h"
 
 #include <jansson.h>
 

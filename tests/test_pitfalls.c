@@ -1,6 +1,6 @@
 /* test_pitfalls.c - the places where workflow engines are known to lose, hang or repeat work, each
  * as a case. Each test ends with verify. */
-#include "flow_case.h"
+#include "workflow_case.h"
 
 /* ---- fan-outs ---- */
 

@@ -1,12 +1,12 @@
 /* test_plans.c - every named statement finds what it works on by an index: the database itself is
  * asked how it would go about each, in an empty database and in one with something in it. A table
  * that may be large is never gone through as a whole, but for what is listed here. */
-#include "flow_fixture.h"
-#include "store/lite_db.h"
+#include "store/driver/sqlite/sqlite_db.h"
+#include "workflow_fixture.h"
 
 #undef SECOND /* the driver has the same, as an int */
 #include "pg_fixture.h"
-#include "store/pg_shape.h"
+#include "store/driver/postgres/batch.h"
 
 #include <jansson.h>
 
@@ -134,7 +134,7 @@ static bool is_own(const char *sql, const char *alias)
 
 static void scanned(struct store *st, const struct stmt *s, const char *alias, const char *how)
 {
-    sqlite3 *sq = lite_of(store_db(st))->sq;
+    sqlite3 *sq = sqlite_from_db(store_db(st))->sq;
     const char *index = strstr(how, "INDEX ");
     sqlite3_stmt *tables;
 
@@ -155,7 +155,7 @@ static void scanned(struct store *st, const struct stmt *s, const char *alias, c
 
 static void look_at_lite(struct store *st, const struct stmt *s)
 {
-    sqlite3 *sq = lite_of(store_db(st))->sq;
+    sqlite3 *sq = sqlite_from_db(store_db(st))->sq;
     char *sql = mem_printf("EXPLAIN QUERY PLAN %s", s->sql[DIALECT_SQLITE]);
     sqlite3_stmt *plan;
 

@@ -368,12 +368,12 @@ TEST(room_is_what_the_slots_leave)
 
     spec.cwd = test_dir();
     CHECK_OK(mkfifo(path_of("fifo"), 0600));
-    CHECK_EQ(w->x->ops->room(w->x), 2);
+    CHECK_EQ(w->x->ops->capacity(w->x), 2);
     worker_start(w, &t);
-    CHECK_EQ(w->x->ops->room(w->x), 1);
+    CHECK_EQ(w->x->ops->capacity(w->x), 1);
     write_text(path_of("fifo"), "x\n");
     worker_wait(w, &t);
-    CHECK_EQ(w->x->ops->room(w->x), 2);
+    CHECK_EQ(w->x->ops->capacity(w->x), 2);
     worker_free(w);
 }
 
@@ -386,10 +386,10 @@ TEST(an_executor_without_work_sleeps)
 
     worker_run(w, &t);
     while (poll(&p, 1, 0) > 0)
-        w->x->ops->turn(w->x);
+        w->x->ops->poll(w->x);
     /* At most the one tick that was set while it ran. */
     if (poll(&p, 1, 1500) > 0)
-        w->x->ops->turn(w->x);
+        w->x->ops->poll(w->x);
     CHECK_EQ(poll(&p, 1, 1500), 0);
     worker_free(w);
 }

@@ -15,8 +15,8 @@ TEST(another_worker_goes_on_with_what_still_runs)
     struct seen *s;
 
     begin(a, &t);
-    a->x->ops->hand_over(a->x, false);
-    CHECK_EQ(a->x->ops->room(a->x), 0);
+    a->x->ops->stop(a->x, false);
+    CHECK_EQ(a->x->ops->capacity(a->x), 0);
     CHECK(process_probe(attempts_dir(), t.execution, t.attempt));
     worker_free(a);
     b = worker_new();
@@ -153,7 +153,7 @@ TEST(a_starter_that_comes_after_the_tombstone_begins_nothing)
         worker_turn(a, 10000);
     CHECK_EQ(s->ended, 0);
     CHECK_EQ(times_begun(), 0);
-    CHECK_EQ(a->x->ops->room(a->x), 8);
+    CHECK_EQ(a->x->ops->capacity(a->x), 8);
     CHECK(helper > 0);
     worker_free(a);
     worker_free(b);
@@ -195,7 +195,7 @@ TEST(a_tombstone_stays_as_long_as_a_shim_may_come_that_has_to_find_it)
     CHECK(attempt_has_tombstone(at));
     until = clock_boot_us() + SECOND;
     w->x->ops->settled(w->x, t.execution, t.attempt);
-    UNTIL(w, attempt_is_removed(at));
+    UNTIL(w, attempt_is_folder_removed(at));
     CHECK(clock_boot_us() >= until);
     close(at);
     worker_free(w);
@@ -260,10 +260,10 @@ TEST(a_worker_with_an_old_epoch_can_not_touch_the_attempt)
     a->x->ops->cancel(a->x, t.execution, t.attempt, OUTCOME_CANCELLED);
     a->x->ops->renewed(a->x, t.execution, t.attempt, 1);
     at = folder_of(&t);
-    CHECK_OK(attempt_tell(at, &stale));
+    CHECK_OK(attempt_send_command(at, &stale));
     CHECK_EQ(attempt_epoch(at), 3);
     taken.epoch = 2;
-    CHECK_EQ(a->x->ops->find(a->x, &taken, &err), -E_LEASE_LOST);
+    CHECK_EQ(a->x->ops->reattach(a->x, &taken, &err), -E_LEASE_LOST);
     for (int i = 0; i < 20; i++)
         worker_turn(b, 10000);
     CHECK(!is_gone(task));
@@ -287,7 +287,7 @@ TEST(a_forgotten_attempt_runs_on_and_is_reported_no_more)
     begin(a, &t);
     a->x->ops->forget(a->x, t.execution, t.attempt);
     a->x->ops->forget(a->x, t.execution, t.attempt);
-    CHECK_EQ(a->x->ops->room(a->x), 8);
+    CHECK_EQ(a->x->ops->capacity(a->x), 8);
     taken.epoch = 2;
     worker_find(b, &taken);
     let_end("0\n");
@@ -305,7 +305,7 @@ static void is_given_back(struct worker *w, const struct task *t)
 {
     struct seen *s = seen_of(w, t->execution, t->attempt);
 
-    w->x->ops->hand_over(w->x, false);
+    w->x->ops->stop(w->x, false);
     CHECK_EQ(s->ended, 1);
     CHECK_EQ(s->o.kind, OUTCOME_REFUSED);
     CHECK_EQ(s->o.retry_delay, 0);

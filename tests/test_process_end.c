@@ -120,7 +120,7 @@ TEST(a_task_whose_folder_was_removed_ends_as_lost)
     CHECK(dir >= 0);
     worker_start(w, &t);
     (void)read_pid(w, path_of("begun"));
-    CHECK_OK(attempt_remove(dir, attempt_name(t.execution, t.attempt, name)));
+    CHECK_OK(attempt_remove_folder(dir, attempt_name(t.execution, t.attempt, name)));
     close(dir);
     write_text(path_of("go"), "");
     s = worker_wait(w, &t);
@@ -279,7 +279,7 @@ static void check_a_fork_bomb_ends_with_its_task(void)
 
     CHECK_EQ(worker_run(w, &t)->o.exit_code, 1);
     at = folder_of(&t);
-    CHECK(!attempt_is_held(at, ATTEMPT_TREE));
+    CHECK(!attempt_is_locked(at, ATTEMPT_TREE));
     close(at);
     worker_free(w);
 }

@@ -31,7 +31,7 @@ static void check_a_task_whose_shim_was_killed_is_lost_and_nothing_of_it_lives(v
     CHECK(is_gone(task));
     CHECK(is_gone(daemon));
     at = folder_of(&t);
-    CHECK(!attempt_is_held(at, ATTEMPT_TREE));
+    CHECK(!attempt_is_locked(at, ATTEMPT_TREE));
     close(at);
     worker_free(w);
 }

@@ -104,7 +104,7 @@ static void check_all(const struct spec *spec)
 
         worker_find(w, &t);
     }
-    UNTIL(w, w->x->ops->room(w->x) == ATTEMPTS);
+    UNTIL(w, w->x->ops->capacity(w->x) == ATTEMPTS);
     f = fopen(path_of("ledger"), "re");
     CHECK(f != NULL);
     ledger[fread(ledger, 1, sizeof(ledger) - 1, f)] = '\0';
@@ -120,8 +120,8 @@ static void check_all(const struct spec *spec)
         CHECK(begun <= 1 && ended <= begun);
         if (s->o.kind == OUTCOME_OK)
             CHECK_EQ(ended, 1);
-        CHECK(!attempt_is_held(at, ATTEMPT_TREE));
-        CHECK(!attempt_is_held(at, ATTEMPT_LOCK));
+        CHECK(!attempt_is_locked(at, ATTEMPT_TREE));
+        CHECK(!attempt_is_locked(at, ATTEMPT_LOCK));
         close(at);
         w->x->ops->settled(w->x, t.execution, 1);
     }

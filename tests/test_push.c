@@ -171,11 +171,11 @@ TEST(a_retry_without_delay_is_claimed_again_in_the_turn_that_settles_it)
 TEST(what_is_run_here_has_a_queue_of_its_own)
 {
     struct store *s = fixture_store();
-    int64_t id = submit_with(s, (struct submission){.name = "a", .queue = QUEUE_HERE});
-    char queue[QUEUE_HERE_SIZE];
+    int64_t id = submit_with(s, (struct submission){.name = "a", .queue = QUEUE_FOREGROUND});
+    char queue[QUEUE_FOREGROUND_SIZE];
     struct held_job j;
 
-    CHECK_STR(get(s, id).queue, queue_here(id, queue));
+    CHECK_STR(get(s, id).queue, queue_foreground(id, queue));
     CHECK(!claim_one(s, 1, &j)); /* who serves "default" does not get it */
     verify_clean(s);
     store_close(&s);

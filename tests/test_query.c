@@ -2,7 +2,7 @@
  * are in test_query_list.c, events in test_query_events.c. */
 #include "fixture.h"
 
-#include "store/query.h"
+#include "store/query/query.h"
 
 #include <string.h>
 
@@ -32,9 +32,9 @@ TEST(an_execution_is_read_whole_with_what_its_history_tells)
     CHECK_STR(l.at[0].input, "{\"x\": [1, 2]}");
     CHECK_STR(l.at[0].error, "it said no");
     CHECK_EQ(l.at[0].worker, 0);
-    CHECK_EQ(l.past[0].worker, 11);
-    CHECK_EQ(l.past[0].due_at, l.at[0].updated_at + 5 * SECOND);
-    CHECK(strstr(l.past[0].outcome, "\"exit_code\":1"));
+    CHECK_EQ(l.history[0].worker, 11);
+    CHECK_EQ(l.history[0].due_at, l.at[0].updated_at + 5 * SECOND);
+    CHECK(strstr(l.history[0].outcome, "\"exit_code\":1"));
     execution_list_release(&l);
     verify_clean(s);
     store_close(&s);
@@ -50,8 +50,8 @@ TEST(a_running_execution_shows_its_lease)
     CHECK_OK_ERR(query_execution(s, id, &l, &err), &err);
     CHECK_EQ(l.at[0].worker, 11);
     CHECK_EQ(l.at[0].until, l.at[0].started_at + LEASE);
-    CHECK_EQ(l.past[0].worker, 11);
-    CHECK(!l.past[0].outcome);
+    CHECK_EQ(l.history[0].worker, 11);
+    CHECK(!l.history[0].outcome);
     execution_list_release(&l);
     verify_clean(s);
     store_close(&s);

@@ -2,8 +2,8 @@
  * tree and of all, in their order, and those who follow them. */
 #include "fixture.h"
 
-#include "store/door.h"
-#include "store/query.h"
+#include "store/door/door.h"
+#include "store/query/query.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ TEST(events_of_an_execution_come_in_order_and_in_pages)
     struct event_list l = {0};
 
     CHECK_EQ(settle_ok(s, claim_job(s, 5)), 0);
-    CHECK_OK_ERR(query_events_of(s, id, 0, 3, &l, &err), &err);
+    CHECK_OK_ERR(query_execution_events(s, id, 0, 3, &l, &err), &err);
     CHECK_EQ(l.n, 3);
     CHECK_EQ(l.at[0].seq, 1);
     CHECK_EQ(l.at[0].type, EV_CREATED);
@@ -31,7 +31,7 @@ TEST(events_of_an_execution_come_in_order_and_in_pages)
     CHECK_EQ(l.at[2].epoch, 1);
     CHECK_EQ(l.at[2].root, id);
     event_list_release(&l);
-    CHECK_OK_ERR(query_events_of(s, id, 3, 3, &l, &err), &err);
+    CHECK_OK_ERR(query_execution_events(s, id, 3, 3, &l, &err), &err);
     CHECK_EQ(l.n, 1);
     CHECK_EQ(l.at[0].to, S_SUCCEEDED);
     event_list_release(&l);
@@ -83,7 +83,7 @@ TEST(events_of_a_subtree_come_by_number_and_leave_out_all_others)
 /* Pages through all that the filter wants; checks the order; returns how many there were. */
 static size_t page_through(struct store *s, struct event_filter f, size_t max)
 {
-    struct event_place place = {0};
+    struct event_cursor place = {0};
     struct event_row last = {.created_at = INT64_MAX};
     struct event_list l = {0};
     size_t n = 0, i;
@@ -195,7 +195,7 @@ TEST(a_crowd_of_events_in_one_moment_is_paged_too)
 /* ---- following ---- */
 
 /* What comes until the database has nothing more; checks the order. */
-static size_t follow_all(struct store *s, struct follower *f, size_t max)
+static size_t follow_all(struct store *s, struct event_follower *f, size_t max)
 {
     struct event_list l = {0};
     size_t n = 0, i, got;
@@ -218,7 +218,7 @@ static size_t follow_all(struct store *s, struct follower *f, size_t max)
 TEST(a_follower_sees_what_happens_from_now_on)
 {
     struct store *s = fixture_store(), *reader = fixture_store();
-    struct follower f = {0}, from_start = {.begun = true};
+    struct event_follower f = {0}, from_start = {.started = true};
 
     submit(s, "before");
     CHECK_EQ(follow_all(reader, &f, 10), 0);
@@ -229,8 +229,8 @@ TEST(a_follower_sees_what_happens_from_now_on)
     CHECK_EQ(settle_ok(s, claim_job(s, 1)), 0);
     CHECK_EQ(follow_all(reader, &f, 3), 2);
     CHECK_EQ(follow_all(reader, &from_start, 3), 8);
-    follower_release(&f);
-    follower_release(&from_start);
+    event_follower_release(&f);
+    event_follower_release(&from_start);
     verify_clean(s);
     store_close(&s);
     store_close(&reader);
@@ -240,14 +240,14 @@ TEST(a_follower_of_a_tree_sees_nothing_else)
 {
     struct store *s = fixture_store();
     int64_t top = submit(s, "top"), child = submit_child(s, top, "child");
-    struct follower f = {.execution = child, .begun = true};
+    struct event_follower f = {.execution = child, .started = true};
 
     submit(s, "another");
     CHECK_EQ(follow_all(s, &f, 100), 2);
     submit_child(s, child, "grandchild");
     submit_child(s, top, "sibling");
     CHECK_EQ(follow_all(s, &f, 100), 2);
-    follower_release(&f);
+    event_follower_release(&f);
     verify_clean(s);
     store_close(&s);
 }
@@ -318,7 +318,7 @@ TEST(a_follower_does_not_pass_a_turn_that_commits_late)
 {
     struct slow_turn slow = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0, 0};
     struct store *s = fixture_store();
-    struct follower f = {0};
+    struct event_follower f = {0};
     pthread_t a, b;
 
     CHECK_EQ(follow_all(s, &f, 100), 0);
@@ -334,7 +334,7 @@ TEST(a_follower_does_not_pass_a_turn_that_commits_late)
     CHECK_EQ(pthread_join(b, NULL), 0);
     /* a first look may only learn that the writers it waited for have ended */
     CHECK_EQ(follow_all(s, &f, 100) + follow_all(s, &f, 100), 6);
-    follower_release(&f);
+    event_follower_release(&f);
     verify_clean(s);
     store_close(&s);
 }

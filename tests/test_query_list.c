@@ -2,7 +2,7 @@
  * workers. */
 #include "fixture.h"
 
-#include "store/query.h"
+#include "store/query/query.h"
 
 #include <stdio.h>
 
@@ -159,14 +159,16 @@ TEST(queues_tell_how_much_waits_and_for_how_long)
 
 static int hello_body(struct turn *t, void *arg, struct err *e)
 {
-    return op_worker_hello(t, arg, e);
+    return op_worker_register(t, arg, e);
 }
 
 TEST(workers_tell_what_they_hold)
 {
     struct store *s = fixture_store();
-    struct worker one = {.id = 1, .host = "h", .folder = "f", .version = "0", .pid = 10, .room = 4};
-    struct worker two = {.id = 2, .host = "h", .folder = "f", .version = "0", .pid = 11, .room = 4};
+    struct worker one = {
+        .id = 1, .host = "h", .folder = "f", .version = "0", .pid = 10, .capacity = 4};
+    struct worker two = {
+        .id = 2, .host = "h", .folder = "f", .version = "0", .pid = 11, .capacity = 4};
     struct worker_list w = {0};
     struct execution_list l = {0};
     struct held_job j[3];

@@ -114,11 +114,11 @@ static void check_all_ended(struct store *s)
     verify_clean(s);
 }
 
-static uint64_t number(const char *name, uint64_t otherwise)
+static uint64_t number(const char *name, uint64_t default_value)
 {
     const char *s = getenv(name);
 
-    return s && *s ? strtoull(s, NULL, 10) : otherwise;
+    return s && *s ? strtoull(s, NULL, 10) : default_value;
 }
 
 TEST_SLOW(random_workflows_end_as_the_model_says, 600)

@@ -190,11 +190,11 @@ _Noreturn static void tell(struct plan *p)
               (unsigned long long)p->seed, text.ptr, buf_cstr(&told), (unsigned long long)p->seed);
 }
 
-static uint64_t number(const char *name, uint64_t otherwise)
+static uint64_t number(const char *name, uint64_t default_value)
 {
     const char *s = getenv(name);
 
-    return s && *s ? strtoull(s, NULL, 10) : otherwise;
+    return s && *s ? strtoull(s, NULL, 10) : default_value;
 }
 
 TEST_SLOW(random_workflows_are_decided_as_the_model_says, 600)

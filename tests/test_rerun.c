@@ -1,7 +1,7 @@
 /* test_rerun.c - running again what has ended: the whole, or anew. Each test
  * ends with verify. */
-#include "flow_case.h"
 #include "rerun_fixture.h"
+#include "workflow_case.h"
 
 TEST(a_whole_workflow_runs_again_in_the_same_executions)
 {
@@ -160,15 +160,15 @@ TEST(a_dry_run_tells_and_changes_nothing)
 {
     struct store *s = fixture_store();
     int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n", NULL);
-    struct rerun r = {.request = {.execution = w}, .what = RERUN_ONLY_FAILED, .dry = true};
+    struct rerun r = {.request = {.execution = w}, .what = RERUN_ONLY_FAILED, .dry_run = true};
     struct err err = ERR_INIT;
 
     flow_play(s, " a ");
     CHECK_EQ(store_turn(s, rerun_body, &r, &err), -E_INVALID);
     CHECK(r.planned);
-    CHECK_EQ(r.nodes.n, 3);
-    CHECK_STR(r.nodes.at[1].name, "w::a");
-    CHECK_EQ(r.nodes.at[1].status, S_FAILED);
+    CHECK_EQ(r.reruns.n, 3);
+    CHECK_STR(r.reruns.at[1].name, "w::a");
+    CHECK_EQ(r.reruns.at[1].status, S_FAILED);
     rerun_release(&r);
     CHECK_EQ(status_of(s, w), S_FAILED);
     verify_clean(s);

@@ -1,9 +1,9 @@
 /* test_rerun_refused.c - what can't run again now, or not alone: what is behind it runs, what is
  * above it is about to run again or has not come to it yet, or some of it is not there. A refusal
  * says so, and changes nothing. */
-#include "flow_case.h"
 #include "rerun_fixture.h"
 #include "retention_fixture.h"
+#include "workflow_case.h"
 
 #define MANY 1500 /* tasks: two slices of making them */
 

@@ -1,7 +1,7 @@
 /* test_retention_slices.c - retention in slices: each is bounded and leaves the database
  * consistent, and the next goes on from there. */
-#include "flow_fixture.h"
 #include "retention_fixture.h"
+#include "workflow_fixture.h"
 
 #include <string.h>
 

@@ -58,7 +58,7 @@ static int64_t run_first(struct store *s, const char *definition, const char *fa
     return w;
 }
 
-static void run_again(struct store *s, int64_t w, enum rerun_what what, const char *from)
+static void run_again(struct store *s, int64_t w, enum rerun_scope what, const char *from)
 {
     struct rerun r = {.request = {.execution = w, .by = "ada"}, .what = what, .from = from};
     struct err err = ERR_INIT;

@@ -1,7 +1,7 @@
 /* test_scale.c - what a question costs does not grow with what is stored (scale_fixture.h). That of
  * turns: test_scale_turns.c. */
 #include "scale_fixture.h"
-#include "store/query_past.h"
+#include "store/query/as_of.h"
 
 TEST_ASAN_DB(sqlite); /* what is measured is the database's own doing */
 FRESH_TENANTS;
@@ -130,7 +130,7 @@ static void ask_leases(struct world *w)
 
 static void ask_events_of(struct world *w)
 {
-    ASK_EVENTS(query_events_of(w->s, w->child, 0, 100, &list, &err));
+    ASK_EVENTS(query_execution_events(w->s, w->child, 0, 100, &list, &err));
 }
 
 static void ask_events_below(struct world *w)
@@ -144,7 +144,7 @@ static void ask_events_below(struct world *w)
 static void ask_newest_events(struct world *w)
 {
     struct event_filter any = {0};
-    struct event_place place = {0};
+    struct event_cursor place = {0};
 
     ASK_EVENTS(query_events(w->s, &any, 50, &place, &list, &err));
 }
@@ -152,7 +152,7 @@ static void ask_newest_events(struct world *w)
 static void ask_failures(struct world *w)
 {
     struct event_filter failed = {.types = EVENT_BIT(EV_FAILED)};
-    struct event_place place = {0};
+    struct event_cursor place = {0};
 
     ASK_EVENTS(query_events(w->s, &failed, 10, &place, &list, &err));
 }
@@ -164,10 +164,10 @@ static void ask_what_is_new(struct world *w)
 
     do { /* all that is old */
         event_list_release(&before);
-        CHECK_OK_ERR(query_follow(w->s, &w->follower, 100000, &before, &nothing), &nothing);
+        CHECK_OK_ERR(query_follow(w->s, &w->event_follower, 100000, &before, &nothing), &nothing);
     } while (before.n);
     submit_with(w->s, (struct submission){.name = "x", .queue = "elsewhere", .paused = true});
-    ASK_EVENTS(query_follow(w->s, &w->follower, 1000, &list, &err));
+    ASK_EVENTS(query_follow(w->s, &w->event_follower, 1000, &list, &err));
 }
 
 static void ask_queues(struct world *w)
@@ -201,7 +201,7 @@ static void ask_workers(struct world *w)
 
 static void ask_log(struct world *w)
 {
-    struct log_place place = {.execution = w->child};
+    struct log_position place = {.execution = w->child};
     struct buf b = BUF_INIT;
     struct log_page page;
     struct err err = ERR_INIT;

@@ -87,7 +87,7 @@ static int count_body(struct turn *t, void *arg, struct err *err)
     static const struct counter list[] = {{"jobs", "queue=\"a\"", 1}, {"jobs", "queue=\"b\"", 2}};
 
     (void)arg;
-    return op_counters(t, 7, list, 2, err);
+    return op_add_counters(t, 7, list, 2, err);
 }
 
 static void do_count(struct world *w)
@@ -174,7 +174,7 @@ static void do_reap_and_adopt(struct world *w)
 
 static int tick_body(struct turn *t, void *arg, struct err *err)
 {
-    struct worker w = {.id = 7, .host = "h", .folder = "f", .version = "1", .room = 1};
+    struct worker w = {.id = 7, .host = "h", .folder = "f", .version = "1", .capacity = 1};
 
     return op_worker_tick(t, &w, arg, err);
 }

@@ -38,7 +38,7 @@ static void check_looks(struct fixture f, const struct look_case *cases, size_t 
 
     for (c = cases; c < cases + n; c++)
         check_look(&f, c);
-    zone_free(&f.z);
+    tz_free(&f.z);
 }
 
 /* ---- no jitter ---- */
@@ -138,7 +138,7 @@ TEST(more_than_there_is_room_for_comes_in_slices_and_is_complete)
     } while (f.look.more);
     CHECK_EQ(want, us("2026-06-01T13:40:00Z"));
     CHECK_EQ(slices, 7);
-    zone_free(&f.z);
+    tz_free(&f.z);
 }
 
 TEST(years_of_missed_minutes_cost_no_time)
@@ -153,7 +153,7 @@ TEST(years_of_missed_minutes_cost_no_time)
         f.s.catchup = i % 2 ? CATCHUP_LAST : 0;
         check_look(&f, &years);
     }
-    zone_free(&f.z);
+    tz_free(&f.z);
 }
 
 TEST(a_clock_that_goes_back_fires_nothing_again)
@@ -225,7 +225,7 @@ TEST(due_times_follow_the_zone_through_a_change_of_clocks)
     CHECK_EQ(f.out[0], us("2026-03-28T02:30:00+01:00"));
     CHECK_EQ(f.out[1], us("2026-03-29T03:00:00+02:00"));
     CHECK_EQ(f.out[2], us("2026-03-30T02:30:00+02:00"));
-    zone_free(&f.z);
+    tz_free(&f.z);
 }
 
 /* ---- jitter ---- */
@@ -242,7 +242,7 @@ TEST(jitter_is_known_from_the_name_and_the_due_time_alone)
     CHECK_EQ(schedule_fires_at(&f.s, f.z, us("2026-06-01")) - us("2026-06-01"), 1211650251);
     f.s.jitter = 0;
     CHECK_EQ(schedule_fires_at(&f.s, f.z, us("2026-06-01")), us("2026-06-01"));
-    zone_free(&f.z);
+    tz_free(&f.z);
 }
 
 TEST(jitter_spreads_evenly_over_its_span)
@@ -259,7 +259,7 @@ TEST(jitter_spreads_evenly_over_its_span)
     }
     for (i = 0; i < 10; i++)
         CHECK(tenth[i] > 850 && tenth[i] < 1150);
-    zone_free(&f.z);
+    tz_free(&f.z);
 }
 
 TEST(jitter_never_reaches_the_next_due_time)
@@ -273,7 +273,7 @@ TEST(jitter_never_reaches_the_next_due_time)
         CHECK(cron_next(&f.s.cron, f.z, due, &next));
         CHECK(schedule_fires_at(&f.s, f.z, due) < next);
     }
-    zone_free(&f.z);
+    tz_free(&f.z);
 }
 
 TEST(a_firing_waits_for_its_jitter_and_is_not_missed_because_of_it)
@@ -302,7 +302,7 @@ TEST(a_firing_waits_for_its_jitter_and_is_not_missed_because_of_it)
     look(&f, last, fires + SCHEDULE_TOLERANCE + 1);
     CHECK_EQ(f.look.n, 0);
     CHECK(f.look.dropped);
-    zone_free(&f.z);
+    tz_free(&f.z);
 }
 
 TEST(the_newest_missed_one_is_fired_while_the_next_waits_for_its_jitter)
@@ -325,7 +325,7 @@ TEST(the_newest_missed_one_is_fired_while_the_next_waits_for_its_jitter)
     look(&f, us("2026-05-01"), fires); /* its own time has come: only the newest */
     CHECK_EQ(f.look.n, 1);
     CHECK_EQ(f.out[0], due);
-    zone_free(&f.z);
+    tz_free(&f.z);
 }
 
 /* ---- a plain reading of the rules, due time by due time ---- */
@@ -396,6 +396,6 @@ TEST(every_look_agrees_with_a_plain_reading_of_the_rules)
                     f.s.start = random & 1 ? last + 5 * HOUR : 0;
                     f.s.end = random & 2 ? last + 20 * HOUR : 0;
                     check_plainly(&f, last, now);
-                    zone_free(&f.z);
+                    tz_free(&f.z);
                 }
 }

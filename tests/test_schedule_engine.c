@@ -125,7 +125,7 @@ TEST(one_who_works_on_a_single_tree_leaves_schedules_alone)
 
     clock_to(s, "2030-06-01T12:59:00Z");
     apply_function(s, "'@hourly'");
-    kit_open_with(&k, (struct engine_options){.here = true});
+    kit_open_with(&k, (struct engine_options){.foreground = true});
     clock_to(s, "2030-06-01T13:00:00Z");
     for (i = 0; i < 5; i++)
         kit_step(&k);

@@ -2,14 +2,14 @@
  * an operator has a hand in it. */
 #include "schedule_fixture.h"
 
-#include "base/zone.h"
+#include "base/tz.h"
 
 /* ---- once ---- */
 
 TEST(nothing_fires_before_it_is_due_and_then_once)
 {
     struct store *s = applied_at("2030-06-01T12:30:00Z", "'@hourly'");
-    struct schedule_round r;
+    struct schedule_slice r;
     int64_t id;
 
     look_out(s, &r);
@@ -42,7 +42,7 @@ TEST(a_run_tells_which_schedule_began_it_and_gets_its_values)
         "tasks: {a: {argv: ['${{ params.day }}', '${{ default(execution.due_at, \"never\") }}']}}\n");
     CHECK_EQ(look_at(s, "2030-06-01T13:00:00Z"), 1);
     id = sql_number(s, "SELECT execution FROM schedule_firings");
-    CHECK_OK_ERR(query_events_of(s, id, 0, 1, &events, &err), &err);
+    CHECK_OK_ERR(query_execution_events(s, id, 0, 1, &events, &err), &err);
     CHECK_STR(events.at[0].data,
               "{\"schedule\":\"w/mine\",\"due_at\":\"2030-06-01T13:00:00.000000Z\"}");
     event_list_release(&events);
@@ -148,14 +148,14 @@ TEST(jitter_comes_after_the_due_time_and_is_the_same_for_all_who_look)
     struct store *s = applied_at("2030-06-01T12:30:00Z", "{cron: '@hourly', jitter: 30m}");
     int64_t due = schedule_time("2030-06-01T13:00:00Z"), fires;
     struct schedule_listed l = schedule_named(s, "w");
-    struct schedule_round r;
+    struct schedule_slice r;
     struct err err = ERR_INIT;
-    struct zone *z = NULL;
+    struct tz *z = NULL;
     struct schedule c;
 
-    CHECK_OK_ERR(schedule_of_row(&l.row, "w/1", &c, &z, &err), &err);
+    CHECK_OK_ERR(schedule_from_row(&l.row, "w/1", &c, &z, &err), &err);
     fires = schedule_fires_at(&c, z, due);
-    zone_free(&z);
+    tz_free(&z);
     CHECK(fires > due && fires < due + 30 * MINUTE);
     look_out(s, &r);
     CHECK_EQ(r.next, fires);
@@ -171,7 +171,7 @@ TEST(a_schedule_has_a_first_and_a_last_day)
     struct store *s =
         applied_at("2030-06-01T12:30:00Z",
                    "{cron: '@daily', start: 2030-06-03, end: 2030-06-05, catchup: 9d}");
-    struct schedule_round r;
+    struct schedule_slice r;
 
     look_out(s, &r);
     CHECK_EQ(r.next, schedule_time("2030-06-03"));
@@ -225,7 +225,7 @@ TEST(a_run_by_hand_is_no_firing_but_counts_as_the_last_run)
     CHECK_EQ(order(s, SCHEDULE_RUN, "w", NULL), -E_INVALID); /* which? */
     CHECK_EQ(order(s, SCHEDULE_RUN, "w/1", &id), 0);
     CHECK_EQ(status_of(s, id), S_RUNNING);
-    CHECK_OK_ERR(query_events_of(s, id, 0, 1, &events, &err), &err);
+    CHECK_OK_ERR(query_execution_events(s, id, 0, 1, &events, &err), &err);
     CHECK_STR(events.at[0].data, "{\"schedule\":\"w/1\",\"by\":\"me\",\"reason\":\"why not\"}");
     event_list_release(&events);
     CHECK_EQ(firings(s), 0);

@@ -2,7 +2,7 @@
  * out or brought twice, or that a clock which was set back brings again. */
 #include "schedule_fixture.h"
 
-#include "base/zone.h"
+#include "base/tz.h"
 
 #include <unistd.h>
 
@@ -64,12 +64,12 @@ TEST(catch_up_of_the_last_begins_the_newest_alone)
 TEST(without_catch_up_what_was_missed_is_said_and_left_out)
 {
     struct store *s = applied_at("2030-06-01T12:30:00Z", "'@hourly'");
-    struct schedule_round r;
+    struct schedule_slice r;
 
     clock_to(s, "2030-06-01T20:30:00Z");
     CHECK_EQ(look_out(s, &r), 0);
-    CHECK_EQ(r.nsaid, 1);
-    CHECK(strstr(r.said[0], "w/1 missed due times"));
+    CHECK_EQ(r.nmessages, 1);
+    CHECK(strstr(r.messages[0], "w/1 missed due times"));
     CHECK_EQ(firings(s), 0);
     CHECK_EQ(r.next, schedule_time("2030-06-01T21:00:00Z"));
     schedule_done(s);
@@ -79,7 +79,7 @@ TEST(without_catch_up_what_was_missed_is_said_and_left_out)
 
 static void needs_tzdata(void)
 {
-    if (access(ZONE_DIR "/Europe/Berlin", R_OK))
+    if (access(TZ_DIR "/Europe/Berlin", R_OK))
         SKIP("tzdata is not installed");
 }
 

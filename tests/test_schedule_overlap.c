@@ -20,7 +20,7 @@ TEST(a_due_time_during_the_last_run_is_left_out)
 TEST(one_may_wait_for_the_end_of_the_last_run)
 {
     struct store *s = fired_once("{cron: '@hourly', overlap: queue}");
-    struct schedule_round r;
+    struct schedule_slice r;
     struct next_due due;
     struct err err = ERR_INIT;
 
@@ -48,7 +48,7 @@ TEST(the_end_of_a_run_wakes_those_who_look)
 
     CHECK_EQ(flow_claim(s, &k), 1);
     flow_settle(s, k.held[0], OUTCOME_OK, NULL);
-    CHECK(store_woke(s) & WAKE_TIMERS);
+    CHECK(store_last_wake(s) & WAKE_TIMERS);
     schedule_done(s);
 }
 
@@ -76,7 +76,7 @@ TEST(a_run_that_ends_while_a_due_time_is_made_to_wait_for_it_is_noticed)
     watch_for(&w, "commit", 1, end_between, other);
     CHECK_EQ(look(s), 0);
     CHECK(w.acted);
-    CHECK(store_woke(s) & WAKE_TIMERS);
+    CHECK(store_last_wake(s) & WAKE_TIMERS);
     CHECK_OK_ERR(store_next_due(s, &due, &err), &err);
     CHECK(due.schedule && due.schedule < due.wall);
     CHECK_EQ(look(s), 1);

@@ -51,7 +51,7 @@ TEST(what_is_made_up_for_waits_for_what_runs_and_what_comes_behind_is_decided_la
     CHECK_EQ(p.begin[0], us("2026-06-01T14:00:00Z"));
     CHECK_EQ(p.waiting, us("2026-06-01T15:00:00Z"));
     CHECK_EQ(p.next, us("2026-06-01T16:00:00Z"));
-    zone_free(&f.z);
+    tz_free(&f.z);
 }
 
 TEST(what_comes_while_one_is_paused_is_nothing)
@@ -65,7 +65,7 @@ TEST(what_comes_while_one_is_paused_is_nothing)
     CHECK_EQ(p.n, 0);
     CHECK_EQ(p.next, 0);
     CHECK_EQ(p.done, us(noon));
-    zone_free(&f.z);
+    tz_free(&f.z);
 }
 
 /* Looks at random times, with runs that end at random: no due time is begun twice, none before it
@@ -109,6 +109,6 @@ TEST(however_it_is_looked_at_each_due_time_is_begun_once)
                 expected++;
             CHECK_EQ(begun, expected);
         }
-        zone_free(&f.z);
+        tz_free(&f.z);
     }
 }

@@ -33,7 +33,7 @@ static const char *const lists[] = {
 
 static void act(struct role *r, int nth)
 {
-    struct schedule_round round = {.max = 10};
+    struct schedule_slice round = {.max = 10};
     struct err err = ERR_INIT;
     static const char *const names[] = {"w", "w/1", "w/b", "w/2"};
 

@@ -226,12 +226,12 @@ TEST(a_name_that_only_a_later_version_needs_is_refused_at_the_upgrade)
 
 TEST(what_pawl_makes_is_known_by_its_name)
 {
-    CHECK(schema_makes(DIALECT_SQLITE, 0, migration_count, "SETTINGS"));
-    CHECK(schema_makes(DIALECT_SQLITE, 0, 1, "settings"));
-    CHECK(schema_makes(DIALECT_SQLITE, 0, migration_count, "jobs"));
-    CHECK(schema_makes(DIALECT_POSTGRES, 0, migration_count, "execution_id"));
-    CHECK(!schema_makes(DIALECT_SQLITE, 1, migration_count, "settings"));
-    CHECK(!schema_makes(DIALECT_SQLITE, 0, migration_count, "bills"));
+    CHECK(schema_creates(DIALECT_SQLITE, 0, migration_count, "SETTINGS"));
+    CHECK(schema_creates(DIALECT_SQLITE, 0, 1, "settings"));
+    CHECK(schema_creates(DIALECT_SQLITE, 0, migration_count, "jobs"));
+    CHECK(schema_creates(DIALECT_POSTGRES, 0, migration_count, "execution_id"));
+    CHECK(!schema_creates(DIALECT_SQLITE, 1, migration_count, "settings"));
+    CHECK(!schema_creates(DIALECT_SQLITE, 0, migration_count, "bills"));
 }
 
 /* ---- dying in the middle ---- */

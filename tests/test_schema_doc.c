@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 #include "core/vocab.h"
-#include "store/db.h"
+#include "store/driver/db.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -216,8 +216,8 @@ TEST(the_views_have_a_word_for_every_code)
     for (i = 1; i < EV_COUNT; i++) {
         CHECK_WORD("UPDATE execution_events SET type", i, "SELECT type FROM pawl_events",
                    event_text(i));
-        CHECK_WORD("UPDATE execution_events SET type", i + FLOW_EVENT,
-                   "SELECT type FROM pawl_events", event_text(i + FLOW_EVENT));
+        CHECK_WORD("UPDATE execution_events SET type", i + WORKFLOW_EVENT,
+                   "SELECT type FROM pawl_events", event_text(i + WORKFLOW_EVENT));
     }
     sql_run(s, "UPDATE executions SET held_key = NULL");
     verify_clean(s);

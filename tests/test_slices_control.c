@@ -2,7 +2,7 @@
  * does the end of a task that has much behind it. Whoever does them is killed before and after
  * every commit: what was once written is carried out by whoever comes next, and what was not has
  * changed nothing. */
-#include "flow_fixture.h"
+#include "workflow_fixture.h"
 
 #include "core/graph.h"
 
@@ -106,13 +106,13 @@ static void pause_or_resume(struct store *s, bool pause)
     do {
         CHECK_OK_ERR(store_turn(s, pause_body, &p, &err), &err);
         CHECK_EQ(p.request.rc, 0);
-        p.request.goes_on = true;
+        p.request.is_continuation = true;
     } while (p.more);
 }
 
 static bool is_paused(struct store *s)
 {
-    return (get(s, tree).failed_behind & GRAPH_PAUSED) != 0;
+    return (get(s, tree).flags & FLAG_PAUSED) != 0;
 }
 
 static void submit_ready(struct store *s)

@@ -3,7 +3,7 @@
 #include "fixture.h"
 
 #include "pawl.h"
-#include "store/query.h"
+#include "store/query/query.h"
 
 #include <stdio.h>
 #include <stdlib.h>

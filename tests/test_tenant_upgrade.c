@@ -121,7 +121,7 @@ TEST(tenant_whose_schema_has_the_name_of_a_view_is_taken_over_at_the_upgrade)
     CHECK_OK_ERR(url_parse(pg_server(), NULL, &url, &err), &err);
     CHECK_OK_ERR(pg_connect(url, 0, &conn, &session, &err), &err);
     CHECK(pq.sendQuery(conn, "SELECT pg_advisory_lock(hashtext('pawl_executions'))"));
-    CHECK_OK_ERR(pg_finish(conn, 60 * SECOND, "lock", url->safe, &res, &err), &err);
+    CHECK_OK_ERR(pg_finish_statement(conn, 60 * SECOND, "lock", url->safe, &res, &err), &err);
     upgrade_old("executions", OLD_VERSION);
     pq.clear(res);
     pg_close(&conn);

@@ -2,7 +2,7 @@
  * it submits, and Pawl's own are safe from it. On PostgreSQL the library says what to do instead.
  */
 #include "api_fixture.h"
-#include "submission_fixture.h"
+#include "sql_submission_fixture.h"
 
 /* What a body is to do, step by step. */
 struct plan {

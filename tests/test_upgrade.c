@@ -45,7 +45,7 @@ static void make_tables(struct db *db, const struct db_url *parsed)
     bool lite = db->driver->dialect == DIALECT_SQLITE;
 
     run(db, Q_SCHEMA_NAME, parsed->schema ? parsed->schema : "");
-    run(db, Q_SCHEMA_MAKE, NULL);
+    run(db, Q_SCHEMA_CREATE, NULL);
     run(db, Q_MIGRATIONS_TABLE, NULL);
     script(db, migrations[0].sql[db->driver->dialect]);
     script(db, lite ? "INSERT INTO schema_migrations VALUES (1, 'initial', 1000000000000000)"

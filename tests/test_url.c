@@ -3,7 +3,7 @@
 #include "harness.h"
 
 #include "base/mem.h"
-#include "store/url.h"
+#include "store/driver/url.h"
 
 #include <stdlib.h>
 #include <string.h>

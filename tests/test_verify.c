@@ -241,7 +241,7 @@ TEST(a_limit_may_be_exceeded_by_what_already_runs)
 TEST(leases_that_ran_out_while_all_workers_were_away_are_no_breach)
 {
     struct store *s = good_database();
-    struct worker w = {.id = 99, .host = "h", .folder = "folder-a", .version = "1", .room = 1};
+    struct worker w = {.id = 99, .host = "h", .folder = "folder-a", .version = "1", .capacity = 1};
     struct err err = ERR_INIT;
 
     clock_advance(3600 * SECOND);

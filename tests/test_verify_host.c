@@ -3,7 +3,7 @@
  * breach. */
 #include "api/host.h"
 #include "engine_fixture.h"
-#include "exec/attempt.h"
+#include "exec/attempt/attempt.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -48,7 +48,7 @@ static const char *world(struct store *s, int64_t generations_ago)
     int64_t generation;
 
     CHECK_OK_ERR(store_identity(s, id, &generation, &err), &err);
-    dir = folder_path(kit_state(), id, generation - generations_ago);
+    dir = state_folder_path(kit_state(), id, generation - generations_ago);
     snprintf(path[at = !at], sizeof(path[0]), "%s", dir);
     free(dir);
     return path[at];
@@ -60,9 +60,9 @@ static int folder_of(const char *world_dir, int64_t execution, int attempt)
     int dir = open(world_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), at;
 
     CHECK(dir >= 0);
-    at = attempt_make(dir, execution, attempt);
+    at = attempt_make_folder(dir, execution, attempt);
     if (at < 0)
-        at = attempt_open(dir, execution, attempt);
+        at = attempt_open_folder(dir, execution, attempt);
     CHECK(at >= 0);
     close(dir);
     return at;
@@ -73,7 +73,7 @@ static void remove_folder(struct store *s, int64_t execution, int attempt)
     int dir = open(world(s, 0), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     char name[ATTEMPT_NAME_SIZE];
 
-    CHECK_OK(attempt_remove(dir, attempt_name(execution, attempt, name)));
+    CHECK_OK(attempt_remove_folder(dir, attempt_name(execution, attempt, name)));
     close(dir);
 }
 
@@ -251,7 +251,7 @@ TEST(a_shim_at_work_on_what_another_host_has_taken_over_is_named)
     int64_t id = started_one(s, &k, "sleep 100");
     int at = folder_of(world(s, 0), id, 1);
 
-    KIT_UNTIL(&k, attempt_is_held(at, ATTEMPT_LOCK)); /* its shim was only on the way */
+    KIT_UNTIL(&k, attempt_is_locked(at, ATTEMPT_LOCK)); /* its shim was only on the way */
     close(at);
     look(s, "");
     sql_run(s, "UPDATE leases SET folder = 'elsewhere'");

@@ -1,7 +1,7 @@
 /* test_why.c - why of workflows, as pawl.h tells it: the exact condition that is not met, with the
  * facts that its sentence is made of. */
 #include "api_fixture.h"
-#include "flow_fixture.h"
+#include "workflow_fixture.h"
 
 /* The reason of that code. */
 static const json_t *reason(struct pawl *p, int64_t id, const char *code)
@@ -122,7 +122,7 @@ TEST(a_task_that_was_not_told_of_an_end_yet_says_so)
                     NULL);
     struct pawl *p = open_pawl();
 
-    store_set_flow(s, &(struct store_flow_options){.tells = 1});
+    store_set_workflow_options(s, &(struct store_workflow_options){.notify_max = 1});
     play_one(s, flow, "a", OUTCOME_OK);
     says(reason(p, flow_task(s, flow, "d"), "needs"),
          "it waits for 2 of the 2 that it needs: b (ready); 1 of them ended just now, and many are "

@@ -80,14 +80,14 @@ TEST(a_file_says_who_wrote_it_and_whether_he_lives)
     struct worker_file f;
 
     CHECK_OK(worker_file_read(file_path(), &f));
-    CHECK(f.held);
+    CHECK(f.is_locked);
     CHECK_EQ(f.pid, worker);
-    CHECK_EQ(f.here, 42);
+    CHECK_EQ(f.foreground, 42);
     CHECK_EQ(f.start_time, proc_start_time(worker));
     CHECK_EQ(f.pid_namespace, proc_pid_namespace());
     end(worker);
     CHECK_OK(worker_file_read(file_path(), &f));
-    CHECK(!f.held);
+    CHECK(!f.is_locked);
     CHECK_OK(unlink(file_path()));
     CHECK_EQ(worker_file_read(file_path(), &f), -1);
 }
@@ -132,7 +132,7 @@ TEST(of_a_file_without_a_start_time_nobody_is_killed)
     worker_file_kill(file_path());
     CHECK(lives(worker));
     CHECK_OK(worker_file_read(file_path(), &f));
-    CHECK(f.held);
-    CHECK_EQ(f.here, 7);
+    CHECK(f.is_locked);
+    CHECK_EQ(f.foreground, 7);
     end(worker);
 }

@@ -1,220 +1,273 @@
-/* test_workflow_large.c - workflow files as large as they may be, and larger: right ones take
- * neither long nor much, wrong ones are refused in a moment. */
+/* test_workflow_large.c - workflows that are too large for one turn, and outputs that are too large
+ * for one row. Each test ends with verify, most of them also ask it in between. */
 #include "workflow_fixture.h"
 
-#include <time.h>
-
-TEST_NO_DB;
-
-/* Processor time: others may use it, too. */
-static double cpu_seconds(void)
+static int64_t count(struct store *s, const char *where)
 {
-    struct timespec t;
+    char sql[200];
 
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+    snprintf(sql, sizeof(sql), "SELECT count(*) FROM executions WHERE %s", where);
+    return sql_number(s, sql);
 }
 
-/* ---- right ones ---- */
-
-/* A ladder: each task needs the two before it. */
-static void add_ladder(struct buf *b, int n)
+/* A workflow of n tasks that need nothing, as it is submitted. */
+static const char *flat(int n)
 {
+    struct buf yaml = BUF_INIT;
+    const char *text;
     int i;
 
-    buf_addstr(b, "defaults: {retry: 2, timeout: 10m}\ntasks:\n");
+    buf_addstr(&yaml, "name: w\ntasks:\n");
     for (i = 0; i < n; i++)
-        if (i < 2)
-            buf_addf(b, "  t%d: x\n", i);
-        else
-            buf_addf(b, "  t%d: {run: x, needs: [t%d, t%d]}\n", i, i - 1, i - 2);
-}
-
-/* Reads, checks, writes and reads again: seconds of processor time. */
-static double try_ladder(int n)
-{
-    struct buf yaml = BUF_INIT;
-    double from, took;
-    struct fixture f;
-
-    add_ladder(&yaml, n);
-    from = cpu_seconds();
-    f = parse_bytes(yaml.ptr, yaml.len);
-    check_inverse(f.w);
-    took = cpu_seconds() - from;
-    CHECK_EQ(f.w->ntasks, n);
-    CHECK_EQ(f.w->tasks[n / 2].nfollowers, 2);
-    CHECK_EQ(f.w->tasks[n / 2].followers[1], n / 2 + 2);
-    done(&f);
+        buf_addf(&yaml, "  t%d: {run: x}\n", i);
+    text = flow_text(yaml.ptr);
     buf_release(&yaml);
-    return took;
+    return text;
 }
 
-TEST_SLOW(a_hundred_thousand_tasks_take_linear_time, 120)
-{
-    int n = SANITIZED ? WORKFLOW_MAX_TASKS / 5 : WORKFLOW_MAX_TASKS;
-    double few = try_ladder(n / 8), many = try_ladder(n);
+/* ---- slices ---- */
 
-    if (many > 4 * 8 * few)
-        test_fail(__FILE__, __LINE__, "%d tasks take %.3f s, %d take %.3f s", n / 8, few, n, many);
+TEST(tasks_that_need_nothing_become_ready_a_slice_in_a_turn)
+{
+    struct store *s;
+    int64_t w;
+
+    fixture_slices(LARGE(1000));
+    s = fixture_store();
+    w = flow_submit_text(s, flat(LARGE(1200)), NULL);
+    CHECK_EQ(count(s, "status = 1"), LARGE(1000)); /* not all are made */
+    run_timers(s);
+    CHECK_EQ(count(s, "status = 2"), LARGE(500));
+    CHECK_EQ(count(s, "status = 1"), LARGE(700));
+    verify_clean(s);
+    run_timers(s);
+    CHECK_EQ(count(s, "status = 2"), LARGE(1000));
+    run_timers(s);
+    CHECK_EQ(count(s, "status = 2"), LARGE(1200));
+    CHECK_EQ(run_timers(s), 0);
+    flow_play_sets(s);
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    verify_clean(s);
+    store_close(&s);
 }
 
-static long high_water(void)
+TEST(those_that_are_ready_may_end_before_the_others_begin)
 {
-    FILE *f = fopen("/proc/self/status", "re");
-    char line[256];
-    long kb = -1;
+    static struct flow_claiming k;
+    struct store *s;
+    int64_t w;
+    size_t i;
 
-    CHECK(f);
-    while (fgets(line, sizeof(line), f))
-        if (!strncmp(line, "VmHWM:", 6))
-            kb = strtol(line + 6, NULL, 10);
-    fclose(f);
-    return kb;
+    fixture_slices(100);
+    s = fixture_store();
+    w = flow_submit_text(s, flat(60), NULL);
+    while (flow_claim(s, &k) > 0)
+        for (i = 0; i < k.n; i++)
+            flow_settle(s, k.held[i], OUTCOME_OK, NULL);
+    CHECK_EQ(count(s, "status = 4"), 50);
+    CHECK_EQ(status_of(s, w), S_RUNNING);
+    verify_clean(s);
+    flow_play(s, "");
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    verify_clean(s);
+    store_close(&s);
 }
 
-TEST_SLOW(a_hundred_thousand_tasks_take_bounded_memory, 120)
+TEST(a_workflow_that_is_cancelled_while_it_begins_ends)
 {
-#ifdef __SANITIZE_ADDRESS__
-    SKIP("a sanitizer needs memory of its own");
-#else
-    struct buf yaml = BUF_INIT;
-    struct arena arena = ARENA_INIT;
-    const struct workflow *w;
+    struct store *s = fixture_store();
+    int64_t w = flow_submit_text(s, flat(600), NULL);
+
+    CHECK_EQ(count(s, "status = 2"), 500);
+    CHECK_EQ(cancel(s, w), 0);
+    while (run_timers(s))
+        ;
+    CHECK_EQ(count(s, "status = 7"), 601);
+    verify_clean(s);
+    store_close(&s);
+}
+
+struct several {
+    struct submission list[6];
+};
+
+static int submit_several(struct turn *t, void *arg, struct err *err)
+{
+    struct several *m = arg;
+
+    return op_submit(t, m->list, 6, err);
+}
+
+TEST(workflows_that_are_begun_in_one_turn_share_what_it_makes)
+{
+    struct store *s;
+    const char *text = flat(LARGE(900));
     struct err err = ERR_INIT;
-    struct fixture f;
-    char *text;
+    struct several m;
+    size_t i;
 
-    add_ladder(&yaml, WORKFLOW_MAX_TASKS);
-    f = parse_bytes(yaml.ptr, yaml.len);
-    text = text_of(f.w);
-    done(&f);
-    CHECK_OK_ERR(workflow_read(text, strlen(text), &arena, &w, &err), &err);
-    free(text);
-    arena_release(&arena);
+    fixture_slices(LARGE(1000));
+    s = fixture_store();
+    for (i = 0; i < 6; i++)
+        m.list[i] = (struct submission){.definition = text};
+    CHECK_OK_ERR(store_turn(s, submit_several, &m, &err), &err);
+    CHECK_EQ(count(s, "parent IS NOT NULL"),
+             LARGE(4000) + 1); /* the last one has got a single task */
+    verify_clean(s);
+    while (run_timers(s))
+        ;
+    CHECK_EQ(count(s, "parent IS NOT NULL AND status = 2"), LARGE(5400));
+    free((char *)text);
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* ---- many needs ---- */
+
+static void nothing(void *unused)
+{
+    (void)unused;
+}
+
+/* t0 …, of which t7 may fail, and two that need all of them. */
+static int64_t submit_join(struct store *s, int n)
+{
+    struct buf yaml = BUF_INIT;
+    int64_t w;
+    int i;
+
+    buf_addstr(&yaml, "name: w\ntasks:\n");
+    for (i = 0; i < n; i++)
+        buf_addf(&yaml, "  t%d: {run: x, retry: 0, allow_failure: %s}\n", i,
+                 i == 7 ? "true" : "false");
+    for (i = 0; i < 2 * n; i++) {
+        if (i % n == 0)
+            buf_addstr(&yaml, i ? "]}\n  bad: {run: x, if: failure(), needs: ["
+                                : "  good: {run: x, needs: [");
+        buf_addf(&yaml, "%st%d", i % n ? ", " : "", i % n);
+    }
+    buf_addstr(&yaml, "]}\n");
+    w = flow_submit(s, yaml.ptr, NULL);
     buf_release(&yaml);
-    CHECK(high_water() < 300 * 1024);
-#endif
+    while (run_timers(s))
+        ;
+    return w;
 }
 
-/* ---- wrong ones ---- */
-
-/* They are refused fast, however large they are. */
-#define LONGEST (SANITIZED ? 60 : 10) /* seconds */
-
-static char *fast(const struct buf *text)
+TEST(a_task_with_many_needs_is_decided_without_their_rows)
 {
-    double from = cpu_seconds();
-    char *said = problems_of(text->ptr, text->len);
+    struct watch watch = {0};
+    struct store *s = watched_store(&watch);
+    int64_t w = submit_join(s, 1100);
 
-    CHECK(cpu_seconds() - from < LONGEST);
-    return said;
+    watch_for(&watch, "task_states", 1, nothing, NULL);
+    flow_play(s, " t7 ");
+    CHECK(watch.acted);
+    CHECK_EQ(watch.seen, 1); /* for both of them */
+    CHECK_EQ(flow_status(s, w, "good"), S_SUCCEEDED);
+    CHECK_EQ(flow_status(s, w, "bad"), S_SKIPPED);
+    verify_clean(s);
+    w = submit_join(s, 1100);
+    flow_play(s, " t8 ");
+    CHECK_EQ(flow_status(s, w, "good"), S_SKIPPED);
+    CHECK_EQ(flow_status(s, w, "bad"), S_SUCCEEDED);
+    verify_clean(s);
+    store_close(&s);
 }
 
-/* Such a text, which goes with this, is refused with these words. */
-static void check_refused(struct buf *text, const char *words)
-{
-    char *said = fast(text);
+/* ---- outputs ---- */
 
-    if (!strstr(said, words))
-        test_fail(__FILE__, __LINE__, "nothing of \"%s\" in: %.500s", words, said);
-    free(said);
-    buf_release(text);
+/* Ends all items, each with so many bytes and its number. */
+static void end_items(struct store *s, size_t bytes)
+{
+    static struct flow_claiming k;
+    struct buf result = BUF_INIT;
+    size_t i;
+
+    while (flow_claim(s, &k) > 0)
+        for (i = 0; i < k.n; i++) {
+            if (!strchr(k.names[i], '['))
+                goto done;
+            result.len = 0;
+            buf_addf(&result, "{\"n\":%ld, \"text\":\"%*s\"}",
+                     strtol(strchr(k.names[i], '[') + 1, NULL, 10), (int)bytes, "");
+            flow_settle(s, k.held[i], OUTCOME_OK, buf_cstr(&result));
+        }
+done:
+    CHECK_EQ(k.n, 1);
+    CHECK(strstr(k.spec, "\"argv\":[\"echo\",\"300\",\"299\"]"));
+    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
+    buf_release(&result);
 }
 
-TEST(a_hundred_thousand_tasks_and_one_more)
-{
-    struct buf b = BUF_INIT;
-    char *said;
-    int i;
+static const char each_and_after[] =
+    "name: w\ntasks:\n  each: {foreach: 300, run: x}\n  after:\n    needs: each\n"
+    "    argv: [echo, \"${{ length(tasks.each.outputs) }}\", "
+    "\"${{ tasks.each.outputs[299].outputs.n }}\"]\n";
 
-    buf_addstr(&b, "tasks:\n");
-    for (i = 0; i <= WORKFLOW_MAX_TASKS; i++)
-        buf_addf(&b, "  t%d: x\n", i);
-    said = fast(&b);
-    CHECK_STR(said, "2:3: tasks: there are 100001; at most 100000 are taken");
-    free(said);
-    buf_release(&b);
+TEST(outputs_of_few_bytes_are_kept_with_the_fan_out)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(s, each_and_after, NULL);
+
+    end_items(s, 10);
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    CHECK_EQ(count(s, "task_name = 'each' AND task_index IS NULL AND result IS NOT NULL"), 1);
+    verify_clean(s);
+    store_close(&s);
 }
 
-TEST(a_circle_of_a_hundred_thousand_tasks)
+TEST(outputs_of_many_bytes_are_only_with_the_items_and_expressions_see_them)
 {
-    struct buf b = BUF_INIT;
-    char *said;
-    int i;
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(s, each_and_after, NULL);
 
-    buf_addstr(&b, "tasks:\n");
-    for (i = 0; i < WORKFLOW_MAX_TASKS; i++)
-        buf_addf(&b, "  t%d: {run: x, needs: t%d}\n", i, (i + 1) % WORKFLOW_MAX_TASKS);
-    said = fast(&b);
-    CHECK(strstr(said, "2:3: tasks need each other in a circle: t0 -> t1 -> "));
-    CHECK(strstr(said, " -> … 99981 more … -> t99990 -> "));
-    CHECK(!strcmp(said + strlen(said) - 12, "t99999 -> t0"));
-    free(said);
-    buf_release(&b);
+    end_items(s, 1000);
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    CHECK_EQ(count(s, "task_name = 'each' AND task_index IS NULL AND result IS NULL"), 1);
+    verify_clean(s);
+    store_close(&s);
 }
 
-TEST(a_hundred_thousand_tasks_that_speak_of_one_far_behind_or_not)
+TEST(outputs_that_are_too_large_for_an_expression_fail_the_task_that_speaks_of_them)
 {
-    struct buf b = BUF_INIT;
-    char *said;
-    int i;
+    struct store *s = fixture_store();
+    static struct flow_claiming k;
+    char *result = mem_printf("{\"text\":\"%900000s\"}", "");
+    int64_t w = flow_submit(s,
+                            "name: w\ntasks:\n  each: {foreach: 20, run: x}\n  after:\n"
+                            "    needs: each\n    argv: [\"${{ length(tasks.each.outputs) }}\"]\n",
+                            NULL);
+    size_t i;
 
-    /* Two chains; each task speaks of one long before it, the last one of the other chain's. */
-    buf_addstr(&b, "tasks:\n  a0: x\n  b0: x\n");
-    for (i = 1; i < 30000; i++)
-        buf_addf(&b,
-                 "  a%d: {run: x, needs: a%d, if: tasks.a%d.status != ''}\n"
-                 "  b%d: {run: x, needs: b%d, if: tasks.%s%d.status != ''}\n",
-                 i, i - 1, i > 20 ? i / 2 : 0, i, i - 1, i == 29999 ? "a" : "b",
-                 i > 20 ? i - 20 : 0);
-    said = fast(&b);
-    CHECK_STR(said,
-              "60001:39: tasks.b29999.if speaks of the task \"a29979\", which \"b29999\" does "
-              "not need: add it to needs");
-    free(said);
-    buf_release(&b);
+    CHECK_EQ(flow_claim(s, &k), 20);
+    for (i = 0; i < 20; i++)
+        flow_settle(s, k.held[i], OUTCOME_OK, result);
+    CHECK_EQ(flow_status(s, w, "each"), S_SUCCEEDED);
+    CHECK_EQ(flow_status(s, w, "after"), S_FAILED);
+    CHECK_EQ(count(s, "error LIKE '%items of each together are larger than 16 MB%'"), 2);
+    CHECK_EQ(status_of(s, w), S_FAILED);
+    free(result);
+    verify_clean(s);
+    store_close(&s);
 }
 
-TEST(a_few_aliases_that_stand_for_very_much)
+/* Two engines may make items in turns, and the ids of one be lower. */
+TEST(outputs_stand_in_the_order_of_the_list_whatever_the_ids)
 {
-    struct buf b = BUF_INIT;
-    int i;
+    struct store *s = fixture_store();
+    static struct flow_claiming k;
 
-    buf_addstr(&b, "vars:\n  a: &a '");
-    for (i = 0; i < 500000; i++)
-        buf_addch(&b, 'x');
-    buf_addstr(&b, "'\n  b: &b [");
-    for (i = 0; i < 1000; i++)
-        buf_addstr(&b, "*a,");
-    buf_addstr(&b, "]\n  c: [");
-    for (i = 0; i < 1000; i++)
-        buf_addstr(&b, "*b,");
-    buf_addstr(&b, "]\ntasks: [x]\n");
-    check_refused(&b, "the workflow has more than 32 MB of text");
-}
-
-TEST(defaults_that_make_each_of_many_tasks_large)
-{
-    struct buf b = BUF_INIT;
-    int i;
-
-    buf_addstr(&b, "defaults: {container: {options: [");
-    for (i = 0; i < 1000; i++)
-        buf_addf(&b, "--very-long-option=%d,", i);
-    buf_addstr(&b, "]}}\ntasks:\n");
-    for (i = 0; i < 50000; i++)
-        buf_addf(&b, "  t%d: x\n", i);
-    check_refused(&b, "the workflow has more than 32 MB of text");
-}
-
-TEST(every_line_of_many_is_wrong)
-{
-    struct buf b = BUF_INIT;
-    int i;
-
-    buf_addstr(&b, "tasks:\n");
-    for (i = 0; i < WORKFLOW_MAX_TASKS; i++)
-        buf_addf(&b, "  t%d: {rnu: x, needs: tt%d, env: {A: '${{ params.x }}'}}\n", i, i);
-    check_refused(&b, "2:8: there is no key \"rnu\" in tasks.t0: did you mean \"run\"?");
+    flow_submit(s,
+                "name: w\ntasks:\n  each: {foreach: [a, b], run: x}\n  after:\n    needs: each\n"
+                "    argv: [\"${{ tasks.each.outputs[0].outputs.n }}\"]\n",
+                NULL);
+    CHECK_EQ(flow_claim(s, &k), 2);
+    sql_run(s, "UPDATE executions SET task_index = 1 - task_index WHERE task_index IS NOT NULL");
+    flow_settle(s, k.held[0], OUTCOME_OK, "{\"n\":\"lower id\"}");
+    flow_settle(s, k.held[1], OUTCOME_OK, "{\"n\":\"higher id\"}");
+    CHECK_EQ(flow_claim(s, &k), 1);
+    CHECK(strstr(k.spec, "\"higher id\""));
+    verify_clean(s);
+    store_close(&s);
 }

@@ -125,7 +125,7 @@ TEST(an_alias_is_what_its_anchor_names_and_a_later_one_replaces_it)
 /* ---- what is refused ---- */
 
 static const struct {
-    const char *text, *problems;
+    const char *text, *diagnostics;
 } refused[] = {
     {"a: 1\nb: 2\na: 3\nb: 4\n", "3:1: the key \"a\" is already there, in line 1\n"
                                  "4:1: the key \"b\" is already there, in line 2"},
@@ -183,7 +183,7 @@ TEST(what_is_wrong_is_said_with_its_place_and_all_at_once)
     for (i = 0; i < COUNT(refused); i++) {
         struct reading *r = read_text(refused[i].text);
 
-        CHECK_STR(all(r), refused[i].problems);
+        CHECK_STR(all(r), refused[i].diagnostics);
         done(r);
     }
 }
@@ -255,7 +255,7 @@ TEST(a_tree_with_duplicate_keys_can_still_be_read_and_the_first_counts)
     struct reading *r = read_text("a: 1\na: 2\nb: 3\n");
 
     CHECK_OK(r->rc);
-    CHECK_EQ(r->problems.count, 1);
+    CHECK_EQ(r->diagnostics.count, 1);
     CHECK_STR(yaml_get(&r->doc.root, "a")->text, "1");
     CHECK_STR(yaml_get(&r->doc.root, "b")->text, "3");
     done(r);
@@ -267,7 +267,7 @@ TEST(a_problem_shows_its_line_with_a_caret)
 {
     struct reading *r = read_text("name: x\ngrün: {a: 1, a: 2}\n");
 
-    problems_show(&r->problems, &r->shown);
+    diagnostics_show(&r->diagnostics, &r->shown);
     CHECK_STR(buf_cstr(&r->shown), "f.yaml:2:14: the key \"a\" is already there, in line 2\n"
                                    "     2 | grün: {a: 1, a: 2}\n"
                                    "       |              ^\n");
@@ -279,7 +279,7 @@ TEST(a_byte_order_mark_moves_no_caret)
     struct reading *r = read_text("\xEF\xBB\xBF"
                                   "a: *b\n");
 
-    problems_show(&r->problems, &r->shown);
+    diagnostics_show(&r->diagnostics, &r->shown);
     CHECK_STR(buf_cstr(&r->shown), "f.yaml:1:4: *b names nothing: there is no &b before it\n"
                                    "     1 | a: *b\n"
                                    "       |    ^\n");
@@ -301,7 +301,7 @@ TEST(a_long_line_is_cut_around_the_caret)
         buf_addf(&text, ", %d", i);
     buf_addstr(&text, "]");
     r = read_text(text.ptr);
-    problems_show(&r->problems, &r->shown);
+    diagnostics_show(&r->diagnostics, &r->shown);
     line = strchr(r->shown.ptr, '\n') + 1;
     caret = strchr(line, '\n') + 1;
     CHECK(caret - line < 120);
@@ -321,7 +321,7 @@ TEST(no_password_and_no_control_character_gets_into_what_is_shown)
     int64_t n;
 
     CHECK(!yaml_int(&r->doc, yaml_get(&r->doc.root, "db"), "n", 0, 1, &n));
-    problems_show(&r->problems, &r->shown);
+    diagnostics_show(&r->diagnostics, &r->shown);
     CHECK(!strstr(r->shown.ptr, "cr@t") && !strstr(r->shown.ptr, "pw@"));
     CHECK(strstr(r->shown.ptr, "postgres://me:***@host/x z !!\n"));
     CHECK(strstr(r->shown.ptr, "postgres://u:***@h\n"));
@@ -332,7 +332,7 @@ TEST(no_password_and_no_control_character_gets_into_what_is_shown)
     done(r);
 }
 
-TEST(problems_beyond_the_first_fifty_are_counted)
+TEST(diagnostics_beyond_the_first_fifty_are_counted)
 {
     struct buf text = BUF_INIT;
     struct err err = ERR_INIT;
@@ -342,12 +342,12 @@ TEST(problems_beyond_the_first_fifty_are_counted)
     for (i = 0; i < 200; i++)
         buf_addf(&text, "k%d: *nothing\n", i);
     r = read_text(text.ptr);
-    CHECK_EQ(r->problems.count, 200);
-    CHECK_EQ(r->problems.list.n, PROBLEMS_KEPT);
-    CHECK(problems_full(&r->problems));
-    problems_show(&r->problems, &r->shown);
+    CHECK_EQ(r->diagnostics.count, 200);
+    CHECK_EQ(r->diagnostics.list.n, DIAGNOSTICS_KEPT);
+    CHECK(diagnostics_full(&r->diagnostics));
+    diagnostics_show(&r->diagnostics, &r->shown);
     CHECK(strstr(r->shown.ptr, "… and 150 more.\n"));
-    CHECK_EQ(problems_err(&r->problems, &err), -E_INVALID);
+    CHECK_EQ(diagnostics_err(&r->diagnostics, &err), -E_INVALID);
     CHECK_STR(err.msg,
               "f.yaml:1:5: *nothing names nothing: there is no &nothing before it (and 199 more)");
     buf_release(&text);
@@ -358,25 +358,25 @@ TEST(problems_beyond_the_first_fifty_are_counted)
 
 TEST(a_file_is_read_whole_and_one_that_is_not_there_is_said_so)
 {
-    struct problems ps = PROBLEMS_INIT;
+    struct diagnostics ps = DIAGNOSTICS_INIT;
     const struct source *s = NULL;
     struct err err = ERR_INIT;
     char path[512];
     int fd;
 
     snprintf(path, sizeof(path), "%s/x.yaml", test_dir());
-    CHECK_EQ(problems_read(&ps, path, &s, &err), -E_NOT_FOUND);
+    CHECK_EQ(diagnostics_read(&ps, path, &s, &err), -E_NOT_FOUND);
     CHECK(strstr(err.msg, "x.yaml can't be read: No such file"));
     fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
     CHECK(fd >= 0 && write(fd, "a: 1\n", 5) == 5);
-    CHECK_OK_ERR(problems_read(&ps, path, &s, &err), &err);
+    CHECK_OK_ERR(diagnostics_read(&ps, path, &s, &err), &err);
     CHECK_STR(s->text, "a: 1\n");
     CHECK_STR(s->name, path);
     CHECK_OK(ftruncate(fd, SOURCE_MAX + 1));
-    CHECK_EQ(problems_read(&ps, path, &s, &err), -E_INVALID);
+    CHECK_EQ(diagnostics_read(&ps, path, &s, &err), -E_INVALID);
     CHECK(strstr(err.msg, "is longer than 8 MB"));
-    CHECK_EQ(problems_read(&ps, test_dir(), &s, &err), -E_INVALID);
+    CHECK_EQ(diagnostics_read(&ps, test_dir(), &s, &err), -E_INVALID);
     CHECK(strstr(err.msg, "Is a directory"));
     close(fd);
-    problems_release(&ps);
+    diagnostics_release(&ps);
 }

@@ -33,7 +33,7 @@ TEST(typed_reading_takes_what_is_right)
     CHECK(!strcmp(texts[0], "a") && !strcmp(texts[1], "2") && !texts[2]);
     CHECK(yaml_texts(doc, yaml_get(root, "one"), "t", &arena, &texts, &count) && count == 1);
     CHECK(yaml_text_map(doc, yaml_get(root, "map"), "t"));
-    CHECK_EQ(r->problems.count, 0);
+    CHECK_EQ(r->diagnostics.count, 0);
     arena_release(&arena);
     done(r);
 }

@@ -1,10 +1,10 @@
 /* verify_fixture.h - a good database with executions in every state, for the tests of verify, which
- * break it. That of workflows: test_verify_flow.c. */
+ * break it. That of workflows: test_verify_workflow.c. */
 #ifndef TESTS_VERIFY_FIXTURE_H
 #define TESTS_VERIFY_FIXTURE_H
 
 #include "damage.h"
-#include "submission_fixture.h"
+#include "sql_submission_fixture.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 
 static inline int hello_body(struct turn *t, void *arg, struct err *err)
 {
-    return op_worker_hello(t, arg, err);
+    return op_worker_register(t, arg, err);
 }
 
 static inline int flow_end_body(struct turn *t, void *arg, struct err *err)
@@ -27,8 +27,12 @@ static inline int flow_end_body(struct turn *t, void *arg, struct err *err)
 
 static inline void hello(struct store *s)
 {
-    struct worker w = {
-        .id = WORKER, .host = "host", .folder = "folder-a", .version = "1", .pid = 1, .room = ROOM};
+    struct worker w = {.id = WORKER,
+                       .host = "host",
+                       .folder = "folder-a",
+                       .version = "1",
+                       .pid = 1,
+                       .capacity = ROOM};
     struct err err = ERR_INIT;
 
     CHECK_OK_ERR(store_turn(s, hello_body, &w, &err), &err);
@@ -69,7 +73,7 @@ static inline void make_orphans(struct store *s)
 
 static inline int log_body(struct turn *t, void *arg, struct err *err)
 {
-    return op_log(t, WORKER, arg, 1, err);
+    return op_store_logs(t, WORKER, arg, 1, err);
 }
 
 /* Two chunks: one that is packed, one that is too short for it. */
@@ -161,11 +165,11 @@ static inline void make_open(struct store *s)
  * tasks are nothing that a worker here would claim. */
 static inline void make_schedules(struct store *s)
 {
-    struct application a = {
+    struct apply_request a = {
         .definition = "{\"name\":\"clock\",\"schedules\":[{\"cron\":\"* * * * *\",\"catchup\":"
                       "3600000000,\"overlap\":\"queue\"},{\"cron\":\"@daily\"}],"
                       "\"tasks\":[{\"name\":\"tick\",\"function\":\"f\"}]}"};
-    struct schedule_round r = {.max = 10};
+    struct schedule_slice r = {.max = 10};
     struct err err = ERR_INIT;
     int i;
 

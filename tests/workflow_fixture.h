@@ -1,187 +1,77 @@
-/* workflow_fixture.h - workflow files in a test: read, with whatever is wrong as the end of it, or
- * with what is said about them as the answer. */
+/* workflow_fixture.h - workflows in a test: written as YAML, submitted to the test's store, and
+ * played by hand: the test is the worker, and says how each task ends. */
 #ifndef TESTS_WORKFLOW_FIXTURE_H
 #define TESTS_WORKFLOW_FIXTURE_H
 
-#include "harness.h"
-
 #include "base/buf.h"
-#include "flow/workflow.h"
+#include "fixture.h"
+#include "parse/workflow/file.h"
+#include "store/query/query.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#define COUNT(list) (sizeof(list) / sizeof(*(list)))
+/* The canonical text of a workflow file; a problem ends the test. Freed with the process. */
+const char *flow_text(const char *yaml);
+/* The same for files[0], which may nest the others; pairs of a name and a text, up to NULL. */
+const char *flow_text_of_files(const char *const *files);
 
-/* A file in the test's folder. */
-static inline void write_file(const char *name, const char *text)
-{
-    char path[512];
-    FILE *f;
+int64_t flow_submit(struct store *s, const char *yaml, const char *params);
+int64_t flow_submit_text(struct store *s, const char *definition, const char *params);
+int flow_submit_body(struct turn *t, void *submission, struct err *err); /* of a turn */
 
-    snprintf(path, sizeof(path), "%s/%s", test_dir(), name);
-    f = fopen(path, "we");
-    CHECK(f);
-    fputs(text, f);
-    CHECK_EQ(fclose(f), 0);
-}
+/* ---- what is there ---- */
 
-/* ---- right ones ---- */
+/* The execution of a task of this workflow, by "name" or "name[2]"; 0: there is none. */
+int64_t flow_task(struct store *s, int64_t workflow, const char *name);
+int flow_status(struct store *s, int64_t workflow, const char *name);
+/* All tasks of the tree as "a:succeeded b:skipped …", by id. */
+const char *flow_shape(struct store *s, int64_t workflow);
 
-struct fixture {
-    struct arena arena;
-    const struct workflow *w;
+/* ---- a worker's hand ---- */
+
+struct flow_claiming {
+    struct job_list jobs;
+    struct held_job held[200];
+    char names[200][100];
+    char spec[8192], input[8192]; /* of the last */
+    size_t n;
+    bool push;
 };
+size_t flow_claim(struct store *s, struct flow_claiming *k);
 
-static inline struct fixture parse_bytes(const char *text, size_t len)
-{
-    struct problems problems = PROBLEMS_INIT;
-    struct fixture f = {.w = NULL};
-    struct buf shown = BUF_INIT;
-    struct err err = ERR_INIT;
-    int rc = workflow_parse(problems_take(&problems, "f.flow.yaml", text, len), "/somewhere",
-                            &problems, &f.arena, &f.w, &err);
-
-    problems_show(&problems, &shown);
-    if (rc)
-        test_fail(__FILE__, __LINE__, "%s\n%s", text, buf_cstr(&shown));
-    buf_release(&shown);
-    problems_release(&problems);
-    return f;
-}
-
-static inline struct fixture parse(const char *text)
-{
-    return parse_bytes(text, strlen(text));
-}
-
-static inline struct fixture load(const char *path)
-{
-    struct problems problems = PROBLEMS_INIT;
-    struct fixture f = {.w = NULL};
-    struct buf shown = BUF_INIT;
-    struct err err = ERR_INIT;
-    int rc = workflow_load(path, &problems, &f.arena, &f.w, &err);
-
-    problems_show(&problems, &shown);
-    if (rc)
-        test_fail(__FILE__, __LINE__, "%s\n%s", err.msg, buf_cstr(&shown));
-    buf_release(&shown);
-    problems_release(&problems);
-    return f;
-}
-
-static inline void done(struct fixture *f)
-{
-    arena_release(&f->arena);
-}
-
-static inline const struct workflow_task *task(const struct fixture *f, const char *name)
-{
-    const struct workflow_task *t = workflow_task(f->w, name);
-
-    if (!t)
-        test_fail(__FILE__, __LINE__, "there is no task %s", name);
-    return t;
-}
-
-/* The canonical text; the caller frees it. */
-static inline char *text_of(const struct workflow *w)
-{
-    struct buf b = BUF_INIT;
-
-    workflow_write(w, &b);
-    return b.ptr;
-}
-
-/* What is written is read back as the same, and written as the same. */
-static inline void check_inverse(const struct workflow *w)
-{
-    char *text = text_of(w), *again;
-    struct arena arena = ARENA_INIT;
-    const struct workflow *back;
-    char hash[WORKFLOW_HASH_SIZE];
-    struct err err = ERR_INIT;
-
-    CHECK_OK_ERR(workflow_read(text, strlen(text), &arena, &back, &err), &err);
-    again = text_of(back);
-    CHECK_STR(again, text);
-    CHECK_STR(back->hash, w->hash);
-    workflow_hash(text, strlen(text), hash);
-    CHECK_STR(hash, w->hash);
-    free(again);
-    free(text);
-    arena_release(&arena);
-}
-
-static inline void check_text(const char *yaml, const char *canonical)
-{
-    struct fixture f = parse(yaml);
-    char *text = text_of(f.w);
-
-    CHECK_STR(text, canonical);
-    free(text);
-    check_inverse(f.w);
-    done(&f);
-}
-
-#define HEAD "{\"name\":\"f\",\"file\":\"f.flow.yaml\",\"folder\":\"/somewhere\","
-
-/* ---- wrong ones ---- */
-
-/* "line:column: sentence" of all problems in order, one a line; "" if there is none. */
-static inline char *problems_of(const char *text, size_t len)
-{
-    struct problems problems = PROBLEMS_INIT;
-    struct arena arena = ARENA_INIT;
-    struct buf all = BUF_INIT;
-    const struct workflow *w = NULL;
-    struct err err = ERR_INIT;
-    int rc = workflow_parse(problems_take(&problems, "f.flow.yaml", text, len), test_dir(),
-                            &problems, &arena, &w, &err);
-    size_t i;
-
-    CHECK_EQ(!rc, !problems.count);
-    CHECK_EQ(!rc, !!w);
-    CHECK(!rc || rc == -E_INVALID);
-    for (i = 0; i < problems.list.n; i++) {
-        const struct problem *p = &problems.list.at[i];
-
-        buf_addf(&all, "%s%u:%u: %s", i ? "\n" : "", p->line, p->column, p->sentence);
-    }
-    arena_release(&arena);
-    problems_release(&problems);
-    buf_addstr(&all, "");
-    return all.ptr;
-}
-
-struct bad {
-    const char *text, *said;
+struct flow_settling {
+    struct held_job j;
+    enum outcome_kind kind;
+    const char *result;
 };
+void flow_settle(struct store *s, struct held_job j, enum outcome_kind kind, const char *result);
+int flow_settle_body(struct turn *t, void *settling, struct err *err); /* of a turn */
+/* As an engine does it: the end of one and the claim of what follows are one turn. */
+void flow_settle_and_claim(struct store *s, struct held_job j, struct flow_claiming *k);
 
-/* A * at the end stands for words that are not ours. */
-static inline bool fits(const char *said, const char *wanted)
-{
-    size_t n = strlen(wanted);
+/* Runs everything to its end; tasks named in `fails` fail (" a b ": a space around each), the
+ * others succeed. */
+void flow_play(struct store *s, const char *fails);
+/* The same as a busy engine does it: what one claim gave is settled in one turn, and nothing fails.
+ * For graphs of thousands. */
+void flow_play_sets(struct store *s);
 
-    return n && wanted[n - 1] == '*' ? !strncmp(said, wanted, n - 1) : !strcmp(said, wanted);
-}
+/* ---- an operator's hand ---- */
 
-static inline void check_all(const struct bad *list, size_t n)
-{
-    size_t i;
-
-    for (i = 0; i < n; i++) {
-        char *said = problems_of(list[i].text, strlen(list[i].text));
-
-        if (!fits(said, list[i].said))
-            test_fail(__FILE__, __LINE__, "%s\nsays:\n%s\nnot:\n%s", list[i].text, said,
-                      list[i].said);
-        free(said);
-    }
-}
-
-#define T "tasks: {a: x}\n" /* something to do, for what is about something else */
+enum flow_verb {
+    FLOW_CANCEL,
+    FLOW_LET_FINISH,
+    FLOW_PAUSE,
+    FLOW_RESUME,
+    FLOW_SKIP,
+    FLOW_APPROVE,
+    FLOW_REJECT
+};
+/* Asks for it by "ada", for the reason "a test"; the request's rc. */
+int flow_ask(struct store *s, enum flow_verb verb, int64_t id);
+int flow_ask_slice(struct store *s, enum flow_verb verb, int64_t id, size_t slice); /* the first */
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "harness.h"
 
-#include "flow/yaml.h"
+#include "parse/yaml/yaml.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 /* A document and all that is wrong with it. */
 struct reading {
-    struct problems problems;
+    struct diagnostics diagnostics;
     struct yaml_doc doc;
     struct buf shown;
     int rc;
@@ -23,7 +23,8 @@ static inline struct reading *read_bytes(const char *text, size_t len)
 {
     struct reading *r = mem_zalloc(sizeof(*r));
 
-    r->rc = yaml_read(problems_take(&r->problems, "f.yaml", text, len), &r->problems, &r->doc);
+    r->rc =
+        yaml_read(diagnostics_take(&r->diagnostics, "f.yaml", text, len), &r->diagnostics, &r->doc);
     return r;
 }
 
@@ -37,7 +38,7 @@ static inline struct reading *read_good(const char *text)
     struct reading *r = read_text(text);
     struct err err = ERR_INIT;
 
-    CHECK_OK_ERR(problems_err(&r->problems, &err), &err);
+    CHECK_OK_ERR(diagnostics_err(&r->diagnostics, &err), &err);
     CHECK_OK(r->rc);
     return r;
 }
@@ -45,7 +46,7 @@ static inline struct reading *read_good(const char *text)
 static inline void done(struct reading *r)
 {
     yaml_release(&r->doc);
-    problems_release(&r->problems);
+    diagnostics_release(&r->diagnostics);
     buf_release(&r->shown);
     free(r);
 }
@@ -56,10 +57,10 @@ static inline const char *all(struct reading *r)
     size_t i;
 
     buf_reset(&r->shown);
-    problems_show(&r->problems, &r->shown); /* puts them in order */
+    diagnostics_show(&r->diagnostics, &r->shown); /* puts them in order */
     buf_reset(&r->shown);
-    for (i = 0; i < r->problems.list.n; i++) {
-        const struct problem *p = &r->problems.list.at[i];
+    for (i = 0; i < r->diagnostics.list.n; i++) {
+        const struct diagnostic *p = &r->diagnostics.list.at[i];
 
         buf_addf(&r->shown, "%s%u:%u: %s", i ? "\n" : "", p->line, p->column, p->sentence);
     }

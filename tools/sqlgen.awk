@@ -261,7 +261,7 @@ function print_header(    i)
 
 function print_statements(    i)
 {
-	print "#include \"store/db.h\"\n\nconst struct stmt statements[Q_COUNT] = {"
+	print "#include \"store/driver/db.h\"\n\nconst struct stmt statements[Q_COUNT] = {"
 	for (i = 1; i <= n; i++) {
 		print "\t[Q_" toupper(names[i]) "] = {"
 		print "\t\t.name = \"" names[i] "\","
@@ -277,7 +277,7 @@ function print_statements(    i)
 
 function print_migrations(    i)
 {
-	print "#include \"store/db.h\"\n\nconst struct migration migrations[] = {"
+	print "#include \"store/driver/db.h\"\n\nconst struct migration migrations[] = {"
 	for (i = 1; i <= n; i++) {
 		print "\t{"
 		print "\t\t.version = " i ","

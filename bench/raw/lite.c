@@ -29,7 +29,7 @@ static void lite_bind(sqlite3_stmt *st, const struct stmt *s, const struct val *
     }
 }
 
-static void lite_run(const struct args *a, int64_t *first_column)
+static void sqlite_run_stmt(const struct args *a, int64_t *first_column)
 {
     const struct stmt *s = a->stmt;
     sqlite3_stmt **st = &lite_stmts[s - statements];
@@ -51,7 +51,7 @@ static void lite_run(const struct args *a, int64_t *first_column)
     }
 }
 
-static void lite_open(const char *url)
+static void sqlite_open(const char *url)
 {
     if (sqlite3_open(url + strlen("sqlite:"), &lite))
         raw_die(url, "can't open");
@@ -74,8 +74,8 @@ static void lite_commit(void)
     lite_exec("COMMIT");
 }
 
-const struct raw_db raw_lite = {.open = lite_open,
+const struct raw_db raw_lite = {.open = sqlite_open,
                                 .begin = lite_begin,
-                                .run = lite_run,
+                                .run = sqlite_run_stmt,
                                 .sync = lite_sync,
                                 .commit = lite_commit};

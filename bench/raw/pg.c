@@ -1,7 +1,7 @@
 /* pg.c - see raw.h: libpq, in a pipeline, with binary arrays. */
 #include "raw.h"
-#include "store/pg_codec.h"
-#include "store/pg_shape.h"
+#include "store/driver/postgres/batch.h"
+#include "store/driver/postgres/codec.h"
 
 #include <endian.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ static bool pg_prepared[Q_COUNT];
 static int pg_open_results;
 
 /* Encoded as the driver does it, so that the server is asked the very same. */
-static void pg_run(const struct args *a, int64_t *first_column)
+static void pg_run_queued(const struct args *a, int64_t *first_column)
 {
     static struct buf scratch = BUF_INIT;
     static struct pg_shapes shapes;
@@ -115,4 +115,4 @@ static void pg_commit(void)
 }
 
 const struct raw_db raw_pg = {
-    .open = pg_open, .begin = pg_begin, .run = pg_run, .sync = pg_sync, .commit = pg_commit};
+    .open = pg_open, .begin = pg_begin, .run = pg_run_queued, .sync = pg_sync, .commit = pg_commit};

@@ -4,12 +4,12 @@
 
 #include "base/buf.h"
 #include "base/json.h"
-#include "core/workflow.h"
-#include "flow/config.h"
-#include "flow/problem.h"
+#include "core/workflow/model.h"
+#include "parse/config/config.h"
+#include "parse/diagnostics.h"
 #include "pawl.h"
-#include "store/query.h"
-#include "store/url.h"
+#include "store/driver/url.h"
+#include "store/query/query.h"
 
 struct pawl {
     struct store *store;
@@ -36,24 +36,24 @@ struct api_source {
     const char *file;
     const char *yaml;            /* what would be in it; nests only by absolute paths */
     struct pawl_workflow *built; /* build.c */
-    const char *text;            /* canonical (core/workflow.h) */
+    const char *text;            /* canonical (core/workflow/model.h) */
 };
 /* A file, a YAML text or one that was built, with all that it nests, in the arena. What is wrong
  * with it is in the problems; or in the sentence, as far as it fits. */
-MUST_USE int api_parse_workflow(const struct api_source *from, struct problems *problems,
+MUST_USE int api_parse_workflow(const struct api_source *from, struct diagnostics *diagnostics,
                                 struct arena *arena, const struct workflow **out, struct err *err);
 MUST_USE int api_load_workflow(const struct api_source *from, struct arena *arena,
                                const struct workflow **out, struct err *err);
 /* Adds what could not even be written into the text of one that was built. */
 void api_built_problems(const struct pawl_workflow *w, const struct source *source,
-                        struct problems *problems);
+                        struct diagnostics *diagnostics);
 void api_describe(const struct workflow *w, struct pawl_definition *out);
 
 /* The executor of a command that names none, by the rules of the configuration. */
 const char *api_route(const struct config *c, const char *name, bool container,
                       struct arena *arena);
 /* What the store needs of the configuration to advance workflows; both live as long as it. */
-void api_set_flow(struct store *s, struct config *c);
+void api_set_workflow_options(struct store *s, struct config *c);
 
 /* Where the state is: as given, else $PAWL_STATE (what a task starts belongs into the folder of its
  * worker), else as configured. E_INVALID: nobody says it. */
@@ -82,7 +82,7 @@ struct task_names {
 
 /* An execution without the closing bracket, so that a tree can add its children. */
 void json_execution(struct json_writer *w, const struct execution *e,
-                    const struct execution_past *past, struct task_names tasks);
+                    const struct execution_history *past, struct task_names tasks);
 /* Why it waits; due_at: when a delay ends. */
 void json_waiting(struct json_writer *w, const struct execution *e, int64_t due_at);
 void json_event(struct json_writer *w, const struct event_row *e);
@@ -92,17 +92,17 @@ void json_field_i64(struct json_writer *w, const char *key, int64_t n);
 void json_field_id(struct json_writer *w, const char *key, int64_t id); /* 0: null */
 void json_field_index(struct json_writer *w, int64_t index);            /* "task_index"; -1: null */
 void json_field_time(struct json_writer *w, const char *key, int64_t us);      /* 0: null */
-void json_field_order(struct json_writer *w, const struct last_order *o);      /* last_order */
+void json_field_last_order(struct json_writer *w, const struct last_audit *o); /* last_audit */
 void json_field_worker(struct json_writer *w, const char *key, int64_t id);    /* 16 hex digits */
 void json_field_raw(struct json_writer *w, const char *key, const char *json); /* on one line */
 /* "executor": the lane's first word, "function" of "function:mail". */
 void json_field_executor(struct json_writer *w, const char *lane);
 
-/* read.c */
+/* queues_workers.c */
 void json_queue(struct json_writer *w, const struct queue_row *q, int64_t now);
 void json_worker(struct json_writer *w, const struct worker_row *r, int64_t now);
 /* Each run by itself has a queue of its own, here:ROOT: puts them together as one. */
-void queues_fold_here(struct queue_list *l);
+void queues_fold_foreground(struct queue_list *l);
 /* Workers show themselves three times in a usual lease. */
 bool worker_is_silent(const struct worker_row *r, int64_t now);
 

@@ -32,7 +32,7 @@ static void add_named(struct pawl_workflow *w, struct buf *to, const char *in, c
 
     snprintf(what, sizeof(what), "%s%s%.*s", in, name ? "." : "", NAME_SHOWN, name ? name : "");
     if (name)
-        jw_key(&b.to, name);
+        json_write_key(&b.to, name);
     build_mapping(&b, fields, keys, what);
     add_line(to, "  ", &line);
     buf_release(&line);
@@ -152,10 +152,10 @@ const char *pawl_workflow_text(struct pawl_workflow *w)
 }
 
 void api_built_problems(const struct pawl_workflow *w, const struct source *source,
-                        struct problems *problems)
+                        struct diagnostics *diagnostics)
 {
     size_t at;
 
     for (at = 0; at < w->wrong.len; at += strlen(w->wrong.ptr + at) + 1)
-        problem_add(problems, source, 1, 1, "%s", w->wrong.ptr + at);
+        diagnostics_add(diagnostics, source, 1, 1, "%s", w->wrong.ptr + at);
 }

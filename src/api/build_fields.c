@@ -3,7 +3,7 @@
 
 #include "base/json_read.h"
 #include "base/text.h"
-#include "core/workflow.h"
+#include "core/workflow/model.h"
 #include "pawl.h"
 
 #include <math.h>
@@ -145,10 +145,10 @@ const struct build_field build_workflow[] = {
 
 static void write_texts(struct json_writer *to, const char *const *texts)
 {
-    jw_begin(to, '[');
+    json_write_begin(to, '[');
     for (; *texts; texts++)
-        jw_text(to, *texts);
-    jw_end(to, ']');
+        json_write_text(to, *texts);
+    json_write_end(to, ']');
 }
 
 /* One without a value keeps none: the reader asks for it. */
@@ -156,16 +156,16 @@ static void write_pairs(struct json_writer *to, const char *const *pairs)
 {
     struct buf name = BUF_INIT;
 
-    jw_begin(to, '{');
+    json_write_begin(to, '{');
     for (; *pairs; pairs++) {
         const char *equals = strchrnul(*pairs, '=');
 
         buf_reset(&name);
         buf_add(&name, *pairs, (size_t)(equals - *pairs));
-        jw_key(to, buf_cstr(&name));
-        jw_text(to, *equals ? equals + 1 : NULL);
+        json_write_key(to, buf_cstr(&name));
+        json_write_text(to, *equals ? equals + 1 : NULL);
     }
-    jw_end(to, '}');
+    json_write_end(to, '}');
     buf_release(&name);
 }
 
@@ -173,25 +173,25 @@ static void write_codes(struct json_writer *to, const struct pawl_retry *r)
 {
     size_t i;
 
-    jw_begin(to, '[');
+    json_write_begin(to, '[');
     for (i = 0; i < r->ncodes; i++)
-        jw_i64(to, r->codes[i]);
-    jw_end(to, ']');
+        json_write_i64(to, r->codes[i]);
+    json_write_end(to, ']');
 }
 
 /* Read and written again: in one line, and without the escapes that YAML does not have. */
 static void write_json(struct build *b, const char *json, const char *what)
 {
     struct arena arena = ARENA_INIT;
-    struct json_place doc;
+    struct json_node doc;
     struct err err;
 
-    if (json_read(json, strlen(json), WORKFLOW_MAX_TEXT, what, &doc, &err)) {
+    if (json_read_open(json, strlen(json), WORKFLOW_MAX_TEXT, what, &doc, &err)) {
         buf_add(b->wrong, err.msg, strlen(err.msg) + 1);
         return;
     }
-    jw_raw(&b->to, jr_raw(&doc, &arena));
-    json_read_end(&doc);
+    json_write_raw(&b->to, json_read_raw(&doc, &arena));
+    json_read_close(&doc);
     arena_release(&arena);
 }
 
@@ -199,7 +199,7 @@ static void write_duration(struct json_writer *to, int64_t us)
 {
     char text[DURATION_TEXT_SIZE];
 
-    jw_text(to, text_exact_duration(us, text));
+    json_write_text(to, text_exact_duration(us, text));
 }
 
 /* A year has four digits in a file: whoever counts in other units than microseconds is beyond. */
@@ -215,7 +215,7 @@ static void write_time(struct build *b, int64_t us, const char *what)
         buf_addch(b->wrong, '\0');
         return;
     }
-    jw_text(&b->to, text);
+    json_write_text(&b->to, text);
 }
 
 /* ---- by the tables ---- */
@@ -259,7 +259,7 @@ static void write_field(struct build *b, const struct build_field *f, const void
 
     switch (f->type) {
     case BUILD_TEXT:
-        jw_text(to, text);
+        json_write_text(to, text);
         break;
     case BUILD_TEXTS:
         write_texts(to, *(const char *const *const *)at);
@@ -269,7 +269,7 @@ static void write_field(struct build *b, const struct build_field *f, const void
         break;
     case BUILD_ITEMS:
         if (!strncmp(text, "${{", 3)) {
-            jw_text(to, text);
+            json_write_text(to, text);
             break;
         } /* fall through */
     case BUILD_JSON:
@@ -277,20 +277,20 @@ static void write_field(struct build *b, const struct build_field *f, const void
         break;
     case BUILD_INT:
     case BUILD_GIVEN:
-        jw_i64(to, *(const int *)at);
+        json_write_i64(to, *(const int *)at);
         break;
     case BUILD_COUNT:
-        jw_i64(to, *(const int *)at < 0 ? 0 : *(const int *)at);
+        json_write_i64(to, *(const int *)at < 0 ? 0 : *(const int *)at);
         break;
     case BUILD_BYTES:
-        jw_i64(to, *(const int64_t *)at);
+        json_write_i64(to, *(const int64_t *)at);
         break;
     case BUILD_DURATION:
         write_duration(to, *(const int64_t *)at);
         break;
     case BUILD_CATCHUP:
         if (*(const int64_t *)at < 0)
-            jw_text(to, "last");
+            json_write_text(to, "last");
         else
             write_duration(to, *(const int64_t *)at);
         break;
@@ -298,10 +298,10 @@ static void write_field(struct build *b, const struct build_field *f, const void
         write_time(b, *(const int64_t *)at, what);
         break;
     case BUILD_NUMBER:
-        jw_double(to, *(const double *)at < 0 ? 0 : *(const double *)at);
+        json_write_double(to, *(const double *)at < 0 ? 0 : *(const double *)at);
         break;
     case BUILD_BOOL:
-        jw_bool(to, *(const bool *)at);
+        json_write_bool(to, *(const bool *)at);
         break;
     case BUILD_CODES:
         write_codes(to, at);
@@ -324,7 +324,7 @@ void build_field(struct build *b, const struct build_field *f, const void *keys,
     if (!keys || !is_there(f, keys))
         return;
     snprintf(name, sizeof(name), "%.200s%s%s", what, *what ? "." : "", f->key);
-    jw_key(&b->to, f->key);
+    json_write_key(&b->to, f->key);
     write_field(b, f, keys, name);
     if (b->wrong->len > wrong && !f->fields) {
         b->to = before; /* it is as if it were not there */
@@ -335,8 +335,8 @@ void build_field(struct build *b, const struct build_field *f, const void *keys,
 void build_mapping(struct build *b, const struct build_field *fields, const void *keys,
                    const char *what)
 {
-    jw_begin(&b->to, '{');
+    json_write_begin(&b->to, '{');
     for (; fields->key; fields++)
         build_field(b, fields, keys, what);
-    jw_end(&b->to, '}');
+    json_write_end(&b->to, '}');
 }

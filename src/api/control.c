@@ -100,7 +100,7 @@ static int cancel(struct pawl *p, struct cancelling *c, int64_t *left, struct er
         rc = api_turns(p, cancel_body, cancel_busy, c, err);
     while (!rc && c->more);
     if (!rc && c->request.rc)
-        rc = query_not_there(p->store, id, err);
+        rc = query_explain_missing(p->store, id, err);
     if (!rc) /* by its last task it may have ended, too */
         rc = query_attempts(p->store, id, &attempts, &c->request.status, err);
     return rc ? rc : query_open(p->store, id, left, err);
@@ -144,10 +144,10 @@ int pawl_let_finish(struct pawl *p, int64_t id, const char *by, const char *reas
 
 static int queue_body(struct turn *t, void *arg, struct err *err)
 {
-    return op_queue(t, arg, err);
+    return op_change_queue(t, arg, err);
 }
 
-static int order(struct pawl *p, struct queue_order *q, struct err *err)
+static int queue_request(struct pawl *p, struct queue_action *q, struct err *err)
 {
     int rc;
 
@@ -157,7 +157,7 @@ static int order(struct pawl *p, struct queue_order *q, struct err *err)
     if ((rc = check_text("queue", q->queue, STORE_MAX_QUEUE, err)) ||
         (rc = api_check_who(q->by, q->reason, err)))
         return rc;
-    for (;; q->goes_on = true) {
+    for (;; q->is_continuation = true) {
         if ((rc = store_turn(p->store, queue_body, q, err)) || !q->more)
             return rc;
         clock_sleep_us(1000); /* what is claimed at this moment is left for the next slice */
@@ -165,7 +165,7 @@ static int order(struct pawl *p, struct queue_order *q, struct err *err)
 }
 
 /* By whoever this process works for, unless somebody else is named. */
-static int order_by(struct pawl *p, struct queue_order *q, struct pawl_error *e)
+static int requested_by(struct pawl *p, struct queue_action *q, struct pawl_error *e)
 {
     char *user = q->by ? NULL : api_user();
     struct err err = ERR_INIT;
@@ -173,7 +173,7 @@ static int order_by(struct pawl *p, struct queue_order *q, struct pawl_error *e)
 
     if (user)
         q->by = user;
-    rc = order(p, q, &err);
+    rc = queue_request(p, q, &err);
     free(user);
     return api_end(rc, &err, e);
 }
@@ -181,9 +181,9 @@ static int order_by(struct pawl *p, struct queue_order *q, struct pawl_error *e)
 int pawl_queue_limit(struct pawl *p, const char *queue, int max, const char *by, const char *reason,
                      bool *paused, struct pawl_error *e)
 {
-    struct queue_order q = {
+    struct queue_action q = {
         .verb = QUEUE_SET, .queue = queue, .max = max, .by = by, .reason = reason};
-    int rc = order_by(p, &q, e);
+    int rc = requested_by(p, &q, e);
 
     if (!rc && paused)
         *paused = q.paused;
@@ -193,17 +193,17 @@ int pawl_queue_limit(struct pawl *p, const char *queue, int max, const char *by,
 int pawl_queue_pause(struct pawl *p, const char *queue, const char *by, const char *reason,
                      struct pawl_error *e)
 {
-    struct queue_order q = {.verb = QUEUE_PAUSE, .queue = queue, .by = by, .reason = reason};
+    struct queue_action q = {.verb = QUEUE_PAUSE, .queue = queue, .by = by, .reason = reason};
 
-    return order_by(p, &q, e);
+    return requested_by(p, &q, e);
 }
 
 int pawl_queue_resume(struct pawl *p, const char *queue, const char *by, const char *reason,
                       struct pawl_error *e)
 {
-    struct queue_order q = {.verb = QUEUE_RESUME, .queue = queue, .by = by, .reason = reason};
+    struct queue_action q = {.verb = QUEUE_RESUME, .queue = queue, .by = by, .reason = reason};
 
-    return order_by(p, &q, e);
+    return requested_by(p, &q, e);
 }
 
 /* ---- the fence ---- */

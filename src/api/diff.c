@@ -1,9 +1,9 @@
 /* diff.c - two executions beside each other: what they were given, what they ran by, what became of
- * them and of each task in them (core/compare.h). */
+ * them and of each task in them (core/history/diff.h). */
+#include "core/history/diff.h"
 #include "api/api.h"
 #include "base/idmap.h"
 #include "base/json.h"
-#include "core/compare.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -12,9 +12,9 @@
 /* One of the two, with all below it. */
 struct side {
     struct execution_list list;
-    struct compare_node *nodes; /* of each in the list; the first is the top */
-    json_t *given;              /* params, or its input */
-    json_t *definition;         /* of a workflow its text, of a job how it is run */
+    struct diff_node *nodes; /* of each in the list; the first is the top */
+    json_t *given;           /* params, or its input */
+    json_t *definition;      /* of a workflow its text, of a job how it is run */
     struct arena arena;
 };
 
@@ -61,7 +61,7 @@ static void make_nodes(struct side *s)
         const char *above = i ? idmap_get(&paths, e->parent) : NULL;
         const char *path = i ? path_of(&s->arena, above, e) : "";
 
-        s->nodes[i] = (struct compare_node){
+        s->nodes[i] = (struct diff_node){
             .path = path,
             .id = e->id,
             .kind = e->kind,
@@ -86,8 +86,8 @@ static int load(struct pawl *p, int64_t id, struct side *s, struct err *err)
     if (rc)
         return rc;
     make_nodes(s);
-    if (s->list.past[0].definition) {
-        variables = parse(s->list.past[0].variables);
+    if (s->list.history[0].definition) {
+        variables = parse(s->list.history[0].variables);
         s->given = json_incref(json_object_get(variables, "params"));
         json_decref(variables);
         rc = query_definition(p->store, id, &text, err);
@@ -133,69 +133,69 @@ static json_t *given_changes(const struct side *a, const struct side *b)
     return list;
 }
 
-static void node_field(struct json_writer *w, const char *key, const struct compare_node *n)
+static void node_field(struct json_writer *w, const char *key, const struct diff_node *n)
 {
-    jw_key(w, key);
+    json_write_key(w, key);
     if (!n) {
-        jw_null(w);
+        json_write_null(w);
         return;
     }
-    jw_begin(w, '{');
+    json_write_begin(w, '{');
     json_field_i64(w, "id", n->id);
     json_field_text(w, "status", status_text(n->status));
     json_field_i64(w, "attempt", n->attempts);
-    jw_key(w, "duration_us");
+    json_write_key(w, "duration_us");
     if (n->duration < 0)
-        jw_null(w);
+        json_write_null(w);
     else
-        jw_i64(w, n->duration);
+        json_write_i64(w, n->duration);
     json_field_text(w, "error", n->error);
     json_field_raw(w, "outputs", n->outputs);
-    jw_end(w, '}');
+    json_write_end(w, '}');
 }
 
-static void pair_fields(struct json_writer *w, const struct compare_pair *p)
+static void pair_fields(struct json_writer *w, const struct diff_pair *p)
 {
     int bit;
 
-    jw_key(w, "differs");
-    jw_begin(w, '[');
+    json_write_key(w, "differs");
+    json_write_begin(w, '[');
     for (bit = 0; bit < DIFFERS_COUNT; bit++)
         if (p->differs & (1u << bit))
-            jw_text(w, differs_text(bit));
-    jw_end(w, ']');
+            json_write_text(w, differs_text(bit));
+    json_write_end(w, ']');
     node_field(w, "a", p->a);
     node_field(w, "b", p->b);
 }
 
-static void write_pair(struct json_writer *w, const struct compare_pair *p)
+static void write_pair(struct json_writer *w, const struct diff_pair *p)
 {
-    jw_begin(w, '{');
+    json_write_begin(w, '{');
     json_field_text(w, "task", p->a ? p->a->path : p->b->path);
     pair_fields(w, p);
-    jw_end(w, '}');
+    json_write_end(w, '}');
 }
 
 /* All but the tops, in the order of time; and the first that is not the same. */
 static bool tasks_fields(struct json_writer *w, const struct side *a, const struct side *b)
 {
-    struct compare_pair *pairs = mem_alloc((a->list.n + b->list.n) * sizeof(*pairs));
-    size_t n = compare_runs(a->nodes + 1, a->list.n - 1, b->nodes + 1, b->list.n - 1, pairs), i;
-    const struct compare_pair *first = NULL;
+    struct diff_pair *pairs = mem_alloc((a->list.n + b->list.n) * sizeof(*pairs));
+    size_t n = diff_runs(a->nodes + 1, a->list.n - 1, b->nodes + 1, b->list.n - 1, pairs), i;
+    const struct diff_pair *first = NULL;
 
-    jw_key(w, "tasks");
-    jw_begin(w, '[');
+    json_write_key(w, "tasks");
+    json_write_begin(w, '[');
     for (i = 0; i < n; i++) {
         if (!first && (pairs[i].differs & DIFFERS_REALLY))
             first = &pairs[i];
         write_pair(w, &pairs[i]);
     }
-    jw_end(w, ']');
-    jw_key(w, "first");
+    json_write_end(w, ']');
+    json_write_key(w, "first");
     if (first)
         write_pair(w, first);
     else
-        jw_null(w);
+        json_write_null(w);
     free(pairs);
     return first != NULL;
 }
@@ -204,40 +204,40 @@ static void side_field(struct json_writer *w, const char *key, const struct side
 {
     const struct execution *e = &s->list.at[0];
 
-    jw_key(w, key);
-    jw_begin(w, '{');
+    json_write_key(w, key);
+    json_write_begin(w, '{');
     json_field_i64(w, "id", e->id);
     json_field_text(w, "kind", kind_text(e->kind));
     json_field_text(w, "name", e->name);
-    json_field_text(w, "definition", s->list.past[0].definition);
+    json_field_text(w, "definition", s->list.history[0].definition);
     json_field_time(w, "requested_at", e->requested_at);
     json_field_time(w, "started_at", e->started_at);
     json_field_time(w, "finished_at", e->finished_at);
-    jw_end(w, '}');
+    json_write_end(w, '}');
 }
 
 static void write_diff(struct json_writer *w, const struct side *a, const struct side *b,
                        bool *same)
 {
-    struct compare_pair tops = {a->nodes, b->nodes, compare_nodes(a->nodes, b->nodes)};
-    bool flows = a->list.past[0].definition && b->list.past[0].definition;
+    struct diff_pair tops = {a->nodes, b->nodes, compare_nodes(a->nodes, b->nodes)};
+    bool flows = a->list.history[0].definition && b->list.history[0].definition;
     bool differ = (tops.differs & DIFFERS_REALLY) != 0;
 
-    jw_begin(w, '{');
+    json_write_begin(w, '{');
     side_field(w, "a", a);
     side_field(w, "b", b);
     differ |= raw_field(w, "params", given_changes(a, b));
     differ |= raw_field(w, "definition",
                         flows ? compare_definitions(a->definition, b->definition)
                               : compare_specs(a->definition, b->definition));
-    jw_key(w, "outcome");
-    jw_begin(w, '{');
+    json_write_key(w, "outcome");
+    json_write_begin(w, '{');
     pair_fields(w, &tops);
-    jw_end(w, '}');
+    json_write_end(w, '}');
     differ |= tasks_fields(w, a, b);
-    jw_key(w, "same");
-    jw_bool(w, !differ);
-    jw_end(w, '}');
+    json_write_key(w, "same");
+    json_write_bool(w, !differ);
+    json_write_end(w, '}');
     *same = !differ;
 }
 

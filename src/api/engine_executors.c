@@ -1,18 +1,18 @@
 /* engine_executors.c - what an engine runs jobs with: the executors that the configuration names,
  * and the functions and executors that a program adds. What can't be run here, for want of the shim
  * or of a container engine, is left to workers that can. */
-#include "api/engine.h"
+#include "api/engine_handle.h"
 
-#include "api/executor.h"
-#include "exec/function.h"
-#include "exec/process.h"
+#include "api/custom_executor.h"
+#include "exec/function/function.h"
+#include "exec/process/process.h"
 
 #include <stdlib.h>
 
 #define SAME(outer, inner, member)                                                                 \
     _Static_assert(offsetof(struct outer, member) == offsetof(struct inner, member) &&             \
                        sizeof(((struct outer *)0)->member) == sizeof(((struct inner *)0)->member), \
-                   "pawl.h and exec/function.h differ")
+                   "pawl.h and exec/function/function.h differ")
 SAME(pawl_call, function_call, ops);
 SAME(pawl_call, function_call, name);
 SAME(pawl_call, function_call, input);
@@ -30,7 +30,8 @@ SAME(pawl_call_ops, function_call_ops, defer);
 SAME(pawl_plugin_host, function_plugin_host, abi);
 SAME(pawl_plugin_host, function_plugin_host, add);
 SAME(pawl_plugin_host, function_plugin_host, data);
-_Static_assert(PAWL_PLUGIN_ABI == FUNCTION_PLUGIN_ABI, "pawl.h and exec/function.h differ");
+_Static_assert(PAWL_PLUGIN_ABI == FUNCTION_PLUGIN_ABI,
+               "pawl.h and exec/function/function.h differ");
 
 /* ---- of the configuration ---- */
 
@@ -47,7 +48,7 @@ static int add_functions(struct pawl_engine *e, struct dispatch *d, struct err *
 
     if ((rc = function_new(&o, &e->functions, err)))
         return rc;
-    if ((rc = dispatch_add(d, function_executor(e->functions), 0, err))) {
+    if ((rc = dispatch_add_executor(d, function_executor(e->functions), 0, err))) {
         function_executor(e->functions)->ops->free(function_executor(e->functions));
         return rc;
     }
@@ -66,8 +67,9 @@ static int own_slots(const struct pawl_engine *e, const struct config_executor *
 
 /* container: NULL: commands run as they are. */
 static int add_commands(struct pawl_engine *e, const struct config_executor *c,
-                        const struct container_options *container, const struct engine_place *place,
-                        struct dispatch *d, struct err *err)
+                        const struct container_options *container,
+                        const struct engine_dispatch_setup *place, struct dispatch *d,
+                        struct err *err)
 {
     const struct db_url *url = store_url(e->p->store);
     struct spec_pair extra[] = {
@@ -96,7 +98,7 @@ static int add_commands(struct pawl_engine *e, const struct config_executor *c,
 
     if ((rc = process_new(&o, &x, err)))
         return rc;
-    if ((rc = dispatch_add(d, x, 0, err)))
+    if ((rc = dispatch_add_executor(d, x, 0, err)))
         x->ops->free(x);
     return rc;
 }
@@ -131,10 +133,11 @@ static void note_no_engine(struct pawl_engine *e, const struct config_executor *
 
 /* Without an engine its tasks are left to workers that have one. */
 static int add_containers(struct pawl_engine *e, const struct config_executor *c,
-                          const struct engine_place *place, struct dispatch *d, struct err *err)
+                          const struct engine_dispatch_setup *place, struct dispatch *d,
+                          struct err *err)
 {
-    char *podman = c->engine == CONFIG_DOCKER ? NULL : container_find("podman");
-    char *docker = c->engine == CONFIG_PODMAN || podman ? NULL : container_find("docker");
+    char *podman = c->engine == CONFIG_DOCKER ? NULL : container_find_client("podman");
+    char *docker = c->engine == CONFIG_PODMAN || podman ? NULL : container_find_client("docker");
     struct container_options o = {.client = podman ? podman : docker,
                                   .docker = !podman,
                                   .image = c->image,
@@ -149,13 +152,13 @@ static int add_containers(struct pawl_engine *e, const struct config_executor *c
     if (o.client && can_run(e, c))
         rc = add_commands(e, c, &o, place, d, err);
     else
-        dispatch_elsewhere(d, c->key);
+        dispatch_add_known_key(d, c->key);
     free(podman);
     free(docker);
     return rc;
 }
 
-static int new_dispatch(struct pawl_engine *e, const struct engine_place *place,
+static int new_dispatch(struct pawl_engine *e, const struct engine_dispatch_setup *place,
                         struct dispatch **out, struct err *err)
 {
     const struct config *c = e->p->config;
@@ -177,7 +180,7 @@ static int new_dispatch(struct pawl_engine *e, const struct engine_place *place,
     return rc;
 }
 
-int api_executors_make(struct pawl_engine *e, const struct engine_place *place,
+int api_executors_make(struct pawl_engine *e, const struct engine_dispatch_setup *place,
                        struct dispatch **out, struct err *err)
 {
     const struct config *c = e->p->config;
@@ -197,7 +200,7 @@ int api_executors_make(struct pawl_engine *e, const struct engine_place *place,
         else if (x->enabled && x->type == CONFIG_FUNCTION)
             rc = add_functions(e, d, err);
         else
-            dispatch_elsewhere(d, x->key);
+            dispatch_add_known_key(d, x->key);
     }
     if (rc)
         dispatch_free(d);

@@ -91,7 +91,7 @@ static int of_execution(struct pawl *p, const struct pawl_event_query *q,
     size_t i, n = PAGE;
 
     while (!rc && !s->closed && n == PAGE) {
-        if ((rc = query_events_of(p->store, q->execution, after, PAGE, &l, err)))
+        if ((rc = query_execution_events(p->store, q->execution, after, PAGE, &l, err)))
             break;
         n = l.n;
         for (i = 0; i < l.n && !s->closed; i++) {
@@ -129,7 +129,7 @@ static int of_tree(struct pawl *p, const struct pawl_event_query *q, const struc
 
 static int of_all(struct pawl *p, const struct event_filter *f, struct sink *s, struct err *err)
 {
-    struct event_place place = {0};
+    struct event_cursor place = {0};
     struct event_list l = {0};
     int rc = 0;
     size_t i;
@@ -176,7 +176,7 @@ done:
 
 struct pawl_follower {
     struct pawl *pawl;
-    struct follower follower;
+    struct event_follower event_follower;
     bool self;
 };
 
@@ -189,9 +189,9 @@ int pawl_follow(struct pawl *p, const struct pawl_event_query *q, struct pawl_fo
 
     f->pawl = p;
     f->self = q->self;
-    f->follower.execution = q->execution;
-    f->follower.begun = q->execution != 0;
-    if ((rc = make_filter(q, &f->follower.filter, &err)) ||
+    f->event_follower.execution = q->execution;
+    f->event_follower.started = q->execution != 0;
+    if ((rc = make_filter(q, &f->event_follower.filter, &err)) ||
         (q->execution && (rc = check_exists(p, q->execution, &err))))
         pawl_follower_close(f);
     else
@@ -205,11 +205,11 @@ int pawl_follower_next(struct pawl_follower *f, pawl_line *each, void *arg, size
     struct sink s = {.each = each, .arg = arg, .room = INT64_MAX};
     struct event_list l = {0};
     struct err err = ERR_INIT;
-    int rc = query_follow(f->pawl->store, &f->follower, PAGE, &l, &err);
+    int rc = query_follow(f->pawl->store, &f->event_follower, PAGE, &l, &err);
     size_t i;
 
     for (i = 0; !rc && i < l.n && !s.closed; i++)
-        if (!f->self || l.at[i].execution == f->follower.execution)
+        if (!f->self || l.at[i].execution == f->event_follower.execution)
             emit(&s, &l.at[i]);
     if (!rc)
         *n = l.n;
@@ -222,6 +222,6 @@ void pawl_follower_close(struct pawl_follower *f)
 {
     if (!f)
         return;
-    follower_release(&f->follower);
+    event_follower_release(&f->event_follower);
     free(f);
 }

@@ -54,8 +54,8 @@ static void write_one(struct buf *b, const struct execution_list *l, size_t i,
 {
     struct json_writer w = JSON_WRITER(b);
 
-    json_execution(&w, &l->at[i], &l->past[i], names_in(n, l->at[i].id));
-    jw_end(&w, '}');
+    json_execution(&w, &l->at[i], &l->history[i], names_in(n, l->at[i].id));
+    json_write_end(&w, '}');
 }
 
 /* ---- one ---- */

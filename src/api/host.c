@@ -5,7 +5,7 @@
 
 #include "base/env.h"
 #include "engine/worker_file.h"
-#include "exec/attempt.h"
+#include "exec/attempt/attempt.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -22,7 +22,7 @@ static int64_t age_of(const struct stat *st)
 
 /* ---- workers ---- */
 
-static void look_at_worker(struct host *h, const char *workers, const char *name)
+static void inspect_worker(struct host *h, const char *workers, const char *name)
 {
     struct worker_file file;
     struct stat st;
@@ -34,11 +34,11 @@ static void look_at_worker(struct host *h, const char *workers, const char *name
     path = mem_printf("%s/%s", workers, name);
     if (!stat(path, &st) && !worker_file_read(path, &file))
         *vec_add(&h->workers) = (struct host_worker){
-            .id = id, .alive = file.held, .here = file.here, .age = age_of(&st)};
+            .id = id, .alive = file.is_locked, .foreground = file.foreground, .age = age_of(&st)};
     free(path);
 }
 
-static int look_at_workers(struct host *h, const char *dir, struct err *err)
+static int inspect_workers(struct host *h, const char *dir, struct err *err)
 {
     char *path = mem_printf("%s/workers", dir);
     DIR *d = opendir(path);
@@ -48,7 +48,7 @@ static int look_at_workers(struct host *h, const char *dir, struct err *err)
     if (!d && errno != ENOENT)
         rc = err_set(err, E_UNAVAILABLE, "the folder %s can't be read: %s", path, strerror(errno));
     while (d && (e = readdir(d)))
-        look_at_worker(h, path, e->d_name);
+        inspect_worker(h, path, e->d_name);
     if (d)
         closedir(d);
     free(path);
@@ -57,7 +57,7 @@ static int look_at_workers(struct host *h, const char *dir, struct err *err)
 
 /* ---- attempts ---- */
 
-struct looking {
+struct inspection {
     struct host *h;
     int dir;
     bool old;
@@ -70,10 +70,10 @@ static int64_t ended_ago(int at)
     return fstatat(at, RECORD_EXIT.name, &st, AT_SYMLINK_NOFOLLOW) ? -1 : age_of(&st);
 }
 
-static int look_at_attempt(void *arg, int64_t execution, int attempt, bool held)
+static int inspect_attempt(void *arg, int64_t execution, int attempt, bool is_locked)
 {
-    struct looking *l = arg;
-    int at = attempt_open(l->dir, execution, attempt);
+    struct inspection *l = arg;
+    int at = attempt_open_folder(l->dir, execution, attempt);
 
     if (at < 0)
         return 0; /* it went just now */
@@ -81,17 +81,18 @@ static int look_at_attempt(void *arg, int64_t execution, int attempt, bool held)
                                                       .attempt = attempt,
                                                       .old = l->old,
                                                       .folder = true,
-                                                      .shim = held,
-                                                      .tree = attempt_is_held(at, ATTEMPT_TREE),
+                                                      .shim = is_locked,
+                                                      .tree = attempt_is_locked(at, ATTEMPT_TREE),
                                                       .ended_ago = ended_ago(at)};
     close(at);
     return 0;
 }
 
-static int look_at_attempts(struct host *h, const char *dir, bool old, struct err *err)
+static int inspect_attempts(struct host *h, const char *dir, bool old, struct err *err)
 {
-    struct looking l = {.h = h, .dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), .old = old};
-    int rc = attempt_each(dir, look_at_attempt, &l, err);
+    struct inspection l = {
+        .h = h, .dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), .old = old};
+    int rc = attempt_each(dir, inspect_attempt, &l, err);
 
     if (l.dir >= 0)
         close(l.dir);
@@ -99,7 +100,7 @@ static int look_at_attempts(struct host *h, const char *dir, bool old, struct er
 }
 
 /* Its folder may be gone. */
-static void look_at_process(void *arg, int64_t execution, int attempt, pid_t pid)
+static void inspect_process(void *arg, int64_t execution, int attempt, pid_t pid)
 {
     struct host *h = arg;
     size_t i;
@@ -122,24 +123,24 @@ struct generations {
     int rc;
 };
 
-static void look_at_old(void *arg, const char *dir)
+static void inspect_old_generation(void *arg, const char *dir)
 {
     struct generations *g = arg;
 
     if (!g->rc)
-        g->rc = look_at_attempts(g->h, dir, true, g->err);
+        g->rc = inspect_attempts(g->h, dir, true, g->err);
 }
 
-int host_look(const char *dir, struct host *out, struct err *err)
+int host_inspect(const char *dir, struct host *out, struct err *err)
 {
     struct host h = {0};
     struct generations g = {.h = &h, .err = err};
     int rc;
 
-    if ((rc = look_at_workers(&h, dir, err)) || (rc = look_at_attempts(&h, dir, false, err)))
+    if ((rc = inspect_workers(&h, dir, err)) || (rc = inspect_attempts(&h, dir, false, err)))
         goto done;
-    attempt_each_process(dir, look_at_process, &h);
-    folder_each_old(dir, look_at_old, &g);
+    attempt_each_process(dir, inspect_process, &h);
+    state_folder_each_old(dir, inspect_old_generation, &g);
     if ((rc = g.rc))
         goto done;
     *out = h;

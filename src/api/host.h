@@ -2,8 +2,8 @@
 #ifndef API_HOST_H
 #define API_HOST_H
 
-#include "engine/folder.h"
-#include "store/verify.h"
+#include "engine/state_folder.h"
+#include "store/verify/verify.h"
 
 #include <sys/types.h>
 
@@ -11,9 +11,9 @@
 
 struct host_worker {
     int64_t id;
-    bool alive;   /* its lock is held */
-    int64_t here; /* the tree that it works on alone; 0: none */
-    int64_t age;  /* µs since its file was written */
+    bool alive;         /* its lock is held */
+    int64_t foreground; /* the tree that it works on alone; 0: none */
+    int64_t age;        /* µs since its file was written */
 };
 
 struct host_attempt {
@@ -31,9 +31,9 @@ struct host {
     VEC(struct host_attempt) attempts;
 };
 
-/* Reads what `dir`, the folder of one world (folder_path), and those of its earlier generations
- * have; nothing is there if it is not. */
-MUST_USE int host_look(const char *dir, struct host *out, struct err *err);
+/* Reads what `dir`, the folder of one world (state_folder_path), and those of its earlier
+ * generations have; nothing is there if it is not. */
+MUST_USE int host_inspect(const char *dir, struct host *out, struct err *err);
 void host_release(struct host *h);
 
 /* ---- host_verify.c: whether it fits ---- */

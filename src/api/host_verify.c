@@ -8,7 +8,7 @@
 #include "api/host.h"
 
 #include "base/env.h"
-#include "store/query.h"
+#include "store/query/query.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -35,11 +35,11 @@ const struct invariant host_invariants[] = {HOST_INVARIANTS(X)};
 #undef X
 const size_t host_invariant_count = sizeof(host_invariants) / sizeof(*host_invariants);
 
-#define MAX_PER_CHECK 20
-#define LEASES_PAGE   500
-#define LOOK_AGAIN    500000LL           /* µs */
-#define HELLO_TAKES   60000000LL         /* µs: from a worker's file to its row, at most */
-#define SWEEP_TAKES   (2 * 3600000000LL) /* µs: workers sweep every hour */
+#define MAX_PER_CHECK    20
+#define LEASES_PAGE      500
+#define INSPECT_AGAIN_US 500000LL           /* µs */
+#define WORKER_ROW_TAKES 60000000LL         /* µs: from a worker's file to its row, at most */
+#define CLEANUP_TAKES    (2 * 3600000000LL) /* µs: workers sweep every hour */
 
 /* What looks wrong. `number` is an attempt or a worker, so that it is known when seen again. */
 struct finding {
@@ -57,11 +57,11 @@ struct leased {
 };
 
 /* One look at both. */
-struct look {
+struct inspect {
     struct store *store;
     const struct host_options *o;
     const char *dir;
-    char id[FOLDER_ID_SIZE];
+    char id[STATE_FOLDER_ID_SIZE];
     VEC(struct leased) leases; /* of this state folder */
     struct host host;
     struct worker_list rows; /* of workers */
@@ -80,7 +80,7 @@ static const struct finding *find(const struct findings *f, const struct finding
 }
 
 static void PRINTF_LIKE(5, 6)
-    add(struct look *l, size_t code, int64_t execution, int64_t number, const char *fmt, ...)
+    add(struct inspect *l, size_t code, int64_t execution, int64_t number, const char *fmt, ...)
 {
     struct finding f = {.code = code, .execution = execution, .number = number};
     va_list ap;
@@ -94,7 +94,7 @@ static void PRINTF_LIKE(5, 6)
 
 /* ---- workers ---- */
 
-static const struct worker_row *row_of(const struct look *l, int64_t worker)
+static const struct worker_row *row_of(const struct inspect *l, int64_t worker)
 {
     size_t i;
 
@@ -106,7 +106,7 @@ static const struct worker_row *row_of(const struct look *l, int64_t worker)
 
 /* Whether a worker of this state folder has been there for so long to care for jobs of a lane
  * (NULL: for what belongs to none). A stopped Pawl leaves things as they are, and may. */
-static bool is_cared_for(const struct look *l, const char *lane, int64_t since)
+static bool is_cared_for(const struct inspect *l, const char *lane, int64_t since)
 {
     size_t i;
 
@@ -114,14 +114,14 @@ static bool is_cared_for(const struct look *l, const char *lane, int64_t since)
         const struct host_worker *w = &l->host.workers.at[i];
         const struct worker_row *row = row_of(l, w->id);
 
-        if (w->alive && !w->here && w->age > since && row &&
+        if (w->alive && !w->foreground && w->age > since && row &&
             (!lane || worker_serves(&row->worker, lane, NULL)))
             return true;
     }
     return false;
 }
 
-static const struct host_worker *file_of(const struct look *l, int64_t worker)
+static const struct host_worker *file_of(const struct inspect *l, int64_t worker)
 {
     size_t i;
 
@@ -131,7 +131,7 @@ static const struct host_worker *file_of(const struct look *l, int64_t worker)
     return NULL;
 }
 
-static bool lives_here(const struct look *l, int64_t worker)
+static bool lives_here(const struct inspect *l, int64_t worker)
 {
     const struct host_worker *w = file_of(l, worker);
 
@@ -139,7 +139,7 @@ static bool lives_here(const struct look *l, int64_t worker)
 }
 
 /* Whether something is left that others find by the file of this worker. */
-static int is_needed(const struct look *l, const struct host_worker *w, bool *needed,
+static int is_needed(const struct inspect *l, const struct host_worker *w, bool *needed,
                      struct err *err)
 {
     struct execution_list list = {0};
@@ -147,15 +147,15 @@ static int is_needed(const struct look *l, const struct host_worker *w, bool *ne
 
     *needed = !rc && list.n;
     execution_list_release(&list);
-    if (rc || *needed || !w->here)
+    if (rc || *needed || !w->foreground)
         return rc;
-    rc = query_execution(l->store, w->here, &list, err);
+    rc = query_execution(l->store, w->foreground, &list, err);
     *needed = !rc && !status_is_terminal(list.at[0].status);
     execution_list_release(&list);
     return rc == -E_NOT_FOUND ? 0 : rc;
 }
 
-static int check_workers(struct look *l, struct err *err)
+static int check_workers(struct inspect *l, struct err *err)
 {
     size_t i;
     int rc = 0;
@@ -164,10 +164,10 @@ static int check_workers(struct look *l, struct err *err)
         const struct host_worker *w = &l->host.workers.at[i];
         bool needed = true;
 
-        if (w->alive && w->age > HELLO_TAKES && !row_of(l, w->id))
+        if (w->alive && w->age > WORKER_ROW_TAKES && !row_of(l, w->id))
             add(l, H07, 0, w->id, "worker %016llx lives, but has no row",
                 (unsigned long long)w->id);
-        if (w->alive || !is_cared_for(l, NULL, SWEEP_TAKES) || w->age < SWEEP_TAKES)
+        if (w->alive || !is_cared_for(l, NULL, CLEANUP_TAKES) || w->age < CLEANUP_TAKES)
             continue;
         if (!(rc = is_needed(l, w, &needed, err)) && !needed)
             add(l, H05, 0, w->id, "worker %016llx is gone and left nothing, but its file is there",
@@ -178,7 +178,7 @@ static int check_workers(struct look *l, struct err *err)
 
 /* ---- leases ---- */
 
-static int read_leases(struct look *l, struct err *err)
+static int read_leases(struct inspect *l, struct err *err)
 {
     struct execution_list list = {0};
     int64_t after = 0;
@@ -201,7 +201,7 @@ static int read_leases(struct look *l, struct err *err)
     return 0;
 }
 
-static void check_leases(struct look *l)
+static void check_leases(struct inspect *l)
 {
     size_t i;
 
@@ -215,7 +215,8 @@ static void check_leases(struct look *l)
 /* ---- attempts ---- */
 
 /* What is wrong with an attempt that has `x`, NULL if there is no such execution. */
-static void check_attempt(struct look *l, const struct host_attempt *a, const struct execution *x)
+static void check_attempt(struct inspect *l, const struct host_attempt *a,
+                          const struct execution *x)
 {
     bool made = x && a->attempt <= x->attempts;
     bool runs = made && x->status == S_RUNNING && x->attempts == a->attempt;
@@ -245,12 +246,12 @@ static void check_attempt(struct look *l, const struct host_attempt *a, const st
             "attempt %d ended %lld s ago, but the execution is still running", a->attempt,
             (long long)(a->ended_ago / 1000000));
     if (a->folder && !a->shim && !a->tree && made && status_is_terminal(x->status) &&
-        l->rows.now - x->finished_at > SWEEP_TAKES && is_cared_for(l, x->lane, SWEEP_TAKES))
+        l->rows.now - x->finished_at > CLEANUP_TAKES && is_cared_for(l, x->lane, CLEANUP_TAKES))
         add(l, H05, a->execution, a->attempt,
             "attempt %d still has its folder, but the execution is %s", a->attempt, is);
 }
 
-static int check_attempts(struct look *l, struct err *err)
+static int check_attempts(struct inspect *l, struct err *err)
 {
     size_t i;
     int rc = 0;
@@ -277,14 +278,14 @@ static int check_attempts(struct look *l, struct err *err)
 
 /* ---- both ---- */
 
-static int look(const struct look *like, struct findings *found, struct host_result *seen,
-                struct err *err)
+static int inspect(const struct inspect *like, struct findings *found, struct host_result *seen,
+                   struct err *err)
 {
-    struct look l = *like;
+    struct inspect l = *like;
     int rc;
 
     l.found = found;
-    if ((rc = read_leases(&l, err)) || (rc = host_look(l.dir, &l.host, err)) ||
+    if ((rc = read_leases(&l, err)) || (rc = host_inspect(l.dir, &l.host, err)) ||
         (rc = query_workers(l.store, &l.rows, err)) || (rc = check_attempts(&l, err)) ||
         (rc = check_workers(&l, err)))
         goto done;
@@ -321,7 +322,7 @@ static void report(const struct findings *before, const struct findings *now,
 int host_verify(struct store *s, const struct host_options *o, struct host_result *out,
                 struct err *err)
 {
-    struct look l = {.store = s, .o = o};
+    struct inspect l = {.store = s, .o = o};
     struct findings first = {0}, second = {0};
     char database[STORE_ID_SIZE], *dir = NULL;
     struct host_result result = {.checks = host_invariant_count};
@@ -329,14 +330,14 @@ int host_verify(struct store *s, const struct host_options *o, struct host_resul
     int rc;
 
     if ((rc = store_identity(s, database, &generation, err)) ||
-        (rc = folder_name(o->state, false, l.id, err)))
+        (rc = state_folder_name(o->state, false, l.id, err)))
         return rc;
-    l.dir = dir = folder_path(o->state, database, generation);
-    if ((rc = look(&l, &first, &result, err)))
+    l.dir = dir = state_folder_path(o->state, database, generation);
+    if ((rc = inspect(&l, &first, &result, err)))
         goto done;
     if (first.n) {
-        clock_sleep_us(LOOK_AGAIN);
-        if ((rc = look(&l, &second, &result, err)))
+        clock_sleep_us(INSPECT_AGAIN_US);
+        if ((rc = inspect(&l, &second, &result, err)))
             goto done;
     }
     report(&first, &second, o, &result);

@@ -4,7 +4,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "core/graph.h"
-#include "store/query_past.h"
+#include "store/query/as_of.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -17,32 +17,32 @@
 
 void json_field_text(struct json_writer *w, const char *key, const char *text)
 {
-    jw_key(w, key);
-    jw_text(w, text);
+    json_write_key(w, key);
+    json_write_text(w, text);
 }
 
 void json_field_i64(struct json_writer *w, const char *key, int64_t n)
 {
-    jw_key(w, key);
-    jw_i64(w, n);
+    json_write_key(w, key);
+    json_write_i64(w, n);
 }
 
 void json_field_id(struct json_writer *w, const char *key, int64_t id)
 {
-    jw_key(w, key);
+    json_write_key(w, key);
     if (id)
-        jw_i64(w, id);
+        json_write_i64(w, id);
     else
-        jw_null(w);
+        json_write_null(w);
 }
 
 void json_field_index(struct json_writer *w, int64_t index)
 {
-    jw_key(w, "task_index");
+    json_write_key(w, "task_index");
     if (index < 0)
-        jw_null(w);
+        json_write_null(w);
     else
-        jw_i64(w, index);
+        json_write_i64(w, index);
 }
 
 void json_field_time(struct json_writer *w, const char *key, int64_t us)
@@ -52,21 +52,21 @@ void json_field_time(struct json_writer *w, const char *key, int64_t us)
     json_field_text(w, key, us ? text_time(us, text) : NULL);
 }
 
-void json_field_order(struct json_writer *w, const struct last_order *o)
+void json_field_last_order(struct json_writer *w, const struct last_audit *o)
 {
-    jw_key(w, "last_order");
+    json_write_key(w, "last_order");
     if (!o->at) {
-        jw_null(w);
+        json_write_null(w);
         return;
     }
-    jw_begin(w, '{');
+    json_write_begin(w, '{');
     json_field_text(w, "action", order_text((int)o->action));
     json_field_time(w, "at", o->at);
     json_field_text(w, "by", o->by);
     json_field_text(w, "reason", o->reason);
-    jw_key(w, "data");
-    jw_raw(w, o->data ? o->data : "null");
-    jw_end(w, '}');
+    json_write_key(w, "data");
+    json_write_raw(w, o->data ? o->data : "null");
+    json_write_end(w, '}');
 }
 
 void json_field_worker(struct json_writer *w, const char *key, int64_t id)
@@ -83,9 +83,9 @@ void json_field_raw(struct json_writer *w, const char *key, const char *json)
 {
     size_t i;
 
-    jw_key(w, key);
+    json_write_key(w, key);
     i = w->out->len;
-    jw_raw(w, json);
+    json_write_raw(w, json);
     for (; i < w->out->len; i++)
         if (w->out->ptr[i] == '\n' || w->out->ptr[i] == '\r')
             w->out->ptr[i] = ' ';
@@ -93,8 +93,8 @@ void json_field_raw(struct json_writer *w, const char *key, const char *json)
 
 static void field_bool(struct json_writer *w, const char *key, bool b)
 {
-    jw_key(w, key);
-    jw_bool(w, b);
+    json_write_key(w, key);
+    json_write_bool(w, b);
 }
 
 /* ---- an execution ---- */
@@ -105,16 +105,16 @@ static void outcome_fields(struct json_writer *w, const char *outcome, json_t **
     json_t *data = outcome ? json_loads(outcome, JSON_ALLOW_NUL, NULL) : NULL;
     json_t *code = json_object_get(data, "exit_code"), *sig = json_object_get(data, "signal");
 
-    jw_key(w, "exit_code");
+    json_write_key(w, "exit_code");
     if (json_is_integer(code))
-        jw_i64(w, json_integer_value(code));
+        json_write_i64(w, json_integer_value(code));
     else
-        jw_null(w);
-    jw_key(w, "signal");
+        json_write_null(w);
+    json_write_key(w, "signal");
     if (json_is_integer(sig))
-        jw_i64(w, json_integer_value(sig));
+        json_write_i64(w, json_integer_value(sig));
     else
-        jw_null(w);
+        json_write_null(w);
     *usage = json_incref(json_object_get(data, "usage"));
     json_decref(data);
 }
@@ -140,7 +140,7 @@ void json_waiting(struct json_writer *w, const struct execution *e, int64_t due_
         buf_addf(&b, "delay: until %s", due_at ? text_time(due_at, at) : "a timer ends it");
     else if (e->held)
         buf_addstr(&b, hold_text(e->held));
-    else if (e->status == S_PENDING && e->needs_left == NEEDS_NOT_KEPT)
+    else if (e->status == S_PENDING && e->needs_left == NEEDS_UNKNOWN)
         buf_addstr(&b, "needs: not all have ended");
     else if (e->status == S_PENDING)
         buf_addf(&b, "needs: %d left", e->needs_left);
@@ -154,18 +154,18 @@ void json_waiting(struct json_writer *w, const struct execution *e, int64_t due_
 
 static void workflow_task_field(struct json_writer *w, const struct execution *e)
 {
-    jw_key(w, "workflow_task");
+    json_write_key(w, "workflow_task");
     if (!e->workflow || !e->task_name) {
-        jw_null(w);
+        json_write_null(w);
         return;
     }
-    jw_begin(w, '{');
+    json_write_begin(w, '{');
     json_field_i64(w, "workflow_execution", e->workflow);
     json_field_text(w, "task_name", e->task_name);
     json_field_index(w, e->task_index);
     json_field_i64(w, "retry_count", e->attempts > 1 ? e->attempts - 1 : 0);
     json_field_i64(w, "max_retries", e->max_attempts - 1);
-    jw_end(w, '}');
+    json_write_end(w, '}');
 }
 
 /* The names of those tasks whose status lies between two. A list that is cut ends with what is no
@@ -175,12 +175,12 @@ static void tasks_field(struct json_writer *w, const char *key, struct task_name
 {
     size_t i, n = 0;
 
-    jw_key(w, key);
-    jw_begin(w, '[');
+    json_write_key(w, key);
+    json_write_begin(w, '[');
     for (i = 0; i < tasks.n && n <= NAMES_MAX; i++)
         if (tasks.at[i].status >= from && tasks.at[i].status <= to)
-            jw_text(w, n++ < NAMES_MAX ? tasks.at[i].name : "…");
-    jw_end(w, ']');
+            json_write_text(w, n++ < NAMES_MAX ? tasks.at[i].name : "…");
+    json_write_end(w, ']');
 }
 
 /* Why it is paused, if somebody said so. */
@@ -193,31 +193,31 @@ static void pause_reason_field(struct json_writer *w, const char *pause)
 }
 
 static void workflow_field(struct json_writer *w, const struct execution *e,
-                           const struct execution_past *past, struct task_names tasks)
+                           const struct execution_history *history, struct task_names tasks)
 {
-    jw_key(w, "workflow_execution");
+    json_write_key(w, "workflow_execution");
     if (e->kind != KIND_WORKFLOW) {
-        jw_null(w);
+        json_write_null(w);
         return;
     }
-    jw_begin(w, '{');
-    json_field_text(w, "definition", past->definition);
-    json_field_raw(w, "variables", past->variables);
+    json_write_begin(w, '{');
+    json_field_text(w, "definition", history->definition);
+    json_field_raw(w, "variables", history->variables);
     tasks_field(w, "current_tasks", tasks, S_READY, S_RUNNING);
     tasks_field(w, "completed_tasks", tasks, S_SUCCEEDED, S_SUCCEEDED);
     tasks_field(w, "failed_tasks", tasks, S_FAILED, S_TIMED_OUT);
     tasks_field(w, "skipped_tasks", tasks, S_SKIPPED, S_SKIPPED);
-    field_bool(w, "paused", (e->failed_behind & GRAPH_PAUSED) != 0);
-    pause_reason_field(w, past->pause);
+    field_bool(w, "paused", (e->flags & FLAG_PAUSED) != 0);
+    pause_reason_field(w, history->pause);
     json_field_text(w, "error", e->error);
-    jw_end(w, '}');
+    json_write_end(w, '}');
 }
 
 void json_field_executor(struct json_writer *w, const char *lane)
 {
-    jw_key(w, "executor");
+    json_write_key(w, "executor");
     if (!lane) {
-        jw_null(w);
+        json_write_null(w);
         return;
     }
     if (w->comma)
@@ -227,11 +227,11 @@ void json_field_executor(struct json_writer *w, const char *lane)
 }
 
 void json_execution(struct json_writer *w, const struct execution *e,
-                    const struct execution_past *past, struct task_names tasks)
+                    const struct execution_history *history, struct task_names tasks)
 {
     json_t *usage;
 
-    jw_begin(w, '{');
+    json_write_begin(w, '{');
     json_field_i64(w, "id", e->id);
     json_field_id(w, "parent", e->parent);
     json_field_i64(w, "root", e->root);
@@ -244,27 +244,27 @@ void json_execution(struct json_writer *w, const struct execution *e,
     json_field_text(w, "queue", e->queue);
     json_field_i64(w, "priority", e->priority);
     json_field_executor(w, e->lane);
-    json_field_worker(w, "worker", e->worker ? e->worker : past->worker);
+    json_field_worker(w, "worker", e->worker ? e->worker : history->worker);
     json_field_time(w, "requested_at", e->requested_at);
     json_field_time(w, "started_at", e->started_at);
     json_field_time(w, "finished_at", e->finished_at);
-    outcome_fields(w, past->outcome, &usage);
+    outcome_fields(w, history->outcome, &usage);
     json_field_text(w, "error", e->error);
     json_field_raw(w, "input", e->input);
     json_field_raw(w, "outputs", e->result);
     json_field_raw(w, "result", e->result);
     usage_field(w, usage);
-    json_waiting(w, e, past->due_at);
+    json_waiting(w, e, history->due_at);
     json_field_id(w, "rerun_of", e->rerun_of);
     workflow_task_field(w, e);
-    workflow_field(w, e, past, tasks);
+    workflow_field(w, e, history, tasks);
 }
 
 /* ---- an event ---- */
 
 void json_event(struct json_writer *w, const struct event_row *e)
 {
-    jw_begin(w, '{');
+    json_write_begin(w, '{');
     json_field_i64(w, "sequence_num", e->sequence_num);
     json_field_i64(w, "execution", e->execution);
     json_field_i64(w, "root", e->root);
@@ -277,5 +277,5 @@ void json_event(struct json_writer *w, const struct event_row *e)
     json_field_worker(w, "worker", e->worker);
     json_field_raw(w, "data", e->data);
     json_field_time(w, "created_at", e->created_at);
-    jw_end(w, '}');
+    json_write_end(w, '}');
 }

@@ -32,8 +32,9 @@ int pawl_log(struct pawl *p, const struct pawl_log_place *at, char *out, size_t 
 
     if ((rc = find_attempt(p, at, &attempt, &ended, &err)))
         goto done;
-    if (attempt && (rc = query_log(p->store, &(struct log_place){at->execution, attempt, at->from},
-                                   size, &b, &found, &err)))
+    if (attempt &&
+        (rc = query_log(p->store, &(struct log_position){at->execution, attempt, at->from}, size,
+                        &b, &found, &err)))
         goto done;
     if (b.len)
         memcpy(out, b.ptr, b.len);

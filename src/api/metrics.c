@@ -3,8 +3,8 @@
  * bucket with all below it. */
 #include "api/api.h"
 #include "base/text.h"
-#include "core/buckets.h"
-#include "store/submissions.h"
+#include "core/time_buckets.h"
+#include "store/ops/sql_submissions.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -172,7 +172,7 @@ static int by_bound(const void *a, const void *b)
 }
 
 /* The bounds that workers use; shown also where nothing fell, so that the set stays the same. */
-static void add_usual_bounds(struct series *s)
+static void add_default_bounds(struct series *s)
 {
     size_t i;
 
@@ -211,7 +211,7 @@ static void add_series(struct buf *b, const struct counter_list *l, struct serie
     char le[32];
     size_t i;
 
-    add_usual_bounds(s);
+    add_default_bounds(s);
     qsort(s->buckets.at, s->buckets.n, sizeof(*s->buckets.at), by_bound);
     for (i = 0; i < s->buckets.n; i++) {
         below += s->buckets.at[i].n;
@@ -287,7 +287,7 @@ int pawl_metrics(struct pawl *p, char **text, struct pawl_error *e)
         (rc = query_submission_totals(p->store, &submissions, &err)) ||
         (rc = query_counters(p->store, false, &counted, &err)))
         goto done;
-    queues_fold_here(&queues);
+    queues_fold_foreground(&queues);
     add_queues(&b, &queues);
     add_workers(&b, &workers, &leases);
     add_submissions(&b, &submissions, queues.now);

@@ -78,18 +78,21 @@ bool pawl_has_queue(const struct pawl *p)
 int api_config(const char *path, struct config **out, struct err *err)
 {
     struct config_host host = config_this_host();
-    struct problems problems = PROBLEMS_INIT;
+    struct diagnostics diagnostics = DIAGNOSTICS_INIT;
     const char *named = getenv("PAWL_CONFIG");
-    int rc = config_load(path ? path : named && *named ? named : NULL, &host, &problems, out, err);
+    int rc = config_load(path              ? path
+                         : named && *named ? named
+                                           : NULL,
+                         &host, &diagnostics, out, err);
 
-    if (rc == -E_INVALID && problems.count) {
+    if (rc == -E_INVALID && diagnostics.count) {
         struct buf all = BUF_INIT;
 
-        problems_show(&problems, &all);
+        diagnostics_show(&diagnostics, &all);
         rc = err_set(err, E_INVALID, "%s", buf_cstr(&all));
         buf_release(&all);
     }
-    problems_release(&problems);
+    diagnostics_release(&diagnostics);
     return rc;
 }
 
@@ -188,7 +191,7 @@ static int open_store(struct pawl *p, const struct pawl_options *o, struct err *
     if ((rc = check_exists(u, o->must_exist, err)))
         goto done;
     if (!(rc = store_open(url, tenant, &options, &p->store, err)))
-        api_set_flow(p->store, p->config);
+        api_set_workflow_options(p->store, p->config);
 done:
     url_free(&u);
     free(url);

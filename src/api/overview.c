@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define USUAL 100
-#define MOST  1000
+#define DEFAULT_COUNT 100
+#define MAX_COUNT     1000
 
 /* ---- what ended ---- */
 
@@ -72,17 +72,17 @@ static void add_ended(struct json_writer *w, const struct overview *o)
 
     for (i = 0; i < o->noutcomes; i++)
         add_outcome(&l, &o->outcomes[i]);
-    jw_key(w, "ended");
-    jw_begin(w, '[');
+    json_write_key(w, "ended");
+    json_write_begin(w, '[');
     for (i = 0; i < l.rows.n; i++) {
-        jw_begin(w, '{');
+        json_write_begin(w, '{');
         json_field_text(w, "queue", l.rows.at[i].queue);
         json_field_i64(w, "done", l.rows.at[i].done);
         json_field_i64(w, "failed", l.rows.at[i].failed);
-        jw_end(w, '}');
+        json_write_end(w, '}');
         free(l.rows.at[i].queue);
     }
-    jw_end(w, ']');
+    json_write_end(w, ']');
     vec_release(&l.rows);
 }
 
@@ -92,12 +92,12 @@ static void add_running(struct json_writer *w, const struct overview *o)
 {
     size_t i;
 
-    jw_key(w, "running");
-    jw_begin(w, '[');
+    json_write_key(w, "running");
+    json_write_begin(w, '[');
     for (i = 0; i < o->nrunning; i++) {
         const struct running_row *r = &o->running[i];
 
-        jw_begin(w, '{');
+        json_write_begin(w, '{');
         json_field_i64(w, "id", r->id);
         json_field_i64(w, "root", r->root);
         json_field_text(w, "name", r->name);
@@ -109,30 +109,30 @@ static void add_running(struct json_writer *w, const struct overview *o)
         json_field_time(w, "since", r->since);
         json_field_i64(w, "elapsed_us", o->now > r->since ? o->now - r->since : 0);
         json_field_text(w, "last_line", r->last_line);
-        jw_end(w, '}');
+        json_write_end(w, '}');
     }
-    jw_end(w, ']');
+    json_write_end(w, ']');
 }
 
 static void write_overview(struct json_writer *w, const struct overview *o)
 {
     size_t i;
 
-    jw_begin(w, '{');
+    json_write_begin(w, '{');
     json_field_time(w, "at", o->now);
-    jw_key(w, "queues");
-    jw_begin(w, '[');
+    json_write_key(w, "queues");
+    json_write_begin(w, '[');
     for (i = 0; i < o->queues.n; i++)
         json_queue(w, &o->queues.at[i], o->now);
-    jw_end(w, ']');
-    jw_key(w, "workers");
-    jw_begin(w, '[');
+    json_write_end(w, ']');
+    json_write_key(w, "workers");
+    json_write_begin(w, '[');
     for (i = 0; i < o->workers.n; i++)
         json_worker(w, &o->workers.at[i], o->now);
-    jw_end(w, ']');
+    json_write_end(w, ']');
     add_running(w, o);
     add_ended(w, o);
-    jw_end(w, '}');
+    json_write_end(w, '}');
 }
 
 int pawl_overview(struct pawl *p, const struct pawl_overview_query *q, char **json,
@@ -142,16 +142,17 @@ int pawl_overview(struct pawl *p, const struct pawl_overview_query *q, char **js
     struct buf b = BUF_INIT;
     struct json_writer w = JSON_WRITER(&b);
     struct err err = ERR_INIT;
-    int64_t limit = q && q->limit > 0 ? q->limit : USUAL;
+    int64_t limit = q && q->limit > 0 ? q->limit : DEFAULT_COUNT;
     const char *part = q && q->part && *q->part ? q->part : NULL;
     int rc = 0;
 
     if (part && !text_is_utf8(part, strlen(part)))
         rc = err_set(&err, E_INVALID, "the part of a name that is asked for is not UTF-8");
     if (!rc)
-        rc = query_overview(p->store, part, (size_t)(limit < MOST ? limit : MOST), &o, &err);
+        rc = query_overview(p->store, part, (size_t)(limit < MAX_COUNT ? limit : MAX_COUNT), &o,
+                            &err);
     if (!rc) {
-        queues_fold_here(&o.queues);
+        queues_fold_foreground(&o.queues);
         write_overview(&w, &o);
         *json = b.ptr;
     }

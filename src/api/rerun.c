@@ -2,7 +2,7 @@
 #include "api/api.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "core/workflow.h"
+#include "core/workflow/model.h"
 #include "store/operator.h"
 
 #include <jansson.h>
@@ -21,26 +21,26 @@ static size_t is_busy(void *arg)
     return r->request.rc == -E_BUSY;
 }
 
-static char *told(int64_t id, int64_t rerun_of, const struct rerun *r)
+static char *report_nodes(int64_t id, int64_t rerun_of, const struct rerun *r)
 {
     struct buf b = BUF_INIT;
     struct json_writer w = JSON_WRITER(&b);
     size_t i;
 
-    jw_begin(&w, '{');
+    json_write_begin(&w, '{');
     json_field_i64(&w, "id", id);
     json_field_id(&w, "rerun_of", rerun_of);
-    jw_key(&w, "nodes");
-    jw_begin(&w, '[');
-    for (i = 0; r && i < r->nodes.n; i++) {
-        jw_begin(&w, '{');
-        json_field_i64(&w, "id", r->nodes.at[i].id);
-        json_field_text(&w, "name", r->nodes.at[i].name);
-        json_field_text(&w, "status", status_text(r->nodes.at[i].status));
-        jw_end(&w, '}');
+    json_write_key(&w, "nodes");
+    json_write_begin(&w, '[');
+    for (i = 0; r && i < r->reruns.n; i++) {
+        json_write_begin(&w, '{');
+        json_field_i64(&w, "id", r->reruns.at[i].id);
+        json_field_text(&w, "name", r->reruns.at[i].name);
+        json_field_text(&w, "status", status_text(r->reruns.at[i].status));
+        json_write_end(&w, '}');
     }
-    jw_end(&w, ']');
-    jw_end(&w, '}');
+    json_write_end(&w, ']');
+    json_write_end(&w, '}');
     return b.ptr;
 }
 
@@ -48,12 +48,12 @@ static int in_place(struct pawl *p, int64_t id, struct rerun *r, char **json, st
 {
     int rc = api_turns(p, body, is_busy, r, err);
 
-    if (rc == -E_INVALID && r->dry && r->planned)
+    if (rc == -E_INVALID && r->dry_run && r->planned)
         rc = 0;
     if (!rc && r->request.rc)
-        rc = query_not_there(p->store, id, err);
+        rc = query_explain_missing(p->store, id, err);
     if (!rc && json)
-        *json = told(id, 0, r);
+        *json = report_nodes(id, 0, r);
     return rc;
 }
 
@@ -88,14 +88,14 @@ static const char *reuse_of(const struct pawl_rerun *how, struct arena *arena)
 
     if (!how->failed && !how->from)
         return NULL;
-    jw_begin(&w, '{');
+    json_write_begin(&w, '{');
     if (how->from)
         json_field_text(&w, "from", how->from);
     else {
-        jw_key(&w, "failed");
-        jw_bool(&w, true);
+        json_write_key(&w, "failed");
+        json_write_bool(&w, true);
     }
-    jw_end(&w, '}');
+    json_write_end(&w, '}');
     kept = arena_strdup(arena, buf_cstr(&b));
     buf_release(&b);
     return kept;
@@ -118,21 +118,21 @@ static int check_task(const char *definition, const char *name, struct err *err)
  * one. */
 static const char *queue_of(const char *old, bool here)
 {
-    if (strncmp(old, QUEUE_HERE, strlen(QUEUE_HERE)) != 0)
+    if (strncmp(old, QUEUE_FOREGROUND, strlen(QUEUE_FOREGROUND)) != 0)
         return old;
-    return here ? QUEUE_HERE : NULL;
+    return here ? QUEUE_FOREGROUND : NULL;
 }
 
-static int anew(struct pawl *p, int64_t id, const struct pawl_rerun *how, char **json,
-                struct err *err)
+static int rerun_as_new(struct pawl *p, int64_t id, const struct pawl_rerun *how, char **json,
+                        struct err *err)
 {
     struct submission s = {.rerun_of = id, .task_index = -1};
     struct arena texts = ARENA_INIT;
     struct api_source from = {.file = how->file};
-    struct workflow_begun old;
+    struct workflow_start_info old;
     int rc;
 
-    if ((rc = query_workflow_begun(p->store, id, &texts, &old, err)) ||
+    if ((rc = query_workflow_start_info(p->store, id, &texts, &old, err)) ||
         (rc = take_variables(old.variables, &texts, &s, err)))
         goto done;
     s.queue = queue_of(old.queue, how->here);
@@ -145,7 +145,7 @@ static int anew(struct pawl *p, int64_t id, const struct pawl_rerun *how, char *
     if (!how->dry_run && (rc = api_submit_one(p, &s, err)))
         goto done;
     if (json)
-        *json = told(s.id, id, NULL);
+        *json = report_nodes(s.id, id, NULL);
 done:
     arena_release(&texts);
     return rc;
@@ -161,14 +161,14 @@ int pawl_rerun(struct pawl *p, int64_t id, const struct pawl_rerun *how, char **
                 : how->failed ? RERUN_ONLY_FAILED
                               : RERUN_WHOLE,
         .from = how->from,
-        .dry = how->dry_run};
+        .dry_run = how->dry_run};
     struct err err = ERR_INIT;
     int rc = api_check_who(how->by, how->reason, &err);
 
     if (!rc && how->failed && how->from)
         rc = err_set(&err, E_INVALID, "either what failed runs again, or a task and all behind it");
     if (!rc)
-        rc = how->file || (how->params && *how->params) ? anew(p, id, how, json, &err)
+        rc = how->file || (how->params && *how->params) ? rerun_as_new(p, id, how, json, &err)
                                                         : in_place(p, id, &r, json, &err);
     rerun_release(&r);
     free(user);

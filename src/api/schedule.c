@@ -1,13 +1,13 @@
 /* schedule.c - workflows by name and by the clock: apply, pause, resume, run, and reading. */
-#include "store/schedule.h"
+#include "store/schedule/schedule.h"
 #include "api/api.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_NEXT 10000
-#define DAY       (86400LL * 1000000)
+#define MAX_NEXT 10000
+#define DAY      (86400LL * 1000000)
 
 /* ---- apply ---- */
 
@@ -20,7 +20,7 @@ static int apply(struct pawl *p, const struct api_source *from, const char *by,
                  struct pawl_applied *out, struct pawl_error *e)
 {
     char *user = by ? NULL : api_user();
-    struct application a = {.by = by ? by : user};
+    struct apply_request a = {.by = by ? by : user};
     struct arena arena = ARENA_INIT;
     struct buf text = BUF_INIT;
     const struct workflow *w;
@@ -63,12 +63,12 @@ int pawl_apply_built(struct pawl *p, struct pawl_workflow *built, const char *by
 
 /* ---- an operator's hand ---- */
 
-static int order_body(struct turn *t, void *arg, struct err *err)
+static int schedule_body(struct turn *t, void *arg, struct err *err)
 {
-    return op_schedule(t, arg, err);
+    return op_change_schedule(t, arg, err);
 }
 
-static int order(struct pawl *p, struct schedule_order *o, struct pawl_error *e)
+static int schedule_request(struct pawl *p, struct schedule_action *o, struct pawl_error *e)
 {
     char *user = o->by ? NULL : api_user();
     struct err err = ERR_INIT;
@@ -78,7 +78,7 @@ static int order(struct pawl *p, struct schedule_order *o, struct pawl_error *e)
     if (!o->name)
         rc = err_set(&err, E_INVALID, "which schedule? None was named");
     else if (!(rc = api_check_who(o->by, o->reason, &err)))
-        rc = store_turn(p->store, order_body, o, &err);
+        rc = store_turn(p->store, schedule_body, o, &err);
     free(user);
     return api_end(rc, &err, e);
 }
@@ -86,24 +86,24 @@ static int order(struct pawl *p, struct schedule_order *o, struct pawl_error *e)
 int pawl_schedule_pause(struct pawl *p, const char *name, const char *by, const char *reason,
                         struct pawl_error *e)
 {
-    struct schedule_order o = {.verb = SCHEDULE_PAUSE, .name = name, .by = by, .reason = reason};
+    struct schedule_action o = {.verb = SCHEDULE_PAUSE, .name = name, .by = by, .reason = reason};
 
-    return order(p, &o, e);
+    return schedule_request(p, &o, e);
 }
 
 int pawl_schedule_resume(struct pawl *p, const char *name, const char *by, const char *reason,
                          struct pawl_error *e)
 {
-    struct schedule_order o = {.verb = SCHEDULE_RESUME, .name = name, .by = by, .reason = reason};
+    struct schedule_action o = {.verb = SCHEDULE_RESUME, .name = name, .by = by, .reason = reason};
 
-    return order(p, &o, e);
+    return schedule_request(p, &o, e);
 }
 
 int pawl_schedule_run(struct pawl *p, const char *name, const char *by, const char *reason,
                       int64_t *id, struct pawl_error *e)
 {
-    struct schedule_order o = {.verb = SCHEDULE_RUN, .name = name, .by = by, .reason = reason};
-    int rc = order(p, &o, e);
+    struct schedule_action o = {.verb = SCHEDULE_RUN, .name = name, .by = by, .reason = reason};
+    int rc = schedule_request(p, &o, e);
 
     if (!rc && id)
         *id = o.id;
@@ -126,11 +126,12 @@ static void add_next(struct dues *out, const struct schedule_row *r, int64_t now
 {
     struct due d;
     struct schedule s;
-    struct zone *zone = NULL;
+    struct tz *zone = NULL;
     struct err ignored;
     int64_t at;
 
-    if (r->paused_at || schedule_of_row(r, schedule_full_name(r, d.schedule), &s, &zone, &ignored))
+    if (r->paused_at ||
+        schedule_from_row(r, schedule_full_name(r, d.schedule), &s, &zone, &ignored))
         goto done;
     /* one that was due before may fire yet, with its jitter */
     for (at = r->done > now - DAY ? r->done : now - DAY; n && schedule_next(&s, zone, at, &at);) {
@@ -142,7 +143,7 @@ static void add_next(struct dues *out, const struct schedule_row *r, int64_t now
         n--;
     }
 done:
-    zone_free(&zone);
+    tz_free(&zone);
 }
 
 static int by_time(const void *a, const void *b)
@@ -163,7 +164,7 @@ int pawl_schedule_next(struct pawl *p, const char *name, size_t n, pawl_line *ea
     int rc = query_schedules(p->store, name, &l, &err);
     size_t i;
 
-    n = n < MOST_NEXT ? n : MOST_NEXT;
+    n = n < MAX_NEXT ? n : MAX_NEXT;
     for (i = 0; !rc && i < l.n; i++)
         add_next(&dues, &l.at[i].row, l.now, n);
     if (dues.n)
@@ -172,11 +173,11 @@ int pawl_schedule_next(struct pawl *p, const char *name, size_t n, pawl_line *ea
         struct json_writer w = JSON_WRITER(&b);
 
         buf_reset(&b);
-        jw_begin(&w, '{');
+        json_write_begin(&w, '{');
         json_field_text(&w, "schedule", dues.at[i].schedule);
         json_field_time(&w, "due_at", dues.at[i].due);
         json_field_time(&w, "fires_at", dues.at[i].fires);
-        jw_end(&w, '}');
+        json_write_end(&w, '}');
         if (each(arg, b.ptr))
             break;
     }
@@ -206,16 +207,16 @@ static void json_duration(struct json_writer *w, const char *key, int64_t us)
 
 static void json_pause(struct json_writer *w, const struct schedule_row *r)
 {
-    jw_key(w, "paused");
+    json_write_key(w, "paused");
     if (!r->paused_at) {
-        jw_null(w);
+        json_write_null(w);
         return;
     }
-    jw_begin(w, '{');
+    json_write_begin(w, '{');
     json_field_time(w, "since", r->paused_at);
     json_field_text(w, "by", r->paused_by);
     json_field_text(w, "reason", r->pause_reason);
-    jw_end(w, '}');
+    json_write_end(w, '}');
 }
 
 static void json_schedule(struct json_writer *w, const struct schedule_listed *s, int64_t now)
@@ -225,7 +226,7 @@ static void json_schedule(struct json_writer *w, const struct schedule_listed *s
     struct dues next = {0};
 
     add_next(&next, r, now, 1);
-    jw_begin(w, '{');
+    json_write_begin(w, '{');
     json_field_text(w, "schedule", schedule_full_name(r, name));
     json_field_text(w, "workflow", r->workflow);
     json_field_text(w, "cron", r->cron);
@@ -238,8 +239,8 @@ static void json_schedule(struct json_writer *w, const struct schedule_listed *s
     json_duration(w, "jitter", r->jitter);
     json_field_time(w, "start", r->start);
     json_field_time(w, "end", r->end);
-    jw_key(w, "with");
-    jw_raw(w, r->params);
+    json_write_key(w, "with");
+    json_write_raw(w, r->params);
     json_field_time(w, "next_at", next.n ? next.at[0].fires : 0);
     json_field_time(w, "waiting_at", r->waiting);
     json_field_time(w, "last_due_at", s->last_due);
@@ -253,8 +254,8 @@ static void json_schedule(struct json_writer *w, const struct schedule_listed *s
     json_field_text(w, "definition", s->hash);
     json_field_time(w, "applied_at", s->applied_at);
     json_field_text(w, "applied_by", s->applied_by);
-    json_field_order(w, &s->last_order);
-    jw_end(w, '}');
+    json_field_last_order(w, &s->last_audit);
+    json_write_end(w, '}');
     vec_release(&next);
 }
 

@@ -19,7 +19,7 @@ static struct lease_ref ref(const struct pawl_lease *l)
     return (struct lease_ref){.execution = l->execution, .epoch = l->epoch};
 }
 
-static void tell(struct pawl_lease *l, const struct lease_ref *r)
+static void report_result(struct pawl_lease *l, const struct lease_ref *r)
 {
     l->lost = r->rc == -E_LEASE_LOST;
     l->cancel_requested = r->cancel_requested;
@@ -27,7 +27,7 @@ static void tell(struct pawl_lease *l, const struct lease_ref *r)
 
 /* ---- heartbeat ---- */
 
-struct beating {
+struct heartbeat_args {
     struct pawl_worker *w;
     struct lease_ref *refs;
     size_t n;
@@ -35,14 +35,14 @@ struct beating {
 
 static int heartbeat_body(struct turn *t, void *arg, struct err *err)
 {
-    struct beating *b = arg;
+    struct heartbeat_args *b = arg;
 
     return op_heartbeat(t, b->w->id, b->w->lease, b->refs, b->n, err);
 }
 
 int pawl_heartbeat(struct pawl_worker *w, struct pawl_lease *leases, size_t n, struct pawl_error *e)
 {
-    struct beating b = {.w = w, .refs = mem_zalloc((n + 1) * sizeof(*b.refs)), .n = n};
+    struct heartbeat_args b = {.w = w, .refs = mem_zalloc((n + 1) * sizeof(*b.refs)), .n = n};
     struct err err = ERR_INIT;
     size_t i;
     int rc = 0;
@@ -51,7 +51,7 @@ int pawl_heartbeat(struct pawl_worker *w, struct pawl_lease *leases, size_t n, s
         b.refs[i] = ref(&leases[i]);
     if (n && !(rc = store_light_turn(w->pawl->store, heartbeat_body, &b, &err)))
         for (i = 0; i < n; i++)
-            tell(&leases[i], &b.refs[i]);
+            report_result(&leases[i], &b.refs[i]);
     free(b.refs);
     return api_end(rc, &err, e);
 }
@@ -60,7 +60,7 @@ int pawl_heartbeat(struct pawl_worker *w, struct pawl_lease *leases, size_t n, s
 
 /* Entries that begin with their lease, and what becomes of them; `from[i]` is the place of the i-th
  * in the caller's list. */
-struct saying {
+struct reporting {
     struct pawl_worker *w;
     void *list;
     size_t size, *from, n; /* size: of an entry */
@@ -68,7 +68,8 @@ struct saying {
     void (*answer)(void *given, size_t place, const void *entry);
 };
 
-static void saying_open(struct saying *s, struct pawl_worker *w, void *given, size_t size, size_t n)
+static void reporting_open(struct reporting *s, struct pawl_worker *w, void *given, size_t size,
+                           size_t n)
 {
     size_t i;
 
@@ -82,7 +83,7 @@ static void saying_open(struct saying *s, struct pawl_worker *w, void *given, si
         s->from[i] = i;
 }
 
-static void saying_close(struct saying *s)
+static void reporting_close(struct reporting *s)
 {
     free(s->list);
     free(s->from);
@@ -91,7 +92,7 @@ static void saying_close(struct saying *s)
 /* Answers what was taken or refused, and keeps what was busy. */
 static size_t still_busy(void *arg)
 {
-    struct saying *s = arg;
+    struct reporting *s = arg;
     size_t i, left = 0;
 
     for (i = 0; i < s->n; i++) {
@@ -114,31 +115,31 @@ _Static_assert(offsetof(struct start, lease) == 0 && offsetof(struct settlement,
 
 static int started_body(struct turn *t, void *arg, struct err *err)
 {
-    struct saying *s = arg;
+    struct reporting *s = arg;
 
-    return op_started(t, s->w->id, s->list, s->n, err);
+    return op_record_starts(t, s->w->id, s->list, s->n, err);
 }
 
 static void answer_start(void *given, size_t place, const void *entry)
 {
-    tell(&((struct pawl_lease *)given)[place], &((const struct start *)entry)->lease);
+    report_result(&((struct pawl_lease *)given)[place], &((const struct start *)entry)->lease);
 }
 
 int pawl_started(struct pawl_worker *w, struct pawl_lease *leases, size_t n, int64_t ago,
                  struct pawl_error *e)
 {
-    struct saying s = {.answer = answer_start};
+    struct reporting s = {.answer = answer_start};
     struct err err = ERR_INIT;
     size_t i;
     int rc = 0;
 
-    saying_open(&s, w, leases, sizeof(struct start), n);
+    reporting_open(&s, w, leases, sizeof(struct start), n);
     for (i = 0; i < n; i++)
         ((struct start *)s.list)[i] =
             (struct start){.lease = ref(&leases[i]), .ago = ago > 0 ? ago : 0};
     if (n)
         rc = api_turns(w->pawl, started_body, still_busy, &s, &err);
-    saying_close(&s);
+    reporting_close(&s);
     return api_end(rc, &err, e);
 }
 
@@ -146,7 +147,7 @@ int pawl_started(struct pawl_worker *w, struct pawl_lease *leases, size_t n, int
 
 static int settle_body(struct turn *t, void *arg, struct err *err)
 {
-    struct saying *s = arg;
+    struct reporting *s = arg;
 
     return op_settle(t, s->w->id, s->list, s->n, err);
 }
@@ -156,7 +157,7 @@ static void answer_settlement(void *given, size_t place, const void *entry)
     struct pawl_settlement *g = &((struct pawl_settlement *)given)[place];
     const struct settlement *s = entry;
 
-    tell(&g->lease, &s->lease);
+    report_result(&g->lease, &s->lease);
     g->status = g->lease.lost ? NULL : status_text(s->status);
 }
 
@@ -179,16 +180,16 @@ static int take(const struct pawl_settlement *g, struct settlement *out, struct 
 
 int pawl_settle(struct pawl_worker *w, struct pawl_settlement *list, size_t n, struct pawl_error *e)
 {
-    struct saying s = {.answer = answer_settlement};
+    struct reporting s = {.answer = answer_settlement};
     struct err err = ERR_INIT;
     size_t i;
     int rc = 0;
 
-    saying_open(&s, w, list, sizeof(struct settlement), n);
+    reporting_open(&s, w, list, sizeof(struct settlement), n);
     for (i = 0; i < n && !rc; i++)
         rc = take(&list[i], &((struct settlement *)s.list)[i], &err);
     if (n && !rc)
         rc = api_turns(w->pawl, settle_body, still_busy, &s, &err);
-    saying_close(&s);
+    reporting_close(&s);
     return api_end(rc, &err, e);
 }

@@ -1,14 +1,14 @@
 /* submissions.c - what was submitted by SQL, for whoever asks what became of it. */
-#include "store/submissions.h"
 #include "api/api.h"
+#include "store/ops/sql_submissions.h"
 
 #include <string.h>
 
-#define USUAL 1000
+#define DEFAULT_COUNT 1000
 
 static void json_submission(struct json_writer *w, const struct submission_row *r)
 {
-    jw_begin(w, '{');
+    json_write_begin(w, '{');
     json_field_i64(w, "id", r->id);
     json_field_text(w, "workflow", r->workflow);
     json_field_text(w, "status", submission_states[submission_state(r)]);
@@ -18,13 +18,13 @@ static void json_submission(struct json_writer *w, const struct submission_row *
     json_field_text(w, "queue", r->queue);
     json_field_i64(w, "priority", r->priority);
     json_field_i64(w, "delay_us", r->delay);
-    jw_key(w, "params");
-    jw_raw(w, r->params);
+    json_write_key(w, "params");
+    json_write_raw(w, r->params);
     json_field_text(w, "definition", r->definition);
     json_field_text(w, "requested_by", r->by);
     json_field_time(w, "requested_at", r->requested_at);
     json_field_time(w, "decided_at", r->decided_at);
-    jw_end(w, '}');
+    json_write_end(w, '}');
 }
 
 static int find_state(const char *text, enum submission_state *out, struct err *err)
@@ -51,7 +51,8 @@ int pawl_submissions(struct pawl *p, const char *status, size_t limit, pawl_line
     size_t i;
 
     if (!rc)
-        rc = query_submissions(p->store, state, limit && limit < USUAL ? limit : USUAL, &l, &err);
+        rc = query_submissions(p->store, state,
+                               limit && limit < DEFAULT_COUNT ? limit : DEFAULT_COUNT, &l, &err);
     for (i = 0; !rc && i < l.n; i++) {
         struct json_writer w = JSON_WRITER(&b);
 

@@ -3,9 +3,9 @@
 #include "base/json.h"
 #include "base/suggest.h"
 #include "core/resolve.h"
-#include "dispatch/route.h"
-#include "flow/workflow.h"
-#include "store/schedule.h"
+#include "core/route.h"
+#include "parse/workflow/file.h"
+#include "store/schedule/schedule.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -192,35 +192,35 @@ static int take_params(const struct workflow *w, const char *const *given, struc
     return rc;
 }
 
-int api_parse_workflow(const struct api_source *from, struct problems *problems,
+int api_parse_workflow(const struct api_source *from, struct diagnostics *diagnostics,
                        struct arena *arena, const struct workflow **out, struct err *err)
 {
     const char *yaml = from->yaml;
     const struct source *source;
 
     if (from->file)
-        return workflow_load(from->file, problems, arena, out, err);
+        return workflow_load(from->file, diagnostics, arena, out, err);
     if (!yaml)
         yaml = pawl_workflow_text(from->built);
-    source = problems_take(problems, "workflow", yaml, strlen(yaml));
+    source = diagnostics_take(diagnostics, "workflow", yaml, strlen(yaml));
     if (!from->yaml)
-        api_built_problems(from->built, source, problems);
-    return workflow_parse(source, NULL, problems, arena, out, err);
+        api_built_problems(from->built, source, diagnostics);
+    return workflow_parse(source, NULL, diagnostics, arena, out, err);
 }
 
 int api_load_workflow(const struct api_source *from, struct arena *arena,
                       const struct workflow **out, struct err *err)
 {
-    struct problems problems = PROBLEMS_INIT;
+    struct diagnostics diagnostics = DIAGNOSTICS_INIT;
     struct buf shown = BUF_INIT;
-    int rc = api_parse_workflow(from, &problems, arena, out, err);
+    int rc = api_parse_workflow(from, &diagnostics, arena, out, err);
 
-    if (rc == -E_INVALID && problems.count) {
-        problems_show(&problems, &shown);
+    if (rc == -E_INVALID && diagnostics.count) {
+        diagnostics_show(&diagnostics, &shown);
         rc = err_set(err, E_INVALID, "%s", buf_cstr(&shown));
     }
     buf_release(&shown);
-    problems_release(&problems);
+    diagnostics_release(&diagnostics);
     return rc;
 }
 
@@ -299,14 +299,14 @@ static const char *on_route(void *arg, const char *name, bool container, struct 
     return api_route(arg, name, container, arena);
 }
 
-void api_set_flow(struct store *s, struct config *c)
+void api_set_workflow_options(struct store *s, struct config *c)
 {
-    struct store_flow_options o = {
+    struct store_workflow_options o = {
         .route = on_route, .arg = c, .default_attempts = c->retry.max + 1};
 
     o.defaults.timeout = c->timeout;
     o.defaults.retry = c->retry.policy;
-    store_set_flow(s, &o);
+    store_set_workflow_options(s, &o);
 }
 
 int pawl_submit(struct pawl *p, struct pawl_job *jobs, size_t n, struct pawl_error *e)

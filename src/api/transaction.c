@@ -1,7 +1,7 @@
 /* transaction.c - a turn that the program which embeds us shares: its own tables, and what it
  * submits. */
 #include "api/api.h"
-#include "store/guest.h"
+#include "store/ops/embedder_sql.h"
 
 #include <string.h>
 
@@ -18,7 +18,7 @@ struct pawl_tx {
 };
 
 /* Keeps the error, in case that the body passes it on; hands it to the caller. */
-static int tell(struct pawl_tx *tx, int rc, const struct err *err, struct pawl_error *e)
+static int report_result(struct pawl_tx *tx, int rc, const struct err *err, struct pawl_error *e)
 {
     if (rc && !tx->failed)
         tx->err = *err;
@@ -51,7 +51,7 @@ int pawl_transaction(struct pawl *p, pawl_tx_body *run, void *arg, struct pawl_e
     struct err err = ERR_INIT;
     int rc;
 
-    if (!store_takes_guests(p->store))
+    if (!store_takes_embedder_stmts(p->store))
         rc = err_set(&err, E_INVALID,
                      "on PostgreSQL a program submits within its own transaction by SQL: SELECT "
                      "pawl_submit('WORKFLOW', '{…}')");
@@ -69,24 +69,25 @@ struct reading {
     struct arena arena;
 };
 
-static struct pawl_value value_out(const struct guest_value *v)
+static struct pawl_value value_out(const struct embedder_value *v)
 {
     return (struct pawl_value){
         .type = (int)v->type, .i = v->i, .d = v->d, .s = v->s, .len = v->len};
 }
 
-static struct guest_value value_in(const struct pawl_value *v)
+static struct embedder_value value_in(const struct pawl_value *v)
 {
     bool text = v->type == PAWL_TEXT;
 
-    return (struct guest_value){.type = text && !v->s ? GUEST_NULL : (enum guest_type)v->type,
-                                .i = v->i,
-                                .d = v->d,
-                                .s = v->s,
-                                .len = text && v->s && !v->len ? strlen(v->s) : v->len};
+    return (struct embedder_value){.type =
+                                       text && !v->s ? EMBEDDER_NULL : (enum embedder_type)v->type,
+                                   .i = v->i,
+                                   .d = v->d,
+                                   .s = v->s,
+                                   .len = text && v->s && !v->len ? strlen(v->s) : v->len};
 }
 
-static int each_row(void *arg, const struct guest_value *cells, size_t n)
+static int each_row(void *arg, const struct embedder_value *cells, size_t n)
 {
     struct reading *r = arg;
     struct pawl_value *out;
@@ -99,33 +100,33 @@ static int each_row(void *arg, const struct guest_value *cells, size_t n)
     return r->s->row(r->s->arg, out, n);
 }
 
-_Static_assert((int)GUEST_NULL == PAWL_NULL && (int)GUEST_INT == PAWL_INT &&
-                   (int)GUEST_REAL == PAWL_REAL && (int)GUEST_TEXT == PAWL_TEXT &&
-                   (int)GUEST_BLOB == PAWL_BLOB,
+_Static_assert((int)EMBEDDER_NULL == PAWL_NULL && (int)EMBEDDER_INT == PAWL_INT &&
+                   (int)EMBEDDER_REAL == PAWL_REAL && (int)EMBEDDER_TEXT == PAWL_TEXT &&
+                   (int)EMBEDDER_BLOB == PAWL_BLOB,
                "the types have the same numbers inside and outside");
 
 int pawl_tx_run(struct pawl_tx *tx, struct pawl_statement *s, struct pawl_error *e)
 {
     struct reading r = {.s = s};
     struct arena arena = ARENA_INIT;
-    struct guest_value *params = arena_alloc(&arena, (s->nparams + 1) * sizeof(*params));
-    struct guest g = {.sql = s->sql,
-                      .params = params,
-                      .nparams = s->nparams,
-                      .row = s->row ? each_row : NULL,
-                      .arg = &r};
+    struct embedder_value *params = arena_alloc(&arena, (s->nparams + 1) * sizeof(*params));
+    struct embedder_stmt g = {.sql = s->sql,
+                              .params = params,
+                              .nparams = s->nparams,
+                              .row = s->row ? each_row : NULL,
+                              .arg = &r};
     struct err err = ERR_INIT;
     size_t i;
     int rc;
 
     for (i = 0; i < s->nparams; i++)
         params[i] = value_in(&s->params[i]);
-    rc = op_guest(tx->t, &g, &err);
+    rc = op_run_embedder_stmt(tx->t, &g, &err);
     s->changed = g.changed;
     arena_release(&r.arena);
     arena_release(&arena);
-    rc = tell(tx, rc, &err, e);
-    tx->failed |= g.over;
+    rc = report_result(tx, rc, &err, e);
+    tx->failed |= g.must_roll_back;
     return rc;
 }
 
@@ -149,7 +150,7 @@ static int read_job(struct pawl_tx *tx, const struct pawl_job *job, struct submi
     int rc = 0;
 
     if (job->applied)
-        rc = op_applied(tx->t, job->applied, &applied, err);
+        rc = op_read_applied(tx->t, job->applied, &applied, err);
     if (!rc)
         rc = api_submission_of(tx->p, job, applied, &tx->texts, out, err);
     if (!rc)
@@ -183,7 +184,7 @@ int pawl_tx_submit(struct pawl_tx *tx, struct pawl_job *jobs, size_t n, struct p
     struct err err = ERR_INIT;
     int rc = tx->failed ? -(int)(err = tx->err).code : submit(tx, jobs, n, &err);
 
-    rc = tell(tx, rc, &err, e);
+    rc = report_result(tx, rc, &err, e);
     tx->failed |= rc != 0;
     return rc;
 }

@@ -3,7 +3,7 @@
 #include "api/api.h"
 #include "base/idmap.h"
 #include "core/graph.h"
-#include "store/query_past.h"
+#include "store/query/as_of.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -96,7 +96,7 @@ static void write_node(struct json_writer *w, const struct tree *t, long i)
         *vec_add(&tasks) =
             (struct task_name){.name = e->task_name ? e->task_name : e->name, .status = e->status};
     }
-    json_execution(w, t->at[i], &t->list.past[i], (struct task_names){tasks.at, tasks.n});
+    json_execution(w, t->at[i], &t->list.history[i], (struct task_names){tasks.at, tasks.n});
     vec_release(&tasks);
 }
 
@@ -106,15 +106,15 @@ static void write_tree(struct json_writer *w, const struct tree *t)
 
     while (i >= 0) {
         write_node(w, t, i);
-        jw_key(w, "children");
-        jw_begin(w, '[');
+        json_write_key(w, "children");
+        json_write_begin(w, '[');
         if (t->links[i].child >= 0) {
             i = t->links[i].child;
             continue;
         }
         for (;; i = t->links[i].parent) {
-            jw_end(w, ']');
-            jw_end(w, '}');
+            json_write_end(w, ']');
+            json_write_end(w, '}');
             if (i == 0 || t->links[i].sibling >= 0)
                 break;
         }
@@ -182,7 +182,7 @@ int pawl_show_at(struct pawl *p, int64_t id, const struct pawl_moment *at, char 
     if (!rc && !(rc = query_execution_at(p->store, id, &moment, &t.list, &err))) {
         link_tree(&t);
         write_node(&w, &t, 0);
-        jw_end(&w, '}');
+        json_write_end(&w, '}');
         *json = b.ptr;
     }
     tree_release(&t);
@@ -202,7 +202,7 @@ int pawl_tree_lines(struct pawl *p, int64_t id, pawl_line *each, void *arg, stru
 
         buf_reset(&b);
         write_node(&w, &t, i);
-        jw_end(&w, '}');
+        json_write_end(&w, '}');
         if (each(arg, b.ptr))
             break;
     }
@@ -217,20 +217,20 @@ static void items_field(struct json_writer *w, const struct outline_row *r)
 {
     int status;
 
-    jw_key(w, "items");
+    json_write_key(w, "items");
     if (r->execution.kind != KIND_FOREACH) {
-        jw_null(w);
+        json_write_null(w);
         return;
     }
-    jw_begin(w, '{');
-    jw_key(w, "total");
+    json_write_begin(w, '{');
+    json_write_key(w, "total");
     if (r->nitems < 0)
-        jw_null(w);
+        json_write_null(w);
     else
-        jw_i64(w, r->nitems);
+        json_write_i64(w, r->nitems);
     for (status = S_PENDING; status < S_COUNT; status++)
         json_field_i64(w, status_text(status), r->items[status]);
-    jw_end(w, '}');
+    json_write_end(w, '}');
 }
 
 static void reason_field(struct json_writer *w, const char *text)
@@ -245,7 +245,7 @@ static void write_outlined(struct json_writer *w, const struct outline_row *r)
 {
     const struct execution *e = &r->execution;
 
-    jw_begin(w, '{');
+    json_write_begin(w, '{');
     json_field_i64(w, "id", e->id);
     json_field_id(w, "parent", e->parent);
     json_field_i64(w, "depth", e->depth);
@@ -264,10 +264,10 @@ static void write_outlined(struct json_writer *w, const struct outline_row *r)
     json_field_text(w, "error", e->error);
     reason_field(w, r->reason);
     json_waiting(w, e, r->due_at);
-    jw_key(w, "paused");
-    jw_bool(w, (e->failed_behind & GRAPH_PAUSED) != 0);
+    json_write_key(w, "paused");
+    json_write_bool(w, (e->flags & FLAG_PAUSED) != 0);
     items_field(w, r);
-    jw_end(w, '}');
+    json_write_end(w, '}');
 }
 
 static void answer_outline(const struct outline *o, pawl_line *each, void *arg, int64_t *now)

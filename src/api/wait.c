@@ -1,13 +1,13 @@
 /* wait.c - waits for the end of an execution: woken by what others write, and looking by itself now
  * and then, as on a server not every event is announced. */
 #include "api/api.h"
-#include "store/submissions.h"
+#include "store/ops/sql_submissions.h"
 
-#define LOOK_MS 250
+#define CHECK_MS 250
 
 /* Its status; S_NONE: it was submitted by SQL, and waits to be taken. By its key it may be another
  * execution: *id is that one then. */
-static int look(struct pawl *p, int64_t *id, int *status, struct err *err)
+static int check_status(struct pawl *p, int64_t *id, int *status, struct err *err)
 {
     struct submission_list l = {0};
     struct err ignored = ERR_INIT;
@@ -39,11 +39,11 @@ int pawl_wait(struct pawl *p, int64_t id, int timeout_ms, const char **status, s
 
     if (rc)
         return rc;
-    while (!(rc = look(p, &id, &code, &err)) && !status_is_terminal(code) &&
+    while (!(rc = check_status(p, &id, &code, &err)) && !status_is_terminal(code) &&
            (left = end - clock_boot_us()) > 0)
-        (void)pawl_listener_wait(l, left / 1000 < LOOK_MS ? (int)(left / 1000) + 1 : LOOK_MS);
+        (void)pawl_listener_wait(l, left / 1000 < CHECK_MS ? (int)(left / 1000) + 1 : CHECK_MS);
     if (!rc && code == S_NONE)
-        rc = query_not_there(p->store, id, &err);
+        rc = query_explain_missing(p->store, id, &err);
     if (!rc)
         *status = status_text(code);
     pawl_listener_close(l);

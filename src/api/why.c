@@ -15,7 +15,7 @@
 
 void why_reason(struct reasons *r, const char *code)
 {
-    jw_begin(&r->w, '{');
+    json_write_begin(&r->w, '{');
     json_field_text(&r->w, "code", code);
     json_field_text(&r->w, "text", buf_cstr(&r->text));
     buf_reset(&r->text);
@@ -23,7 +23,7 @@ void why_reason(struct reasons *r, const char *code)
 
 void why_end(struct reasons *r)
 {
-    jw_end(&r->w, '}');
+    json_write_end(&r->w, '}');
 }
 
 static void add_at(struct buf *b, const char *word, int64_t us)
@@ -46,7 +46,7 @@ static const struct event_row *newest(const struct why *y, uint64_t actions)
     size_t i;
 
     for (i = 0; i < y->events.n; i++)
-        if (EVENT_BIT(y->events.at[i].type % FLOW_EVENT) & actions)
+        if (EVENT_BIT(y->events.at[i].type % WORKFLOW_EVENT) & actions)
             return &y->events.at[i];
     return NULL;
 }
@@ -61,7 +61,8 @@ static const struct event_row *newest_hold(const struct why *y, enum hold why)
     for (i = 0; i < y->events.n; i++) {
         const struct event_row *v = &y->events.at[i];
 
-        if (v->type % FLOW_EVENT == EV_HELD && v->data && !strncmp(v->data, begin, strlen(begin)))
+        if (v->type % WORKFLOW_EVENT == EV_HELD && v->data &&
+            !strncmp(v->data, begin, strlen(begin)))
             return v;
     }
     return NULL;
@@ -87,8 +88,8 @@ static void add_who(struct buf *b, const char *by, const char *reason)
 }
 
 /* A reason for which somebody asked: paused, cancel_requested … */
-static void asked(struct reasons *r, const char *code, const char *sentence,
-                  const struct event_row *v)
+static void requested(struct reasons *r, const char *code, const char *sentence,
+                      const struct event_row *v)
 {
     json_t *data = data_of(v);
 
@@ -148,11 +149,11 @@ static void outcome_fields(struct json_writer *w, const struct event_row *v, con
     for (i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
         const json_t *n = json_object_get(data, numbers[i]);
 
-        jw_key(w, numbers[i]);
+        json_write_key(w, numbers[i]);
         if (json_is_integer(n))
-            jw_i64(w, json_integer_value(n));
+            json_write_i64(w, json_integer_value(n));
         else
-            jw_null(w);
+            json_write_null(w);
     }
     json_field_text(w, "error", text_of(data, "error"));
     json_field_time(w, "at", v->created_at);
@@ -167,7 +168,7 @@ static void attempts(struct reasons *r)
         const struct event_row *v = &r->y->events.at[i];
         json_t *data;
 
-        if (!v->attempt || !(EVENT_BIT(v->type % FLOW_EVENT) & BITS_ENDED))
+        if (!v->attempt || !(EVENT_BIT(v->type % WORKFLOW_EVENT) & BITS_ENDED))
             continue;
         data = data_of(v);
         buf_addf(&r->text, "attempt %d ", v->attempt);
@@ -183,13 +184,13 @@ static void attempts(struct reasons *r)
 
 static void until_fields(struct reasons *r)
 {
-    json_field_time(&r->w, "until", r->y->past.due_at);
-    json_field_i64(&r->w, "in_us", r->y->past.due_at - r->y->now);
+    json_field_time(&r->w, "until", r->y->history.due_at);
+    json_field_i64(&r->w, "in_us", r->y->history.due_at - r->y->now);
 }
 
 static void add_when(struct reasons *r)
 {
-    int64_t in = r->y->past.due_at - r->y->now;
+    int64_t in = r->y->history.due_at - r->y->now;
 
     if (in > 0)
         add_span(&r->text, " in ", in);
@@ -268,7 +269,7 @@ static void held(struct reasons *r)
         break;
     case HELD_PAUSED:
         if (!r->y->pause.id) /* it is about to go on */
-            asked(r, "paused", "it was paused", newest_hold(r->y, HELD_PAUSED));
+            requested(r, "paused", "it was paused", newest_hold(r->y, HELD_PAUSED));
         break;
     case HELD_DELAY:
         delay(r);
@@ -281,7 +282,7 @@ static void held(struct reasons *r)
 /* ---- the rest ---- */
 
 /* Who wanted it to end: what ran was asked to, what waited was ended by the asking itself. */
-static json_t *asked_by(const struct why *y)
+static json_t *requested_by(const struct why *y)
 {
     const struct event_row *v = newest(y, EVENT_BIT(EV_CANCEL_REQUESTED));
 
@@ -307,7 +308,7 @@ static void ended(struct reasons *r)
                                                [S_CANCELLED] = "was cancelled",
                                                [S_SKIPPED] = "was skipped"};
     const struct execution *e = &r->y->execution;
-    json_t *data = e->status == S_CANCELLED || e->status == S_SKIPPED ? asked_by(r->y) : NULL;
+    json_t *data = e->status == S_CANCELLED || e->status == S_SKIPPED ? requested_by(r->y) : NULL;
     const char *by = text_of(data, "by"), *reason = text_of(data, "reason");
 
     buf_addf(&r->text, "it %s", words[e->status]);
@@ -346,16 +347,16 @@ static void write_reasons(struct reasons *r)
     } else if (execution_is_claimable(e)) {
         why_claimable(r);
     } else if (!kind_is_job(e->kind)) {
-        why_flow_runs(r);
+        why_workflow_runs(r);
     } else {
         why_running(r);
     }
     if (e->cancel_requested && !status_is_terminal(e->status))
-        asked(r, "cancel_requested", "it was asked to end, and has not done so yet",
-              newest(r->y, EVENT_BIT(EV_CANCEL_REQUESTED)));
-    else if (e->status == S_RUNNING && (e->failed_behind & GRAPH_LET_FINISH))
-        asked(r, "let_finish", "it was cancelled, but may finish; it is not tried again",
-              newest(r->y, EVENT_BIT(EV_CANCEL_REQUESTED)));
+        requested(r, "cancel_requested", "it was asked to end, and has not done so yet",
+                  newest(r->y, EVENT_BIT(EV_CANCEL_REQUESTED)));
+    else if (e->status == S_RUNNING && (e->flags & FLAG_LET_FINISH))
+        requested(r, "let_finish", "it was cancelled, but may finish; it is not tried again",
+                  newest(r->y, EVENT_BIT(EV_CANCEL_REQUESTED)));
     attempts(r);
 }
 
@@ -370,15 +371,15 @@ int pawl_why(struct pawl *p, int64_t id, char **json, struct pawl_error *out)
 
     if ((rc = query_why(p->store, id, &y, &err)) || (rc = query_workers(p->store, &workers, &err)))
         goto done;
-    jw_begin(&r.w, '{');
+    json_write_begin(&r.w, '{');
     json_field_i64(&r.w, "id", id);
     json_field_text(&r.w, "name", y.execution.name);
     json_field_text(&r.w, "status", status_text(y.execution.status));
-    jw_key(&r.w, "reasons");
-    jw_begin(&r.w, '[');
+    json_write_key(&r.w, "reasons");
+    json_write_begin(&r.w, '[');
     write_reasons(&r);
-    jw_end(&r.w, ']');
-    jw_end(&r.w, '}');
+    json_write_end(&r.w, ']');
+    json_write_end(&r.w, '}');
     *json = b.ptr;
     b = (struct buf)BUF_INIT;
 done:

@@ -22,10 +22,10 @@ void why_add_before(struct reasons *r, const char *words);
 void why_add_others(struct reasons *r);
 void why_others_field(struct reasons *r, const char *key);
 
-void why_needs(struct reasons *r);     /* what a pending task waits for */
-void why_skipped(struct reasons *r);   /* what kept it from running */
-void why_flow_runs(struct reasons *r); /* what is open below it */
-void why_paused(struct reasons *r);    /* who did it, and where */
+void why_needs(struct reasons *r);         /* what a pending task waits for */
+void why_skipped(struct reasons *r);       /* what kept it from running */
+void why_workflow_runs(struct reasons *r); /* what is open below it */
+void why_paused(struct reasons *r);        /* who did it, and where */
 void why_approval(struct reasons *r, const struct event_row *held); /* how it is given */
 void why_claimable(struct reasons *r); /* which worker is missing, or is busy */
 void why_running(struct reasons *r);   /* who runs it, and whether he is still there */

@@ -22,12 +22,12 @@ void why_add_before(struct reasons *r, const char *words)
 
     if (n)
         buf_addf(&r->text, "%s%lld%s go%s before it", words, (long long)n,
-                 n == WHY_BEFORE ? " or more" : "", n == 1 ? "es" : "");
+                 n == WHY_MAX_AHEAD ? " or more" : "", n == 1 ? "es" : "");
 }
 
 /* Those that are alive, and those of them that serve the job. */
 struct crew {
-    int64_t alive, serving, room, busy;
+    int64_t alive, serving, capacity, busy;
 };
 
 static struct crew count_crew(const struct reasons *r)
@@ -45,7 +45,7 @@ static struct crew count_crew(const struct reasons *r)
         if (!worker_serves(&w->worker, e->lane, e->queue))
             continue;
         c.serving++;
-        c.room += w->worker.room;
+        c.capacity += w->worker.capacity;
         c.busy += w->leases;
     }
     return c;
@@ -58,7 +58,8 @@ static void add_remedy(struct reasons *r, const struct execution *e)
 
     if (!strcmp(e->lane, "container"))
         buf_addstr(&r->text, "; it needs podman or docker where it runs");
-    if (strcmp(e->lane, "process") != 0 || !strncmp(e->queue, QUEUE_HERE, strlen(QUEUE_HERE)))
+    if (strcmp(e->lane, "process") != 0 ||
+        !strncmp(e->queue, QUEUE_FOREGROUND, strlen(QUEUE_FOREGROUND)))
         return;
     buf_addf(&r->text, " (`pawl worker%s%s`)", usual ? "" : " --queue ", usual ? "" : e->queue);
 }
@@ -85,7 +86,7 @@ void why_claimable(struct reasons *r)
         buf_addf(&r->text,
                  "it waits for its turn: %lld live worker%s serve%s it, busy with %lld of %lld",
                  (long long)c.serving, c.serving == 1 ? "" : "s", c.serving == 1 ? "s" : "",
-                 (long long)c.busy, (long long)c.room);
+                 (long long)c.busy, (long long)c.capacity);
     }
     why_add_before(r, "; ");
     why_reason(r, code);
@@ -94,7 +95,7 @@ void why_claimable(struct reasons *r)
     json_field_i64(&r->w, "before", r->y->before);
     json_field_i64(&r->w, "alive", c.alive);
     json_field_i64(&r->w, "serving", c.serving);
-    json_field_i64(&r->w, "room", c.room);
+    json_field_i64(&r->w, "room", c.capacity);
     json_field_i64(&r->w, "busy", c.busy);
     why_end(r);
 }
@@ -162,11 +163,11 @@ static void holder_is_silent(struct reasons *r, const struct worker_row *w)
              text_time(e->until, at));
     why_reason(r, "worker_silent");
     json_field_worker(&r->w, "worker", e->worker);
-    jw_key(&r->w, "silent_us");
+    json_write_key(&r->w, "silent_us");
     if (w)
-        jw_i64(&r->w, silent);
+        json_write_i64(&r->w, silent);
     else
-        jw_null(&r->w);
+        json_write_null(&r->w);
     json_field_time(&r->w, "lease_until", e->until);
     why_end(r);
 }
@@ -194,7 +195,7 @@ static void waits_for_adoption(struct reasons *r)
              text_time(e->expired_at, at), e->folder ? e->folder : "?", (long long)near,
              text_time(free_at, later), (long long)far);
     why_reason(r, "orphan");
-    json_field_worker(&r->w, "worker", r->y->past.worker);
+    json_field_worker(&r->w, "worker", r->y->history.worker);
     json_field_time(&r->w, "expired_at", e->expired_at);
     json_field_text(&r->w, "folder", e->folder);
     json_field_i64(&r->w, "alive_in_folder", near);

@@ -9,7 +9,7 @@
 
 #define DEFAULT_LEASE      30000000LL
 #define DEFAULT_HOST_GRACE 300000000LL
-#define UPKEEP             1000 /* leases and timers in one turn */
+#define MAINTENANCE_US     1000 /* leases and timers in one turn */
 
 /* ---- hello and goodbye ---- */
 
@@ -42,7 +42,7 @@ static const char *serves_text(struct pawl_worker *w)
     struct buf b = BUF_INIT;
     const char *text;
 
-    serves_json(w->serves, w->nserves, &b);
+    serves_to_json(w->serves, w->nserves, &b);
     text = arena_strdup(&w->own, b.ptr);
     buf_release(&b);
     return text;
@@ -50,14 +50,14 @@ static const char *serves_text(struct pawl_worker *w)
 
 static int hello_body(struct turn *t, void *arg, struct err *err)
 {
-    return op_worker_hello(t, arg, err);
+    return op_worker_register(t, arg, err);
 }
 
 static int bye_body(struct turn *t, void *arg, struct err *err)
 {
     struct pawl_worker *w = arg;
 
-    return op_worker_bye(t, w->id, err);
+    return op_worker_unregister(t, w->id, err);
 }
 
 static void release(struct pawl_worker *w)
@@ -92,7 +92,7 @@ int pawl_worker_open(struct pawl *p, const struct pawl_worker_options *options,
                              .version = PAWL_VERSION,
                              .serves = serves_text(w),
                              .pid = (int)getpid(),
-                             .room = o->room > 0 ? o->room : 1};
+                             .capacity = o->room > 0 ? o->room : 1};
     if ((rc = store_turn(p->store, hello_body, &w->row, &err)))
         release(w);
     else
@@ -187,7 +187,7 @@ int pawl_claim(struct pawl_worker *w, struct pawl_claim *out, size_t max, size_t
 
 /* ---- upkeep ---- */
 
-struct upkeep {
+struct maintenance {
     struct pawl_worker *w;
     struct tick tick;
     int64_t next;
@@ -196,26 +196,26 @@ struct upkeep {
 
 static int tick_body(struct turn *t, void *arg, struct err *err)
 {
-    struct upkeep *u = arg;
+    struct maintenance *u = arg;
     int rc = op_worker_tick(t, &u->w->row, &u->tick, err);
 
     u->next = u->tick.next_timer;
     return rc;
 }
 
-static int upkeep_body(struct turn *t, void *arg, struct err *err)
+static int maintenance_body(struct turn *t, void *arg, struct err *err)
 {
-    struct upkeep *u = arg;
-    struct reap_round reaping = {.max = UPKEEP};
-    struct timer_round timers = {.max = UPKEEP};
+    struct maintenance *u = arg;
+    struct reap_slice reaping = {.max = MAINTENANCE_US};
+    struct timer_slice timers = {.max = MAINTENANCE_US};
     int rc;
 
     if (u->tick.expired && u->may_reap && (rc = op_reap(t, &reaping, err)))
         return rc;
-    if ((rc = op_timers(t, &timers, err)))
+    if ((rc = op_fire_timers(t, &timers, err)))
         return rc;
     u->next = timers.next;
-    u->again = reaping.n == UPKEEP || timers.n == UPKEEP;
+    u->again = reaping.n == MAINTENANCE_US || timers.n == MAINTENANCE_US;
     return 0;
 }
 
@@ -230,7 +230,7 @@ static bool may_reap(struct pawl_worker *w)
     return now - w->healthy_since >= w->lease;
 }
 
-static int upkeep(struct pawl_worker *w, struct upkeep *u, struct err *err)
+static int maintenance(struct pawl_worker *w, struct maintenance *u, struct err *err)
 {
     int rc;
 
@@ -241,16 +241,16 @@ static int upkeep(struct pawl_worker *w, struct upkeep *u, struct err *err)
     if (!(u->tick.expired && u->may_reap) && !(u->next && u->next <= u->tick.now))
         return 0;
     do
-        rc = store_turn(w->pawl->store, upkeep_body, u, err);
+        rc = store_turn(w->pawl->store, maintenance_body, u, err);
     while (!rc && u->again);
     return rc;
 }
 
 int pawl_tick(struct pawl_worker *w, int64_t *next_due, struct pawl_error *e)
 {
-    struct upkeep u = {.w = w};
+    struct maintenance u = {.w = w};
     struct err err = ERR_INIT;
-    int rc = upkeep(w, &u, &err);
+    int rc = maintenance(w, &u, &err);
 
     if (rc)
         w->healthy_since = clock_boot_us();

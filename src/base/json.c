@@ -43,20 +43,20 @@ static void separate(struct json_writer *w)
     w->comma = true;
 }
 
-void jw_begin(struct json_writer *w, char bracket)
+void json_write_begin(struct json_writer *w, char bracket)
 {
     separate(w);
     buf_addch(w->out, bracket);
     w->comma = false;
 }
 
-void jw_end(struct json_writer *w, char bracket)
+void json_write_end(struct json_writer *w, char bracket)
 {
     buf_addch(w->out, bracket);
     w->comma = true;
 }
 
-void jw_key(struct json_writer *w, const char *key)
+void json_write_key(struct json_writer *w, const char *key)
 {
     separate(w);
     json_quote(w->out, key, strlen(key));
@@ -64,33 +64,33 @@ void jw_key(struct json_writer *w, const char *key)
     w->comma = false;
 }
 
-void jw_text(struct json_writer *w, const char *s)
+void json_write_text(struct json_writer *w, const char *s)
 {
     if (!s) {
-        jw_null(w);
+        json_write_null(w);
         return;
     }
     separate(w);
     json_quote(w->out, s, strlen(s));
 }
 
-void jw_i64(struct json_writer *w, int64_t n)
+void json_write_i64(struct json_writer *w, int64_t n)
 {
     separate(w);
     buf_addi64(w->out, n);
 }
 
-void jw_bool(struct json_writer *w, bool b)
+void json_write_bool(struct json_writer *w, bool b)
 {
-    jw_raw(w, b ? "true" : "false");
+    json_write_raw(w, b ? "true" : "false");
 }
 
-void jw_null(struct json_writer *w)
+void json_write_null(struct json_writer *w)
 {
-    jw_raw(w, NULL);
+    json_write_raw(w, NULL);
 }
 
-void jw_raw(struct json_writer *w, const char *json)
+void json_write_raw(struct json_writer *w, const char *json)
 {
     separate(w);
     buf_addstr(w->out, json ? json : "null");
@@ -149,7 +149,7 @@ int json_check(const char *s, size_t len, size_t max, const char *what, struct e
     return 0;
 }
 
-void jw_double(struct json_writer *w, double n)
+void json_write_double(struct json_writer *w, double n)
 {
     char text[64], *point;
     int precision;
@@ -163,5 +163,5 @@ void jw_double(struct json_writer *w, double n)
     point = strstr(text, localeconv()->decimal_point);
     if (point)
         *point = '.';
-    jw_raw(w, text);
+    json_write_raw(w, text);
 }

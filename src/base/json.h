@@ -18,16 +18,17 @@ struct json_writer {
         .out = (b)     \
     }
 
-void jw_begin(struct json_writer *w, char bracket); /* '{' or '[' */
-void jw_end(struct json_writer *w, char bracket);   /* '}' or ']' */
-void jw_key(struct json_writer *w, const char *key);
-void jw_text(struct json_writer *w, const char *s); /* NULL writes null */
-void jw_i64(struct json_writer *w, int64_t n);
+void json_write_begin(struct json_writer *w, char bracket); /* '{' or '[' */
+void json_write_end(struct json_writer *w, char bracket);   /* '}' or ']' */
+void json_write_key(struct json_writer *w, const char *key);
+void json_write_text(struct json_writer *w, const char *s); /* NULL writes null */
+void json_write_i64(struct json_writer *w, int64_t n);
 /* The shortest text that reads back as the same number, with a point whatever the locale says. */
-void jw_double(struct json_writer *w, double n);
-void jw_bool(struct json_writer *w, bool b);
-void jw_null(struct json_writer *w);
-void jw_raw(struct json_writer *w, const char *json); /* a valid document as it is; NULL: null */
+void json_write_double(struct json_writer *w, double n);
+void json_write_bool(struct json_writer *w, bool b);
+void json_write_null(struct json_writer *w);
+void json_write_raw(struct json_writer *w,
+                    const char *json); /* a valid document as it is; NULL: null */
 
 /* Appends s as a quoted JSON string. */
 void json_quote(struct buf *out, const char *s, size_t len);

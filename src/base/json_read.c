@@ -1,4 +1,4 @@
-/* json_read.c - see json_read.h. */
+/* json_read_open.c - see json_read_open.h. */
 #include "base/json_read.h"
 
 #include "base/json.h"
@@ -11,14 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-int json_read(const char *text, size_t len, size_t max, const char *what, struct json_place *out,
-              struct err *err)
+int json_read_open(const char *text, size_t len, size_t max, const char *what,
+                   struct json_node *out, struct err *err)
 {
     return json_read_deep(text, len, max, JSON_DEPTH_MAX, what, out, err);
 }
 
 int json_read_deep(const char *text, size_t len, size_t max, size_t depth, const char *what,
-                   struct json_place *out, struct err *err)
+                   struct json_node *out, struct err *err)
 {
     json_error_t at;
     json_t *doc;
@@ -34,11 +34,11 @@ int json_read_deep(const char *text, size_t len, size_t max, size_t depth, const
     if (!doc)
         return err_set(err, E_INVALID, "%s is not valid JSON: line %d, column %d: %s", what,
                        at.line, at.column, at.text);
-    *out = (struct json_place){.value = doc, .key = what};
+    *out = (struct json_node){.value = doc, .key = what};
     return 0;
 }
 
-void json_read_end(struct json_place *doc)
+void json_read_close(struct json_node *doc)
 {
     json_decref(doc->value);
     doc->value = NULL;
@@ -46,7 +46,7 @@ void json_read_end(struct json_place *doc)
 
 /* ---- errors ---- */
 
-static void add_path(const struct json_place *p, struct buf *out)
+static void add_path(const struct json_node *p, struct buf *out)
 {
     if (p->up->up)
         add_path(p->up, out);
@@ -56,7 +56,7 @@ static void add_path(const struct json_place *p, struct buf *out)
         buf_addf(out, "%s%.60s", p->up->up ? "." : "", p->key);
 }
 
-const char *jr_path(const struct json_place *p, struct buf *out)
+const char *json_read_path(const struct json_node *p, struct buf *out)
 {
     if (p->up)
         add_path(p, out);
@@ -65,9 +65,9 @@ const char *jr_path(const struct json_place *p, struct buf *out)
     return buf_cstr(out);
 }
 
-int jr_wrong(const struct json_place *p, struct err *err, const char *fmt, ...)
+int json_read_fail(const struct json_node *p, struct err *err, const char *fmt, ...)
 {
-    const struct json_place *doc = p;
+    const struct json_node *doc = p;
     struct buf path = BUF_INIT;
     char text[512];
     va_list ap;
@@ -80,7 +80,7 @@ int jr_wrong(const struct json_place *p, struct err *err, const char *fmt, ...)
     if (doc == p)
         err_set(err, E_INVALID, "%s %s", doc->key, text);
     else
-        err_set(err, E_INVALID, "%s: %s %s", doc->key, jr_path(p, &path), text);
+        err_set(err, E_INVALID, "%s: %s %s", doc->key, json_read_path(p, &path), text);
     buf_release(&path);
     return -E_INVALID;
 }
@@ -111,11 +111,12 @@ static const char *shown(const json_t *v, char *out, size_t size)
     }
 }
 
-static int mistyped(const struct json_place *p, const char *wanted, struct err *err)
+static int mistyped(const struct json_node *p, const char *wanted, struct err *err)
 {
     char what[64];
 
-    return jr_wrong(p, err, "must be %s, not %s", wanted, shown(p->value, what, sizeof(what)));
+    return json_read_fail(p, err, "must be %s, not %s", wanted,
+                          shown(p->value, what, sizeof(what)));
 }
 
 /* ---- objects ---- */
@@ -128,26 +129,26 @@ static bool listed(const char *word, const char *const *list)
     return false;
 }
 
-static int unknown_key(const struct json_place *member, const char *const *keys, struct err *err)
+static int unknown_key(const struct json_node *member, const char *const *keys, struct err *err)
 {
     const char *meant = suggest_from(member->key, keys);
     struct buf all = BUF_INIT;
     int rc;
 
     if (meant) {
-        rc = jr_wrong(member, err, "is not known: did you mean %s?", meant);
+        rc = json_read_fail(member, err, "is not known: did you mean %s?", meant);
     } else {
         for (; *keys; keys++)
             buf_addf(&all, "%s%s", all.len ? ", " : "", *keys);
-        rc = jr_wrong(member, err, "is not known here; there are: %s", buf_cstr(&all));
+        rc = json_read_fail(member, err, "is not known here; there are: %s", buf_cstr(&all));
     }
     buf_release(&all);
     return rc;
 }
 
-int jr_keys(const struct json_place *p, const char *const *keys, struct err *err)
+int json_read_known_keys(const struct json_node *p, const char *const *keys, struct err *err)
 {
-    struct json_place member;
+    struct json_node member;
     void *iter;
 
     if (!json_is_object(p->value))
@@ -159,101 +160,103 @@ int jr_keys(const struct json_place *p, const char *const *keys, struct err *err
     return 0;
 }
 
-bool jr_get(const struct json_place *object, const char *key, struct json_place *out)
+bool json_read_member(const struct json_node *object, const char *key, struct json_node *out)
 {
     json_t *value = json_object_get(object->value, key);
 
     if (!value)
         return false;
-    *out = (struct json_place){.value = value, .up = object, .key = key};
+    *out = (struct json_node){.value = value, .up = object, .key = key};
     return true;
 }
 
-size_t jr_size(const struct json_place *object)
+size_t json_read_size(const struct json_node *object)
 {
     return json_object_size(object->value);
 }
 
-static void *at_iter(const struct json_place *object, void *iter, struct json_place *member)
+static void *at_iter(const struct json_node *object, void *iter, struct json_node *member)
 {
     if (iter)
-        *member = (struct json_place){
+        *member = (struct json_node){
             .value = json_object_iter_value(iter), .up = object, .key = json_object_iter_key(iter)};
     return iter;
 }
 
-void *jr_first(const struct json_place *object, struct json_place *member)
+void *json_read_first(const struct json_node *object, struct json_node *member)
 {
     return at_iter(object, json_object_iter(object->value), member);
 }
 
-void *jr_next(const struct json_place *object, void *iter, struct json_place *member)
+void *json_read_next(const struct json_node *object, void *iter, struct json_node *member)
 {
     return at_iter(object, json_object_iter_next(object->value, iter), member);
 }
 
 /* ---- arrays and scalars ---- */
 
-int jr_array(const struct json_place *p, size_t max, size_t *n, struct err *err)
+int json_read_array(const struct json_node *p, size_t max, size_t *n, struct err *err)
 {
     if (!json_is_array(p->value))
         return mistyped(p, "a list", err);
     if (json_array_size(p->value) > max)
-        return jr_wrong(p, err, "has %zu entries; at most %zu are taken", json_array_size(p->value),
-                        max);
+        return json_read_fail(p, err, "has %zu entries; at most %zu are taken",
+                              json_array_size(p->value), max);
     *n = json_array_size(p->value);
     return 0;
 }
 
-void jr_item(const struct json_place *array, size_t index, struct json_place *out)
+void json_read_item(const struct json_node *array, size_t index, struct json_node *out)
 {
-    *out = (struct json_place){
+    *out = (struct json_node){
         .value = json_array_get(array->value, index), .up = array, .index = index};
 }
 
-int jr_text(const struct json_place *p, size_t min, size_t max, struct arena *arena,
-            const char **out, struct err *err)
+int json_read_text(const struct json_node *p, size_t min, size_t max, struct arena *arena,
+                   const char **out, struct err *err)
 {
     size_t len = json_string_length(p->value);
 
     if (!json_is_string(p->value))
         return mistyped(p, "a text", err);
     if (memchr(json_string_value(p->value), '\0', len))
-        return jr_wrong(p, err, "holds a NUL character, which no command can be given");
+        return json_read_fail(p, err, "holds a NUL character, which no command can be given");
     if (len < min)
-        return jr_wrong(p, err, "is empty");
+        return json_read_fail(p, err, "is empty");
     if (len > max)
-        return jr_wrong(p, err, "has %zu bytes; at most %zu are taken", len, max);
+        return json_read_fail(p, err, "has %zu bytes; at most %zu are taken", len, max);
     *out = arena_memdup0(arena, json_string_value(p->value), len);
     return 0;
 }
 
-int jr_i64(const struct json_place *p, int64_t min, int64_t max, int64_t *out, struct err *err)
+int json_read_i64(const struct json_node *p, int64_t min, int64_t max, int64_t *out,
+                  struct err *err)
 {
     int64_t n = json_integer_value(p->value);
 
     if (!json_is_integer(p->value))
         return mistyped(p, "a whole number", err);
     if (n < min || n > max)
-        return jr_wrong(p, err, "must be from %lld to %lld, not %lld", (long long)min,
-                        (long long)max, (long long)n);
+        return json_read_fail(p, err, "must be from %lld to %lld, not %lld", (long long)min,
+                              (long long)max, (long long)n);
     *out = n;
     return 0;
 }
 
-int jr_double(const struct json_place *p, double min, double max, double *out, struct err *err)
+int json_read_double(const struct json_node *p, double min, double max, double *out,
+                     struct err *err)
 {
     double n = json_number_value(p->value);
 
     if (!json_is_number(p->value))
         return mistyped(p, "a number", err);
     if (!(n >= min && n <= max))
-        return jr_wrong(p, err, "must be from %g to %g, not %g", min, max, n);
+        return json_read_fail(p, err, "must be from %g to %g, not %g", min, max, n);
     *out = n;
     return 0;
 }
 
-const char *jr_raw(const struct json_place *p, struct arena *arena)
+const char *json_read_raw(const struct json_node *p, struct arena *arena)
 {
     char *text = json_text(p->value);
     char *copy = arena_strdup(arena, text);

@@ -103,23 +103,23 @@ static int fence(const struct cli *c, bool yes)
     return code;
 }
 
-struct wish {
+struct command_options {
     int64_t older_than;
     bool dry_run, yes;
 };
 
 static const struct option options[] = {
-    {"older-than", OPTION_DURATION, offsetof(struct wish, older_than), "DURATION",
+    {"older-than", OPTION_DURATION, offsetof(struct command_options, older_than), "DURATION",
      "with cleanup-events: what ended longer ago goes"},
-    {"dry-run", OPTION_FLAG, offsetof(struct wish, dry_run), NULL,
+    {"dry-run", OPTION_FLAG, offsetof(struct command_options, dry_run), NULL,
      "with cleanup-events: only say what would go"},
-    {"yes", OPTION_FLAG, offsetof(struct wish, yes), NULL, "with fence: that is meant"},
+    {"yes", OPTION_FLAG, offsetof(struct command_options, yes), NULL, "with fence: that is meant"},
     {0},
 };
 
 static int cmd_admin(int argc, char **argv)
 {
-    struct wish w = {.older_than = -1};
+    struct command_options w = {.older_than = -1};
     struct cli c;
     int code = cli_begin(&c, &command_admin, argc, argv, &w);
 

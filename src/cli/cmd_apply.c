@@ -5,8 +5,8 @@
 
 static void add_number(struct json_writer *w, const char *key, size_t n)
 {
-    jw_key(w, key);
-    jw_i64(w, (int64_t)n);
+    json_write_key(w, key);
+    json_write_i64(w, (int64_t)n);
 }
 
 static void print_json(const struct pawl_applied *a)
@@ -14,19 +14,19 @@ static void print_json(const struct pawl_applied *a)
     struct buf b = BUF_INIT;
     struct json_writer w = JSON_WRITER(&b);
 
-    jw_begin(&w, '{');
-    jw_key(&w, "name");
-    jw_text(&w, a->definition.name);
-    jw_key(&w, "hash");
-    jw_text(&w, a->definition.hash);
-    jw_key(&w, "unchanged");
-    jw_bool(&w, a->unchanged);
+    json_write_begin(&w, '{');
+    json_write_key(&w, "name");
+    json_write_text(&w, a->definition.name);
+    json_write_key(&w, "hash");
+    json_write_text(&w, a->definition.hash);
+    json_write_key(&w, "unchanged");
+    json_write_bool(&w, a->unchanged);
     add_number(&w, "tasks", a->definition.tasks);
     add_number(&w, "nested", a->definition.nested);
     add_number(&w, "schedules", a->definition.schedules);
     add_number(&w, "kept", a->kept);
     add_number(&w, "removed", a->removed);
-    jw_end(&w, '}');
+    json_write_end(&w, '}');
     puts(buf_cstr(&b));
     buf_release(&b);
 }

@@ -1,8 +1,8 @@
 /* cmd_bench.c - pawl bench: how fast Pawl is with this database on this machine, and what limits
  * it. All happens in a tenant of its own, beside the data of others, which goes again in the end.
  */
-#include "cli/bench.h"
-#include "cli/run.h"
+#include "cli/bench/bench.h"
+#include "cli/run_workflow.h"
 
 #include "base/env.h"
 #include "base/json.h"
@@ -14,8 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define USUAL_US 1000000
-#define MOST_US  60000000
+#define DEFAULT_US 1000000
+#define MAX_US     60000000
 
 /* ---- a place for it ---- */
 
@@ -164,25 +164,25 @@ static void print_text(const struct bench *b)
 
 static void add_times(struct json_writer *w, const char *key, const struct bench_times *t)
 {
-    jw_key(w, key);
+    json_write_key(w, key);
     if (!t->us.n) {
-        jw_null(w);
+        json_write_null(w);
         return;
     }
-    jw_begin(w, '{');
-    jw_key(w, "p50_us");
-    jw_i64(w, times_at(t, 50));
-    jw_key(w, "p99_us");
-    jw_i64(w, times_at(t, 99));
-    jw_key(w, "n");
-    jw_i64(w, (int64_t)t->us.n);
-    jw_end(w, '}');
+    json_write_begin(w, '{');
+    json_write_key(w, "p50_us");
+    json_write_i64(w, times_at(t, 50));
+    json_write_key(w, "p99_us");
+    json_write_i64(w, times_at(t, 99));
+    json_write_key(w, "n");
+    json_write_i64(w, (int64_t)t->us.n);
+    json_write_end(w, '}');
 }
 
 static void add_rate(struct json_writer *w, const char *key, double n)
 {
-    jw_key(w, key);
-    jw_i64(w, (int64_t)n);
+    json_write_key(w, key);
+    json_write_i64(w, (int64_t)n);
 }
 
 static void print_json(const struct bench *b)
@@ -190,7 +190,7 @@ static void print_json(const struct bench *b)
     struct buf out = BUF_INIT;
     struct json_writer w = JSON_WRITER(&out);
 
-    jw_begin(&w, '{');
+    json_write_begin(&w, '{');
     add_times(&w, "sync", &b->sync);
     add_times(&w, "read", &b->read);
     add_times(&w, "submit", &b->submit);
@@ -198,12 +198,12 @@ static void print_json(const struct bench *b)
     add_rate(&w, "submits_per_s", b->submits);
     add_rate(&w, "runs_per_s", b->runs);
     add_rate(&w, "lives_per_s", b->lives);
-    jw_key(&w, "limits");
-    jw_begin(&w, '[');
-    jw_text(&w, limit_of_one(b));
-    jw_text(&w, limit_of_many(b));
-    jw_end(&w, ']');
-    jw_end(&w, '}');
+    json_write_key(&w, "limits");
+    json_write_begin(&w, '[');
+    json_write_text(&w, limit_of_one(b));
+    json_write_text(&w, limit_of_many(b));
+    json_write_end(&w, ']');
+    json_write_end(&w, '}');
     puts(out.ptr);
     buf_release(&out);
 }
@@ -241,25 +241,25 @@ static int bench(const struct cli *c, int64_t span)
     return code ? code : left;
 }
 
-struct wish {
+struct command_options {
     int64_t span;
 };
 
 static const struct option options[] = {
-    {"span", OPTION_DURATION, offsetof(struct wish, span), "DURATION",
+    {"span", OPTION_DURATION, offsetof(struct command_options, span), "DURATION",
      "measure each of its parts for so long; 1s unless you say more or less"},
     {0},
 };
 
 static int cmd_bench(int argc, char **argv)
 {
-    struct wish w = {.span = USUAL_US};
+    struct command_options w = {.span = DEFAULT_US};
     struct cli c;
     int code = cli_begin(&c, &command_bench, argc, argv, &w);
 
     if (code >= 0)
         return code;
-    if (w.span <= 0 || w.span > MOST_US)
+    if (w.span <= 0 || w.span > MAX_US)
         code = cli_wrong("--span is more than nothing, and at most 1m");
     else
         code = bench(&c, w.span);

@@ -5,7 +5,7 @@
 #include <limits.h>
 #include <string.h>
 
-static void tell(int64_t id, const struct pawl_cancelled *c, bool let_finish)
+static void print_cancelled(int64_t id, const struct pawl_cancelled *c, bool let_finish)
 {
     const char *asked = let_finish ? "may finish" : "asked to end";
     bool runs = !strcmp(c->status, "running"), cancelled = !strcmp(c->status, "cancelled");
@@ -39,7 +39,7 @@ static int cancel_one(struct pawl *p, const char *which, const char *reason, boo
         printf("{\"id\":%lld,\"status\":\"%s\",\"left\":%lld}\n", (long long)id, c.status,
                (long long)c.left);
     else
-        tell(id, &c, let_finish);
+        print_cancelled(id, &c, let_finish);
     return 0;
 }
 

@@ -2,7 +2,7 @@
  * then what became of them, the first task that is not the same, and the tasks that differ. */
 #include "base/json.h"
 #include "base/mem.h"
-#include "cli/view.h"
+#include "cli/view/view.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -289,11 +289,12 @@ static void print_diff(const json_t *o, bool same)
 
 /* ---- the command ---- */
 
-struct asked {
+struct command_options {
     bool exit_code;
 };
 
-static int diff(struct pawl *p, const char *const *which, const struct asked *a, bool json)
+static int diff(struct pawl *p, const char *const *which, const struct command_options *a,
+                bool json)
 {
     struct pawl_error err;
     char *text = NULL;
@@ -318,14 +319,14 @@ static int diff(struct pawl *p, const char *const *which, const struct asked *a,
 }
 
 static const struct option options[] = {
-    {"exit-code", OPTION_FLAG, offsetof(struct asked, exit_code), NULL,
+    {"exit-code", OPTION_FLAG, offsetof(struct command_options, exit_code), NULL,
      "exit with 1 if they are not the same, as diff does; else 0 says that they were compared"},
     {0},
 };
 
 static int cmd_diff(int argc, char **argv)
 {
-    struct asked a = {0};
+    struct command_options a = {0};
     struct cli c;
     struct pawl *p;
     int code = cli_begin(&c, &command_diff, argc, argv, &a);

@@ -1,7 +1,7 @@
 /* cmd_exec.c - pawl exec: one command as an execution. Here and now: this process submits it, works
  * on it alone and shows its output; if it dies, a worker of the same state folder goes on. Or, with
  * --detach, by whichever worker serves its queue. */
-#include "cli/run.h"
+#include "cli/run_workflow.h"
 
 #include "base/env.h"
 #include "base/mem.h"
@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define LOOK_MS  1000    /* another may have taken it over */
+#define CHECK_MS 1000    /* another may have taken it over */
 #define LEAVE_US 2000000 /* for what is to be written before it is left */
 
 struct exec {
@@ -157,7 +157,7 @@ static void submitted(void *arg, const struct pawl_job *job, const struct pawl_e
     }
 }
 
-static void told(void *arg, int64_t execution, const char *status)
+static void on_status(void *arg, int64_t execution, const char *status)
 {
     struct exec *x = arg;
 
@@ -200,7 +200,7 @@ static int follow(struct exec *x, int signals)
 {
     int signal;
 
-    if (run_step(x->e, signals, LOOK_MS, &signal, &x->err))
+    if (run_step(x->e, signals, CHECK_MS, &signal, &x->err))
         return signals_pending(NULL) ? -1 : cli_fail(&x->err);
     if (x->rc)
         return cli_fail(&x->err);
@@ -210,7 +210,7 @@ static int follow(struct exec *x, int signals)
         return leave(x, signals, signal);
     if (signal)
         cancel(x, signal, signal == SIGINT ? "Ctrl-C" : "pawl exec was told to end");
-    if (x->news || clock_boot_us() - x->looked >= LOOK_MS * 1000LL) {
+    if (x->news || clock_boot_us() - x->looked >= CHECK_MS * 1000LL) {
         x->news = false;
         x->looked = clock_boot_us();
         if (output_copy(x->p, &x->output, &x->err))
@@ -244,7 +244,7 @@ static int status_code(const struct exec *x)
 }
 
 /* `report` gets the id once it is accepted; -1: nobody waits for it. */
-static int run_here(struct exec *x, int signals, int report)
+static int run_in_foreground(struct exec *x, int signals, int report)
 {
     struct pawl_engine_options eo = {
         .here = true, .slots = 1, .state = x->state, .give_up = signals_pending};
@@ -253,7 +253,7 @@ static int run_here(struct exec *x, int signals, int report)
     signal(SIGPIPE, SIG_IGN);
     if (pawl_engine_open(x->p, &eo, &x->e, &x->err))
         return cli_fail(&x->err);
-    pawl_engine_watch(x->e, told, x);
+    pawl_engine_watch(x->e, on_status, x);
     if (pawl_engine_submit(x->e, &x->job, submitted, x, &x->err))
         return cli_fail(&x->err);
     while (code < 0) {
@@ -276,7 +276,7 @@ static int run_here(struct exec *x, int signals, int report)
 /* ---- detached ---- */
 
 /* Without a queue there is no worker to leave it to: a process of its own stays with it. */
-static int run_behind(struct exec *x)
+static int run_detached(struct exec *x)
 {
     char text[32] = "";
     int64_t id;
@@ -296,7 +296,7 @@ static int run_behind(struct exec *x)
             return 2;
         dup2(null, STDIN_FILENO);
         dup2(null, STDOUT_FILENO);
-        return run_here(x, signals_open(), ends[1]);
+        return run_in_foreground(x, signals_open(), ends[1]);
     }
     close(ends[1]);
     if (read(ends[0], text, sizeof(text) - 1) <= 0) {
@@ -315,7 +315,7 @@ static int run_behind(struct exec *x)
 static int submit(struct exec *x)
 {
     if (!pawl_has_queue(x->p))
-        return run_behind(x);
+        return run_detached(x);
     if (pawl_submit(x->p, &x->job, 1, &x->err))
         return cli_fail(&x->err);
     return print_execution(x, x->job.id);
@@ -334,7 +334,7 @@ static int exec(struct exec *x)
     if (x->detach)
         return submit(x);
     x->output.to = x->cli->json ? stderr : stdout;
-    return run_here(x, signals, -1);
+    return run_in_foreground(x, signals, -1);
 }
 
 static const struct option options[] = {

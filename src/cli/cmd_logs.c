@@ -193,7 +193,7 @@ static void wait_for_more(struct pawl_listener *l)
 }
 
 /* Workflows and fan-outs have none of their own. */
-static void say_no_output(struct pawl *p, int64_t id)
+static void print_no_output(struct pawl *p, int64_t id)
 {
     char *json;
     json_t *v;
@@ -232,7 +232,7 @@ static int print_all(struct pawl *p, struct logs *g, char *bytes, struct pawl_li
         wait_for_more(l);
     }
     if (!page.attempt)
-        say_no_output(p, g->id);
+        print_no_output(p, g->id);
     else if (!page.next && !g->json)
         fprintf(stderr, "pawl: attempt %d of execution %lld %s\n", page.attempt, (long long)g->id,
                 page.ended ? "wrote nothing, or nothing of it is kept" : "has written nothing yet");

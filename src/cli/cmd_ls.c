@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#define USUAL 20
-#define PAGE  1000
+#define DEFAULT_COUNT 20
+#define PAGE          1000
 
 struct ls {
     const char *parent, *tasks;
@@ -97,7 +97,7 @@ static int end_table(struct ls *l, int rc, const struct pawl_error *err)
 }
 
 /* A table without a line does not tell that it would have some. */
-static void say_none(const struct ls *l)
+static void print_empty_hint(const struct ls *l)
 {
     bool picky = l->q.status || l->q.kind || l->q.name || l->q.workflow || l->q.queue;
 
@@ -149,7 +149,7 @@ static int ls(struct pawl *p, struct ls *l)
     else
         code = l->parent ? cli_id(p, l->parent, &l->q.parent) : 0;
     if (!code && !(code = l->tasks ? tasks(p, l, workflow) : list(p, l)))
-        say_none(l);
+        print_empty_hint(l);
     return code;
 }
 
@@ -175,7 +175,7 @@ static const struct option options[] = {
 
 static int cmd_ls(int argc, char **argv)
 {
-    struct ls l = {.limit = USUAL};
+    struct ls l = {.limit = DEFAULT_COUNT};
     struct cli c;
     struct pawl *p;
     int code = cli_begin(&c, &command_ls, argc, argv, &l);

@@ -28,25 +28,25 @@ static void print_sample(const char *line)
     struct buf b = BUF_INIT, text = BUF_INIT;
     struct json_writer w = JSON_WRITER(&b);
 
-    jw_begin(&w, '{');
+    json_write_begin(&w, '{');
     buf_add(&text, line, name);
-    jw_key(&w, "metric");
-    jw_text(&w, text.ptr);
-    jw_key(&w, "labels");
-    jw_begin(&w, '{');
+    json_write_key(&w, "metric");
+    json_write_text(&w, text.ptr);
+    json_write_key(&w, "labels");
+    json_write_begin(&w, '{');
     while (*at == '{' || *at == ',') {
         size_t key = strcspn(at + 1, "=");
 
         buf_reset(&text);
         buf_add(&text, at + 1, key);
-        jw_key(&w, buf_cstr(&text));
+        json_write_key(&w, buf_cstr(&text));
         at = take_value(at + 1 + key + 2, &text);
-        jw_text(&w, buf_cstr(&text));
+        json_write_text(&w, buf_cstr(&text));
     }
-    jw_end(&w, '}');
-    jw_key(&w, "value");
-    jw_raw(&w, strchr(at, ' ') + 1);
-    jw_end(&w, '}');
+    json_write_end(&w, '}');
+    json_write_key(&w, "value");
+    json_write_raw(&w, strchr(at, ' ') + 1);
+    json_write_end(&w, '}');
     puts(b.ptr);
     buf_release(&b);
     buf_release(&text);

@@ -61,11 +61,12 @@ static int print_if_named(void *arg, const char *json)
     return 0;
 }
 
-struct wish {
+struct command_options {
     const char *verb, *queue, *limit, *reason;
 };
 
-static int set(struct pawl *p, const struct wish *w, struct pawl_error *err, struct buf *done)
+static int set(struct pawl *p, const struct command_options *w, struct pawl_error *err,
+               struct buf *done)
 {
     int64_t max = -1;
     bool paused;
@@ -88,7 +89,7 @@ static int set(struct pawl *p, const struct wish *w, struct pawl_error *err, str
 }
 
 /* Does it, and says what was done. */
-static int act(struct pawl *p, const struct wish *w, bool json)
+static int act(struct pawl *p, const struct command_options *w, bool json)
 {
     struct buf done = BUF_INIT;
     struct pawl_error err;
@@ -114,7 +115,7 @@ static int act(struct pawl *p, const struct wish *w, bool json)
 }
 
 /* What is wrong with it before a database is asked; 0: nothing. */
-static int check(const struct wish *w)
+static int check(const struct command_options *w)
 {
     bool setting = w->verb && !strcmp(w->verb, "set");
 
@@ -131,15 +132,16 @@ static int check(const struct wish *w)
 }
 
 static const struct option options[] = {
-    {"limit", OPTION_TEXT, offsetof(struct wish, limit), "N|none",
+    {"limit", OPTION_TEXT, offsetof(struct command_options, limit), "N|none",
      "with set: so many may run at once"},
-    {"reason", OPTION_TEXT, offsetof(struct wish, reason), "TEXT", "why; it is kept, with who"},
+    {"reason", OPTION_TEXT, offsetof(struct command_options, reason), "TEXT",
+     "why; it is kept, with who"},
     {0},
 };
 
 static int cmd_queue(int argc, char **argv)
 {
-    struct wish w = {0};
+    struct command_options w = {0};
     struct cli c;
     struct pawl *p;
     int code = cli_begin(&c, &command_queue, argc, argv, &w);

@@ -1,11 +1,11 @@
 /* cmd_rerun.c - pawl rerun: what has ended runs again. */
 #include "base/mem.h"
-#include "cli/here.h"
+#include "cli/foreground.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static void tell(const json_t *told, bool dry)
+static void print_rerun(const json_t *told, bool dry)
 {
     int64_t id = json_integer_value(json_object_get(told, "id"));
     json_t *nodes = json_object_get(told, "nodes"), *n;
@@ -57,7 +57,7 @@ static int64_t rerun_at(struct pawl *p, int64_t id)
 /* What was run here and now has a queue that no worker serves: it is run so again. */
 static int go_on(const struct cli *c, struct pawl *p, int64_t id, const char *state)
 {
-    struct here h = {.state = state, .kind = c->json ? PROGRESS_NONE : progress_auto()};
+    struct foreground h = {.state = state, .kind = c->json ? PROGRESS_NONE : progress_auto()};
     struct pawl_error err;
     json_t *v;
     char *json;
@@ -71,7 +71,7 @@ static int go_on(const struct cli *c, struct pawl *p, int64_t id, const char *st
     json_decref(v);
     free(json);
     h.since = rerun_at(p, h.tree);
-    return here ? here_run(&h, p) : 0;
+    return here ? foreground_run(&h, p) : 0;
 }
 
 static int rerun(struct cli *c, struct pawl *p, const struct pawl_rerun *how, const char *state)
@@ -90,7 +90,7 @@ static int rerun(struct cli *c, struct pawl *p, const struct pawl_rerun *how, co
     if (c->json)
         puts(json);
     else
-        tell(told, how->dry_run);
+        print_rerun(told, how->dry_run);
     fflush(stdout);
     if (!how->dry_run)
         code = go_on(c, p, json_integer_value(json_object_get(told, "id")), state);

@@ -3,13 +3,13 @@
  * also one that was applied, by its name. */
 #include "base/mem.h"
 #include "cli/definition.h"
-#include "cli/here.h"
+#include "cli/foreground.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-struct flow_run {
+struct run_command {
     const char *queue, *priority, *key, *config, *state, *progress_name, *slots;
     struct texts params;
     enum progress_kind kind;
@@ -19,7 +19,7 @@ struct flow_run {
     struct pawl_error err;
 };
 
-static int read_options(struct flow_run *r)
+static int read_options(struct run_command *r)
 {
     int64_t n = 0;
 
@@ -38,7 +38,7 @@ static int read_options(struct flow_run *r)
     return 0;
 }
 
-static int open_database(struct flow_run *r)
+static int open_database(struct run_command *r)
 {
     struct pawl_options o = cli_options(r->cli, false);
 
@@ -46,42 +46,43 @@ static int open_database(struct flow_run *r)
     return pawl_open(&o, &r->p, &r->err) ? cli_fail(&r->err) : 0;
 }
 
-static int run_here(struct flow_run *r)
+static int run_in_foreground(struct run_command *r)
 {
-    struct here h = {.job = &r->job, .state = r->state, .kind = r->kind, .json = r->cli->json};
+    struct foreground h = {
+        .job = &r->job, .state = r->state, .kind = r->kind, .json = r->cli->json};
     int code;
 
     if ((code = cli_validate(r->job.workflow, false, NULL)) || (code = open_database(r)))
         return code;
-    return here_run(&h, r->p);
+    return foreground_run(&h, r->p);
 }
 
 static const struct option run_options[] = {
-    {"param", OPTION_TEXTS, offsetof(struct flow_run, params), "NAME=VALUE",
+    {"param", OPTION_TEXTS, offsetof(struct run_command, params), "NAME=VALUE",
      "a value for a parameter of the workflow"},
-    {"progress", OPTION_TEXT, offsetof(struct flow_run, progress_name), "auto|tty|plain|json|none",
-     "how to show what happens: a live tree, lines, events as JSON"},
-    {"priority", OPTION_TEXT, offsetof(struct flow_run, priority), "N",
+    {"progress", OPTION_TEXT, offsetof(struct run_command, progress_name),
+     "auto|tty|plain|json|none", "how to show what happens: a live tree, lines, events as JSON"},
+    {"priority", OPTION_TEXT, offsetof(struct run_command, priority), "N",
      "what is higher is claimed first; 0 is usual"},
-    {"key", OPTION_TEXT, offsetof(struct flow_run, key), "KEY",
+    {"key", OPTION_TEXT, offsetof(struct run_command, key), "KEY",
      "an idempotency key: the same submission twice is one execution"},
-    {"state", OPTION_TEXT, offsetof(struct flow_run, state), "DIR",
+    {"state", OPTION_TEXT, offsetof(struct run_command, state), "DIR",
      "the folder in which running attempts keep their files"},
-    {"config", OPTION_TEXT, offsetof(struct flow_run, config), "FILE",
+    {"config", OPTION_TEXT, offsetof(struct run_command, config), "FILE",
      "the configuration, instead of pawl.yaml in this folder or your own"},
     {0},
 };
 
 static int cmd_run(int argc, char **argv)
 {
-    struct flow_run r = {0};
+    struct run_command r = {0};
     struct cli c;
     int code = cli_begin(&c, &command_run, argc, argv, &r);
 
     if (code < 0) {
         r.cli = &c;
         if (!(code = read_options(&r)))
-            code = run_here(&r);
+            code = run_in_foreground(&r);
         pawl_close(r.p);
         cli_end(&c);
     }
@@ -112,7 +113,7 @@ static bool is_applied_name(const char *word)
     return !strpbrk(word, "./") && (stat(word, &st) || !S_ISREG(st.st_mode));
 }
 
-static int submit(struct flow_run *r)
+static int submit(struct run_command *r)
 {
     char *json;
     int code;
@@ -142,22 +143,22 @@ static int submit(struct flow_run *r)
 }
 
 static const struct option submit_options[] = {
-    {"param", OPTION_TEXTS, offsetof(struct flow_run, params), "NAME=VALUE",
+    {"param", OPTION_TEXTS, offsetof(struct run_command, params), "NAME=VALUE",
      "a value for a parameter of the workflow"},
-    {"queue", OPTION_TEXT, offsetof(struct flow_run, queue), "QUEUE",
+    {"queue", OPTION_TEXT, offsetof(struct run_command, queue), "QUEUE",
      "the queue that its tasks wait in, unless they name one"},
-    {"priority", OPTION_TEXT, offsetof(struct flow_run, priority), "N",
+    {"priority", OPTION_TEXT, offsetof(struct run_command, priority), "N",
      "what is higher is claimed first; 0 is usual"},
-    {"key", OPTION_TEXT, offsetof(struct flow_run, key), "KEY",
+    {"key", OPTION_TEXT, offsetof(struct run_command, key), "KEY",
      "an idempotency key: the same submission twice is one execution"},
-    {"config", OPTION_TEXT, offsetof(struct flow_run, config), "FILE",
+    {"config", OPTION_TEXT, offsetof(struct run_command, config), "FILE",
      "the configuration, instead of pawl.yaml in this folder or your own"},
     {0},
 };
 
 static int cmd_submit(int argc, char **argv)
 {
-    struct flow_run r = {0};
+    struct run_command r = {0};
     struct cli c;
     int code = cli_begin(&c, &command_submit, argc, argv, &r);
 

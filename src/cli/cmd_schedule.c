@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define USUAL_NEXT 10
+#define DEFAULT_NEXT 10
 
-struct wish {
+struct command_options {
     const char *verb, *name, *reason;
     int64_t n; /* < 0: not said */
     const struct cli *cli;
@@ -57,7 +57,7 @@ static int add_schedule(void *arg, const char *json)
     return 0;
 }
 
-static int list(struct pawl *p, const struct wish *w)
+static int list(struct pawl *p, const struct command_options *w)
 {
     static const char *const heads[] = {"<SCHEDULE",   "~<CRON",     "~~<ZONE",
                                         "<NEXT (UTC)", "~~LAST RUN", "<STATE"};
@@ -89,10 +89,10 @@ static int add_due(void *arg, const char *json)
     return 0;
 }
 
-static int next(struct pawl *p, const struct wish *w)
+static int next(struct pawl *p, const struct command_options *w)
 {
     static const char *const heads[] = {"<DUE (UTC)", "~<FIRES", "<SCHEDULE"};
-    size_t n = w->n < 0 ? USUAL_NEXT : (size_t)w->n;
+    size_t n = w->n < 0 ? DEFAULT_NEXT : (size_t)w->n;
     struct table t = {0};
     struct pawl_error err;
 
@@ -109,7 +109,7 @@ static int next(struct pawl *p, const struct wish *w)
 
 /* ---- an operator's hand ---- */
 
-static int run(struct pawl *p, const struct wish *w)
+static int run(struct pawl *p, const struct command_options *w)
 {
     struct pawl_error err;
     int64_t id;
@@ -128,7 +128,7 @@ static int run(struct pawl *p, const struct wish *w)
     return 0;
 }
 
-static int act(struct pawl *p, const struct wish *w)
+static int act(struct pawl *p, const struct command_options *w)
 {
     bool pausing = !strcmp(w->verb, "pause");
     struct pawl_error err;
@@ -148,7 +148,7 @@ static int act(struct pawl *p, const struct wish *w)
 
 static const struct verb {
     const char *name;
-    int (*run)(struct pawl *p, const struct wish *w);
+    int (*run)(struct pawl *p, const struct command_options *w);
     bool named, reason, number; /* what it wants, or takes */
 } verbs[] = {{"ls", list, false, false, false},
              {"next", next, false, false, true},
@@ -167,7 +167,7 @@ static const struct verb *find(const char *name)
 }
 
 /* What is wrong with it before a database is asked; 0: nothing. */
-static int check(const struct wish *w, const struct verb *v)
+static int check(const struct command_options *w, const struct verb *v)
 {
     if (!v)
         return cli_wrong("pawl schedule knows ls, next, pause, resume and run, not '%.60s'",
@@ -183,15 +183,16 @@ static int check(const struct wish *w, const struct verb *v)
 }
 
 static const struct option options[] = {
-    {"n", OPTION_NUMBER, offsetof(struct wish, n), "N", "with next: so many due times; else 10"},
-    {"reason", OPTION_TEXT, offsetof(struct wish, reason), "TEXT",
+    {"n", OPTION_NUMBER, offsetof(struct command_options, n), "N",
+     "with next: so many due times; else 10"},
+    {"reason", OPTION_TEXT, offsetof(struct command_options, reason), "TEXT",
      "with pause, resume and run: why; it is kept, with who"},
     {0},
 };
 
 static int cmd_schedule(int argc, char **argv)
 {
-    struct wish w = {.n = -1};
+    struct command_options w = {.n = -1};
     const struct verb *v;
     struct cli c;
     struct pawl *p;

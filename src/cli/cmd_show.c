@@ -181,7 +181,7 @@ static void print_execution(const json_t *o, int64_t now)
 }
 
 /* Which execution: itself, or one above it; and when. */
-struct asked {
+struct command_options {
     bool parent, workflow;
     struct pawl_moment at;
 };
@@ -195,7 +195,7 @@ static void print_moment(const struct pawl_moment *at)
     buf_release(&b);
 }
 
-static int show(struct pawl *p, const char *which, const struct asked *a, bool json)
+static int show(struct pawl *p, const char *which, const struct command_options *a, bool json)
 {
     struct pawl_error err;
     char *text = NULL;
@@ -225,17 +225,17 @@ static int show(struct pawl *p, const char *which, const struct asked *a, bool j
 }
 
 static const struct option options[] = {
-    {"parent", OPTION_FLAG, offsetof(struct asked, parent), NULL, "its parent"},
-    {"workflow", OPTION_FLAG, offsetof(struct asked, workflow), NULL,
+    {"parent", OPTION_FLAG, offsetof(struct command_options, parent), NULL, "its parent"},
+    {"workflow", OPTION_FLAG, offsetof(struct command_options, workflow), NULL,
      "the workflow that it is a task of"},
-    {"at", OPTION_MOMENT, offsetof(struct asked, at), "TIME",
+    {"at", OPTION_MOMENT, offsetof(struct command_options, at), "TIME",
      "as it was then, by its events; =#N: after the event of that number"},
     {0},
 };
 
 static int cmd_show(int argc, char **argv)
 {
-    struct asked a = {0};
+    struct command_options a = {0};
     struct cli c;
     struct pawl *p;
     int code = cli_begin(&c, &command_show, argc, argv, &a);

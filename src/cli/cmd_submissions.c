@@ -3,9 +3,9 @@
 #include "cli/cli.h"
 #include "cli/table.h"
 
-#define USUAL 100
+#define DEFAULT_COUNT 100
 
-struct wish {
+struct command_options {
     const char *status;
     int64_t limit;
 };
@@ -30,7 +30,7 @@ static int add(void *arg, const char *json)
     return 0;
 }
 
-static int list(struct pawl *p, const struct wish *w, bool json)
+static int list(struct pawl *p, const struct command_options *w, bool json)
 {
     static const char *const heads[] = {"ID",   "<STATUS", "<WORKFLOW", "~<REQUESTED (UTC)",
                                         "~<BY", "~<KEY",   "<"};
@@ -50,15 +50,16 @@ static int list(struct pawl *p, const struct wish *w, bool json)
 }
 
 static const struct option options[] = {
-    {"status", OPTION_TEXT, offsetof(struct wish, status), "waiting|taken|refused",
+    {"status", OPTION_TEXT, offsetof(struct command_options, status), "waiting|taken|refused",
      "only those that wait for a worker, that became an execution, or that were refused"},
-    {"limit", OPTION_NUMBER, offsetof(struct wish, limit), "N", "at most so many; else 100"},
+    {"limit", OPTION_NUMBER, offsetof(struct command_options, limit), "N",
+     "at most so many; else 100"},
     {0},
 };
 
 static int cmd_submissions(int argc, char **argv)
 {
-    struct wish w = {.limit = USUAL};
+    struct command_options w = {.limit = DEFAULT_COUNT};
     struct cli c;
     struct pawl *p;
     int code = cli_begin(&c, &command_submissions, argc, argv, &w);

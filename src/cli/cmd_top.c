@@ -1,8 +1,8 @@
 /* cmd_top.c - pawl top: what goes on everywhere, again and again. On a terminal it takes the whole
  * of it and obeys keys; otherwise it is one frame of text, or one object. */
-#include "cli/run.h"
+#include "cli/run_workflow.h"
 #include "cli/screen.h"
-#include "cli/top.h"
+#include "cli/top/top.h"
 
 #include "base/env.h"
 #include "base/mem.h"
@@ -15,9 +15,9 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#define USUAL_US 1000000
-#define LEAST_US 100000
-#define PATIENCE 1000000 /* µs; what is shown waits no longer for a database that is away */
+#define DEFAULT_US 1000000
+#define MIN_US     100000
+#define PATIENCE   1000000 /* µs; what is shown waits no longer for a database that is away */
 
 /* ---- drawing ---- */
 
@@ -38,11 +38,11 @@ static const char *foot(const struct top *t, bool utf8, struct buf *b)
 
 static bool draw(struct top *t)
 {
-    struct top_look look = {.style = style_of(stdout),
-                            .rows = screen_rows(),
-                            .selected = t->selected,
-                            .first = t->first,
-                            .where = pawl_url(t->p)};
+    struct top_view_state look = {.style = style_of(stdout),
+                                  .rows = screen_rows(),
+                                  .selected = t->selected,
+                                  .first = t->first,
+                                  .where = pawl_url(t->p)};
     struct buf frame = BUF_INIT, words = BUF_INIT;
     bool shown;
 
@@ -110,7 +110,7 @@ static int live(struct top *t)
             code = 128 + SIGHUP;
         else if ((code = wait_for_something(t, signals)) < 0 && !t->paused &&
                  clock_boot_us() >= t->due)
-            top_look_again(t);
+            top_refresh(t);
     }
     screen_close();
     close(signals);
@@ -121,7 +121,7 @@ static int live(struct top *t)
 
 static int once(struct top *t)
 {
-    struct top_look look = {.style = style_of(stdout), .where = pawl_url(t->p)};
+    struct top_view_state look = {.style = style_of(stdout), .where = pawl_url(t->p)};
     struct buf frame = BUF_INIT;
 
     top_frame(&t->model, &look, &frame);
@@ -186,13 +186,13 @@ static const struct option options[] = {
 
 static int cmd_top(int argc, char **argv)
 {
-    struct top t = {.interval = USUAL_US};
+    struct top t = {.interval = DEFAULT_US};
     struct cli c;
     int code = cli_begin(&c, &command_top, argc, argv, &t);
 
     if (code >= 0)
         return code;
-    if (t.interval < LEAST_US)
+    if (t.interval < MIN_US)
         code = cli_wrong("--interval is at least 100ms");
     else
         code = run(&t, &c);

@@ -1,16 +1,16 @@
 /* cmd_tree.c - pawl tree: an execution and all below it. For people the items of fan-outs are
  * folded; for programs it is one object with everything in it. */
 #include "base/mem.h"
-#include "cli/view.h"
+#include "cli/view/view.h"
 
 #include <stdlib.h>
 
-struct asked {
+struct command_options {
     struct pawl_moment at;
     bool critical;
 };
 
-static const struct pawl_moment *when(const struct asked *a)
+static const struct pawl_moment *when(const struct command_options *a)
 {
     return is_moment(&a->at) ? &a->at : NULL;
 }
@@ -25,7 +25,7 @@ static void print_moment(const struct pawl_moment *at, struct line *l)
     buf_release(&b);
 }
 
-static void print_view(const struct view *v, const struct asked *a)
+static void print_view(const struct view *v, const struct command_options *a)
 {
     struct style style = style_of(stdout);
     struct view_rails rails = {0};
@@ -45,7 +45,8 @@ static void print_view(const struct view *v, const struct asked *a)
     line_release(&l);
 }
 
-static int print_json(struct pawl *p, int64_t id, const struct asked *a, struct pawl_error *err)
+static int print_json(struct pawl *p, int64_t id, const struct command_options *a,
+                      struct pawl_error *err)
 {
     char *text = NULL;
     int rc = a->critical ? pawl_critical(p, id, when(a), &text, err)
@@ -58,7 +59,8 @@ static int print_json(struct pawl *p, int64_t id, const struct asked *a, struct 
     return rc;
 }
 
-static int print_tree(struct pawl *p, int64_t id, const struct asked *a, struct pawl_error *err)
+static int print_tree(struct pawl *p, int64_t id, const struct command_options *a,
+                      struct pawl_error *err)
 {
     struct view v = {0};
     int rc;
@@ -71,7 +73,7 @@ static int print_tree(struct pawl *p, int64_t id, const struct asked *a, struct 
     return rc;
 }
 
-static int tree(struct pawl *p, const char *which, const struct asked *a, bool json)
+static int tree(struct pawl *p, const char *which, const struct command_options *a, bool json)
 {
     struct pawl_error err;
     int64_t id;
@@ -83,16 +85,16 @@ static int tree(struct pawl *p, const char *which, const struct asked *a, bool j
 }
 
 static const struct option options[] = {
-    {"at", OPTION_MOMENT, offsetof(struct asked, at), "TIME",
+    {"at", OPTION_MOMENT, offsetof(struct command_options, at), "TIME",
      "as it was then, by its events; =#N: after the event of that number"},
-    {"critical", OPTION_FLAG, offsetof(struct asked, critical), NULL,
+    {"critical", OPTION_FLAG, offsetof(struct command_options, critical), NULL,
      "the chain that its end waited for, and where the time of each went"},
     {0},
 };
 
 static int cmd_tree(int argc, char **argv)
 {
-    struct asked a = {0};
+    struct command_options a = {0};
     struct cli c;
     struct pawl *p;
     int code = cli_begin(&c, &command_tree, argc, argv, &a);

@@ -16,14 +16,14 @@ struct showing {
 
 static void add_text(struct json_writer *w, const char *key, const char *text)
 {
-    jw_key(w, key);
-    jw_text(w, text);
+    json_write_key(w, key);
+    json_write_text(w, text);
 }
 
 static void add_number(struct json_writer *w, const char *key, int64_t n)
 {
-    jw_key(w, key);
-    jw_i64(w, n);
+    json_write_key(w, key);
+    json_write_i64(w, n);
 }
 
 static void print_problem(void *arg, const struct pawl_problem *p)
@@ -37,12 +37,12 @@ static void print_problem(void *arg, const struct pawl_problem *p)
         fprintf(stderr, "%s:%u:%u: %s\n%s", p->file, p->line, p->column, p->message, p->shown);
         return;
     }
-    jw_begin(&w, '{');
+    json_write_begin(&w, '{');
     add_text(&w, "file", p->file);
     add_number(&w, "line", p->line);
     add_number(&w, "column", p->column);
     add_text(&w, "problem", p->message);
-    jw_end(&w, '}');
+    json_write_end(&w, '}');
     puts(buf_cstr(&b));
     buf_release(&b);
 }
@@ -53,14 +53,14 @@ static void print_good(const char *file, const struct pawl_definition *d, bool j
     struct json_writer w = JSON_WRITER(&b);
 
     if (json) {
-        jw_begin(&w, '{');
+        json_write_begin(&w, '{');
         add_text(&w, "file", file);
         add_text(&w, "name", d->name);
         add_text(&w, "hash", d->hash);
         add_number(&w, "tasks", (int64_t)d->tasks);
         add_number(&w, "nested", (int64_t)d->nested);
         add_number(&w, "schedules", (int64_t)d->schedules);
-        jw_end(&w, '}');
+        json_write_end(&w, '}');
     } else {
         buf_addf(&b, "%s: %s, %zu task%s", file, d->name, d->tasks, d->tasks == 1 ? "" : "s");
         if (d->nested)

@@ -10,17 +10,17 @@ static void print_breach(void *arg, const char *invariant, int64_t execution, co
     struct json_writer w = JSON_WRITER(&b);
 
     if (*json) {
-        jw_begin(&w, '{');
-        jw_key(&w, "invariant");
-        jw_text(&w, invariant);
-        jw_key(&w, "execution");
+        json_write_begin(&w, '{');
+        json_write_key(&w, "invariant");
+        json_write_text(&w, invariant);
+        json_write_key(&w, "execution");
         if (execution)
-            jw_i64(&w, execution);
+            json_write_i64(&w, execution);
         else
-            jw_null(&w);
-        jw_key(&w, "detail");
-        jw_text(&w, detail);
-        jw_end(&w, '}');
+            json_write_null(&w);
+        json_write_key(&w, "detail");
+        json_write_text(&w, detail);
+        json_write_end(&w, '}');
     } else {
         buf_addf(&b, "%s ", invariant);
         if (execution)

@@ -1,7 +1,7 @@
 /* cmd_worker.c - pawl worker: runs what is queued, until it is told to stop or, with --drain, until
  * nothing is left. Commands outlive it: the next worker of the same state folder goes on with them.
  */
-#include "cli/run.h"
+#include "cli/run_workflow.h"
 
 #include "base/env.h"
 #include "base/mem.h"
@@ -13,11 +13,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LOOK_MS  1000    /* --drain: what others have may end at any time */
-#define STOP_US  5000000 /* for functions that were told to stop */
-#define AT_ONCE  500000  /* the same if somebody insists */
-#define NOT_EVER INT64_MAX
-#define UNSAID   -1 /* an option */
+#define CHECK_MS  1000    /* --drain: what others have may end at any time */
+#define STOP_US   5000000 /* for functions that were told to stop */
+#define AT_ONCE   500000  /* the same if somebody insists */
+#define NOT_EVER  INT64_MAX
+#define NOT_GIVEN -1 /* an option */
 
 struct worker {
     struct texts queues, plugins;
@@ -51,7 +51,7 @@ static int find_queues(void *arg, const char *json)
     return ours;
 }
 
-static void say_ready(const struct worker *w)
+static void print_ready(const struct worker *w)
 {
     char id[20];
     struct texts found = {0};
@@ -128,7 +128,7 @@ static int work(struct worker *w, struct pawl_error *err)
     int signal = 0, rc = 0;
 
     while (!rc && !signal && !drained) {
-        rc = run_step(w->e, w->signals, w->drain ? LOOK_MS : -1, &signal, err);
+        rc = run_step(w->e, w->signals, w->drain ? CHECK_MS : -1, &signal, err);
         if (!rc && w->drain)
             rc = pawl_engine_drained(w->e, &drained, err);
     }
@@ -143,8 +143,8 @@ static int run(const struct cli *c, struct worker *w)
     struct pawl_engine_options eo = {.queues = w->queues.at,
                                      .plugins = w->plugins.at,
                                      .state = w->state,
-                                     .slots = w->slots == UNSAID ? 0 : (int)w->slots,
-                                     .loops = w->loops == UNSAID ? 0 : (int)w->loops,
+                                     .slots = w->slots == NOT_GIVEN ? 0 : (int)w->slots,
+                                     .loops = w->loops == NOT_GIVEN ? 0 : (int)w->loops,
                                      .give_up = is_signalled,
                                      .arg = w};
     struct pawl_error err;
@@ -157,7 +157,7 @@ static int run(const struct cli *c, struct worker *w)
         goto done;
     if ((rc = pawl_engine_step(w->e, 0, &err))) /* only then others see what it serves */
         goto done;
-    say_ready(w);
+    print_ready(w);
     rc = work(w, &err);
 done:
     pawl_engine_close(w->e);
@@ -185,7 +185,7 @@ static const struct option options[] = {
 
 static int cmd_worker(int argc, char **argv)
 {
-    struct worker w = {.slots = UNSAID, .loops = UNSAID};
+    struct worker w = {.slots = NOT_GIVEN, .loops = NOT_GIVEN};
     struct cli c;
     int code = cli_begin(&c, &command_worker, argc, argv, &w);
 

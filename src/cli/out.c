@@ -44,7 +44,7 @@ void out_word(struct buf *b, const char *word)
 
 /* A sentence is one line, whatever stands in it. A text that ends with a newline is lines: what is
  * wrong with a file, each problem with its place. */
-static int say(const char *text, int exit_code)
+static int print_sentence(const char *text, int exit_code)
 {
     size_t len = strlen(text);
     char *copy = mem_strdup(text), *at = copy, *line;
@@ -75,7 +75,7 @@ int cli_fail_param(const struct pawl_error *err, const char *option)
         snprintf(end, left, ": `pawl ls` lists them");
     else if (err->missing == PAWL_MISSING_PARAM && option)
         snprintf(end, left, "; write %s %s=VALUE", option, err->name);
-    return say(text, pawl_exit_code(err->code));
+    return print_sentence(text, pawl_exit_code(err->code));
 }
 
 int cli_fail(const struct pawl_error *err)
@@ -91,7 +91,7 @@ int cli_wrong(const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
-    return say(text, pawl_exit_code(PAWL_E_INVALID));
+    return print_sentence(text, pawl_exit_code(PAWL_E_INVALID));
 }
 
 int cli_done(int exit_code)

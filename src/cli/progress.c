@@ -4,7 +4,7 @@
 #include "base/env.h"
 #include "base/idmap.h"
 #include "base/mem.h"
-#include "cli/view.h"
+#include "cli/view/view.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -73,7 +73,7 @@ int progress_open(struct pawl *p, int64_t id, enum progress_kind kind, int64_t s
 /* ---- lines ---- */
 
 /* What people want to read of: not how each came to its worker. */
-static bool is_told(const char *what)
+static bool is_shown(const char *what)
 {
     static const char *const told[] = {"started",   "completed", "failed",          "timed_out",
                                        "cancelled", "skipped",   "retry_scheduled", "abandoned",
@@ -110,7 +110,7 @@ static void print_event(struct progress *g, const json_t *v)
     const char *error = field(json_object_get(v, "data"), "error");
     struct buf line = BUF_INIT, clean = BUF_INIT;
 
-    if (what && is_told(what + 1)) {
+    if (what && is_shown(what + 1)) {
         buf_addf(&line, "%.8s  %-16s %s", strlen(at) > 19 ? at + 11 : at, what + 1,
                  name_of(g, field_int(v, "execution")));
         if (*error && strcmp(error, what + 1) != 0)
@@ -122,7 +122,7 @@ static void print_event(struct progress *g, const json_t *v)
     buf_release(&clean);
 }
 
-static int tell(void *arg, const char *json)
+static int print_news(void *arg, const char *json)
 {
     struct progress *g = arg;
     json_t *v;
@@ -135,13 +135,13 @@ static int tell(void *arg, const char *json)
     return 0;
 }
 
-static int tell_events(struct progress *g, struct pawl_error *err)
+static int print_events(struct progress *g, struct pawl_error *err)
 {
     size_t n;
     int rc;
 
     do
-        rc = pawl_follower_next(g->follower, tell, g, &n, err);
+        rc = pawl_follower_next(g->follower, print_news, g, &n, err);
     while (!rc && n);
     fflush(stdout);
     return rc;
@@ -165,7 +165,7 @@ int progress_wait(const struct progress *g)
     return left <= 0 ? 0 : (int)(left / 1000) + 1;
 }
 
-int progress_tell(struct progress *g, bool news, bool now, struct pawl_error *err)
+int progress_update(struct progress *g, bool news, bool now, struct pawl_error *err)
 {
     int rc = 0;
 
@@ -177,7 +177,7 @@ int progress_tell(struct progress *g, bool news, bool now, struct pawl_error *er
     if (g->live && !(rc = live_read(g->live, err)))
         live_draw(g->live);
     else if (g->follower)
-        rc = tell_events(g, err);
+        rc = print_events(g, err);
     g->took = clock_boot_us() - g->looked;
     g->looked += g->took;
     return rc;
@@ -211,7 +211,7 @@ int progress_end(struct progress *g, const char *file, struct pawl_error *err)
     }
     if (!g->follower)
         return 0;
-    if ((rc = tell_events(g, err)) || g->kind != PROGRESS_PLAIN)
+    if ((rc = print_events(g, err)) || g->kind != PROGRESS_PLAIN)
         return rc;
     if (!(rc = view_read(g->p, g->id, NULL, &v, err)))
         rc = view_open_failed(g->p, &v, file, stderr, err);

@@ -19,7 +19,7 @@ MUST_USE int progress_open(struct pawl *p, int64_t id, enum progress_kind kind, 
 /* Tells what is new. `news`: there is something, as far as one knows. It looks as often as is good
  * for its readers, and never so often that the looking takes more than a tenth of the time; with
  * `now` at once. */
-MUST_USE int progress_tell(struct progress *g, bool news, bool now, struct pawl_error *err);
+MUST_USE int progress_update(struct progress *g, bool news, bool now, struct pawl_error *err);
 /* In how many ms it wants to look again. */
 int progress_wait(const struct progress *g);
 /* The terminal has another size. */

@@ -3,7 +3,7 @@
 #ifndef CLI_TABLE_H
 #define CLI_TABLE_H
 
-#include "cli/view.h"
+#include "cli/view/view.h"
 
 /* The first row is the heading. "<" before a column's name keeps its cells to the left, otherwise
  * they go to the right. "~" before that says that the column may be left out: of those with the

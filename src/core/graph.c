@@ -17,7 +17,7 @@ bool graph_is_failure(const struct graph_need *n)
 {
     if (has_failed(n->status))
         return !n->allow_failure;
-    return n->status == S_SKIPPED && n->failed_behind && !n->by_operator;
+    return n->status == S_SKIPPED && n->skipped_by_failure && !n->by_operator;
 }
 
 struct graph_facts graph_facts(const struct graph_need *needs, size_t n)
@@ -42,16 +42,16 @@ enum graph_decision graph_join(int join, size_t left, size_t succeeded)
     return succeeded + left < (size_t)join ? GRAPH_SKIP : GRAPH_WAIT;
 }
 
-int graph_bits_of(const struct graph_need *n)
+int graph_flags_of(const struct graph_need *n)
 {
     if (has_failed(n->status) && !n->allow_failure)
-        return GRAPH_FAILED;
-    return n->status == S_CANCELLED ? GRAPH_CANCELLED : 0;
+        return FLAG_FAILED;
+    return n->status == S_CANCELLED ? FLAG_CANCELLED : 0;
 }
 
 int graph_end(int bits, bool cancel_requested)
 {
-    if (bits & GRAPH_FAILED)
+    if (bits & FLAG_FAILED)
         return S_FAILED; /* also if it was cancelled afterwards: a failure is never hidden */
-    return cancel_requested || (bits & GRAPH_CANCELLED) ? S_CANCELLED : S_SUCCEEDED;
+    return cancel_requested || (bits & FLAG_CANCELLED) ? S_CANCELLED : S_SUCCEEDED;
 }

@@ -16,8 +16,8 @@
 struct graph_need {
     int status;
     bool allow_failure;
-    bool failed_behind; /* skipped, with a failure behind it */
-    bool by_operator;   /* skipped by a person */
+    bool skipped_by_failure; /* skipped, with a failure behind it */
+    bool by_operator;        /* skipped by a person */
 };
 
 /* A need that counts as done: it succeeded, failed but was allowed to, or a person skipped it. */
@@ -41,27 +41,27 @@ enum graph_decision {
  * that is impossible. */
 enum graph_decision graph_join(int join, size_t left, size_t succeeded);
 
-/* What children leave in the bits of their workflow or fan-out (executions.failed_behind). */
-enum graph_bits {
-    GRAPH_FAILED = 1,      /* one failed that was not allowed to */
-    GRAPH_CANCELLED = 2,   /* one was cancelled */
-    GRAPH_BY_OPERATOR = 4, /* of a skipped task: a person skipped it */
-    GRAPH_HANDLED = 8,     /* on_failure was run */
-    GRAPH_EXITED = 16,     /* on_exit was run */
-    GRAPH_STOPPED = 32,    /* of a fan-out: fail_fast ended it */
-    GRAPH_TIMED_OUT = 64,  /* its own timeout ended it */
+/* What children leave in the bits of their workflow or fan-out (executions.skipped_by_failure). */
+enum execution_flag {
+    FLAG_FAILED = 1,      /* one failed that was not allowed to */
+    FLAG_CANCELLED = 2,   /* one was cancelled */
+    FLAG_BY_OPERATOR = 4, /* of a skipped task: a person skipped it */
+    FLAG_HANDLED = 8,     /* on_failure was run */
+    FLAG_EXITED = 16,     /* on_exit was run */
+    FLAG_STOPPED = 32,    /* of a fan-out: fail_fast ended it */
+    FLAG_TIMED_OUT = 64,  /* its own timeout ended it */
 
     /* What people did to it; these are of any execution. */
-    GRAPH_PAUSED = 128,       /* nothing of it and below it starts */
-    GRAPH_RELEASING = 256,    /* the end of a pause is still being carried down */
-    GRAPH_APPROVED = 512,     /* its approval was given */
-    GRAPH_LET_FINISH = 1024,  /* it was cancelled, but what runs below it may finish */
-    GRAPH_AGAIN = 2048,       /* it has run before: what is below it has rows already */
-    GRAPH_ONLY_FAILED = 4096, /* of a fan-out that runs again: items that succeeded do not */
-    GRAPH_NOT_BEGUN = 8192,   /* it is to run again: what is below it is of an earlier run */
-    GRAPH_TELLING = 16384     /* it has ended, and not all that need it have counted that yet */
+    FLAG_PAUSED = 128,       /* nothing of it and below it starts */
+    FLAG_RELEASING = 256,    /* the end of a pause is still being carried down */
+    FLAG_APPROVED = 512,     /* its approval was given */
+    FLAG_LET_FINISH = 1024,  /* it was cancelled, but what runs below it may finish */
+    FLAG_RERUN = 2048,       /* it has run before: what is below it has rows already */
+    FLAG_ONLY_FAILED = 4096, /* of a fan-out that runs again: items that succeeded do not */
+    FLAG_NOT_STARTED = 8192, /* it is to run again: what is below it is of an earlier run */
+    FLAG_NOTIFYING = 16384   /* it has ended, and not all that need it have counted that yet */
 };
-int graph_bits_of(const struct graph_need *n);  /* what this child adds */
+int graph_flags_of(const struct graph_need *n); /* what this child adds */
 int graph_end(int bits, bool cancel_requested); /* the status that it ends with */
 
 #endif

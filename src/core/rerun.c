@@ -20,9 +20,10 @@ static void spread(const struct workflow *w, struct front *front, enum rerun_mar
         for (i = 0; i < task->nfollowers; i++) {
             uint32_t next = task->followers[i];
 
-            if (marks[next] == RERUN_BEHIND)
+            if (marks[next] == RERUN_FOLLOWER)
                 continue;
-            marks[next] = RERUN_BEHIND; /* also one that failed itself: what it needs comes first */
+            marks[next] =
+                RERUN_FOLLOWER; /* also one that failed itself: what it needs comes first */
             *vec_add(front) = next;
         }
     }

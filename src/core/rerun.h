@@ -3,12 +3,12 @@
 #define CORE_RERUN_H
 
 #include "core/graph.h"
-#include "core/workflow.h"
+#include "core/workflow/model.h"
 
 enum rerun_mark {
     RERUN_KEPT = 0,
-    RERUN_FIRST,  /* what was asked for: nothing before it runs again */
-    RERUN_BEHIND, /* it needs, directly or through others, one of those */
+    RERUN_FIRST,    /* what was asked for: nothing before it runs again */
+    RERUN_FOLLOWER, /* it needs, directly or through others, one of those */
 };
 
 /* Marks what failed, or was cancelled, and counts; and all behind it. How each task ended is in

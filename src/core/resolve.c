@@ -2,7 +2,7 @@
 #include "core/resolve.h"
 
 #include "base/json.h"
-#include "core/value.h"
+#include "core/expr/value.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -290,7 +290,7 @@ static bool has_type(const json_t *v, enum param_type type)
  * same. */
 static bool may_be_null(const struct workflow_param *p)
 {
-    return !p->required && (!p->otherwise || !strcmp(p->otherwise, "null"));
+    return !p->required && (!p->default_value || !strcmp(p->default_value, "null"));
 }
 
 static int take_param(const struct workflow_param *p, json_t *given, json_t *params,
@@ -298,8 +298,8 @@ static int take_param(const struct workflow_param *p, json_t *given, json_t *par
 {
     json_t *v = json_object_get(given, p->name);
 
-    if (!v && p->otherwise) {
-        if (!(v = json_loads(p->otherwise, JSON_DECODE_ANY, NULL)))
+    if (!v && p->default_value) {
+        if (!(v = json_loads(p->default_value, JSON_DECODE_ANY, NULL)))
             return err_set(err, E_INTERNAL, "the default of the param %s can't be read", p->name);
         return json_object_set_new(params, p->name, v);
     }

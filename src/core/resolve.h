@@ -4,9 +4,9 @@
 #ifndef CORE_RESOLVE_H
 #define CORE_RESOLVE_H
 
-#include "core/expr.h"
+#include "core/expr/expr.h"
 #include "core/graph.h"
-#include "core/workflow.h"
+#include "core/workflow/model.h"
 
 /* ---- what a workflow is started with ---- */
 

@@ -2,7 +2,7 @@
 #include "core/resolve.h"
 
 #include "base/json.h"
-#include "core/value.h"
+#include "core/expr/value.h"
 
 #include <jansson.h>
 #include <stdlib.h>

@@ -111,38 +111,38 @@ static bool is_output(const char *s)
     return n && n <= NAME_MAX_LEN;
 }
 
-static int read_item(const struct reading *r, const struct field *f, const struct json_place *p,
+static int read_item(const struct reading *r, const struct field *f, const struct json_node *p,
                      const char **out)
 {
-    int rc = jr_text(p, 0, ARG_TEXT_MAX, r->arena, out, r->err);
+    int rc = json_read_text(p, 0, ARG_TEXT_MAX, r->arena, out, r->err);
 
     if (rc)
         return rc;
     if (f->type == ARGS && !p->index && !**out)
-        return jr_wrong(p, r->err, "is empty, but names the program");
+        return json_read_fail(p, r->err, "is empty, but names the program");
     if (f->type == VARS && !is_variable(*out))
-        return jr_wrong(p, r->err, "is not a variable's name: \"%.60s\" (letters, digits and _)",
-                        *out);
+        return json_read_fail(p, r->err,
+                              "is not a variable's name: \"%.60s\" (letters, digits and _)", *out);
     if (f->type == KEYS && !is_output(*out))
-        return jr_wrong(p, r->err,
-                        "is not an output's name: \"%.60s\" (no =, no control characters)", *out);
+        return json_read_fail(
+            p, r->err, "is not an output's name: \"%.60s\" (no =, no control characters)", *out);
     return 0;
 }
 
-static int read_list(const struct reading *r, const struct field *f, const struct json_place *p)
+static int read_list(const struct reading *r, const struct field *f, const struct json_node *p)
 {
-    struct json_place item;
+    struct json_node item;
     const char **list;
     size_t i, n;
     int rc;
 
-    if ((rc = jr_array(p, (size_t)f->max, &n, r->err)))
+    if ((rc = json_read_array(p, (size_t)f->max, &n, r->err)))
         return rc;
     if (n < (size_t)f->min)
-        return jr_wrong(p, r->err, "is an empty list");
+        return json_read_fail(p, r->err, "is an empty list");
     list = arena_zalloc(r->arena, (n + 1) * sizeof(*list));
     for (i = 0; i < n; i++) {
-        jr_item(p, i, &item);
+        json_read_item(p, i, &item);
         if ((rc = read_item(r, f, &item, &list[i])))
             return rc;
     }
@@ -151,27 +151,28 @@ static int read_list(const struct reading *r, const struct field *f, const struc
     return 0;
 }
 
-static int read_pairs(const struct reading *r, const struct field *f, const struct json_place *p)
+static int read_pairs(const struct reading *r, const struct field *f, const struct json_node *p)
 {
-    struct json_place member;
+    struct json_node member;
     struct spec_pair *list;
     size_t n = 0;
     void *iter;
     int rc;
 
-    if ((rc = jr_keys(p, NULL, r->err)))
+    if ((rc = json_read_known_keys(p, NULL, r->err)))
         return rc;
-    if (jr_size(p) > (size_t)f->max)
-        return jr_wrong(p, r->err, "has %zu variables; at most %lld are taken", jr_size(p),
-                        (long long)f->max);
-    list = arena_zalloc(r->arena, (jr_size(p) + 1) * sizeof(*list));
+    if (json_read_size(p) > (size_t)f->max)
+        return json_read_fail(p, r->err, "has %zu variables; at most %lld are taken",
+                              json_read_size(p), (long long)f->max);
+    list = arena_zalloc(r->arena, (json_read_size(p) + 1) * sizeof(*list));
     JSON_EACH(p, iter, &member)
     {
         if (!is_variable(member.key))
-            return jr_wrong(&member, r->err, "is not a variable's name (letters, digits and _)");
+            return json_read_fail(&member, r->err,
+                                  "is not a variable's name (letters, digits and _)");
         list[n].key = arena_strdup(r->arena, member.key);
-        if ((rc = jr_text(&member, 0, ARG_TEXT_MAX - strlen(member.key) - 1, r->arena,
-                          &list[n].value, r->err)))
+        if ((rc = json_read_text(&member, 0, ARG_TEXT_MAX - strlen(member.key) - 1, r->arena,
+                                 &list[n].value, r->err)))
             return rc;
         n++;
     }
@@ -180,19 +181,19 @@ static int read_pairs(const struct reading *r, const struct field *f, const stru
     return 0;
 }
 
-static int read_codes(const struct reading *r, const struct field *f, const struct json_place *p)
+static int read_codes(const struct reading *r, const struct field *f, const struct json_node *p)
 {
-    struct json_place item;
+    struct json_node item;
     int64_t code = 0;
     size_t i, n;
     int *list, rc;
 
-    if ((rc = jr_array(p, (size_t)f->max, &n, r->err)))
+    if ((rc = json_read_array(p, (size_t)f->max, &n, r->err)))
         return rc;
     list = arena_alloc(r->arena, (n + 1) * sizeof(*list));
     for (i = 0; i < n; i++) {
-        jr_item(p, i, &item);
-        if ((rc = jr_i64(&item, 0, 255, &code, r->err)))
+        json_read_item(p, i, &item);
+        if ((rc = json_read_i64(&item, 0, 255, &code, r->err)))
             return rc;
         list[i] = (int)code;
     }
@@ -201,23 +202,23 @@ static int read_codes(const struct reading *r, const struct field *f, const stru
     return 0;
 }
 
-static int read_text(const struct reading *r, const struct field *f, const struct json_place *p)
+static int read_text(const struct reading *r, const struct field *f, const struct json_node *p)
 {
     const char *text;
-    int rc = jr_text(p, (size_t)f->min, (size_t)f->max, r->arena, &text, r->err);
+    int rc = json_read_text(p, (size_t)f->min, (size_t)f->max, r->arena, &text, r->err);
 
     if (rc)
         return rc;
     if (f->type == PATH && *text != '/')
-        return jr_wrong(p, r->err, "must be an absolute path, not \"%.60s\"", text);
+        return json_read_fail(p, r->err, "must be an absolute path, not \"%.60s\"", text);
     *(const char **)slot(r, f->at) = text;
     return 0;
 }
 
-static int read_int(const struct reading *r, const struct field *f, const struct json_place *p)
+static int read_int(const struct reading *r, const struct field *f, const struct json_node *p)
 {
     int64_t n;
-    int rc = jr_i64(p, f->min, f->max, &n, r->err);
+    int rc = json_read_i64(p, f->min, f->max, &n, r->err);
 
     if (rc)
         return rc;
@@ -228,32 +229,32 @@ static int read_int(const struct reading *r, const struct field *f, const struct
     return 0;
 }
 
-static int read_double(const struct reading *r, const struct field *f, const struct json_place *p)
+static int read_double(const struct reading *r, const struct field *f, const struct json_node *p)
 {
     double n;
-    int rc = jr_double(p, 0, (double)f->max, &n, r->err);
+    int rc = json_read_double(p, 0, (double)f->max, &n, r->err);
 
     if (rc)
         return rc;
     if (f->type == FACTOR && n != 0 && n < 1)
-        return jr_wrong(p, r->err, "must be 1 or more, not %g: delays do not shrink", n);
+        return json_read_fail(p, r->err, "must be 1 or more, not %g: delays do not shrink", n);
     *(double *)slot(r, f->at) = n;
     return 0;
 }
 
-static int read_object(const struct reading *r, const struct field *f, const struct json_place *p)
+static int read_object(const struct reading *r, const struct field *f, const struct json_node *p)
 {
-    int rc = jr_keys(p, NULL, r->err);
+    int rc = json_read_known_keys(p, NULL, r->err);
 
     if (!rc)
-        *(const char **)slot(r, f->at) = jr_raw(p, r->arena);
+        *(const char **)slot(r, f->at) = json_read_raw(p, r->arena);
     return rc;
 }
 
 static int read_group(const struct reading *r, const struct field *group,
-                      const struct json_place *p);
+                      const struct json_node *p);
 
-static int read_field(const struct reading *r, const struct field *f, const struct json_place *p)
+static int read_field(const struct reading *r, const struct field *f, const struct json_node *p)
 {
     switch (f->type) {
     case TEXT:
@@ -281,20 +282,19 @@ static int read_field(const struct reading *r, const struct field *f, const stru
     return 0;
 }
 
-static int read_group(const struct reading *r, const struct field *group,
-                      const struct json_place *p)
+static int read_group(const struct reading *r, const struct field *group, const struct json_node *p)
 {
     const char *keys[MAX_FIELDS] = {NULL};
-    struct json_place at;
+    struct json_node at;
     size_t i;
     int rc;
 
     for (i = 0; group[i].key; i++)
         keys[i] = group[i].key;
-    if ((rc = jr_keys(p, keys, r->err)))
+    if ((rc = json_read_known_keys(p, keys, r->err)))
         return rc;
     for (i = 0; group[i].key; i++)
-        if (jr_get(p, group[i].key, &at) && (rc = read_field(r, &group[i], &at)))
+        if (json_read_member(p, group[i].key, &at) && (rc = read_field(r, &group[i], &at)))
             return rc;
     return 0;
 }
@@ -303,23 +303,23 @@ int spec_parse(const char *json, struct arena *arena, struct spec *out, struct e
 {
     struct spec spec = {.retry.jitter = -1};
     struct reading r = {&spec, arena, err};
-    struct json_place doc;
+    struct json_node doc;
     int rc;
 
     if (!json) {
         *out = spec;
         return 0;
     }
-    if ((rc = json_read(json, strlen(json), SPEC_MAX, "the spec", &doc, err)))
+    if ((rc = json_read_open(json, strlen(json), SPEC_MAX, "the spec", &doc, err)))
         return rc;
     if ((rc = read_group(&r, fields, &doc)))
         goto done;
     if (spec.run && spec.argv)
-        rc = jr_wrong(&doc, err, "has both run and argv: say the command in one way");
+        rc = json_read_fail(&doc, err, "has both run and argv: say the command in one way");
     if (!rc)
         *out = spec;
 done:
-    json_read_end(&doc);
+    json_read_close(&doc);
     return rc;
 }
 
@@ -335,12 +335,12 @@ static void write_pairs(struct json_writer *w, const struct field *f, const stru
     const struct spec_pair *list = *(const struct spec_pair *const *)((const char *)s + f->at);
     size_t i, n = count_of(f, s);
 
-    jw_begin(w, '{');
+    json_write_begin(w, '{');
     for (i = 0; i < n; i++) {
-        jw_key(w, list[i].key);
-        jw_text(w, list[i].value);
+        json_write_key(w, list[i].key);
+        json_write_text(w, list[i].value);
     }
-    jw_end(w, '}');
+    json_write_end(w, '}');
 }
 
 static void write_list(struct json_writer *w, const struct field *f, const struct spec *s)
@@ -348,14 +348,14 @@ static void write_list(struct json_writer *w, const struct field *f, const struc
     const void *list = *(const void *const *)((const char *)s + f->at);
     size_t i, n = count_of(f, s);
 
-    jw_begin(w, '[');
+    json_write_begin(w, '[');
     for (i = 0; i < n; i++) {
         if (f->type == CODES)
-            jw_i64(w, ((const int *)list)[i]);
+            json_write_i64(w, ((const int *)list)[i]);
         else
-            jw_text(w, ((const char *const *)list)[i]);
+            json_write_text(w, ((const char *const *)list)[i]);
     }
-    jw_end(w, ']');
+    json_write_end(w, ']');
 }
 
 static bool is_default(const struct field *f, const struct spec *s)
@@ -399,7 +399,7 @@ static void write_field(struct json_writer *w, const struct field *f, const stru
     switch (f->type) {
     case TEXT:
     case PATH:
-        jw_text(w, *(const char *const *)at);
+        json_write_text(w, *(const char *const *)at);
         break;
     case ARGS:
     case VARS:
@@ -411,17 +411,17 @@ static void write_field(struct json_writer *w, const struct field *f, const stru
         write_pairs(w, f, s);
         break;
     case I64:
-        jw_i64(w, *(const int64_t *)at);
+        json_write_i64(w, *(const int64_t *)at);
         break;
     case INT:
-        jw_i64(w, *(const int *)at);
+        json_write_i64(w, *(const int *)at);
         break;
     case FACTOR:
     case PART:
-        jw_double(w, *(const double *)at);
+        json_write_double(w, *(const double *)at);
         break;
     case OBJECT:
-        jw_raw(w, *(const char *const *)at);
+        json_write_raw(w, *(const char *const *)at);
         break;
     case GROUP:
         write_group(w, f->group, s);
@@ -430,13 +430,13 @@ static void write_field(struct json_writer *w, const struct field *f, const stru
 
 static void write_group(struct json_writer *w, const struct field *group, const struct spec *s)
 {
-    jw_begin(w, '{');
+    json_write_begin(w, '{');
     for (; group->key; group++)
         if (!is_default(group, s)) {
-            jw_key(w, group->key);
+            json_write_key(w, group->key);
             write_field(w, group, s);
         }
-    jw_end(w, '}');
+    json_write_end(w, '}');
 }
 
 void spec_write(const struct spec *s, struct buf *out)

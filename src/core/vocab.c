@@ -10,7 +10,7 @@ static const char *const statuses[] = {STATUSES(X)};
 static const char *const holds[] = {HOLDS(X)};
 static const char *const timers[] = {TIMERS(X)};
 static const char *const outcomes[] = {OUTCOMES(X)};
-static const char *const orders[] = {ORDERS(X)};
+static const char *const orders[] = {AUDIT_ACTIONS(X)};
 static const char *const actions[] = {EVENTS(X)};
 #undef X
 #define X(name, code, text) [code] = "task." text,
@@ -74,8 +74,8 @@ const char *action_text(int action)
 
 const char *event_text(int type)
 {
-    if (type > FLOW_EVENT)
-        return text_of(flow_events, COUNT(flow_events), type - FLOW_EVENT);
+    if (type > WORKFLOW_EVENT)
+        return text_of(flow_events, COUNT(flow_events), type - WORKFLOW_EVENT);
     return text_of(job_events, COUNT(job_events), type);
 }
 
@@ -96,5 +96,5 @@ int event_from_text(const char *text)
     if (code)
         return code;
     code = code_of(flow_events, COUNT(flow_events), text);
-    return code ? code + FLOW_EVENT : 0;
+    return code ? code + WORKFLOW_EVENT : 0;
 }

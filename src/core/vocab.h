@@ -45,13 +45,13 @@
     X(REFUSED, 7, "refused")   /* given back before anything started */
 
 /* What people ask of a queue or a schedule as a whole. */
-#define ORDERS(X)                                          \
+#define AUDIT_ACTIONS(X)                                   \
     X(LIMITED, 1, "limited") /* so many may run at once */ \
     X(PAUSED, 2, "paused")                                 \
     X(RESUMED, 3, "resumed")
 
 /* What is written into the history. Jobs (task, exec) and flows (workflow, foreach) share the
- * actions; a flow's event has FLOW_EVENT added to its code and "workflow." before its text. */
+ * actions; a flow's event has WORKFLOW_EVENT added to its code and "workflow." before its text. */
 #define EVENTS(X)                                                                                 \
     X(CREATED, 1, "created")                                                                      \
     X(MARKED_READY, 2, "marked_ready")                                                            \
@@ -76,7 +76,7 @@
     X(REUSED, 21, "reused")                                                                       \
     X(PAUSED, 22, "paused")
 
-#define FLOW_EVENT          32
+#define WORKFLOW_EVENT      32
 
 #define X(name, code, text) KIND_##name = code,
 enum kind { KINDS(X) };
@@ -93,8 +93,8 @@ enum timer_kind { TIMERS(X) };
 #define X(name, code, text) OUTCOME_##name = code,
 enum outcome_kind { OUTCOMES(X) };
 #undef X
-#define X(name, code, text) ORDER_##name = code,
-enum order_action { ORDERS(X) };
+#define X(name, code, text) AUDIT_##name = code,
+enum audit_action { AUDIT_ACTIONS(X) };
 #undef X
 #define X(name, code, text) EV_##name = code,
 enum event_action { EVENTS(X) EV_COUNT };
@@ -122,7 +122,7 @@ static inline bool kind_is_job(int kind)
 
 static inline int event_type(int kind, enum event_action action)
 {
-    return kind_is_job(kind) ? (int)action : (int)action + FLOW_EVENT;
+    return kind_is_job(kind) ? (int)action : (int)action + WORKFLOW_EVENT;
 }
 
 static inline bool status_is_terminal(int status)

@@ -21,7 +21,7 @@ struct attempt *attempts_get(const struct attempts *t, int64_t execution, int at
     return a;
 }
 
-static void link_in(struct attempts *t, struct attempt *a)
+static void link_attempt(struct attempts *t, struct attempt *a)
 {
     struct attempt **slot = slot_of(t, a->execution, a->attempt);
 
@@ -29,7 +29,7 @@ static void link_in(struct attempts *t, struct attempt *a)
     *slot = a;
 }
 
-static void grow(struct attempts *t)
+static void grow_table(struct attempts *t)
 {
     struct attempts old = *t;
     size_t i;
@@ -41,7 +41,7 @@ static void grow(struct attempts *t)
             struct attempt *a = old.slots[i];
 
             old.slots[i] = a->next;
-            link_in(t, a);
+            link_attempt(t, a);
         }
     free(old.slots);
 }
@@ -51,10 +51,10 @@ struct attempt *attempts_add(struct attempts *t, int64_t execution, int attempt)
     struct attempt *a = mem_zalloc(sizeof(*a));
 
     if (t->n == t->cap)
-        grow(t);
+        grow_table(t);
     a->execution = execution;
     a->attempt = attempt;
-    link_in(t, a);
+    link_attempt(t, a);
     t->n++;
     return a;
 }

@@ -9,9 +9,9 @@
 struct attempt {
     int64_t execution, root;
     int attempt, epoch;
-    struct member *holder;
+    struct executor_entry *holder;
     bool ended;           /* reported; the end is not committed yet */
-    bool refused;         /* its executor did not take it; the report waits for a turn */
+    bool is_rejected;     /* its executor did not take it; the report waits for a turn */
     struct attempt *next; /* in its slot */
 };
 

@@ -1,5 +1,5 @@
 /* dispatch.c - the registry of executors: what each may take, and which lanes that makes. */
-#include "dispatch/internal.h"
+#include "dispatch/dispatch_internal.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -37,18 +37,18 @@ void dispatch_free(struct dispatch *d)
 
     if (!d)
         return;
-    for (i = 0; i < d->members.n; i++) {
-        d->members.at[i]->x->ops->free(d->members.at[i]->x);
-        free(d->members.at[i]);
+    for (i = 0; i < d->executors.n; i++) {
+        d->executors.at[i]->x->ops->free(d->executors.at[i]->x);
+        free(d->executors.at[i]);
     }
-    vec_release(&d->members);
-    for (i = 0; i < d->elsewhere.n; i++)
-        free(d->elsewhere.at[i]);
-    vec_release(&d->elsewhere);
+    vec_release(&d->executors);
+    for (i = 0; i < d->known_keys.n; i++)
+        free(d->known_keys.at[i]);
+    vec_release(&d->known_keys);
     vec_release(&d->groups);
-    for (i = 0; i < d->untaken.n; i++)
-        free(d->untaken.at[i].error);
-    vec_release(&d->untaken);
+    for (i = 0; i < d->rejected.n; i++)
+        free(d->rejected.at[i].error);
+    vec_release(&d->rejected);
     attempts_release(&d->attempts);
     routes_release(&d->routes);
     if (d->timer >= 0)
@@ -58,19 +58,19 @@ void dispatch_free(struct dispatch *d)
     free(d);
 }
 
-int dispatch_add(struct dispatch *d, struct executor *x, int slots, struct err *err)
+int dispatch_add_executor(struct dispatch *d, struct executor *x, int slots, struct err *err)
 {
     struct epoll_event ready = {.events = EPOLLIN};
-    struct member *m;
+    struct executor_entry *m;
     size_t i;
 
-    for (i = 0; i < d->members.n; i++)
-        if (!strcmp(d->members.at[i]->x->key, x->key))
+    for (i = 0; i < d->executors.n; i++)
+        if (!strcmp(d->executors.at[i]->x->key, x->key))
             return err_set(err, E_CONFLICT, "there are two executors \"%.60s\"", x->key);
     m = mem_zalloc(sizeof(*m));
     m->d = d;
     m->x = x;
-    m->functions = function_of(x);
+    m->functions = function_from_executor(x);
     m->fd = x->ops->fd(x);
     m->slots = slots > 0 ? slots : INT_MAX;
     ready.data.ptr = m;
@@ -81,26 +81,26 @@ int dispatch_add(struct dispatch *d, struct executor *x, int slots, struct err *
     }
     x->report = dispatch_on_report;
     x->arg = m;
-    *vec_add(&d->members) = m;
+    *vec_add(&d->executors) = m;
     return 0;
 }
 
-void dispatch_elsewhere(struct dispatch *d, const char *key)
+void dispatch_add_known_key(struct dispatch *d, const char *key)
 {
-    *vec_add(&d->elsewhere) = mem_strdup(key);
+    *vec_add(&d->known_keys) = mem_strdup(key);
 }
 
-int dispatch_check(const struct dispatch *d, struct err *err)
+int dispatch_check_routes(const struct dispatch *d, struct err *err)
 {
     VEC(const char *) keys = {0};
     size_t i;
     int rc;
 
-    for (i = 0; i < d->members.n; i++)
-        if (!d->members.at[i]->functions)
-            *vec_add(&keys) = d->members.at[i]->x->key;
-    for (i = 0; i < d->elsewhere.n; i++)
-        *vec_add(&keys) = d->elsewhere.at[i];
+    for (i = 0; i < d->executors.n; i++)
+        if (!d->executors.at[i]->functions)
+            *vec_add(&keys) = d->executors.at[i]->x->key;
+    for (i = 0; i < d->known_keys.n; i++)
+        *vec_add(&keys) = d->known_keys.at[i];
     rc = routes_check(&d->routes, keys.at, keys.n, err);
     vec_release(&keys);
     return rc;
@@ -140,11 +140,11 @@ size_t dispatch_in_flight(const struct dispatch *d)
 
 const char *dispatch_stats(const struct dispatch *d, size_t index, struct executor_stats *out)
 {
-    const struct member *m;
+    const struct executor_entry *m;
 
-    if (index >= d->members.n)
+    if (index >= d->executors.n)
         return NULL;
-    m = d->members.at[index];
+    m = d->executors.at[index];
     *out = (struct executor_stats){
         .running = m->in_flight,
         .done = m->done,
@@ -155,14 +155,14 @@ const char *dispatch_stats(const struct dispatch *d, size_t index, struct execut
     return m->x->key;
 }
 
-int dispatch_deaf(const struct dispatch *d)
+int dispatch_count_unresponsive(const struct dispatch *d)
 {
     size_t i;
     int n = 0;
 
-    for (i = 0; i < d->members.n; i++)
-        if (d->members.at[i]->functions)
-            n += function_deaf(d->members.at[i]->functions);
+    for (i = 0; i < d->executors.n; i++)
+        if (d->executors.at[i]->functions)
+            n += function_count_unresponsive(d->executors.at[i]->functions);
     return n;
 }
 
@@ -171,7 +171,7 @@ void dispatch_functions(const struct dispatch *d,
 {
     size_t i;
 
-    for (i = 0; i < d->members.n; i++)
-        if (d->members.at[i]->functions)
-            function_running(d->members.at[i]->functions, each, arg);
+    for (i = 0; i < d->executors.n; i++)
+        if (d->executors.at[i]->functions)
+            function_running(d->executors.at[i]->functions, each, arg);
 }

@@ -6,17 +6,17 @@
  * nobody until all who live have renewed their leases under the new time, and counts host_grace
  * without what was skipped. */
 #include "base/text.h"
-#include "engine/internal.h"
+#include "engine/engine_internal.h"
 
 #include <stdio.h>
 
 /* A lease that is renewed in time has more than this left. */
-static int64_t slack(const struct engine *e)
+static int64_t renewal_slack(const struct engine *e)
 {
     return e->o.lease / 3;
 }
 
-static void note(const struct engine *e, const char *where, int64_t by)
+static void note_clock_set(const struct engine *e, const char *where, int64_t by)
 {
     char span[DURATION_TEXT_SIZE], text[120];
 
@@ -27,40 +27,40 @@ static void note(const struct engine *e, const char *where, int64_t by)
 
 /* Leases of before have to run out, and to wait for all of host_grace, by our own clock; after that
  * they have. */
-static bool counts(const struct engine *e, int64_t now)
+static bool is_set_recent(const struct engine *e, int64_t now)
 {
     return e->db_clock.set && now - e->db_clock.set_at < e->o.lease + e->o.host_grace;
 }
 
-void db_clock_told(struct engine *e, int64_t db_now, int64_t from, int64_t to)
+void db_clock_observe(struct engine *e, int64_t db_now, int64_t from, int64_t to)
 {
     struct db_clock *c = &e->db_clock, was = *c;
     int64_t now = engine_now(e), perhaps;
 
-    c->ahead = db_now - to;
+    c->ahead_min = db_now - to;
     c->most = db_now - from;
-    if (!was.ahead && !was.most)
+    if (!was.ahead_min && !was.most)
         return; /* the first word of it */
     /* If it was the answer that took so long, nobody is to be judged either. */
-    perhaps = c->most - was.ahead;
-    if (perhaps > slack(e)) {
-        c->set = (counts(e, now) ? c->set : 0) + perhaps;
+    perhaps = c->most - was.ahead_min;
+    if (perhaps > renewal_slack(e)) {
+        c->set = (is_set_recent(e, now) ? c->set : 0) + perhaps;
         c->set_at = e->healthy_since = now;
     }
-    if (c->ahead - was.most > slack(e))
-        note(e, "forward", c->ahead - was.most);
-    else if (was.ahead - c->most > slack(e))
-        note(e, "back", was.ahead - c->most);
+    if (c->ahead_min - was.most > renewal_slack(e))
+        note_clock_set(e, "forward", c->ahead_min - was.most);
+    else if (was.ahead_min - c->most > renewal_slack(e))
+        note_clock_set(e, "back", was.ahead_min - c->most);
 }
 
 int64_t db_clock_latest(const struct engine *e)
 {
     int64_t now = engine_now(e);
 
-    return now + e->db_clock.ahead - (counts(e, now) ? e->db_clock.set : 0);
+    return now + e->db_clock.ahead_min - (is_set_recent(e, now) ? e->db_clock.set : 0);
 }
 
 bool db_clock_was_set(const struct engine *e, int64_t db_now)
 {
-    return db_now - engine_now(e) - e->db_clock.most > slack(e);
+    return db_now - engine_now(e) - e->db_clock.most > renewal_slack(e);
 }

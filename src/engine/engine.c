@@ -1,7 +1,7 @@
-/* engine.c - sleeping, stepping and stopping; see engine.h. The turn itself is in turn.c. */
-#include "engine/internal.h"
+/* engine.c - sleeping, stepping and stopping; see engine.h. The turn itself is in run.c. */
+#include "engine/engine_internal.h"
 
-#include "store/query.h"
+#include "store/query/query.h"
 
 #include <errno.h>
 #include <string.h>
@@ -64,7 +64,7 @@ int engine_watch(struct engine *e, int fd, struct err *err)
     return 0;
 }
 
-static void sooner(int64_t *wait, int64_t due, int64_t now)
+static void lower_wait(int64_t *wait, int64_t due, int64_t now)
 {
     int64_t left = due > now ? due - now : 0;
 
@@ -74,13 +74,13 @@ static void sooner(int64_t *wait, int64_t due, int64_t now)
 
 /* When to look without being called: sooner while nobody can call. A heartbeat has looked too; if
  * it comes as often as we would look, we do so only where it does not come. */
-static int64_t look_due(const struct engine *e)
+static int64_t next_poll_due(const struct engine *e)
 {
     int64_t pause = (int64_t)e->listener->poll_ms * 1000;
 
     if (pause >= e->o.heartbeat && pause < 2 * e->o.heartbeat)
         pause = 2 * e->o.heartbeat;
-    return e->looked_at + pause;
+    return e->last_poll_at + pause;
 }
 
 int64_t engine_timeout(const struct engine *e)
@@ -88,93 +88,94 @@ int64_t engine_timeout(const struct engine *e)
     int64_t now = engine_now(e), wait = -1;
     size_t i;
 
-    sooner(&wait, look_due(e), now);
-    sooner(&wait, e->beat_due, now);
+    lower_wait(&wait, next_poll_due(e), now);
+    lower_wait(&wait, e->heartbeat_due, now);
     if (turn_is_needed((struct engine *)e))
         return 0;
     for (i = 0; i < e->nloops; i++) {
         const struct loop *l = &e->loops[i];
 
         if (l->retry_at > now) /* whatever it has to do, it is not done before */
-            sooner(&wait, l->retry_at, now);
+            lower_wait(&wait, l->retry_at, now);
         else if (l->starts_due > now && !l->plan) /* else it waits for the end of a turn */
-            sooner(&wait, l->starts_due, now);
+            lower_wait(&wait, l->starts_due, now);
     }
     if (e->stopping || e->loops[0].retry_at > now)
         return wait;
     if (e->adopt && e->adopt_at > now)
-        sooner(&wait, e->adopt_at, now);
-    if (e->hungry_at)
-        sooner(&wait, e->hungry_at, now);
-    if (aside_next(&e->unclaimable))
-        sooner(&wait, aside_next(&e->unclaimable), now);
+        lower_wait(&wait, e->adopt_at, now);
+    if (e->poll_lanes_at)
+        lower_wait(&wait, e->poll_lanes_at, now);
+    if (aside_next(&e->quarantined))
+        lower_wait(&wait, aside_next(&e->quarantined), now);
     if (e->timer_due)
-        sooner(&wait, e->timer_due, now);
+        lower_wait(&wait, e->timer_due, now);
     if (e->schedule_due)
-        sooner(&wait, e->schedule_due, now);
-    if (e->look_for_timer || e->reap || e->submissions || (e->look_for_trees && !e->adopt))
+        lower_wait(&wait, e->schedule_due, now);
+    if (e->next_due_unknown || e->reap || e->submissions ||
+        (e->dead_workers_unchecked && !e->adopt))
         wait = 0;
     return wait;
 }
 
 /* What others said. A look without being called is the net under lost wake-ups. */
-static int hear(struct engine *e, bool called, struct err *err)
+static int handle_notifications(struct engine *e, bool called, struct err *err)
 {
     unsigned heard = e->listener->drain(e->listener);
 
     if (heard & WAKE_JOBS || !called)
-        e->hungry = UINT64_MAX;
+        e->lanes_to_poll = UINT64_MAX;
     if (heard & WAKE_TIMERS || !called)
-        e->look_for_timer = true;
+        e->next_due_unknown = true;
     if (heard & WAKE_ORPHANS)
         e->adopt = true;
     if (heard & WAKE_CANCEL)
-        beat_soon(e);
-    e->submissions |= (heard & WAKE_SUBMISSIONS) && !e->o.here; /* those are for workers */
+        heartbeat_send_soon(e);
+    e->submissions |= (heard & WAKE_SUBMISSIONS) && !e->o.foreground; /* those are for workers */
     return engine_watch(e, e->listener->fd, err); /* it may be another after a reconnect */
 }
 
-static int end_turns(struct engine *e, struct err *err)
+static int finish_threaded_turns(struct engine *e, struct err *err)
 {
     uint64_t count;
 
     if (read(e->threads.fd, &count, sizeof(count)) < 0)
         count = 0;
-    return turns_end(e, err);
+    return turns_finish(e, err);
 }
 
-static int sleep_and_hear(struct engine *e, int64_t timeout, struct err *err)
+static int sleep_and_handle_events(struct engine *e, int64_t timeout, struct err *err)
 {
     struct epoll_event events[8];
     int64_t own = engine_timeout(e);
     int64_t wait = timeout < 0 || own < timeout ? own : timeout;
     int n = epoll_wait(e->epoll, events, 8, (int)((wait + 999) / 1000)), i, rc;
 
-    if (look_due(e) <= engine_now(e)) { /* however often we were called for something else */
-        e->looked_at = engine_now(e);
-        if ((rc = hear(e, false, err)))
+    if (next_poll_due(e) <= engine_now(e)) { /* however often we were called for something else */
+        e->last_poll_at = engine_now(e);
+        if ((rc = handle_notifications(e, false, err)))
             return rc;
     }
-    if (e->hungry_at && e->hungry_at <= engine_now(e)) {
-        e->hungry_at = 0;
-        e->hungry = UINT64_MAX;
+    if (e->poll_lanes_at && e->poll_lanes_at <= engine_now(e)) {
+        e->poll_lanes_at = 0;
+        e->lanes_to_poll = UINT64_MAX;
     }
-    try_unclaimable_again(e);
+    release_quarantined_jobs(e);
     for (i = 0; i < n; i++) {
         int fd = events[i].data.fd;
 
         rc = 0;
         if (fd == dispatch_fd(e->dispatch))
-            dispatch_turn(e->dispatch);
-        else if (fd == e->beat.fd)
-            rc = beat_take(e, err);
+            dispatch_poll(e->dispatch);
+        else if (fd == e->heartbeat.fd)
+            rc = heartbeat_take_results(e, err);
         else if (fd == e->threads.fd)
-            rc = end_turns(e, err);
-        else if (fd == folder_fd(e->folder)) {
-            e->adopt |= folder_scan(e->folder);
-            e->look_for_trees = true;
+            rc = finish_threaded_turns(e, err);
+        else if (fd == state_folder_fd(e->state_folder)) {
+            e->adopt |= state_folder_scan(e->state_folder);
+            e->dead_workers_unchecked = true;
         } else
-            rc = hear(e, true, err);
+            rc = handle_notifications(e, true, err);
         if (rc)
             return rc;
     }
@@ -183,20 +184,20 @@ static int sleep_and_hear(struct engine *e, int64_t timeout, struct err *err)
 
 /* A database whose file was removed is not waited for by who works on one tree alone: somebody sits
  * there. It may come back within a moment. Workers do wait: the next one would make a new file. */
-static int mind_the_file(struct engine *e, struct err *err)
+static int check_database_file(struct engine *e, struct err *err)
 {
     struct err why = ERR_INIT;
     int64_t now = engine_now(e);
 
-    if (!e->o.here || !store_gone(e->store, &why)) {
-        e->gone_since = 0;
+    if (!e->o.foreground || !store_check_present(e->store, &why)) {
+        e->database_gone_since = 0;
         return 0;
     }
-    if (!e->gone_since)
-        e->gone_since = now;
-    if (now - e->gone_since < GONE_PATIENCE)
+    if (!e->database_gone_since)
+        e->database_gone_since = now;
+    if (now - e->database_gone_since < GONE_PATIENCE)
         return 0;
-    e->left_some = true; /* if it does come back, others find it by our file */
+    e->left_work = true; /* if it does come back, others find it by our file */
     return err_set(
         err, E_UNAVAILABLE,
         "%s (what runs is left to the workers of this state folder, for when it is back)", why.msg);
@@ -206,18 +207,19 @@ int engine_step(struct engine *e, int64_t timeout, struct err *err)
 {
     int rc;
 
-    if ((rc = mind_the_file(e, err)) || (rc = worker_serve(e, err)) ||
-        (rc = sleep_and_hear(e, timeout, err)) || (rc = beat_if_due(e, err)))
+    if ((rc = check_database_file(e, err)) || (rc = worker_row_announce_lanes(e, err)) ||
+        (rc = sleep_and_handle_events(e, timeout, err)) || (rc = heartbeat_if_due(e, err)))
         return rc;
-    if (e->deaf &&
+    if (e->unresponsive &&
         !e->stopping) /* not where it was found out: that is under the lock of held jobs */
         engine_stop(e, false);
-    if (e->deaf && dispatch_in_flight(e->dispatch) <= (size_t)dispatch_deaf(e->dispatch))
+    if (e->unresponsive &&
+        dispatch_in_flight(e->dispatch) <= (size_t)dispatch_count_unresponsive(e->dispatch))
         return err_set(err, E_INTERNAL,
                        "a function does not obey its cancel flag: the worker ends with it");
-    if ((rc = turns_make(e, err)))
+    if ((rc = turns_start(e, err)))
         return rc;
-    return upkeep(e, err);
+    return run_maintenance(e, err);
 }
 
 void engine_on_end(struct engine *e,
@@ -228,16 +230,16 @@ void engine_on_end(struct engine *e,
     e->on_end_arg = arg;
 }
 
-void engine_on_log(struct engine *e, void (*said)(void *arg, int64_t execution), void *arg)
+void engine_on_log(struct engine *e, void (*logged)(void *arg, int64_t execution), void *arg)
 {
-    e->on_log = said;
+    e->on_log = logged;
     e->on_log_arg = arg;
 }
 
 /* What comes below a job that we hold goes to the loop of its tree. */
-static struct loop *loop_to_submit(struct engine *e, const struct submission *s)
+static struct loop *loop_for_submission(struct engine *e, const struct submission *s)
 {
-    const struct held *parent = s->parent ? held_get(e, s->parent) : NULL;
+    const struct leased_job *parent = s->parent ? leased_job_get(e, s->parent) : NULL;
 
     return parent ? loop_of(e, parent->root) : &e->loops[e->submit_to];
 }
@@ -264,7 +266,7 @@ void engine_submit(struct engine *e, const struct submission *s, engine_submitte
             at += len;
         }
     *p = (struct pending_submit){.s = c, .done = done, .arg = arg};
-    *vec_add(&loop_to_submit(e, s)->submits) = p;
+    *vec_add(&loop_for_submission(e, s)->submits) = p;
 }
 
 /* What outlives us is no longer ours to watch. Its leases stay, for whoever finds our lock free. */
@@ -272,13 +274,13 @@ static void leave_running(struct engine *e)
 {
     size_t i;
 
-    for (i = 0; i < e->held.cap; i++) {
-        struct held *h = e->held.keys[i] ? e->held.values[i] : NULL;
+    for (i = 0; i < e->leased_jobs.cap; i++) {
+        struct leased_job *h = e->leased_jobs.keys[i] ? e->leased_jobs.values[i] : NULL;
 
         if (!h || h->ended || !dispatch_outlives(e->dispatch, h->lane))
             continue;
-        held_remove(e, h);
-        e->left_some = true;
+        leased_job_remove(e, h);
+        e->left_work = true;
         i = (size_t)-1; /* removing moves others about */
     }
 }
@@ -286,39 +288,39 @@ static void leave_running(struct engine *e)
 void engine_stop(struct engine *e, bool now)
 {
     if (!e->stopping)
-        dispatch_turn(e->dispatch); /* what ended just now is still told by us */
+        dispatch_poll(e->dispatch); /* what ended just now is still told by us */
     if (!e->stopping || now)
-        dispatch_hand_over(e->dispatch, now);
+        dispatch_stop(e->dispatch, now);
     e->stopping = true;
     loops_set_patience(e, STOP_PATIENCE); /* who stops us counts the time */
     leave_running(e);
-    forget_lost(e, NULL); /* nothing is taken back any more */
+    forget_lost_jobs(e, NULL); /* nothing is taken back any more */
 }
 
 bool engine_is_idle(const struct engine *e)
 {
-    return loops_are_idle(e) && !e->held.n;
+    return loops_are_idle(e) && !e->leased_jobs.n;
 }
 
 bool engine_is_drained(struct engine *e)
 {
     size_t n, i;
-    bool hungry = false;
+    bool lanes_to_poll = false;
 
-    (void)dispatch_lanes(e->dispatch, &n);
+    (void)dispatch_lane_groups(e->dispatch, &n);
     for (i = 0; i < n; i++)
-        hungry |= (e->hungry & group_bit(i)) != 0;
-    return engine_is_idle(e) && !hungry && !e->hungry_at && !e->adopt && !e->look_for_trees &&
-           !e->submissions && !turn_is_needed(e);
+        lanes_to_poll |= (e->lanes_to_poll & group_bit(i)) != 0;
+    return engine_is_idle(e) && !lanes_to_poll && !e->poll_lanes_at && !e->adopt &&
+           !e->dead_workers_unchecked && !e->submissions && !turn_is_needed(e);
 }
 
-int engine_is_awaited(struct engine *e, bool *open, struct err *err)
+int engine_has_open_work(struct engine *e, bool *open, struct err *err)
 {
     struct next_due due;
     size_t i;
     int rc = 0;
 
-    if (!e->o.here) {
+    if (!e->o.foreground) {
         if ((rc = store_next_due(e->store, &due, err)))
             return rc;
         if ((*open = e->submissions = due.submissions))

@@ -6,7 +6,7 @@
  * hand the claimed jobs to the dispatcher. Nothing is answered or begun before its commit.
  *
  * With several loops as many turns are under way at once, each on a connection and a thread of its
- * own (loop.c); they are planned and answered here all the same.
+ * own (threads.c); they are planned and answered here all the same.
  *
  * An engine belongs to one thread. It sleeps in its own epoll descriptor, so a caller with a loop
  * of its own polls engine_fd and steps. Time comes from the environment (base/env.h): a test that
@@ -25,9 +25,9 @@ struct engine_options {
     const char *state;         /* the state folder */
     const char *const *queues; /* ends with NULL; NULL: "default" */
     const char *host, *version;
-    bool here;          /* works on the tree that it is given alone, in a queue of its own */
+    bool foreground;    /* works on the tree that it is given alone, in a queue of its own */
     int64_t tree;       /* with here: goes on with this one, which was begun so before; 0: none */
-    bool poll;          /* no push: what becomes ready goes through the outbox */
+    bool no_push;       /* no push: what becomes ready goes through the outbox */
     int loops;          /* turns at once, each on a connection of its own; PostgreSQL alone has
                            more than one; 0: 1 */
     int64_t lease;      /* µs; 0: 30 s */
@@ -40,9 +40,9 @@ struct engine_options {
 /* Opens the database and the state folder and registers the worker. The dispatcher is made by
  * `make`, once it is known where attempts have their folders: the process executor starts its
  * helper there. It belongs to the engine from then on. */
-struct engine_place {
-    const char *dir;        /* of attempts */
-    const char *const *old; /* those of other generations: what runs there is to be ended */
+struct engine_dispatch_setup {
+    const char *dir;             /* of attempts */
+    const char *const *old_dirs; /* those of other generations: what runs there is to be ended */
     int64_t lease;
     int64_t fence; /* µs after `until` when a process must have ended; 0: no fence */
     /* to be given to the dispatcher */
@@ -50,8 +50,8 @@ struct engine_place {
     void *arg;
 };
 MUST_USE int engine_open(const struct engine_options *options,
-                         int (*make)(void *arg, const struct engine_place *place,
-                                     struct dispatch **out, struct err *err),
+                         int (*make_dispatch)(void *arg, const struct engine_dispatch_setup *setup,
+                                              struct dispatch **out, struct err *err),
                          void *arg, struct engine **out, struct err *err);
 /* Leaves what outlives the worker running, says goodbye if it can. */
 void engine_close(struct engine **e);
@@ -80,7 +80,7 @@ void engine_on_end(struct engine *e,
                    void *arg);
 
 /* The same for output, once it is stored. */
-void engine_on_log(struct engine *e, void (*said)(void *arg, int64_t execution), void *arg);
+void engine_on_log(struct engine *e, void (*logged)(void *arg, int64_t execution), void *arg);
 
 /* Claims nothing more, gives back what has not begun, and leaves to others what outlives the
  * worker; functions go on, with `now` they are told to stop. engine_is_idle is true once nothing is
@@ -89,6 +89,6 @@ void engine_stop(struct engine *e, bool now);
 bool engine_is_idle(const struct engine *e); /* holds nothing, and has nothing to write */
 bool engine_is_drained(struct engine *e);    /* idle, and the last claim found nothing */
 /* Whether something in its queues runs, with whomever, or waits for its time. */
-MUST_USE int engine_is_awaited(struct engine *e, bool *open, struct err *err);
+MUST_USE int engine_has_open_work(struct engine *e, bool *open, struct err *err);
 
 #endif

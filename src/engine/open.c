@@ -1,8 +1,8 @@
 /* open.c - opens an engine: its database, its place in the state folder, its dispatcher; and closes
  * it, so that others find what it leaves. */
-#include "engine/internal.h"
+#include "engine/engine_internal.h"
 
-#include "store/url.h"
+#include "store/driver/url.h"
 
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -14,7 +14,7 @@
 
 static void copy_options(struct engine *e, const struct engine_options *o)
 {
-    static const char *const usual[] = {"default", NULL};
+    static const char *const default_queues[] = {"default", NULL};
     size_t i;
 
     e->o = *o;
@@ -23,17 +23,17 @@ static void copy_options(struct engine *e, const struct engine_options *o)
     e->o.state = arena_strdup(&e->own, o->state);
     e->o.host = arena_strdup(&e->own, o->host ? o->host : "localhost");
     e->o.version = arena_strdup(&e->own, o->version ? o->version : "");
-    e->o.queues = o->queues ? o->queues : usual;
+    e->o.queues = o->queues ? o->queues : default_queues;
     e->o.lease = o->lease > 0 ? o->lease : DEFAULT_LEASE;
     e->o.heartbeat = o->heartbeat > 0 ? o->heartbeat : e->o.lease / 3;
     e->o.host_grace = o->host_grace > 0 ? o->host_grace : DEFAULT_HOST_GRACE;
-    for (i = 0; !o->here && e->o.queues[i]; i++)
+    for (i = 0; !o->foreground && e->o.queues[i]; i++)
         *vec_add(&e->queues) = mem_strdup(e->o.queues[i]);
-    if (o->here && o->tree) {
-        char name[QUEUE_HERE_SIZE];
+    if (o->foreground && o->tree) {
+        char name[QUEUE_FOREGROUND_SIZE];
 
-        *vec_add(&e->queues) = mem_strdup(queue_here(o->tree, name));
-        e->here = o->tree;
+        *vec_add(&e->queues) = mem_strdup(queue_foreground(o->tree, name));
+        e->foreground_root = o->tree;
     }
     e->own_queues = e->queues.n;
     e->o.queues = NULL;
@@ -48,15 +48,16 @@ static int open_store(struct engine *e, struct err *err)
 
     if ((rc = store_open(e->o.url, e->o.tenant, &options, &e->store, err)) ||
         (rc = store_identity(e->store, id, &e->generation, err)) ||
-        (rc = folder_open(e->o.state, id, e->generation, e->row.id, &e->folder, err)) ||
-        (e->here && (rc = folder_set_here(e->folder, e->here, err))))
+        (rc = state_folder_open(e->o.state, id, e->generation, e->row.id, &e->state_folder, err)) ||
+        (e->foreground_root &&
+         (rc = state_folder_set_foreground(e->state_folder, e->foreground_root, err))))
         return rc;
     e->server = !store_db(e->store)->driver->one_writer;
     /* Other hosts may take over what we hold while we can't reach the database: a turn must not
      * keep the loop from noticing that this worker has to end. */
     if (e->server)
         store_set_patience(e->store, e->o.host_grace / 4);
-    e->row.folder = folder_id(e->folder);
+    e->row.folder = state_folder_id(e->state_folder);
     if ((rc = loops_open(e, err)))
         return rc;
     return store_db(e->store)->driver->listen(
@@ -65,41 +66,42 @@ static int open_store(struct engine *e, struct err *err)
 }
 
 int engine_open(const struct engine_options *options,
-                int (*make)(void *arg, const struct engine_place *place, struct dispatch **out,
-                            struct err *err),
+                int (*make_dispatch)(void *arg, const struct engine_dispatch_setup *setup,
+                                     struct dispatch **out, struct err *err),
                 void *arg, struct engine **out, struct err *err)
 {
     struct engine *e = mem_zalloc(sizeof(*e));
-    struct engine_place place;
+    struct engine_dispatch_setup setup;
     int rc;
 
     e->epoll = epoll_create1(EPOLL_CLOEXEC);
-    e->beat.fd = e->threads.fd = -1;
+    e->heartbeat.fd = e->threads.fd = -1;
     copy_options(e, options);
-    pthread_mutex_init(&e->beat.lock, NULL);
+    pthread_mutex_init(&e->heartbeat.lock, NULL);
     e->row = (struct worker){
         .id = env_random_id(), .host = e->o.host, .version = e->o.version, .pid = (int)getpid()};
     if ((rc = open_store(e, err)))
         goto done;
-    place = (struct engine_place){.dir = folder_dir(e->folder),
-                                  .old = folder_old_dirs(e->folder),
-                                  .lease = e->o.lease,
-                                  .report = engine_report,
-                                  .arg = e,
-                                  .fence = e->server ? e->o.host_grace / 2 : 0};
-    if ((rc = make(arg, &place, &e->dispatch, err)) || (rc = dispatch_check(e->dispatch, err)))
+    setup = (struct engine_dispatch_setup){.dir = state_folder_dir(e->state_folder),
+                                           .old_dirs = state_folder_old_dirs(e->state_folder),
+                                           .lease = e->o.lease,
+                                           .report = engine_report,
+                                           .arg = e,
+                                           .fence = e->server ? e->o.host_grace / 2 : 0};
+    if ((rc = make_dispatch(arg, &setup, &e->dispatch, err)) ||
+        (rc = dispatch_check_routes(e->dispatch, err)))
         goto done;
-    e->healthy_since = e->last_tick = e->looked_at = engine_now(e);
-    if ((rc = worker_hello(e, err)) || (rc = beat_open(e, err)) ||
+    e->healthy_since = e->last_tick = e->last_poll_at = engine_now(e);
+    if ((rc = worker_row_register(e, err)) || (rc = heartbeat_open(e, err)) ||
         (rc = engine_watch(e, dispatch_fd(e->dispatch), err)) ||
-        (rc = engine_watch(e, folder_fd(e->folder), err)) ||
-        (rc = engine_watch(e, e->beat.fd, err)) || (rc = engine_watch(e, e->threads.fd, err)) ||
-        (rc = engine_watch(e, e->listener->fd, err)))
+        (rc = engine_watch(e, state_folder_fd(e->state_folder), err)) ||
+        (rc = engine_watch(e, e->heartbeat.fd, err)) ||
+        (rc = engine_watch(e, e->threads.fd, err)) || (rc = engine_watch(e, e->listener->fd, err)))
         goto done;
-    e->hungry = UINT64_MAX;
-    e->look_for_timer = e->look_for_trees = true;
+    e->lanes_to_poll = UINT64_MAX;
+    e->next_due_unknown = e->dead_workers_unchecked = true;
     e->adopt = true;
-    (void)folder_scan(e->folder);
+    (void)state_folder_scan(e->state_folder);
     *out = e;
     e = NULL;
 done:
@@ -107,13 +109,13 @@ done:
     return rc;
 }
 
-static void free_pending(struct engine *e)
+static void free_jobs_and_queues(struct engine *e)
 {
     size_t i;
 
-    for (i = 0; i < e->held.cap; i++)
-        if (e->held.keys && e->held.keys[i]) {
-            held_remove(e, e->held.values[i]);
+    for (i = 0; i < e->leased_jobs.cap; i++)
+        if (e->leased_jobs.keys && e->leased_jobs.keys[i]) {
+            leased_job_remove(e, e->leased_jobs.values[i]);
             i = (size_t)-1;
         }
     while (e->queues.n)
@@ -149,28 +151,28 @@ void engine_close(struct engine **pe)
     loops_close(e);
     for (i = 0; i < e->nloops; i++)
         refuse_submits(&e->loops[i]);
-    nothing_left =
-        e->held.n == 0 && !e->left_some && !(e->store && e->here && tree_is_open(e, e->here));
-    if (e->beat.fd >= 0 || e->beat_due)
-        beat_close(e);
+    nothing_left = e->leased_jobs.n == 0 && !e->left_work &&
+                   !(e->store && e->foreground_root && tree_is_open(e, e->foreground_root));
+    if (e->heartbeat.fd >= 0 || e->heartbeat_due)
+        heartbeat_close(e);
     if (e->dispatch)
         dispatch_free(e->dispatch); /* what outlives us runs on */
-    worker_bye(e);
-    vec_release(&e->beat.counters);
-    arena_release(&e->beat.counter_texts);
-    free_pending(e);
+    worker_row_remove(e);
+    vec_release(&e->heartbeat.counters);
+    arena_release(&e->heartbeat.counter_texts);
+    free_jobs_and_queues(e);
     if (e->listener)
         e->listener->close(e->listener);
     loops_release(e);
     store_close(&e->store);
-    folder_close(&e->folder, nothing_left);
-    tally_release(e);
+    state_folder_close(&e->state_folder, nothing_left);
+    metrics_release(e);
     if (e->epoll >= 0)
         close(e->epoll);
-    idmap_release(&e->held);
+    idmap_release(&e->leased_jobs);
     vec_release(&e->queues);
     arena_release(&e->own);
-    pthread_mutex_destroy(&e->beat.lock);
+    pthread_mutex_destroy(&e->heartbeat.lock);
     free(e);
     *pe = NULL;
 }

@@ -14,11 +14,11 @@
 
 #define TEXT_SIZE 128
 
-int worker_file_write(int fd, int64_t here)
+int worker_file_write(int fd, int64_t foreground)
 {
     char text[TEXT_SIZE];
     int n = snprintf(text, sizeof(text), "%10d %20" PRId64 " %20" PRId64 " %20" PRIu64 "\n",
-                     (int)getpid(), here, proc_start_time(getpid()), proc_pid_namespace());
+                     (int)getpid(), foreground, proc_start_time(getpid()), proc_pid_namespace());
 
     return pwrite(fd, text, (size_t)n, 0) == n ? 0 : -1;
 }
@@ -29,14 +29,14 @@ int worker_file_read(const char *path, struct worker_file *out)
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     ssize_t n;
 
-    *out = (struct worker_file){.held = true};
+    *out = (struct worker_file){.is_locked = true};
     if (fd < 0) /* not to be told now: nobody is taken for dead for that */
         return errno == ENOENT ? -1 : 0;
-    out->held = flock(fd, LOCK_SH | LOCK_NB) != 0;
+    out->is_locked = flock(fd, LOCK_SH | LOCK_NB) != 0;
     n = pread(fd, text, sizeof(text) - 1, 0);
     text[n > 0 ? n : 0] = 0;
-    if (sscanf(text, "%d %" SCNd64 " %" SCNd64 " %" SCNu64, &out->pid, &out->here, &out->start_time,
-               &out->pid_namespace) < 4)
+    if (sscanf(text, "%d %" SCNd64 " %" SCNd64 " %" SCNu64, &out->pid, &out->foreground,
+               &out->start_time, &out->pid_namespace) < 4)
         out->pid_namespace = 0;
     close(fd);
     return 0;
@@ -49,14 +49,14 @@ void worker_file_kill(const char *path)
     struct worker_file before, after;
     int pidfd;
 
-    if (worker_file_read(path, &before) || !before.held || before.pid <= 1 ||
+    if (worker_file_read(path, &before) || !before.is_locked || before.pid <= 1 ||
         !before.pid_namespace || before.pid_namespace != proc_pid_namespace())
         return;
     pidfd = (int)syscall(SYS_pidfd_open, before.pid, 0);
     if (pidfd < 0)
         return;
     if (proc_start_time(before.pid) == before.start_time && !worker_file_read(path, &after) &&
-        after.held)
+        after.is_locked)
         (void)syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
     close(pidfd);
 }

@@ -7,15 +7,15 @@
 #include <stdint.h>
 
 struct worker_file {
-    bool held;    /* its lock: it lives */
-    int pid;      /* 0: it can't be told; means something in its namespace alone */
-    int64_t here; /* its own tree; 0: none */
+    bool is_locked;     /* its lock: it lives */
+    int pid;            /* 0: it can't be told; means something in its namespace alone */
+    int64_t foreground; /* its own tree; 0: none */
     int64_t start_time;
     uint64_t pid_namespace;
 };
 
 /* Writes who we are, in place; 0, or -1 and errno. */
-int worker_file_write(int fd, int64_t here);
+int worker_file_write(int fd, int64_t foreground);
 /* 0, or -1: it is gone. */
 int worker_file_read(const char *path, struct worker_file *out);
 /* Kills the holder of the lock, if it is sure which process that is. */

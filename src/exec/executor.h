@@ -74,7 +74,7 @@ struct executor_ops {
     /* Takes over an attempt that another worker may have begun: reports come as after start. What
      * is not there or died without an exit record is reported as lost, after its remains are gone;
      * never begun anew. Errors as for start. */
-    int (*find)(struct executor *x, const struct task *t, struct err *err);
+    int (*reattach)(struct executor *x, const struct task *t, struct err *err);
 
     /* Ends it: TERM, grace, KILL. `why` is OUTCOME_CANCELLED or OUTCOME_TIMED_OUT; work that ended
      * by itself before keeps its own outcome. Unknown attempts are no error. */
@@ -100,14 +100,14 @@ struct executor_ops {
     /* Takes nothing more. What has not begun is given back (refused); what outlives the worker is
      * left running, its handles dropped; what runs and does not outlive it goes on, and is told to
      * stop with `now`. For a graceful stop. NULL: nothing to do. */
-    void (*hand_over)(struct executor *x, bool now);
+    void (*stop)(struct executor *x, bool now);
 
     /* How many attempts it can begin now. */
-    int (*room)(struct executor *x);
+    int (*capacity)(struct executor *x);
 
     /* A descriptor to poll for reading, or -1; then `turn` is called, which makes the reports. */
     int (*fd)(struct executor *x);
-    void (*turn)(struct executor *x);
+    void (*poll)(struct executor *x);
 
     void (*stats)(struct executor *x, struct executor_stats *out);
     void (*free)(struct executor *x);

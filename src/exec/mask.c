@@ -23,7 +23,7 @@ static void add_word(struct mask *m, const char *text, size_t len)
     m->words[at].text = memcpy(mem_alloc(len), text, len);
     m->words[at].len = len;
     m->n++;
-    m->starts[(unsigned char)*text] = true;
+    m->first_bytes[(unsigned char)*text] = true;
 }
 
 void mask_add(struct mask *m, const char *secret)
@@ -41,7 +41,7 @@ void mask_add(struct mask *m, const char *secret)
 
 /* Length of the word that stands here, 0 for none; `cut` is set if the text ends before a word
  * that may stand here does. */
-static size_t word_here(const struct mask *m, const char *text, size_t len, bool *cut)
+static size_t match_word(const struct mask *m, const char *text, size_t len, bool *cut)
 {
     for (size_t i = 0; i < m->n; i++) {
         const struct mask_word *w = &m->words[i];
@@ -56,7 +56,8 @@ static size_t word_here(const struct mask *m, const char *text, size_t len, bool
     return 0;
 }
 
-static size_t scan(const struct mask *m, const char *text, size_t len, bool last, struct buf *out)
+static size_t mask_text(const struct mask *m, const char *text, size_t len, bool last,
+                        struct buf *out)
 {
     size_t i = 0, from = 0;
 
@@ -64,8 +65,8 @@ static size_t scan(const struct mask *m, const char *text, size_t len, bool last
         bool cut = false;
         size_t n = 0;
 
-        if (m->starts[(unsigned char)text[i]])
-            n = word_here(m, text + i, len - i, &cut);
+        if (m->first_bytes[(unsigned char)text[i]])
+            n = match_word(m, text + i, len - i, &cut);
         if (cut && !last)
             break;
         /* At the end a longer word can't come any more, but a shorter one may stand here. */
@@ -94,22 +95,22 @@ void mask_feed(struct mask *m, const char *text, size_t len, struct buf *out)
         buf_add(out, text, len);
         return;
     }
-    if (m->held.len) {
-        buf_add(&m->held, text, len);
-        used = scan(m, m->held.ptr, m->held.len, false, out);
-        memmove(m->held.ptr, m->held.ptr + used, m->held.len - used);
-        m->held.len -= used;
+    if (m->pending.len) {
+        buf_add(&m->pending, text, len);
+        used = mask_text(m, m->pending.ptr, m->pending.len, false, out);
+        memmove(m->pending.ptr, m->pending.ptr + used, m->pending.len - used);
+        m->pending.len -= used;
         return;
     }
-    used = scan(m, text, len, false, out);
-    buf_add(&m->held, text + used, len - used);
+    used = mask_text(m, text, len, false, out);
+    buf_add(&m->pending, text + used, len - used);
 }
 
 void mask_end(struct mask *m, struct buf *out)
 {
-    if (m->held.len)
-        scan(m, m->held.ptr, m->held.len, true, out);
-    buf_reset(&m->held);
+    if (m->pending.len)
+        mask_text(m, m->pending.ptr, m->pending.len, true, out);
+    buf_reset(&m->pending);
 }
 
 void mask_release(struct mask *m)
@@ -119,8 +120,8 @@ void mask_release(struct mask *m)
         free(m->words[i].text);
     }
     free(m->words);
-    if (m->held.ptr)
-        explicit_bzero(m->held.ptr, m->held.cap);
-    buf_release(&m->held);
+    if (m->pending.ptr)
+        explicit_bzero(m->pending.ptr, m->pending.cap);
+    buf_release(&m->pending);
     *m = (struct mask)MASK_INIT;
 }

@@ -11,8 +11,8 @@
 struct mask {
     struct mask_word *words; /* longest first */
     size_t n;
-    bool starts[256]; /* bytes that some word begins with */
-    struct buf held;  /* may be the beginning of a word */
+    bool first_bytes[256]; /* bytes that some word begins with */
+    struct buf pending;    /* may be the beginning of a word */
 };
 #define MASK_INIT \
     {             \

@@ -43,7 +43,7 @@ static bool next_line(struct parser *p, const char **line, size_t *len)
     return true;
 }
 
-static bool counts(const struct parser *p, const char *key)
+static bool is_wanted(const struct parser *p, const char *key)
 {
     const char *const *name = p->names;
 
@@ -55,9 +55,9 @@ static bool counts(const struct parser *p, const char *key)
     return false;
 }
 
-static int set(struct parser *p, const char *key, const char *json)
+static int set_output(struct parser *p, const char *key, const char *json)
 {
-    if (!counts(p, key))
+    if (!is_wanted(p, key))
         return 0;
     for (size_t i = 0; i < p->all.n; i++) {
         if (strcmp(p->all.at[i].key, key) == 0) {
@@ -72,13 +72,13 @@ static int set(struct parser *p, const char *key, const char *json)
     return 0;
 }
 
-static int set_text(struct parser *p, const char *key, const char *text, size_t len)
+static int set_text_output(struct parser *p, const char *key, const char *text, size_t len)
 {
     struct buf quoted = BUF_INIT;
     int rc;
 
     json_quote(&quoted, text, len);
-    rc = set(p, key, arena_memdup0(&p->arena, quoted.ptr, quoted.len));
+    rc = set_output(p, key, arena_memdup0(&p->arena, quoted.ptr, quoted.len));
     buf_release(&quoted);
     return rc;
 }
@@ -120,7 +120,7 @@ static int read_block(struct parser *p, const char *key, const char *mark, size_
         if ((rc = check_text(p, line, len)))
             break;
         if (len == mark_len && memcmp(line, mark, len) == 0) {
-            rc = set_text(p, key, buf_cstr(&text), text.len ? text.len - 1 : 0);
+            rc = set_text_output(p, key, buf_cstr(&text), text.len ? text.len - 1 : 0);
             break;
         }
         buf_add(&text, line, len);
@@ -132,25 +132,25 @@ static int read_block(struct parser *p, const char *key, const char *mark, size_
 
 static int read_object(struct parser *p, const char *line, size_t len)
 {
-    struct json_place doc = {0}, member = {0};
+    struct json_node doc = {0}, member = {0};
     struct err why = ERR_INIT;
     void *iter;
     int rc;
 
-    if ((rc = json_read(line, len, OUTPUTS_MAX, "it", &doc, &why)) ||
-        (rc = jr_keys(&doc, NULL, &why))) {
+    if ((rc = json_read_open(line, len, OUTPUTS_MAX, "it", &doc, &why)) ||
+        (rc = json_read_known_keys(&doc, NULL, &why))) {
         err_set(p->err, E_INVALID, "line %d of $PAWL_OUTPUT: %s", p->line, why.msg);
         goto done;
     }
     JSON_EACH(&doc, iter, &member)
     {
-        rc = set(p, arena_strdup(&p->arena, member.key), jr_raw(&member, &p->arena));
+        rc = set_output(p, arena_strdup(&p->arena, member.key), json_read_raw(&member, &p->arena));
         if (rc)
             goto done;
     }
 done:
     if (doc.value)
-        json_read_end(&doc);
+        json_read_close(&doc);
     return rc;
 }
 
@@ -164,7 +164,7 @@ static int read_line(struct parser *p, const char *line, size_t len)
     if (*line == '{')
         return read_object(p, line, len);
     if (n && n < len && line[n] == '=')
-        return set_text(p, key, line + n + 1, len - n - 1);
+        return set_text_output(p, key, line + n + 1, len - n - 1);
     if (n && n + 2 < len && line[n] == '<' && line[n + 1] == '<')
         return read_block(p, key, line + n + 2, len - n - 2);
     for (n = len < SHOWN_MAX ? len : SHOWN_MAX; n < len && (line[n] & 0xc0) == 0x80; n--)
@@ -174,18 +174,18 @@ static int read_line(struct parser *p, const char *line, size_t len)
                    p->line, (int)n, line);
 }
 
-static void write_all(const struct parser *p, struct buf *out)
+static void write_outputs(const struct parser *p, struct buf *out)
 {
     struct json_writer w = JSON_WRITER(out);
 
     if (!p->all.n)
         return;
-    jw_begin(&w, '{');
+    json_write_begin(&w, '{');
     for (size_t i = 0; i < p->all.n; i++) {
-        jw_key(&w, p->all.at[i].key);
-        jw_raw(&w, p->all.at[i].json);
+        json_write_key(&w, p->all.at[i].key);
+        json_write_raw(&w, p->all.at[i].json);
     }
-    jw_end(&w, '}');
+    json_write_end(&w, '}');
 }
 
 int outputs_parse(const char *text, size_t len, const char *const *names, struct buf *out,
@@ -205,7 +205,7 @@ int outputs_parse(const char *text, size_t len, const char *const *names, struct
         if (!(rc = check_text(&p, line, n)))
             rc = read_line(&p, line, n);
     if (!rc)
-        write_all(&p, out);
+        write_outputs(&p, out);
     vec_release(&p.all);
     arena_release(&p.arena);
     return rc;

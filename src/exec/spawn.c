@@ -4,8 +4,8 @@
 #include <signal.h>
 #include <unistd.h>
 
-int spawn_apart(const char *path, char *const *argv, char *const *env,
-                const posix_spawn_file_actions_t *files, pid_t *pid)
+int spawn_detached(const char *path, char *const *argv, char *const *env,
+                   const posix_spawn_file_actions_t *files, pid_t *pid)
 {
     posix_spawnattr_t attr;
     sigset_t none, all;

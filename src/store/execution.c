@@ -31,7 +31,7 @@ void execution_read_state(struct execution *e, const struct rows *r, size_t row,
     e->status = NEXT_INT();
     e->held = NEXT_INT();
     e->deferred = NEXT_INT() != 0;
-    e->failed_behind = (int)NEXT_INT();
+    e->flags = (int)NEXT_INT();
     e->cancel_requested = NEXT_INT() != 0;
     e->name = NEXT_TEXT();
     e->queue = NEXT_TEXT();

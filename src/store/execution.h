@@ -5,7 +5,7 @@
 #define STORE_EXECUTION_H
 
 #include "core/vocab.h"
-#include "store/db.h"
+#include "store/driver/db.h"
 
 struct execution {
     int64_t id, parent, root, workflow, rerun_of;              /* 0 = none */
@@ -15,7 +15,7 @@ struct execution {
     int cursor, depth;
     int kind, status, held;
     bool deferred, cancel_requested;
-    int failed_behind; /* of a skipped task, and what children left: enum graph_bits */
+    int flags; /* of a skipped task, and what children left: enum execution_flag */
     const char *name, *queue, *lane, *concurrency, *held_key, *task_name;
 
     /* its lease, while it runs; worker and until are 0 for an orphan */
@@ -49,7 +49,7 @@ static inline bool execution_has_lease(const struct execution *e)
 }
 
 /* A workflow or fan-out that nothing holds, and that is begun in this turn. */
-static inline bool execution_may_begin(const struct execution *e)
+static inline bool execution_may_start(const struct execution *e)
 {
     return !kind_is_job(e->kind) && e->status == S_PENDING && e->held == HELD_NONE;
 }

@@ -10,11 +10,11 @@
 /* Something an operator or an engine asks of one execution. */
 struct request {
     int64_t execution;
-    int64_t root;       /* 0: looked up */
-    const char *by;     /* who, for the event; NULL: the engine */
-    const char *reason; /* why; NULL: none */
-    bool let_finish;    /* cancel: what runs may finish, but nothing comes after it */
-    bool goes_on;       /* pause, resume: a slice after the first */
+    int64_t root;         /* 0: looked up */
+    const char *by;       /* who, for the event; NULL: the engine */
+    const char *reason;   /* why; NULL: none */
+    bool let_finish;      /* cancel: what runs may finish, but nothing comes after it */
+    bool is_continuation; /* pause, resume: a slice after the first */
 
     /* out */
     int rc;     /* 0, -E_NOT_FOUND, -E_INVALID (wrong status), -E_BUSY */
@@ -22,7 +22,7 @@ struct request {
 };
 /* Nothing of it and below it starts any more, at any depth; what runs goes on. -E_INVALID: it has
  * ended, is paused already, or is a job that runs. In slices: *more asks for another turn with
- * goes_on set. */
+ * is_continuation set. */
 MUST_USE int op_pause(struct turn *t, struct request *list, size_t n, size_t slice, bool *more,
                       struct err *err);
 /* The end of that pause; what is paused further down, or further up, stays so. */
@@ -32,8 +32,8 @@ MUST_USE int op_resume(struct turn *t, struct request *list, size_t n, size_t sl
 MUST_USE int op_approve(struct turn *t, struct request *list, size_t n, bool yes, struct err *err);
 /* Skips what has not begun: those that need it take it for done. -E_INVALID: it has begun. */
 MUST_USE int op_skip(struct turn *t, struct request *list, size_t n, struct err *err);
-enum rerun_what { RERUN_WHOLE, RERUN_ONLY_FAILED, RERUN_FROM_TASK };
-struct rerun_node {
+enum rerun_scope { RERUN_WHOLE, RERUN_ONLY_FAILED, RERUN_FROM_TASK };
+struct rerun_row {
     int64_t id;
     char *name;
     int status; /* before */
@@ -42,12 +42,12 @@ struct rerun_node {
  * is open again. */
 struct rerun {
     struct request request;
-    enum rerun_what what;
+    enum rerun_scope what;
     const char *from; /* the name of a task of the workflow that is named */
-    bool dry;         /* change nothing: -E_INVALID, with `planned` set */
+    bool dry_run;     /* change nothing: -E_INVALID, with `planned` set */
 
     /* out */
-    VEC(struct rerun_node) nodes; /* what runs again; below a node that is named, all of it */
+    VEC(struct rerun_row) reruns; /* what runs again; below a node that is named, all of it */
     bool planned;
 };
 void rerun_release(struct rerun *r);
@@ -70,25 +70,25 @@ MUST_USE int op_limit(struct turn *t, const char *key, int max, size_t slice, bo
 /* What an operator does to a queue as a whole. A pause is a limit of 0 that remembers the one
  * before it; a limit that is set meanwhile is the one that comes back. */
 enum queue_verb { QUEUE_SET, QUEUE_PAUSE, QUEUE_RESUME };
-struct queue_order {
+struct queue_action {
     enum queue_verb verb;
     const char *queue;
     int max;                 /* of QUEUE_SET; < 0: no limit */
     const char *by, *reason; /* NULL: not told */
     size_t slice;
-    bool goes_on; /* a slice after the first */
+    bool is_continuation; /* a slice after the first */
 
     /* out */
     bool more;   /* to be done by another turn with the same order */
     bool paused; /* whether the queue is paused after this turn */
 };
 /* E_INVALID: to resume what is not paused. */
-MUST_USE int op_queue(struct turn *t, struct queue_order *q, struct err *err);
+MUST_USE int op_change_queue(struct turn *t, struct queue_action *q, struct err *err);
 
 /* What was asked last of a queue or a schedule as a whole; at 0: nothing that is kept. */
-struct last_order {
+struct last_audit {
     int64_t at;
-    enum order_action action;
+    enum audit_action action;
     const char *by, *reason; /* NULL: not told */
     const char *data;        /* JSON: {"limit": 2}; NULL: nothing */
 };

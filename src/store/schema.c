@@ -13,7 +13,7 @@ static bool is_word(const char *s, size_t len, const char *word)
 }
 
 /* CREATE at the beginning of a line, the name after the words that say of what kind it is. */
-static bool makes(const char *sql, const char *name)
+static bool sql_creates(const char *sql, const char *name)
 {
     static const char create[] = "\nCREATE ";
     const char *at = sql;
@@ -34,17 +34,17 @@ static bool makes(const char *sql, const char *name)
     return false;
 }
 
-bool schema_makes(enum dialect dialect, int after, int last, const char *name)
+bool schema_creates(enum dialect dialect, int after, int last, const char *name)
 {
     int i;
 
     for (i = after; i < last; i++)
-        if (makes(migrations[i].sql[dialect], name))
+        if (sql_creates(migrations[i].sql[dialect], name))
             return true;
     return false;
 }
 
-static int taken(const struct db_url *url, const char *name, struct err *err)
+static int set_name_taken(const struct db_url *url, const char *name, struct err *err)
 {
     return err_set(err, E_SCHEMA,
                    "%s has a table, view or index '%.100s' that is not Pawl's, and Pawl needs the "
@@ -67,8 +67,8 @@ static int check_names(struct db *db, const struct db_url *url, int from, struct
     for (i = 0; !rc && i < r.n; i++) {
         const char *name = rows_text(&r, i, 0);
 
-        if (schema_makes(d, from, migration_count, name) && !schema_makes(d, 0, from, name))
-            rc = taken(url, name, err);
+        if (schema_creates(d, from, migration_count, name) && !schema_creates(d, 0, from, name))
+            rc = set_name_taken(url, name, err);
     }
     rows_release(&r);
     args_release(&a);
@@ -78,7 +78,7 @@ static int check_names(struct db *db, const struct db_url *url, int from, struct
 /* ---- versions ---- */
 
 /* One number out of a query without rows of parameters. */
-static int number(struct db *db, enum stmt_id q, int64_t *n, struct err *err)
+static int read_number(struct db *db, enum stmt_id q, int64_t *n, struct err *err)
 {
     struct args a = ARGS_INIT;
     struct rows r = ROWS_INIT;
@@ -92,17 +92,17 @@ static int number(struct db *db, enum stmt_id q, int64_t *n, struct err *err)
     return rc;
 }
 
-static int version(struct db *db, const struct db_url *url, int64_t *v, struct err *err)
+static int read_version(struct db *db, const struct db_url *url, int64_t *v, struct err *err)
 {
     int64_t there = 0;
     int rc;
 
     *v = 0;
-    if ((rc = number(db, Q_MIGRATIONS_EXIST, &there, err)) || !there)
+    if ((rc = read_number(db, Q_MIGRATIONS_EXIST, &there, err)) || !there)
         return rc;
     if (there > 1)
-        return taken(url, "schema_migrations", err);
-    return number(db, Q_SCHEMA_VERSION, v, err);
+        return set_name_taken(url, "schema_migrations", err);
+    return read_number(db, Q_SCHEMA_VERSION, v, err);
 }
 
 int schema_check_not_newer(const struct db_url *url, int64_t v, struct err *err)
@@ -114,7 +114,7 @@ int schema_check_not_newer(const struct db_url *url, int64_t v, struct err *err)
                    url->safe, (long long)v, migration_count);
 }
 
-static int record(struct db *db, const struct migration *m, int64_t at, struct err *err)
+static int record_migration(struct db *db, const struct migration *m, int64_t at, struct err *err)
 {
     struct args a = ARGS_INIT;
     int rc;
@@ -148,7 +148,7 @@ static int name_database(struct db *db, struct err *err)
 }
 
 /* Inside a transaction that excludes other migrations. */
-static int apply(struct db *db, int64_t from, struct err *err)
+static int apply_migrations(struct db *db, int64_t from, struct err *err)
 {
     int64_t now = 0;
     int i, rc;
@@ -160,7 +160,7 @@ static int apply(struct db *db, int64_t from, struct err *err)
 
         if ((rc = db->driver->script(db, m->sql[db->driver->dialect], err)))
             return err_prefix(err, "migration %d (%s)", m->version, m->name);
-        if ((rc = record(db, m, now, err)))
+        if ((rc = record_migration(db, m, now, err)))
             return rc;
     }
     return name_database(db, err);
@@ -179,7 +179,7 @@ static int lock_schema(struct db *db, const struct db_url *url, struct err *err)
 }
 
 /* The schema that the tables go into. A tenant's exists already. */
-static int make_schema(struct db *db, const struct db_url *url, struct err *err)
+static int create_schema(struct db *db, const struct db_url *url, struct err *err)
 {
     struct args a = ARGS_INIT;
     int rc;
@@ -187,7 +187,7 @@ static int make_schema(struct db *db, const struct db_url *url, struct err *err)
     args_begin(&a, Q_SCHEMA_NAME);
     args_text(&a, url->schema ? url->schema : "");
     if (!(rc = db_send(db, &a, NULL, ANY_ROWS, err))) {
-        args_begin(&a, Q_SCHEMA_MAKE);
+        args_begin(&a, Q_SCHEMA_CREATE);
         rc = db_send(db, &a, NULL, ANY_ROWS, err);
     }
     args_release(&a);
@@ -204,15 +204,16 @@ static int upgrade(struct db *db, const struct db_url *url, struct err *err)
         return rc;
     if ((rc = lock_schema(db, url, err)))
         goto done;
-    if ((rc = make_schema(db, url, err)) || (rc = schema_own(db, url, err)))
+    if ((rc = create_schema(db, url, err)) || (rc = schema_own(db, url, err)))
         goto done;
-    if ((rc = version(db, url, &v, err)) || (rc = schema_check_not_newer(url, v, err)) ||
+    if ((rc = read_version(db, url, &v, err)) || (rc = schema_check_not_newer(url, v, err)) ||
         (rc = check_names(db, url, (int)v, err)))
         goto done;
     args_begin(&a, Q_MIGRATIONS_TABLE);
     if ((rc = db_send(db, &a, NULL, ANY_ROWS, err)) || (rc = db_flush(db, err)))
         goto done;
-    if ((v < migration_count && (rc = apply(db, v, err))) || (rc = schema_grant(db, url, err)))
+    if ((v < migration_count && (rc = apply_migrations(db, v, err))) ||
+        (rc = schema_grant(db, url, err)))
         goto done;
     rc = db_commit(db, err);
 done:
@@ -223,13 +224,13 @@ done:
 }
 
 /* What refuses somebody else's database only reads it. */
-static int look(struct db *db, const struct db_url *url, int64_t *v, struct err *err)
+static int check_version(struct db *db, const struct db_url *url, int64_t *v, struct err *err)
 {
     int rc;
 
     if ((rc = db_begin(db, TX_READ, err)))
         return rc;
-    if (!(rc = version(db, url, v, err)) && !(rc = schema_check_not_newer(url, *v, err)) &&
+    if (!(rc = read_version(db, url, v, err)) && !(rc = schema_check_not_newer(url, *v, err)) &&
         *v < migration_count)
         rc = check_names(db, url, (int)*v, err);
     db_rollback(db);
@@ -251,7 +252,7 @@ int schema_migrate(struct db *db, const struct db_url *url, bool may_change, str
                        "the schema %s in %s belongs to the tenant's own role, as older versions "
                        "made it: run `pawl admin migrate --tenant %s`",
                        url->schema, url->safe, url->tenant);
-    if ((rc = look(db, url, &v, err)) || v == migration_count)
+    if ((rc = check_version(db, url, &v, err)) || v == migration_count)
         return rc;
     if (!may_change && !v)
         return err_set(err, E_SCHEMA,

@@ -3,9 +3,9 @@
  * was lost. */
 #include "store/store.h"
 
-#include "store/door.h"
-#include "store/flow.h"
+#include "store/door/door.h"
 #include "store/store_internal.h"
+#include "store/workflow/workflow.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -35,16 +35,16 @@ done:
 }
 
 /* What workflows hold outside of the turn's arena. */
-static void turn_drop_flows(struct turn *t)
+static void turn_drop_workflow_states(struct turn *t)
 {
     size_t i;
 
-    for (i = 0; i < t->flows.cap; i++)
-        if (t->flows.keys[i]) {
-            idmap_release(&((struct flow *)t->flows.values[i])->tasks);
-            idmap_release(&((struct flow *)t->flows.values[i])->shown);
+    for (i = 0; i < t->workflow_states.cap; i++)
+        if (t->workflow_states.keys[i]) {
+            idmap_release(&((struct workflow_state *)t->workflow_states.values[i])->tasks);
+            idmap_release(&((struct workflow_state *)t->workflow_states.values[i])->scope_values);
         }
-    idmap_reset(&t->flows);
+    idmap_reset(&t->workflow_states);
 }
 
 static void turn_drop_json(struct turn *t)
@@ -61,19 +61,19 @@ static void turn_release(struct turn *t)
     idmap_release(&t->rows);
     idmap_release(&t->roots);
     idmap_release(&t->limits);
-    turn_drop_flows(t);
-    idmap_release(&t->flows);
-    idmap_release(&t->submitted);
+    turn_drop_workflow_states(t);
+    idmap_release(&t->workflow_states);
+    idmap_release(&t->submitted_definitions);
     turn_drop_json(t);
     vec_release(&t->json);
     vec_release(&t->ended);
-    vec_release(&t->moved);
-    vec_release(&t->untold);
+    vec_release(&t->to_prefetch);
+    vec_release(&t->to_notify);
     vec_release(&t->agenda);
-    vec_release(&t->reserved);
-    vec_release(&t->defined);
-    definitions_drop(t);
-    vec_release(&t->parsed);
+    vec_release(&t->reserved_ids);
+    vec_release(&t->used_hashes);
+    definitions_drop_parsed(t);
+    vec_release(&t->parsed_definitions);
     vec_release(&t->dirty);
     vec_release(&t->events);
     vec_release(&t->limit_list);
@@ -90,9 +90,9 @@ void store_close(struct store **ps)
         return;
     turn_release(&s->turn);
     definitions_release(s);
-    item_lists_forget(s);
-    cancelled_forget(s);
-    reuse_forget(s);
+    item_lists_clear(s);
+    cancel_cache_clear(s);
+    reuse_cache_clear(s);
     db_close(&s->db);
     url_free(&s->url);
     free(s);
@@ -114,14 +114,14 @@ struct env *store_env(struct store *s)
     return s->env;
 }
 
-void store_set_flow(struct store *s, const struct store_flow_options *o)
+void store_set_workflow_options(struct store *s, const struct store_workflow_options *o)
 {
-    s->flow = *o;
+    s->workflow_options = *o;
 }
 
-int store_gone(struct store *s, struct err *err)
+int store_check_present(struct store *s, struct err *err)
 {
-    return s->db->driver->gone ? s->db->driver->gone(s->db, err) : 0;
+    return s->db->driver->check_present ? s->db->driver->check_present(s->db, err) : 0;
 }
 
 void store_set_patience(struct store *s, int64_t us)
@@ -130,37 +130,37 @@ void store_set_patience(struct store *s, int64_t us)
 }
 
 /* Whether a turn that began to try then has tried for long enough. */
-static bool is_enough(const struct store *s, int64_t since)
+static bool retry_time_is_over(const struct store *s, int64_t since)
 {
     return clock_boot_us() - since >= __atomic_load_n(&s->patience, __ATOMIC_RELAXED) ||
            (s->env->give_up && s->env->give_up(s->env->arg));
 }
 
 /* Forgets the last turn; its memory is used again. */
-static struct turn *fresh_turn(struct store *s, bool wait)
+static struct turn *reset_turn(struct store *s, bool wait)
 {
     struct turn *t = &s->turn;
 
     idmap_reset(&t->rows);
     idmap_reset(&t->roots);
     idmap_reset(&t->limits);
-    turn_drop_flows(t);
-    idmap_reset(&t->submitted);
+    turn_drop_workflow_states(t);
+    idmap_reset(&t->submitted_definitions);
     turn_drop_json(t);
-    definitions_drop(t);
-    definitions_trim(s);
+    definitions_drop_parsed(t);
+    definitions_trim_cache(s);
     t->dirty.n = t->events.n = t->limit_list.n = t->queues.n = 0;
-    t->ended.n = t->moved.n = t->agenda.n = t->reserved.n = t->defined.n = 0;
-    t->untold.n = 0;
-    t->made = t->items = t->told = 0;
-    t->prepared = NULL;
+    t->ended.n = t->to_prefetch.n = t->agenda.n = t->reserved_ids.n = t->used_hashes.n = 0;
+    t->to_notify.n = 0;
+    t->tasks_created = t->items_created = t->notified = 0;
+    t->last_prepared = NULL;
     arena_reset(&t->arena);
     t->store = s;
     t->db = s->db;
     t->now = 0;
     t->wait = wait;
     t->wake = 0;
-    t->asked = 0;
+    t->offered = 0;
     t->event_base = -1;
     t->partition_limit = s->partition_limit;
     return t;
@@ -205,19 +205,20 @@ static int run_turn(struct store *s, enum turn_mode mode,
 
     if (s->db->in_tx) /* the body of a turn called for another one */
         return err_set(err, E_INVALID, "inside of a transaction only that may be used");
-    t = fresh_turn(s, mode == WAITING);
+    t = reset_turn(s, mode == WAITING);
     s->turn_number += mode != LIGHT;
     if ((rc = db_begin(s->db, mode == LONG ? TX_LONG : TX_WRITE, err)))
         return rc;
-    if ((rc = open_turn(t, mode, err)) || (rc = body(t, arg, err)) || (rc = flow_advance(t, err)) ||
-        (rc = door_flush(t, err)) || (rc = db_commit(s->db, err))) {
+    if ((rc = open_turn(t, mode, err)) || (rc = body(t, arg, err)) ||
+        (rc = workflow_advance(t, err)) || (rc = door_flush(t, err)) ||
+        (rc = db_commit(s->db, err))) {
         db_rollback(s->db);
-        item_lists_forget(s);
-        cancelled_forget(s);
-        reuse_forget(s);
+        item_lists_clear(s);
+        cancel_cache_clear(s);
+        reuse_cache_clear(s);
         return rc;
     }
-    definitions_keep(t);
+    definitions_cache_used(t);
     return 0;
 }
 
@@ -246,7 +247,7 @@ done:
     return rc;
 }
 
-int store_last_is_stored(struct store *s, bool *stored, struct err *err)
+int store_last_turn_is_stored(struct store *s, bool *stored, struct err *err)
 {
     int rc = turn_is_stored(s, err);
 
@@ -256,7 +257,7 @@ int store_last_is_stored(struct store *s, bool *stored, struct err *err)
     return 0;
 }
 
-int64_t store_last_number(const struct store *s)
+int64_t store_last_turn_number(const struct store *s)
 {
     return s->turn_number;
 }
@@ -271,12 +272,12 @@ static void back_off(int64_t *wait)
     *wait = *wait * 2 > MAX_BACKOFF ? MAX_BACKOFF : *wait * 2;
 }
 
-static bool may_try_again(int rc)
+static bool is_retryable(int rc)
 {
     return rc == -E_REDO || rc == -E_CONN_LOST || rc == -E_COMMIT_UNKNOWN;
 }
 
-static void tell(struct store *s, const struct err *err)
+static void note_error(struct store *s, const struct err *err)
 {
     if (s->env->note)
         s->env->note(s->env->arg, err->msg);
@@ -301,15 +302,15 @@ static int turn_with_retries(struct store *s, enum turn_mode mode,
         }
         if (!unknown)
             rc = run_turn(s, mode, body, arg, err);
-        if (rc == 0 || (!unknown && !may_try_again(rc)))
+        if (rc == 0 || (!unknown && !is_retryable(rc)))
             return rc;
         if (mode == WAITING && rc == -E_REDO && ++redone == 2) { /* whoever has it keeps it */
             err->code = E_BUSY;
             return -E_BUSY;
         }
         unknown |= rc == -E_COMMIT_UNKNOWN && mode != LIGHT;
-        tell(s, err);
-        if (is_enough(s, since))
+        note_error(s, err);
+        if (retry_time_is_over(s, since))
             break;
         back_off(&pause);
     }
@@ -342,7 +343,7 @@ static int turn_and_wake(struct store *s, enum turn_mode mode,
     return 0;
 }
 
-unsigned store_woke(const struct store *s)
+unsigned store_last_wake(const struct store *s)
 {
     return s->turn.wake;
 }

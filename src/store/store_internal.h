@@ -2,10 +2,10 @@
 #ifndef STORE_STORE_INTERNAL_H
 #define STORE_STORE_INTERNAL_H
 
+#include "store/driver/url.h"
 #include "store/turn.h"
-#include "store/url.h"
 
-#define KEPT_LISTS 8
+#define MAX_CACHED_LISTS 8
 
 struct store {
     struct db_url *url;
@@ -20,30 +20,31 @@ struct store {
     struct turn turn;    /* kept between turns for its memory */
     VEC(struct definition *) definitions;
     struct item_list {
-        int64_t foreach, begun; /* a fan-out that runs again has another list */
-        struct json_t *list;    /* a reference; whoever uses it has another */
-    } lists[KEPT_LISTS];        /* of fan-outs that this store went on with lately */
-    unsigned next_list;
+        int64_t foreach, started_at; /* a fan-out that runs again has another list */
+        struct json_t *list;         /* a reference; whoever uses it has another */
+    } item_lists[MAX_CACHED_LISTS];  /* of fan-outs that this store went on with lately */
+    unsigned next_item_list;
     struct {
         int64_t top;      /* 0: nothing is being cancelled */
         bool let_finish;  /* as it was asked for */
-        bool cut;         /* there were more than were looked for */
+        bool truncated;   /* there were more than were looked for */
         VEC(int64_t) ids; /* what was open below it when that was looked for */
         size_t next;      /* of them */
-    } cancelled;          /* a large tree is walked through once for several slices */
+    } cancel_cache;       /* a large tree is walked through once for several slices */
     struct {
         int64_t execution; /* 0: none */
-        bool *stands;      /* of its tasks, by index */
+        bool *is_reusable; /* of its tasks, by index */
     } reuse;               /* what a workflow takes over of another, in slices, is judged once */
-    struct store_flow_options flow;
+    struct store_workflow_options workflow_options;
 };
 
-void definitions_trim(struct store *s);
-void definitions_keep(struct turn *t);   /* after the commit: those that it stored */
-void definitions_drop(struct turn *t);   /* the others */
-void item_lists_forget(struct store *s); /* also after a rollback: its ids may be given again */
-void cancelled_forget(struct store *s); /* also after a rollback: what it cancelled is open again */
-void reuse_forget(struct store *s);     /* likewise */
+void definitions_trim_cache(struct store *s);
+void definitions_cache_used(struct turn *t);  /* after the commit: those that it stored */
+void definitions_drop_parsed(struct turn *t); /* the others */
+void item_lists_clear(struct store *s); /* also after a rollback: its ids may be given again */
+void cancel_cache_clear(
+    struct store *s); /* also after a rollback: what it cancelled is open again */
+void reuse_cache_clear(struct store *s); /* likewise */
 
 static inline int64_t store_writer(const struct store *s)
 {

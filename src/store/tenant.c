@@ -1,7 +1,7 @@
 /* tenant.c - see tenant.h. */
 #include "store/tenant.h"
 
-#include "store/url.h"
+#include "store/driver/url.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -188,7 +188,7 @@ int tenant_create(const char *url, const char *name, struct env *env, struct err
     if ((rc = url_parse(url, name, &u, err)))
         return rc;
     rc = u->file ? create_file(u, err)
-                 : change_schema(url, u, env ? env : &none, false, Q_TENANT_MAKE, err);
+                 : change_schema(url, u, env ? env : &none, false, Q_TENANT_CREATE, err);
     if (!rc && !(rc = store_open(url, name, &options, &s, err)))
         store_close(&s);
     url_free(&u);

@@ -35,7 +35,7 @@ int64_t wall_time(const struct db *db, int64_t now)
     return db->driver->one_writer ? clock_wall_us() + db->env->clock_offset : now;
 }
 
-int64_t turn_wall(const struct turn *t)
+int64_t turn_wall_time(const struct turn *t)
 {
     return wall_time(t->db, t->now);
 }
@@ -67,18 +67,18 @@ struct row *turn_add_row(struct turn *t, const struct execution *e)
         return r;
     r = arena_zalloc(&t->arena, sizeof(*r));
     r->stored = r->now = *e;
-    r->permitted = execution_has_permit(e);
+    r->has_permits = execution_has_permit(e);
     idmap_put(&t->rows, e->id, r);
     return r;
 }
 
 /* A row that was only looked at is locked by now. Between the two a claim, a reaper or whoever
  * hands on a permit may have changed it, who do not need the lock of its tree. */
-static int take_peeked(struct row *r, const struct execution *e, struct err *err)
+static int refresh_unlocked(struct row *r, const struct execution *e, struct err *err)
 {
     struct execution was = r->now;
 
-    r->peeked = false;
+    r->unlocked = false;
     if (r->dirty && e->seq != r->stored.seq)
         return err_set(err, E_REDO, "execution %lld was changed by another turn", (long long)e->id);
     if (r->dirty)
@@ -88,15 +88,16 @@ static int take_peeked(struct row *r, const struct execution *e, struct err *err
     r->now.spec = was.spec;
     r->now.result = was.result;
     r->now.error = was.error;
-    r->permitted = execution_has_permit(e);
+    r->has_permits = execution_has_permit(e);
     return 0;
 }
 
 /* The row for an image that was read under a lock. */
-static int take_locked(struct turn *t, const struct execution *e, struct row **out, struct err *err)
+static int add_locked_row(struct turn *t, const struct execution *e, struct row **out,
+                          struct err *err)
 {
     *out = turn_add_row(t, e);
-    return (*out)->peeked ? take_peeked(*out, e, err) : 0;
+    return (*out)->unlocked ? refresh_unlocked(*out, e, err) : 0;
 }
 
 int turn_read_rows(struct turn *t, const struct rows *r, bool with_input, struct row **out,
@@ -108,10 +109,10 @@ int turn_read_rows(struct turn *t, const struct rows *r, bool with_input, struct
 
     for (i = 0; i < r->n; i++) {
         execution_read_state(&e, r, i, 0, &t->arena);
-        if ((rc = take_locked(t, &e, &out[i], err)))
+        if ((rc = add_locked_row(t, &e, &out[i], err)))
             return rc;
-        if (with_input && !out[i]->has_texts) {
-            out[i]->has_texts = true;
+        if (with_input && !out[i]->has_input_and_spec) {
+            out[i]->has_input_and_spec = true;
             out[i]->now.input = arena_strdup(&t->arena, rows_text(r, i, STATE_COLUMNS));
             out[i]->now.spec = arena_strdup(&t->arena, rows_text(r, i, STATE_COLUMNS + 1));
         }
@@ -138,7 +139,7 @@ static void push_sorted(struct args *a, int64_t *ids, size_t n)
             args_int(a, ids[i]);
 }
 
-int turn_find_roots(struct turn *t, struct want *list, size_t n, struct err *err)
+int turn_find_roots(struct turn *t, struct row_ref *list, size_t n, struct err *err)
 {
     struct args a = ARGS_INIT;
     struct rows r = ROWS_INIT;
@@ -172,7 +173,7 @@ done:
 
 /* Sends the locks of trees whose root is not itself among the rows to load (loading locks as well).
  */
-static int send_root_locks(struct turn *t, const struct want *list, size_t n, struct rows *out,
+static int send_root_locks(struct turn *t, const struct row_ref *list, size_t n, struct rows *out,
                            struct err *err)
 {
     int64_t *roots = arena_alloc(&t->arena, n * sizeof(*roots));
@@ -191,14 +192,14 @@ static int send_root_locks(struct turn *t, const struct want *list, size_t n, st
 }
 
 /* Whether it is here, and nobody else can change it. */
-static bool is_here(const struct turn *t, int64_t id)
+static bool is_loaded_and_locked(const struct turn *t, int64_t id)
 {
     const struct row *r = turn_row(t, id);
 
-    return r && !r->peeked;
+    return r && !r->unlocked;
 }
 
-static int send_loads(struct turn *t, const struct want *list, size_t n, struct rows *out,
+static int send_loads(struct turn *t, const struct row_ref *list, size_t n, struct rows *out,
                       struct rows *leases, struct err *err)
 {
     int64_t *ids = arena_alloc(&t->arena, n * sizeof(*ids));
@@ -207,7 +208,7 @@ static int send_loads(struct turn *t, const struct want *list, size_t n, struct 
     int rc;
 
     for (i = 0; i < n; i++)
-        if (list[i].rc == 0 && !is_here(t, list[i].id))
+        if (list[i].rc == 0 && !is_loaded_and_locked(t, list[i].id))
             ids[count++] = list[i].id;
     args_begin(&a, t->wait ? Q_LOAD_WAIT : Q_LOAD);
     push_sorted(&a, ids, count);
@@ -221,8 +222,8 @@ static int send_loads(struct turn *t, const struct want *list, size_t n, struct 
 }
 
 /* Takes what was loaded into the turn. A lease of a row that is not ours to look at is left out. */
-static int take_loaded(struct turn *t, const struct rows *loaded, const struct rows *leases,
-                       struct err *err)
+static int add_loaded_rows(struct turn *t, const struct rows *loaded, const struct rows *leases,
+                           struct err *err)
 {
     struct idmap lease_of = IDMAP_INIT;
     struct execution e;
@@ -242,7 +243,7 @@ static int take_loaded(struct turn *t, const struct rows *loaded, const struct r
             e.expired_at = l[3].i;
             e.folder = arena_strdup(&t->arena, l[4].s);
         }
-        rc = take_locked(t, &e, &row, err);
+        rc = add_locked_row(t, &e, &row, err);
         if (e.id == e.root)
             idmap_put(&t->roots, e.id, t);
     }
@@ -252,15 +253,15 @@ static int take_loaded(struct turn *t, const struct rows *loaded, const struct r
 
 /* A row that was not returned is locked by another turn, or does not exist: only a look without a
  * lock can tell. */
-static int tell_busy_from_missing(struct turn *t, struct want *list, size_t n, struct err *err)
+static int mark_busy_or_missing(struct turn *t, struct row_ref *list, size_t n, struct err *err)
 {
-    struct want *missing = arena_alloc(&t->arena, n * sizeof(*missing));
+    struct row_ref *missing = arena_alloc(&t->arena, n * sizeof(*missing));
     size_t i, count = 0, at = 0;
     int rc;
 
     for (i = 0; i < n; i++)
         if (list[i].rc == -E_NOT_FOUND)
-            missing[count++] = (struct want){.id = list[i].id};
+            missing[count++] = (struct row_ref){.id = list[i].id};
     if (!count)
         return 0;
     if ((rc = turn_find_roots(t, missing, count, err)))
@@ -272,25 +273,25 @@ static int tell_busy_from_missing(struct turn *t, struct want *list, size_t n, s
 }
 
 /* Most of what is asked for while a workflow goes on is there already. */
-static bool is_loaded(const struct turn *t, const struct want *list, size_t n)
+static bool is_loaded(const struct turn *t, const struct row_ref *list, size_t n)
 {
     size_t i;
 
     for (i = 0; i < n; i++)
-        if (list[i].rc || !is_here(t, list[i].id) ||
+        if (list[i].rc || !is_loaded_and_locked(t, list[i].id) ||
             (list[i].root != list[i].id && !idmap_get(&t->roots, list[i].root)))
             return false;
     return true;
 }
 
-int turn_load(struct turn *t, struct want *list, size_t n, struct err *err)
+int turn_load(struct turn *t, struct row_ref *list, size_t n, struct err *err)
 {
-    return is_loaded(t, list, n) ? 0 : turn_load_with(t, list, n, NULL, NULL, err);
+    return is_loaded(t, list, n) ? 0 : turn_load_and_send(t, list, n, NULL, NULL, err);
 }
 
-int turn_load_with(struct turn *t, struct want *list, size_t n,
-                   int (*send_more)(struct turn *t, void *arg, struct err *err), void *arg,
-                   struct err *err)
+int turn_load_and_send(struct turn *t, struct row_ref *list, size_t n,
+                       int (*send_more)(struct turn *t, void *arg, struct err *err), void *arg,
+                       struct err *err)
 {
     struct rows locked = ROWS_INIT, loaded = ROWS_INIT, leases = ROWS_INIT;
     size_t i;
@@ -302,17 +303,17 @@ int turn_load_with(struct turn *t, struct want *list, size_t n,
         goto done;
     for (i = 0; i < locked.n; i++)
         idmap_put(&t->roots, rows_int(&locked, i, 0), t);
-    if ((rc = take_loaded(t, &loaded, &leases, err)))
+    if ((rc = add_loaded_rows(t, &loaded, &leases, err)))
         goto done;
     for (i = 0; i < n; i++) {
         if (list[i].rc)
             continue;
-        if (!is_here(t, list[i].id))
+        if (!is_loaded_and_locked(t, list[i].id))
             list[i].rc = -E_NOT_FOUND;
         else if (list[i].root != list[i].id && !idmap_get(&t->roots, list[i].root))
             list[i].rc = -E_BUSY; /* a loaded root is its own lock */
     }
-    rc = tell_busy_from_missing(t, list, n, err);
+    rc = mark_busy_or_missing(t, list, n, err);
 done:
     rows_release(&locked);
     rows_release(&loaded);
@@ -321,13 +322,13 @@ done:
 }
 
 /* Events are partitioned by root on PostgreSQL: asks for partitions before they are needed. */
-static int make_partitions(struct turn *t, int64_t highest, struct err *err)
+static int create_partitions(struct turn *t, int64_t highest, struct err *err)
 {
     struct args a = ARGS_INIT;
     struct rows r = ROWS_INIT;
     int rc;
 
-    args_begin(&a, Q_MAKE_PARTITIONS);
+    args_begin(&a, Q_CREATE_PARTITIONS);
     args_int(&a, highest);
     if (!(rc = db_query(t->db, &a, &r, err)))
         t->partition_limit = rows_int(&r, 0, 0);
@@ -336,10 +337,10 @@ static int make_partitions(struct turn *t, int64_t highest, struct err *err)
     return rc;
 }
 
-int turn_place_events(struct turn *t, int64_t id, struct err *err)
+int turn_ensure_partition(struct turn *t, int64_t id, struct err *err)
 {
     int64_t limit = t->partition_limit;
-    int rc = make_partitions(t, id, err);
+    int rc = create_partitions(t, id, err);
 
     if (!rc && t->partition_limit < limit)
         t->partition_limit = limit;
@@ -353,14 +354,14 @@ static int fetch_ids(struct turn *t, size_t n, int64_t *ids, struct err *err)
     size_t i;
     int rc;
 
-    args_begin(&a, Q_TAKE_IDS);
+    args_begin(&a, Q_NEW_IDS);
     args_int(&a, (int64_t)n);
     if ((rc = turn_query(t, &a, &r, err)))
         goto done;
     for (i = 0; i < n; i++)
         ids[i] = r.n == n ? rows_int(&r, i, 0) : rows_int(&r, 0, 0) + (int64_t)i;
     if (ids[n - 1] >= t->partition_limit)
-        rc = make_partitions(t, ids[n - 1], err);
+        rc = create_partitions(t, ids[n - 1], err);
 done:
     rows_release(&r);
     args_release(&a);
@@ -370,9 +371,9 @@ done:
 /* Those that are reserved for others will do if they rise from above the parent. */
 static bool has_reserved(const struct turn *t, size_t n, int64_t parent)
 {
-    const int64_t *next = t->reserved.at + t->reserved.n;
+    const int64_t *next = t->reserved_ids.at + t->reserved_ids.n;
 
-    if (t->reserved.n < n)
+    if (t->reserved_ids.n < n)
         return false;
     for (; n; n--, parent = *next)
         if (*--next <= parent)
@@ -392,19 +393,19 @@ int turn_reserve_ids(struct turn *t, size_t n, int64_t parent, struct err *err)
     if ((rc = fetch_ids(t, n, ids, err)))
         return rc;
     for (i = n; i > 0; i--)
-        *vec_add(&t->reserved) = ids[i - 1];
+        *vec_add(&t->reserved_ids) = ids[i - 1];
     return 0;
 }
 
-int turn_take_ids(struct turn *t, size_t n, int64_t *ids, struct err *err)
+int turn_new_ids(struct turn *t, size_t n, int64_t *ids, struct err *err)
 {
     return n ? fetch_ids(t, n, ids, err) : 0;
 }
 
-int turn_take_id(struct turn *t, int64_t parent, int64_t *id, struct err *err)
+int turn_next_id(struct turn *t, int64_t parent, int64_t *id, struct err *err)
 {
-    if (!t->reserved.n || t->reserved.at[t->reserved.n - 1] <= parent)
+    if (!t->reserved_ids.n || t->reserved_ids.at[t->reserved_ids.n - 1] <= parent)
         return fetch_ids(t, 1, id, err);
-    *id = t->reserved.at[--t->reserved.n];
+    *id = t->reserved_ids.at[--t->reserved_ids.n];
     return 0;
 }

@@ -4,7 +4,7 @@
 #define TESTS_FUZZ_FUZZ_H
 
 #include "base/mem.h"
-#include "flow/problem.h"
+#include "parse/diagnostics.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -33,7 +33,7 @@ static inline char *fuzz_text(const uint8_t *data, size_t size)
 }
 
 /* What is refused is refused in words, each problem with its place. */
-static inline void fuzz_problems(struct problems *ps, int rc, const struct err *err)
+static inline void fuzz_problems(struct diagnostics *ps, int rc, const struct err *err)
 {
     struct buf shown = BUF_INIT;
     char place[100];
@@ -43,7 +43,7 @@ static inline void fuzz_problems(struct problems *ps, int rc, const struct err *
     HOLDS((rc == 0) == (ps->count == 0));
     if (rc) {
         HOLDS(ps->list.n > 0);
-        problems_show(ps, &shown); /* which also puts them in order */
+        diagnostics_show(ps, &shown); /* which also puts them in order */
         HOLDS(shown.len > 0);
         snprintf(place, sizeof(place), "f.yaml:%u:%u: ", ps->list.at[0].line,
                  ps->list.at[0].column);

@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "base/date.h"
 #include "base/text.h"
-#include "core/cron.h"
+#include "core/schedule/cron.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static void must(bool holds)
 }
 
 /* A file with that rule and no table. */
-static int zone_of_rule(const char *rule, size_t len, struct zone **out, struct err *err)
+static int tz_of_rule(const char *rule, size_t len, struct tz **out, struct err *err)
 {
     static const char header[] = "TZif2\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0" /* and the counts: */
                                  "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1\0\0\0\1";
@@ -37,39 +37,39 @@ static int zone_of_rule(const char *rule, size_t len, struct zone **out, struct 
     buf_addch(&b, '\n');
     buf_add(&b, rule, len);
     buf_addch(&b, '\n');
-    rc = zone_parse("fuzz", b.ptr, b.len, out, err);
+    rc = tz_parse("fuzz", b.ptr, b.len, out, err);
     buf_release(&b);
     return rc;
 }
 
-static void check_zone(const struct zone *z, int64_t t)
+static void check_zone(const struct tz *z, int64_t t)
 {
-    struct zone_period p = zone_period(z, t);
-    struct zone_moment m = zone_from_local(z, t);
+    struct tz_period p = tz_period(z, t);
+    struct tz_moment m = tz_from_local(z, t);
     int i;
 
     must(p.from <= t && t < p.until);
-    for (i = 0; i < 8 && p.until < ZONE_FOREVER; i++) {
-        struct zone_period next = zone_period(z, p.until);
+    for (i = 0; i < 8 && p.until < TZ_FOREVER; i++) {
+        struct tz_period next = tz_period(z, p.until);
 
         must(next.from == p.until && next.until > next.from);
         p = next;
     }
-    must(m.first <= m.last && zone_to_local(z, m.first) >= t && zone_to_local(z, m.first - 1) < t);
-    must(m.fit == ZONE_GAP || (zone_to_local(z, m.first) == t && zone_to_local(z, m.last) == t));
-    must((m.fit == ZONE_TWICE) == (m.first != m.last));
+    must(m.first <= m.last && tz_to_local(z, m.first) >= t && tz_to_local(z, m.first - 1) < t);
+    must(m.fit == TZ_GAP || (tz_to_local(z, m.first) == t && tz_to_local(z, m.last) == t));
+    must((m.fit == TZ_TWICE) == (m.first != m.last));
 }
 
 /* Whether clocks show the pattern's minute; where they jump they may show another. */
-static bool shows_minute(const struct cron *c, const struct zone *z, int64_t due)
+static bool shows_minute(const struct cron *c, const struct tz *z, int64_t due)
 {
-    int64_t local = zone_to_local(z, due / SECOND), minute = floor_div(local, 60);
+    int64_t local = tz_to_local(z, due / SECOND), minute = floor_div(local, 60);
 
-    return zone_period(z, due / SECOND).from == due / SECOND ||
+    return tz_period(z, due / SECOND).from == due / SECOND ||
            (local % 60 == 0 && c->minutes >> (minute - floor_div(minute, 60) * 60) & 1);
 }
 
-static void check_cron(const struct cron *c, const struct zone *z, int64_t after)
+static void check_cron(const struct cron *c, const struct tz *z, int64_t after)
 {
     int64_t next, again, last;
     int i;
@@ -93,7 +93,7 @@ static void check_error(int rc, const struct err *err)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct err err = ERR_INIT;
-    struct zone *z = NULL;
+    struct tz *z = NULL;
     struct buf text = BUF_INIT;
     const uint8_t *line, *file, *end = data + size;
     struct cron c;
@@ -108,12 +108,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     file = line ? line + 1 : end;
     buf_add(&text, data, (size_t)((line ? line : end) - data));
     if (end - file >= 4 && !memcmp(file, "TZif", 4))
-        rc = zone_parse("fuzz", file, (size_t)(end - file), &z, &err);
+        rc = tz_parse("fuzz", file, (size_t)(end - file), &z, &err);
     else
-        rc = zone_of_rule((const char *)file, (size_t)(end - file), &z, &err);
+        rc = tz_of_rule((const char *)file, (size_t)(end - file), &z, &err);
     if (rc) {
         check_error(rc, &err);
-        must(!zone_load("UTC", &z, &err));
+        must(!tz_load("UTC", &z, &err));
     }
     check_zone(z, after >> 8);
     check_zone(z, after >> 24);
@@ -122,6 +122,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     else
         check_cron(&c, z, after);
     buf_release(&text);
-    zone_free(&z);
+    tz_free(&z);
     return 0;
 }

@@ -3,7 +3,7 @@
  * one of another version may, is read, too.) */
 #include "fuzz.h"
 
-#include "core/workflow.h"
+#include "core/workflow/model.h"
 
 static void round_trip(const struct workflow *w)
 {

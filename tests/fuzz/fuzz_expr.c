@@ -3,8 +3,8 @@
  * Beside memory errors and undefined behaviour it looks for a result or a fault that breaks what
  * expr.h says, and for one that is not the same the second time. */
 #include "base/text.h"
-#include "core/expr.h"
-#include "core/value.h"
+#include "core/expr/expr.h"
+#include "core/expr/value.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -73,7 +73,7 @@ static void check_ref(void *arg, const struct expr_ref *ref)
     uint32_t line, column;
     size_t i;
 
-    expr_place(text, ref->offset, &line, &column);
+    expr_location(text, ref->offset, &line, &column);
     if (ref->name >= EXPR_NAME_COUNT || ref->n > EXPR_PATH_MAX || ref->offset >= text->len)
         abort();
     for (i = 0; i < ref->n; i++)

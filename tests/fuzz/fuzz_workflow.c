@@ -5,16 +5,16 @@
 #include "fuzz.h"
 
 #include "base/text.h"
-#include "flow/picture.h"
-#include "flow/workflow.h"
+#include "parse/render/graph.h"
+#include "parse/workflow/file.h"
 
 static void draw(const struct workflow *w)
 {
     struct buf b = BUF_INIT;
 
-    picture_write(w, PICTURE_ASCII, 80, &b);
-    picture_write(w, PICTURE_DOT, 80, &b);
-    picture_write(w, PICTURE_MERMAID, 80, &b);
+    graph_render(w, GRAPH_FORMAT_ASCII, 80, &b);
+    graph_render(w, GRAPH_FORMAT_DOT, 80, &b);
+    graph_render(w, GRAPH_FORMAT_MERMAID, 80, &b);
     if (!text_is_utf8(b.ptr, b.len))
         abort();
     buf_release(&b);
@@ -47,23 +47,23 @@ static void check(const struct workflow *w)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct problems problems = PROBLEMS_INIT;
+    struct diagnostics diagnostics = DIAGNOSTICS_INIT;
     struct arena arena = ARENA_INIT;
     struct buf shown = BUF_INIT;
     const struct workflow *w = NULL;
     struct err err = ERR_INIT;
-    int rc = workflow_parse(problems_take(&problems, "f.yaml", (const char *)data, size), NULL,
-                            &problems, &arena, &w, &err);
+    int rc = workflow_parse(diagnostics_take(&diagnostics, "f.yaml", (const char *)data, size),
+                            NULL, &diagnostics, &arena, &w, &err);
 
     HOLDS(!rc == !!w);
-    fuzz_problems(&problems, rc, &err);
-    problems_show(&problems, &shown);
+    fuzz_problems(&diagnostics, rc, &err);
+    diagnostics_show(&diagnostics, &shown);
     if (shown.len && !text_is_utf8(shown.ptr, shown.len))
         abort();
     if (!rc)
         check(w);
     buf_release(&shown);
     arena_release(&arena);
-    problems_release(&problems);
+    diagnostics_release(&diagnostics);
     return 0;
 }

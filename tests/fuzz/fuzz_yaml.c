@@ -2,8 +2,8 @@
  *
  * Beside memory errors and undefined behaviour it looks for a tree that breaks what yaml.h says. */
 #include "base/text.h"
-#include "flow/config.h"
-#include "flow/yaml.h"
+#include "parse/config/config.h"
+#include "parse/yaml/yaml.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,11 +32,11 @@ static size_t check(const struct yaml *node, int depth)
     return n;
 }
 
-static void show(struct problems *problems)
+static void show(struct diagnostics *diagnostics)
 {
     struct buf shown = BUF_INIT;
 
-    problems_show(problems, &shown);
+    diagnostics_show(diagnostics, &shown);
     if (shown.len && !text_is_utf8(shown.ptr, shown.len))
         abort();
     buf_release(&shown);
@@ -45,30 +45,31 @@ static void show(struct problems *problems)
 static void try_config(const struct source *source)
 {
     static const struct config_host host = {.folder = ".", .home = "/home/x", .processors = 2};
-    struct problems problems = PROBLEMS_INIT;
+    struct diagnostics diagnostics = DIAGNOSTICS_INIT;
     struct config *config = NULL;
     struct err err = ERR_INIT;
-    int rc = config_parse(source, &host, &problems, &config, &err);
+    int rc = config_parse(source, &host, &diagnostics, &config, &err);
 
-    if (!rc != !problems.count || !rc != !!config)
+    if (!rc != !diagnostics.count || !rc != !!config)
         abort();
-    show(&problems);
+    show(&diagnostics);
     config_free(&config);
-    problems_release(&problems);
+    diagnostics_release(&diagnostics);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct problems problems = PROBLEMS_INIT;
+    struct diagnostics diagnostics = DIAGNOSTICS_INIT;
     struct yaml_doc doc;
-    const struct source *source = problems_take(&problems, "fuzz.yaml", (const char *)data, size);
-    int rc = yaml_read(source, &problems, &doc);
+    const struct source *source =
+        diagnostics_take(&diagnostics, "fuzz.yaml", (const char *)data, size);
+    int rc = yaml_read(source, &diagnostics, &doc);
 
-    if ((rc && !problems.count) || (!rc && check(&doc.root, 1) > YAML_MAX_NODES))
+    if ((rc && !diagnostics.count) || (!rc && check(&doc.root, 1) > YAML_MAX_NODES))
         abort();
     try_config(source);
-    show(&problems);
+    show(&diagnostics);
     yaml_release(&doc);
-    problems_release(&problems);
+    diagnostics_release(&diagnostics);
     return 0;
 }

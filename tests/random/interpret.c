@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "core/graph.h"
 #include "core/resolve.h"
-#include "core/states.h"
+#include "core/transitions.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -137,8 +137,8 @@ static struct graph_need need_of(const struct node *n)
 {
     return (struct graph_need){.status = n->status,
                                .allow_failure = n->item < 0 && n->task->allow_failure,
-                               .failed_behind = (n->bits & GRAPH_FAILED) != 0,
-                               .by_operator = (n->bits & GRAPH_BY_OPERATOR) != 0};
+                               .skipped_by_failure = (n->bits & FLAG_FAILED) != 0,
+                               .by_operator = (n->bits & FLAG_BY_OPERATOR) != 0};
 }
 
 static void count_end(struct interpreter *in, struct node *n)
@@ -150,7 +150,7 @@ static void count_end(struct interpreter *in, struct node *n)
     if (!up)
         return;
     need = need_of(n);
-    up->bits |= graph_bits_of(&need);
+    up->bits |= graph_flags_of(&need);
     up->needs_left--;
     note_dirty(in, up);
     for (i = 0; n->item < 0 && i < n->task->nfollowers && !up->cancel_requested; i++) {
@@ -255,7 +255,7 @@ static void decide(struct interpreter *in, struct node *n)
     if (d == GRAPH_DECIDE && n->task->condition && evaluate(n, facts, &runs, NULL, &why)) {
         move(in, n, EV_FAILED, S_FAILED);
     } else if (!runs) {
-        n->bits |= facts.failure ? GRAPH_FAILED : 0;
+        n->bits |= facts.failure ? FLAG_FAILED : 0;
         move(in, n, EV_SKIPPED, S_SKIPPED);
     } else {
         begin(in, n);
@@ -346,11 +346,11 @@ static void look_at_flow(struct interpreter *in, struct node *n)
 {
     if (n->needs_left)
         return;
-    if (n->flow->on_failure && (n->bits & GRAPH_FAILED) && !n->cancel_requested &&
-        !(n->bits & (GRAPH_HANDLED | GRAPH_EXITED)))
-        run_last(in, n, n->flow->on_failure, GRAPH_HANDLED);
-    else if (n->flow->on_exit && !(n->bits & GRAPH_EXITED))
-        run_last(in, n, n->flow->on_exit, GRAPH_EXITED);
+    if (n->flow->on_failure && (n->bits & FLAG_FAILED) && !n->cancel_requested &&
+        !(n->bits & (FLAG_HANDLED | FLAG_EXITED)))
+        run_last(in, n, n->flow->on_failure, FLAG_HANDLED);
+    else if (n->flow->on_exit && !(n->bits & FLAG_EXITED))
+        run_last(in, n, n->flow->on_exit, FLAG_EXITED);
     else
         end(in, n);
 }
@@ -359,20 +359,20 @@ static void look_at_items(struct interpreter *in, struct node *n)
 {
     int room, i;
 
-    if (n->task->fail_fast && (n->bits & GRAPH_FAILED) && !(n->bits & GRAPH_STOPPED)) {
-        n->bits |= GRAPH_STOPPED;
+    if (n->task->fail_fast && (n->bits & FLAG_FAILED) && !(n->bits & FLAG_STOPPED)) {
+        n->bits |= FLAG_STOPPED;
         for (i = 0; i < n->made; i++)
             interpreter_cancel(in, n->children[i]);
     }
     room = n->task->max_parallel ? n->task->max_parallel - n->needs_left : n->nchildren;
-    if (n->cancel_requested || (n->bits & GRAPH_STOPPED))
+    if (n->cancel_requested || (n->bits & FLAG_STOPPED))
         room = 0;
     for (; room > 0 && n->made < n->nchildren; room--) {
         n->needs_left++;
         begin(in, make(in, n, n->task, n->made++));
     }
     if (!n->needs_left &&
-        (n->made == n->nchildren || n->cancel_requested || (n->bits & GRAPH_STOPPED)))
+        (n->made == n->nchildren || n->cancel_requested || (n->bits & FLAG_STOPPED)))
         end(in, n);
 }
 
@@ -469,7 +469,7 @@ void interpreter_cancel(struct interpreter *in, struct node *n)
 
 void interpreter_skip(struct interpreter *in, struct node *n)
 {
-    n->bits |= GRAPH_BY_OPERATOR;
+    n->bits |= FLAG_BY_OPERATOR;
     move(in, n, EV_SKIPPED, S_SKIPPED);
 }
 

@@ -3,7 +3,7 @@
 #ifndef TESTS_RANDOM_INTERPRET_H
 #define TESTS_RANDOM_INTERPRET_H
 
-#include "core/workflow.h"
+#include "core/workflow/model.h"
 #include "plan.h"
 
 struct node {

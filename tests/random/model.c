@@ -144,7 +144,7 @@ void model_go(struct model *m, struct model_node *n)
 void model_begin(struct model *m, struct model_node *n)
 {
     n->waits = n->kind != M_JOB && (!model_is_approved(n) || model_is_paused(n) || n->delayed ||
-                                    (n->kind == M_FLOW && n->flow->max && !n->permitted));
+                                    (n->kind == M_FLOW && n->flow->max && !n->has_permits));
     if (!n->waits)
         model_go(m, n);
 }

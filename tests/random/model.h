@@ -34,10 +34,10 @@ struct model_node {
     enum model_status status;
     int item; /* -1: it is none */
 
-    bool paused;    /* itself: nothing of it and below it starts */
-    bool waits;     /* of M_FLOW, M_EACH: it is to begin, but something holds it */
-    bool approved;  /* if it has an approval */
-    bool permitted; /* of M_FLOW, if it has a key */
+    bool paused;      /* itself: nothing of it and below it starts */
+    bool waits;       /* of M_FLOW, M_EACH: it is to begin, but something holds it */
+    bool approved;    /* if it has an approval */
+    bool has_permits; /* of M_FLOW, if it has a key */
     bool cancel_asked;
     bool finishing;      /* of a job: it may finish, but is not tried again */
     bool by_operator;    /* of a skipped one */

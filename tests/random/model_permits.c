@@ -36,12 +36,12 @@ static int count_of(const struct model *m, const struct plan_flow *flow, bool ru
 bool model_queues(const struct model_node *n)
 {
     return n->kind == M_FLOW && n->flow->max && n->status == M_PENDING && n->waits &&
-           !n->permitted && model_is_approved(n) && !model_is_paused(n) && !n->delayed;
+           !n->has_permits && model_is_approved(n) && !model_is_paused(n) && !n->delayed;
 }
 
 bool model_permit(const struct model *m, struct model_node *n)
 {
-    return n->permitted = count_of(m, n->flow, true) < n->flow->max;
+    return n->has_permits = count_of(m, n->flow, true) < n->flow->max;
 }
 
 static bool is_any_above(const struct model *m, bool running_only)

@@ -13,7 +13,7 @@ void model_renew(struct model_node *n)
     n->status = M_PENDING;
     n->waits = n->approved = n->cancel_asked = n->finishing = false;
     n->by_operator = n->failure_behind = n->stopped = n->only_failed = false;
-    n->delayed = n->timed_out = n->permitted = false;
+    n->delayed = n->timed_out = n->has_permits = false;
 }
 
 /* ---- what runs again of a workflow ---- */

@@ -96,7 +96,7 @@ struct plan {
     bool limits;                         /* operators limit the queue, too */
     int key_max[PLAN_KEYS + 1];          /* how many of a key may run at once */
     bool keyed;                          /* workflows have keys, too */
-    unsigned tells;                      /* ends that a turn tells on; 0: as many as usual */
+    unsigned notify_max;                 /* ends that a turn tells on; 0: as many as usual */
     bool nests;                          /* many workflows with fan-outs are items of one */
 };
 

@@ -80,8 +80,8 @@ void plan_add_slices(struct plan *p)
     struct plan_flow *f = p->flows;
     int k;
 
-    p->tells = plan_chance(&r, 25) ? 1 + plan_below(&r, 3) : 0;
-    for (; p->tells && f < p->flows + p->nflows; f++)
+    p->notify_max = plan_chance(&r, 25) ? 1 + plan_below(&r, 3) : 0;
+    for (; p->notify_max && f < p->flows + p->nflows; f++)
         for (k = 0; k < f->ntasks; k++) {
             f->tasks[k].join = 0;
             f->tasks[k].fail_fast = false;

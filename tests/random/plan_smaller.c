@@ -133,7 +133,8 @@ static bool smaller_flow(struct plan_flow *f, int *nth)
 
 bool plan_smaller(struct plan *p, int nth)
 {
-    unsigned *rates[] = {&p->crashes, &p->operates, &p->batches, &p->passes, &p->reruns, &p->tells};
+    unsigned *rates[] = {&p->crashes, &p->operates, &p->batches,
+                         &p->passes,  &p->reruns,   &p->notify_max};
     bool *also[] = {&p->cancels, &p->limits};
     int i;
 

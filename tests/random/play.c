@@ -2,7 +2,7 @@
 #include "play_inner.h"
 
 #include "base/env.h"
-#include "flow/workflow.h"
+#include "parse/workflow/file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +30,8 @@ struct store *play_store(struct player *p)
     bool same = p->plan->nests && plan_chance(&p->rng, 80);
     struct store *s = p->ground->stores[same ? 0 : plan_below(&p->rng, PLAY_STORES)];
 
-    store_set_flow(s, &(struct store_flow_options){.tells = p->plan->tells});
+    store_set_workflow_options(s,
+                               &(struct store_workflow_options){.notify_max = p->plan->notify_max});
     return s;
 }
 
@@ -62,7 +63,7 @@ static bool write_files(const struct plan *p)
 /* False: it is no valid workflow, as a smaller plan may be. */
 static bool submit_plan(struct player *p)
 {
-    struct problems problems = PROBLEMS_INIT;
+    struct diagnostics diagnostics = DIAGNOSTICS_INIT;
     struct arena arena = ARENA_INIT;
     struct submission sub = {0};
     struct buf text = BUF_INIT;
@@ -72,7 +73,7 @@ static bool submit_plan(struct player *p)
 
     write_files(p->plan);
     snprintf(path, sizeof(path), "%s/w0.flow.yaml", test_dir());
-    if (!workflow_load(path, &problems, &arena, &w, &err)) {
+    if (!workflow_load(path, &diagnostics, &arena, &w, &err)) {
         workflow_write(w, &text);
         sub.definition = text.ptr;
         CHECK_OK_ERR(store_turn(play_store(p), submit_body, &sub, &err), &err);
@@ -83,7 +84,7 @@ static bool submit_plan(struct player *p)
     }
     p->out->root = sub.id;
     buf_release(&text);
-    problems_release(&problems);
+    diagnostics_release(&diagnostics);
     arena_release(&arena);
     return sub.id != 0;
 }

@@ -83,7 +83,7 @@ static void rerun(struct player *p, struct model_node *n, enum model_again what,
 {
     static const char *const words[] = {
         [M_WHOLE] = "rerun", [M_ONLY_FAILED] = "rerun --failed", [M_FROM] = "rerun --from"};
-    static const enum rerun_what verbs[] = {
+    static const enum rerun_scope verbs[] = {
         [M_WHOLE] = RERUN_WHOLE, [M_ONLY_FAILED] = RERUN_ONLY_FAILED, [M_FROM] = RERUN_FROM_TASK};
     struct tree t = tree_of(p);
     const struct place *at = find_path(&t, n->path);

@@ -12,7 +12,7 @@ static int operate_body(struct turn *t, enum verb verb, struct request *q, size_
     int rc = 0;
 
     q->let_finish = verb == LET_FINISH;
-    q->goes_on = false;
+    q->is_continuation = false;
     do {
         if (verb == CANCEL || verb == LET_FINISH)
             return op_cancel(t, q, 1, 1000, &more, err);
@@ -22,7 +22,7 @@ static int operate_body(struct turn *t, enum verb verb, struct request *q, size_
             return op_approve(t, q, 1, verb == APPROVE, err);
         rc = verb == PAUSE ? op_pause(t, q, 1, slice, &more, err)
                            : op_resume(t, q, 1, slice, &more, err);
-        q->goes_on = true;
+        q->is_continuation = true;
     } while (!rc && !q->rc && more);
     return rc;
 }
@@ -56,7 +56,7 @@ static int timer_body(struct turn *t, struct act *a, struct err *err)
         a->due_root = rows_int(&r, 0, 2);
     }
     rows_release(&r);
-    return rc || !a->due ? rc : op_timers(t, &(struct timer_round){.max = 1}, err);
+    return rc || !a->due ? rc : op_fire_timers(t, &(struct timer_slice){.max = 1}, err);
 }
 
 static int act_body(struct turn *t, void *arg, struct err *err)
@@ -95,8 +95,8 @@ static int act_body(struct turn *t, void *arg, struct err *err)
 
 static int tell_on_body(struct turn *t, void *arg, struct err *err)
 {
-    struct timer_round r = {.max = 1000};
-    int rc = op_timers(t, &r, err);
+    struct timer_slice r = {.max = 1000};
+    int rc = op_fire_timers(t, &r, err);
 
     *(size_t *)arg = r.n;
     return rc;
@@ -106,7 +106,7 @@ static int tell_on_body(struct turn *t, void *arg, struct err *err)
 void tell_on(struct player *p)
 {
     struct err err = ERR_INIT;
-    size_t n = p->plan->tells || p->plan->keyed;
+    size_t n = p->plan->notify_max || p->plan->keyed;
 
     while (n)
         CHECK_OK_ERR(store_turn(play_store(p), tell_on_body, &n, &err), &err);

@@ -1,8 +1,8 @@
 /* snapshot.c - see snapshot.h. */
 #include "snapshot.h"
 
+#include "../as_of_fixture.h"
 #include "../fixture.h"
-#include "../past_fixture.h"
 
 #include <stdio.h>
 

@@ -4,7 +4,7 @@
 #define TESTS_RANDOM_SNAPSHOT_H
 
 #include "base/buf.h"
-#include "store/query_past.h"
+#include "store/query/as_of.h"
 
 #define SNAPSHOTS 6 /* of one play; more are not taken */
 

@@ -1,5 +1,5 @@
 /* files.c - pawl.yaml(5) and pawl-workflow(5), from the tables of keys. */
-#include "flow/describe.h"
+#include "parse/render/describe.h"
 
 #include "manual.h"
 
@@ -88,8 +88,8 @@ static void add_keys(struct buf *b, const struct keys *keys)
         buf_reset(&text);
         buf_addf(&text, "%s Holds ", k->sentence);
         describe_key_value(&text, k);
-        if (k->otherwise)
-            buf_addf(&text, "; default: %s", k->otherwise);
+        if (k->default_value)
+            buf_addf(&text, "; default: %s", k->default_value);
         buf_addch(&text, '.');
         describe_key_places(&text, k);
         roff_item(b, k->name, buf_cstr(&text));

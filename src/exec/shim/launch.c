@@ -26,7 +26,7 @@
 /* --- in the child -------------------------------------------------------------------------------
  */
 
-static _Noreturn void give_up(int report, enum attempt_step step, int error)
+static _Noreturn void report_failure(int report, enum attempt_step step, int error)
 {
     struct launch_failure why = {.step = (int)step, .error = error};
 
@@ -76,7 +76,7 @@ static bool set_files(const struct launch *l, int output)
 }
 
 /* Never above what we are held to ourselves. */
-static bool limit(int what, int64_t value, int64_t spare)
+static bool set_rlimit(int what, int64_t value, int64_t spare)
 {
     struct rlimit old, new;
 
@@ -91,15 +91,15 @@ static bool set_limits(const struct launch *l, bool root)
 {
     const struct request *r = l->r;
 
-    if (r->memory && !l->limits_memory && !limit(RLIMIT_AS, r->memory, 0))
+    if (r->memory && !l->limits_memory && !set_rlimit(RLIMIT_AS, r->memory, 0))
         return false;
     /* XCPU first, a second later KILL. */
-    if (r->cpu && !limit(RLIMIT_CPU, (r->cpu + 999999) / 1000000, 1))
+    if (r->cpu && !set_rlimit(RLIMIT_CPU, (r->cpu + 999999) / 1000000, 1))
         return false;
-    if (r->files && !limit(RLIMIT_NOFILE, r->files, 0))
+    if (r->files && !set_rlimit(RLIMIT_NOFILE, r->files, 0))
         return false;
     /* Counted for all processes of the user, and not at all for root. */
-    if (r->pids && !l->limits_pids && !root && !limit(RLIMIT_NPROC, r->pids, 0))
+    if (r->pids && !l->limits_pids && !root && !set_rlimit(RLIMIT_NPROC, r->pids, 0))
         return false;
     return true;
 }
@@ -124,7 +124,7 @@ static int find_user(const char *user, struct identity *out)
 }
 
 /* The folder stays closed to others but for passing through; the task gets its own files. */
-static bool give_files(const struct launch *l, const struct identity *id)
+static bool chown_files(const struct launch *l, const struct identity *id)
 {
     if (fchmod(l->folder, 0711) ||
         fchownat(l->folder, ATTEMPT_OUTPUT, id->uid, id->gid, AT_SYMLINK_NOFOLLOW))
@@ -133,30 +133,30 @@ static bool give_files(const struct launch *l, const struct identity *id)
            fchownat(l->folder, ATTEMPT_WORK, id->uid, id->gid, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-static bool become(const struct identity *id)
+static bool switch_user(const struct identity *id)
 {
     return initgroups(id->name, id->gid) == 0 && setresgid(id->gid, id->gid, id->gid) == 0 &&
            setresuid(id->uid, id->uid, id->uid) == 0;
 }
 
-static void be_the_user(const struct launch *l, int report)
+static void set_user_and_limits(const struct launch *l, int report)
 {
     struct identity id = {.uid = geteuid()};
     int rc = l->r->user ? find_user(l->r->user, &id) : 0;
     bool change = l->r->user && id.uid != geteuid();
 
     if (rc)
-        give_up(report, STEP_USER, rc);
-    if (change && !give_files(l, &id))
-        give_up(report, STEP_FILES, errno);
+        report_failure(report, STEP_USER, rc);
+    if (change && !chown_files(l, &id))
+        report_failure(report, STEP_FILES, errno);
     if (!set_limits(l, id.uid == 0))
-        give_up(report, STEP_LIMITS, errno);
+        report_failure(report, STEP_LIMITS, errno);
     if (!change)
         return;
-    if (!become(&id))
-        give_up(report, STEP_USER, errno);
+    if (!switch_user(&id))
+        report_failure(report, STEP_USER, errno);
     if (access(l->r->output, W_OK))
-        give_up(report, STEP_OUTPUT, errno);
+        report_failure(report, STEP_OUTPUT, errno);
 }
 
 static bool enter_own_folder(const struct launch *l)
@@ -167,7 +167,7 @@ static bool enter_own_folder(const struct launch *l)
 }
 
 /* None is ignored: the helper began with all of them at their defaults. */
-static void let_signals_through(void)
+static void unblock_signals(void)
 {
     sigset_t none;
 
@@ -176,31 +176,31 @@ static void let_signals_through(void)
 }
 
 /* Without its shim it is lost, so it had better end at once. */
-static void end_with(pid_t shim)
+static void die_with_shim(pid_t shim)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != shim)
         _exit(125);
 }
 
-static _Noreturn void be_the_task(const struct launch *l, int output, int report, pid_t shim)
+static _Noreturn void exec_task(const struct launch *l, int output, int report, pid_t shim)
 {
     close(l->lock); /* the shim's alone: a copy here would outlive it */
     setsid();
-    end_with(shim);
-    let_signals_through();
+    die_with_shim(shim);
+    unblock_signals();
     if (!set_files(l, output))
-        give_up(report, STEP_FILES, errno);
+        report_failure(report, STEP_FILES, errno);
     /* Its own folder may lie where the user can't pass; one that it names must be the user's. */
     if (!l->r->cwd && !enter_own_folder(l))
-        give_up(report, STEP_CWD, errno);
-    be_the_user(l, report);
-    end_with(shim); /* a change of user took it back */
+        report_failure(report, STEP_CWD, errno);
+    set_user_and_limits(l, report);
+    die_with_shim(shim); /* a change of user took it back */
     if (l->r->cwd && chdir(l->r->cwd))
-        give_up(report, STEP_CWD, errno);
+        report_failure(report, STEP_CWD, errno);
     environ = (char **)(uintptr_t)l->r->env;
     execvp(l->r->argv[0], (char **)(uintptr_t)l->r->argv);
-    give_up(report, STEP_EXEC, errno);
+    report_failure(report, STEP_EXEC, errno);
 }
 
 /* --- in the shim --------------------------------------------------------------------------------
@@ -208,7 +208,7 @@ static _Noreturn void be_the_task(const struct launch *l, int output, int report
 
 /* Born in its cgroup: moving there later costs half a millisecond. -1 and errno, as fork; not
  * allowed, or not known here: ENOSYS. */
-static pid_t fork_into(int cgroup)
+static pid_t fork_into_cgroup(int cgroup)
 {
     struct clone_args args = {.flags = CLONE_INTO_CGROUP, .exit_signal = SIGCHLD};
     pid_t pid;
@@ -228,14 +228,14 @@ int launch(struct launch *l, struct launched *out, struct launch_failure *why)
 
     if (pipe2(output, O_CLOEXEC) == 0 && pipe2(report, O_CLOEXEC) == 0) {
         fcntl(output[0], F_SETPIPE_SZ, PIPE_SIZE);
-        pid = in_cgroup ? fork_into(l->cgroup) : fork();
+        pid = in_cgroup ? fork_into_cgroup(l->cgroup) : fork();
         if (pid < 0 && in_cgroup && errno == ENOSYS) { /* session and subreaper have to do */
             in_cgroup = l->limits_memory = l->limits_pids = false;
             pid = fork();
         }
     }
     if (pid == 0)
-        be_the_task(l, output[1], report[1], shim);
+        exec_task(l, output[1], report[1], shim);
     *why = (struct launch_failure){.step = STEP_FORK, .error = errno};
     if (output[1] >= 0)
         close(output[1]);

@@ -9,18 +9,19 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *wanted; /* NAME: die there; =NAME: stop there, until somebody continues it */
+static const char
+    *wanted_point; /* NAME: die there; =NAME: stop there, until somebody continues it */
 
-void point(const char *where)
+void test_point(const char *where)
 {
-    if (wanted && strcmp(wanted, where) == 0)
+    if (wanted_point && strcmp(wanted_point, where) == 0)
         kill(getpid(), SIGKILL);
-    if (wanted && *wanted == '=' && strcmp(wanted + 1, where) == 0)
+    if (wanted_point && *wanted_point == '=' && strcmp(wanted_point + 1, where) == 0)
         kill(getpid(), SIGSTOP);
 }
 
 /* The worker's terminal and pipes must not be kept open by what outlives it. */
-static int use_null(void)
+static int redirect_to_null(void)
 {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
@@ -38,8 +39,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "pawl-shim is started by pawl; there is nothing to do with it by hand\n");
         return 2;
     }
-    wanted = getenv("PAWL_SHIM_POINT");
-    if (use_null())
+    wanted_point = getenv("PAWL_SHIM_POINT");
+    if (redirect_to_null())
         return 1;
     if (fd > 3)
         close_range(3, (unsigned)fd - 1, 0);

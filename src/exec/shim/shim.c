@@ -49,11 +49,11 @@ bool load_request(int memfd, struct loaded_request *out)
     }
     if (got == out->len && request_read(out->bytes, out->len, &out->r))
         return true;
-    unload_request(out);
+    wipe_request(out);
     return false;
 }
 
-void unload_request(struct loaded_request *l)
+void wipe_request(struct loaded_request *l)
 {
     request_release(&l->r);
     if (l->bytes)
@@ -80,7 +80,7 @@ static void make_cgroup(struct shim *s, const char *parent)
     int n;
 
     s->cgroup = -1;
-    if (!*parent || s->outside)
+    if (!*parent || s->in_container)
         return;
     n = snprintf(s->self.cgroup, sizeof(s->self.cgroup), "%s/pawl-%" PRId64 ".%" PRId64 "-%.16s",
                  parent, s->request.r.execution, s->request.r.attempt, s->request.r.key);
@@ -91,7 +91,7 @@ static void make_cgroup(struct shim *s, const char *parent)
 }
 
 /* Says who we are: from now on the attempt counts as begun. */
-static bool sign(struct shim *s)
+static bool write_shim_record(struct shim *s)
 {
     const struct request *r = &s->request.r;
 
@@ -116,7 +116,7 @@ static bool make_files(struct shim *s)
     int rc = fd < 0 ? -1 : 0;
 
     /* A container may have users of its own. Others on the host don't get into the folder. */
-    if (fd >= 0 && s->outside)
+    if (fd >= 0 && s->in_container)
         rc = fchmod(fd, 0666);
     if (fd >= 0)
         close(fd);
@@ -130,7 +130,7 @@ static bool make_files(struct shim *s)
     return s->control >= 0;
 }
 
-static int begin(struct shim *s, struct launch_failure *why)
+static int start_task(struct shim *s, struct launch_failure *why)
 {
     const struct request *r = &s->request.r;
     struct launch l = {
@@ -139,8 +139,8 @@ static int begin(struct shim *s, struct launch_failure *why)
 
     *why = (struct launch_failure){.step = STEP_FILES};
     if (!make_files(s) ||
-        (s->outside ? !undo_load(&s->undo, s->folder)
-                    : (l.tree = attempt_lock(s->folder, ATTEMPT_TREE, false)) < 0)) {
+        (s->in_container ? !undo_load(&s->undo, s->folder)
+                         : (l.tree = attempt_lock(s->folder, ATTEMPT_TREE, false)) < 0)) {
         why->error = errno;
         return -1;
     }
@@ -153,7 +153,7 @@ static int begin(struct shim *s, struct launch_failure *why)
         close(l.tree); /* theirs alone: free means that they are gone */
     if (rc)
         return -1;
-    point("forked");
+    test_point("forked");
     if (s->cgroup >= 0 && !s->task.in_cgroup) {
         cgroup_remove(s->self.cgroup);
         s->self.cgroup[0] = '\0';
@@ -178,7 +178,7 @@ static void end_tree(struct shim *s)
     int64_t pause = STRAY_PAUSE;
 
     kill_tree(&s->task.pid, &s->status, s->self.cgroup);
-    while (attempt_is_held(s->folder, ATTEMPT_TREE)) {
+    while (attempt_is_locked(s->folder, ATTEMPT_TREE)) {
         attempt_kill_remains(s->folder, &s->self);
         kill_tree(&s->task.pid, &s->status, s->self.cgroup);
         clock_sleep_us(pause);
@@ -186,9 +186,9 @@ static void end_tree(struct shim *s)
     }
     if (*s->self.cgroup)
         cgroup_remove(s->self.cgroup);
-    while (pump(s))
+    while (read_task_output(s))
         ;
-    say(s, "", 0);
+    log_masked(s, "", 0);
 }
 
 /* All of the output, at most OUTPUT_MAX bytes. */
@@ -257,35 +257,35 @@ static bool mask_output(struct shim *s)
     return done;
 }
 
-static void run(struct shim *s)
+static void run_attempt(struct shim *s)
 {
-    struct launch_failure said;
+    struct launch_failure failure;
 
     s->task = (struct launched){.output = -1, .report = -1};
     s->timer = s->control = s->log.fd = -1;
-    if (begin(s, &s->why)) {
+    if (start_task(s, &s->why)) {
         if (*s->self.cgroup)
             cgroup_remove(s->self.cgroup);
     } else {
         for (const char **secret = s->request.r.secrets; *secret; secret++)
             mask_add(&s->mask, *secret);
-        unload_request(&s->request);
+        wipe_request(&s->request);
         s->why.step = STEP_NONE;
-        watch(s);
+        watch_task(s);
         end_tree(s);
-        if (read(s->task.report, &said, sizeof(said)) == (ssize_t)sizeof(said))
-            s->why = said;
+        if (read(s->task.report, &failure, sizeof(failure)) == (ssize_t)sizeof(failure))
+            s->why = failure;
         if (s->mask.n)
             keep_trying(s, mask_output);
-        if (s->outside) {
+        if (s->in_container) {
             write_ending(s);
-            end_outside(s);
+            end_container(s);
         }
     }
     write_exit(s);
 }
 
-static void own_session(void)
+static void start_own_session(void)
 {
     setsid();
     prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -298,7 +298,7 @@ int shim_run(int folder, int request, const char *cgroup)
         .folder = folder, .lock = -1, .cgroup = -1, .exit_room = -1, .ending_room = -1};
     sigset_t chld;
 
-    own_session();
+    start_own_session();
     sigemptyset(&chld);
     sigaddset(&chld, SIGCHLD);
     s.signals = signalfd(-1, &chld, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -309,20 +309,20 @@ int shim_run(int folder, int request, const char *cgroup)
     s.until = s.request.r.until;
     s.fence = s.request.r.fence;
     s.grace = s.request.r.grace;
-    s.outside = s.request.r.outside;
-    if (s.outside) /* what an engine leaves running is its own, not the task's */
+    s.in_container = s.request.r.in_container;
+    if (s.in_container) /* what an engine leaves running is its own, not the task's */
         prctl(PR_SET_CHILD_SUBREAPER, 0);
     s.log = (struct log){
         .folder = folder, .fd = -1, .head = s.request.r.head, .tail = s.request.r.tail};
 
-    point("before-lock");
+    test_point("before-lock");
     s.lock = attempt_lock(folder, ATTEMPT_LOCK, true);
-    point("locked");
+    test_point("locked");
     if (s.lock < 0 || !may_begin(&s) || !reserve_records(&s))
         return 1;
     make_cgroup(&s, cgroup);
-    if (sign(&s))
-        run(&s);
+    if (write_shim_record(&s))
+        run_attempt(&s);
     else
         release_records(&s);
     return 0;

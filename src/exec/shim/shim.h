@@ -5,17 +5,17 @@
  * One helper a worker, started early; it forks a shim for each request and ends with its worker. A
  * shim has its own session, none of the worker's descriptors, and goes on alone: it knows the
  * attempt's folder and nothing else. It never opens the database. */
-#ifndef EXEC_SHIM_H
-#define EXEC_SHIM_H
+#ifndef EXEC_SHIM_SHIM_H
+#define EXEC_SHIM_SHIM_H
 
-#include "exec/attempt.h"
+#include "exec/attempt/attempt.h"
 #include "exec/mask.h"
-#include "exec/process_request.h"
+#include "exec/process/request.h"
 
 #include <sys/types.h>
 
 /* Dies or stops here if PAWL_SHIM_POINT names this place; for tests. */
-void point(const char *where);
+void test_point(const char *where);
 
 int helper_run(int sock);
 
@@ -30,7 +30,7 @@ struct loaded_request {
     size_t len;
 };
 MUST_USE bool load_request(int memfd, struct loaded_request *out);
-void unload_request(struct loaded_request *l);
+void wipe_request(struct loaded_request *l);
 
 /* --- the task: from fork to exec ----------------------------------------------------------------
  */
@@ -74,15 +74,16 @@ void signal_tree(pid_t main_pid, int sig);
  * reaped before (*main_pid is set to 0 then). */
 void kill_tree(pid_t *main_pid, int *status, const char *cgroup);
 
-/* --- ending what is outside of it: outside.c -----------------------------------------------------
+/* --- ending what is outside of it: container_stop.c
+ * -----------------------------------------------------
  */
 
 struct shim;
 /* Ends the attempt's container. For as long as it takes: what may still run has not ended. Nobody
  * may be left who could begin it. */
-void end_outside(struct shim *s);
+void end_container(struct shim *s);
 /* How it ended, if it did by itself. */
-int64_t outside_kind(const struct shim *s);
+int64_t container_exit_kind(const struct shim *s);
 
 /* --- one attempt --------------------------------------------------------------------------------
  */
@@ -106,7 +107,7 @@ struct shim {
     int64_t timeout_at, kill_at; /* CLOCK_BOOTTIME, µs; 0: never */
     int64_t kind;                /* why it is being ended; 0: it is not */
     bool ended;                  /* the main process */
-    bool outside;                /* its work is in a container: the main process only asks for it */
+    bool in_container;           /* its work is in a container: the main process only asks for it */
     int status;
     struct attempt_exit end;     /* write_exit: what the record says */
     struct launch_failure why;   /* it could not be executed; step 0: it was */
@@ -115,12 +116,13 @@ struct shim {
 };
 
 /* Until the main process has ended or everything must be killed. */
-void watch(struct shim *s);
+void watch_task(struct shim *s);
 /* Takes a piece of what the task says, so that a flood does not keep us from the rest. False: no
  * more will come now. */
-bool pump(struct shim *s);
+bool read_task_output(struct shim *s);
 
-/* --- the end on the disk: record.c --------------------------------------------------------------
+/* --- the end on the disk: exit_record.c
+ * --------------------------------------------------------------
  *
  * The records have their space before anything begins. Once the end of the task is known, the shim
  * tries to write it down until that succeeds, and keeps its lock meanwhile: an end that is known is
@@ -137,6 +139,6 @@ void write_exit(struct shim *s);
 /* Runs the step until it succeeds or the folder is removed. */
 void keep_trying(struct shim *s, bool (*step)(struct shim *s));
 /* Masks and logs; an empty text says that it was all. */
-void say(struct shim *s, const char *text, size_t len);
+void log_masked(struct shim *s, const char *text, size_t len);
 
 #endif

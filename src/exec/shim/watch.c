@@ -27,7 +27,7 @@ static void reap(struct shim *s)
     }
 }
 
-void say(struct shim *s, const char *text, size_t len)
+void log_masked(struct shim *s, const char *text, size_t len)
 {
     if (!s->mask.n) {
         log_append(&s->log, text, len);
@@ -41,13 +41,13 @@ void say(struct shim *s, const char *text, size_t len)
     log_append(&s->log, buf_cstr(&s->masked), s->masked.len);
 }
 
-bool pump(struct shim *s)
+bool read_task_output(struct shim *s)
 {
     static char piece[PIECE];
     ssize_t n = s->task.output < 0 ? 0 : read(s->task.output, piece, sizeof(piece));
 
     if (n > 0) {
-        say(s, piece, (size_t)n);
+        log_masked(s, piece, (size_t)n);
         return true;
     }
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -69,7 +69,7 @@ static void read_lease(struct shim *s)
 }
 
 /* What ended by itself before keeps its own outcome; the first reason stays. */
-static void end_it(struct shim *s, int64_t kind, bool at_once)
+static void end_task(struct shim *s, int64_t kind, bool at_once)
 {
     int64_t kill_at = clock_boot_us() + (at_once ? 0 : s->grace);
 
@@ -84,21 +84,21 @@ static void end_it(struct shim *s, int64_t kind, bool at_once)
         s->kill_at = kill_at;
 }
 
-static void obey(struct shim *s, const struct attempt_control *c)
+static void handle_command(struct shim *s, const struct attempt_control *c)
 {
     read_lease(s);
     if (c->epoch < s->epoch)
         return;
     s->epoch = c->epoch;
     if (c->command == COMMAND_CANCEL)
-        end_it(s, END_CANCELLED, false);
+        end_task(s, END_CANCELLED, false);
     else if (c->command == COMMAND_TIME_OUT)
-        end_it(s, END_TIMED_OUT, false);
+        end_task(s, END_TIMED_OUT, false);
     else if (c->command == COMMAND_KILL)
-        end_it(s, END_CANCELLED, true);
+        end_task(s, END_CANCELLED, true);
 }
 
-static void listen_to(struct shim *s)
+static void read_commands(struct shim *s)
 {
     char bytes[RECORD_MAX];
     struct attempt_control c;
@@ -107,7 +107,7 @@ static void listen_to(struct shim *s)
 
     while ((n = read(s->control, bytes, size)) > 0)
         if (record_decode(&RECORD_CONTROL, bytes, (size_t)n, &c))
-            obey(s, &c);
+            handle_command(s, &c);
 }
 
 /* Sets the timer to the next moment that matters. */
@@ -140,14 +140,14 @@ static bool is_time_up(struct shim *s)
     if (s->fence >= 0 && now >= s->until + s->fence) {
         read_lease(s); /* renewed long ago, as a rule */
         if (now >= s->until + s->fence)
-            end_it(s, END_FENCED, true);
+            end_task(s, END_FENCED, true);
     }
     if (s->timeout_at && now >= s->timeout_at && !s->kind)
-        end_it(s, END_TIMED_OUT, false);
+        end_task(s, END_TIMED_OUT, false);
     return s->kill_at && clock_boot_us() >= s->kill_at;
 }
 
-void watch(struct shim *s)
+void watch_task(struct shim *s)
 {
     bool kill = false;
 
@@ -165,9 +165,9 @@ void watch(struct shim *s)
         if (p[SIGNALS].revents && read(s->signals, &info, sizeof(info)) > 0)
             reap(s);
         if (p[OUTPUT].revents)
-            pump(s);
+            read_task_output(s);
         if (p[CONTROL].revents)
-            listen_to(s);
+            read_commands(s);
         if (p[TIMER].revents)
             s->timer_set = -1;
         kill = is_time_up(s);

@@ -80,7 +80,7 @@ DELETE FROM task_outbox AS o
  WHERE lane = $1 AND queue = $2 AND rank = $3 AND execution = $4                           --@ sqlite
 
 -- The same for rows that this turn has locked: by their place in the table, without a walk down the index for each.
---: outbox_delete_at(; place tid, execution i64)
+--: outbox_delete_by_ctid(; place tid, execution i64)
 DELETE FROM task_outbox AS o                                                               --@ postgres
  USING @rows@ AS u WHERE o.ctid = u.place AND o.execution + 0 = u.execution                --@ postgres
 

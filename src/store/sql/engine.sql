@@ -1,4 +1,4 @@
--- What workers count (counters.c), and the identity of the database (identity.c).
+-- What workers count (counters.c), and the identity of the database (fence.c).
 
 -- A metric that is named twice is added up first: a statement must not change a row twice on PostgreSQL.
 --: worker_counter_add(worker i64; metric text, labels text, value i64)
@@ -44,7 +44,7 @@ SELECT (SELECT value FROM settings WHERE name = 'database_id'),
 SELECT CAST(value AS bigint) FROM settings WHERE name = 'generation'
 
 -- Whose turn it is to remove what is old: the first who asks when a day has passed since the last.
---: retention_take(now i64, before i64)
+--: retention_mark_run(now i64, before i64)
 UPDATE settings SET value = CAST($1 AS text)
  WHERE name = 'retained_at' AND CAST(value AS bigint) < $2
 RETURNING name

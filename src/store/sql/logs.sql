@@ -1,8 +1,8 @@
--- Attempt logs (log.c). Written under the fence of the lease, without a lock: a worker that loses its lease at this
+-- Attempt logs (logs.c). Written under the fence of the lease, without a lock: a worker that loses its lease at this
 -- very moment may leave a chunk behind, of an epoch that no reader looks at any more (docs/adr/0028).
 
 -- A new holder begins at 0: what was sent before it took over goes.
---: log_forget(worker i64; execution i64, attempt i32, epoch i32)
+--: log_delete_old_epochs(worker i64; execution i64, attempt i32, epoch i32)
 DELETE FROM attempt_logs AS a
  USING @rows@ AS u JOIN leases l ON l.execution = ANY (ARRAY[u.execution])                 --@ postgres
  WHERE l.epoch = u.epoch AND l.worker = $1                                                 --@ postgres
@@ -11,7 +11,7 @@ DELETE FROM attempt_logs AS a
    AND EXISTS (SELECT 1 FROM leases l WHERE l.execution = $2 AND l.epoch = $4 AND l.worker = $1)   --@ sqlite
 
 -- What comes anew replaces what was there from the same place on.
---: log_cut(worker i64; execution i64, attempt i32, epoch i32, start i64)
+--: log_truncate(worker i64; execution i64, attempt i32, epoch i32, start i64)
 DELETE FROM attempt_logs AS a
  USING @rows@ AS u JOIN leases l ON l.execution = ANY (ARRAY[u.execution])                 --@ postgres
  WHERE l.epoch = u.epoch AND l.worker = $1                                                 --@ postgres
@@ -29,7 +29,7 @@ SELECT $2, $3, $4, $5, $6, $7, $8, $9                                           
  WHERE EXISTS (SELECT 1 FROM leases l WHERE l.execution = $2 AND l.epoch = $4 AND l.worker = $1)   --@ sqlite
 
 -- Asked last: an epoch never comes back, so whoever holds its lease still has held it throughout.
---: log_held(worker i64; execution i64, epoch i32)
+--: log_leases(worker i64; execution i64, epoch i32)
 SELECT l.execution, l.epoch
   FROM @rows@ AS u JOIN leases l ON l.execution = ANY (ARRAY[u.execution])                 --@ postgres
         AND l.epoch = u.epoch                                                              --@ postgres

@@ -58,7 +58,7 @@ SELECT @job@, @no_lease@, e.input, e.spec, 0, 0                                 
  ORDER BY o.rank, o.execution LIMIT $1                                                     --@ sqlite
 
 -- Whether anything waits there: read without locks, so that nobody passes it over meanwhile.
---: any_waits(; lane text, queue text)
+--: outbox_has_jobs(; lane text, queue text)
 SELECT 1 FROM @rows@ AS p                                                                  --@ postgres
  CROSS JOIN LATERAL (SELECT 1 FROM task_outbox t WHERE t.lane = p.lane AND t.queue = p.queue LIMIT 1) w LIMIT 1   --@ postgres
 SELECT 1 FROM task_outbox WHERE lane = $1 AND queue = $2 LIMIT 1                           --@ sqlite
@@ -107,7 +107,7 @@ SELECT @state@, e.input, e.spec,
  ORDER BY l.execution LIMIT $3
    FOR UPDATE OF l, e SKIP LOCKED                                                          --@ postgres
 
---: leases_of_dead(folder text, n i64; worker i64, lane text)
+--: leases_of_dead_workers(folder text, n i64; worker i64, lane text)
 SELECT @state@, e.input, e.spec, l.worker
   FROM leases l JOIN executions e ON e.id = ANY (ARRAY[l.execution])                       --@ postgres
   FROM leases l CROSS JOIN executions e ON e.id = l.execution                              --@ sqlite
@@ -119,7 +119,7 @@ SELECT @state@, e.input, e.spec, l.worker
 
 -- Nobody has taken them since that epoch. (Read without a lock: whoever looked for orphans may have passed them over,
 -- because another turn was at them.)
---: untaken(; execution i64, epoch i32)
+--: orphans_unclaimed(; execution i64, epoch i32)
 SELECT l.execution
   FROM @rows@ AS u JOIN leases l ON l.execution = ANY (ARRAY[u.execution])                 --@ postgres
  WHERE l.epoch = u.epoch AND l.worker IS NULL                                              --@ postgres
@@ -128,7 +128,7 @@ SELECT l.execution
 -- ---- started
 
 -- Of attempts that were taken over: those whose start was told before.
---: started_before(; root i64, execution i64, attempt i32)
+--: reported_starts(; root i64, execution i64, attempt i32)
 SELECT u.execution                                                                         --@ postgres
   FROM @rows@ AS u                                                                         --@ postgres
  CROSS JOIN LATERAL (SELECT 1 FROM execution_events v WHERE v.root = u.root AND v.execution = u.execution   --@ postgres
@@ -153,19 +153,19 @@ WITH RECURSIVE tree(id, status, depth, asked, bits) AS (
 SELECT id FROM tree WHERE status < 4 AND asked = 0 AND bits & $3 = 0 ORDER BY depth, id LIMIT $2
 
 -- What the last event of a type says.
---: asked(root i64, execution i64, type i16)
+--: requested_by(root i64, execution i64, type i16)
 SELECT v.data FROM execution_events v
  WHERE v.root = $1 AND v.execution = $2 AND v.type = $3
  ORDER BY v.seq DESC LIMIT 1
 
 -- How an approval was asked for, of a job that waits for it.
---: approval_asked(root i64, execution i64)
+--: approval_request(root i64, execution i64)
 SELECT v.data FROM execution_events v
  WHERE v.root = $1 AND v.execution = $2 AND v.type = 3 AND v.data LIKE '{"why":"approval"%'
  ORDER BY v.seq DESC LIMIT 1
 
 -- At and below a node that was paused: ready jobs, and flows that wait to begin, which another hold or nothing keeps.
---: could_start(top i64, n i64)
+--: startable_below(top i64, n i64)
 WITH RECURSIVE tree(id, kind, status, held) AS (
     SELECT id, kind, status, held FROM executions WHERE id = $1
     UNION ALL
@@ -178,7 +178,7 @@ SELECT id FROM tree
  ORDER BY id LIMIT $2
 
 -- At and below a node whose pause has ended: what is held for it, but not below another pause (128).
---: held_by_pause(top i64, n i64)
+--: paused_below(top i64, n i64)
 WITH RECURSIVE tree(id, held, bits) AS (
     SELECT id, held, 0 FROM executions WHERE id = $1
     UNION ALL
@@ -296,18 +296,18 @@ SELECT count(*) FROM (SELECT 1 FROM task_outbox WHERE concurrency = $1 LIMIT $2)
 
 -- ---- workers
 
---: worker_hello(id i64, now time, pid i32, room i32, host text, folder text, version text, serves text)
+--: worker_register(id i64, now time, pid i32, room i32, host text, folder text, version text, serves text)
 INSERT INTO workers (id, started_at, seen_at, pid, room, host, folder, version, serves)
 VALUES ($1, $2, $2, $3, $4, $5, $6, $7, $8)
 ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, room = excluded.room, serves = excluded.serves
 
 -- The same by a heartbeat that found the row gone. Another thread of the worker may have told of more since.
---: worker_back(id i64, now time, pid i32, room i32, host text, folder text, version text, serves text)
+--: worker_reregister(id i64, now time, pid i32, room i32, host text, folder text, version text, serves text)
 INSERT INTO workers (id, started_at, seen_at, pid, room, host, folder, version, serves)
 VALUES ($1, $2, $2, $3, $4, $5, $6, $7, $8)
 ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at
 
---: worker_bye(id i64)
+--: worker_unregister(id i64)
 DELETE FROM workers WHERE id = $1
 
 -- All that an idle worker asks, in one statement. PostgreSQL reads its own clock: nothing came before.
@@ -383,12 +383,12 @@ DELETE FROM submit_keys AS k
  USING @rows@ AS u WHERE k.execution = ANY (ARRAY[u.execution])                            --@ postgres
  WHERE execution = $1                                                                      --@ sqlite
 
---: timers_forget(; execution i64)
+--: timers_delete(; execution i64)
 DELETE FROM timers AS t
  USING @rows@ AS u WHERE t.execution = ANY (ARRAY[u.execution])                            --@ postgres
  WHERE execution = $1                                                                      --@ sqlite
 
---: flows_forget(; execution i64)
+--: workflows_delete(; execution i64)
 DELETE FROM workflow_executions AS w
  USING @rows@ AS u WHERE w.execution = ANY (ARRAY[u.execution])                            --@ postgres
  WHERE execution = $1                                                                      --@ sqlite
@@ -414,7 +414,7 @@ SELECT 0                                                                        
 SELECT writer FROM turns WHERE at < $1 LIMIT 1000
    FOR UPDATE SKIP LOCKED                                                                  --@ postgres
 
---: counters_fold(; writer i64)
+--: counters_merge(; writer i64)
 INSERT INTO queue_counters AS c (queue, writer, ready, held, running)
 SELECT q.queue, 0, CAST(sum(q.ready) AS bigint), CAST(sum(q.held) AS bigint), CAST(sum(q.running) AS bigint)
   FROM @rows@ AS u JOIN queue_counters q ON q.writer = u.writer GROUP BY q.queue           --@ postgres
@@ -422,19 +422,19 @@ SELECT q.queue, 0, CAST(sum(q.ready) AS bigint), CAST(sum(q.held) AS bigint), CA
 ON CONFLICT (queue, writer) DO UPDATE
    SET ready = c.ready + excluded.ready, held = c.held + excluded.held, running = c.running + excluded.running
 
---: counters_forget(; writer i64)
+--: counters_delete(; writer i64)
 DELETE FROM queue_counters AS c
  USING @rows@ AS u WHERE c.writer = u.writer                                               --@ postgres
  WHERE writer = $1                                                                         --@ sqlite
 
 -- Queues that came and went: nothing is left of them.
---: counters_tidy()
+--: counters_delete_zero()
 DELETE FROM queue_counters WHERE writer = 0 AND ready = 0 AND held = 0 AND running = 0
 
---: turns_forget(; writer i64)
+--: turns_delete(; writer i64)
 DELETE FROM turns AS t
  USING @rows@ AS u WHERE t.writer = u.writer                                               --@ postgres
  WHERE writer = $1                                                                         --@ sqlite
 
---: workers_forget(before time)
+--: workers_delete_silent(before time)
 DELETE FROM workers WHERE seen_at < $1 AND id NOT IN (SELECT worker FROM leases WHERE worker IS NOT NULL)

@@ -1,4 +1,4 @@
--- Lists of executions (query_list.c): newest first, by pages, in the order of an index. What no index holds (a status
+-- Lists of executions (list.c): newest first, by pages, in the order of an index. What no index holds (a status
 -- changes, names and queues are anything) is looked at row by row, down to a floor that the caller sets.
 
 -- ---- the floor: the id of the $2-th below $1

@@ -1,4 +1,4 @@
--- A tree as views show it (query_outline.c): everything but the items of fan-outs, which are counted. Of the items only
+-- A tree as views show it (outline.c): everything but the items of fan-outs, which are counted. Of the items only
 -- some that run and the first that failed are shown themselves, with all below them, so that a view stays small however
 -- many there are.
 

@@ -1,4 +1,4 @@
--- What goes on everywhere, at a glance (query_overview.c): few rows, however much is stored.
+-- What goes on everywhere, at a glance (overview.c): few rows, however much is stored.
 
 -- What runs, the oldest first: leases are few. Since when the attempt runs, and the newest piece of what it wrote, are a
 -- probe each. $1 is a part of its name or queue, in any case of letters. (A plain join may be planned as a walk through

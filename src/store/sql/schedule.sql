@@ -39,7 +39,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $
 -- ---- fire
 
 -- Without a lock: those to look at, by the clock, or because the run that one waits for has ended.
---: schedules_ripe(now time, n i64)
+--: schedules_due(now time, n i64)
 SELECT d.id FROM (SELECT s.id FROM schedules s WHERE s.next_at <= $1 ORDER BY s.next_at LIMIT $2) AS d
 UNION
 SELECT w.id FROM (SELECT s.id FROM schedules s WHERE s.waiting_at IS NOT NULL AND s.problem IS NULL
@@ -59,7 +59,7 @@ SELECT s.id, (SELECT e.status FROM executions e WHERE e.id = s.last_run),
   FROM @rows@ AS u JOIN schedules s ON s.id = ANY (ARRAY[u.id])                            --@ postgres
   FROM schedules s WHERE s.id = $1                                                         --@ sqlite
 
---: firings_there(; schedule i64, due_at time)
+--: firings_existing(; schedule i64, due_at time)
 SELECT f.schedule, f.due_at
   FROM @rows@ AS u CROSS JOIN LATERAL (SELECT x.* FROM schedule_firings x                  --@ postgres
                                         WHERE x.schedule = u.schedule AND x.due_at = u.due_at OFFSET 0) f   --@ postgres
@@ -84,7 +84,7 @@ UPDATE schedules AS s
 --: schedule_next()
 SELECT @next_schedule@
 
---: firings_forget(; execution i64)
+--: firings_delete(; execution i64)
 DELETE FROM schedule_firings AS f
  USING @rows@ AS u WHERE f.execution = ANY (ARRAY[u.execution])                            --@ postgres
  WHERE execution = $1                                                                      --@ sqlite

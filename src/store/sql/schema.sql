@@ -39,7 +39,7 @@ SELECT 1                                                                        
 SELECT set_config('pawl.schema', $1, true)                                                 --@ postgres
 SELECT $1                                                                                  --@ sqlite
 
---: schema_make()
+--: schema_create()
 SELECT 1                                                                                   --@ sqlite
 DO $$                                                                                      --@ postgres
 DECLARE                                                                                    --@ postgres
@@ -51,7 +51,7 @@ BEGIN                                                                           
 END $$                                                                                     --@ postgres
 
 -- A tenant: a schema, and a role that may work in it (schema_grant) and do nothing else, but owns nothing.
---: tenant_make()
+--: tenant_create()
 SELECT 1                                                                                   --@ sqlite
 DO $$                                                                                      --@ postgres
 DECLARE                                                                                    --@ postgres

@@ -20,12 +20,12 @@ SELECT turn FROM turns WHERE writer = $1
    FOR UPDATE                                                                              --@ postgres
 
 -- Every id, or only the first of a run without gaps.
---: take_ids(n i64)
+--: new_ids(n i64)
 SELECT nextval('execution_id') FROM generate_series(1, $1)                                 --@ postgres
 UPDATE counters SET value = value + $1 WHERE name = 'execution_id' RETURNING value - $1 + 1   --@ sqlite
 
 -- The first root without a partition for its events.
---: make_partitions(wanted i64)
+--: create_partitions(wanted i64)
 SELECT make_event_partitions($1)                                                           --@ postgres
 SELECT 9223372036854775807                                                                 --@ sqlite
 
@@ -84,7 +84,7 @@ SELECT l.key, l.max, l.used
    FOR UPDATE OF l SKIP LOCKED                                                             --@ postgres
   FROM limits l WHERE l.key = $1                                                           --@ sqlite
 
---: limits_there(; key text)
+--: limits_existing(; key text)
 SELECT l.key
   FROM @rows@ AS u JOIN limits l ON l.key = ANY (ARRAY[u.key])                             --@ postgres
   FROM limits l WHERE l.key = $1                                                           --@ sqlite

@@ -389,7 +389,7 @@ WITH RECURSIVE counted AS NOT MATERIALIZED (
 )
 @report@
 
--- What is pending waits for its needs (verify_graph.c), or for somebody, or for a time.
+-- What is pending waits for its needs (graph_rules.c), or for somebody, or for a time.
 --: verify_pending(max i64)
 WITH breaches(code, execution, detail) AS (
     SELECT 'I35', e.id, 'it is pending, but nothing will start it' FROM executions e
@@ -546,11 +546,11 @@ WITH breaches(code, execution, detail) AS (
 )
 @report@
 
--- ---- workflows beside their definitions (verify_flow.c)
+-- ---- workflows beside their definitions (workflows.c)
 
 -- Workflows and fan-outs by id, and what is below them by parent: two walks in the same order. `definition` is that of
 -- the workflow itself, or of the one that the fan-out is a task of. A long list is asked for when it is wanted.
---: verify_flow_page(after i64)
+--: verify_workflow_page(after i64)
 SELECT f.id, f.kind, f.status, f.cursor, f.failed_behind, f.cancel_requested, w.definition, v.from_status,
        CASE WHEN EXISTS (SELECT 1 FROM settings s WHERE s.name = 'retaining:' || f.root) THEN 1 ELSE 0 END,
        f.error, CASE WHEN f.kind = 4 AND length(f.input) <= 10000 THEN f.input END
@@ -567,7 +567,7 @@ SELECT e.parent, e.id, e.status, e.held, e.needs_left, e.cursor, e.failed_behind
  ORDER BY e.parent, e.id LIMIT 1000
 
 -- Whether something will go on with it: a timer of its own or of one above it, or whoever ends a hold there.
---: verify_goes_on(id i64)
+--: verify_will_continue(id i64)
 WITH RECURSIVE up(id, parent, held) AS (
     SELECT id, parent, held FROM executions WHERE id = $1
     UNION
@@ -576,10 +576,10 @@ WITH RECURSIVE up(id, parent, held) AS (
 SELECT 1 FROM up WHERE held <> 0 OR EXISTS (SELECT 1 FROM timers t WHERE t.execution = up.id AND t.kind = 3) LIMIT 1
 
 -- Whether a timer of its own goes on with large work.
---: verify_flow_timer(id i64)
+--: verify_own_timer(id i64)
 SELECT 1 FROM timers WHERE execution = $1 AND kind = 3 LIMIT 1
 
--- ---- checkpoints (verify_walk.c)
+-- ---- checkpoints (history.c)
 
 -- All events in the order of their trees, a page at a time, each beside its execution; what may be large comes with
 -- the last event only, and only of what has ended. PostgreSQL wants the page before the join, its size as a literal,

@@ -1,4 +1,4 @@
--- What operators ask: why something waits (query_why.c), totals for the metrics; and the pause of a queue (limit_set.c).
+-- What operators ask: why something waits (why.c), totals for the metrics; and the pause of a queue (queue_limit.c).
 
 -- ---- the pause of a queue
 
@@ -26,14 +26,14 @@ SELECT @event@
  ORDER BY v.seq DESC LIMIT $2
 
 -- How many of the same lane and queue are claimed before it, counted up to n.
---: why_before(lane text, queue text, rank i32, execution i64, n i64)
+--: why_ahead(lane text, queue text, rank i32, execution i64, n i64)
 SELECT count(*) FROM (
     SELECT 1 FROM task_outbox o
      WHERE o.lane = $1 AND o.queue = $2 AND (o.rank, o.execution) < ($3, $4)
      LIMIT $5) AS counted
 
 -- How many get a permit of a limit before it, counted up to n.
---: why_limit_before(key text, rank i32, execution i64, n i64)
+--: why_limit_ahead(key text, rank i32, execution i64, n i64)
 SELECT count(*) FROM (
     SELECT 1 FROM limit_waits w
      WHERE w.key = $1 AND (w.rank, w.execution) < ($2, $3)
@@ -70,7 +70,7 @@ SELECT h.id, h.status, e.name FROM (
  ORDER BY h.later, h.id
 
 -- Workflows and fan-outs that have a permit, among the newest 100,000 executions: no index knows them.
---: why_flows_of_key(concurrency text, n i64)
+--: why_workflows_of_key(concurrency text, n i64)
 SELECT e.id, e.status, e.name
   FROM executions e
  WHERE e.id > (SELECT max(id) FROM executions) - 100000 AND e.concurrency = $1 AND e.kind IN (3, 4) AND e.status = 3

@@ -1,0 +1,107 @@
+/* command_spec.c - commands as JSON: what pawl_job.spec holds, with the configuration's defaults in
+ * it, so that a job runs as it was meant when it was submitted, on whichever worker. */
+#include "api/api.h"
+
+#include "core/spec.h"
+
+#include <string.h>
+
+static size_t count(const char *const *list)
+{
+    size_t n = 0;
+
+    while (list && list[n])
+        n++;
+    return n;
+}
+
+static int take_env(const char *const *env, struct spec *s, struct arena *arena, struct err *err)
+{
+    size_t n = count(env), i;
+    struct spec_pair *pairs = arena_alloc(arena, (n + 1) * sizeof(*pairs));
+
+    for (i = 0; i < n; i++) {
+        const char *equals = strchr(env[i], '=');
+
+        if (!equals)
+            return err_set(err, E_INVALID, "'%s' is no variable: write NAME=VALUE", env[i]);
+        pairs[i] = (struct spec_pair){
+            .key = arena_memdup0(arena, env[i], (size_t)(equals - env[i])), .value = equals + 1};
+    }
+    s->env = pairs;
+    s->nenv = n;
+    return 0;
+}
+
+static void take_retry(const struct config *c, const struct pawl_retry *r, struct retry_policy *to)
+{
+    *to = c->retry.policy;
+    if (!r)
+        return;
+    if (r->delay)
+        to->delay = r->delay;
+    if (r->backoff != 0)
+        to->backoff = r->backoff;
+    if (r->max_delay)
+        to->max_delay = r->max_delay;
+    if (r->jitter != 0)
+        to->jitter = r->jitter < 0 ? 0 : r->jitter;
+    if (to->max_delay < to->delay)
+        to->max_delay = to->delay;
+    if (r->codes) {
+        to->codes = r->codes;
+        to->ncodes = r->ncodes;
+    }
+}
+
+static int take_command(const struct pawl_command *c, struct spec *s, struct arena *arena,
+                        struct err *err)
+{
+    if (!c->run == !c->argv)
+        return err_set(err, E_INVALID, "a command is either shell text or a list of words");
+    s->run = c->run;
+    s->argv = c->argv;
+    s->argc = count(c->argv);
+    s->cwd = c->cwd;
+    s->input = c->input;
+    s->user = c->user;
+    s->secrets = c->secrets;
+    s->nsecrets = count(c->secrets);
+    s->outputs = c->outputs;
+    s->noutputs = count(c->outputs);
+    s->timeout = c->timeout ? c->timeout : s->timeout;
+    s->grace = c->grace;
+    s->limits.memory = c->memory;
+    s->limits.cpu = c->cpu;
+    s->limits.files = c->files;
+    s->limits.pids = c->pids;
+    return take_env(c->env, s, arena, err);
+}
+
+int pawl_command_spec(struct pawl *p, const struct pawl_command *command,
+                      const struct pawl_retry *retry, char **out, struct pawl_error *e)
+{
+    struct spec s = {.timeout = p->config->timeout}, checked;
+    struct arena arena = ARENA_INIT;
+    struct buf b = BUF_INIT;
+    struct err err = ERR_INIT;
+    int rc = 0;
+
+    take_retry(p->config, retry, &s.retry);
+    if (command)
+        rc = take_command(command, &s, &arena, &err);
+    if (!rc) {
+        spec_write(&s, &b);
+        rc = spec_parse(buf_cstr(&b), &arena, &checked, &err);
+    }
+    if (!rc)
+        *out = mem_strdup(buf_cstr(&b));
+    buf_release(&b);
+    arena_release(&arena);
+    return api_end(rc, &err, e);
+}
+
+int pawl_default_attempts(struct pawl *p)
+{
+    return p->config->retry.max + 1;
+}

@@ -1,0 +1,320 @@
+/* custom_executor.c - the slots of an executor from outside, and what stands in for those that it
+ * lacks.
+ */
+#include "api/custom_executor.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#define KEY_MAX 64
+
+static struct pawl_reporter *reporter(struct executor *x)
+{
+    return (struct pawl_reporter *)x;
+}
+
+/* ---- begin and take over ---- */
+
+static struct pawl_command command_of(const struct spec *s, struct arena *arena)
+{
+    const char **env = arena_alloc(arena, (s->nenv + 1) * sizeof(*env));
+    struct buf pair = BUF_INIT;
+    size_t i;
+
+    for (i = 0; i < s->nenv; i++) {
+        buf_reset(&pair);
+        buf_addf(&pair, "%s=%s", s->env[i].key, s->env[i].value);
+        env[i] = arena_memdup0(arena, pair.ptr, pair.len);
+    }
+    env[i] = NULL;
+    buf_release(&pair);
+    return (struct pawl_command){.run = s->run,
+                                 .argv = s->argv,
+                                 .cwd = s->cwd,
+                                 .input = s->input,
+                                 .user = s->user,
+                                 .env = env,
+                                 .secrets = s->secrets,
+                                 .outputs = s->outputs,
+                                 .timeout = s->timeout,
+                                 .grace = s->grace,
+                                 .memory = s->limits.memory,
+                                 .cpu = s->limits.cpu,
+                                 .files = s->limits.files,
+                                 .pids = s->limits.pids};
+}
+
+/* An answer of start or find, in our own words. */
+static int answered(const struct pawl_reporter *r, int rc, const struct pawl_error *said,
+                    struct err *err)
+{
+    int code = rc < 0 && rc >= -E_BREACH ? -rc : E_INTERNAL;
+
+    if (!rc)
+        return 0;
+    if (!*said->message)
+        return err_set(err, (enum error_code)code, "the executor %s does not say why", r->x.key);
+    return err_set(err, (enum error_code)code, "%s", said->message);
+}
+
+static int hand_over_task(struct run *run, const struct task *t,
+                          int (*slot)(void *, const struct pawl_task *, struct pawl_error *),
+                          struct err *err)
+{
+    struct pawl_reporter *r = run->id.to;
+    struct pawl_error said = {0};
+    struct arena arena = ARENA_INIT;
+    struct buf spec = BUF_INIT;
+    struct pawl_task task = {.id = run->id,
+                             .root = t->root,
+                             .epoch = t->epoch,
+                             .max_attempts = t->max_attempts,
+                             .name = t->name,
+                             .input = t->input,
+                             .command = command_of(t->spec, &arena),
+                             .lease_until = t->lease_until};
+    int rc;
+
+    spec_write(t->spec, &spec);
+    task.spec = buf_cstr(&spec);
+    rc = answered(r, slot(r->own.data, &task, &said), &said, err);
+    buf_release(&spec);
+    arena_release(&arena);
+    if (rc) {
+        run_drop(run);
+    } else if (run->timeout && !run->deadline) {
+        run->deadline = run->accepted + run->timeout; /* until it says when it began */
+        run_arm(r, run->deadline);
+    }
+    return rc;
+}
+
+static int start(struct executor *x, const struct task *t, struct err *err)
+{
+    struct pawl_reporter *r = reporter(x);
+
+    return hand_over_task(run_new(r, t), t, r->own.start, err);
+}
+
+static void cancel(struct executor *x, int64_t execution, int attempt, enum outcome_kind why)
+{
+    struct run *run = run_of(x, execution, attempt);
+
+    if (run)
+        run_ask(run, why);
+}
+
+static int find(struct executor *x, const struct task *t, struct err *err)
+{
+    struct pawl_reporter *r = reporter(x);
+    struct run *run = run_of(x, t->execution, t->attempt);
+    bool ours = run;
+    int rc = 0;
+
+    if (ours)
+        run_remember(run);
+    else
+        run = run_new(r, t);
+    if (r->own.find)
+        rc = hand_over_task(run, t, r->own.find, err);
+    else if (!ours) /* it lived in its worker, and died with it */
+        pawl_report_ended(run->id,
+                          &(struct pawl_end){.outcome = PAWL_LOST,
+                                             .error = "the worker that ran it is gone, and the "
+                                                      "work with it"});
+    if (!rc && t->cancel && (ours || r->own.find))
+        run_ask(run, OUTCOME_CANCELLED);
+    return rc;
+}
+
+/* ---- the other slots ---- */
+
+/* What outlives us is dropped. Of the rest we wait for the end: it keeps its slot until then, and
+ * the dispatcher, which does not hold it any more, hears no word of it. */
+static void let_go(struct run *run)
+{
+    struct pawl_reporter *r = run->id.to;
+
+    if (r->own.forget)
+        r->own.forget(r->own.data, run->id);
+    else if (!r->own.outlives_worker)
+        run_ask(run, OUTCOME_LOST);
+    if (r->own.outlives_worker)
+        run_drop(run);
+    else if (!run->why)
+        run->why = OUTCOME_LOST;
+}
+
+static void forget(struct executor *x, int64_t execution, int attempt)
+{
+    struct run *run = run_of(x, execution, attempt);
+
+    if (run)
+        let_go(run);
+}
+
+static void renewed(struct executor *x, int64_t execution, int attempt, int64_t until)
+{
+    struct pawl_reporter *r = reporter(x);
+
+    if (r->own.renewed)
+        r->own.renewed(r->own.data, (struct pawl_attempt){r, execution, attempt}, until);
+}
+
+static void settled(struct executor *x, int64_t execution, int attempt)
+{
+    struct pawl_reporter *r = reporter(x);
+
+    if (r->own.settled)
+        r->own.settled(r->own.data, (struct pawl_attempt){r, execution, attempt});
+}
+
+static void leave(struct run *run, int64_t now)
+{
+    (void)now;
+    let_go(run);
+}
+
+/* To be run again elsewhere, which costs no attempt. */
+static void stop(struct run *run, int64_t now)
+{
+    (void)now;
+    run_ask(run, OUTCOME_DEFERRED);
+}
+
+static void hand_over(struct executor *x, bool now)
+{
+    struct pawl_reporter *r = reporter(x);
+
+    r->closed = true;
+    if (r->own.outlives_worker)
+        run_each(r, leave);
+    else if (now)
+        run_each(r, stop);
+}
+
+static int room(struct executor *x)
+{
+    struct pawl_reporter *r = reporter(x);
+    int left = r->closed || r->n >= r->slots ? 0 : r->slots - r->n, own;
+
+    if (!left || !r->own.room)
+        return left;
+    own = r->own.room(r->own.data);
+    return own < 0 ? 0 : own < left ? own : left;
+}
+
+static int poll_fd(struct executor *x)
+{
+    return reporter(x)->epoll;
+}
+
+static void release(struct pawl_reporter *r)
+{
+    run_free_all(r);
+    if (r->timer >= 0)
+        close(r->timer);
+    if (r->event >= 0)
+        close(r->event);
+    if (r->epoll >= 0)
+        close(r->epoll);
+    pthread_mutex_destroy(&r->lock);
+    free((char *)r->x.key);
+    free(r);
+}
+
+static void free_executor(struct executor *x)
+{
+    struct pawl_reporter *r = reporter(x);
+
+    if (r->own.free)
+        r->own.free(r->own.data);
+    release(r);
+}
+
+static const struct executor_ops ops = {
+    .kind = "custom",
+    .start = start,
+    .reattach = find,
+    .cancel = cancel,
+    .renewed = renewed,
+    .forget = forget,
+    .settled = settled,
+    .stop = hand_over,
+    .capacity = room,
+    .fd = poll_fd,
+    .poll = custom_executor_poll,
+    .free = free_executor,
+};
+
+/* ---- making it ---- */
+
+static int check(const struct pawl_executor *x, struct err *err)
+{
+    static const char letters[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
+    const char *key = x->key ? x->key : "";
+
+    if (!*key || strlen(key) > KEY_MAX || key[strspn(key, letters)] || strchr("_.-", *key))
+        return err_set(err, E_INVALID,
+                       "'%.60s' can't be the key of an executor: take letters, digits, _, . and -, "
+                       "at most %d",
+                       key, KEY_MAX);
+    if (!x->start)
+        return err_set(err, E_INVALID, "the executor %s has no start", key);
+    if (x->outlives_worker && !x->find)
+        return err_set(err, E_INVALID,
+                       "the executor %s has no find, and its work is to outlive the worker", key);
+    if (!x->fd != !x->turn)
+        return err_set(err, E_INVALID, "the executor %s needs both of fd and turn, or none", key);
+    return 0;
+}
+
+static bool watch(struct pawl_reporter *r, int fd)
+{
+    struct epoll_event ready = {.events = EPOLLIN, .data.fd = fd};
+
+    return fd >= 0 && !epoll_ctl(r->epoll, EPOLL_CTL_ADD, fd, &ready);
+}
+
+static int open_fds(struct pawl_reporter *r, struct err *err)
+{
+    r->epoll = epoll_create1(EPOLL_CLOEXEC);
+    r->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    r->timer = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (watch(r, r->event) && watch(r, r->timer) &&
+        (!r->own.fd || watch(r, r->own.fd(r->own.data))))
+        return 0;
+    return err_set(err, E_UNAVAILABLE, "the executor %s can't be waited for: %s", r->x.key,
+                   strerror(errno));
+}
+
+int api_executor_add(struct dispatch *d, const struct pawl_executor *x, int slots, struct env *env,
+                     struct err *err)
+{
+    struct pawl_reporter *r;
+    int rc;
+
+    if ((rc = check(x, err)))
+        return rc;
+    r = mem_zalloc(sizeof(*r));
+    r->ops = ops;
+    r->ops.outlives_worker = x->outlives_worker;
+    r->x = (struct executor){.ops = &r->ops, .key = mem_strdup(x->key), .env = env};
+    r->own = *x;
+    r->own.key = r->x.key;
+    r->slots = x->slots > 0 ? x->slots : slots;
+    r->news_end = &r->news;
+    pthread_mutex_init(&r->lock, NULL);
+    if ((rc = open_fds(r, err)) || (rc = dispatch_add_executor(d, &r->x, 0, err)))
+        release(r);
+    return rc;
+}

@@ -1,0 +1,262 @@
+/* custom_executor_attempts.c - the attempts in the hands of an executor from outside, and what it
+ * reports about them, on whichever thread. */
+#include "api/custom_executor.h"
+
+#include "base/mem.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+
+#define LOG_HEAD (512 * 1024)
+#define LOG_TAIL (512 * 1024)
+
+/* ---- what it has ---- */
+
+static struct run **bucket(struct pawl_reporter *r, int64_t execution)
+{
+    return &r->runs[(uint64_t)execution % RUN_BUCKETS];
+}
+
+/* By the loop's thread, or under the lock. */
+static struct run *run_get(struct pawl_reporter *r, int64_t execution, int attempt)
+{
+    struct run *run = *bucket(r, execution);
+
+    while (run && (run->id.execution != execution || run->id.attempt != attempt))
+        run = run->next;
+    return run;
+}
+
+struct run *run_of(struct executor *x, int64_t execution, int attempt)
+{
+    struct run *run = run_get((struct pawl_reporter *)x, execution, attempt);
+
+    return run && !run->gone ? run : NULL;
+}
+
+struct run *run_new(struct pawl_reporter *r, const struct task *t)
+{
+    struct run *run = mem_zalloc(sizeof(*run)), **head = bucket(r, t->execution);
+
+    run->id = (struct pawl_attempt){r, t->execution, t->attempt};
+    run->timeout = t->spec ? t->spec->timeout : 0;
+    run->accepted = clock_boot_us();
+    pthread_mutex_lock(&r->lock);
+    run->next = *head;
+    *head = run;
+    pthread_mutex_unlock(&r->lock);
+    r->n++;
+    return run;
+}
+
+static void run_free(struct run *run)
+{
+    free((char *)run->end.result);
+    free((char *)run->end.error);
+    buf_release(&run->head);
+    buf_release(&run->tail);
+    free(run);
+}
+
+void run_drop(struct run *run)
+{
+    struct pawl_reporter *r = run->id.to;
+
+    if (run->gone)
+        return;
+    run->gone = r->any_gone = true;
+    r->n--;
+}
+
+/* L */
+static void add_news(struct pawl_reporter *r, struct run *run)
+{
+    if (run->is_news)
+        return;
+    if (!r->news)
+        eventfd_write(r->event, 1);
+    run->is_news = true;
+    run->next_news = NULL;
+    *r->news_end = run;
+    r->news_end = &run->next_news;
+}
+
+void run_remember(struct run *run)
+{
+    pthread_mutex_lock(&run->id.to->lock);
+    run->reported_started = false;
+    run->log_sent = 0;
+    run->log_due = run->head.len > 0;
+    add_news(run->id.to, run);
+    pthread_mutex_unlock(&run->id.to->lock);
+}
+
+void run_each(struct pawl_reporter *r, void (*each)(struct run *run, int64_t now))
+{
+    int64_t now = clock_boot_us();
+    size_t i;
+
+    for (i = 0; i < RUN_BUCKETS; i++)
+        for (struct run *run = r->runs[i]; run; run = run->next)
+            if (!run->gone)
+                each(run, now);
+}
+
+void run_free_all(struct pawl_reporter *r)
+{
+    size_t i;
+
+    for (i = 0; i < RUN_BUCKETS; i++)
+        while (r->runs[i]) {
+            struct run *run = r->runs[i];
+
+            r->runs[i] = run->next;
+            run_free(run);
+        }
+}
+
+void run_sweep(struct pawl_reporter *r)
+{
+    bool left = false;
+    size_t i;
+
+    pthread_mutex_lock(&r->lock);
+    for (i = 0; r->any_gone && i < RUN_BUCKETS; i++)
+        for (struct run **at = &r->runs[i]; *at;) {
+            struct run *run = *at;
+
+            if (run->gone && !run->is_news) {
+                *at = run->next;
+                run_free(run);
+            } else {
+                left |= run->gone;
+                at = &run->next;
+            }
+        }
+    r->any_gone = left;
+    pthread_mutex_unlock(&r->lock);
+}
+
+/* ---- reports, on any thread ---- */
+
+/* L: work that says anything has begun. */
+static void begin(struct run *run, int64_t at)
+{
+    if (run->started)
+        return;
+    run->started = true;
+    run->begun = at;
+}
+
+/* The run, with the lock held; NULL, without it: nobody wants to hear that. */
+static struct run *lock_run(struct pawl_attempt a)
+{
+    struct run *run;
+
+    pthread_mutex_lock(&a.to->lock);
+    run = run_get(a.to, a.execution, a.attempt);
+    if (run && !run->ended)
+        return run;
+    pthread_mutex_unlock(&a.to->lock);
+    return NULL;
+}
+
+static void unlock_with_news(struct run *run)
+{
+    add_news(run->id.to, run);
+    pthread_mutex_unlock(&run->id.to->lock);
+}
+
+void pawl_report_started(struct pawl_attempt a, int64_t ago)
+{
+    struct run *run = lock_run(a);
+
+    if (!run)
+        return;
+    begin(run, clock_boot_us() - (ago > 0 ? ago : 0));
+    unlock_with_news(run);
+}
+
+void run_cut_log(struct run *run)
+{
+    size_t cut = run->tail.len > LOG_TAIL ? run->tail.len - LOG_TAIL : 0;
+
+    if (!cut)
+        return;
+    memmove(run->tail.ptr, run->tail.ptr + cut, LOG_TAIL + 1);
+    run->tail.len = LOG_TAIL;
+    run->dropped += (int64_t)cut;
+}
+
+/* The tail is cut only once it is twice as long as it may be: each byte is moved once. */
+static void keep(struct run *run, const char *bytes, size_t len)
+{
+    size_t room = LOG_HEAD - run->head.len, part = len < room ? len : room;
+
+    buf_add(&run->head, bytes, part);
+    bytes += part;
+    len -= part;
+    if (len > LOG_TAIL) {
+        run->dropped += (int64_t)(len - LOG_TAIL);
+        bytes += len - LOG_TAIL;
+        len = LOG_TAIL;
+    }
+    buf_add(&run->tail, bytes, len);
+    if (run->tail.len >= 2 * LOG_TAIL)
+        run_cut_log(run);
+}
+
+void pawl_report_log(struct pawl_attempt a, const char *bytes, size_t len)
+{
+    struct run *run = len ? lock_run(a) : NULL;
+
+    if (!run)
+        return;
+    begin(run, clock_boot_us());
+    keep(run, bytes, len);
+    if (run->log_due) {
+        pthread_mutex_unlock(&a.to->lock);
+        return;
+    }
+    run->log_due = true;
+    unlock_with_news(run);
+}
+
+/* L: how it ended, in the words of core. What can't be right is a failure, never a success. */
+static void end_run(struct run *run, const struct pawl_end *e)
+{
+    struct outcome *o = &run->end;
+    bool known = e->outcome >= PAWL_OK && e->outcome <= PAWL_REFUSED;
+    int64_t now = clock_boot_us();
+
+    if (e->outcome != PAWL_REFUSED && e->outcome != PAWL_LOST)
+        begin(run, e->duration > 0 ? now - e->duration : run->accepted);
+    *o = (struct outcome){.kind = known ? (enum outcome_kind)e->outcome : OUTCOME_FAILED,
+                          .has_exit_code = e->has_exit_code,
+                          .exit_code = e->exit_code,
+                          .signal = e->signal,
+                          .duration = run->started ? now - run->begun : -1,
+                          .cpu = e->cpu,
+                          .peak_memory = e->peak_memory,
+                          .retry_delay = e->retry_delay > 0 ? e->retry_delay : 0};
+    if (e->duration > 0)
+        o->duration = e->duration;
+    if (o->kind == OUTCOME_OK)
+        o->result = mem_strdup(e->result);
+    else if (!known)
+        o->error = mem_printf("the executor reported an outcome %d that there is not", e->outcome);
+    else if (e->error && *e->error)
+        o->error = mem_strdup(e->error);
+    run->ended = true;
+}
+
+void pawl_report_ended(struct pawl_attempt a, const struct pawl_end *end)
+{
+    struct run *run = lock_run(a);
+
+    if (!run)
+        return;
+    end_run(run, end);
+    unlock_with_news(run);
+}

@@ -1,0 +1,211 @@
+/* custom_executor_poll.c - a turn of an executor from outside: what it said is passed on, and whose
+ * time is over is asked to end. */
+#include "api/custom_executor.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+
+#define LOG_EVERY 1000000 /* µs */
+
+_Static_assert(PAWL_OK == (int)OUTCOME_OK && PAWL_FAILED == (int)OUTCOME_FAILED &&
+                   PAWL_TIMED_OUT == (int)OUTCOME_TIMED_OUT &&
+                   PAWL_CANCELLED == (int)OUTCOME_CANCELLED && PAWL_LOST == (int)OUTCOME_LOST &&
+                   PAWL_DEFERRED == (int)OUTCOME_DEFERRED && PAWL_REFUSED == (int)OUTCOME_REFUSED,
+               "pawl.h and core/vocab.h differ");
+
+void run_arm(struct pawl_reporter *r, int64_t at)
+{
+    struct itimerspec when = {.it_value = {at / 1000000, at % 1000000 * 1000}};
+
+    if (r->armed && r->armed <= at)
+        return;
+    r->armed = at;
+    timerfd_settime(r->timer, TFD_TIMER_ABSTIME, &when, NULL);
+}
+
+static void pass_on(struct run *run, struct report *report)
+{
+    struct executor *x = &run->id.to->x;
+
+    report->execution = run->id.execution;
+    report->attempt = run->id.attempt;
+    if (!run->gone)
+        x->report(x->arg, x, report);
+}
+
+static void report_started(struct run *run)
+{
+    struct report report = {.kind = REPORT_STARTED};
+    bool started;
+    int64_t begun;
+
+    pthread_mutex_lock(&run->id.to->lock);
+    started = run->started;
+    begun = run->begun;
+    pthread_mutex_unlock(&run->id.to->lock);
+    if (!started || run->reported_started)
+        return;
+    run->reported_started = true;
+    run->deadline = run->timeout ? begun + run->timeout : 0;
+    report.ago = clock_boot_us() - begun;
+    pass_on(run, &report);
+}
+
+/* What came to the head of its log since the last time, and at the end the tail. */
+static void report_log(struct run *run, bool last)
+{
+    struct report report = {.kind = REPORT_LOG, .offset = run->log_sent};
+    struct buf more = BUF_INIT;
+
+    pthread_mutex_lock(&run->id.to->lock);
+    run->log_due = false;
+    if ((size_t)run->log_sent < run->head.len)
+        buf_add(&more, run->head.ptr + run->log_sent, run->head.len - (size_t)run->log_sent);
+    pthread_mutex_unlock(&run->id.to->lock);
+    run->log_at = clock_boot_us();
+    run->log_sent += (int64_t)more.len;
+    report.log = more.ptr;
+    report.log_len = more.len;
+    if (more.len)
+        pass_on(run, &report);
+    if (last && run->tail.len) { /* it has ended: nobody else adds to it */
+        run_cut_log(run);
+        report.offset = (int64_t)run->head.len;
+        report.log = run->tail.ptr;
+        report.log_len = run->tail.len;
+        report.dropped = run->dropped;
+        pass_on(run, &report);
+    }
+    buf_release(&more);
+}
+
+/* Why it did not get done: in its executor's words, else by what was asked of it. */
+static char *describe_reason(const struct run *run, enum outcome_kind kind)
+{
+    char span[DURATION_TEXT_SIZE];
+
+    if (run->end.error && kind == run->end.kind)
+        return mem_strdup(run->end.error);
+    switch (kind) {
+    case OUTCOME_TIMED_OUT:
+        return mem_printf("ran longer than its timeout of %s", text_duration(run->timeout, span));
+    case OUTCOME_CANCELLED:
+        return mem_strdup("cancelled");
+    case OUTCOME_DEFERRED:
+        return mem_strdup("stopped with its worker");
+    case OUTCOME_LOST:
+        return mem_strdup("stopped, because its worker had lost the lease");
+    default:
+        return mem_printf("the executor %s does not say why", run->id.to->x.key);
+    }
+}
+
+/* An executor says that it cancelled; who wanted that is known here. */
+static void report_end(struct run *run)
+{
+    struct report report = {.kind = REPORT_ENDED, .outcome = run->end};
+    struct outcome *o = &report.outcome;
+    char *why = NULL;
+
+    report_started(run);
+    report_log(run, true);
+    if (o->kind == OUTCOME_CANCELLED && run->why)
+        o->kind = run->why;
+    if (o->kind != OUTCOME_OK)
+        o->error = why = describe_reason(run, o->kind);
+    pass_on(run, &report);
+    free(why);
+    run_drop(run);
+}
+
+static void send_report(struct run *run, int64_t now)
+{
+    bool ended, due;
+
+    pthread_mutex_lock(&run->id.to->lock);
+    ended = run->ended;
+    due = run->log_due;
+    pthread_mutex_unlock(&run->id.to->lock);
+    if (ended) {
+        report_end(run);
+        return;
+    }
+    report_started(run);
+    if (due && now - run->log_at >= LOG_EVERY)
+        report_log(run, false);
+    else if (due)
+        run_arm(run->id.to, run->log_at + LOG_EVERY);
+    if (run->deadline)
+        run_arm(run->id.to, run->deadline);
+}
+
+static void report_news(struct pawl_reporter *r, int64_t now)
+{
+    struct run *run, *next;
+
+    pthread_mutex_lock(&r->lock);
+    run = r->news;
+    r->news = NULL;
+    r->news_end = &r->news;
+    pthread_mutex_unlock(&r->lock);
+    for (; run; run = next) {
+        pthread_mutex_lock(&r->lock);
+        next = run->next_news;
+        run->is_news = false; /* from here on it may be news again */
+        pthread_mutex_unlock(&r->lock);
+        if (!run->gone)
+            send_report(run, now);
+    }
+}
+
+/* ---- the turn ---- */
+
+/* What was asked first stays, unless it was for a reason of our own. */
+void run_ask(struct run *run, enum outcome_kind why)
+{
+    const struct pawl_executor *own = &run->id.to->own;
+
+    if (run->why != OUTCOME_CANCELLED && run->why != OUTCOME_TIMED_OUT)
+        run->why = why;
+    if (!run->asked && own->cancel) {
+        run->asked = true;
+        own->cancel(own->data, run->id);
+    }
+}
+
+static void poll_executor(struct run *run, int64_t now)
+{
+    if (run->deadline && run->deadline <= now) {
+        run->deadline = 0;
+        run_ask(run, OUTCOME_TIMED_OUT);
+    }
+    send_report(run, now);
+}
+
+void custom_executor_poll(struct executor *x)
+{
+    struct pawl_reporter *r = (struct pawl_reporter *)x;
+    struct epoll_event ready[3];
+    int i, n = epoll_wait(r->epoll, ready, 3, 0);
+    eventfd_t count;
+
+    for (i = 0; i < n; i++)
+        if (ready[i].data.fd == r->event)
+            eventfd_read(r->event, &count);
+        else if (ready[i].data.fd != r->timer)
+            r->own.turn(r->own.data);
+    if (r->armed && r->armed <= clock_boot_us()) {
+        static const struct itimerspec never;
+
+        timerfd_settime(r->timer, 0, &never, NULL); /* which also takes back that it fired */
+        r->armed = 0;
+        run_each(r, poll_executor);
+    }
+    report_news(r, clock_boot_us());
+    run_sweep(r);
+}

@@ -1,0 +1,284 @@
+/* engine_handle.c - the engine for those outside: made of the configuration, stepped by the caller.
+ */
+#include "api/engine_handle.h"
+
+#include "exec/attempt/attempt.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define END_PATIENCE   10000000LL /* µs */
+#define DAY            (86400 * 1000000LL)
+
+/* The key of the limit queue.cap. */
+#define FOREGROUND_KEY "pawl:here"
+
+/* ---- making it ---- */
+
+static void note(void *arg, const char *sentence)
+{
+    struct pawl *p = ((struct pawl_engine *)arg)->p;
+
+    if (p->env.note)
+        p->env.note(p->env.arg, sentence);
+}
+
+/* After a restored backup: what belongs to the time that is lost must not run beside what comes
+ * now. */
+static int end_old(const struct engine_dispatch_setup *place, struct err *err)
+{
+    size_t i;
+    int rc = 0;
+
+    for (i = 0; !rc && place->old_dirs[i]; i++)
+        rc = attempt_end_all(place->old_dirs[i], END_PATIENCE, err);
+    return rc;
+}
+
+static int make(void *arg, const struct engine_dispatch_setup *place, struct dispatch **out,
+                struct err *err)
+{
+    int rc = end_old(place, err);
+
+    return rc ? rc : api_executors_make(arg, place, out, err);
+}
+
+static bool give_up(void *arg)
+{
+    struct pawl_engine *e = arg;
+
+    return e->give_up(e->give_up_arg);
+}
+
+static void trace(void *arg, const char *what, int64_t took, long rows)
+{
+    struct pawl *p = ((struct pawl_engine *)arg)->p;
+
+    p->env.trace(p->env.arg, what, took, rows);
+}
+
+int api_state(const char *given, const struct config *c, const char **out, struct err *err)
+{
+    const char *named = getenv("PAWL_STATE");
+
+    *out = given ? given : named && *named ? named : c->state;
+    if (*out)
+        return 0;
+    return err_set(err, E_INVALID,
+                   "where to keep the state? Set `state` in pawl.yaml, XDG_STATE_HOME or HOME");
+}
+
+static void set_workflow_options(void *arg, struct store *s)
+{
+    api_set_workflow_options(s, arg);
+}
+
+int pawl_engine_open(struct pawl *p, const struct pawl_engine_options *options,
+                     struct pawl_engine **out, struct pawl_error *out_err)
+{
+    static const struct pawl_engine_options none;
+    const struct pawl_engine_options *o = options ? options : &none;
+    const struct config *c = p->config;
+    const struct db_url *url = store_url(p->store);
+    struct pawl_engine *e = mem_zalloc(sizeof(*e));
+    struct err err = ERR_INIT;
+    char host[256] = "localhost";
+    struct engine_options eo = {.url = url->text,
+                                .tenant = url->tenant,
+                                .env = &e->env,
+                                .queues = o->queues ? o->queues : c->worker.queues.at,
+                                .host = host,
+                                .version = PAWL_VERSION,
+                                .foreground = o->here,
+                                .tree = o->tree,
+                                .no_push = c->dispatch.mode == CONFIG_POLL,
+                                .loops = o->loops ? o->loops : c->worker.loops,
+                                .lease = c->worker.lease,
+                                .heartbeat = c->worker.heartbeat,
+                                .host_grace = c->worker.host_grace};
+    int rc;
+
+    gethostname(host, sizeof(host) - 1);
+    e->p = p;
+    e->o = o;
+    e->here = o->here;
+    e->slots = o->slots ? o->slots : c->worker.slots;
+    e->give_up = o->give_up;
+    e->give_up_arg = o->arg;
+    e->env = (struct env){.note = note,
+                          .trace = p->env.trace ? trace : NULL,
+                          .give_up = o->give_up ? give_up : NULL,
+                          .arg = e};
+    if (c->execution_events.cleanup && !o->here)
+        eo.retention = c->execution_events.retention_days * DAY;
+    if (eo.retention)
+        eo.logs = c->logs.retention_days * DAY;
+    if (!(rc = api_state(o->state, c, &eo.state, &err))) {
+        e->state = eo.state;
+        rc = engine_open(&eo, make, e, &e->engine, &err);
+    }
+    e->o = NULL;
+    e->state = NULL;
+    if (rc) {
+        free(e);
+    } else {
+        engine_each_store(e->engine, set_workflow_options, p->config);
+        *out = e;
+    }
+    return api_end(rc, &err, out_err);
+}
+
+void pawl_engine_close(struct pawl_engine *e)
+{
+    if (!e)
+        return;
+    engine_close(&e->engine);
+    free(e);
+}
+
+int64_t pawl_engine_worker(const struct pawl_engine *e)
+{
+    return engine_worker(e->engine);
+}
+
+int pawl_engine_slots(const struct pawl_engine *e)
+{
+    return e->slots;
+}
+
+/* ---- running it ---- */
+
+int pawl_engine_step(struct pawl_engine *e, int timeout_ms, struct pawl_error *out)
+{
+    struct err err = ERR_INIT;
+
+    return api_end(engine_step(e->engine, timeout_ms < 0 ? -1 : timeout_ms * 1000LL, &err), &err,
+                   out);
+}
+
+int pawl_engine_fd(const struct pawl_engine *e)
+{
+    return engine_fd(e->engine);
+}
+
+int pawl_engine_timeout_ms(const struct pawl_engine *e)
+{
+    return (int)((engine_timeout(e->engine) + 999) / 1000);
+}
+
+struct submitting {
+    struct pawl_engine *e;
+    pawl_submitted *done;
+    void *arg;
+};
+
+static void submitted(void *arg, const struct submission *s)
+{
+    struct submitting *w = arg;
+    struct pawl_job job = {.name = s->name, .queue = s->queue, .id = s->id, .existed = s->existed};
+    struct pawl_error e;
+
+    (void)api_end(s->rc, &s->err, &e);
+    if (s->rc == -E_REFUSED && s->concurrency && !strcmp(s->concurrency, FOREGROUND_KEY))
+        snprintf(
+            e.message, sizeof(e.message),
+            "as many run as queue.cap allows (%d), and there is no queue to wait in: try again "
+            "when one has ended, or raise it in pawl.yaml",
+            s->concurrency_max);
+    if (s->rc)
+        w->e->given = false;
+    if (w->done)
+        w->done(w->arg, &job, s->rc ? &e : NULL);
+    free(w);
+}
+
+/* A job of its own queue; where there are no queues, also one of at most queue.cap, except that
+ * what a task starts takes the task's place. */
+static int work_in_foreground(struct pawl_engine *e, struct submission *s, struct err *err)
+{
+    const struct config *c = e->p->config;
+
+    if (e->given)
+        return err_set(err, E_INVALID, "this engine works on one job alone, and has it");
+    s->queue = QUEUE_FOREGROUND;
+    if (!c->queue.enabled && !s->parent && !s->concurrency) {
+        s->concurrency = FOREGROUND_KEY;
+        s->concurrency_max = c->queue.cap;
+        s->refuse = true;
+    }
+    return 0;
+}
+
+int pawl_engine_submit(struct pawl_engine *e, const struct pawl_job *job, pawl_submitted *done,
+                       void *arg, struct pawl_error *out)
+{
+    struct arena texts = ARENA_INIT;
+    struct submission s;
+    struct submitting *w = NULL;
+    struct err err = ERR_INIT;
+    int rc = api_submission(e->p, job, &texts, &s, &err);
+
+    if (!rc && e->here)
+        rc = work_in_foreground(e, &s, &err);
+    if (!rc && !(rc = submission_check(&s, &err))) {
+        w = mem_alloc(sizeof(*w));
+        *w = (struct submitting){.e = e, .done = done, .arg = arg};
+        e->given = true;
+        engine_submit(e->engine, &s, submitted, w);
+    }
+    arena_release(&texts);
+    return api_end(rc, &err, out);
+}
+
+void pawl_engine_stop(struct pawl_engine *e, bool now)
+{
+    engine_stop(e->engine, now);
+}
+
+bool pawl_engine_idle(const struct pawl_engine *e)
+{
+    return engine_is_idle(e->engine);
+}
+
+int pawl_engine_drained(struct pawl_engine *e, bool *drained, struct pawl_error *out)
+{
+    struct err err = ERR_INIT;
+    bool open = false;
+    int rc = 0;
+
+    if (engine_is_drained(e->engine) && !(rc = engine_has_open_work(e->engine, &open, &err)))
+        *drained = !open;
+    else if (!rc)
+        *drained = false;
+    return api_end(rc, &err, out);
+}
+
+static void on_ended(void *arg, int64_t execution, int status, const struct outcome *o)
+{
+    struct pawl_engine *e = arg;
+
+    (void)o;
+    e->on_status(e->on_status_arg, execution, status_text(status));
+}
+
+static void on_log(void *arg, int64_t execution)
+{
+    struct pawl_engine *e = arg;
+
+    e->on_status(e->on_status_arg, execution, NULL);
+}
+
+void pawl_engine_watch(struct pawl_engine *e, pawl_told *on_status, void *arg)
+{
+    e->on_status = on_status;
+    e->on_status_arg = arg;
+    engine_on_end(e->engine, on_status ? on_ended : NULL, e);
+    engine_on_log(e->engine, on_status ? on_log : NULL, e);
+}
+
+int64_t pawl_engine_drain_grace(const struct pawl_engine *e)
+{
+    return e->p->config->worker.drain_grace;
+}

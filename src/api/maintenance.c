@@ -1,0 +1,97 @@
+/* maintenance.c - keeping a database in order: verify, retention. */
+#include "api/api.h"
+
+#include "api/host.h"
+
+#define SLICE 500 /* trees in one turn */
+
+/* ---- verify ---- */
+
+static void on_breach(void *arg, const struct breach *b)
+{
+    const struct pawl_verify_options *o = arg;
+
+    if (o->breach)
+        o->breach(o->arg, b->invariant, b->execution, b->detail);
+}
+
+static int verify_store(struct pawl *p, struct pawl_verify_options *o,
+                        struct pawl_verify_result *out, struct err *err)
+{
+    struct verify_options v = {
+        .lease = o->lease, .save = o->save, .since = o->since, .report = on_breach, .arg = o};
+    struct verify_result r = {0};
+    int rc = store_verify(p->store, &v, &r, err);
+
+    out->checks = r.checks;
+    out->breaches = r.breaches;
+    out->executions = r.executions;
+    out->events = r.events;
+    return rc;
+}
+
+static int verify_host(struct pawl *p, struct pawl_verify_options *o,
+                       struct pawl_verify_result *out, struct err *err)
+{
+    struct host_options h = {.grace = p->config->worker.host_grace, .report = on_breach, .arg = o};
+    struct host_result r = {0};
+    int rc;
+
+    if ((rc = api_state(o->state, p->config, &h.state, err)) ||
+        (rc = host_verify(p->store, &h, &r, err)))
+        return rc;
+    out->checks += r.checks;
+    out->breaches += r.breaches;
+    out->attempts = r.attempts;
+    out->workers = r.workers;
+    return 0;
+}
+
+int pawl_verify(struct pawl *p, const struct pawl_verify_options *options,
+                struct pawl_verify_result *result, struct pawl_error *e)
+{
+    struct pawl_verify_options o = options ? *options : (struct pawl_verify_options){0};
+    struct pawl_verify_result r = {0};
+    struct err err = ERR_INIT;
+    int rc = verify_store(p, &o, &r, &err);
+
+    if (!rc && o.host)
+        rc = verify_host(p, &o, &r, &err);
+    if (!rc && result)
+        *result = r;
+    if (!rc && r.breaches)
+        rc = err_set(&err, E_BREACH, "%zu breach%s of the invariants", r.breaches,
+                     r.breaches == 1 ? "" : "es");
+    return api_end(rc, &err, e);
+}
+
+/* ---- retention ---- */
+
+struct cleaning {
+    struct retention from, to;
+};
+
+static int clean_body(struct turn *t, void *arg, struct err *err)
+{
+    struct cleaning *c = arg;
+
+    return op_retain(t, &c->from, &c->to, err);
+}
+
+int pawl_cleanup(struct pawl *p, int64_t older_than, bool dry_run,
+                 struct pawl_cleanup_result *result, struct pawl_error *e)
+{
+    struct cleaning c = {
+        .from = {.older_than = older_than, .dry_run = dry_run, .max_trees = SLICE}};
+    struct err err = ERR_INIT;
+    int rc;
+
+    do {
+        rc = store_long_turn(p->store, clean_body, &c, &err);
+        if (!rc)
+            c.from = c.to;
+    } while (!rc && c.to.more);
+    if (!rc && result)
+        *result = (struct pawl_cleanup_result){c.to.trees, c.to.executions, c.to.events};
+    return api_end(rc, &err, e);
+}

@@ -1,0 +1,269 @@
+/* why_workflow.c - why, as far as the graph has to do with it: what a task still needs, what a
+ * workflow or fan-out waits for, who paused something above it, who has the permits of a limit. */
+#include "api/why.h"
+
+#include "base/text.h"
+#include "core/graph.h"
+
+#include <jansson.h>
+
+#define NAMED  5 /* in a sentence; there may be more in the facts */
+#define LISTED 100
+
+/* ---- others ---- */
+
+void why_add_others(struct reasons *r)
+{
+    size_t i;
+
+    for (i = 0; i < r->y->nothers; i++)
+        buf_addf(&r->text, "%s%lld %s (%s)", i ? ", " : "", (long long)r->y->others[i].id,
+                 r->y->others[i].name, status_text(r->y->others[i].status));
+    if (r->y->nothers == WHY_MAX_OTHERS)
+        buf_addstr(&r->text, ", …");
+}
+
+void why_others_field(struct reasons *r, const char *key)
+{
+    size_t i;
+
+    json_write_key(&r->w, key);
+    json_write_begin(&r->w, '[');
+    for (i = 0; i < r->y->nothers; i++) {
+        json_write_begin(&r->w, '{');
+        json_field_i64(&r->w, "id", r->y->others[i].id);
+        json_field_text(&r->w, "name", r->y->others[i].name);
+        json_field_text(&r->w, "status", status_text(r->y->others[i].status));
+        json_write_end(&r->w, '}');
+    }
+    json_write_end(&r->w, ']');
+}
+
+/* None of them runs: whom to ask next, the first that could. */
+static void add_next_command(struct reasons *r)
+{
+    const struct why *y = r->y;
+    size_t i, next = y->nothers;
+
+    for (i = 0; i < y->nothers && y->others[i].status != S_RUNNING; i++)
+        if (next == y->nothers && y->others[i].status == S_READY)
+            next = i;
+    if (!y->nothers || i < y->nothers)
+        return;
+    buf_addf(&r->text, "; `pawl why %lld` says what it waits for",
+             (long long)y->others[next < y->nothers ? next : 0].id);
+}
+
+/* ---- a flow that runs ---- */
+
+static void items(struct reasons *r)
+{
+    const struct why *y = r->y;
+    const struct execution *e = &y->execution;
+    int64_t all = y->items < 0 ? e->cursor : y->items;
+
+    buf_addf(&r->text, "%lld of its %lld items have ended, %d are open",
+             (long long)(e->cursor - e->needs_left), (long long)all, e->needs_left);
+    if (e->cursor < all)
+        buf_addf(&r->text, ", the others come as these end (at most %d at once)",
+                 y->max_parallel && y->max_parallel < WHY_WINDOW ? y->max_parallel : WHY_WINDOW);
+    if (y->nothers) {
+        buf_addstr(&r->text, ": ");
+        why_add_others(r);
+        add_next_command(r);
+    }
+    why_reason(r, "items");
+    json_field_i64(&r->w, "total", all);
+    json_field_i64(&r->w, "made", e->cursor);
+    json_field_i64(&r->w, "left", e->needs_left);
+    json_write_key(&r->w, "max_parallel");
+    if (y->max_parallel)
+        json_write_i64(&r->w, y->max_parallel);
+    else
+        json_write_null(&r->w);
+    why_others_field(r, "open");
+    why_end(r);
+}
+
+void why_workflow_runs(struct reasons *r)
+{
+    if (r->y->execution.kind == KIND_FOREACH) {
+        items(r);
+        return;
+    }
+    buf_addstr(&r->text, r->y->nothers ? "it runs until all below it has ended: "
+                                       : "all below it has ended: its own end is due");
+    why_add_others(r);
+    add_next_command(r);
+    why_reason(r, "children");
+    why_others_field(r, "open");
+    why_end(r);
+}
+
+/* ---- needs ---- */
+
+static bool is_open(const struct why_need *n)
+{
+    return !n->id || !status_is_terminal(n->status);
+}
+
+/* Of those that are open, or of those that did not succeed. */
+static bool is_meant(const struct why_need *n, bool open)
+{
+    return open ? is_open(n) : n->status != S_SUCCEEDED;
+}
+
+static const char *status_of(const struct why_need *n)
+{
+    return n->id ? status_text(n->status) : "not made yet";
+}
+
+static void add_needs(struct reasons *r, bool open)
+{
+    size_t i, n = 0;
+
+    for (i = 0; i < r->y->nneeds && n <= NAMED; i++)
+        if (is_meant(&r->y->needs[i], open) && n++ < NAMED)
+            buf_addf(&r->text, "%s%s (%s)", n > 1 ? ", " : ": ", r->y->needs[i].name,
+                     status_of(&r->y->needs[i]));
+    if (n > NAMED)
+        buf_addstr(&r->text, ", …");
+}
+
+static void needs_fields(struct reasons *r, bool open)
+{
+    const struct why *y = r->y;
+    size_t i, n = 0;
+
+    json_field_i64(&r->w, "left", y->execution.needs_left);
+    json_field_i64(&r->w, "all", (int64_t)y->nneeds);
+    json_write_key(&r->w, "join");
+    if (y->join)
+        json_write_i64(&r->w, y->join);
+    else
+        json_write_null(&r->w);
+    json_field_i64(&r->w, "succeeded", y->execution.cursor);
+    json_field_text(&r->w, "if", y->condition);
+    json_write_key(&r->w, "needs");
+    json_write_begin(&r->w, '[');
+    for (i = 0; i < y->nneeds && n < LISTED; i++) {
+        if (!is_meant(&y->needs[i], open))
+            continue;
+        n++;
+        json_write_begin(&r->w, '{');
+        json_field_text(&r->w, "name", y->needs[i].name);
+        json_field_id(&r->w, "id", y->needs[i].id);
+        json_field_text(&r->w, "status", y->needs[i].id ? status_text(y->needs[i].status) : NULL);
+        json_write_end(&r->w, '}');
+    }
+    json_write_end(&r->w, ']');
+}
+
+/* How many have ended without its knowing: an end is told in slices where many are behind it. */
+static int not_notified(const struct why *y)
+{
+    int open = 0;
+    size_t i;
+
+    for (i = 0; i < y->nneeds; i++)
+        open += is_open(&y->needs[i]);
+    return y->has_task ? y->execution.needs_left - open : 0;
+}
+
+static void add_needs_sentence(struct reasons *r)
+{
+    const struct why *y = r->y;
+    const struct execution *e = &y->execution;
+
+    if (!y->has_task)
+        buf_addf(&r->text, "it waits for %d of what it needs", e->needs_left);
+    else if (!y->nneeds)
+        buf_addstr(&r->text, "its workflow is still making its tasks; it needs none of them");
+    else if (y->join)
+        buf_addf(&r->text,
+                 "it waits until %d of the %zu that it needs have succeeded; %d did, %d are open",
+                 y->join, y->nneeds, e->cursor, e->needs_left);
+    else
+        buf_addf(&r->text, "it waits for %d of the %zu that it needs", e->needs_left, y->nneeds);
+    add_needs(r, true);
+    if (not_notified(y) > 0)
+        buf_addf(&r->text, "; %d of them ended just now, and many are to be told so",
+                 not_notified(y));
+}
+
+void why_needs(struct reasons *r)
+{
+    add_needs_sentence(r);
+    why_reason(r, "needs");
+    needs_fields(r, true);
+    why_end(r);
+}
+
+void why_skipped(struct reasons *r)
+{
+    if (!r->y->has_task)
+        return;
+    if (r->y->condition)
+        buf_addf(&r->text, "its condition was: %s", r->y->condition);
+    else
+        buf_addstr(&r->text, "it runs only after what it needs");
+    add_needs(r, false);
+    why_reason(r, "needs");
+    needs_fields(r, false);
+    why_end(r);
+}
+
+/* ---- a pause ---- */
+
+void why_paused(struct reasons *r)
+{
+    const struct why *y = r->y;
+    json_t *data = y->pause.data ? json_loads(y->pause.data, JSON_ALLOW_NUL, NULL) : NULL;
+    const char *by = json_string_value(json_object_get(data, "by"));
+    const char *reason = json_string_value(json_object_get(data, "reason"));
+    char at[TIME_TEXT_SIZE];
+
+    if (y->pause.id == y->execution.id)
+        buf_addstr(&r->text, "it is paused");
+    else
+        buf_addf(&r->text, "%s (%lld) above it is paused", y->pause.name, (long long)y->pause.id);
+    buf_addf(&r->text, " since %s", text_time(y->pause.at, at));
+    if (by)
+        buf_addf(&r->text, ", by %s", by);
+    if (reason)
+        buf_addf(&r->text, ": %s", reason);
+    buf_addf(&r->text, "; `pawl resume %lld` ends that", (long long)y->pause.id);
+    why_reason(r, "paused");
+    json_field_i64(&r->w, "execution", y->pause.id);
+    json_field_time(&r->w, "since", y->pause.at);
+    json_field_text(&r->w, "by", by);
+    json_field_text(&r->w, "reason", reason);
+    why_end(r);
+    json_decref(data);
+}
+
+/* ---- an approval ---- */
+
+void why_approval(struct reasons *r, const struct event_row *v)
+{
+    json_t *data = v && v->data ? json_loads(v->data, JSON_ALLOW_NUL, NULL) : NULL;
+    const char *message = json_string_value(json_object_get(data, "message"));
+    const char *until = json_string_value(json_object_get(data, "until"));
+    char at[TIME_TEXT_SIZE];
+
+    buf_addstr(&r->text, "it waits for approval");
+    if (v)
+        buf_addf(&r->text, " since %s", text_time(v->created_at, at));
+    if (until)
+        buf_addf(&r->text, ", until %s", until);
+    if (message)
+        buf_addf(&r->text, ": %s", message);
+    buf_addf(&r->text, "; `pawl approve %lld` lets it go on, `pawl reject %lld` fails it",
+             (long long)r->y->execution.id, (long long)r->y->execution.id);
+    why_reason(r, "approval");
+    json_field_time(&r->w, "since", v ? v->created_at : 0);
+    json_field_text(&r->w, "message", message);
+    json_field_text(&r->w, "until", until);
+    why_end(r);
+    json_decref(data);
+}

@@ -1,0 +1,224 @@
+/* workflow_files.c - workflow files: whether they can run, how they look, and the schema of all;
+ * how a run looks, by its snapshot. */
+#include "api/api.h"
+#include "parse/render/graph.h"
+#include "parse/workflow/file.h"
+#include "parse/workflow/keys.h"
+
+#include <errno.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define DEFAULT_WIDTH 80
+
+extern char **environ;
+
+/* ---- validate ---- */
+
+static void report_diagnostic(struct diagnostics *diagnostics, pawl_problem_fn *each, void *arg)
+{
+    struct buf shown = BUF_INIT;
+    size_t i;
+
+    for (i = 0; each && i < diagnostics->list.n; i++) {
+        const struct diagnostic *p = &diagnostics->list.at[i];
+
+        buf_reset(&shown);
+        source_show(p->source, p->line, p->column, &shown);
+        each(arg, &(struct pawl_problem){.file = p->source->name,
+                                         .line = p->line,
+                                         .column = p->column,
+                                         .message = p->sentence,
+                                         .shown = buf_cstr(&shown)});
+    }
+    buf_release(&shown);
+}
+
+void api_describe(const struct workflow *w, struct pawl_definition *out)
+{
+    size_t n;
+
+    *out = (struct pawl_definition){.tasks = w->ntasks, .schedules = w->nschedules};
+    memcpy(out->hash, w->hash, sizeof(out->hash));
+    stpncpy(out->name, w->name, sizeof(out->name) - 1);
+    free(workflow_below(w, &n));
+    out->nested = n;
+}
+
+static int validate(const struct api_source *from, pawl_problem_fn *each, void *arg,
+                    struct pawl_definition *out, struct pawl_error *e)
+{
+    struct diagnostics diagnostics = DIAGNOSTICS_INIT;
+    struct arena arena = ARENA_INIT;
+    const struct workflow *w;
+    struct err err = ERR_INIT;
+    int rc = api_parse_workflow(from, &diagnostics, &arena, &w, &err);
+
+    if (diagnostics.count)
+        report_diagnostic(&diagnostics, each, arg);
+    else if (!rc && out)
+        api_describe(w, out);
+    arena_release(&arena);
+    diagnostics_release(&diagnostics);
+    return api_end(rc, &err, e);
+}
+
+int pawl_validate(const char *file, pawl_problem_fn *each, void *arg, struct pawl_definition *out,
+                  struct pawl_error *e)
+{
+    return validate(&(struct api_source){.file = file}, each, arg, out, e);
+}
+
+int pawl_workflow_check(struct pawl_workflow *built, pawl_problem_fn *each, void *arg,
+                        struct pawl_definition *out, struct pawl_error *e)
+{
+    return validate(&(struct api_source){.built = built}, each, arg, out, e);
+}
+
+/* ---- pictures ---- */
+
+static bool find_format(const char *name, enum graph_format *out)
+{
+    static const char *const names[] = {
+#define X(id, text) text,
+        GRAPH_FORMATS(X)
+#undef X
+    };
+    size_t i;
+
+    for (i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (!strcmp(names[i], name)) {
+            *out = (enum graph_format)i;
+            return true;
+        }
+    return false;
+}
+
+static int read_all(int fd, struct buf *out)
+{
+    ssize_t n;
+
+    if (lseek(fd, 0, SEEK_SET) < 0)
+        return -1;
+    do {
+        buf_reserve(out, 65536);
+        n = read(fd, out->ptr + out->len, 65536);
+        out->len += n > 0 ? (size_t)n : 0;
+    } while (n > 0);
+    buf_addstr(out, "");
+    return n < 0 ? -1 : 0;
+}
+
+static int run_dot(int in, int to, struct err *err)
+{
+    char *const argv[] = {"dot", "-Tsvg", NULL};
+    posix_spawn_file_actions_t files;
+    int rc, status = 0;
+    pid_t pid;
+
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_adddup2(&files, in, 0);
+    posix_spawn_file_actions_adddup2(&files, to, 1);
+    rc = posix_spawnp(&pid, "dot", &files, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&files);
+    if (rc == ENOENT)
+        return err_set(err, E_INVALID,
+                       "for svg the program dot is needed, and it is not installed: it is in the "
+                       "package graphviz. The formats ascii, dot and mermaid need nothing");
+    if (rc)
+        return err_set(err, E_INTERNAL, "dot can't be started: %s", strerror(rc));
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (!WIFEXITED(status) || WEXITSTATUS(status))
+        return err_set(err, E_INTERNAL, "dot did not draw the graph: it ended with %s %d",
+                       WIFEXITED(status) ? "status" : "signal",
+                       WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
+    return 0;
+}
+
+/* What dot makes of a graph takes the place of its text. Files without a name on both sides: so
+ * nobody waits for the other. */
+static int draw_svg(struct buf *text, struct err *err)
+{
+    int in = memfd_create("graph", MFD_CLOEXEC), to = memfd_create("svg", MFD_CLOEXEC), rc;
+
+    if (in < 0 || to < 0 || write(in, text->ptr, text->len) != (ssize_t)text->len ||
+        lseek(in, 0, SEEK_SET) < 0) {
+        rc = err_set(err, E_INTERNAL, "no memory for the graph: %s", strerror(errno));
+    } else if (!(rc = run_dot(in, to, err))) {
+        buf_reset(text);
+        if (read_all(to, text))
+            rc = err_set(err, E_INTERNAL, "what dot wrote can't be read: %s", strerror(errno));
+    }
+    if (in >= 0)
+        close(in);
+    if (to >= 0)
+        close(to);
+    return rc;
+}
+
+static int draw(const struct workflow *w, const char *format, int width, char **out,
+                struct err *err)
+{
+    enum graph_format as = GRAPH_FORMAT_DOT;
+    bool svg = format && !strcmp(format, "svg");
+    struct buf text = BUF_INIT;
+    int rc = 0;
+
+    if (!svg && !find_format(format ? format : "ascii", &as))
+        return err_set(err, E_INVALID,
+                       "there is no format '%.40s': ascii, dot, mermaid and svg are known", format);
+    graph_render(w, as, width > 0 ? (size_t)width : DEFAULT_WIDTH, &text);
+    if (svg)
+        rc = draw_svg(&text, err);
+    if (!rc)
+        *out = mem_strdup(buf_cstr(&text));
+    buf_release(&text);
+    return rc;
+}
+
+int pawl_graph(const char *file, const char *format, int width, char **out, struct pawl_error *e)
+{
+    struct diagnostics diagnostics = DIAGNOSTICS_INIT;
+    struct arena arena = ARENA_INIT;
+    const struct workflow *w;
+    struct err err = ERR_INIT;
+    int rc = workflow_load(file, &diagnostics, &arena, &w, &err);
+
+    if (!rc)
+        rc = draw(w, format, width, out, &err);
+    arena_release(&arena);
+    diagnostics_release(&diagnostics);
+    return api_end(rc, &err, e);
+}
+
+int pawl_graph_of(struct pawl *p, int64_t id, const char *format, int width, char **out,
+                  struct pawl_error *e)
+{
+    struct arena arena = ARENA_INIT;
+    struct buf text = BUF_INIT;
+    const struct workflow *w;
+    struct err err = ERR_INIT;
+    int rc;
+
+    if (!(rc = query_definition(p->store, id, &text, &err)) &&
+        !(rc = workflow_read(text.ptr, text.len, &arena, &w, &err)))
+        rc = draw(w, format, width, out, &err);
+    arena_release(&arena);
+    buf_release(&text);
+    return api_end(rc, &err, e);
+}
+
+/* ---- the schema ---- */
+
+char *pawl_schema(void)
+{
+    struct buf text = BUF_INIT;
+
+    keys_schema(&text);
+    return text.ptr;
+}

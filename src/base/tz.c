@@ -1,0 +1,193 @@
+/* tz.c - see tz.h. A zone is a table of steps, and a rule for what comes after the last one. */
+#include "base/tz.h"
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/tz_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MAX_FILE (256 * 1024) /* the largest of tzdata has 4 kB */
+
+struct tz *tz_new(const char *name)
+{
+    struct tz *z = mem_zalloc(sizeof(*z));
+
+    memccpy(z->name, name, '\0', sizeof(z->name) - 1);
+    return z;
+}
+
+/* ---- by name ---- */
+
+static bool is_name_char(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '+' || c == '-';
+}
+
+/* No dot: neither ".." nor a file that is no zone; no empty part: neither "/etc" nor "a//b". */
+static bool is_name(const char *name)
+{
+    size_t i;
+
+    for (i = 0; name[i]; i++)
+        if (i >= TZ_NAME_SIZE - 1 ||
+            !(is_name_char(name[i]) || (name[i] == '/' && i && name[i - 1] != '/' && name[i + 1])))
+            return false;
+    return i > 0;
+}
+
+static int no_such_zone(const char *name, struct err *err)
+{
+    if (access(TZ_DIR, F_OK))
+        return err_set(err, E_UNAVAILABLE,
+                       "time zone %s can't be read: there is no %s; install the package tzdata",
+                       name, TZ_DIR);
+    return err_set(err, E_NOT_FOUND,
+                   "there is no time zone %s: names are those below %s, such as Europe/Berlin",
+                   name, TZ_DIR);
+}
+
+static int read_file(int fd, struct buf *out)
+{
+    ssize_t n;
+
+    do {
+        buf_reserve(out, 16384);
+        n = read(fd, out->ptr + out->len, 16384);
+        if (n > 0)
+            out->len += (size_t)n;
+    } while ((n > 0 && out->len <= MAX_FILE) || (n < 0 && errno == EINTR));
+    return n ? -1 : 0;
+}
+
+static int load_file(const char *name, struct tz **out, struct err *err)
+{
+    struct buf path = BUF_INIT, bytes = BUF_INIT;
+    struct stat st;
+    int fd, rc;
+
+    buf_addf(&path, "%s/%s", TZ_DIR, name);
+    /* Non-blocking, so that something odd in there can't stop us before fstat says what it is. */
+    fd = open(path.ptr, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+        rc = no_such_zone(name, err);
+    else if (fd < 0 || fstat(fd, &st))
+        rc = err_set(err, E_UNAVAILABLE, "can't read %s: %s", path.ptr, strerror(errno));
+    else if (S_ISDIR(st.st_mode))
+        rc = no_such_zone(name, err);
+    else if (!S_ISREG(st.st_mode) || read_file(fd, &bytes))
+        rc = err_set(err, E_UNAVAILABLE, "can't read %s: it is no time zone file", path.ptr);
+    else
+        rc = tz_parse(name, buf_cstr(&bytes), bytes.len, out, err);
+    if (fd >= 0)
+        close(fd);
+    buf_release(&bytes);
+    buf_release(&path);
+    return rc;
+}
+
+int tz_load(const char *name, struct tz **out, struct err *err)
+{
+    if (!is_name(name))
+        return err_set(err, E_INVALID,
+                       "'%.60s' is not the name of a time zone: write one such as Europe/Berlin",
+                       name);
+    if (!strcmp(name, "localtime"))
+        return err_set(err, E_INVALID,
+                       "the time zone localtime is another one on another machine: "
+                       "write its name, such as Europe/Berlin");
+    if (!strcmp(name, "UTC")) {
+        *out = tz_new(name);
+        return 0;
+    }
+    return load_file(name, out, err);
+}
+
+void tz_free(struct tz **z)
+{
+    if (*z)
+        free((*z)->steps);
+    free(*z);
+    *z = NULL;
+}
+
+const char *tz_name(const struct tz *z)
+{
+    return z->name;
+}
+
+/* ---- look up ---- */
+
+/* After the last step. */
+static struct tz_period period_by_rule(const struct tz *z, int64_t t)
+{
+    int64_t last = z->n ? z->steps[z->n - 1].at : -TZ_FOREVER;
+    struct tz_period p = {last, TZ_FOREVER, z->n ? z->steps[z->n - 1].offset : z->before};
+
+    if (z->has_rule && z->rule.has_summer)
+        p = tz_rule_period(&z->rule, t);
+    else if (z->has_rule)
+        p.offset = z->rule.standard;
+    if (p.from < last)
+        p.from = last;
+    if (p.until > TZ_FOREVER)
+        p.until = TZ_FOREVER;
+    return p;
+}
+
+struct tz_period tz_period(const struct tz *z, int64_t t)
+{
+    size_t low = 0, high = z->n; /* the number of steps up to t lies between */
+
+    while (low < high) {
+        size_t mid = (low + high) / 2;
+
+        if (z->steps[mid].at <= t)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    if (low == z->n)
+        return period_by_rule(z, t);
+    return (struct tz_period){
+        .from = low ? z->steps[low - 1].at : -TZ_FOREVER,
+        .until = z->steps[low].at,
+        .offset = low ? z->steps[low - 1].offset : z->before,
+    };
+}
+
+int64_t tz_to_local(const struct tz *z, int64_t t)
+{
+    return t + tz_period(z, t).offset;
+}
+
+struct tz_moment tz_from_local(const struct tz *z, int64_t local)
+{
+    /* Earlier, clocks that are at most so far ahead can't show it yet; later, no longer. */
+    int64_t t = local - TZ_MAX_OFFSET, end = local + TZ_MAX_OFFSET, shown;
+    struct tz_moment m = {.fit = TZ_ONCE};
+    struct tz_period p = tz_period(z, t);
+
+    while (p.until + p.offset <= local) /* reached, or jumped over, in none of these */
+        p = tz_period(z, p.until);
+    m.first = m.last = local - p.offset;
+    if (m.first < p.from) {
+        m.fit = TZ_GAP;
+        m.first = m.last = p.from;
+    }
+    while (p.until <= end) {
+        p = tz_period(z, p.until);
+        shown = local - p.offset;
+        if (shown >= p.from && shown < p.until && m.fit != TZ_GAP) {
+            m.fit = TZ_TWICE;
+            m.last = shown;
+        }
+    }
+    return m;
+}

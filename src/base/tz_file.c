@@ -1,0 +1,150 @@
+/* tz_file.c - reads a zone from a TZif file (RFC 8536). The bytes are not trusted: whatever they
+ * are, the zone that comes out rises in time and stays within TZ_MAX_OFFSET. */
+#include "base/mem.h"
+#include "base/tz_internal.h"
+
+#include <string.h>
+
+#define MAX_STEPS   4096 /* the longest table of tzdata has 240 */
+#define HEADER_SIZE 44
+
+/* In the header's order. In the block after it come times, a type's number for each, types, chars,
+ * leaps, and the flags, which only matter to those who read a TZ without a rule. */
+struct counts {
+    uint32_t utc_flags, std_flags, leaps, times, types, chars;
+};
+
+struct reader {
+    const unsigned char *at;
+    size_t left;
+    const char *name;
+    struct err *err;
+};
+
+static int unusable(const struct reader *r, const char *why)
+{
+    return err_set(r->err, E_INVALID, "the file of time zone %s can't be used: %s", r->name, why);
+}
+
+static uint64_t big_endian(const unsigned char *p, size_t bytes)
+{
+    uint64_t n = 0;
+
+    while (bytes--)
+        n = n << 8 | *p++;
+    return n;
+}
+
+static void skip(struct reader *r, size_t bytes)
+{
+    r->at += bytes;
+    r->left -= bytes;
+}
+
+/* Reads a header and makes sure that the block after it is there, with times of so many bytes. */
+static int read_header(struct reader *r, size_t time_size, struct counts *c, size_t *block)
+{
+    uint32_t *const counts[] = {&c->utc_flags, &c->std_flags, &c->leaps,
+                                &c->times,     &c->types,     &c->chars};
+    uint64_t size;
+    size_t i;
+
+    if (r->left < HEADER_SIZE || memcmp(r->at, "TZif", 4) != 0)
+        return unusable(r, "it is no TZif file");
+    if (r->at[4] < '2')
+        return unusable(r, "it has no 64-bit times (version 1)");
+    for (i = 0; i < sizeof(counts) / sizeof(*counts); i++)
+        *counts[i] = (uint32_t)big_endian(r->at + 20 + 4 * i, 4);
+    skip(r, HEADER_SIZE);
+    size = c->times * (uint64_t)(time_size + 1) + c->types * UINT64_C(6) + c->chars +
+           c->leaps * (uint64_t)(time_size + 4) + c->std_flags + (uint64_t)c->utc_flags;
+    if (size > r->left)
+        return unusable(r, "it is cut short");
+    *block = (size_t)size;
+    return 0;
+}
+
+static int read_offset(const struct reader *r, const struct counts *c, uint32_t type, int32_t *out)
+{
+    const unsigned char *types = r->at + c->times * (size_t)9;
+    int64_t offset;
+
+    if (type >= c->types)
+        return unusable(r, "it names a type that is not there");
+    offset = (int32_t)big_endian(types + type * (size_t)6, 4);
+    if (offset <= -TZ_MAX_OFFSET || offset >= TZ_MAX_OFFSET)
+        return unusable(r, "an offset is more than a day");
+    *out = (int32_t)offset;
+    return 0;
+}
+
+static int read_table(const struct reader *r, const struct counts *c, struct tz *z)
+{
+    size_t i;
+    int rc;
+
+    if (c->leaps)
+        return unusable(r, "it counts leap seconds; take the zone without right/ before its name");
+    if (c->times > MAX_STEPS)
+        return unusable(r, "it has too many steps");
+    if ((rc = read_offset(r, c, 0, &z->before)))
+        return rc;
+    z->steps = mem_alloc((c->times + (size_t)1) * sizeof(*z->steps));
+    for (i = 0; i < c->times; i++) {
+        struct tz_step *step = &z->steps[i];
+
+        step->at = (int64_t)big_endian(r->at + 8 * i, 8);
+        if (step->at < -TZ_FOREVER || step->at >= TZ_FOREVER || (i && step->at <= step[-1].at))
+            return unusable(r, "its times do not rise");
+        if ((rc = read_offset(r, c, r->at[c->times * (size_t)8 + i], &step->offset)))
+            return rc;
+    }
+    z->n = c->times;
+    return 0;
+}
+
+/* A line feed, the rule or nothing, a line feed. */
+static int read_footer(const struct reader *r, struct tz *z)
+{
+    const char *text = (const char *)r->at;
+    const char *end = r->left > 1 ? memchr(text + 1, '\n', r->left - 1) : NULL;
+    char rule[128];
+    size_t len;
+
+    if (!end || *text != '\n')
+        return unusable(r, "it has no footer");
+    len = (size_t)(end - text) - 1;
+    if (!len)
+        return 0;
+    if (len >= sizeof(rule) || memchr(text, '\0', len + 1))
+        return unusable(r, "its footer is no rule");
+    memcpy(rule, text + 1, len);
+    rule[len] = '\0';
+    if (!tz_rule_parse(rule, &z->rule))
+        return unusable(r, "its footer is no rule");
+    z->has_rule = true;
+    return 0;
+}
+
+int tz_parse(const char *name, const void *data, size_t len, struct tz **out, struct err *err)
+{
+    struct reader r = {data, len, name, err};
+    struct tz *z = tz_new(name);
+    struct counts c;
+    size_t block;
+    int rc;
+
+    if ((rc = read_header(&r, 4, &c, &block)))
+        goto done;
+    skip(&r, block); /* the same again with 32-bit times, for old readers */
+    if ((rc = read_header(&r, 8, &c, &block)) || (rc = read_table(&r, &c, z)))
+        goto done;
+    skip(&r, block);
+    if ((rc = read_footer(&r, z)))
+        goto done;
+    *out = z;
+    z = NULL;
+done:
+    tz_free(&z);
+    return rc;
+}

@@ -1,0 +1,274 @@
+/* measure.c - the parts of `pawl bench`, each for so long: a read, a durable write of the disk, a
+ * submit by itself, many at once, running them all, and how soon a waiting worker starts one. */
+#include "cli/bench/bench.h"
+
+#include "base/env.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#define QUEUE   "bench"
+#define BATCH   1000
+#define MOST    50000 /* executions that wait to be run */
+#define EACH_US 10000 /* between two jobs for a waiting worker */
+
+/* ---- times ---- */
+
+static int by_size(const void *a, const void *b)
+{
+    const int64_t *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+static void times_sort(struct bench_times *t)
+{
+    if (t->us.n)
+        qsort(t->us.at, t->us.n, sizeof(*t->us.at), by_size);
+}
+
+int64_t times_at(const struct bench_times *t, int percent)
+{
+    return t->us.n ? t->us.at[(t->us.n - 1) * (size_t)percent / 100] : 0;
+}
+
+/* Whether somebody wants it to end. */
+static bool is_reported(struct bench *b)
+{
+    struct signalfd_siginfo info;
+
+    if (!b->signal && read(b->signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
+        b->signal = (int)info.ssi_signo;
+    return b->signal != 0;
+}
+
+/* One thing again and again, for a span; at least three times. */
+static int repeat(struct bench *b, struct bench_times *t,
+                  int (*once)(void *arg, struct pawl_error *err), void *arg, struct pawl_error *err)
+{
+    int64_t end = clock_boot_us() + b->span, begun;
+    int rc = 0;
+
+    while (!rc && !is_reported(b) && (t->us.n < 3 || clock_boot_us() < end)) {
+        begun = clock_boot_us();
+        rc = once(arg, err);
+        *vec_add(&t->us) = clock_boot_us() - begun;
+    }
+    times_sort(t);
+    return rc;
+}
+
+/* ---- the machine ---- */
+
+static int sync_once(void *arg, struct pawl_error *err)
+{
+    static const char page[4096];
+
+    (void)err;
+    return pwrite(*(int *)arg, page, sizeof(page), 0) < 0 || fdatasync(*(int *)arg) ? -1 : 0;
+}
+
+/* A disk that can't be asked is just not told of. */
+static void measure_disk(struct bench *b)
+{
+    int fd = b->disk ? open(b->disk, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600) : -1;
+
+    if (fd >= 0 && repeat(b, &b->sync, sync_once, &fd, NULL))
+        vec_release(&b->sync.us);
+    if (fd >= 0)
+        close(fd);
+}
+
+static int read_once(void *arg, struct pawl_error *err)
+{
+    int64_t id;
+
+    return pawl_last(arg, &id, err);
+}
+
+/* ---- submitting ---- */
+
+static const struct pawl_job usual = {
+    .name = "exec::bench", .queue = QUEUE, .lane = "function:bench"};
+
+static int submit_once(void *arg, struct pawl_error *err)
+{
+    struct pawl_job job = usual;
+
+    return pawl_submit(arg, &job, 1, err);
+}
+
+static int submit_many(struct bench *b, struct pawl *p, size_t *n, struct pawl_error *err)
+{
+    struct pawl_job *jobs = mem_alloc(BATCH * sizeof(*jobs));
+    int64_t begun = clock_boot_us();
+    int rc = 0, i;
+
+    while (!rc && !is_reported(b) && *n < MOST && (!*n || clock_boot_us() < begun + b->span)) {
+        for (i = 0; i < BATCH; i++)
+            jobs[i] = usual;
+        rc = pawl_submit(p, jobs, BATCH, err);
+        *n += BATCH;
+    }
+    b->submits = (double)*n * 1e6 / (double)(clock_boot_us() - begun);
+    free(jobs);
+    return rc;
+}
+
+/* ---- running ---- */
+
+/* What functions and submitters share. */
+struct crew {
+    struct bench *b;
+    pthread_mutex_t lock;
+    atomic_bool over; /* nothing more is submitted */
+    size_t ended;     /* the engine's thread alone */
+    size_t sent;      /* the submitter's; read when it is over */
+    int rc;
+    struct pawl_error err;
+};
+
+/* One that carries the time of its submit tells how late it is. */
+static int function(struct pawl_call *c, void *arg)
+{
+    struct crew *w = arg;
+    int64_t now = clock_boot_us();
+
+    if (!c->input)
+        return 0;
+    pthread_mutex_lock(&w->lock);
+    *vec_add(&w->b->start.us) = now - strtoll(c->input, NULL, 10);
+    pthread_mutex_unlock(&w->lock);
+    return 0;
+}
+
+static void on_status(void *arg, int64_t execution, const char *status)
+{
+    (void)execution;
+    ((struct crew *)arg)->ended += status != NULL;
+}
+
+static double processor_us(void)
+{
+    struct rusage u;
+
+    getrusage(RUSAGE_SELF, &u);
+    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1e6 +
+           (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
+}
+
+static int run_all(struct bench *b, struct pawl_engine *e, struct crew *w, size_t n,
+                   struct pawl_error *err)
+{
+    double used = processor_us(), took;
+    int64_t begun = clock_boot_us();
+    int rc = 0;
+
+    while (!rc && w->ended < n && !is_reported(b))
+        rc = pawl_engine_step(e, 100, err);
+    took = (double)(clock_boot_us() - begun);
+    b->busy = (processor_us() - used) / took;
+    b->runs = (double)w->ended * 1e6 / took;
+    b->lives = 1 / (1 / b->submits + 1 / b->runs);
+    return rc;
+}
+
+/* A thread of its own with a handle of its own: the worker is to be asleep meanwhile. */
+static void *submit_apart(void *arg)
+{
+    struct crew *w = arg;
+    struct pawl *p = NULL;
+    char input[32];
+    int64_t end;
+
+    w->rc = pawl_open(&w->b->options, &p, &w->err);
+    end = clock_boot_us() + w->b->span;
+    while (!w->rc && !atomic_load(&w->over) && (w->sent < 3 || clock_boot_us() < end)) {
+        struct pawl_job job = usual;
+
+        clock_sleep_us(EACH_US);
+        snprintf(input, sizeof(input), "%lld", (long long)clock_boot_us());
+        job.input = input;
+        w->rc = pawl_submit(p, &job, 1, &w->err);
+        w->sent += !w->rc;
+    }
+    pawl_close(p);
+    atomic_store(&w->over, true);
+    return NULL;
+}
+
+static int start_soon(struct bench *b, struct pawl_engine *e, struct crew *w,
+                      struct pawl_error *err)
+{
+    size_t before = w->ended;
+    pthread_t thread;
+    int rc = 0;
+
+    if (pthread_create(&thread, NULL, submit_apart, w))
+        return 0; /* not told of */
+    while (!rc && !is_reported(b) && !atomic_load(&w->over))
+        rc = pawl_engine_step(e, 100, err);
+    atomic_store(&w->over, true);
+    pthread_join(thread, NULL);
+    while (!rc && !w->rc && !is_reported(b) && w->ended - before < w->sent)
+        rc = pawl_engine_step(e, 100, err);
+    if (!rc && w->rc) {
+        *err = w->err;
+        rc = w->rc;
+    }
+    return rc;
+}
+
+static int run(struct bench *b, struct pawl *p, size_t n, struct pawl_error *err)
+{
+    static const char *const queues[] = {QUEUE, NULL};
+    struct pawl_engine_options o = {.queues = queues, .state = b->state};
+    struct crew w = {.b = b, .lock = PTHREAD_MUTEX_INITIALIZER};
+    struct pawl_engine *e = NULL;
+    int rc;
+
+    if ((rc = pawl_engine_open(p, &o, &e, err)) ||
+        (rc = pawl_engine_register(e, "bench", function, &w, err)))
+        goto done;
+    pawl_engine_watch(e, on_status, &w);
+    if (!(rc = run_all(b, e, &w, n, err)))
+        rc = start_soon(b, e, &w, err);
+done:
+    pawl_engine_close(e);
+    times_sort(&b->start);
+    return rc;
+}
+
+int bench_run(struct bench *b, struct pawl_error *err)
+{
+    struct pawl *p = NULL;
+    size_t n = 0;
+    int rc;
+
+    measure_disk(b);
+    if ((rc = pawl_open(&b->options, &p, err)) ||
+        (rc = repeat(b, &b->submit, submit_once, p, err)) ||
+        (rc = repeat(b, &b->read, read_once, p, err)) || (rc = submit_many(b, p, &n, err)))
+        goto done;
+    if (!is_reported(b))
+        rc = run(b, p, n + b->submit.us.n, err);
+done:
+    pawl_close(p);
+    return rc;
+}
+
+void bench_release(struct bench *b)
+{
+    vec_release(&b->read.us);
+    vec_release(&b->sync.us);
+    vec_release(&b->submit.us);
+    vec_release(&b->start.us);
+}

@@ -1,0 +1,147 @@
+/* candidates.c - candidates that the database knows: ids, each command the ones that it can use,
+ * tasks, queues, schedules, workflows, tenants. */
+#include "cli/complete/complete.h"
+
+#include <string.h>
+
+#define RECENT 50
+
+/* Of which executions a command can make use. */
+static const struct wanted {
+    const char *command;
+    bool all;            /* at any depth */
+    const char *status;  /* NULL: any */
+    const char *field;   /* one that must not be null; NULL: none */
+    const char *waiting; /* what it waits for; NULL: anything */
+} wanted[] = {
+    {"logs", .all = true, .field = "executor"},
+    {"approve", .all = true, .status = "pending,ready", .waiting = "approval"},
+    {"reject", .all = true, .status = "pending,ready", .waiting = "approval"},
+    {"skip", .all = true, .status = "pending,ready"},
+    {"cancel", .status = "pending,ready,running"},
+    {"pause", .status = "pending,ready,running"},
+    {"resume", .status = "pending,ready,running"},
+    {"rerun", .status = "succeeded,failed,timed_out,cancelled,skipped"},
+};
+
+static const struct wanted *wanted_by(const char *command)
+{
+    static const struct wanted any = {0};
+    size_t i;
+
+    for (i = 0; i < sizeof(wanted) / sizeof(*wanted); i++)
+        if (!strcmp(wanted[i].command, command))
+            return &wanted[i];
+    return &any;
+}
+
+static bool is_wanted(const struct wanted *w, const json_t *o)
+{
+    if (w->field && json_is_null(json_object_get(o, w->field)))
+        return false;
+    return !w->waiting || !strncmp(field(o, "waiting"), w->waiting, strlen(w->waiting));
+}
+
+static int offer_execution(void *arg, const char *json)
+{
+    struct completion *l = arg;
+    json_t *o = parse_object(json);
+    struct buf id = BUF_INIT, text = BUF_INIT;
+
+    if (!is_wanted(wanted_by(l->command->name), o)) {
+        json_decref(o);
+        return 0;
+    }
+    buf_addi64(&id, field_int(o, "id"));
+    buf_addf(&text, "%s, %s", field(o, "name"), field(o, "status"));
+    offer(l, buf_cstr(&id), buf_cstr(&text));
+    buf_release(&id);
+    buf_release(&text);
+    json_decref(o);
+    return 0;
+}
+
+/* An item has the name of its fan-out, which is there, too. */
+static int offer_task(void *arg, const char *json)
+{
+    json_t *o = parse_object(json), *task = json_object_get(o, "workflow_task");
+
+    if (json_is_null(json_object_get(task, "task_index")))
+        offer(arg, field(task, "task_name"), field(o, "status"));
+    json_decref(o);
+    return 0;
+}
+
+static int offer_queue(void *arg, const char *json)
+{
+    json_t *o = parse_object(json);
+
+    offer(arg, field(o, "queue"), "queue");
+    json_decref(o);
+    return 0;
+}
+
+static int offer_schedule(void *arg, const char *json)
+{
+    json_t *o = parse_object(json);
+
+    offer(arg, field(o, "schedule"), field(o, "cron"));
+    json_decref(o);
+    return 0;
+}
+
+static int offer_workflow(void *arg, const char *json)
+{
+    json_t *o = parse_object(json);
+
+    offer(arg, field(o, "workflow"), "workflow");
+    json_decref(o);
+    return 0;
+}
+
+static void offer_tenant(void *arg, const char *name)
+{
+    offer(arg, name, "tenant");
+}
+
+int offer_ids(struct completion *l, struct pawl *p, struct pawl_error *err)
+{
+    const struct wanted *w = wanted_by(l->command->name);
+    struct pawl_list_query q = {.limit = RECENT, .all = w->all, .status = w->status};
+
+    offer(l, "@last", "the newest execution that has no parent");
+    return pawl_list(p, &q, offer_execution, l, NULL, err);
+}
+
+int offer_tasks(struct completion *l, struct pawl *p, struct pawl_error *err)
+{
+    const char *which = l->cli.nwords ? l->cli.words[0] : "";
+    int64_t id;
+    int rc = strcmp(which, "@last") ? text_parse_i64(which, &id) : pawl_last(p, &id, err);
+
+    return rc ? rc : pawl_tasks(p, id, offer_task, l, err);
+}
+
+int offer_queues(struct completion *l, struct pawl *p, struct pawl_error *err)
+{
+    return pawl_queues(p, offer_queue, l, err);
+}
+
+int offer_schedules(struct completion *l, struct pawl *p, struct pawl_error *err)
+{
+    return pawl_schedules(p, NULL, offer_schedule, l, err);
+}
+
+int offer_workflows(struct completion *l, struct pawl *p, struct pawl_error *err)
+{
+    return pawl_schedules(p, NULL, offer_workflow, l, err);
+}
+
+void offer_tenants(struct completion *l)
+{
+    struct pawl_options o = cli_options(&l->cli, true);
+    struct pawl_error err;
+
+    if (pawl_tenant_list(&o, offer_tenant, l, &err))
+        return; /* nothing to offer then */
+}

@@ -1,0 +1,296 @@
+/* complete.c - pawl complete: what may stand at the end of a command line, one candidate a line
+ * with what it is after a tab. The scripts of `pawl completion` ask it at each press of the key, so
+ * it is silent and quick: it asks the database only for what is in there, and not for longer than a
+ * second. ":files", ":dirs" and ":commands" leave it to the shell, which knows those better. */
+#include "cli/complete/complete.h"
+
+#include "base/mem.h"
+
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#define PATIENCE_S 1
+
+/* An option that may stand here, by its name. */
+static const struct option *option_of(const struct completion *l, const char *name, size_t len)
+{
+    const struct option *o = option_find(command_common(l->command), name, len);
+
+    return o || !l->command ? o : option_find(l->command->options, name, len);
+}
+
+/* Remembers which database the line is about. */
+static void take_place(struct completion *l, const char *value)
+{
+    if (!strcmp(l->option->name, "db"))
+        l->cli.db = value;
+    else if (!strcmp(l->option->name, "tenant"))
+        l->cli.tenant = value;
+}
+
+/* ---- candidates ---- */
+
+/* What a shell would have to quote is left to people. */
+static bool is_plain(const char *word)
+{
+    return *word && !strpbrk(word, " \t\n\"'\\`$&|;<>(){}*?!~#") && (unsigned char)*word > ' ' &&
+           *word != ':';
+}
+
+void offer(struct completion *l, const char *word, const char *text)
+{
+    struct buf b = BUF_INIT;
+
+    if (strncmp(word, l->typed, strlen(l->typed)) || !is_plain(word) || !strcmp(word, l->last))
+        return;
+    snprintf(l->last, sizeof(l->last), "%s", word);
+    buf_add(&b, l->word, (size_t)(l->typed - l->word));
+    buf_addf(&b, "%s\t", word);
+    out_clean(&b, text);
+    puts(b.ptr);
+    buf_release(&b);
+}
+
+static void offer_options(struct completion *l, const struct option *o)
+{
+    struct buf b = BUF_INIT;
+
+    for (; o && o->name; o++) {
+        buf_reset(&b);
+        buf_addf(&b, "%s%s", option_dashes(o), o->name);
+        offer(l, buf_cstr(&b), o->text);
+    }
+    buf_release(&b);
+}
+
+static void offer_commands(struct completion *l)
+{
+    const struct command *const *c;
+
+    for (c = commands; *c; c++)
+        if (!(*c)->hidden)
+            offer(l, (*c)->name, (*c)->text);
+}
+
+/* ---- what a word in capitals stands for ---- */
+
+static const struct placeholder {
+    const char *name;
+    const char *shell; /* what the shell is to complete */
+    void (*list)(struct completion *l);
+    int (*fetch)(struct completion *l, struct pawl *p, struct pawl_error *err);
+} placeholders[] = {
+    {"FILE", .shell = ":files"},
+    {"DIR", .shell = ":dirs"},
+    {"CMD", .shell = ":commands"},
+    {"ARG", .shell = ":files"},
+    {"COMMAND", .list = offer_commands},
+    {"TENANT", .list = offer_tenants},
+    {"ID", .fetch = offer_ids},
+    {"TASK", .fetch = offer_tasks},
+    {"QUEUE", .fetch = offer_queues},
+    {"SCHEDULE", .fetch = offer_schedules},
+    {"WORKFLOW", .fetch = offer_workflows},
+};
+
+/* An error offers nothing: whoever goes on typing will hear of it. */
+static void offer_placeholder(struct completion *l, const struct placeholder *h)
+{
+    struct pawl_options o = cli_options(&l->cli, true);
+    struct pawl_error err;
+    struct pawl *p;
+
+    o.note = NULL;
+    o.trace = NULL;
+    if (h->shell) {
+        puts(h->shell);
+    } else if (h->list) {
+        h->list(l);
+    } else if (!pawl_open(&o, &p, &err)) {
+        (void)h->fetch(l, p, &err);
+        pawl_close(p);
+    }
+}
+
+/* A word in small letters is itself. */
+static void offer_one(struct completion *l, const char *name, size_t len)
+{
+    char word[64];
+    size_t i;
+
+    snprintf(word, sizeof(word), "%.*s", (int)len, name);
+    if (*word >= 'a' && *word <= 'z')
+        offer(l, word, "");
+    for (i = 0; i < sizeof(placeholders) / sizeof(*placeholders); i++)
+        if (!strcmp(placeholders[i].name, word))
+            offer_placeholder(l, &placeholders[i]);
+}
+
+/* a|b|c, up to a space, a bracket, a comma or the sign that it is repeated. */
+#define CHOICE_END " ],…\n"
+
+static void offer_choice(struct completion *l, const char *choice)
+{
+    size_t len;
+
+    for (;; choice += len + 1) {
+        len = strcspn(choice, "|" CHOICE_END);
+        offer_one(l, choice, len);
+        if (choice[len] != '|')
+            break;
+    }
+}
+
+/* ---- where on the line ---- */
+
+#define AFTER_OPTIONS "[OPTION]… -- "
+
+/* The next word of a form, at the end of which *at is then. NULL: there is none; options come last.
+ */
+static const char *form_next(const char **at)
+{
+    const char *word = *at + strspn(*at, " []");
+
+    *at = word + strcspn(word, CHOICE_END);
+    return *at == word || *word == '-' ? NULL : word;
+}
+
+/* Whether the word that was given may stand where the form has this one. */
+static bool form_allows(const char *word, const char *given)
+{
+    size_t len = strlen(given);
+
+    return *word < 'a' || *word > 'z' ||
+           (strcspn(word, CHOICE_END) == len && !memcmp(word, given, len));
+}
+
+/* Offers what the form has next, if the words before are of this form. */
+static void complete_form(struct completion *l, const char *form)
+{
+    const char *word;
+    int i;
+
+    if (!strncmp(form, AFTER_OPTIONS, strlen(AFTER_OPTIONS)))
+        form += strlen(AFTER_OPTIONS);
+    word = form_next(&form);
+    for (i = 0; word && i < l->cli.nwords; i++) {
+        if (!form_allows(word, l->cli.words[i]))
+            return;
+        if (strncmp(form, "…", strlen("…")))
+            word = form_next(&form);
+    }
+    if (word)
+        offer_choice(l, word);
+}
+
+static void complete_word(struct completion *l)
+{
+    const char *form = l->command->forms;
+
+    complete_form(l, form);
+    while ((form = strchr(form, '\n')))
+        complete_form(l, ++form);
+}
+
+/* Of several values with commas between them, the last one. */
+static void complete_value(struct completion *l)
+{
+    const char *value = l->option->value, *comma = strrchr(l->typed, ',');
+
+    if (value[strlen(value) - 1] == ',' && comma)
+        l->typed = comma + 1;
+    offer_choice(l, value);
+}
+
+static void complete(struct completion *l)
+{
+    const char *equals = strchr(l->word, '=');
+
+    l->typed = l->word;
+    if (!l->option && *l->word == '-' && equals && !l->words_only) {
+        size_t len = strspn(l->word, "-");
+
+        l->option = option_of(l, l->word + len, (size_t)(equals - l->word) - len);
+        l->typed = equals + 1;
+    }
+    if (l->option && l->option->value) {
+        complete_value(l);
+    } else if (*l->word == '-' && !l->words_only) {
+        offer_options(l, l->command ? l->command->options : NULL);
+        offer_options(l, command_common(l->command));
+    } else if (l->command) {
+        complete_word(l);
+    } else {
+        offer_commands(l);
+    }
+}
+
+/* Takes a word before the one that is to be completed. */
+static void pass(struct completion *l, const char *word)
+{
+    const char *name = word + strspn(word, "-"), *equals = strchr(name, '=');
+    size_t len = equals ? (size_t)(equals - name) : strlen(name);
+    const struct option *o;
+
+    if (l->option) {
+        take_place(l, word);
+        l->option = NULL;
+    } else if (!l->words_only && !strcmp(word, "--")) {
+        l->words_only = true;
+    } else if (!l->words_only && *word == '-') {
+        o = option_of(l, name, len);
+        l->option = o && o->value ? o : NULL;
+        if (l->option && equals) {
+            take_place(l, equals + 1);
+            l->option = NULL;
+        }
+    } else if (!l->command) {
+        l->command = command_find(word);
+        l->unknown |= !l->command;
+    } else {
+        l->cli.words[l->cli.nwords++] = word;
+    }
+}
+
+/* Quiet in any case: whoever presses a key wants no lines about a database that is away. */
+static void give_up(int signal)
+{
+    (void)signal;
+    _exit(0);
+}
+
+static int cmd_complete(int argc, char **argv)
+{
+    struct itimerval patience = {.it_value = {.tv_sec = PATIENCE_S}};
+    struct completion l = {0};
+    struct cli c;
+    int code = cli_begin(&c, &command_complete, argc, argv, NULL), i;
+
+    if (code >= 0)
+        return code;
+    signal(SIGALRM, give_up);
+    setitimer(ITIMER_REAL, &patience, NULL);
+    l.cli.words = mem_zalloc(((size_t)c.nwords + 1) * sizeof(*l.cli.words));
+    for (i = 0; i < c.nwords - 1; i++)
+        pass(&l, c.words[i]);
+    l.word = c.nwords ? c.words[c.nwords - 1] : "";
+    if (!l.unknown)
+        complete(&l);
+    free(l.cli.words);
+    cli_end(&c);
+    return cli_done(0);
+}
+
+const struct command command_complete = {
+    .name = "complete",
+    .forms = "-- WORD…",
+    .text = "print what may stand at the end of a command line; completion asks for it",
+    .most = INT_MAX,
+    .run = cmd_complete,
+    .no_json = true,
+    .hidden = true,
+};

@@ -1,0 +1,290 @@
+/* foreground.c - see foreground.h. */
+#include "cli/foreground.h"
+
+#include "base/env.h"
+#include "base/mem.h"
+#include "cli/run_workflow.h"
+#include "cli/view/view.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LOOK_US 20000   /* between two looks at its status, at most, once there is news */
+#define SHARE   10      /* and at least so many times as long as a look takes */
+#define LAST_US 500000  /* without news one looks all the same */
+#define IDLE_US 2000000 /* nothing runs for so long: people want to know why */
+
+struct run {
+    const struct foreground *h;
+    struct pawl *p;
+    struct pawl_engine *e;
+    struct progress *progress;
+    struct pawl_error err;
+    int64_t id;
+    bool answered, cancelled, news;
+    int64_t looked, took; /* at its status: when, for how long */
+    int64_t idle_since;   /* 0: something runs */
+    int64_t reported;     /* for which task it was said why it waits */
+    int rc;
+};
+
+static void submitted(void *arg, const struct pawl_job *job, const struct pawl_error *err)
+{
+    struct run *r = arg;
+
+    r->answered = true;
+    r->id = job->id;
+    if (err) {
+        r->rc = -err->code;
+        r->err = *err;
+    }
+}
+
+/* The engine has stored something. */
+static void on_status(void *arg, int64_t execution, const char *status)
+{
+    struct run *r = arg;
+
+    (void)execution;
+    (void)status;
+    r->news = true;
+}
+
+static int leave(struct run *r, int exit_code)
+{
+    pawl_engine_stop(r->e, false);
+    fprintf(stderr, "pawl: execution %lld is left to the workers of this state folder\n",
+            (long long)r->id);
+    return exit_code;
+}
+
+static int on_signal(struct run *r, int signal)
+{
+    struct pawl_error err;
+    char text[120];
+
+    if (signal == SIGWINCH) {
+        progress_resized(r->progress);
+        return -1;
+    }
+    if (r->cancelled || signal == SIGHUP)
+        return leave(r, 128 + signal);
+    r->cancelled = true;
+    if (pawl_cancel(r->p, r->id, NULL, signal == SIGINT ? "Ctrl-C" : "pawl was told to end", NULL,
+                    &err) &&
+        err.code != PAWL_E_INVALID)
+        return leave(r, cli_fail(&err));
+    snprintf(text, sizeof(text), "execution %lld is asked to end; Ctrl-C again leaves it behind",
+             (long long)r->id);
+    progress_note(r->progress, text);
+    return -1;
+}
+
+/* ---- its end ---- */
+
+static int print_end(struct run *r, int code)
+{
+    struct buf line = BUF_INIT;
+    char *json;
+    json_t *v;
+
+    const char *file = r->h->job ? r->h->job->workflow : NULL;
+
+    if (progress_end(r->progress, file, &r->err) || pawl_show(r->p, r->id, &json, &r->err))
+        return cli_fail(&r->err);
+    v = parse_object(json);
+    if (r->h->json)
+        puts(json);
+    fflush(stdout);
+    if (code) {
+        buf_addf(&line, "pawl: execution %lld %s", (long long)r->id, field(v, "status"));
+        if (strcmp(field(v, "error"), field(v, "status")) != 0) {
+            buf_addstr(&line, ": ");
+            out_clean(&line, field(v, "error"));
+        }
+        fprintf(stderr, "%s\n", buf_cstr(&line));
+    }
+    buf_release(&line);
+    json_decref(v);
+    free(json);
+    return code;
+}
+
+/* The exit code for how it ended; -1: it has not. */
+static int end_code(const char *status)
+{
+    static const struct {
+        const char *status;
+        int code;
+    } codes[] = {{"succeeded", 0}, {"failed", 1}, {"cancelled", 3}, {"timed_out", 4}};
+    size_t i;
+
+    for (i = 0; i < sizeof(codes) / sizeof(*codes); i++)
+        if (!strcmp(status, codes[i].status))
+            return codes[i].code;
+    return -1;
+}
+
+/* Its exit code once it has ended; -1: not yet. */
+static int look(struct run *r)
+{
+    int64_t began = clock_boot_us();
+    const char *status;
+    int code;
+
+    r->news = false;
+    if (pawl_status(r->p, r->id, &status, &r->err)) {
+        r->looked = clock_boot_us();
+        return run_later(&r->err);
+    }
+    r->looked = clock_boot_us();
+    r->took = r->looked - began;
+    code = end_code(status);
+    return code < 0 ? code : print_end(r, code);
+}
+
+/* ---- waiting ---- */
+
+static void print_reason(struct run *r, const json_t *node, int64_t id)
+{
+    struct buf text = BUF_INIT;
+    char *json;
+    json_t *why;
+
+    if (pawl_why(r->p, id, &json, NULL))
+        return; /* the next look meets the same error */
+    why = parse_object(json);
+    buf_addf(&text, "%s (%lld) does not run: ", field(node, "name"), (long long)id);
+    out_clean(&text, field(json_array_get(json_object_get(why, "reasons"), 0), "text"));
+    progress_note(r->progress, buf_cstr(&text));
+    buf_release(&text);
+    json_decref(why);
+    free(json);
+}
+
+/* Whether it could begin now: it waits for no other task. A workflow or fan-out that is kept back
+ * stays pending. */
+static bool could_begin(const json_t *o)
+{
+    const char *status = field(o, "status"), *waiting = field(o, "waiting");
+
+    return !strcmp(status, "ready") ||
+           (!strcmp(status, "pending") && *waiting && strncmp(waiting, "needs:", 6) != 0);
+}
+
+/* Nothing runs: says why of the first that could, once. */
+static void print_wait(struct run *r)
+{
+    struct view v = {0};
+    size_t i;
+
+    if (view_read(r->p, r->id, NULL, &v, NULL))
+        return;
+    for (i = 0; i < v.nodes.n; i++) {
+        const json_t *o = v.nodes.at[i].o;
+
+        if (!o || !could_begin(o))
+            continue;
+        if (field_int(o, "id") != r->reported)
+            print_reason(r, o, field_int(o, "id"));
+        r->reported = field_int(o, "id");
+        break;
+    }
+    view_release(&v);
+}
+
+/* Something runs again: on a screen the last reason must go, and may come again. */
+static void forget_wait(struct run *r)
+{
+    r->idle_since = 0;
+    if (!r->reported || r->h->kind != PROGRESS_TTY)
+        return;
+    r->reported = 0;
+    progress_note(r->progress, NULL);
+}
+
+static void explain_idle_run(struct run *r)
+{
+    int64_t now = clock_boot_us();
+    bool tells = r->h->kind == PROGRESS_TTY || r->h->kind == PROGRESS_PLAIN;
+
+    if (!tells || r->cancelled) /* then it was said what is waited for */
+        return;
+    if (!pawl_engine_idle(r->e))
+        forget_wait(r);
+    else if (!r->idle_since)
+        r->idle_since = now;
+    else if (now - r->idle_since > IDLE_US) {
+        print_wait(r);
+        r->idle_since = now;
+    }
+}
+
+/* ---- step by step ---- */
+
+static int64_t look_due(const struct run *r)
+{
+    int64_t least = r->took * SHARE < LOOK_US ? r->took * SHARE : LOOK_US;
+
+    return r->looked + (r->news ? least : LAST_US);
+}
+
+static int wait_ms(const struct run *r)
+{
+    int64_t left = (look_due(r) - clock_boot_us()) / 1000 + 1;
+    int tell = r->progress ? progress_wait(r->progress) : (int)left;
+
+    return left < 0 ? 0 : left < tell ? (int)left : tell;
+}
+
+static int step(struct run *r, int signals)
+{
+    int signal, code;
+
+    if (run_step(r->e, signals, wait_ms(r), &signal, &r->err))
+        return signals_pending(NULL) ? -1 : cli_fail(&r->err);
+    if (r->rc)
+        return cli_fail(&r->err);
+    if (!r->answered)
+        return signal && signal != SIGWINCH ? 128 + signal : -1;
+    if (!r->progress && progress_open(r->p, r->id, r->h->kind, r->h->since, &r->progress, &r->err))
+        return cli_fail(&r->err);
+    if (signal && (code = on_signal(r, signal)) >= 0)
+        return code;
+    if (progress_update(r->progress, r->news, false, &r->err))
+        return run_later(&r->err);
+    explain_idle_run(r);
+    return clock_boot_us() < look_due(r) ? -1 : look(r);
+}
+
+static int begin(struct run *r)
+{
+    struct pawl_engine_options eo = {
+        .here = true, .state = r->h->state, .tree = r->h->tree, .give_up = signals_pending};
+
+    if (pawl_engine_open(r->p, &eo, &r->e, &r->err))
+        return cli_fail(&r->err);
+    pawl_engine_watch(r->e, on_status, r);
+    if (r->h->job && pawl_engine_submit(r->e, r->h->job, submitted, r, &r->err))
+        return cli_fail_param(&r->err, "--param");
+    r->answered = !r->h->job;
+    return 0;
+}
+
+int foreground_run(const struct foreground *h, struct pawl *p)
+{
+    struct run r = {.h = h, .p = p, .id = h->tree};
+    int signals = signals_open(), code;
+
+    if (signals < 0)
+        return 1;
+    if (h->kind == PROGRESS_TTY)
+        signals_add(signals, SIGWINCH);
+    if (!(code = begin(&r)))
+        for (code = -1; code < 0;)
+            code = step(&r, signals);
+    progress_close(r.progress);
+    pawl_engine_close(r.e);
+    return code;
+}

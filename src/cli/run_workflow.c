@@ -1,0 +1,145 @@
+/* run_workflow.c - see run_workflow.h. */
+#include "cli/run_workflow.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#define PAGE 65536
+
+/* ---- signals and steps ---- */
+
+int signals_open(void)
+{
+    static const int wanted[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction now;
+    sigset_t set;
+    size_t i;
+    int fd;
+
+    sigemptyset(&set);
+    for (i = 0; i < sizeof(wanted) / sizeof(*wanted); i++)
+        if (!sigaction(wanted[i], NULL, &now) && now.sa_handler != SIG_IGN)
+            sigaddset(&set, wanted[i]);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    if ((fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK)) < 0)
+        fprintf(stderr, "pawl: no descriptor for signals: %s\n", strerror(errno));
+    return fd;
+}
+
+void signals_add(int fd, int signal)
+{
+    sigset_t set;
+
+    sigprocmask(SIG_BLOCK, NULL, &set);
+    sigaddset(&set, signal);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    signalfd(fd, &set, 0);
+}
+
+bool signals_pending(void *unused)
+{
+    sigset_t set;
+
+    (void)unused;
+    return !sigpending(&set) &&
+           (sigismember(&set, SIGINT) || sigismember(&set, SIGTERM) || sigismember(&set, SIGHUP));
+}
+
+int run_step(struct pawl_engine *e, int signals, int most_ms, int *signal, struct pawl_error *err)
+{
+    struct pollfd fds[] = {{.fd = signals, .events = POLLIN},
+                           {.fd = pawl_engine_fd(e), .events = POLLIN}};
+    int wait = pawl_engine_timeout_ms(e);
+    struct signalfd_siginfo info;
+
+    if (most_ms >= 0 && most_ms < wait)
+        wait = most_ms;
+    *signal = 0;
+    if (poll(fds, 2, wait) > 0 && fds[0].revents &&
+        read(signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
+        *signal = (int)info.ssi_signo;
+    return *signal ? 0 : pawl_engine_step(e, 0, err); /* which may wait for the database */
+}
+
+int run_later(const struct pawl_error *err)
+{
+    if (err->code != PAWL_E_UNAVAILABLE && err->code != PAWL_E_CONN_LOST)
+        return cli_fail(err);
+    cli_note(NULL, err->message);
+    return -1;
+}
+
+/* ---- output ---- */
+
+/* Copies what there is of the current attempt. *ended: there will be no more of it. */
+static int copy_attempt(struct pawl *p, struct output *o, bool *ended, struct pawl_error *err)
+{
+    struct pawl_log_place at = {.execution = o->execution, .attempt = o->attempt};
+    struct pawl_log_page page;
+    int rc;
+
+    do {
+        at.from = o->at;
+        if ((rc = pawl_log(p, &at, o->page, PAGE, &page, err)))
+            return rc;
+        if (!o->attempt && page.attempt) { /* the first one, which may be over by now */
+            o->attempt = at.attempt = 1;
+            page.more = true;
+            continue;
+        }
+        if (o->to && page.dropped)
+            fprintf(stderr, "pawl: %lld bytes of output were left out here\n",
+                    (long long)page.dropped);
+        if (o->to)
+            fwrite(o->page, 1, page.len, o->to);
+        o->at = page.next;
+    } while (page.more);
+    *ended = page.ended;
+    return 0;
+}
+
+int output_copy(struct pawl *p, struct output *o, struct pawl_error *err)
+{
+    bool over = false;
+    int rc = 0;
+
+    if (!o->page)
+        o->page = mem_alloc(PAGE);
+    while (!rc && !o->ended && !(rc = copy_attempt(p, o, &over, err)) && over) {
+        char *json;
+        json_t *now;
+
+        if ((rc = pawl_show(p, o->execution, &json, err)))
+            break;
+        now = parse_object(json);
+        free(json);
+        if (field_int(now, "attempt") > o->attempt) {
+            o->attempt++;
+            o->at = 0;
+        } else if (*field(now, "finished_at")) {
+            o->ended = json_incref(now);
+        } else {
+            over = false; /* it will be tried again */
+        }
+        json_decref(now);
+        if (!over)
+            break;
+    }
+    if (o->to)
+        fflush(o->to);
+    return rc;
+}
+
+void output_release(struct output *o)
+{
+    json_decref(o->ended);
+    free(o->page);
+    *o = (struct output){0};
+}

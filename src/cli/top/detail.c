@@ -1,0 +1,171 @@
+/* detail.c - one execution in pawl top: why it is where it is, and the tree that it belongs to;
+ * and what the keys do. */
+#include "cli/top/top.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int detail_read(struct top_detail *d, struct pawl *p, int64_t id, struct pawl_error *err)
+{
+    struct top_detail new = {0};
+    char *json = NULL;
+    json_t *o;
+    int rc;
+
+    if ((rc = pawl_show(p, id, &json, err)))
+        return rc;
+    o = parse_object(json);
+    free(json);
+    if (!(rc = pawl_why(p, id, &json, err))) {
+        new.why = parse_object(json);
+        free(json);
+        rc = view_read(p, field_int(o, "root"), NULL, &new.tree, err);
+    }
+    json_decref(o);
+    detail_release(rc ? &new : d);
+    if (!rc)
+        *d = new;
+    return rc;
+}
+
+void detail_release(struct top_detail *d)
+{
+    json_decref(d->why);
+    view_release(&d->tree);
+    *d = (struct top_detail){0};
+}
+
+/* ---- lines ---- */
+
+/* Words, on as many lines as it takes; those after the first are indented. */
+static void add_words(const struct top_view_state *k, struct line *l, const char *text,
+                      struct buf *out)
+{
+    char word[256];
+    size_t len;
+    int room = k->style.width, begun = 0;
+
+    line_begin(l, &k->style);
+    for (; *text; text += len + strspn(text + len, " ")) {
+        len = strcspn(text, " ");
+        snprintf(word, sizeof(word), "%.*s", (int)len, text);
+        if (begun && l->cols + 1 + (int)len > room) {
+            buf_addf(out, "%s\n", buf_cstr(&l->text));
+            line_begin(l, &k->style);
+            line_add(l, TINT_PLAIN, "    ");
+            begun = 0;
+        }
+        if (begun++)
+            line_add(l, TINT_PLAIN, " ");
+        line_add(l, TINT_PLAIN, word);
+    }
+    buf_addf(out, "%s\n", buf_cstr(&l->text));
+}
+
+static void add_why(const struct top_detail *d, const struct top_view_state *k, struct line *l,
+                    struct buf *out)
+{
+    const json_t *reasons = json_object_get(d->why, "reasons");
+    struct buf text = BUF_INIT;
+    size_t i;
+
+    buf_addf(&text, "execution %lld, %s: %s", (long long)field_int(d->why, "id"),
+             field(d->why, "name"), field(d->why, "status"));
+    add_words(k, l, buf_cstr(&text), out);
+    for (i = 0; i < json_array_size(reasons); i++) {
+        buf_reset(&text);
+        out_clean(&text, field(json_array_get(reasons, i), "text"));
+        add_words(k, l, buf_cstr(&text), out);
+    }
+    buf_addch(out, '\n');
+    buf_release(&text);
+}
+
+static void add_tree(const struct top_detail *d, const struct top_view_state *k, struct line *l,
+                     struct buf *out)
+{
+    struct view_rails rails = {0};
+    size_t i;
+
+    for (i = 0; i < d->tree.nodes.n; i++) {
+        line_begin(l, &k->style);
+        rails_enter(&rails, &d->tree.nodes.at[i]);
+        view_line(&d->tree, &d->tree.nodes.at[i], &rails, l);
+        buf_addf(out, "%s\n", buf_cstr(&l->text));
+    }
+    rails_release(&rails);
+}
+
+/* ---- frames ---- */
+
+static size_t count_lines(const char *text)
+{
+    size_t n = 0;
+
+    for (; (text = strchr(text, '\n')); text++)
+        n++;
+    return n;
+}
+
+/* So many lines from *first on, then the foot in the last one. */
+static void add_window(const struct top_view_state *k, const char *text, size_t *first,
+                       struct line *l, struct buf *out)
+{
+    size_t n = count_lines(text), room = k->rows > 1 ? (size_t)k->rows - 1 : 1, i;
+
+    if (*first + room > n)
+        *first = n > room ? n - room : 0;
+    for (i = 0; i < *first; i++)
+        text = strchr(text, '\n') + 1;
+    for (i = 0; i < room; i++) {
+        size_t len = strcspn(text, "\n");
+
+        buf_add(out, text, len);
+        buf_addch(out, '\n');
+        text += len + (text[len] != '\0');
+    }
+    line_begin(l, &k->style);
+    line_add(l, TINT_FAINT, k->foot);
+    buf_addstr(out, buf_cstr(&l->text));
+}
+
+void detail_frame(const struct top_detail *d, const struct top_view_state *k, size_t *first,
+                  struct buf *out)
+{
+    struct buf all = BUF_INIT;
+    struct line l = {0};
+
+    add_why(d, k, &l, &all);
+    add_tree(d, k, &l, &all);
+    add_window(k, buf_cstr(&all), first, &l, out);
+    line_release(&l);
+    buf_release(&all);
+}
+
+void help_frame(const struct top_view_state *k, struct buf *out)
+{
+    static const char *const keys[] = {
+        "up down j k     move",
+        "page up, down   move by a page",
+        "enter           why it runs, and its tree",
+        "f               only names with a text",
+        "p               stop and go on",
+        "q, escape       back; quit",
+        "",
+        "TRY: attempt/most. RUNS: jobs/slots.",
+        "DONE/M FAILED/M: attempts per minute,",
+        "known after 10 s.",
+        "draining: takes nothing more.",
+        "silent: not seen for 30 s.",
+        "gone: its worker; it is adopted soon.",
+    };
+    struct buf all = BUF_INIT;
+    struct line l = {0};
+    size_t i, first = 0;
+
+    for (i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+        buf_addf(&all, "%s\n", keys[i]);
+    add_window(k, buf_cstr(&all), &first, &l, out);
+    line_release(&l);
+    buf_release(&all);
+}

@@ -1,0 +1,128 @@
+/* fault.c - what is said when an expression is wrong, and where it is. Nothing in a sentence
+ * may break a line or end in the middle of a character. */
+#include "core/expr/expr_internal.h"
+
+#include "base/suggest.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define EXCERPT_MAX    100 /* bytes */
+#define EXCERPT_BEFORE 60  /* of them before the place, if more stand there */
+
+static bool is_inside(char c)
+{
+    return ((unsigned char)c & 0xC0) == 0x80;
+}
+
+int expr_cut(const char *text, size_t len, size_t max)
+{
+    if (len <= max)
+        return (int)len;
+    while (max > 0 && is_inside(text[max]))
+        max--;
+    return (int)max;
+}
+
+const char *expr_did_you_mean(const char *word, const char *const *list, struct buf *out)
+{
+    /* A single letter is near to every other one. */
+    const char *meant = word[0] && word[1] ? suggest_from(word, list) : NULL;
+
+    if (meant)
+        buf_addf(out, "; did you mean '%.*s'?", expr_cut(meant, strlen(meant), 40), meant);
+    return buf_cstr(out);
+}
+
+void expr_location(const struct expr_text *text, size_t offset, uint32_t *line, uint32_t *column)
+{
+    uint32_t l = text->line ? text->line : 1, c = text->column ? text->column : 1;
+    size_t i;
+
+    for (i = 0; i < offset && i < text->len; i++) {
+        if (text->at[i] == '\n') {
+            l++;
+            c = 1;
+        } else if (!is_inside(text->at[i])) {
+            c++;
+        }
+    }
+    *line = l;
+    *column = c;
+}
+
+static void one_line(char *s)
+{
+    for (; *s; s++)
+        if ((unsigned char)*s < ' ' || *s == 0x7F)
+            *s = ' ';
+}
+
+/* The expression, or the part of it around the place. */
+static void set_excerpt(struct expr_fault *fault, const struct expr_range *in, size_t offset)
+{
+    const char *text = in->text.at;
+    size_t begin = in->begin, end = in->end, cut;
+
+    while (begin < end && strchr(" \t\r\n", text[begin]))
+        begin++;
+    while (end > begin && strchr(" \t\r\n", text[end - 1]))
+        end--;
+    cut = begin;
+    if (offset > begin + EXCERPT_BEFORE && end - begin > EXCERPT_MAX)
+        cut = offset - EXCERPT_BEFORE;
+    while (cut > begin && is_inside(text[cut]))
+        cut--;
+    if (cut > end)
+        cut = end;
+    snprintf(fault->excerpt, sizeof(fault->excerpt), "%s%.*s%s", cut > begin ? "…" : "",
+             expr_cut(text + cut, end - cut, EXCERPT_MAX), text + cut,
+             end - cut > EXCERPT_MAX ? "…" : "");
+    one_line(fault->excerpt);
+}
+
+int expr_fault_setv(struct expr_fault *fault, const struct expr_range *in, size_t offset,
+                    const char *fmt, va_list ap)
+{
+    size_t room = sizeof(fault->what);
+    int len = vsnprintf(fault->what, room, fmt, ap);
+
+    if (len >= (int)room) { /* the last bytes may be the beginning of a character */
+        size_t last = room - 1;
+
+        while (last > 0 && is_inside(fault->what[last - 1]))
+            last--;
+        if (last > 0 && (unsigned char)fault->what[last - 1] >= 0xC0)
+            last--;
+        fault->what[last] = '\0';
+    }
+    one_line(fault->what);
+    fault->offset = offset;
+    fault->file = in->text.file;
+    expr_location(&in->text, offset, &fault->line, &fault->column);
+    set_excerpt(fault, in, offset);
+    return -E_INVALID;
+}
+
+int expr_fault_set(struct expr_fault *fault, const struct expr_range *in, size_t offset,
+                   const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    expr_fault_setv(fault, in, offset, fmt, ap);
+    va_end(ap);
+    return -E_INVALID;
+}
+
+int expr_fault_err(const struct expr_fault *fault, struct err *err)
+{
+    if (fault->file)
+        return err_set(err, E_INVALID, "%s:%u:%u: %s (in: %s)", fault->file, fault->line,
+                       fault->column, fault->what, fault->excerpt);
+    if (!fault->line)
+        return err_set(err, E_INVALID, "%s (in: %s)", fault->what, fault->excerpt);
+    return err_set(err, E_INVALID, "line %u, column %u: %s (in: %s)", fault->line, fault->column,
+                   fault->what, fault->excerpt);
+}

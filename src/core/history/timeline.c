@@ -1,0 +1,149 @@
+/* timeline.c - see timeline.h. */
+#include "core/history/timeline.h"
+
+#include <string.h>
+
+const char *timeline_text(enum timeline_part part)
+{
+#define X(name, text) [TIMELINE_##name] = text,
+    static const char *const texts[] = {TIMELINE_PARTS(X)};
+#undef X
+
+    return texts[part];
+}
+
+static void push(struct timeline *t, int64_t from, enum timeline_part part, struct arena *arena)
+{
+    if (t->n && t->at[t->n - 1].part == part)
+        return;
+    if (t->n == t->cap) {
+        struct timeline_span *old = t->at;
+
+        t->cap = t->cap ? 2 * t->cap : 4;
+        t->at = arena_alloc(arena, t->cap * sizeof(*t->at));
+        if (t->n)
+            memcpy(t->at, old, t->n * sizeof(*old));
+    }
+    t->at[t->n++] = (struct timeline_span){from, part};
+}
+
+static void open_gate(struct timeline *t, int64_t at)
+{
+    if (!t->gate)
+        t->gate = at;
+}
+
+/* How its last attempt ended tells what the time for it was. */
+static void was(struct timeline *t, enum timeline_part part)
+{
+    size_t i;
+
+    for (i = t->attempt; i < t->n; i++)
+        t->at[i].part = part;
+}
+
+static void take_hold(struct timeline *t, const struct replay_event *e, int held,
+                      struct arena *arena)
+{
+    bool backoff = t->failed && held == HELD_DELAY;
+
+    if (!held)
+        return; /* paused by name before its time has come: it waits for others */
+    open_gate(t, e->at);
+    push(t, e->at, backoff ? TIMELINE_RETRY : TIMELINE_HELD, arena);
+}
+
+static void claim(struct timeline *t, const struct replay_event *e, struct arena *arena)
+{
+    push(t, e->at, TIMELINE_RUN, arena);
+    t->attempt = t->n - 1;
+    t->failed = false;
+}
+
+static void begin_again(struct timeline *t, const struct replay_event *e, struct arena *arena)
+{
+    *t = (struct timeline){.begin = e->at, .at = t->at, .cap = t->cap};
+    push(t, e->at, e->to == S_RUNNING ? TIMELINE_RUN : TIMELINE_WAIT, arena);
+    if (e->to == S_RUNNING)
+        t->gate = e->at;
+}
+
+void timeline_event(struct timeline *t, const struct replay_event *e, int held, struct arena *arena)
+{
+    bool job = e->type < WORKFLOW_EVENT;
+
+    switch (e->type % WORKFLOW_EVENT) {
+    case EV_CREATED:
+    case EV_RERUN:
+        begin_again(t, e, arena);
+        break;
+    case EV_MARKED_READY:
+        open_gate(t, e->at);
+        break;
+    case EV_HELD:
+        take_hold(t, e, held, arena);
+        break;
+    case EV_UNHELD:
+        push(t, e->at, TIMELINE_WAIT, arena);
+        break;
+    case EV_CLAIMED:
+        claim(t, e, arena);
+        break;
+    case EV_RESUMED:
+        if (job)
+            claim(t, e, arena);
+        break;
+    case EV_STARTED:
+        if (job)
+            break;
+        open_gate(t, e->at);
+        push(t, e->at, TIMELINE_RUN, arena);
+        break;
+    case EV_RELEASED:
+        was(t, TIMELINE_WAIT);
+        push(t, e->at, TIMELINE_WAIT, arena);
+        break;
+    case EV_DEFERRED:
+        push(t, e->at, TIMELINE_WAIT, arena);
+        break;
+    case EV_RETRY_SCHEDULED:
+        was(t, TIMELINE_RETRY);
+        push(t, e->at, TIMELINE_WAIT, arena);
+        t->failed = true;
+        break;
+    default:
+        break;
+    }
+    if (status_is_terminal(e->to))
+        open_gate(t, e->at);
+}
+
+void timeline_sum(const struct timeline *t, int64_t from, int64_t to, int64_t parts[TIMELINE_COUNT])
+{
+    size_t i;
+
+    if (t->n && from < t->at[0].from) {
+        int64_t end = to < t->at[0].from ? to : t->at[0].from;
+
+        parts[TIMELINE_WAIT] += end - from;
+        from = end;
+    }
+    for (i = 0; i < t->n && from < to; i++) {
+        int64_t end = i + 1 < t->n && t->at[i + 1].from < to ? t->at[i + 1].from : to;
+
+        if (end <= from)
+            continue;
+        parts[t->at[i].part] += end - from;
+        from = end;
+    }
+}
+
+int64_t timeline_started(const struct timeline *t)
+{
+    size_t i;
+
+    for (i = 0; i < t->n; i++)
+        if (t->at[i].part == TIMELINE_RUN)
+            return t->at[i].from;
+    return INT64_MAX;
+}

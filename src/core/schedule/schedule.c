@@ -1,0 +1,166 @@
+/* schedule.c - see schedule.h. */
+#include "core/schedule/schedule.h"
+
+#define NEVER INT64_MAX
+
+/* FNV-1a, then the final mix of MurmurHash3, since due times differ in few bits. Every engine must
+ * compute the same, also one of another version: never change it. */
+static uint64_t hash(const char *name, int64_t due)
+{
+    uint64_t h = UINT64_C(0xcbf29ce484222325), bits = (uint64_t)due;
+    int i;
+
+    for (; *name; name++)
+        h = (h ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
+    for (i = 0; i < 8; i++, bits >>= 8)
+        h = (h ^ (bits & 0xff)) * UINT64_C(0x100000001b3);
+    h = (h ^ h >> 33) * UINT64_C(0xff51afd7ed558ccd);
+    h = (h ^ h >> 33) * UINT64_C(0xc4ceb9fe1a85ec53);
+    return h ^ h >> 33;
+}
+
+int64_t schedule_fires_at(const struct schedule *s, const struct tz *z, int64_t due)
+{
+    int64_t span = s->jitter, next;
+
+    if (span <= 0)
+        return due;
+    /* Never past the next due time: firings stay in order, so `done` can be a single time. */
+    if (cron_next(&s->cron, z, due, &next) && next - due < span)
+        span = next - due;
+    return due + (int64_t)(hash(s->name, due) % (uint64_t)span);
+}
+
+bool schedule_next(const struct schedule *s, const struct tz *z, int64_t after, int64_t *due)
+{
+    if (s->start && after < s->start)
+        after = s->start - 1;
+    return cron_next(&s->cron, z, after, due) && (!s->end || *due < s->end);
+}
+
+static bool last_due(const struct schedule *s, const struct tz *z, int64_t after, int64_t until,
+                     int64_t *due)
+{
+    if (s->start && after < s->start)
+        after = s->start - 1;
+    if (s->end && until >= s->end)
+        until = s->end - 1;
+    return cron_last(&s->cron, z, after, until, due);
+}
+
+/* The newest due time whose firing has come. If that of the newest has not, that of the one before
+ * has, since it comes before the newest is due. */
+static bool last_ripe(const struct schedule *s, const struct tz *z, int64_t after, int64_t now,
+                      int64_t *due)
+{
+    if (!last_due(s, z, after, now, due))
+        return false;
+    return schedule_fires_at(s, z, *due) <= now || last_due(s, z, after, *due - 1, due);
+}
+
+/* The oldest due time that is not missed for good; it may lie in the future. */
+static bool first_kept(const struct schedule *s, const struct tz *z, int64_t last, int64_t now,
+                       int64_t *due)
+{
+    int64_t window = s->catchup > SCHEDULE_TOLERANCE ? s->catchup : SCHEDULE_TOLERANCE;
+    int64_t since = now - window;
+
+    if (s->catchup == CATCHUP_LAST)
+        return last_ripe(s, z, last, now, due) || schedule_next(s, z, last, due);
+    if (since <= last)
+        return schedule_next(s, z, last, due);
+    /* One that was due before may fire within the window. */
+    if (last_due(s, z, last, since - 1, due) && schedule_fires_at(s, z, *due) >= since)
+        return true;
+    return schedule_next(s, z, since - 1, due);
+}
+
+void schedule_due(const struct schedule *s, const struct tz *z, int64_t last, int64_t now,
+                  size_t max, int64_t *out, struct schedule_look *look)
+{
+    int64_t first, due, fires;
+    bool found;
+
+    *look = (struct schedule_look){.done = last, .again = NEVER};
+    if (s->paused || !schedule_next(s, z, last, &first))
+        return;
+    found = first_kept(s, z, last, now, &due);
+    if (!found || due > first) {
+        look->dropped = true;
+        look->done = found && due <= now ? due - 1 : now;
+    }
+    for (; found; found = schedule_next(s, z, due, &due)) {
+        fires = schedule_fires_at(s, z, due);
+        if (fires > now || look->n == max) {
+            look->more = fires <= now;
+            look->again = look->more ? now : fires;
+            return;
+        }
+        out[look->n++] = look->done = due;
+    }
+}
+
+enum firing schedule_firing(enum overlap overlap, bool running, bool waiting)
+{
+    if (overlap == OVERLAP_ALLOW || (!running && !waiting))
+        return FIRING_RUN;
+    return overlap == OVERLAP_QUEUE && !waiting ? FIRING_WAIT : FIRING_SKIP;
+}
+
+/* Too late to be on time: nobody looked when it came. */
+static bool is_late(const struct schedule *s, const struct tz *z, int64_t due, int64_t now)
+{
+    return schedule_fires_at(s, z, due) + SCHEDULE_TOLERANCE < now;
+}
+
+/* Decides on one due time. False: not before the one that waits is begun. */
+static bool plan_one(const struct schedule *s, int64_t due, bool late, bool *running,
+                     struct schedule_plan *p)
+{
+    enum overlap overlap = late && s->overlap == OVERLAP_SKIP ? OVERLAP_QUEUE : s->overlap;
+
+    switch (schedule_firing(overlap, *running, p->waiting != 0)) {
+    case FIRING_RUN:
+        p->begin[p->n++] = due;
+        *running = true;
+        break;
+    case FIRING_WAIT:
+        p->waiting = due;
+        break;
+    case FIRING_SKIP:
+        if (late)
+            return false;
+        p->skipped++;
+        break;
+    }
+    p->done = due;
+    return true;
+}
+
+void schedule_plan(const struct schedule *s, const struct tz *z, const struct schedule_state *is,
+                   int64_t now, struct schedule_plan *p)
+{
+    int64_t last = is->done < now ? is->done : now; /* the clock may have been set back */
+    int64_t due[SCHEDULE_PLAN_MAX], begun = 0;
+    bool running = is->running, late = false;
+    struct schedule_look look;
+    size_t i;
+
+    *p = (struct schedule_plan){.waiting = is->waiting};
+    if (p->waiting && !running && !s->paused) {
+        p->begin[p->n++] = begun = p->waiting;
+        p->waiting = 0;
+        running = true;
+    }
+    schedule_due(s, z, last, now, SCHEDULE_PLAN_MAX, due, &look);
+    p->missed = look.dropped;
+    p->done = !look.n ? look.done : look.dropped ? due[0] - 1 : last;
+    for (i = 0; i < look.n; i++) {
+        late |= is_late(s, z, due[i], now); /* what comes behind such a one is late with it */
+        if (due[i] == begun || due[i] == p->waiting)
+            p->done = due[i]; /* the clock was set back: it was decided before */
+        else if (!plan_one(s, due[i], late, &running, p))
+            return;
+    }
+    p->next = look.again == NEVER ? 0 : look.again;
+}

@@ -1,0 +1,160 @@
+/* link.c - the edges of a workflow: who follows whom, an order to run in, circles. All in
+ * time linear in tasks and needs. */
+#include "core/workflow/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void link_followers(struct workflow *w, struct arena *arena)
+{
+    uint32_t *at, *list, i, k;
+    size_t edges = 0;
+
+    for (i = 0; i < w->ntasks; i++)
+        edges += w->tasks[i].nneeds;
+    for (i = 0; i < w->ntasks; i++)
+        for (k = 0; k < w->tasks[i].nneeds; k++)
+            w->tasks[w->tasks[i].needs[k]].nfollowers++;
+    list = arena_alloc(arena, (edges + 1) * sizeof(*list));
+    at = mem_alloc((w->ntasks + 1) * sizeof(*at)); /* where each one's next follower goes */
+    for (i = 0, edges = 0; i < w->ntasks; i++) {
+        at[i] = (uint32_t)edges;
+        w->tasks[i].followers = list + edges;
+        edges += w->tasks[i].nfollowers;
+    }
+    for (i = 0; i < w->ntasks; i++)
+        for (k = 0; k < w->tasks[i].nneeds; k++)
+            list[at[w->tasks[i].needs[k]]++] = i;
+    free(at);
+}
+
+struct nested_list {
+    const struct workflow **at;
+    size_t n, cap;
+};
+
+static void add_nested(struct nested_list *list, const struct workflow_task *t)
+{
+    size_t i;
+
+    if (!t || !t->nested)
+        return;
+    for (i = list->n; i && list->at[i - 1] != t->nested; i--) /* most name the one named last */
+        ;
+    if (!i)
+        *vec_add(list) = t->nested;
+}
+
+void workflow_link(struct workflow *w, struct arena *arena)
+{
+    struct nested_list list = {0};
+    uint32_t i;
+
+    link_followers(w, arena);
+    for (i = 0; i < w->ntasks; i++)
+        add_nested(&list, &w->tasks[i]);
+    add_nested(&list, w->on_failure);
+    add_nested(&list, w->on_exit);
+    w->nnested = list.n;
+    w->nested = NULL;
+    if (list.n)
+        w->nested = memcpy(arena_alloc(arena, list.n * sizeof(*list.at)), list.at,
+                           list.n * sizeof(*list.at));
+    vec_release(&list);
+}
+
+bool workflow_order(const struct workflow *w, uint32_t *order, uint32_t *n)
+{
+    uint32_t *left = mem_alloc((w->ntasks + 1) * sizeof(*left)), i, k, placed = 0;
+
+    for (i = 0; i < w->ntasks; i++) {
+        left[i] = w->tasks[i].nneeds;
+        if (!left[i])
+            order[placed++] = i;
+    }
+    for (i = 0; i < placed; i++) {
+        const struct workflow_task *t = &w->tasks[order[i]];
+
+        for (k = 0; k < t->nfollowers; k++)
+            if (!--left[t->followers[k]])
+                order[placed++] = t->followers[k];
+    }
+    free(left);
+    *n = placed;
+    return placed == w->ntasks;
+}
+
+/* ---- circles ---- */
+
+#define MAX_CYCLES 100
+
+/* A walk from need to need, depth first. Tasks on the path are open; meeting one of them again
+ * closes a circle. */
+enum { UNSEEN, OPEN, DONE };
+
+struct walk {
+    const struct workflow *w;
+    uint8_t *state;
+    bool *reported;  /* part of a circle that was told */
+    uint32_t *next;  /* which need of the task comes next */
+    uint32_t *path;  /* the open tasks */
+    uint32_t *place; /* where in the path a task is */
+    uint32_t depth;
+    size_t found;
+};
+
+static void open_task(struct walk *k, uint32_t task)
+{
+    k->state[task] = OPEN;
+    k->place[task] = k->depth;
+    k->path[k->depth++] = task;
+}
+
+/* The path from `task` on is a circle. One of its ends was part of another: leave it out. */
+static void close_cycle(struct walk *k, uint32_t task,
+                        void (*each)(void *arg, const uint32_t *path, uint32_t n), void *arg)
+{
+    uint32_t from = k->place[task], i;
+
+    if (k->reported[task] || k->reported[k->path[k->depth - 1]] || k->found == MAX_CYCLES)
+        return;
+    each(arg, k->path + from, k->depth - from);
+    k->found++;
+    for (i = from; i < k->depth; i++)
+        k->reported[k->path[i]] = true;
+}
+
+size_t workflow_cycles(const struct workflow *w,
+                       void (*each)(void *arg, const uint32_t *path, uint32_t n), void *arg)
+{
+    size_t n = (size_t)w->ntasks + 1;
+    struct arena arena = ARENA_INIT;
+    struct walk k = {.w = w,
+                     .state = arena_zalloc(&arena, n * sizeof(*k.state)),
+                     .reported = arena_zalloc(&arena, n * sizeof(*k.reported)),
+                     .next = arena_zalloc(&arena, n * sizeof(*k.next)),
+                     .path = arena_alloc(&arena, n * sizeof(*k.path)),
+                     .place = arena_alloc(&arena, n * sizeof(*k.place))};
+    uint32_t i, need;
+
+    for (i = 0; i < w->ntasks; i++) {
+        if (k.state[i] == UNSEEN)
+            open_task(&k, i);
+        while (k.depth) {
+            const struct workflow_task *t = &w->tasks[k.path[k.depth - 1]];
+
+            if (k.next[t->index] == t->nneeds) {
+                k.state[t->index] = DONE;
+                k.depth--;
+                continue;
+            }
+            need = t->needs[k.next[t->index]++];
+            if (k.state[need] == UNSEEN)
+                open_task(&k, need);
+            else if (k.state[need] == OPEN)
+                close_cycle(&k, need, each, arg);
+        }
+    }
+    arena_release(&arena);
+    return k.found;
+}

@@ -1,0 +1,97 @@
+/* capacity.c - how much more may be claimed. Two bounds count: what each executor can take, and how
+ * many attempts the worker runs at once over all of them. An attempt that would only wait in its
+ * executor's own queue takes no slot: it gets that of the one before it. */
+#include "dispatch/dispatch_internal.h"
+
+#include <limits.h>
+#include <string.h>
+
+static int least(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+int dispatch_free_slots(const struct dispatch *d)
+{
+    int left = d->closed ? 0 : d->slots - d->in_flight;
+    size_t i;
+
+    /* A function has its slot as long as its thread, also one that nobody wants to hear of. */
+    for (i = 0; i < d->executors.n; i++) {
+        const struct executor_entry *m = d->executors.at[i];
+
+        if (m->functions)
+            left += m->in_flight -
+                    (function_max_threads(m->functions) - function_free_threads(m->functions));
+    }
+    return left > 0 && !d->closed ? left : 0;
+}
+
+static int executor_capacity(const struct executor_entry *m)
+{
+    int left = m->in_flight >= m->slots ? 0 : m->slots - m->in_flight;
+
+    return left ? least(left, m->x->ops->capacity(m->x)) : 0;
+}
+
+const struct lane_group *dispatch_lane_groups(struct dispatch *d, size_t *n)
+{
+    int64_t now = clock_boot_us();
+    size_t i;
+
+    d->groups.n = 0;
+    for (i = 0; i < d->executors.n; i++) {
+        struct executor_entry *m = d->executors.at[i];
+        struct lane_group *g = vec_add(&d->groups);
+        int capacity = d->closed || m->backoff_until > now ? 0 : executor_capacity(m);
+
+        *g = (struct lane_group){
+            .executor = m->x->key, .lanes = &m->x->key, .nlanes = 1, .can_start = capacity};
+        if (m->functions) {
+            g->lanes = function_lanes(m->functions, &g->nlanes);
+            g->can_start = least(capacity, function_free_threads(m->functions));
+            g->can_queue = capacity - g->can_start;
+        }
+    }
+    *n = d->groups.n;
+    return d->groups.at;
+}
+
+int lane_group_capacity(const struct lane_group *g, int slots)
+{
+    return g->can_start > slots ? slots : g->can_start + g->can_queue;
+}
+
+struct lane_group *lane_group_of(struct lane_group *groups, size_t n, const char *lane)
+{
+    size_t i, k;
+
+    for (i = 0; i < n; i++)
+        for (k = 0; k < groups[i].nlanes; k++)
+            if (!strcmp(groups[i].lanes[k], lane))
+                return &groups[i];
+    return NULL;
+}
+
+int dispatch_total_capacity(const struct dispatch *d)
+{
+    int64_t can_start = 0, can_queue = 0;
+    size_t i;
+
+    for (i = 0; i < d->executors.n; i++) {
+        const struct executor_entry *m = d->executors.at[i];
+        int own = m->in_flight + executor_capacity(m);
+        size_t lanes = 1;
+
+        if (m->functions)
+            (void)function_lanes(m->functions, &lanes);
+        if (!lanes)
+            continue; /* nothing can ever wait there */
+        can_start += m->functions ? least(own, function_max_threads(m->functions)) : own;
+        can_queue += m->functions && own > function_max_threads(m->functions)
+                         ? own - function_max_threads(m->functions)
+                         : 0;
+    }
+    can_start = can_start < d->slots ? can_start : d->slots;
+    return can_start + can_queue < INT_MAX ? (int)(can_start + can_queue) : INT_MAX;
+}

@@ -1,0 +1,346 @@
+/* heartbeat.c - heartbeats: renews exactly the leases that this worker knows, by id and epoch,
+ * shows that the worker lives, and adds what it counted. On SQLite the loop does it between turns;
+ * on PostgreSQL a thread with a connection of its own, so that no turn, however long, delays it. */
+#include "engine/engine_internal.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+static int64_t interval(const struct engine *e)
+{
+    return e->o.heartbeat;
+}
+
+/* What one beat sends; made under the lock, used without it. */
+struct sending {
+    struct engine *e;
+    struct worker row; /* as it is now: the engine may tell of other lanes meanwhile */
+    struct heartbeat_result *round;
+    const struct counter *counters;
+    size_t ncounters;
+};
+
+static int heartbeat_body(struct turn *t, void *arg, struct err *err)
+{
+    struct sending *s = arg;
+    const struct worker *w = &s->row;
+    int rc;
+
+    if ((rc =
+             op_heartbeat(t, w->id, s->e->o.lease, s->round->leases.at, s->round->leases.n, err)) ||
+        (rc = op_worker_tick(t, w, &s->round->tick, err)))
+        return rc;
+    return s->ncounters ? op_add_counters(t, w->id, s->counters, s->ncounters, err) : 0;
+}
+
+/* The lock is held. */
+static void copy_leases(struct engine *e, struct heartbeat_result *round)
+{
+    size_t i;
+
+    round->leases.n = 0;
+    for (i = 0; i < e->leased_jobs.cap; i++)
+        if (e->leased_jobs.keys[i]) {
+            const struct leased_job *h = e->leased_jobs.values[i];
+
+            if (!h->lost)
+                *vec_add(&round->leases) = (struct lease_ref){
+                    .execution = h->execution, .root = h->root, .epoch = h->epoch};
+        }
+}
+
+/* The thread's own connection, which comes with its first heartbeat: whoever has only a short
+ * command to run needs none, and does not wait for it. */
+static int open_own_store(struct engine *e, struct err *err)
+{
+    struct store_options options = {.env = e->env, .no_migrate = true, .patience = e->o.lease};
+    struct heartbeat *b = &e->heartbeat;
+    struct store *store = NULL;
+    int rc;
+
+    if (!e->server || b->store)
+        return 0;
+    if ((rc = store_open(e->o.url, e->o.tenant, &options, &store, err)))
+        return rc;
+    pthread_mutex_lock(&b->lock);
+    b->store = store;
+    if (b->closing)
+        store_set_patience(store, 0);
+    pthread_mutex_unlock(&b->lock);
+    return 0;
+}
+
+/* Whether the counters were added by a turn of whose commit nothing was heard at the time. Where
+ * others use the same connection, one of them may have come since: then that is not known. */
+static int resolve_uncertain_turn(struct heartbeat *b, struct store *store, bool *added,
+                                  struct err *err)
+{
+    int rc = 0;
+
+    if (b->uncertain_turn && b->uncertain_turn == store_last_turn_number(store))
+        rc = store_last_turn_is_stored(store, added, err);
+    if (!rc)
+        b->uncertain_turn = 0;
+    return rc;
+}
+
+/* Renews what is held and adds what was counted: in a turn with a number, so that it is done once.
+ * *added: the counters are in the database. */
+static int renew_leases(struct engine *e, struct sending *s, bool *added, struct err *err)
+{
+    struct heartbeat *b = &e->heartbeat;
+    struct store *store;
+    int rc;
+
+    if ((rc = open_own_store(e, err)))
+        return rc;
+    store = b->store ? b->store : e->store;
+    if ((rc = resolve_uncertain_turn(b, store, added, err)))
+        return rc;
+    if (*added)
+        s->ncounters = 0;
+    if (!s->ncounters)
+        return store_light_turn(store, heartbeat_body, s, err);
+    rc = store_turn(store, heartbeat_body, s, err);
+    *added = !rc;
+    if (rc == -E_COMMIT_UNKNOWN)
+        b->uncertain_turn = store_last_turn_number(store);
+    return rc;
+}
+
+/* Sends one beat; the lock is held before and after, not meanwhile. */
+static void send_heartbeat(struct engine *e)
+{
+    struct heartbeat *b = &e->heartbeat;
+    struct sending s = {.e = e, .row = e->row, .round = &b->current};
+    struct err err = ERR_INIT;
+    struct heartbeat_result done;
+    bool added = false;
+    int rc;
+
+    copy_leases(e, &b->current);
+    s.counters = b->counters.at;
+    s.ncounters = b->counters.n;
+    b->current.sent_at = engine_now(e);
+    b->sending = true;
+    pthread_mutex_unlock(&b->lock);
+    rc = renew_leases(e, &s, &added, &err);
+    if (rc)
+        engine_note(e, err.msg);
+    pthread_mutex_lock(&b->lock);
+    b->sending = false;
+    b->current.rc = rc;
+    b->current.answered_at = engine_now(e);
+    done = b->current;
+    b->current = b->last;
+    b->last = done;
+    b->done = true;
+    b->next = rc ? engine_now(e) + interval(e) / 4 : done.sent_at + interval(e);
+    if (added) {
+        b->counters.n = 0;
+        arena_reset(&b->counter_texts);
+    }
+    if (!rc)
+        b->last_success = done.sent_at;
+}
+
+static void *heartbeat_thread_main(void *arg)
+{
+    struct engine *e = arg;
+    struct heartbeat *b = &e->heartbeat;
+    uint64_t one = 1;
+
+    pthread_mutex_lock(&b->lock);
+    while (!b->closing) {
+        struct timespec until;
+        int64_t wait = b->next - engine_now(e);
+
+        if (!b->now && wait > 0) {
+            clock_gettime(CLOCK_MONOTONIC, &until);
+            until.tv_nsec += (wait % 1000000) * 1000;
+            until.tv_sec += wait / 1000000;
+            if (until.tv_nsec >= 1000000000) {
+                until.tv_nsec -= 1000000000;
+                until.tv_sec++;
+            }
+            pthread_cond_timedwait(&b->changed, &b->lock, &until);
+            continue;
+        }
+        b->now = false;
+        send_heartbeat(e);
+        if (write(b->fd, &one, sizeof(one)) < 0)
+            continue; /* it is readable already */
+    }
+    pthread_mutex_unlock(&b->lock);
+    return NULL;
+}
+
+int heartbeat_open(struct engine *e, struct err *err)
+{
+    struct heartbeat *b = &e->heartbeat;
+    pthread_condattr_t attr;
+    sigset_t all, before;
+    int rc;
+
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&b->changed, &attr);
+    pthread_condattr_destroy(&attr);
+    b->last_success = engine_now(e);
+    e->heartbeat_due = b->next = b->last_success + interval(e);
+    b->fd = -1;
+    if (!e->server)
+        return 0;
+    b->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (b->fd < 0)
+        return err_set(err, E_UNAVAILABLE, "no descriptor is left for heartbeats");
+    sigfillset(&all); /* signals are for the threads of whoever embeds us */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    rc = pthread_create(&b->thread, NULL, heartbeat_thread_main, e);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (rc)
+        return err_set(err, E_UNAVAILABLE, "can't start the thread of heartbeats");
+    b->threaded = true;
+    return 0;
+}
+
+void heartbeat_close(struct engine *e)
+{
+    struct heartbeat *b = &e->heartbeat;
+
+    if (b->threaded) {
+        pthread_mutex_lock(&b->lock);
+        b->closing = true;
+        if (b->store)
+            store_set_patience(b->store, 0);
+        pthread_cond_signal(&b->changed);
+        pthread_mutex_unlock(&b->lock);
+        pthread_join(b->thread, NULL);
+    }
+    store_close(&b->store);
+    if (b->fd >= 0)
+        close(b->fd);
+    vec_release(&b->current.leases);
+    vec_release(&b->last.leases);
+    pthread_cond_destroy(&b->changed);
+}
+
+void heartbeat_send_soon(struct engine *e)
+{
+    struct heartbeat *b = &e->heartbeat;
+
+    if (!b->threaded) {
+        e->heartbeat_due = engine_now(e);
+        return;
+    }
+    pthread_mutex_lock(&b->lock);
+    b->now = true;
+    pthread_cond_signal(&b->changed);
+    pthread_mutex_unlock(&b->lock);
+}
+
+/* One lease's answer. A held job may have been settled, or taken over anew, since it was sent. */
+static void apply_lease_result(struct engine *e, const struct lease_ref *l, int64_t until)
+{
+    struct leased_job *h = leased_job_get(e, l->execution);
+
+    if (!h || h->epoch != l->epoch || h->ended)
+        return;
+    if (l->rc) {
+        h->lost = true;
+        e->adopt = true; /* to get it back, if nobody has it yet */
+        return;
+    }
+    h->until = until;
+    dispatch_renewed(e->dispatch, h->execution, h->attempt, until - env_own_offset(e->env));
+    if (l->cancel_requested && !h->cancel_sent) {
+        h->cancel_sent = true;
+        dispatch_cancel(e->dispatch, h->execution, h->attempt, OUTCOME_CANCELLED);
+    }
+}
+
+/* A worker that could not renew for so long must be gone before others on other hosts may take its
+ * jobs. */
+static int fail_unrenewed(struct err *err)
+{
+    return err_set(err, E_UNAVAILABLE,
+                   "the leases could not be renewed for half of host_grace: giving up");
+}
+
+/* The lock is held. */
+static int apply_results(struct engine *e, struct err *err)
+{
+    struct heartbeat *b = &e->heartbeat;
+    const struct heartbeat_result *r = &b->last;
+    int64_t now = engine_now(e);
+    size_t i;
+    int rc;
+
+    b->done = false;
+    e->heartbeat_due = b->next + interval(e) / 4;
+    if (r->rc) {
+        e->healthy_since = now;
+        if (e->server && now - b->last_success > e->o.host_grace / 2)
+            return fail_unrenewed(err);
+        return 0;
+    }
+    if ((rc = check_generation(e, r->tick.generation, err)))
+        return rc;
+    for (i = 0; i < r->leases.n; i++)
+        apply_lease_result(e, &r->leases.at[i], r->sent_at + e->o.lease);
+    db_clock_observe(e, r->tick.now, r->sent_at, r->answered_at);
+    maintenance_after_tick(e, &r->tick);
+    if (!b->sending) /* else with the next one */
+        metrics_collect(e);
+    return 0;
+}
+
+int heartbeat_take_results(struct engine *e, struct err *err)
+{
+    struct heartbeat *b = &e->heartbeat;
+    uint64_t count;
+    int rc = 0;
+
+    if (!b->threaded)
+        return 0;
+    if (read(b->fd, &count, sizeof(count)) < 0)
+        count = 0;
+    pthread_mutex_lock(&b->lock);
+    if (b->done)
+        rc = apply_results(e, err);
+    pthread_mutex_unlock(&b->lock);
+    if (e->stopping)
+        forget_lost_jobs(e, NULL); /* nobody takes it back */
+    return rc;
+}
+
+int heartbeat_if_due(struct engine *e, struct err *err)
+{
+    struct heartbeat *b = &e->heartbeat;
+    int rc;
+
+    if (e->heartbeat_due > engine_now(e))
+        return 0;
+    if (b->threaded) { /* it is late, or a test moved the clock */
+        bool over;
+
+        heartbeat_send_soon(e);
+        e->heartbeat_due = engine_now(e) + interval(e) / 2;
+        pthread_mutex_lock(&b->lock);
+        over = engine_now(e) - b->last_success > e->o.host_grace / 2;
+        pthread_mutex_unlock(&b->lock);
+        return over ? fail_unrenewed(err) : 0; /* also where the thread itself hangs */
+    }
+    pthread_mutex_lock(&b->lock);
+    send_heartbeat(e);
+    rc = apply_results(e, err);
+    e->heartbeat_due = b->next;
+    pthread_mutex_unlock(&b->lock);
+    if (e->stopping)
+        forget_lost_jobs(e, NULL);
+    return rc;
+}

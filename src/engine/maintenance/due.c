@@ -1,0 +1,174 @@
+/* due.c - what is due by the clock: timers and schedules. Any engine may fire them; locks in the
+ * store make sure that each is fired once. */
+#include "engine/engine_internal.h"
+
+#include "store/schedule/schedule.h"
+
+#define SLICE         500    /* timers in one turn */
+#define SCHEDULES_MAX 10     /* looked at in one turn; each may begin some runs */
+#define LOCKED_PAUSE  100000 /* µs until what others are at is looked at again */
+#define BISECT_PAUSE  10000  /* µs until the next look, if one of them failed the last */
+
+/* Schedules go by the time on the wall, which may be set meanwhile: each heartbeat counts anew. Who
+ * works on one tree alone leaves them to workers. */
+void set_schedule_due(struct engine *e, int64_t due, int64_t wall)
+{
+    e->schedule_due = due && !e->o.foreground ? engine_now(e) + due - wall : 0;
+}
+
+/* A timer came nearer, by ourselves or by others: when is the next due? */
+int refresh_next_due(struct engine *e, struct err *err)
+{
+    struct next_due due;
+    int rc = store_next_due(e->store, &due, err);
+
+    if (!rc) {
+        e->next_due_unknown = false;
+        e->timer_due = due.timer ? due.timer - e->db_clock.ahead_min : 0;
+        set_schedule_due(e, due.schedule, due.wall);
+        e->submissions |= due.submissions && !e->o.foreground;
+    }
+    return rc;
+}
+
+/* What a turn made ready, or near, is looked for. */
+static void note_woken(struct engine *e)
+{
+    e->next_due_unknown |= (store_last_wake(e->store) & WAKE_TIMERS) != 0;
+    if (store_last_wake(e->store) & WAKE_JOBS)
+        e->lanes_to_poll = UINT64_MAX;
+}
+
+/* ---- timers ---- */
+
+struct timers_due {
+    struct timer_slice r;
+    int64_t now;
+};
+
+static int timers_body(struct turn *t, void *arg, struct err *err)
+{
+    struct timers_due *d = arg;
+    int rc = op_fire_timers(t, &d->r, err);
+
+    d->now = turn_now(t);
+    return rc;
+}
+
+static int timers_turn(struct engine *e, void *arg, size_t max, struct rows_seen *seen,
+                       struct err *err)
+{
+    struct timers_due *d = arg;
+    int rc;
+
+    d->r = (struct timer_slice){.max = max, .quarantine = &e->quarantined_timers};
+    if (!(rc = store_turn(e->store, timers_body, d, err)))
+        note_woken(e);
+    *seen = (struct rows_seen){d->r.found, timer_id(d->r.first.execution, d->r.first.kind)};
+    return rc;
+}
+
+/* Nothing of it is written: what fails may be just that. */
+static int quarantine_timer(struct engine *e, void *arg, const struct err *why, struct err *err)
+{
+    const struct timers_due *d = arg;
+    struct err note = *why;
+
+    if (!aside_add(&e->quarantined_timers, timer_id(d->r.first.execution, d->r.first.kind),
+                   engine_now(e))) { /* then it is none of them */
+        *err = *why;
+        return -(int)why->code;
+    }
+    err_prefix(&note,
+               "a timer of execution %lld (%s) can't be fired, and is tried again in a minute",
+               (long long)d->r.first.execution, timer_text((int)d->r.first.kind));
+    engine_note(e, note.msg);
+    return 0;
+}
+
+int fire_timers(struct engine *e, struct err *err)
+{
+    static const struct rows_work timers = {SLICE, timers_turn, quarantine_timer};
+    struct timers_due d = {0};
+    int64_t back;
+    int rc;
+
+    aside_return(&e->quarantined_timers, engine_now(e));
+    if ((rc = bisect_rows(e, &timers, &d, &e->timers, err)))
+        return rc;
+    e->timer_due = d.r.next ? engine_now(e) + d.r.next - d.now : 0;
+    if (d.r.next && d.r.next <= d.now && !d.r.n)
+        e->timer_due = engine_now(e) + LOCKED_PAUSE;
+    back = aside_next(&e->quarantined_timers);
+    if (back && (!e->timer_due || back < e->timer_due))
+        e->timer_due = back;
+    if (e->timers.more_rows)
+        e->timer_due = engine_now(e) + BISECT_PAUSE;
+    return 0;
+}
+
+/* ---- schedules ---- */
+
+static int schedules_body(struct turn *t, void *arg, struct err *err)
+{
+    return op_fire_schedules(t, arg, err);
+}
+
+static int schedules_turn(struct engine *e, void *arg, size_t max, struct rows_seen *seen,
+                          struct err *err)
+{
+    struct schedule_slice *r = arg;
+    size_t i;
+    int rc;
+
+    *r = (struct schedule_slice){.max = max};
+    rc = store_turn(e->store, schedules_body, r, err);
+    *seen = (struct rows_seen){r->found, r->first};
+    if (rc)
+        return rc;
+    for (i = 0; i < r->nmessages; i++)
+        engine_note(e, r->messages[i]);
+    set_schedule_due(e, r->next, r->now);
+    if (!r->checked && r->next && r->next <= r->now)
+        e->schedule_due = engine_now(e) + LOCKED_PAUSE;
+    note_woken(e);
+    return 0;
+}
+
+struct schedule_problem {
+    int64_t schedule;
+    const char *why;
+    const char *name; /* out */
+};
+
+static int problem_body(struct turn *t, void *arg, struct err *err)
+{
+    struct schedule_problem *p = arg;
+
+    return op_schedule_quarantine(t, p->schedule, p->why, &p->name, err);
+}
+
+static int quarantine_schedule(struct engine *e, void *arg, const struct err *why, struct err *err)
+{
+    const struct schedule_slice *r = arg;
+    struct schedule_problem p = {r->first, why->msg, NULL};
+    struct err note = *why;
+    int rc = store_turn(e->store, problem_body, &p, err);
+
+    if (rc)
+        return rc;
+    err_prefix(&note, "the schedule %s can't be fired, and is looked at again later", p.name);
+    engine_note(e, note.msg);
+    return 0;
+}
+
+int fire_schedules(struct engine *e, struct err *err)
+{
+    static const struct rows_work schedules = {SCHEDULES_MAX, schedules_turn, quarantine_schedule};
+    struct schedule_slice r;
+    int rc = bisect_rows(e, &schedules, &r, &e->schedules, err);
+
+    if (!rc && e->schedules.more_rows)
+        e->schedule_due = engine_now(e) + BISECT_PAUSE;
+    return rc;
+}

@@ -1,0 +1,295 @@
+/* maintenance.c - what somebody has to do from time to time: fire what is due (due.c), clear leases
+ * that nobody renews, finish what the dead left behind, remove what is old. Any engine may; locks
+ * in the store make sure that each thing is done once. */
+#include "engine/engine_internal.h"
+
+#include "store/query/query.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SLICE                  500
+#define RETENTION_CHECK_EVERY  3600000000LL /* µs */
+#define RETENTION_SLICE        100
+#define RETENTION_FAILURES_MAX 20         /* trees that can't be removed, in one round */
+#define COMMIT_TIME_MAX        60000000LL /* µs */
+
+/* A lease that ran out while nobody could write is no sign of a dead worker: only one who has seen
+ * a healthy database for a whole lease may judge. */
+static bool may_reap(const struct engine *e)
+{
+    return engine_now(e) - e->healthy_since >= e->o.lease;
+}
+
+/* Whether the last good heartbeat is not too long ago to judge others by. */
+static bool was_heartbeat_recent(const struct engine *e)
+{
+    return may_reap(e) && engine_now(e) - e->last_tick <= e->o.lease / 3 * 2;
+}
+
+void maintenance_after_tick(struct engine *e, const struct tick *tick)
+{
+    int64_t now = engine_now(e);
+
+    /* Longer than two heartbeats: we were away ourselves. Within that time no lease can have run
+     * out whose holder renewed it until then. */
+    if (now - e->last_tick > e->o.lease / 3 * 2)
+        e->healthy_since = now;
+    e->last_tick = e->last_poll_at = now;
+    if (tick->waiting)
+        e->lanes_to_poll = UINT64_MAX;
+    e->reap = tick->expired > 0 && may_reap(e);
+    e->adopt |= tick->orphans > 0;
+    e->timer_due = tick->next_timer ? tick->next_timer - e->db_clock.ahead_min : 0;
+    set_schedule_due(e, tick->next_schedule, tick->wall);
+    e->submissions |= tick->submissions && !e->o.foreground;
+    e->adopt |= state_folder_scan(e->state_folder);
+    e->dead_workers_unchecked = true;
+    e->unresponsive |= dispatch_count_unresponsive(e->dispatch) > 0;
+}
+
+/* Looked at again: the turn may have waited for the database, and the others with it. */
+static bool may_judge(void *arg, int64_t now)
+{
+    const struct engine *e = arg;
+
+    return was_heartbeat_recent(e) && !db_clock_was_set(e, now);
+}
+
+static int reap_body(struct turn *t, void *arg, struct err *err)
+{
+    return op_reap(t, arg, err);
+}
+
+static int reap_turn(struct engine *e, void *arg, size_t max, struct rows_seen *seen,
+                     struct err *err)
+{
+    struct reap_slice *r = arg;
+    int rc;
+
+    *r = (struct reap_slice){.max = max, .after = e->reaped_to, .may_reap = may_judge, .arg = e};
+    rc = store_turn(e->store, reap_body, r, err);
+    *seen = (struct rows_seen){r->found, r->first};
+    return rc;
+}
+
+/* Until all others have been looked at; with the next heartbeat it comes again. */
+static int skip_lease(struct engine *e, void *arg, const struct err *why, struct err *err)
+{
+    const struct reap_slice *r = arg;
+    struct err note = *why;
+
+    (void)err;
+    err_prefix(&note, "the lease of execution %lld has run out, but can't be cleared",
+               (long long)r->first);
+    engine_note(e, note.msg);
+    e->reaped_to = r->first;
+    return 0;
+}
+
+static int reap(struct engine *e, struct err *err)
+{
+    static const struct rows_work leases = {SLICE, reap_turn, skip_lease};
+    struct reap_slice r;
+    int rc = bisect_rows(e, &leases, &r, &e->leases, err);
+
+    if (rc)
+        return rc;
+    e->reap = e->leases.more_rows || r.found == r.max;
+    if (!e->reap)
+        e->reaped_to = 0;
+    e->adopt |= r.n > 0;
+    return 0;
+}
+
+static int remove_worker_body(struct turn *t, void *arg, struct err *err)
+{
+    return op_worker_unregister(t, *(int64_t *)arg, err);
+}
+
+static bool has_leases(struct engine *e, int64_t worker)
+{
+    struct execution_list l = {0};
+    struct err err = ERR_INIT;
+    bool some = query_leases(e->store, worker, 0, 1, &l, &err) || l.n;
+
+    execution_list_release(&l);
+    return some;
+}
+
+bool tree_is_open(struct engine *e, int64_t root)
+{
+    struct execution_list l = {0};
+    struct err err = ERR_INIT;
+    int rc = query_execution(e->store, root, &l, &err);
+    bool open = rc ? rc != -E_NOT_FOUND : !status_is_terminal(l.at[0].status);
+
+    execution_list_release(&l);
+    return open;
+}
+
+void stop_serving_dead_trees(struct engine *e)
+{
+    while (e->queues.n > e->own_queues)
+        free((char *)e->queues.at[--e->queues.n]);
+}
+
+/* A tree that is not there may be about to come: its submitter died while it committed. */
+static bool may_be_committing(struct engine *e, int64_t worker, int64_t root)
+{
+    struct execution_list l = {0};
+    struct err err = ERR_INIT;
+    bool there = query_execution(e->store, root, &l, &err) != -E_NOT_FOUND;
+
+    execution_list_release(&l);
+    return !there && state_folder_worker_age(e->state_folder, worker) < COMMIT_TIME_MAX;
+}
+
+/* The trees of those who worked on one alone and died are finished by us; who left nothing is
+ * forgotten. */
+static int finish_dead_workers(struct engine *e, struct err *err)
+{
+    size_t n, i;
+    const struct dead_worker *dead;
+    int rc;
+
+    if (e->o.foreground)
+        return 0; /* workers do that */
+    stop_serving_dead_trees(e);
+    for (i = 0; dead = state_folder_dead_workers(e->state_folder, &n), i < n; i++) {
+        int64_t id = dead[i].id, foreground = dead[i].foreground;
+
+        if (foreground && may_be_committing(e, id, foreground))
+            continue; /* its commit may be under way */
+        if (foreground && tree_is_open(e, foreground)) {
+            *vec_add(&e->queues) = mem_printf("here:%lld", (long long)foreground);
+            e->lanes_to_poll = UINT64_MAX;
+            continue;
+        }
+        if (has_leases(e, id))
+            continue;
+        if ((rc = store_turn(e->store, remove_worker_body, &id, err))) {
+            if (!is_row_fault(rc))
+                return rc;
+            engine_note(e, err->msg);
+            continue; /* until the next look; nobody else has to wait for it */
+        }
+        env_point(e->env, "engine:before-burial");
+        state_folder_remove_worker(e->state_folder, id);
+        i--;
+    }
+    return 0;
+}
+
+static int retention_due_body(struct turn *t, void *arg, struct err *err)
+{
+    return op_retention_due(t, arg, err);
+}
+
+struct slice {
+    const struct retention *from;
+    struct retention to;
+};
+
+static int retain_body(struct turn *t, void *arg, struct err *err)
+{
+    struct slice *s = arg;
+
+    return s->from->logs_only ? op_retain_logs(t, s->from, &s->to, err)
+                              : op_retain(t, s->from, &s->to, err);
+}
+
+/* What is old is gone; the logs of what is less old go next. */
+static struct retention next_retention(const struct engine *e)
+{
+    if (e->retention.logs_only || !e->o.logs || e->o.logs >= e->o.retention)
+        return (struct retention){0};
+    return (struct retention){
+        .older_than = e->o.logs, .max_trees = RETENTION_SLICE, .logs_only = true};
+}
+
+/* A slice that can't be removed is narrowed down to one, which alone stays for another day. More at
+ * once, and it is none of them. */
+static void skip_old_tree(struct engine *e, const struct retention *to, struct err *err)
+{
+    struct retention *r = &e->retention;
+
+    if (r->max_trees > 1) {
+        r->max_trees = 1;
+        return;
+    }
+    if (to->after > r->after && e->retention_failures++ < RETENTION_FAILURES_MAX) {
+        err_prefix(err, "the old %s %lld can't be removed, which is tried again tomorrow",
+                   r->logs_only ? "log of execution" : "execution", (long long)to->after);
+        r->after = to->after;
+        r->max_trees = RETENTION_SLICE;
+    } else {
+        err_prefix(err, "what is old can't be removed, which is tried again tomorrow");
+        *r = (struct retention){0};
+    }
+    engine_note(e, err->msg);
+}
+
+/* Once a day one of all engines removes what is old, a slice in each of its rounds. */
+static int run_retention(struct engine *e, struct err *err)
+{
+    struct slice s = {.from = &e->retention};
+    bool due = false;
+    int rc;
+
+    if (e->retention.max_trees) {
+        rc = store_long_turn(e->store, retain_body, &s, err);
+        if (is_row_fault(rc)) { /* no reason to do nothing else */
+            skip_old_tree(e, &s.to, err);
+            return 0;
+        }
+        if (rc)
+            return rc;
+        e->retention = s.to;
+        if (!s.to.more)
+            e->retention = next_retention(e);
+        return 0;
+    }
+    if (!e->o.retention || e->retention_check_at > engine_now(e))
+        return 0;
+    if ((rc = store_turn(e->store, retention_due_body, &due, err)))
+        return rc;
+    e->retention_check_at = engine_now(e) + RETENTION_CHECK_EVERY;
+    e->retention_failures = 0;
+    if (due)
+        e->retention =
+            (struct retention){.older_than = e->o.retention, .max_trees = RETENTION_SLICE};
+    return 0;
+}
+
+int run_maintenance(struct engine *e, struct err *err)
+{
+    int64_t now = engine_now(e);
+    int rc = 0;
+
+    if (e->loops[0].retry_at > now || e->stopping)
+        return 0;
+    if (e->next_due_unknown && (rc = refresh_next_due(e, err)))
+        goto failed;
+    if (e->timer_due && e->timer_due <= now && (rc = fire_timers(e, err)))
+        goto failed;
+    if (e->reap && (rc = reap(e, err)))
+        goto failed;
+    if (e->schedule_due && e->schedule_due <= now && (rc = fire_schedules(e, err)))
+        goto failed;
+    if (e->submissions && (rc = sql_submissions_take(e, err)))
+        goto failed;
+    if (e->dead_workers_unchecked && !e->adopt) {
+        e->dead_workers_unchecked = false;
+        if ((rc = finish_dead_workers(e, err)))
+            goto failed;
+    }
+    if ((rc = cleanup_if_due(e, err)) || (e->o.retention && (rc = run_retention(e, err))))
+        goto failed;
+    e->loops[0].failures = 0;
+    return 0;
+failed:
+    e->loops[0].retry_at = now + back_off(e->loops[0].failures++, 10000, 1000000);
+    engine_note(e, err->msg);
+    return rc == -E_INTERNAL ? rc : 0;
+}

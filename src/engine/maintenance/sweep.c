@@ -1,0 +1,60 @@
+/* sweep.c - removes what a worker that was killed between a commit and the tidying left on the
+ * disk: attempts whose execution has ended, or is not there any more. What still runs, or whose
+ * locks are held, is never touched. */
+#include "engine/engine_internal.h"
+
+#include "store/query/query.h"
+
+#include <stdlib.h>
+
+#define CLEANUP_EVERY 3600000000LL /* µs */
+
+struct leftover {
+    int64_t execution;
+    int attempt;
+};
+
+struct leftovers {
+    VEC(struct leftover) list;
+};
+
+static void add_leftover(void *arg, int64_t execution, int attempt)
+{
+    *vec_add(&((struct leftovers *)arg)->list) = (struct leftover){execution, attempt};
+}
+
+static int has_ended(struct engine *e, int64_t execution, bool *over, struct err *err)
+{
+    struct execution_list l = {0};
+    int rc = query_execution(e->store, execution, &l, err);
+
+    *over = rc == -E_NOT_FOUND || (!rc && status_is_terminal(l.at[0].status));
+    execution_list_release(&l);
+    if (rc == -E_NOT_FOUND)
+        err->code = E_NONE;
+    return rc == -E_NOT_FOUND ? 0 : rc;
+}
+
+int cleanup_if_due(struct engine *e, struct err *err)
+{
+    struct leftovers found = {0};
+    int64_t now = engine_now(e);
+    size_t i;
+    int rc = 0;
+
+    if (e->cleanup_at > now || e->o.foreground)
+        return 0;
+    dispatch_leftovers(e->dispatch, add_leftover, &found);
+    for (i = 0; !rc && i < found.list.n; i++) {
+        const struct leftover *l = &found.list.at[i];
+        bool over = false;
+
+        rc = leased_job_get(e, l->execution) ? 0 : has_ended(e, l->execution, &over, err);
+        if (over)
+            dispatch_cleanup(e->dispatch, l->execution, l->attempt);
+    }
+    if (!rc)
+        e->cleanup_at = now + CLEANUP_EVERY;
+    vec_release(&found.list);
+    return rc;
+}

@@ -1,0 +1,382 @@
+/* state_folder.c - see state_folder.h. */
+#include "engine/state_folder.h"
+
+#include "base/env.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "engine/worker_file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/file.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#define WATCH_DELAY_MS 250
+#define WATCH_RETRY_S  10
+
+/* A worker of the same folder that lives; its end makes pidfd readable. */
+struct peer {
+    int64_t id;
+    int pidfd; /* -1: its pid says nothing here (another pid namespace) */
+    bool seen; /* in the scan that is going on */
+};
+
+struct state_folder {
+    char id[STATE_FOLDER_ID_SIZE];
+    char *dir, *workers;
+    int64_t own_id;
+    int lock;        /* our own file */
+    int watch;       /* inotify on the workers' files */
+    int watch_timer; /* a timer until it is put up; -1: it is */
+    int poll;        /* epoll: watch or timer, and the peers' pidfds */
+    VEC(struct peer) peers;
+    VEC(struct dead_worker) dead;
+    VEC(const char *) old_dirs;
+};
+
+static int io_error(struct err *err, const char *what, const char *path)
+{
+    return err_set(err, errno == ENOSPC ? E_NO_SPACE : E_UNAVAILABLE, "can't %s %s: %s", what, path,
+                   strerror(errno));
+}
+
+/* mkdir -p. Others may pass through, to the attempts that run as another user, but not look around.
+ */
+static int make_dirs(const char *path, struct err *err)
+{
+    char *copy = mem_strdup(path), *p;
+    int rc = 0;
+
+    for (p = copy + 1; !rc; p++)
+        if (*p == '/' || !*p) {
+            char was = *p;
+
+            *p = 0;
+            if (mkdir(copy, 0711) && errno != EEXIST)
+                rc = err_set(err, errno == ENOSPC ? E_NO_SPACE : E_UNAVAILABLE,
+                             "can't create the folder %s: %s; --state, or `state` in pawl.yaml, "
+                             "names another place for what runs",
+                             copy, strerror(errno));
+            if (!(*p = was))
+                break;
+        }
+    free(copy);
+    return rc;
+}
+
+static char *worker_file_path(const struct state_folder *f, int64_t worker)
+{
+    return mem_printf("%s/%016llx", f->workers, (unsigned long long)worker);
+}
+
+static int write_own_file(struct state_folder *f, int64_t foreground, struct err *err)
+{
+    return worker_file_write(f->lock, foreground)
+               ? io_error(err, "write a worker's file in", f->workers)
+               : 0;
+}
+
+/* The file appears under its name with its lock already held: nobody can find it free before. */
+static int create_own_file(struct state_folder *f, struct err *err)
+{
+    char *path = worker_file_path(f, f->own_id);
+    char *temp = mem_printf("%s/.%016llx", f->workers, (unsigned long long)f->own_id);
+    int rc = 0;
+
+    f->lock = open(temp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (f->lock < 0 || flock(f->lock, LOCK_EX | LOCK_NB))
+        rc = io_error(err, "lock", temp);
+    else if (!(rc = write_own_file(f, 0, err)) && rename(temp, path))
+        rc = io_error(err, "create", path);
+    if (rc)
+        unlink(temp);
+    free(temp);
+    free(path);
+    return rc;
+}
+
+static int add_to_poll(struct state_folder *f, int fd)
+{
+    struct epoll_event ev = {.events = EPOLLIN};
+
+    return epoll_ctl(f->poll, EPOLL_CTL_ADD, fd, &ev);
+}
+
+/* The kernel waits 15 ms and more when a watch is given back, which is long for a program that runs
+ * one command: only who has lived for a while puts it up. The look that follows finds who came
+ * before. */
+static int start_watch_timer(struct state_folder *f, struct err *err)
+{
+    struct itimerspec at = {.it_value = {.tv_nsec = WATCH_DELAY_MS * 1000000L}};
+
+    f->poll = epoll_create1(EPOLL_CLOEXEC);
+    f->watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    f->watch_timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (f->poll < 0 || f->watch < 0 || f->watch_timer < 0 ||
+        timerfd_settime(f->watch_timer, 0, &at, NULL) || add_to_poll(f, f->watch_timer) ||
+        add_to_poll(f, f->watch))
+        return io_error(err, "watch", f->workers);
+    return 0;
+}
+
+/* Where it can't be put up it is tried again later; who came is found by the looks in between. */
+static void start_watch(struct state_folder *f)
+{
+    uint64_t times;
+
+    if (f->watch_timer < 0 || read(f->watch_timer, &times, sizeof(times)) != sizeof(times))
+        return;
+    if (inotify_add_watch(f->watch, f->workers, IN_MOVED_TO) < 0) {
+        struct itimerspec again = {.it_value = {.tv_sec = WATCH_RETRY_S}};
+
+        (void)timerfd_settime(f->watch_timer, 0, &again, NULL);
+        return;
+    }
+    close(f->watch_timer);
+    f->watch_timer = -1;
+}
+
+int state_folder_open(const char *state, const char *database, int64_t generation, int64_t worker,
+                      struct state_folder **out, struct err *err)
+{
+    struct state_folder *f = mem_zalloc(sizeof(*f));
+    int rc;
+
+    f->own_id = worker;
+    f->lock = f->watch = f->watch_timer = f->poll = -1;
+    f->dir = state_folder_path(state, database, generation);
+    f->workers = mem_printf("%s/workers", f->dir);
+    if ((rc = make_dirs(f->workers, err)) || (rc = state_folder_name(state, true, f->id, err)) ||
+        (rc = create_own_file(f, err)) || (rc = start_watch_timer(f, err)))
+        goto done;
+    *out = f;
+    f = NULL;
+done:
+    state_folder_close(&f, true);
+    return rc;
+}
+
+/* Taken out by its number: a child of a program that embeds us may have the same handle. */
+static void drop_peer(struct state_folder *f, struct peer *p)
+{
+    if (p->pidfd < 0)
+        return;
+    (void)epoll_ctl(f->poll, EPOLL_CTL_DEL, p->pidfd, NULL);
+    close(p->pidfd);
+    p->pidfd = -1;
+}
+
+void state_folder_close(struct state_folder **pf, bool nothing_left)
+{
+    struct state_folder *f = *pf;
+    size_t i;
+
+    if (!f)
+        return;
+    for (i = 0; i < f->peers.n; i++)
+        drop_peer(f, &f->peers.at[i]);
+    if (f->lock >= 0 && nothing_left) {
+        char *path = worker_file_path(f, f->own_id);
+
+        unlink(path);
+        free(path);
+    }
+    if (f->lock >= 0)
+        close(f->lock);
+    if (f->watch >= 0)
+        close(f->watch);
+    if (f->watch_timer >= 0)
+        close(f->watch_timer);
+    if (f->poll >= 0)
+        close(f->poll);
+    for (i = 0; i < f->old_dirs.n; i++)
+        free((char *)f->old_dirs.at[i]);
+    vec_release(&f->old_dirs);
+    vec_release(&f->peers);
+    vec_release(&f->dead);
+    free(f->dir);
+    free(f->workers);
+    free(f);
+    *pf = NULL;
+}
+
+const char *state_folder_id(const struct state_folder *f)
+{
+    return f->id;
+}
+
+const char *state_folder_dir(const struct state_folder *f)
+{
+    return f->dir;
+}
+
+static void add_old_dir(void *arg, const char *dir)
+{
+    *vec_add(&((struct state_folder *)arg)->old_dirs) = mem_strdup(dir);
+}
+
+const char *const *state_folder_old_dirs(struct state_folder *f)
+{
+    f->old_dirs.n = 0; /* asked once, while the engine is opened */
+    state_folder_each_old(f->dir, add_old_dir, f);
+    *vec_add(&f->old_dirs) = NULL;
+    return f->old_dirs.at;
+}
+
+int state_folder_set_foreground(struct state_folder *f, int64_t root, struct err *err)
+{
+    return write_own_file(f, root, err);
+}
+
+int state_folder_fd(const struct state_folder *f)
+{
+    return f->poll;
+}
+
+static int read_peer_file(const struct state_folder *f, int64_t worker, struct worker_file *out)
+{
+    char *path = worker_file_path(f, worker);
+    int rc = worker_file_read(path, out);
+
+    free(path);
+    return rc;
+}
+
+static struct peer *find_peer(struct state_folder *f, int64_t worker)
+{
+    size_t i;
+
+    for (i = 0; i < f->peers.n; i++)
+        if (f->peers.at[i].id == worker)
+            return &f->peers.at[i];
+    return NULL;
+}
+
+/* Asks to be told of its end. Still locked after the pidfd was made: it is that process's. */
+static void add_peer(struct state_folder *f, int64_t worker, int pid)
+{
+    struct peer *p = vec_add(&f->peers);
+
+    *p = (struct peer){
+        .id = worker, .seen = true, .pidfd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1};
+    if (p->pidfd >= 0)
+        (void)add_to_poll(f, p->pidfd);
+}
+
+/* A process that ended while the lock is still held was another one: pids mean nothing to us. */
+static void drop_wrong_pid(struct state_folder *f, struct peer *p)
+{
+    struct pollfd fd = {.fd = p->pidfd, .events = POLLIN};
+
+    if (p->pidfd >= 0 && poll(&fd, 1, 0) > 0)
+        drop_peer(f, p);
+}
+
+static void scan_worker(struct state_folder *f, int64_t worker)
+{
+    struct peer *p = find_peer(f, worker);
+    struct worker_file file;
+
+    if (read_peer_file(f, worker, &file))
+        return;
+    if (file.is_locked && p) {
+        p->seen = true;
+        drop_wrong_pid(f, p);
+        return;
+    }
+    if (file.is_locked) {
+        add_peer(f, worker, file.pid);
+        if (read_peer_file(f, worker, &file) || file.is_locked)
+            return;
+    }
+    *vec_add(&f->dead) = (struct dead_worker){.id = worker, .foreground = file.foreground};
+}
+
+bool state_folder_scan(struct state_folder *f)
+{
+    struct dirent *entry;
+    size_t i, kept = 0;
+    char events[4096];
+    DIR *d;
+
+    start_watch(f);
+    d = opendir(f->workers);
+    while (read(f->watch, events, sizeof(events)) > 0)
+        ;
+    for (i = 0; i < f->peers.n; i++)
+        f->peers.at[i].seen = false;
+    f->dead.n = 0;
+    while (d && (entry = readdir(d))) {
+        char *end;
+        int64_t id = (int64_t)strtoull(entry->d_name, &end, 16);
+
+        if (!*end && strlen(entry->d_name) == 16 && id != f->own_id)
+            scan_worker(f, id);
+    }
+    if (d)
+        closedir(d);
+    for (i = 0; i < f->peers.n; i++)
+        if (f->peers.at[i].seen)
+            f->peers.at[kept++] = f->peers.at[i];
+        else
+            drop_peer(f, &f->peers.at[i]);
+    f->peers.n = kept;
+    return f->dead.n > 0;
+}
+
+const struct dead_worker *state_folder_dead_workers(const struct state_folder *f, size_t *n)
+{
+    *n = f->dead.n;
+    return f->dead.at;
+}
+
+void state_folder_remove_worker(struct state_folder *f, int64_t worker)
+{
+    char *path = worker_file_path(f, worker);
+    size_t i;
+
+    unlink(path);
+    free(path);
+    for (i = 0; i < f->dead.n; i++)
+        if (f->dead.at[i].id == worker) {
+            f->dead.at[i] = f->dead.at[--f->dead.n];
+            return;
+        }
+}
+
+int64_t state_folder_worker_age(const struct state_folder *f, int64_t worker)
+{
+    char *path = worker_file_path(f, worker);
+    struct stat st;
+    int64_t age = INT64_MAX;
+
+    if (!stat(path, &st))
+        age = clock_wall_us() - ((int64_t)st.st_mtim.tv_sec * 1000000 + st.st_mtim.tv_nsec / 1000);
+    free(path);
+    return age;
+}
+
+bool state_folder_is_alive(const struct state_folder *f, int64_t worker)
+{
+    struct worker_file file;
+
+    return worker == f->own_id || (!read_peer_file(f, worker, &file) && file.is_locked);
+}
+
+void state_folder_kill_worker(const struct state_folder *f, int64_t worker)
+{
+    char *path = worker_file_path(f, worker);
+
+    worker_file_kill(path);
+    free(path);
+}

@@ -1,0 +1,90 @@
+/* state_folder_name.c - what a state folder is called, and what its worlds are called; see
+ * state_folder.h. */
+#include "base/env.h"
+#include "base/mem.h"
+#include "engine/state_folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int io_error(struct err *err, const char *what, const char *path)
+{
+    return err_set(err, errno == ENOSPC ? E_NO_SPACE : E_UNAVAILABLE, "can't %s %s: %s", what, path,
+                   strerror(errno));
+}
+
+static int read_name(const char *path, char out[STATE_FOLDER_ID_SIZE], struct err *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW), rc = 0;
+    ssize_t n = fd < 0 ? -1 : read(fd, out, 16);
+
+    if (fd < 0 && errno == ENOENT)
+        n = 0;
+    else if (n < 0)
+        rc = io_error(err, "read", path);
+    else if (n != 16 || strspn(out, "0123456789abcdef") < 16)
+        rc = err_set(err, E_UNAVAILABLE, "%s holds no folder's name: remove it", path);
+    out[n > 0 ? n : 0] = 0;
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
+/* Whoever links first wins. */
+static int create_name(const char *state, const char *path, struct err *err)
+{
+    char *temp = mem_printf("%s/.id-%016llx", state, (unsigned long long)env_random_id());
+    int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600), rc = 0;
+
+    if (fd < 0 || dprintf(fd, "%016llx\n", (unsigned long long)env_random_id()) < 0)
+        rc = io_error(err, "write", temp);
+    else if (link(temp, path) && errno != EEXIST)
+        rc = io_error(err, "create", path);
+    unlink(temp);
+    if (fd >= 0)
+        close(fd);
+    free(temp);
+    return rc;
+}
+
+int state_folder_name(const char *state, bool make, char out[STATE_FOLDER_ID_SIZE], struct err *err)
+{
+    char *path = mem_printf("%s/id", state);
+    int rc = read_name(path, out, err);
+
+    if (!rc && !*out && make && !(rc = create_name(state, path, err)))
+        rc = read_name(path, out, err);
+    free(path);
+    return rc;
+}
+
+char *state_folder_path(const char *state, const char *database, int64_t generation)
+{
+    return mem_printf("%s/%s.%lld", state, database, (long long)generation);
+}
+
+void state_folder_each_old(const char *dir, void (*each)(void *arg, const char *dir), void *arg)
+{
+    const char *own = strrchr(dir, '/') + 1;
+    size_t state = (size_t)(own - dir), id = (size_t)(strrchr(own, '.') - own) + 1;
+    char *path = mem_printf("%.*s", (int)state, dir);
+    DIR *d = opendir(path);
+    struct dirent *entry;
+
+    while (d && (entry = readdir(d)))
+        if (!strncmp(entry->d_name, own, id) &&
+            strtoll(entry->d_name + id, NULL, 10) < strtoll(own + id, NULL, 10)) {
+            char *old = mem_printf("%s%s", path, entry->d_name);
+
+            each(arg, old);
+            free(old);
+        }
+    if (d)
+        closedir(d);
+    free(path);
+}

@@ -1,0 +1,135 @@
+/* capacity.c - how much a turn may claim. What the turns under way may still claim is not offered
+ * to another: so together they never take more than there is room for, and need not know of each
+ * other. */
+#include "engine/turn/plan.h"
+
+static int least(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+static void subtract_at_most(int *from, int n)
+{
+    *from -= least(*from, n);
+}
+
+/* Takes off what other turns count on. What they may claim to wait for the end of another begins at
+ * once where a thread has become free meanwhile, and then needs its slot: so that is theirs, too.
+ */
+static void subtract_other_turns(struct capacity *r, const struct engine *e)
+{
+    size_t i, k;
+
+    for (k = 0; k < e->nloops; k++) {
+        const struct plan *p = e->loops[k].plan;
+
+        subtract_at_most(&r->slots, p ? p->capacity.slots : 0);
+        for (i = 0; p && i < p->capacity.n; i++)
+            subtract_at_most(&r->groups[i].can_start, p->capacity.groups[i].can_start);
+    }
+    for (k = 0; k < e->nloops; k++) {
+        const struct plan *p = e->loops[k].plan;
+
+        for (i = 0; p && i < p->capacity.n; i++) {
+            int waiting = p->capacity.groups[i].can_queue,
+                now = least(waiting, r->groups[i].can_start);
+
+            subtract_at_most(&r->groups[i].can_start, now);
+            subtract_at_most(&r->slots, now);
+            subtract_at_most(&r->groups[i].can_queue, waiting - now);
+        }
+    }
+}
+
+/* What no turn counts on yet; valid until it is asked for again. */
+static struct capacity capacity_left(struct engine *e)
+{
+    struct capacity r = {.slots = dispatch_free_slots(e->dispatch)};
+    const struct lane_group *groups = dispatch_lane_groups(e->dispatch, &r.n);
+    size_t i;
+
+    e->capacity.n = 0;
+    for (i = 0; i < r.n; i++)
+        *vec_add(&e->capacity) = groups[i];
+    r.groups = e->capacity.at;
+    subtract_other_turns(&r, e);
+    return r;
+}
+
+uint64_t groups_with_capacity(struct engine *e)
+{
+    struct capacity r = capacity_left(e);
+    uint64_t some = 0;
+    size_t i;
+
+    for (i = 0; i < r.n; i++)
+        if (lane_group_capacity(&r.groups[i], r.slots) > 0 &&
+            (r.groups[i].can_start || !e->slot_wanted))
+            some |= group_bit(i);
+    return some;
+}
+
+/* How many turns have to do with what is left: this one, and those of other loops that have
+ * something to do, too. */
+static int count_sharing_turns(const struct plan *p)
+{
+    const struct engine *e = p->l->e;
+    size_t i;
+    int n = 1;
+
+    for (i = 0; i < e->nloops; i++)
+        n += &e->loops[i] != p->l && !e->loops[i].plan && loop_count_commands(&e->loops[i]);
+    return n;
+}
+
+static int share(int n, int parts)
+{
+    return n / parts + (n % parts != 0);
+}
+
+/* Whether all that can begin of a group is this turn's: only then does what it claims beyond that
+ * have to wait. */
+static bool starts_all(const struct engine *e, size_t group, int own, int left)
+{
+    size_t i;
+
+    for (i = 0; i < e->nloops; i++)
+        if (e->loops[i].plan && group < e->loops[i].plan->capacity.n &&
+            e->loops[i].plan->capacity.groups[group].can_start)
+            return false;
+    return own == left;
+}
+
+/* A function may be added while the turn is under way. */
+static const char *const *copy_lanes(struct plan *p, const struct lane_group *g)
+{
+    const char **lanes = arena_alloc(&p->texts, (g->nlanes + 1) * sizeof(*lanes));
+    size_t i;
+
+    for (i = 0; i < g->nlanes; i++)
+        lanes[i] = g->lanes[i];
+    return lanes;
+}
+
+void plan_capacity(struct plan *p)
+{
+    struct engine *e = p->l->e;
+    struct capacity left = capacity_left(e);
+    int parts = count_sharing_turns(p);
+    size_t i;
+
+    p->capacity =
+        (struct capacity){.groups = arena_alloc(&p->texts, (left.n + 1) * sizeof(*left.groups)),
+                          .n = left.n,
+                          .slots = share(left.slots, parts)};
+    for (i = 0; i < left.n; i++) {
+        const struct lane_group *from = &left.groups[i];
+        struct lane_group *g = &p->capacity.groups[i];
+
+        *g = *from;
+        g->can_start = share(from->can_start, parts);
+        g->can_queue =
+            starts_all(e, i, g->can_start, from->can_start) ? share(from->can_queue, parts) : 0;
+        g->lanes = copy_lanes(p, from);
+    }
+}

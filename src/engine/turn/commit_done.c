@@ -1,0 +1,269 @@
+/* commit_done.c - after the commit of a turn: what was settled is forgotten, submitters are told,
+ * and what was claimed or adopted is handed out. Not before: nothing of it was true until then. */
+#include "engine/turn/plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define READOPT_PAUSE 10000 /* µs until what another turn was at is looked for again */
+
+/* Its outcome was refused. Perhaps the lease only ran out while it waited for this turn: then the
+ * next one takes it back, and settles it with what is known. */
+static void mark_refused_lost(struct engine *e, struct plan *p)
+{
+    size_t i;
+
+    pthread_mutex_lock(&e->heartbeat.lock);
+    for (i = 0; i < p->refused.n; i++) {
+        struct leased_job *h = leased_job_get(e, p->refused.at[i].execution);
+
+        if (h && h->attempt == p->refused.at[i].attempt) /* else this turn claimed the next one */
+            h->lost = true;
+    }
+    pthread_mutex_unlock(&e->heartbeat.lock);
+    if (e->stopping)
+        forget_lost_jobs(e, NULL);
+    else if (p->refused.n)
+        e->adopt = true;
+}
+
+/* Nobody takes its outcome. If it was lost before, this turn has tried to take it back. */
+static void add_refused(struct plan *p, const struct leased_job *h)
+{
+    if (!h->lost || !p->adopt)
+        *vec_add(&p->refused) = (struct attempt_ref){h->execution, h->attempt};
+}
+
+static void finish_settle(struct engine *e, struct leased_job *h, int status)
+{
+    env_point(e->env, "engine:settled");
+    metrics_count_outcome(h, &h->outcome);
+    dispatch_settled(e->dispatch, h->execution, h->attempt);
+    if (e->on_end)
+        e->on_end(e->on_end_arg, h->execution, status, &h->outcome);
+    leased_job_remove(e, h);
+}
+
+static void finish_settles(struct engine *e, struct plan *p)
+{
+    struct loop *l = p->l;
+    size_t i, kept = 0;
+
+    for (i = 0; i < p->nsettles; i++) {
+        struct leased_job *h = l->ended.at[i];
+        const struct settlement *s = &p->settles[i];
+
+        h->settling = false;
+        if (h->dropped) {
+            leased_job_free(h);
+        } else if (s->lease.rc == -E_BUSY) {
+            h->times_locked++;
+            l->ended.at[kept++] = h;
+        } else if (s->lease.rc) {
+            add_refused(p, h);
+        } else {
+            finish_settle(e, h, s->status);
+        }
+    }
+    drop_between(&l->ended, kept, p->nsettles);
+}
+
+/* From now on its queue is ours: for another try, and for what comes to be below it. */
+static void serve_foreground_tree(struct engine *e, const struct submission *s)
+{
+    char name[QUEUE_FOREGROUND_SIZE];
+
+    stop_serving_dead_trees(e);
+    *vec_add(&e->queues) = mem_strdup(queue_foreground(s->id, name));
+    e->own_queues = e->queues.n;
+    e->foreground_root = s->id;
+}
+
+static void finish_submits(struct engine *e, struct plan *p)
+{
+    struct loop *l = p->l;
+    size_t i, kept = 0;
+
+    for (i = 0; i < p->nsubmits; i++) {
+        struct pending_submit *s = l->submits.at[i];
+
+        if (p->submissions[i].rc == -E_BUSY) { /* its parent's tree is locked by others */
+            s->times_locked++;
+            l->submits.at[kept++] = s;
+            continue;
+        }
+        if (e->o.foreground && !p->submissions[i].rc && !p->submissions[i].existed)
+            serve_foreground_tree(e, &p->submissions[i]);
+        if (s->done)
+            s->done(s->arg, &p->submissions[i]);
+        free(s);
+    }
+    drop_between(&l->submits, kept, p->nsubmits);
+}
+
+/* It is told under the next epoch then. */
+static bool is_to_be_readopted(const struct engine *e, int64_t execution, int attempt)
+{
+    const struct leased_job *h = leased_job_get(e, execution);
+
+    return h && h->attempt == attempt && h->ended;
+}
+
+/* Under a new epoch a log begins at its beginning: if that is stored already, what was refused now
+ * is missing from its end. */
+static bool is_log_kept(const struct engine *e, const struct plan *p, size_t nth, size_t kept)
+{
+    const struct pending_log *logs = p->l->logs.at, *g = &logs[nth];
+    bool whole = !g->offset;
+    size_t i;
+
+    if (!p->logs[nth].lease.rc || !is_to_be_readopted(e, g->execution, g->attempt))
+        return false;
+    for (i = 0; !whole && i < kept; i++)
+        whole = logs[i].execution == g->execution;
+    return whole;
+}
+
+static void drop_logs(struct engine *e, const struct plan *p)
+{
+    struct loop *l = p->l;
+    size_t i, kept = 0;
+
+    for (i = 0; i < p->nlogs; i++) {
+        if (is_log_kept(e, p, i, kept)) {
+            l->logs.at[kept++] = l->logs.at[i];
+            continue;
+        }
+        if (e->on_log && !p->logs[i].lease.rc)
+            e->on_log(e->on_log_arg, l->logs.at[i].execution);
+        free(l->logs.at[i].bytes);
+    }
+    drop_between(&l->logs, kept, p->nlogs);
+}
+
+static void drop_starts(struct engine *e, const struct plan *p)
+{
+    struct loop *l = p->l;
+    size_t i, kept = 0;
+
+    for (i = 0; i < p->nstarts; i++) {
+        const struct pending_start *s = &l->starts.at[i];
+
+        if (p->starts[i].lease.rc == -E_BUSY ||
+            (p->starts[i].lease.rc && is_to_be_readopted(e, s->execution, s->attempt)))
+            l->starts.at[kept++] = *s;
+    }
+    drop_between(&l->starts, kept, p->nstarts);
+    l->starts_due = l->starts.n ? engine_now(e) + (kept ? 20000 : 0) : 0;
+}
+
+/* Nobody has taken it, but another turn was at it when this one looked, a heartbeat on its way
+ * perhaps: then it is waited for, for as long as a lease lasts. */
+static bool may_readopt(struct engine *e, const struct plan *p, struct leased_job *h)
+{
+    int64_t now = engine_now(e);
+    size_t i;
+
+    if (!p)
+        return false;
+    for (i = 0; i < p->lost.n; i++)
+        if (p->lost.at[i].execution == h->execution && p->lost.at[i].epoch == h->epoch)
+            break;
+    if (i < p->lost.n && p->lost.at[i].rc != -E_BUSY)
+        return false;
+    if (!h->readopt_until)
+        h->readopt_until = now + e->o.lease;
+    return now < h->readopt_until;
+}
+
+/* Those that were lost and that this turn did not get back are another's now: nothing of them is
+ * touched. */
+void forget_lost_jobs(struct engine *e, const struct plan *p)
+{
+    size_t i;
+
+    for (i = 0; i < e->leased_jobs.cap; i++) {
+        struct leased_job *h = e->leased_jobs.keys[i] ? e->leased_jobs.values[i] : NULL;
+
+        if (!h || !h->lost || h->settling)
+            continue;
+        if (may_readopt(e, p, h)) {
+            e->adopt = true;
+            e->adopt_at = engine_now(e) + READOPT_PAUSE;
+            continue;
+        }
+        if (h->ended)
+            e->refused_outcomes++;
+        else
+            e->leases_lost++;
+        dispatch_forget(e->dispatch, h->execution, h->attempt);
+        leased_job_drop(e, h);
+        i = (size_t)-1; /* removing moves others about */
+    }
+}
+
+/* What was claimed may have been ours before, settled by a turn that has not been answered yet:
+ * that comes first. Nobody waits in a circle: the settles of this turn are answered. */
+static void finish_earlier_settles(struct engine *e, const struct plan *p)
+{
+    size_t i;
+
+    for (i = 0; i < p->claimed.n; i++) {
+        const struct leased_job *h = leased_job_get(e, p->claimed.at[i]->id);
+
+        if (h && h->settling)
+            turn_finish(loop_of(e, h->root));
+    }
+}
+
+static void start_claimed(struct engine *e, struct plan *p)
+{
+    size_t i;
+
+    if (e->closing) { /* nothing is begun any more: others find it */
+        e->left_work |= p->adopted.n || p->claimed.n;
+        return;
+    }
+    for (i = 0; i < p->adopted.n; i++) {
+        e->adoptions++;
+        engine_start_job(e, p->adopted.at[i], true, p->claimed_at);
+    }
+    for (i = 0; i < p->claimed.n; i++)
+        engine_start_job(e, p->claimed.at[i], false, p->claimed_at);
+}
+
+/* What another turn holds it may well leave as it is, or be undone with its holder, and nobody says
+ * so then. */
+static void poll_skipped_later(struct engine *e, const struct plan *p)
+{
+    if (p->skipped_locked)
+        e->poll_lanes_at = engine_now(e) + back_off(e->skipped_locked++, 10000, 1000000);
+    else if (p->lanes_polled)
+        e->skipped_locked = 0;
+}
+
+void plan_commit_done(struct engine *e, struct plan *p)
+{
+    unsigned woke = store_last_wake(p->l->store);
+
+    env_point(e->env, "engine:committed");
+    finish_settles(e, p);
+    drop_logs(e, p);
+    drop_starts(e, p);
+    e->lanes_to_poll |= p->lanes_polled & ~p->lanes_done;
+    poll_skipped_later(e, p);
+    e->slot_wanted = p->slot_wanted;
+    if (woke & WAKE_JOBS)
+        e->lanes_to_poll = UINT64_MAX;
+    if (woke & WAKE_TIMERS)
+        e->next_due_unknown = true;
+    finish_earlier_settles(e, p);
+    start_claimed(e, p);
+    finish_submits(e, p); /* not before: what was pushed has its texts from them */
+    if (p->adopt) {
+        e->adopt = p->more_orphans;
+        if (!p->more_orphans)
+            forget_lost_jobs(e, p);
+    }
+    mark_refused_lost(e, p);
+}

@@ -1,0 +1,207 @@
+/* schedule.c - when the loops make their turns, and what follows one that failed (bisect_turn.c).
+ */
+#include "engine/turn/plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define WAIT_AFTER_TIMES_LOCKED 3  /* a tree that was locked so often is waited for, alone */
+#define COMMANDS_ENOUGH         32 /* commands for a turn beside another one */
+
+/* ---- when ---- */
+
+static bool has_commands(const struct loop *l, int64_t now)
+{
+    return l->ended.n || l->submits.n || l->logs.n || (l->starts_due && l->starts_due <= now);
+}
+
+/* Something is to be done that it can do. */
+static bool has_work(const struct loop *l)
+{
+    struct engine *e = l->e;
+    int64_t now = engine_now(e);
+
+    if (l->plan || l->retry_at > now)
+        return false;
+    return has_commands(l, now) ||
+           (!e->stopping && ((e->adopt && e->adopt_at <= now && loop_may_adopt(l)) ||
+                             (e->lanes_to_poll && loop_may_claim(l) &&
+                              (e->lanes_to_poll & groups_with_capacity(e)))));
+}
+
+static bool is_any_under_way(const struct engine *e)
+{
+    size_t i;
+
+    for (i = 0; i < e->nloops; i++)
+        if (e->loops[i].plan)
+            return true;
+    return false;
+}
+
+/* Beside another turn one is worth its commit only for many commands; few wait until that one has
+ * ended, as they would if there were one loop, and so come in larger sets. */
+static bool is_needed(const struct loop *l)
+{
+    return has_work(l) && (l->has_waited || !l->threaded ||
+                           loop_count_commands(l) >= COMMANDS_ENOUGH || !is_any_under_way(l->e));
+}
+
+bool turn_is_needed(struct engine *e)
+{
+    size_t i;
+
+    for (i = 0; i < e->nloops; i++)
+        if (is_needed(&e->loops[i]))
+            return true;
+    return false;
+}
+
+/* ---- one turn ---- */
+
+static struct plan *begin_turn(struct loop *l, struct turn_options m)
+{
+    struct plan *p = mem_alloc(sizeof(*p));
+
+    env_point(l->e->env, "engine:turn");
+    plan_make(l, p, m);
+    l->has_waited = false;
+    return l->plan = p;
+}
+
+/* Those who have waited for a turn have done so for long enough. */
+static void mark_waiting_loops(struct engine *e)
+{
+    size_t i;
+
+    for (i = 0; i < e->nloops; i++)
+        e->loops[i].has_waited |= has_work(&e->loops[i]);
+}
+
+/* What came of it is `rc`, which is returned. */
+static int end_turn(struct loop *l, int rc, const struct err *err)
+{
+    struct plan *p = l->plan;
+    size_t i;
+
+    if (rc)
+        plan_commit_failed(l->e, p);
+    else
+        plan_commit_done(l->e, p);
+    for (i = 0; rc == -E_COMMIT_UNKNOWN && i < p->nsubmits; i++)
+        refuse_submission(l, err); /* they may be stored: never is the opposite said */
+    l->plan = NULL;                /* not before what it claimed is counted by the dispatcher */
+    mark_waiting_loops(l->e);
+    plan_release(p);
+    free(p);
+    return rc;
+}
+
+int turn_run(struct loop *l, struct turn_options m, struct err *err)
+{
+    int rc = plan_execute(begin_turn(l, m), err);
+
+    return end_turn(l, rc, err);
+}
+
+/* ---- after it ---- */
+
+static struct turn_options choose_turn_options(const struct loop *l)
+{
+    if ((l->ended.n && l->ended.at[0]->times_locked >= WAIT_AFTER_TIMES_LOCKED) ||
+        (l->submits.n && l->submits.at[0]->times_locked >= WAIT_AFTER_TIMES_LOCKED))
+        return (struct turn_options){.batch = 1, .wait_for_locks = true};
+    return (struct turn_options){.batch = TURN_MAX};
+}
+
+/* What was waited for in vain comes back to that after some more turns. */
+static void requeue_first(struct loop *l)
+{
+    if (l->ended.n) {
+        struct leased_job *h = l->ended.at[0];
+
+        drop_first(&l->ended);
+        *vec_add(&l->ended) = h;
+        h->times_locked = 0;
+    }
+    if (l->submits.n)
+        l->submits.at[0]->times_locked = 0;
+}
+
+/* After a turn that ended with `rc`: an error is one that this engine can't go on with. */
+static int handle_turn_result(struct loop *l, struct turn_options m, int rc, struct err *err)
+{
+    struct engine *e = l->e;
+
+    if (rc && !m.wait_for_locks && !is_not_row_fault(rc))
+        rc = bisect_turn(l, m.batch, rc, err);
+    e->left_work |= rc == -E_COMMIT_UNKNOWN; /* perhaps: then others find it by our file */
+    if (!rc) {
+        l->failures = 0;
+        l->retry_at = 0;
+        return 0;
+    }
+    if (m.wait_for_locks &&
+        (rc == -E_BUSY || !is_not_row_fault(rc))) { /* in another turn it is narrowed down */
+        requeue_first(l);
+        return 0;
+    }
+    l->retry_at = engine_now(e) + back_off(l->failures++, 10000, 1000000);
+    engine_note(e, err->msg);
+    return is_transient(rc) ? 0 : rc;
+}
+
+int turns_start(struct engine *e, struct err *err)
+{
+    size_t i;
+    int rc = 0;
+
+    for (i = 0; !rc && i < e->nloops; i++) {
+        struct loop *l = &e->loops[i];
+        struct turn_options m = choose_turn_options(l);
+
+        if (!is_needed(l))
+            continue;
+        if (l->threaded) {
+            begin_turn(l, m);
+            loop_start_turn(l);
+        } else {
+            rc = handle_turn_result(l, m, turn_run(l, m, err), err);
+        }
+    }
+    return rc;
+}
+
+static int handle_ended_turn(struct loop *l, struct err *err)
+{
+    struct turn_options m = l->plan->turn_options;
+
+    *err = l->err;
+    return handle_turn_result(l, m, end_turn(l, l->rc, err), err);
+}
+
+void turn_finish(struct loop *l)
+{
+    struct err err = ERR_INIT;
+
+    if (!l->plan)
+        return;
+    loop_wait_turn(l);
+    if (handle_ended_turn(l, &err))
+        l->e->failure = err;
+}
+
+int turns_finish(struct engine *e, struct err *err)
+{
+    size_t i;
+    int rc = 0;
+
+    for (i = 0; !rc && i < e->nloops; i++)
+        if (e->loops[i].plan && loop_poll_turn(&e->loops[i]))
+            rc = handle_ended_turn(&e->loops[i], err);
+    if (!rc && e->failure.code) {
+        *err = e->failure;
+        rc = -(int)err->code;
+    }
+    return rc;
+}

@@ -1,0 +1,216 @@
+/* threads.c - the loops of an engine, see engine_internal.h. Usually there is one, which makes its
+ * turns on the engine's own thread. On a server there may be several at once: each then has a
+ * thread and a connection of its own, on which a turn that the engine has planned is done; what
+ * came of it the engine's thread answers again. So everything that an engine knows belongs to one
+ * thread still. */
+#include "engine/turn/plan.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#define CLOSE_PATIENCE 2000000LL /* µs */
+
+struct loop *loop_of(const struct engine *e, int64_t root)
+{
+    return &e->loops[e->threads.n ? 1 + (uint64_t)root % e->threads.n : 0];
+}
+
+size_t loop_count_commands(const struct loop *l)
+{
+    return l->ended.n + l->submits.n;
+}
+
+bool loop_may_claim(const struct loop *l)
+{
+    return l->threaded || !l->e->threads.n;
+}
+
+bool loop_may_adopt(const struct loop *l)
+{
+    return !l->threaded;
+}
+
+bool loops_are_idle(const struct engine *e)
+{
+    size_t i;
+
+    for (i = 0; i < e->nloops; i++) {
+        const struct loop *l = &e->loops[i];
+
+        if (l->plan || l->ended.n || l->submits.n || l->logs.n || l->starts.n)
+            return false;
+    }
+    return true;
+}
+
+void loops_set_patience(struct engine *e, int64_t us)
+{
+    size_t i;
+
+    for (i = 0; i < e->nloops; i++)
+        if (e->loops[i].store)
+            store_set_patience(e->loops[i].store, us);
+}
+
+/* ---- threads ---- */
+
+static void *loop_thread_main(void *arg)
+{
+    struct loop *l = arg;
+    struct loop_threads *t = &l->e->threads;
+    uint64_t one = 1;
+
+    pthread_mutex_lock(&t->lock);
+    for (;;) {
+        while (!l->has_turn && !t->closing)
+            pthread_cond_wait(&l->wakeup, &t->lock);
+        if (!l->has_turn)
+            break;
+        pthread_mutex_unlock(&t->lock);
+        l->err.code = E_NONE;
+        l->rc = plan_execute(l->plan, &l->err);
+        pthread_mutex_lock(&t->lock);
+        l->has_turn = false;
+        l->done = true;
+        pthread_cond_signal(&t->ended);
+        if (write(t->fd, &one, sizeof(one)) < 0)
+            continue; /* it is readable already */
+    }
+    pthread_mutex_unlock(&t->lock);
+    return NULL;
+}
+
+void loop_start_turn(struct loop *l)
+{
+    struct loop_threads *t = &l->e->threads;
+
+    pthread_mutex_lock(&t->lock);
+    l->has_turn = true;
+    pthread_cond_signal(&l->wakeup);
+    pthread_mutex_unlock(&t->lock);
+}
+
+bool loop_poll_turn(struct loop *l)
+{
+    struct loop_threads *t = &l->e->threads;
+    bool done;
+
+    pthread_mutex_lock(&t->lock);
+    done = l->done;
+    l->done = false;
+    pthread_mutex_unlock(&t->lock);
+    return done;
+}
+
+void loop_wait_turn(struct loop *l)
+{
+    struct loop_threads *t = &l->e->threads;
+
+    pthread_mutex_lock(&t->lock);
+    while (!l->done)
+        pthread_cond_wait(&t->ended, &t->lock);
+    l->done = false;
+    pthread_mutex_unlock(&t->lock);
+}
+
+/* ---- opening and closing ---- */
+
+static int start_loop(struct loop *l, struct err *err)
+{
+    struct engine *e = l->e;
+    struct store_options options = {
+        .env = e->env, .no_migrate = true, .patience = e->o.host_grace / 4};
+    sigset_t all, before;
+    int rc;
+
+    if ((rc = store_open(e->o.url, e->o.tenant, &options, &l->store, err)))
+        return rc;
+    pthread_cond_init(&l->wakeup, NULL);
+    sigfillset(&all); /* signals are for the threads of whoever embeds us */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    l->threaded = !pthread_create(&l->thread, NULL, loop_thread_main, l);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (l->threaded)
+        return 0;
+    pthread_cond_destroy(&l->wakeup);
+    return err_set(err, E_UNAVAILABLE, "can't start the thread of a loop");
+}
+
+int loops_open(struct engine *e, struct err *err)
+{
+    struct loop_threads *t = &e->threads;
+    size_t i, n = e->o.loops > 1 && !e->o.foreground ? (size_t)e->o.loops : 0;
+    int rc = 0;
+
+    if (n && !e->server)
+        return err_set(err, E_INVALID,
+                       "%zu loops can't work on SQLite, which has one writer at a time: leave "
+                       "worker.loops at 1, or use PostgreSQL",
+                       n);
+    pthread_mutex_init(&t->lock, NULL);
+    pthread_cond_init(&t->ended, NULL);
+    e->loops = mem_zalloc((n + 1) * sizeof(*e->loops));
+    e->nloops = n + 1;
+    for (i = 0; i < e->nloops; i++)
+        e->loops[i].e = e;
+    e->loops[0].store = e->store;
+    t->n = n;
+    e->submit_to = n ? 1 : 0;
+    if (n && (t->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) < 0)
+        return err_set(err, E_UNAVAILABLE, "no descriptor is left for loops");
+    for (i = 1; !rc && i < e->nloops; i++)
+        rc = start_loop(&e->loops[i], err);
+    return rc;
+}
+
+/* Nobody begins anything any more: what the turns under way have claimed is found by others. */
+void loops_close(struct engine *e)
+{
+    size_t i;
+
+    if (!e->loops)
+        return;
+    loops_set_patience(e, CLOSE_PATIENCE);
+    for (i = 0; i < e->nloops; i++)
+        turn_finish(&e->loops[i]);
+    pthread_mutex_lock(&e->threads.lock);
+    e->threads.closing = true;
+    for (i = 0; i < e->nloops; i++)
+        if (e->loops[i].threaded)
+            pthread_cond_signal(&e->loops[i].wakeup);
+    pthread_mutex_unlock(&e->threads.lock);
+    for (i = 0; i < e->nloops; i++)
+        if (e->loops[i].threaded) {
+            pthread_join(e->loops[i].thread, NULL);
+            pthread_cond_destroy(&e->loops[i].wakeup);
+        }
+}
+
+void loops_release(struct engine *e)
+{
+    size_t i, k;
+
+    for (i = 0; i < e->nloops; i++) {
+        struct loop *l = &e->loops[i];
+
+        for (k = 0; k < l->logs.n; k++)
+            free(l->logs.at[k].bytes);
+        vec_release(&l->ended);
+        vec_release(&l->starts);
+        vec_release(&l->logs);
+        vec_release(&l->submits);
+        if (i)
+            store_close(&l->store);
+    }
+    if (e->loops) {
+        pthread_mutex_destroy(&e->threads.lock);
+        pthread_cond_destroy(&e->threads.ended);
+    }
+    if (e->threads.fd >= 0)
+        close(e->threads.fd);
+    vec_release(&e->capacity);
+    free(e->loops);
+}

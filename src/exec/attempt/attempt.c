@@ -1,0 +1,286 @@
+/* attempt.c - folders, locks and records of attempts, see attempt.h. */
+#include "exec/attempt/attempt.h"
+
+#include "base/env.h"
+#include "base/text.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define DIR_FLAGS   (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+#define TOMBSTONE   "tombstone"
+#define LEASE_TRIES 500  /* to lock the lease: */
+#define LEASE_PAUSE 1000 /* µs in between; half a second, where usually nobody is */
+
+char *attempt_name(int64_t execution, int attempt, char *out)
+{
+    snprintf(out, ATTEMPT_NAME_SIZE, "%" PRId64 ".%d", execution, attempt);
+    return out;
+}
+
+bool attempt_parse_name(const char *name, int64_t *execution, int *attempt)
+{
+    char canonical[ATTEMPT_NAME_SIZE];
+    char *dot = NULL;
+    long long e;
+    long n;
+
+    if (*name < '1' || *name > '9')
+        return false;
+    e = strtoll(name, &dot, 10);
+    if (*dot != '.')
+        return false;
+    n = strtol(dot + 1, NULL, 10);
+    if (n < 1 || n > INT32_MAX)
+        return false;
+    /* Only the one way to write it: whatever else is not ours. */
+    if (strcmp(attempt_name(e, (int)n, canonical), name) != 0)
+        return false;
+    *execution = e;
+    *attempt = (int)n;
+    return true;
+}
+
+int attempt_make_folder(int dir, int64_t execution, int attempt)
+{
+    char name[ATTEMPT_NAME_SIZE];
+
+    if (mkdirat(dir, attempt_name(execution, attempt, name), 0700))
+        return -1;
+    return openat(dir, name, DIR_FLAGS);
+}
+
+int attempt_open_folder(int dir, int64_t execution, int attempt)
+{
+    char name[ATTEMPT_NAME_SIZE];
+
+    return openat(dir, attempt_name(execution, attempt, name), DIR_FLAGS);
+}
+
+/* --- locks --------------------------------------------------------------------------------------
+ *
+ * Of the open file description, like those of flock(2), but others can look whether one is held
+ * without taking it for a moment, which would look like a shim to a third. */
+
+int attempt_lock(int at, const char *name, bool wait)
+{
+    struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    int fd, rc, saved;
+
+    fd = openat(at, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return -1;
+    do {
+        rc = fcntl(fd, wait ? F_OFD_SETLKW : F_OFD_SETLK, &all);
+    } while (rc && errno == EINTR);
+    if (!rc)
+        return fd;
+    saved = errno == EACCES ? EAGAIN : errno;
+    close(fd);
+    errno = saved;
+    return -1;
+}
+
+bool attempt_is_locked(int at, const char *name)
+{
+    struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    int fd = openat(at, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    bool locked;
+
+    if (fd < 0)
+        return false;
+    locked = fcntl(fd, F_OFD_GETLK, &all) == 0 && all.l_type != F_UNLCK;
+    close(fd);
+    return locked;
+}
+
+/* One byte of the exclusive lock becomes a shared one. Whoever wants the lock is kept out as
+ * before; whoever looks at this byte alone sees the difference. */
+#define END_KNOWN_BYTE 1
+
+void attempt_mark_end_known(int lock)
+{
+    struct flock mark = {
+        .l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = END_KNOWN_BYTE, .l_len = 1};
+
+    (void)fcntl(lock, F_OFD_SETLK, &mark); /* without it the shim may be killed as unresponsive */
+}
+
+bool attempt_is_end_known(int at)
+{
+    struct flock mark = {
+        .l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = END_KNOWN_BYTE, .l_len = 1};
+    int fd = openat(at, ATTEMPT_LOCK, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    bool shared;
+
+    if (fd < 0)
+        return false;
+    shared = fcntl(fd, F_OFD_GETLK, &mark) == 0 && mark.l_type == F_UNLCK;
+    close(fd);
+    return shared && attempt_is_locked(at, ATTEMPT_LOCK) && !attempt_is_locked(at, ATTEMPT_TREE);
+}
+
+bool attempt_is_folder_removed(int at)
+{
+    struct stat st;
+
+    return fstat(at, &st) == 0 && st.st_nlink == 0;
+}
+
+int attempt_write_tombstone(int at)
+{
+    int fd = openat(at, TOMBSTONE, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+    return fd < 0 ? -1 : close(fd);
+}
+
+bool attempt_has_tombstone(int at)
+{
+    return faccessat(at, TOMBSTONE, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* --- removal ------------------------------------------------------------------------------------
+ */
+
+#define DEPTH_MAX 200 /* of folders below one another; a handle is open for each */
+
+static int remove_tree(int at, const char *name, int depth);
+
+/* Empties a folder and closes its handle. */
+static int empty_folder(int fd, int depth)
+{
+    DIR *d = fdopendir(fd);
+    struct dirent *e;
+    int rc = 0;
+
+    if (!d) {
+        close(fd);
+        return -1;
+    }
+    while ((e = readdir(d)) != NULL) {
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+            continue;
+        if (e->d_type != DT_DIR && unlinkat(fd, e->d_name, 0) == 0)
+            continue;
+        if (remove_tree(fd, e->d_name, depth + 1) && errno != ENOENT)
+            rc = -1;
+    }
+    closedir(d);
+    return rc;
+}
+
+static int remove_tree(int at, const char *name, int depth)
+{
+    int fd;
+
+    if (depth > DEPTH_MAX) {
+        errno = ELOOP;
+        return -1;
+    }
+    fd = openat(at, name, DIR_FLAGS);
+    if (fd < 0 && errno == EACCES) { /* a task may have taken its own folder's rights away */
+        if (fchmodat(at, name, 0700, 0) == 0)
+            fd = openat(at, name, DIR_FLAGS);
+    }
+    if (fd < 0)
+        return errno == ENOTDIR || errno == ELOOP ? unlinkat(at, name, 0) : -1;
+    if (faccessat(at, name, W_OK | X_OK, 0) && fchmod(fd, 0700)) {
+        close(fd);
+        return -1;
+    }
+    if (empty_folder(fd, depth))
+        return -1;
+    return unlinkat(at, name, AT_REMOVEDIR);
+}
+
+int attempt_remove_folder(int dir, const char *name)
+{
+    return remove_tree(dir, name, 0);
+}
+
+/* --- epoch and control --------------------------------------------------------------------------
+ */
+
+int64_t attempt_epoch(int at)
+{
+    struct attempt_shim s;
+    struct attempt_lease l;
+    int64_t highest = 0;
+
+    if (record_read(at, &RECORD_SHIM, &s) == 1)
+        highest = s.epoch;
+    if (record_read(at, &RECORD_LEASE, &l) == 1 && l.epoch > highest)
+        highest = l.epoch;
+    return highest;
+}
+
+int attempt_lock_lease(int at)
+{
+    int fd = openat(at, ".", DIR_FLAGS), tries;
+
+    for (tries = 0; fd >= 0 && flock(fd, LOCK_EX | LOCK_NB); tries++) {
+        if (errno != EWOULDBLOCK || tries == LEASE_TRIES) { /* stopped in there, perhaps */
+            close(fd);
+            return -1;
+        }
+        clock_sleep_us(LEASE_PAUSE);
+    }
+    return fd;
+}
+
+int attempt_begin_lease(int at, const struct attempt_lease *l)
+{
+    int lock = attempt_lock_lease(at), rc = 0, saved;
+    struct attempt_lease old;
+
+    if (lock < 0)
+        return -1;
+    if (record_read(at, &RECORD_LEASE, &old) != 1)
+        rc = record_write(at, &RECORD_LEASE, l);
+    saved = errno;
+    close(lock);
+    errno = saved;
+    return rc;
+}
+
+int attempt_renew(int at, const struct attempt_lease *l, struct err *err)
+{
+    int lock = attempt_lock_lease(at), rc = 0;
+
+    if (lock < 0)
+        return err_set(err, E_UNAVAILABLE, "the attempt's lease can't be locked: %s",
+                       strerror(errno));
+    if (attempt_epoch(at) > l->epoch)
+        rc = err_set(err, E_LEASE_LOST, "another worker has taken this attempt over");
+    else if (record_write(at, &RECORD_LEASE, l))
+        rc = err_set(err, E_UNAVAILABLE, "the attempt's lease file can't be written: %s",
+                     strerror(errno));
+    close(lock);
+    return rc;
+}
+
+int attempt_send_command(int at, const struct attempt_control *c)
+{
+    char bytes[RECORD_MAX];
+    size_t len = record_encode(&RECORD_CONTROL, c, bytes);
+    struct stat st;
+    int rc = -1, fd = openat(at, ATTEMPT_CONTROL, O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+
+    if (fd < 0)
+        return -1;
+    /* A plain file would take the words and nobody would ever read them. */
+    if (fstat(fd, &st) == 0 && !S_ISFIFO(st.st_mode))
+        errno = ENXIO;
+    else if (write(fd, bytes, len) == (ssize_t)len)
+        rc = 0;
+    close(fd);
+    return rc;
+}

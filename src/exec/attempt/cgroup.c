@@ -1,0 +1,154 @@
+/* cgroup.c - a cgroup of version 2 for each attempt, where we may make one: one write ends
+ * all that is in it, and nothing in it can leave. Controllers are used if whoever set up the
+ * machine gave them to us; none are switched on. Without cgroups everything works with less force.
+ */
+#include "exec/attempt/attempt.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define CGROUP_ROOT "/sys/fs/cgroup"
+
+/* Where version 2 is mounted: alone, or beside version 1. Who wants none of it says
+ * PAWL_CGROUPS=off. */
+static const char *find_cgroup_mount(void)
+{
+    const char *wanted = getenv("PAWL_CGROUPS");
+
+    if (wanted && strcmp(wanted, "off") == 0)
+        return NULL;
+    if (access(CGROUP_ROOT "/cgroup.controllers", F_OK) == 0)
+        return CGROUP_ROOT;
+    if (access(CGROUP_ROOT "/unified/cgroup.controllers", F_OK) == 0)
+        return CGROUP_ROOT "/unified";
+    return NULL;
+}
+
+void cgroup_find(char out[CGROUP_PATH_SIZE])
+{
+    const char *root = find_cgroup_mount();
+    char line[CGROUP_PATH_SIZE];
+    FILE *f;
+    int n = -1;
+
+    out[0] = '\0';
+    f = root ? fopen("/proc/self/cgroup", "re") : NULL;
+    if (!f)
+        return;
+    while (n < 0 && fgets(line, sizeof(line), f)) {
+        char *nl = strchr(line, '\n');
+
+        if (!nl || strncmp(line, "0::/", 4) != 0)
+            continue;
+        *nl = '\0';
+        n = snprintf(out, CGROUP_PATH_SIZE, "%s%s", root,
+                     strcmp(line, "0::/") == 0 ? "" : line + 3);
+    }
+    fclose(f);
+    /* Room for the name of a cgroup below; and the right to make one and to move into it. */
+    if (n < 0 || n > CGROUP_PATH_SIZE - 80 || access(out, W_OK | X_OK))
+        out[0] = '\0';
+}
+
+int cgroup_make(const char *path)
+{
+    int fd;
+
+    if (mkdir(path, 0755))
+        return -1;
+    fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    /* Before Linux 5.14 there is no cgroup.kill, and then it is of no use to us. */
+    if (fd >= 0 && faccessat(fd, "cgroup.kill", W_OK, 0) == 0)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    rmdir(path);
+    return -1;
+}
+
+static bool write_cgroup_file(int dir, const char *file, const char *text)
+{
+    int fd = openat(dir, file, O_WRONLY | O_CLOEXEC);
+    bool good;
+
+    if (fd < 0)
+        return false;
+    good = write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+    close(fd);
+    return good;
+}
+
+bool cgroup_limit(int cgroup, const char *file, int64_t value)
+{
+    char text[24];
+
+    snprintf(text, sizeof(text), "%" PRId64, value);
+    return write_cgroup_file(cgroup, file, text);
+}
+
+/* The path comes from a file: whatever it says, we stay among cgroups, and our own ones. */
+static bool is_own_cgroup(const char *path)
+{
+    return strncmp(path, CGROUP_ROOT "/", sizeof(CGROUP_ROOT)) == 0 && !strstr(path, "/../") &&
+           strstr(path, "/pawl-");
+}
+
+static int open_cgroup(const char *path)
+{
+    return is_own_cgroup(path) ? open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+}
+
+bool cgroup_kill(const char *path)
+{
+    int dir = open_cgroup(path);
+    bool good;
+
+    if (dir < 0)
+        return false;
+    good = write_cgroup_file(dir, "cgroup.kill", "1");
+    close(dir);
+    return good;
+}
+
+/* Those that the task made go first. */
+static void remove_inner(int fd)
+{
+    DIR *d = fdopendir(fd);
+    struct dirent *e;
+
+    if (!d) {
+        close(fd);
+        return;
+    }
+    while ((e = readdir(d)) != NULL) {
+        if (e->d_type != DT_DIR || e->d_name[0] == '.')
+            continue;
+        if (unlinkat(fd, e->d_name, AT_REMOVEDIR) && errno == EBUSY) {
+            int inner = openat(fd, e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+            if (inner >= 0)
+                remove_inner(inner);
+            unlinkat(fd, e->d_name, AT_REMOVEDIR);
+        }
+    }
+    closedir(d);
+}
+
+void cgroup_remove(const char *path)
+{
+    int fd;
+
+    if (!is_own_cgroup(path) || rmdir(path) == 0 || errno != EBUSY)
+        return;
+    fd = open_cgroup(path);
+    if (fd >= 0)
+        remove_inner(fd);
+    rmdir(path);
+}

@@ -1,0 +1,168 @@
+/* folders.c - what is done with all the attempts of a folder, see attempt.h. */
+#include "base/env.h"
+#include "exec/attempt/attempt.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <unistd.h>
+
+#define POLL_PAUSE 10000 /* µs */
+
+int attempt_each(const char *dir,
+                 int (*each)(void *arg, int64_t execution, int attempt, bool locked), void *arg,
+                 struct err *err)
+{
+    DIR *d = opendir(dir);
+    struct dirent *e;
+    int rc = 0;
+
+    if (!d && errno == ENOENT)
+        return 0;
+    if (!d)
+        return err_set(err, E_UNAVAILABLE, "the folder %s can't be read: %s", dir, strerror(errno));
+    while (!rc && (e = readdir(d)) != NULL) {
+        int64_t execution;
+        int attempt, at;
+
+        if (!attempt_parse_name(e->d_name, &execution, &attempt))
+            continue;
+        at = attempt_open_folder(dirfd(d), execution, attempt);
+        if (at < 0)
+            continue;
+        rc = each(arg, execution, attempt, attempt_is_locked(at, ATTEMPT_LOCK));
+        close(at);
+    }
+    closedir(d);
+    return rc;
+}
+
+/* A stopped shim hears nothing, and would wake up later. What it leaves is ended afterwards. 0: it
+ * was sent the signal; -1: it has ended, or nobody can tell which process it is. */
+static int kill_shim(int at)
+{
+    struct attempt_shim s;
+    int pidfd = record_read(at, &RECORD_SHIM, &s) == 1 ? attempt_shim_pidfd(&s) : -1;
+    int rc = -1;
+
+    if (pidfd < 0)
+        return -1;
+    if (attempt_is_locked(at, ATTEMPT_LOCK))
+        rc = pidfd_send_signal(pidfd, SIGKILL, NULL, 0);
+    close(pidfd);
+    return rc;
+}
+
+int attempt_kill_shim(int at, int64_t epoch)
+{
+    int lock = attempt_lock_lease(at), rc = -1;
+
+    if (lock < 0)
+        return -1;
+    if (attempt_epoch(at) <= epoch)
+        rc = kill_shim(at);
+    close(lock);
+    return rc;
+}
+
+/* Waits until the attempt's shim has ended what it runs, and gives its lock; -1: not in time. */
+static int stop_shim(int at, int64_t patience)
+{
+    const struct attempt_control stop = {.epoch = INT64_MAX, .command = COMMAND_KILL};
+    int64_t start = clock_boot_us();
+    int lock;
+
+    while ((lock = attempt_lock(at, ATTEMPT_LOCK, false)) < 0) {
+        int64_t waited = clock_boot_us() - start;
+
+        if (errno != EAGAIN || waited > patience)
+            return -1;
+        if (waited > patience / 2)
+            (void)kill_shim(at); /* if it can't be now, perhaps when it is looked at again */
+        else if (attempt_send_command(at, &stop) && errno != ENXIO && errno != ENOENT &&
+                 errno != EAGAIN)
+            return -1;
+        clock_sleep_us(POLL_PAUSE);
+    }
+    return lock;
+}
+
+/* Nothing of it lives when this returns 0. */
+static int end_attempt(int at, int64_t patience)
+{
+    struct attempt_shim shim;
+    struct undo undo = {0};
+    int64_t deadline = clock_boot_us() + patience;
+    int lock = stop_shim(at, patience), rc = -1;
+
+    if (lock < 0)
+        return -1;
+    if (attempt_write_tombstone(at))
+        goto done;
+    if (record_read(at, &RECORD_SHIM, &shim) == 1) {
+        while (attempt_kill_remains(at, &shim) || attempt_is_locked(at, ATTEMPT_TREE)) {
+            if (clock_boot_us() > deadline)
+                goto done;
+            clock_sleep_us(POLL_PAUSE);
+        }
+    }
+    /* Most have none. One that can't be read is for people to look at. */
+    if (!undo_load(&undo, at) && faccessat(at, ATTEMPT_UNDO, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+        goto done;
+    rc = undo_run(&undo, patience) ? 0 : -1;
+done:
+    undo_release(&undo);
+    close(lock);
+    return rc;
+}
+
+struct end_all {
+    int dir;
+    int64_t patience;
+    struct err *err;
+    const char *path;
+};
+
+static int end_and_remove(void *arg, int64_t execution, int attempt, bool locked)
+{
+    struct end_all *all = arg;
+    char name[ATTEMPT_NAME_SIZE];
+    int at = attempt_open_folder(all->dir, execution, attempt), rc;
+
+    (void)locked;
+    attempt_name(execution, attempt, name);
+    if (at < 0)
+        return errno == ENOENT
+                   ? 0
+                   : err_set(all->err, E_UNAVAILABLE, "the folder %s/%s can't be opened: %s",
+                             all->path, name, strerror(errno));
+    rc = end_attempt(at, all->patience);
+    close(at);
+    if (rc)
+        return err_set(all->err, E_BUSY,
+                       "what runs in %s/%s could not be ended; end it, then try again", all->path,
+                       name);
+    if (attempt_remove_folder(all->dir, name))
+        return err_set(all->err, E_UNAVAILABLE, "the folder %s/%s can't be removed: %s", all->path,
+                       name, strerror(errno));
+    return 0;
+}
+
+int attempt_end_all(const char *dir, int64_t patience, struct err *err)
+{
+    struct end_all all = {.patience = patience, .err = err, .path = dir};
+    int rc;
+
+    all.dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (all.dir < 0)
+        return errno == ENOENT ? 0
+                               : err_set(err, E_UNAVAILABLE, "the folder %s can't be opened: %s",
+                                         dir, strerror(errno));
+    rc = attempt_each(dir, end_and_remove, &all, err);
+    close(all.dir);
+    return rc;
+}

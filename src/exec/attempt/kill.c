@@ -1,0 +1,162 @@
+/* kill.c - ends what is left of an attempt whose shim is gone, see attempt.h.
+ *
+ * Processes are found in three ways, each of which a careful task can avoid but hardly all at once:
+ * they carry the attempt's key in their environment, hold its `tree`, or are of its session. All
+ * are signalled through a pidfd that was opened before the last look, so never another process that
+ * got the number meanwhile. */
+#include "exec/attempt/attempt.h"
+
+#include "base/proc.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int attempt_shim_pidfd(const struct attempt_shim *s)
+{
+    int fd = s->pid > 1 ? pidfd_open((pid_t)s->pid, 0) : -1;
+
+    if (fd < 0)
+        return -1;
+    fcntl(fd, F_SETFD, FD_CLOEXEC);
+    if (proc_start_time((pid_t)s->pid) == s->start_time)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+/* --- is it one of ours? -------------------------------------------------------------------------
+ */
+
+struct remains_search {
+    struct stat tree;
+    bool has_tree;
+    const struct attempt_shim *shim;
+    char marker[ATTEMPT_KEY_SIZE + sizeof(ATTEMPT_KEY_NAME) + 1];
+    struct buf text;
+};
+
+static bool carries_key(struct remains_search *s, int proc)
+{
+    size_t len = strlen(s->marker) + 1; /* with the NUL that ends the variable */
+
+    if (!*s->shim->key || !proc_read(proc, "environ", ENVIRON_MAX, &s->text))
+        return false;
+    for (size_t i = 0; i + len <= s->text.len;) {
+        const char *var = s->text.ptr + i;
+
+        if (memcmp(var, s->marker, len) == 0)
+            return true;
+        i += strnlen(var, s->text.len - i) + 1;
+    }
+    return false;
+}
+
+/* Others may look at that file, too; only who shares the lock is of the tree. */
+static bool shares_lock(struct remains_search *s, int proc, const char *fd)
+{
+    char name[40];
+
+    snprintf(name, sizeof(name), "fdinfo/%.20s", fd);
+    return proc_read(proc, name, 65536, &s->text) && s->text.len && strstr(s->text.ptr, "\nlock:");
+}
+
+static bool holds_tree(struct remains_search *s, int proc)
+{
+    int fd = s->has_tree ? openat(proc, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    DIR *d = fd < 0 ? NULL : fdopendir(fd);
+    struct dirent *e;
+    struct stat st;
+    bool found = false;
+
+    if (!d) {
+        if (fd >= 0)
+            close(fd);
+        return false;
+    }
+    while (!found && (e = readdir(d)) != NULL)
+        found = e->d_name[0] != '.' && fstatat(fd, e->d_name, &st, 0) == 0 &&
+                st.st_dev == s->tree.st_dev && st.st_ino == s->tree.st_ino &&
+                shares_lock(s, proc, e->d_name);
+    closedir(d);
+    return found;
+}
+
+/* The number of a session is not given again while a member lives; if its leader lives, it must be
+ * the one that we know. */
+static bool is_of_session(const struct remains_search *s, const struct proc_stat *line)
+{
+    int64_t leader;
+
+    if (!s->shim->session || line->session != s->shim->session)
+        return false;
+    leader = proc_start_time((pid_t)s->shim->session);
+    return leader < 0 || leader == s->shim->session_start;
+}
+
+static bool is_of_attempt(struct remains_search *s, int proc)
+{
+    struct proc_stat line;
+
+    if (!proc_read(proc, "stat", 4096, &s->text) || !s->text.len ||
+        !proc_parse_stat(s->text.ptr, &line))
+        return false;
+    if (line.state == 'Z' || line.state == 'X')
+        return false;
+    return is_of_session(s, &line) || carries_key(s, proc) || holds_tree(s, proc);
+}
+
+/* --- the search ---------------------------------------------------------------------------------
+ */
+
+/* The handle of /proc/PID goes on meaning the process that it was opened for. */
+static bool kill_if_of_attempt(struct remains_search *s, int all, const char *name)
+{
+    int proc = openat(all, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC), pidfd = -1;
+    pid_t pid = (pid_t)strtol(name, NULL, 10);
+    bool found = false;
+
+    if (proc < 0)
+        return false;
+    if (pid != getpid() && is_of_attempt(s, proc)) {
+        pidfd = pidfd_open(pid, 0);
+        found = pidfd >= 0 && is_of_attempt(s, proc);
+        if (found)
+            pidfd_send_signal(pidfd, SIGKILL, NULL, 0);
+    }
+    if (pidfd >= 0)
+        close(pidfd);
+    close(proc);
+    return found;
+}
+
+int attempt_kill_remains(int at, const struct attempt_shim *shim)
+{
+    struct remains_search s = {.shim = shim};
+    DIR *d = NULL;
+    struct dirent *e;
+    int found = 0;
+
+    if (*shim->cgroup)
+        cgroup_kill(shim->cgroup);
+    s.has_tree = fstatat(at, ATTEMPT_TREE, &s.tree, AT_SYMLINK_NOFOLLOW) == 0;
+    snprintf(s.marker, sizeof(s.marker), "%s=%s", ATTEMPT_KEY_NAME, shim->key);
+    d = opendir("/proc");
+    while (d && (e = readdir(d)) != NULL)
+        if (e->d_name[0] >= '1' && e->d_name[0] <= '9')
+            found += kill_if_of_attempt(&s, dirfd(d), e->d_name);
+    if (d)
+        closedir(d);
+    if (!found && *shim->cgroup)
+        cgroup_remove(shim->cgroup);
+    buf_release(&s.text);
+    return found;
+}

@@ -1,0 +1,88 @@
+/* processes.c - which processes say that they are of an attempt, see attempt.h. All that a
+ * task starts inherits $PAWL_OUTPUT, the path of a file in the attempt's folder. */
+#include "exec/attempt/attempt.h"
+
+#include "base/mem.h"
+#include "base/proc.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct process_search {
+    struct stat dir;
+    struct buf text;
+    void (*each)(void *arg, int64_t execution, int attempt, pid_t pid);
+    void *arg;
+};
+
+/* The value of a variable in the text of an environment; NULL: it is not there. */
+static const char *find_variable(const struct buf *text, const char *name)
+{
+    size_t len = strlen(name), i;
+
+    for (i = 0; i < text->len; i += strlen(text->ptr + i) + 1)
+        if (!strncmp(text->ptr + i, name, len) && text->ptr[i + len] == '=')
+            return text->ptr + i + len + 1;
+    return NULL;
+}
+
+/* Cuts the last part off a path; NULL: it has only one. */
+static char *cut_last_part(char *path)
+{
+    char *slash = strrchr(path, '/');
+
+    if (!slash || slash == path)
+        return NULL;
+    *slash = '\0';
+    return slash + 1;
+}
+
+/* By whatever way its path leads there: it is the same folder that counts. */
+static bool is_below(const struct process_search *s, const char *output, int64_t *execution,
+                     int *attempt)
+{
+    char *path = mem_strdup(output), *file = cut_last_part(path),
+         *name = file ? cut_last_part(path) : NULL;
+    struct stat st;
+    bool below = name && !strcmp(file, ATTEMPT_OUTPUT) &&
+                 attempt_parse_name(name, execution, attempt) && !stat(path, &st) &&
+                 st.st_dev == s->dir.st_dev && st.st_ino == s->dir.st_ino;
+
+    free(path);
+    return below;
+}
+
+static void check_process(struct process_search *s, int all, const char *name)
+{
+    int proc = openat(all, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC), attempt;
+    const char *output;
+    int64_t execution;
+
+    if (proc < 0)
+        return;
+    if (proc_read(proc, "environ", ENVIRON_MAX, &s->text) &&
+        (output = find_variable(&s->text, "PAWL_OUTPUT")) &&
+        is_below(s, output, &execution, &attempt))
+        s->each(s->arg, execution, attempt, (pid_t)strtol(name, NULL, 10));
+    close(proc);
+}
+
+void attempt_each_process(const char *dir,
+                          void (*each)(void *arg, int64_t execution, int attempt, pid_t pid),
+                          void *arg)
+{
+    struct process_search s = {.text = BUF_INIT, .each = each, .arg = arg};
+    DIR *d = stat(dir, &s.dir) ? NULL : opendir("/proc");
+    struct dirent *e;
+
+    while (d && (e = readdir(d)) != NULL)
+        if (e->d_name[0] >= '1' && e->d_name[0] <= '9')
+            check_process(&s, dirfd(d), e->d_name);
+    if (d)
+        closedir(d);
+    buf_release(&s.text);
+}

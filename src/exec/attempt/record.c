@@ -1,0 +1,208 @@
+/* exit_record.c - small checksummed records in files, see attempt.h. A record is a magic number,
+ * the structure, and a checksum over both: what is torn, cut short or of another kind is no record.
+ */
+#include "exec/attempt/attempt.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define ASIDE_SIZE 40 /* bytes of the name under which a record is written */
+
+#define RECORD(file, number, type)                                                           \
+    {                                                                                        \
+        .name = file, .magic = UINT64_C(0x0a6c776170000000) + (number), .size = sizeof(type) \
+    }
+
+const struct record RECORD_SHIM = RECORD("shim", 1, struct attempt_shim);
+const struct record RECORD_LEASE = RECORD("lease", 2, struct attempt_lease);
+const struct record RECORD_CONTROL = RECORD(ATTEMPT_CONTROL, 3, struct attempt_control);
+const struct record RECORD_EXIT = RECORD("exit", 4, struct attempt_exit);
+const struct record RECORD_ENDING = RECORD("ending", 6, struct attempt_exit);
+const struct record RECORD_LOG_POS = RECORD("log.pos", 5, struct attempt_log_pos);
+
+_Static_assert(sizeof(struct attempt_shim) + 16 <= RECORD_MAX, "the largest record has room");
+
+/* FNV-1a: against torn writes and flipped bits, not against people. */
+static uint64_t checksum(const void *p, size_t len)
+{
+    const unsigned char *at = p;
+    uint64_t h = UINT64_C(0xcbf29ce484222325);
+
+    while (len--)
+        h = (h ^ *at++) * UINT64_C(0x100000001b3);
+    return h;
+}
+
+size_t record_encode(const struct record *kind, const void *from, void *out)
+{
+    size_t body = sizeof(kind->magic) + kind->size;
+    char *at = out;
+    uint64_t sum;
+
+    memcpy(at, &kind->magic, sizeof(kind->magic));
+    memcpy(at + sizeof(kind->magic), from, kind->size);
+    sum = checksum(at, body);
+    memcpy(at + body, &sum, sizeof(sum));
+    return body + sizeof(sum);
+}
+
+bool record_decode(const struct record *kind, const void *bytes, size_t len, void *to)
+{
+    size_t body = sizeof(kind->magic) + kind->size;
+    const char *at = bytes;
+    uint64_t sum;
+
+    if (len != body + sizeof(sum) || memcmp(at, &kind->magic, sizeof(kind->magic)) != 0)
+        return false;
+    memcpy(&sum, at + body, sizeof(sum));
+    if (sum != checksum(at, body))
+        return false;
+    memcpy(to, at + sizeof(kind->magic), kind->size);
+    return true;
+}
+
+int record_read(int at, const struct record *kind, void *to)
+{
+    char bytes[RECORD_MAX + 1];
+    int fd = openat(at, kind->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), error = 0;
+    bool good = false;
+
+    if (fd < 0)
+        return errno == ENOENT ? 0 : -1;
+    /* A reader may meet a writer in the middle of its write: look again. */
+    for (int i = 0; i < 3 && !good; i++) {
+        ssize_t n = pread(fd, bytes, sizeof(bytes), 0);
+
+        error = n < 0 ? errno : EBADMSG;
+        good = n > 0 && record_decode(kind, bytes, (size_t)n, to);
+    }
+    close(fd);
+    errno = error;
+    return good ? 1 : -1;
+}
+
+bool error_may_pass(int error)
+{
+    return error == EIO || error == ENOMEM || error == EMFILE || error == ENFILE ||
+           error == ENOSPC || error == EDQUOT || error == EFBIG || error == EINTR;
+}
+
+static int write_file(int at, const char *name, int flags, const void *bytes, size_t len)
+{
+    int fd = openat(at, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | flags, 0600);
+    ssize_t n;
+
+    if (fd < 0)
+        return -1;
+    n = pwrite(fd, bytes, len, 0);
+    if (n >= 0 && n != (ssize_t)len)
+        errno = ENOSPC;
+    if (close(fd) || n != (ssize_t)len)
+        return -1;
+    return 0;
+}
+
+int record_write(int at, const struct record *kind, const void *from)
+{
+    char bytes[RECORD_MAX];
+    size_t len = record_encode(kind, from, bytes);
+
+    return write_file(at, kind->name, 0, bytes, len);
+}
+
+/* --- reserved records ---------------------------------------------------------------------------
+ */
+
+static const char *aside_name(const struct record *kind, char out[ASIDE_SIZE])
+{
+    snprintf(out, ASIDE_SIZE, "%s.new", kind->name);
+    return out;
+}
+
+/* Writes the whole length at once: the blocks are the file's own from then on. */
+static int overwrite(int fd, const void *bytes, size_t len)
+{
+    ssize_t n = pwrite(fd, bytes, len, 0);
+
+    if (n >= 0 && n != (ssize_t)len)
+        errno = ENOSPC;
+    return n == (ssize_t)len ? 0 : -1;
+}
+
+int record_reserve(int at, const struct record *kind)
+{
+    char name[ASIDE_SIZE], bytes[RECORD_MAX];
+    size_t len = sizeof(kind->magic) + kind->size + sizeof(uint64_t);
+    const int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    int fd = openat(at, aside_name(kind, name), flags, 0600), saved;
+
+    if (fd < 0 && errno == EEXIST && unlinkat(at, name, 0) == 0) /* not ours any more */
+        fd = openat(at, name, flags, 0600);
+    if (fd < 0)
+        return -1;
+    memset(bytes, 0xff, len); /* a file system that compresses would keep no room for zeroes */
+    if (overwrite(fd, bytes, len) == 0)
+        return fd;
+    saved = errno;
+    close(fd);
+    (void)unlinkat(at, name, 0);
+    errno = saved;
+    return -1;
+}
+
+void record_release(int at, const struct record *kind)
+{
+    char name[ASIDE_SIZE];
+
+    (void)unlinkat(at, aside_name(kind, name), 0);
+}
+
+/* The task may have removed or replaced the file: the folder is its user's. */
+static bool is_named(int at, const char *name, int fd)
+{
+    struct stat named, open;
+
+    return fd >= 0 && fstat(fd, &open) == 0 &&
+           fstatat(at, name, &named, AT_SYMLINK_NOFOLLOW) == 0 && named.st_ino == open.st_ino &&
+           named.st_dev == open.st_dev;
+}
+
+int record_publish(int at, const struct record *kind, const void *from, int *reserved,
+                   void (*step)(const char *where))
+{
+    char name[ASIDE_SIZE], bytes[RECORD_MAX];
+    size_t len = record_encode(kind, from, bytes);
+
+    if (!is_named(at, aside_name(kind, name), *reserved)) {
+        if (*reserved >= 0)
+            close(*reserved);
+        *reserved = record_reserve(at, kind);
+        if (*reserved < 0)
+            return -1;
+    }
+    if (overwrite(*reserved, bytes, len))
+        return -1;
+    if (step)
+        step("written");
+    if (renameat(at, name, at, kind->name))
+        return -1;
+    if (step)
+        step("renamed");
+    close(*reserved);
+    *reserved = -1;
+    return 0;
+}
+
+const char *attempt_step_text(int64_t step)
+{
+    static const char *const texts[] = {[STEP_NONE] = "begin",
+#define X(name, text) [STEP_##name] = text,
+                                        ATTEMPT_STEPS(X)
+#undef X
+    };
+    return step >= 0 && step < (int64_t)(sizeof(texts) / sizeof(*texts)) ? texts[step] : texts[0];
+}

@@ -1,0 +1,93 @@
+/* container_engine.c - which container engine there is, see container.h. */
+#include "exec/container/container.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define DOCKER_SOCKET "/var/run/docker.sock"
+
+char *container_find_client(const char *name)
+{
+    const char *path = getenv("PATH"), *end;
+
+    for (path = path ? path : "/usr/local/bin:/usr/bin:/bin"; *path; path = end + (*end == ':')) {
+        char *found;
+
+        end = path + strcspn(path, ":");
+        found = mem_printf("%.*s/%s", (int)(end - path), path, name);
+        if (*found == '/' && access(found, X_OK) == 0)
+            return found;
+        free(found);
+    }
+    return NULL;
+}
+
+static int check_socket(const char *path, struct err *err)
+{
+    struct sockaddr_un to = {.sun_family = AF_UNIX};
+    int fd, rc = 0;
+
+    if (strlen(path) >= sizeof(to.sun_path))
+        return 0; /* docker will say what it thinks of it */
+    memcpy(to.sun_path, path, strlen(path) + 1);
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return 0;
+    /* EAGAIN: it is there, and has much to do. */
+    if (connect(fd, (const struct sockaddr *)&to, sizeof(to)) && errno != EAGAIN &&
+        errno != EINPROGRESS)
+        rc = err_set(err, E_REFUSED, "docker does not answer at %s: %s; start its service", path,
+                     strerror(errno));
+    close(fd);
+    return rc;
+}
+
+/* Docker's contexts may lead elsewhere; where they do is docker's business. */
+static bool has_context(void)
+{
+    const char *dir = getenv("DOCKER_CONFIG"), *home = getenv("HOME"), *named;
+    char *path = dir && *dir ? mem_printf("%s/config.json", dir)
+                             : mem_printf("%s/.docker/config.json", home ? home : "");
+    json_t *config = json_load_file(path, 0, NULL);
+
+    named = json_string_value(json_object_get(config, "currentContext"));
+    free(path);
+    if (named && (!*named || !strcmp(named, "default")))
+        named = NULL;
+    json_decref(config);
+    return named;
+}
+
+int container_check(const struct container_options *o, struct err *err)
+{
+    static const char unix_scheme[] = "unix://";
+    const char *host = getenv("DOCKER_HOST"), *context = getenv("DOCKER_CONTEXT");
+
+    if (access(o->client, X_OK))
+        return err_set(err, E_REFUSED, "%s can't be executed: %s", o->client, strerror(errno));
+    if (!o->docker || (context && *context))
+        return 0;
+    if (!host || !*host)
+        return has_context() ? 0 : check_socket(DOCKER_SOCKET, err);
+    if (strncmp(host, unix_scheme, sizeof(unix_scheme) - 1) == 0)
+        return check_socket(host + sizeof(unix_scheme) - 1, err);
+    return 0;
+}
+
+bool container_has_init(const struct container_options *o)
+{
+    static const char *const podman[] = {"/usr/libexec/podman/catatonit", "/usr/bin/catatonit",
+                                         NULL};
+    static const char *const docker[] = {"/usr/bin/docker-init", "/usr/libexec/docker/docker-init",
+                                         NULL};
+    const char *const *at = o->docker ? docker : podman;
+
+    while (*at && access(*at, X_OK))
+        at++;
+    return *at;
+}

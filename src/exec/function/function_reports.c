@@ -1,0 +1,202 @@
+/* function_reports.c - a turn of the function executor: what its threads did becomes reports. */
+#include "exec/function/pool.h"
+
+#include "base/text.h"
+
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+
+static void report(struct functions *f, const struct function_job *j, struct report *r)
+{
+    r->execution = j->call.execution;
+    r->attempt = j->call.attempt;
+    r->epoch = j->epoch;
+    if (!j->forgotten && f->x.report)
+        f->x.report(f->x.arg, &f->x, r);
+}
+
+static void report_started(struct functions *f, struct function_job *j)
+{
+    struct report r = {.kind = REPORT_STARTED, .ago = clock_boot_us() - j->begun};
+
+    if (j->started)
+        return;
+    j->started = true;
+    report(f, j, &r);
+}
+
+/* What came to the head of its log since the last time. */
+static void report_log(struct functions *f, struct function_job *j)
+{
+    struct report r = {.kind = REPORT_LOG, .offset = j->log_sent};
+    struct buf more = BUF_INIT;
+
+    pthread_mutex_lock(&f->lock);
+    j->log_due = false;
+    if ((size_t)j->log_sent < j->log.head.len)
+        buf_add(&more, j->log.head.ptr + j->log_sent, j->log.head.len - (size_t)j->log_sent);
+    pthread_mutex_unlock(&f->lock);
+    if (more.len) {
+        r.log = more.ptr;
+        r.log_len = more.len;
+        j->log_sent += (int64_t)more.len;
+        report(f, j, &r);
+    }
+    buf_release(&more);
+}
+
+static void report_log_tail(struct functions *f, struct function_job *j)
+{
+    struct report r = {.kind = REPORT_LOG, .offset = (int64_t)j->log.head.len};
+
+    call_log_trim(&j->log);
+    if (!j->log.tail.len)
+        return;
+    r.log = j->log.tail.ptr;
+    r.log_len = j->log.tail.len;
+    r.dropped = j->log.dropped;
+    report(f, j, &r);
+}
+
+static void describe_outcome(const struct function_job *j, struct buf *out)
+{
+    const char *name = j->entry ? j->entry->name : "";
+    char span[DURATION_TEXT_SIZE];
+
+    switch (j->kind) {
+    case OUTCOME_OK:
+        return;
+    case OUTCOME_FAILED:
+        if (j->failure)
+            buf_addstr(out, j->failure);
+        else
+            buf_addf(out, "function %s returned %d", name, j->rc);
+        return;
+    case OUTCOME_TIMED_OUT:
+        if (j->deadline && j->stop_requested_at >= j->deadline)
+            buf_addf(out, "function %s ran longer than its timeout of %s", name,
+                     text_duration(j->timeout, span));
+        else
+            buf_addf(out, "function %s was stopped: the time for it was over", name);
+        break;
+    case OUTCOME_CANCELLED:
+        buf_addf(out, j->begun ? "function %s was cancelled" : "cancelled before function %s began",
+                 name);
+        break;
+    case OUTCOME_LOST:
+        if (j->begun)
+            buf_addf(out, "function %s was stopped: its worker had lost the lease", name);
+        else
+            buf_addstr(out, "the worker that ran this function is gone, and the function with it");
+        break;
+    case OUTCOME_DEFERRED:
+        if (j->why)
+            buf_addf(out, "function %s was stopped with its worker", name);
+        else
+            buf_addf(out, "function %s asks to be run again in %s", name,
+                     text_duration(j->defer, span));
+        break;
+    case OUTCOME_REFUSED:
+        buf_addf(out, "the worker was stopped before function %s began", name);
+    }
+    if (j->failure)
+        buf_addf(out, ": %s", j->failure);
+}
+
+static void report_ended(struct functions *f, struct function_job *j)
+{
+    struct report r = {.kind = REPORT_ENDED};
+    struct outcome *o = &r.outcome;
+    struct buf result = BUF_INIT, error = BUF_INIT;
+
+    if (j->begun) {
+        report_started(f, j);
+        report_log(f, j);
+        report_log_tail(f, j);
+    }
+    describe_outcome(j, &error);
+    o->kind = j->kind;
+    o->error = error.len ? error.ptr : NULL;
+    o->duration = j->begun ? j->ended - j->begun : -1;
+    o->cpu = j->cpu;
+    if (j->kind == OUTCOME_OK) {
+        o->result = call_result(j, &result);
+    } else if (j->kind == OUTCOME_FAILED) {
+        o->has_exit_code = true;
+        o->exit_code = j->rc ? j->rc : 1;
+    } else if (j->kind == OUTCOME_DEFERRED && !j->why) {
+        o->retry_delay = j->defer;
+    }
+    report(f, j, &r);
+    buf_release(&result);
+    buf_release(&error);
+}
+
+/* ---- the turn ---- */
+
+/* Tells those whose time is over to stop, and sees when the next one's is. */
+static void check_deadlines(struct functions *f, int64_t now)
+{
+    static const struct itimerspec never;
+    struct function_job *j;
+
+    /* Setting it also takes back that it has fired. */
+    timerfd_settime(f->timer, 0, &never, NULL);
+    f->armed = 0;
+    for (j = f->running.first; j; j = j->next) {
+        if (!j->deadline || j->why == OUTCOME_CANCELLED || j->why == OUTCOME_TIMED_OUT)
+            continue;
+        if (j->deadline <= now)
+            pool_request_stop(j, OUTCOME_TIMED_OUT);
+        else
+            pool_set_timer(f, j->deadline);
+    }
+}
+
+/* Only a turn frees jobs that ran, so what is noted here under the lock stays valid after it. */
+static void report_running(struct functions *f)
+{
+    VEC(struct function_job *) news = {0};
+    struct function_job *j;
+    size_t i;
+
+    pthread_mutex_lock(&f->lock);
+    check_deadlines(f, clock_boot_us());
+    for (j = f->running.first; j; j = j->next)
+        if (!j->started || j->log_due)
+            *vec_add(&news) = j;
+    pthread_mutex_unlock(&f->lock);
+    for (i = 0; i < news.n; i++) {
+        report_started(f, news.at[i]);
+        report_log(f, news.at[i]);
+    }
+    vec_release(&news);
+}
+
+void function_poll(struct executor *x)
+{
+    struct functions *f = (struct functions *)x;
+    struct function_job_list ended;
+    struct function_job *j;
+    eventfd_t n;
+    bool due;
+
+    eventfd_read(f->event, &n);
+    pthread_mutex_lock(&f->lock);
+    due = f->armed && f->armed <= clock_boot_us();
+    pthread_mutex_unlock(&f->lock);
+    if (due)
+        report_running(f);
+
+    pthread_mutex_lock(&f->lock);
+    ended = f->ended;
+    f->ended = (struct function_job_list){0};
+    pthread_mutex_unlock(&f->lock);
+    while ((j = ended.first)) {
+        job_list_remove(&ended, j);
+        report_ended(f, j);
+        function_job_free(j);
+    }
+    pool_join_finished(f);
+}

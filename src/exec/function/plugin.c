@@ -1,0 +1,207 @@
+/* plugin.c - the functions by their names, and the shared objects that bring some. */
+#include "exec/function/pool.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LANE_PREFIX "function:"
+#define NAME_MAX    100
+#define NAME_CHARS  "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.:/"
+
+/* ---- names ---- */
+
+/* Where the name stands, or would. */
+static size_t find_position(const struct functions *f, const char *name, bool *there)
+{
+    size_t low = 0, high = f->entries.n;
+
+    *there = false;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        int order = strcmp(f->entries.at[middle]->name, name);
+
+        if (!order) {
+            *there = true;
+            return middle;
+        }
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+const struct entry *function_find(const struct functions *f, const char *name)
+{
+    bool there;
+    size_t at = find_position(f, name, &there);
+
+    return there ? f->entries.at[at] : NULL;
+}
+
+bool function_has(const struct functions *f, const char *name)
+{
+    return function_find(f, name) != NULL;
+}
+
+static void rebuild_lanes(struct functions *f)
+{
+    size_t i;
+
+    f->lanes.n = 0;
+    for (i = 0; i < f->entries.n; i++)
+        *vec_add(&f->lanes) = f->entries.at[i]->lane;
+}
+
+static void insert_entry(struct functions *f, size_t at, struct entry *e)
+{
+    (void)vec_add(&f->entries);
+    memmove(&f->entries.at[at + 1], &f->entries.at[at],
+            (f->entries.n - 1 - at) * sizeof(*f->entries.at));
+    f->entries.at[at] = e;
+    rebuild_lanes(f);
+}
+
+static int add_function(struct functions *f, const char *name, function_fn *fn, void *arg,
+                        void *plugin, struct err *err)
+{
+    struct entry *e;
+    size_t at;
+    bool there;
+
+    if (!name || !*name || name[strspn(name, NAME_CHARS)] || strlen(name) > NAME_MAX)
+        return err_set(err, E_INVALID,
+                       "\"%.100s\" can't be the name of a function: letters, digits and _ - . : / "
+                       "are taken, at most %d",
+                       name ? name : "", NAME_MAX);
+    if (!fn)
+        return err_set(err, E_INVALID, "the function %s has no code", name);
+    at = find_position(f, name, &there);
+    if (there)
+        return err_set(err, E_CONFLICT, "there is a function %s already", name);
+    e = mem_zalloc(sizeof(*e));
+    e->lane = mem_printf(LANE_PREFIX "%s", name);
+    e->name = e->lane + strlen(LANE_PREFIX);
+    e->fn = fn;
+    e->arg = arg;
+    e->plugin = plugin;
+    insert_entry(f, at, e);
+    return 0;
+}
+
+int function_add(struct functions *f, const char *name, function_fn *fn, void *arg, struct err *err)
+{
+    return add_function(f, name, fn, arg, NULL, err);
+}
+
+const char *const *function_lanes(const struct functions *f, size_t *n)
+{
+    *n = f->lanes.n;
+    return f->lanes.at;
+}
+
+static void entry_free(struct entry *e)
+{
+    free(e->lane);
+    free(e);
+}
+
+void function_registry_release(struct functions *f)
+{
+    size_t i;
+
+    for (i = 0; i < f->entries.n; i++)
+        entry_free(f->entries.at[i]);
+    for (i = 0; i < f->plugins.n; i++)
+        dlclose(f->plugins.at[i]);
+    vec_release(&f->entries);
+    vec_release(&f->lanes);
+    vec_release(&f->plugins);
+}
+
+/* ---- plugins ---- */
+
+struct loading {
+    struct functions *f;
+    void *plugin;
+    struct err *err; /* the first error */
+    int rc;
+};
+
+static int host_add(const struct function_plugin_host *host, const char *name, function_fn *fn,
+                    void *arg)
+{
+    struct loading *l = host->data;
+
+    if (!l->rc)
+        l->rc = add_function(l->f, name, fn, arg, l->plugin, l->err);
+    return l->rc;
+}
+
+static void remove_plugin_functions(struct functions *f, const void *plugin)
+{
+    size_t i, n = 0;
+
+    for (i = 0; i < f->entries.n; i++)
+        if (f->entries.at[i]->plugin == plugin)
+            entry_free(f->entries.at[i]);
+        else
+            f->entries.at[n++] = f->entries.at[i];
+    f->entries.n = n;
+    rebuild_lanes(f);
+}
+
+static int init_plugin(struct functions *f, void *plugin, struct err *err)
+{
+    struct loading l = {.f = f, .plugin = plugin, .err = err};
+    struct function_plugin_host host = {FUNCTION_PLUGIN_ABI, host_add, &l};
+    const int *abi = dlsym(plugin, "pawl_plugin_abi");
+    union { /* ISO C has no cast from an object's address to a function's */
+        void *address;
+        int (*call)(const struct function_plugin_host *);
+    } entry = {dlsym(plugin, "pawl_plugin_init")};
+    int rc;
+
+    if (!abi || !entry.address)
+        return err_set(err, E_INVALID, "it is not a plugin of Pawl: it has no %s",
+                       abi ? "pawl_plugin_init" : "pawl_plugin_abi");
+    if (*abi != FUNCTION_PLUGIN_ABI)
+        return err_set(err, E_INVALID,
+                       "it was built for version %d of the plugin interface, and this Pawl has %d: "
+                       "build it anew",
+                       *abi, FUNCTION_PLUGIN_ABI);
+    rc = entry.call(&host);
+    if (rc && !l.rc)
+        return err_set(err, E_INVALID, "its pawl_plugin_init returned %d", rc);
+    return l.rc;
+}
+
+int function_load_plugin(struct functions *f, const char *path, struct err *err)
+{
+    /* A bare name would be looked for in the system's library folders. */
+    char *file = mem_printf("%s%s", strchr(path, '/') ? "" : "./", path);
+    void *plugin = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    size_t i;
+    int rc = 0;
+
+    if (!plugin) {
+        rc = err_set(err, E_INVALID, "the plugin %.200s can't be loaded: %.600s", path, dlerror());
+        goto done;
+    }
+    for (i = 0; i < f->plugins.n; i++)
+        if (f->plugins.at[i] == plugin)
+            rc = err_set(err, E_CONFLICT, "it is loaded already");
+    if (!rc && (rc = init_plugin(f, plugin, err)))
+        remove_plugin_functions(f, plugin);
+    if (rc) {
+        err_prefix(err, "the plugin %.200s", path);
+        dlclose(plugin);
+    } else {
+        *vec_add(&f->plugins) = plugin;
+    }
+done:
+    free(file);
+    return rc;
+}

@@ -1,0 +1,284 @@
+/* pool.c - the threads that run functions. A thread takes the lock once per job: to put
+ * back the one that ended and to take the next. */
+#include "exec/function/pool.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+void job_list_add(struct function_job_list *l, struct function_job *j)
+{
+    j->prev = l->last;
+    j->next = NULL;
+    *(l->last ? &l->last->next : &l->first) = j;
+    l->last = j;
+    l->n++;
+}
+
+void job_list_remove(struct function_job_list *l, struct function_job *j)
+{
+    *(j->prev ? &j->prev->next : &l->first) = j->next;
+    *(j->next ? &j->next->prev : &l->last) = j->prev;
+    l->n--;
+}
+
+/* ---- telling the loop ---- */
+
+void pool_wake(struct functions *f)
+{
+    uint64_t one = 1;
+
+    while (write(f->event, &one, sizeof(one)) < 0 && errno == EINTR)
+        ;
+}
+
+void pool_set_timer(struct functions *f, int64_t at)
+{
+    struct itimerspec when = {.it_value = {at / 1000000, at % 1000000 * 1000}};
+
+    if (f->armed && f->armed <= at)
+        return;
+    f->armed = at;
+    timerfd_settime(f->timer, TFD_TIMER_ABSTIME, &when, NULL);
+}
+
+void pool_request_stop(struct function_job *j, enum outcome_kind why)
+{
+    if (!j->why)
+        j->stop_requested_at = clock_boot_us();
+    if (j->why != OUTCOME_CANCELLED && j->why != OUTCOME_TIMED_OUT)
+        j->why = why;
+    atomic_store_explicit(&j->stop_flag, true, memory_order_relaxed);
+}
+
+void pool_end_unrun(struct functions *f, struct function_job *j, enum outcome_kind kind)
+{
+    j->state = JOB_ENDED;
+    j->kind = kind;
+    job_list_add(&f->ended, j);
+    if (f->ended.n == 1)
+        pool_wake(f);
+}
+
+/* ---- one job ---- */
+
+static struct function_job *take_job(struct functions *f)
+{
+    struct function_job *j = f->queue.first;
+
+    if (!j)
+        return NULL;
+    job_list_remove(&f->queue, j);
+    job_list_add(&f->running, j);
+    j->state = JOB_RUNNING;
+    j->begun = clock_boot_us();
+    if (j->timeout) {
+        j->deadline = j->begun + j->timeout;
+        pool_set_timer(f, j->deadline);
+    }
+    pool_set_timer(f, j->begun + STARTED_AFTER);
+    return j;
+}
+
+/* Work that nobody told to stop has the outcome that it says. One that was stopped for a reason of
+ * our own may still have got done. */
+static enum outcome_kind decide_outcome(const struct function_job *j)
+{
+    if (j->why == OUTCOME_CANCELLED || j->why == OUTCOME_TIMED_OUT)
+        return j->why;
+    if (j->rc || j->failure)
+        return j->why ? j->why : OUTCOME_FAILED;
+    return j->defer >= 0 ? OUTCOME_DEFERRED : OUTCOME_OK;
+}
+
+static int64_t thread_cpu(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+    return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
+}
+
+static void run_job(struct function_job *j, int64_t *cpu)
+{
+    int64_t before = *cpu;
+
+    j->rc = j->entry->fn(&j->call, j->entry->arg);
+    j->ended = clock_boot_us();
+    *cpu = thread_cpu(); /* between two jobs a thread uses next to nothing */
+    j->cpu = *cpu - before;
+}
+
+/* ---- the threads ---- */
+
+static struct timespec monotonic_in(int64_t us)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    us += ts.tv_nsec / 1000;
+    ts.tv_sec += us / 1000000;
+    ts.tv_nsec = us % 1000000 * 1000;
+    return ts;
+}
+
+/* False: there was nothing to do for so long that this thread may end. */
+static bool wait_for_work(struct functions *f)
+{
+    struct timespec until = monotonic_in(f->idle_time);
+    int rc = 0;
+
+    f->idle++;
+    while (!f->queue.first && !f->stopping && rc != ETIMEDOUT) {
+        rc = pthread_cond_timedwait(&f->work, &f->lock, &until);
+        if (f->waking)
+            f->waking--;
+    }
+    f->idle--;
+    return f->queue.first != NULL;
+}
+
+/* L. A thread signs off, to be joined; where nobody is left to do that, it sees to itself. True:
+ * it was the last, and all is its own now. */
+static bool sign_off(struct functions *f, struct pool_thread *t)
+{
+    f->threads--;
+    if (f->abandoned) {
+        pthread_detach(t->id);
+        free(t);
+        return !f->threads;
+    }
+    t->next = f->finished;
+    f->finished = t;
+    pthread_cond_signal(&f->gone);
+    return false;
+}
+
+/* The next job for a thread that has none, or NULL: it has signed off. */
+static struct function_job *await_job(struct pool_thread *t)
+{
+    struct functions *f = t->f;
+    struct function_job *j;
+    bool last;
+
+    pthread_mutex_lock(&f->lock);
+    while (!(j = take_job(f)) && wait_for_work(f))
+        ;
+    last = !j && sign_off(f, t);
+    pthread_mutex_unlock(&f->lock);
+    if (last)
+        function_release(f);
+    return j;
+}
+
+/* Puts back a job that ended; returns the next if one waits. */
+static struct function_job *swap_job(struct functions *f, struct function_job *j)
+{
+    struct function_job *next;
+    bool wake;
+
+    pthread_mutex_lock(&f->lock);
+    job_list_remove(&f->running, j);
+    j->state = JOB_ENDED;
+    j->kind = decide_outcome(j);
+    job_list_add(&f->ended, j);
+    wake = f->ended.n == 1;
+    next = take_job(f);
+    pthread_mutex_unlock(&f->lock);
+    if (wake)
+        pool_wake(f);
+    return next;
+}
+
+static void *thread_main(void *arg)
+{
+    struct pool_thread *t = arg;
+    int64_t cpu = thread_cpu();
+    struct function_job *j;
+
+    while ((j = await_job(t)))
+        for (; j; j = swap_job(t->f, j))
+            run_job(j, &cpu);
+    return NULL;
+}
+
+/* L. Signals are the loop's business: a thread of the pool takes none. */
+static bool add_thread(struct functions *f)
+{
+    struct pool_thread *t = mem_zalloc(sizeof(*t));
+    sigset_t all, before;
+    int rc;
+
+    t->f = f;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    rc = pthread_create(&t->id, NULL, thread_main, t);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (rc) {
+        free(t);
+        return false;
+    }
+    pthread_setname_np(t->id, "pawl-function");
+    f->threads++;
+    return true;
+}
+
+bool pool_push(struct functions *f, struct function_job *j)
+{
+    bool taken = true;
+
+    pthread_mutex_lock(&f->lock);
+    job_list_add(&f->queue, j);
+    if (f->idle > f->waking) {
+        f->waking++;
+        pthread_cond_signal(&f->work);
+    } else if (f->threads < f->max_threads && !add_thread(f) && !f->threads) {
+        job_list_remove(&f->queue, j);
+        taken = false;
+    }
+    pthread_mutex_unlock(&f->lock);
+    return taken;
+}
+
+void pool_join_finished(struct functions *f)
+{
+    struct pool_thread *t;
+
+    pthread_mutex_lock(&f->lock);
+    t = f->finished;
+    f->finished = NULL;
+    pthread_mutex_unlock(&f->lock);
+    while (t) {
+        struct pool_thread *next = t->next;
+
+        pthread_join(t->id, NULL);
+        free(t);
+        t = next;
+    }
+}
+
+bool pool_stop(struct functions *f, int64_t patience)
+{
+    struct timespec until = monotonic_in(patience);
+    int rc = 0;
+    bool all;
+
+    pthread_mutex_lock(&f->lock);
+    f->stopping = true;
+    pthread_cond_broadcast(&f->work);
+    while (f->threads && !(f->running.n && rc == ETIMEDOUT))
+        if (f->running.n)
+            rc = pthread_cond_timedwait(&f->gone, &f->lock, &until);
+        else
+            pthread_cond_wait(&f->gone, &f->lock); /* they are on their way */
+    all = !f->threads;
+    f->abandoned = !all;
+    pthread_mutex_unlock(&f->lock);
+    if (all)
+        pool_join_finished(f);
+    return all;
+}

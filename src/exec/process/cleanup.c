@@ -1,0 +1,125 @@
+/* process_cleanup.c - removes what settled attempts left on the disk, a few folders in a turn. One
+ * in which something still lives stays. */
+#include "exec/process/process_internal.h"
+
+#include "base/mem.h"
+
+#include <stdlib.h>
+
+#define CLEANUP_EVERY 20000 /* µs between removals, if nothing else happens */
+
+void removals_init(struct removals *l)
+{
+    l->first = NULL;
+    l->end = &l->first;
+}
+
+static void push_removal(struct removals *l, struct removal *r)
+{
+    r->next = NULL;
+    *l->end = r;
+    l->end = &r->next;
+}
+
+static struct removal *pop_removal(struct removals *l)
+{
+    struct removal *r = l->first;
+
+    l->first = r->next;
+    if (!l->first)
+        l->end = &l->first;
+    return r;
+}
+
+void removals_release(struct removals *l)
+{
+    while (l->first)
+        free(pop_removal(l));
+}
+
+/* A shim that comes late must find the tombstone, and could come just when that is gone and the
+ * folder is not yet. After a lease it begins nothing in any case. */
+static bool must_delay(const struct process *p, struct removal *r, int at)
+{
+    if (r->due || !attempt_has_tombstone(at))
+        return false;
+    r->due = clock_boot_us() + p->lease;
+    return true;
+}
+
+static void requeue_delayed(struct process *p)
+{
+    int64_t now = clock_boot_us();
+
+    while (p->delayed_removals.first && p->delayed_removals.first->due <= now)
+        push_removal(&p->removals, pop_removal(&p->delayed_removals));
+    if (p->delayed_removals.first)
+        process_set_timer(p, p->delayed_removals.first->due);
+}
+
+void process_cleanup(struct process *p, int most)
+{
+    requeue_delayed(p);
+    for (int i = 0; i < most && p->removals.first; i++) {
+        struct removal *r = pop_removal(&p->removals);
+        char name[ATTEMPT_NAME_SIZE];
+        int at = attempt_open_folder(p->dir, r->execution, r->attempt);
+        bool free_now =
+            at >= 0 && !attempt_is_locked(at, ATTEMPT_LOCK) && !attempt_is_locked(at, ATTEMPT_TREE);
+        bool wait = free_now && must_delay(p, r, at);
+
+        process_close_fd(&at);
+        env_point(p->x.env, "process:before-removal");
+        if (wait) {
+            push_removal(&p->delayed_removals, r);
+            process_set_timer(p, r->due);
+            continue;
+        }
+        if (free_now)
+            attempt_remove_folder(p->dir, attempt_name(r->execution, r->attempt, name));
+        free(r);
+    }
+    if (p->removals.first)
+        process_set_timer(p, clock_boot_us() + CLEANUP_EVERY);
+}
+
+void process_settled(struct executor *x, int64_t execution, int attempt)
+{
+    struct process *p = (struct process *)x;
+    struct removal *r = mem_zalloc(sizeof(*r));
+
+    r->execution = execution;
+    r->attempt = attempt;
+    push_removal(&p->removals, r);
+    process_set_timer(p, clock_boot_us() + CLEANUP_EVERY);
+}
+
+struct leftovers {
+    struct process *p;
+    void (*each)(void *arg, int64_t execution, int attempt);
+    void *arg;
+};
+
+static int check_leftover(void *arg, int64_t execution, int attempt, bool locked)
+{
+    struct leftovers *l = arg;
+    int at = locked || watch_find(l->p, execution, attempt)
+                 ? -1
+                 : attempt_open_folder(l->p->dir, execution, attempt);
+
+    if (at >= 0 && !attempt_is_locked(at, ATTEMPT_TREE))
+        l->each(l->arg, execution, attempt);
+    process_close_fd(&at);
+    return 0;
+}
+
+/* A worker that was killed after a commit left the folder behind. */
+void process_leftovers(struct executor *x, void (*each)(void *arg, int64_t execution, int attempt),
+                       void *arg)
+{
+    struct leftovers l = {(struct process *)x, each, arg};
+    struct err err = ERR_INIT;
+
+    if (attempt_each(l.p->dir_path, check_leftover, &l, &err) && x->env->note)
+        x->env->note(x->env->arg, err.msg);
+}

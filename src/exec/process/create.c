@@ -1,0 +1,206 @@
+/* create.c - makes and frees a process executor, see process.h. */
+#include "base/mem.h"
+#include "exec/process/process_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/stat.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#define LEASE_DEFAULT 30000000
+#define GRACE_DEFAULT 10000000
+#define LOG_DEFAULT   (512 << 10)
+
+void process_close_fd(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+char **process_copy_list(const char *const *list)
+{
+    VEC(char *) copy = {0};
+
+    for (; list && *list; list++)
+        *vec_add(&copy) = mem_strdup(*list);
+    *vec_add(&copy) = NULL;
+    return copy.at;
+}
+
+void process_free_list(char **list)
+{
+    for (char **s = list; s && *s; s++)
+        free(*s);
+    free(list);
+}
+
+/* A path relative to this program's folder, if it can be executed. */
+static char *path_beside_program(const char *name)
+{
+    char path[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+    char *slash, *found;
+
+    if (n <= 0)
+        return NULL;
+    path[n] = '\0';
+    slash = strrchr(path, '/');
+    if (!slash)
+        return NULL;
+    *slash = '\0';
+    found = mem_printf("%s/%s", path, name);
+    if (access(found, X_OK) == 0)
+        return found;
+    free(found);
+    return NULL;
+}
+
+/* Its path, which may lead nowhere if it was named; NULL: there is none. */
+static char *shim_path(const char *given)
+{
+    const char *env = getenv("PAWL_SHIM");
+    char *path;
+
+    if (given)
+        return mem_strdup(given);
+    if ((path = path_beside_program("pawl-shim")))
+        return path;
+    return env ? mem_strdup(env) : path_beside_program("../libexec/pawl/pawl-shim");
+}
+
+bool process_has_shim(const char *given)
+{
+    char *path = shim_path(given);
+    bool there = path && access(path, X_OK) == 0;
+
+    free(path);
+    return there;
+}
+
+static int find_shim(struct process *p, const char *given, struct err *err)
+{
+    p->shim_path = shim_path(given);
+    if (p->shim_path && access(p->shim_path, X_OK) == 0)
+        return 0;
+    return err_set(err, E_UNAVAILABLE,
+                   "pawl-shim, which runs commands, is not there%s%s; set PAWL_SHIM to its path",
+                   p->shim_path ? ": " : "", p->shim_path ? p->shim_path : "");
+}
+
+static int open_dir(struct process *p, const char *dir, struct err *err)
+{
+    if (mkdir(dir, 0700) && errno != EEXIST)
+        return err_set(err, E_UNAVAILABLE, "the folder %s can't be made: %s", dir, strerror(errno));
+    p->dir_path = realpath(dir, NULL);
+    p->dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (!p->dir_path || p->dir < 0)
+        return err_set(err, E_UNAVAILABLE, "the folder %s can't be opened: %s", dir,
+                       strerror(errno));
+    return 0;
+}
+
+static void copy_options(struct process *p, const struct process_options *o)
+{
+    static const char *const allow[] = {"PATH",   "HOME", "LANG",    "LC_ALL", "LC_CTYPE", "TZ",
+                                        "TMPDIR", "USER", "LOGNAME", "SHELL",  NULL};
+    static const char *const inside[] = {"LANG", "LC_ALL", "LC_CTYPE", "TZ", NULL};
+
+    p->in_containers = o->container;
+    if (o->container)
+        p->container = (struct container_options){.client = mem_strdup(o->container->client),
+                                                  .docker = o->container->docker,
+                                                  .image = mem_strdup(o->container->image),
+                                                  .pull = mem_strdup(o->container->pull)};
+    p->key = mem_strdup(o->key ? o->key : o->container ? "container" : "process");
+    p->x = (struct executor){.ops = o->container ? &container_ops : &process_ops,
+                             .key = p->key,
+                             .env = o->env ? o->env : &p->no_env};
+    p->slots = o->slots > 0 ? o->slots : (int)sysconf(_SC_NPROCESSORS_ONLN);
+    p->lease = o->lease ? o->lease : LEASE_DEFAULT;
+    p->fence = o->fence;
+    p->grace = o->grace ? o->grace : GRACE_DEFAULT;
+    if (p->grace < 0)
+        p->grace = 0;
+    p->log_head = o->log_head || o->log_tail ? o->log_head : LOG_DEFAULT;
+    p->log_tail = o->log_head || o->log_tail ? o->log_tail : LOG_DEFAULT;
+    p->allow = process_copy_list(o->allow ? o->allow : o->container ? inside : allow);
+    p->nextra = o->nextra;
+    p->extra = mem_zalloc(o->nextra * sizeof(*p->extra));
+    for (size_t i = 0; i < o->nextra; i++)
+        p->extra[i] = (struct spec_pair){.key = mem_strdup(o->extra[i].key),
+                                         .value = mem_strdup(o->extra[i].value)};
+    p->resolve_secret = o->resolve_secret;
+    p->secret_arg = o->secret_arg;
+    p->secrets = mem_strdup(o->secrets);
+}
+
+int process_new(const struct process_options *o, struct executor **out, struct err *err)
+{
+    struct process *p = mem_zalloc(sizeof(*p));
+    int rc;
+
+    p->dir = p->poll = p->timer = p->socket = -1;
+    removals_init(&p->removals);
+    removals_init(&p->delayed_removals);
+    copy_options(p, o);
+    if ((rc = open_dir(p, o->dir, err)) || (rc = find_shim(p, o->shim, err)))
+        goto done;
+    p->poll = epoll_create1(EPOLL_CLOEXEC);
+    p->timer = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (p->poll < 0 || p->timer < 0 || !process_poll_add(p, p->timer, &p->timer)) {
+        rc = err_set(err, E_UNAVAILABLE, "no descriptor to poll: %s", strerror(errno));
+        goto done;
+    }
+    rc = process_helper_start(p, err);
+done:
+    if (rc)
+        process_free(&p->x);
+    else
+        *out = &p->x;
+    return rc;
+}
+
+void process_free(struct executor *x)
+{
+    struct process *p = (struct process *)x;
+
+    process_drop_all(p);
+    process_free_dropped(p);
+    process_cleanup(p, p->dir < 0 ? 0 : INT_MAX);
+    removals_release(&p->removals);
+    removals_release(&p->delayed_removals); /* whoever sweeps finds them */
+    process_close_fd(&p->timer);
+    process_close_fd(&p->poll);
+    process_close_fd(&p->dir);
+    process_free_list(p->allow);
+    for (size_t i = 0; i < p->nextra; i++) {
+        free((void *)(uintptr_t)p->extra[i].key);
+        free((void *)(uintptr_t)p->extra[i].value);
+    }
+    free(p->extra);
+    free(p->key);
+    free(p->dir_path);
+    free(p->shim_path);
+    free(p->secrets);
+    free((void *)(uintptr_t)p->container.client);
+    free((void *)(uintptr_t)p->container.image);
+    free((void *)(uintptr_t)p->container.pull);
+    free(p);
+}
+
+bool process_probe(const char *dir, int64_t execution, int attempt)
+{
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int at = fd < 0 ? -1 : attempt_open_folder(fd, execution, attempt);
+    bool held = at >= 0 && attempt_is_locked(at, ATTEMPT_LOCK);
+
+    process_close_fd(&at);
+    process_close_fd(&fd);
+    return held;
+}

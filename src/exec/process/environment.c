@@ -1,0 +1,185 @@
+/* environment.c - the environment of a task: what is allowed of the worker's, what every task gets,
+ * what its spec says, its secrets, and what Pawl tells it; later ones win. */
+#include "exec/process/process_internal.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define VARIABLE_MAX (128 << 10) /* the kernel's, for one NAME=VALUE with its NUL */
+#define SECRET_MAX   (64 << 10)
+
+static void wipe_and_free(char *s)
+{
+    if (s)
+        explicit_bzero(s, strlen(s));
+    free(s);
+}
+
+static void set_variable(struct variables *v, const char *name, const char *value)
+{
+    size_t len = strlen(name);
+    char *text = mem_printf("%s=%s", name, value);
+
+    for (size_t i = 0; i < v->all.n; i++) {
+        if (strncmp(v->all.at[i], name, len) == 0 && v->all.at[i][len] == '=') {
+            wipe_and_free(v->all.at[i]);
+            v->all.at[i] = text;
+            return;
+        }
+    }
+    *vec_add(&v->all) = text;
+}
+
+static void set_variable_i64(struct variables *v, const char *name, int64_t n)
+{
+    char text[24];
+
+    snprintf(text, sizeof(text), "%" PRId64, n);
+    set_variable(v, name, text);
+}
+
+/* --- secrets ------------------------------------------------------------------------------------
+ */
+
+static bool is_secret_name(const char *name)
+{
+    const char *all = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
+
+    return *name && !strchr("0123456789", *name) && !name[strspn(name, all)];
+}
+
+static int read_secret(const struct process *p, const char *name, struct buf *out, struct err *err)
+{
+    char *path = mem_printf("%s/%s", p->secrets, name);
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), rc = 0;
+    struct stat st;
+    ssize_t n;
+
+    if (fd < 0 || fstat(fd, &st)) {
+        rc = err_set(err, E_INVALID, "the secret %s is neither in the environment nor in %s: %s",
+                     name, p->secrets, strerror(errno));
+        goto done;
+    }
+    if (!S_ISREG(st.st_mode) || (st.st_mode & 077) || st.st_uid != geteuid()) {
+        rc = err_set(err, E_INVALID, "the file of the secret %s must be ours alone: chmod 600 %s",
+                     name, path);
+        goto done;
+    }
+    buf_reserve(out, SECRET_MAX); /* in one piece: growing would leave copies */
+    n = read(fd, out->ptr, SECRET_MAX);
+    if (n < 0 || n == SECRET_MAX) {
+        rc = err_set(err, E_INVALID, "the secret %s can't be read, or is too large", name);
+        goto done;
+    }
+    out->len = (size_t)n;
+    if (out->len && out->ptr[out->len - 1] == '\n')
+        out->len--;
+    out->ptr[out->len] = '\0';
+done:
+    if (fd >= 0)
+        close(fd);
+    free(path);
+    return rc;
+}
+
+static int find_secret(const struct process *p, const char *name, struct buf *out, struct err *err)
+{
+    const char *value;
+
+    if (!is_secret_name(name))
+        return err_set(err, E_INVALID, "\"%s\" is no name of a secret", name);
+    if (p->resolve_secret)
+        return p->resolve_secret(p->secret_arg, name, out, err);
+    value = getenv(name);
+    if (value) {
+        buf_addstr(out, value);
+        return 0;
+    }
+    if (!p->secrets)
+        return err_set(err, E_INVALID, "the secret %s is not in the worker's environment", name);
+    return read_secret(p, name, out, err);
+}
+
+static int set_secrets(const struct process *p, const struct spec *spec, struct variables *v,
+                       struct err *err)
+{
+    int rc = 0;
+
+    for (size_t i = 0; !rc && i < spec->nsecrets; i++) {
+        struct buf value = BUF_INIT;
+
+        rc = find_secret(p, spec->secrets[i], &value, err);
+        if (!rc) {
+            set_variable(v, spec->secrets[i], buf_cstr(&value));
+            *vec_add(&v->secrets) = mem_strdup(buf_cstr(&value));
+        }
+        if (value.ptr)
+            explicit_bzero(value.ptr, value.cap);
+        buf_release(&value);
+    }
+    return rc;
+}
+
+/* --- all together -------------------------------------------------------------------------------
+ */
+
+static void set_pawl_variables(struct variables *v, const struct task *t, const char *key,
+                               const char *output)
+{
+    set_variable_i64(v, "PAWL_EXECUTION_ID", t->execution);
+    set_variable_i64(v, "PAWL_ROOT_ID", t->root);
+    set_variable_i64(v, "PAWL_ATTEMPT", t->attempt);
+    set_variable_i64(v, "PAWL_EPOCH", t->epoch);
+    set_variable(v, "PAWL_TASK", t->name ? t->name : "");
+    set_variable(v, "PAWL_OUTPUT", output);
+    set_variable(v, ATTEMPT_KEY_NAME, key);
+    if (t->input && strlen(t->input) + sizeof("PAWL_INPUT=") <= VARIABLE_MAX)
+        set_variable(v, "PAWL_INPUT", t->input);
+}
+
+int process_variables(struct process *p, const struct task *t, const char *key, const char *output,
+                      struct variables *out, struct err *err)
+{
+    const struct spec *spec = t->spec;
+    struct variables v = {0};
+    int rc;
+
+    for (char **name = p->allow; *name; name++) {
+        const char *value = getenv(*name);
+
+        if (value)
+            set_variable(&v, *name, value);
+    }
+    for (size_t i = 0; i < p->nextra; i++)
+        set_variable(&v, p->extra[i].key, p->extra[i].value);
+    for (size_t i = 0; i < spec->nenv; i++)
+        set_variable(&v, spec->env[i].key, spec->env[i].value);
+    rc = set_secrets(p, spec, &v, err);
+    if (rc) {
+        process_variables_release(&v);
+        return rc;
+    }
+    set_pawl_variables(&v, t, key, output);
+    *vec_add(&v.all) = NULL;
+    *vec_add(&v.secrets) = NULL;
+    *out = v;
+    return 0;
+}
+
+void process_variables_release(struct variables *v)
+{
+    for (size_t i = 0; i < v->all.n; i++)
+        wipe_and_free(v->all.at[i]);
+    for (size_t i = 0; i < v->secrets.n; i++)
+        wipe_and_free(v->secrets.at[i]);
+    vec_release(&v->all);
+    vec_release(&v->secrets);
+}

@@ -1,0 +1,201 @@
+/* helper_loop.c - the helper of this worker: a pawl-shim that forks the others. It is started
+ * with posix_spawn, which costs the same however large the worker is, and again when it died. */
+#include "exec/process/process_internal.h"
+#include "exec/process/request.h"
+#include "exec/spawn.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define HELPER_FD    3
+#define STOP_TIME    1000000 /* µs that it has to end by itself … */
+#define KILL_TIME    1000000 /* … and to die of a signal */
+#define SEND_TIME_MS 1000    /* it forks some thousand shims in this time */
+
+static int spawn_helper(struct process *p, int socket)
+{
+    char *argv[] = {(char[]){"pawl-shim"}, (char[]){"--helper"}, (char[]){"3"}, NULL};
+    posix_spawn_file_actions_t files;
+    int rc;
+
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_adddup2(&files, socket, HELPER_FD);
+    rc = spawn_detached(p->shim_path, argv, NULL, &files, &p->helper);
+    posix_spawn_file_actions_destroy(&files);
+    return rc;
+}
+
+int process_helper_start(struct process *p, struct err *err)
+{
+    int pair[2], rc;
+
+    if (p->socket >= 0)
+        return 0;
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+        return err_set(err, E_REFUSED, "no socket for the helper: %s", strerror(errno));
+    rc = spawn_helper(p, pair[1]);
+    close(pair[1]);
+    if (rc) {
+        close(pair[0]);
+        return err_set(err, E_REFUSED, "%s can't be started: %s", p->shim_path, strerror(rc));
+    }
+    fcntl(pair[0], F_SETFL, O_NONBLOCK);
+    p->socket = pair[0];
+    if (!process_poll_add(p, p->socket, &p->socket)) {
+        process_helper_stop(p);
+        return err_set(err, E_REFUSED, "the helper can't be polled: %s", strerror(errno));
+    }
+    return 0;
+}
+
+static bool ends_within(pid_t helper, int64_t us)
+{
+    int64_t deadline = clock_boot_us() + us;
+    pid_t done;
+
+    while ((done = waitpid(helper, NULL, WNOHANG)) == 0 || (done < 0 && errno == EINTR)) {
+        if (clock_boot_us() > deadline)
+            return false;
+        clock_sleep_us(100);
+    }
+    return true;
+}
+
+/* One that the kernel keeps, for a disk that does not answer, does not even die: it is not waited
+ * for. It begins nothing any more either. */
+static void end_helper(struct process *p)
+{
+    const struct env *env = p->x.env;
+    char message[160];
+
+    if (ends_within(p->helper, STOP_TIME))
+        return;
+    kill(p->helper, SIGKILL);
+    if (ends_within(p->helper, KILL_TIME) || !env->note)
+        return;
+    snprintf(message, sizeof(message),
+             "the helper that starts commands (process %d) was killed and does not end: it is left "
+             "to itself; look what it waits for, a disk perhaps",
+             (int)p->helper);
+    env->note(env->arg, message);
+}
+
+/* It ends when its socket is closed, after what it was asked for. */
+void process_helper_stop(struct process *p)
+{
+    if (p->socket >= 0) /* by its number: a child of a program that embeds us may have it, too */
+        (void)epoll_ctl(p->poll, EPOLL_CTL_DEL, p->socket, NULL);
+    process_close_fd(&p->socket);
+    if (p->helper)
+        end_helper(p);
+    p->helper = 0;
+}
+
+static struct watch *find_requested(struct process *p, int64_t execution, int64_t attempt)
+{
+    struct watch *w = p->watches[(uint64_t)execution % WATCH_BUCKETS];
+
+    while (w && (w->execution != execution || w->attempt != attempt || w->state != WATCH_REQUESTED))
+        w = w->next;
+    return w;
+}
+
+/* Whatever it was asked for and did not answer: look what became of it. */
+static void helper_died(struct process *p)
+{
+    int64_t now = clock_boot_us();
+
+    process_helper_stop(p);
+    for (size_t i = 0; i < WATCH_BUCKETS; i++) {
+        for (struct watch *w = p->watches[i]; w; w = w->next) {
+            if (w->state == WATCH_REQUESTED) {
+                w->state = WATCH_CHECKING;
+                w->check_at = now;
+            }
+        }
+    }
+}
+
+/* Stopped, or stuck: for the length of a lease it has not answered. Whether it still began what it
+ * was asked for is found out by looking. */
+void process_helper_replace(struct process *p)
+{
+    const struct env *env = p->x.env;
+
+    if (env->note)
+        env->note(env->arg, "the helper that starts commands did not answer: it is replaced");
+    if (p->helper)
+        kill(p->helper, SIGKILL);
+    helper_died(p);
+}
+
+void process_helper_receive(struct process *p)
+{
+    struct answer_packet a;
+    int pidfd, rc;
+
+    while ((rc = packet_receive(p->socket, &a, sizeof(a), &pidfd, 1)) > 0) {
+        struct watch *w = find_requested(p, a.execution, a.attempt);
+        char why[200];
+
+        env_point(p->x.env, "process:answered");
+        if (!w) {
+            if (pidfd >= 0)
+                close(pidfd);
+        } else if (a.error) {
+            snprintf(why, sizeof(why), "no process could be started: %s", strerror((int)a.error));
+            process_report_end(p, w, OUTCOME_REFUSED, why);
+        } else {
+            watch_helper_answered(p, w, pidfd);
+        }
+    }
+    if (rc == 0 || (errno != EAGAIN && errno != EINTR))
+        helper_died(p);
+}
+
+/* The request goes through memory that is nobody's but ours and the shim's. */
+static int write_memfd(const struct buf *request)
+{
+    int fd = memfd_create("request", MFD_CLOEXEC);
+    size_t done = 0;
+
+    while (fd >= 0 && done < request->len) {
+        ssize_t n = write(fd, request->ptr + done, request->len - done);
+
+        if (n > 0) {
+            done += (size_t)n;
+        } else if (errno != EINTR) {
+            close(fd);
+            fd = -1;
+        }
+    }
+    return fd;
+}
+
+int process_helper_send(struct process *p, const struct watch *w, const struct buf *request,
+                        struct err *err)
+{
+    struct request_packet packet = {.execution = w->execution, .attempt = w->attempt};
+    struct pollfd writable = {.fd = p->socket, .events = POLLOUT};
+    int fds[2] = {w->at, write_memfd(request)}, rc;
+
+    if (fds[1] < 0)
+        return err_set(err, E_REFUSED, "no memory for a request: %s", strerror(errno));
+    rc = packet_send(p->socket, &packet, sizeof(packet), fds, 2);
+    if (rc && errno == EAGAIN && poll(&writable, 1, SEND_TIME_MS) > 0)
+        rc = packet_send(p->socket, &packet, sizeof(packet), fds, 2);
+    close(fds[1]);
+    return rc ? err_set(err, E_REFUSED, "the helper can't be reached: %s", strerror(errno)) : 0;
+}

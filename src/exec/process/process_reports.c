@@ -1,0 +1,330 @@
+/* process_reports.c - says what happened to an attempt, in the words of executor.h. */
+#include "exec/outputs.h"
+#include "exec/process/process_internal.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CHUNK         65536
+#define NEWEST_MAX    65536   /* bytes that are told of a ring that turns, where not more is new */
+#define REFUSED_DELAY 1000000 /* µs */
+
+static void send_report(struct process *p, const struct watch *w, struct report *r)
+{
+    r->execution = w->execution;
+    r->attempt = w->attempt;
+    r->epoch = w->epoch;
+    if (p->x.report)
+        p->x.report(p->x.arg, &p->x, r);
+}
+
+void process_report_started(struct process *p, struct watch *w)
+{
+    struct report r = {.kind = REPORT_STARTED};
+    int64_t ago = clock_boot_us() - w->begun;
+
+    if (w->started_reported || !w->begun)
+        return;
+    w->started_reported = true;
+    r.ago = ago > 0 ? ago : 0;
+    send_report(p, w, &r);
+}
+
+/* --- the log ------------------------------------------------------------------------------------
+ */
+
+/* Begins at the gap again, with what the ring holds in the end, instead of what was told of that
+ * part before. */
+static void rewind_to_gap(const struct process *p, struct watch *w, const struct attempt_log *log)
+{
+    w->dropped_sent = log->dropped;
+    if (log->head != p->log_head)
+        w->log_sent = 0; /* begun by a worker with other caps: chunks may lie across the gap */
+    else if (w->log_sent > log->head)
+        w->log_sent = log->head;
+}
+
+/* What is kept from log_sent on, up to a place. */
+static void report_upto(struct process *p, struct watch *w, const struct attempt_log *log,
+                        int64_t upto, int64_t dropped)
+{
+    struct buf text = BUF_INIT;
+
+    while (w->log_sent < upto && w->state != WATCH_DROPPED) {
+        size_t max = upto - w->log_sent < CHUNK ? (size_t)(upto - w->log_sent) : CHUNK;
+        struct report r = {.kind = REPORT_LOG, .offset = w->log_sent, .dropped = dropped};
+
+        buf_reset(&text);
+        if (attempt_log_read(w->at, log, w->log_sent, max, &text) || !text.len)
+            break;
+        r.log = text.ptr;
+        r.log_len = text.len;
+        w->log_sent += (int64_t)text.len;
+        send_report(p, w, &r);
+    }
+    buf_release(&text);
+}
+
+/* While the ring turns: the newest bytes, in the place of those that were the newest before, so
+ * that who follows goes on. What the shim may have written over meanwhile is left for next time. */
+static void report_newest(struct process *p, struct watch *w, const struct attempt_log *log)
+{
+    int64_t tail = log->kept - log->head, total = log->kept + log->dropped, at;
+    int64_t n = total - w->log_total > NEWEST_MAX ? total - w->log_total : NEWEST_MAX;
+    struct attempt_log now;
+    struct buf text = BUF_INIT;
+
+    if (n > tail / 2)
+        n = tail / 2;
+    if (total == w->log_total || attempt_log_read(w->at, log, log->kept - n, (size_t)n, &text) ||
+        attempt_log_size(w->at, &now) || now.dropped - log->dropped > tail / 4)
+        goto done;
+    for (at = 0; at < n && w->state != WATCH_DROPPED; at += CHUNK)
+        send_report(p, w,
+                    &(struct report){.kind = REPORT_LOG,
+                                     .offset = log->head + at,
+                                     .dropped = total - log->head - n,
+                                     .log = text.ptr + at,
+                                     .log_len = n - at < CHUNK ? (size_t)(n - at) : CHUNK});
+    w->log_total = total;
+done:
+    buf_release(&text);
+}
+
+/* While it runs, all in order until the ring begins to turn, then the newest; all that is kept at
+ * the end. No chunk reaches over the place where the gap is or will be. */
+void process_report_log(struct process *p, struct watch *w)
+{
+    struct attempt_log log;
+    int64_t gap;
+
+    if (attempt_log_size(w->at, &log))
+        return;
+    gap = log.dropped ? log.head : p->log_head;
+    if (log.dropped != w->dropped_sent && w->state == WATCH_RUNNING) {
+        report_upto(p, w, &log, log.head, 0);
+        if (w->log_sent >= log.head)
+            report_newest(p, w, &log);
+        return;
+    }
+    if (log.dropped != w->dropped_sent)
+        rewind_to_gap(p, w, &log);
+    report_upto(p, w, &log, gap < log.kept ? gap : log.kept, 0);
+    report_upto(p, w, &log, log.kept, log.dropped);
+}
+
+/* The shim could not write part of what the task printed: the disk was full or failed, or the log
+ * keeps no tail. The place where it belongs is not known, so the count follows all that is kept. */
+static void report_unwritten(struct process *p, struct watch *w, const struct attempt_exit *end)
+{
+    struct report r = {
+        .kind = REPORT_LOG, .offset = w->log_sent, .dropped = w->dropped_sent + end->log_unwritten};
+    char *text;
+
+    if (!end->log_unwritten || w->state == WATCH_DROPPED)
+        return;
+    text = mem_printf("pawl: %lld bytes of the output are missing: the log had no room for them\n",
+                      (long long)end->log_unwritten);
+    r.log = text;
+    r.log_len = strlen(text);
+    send_report(p, w, &r);
+    free(text);
+}
+
+/* --- the end ------------------------------------------------------------------------------------
+ */
+
+static void report_outcome(struct process *p, struct watch *w, const struct outcome *o)
+{
+    struct report r = {.kind = REPORT_ENDED, .outcome = *o};
+
+    if (w->state == WATCH_DROPPED)
+        return;
+    if (o->kind != OUTCOME_REFUSED) {
+        histogram_add(&p->times, o->duration);
+        p->failed += o->kind != OUTCOME_OK;
+    }
+    send_report(p, w, &r);
+    watch_drop(p, w);
+}
+
+void process_report_end(struct process *p, struct watch *w, enum outcome_kind kind,
+                        const char *error)
+{
+    struct outcome o = {.kind = kind, .error = error, .duration = -1};
+
+    if (kind == OUTCOME_REFUSED && !p->closed) /* others may begin it at once */
+        o.retry_delay = REFUSED_DELAY;
+    process_report_started(p, w);
+    process_report_log(p, w);
+    report_outcome(p, w, &o);
+}
+
+/* Why the command could not be executed. */
+static char *describe_not_started(const struct watch *w, const struct attempt_exit *end)
+{
+    const char *what = attempt_step_text(end->step), *which = NULL;
+    const char *why = strerror((int)end->error);
+
+    if (end->step == STEP_EXEC)
+        which = w->program;
+    else if (end->step == STEP_CWD)
+        which = w->cwd;
+    else if (end->step == STEP_USER || end->step == STEP_OUTPUT)
+        which = w->user;
+    if (end->step == STEP_USER && end->error == ESRCH)
+        why = "there is no such user";
+    return mem_printf("can't %s%s%s: %s", what, which ? " " : "", which ? which : "", why);
+}
+
+static bool is_shortage(const struct attempt_exit *end)
+{
+    return (end->step == STEP_FORK || end->step == STEP_FILES) &&
+           (end->error == EAGAIN || end->error == ENOMEM || end->error == ENOSPC ||
+            end->error == EMFILE || end->error == ENFILE || end->error == EDQUOT);
+}
+
+static char *describe_timeout(const struct watch *w)
+{
+    char text[DURATION_TEXT_SIZE];
+
+    if (!w->timeout)
+        return mem_strdup("ended by a timeout");
+    return mem_printf("ran longer than its timeout of %s", text_duration(w->timeout, text));
+}
+
+static char *describe_signal(const struct attempt_exit *end)
+{
+    const char *name = sigabbrev_np((int)end->signal);
+
+    return mem_printf("killed by signal %d%s%s%s", (int)end->signal, name ? " (" : "",
+                      name ? name : "", name ? ")" : "");
+}
+
+/* What a shell means by it. */
+static const char *shell_code_meaning(int code)
+{
+    return code == 127   ? " (command not found)"
+           : code == 126 ? " (no permission to execute, or no program)"
+                         : "";
+}
+
+/* What the engine's client says is not how the command ended. */
+static char *describe_client_end(const struct attempt_exit *end, struct outcome *o)
+{
+    if (!end->signal && end->code)
+        return mem_printf("the client of its engine failed with code %d: the log says why",
+                          (int)end->code);
+    o->kind = OUTCOME_LOST;
+    o->has_exit_code = false;
+    return mem_printf("the client of its engine %s before the command ended, so nobody knows how "
+                      "that ended",
+                      end->signal ? "was killed" : "was gone");
+}
+
+/* Kind and sentence; the caller frees. */
+static char *decide_outcome(const struct watch *w, const struct attempt_exit *end,
+                            struct outcome *o)
+{
+    o->kind = OUTCOME_FAILED;
+    switch (end->kind) {
+    case END_EXITED:
+        if (end->code)
+            return mem_printf("exited with code %d%s", o->exit_code,
+                              shell_code_meaning(o->exit_code));
+        o->kind = OUTCOME_OK;
+        return NULL;
+    case END_SIGNALLED:
+        return describe_signal(end);
+    case END_TIMED_OUT:
+        o->kind = OUTCOME_TIMED_OUT;
+        return describe_timeout(w);
+    case END_CANCELLED:
+        o->kind = OUTCOME_CANCELLED;
+        return mem_strdup("cancelled");
+    case END_FENCED:
+        o->kind = OUTCOME_LOST;
+        return mem_strdup("killed, because nobody renewed its lease");
+    case END_NOT_STARTED:
+        if (is_shortage(end)) {
+            o->kind = OUTCOME_REFUSED;
+            o->retry_delay = REFUSED_DELAY;
+        }
+        return describe_not_started(w, end);
+    case END_CLIENT:
+        return describe_client_end(end, o);
+    default:
+        o->kind = OUTCOME_LOST;
+        return mem_strdup("its exit record is of a kind that this version does not know");
+    }
+}
+
+static int unreadable(struct err *err)
+{
+    return err_set(err, error_may_pass(errno) ? E_UNAVAILABLE : E_INVALID,
+                   "$PAWL_OUTPUT can't be read: %s", strerror(errno));
+}
+
+/* -E_UNAVAILABLE: it is not the task's fault, and may be read later. */
+static int read_outputs(const struct watch *w, struct buf *result, struct err *err)
+{
+    int fd = openat(w->at, ATTEMPT_OUTPUT, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), rc = 0;
+    struct buf text = BUF_INIT;
+    ssize_t n = 1;
+
+    if (fd < 0) /* the task may have removed it: then it says nothing */
+        return errno == ENOENT ? 0 : unreadable(err);
+    while (n > 0 && text.len <= OUTPUTS_MAX) {
+        buf_reserve(&text, CHUNK);
+        n = read(fd, text.ptr + text.len, CHUNK);
+        if (n > 0)
+            text.len += (size_t)n;
+    }
+    if (n < 0)
+        rc = unreadable(err);
+    else
+        rc = outputs_parse(buf_cstr(&text), text.len, (const char *const *)w->outputs, result, err);
+    close(fd);
+    buf_release(&text);
+    return rc;
+}
+
+bool process_report_exit(struct process *p, struct watch *w, const struct attempt_exit *end)
+{
+    struct outcome o = {.exit_code = (int)end->code,
+                        .signal = (int)end->signal,
+                        .has_exit_code = !end->signal,
+                        .duration = end->ended - end->begun,
+                        .cpu = end->cpu,
+                        .peak_memory = end->peak_memory};
+    struct buf result = BUF_INIT;
+    struct err why = ERR_INIT;
+    char *error = decide_outcome(w, end, &o);
+    int rc = o.kind == OUTCOME_OK ? read_outputs(w, &result, &why) : 0;
+
+    if (rc == -E_UNAVAILABLE && !w->cancelled) { /* a success stays one; a cancel gives it up */
+        watch_note(p, w, why.msg);
+        buf_release(&result);
+        return false;
+    }
+    if (rc) {
+        o.kind = rc == -E_UNAVAILABLE ? OUTCOME_CANCELLED : OUTCOME_FAILED;
+        error = mem_strdup(why.msg);
+    }
+    process_report_started(p, w);
+    process_report_log(p, w);
+    report_unwritten(p, w, end);
+    o.error = error;
+    o.result = o.kind == OUTCOME_OK && result.len ? result.ptr : NULL;
+    report_outcome(p, w, &o);
+    free(error);
+    buf_release(&result);
+    return true;
+}

@@ -1,0 +1,193 @@
+/* start.c - begins an attempt: a folder, a request to the helper. Until the request is sent
+ * nothing has begun; from then on only a look under the attempt's lock tells. */
+#include "exec/process/process_internal.h"
+#include "exec/process/request.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void make_key(char out[ATTEMPT_KEY_SIZE])
+{
+    unsigned char bytes[16];
+
+    env_random(bytes, sizeof(bytes));
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        snprintf(out + 2 * i, 3, "%02x", bytes[i]);
+}
+
+static void fill_request(const struct process *p, const struct task *t, struct request *r)
+{
+    const struct spec *s = t->spec;
+
+    r->execution = t->execution;
+    r->attempt = t->attempt;
+    r->epoch = t->epoch;
+    r->until = t->lease_until;
+    r->fence = p->fence && t->lease_until ? p->fence : -1;
+    r->timeout = s->timeout;
+    r->grace = s->grace > 0 ? s->grace : p->grace;
+    r->head = p->log_head;
+    r->tail = p->log_tail;
+    r->memory = s->limits.memory;
+    r->cpu = s->limits.cpu;
+    r->files = s->limits.files;
+    r->pids = s->limits.pids;
+    r->cwd = s->cwd;
+    r->user = s->user;
+    r->input = s->input;
+}
+
+/* What the shim is asked to run, and for a container its undoing. */
+struct start_request {
+    char key[ATTEMPT_KEY_SIZE];
+    char *folder, *output;
+    struct variables v;
+    struct container_command words; /* only for a container */
+    struct buf request;
+};
+
+static void start_request_release(struct start_request *o)
+{
+    process_variables_release(&o->v);
+    container_command_release(&o->words);
+    if (o->request.ptr)
+        explicit_bzero(o->request.ptr, o->request.cap);
+    buf_release(&o->request);
+    free(o->folder);
+    free(o->output);
+}
+
+/* The one who asks the engine runs as the worker does; limits and user are the container's. */
+static void request_container(const struct start_request *o, struct request *r)
+{
+    r->memory = r->cpu = r->files = r->pids = 0;
+    r->cwd = r->user = NULL;
+    r->in_container = 1;
+    r->argv = (const char **)(uintptr_t)o->words.argv.at;
+    r->env = (const char **)(uintptr_t)o->words.env.at;
+}
+
+static int make_start_request(struct process *p, const struct task *t, struct start_request *o,
+                              struct err *err)
+{
+    const char *shell[] = {"/bin/sh", "-c", t->spec->run, NULL};
+    struct request r = {.key = o->key};
+    char name[ATTEMPT_NAME_SIZE];
+    int rc;
+
+    make_key(o->key);
+    o->folder = mem_printf("%s/%s", p->dir_path, attempt_name(t->execution, t->attempt, name));
+    o->output = mem_printf("%s/%s", o->folder, ATTEMPT_OUTPUT);
+    if ((rc = process_variables(p, t, o->key, p->in_containers ? CONTAINER_OUTPUT : o->output,
+                                &o->v, err)))
+        return rc;
+    if (p->in_containers &&
+        (rc = container_command(&p->container, t, o->folder, o->v.all.at, &o->words, err)))
+        return rc;
+    fill_request(p, t, &r);
+    r.output = o->output;
+    r.argv = t->spec->run ? shell : (const char **)(uintptr_t)t->spec->argv;
+    r.env = (const char **)(uintptr_t)o->v.all.at;
+    r.secrets = (const char **)(uintptr_t)o->v.secrets.at;
+    if (p->in_containers)
+        request_container(o, &r);
+    request_write(&r, &o->request);
+    return 0;
+}
+
+static int check_task(const struct process *p, const struct task *t, struct err *err)
+{
+    if (p->closed)
+        return err_set(err, E_REFUSED, "this worker takes nothing more");
+    if (!t->spec->run && (!t->spec->argv || !t->spec->argv[0]))
+        return err_set(err, E_INVALID, "there is no command: say `run` or `argv`");
+    if (t->lease_until && t->lease_until - clock_boot_us() < p->lease / 2)
+        return err_set(err, E_REFUSED, "less than half of its lease is left");
+    return p->in_containers ? container_check(&p->container, err) : 0;
+}
+
+static int make_folder(struct process *p, const struct task *t, struct err *err)
+{
+    int at;
+
+    env_point(p->x.env, "process:before-folder");
+    at = attempt_make_folder(p->dir, t->execution, t->attempt);
+    if (at >= 0) {
+        env_point(p->x.env, "process:folder");
+        return at;
+    }
+    /* The next attempt has another name: given back, it gets one that is free. */
+    if (errno == EEXIST)
+        return err_set(err, E_REFUSED, "attempt %d of execution %lld has a folder already",
+                       t->attempt, (long long)t->execution);
+    return err_set(err, E_REFUSED, "no folder can be made in %s: %s", p->dir_path, strerror(errno));
+}
+
+void process_set_undo_by_name(struct process *p, struct watch *w)
+{
+    char name[ATTEMPT_NAME_SIZE];
+    char *folder = mem_printf("%s/%s", p->dir_path, attempt_name(w->execution, w->attempt, name));
+    struct container_command words = {0};
+
+    container_undo_command(&p->container, w->execution, w->attempt, folder, &words);
+    undo_set_command(&w->undo, (const char *const *)words.undo.at, NULL);
+    container_command_release(&words);
+    free(folder);
+}
+
+/* 0, or the folder goes again: nothing has begun in it. */
+static int send_start_request(struct process *p, struct watch *w, const struct start_request *o,
+                              struct err *err)
+{
+    char name[ATTEMPT_NAME_SIZE];
+    int rc = 0;
+
+    if (p->in_containers) {
+        const char *const *argv = (const char *const *)o->words.undo.at, *const *env =
+                                                                             (const char *const *)
+                                                                                 o->words.client.at;
+
+        undo_set_command(&w->undo, argv, env);
+        if (undo_write(w->at, argv, env))
+            rc = err_set(err, E_REFUSED, "%s can't be written: %s", o->folder, strerror(errno));
+    }
+    env_point(p->x.env, "process:before-request");
+    if (!rc)
+        rc = process_helper_send(p, w, &o->request, err);
+    if (rc) {
+        attempt_name(w->execution, w->attempt, name);
+        watch_drop(p, w);
+        attempt_remove_folder(p->dir, name);
+    }
+    return rc;
+}
+
+int process_start(struct executor *x, const struct task *t, struct err *err)
+{
+    struct process *p = (struct process *)x;
+    struct start_request o = {0};
+    struct watch *w;
+    int rc, at;
+
+    if ((rc = check_task(p, t, err)) || (rc = process_helper_start(p, err)) ||
+        (rc = make_start_request(p, t, &o, err)))
+        goto done;
+    at = make_folder(p, t, err);
+    if (at < 0) {
+        rc = at;
+        goto done;
+    }
+    w = watch_new(p, t, at);
+    if ((rc = send_start_request(p, w, &o, err)))
+        goto done;
+    w->check_at = clock_boot_us() + p->lease;
+    process_set_timer(p, w->check_at);
+    env_point(p->x.env, "process:asked");
+done:
+    start_request_release(&o);
+    return rc;
+}

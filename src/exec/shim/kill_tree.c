@@ -1,0 +1,71 @@
+/* kill_tree.c - ends all that a task started. The shim is the subreaper of everything below it:
+ * what loses its parent becomes its child, wherever it has hidden itself, so killing all children
+ * until there are none gets them all. */
+#include "base/env.h"
+#include "exec/shim/shim.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* The kernel's list of our children; they can't be reaped but by us, so the numbers stay theirs.
+ * Those of the group `but` had the signal already. */
+static int signal_children(int sig, pid_t except_group)
+{
+    char path[64];
+    int pid, n = 0;
+    FILE *f;
+
+    snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+    f = fopen(path, "re");
+    if (!f)
+        return 0;
+    while (fscanf(f, "%d", &pid) == 1)
+        if ((except_group && getpgid(pid) == except_group) || kill(pid, sig) == 0)
+            n++;
+    fclose(f);
+    return n;
+}
+
+void signal_tree(pid_t main_pid, int sig)
+{
+    bool group = kill(-main_pid, sig) == 0; /* not before it has a session of its own */
+
+    if (group)
+        kill(-main_pid, SIGCONT);
+    signal_children(sig, group ? main_pid : 0);
+}
+
+void kill_tree(pid_t *main_pid, int *status, const char *cgroup)
+{
+    for (;;) {
+        int st, flags = 0;
+        pid_t pid;
+
+        /* Usually nothing is left, and this is the one thing to find out. */
+        pid = waitpid(-1, &st, WNOHANG);
+        if (pid < 0 && errno == ECHILD)
+            return;
+        if (pid == 0) {
+            if (*cgroup)
+                cgroup_kill(cgroup);
+            if (*main_pid)
+                kill(-*main_pid, SIGKILL);
+            /* What we may not signal (a program with another's rights) we don't wait for, unless a
+             * cgroup ends it. */
+            if (signal_children(SIGKILL, 0) == 0 && !*cgroup)
+                flags = WNOHANG;
+            pid = waitpid(-1, &st, flags);
+            if (pid == 0)
+                return;
+        }
+        if (pid == *main_pid) {
+            *main_pid = 0;
+            *status = st;
+        }
+    }
+}

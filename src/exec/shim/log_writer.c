@@ -1,0 +1,65 @@
+/* log_writer.c - writes the capped log, see log_reader.c. A flood costs no more disk than head and
+ * tail, and no memory. A full disk costs output, never the task. */
+#include "exec/shim/shim.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+/* Where the byte with that number goes. */
+static int64_t ring_offset(const struct log *l, int64_t n)
+{
+    return n < l->head ? n : l->head + (l->tail ? (n - l->head) % l->tail : 0);
+}
+
+/* How many bytes can be written there in one piece. */
+static int64_t space_at(const struct log *l, int64_t n)
+{
+    return n < l->head ? l->head - n : l->head + l->tail - ring_offset(l, n);
+}
+
+/* Returns how many bytes were written. */
+static size_t write_piece(const struct log *l, const char *text, size_t len, int64_t at)
+{
+    size_t done = 0;
+
+    while (done < len) {
+        ssize_t n = pwrite(l->fd, text + done, len - done, at + (int64_t)done);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            break;
+        done += (size_t)n;
+    }
+    return done;
+}
+
+void log_append(struct log *l, const char *text, size_t len)
+{
+    if (!len)
+        return;
+    if (l->fd < 0)
+        l->fd = openat(l->folder, ATTEMPT_LOG, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                       0600);
+    while (len) {
+        int64_t space = space_at(l, l->total);
+        size_t n = (int64_t)len < space ? len : (size_t)space;
+        size_t written = l->fd < 0 ? 0 : write_piece(l, text, n, ring_offset(l, l->total));
+
+        l->total += (int64_t)written;
+        text += written;
+        len -= written;
+        if (!written || written < n) {
+            l->unwritten += (int64_t)len;
+            break;
+        }
+    }
+    if (l->total > l->head + l->tail) {
+        struct attempt_log_pos pos = {.total = l->total, .head = l->head, .tail = l->tail};
+
+        /* Not written: the reader takes the ring for a straight piece; the text is all there. */
+        if (record_write(l->folder, &RECORD_LOG_POS, &pos))
+            return;
+    }
+}

@@ -1,0 +1,198 @@
+/* config.c - see config.h: finds the file, reads it, and checks how its values fit together. */
+#include "parse/config/config_map.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FILE_NAME "pawl.yaml"
+
+struct config_host config_this_host(void)
+{
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+
+    return (struct config_host){.folder = ".",
+                                .home = getenv("HOME"),
+                                .xdg_config_home = getenv("XDG_CONFIG_HOME"),
+                                .xdg_state_home = getenv("XDG_STATE_HOME"),
+                                .processors = processors < 1 ? 1 : (int)processors};
+}
+
+/* ---- where ---- */
+
+/* $XDG_…/pawl, else ~/`fallback`/pawl; NULL if neither is there. The caller frees it. */
+static char *user_folder(const char *xdg, const char *home, const char *fallback)
+{
+    if (xdg && *xdg == '/')
+        return mem_printf("%s/pawl", xdg);
+    return home && *home == '/' ? mem_printf("%s/%s/pawl", home, fallback) : NULL;
+}
+
+/* Reads the file at `path`; *out stays NULL if there is none and it need not exist. One below a
+ * folder that is closed to us is somebody else's. */
+static int read_one(struct diagnostics *diagnostics, const char *path, bool must_exist,
+                    const struct source **out, struct err *err)
+{
+    struct stat st;
+    int rc;
+
+    if (!must_exist && stat(path, &st) && errno == EACCES)
+        return 0;
+    rc = diagnostics_read(diagnostics, path, out, err);
+    return rc == -E_NOT_FOUND && !must_exist ? 0 : rc;
+}
+
+static int find_source(const char *path, const struct config_host *host,
+                       struct diagnostics *diagnostics, const struct source **out, struct err *err)
+{
+    char *here = NULL, *folder = NULL, *user = NULL;
+    int rc;
+
+    *out = NULL;
+    if (path)
+        return read_one(diagnostics, path, true, out, err);
+    here = !strcmp(host->folder, ".") ? mem_strdup(FILE_NAME)
+                                      : mem_printf("%s/" FILE_NAME, host->folder);
+    rc = read_one(diagnostics, here, false, out, err);
+    folder = user_folder(host->xdg_config_home, host->home, ".config");
+    if (!rc && !*out && folder) {
+        user = mem_printf("%s/" FILE_NAME, folder);
+        rc = read_one(diagnostics, user, false, out, err);
+    }
+    free(here);
+    free(folder);
+    free(user);
+    return rc;
+}
+
+/* The folder of the file, absolute. The caller frees it. */
+static char *folder_of(const char *file)
+{
+    const char *slash = strrchr(file, '/');
+    char *folder = slash ? mem_printf("%.*s", (int)(slash - file), file) : mem_strdup(".");
+    char *real = realpath(*folder ? folder : "/", NULL);
+
+    if (!real)
+        return folder;
+    free(folder);
+    return real;
+}
+
+/* ---- how values fit together ---- */
+
+/* Defaults that follow from other values. */
+static void derive(struct config_reader *r)
+{
+    struct config *c = r->config;
+    char *folder = user_folder(r->host->xdg_state_home, r->host->home, ".local/state"), *db;
+
+    if (!c->state)
+        c->state = arena_strdup(&c->arena, folder);
+    if (!c->db && c->state) {
+        db = mem_printf("sqlite:%s/pawl.db", c->state);
+        c->db = arena_strdup(&c->arena, db);
+        free(db);
+    }
+    if (!c->worker.heartbeat)
+        c->worker.heartbeat = c->worker.lease / 3;
+    if (!c->logs.retention_days)
+        c->logs.retention_days = c->execution_events.retention_days;
+    free(folder);
+}
+
+/* The place of a breach between two values: the one that the file has. */
+static const struct yaml *either(const struct yaml *const *nodes, enum config_id a,
+                                 enum config_id b)
+{
+    return nodes[a] ? nodes[a] : nodes[b];
+}
+
+/* Only what the file says can be wrong: the defaults fit. */
+static void check(const struct config_reader *r, const struct yaml *const *nodes)
+{
+    const struct config *c = r->config;
+    const struct yaml *at;
+
+    at = either(nodes, CONFIG_WORKER_HEARTBEAT, CONFIG_WORKER_LEASE);
+    if (at && c->worker.heartbeat >= (c->worker.lease + 1) / 2)
+        yaml_error(r->doc, at,
+                   "worker.heartbeat: it must be less than half of worker.lease, so "
+                   "that one that is lost costs no lease");
+    at = either(nodes, CONFIG_WORKER_HOST_GRACE, CONFIG_WORKER_LEASE);
+    if (at && c->worker.host_grace < 2 * c->worker.lease)
+        yaml_error(r->doc, at, "worker.host_grace: it must be at least twice worker.lease");
+    at = either(nodes, CONFIG_LOGS_RETENTION_DAYS, CONFIG_EVENTS_RETENTION_DAYS);
+    if (at && c->logs.retention_days > c->execution_events.retention_days)
+        yaml_error(r->doc, at,
+                   "logs.retention_days: logs can't be kept longer than %d days, "
+                   "execution_events.retention_days",
+                   c->execution_events.retention_days);
+    at = either(nodes, CONFIG_RETRY_MAX_DELAY, CONFIG_RETRY_DELAY);
+    if (at && c->retry.policy.max_delay < c->retry.policy.delay)
+        yaml_error(r->doc, at, "retry.max_delay: it is below retry.delay");
+}
+
+/* ---- reading ---- */
+
+static void read_values(struct config_reader *r, const struct yaml *root)
+{
+    const struct yaml *nodes[CONFIG_COUNT] = {0};
+    size_t i;
+
+    config_defaults(r, &config_keys, r->config);
+    if (root->kind != YAML_NULL)
+        config_read_map(r, &config_keys, "", "", root, r->config, nodes);
+    derive(r);
+    check(r, nodes);
+    config_read_executors(r, nodes[CONFIG_EXECUTORS]);
+    config_read_routes(r, nodes[CONFIG_DISPATCH_ROUTES]);
+    if (nodes[CONFIG_DISPATCH_DEFAULT_EXECUTOR])
+        config_check_executor(r, nodes[CONFIG_DISPATCH_DEFAULT_EXECUTOR],
+                              "dispatch.default_executor", r->config->dispatch.default_executor);
+    for (i = 0; i < CONFIG_COUNT; i++)
+        r->config->set[i] = nodes[i] != NULL;
+}
+
+int config_parse(const struct source *source, const struct config_host *host,
+                 struct diagnostics *diagnostics, struct config **out, struct err *err)
+{
+    static const struct source nothing = {.name = FILE_NAME, .text = "", .len = 0};
+    struct config *c = mem_zalloc(sizeof(*c));
+    char *folder = folder_of(source ? source->name : FILE_NAME);
+    struct yaml_doc doc;
+    int rc;
+
+    c->file = source ? arena_strdup(&c->arena, source->name) : NULL;
+    if (!yaml_read(source ? source : &nothing, diagnostics, &doc)) {
+        struct config_reader r = {.config = c, .host = host, .doc = &doc, .folder = folder};
+
+        read_values(&r, &doc.root);
+    }
+    rc = diagnostics_err(diagnostics, err);
+    yaml_release(&doc);
+    free(folder);
+    if (rc)
+        config_free(&c);
+    else
+        *out = c;
+    return rc;
+}
+
+int config_load(const char *path, const struct config_host *host, struct diagnostics *diagnostics,
+                struct config **out, struct err *err)
+{
+    const struct source *source;
+    int rc = find_source(path, host, diagnostics, &source, err);
+
+    return rc ? rc : config_parse(source, host, diagnostics, out, err);
+}
+
+void config_free(struct config **config)
+{
+    if (*config)
+        arena_release(&(*config)->arena);
+    free(*config);
+    *config = NULL;
+}

@@ -1,0 +1,124 @@
+/* diagnostics.c - see diagnostics.h. */
+#include "parse/diagnostics.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A byte order mark is no part of the text: columns are counted from behind it. */
+static const struct source *keep(struct diagnostics *ps, struct source s)
+{
+    size_t mark = s.len >= 3 && !memcmp(s.text, "\xEF\xBB\xBF", 3) ? 3 : 0;
+
+    s.text += mark;
+    s.len -= mark;
+    return memcpy(arena_alloc(&ps->arena, sizeof(s)), &s, sizeof(s));
+}
+
+int diagnostics_read(struct diagnostics *ps, const char *path, const struct source **out,
+                     struct err *err)
+{
+    struct source s;
+    int rc = source_read(path, &ps->arena, &s, err);
+
+    if (!rc)
+        *out = keep(ps, s);
+    return rc;
+}
+
+const struct source *diagnostics_take(struct diagnostics *ps, const char *name, const char *text,
+                                      size_t len)
+{
+    return keep(ps, (struct source){.name = arena_strdup(&ps->arena, name),
+                                    .text = arena_memdup0(&ps->arena, text, len),
+                                    .len = len});
+}
+
+bool diagnostics_full(const struct diagnostics *ps)
+{
+    return ps->list.n >= DIAGNOSTICS_KEPT;
+}
+
+void diagnostics_add(struct diagnostics *ps, const struct source *s, uint32_t line, uint32_t column,
+                     const char *fmt, ...)
+{
+    struct buf visible = BUF_INIT;
+    char said[1024];
+    va_list ap;
+
+    ps->count++;
+    if (diagnostics_full(ps))
+        return;
+    va_start(ap, fmt);
+    vsnprintf(said, sizeof(said), fmt, ap);
+    va_end(ap);
+    source_add_visible(&visible, said, strlen(said));
+    *vec_add(&ps->list) =
+        (struct diagnostic){.source = s,
+                            .line = line,
+                            .column = column,
+                            .sentence = arena_memdup0(&ps->arena, visible.ptr, visible.len)};
+    buf_release(&visible);
+}
+
+/* By file, line, column, then as they were found: the sentences of one place are made in order, and
+ * the arena does not say, so the sort must be stable. Few enough to sort by insertion. */
+static bool before(const struct diagnostic *a, const struct diagnostic *b)
+{
+    int file = a->source == b->source ? 0 : strcmp(a->source->name, b->source->name);
+
+    if (file)
+        return file < 0;
+    return a->line != b->line ? a->line < b->line : a->column < b->column;
+}
+
+static void sort(struct diagnostics *ps)
+{
+    size_t i, k;
+
+    for (i = 1; i < ps->list.n; i++) {
+        struct diagnostic p = ps->list.at[i];
+
+        for (k = i; k && before(&p, &ps->list.at[k - 1]); k--)
+            ps->list.at[k] = ps->list.at[k - 1];
+        ps->list.at[k] = p;
+    }
+}
+
+void diagnostics_show(struct diagnostics *ps, struct buf *out)
+{
+    size_t i;
+
+    sort(ps);
+    for (i = 0; i < ps->list.n; i++) {
+        const struct diagnostic *p = &ps->list.at[i];
+
+        buf_addf(out, "%s:%u:%u: %s\n", p->source->name, p->line, p->column, p->sentence);
+        source_show(p->source, p->line, p->column, out);
+    }
+    if (ps->count > ps->list.n)
+        buf_addf(out, "… and %zu more.\n", ps->count - ps->list.n);
+}
+
+int diagnostics_err(struct diagnostics *ps, struct err *err)
+{
+    const struct diagnostic *p;
+    char others[64] = "";
+
+    if (!ps->count)
+        return 0;
+    sort(ps);
+    p = &ps->list.at[0];
+    if (ps->count > 1)
+        snprintf(others, sizeof(others), " (and %zu more)", ps->count - 1);
+    return err_set(err, E_INVALID, "%s:%u:%u: %.800s%s", p->source->name, p->line, p->column,
+                   p->sentence, others);
+}
+
+void diagnostics_release(struct diagnostics *ps)
+{
+    vec_release(&ps->list);
+    arena_release(&ps->arena);
+    ps->count = 0;
+}

@@ -1,0 +1,197 @@
+/* graph.c - pictures that other programs draw: Graphviz and Mermaid. */
+#include "parse/render/graph.h"
+
+#include "parse/source.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LONGEST 40 /* characters of an expression in a label */
+
+void render_cut_text(struct buf *out, const char *text, size_t longest)
+{
+    struct buf seen = BUF_INIT;
+    size_t n = 0, at = 0, cut = 0;
+
+    source_add_visible(&seen, text, strlen(text));
+    for (; at < seen.len; at += source_step(seen.ptr + at, seen.len - at))
+        if (n++ + 3 == longest)
+            cut = at; /* here, if more follows than there is room for */
+    buf_add(out, buf_cstr(&seen), n > longest ? cut : seen.len);
+    if (n > longest)
+        buf_addstr(out, "...");
+    buf_release(&seen);
+}
+
+/* JSON; a text without its quotes. */
+static void add_foreach(struct buf *out, const char *json, size_t longest)
+{
+    size_t n = strlen(json);
+    char *text;
+
+    if (*json != '"') {
+        render_cut_text(out, json, longest);
+        return;
+    }
+    text = mem_strdup(json + 1);
+    text[n - 2] = '\0';
+    render_cut_text(out, text, longest);
+    free(text);
+}
+
+void render_task_notes(const struct workflow_task *t, const char *between, size_t longest,
+                       struct buf *out)
+{
+    size_t from = out->len;
+
+#define NEXT (out->len > from ? between : "")
+    if (t->nested)
+        buf_addf(out, "%sworkflow %s", NEXT, t->nested->name);
+    if (t->function)
+        buf_addf(out, "%sfunction %s", NEXT, t->function);
+    if (t->condition) {
+        buf_addf(out, "%sif ", NEXT);
+        render_cut_text(out, t->condition, longest);
+    }
+    if (t->join)
+        buf_addf(out, "%sjoin %d of %u", NEXT, t->join, t->nneeds);
+    if (t->foreach) {
+        buf_addf(out, "%sfor each ", NEXT);
+        add_foreach(out, t->foreach, longest);
+    }
+    if (t->max_parallel)
+        buf_addf(out, "%sat most %d at once", NEXT, t->max_parallel);
+    if (t->allow_failure)
+        buf_addf(out, "%smay fail", NEXT);
+    if (t->has_approval)
+        buf_addf(out, "%sapproval", NEXT);
+#undef NEXT
+}
+
+/* The name and the notes, one a line. */
+static void label(const struct workflow_task *t, struct buf *out)
+{
+    buf_reset(out);
+    buf_addstr(out, t->name);
+    buf_addch(out, '\n');
+    render_task_notes(t, "\n", LONGEST, out);
+    if (out->ptr[out->len - 1] == '\n')
+        out->len--;
+    out->ptr[out->len] = '\0';
+}
+
+static const struct workflow_task *hook(const struct workflow *w, int i)
+{
+    return i ? w->on_exit : w->on_failure;
+}
+
+/* ---- Graphviz ---- */
+
+static void dot_text(struct buf *out, const char *text)
+{
+    buf_addch(out, '"');
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\')
+            buf_addch(out, '\\');
+        if (*text == '\n')
+            buf_addstr(out, "\\n");
+        else
+            buf_addch(out, *text);
+    }
+    buf_addch(out, '"');
+}
+
+static void dot_task(struct buf *out, const struct workflow_task *t, struct buf *text)
+{
+    label(t, text);
+    buf_addf(out, "  t%u [label=", t->index);
+    dot_text(out, text->ptr);
+    buf_addf(out, ", shape=%s%s%s];\n",
+             t->has_approval ? "octagon"
+             : t->nested     ? "box3d"
+             : t->function   ? "ellipse"
+                             : "box",
+             t->foreach ? ", peripheries=2" : "", t->condition ? ", style=dashed" : "");
+}
+
+static void write_dot(const struct workflow *w, struct buf *out)
+{
+    struct buf text = BUF_INIT;
+    uint32_t i, k;
+
+    buf_addstr(out, "digraph ");
+    dot_text(out, w->name);
+    buf_addstr(out, " {\n  rankdir=TB;\n  node [fontname=\"sans-serif\"];\n");
+    for (i = 0; i < w->ntasks; i++)
+        dot_task(out, &w->tasks[i], &text);
+    for (i = 0; i < w->ntasks; i++)
+        for (k = 0; k < w->tasks[i].nneeds; k++)
+            buf_addf(out, "  t%u -> t%u;\n", w->tasks[i].needs[k], i);
+    if (w->on_failure || w->on_exit)
+        buf_addstr(out, "  subgraph cluster_end {\n  label=\"after all others\"; style=dashed;\n");
+    for (i = 0; i < 2; i++)
+        if (hook(w, (int)i))
+            dot_task(out, hook(w, (int)i), &text);
+    buf_addstr(out, w->on_failure || w->on_exit ? "  }\n}\n" : "}\n");
+    buf_release(&text);
+}
+
+/* ---- Mermaid ---- */
+
+/* Its labels are HTML, with entities of its own. */
+static void mermaid_text(struct buf *out, const char *text)
+{
+    for (; *text; text++)
+        if (*text == '\n')
+            buf_addstr(out, "<br/>");
+        else if (strchr("\"#<>&`\\[]{}()|;", *text))
+            buf_addf(out, "#%d;", *text);
+        else
+            buf_addch(out, *text);
+}
+
+static void mermaid_task(struct buf *out, const struct workflow_task *t, struct buf *text)
+{
+    static const char *const shapes[][2] = {{"[", "]"}, {"([", "])"}, {"[[", "]]"}, {"{{", "}}"}};
+    const char *const *shape = shapes[t->has_approval ? 3 : t->nested ? 2 : t->function ? 1 : 0];
+
+    label(t, text);
+    buf_addf(out, "  t%u%s\"", t->index, shape[0]);
+    mermaid_text(out, text->ptr);
+    buf_addf(out, "\"%s\n", shape[1]);
+}
+
+static void write_mermaid(const struct workflow *w, struct buf *out)
+{
+    struct buf text = BUF_INIT;
+    uint32_t i, k;
+
+    buf_addstr(out, "flowchart TD\n");
+    for (i = 0; i < w->ntasks; i++)
+        mermaid_task(out, &w->tasks[i], &text);
+    for (i = 0; i < w->ntasks; i++)
+        for (k = 0; k < w->tasks[i].nneeds; k++)
+            buf_addf(out, "  t%u --> t%u\n", w->tasks[i].needs[k], i);
+    if (w->on_failure || w->on_exit)
+        buf_addstr(out, "  subgraph after [after all others]\n");
+    for (i = 0; i < 2; i++)
+        if (hook(w, (int)i))
+            mermaid_task(out, hook(w, (int)i), &text);
+    buf_addstr(out, w->on_failure || w->on_exit ? "  end\n" : "");
+    buf_release(&text);
+}
+
+void graph_render(const struct workflow *w, enum graph_format format, size_t width, struct buf *out)
+{
+    switch (format) {
+    case GRAPH_FORMAT_ASCII:
+        graph_render_ascii(w, width, out);
+        break;
+    case GRAPH_FORMAT_DOT:
+        write_dot(w, out);
+        break;
+    case GRAPH_FORMAT_MERMAID:
+        write_mermaid(w, out);
+        break;
+    }
+}

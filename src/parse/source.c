@@ -1,0 +1,258 @@
+/* source.c - see source.h. */
+#include "parse/source.h"
+
+#include "base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define HIDDEN      "***"
+#define SHOWN_WIDTH 100  /* columns of a line that are shown */
+#define LOOKED_AT   1024 /* bytes of it before and after the place that are looked at */
+
+int source_read(const char *path, struct arena *arena, struct source *out, struct err *err)
+{
+    struct buf b = BUF_INIT;
+    int rc = 0, fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    ssize_t n = -1;
+
+    if (fd >= 0)
+        do {
+            buf_reserve(&b, 65536);
+            n = read(fd, b.ptr + b.len, 65536);
+            b.len += n > 0 ? (size_t)n : 0;
+        } while ((n > 0 && b.len <= SOURCE_MAX) || (n < 0 && errno == EINTR));
+    if (n < 0)
+        rc = err_set(err, fd < 0 && (errno == ENOENT || errno == ENOTDIR) ? E_NOT_FOUND : E_INVALID,
+                     "%s can't be read: %s", path, strerror(errno));
+    else if (b.len > SOURCE_MAX)
+        rc = err_set(err, E_INVALID, "%s is longer than %d MB", path, SOURCE_MAX_MB);
+    else
+        *out = (struct source){.name = arena_strdup(arena, path),
+                               .text = arena_memdup0(arena, b.ptr, b.len),
+                               .len = b.len};
+    if (fd >= 0)
+        close(fd);
+    buf_release(&b);
+    return rc;
+}
+
+size_t source_step(const char *p, size_t left)
+{
+    size_t n;
+
+    if (left && (unsigned char)*p < 0x80)
+        return *p != '\0';
+    for (n = 2; n <= 4 && n <= left; n++)
+        if (text_is_utf8(p, n))
+            return n;
+    return 0;
+}
+
+/* ---- places ---- */
+
+/* Length of the line break at p: 0 if there is none. As libyaml counts them, so that its lines are
+ * ours: NEL, LS and PS end a line, too. */
+static size_t break_at(const char *p, size_t left)
+{
+    if (*p == '\n')
+        return 1;
+    if (*p == '\r')
+        return left > 1 && p[1] == '\n' ? 2 : 1;
+    if (left > 1 && !memcmp(p, "\xC2\x85", 2))
+        return 2;
+    return left > 2 && (!memcmp(p, "\xE2\x80\xA8", 3) || !memcmp(p, "\xE2\x80\xA9", 3)) ? 3 : 0;
+}
+
+/* Bytes from p to the end of its line. */
+static size_t line_length(const char *p, size_t left)
+{
+    size_t n = 0;
+
+    /* Most bytes are none of the four that may begin a break. */
+    while (n < left && ((p[n] != '\n' && p[n] != '\r' && p[n] != '\xC2' && p[n] != '\xE2') ||
+                        !break_at(p + n, left - n)))
+        n++;
+    return n;
+}
+
+void source_location(const struct source *s, size_t offset, uint32_t *line, uint32_t *column)
+{
+    size_t at = 0, n;
+
+    *line = *column = 1;
+    while (at < offset && at < s->len) {
+        n = break_at(s->text + at, s->len - at);
+        if (n) {
+            ++*line;
+            *column = 1;
+        } else {
+            n = source_step(s->text + at, s->len - at);
+            ++*column;
+        }
+        at += n ? n : 1;
+    }
+}
+
+/* ---- what people see ---- */
+
+/* Whether a terminal would obey the character of n bytes at p instead of showing it. */
+static bool is_control(const char *p, size_t n)
+{
+    unsigned char c = (unsigned char)*p;
+
+    return n == 1 ? c < 0x20 || c == 0x7F : n == 2 && c == 0xC2 && (unsigned char)p[1] < 0xA0;
+}
+
+static void add_char(struct buf *out, const char *p, size_t n)
+{
+    if (is_control(p, n))
+        buf_addch(out, ' ');
+    else
+        buf_add(out, p, n);
+}
+
+/* Length of the password that begins at line[at]: what follows "://USER:" up to the last @ of the
+ * word. */
+static size_t password_at(const char *line, size_t len, size_t at)
+{
+    size_t begin, end, n = 0;
+
+    if (!at || line[at - 1] != ':')
+        return 0;
+    for (begin = at - 1; begin && !strchr(" \t/@:", line[begin - 1]); begin--)
+        ;
+    if (begin < 3 || memcmp(line + begin - 3, "://", 3))
+        return 0;
+    for (end = at; end < len && !strchr(" \t", line[end]); end++)
+        if (line[end] == '@')
+            n = end - at;
+    return n;
+}
+
+void source_add_visible(struct buf *out, const char *s, size_t len)
+{
+    size_t at = 0, n;
+
+    for (; at < len; at += n ? n : 1) {
+        if ((n = password_at(s, len, at))) {
+            buf_addstr(out, HIDDEN);
+            continue;
+        }
+        n = source_step(s + at, len - at);
+        if (n)
+            add_char(out, s + at, n);
+    }
+}
+
+/* The line as it is shown, in characters: where each begins in `text`, and which holds the caret.
+ */
+struct shown {
+    struct buf text;
+    VEC(size_t) begins;
+    size_t caret;
+};
+
+static void make_shown(struct shown *w, const char *line, size_t len, size_t place)
+{
+    size_t at = 0, n, hidden;
+
+    w->caret = SIZE_MAX;
+    for (; at < len; at += n) {
+        hidden = password_at(line, len, at);
+        n = hidden ? hidden : source_step(line + at, len - at);
+        if (place >= at && place < at + (n ? n : 1))
+            w->caret = w->begins.n;
+        *vec_add(&w->begins) = w->text.len;
+        if (hidden)
+            buf_addstr(&w->text, HIDDEN);
+        else if (n)
+            add_char(&w->text, line + at, n);
+        else
+            buf_addch(&w->text, '?');
+        n += !n;
+    }
+    if (w->caret > w->begins.n)
+        w->caret = w->begins.n;
+    *vec_add(&w->begins) = w->text.len;
+}
+
+static const char *find_line(const struct source *s, uint32_t line, size_t *len)
+{
+    size_t at = 0, n;
+
+    for (; line > 1 && at < s->len; line--) {
+        at += line_length(s->text + at, s->len - at);
+        n = at < s->len ? break_at(s->text + at, s->len - at) : 0;
+        if (!n)
+            return NULL;
+        at += n;
+    }
+    *len = line_length(s->text + at, s->len - at);
+    return s->text + at;
+}
+
+/* Bytes before a column of the line; its length, if it is shorter. */
+static size_t column_offset(const char *line, size_t len, uint32_t column)
+{
+    size_t at = 0, n;
+
+    for (; column > 1 && at < len; column--) {
+        n = source_step(line + at, len - at);
+        at += n ? n : 1;
+    }
+    return at;
+}
+
+const char *source_at(const struct source *s, uint32_t line, uint32_t column, size_t *len)
+{
+    const char *p = find_line(s, line, len);
+    size_t at = p ? column_offset(p, *len, column) : 0;
+
+    *len = p ? *len - at : 0;
+    return p ? p + at : "";
+}
+
+/* Columns that the characters from `a` to `b` take up: HIDDEN stands for one, but is wider. */
+static size_t width(const struct shown *w, size_t a, size_t b)
+{
+    size_t i, n = 0;
+
+    for (i = w->begins.at[a]; i < w->begins.at[b]; i++)
+        n += ((unsigned char)w->text.ptr[i] & 0xC0) != 0x80;
+    return n;
+}
+
+void source_show(const struct source *s, uint32_t line, uint32_t column, struct buf *out)
+{
+    struct shown w = {.text = BUF_INIT};
+    size_t len = 0, from = 0, to, count, place, left_out = 0;
+    const char *p = find_line(s, line, &len);
+    char number[16];
+
+    if (!p)
+        return;
+    place = column_offset(p, len, column);
+    if (place > LOOKED_AT)
+        for (left_out = place - LOOKED_AT; ((unsigned char)p[left_out] & 0xC0) == 0x80; left_out++)
+            ;
+    if (len - place > LOOKED_AT)
+        len = place + LOOKED_AT;
+    make_shown(&w, p + left_out, len - left_out, place - left_out);
+    count = w.begins.n - 1;
+    if (w.caret > SHOWN_WIDTH * 3 / 4)
+        from = w.caret - SHOWN_WIDTH / 2;
+    to = count - from > SHOWN_WIDTH ? from + SHOWN_WIDTH : count;
+    snprintf(number, sizeof(number), "%6u", line);
+    buf_addf(out, "%s | %s", number, from ? "…" : "");
+    buf_add(out, buf_cstr(&w.text) + w.begins.at[from], w.begins.at[to] - w.begins.at[from]);
+    buf_addf(out, "%s\n%*s | %*s^\n", to < count ? "…" : "", (int)strlen(number), "",
+             (int)(width(&w, from, w.caret > to ? to : w.caret) + (from > 0)), "");
+    buf_release(&w.text);
+    vec_release(&w.begins);
+}

@@ -1,0 +1,290 @@
+/* references.c - the expressions of a workflow: that they can be compiled, and that what they
+ * speak of is there. */
+#include "parse/workflow/reader.h"
+
+#include "base/suggest.h"
+#include "core/expr/expr.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct checking {
+    struct reader *r;
+    const struct text_use *use;
+    struct {
+        struct far_need *at;
+        size_t n, cap;
+    } far;
+};
+
+/* ---- what is known ---- */
+
+#define BIT(name) (1u << EXPR_##name)
+
+static bool is_task(uint32_t task)
+{
+    return task < ON_EXIT;
+}
+
+static bool has_items(const struct checking *c)
+{
+    return c->use->scope == SCOPE_ITEM && is_task(c->use->task) &&
+           c->r->w->tasks[c->use->task].foreach;
+}
+
+/* The names that an expression at this place may use. */
+static unsigned known_names(const struct checking *c)
+{
+    unsigned names = BIT(PARAMS);
+
+    if (c->use->scope >= SCOPE_START)
+        names |= BIT(VARS) | BIT(WORKFLOW) | BIT(EXECUTION);
+    if (c->use->scope >= SCOPE_TASK)
+        names |= BIT(ENV);
+    if (c->use->scope == SCOPE_END || (c->use->scope >= SCOPE_TASK && c->use->task != NO_TASK))
+        names |= BIT(TASKS);
+    if (has_items(c))
+        names |= BIT(ITEM) | BIT(INDEX);
+    return names;
+}
+
+static const char *name_text(enum expr_name name)
+{
+    static const char *const names[] = {
+#define X(id, text, meaning) [EXPR_##id] = #text,
+        EXPR_NAMES(X)
+#undef X
+    };
+    return names[name];
+}
+
+static void unknown_name(struct checking *c, const struct expr_ref *ref)
+{
+    const char *name = name_text(ref->name);
+
+    if (ref->name == EXPR_ITEM || ref->name == EXPR_INDEX)
+        reader_error(c->r, c->use, ref->offset,
+                     c->use->scope == SCOPE_TASK && is_task(c->use->task) &&
+                             c->r->w->tasks[c->use->task].foreach
+                         ? "%s: %s is not known here: it is worked out once, before there are items"
+                         : "%s: %s is known only in a task with foreach",
+                     c->use->what, name);
+    else
+        reader_error(c->r, c->use, ref->offset, "%s: %s is not known here", c->use->what, name);
+}
+
+/* ---- references ---- */
+
+static void missing(struct checking *c, const struct expr_ref *ref, const char *kind,
+                    const char *word, const struct suggestion *s)
+{
+    if (s->best)
+        reader_error(c->r, c->use, ref->offset,
+                     "%s: there is no %s \"%.60s\": did you mean \"%s\"?", c->use->what, kind, word,
+                     s->best);
+    else
+        reader_error(c->r, c->use, ref->offset, "%s: there is no %s \"%.60s\"", c->use->what, kind,
+                     word);
+}
+
+static void check_param(struct checking *c, const struct expr_ref *ref)
+{
+    const struct workflow *w = c->r->w;
+    struct suggestion s = suggest_for(ref->path[0]);
+    size_t i;
+
+    for (i = 0; i < w->nparams; i++) {
+        if (!strcmp(w->params[i].name, ref->path[0]))
+            return;
+        suggest_try(&s, w->params[i].name);
+    }
+    missing(c, ref, "param", ref->path[0], &s);
+}
+
+static void check_pair(struct checking *c, const struct expr_ref *ref, const char *kind,
+                       const struct workflow_pairs *pairs)
+{
+    struct suggestion s = suggest_for(ref->path[0]);
+    size_t i;
+
+    for (i = 0; i < pairs->n; i++) {
+        if (!strcmp(pairs->at[i].key, ref->path[0]))
+            return;
+        suggest_try(&s, pairs->at[i].key);
+    }
+    missing(c, ref, kind, ref->path[0], &s);
+}
+
+static void check_word(struct checking *c, const struct expr_ref *ref, const char *of,
+                       const char *word, const char *const *words)
+{
+    struct buf all = BUF_INIT;
+    size_t i;
+
+    for (i = 0; words[i]; i++) {
+        if (!strcmp(words[i], word))
+            goto done;
+        buf_addf(&all, "%s%s", i ? ", " : "", words[i]);
+    }
+    reader_error(c->r, c->use, ref->offset, "%s: %s has no \"%.60s\"; there are: %s", c->use->what,
+                 of, word, buf_cstr(&all));
+done:
+    buf_release(&all);
+}
+
+/* tasks.X.outputs.KEY, where it is known which there are. */
+static void check_output(struct checking *c, const struct expr_ref *ref,
+                         const struct workflow_task *t)
+{
+    const char *key = ref->path[2];
+    struct suggestion s = suggest_for(key);
+    char kind[160];
+    size_t i, n = t->nested ? t->nested->outputs.n : t->outputs.n;
+
+    if (t->foreach) {
+        reader_error(c->r, c->use, ref->offset,
+                     "%s: the outputs of \"%s\" are a list, one for each of its items: "
+                     "tasks.%s.outputs[0].outputs.%.60s",
+                     c->use->what, t->name, t->name, key);
+        return;
+    }
+    if ((!n && !t->nested) || ref->optional)
+        return;
+    for (i = 0; i < n; i++) {
+        const char *name = t->nested ? t->nested->outputs.at[i].key : t->outputs.at[i];
+
+        if (!strcmp(name, key))
+            return;
+        suggest_try(&s, name);
+    }
+    snprintf(kind, sizeof(kind), "output of the task \"%.100s\" called", t->name);
+    missing(c, ref, kind, key, &s);
+}
+
+static bool needs_directly(const struct workflow_task *t, uint32_t wanted)
+{
+    uint32_t i;
+
+    for (i = 0; i < t->nneeds; i++)
+        if (t->needs[i] == wanted)
+            return true;
+    return false;
+}
+
+/* The task of this name; -1 with a problem added. */
+static int64_t find_task(struct checking *c, const struct expr_ref *ref)
+{
+    const struct workflow *w = c->r->w;
+    struct suggestion s = suggest_for(ref->path[0]);
+    const struct yaml *value;
+    uint32_t i;
+
+    if (c->r->tasks && (value = yaml_get(c->r->tasks, ref->path[0])))
+        return reader_task_index(c->r, value);
+    for (i = 0; i < w->ntasks && (!c->r->tasks || !diagnostics_full(c->r->doc->diagnostics)); i++) {
+        if (!strcmp(w->tasks[i].name, ref->path[0]))
+            return i;
+        suggest_try(&s, w->tasks[i].name);
+    }
+    missing(c, ref, "task", ref->path[0], &s);
+    return -1;
+}
+
+static void check_task(struct checking *c, const struct expr_ref *ref)
+{
+    static const char *const fields[] = {"status", "outputs", NULL};
+    const struct workflow *w = c->r->w;
+    int64_t found = find_task(c, ref);
+    uint32_t wanted = (uint32_t)found, task = c->use->task;
+
+    if (found < 0)
+        return;
+    if (is_task(task) && task == wanted)
+        reader_error(c->r, c->use, ref->offset, "%s: \"%s\" can't speak of itself", c->use->what,
+                     ref->path[0]);
+    else if (is_task(task) && !needs_directly(&w->tasks[task], wanted))
+        *vec_add(&c->far) = (struct far_need){task, wanted, c->use, ref->offset};
+    if (ref->n > 1)
+        check_word(c, ref, "a task", ref->path[1], fields);
+    if (ref->n > 2 && !strcmp(ref->path[1], "outputs"))
+        check_output(c, ref, &w->tasks[wanted]);
+}
+
+static void check_reference(void *arg, const struct expr_ref *ref)
+{
+    static const char *const of_workflow[] = {"name", "hash", NULL};
+    static const char *const of_execution[] = {"id", "name", "root", "due_at", NULL};
+    struct checking *c = arg;
+
+    if (!(known_names(c) & 1u << ref->name)) {
+        unknown_name(c, ref);
+        return;
+    }
+    if (!ref->n)
+        return;
+    switch (ref->name) {
+    case EXPR_PARAMS:
+        check_param(c, ref);
+        break;
+    case EXPR_ENV:
+        check_pair(c, ref, "variable in env called", &c->r->w->env);
+        break;
+    case EXPR_VARS:
+        check_pair(c, ref, "variable in vars called", &c->r->w->vars);
+        break;
+    case EXPR_TASKS:
+        check_task(c, ref);
+        break;
+    case EXPR_WORKFLOW:
+        check_word(c, ref, "workflow", ref->path[0], of_workflow);
+        break;
+    case EXPR_EXECUTION:
+        check_word(c, ref, "execution", ref->path[0], of_execution);
+        break;
+    default:
+        break;
+    }
+}
+
+/* ---- texts ---- */
+
+static void check_text(struct checking *c, struct arena *arena)
+{
+    const struct text_use *use = c->use;
+    struct expr_text text = {.at = use->text, .len = strlen(use->text)};
+    const struct expr_template *template;
+    const struct expr *e;
+    struct expr_fault fault;
+    unsigned statuses;
+
+    if (use->condition ? expr_compile_condition(&text, arena, &e, &fault)
+                       : expr_template_compile(&text, arena, &template, &fault)) {
+        reader_error(c->r, use, fault.offset, "%s: %s", use->what, fault.what);
+        return;
+    }
+    statuses = use->condition ? expr_statuses(e) : expr_template_statuses(template);
+    if (statuses && use->task == NO_TASK)
+        reader_error(c->r, use, 0, "%s: only a task can ask how its needs ended", use->what);
+    if (use->condition)
+        expr_references(e, check_reference, c);
+    else
+        expr_template_references(template, check_reference, c);
+}
+
+void reader_check_texts(struct reader *r, bool whole)
+{
+    struct checking c = {.r = r};
+    struct arena arena = ARENA_INIT;
+    size_t i;
+
+    for (i = 0; i < r->texts.n; i++) {
+        c.use = &r->texts.at[i];
+        check_text(&c, &arena);
+        arena_reset(&arena);
+    }
+    if (whole && c.far.n)
+        reader_check_far(r, c.far.at, c.far.n);
+    vec_release(&c.far);
+    arena_release(&arena);
+}

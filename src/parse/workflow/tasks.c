@@ -1,0 +1,333 @@
+/* tasks.c - tasks, and what stands around them: defaults, params, schedules. */
+#include "parse/workflow/reader.h"
+
+#include "base/suggest.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const kinds[] = {"run", "argv", "function", "workflow"};
+static const unsigned kind_places[] = {KEY_COMMANDS, KEY_COMMANDS, KEY_FUNCTIONS, KEY_NESTED};
+#define KINDS_TEXT "exactly one of run, argv, function and workflow"
+
+/* ---- defaults ---- */
+
+bool reader_defaults(struct reader *r, const struct yaml *node, const char *what)
+{
+    if (!yaml_is_map(r->doc, node, what))
+        return false;
+    reader_keys(r, &keys_task, node, what, KEY_COMMON, r->common);
+    r->w->default_env = r->common->env;
+    r->common->env = (struct workflow_pairs){0};
+    return true;
+}
+
+/* ---- needs ---- */
+
+static void unknown_need(struct reader *r, const struct yaml *node, const char *what)
+{
+    struct suggestion s = suggest_for(node->text);
+    size_t i;
+
+    for (i = 0; i < r->tasks->n && !diagnostics_full(r->doc->diagnostics); i++)
+        suggest_try(&s, yaml_pair(r->tasks, i)->key.text);
+    if (s.best)
+        yaml_error(r->doc, node, "%s: there is no task \"%.60s\": did you mean \"%s\"?", what,
+                   node->text, s.best);
+    else
+        yaml_error(r->doc, node, "%s: there is no task \"%.60s\"", what, node->text);
+}
+
+static bool read_need(struct reader *r, const struct yaml *node, const char *what,
+                      const struct workflow_task *t, uint32_t *out)
+{
+    const struct yaml *found;
+    const char *name;
+
+    if (!yaml_text(r->doc, node, what, &name))
+        return false;
+    if (!(found = yaml_get(r->tasks, name))) {
+        unknown_need(r, node, what);
+        return false;
+    }
+    *out = reader_task_index(r, found);
+    if (*out == t->index) {
+        yaml_error(r->doc, node, "%s: the task \"%.60s\" can't need itself", what, name);
+        return false;
+    }
+    return true;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Whether a need is there twice: looked for in a sorted copy. */
+static bool check_twice(struct reader *r, const struct yaml *node, const char *what,
+                        const uint32_t *needs, size_t n)
+{
+    uint32_t *sorted;
+    bool ok = true;
+    size_t i;
+
+    if (n < 2)
+        return true;
+    sorted = mem_alloc(n * sizeof(*sorted));
+    memcpy(sorted, needs, n * sizeof(*sorted));
+    qsort(sorted, n, sizeof(*sorted), by_number);
+    for (i = 1; i < n; i++)
+        if (sorted[i] == sorted[i - 1]) {
+            yaml_error(r->doc, node, "%s: \"%.60s\" is there twice", what,
+                       yaml_pair(r->tasks, sorted[i])->key.text);
+            ok = false;
+        }
+    free(sorted);
+    return ok;
+}
+
+bool reader_needs(struct reader *r, const struct yaml *node, const char *what,
+                  struct workflow_task *t)
+{
+    const struct yaml *items;
+    uint32_t *needs;
+    bool ok = true;
+    size_t n, i;
+
+    if (!r->tasks) {
+        yaml_error(r->doc, node,
+                   "%s: in a list each task needs the one before it: write the tasks as a "
+                   "mapping (name: task) to say it otherwise",
+                   what);
+        return false;
+    }
+    if (!yaml_list(r->doc, node, what, &items, &n))
+        return false;
+    needs = arena_alloc(r->arena, (n + 1) * sizeof(*needs));
+    for (i = 0; i < n; i++)
+        ok = read_need(r, &items[i], what, t, &needs[i]) && ok;
+    if (!ok || !check_twice(r, node, what, needs, n))
+        return false;
+    t->needs = needs;
+    t->nneeds = (uint32_t)n;
+    return true;
+}
+
+/* ---- a task ---- */
+
+/* Which of the four it has: an index in kinds, -1 with a problem added. */
+static int kind_of(struct reader *r, const struct yaml *node, const struct yaml *place,
+                   const char *what)
+{
+    int found = -1;
+    size_t i;
+
+    for (i = 0; i < 4; i++) {
+        if (!yaml_get(node, kinds[i]))
+            continue;
+        if (found >= 0) {
+            yaml_error(r->doc, place, "%s has both %s and %s: " KINDS_TEXT " is expected", what,
+                       kinds[found], kinds[i]);
+            return -1;
+        }
+        found = (int)i;
+    }
+    if (found < 0)
+        yaml_error(r->doc, place, "%s has nothing to do: " KINDS_TEXT " is expected", what);
+    return found;
+}
+
+/* What holds for each task that does not say otherwise, as far as it applies to this kind. */
+static void begin_task(const struct reader *r, unsigned kind, struct workflow_task *t)
+{
+    const struct workflow_task *c = r->common;
+
+    t->queue = c->queue;
+    t->priority = c->priority;
+    t->retry.max = -1;
+    t->retry.policy.jitter = -1;
+    if (kind & KEY_JOBS) {
+        t->retry = c->retry;
+        t->timeout = c->timeout;
+    }
+    if (kind & KEY_COMMANDS) {
+        t->cwd = c->cwd;
+        t->user = c->user;
+        t->limits = c->limits;
+        t->container = c->container;
+        t->executor = c->executor;
+    }
+}
+
+/* The workflow's secrets, then its own. */
+static void add_secrets(struct reader *r, const struct yaml *node, unsigned kind,
+                        struct workflow_task *t)
+{
+    const struct workflow_texts *all = &r->w->secrets, own = t->secrets;
+    const char **texts;
+    size_t i, n = all->n, k;
+
+    if (!(kind & KEY_COMMANDS) || !all->n)
+        return;
+    if (!own.n) {
+        t->secrets = *all;
+        return;
+    }
+    texts = arena_zalloc(r->arena, (n + own.n + 1) * sizeof(*texts));
+    memcpy(texts, all->at, n * sizeof(*texts));
+    for (i = 0; i < own.n; i++) {
+        for (k = 0; k < all->n && strcmp(all->at[k], own.at[i]) != 0; k++)
+            ;
+        if (k == all->n)
+            texts[n++] = own.at[i];
+    }
+    (void)reader_spend(r, node, n * sizeof(*texts));
+    t->secrets = (struct workflow_texts){texts, n};
+}
+
+static void check_task(struct reader *r, const struct yaml *node, const struct yaml *place,
+                       const char *what, const struct workflow_task *t)
+{
+    static const char *const of_foreach[] = {"max_parallel", "fail_fast"};
+    const struct yaml *with = yaml_get(node, "with");
+    char name[WHAT_SIZE];
+    size_t i;
+
+    for (i = 0; i < 2; i++)
+        if (!yaml_get(node, "foreach") && yaml_get(node, of_foreach[i]))
+            yaml_error(r->doc, yaml_get(node, of_foreach[i]),
+                       "%s.%s has no meaning without "
+                       "foreach",
+                       what, of_foreach[i]);
+    if (t->join > 0 && (uint32_t)t->join > t->nneeds && !r->bad_task)
+        yaml_error(r->doc, yaml_get(node, "join"), "%s.join: it has only %u need%s", what,
+                   t->nneeds, t->nneeds == 1 ? "" : "s");
+    if (t->nested)
+        reader_check_with(r, t->nested, with, with ? with : place, reader_what(name, what, "with"));
+}
+
+static void read_task(struct reader *r, const struct yaml *node, const struct yaml *place,
+                      const char *what, unsigned places, struct workflow_task *t)
+{
+    const struct key *run = key_find(&keys_task, "run");
+    unsigned kind = KEY_COMMANDS;
+    size_t before;
+    int k;
+
+    t->line = place->line;
+    t->column = place->column;
+    if (node->kind != YAML_MAP) {
+        begin_task(r, kind, t);
+        if (node->kind == YAML_LIST || node->kind == YAML_NULL)
+            (void)yaml_expected(r->doc, node, what, "a mapping (key: value), or shell text,");
+        else
+            (void)reader_key(r, run, node, what, t);
+    } else {
+        k = kind_of(r, node, place, what);
+        kind = k < 0 ? 0 : kind_places[k];
+        begin_task(r, kind, t);
+        before = r->doc->diagnostics->count;
+        reader_keys(r, &keys_task, node, what, kind | places, t);
+        r->bad_task = r->doc->diagnostics->count != before;
+        check_task(r, node, place, what, t);
+    }
+    add_secrets(r, place, kind, t);
+    (void)reader_spend(r, place, r->common_size);
+}
+
+bool reader_hook(struct reader *r, const struct yaml *node, const char *name,
+                 struct workflow_task **out)
+{
+    struct workflow_task *t = arena_zalloc(r->arena, sizeof(*t));
+
+    t->name = name;
+    r->task = strcmp(name, "on_exit") ? ON_FAILURE : ON_EXIT;
+    read_task(r, node, node, name, KEY_HOOKS, t);
+    r->task = NO_TASK;
+    *out = t;
+    return true;
+}
+
+/* ---- all tasks ---- */
+
+static void read_list(struct reader *r, const struct yaml *node)
+{
+    char name[32];
+    uint32_t i;
+
+    for (i = 0; i < node->n; i++) {
+        struct workflow_task *t = &r->w->tasks[i];
+        uint32_t *before = arena_alloc(r->arena, sizeof(*before));
+
+        snprintf(name, sizeof(name), "step%u", i + 1);
+        t->name = arena_strdup(r->arena, name);
+        t->index = r->task = i;
+        read_task(r, &node->items[i], &node->items[i], t->name, 0, t);
+        if (i) {
+            *before = i - 1;
+            t->needs = before;
+            t->nneeds = 1;
+        }
+    }
+}
+
+static void check_name(struct reader *r, const struct yaml *key)
+{
+    if (!key->n)
+        return; /* a problem already */
+    if (!workflow_is_name(key->text))
+        (void)yaml_expected(r->doc, key, "the name of a task",
+                            "a letter or _, then up to 99 letters, digits, _ or -,");
+    else if (!strcmp(key->text, "on_failure") || !strcmp(key->text, "on_exit"))
+        yaml_error(r->doc, key, "no task can be called %s: write it beside tasks, not in it",
+                   key->text);
+}
+
+static void read_map(struct reader *r, const struct yaml *node)
+{
+    char what[WHAT_SIZE];
+    uint32_t i;
+
+    r->tasks = node;
+    for (i = 0; i < node->n; i++) {
+        const struct yaml_pair *p = yaml_pair(node, i);
+        struct workflow_task *t = &r->w->tasks[i];
+
+        check_name(r, &p->key);
+        t->name = reader_keep(r, &p->key, p->key.text);
+        t->index = r->task = i;
+        read_task(r, &p->value, &p->key, reader_what(what, "tasks", p->key.text), 0, t);
+    }
+}
+
+uint32_t reader_task_index(const struct reader *r, const struct yaml *value)
+{
+    const struct yaml_pair *p =
+        (const struct yaml_pair *)(const void *)((const char *)value -
+                                                 offsetof(struct yaml_pair, value));
+
+    return (uint32_t)(p - r->tasks->map->pairs);
+}
+
+bool reader_tasks(struct reader *r, const struct yaml *node, const char *what)
+{
+    if (node->kind < YAML_LIST)
+        return yaml_expected(r->doc, node, what, "a mapping (name: task), or a list of tasks,");
+    if (!node->n) {
+        yaml_error(r->doc, node, "the workflow has no tasks");
+        return false;
+    }
+    if (node->n > WORKFLOW_MAX_TASKS) {
+        yaml_error(r->doc, node, "%s: there are %u; at most %d are taken", what, node->n,
+                   WORKFLOW_MAX_TASKS);
+        return false;
+    }
+    r->w->ntasks = node->n;
+    r->w->tasks = arena_zalloc(r->arena, node->n * sizeof(*r->w->tasks));
+    (node->kind == YAML_LIST ? read_list : read_map)(r, node);
+    r->task = NO_TASK;
+    return true;
+}

@@ -1,0 +1,170 @@
+/* get.c - typed reading of a tree; see yaml.h. Every sentence begins with the name of the
+ * value and ends with what to write. */
+#include "base/suggest.h"
+#include "base/text.h"
+#include "parse/yaml/scalar.h"
+#include "parse/yaml/yaml.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- mappings ---- */
+
+const struct yaml_pair *yaml_pair(const struct yaml *map, size_t i)
+{
+    return &map->map->pairs[i];
+}
+
+/* The first pair, in order of keys and then of place, whose key is not below this one. */
+static const struct yaml_pair *search(const struct yaml *map, const char *key)
+{
+    size_t low = 0, high = map->n, mid;
+
+    while (low < high) {
+        mid = low + (high - low) / 2;
+        if (strcmp(yaml_pair(map, map->map->order[mid])->key.text, key) < 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low < map->n ? yaml_pair(map, map->map->order[low]) : NULL;
+}
+
+const struct yaml *yaml_get(const struct yaml *map, const char *key)
+{
+    const struct yaml_pair *p;
+    size_t i;
+
+    if (!map || map->kind != YAML_MAP)
+        return NULL;
+    if (map->map->order) {
+        p = search(map, key);
+        return p && !strcmp(p->key.text, key) ? &p->value : NULL;
+    }
+    for (i = 0; i < map->n; i++)
+        if (!strcmp(yaml_pair(map, i)->key.text, key))
+            return &yaml_pair(map, i)->value;
+    return NULL;
+}
+
+/* ---- problems ---- */
+
+void yaml_error(const struct yaml_doc *doc, const struct yaml *node, const char *fmt, ...)
+{
+    char sentence[1024];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(sentence, sizeof(sentence), fmt, ap);
+    va_end(ap);
+    diagnostics_add(doc->diagnostics, doc->source, node->line, node->column, "%s", sentence);
+}
+
+const char *yaml_report(const struct yaml *node, char *out)
+{
+    const char *quote = node->kind == YAML_TEXT ? "'" : "";
+    struct buf seen = BUF_INIT;
+
+    if (node->kind >= YAML_LIST) {
+        snprintf(out, YAML_MESSAGE_SIZE, "a %s", node->kind == YAML_LIST ? "list" : "mapping");
+    } else if (node->kind == YAML_NULL) {
+        snprintf(out, YAML_MESSAGE_SIZE, "nothing");
+    } else { /* made fit to be seen before it is cut: half a URL could show its password */
+        source_add_visible(&seen, node->text, node->n < 1000 ? node->n : 1000);
+        snprintf(out, YAML_MESSAGE_SIZE, "%s%.60s%s%s", quote, buf_cstr(&seen),
+                 seen.len > 60 ? "…" : "", quote);
+    }
+    buf_release(&seen);
+    return out;
+}
+
+bool yaml_expected(const struct yaml_doc *doc, const struct yaml *node, const char *what,
+                   const char *wanted)
+{
+    char is[YAML_MESSAGE_SIZE];
+
+    yaml_error(doc, node, "%s: %s is expected, not %s", what, wanted, yaml_report(node, is));
+    return false;
+}
+
+/* ---- lists and mappings ---- */
+
+bool yaml_list(const struct yaml_doc *doc, const struct yaml *node, const char *what,
+               const struct yaml **items, size_t *n)
+{
+    if (node->kind == YAML_NULL)
+        return yaml_expected(doc, node, what, "a list, or a single value,");
+    *items = node->kind == YAML_LIST ? node->items : node;
+    *n = node->kind == YAML_LIST ? node->n : 1;
+    return true;
+}
+
+bool yaml_texts(const struct yaml_doc *doc, const struct yaml *node, const char *what,
+                struct arena *arena, const char *const **out, size_t *n)
+{
+    const struct yaml *items;
+    const char **texts;
+    size_t i, count;
+    bool ok = true;
+
+    if (!yaml_list(doc, node, what, &items, &count))
+        return false;
+    texts = arena_alloc(arena, (count + 1) * sizeof(*texts));
+    for (i = 0; i < count; i++)
+        ok = yaml_text(doc, &items[i], what, &texts[i]) && ok;
+    texts[count] = NULL;
+    if (!ok)
+        return false;
+    *out = texts;
+    *n = count;
+    return true;
+}
+
+bool yaml_is_map(const struct yaml_doc *doc, const struct yaml *node, const char *what)
+{
+    return node->kind == YAML_MAP || yaml_expected(doc, node, what, "a mapping (key: value)");
+}
+
+bool yaml_text_map(const struct yaml_doc *doc, const struct yaml *node, const char *what)
+{
+    const char *text;
+    bool ok = true;
+    size_t i;
+
+    if (!yaml_is_map(doc, node, what))
+        return false;
+    for (i = 0; i < node->n; i++) {
+        const struct yaml_pair *p = yaml_pair(node, i);
+        char name[160];
+
+        snprintf(name, sizeof(name), "%s.%.80s", what, p->key.text);
+        ok = yaml_text(doc, &p->value, name, &text) && ok;
+    }
+    return ok;
+}
+
+bool yaml_known_keys(const struct yaml_doc *doc, const struct yaml *map, const char *what,
+                     const char *const *keys)
+{
+    const char *near, *in = *what ? " in " : "";
+    bool ok = true;
+    size_t i, k;
+
+    for (i = 0; i < map->n; i++) {
+        const struct yaml *key = &yaml_pair(map, i)->key;
+
+        for (k = 0; keys[k] && strcmp(keys[k], key->text); k++)
+            ;
+        if (keys[k] || !key->n) /* an empty one is a problem already */
+            continue;
+        ok = false;
+        near = diagnostics_full(doc->diagnostics) ? NULL : suggest_from(key->text, keys);
+        if (near)
+            yaml_error(doc, key, "there is no key \"%.60s\"%s%s: did you mean \"%s\"?", key->text,
+                       in, what, near);
+        else
+            yaml_error(doc, key, "there is no key \"%.60s\"%s%s", key->text, in, what);
+    }
+    return ok;
+}

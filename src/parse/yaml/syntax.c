@@ -1,0 +1,161 @@
+/* syntax.c - see syntax.h. libyaml says what its grammar lacks; people want to know what
+ * to change. */
+#include "parse/yaml/syntax.h"
+
+#include <string.h>
+
+#define KEY_MAX 1024 /* of YAML */
+
+/* ---- characters ---- */
+
+static bool is_bad_control(char ch)
+{
+    unsigned char c = (unsigned char)ch;
+
+    return c == 0x7F || (c < 0x20 && c != '\t' && c != '\n' && c != '\r');
+}
+
+static void bad_character(const struct source *s, size_t at, struct diagnostics *diagnostics)
+{
+    unsigned char c = (unsigned char)s->text[at];
+    uint32_t line, column;
+
+    source_location(s, at, &line, &column);
+    if (!c)
+        diagnostics_add(diagnostics, s, line, column, "a NUL character can't be part of YAML");
+    else if (c < 0x80)
+        diagnostics_add(
+            diagnostics, s, line, column,
+            "the control character 0x%02X can't be part of YAML: write it as \"\\x%02X\"", c, c);
+    else
+        diagnostics_add(diagnostics, s, line, column,
+                        "the byte 0x%02X is not valid UTF-8: save the file as UTF-8", c);
+}
+
+bool syntax_check_text(const struct source *s, struct diagnostics *diagnostics)
+{
+    size_t at = 0, n;
+
+    if (s->len > SOURCE_MAX) {
+        diagnostics_add(diagnostics, s, 1, 1, "the text is longer than %d MB", SOURCE_MAX_MB);
+        return false;
+    }
+    for (; at < s->len; at += n) {
+        n = source_step(s->text + at, s->len - at);
+        if (!n || is_bad_control(s->text[at])) {
+            bad_character(s, at, diagnostics);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- grammar ---- */
+
+/* libyaml's words, or how they begin, and ours. */
+static const struct {
+    const char *theirs, *ours;
+} sentences[] = {
+    {"mapping values are not allowed in this context",
+     "a \": \" is not expected here: put the text in quotes or below a \"|\", or check the indentation"},
+    {"could not find expected ':'", "a key without \":\": write \"key: value\", or put the text in "
+                                    "quotes if it belongs to the line above"},
+    {"did not find expected key", "a key is expected here: check the indentation, and that the "
+                                  "lines above are complete"},
+    {"did not find expected '-' indicator",
+     "an item of the list above is expected here: begin it with \"- \", or check the indentation"},
+    {"block sequence entries are not allowed in this context",
+     "a list can't begin here: put \"- \" on a line of its own"},
+    {"did not find expected ',' or ']'", "a \",\" or \"]\" is missing before this"},
+    {"did not find expected ',' or '}'", "a \",\" or \"}\" is missing before this"},
+    {"found unexpected end of stream", "the text in quotes does not end"},
+    {"found unexpected document indicator", "the text in quotes does not end"},
+    {"found unknown escape character",
+     "this escape is unknown: in \"…\" a backslash is written \\\\, or use '…'"},
+    {"did not find expected node content", "a value is missing here"},
+    {"did not find expected <document start>",
+     "the document ended above: check the indentation, or separate documents are not allowed"},
+    {"found incompatible YAML document", "only YAML 1.2 and 1.1 are read"},
+    {"found undefined tag handle", "this tag is unknown: put the text in quotes"},
+};
+
+static const char *our_words(const char *theirs)
+{
+    size_t i;
+
+    for (i = 0; i < sizeof(sentences) / sizeof(*sentences); i++)
+        if (!strcmp(theirs, sentences[i].theirs))
+            return sentences[i].ours;
+    return theirs;
+}
+
+/* Bytes of the text that begins there: up to its closing quote, or to where a plain one ends. */
+static size_t text_length(const char *p, size_t left)
+{
+    char quote = *p == '"' || *p == '\'' ? *p : '\0';
+    size_t n;
+
+    for (n = 1; n < left; n++) {
+        if (quote ? p[n] == quote : p[n] == ':' && (n + 1 == left || p[n + 1] == ' '))
+            return n;
+        n += quote == '"' && p[n] == '\\';
+    }
+    return left;
+}
+
+/* YAML looks that far for the ":" behind a key, so what stands behind a longer one is called odd.
+ * libyaml still knows where it began. */
+static bool is_long_key(const yaml_parser_t *p, const struct source *s)
+{
+    const yaml_mark_t *from, *to = &p->problem_mark;
+    const char *text;
+    size_t left;
+
+    if (p->simple_keys.top == p->simple_keys.start)
+        return false;
+    from = &p->simple_keys.top[-1].mark;
+    if (from->line != to->line || from->index + KEY_MAX >= to->index)
+        return false;
+    text = source_at(s, (uint32_t)to->line + 1, (uint32_t)to->column + 1, &left);
+    if (!left || *text != ':')
+        return false;
+    text = source_at(s, (uint32_t)from->line + 1, (uint32_t)from->column + 1, &left);
+    return text_length(text, left) >= KEY_MAX;
+}
+
+/* A character that can't begin a text: mostly a tab, or one that YAML keeps for itself. */
+static void odd_character(const yaml_parser_t *p, const struct source *s,
+                          struct diagnostics *diagnostics, uint32_t line, uint32_t column)
+{
+    const char *at = (const char *)p->buffer.pointer;
+
+    if (*at == '\t')
+        diagnostics_add(diagnostics, s, line, column, "a tab can't indent YAML: use spaces");
+    else
+        diagnostics_add(diagnostics, s, line, column,
+                        "\"%c\" can't begin a text: put the text in quotes", *at);
+}
+
+void syntax_error(const yaml_parser_t *p, const struct source *s, struct diagnostics *diagnostics)
+{
+    uint32_t line = (uint32_t)p->problem_mark.line + 1, column;
+    const char *problem = p->problem ? p->problem : "it can't be read";
+
+    column = (uint32_t)p->problem_mark.column + 1;
+    if (p->error == YAML_READER_ERROR) {
+        source_location(s, p->problem_offset, &line, &column);
+        diagnostics_add(diagnostics, s, line, column, "this character can't be part of YAML: %s",
+                        problem);
+    } else if (is_long_key(p, s)) {
+        column = (uint32_t)p->simple_keys.top[-1].mark.column + 1;
+        diagnostics_add(diagnostics, s, line, column,
+                        "a key can't be longer than %d characters: what begins here is", KEY_MAX);
+    } else if (!strcmp(problem, "found character that cannot start any token")) {
+        odd_character(p, s, diagnostics, line, column);
+    } else if (p->context && p->context_mark.line + 1 < line) {
+        diagnostics_add(diagnostics, s, line, column, "%s (%s from line %zu)", our_words(problem),
+                        p->context, p->context_mark.line + 1);
+    } else {
+        diagnostics_add(diagnostics, s, line, column, "%s", our_words(problem));
+    }
+}

@@ -1,0 +1,185 @@
+/* flush.c - writes what the turn decided: the difference between the stored and the wanted
+ * image of each execution, and its events. Set at a time, in id order, so that two turns never wait
+ * for each other in a circle. */
+#include "store/door/write.h"
+#include "store/store_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int by_id(const void *a, const void *b)
+{
+    const struct row *const *x = a, *const *y = b;
+
+    return ((*x)->now.id > (*y)->now.id) - ((*x)->now.id < (*y)->now.id);
+}
+
+static int write_events(struct turn *t, struct err *err)
+{
+    struct args *a = &t->args;
+    size_t i;
+    int rc;
+
+    if (!t->events.n)
+        return 0;
+    if (t->db->driver->one_writer && t->event_base < 0 && (rc = turn_find_event_base(t, err)))
+        return rc;
+    args_begin(a, Q_EVENT_INSERT);
+    for (i = 0; i < t->events.n; i++) {
+        const struct event *ev = &t->events.at[i];
+
+        if (t->db->driver->one_writer)
+            args_int(a, ++t->event_base);
+        else
+            args_null(a);
+        args_int(a, ev->row->now.root);
+        args_int(a, ev->row->now.id);
+        args_int(a, ev->at);
+        args_int_or_null(a, ev->worker);
+        args_int(a, ev->seq);
+        args_int(a, ev->attempt);
+        args_int(a, ev->epoch);
+        args_int(a, ev->type);
+        args_int(a, ev->from);
+        args_int(a, ev->to);
+        args_text(a, ev->data);
+    }
+    t->wake |= WAKE_EVENTS;
+    t->events.n = 0;
+    return send_exact(t, err);
+}
+
+/* Where a job counts in its queue: +1 or -1 on ready, held or running. */
+static void count_job(struct turn *t, const struct execution *e, int by)
+{
+    struct queue_change *q = NULL;
+    size_t i;
+
+    if (!kind_is_job(e->kind) || (e->status != S_READY && e->status != S_RUNNING))
+        return;
+    for (i = 0; i < t->queues.n && !q; i++)
+        if (!strcmp(t->queues.at[i].queue, e->queue))
+            q = &t->queues.at[i];
+    if (!q) {
+        q = vec_add(&t->queues);
+        *q = (struct queue_change){.queue = e->queue};
+    }
+    if (e->status == S_RUNNING)
+        q->running += by;
+    else if (e->held)
+        q->held += by;
+    else
+        q->ready += by;
+}
+
+static int by_queue(const void *a, const void *b)
+{
+    const struct queue_change *x = a, *y = b;
+
+    return strcmp(x->queue, y->queue);
+}
+
+static int write_counters(struct turn *t, struct err *err)
+{
+    struct args *a = &t->args;
+    struct row *r;
+    size_t i;
+
+    EACH_DIRTY(t, r)
+    {
+        if (!r->is_new)
+            count_job(t, &r->stored, -1);
+        count_job(t, &r->now, +1);
+    }
+    if (t->queues.n)
+        qsort(t->queues.at, t->queues.n, sizeof(*t->queues.at), by_queue);
+    args_begin(a, Q_COUNTER_ADD);
+    args_int(a, store_writer(t->store));
+    for (i = 0; i < t->queues.n; i++) {
+        const struct queue_change *q = &t->queues.at[i];
+
+        if (!q->ready && !q->held && !q->running)
+            continue;
+        args_text(a, q->queue);
+        args_int(a, q->ready);
+        args_int(a, q->held);
+        args_int(a, q->running);
+    }
+    t->queues.n = 0;
+    return send_any(t, err);
+}
+
+/* What is neither claimable nor running any more gives its permits back. */
+static void release_permits(struct turn *t)
+{
+    struct limit *limits[2];
+    struct row *r;
+    size_t n, i;
+
+    EACH_DIRTY(t, r)
+    {
+        if (!r->has_permits || execution_has_permit(&r->now))
+            continue;
+        r->has_permits = false;
+        n = limits_find(t, &r->now, limits);
+        for (i = 0; i < n; i++) {
+            limits[i]->used--;
+            limits[i]->freed = true;
+        }
+    }
+}
+
+static int write_limits(struct turn *t, struct err *err)
+{
+    size_t i;
+
+    args_begin(&t->args, Q_LIMIT_WRITE);
+    for (i = 0; i < t->limit_list.n; i++) {
+        struct limit *l = t->limit_list.at[i];
+
+        if (l->max < 0 || l->used == l->stored_used)
+            continue;
+        args_text(&t->args, l->key);
+        args_int(&t->args, l->used);
+        l->stored_used = l->used;
+    }
+    return send_exact(t, err);
+}
+
+static int write_difference(struct turn *t, struct err *err)
+{
+    struct row *r;
+    int rc;
+
+    if (t->dirty.n)
+        qsort(t->dirty.at, t->dirty.n, sizeof(*t->dirty.at), by_id);
+    release_permits(t);
+    if ((rc = door_write_executions(t, err)) || (rc = door_write_side(t, err)) ||
+        (rc = write_events(t, err)) || (rc = write_limits(t, err)) || (rc = write_counters(t, err)))
+        return rc;
+    EACH_DIRTY(t, r)
+    {
+        r->stored = r->now;
+        r->is_new = r->outcome = r->resolved = r->dirty = false;
+        r->due_at = r->timeout_at = r->outbox_ctid = 0;
+    }
+    t->dirty.n = 0;
+    return 0;
+}
+
+int door_write(struct turn *t, struct err *err)
+{
+    return t->dirty.n ? write_difference(t, err) : 0;
+}
+
+int door_flush(struct turn *t, struct err *err)
+{
+    int rc;
+
+    do {
+        if ((rc = door_write(t, err)))
+            return rc;
+        rc = limits_offer_permits(t, err);
+    } while (!rc && t->dirty.n);
+    return rc;
+}

@@ -1,0 +1,285 @@
+/* limits.c - limits: how many jobs of a queue, or of a concurrency key, may be claimable or running
+ * at once. A job takes its permits when it would become claimable; without room it is held. The end
+ * of one hands its permit to the next in the same transaction. So a claim never has to look at
+ * limits. */
+#include "store/door/door.h"
+#include "store/door/event_data.h"
+#include "store/workflow/workflow.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int64_t hash_limit(char kind, const char *name)
+{
+    uint64_t h = 14695981039346656037u ^ (unsigned char)kind;
+
+    for (; *name; name++)
+        h = (h ^ (unsigned char)*name) * 1099511628211u;
+    return (int64_t)(h >> 1) | 1;
+}
+
+struct limit *limit_get(struct turn *t, char kind, const char *name)
+{
+    int64_t h = hash_limit(kind, name);
+    struct limit *first = idmap_get(&t->limits, h), *l;
+    const char *prefix = kind == 'q' ? "queue:" : "key:";
+    char *key;
+
+    for (l = first; l; l = l->next_same_hash)
+        if (l->kind == kind && !strcmp(l->name, name))
+            return l;
+    l = arena_zalloc(&t->arena, sizeof(*l));
+    key = arena_alloc(&t->arena, strlen(prefix) + strlen(name) + 1);
+    stpcpy(stpcpy(key, prefix), name);
+    *l = (struct limit){
+        .kind = kind, .key = key, .name = key + strlen(prefix), .max = -1, .next_same_hash = first};
+    idmap_put(&t->limits, h, l);
+    *vec_add(&t->limit_list) = l;
+    return l;
+}
+
+/* A queue's limit counts jobs; a key's also workflows. */
+void limits_note(struct turn *t, const struct execution *e)
+{
+    if (kind_is_job(e->kind))
+        limit_get(t, 'q', e->queue);
+    if (e->concurrency)
+        limit_get(t, 'k', e->concurrency);
+}
+
+int limits_note_rows(struct turn *t, struct args *a, struct rows *r, struct row ***rows,
+                     struct err *err)
+{
+    size_t i;
+    int rc = turn_query(t, a, r, err);
+
+    if (rc)
+        return rc;
+    *rows = arena_alloc(&t->arena, (r->n + 1) * sizeof(**rows));
+    if ((rc = turn_read_rows(t, r, false, *rows, err)))
+        return rc;
+    for (i = 0; i < r->n; i++)
+        limits_note(t, &(*rows)[i]->now);
+    return 0;
+}
+
+static int by_key(const void *a, const void *b)
+{
+    const struct limit *const *x = a, *const *y = b;
+
+    return strcmp((*x)->key, (*y)->key); /* keys before queues: a submit makes its keys first */
+}
+
+/* Pushes the keys of the limits that are not known yet, in order; returns how many. */
+static size_t push_unknown_keys(struct turn *t, struct args *a, enum stmt_id q)
+{
+    size_t i, n = 0;
+
+    args_begin(a, q);
+    for (i = 0; i < t->limit_list.n; i++)
+        if (!t->limit_list.at[i]->known) {
+            args_text(a, t->limit_list.at[i]->key);
+            n++;
+        }
+    return n;
+}
+
+static void read_limits(struct turn *t, const struct rows *r)
+{
+    size_t i;
+
+    for (i = 0; i < r->n; i++) {
+        const char *key = rows_text(r, i, 0);
+        struct limit *l = limit_get(t, key[0], strchr(key, ':') + 1);
+
+        l->max = (int)rows_int(r, i, 1);
+        l->used = l->stored_used = (int)rows_int(r, i, 2);
+        l->known = true;
+    }
+}
+
+int limits_send(struct turn *t, struct rows *locked, struct err *err)
+{
+    struct args a = ARGS_INIT;
+    int rc = 0;
+
+    if (t->limit_list.n)
+        qsort(t->limit_list.at, t->limit_list.n, sizeof(*t->limit_list.at), by_key);
+    if (push_unknown_keys(t, &a, Q_LOCK_LIMITS))
+        rc = db_send(t->db, &a, locked, ANY_ROWS, err);
+    args_release(&a);
+    return rc;
+}
+
+void limits_receive(struct turn *t, const struct rows *locked)
+{
+    size_t i;
+
+    read_limits(t, locked);
+    for (i = 0; i < t->limit_list.n; i++)
+        t->limit_list.at[i]->known = true;
+}
+
+static bool has_unknown_limit(const struct turn *t)
+{
+    size_t i;
+
+    for (i = 0; i < t->limit_list.n; i++)
+        if (!t->limit_list.at[i]->known)
+            return true;
+    return false;
+}
+
+int limits_fetch(struct turn *t, struct err *err)
+{
+    struct rows r = ROWS_INIT;
+    int rc;
+
+    if (!has_unknown_limit(t))
+        return 0;
+    if (!(rc = limits_send(t, &r, err)) && !(rc = turn_sync(t, err)))
+        limits_receive(t, &r);
+    rows_release(&r);
+    return rc;
+}
+
+/* The same for limits that come up while others are held already. To wait for them would be out of
+ * order, and might end in a circle: those that others hold stay unknown. */
+static int try_lock_limits(struct turn *t, struct err *err)
+{
+    struct rows locked = ROWS_INIT, there = ROWS_INIT;
+    struct args a = ARGS_INIT;
+    size_t i, k;
+    int rc = 0;
+
+    if (!push_unknown_keys(t, &a, Q_TRY_LIMITS) ||
+        (rc = db_send(t->db, &a, &locked, ANY_ROWS, err)))
+        goto done;
+    push_unknown_keys(t, &a, Q_LIMITS_EXISTING);
+    if ((rc = turn_query(t, &a, &there, err)))
+        goto done;
+    read_limits(t, &locked);
+    for (i = 0; i < t->limit_list.n; i++) {
+        struct limit *l = t->limit_list.at[i];
+
+        for (k = 0; k < there.n && strcmp(rows_text(&there, k, 0), l->key); k++)
+            ;
+        l->known |= k == there.n;
+    }
+done:
+    rows_release(&locked);
+    rows_release(&there);
+    args_release(&a);
+    return rc;
+}
+
+static bool limits_are_known(struct turn *t, const struct execution *e)
+{
+    return (!kind_is_job(e->kind) || limit_get(t, 'q', e->queue)->known) &&
+           (!e->concurrency || limit_get(t, 'k', e->concurrency)->known);
+}
+
+size_t limits_find(struct turn *t, const struct execution *e, struct limit *out[2])
+{
+    struct limit *l;
+    size_t n = 0;
+
+    if (kind_is_job(e->kind) && (l = limit_get(t, 'q', e->queue))->max >= 0)
+        out[n++] = l;
+    if (e->concurrency && (l = limit_get(t, 'k', e->concurrency))->max >= 0)
+        out[n++] = l;
+    return n;
+}
+
+/* A permit may be of no use to those in front, whom another limit holds: ask more at once, but not
+ * all who wait in one turn. */
+#define OFFER_AT_ONCE  100
+#define OFFER_PER_TURN 1000
+
+/* Locks as many of those who wait for l as there is room and lets them go on; another limit may
+ * hold them again. */
+static int offer_permits(struct turn *t, struct limit *l, size_t *accepted, struct err *err)
+{
+    struct args a = ARGS_INIT;
+    struct rows r = ROWS_INIT;
+    struct row **rows;
+    int room = l->max - l->used, rc;
+    size_t i;
+
+    *accepted = 0;
+    args_begin(&a, Q_WAITERS);
+    args_int(&a, room > l->offer_at_least ? room : l->offer_at_least);
+    args_text(&a, l->key);
+    if ((rc = limits_note_rows(t, &a, &r, &rows, err)) || (rc = try_lock_limits(t, err)))
+        goto done;
+    for (i = 0; i < r.n && l->used < l->max; i++) {
+        if (rows[i]->now.held != HELD_LIMIT || !limits_are_known(t, &rows[i]->now))
+            continue;
+        if ((rc = door_move(t, rows[i], EV_UNHELD, (enum status)rows[i]->now.status, NULL, err)) ||
+            (rc = door_admit(t, rows[i], err)) ||
+            (!kind_is_job(rows[i]->now.kind) && (rc = workflow_start_permitted(t, rows[i], err))))
+            goto done;
+        ++*accepted;
+    }
+    l->offer_at_least =
+        l->offer_at_least * 2 > OFFER_AT_ONCE ? OFFER_AT_ONCE : l->offer_at_least * 2 + 1;
+    t->offered += *accepted;
+done:
+    rows_release(&r);
+    args_release(&a);
+    return rc;
+}
+
+/* Those who could take a permit, or their other limits, are all locked, or enough were asked: a
+ * timer that is due now offers it again. */
+static int offer_permits_later(struct turn *t, const struct limit *l, struct err *err)
+{
+    struct args a = ARGS_INIT;
+    struct rows r = ROWS_INIT;
+    int rc;
+
+    args_begin(&a, Q_FIRST_WAITER);
+    args_text(&a, l->key);
+    if ((rc = db_query(t->db, &a, &r, err)) || !r.n)
+        goto done;
+    args_begin(&a, Q_TIMER_INSERT);
+    args_int(&a, t->now);
+    args_int(&a, rows_int(&r, 0, 1));
+    args_int(&a, TIMER_HANDOVER);
+    rc = db_send(t->db, &a, NULL, ANY_ROWS, err);
+    t->wake |= WAKE_JOBS | WAKE_TIMERS;
+done:
+    rows_release(&r);
+    args_release(&a);
+    return rc;
+}
+
+void op_offer_permits_later(struct turn *t)
+{
+    t->offered = OFFER_PER_TURN;
+}
+
+int limits_offer_permits(struct turn *t, struct err *err)
+{
+    size_t i, accepted;
+    int rc;
+
+    for (i = 0; i < t->limit_list.n; i++) {
+        struct limit *l = t->limit_list.at[i];
+
+        if (!l->freed || l->max < 0 || l->used >= l->max) {
+            l->freed = false;
+            continue;
+        }
+        accepted = 0;
+        if (t->offered < OFFER_PER_TURN && (rc = offer_permits(t, l, &accepted, err)))
+            return rc;
+        if (t->dirty.n)
+            return 0; /* write them, then look again: the permit may not have been taken */
+        l->freed = false;
+        if (!accepted && (rc = offer_permits_later(t, l, err)))
+            return rc;
+    }
+    return 0;
+}

@@ -1,0 +1,206 @@
+/* side_tables.c - the rows beside executions that follow from their state (docs/adr/0023): written
+ * as the difference between what the stored image had and what the wanted one has. See write.h.
+ */
+#include "store/door/write.h"
+
+#include <string.h>
+
+static bool leaves_outbox(const struct row *r)
+{
+    return !r->is_new && execution_is_claimable(&r->stored) && !execution_is_claimable(&r->now);
+}
+
+static int delete_outbox(struct turn *t, struct err *err)
+{
+    struct args *a = &t->args;
+    struct row *r;
+    int rc;
+
+    args_begin(a, Q_OUTBOX_DELETE_BY_CTID);
+    EACH_DIRTY(t, r)
+    {
+        if (!leaves_outbox(r) || !r->outbox_ctid)
+            continue;
+        args_int(a, r->outbox_ctid);
+        args_int(a, r->stored.id);
+    }
+    if ((rc = send_exact(t, err)))
+        return rc;
+    args_begin(a, Q_OUTBOX_DELETE);
+    EACH_DIRTY(t, r)
+    {
+        if (!leaves_outbox(r) || r->outbox_ctid)
+            continue;
+        args_text(a, r->stored.lane);
+        args_text(a, r->stored.queue);
+        args_int(a, -r->stored.priority);
+        args_int(a, r->stored.id);
+    }
+    return send_exact(t, err);
+}
+
+static int write_outbox(struct turn *t, struct err *err)
+{
+    struct args *a = &t->args;
+    struct row *r;
+    int rc;
+
+    if ((rc = delete_outbox(t, err)))
+        return rc;
+    args_begin(a, Q_OUTBOX_INSERT);
+    EACH_DIRTY(t, r)
+    {
+        if (!execution_is_claimable(&r->now) || (!r->is_new && execution_is_claimable(&r->stored)))
+            continue;
+        args_text(a, r->now.lane);
+        args_text(a, r->now.queue);
+        args_int(a, -r->now.priority);
+        args_int(a, r->now.id);
+        args_int(a, r->now.updated_at);
+        args_text(a, r->now.concurrency);
+        t->wake |= WAKE_JOBS;
+    }
+    return send_exact(t, err);
+}
+
+static bool had_lease(const struct row *r)
+{
+    return !r->is_new && execution_has_lease(&r->stored);
+}
+
+static int write_leases(struct turn *t, struct err *err)
+{
+    struct args *a = &t->args;
+    struct row *r;
+    int rc;
+
+    args_begin(a, Q_LEASE_INSERT);
+    EACH_DIRTY(t, r)
+    {
+        if (had_lease(r) || !execution_has_lease(&r->now))
+            continue;
+        args_int(a, r->now.id);
+        args_int(a, r->now.epoch);
+        args_int_or_null(a, r->now.worker);
+        args_int_or_null(a, r->now.until);
+        args_text(a, r->now.folder);
+    }
+    if ((rc = send_exact(t, err)))
+        return rc;
+    args_begin(a, Q_LEASE_UPDATE);
+    EACH_DIRTY(t, r)
+    {
+        if (!had_lease(r) || !execution_has_lease(&r->now) ||
+            (r->stored.epoch == r->now.epoch && r->stored.worker == r->now.worker))
+            continue;
+        args_int(a, r->now.id);
+        args_int(a, r->stored.epoch);
+        args_int(a, r->now.epoch);
+        args_int_or_null(a, r->now.worker);
+        args_int_or_null(a, r->now.until);
+        args_int_or_null(a, r->now.expired_at);
+        args_text(a, r->now.folder);
+        if (!r->now.worker)
+            t->wake |= WAKE_JOBS | WAKE_ORPHANS;
+    }
+    if ((rc = send_exact(t, err)))
+        return rc;
+    args_begin(a, Q_LEASE_DELETE);
+    EACH_DIRTY(t, r)
+    {
+        if (!had_lease(r) || execution_has_lease(&r->now))
+            continue;
+        args_int(a, r->now.id);
+        args_int(a, r->stored.epoch);
+    }
+    return send_exact(t, err);
+}
+
+/* A pause or an approval is stronger than a delay, but does not end it: the timer stays. */
+static bool may_have_timer(const struct execution *e)
+{
+    return e->held == HELD_DELAY || e->held == HELD_PAUSED || e->held == HELD_APPROVAL;
+}
+
+static void add_timer(struct turn *t, int64_t due, const struct row *r, enum timer_kind kind)
+{
+    args_int(&t->args, due);
+    args_int(&t->args, r->now.id);
+    args_int(&t->args, (int)kind);
+    t->wake |= WAKE_JOBS | WAKE_TIMERS; /* somebody must sleep less long */
+}
+
+/* A timer for as long as a delay runs, and one while an approval may time out. */
+static int write_timers(struct turn *t, struct err *err)
+{
+    struct args *a = &t->args;
+    struct row *r;
+    int rc;
+
+    args_begin(a, Q_TIMER_DELETE);
+    EACH_DIRTY(t, r)
+    {
+        if (!r->is_new && may_have_timer(&r->stored) && (!may_have_timer(&r->now) || r->due_at)) {
+            args_int(a, r->now.id);
+            args_int(a, TIMER_DELAY);
+        }
+        if (!r->is_new && r->stored.held == HELD_APPROVAL && r->now.held != HELD_APPROVAL) {
+            args_int(a, r->now.id);
+            args_int(a, TIMER_TIMEOUT);
+        }
+    }
+    if ((rc = send_any(t, err)))
+        return rc;
+    args_begin(a, Q_TIMER_INSERT);
+    EACH_DIRTY(t, r)
+    {
+        if (may_have_timer(&r->now) && r->due_at)
+            add_timer(t, r->due_at, r, TIMER_DELAY);
+        if (r->now.held == HELD_APPROVAL && r->timeout_at)
+            add_timer(t, r->timeout_at, r, TIMER_TIMEOUT);
+    }
+    return send_any(t, err);
+}
+
+static int write_waits(struct turn *t, struct err *err)
+{
+    struct args *a = &t->args;
+    struct row *r;
+    int rc;
+
+    args_begin(a, Q_WAIT_DELETE);
+    EACH_DIRTY(t, r)
+    {
+        if (r->is_new || r->stored.held != HELD_LIMIT)
+            continue;
+        if (r->now.held == HELD_LIMIT && !strcmp(r->now.held_key, r->stored.held_key))
+            continue;
+        args_text(a, r->stored.held_key);
+        args_int(a, -r->stored.priority);
+        args_int(a, r->now.id);
+    }
+    if ((rc = send_exact(t, err)))
+        return rc;
+    args_begin(a, Q_WAIT_INSERT);
+    EACH_DIRTY(t, r)
+    {
+        if (r->now.held != HELD_LIMIT)
+            continue;
+        if (!r->is_new && r->stored.held == HELD_LIMIT &&
+            !strcmp(r->now.held_key, r->stored.held_key))
+            continue;
+        args_text(a, r->now.held_key);
+        args_int(a, -r->now.priority);
+        args_int(a, r->now.id);
+    }
+    return send_exact(t, err);
+}
+
+int door_write_side(struct turn *t, struct err *err)
+{
+    int rc;
+
+    if ((rc = write_outbox(t, err)) || (rc = write_leases(t, err)) || (rc = write_timers(t, err)))
+        return rc;
+    return write_waits(t, err);
+}

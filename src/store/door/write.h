@@ -1,0 +1,31 @@
+/* write.h - what the files that write for the door share. Only they include this.
+ *
+ *   flush.c   in which order; events, limits, counters
+ *   rows.c    executions
+ *   side_tables.c    the rows that follow from their state: outbox, leases, timers, limit_waits */
+#ifndef STORE_DOOR_WRITE_H
+#define STORE_DOOR_WRITE_H
+
+#include "store/door/door.h"
+
+#define EACH_DIRTY(t, r) for (size_t i_ = 0; i_ < (t)->dirty.n && ((r) = (t)->dirty.at[i_]); i_++)
+
+/* Sends the statement in t->args, unless it has no rows; it must change exactly as many as it has.
+ */
+static inline int send_exact(struct turn *t, struct err *err)
+{
+    size_t n = args_rows(&t->args);
+
+    return n ? db_send(t->db, &t->args, NULL, (long)n, err) : 0;
+}
+
+static inline int send_any(struct turn *t, struct err *err)
+{
+    return args_rows(&t->args) ? db_send(t->db, &t->args, NULL, ANY_ROWS, err) : 0;
+}
+
+/* Each sends what the dirty rows of the turn need, in the order in which they stand there. */
+MUST_USE int door_write_executions(struct turn *t, struct err *err);
+MUST_USE int door_write_side(struct turn *t, struct err *err);
+
+#endif

@@ -1,0 +1,135 @@
+/* batch.c - see batch.h. */
+#include "store/driver/postgres/batch.h"
+
+#include "base/buf.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Fewer rows are not worth a text of their own, which has to be planned once. */
+#define MANY_ROWS  64
+/* Of one statement. Turns of one kind are alike; who is unlike all of them does without. */
+#define MAX_SHAPES 6
+
+_Static_assert(STMT_MAX_PARAMS <= 64, "a set of parameters is one number");
+
+static bool is_same(const struct val *a, const struct val *b)
+{
+    if (a->null || b->null)
+        return a->null && b->null;
+    if (!a->s || !b->s)
+        return a->s == b->s && a->i == b->i;
+    return a->len == b->len && (a->s == b->s || !memcmp(a->s, b->s, a->len));
+}
+
+static bool is_one_value(const struct val *column, size_t nrows, size_t stride)
+{
+    size_t i;
+
+    for (i = 1; i < nrows; i++)
+        if (!is_same(column, column + i * stride))
+            return false;
+    return true;
+}
+
+/* Where the text takes a parameter apart into a column of its rows: "unnest($3) AS"; *param is 2.
+ */
+static const char *next_column(const char *sql, unsigned long *param)
+{
+    char *end;
+
+    while ((sql = strstr(sql, "unnest($"))) {
+        *param = strtoul(sql + strlen("unnest($"), &end, 10) - 1;
+        if (!strncmp(end, ") AS ", strlen(") AS ")))
+            return sql;
+        sql = end;
+    }
+    return NULL;
+}
+
+/* The columns that have one value, but for one that says how many rows there are. */
+static uint64_t same_columns(const struct args *a, size_t nrows)
+{
+    const struct stmt *stmt = a->stmt;
+    const char *at = stmt->sql[DIALECT_POSTGRES];
+    uint64_t all = 0, same = 0;
+    unsigned long param;
+
+    for (; (at = next_column(at, &param)); at++) {
+        all |= UINT64_C(1) << param;
+        if (is_one_value(&a->vals.at[param], nrows, stmt->nrows))
+            same |= UINT64_C(1) << param;
+    }
+    return same == all ? same & (same - 1) : same;
+}
+
+static const char *build_text(struct arena *arena, const char *sql, uint64_t same)
+{
+    struct buf b = BUF_INIT;
+    const char *at, *text;
+    unsigned long param;
+
+    for (at = sql; (at = next_column(at, &param)); at++) {
+        if (!(same >> param & 1))
+            continue;
+        buf_add(&b, sql, (size_t)(at - sql));
+        buf_addf(&b, "$%lu", param + 1);
+        sql = strchr(at, ')') + 1;
+    }
+    buf_addstr(&b, sql);
+    text = arena_strdup(arena, buf_cstr(&b));
+    buf_release(&b);
+    return text;
+}
+
+static struct pg_shape *add_shape(struct pg_shapes *all, const struct stmt *stmt, uint64_t same)
+{
+    struct pg_shape *shape = arena_zalloc(&all->arena, sizeof(*shape));
+    struct buf name = BUF_INIT;
+
+    buf_addf(&name, "%s/%llx", stmt->name, (unsigned long long)same);
+    *shape = (struct pg_shape){.stmt = stmt,
+                               .same = same,
+                               .name = arena_strdup(&all->arena, buf_cstr(&name)),
+                               .sql = build_text(&all->arena, stmt->sql[DIALECT_POSTGRES], same)};
+    buf_release(&name);
+    *vec_add(&all->list) = shape;
+    return shape;
+}
+
+struct pg_shape *pg_shape_for(struct pg_shapes *all, const struct args *a)
+{
+    size_t nrows = a->stmt->nrows ? args_rows(a) : 0, i, known = 0;
+    struct pg_shape *best = NULL;
+    uint64_t same;
+
+    if (nrows < MANY_ROWS || !(same = same_columns(a, nrows)))
+        return NULL;
+    for (i = 0; i < all->list.n; i++) {
+        struct pg_shape *s = all->list.at[i];
+
+        if (s->stmt != a->stmt)
+            continue;
+        if (s->same == same)
+            return s;
+        known++;
+        if (!(s->same & ~same) &&
+            (!best || __builtin_popcountll(s->same) > __builtin_popcountll(best->same)))
+            best = s;
+    }
+    return known < MAX_SHAPES ? add_shape(all, a->stmt, same) : best;
+}
+
+void pg_shapes_forget(struct pg_shapes *all)
+{
+    size_t i;
+
+    for (i = 0; i < all->list.n; i++)
+        all->list.at[i]->prepared = false;
+}
+
+void pg_shapes_release(struct pg_shapes *all)
+{
+    vec_release(&all->list);
+    arena_release(&all->arena);
+}

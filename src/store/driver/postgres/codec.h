@@ -1,0 +1,28 @@
+/* codec.h - values as PostgreSQL's binary protocol wants them. Row parameters become arrays, so
+ * that one execution carries any number of rows. */
+#ifndef STORE_DRIVER_POSTGRES_CODEC_H
+#define STORE_DRIVER_POSTGRES_CODEC_H
+
+#include "base/buf.h"
+#include "store/driver/db.h"
+#include "store/driver/postgres/libpq.h"
+
+/* The parameters of one execution. Values point into the arguments and into the buffer. */
+struct pg_params {
+    int n;
+    Oid types[STMT_MAX_PARAMS];
+    const char *values[STMT_MAX_PARAMS];
+    int lengths[STMT_MAX_PARAMS];
+    int formats[STMT_MAX_PARAMS];
+};
+
+/* `same`: row parameters that go as one value instead of an array, see batch.h. E_INTERNAL: a
+ * value does not fit its parameter's type. */
+MUST_USE int pg_encode(const struct args *a, uint64_t same, struct buf *scratch,
+                       struct pg_params *out, struct err *err);
+
+/* Reads a result; on success `out` owns it, as texts point into it. E_INTERNAL: a column is of a
+ * type that is not read here; the statement has to cast it. */
+MUST_USE int pg_decode(PGresult *res, const struct stmt *stmt, struct rows *out, struct err *err);
+
+#endif

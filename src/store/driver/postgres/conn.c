@@ -1,0 +1,251 @@
+/* conn.c - see conn.h. */
+#include "store/driver/postgres/conn.h"
+
+#include "base/env.h"
+#include "store/driver/postgres/pg_errors.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CONNECT_SECONDS "5"
+#define OLDEST_SERVER   130000
+
+/* ---- waiting ---- */
+
+/* Waits until one of `events` or the end of the connection; false when the time has passed. */
+static bool wait_for(PGconn *conn, short events, int64_t deadline)
+{
+    struct pollfd p = {.fd = pq.socket(conn), .events = events};
+
+    for (;;) {
+        int64_t left = deadline - clock_boot_us();
+        int n = poll(&p, 1, left <= 0 ? 0 : left > 60 * SECOND ? 60000 : (int)(left / 1000) + 1);
+
+        if (n > 0 || (n < 0 && errno != EINTR))
+            return true;
+        if (left <= 0)
+            return false;
+    }
+}
+
+static int64_t deadline_in(int64_t limit_us)
+{
+    return limit_us ? clock_boot_us() + limit_us : INT64_MAX;
+}
+
+/* Reads what has come. Twice with TLS: a record may hold more than one read takes, and poll does
+ * not see what is left of it. */
+static bool read_input(PGconn *conn)
+{
+    return pq.consumeInput(conn) && (!pq.sslInUse(conn) || pq.consumeInput(conn));
+}
+
+bool pg_is_alive(PGconn *conn)
+{
+    while (pq.status(conn) == CONNECTION_OK && wait_for(conn, POLLIN, 0))
+        if (!read_input(conn))
+            return false;
+    return pq.status(conn) == CONNECTION_OK;
+}
+
+int pg_wait_result(PGconn *conn, int64_t limit_us, PGresult **out, struct err *err)
+{
+    /* Reads while there is something to write: a server that can't get rid of its results stops
+     * reading our statements. The loss of the connection ends the loop without an error, as results
+     * that came before it are still there to be got. */
+    while (pq.status(conn) == CONNECTION_OK && pq.isBusy(conn)) {
+        short events = pq.flush(conn) == 1 ? POLLIN | POLLOUT : POLLIN;
+
+        if (!wait_for(conn, events, deadline_in(limit_us)))
+            return err_set(err, E_CONN_LOST, "there was no answer for %d s",
+                           (int)(limit_us / SECOND));
+        if (!read_input(conn) && pq.status(conn) == CONNECTION_OK)
+            return pg_set_lost_error(conn, err);
+    }
+    *out = pq.getResult(conn);
+    return 0;
+}
+
+int pg_finish_statement(PGconn *conn, int64_t limit_us, const char *what, const char *safe,
+                        PGresult **last, struct err *err)
+{
+    PGresult *res = NULL;
+    int rc = 0;
+
+    *last = NULL;
+    for (;;) {
+        ExecStatusType status;
+
+        if (pg_wait_result(conn, limit_us, &res, err)) {
+            rc = err_prefix(err, "%s on %s", what, safe);
+            break;
+        }
+        if (!res)
+            break;
+        status = pq.resultStatus(res);
+        if (!rc && status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK)
+            rc = pg_set_stmt_error(res, what, safe, err);
+        pq.clear(*last);
+        *last = res;
+    }
+    if (!rc && !*last) {
+        pg_set_lost_error(conn, err);
+        rc = err_prefix(err, "%s on %s", what, safe);
+    }
+    if (rc) {
+        pq.clear(*last);
+        *last = NULL;
+    }
+    return rc;
+}
+
+/* ---- connecting ---- */
+
+static void ignore_notice(void *arg, const PGresult *res)
+{
+    (void)arg;
+    (void)res;
+}
+
+PGconn *pg_connect_start(const struct db_url *url)
+{
+    /* What stands before the URL may be said otherwise in it. There is nothing here that a pooler
+     * would refuse; all other settings belong to a transaction. */
+    static const char *const keys[] = {
+        "application_name", "connect_timeout",     "tcp_user_timeout",
+        "keepalives_idle",  "keepalives_interval", "keepalives_count",
+        "dbname",           "client_encoding",     NULL};
+    const char *const values[] = {"pawl", CONNECT_SECONDS, "10000", "10", "5",
+                                  "3",    url->text,       "UTF8",  NULL};
+    PGconn *conn = pq.connectStartParams(keys, values, 1);
+
+    if (conn) {
+        pq.setErrorVerbosity(conn, PQERRORS_VERBOSE); /* for pg_set_connect_error */
+        pq.setNoticeReceiver(conn, ignore_notice, NULL);
+    }
+    return conn;
+}
+
+enum pg_step pg_connect_step(PGconn *conn)
+{
+    if (pq.status(conn) == CONNECTION_BAD)
+        return PG_FAILED;
+    switch (pq.connectPoll(conn)) {
+    case PGRES_POLLING_OK:
+        return pq.setnonblocking(conn, 1) ? PG_FAILED : PG_UP;
+    case PGRES_POLLING_READING:
+        return PG_READS;
+    case PGRES_POLLING_WRITING:
+        return PG_WRITES;
+    default:
+        return PG_FAILED;
+    }
+}
+
+void pg_close(PGconn **conn)
+{
+    if (*conn)
+        pq.finish(*conn);
+    *conn = NULL;
+}
+
+/* libpq leaves the time limit to whoever polls. With several hosts it goes on to the next one when
+ * tcp_user_timeout has passed, so there must be time left then. */
+static int64_t connect_limit(PGconn *conn)
+{
+    PQconninfoOption *options = pq.conninfo(conn), *o;
+    int64_t seconds = 0, more_hosts = 0;
+
+    for (o = options; o && o->keyword; o++) {
+        const char *p = o->val;
+
+        if (p && strcmp(o->keyword, "connect_timeout") == 0)
+            seconds = atol(p);
+        if (p && strcmp(o->keyword, "host") == 0)
+            for (; *p; p++)
+                more_hosts += *p == ',';
+    }
+    pq.conninfoFree(options);
+    return seconds <= 0 ? 0 : (seconds + 10 * more_hosts) * SECOND;
+}
+
+static int finish_connecting(PGconn *conn, int64_t limit_us, const char *safe, struct err *err)
+{
+    int64_t deadline = deadline_in(limit_us);
+    enum pg_step step = PG_WRITES; /* as libpq wants it: writable first */
+
+    for (;;) {
+        if (step == PG_FAILED || pq.status(conn) == CONNECTION_BAD)
+            return pg_set_connect_error(conn, safe, err);
+        if (step == PG_UP)
+            return 0;
+        if (!wait_for(conn, step == PG_WRITES ? POLLOUT : POLLIN, deadline))
+            return err_set(err, E_CONN_LOST,
+                           "can't reach PostgreSQL at %s: there was no answer for %d s", safe,
+                           (int)(limit_us / SECOND));
+        step = pg_connect_step(conn);
+    }
+}
+
+/* One statement of its own, so that a pooler may run it anywhere. */
+static int read_session(PGconn *conn, const struct db_url *url, int64_t limit_us,
+                        struct pg_session *session, struct err *err)
+{
+    /* Not from pg_roles: to plan that view takes the server longer than all the rest. */
+    static const char sql[] = "SELECT pg_catalog.pg_backend_pid(),"
+                              " session_user OPERATOR(pg_catalog.=) $1,"
+                              " pg_catalog.to_regrole(pg_catalog.quote_ident($1)) IS NOT NULL";
+    static const Oid types[] = {19 /* name */};
+    const char *const values[] = {url->schema};
+    PGresult *res = NULL;
+    uint32_t pid;
+    bool role_exists;
+    int rc;
+
+    if (!pq.sendQueryParams(conn, sql, 1, types, values, NULL, NULL, 1))
+        return pg_set_lost_error(conn, err);
+    if ((rc = pg_finish_statement(conn, limit_us, "connecting", url->safe, &res, err)))
+        return rc;
+    memcpy(&pid, pq.getvalue(res, 0, 0), sizeof(pid));
+    session->pooled = be32toh(pid) != (uint32_t)pq.backendPID(conn);
+    session->is_tenant = !url->tenant || *pq.getvalue(res, 0, 1);
+    role_exists = *pq.getvalue(res, 0, 2);
+    pq.clear(res);
+    if (!session->is_tenant && !role_exists)
+        return err_set(err, E_NOT_FOUND, "there is no tenant \"%s\" in %s: no role is called %s",
+                       url->tenant, url->safe, url->schema);
+    return 0;
+}
+
+int pg_connect(const struct db_url *url, int64_t limit_us, PGconn **out, struct pg_session *session,
+               struct err *err)
+{
+    PGconn *conn = NULL;
+    int version, rc;
+
+    if ((rc = pq_load(err)))
+        return rc;
+    conn = pg_connect_start(url);
+    if (!conn)
+        return err_set(err, E_UNAVAILABLE, "there is no memory to connect to %s", url->safe);
+    if (!limit_us)
+        limit_us = connect_limit(conn);
+    if ((rc = finish_connecting(conn, limit_us, url->safe, err)))
+        goto done;
+    version = pq.serverVersion(conn);
+    if (version < OLDEST_SERVER) {
+        rc = err_set(err, E_UNAVAILABLE, "PostgreSQL at %s is version %d: Pawl needs %d or newer",
+                     url->safe, version / 10000, OLDEST_SERVER / 10000);
+        goto done;
+    }
+    if ((rc = read_session(conn, url, limit_us, session, err)))
+        goto done;
+    *out = conn;
+    conn = NULL;
+done:
+    pg_close(&conn);
+    return rc;
+}

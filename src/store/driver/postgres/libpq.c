@@ -1,0 +1,53 @@
+/* libpq.c - see libpq.h. */
+#include "store/driver/postgres/libpq.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <string.h>
+
+struct pq_functions pq;
+
+static struct err load_error;
+
+static void load_libpq(void)
+{
+    static const struct {
+        const char *name;
+        size_t offset;
+    } functions[] = {
+#define X(name) {"PQ" #name, offsetof(struct pq_functions, name)},
+        PQ_FUNCTIONS(X)
+#undef X
+    };
+    /* Never closed: OpenSSL, which it brings along, can't be unloaded safely. */
+    void *lib = dlopen("libpq.so.5", RTLD_NOW | RTLD_LOCAL);
+    size_t i;
+
+    if (!lib) {
+        err_set(&load_error, E_UNAVAILABLE,
+                "PostgreSQL needs its client library: install libpq5 (%s)", dlerror());
+        return;
+    }
+    for (i = 0; i < sizeof(functions) / sizeof(*functions); i++) {
+        void *symbol = dlsym(lib, functions[i].name);
+
+        if (!symbol) {
+            err_set(&load_error, E_UNAVAILABLE,
+                    "the installed libpq5 has no %s: install version 14 or newer",
+                    functions[i].name);
+            return;
+        }
+        memcpy((char *)&pq + functions[i].offset, &symbol, sizeof(symbol));
+    }
+}
+
+int pq_load(struct err *err)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, load_libpq);
+    if (!load_error.code)
+        return 0;
+    return err_set(err, load_error.code, "%s", load_error.msg);
+}

@@ -1,0 +1,318 @@
+/* pg_driver.c - transactions on PostgreSQL, and the driver's table of functions.
+ *
+ * Everything that a transaction needs of its session is set inside it, for it alone: behind a
+ * pooler the next one may run in another session. BEGIN and the settings are queued, so they cost
+ * no round trip of their own. */
+#include "store/driver/postgres/pg_db.h"
+
+#include "store/driver/postgres/pg_errors.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The role only for a tenant, and only if we did not connect as it. */
+#define SET_ANY                                                                                  \
+    "SELECT pg_catalog.set_config('search_path', $1, true),"                                     \
+    " pg_catalog.set_config('lock_timeout', $2, true),"                                          \
+    " pg_catalog.set_config('statement_timeout', $3, true),"                                     \
+    " pg_catalog.set_config('idle_in_transaction_session_timeout', $4, true),"                   \
+    " CASE WHEN $5 OPERATOR(pg_catalog.<>) '' THEN pg_catalog.set_config('role', $5, true) END," \
+    " pg_catalog.set_config('jit', 'off', true)"
+#define SET_TYPES .nscalars = 5, .types = {T_TEXT, T_TEXT, T_TEXT, T_TEXT, T_TEXT}
+
+/* The engine's statements are all meant to go by an index, whatever the statistics say: a plan made
+ * while the tables are nearly empty stays for the life of the connection. */
+#define SET_PLANNER                                            \
+    ", pg_catalog.set_config('enable_seqscan', 'off', true),"  \
+    " pg_catalog.set_config('enable_hashjoin', 'off', true),"  \
+    " pg_catalog.set_config('enable_mergejoin', 'off', true)," \
+    " pg_catalog.set_config('enable_material', 'off', true),"  \
+    " pg_catalog.set_config('enable_sort', 'off', true),"      \
+    " pg_catalog.set_config('plan_cache_mode', 'force_generic_plan', true)"
+
+/* With names that no .sql file can give. */
+#define OWN(label, text) .name = label, .sql[DIALECT_POSTGRES] = text
+const struct stmt pg_driver_stmt[OWN_COUNT] = {
+    [OWN_START] = {OWN("START", "BEGIN ISOLATION LEVEL READ COMMITTED")},
+    [OWN_START_READ] = {OWN("START READ", "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")},
+    [OWN_SET_ENGINE] = {OWN("BEGIN", SET_ANY SET_PLANNER), SET_TYPES},
+    [OWN_SET_LONG] = {OWN("BEGIN", SET_ANY), SET_TYPES},
+    [OWN_COMMIT] = {OWN("COMMIT", "COMMIT")},
+    [OWN_ROLLBACK] = {OWN("ROLLBACK", "ROLLBACK")},
+    [OWN_NOW] = {OWN("NOW", "SELECT pg_catalog.clock_timestamp()")},
+};
+
+#define PATIENCE (15 * SECOND) /* beyond the server's own statement_timeout */
+
+/* What each kind of transaction is given. silence_us: how long the server may say nothing, 0 = as
+ * long as the connection holds. */
+static const struct {
+    enum pg_driver_stmt start, set;
+    const char *lock, *statement, *idle;
+    int64_t silence_us;
+} kinds[] = {
+    [TX_WRITE] = {OWN_START, OWN_SET_ENGINE, "1s", "10s", "5s", 10 * SECOND + PATIENCE},
+    [TX_READ] = {OWN_START_READ, OWN_SET_ENGINE, "1s", "60s", "5s", 60 * SECOND + PATIENCE},
+    [TX_LONG] = {OWN_START, OWN_SET_LONG, "10s", "0", "60s", 0},
+    [TX_VERIFY] = {OWN_START_READ, OWN_SET_LONG, "10s", "0", "60s", 0},
+    [TX_CATALOG] = {OWN_START, OWN_SET_LONG, "10s", "0", "60s", 0},
+};
+
+/* ---- the connection ---- */
+
+static int connect_now(struct pg_db *p, struct err *err)
+{
+    int rc = pg_connect(p->url, 0, &p->conn, &p->session, err);
+
+    if (rc)
+        return rc;
+    if (p->session.pooled)
+        p->unnamed = true;
+    if (!pq.enterPipelineMode(p->conn)) {
+        pg_drop_connection(p);
+        return err_set(err, E_INTERNAL, "libpq refuses pipeline mode on %s", p->url->safe);
+    }
+    return 0;
+}
+
+static void close_db(struct db *db)
+{
+    struct pg_db *p = pg_from_db(db);
+
+    pg_waker_close(&p->waker);
+    pg_drop_connection(p);
+    url_free(&p->url);
+    vec_release(&p->queue);
+    buf_release(&p->scratch);
+    pg_shapes_release(&p->shapes);
+    args_release(&p->own);
+    free(p);
+}
+
+static int open_db(const struct db_url *url, struct env *env, struct db **out, struct err *err)
+{
+    struct pg_db *p = mem_zalloc(sizeof(*p));
+    int rc;
+
+    p->db.driver = &db_postgres;
+    p->db.env = env;
+    if (!(rc = url_parse(url->text, url->tenant, &p->url, err)))
+        rc = connect_now(p, err);
+    if (rc) {
+        close_db(&p->db);
+        if (rc == -E_CONN_LOST) /* there was none yet that could be lost */
+            err->code = E_UNAVAILABLE;
+        return -(int)err->code;
+    }
+    *out = &p->db;
+    return 0;
+}
+
+/* ---- begin, commit, rollback ---- */
+
+static int queue_own(struct pg_db *p, enum pg_driver_stmt which, struct pg_entry *e,
+                     struct err *err)
+{
+    p->own.stmt = &pg_driver_stmt[which];
+    e->kind = ENTRY_RUN;
+    e->stmt = p->own.stmt;
+    e->expect = ANY_ROWS;
+    return pg_queue_stmt(p, &p->own, e, err);
+}
+
+static int queue_plain(struct pg_db *p, enum pg_driver_stmt which, struct err *err)
+{
+    struct pg_entry e = {0};
+
+    p->own.vals.n = 0;
+    return queue_own(p, which, &e, err);
+}
+
+/* The schema for temporary tables is named, as it would otherwise be searched first. */
+static int queue_settings(struct pg_db *p, struct err *err)
+{
+    bool catalog = p->kind == TX_CATALOG;
+    struct pg_entry e = {0};
+    char path[80];
+
+    if (catalog)
+        snprintf(path, sizeof(path), "pg_catalog, pg_temp");
+    else
+        snprintf(path, sizeof(path), "\"%s\", pg_temp", p->url->schema);
+    p->own.vals.n = 0;
+    args_text(&p->own, path);
+    args_text(&p->own, kinds[p->kind].lock);
+    args_text(&p->own, kinds[p->kind].statement);
+    args_text(&p->own, kinds[p->kind].idle);
+    args_text(&p->own, p->session.is_tenant || catalog ? "" : p->url->schema);
+    return queue_own(p, kinds[p->kind].set, &e, err);
+}
+
+static int begin(struct db *db, enum tx_kind kind, struct err *err)
+{
+    struct pg_db *p = pg_from_db(db);
+    int rc;
+
+    if (db->in_tx)
+        return err_set(err, E_INTERNAL, "a transaction was begun inside of another one");
+    if (p->conn && !pg_is_alive(p->conn))
+        pg_drop_connection(p);
+    if (!p->conn && (rc = connect_now(p, err)))
+        return rc;
+    p->kind = kind;
+    p->commit = COMMIT_UNSENT;
+    p->failed = (struct err)ERR_INIT;
+    db->in_tx = true;
+    if ((rc = queue_plain(p, kinds[kind].start, err)) || (rc = queue_settings(p, err)))
+        db->in_tx = false;
+    return rc;
+}
+
+/* Reads what is still under way, for nobody: the caller may have freed by now what was to be
+ * filled. */
+static void drain_results(struct pg_db *p)
+{
+    struct err err = ERR_INIT;
+    size_t i;
+
+    for (i = 0; i < p->queue.n; i++) {
+        p->queue.at[i].out = NULL;
+        p->queue.at[i].now = NULL;
+    }
+    p->failed = (struct err)ERR_INIT;
+    if (pg_run_queued(p, kinds[p->kind].silence_us, &err))
+        p->failed = (struct err)ERR_INIT;
+}
+
+static void rollback(struct db *db)
+{
+    struct pg_db *p = pg_from_db(db);
+    struct err err = ERR_INIT;
+
+    if (!db->in_tx)
+        return;
+    drain_results(p);
+    if (p->conn && (queue_plain(p, OWN_ROLLBACK, &err) || pg_run_queued(p, PATIENCE, &err)))
+        pg_drop_connection(p);
+    p->failed = (struct err)ERR_INIT;
+    db->in_tx = false;
+}
+
+static int commit_queued(struct pg_db *p, struct err *err)
+{
+    int64_t silence_us = kinds[p->kind].silence_us;
+    int rc;
+
+    /* COMMIT may share a round trip only with statements that the server alone judges. */
+    if ((p->failed.code || pg_queue_has_checks(p)) && (rc = pg_run_queued(p, silence_us, err)))
+        return rc;
+    /* A server that has left already can't have seen what was not sent yet. */
+    if (!pg_is_alive(p->conn))
+        return pg_lose_connection(p, "COMMIT", err);
+    if ((rc = queue_plain(p, OWN_COMMIT, err)))
+        return rc;
+    p->commit = COMMIT_SENT;
+    rc = pg_run_queued(p, silence_us, err);
+    if (p->commit == COMMIT_DONE) /* also if the connection broke right after it */
+        return 0;
+    if (p->commit == COMMIT_SENT && !p->conn && p->kind != TX_READ && p->kind != TX_VERIFY)
+        return err_set(
+            err, E_COMMIT_UNKNOWN,
+            "the connection to %s was lost before it answered COMMIT: only a look into the "
+            "database tells whether this is stored",
+            p->url->safe);
+    return rc;
+}
+
+static int commit(struct db *db, struct err *err)
+{
+    int rc;
+
+    if (!db->in_tx)
+        return err_set(err, E_INTERNAL, "a commit outside of a transaction");
+    if ((rc = commit_queued(pg_from_db(db), err)))
+        rollback(db);
+    db->in_tx = false;
+    return rc;
+}
+
+/* ---- statements ---- */
+
+static int send(struct db *db, const struct args *a, struct rows *out, long expect, struct err *err)
+{
+    struct pg_entry e = {.kind = ENTRY_RUN, .stmt = a->stmt, .out = out, .expect = expect};
+
+    if (a->stmt->nrows && !args_rows(a)) {
+        if (out)
+            rows_release(out);
+        return 0;
+    }
+    return pg_queue_stmt(pg_from_db(db), a, &e, err);
+}
+
+static int flush(struct db *db, struct err *err)
+{
+    struct pg_db *p = pg_from_db(db);
+
+    return pg_run_queued(p, kinds[p->kind].silence_us, err);
+}
+
+static int send_now(struct db *db, int64_t *us, struct err *err)
+{
+    struct pg_db *p = pg_from_db(db);
+    struct pg_entry e = {.now = us};
+
+    p->own.vals.n = 0;
+    return queue_own(p, OWN_NOW, &e, err);
+}
+
+/* By the simple protocol, the only one that takes several statements in one text. */
+static int run_script(struct pg_db *p, const char *sql, struct err *err)
+{
+    PGresult *last = NULL;
+    int rc;
+
+    if (!pq.exitPipelineMode(p->conn) || !pq.sendQuery(p->conn, sql))
+        return pg_lose_connection(p, "script", err);
+    rc =
+        pg_finish_statement(p->conn, kinds[p->kind].silence_us, "script", p->url->safe, &last, err);
+    pq.clear(last);
+    if (rc == -E_CONN_LOST || !pq.enterPipelineMode(p->conn))
+        pg_drop_connection(p);
+    else if (!rc && pq.transactionStatus(p->conn) != PQTRANS_INTRANS)
+        rc = err_set(err, E_INTERNAL, "a script ended the transaction that it ran in");
+    return rc ? pg_keep_first_error(p, err) : 0;
+}
+
+static int script(struct db *db, const char *sql, struct err *err)
+{
+    struct pg_db *p = pg_from_db(db);
+    int64_t since;
+    int rc;
+
+    if (!db->in_tx)
+        return err_set(err, E_INTERNAL, "a script outside of a transaction");
+    if ((rc = flush(db, err)))
+        return rc;
+    since = clock_boot_us();
+    rc = run_script(p, sql, err);
+    pg_trace(p, "script", &since, 0);
+    return rc;
+}
+
+const struct db_driver db_postgres = {
+    .name = "postgres",
+    .dialect = DIALECT_POSTGRES,
+    .open = open_db,
+    .close = close_db,
+    .begin = begin,
+    .send = send,
+    .flush = flush,
+    .commit = commit,
+    .rollback = rollback,
+    .send_now = send_now,
+    .script = script,
+    .wake = pg_wake,
+    .listen = pg_listen,
+};

@@ -1,0 +1,141 @@
+/* pg_errors.c - see pg_errors.h. */
+#include "store/driver/postgres/pg_errors.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct rule {
+    const char *state; /* SQLSTATE, or its class: two letters */
+    enum error_code code;
+    const char *advice; /* what to do */
+};
+
+#define BUG "this is a bug in Pawl"
+
+/* The first that fits; a fatal error that is not listed means that the connection is lost. */
+static const struct rule rules[] = {
+    {"40001", E_REDO, "it is tried again"},
+    {"40P01", E_REDO, "it is tried again"},
+    {"55P03", E_REDO, "another transaction holds the lock, so try again"},
+    {"57014", E_REDO, "try again; if it stays slow, look at the server's load and locks"},
+    {"53100", E_NO_SPACE, "nothing was stored; make room on the server's disk"},
+    {"53300", E_UNAVAILABLE, "raise max_connections, or run fewer workers"},
+    {"53", E_UNAVAILABLE, "the server is short of resources"},
+    {"58", E_UNAVAILABLE, "look into the server's log"},
+    {"28", E_UNAVAILABLE,
+     "check user and password (in the URL, PGPASSWORD or ~/.pgpass) and the server's pg_hba.conf"},
+    {"3D000", E_UNAVAILABLE, "create the database with createdb, or name another one in the URL"},
+    {"42501", E_UNAVAILABLE, "grant this right to the user of the URL, or name another one"},
+    {"25006", E_UNAVAILABLE,
+     "this server only reads (a standby?): name the primary, or add "
+     "target_session_attrs=read-write to the URL"},
+    {"42P01", E_SCHEMA, "run `pawl admin migrate`"},
+    {"3F000", E_SCHEMA, "run `pawl admin migrate`"},
+    {"22021", E_INVALID, "text must be valid UTF-8 without NUL"},
+    {"22P05", E_INVALID, "create the database with the encoding UTF8"},
+    {"57P", E_CONN_LOST, "it is tried again on a new connection"},
+    {"25P03", E_CONN_LOST, "the transaction was idle for too long"},
+};
+
+static const struct rule bug = {"", E_INTERNAL, BUG};
+static const struct rule lost = {"", E_CONN_LOST, "it is tried again on a new connection"};
+
+static const struct rule *find_rule(const char *state, bool fatal)
+{
+    size_t i;
+
+    for (i = 0; i < sizeof(rules) / sizeof(*rules); i++)
+        if (strncmp(state, rules[i].state, strlen(rules[i].state)) == 0)
+            return &rules[i];
+    if (fatal)
+        return &lost;
+    /* A server that lives on after 08P01 was sent something wrong. */
+    return strncmp(state, "08", 2) == 0 && strcmp(state, "08P01") != 0 ? &lost : &bug;
+}
+
+static const char *result_field(const PGresult *res, int which)
+{
+    const char *s = pq.resultErrorField(res, which);
+
+    return s ? s : "";
+}
+
+const char *pg_sqlstate(const PGresult *res)
+{
+    return result_field(res, PG_DIAG_SQLSTATE);
+}
+
+static bool is_fatal(const PGresult *res)
+{
+    return strcmp(result_field(res, PG_DIAG_SEVERITY_NONLOCALIZED), "ERROR") != 0;
+}
+
+bool pg_proves_rollback(const PGresult *res)
+{
+    return !is_fatal(res) && strncmp(pg_sqlstate(res), "08", 2) != 0;
+}
+
+int pg_set_stmt_error(const PGresult *res, const char *what, const char *safe, struct err *err)
+{
+    const char *state = pg_sqlstate(res), *message = result_field(res, PG_DIAG_MESSAGE_PRIMARY);
+    const struct rule *rule = find_rule(state, is_fatal(res));
+
+    if (!*state) { /* libpq's own words: it lost the server, or can't make sense of it */
+        message = pq.resultErrorMessage(res);
+        return err_set(err, E_CONN_LOST, "%s on %s: the connection was lost: %.*s", what, safe,
+                       (int)strcspn(message, "\n"), message);
+    }
+    return err_set(err, rule->code, "%s on %s: %.*s (SQLSTATE %s); %s", what, safe,
+                   (int)strcspn(message, "\n"), message, state, rule->advice);
+}
+
+int pg_set_lost_error(PGconn *conn, struct err *err)
+{
+    const char *message = pq.errorMessage(conn);
+
+    return err_set(err, E_CONN_LOST, "the connection was lost%s%.*s", *message ? ": " : "",
+                   (int)strcspn(message, "\n"), message);
+}
+
+/* ---- connecting ---- */
+
+#define STATE_LETTERS "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+/* libpq keeps the SQLSTATE of a refused connection to itself, but a verbose message holds it:
+ * "…: FATAL:  3D000: database "x" does not exist", with only the severity in the server's language.
+ * Returns the text after it, or NULL if the server said nothing. */
+static const char *find_sqlstate(const char *message, char state[6])
+{
+    const char *p;
+
+    for (p = strstr(message, ":  "); p; p = strstr(p + 1, ":  ")) {
+        if (strspn(p + 3, STATE_LETTERS) != 5 || strncmp(p + 8, ": ", 2) != 0)
+            continue;
+        memcpy(state, p + 3, 5);
+        state[5] = '\0';
+        return p + 10;
+    }
+    return NULL;
+}
+
+int pg_set_connect_error(PGconn *conn, const char *safe, struct err *err)
+{
+    const char *message = pq.errorMessage(conn), *reason;
+    const struct rule *rule;
+    enum error_code code;
+    char state[6];
+
+    if (pq.connectionNeedsPassword(conn))
+        return err_set(err, E_UNAVAILABLE,
+                       "PostgreSQL at %s asks for a password: put it into ~/.pgpass or PGPASSWORD",
+                       safe);
+    reason = find_sqlstate(message, state);
+    if (!reason)
+        return err_set(err, E_CONN_LOST, "can't reach PostgreSQL at %s: is it running? (%.*s)",
+                       safe, (int)strcspn(message, "\n"), message);
+    rule = find_rule(state, true);
+    /* All may be full just because everybody reconnects at once. */
+    code = rule->code == E_UNAVAILABLE && strcmp(state, "53300") != 0 ? E_UNAVAILABLE : E_CONN_LOST;
+    return err_set(err, code, "PostgreSQL at %s refuses the connection: %.*s (SQLSTATE %s); %s",
+                   safe, (int)strcspn(reason, "\n"), reason, state, rule->advice);
+}

@@ -1,0 +1,115 @@
+/* sqlite_clock.c - the database's time: the boot clock plus a stored offset.
+ *
+ * The wall clock may be set back, and then leases would live on and history run backwards. The boot
+ * clock never jumps, and goes on while the machine sleeps, but starts anew with each boot. So the
+ * first writer of a boot stores an offset such that boot clock + offset continues from the wall
+ * clock, and never below the newest time that is stored; everybody else takes that one. */
+#include "store/driver/sqlite/sqlite_db.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BOOT_ID_FILE "/proc/sys/kernel/random/boot_id"
+#define BOOT_ID_SIZE 40
+
+static int read_boot_id(char *id, struct err *err)
+{
+    int fd = open(BOOT_ID_FILE, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, id, BOOT_ID_SIZE - 1);
+    int error = errno;
+
+    if (fd >= 0)
+        close(fd);
+    if (n <= 0)
+        return err_set(err, E_UNAVAILABLE, BOOT_ID_FILE " can't be read: %s; is /proc mounted?",
+                       n ? strerror(error) : "it is empty");
+    id[n] = '\0';
+    id[strcspn(id, "\n")] = '\0';
+    return 0;
+}
+
+/* Takes over the stored offset if it is of this boot. */
+static int read_stored(struct sqlite_db *l, const char *boot_id, struct err *err)
+{
+    struct args a = ARGS_INIT;
+    struct rows r = ROWS_INIT;
+    int rc;
+
+    args_begin(&a, Q_SQLITE_CLOCK_GET);
+    rc = sqlite_run_stmt(l, &a, &r, ANY_ROWS, err);
+    if (!rc && r.n && strcmp(rows_text(&r, 0, 0), boot_id) == 0)
+        l->clock = (struct sqlite_clock){.state = CLOCK_STORED, .offset = rows_int(&r, 0, 1)};
+    rows_release(&r);
+    args_release(&a);
+    return rc;
+}
+
+static int newest_time(struct sqlite_db *l, int64_t *us, struct err *err)
+{
+    struct args a = ARGS_INIT;
+    struct rows r = ROWS_INIT;
+    int rc;
+
+    args_begin(&a, Q_SQLITE_CLOCK_NEWEST);
+    if (!(rc = sqlite_run_stmt(l, &a, &r, ANY_ROWS, err)))
+        *us = r.n ? rows_int(&r, 0, 0) : 0;
+    rows_release(&r);
+    args_release(&a);
+    return rc;
+}
+
+static int store_new_offset(struct sqlite_db *l, const char *boot_id, struct err *err)
+{
+    struct args a = ARGS_INIT;
+    int64_t newest, wall = clock_wall_us(), offset;
+    int rc;
+
+    if ((rc = newest_time(l, &newest, err)))
+        return rc;
+    offset = (newest >= wall ? newest + 1 : wall) - clock_boot_us();
+    args_begin(&a, Q_SQLITE_CLOCK_SET);
+    args_text(&a, boot_id);
+    args_int(&a, offset);
+    if (!(rc = sqlite_run_stmt(l, &a, NULL, 1, err)))
+        l->clock = (struct sqlite_clock){.state = CLOCK_WRITTEN, .offset = offset};
+    args_release(&a);
+    return rc;
+}
+
+static int load_offset(struct sqlite_db *l, struct err *err)
+{
+    char boot_id[BOOT_ID_SIZE];
+    int rc;
+
+    if ((rc = read_boot_id(boot_id, err)) || (rc = read_stored(l, boot_id, err)))
+        return rc;
+    if (l->clock.state == CLOCK_UNKNOWN && !reads_only(l->kind))
+        rc = store_new_offset(l, boot_id, err);
+    return rc;
+}
+
+int sqlite_clock_now(struct sqlite_db *l, int64_t *us, struct err *err)
+{
+    int rc = l->clock.state == CLOCK_UNKNOWN ? load_offset(l, err) : 0;
+
+    if (rc && rc != -E_SCHEMA)
+        return rc;
+    /* Unknown still: before the first migration, or a reader before the first writer of this boot.
+     */
+    *us = l->clock.state == CLOCK_UNKNOWN ? clock_wall_us() : clock_boot_us() + l->clock.offset;
+    return 0;
+}
+
+void sqlite_clock_committed(struct sqlite_db *l)
+{
+    if (l->clock.state == CLOCK_WRITTEN)
+        l->clock.state = CLOCK_STORED;
+}
+
+void sqlite_clock_rolled_back(struct sqlite_db *l)
+{
+    if (l->clock.state == CLOCK_WRITTEN)
+        l->clock.state = CLOCK_UNKNOWN;
+}

@@ -1,0 +1,213 @@
+/* sqlite_lock.c - see sqlite_lock.h.
+ *
+ * flock(2) is what we need: it goes with the open descriptor, so that two connections of one
+ * process exclude each other too; the kernel frees it when its holder dies; and its waiters stand
+ * in a queue, so that among 64 writers nobody waits long (SQLite's own waiting sleeps and tries
+ * again, and luck decides). What it lacks is a time limit: a holder that is stopped, or sits in a
+ * debugger, would hang everybody without a word. Trying again and again without blocking would give
+ * up the queue, and a signal to interrupt it is not a library's to take. So whoever finds the lock
+ * taken stands in the queue by means of a thread that does nothing else, and can be cancelled; a
+ * free lock, which is the rule, costs no thread. */
+#include "store/driver/sqlite/lock.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PID_TEXT_SIZE 12
+
+void sqlite_lock_init(struct sqlite_lock *k, const char *database)
+{
+    *k = (struct sqlite_lock){.path = mem_printf("%s.lock", database), .fd = -1};
+}
+
+void sqlite_lock_release(struct sqlite_lock *k)
+{
+    sqlite_lock_drop(k);
+    if (k->fd >= 0)
+        close(k->fd);
+    k->fd = -1;
+    free(k->path);
+    k->path = NULL;
+}
+
+static int open_file(struct sqlite_lock *k, struct err *err)
+{
+    if (k->fd >= 0)
+        return 0;
+    k->fd = open(k->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (k->fd >= 0)
+        return 0;
+    return err_set(err, errno == ENOSPC || errno == EDQUOT ? E_NO_SPACE : E_UNAVAILABLE,
+                   "the lock file %s can't be opened: %s; writing to the database needs it",
+                   k->path, strerror(errno));
+}
+
+/* Somebody may have deleted the file while we waited for it, and others lock a new one by now. */
+static bool is_deleted(const struct sqlite_lock *k)
+{
+    struct stat st;
+
+    return fstat(k->fd, &st) == 0 && st.st_nlink == 0;
+}
+
+/* The holder's pid stands in the file, for the sentence of those who wait in vain. It is written
+ * only when another process held the lock before, so that a lone writer does not dirty the file. */
+static void write_holder_pid(const struct sqlite_lock *k)
+{
+    char mine[PID_TEXT_SIZE], there[PID_TEXT_SIZE];
+    ssize_t n;
+
+    snprintf(mine, sizeof(mine), "%10d\n", (int)getpid());
+    n = pread(k->fd, there, sizeof(there), 0);
+    if (n == (ssize_t)strlen(mine) && memcmp(mine, there, (size_t)n) == 0)
+        return;
+    n = pwrite(k->fd, mine, strlen(mine), 0);
+    (void)n; /* a full disk: the sentence will name nobody */
+}
+
+static int set_timeout_error(const struct sqlite_lock *k, int limit_ms, struct err *err)
+{
+    char there[PID_TEXT_SIZE + 1] = "";
+    int pid;
+
+    if (pread(k->fd, there, PID_TEXT_SIZE, 0) > 0 && (pid = (int)strtol(there, NULL, 10)) > 0)
+        return err_set(
+            err, E_UNAVAILABLE,
+            "process %d%s holds %s for more than %d s: end it if it hangs, else try again", pid,
+            pid == getpid() ? " (this one)" : "", k->path, limit_ms / 1000);
+    return err_set(err, E_UNAVAILABLE,
+                   "another process holds %s for more than %d s: find it with fuser(1)", k->path,
+                   limit_ms / 1000);
+}
+
+static int set_lock_error(const struct sqlite_lock *k, int error, struct err *err)
+{
+    return err_set(err, E_UNAVAILABLE, "%s can't be locked: %s; is this a local file system?",
+                   k->path, strerror(error));
+}
+
+static int flock_blocking(int fd)
+{
+    while (flock(fd, LOCK_EX))
+        if (errno != EINTR)
+            return errno;
+    return 0;
+}
+
+static void *run_lock_waiter(void *arg)
+{
+    int error;
+
+    /* Asynchronous, since flock is no cancellation point; and around nothing but flock, since most
+     * of libc, a thread's own end included, can't be cut off anywhere. */
+    pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
+    error = flock_blocking((int)(intptr_t)arg);
+    pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, NULL);
+    return (void *)(intptr_t)error;
+}
+
+/* Starts the thread with all signals blocked: the application's handlers are not for it. */
+static int start_waiter(pthread_t *thread, int fd)
+{
+    pthread_attr_t attr;
+    sigset_t all;
+    int rc;
+
+    sigfillset(&all);
+    pthread_attr_init(&attr);
+    pthread_attr_setstacksize(&attr, 128 * 1024);
+    pthread_attr_setsigmask_np(&attr, &all);
+    rc = pthread_create(thread, &attr, run_lock_waiter, (void *)(intptr_t)fd);
+    pthread_attr_destroy(&attr);
+    return rc;
+}
+
+/* By the wall clock: the thread sanitizer knows no other join with a limit. If that clock is set
+ * just now we give up earlier or later, and neither does harm. */
+static struct timespec time_in_ms(int ms)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_REALTIME, &ts);
+    ts.tv_sec += ms / 1000;
+    ts.tv_nsec += (long)(ms % 1000) * 1000000;
+    if (ts.tv_nsec >= 1000000000) {
+        ts.tv_sec++;
+        ts.tv_nsec -= 1000000000;
+    }
+    return ts;
+}
+
+static int wait_for_lock(const struct sqlite_lock *k, int limit_ms, struct err *err)
+{
+    struct timespec limit = time_in_ms(limit_ms);
+    pthread_t thread;
+    void *result;
+    int error;
+
+    if (start_waiter(&thread, k->fd)) { /* no thread to be had: then without a limit */
+        error = flock_blocking(k->fd);
+    } else if (pthread_timedjoin_np(thread, &result, &limit) == 0) {
+        error = (int)(intptr_t)result;
+    } else {
+        pthread_cancel(thread);
+        pthread_join(thread, NULL);
+        flock(k->fd, LOCK_UN); /* it may have come in the last moment */
+        return set_timeout_error(k, limit_ms, err);
+    }
+    return error ? set_lock_error(k, error, err) : 0;
+}
+
+int sqlite_lock_acquire(struct sqlite_lock *k, int limit_ms, struct err *err)
+{
+    int rc;
+
+    for (;;) {
+        if ((rc = open_file(k, err)))
+            return rc;
+        if (flock(k->fd, LOCK_EX | LOCK_NB)) {
+            if (errno != EWOULDBLOCK)
+                return set_lock_error(k, errno, err);
+            if ((rc = wait_for_lock(k, limit_ms, err)))
+                return rc;
+        }
+        if (!is_deleted(k))
+            break;
+        close(k->fd);
+        k->fd = -1;
+    }
+    write_holder_pid(k);
+    k->held = true;
+    return 0;
+}
+
+bool sqlite_lock_try(struct sqlite_lock *k)
+{
+    struct err ignored;
+
+    if (open_file(k, &ignored) || flock(k->fd, LOCK_EX | LOCK_NB))
+        return false;
+    k->held = true;
+    if (is_deleted(k))
+        sqlite_lock_drop(k);
+    return k->held;
+}
+
+void sqlite_lock_drop(struct sqlite_lock *k)
+{
+    if (k->held)
+        flock(k->fd, LOCK_UN);
+    k->held = false;
+}

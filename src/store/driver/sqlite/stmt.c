@@ -1,0 +1,225 @@
+/* stmt.c - statements: each is prepared once a connection, bound, stepped to its end, and
+ * reset. A statement with row parameters is stepped once a row. */
+#include "store/driver/sqlite/sqlite_db.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static sqlite3_stmt **find_slot(struct sqlite_db *l, const struct stmt *s)
+{
+    uintptr_t at = (uintptr_t)s, first = (uintptr_t)statements;
+    struct sqlite_extra_stmt *extra;
+
+    if (at >= first && at < first + sizeof(statements)) {
+        if (!l->named)
+            l->named = mem_zalloc(Q_COUNT * sizeof(*l->named));
+        return &l->named[s - statements];
+    }
+    for (size_t i = 0; i < l->extra.n; i++)
+        if (l->extra.at[i].stmt == s)
+            return &l->extra.at[i].prepared;
+    extra = vec_add(&l->extra);
+    *extra = (struct sqlite_extra_stmt){.stmt = s};
+    return &extra->prepared;
+}
+
+static int prepare(struct sqlite_db *l, const struct stmt *s, sqlite3_stmt **out, struct err *err)
+{
+    const char *sql = s->sql[DIALECT_SQLITE], *rest;
+    sqlite3_stmt **slot = find_slot(l, s);
+
+    if (!*slot) {
+        if (!sql)
+            return err_set(err, E_INTERNAL, "statement %s has no text for SQLite", s->name);
+        if (sqlite3_prepare_v3(l->sq, sql, -1, SQLITE_PREPARE_PERSISTENT, slot, &rest))
+            return sqlite_set_error(l, s->name, err);
+        if (!*slot || rest[strspn(rest, " \t\n;")]) {
+            sqlite3_finalize(*slot);
+            *slot = NULL;
+            return err_set(err, E_INTERNAL, "statement %s is not one statement", s->name);
+        }
+    }
+    /* PRAGMA query_only would say the same, but makes SQLite prepare everything again. */
+    if (reads_only(l->kind) && !sqlite3_stmt_readonly(*slot))
+        return err_set(err, E_INTERNAL, "statement %s writes in a transaction that only reads",
+                       s->name);
+    *out = *slot;
+    return 0;
+}
+
+void sqlite_finalize_all(struct sqlite_db *l)
+{
+    for (int q = 0; l->named && q < Q_COUNT; q++)
+        sqlite3_finalize(l->named[q]);
+    for (size_t i = 0; i < l->extra.n; i++)
+        sqlite3_finalize(l->extra.at[i].prepared);
+    free(l->named);
+    l->named = NULL;
+    vec_release(&l->extra);
+}
+
+/* Texts are borrowed: the statement has ended before its arguments do, and before it is stepped
+ * again every parameter is bound anew, so that clearing them would be for nothing. */
+static int bind_value(sqlite3_stmt *st, int i, unsigned char type, const struct val *v)
+{
+    const char *s = v->s ? v->s : "";
+
+    if (v->null)
+        return sqlite3_bind_null(st, i);
+    if (type == T_TEXT)
+        return sqlite3_bind_text64(st, i, s, v->len, SQLITE_STATIC, SQLITE_UTF8);
+    if (type == T_BYTES)
+        return sqlite3_bind_blob64(st, i, s, v->len, SQLITE_STATIC);
+    return sqlite3_bind_int64(st, i, v->i);
+}
+
+/* Binds n values from parameter `first` (from 0) on. A text for SQLite may have no use for the last
+ * parameters of its signature. */
+static int bind_values(struct sqlite_db *l, const struct stmt *s, sqlite3_stmt *st, int first,
+                       int n, const struct val *v, struct err *err)
+{
+    int count = sqlite3_bind_parameter_count(st);
+
+    for (int i = first; i < first + n && i < count; i++)
+        if (bind_value(st, i + 1, s->types[i], v++))
+            return sqlite_set_error(l, s->name, err);
+    return 0;
+}
+
+static void read_cell(sqlite3_stmt *st, int col, struct arena *arena, struct val *v)
+{
+    int type = sqlite3_column_type(st, col);
+    const void *bytes;
+
+    *v = (struct val){0};
+    switch (type) {
+    case SQLITE_INTEGER:
+        v->i = sqlite3_column_int64(st, col);
+        break;
+    case SQLITE_FLOAT:
+        v->i = llround(sqlite3_column_double(st, col));
+        break;
+    case SQLITE_NULL:
+        v->null = true;
+        break;
+    default:
+        bytes = type == SQLITE_TEXT ? (const void *)sqlite3_column_text(st, col)
+                                    : sqlite3_column_blob(st, col);
+        v->len = (uint32_t)sqlite3_column_bytes(st, col);
+        v->s = arena_memdup0(arena, bytes, v->len);
+    }
+}
+
+/* One execution of a statement. */
+struct stmt_run {
+    sqlite3_stmt *st;
+    struct rows *out;
+    size_t cap; /* rows that out->cells has room for */
+    long count; /* rows returned, or changed by a statement that returns none */
+};
+
+static void read_row(struct stmt_run *r)
+{
+    struct rows *out = r->out;
+
+    if (out->n == r->cap) {
+        r->cap = r->cap ? r->cap * 2 : 8;
+        out->cells = mem_realloc(out->cells, r->cap * out->ncols * sizeof(*out->cells));
+        out->own = out->cells;
+        out->free_own = free;
+    }
+    for (size_t col = 0; col < out->ncols; col++)
+        read_cell(r->st, (int)col, &out->arena, &out->cells[out->n * out->ncols + col]);
+    out->n++;
+}
+
+static int step_to_end(struct sqlite_db *l, const char *name, struct stmt_run *r, struct err *err)
+{
+    int got, rc = 0, before = sqlite3_total_changes(l->sq);
+
+    while ((got = sqlite3_step(r->st)) == SQLITE_ROW) {
+        r->count++;
+        if (r->out)
+            read_row(r);
+    }
+    if (got != SQLITE_DONE)
+        rc = sqlite_set_error(l, name, err);
+    else if (sqlite3_column_count(r->st) == 0 && sqlite3_total_changes(l->sq) != before)
+        r->count += sqlite3_changes(l->sq); /* else that of an earlier statement */
+    sqlite3_reset(r->st);
+    return rc;
+}
+
+static int check_count(const struct sqlite_db *l, const struct stmt *s, long count, long expect,
+                       struct err *err)
+{
+    if (expect == ANY_ROWS || count == expect)
+        return 0;
+    return err_set(err, E_INTERNAL, "the database %s, %s: %ld rows instead of %ld", l->path,
+                   s->name, count, expect);
+}
+
+/* Steps the statement once, or once a row. */
+static int run_rows(struct sqlite_db *l, const struct args *a, struct stmt_run *r, struct err *err)
+{
+    const struct stmt *s = a->stmt;
+    const struct val *v = a->vals.at;
+    size_t rows = s->nrows ? args_rows(a) : 1;
+    int rc;
+
+    assert(a->vals.n == s->nscalars + (s->nrows ? rows * s->nrows : 0));
+    if ((rc = bind_values(l, s, r->st, 0, s->nscalars, v, err)))
+        return rc;
+    for (size_t row = 0; row < rows; row++) {
+        if (s->nrows && (rc = bind_values(l, s, r->st, s->nscalars, s->nrows,
+                                          v + s->nscalars + row * s->nrows, err)))
+            return rc;
+        if ((rc = step_to_end(l, s->name, r, err)))
+            return rc;
+    }
+    return 0;
+}
+
+static int run_counted(struct sqlite_db *l, const struct args *a, struct rows *out, long expect,
+                       long *count, struct err *err)
+{
+    struct stmt_run r = {.out = out};
+    int rc;
+
+    if (out)
+        rows_release(out);
+    if (a->stmt->nrows && args_rows(a) == 0)
+        return check_count(l, a->stmt, 0, expect, err);
+    if ((rc = prepare(l, a->stmt, &r.st, err)))
+        return rc;
+    if (out)
+        out->ncols = (size_t)sqlite3_column_count(r.st);
+    rc = run_rows(l, a, &r, err);
+    *count = r.count;
+    return rc ? rc : check_count(l, a->stmt, r.count, expect, err);
+}
+
+int sqlite_run_stmt(struct sqlite_db *l, const struct args *a, struct rows *out, long expect,
+                    struct err *err)
+{
+    int64_t start = sqlite_trace_start(l);
+    long count = 0;
+    int rc = run_counted(l, a, out, expect, &count, err);
+
+    sqlite_trace(l, a->stmt->name, start, count);
+    return rc;
+}
+
+int sqlite_send(struct db *db, const struct args *a, struct rows *out, long expect, struct err *err)
+{
+    struct sqlite_db *l = sqlite_from_db(db);
+    int rc;
+
+    if (!db->in_tx)
+        return err_set(err, E_INTERNAL, "statement %s outside a transaction", a->stmt->name);
+    if ((rc = sqlite_run_stmt(l, a, out, expect, err)))
+        l->failed = true;
+    return rc;
+}

@@ -1,0 +1,148 @@
+/* admission.c - see admission.h. */
+#include "store/ops/admission.h"
+
+#include "core/graph.h"
+#include "store/door/door.h"
+#include "store/door/event_data.h"
+#include "store/workflow/workflow.h"
+
+#include <string.h>
+
+/* ---- what is above ---- */
+
+/* The row of its parent, under the lock of the tree. NULL: it has none. */
+static int load_parent(struct turn *t, const struct row *row, struct row **out, struct err *err)
+{
+    struct row_ref row_ref = {.id = row->now.parent, .root = row->now.root};
+    int rc;
+
+    *out = NULL;
+    if (!row_ref.id || (*out = turn_row(t, row_ref.id)))
+        return 0;
+    if ((rc = turn_load(t, &row_ref, 1, err)))
+        return rc;
+    if (row_ref.rc)
+        return err_set(err, E_REDO, "execution %lld is locked by another turn",
+                       (long long)row_ref.id);
+    *out = turn_row(t, row_ref.id);
+    return 0;
+}
+
+int row_is_paused(struct turn *t, const struct row *row, bool *out, struct err *err)
+{
+    struct row *above;
+    int rc;
+
+    *out = (row->now.flags & FLAG_PAUSED) != 0;
+    while (!*out) {
+        if ((rc = load_parent(t, row, &above, err)) || !above)
+            return rc;
+        *out = (above->now.flags & FLAG_PAUSED) != 0;
+        row = above;
+    }
+    return 0;
+}
+
+int row_is_cancelled_above(struct turn *t, const struct row *row, bool *out, struct err *err)
+{
+    struct row *above;
+    int rc;
+
+    for (*out = false; !*out; row = above) {
+        if (row->now.task_name && !strcmp(row->now.task_name, "on_exit"))
+            return 0; /* it runs after the cancel, so that is none of its business */
+        if ((rc = load_parent(t, row, &above, err)) || !above)
+            return rc;
+        *out = above->now.cancel_requested;
+    }
+    return 0;
+}
+
+/* ---- the first that applies ---- */
+
+int row_hold_if_needed(struct turn *t, struct row *row, const struct hold_reasons *h, bool *held,
+                       struct err *err)
+{
+    int64_t due = h->due > t->now ? h->due : 0;
+    struct move_note note = {.due_at = due};
+    bool paused;
+    int rc;
+
+    if ((rc = row_is_paused(t, row, &paused, err)))
+        return rc;
+    note.why = h->approval ? HELD_APPROVAL : paused ? HELD_PAUSED : due ? HELD_DELAY : HELD_NONE;
+    *held = note.why != HELD_NONE;
+    if (!*held)
+        return 0;
+    note.timeout_at = h->approval ? h->approval_timeout_at : 0;
+    note.data = h->approval ? data_approval(t, h->message, note.timeout_at)
+                            : data_hold(t, note.why, NULL, due);
+    return door_move(t, row, EV_HELD, (enum status)row->now.status, &note, err);
+}
+
+int admit_or_hold(struct turn *t, struct row *row, const struct hold_reasons *h, struct err *err)
+{
+    bool held;
+    int rc = row_hold_if_needed(t, row, h, &held, err);
+
+    if (rc || held)
+        return rc;
+    return kind_is_job(row->now.kind) ? door_admit(t, row, err)
+                                      : execution_start_unheld(t, row, err);
+}
+
+/* ---- what people and engines ask for ---- */
+
+int requests_load(struct turn *t, struct request *list, size_t n, struct err *err)
+{
+    struct row_ref *wants = arena_zalloc(&t->arena, (n + 1) * sizeof(*wants));
+    size_t i;
+    int rc;
+
+    for (i = 0; i < n; i++)
+        wants[i] = (struct row_ref){.id = list[i].execution, .root = list[i].root};
+    if ((rc = turn_find_roots(t, wants, n, err)) || (rc = turn_load(t, wants, n, err)))
+        return rc;
+    for (i = 0; i < n; i++)
+        list[i].rc = wants[i].rc;
+    return 0;
+}
+
+int requests_load_limits(struct turn *t, struct request *list, size_t n, struct err *err)
+{
+    size_t i;
+    int rc;
+
+    if ((rc = requests_load(t, list, n, err)))
+        return rc;
+    for (i = 0; i < n; i++)
+        if (!list[i].rc)
+            limits_note(t, &turn_row(t, list[i].execution)->now);
+    return limits_fetch(t, err);
+}
+
+int requests_find_delays(struct turn *t, const struct request *list, size_t n, int64_t *due_at,
+                         struct err *err)
+{
+    struct idmap due = IDMAP_INIT;
+    struct rows r = ROWS_INIT;
+    size_t i;
+    int rc;
+
+    args_begin(&t->args, Q_TIMERS_OF);
+    for (i = 0; i < n; i++)
+        args_int(&t->args, list[i].execution);
+    if ((rc = turn_query(t, &t->args, &r, err)))
+        goto done;
+    for (i = 0; i < r.n; i++)
+        idmap_put(&due, rows_int(&r, i, 0), &r.cells[i * r.ncols + 1]);
+    for (i = 0; i < n; i++) {
+        const struct val *v = idmap_get(&due, list[i].execution);
+
+        due_at[i] = v ? v->i : 0;
+    }
+done:
+    idmap_release(&due);
+    rows_release(&r);
+    return rc;
+}

@@ -1,0 +1,221 @@
+/* cancel.c - cancel, of an execution and all below it. */
+#include "core/graph.h"
+#include "store/door/door.h"
+#include "store/door/event_data.h"
+#include "store/operator.h"
+#include "store/ops/admission.h"
+#include "store/store_internal.h"
+#include "store/workflow/workflow.h"
+
+#include <stdlib.h>
+
+#define CANCEL_SLICE 1000 /* executions of a tree in one turn */
+#define SLICES_AHEAD 20   /* that are found by one walk through it */
+
+static int cancel_execution(struct turn *t, struct row *r, const struct request *q, struct err *err)
+{
+    struct move_note note = {.data = data_request(t, q), .let_finish = q->let_finish};
+    bool job = kind_is_job(r->now.kind);
+
+    if (status_is_terminal(r->now.status))
+        return 0;
+    if (r->now.status != S_RUNNING)
+        return door_move(t, r, EV_CANCELLED, S_CANCELLED, &note, err);
+    if (r->now.cancel_requested || (job && q->let_finish && (r->now.flags & FLAG_LET_FINISH)))
+        return 0; /* asked before */
+    if (!job)
+        agenda_add(t, r, 0);
+    if (!job || !q->let_finish)
+        t->wake |= WAKE_CANCEL;
+    return door_move(t, r, EV_CANCEL_REQUESTED, S_RUNNING, &note, err);
+}
+
+/* The open part of what one request asks to cancel, at most so much at a time. */
+struct open_subtree {
+    struct row_ref *open;
+    size_t n;
+    bool from_cache; /* from an earlier walk: it may have ended since, and others have come */
+};
+
+void cancel_cache_clear(struct store *s)
+{
+    vec_release(&s->cancel_cache.ids);
+    s->cancel_cache.top = 0;
+}
+
+/* Walks through the tree, which takes as long as that is large, and keeps what it finds for the
+ * slices that follow. */
+static int find_open_subtree(struct turn *t, const struct request *q, size_t max, struct err *err)
+{
+    struct store *s = t->store;
+    struct rows r = ROWS_INIT;
+    size_t i;
+    int rc;
+
+    cancel_cache_clear(s);
+    if ((rc = door_write(t, err))) /* what this turn made is open, too */
+        return rc;
+    args_begin(&t->args, Q_OPEN_SUBTREE);
+    args_int(&t->args, q->execution);
+    args_int(&t->args, (int64_t)max * SLICES_AHEAD);
+    args_int(&t->args, q->let_finish ? FLAG_LET_FINISH : 0);
+    if (!(rc = turn_query(t, &t->args, &r, err))) {
+        for (i = 0; i < r.n; i++)
+            *vec_add(&s->cancel_cache.ids) = rows_int(&r, i, 0);
+        s->cancel_cache.top = q->execution;
+        s->cancel_cache.let_finish = q->let_finish;
+        s->cancel_cache.truncated = r.n == max * SLICES_AHEAD;
+        s->cancel_cache.next = 0;
+    }
+    rows_release(&r);
+    return rc;
+}
+
+/* Whether the next slice was found before: a whole one, or the last. */
+static bool slice_is_cached(const struct store *s, const struct request *q, size_t max)
+{
+    size_t left = s->cancel_cache.ids.n - s->cancel_cache.next;
+
+    return s->cancel_cache.top == q->execution && s->cancel_cache.let_finish == q->let_finish &&
+           left > 0 && (left >= max || !s->cancel_cache.truncated);
+}
+
+/* Loads it and notes its limits. */
+static int load_subtree(struct turn *t, const struct request *q, size_t max,
+                        struct open_subtree *out, struct err *err)
+{
+    struct store *s = t->store;
+    size_t left, i;
+    int rc;
+
+    out->from_cache = slice_is_cached(s, q, max);
+    if (!out->from_cache && (rc = find_open_subtree(t, q, max, err)))
+        return rc;
+    left = s->cancel_cache.ids.n - s->cancel_cache.next;
+    out->n = left < max ? left : max;
+    out->open = arena_zalloc(&t->arena, (out->n + 1) * sizeof(*out->open));
+    for (i = 0; i < out->n; i++)
+        out->open[i] = (struct row_ref){.id = s->cancel_cache.ids.at[s->cancel_cache.next++],
+                                        .root = turn_row(t, q->execution)->now.root};
+    if (out->n == left)
+        cancel_cache_clear(s);
+    if ((rc = turn_load(t, out->open, out->n, err)))
+        return rc;
+    for (i = 0; i < out->n; i++)
+        if (!out->open[i].rc)
+            limits_note(t, &turn_row(t, out->open[i].id)->now);
+    return 0;
+}
+
+static int cancel_subtree(struct turn *t, const struct open_subtree *tree, struct request *q,
+                          bool below, bool *changed, struct err *err)
+{
+    size_t i;
+    int rc;
+
+    for (i = 0; i < tree->n; i++) {
+        struct row *r = turn_row(t, tree->open[i].id);
+        int seq;
+
+        if (below && tree->open[i].id == q->execution)
+            continue;
+        if (tree->open[i].rc) { /* locked by a claim at this moment: again in the next turn */
+            q->rc = -E_BUSY;
+            continue;
+        }
+        seq = r->now.seq;
+        if ((rc = cancel_execution(t, r, q, err)))
+            return rc;
+        *changed |= seq != r->now.seq;
+    }
+    q->status = turn_row(t, q->execution)->now.status;
+    return 0;
+}
+
+/* The rest is left to a timer, whoever asked for it: half a cancel would leave tasks behind that
+ * nobody decides about. What can't have one itself has those that were asked below it. */
+static int set_cancel_timers(struct turn *t, const struct open_subtree *tree,
+                             const struct request *q, struct err *err)
+{
+    struct row *top = turn_row(t, q->execution);
+    size_t i;
+    int rc = 0;
+
+    if (!kind_is_job(top->now.kind) && top->now.status == S_RUNNING)
+        return execution_continue_later(t, top, err);
+    for (i = 0; !rc && i < tree->n; i++) {
+        struct row *r = tree->open[i].rc ? NULL : turn_row(t, tree->open[i].id);
+
+        if (r && !kind_is_job(r->now.kind) && r->now.cancel_requested)
+            rc = execution_continue_later(t, r, err);
+    }
+    return rc;
+}
+
+static int cancel_requests(struct turn *t, struct request *list, size_t n, size_t max, bool below,
+                           bool *more, struct err *err)
+{
+    struct open_subtree *trees = arena_zalloc(&t->arena, (n + 1) * sizeof(*trees));
+    size_t i;
+    int rc;
+
+    *more = false;
+    if ((rc = requests_load(t, list, n, err)))
+        return rc;
+    for (i = 0; i < n; i++)
+        if (!list[i].rc && (rc = load_subtree(t, &list[i], max, &trees[i], err)))
+            return rc;
+    if ((rc = limits_fetch(t, err))) /* of all at once: in their order */
+        return rc;
+    for (i = 0; i < n; i++) {
+        bool changed = false, left;
+
+        if (list[i].rc)
+            continue;
+        if ((rc = cancel_subtree(t, &trees[i], &list[i], below, &changed, err)))
+            return rc;
+        left = (trees[i].n == max && changed) ||
+               trees[i].from_cache; /* then a walk has the last word */
+        if ((left || list[i].rc == -E_BUSY) &&
+            (rc = set_cancel_timers(t, &trees[i], &list[i], err)))
+            return rc;
+        *more |= left;
+    }
+    return 0;
+}
+
+int op_cancel(struct turn *t, struct request *list, size_t n, size_t max, bool *more,
+              struct err *err)
+{
+    return cancel_requests(t, list, n, max, false, more, err);
+}
+
+int cancel_below(struct turn *t, struct row *row, const char *reason, struct err *err)
+{
+    struct request q = {.execution = row->now.id,
+                        .root = row->now.root,
+                        .reason = reason,
+                        .let_finish = (row->now.flags & FLAG_LET_FINISH) != 0};
+    bool more;
+
+    return cancel_requests(t, &q, 1, slice_bound(t, CANCEL_SLICE), true, &more, err);
+}
+
+int cancel_next_slice(struct turn *t, struct row *row, struct err *err)
+{
+    struct request q = {.execution = row->now.id,
+                        .root = row->now.root,
+                        .let_finish = (row->now.flags & FLAG_LET_FINISH) != 0};
+    bool more;
+    int rc = data_requested_by(t, row, EV_CANCEL_REQUESTED, &q, err);
+
+    return rc ? rc : cancel_requests(t, &q, 1, slice_bound(t, CANCEL_SLICE), true, &more, err);
+}
+
+int cancel_tree(struct turn *t, struct row *row, const char *reason, struct err *err)
+{
+    struct request q = {.execution = row->now.id, .root = row->now.root, .reason = reason};
+    bool more;
+
+    return cancel_requests(t, &q, 1, slice_bound(t, CANCEL_SLICE), false, &more, err);
+}

@@ -1,0 +1,199 @@
+/* claim.c - gives ready jobs to a worker. Every claim is a new attempt and a new epoch: what an
+ * earlier holder still says about the job no longer fits. */
+#include "store/door/door.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int by_rank(const void *a, const void *b)
+{
+    const struct execution *x = &(*(struct row *const *)a)->now,
+                           *y = &(*(struct row *const *)b)->now;
+
+    if (x->priority != y->priority)
+        return x->priority > y->priority ? -1 : 1;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+static void push_lanes(struct args *a, const struct lane_queue *list, size_t n)
+{
+    size_t i;
+
+    for (i = 0; i < n; i++) {
+        args_text(a, list[i].lane);
+        args_text(a, list[i].queue);
+    }
+}
+
+/* Claims the rows in order, as far as there is room. The same row may come twice: where a lane and
+ * queue were named twice, or where this turn has changed it since. */
+static int claim_rows(struct turn *t, const struct claim *c, struct row **rows, size_t n,
+                      struct job_list *out, struct err *err)
+{
+    size_t i;
+    int rc;
+
+    if (n)
+        qsort(rows, n, sizeof(*rows), by_rank);
+    for (i = 0; i < n && out->n < c->max; i++) {
+        struct move_note note = {
+            .worker = c->worker, .until = t->now + c->lease, .folder = c->folder};
+        enum event_action action = rows[i]->now.deferred ? EV_RESUMED : EV_CLAIMED;
+
+        if (!execution_is_claimable(&rows[i]->now) || aside_has(c->quarantined, rows[i]->now.id))
+            continue;
+        out->at[out->n++] = &rows[i]->now;
+        if ((rc = door_move(t, rows[i], action, S_RUNNING, &note, err)))
+            return rc;
+    }
+    return 0;
+}
+
+static bool claim_serves(const struct claim *c, const struct execution *e)
+{
+    size_t i;
+
+    for (i = 0; i < c->nserves; i++)
+        if (!strcmp(c->serves[i].lane, e->lane) && !strcmp(c->serves[i].queue, e->queue))
+            return true;
+    return false;
+}
+
+/* What this turn took from there already still has its outbox row until it is flushed. */
+static size_t count_claimed_before(const struct turn *t, const struct claim *c)
+{
+    size_t i, n = 0;
+
+    for (i = 0; i < t->dirty.n; i++) {
+        const struct row *r = t->dirty.at[i];
+
+        if (!r->is_new && execution_is_claimable(&r->stored) && r->now.status == S_RUNNING &&
+            claim_serves(c, &r->stored))
+            n++;
+    }
+    return n;
+}
+
+/* Drops what stands for jobs that others hold; whether there are any. */
+static bool drop_locked(struct rows *r)
+{
+    size_t seen_at = r->ncols - 1, i, n = 0;
+    int64_t seen = r->n ? rows_int(r, 0, seen_at) : 0;
+
+    for (i = 0; i < r->n; i++)
+        if (!rows_null(r, i, 0)) {
+            memmove(&r->cells[n * r->ncols], &r->cells[i * r->ncols], r->ncols * sizeof(*r->cells));
+            n++;
+        }
+    r->n = n;
+    return (int64_t)n < seen;
+}
+
+static int claim_from_outbox(struct turn *t, const struct claim *c, struct job_list *out,
+                             struct err *err)
+{
+    size_t most = c->max + count_claimed_before(t, c) + aside_count(c->quarantined);
+    struct rows r = ROWS_INIT;
+    struct row **rows;
+    size_t i;
+    int rc;
+
+    args_begin(&t->args, Q_CLAIM);
+    args_int(&t->args, (int64_t)most);
+    push_lanes(&t->args, c->serves, c->nserves);
+    if ((rc = turn_query(t, &t->args, &r, err)))
+        goto done;
+    out->skipped_locked = drop_locked(&r);
+    rows = arena_alloc(&t->arena, (r.n + 1) * sizeof(*rows));
+    if ((rc = turn_read_rows(t, &r, true, rows, err)))
+        goto done;
+    for (i = 0; i < r.n; i++)
+        rows[i]->outbox_ctid = rows_int(&r, i, r.ncols - 2);
+    out->exhausted = r.n < most;
+    rc = claim_rows(t, c, rows, r.n, out, err);
+done:
+    rows_release(&r);
+    return rc;
+}
+
+/* Rows that were loaded to be changed came without what only a worker wants. */
+static int read_inputs(struct turn *t, struct execution **jobs, size_t n, struct err *err)
+{
+    struct rows r = ROWS_INIT;
+    size_t i;
+    int rc = 0;
+
+    args_begin(&t->args, Q_INPUTS_OF);
+    for (i = 0; i < n; i++)
+        if (!turn_row(t, jobs[i]->id)->has_input_and_spec)
+            args_int(&t->args, jobs[i]->id);
+    if (!args_rows(&t->args) || (rc = turn_query(t, &t->args, &r, err)))
+        goto done;
+    for (i = 0; i < r.n; i++) {
+        struct execution *e = &turn_row(t, rows_int(&r, i, 0))->now;
+
+        e->input = arena_strdup(&t->arena, rows_text(&r, i, 1));
+        e->spec = arena_strdup(&t->arena, rows_text(&r, i, 2));
+    }
+done:
+    rows_release(&r);
+    return rc;
+}
+
+/* What this turn made ready and has not written yet. */
+static int claim_made_ready(struct turn *t, const struct claim *c, struct job_list *out,
+                            struct err *err)
+{
+    struct row **rows = arena_alloc(&t->arena, (t->dirty.n + 1) * sizeof(*rows));
+    size_t i, n = 0, before = out->n;
+    int rc;
+
+    for (i = 0; i < t->dirty.n; i++)
+        if (execution_is_claimable(&t->dirty.at[i]->now) && claim_serves(c, &t->dirty.at[i]->now))
+            rows[n++] = t->dirty.at[i];
+    rc = claim_rows(t, c, rows, n, out, err);
+    return rc ? rc : read_inputs(t, out->at + before, out->n - before, err);
+}
+
+int op_claim(struct turn *t, const struct claim *c, struct job_list *out, struct err *err)
+{
+    int rc = 0;
+
+    *out = (struct job_list){0};
+    if (!c->max || !c->nserves)
+        return 0;
+    out->at = arena_alloc(&t->arena, (c->max + 1) * sizeof(*out->at));
+    if (!c->push && (rc = door_flush(t, err))) /* what this turn made ready may be claimed by it */
+        return rc;
+    out->exhausted = c->exhausted;
+    if ((!c->exhausted && (rc = claim_from_outbox(t, c, out, err))) || !c->push || out->n == c->max)
+        return rc;
+    return claim_made_ready(t, c, out, err);
+}
+
+bool op_has_made_ready(const struct turn *t)
+{
+    size_t i;
+
+    for (i = 0; i < t->dirty.n; i++)
+        if (execution_is_claimable(&t->dirty.at[i]->now))
+            return true;
+    return false;
+}
+
+int op_outbox_has_jobs(struct turn *t, const struct lane_queue *where, size_t n, bool *some,
+                       struct err *err)
+{
+    struct rows r = ROWS_INIT;
+    int rc;
+
+    *some = false;
+    if (!n)
+        return 0;
+    args_begin(&t->args, Q_OUTBOX_HAS_JOBS);
+    push_lanes(&t->args, where, n);
+    if (!(rc = turn_query(t, &t->args, &r, err)))
+        *some = r.n > 0;
+    rows_release(&r);
+    return rc;
+}

@@ -1,0 +1,37 @@
+/* embedder_sql.c - see embedder_sql.h. What is particular to SQLite is in sqlite_embedder_stmt.c.
+ */
+#include "store/ops/embedder_sql.h"
+
+#include "store/store_internal.h"
+
+bool store_takes_embedder_stmts(const struct store *s)
+{
+    return s->db->driver->embedder_stmt != NULL;
+}
+
+int op_run_embedder_stmt(struct turn *t, struct embedder_stmt *g, struct err *err)
+{
+    g->changed = 0;
+    g->must_roll_back = false;
+    if (!store_takes_embedder_stmts(t->store))
+        return err_set(err, E_INTERNAL, "this database takes no statements of others");
+    return t->db->driver->embedder_stmt(t->db, g, err);
+}
+
+int op_read_applied(struct turn *t, const char *name, const char **definition, struct err *err)
+{
+    struct rows r = ROWS_INIT;
+    int rc;
+
+    args_begin(&t->args, Q_QUERY_APPLIED);
+    args_text(&t->args, name);
+    if (!(rc = db_query(t->db, &t->args, &r, err))) {
+        *definition = r.n ? arena_strdup(&t->arena, rows_text(&r, 0, 1)) : NULL;
+        if (!*definition)
+            rc = err_set(
+                err, E_NOT_FOUND,
+                "no workflow is applied under the name %.100s: `pawl apply FILE` does that", name);
+    }
+    rows_release(&r);
+    return rc;
+}

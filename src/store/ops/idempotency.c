@@ -1,0 +1,163 @@
+/* idempotency.c - idempotency keys: the same key gives the same execution, a different body under
+ * it is refused. See idempotency.h. */
+#include "store/ops/idempotency.h"
+
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BODY_HASH_SIZE 32
+
+static void hash_text(crypto_generichash_state *h, const char *s)
+{
+    uint64_t len = s ? strlen(s) + 1 : 0; /* absent and empty differ */
+
+    crypto_generichash_update(h, (const unsigned char *)&len, sizeof(len));
+    if (s)
+        crypto_generichash_update(h, (const unsigned char *)s, strlen(s));
+}
+
+static void hash_body(const struct submission *s, unsigned char out[BODY_HASH_SIZE])
+{
+    int64_t numbers[] = {s->kind,         s->parent,          s->task_index, s->priority,
+                         s->max_attempts, s->concurrency_max, s->delay,      s->paused};
+    crypto_generichash_state h;
+
+    crypto_generichash_init(&h, NULL, 0, BODY_HASH_SIZE);
+    crypto_generichash_update(&h, (const unsigned char *)numbers, sizeof(numbers));
+    hash_text(&h, s->name);
+    hash_text(&h, s->queue);
+    hash_text(&h, s->lane);
+    hash_text(&h, s->concurrency);
+    hash_text(&h, s->task_name);
+    hash_text(&h, s->input);
+    if (s->spec) /* hashes that were stored before there were specs stay valid */
+        hash_text(&h, s->spec);
+    if (s->definition || s->hash)
+        hash_text(&h, s->definition ? s->definition : s->hash);
+    if (s->rerun_of) {
+        crypto_generichash_update(&h, (const unsigned char *)&s->rerun_of, sizeof(s->rerun_of));
+        hash_text(&h, s->reuse);
+    }
+    crypto_generichash_final(&h, out, BODY_HASH_SIZE);
+}
+
+/* Keys that are known, in order: key, execution, body. */
+struct known_keys {
+    struct rows rows;
+    const struct val **at;
+};
+
+static int by_known_key(const void *a, const void *b)
+{
+    const struct val *const *x = a, *const *y = b;
+
+    return strcmp((*x)->s, (*y)->s);
+}
+
+/* Asks for the keys in t->args. */
+static int look_up_keys(struct turn *t, struct known_keys *k, struct err *err)
+{
+    size_t i;
+    int rc = turn_query(t, &t->args, &k->rows, err);
+
+    if (rc)
+        return rc;
+    k->at = arena_alloc(&t->arena, (k->rows.n + 1) * sizeof(*k->at));
+    for (i = 0; i < k->rows.n; i++)
+        k->at[i] = &k->rows.cells[i * k->rows.ncols];
+    qsort(k->at, k->rows.n, sizeof(*k->at), by_known_key);
+    return 0;
+}
+
+/* The submission that the key belongs to takes its id; the others of the same key find it. False:
+ * nobody has it. */
+static bool resolve_key(struct submission *s, const struct known_keys *k)
+{
+    struct val key = {.s = s->key};
+    const struct val *wanted = &key, *const * found, *v;
+    unsigned char body[BODY_HASH_SIZE];
+
+    found = bsearch(&wanted, k->at, k->rows.n, sizeof(*k->at), by_known_key);
+    if (!found)
+        return false;
+    v = *found;
+    hash_body(s, body);
+    if (v[2].len != BODY_HASH_SIZE || memcmp(v[2].s, body, BODY_HASH_SIZE)) {
+        s->rc = err_set(
+            &s->err, E_CONFLICT,
+            "the key '%s' was used for execution %lld with other contents: use another key, or submit the same again",
+            s->key, (long long)v[1].i);
+        return true;
+    }
+    s->existed = s->id != v[1].i;
+    s->id = v[1].i;
+    return true;
+}
+
+static int by_key(const void *a, const void *b)
+{
+    const struct submission *const *x = a, *const *y = b;
+    int c = strcmp((*x)->key, (*y)->key);
+
+    return c ? c : (*x > *y) - (*x < *y);
+}
+
+/* Inserting in key order, two turns wait for each other in a line, never in a circle. */
+int keys_insert(struct turn *t, struct submission *list, size_t n, struct err *err)
+{
+    struct submission **keyed = arena_alloc(&t->arena, (n + 1) * sizeof(struct submission *));
+    struct known_keys known = {0};
+    size_t count = 0, i;
+    int rc;
+
+    for (i = 0; i < n; i++)
+        if (list[i].key && !list[i].rc && !list[i].existed)
+            keyed[count++] = &list[i];
+    if (!count)
+        return 0;
+    qsort(keyed, count, sizeof(*keyed), by_key);
+    args_begin(&t->args, Q_KEY_INSERT);
+    for (i = 0; i < count; i++) {
+        unsigned char *body = arena_alloc(&t->arena, BODY_HASH_SIZE);
+
+        if (i && !strcmp(keyed[i]->key, keyed[i - 1]->key))
+            continue;
+        hash_body(keyed[i], body);
+        args_text(&t->args, keyed[i]->key);
+        args_int(&t->args, keyed[i]->id);
+        args_bytes(&t->args, body, BODY_HASH_SIZE);
+    }
+    if ((rc = db_send(t->db, &t->args, NULL, ANY_ROWS, err)))
+        return rc;
+    args_begin(&t->args, Q_KEY_FIND);
+    for (i = 0; i < count; i++)
+        if (!i || strcmp(keyed[i]->key, keyed[i - 1]->key))
+            args_text(&t->args, keyed[i]->key);
+    rc = look_up_keys(t, &known, err);
+    for (i = 0; !rc && i < count; i++)
+        if (!resolve_key(keyed[i], &known))
+            rc = err_set(err, E_REDO, "the key '%s' was deleted at this moment", keyed[i]->key);
+    rows_release(&known.rows);
+    return rc;
+}
+
+int keys_find_repeated(struct turn *t, struct submission *list, size_t n, struct err *err)
+{
+    struct known_keys known = {0};
+    size_t i;
+    int rc;
+
+    args_begin(&t->args, Q_KEY_FIND);
+    for (i = 0; i < n; i++)
+        if (list[i].key && list[i].parent && !list[i].rc)
+            args_text(&t->args, list[i].key);
+    if (!args_rows(&t->args))
+        return 0;
+    if (!(rc = look_up_keys(t, &known, err)))
+        for (i = 0; i < n; i++)
+            if (list[i].key && list[i].parent && !list[i].rc)
+                (void)resolve_key(&list[i], &known);
+    rows_release(&known.rows);
+    return rc;
+}

@@ -1,0 +1,67 @@
+/* log_retention.c - deletes the logs of what ended long ago, sooner than the rest of it. Walks
+ * those executions that have logs, by their index: so it costs what is to go and what is not old
+ * enough, not all that is kept without them. */
+#include "store/store_internal.h"
+
+/* The next executions with logs that ended early enough; each with its root. */
+static int find_with_logs(struct turn *t, struct retention *r, int64_t before,
+                          struct row_ref *wants, size_t *n, struct err *err)
+{
+    struct rows found = ROWS_INIT;
+    size_t i;
+    int rc;
+
+    args_begin(&t->args, Q_LOGS_KEPT);
+    args_int(&t->args, r->after);
+    args_int(&t->args, (int64_t)r->max_trees);
+    if ((rc = turn_query(t, &t->args, &found, err)))
+        goto done;
+    r->more = found.n == r->max_trees;
+    for (*n = 0, i = 0; i < found.n; i++) {
+        int64_t id = rows_int(&found, i, 0), root = rows_int(&found, i, 1);
+
+        if (rows_int(&found, i, 2) >= before) {
+            r->more = false; /* it and all behind it began too late to have ended before */
+            break;
+        }
+        r->after = id;
+        if (!rows_null(&found, i, 3) && rows_int(&found, i, 3) < before) {
+            wants[(*n)++] = (struct row_ref){.id = root, .root = root};
+            wants[(*n)++] = (struct row_ref){.id = id, .root = root};
+        }
+    }
+done:
+    rows_release(&found);
+    return rc;
+}
+
+/* Looked at again under its lock: it may run again. What another turn has goes another day. */
+static bool is_old(const struct turn *t, const struct row_ref *w, int64_t before)
+{
+    const struct row *row = w->rc ? NULL : turn_row(t, w->id);
+
+    return row && row->now.finished_at && row->now.finished_at < before;
+}
+
+int op_retain_logs(struct turn *t, const struct retention *from, struct retention *r,
+                   struct err *err)
+{
+    struct row_ref *wants = arena_alloc(&t->arena, (2 * from->max_trees + 1) * sizeof(*wants));
+    int64_t before;
+    size_t n = 0, i;
+    int rc;
+
+    *r = *from; /* the body of a turn may run more than once */
+    if ((rc = turn_sync(t, err)))
+        return rc;
+    before = t->now - r->older_than;
+    if ((rc = find_with_logs(t, r, before, wants, &n, err)) || (rc = turn_load(t, wants, n, err)))
+        return rc;
+    args_begin(&t->args, Q_LOGS_DELETE);
+    for (i = 0; i < n; i += 2)
+        if (is_old(t, &wants[i], before) && is_old(t, &wants[i + 1], before)) {
+            args_int(&t->args, wants[i + 1].id);
+            r->executions++;
+        }
+    return args_rows(&t->args) ? db_send(t->db, &t->args, NULL, ANY_ROWS, err) : 0;
+}

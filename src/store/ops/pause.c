@@ -1,0 +1,268 @@
+/* pause.c - a pause of any node: nothing of it and below it starts, at any depth, until it is
+ * resumed. The node gets a bit, which everything that could start looks for on its way up; what
+ * could start already is taken back, a slice in each turn. The rest goes on by a timer, so that a
+ * pause that was once written is carried out whoever dies. */
+#include "core/graph.h"
+#include "store/door/door.h"
+#include "store/door/event_data.h"
+#include "store/operator.h"
+#include "store/ops/admission.h"
+#include "store/workflow/workflow.h"
+
+/* ---- what is below ---- */
+
+struct below {
+    struct request *at; /* only their ids and roots count */
+    size_t n;
+};
+
+/* Loads those that a statement finds at and below a node, and notes their limits: all of a turn are
+ * locked at once, in order. */
+static int load_below_node(struct turn *t, enum stmt_id q, const struct row *row, size_t slice,
+                           struct below *out, struct err *err)
+{
+    struct rows r = ROWS_INIT;
+    size_t i;
+    int rc;
+
+    args_begin(&t->args, q);
+    args_int(&t->args, row->now.id);
+    args_int(&t->args, (int64_t)slice);
+    if ((rc = turn_query(t, &t->args, &r, err)))
+        goto done;
+    out->n = r.n;
+    out->at = arena_zalloc(&t->arena, (r.n + 1) * sizeof(*out->at));
+    for (i = 0; i < r.n; i++)
+        out->at[i] = (struct request){.execution = rows_int(&r, i, 0), .root = row->now.root};
+    if ((rc = requests_load(t, out->at, out->n, err)))
+        goto done;
+    for (i = 0; i < out->n; i++)
+        if (!out->at[i].rc)
+            limits_note(t, &turn_row(t, out->at[i].execution)->now);
+done:
+    rows_release(&r);
+    return rc;
+}
+
+/* A ready job that may be claimed or waits for its turn, or a flow that waits to begin. */
+static bool could_start(const struct execution *e)
+{
+    bool stopped = e->held == HELD_PAUSED || e->held == HELD_APPROVAL;
+
+    return kind_is_job(e->kind) ? e->status == S_READY && !stopped
+                                : e->status == S_PENDING && e->held && !stopped;
+}
+
+static int hold_below(struct turn *t, const struct below *b, size_t slice, bool *more,
+                      struct err *err)
+{
+    size_t i;
+    int rc = 0;
+
+    *more = b->n == slice;
+    for (i = 0; !rc && i < b->n; i++) {
+        struct move_note note = {.why = HELD_PAUSED, .data = data_hold(t, HELD_PAUSED, NULL, 0)};
+        struct row *r = turn_row(t, b->at[i].execution);
+
+        if (b->at[i].rc == -E_BUSY)
+            *more = true; /* claimed at this moment, perhaps: it is looked at again */
+        else if (!b->at[i].rc && could_start(&r->now))
+            rc = door_move(t, r, EV_HELD, (enum status)r->now.status, &note, err);
+    }
+    return rc;
+}
+
+static int release_below(struct turn *t, const struct below *b, size_t slice, bool *more,
+                         struct err *err)
+{
+    int64_t *due_at = arena_zalloc(&t->arena, (b->n + 1) * sizeof(*due_at));
+    size_t i;
+    int rc;
+
+    *more = b->n == slice;
+    if ((rc = requests_find_delays(t, b->at, b->n, due_at, err)))
+        return rc;
+    for (i = 0; !rc && i < b->n; i++) {
+        struct row *r = turn_row(t, b->at[i].execution);
+
+        if (b->at[i].rc == -E_BUSY)
+            *more = true;
+        else if (!b->at[i].rc && r->now.held == HELD_PAUSED &&
+                 !(rc = door_move(t, r, EV_UNHELD, (enum status)r->now.status, NULL, err)))
+            rc = admit_or_hold(t, r, &(struct hold_reasons){.due = due_at[i]}, err);
+    }
+    return rc;
+}
+
+/* One slice; what is left is done by whoever comes to the node's timer first. */
+static int apply_below(struct turn *t, struct row *row, const struct below *b, size_t slice,
+                       bool *more, struct err *err)
+{
+    bool paused = (row->now.flags & FLAG_PAUSED) != 0;
+    int rc = paused ? hold_below(t, b, slice, more, err) : release_below(t, b, slice, more, err);
+
+    if (rc)
+        return rc;
+    if (!*more && (row->now.flags & FLAG_RELEASING)) {
+        row->now.flags &= ~FLAG_RELEASING;
+        door_mark_changed(t, row);
+    }
+    return *more ? execution_continue_later(t, row, err) : 0;
+}
+
+int pause_next_slice(struct turn *t, struct row *row, struct err *err)
+{
+    bool paused = (row->now.flags & FLAG_PAUSED) != 0, more;
+    struct below b;
+    int rc;
+
+    if (!paused && !(row->now.flags & FLAG_RELEASING))
+        return 0;
+    if ((rc = door_write(t, err)) || /* what this turn changed is found as it is now */
+        (rc = load_below_node(t, paused ? Q_STARTABLE_BELOW : Q_PAUSED_BELOW, row, PAUSE_SLICE, &b,
+                              err)) ||
+        (rc = limits_fetch(t, err)))
+        return rc;
+    return apply_below(t, row, &b, PAUSE_SLICE, &more, err);
+}
+
+/* ---- the node itself ---- */
+
+/* Held for its approval again, as it was asked for: the timers of both stay what they are. */
+static int hold_for_approval_again(struct turn *t, struct row *r, struct err *err)
+{
+    struct move_note note = {.why = HELD_APPROVAL};
+    struct rows asked = ROWS_INIT;
+    int rc;
+
+    args_begin(&t->args, Q_APPROVAL_REQUEST);
+    args_int(&t->args, r->now.root);
+    args_int(&t->args, r->now.id);
+    if (!(rc = turn_query(t, &t->args, &asked, err))) {
+        note.data = asked.n ? arena_strdup(&t->arena, rows_text(&asked, 0, 0))
+                            : data_hold(t, HELD_APPROVAL, NULL, 0);
+        rc = door_move(t, r, EV_HELD, S_READY, &note, err);
+    }
+    rows_release(&asked);
+    return rc;
+}
+
+/* A job has one event for all that holds it, a workflow or fan-out has its own for pauses. An
+ * approval comes first: it is what holds the job, and the pause is seen when it is given. */
+static int move_paused_row(struct turn *t, struct row *r, const struct request *q, bool pause,
+                           struct err *err)
+{
+    bool job = kind_is_job(r->now.kind), asks = job && r->now.held == HELD_APPROVAL;
+    enum status status = (enum status)r->now.status;
+    struct move_note note = {.why = asks ? HELD_APPROVAL : HELD_PAUSED};
+    int rc;
+
+    note.data = job && pause ? data_pause(t, q) : data_request(t, q);
+    if (!job)
+        return door_move(t, r, pause ? EV_PAUSED : EV_RESUMED, status, &note, err);
+    rc = door_move(t, r, pause ? EV_HELD : EV_UNHELD, status, &note, err);
+    return rc || pause || !asks ? rc : hold_for_approval_again(t, r, err);
+}
+
+static bool may_be_paused(const struct execution *e)
+{
+    return !status_is_terminal(e->status) && !(e->flags & FLAG_PAUSED) && !e->cancel_requested &&
+           !(kind_is_job(e->kind) && e->status == S_RUNNING);
+}
+
+static int pause_request(struct turn *t, struct request *q, const struct below *b, size_t slice,
+                         bool *more, struct err *err)
+{
+    struct row *r = turn_row(t, q->execution);
+    int rc;
+
+    if (!q->is_continuation) {
+        if (!may_be_paused(&r->now)) {
+            q->rc = -E_INVALID;
+            return 0;
+        }
+        r->now.flags = (r->now.flags | FLAG_PAUSED) & ~FLAG_RELEASING;
+        if ((rc = move_paused_row(t, r, q, true, err)))
+            return rc;
+    }
+    return apply_below(t, r, b, slice, more, err);
+}
+
+static int resume_request(struct turn *t, struct request *q, const struct below *b, size_t slice,
+                          bool *more, struct err *err)
+{
+    struct row *r = turn_row(t, q->execution);
+    bool paused;
+    int64_t due;
+    int rc;
+
+    if (!q->is_continuation) {
+        if (!(r->now.flags & FLAG_PAUSED) || status_is_terminal(r->now.status)) {
+            q->rc = -E_INVALID;
+            return 0;
+        }
+        r->now.flags = (r->now.flags & ~FLAG_PAUSED) | FLAG_RELEASING;
+        if ((rc = requests_find_delays(t, q, 1, &due, err)) ||
+            (rc = move_paused_row(t, r, q, false, err)))
+            return rc;
+        if (kind_is_job(r->now.kind) && execution_is_claimable(&r->now) &&
+            (rc = admit_or_hold(t, r, &(struct hold_reasons){.due = due}, err)))
+            return rc;
+    }
+    if ((rc = row_is_paused(t, r, &paused, err)))
+        return rc;
+    if (paused) { /* further up: there is nothing to let go */
+        r->now.flags &= ~FLAG_RELEASING;
+        door_mark_changed(t, r);
+        return 0;
+    }
+    return apply_below(t, r, b, slice, more, err);
+}
+
+static int pause_or_resume(struct turn *t, struct request *list, size_t n, size_t slice, bool *more,
+                           bool pause, struct err *err)
+{
+    struct below *below = arena_zalloc(&t->arena, (n + 1) * sizeof(*below));
+    size_t i;
+    int rc;
+
+    *more = false;
+    if ((rc = requests_load(t, list, n, err)) || (rc = door_write(t, err)))
+        return rc;
+    for (i = 0; i < n; i++) {
+        const struct row *r = turn_row(t, list[i].execution);
+
+        if (list[i].rc)
+            continue;
+        limits_note(t, &r->now);
+        if ((rc = load_below_node(t, pause ? Q_STARTABLE_BELOW : Q_PAUSED_BELOW, r, slice,
+                                  &below[i], err)))
+            return rc;
+    }
+    if ((rc = limits_fetch(t, err)))
+        return rc;
+    for (i = 0; i < n; i++) {
+        bool left = false;
+
+        if (list[i].rc)
+            continue;
+        if ((rc = (pause ? pause_request : resume_request)(t, &list[i], &below[i], slice, &left,
+                                                           err)))
+            return rc;
+        *more |= left;
+        list[i].status = turn_row(t, list[i].execution)->now.status;
+    }
+    return 0;
+}
+
+int op_pause(struct turn *t, struct request *list, size_t n, size_t slice, bool *more,
+             struct err *err)
+{
+    return pause_or_resume(t, list, n, slice, more, true, err);
+}
+
+int op_resume(struct turn *t, struct request *list, size_t n, size_t slice, bool *more,
+              struct err *err)
+{
+    return pause_or_resume(t, list, n, slice, more, false, err);
+}

@@ -1,0 +1,86 @@
+/* prefetch.c - what settling is going to ask for: the rows and their leases, those above them,
+ * their limits, the states of their workflows. Each would be asked for by whoever needs it, one
+ * after the other; a server then answers four times, and each answer is waited for. */
+#include "store/door/door.h"
+#include "store/workflow/workflow.h"
+
+#include <stdlib.h>
+
+struct prefetch {
+    VEC(struct row_ref) wants;
+    VEC(int64_t) workflows;
+    struct idmap seen; /* id -> its place among the wants, from 1 */
+    struct rows limits, workflow_states;
+};
+
+static void want_row(struct prefetch *f, int64_t id, int64_t root)
+{
+    if (!id || idmap_get(&f->seen, id))
+        return;
+    idmap_put(&f->seen, id, (void *)(uintptr_t)(f->wants.n + 1));
+    *vec_add(&f->wants) = (struct row_ref){.id = id, .root = root};
+}
+
+static void add_settlement(struct turn *t, struct prefetch *f, const struct settlement *s)
+{
+    if (!s->lease.root)
+        return;
+    want_row(f, s->lease.execution, s->lease.root);
+    want_row(f, s->parent, s->lease.root);
+    if (s->workflow && s->workflow != s->parent)
+        want_row(f, s->workflow, s->lease.root);
+    if (s->queue)
+        limits_note(t, &(struct execution){
+                           .kind = KIND_EXEC, .queue = s->queue, .concurrency = s->concurrency});
+}
+
+/* Of those that are not there yet. */
+static int send_limits_and_states(struct turn *t, void *arg, struct err *err)
+{
+    struct prefetch *f = arg;
+    int rc = limits_send(t, &f->limits, err);
+
+    return rc ? rc
+              : workflow_states_send(t, f->workflows.at, f->workflows.n, &f->workflow_states, err);
+}
+
+/* What is locked by another turn is not ours to know: whoever asks for it has to wait. */
+static bool is_locked_by_turn(const struct prefetch *f, int64_t id)
+{
+    size_t place = (uintptr_t)idmap_get(&f->seen, id);
+
+    return place && f->wants.at[place - 1].rc == 0;
+}
+
+int op_prefetch(struct turn *t, const struct settlement *list, size_t n, struct err *err)
+{
+    struct prefetch f = {.limits = ROWS_INIT, .workflow_states = ROWS_INIT};
+    struct idmap workflow_states = IDMAP_INIT;
+    size_t i;
+    int rc;
+
+    for (i = 0; i < n; i++) {
+        add_settlement(t, &f, &list[i]);
+        if (list[i].lease.root && list[i].workflow &&
+            !idmap_get(&workflow_states, list[i].workflow)) {
+            idmap_put(&workflow_states, list[i].workflow, t);
+            *vec_add(&f.workflows) = list[i].workflow;
+        }
+    }
+    if (!f.wants.n)
+        return 0;
+    if ((rc = turn_load_and_send(t, f.wants.at, f.wants.n, send_limits_and_states, &f, err)))
+        goto done;
+    limits_receive(t, &f.limits);
+    for (i = 0; !rc && i < f.workflow_states.n; i++)
+        if (is_locked_by_turn(&f, rows_int(&f.workflow_states, i, 0)))
+            rc = workflow_state_receive(t, &f.workflow_states, i, err);
+done:
+    rows_release(&f.limits);
+    rows_release(&f.workflow_states);
+    vec_release(&f.wants);
+    vec_release(&f.workflows);
+    idmap_release(&f.seen);
+    idmap_release(&workflow_states);
+    return rc;
+}

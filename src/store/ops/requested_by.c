@@ -1,0 +1,47 @@
+/* requested_by.c - by whom, and why, something was asked for, as the event of the node says that
+ * was asked. What is done about it below that node in later turns says the same. */
+#include "store/door/event_data.h"
+
+#include <jansson.h>
+
+/* Of this turn, and not written yet. */
+static const char *find_unwritten_event(const struct turn *t, const struct row *row, int type)
+{
+    size_t i;
+
+    for (i = t->events.n; i > 0; i--)
+        if (t->events.at[i - 1].row == row && t->events.at[i - 1].type == type)
+            return t->events.at[i - 1].data;
+    return NULL;
+}
+
+static const char *copy_text(struct turn *t, const json_t *data, const char *key)
+{
+    return arena_strdup(&t->arena, json_string_value(json_object_get(data, key)));
+}
+
+int data_requested_by(struct turn *t, const struct row *row, enum event_action action,
+                      struct request *out, struct err *err)
+{
+    int type = event_type(row->now.kind, action), rc = 0;
+    const char *text = find_unwritten_event(t, row, type);
+    struct rows r = ROWS_INIT;
+    json_t *data;
+
+    if (!text) {
+        args_begin(&t->args, Q_REQUESTED_BY);
+        args_int(&t->args, row->now.root);
+        args_int(&t->args, row->now.id);
+        args_int(&t->args, type);
+        if ((rc = db_query(t->db, &t->args, &r, err)))
+            goto done;
+        text = r.n ? rows_text(&r, 0, 0) : NULL;
+    }
+    data = text ? json_loads(text, JSON_ALLOW_NUL, NULL) : NULL;
+    out->by = copy_text(t, data, "by");
+    out->reason = copy_text(t, data, "reason");
+    json_decref(data);
+done:
+    rows_release(&r);
+    return rc;
+}

@@ -1,0 +1,284 @@
+/* settle.c - what a worker says about the attempt it holds: that the work began, and how it ended.
+ * Both are fenced by worker and epoch; a holder that lost its lease changes nothing. */
+#include "core/graph.h"
+#include "store/door/door.h"
+#include "store/door/event_data.h"
+#include "store/ops/admission.h"
+
+#include "base/json.h"
+#include "base/text.h"
+
+#include <string.h>
+
+/* Whether this lease is still the one that the caller believes to hold. */
+static bool lease_is_held(const struct row *r, int64_t worker, const struct lease_ref *ref)
+{
+    return r->now.status == S_RUNNING && r->now.worker == worker && r->now.epoch == ref->epoch;
+}
+
+/* Loads the rows of the leases; `ref(list, i)` finds the i-th. */
+static int load_leased(struct turn *t, int64_t worker, struct lease_ref *(*ref)(void *, size_t),
+                       void *list, size_t n, struct err *err)
+{
+    struct row_ref *wants = arena_zalloc(&t->arena, (n + 1) * sizeof(*wants));
+    size_t i;
+    int rc;
+
+    for (i = 0; i < n; i++)
+        wants[i] = (struct row_ref){.id = ref(list, i)->execution, .root = ref(list, i)->root};
+    if ((rc = turn_find_roots(t, wants, n, err)) || (rc = turn_load(t, wants, n, err)))
+        return rc;
+    for (i = 0; i < n; i++) {
+        struct lease_ref *l = ref(list, i);
+        const struct row *r = turn_row(t, l->execution);
+
+        l->rc = wants[i].rc == -E_NOT_FOUND ? -E_LEASE_LOST : wants[i].rc;
+        if (!l->rc && !lease_is_held(r, worker, l))
+            l->rc = -E_LEASE_LOST;
+        l->cancel_requested = !l->rc && r->now.cancel_requested;
+    }
+    return 0;
+}
+
+static struct lease_ref *ref_of_start(void *list, size_t i)
+{
+    return &((struct start *)list)[i].lease;
+}
+
+static struct lease_ref *ref_of_settlement(void *list, size_t i)
+{
+    return &((struct settlement *)list)[i].lease;
+}
+
+/* The executions, among the adopted, whose start was told before. */
+static int find_reported_starts(struct turn *t, const struct start *list, size_t n,
+                                struct idmap *reported, struct err *err)
+{
+    struct rows r = ROWS_INIT;
+    size_t i;
+    int rc = 0;
+
+    args_begin(&t->args, Q_REPORTED_STARTS);
+    for (i = 0; i < n; i++)
+        if (list[i].adopted && !list[i].lease.rc) {
+            const struct execution *e = &turn_row(t, list[i].lease.execution)->now;
+
+            args_int(&t->args, e->root);
+            args_int(&t->args, e->id);
+            args_int(&t->args, e->attempts);
+        }
+    if (!args_rows(&t->args) || (rc = db_query(t->db, &t->args, &r, err)))
+        goto done;
+    for (i = 0; i < r.n; i++)
+        idmap_put(reported, rows_int(&r, i, 0), t);
+done:
+    rows_release(&r);
+    return rc;
+}
+
+int op_record_starts(struct turn *t, int64_t worker, struct start *list, size_t n, struct err *err)
+{
+    struct idmap reported = IDMAP_INIT;
+    size_t i;
+    int rc;
+
+    if ((rc = load_leased(t, worker, ref_of_start, list, n, err)) ||
+        (rc = find_reported_starts(t, list, n, &reported, err)))
+        goto done;
+    for (i = 0; i < n; i++) {
+        struct move_note note = {.worker = worker, .data = data_started(t, list[i].ago)};
+
+        if (!list[i].lease.rc && !idmap_get(&reported, list[i].lease.execution) &&
+            (rc = door_move(t, turn_row(t, list[i].lease.execution), EV_STARTED, S_RUNNING, &note,
+                            err)))
+            goto done;
+    }
+done:
+    idmap_release(&reported);
+    return rc;
+}
+
+/* An error that can be stored and read: valid UTF-8, cut to size, never empty. */
+static const char *storable_error(struct turn *t, const struct outcome *o)
+{
+    const char *s = o->error && *o->error ? o->error : NULL;
+    size_t len, i;
+    char *copy;
+
+    if (!s) {
+        struct buf b = BUF_INIT;
+
+        buf_addf(&b, "the attempt ended as %s and said no more", outcome_text((int)o->kind));
+        copy = arena_strdup(&t->arena, b.ptr);
+        buf_release(&b);
+        return copy;
+    }
+    len = strnlen(s, STORE_MAX_ERROR);
+    for (i = 0; i < 3 && s[len] && ((unsigned char)s[len] & 0xC0) == 0x80; i++)
+        len--; /* not in the middle of a character */
+    copy = arena_memdup0(&t->arena, s, len);
+    if (!text_is_utf8(copy, len))
+        for (i = 0; i < len; i++)
+            if ((unsigned char)copy[i] >= 0x80)
+                copy[i] = '?';
+    return copy;
+}
+
+/* What can't be stored becomes a failure that says so: a job is never left running because of it.
+ */
+static struct outcome make_storable(struct turn *t, const struct outcome *o)
+{
+    struct outcome s = *o;
+    struct err why;
+
+    if (o->kind == OUTCOME_OK && o->result &&
+        json_check(o->result, strlen(o->result), STORE_MAX_RESULT, "the result", &why)) {
+        s.kind = OUTCOME_FAILED;
+        s.result = NULL;
+        s.error = arena_strdup(&t->arena, why.msg);
+    }
+    if (s.retry_delay > STORE_MAX_DELAY)
+        s.retry_delay = STORE_MAX_DELAY;
+    if (s.kind != OUTCOME_OK) {
+        s.result = NULL;
+        s.error = storable_error(t, &s);
+    } else {
+        s.error = NULL;
+    }
+    return s;
+}
+
+static bool may_retry(const struct execution *e, const struct outcome *o)
+{
+    return o->kind != OUTCOME_CANCELLED && o->retry_delay >= 0 && e->attempts < e->max_attempts;
+}
+
+/* Whether it, or what it is part of, is to be cancelled: then nothing of it is begun again. */
+static int is_cancelled(struct turn *t, const struct row *r, bool *out, struct err *err)
+{
+    *out = r->now.cancel_requested || (r->now.flags & FLAG_LET_FINISH);
+    return *out ? 0 : row_is_cancelled_above(t, r, out, err);
+}
+
+/* Back to ready, held until a time if that is not now. */
+static int make_ready_again(struct turn *t, struct row *r, enum event_action action, int64_t worker,
+                            const struct outcome *o, struct err *err)
+{
+    int64_t due = o->retry_delay > 0 ? t->now + o->retry_delay : 0;
+    struct move_note note = {.worker = worker, .data = data_outcome(t, o, due)};
+    int rc;
+
+    if (action == EV_RETRY_SCHEDULED)
+        door_set_outcome(r, NULL, o->error);
+    if ((rc = door_move(t, r, action, S_READY, &note, err)))
+        return rc;
+    /* if nothing holds it, it still has its permits, unless a limit was set meanwhile */
+    return admit_or_hold(t, r, &(struct hold_reasons){.due = due}, err);
+}
+
+static int end_attempt(struct turn *t, struct row *r, int64_t worker, const struct outcome *o,
+                       struct err *err)
+{
+    struct move_note note = {.worker = worker, .data = data_outcome(t, o, 0)};
+    enum event_action action = EV_FAILED;
+    enum status to = S_FAILED;
+
+    if (o->kind == OUTCOME_OK) {
+        action = EV_COMPLETED;
+        to = S_SUCCEEDED;
+    } else if (o->kind == OUTCOME_TIMED_OUT) {
+        action = EV_TIMED_OUT;
+        to = S_TIMED_OUT;
+    } else if (o->kind == OUTCOME_CANCELLED) {
+        action = EV_CANCELLED;
+        to = S_CANCELLED;
+    } else if (o->kind == OUTCOME_LOST && kind_is_job(r->now.kind)) {
+        action = r->now.cancel_requested ? EV_CANCELLED : EV_ABANDONED;
+        to = r->now.cancel_requested ? S_CANCELLED : S_FAILED;
+    }
+    door_set_outcome(r, o->result, o->error);
+    return door_move(t, r, action, to, &note, err);
+}
+
+static int settle_one(struct turn *t, int64_t worker, struct settlement *s, struct err *err)
+{
+    struct row *r = turn_row(t, s->lease.execution);
+    struct outcome o = make_storable(t, &s->outcome);
+    bool again = o.kind == OUTCOME_DEFERRED || o.kind == OUTCOME_REFUSED;
+    bool retry = o.kind != OUTCOME_OK && may_retry(&r->now, &o), cancelled = false;
+    int rc;
+
+    if ((again || retry) && (rc = is_cancelled(t, r, &cancelled, err)))
+        return rc;
+    if (again && cancelled) {
+        o.kind = OUTCOME_CANCELLED; /* it asks to go on, but it was to be cancelled */
+        again = false;
+    }
+    if (again)
+        rc = make_ready_again(t, r, o.kind == OUTCOME_DEFERRED ? EV_DEFERRED : EV_RELEASED, worker,
+                              &o, err);
+    else if (retry && !cancelled)
+        rc = make_ready_again(t, r, EV_RETRY_SCHEDULED, worker, &o, err);
+    else
+        rc = end_attempt(t, r, worker, &o, err);
+    s->status = r->now.status;
+    return rc;
+}
+
+int op_settle(struct turn *t, int64_t worker, struct settlement *list, size_t n, struct err *err)
+{
+    size_t i;
+    int rc;
+
+    if ((rc = load_leased(t, worker, ref_of_settlement, list, n, err)))
+        return rc;
+    for (i = 0; i < n; i++)
+        if (!list[i].lease.rc)
+            limits_note(t, &turn_row(t, list[i].lease.execution)->now);
+    if ((rc = limits_fetch(t, err)))
+        return rc;
+    for (i = 0; i < n; i++) {
+        /* looked at again: the same lease may stand twice in the list */
+        if (!list[i].lease.rc &&
+            !lease_is_held(turn_row(t, list[i].lease.execution), worker, &list[i].lease))
+            list[i].lease.rc = -E_LEASE_LOST;
+        if (!list[i].lease.rc && (rc = settle_one(t, worker, &list[i], err)))
+            return rc;
+    }
+    return 0;
+}
+
+int op_flow_end(struct turn *t, int64_t execution, const struct outcome *o, struct err *err)
+{
+    struct row_ref row_ref = {.id = execution};
+    struct outcome outcome = make_storable(t, o);
+    struct rows r = ROWS_INIT;
+    struct row *row;
+    int rc;
+
+    if ((rc = turn_find_roots(t, &row_ref, 1, err)) || (rc = turn_load(t, &row_ref, 1, err)))
+        return rc;
+    if (row_ref.rc)
+        return err_set(err, (enum error_code) - row_ref.rc, "execution %lld %s",
+                       (long long)execution,
+                       row_ref.rc == -E_BUSY ? "is locked by another turn" : "does not exist");
+    row = turn_row(t, execution);
+    if (kind_is_job(row->now.kind) || row->now.status != S_RUNNING)
+        return err_set(err, E_INVALID, "execution %lld is no running workflow",
+                       (long long)execution);
+    if ((rc = door_flush(t, err)))
+        return rc;
+    args_begin(&t->args, Q_OPEN_BELOW);
+    args_int(&t->args, execution);
+    if ((rc = turn_query(t, &t->args, &r, err)))
+        goto done;
+    if (r.n) {
+        rc = err_set(err, E_INVALID, "execution %lld can't end: %lld below it is still open",
+                     (long long)execution, (long long)rows_int(&r, 0, 0));
+        goto done;
+    }
+    rc = end_attempt(t, row, 0, &outcome, err);
+done:
+    rows_release(&r);
+    return rc;
+}

@@ -1,0 +1,182 @@
+/* sql_submissions.c - takes what was submitted by SQL: rows that wait are locked, submitted as
+ * anybody else would, and told what became of them, in one transaction. See sql_submissions.h. */
+#include "store/ops/sql_submissions.h"
+
+#include "base/buf.h"
+#include "base/json.h"
+#include "store/door/door.h"
+#include "store/door/event_data.h"
+#include "store/workflow/workflow.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The columns of sql_submissions_take. */
+enum {
+    ID,
+    REQUESTED_AT,
+    DELAY,
+    PRIORITY,
+    DEFINITION,
+    PARAMS,
+    QUEUE,
+    KEY,
+    BY,
+    WORKFLOW,
+    NO_PARTITION
+};
+
+struct submission_batch {
+    struct rows rows;
+    struct submission *list;
+    const char *hash, *text; /* the last definition that was written out, and as what */
+    VEC(const char *) messages;
+};
+
+static const char *copy_column(struct turn *t, const struct submission_batch *k, size_t i,
+                               size_t column)
+{
+    return arena_strdup(&t->arena, rows_text(&k->rows, i, column));
+}
+
+/* A key stands for all that was asked for, in the form in which the library submits it: written
+ * anew, so that spaces do not count. Text that can't be read is left for the door to refuse. */
+static const char *canonical_params(struct turn *t, const struct submission_batch *k, size_t i)
+{
+    const char *given = rows_text(&k->rows, i, PARAMS), *kept;
+    json_t *params = json_loads(given, 0, NULL);
+    char *text = params ? json_text(params) : NULL;
+
+    kept = arena_strdup(&t->arena, text ? text : given);
+    free(text);
+    json_decref(params);
+    return kept;
+}
+
+/* The same for its definition. Without a key the hash will do. */
+static int set_definition(struct turn *t, struct submission_batch *k, size_t i, struct err *err)
+{
+    struct submission *s = &k->list[i];
+    const struct definition *def;
+    struct buf b = BUF_INIT;
+    int rc;
+
+    s->hash = copy_column(t, k, i, DEFINITION);
+    if (!s->key)
+        return 0;
+    if (k->hash && !strcmp(k->hash, s->hash)) {
+        s->definition = k->text;
+        return 0;
+    }
+    rc = definition_get(t, s->hash, &def, err);
+    if (rc == -E_INTERNAL || rc == -E_INVALID)
+        return 0; /* it is not there: refused for that */
+    if (rc)
+        return rc;
+    workflow_write(def->workflow, &b);
+    k->hash = s->hash;
+    s->definition = k->text = arena_strdup(&t->arena, buf_cstr(&b));
+    buf_release(&b);
+    return 0;
+}
+
+static int read_submission(struct turn *t, struct submission_batch *k, size_t i, struct err *err)
+{
+    const struct rows *r = &k->rows;
+
+    k->list[i] = (struct submission){
+        .promised_id = rows_int(r, i, ID),
+        .input = canonical_params(t, k, i),
+        .queue = copy_column(t, k, i, QUEUE),
+        .key = copy_column(t, k, i, KEY),
+        .priority = (int)rows_int(r, i, PRIORITY),
+        .delay = rows_int(r, i, DELAY),
+        .waited = t->now > rows_int(r, i, REQUESTED_AT) ? t->now - rows_int(r, i, REQUESTED_AT) : 0,
+        .origin = data_request(t, &(struct request){.by = rows_text(r, i, BY)}),
+        .task_index = -1};
+    return set_definition(t, k, i, err);
+}
+
+static int read_waiting(struct turn *t, struct submission_slice *r, struct submission_batch *k,
+                        struct err *err)
+{
+    size_t i;
+    int rc;
+
+    args_begin(&t->args, Q_SUBMISSIONS_WAITING);
+    args_int(&t->args, (int64_t)r->max);
+    if ((rc = turn_query(t, &t->args, &k->rows, err)))
+        return rc;
+    r->n = k->rows.n;
+    r->first = r->n ? rows_int(&k->rows, 0, ID) : 0;
+    k->list = arena_zalloc(&t->arena, (r->n + 1) * sizeof(*k->list));
+    for (i = 0; !rc && i < r->n; i++)
+        if ((rc = read_submission(t, k, i, err)) == 0 && rows_int(&k->rows, i, NO_PARTITION))
+            rc = turn_ensure_partition(t, rows_int(&k->rows, i, ID), err);
+    return rc;
+}
+
+static void add_refusal(struct turn *t, struct submission_batch *k, size_t i)
+{
+    struct buf b = BUF_INIT;
+
+    buf_addf(&b, "submission %lld of the workflow %s was refused: %s",
+             (long long)rows_int(&k->rows, i, ID), rows_text(&k->rows, i, WORKFLOW),
+             k->list[i].err.msg);
+    *vec_add(&k->messages) = arena_strdup(&t->arena, buf_cstr(&b));
+    buf_release(&b);
+}
+
+static int write_decisions(struct turn *t, struct submission_batch *k, struct err *err)
+{
+    size_t i;
+
+    args_begin(&t->args, Q_SUBMISSIONS_DECIDE);
+    args_int(&t->args, t->now);
+    for (i = 0; i < k->rows.n; i++) {
+        const struct submission *s = &k->list[i];
+
+        args_int(&t->args, rows_int(&k->rows, i, ID));
+        args_int_or_null(&t->args, s->rc ? 0 : s->id);
+        args_text(&t->args, s->rc ? s->err.msg : NULL);
+        if (s->rc)
+            add_refusal(t, k, i);
+    }
+    return db_send(t->db, &t->args, NULL, (long)k->rows.n, err);
+}
+
+int op_accept_submissions(struct turn *t, struct submission_slice *r, struct err *err)
+{
+    struct submission_batch k = {0};
+    size_t i;
+    int rc;
+
+    r->n = r->nmessages = 0;
+    r->first = 0;
+    if ((rc = read_waiting(t, r, &k, err)) || (rc = op_submit(t, k.list, r->n, err)) ||
+        (rc = write_decisions(t, &k, err)))
+        goto done;
+    r->nmessages = k.messages.n;
+    r->messages = arena_alloc(&t->arena, (k.messages.n + 1) * sizeof(*r->messages));
+    for (i = 0; i < k.messages.n; i++)
+        r->messages[i] = k.messages.at[i];
+done:
+    vec_release(&k.messages);
+    rows_release(&k.rows);
+    return rc;
+}
+
+int op_refuse_submission(struct turn *t, int64_t id, const char *why, struct err *err)
+{
+    int rc;
+
+    if ((rc = turn_sync(t, err)))
+        return rc;
+    args_begin(&t->args, Q_SUBMISSIONS_DECIDE);
+    args_int(&t->args, t->now);
+    args_int(&t->args, id);
+    args_null(&t->args);
+    args_text(&t->args, why);
+    return db_send(t->db, &t->args, NULL, ANY_ROWS, err);
+}

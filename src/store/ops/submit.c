@@ -1,0 +1,334 @@
+/* submit.c - puts executions into the store. What makes a submission safe to repeat is in
+ * idempotency.c. */
+#include "core/graph.h"
+#include "store/door/door.h"
+#include "store/ops/admission.h"
+#include "store/ops/idempotency.h"
+#include "store/workflow/workflow.h"
+
+#include "base/json.h"
+#include "base/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int check_text(const char *what, const char *s, size_t max, struct err *err)
+{
+    size_t len = s ? strlen(s) : 0;
+
+    if (!s)
+        return 0;
+    if (!len)
+        return err_set(err, E_INVALID, "the %s is empty", what);
+    if (len > max)
+        return err_set(err, E_INVALID, "the %s has %zu bytes; at most %zu are taken", what, len,
+                       max);
+    if (!text_is_utf8(s, len))
+        return err_set(err, E_INVALID, "the %s is not valid UTF-8", what);
+    return 0;
+}
+
+int submission_check(const struct submission *s, struct err *err)
+{
+    int rc;
+
+    if (*kind_text(s->kind) == '?')
+        return err_set(err, E_INVALID, "%d is no kind of execution", s->kind);
+    if (!s->name)
+        return err_set(err, E_INVALID, "an execution needs a name");
+    if ((rc = check_text("name", s->name, STORE_MAX_NAME, err)) ||
+        (rc = check_text("queue", s->queue, STORE_MAX_QUEUE, err)) ||
+        (rc = check_text("lane", s->lane, STORE_MAX_LANE, err)) ||
+        (rc = check_text("concurrency key", s->concurrency, STORE_MAX_KEY, err)) ||
+        (rc = check_text("task's name", s->task_name, STORE_MAX_NAME, err)) ||
+        (rc = check_text("idempotency key", s->key, STORE_MAX_KEY, err)))
+        return rc;
+    if (s->max_attempts < 0 || s->max_attempts > 1000000 || s->concurrency_max < 0 ||
+        s->delay < 0 || s->delay > STORE_MAX_DELAY || s->priority < -1000000 ||
+        s->priority > 1000000)
+        return err_set(err, E_INVALID,
+                       "priority, attempts, delay or limit of '%s' is out of its range", s->name);
+    if (s->input &&
+        (rc = json_check(s->input, strlen(s->input), STORE_MAX_INPUT, "the input", err)))
+        return rc;
+    return s->spec ? json_check(s->spec, strlen(s->spec), STORE_MAX_SPEC, "the spec", err) : 0;
+}
+
+/* Locks the trees of the parents and checks that they may still have children. */
+static int find_parents(struct turn *t, struct submission *list, size_t n, struct err *err)
+{
+    struct row_ref *wants = arena_zalloc(&t->arena, (n + 1) * sizeof(*wants));
+    size_t i, count = 0, at = 0;
+    int rc;
+
+    for (i = 0; i < n; i++)
+        if (list[i].parent && !list[i].rc && !list[i].existed)
+            wants[count++].id = list[i].parent;
+    if (!count)
+        return 0;
+    if ((rc = turn_find_roots(t, wants, count, err)) || (rc = turn_load(t, wants, count, err)))
+        return rc;
+    for (i = 0; i < n; i++) {
+        struct submission *s = &list[i];
+        const struct row *p;
+
+        if (!s->parent || s->rc || s->existed)
+            continue;
+        s->rc = wants[at++].rc;
+        p = turn_row(t, s->parent);
+        if (s->rc == -E_NOT_FOUND)
+            err_set(&s->err, E_NOT_FOUND, "the parent, execution %lld, does not exist",
+                    (long long)s->parent);
+        else if (!s->rc && (status_is_terminal(p->now.status) || p->now.cancel_requested))
+            s->rc = err_set(
+                &s->err, E_INVALID, "the parent, execution %lld, %s: it can't have new children",
+                (long long)s->parent, p->now.cancel_requested ? "is being cancelled" : "has ended");
+    }
+    return 0;
+}
+
+const char *queue_foreground(int64_t id, char out[QUEUE_FOREGROUND_SIZE])
+{
+    snprintf(out, QUEUE_FOREGROUND_SIZE, "%s%lld", QUEUE_FOREGROUND, (long long)id);
+    return out;
+}
+
+static const char *find_queue(struct turn *t, const struct submission *s)
+{
+    char here[QUEUE_FOREGROUND_SIZE];
+
+    if (!s->queue)
+        return "default";
+    return strcmp(s->queue, QUEUE_FOREGROUND)
+               ? s->queue
+               : arena_strdup(&t->arena, queue_foreground(s->id, here));
+}
+
+static void fill_image(struct turn *t, const struct submission *s, struct execution *e)
+{
+    const struct row *p = s->parent ? turn_row(t, s->parent) : NULL;
+    bool job = kind_is_job(s->kind);
+
+    *e = (struct execution){
+        .id = s->id,
+        .rerun_of = s->rerun_of,
+        .parent = s->parent,
+        .root = p ? p->now.root : s->id,
+        .workflow = !p                             ? 0
+                    : p->now.kind == KIND_WORKFLOW ? p->now.id
+                                                   : p->now.workflow,
+        .depth = p ? p->now.depth + 1 : 0,
+        .kind = s->kind,
+        .priority = s->priority,
+        .max_attempts = s->max_attempts ? s->max_attempts : 1,
+        .task_index = s->task_index,
+        .name = s->name,
+        .queue = find_queue(t, s),
+        .lane = !job      ? NULL
+                : s->lane ? s->lane
+                          : "process",
+        .concurrency = job ? s->concurrency : NULL,
+        .flags = s->paused ? FLAG_PAUSED : 0,
+        .task_name = s->task_name,
+        .input = s->input,
+        .spec = s->spec,
+    };
+}
+
+static int by_concurrency(const void *a, const void *b)
+{
+    const struct submission *const *x = a, *const *y = b;
+    int c = strcmp((*x)->concurrency, (*y)->concurrency);
+
+    return c ? c : (*x > *y) - (*x < *y);
+}
+
+/* A concurrency key's limit is made by the first job that uses it; in order, as all locks. */
+static int create_limits(struct turn *t, struct submission *list, size_t n, struct err *err)
+{
+    struct submission **keyed = arena_alloc(&t->arena, (n + 1) * sizeof(struct submission *));
+    size_t i, count = 0;
+
+    for (i = 0; i < n; i++)
+        if (list[i].concurrency && kind_is_job(list[i].kind) && !list[i].rc && !list[i].existed)
+            keyed[count++] = &list[i];
+    qsort(keyed, count, sizeof(*keyed), by_concurrency);
+    args_begin(&t->args, Q_LIMIT_CREATE);
+    for (i = 0; i < count; i++)
+        if (!i || strcmp(keyed[i]->concurrency, keyed[i - 1]->concurrency)) {
+            struct limit *l = limit_get(t, 'k', keyed[i]->concurrency);
+
+            l->known &= l->max >= 0; /* it comes into being now: look again */
+            args_text(&t->args, l->key);
+            args_int(&t->args, keyed[i]->concurrency_max ? keyed[i]->concurrency_max : 1);
+        }
+    return db_send(t->db, &t->args, NULL, ANY_ROWS, err);
+}
+
+/* One that is refused rather than held brings its own bound. If that is the higher one, it is the
+ * limit's from now on; a lower one counts for itself alone. */
+static int raise_limit(struct turn *t, const struct submission *s, struct err *err)
+{
+    struct limit *l = limit_get(t, 'k', s->concurrency);
+
+    if (l->max >= s->concurrency_max)
+        return 0;
+    l->max = s->concurrency_max;
+    l->freed = true; /* those who wait for it may go on */
+    args_begin(&t->args, Q_LIMIT_UPSERT);
+    args_text(&t->args, l->key);
+    args_int(&t->args, l->max);
+    args_int(&t->args, l->stored_used);
+    return db_send(t->db, &t->args, NULL, 1, err);
+}
+
+/* Whether a limit has no room for it. */
+static bool limit_is_full(struct turn *t, struct submission *s, const struct execution *e)
+{
+    struct limit *limits[2];
+    size_t n = limits_find(t, e, limits), i;
+
+    for (i = 0; i < n; i++) {
+        bool own = limits[i]->kind == 'k' && s->concurrency_max;
+        int max = own && s->concurrency_max < limits[i]->max ? s->concurrency_max : limits[i]->max;
+
+        if (limits[i]->used >= max) {
+            s->rc = err_set(&s->err, E_REFUSED, "the limit %s has no room: %d of %d are in use",
+                            limits[i]->key, limits[i]->used, max);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* It was not taken: neither was its key, for itself or for those who named the same one. */
+static int refuse_submission(struct turn *t, struct submission *list, size_t n, size_t nth,
+                             struct err *err)
+{
+    struct submission *s = &list[nth];
+    int64_t id = s->id;
+    size_t i;
+
+    s->id = 0;
+    if (!s->key)
+        return 0;
+    for (i = nth + 1; i < n; i++)
+        if (list[i].existed && list[i].id == id) {
+            list[i].existed = false;
+            list[i].id = 0;
+            list[i].rc = s->rc;
+            list[i].err = s->err;
+        }
+    args_begin(&t->args, Q_KEYS_DELETE);
+    args_int(&t->args, id);
+    return db_send(t->db, &t->args, NULL, ANY_ROWS, err);
+}
+
+/* What a task itself starts is waited for by the nearest workflow above. */
+static int count_spawned(struct turn *t, const struct execution *e, struct err *err)
+{
+    struct workflow_state *f = NULL;
+    int rc = e->workflow ? workflow_state_get(t, e->workflow, e->root, &f, err) : 0;
+
+    if (!rc && f) {
+        f->row->now.needs_left++;
+        door_mark_changed(t, f->row);
+    }
+    return rc;
+}
+
+static int create_execution(struct turn *t, struct submission *list, size_t n, size_t nth,
+                            struct err *err)
+{
+    struct submission *s = &list[nth];
+    struct hold_reasons h = {.due = s->delay > s->waited ? t->now + s->delay - s->waited : 0};
+    struct execution e;
+    struct row *r;
+    int rc;
+
+    fill_image(t, s, &e);
+    if (s->refuse && s->concurrency && s->concurrency_max && (rc = raise_limit(t, s, err)))
+        return rc;
+    if (s->refuse && !s->paused && s->delay <= 0 && limit_is_full(t, s, &e))
+        return refuse_submission(t, list, n, nth, err);
+    if ((rc = door_create(t, &e, s->origin, &r, err)))
+        return rc;
+    if (s->paused && !kind_is_job(e.kind) &&
+        (rc = door_move(t, r, EV_PAUSED, S_PENDING, NULL, err)))
+        return rc;
+    if (s->parent && (rc = count_spawned(t, &e, err)))
+        return rc;
+    if (s->definition || s->hash)
+        return submission_start_workflow(t, s, &h, err);
+    if (!kind_is_job(e.kind))
+        return door_move(t, r, EV_STARTED, S_RUNNING, NULL, err);
+    if ((rc = door_move(t, r, EV_MARKED_READY, S_READY, NULL, err)))
+        return rc;
+    return admit_or_hold(t, r, &h, err);
+}
+
+static void note_limits(struct turn *t, const struct submission *s)
+{
+    limits_note(t, &(struct execution){
+                       .kind = s->kind, .queue = find_queue(t, s), .concurrency = s->concurrency});
+}
+
+void op_note_submit_limits(struct turn *t, const struct submission *list, size_t n)
+{
+    struct err ignored;
+    size_t i;
+
+    for (i = 0; i < n; i++)
+        if (!submission_check(&list[i], &ignored))
+            note_limits(t, &list[i]);
+}
+
+static int assign_ids(struct turn *t, struct submission *list, size_t n, struct err *err)
+{
+    int64_t *fresh = arena_alloc(&t->arena, (n + 1) * sizeof(*fresh));
+    size_t i, count = 0;
+    int rc;
+
+    for (i = 0; i < n; i++)
+        count += !list[i].promised_id;
+    if ((rc = turn_new_ids(t, count, fresh, err)))
+        return rc;
+    for (i = n; i-- > 0;) {
+        list[i].id = list[i].promised_id ? list[i].promised_id : fresh[--count];
+        if (list[i].rc)
+            list[i].id = 0;
+    }
+    return 0;
+}
+
+int op_submit(struct turn *t, struct submission *list, size_t n, struct err *err)
+{
+    size_t i;
+    int rc;
+
+    if (n > STORE_MAX_BATCH)
+        return err_set(err, E_INVALID, "%zu submissions at once are too many: at most %d", n,
+                       STORE_MAX_BATCH);
+    for (i = 0; i < n; i++) {
+        list[i].existed = false;
+        if ((rc = submission_prepare_workflow(t, &list[i], err)))
+            return rc;
+        if (!list[i].rc)
+            list[i].rc = submission_check(&list[i], &list[i].err);
+    }
+    if ((rc = assign_ids(t, list, n, err)))
+        return rc;
+    if ((rc = keys_find_repeated(t, list, n, err)) || (rc = find_parents(t, list, n, err)) ||
+        (rc = keys_insert(t, list, n, err)) || (rc = create_limits(t, list, n, err)))
+        return rc;
+    for (i = 0; i < n; i++)
+        if (!list[i].rc && !list[i].existed)
+            note_limits(t, &list[i]);
+    if ((rc = limits_fetch(t, err)) || (rc = submissions_reserve_ids(t, list, n, err)))
+        return rc;
+    for (i = 0; i < n; i++)
+        if (!list[i].rc && !list[i].existed && (rc = create_execution(t, list, n, i, err)))
+            return rc;
+    return 0;
+}

@@ -1,0 +1,146 @@
+/* timers.c - what is due by the database's time: a delay that ends, a permit that is offered again,
+ * large work that goes on, a workflow that takes too long. */
+#include "store/door/door.h"
+#include "store/operator.h"
+#include "store/ops/admission.h"
+#include "store/store_internal.h"
+#include "store/workflow/workflow.h"
+
+/* A due timer is only a reason to look: under the tree's lock the row says what is still true. */
+static int fire_timer(struct turn *t, struct row *r, enum timer_kind kind, struct err *err)
+{
+    int rc;
+
+    if (kind == TIMER_DELAY && r->now.held == HELD_DELAY) {
+        if ((rc = door_move(t, r, EV_UNHELD, (enum status)r->now.status, NULL, err)))
+            return rc;
+        return admit_or_hold(t, r, &(struct hold_reasons){0}, err);
+    }
+    if (kind == TIMER_TIMEOUT && r->now.held == HELD_APPROVAL)
+        return approval_time_out(t, r, err);
+    args_begin(&t->args, Q_TIMER_DELETE); /* spent: a paused job's delay is over */
+    args_int(&t->args, r->now.id);
+    args_int(&t->args, (int)kind);
+    if ((rc = db_send(t->db, &t->args, NULL, ANY_ROWS, err)))
+        return rc;
+    if (kind == TIMER_FLOW || kind == TIMER_TIMEOUT)
+        return execution_fire_timer(t, r, kind, err);
+    if (kind == TIMER_HANDOVER) { /* the row only names the limits: it may have gone meanwhile */
+        struct limit *limits[2];
+        size_t i, n = limits_find(t, &r->now, limits);
+
+        for (i = 0; i < n; i++)
+            limits[i]->freed = true; /* whoever is first in line, not just this one */
+    }
+    return 0;
+}
+
+/* Those that are looked at in one turn. */
+struct due_timers {
+    size_t n;
+    struct row_ref *wants;
+    enum timer_kind *kinds;
+};
+
+static int find_due_timers(struct turn *t, struct timer_slice *slice, struct due_timers *out,
+                           struct err *err)
+{
+    size_t most = slice->max + aside_count(slice->quarantine), i;
+    struct rows r = ROWS_INIT;
+    int rc;
+
+    args_begin(&t->args, Q_TIMERS_DUE);
+    args_int(&t->args, t->now);
+    args_int(&t->args, (int64_t)most);
+    if ((rc = turn_query(t, &t->args, &r, err)))
+        goto done;
+    out->wants = arena_zalloc(&t->arena, (r.n + 1) * sizeof(*out->wants));
+    out->kinds = arena_zalloc(&t->arena, (r.n + 1) * sizeof(*out->kinds));
+    for (i = 0; i < r.n && out->n < slice->max; i++) {
+        if (aside_has(slice->quarantine, timer_id(rows_int(&r, i, 0), rows_int(&r, i, 1))))
+            continue;
+        out->wants[out->n] = (struct row_ref){.id = rows_int(&r, i, 0), .root = rows_int(&r, i, 2)};
+        out->kinds[out->n++] = (enum timer_kind)rows_int(&r, i, 1);
+    }
+    if ((slice->found = out->n))
+        slice->first = (struct timer_ref){out->wants[0].id, out->kinds[0]};
+done:
+    rows_release(&r);
+    return rc;
+}
+
+/* Another engine may have been faster, between our look at the timers and our locks, and by now the
+ * job wait for its next delay, or a workflow that was approved have all its time before it: leaves
+ * out the timers that are no longer due. */
+static int drop_no_longer_due(struct turn *t, const struct due_timers *due_timers, struct err *err)
+{
+    struct idmap still = IDMAP_INIT;
+    struct rows r = ROWS_INIT;
+    size_t i;
+    int rc;
+
+    args_begin(&t->args, Q_ALL_TIMERS_OF);
+    for (i = 0; i < due_timers->n; i++)
+        if (!due_timers->wants[i].rc)
+            args_int(&t->args, due_timers->wants[i].id);
+    if ((rc = db_query(t->db, &t->args, &r, err)))
+        goto done;
+    for (i = 0; i < r.n; i++)
+        if (rows_int(&r, i, 2) <= t->now)
+            idmap_put(&still, timer_id(rows_int(&r, i, 0), rows_int(&r, i, 1)), t);
+    for (i = 0; i < due_timers->n; i++)
+        if (!due_timers->wants[i].rc &&
+            !idmap_get(&still, timer_id(due_timers->wants[i].id, (int64_t)due_timers->kinds[i])))
+            due_timers->wants[i].rc = -E_NOT_FOUND;
+done:
+    idmap_release(&still);
+    rows_release(&r);
+    return rc;
+}
+
+static int find_next_timer(struct turn *t, struct timer_slice *slice, struct err *err)
+{
+    struct rows r = ROWS_INIT;
+    size_t i;
+    int rc;
+
+    slice->next = 0;
+    args_begin(&t->args, Q_TIMER_NEXT);
+    args_int(&t->args, (int64_t)aside_count(slice->quarantine) + 1);
+    if (!(rc = turn_query(t, &t->args, &r, err)))
+        for (i = 0; i < r.n && !slice->next; i++)
+            if (!aside_has(slice->quarantine, timer_id(rows_int(&r, i, 1), rows_int(&r, i, 2))))
+                slice->next = rows_int(&r, i, 0);
+    rows_release(&r);
+    return rc;
+}
+
+int op_fire_timers(struct turn *t, struct timer_slice *slice, struct err *err)
+{
+    struct due_timers due_timers = {0};
+    size_t i;
+    int rc;
+
+    slice->found = slice->n = 0;
+    if ((rc = door_flush(t, err)) || (rc = turn_sync(t, err)) ||
+        (rc = find_due_timers(t, slice, &due_timers, err)) ||
+        (rc = turn_load(t, due_timers.wants, due_timers.n, err)) ||
+        (rc = drop_no_longer_due(t, &due_timers, err)))
+        return rc;
+    for (i = 0; i < due_timers.n; i++)
+        if (!due_timers.wants[i].rc)
+            limits_note(t, &turn_row(t, due_timers.wants[i].id)->now);
+    if ((rc = limits_fetch(t, err)))
+        return rc;
+    for (i = 0; i < due_timers.n; i++) {
+        if (due_timers.wants[i].rc)
+            continue;
+        if ((rc = fire_timer(t, turn_row(t, due_timers.wants[i].id), due_timers.kinds[i], err)))
+            return rc;
+        slice->n++;
+    }
+    /* what they free is handed on when all is decided; timers that come of either count, too */
+    if ((rc = workflow_advance(t, err)) || (rc = door_flush(t, err)))
+        return rc;
+    return find_next_timer(t, slice, err);
+}

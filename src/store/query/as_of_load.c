@@ -1,0 +1,217 @@
+/* as_of_load.c - see as_of_load.h. One walk down the tree for the rows, then the events of a
+ * thousand executions at a time, each folded up to the moment, and on to its end: a later rerun
+ * keeps the result that there was, and the tries are told only by the end. */
+#include "store/query/as_of_load.h"
+
+#include "base/text.h"
+#include "core/graph.h"
+#include "store/query/query_internal.h"
+
+#define EVENTS_SLICE 1000 /* executions whose events are read at once */
+
+/* Columns of @event@, and those of query_past_rows after @whole@. */
+enum { NUMBER, ROOT, EXECUTION, CREATED_AT, WORKER, SEQ, ATTEMPT, EPOCH, TYPE, FROM, TO, DATA };
+enum { DEFINITION = WHOLE_COLUMNS, VARIABLES, ITEMS };
+
+void as_of_release(struct as_of_tree *p)
+{
+    idmap_release(&p->by_id);
+    arena_release(&p->arena);
+}
+
+/* ---- reading ---- */
+
+static void read_rows(struct as_of_tree *p, const struct rows *r)
+{
+    size_t i;
+
+    p->rows = arena_zalloc(&p->arena, (r->n + 1) * sizeof(*p->rows));
+    for (p->n = i = 0; i < r->n; i++) {
+        struct as_of_row *row = &p->rows[p->n++];
+
+        execution_read_whole(&row->execution, r, i, 0, &p->arena);
+        row->definition = arena_strdup(&p->arena, rows_text(r, i, DEFINITION));
+        row->variables = arena_strdup(&p->arena, rows_text(r, i, VARIABLES));
+        row->items = rows_null(r, i, ITEMS) ? -1 : rows_int(r, i, ITEMS);
+        idmap_put(&p->by_id, row->execution.id, row);
+    }
+}
+
+static bool is_before(const struct as_of_tree *p, const struct rows *r, size_t i)
+{
+    return p->at.event ? rows_int(r, i, NUMBER) <= p->at.event
+                       : rows_int(r, i, CREATED_AT) <= p->at.time;
+}
+
+/* The events of a slice are in memory only while it is read. */
+static void keep_texts(struct replay *f, struct arena *arena)
+{
+    f->outcome = arena_strdup(arena, f->outcome);
+    f->reason = arena_strdup(arena, f->reason);
+    f->pause = arena_strdup(arena, f->pause);
+}
+
+static void apply_event(struct as_of_tree *p, const struct rows *r, size_t i)
+{
+    struct as_of_row *row = idmap_get(&p->by_id, rows_int(r, i, EXECUTION));
+    struct replay_event e = {.at = rows_int(r, i, CREATED_AT),
+                             .worker = rows_int(r, i, WORKER),
+                             .type = (int)rows_int(r, i, TYPE),
+                             .from = (int)rows_int(r, i, FROM),
+                             .to = (int)rows_int(r, i, TO),
+                             .attempt = (int)rows_int(r, i, ATTEMPT),
+                             .epoch = (int)rows_int(r, i, EPOCH),
+                             .seq = (int)rows_int(r, i, SEQ),
+                             .data = rows_text(r, i, DATA)};
+    bool first_rerun =
+        e.type % WORKFLOW_EVENT == EV_RERUN && row->now.reruns == row->at_moment.reruns;
+
+    replay_event(&row->now, &e, &p->arena);
+    if (is_before(p, r, i)) {
+        row->at_moment = row->now;
+        if (p->with_timelines)
+            timeline_event(&row->timeline, &e, row->now.held, &p->arena);
+    } else if (first_rerun) {
+        row->result = replay_result(&e, &p->arena);
+    }
+}
+
+static int read_slice(struct as_of_tree *p, struct db *db, size_t first, struct err *err)
+{
+    struct rows r = ROWS_INIT;
+    struct args a = ARGS_INIT;
+    size_t i;
+    int rc;
+
+    args_begin(&a, Q_QUERY_AS_OF_EVENTS);
+    for (i = first; i < p->n && i < first + EVENTS_SLICE; i++) {
+        args_int(&a, p->rows[i].execution.root);
+        args_int(&a, p->rows[i].execution.id);
+    }
+    if ((rc = db_query(db, &a, &r, err)))
+        goto done;
+    for (i = 0; i < r.n; i++)
+        apply_event(p, &r, i);
+    for (i = first; i < p->n && i < first + EVENTS_SLICE; i++)
+        keep_texts(&p->rows[i].at_moment, &p->arena);
+done:
+    rows_release(&r);
+    args_release(&a);
+    return rc;
+}
+
+static int read_as_of(struct db *db, void *arg, struct err *err)
+{
+    struct as_of_tree *p = arg;
+    struct rows r = ROWS_INIT;
+    struct args a = ARGS_INIT;
+    size_t i;
+    int rc;
+
+    arena_reset(&p->arena); /* of a first try */
+    idmap_reset(&p->by_id);
+    args_begin(&a, Q_QUERY_AS_OF_ROWS);
+    args_int(&a, p->id);
+    args_int(&a, p->with_texts);
+    args_int(&a, p->whole_tree);
+    if ((rc = db->driver->send_now(db, &p->now, err)) || (rc = db_query(db, &a, &r, err)))
+        goto done;
+    p->now += db->env->clock_offset;
+    read_rows(p, &r);
+    for (i = 0; !rc && i < p->n; i += EVENTS_SLICE)
+        rc = read_slice(p, db, i, err);
+done:
+    rows_release(&r);
+    args_release(&a);
+    return rc;
+}
+
+/* ---- as it was ---- */
+
+/* What a task is given is made when it becomes ready, and made anew when it runs again. */
+static bool had_input(const struct as_of_row *r)
+{
+    const struct execution *e = &r->execution;
+
+    if (!e->task_name)
+        return true;
+    return r->at_moment.reruns == r->now.reruns &&
+           (kind_is_job(e->kind) ? r->at_moment.ready_at != 0 : r->at_moment.started_at != 0);
+}
+
+/* The row as it was: what the door changes is overwritten by the fold. */
+static void restore_execution(struct as_of_row *r)
+{
+    struct execution *e = &r->execution;
+    const struct replay *f = &r->at_moment;
+    bool later = f->reruns != r->now.reruns;
+
+    if (!had_input(r)) {
+        e->input = NULL;
+        r->items = -1;
+    }
+    e->result = !status_is_terminal(f->status) ? NULL : later ? r->result : e->result;
+    e->error = f->error;
+    e->max_attempts += f->given - r->now.given;
+    e->status = f->status;
+    e->held = f->held;
+    e->held_key = f->held_key;
+    e->attempts = f->attempts;
+    e->epoch = f->epoch;
+    e->seq = f->seq;
+    e->started_at = f->started_at;
+    e->finished_at = f->finished_at;
+    e->updated_at = f->updated_at;
+    e->deferred = f->deferred;
+    e->cancel_requested = f->cancel_requested;
+    e->worker = f->worker;
+    e->flags = f->paused ? FLAG_PAUSED : 0;
+    e->needs_left = NEEDS_UNKNOWN;
+}
+
+/* "execution 17 was not there at …: it was requested at …" */
+static int set_not_yet_there(const struct as_of_tree *p, struct err *err)
+{
+    char at_moment[TIME_TEXT_SIZE], requested[TIME_TEXT_SIZE];
+
+    text_time(p->rows[0].execution.requested_at, requested);
+    if (p->at.event)
+        return err_set(err, E_NOT_FOUND,
+                       "execution %lld was not there at event %lld: it was requested at %s",
+                       (long long)p->id, (long long)p->at.event, requested);
+    return err_set(err, E_NOT_FOUND, "execution %lld was not there at %s: it was requested at %s",
+                   (long long)p->id, text_time(p->at.time, at_moment), requested);
+}
+
+/* Keeps those that were there, in their order; the time of the moment is now. */
+static int finish_moment(struct as_of_tree *p, struct err *err)
+{
+    int64_t last = 0;
+    size_t i, n = 0;
+
+    if (!p->n)
+        return query_set_not_found(p->id, err);
+    if (!p->rows[0].at_moment.status)
+        return set_not_yet_there(p, err);
+    for (i = 0; i < p->n; i++) {
+        if (!p->rows[i].at_moment.status)
+            continue;
+        restore_execution(&p->rows[i]);
+        if (p->rows[i].at_moment.updated_at > last)
+            last = p->rows[i].at_moment.updated_at;
+        p->rows[n++] = p->rows[i];
+    }
+    p->n = n;
+    if (p->at.event)
+        p->now = last;
+    else if (p->at.time < p->now)
+        p->now = p->at.time;
+    return 0;
+}
+
+int as_of_load(struct as_of_tree *p, struct store *s, struct err *err)
+{
+    int rc = query_read(s, read_as_of, p, err);
+
+    return rc ? rc : finish_moment(p, err);
+}

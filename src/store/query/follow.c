@@ -1,0 +1,128 @@
+/* follow.c - following the history. On a database with many writers a number may appear after
+ * a higher one, so a follower passes on only what is complete: everything up to a number that was
+ * the last at some moment, once all who were writing at that moment have ended (docs/adr/0022). */
+#include "store/query/query_internal.h"
+
+#include <stdlib.h>
+
+#define STEP_MIN  10000
+#define STEP_MAX  1000000
+#define TREE_PAGE 20000
+
+/* What the database says of its writers, in one moment. */
+struct writers_snapshot {
+    const char *only_among; /* ask only whether one of these is left */
+    int64_t horizon;
+    char *writers; /* NULL: none */
+};
+
+/* The order matters: whoever drew a number up to the horizon had the lock before. */
+static int read_writers(struct db *db, void *arg, struct err *err)
+{
+    struct writers_snapshot *m = arg;
+    struct args a = ARGS_INIT;
+    struct rows last = ROWS_INIT, writers = ROWS_INIT;
+    int rc;
+
+    args_begin(&a, Q_QUERY_HORIZON);
+    if ((rc = db_query(db, &a, &last, err)))
+        goto done;
+    args_begin(&a, Q_QUERY_WRITERS);
+    args_text(&a, m->only_among);
+    if ((rc = db_query(db, &a, &writers, err)))
+        goto done;
+    m->horizon = rows_int(&last, 0, 0);
+    free(m->writers);
+    m->writers = writers.n ? mem_strdup(rows_text(&writers, 0, 0)) : NULL;
+done:
+    rows_release(&last);
+    rows_release(&writers);
+    args_release(&a);
+    return rc;
+}
+
+/* Moves the horizon on if all up to the last one was returned, and finds out whether it is
+ * complete. */
+static int find_horizon(struct store *s, struct event_follower *f, struct err *err)
+{
+    struct writers_snapshot m = {.only_among = f->writers};
+    int rc;
+
+    if (f->started && f->seen < f->horizon && !f->writers)
+        return 0; /* complete, and not yet all returned */
+    if ((rc = query_read(s, read_writers, &m, err)))
+        goto done;
+    if (!f->started) {
+        f->seen = f->horizon = m.horizon;
+        f->started = true;
+        goto done;
+    }
+    if (!f->writers)
+        f->horizon = m.horizon;
+    free(f->writers);
+    f->writers = m.writers;
+    m.writers = NULL;
+done:
+    free(m.writers);
+    return rc;
+}
+
+/* All events, by steps of numbers: a follower that is far behind must not sort all that is before
+ * it. */
+static int read_all_events(struct store *s, struct event_follower *f, size_t max,
+                           struct event_list *out, struct err *err)
+{
+    int64_t step = (int64_t)max > STEP_MIN ? (int64_t)max : STEP_MIN, upto;
+    struct args a = ARGS_INIT;
+    struct rows r = ROWS_INIT;
+    int rc = 0;
+
+    while (!rc && !out->n && f->seen < f->horizon) {
+        upto = f->horizon - f->seen > step ? f->seen + step : f->horizon;
+        query_event_args(&a, Q_QUERY_EVENTS_AFTER, &f->filter, f->seen);
+        args_int(&a, upto);
+        args_int(&a, (int64_t)max);
+        if (!(rc = query_run(s, &a, &r, err))) {
+            query_add_events(&r, out);
+            f->seen = out->n == max ? out->at[out->n - 1].sequence_num : upto;
+        }
+        rows_release(&r);
+        step = step * 2 > STEP_MAX ? STEP_MAX : step * 2;
+    }
+    args_release(&a);
+    return rc;
+}
+
+static int read_tree_events(struct store *s, struct event_follower *f, struct event_list *out,
+                            struct err *err)
+{
+    struct event_range range = {.after = f->seen, .upto = f->horizon, .max = TREE_PAGE};
+    int rc = query_events_below(s, f->execution, &f->filter, &range, out, err);
+
+    if (!rc)
+        f->seen = out->n == TREE_PAGE ? out->at[out->n - 1].sequence_num : f->horizon;
+    return rc;
+}
+
+int query_follow(struct store *s, struct event_follower *f, size_t max, struct event_list *out,
+                 struct err *err)
+{
+    struct event_list found = {0};
+    int rc = find_horizon(s, f, err);
+
+    /* a transaction of its own, so a snapshot taken after the writers were seen to have ended */
+    if (!rc && !f->writers && f->seen < f->horizon)
+        rc = f->execution ? read_tree_events(s, f, &found, err)
+                          : read_all_events(s, f, max, &found, err);
+    if (rc)
+        event_list_release(&found);
+    else
+        *out = found;
+    return rc;
+}
+
+void event_follower_release(struct event_follower *f)
+{
+    free(f->writers);
+    *f = (struct event_follower){0};
+}

@@ -1,0 +1,41 @@
+/* query_internal.h - how the files of the reading side ask: each question in a snapshot of its own.
+ */
+#ifndef STORE_QUERY_QUERY_INTERNAL_H
+#define STORE_QUERY_QUERY_INTERNAL_H
+
+#include "store/query/query.h"
+
+/* A time after all others: 2255. PostgreSQL and our own arithmetic can do with it. */
+#define END_OF_TIME 9000000000000000LL
+
+/* Runs the body in a TX_READ; once more, from its beginning, if the connection was found dead. */
+MUST_USE int query_read(struct store *s, int (*body)(struct db *, void *, struct err *), void *arg,
+                        struct err *err);
+/* The same for one statement. */
+MUST_USE int query_run(struct store *s, const struct args *a, struct rows *out, struct err *err);
+
+/* Queues a statement without arguments, in a body; its rows are there after the flush. */
+MUST_USE int query_send(struct db *db, enum stmt_id q, struct rows *out, struct err *err);
+
+/* Reads rows of query_queues, and of query_workers with those of query_lease_counts. */
+void query_read_queues(const struct rows *r, int64_t now, struct queue_list *out);
+void query_read_workers(const struct rows *r, const struct rows *counts, int64_t now,
+                        struct worker_list *out);
+
+/* Adds the bytes of a chunk of output as it is stored; false: it is damaged. */
+bool log_unpack(const struct val *data, int64_t raw, bool packed, struct buf *out);
+
+/* Reads the columns of @past@, from `col` on. */
+void query_read_history(struct execution_history *p, const struct rows *r, size_t row, size_t col,
+                        struct arena *arena);
+
+/* Reads rows of @whole@ and @past@. */
+void query_read_executions(const struct rows *r, struct execution_list *out);
+
+/* Adds rows of @event@ to the list. */
+void query_add_events(const struct rows *r, struct event_list *out);
+
+/* Whole statements that return events: what is common to their arguments, $1 to $4 in query.sql. */
+void query_event_args(struct args *a, enum stmt_id q, const struct event_filter *f, int64_t number);
+
+#endif

@@ -1,0 +1,224 @@
+/* apply.c - a definition becomes what its name means, and its schedules those of the name.
+ * What was there before is matched by pattern, so that an edit of the file neither repeats nor
+ * loses a due time; see schedule.h. */
+#include "store/schedule/schedule_rows.h"
+#include "store/workflow/workflow.h"
+
+#include "base/json.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Those that the name had, each given away at most once. */
+struct old_schedules {
+    struct schedule_row *at;
+    size_t n;
+    bool *matched;
+};
+
+static bool same_text(const char *a, const char *b)
+{
+    return a && b ? !strcmp(a, b) : a == b;
+}
+
+/* The one that it continues: of the same pattern, best of the same name. */
+static struct schedule_row *match_by_pattern(struct old_schedules *b, const struct schedule_row *r)
+{
+    struct schedule_row *found = NULL;
+    size_t i;
+
+    for (i = 0; i < b->n; i++)
+        if (!b->matched[i] && !strcmp(b->at[i].cron, r->cron) && same_text(b->at[i].tz, r->tz) &&
+            (!found || !strcmp(b->at[i].name, r->name)))
+            found = &b->at[i];
+    if (found)
+        b->matched[found - b->at] = true;
+    return found;
+}
+
+/* One of the same name with another pattern: its pause stays, and its last run is still there. */
+static struct schedule_row *match_by_name(struct old_schedules *b, const char *name)
+{
+    size_t i;
+
+    for (i = 0; i < b->n; i++)
+        if (!b->matched[i] && !strcmp(b->at[i].name, name)) {
+            b->matched[i] = true;
+            return &b->at[i];
+        }
+    return NULL;
+}
+
+static const char *build_params(struct turn *t, const struct workflow_schedule *s)
+{
+    struct buf b = BUF_INIT;
+    struct json_writer w = JSON_WRITER(&b);
+    const char *json;
+    size_t i;
+
+    json_write_begin(&w, '{');
+    for (i = 0; i < s->with.n; i++) {
+        json_write_key(&w, s->with.at[i].key);
+        json_write_raw(&w, s->with.at[i].value);
+    }
+    json_write_end(&w, '}');
+    json = arena_strdup(&t->arena, b.ptr);
+    buf_release(&b);
+    return json;
+}
+
+static struct schedule_row row_from_definition(struct turn *t, const struct workflow *w, size_t nth)
+{
+    const struct workflow_schedule *s = &w->schedules[nth];
+    char place[24];
+
+    snprintf(place, sizeof(place), "%zu", nth + 1);
+    return (struct schedule_row){.workflow = w->name,
+                                 .name = s->name ? s->name : arena_strdup(&t->arena, place),
+                                 .cron = s->cron,
+                                 .tz = s->tz,
+                                 .catchup = s->catchup,
+                                 .overlap = s->overlap,
+                                 .jitter = s->jitter,
+                                 .start = s->start,
+                                 .end = s->end,
+                                 .params = build_params(t, s)};
+}
+
+static void copy_pause(struct schedule_row *r, const struct schedule_row *from)
+{
+    r->paused_at = from->paused_at;
+    r->paused_by = from->paused_by;
+    r->pause_reason = from->pause_reason;
+}
+
+/* Goes on where the other one stood. */
+static void copy_state(struct schedule_row *r, const struct schedule_row *from)
+{
+    r->id = from->id;
+    r->done = from->done;
+    r->waiting = from->waiting;
+    r->last_run = from->last_run;
+    r->skipped = from->skipped;
+    r->skipped_at = from->skipped_at;
+    r->missed_at = from->missed_at;
+    copy_pause(r, from);
+}
+
+/* First all of the same pattern find theirs, then the others what is left of their names. */
+static int match_old_schedules(struct turn *t, const struct workflow *w, struct old_schedules *b,
+                               struct schedule_row *r, struct apply_request *a, struct err *err)
+{
+    int64_t now = turn_wall_time(t);
+    const struct schedule_row *old;
+    size_t i;
+    int rc;
+
+    for (i = 0; i < w->nschedules; i++) {
+        r[i] = row_from_definition(t, w, i);
+        if ((old = match_by_pattern(b, &r[i]))) {
+            copy_state(&r[i], old);
+            a->kept++;
+        }
+    }
+    for (i = 0; i < w->nschedules; i++) {
+        if (!r[i].id) {
+            if ((rc = turn_new_ids(t, 1, &r[i].id, err)))
+                return rc;
+            r[i].done = now;
+            if ((old = match_by_name(b, r[i].name))) {
+                copy_pause(&r[i], old);
+                r[i].last_run = old->last_run;
+            }
+        }
+        r[i].next = r[i].paused_at ? 0 : now;
+    }
+    for (i = 0; i < b->n; i++)
+        a->removed += !b->matched[i];
+    return 0;
+}
+
+static void push_row(struct args *a, const struct schedule_row *r)
+{
+    args_int(a, r->id);
+    args_text(a, r->workflow);
+    args_text(a, r->name);
+    args_text(a, r->cron);
+    args_text(a, r->tz);
+    args_int(a, r->catchup);
+    args_int(a, (int)r->overlap);
+    args_int(a, r->jitter);
+    args_int_or_null(a, r->start);
+    args_int_or_null(a, r->end);
+    args_text(a, r->params);
+    schedule_push_state(a, r);
+}
+
+/* All are written anew: names may have changed places. */
+static int replace_schedules(struct turn *t, const struct workflow *w, struct apply_request *a,
+                             struct err *err)
+{
+    struct schedule_row *rows = arena_zalloc(&t->arena, (w->nschedules + 1) * sizeof(*rows));
+    struct schedule_name name = {.name = NULL};
+    struct old_schedules b = {0};
+    size_t i;
+    int rc;
+
+    stpncpy(name.workflow, w->name, sizeof(name.workflow) - 1);
+    if ((rc = schedule_load(t, &name, &b.at, &b.n, err)))
+        return rc;
+    b.matched = arena_zalloc(&t->arena, (b.n + 1) * sizeof(*b.matched));
+    if ((rc = match_old_schedules(t, w, &b, rows, a, err)))
+        return rc;
+    args_begin(&t->args, Q_SCHEDULES_DELETE);
+    args_text(&t->args, w->name);
+    if ((rc = db_send(t->db, &t->args, NULL, ANY_ROWS, err)))
+        return rc;
+    args_begin(&t->args, Q_SCHEDULE_INSERT);
+    for (i = 0; i < w->nschedules; i++)
+        push_row(&t->args, &rows[i]);
+    schedule_wake(t);
+    return db_send(t->db, &t->args, NULL, ANY_ROWS, err);
+}
+
+static int set_applied_hash(struct turn *t, const struct workflow *w, struct apply_request *a,
+                            struct err *err)
+{
+    struct rows r = ROWS_INIT;
+    int rc;
+
+    args_begin(&t->args, Q_APPLIED_LOCK);
+    args_text(&t->args, w->name);
+    if ((rc = turn_query(t, &t->args, &r, err)))
+        goto done;
+    a->unchanged = r.n && !strcmp(rows_text(&r, 0, 0), w->hash);
+    /* who read the name before us may be about to begin by what it meant */
+    if (r.n && !a->unchanged && (rc = definition_use(t, rows_text(&r, 0, 0), NULL, NULL, err)) &&
+        rc != -E_NOT_FOUND)
+        goto done;
+    args_begin(&t->args, Q_APPLIED_SET);
+    args_text(&t->args, w->name);
+    args_text(&t->args, w->hash);
+    args_int(&t->args, t->now);
+    args_text(&t->args, a->by);
+    rc = db_send(t->db, &t->args, NULL, 1, err);
+done:
+    rows_release(&r);
+    return rc;
+}
+
+int op_apply(struct turn *t, struct apply_request *a, struct err *err)
+{
+    const struct workflow *w;
+    int rc;
+
+    a->kept = a->removed = 0;
+    if ((rc = workflow_read(a->definition, strlen(a->definition), &t->arena, &w, err)) ||
+        (rc = set_applied_hash(t, w, a, err)) ||
+        (rc = definition_use(t, w->hash, w, a->definition, err)) ||
+        (rc = replace_schedules(t, w, a, err)))
+        return rc;
+    memcpy(a->hash, w->hash, sizeof(a->hash));
+    a->schedules = w->nschedules;
+    return 0;
+}

@@ -1,0 +1,278 @@
+/* schedule.c - a schedule's row and its image; what an operator asks of one. See schedule.h. */
+#include "store/door/door.h"
+#include "store/door/event_data.h"
+#include "store/ops/audit.h"
+#include "store/schedule/schedule_rows.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- names ---- */
+
+const char *schedule_full_name(const struct schedule_row *r, char out[SCHEDULE_NAME_SIZE])
+{
+    snprintf(out, SCHEDULE_NAME_SIZE, "%s/%s", r->workflow, r->name);
+    return out;
+}
+
+int schedule_name_parse(const char *text, struct schedule_name *out, struct err *err)
+{
+    const char *slash = strchr(text, '/');
+    size_t len = slash ? (size_t)(slash - text) : strlen(text);
+
+    *out = (struct schedule_name){.name = NULL};
+    if (!len || len > WORKFLOW_NAME_MAX ||
+        (slash && (!slash[1] || strlen(slash + 1) > WORKFLOW_NAME_MAX)))
+        return err_set(err, E_INVALID,
+                       "'%.100s' is no schedule: write WORKFLOW/NAME, or WORKFLOW for all of it",
+                       text);
+    memcpy(out->workflow, text, len);
+    if (slash) {
+        memcpy(out->own, slash + 1, strlen(slash + 1)); /* its length was looked at above */
+        out->name = out->own;
+    }
+    return 0;
+}
+
+/* ---- rows ---- */
+
+void schedule_read_row(struct schedule_row *out, const struct rows *r, size_t row,
+                       struct arena *arena)
+{
+    *out = (struct schedule_row){
+        .id = rows_int(r, row, 0),
+        .workflow = arena_strdup(arena, rows_text(r, row, 1)),
+        .name = arena_strdup(arena, rows_text(r, row, 2)),
+        .cron = arena_strdup(arena, rows_text(r, row, 3)),
+        .tz = arena_strdup(arena, rows_text(r, row, 4)),
+        .catchup = rows_int(r, row, 5),
+        .overlap = (enum overlap)rows_int(r, row, 6),
+        .jitter = rows_int(r, row, 7),
+        .start = rows_int(r, row, 8),
+        .end = rows_int(r, row, 9),
+        .params = arena_strdup(arena, rows_text(r, row, 10)),
+        .done = rows_int(r, row, 11),
+        .next = rows_int(r, row, 12),
+        .waiting = rows_int(r, row, 13),
+        .last_run = rows_int(r, row, 14),
+        .skipped = rows_int(r, row, 15),
+        .skipped_at = rows_int(r, row, 16),
+        .missed_at = rows_int(r, row, 17),
+        .paused_at = rows_int(r, row, 18),
+        .paused_by = arena_strdup(arena, rows_text(r, row, 19)),
+        .pause_reason = arena_strdup(arena, rows_text(r, row, 20)),
+        .problem = arena_strdup(arena, rows_text(r, row, 21)),
+    };
+}
+
+int schedule_load(struct turn *t, const struct schedule_name *n, struct schedule_row **out,
+                  size_t *count, struct err *err)
+{
+    struct rows r = ROWS_INIT;
+    size_t i;
+    int rc;
+
+    args_begin(&t->args, Q_SCHEDULES_OF);
+    args_text(&t->args, n->workflow);
+    args_text(&t->args, n->name);
+    if ((rc = turn_query(t, &t->args, &r, err)))
+        goto done;
+    *out = arena_alloc(&t->arena, (r.n + 1) * sizeof(**out));
+    *count = r.n;
+    for (i = 0; i < r.n; i++)
+        schedule_read_row(&(*out)[i], &r, i, &t->arena);
+done:
+    rows_release(&r);
+    return rc;
+}
+
+void schedule_push_state(struct args *a, const struct schedule_row *r)
+{
+    args_int(a, r->done);
+    args_int_or_null(a, r->next);
+    args_int_or_null(a, r->waiting);
+    args_int_or_null(a, r->last_run);
+    args_int(a, r->skipped);
+    args_int_or_null(a, r->skipped_at);
+    args_int_or_null(a, r->missed_at);
+    args_int_or_null(a, r->paused_at);
+    args_text(a, r->paused_by);
+    args_text(a, r->pause_reason);
+    args_text(a, r->problem);
+}
+
+void schedule_push_row(struct args *a, const struct schedule_row *r)
+{
+    args_int(a, r->id);
+    schedule_push_state(a, r);
+}
+
+int schedule_write_row(struct turn *t, const struct schedule_row *r, struct err *err)
+{
+    args_begin(&t->args, Q_SCHEDULE_WRITE);
+    schedule_push_row(&t->args, r);
+    return db_send(t->db, &t->args, NULL, 1, err);
+}
+
+int schedule_from_row(const struct schedule_row *r, const char *name, struct schedule *out,
+                      struct tz **zone, struct err *err)
+{
+    int rc;
+
+    *out = (struct schedule){.name = name,
+                             .tz = r->tz,
+                             .catchup = r->catchup,
+                             .overlap = r->overlap,
+                             .jitter = r->jitter,
+                             .start = r->start,
+                             .end = r->end,
+                             .paused = r->paused_at != 0};
+    if ((rc = cron_parse(r->cron, &out->cron, err)))
+        return rc;
+    return tz_load(r->tz ? r->tz : "UTC", zone, err);
+}
+
+struct submission schedule_build_submission(struct turn *t, const struct schedule_row *r,
+                                            const char *hash, int64_t due,
+                                            const struct schedule_action *by)
+{
+    char name[SCHEDULE_NAME_SIZE];
+
+    return (struct submission){.hash = hash,
+                               .input = r->params,
+                               .due = due,
+                               .origin = data_schedule(t, schedule_full_name(r, name), due,
+                                                       by ? by->by : NULL, by ? by->reason : NULL),
+                               .task_index = -1};
+}
+
+/* ---- an operator's hand ---- */
+
+static int write_changed(struct turn *t, const struct schedule_row *r, struct schedule_action *o,
+                         struct err *err)
+{
+    char name[SCHEDULE_NAME_SIZE];
+    int rc;
+
+    o->changed++;
+    if ((rc = schedule_write_row(t, r, err)))
+        return rc;
+    return audit_write(
+        t,
+        &(struct audit_entry){.kind = "schedule",
+                              .name = schedule_full_name(r, name),
+                              .action = o->verb == SCHEDULE_PAUSE ? AUDIT_PAUSED : AUDIT_RESUMED,
+                              .by = o->by,
+                              .reason = o->reason},
+        err);
+}
+
+static int pause_all(struct turn *t, struct schedule_row *rows, size_t n, struct schedule_action *o,
+                     struct err *err)
+{
+    size_t i;
+    int rc = 0;
+
+    for (i = 0; !rc && i < n; i++) {
+        struct schedule_row *r = &rows[i];
+
+        if (r->paused_at)
+            continue;
+        if (r->waiting) {
+            r->skipped++;
+            r->skipped_at = r->waiting;
+        }
+        r->waiting = r->next = 0;
+        r->paused_at = turn_wall_time(t);
+        r->paused_by = o->by;
+        r->pause_reason = o->reason;
+        rc = write_changed(t, r, o, err);
+    }
+    return rc;
+}
+
+static int resume_all(struct turn *t, struct schedule_row *rows, size_t n,
+                      struct schedule_action *o, struct err *err)
+{
+    size_t i;
+    int rc = 0;
+
+    for (i = 0; !rc && i < n; i++) {
+        struct schedule_row *r = &rows[i];
+
+        if (!r->paused_at)
+            continue;
+        r->paused_at = 0;
+        r->paused_by = r->pause_reason = NULL;
+        r->done = r->next = turn_wall_time(t);
+        rc = write_changed(t, r, o, err);
+    }
+    if (!rc && !o->changed)
+        rc = err_set(err, E_INVALID, "the schedule %s is not paused", o->name);
+    schedule_wake(t);
+    return rc;
+}
+
+/* Without a lock: whoever applies holds that of the name, and waits for ours. */
+static int find_applied_hash(struct turn *t, const struct schedule_row *row, const char **out,
+                             struct err *err)
+{
+    struct rows r = ROWS_INIT;
+    int rc;
+
+    args_begin(&t->args, Q_SCHEDULE_FACTS);
+    args_int(&t->args, row->id);
+    if (!(rc = turn_query(t, &t->args, &r, err)) && r.n)
+        *out = arena_strdup(&t->arena, rows_text(&r, 0, 2));
+    rows_release(&r);
+    return rc;
+}
+
+static int run_by_hand(struct turn *t, struct schedule_row *r, struct schedule_action *o,
+                       struct err *err)
+{
+    struct submission s;
+    const char *hash = NULL;
+    int rc;
+
+    if ((rc = find_applied_hash(t, r, &hash, err)))
+        return rc;
+    if (!hash)
+        return err_set(err, E_NOT_FOUND, "the workflow %s is not applied", r->workflow);
+    s = schedule_build_submission(t, r, hash, 0, o);
+    if ((rc = op_submit(t, &s, 1, err)))
+        return rc;
+    if (s.rc) {
+        *err = s.err;
+        return s.rc;
+    }
+    o->id = r->last_run = s.id;
+    o->changed = 1;
+    return schedule_write_row(t, r, err);
+}
+
+int op_change_schedule(struct turn *t, struct schedule_action *o, struct err *err)
+{
+    struct schedule_name name;
+    struct schedule_row *rows;
+    size_t n;
+    int rc;
+
+    o->changed = 0;
+    if ((rc = schedule_name_parse(o->name, &name, err)) ||
+        (rc = schedule_load(t, &name, &rows, &n, err)))
+        return rc;
+    if (!n)
+        return err_set(err, E_NOT_FOUND, "there is no schedule %.210s: `pawl schedule` lists them",
+                       o->name);
+    if (o->verb == SCHEDULE_PAUSE)
+        return pause_all(t, rows, n, o, err);
+    if (o->verb == SCHEDULE_RESUME)
+        return resume_all(t, rows, n, o, err);
+    if (n > 1)
+        return err_set(err, E_INVALID,
+                       "%s has %zu schedules: say which, %s/%s for instance, or submit the "
+                       "workflow by its name",
+                       o->name, n, rows[0].workflow, rows[0].name);
+    return run_by_hand(t, &rows[0], o, err);
+}

@@ -1,0 +1,60 @@
+-- Submissions by SQL (sql_submissions.c, submissions.c).
+
+-- Those that wait, the oldest first; what another engine has in hand is left to it. The last column: 1 if events of a tree
+-- of this id have no partition, because its transaction was open for long.
+--: submissions_waiting(n i64)
+SELECT s.id, s.requested_at, s.delay, s.priority, s.definition, s.params, s.queue, s.key, s.requested_by, s.workflow,
+       CASE WHEN to_regclass('execution_events_' || s.id / 1000000) IS NULL THEN 1 ELSE 0 END                --@ postgres
+       0                                                                                                     --@ sqlite
+  FROM submissions s
+ WHERE s.execution IS NULL AND s.error IS NULL
+ ORDER BY s.id LIMIT $1
+   FOR UPDATE SKIP LOCKED                                                                  --@ postgres
+
+-- (PostgreSQL is not to go through all that wait, which it would by their index.)
+--: submissions_decide(at time; id i64, execution i64, error text)
+UPDATE submissions AS s
+   SET execution = u.execution, error = u.error, decided_at = $1                           --@ postgres
+  FROM @rows@ AS u WHERE s.id = ANY (ARRAY[u.id]) AND COALESCE(CAST(s.execution AS text), s.error) IS NULL   --@ postgres
+   SET execution = $3, error = $4, decided_at = $1                                         --@ sqlite
+ WHERE id = $2 AND execution IS NULL AND error IS NULL                                     --@ sqlite
+
+-- ---- retention: with their executions, and those that were refused by their age
+
+--: submissions_delete(; execution i64)
+DELETE FROM submissions AS s
+ USING @rows@ AS u WHERE s.execution = ANY (ARRAY[u.execution])                            --@ postgres
+ WHERE execution = $1                                                                      --@ sqlite
+
+--: submissions_delete_refused(before time, n i64)
+DELETE FROM submissions WHERE id IN (
+    SELECT s.id FROM submissions s WHERE s.error IS NOT NULL AND s.decided_at < $1 LIMIT $2)
+RETURNING id
+
+-- ---- read
+
+--= submission s.id, s.requested_at, s.decided_at, s.execution, s.delay, s.priority, s.workflow, s.definition, s.params,
+--=+           s.queue, s.key, s.requested_by, s.error
+
+--: query_submission(id i64)
+SELECT @submission@ FROM submissions s WHERE s.id = $1
+
+--: query_submissions(n i64)
+SELECT @submission@ FROM submissions s ORDER BY s.id DESC LIMIT $1
+
+--: query_submissions_taken(n i64)
+SELECT @submission@ FROM submissions s WHERE s.execution IS NOT NULL ORDER BY s.execution DESC LIMIT $1
+
+--: query_submissions_waiting(n i64)
+SELECT @submission@ FROM submissions s WHERE s.execution IS NULL AND s.error IS NULL ORDER BY s.id LIMIT $1
+
+--: query_submissions_refused(n i64)
+SELECT @submission@ FROM submissions s WHERE s.error IS NOT NULL ORDER BY s.decided_at DESC LIMIT $1
+
+-- How many wait and how many were refused, at most so many of each, and since when the oldest waits.
+--: query_submission_totals(most i64)
+SELECT (SELECT count(*) FROM (SELECT s.id FROM submissions s WHERE s.execution IS NULL AND s.error IS NULL
+                               ORDER BY s.id LIMIT $1) AS waiting),
+       (SELECT count(*) FROM (SELECT s.id FROM submissions s WHERE s.error IS NOT NULL
+                               ORDER BY s.decided_at LIMIT $1) AS refused),
+       (SELECT s.requested_at FROM submissions s WHERE s.execution IS NULL AND s.error IS NULL ORDER BY s.id LIMIT 1)

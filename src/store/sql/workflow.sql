@@ -1,0 +1,129 @@
+-- Workflows (flow*.c): their definitions, their state, and the neighbours of a task.
+
+--: definition_insert(at time; hash text, name text, definition text)
+INSERT INTO workflow_definitions (hash, name, definition, created_at, used_at)
+SELECT u.hash, u.name, u.definition, $1, $1 FROM @rows@ AS u                               --@ postgres
+VALUES ($2, $3, $4, $1, $1)                                                                --@ sqlite
+ON CONFLICT (hash) DO NOTHING
+
+--: definition_used(hash text)
+SELECT used_at FROM workflow_definitions WHERE hash = $1
+
+-- Whoever deletes it waits for us and then sees that it is used, or we wait and find it gone.
+--: definition_mark(hash text, at time)
+UPDATE workflow_definitions SET used_at = $2 WHERE hash = $1 RETURNING hash
+
+-- Nothing runs by it or ran by it that is kept, no name means it, no submission by SQL waits for it, and nobody was
+-- about to use it.
+--: definitions_delete_unused(before time, n i64)
+DELETE FROM workflow_definitions
+ WHERE used_at < $1
+   AND hash IN (SELECT d.hash FROM workflow_definitions d
+                 WHERE d.used_at < $1
+                   AND NOT EXISTS (SELECT 1 FROM workflow_executions w WHERE w.definition = d.hash)
+                   AND NOT EXISTS (SELECT 1 FROM workflow_names m WHERE m.hash = d.hash)
+                   AND NOT EXISTS (SELECT 1 FROM submissions s
+                                    WHERE s.definition = d.hash AND s.execution IS NULL AND s.error IS NULL)
+                 ORDER BY d.used_at LIMIT $2)
+RETURNING hash
+
+--: definition_read(hash text)
+SELECT definition FROM workflow_definitions WHERE hash = $1
+
+--: workflow_insert(; execution i64, definition text, variables text, reuse text)
+INSERT INTO workflow_executions (execution, definition, variables, reuse)
+SELECT * FROM @rows@ AS u                                                                  --@ postgres
+VALUES ($1, $2, $3, $4)                                                                    --@ sqlite
+ON CONFLICT (execution) DO UPDATE SET definition = excluded.definition, variables = excluded.variables
+
+--: workflow_read(; execution i64)
+SELECT w.execution, w.definition, w.variables, w.reuse
+  FROM @rows@ AS u JOIN workflow_executions w ON w.execution = ANY (ARRAY[u.execution])    --@ postgres
+  FROM workflow_executions w WHERE w.execution = $1                                        --@ sqlite
+
+-- A workflow as it was begun: what it runs by, and with.
+--: workflow_start_info(execution i64)
+SELECT d.definition, w.variables, e.queue, e.priority, e.parent
+  FROM workflow_executions w JOIN workflow_definitions d ON d.hash = w.definition JOIN executions e ON e.id = w.execution
+ WHERE w.execution = $1
+
+-- Tasks of workflows by their names, with what they gave.
+--: tasks_named(; workflow i64, name text)
+SELECT @state@, e.input, e.spec, e.result, e.error
+  FROM @rows@ AS u @task_of_u@                                                             --@ postgres
+  LEFT JOIN leases l ON l.execution = ANY (ARRAY[e.id])                                    --@ postgres
+  FROM executions e LEFT JOIN leases l ON l.execution = e.id                               --@ sqlite
+ WHERE e.parent = $1 AND e.task_name = $2 AND e.task_index IS NULL                         --@ sqlite
+
+-- What a task gets to run by, when it becomes ready.
+--: execution_resolve(; id i64, input text, spec text)
+UPDATE executions AS e
+   SET input = u.input, spec = u.spec FROM @rows@ AS u WHERE e.id = ANY (ARRAY[u.id])      --@ postgres
+   SET input = $2, spec = $3 WHERE e.id = $1                                               --@ sqlite
+
+--: execution_key(; id i64, concurrency text)
+UPDATE executions AS e
+   SET concurrency = u.concurrency FROM @rows@ AS u WHERE e.id = ANY (ARRAY[u.id])         --@ postgres
+   SET concurrency = $2 WHERE e.id = $1                                                    --@ sqlite
+
+-- What an execution that runs again leaves to the history.
+--: outcome_of(id i64)
+SELECT result, error FROM executions WHERE id = $1
+
+-- How all tasks of a workflow are, page by page.
+--: task_states(workflow i64, after text, n i64)
+SELECT e.task_name, e.id, e.status, e.failed_behind, e.held FROM executions e
+ WHERE e.parent = $1 AND e.task_name > $2 AND e.task_index IS NULL
+ ORDER BY e.task_name LIMIT $3
+
+-- How the tasks of an earlier run ended.
+--: ended_tasks(; workflow i64, name text)
+SELECT e.task_name, e.id, e.status, e.result
+  FROM @rows@ AS u @task_of_u@                                                             --@ postgres
+  FROM executions e WHERE e.parent = $1 AND e.task_name = $2 AND e.task_index IS NULL      --@ sqlite
+
+-- Attempts that a job got beyond those that it was submitted with: given back, or by an earlier rerun.
+--: attempts_granted(root i64, id i64)
+WITH given AS (
+    SELECT seq, type, attempt FROM execution_events WHERE root = $1 AND execution = $2 AND type IN (7, 9, 20)
+), last(seq, attempt) AS (
+    SELECT COALESCE(max(seq), 0), COALESCE(max(attempt), 0) FROM given WHERE type = 20
+)
+SELECT l.attempt + (SELECT count(*) FROM given g WHERE g.type <> 20 AND g.seq > l.seq) FROM last l
+
+-- When a workflow or fan-out last began (38 is started).
+--: last_started_at(root i64, id i64)
+SELECT v.created_at FROM execution_events v
+ WHERE v.root = $1 AND v.execution = $2 AND v.type = 38
+ ORDER BY v.seq DESC LIMIT 1
+
+-- Items by their numbers, as far as they were made.
+--: items_from(foreach i64, at i64, before i64)
+SELECT @state@
+  FROM executions e
+  LEFT JOIN leases l ON l.execution = ANY (ARRAY[e.id])                                    --@ postgres
+  LEFT JOIN leases l ON l.execution = e.id                                                 --@ sqlite
+ WHERE e.parent = $1 AND e.task_index >= $2 AND e.task_index < $3
+ ORDER BY e.task_index
+
+-- Whether items of a fan-out, up to a number, failed (5, 6) or were cancelled (7), but for those that run again.
+--: items_failed_or_cancelled(foreach i64, before i64)
+SELECT COALESCE(max(CASE WHEN e.status IN (5, 6) THEN 1 ELSE 0 END), 0),
+       COALESCE(max(CASE WHEN e.status = 7 THEN 1 ELSE 0 END), 0)
+  FROM executions e WHERE e.parent = $1 AND e.task_index < $2
+
+-- What items gave, in the order of their list: ids need not follow it.
+--: items_outputs(foreach i64, at i64, before i64)
+SELECT e.status, e.result FROM executions e
+ WHERE e.parent = $1 AND e.task_index >= $2 AND e.task_index < $3
+ ORDER BY e.task_index
+
+-- The first that failed, for the error of what is above them.
+--: failed_children(parent i64, n i64)
+SELECT e.task_name, e.task_index, e.status, e.error FROM executions e
+ WHERE e.parent = $1 AND e.status IN (5, 6)
+ ORDER BY e.id LIMIT $2
+
+-- Open children of a node, parents of more perhaps.
+--: open_children(parent i64, n i64)
+SELECT e.id FROM executions e WHERE e.parent = $1 AND e.status < 4 ORDER BY e.id LIMIT $2

@@ -1,0 +1,227 @@
+/* checkpoint.c - the file of a checkpoint (verify_internal.h): written beside its place and
+ * moved there when it is complete, read line by line. It knows nothing of the database. */
+#include "store/verify/verify_internal.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MAGIC   "pawl-checkpoint"
+#define VERSION 1
+
+/* ---- writing ---- */
+
+struct checkpoint_writer {
+    char *path, *temporary;
+    FILE *file;
+    int64_t lines;
+    bool finished;
+};
+
+static int write_failed(const struct checkpoint_writer *w, struct err *err)
+{
+    return err_set(err, errno == ENOSPC || errno == EDQUOT ? E_NO_SPACE : E_INVALID,
+                   "the checkpoint %s can't be written: %s", w->path, strerror(errno));
+}
+
+int checkpoint_create(const char *path, const struct verify *v, struct checkpoint_writer **out,
+                      struct err *err)
+{
+    struct checkpoint_writer *w = mem_zalloc(sizeof(*w));
+    int fd, rc = 0;
+
+    w->path = mem_strdup(path);
+    w->temporary = mem_printf("%s.XXXXXX", path);
+    fd = mkostemp(w->temporary, O_CLOEXEC);
+    if (fd < 0 || !(w->file = fdopen(fd, "w"))) {
+        rc = write_failed(w, err);
+        if (fd >= 0)
+            close(fd);
+        else
+            w->finished = true; /* there is nothing to remove */
+    } else if (fprintf(w->file, MAGIC " %d %s %" PRId64 " %" PRId64 "\n", VERSION, v->database,
+                       v->result->executions, v->result->events) < 0) {
+        rc = write_failed(w, err);
+    }
+    if (rc)
+        checkpoint_abandon(&w);
+    else
+        *out = w;
+    return rc;
+}
+
+int checkpoint_add(struct checkpoint_writer *w, const struct mark *m, struct err *err)
+{
+    w->lines++;
+    if (fprintf(w->file, "%" PRId64 " %" PRId64 " %d %d %d %d %s %s\n", m->root, m->id, m->status,
+                m->seq, m->attempts, m->epoch, m->history, m->ending) < 0)
+        return write_failed(w, err);
+    return 0;
+}
+
+/* So that the file's name survives a power cut as its contents do. */
+static void sync_folder(const char *path)
+{
+    char *copy = mem_strdup(path);
+    int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd >= 0) {
+        (void)!fsync(fd);
+        close(fd);
+    }
+    free(copy);
+}
+
+int checkpoint_finish(struct checkpoint_writer *w, struct err *err)
+{
+    if (fprintf(w->file, "end %" PRId64 "\n", w->lines) < 0 || fflush(w->file) ||
+        fsync(fileno(w->file)) || rename(w->temporary, w->path))
+        return write_failed(w, err);
+    w->finished = true;
+    sync_folder(w->path);
+    return 0;
+}
+
+void checkpoint_abandon(struct checkpoint_writer **pw)
+{
+    struct checkpoint_writer *w = *pw;
+
+    if (!w)
+        return;
+    if (w->file)
+        fclose(w->file);
+    if (!w->finished)
+        unlink(w->temporary);
+    free(w->path);
+    free(w->temporary);
+    free(w);
+    *pw = NULL;
+}
+
+/* ---- reading ---- */
+
+struct checkpoint_reader {
+    char *path, *line;
+    size_t cap;
+    FILE *file;
+    int64_t lines; /* executions read so far */
+};
+
+static int set_not_a_checkpoint(const struct checkpoint_reader *r, struct err *err)
+{
+    return err_set(err, E_INVALID,
+                   "%s is no checkpoint: its first line is not '" MAGIC
+                   " …'; give a file that verify --save wrote",
+                   r->path);
+}
+
+static int set_damaged_error(const struct checkpoint_reader *r, struct err *err)
+{
+    return err_set(err, E_INVALID,
+                   "the checkpoint %s is damaged: line %" PRId64 " is not as written", r->path,
+                   r->lines + 2);
+}
+
+/* A line without its end; false at the end of the file, and for a line that has none. */
+static bool read_line(struct checkpoint_reader *r)
+{
+    ssize_t n = getline(&r->line, &r->cap, r->file);
+
+    if (n <= 0 || r->line[n - 1] != '\n')
+        return false;
+    r->line[n - 1] = '\0';
+    return true;
+}
+
+static int check_header(struct checkpoint_reader *r, const struct verify *v, struct err *err)
+{
+    char database[sizeof(v->database)] = "";
+    int version = 0;
+
+    if (!read_line(r) || sscanf(r->line, MAGIC " %d %127s", &version, database) != 2)
+        return set_not_a_checkpoint(r, err);
+    if (version != VERSION)
+        return err_set(
+            err, E_INVALID,
+            "the checkpoint %s has version %d, this program reads version %d: make a new one",
+            r->path, version, VERSION);
+    if (strcmp(database, v->database))
+        return err_set(err, E_INVALID,
+                       "the checkpoint %s is of another database: its id is %s, this one's is %s",
+                       r->path, database, v->database);
+    return 0;
+}
+
+int checkpoint_open(const char *path, const struct verify *v, struct checkpoint_reader **out,
+                    struct err *err)
+{
+    struct checkpoint_reader *r = mem_zalloc(sizeof(*r));
+    int rc;
+
+    r->path = mem_strdup(path);
+    r->file = fopen(path, "re");
+    rc = r->file ? check_header(r, v, err)
+                 : err_set(err, errno == ENOENT ? E_NOT_FOUND : E_INVALID,
+                           "the checkpoint %s can't be read: %s", path, strerror(errno));
+    if (rc)
+        checkpoint_close(&r);
+    else
+        *out = r;
+    return rc;
+}
+
+/* The next number of a line; *p is moved behind it, or NULL when there was none. */
+static int64_t parse_number(char **p)
+{
+    char *end = *p;
+    int64_t n = *p ? strtoll(*p, &end, 10) : 0;
+
+    *p = end && end != *p && *end == ' ' ? end + 1 : NULL;
+    return n;
+}
+
+int checkpoint_next(struct checkpoint_reader *r, struct mark *m, bool *more, struct err *err)
+{
+    char *p;
+
+    if (!read_line(r))
+        return err_set(err, E_INVALID, "the checkpoint %s is not whole: its end is missing",
+                       r->path);
+    if (!strncmp(r->line, "end ", 4)) {
+        *more = false;
+        return strtoll(r->line + 4, NULL, 10) == r->lines ? 0 : set_damaged_error(r, err);
+    }
+    p = r->line;
+    m->root = parse_number(&p);
+    m->id = parse_number(&p);
+    m->status = (int)parse_number(&p);
+    m->seq = (int)parse_number(&p);
+    m->attempts = (int)parse_number(&p);
+    m->epoch = (int)parse_number(&p);
+    if (!p || sscanf(p, "%16s %16s", m->history, m->ending) != 2)
+        return set_damaged_error(r, err);
+    r->lines++;
+    *more = true;
+    return 0;
+}
+
+void checkpoint_close(struct checkpoint_reader **pr)
+{
+    struct checkpoint_reader *r = *pr;
+
+    if (!r)
+        return;
+    if (r->file)
+        fclose(r->file);
+    free(r->path);
+    free(r->line);
+    free(r);
+    *pr = NULL;
+}

@@ -1,0 +1,437 @@
+/* graph_rules.c - judges one workflow or fan-out by its definition: whether what is below it is
+ * what it made, left pending when it might, waits for something that can come, and adds up to how
+ * it ended. The rules are those of core/graph.h, asked again of the rows as they are now: what was
+ * decided by needs that had ended stays decided so, because ends are final, and a rerun takes back
+ * all that is behind it. */
+#include "store/verify/workflows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define RESULT_FLAGS (FLAG_FAILED | FLAG_CANCELLED)
+
+/* One that ended before it began had nothing below it, or what is left of the time before a rerun.
+ */
+bool graph_check_applies(const struct checked_parent *f)
+{
+    return f->hash[0] && !f->retaining &&
+           (f->status == S_RUNNING || (status_is_terminal(f->status) && f->from == S_RUNNING));
+}
+
+static bool has_ended(const struct graph_check *j)
+{
+    return status_is_terminal(j->f.status);
+}
+
+static struct graph_need child_as_need(const struct workflow_task *task,
+                                       const struct checked_child *c)
+{
+    return (struct graph_need){.status = c->status,
+                               .allow_failure = task && task->allow_failure,
+                               .skipped_by_failure = (c->flags & FLAG_FAILED) != 0,
+                               .by_operator = (c->flags & FLAG_BY_OPERATOR) != 0};
+}
+
+void graph_check_start(struct graph_check *j)
+{
+    size_t n = j->def->workflow->ntasks + 2;
+
+    j->will_continue = -1;
+    j->items = 0;
+    j->items_flags = 0;
+    j->seen.n = 0;
+    j->tasks.n = 0;
+    while (j->f.kind == KIND_WORKFLOW && j->tasks.n < n)
+        *vec_add(&j->tasks) = (struct checked_child){.id = 0};
+}
+
+void graph_check_release(struct graph_check *j)
+{
+    vec_release(&j->tasks);
+    vec_release(&j->seen);
+    vec_release(&j->needs);
+}
+
+/* ---- what is below it ---- */
+
+/* I35, if nobody will come and go on with it. */
+static int check_stranded(struct graph_check *j, const struct checked_child *c, const char *why,
+                          struct err *err)
+{
+    bool will_continue;
+    int rc;
+
+    if (c->held)
+        return 0;
+    if ((rc = graph_check_will_continue(j, &will_continue, err)))
+        return rc;
+    if (!will_continue)
+        verify_defer_breach(j->v, "I35", c->id, "%s is pending, but %s", c->name, why);
+    return 0;
+}
+
+static bool is_rerun(const struct graph_check *j)
+{
+    return (j->f.flags & FLAG_RERUN) != 0;
+}
+
+static int check_item(struct graph_check *j, const struct checked_child *c, struct err *err)
+{
+    struct graph_need n = child_as_need(NULL, c);
+    size_t byte = (size_t)c->index / 8;
+    unsigned char bit = (unsigned char)(1u << (c->index % 8));
+
+    if (c->index >= j->f.cursor && is_rerun(j) && status_is_terminal(c->status))
+        return 0; /* of an earlier run: not come to yet, or its list was longer */
+    if (c->index < 0 || c->index >= j->f.cursor) {
+        verify_defer_breach(j->v, "I36", c->id, "it is item %d of %lld, which has made %d",
+                            c->index, (long long)j->f.id, j->f.cursor);
+        return 0;
+    }
+    while (j->seen.n <= byte)
+        *vec_add(&j->seen) = 0;
+    if (j->seen.at[byte] & bit)
+        verify_defer_breach(j->v, "I36", c->id, "item %d of %lld is there twice", c->index,
+                            (long long)j->f.id);
+    else
+        j->items++;
+    j->seen.at[byte] |= bit;
+    if (status_is_terminal(c->status))
+        j->items_flags |= graph_flags_of(&n);
+    if (c->status == S_PENDING && !has_ended(j))
+        return check_stranded(j, c, "an item waits for nothing", err);
+    return 0;
+}
+
+/* A row of an earlier run, which this one has not come to yet. */
+static bool is_old(const struct graph_check *j, const struct workflow_task *task,
+                   const struct checked_child *c)
+{
+    const struct workflow *w = j->def->workflow;
+
+    if (!is_rerun(j) || !status_is_terminal(c->status))
+        return false;
+    if (task == w->on_failure)
+        return !(j->f.flags & FLAG_HANDLED);
+    if (task == w->on_exit)
+        return !(j->f.flags & FLAG_EXITED);
+    return task->index >= (uint32_t)j->f.cursor;
+}
+
+static void check_created(struct graph_check *j, const struct checked_child *c)
+{
+    const struct workflow_task *task = definition_find_task(j->def, c->name);
+
+    if (!task) {
+        verify_defer_breach(j->v, "I36", c->id, "%s is no task of its workflow", c->name);
+        return;
+    }
+    if (is_old(j, task, c))
+        return;
+    if (j->tasks.at[task->index].id)
+        verify_defer_breach(j->v, "I36", c->id, "the task %s is there twice", c->name);
+    j->tasks.at[task->index] = *c;
+    j->tasks.at[task->index].name = task->name;
+}
+
+int graph_check_child(struct graph_check *j, const struct checked_child *c, struct err *err)
+{
+    if (j->f.kind == KIND_FOREACH)
+        return check_item(j, c, err);
+    check_created(j, c);
+    return 0;
+}
+
+/* ---- the tasks of a workflow ---- */
+
+/* Whether one that has ended has yet to tell this one of it: it tells them in their order. */
+static bool is_not_yet_notified(const struct workflow_task *need, const struct checked_child *c,
+                                const struct workflow_task *task)
+{
+    uint32_t left = c->flags & FLAG_NOTIFYING ? (uint32_t)c->needs_left : 0;
+
+    return left > 0 && left <= need->nfollowers &&
+           task->index >= need->followers[need->nfollowers - left];
+}
+
+/* Its needs, as they are now, in j->needs; how many have not ended, and how many count: of all, or
+ * of those that it knows of. */
+static void collect_needs(struct graph_check *j, const struct workflow_task *task, bool known,
+                          size_t *left, size_t *succeeded)
+{
+    const struct workflow *w = j->def->workflow;
+    uint32_t i;
+
+    j->needs.n = *left = *succeeded = 0;
+    for (i = 0; i < task->nneeds; i++) {
+        const struct workflow_task *need = &w->tasks[task->needs[i]];
+        const struct checked_child *c = &j->tasks.at[task->needs[i]];
+        struct graph_need n = child_as_need(need, c);
+        bool ended = c->id && status_is_terminal(c->status) &&
+                     !(known && is_not_yet_notified(need, c, task));
+
+        *vec_add(&j->needs) = n;
+        *left += !ended;
+        *succeeded += ended && graph_is_success(&n);
+    }
+}
+
+/* It was decided: whether it might be, and so. With a condition either may be right. */
+static void check_decided(struct graph_check *j, const struct workflow_task *task,
+                          const struct checked_child *c)
+{
+    bool skipped = c->status == S_SKIPPED, may_run;
+    enum graph_decision now;
+    size_t left, succeeded;
+
+    collect_needs(j, task, false, &left, &succeeded);
+    now = graph_join(task->join, left, succeeded);
+    may_run = now == GRAPH_DECIDE &&
+              (task->join || task->condition || graph_facts(j->needs.at, j->needs.n).success);
+    if ((uint32_t)j->f.cursor < j->def->workflow->ntasks)
+        verify_defer_breach(j->v, "I34", c->id, "%s is %s, but not all tasks were made", c->name,
+                            status_text(c->status));
+    else if (now == GRAPH_WAIT)
+        verify_defer_breach(j->v, "I34", c->id, "%s is %s, but %zu of its needs have not ended",
+                            c->name, status_text(c->status), left);
+    else if (skipped ? may_run && !task->condition : !may_run)
+        verify_defer_breach(j->v, "I34", c->id, "%s is %s, but what it needs %s", c->name,
+                            status_text(c->status), skipped ? "succeeded" : "did not succeed");
+}
+
+static int check_pending(struct graph_check *j, const struct workflow_task *task,
+                         const struct checked_child *c, struct err *err)
+{
+    size_t left, succeeded;
+
+    if (has_ended(j))
+        return 0; /* I32 */
+    if (j->f.cancel_requested)
+        return check_stranded(j, c, "its workflow is being cancelled", err);
+    if (c->held) { /* it only waits to begin, and counts its needs no more */
+        check_decided(j, task, c);
+        return 0;
+    }
+    collect_needs(j, task, true, &left, &succeeded);
+    if ((size_t)c->needs_left != left || (size_t)c->cursor != succeeded)
+        verify_defer_breach(j->v, "I35", c->id,
+                            "%s waits for %d needs after %d successes, but it is %zu after %zu",
+                            c->name, c->needs_left, c->cursor, left, succeeded);
+    if ((uint32_t)j->f.cursor < j->def->workflow->ntasks ||
+        graph_join(task->join, left, succeeded) == GRAPH_WAIT)
+        return 0;
+    return check_stranded(j, c, "what it needs has ended", err);
+}
+
+/* It has ended; whether somebody will tell the rest of those that need it. */
+static int check_notifying(struct graph_check *j, const struct workflow_task *task,
+                           const struct checked_child *c, struct err *err)
+{
+    bool will_continue;
+    int rc;
+
+    if (has_ended(j) || j->f.cancel_requested)
+        return 0; /* nobody has to know any more */
+    if (!status_is_terminal(c->status) || c->needs_left <= 0 ||
+        (uint32_t)c->needs_left > task->nfollowers)
+        verify_defer_breach(j->v, "I35", c->id,
+                            "%s is %s, but has %d of the %u behind it to tell so", c->name,
+                            status_text(c->status), c->needs_left, task->nfollowers);
+    if ((rc = graph_check_has_timer(j, c->id, &will_continue, err)))
+        return rc;
+    if (!will_continue)
+        verify_defer_breach(j->v, "I35", c->id,
+                            "%s has ended, but no timer tells %d of those behind it", c->name,
+                            c->needs_left);
+    return 0;
+}
+
+static int check_task(struct graph_check *j, const struct workflow_task *task, struct err *err)
+{
+    const struct checked_child *c = &j->tasks.at[task->index];
+    bool reused = c->status == S_SUCCEEDED && !c->started;
+    int rc;
+
+    if ((c->flags & FLAG_NOTIFYING) && (rc = check_notifying(j, task, c, err)))
+        return rc;
+    if ((task->index < (uint32_t)j->f.cursor) != (c->id != 0))
+        verify_defer_breach(j->v, "I36", j->f.id, "%d of its tasks were made, but %s is %s",
+                            j->f.cursor, task->name, c->id ? "there" : "not there");
+    if (!c->id || c->status == S_CANCELLED || reused ||
+        (c->status == S_SKIPPED && (c->flags & FLAG_BY_OPERATOR)))
+        return 0; /* these may end at any time */
+    if (c->status == S_PENDING)
+        return check_pending(j, task, c, err);
+    check_decided(j, task, c);
+    return 0;
+}
+
+/* on_failure or on_exit, after `open` others that have not ended. */
+static int check_final_task(struct graph_check *j, const struct workflow_task *task, size_t open,
+                            struct err *err)
+{
+    const struct checked_child *c = &j->tasks.at[task->index];
+
+    if (c->status == S_PENDING && !open && !has_ended(j))
+        return check_stranded(j, c, "all others have ended", err);
+    if ((c->status == S_READY || c->status == S_RUNNING) && open)
+        verify_defer_breach(j->v, "I34", c->id, "%s is %s, but %zu others have not ended", c->name,
+                            status_text(c->status), open);
+    return 0;
+}
+
+static bool is_open(const struct checked_child *c)
+{
+    return c->id && !status_is_terminal(c->status);
+}
+
+static int check_tasks(struct graph_check *j, int *flags, struct err *err)
+{
+    const struct workflow *w = j->def->workflow;
+    size_t open = 0, i;
+    int rc;
+
+    for (i = 0; i < w->ntasks; i++) {
+        open += is_open(&j->tasks.at[i]);
+        if ((rc = check_task(j, &w->tasks[i], err)))
+            return rc;
+    }
+    if (w->on_failure) {
+        if ((rc = check_final_task(j, w->on_failure, open, err)))
+            return rc;
+        open += is_open(&j->tasks.at[w->on_failure->index]);
+    }
+    if (w->on_exit && (rc = check_final_task(j, w->on_exit, open, err)))
+        return rc;
+    for (*flags = 0, i = 0; i < j->def->ntasks; i++) {
+        const struct workflow_task *task = j->def->by_name[i];
+        struct graph_need n = child_as_need(task, &j->tasks.at[task->index]);
+
+        if (n.status && status_is_terminal(n.status))
+            *flags |= graph_flags_of(&n);
+    }
+    return 0;
+}
+
+/* ---- the end ---- */
+
+static void check_flags(struct graph_check *j, int flags)
+{
+    int kept = j->f.flags & RESULT_FLAGS;
+
+    if (kept != flags)
+        verify_defer_breach(j->v, "I33", j->f.id,
+                            "it has kept that %s%s, but what is below it says %s%s",
+                            kept & FLAG_FAILED ? "one failed, " : "none failed, ",
+                            kept & FLAG_CANCELLED ? "one was cancelled" : "none was cancelled",
+                            flags & FLAG_FAILED ? "one failed, " : "none failed, ",
+                            flags & FLAG_CANCELLED ? "one was cancelled" : "none was cancelled");
+}
+
+/* Outputs that can't be made, or are too large, fail what would have succeeded. */
+static bool may_fail_by_outputs(const struct graph_check *j)
+{
+    return j->f.kind == KIND_WORKFLOW && j->f.error && j->def->workflow->outputs.n > 0;
+}
+
+static void check_status(struct graph_check *j, int flags)
+{
+    int status =
+        j->f.flags & FLAG_TIMED_OUT ? S_TIMED_OUT : graph_end(flags, j->f.cancel_requested);
+
+    if (j->f.status == status ||
+        (j->f.status == S_FAILED && status == S_SUCCEEDED && may_fail_by_outputs(j)))
+        return;
+    verify_defer_breach(j->v, "I33", j->f.id, "it is %s, but from what is below it follows %s",
+                        status_text(j->f.status), status_text(status));
+}
+
+/* Whether one of the tasks failed: on_exit comes after on_failure, however it ends. */
+static bool has_failure(const struct graph_check *j)
+{
+    const struct workflow *w = j->def->workflow;
+    uint32_t i;
+
+    for (i = 0; i < w->ntasks; i++) {
+        struct graph_need n = child_as_need(&w->tasks[i], &j->tasks.at[i]);
+
+        if (j->tasks.at[i].id && (graph_flags_of(&n) & FLAG_FAILED))
+            return true;
+    }
+    return false;
+}
+
+static void check_final_tasks_ran(struct graph_check *j)
+{
+    const struct workflow *w = j->def->workflow;
+
+    if (w->on_failure && has_failure(j) && !j->f.cancel_requested &&
+        !j->tasks.at[w->on_failure->index].id)
+        verify_defer_breach(j->v, "I33", j->f.id,
+                            "it ended after a failure, but without on_failure");
+    if (w->on_exit && !j->tasks.at[w->on_exit->index].id)
+        verify_defer_breach(j->v, "I33", j->f.id, "it ended without on_exit");
+}
+
+static int check_workflow_end(struct graph_check *j, struct err *err)
+{
+    uint32_t all = j->def->workflow->ntasks;
+    bool will_continue;
+    int flags, rc;
+
+    if ((rc = check_tasks(j, &flags, err)))
+        return rc;
+    check_flags(j, flags);
+    if (has_ended(j)) {
+        check_status(j, flags);
+        check_final_tasks_ran(j);
+    }
+    if ((uint32_t)j->f.cursor >= all || j->f.cancel_requested)
+        return 0;
+    if (has_ended(j)) {
+        verify_defer_breach(j->v, "I32", j->f.id,
+                            "it has ended, but only %d of its %u tasks were made", j->f.cursor,
+                            all);
+        return 0;
+    }
+    if ((rc = graph_check_will_continue(j, &will_continue, err)))
+        return rc;
+    if (!will_continue)
+        verify_defer_breach(j->v, "I35", j->f.id,
+                            "%d of its %u tasks were made, and no timer goes on", j->f.cursor, all);
+    return 0;
+}
+
+static void check_items(struct graph_check *j, int64_t all)
+{
+    bool stopped = j->f.cancel_requested || (j->f.flags & FLAG_STOPPED);
+    size_t i = 0;
+
+    if (j->items < (size_t)j->f.cursor) {
+        while (i / 8 < j->seen.n && (j->seen.at[i / 8] & (1u << (i % 8))))
+            i++;
+        verify_defer_breach(j->v, "I36", j->f.id, "it has made %d items, but item %zu is not there",
+                            j->f.cursor, i);
+    }
+    if (all < 0)
+        verify_defer_breach(j->v, "I36", j->f.id, "its list can't be read");
+    else if (j->f.cursor > all || (has_ended(j) && !stopped && j->f.cursor < all))
+        verify_defer_breach(j->v, "I36", j->f.id, "it %s with %d items made of a list of %lld",
+                            has_ended(j) ? "has ended" : "runs", j->f.cursor, (long long)all);
+}
+
+int graph_check_end(struct graph_check *j, struct err *err)
+{
+    int64_t all;
+    int rc;
+
+    if (j->f.kind == KIND_WORKFLOW)
+        return check_workflow_end(j, err);
+    if ((rc = graph_check_list_size(j, &all, err)))
+        return rc;
+    check_items(j, all);
+    check_flags(j, j->items_flags);
+    if (has_ended(j))
+        check_status(j, j->items_flags);
+    return 0;
+}

@@ -1,0 +1,294 @@
+/* history.c - the history of everything, once, in the order (root, execution, seq): the
+ * executions are marked for a new checkpoint and compared with an old one, which has the same
+ * order. Events come in pages and nothing is kept of them but a hash. */
+#include "store/verify/verify_internal.h"
+
+#include <sodium.h>
+#include <string.h>
+
+/* Columns of verify_history. */
+enum { ROOT, EXECUTION, SEQ, TYPE, FROM, TO, ATTEMPT, EPOCH, WORKER, CREATED_AT, DATA };
+enum { NOW_STATUS = DATA + 1, NOW_SEQ, NOW_ATTEMPTS, NOW_EPOCH, NOW_MAX_ATTEMPTS };
+enum {
+    NOW_REQUESTED_AT = NOW_MAX_ATTEMPTS + 1,
+    NOW_STARTED_AT,
+    NOW_FINISHED_AT,
+    NOW_RESULT,
+    NOW_ERROR
+};
+
+#define PAGE 1000 /* rows, as in verify_history */
+
+/* An old mark whose execution is not there any more waits here until its tree is known to be gone
+ * or not. */
+struct vanished {
+    int64_t root; /* 0: none */
+    bool tree_exists;
+    VEC(int64_t) ids; /* as many as may be reported */
+};
+
+struct history_walk {
+    struct verify *v;
+    struct checkpoint_writer *save;
+    struct checkpoint_reader *since;
+    struct vanished vanished;
+
+    /* the old checkpoint's next execution */
+    struct mark next;
+    bool has_next;
+
+    /* the execution at hand; now.id 0: none yet */
+    struct mark now, was;
+    int64_t root_before; /* of the one before it */
+    bool is_known;       /* was is its old mark */
+    bool rerun;          /* since then */
+    bool prefix_seen, prefix_same;
+    crypto_generichash_state history;
+};
+
+/* ---- hashes ---- */
+
+static void hash_begin(crypto_generichash_state *h)
+{
+    crypto_generichash_init(h, NULL, 0, crypto_generichash_BYTES_MIN);
+}
+
+static void hash_end(crypto_generichash_state *h, char out[MARK_HASH_TEXT])
+{
+    unsigned char bytes[crypto_generichash_BYTES_MIN];
+
+    crypto_generichash_final(h, bytes, sizeof(bytes));
+    sodium_bin2hex(out, MARK_HASH_TEXT, bytes, (MARK_HASH_TEXT - 1) / 2);
+}
+
+/* Columns from..to of a row: first the numbers and the lengths, then the texts. */
+static void hash_columns(crypto_generichash_state *h, const struct rows *r, size_t row, size_t from,
+                         size_t to)
+{
+    const struct val *cells = &r->cells[row * r->ncols];
+    int64_t numbers[NOW_ERROR + 1] = {0};
+    size_t i, n = 0;
+
+    for (i = from; i <= to; i++)
+        numbers[n++] = cells[i].null ? INT64_MIN : cells[i].s ? (int64_t)cells[i].len : cells[i].i;
+    crypto_generichash_update(h, (const unsigned char *)numbers, n * sizeof(*numbers));
+    for (i = from; i <= to; i++)
+        if (!cells[i].null && cells[i].s)
+            crypto_generichash_update(h, (const unsigned char *)cells[i].s, cells[i].len);
+}
+
+/* ---- what vanished ---- */
+
+/* Retention takes whole trees: what is left of one shows that something else took the rest. */
+static void report_vanished(struct history_walk *w)
+{
+    struct vanished *x = &w->vanished;
+    size_t i;
+
+    for (i = 0; i < x->ids.n && x->tree_exists; i++)
+        verify_report_breach(w->v, "S04", x->ids.at[i], "it is gone, but its tree %lld is not",
+                             (long long)x->root);
+    x->ids.n = 0;
+    x->root = 0;
+    x->tree_exists = false;
+}
+
+static void note_vanished(struct history_walk *w, const struct mark *m)
+{
+    struct vanished *x = &w->vanished;
+
+    if (m->root != x->root) {
+        report_vanished(w);
+        x->root = m->root;
+        x->tree_exists = m->root == w->now.root || m->root == w->root_before;
+    }
+    if (x->ids.n < w->v->max)
+        *vec_add(&x->ids) = m->id;
+}
+
+/* ---- comparing ---- */
+
+static int fetch_next(struct history_walk *w, struct err *err)
+{
+    w->has_next = false;
+    return w->since ? checkpoint_next(w->since, &w->next, &w->has_next, err) : 0;
+}
+
+/* Moves the old checkpoint up to the execution at hand; what is passed on the way is gone. */
+static int find_old_mark(struct history_walk *w, struct err *err)
+{
+    int rc;
+
+    if (w->vanished.root && w->now.root == w->vanished.root)
+        w->vanished.tree_exists = true;
+    w->is_known = false;
+    while (w->has_next && (w->next.root < w->now.root ||
+                           (w->next.root == w->now.root && w->next.id < w->now.id))) {
+        note_vanished(w, &w->next);
+        if ((rc = fetch_next(w, err)))
+            return rc;
+    }
+    if (!w->has_next || w->next.root != w->now.root || w->next.id != w->now.id)
+        return 0;
+    w->is_known = true;
+    w->was = w->next;
+    return fetch_next(w, err);
+}
+
+static void compare_counter(struct history_walk *w, const char *name, int was, int now)
+{
+    if (now < was)
+        verify_report_breach(w->v, "S02", w->now.id, "its %s fell from %d to %d", name, was, now);
+}
+
+static void compare_marks(struct history_walk *w)
+{
+    const struct mark *was = &w->was, *now = &w->now;
+
+    compare_counter(w, "seq", was->seq, now->seq);
+    compare_counter(w, "attempts", was->attempts, now->attempts);
+    compare_counter(w, "epoch", was->epoch, now->epoch);
+    if (!w->prefix_seen)
+        verify_report_breach(w->v, "S03", now->id, "its event %d is gone", was->seq);
+    else if (!w->prefix_same)
+        verify_report_breach(w->v, "S03", now->id, "its first %d events are not what they were",
+                             was->seq);
+    if (!status_is_terminal(was->status) || w->rerun)
+        return;
+    if (now->status != was->status || now->seq != was->seq)
+        verify_report_breach(
+            w->v, "S01", now->id, "it was %s at event %d, now it is %s at event %d",
+            status_text(was->status), was->seq, status_text(now->status), now->seq);
+    else if (strcmp(now->ending, was->ending))
+        verify_report_breach(w->v, "S01", now->id,
+                             "it is %s as it was, but its result, error or times changed",
+                             status_text(was->status));
+}
+
+/* ---- walking ---- */
+
+static int start_execution(struct history_walk *w, const struct rows *r, size_t row,
+                           struct err *err)
+{
+    w->root_before = w->now.root;
+    w->now = (struct mark){.root = rows_int(r, row, ROOT),
+                           .id = rows_int(r, row, EXECUTION),
+                           .status = (int)rows_int(r, row, NOW_STATUS),
+                           .seq = (int)rows_int(r, row, NOW_SEQ),
+                           .attempts = (int)rows_int(r, row, NOW_ATTEMPTS),
+                           .epoch = (int)rows_int(r, row, NOW_EPOCH),
+                           .ending = "-"};
+    w->rerun = w->prefix_seen = w->prefix_same = false;
+    hash_begin(&w->history);
+    return find_old_mark(w, err);
+}
+
+static void add_event(struct history_walk *w, const struct rows *r, size_t row)
+{
+    int seq = (int)rows_int(r, row, SEQ), action = (int)rows_int(r, row, TYPE) % WORKFLOW_EVENT;
+
+    hash_columns(&w->history, r, row, SEQ, DATA);
+    if (w->is_known && seq == w->was.seq) {
+        crypto_generichash_state copy = w->history;
+        char prefix[MARK_HASH_TEXT];
+
+        hash_end(&copy, prefix);
+        w->prefix_seen = true;
+        w->prefix_same = !strcmp(prefix, w->was.history);
+    }
+    if (w->is_known && seq > w->was.seq && action == EV_RERUN)
+        w->rerun = true;
+    if (seq == w->now.seq && status_is_terminal(w->now.status)) {
+        crypto_generichash_state h;
+
+        hash_begin(&h);
+        hash_columns(&h, r, row, NOW_MAX_ATTEMPTS, NOW_ERROR);
+        hash_end(&h, w->now.ending);
+    }
+}
+
+static int end_execution(struct history_walk *w, struct err *err)
+{
+    if (!w->now.id)
+        return 0;
+    hash_end(&w->history, w->now.history);
+    if (w->is_known)
+        compare_marks(w);
+    return w->save ? checkpoint_add(w->save, &w->now, err) : 0;
+}
+
+/* Events of no execution are I41. */
+static bool is_stray(const struct rows *r, size_t row)
+{
+    return rows_null(r, row, NOW_STATUS);
+}
+
+static int walk_page(struct history_walk *w, const struct rows *r, struct err *err)
+{
+    size_t i;
+    int rc;
+
+    for (i = 0; i < r->n; i++) {
+        if (is_stray(r, i))
+            continue;
+        if (rows_int(r, i, ROOT) != w->now.root || rows_int(r, i, EXECUTION) != w->now.id) {
+            if ((rc = end_execution(w, err)) || (rc = start_execution(w, r, i, err)))
+                return rc;
+        }
+        add_event(w, r, i);
+    }
+    return 0;
+}
+
+static int walk_pages(struct history_walk *w, struct err *err)
+{
+    int64_t root = 0, execution = 0, seq = 0;
+    struct rows r = ROWS_INIT;
+    struct args a = ARGS_INIT;
+    size_t n;
+    int rc;
+
+    args_begin(&a, Q_VERIFY_SETTINGS);
+    args_text(&a, "off");
+    if ((rc = db_send(w->v->db, &a, NULL, ANY_ROWS, err)))
+        goto done;
+    do {
+        args_begin(&a, Q_VERIFY_HISTORY);
+        args_int(&a, root);
+        args_int(&a, execution);
+        args_int(&a, seq);
+        if ((rc = db_query(w->v->db, &a, &r, err)) || (rc = walk_page(w, &r, err)))
+            goto done;
+        if ((n = r.n)) {
+            root = rows_int(&r, n - 1, ROOT);
+            execution = rows_int(&r, n - 1, EXECUTION);
+            seq = rows_int(&r, n - 1, SEQ);
+        }
+        rows_release(&r);
+    } while (n == PAGE);
+done:
+    rows_release(&r);
+    args_release(&a);
+    return rc;
+}
+
+int verify_walk(struct verify *v, struct checkpoint_writer *save, struct checkpoint_reader *since,
+                struct err *err)
+{
+    struct history_walk w = {.v = v, .save = save, .since = since};
+    int rc;
+
+    if (sodium_init() < 0)
+        return err_set(err, E_INTERNAL, "libsodium can't be used");
+    if ((rc = fetch_next(&w, err)) || (rc = walk_pages(&w, err)) || (rc = end_execution(&w, err)))
+        goto done;
+    while (w.has_next) {
+        note_vanished(&w, &w.next);
+        if ((rc = fetch_next(&w, err)))
+            goto done;
+    }
+    report_vanished(&w);
+done:
+    vec_release(&w.vanished.ids);
+    return rc;
+}

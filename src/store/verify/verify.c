@@ -1,0 +1,357 @@
+/* verify.c - checks a whole database against its invariants. What is checked is SQL, in
+ * sql/verify.sql; here is the list of invariants, the order of the work, and the one check that
+ * needs the table of legal moves. What needs the definitions of workflows is in workflows.c.
+ *
+ * Everything is read in one snapshot. Inside a transaction that the caller has begun, verify looks
+ * at what that transaction sees: the self-test breaks a database so, and rolls back. */
+#include "store/verify/verify_internal.h"
+
+#include "base/buf.h"
+#include "core/transitions.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_LEASE 30000000LL /* µs */
+#define DEFAULT_MAX   20
+#define LEASE_SLACK   5000000LL /* how much later than a lease from now one may end */
+
+/* The S ones need a checkpoint to compare with; they stand last. */
+#define INVARIANTS(X)                                                                          \
+    X(I01, "an execution has as many events as its seq says")                                  \
+    X(I02, "its events are numbered from 1, without a gap")                                    \
+    X(I03, "its first event is created")                                                       \
+    X(I04, "each event comes from the status that the one before it went to")                  \
+    X(I05, "every move is in the table of legal moves")                                        \
+    X(I06, "its status is the one that its last event went to")                                \
+    X(I07, "nothing comes after a terminal event but a rerun")                                 \
+    X(I08, "it has at most one terminal event more than reruns")                               \
+    X(I09, "times never go back within an execution")                                          \
+    X(I10, "failed, timed_out, retry_scheduled and abandoned events have an error")            \
+    X(I11, "finished_at is set iff it is terminal")                                            \
+    X(I12, "started_at is set iff it was claimed (a job) or started (a workflow, a foreach)")  \
+    X(I13, "requested_at, started_at, finished_at are in this order")                          \
+    X(I14, "0 <= attempts <= max_attempts")                                                    \
+    X(I15, "attempts = claimed and resumed events")                                            \
+    X(I16, "a job's result belongs to its last attempt, and to a success")                     \
+    X(I17, "a job succeeded only with a recorded clean outcome")                               \
+    X(I18, "a lease row iff a job is running")                                                 \
+    X(I19, "a lease has no worker iff it has no end")                                          \
+    X(I20, "a lease is nobody's iff the last event about it is lease_expired")                 \
+    X(I21, "no lease is long past while some worker was there to clear it")                    \
+    X(I22, "no lease ends later than a lease may")                                             \
+    X(I23, "epoch = claimed, resumed and adopted events; a lease has the same")                \
+    X(I24, "an event's epoch rises by one on those, and else stays")                           \
+    X(I25, "the terminal event carries the last epoch")                                        \
+    X(I26, "a worker claimed no more than it has room for")                                    \
+    X(I27, "an outbox row iff a job is ready and not held, and it says the same")              \
+    X(I28, "what is held has a true reason: a delay its timer, a limit its place in line")     \
+    X(I29,                                                                                     \
+      "limits count truly, are not exceeded by what may be claimed, and leave no room unused") \
+    X(I30, "parent, root, depth and workflow agree along the tree")                            \
+    X(I31, "no execution is its own ancestor")                                                 \
+    X(I32, "a workflow or fan-out has ended iff all below it has, or before it ran")           \
+    X(I33, "how it ended follows from what is below it")                                       \
+    X(I34, "no task left pending before its needs allowed it, or otherwise than they say")     \
+    X(I35, "nothing waits for what has come already, or can't come any more")                  \
+    X(I36, "items are 0 to cursor - 1, tasks those of the definition, once each")              \
+    X(I37, "what was begun from a definition has it, as it was then")                          \
+    X(I38, "one firing per schedule and due time, each with its execution")                    \
+    X(I39, "a submission by SQL that was taken has its execution, and no other one has")       \
+    X(I40, "the counters of each queue add up to its jobs")                                    \
+    X(I41, "no row and no event belongs to an execution that does not exist")                  \
+    X(I42, "log chunks belong to an attempt that was made, are whole, and do not overlap")     \
+    X(I43, "the database has its id and its generation")                                       \
+    X(S01, "what was terminal is unchanged, or was rerun")                                     \
+    X(S02, "seq, attempts and epoch never fall")                                               \
+    X(S03, "the events that there were are unchanged")                                         \
+    X(S04, "nothing vanishes, unless its whole tree does")
+
+#define X(code, text) {#code, text},
+const struct invariant invariants[] = {INVARIANTS(X)};
+#undef X
+const size_t invariant_count = sizeof(invariants) / sizeof(*invariants);
+
+/* The statements that return breaches; each is one pass for all invariants that it can serve. */
+static const enum stmt_id queries[] = {
+    Q_VERIFY_STEPS,    Q_VERIFY_SUMS,  Q_VERIFY_LAST,     Q_VERIFY_FIELDS,    Q_VERIFY_LEASES,
+    Q_VERIFY_OUTBOX,   Q_VERIFY_HOLDS, Q_VERIFY_PAUSES,   Q_VERIFY_LIMITS,    Q_VERIFY_TREE,
+    Q_VERIFY_CYCLES,   Q_VERIFY_OPEN,  Q_VERIFY_PENDING,  Q_VERIFY_SNAPSHOTS, Q_VERIFY_STRAYS,
+    Q_VERIFY_COUNTERS, Q_VERIFY_LOGS,  Q_VERIFY_IDENTITY, Q_VERIFY_SCHEDULES, Q_VERIFY_SUBMISSIONS,
+};
+#define QUERY_COUNT (sizeof(queries) / sizeof(*queries))
+
+/* ---- reporting ---- */
+
+static size_t invariant_index(const char *code)
+{
+    size_t i;
+
+    for (i = 0; i < invariant_count && strcmp(invariants[i].code, code); i++)
+        ;
+    assert(i < invariant_count);
+    return i;
+}
+
+static void report(struct verify *v, const char *code, int64_t execution, const char *detail)
+{
+    size_t i = invariant_index(code);
+    struct breach b = {.invariant = invariants[i].code, .execution = execution, .detail = detail};
+
+    if (v->found[i] >= v->max)
+        return;
+    v->found[i]++;
+    v->result->breaches++;
+    if (v->options->report)
+        v->options->report(v->options->arg, &b);
+}
+
+void verify_report_breach(struct verify *v, const char *code, int64_t execution, const char *fmt,
+                          ...)
+{
+    char detail[512];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(detail, sizeof(detail), fmt, ap);
+    va_end(ap);
+    report(v, code, execution, detail);
+}
+
+void verify_defer_breach(struct verify *v, const char *code, int64_t execution, const char *fmt,
+                         ...)
+{
+    size_t i = invariant_index(code);
+    char detail[512];
+    va_list ap;
+
+    if (v->ndeferred[i] >= v->max)
+        return;
+    v->ndeferred[i]++;
+    va_start(ap, fmt);
+    vsnprintf(detail, sizeof(detail), fmt, ap);
+    va_end(ap);
+    *vec_add(&v->deferred) =
+        (struct deferred_breach){invariants[i].code, execution, mem_strdup(detail)};
+}
+
+static void report_deferred(struct verify *v, const char *code)
+{
+    size_t i;
+
+    for (i = 0; i < v->deferred.n; i++)
+        if (!strcmp(v->deferred.at[i].code, code))
+            report(v, code, v->deferred.at[i].execution, v->deferred.at[i].detail);
+}
+
+static void free_deferred(struct verify *v)
+{
+    size_t i;
+
+    for (i = 0; i < v->deferred.n; i++)
+        free(v->deferred.at[i].detail);
+    vec_release(&v->deferred);
+}
+
+/* Copies a detail of sql/verify.sql, where {status:3} stands for a word of the vocabulary. */
+static void expand_words(struct buf *out, const char *s)
+{
+    static const struct {
+        const char *mark;
+        const char *(*text)(int);
+    } words[] = {{"{status:", status_text},
+                 {"{event:", event_text},
+                 {"{hold:", hold_text},
+                 {"{timer:", timer_text}};
+    size_t i, n;
+
+    while (*s) {
+        for (i = 0; i < sizeof(words) / sizeof(*words); i++) {
+            n = strlen(words[i].mark);
+            if (!strncmp(s, words[i].mark, n))
+                break;
+        }
+        if (i == sizeof(words) / sizeof(*words) || !strchr(s, '}')) {
+            buf_addch(out, *s++);
+            continue;
+        }
+        buf_addstr(out, words[i].text((int)strtol(s + n, NULL, 10)));
+        s = strchr(s, '}') + 1;
+    }
+}
+
+static void report_rows(struct verify *v, const struct rows *r, const char *code)
+{
+    struct buf detail = BUF_INIT;
+    size_t i;
+
+    for (i = 0; i < r->n; i++) {
+        if (strcmp(rows_text(r, i, 0), code))
+            continue;
+        buf_reset(&detail);
+        expand_words(&detail, rows_text(r, i, 2));
+        report(v, code, rows_int(r, i, 1), buf_cstr(&detail));
+    }
+    buf_release(&detail);
+}
+
+/* ---- the checks ---- */
+
+/* Sizes and the database's id; and its time, which the leases are measured by. */
+static int read_basics(struct verify *v, int64_t *now, struct err *err)
+{
+    struct rows counts = ROWS_INIT, id = ROWS_INIT;
+    struct args a = ARGS_INIT;
+    int rc;
+
+    args_begin(&a, Q_VERIFY_SETTINGS);
+    args_text(&a, "on");
+    if ((rc = db_send(v->db, &a, NULL, ANY_ROWS, err)))
+        goto done;
+    args_begin(&a, Q_VERIFY_COUNTS);
+    if ((rc = db_send(v->db, &a, &counts, 1, err)))
+        goto done;
+    args_begin(&a, Q_SETTING_READ);
+    args_text(&a, "database_id");
+    if ((rc = db_send(v->db, &a, &id, ANY_ROWS, err)) ||
+        (rc = v->db->driver->send_now(v->db, now, err)) || (rc = db_flush(v->db, err)))
+        goto done;
+    *now += v->db->env->clock_offset;
+    v->result->executions = rows_int(&counts, 0, 0);
+    v->result->events = rows_int(&counts, 0, 1);
+    snprintf(v->database, sizeof(v->database), "%s", id.n ? rows_text(&id, 0, 0) : "-");
+done:
+    rows_release(&counts);
+    rows_release(&id);
+    args_release(&a);
+    return rc;
+}
+
+static int check_moves(struct verify *v, struct err *err)
+{
+    struct rows moves = ROWS_INIT, examples = ROWS_INIT;
+    struct args a = ARGS_INIT;
+    size_t i, k;
+    int rc;
+
+    args_begin(&a, Q_VERIFY_MOVES);
+    if ((rc = db_query(v->db, &a, &moves, err)))
+        goto done;
+    for (i = 0; i < moves.n; i++) {
+        int type = (int)rows_int(&moves, i, 0);
+        int from = (int)rows_int(&moves, i, 1), to = (int)rows_int(&moves, i, 2);
+        bool is_workflow_event = type > WORKFLOW_EVENT;
+
+        if (move_is_legal(is_workflow_event ? KIND_WORKFLOW : KIND_TASK,
+                          (enum event_action)(is_workflow_event ? type - WORKFLOW_EVENT : type),
+                          from, to))
+            continue;
+        args_begin(&a, Q_VERIFY_MOVE_EXAMPLES);
+        args_int(&a, (int64_t)v->max);
+        args_int(&a, type);
+        args_int(&a, from);
+        args_int(&a, to);
+        if ((rc = db_query(v->db, &a, &examples, err)))
+            goto done;
+        for (k = 0; k < examples.n; k++)
+            verify_report_breach(v, "I05", rows_int(&examples, k, 0),
+                                 "event %lld, %s, may not move it from %s to %s",
+                                 (long long)rows_int(&examples, k, 1), event_text(type),
+                                 from ? status_text(from) : "nothing", status_text(to));
+    }
+done:
+    rows_release(&moves);
+    rows_release(&examples);
+    args_release(&a);
+    return rc;
+}
+
+/* All statements are on their way before the first answer is read; then the invariants in their
+ * order. */
+static int check_all(struct verify *v, int64_t now, struct err *err)
+{
+    int64_t lease = v->options->lease ? v->options->lease : DEFAULT_LEASE;
+    struct rows results[QUERY_COUNT] = {ROWS_INIT};
+    struct args a = ARGS_INIT;
+    size_t i, k;
+    int rc = 0;
+
+    for (i = 0; i < QUERY_COUNT && !rc; i++) {
+        args_begin(&a, queries[i]);
+        args_int(&a, (int64_t)v->max);
+        if (queries[i] == Q_VERIFY_LEASES) {
+            args_int(&a, 2 * lease);
+            args_int(&a, now + lease + LEASE_SLACK);
+        }
+        rc = db_send(v->db, &a, &results[i], ANY_ROWS, err);
+    }
+    if (rc || (rc = db_flush(v->db, err)) || (rc = verify_workflows(v, err)))
+        goto done;
+    for (k = 0; k < invariant_count; k++) {
+        if (!strcmp(invariants[k].code, "I05") && (rc = check_moves(v, err)))
+            goto done;
+        for (i = 0; i < QUERY_COUNT; i++)
+            report_rows(v, &results[i], invariants[k].code);
+        report_deferred(v, invariants[k].code);
+        v->result->checks += invariants[k].code[0] == 'I';
+    }
+done:
+    for (i = 0; i < QUERY_COUNT; i++)
+        rows_release(&results[i]);
+    args_release(&a);
+    return rc;
+}
+
+static int run_checks(struct verify *v, struct err *err)
+{
+    const struct verify_options *o = v->options;
+    struct checkpoint_writer *save = NULL;
+    struct checkpoint_reader *since = NULL;
+    int64_t now;
+    int rc;
+
+    /* The files first: what is wrong with them should not be said after minutes. */
+    if ((rc = read_basics(v, &now, err)) ||
+        (o->since && (rc = checkpoint_open(o->since, v, &since, err))) ||
+        (o->save && (rc = checkpoint_create(o->save, v, &save, err))) ||
+        (rc = check_all(v, now, err)))
+        goto done;
+    if (save || since)
+        rc = verify_walk(v, save, since, err);
+    if (!rc && since)
+        v->result->checks = invariant_count;
+    if (!rc && save)
+        rc = checkpoint_finish(save, err);
+done:
+    checkpoint_abandon(&save);
+    checkpoint_close(&since);
+    return rc;
+}
+
+int store_verify(struct store *s, const struct verify_options *o, struct verify_result *out,
+                 struct err *err)
+{
+    struct verify_result result = {0};
+    struct verify v = {.db = store_db(s),
+                       .options = o,
+                       .result = &result,
+                       .max = o->max_per_check ? o->max_per_check : DEFAULT_MAX};
+    bool in_transaction = v.db->in_tx;
+    int rc;
+
+    if (!in_transaction && (rc = db_begin(v.db, TX_VERIFY, err)))
+        return rc;
+    v.found = mem_zalloc(invariant_count * sizeof(*v.found));
+    v.ndeferred = mem_zalloc(invariant_count * sizeof(*v.ndeferred));
+    if (!(rc = run_checks(&v, err)))
+        *out = result;
+    if (!in_transaction)
+        db_rollback(v.db); /* it only read */
+    free_deferred(&v);
+    free(v.ndeferred);
+    free(v.found);
+    return rc;
+}

@@ -1,0 +1,293 @@
+/* workflow_create_tasks.c - from a definition to rows: a workflow's tasks are made as pending
+ * executions before the first of them may run. A large graph takes several turns; it is held back
+ * until all are there. */
+#include "base/json.h"
+#include "core/graph.h"
+#include "core/resolve.h"
+#include "store/door/door.h"
+#include "store/ops/admission.h"
+#include "store/store_internal.h"
+#include "store/workflow/rerun.h"
+#include "store/workflow/workflow.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CREATE_SLICE 1000 /* tasks of one workflow in a turn */
+#define CREATE_MAX   4000 /* of all together, as soon as each has some */
+#define START_SLICE  500  /* tasks of a workflow that become ready in a turn */
+
+static const char *task_full_name(struct turn *t, const struct workflow_state *f, const char *task)
+{
+    const char *w = f->def->workflow->name;
+    char *name = arena_alloc(&t->arena, strlen(w) + strlen(task) + 3);
+
+    stpcpy(stpcpy(stpcpy(name, w), "::"), task);
+    return name;
+}
+
+/* What is run here and now stays here, whatever its queue says. */
+static const char *task_find_queue(const struct workflow_state *f, const struct workflow_task *task)
+{
+    const char *above = f->row->now.queue;
+
+    if (!task->queue || !strncmp(above, QUEUE_FOREGROUND, strlen(QUEUE_FOREGROUND)))
+        return above;
+    return task->queue;
+}
+
+const char *task_find_lane(struct turn *t, const struct workflow_task *task, const char *name)
+{
+    const struct store_workflow_options *o = &t->store->workflow_options;
+    const char *lane;
+
+    if (task->function) {
+        char *text = arena_alloc(&t->arena, strlen("function:") + strlen(task->function) + 1);
+
+        stpcpy(stpcpy(text, "function:"), task->function);
+        return text;
+    }
+    if (task->executor)
+        return task->executor;
+    lane = o->route ? o->route(o->arg, name, task->container != NULL, &t->arena) : NULL;
+    return lane ? lane : task->container ? "container" : "process";
+}
+
+int task_max_attempts(const struct turn *t, const struct workflow_task *task)
+{
+    int n = task->retry.max < 0 ? t->store->workflow_options.default_attempts : task->retry.max + 1;
+
+    return n > 0 ? n : 1;
+}
+
+/* The row that the task has from an earlier run. */
+static int reset_old_task(struct turn *t, struct workflow_state *f,
+                          const struct workflow_task *task, struct row **out, struct err *err)
+{
+    uint32_t index = task->index;
+    int rc;
+
+    *out = NULL;
+    if (!(f->row->now.flags & FLAG_RERUN))
+        return 0;
+    if ((rc = tasks_get_rows(t, f, &index, 1, out, err)) || !*out)
+        return rc;
+    if ((rc = rerun_reset(t, *out, S_PENDING, task_max_attempts(t, task), NULL, err)))
+        return rc;
+    (*out)->now.needs_left = (int)task->nneeds;
+    f->row->now.needs_left++;
+    return 0;
+}
+
+int workflow_create_task(struct turn *t, struct workflow_state *f, const struct workflow_task *task,
+                         struct row **out, struct err *err)
+{
+    const struct execution *w = &f->row->now;
+    struct execution e = {.parent = w->id,
+                          .root = w->root,
+                          .workflow = w->id,
+                          .depth = w->depth + 1,
+                          .kind = task->foreach  ? KIND_FOREACH
+                                  : task->nested ? KIND_WORKFLOW
+                                                 : KIND_TASK,
+                          .priority = task->priority + w->priority,
+                          .max_attempts = task_max_attempts(t, task),
+                          .task_index = -1,
+                          .needs_left = (int)task->nneeds,
+                          .name = task_full_name(t, f, task->name),
+                          .queue = task_find_queue(f, task),
+                          .task_name = task->name};
+    int rc = reset_old_task(t, f, task, out, err);
+
+    if (rc || *out)
+        return rc;
+    if (kind_is_job(e.kind))
+        e.lane = task_find_lane(t, task, e.name);
+    if ((rc = turn_next_id(t, w->id, &e.id, err)) || (rc = door_create(t, &e, NULL, out, err)))
+        return rc;
+    workflow_state_put_task(f, task->index, *out);
+    f->row->now.needs_left++;
+    return 0;
+}
+
+/* One statement for the old rows of a whole slice. */
+static int load_old_tasks(struct turn *t, struct workflow_state *f, uint32_t from, uint32_t n,
+                          struct err *err)
+{
+    uint32_t *index = arena_alloc(&t->arena, (n + 1) * sizeof(*index)), i;
+    struct row **rows = arena_alloc(&t->arena, (n + 1) * sizeof(*rows));
+
+    for (i = 0; i < n; i++)
+        index[i] = from + i;
+    return tasks_get_rows(t, f, index, n, rows, err);
+}
+
+/* One statement for the ids of a whole slice. */
+static int create_task_slice(struct turn *t, struct workflow_state *f, uint32_t from, uint32_t n,
+                             struct err *err)
+{
+    struct row *row;
+    uint32_t i;
+    int rc;
+
+    if ((f->row->now.flags & FLAG_RERUN) && (rc = load_old_tasks(t, f, from, n, err)))
+        return rc;
+    if ((rc = turn_reserve_ids(t, n, f->row->now.id, err)))
+        return rc;
+    for (i = from; i < from + n; i++)
+        if ((rc = workflow_create_task(t, f, &f->def->workflow->tasks[i], &row, err)))
+            return rc;
+    return 0;
+}
+
+/* All are there: what needs nothing is decided, a slice in a turn. While that lasts the cursor goes
+ * on: tasks before cursor - ntasks have been looked at. */
+static int start_tasks_without_needs(struct turn *t, struct workflow_state *f, struct err *err)
+{
+    const struct workflow *w = f->def->workflow;
+    uint32_t at = (uint32_t)f->row->now.cursor - w->ntasks, index[START_SLICE], n = 0, i;
+    uint32_t most = slice_bound(t, START_SLICE);
+    struct row *rows[START_SLICE];
+    int rc = 0;
+
+    for (; at < w->ntasks && n < most; at++)
+        if (!w->tasks[at].nneeds)
+            index[n++] = at;
+    if (n && (rc = tasks_get_rows(t, f, index, n, rows, err)))
+        return rc;
+    for (i = 0; i < n; i++)
+        if ((rc = task_decide(t, f, &w->tasks[index[i]], rows[i], err)))
+            return rc;
+    f->row->now.cursor = (int)(at < w->ntasks ? w->ntasks + at : w->ntasks);
+    door_mark_changed(t, f->row);
+    if (at < w->ntasks)
+        return execution_continue_later(t, f->row, err);
+    return workflow_end_if_done(t, f, err); /* nothing to do at all */
+}
+
+bool workflow_is_reusing(const struct workflow_state *f)
+{
+    return f->reuse && (uint32_t)f->row->now.cursor >= 2 * f->def->workflow->ntasks;
+}
+
+/* All are there: what stands of the run before is taken over, also a slice in a turn. While that
+ * lasts the cursor is further on: it has come to cursor - 2 * ntasks of them. */
+static int reuse_slice(struct turn *t, struct workflow_state *f, struct err *err)
+{
+    uint32_t n = f->def->workflow->ntasks,
+             at = workflow_is_reusing(f) ? (uint32_t)f->row->now.cursor - 2 * n : 0;
+    int rc;
+
+    if ((rc = workflow_reuse_results(t, f, &at, err)))
+        return rc;
+    f->row->now.cursor = (int)(at < n ? 2 * n + at : n);
+    door_mark_changed(t, f->row);
+    return at < n ? execution_continue_later(t, f->row, err) : start_tasks_without_needs(t, f, err);
+}
+
+uint32_t tasks_slice_size(const struct turn *t, uint32_t tasks_created, uint32_t left)
+{
+    uint32_t all = slice_bound(t, CREATE_MAX), slice = slice_bound(t, CREATE_SLICE);
+    uint32_t most = tasks_created < all ? all - tasks_created : 1;
+
+    most = most < slice ? most : slice;
+    return left < most ? left : most;
+}
+
+int workflow_create_tasks(struct turn *t, struct workflow_state *f, struct err *err)
+{
+    struct execution *e = &f->row->now;
+    uint32_t all = f->def->workflow->ntasks, tasks_created = (uint32_t)e->cursor, n;
+    int rc;
+
+    if (tasks_created >= all)
+        return workflow_is_reusing(f) ? reuse_slice(t, f, err)
+                                      : start_tasks_without_needs(t, f, err);
+    n = tasks_slice_size(t, t->tasks_created, all - tasks_created);
+    if ((rc = create_task_slice(t, f, tasks_created, n, err)))
+        return rc;
+    t->tasks_created += n;
+    e->cursor += (int)n;
+    door_mark_changed(t, f->row);
+    if ((uint32_t)e->cursor < all)
+        return execution_continue_later(t, f->row, err);
+    if (f->reuse && !(e->flags & FLAG_RERUN))
+        return reuse_slice(t, f, err);
+    return start_tasks_without_needs(t, f, err);
+}
+
+/* ---- the beginning ---- */
+
+static int insert_workflow_state(struct turn *t, const struct row *row,
+                                 const struct definition *def, const json_t *variables,
+                                 struct err *err)
+{
+    char *text = json_text(variables);
+    char *kept = arena_strdup(&t->arena, text);
+
+    free(text);
+    args_begin(&t->args, Q_WORKFLOW_INSERT);
+    args_int(&t->args, row->now.id);
+    args_text(&t->args, def->hash);
+    args_text(&t->args, kept);
+    args_text(&t->args, row->reuse);
+    return db_send(t->db, &t->args, NULL, 1, err);
+}
+
+/* The key that its definition names; what the task above it names comes before that. */
+static int set_own_key(struct turn *t, struct workflow_state *f, struct err *err)
+{
+    struct eval_subject s = {.facts = {.success = true}};
+    struct resolve_scope scope;
+    int rc = workflow_build_scope(t, f, &s, &scope, err);
+
+    if (rc)
+        return rc;
+    rc = concurrency_set_key(t, f->row, &f->def->workflow->concurrency, &scope, err);
+    resolve_scope_release(&scope);
+    return rc;
+}
+
+int workflow_start_unheld(struct turn *t, struct workflow_state *f, struct err *err)
+{
+    int rc;
+
+    if (f->row->now.concurrency) {
+        if ((rc = door_admit(t, f->row, err)))
+            return rc;
+        if (f->row->now.held)
+            return 0; /* until it gets its permit */
+    }
+    if ((rc = door_move(t, f->row, EV_STARTED, S_RUNNING, NULL, err)))
+        return rc;
+    if ((rc = workflow_set_timeout(t, f, err)))
+        return rc;
+    return workflow_create_tasks(t, f, err);
+}
+
+int workflow_start(struct turn *t, struct row *row, const struct definition *def, json_t *params,
+                   json_t *due, const struct hold_reasons *h, struct err *err)
+{
+    json_t *variables = NULL;
+    struct err why = ERR_INIT;
+    struct workflow_state *f;
+    bool held = false;
+    int rc = resolve_variables(def->workflow, turn_keep_json(t, params), &variables, &why);
+
+    if (rc) /* kept with nothing, so that what it was to run by is known */
+        variables = json_pack("{s:O, s:{}}", "params", params, "vars");
+    if (due)
+        json_object_set(variables, "due_at", due);
+    if ((rc = insert_workflow_state(t, row, def, variables, err)))
+        return rc;
+    f = workflow_state_add(t, row, def, variables);
+    f->reuse = row->reuse;
+    if (why.code)
+        return task_fail(t, row, why.msg, err);
+    if (!row->now.concurrency && def->workflow->concurrency.key && (rc = set_own_key(t, f, err)))
+        return task_fail_if_invalid(t, row, rc, err);
+    if (h && ((rc = row_hold_if_needed(t, row, h, &held, err)) || held))
+        return rc;
+    return workflow_start_unheld(t, f, err);
+}

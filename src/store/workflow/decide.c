@@ -1,0 +1,206 @@
+/* task_decide.c - a task whose needs have moved on: it waits, runs, is skipped, or can't be
+ * decided. The decisions themselves are pure (core/graph.h); here their facts are fetched. */
+#include "core/graph.h"
+#include "core/resolve.h"
+#include "store/door/door.h"
+#include "store/door/event_data.h"
+#include "store/workflow/workflow.h"
+
+struct graph_need task_as_need(const struct workflow_task *task, const struct execution *e)
+{
+    return (struct graph_need){.status = e->status,
+                               .allow_failure = task->allow_failure,
+                               .skipped_by_failure = (e->flags & FLAG_FAILED) != 0,
+                               .by_operator = (e->flags & FLAG_BY_OPERATOR) != 0};
+}
+
+int task_skip(struct turn *t, struct row *row, bool skipped_by_failure, const char *why,
+              struct err *err)
+{
+    struct move_note note = {.data = data_reason(t, why)};
+
+    if (skipped_by_failure)
+        row->now.flags |= FLAG_FAILED;
+    return door_move(t, row, EV_SKIPPED, S_SKIPPED, &note, err);
+}
+
+int task_fail(struct turn *t, struct row *row, const char *sentence, struct err *err)
+{
+    struct outcome o = {
+        .kind = OUTCOME_FAILED, .error = arena_strdup(&t->arena, sentence), .duration = -1};
+    struct move_note note = {.data = data_outcome(t, &o, 0)};
+
+    door_set_outcome(row, NULL, o.error);
+    return door_move(t, row, EV_FAILED, S_FAILED, &note, err);
+}
+
+/* ---- what its needs gave ---- */
+
+#define MANY_NEEDS 1000
+
+/* To go through all tasks is cheaper then, too. */
+bool task_has_many_needs(const struct workflow_state *f, const struct workflow_task *task)
+{
+    return task->nneeds >= MANY_NEEDS && task->nneeds >= f->def->workflow->ntasks / 4;
+}
+
+static void save_task_state(void *arg, const struct workflow_task *task, const struct execution *e)
+{
+    struct task_state *task_states = arg;
+
+    task_states[task->index] = (struct task_state){e->id, task_as_need(task, e)};
+}
+
+/* One question in a turn: many tasks may need the same ones. */
+static int read_task_states(struct turn *t, struct workflow_state *f, struct err *err)
+{
+    struct task_state *task_states;
+    int rc;
+
+    if (f->task_states)
+        return 0;
+    task_states = arena_zalloc(&t->arena, (f->def->workflow->ntasks + 1) * sizeof(*task_states));
+    if (!(rc = tasks_read_states(t, f->row->now.id, f->def, save_task_state, task_states, err)))
+        f->task_states = task_states;
+    return rc;
+}
+
+/* What this turn made of it since counts. */
+static struct graph_need find_current_need(const struct turn *t, const struct workflow_state *f,
+                                           uint32_t index)
+{
+    const struct task_state *s = &f->task_states[index];
+    const struct row *row = s->id ? turn_row(t, s->id) : idmap_get(&f->tasks, (int64_t)index + 1);
+
+    return row ? task_as_need(&f->def->workflow->tasks[index], &row->now) : s->need;
+}
+
+static int read_needs_from_states(struct turn *t, struct workflow_state *f,
+                                  const struct workflow_task *task, struct graph_need *needs,
+                                  struct err *err)
+{
+    int rc = read_task_states(t, f, err);
+    uint32_t i;
+
+    for (i = 0; !rc && i < task->nneeds; i++)
+        needs[i] = find_current_need(t, f, task->needs[i]);
+    return rc;
+}
+
+static int read_needs_from_rows(struct turn *t, struct workflow_state *f,
+                                const struct workflow_task *task, struct graph_need *needs,
+                                struct err *err)
+{
+    struct row **rows = arena_alloc(&t->arena, (task->nneeds + 1) * sizeof(*rows));
+    uint32_t i;
+    int rc;
+
+    if ((rc = tasks_get_rows(t, f, task->needs, task->nneeds, rows, err)))
+        return rc;
+    for (i = 0; i < task->nneeds; i++)
+        needs[i] = task_as_need(&f->def->workflow->tasks[task->needs[i]], &rows[i]->now);
+    return 0;
+}
+
+int task_read_facts(struct turn *t, struct workflow_state *f, const struct workflow_task *task,
+                    struct graph_facts *out, struct err *err)
+{
+    struct graph_need *needs = arena_alloc(&t->arena, (task->nneeds + 1) * sizeof(*needs));
+    int rc = task_has_many_needs(f, task) ? read_needs_from_states(t, f, task, needs, err)
+                                          : read_needs_from_rows(t, f, task, needs, err);
+
+    if (rc)
+        return rc;
+    *out = graph_facts(needs, task->nneeds);
+    if (task->join)
+        out->success = true; /* enough of them have succeeded */
+    return 0;
+}
+
+/* ---- the decision ---- */
+
+int task_decide(struct turn *t, struct workflow_state *f, const struct workflow_task *task,
+                struct row *row, struct err *err)
+{
+    struct graph_facts facts;
+    struct eval_subject s = {.task = task, .row = row};
+    struct resolve_scope scope;
+    bool runs;
+    int rc;
+
+    if (row->now.status != S_PENDING)
+        return 0;
+    switch (graph_join(task->join, (size_t)row->now.needs_left, (size_t)row->now.cursor)) {
+    case GRAPH_WAIT:
+        return 0;
+    case GRAPH_SKIP:
+        if ((rc = task_read_facts(t, f, task, &facts, err)))
+            return rc;
+        return task_skip(t, row, facts.failure, "not enough of what it needs can succeed", err);
+    case GRAPH_DECIDE:
+        break;
+    }
+    if ((rc = task_read_facts(t, f, task, &facts, err)))
+        return rc;
+    s.facts = facts;
+    runs = facts.success;
+    if (task->condition) {
+        if ((rc = workflow_build_scope(t, f, &s, &scope, err)))
+            return task_fail_if_invalid(t, row, rc, err);
+        rc = resolve_condition(f->def->workflow, task, &scope, &runs, err);
+        resolve_scope_release(&scope);
+        if (rc)
+            return task_fail_if_invalid(t, row, rc, err);
+    }
+    if (!runs)
+        return task_skip(
+            t, row, facts.failure,
+            task->condition ? "its condition is false" : "what it needs did not succeed", err);
+    return task_make_ready(t, f, &s, err);
+}
+
+/* One more of its needs is terminal. It is decided on later: others may end in this very turn. One
+ * that waits to begin was decided on, and counts no more: whoever hands it its permit changes its
+ * row without the lock of this tree. */
+static void count_need_end(struct turn *t, struct workflow_state *f, uint32_t follower,
+                           struct row *row, bool success)
+{
+    if (row->now.status != S_PENDING || row->now.held)
+        return;
+    row->now.needs_left--;
+    row->now.cursor += success; /* of a task: how many of its needs have succeeded */
+    door_mark_changed(t, row);
+    if (!row->on_agenda)
+        *vec_add(&t->to_prefetch) = row;
+    agenda_add(t, row, f->def->rank[follower]);
+}
+
+int followers_count_end(struct turn *t, struct workflow_state *f, const struct workflow_task *task,
+                        const struct row *row, uint32_t from, uint32_t n, struct err *err)
+{
+    struct row **rows = arena_alloc(&t->arena, (n + 1) * sizeof(*rows));
+    struct graph_need need = task_as_need(task, &row->now);
+    int rc = tasks_get_rows(t, f, task->followers + from, n, rows, err);
+    uint32_t i;
+
+    for (i = 0; !rc && i < n; i++)
+        count_need_end(t, f, task->followers[from + i], rows[i], graph_is_success(&need));
+    return rc;
+}
+
+int workflow_count_task_end(struct turn *t, struct workflow_state *f, struct row *row,
+                            struct err *err)
+{
+    const struct workflow_task *task = definition_find_task(f->def, row->now.task_name);
+    struct graph_need n = task_as_need(task, &row->now);
+    int rc;
+
+    workflow_state_put_task(f, task->index, row);
+    f->row->now.flags |= graph_flags_of(&n);
+    f->row->now.needs_left--;
+    door_mark_changed(t, f->row);
+    if (!f->row->now.cancel_requested && (rc = followers_notify(t, f, task, row, err)))
+        return rc;
+    agenda_add(t, f->row, 0);
+    return 0;
+}

@@ -1,0 +1,219 @@
+/* definitions.c - definitions in memory: read once, kept by the store between turns. */
+#include "store/store_internal.h"
+#include "store/workflow/workflow.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_CACHED_DEFINITIONS 32
+
+static int by_name(const void *a, const void *b)
+{
+    const struct workflow_task *const *x = a, *const *y = b;
+
+    return strcmp((*x)->name, (*y)->name);
+}
+
+static void sort_tasks(struct definition *d)
+{
+    const struct workflow *w = d->workflow;
+    size_t i;
+
+    d->by_name = arena_alloc(&d->arena, (w->ntasks + 2) * sizeof(struct workflow_task *));
+    for (i = 0; i < w->ntasks; i++)
+        d->by_name[d->ntasks++] = &w->tasks[i];
+    if (w->on_failure)
+        d->by_name[d->ntasks++] = w->on_failure;
+    if (w->on_exit)
+        d->by_name[d->ntasks++] = w->on_exit;
+    if (d->ntasks)
+        qsort(d->by_name, d->ntasks, sizeof(*d->by_name), by_name);
+}
+
+/* From 1 on, each task after its needs. */
+static void rank_tasks(struct definition *d)
+{
+    const struct workflow *w = d->workflow;
+    uint32_t *order = arena_alloc(&d->arena, (w->ntasks + 1) * sizeof(*order)), n, i;
+
+    d->rank = arena_zalloc(&d->arena, (w->ntasks + 1) * sizeof(*d->rank));
+    (void)!workflow_order(w, order, &n); /* a stored definition has no circle */
+    for (i = 0; i < n; i++)
+        d->rank[order[i]] = i + 1;
+}
+
+const struct workflow_task *definition_find_task(const struct definition *d, const char *name)
+{
+    struct workflow_task key = {.name = name};
+    const struct workflow_task *wanted = &key, *const *found =
+                                                   d->ntasks
+                                                       ? bsearch(&wanted, d->by_name, d->ntasks,
+                                                                 sizeof(*d->by_name), by_name)
+                                                       : NULL;
+
+    return found ? *found : NULL;
+}
+
+void definition_free(struct definition *d)
+{
+    struct arena arena;
+
+    if (!d)
+        return;
+    arena = d->arena;
+
+    arena_release(&arena);
+    free(d);
+}
+
+void definitions_release(struct store *s)
+{
+    size_t i;
+
+    for (i = 0; i < s->definitions.n; i++)
+        definition_free(s->definitions.at[i]);
+    vec_release(&s->definitions);
+}
+
+int definition_parse(const char *text, size_t size, struct definition **out, struct err *err)
+{
+    struct definition *d = mem_zalloc(sizeof(*d));
+    int rc = workflow_read(text, size, &d->arena, &d->workflow, err);
+
+    if (rc) {
+        definition_free(d);
+        return rc;
+    }
+    d->size = size;
+    memcpy(d->hash, d->workflow->hash, sizeof(d->hash));
+    sort_tasks(d);
+    rank_tasks(d);
+    *out = d;
+    return 0;
+}
+
+int definition_read(struct db *db, const char *hash, struct definition **out, struct err *err)
+{
+    struct args a = ARGS_INIT;
+    struct rows r = ROWS_INIT;
+    int rc;
+
+    args_begin(&a, Q_DEFINITION_READ);
+    args_text(&a, hash);
+    if ((rc = db_query(db, &a, &r, err)))
+        goto done;
+    if (!r.n)
+        rc = err_set(err, E_NOT_FOUND, "the definition %s is not stored", hash);
+    else if (!(rc = definition_parse(rows_text(&r, 0, 0), strlen(rows_text(&r, 0, 0)), out, err)))
+        stpncpy((*out)->hash, hash, sizeof((*out)->hash) - 1);
+done:
+    rows_release(&r);
+    args_release(&a);
+    return rc;
+}
+
+struct definition *definition_find_cached(const struct store *s, const char *hash)
+{
+    size_t i;
+
+    for (i = s->definitions.n; i > 0; i--)
+        if (!strcmp(s->definitions.at[i - 1]->hash, hash))
+            return s->definitions.at[i - 1];
+    return NULL;
+}
+
+/* The newest stand at the end; the oldest goes when there are too many. A turn has few of them. */
+int definition_get(struct turn *t, const char *hash, const struct definition **out, struct err *err)
+{
+    struct definition *d = definition_find_cached(t->store, hash);
+    int rc;
+
+    if (d) {
+        *out = d;
+        return 0;
+    }
+    if ((rc = definition_read(t->db, hash, &d, err)) == -E_NOT_FOUND)
+        return err_set(err, E_INTERNAL, "the definition %s is not stored", hash);
+    if (rc)
+        return rc;
+    *vec_add(&t->store->definitions) = d;
+    *out = d;
+    return 0;
+}
+
+int definition_from_text(struct turn *t, const char *text, const struct definition **out,
+                         struct err *err)
+{
+    size_t size = strlen(text), i;
+    char hash[WORKFLOW_HASH_SIZE];
+    struct definition *d;
+    int rc;
+
+    workflow_hash(text, size, hash);
+    d = definition_find_cached(t->store, hash);
+    for (i = 0; !d && i < t->parsed_definitions.n; i++)
+        if (!strcmp(t->parsed_definitions.at[i]->hash, hash))
+            d = t->parsed_definitions.at[i];
+    if (!d) {
+        if ((rc = definition_parse(text, size, &d, err)))
+            return rc;
+        *vec_add(&t->parsed_definitions) = d;
+    }
+    *out = d;
+    return 0;
+}
+
+bool definition_is_used_by_turn(const struct turn *t, const char *hash)
+{
+    size_t i;
+
+    for (i = 0; i < t->used_hashes.n; i++)
+        if (!strcmp(t->used_hashes.at[i], hash))
+            return true;
+    return false;
+}
+
+/* What was read for a submission that was refused stays behind: others would take it for stored. */
+void definitions_cache_used(struct turn *t)
+{
+    size_t i, left = 0;
+
+    for (i = 0; i < t->parsed_definitions.n; i++) {
+        struct definition *d = t->parsed_definitions.at[i];
+
+        if (definition_is_used_by_turn(t, d->hash) && !definition_find_cached(t->store, d->hash))
+            *vec_add(&t->store->definitions) = d;
+        else
+            t->parsed_definitions.at[left++] = d;
+    }
+    t->parsed_definitions.n = left;
+    for (i = 0; i < t->used_hashes.n; i++) {
+        struct definition *d = definition_find_cached(t->store, t->used_hashes.at[i]);
+
+        if (d)
+            d->marked_used_at = t->now;
+    }
+}
+
+void definitions_drop_parsed(struct turn *t)
+{
+    while (t->parsed_definitions.n)
+        definition_free(t->parsed_definitions.at[--t->parsed_definitions.n]);
+}
+
+/* Between turns: nobody holds one then. */
+void definitions_trim_cache(struct store *s)
+{
+    size_t drop = s->definitions.n > MAX_CACHED_DEFINITIONS
+                      ? s->definitions.n - MAX_CACHED_DEFINITIONS
+                      : 0,
+           i;
+
+    if (!drop)
+        return;
+    for (i = 0; i < drop; i++)
+        definition_free(s->definitions.at[i]);
+    memmove(s->definitions.at, s->definitions.at + drop,
+            (s->definitions.n - drop) * sizeof(*s->definitions.at));
+    s->definitions.n -= drop;
+}

@@ -1,0 +1,250 @@
+/* end.c - the end of a workflow: what comes at its end is run, its outputs are made, and it
+ * ends as its tasks did. Also what keeps large work going over several turns. */
+#include "base/json.h"
+#include "core/graph.h"
+#include "core/resolve.h"
+#include "store/door/door.h"
+#include "store/door/event_data.h"
+#include "store/store_internal.h"
+#include "store/workflow/workflow.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- over several turns ---- */
+
+static int set_timer(struct turn *t, const struct row *row, enum timer_kind kind, int64_t due,
+                     struct err *err)
+{
+    args_begin(&t->args, Q_TIMER_INSERT);
+    args_int(&t->args, due);
+    args_int(&t->args, row->now.id);
+    args_int(&t->args, (int)kind);
+    t->wake |= WAKE_JOBS | WAKE_TIMERS;
+    return db_send(t->db, &t->args, NULL, ANY_ROWS, err);
+}
+
+int execution_continue_later(struct turn *t, const struct row *row, struct err *err)
+{
+    return set_timer(t, row, TIMER_FLOW, t->now, err);
+}
+
+/* What its definition says of the whole, and the task that nests it: the shorter; 0: neither. */
+static int find_timeout(struct turn *t, const struct workflow_state *f, int64_t *out,
+                        struct err *err)
+{
+    const struct execution *e = &f->row->now;
+    struct workflow_state *above = NULL;
+    int64_t own = f->def->workflow->timeout, task = 0;
+    int rc;
+
+    if (e->task_name && e->workflow) {
+        if ((rc = workflow_state_get(t, e->workflow, e->root, &above, err)))
+            return rc;
+        task = above ? definition_find_task(above->def, e->task_name)->timeout : 0;
+    }
+    *out = own && (!task || own < task) ? own : task;
+    return 0;
+}
+
+int workflow_set_timeout(struct turn *t, const struct workflow_state *f, struct err *err)
+{
+    int64_t timeout;
+    int rc = find_timeout(t, f, &timeout, err);
+
+    if (rc || !timeout)
+        return rc;
+    if (f->row->stored.held == HELD_APPROVAL && (rc = door_write(t, err)))
+        return rc; /* that of its approval goes first: the two are told apart by nothing else */
+    return set_timer(t, f->row, TIMER_TIMEOUT, t->now + timeout, err);
+}
+
+/* ---- its end ---- */
+
+int execution_finish(struct turn *t, struct row *row, int status, struct outcome *o,
+                     struct err *err)
+{
+    struct move_note note = {0};
+    enum event_action action = EV_COMPLETED;
+
+    o->duration = t->now - row->now.started_at;
+    if (status == S_FAILED) {
+        action = EV_FAILED;
+        o->kind = OUTCOME_FAILED;
+    } else if (status == S_CANCELLED) {
+        action = EV_CANCELLED;
+        o->kind = OUTCOME_CANCELLED;
+    } else if (status == S_TIMED_OUT) {
+        action = EV_TIMED_OUT;
+        o->kind = OUTCOME_TIMED_OUT;
+    } else {
+        o->kind = OUTCOME_OK;
+    }
+    if (o->kind != OUTCOME_OK && !o->error && execution_explain_end(t, row, status, &o->error, err))
+        return -(int)err->code;
+    note.data = data_outcome(t, o, 0);
+    door_set_outcome(row, o->result, o->error);
+    return door_move(t, row, action, (enum status)status, &note, err);
+}
+
+/* "task b failed: exited with code 3 (and 2 more)". */
+int execution_explain_end(struct turn *t, struct row *row, int status, const char **out,
+                          struct err *err)
+{
+    struct args a = ARGS_INIT;
+    struct rows r = ROWS_INIT;
+    struct buf b = BUF_INIT;
+    int rc;
+
+    if (status == S_TIMED_OUT || status == S_CANCELLED) {
+        *out = status == S_TIMED_OUT ? "it took longer than its timeout" : "cancelled";
+        return 0;
+    }
+    if ((rc = door_write(t, err)))
+        return rc;
+    args_begin(&a, Q_FAILED_CHILDREN);
+    args_int(&a, row->now.id);
+    args_int(&a, 4);
+    if ((rc = db_query(t->db, &a, &r, err)))
+        goto done;
+    if (!r.n) {
+        buf_addstr(&b, "a task below it failed");
+    } else {
+        buf_addstr(&b, rows_text(&r, 0, 0) ? rows_text(&r, 0, 0) : "a child");
+        if (!rows_null(&r, 0, 1))
+            buf_addf(&b, "[%lld]", (long long)rows_int(&r, 0, 1));
+        buf_addf(&b, " %s", rows_int(&r, 0, 2) == S_TIMED_OUT ? "timed out" : "failed");
+        if (rows_text(&r, 0, 3))
+            buf_addf(&b, ": %.400s", rows_text(&r, 0, 3));
+        if (r.n > 1)
+            buf_addf(&b, " (and %zu%s more)", r.n - 1, r.n == 4 ? " or" : "");
+    }
+    *out = arena_strdup(&t->arena, b.ptr);
+done:
+    buf_release(&b);
+    rows_release(&r);
+    args_release(&a);
+    return rc;
+}
+
+static int build_outputs(struct turn *t, struct workflow_state *f, const char **out,
+                         struct err *err)
+{
+    const struct workflow *w = f->def->workflow;
+    struct eval_subject s = {.facts = {.success = true}};
+    struct resolve_scope scope;
+    json_t *outputs;
+    char *text;
+    int rc;
+
+    *out = NULL;
+    if (!w->outputs.n)
+        return 0;
+    if ((rc = workflow_build_scope(t, f, &s, &scope, err)))
+        return rc;
+    if (!(rc = resolve_pairs(&w->outputs, &scope, &outputs, err))) {
+        text = json_text(outputs);
+        if (strlen(text) > STORE_MAX_RESULT)
+            rc = err_set(err, E_INVALID, "the outputs have %zu bytes; at most %d are taken",
+                         strlen(text), STORE_MAX_RESULT);
+        else if (!(rc = json_check_depth(json_depth(text, strlen(text)), JSON_DEPTH_MAX,
+                                         "the outputs object", err)))
+            *out = arena_strdup(&t->arena, text);
+        free(text);
+        json_decref(outputs);
+    }
+    resolve_scope_release(&scope);
+    return rc ? err_prefix(err, "outputs") : 0;
+}
+
+/* on_failure and on_exit are tasks in the tree, made when all others have ended. */
+static int start_final_task(struct turn *t, struct workflow_state *f,
+                            const struct workflow_task *task, int bit, struct err *err)
+{
+    struct eval_subject s = {.task = task,
+                             .facts = {.success = !(f->row->now.flags & FLAG_FAILED),
+                                       .failure = (f->row->now.flags & FLAG_FAILED) != 0}};
+    int rc;
+
+    f->row->now.flags |= bit;
+    if ((rc = workflow_create_task(t, f, task, &s.row, err)))
+        return rc;
+    door_mark_changed(t, f->row);
+    return task_make_ready(t, f, &s, err);
+}
+
+int workflow_end_if_done(struct turn *t, struct workflow_state *f, struct err *err)
+{
+    const struct workflow *w = f->def->workflow;
+    struct execution *e = &f->row->now;
+    struct outcome o = {0};
+    int status, rc;
+
+    if (e->status != S_RUNNING || e->needs_left > 0 ||
+        ((uint32_t)e->cursor < w->ntasks && !e->cancel_requested))
+        return 0;
+    if (w->on_failure && (e->flags & FLAG_FAILED) && !e->cancel_requested &&
+        !(e->flags & (FLAG_HANDLED | FLAG_EXITED))) /* on_exit is the last, however it ends */
+        return start_final_task(t, f, w->on_failure, FLAG_HANDLED, err);
+    if (w->on_exit && !(e->flags & FLAG_EXITED))
+        return start_final_task(t, f, w->on_exit, FLAG_EXITED, err);
+    status = graph_end(e->flags, e->cancel_requested);
+    if (e->flags & FLAG_TIMED_OUT)
+        status = S_TIMED_OUT;
+    if (status == S_SUCCEEDED && (rc = build_outputs(t, f, &o.result, err))) {
+        if (rc != -E_INVALID)
+            return rc;
+        o.error = arena_strdup(&t->arena, err->msg);
+        status = S_FAILED;
+    }
+    if (w->timeout || e->task_name) {
+        args_begin(&t->args, Q_TIMER_DELETE);
+        args_int(&t->args, e->id);
+        args_int(&t->args, TIMER_TIMEOUT);
+        if ((rc = db_send(t->db, &t->args, NULL, ANY_ROWS, err)))
+            return rc;
+    }
+    if (e->concurrency) { /* its permit goes to the next */
+        limits_note(t, e);
+        if ((rc = limits_fetch(t, err)))
+            return rc;
+    }
+    return execution_finish(t, f->row, status, &o, err);
+}
+
+/* A timer of a workflow or fan-out is due: only a reason to look. */
+int execution_fire_timer(struct turn *t, struct row *row, enum timer_kind kind, struct err *err)
+{
+    struct workflow_state *f;
+    int rc;
+
+    if (kind == TIMER_FLOW && (row->now.flags & FLAG_NOTIFYING))
+        return followers_notify_next(t, row, err);
+    if (kind == TIMER_FLOW && (rc = pause_next_slice(t, row, err)))
+        return rc;
+    if (row->now.status != S_RUNNING || kind_is_job(row->now.kind))
+        return 0;
+    if (kind == TIMER_TIMEOUT && !row->now.cancel_requested) {
+        row->now.flags |= FLAG_TIMED_OUT;
+        door_mark_changed(t, row);
+        return cancel_tree(t, row, "it took longer than its timeout", err);
+    }
+    if (row->now.cancel_requested || (row->now.flags & FLAG_STOPPED)) {
+        agenda_add(t, row, 0);
+        return row->now.cancel_requested ? cancel_next_slice(t, row, err)
+                                         : cancel_below(t, row, "another item failed", err);
+    }
+    if (row->now.kind == KIND_FOREACH) {
+        agenda_add(t, row, 0);
+        return 0;
+    }
+    if ((rc = workflow_state_get(t, row->now.id, row->now.root, &f, err)) || !f)
+        return rc;
+    if (!row->now.cursor && /* a permit let it begin just now */
+        (rc = workflow_set_timeout(t, f, err)))
+        return rc;
+    if ((uint32_t)row->now.cursor != f->def->workflow->ntasks)
+        return workflow_create_tasks(t, f, err);
+    return workflow_end_if_done(t, f, err);
+}

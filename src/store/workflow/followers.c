@@ -1,0 +1,122 @@
+/* followers_notify.c - the end of a task is told to those that need it: each counts it, and is
+ * decided on. There may be a hundred thousand of them, and each may end in turn and have others
+ * behind it, so a turn tells only so many. One that has some left says so in its own row
+ * (FLAG_NOTIFYING, and needs_left, which is of no other use after the end, says how many), and a
+ * timer of its own goes on with them. They are pending until then, so their workflow can't end
+ * before. */
+#include "core/graph.h"
+#include "store/door/door.h"
+#include "store/store_internal.h"
+#include "store/workflow/workflow.h"
+
+#define NOTIFY_SLICE      1000 /* of one task in a turn */
+#define NOTIFY_MAX        4000 /* of all together */
+#define NOTIFY_ROUND_COST 20   /* what a round counts for: its statements come on top of the rows */
+
+/* Some of those that are to be told have no row yet, or one of an earlier run. */
+static bool has_uncreated_tasks(const struct workflow_state *f)
+{
+    return (uint32_t)f->row->now.cursor < f->def->workflow->ntasks;
+}
+
+uint32_t followers_slice_size(const struct turn *t, const struct workflow_state *f,
+                              uint32_t notified, uint32_t left)
+{
+    uint32_t all = t->store->workflow_options.notify_max ? t->store->workflow_options.notify_max
+                                                         : slice_bound(t, NOTIFY_MAX);
+    uint32_t slice = slice_bound(t, NOTIFY_SLICE);
+    uint32_t most = notified < all && !has_uncreated_tasks(f) ? all - notified : 0;
+
+    most = most < slice ? most : slice;
+    return left < most ? left : most;
+}
+
+void followers_count_round(struct turn *t, uint32_t before)
+{
+    if (t->notified > before)
+        t->notified += NOTIFY_ROUND_COST;
+}
+
+static void set_notify_left(struct turn *t, struct row *row, uint32_t left)
+{
+    row->now.needs_left = (int)left;
+    row->now.flags &= ~FLAG_NOTIFYING;
+    if (left) {
+        row->now.flags |= FLAG_NOTIFYING;
+        *vec_add(&t->to_notify) = row;
+    }
+    door_mark_changed(t, row);
+}
+
+/* The first of those that are left. */
+static int notify_slice(struct turn *t, struct workflow_state *f, const struct workflow_task *task,
+                        struct row *row, uint32_t left, uint32_t n, struct err *err)
+{
+    bool is_notifying = (row->now.flags & FLAG_NOTIFYING) != 0;
+    int rc = followers_count_end(t, f, task, row, task->nfollowers - left, n, err);
+
+    t->notified += n;
+    if (!rc && (is_notifying || left > n))
+        set_notify_left(t, row, left - n);
+    return rc;
+}
+
+int followers_notify(struct turn *t, struct workflow_state *f, const struct workflow_task *task,
+                     struct row *row, struct err *err)
+{
+    uint32_t all = task->nfollowers;
+
+    return notify_slice(t, f, task, row, all, followers_slice_size(t, f, t->notified, all), err);
+}
+
+int followers_notify_all(struct turn *t, struct workflow_state *f, const struct workflow_task *task,
+                         struct row *row, struct err *err)
+{
+    uint32_t left = (uint32_t)row->now.needs_left;
+
+    return notify_slice(t, f, task, row, left, left, err);
+}
+
+/* Nobody waits for it any more: all have ended, or will without being asked; or it ended in an
+ * earlier run, and this one has not come to it yet. */
+static bool needs_no_notification(const struct workflow_state *f, const struct workflow_task *task)
+{
+    const struct execution *e = &f->row->now;
+
+    return e->status != S_RUNNING || e->cancel_requested ||
+           (has_uncreated_tasks(f) && task->index >= (uint32_t)e->cursor);
+}
+
+int followers_notify_next(struct turn *t, struct row *row, struct err *err)
+{
+    uint32_t left = (uint32_t)row->now.needs_left;
+    const struct workflow_task *task;
+    struct workflow_state *f;
+    int rc;
+
+    if ((rc = workflow_state_get(t, row->now.parent, row->now.root, &f, err)) || !f)
+        return rc;
+    task = definition_find_task(f->def, row->now.task_name);
+    if (needs_no_notification(f, task)) {
+        set_notify_left(t, row, 0);
+        return 0;
+    }
+    return notify_slice(t, f, task, row, left, followers_slice_size(t, f, t->notified, left), err);
+}
+
+int followers_notify_later(struct turn *t, struct err *err)
+{
+    size_t i;
+
+    if (!t->to_notify.n)
+        return 0;
+    args_begin(&t->args, Q_TIMER_INSERT);
+    for (i = 0; i < t->to_notify.n; i++) {
+        args_int(&t->args, t->now);
+        args_int(&t->args, t->to_notify.at[i]->now.id);
+        args_int(&t->args, TIMER_FLOW);
+    }
+    t->to_notify.n = 0;
+    t->wake |= WAKE_JOBS | WAKE_TIMERS;
+    return db_send(t->db, &t->args, NULL, ANY_ROWS, err);
+}

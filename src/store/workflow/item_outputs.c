@@ -1,0 +1,48 @@
+/* item_outputs.c - what the items of a fan-out gave, all together. Up to a size it is kept with the
+ * fan-out itself; beyond that it is only where it was made, and read from there by who asks. */
+#include "base/buf.h"
+#include "store/door/door.h"
+#include "store/workflow/workflow.h"
+
+#include <string.h>
+
+#define OUTPUTS_PAGE 100 /* an item may have given 1 MB */
+
+static void add_item_outputs(struct buf *b, int status, const char *outputs)
+{
+    buf_addf(b, "%s{\"status\":\"%s\",\"outputs\":", b->len > 1 ? "," : "", status_text(status));
+    buf_addstr(b, outputs ? outputs : "{}");
+    buf_addch(b, '}');
+}
+
+int items_build_outputs(struct turn *t, const struct row *foreach, size_t most, struct buf *out,
+                        bool *fits, struct err *err)
+{
+    size_t least = strlen("{\"status\":\"failed\",\"outputs\":1},"), i;
+    int64_t all = foreach->now.cursor, at;
+    struct args a = ARGS_INIT;
+    struct rows r = ROWS_INIT;
+    int rc = 0;
+
+    *fits = (size_t)all * least <= most;
+    if (*fits && (rc = door_write(t, err))) /* the ends of this turn are read back, too */
+        return rc;
+    buf_addch(out, '[');
+    for (at = 0; !rc && *fits && at < all; at += OUTPUTS_PAGE) {
+        args_begin(&a, Q_ITEMS_OUTPUTS);
+        args_int(&a, foreach->now.id);
+        args_int(&a, at);
+        args_int(&a, at + OUTPUTS_PAGE < all ? at + OUTPUTS_PAGE
+                                             : all); /* an earlier run may have had more */
+        if ((rc = db_query(t->db, &a, &r, err)))
+            break;
+        for (i = 0; i < r.n && out->len <= most; i++)
+            add_item_outputs(out, (int)rows_int(&r, i, 0), rows_text(&r, i, 1));
+        *fits = out->len < most;
+        rows_release(&r);
+    }
+    buf_addch(out, ']');
+    rows_release(&r);
+    args_release(&a);
+    return rc;
+}

@@ -1,0 +1,266 @@
+/* items.c - fan-outs: an execution of kind foreach, and a child for each item of its list.
+ * Items are made in a window, as others end, so that a long list takes linear time and bounded
+ * memory. */
+#include "base/json.h"
+#include "core/graph.h"
+#include "core/resolve.h"
+#include "store/door/door.h"
+#include "store/door/event_data.h"
+#include "store/store_internal.h"
+#include "store/workflow/workflow.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ITEMS_WINDOW   1000 /* items that are open at once, unless max_parallel says less */
+#define ITEMS_SLICE    500  /* of one fan-out at once */
+#define ITEMS_PER_TURN 4000 /* of all together, also where items end as they begin */
+
+/* The list of a fan-out does not change while it runs. It may be long, so it is read once and kept:
+ * with every item that ends it is asked for again. Its row's last move tells one run from the
+ * next. The store keeps few lists: any that begins may take the place of one that is in use, whose
+ * user therefore has a reference of its own. */
+static void cache_list(struct store *s, const struct row *foreach, json_t *list)
+{
+    struct item_list *slot = NULL;
+    size_t i;
+
+    for (i = 0; i < MAX_CACHED_LISTS; i++)
+        if (s->item_lists[i].foreach == foreach->now.id)
+            slot = &s->item_lists[i]; /* of an earlier run */
+    if (!slot)
+        slot = &s->item_lists[s->next_item_list++ % MAX_CACHED_LISTS];
+    json_decref(slot->list);
+    *slot = (struct item_list){.foreach = foreach->now.id,
+                               .started_at = foreach->now.updated_at,
+                               .list = json_incref(list)};
+}
+
+static json_t *kept_list(const struct store *s, const struct row *foreach)
+{
+    size_t i;
+
+    for (i = 0; i < MAX_CACHED_LISTS; i++)
+        if (s->item_lists[i].foreach == foreach->now.id &&
+            s->item_lists[i].started_at == foreach->now.updated_at)
+            return json_incref(s->item_lists[i].list);
+    return NULL;
+}
+
+void item_lists_clear(struct store *s)
+{
+    size_t i;
+
+    for (i = 0; i < MAX_CACHED_LISTS; i++) {
+        json_decref(s->item_lists[i].list);
+        s->item_lists[i] = (struct item_list){0};
+    }
+}
+
+int items_read_list(struct turn *t, const struct row *foreach, json_t **out, struct err *err)
+{
+    struct args a = ARGS_INIT;
+    struct rows r = ROWS_INIT;
+    const char *text = foreach->now.input; /* it may have begun in this very turn */
+    int rc = 0;
+
+    if ((*out = kept_list(t->store, foreach))) {
+        turn_keep_json(t, *out);
+        return 0;
+    }
+    args_begin(&a, Q_INPUTS_OF);
+    args_int(&a, foreach->now.id);
+    if (!text && (rc = db_query(t->db, &a, &r, err)))
+        goto done;
+    if (!text)
+        text = r.n ? rows_text(&r, 0, 1) : NULL;
+    *out = text ? json_loads(text, JSON_ALLOW_NUL, NULL) : NULL;
+    if (*out)
+        cache_list(t->store, foreach, turn_keep_json(t, *out));
+    else
+        rc = err_set(err, E_INTERNAL, "the list of fan-out %lld can't be read",
+                     (long long)foreach->now.id);
+done:
+    rows_release(&r);
+    args_release(&a);
+    return rc;
+}
+
+int items_at(const struct row *foreach, const json_t *list, int index, json_t **out,
+             struct err *err)
+{
+    *out = json_array_get(list, (size_t)index);
+    return *out ? 0
+                : err_set(err, E_INTERNAL, "the list of fan-out %lld has no item %d",
+                          (long long)foreach->now.id, index);
+}
+
+static const char *item_name(struct turn *t, const struct row *foreach, int index)
+{
+    char number[16];
+    char *name;
+
+    snprintf(number, sizeof(number), "[%d]", index);
+    name = arena_alloc(&t->arena, strlen(foreach->now.name) + strlen(number) + 1);
+    stpcpy(stpcpy(name, foreach->now.name), number);
+    return name;
+}
+
+static int create_item(struct turn *t, struct workflow_state *f, const struct workflow_task *task,
+                       struct row *foreach, json_t *item, struct err *err)
+{
+    struct execution *up = &foreach->now;
+    struct execution e = {.parent = up->id,
+                          .root = up->root,
+                          .workflow = up->workflow,
+                          .depth = up->depth + 1,
+                          .kind = task->nested ? KIND_WORKFLOW : KIND_TASK,
+                          .priority = up->priority,
+                          .max_attempts = up->max_attempts,
+                          .task_index = up->cursor,
+                          .name = item_name(t, foreach, up->cursor),
+                          .queue = up->queue,
+                          .task_name = up->task_name};
+    struct eval_subject s = {
+        .task = task, .item = item, .index = up->cursor, .facts = {.success = true}};
+    int rc;
+
+    if (kind_is_job(e.kind))
+        e.lane = task_find_lane(t, task, up->name);
+    if ((rc = turn_next_id(t, up->id, &e.id, err)) || (rc = door_create(t, &e, NULL, &s.row, err)))
+        return rc;
+    up->cursor++;
+    up->needs_left++;
+    return task_make_ready(t, f, &s, err);
+}
+
+static int items_slice_left(const struct turn *t)
+{
+    int left = (int)slice_bound(t, ITEMS_PER_TURN) - (int)t->items_created;
+    int most = (int)slice_bound(t, ITEMS_SLICE);
+
+    return left < most ? left : most;
+}
+
+/* Fills the window; what does not fit into this turn is made by the next. */
+static int fill_window(struct turn *t, struct workflow_state *f, const struct workflow_task *task,
+                       struct row *foreach, json_t *list, struct err *err)
+{
+    int widest = (int)slice_bound(t, ITEMS_WINDOW);
+    int window = task->max_parallel && task->max_parallel < widest ? task->max_parallel : widest;
+    struct execution *e = &foreach->now;
+    bool again = (e->flags & FLAG_RERUN) != 0;
+    struct old_items old = {0};
+    int all = (int)json_array_size(list), most = items_slice_left(t), want, made, rc;
+
+    want = all - e->cursor < window - e->needs_left ? all - e->cursor : window - e->needs_left;
+    want = want < most ? want : most;
+    if (want > 0 && !again && (rc = turn_reserve_ids(t, (size_t)want, e->id, err)))
+        return rc;
+    for (made = 0; e->cursor < all && e->needs_left < window && made < most; made++) {
+        struct row *row = NULL;
+        json_t *item;
+
+        if ((rc = items_at(foreach, list, e->cursor, &item, err)) ||
+            (again && (rc = items_find_old(t, foreach, &old, &row, err))))
+            return rc;
+        if ((rc = row ? items_rerun_old(t, f, task, foreach, &old, item, err)
+                      : create_item(t, f, task, foreach, item, err)))
+            return rc;
+    }
+    t->items_created += (uint32_t)made;
+    door_mark_changed(t, foreach);
+    return e->cursor < all && e->needs_left < window ? execution_continue_later(t, foreach, err)
+                                                     : 0;
+}
+
+int items_start(struct turn *t, struct workflow_state *f, const struct eval_subject *s,
+                struct err *err)
+{
+    struct resolve_scope scope;
+    json_t *list = NULL;
+    struct buf input = BUF_INIT, none = BUF_INIT;
+    char *text;
+    int rc;
+
+    if ((rc = workflow_build_scope(t, f, s, &scope, err)))
+        return task_fail_if_invalid(t, s->row, rc, err);
+    rc = resolve_items(s->task, &scope, &list, err);
+    resolve_scope_release(&scope);
+    if (rc)
+        return task_fail_if_invalid(t, s->row, rc, err);
+    text = json_text(list);
+    buf_addstr(&input, text);
+    free(text);
+    turn_keep_json(t, list);
+    if (!(rc = task_store_resolved(t, s->row, &none, &input, err)))
+        rc = door_move(t, s->row, EV_STARTED, S_RUNNING, NULL, err);
+    else
+        rc = task_fail_if_invalid(t, s->row, rc, err);
+    buf_release(&input);
+    if (!rc && s->row->now.status == S_RUNNING) {
+        cache_list(t->store, s->row, list);
+        agenda_add(t, s->row, 0);
+    }
+    return rc;
+}
+
+static int items_end_if_done(struct turn *t, struct row *foreach, const json_t *list,
+                             struct err *err)
+{
+    struct execution *e = &foreach->now;
+    struct outcome o = {.duration = -1};
+    struct buf outputs = BUF_INIT;
+    bool fits;
+    int rc = 0, status;
+
+    if (e->status != S_RUNNING || e->needs_left > 0 ||
+        (!e->cancel_requested && !(e->flags & FLAG_STOPPED) &&
+         (size_t)e->cursor < json_array_size(list)))
+        return 0;
+    status = graph_end(e->flags, e->cancel_requested);
+    if (status == S_SUCCEEDED &&
+        !(rc = items_build_outputs(t, foreach, ITEMS_MAX_STORED, &outputs, &fits, err)) && fits)
+        o.result = arena_strdup(&t->arena, buf_cstr(&outputs));
+    buf_release(&outputs);
+    return rc ? rc : execution_finish(t, foreach, status, &o, err);
+}
+
+/* One of the items ended. */
+int items_count_end(struct turn *t, struct row *foreach, struct row *item, struct err *err)
+{
+    struct graph_need n = {.status = item->now.status};
+    struct workflow_state *f;
+    int rc;
+
+    if ((rc = workflow_state_get(t, foreach->now.workflow, foreach->now.root, &f, err)) || !f)
+        return rc;
+    foreach->now.needs_left--;
+    foreach->now.flags |= graph_flags_of(&n);
+    door_mark_changed(t, foreach);
+    agenda_add(t, foreach, 0);
+    return 0;
+}
+
+/* The next items come, or with fail_fast none any more; or that was all. */
+int items_advance(struct turn *t, struct workflow_state *f, struct row *foreach, struct err *err)
+{
+    const struct workflow_task *task = definition_find_task(f->def, foreach->now.task_name);
+    struct execution *e = &foreach->now;
+    json_t *list = NULL;
+    int rc;
+
+    if ((e->flags & FLAG_FAILED) && task->fail_fast && !(e->flags & FLAG_STOPPED)) {
+        e->flags |= FLAG_STOPPED;
+        door_mark_changed(t, foreach);
+        if ((rc = cancel_below(t, foreach, "another item failed", err)))
+            return rc;
+    }
+    if (!e->cancel_requested && !(e->flags & FLAG_STOPPED) &&
+        ((rc = items_read_list(t, foreach, &list, err)) ||
+         (rc = fill_window(t, f, task, foreach, list, err))))
+        return rc;
+    return items_end_if_done(t, foreach, list, err);
+}

@@ -1,0 +1,151 @@
+/* prefetch_tasks.c - what the rules are about to ask for, fetched for all that ended in a turn at
+ * once: the workflows above, the tasks behind, and what those are decided by. The rules ask one by
+ * one and find it here; what was not foreseen is still fetched when it is asked for. */
+#include "core/graph.h"
+#include "core/resolve.h"
+#include "store/workflow/workflow.h"
+
+#include <stdlib.h>
+
+/* ---- above what ended ---- */
+
+struct wanted_rows {
+    VEC(struct row_ref) rows;
+    struct idmap seen;
+};
+
+static void add_wanted_row(struct turn *t, struct wanted_rows *a, int64_t id, int64_t root)
+{
+    if (!id || turn_row(t, id) || idmap_get(&a->seen, id))
+        return;
+    idmap_put(&a->seen, id, t);
+    *vec_add(&a->rows) = (struct row_ref){.id = id, .root = root};
+}
+
+/* Parents, and the nearest workflows. What can't be had now is told by whoever asks for it. */
+static int prefetch_ancestors(struct turn *t, struct err *err)
+{
+    struct wanted_rows a = {0};
+    struct idmap workflow_states = IDMAP_INIT;
+    VEC(int64_t) ids = {0};
+    size_t i;
+    int rc;
+
+    for (i = 0; i < t->ended.n; i++) {
+        const struct execution *e = &t->ended.at[i]->now;
+
+        add_wanted_row(t, &a, e->parent, e->root);
+        add_wanted_row(t, &a, e->workflow, e->root);
+        if (e->workflow && !idmap_get(&t->workflow_states, e->workflow) &&
+            !idmap_get(&workflow_states, e->workflow)) {
+            idmap_put(&workflow_states, e->workflow, t);
+            *vec_add(&ids) = e->workflow;
+        }
+    }
+    if (!(rc = turn_load(t, a.rows.at, a.rows.n, err)))
+        rc = workflow_states_read(t, ids.at, ids.n, err);
+    vec_release(&ids);
+    vec_release(&a.rows);
+    idmap_release(&a.seen);
+    idmap_release(&workflow_states);
+    return rc;
+}
+
+/* ---- tasks ---- */
+
+/* A list of tasks that will be asked for; many may ask for the same. */
+struct wanted_tasks {
+    VEC(struct task_ref) list;
+    struct workflow_state *state;
+};
+
+static void want_task(struct wanted_tasks *a, uint32_t index)
+{
+    if (!idmap_get(&a->state->tasks, (int64_t)index + 1))
+        *vec_add(&a->list) = (struct task_ref){a->state, index};
+}
+
+static void want_named_task(void *arg, const char *name)
+{
+    struct wanted_tasks *a = arg;
+    const struct workflow_task *task = definition_find_task(a->state->def, name);
+
+    if (task)
+        want_task(a, task->index);
+}
+
+static int by_task(const void *a, const void *b)
+{
+    const struct task_ref *x = a, *y = b;
+    int64_t of_x = x->state->row->now.id, of_y = y->state->row->now.id;
+
+    if (of_x != of_y)
+        return of_x < of_y ? -1 : 1;
+    return (x->index > y->index) - (x->index < y->index);
+}
+
+/* Each once. */
+static int read_wanted_tasks(struct turn *t, struct wanted_tasks *a, struct err *err)
+{
+    struct task_ref *list = a->list.at;
+    size_t n = 0, i;
+    int rc;
+
+    if (a->list.n)
+        qsort(list, a->list.n, sizeof(*list), by_task);
+    for (i = 0; i < a->list.n; i++)
+        if (!n || by_task(&list[i], &list[n - 1]))
+            list[n++] = list[i];
+    rc = tasks_read(t, list, n, err);
+    vec_release(&a->list);
+    return rc;
+}
+
+int prefetch_for_ended(struct turn *t, struct err *err)
+{
+    struct wanted_tasks a = {0};
+    size_t i;
+    uint32_t notified = t->notified, n, k;
+    int rc = prefetch_ancestors(t, err);
+
+    for (i = 0; !rc && i < t->ended.n; i++) {
+        struct row *row = t->ended.at[i];
+        const struct workflow_task *task;
+
+        a.state = row->now.parent ? idmap_get(&t->workflow_states, row->now.parent) : NULL;
+        if (!a.state || !row->now.task_name || a.state->row->now.cancel_requested)
+            continue;
+        task = definition_find_task(a.state->def, row->now.task_name);
+        workflow_state_put_task(a.state, task->index, row);
+        n = followers_slice_size(t, a.state, notified, task->nfollowers);
+        for (k = 0; k < n; k++)
+            want_task(&a, task->followers[k]);
+        notified += n;
+    }
+    if (!rc)
+        rc = read_wanted_tasks(t, &a, err);
+    return rc;
+}
+
+int prefetch_for_decisions(struct turn *t, struct err *err)
+{
+    struct wanted_tasks a = {0};
+    size_t i;
+    uint32_t k;
+
+    for (i = 0; i < t->to_prefetch.n; i++) {
+        const struct execution *e = &t->to_prefetch.at[i]->now;
+        const struct workflow_task *task;
+
+        a.state = idmap_get(&t->workflow_states, e->parent);
+        task = definition_find_task(a.state->def, e->task_name);
+        if (e->status != S_PENDING ||
+            graph_join(task->join, (size_t)e->needs_left, (size_t)e->cursor) == GRAPH_WAIT)
+            continue;
+        for (k = 0; k < task->nneeds && !task_has_many_needs(a.state, task); k++)
+            want_task(&a, task->needs[k]);
+        resolve_references(a.state->def->workflow, task, false, want_named_task, &a);
+    }
+    t->to_prefetch.n = 0;
+    return read_wanted_tasks(t, &a, err);
+}

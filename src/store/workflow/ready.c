@@ -1,0 +1,203 @@
+/* task_make_ready.c - a task that is to run: its templates are evaluated, what it runs by is stored
+ * with its row, and it goes its way: to the outbox, into a hold, or on to the tasks of a nested
+ * workflow. */
+#include "base/json.h"
+#include "core/resolve.h"
+#include "store/door/door.h"
+#include "store/ops/admission.h"
+#include "store/store_internal.h"
+#include "store/workflow/workflow.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what it runs by ---- */
+
+/* Values that can't be had fail the task; the turn goes on. */
+int task_fail_if_invalid(struct turn *t, struct row *row, int rc, struct err *err)
+{
+    return rc == -E_INVALID ? task_fail(t, row, err->msg, err) : rc;
+}
+
+int task_store_resolved(struct turn *t, struct row *row, const struct buf *spec,
+                        const struct buf *input, struct err *err)
+{
+    const char *what = row->now.kind == KIND_FOREACH ? "the list of foreach" : "the input";
+    int rc;
+
+    row->now.spec = spec->len ? arena_strdup(&t->arena, buf_cstr(spec)) : NULL;
+    row->now.input = input->len ? arena_strdup(&t->arena, buf_cstr(input)) : NULL;
+    if (spec->len > STORE_MAX_SPEC || input->len > STORE_MAX_INPUT)
+        return err_set(err, E_INVALID, "what the task runs by has %zu bytes; at most %d are taken",
+                       spec->len + input->len, STORE_MAX_SPEC);
+    if ((rc =
+             json_check_depth(json_depth(spec->ptr, spec->len), JSON_DEPTH_MAX, "the spec", err)) ||
+        (rc = json_check_depth(json_depth(input->ptr, input->len), JSON_DEPTH_MAX, what, err)))
+        return rc;
+    row->has_input_and_spec = row->resolved = true;
+    door_mark_changed(t, row);
+    return 0;
+}
+
+/* What an approval is asked with. */
+static int find_approval(struct turn *t, struct workflow_state *f, const struct eval_subject *s,
+                         struct hold_reasons *out, struct err *err)
+{
+    const struct workflow_approval *a = &s->task->approval;
+    struct resolve_scope scope;
+    struct buf text = BUF_INIT;
+    int rc;
+
+    if (!s->task->has_approval || s->item || (s->row->now.flags & FLAG_APPROVED))
+        return 0;
+    out->approval = true;
+    out->approval_timeout_at = a->timeout ? t->now + a->timeout : 0;
+    if (!a->message)
+        return 0;
+    if ((rc = workflow_build_scope(t, f, s, &scope, err)))
+        return rc;
+    if (!(rc = resolve_text(a->message, &scope, &text, err)))
+        out->message = arena_strdup(&t->arena, buf_cstr(&text));
+    resolve_scope_release(&scope);
+    buf_release(&text);
+    return rc;
+}
+
+/* A fan-out waits once, not each of its items. */
+static int find_holds(struct turn *t, struct workflow_state *f, const struct eval_subject *s,
+                      struct hold_reasons *out, struct err *err)
+{
+    *out =
+        (struct hold_reasons){.due = s->task->delay > 0 && !s->item ? t->now + s->task->delay : 0};
+    return find_approval(t, f, s, out, err);
+}
+
+static int admit_ready_job(struct turn *t, struct row *row, const struct hold_reasons *h,
+                           struct err *err)
+{
+    int rc;
+
+    limits_note(t, &row->now);
+    if ((rc = limits_fetch(t, err)) ||
+        (rc = door_move(t, row, EV_MARKED_READY, S_READY, NULL, err)))
+        return rc;
+    return admit_or_hold(t, row, h, err);
+}
+
+static int make_job_ready(struct turn *t, struct workflow_state *f, const struct eval_subject *s,
+                          const struct resolve_scope *scope, struct err *err)
+{
+    const struct workflow_task *task = s->task;
+    struct buf spec = BUF_INIT, input = BUF_INIT;
+    struct err why = ERR_INIT;
+    struct hold_reasons h;
+    int rc = resolve_task(f->def->workflow, task, scope, &t->store->workflow_options.defaults,
+                          &spec, &input, &why);
+
+    if (!rc)
+        rc = task_store_resolved(t, s->row, &spec, &input, &why);
+    if (!rc && task->concurrency.key)
+        rc = concurrency_set_key(t, s->row, &task->concurrency, scope, &why);
+    if (!rc)
+        rc = find_holds(t, f, s, &h, &why);
+    if (rc) {
+        *err = why;
+        rc = task_fail_if_invalid(t, s->row, rc, err);
+    } else {
+        rc = admit_ready_job(t, s->row, &h, err);
+    }
+    buf_release(&spec);
+    buf_release(&input);
+    return rc;
+}
+
+static int start_nested(struct turn *t, struct workflow_state *f, const struct workflow_task *task,
+                        struct row *row, const struct resolve_scope *scope, struct err *err)
+{
+    const struct definition *def;
+    json_t *params;
+    int rc;
+
+    row->now.concurrency = NULL; /* evaluated each time that it begins */
+    if (task->concurrency.key && (rc = concurrency_set_key(t, row, &task->concurrency, scope, err)))
+        return task_fail_if_invalid(t, row, rc, err);
+    if ((rc = resolve_pairs(&task->with, scope, &params, err)))
+        return task_fail_if_invalid(t, row, rc, err);
+    if ((rc = definition_use(t, task->nested->hash, task->nested, NULL, err)) ||
+        (rc = definition_get(t, task->nested->hash, &def, err))) {
+        json_decref(params);
+        return rc;
+    }
+    return workflow_start(t, row, def, params, json_object_get(f->variables, "due_at"), NULL, err);
+}
+
+static int start_job_or_nested(struct turn *t, struct workflow_state *f,
+                               const struct eval_subject *s, struct err *err)
+{
+    struct resolve_scope scope;
+    int rc = workflow_build_scope(t, f, s, &scope, err);
+
+    if (rc)
+        return task_fail_if_invalid(t, s->row, rc, err);
+    rc = s->task->nested ? start_nested(t, f, s->task, s->row, &scope, err)
+                         : make_job_ready(t, f, s, &scope, err);
+    resolve_scope_release(&scope);
+    return rc;
+}
+
+static int start_task(struct turn *t, struct workflow_state *f, const struct eval_subject *s,
+                      struct err *err)
+{
+    if (s->row->now.kind == KIND_FOREACH)
+        return items_start(t, f, s, err);
+    return start_job_or_nested(t, f, s, err);
+}
+
+int task_make_ready(struct turn *t, struct workflow_state *f, const struct eval_subject *s,
+                    struct err *err)
+{
+    struct hold_reasons h;
+    bool held = false;
+    int rc;
+
+    if (!kind_is_job(s->row->now.kind)) {
+        if ((rc = find_holds(t, f, s, &h, err)))
+            return task_fail_if_invalid(t, s->row, rc, err);
+        if ((rc = row_hold_if_needed(t, s->row, &h, &held, err)) || held)
+            return rc;
+    }
+    return start_task(t, f, s, err);
+}
+
+/* ---- what was held, and may begin ---- */
+
+static int start_unheld_item(struct turn *t, struct row *foreach, struct row *row, struct err *err)
+{
+    struct eval_subject s;
+    struct workflow_state *f;
+    int rc = items_get_subject(t, foreach, row, &f, &s, err);
+
+    return rc ? rc : start_task(t, f, &s, err);
+}
+
+int execution_start_unheld(struct turn *t, struct row *row, struct err *err)
+{
+    struct row *parent = row->now.parent ? turn_row(t, row->now.parent) : NULL;
+    struct eval_subject s = {.row = row};
+    struct workflow_state *f;
+    int rc;
+
+    if (!parent || kind_is_job(parent->now.kind) || !row->now.task_name) { /* it was submitted */
+        rc = workflow_state_get(t, row->now.id, row->now.root, &f, err);
+        return rc || !f ? rc : workflow_start_unheld(t, f, err);
+    }
+    if (parent->now.kind == KIND_FOREACH)
+        return start_unheld_item(t, parent, row, err);
+    if ((rc = workflow_state_get(t, parent->now.id, row->now.root, &f, err)) || !f)
+        return rc;
+    s.task = definition_find_task(f->def, row->now.task_name);
+    if ((rc = task_read_facts(t, f, s.task, &s.facts, err)))
+        return rc;
+    return start_task(t, f, &s, err);
+}

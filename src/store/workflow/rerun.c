@@ -1,0 +1,289 @@
+/* rerun.c - running again in place. A node that runs again takes along all that is behind it, in
+ * its own workflow and in those above; workflows and fan-outs above it that have ended run again,
+ * too. What is below a node is not touched until it begins: then it finds its old rows and uses
+ * them again (workflow_create_tasks.c, items.c), a slice at a time. */
+#include "store/workflow/rerun.h"
+
+#include "store/door/door.h"
+#include "store/ops/admission.h"
+
+#include <stdlib.h>
+
+/* ---- what is above ---- */
+
+/* The row of what is right above it. */
+static int load_parent(struct turn *t, int64_t id, int64_t root, struct row **out, struct err *err)
+{
+    struct row_ref row_ref = {.id = id, .root = root};
+    int rc = turn_load(t, &row_ref, 1, err);
+
+    if (!rc && row_ref.rc)
+        rc = err_set(err, E_REDO, "execution %lld is locked by another turn", (long long)id);
+    *out = rc ? NULL : turn_row(t, id);
+    return rc;
+}
+
+/* on_failure and on_exit, and what is below them, come when all others have ended: alone they can't
+ * run again. */
+static int refuse_final_task(const struct workflow_state *f, const struct workflow_task *task,
+                             const struct row *row, struct err *err)
+{
+    if (task->index < f->def->workflow->ntasks)
+        return 0;
+    return err_set(err, E_INVALID,
+                   "%s runs at the end of its workflow: rerun the workflow, or a task of it",
+                   row->now.name);
+}
+
+static int reopen_above(struct turn *t, struct row *row, struct rerun *r, struct err *err);
+
+/* The workflow above, of which `task` is open again; NULL: something that a task started is. */
+static int reopen_workflow(struct turn *t, int64_t id, struct row *row,
+                           const struct workflow_task *task, struct workflow_state *f,
+                           struct rerun *r, struct err *err)
+{
+    struct partial_rerun p;
+    bool ended;
+    int rc;
+
+    if (!f && ((rc = workflow_state_get(t, id, row->now.root, &f, err)) || !f))
+        return rc;
+    ended = status_is_terminal(f->row->now.status);
+    if ((task && (rc = refuse_final_task(f, task, row, err))) ||
+        (rc = partial_rerun_load(t, f, &p, err)))
+        return rc;
+    if (task)
+        rerun_from(f->def->workflow, task->index, false, p.marks);
+    if ((rc = partial_rerun_reopen(t, &p, 1, r, err)))
+        return rc;
+    return ended ? reopen_above(t, f->row, r, err) : 0;
+}
+
+/* Only what its last run has made of it can run again. */
+static int refuse_item(const struct row *foreach, const struct row *row, struct err *err)
+{
+    const char *why = NULL;
+
+    if (!rerun_has_started(foreach))
+        why = "is itself about to run";
+    else if (foreach->now.status == S_RUNNING && foreach->now.cancel_requested)
+        why = "is being cancelled";
+    else if (row->now.task_index >= foreach->now.cursor)
+        why = foreach->now.status == S_RUNNING ? "has not come to it yet"
+                                               : "does not have that item any more";
+    return why ? err_set(err, E_INVALID, "the fan-out of %s %s", row->now.name, why) : 0;
+}
+
+static int reopen_items(struct turn *t, struct row *foreach, struct rerun *r, struct err *err)
+{
+    int bits, cursor = foreach->now.cursor, rc;
+    struct workflow_state *f;
+
+    if ((rc = items_compute_flags(t, foreach, &bits, err)))
+        return rc;
+    if (!status_is_terminal(foreach->now.status)) {
+        foreach->now.flags = (foreach->now.flags & ~(FLAG_FAILED | FLAG_CANCELLED)) | bits;
+        foreach->now.needs_left++;
+        door_mark_changed(t, foreach);
+        return 0;
+    }
+    if ((rc = workflow_state_get(t, foreach->now.workflow, foreach->now.root, &f, err)) || !f)
+        return rc;
+    if ((rc = rerun_reset(t, foreach, S_RUNNING, 0, r, err)))
+        return rc;
+    if ((bits & FLAG_FAILED) && definition_find_task(f->def, foreach->now.task_name)->fail_fast)
+        bits |= FLAG_STOPPED; /* by one that stands: it is no reason to cancel this one */
+    foreach->now.flags |= bits;
+    foreach->now.cursor = cursor;
+    foreach->now.needs_left = 1;
+    door_mark_changed(t, foreach);
+    agenda_add(t, foreach, 0); /* those that it never came to */
+    return reopen_above(t, foreach, r, err);
+}
+
+/* A node that had ended is open again: so is what is above it, and what comes behind it. */
+static int reopen_above(struct turn *t, struct row *row, struct rerun *r, struct err *err)
+{
+    struct row *parent;
+    struct workflow_state *f;
+    int rc;
+
+    if (!row->now.parent)
+        return 0;
+    if ((rc = load_parent(t, row->now.parent, row->now.root, &parent, err)))
+        return rc;
+    if (kind_is_job(parent->now.kind) || !row->now.task_name)
+        return row->now.workflow ? reopen_workflow(t, row->now.workflow, row, NULL, NULL, r, err)
+                                 : 0;
+    if (parent->now.kind == KIND_FOREACH) {
+        rc = refuse_item(parent, row, err);
+        return rc ? rc : reopen_items(t, parent, r, err);
+    }
+    if ((rc = workflow_state_get(t, parent->now.id, row->now.root, &f, err)) || !f)
+        return rc;
+    return reopen_workflow(t, parent->now.id, row, definition_find_task(f->def, row->now.task_name),
+                           f, r, err);
+}
+
+/* ---- what was asked for ---- */
+
+static int rerun_whole_workflow(struct turn *t, struct workflow_state *f, struct rerun *r,
+                                struct err *err)
+{
+    int rc;
+
+    if ((rc = rerun_restart(t, f->row, r, err)))
+        return rc;
+    if ((rc = workflow_set_timeout(t, f, err)))
+        return rc;
+    return workflow_create_tasks(t, f, err);
+}
+
+/* How many attempts a job that no definition speaks of had from the start. */
+static int read_own_max_attempts(struct turn *t, const struct row *row, int *out, struct err *err)
+{
+    struct args a = ARGS_INIT;
+    struct rows r = ROWS_INIT;
+    int rc;
+
+    args_begin(&a, Q_ATTEMPTS_GRANTED);
+    args_int(&a, row->now.root);
+    args_int(&a, row->now.id);
+    if (!(rc = db_query(t->db, &a, &r, err)))
+        *out = row->now.max_attempts - (int)rows_int(&r, 0, 0);
+    if (*out < 1)
+        *out = 1;
+    rows_release(&r);
+    args_release(&a);
+    return rc;
+}
+
+static int rerun_single_job(struct turn *t, struct row *row, struct rerun *r, struct err *err)
+{
+    int tries = 1, rc;
+
+    limits_note(t, &row->now);
+    if ((rc = limits_fetch(t, err)) || (rc = read_own_max_attempts(t, row, &tries, err)) ||
+        (rc = rerun_reset(t, row, S_PENDING, tries, r, err)) ||
+        (rc = door_move(t, row, EV_MARKED_READY, S_READY, NULL, err)))
+        return rc;
+    return admit_or_hold(t, row, &(struct hold_reasons){0}, err);
+}
+
+/* A task, fan-out or nested workflow inside of a workflow: as a whole, with what is behind it. */
+static int rerun_as_task(struct turn *t, struct workflow_state *f, struct row *row, struct rerun *r,
+                         struct err *err)
+{
+    bool ended = status_is_terminal(f->row->now.status);
+    const struct workflow_task *task = definition_find_task(f->def, row->now.task_name);
+    struct partial_rerun p;
+    int rc;
+
+    if ((rc = refuse_final_task(f, task, row, err)) || (rc = partial_rerun_load(t, f, &p, err)))
+        return rc;
+    rerun_from(f->def->workflow, task->index, true, p.marks);
+    if ((rc = partial_rerun_reopen(t, &p, 0, r, err)))
+        return rc;
+    return ended ? reopen_above(t, f->row, r, err) : 0;
+}
+
+static int rerun_as_item(struct turn *t, struct row *foreach, struct row *row, struct rerun *r,
+                         struct err *err)
+{
+    int rc;
+
+    if ((rc = refuse_item(foreach, row, err)) || (rc = items_rerun_one(t, foreach, row, r, err)))
+        return rc;
+    return reopen_items(t, foreach, r, err);
+}
+
+static int rerun_part_of_workflow(struct turn *t, struct row *row, struct rerun *r, struct err *err)
+{
+    bool ended = status_is_terminal(row->now.status);
+    const struct workflow_task *task = NULL;
+    struct partial_rerun p;
+    struct workflow_state *f;
+    int rc;
+
+    if ((rc = workflow_state_get(t, row->now.id, row->now.root, &f, err)))
+        return rc;
+    if (!f || row->now.kind != KIND_WORKFLOW)
+        return err_set(err, E_INVALID, "execution %lld is no workflow: it runs again as a whole",
+                       (long long)row->now.id);
+    if (r->what == RERUN_FROM_TASK) {
+        task = definition_find_task(f->def, r->from);
+        if (!task || task->index >= f->def->workflow->ntasks)
+            return workflow_no_task(f->def->workflow, r->from, err);
+    }
+    if ((rc = partial_rerun_load(t, f, &p, err)))
+        return rc;
+    if (task)
+        rerun_from(f->def->workflow, task->index, true, p.marks);
+    else if (!rerun_failed(f->def->workflow, p.states, p.marks))
+        return err_set(err, E_INVALID, "no task of execution %lld failed or was cancelled",
+                       (long long)row->now.id);
+    p.only_failed_below = !task;
+    if ((rc = partial_rerun_reopen(t, &p, 0, r, err)))
+        return rc;
+    return ended ? reopen_above(t, row, r, err) : 0;
+}
+
+/* As a whole: what it is decides how. */
+static int rerun_whole(struct turn *t, struct row *row, struct rerun *r, struct err *err)
+{
+    struct row *parent = NULL;
+    struct workflow_state *f;
+    int rc;
+
+    if (row->now.parent && (rc = load_parent(t, row->now.parent, row->now.root, &parent, err)))
+        return rc;
+    if (parent && row->now.task_name && parent->now.kind == KIND_FOREACH)
+        return rerun_as_item(t, parent, row, r, err);
+    if (parent && row->now.task_name && parent->now.kind == KIND_WORKFLOW) {
+        if ((rc = workflow_state_get(t, parent->now.id, row->now.root, &f, err)))
+            return rc;
+        if (f)
+            return rerun_as_task(t, f, row, r, err);
+    }
+    if (kind_is_job(row->now.kind)) {
+        rc = rerun_single_job(t, row, r, err);
+    } else {
+        if ((rc = workflow_state_get(t, row->now.id, row->now.root, &f, err)))
+            return rc;
+        if (!f)
+            return err_set(err, E_INVALID, "execution %lld has no definition to run again by",
+                           (long long)row->now.id);
+        rc = rerun_whole_workflow(t, f, r, err);
+    }
+    return rc ? rc : reopen_above(t, row, r, err);
+}
+
+void rerun_release(struct rerun *r)
+{
+    size_t i;
+
+    for (i = 0; i < r->reruns.n; i++)
+        free(r->reruns.at[i].name);
+    vec_release(&r->reruns);
+}
+
+int op_rerun(struct turn *t, struct rerun *r, struct err *err)
+{
+    struct row *row;
+    int rc;
+
+    rerun_release(r); /* the turn may be done again */
+    if ((rc = requests_load(t, &r->request, 1, err)) || r->request.rc)
+        return rc;
+    row = turn_row(t, r->request.execution);
+    if (r->what != RERUN_FROM_TASK && !status_is_terminal(row->now.status))
+        return err_set(err, E_INVALID, "execution %lld has not ended: it is %s",
+                       (long long)row->now.id, status_text(row->now.status));
+    rc = r->what == RERUN_WHOLE ? rerun_whole(t, row, r, err)
+                                : rerun_part_of_workflow(t, row, r, err);
+    if (rc)
+        return rc;
+    r->request.status = row->now.status;
+    r->planned = true;
+    return r->dry_run ? err_set(err, E_INVALID, "nothing was changed: it was only to be told") : 0;
+}

@@ -1,0 +1,117 @@
+/* rerun_row.c - running again in place: one node. */
+#include "store/workflow/rerun.h"
+
+#include "store/door/door.h"
+#include "store/door/event_data.h"
+
+/* The result and error that it had: only the history keeps them. */
+static int read_old_outcome(struct turn *t, const struct row *row, const char **result,
+                            const char **error, struct err *err)
+{
+    struct args a = ARGS_INIT;
+    struct rows r = ROWS_INIT;
+    int rc;
+
+    *result = row->now.result;
+    *error = row->now.error;
+    if (row->has_outcome)
+        return 0;
+    args_begin(&a, Q_OUTCOME_OF);
+    args_int(&a, row->now.id);
+    if (!(rc = db_query(t->db, &a, &r, err)) && r.n) {
+        *result = arena_strdup(&t->arena, rows_text(&r, 0, 0));
+        *error = arena_strdup(&t->arena, rows_text(&r, 0, 1));
+    }
+    rows_release(&r);
+    args_release(&a);
+    return rc;
+}
+
+static void note_rerun_row(struct rerun *r, const struct row *row)
+{
+    struct rerun_row *n;
+
+    if (!r)
+        return;
+    n = vec_add(&r->reruns);
+    *n = (struct rerun_row){.id = row->now.id, .status = row->now.status};
+    n->name = mem_strdup(row->now.name);
+}
+
+/* Who asked for it: what is above it was run again by the same. */
+static int find_requester(struct turn *t, const struct row *row, const struct rerun *r,
+                          const struct request **out, struct err *err)
+{
+    struct row *above = r ? NULL : turn_row(t, row->now.parent);
+    struct request *q;
+    int rc;
+
+    if (above && !above->rerun_request) {
+        q = arena_zalloc(&t->arena, sizeof(*q));
+        if ((rc = data_requested_by(t, above, EV_RERUN, q, err)))
+            return rc;
+        above->rerun_request = q;
+    }
+    *out = r ? &r->request : above->rerun_request;
+    return 0;
+}
+
+int rerun_reset(struct turn *t, struct row *row, enum status to, int tries, struct rerun *r,
+                struct err *err)
+{
+    const char *result = NULL, *error = NULL;
+    const struct request *q;
+    struct move_note move = {0};
+    int rc;
+
+    if ((rc = read_old_outcome(t, row, &result, &error, err)) ||
+        (rc = find_requester(t, row, r, &q, err)))
+        return rc;
+    note_rerun_row(r, row);
+    move.data = data_rerun(t, q, result, error);
+    door_set_outcome(row, NULL, NULL);
+    if (kind_is_job(row->now.kind))
+        row->now.max_attempts = row->now.attempts + tries;
+    row->now.cursor = row->now.needs_left = 0;
+    if ((rc = door_move(t, row, EV_RERUN, to, &move, err)))
+        return rc;
+    if (!kind_is_job(row->now.kind) && to == S_PENDING && row->now.started_at)
+        row->now.flags |= FLAG_NOT_STARTED;
+    return 0;
+}
+
+bool rerun_has_started(const struct row *row)
+{
+    return row->now.started_at && !(row->now.flags & FLAG_NOT_STARTED);
+}
+
+static int refuse_without_permit(const struct row *row, const struct limit *l, struct err *err)
+{
+    if (l->stored_used < l->max) /* the others of this very rerun have them */
+        return err_set(
+            err, E_REFUSED,
+            "%lld can't run again together with the others that would: the limit %s lets "
+            "%d run at once; rerun them one after the other, by their ids",
+            (long long)row->now.id, l->key, l->max);
+    return err_set(err, E_REFUSED,
+                   "%lld can't run again now: the limit %s has no room (%d of %d are in use)",
+                   (long long)row->now.id, l->key, l->used, l->max);
+}
+
+/* A workflow that runs again takes its permit anew, or none of this happens. */
+int rerun_restart(struct turn *t, struct row *row, struct rerun *r, struct err *err)
+{
+    struct limit *limits[2];
+    int rc;
+
+    if (!row->now.concurrency)
+        return rerun_reset(t, row, S_RUNNING, 0, r, err);
+    limits_note(t, &row->now);
+    if ((rc = limits_fetch(t, err)))
+        return rc;
+    if (limits_find(t, &row->now, limits) && limits[0]->used >= limits[0]->max)
+        return refuse_without_permit(row, limits[0], err);
+    if ((rc = rerun_reset(t, row, S_PENDING, 0, r, err)) || (rc = door_admit(t, row, err)))
+        return rc;
+    return door_move(t, row, EV_STARTED, S_RUNNING, NULL, err);
+}

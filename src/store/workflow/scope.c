@@ -1,0 +1,130 @@
+/* workflow_build_scope.c - what the expressions of a workflow see of it: its variables, the tasks
+ * that they speak of, and themselves. */
+#include "base/buf.h"
+#include "core/resolve.h"
+#include "store/workflow/workflow.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct referenced_tasks {
+    const struct definition *def;
+    VEC(uint32_t) index;
+};
+
+static void add_reference(void *arg, const char *name)
+{
+    struct referenced_tasks *n = arg;
+    const struct workflow_task *task = definition_find_task(n->def, name);
+    size_t i;
+
+    for (i = 0; task && i < n->index.n; i++)
+        if (n->index.at[i] == task->index)
+            return;
+    if (task)
+        *vec_add(&n->index) = task->index;
+}
+
+/* A task that reads them fails with this sentence: an empty object in their place would be a
+ * value that nobody gave. */
+static int read_outputs(const struct row *row, const char *text, json_t **out, struct err *err)
+{
+    json_error_t at;
+
+    *out = json_loads(text, JSON_DECODE_ANY | JSON_ALLOW_NUL, &at);
+    if (*out)
+        return 0;
+    return err_set(err, E_INVALID, "the outputs of %s (execution %lld) can't be read: %s",
+                   row->now.task_name, (long long)row->now.id, at.text);
+}
+
+/* What it gave. */
+static int read_task_outputs(struct turn *t, const struct row *row, json_t **out, struct err *err)
+{
+    bool elsewhere = row->now.kind == KIND_FOREACH && row->now.status == S_SUCCEEDED, fits;
+    struct buf all = BUF_INIT;
+    int rc = 0;
+
+    *out = NULL;
+    if (row->now.result) {
+        rc = read_outputs(row, row->now.result, out, err);
+    } else if (elsewhere &&
+               !(rc = items_build_outputs(t, row, ITEMS_MAX_IN_SCOPE, &all, &fits, err))) {
+        if (fits)
+            rc = read_outputs(row, buf_cstr(&all), out, err);
+        else
+            rc = err_set(err, E_INVALID,
+                         "the outputs of all items of %s together are larger than %d MB",
+                         row->now.task_name, ITEMS_MAX_IN_SCOPE >> 20);
+    }
+    buf_release(&all);
+    if (!rc && !*out)
+        *out = json_object();
+    return rc;
+}
+
+/* {"status", "outputs"} of a task, as expressions see it; borrowed. Made once for what has ended:
+ * many items may speak of the same large outputs. */
+static int read_task_value(struct turn *t, struct workflow_state *f, uint32_t index,
+                           const struct row *row, json_t **out, struct err *err)
+{
+    const char *status = status_text(row->now.status);
+    json_t *outputs;
+    int rc;
+
+    *out = idmap_get(&f->scope_values, (int64_t)index + 1);
+    if (*out && !strcmp(json_string_value(json_object_get(*out, "status")), status))
+        return 0;
+    if ((rc = read_task_outputs(t, row, &outputs, err)))
+        return rc;
+    *out = turn_keep_json(t, json_pack("{s:s, s:o}", "status", status, "outputs", outputs));
+    if (status_is_terminal(row->now.status))
+        idmap_put(&f->scope_values, (int64_t)index + 1, *out);
+    return 0;
+}
+
+static int build_tasks_scope(struct turn *t, struct workflow_state *f, const struct eval_subject *s,
+                             json_t **out, struct err *err)
+{
+    struct referenced_tasks referenced_tasks = {.def = f->def};
+    struct row **rows;
+    json_t *tasks = turn_keep_json(t, json_object()), *task;
+    size_t i;
+    int rc;
+
+    resolve_references(f->def->workflow, s->task, s->item != NULL, add_reference,
+                       &referenced_tasks);
+    rows = arena_alloc(&t->arena, (referenced_tasks.index.n + 1) * sizeof(*rows));
+    rc = tasks_get_rows(t, f, referenced_tasks.index.at, referenced_tasks.index.n, rows, err);
+    for (i = 0; !rc && i < referenced_tasks.index.n; i++)
+        if (rows[i] &&
+            !(rc = read_task_value(t, f, referenced_tasks.index.at[i], rows[i], &task, err)))
+            json_object_set(tasks, rows[i]->now.task_name, task);
+    vec_release(&referenced_tasks.index);
+    *out = tasks;
+    return rc;
+}
+
+int workflow_build_scope(struct turn *t, struct workflow_state *f, const struct eval_subject *s,
+                         struct resolve_scope *out, struct err *err)
+{
+    struct resolve_given g = {.workflow = f->def->workflow,
+                              .task = s->task,
+                              .variables = f->variables,
+                              .item = s->item,
+                              .facts = s->facts};
+    const struct row *row = s->row ? s->row : f->row;
+    json_t *due = json_object_get(f->variables, "due_at");
+    int rc;
+
+    if ((rc = build_tasks_scope(t, f, s, &g.tasks, err)))
+        return rc;
+    if (s->item)
+        g.index = turn_keep_json(t, json_integer(s->index));
+    g.execution =
+        turn_keep_json(t, json_pack("{s:I, s:I, s:s}", "id", (json_int_t)row->now.id, "root",
+                                    (json_int_t)row->now.root, "name", row->now.name));
+    json_object_set(g.execution, "due_at", due ? due : json_null());
+    return resolve_scope(&g, out, err);
+}

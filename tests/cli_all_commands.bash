@@ -1,0 +1,111 @@
+# cli_all_commands.bash - every command once: its main path, in a small world that has something for each. The words in capitals
+# are filled in by `world`. A command that has no line here fails cli_all_commands.bats. After cli_common and cli_run.
+
+# In this order: some use up what others need. What "#" follows prints no data, and has no --json.
+every() {
+	cat <<-'END'
+		init NEW #
+		validate FLOW
+		graph FLOW #
+		graph RUN --format dot #
+		schema
+		apply TIMED
+		schedule ls
+		schedule next
+		schedule pause timed
+		schedule resume timed
+		schedule run timed/1
+		submit FLOW
+		exec --detach -- true
+		approve ASKED1
+		reject ASKED2 --reason no
+		skip LATE
+		pause OPEN
+		resume OPEN
+		cancel OPEN --reason enough
+		ls
+		ls --tasks RUN
+		show RUN
+		show RUN --at=#3
+		tree RUN
+		tree RUN --critical
+		diff RUN OPEN
+		events RUN
+		why RUN
+		why BAD
+		logs GOOD
+		queue set reports --limit 2
+		queue
+		workers
+		top
+		submissions
+		metrics
+		bench --span 20ms
+		rerun RUN --failed --dry-run
+		exec -- sh -c 'echo done'
+		run FLOW
+		rerun RUN --failed
+		worker --slots 2 --drain #
+		verify
+		verify --host
+		admin tenant list
+		admin cleanup-events --older-than 90d --dry-run
+		admin migrate
+		admin fence --yes
+		completion bash #
+		complete -- show '' #
+		help show #
+	END
+}
+
+# What the words stand for: RUN a workflow that failed, with GOOD and BAD its tasks; OPEN one that waits for approvals.
+world() {
+	cat >"$dir/flow.yaml" <<-'END'
+		name: flow
+		params: {day: {type: string, default: monday}}
+		tasks:
+		  good: {run: 'echo "$day"; echo n=1 >>"$PAWL_OUTPUT"'}
+		  each: {needs: good, foreach: [a, b], run: 'echo "$ITEM"'}
+		  flaky: {needs: good, retry: {max: 1, delay: 1ms}, run: 'test -e "$MENDED"', env: {MENDED: MARK}}
+		  last: {needs: [each, flaky], run: echo last}
+	END
+	sed -i "s|MARK}|'$dir/mended'}|" "$dir/flow.yaml"
+	cat >"$dir/open.yaml" <<-'END'
+		name: open
+		tasks:
+		  one: {approval: {message: sure?}, run: 'true'}
+		  two: {approval: {message: sure?}, run: 'true'}
+		  late: {needs: one, run: 'true'}
+	END
+	printf 'name: timed\non: {schedule: "0 2 * * *"}\ntasks: {a: {run: "true"}}\n' >"$dir/timed.yaml"
+	run_id=$(p run "$dir/flow.yaml" --json 2>"$dir/world" | sed 's/{"id":\([0-9]*\),.*/\1/') || true
+	open_id=$(p submit "$dir/open.yaml")
+	touch "$dir/mended"
+}
+
+# Of a task by its full name.
+task_id() { p ls --all --name "$1" --json | sed -n '1s/{"id":\([0-9]*\),.*/\1/p'; }
+
+# A line of `every` with its words filled in.
+fill_in() {
+	sed -e "s|NEW|$dir/new.yaml|" -e "s|FLOW|$dir/flow.yaml|" -e "s|TIMED|$dir/timed.yaml|" -e "s|RUN|$run_id|" \
+		-e "s|OPEN|$open_id|" -e "s|GOOD|$good_id|" -e "s|BAD|$bad_id|" -e "s|ASKED1|$asked1|" -e "s|ASKED2|$asked2|" \
+		-e "s|LATE|$late|"
+}
+
+# Calls `each` with a command's words, one after the other; a line that fails ends it. The answer of `each` counts.
+walk() { # each [sed-script to choose lines]
+	local line words json
+	world
+	good_id=$(task_id flow::good) bad_id=$(task_id flow::flaky)
+	asked1=$(task_id open::one) asked2=$(task_id open::two) late=$(task_id open::late)
+	while read -r line <&4; do
+		json=--json
+		[[ $line != *'#' ]] || json=
+		eval "words=($(fill_in <<<"${line%#}"))"
+		"$1" "$json" "${words[@]}" || {
+			echo "failed: pawl ${words[*]}"
+			return 1
+		}
+	done 4< <(every | sed "${2:-}")
+}

@@ -1,0 +1,117 @@
+#!/usr/bin/env bats
+# Every command of the table: its main path in text and JSON, and what it says when it can't. A new command without a
+# line in cli_all_commands.bash, or without its own place in a test, fails here.
+
+load cli_common
+load cli_run
+load cli_all_commands
+
+commands() { pawl help | sed -n '/^usage/,/^`pawl help/s/^  \([a-z]\+\) .*/\1/p'; }
+usage() { pawl help "$1" | sed -n '1,/^$/s/^\(usage:\|      \) pawl //p'; }
+
+@test "every command has its main path here, and transcripts of its own" {
+	[ "$(commands | wc -l)" -ge 30 ]
+	for c in $(commands); do
+		every | grep -q "^$c\b" || { echo "$c has no line in tests/cli_all_commands.bash"; false; }
+		grep -lE "(\bp|\bpawl)( --[a-z]+ [^ ]+)* $c\b" "$BATS_TEST_DIRNAME"/*.bats | grep -qv cli_all_commands ||
+			{ echo "$c has no test of its own"; false; }
+	done
+}
+
+# Not the same twice: what a command changes, it changes once.
+in_one_form() { # json words...
+	local json=$1
+	shift
+	p $json "$@" >"$dir/out" 2>"$dir/err" </dev/null || { cat "$dir/out" "$dir/err"; return 1; }
+	LC_ALL=C without "$(printf '\033')" <"$dir/out"
+	if [ -n "$json" ]; then
+		jq -c . "$dir/out" >/dev/null || { cat "$dir/out"; return 1; }
+		[ -s "$dir/out" ] || [ "$1" = workers ] || [ "$1" = submissions ] # there are none
+		[ ! -s "$dir/err" ] || [ "$1" = exec ] || { cat "$dir/err"; return 1; } # the output of the command
+	fi
+}
+as_text() { in_one_form '' "${@:2}"; }
+
+@test "every command says what it does in text" {
+	walk as_text
+	p verify
+}
+
+@test "every command that has something to tell tells it as JSON too" {
+	walk in_one_form
+	p verify
+}
+
+@test "a command that prints no data has no --json, wherever one looks for it" {
+	n=0
+	for c in $(every | sed -n 's/ .*#$//p' | sort -u); do
+		refused 2 "pawl $c has no option '--json': \`pawl help $c\` lists them" p "$c" --json
+		refused 2 "pawl $c has no option '--json'" p --json "$c"
+		pawl help "$c" | without '--json'
+		pawl complete -- "$c" -- | without '--json'
+		n=$((n + 1))
+	done
+	[ $n -ge 6 ]
+	for c in $(every | sed '/#$/d; s/ .*//' | sort -u); do
+		pawl help "$c" | grep -q -- '--json'
+		pawl complete -- "$c" -- | grep -q -- '--json'
+	done
+}
+
+@test "every command refuses what it does not know" {
+	for c in $(commands); do
+		refused 2 "pawl $c has no option '--frobnicate': \`pawl help $c\` lists them" p "$c" --frobnicate
+		refused 2 '--db wants a value' pawl "$c" --db
+		case $(usage "$c") in
+		*…\ *' '[A-Z]*… | *'-- '* | *'ID…'* | *'FILE…'*) ;; # takes any number of words
+		*) refused 2 "pawl $c " p "$c" 1 2 3 4 5 ;;
+		esac
+	done
+}
+
+@test "every command that needs words says so" {
+	for c in $(commands); do
+		case $(usage "$c" | head -n 1) in
+		"$c"\ [A-Z]* | "$c"\ [a-z]*\|*) refused 2 "pawl help $c" p "$c" ;;
+		esac
+	done
+}
+
+@test "every command with an id says that there is none of it" {
+	n=0
+	for c in $(commands); do
+		[[ $(usage "$c") == "$c "*ID* && $c != graph ]] || continue
+		ids=(12345) words=(x)
+		[[ $(usage "$c") != "$c ID ID"* ]] || ids+=(12345) words+=(x)
+		refused 5 'there is no execution 12345: `pawl ls` lists them' p "$c" "${ids[@]}"
+		refused 2 "'x' is no id" p "$c" "${words[@]}"
+		n=$((n + 1))
+	done
+	[ $n -ge 12 ]
+	p verify
+}
+
+@test "every command that needs a database says that it can't be reached" {
+	world
+	away=postgres://postgres@127.0.0.1:1/postgres
+	none=sqlite:$dir/none/pawl.db
+	n=0
+	while read -r line <&4; do
+		case $line in
+		init* | validate* | 'graph FLOW'* | schema* | completion* | complete* | help*) continue ;;
+		esac
+		eval "words=($(sed -E 's/(RUN|OPEN|GOOD|BAD|ASKED.|LATE)/1/' <<<"${line%#}" | fill_in))"
+		case $line in
+		'exec -- '*) words=(exec -- true) ;;
+		esac
+		refused 6 "$dir/none" pawl --db "$none" "${words[@]}"
+		case " ${words[*]} " in
+		*' --detach '* | ' ls '* | ' run '* | ' worker '* | ' admin migrate '* | ' cancel '* | ' top '*)
+			refused 6 '127.0.0.1' pawl --db "$away" "${words[@]}"
+			;;
+		esac
+		n=$((n + 1))
+	done 4< <(every)
+	[ $n -ge 30 ]
+	[ ! -e "$dir/none" ]
+}

@@ -1,0 +1,172 @@
+/* sqlite_fixture.h - what the tests of the SQLite driver share: a database in the test's folder,
+ * statements of their own, and child processes. A child is always started before its parent opens
+ * the database: SQLite forbids a fork with an open handle. */
+#ifndef TESTS_SQLITE_FIXTURE_H
+#define TESTS_SQLITE_FIXTURE_H
+
+#include "harness.h"
+
+#include "store/driver/db.h"
+#include "store/driver/url.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define STMT(var, text, scalars, rows, ...) \
+    static const struct stmt var = {        \
+        .name = #var,                       \
+        .sql = {[DIALECT_SQLITE] = text},   \
+        .nscalars = scalars,                \
+        .nrows = rows,                      \
+        .types = {__VA_ARGS__},             \
+    }
+
+struct lite {
+    struct db_url url;
+    struct env *env; /* not a part: the connection points to it, and this structure is copied */
+    struct err err;
+    struct db *db;
+};
+
+/* A database called `name` in the test's folder, not open yet; options come after "?", or NULL. */
+static inline struct lite lite_named(const char *name, const char *options)
+{
+    struct lite t = {0};
+
+    t.env = mem_zalloc(sizeof(*t.env));
+    t.url.driver = &db_sqlite;
+    t.url.file = mem_printf("%s/%s", test_dir(), name);
+    t.url.text =
+        mem_printf("sqlite:%s%s%s", t.url.file, options ? "?" : "", options ? options : "");
+    return t;
+}
+
+static inline void lite_open_it(struct lite *t)
+{
+    CHECK_OK_ERR(db_open(&t->url, t->env, &t->db, &t->err), &t->err);
+}
+
+static inline void lite_end(struct lite *t)
+{
+    db_close(&t->db);
+    free(t->env);
+    free(t->url.file);
+    free(t->url.text);
+}
+
+static inline void lite_script_in_tx(struct lite *t, const char *sql)
+{
+    CHECK_OK_ERR(db_begin(t->db, TX_WRITE, &t->err), &t->err);
+    CHECK_OK_ERR(t->db->driver->script(t->db, sql, &t->err), &t->err);
+    CHECK_OK_ERR(db_commit(t->db, &t->err), &t->err);
+}
+
+/* Opens t.db with one table: item (id, name). */
+static inline struct lite lite_ready(void)
+{
+    struct lite t = lite_named("t.db", NULL);
+
+    lite_open_it(&t);
+    lite_script_in_tx(&t, "CREATE TABLE IF NOT EXISTS item (id INTEGER PRIMARY KEY, name TEXT)");
+    return t;
+}
+
+/* Runs a statement with whole numbers as its arguments, inside a transaction. */
+static inline int lite_run_ints(struct lite *t, const struct stmt *s, const int64_t *n,
+                                size_t count, struct rows *out, long expect)
+{
+    struct args a = {.stmt = s};
+    int rc;
+
+    for (size_t i = 0; i < count; i++)
+        args_int(&a, n[i]);
+    rc = db_send(t->db, &a, out, expect, &t->err);
+    args_release(&a);
+    return rc;
+}
+
+/* The one number that a query without parameters returns, in a transaction of its own. */
+static inline int64_t lite_number(struct lite *t, const struct stmt *s)
+{
+    struct rows r = ROWS_INIT;
+    int64_t n;
+
+    CHECK_OK_ERR(db_begin(t->db, TX_READ, &t->err), &t->err);
+    CHECK_OK_ERR(lite_run_ints(t, s, NULL, 0, &r, 1), &t->err);
+    n = rows_int(&r, 0, 0);
+    rows_release(&r);
+    CHECK_OK_ERR(db_commit(t->db, &t->err), &t->err);
+    return n;
+}
+
+STMT(count_items, "SELECT count(*) FROM item", 0, 0, 0);
+STMT(add_item, "INSERT INTO item (id) VALUES (?1)", 1, 0, T_I64);
+
+static inline void lite_add_item(struct lite *t, int64_t id)
+{
+    CHECK_OK_ERR(db_begin(t->db, TX_WRITE, &t->err), &t->err);
+    CHECK_OK_ERR(lite_run_ints(t, &add_item, &id, 1, NULL, 1), &t->err);
+    CHECK_OK_ERR(db_commit(t->db, &t->err), &t->err);
+}
+
+/* A child process that can be told to go on, and says how far it is: one byte each way. */
+struct child {
+    pid_t pid;
+    int to, from;
+};
+
+static inline struct child child_start(void (*body)(int in, int out))
+{
+    int to[2], from[2];
+    struct child c;
+
+    CHECK_OK(pipe(to) || pipe(from));
+    c.pid = fork();
+    CHECK(c.pid >= 0);
+    if (c.pid == 0) {
+        close(to[1]);
+        close(from[0]);
+        body(to[0], from[1]);
+        _exit(0);
+    }
+    close(to[0]);
+    close(from[1]);
+    c.to = to[1];
+    c.from = from[0];
+    return c;
+}
+
+static inline void say(int fd)
+{
+    CHECK_EQ(write(fd, "", 1), 1);
+}
+
+static inline void hear(int fd)
+{
+    char byte;
+
+    CHECK_EQ(read(fd, &byte, 1), 1);
+}
+
+static inline void child_end(struct child *c)
+{
+    int status;
+
+    close(c->to);
+    close(c->from);
+    CHECK_EQ(waitpid(c->pid, &status, 0), c->pid);
+    CHECK_EQ(status, 0);
+}
+
+static inline void child_kill(struct child *c)
+{
+    kill(c->pid, SIGKILL);
+    waitpid(c->pid, NULL, 0);
+    close(c->to);
+    close(c->from);
+}
+
+#endif

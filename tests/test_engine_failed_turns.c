@@ -1,0 +1,444 @@
+/* test_engine_failed_turns.c - turns that can't be written: the culprit is found, and it alone
+ * pays. Each test ends with verify. */
+#include "engine/engine_internal.h"
+#include "engine_refusal_fixture.h"
+
+#include <sys/wait.h>
+
+TEST_POLL_TOO;
+TEST_LOOPS_TOO;
+
+static int noop(struct function_call *c, void *arg)
+{
+    (void)arg;
+    return c->ops->set_output(c, "n", "1");
+}
+
+static int talks(struct function_call *c, void *arg)
+{
+    (void)arg;
+    c->ops->log(c, "well");
+    return 0;
+}
+
+static const struct kit_function functions[] = {
+    {"noop", noop, NULL}, {"talks", talks, NULL}, {NULL, NULL, NULL}};
+
+#define SUCCESS "NEW.status = 4"
+
+static void refuse_success(struct store *s)
+{
+    refuse_write(s, "UPDATE ON executions", SUCCESS);
+}
+
+static void allow_success(struct store *s)
+{
+    allow_write(s, "executions");
+}
+
+/* Its function has returned, and the engine knows; it was not settled. */
+static int64_t run_unsettled(struct store *s, struct worker_kit *k)
+{
+    int64_t id = kit_submit(s, "noop", NULL);
+
+    KIT_UNTIL(k, dispatch_in_flight(engine_dispatch(k->engine)));
+    while (dispatch_in_flight(engine_dispatch(k->engine)))
+        dispatch_poll(engine_dispatch(k->engine));
+    return id;
+}
+
+static void check_failed(struct store *s, int64_t id)
+{
+    CHECK_EQ(status_of(s, id), S_FAILED);
+    CHECK(strstr(get(s, id).error, "the outcome can't be stored: "));
+    CHECK(strstr(get(s, id).error, "not today"));
+}
+
+TEST(an_outcome_that_can_not_be_stored_is_a_failure_that_says_why)
+{
+    struct store *s = fixture_store();
+    struct worker_kit k = {.list = functions};
+    int64_t id, next;
+
+    kit_open(&k);
+    id = run_unsettled(s, &k);
+    refuse_success(s);
+    kit_until_ended(&k, 1);
+    check_failed(s, id);
+    allow_success(s);
+    next = kit_submit(s, "noop", NULL);
+    kit_until_ended(&k, 2);
+    CHECK_EQ(status_of(s, next), S_SUCCEEDED);
+    engine_close(&k.engine);
+    verify_clean(s);
+    store_close(&s);
+}
+
+static void keep(void *arg, const struct submission *s)
+{
+    CHECK_OK_ERR(s->rc, &s->err);
+    *(int64_t *)arg = s->id;
+}
+
+TEST(a_submission_is_not_refused_for_an_outcome_that_can_not_be_stored)
+{
+    struct submission sub = {
+        .kind = KIND_EXEC, .name = "exec::innocent", .lane = "process", .task_index = -1};
+    struct store *s = fixture_store();
+    struct worker_kit k = {.list = functions};
+    int64_t id, other = 0;
+
+    kit_open(&k);
+    id = run_unsettled(s, &k);
+    refuse_success(s);
+    engine_submit(k.engine, &sub, keep, &other);
+    kit_until_ended(&k, 1);
+    KIT_UNTIL(&k, other);
+    check_failed(s, id);
+    CHECK_EQ(status_of(s, other), S_READY);
+    allow_success(s);
+    engine_close(&k.engine);
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* Another transaction has all trees for the length of the nth turn. */
+static struct {
+    struct db *db;
+    int nth, turns;
+} lock;
+
+static void lock_for_one_turn(void *arg, const char *where)
+{
+    struct err err = ERR_INIT;
+
+    (void)arg;
+    if (strcmp(where, "engine:turn"))
+        return;
+    if (++lock.turns == lock.nth) {
+        CHECK_OK_ERR(db_begin(lock.db, TX_WRITE, &err), &err);
+        CHECK_OK_ERR(lock.db->driver->script(lock.db, "SELECT 1 FROM executions FOR UPDATE", &err),
+                     &err);
+    } else if (lock.db->in_tx) {
+        db_rollback(lock.db);
+    }
+}
+
+/* The database refuses something of a job that has ended, somebody submits, and the tree is locked
+ * in one of the turns that it takes to find the culprit: in each of them once. */
+static void check_locked(const char *what, const char *when, const char *table,
+                         void (*check)(struct store *s, int64_t id))
+{
+    struct submission sub = {
+        .kind = KIND_EXEC, .name = "exec::innocent", .lane = "process", .task_index = -1};
+    struct store *s, *other;
+
+    if (strcmp(test_db(), "postgres") != 0)
+        SKIP("for PostgreSQL only: SQLite has no locks of rows");
+    s = fixture_store();
+    other = fixture_store();
+    lock.db = store_db(other);
+    for (lock.nth = 1; lock.nth <= 13; lock.nth++) {
+        struct worker_kit k = {.list = functions};
+        int64_t id, innocent = 0;
+
+        kit_open(&k);
+        id = run_unsettled(s, &k);
+        refuse_write(s, what, when);
+        engine_submit(k.engine, &sub, keep, &innocent);
+        lock.turns = 0;
+        fixture_env()->point = lock_for_one_turn;
+        kit_until_ended(&k, 1);
+        KIT_UNTIL(&k, innocent);
+        fixture_env()->point = NULL;
+        db_rollback(lock.db);
+        check(s, id);
+        CHECK_EQ(status_of(s, innocent), S_READY);
+        allow_write(s, table);
+        sql_run(s, "DROP FUNCTION refuse()");
+        engine_close(&k.engine);
+    }
+    verify_clean(s);
+    store_close(&other);
+    store_close(&s);
+}
+
+TEST(a_submission_is_not_refused_for_an_outcome_whose_tree_is_locked)
+{
+    check_locked("UPDATE ON executions", SUCCESS, "executions", check_failed);
+}
+
+static void check_succeeded(struct store *s, int64_t id)
+{
+    CHECK_EQ(status_of(s, id), S_SUCCEEDED);
+}
+
+TEST(nobody_pays_for_a_start_whose_tree_is_locked)
+{
+    check_locked("INSERT ON execution_events", "NEW.type = 6", "execution_events", check_succeeded);
+}
+
+/* Some of ten jobs can't have what they say written down: that alone is missing. */
+static void check_said(const char *function, const char *table, const char *and, const char *what)
+{
+    struct store *s = fixture_store();
+    struct worker_kit k = {.list = functions};
+    char condition[100];
+    int64_t ids[10];
+
+    for (int i = 0; i < 10; i++)
+        ids[i] = kit_submit(s, function, NULL);
+    snprintf(condition, sizeof(condition), "NEW.execution IN (%lld, %lld)%s", (long long)ids[4],
+             (long long)ids[7], and);
+    refuse_write(s, table, condition);
+    fixture_env()->note = keep_said;
+    kit_open(&k);
+    kit_until_ended(&k, 10);
+    fixture_env()->note = NULL;
+    CHECK(strstr(said, what));
+    CHECK(strstr(said, "not today"));
+    for (int i = 0; i < 10; i++)
+        CHECK_EQ(status_of(s, ids[i]), S_SUCCEEDED);
+    engine_close(&k.engine);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(output_that_can_not_be_stored_is_missing_and_no_outcome_is)
+{
+    check_said("talks", "INSERT ON attempt_logs", "", "output of execution");
+}
+
+TEST(a_start_that_can_not_be_stored_is_missing_and_no_outcome_is)
+{
+    check_said("noop", "INSERT ON execution_events", " AND NEW.type = 6", "the start of execution");
+}
+
+/* Its permit would go to one that can't be written. */
+TEST(an_outcome_is_stored_whoever_waits_for_its_permit)
+{
+    struct store *s = fixture_store();
+    struct worker_kit k = {.list = functions};
+    int64_t id, next, bad;
+
+    set_limit(s, "queue:default", 1);
+    kit_open_with(&k, (struct engine_options){.lease = 300 * SECOND});
+    id = run_unsettled(s, &k);
+    bad = submit_with(s, (struct submission){.name = "exec::bad", .lane = "function:noop"});
+    refuse_write(s, "UPDATE ON executions", "NEW.name = 'exec::bad' AND NEW.held = 0");
+    fixture_env()->note = keep_said;
+    kit_until_ended(&k, 1);
+    CHECK_EQ(status_of(s, id), S_SUCCEEDED);
+    KIT_UNTIL(&k, strstr(said, "a timer of execution"));
+    fixture_env()->note = NULL;
+    CHECK(strstr(said, "(handover)"));
+    verify_clean(s);
+    allow_write(s, "executions");
+    clock_advance(61 * SECOND);
+    next = kit_submit(s, "noop", NULL);
+    kit_until_ended(&k, 3);
+    CHECK_EQ(status_of(s, bad), S_SUCCEEDED);
+    CHECK_EQ(status_of(s, next), S_SUCCEEDED);
+    engine_close(&k.engine);
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* ---- upkeep ---- */
+
+static int64_t submit_delayed(struct store *s, const char *name)
+{
+    return submit_with(
+        s, (struct submission){.name = name, .lane = "function:noop", .delay = 10 * SECOND});
+}
+
+/* The culprit is the first, one in between, and the last. */
+static void check_timers(int bad, int n)
+{
+    struct store *s = fixture_store();
+    struct worker_kit k = {.list = functions};
+    int64_t ids[20], culprit = 0;
+    char number[40];
+
+    kit_open_with(&k, (struct engine_options){.lease = 300 * SECOND});
+    for (int i = 0; i < n; i++) {
+        ids[i] = submit_delayed(s, i == bad ? "exec::bad" : "exec::good");
+        culprit = i == bad ? ids[i] : culprit;
+    }
+    refuse_write(s, "UPDATE ON executions", "NEW.name = 'exec::bad' AND NEW.held = 0");
+    fixture_env()->note = keep_said;
+    clock_advance(11 * SECOND);
+    KIT_UNTIL(&k, k.ended == n - 1 && *said);
+    fixture_env()->note = NULL;
+    snprintf(number, sizeof(number), "a timer of execution %lld (delay)", (long long)culprit);
+    CHECK(strstr(said, number));
+    CHECK(strstr(said, "not today"));
+    for (int i = 0; i < n; i++)
+        CHECK_EQ(status_of(s, ids[i]), i == bad ? S_READY : S_SUCCEEDED);
+    KIT_UNTIL(&k, engine_timeout(k.engine) > SECOND); /* it does not go round in circles */
+    verify_clean(s);
+    allow_write(s, "executions");
+    clock_advance(61 * SECOND);
+    kit_until_ended(&k, n);
+    CHECK_EQ(status_of(s, culprit), S_SUCCEEDED);
+    engine_close(&k.engine);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_timer_that_can_not_be_fired_waits_while_the_others_are_fired)
+{
+    check_timers(3, 9);
+}
+
+TEST(a_timer_that_can_not_be_fired_and_is_the_only_one_ends_nobody)
+{
+    check_timers(0, 1);
+}
+
+/* Then it is the database's fault, and as always. */
+TEST(a_worker_whose_timers_all_fail_ends)
+{
+    struct store *s = fixture_store();
+    struct worker_kit k = {.list = functions};
+
+    kit_open_with(&k, (struct engine_options){.lease = 300 * SECOND});
+    for (int i = 0; i < 30; i++)
+        submit_delayed(s, "exec::good");
+    refuse_write(s, "UPDATE ON executions", "NEW.held = 0");
+    clock_advance(11 * SECOND);
+    check_ends_refused(&k, s);
+}
+
+/* Both are held by workers that are gone. */
+TEST(a_lease_that_can_not_be_cleared_keeps_no_other_from_it)
+{
+    struct store *s = fixture_store();
+    struct worker_kit k = {.list = functions};
+    int64_t bad = submit(s, "exec::bad"), good = submit(s, "exec::good");
+    char when[100];
+
+    claim_job(s, 77);
+    claim_job(s, 78);
+    kit_open(&k);
+    snprintf(when, sizeof(when), "NEW.execution = %lld AND NEW.worker IS NULL", (long long)bad);
+    refuse_write(s, "UPDATE ON leases", when);
+    fixture_env()->note = keep_said;
+    while (!strstr(history(s, good), "lease_expired") || !*said) {
+        clock_advance(LEASE / 4);
+        for (int i = 0; i < 3; i++)
+            kit_step(&k);
+    }
+    fixture_env()->note = NULL;
+    CHECK(strstr(said, "can't be cleared"));
+    CHECK(strstr(said, "not today"));
+    CHECK(!strstr(history(s, bad), "lease_expired"));
+    allow_write(s, "leases");
+    while (!strstr(history(s, bad), "lease_expired")) {
+        clock_advance(LEASE / 4);
+        for (int i = 0; i < 3; i++)
+            kit_step(&k);
+    }
+    engine_close(&k.engine);
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* It has ended, and left its file and its row. */
+static pid_t worker_that_died(void)
+{
+    struct worker_kit k = {.list = functions};
+    pid_t pid = fork();
+
+    CHECK(pid >= 0);
+    if (!pid) {
+        kit_open(&k);
+        _exit(0);
+    }
+    CHECK_EQ(waitpid(pid, NULL, 0), pid);
+    return pid;
+}
+
+TEST(a_dead_worker_whose_row_can_not_be_removed_ends_nobody)
+{
+    struct worker_kit k = {.list = functions};
+    struct store *s = fixture_store();
+    char when[60];
+
+    store_close(&s);
+    snprintf(when, sizeof(when), "OLD.pid = %d", (int)worker_that_died());
+    s = fixture_store();
+    refuse_write(s, "DELETE ON workers", when);
+    fixture_env()->note = keep_said;
+    kit_open(&k);
+    KIT_UNTIL(&k, *said);
+    fixture_env()->note = NULL;
+    CHECK(strstr(said, "not today"));
+    kit_submit(s, "noop", NULL);
+    kit_until_ended(&k, 1);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM workers"), 2);
+    allow_write(s, "workers");
+    clock_advance(LEASE / 3);
+    KIT_UNTIL(&k, sql_number(s, "SELECT count(*) FROM workers") == 1);
+    engine_close(&k.engine);
+    verify_clean(s);
+    store_close(&s);
+}
+
+#define DAY (86400 * SECOND)
+
+TEST(a_tree_that_can_not_be_removed_keeps_no_other_from_it)
+{
+    struct engine_options o = {.retention = 90 * DAY, .host_grace = 400 * DAY};
+    struct worker_kit k = {.list = functions};
+    struct store *s = fixture_store();
+    char when[40], name[40];
+    int64_t ids[5];
+
+    for (int i = 0; i < 5; i++)
+        ids[i] = kit_submit(s, "noop", NULL);
+    kit_open_with(&k, o);
+    kit_until_ended(&k, 5);
+    snprintf(when, sizeof(when), "OLD.id = %lld", (long long)ids[2]);
+    refuse_write(s, "DELETE ON executions", when);
+    fixture_env()->note = keep_said;
+    clock_advance(91 * DAY);
+    KIT_UNTIL(&k, sql_number(s, "SELECT count(*) FROM executions") == 1);
+    fixture_env()->note = NULL;
+    snprintf(name, sizeof(name), "the old execution %lld ", (long long)ids[2]);
+    CHECK(strstr(said, name));
+    CHECK(strstr(said, "not today"));
+    CHECK_EQ(status_of(s, ids[2]), S_SUCCEEDED);
+    verify_clean(s);
+    allow_write(s, "executions");
+    clock_advance(DAY + 1);
+    KIT_UNTIL(&k, sql_number(s, "SELECT count(*) FROM executions") == 0);
+    engine_close(&k.engine);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_worker_that_can_not_remove_what_is_old_goes_on_and_tries_the_next_day)
+{
+    struct engine_options o = {.retention = 90 * DAY, .host_grace = 400 * DAY};
+    struct worker_kit k = {.list = functions};
+    struct store *s = fixture_store();
+
+    kit_submit(s, "noop", NULL);
+    kit_open_with(&k, o);
+    kit_until_ended(&k, 1);
+    refuse_write(s, "DELETE ON executions", "OLD.id > 0");
+    fixture_env()->note = keep_said;
+    clock_advance(91 * DAY);
+    KIT_UNTIL(&k, strstr(said, "can't be removed"));
+    fixture_env()->note = NULL;
+    kit_submit(s, "noop", NULL);
+    kit_until_ended(&k, 2);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions"), 2);
+    allow_write(s, "executions");
+    clock_advance(DAY + 1);
+    KIT_UNTIL(&k, sql_number(s, "SELECT count(*) FROM executions") == 1);
+    engine_close(&k.engine);
+    verify_clean(s);
+    store_close(&s);
+}

@@ -1,0 +1,156 @@
+/* test_engine_partition.c - a worker that alone is cut off from its PostgreSQL, while others go on:
+ * it ends in time, or when it is told to, and nothing of it lives when others take over. */
+#include "outage_fixture.h"
+#include "proxy_fixture.h"
+
+TEST_ONLY_DB(postgres);
+TEST_THREADED;
+TEST_LOOPS_TOO;
+TEST_LONG;
+
+static void wait_for_end(pid_t worker)
+{
+    int status;
+
+    CHECK_EQ(waitpid(worker, &status, 0), worker);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+}
+
+static void submit_two(int64_t ids[2])
+{
+    struct store *s;
+
+    server_url(); /* skips on other databases */
+    s = fixture_store();
+    ids[0] = submit_with(s, ledger_job(false, "wait", 4));
+    ids[1] = submit_with(s, ledger_job(true, "wait", 4));
+    store_close(&s);
+}
+
+TEST(a_worker_cut_off_from_the_database_ends_by_itself)
+{
+    struct engine_options o = {.lease = SECOND / 2, .host_grace = 4 * SECOND};
+    int64_t ids[2];
+    pid_t through, worker;
+    char *url;
+
+    submit_two(ids);
+    url = proxy_start(&through);
+    worker = worker_start(url, kit_state(), o);
+    until_begun(ids, 2);
+    proxy->shut = 1;
+    wait_for_end(worker);
+    while (ledger_processes()) /* its fence ends the command */
+        clock_sleep_us(1000);
+    proxy_stop(through);
+    free(url);
+}
+
+static volatile sig_atomic_t told_to_stop;
+
+static void on_term(int number)
+{
+    told_to_stop = number;
+}
+
+static bool is_told_to_stop(void *arg)
+{
+    (void)arg;
+    return told_to_stop != 0;
+}
+
+/* A worker that stops when it is told so, within `grace` seconds if it can't tell the database. */
+static pid_t obedient_worker_start(const char *url, struct engine_options o, int64_t grace)
+{
+    struct worker_kit k = {.list = ledger_functions};
+    struct err err = ERR_INIT;
+    int64_t until;
+    pid_t pid;
+
+    fflush(NULL);
+    pid = fork();
+    CHECK(pid >= 0);
+    if (pid)
+        return pid;
+    signal(SIGTERM, on_term);
+    o.url = url;
+    o.tenant = fixture_tenant();
+    o.env = fixture_env();
+    o.env->give_up = is_told_to_stop;
+    o.state = kit_state();
+    CHECK_OK_ERR(engine_open(&o, kit_make, &k, &k.engine, &err), &err);
+    while (!told_to_stop)
+        kit_step(&k);
+    engine_stop(k.engine, false);
+    for (until = clock_boot_us() + grace; !engine_is_idle(k.engine) && clock_boot_us() < until;)
+        kit_step(&k);
+    engine_close(&k.engine);
+    _exit(0);
+}
+
+TEST(a_worker_that_is_told_to_stop_does_so_while_the_database_is_away)
+{
+    struct engine_options o = {.lease = 60 * SECOND, .host_grace = 400 * SECOND};
+    int64_t id, began;
+    struct store *s;
+    pid_t through, worker;
+    char *url;
+    int status;
+
+    server_url(); /* skips on other databases */
+    s = fixture_store();
+    id = submit_with(s, ledger_job(false, "wait", 4));
+    store_close(&s);
+    url = proxy_start(&through);
+    worker = obedient_worker_start(url, o, SECOND);
+    until_begun(&id, 1);
+    proxy->shut = 1;
+    ledger_go(); /* its end is to be stored: the loop waits for the database */
+    clock_sleep_us(SECOND);
+    began = clock_boot_us();
+    kill(worker, SIGTERM);
+    CHECK_EQ(waitpid(worker, &status, 0), worker);
+    CHECK_EQ(status, 0);
+    CHECK(clock_boot_us() - began < 15 * SECOND);
+    s = fixture_store();
+    CHECK_EQ(status_of(s, id), S_RUNNING); /* whoever finds its lock free takes it over */
+    proxy_stop(through);
+    store_close(&s);
+    free(url);
+}
+
+/* Others of another host may take its jobs after host_grace; they have ended before. */
+TEST_SLOW(what_a_worker_that_was_cut_off_had_has_ended_before_another_host_takes_it, 120)
+{
+    struct engine_options o = {.lease = SECOND, .host_grace = 10 * SECOND};
+    char *url, *elsewhere = mem_printf("%s/elsewhere", test_dir());
+    pid_t through, first, second;
+    struct store *s;
+    int64_t ids[2];
+    int i;
+
+    if (!test_full())
+        SKIP("takes 15 s");
+    submit_two(ids);
+    url = proxy_start(&through);
+    first = worker_start(url, kit_state(), o);
+    until_begun(ids, 2);
+    second = worker_start(fixture_url(), elsewhere, o);
+    proxy->shut = 1;
+    wait_for_end(first);
+    while (ledger_begun(ids[0]) < 2 || ledger_begun(ids[1]) < 2)
+        clock_sleep_us(1000);
+    ledger_go();
+    s = fixture_store();
+    for (i = 0; i < 2; i++) {
+        until_terminal(s, ids[i]);
+        CHECK_EQ(status_of(s, ids[i]), S_SUCCEEDED);
+        ledger_check(s, ids[i]);
+    }
+    end_worker(second);
+    proxy_stop(through);
+    verify_clean(s);
+    store_close(&s);
+    free(elsewhere);
+    free(url);
+}

@@ -1,0 +1,405 @@
+/* test_followers.c - the end of a task is told to those that need it, and what follows is told on:
+ * a slice in each turn. Whatever is asked of the workflow in between, nobody counts an end twice,
+ * and nobody waits for one that was. */
+#include "followers_fixture.h"
+#include "rerun_fixture.h"
+
+#include "core/graph.h"
+
+#define MANY 150 /* two slices, also of making them */
+#define FEW  100 /* three, if a turn tells no more than 40 */
+
+static struct flow_claiming k;
+
+/* Each of the tasks t0 … needs `needs`. */
+static int64_t submit_many(struct store *s, const char *before, const char *needs, int n)
+{
+    struct buf yaml = BUF_INIT;
+    int64_t w;
+    int i;
+
+    buf_addf(&yaml, "name: w\n%s", before);
+    for (i = 0; i < n; i++)
+        buf_addf(&yaml, "  t%d: {run: x, needs: %s}\n", i, needs);
+    w = flow_submit(s, yaml.ptr, NULL);
+    buf_release(&yaml);
+    return w;
+}
+
+static int64_t submit_star(struct store *s, int n)
+{
+    int64_t w = submit_many(s, "tasks:\n  first: {run: x}\n", "first", n);
+
+    run_all_timers(s);
+    return w;
+}
+
+static struct store *sliced_store(void)
+{
+    fixture_slices(100);
+    return fixture_store();
+}
+
+/* A turn tells a few only, so that few are enough. */
+static struct store *slow_store(void)
+{
+    struct store *s = fixture_store();
+
+    store_set_workflow_options(s, &(struct store_workflow_options){.notify_max = 40});
+    return s;
+}
+
+static int64_t submit_chain(struct store *s, int n)
+{
+    struct buf yaml = BUF_INIT;
+    int64_t w;
+    int i;
+
+    buf_addstr(&yaml, "name: w\ntasks:\n  t0: {run: x}\n");
+    for (i = 1; i < n; i++)
+        buf_addf(&yaml, "  t%d: {run: x, needs: t%d}\n", i, i - 1);
+    w = flow_submit(s, yaml.ptr, NULL);
+    buf_release(&yaml);
+    run_all_timers(s);
+    return w;
+}
+
+static void end_first(struct store *s, enum outcome_kind kind)
+{
+    CHECK_EQ(flow_claim(s, &k), 1);
+    flow_settle(s, k.held[0], kind, NULL);
+}
+
+/* A star of a few, of which a slice was told how the first ended. */
+static int64_t submit_half_told(struct store *s, enum outcome_kind kind)
+{
+    int64_t w = submit_star(s, FEW);
+
+    end_first(s, kind);
+    CHECK_EQ(count(s, "failed_behind >= 16384"), 1);
+    return w;
+}
+
+static void run_again(struct store *s, int64_t w, enum rerun_scope what, const char *from)
+{
+    if (!rerun(s, w, what, from))
+        test_fail(__FILE__, __LINE__, "%s", refusal.msg);
+}
+
+/* ---- a slice in a turn ---- */
+
+TEST(those_that_need_the_same_become_ready_a_slice_in_a_turn)
+{
+    struct store *s;
+    int64_t w, first;
+
+    fixture_slices(LARGE(1000));
+    s = fixture_store();
+    w = submit_star(s, LARGE(1500));
+    first = flow_task(s, w, "first");
+    end_first(s, OUTCOME_OK);
+    CHECK_EQ(count(s, "status = 2"), LARGE(1000));
+    CHECK_EQ(get(s, first).needs_left, LARGE(500));
+    CHECK(get(s, first).flags & FLAG_NOTIFYING);
+    verify_clean(s);
+    CHECK_EQ(run_timers(s), 1);
+    CHECK_EQ(count(s, "status = 2"), LARGE(1500));
+    CHECK(!(get(s, first).flags & FLAG_NOTIFYING));
+    verify_clean(s);
+    CHECK_EQ(run_timers(s), 0);
+    play_to_the_end(s, w, S_SUCCEEDED);
+    store_close(&s);
+}
+
+TEST(those_behind_a_failure_are_skipped_a_slice_in_a_turn)
+{
+    struct store *s = slow_store();
+    int64_t w = submit_half_told(s, OUTCOME_FAILED);
+
+    CHECK_EQ(count(s, "status = 8"), 40);
+    CHECK_EQ(status_of(s, w), S_RUNNING);
+    verify_clean(s);
+    run_timers(s);
+    CHECK_EQ(count(s, "status = 8"), 80);
+    verify_clean(s);
+    run_timers(s);
+    CHECK_EQ(count(s, "status = 8 AND failed_behind = 1"), FEW);
+    play_to_the_end(s, w, S_FAILED);
+    store_close(&s);
+}
+
+TEST(a_skip_goes_through_a_long_chain_in_several_turns)
+{
+    struct store *s = fixture_store();
+    int64_t w = submit_chain(s, 500);
+    int turns = 1;
+
+    end_first(s, OUTCOME_FAILED);
+    do {
+        int64_t skipped = count(s, "status = 8");
+
+        CHECK(skipped < turns * 200);
+        CHECK(skipped > turns * 100 || skipped == 499);
+        verify_clean(s);
+        turns++;
+    } while (run_timers(s));
+    CHECK(turns > 3);
+    CHECK_EQ(count(s, "status = 8"), 499);
+    play_to_the_end(s, w, S_FAILED);
+    store_close(&s);
+}
+
+/* Each of many has its own behind it: these share what a turn may tell. */
+TEST(a_skip_that_gets_wide_takes_several_turns)
+{
+    struct store *s = sliced_store();
+    struct buf yaml = BUF_INIT;
+    int64_t w;
+    int i;
+
+    buf_addstr(&yaml, "name: w\ntasks:\n  first: {run: x}\n");
+    for (i = 0; i < 90; i++)
+        buf_addf(&yaml, "  a%d: {run: x, needs: first}\n", i);
+    for (i = 0; i < 500; i++)
+        buf_addf(&yaml, "  b%d: {run: x, needs: [a%d, a%d]}\n", i, i % 90, (i + 1) % 90);
+    buf_addstr(&yaml, "  last: {run: x, if: always(), needs: [first, b0, b123, b499]}\n");
+    w = flow_submit(s, yaml.ptr, NULL);
+    buf_release(&yaml);
+    run_all_timers(s);
+    end_first(s, OUTCOME_FAILED);
+    CHECK(count(s, "status = 8") >= 90);
+    CHECK(count(s, "status = 8") < 400);
+    verify_clean(s);
+    CHECK(run_timers(s) > 1); /* each that is left has its own */
+    verify_clean(s);
+    run_all_timers(s);
+    CHECK_EQ(count(s, "status = 8"), 590);
+    CHECK_EQ(flow_status(s, w, "last"), S_READY);
+    play_to_the_end(s, w, S_FAILED);
+    store_close(&s);
+}
+
+/* A worker that is to end when nothing is left looks at this. */
+TEST(a_queue_is_not_done_while_somebody_is_to_be_told)
+{
+    struct store *s = slow_store();
+    int64_t w = submit_half_told(s, OUTCOME_FAILED);
+    struct err err = ERR_INIT;
+    bool open = false;
+    int turns = 0;
+
+    do {
+        CHECK_OK_ERR(query_queue_open(s, "default", &open, &err), &err);
+        CHECK_EQ(open, status_of(s, w) == S_RUNNING);
+        turns++;
+    } while (run_timers(s));
+    CHECK(turns > 2);
+    CHECK(!open);
+    play_to_the_end(s, w, S_FAILED);
+    store_close(&s);
+}
+
+/* ---- what happens in between ---- */
+
+TEST(a_pause_between_two_slices_holds_the_rest)
+{
+    struct store *s = slow_store();
+    int64_t w = submit_half_told(s, OUTCOME_OK);
+
+    CHECK_EQ(flow_ask(s, FLOW_PAUSE, w), 0);
+    run_all_timers(s);
+    CHECK_EQ(count(s, "status = 2 AND held = 2"), FEW);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM task_outbox"), 0);
+    verify_clean(s);
+    CHECK_EQ(flow_ask(s, FLOW_RESUME, w), 0);
+    run_all_timers(s);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM task_outbox"), FEW);
+    play_to_the_end(s, w, S_SUCCEEDED);
+    store_close(&s);
+}
+
+TEST(a_cancel_between_two_slices_leaves_nobody_to_be_told)
+{
+    struct store *s = slow_store();
+    int64_t w = submit_half_told(s, OUTCOME_OK);
+
+    CHECK_EQ(flow_ask(s, FLOW_CANCEL, w), 0);
+    verify_clean(s);
+    run_all_timers(s);
+    CHECK_EQ(count(s, "status = 7"), FEW + 1);
+    CHECK_EQ(count(s, "failed_behind >= 16384"), 0);
+    play_to_the_end(s, w, S_CANCELLED);
+    run_again(s, w, RERUN_WHOLE, NULL);
+    play_to_the_end(s, w, S_SUCCEEDED);
+    store_close(&s);
+}
+
+TEST(a_rerun_between_two_slices_counts_each_end_once)
+{
+    struct store *s = slow_store();
+    struct held_job b;
+    int64_t w = submit_many(s, "tasks:\n  a: {run: x}\n  b: {run: x, retry: 0}\n", "[a, b]", FEW);
+
+    run_all_timers(s);
+    CHECK_EQ(flow_claim(s, &k), 2);
+    b = k.held[1];
+    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
+    CHECK_EQ(count(s, "status = 1 AND needs_left = 1"), 40);
+    run_again(s, w, RERUN_FROM_TASK, "a");
+    CHECK_EQ(count(s, "status = 1 AND needs_left = 2"), FEW);
+    verify_clean(s);
+    run_all_timers(s);
+    verify_clean(s);
+    end_first(s, OUTCOME_OK); /* a, again */
+    run_all_timers(s);
+    CHECK_EQ(count(s, "status = 1 AND needs_left = 1"), FEW);
+    flow_settle(s, b, OUTCOME_OK, NULL);
+    play_to_the_end(s, w, S_SUCCEEDED);
+    store_close(&s);
+}
+
+/* The timer of the first run finds a workflow that runs again, and some of it made anew. */
+TEST(an_end_of_an_earlier_run_is_not_told_in_the_next)
+{
+    struct store *s = sliced_store();
+    int64_t w = submit_star(s, MANY), first = flow_task(s, w, "first");
+    char sql[120];
+
+    end_first(s, OUTCOME_OK);
+    CHECK_EQ(flow_ask(s, FLOW_CANCEL, w), 0);
+    while (status_of(s, w) == S_RUNNING) /* as if the timers of the workflow came first */
+        CHECK_EQ(flow_ask(s, FLOW_CANCEL, w), 0);
+    CHECK(get(s, first).flags & FLAG_NOTIFYING);
+    run_again(s, w, RERUN_WHOLE, NULL);
+    snprintf(sql, sizeof(sql), "SELECT count(*) FROM timers WHERE execution = %lld",
+             (long long)first);
+    CHECK_EQ(sql_number(s, sql), 1);
+    verify_clean(s);
+    run_timers(s);
+    verify_clean(s);
+    run_all_timers(s);
+    CHECK_EQ(count(s, "status = 1 AND needs_left = 1"), MANY);
+    play_to_the_end(s, w, S_SUCCEEDED);
+    store_close(&s);
+}
+
+/* ---- tasks that are not there yet ---- */
+
+TEST(a_task_that_is_skipped_before_those_behind_it_are_made_is_told_to_them)
+{
+    struct store *s = sliced_store();
+    int64_t w = submit_many(s, "tasks:\n  first: {run: x}\n", "first", MANY);
+
+    CHECK_EQ(count(s, "status = 1"), 100);
+    CHECK_EQ(flow_ask(s, FLOW_SKIP, flow_task(s, w, "first")), 0);
+    verify_clean(s);
+    CHECK(run_timers(s) > 0);
+    verify_clean(s);
+    run_all_timers(s);
+    CHECK_EQ(count(s, "status = 2"), MANY);
+    play_to_the_end(s, w, S_SUCCEEDED);
+    store_close(&s);
+}
+
+TEST(a_task_that_is_cancelled_before_those_behind_it_are_made_again_is_told_to_them)
+{
+    struct store *s = sliced_store();
+    int64_t w = submit_star(s, MANY);
+
+    play_to_the_end(s, w, S_SUCCEEDED);
+    run_again(s, w, RERUN_WHOLE, NULL);
+    CHECK_EQ(flow_ask(s, FLOW_CANCEL, flow_task(s, w, "first")), 0);
+    verify_clean(s);
+    CHECK(run_timers(s) > 0);
+    verify_clean(s);
+    play_to_the_end(s, w, S_CANCELLED);
+    CHECK_EQ(count(s, "status = 8"), MANY);
+    store_close(&s);
+}
+
+/* ---- what ends as it begins ---- */
+
+/* Nothing of it needs a worker, so one end brings the next. */
+TEST(items_that_end_as_they_begin_are_made_a_slice_in_a_turn)
+{
+    static const char *const files[] = {
+        "w.yaml",
+        SANITIZED ? "name: w\ntasks:\n  each: {foreach: 450, workflow: sub.yaml}\n"
+                  : "name: w\ntasks:\n  each: {foreach: 4500, workflow: sub.yaml}\n",
+        "sub.yaml", "name: sub\ntasks: {a: {run: x, if: 1 > 2}}\n", NULL};
+    struct store *s;
+    int64_t w, before = 0, now;
+
+    fixture_slices(LARGE(1000));
+    s = fixture_store();
+    w = flow_submit_text(s, flow_text_of_files(files), NULL);
+    do {
+        now = count(s, "kind = 3");
+        CHECK(now - before <= LARGE(4000) + 1);
+        before = now;
+        verify_clean(s);
+    } while (run_timers(s));
+    CHECK_EQ(now, LARGE(4500) + 1);
+    play_to_the_end(s, w, S_SUCCEEDED);
+    store_close(&s);
+}
+
+/* ---- scale ---- */
+
+static long written, most_written; /* rows of executions and events, in one turn */
+
+static void count_rows(void *arg, const char *what, int64_t took, long rows)
+{
+    (void)arg;
+    (void)took;
+    if (!strncmp(what, "execution_", 10) || !strcmp(what, "event_insert"))
+        written += rows;
+}
+
+static void count_turn(void *arg, const char *where)
+{
+    (void)arg;
+    if (strcmp(where, "commit"))
+        return;
+    most_written = written > most_written ? written : most_written;
+    written = 0;
+}
+
+/* Through 20,000 that need the same, and through 20,000 behind these. */
+TEST_SLOW(a_turn_stays_short_however_many_are_behind_a_task, 300)
+{
+    int n = LARGE(test_full() ? 20000 : 5000), i;
+    struct buf yaml = BUF_INIT;
+    struct store *s;
+    int64_t w;
+
+    fixture_slices(LARGE(1000));
+    s = fixture_store();
+    buf_addstr(&yaml, "name: w\ntasks:\n  good: {run: x}\n  bad: {run: x, needs: good}\n");
+    for (i = 0; i < n; i++)
+        buf_addf(&yaml,
+                 "  a%d: {run: x, needs: bad}\n"
+                 "  b%d: {run: x, needs: a%d}\n"
+                 "  c%d: {run: x, if: 1 > 2, needs: good}\n",
+                 i, i, i, i);
+    w = flow_submit(s, yaml.ptr, NULL);
+    buf_release(&yaml);
+    run_all_timers(s);
+    fixture_env()->trace = count_rows;
+    fixture_env()->point = count_turn;
+    written = 0;
+    end_first(s, OUTCOME_OK);
+    run_all_timers(s);
+    CHECK_EQ(count(s, "status = 8"), n);
+    end_first(s, OUTCOME_FAILED);
+    run_all_timers(s);
+    fixture_env()->trace = NULL;
+    fixture_env()->point = NULL;
+    printf("at most %ld rows of executions and events in a turn\n", most_written);
+    CHECK(most_written > LARGE(2000));
+    CHECK(most_written < LARGE(10000));
+    CHECK_EQ(count(s, "status = 8"), 3 * n);
+    CHECK_EQ(status_of(s, w), S_FAILED);
+    verify_clean(s);
+    store_close(&s);
+}

@@ -1,0 +1,220 @@
+/* test_parse_large.c - workflow files as large as they may be, and larger: right ones take
+ * neither long nor much, wrong ones are refused in a moment. */
+#include "parse_fixture.h"
+
+#include <time.h>
+
+TEST_NO_DB;
+
+/* Processor time: others may use it, too. */
+static double cpu_seconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* ---- right ones ---- */
+
+/* A ladder: each task needs the two before it. */
+static void add_ladder(struct buf *b, int n)
+{
+    int i;
+
+    buf_addstr(b, "defaults: {retry: 2, timeout: 10m}\ntasks:\n");
+    for (i = 0; i < n; i++)
+        if (i < 2)
+            buf_addf(b, "  t%d: x\n", i);
+        else
+            buf_addf(b, "  t%d: {run: x, needs: [t%d, t%d]}\n", i, i - 1, i - 2);
+}
+
+/* Reads, checks, writes and reads again: seconds of processor time. */
+static double try_ladder(int n)
+{
+    struct buf yaml = BUF_INIT;
+    double from, took;
+    struct fixture f;
+
+    add_ladder(&yaml, n);
+    from = cpu_seconds();
+    f = parse_bytes(yaml.ptr, yaml.len);
+    check_inverse(f.w);
+    took = cpu_seconds() - from;
+    CHECK_EQ(f.w->ntasks, n);
+    CHECK_EQ(f.w->tasks[n / 2].nfollowers, 2);
+    CHECK_EQ(f.w->tasks[n / 2].followers[1], n / 2 + 2);
+    done(&f);
+    buf_release(&yaml);
+    return took;
+}
+
+TEST_SLOW(a_hundred_thousand_tasks_take_linear_time, 120)
+{
+    int n = SANITIZED ? WORKFLOW_MAX_TASKS / 5 : WORKFLOW_MAX_TASKS;
+    double few = try_ladder(n / 8), many = try_ladder(n);
+
+    if (many > 4 * 8 * few)
+        test_fail(__FILE__, __LINE__, "%d tasks take %.3f s, %d take %.3f s", n / 8, few, n, many);
+}
+
+static long high_water(void)
+{
+    FILE *f = fopen("/proc/self/status", "re");
+    char line[256];
+    long kb = -1;
+
+    CHECK(f);
+    while (fgets(line, sizeof(line), f))
+        if (!strncmp(line, "VmHWM:", 6))
+            kb = strtol(line + 6, NULL, 10);
+    fclose(f);
+    return kb;
+}
+
+TEST_SLOW(a_hundred_thousand_tasks_take_bounded_memory, 120)
+{
+#ifdef __SANITIZE_ADDRESS__
+    SKIP("a sanitizer needs memory of its own");
+#else
+    struct buf yaml = BUF_INIT;
+    struct arena arena = ARENA_INIT;
+    const struct workflow *w;
+    struct err err = ERR_INIT;
+    struct fixture f;
+    char *text;
+
+    add_ladder(&yaml, WORKFLOW_MAX_TASKS);
+    f = parse_bytes(yaml.ptr, yaml.len);
+    text = text_of(f.w);
+    done(&f);
+    CHECK_OK_ERR(workflow_read(text, strlen(text), &arena, &w, &err), &err);
+    free(text);
+    arena_release(&arena);
+    buf_release(&yaml);
+    CHECK(high_water() < 300 * 1024);
+#endif
+}
+
+/* ---- wrong ones ---- */
+
+/* They are refused fast, however large they are. */
+#define LONGEST (SANITIZED ? 60 : 10) /* seconds */
+
+static char *fast(const struct buf *text)
+{
+    double from = cpu_seconds();
+    char *said = diagnostics_of(text->ptr, text->len);
+
+    CHECK(cpu_seconds() - from < LONGEST);
+    return said;
+}
+
+/* Such a text, which goes with this, is refused with these words. */
+static void check_refused(struct buf *text, const char *words)
+{
+    char *said = fast(text);
+
+    if (!strstr(said, words))
+        test_fail(__FILE__, __LINE__, "nothing of \"%s\" in: %.500s", words, said);
+    free(said);
+    buf_release(text);
+}
+
+TEST(a_hundred_thousand_tasks_and_one_more)
+{
+    struct buf b = BUF_INIT;
+    char *said;
+    int i;
+
+    buf_addstr(&b, "tasks:\n");
+    for (i = 0; i <= WORKFLOW_MAX_TASKS; i++)
+        buf_addf(&b, "  t%d: x\n", i);
+    said = fast(&b);
+    CHECK_STR(said, "2:3: tasks: there are 100001; at most 100000 are taken");
+    free(said);
+    buf_release(&b);
+}
+
+TEST(a_circle_of_a_hundred_thousand_tasks)
+{
+    struct buf b = BUF_INIT;
+    char *said;
+    int i;
+
+    buf_addstr(&b, "tasks:\n");
+    for (i = 0; i < WORKFLOW_MAX_TASKS; i++)
+        buf_addf(&b, "  t%d: {run: x, needs: t%d}\n", i, (i + 1) % WORKFLOW_MAX_TASKS);
+    said = fast(&b);
+    CHECK(strstr(said, "2:3: tasks need each other in a circle: t0 -> t1 -> "));
+    CHECK(strstr(said, " -> … 99981 more … -> t99990 -> "));
+    CHECK(!strcmp(said + strlen(said) - 12, "t99999 -> t0"));
+    free(said);
+    buf_release(&b);
+}
+
+TEST(a_hundred_thousand_tasks_that_speak_of_one_far_behind_or_not)
+{
+    struct buf b = BUF_INIT;
+    char *said;
+    int i;
+
+    /* Two chains; each task speaks of one long before it, the last one of the other chain's. */
+    buf_addstr(&b, "tasks:\n  a0: x\n  b0: x\n");
+    for (i = 1; i < 30000; i++)
+        buf_addf(&b,
+                 "  a%d: {run: x, needs: a%d, if: tasks.a%d.status != ''}\n"
+                 "  b%d: {run: x, needs: b%d, if: tasks.%s%d.status != ''}\n",
+                 i, i - 1, i > 20 ? i / 2 : 0, i, i - 1, i == 29999 ? "a" : "b",
+                 i > 20 ? i - 20 : 0);
+    said = fast(&b);
+    CHECK_STR(said,
+              "60001:39: tasks.b29999.if speaks of the task \"a29979\", which \"b29999\" does "
+              "not need: add it to needs");
+    free(said);
+    buf_release(&b);
+}
+
+TEST(a_few_aliases_that_stand_for_very_much)
+{
+    struct buf b = BUF_INIT;
+    int i;
+
+    buf_addstr(&b, "vars:\n  a: &a '");
+    for (i = 0; i < 500000; i++)
+        buf_addch(&b, 'x');
+    buf_addstr(&b, "'\n  b: &b [");
+    for (i = 0; i < 1000; i++)
+        buf_addstr(&b, "*a,");
+    buf_addstr(&b, "]\n  c: [");
+    for (i = 0; i < 1000; i++)
+        buf_addstr(&b, "*b,");
+    buf_addstr(&b, "]\ntasks: [x]\n");
+    check_refused(&b, "the workflow has more than 32 MB of text");
+}
+
+TEST(defaults_that_make_each_of_many_tasks_large)
+{
+    struct buf b = BUF_INIT;
+    int i;
+
+    buf_addstr(&b, "defaults: {container: {options: [");
+    for (i = 0; i < 1000; i++)
+        buf_addf(&b, "--very-long-option=%d,", i);
+    buf_addstr(&b, "]}}\ntasks:\n");
+    for (i = 0; i < 50000; i++)
+        buf_addf(&b, "  t%d: x\n", i);
+    check_refused(&b, "the workflow has more than 32 MB of text");
+}
+
+TEST(every_line_of_many_is_wrong)
+{
+    struct buf b = BUF_INIT;
+    int i;
+
+    buf_addstr(&b, "tasks:\n");
+    for (i = 0; i < WORKFLOW_MAX_TASKS; i++)
+        buf_addf(&b, "  t%d: {rnu: x, needs: tt%d, env: {A: '${{ params.x }}'}}\n", i, i);
+    check_refused(&b, "2:8: there is no key \"rnu\" in tasks.t0: did you mean \"run\"?");
+}

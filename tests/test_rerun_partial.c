@@ -1,0 +1,295 @@
+/* test_rerun_partial.c - running again a part of what has ended: what failed, from a task on, one
+ * item, at any depth. Each test ends with verify. */
+#include "rerun_fixture.h"
+#include "workflow_case.h"
+
+TEST(only_what_failed_runs_again_with_all_behind_it)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(s,
+                            "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n"
+                            "  c: {run: x, needs: b}\n  d: {run: x, needs: a}\n"
+                            "  e: {run: x, needs: [c, d]}\n",
+                            NULL);
+    int64_t d = flow_task(s, w, "d");
+
+    flow_play(s, " b ");
+    CHECK_STR(flow_shape(s, w), "a:succeeded b:failed c:skipped d:succeeded e:skipped");
+    CHECK_STR(rerun(s, w, RERUN_ONLY_FAILED, NULL), "w b c e");
+    CHECK_STR(flow_shape(s, w), "a:succeeded b:ready c:pending d:succeeded e:pending");
+    verify_clean(s);
+    flow_play(s, "");
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    CHECK_EQ(get(s, d).attempts, 1);
+    verify_clean(s);
+    CHECK_EQ(rerun(s, w, RERUN_ONLY_FAILED, NULL), NULL);
+    CHECK_STR(refusal.msg, "no task of execution 1 failed or was cancelled");
+    store_close(&s);
+}
+
+TEST(a_task_runs_again_with_all_behind_it_and_gets_its_tries_anew)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(s,
+                            "name: w\ntasks:\n  a: {run: x}\n"
+                            "  b: {run: x, needs: a, retry: 1}\n  c: {run: x, needs: b}\n",
+                            NULL);
+    int64_t b = flow_task(s, w, "b");
+    struct held_job j;
+
+    flow_play(s, "");
+    CHECK_STR(rerun(s, w, RERUN_FROM_TASK, "b"), "w b c");
+    CHECK_EQ(get(s, b).max_attempts, 3);
+    j = claim_job(s, 1);
+    CHECK_EQ(settle_as(s, j, OUTCOME_FAILED, 0), 0);
+    j = claim_job(s, 1);
+    CHECK_EQ(settle_as(s, j, OUTCOME_FAILED, 0), 0);
+    CHECK_STR(flow_shape(s, w), "a:succeeded b:failed c:skipped");
+    verify_clean(s);
+    CHECK_STR(rerun(s, b, RERUN_WHOLE, NULL), "w b c"); /* the same by its own id */
+    flow_play(s, "");
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    CHECK_EQ(rerun(s, w, RERUN_FROM_TASK, "nobody"), NULL);
+    CHECK_STR(refusal.msg, "the workflow w has no task 'nobody'");
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(of_a_fan_out_only_the_failed_items_run_again_in_their_window)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(s,
+                            "name: w\ntasks:\n  many: {run: x, foreach: 7, max_parallel: 2}\n"
+                            "  after: {run: x, needs: many}\n",
+                            NULL);
+    struct flow_claiming k = {.push = false};
+
+    flow_play(s, " many[1] many[3] many[4] many[6] ");
+    CHECK_EQ(status_of(s, w), S_FAILED);
+    CHECK_STR(rerun(s, w, RERUN_ONLY_FAILED, NULL), "w many after");
+    CHECK_EQ(flow_claim(s, &k), 2); /* not four */
+    CHECK_STR(k.names[0], "many[1]");
+    CHECK_STR(k.names[1], "many[3]");
+    verify_clean(s);
+    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
+    flow_settle(s, k.held[1], OUTCOME_OK, NULL);
+    flow_play(s, "");
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    CHECK_EQ(get(s, flow_task(s, w, "many[0]")).attempts, 1);
+    CHECK_EQ(get(s, flow_task(s, w, "many[6]")).attempts, 2);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions"), 10);
+    verify_clean(s);
+    store_close(&s);
+}
+
+FLOW_CASE(
+    a_fan_out_that_was_stopped_makes_the_rest_when_it_runs_again,
+    .yaml = "name: w\ntasks:\n  many: {run: x, foreach: 4, max_parallel: 2, fail_fast: true}\n",
+    .steps = {{"take, fail many[0], end many[1]", "many:failed many[0]:failed many[1]:cancelled"},
+              {"rerun-failed w", "many:running many[0]:ready many[1]:ready"},
+              {"play", "many:succeeded many[0]:succeeded many[1]:succeeded many[2]:succeeded "
+                       "many[3]:succeeded"}},
+    .ends = S_SUCCEEDED);
+
+FLOW_CASE(
+    one_item_runs_again_and_what_needs_the_fan_out_after_it,
+    .yaml = "name: w\ntasks:\n  many: {run: x, foreach: 3}\n  after: {run: x, needs: many}\n",
+    .steps = {{"play but many[0] many[1]",
+               "many:failed after:skipped many[0]:failed many[1]:failed many[2]:succeeded"},
+              {"rerun many[1]",
+               "many:running after:pending many[0]:failed many[1]:ready many[2]:succeeded"},
+              {"play", /* the other one that failed still counts */
+               "many:failed after:skipped many[0]:failed many[1]:succeeded many[2]:succeeded"},
+              {"rerun many[0], play",
+               "many:succeeded after:succeeded many[0]:succeeded many[1]:succeeded "
+               "many[2]:succeeded"}},
+    .ends = S_SUCCEEDED);
+
+FLOW_CASE(an_item_may_run_again_while_the_others_still_run,
+          .yaml = "name: w\ntasks:\n  many: {run: x, foreach: 3}\n",
+          .steps = {{"take, fail many[0]",
+                     "many:running many[0]:failed many[1]:running many[2]:running"},
+                    {"rerun many[0], take",
+                     "many:running many[0]:running many[1]:running many[2]:running"},
+                    {"ok many[0], ok many[1], ok many[2]", /* the failure was mended */
+                     "many:succeeded many[0]:succeeded many[1]:succeeded many[2]:succeeded"}},
+          .ends = S_SUCCEEDED);
+
+TEST(a_list_that_became_shorter_leaves_the_old_items_alone)
+{
+    struct store *s = fixture_store();
+    int64_t w =
+        flow_submit(s,
+                    "name: w\ntasks:\n  a: {run: x}\n"
+                    "  many: {run: x, needs: a, foreach: \"${{ tasks.a.outputs.list }}\"}\n",
+                    NULL);
+    struct flow_claiming k = {.push = false};
+
+    CHECK_EQ(flow_claim(s, &k), 1);
+    flow_settle(s, k.held[0], OUTCOME_OK, "{\"list\":[1,2,3]}");
+    flow_play(s, " many[2] ");
+    CHECK_EQ(status_of(s, w), S_FAILED);
+    CHECK_STR(rerun(s, w, RERUN_WHOLE, NULL), "w");
+    CHECK_EQ(flow_claim(s, &k), 1);
+    flow_settle(s, k.held[0], OUTCOME_OK, "{\"list\":[7]}");
+    CHECK_EQ(flow_claim(s, &k), 1);
+    flow_settle(s, k.held[0], OUTCOME_OK, "{\"n\":1}");
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    CHECK_STR(get(s, flow_task(s, w, "many")).result,
+              "[{\"status\":\"succeeded\",\"outputs\":{\"n\":1}}]");
+    verify_clean(s);
+    store_close(&s);
+}
+
+struct answer {
+    struct request q;
+    bool yes;
+};
+
+static int answer_body(struct turn *t, void *arg, struct err *err)
+{
+    struct answer *a = arg;
+
+    return op_approve(t, &a->q, 1, a->yes, err);
+}
+
+static void answer(struct store *s, int64_t id, bool yes)
+{
+    struct answer a = {.q = {.execution = id, .by = "ada"}, .yes = yes};
+    struct err err = ERR_INIT;
+
+    CHECK_OK_ERR(store_turn(s, answer_body, &a, &err), &err);
+    CHECK_EQ(a.q.rc, 0);
+}
+
+TEST(items_that_a_later_run_did_not_come_to_are_not_taken_for_done)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(s,
+                            "name: w\ntasks:\n  a: {run: x}\n"
+                            "  many: {run: x, needs: a, foreach: \"${{ tasks.a.outputs.list }}\","
+                            " max_parallel: 1, fail_fast: true}\n",
+                            NULL);
+    struct flow_claiming k = {.push = false};
+    int i;
+
+    for (i = 0; i < 2; i++) { /* the second list is another, and its first item fails */
+        CHECK_EQ(flow_claim(s, &k), 1);
+        flow_settle(s, k.held[0], OUTCOME_OK, i ? "{\"list\":[7,8,9]}" : "{\"list\":[1,2,3]}");
+        flow_play(s, i ? " many[0] " : "");
+        clock_advance(1);
+        CHECK(rerun(s, w, i ? RERUN_ONLY_FAILED : RERUN_WHOLE, NULL));
+    }
+    flow_play(s, "");
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    CHECK_EQ(get(s, flow_task(s, w, "many[0]")).attempts, 3);
+    CHECK_EQ(get(s, flow_task(s, w, "many[1]")).attempts, 2); /* with 8, not only with 2 */
+    CHECK_EQ(get(s, flow_task(s, w, "many[2]")).attempts, 2);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(what_was_rejected_before_it_began_again_runs_as_a_whole)
+{
+    static const char *const files[] = {
+        "w.yaml",
+        "name: w\ntasks:\n  a: {run: x}\n  b: {run: x}\n"
+        "  in: {workflow: in.yaml, needs: [a, b], approval: {}}\n"
+        "  many: {run: x, needs: [a, b], foreach: 2, approval: {}}\n",
+        "in.yaml", "name: in\ntasks:\n  one: {run: x}\n", NULL};
+    struct store *s = fixture_store();
+    int64_t w = flow_submit_text(s, flow_text_of_files(files), NULL);
+    int64_t in = flow_task(s, w, "in"), many = flow_task(s, w, "many");
+
+    flow_play(s, "");
+    answer(s, in, true);
+    answer(s, many, true);
+    flow_play(s, "");
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    CHECK_STR(rerun(s, w, RERUN_WHOLE, NULL), "w");
+    flow_play(s, "");
+    answer(s, in, false);
+    answer(s, many, false);
+    CHECK_EQ(status_of(s, w), S_FAILED);
+    CHECK_EQ(rerun(s, in, RERUN_ONLY_FAILED, NULL), NULL);
+    CHECK(strstr(refusal.msg, "ended before its tasks were made"));
+    CHECK_STR(rerun(s, w, RERUN_ONLY_FAILED, NULL), "w in many");
+    CHECK_EQ(get(s, in).held, HELD_APPROVAL); /* it is asked for again */
+    CHECK_EQ(get(s, many).held, HELD_APPROVAL);
+    verify_clean(s);
+    answer(s, in, true);
+    answer(s, many, true);
+    flow_play(s, "");
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    CHECK_EQ(get(s, flow_task(s, w, "one")).attempts, 2);
+    CHECK_EQ(get(s, flow_task(s, w, "many[1]")).attempts, 2);
+    verify_clean(s);
+    store_close(&s);
+}
+
+FLOW_CASE(
+    a_fan_out_that_one_item_opens_makes_the_rest_unless_another_failed,
+    .yaml = "name: w\ntasks:\n  many: {run: x, foreach: 4, max_parallel: 2, fail_fast: true}\n",
+    .steps = {{"take, fail many[0], fail many[1]", "many:failed many[0]:failed many[1]:failed"},
+              {"rerun many[0], play", "many:failed many[0]:succeeded many[1]:failed"},
+              {"rerun many[1]", "many:running many[0]:succeeded many[1]:ready many[2]:ready"},
+              {"play", "many:succeeded many[0]:succeeded many[1]:succeeded many[2]:succeeded "
+                       "many[3]:succeeded"}},
+    .ends = S_SUCCEEDED);
+
+static const char *const nested[] = {
+    "w.yaml",
+    "name: w\ntasks:\n  a: {run: x}\n  in: {workflow: in.yaml, needs: a, foreach: [1, 2]}\n"
+    "  z: {run: x, needs: in}\n",
+    "in.yaml",
+    "name: in\ntasks:\n  one: {run: x}\n  two: {run: x, needs: one}\n  three: {run: x, needs: two}\n",
+    NULL};
+
+TEST(only_what_failed_runs_again_at_any_depth)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit_text(s, flow_text_of_files(nested), NULL);
+    struct flow_claiming k = {.push = false};
+    size_t i;
+
+    CHECK_EQ(flow_claim(s, &k), 1);
+    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
+    CHECK_EQ(flow_claim(s, &k), 2);
+    for (i = 0; i < 2; i++)
+        flow_settle(s, k.held[i], OUTCOME_OK, NULL);
+    CHECK_EQ(flow_claim(s, &k), 2);
+    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
+    flow_settle(s, k.held[1], OUTCOME_FAILED, NULL);
+    flow_play(s, "");
+    CHECK_EQ(status_of(s, w), S_FAILED);
+    verify_clean(s);
+    CHECK_STR(rerun(s, w, RERUN_ONLY_FAILED, NULL), "w in z");
+    CHECK_EQ(flow_claim(s, &k), 1);
+    CHECK_STR(k.names[0], "two");
+    verify_clean(s);
+    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
+    flow_play(s, "");
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE attempts = 2"), 1);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_task_deep_below_opens_everything_above_it)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit_text(s, flow_text_of_files(nested), NULL);
+
+    flow_play(s, "");
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    CHECK_STR(rerun(s, flow_task(s, w, "two"), RERUN_WHOLE, NULL), "in[0] two three in w z");
+    verify_clean(s);
+    flow_play(s, " three ");
+    CHECK_EQ(status_of(s, w), S_FAILED);
+    verify_clean(s);
+    CHECK_STR(rerun(s, flow_task(s, w, "in"), RERUN_WHOLE, NULL), "w in z");
+    flow_play(s, "");
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    verify_clean(s);
+    store_close(&s);
+}

@@ -1,0 +1,169 @@
+/* test_schedule_reapply.c - schedules that are applied again, and those that can't be fired for a
+ * while: what was known of them stays known. */
+#include "schedule_fixture.h"
+
+/* ---- applied again ---- */
+
+TEST(a_definition_that_is_applied_again_is_what_fires_next)
+{
+    struct store *s = applied_at("2030-06-01T12:30:00Z", "'@hourly'");
+    struct apply_request a;
+
+    a = apply_schedules(s, "'@hourly'");
+    CHECK(a.unchanged);
+    a = apply(s, "name: w\non: {schedule: '@hourly'}\ntasks: {b: {run: y}}\n");
+    CHECK(!a.unchanged);
+    CHECK_EQ(a.kept, 1);
+    CHECK_EQ(a.removed, 0);
+    CHECK_EQ(look_at(s, "2030-06-01T13:00:00Z"), 1);
+    CHECK(flow_task(s, schedule_named(s, "w/1").row.last_run, "b") > 0);
+    flow_play(s, "");
+    schedule_done(s);
+}
+
+TEST(what_keeps_its_pattern_goes_on_where_it_stood_wherever_it_stands_now)
+{
+    struct store *s = applied_at("2030-06-01T12:30:00Z", "['@hourly', {cron: '@daily'}]");
+    struct apply_request a;
+
+    CHECK_EQ(order(s, SCHEDULE_PAUSE, "w/2", NULL), 0);
+    clock_to(s, "2030-06-01T13:00:30Z"); /* due, and nobody has looked yet */
+    a = apply_schedules(s, "['@daily', {cron: '@hourly', with: {}, overlap: allow}]");
+    CHECK_EQ(a.kept, 2);
+    CHECK(schedule_named(s, "w/1").row.paused_at);
+    CHECK(!schedule_named(s, "w/2").row.paused_at);
+    CHECK_EQ(look(s), 1);
+    CHECK_STR(firing(s, 0), "2030-06-01T13:00:00");
+    a = apply_schedules(s, "['@hourly', '@daily']");
+    CHECK_EQ(look(s), 0); /* the same due time, under another name */
+    CHECK_EQ(firings(s), 1);
+    flow_play(s, "");
+    schedule_done(s);
+}
+
+TEST(what_changes_its_pattern_begins_anew_but_stays_paused)
+{
+    struct store *s =
+        applied_at("2030-06-01T12:30:00Z", "[{name: a, cron: '@hourly', catchup: 9d}, '@hourly']");
+    struct apply_request a;
+
+    CHECK_EQ(order(s, SCHEDULE_PAUSE, "w/2", NULL), 0);
+    clock_to(s, "2030-06-01T15:30:00Z");
+    a = apply_schedules(s, "[{name: a, cron: '15 * * * *', catchup: 9d}, '20 * * * *']");
+    CHECK_EQ(a.kept, 0);
+    CHECK_EQ(a.removed, 0);
+    CHECK(schedule_named(s, "w/2").row.paused_at);
+    CHECK_EQ(look(s), 0); /* nothing from before */
+    CHECK_EQ(look_at(s, "2030-06-01T16:15:00Z"), 1);
+    flow_play(s, "");
+    schedule_done(s);
+}
+
+TEST(what_is_no_longer_there_fires_no_more_and_its_history_stays)
+{
+    struct store *s = fired_once("['@hourly', '@daily']");
+    struct apply_request a;
+    struct schedule_slice r;
+
+    a = apply_schedules(s, "[]");
+    CHECK_EQ(a.schedules, 0);
+    CHECK_EQ(a.removed, 2);
+    clock_to(s, "2030-06-01T14:00:00Z");
+    CHECK_EQ(look_out(s, &r), 0);
+    CHECK_EQ(r.next, 0);
+    CHECK_EQ(firings(s), 1);
+    flow_play(s, "");
+    schedule_done(s);
+}
+
+TEST(what_is_no_definition_is_not_applied)
+{
+    struct store *s = fixture_store();
+    struct apply_request a = {.definition = "{}"};
+    struct err err = ERR_INIT;
+
+    CHECK_EQ(store_turn(s, apply_body, &a, &err), -E_INVALID);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM workflow_names"), 0);
+    schedule_done(s);
+}
+
+/* ---- what can't be fired ---- */
+
+TEST(one_whose_zone_is_gone_says_so_once_and_stops_no_other)
+{
+    struct store *s = applied_at("2030-06-01T12:30:00Z", "['@hourly', '@hourly']");
+    struct schedule_slice r;
+
+    sql_run(s, "UPDATE schedules SET tz = 'Nowhere/Gone' WHERE name = '1'");
+    clock_to(s, "2030-06-01T13:00:00Z");
+    CHECK_EQ(look_out(s, &r), 1);
+    CHECK_EQ(r.nmessages, 1);
+    CHECK(strstr(r.messages[0], "w/1 can't be fired"));
+    CHECK(strstr(r.messages[0], "Nowhere/Gone"));
+    CHECK(strstr(schedule_named(s, "w/1").row.problem, "Nowhere/Gone"));
+    CHECK(!schedule_named(s, "w/2").row.problem);
+    CHECK(r.next > r.now); /* nobody turns in circles */
+    clock_advance(6 * MINUTE);
+    CHECK_EQ(look_out(s, &r), 0);
+    CHECK_EQ(r.nmessages, 0);
+    sql_run(s, "UPDATE schedules SET tz = NULL");
+    flow_play(s, "");
+    CHECK_EQ(look_at(s, "2030-06-01T14:00:00Z"), 2); /* it is there again */
+    CHECK(!schedule_named(s, "w/1").row.problem);
+    flow_play(s, "");
+    schedule_done(s);
+}
+
+TEST(one_whose_definition_is_gone_says_so_and_is_made_up_for_later)
+{
+    struct store *s = applied_at("2030-06-01T12:30:00Z", "{cron: '@hourly', catchup: 1h}");
+    struct schedule_slice r;
+
+    apply(s, "name: v\non: {schedule: '@hourly'}\ntasks: {b: {run: y}}\n");
+    sql_run(s, "DELETE FROM workflow_definitions WHERE name = 'w'");
+    store_close(&s);
+    s = fixture_store(); /* which has not read it yet */
+    clock_to(s, "2030-06-01T13:00:00Z");
+    CHECK_EQ(look_out(s, &r), 1);
+    CHECK_EQ(r.nmessages, 1);
+    CHECK(strstr(r.messages[0], "is not stored"));
+    CHECK_EQ(firings(s), 1);
+    apply_schedules(s, "{cron: '@hourly', catchup: 1h}");
+    CHECK_EQ(look(s), 1);
+    CHECK_EQ(firings(s), 2);
+    flow_play(s, "");
+    schedule_done(s);
+}
+
+TEST(one_that_waits_and_can_not_be_begun_does_not_turn_in_circles)
+{
+    struct store *s = fired_once("{cron: '@hourly', overlap: queue}");
+    struct schedule_slice r;
+
+    CHECK_EQ(look_at(s, "2030-06-01T14:00:00Z"), 0);
+    flow_play(s, "");
+    sql_run(s, "UPDATE schedules SET tz = 'Nowhere/Gone'");
+    CHECK_EQ(look_out(s, &r), 0);
+    CHECK_EQ(look_out(s, &r), 0);
+    CHECK(r.next > r.now);
+    sql_run(s, "UPDATE schedules SET tz = NULL");
+    clock_advance(6 * MINUTE);
+    CHECK_EQ(look(s), 1);
+    flow_play(s, "");
+    schedule_done(s);
+}
+
+TEST(a_run_whose_values_are_wrong_fails_and_is_a_firing_all_the_same)
+{
+    struct store *s = fixture_store();
+
+    clock_to(s, "2030-06-01T12:30:00Z");
+    apply(s, "name: w\nparams: {n: {type: integer, default: 1}}\n"
+             "on: {schedule: {cron: '@hourly', with: {n: 2}}}\n"
+             "tasks: {a: {run: x}}\n");
+    sql_run(s, "UPDATE schedules SET params = '{\"n\":\"x\"}'");
+    CHECK_EQ(look_at(s, "2030-06-01T13:00:00Z"), 1);
+    CHECK_EQ(firings(s), 1);
+    CHECK_EQ(status_of(s, schedule_named(s, "w/1").row.last_run), S_FAILED);
+    schedule_done(s);
+}

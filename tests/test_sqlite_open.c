@@ -1,0 +1,209 @@
+/* test_sqlite_open.c - opening an SQLite file: as it is asked for, for its owner alone, and never
+ * so that a file of somebody else's is changed; its log. */
+#include "base/buf.h"
+#include "sqlite_fixture.h"
+#include "store/store.h"
+
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+TEST_NO_DB;
+
+STMT(synchronous, "PRAGMA synchronous", 0, 0, 0);
+STMT(foreign_keys, "PRAGMA foreign_keys", 0, 0, 0);
+
+TEST(commits_are_synced_unless_the_url_says_otherwise)
+{
+    struct lite full = lite_named("full.db", NULL),
+                normal = lite_named("n.db", "synchronous=normal");
+
+    lite_open_it(&full);
+    lite_open_it(&normal);
+    CHECK_EQ(lite_number(&full, &synchronous), 2);
+    CHECK_EQ(lite_number(&normal, &synchronous), 1);
+    CHECK_EQ(lite_number(&full, &foreign_keys), 1);
+    lite_end(&full);
+    lite_end(&normal);
+}
+
+TEST(an_unknown_option_is_refused_and_nothing_is_created)
+{
+    const char *bad[] = {"synchronous=off", "sync=normal", "", "synchronous=full&x=1"};
+
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        struct lite t = lite_named("t.db", bad[i]);
+
+        CHECK_EQ(db_open(&t.url, t.env, &t.db, &t.err), -E_INVALID);
+        CHECK(strstr(t.err.msg, "synchronous=normal"));
+        CHECK(access(t.url.file, F_OK));
+        lite_end(&t);
+    }
+}
+
+TEST(files_are_for_their_owner_alone_and_a_reader_makes_no_lock_file)
+{
+    const char *ends[] = {"", "-wal", "-shm", ".lock"};
+    struct lite t = lite_ready(), reader = lite_named("t.db", NULL);
+    struct stat st;
+    char *path;
+
+    for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
+        path = mem_printf("%s%s", t.url.file, ends[i]);
+        CHECK_OK(stat(path, &st));
+        CHECK_EQ(st.st_mode & 0777, 0600);
+        if (i == 3)
+            CHECK_OK(unlink(path));
+        free(path);
+    }
+    lite_end(&t);
+    lite_open_it(&reader);
+    CHECK_EQ(lite_number(&reader, &count_items), 0);
+    path = mem_printf("%s.lock", reader.url.file);
+    CHECK(access(path, F_OK));
+    free(path);
+    lite_end(&reader);
+}
+
+/* ---- files of others ---- */
+
+/* As a program that knows nothing of Pawl writes it. */
+static void write_theirs(const char *path, const char *sql)
+{
+    sqlite3 *theirs = NULL;
+
+    CHECK_EQ(sqlite3_open(path, &theirs), SQLITE_OK);
+    CHECK_EQ(sqlite3_exec(theirs, sql, NULL, NULL, NULL), SQLITE_OK);
+    CHECK_EQ(sqlite3_close(theirs), SQLITE_OK);
+}
+
+static struct buf bytes_of(const char *path)
+{
+    struct buf b = BUF_INIT;
+    FILE *f = fopen(path, "rb");
+    int c;
+
+    CHECK(f);
+    while ((c = getc(f)) != EOF)
+        buf_addch(&b, (char)c);
+    CHECK_OK(fclose(f));
+    return b;
+}
+
+TEST(a_file_of_another_program_that_is_refused_stays_as_it_was)
+{
+    static const char *const sql[] = {
+        "CREATE TABLE settings (a); INSERT INTO settings VALUES (7)",
+        "CREATE TABLE schema_migrations (version); INSERT INTO schema_migrations VALUES (9)"};
+    static const char *const beside[] = {"-wal", "-shm", "-journal", ".lock", ".wake"};
+
+    for (size_t i = 0; i < sizeof(sql) / sizeof(*sql); i++) {
+        struct lite t = lite_named(i ? "b.db" : "a.db", NULL);
+        struct store_options o = {.env = t.env};
+        struct store *s = NULL;
+        struct buf before, after;
+
+        write_theirs(t.url.file, sql[i]);
+        before = bytes_of(t.url.file);
+        CHECK_EQ(store_open(t.url.text, NULL, &o, &s, &t.err), -E_SCHEMA);
+        CHECK(strstr(t.err.msg, "not Pawl's"));
+        after = bytes_of(t.url.file);
+        CHECK_EQ(after.len, before.len);
+        CHECK(!memcmp(after.ptr, before.ptr, before.len));
+        for (size_t k = 0; k < sizeof(beside) / sizeof(*beside); k++) {
+            char *path = mem_printf("%s%s", t.url.file, beside[k]);
+
+            CHECK(access(path, F_OK));
+            free(path);
+        }
+        buf_release(&before);
+        buf_release(&after);
+        lite_end(&t);
+    }
+}
+
+static int write_version(const char *path)
+{
+    struct buf b = bytes_of(path);
+    int version = b.ptr[18]; /* of the file format: 2 is with a log */
+
+    buf_release(&b);
+    return version;
+}
+
+/* A copy that a backup made, say. */
+TEST(a_file_without_a_log_gets_one_with_the_first_write)
+{
+    struct lite t = lite_named("t.db", NULL);
+
+    write_theirs(t.url.file, "CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT)");
+    lite_open_it(&t);
+    CHECK_EQ(lite_number(&t, &count_items), 0);
+    db_close(&t.db);
+    CHECK_EQ(write_version(t.url.file), 1);
+    lite_open_it(&t);
+    lite_add_item(&t, 1);
+    CHECK_EQ(lite_number(&t, &count_items), 1);
+    db_close(&t.db);
+    CHECK_EQ(write_version(t.url.file), 2);
+    lite_end(&t);
+}
+
+TEST(a_database_reached_through_a_link_has_the_same_lock_file)
+{
+    struct lite t = lite_ready(), link = lite_named("link.db", NULL);
+    char *lock = mem_printf("%s.lock", link.url.file);
+
+    CHECK_OK(symlink("t.db", link.url.file));
+    lite_open_it(&link);
+    lite_add_item(&link, 1);
+    CHECK(access(lock, F_OK));
+    CHECK_EQ(lite_number(&t, &count_items), 1);
+    free(lock);
+    lite_end(&link);
+    lite_end(&t);
+}
+
+static off_t size_of(const char *path)
+{
+    struct stat st;
+
+    CHECK_OK(stat(path, &st));
+    return st.st_size;
+}
+
+/* A copy of a database's file and log, without their index: as they are found after a crash. */
+static struct lite crashed(const struct lite *t)
+{
+    struct lite copy = lite_named("copy.db", NULL);
+    char *command = mem_printf("cp '%s' '%s' && cp '%s-wal' '%s-wal'", t->url.file, copy.url.file,
+                               t->url.file, copy.url.file);
+
+    CHECK_OK(system(command));
+    free(command);
+    lite_open_it(&copy);
+    return copy;
+}
+
+TEST(a_commit_does_not_make_the_log_longer_and_what_lies_ahead_of_it_is_no_commit)
+{
+    struct lite t = lite_ready(), copy;
+    char *wal = mem_printf("%s-wal", t.url.file);
+    int grown = 0;
+    off_t size;
+
+    for (int64_t i = 1; i <= 200; i++) {
+        size = size_of(wal);
+        lite_add_item(&t, i);
+        grown += size_of(wal) != size;
+    }
+    CHECK(grown < 15);
+    copy = crashed(&t);
+    CHECK_EQ(lite_number(&copy, &count_items), 200);
+    lite_add_item(&copy, 201);
+    CHECK_EQ(lite_number(&copy, &count_items), 201);
+    lite_end(&copy);
+    lite_end(&t);
+    free(wal);
+}

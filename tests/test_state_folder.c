@@ -1,0 +1,135 @@
+/* test_state_folder.c - the workers of a state folder: who lives, who came, who ended, and how soon
+ * the others are told. */
+#include "base/env.h"
+#include "engine/state_folder.h"
+#include "harness.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+TEST_NO_DB;
+
+#define SELF  1
+#define OTHER 2
+#define SOON  5000 /* ms: well below the ten seconds of the look without being called */
+
+static struct state_folder *open_as(int64_t worker)
+{
+    struct state_folder *f;
+    struct err err = ERR_INIT;
+
+    CHECK_OK_ERR(state_folder_open(test_dir(), "db", 1, worker, &f, &err), &err);
+    return f;
+}
+
+/* Another process that has the lock of OTHER, until it is killed. */
+static pid_t other_worker(void)
+{
+    int ready[2];
+    pid_t pid;
+    char c;
+
+    CHECK(!pipe(ready));
+    pid = fork();
+    CHECK(pid >= 0);
+    if (pid == 0) {
+        (void)open_as(OTHER);
+        (void)!write(ready[1], "x", 1);
+        for (;;)
+            pause();
+    }
+    CHECK_EQ(read(ready[0], &c, 1), 1);
+    close(ready[0]);
+    close(ready[1]);
+    return pid;
+}
+
+static void end_other(pid_t pid)
+{
+    kill(pid, SIGKILL);
+    CHECK_EQ(waitpid(pid, NULL, 0), pid);
+}
+
+/* Waits as the loop does, looking each time that it is told to. */
+static bool a_dead_one_is_found(struct state_folder *f)
+{
+    struct pollfd fd = {.fd = state_folder_fd(f), .events = POLLIN};
+    int64_t end = clock_boot_us() + SOON * 1000LL, left;
+
+    while ((left = end - clock_boot_us()) > 0)
+        if (poll(&fd, 1, (int)(left / 1000) + 1) > 0 && state_folder_scan(f))
+            return true;
+    return false;
+}
+
+static void check_only_other_is_dead(struct state_folder *f)
+{
+    size_t n;
+    const struct dead_worker *dead = state_folder_dead_workers(f, &n);
+
+    CHECK_EQ(n, 1);
+    CHECK_EQ(dead[0].id, OTHER);
+    state_folder_remove_worker(f, OTHER);
+    CHECK(!state_folder_scan(f));
+}
+
+static void until_old(struct state_folder *f)
+{
+    struct pollfd fd = {.fd = state_folder_fd(f), .events = POLLIN};
+
+    CHECK_EQ(poll(&fd, 1, SOON), 1);
+    CHECK(!state_folder_scan(f));
+    CHECK_EQ(poll(&fd, 1, 0), 0); /* told once, not again and again */
+}
+
+TEST(one_who_was_there_and_ends_is_told_of_at_once)
+{
+    pid_t other = other_worker();
+    struct state_folder *f = open_as(SELF);
+
+    CHECK(!state_folder_scan(f));
+    CHECK(state_folder_is_alive(f, OTHER));
+    end_other(other);
+    CHECK(a_dead_one_is_found(f));
+    CHECK(!state_folder_is_alive(f, OTHER));
+    check_only_other_is_dead(f);
+    state_folder_close(&f, true);
+}
+
+TEST(one_who_comes_and_ends_while_we_are_young_is_found)
+{
+    struct state_folder *f = open_as(SELF);
+
+    CHECK(!state_folder_scan(f));
+    end_other(other_worker());
+    CHECK(a_dead_one_is_found(f));
+    check_only_other_is_dead(f);
+    state_folder_close(&f, true);
+}
+
+TEST(one_who_came_while_we_were_young_and_ends_later_is_found)
+{
+    struct state_folder *f = open_as(SELF);
+    pid_t other;
+
+    CHECK(!state_folder_scan(f));
+    other = other_worker();
+    until_old(f);
+    end_other(other);
+    CHECK(a_dead_one_is_found(f));
+    check_only_other_is_dead(f);
+    state_folder_close(&f, true);
+}
+
+TEST(one_who_comes_later_and_ends_is_found)
+{
+    struct state_folder *f = open_as(SELF);
+
+    until_old(f);
+    end_other(other_worker());
+    CHECK(a_dead_one_is_found(f));
+    check_only_other_is_dead(f);
+    state_folder_close(&f, true);
+}

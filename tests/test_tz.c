@@ -1,0 +1,345 @@
+/* test_tz.c - time zones: offsets compared with libc's, and local times that are left out or come
+ * twice. */
+#include "tz_fixture.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+TEST_NO_DB;
+
+#define HOUR 3600
+#define YEAR (365 * 86400)
+
+static const char *const names[] = {
+    "Europe/Berlin",
+    "Europe/Dublin",
+    "Europe/London",
+    "America/New_York",
+    "America/St_Johns",
+    "America/Sao_Paulo",
+    "America/Santiago",
+    "America/Nuuk",
+    "America/Caracas",
+    "Africa/Casablanca",
+    "Africa/Monrovia",
+    "Asia/Gaza",
+    "Asia/Kathmandu",
+    "Asia/Tehran",
+    "Asia/Pyongyang",
+    "Australia/Lord_Howe",
+    "Pacific/Apia",
+    "Pacific/Chatham",
+    "Pacific/Kwajalein",
+    "Antarctica/Troll",
+    "Etc/GMT+12",
+    "EST5EDT",
+    "America/Argentina/Buenos_Aires",
+};
+
+TEST(utc_needs_no_file_and_never_changes)
+{
+    struct err err = ERR_INIT;
+    struct tz *z = NULL;
+    struct tz_period p;
+
+    CHECK_OK_ERR(tz_load("UTC", &z, &err), &err);
+    p = tz_period(z, 0);
+    CHECK_EQ(p.offset, 0);
+    CHECK(p.from == -TZ_FOREVER && p.until == TZ_FOREVER);
+    CHECK_EQ(tz_to_local(z, 12345), 12345);
+    CHECK_EQ(tz_from_local(z, 12345).first, 12345);
+    CHECK_EQ(tz_from_local(z, 12345).fit, TZ_ONCE);
+    tz_free(&z);
+    tz_free(&z);
+}
+
+/* ---- offsets: libc is the judge ---- */
+
+static void same_as_libc(const struct tz *z, int64_t t)
+{
+    time_t when = (time_t)t;
+    struct tm tm;
+
+    CHECK(localtime_r(&when, &tm));
+    if (tz_period(z, t).offset != tm.tm_gmtoff)
+        test_fail(__FILE__, __LINE__, "%s at %lld: offset %d, libc says %ld", tz_name(z),
+                  (long long)t, tz_period(z, t).offset, tm.tm_gmtoff);
+}
+
+/* A test has a process of its own, so TZ may be set here. */
+TEST(offsets_are_those_of_libc_from_1850_to_2150)
+{
+    int64_t from = at("1850-01-01"), until = at("2150-01-01"), t;
+    int step = test_full() ? 5 * HOUR + 7 : 83 * HOUR + 7;
+    struct tz_period p;
+    size_t i;
+
+    for (i = 0; i < COUNT(names); i++) {
+        struct tz *z = tz_by_name(names[i]);
+
+        CHECK_OK(setenv("TZ", names[i], 1));
+        tzset();
+        for (t = from; t < until; t += step)
+            same_as_libc(z, t);
+        for (p = tz_period(z, from); p.until < until; p = tz_period(z, p.until)) {
+            same_as_libc(z, p.until - 1);
+            same_as_libc(z, p.until);
+        }
+        tz_free(&z);
+    }
+}
+
+/* Rules that no zone of today has: all of the notation. */
+TEST(rules_mean_what_libc_takes_them_for)
+{
+    static const char *const rules[] = {
+        "CET-1CEST,M3.5.0,M10.5.0/3",
+        "EST5EDT,M3.2.0,M11.1.0",
+        "<+1030>-10:30<+11>-11,M10.1.0,M4.1.0",
+        "IST-1GMT0,M10.5.0,M3.5.0/1",
+        "<-02>2<-01>,M3.5.0/-1,M10.5.0/0",
+        "EET-2EEST,M3.4.4/50,M10.4.4/50",
+        "AAA-3:04:05BBB-4:05:06,J59/1:02:03,J60/2",
+        "AAA4BBB,59/0,300/24",
+        "AAA10",
+        "AAA0BBB,J1/0,J365/23",
+    };
+    int64_t t;
+    size_t i;
+
+    for (i = 0; i < COUNT(rules); i++) {
+        struct tz *z = tz_of_rule(rules[i]);
+
+        CHECK_OK(setenv("TZ", rules[i], 1));
+        tzset();
+        for (t = at("1971-01-01"); t < at("2110-01-01"); t += 17 * HOUR + 1801)
+            same_as_libc(z, t);
+        tz_free(&z);
+    }
+}
+
+TEST(stretches_of_time_follow_each_other_without_a_hole)
+{
+    static const int64_t far = INT64_C(100000) * YEAR;
+    size_t i, n;
+
+    for (i = 0; i < COUNT(names); i++) {
+        struct tz *z = tz_by_name(names[i]);
+        struct tz_period p = tz_period(z, -far), next;
+
+        for (n = 0; p.until < TZ_FOREVER && n < 2000; n++, p = next) {
+            next = tz_period(z, p.until);
+            CHECK_EQ(next.from, p.until);
+            CHECK(next.until > next.from);
+            CHECK_EQ(tz_period(z, next.until - 1).from, next.from);
+            CHECK(next.offset < TZ_MAX_OFFSET && next.offset > -TZ_MAX_OFFSET);
+        }
+        CHECK(tz_period(z, far).until > far);
+        tz_free(&z);
+    }
+}
+
+TEST(summer_time_goes_on_in_years_that_no_table_has)
+{
+    struct tz *z = tz_by_name("Europe/Berlin");
+
+    CHECK_EQ(tz_to_local(z, at("2999-07-01T12:00:00Z")), at("2999-07-01T14:00:00Z"));
+    CHECK_EQ(tz_to_local(z, at("2999-01-01T12:00:00Z")), at("2999-01-01T13:00:00Z"));
+    CHECK_EQ(tz_period(z, at("2500-07-01")).from, at("2500-03-28T01:00:00Z"));
+    CHECK_EQ(tz_period(z, at("2500-07-01")).until, at("2500-10-31T01:00:00Z"));
+    tz_free(&z);
+}
+
+/* RFC 8536's way to say so: it ends at the moment at which it begins again. */
+TEST(summer_time_that_lasts_all_year_never_stops)
+{
+    struct tz *ahead = tz_of_rule("AAA3BBB,0/0,J365/25");
+    struct tz *behind = tz_of_rule("XXX3EDT4,0/0,J365/23");
+    int64_t t;
+
+    for (t = at("2019-12-20"); t < at("2025-01-10"); t += 900) {
+        CHECK_EQ(tz_period(ahead, t).offset, -2 * HOUR);
+        CHECK_EQ(tz_period(behind, t).offset, -4 * HOUR);
+    }
+    CHECK_EQ(tz_from_local(ahead, at("2021-01-01")).fit, TZ_ONCE);
+    tz_free(&ahead);
+    tz_free(&behind);
+}
+
+/* Also into another year. libc does not know that one. */
+TEST(a_change_may_be_noted_on_another_day_than_it_is_made)
+{
+    struct tz *z = tz_of_rule("AAA0BBB,M1.1.6/-24,M11.5.6/167");
+
+    /* 2022-01-01 was a Saturday, so was 2022-11-26; 167 hours are seven days less one hour. */
+    CHECK_EQ(tz_period(z, at("2022-06-01")).from, at("2021-12-31T00:00:00Z"));
+    CHECK_EQ(tz_period(z, at("2022-06-01")).until, at("2022-12-02T22:00:00Z"));
+    CHECK_EQ(tz_period(z, at("2021-12-30T23:59:59Z")).offset, 0);
+    CHECK_EQ(tz_period(z, at("2021-12-31T00:00:00Z")).offset, HOUR);
+    tz_free(&z);
+}
+
+TEST(all_changes_of_a_year_may_lie_in_the_next_or_in_the_one_before)
+{
+    struct tz *late = tz_of_rule("AAA0BBB,J364/167,J365/167");
+    struct tz *early = tz_of_rule("AAA0BBB,J1/-100,J2/-100");
+    struct tz_period p = tz_period(late, at("2022-01-02"));
+
+    CHECK_EQ(p.offset, 0);
+    CHECK_EQ(p.from, at("2021-01-06T22:00:00Z"));
+    CHECK_EQ(p.until, at("2022-01-05T23:00:00Z"));
+    p = tz_period(early, at("2022-12-30"));
+    CHECK_EQ(p.offset, 0);
+    CHECK_EQ(p.from, at("2022-12-28T19:00:00Z"));
+    CHECK_EQ(p.until, at("2023-12-27T20:00:00Z"));
+    tz_free(&late);
+    tz_free(&early);
+}
+
+TEST(a_table_holds_until_its_last_step_and_the_rule_from_there_on)
+{
+    static const struct tzif_step steps[] = {{1000, HOUR}, {2000, 2 * HOUR}, {3000, 3 * HOUR}};
+    struct tz *z = tz_of_steps(-HOUR, steps, COUNT(steps), "AAA-3"), *fixed;
+    struct tz_period p = tz_period(z, 2500);
+
+    CHECK_EQ(tz_period(z, -5).offset, -HOUR);
+    CHECK_EQ(tz_period(z, 999).offset, -HOUR);
+    CHECK_EQ(tz_period(z, 1000).offset, HOUR);
+    CHECK(p.from == 2000 && p.until == 3000 && p.offset == 2 * HOUR);
+    CHECK_EQ(tz_period(z, 3000).offset, 3 * HOUR);
+    CHECK_EQ(tz_period(z, 1 << 30).from, 3000);
+    tz_free(&z);
+
+    fixed = tz_of_steps(-HOUR, steps, COUNT(steps), ""); /* without a rule the last one stays */
+    CHECK_EQ(tz_period(fixed, 1 << 30).offset, 3 * HOUR);
+    tz_free(&fixed);
+}
+
+/* ---- local times ---- */
+
+/* A local time, and when it is, for the first and for the last time (NULL: it is the same). */
+struct local_case {
+    const char *local;
+    enum tz_fit fit;
+    const char *first, *last;
+};
+
+static void check_locals(struct tz *z, const struct local_case *cases, size_t n)
+{
+    const struct local_case *c;
+
+    for (c = cases; c < cases + n; c++) {
+        struct tz_moment m = tz_from_local(z, at(c->local));
+
+        if (m.fit != c->fit || m.first != at(c->first) ||
+            m.last != at(c->last ? c->last : c->first))
+            test_fail(__FILE__, __LINE__, "%s in %s: fit %d, first %lld, last %lld", c->local,
+                      tz_name(z), m.fit, (long long)m.first, (long long)m.last);
+    }
+    tz_free(&z);
+}
+
+TEST(local_times_say_whether_they_are_left_out_or_come_twice)
+{
+    static const struct local_case cases[] = {
+        {"2026-03-29T01:59:59Z", TZ_ONCE, .first = "2026-03-29T00:59:59Z"},
+        {"2026-03-29T02:00:00Z", TZ_GAP, .first = "2026-03-29T01:00:00Z"},
+        {"2026-03-29T02:59:59Z", TZ_GAP, .first = "2026-03-29T01:00:00Z"},
+        {"2026-03-29T03:00:00Z", TZ_ONCE, .first = "2026-03-29T01:00:00Z"},
+        {"2026-10-25T01:59:59Z", TZ_ONCE, .first = "2026-10-24T23:59:59Z"},
+        {"2026-10-25T02:00:00Z", TZ_TWICE, "2026-10-25T00:00:00Z", "2026-10-25T01:00:00Z"},
+        {"2026-10-25T02:59:59Z", TZ_TWICE, "2026-10-25T00:59:59Z", "2026-10-25T01:59:59Z"},
+        {"2026-10-25T03:00:00Z", TZ_ONCE, .first = "2026-10-25T02:00:00Z"},
+    };
+
+    check_locals(tz_of_rule(berlin_rule), cases, COUNT(cases));
+}
+
+TEST(a_day_that_was_left_out_is_a_gap_of_a_day)
+{
+    static const struct local_case cases[] = {
+        {"2011-12-29T23:59:59Z", TZ_ONCE, .first = "2011-12-30T09:59:59Z"},
+        {"2011-12-30T00:00:00Z", TZ_GAP, .first = "2011-12-30T10:00:00Z"},
+        {"2011-12-30T23:59:59Z", TZ_GAP, .first = "2011-12-30T10:00:00Z"},
+        {"2011-12-31T00:00:00Z", TZ_ONCE, .first = "2011-12-30T10:00:00Z"},
+    };
+
+    check_locals(tz_by_name("Pacific/Apia"), cases, COUNT(cases));
+}
+
+TEST(half_an_hour_of_summer_time_is_a_gap_of_half_an_hour)
+{
+    static const struct local_case cases[] = {
+        {"2026-10-04T02:00:00Z", TZ_GAP, .first = "2026-10-03T15:30:00Z"},
+        {"2026-10-04T02:30:00Z", TZ_ONCE, .first = "2026-10-03T15:30:00Z"},
+        {"2026-04-05T01:29:00Z", TZ_ONCE, .first = "2026-04-04T14:29:00Z"},
+        {"2026-04-05T01:30:00Z", TZ_TWICE, "2026-04-04T14:30:00Z", "2026-04-04T15:00:00Z"},
+        {"2026-04-05T02:00:00Z", TZ_ONCE, .first = "2026-04-04T15:30:00Z"},
+    };
+
+    check_locals(tz_by_name("Australia/Lord_Howe"), cases, COUNT(cases));
+}
+
+/* What clocks show around a change, found by letting them run, minute by minute. */
+static void check_around(const struct tz *z, int64_t change)
+{
+    int64_t low = change - 2 * HOUR + tz_period(z, change - 1).offset, local, t, first, last;
+
+    for (local = low; local < low + 4 * HOUR; local += 300) {
+        struct tz_moment m = tz_from_local(z, local);
+
+        first = last = INT64_MIN;
+        for (t = change - 30 * HOUR; t < change + 30 * HOUR; t += 60) {
+            int64_t shown = tz_to_local(z, t);
+
+            if (first == INT64_MIN && shown >= local)
+                first = t;
+            if (shown == local)
+                last = t;
+        }
+        CHECK_EQ(m.first, first);
+        CHECK_EQ(m.last, last == INT64_MIN ? first : last);
+        CHECK_EQ(m.fit, last == INT64_MIN ? TZ_GAP : last != first ? TZ_TWICE : TZ_ONCE);
+    }
+}
+
+TEST(local_times_around_every_change_are_what_running_clocks_show)
+{
+    static const char *const some[] = {"Europe/Berlin", "Australia/Lord_Howe", "America/Sao_Paulo"};
+    int64_t from = at("1990-01-01"), until = at("2020-01-01");
+    struct tz_period p;
+    size_t i;
+
+    for (i = 0; i < COUNT(some); i++) {
+        struct tz *z = tz_by_name(some[i]);
+
+        for (p = tz_period(z, from); p.until < until; p = tz_period(z, p.until))
+            check_around(z, p.until);
+        tz_free(&z);
+    }
+}
+
+TEST(the_first_moment_of_a_local_time_never_falls)
+{
+    static const struct tzif_step wild[] = {{100000, 25 * HOUR},
+                                            {103000, -25 * HOUR + 1},
+                                            {103001, 0},
+                                            {150000, 20 * HOUR},
+                                            {230000, -20 * HOUR}};
+    struct tz *z = tz_of_steps(0, wild, COUNT(wild), "");
+    int64_t local, last = INT64_MIN;
+
+    for (local = -200000; local < 500000; local++) {
+        struct tz_moment m = tz_from_local(z, local);
+
+        CHECK(m.first >= last);
+        CHECK(m.first <= m.last);
+        CHECK(tz_to_local(z, m.first) >= local);
+        CHECK(tz_to_local(z, m.first - 1) < local);
+        CHECK_EQ(m.fit == TZ_TWICE, m.first != m.last);
+        CHECK_EQ(m.fit == TZ_GAP, tz_to_local(z, m.first) > local);
+        CHECK(m.fit == TZ_GAP || tz_to_local(z, m.last) == local);
+        last = m.first;
+    }
+    tz_free(&z);
+}

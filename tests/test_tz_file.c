@@ -1,0 +1,253 @@
+/* test_tz_file.c - time zones by their names, and files that are not as they should be. */
+#include "tz_fixture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+TEST_NO_DB;
+
+#define HOUR 3600
+
+/* ---- names ---- */
+
+TEST(a_name_can_not_leave_the_folder)
+{
+    static const char *const bad[] = {
+        "",
+        ".",
+        "..",
+        "../passwd",
+        "/etc",
+        "Europe/",
+        "Europe//Rome",
+        "Europe/../Etc/UTC",
+        "a.b",
+        "zone.tab",
+        "Europe/Ber lin",
+        "Europe\\Berlin",
+        "Berlin\n",
+        "Z\xc3\xbcrich",
+        "~",
+        "$TZ",
+        "a234567890123456789012345678901234567890123456789012345678901234"};
+    struct tz *z = NULL;
+    size_t i;
+
+    for (i = 0; i < COUNT(bad); i++) {
+        struct err err = ERR_INIT;
+
+        CHECK_EQ(tz_load(bad[i], &z, &err), -E_INVALID);
+        CHECK(strstr(err.msg, "Europe/Berlin"));
+        CHECK(!z);
+    }
+}
+
+TEST(the_machines_own_zone_is_no_name_for_all_machines)
+{
+    struct err err = ERR_INIT;
+    struct tz *z = NULL;
+
+    CHECK_EQ(tz_load("localtime", &z, &err), -E_INVALID);
+    CHECK(strstr(err.msg, "another machine"));
+}
+
+TEST(a_name_that_is_not_there_says_where_the_names_are)
+{
+    struct tz *berlin = tz_by_name("Europe/Berlin"), *z = NULL;
+    struct err err = ERR_INIT;
+
+    CHECK_STR(tz_name(berlin), "Europe/Berlin");
+    CHECK_EQ(tz_load("Europe/Berln", &z, &err), -E_NOT_FOUND);
+    CHECK(strstr(err.msg, TZ_DIR));
+    CHECK_EQ(tz_load("Europe", &z, &err), -E_NOT_FOUND);
+    CHECK_EQ(tz_load("Europe/Berlin/Mitte", &z, &err), -E_NOT_FOUND);
+    CHECK(!z);
+    tz_free(&berlin);
+}
+
+TEST(a_file_that_is_no_zone_or_counts_leap_seconds_is_refused)
+{
+    struct tz *berlin = tz_by_name("Europe/Berlin"), *z = NULL;
+    struct err err = ERR_INIT;
+
+    tz_free(&berlin);
+    if (!access(TZ_DIR "/leapseconds", R_OK)) {
+        CHECK_EQ(tz_load("leapseconds", &z, &err), -E_INVALID);
+        CHECK(strstr(err.msg, "no TZif file"));
+    }
+    if (!access(TZ_DIR "/right/Europe/Berlin", R_OK)) {
+        CHECK_EQ(tz_load("right/Europe/Berlin", &z, &err), -E_INVALID);
+        CHECK(strstr(err.msg, "leap seconds"));
+    }
+    CHECK(!z);
+}
+
+TEST(every_zone_of_this_machine_can_be_read)
+{
+    struct tz *z = tz_by_name("Europe/Berlin");
+    char line[256], *name;
+    FILE *f = fopen(TZ_DIR "/tzdata.zi", "r");
+    size_t n = 0;
+
+    tz_free(&z);
+    if (!f)
+        SKIP("there is no list of zones");
+    while (fgets(line, sizeof(line), f)) {
+        struct err err = ERR_INIT;
+
+        line[strcspn(line, "\n")] = '\0';
+        if (!strncmp(line, "Z ", 2)) /* Z NAME …, L TARGET NAME */
+            name = line + 2, name[strcspn(name, " ")] = '\0';
+        else if (!strncmp(line, "L ", 2))
+            name = strrchr(line, ' ') + 1;
+        else
+            continue;
+        CHECK_OK_ERR(tz_load(name, &z, &err), &err);
+        tz_free(&z);
+        n++;
+    }
+    fclose(f);
+    CHECK(n > 300);
+}
+
+/* ---- files that are not as they should be ---- */
+
+static int parse(const char *bytes, size_t len, struct err *err)
+{
+    char *copy = malloc(len + 1); /* its own block, so that a sanitizer sees a step too far */
+    struct tz *z = NULL;
+    int rc;
+
+    CHECK(copy);
+    memcpy(copy, bytes, len);
+    rc = tz_parse("Test/Zone", copy, len, &z, err);
+    CHECK_EQ(!rc, z != NULL);
+    if (z) {
+        (void)tz_from_local(z, 1000000000);
+        (void)tz_period(z, -TZ_FOREVER);
+        (void)tz_period(z, TZ_FOREVER - 1);
+    }
+    tz_free(&z);
+    free(copy);
+    return rc;
+}
+
+TEST(a_file_cut_short_anywhere_is_refused)
+{
+    static const struct tzif_step steps[] = {{1000, HOUR}, {2000, 2 * HOUR}};
+    struct buf b = BUF_INIT;
+    size_t len;
+
+    make_tzif(&b, 0, steps, COUNT(steps), berlin_rule);
+    for (len = 0; len < b.len; len++) {
+        struct err err = ERR_INIT;
+
+        CHECK_EQ(parse(b.ptr, len, &err), -E_INVALID);
+        CHECK(strstr(err.msg, "Test/Zone"));
+    }
+    buf_release(&b);
+}
+
+TEST(a_file_with_any_byte_changed_is_refused_or_still_a_zone)
+{
+    static const struct tzif_step steps[] = {{1000, HOUR}, {2000, 2 * HOUR}};
+    static const unsigned char values[] = {0, 1, 0x7f, 0x80, 0xff, '\n', ','};
+    struct buf b = BUF_INIT;
+    size_t i, v;
+
+    make_tzif(&b, 0, steps, COUNT(steps), berlin_rule);
+    for (i = 0; i < b.len; i++)
+        for (v = 0; v < COUNT(values); v++) {
+            struct err err = ERR_INIT;
+            char kept = b.ptr[i];
+
+            b.ptr[i] = (char)values[v];
+            (void)!parse(b.ptr, b.len, &err);
+            b.ptr[i] = kept;
+        }
+    buf_release(&b);
+}
+
+static void refuse(int32_t before, const struct tzif_step *steps, size_t n, const char *rule,
+                   const char *why)
+{
+    struct buf b = BUF_INIT;
+    struct err err = ERR_INIT;
+
+    make_tzif(&b, before, steps, n, rule);
+    CHECK_EQ(parse(b.ptr, b.len, &err), -E_INVALID);
+    if (!strstr(err.msg, why))
+        test_fail(__FILE__, __LINE__, "'%s' does not say '%s'", err.msg, why);
+    buf_release(&b);
+}
+
+TEST(a_table_must_rise_and_stay_within_a_day_of_utc)
+{
+    static const struct tzif_step falls[] = {{2000, HOUR}, {2000, 0}};
+    static const struct tzif_step early[] = {{-TZ_FOREVER - 1, 0}};
+    static const struct tzif_step far[] = {{0, 26 * HOUR}};
+
+    refuse(0, falls, 2, "", "rise");
+    refuse(0, early, 1, "", "rise");
+    refuse(0, far, 1, "", "offset");
+    refuse(-26 * HOUR, NULL, 0, "", "offset");
+}
+
+TEST(a_step_must_have_a_type)
+{
+    static const struct tzif_step steps[] = {{1000, HOUR}};
+    struct buf b = BUF_INIT, first = BUF_INIT;
+    struct err err = ERR_INIT;
+
+    add_tzif_block(&first, 4, 0, NULL, 0);
+    make_tzif(&b, 0, steps, COUNT(steps), "");
+    b.ptr[first.len + 44 + 8] = 2; /* behind the header and one time; there are 0 and 1 */
+    CHECK_EQ(parse(b.ptr, b.len, &err), -E_INVALID);
+    CHECK(strstr(err.msg, "type"));
+    buf_release(&first);
+    buf_release(&b);
+}
+
+TEST(a_footer_that_is_no_rule_is_refused)
+{
+    static const char *const bad[] = {"A",
+                                      "CET",
+                                      "CET-",
+                                      "CET-25",
+                                      "CET-1:60",
+                                      "CET-1CEST",
+                                      "CET-1CEST,",
+                                      "CET-1CEST,M3.5.0",
+                                      "CE-1",
+                                      "<CET-1",
+                                      "<+>-1",
+                                      "CET-1CEST,M13.5.0,M10.5.0",
+                                      "CET-1CEST,M3.6.0,M10.5.0",
+                                      "CET-1CEST,M3.5.7,M10.5.0",
+                                      "CET-1CEST,M3.5.0,M10.5.0/168",
+                                      "CET-1CEST,J0,J2",
+                                      "CET-1CEST,J366,J2",
+                                      "CET-1CEST,366,2",
+                                      "CET-1CEST,M3.5.0,M10.5.0/3x",
+                                      "CET-1CEST-2-3,M3.5.0,M10.5.0",
+                                      "CET-1 ",
+                                      "CET-1CEST,M3.0.0,M10.5.0",
+                                      "CET-99999999999",
+                                      "CET-1CEST,M3.5.0,M10.5.0,"};
+    size_t i;
+
+    for (i = 0; i < COUNT(bad); i++)
+        refuse(0, NULL, 0, bad[i], "footer");
+}
+
+TEST(an_old_file_without_64_bit_times_is_refused)
+{
+    struct buf b = BUF_INIT;
+    struct err err = ERR_INIT;
+
+    make_tzif(&b, 0, NULL, 0, berlin_rule);
+    b.ptr[4] = '\0';
+    CHECK_EQ(parse(b.ptr, b.len, &err), -E_INVALID);
+    CHECK(strstr(err.msg, "version 1"));
+    buf_release(&b);
+}

@@ -1,0 +1,460 @@
+/* test_verify_workflow.c - what verify says of workflows: a good database with workflows in every
+ * state is broken in many ways, as test_verify.c does it; and what operators may do, or a large
+ * graph is in the middle of, is no breach. */
+#include "damage.h"
+#include "store/door/door.h"
+#include "store/workflow/workflow.h"
+#include "workflow_fixture.h"
+
+/* ---- a good database ---- */
+
+static struct held_job take(const struct flow_claiming *k, const char *name)
+{
+    size_t i;
+
+    for (i = 0; i < k->n; i++)
+        if (!strcmp(k->names[i], name))
+            return k->held[i];
+    test_fail(__FILE__, __LINE__, "%s was not claimed", name);
+}
+
+#define SUB "sub.yaml", "name: sub\ntasks: {x: {run: x}, y: {run: x, needs: x}}\n"
+
+static void make_ended(struct store *s)
+{
+    static const char *const nest[] = {"nest.yaml",
+                                       "name: nest\ntasks:\n  one: {workflow: sub.yaml}\n"
+                                       "  many: {foreach: 2, workflow: sub.yaml, needs: one}\n",
+                                       SUB, NULL};
+
+    flow_submit(
+        s,
+        "name: chain\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n  c: {run: x, needs: b}\n"
+        "outputs: {n: \"${{ tasks.c.outputs.n }}\"}\n",
+        NULL);
+    flow_submit(s,
+                "name: broken\ntasks:\n  boom: {run: x}\n  b: {run: x, needs: boom}\n"
+                "  c: {run: x, needs: b}\n  d: {run: x}\n"
+                "  mend: {run: x, needs: b, if: failure()}\n"
+                "  never: {run: x, needs: d, if: failure()}\n"
+                "on_failure: {run: x}\non_exit: {run: x}\n",
+                NULL);
+    flow_submit(s,
+                "name: allowed\ntasks:\n  boom: {run: x, allow_failure: true}\n"
+                "  b: {run: x, needs: boom}\n",
+                NULL);
+    flow_submit(s,
+                "name: fan\ntasks:\n  each: {foreach: [x, y, z], run: x}\n"
+                "  sum: {run: x, needs: each}\n",
+                NULL);
+    flow_submit(s,
+                "name: fast\ntasks:\n"
+                "  quick: {foreach: 10, run: x, max_parallel: 3, fail_fast: true}\n",
+                NULL);
+    flow_submit(s, "name: wrong\nparams: {n: {type: integer}}\ntasks: {a: {run: x}}\n",
+                "{\"n\":\"seven\"}");
+    flow_submit(s,
+                "name: gone\ntasks: {a: {run: x}}\n"
+                "outputs: {n: \"${{ tasks.a.outputs.gone }}\"}\n",
+                NULL);
+    flow_submit(s,
+                "name: choice\ntasks:\n  boom: {run: x}\n  b: {run: x}\n"
+                "  one: {run: x, needs: [boom, b], join: any}\n"
+                "  both: {run: x, needs: [boom, b], join: 2}\n",
+                NULL);
+    flow_submit_text(s, flow_text_of_files(nest), NULL);
+    flow_play(s, " boom quick[0] ");
+    flow_submit(s, "name: untidy\ntasks: {a: {run: x}}\non_failure: {run: x}\non_exit: {run: x}\n",
+                NULL);
+    flow_play(s, " on_exit ");
+}
+
+static void make_stopped(struct store *s)
+{
+    struct flow_claiming k = {.push = false};
+    int64_t w = flow_submit(s,
+                            "name: stopped\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n"
+                            "on_failure: {run: x}\non_exit: {run: x}\n",
+                            NULL);
+
+    flow_claim(s, &k);
+    CHECK_OK(cancel(s, w));
+    flow_settle(s, take(&k, "a"), OUTCOME_CANCELLED, NULL);
+    flow_play(s, "");
+    CHECK_EQ(status_of(s, w), S_CANCELLED);
+    w = flow_submit(s, "name: late\ntimeout: 1m\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n",
+                    NULL);
+    flow_claim(s, &k);
+    clock_advance(61 * SECOND);
+    run_timers(s);
+    flow_settle(s, take(&k, "a"), OUTCOME_CANCELLED, NULL);
+    CHECK_EQ(status_of(s, w), S_TIMED_OUT);
+}
+
+static void make_open(struct store *s)
+{
+    static const char *const waiting[] = {
+        "waiting.yaml",
+        "name: waiting\ntasks:\n  a1: {run: x}\n  b1: {run: x}\n"
+        "  many: {foreach: 2, run: x, needs: [a1, b1]}\n"
+        "  deep: {workflow: sub.yaml, needs: [a1, b1]}\n"
+        "  asked: {workflow: sub.yaml, approval: {message: now?}}\n",
+        SUB, NULL};
+    static const char *const deep[] = {
+        "deep.yaml", "name: deep\ntasks: {many: {foreach: 2, workflow: inside.yaml}}\n",
+        "inside.yaml", "name: inside\ntasks: {p: {foreach: 2, run: x}}\n", NULL};
+    struct flow_claiming k = {.push = false};
+    int64_t w;
+
+    flow_submit(s, "name: fanning\ntasks:\n  each: {foreach: 5, run: x, max_parallel: 2}\n", NULL);
+    flow_submit(s, "name: spawner\ntasks:\n  own: {run: x}\n", NULL);
+    flow_submit(s,
+                "name: joins\ntasks:\n  a: {run: x}\n  b: {run: x}\n"
+                "  any: {run: x, needs: [a, b], join: any}\n"
+                "  two: {run: x, needs: [a, b], join: 2}\n"
+                "  all: {run: x, needs: [a, b]}\n  last: {run: x, needs: all}\n"
+                "  free: {run: x, if: 'false'}\n  fan: {foreach: 2, run: x, if: 'false'}\n"
+                "on_exit: {run: x}\n",
+                NULL);
+    flow_submit_text(s, flow_text_of_files(waiting), NULL);
+    w = flow_submit(s, "name: stopping\ntasks:\n  a2: {run: x}\n  b2: {run: x, needs: a2}\n", NULL);
+    flow_claim(s, &k);
+    submit_child(s, take(&k, "own").id, "child");
+    flow_settle(s, take(&k, "own"), OUTCOME_OK, NULL);
+    flow_settle(s, take(&k, "each[0]"), OUTCOME_OK, NULL);
+    flow_settle(s, take(&k, "a"), OUTCOME_OK, NULL);
+    CHECK_OK(cancel(s, w));
+    flow_submit_text(s, flow_text_of_files(deep), NULL);
+}
+
+static struct store *good_database(void)
+{
+    struct store *s = fixture_store();
+
+    make_ended(s);
+    make_stopped(s);
+    make_open(s);
+    verify_clean(s);
+    return s;
+}
+
+/* ---- breaking it ---- */
+
+/* Makes a task pending again; its events say otherwise. */
+#define REOPEN(name)    SET(name, "status = 1, finished_at = NULL, result = NULL, error = NULL")
+#define SET(name, what) "UPDATE executions SET " what ROW(name)
+#define ENDED           "finished_at = updated_at, result = NULL"
+#define ONE_MORE(name)  ";" SET(name, "needs_left = needs_left + 1")
+#define FLOW_TIMER(name) \
+    ";INSERT INTO timers SELECT updated_at, id, 3 FROM executions WHERE name = '" name "'"
+/* All of an execution goes, as if it had never been; and another of the same comes. */
+#define REMOVE(name) "DELETE FROM execution_events" OF(name) "; DELETE FROM executions" ROW(name)
+#define COPY(name)                                                                                        \
+    "INSERT INTO executions SELECT 900000, parent, root, workflow, rerun_of, requested_at, "              \
+    "started_at, finished_at, updated_at, priority, attempts, max_attempts, epoch, seq, "                 \
+    "needs_left, task_index, cursor, depth, kind, status, held, deferred, failed_behind, "                \
+    "cancel_requested, 'copy', queue, lane, concurrency, held_key, task_name, input, result, "            \
+    "error, spec FROM executions" ROW(                                                                    \
+        name) ";"                                                                                         \
+              "INSERT INTO execution_events (sequence_num, root, execution, created_at, worker, seq, "    \
+              "attempt, epoch, type, from_status, to_status, data) SELECT sequence_num + 900000, root, "  \
+              "900000, created_at, worker, seq, attempt, epoch, type, from_status, to_status, data FROM " \
+              "execution_events" OF(name)
+/* All below a workflow goes, and it has made nothing. */
+#define BELOW(name) " IN (SELECT id FROM executions WHERE workflow = " ID(name) ")"
+#define EMPTY(name)                                                                  \
+    "DELETE FROM execution_events WHERE execution" BELOW(                            \
+        name) ";"                                                                    \
+              "DELETE FROM task_outbox WHERE execution" BELOW(                       \
+                  name) ";"                                                          \
+                        "DELETE FROM executions WHERE workflow = " ID(name) ";" SET( \
+                            name, "cursor = 0, needs_left = 0")
+#define DEFINITION(what) \
+    "UPDATE workflow_definitions SET definition = " what " WHERE name = 'chain'"
+
+static const struct damage damages[] = {
+    /* ended, with something open below */
+    BREAK("I32", "I06", REOPEN("chain::c")),
+    BREAK("I32", "I06", REOPEN("fan::each[2]")),
+    BREAK("I32", "I06", REOPEN("sub::y")),
+    BREAK("I32", "I06", SET("spawner", "status = 4, " ENDED)),
+    BREAK("I32", "I06 I35", SET("fanning::each", "status = 4, " ENDED)),
+    /* open, with nothing below */
+    BREAK("I32", "I06", SET("chain", "status = 3, finished_at = NULL")),
+    BREAK("I32", "I06 I34", SET("fan::each", "status = 3, finished_at = NULL")),
+    BREAK("I32", "I06", SET("nest::many[1]", "status = 3, finished_at = NULL")),
+    BREAK(NULL, "I06", SET("chain", "status = 3, finished_at = NULL") FLOW_TIMER("chain")),
+    BREAK("I32", "I35 I40", EMPTY("deep::many[1]")),
+    BREAK("I32", "I37 I40",
+          EMPTY("deep::many[1]") "; DELETE FROM workflow_executions" OF("deep::many[1]")),
+
+    BREAK("I33", "I06", SET("chain", "status = 5")),
+    BREAK("I33", "I06", SET("allowed", "status = 5")),
+    BREAK("I33", "I06", SET("stopped", "status = 4")),
+    BREAK("I33", "I06", SET("late", "status = 7")),
+    BREAK("I33", "I06", SET("broken", "status = 4")),
+    BREAK("I33", "I06 I34", SET("fan::each", "status = 5")),
+    BREAK("I33", "I06", SET("fast::quick", "status = 4")),
+    BREAK("I33", "I06 I34", SET("chain::b", "status = 5, result = NULL")),
+    BREAK("I33", NULL, SET("late", "failed_behind = 2")),
+    BREAK("I33", NULL, SET("broken", "failed_behind = 24")),
+    BREAK("I33", NULL, SET("chain", "cancel_requested = 1")),
+    BREAK("I33", NULL, SET("joins", "failed_behind = 1")),
+    BREAK("I33", NULL, SET("fanning::each", "failed_behind = 2")),
+    BREAK("I33", NULL, SET("gone", "error = NULL")),
+    BREAK("I33", "I06", SET("untidy", "status = 4")),
+    BREAK("I33", NULL, REMOVE("broken::on_exit")),
+    BREAK("I33", NULL, REMOVE("broken::on_failure")),
+
+    /* too early, */
+    BREAK("I34", "I06 I32", REOPEN("chain::a")),
+    BREAK("I34", "I06 I35", SET("joins::two", "status = 8, " ENDED)),
+    BREAK("I34", "I06 I33 I35", SET("joins::all", "status = 5, " ENDED)),
+    BREAK("I34", "I06 I27 I40 I32",
+          REOPEN("broken::d") ";" SET("broken::on_exit",
+                                      "status = 2, finished_at = NULL, result = NULL")),
+    /* and otherwise than its needs say */
+    BREAK("I34", "I06", SET("choice::b", "status = 5, result = NULL")),
+    BREAK("I34", "I06", SET("broken::b", "status = 5")),
+    BREAK("I34", "I06", SET("chain::c", "status = 8, result = NULL")),
+    BREAK("I34", "I06", SET("choice::one", "status = 8, result = NULL")),
+    BREAK("I34", "I06", SET("choice::both", "status = 5")),
+
+    /* counted wrong */
+    BREAK("I35", NULL, SET("joins::two", "needs_left = 2")),
+    BREAK("I35", NULL, SET("joins::two", "cursor = 0")),
+    BREAK("I35", NULL, SET("joins::all", "needs_left = 0, cursor = 2")),
+    BREAK("I35", NULL, SET("waiting::deep", "needs_left = 1")),
+    BREAK("I35", NULL, SET("joins", "needs_left = needs_left - 1")),
+    BREAK("I35", NULL, SET("fanning::each", "needs_left = 1")),
+    BREAK("I35", NULL, SET("spawner", "needs_left = 0")),
+    /* nobody will come */
+    BREAK("I35", "I06", REOPEN("joins::free") ONE_MORE("joins")),
+    BREAK("I35", "I06", REOPEN("joins::fan") ONE_MORE("joins")),
+    BREAK("I35", "I06",
+          REOPEN("stopping::b2") ONE_MORE("stopping") ";" SET("stopping", "failed_behind = 0")),
+    BREAK("I35", "I06 I27 I40", SET("joins::any", "status = 1")),
+    BREAK("I35", "I06 I27 I40", SET("fanning::each[2]", "status = 1")),
+    BREAK("I35", "I06 I27 I40", SET("child", "status = 1")),
+    /* unless somebody will */
+    BREAK(NULL, "I06", REOPEN("joins::free") ONE_MORE("joins") FLOW_TIMER("joins")),
+    BREAK(NULL, "I06",
+          REOPEN("joins::fan")
+              ONE_MORE("joins") ";" SET("joins::fan", "held = 2, failed_behind = 128")),
+    BREAK(NULL, "I06",
+          REOPEN("stopping::b2") ONE_MORE("stopping") ";" SET("stopping", "failed_behind = 0")
+              FLOW_TIMER("stopping")),
+
+    BREAK("I36", NULL, COPY("fan::each[1]")),
+    BREAK("I36", NULL, REMOVE("fan::each[1]")),
+    BREAK("I36", NULL, SET("fan::each[2]", "task_index = 7")),
+    BREAK("I36", NULL, SET("fan::each", "cursor = 2")),
+    BREAK("I36", NULL, SET("fanning::each", "cursor = 4")),
+    BREAK("I36", NULL, SET("fanning::each", "input = '[0,1]'")),
+    BREAK("I36", NULL, SET("fan::each", "input = '[1,2,3,4]'")),
+    BREAK("I36", NULL, SET("fan::each", "input = '['")),
+    BREAK("I36", NULL, SET("fan::each", "input = NULL")),
+    BREAK("I36", NULL, COPY("chain::c")),
+    BREAK("I36", NULL, REMOVE("chain::c")),
+    BREAK("I36", "I34", REMOVE("chain::a")),
+    BREAK("I36", NULL, SET("chain::c", "task_name = 'other'")),
+    BREAK("I36", "I32 I34", SET("chain", "cursor = 2")),
+    BREAK("I36", "I34 I35", SET("joins", "cursor = 6")),
+
+    BREAK("I37", NULL, "DELETE FROM workflow_executions" OF("chain")),
+    BREAK("I37", "I35", "DELETE FROM workflow_executions" OF("joins")),
+    BREAK("I37", NULL, "DELETE FROM workflow_executions" OF("nest::one")),
+    BREAK("I37", NULL, "DELETE FROM workflow_executions" OF("deep::many[1]")),
+    BREAK("I37", NULL,
+          "DELETE FROM workflow_executions" OF("nest::one") ";" SET("nest::one", "cursor = 0")),
+    BREAK("I37", NULL, "DELETE FROM workflow_definitions WHERE name = 'chain'"),
+    BREAK("I37", NULL, "DELETE FROM workflow_definitions WHERE name = 'sub'"),
+    BREAK("I37", NULL, DEFINITION("'{}'")),
+    BREAK("I37", NULL, DEFINITION("replace(definition, 'chain', 'train')")),
+    BREAK("I37", NULL, "UPDATE workflow_executions SET execution = " ID("chain::a") OF("chain")),
+    BREAK("I41", NULL, REMOVE("wrong")),
+};
+#define DAMAGES (sizeof(damages) / sizeof(*damages))
+
+TEST_SLOW(each_breach_of_a_workflow_is_named, 240)
+{
+    struct store *s = good_database();
+
+    check_damages(s, damages, DAMAGES);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(no_invariant_of_workflows_is_without_its_test)
+{
+    size_t i, k;
+
+    for (i = 0; i < invariant_count; i++) {
+        bool broken = !strstr(FLOW_CODES, invariants[i].code);
+
+        for (k = 0; k < DAMAGES; k++)
+            broken |= damages[k].breaks && !strcmp(damages[k].breaks, invariants[i].code);
+        if (!broken)
+            test_fail(__FILE__, __LINE__, "nothing breaks %s", invariants[i].code);
+    }
+}
+
+/* ---- what is no breach ---- */
+
+static int skip_body(struct turn *t, void *arg, struct err *err)
+{
+    return op_skip(t, arg, 1, err);
+}
+
+static int reuse_body(struct turn *t, void *arg, struct err *err)
+{
+    struct row_ref row_ref = {.id = *(int64_t *)arg};
+    int rc;
+
+    if ((rc = turn_find_roots(t, &row_ref, 1, err)) || (rc = turn_load(t, &row_ref, 1, err)))
+        return rc;
+    return door_move(t, turn_row(t, row_ref.id), EV_REUSED, S_SUCCEEDED, NULL, err);
+}
+
+TEST(what_a_person_skips_or_reuses_may_end_before_its_needs)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(s,
+                            "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n"
+                            "  c: {run: x, needs: b}\n  d: {foreach: 2, run: x, needs: a}\n"
+                            "  e: {run: x, needs: [c, d]}\n",
+                            NULL);
+    struct request b = {.execution = flow_task(s, w, "b")};
+    int64_t d = flow_task(s, w, "d");
+    struct err err = ERR_INIT;
+
+    CHECK_OK_ERR(store_turn(s, skip_body, &b, &err), &err);
+    verify_clean(s);
+    CHECK_OK_ERR(store_turn(s, reuse_body, &d, &err), &err);
+    CHECK_STR(flow_shape(s, w), "a:ready b:skipped c:ready d:succeeded e:pending");
+    verify_clean(s);
+    flow_play(s, "");
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    verify_clean(s);
+    store_close(&s);
+}
+
+struct rerunning {
+    int64_t workflow, tasks[2];
+};
+
+/* In place: the first of them is decided at once, the second waits for it. */
+static int rerun_body(struct turn *t, void *arg, struct err *err)
+{
+    struct rerunning *r = arg;
+    struct row_ref wants[] = {{.id = r->workflow}, {.id = r->tasks[0]}, {.id = r->tasks[1]}};
+    struct workflow_state *f;
+    int i, rc;
+
+    if ((rc = turn_find_roots(t, wants, 3, err)) || (rc = turn_load(t, wants, 3, err)) ||
+        (rc = workflow_state_get(t, r->workflow, r->workflow, &f, err)))
+        return rc;
+    door_set_outcome(f->row, NULL, NULL);
+    if ((rc = door_move(t, f->row, EV_RERUN, S_RUNNING, NULL, err)))
+        return rc;
+    f->row->now.needs_left = 2;
+    f->row->now.flags = 0;
+    for (i = 0; i < 2; i++) {
+        struct row *row = turn_row(t, r->tasks[i]);
+
+        row->now.needs_left = i;
+        row->now.cursor = 1 - i;
+        row->now.max_attempts++;
+        row->now.flags = 0;
+        door_set_outcome(row, NULL, NULL);
+        if ((rc = door_move(t, row, EV_RERUN, S_PENDING, NULL, err)))
+            return rc;
+    }
+    t->ended.n = 0; /* nothing ended here */
+    return task_decide(t, f, definition_find_task(f->def, "b"), turn_row(t, r->tasks[0]), err);
+}
+
+TEST(what_is_run_again_in_its_place_may_wait_again)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(s,
+                            "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n"
+                            "  c: {run: x, needs: b}\non_failure: {run: x}\n",
+                            NULL);
+    struct rerunning r = {.workflow = w};
+    struct err err = ERR_INIT;
+
+    flow_play(s, " b ");
+    CHECK_STR(flow_shape(s, w), "a:succeeded b:failed c:skipped on_failure:succeeded");
+    r.tasks[0] = flow_task(s, w, "b");
+    r.tasks[1] = flow_task(s, w, "c");
+    CHECK_OK_ERR(store_turn(s, rerun_body, &r, &err), &err);
+    CHECK_STR(flow_shape(s, w), "a:succeeded b:ready c:pending on_failure:succeeded");
+    verify_clean(s);
+    flow_play(s, "");
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* ---- in the middle of large work ---- */
+
+static int64_t submit_large(struct store *s, int tasks)
+{
+    struct buf yaml = BUF_INIT;
+    int64_t w;
+    int i;
+
+    buf_addstr(&yaml, "name: large\ntasks:\n  t0: {run: x}\n");
+    for (i = 1; i < tasks; i++)
+        buf_addf(&yaml, "  t%d: {run: x, needs: t0}\n", i);
+    w = flow_submit(s, yaml.ptr, NULL);
+    buf_release(&yaml);
+    return w;
+}
+
+static const struct damage half_made[] = {
+    BREAK(NULL, NULL, "SELECT 1"),
+    BREAK("I35", NULL, "DELETE FROM timers WHERE kind = 3"),
+    BREAK("I34", "I06 I35", SET("large::t1", "status = 8, " ENDED)),
+    BREAK("I36", NULL, SET("large", "cursor = cursor + 1")),
+};
+
+TEST(a_graph_that_is_not_all_made_is_no_breach_while_a_timer_goes_on)
+{
+    struct store *s = fixture_store();
+    int64_t w = submit_large(s, 1500);
+
+    check_damages(s, half_made, sizeof(half_made) / sizeof(*half_made));
+    run_timers(s);
+    CHECK_EQ(flow_status(s, w, "t0"), S_READY);
+    verify_clean(s);
+    store_close(&s);
+}
+
+static const struct damage half_told[] = {
+    BREAK(NULL, NULL, "SELECT 1"),
+    BREAK("I35", NULL, "DELETE FROM timers WHERE kind = 3"),
+    BREAK("I35", NULL, SET("large::t0", "needs_left = needs_left - 1")),
+    BREAK("I35", NULL, SET("large::t0", "needs_left = 2000")),
+    BREAK("I35", NULL, SET("large::t0", "failed_behind = 0")),
+    BREAK("I35", NULL, SET("large::t1400", "needs_left = 0, cursor = 1")),
+    BREAK("I35", NULL, SET("large::t1400", "failed_behind = 16384")),
+};
+
+TEST(an_end_that_not_all_were_told_of_is_no_breach_while_a_timer_goes_on)
+{
+    static struct flow_claiming k;
+    struct store *s = fixture_store();
+    int64_t w = submit_large(s, 1500);
+
+    run_timers(s);
+    flow_claim(s, &k);
+    flow_settle(s, take(&k, "t0"), OUTCOME_OK, NULL);
+    CHECK_EQ(flow_status(s, w, "t1400"), S_PENDING);
+    check_damages(s, half_told, sizeof(half_told) / sizeof(*half_told));
+    run_timers(s);
+    CHECK_EQ(flow_status(s, w, "t1400"), S_READY);
+    verify_clean(s);
+    store_close(&s);
+}

@@ -1,0 +1,461 @@
+/* test_workflow_control.c - what people do to a workflow while it runs: approvals, pauses, skips,
+ * cancels that let things finish; and concurrency keys. Each test ends with verify. */
+#include "workflow_case.h"
+
+static size_t claims(struct store *s)
+{
+    struct flow_claiming *k = mem_zalloc(sizeof(*k));
+    size_t n = flow_claim(s, k);
+
+    free(k);
+    return n;
+}
+
+/* ---- approvals ---- */
+
+TEST(an_approval_holds_a_task_until_it_is_given)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(s,
+                            "name: w\nparams: {day: {type: string, default: mon}}\ntasks:\n"
+                            "  a: {run: x, approval: {message: \"publish ${{ params.day }}?\"}}\n"
+                            "  b: {run: x, needs: a}\n",
+                            NULL);
+    int64_t a = flow_task(s, w, "a");
+
+    CHECK_EQ(get(s, a).held, HELD_APPROVAL);
+    CHECK_EQ(claims(s), 0);
+    verify_clean(s);
+    CHECK_EQ(flow_ask(s, FLOW_APPROVE, flow_task(s, w, "b")), -E_INVALID);
+    CHECK_EQ(flow_ask(s, FLOW_APPROVE, a), 0);
+    CHECK_EQ(flow_ask(s, FLOW_APPROVE, a), -E_INVALID);
+    flow_play(s, "");
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    CHECK_STR(history(s, a), "created marked_ready held unheld claimed completed");
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(what_is_to_be_approved_may_speak_of_what_was_done)
+{
+    struct store *s = fixture_store();
+    int64_t w =
+        flow_submit(s,
+                    "name: w\ntasks:\n  a: {run: x}\n"
+                    "  b: {run: x, needs: a, approval: \"take ${{ tasks.a.outputs.n }}?\"}\n",
+                    NULL);
+
+    flow_play(s, "");
+    CHECK_EQ(get(s, flow_task(s, w, "b")).held, HELD_APPROVAL);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM execution_events WHERE data LIKE '%take 1?%'"), 1);
+    verify_clean(s);
+    store_close(&s);
+}
+
+FLOW_CASE(a_rejected_task_fails_and_says_who_and_why,
+          .yaml = "name: w\ntasks:\n  a: {run: x, approval: {}}\n  b: {run: x, needs: a}\n",
+          .steps = {{"reject a", "a:failed b:skipped"}}, .ends = S_FAILED,
+          .error = "rejected by ada: a test");
+
+TEST(an_approval_that_nobody_gives_times_out_and_one_that_was_given_does_not)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(s,
+                            "name: w\ntasks:\n  a: {run: x, approval: {timeout: 1h}}\n"
+                            "  b: {run: x, approval: {timeout: 1h}}\n",
+                            NULL);
+    int64_t b = flow_task(s, w, "b");
+    struct flow_claiming k = {.push = false};
+
+    CHECK_EQ(flow_ask(s, FLOW_APPROVE, b), 0);
+    CHECK_EQ(flow_claim(s, &k), 1);
+    clock_advance(3601 * SECOND);
+    CHECK_EQ(run_timers(s), 1);
+    CHECK_EQ(flow_status(s, w, "a"), S_TIMED_OUT);
+    CHECK_STR(get(s, flow_task(s, w, "a")).error, "nobody approved it in time");
+    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
+    CHECK_EQ(status_of(s, b), S_SUCCEEDED);
+    CHECK_EQ(status_of(s, w), S_FAILED);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_fan_out_and_a_nested_workflow_wait_for_their_approval_once)
+{
+    static const char *const files[] = {
+        "w.yaml",
+        "name: w\ntasks:\n  inner: {workflow: inner.yaml, approval: {message: in?}}\n"
+        "  many: {run: x, foreach: [1, 2], approval: {message: many?}}\n",
+        "inner.yaml", "name: inner\ntimeout: 1h\ntasks:\n  leaf: {run: x}\n", NULL};
+    struct store *s = fixture_store();
+    int64_t w = flow_submit_text(s, flow_text_of_files(files), NULL);
+    int64_t many = flow_task(s, w, "many"), inner = flow_task(s, w, "inner");
+
+    CHECK_EQ(status_of(s, many), S_PENDING);
+    CHECK_EQ(get(s, many).held, HELD_APPROVAL);
+    verify_clean(s);
+    CHECK_EQ(flow_ask(s, FLOW_APPROVE, many), 0);
+    CHECK_EQ(status_of(s, many), S_RUNNING);
+    CHECK_EQ(get(s, inner).held, HELD_APPROVAL);
+    CHECK_EQ(flow_ask(s, FLOW_APPROVE, inner), 0);
+    CHECK_EQ(status_of(s, inner), S_RUNNING);
+    verify_clean(s);
+    flow_play(s, "");
+    CHECK_STR(flow_shape(s, w), "inner:succeeded many:succeeded many[0]:succeeded many[1]:succeeded"
+                                " leaf:succeeded");
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_nested_workflow_that_was_approved_has_its_timeout)
+{
+    static const char *const files[] = {
+        "w.yaml", "name: w\ntasks:\n  in: {workflow: in.yaml, approval: {timeout: 30m}}\n",
+        "in.yaml", "name: in\ntimeout: 1h\ntasks:\n  leaf: {run: x}\n", NULL};
+    struct store *s = fixture_store();
+    int64_t w = flow_submit_text(s, flow_text_of_files(files), NULL);
+
+    CHECK_EQ(flow_ask(s, FLOW_APPROVE, flow_task(s, w, "in")), 0);
+    clock_advance(1801 * SECOND);
+    CHECK_EQ(run_timers(s), 0); /* it was answered in time */
+    clock_advance(1801 * SECOND);
+    CHECK_EQ(run_timers(s), 1);
+    CHECK_STR(flow_shape(s, w), "in:timed_out leaf:cancelled");
+    verify_clean(s);
+    store_close(&s);
+}
+
+FLOW_CASE(a_cancelled_approval_leaves_no_timer_behind,
+          .yaml = "name: w\ntasks:\n  a: {run: x, approval: {timeout: 1h}}\n",
+          .steps = {{"cancel w", "a:cancelled"}, {"after 2h", "a:cancelled"}}, .ends = S_CANCELLED);
+
+/* ---- delays ---- */
+
+TEST(a_fan_out_waits_for_its_delay_once)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(s, "name: w\ntasks:\n  many: {run: x, foreach: 3, delay: 1h}\n", NULL);
+
+    CHECK_EQ(get(s, flow_task(s, w, "many")).held, HELD_DELAY);
+    verify_clean(s);
+    clock_advance(3601 * SECOND);
+    CHECK_EQ(run_timers(s), 1);
+    CHECK_EQ(claims(s), 3);
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* ---- skip ---- */
+
+FLOW_CASE(
+    a_task_that_a_person_skipped_counts_as_done,
+    .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n  c: {run: x, needs: b}\n",
+    .steps = {{"skip b", "a:ready b:skipped c:ready"}, /* before its turn */
+              {"skip a, play, !skip c", "a:skipped b:skipped c:succeeded"}},
+    .ends = S_SUCCEEDED);
+
+TEST(what_runs_can_not_be_skipped)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x}\n", NULL);
+    struct flow_claiming k = {.push = false};
+
+    CHECK_EQ(flow_claim(s, &k), 1);
+    CHECK_EQ(flow_ask(s, FLOW_SKIP, k.held[0].id), -E_INVALID);
+    CHECK_EQ(flow_ask(s, FLOW_SKIP, w), -E_INVALID);
+    CHECK_EQ(flow_ask(s, FLOW_SKIP, 999999), -E_NOT_FOUND);
+    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* ---- pause ---- */
+
+TEST(a_pause_starts_nothing_new_and_lets_what_runs_go_on)
+{
+    struct store *s = fixture_store();
+    int64_t w =
+        flow_submit(s,
+                    "name: w\ntasks:\n  a: {run: x}\n  b: {run: x}\n  c: {run: x, needs: a}\n"
+                    "  d: {run: x, foreach: 2, needs: a}\n",
+                    NULL);
+    struct flow_claiming k = {.push = false};
+
+    CHECK_EQ(flow_claim(s, &k), 2);
+    CHECK_EQ(flow_ask(s, FLOW_PAUSE, w), 0);
+    CHECK_EQ(flow_ask(s, FLOW_PAUSE, w), -E_INVALID);
+    verify_clean(s);
+    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
+    CHECK_STR(flow_shape(s, w), "a:succeeded b:running c:ready d:pending");
+    CHECK_EQ(get(s, flow_task(s, w, "c")).held, HELD_PAUSED);
+    CHECK_EQ(get(s, flow_task(s, w, "d")).held, HELD_PAUSED);
+    CHECK_EQ(claims(s), 0);
+    verify_clean(s);
+    flow_settle(s, k.held[1], OUTCOME_OK, NULL);
+    CHECK_EQ(status_of(s, w), S_RUNNING);
+    CHECK_EQ(flow_ask(s, FLOW_RESUME, w), 0);
+    CHECK_EQ(flow_ask(s, FLOW_RESUME, w), -E_INVALID);
+    flow_play(s, "");
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    CHECK_STR(history(s, w), "created started paused resumed completed");
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_pause_of_the_root_reaches_three_levels_down)
+{
+    static const char *const files[] = {
+        "w.yaml",   "name: w\ntasks:\n  one: {workflow: one.yaml}\n",
+        "one.yaml", "name: one\ntasks:\n  two: {workflow: two.yaml, foreach: [1, 2]}\n",
+        "two.yaml", "name: two\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n",
+        NULL};
+    struct store *s = fixture_store();
+    int64_t w = flow_submit_text(s, flow_text_of_files(files), NULL);
+    struct held_job a = claim_job(s, 1);
+
+    CHECK_EQ(flow_ask(s, FLOW_PAUSE, w), 0);
+    CHECK_EQ(settle_ok(s, a), 0);
+    CHECK_EQ(claims(s), 0);
+    CHECK_STR(flow_shape(s, w), "one:running two:running two[0]:running two[1]:running"
+                                " a:succeeded b:ready a:ready b:pending");
+    verify_clean(s);
+    store_close(&s);
+    s = fixture_store(); /* a pause is no state of a process */
+    CHECK_EQ(claims(s), 0);
+    CHECK_EQ(flow_ask(s, FLOW_RESUME, w), 0);
+    flow_play(s, "");
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(items_that_are_workflows_begin_when_the_pause_is_over)
+{
+    static const char *const files[] = {
+        "w.yaml",
+        "name: w\ntasks:\n  a: {run: x}\n"
+        "  many: {workflow: in.yaml, foreach: [7, 8, 9], max_parallel: 1, with: {n: \"${{ item }}\"}}\n",
+        "in.yaml", "name: in\nparams: {n: {type: integer}}\ntasks:\n  leaf: {run: x}\n", NULL};
+    struct store *s = fixture_store();
+    int64_t w = flow_submit_text(s, flow_text_of_files(files), NULL), second;
+    struct flow_claiming k = {.push = false};
+
+    CHECK_EQ(flow_claim(s, &k), 2);
+    CHECK_EQ(flow_ask(s, FLOW_PAUSE, w), 0);
+    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
+    flow_settle(s, k.held[1], OUTCOME_OK, NULL);
+    second = flow_task(s, w, "many[1]");
+    CHECK_EQ(status_of(s, second), S_PENDING);
+    CHECK_EQ(get(s, second).held, HELD_PAUSED);
+    verify_clean(s);
+    CHECK_EQ(flow_ask(s, FLOW_RESUME, w), 0);
+    CHECK_EQ(flow_claim(s, &k), 1);
+    CHECK(strstr(k.spec, "\"8\"") || strstr(k.input, "8"));
+    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
+    flow_play(s, "");
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_paused_retry_does_not_come_back_to_life)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x, retry: 3}\n", NULL), a;
+    struct held_job j;
+
+    a = flow_task(s, w, "a");
+    j = claim_job(s, 1);
+    CHECK_EQ(flow_ask(s, FLOW_PAUSE, w), 0);
+    CHECK_EQ(settle_as(s, j, OUTCOME_FAILED, 10 * SECOND), 0);
+    CHECK_EQ(get(s, a).held, HELD_PAUSED);
+    verify_clean(s);
+    clock_advance(11 * SECOND);
+    run_timers(s);
+    CHECK_EQ(claims(s), 0);
+    CHECK_EQ(flow_ask(s, FLOW_RESUME, w), 0);
+    CHECK_EQ(get(s, a).held, HELD_NONE);
+    flow_play(s, "");
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    verify_clean(s);
+    store_close(&s);
+}
+
+FLOW_CASE(
+    the_end_of_a_pause_leaves_pauses_above_and_below_as_they_are,
+    .yaml = "name: w\ntasks:\n  a: {run: x}\n  d: {run: x, foreach: 2}\n",
+    .steps = {{"pause d, pause w, pause a, take", "a:ready d:running d[0]:ready d[1]:ready"},
+              {"resume w, take", "a:ready d:running d[0]:ready d[1]:ready"}, /* paused themselves */
+              {"pause w, resume d, resume a, take", "a:ready d:running d[0]:ready d[1]:ready"},
+              {"resume w, take", "a:running d:running d[0]:running d[1]:running"},
+              {"ok a, ok d[0], ok d[1]", "a:succeeded d:succeeded d[0]:succeeded d[1]:succeeded"}},
+    .ends = S_SUCCEEDED);
+
+FLOW_CASE(a_pending_task_is_paused_before_its_time_has_come,
+          .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n",
+          .steps = {{"pause b", "a:ready b:pending"},
+                    {"play", "a:succeeded b:ready"},
+                    {"resume b, play", "a:succeeded b:succeeded"}},
+          .ends = S_SUCCEEDED);
+
+TEST(a_pause_in_slices_goes_on_by_itself_and_so_does_its_end)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(s, "name: w\ntasks:\n  d: {run: x, foreach: 30}\n", NULL);
+
+    CHECK_EQ(flow_ask_slice(s, FLOW_PAUSE, w, 7), 0);
+    verify_clean(s); /* not yet whole is no breach, while a timer goes on with it */
+    run_timers(s);   /* whoever asked is gone */
+    CHECK_EQ(claims(s), 0);
+    verify_clean(s);
+    CHECK_EQ(flow_ask_slice(s, FLOW_RESUME, w, 7), 0);
+    verify_clean(s);
+    run_timers(s);
+    CHECK_EQ(claims(s), 30);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(what_is_started_below_a_pause_waits_too)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x}\n", NULL), child;
+    struct flow_claiming k = {.push = false};
+
+    CHECK_EQ(flow_claim(s, &k), 1);
+    CHECK_EQ(flow_ask(s, FLOW_PAUSE, w), 0);
+    child = submit_with(s, (struct submission){.name = "child", .parent = k.held[0].id});
+    CHECK_EQ(get(s, child).held, HELD_PAUSED);
+    verify_clean(s);
+    CHECK_EQ(flow_ask(s, FLOW_RESUME, w), 0);
+    CHECK_EQ(get(s, child).held, HELD_NONE);
+    verify_clean(s);
+    store_close(&s);
+}
+
+FLOW_CASE(a_paused_workflow_can_be_cancelled,
+          .yaml = "name: w\ntasks:\n  a: {run: x}\n  d: {run: x, foreach: 2, needs: a}\n"
+                  "on_exit: {run: x}\n",
+          .steps = {{"pause w, cancel w, play",
+                     "a:cancelled d:cancelled on_exit:ready"}, /* also paused */
+                    {"resume w, play", "a:cancelled d:cancelled on_exit:succeeded"}},
+          .ends = S_CANCELLED);
+
+/* ---- cancel ---- */
+
+FLOW_CASE(
+    a_cancel_may_let_finish_what_runs,
+    .yaml = "name: w\ntasks:\n  a: {run: x, retry: 3}\n  b: {run: x}\n  c: {run: x, needs: b}\n",
+    .steps = {{"take, let-finish w, ok b", "a:running b:succeeded c:cancelled"},
+              {"fail a", "a:failed b:succeeded c:cancelled"}}, /* it is not tried again */
+    .ends = S_FAILED);
+
+TEST(what_waits_for_somebody_is_not_decided_on_again)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(s,
+                            "name: w\ntasks:\n  a: {run: x}\n  b: {run: x}\n"
+                            "  each: {run: x, needs: [a, b], join: any, if: \"!failure()\", "
+                            "foreach: 1, approval: true}\n",
+                            NULL);
+    struct held_job a = claim_job(s, 1), b = claim_job(s, 1);
+    int64_t each = flow_task(s, w, "each");
+
+    CHECK_EQ(settle_ok(s, a), 0);
+    CHECK_EQ(get(s, each).held, HELD_APPROVAL);
+    CHECK_EQ(settle_as(s, b, OUTCOME_FAILED, -1), 0);
+    CHECK_EQ(get(s, each).held, HELD_APPROVAL);
+    CHECK_STR(history(s, each), "created held");
+    verify_clean(s);
+    store_close(&s);
+}
+
+FLOW_CASE(after_a_cancel_on_exit_is_tried_again_as_often_as_it_may_be,
+          .yaml = "name: w\ntasks:\n  a: {run: x, retry: 3}\non_exit: {run: x, retry: 1}\n",
+          .steps = {{"take, let-finish w, fail a", "a:failed on_exit:ready"},
+                    {"take, fail on_exit", "a:failed on_exit:ready"},
+                    {"take, ok on_exit", "a:failed on_exit:succeeded"}},
+          .ends = S_FAILED);
+
+/* ---- concurrency ---- */
+
+TEST(tasks_of_the_same_key_run_one_at_a_time_across_workflows)
+{
+    struct store *s = fixture_store();
+    const char *yaml = "name: w\nparams: {to: {type: string, default: x}}\ntasks:\n"
+                       "  a: {run: x, concurrency: {key: \"deploy-${{ params.to }}\"}}\n";
+    int64_t one = flow_submit(s, yaml, NULL), two = flow_submit(s, yaml, NULL);
+    int64_t three = flow_submit(s, yaml, "{\"to\":\"y\"}");
+    struct flow_claiming k = {.push = false};
+
+    CHECK_STR(get(s, flow_task(s, one, "a")).concurrency, "deploy-x");
+    CHECK_EQ(flow_claim(s, &k), 2);
+    CHECK_EQ(get(s, flow_task(s, two, "a")).held, HELD_LIMIT);
+    verify_clean(s);
+    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
+    flow_settle(s, k.held[1], OUTCOME_OK, NULL);
+    flow_play(s, "");
+    CHECK_EQ(status_of(s, two), S_SUCCEEDED);
+    CHECK_EQ(status_of(s, three), S_SUCCEEDED);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(workflows_of_the_same_key_run_one_after_the_other)
+{
+    struct store *s = fixture_store();
+    const char *yaml = "name: w\nconcurrency: {key: nightly}\ntimeout: 1h\ntasks:\n"
+                       "  a: {run: x}\n  b: {run: x, needs: a}\n";
+    int64_t one = flow_submit(s, yaml, NULL), two = flow_submit(s, yaml, NULL);
+    int64_t three = flow_submit(s, yaml, NULL);
+    struct held_job j;
+
+    CHECK_EQ(status_of(s, two), S_PENDING);
+    CHECK_EQ(get(s, two).held, HELD_LIMIT);
+    verify_clean(s);
+    clock_advance(3500 * SECOND); /* a workflow's time begins when it does */
+    j = claim_job(s, 1);
+    CHECK_EQ(flow_ask(s, FLOW_CANCEL, one), 0);
+    verify_clean(s);
+    CHECK_EQ(flow_ask_slice(s, FLOW_PAUSE, two, 10), 0);
+    verify_clean(s);
+    CHECK_EQ(settle_as(s, j, OUTCOME_CANCELLED, -1), 0);
+    CHECK_EQ(status_of(s, one), S_CANCELLED);
+    verify_clean(s);
+    CHECK_EQ(status_of(s, three), S_RUNNING); /* the second is paused, so the third goes first */
+    CHECK_EQ(flow_ask(s, FLOW_RESUME, two), 0);
+    CHECK_EQ(status_of(s, two), S_PENDING);
+    verify_clean(s);
+    flow_play(s, "");
+    CHECK_EQ(status_of(s, two), S_SUCCEEDED);
+    CHECK_EQ(status_of(s, three), S_SUCCEEDED);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(the_timeout_of_a_task_bounds_the_workflow_that_it_nests)
+{
+    static const char *const files[] = {
+        "w.yaml",
+        "name: w\ntasks:\n  in: {workflow: in.yaml, timeout: 10m}\n"
+        "  many: {workflow: in.yaml, foreach: 2, timeout: 2h}\n  after: {run: x, needs: in, if: "
+        "failure()}\n",
+        "in.yaml", "name: in\ntimeout: 1h\ntasks:\n  leaf: {run: x, retry: 2}\n", NULL};
+    struct store *s = fixture_store();
+    int64_t w = flow_submit_text(s, flow_text_of_files(files), NULL);
+
+    clock_advance(601 * SECOND);
+    run_timers(s);
+    CHECK_EQ(flow_status(s, w, "in"), S_TIMED_OUT);
+    CHECK_EQ(flow_status(s, w, "after"), S_READY);
+    CHECK_EQ(flow_status(s, w, "many[1]"), S_RUNNING);
+    verify_clean(s);
+    clock_advance(3600 * SECOND);
+    run_timers(s);
+    CHECK_EQ(flow_status(s, w, "many[1]"), S_TIMED_OUT); /* its own is the shorter */
+    flow_play(s, "");
+    CHECK_EQ(status_of(s, w), S_FAILED);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM timers"), 0);
+    verify_clean(s);
+    store_close(&s);
+}

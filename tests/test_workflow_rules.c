@@ -1,0 +1,449 @@
+/* test_workflow_rules.c - workflows: what follows when a task ends. Each test ends with verify. */
+#include "workflow_case.h"
+
+TEST_LONG;
+
+TEST(a_sequence_runs_one_after_the_other)
+{
+    struct store *s = fixture_store();
+    struct flow_claiming k = {.push = false};
+    int64_t w =
+        flow_submit(s, "name: w\ntasks:\n  a: {run: one}\n  b: {run: two, needs: a}\n", NULL);
+
+    CHECK_EQ(status_of(s, w), S_RUNNING);
+    CHECK_STR(flow_shape(s, w), "a:ready b:pending");
+    CHECK_EQ(flow_claim(s, &k), 1);
+    CHECK_STR(k.names[0], "a");
+    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
+    CHECK_STR(flow_shape(s, w), "a:succeeded b:ready");
+    CHECK_EQ(flow_claim(s, &k), 1);
+    CHECK(strstr(k.spec, "\"run\":\"two\""));
+    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    CHECK_STR(history(s, w), "created started completed");
+    verify_clean(s);
+    store_close(&s);
+}
+
+FLOW_CASE(a_join_waits_for_all_and_fires_once,
+          .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n"
+                  "  c: {run: x, needs: a}\n  d: {run: x, needs: [b, c]}\n",
+          .steps = {{"take, ok a, take, ok b", "a:succeeded b:succeeded c:running d:pending"},
+                    {"ok c", "a:succeeded b:succeeded c:succeeded d:ready"},
+                    {"play", "a:succeeded b:succeeded c:succeeded d:succeeded"}},
+          .ends = S_SUCCEEDED);
+
+FLOW_CASE(a_failure_skips_what_is_behind_it_and_fails_the_workflow,
+          .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n"
+                  "  c: {run: x, needs: b}\n  d: {run: x}\n",
+          .steps = {{"play but a", "a:failed b:skipped c:skipped d:succeeded"}}, .ends = S_FAILED,
+          .error = "a failed: it was made to fail");
+
+FLOW_CASE(conditions_see_failures_also_behind_what_was_skipped,
+          .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n"
+                  "  mend: {run: x, needs: b, if: failure()}\n"
+                  "  always: {run: x, needs: b, if: always()}\n"
+                  "  fine: {run: x, needs: [mend, always], if: success()}\n"
+                  "  by_status: {run: x, needs: b, if: \"tasks.b.status == 'skipped'\"}\n",
+          .steps = {{"play but a",
+                     "a:failed b:skipped mend:succeeded always:succeeded fine:succeeded "
+                     "by_status:succeeded"}},
+          .ends = S_FAILED);
+
+FLOW_CASE(an_allowed_failure_counts_as_success,
+          .yaml = "name: w\ntasks:\n  a: {run: x, allow_failure: true}\n  b: {run: x, needs: a}\n",
+          .steps = {{"play but a", "a:failed b:succeeded"}}, .ends = S_SUCCEEDED);
+
+FLOW_CASE(join_any_runs_after_the_first_success_and_not_when_none_is_left,
+          .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x}\n"
+                  "  any: {run: x, needs: [a, b], join: any}\n"
+                  "  both: {run: x, needs: [a, b], join: 2}\n",
+          .steps = {{"take, ok a", "a:succeeded b:running any:ready both:pending"},
+                    {"fail b", "a:succeeded b:failed any:ready both:skipped"},
+                    {"play", "a:succeeded b:failed any:succeeded both:skipped"}},
+          .ends = S_FAILED);
+
+TEST(outputs_and_params_reach_the_tasks_that_name_them)
+{
+    struct store *s = fixture_store();
+    struct flow_claiming k = {.push = false};
+    int64_t w = flow_submit(
+        s,
+        "name: w\nparams: {day: {type: string, default: mon}}\nvars: {where: \"at ${{ params.day }}\"}\n"
+        "env: {REGION: eu}\n"
+        "tasks:\n  a: {run: x}\n"
+        "  b: {argv: [echo, \"${{ tasks.a.outputs.n }}\", \"${{ vars.where }}\"], needs: a}\n"
+        "outputs: {total: \"${{ tasks.b.outputs.n }}\"}\n",
+        "{\"day\":\"tue\"}");
+
+    CHECK_EQ(flow_claim(s, &k), 1);
+    CHECK(strstr(k.spec, "\"day\":\"tue\""));
+    CHECK(strstr(k.spec, "\"REGION\":\"eu\""));
+    flow_settle(s, k.held[0], OUTCOME_OK, "{\"n\":42}");
+    CHECK_EQ(flow_claim(s, &k), 1);
+    CHECK(strstr(k.spec, "[\"echo\",\"42\",\"at tue\"]"));
+    flow_settle(s, k.held[0], OUTCOME_OK, "{\"n\":43}");
+    CHECK_STR(get(s, w).result, "{\"total\":43}");
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_number_reaches_a_task_as_it_was_written)
+{
+    static struct flow_claiming k;
+    struct store *s = fixture_store();
+
+    flow_submit(s,
+                "name: w\nparams: {x: {type: number}}\nvars: {y: 0.3}\ntasks:\n"
+                "  a: {run: x, env: {Y: '${{ vars.y }}', Z: '${{ vars }}'}}\n",
+                "{\"x\": 0.1}");
+    CHECK_EQ(flow_claim(s, &k), 1);
+    CHECK(strstr(k.spec, "\"x\":\"0.1\""));
+    CHECK(strstr(k.spec, "\"Y\":\"0.3\""));
+    CHECK(strstr(k.spec, "{\\\"y\\\":0.3}"));
+    flow_settle(s, k.held[0], OUTCOME_OK, "{\"z\":0.7}");
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* Of a file, as people write it: its task's, since a place in the expression alone is none there.
+ */
+TEST(an_expression_that_fails_fails_its_task_with_the_place)
+{
+    static const char *const files[] = {
+        "w.yaml",
+        "name: w\ntasks:\n  a: {run: x}\n"
+        "  b: {run: x, needs: a, env: {X: \"${{ tasks.a.outputs.gone }}\"}}\n"
+        "  c: {run: x, needs: a, if: 1 < 2 && tasks.a.outputs.gone}\n"
+        "  d: {run: x, needs: a, foreach: \"${{ tasks.a.outputs.gone }}\"}\n",
+        NULL};
+    struct store *s = fixture_store();
+    int64_t w = flow_submit_text(s, flow_text_of_files(files), NULL);
+
+    flow_play(s, "");
+    CHECK_STR(flow_shape(s, w), "a:succeeded b:failed c:failed d:failed");
+    CHECK_STR(get(s, flow_task(s, w, "b")).error,
+              "X: w.yaml:4:3: tasks.a.outputs has no field 'gone'; there are: n (in: "
+              "tasks.a.outputs.gone)");
+    CHECK_STR(get(s, flow_task(s, w, "c")).error,
+              "w.yaml:5:3: tasks.a.outputs has no field 'gone'; there are: n (in: 1 < 2 && "
+              "tasks.a.outputs.gone)");
+    CHECK_STR(get(s, flow_task(s, w, "d")).error,
+              "foreach: w.yaml:6:3: tasks.a.outputs has no field 'gone'; there are: n (in: "
+              "tasks.a.outputs.gone)");
+    CHECK_EQ(status_of(s, w), S_FAILED);
+    verify_clean(s);
+    store_close(&s);
+}
+
+FLOW_CASE(a_wrong_param_fails_the_workflow_before_anything_runs,
+          .yaml = "name: w\nparams: {n: {type: integer}}\ntasks: {a: {run: x}}\n",
+          .params = "{\"n\":\"seven\"}", .ends = S_FAILED,
+          .error = "the param n must be an integer, not a text");
+
+FLOW_CASE(no_value_for_a_param_that_needs_none_is_the_same_as_null,
+          .yaml = "name: w\nparams: {n: {type: integer}, m: {type: list, default: null}}\n"
+                  "tasks: {a: {run: x}}\n",
+          .params = "{\"n\":null,\"m\":null}", .steps = {{"play", "a:succeeded"}},
+          .ends = S_SUCCEEDED);
+
+FLOW_CASE(null_is_no_value_for_a_param_that_has_a_default,
+          .yaml = "name: w\nparams: {n: 1}\ntasks: {a: {run: x}}\n", .params = "{\"n\":null}",
+          .ends = S_FAILED, .error = "the param n must be an integer, not null");
+
+TEST(a_fan_out_runs_every_item_and_gives_their_outputs_in_order)
+{
+    struct store *s = fixture_store();
+    struct flow_claiming k = {.push = false};
+    int64_t w =
+        flow_submit(s,
+                    "name: w\ntasks:\n  each: {foreach: [a, b, c], run: x, max_parallel: 2}\n"
+                    "  sum: {run: x, needs: each}\n"
+                    "outputs: {all: \"${{ tasks.each.outputs }}\"}\n",
+                    NULL);
+
+    CHECK_EQ(flow_claim(s, &k), 2);
+    CHECK(strstr(k.spec, "\"ITEM\":\"b\""));
+    flow_settle(s, k.held[1], OUTCOME_OK, "{\"i\":1}");
+    flow_settle(s, k.held[0], OUTCOME_OK, "{\"i\":0}");
+    CHECK_EQ(flow_claim(s, &k), 1);
+    flow_settle(s, k.held[0], OUTCOME_OK, "{\"i\":2}");
+    flow_play(s, "");
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    CHECK_STR(get(s, w).result, "{\"all\":[{\"status\":\"succeeded\",\"outputs\":{\"i\":0}},"
+                                "{\"status\":\"succeeded\",\"outputs\":{\"i\":1}},"
+                                "{\"status\":\"succeeded\",\"outputs\":{\"i\":2}}]}");
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_character_that_no_command_can_be_given_hides_no_output)
+{
+    struct store *s = fixture_store();
+    struct flow_claiming k = {.push = false};
+    int64_t w =
+        flow_submit(s,
+                    "name: w\ntasks:\n  a: {run: x}\n"
+                    "  b: {function: f, needs: a, with: {n: \"${{ tasks.a.outputs.n }}\"}}\n"
+                    "  each: {function: f, needs: a, foreach: \"${{ tasks.a.outputs.list }}\"}\n"
+                    "  after: {run: x, needs: each}\n",
+                    NULL);
+
+    CHECK_EQ(flow_claim(s, &k), 1);
+    flow_settle(s, k.held[0], OUTCOME_OK, "{\"n\":1,\"list\":[\"x\\u0000y\"]}");
+    flow_play(s, "");
+    CHECK_STR(flow_shape(s, w), "a:succeeded b:succeeded each:succeeded after:succeeded "
+                                "each[0]:succeeded");
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    verify_clean(s);
+    store_close(&s);
+}
+
+FLOW_CASE(an_empty_list_is_a_success,
+          .yaml = "name: w\ntasks:\n  each: {foreach: [], run: x}\n  b: {run: x, needs: each}\n",
+          .steps = {{"play", "each:succeeded b:succeeded"}}, .ends = S_SUCCEEDED);
+
+TEST(fail_fast_ends_the_other_items)
+{
+    struct store *s = fixture_store();
+    struct flow_claiming k = {.push = false};
+    int64_t w = flow_submit(
+        s, "name: w\ntasks:\n  each: {foreach: 10, run: x, max_parallel: 3, fail_fast: true}\n",
+        NULL);
+
+    CHECK_EQ(flow_claim(s, &k), 3);
+    flow_settle(s, k.held[0], OUTCOME_FAILED, NULL);
+    CHECK(get(s, k.held[1].id).cancel_requested);
+    flow_settle(s, k.held[1], OUTCOME_CANCELLED, NULL);
+    flow_settle(s, k.held[2], OUTCOME_CANCELLED, NULL);
+    CHECK_EQ(flow_status(s, w, "each"), S_FAILED);
+    CHECK_EQ(status_of(s, w), S_FAILED);
+    CHECK_EQ(flow_claim(s, &k), 0);
+    verify_clean(s);
+    store_close(&s);
+}
+
+FLOW_CASE(fail_fast_ends_items_that_were_made_with_the_one_that_failed,
+          .yaml = "name: w\ntasks:\n  each:\n    foreach: [{a: 1}, {b: 2}]\n"
+                  "    argv: [echo, \"${{ item.a }}\"]\n    fail_fast: true\n",
+          .steps = {{"play", "each:failed each[0]:cancelled each[1]:failed"}}, .ends = S_FAILED);
+
+TEST(fail_fast_ends_more_than_fits_into_one_turn)
+{
+    struct store *s = fixture_store();
+    struct flow_claiming k = {.push = false};
+    struct buf yaml = BUF_INIT;
+    int64_t w;
+    int i;
+
+    buf_addstr(&yaml, "name: inner\ntasks:\n  first: {run: x}\n");
+    for (i = 0; i < 500; i++)
+        buf_addf(&yaml, "  t%d: {run: x, needs: first}\n", i);
+    w = flow_submit_text(s,
+                         flow_text_of_files((const char *[]){
+                             "w.flow.yaml",
+                             "tasks:\n  bad: {foreach: 4, workflow: inner.flow.yaml, "
+                             "fail_fast: true}\n",
+                             "inner.flow.yaml", yaml.ptr, NULL}),
+                         NULL);
+    buf_release(&yaml);
+    CHECK_EQ(flow_claim(s, &k), 4);
+    for (i = 1; i < 4; i++)
+        flow_settle(s, k.held[i], OUTCOME_OK, NULL);
+    flow_settle(s, k.held[0], OUTCOME_FAILED, NULL);
+    while (run_timers(s))
+        ;
+    CHECK_EQ(flow_status(s, w, "bad"), S_FAILED);
+    CHECK_EQ(status_of(s, w), S_FAILED);
+    CHECK_EQ(flow_claim(s, &k), 0);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(many_fan_outs_begin_in_one_turn)
+{
+    struct store *s = fixture_store();
+    struct buf yaml = BUF_INIT;
+    int64_t w;
+    int i;
+
+    buf_addstr(&yaml, "name: w\ntasks:\n");
+    for (i = 0; i < 20; i++)
+        buf_addf(&yaml, "  t%d: {run: x, foreach: 2}\n", i);
+    w = flow_submit(s, yaml.ptr, NULL);
+    flow_play(s, "");
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE status = 4"), 61);
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    buf_release(&yaml);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_long_list_is_made_in_windows)
+{
+    struct store *s = fixture_store();
+    int64_t w = flow_submit(s, "name: w\ntasks:\n  each: {foreach: 2500, run: x}\n", NULL);
+
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE task_index IS NOT NULL"), 500);
+    flow_play_sets(s);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE status = 4"), 2502);
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    verify_clean(s);
+    store_close(&s);
+}
+
+FLOW_CASE(what_comes_at_the_end_runs_after_all_others,
+          .yaml = "name: w\ntasks:\n  a: {run: x}\n"
+                  "on_failure: {run: page}\non_exit: {run: tidy}\n",
+          .steps = {{"play but a", "a:failed on_failure:succeeded on_exit:succeeded"}},
+          .ends = S_FAILED);
+
+FLOW_CASE(what_is_to_come_after_a_failure_does_not_come_without_one,
+          .yaml = "name: w\ntasks:\n  a: {run: x}\non_failure: {run: page}\n",
+          .steps = {{"play", "a:succeeded"}}, .ends = S_SUCCEEDED);
+
+FLOW_CASE(nothing_comes_after_on_exit_even_if_it_fails,
+          .yaml = "name: w\ntasks:\n  a: {run: x}\n"
+                  "on_failure: {run: page}\non_exit: {run: tidy}\n",
+          .steps = {{"play but on_exit", "a:succeeded on_exit:failed"}}, .ends = S_FAILED);
+
+FLOW_CASE(a_cancel_ends_everything_and_only_on_exit_still_runs,
+          .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a, if: always()}\n"
+                  "on_failure: {run: page}\non_exit: {run: tidy}\n",
+          .steps = {{"take, cancel w", "a:running b:cancelled"},
+                    {"end a", "a:cancelled b:cancelled on_exit:ready"},
+                    {"play", "a:cancelled b:cancelled on_exit:succeeded"}},
+          .ends = S_CANCELLED);
+
+FLOW_CASE(a_failure_is_not_hidden_by_a_cancel_after_it,
+          .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x}\n",
+          .steps = {{"take, fail a, cancel w, end b", "a:failed b:cancelled"}}, .ends = S_FAILED);
+
+FLOW_CASE(a_cancelled_task_is_decided_by_the_conditions_behind_it,
+          .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n"
+                  "  c: {run: x, needs: a, if: cancelled()}\n",
+          .steps = {{"take, cancel a, end a", "a:cancelled b:skipped c:ready"},
+                    {"play", "a:cancelled b:skipped c:succeeded"}},
+          .ends = S_CANCELLED);
+
+TEST(a_workflow_that_takes_too_long_is_timed_out)
+{
+    struct store *s = fixture_store();
+    struct flow_claiming k = {.push = false};
+    int64_t w = flow_submit(
+        s, "name: w\ntimeout: 1m\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n", NULL);
+
+    CHECK_EQ(flow_claim(s, &k), 1);
+    clock_advance(61 * SECOND);
+    run_timers(s);
+    CHECK(get(s, k.held[0].id).cancel_requested);
+    flow_settle(s, k.held[0], OUTCOME_CANCELLED, NULL);
+    CHECK_EQ(status_of(s, w), S_TIMED_OUT);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(a_graph_of_thousands_is_made_in_slices_and_runs)
+{
+    struct store *s = fixture_store();
+    struct buf yaml = BUF_INIT;
+    int64_t w;
+    int i;
+
+    buf_addstr(&yaml, "name: w\ntasks:\n  t0: {run: x}\n");
+    for (i = 1; i < 2500; i++)
+        buf_addf(&yaml, "  t%d: {run: x, needs: t0}\n", i);
+    w = flow_submit(s, yaml.ptr, NULL);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions"), 1001);
+    CHECK_EQ(flow_status(s, w, "t0"), S_PENDING);
+    flow_play_sets(s);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE status = 4"), 2501);
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    buf_release(&yaml);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(what_a_task_starts_itself_is_waited_for_by_its_workflow)
+{
+    struct store *s = fixture_store();
+    struct flow_claiming k = {.push = false};
+    int64_t w = flow_submit(s, "name: w\ntasks: {a: {run: x}}\n", NULL), child;
+
+    CHECK_EQ(flow_claim(s, &k), 1);
+    child = submit_child(s, k.held[0].id, "exec::child");
+    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
+    CHECK_EQ(flow_status(s, w, "a"), S_SUCCEEDED);
+    CHECK_EQ(status_of(s, w), S_RUNNING);
+    CHECK_EQ(flow_claim(s, &k), 1);
+    CHECK_EQ(k.held[0].id, child);
+    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    verify_clean(s);
+    store_close(&s);
+}
+
+FLOW_CASE(an_item_that_can_not_be_resolved_fails_and_the_others_run,
+          .yaml = "name: w\ntasks:\n  each:\n    foreach: [{a: 1}, {b: 2}, {a: 3}]\n"
+                  "    argv: [echo, \"${{ item.a }}\"]\n",
+          .steps = {{"play", "each:failed each[0]:succeeded each[1]:failed each[2]:succeeded"}},
+          .ends = S_FAILED);
+
+TEST(what_becomes_ready_is_claimed_in_the_same_turn)
+{
+    struct store *s = fixture_store();
+    struct flow_claiming k = {.push = false};
+    int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x}\n  b: {run: y, needs: a}\n", NULL),
+            b;
+
+    CHECK_EQ(flow_claim(s, &k), 1);
+    b = flow_task(s, w, "b");
+    flow_settle_and_claim(s, k.held[0], &k);
+    CHECK_EQ(k.n, 1);
+    CHECK_EQ(k.held[0].id, b);
+    CHECK(strstr(k.spec, "\"run\":\"y\"")); /* what it was resolved to in this very turn */
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM task_outbox"), 0);
+    CHECK_STR(history(s, b), "created marked_ready claimed");
+    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    verify_clean(s);
+    store_close(&s);
+}
+
+FLOW_CASE(a_fan_out_behind_others_begins_with_its_first_item,
+          .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x}\n"
+                  "  each: {foreach: 2, run: x, needs: [a, b], join: any}\n",
+          .steps = {{"play",
+                     "a:succeeded b:succeeded each:succeeded each[0]:succeeded each[1]:succeeded"}},
+          .ends = S_SUCCEEDED);
+
+TEST(a_task_in_a_container_goes_to_those_who_have_an_engine_with_its_values_filled_in)
+{
+    struct submission w = {
+        .definition =
+            flow_text("name: w\nvars: {tag: 7}\ntasks:\n"
+                      "  a: {run: x, container: 'i:${{ vars.tag }}'}\n"
+                      "  b: {run: x, container: {image: i, volumes: ['v${{ vars.tag }}:/v', "
+                      "/a:/b:ro]}}\n"
+                      "  c: {run: x, container: {image: '${{ vars.tag }}', options: [--cpus, '${{ "
+                      "vars.tag }}', '${{ true }}', '${{ range(2) }}']}}\n")};
+    struct store *s = fixture_store();
+    struct err err = ERR_INIT;
+
+    CHECK_OK_ERR(store_turn(s, flow_submit_body, &w, &err), &err);
+    CHECK_EQ(w.rc, 0);
+    free((char *)w.definition);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE lane = 'container'"), 3);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE task_name = 'a' AND spec LIKE "
+                           "'%\"container\":{\"image\":\"i:7\"}%'"),
+             1);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE task_name = 'b' AND spec LIKE "
+                           "'%\"volumes\":[\"v7:/v\",\"/a:/b:ro\"]%'"),
+             1);
+    CHECK_EQ(sql_number(
+                 s, "SELECT count(*) FROM executions WHERE task_name = 'c' AND spec LIKE "
+                    "'%{\"image\":\"7\",\"options\":[\"--cpus\",\"7\",\"true\",[\"0\",\"1\"]]}%'"),
+             1);
+    verify_clean(s);
+    store_close(&s);
+}
