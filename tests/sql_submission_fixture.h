@@ -5,6 +5,7 @@
 
 #include "schedule_fixture.h"
 #include "store/ops/sql_submissions.h"
+#include "store/query/submissions.h"
 
 struct sql_call {
     const char *workflow; /* NULL: "w" */

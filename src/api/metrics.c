@@ -4,7 +4,7 @@
 #include "api/api.h"
 #include "base/text.h"
 #include "core/time_buckets.h"
-#include "store/ops/sql_submissions.h"
+#include "store/query/submissions.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* submissions.c - what was submitted by SQL, for whoever asks what became of it. */
+#include "store/query/submissions.h"
 #include "api/api.h"
-#include "store/ops/sql_submissions.h"
 
 #include <string.h>
 

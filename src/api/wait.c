@@ -1,7 +1,7 @@
 /* wait.c - waits for the end of an execution: woken by what others write, and looking by itself now
  * and then, as on a server not every event is announced. */
 #include "api/api.h"
-#include "store/ops/sql_submissions.h"
+#include "store/query/submissions.h"
 
 #define CHECK_MS 250
 

@@ -20,13 +20,3 @@ int audit_write(struct turn *t, const struct audit_entry *o, struct err *err)
     buf_release(&subject);
     return rc;
 }
-
-void audit_read_last(struct last_audit *out, const struct rows *r, size_t row, size_t col,
-                     struct arena *arena)
-{
-    *out = (struct last_audit){.at = rows_int(r, row, col),
-                               .action = (enum audit_action)rows_int(r, row, col + 1),
-                               .by = arena_strdup(arena, rows_text(r, row, col + 2)),
-                               .reason = arena_strdup(arena, rows_text(r, row, col + 3)),
-                               .data = arena_strdup(arena, rows_text(r, row, col + 4))};
-}

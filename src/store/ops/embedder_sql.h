@@ -4,31 +4,8 @@
 #ifndef STORE_OPS_EMBEDDER_SQL_H
 #define STORE_OPS_EMBEDDER_SQL_H
 
+#include "store/driver/embedder_stmt.h"
 #include "store/store.h"
-
-enum embedder_type { EMBEDDER_NULL, EMBEDDER_INT, EMBEDDER_REAL, EMBEDDER_TEXT, EMBEDDER_BLOB };
-
-struct embedder_value {
-    enum embedder_type type;
-    int64_t i;
-    double d;
-    const char *s; /* text and blob, of len bytes */
-    size_t len;
-};
-
-struct embedder_stmt {
-    const char *sql; /* one statement */
-    const struct embedder_value *params;
-    size_t nparams;
-    /* For each row that it returns; texts live until this returns. Anything but 0: no more. NULL:
-     * rows are of no interest. */
-    int (*row)(void *arg, const struct embedder_value *cells, size_t n);
-    void *arg;
-
-    /* out */
-    int64_t changed;     /* rows that it inserted, updated or deleted */
-    bool must_roll_back; /* the transaction can only be rolled back */
-};
 
 bool store_takes_embedder_stmts(const struct store *s);
 /* E_INVALID: the statement can't be run, or touches what is ours. E_CONFLICT: a rule of the

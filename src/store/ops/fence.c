@@ -3,7 +3,7 @@
  * time that is lost are not taken for those of the time that began again. */
 #include "store/door/door.h"
 #include "store/door/event_data.h"
-#include "store/query/query_internal.h"
+#include "store/snapshot.h"
 
 #include <stdio.h>
 

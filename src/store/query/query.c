@@ -1,55 +1,10 @@
 /* query.c - executions as readers see them: one, its relatives, its tree. Nothing here writes or
  * locks. */
-#include "store/ops/sql_submissions.h"
 #include "store/query/query_internal.h"
+#include "store/query/submissions.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-/* ---- how every question is asked ---- */
-
-static int read_once(struct db *db, int (*body)(struct db *, void *, struct err *), void *arg,
-                     struct err *err)
-{
-    int rc = db_begin(db, TX_READ, err);
-
-    if (rc)
-        return rc;
-    rc = body(db, arg, err);
-    db_rollback(db);
-    return rc;
-}
-
-int query_read(struct store *s, int (*body)(struct db *, void *, struct err *), void *arg,
-               struct err *err)
-{
-    int rc = read_once(store_db(s), body, arg, err);
-
-    if (rc == -E_CONN_LOST || rc == -E_REDO)
-        rc = read_once(store_db(s), body, arg, err);
-    if (rc == -E_CONN_LOST || rc == -E_REDO) {
-        err->code = E_UNAVAILABLE;
-        rc = -E_UNAVAILABLE;
-    }
-    return rc;
-}
-
-struct statement_call {
-    const struct args *args;
-    struct rows *rows;
-};
-
-static int run_statement(struct db *db, void *arg, struct err *err)
-{
-    struct statement_call *q = arg;
-
-    return db_query(db, q->args, q->rows, err);
-}
-
-int query_run(struct store *s, const struct args *a, struct rows *out, struct err *err)
-{
-    return query_read(s, run_statement, &(struct statement_call){a, out}, err);
-}
 
 /* ---- executions ---- */
 

@@ -1,21 +1,12 @@
-/* query_internal.h - how the files of the reading side ask: each question in a snapshot of its own.
- */
+/* query_internal.h - the row readers that the files of query/ share. */
 #ifndef STORE_QUERY_QUERY_INTERNAL_H
 #define STORE_QUERY_QUERY_INTERNAL_H
 
 #include "store/query/query.h"
+#include "store/snapshot.h"
 
 /* A time after all others: 2255. PostgreSQL and our own arithmetic can do with it. */
 #define END_OF_TIME 9000000000000000LL
-
-/* Runs the body in a TX_READ; once more, from its beginning, if the connection was found dead. */
-MUST_USE int query_read(struct store *s, int (*body)(struct db *, void *, struct err *), void *arg,
-                        struct err *err);
-/* The same for one statement. */
-MUST_USE int query_run(struct store *s, const struct args *a, struct rows *out, struct err *err);
-
-/* Queues a statement without arguments, in a body; its rows are there after the flush. */
-MUST_USE int query_send(struct db *db, enum stmt_id q, struct rows *out, struct err *err);
 
 /* Reads rows of query_queues, and of query_workers with those of query_lease_counts. */
 void query_read_queues(const struct rows *r, int64_t now, struct queue_list *out);
@@ -31,6 +22,10 @@ void query_read_history(struct execution_history *p, const struct rows *r, size_
 
 /* Reads rows of @whole@ and @past@. */
 void query_read_executions(const struct rows *r, struct execution_list *out);
+
+/* Reads the columns of @last_order@. */
+void audit_read_last(struct last_audit *out, const struct rows *r, size_t row, size_t col,
+                     struct arena *arena);
 
 /* Adds rows of @event@ to the list. */
 void query_add_events(const struct rows *r, struct event_list *out);

@@ -1,5 +1,4 @@
 /* queues.c - queues and workers as readers see them. */
-#include "store/ops/audit.h"
 #include "store/query/query_internal.h"
 
 struct queues_query {
@@ -13,19 +12,17 @@ static void release_query(struct queues_query *r)
     rows_release(&r->counts);
 }
 
-int query_send(struct db *db, enum stmt_id q, struct rows *out, struct err *err)
-{
-    struct args a = ARGS_INIT;
-    int rc;
-
-    args_begin(&a, q);
-    rows_release(out); /* of a first try */
-    rc = db_send(db, &a, out, ANY_ROWS, err);
-    args_release(&a);
-    return rc;
-}
-
 /* ---- queues ---- */
+
+void audit_read_last(struct last_audit *out, const struct rows *r, size_t row, size_t col,
+                     struct arena *arena)
+{
+    *out = (struct last_audit){.at = rows_int(r, row, col),
+                               .action = (enum audit_action)rows_int(r, row, col + 1),
+                               .by = arena_strdup(arena, rows_text(r, row, col + 2)),
+                               .reason = arena_strdup(arena, rows_text(r, row, col + 3)),
+                               .data = arena_strdup(arena, rows_text(r, row, col + 4))};
+}
 
 void query_read_queues(const struct rows *r, int64_t now, struct queue_list *out)
 {

@@ -1,5 +1,4 @@
 /* schedules.c - applied workflows and schedules as readers see them. */
-#include "store/ops/audit.h"
 #include "store/query/query_internal.h"
 #include "store/schedule/schedule_rows.h"
 

@@ -1,5 +1,5 @@
-/* sql_submissions.c - submissions by SQL as readers see them. */
-#include "store/ops/sql_submissions.h"
+/* submissions.c - submissions by SQL as readers see them. */
+#include "store/query/submissions.h"
 #include "store/query/query_internal.h"
 
 #define X(name, text) [SUBMISSION_##name] = text,

@@ -9,8 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PROBLEM_RETRY_US (300 * 1000000LL) /* µs until one that can't be fired is looked at again \
-                                            */
+#define PROBLEM_RETRY_US                                                      \
+    (300 * 1000000LL) /* µs until one that can't be fired is looked at again \
+                       */
 
 struct candidate {
     struct schedule_row row;

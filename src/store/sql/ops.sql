@@ -438,3 +438,18 @@ DELETE FROM turns AS t
 
 --: workers_delete_silent(before time)
 DELETE FROM workers WHERE seen_at < $1 AND id NOT IN (SELECT worker FROM leases WHERE worker IS NOT NULL)
+
+-- ---- the pause of a queue
+
+--: pause_read(key text)
+SELECT resume_max FROM limits WHERE key = $1
+
+--: pause_write(key text, resume_max i32, now time, by_whom text, reason text)
+UPDATE limits SET resume_max = $2, paused_at = COALESCE(paused_at, $3), paused_by = $4, pause_reason = $5
+ WHERE key = $1
+
+--: pause_set_max(key text, resume_max i32)
+UPDATE limits SET resume_max = $2 WHERE key = $1
+
+--: pause_end(key text)
+UPDATE limits SET resume_max = NULL, paused_at = NULL, paused_by = NULL, pause_reason = NULL WHERE key = $1

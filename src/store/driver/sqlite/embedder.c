@@ -3,8 +3,8 @@
  *
  * Its statements are prepared under an authorizer: they may read everything, and change what is not
  * ours. Transactions, pragmas and other files are not theirs to touch. */
+#include "store/driver/embedder_stmt.h"
 #include "store/driver/sqlite/sqlite_db.h"
-#include "store/ops/embedder_sql.h"
 
 #include <stdio.h>
 #include <string.h>

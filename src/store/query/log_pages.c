@@ -1,0 +1,199 @@
+/* log_pages.c - the stored output of an attempt, read in pages. Only the highest epoch of the
+ * attempt is shown, not the chunks of an earlier holder. */
+#include "base/buf.h"
+#include "store/query/query_internal.h"
+
+#include <zstd.h>
+
+#define PAGE_ROWS 1000 /* chunks of one page, however small they are */
+
+struct log_query {
+    int64_t execution, from;
+    int attempt; /* 0: the last */
+    size_t max;
+    struct buf *out;
+    size_t length_before;   /* what was in `out` before */
+    int64_t end, gap, lost; /* of what is kept: where it ends, where bytes are left out, how many */
+    struct buf chunk;
+    struct log_page page;
+};
+
+static int set_damaged_error(const struct log_query *g, int64_t start, struct err *err)
+{
+    return err_set(
+        err, E_INTERNAL,
+        "the log of execution %lld, attempt %d, is damaged at byte %lld: see pawl verify",
+        (long long)g->execution, g->page.attempt, (long long)start);
+}
+
+/* Which attempt and epoch are read. *epoch = 0: that attempt has no output. */
+static int find_log(struct db *db, struct log_query *g, int *epoch, struct err *err)
+{
+    struct args a = ARGS_INIT;
+    struct rows r = ROWS_INIT;
+    int rc;
+
+    args_begin(&a, Q_QUERY_LOG_OF);
+    args_int(&a, g->execution);
+    args_int(&a, g->attempt);
+    if ((rc = db_query(db, &a, &r, err)))
+        goto done;
+    if (!r.n) {
+        rc = query_set_not_found(g->execution, err);
+        goto done;
+    }
+    g->page.attempt = (int)rows_int(&r, 0, 0);
+    *epoch = (int)rows_int(&r, 0, 1);
+done:
+    rows_release(&r);
+    args_release(&a);
+    return rc;
+}
+
+/* Readers count all bytes that were said, also those that were left out: so whoever follows finds
+ * its place again while the kept end moves on. Chunks count what is kept. */
+static int64_t kept_offset(const struct log_query *g, int64_t place)
+{
+    return place <= g->gap ? place : place < g->gap + g->lost ? g->gap : place - g->lost;
+}
+
+static void count_all_bytes(struct log_query *g)
+{
+    struct log_page *page = &g->page;
+
+    if (g->out->len == g->length_before) { /* nothing is there yet */
+        page->from = page->next = g->from;
+        return;
+    }
+    if (page->dropped && g->from > g->gap && g->from < g->gap + g->lost)
+        page->dropped = g->gap + g->lost - g->from;
+    page->from += page->from >= g->gap ? g->lost : 0;
+    page->next += page->next > g->gap ? g->lost : 0;
+}
+
+/* The chunks that the page may need, and where the output ends for now. */
+static int fetch_chunks(struct db *db, struct log_query *g, int epoch, struct rows *chunks,
+                        struct err *err)
+{
+    struct args a = ARGS_INIT;
+    struct rows last = ROWS_INIT;
+    int rc;
+
+    args_begin(&a, Q_QUERY_LOG_END);
+    args_int(&a, g->execution);
+    args_int(&a, g->page.attempt);
+    args_int(&a, epoch);
+    if ((rc = db_query(db, &a, &last, err)))
+        goto done;
+    g->end = last.n ? rows_int(&last, 0, 0) : 0;
+    g->lost = last.n ? rows_int(&last, 0, 1) : 0;
+    g->gap = last.n && g->lost ? rows_int(&last, 0, 2) : INT64_MAX;
+    g->page.from = g->page.next = kept_offset(g, g->from);
+    args_begin(&a, Q_QUERY_LOG);
+    args_int(&a, g->execution);
+    args_int(&a, g->page.attempt);
+    args_int(&a, epoch);
+    args_int(&a, g->page.next);
+    args_int(&a, (int64_t)g->max + STORE_MAX_LOG_CHUNK);
+    args_int(&a, PAGE_ROWS);
+    rc = db_query(db, &a, chunks, err);
+done:
+    rows_release(&last);
+    args_release(&a);
+    return rc;
+}
+
+bool log_unpack(const struct val *data, int64_t raw, bool packed, struct buf *out)
+{
+    size_t got = data->len;
+
+    if (raw < 0 || raw > STORE_MAX_LOG_CHUNK)
+        return false;
+    buf_reserve(out, (size_t)raw);
+    if (packed) {
+        got = ZSTD_decompress(out->ptr + out->len, (size_t)raw, data->s, data->len);
+        out->len += got == (size_t)raw ? got : 0;
+    } else {
+        buf_add(out, data->s, data->len);
+    }
+    return got == (size_t)raw;
+}
+
+static int unpack_row(struct log_query *g, const struct val *row, struct err *err)
+{
+    buf_reset(&g->chunk);
+    return log_unpack(&row[4], row[1].i, row[3].i != 0, &g->chunk)
+               ? 0
+               : set_damaged_error(g, row[0].i, err);
+}
+
+/* Puts chunks together as far as nothing is missing between them. Those that end before the page
+ * only tell how much had been left out up to there. */
+static int join_chunks(struct log_query *g, const struct rows *r, struct err *err)
+{
+    struct log_page *page = &g->page;
+    int64_t dropped = 0;
+    size_t i;
+    int rc;
+
+    for (i = 0; i < r->n && g->out->len - g->length_before < g->max; i++) {
+        const struct val *row = &r->cells[i * r->ncols];
+        int64_t start = row[0].i, end = start + row[1].i;
+        size_t skip = start < page->next ? (size_t)(page->next - start) : 0, take;
+
+        if (end > page->next) {
+            if (g->out->len == g->length_before) {
+                page->from = start + (int64_t)skip;
+                page->dropped = skip ? 0 : row[2].i - dropped;
+            } else if (start > page->next || row[2].i != dropped) {
+                break;
+            }
+            if ((rc = unpack_row(g, row, err)))
+                return rc;
+            take = (size_t)(end - start) - skip;
+            if (take > g->max - (g->out->len - g->length_before))
+                take = g->max - (g->out->len - g->length_before);
+            buf_add(g->out, g->chunk.ptr + skip, take);
+            page->next = start + (int64_t)(skip + take);
+        }
+        dropped = row[2].i;
+    }
+    return 0;
+}
+
+static int read_page(struct db *db, void *arg, struct err *err)
+{
+    struct log_query *g = arg;
+    struct rows chunks = ROWS_INIT;
+    int epoch = 0, rc;
+
+    g->out->len = g->length_before; /* it may be done a second time */
+    g->page = (struct log_page){.from = g->from, .next = g->from};
+    if ((rc = find_log(db, g, &epoch, err)) || !epoch)
+        return rc;
+    if (!(rc = fetch_chunks(db, g, epoch, &chunks, err)))
+        rc = join_chunks(g, &chunks, err);
+    g->page.more = g->page.next < g->end;
+    count_all_bytes(g);
+    rows_release(&chunks);
+    return rc;
+}
+
+int query_log(struct store *s, const struct log_position *at, size_t max, struct buf *out,
+              struct log_page *page, struct err *err)
+{
+    struct log_query g = {.execution = at->execution,
+                          .attempt = at->attempt,
+                          .from = at->from,
+                          .max = max,
+                          .out = out,
+                          .length_before = out->len};
+    int rc = query_read(s, read_page, &g, err);
+
+    if (!rc)
+        *page = g.page;
+    else
+        out->len = g.length_before;
+    buf_release(&g.chunk);
+    return rc;
+}
