@@ -42,20 +42,20 @@ static struct exception {
     {"worker_tick", "timers", LITE | PG, 0},
     {"worker_tick", "submissions", LITE | PG, 0},
     {"worker_tick", "task_outbox", LITE | PG, 0},
-    {"submissions_take", "submissions", LITE | PG, 0},
+    {"submissions_waiting", "submissions", LITE | PG, 0},
     {"query_submissions", "submissions", LITE | PG, 0},
     {"query_submissions_taken", "submissions", PG, 0},
     {"query_submissions_waiting", "submissions", LITE | PG, 0},
     {"query_submissions_refused", "submissions", LITE | PG, 0},
     {"query_submission_totals", "submissions", LITE | PG, 0},
-    {"lite_clock_newest", "execution_events", LITE, 0},
+    {"sqlite_clock_newest", "execution_events", LITE, 0},
     /* whoever drains a queue and ends asks once whether something of it comes later */
     {"query_queue_open", "timers", LITE | PG, 0},
     /* retention, which PostgreSQL plans without the settings of engines */
-    {"definitions_forget", "submissions", LITE | PG, 0},
-    {"definitions_forget", "workflow_executions", PG, 0},
-    {"submissions_forget", "submissions", PG, 0},
-    {"submissions_forget_refused", "submissions", PG, 0},
+    {"definitions_delete_unused", "submissions", LITE | PG, 0},
+    {"definitions_delete_unused", "workflow_executions", PG, 0},
+    {"submissions_delete", "submissions", PG, 0},
+    {"submissions_delete_refused", "submissions", PG, 0},
 };
 enum { EXCEPTIONS = sizeof(exceptions) / sizeof(*exceptions) };
 
@@ -99,7 +99,7 @@ static bool is_called(const struct stmt *s, const char *beginning)
 static bool is_left_out(const struct stmt *s, bool true_statistics)
 {
     bool asked = is_called(s, "query") || is_called(s, "why") || is_called(s, "list") ||
-                 is_called(s, "flow_begun");
+                 is_called(s, "workflow_start_info");
 
     return is_called(s, "verify") || is_called(s, "schema_strange") || (asked && !true_statistics);
 }

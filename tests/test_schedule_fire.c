@@ -116,7 +116,7 @@ static void look_between(void *arg)
 
 TEST(one_who_looks_in_the_middle_of_anothers_turn_passes_on)
 {
-    static const char *const points[] = {"schedules_lock", "schedule_facts", "take_ids",
+    static const char *const points[] = {"schedules_lock", "schedule_facts", "new_ids",
                                          "firing_insert", "commit"};
     struct watch w = {0};
     struct other o;

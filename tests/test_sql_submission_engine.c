@@ -150,7 +150,7 @@ TEST(those_that_fail_the_turn_are_found_and_refused_and_the_others_taken)
 
 static void count_takes(void *arg, const char *where)
 {
-    *(int *)arg += !strcmp(where, "submissions_take");
+    *(int *)arg += !strcmp(where, "submissions_waiting");
 }
 
 TEST(one_that_failed_in_a_bad_moment_is_tried_once_more)

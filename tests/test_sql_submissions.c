@@ -327,7 +327,7 @@ static void take_between(void *arg)
 
 TEST(one_who_looks_in_the_middle_of_anothers_turn_passes_on)
 {
-    static const char *const points[] = {"submissions_take", "execution_insert",
+    static const char *const points[] = {"submissions_waiting", "execution_insert",
                                          "submissions_decide", "commit"};
     struct watch w = {0};
     struct other o = {0};

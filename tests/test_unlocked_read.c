@@ -114,7 +114,7 @@ TEST(a_job_that_a_dead_worker_claims_after_it_was_looked_at_is_adopted_by_that_t
 
     other = fixture_store();
     g.ends = claim_job(s, 7);
-    take_after(&g, s, &watch, "leases_of_dead", claim_it, &b);
+    take_after(&g, s, &watch, "leases_of_dead_workers", claim_it, &b);
     CHECK_EQ(g.n, 1);
     CHECK_EQ(g.got[0].id, b.id);
     CHECK_EQ(g.got[0].epoch, b.epoch + 1);
