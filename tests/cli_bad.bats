@@ -221,7 +221,7 @@ unchanged() { # the database is as good as before, with so many executions
 	head -c 104857600 /dev/zero | tr '\0' 1 >"$dir/huge"
 	took=$SECONDS
 	refused 2 'has 104857600 bytes; at most 1048576 are taken' submit - <"$dir/huge"
-	[ $((SECONDS - took)) -lt 10 ] # a moment, but on a machine that does six other things
+	[ $((SECONDS - took)) -lt 60 ] # a moment, but on a machine that may stand still
 	refused 2 'not valid JSON' submit '{"a": 1,}'
 	refused 2 'not valid JSON' submit '{"a": 1} 2'
 	refused 2 'not valid JSON' submit '{"a": 1, "a": 2}'

@@ -7,7 +7,7 @@ make_database() {
 	chmod 755 "$dir"
 	case $PAWL_TEST_DB in
 	sqlite) db=sqlite:$dir/pawl.db ;;
-	postgres) db=$PAWL_TEST_PG_URL ;;
+	postgres) db=$PAWL_TEST_PG_URL?connect_timeout=240 ;; # should the machine stand still
 	esac
 	take_tenant || make_tenant
 	unset PAWL_DB PAWL_TRACE XDG_STATE_HOME
@@ -53,13 +53,13 @@ give_tenant_back() {
 
 p() { pawl --db "$db" --tenant "$tenant" "$@"; }
 submit() { TENANT=$tenant "$PAWL_TEST_BUILD/examples/worker" submit "$db" "$@"; }
-work() { TENANT=$tenant "$PAWL_TEST_BUILD/examples/worker" run "$db" --drain --for 10000; }
+work() { TENANT=$tenant "$PAWL_TEST_BUILD/examples/worker" run "$db" --drain --for 240000; }
 
 # A worker in the background, and until its job runs.
 work_on() { # execution [lease in ms]
-	TENANT=$tenant "$PAWL_TEST_BUILD/examples/worker" run "$db" --for 60000 --lease "${2:-30000}" 3>&- &
+	TENANT=$tenant "$PAWL_TEST_BUILD/examples/worker" run "$db" --for 600000 --lease "${2:-30000}" 3>&- &
 	worker=$!
-	for _ in $(seq 200); do
+	for _ in $(seq 2400); do
 		! p show "$1" --json | grep -q '"status":"running"' || return 0
 		sleep 0.05
 	done

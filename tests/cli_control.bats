@@ -180,7 +180,7 @@ default 0 5 0 paused -" "$(p queue | plain)"
 	follower=$!
 	work_on "$id" 500
 	put_log "$id" 1 0 0 $'began\n'
-	for _ in $(seq 200); do
+	for _ in $(seq 2400); do
 		[ ! -s "$dir/followed" ] || break
 		sleep 0.05
 	done

@@ -16,11 +16,11 @@ teardown() {
 # Waits until a command succeeds, with a limit that only a broken program reaches.
 soon() { # command...
 	local n
-	for n in $(seq 600); do
+	for n in $(seq 4800); do
 		! "$@" || return 0
 		sleep 0.05
 	done
-	echo "not within 30 s: $*"
+	echo "not within 240 s: $*"
 	return 1
 }
 
@@ -33,7 +33,7 @@ verified() { # executions
 }
 
 @test "functions: a program that embeds Pawl runs its own functions" {
-	run timeout 30 "$examples/functions" "$db" primes 10 1000
+	run timeout 300 "$examples/functions" "$db" primes 10 1000
 	echo "$output"
 	[ "$status" = 0 ]
 	[ "${#lines[@]}" = 2 ]
@@ -49,7 +49,7 @@ verified() { # executions
 	kill -9 "$pid"
 	wait "$pid" || true
 	pawl --db "$db" cancel 2 >/dev/null
-	run timeout 30 "$examples/functions" "$db"
+	run timeout 300 "$examples/functions" "$db"
 	echo "$output"
 	[ "$status" = 0 ]
 	[[ $output == *'"id":2,'*'"status":"cancelled"'* ]]
@@ -67,7 +67,7 @@ was_deferred() { pawl --db "$db" events @last | grep -q deferred; }
 @test "plugin: a worker that loads it runs both of its functions" {
 	printf 'one\ntwo\nthree\n' >numbers
 	printf 'plugins: [%s]\n' "$examples/plugin.so" >pawl.yaml
-	run timeout 30 "$examples/functions" "$db" lines "\"$PWD/numbers\""
+	run timeout 300 "$examples/functions" "$db" lines "\"$PWD/numbers\""
 	echo "$output"
 	[[ $output == *'"status":"succeeded"'*'"result":{"lines":3,"bytes":14}'* ]]
 
@@ -82,7 +82,7 @@ was_deferred() { pawl --db "$db" events @last | grep -q deferred; }
 }
 
 @test "executor: a helper gets its tasks by the line" {
-	run timeout 30 "$examples/executor" "$db" \
+	run timeout 300 "$examples/executor" "$db" \
 		'while read -r id attempt input; do echo "$id $attempt ok $((input * 2))"; done' 1 2 3
 	echo "$output"
 	[ "$status" = 0 ]
@@ -92,7 +92,7 @@ was_deferred() { pawl --db "$db" events @last | grep -q deferred; }
 }
 
 @test "executor: what its helper says of a failure is kept, and what it left undone is lost" {
-	run timeout 30 "$examples/executor" "$db" 'read -r id attempt input; read -r x; echo "$id $attempt failed dizzy"' 1 2
+	run timeout 300 "$examples/executor" "$db" 'read -r id attempt input; read -r x; echo "$id $attempt failed dizzy"' 1 2
 	echo "$output"
 	[ "$status" = 7 ]
 	[[ ${lines[-1]} == 'executor: the helper has ended' ]]
@@ -109,10 +109,10 @@ was_deferred() { pawl --db "$db" events @last | grep -q deferred; }
 	[[ ${lines[0]} == 'clean-up: applied, 1 schedule' ]]
 	[[ ${lines[1]} == 'next: '*', clean-up/nightly' ]]
 	pawl --db "$db" schedule run clean-up/nightly
-	timeout 60 pawl --db "$db" worker --drain
+	timeout 300 pawl --db "$db" worker --drain
 	pawl --db "$db" show 1 # not old enough
 	pawl --db "$db" submit clean-up --param keep=1ms
-	timeout 60 pawl --db "$db" worker --drain
+	timeout 300 pawl --db "$db" worker --drain
 	[[ $(pawl --db "$db" show @last --json) == *'"status":"succeeded"'* ]]
 	run pawl --db "$db" show 1
 	[ "$status" = 5 ]

@@ -59,6 +59,9 @@ until_true() { # command...
 	done
 }
 
+# Milliseconds between two times.
+between() { echo $(($(date -d "$2" +%s%3N) - $(date -d "$1" +%s%3N))); } # from to
+
 # A worker in the background that is ready when this returns: $worker is its pid, $worker_id its id.
 start_worker() { # option...
 	local log=$dir/worker.${#started[@]}

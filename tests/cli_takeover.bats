@@ -28,9 +28,9 @@ teardown() {
 
 # A lease is short only where a test waits for its end: what is claimed has half of it to begin, which under load may be over
 # before that. Then it is given back, and the next claim of it has another number.
-configure() { # lease
+configure() { # lease [host_grace]
 	cat >"$dir/pawl.yaml" <<-END
-		worker: {lease: $1, host_grace: 30s, slots: 60}
+		worker: {lease: $1, host_grace: ${2:-30s}, slots: 60}
 		executors: {process: {grace: 500ms}}
 	END
 }
@@ -60,19 +60,6 @@ events_of_type() { p events --type "$1" --json --limit 100000 | wc -l; }
 are_adopted() { [ "$(events_of_type adopted)" -ge "$1" ]; }
 all_ended() { [ "$(events_of_type completed,failed,timed_out,cancelled,abandoned)" = "$1" ]; }
 
-# The newest adoption came so many ms after this time at the latest; a sanitizer may take its time.
-adopted_within() { # ms time
-	local newest
-	newest=$(p events --type adopted --json | sed 's/.*"created_at":"\([^"]*\)".*/\1/' | sort | tail -n 1)
-	echo "adopted $(($(date -d "$newest" +%s%3N) - $(date -d "$2" +%s%3N))) ms after $2"
-	[[ $PAWL_TEST_BUILD == *san ]] || [ $(($(date -d "$newest" +%s%3N) - $(date -d "$2" +%s%3N))) -lt "$1" ]
-}
-
-# The database's time: that of a job that nobody will run.
-db_time() {
-	p show "$(p exec --detach --queue nowhere -- true)" --json | sed 's/.*"requested_at":"\([^"]*\)".*/\1/'
-}
-
 # Each began once, ended once in the same process, and has its own exit status.
 check_tasks() { # how many
 	local i
@@ -90,6 +77,7 @@ check_tasks() { # how many
 }
 
 @test "50 commands outlive the kill -9 of their worker, and the next one finishes them" {
+	configure 1h 10h # it does not wait for the end of leases
 	submit_tasks 50
 	start_worker
 	until_true have_begun 50
@@ -98,24 +86,21 @@ check_tasks() { # how many
 	same 50 "$(marked | wc -l)"
 	start_worker
 	until_true are_adopted 50
-	since=$(p workers --json | grep "\"pid\":$worker," | sed 's/.*"started_at":"\([^"]*\)".*/\1/')
-	adopted_within 1000 "$since"
 	open_gate
 	until_true all_ended 50
 	check_tasks 50
 }
 
 @test "a worker that runs already takes over at once" {
+	configure 1h 10h # it does not wait for the end of leases
 	submit_tasks 20
 	start_worker
 	first=$worker
 	until_true have_begun 20
 	start_worker
-	since=$(db_time)
 	kill -9 "$first"
 	wait_for "$first"
 	until_true are_adopted 20
-	adopted_within 1000 "$since"
 	open_gate
 	until_true all_ended 20
 	check_tasks 20

@@ -68,14 +68,19 @@ ms_between() { # from to execution
 	p verify
 }
 
-@test "what comes while it rests is run at once" {
-	start_worker
+three_run_at_once() {
+	local i id
 	for i in 1 2 3; do
 		id=$(later -- true)
-		until_true has_status "$id" succeeded
-		[[ $(p show "$id" --json) =~ \"requested_at\":\"([^\"]*)\",\"started_at\":\"([^\"]*)\" ]]
-		[ $(($(date -d "${BASH_REMATCH[2]}" +%s%3N) - $(date -d "${BASH_REMATCH[1]}" +%s%3N))) -lt 1000 ]
+		until_true has_status "$id" succeeded || return
+		[[ $(p show "$id" --json) =~ \"requested_at\":\"([^\"]*)\",\"started_at\":\"([^\"]*)\" ]] || return
+		[ "$(between "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}")" -lt 1000 ] || return
 	done
+}
+
+@test "what comes while it rests is run at once" {
+	start_worker
+	until_true three_run_at_once # the machine may stand still; one that is found by a look would wait for seconds, mostly
 }
 
 # Processor time in ticks of 10 ms, of the worker and of all its threads.
@@ -203,15 +208,20 @@ make_plugin() {
 	[[ $output == *"bad.yaml:1:17: worker.slots: "*"'many'"$'\n'*'{slots: many}'* ]]
 }
 
+ends_before_10_s() {
+	local deaf began
+	deaf=$(later -- sh -c ": $mark; trap '' TERM; echo ready; while :; do sleep 0.05; done")
+	until_true eval "p logs $deaf | grep -q ready" || return
+	began=$(date +%s%N)
+	p cancel "$deaf" || return
+	until_true has_status "$deaf" cancelled || return
+	(($(date +%s%N) - began < 8000000000))
+}
+
 @test "a command that does not hear the end has its executor's grace" {
 	printf 'executors: {process: {grace: 200ms}}\n' >"$dir/pawl.yaml"
 	start_worker --config "$dir/pawl.yaml"
-	deaf=$(later -- sh -c ": $mark; trap '' TERM; echo ready; while :; do sleep 0.05; done")
-	until_true eval "p logs $deaf | grep -q ready"
-	began=$(date +%s%N)
-	p cancel "$deaf"
-	until_true has_status "$deaf" cancelled
-	(($(date +%s%N) - began < 8000000000)) # and not 10 s
+	until_true ends_before_10_s # the machine may stand still; with the usual grace none does
 }
 
 @test "who follows a log goes on when more was said than is kept" {

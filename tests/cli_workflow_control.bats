@@ -51,7 +51,7 @@ flow() {
 	same "execution $(cat "$dir/id"): paused" "$(p pause @last --reason 'the disk is full')"
 	refused 2 'is paused already' p pause @last
 	refused 2 'is not paused itself: resume what it is part of' p resume "$(id_of w::a)"
-	timeout 60 "$PAWL_TEST_BUILD/pawl" worker --drain --db "$db" --tenant "$tenant" --state "$dir/state"
+	timeout 300 "$PAWL_TEST_BUILD/pawl" worker --drain --db "$db" --tenant "$tenant" --state "$dir/state"
 	same ready "$(status_of w::a)"
 	[[ $(p events @last --self --type paused) == *'"reason":"the disk is full"'* ]]
 	same "execution $(cat "$dir/id"): goes on" "$(p resume @last)"
@@ -84,7 +84,7 @@ flow() {
 		  b: {run: "true", needs: a}
 	EOF
 	p worker --drain --state "$dir/state" 3>&- &
-	for _ in $(seq 400); do [ ! -e "$dir/begun" ] || break; sleep 0.05; done
+	for _ in $(seq 2400); do [ ! -e "$dir/begun" ] || break; sleep 0.05; done
 	[[ $(p cancel @last --let-finish) == *'may finish'* ]]
 	touch "$dir/go"
 	wait

@@ -19,6 +19,7 @@
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
 #define MS          1000LL
 #define SECOND      1000000LL
+#define PATIENT_MS  240000 /* for what must come at some time; less than a test may take */
 
 /* Work here is a row in a table that a test ends by hand; `answer` is what start says. */
 struct desk {
@@ -259,7 +260,7 @@ static inline void wait_seen(struct fixture *fx, size_t n)
     struct pollfd p = {.fd = dispatch_fd(fx->d), .events = POLLIN};
 
     while (fx->seen.n < n) {
-        CHECK(poll(&p, 1, 30000) > 0 || errno == EINTR);
+        CHECK(poll(&p, 1, PATIENT_MS) > 0 || errno == EINTR);
         dispatch_poll(fx->d);
     }
 }

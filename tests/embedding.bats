@@ -77,12 +77,12 @@ make_bills() {
 
 @test "embed: bills and their work are one transaction, and results come back" {
 	make_bills
-	run timeout 60 "$examples/embed" shop.db 17 4711
+	run timeout 300 "$examples/embed" shop.db 17 4711
 	echo "$output"
 	[ "$status" = 0 ]
 	[ "$(grep -c '"type":"task.completed"' <<<"$output")" = 2 ]
 	[ "$(tail -n 2 <<<"$output" | paste -sd,)" = 'bill 17: 8,bill 4711: 13' ]
-	timeout 60 "$examples/embed" shop.db 17 | tail -n 2 >again
+	timeout 300 "$examples/embed" shop.db 17 | tail -n 2 >again
 	[ "$(paste -sd, again)" = 'bill 17: 8,bill 4711: 13' ]
 	[ "$(pawl --db sqlite:shop.db ls --json | wc -l)" = 2 ]
 	pawl --db sqlite:shop.db verify
@@ -97,7 +97,7 @@ make_bills() {
 		kill -9 $! 2>/dev/null || true
 		wait $! || true
 	done
-	timeout 60 "$examples/embed" shop.db 999 | grep '^bill' >bills
+	timeout 300 "$examples/embed" shop.db 999 | grep '^bill' >bills
 	without open <bills
 	[ "$(wc -l <bills)" = "$(pawl --db sqlite:shop.db ls --json --limit 100 | wc -l)" ]
 	grep -qx 'bill 999: 27' bills
@@ -108,16 +108,16 @@ make_bills() {
 
 @test "built: a workflow put together in C runs, and the same one again is the same execution" {
 	make_db
-	[ "$(timeout 60 "$examples/built" "$db" 3 4)" = '"result":{"sum":25}' ]
-	[ "$(timeout 60 "$examples/built" "$db" 3 4)" = '"result":{"sum":25}' ]
-	[ "$(timeout 60 "$examples/built" "$db" 1 2 3 4)" = '"result":{"sum":30}' ]
+	[ "$(timeout 300 "$examples/built" "$db" 3 4)" = '"result":{"sum":25}' ]
+	[ "$(timeout 300 "$examples/built" "$db" 3 4)" = '"result":{"sum":25}' ]
+	[ "$(timeout 300 "$examples/built" "$db" 1 2 3 4)" = '"result":{"sum":30}' ]
 	[ "$(pawl --db "$db" ls --json | wc -l)" = 2 ]
 	pawl --db "$db" verify
 }
 
 @test "built: a run that did not succeed is said to be one, and what is no number is wrong use" {
 	make_db
-	status=0 && timeout 60 "$examples/built" "$db" 3 4000000000 >out 2>said || status=$?
+	status=0 && timeout 300 "$examples/built" "$db" 3 4000000000 >out 2>said || status=$?
 	[ "$status" = 1 ] && [ ! -s out ]
 	[ "$(cat said)" = 'built: execution 1 is failed: `pawl why 1` says more' ]
 	pawl --db "$db" why 1 | grep 'its square needs more than 64 bits'

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static struct env env;
+static struct env env = {.long_limits = true};
 static struct arena kept; /* what tests look at; freed by the end of the process */
 
 struct env *fixture_env(void)

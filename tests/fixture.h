@@ -101,7 +101,7 @@ struct watch {
     int redone;     /* turns that were done again, or the database's other complaints */
     char said[256]; /* the last one's sentence */
 };
-/* w must live longer than the store, which gives up after 20 s without a lock. */
+/* w must live longer than the store, which gives up after 240 s without a lock. */
 struct store *watched_store(struct watch *w);
 void watch_for(struct watch *w, const char *where, int nth, void (*act)(void *arg), void *arg);
 
@@ -124,6 +124,7 @@ struct sign {
     _Atomic int given;
 };
 void sign_give(struct sign *s);
+void sign_await(struct sign *s);            /* the test's own time limit ends it */
 bool sign_wait(struct sign *s, int64_t us); /* false: not within that time */
 
 #endif

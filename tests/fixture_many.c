@@ -30,12 +30,15 @@ static void on_note(void *arg, const char *sentence)
 
 struct store *watched_store(struct watch *w)
 {
-    struct store_options options = {.env = &w->env, .patience = 20 * SECOND};
+    struct store_options options = {.env = &w->env, .patience = 240 * SECOND};
     struct err err = ERR_INIT;
     struct store *s = NULL;
 
-    w->env = (struct env){
-        .clock_offset = fixture_env()->clock_offset, .point = on_point, .note = on_note, .arg = w};
+    w->env = (struct env){.clock_offset = fixture_env()->clock_offset,
+                          .long_limits = fixture_env()->long_limits,
+                          .point = on_point,
+                          .note = on_note,
+                          .arg = w};
     CHECK_OK_ERR(store_open(fixture_url(), fixture_tenant(), &options, &s, &err), &err);
     store_set_workflow_options(s, &(struct store_workflow_options){.slice = fixture_slice()});
     return s;
@@ -108,7 +111,7 @@ void run_processes(int n, void (*body)(int nth))
         pids[i] = fork();
         CHECK(pids[i] >= 0);
         if (pids[i] == 0) {
-            CHECK(sign_wait(begin, 60 * SECOND));
+            sign_await(begin);
             body(i);
             fflush(NULL);
             _exit(0);
@@ -127,6 +130,12 @@ void run_processes(int n, void (*body)(int nth))
 void sign_give(struct sign *s)
 {
     s->given = 1;
+}
+
+void sign_await(struct sign *s)
+{
+    while (!s->given)
+        clock_sleep_us(200);
 }
 
 bool sign_wait(struct sign *s, int64_t us)

@@ -116,8 +116,8 @@ static void have_database(void)
     maker = getpid();
     if (!strcmp(test_db(), "sqlite"))
         snprintf(url, sizeof(url), "sqlite:%s/pawl.db", test_dir());
-    else
-        snprintf(url, sizeof(url), "%s", getenv("PAWL_TEST_PG_URL"));
+    else /* a connection is waited for as long as a test may take, should the machine stand still */
+        snprintf(url, sizeof(url), "%s?connect_timeout=240", getenv("PAWL_TEST_PG_URL"));
     if (!take())
         make();
     atexit(leave);

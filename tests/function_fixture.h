@@ -144,7 +144,7 @@ static inline bool turn(struct fixture *fx, int ms)
 static inline void wait_ended(struct fixture *fx, int n)
 {
     while (fx->ended < n)
-        CHECK(turn(fx, 30000));
+        CHECK(turn(fx, 240000));
 }
 
 static inline struct seen *find_seen(struct fixture *fx, enum report_kind kind, int64_t execution)

@@ -106,7 +106,7 @@ static inline void stand(int nth)
         line.hold(s, &w, looks);
         store_close(&looks);
     } else {
-        CHECK(sign_wait(&scene->held, 5 * SECOND));
+        sign_await(&scene->held);
         line.come(s, nth);
     }
     leave(&s, &w);

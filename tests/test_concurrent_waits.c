@@ -57,7 +57,7 @@ static void renew_after_a_wait(int nth)
     if (nth == 0) {
         hold_for_a_while(s, "leases");
     } else {
-        CHECK(sign_wait(&waiting->locked, 5 * SECOND));
+        sign_await(&waiting->locked);
         CHECK_EQ(heartbeat(s, waiting->job), 0);
     }
     store_close(&s);
@@ -85,7 +85,7 @@ static void settle_after_a_wait(int nth)
     if (nth == 0) {
         hold_for_a_while(s, "executions");
     } else {
-        CHECK(sign_wait(&waiting->locked, 5 * SECOND));
+        sign_await(&waiting->locked);
         CHECK_OK_ERR(store_turn_waiting(s, retry_in_a_minute, NULL, &err), &err);
     }
     store_close(&s);

@@ -230,7 +230,7 @@ static bool make_tenant_until(const char *name, int nth)
     return was_killed(pid);
 }
 
-TEST_SLOW(a_kill_while_a_tenant_is_made_leaves_it_whole_or_to_be_made_again, 120)
+TEST_SLOW(a_kill_while_a_tenant_is_made_leaves_it_whole_or_to_be_made_again, 600)
 {
     int nth, stride = test_full() ? 1 : SANITIZED ? 9 : 3;
     char name[60];

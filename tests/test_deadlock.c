@@ -297,7 +297,7 @@ static bool meet(struct pair *p, int nth)
 }
 
 /* In `make test` only some of the statements of each pair, others for the next pair. */
-TEST_SLOW(a_turn_may_happen_in_the_middle_of_any_other, 300)
+TEST_SLOW(a_turn_may_happen_in_the_middle_of_any_other, 600)
 {
     int a, b, nth, stride = test_full() ? 1 : SANITIZED ? 12 : 6;
     struct err err = ERR_INIT;

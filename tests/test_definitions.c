@@ -187,7 +187,7 @@ static void submit_or_retain(int nth)
     store_close(&s);
 }
 
-TEST_SLOW(retention_takes_no_definition_from_whoever_submits_it, 300)
+TEST_SLOW(retention_takes_no_definition_from_whoever_submits_it, 600)
 {
     int rounds = test_full() ? 200 : 20, i;
     struct store *s;

@@ -190,7 +190,7 @@ TEST(an_executor_that_refuses_gives_back_and_is_left_alone_for_a_while)
     while (!capacity(&fx, "a")) { /* the descriptor says when to look again */
         struct pollfd p = {.fd = dispatch_fd(fx.d), .events = POLLIN};
 
-        CHECK(poll(&p, 1, 30000) == 1);
+        CHECK(poll(&p, 1, PATIENT_MS) == 1);
         dispatch_poll(fx.d);
     }
     start(&fx, 4, "a");
@@ -292,7 +292,7 @@ TEST(an_executor_without_a_descriptor_is_looked_at_while_it_has_work)
     CHECK_EQ(poll(&p, 1, 0), 0);
     start(&fx, 1, "plain");
     for (n = 0; n < 3; n++) { /* at once, and again and again */
-        CHECK_EQ(poll(&p, 1, 30000), 1);
+        CHECK_EQ(poll(&p, 1, PATIENT_MS), 1);
         dispatch_poll(fx.d);
     }
     CHECK(k->turns >= 3);

@@ -51,7 +51,9 @@ static void keep_rc(void *arg, const struct submission *s)
 TEST(what_a_worker_claimed_that_can_not_ask_whether_it_did_is_found_at_once)
 {
     struct submission sub = ledger_job(false, "ok", 1);
-    struct engine_options o = {.lease = LEASE, .host_grace = 4 * SECOND};
+    struct engine_options o = {
+        .lease = LEASE,
+        .host_grace = 24 * SECOND}; /* half of it has to outlast a machine that stands still */
     struct worker_kit k = {.list = functions}, next = {.list = functions};
     struct err err = ERR_INIT;
     struct store *s;

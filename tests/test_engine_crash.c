@@ -217,7 +217,7 @@ static void shims_die_at(const char *shim_point, const char *where)
     go_on();
 }
 
-TEST_SLOW(a_worker_killed_with_its_shims_loses_nothing, 300)
+TEST_SLOW(a_worker_killed_with_its_shims_loses_nothing, 600)
 {
     static const char *const shim[] = {"before-lock", "locked",  "forked",
                                        "ended",       "written", "renamed"};

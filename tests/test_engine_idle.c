@@ -21,9 +21,7 @@ TEST(a_worker_that_sleeps_is_woken_by_a_submission)
     int i;
 
     kit_open(&k);
-    for (i = 0; i < 20; i++)
-        kit_step(&k);
-    CHECK(engine_is_drained(k.engine));
+    KIT_UNTIL(&k, engine_is_drained(k.engine));
     for (i = 0; i < 3; i++) {
         kit_submit(s, "noop", NULL);
         kit_until_ended(&k, i + 1);
@@ -63,16 +61,23 @@ TEST(an_idle_worker_asks_once_a_heartbeat)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions};
+    bool slow;
     int i;
 
     fixture_env()->trace = count_asked;
     kit_open(&k);
     step_to_next_look(&k); /* with what is done once a day */
     step_to_next_look(&k);
-    atomic_store(&asked, 0);
-    atomic_store(&looked, 0);
-    for (i = 0; i < 12; i++)
-        step_to_next_look(&k);
+    do { /* on a machine that stood still, looks of another kind became due */
+        atomic_store(&asked, 0);
+        atomic_store(&looked, 0);
+        for (i = 0, slow = false; i < 12; i++) {
+            int64_t from = clock_boot_us();
+
+            step_to_next_look(&k);
+            slow |= clock_boot_us() - from > 2 * SECOND;
+        }
+    } while (slow);
     CHECK_EQ(atomic_load(&asked), atomic_load(&looked));
     CHECK(atomic_load(&looked) >= 12);
     engine_close(&k.engine);

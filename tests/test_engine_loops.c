@@ -377,7 +377,7 @@ static void work(int nth)
     work_until_all_is_done(nth);
 }
 
-TEST_SLOW(processes_with_several_loops_finish_what_a_killed_one_had, 300)
+TEST_SLOW(processes_with_several_loops_finish_what_a_killed_one_had, 600)
 {
     int jobs = test_full() ? 2000 : 200, i;
     struct store *s;

@@ -213,11 +213,15 @@ TEST(what_ends_when_another_has_it_is_forgotten_where_another_turn_was_to_settle
     end_of_anothers(3);
 }
 
-/* As after turns that failed: heartbeats come through before the next one is tried. */
+/* As after turns that failed: heartbeats come through before the next one is tried. A turn that is
+ * under way on a loop's own thread clears retry_at when the engine answers it, so it is answered
+ * first. */
 static void keep_from_turns(struct engine *e, bool keep)
 {
     size_t i;
 
+    for (i = 0; i < e->nloops; i++)
+        turn_finish(&e->loops[i]);
     for (i = 0; i < e->nloops; i++)
         e->loops[i].retry_at = keep ? INT64_MAX : 0;
 }

@@ -16,6 +16,17 @@ static void wait_for_end(pid_t worker)
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 7);
 }
 
+/* False: it has ended before that. */
+static bool lives_until_begun(pid_t worker, const int64_t ids[2])
+{
+    while (!ledger_begun(ids[0]) || !ledger_begun(ids[1])) {
+        if (waitpid(worker, NULL, WNOHANG))
+            return false;
+        clock_sleep_us(1000);
+    }
+    return true;
+}
+
 static void submit_two(int64_t ids[2])
 {
     struct store *s;
@@ -36,8 +47,9 @@ TEST(a_worker_cut_off_from_the_database_ends_by_itself)
 
     submit_two(ids);
     url = proxy_start(&through);
-    worker = worker_start(url, kit_state(), o);
-    until_begun(ids, 2);
+    do /* a machine that stands still for two seconds cuts it off, too */
+        worker = worker_start(url, kit_state(), o);
+    while (!lives_until_begun(worker, ids));
     proxy->shut = 1;
     wait_for_end(worker);
     while (ledger_processes()) /* its fence ends the command */
@@ -90,8 +102,8 @@ static pid_t obedient_worker_start(const char *url, struct engine_options o, int
 
 TEST(a_worker_that_is_told_to_stop_does_so_while_the_database_is_away)
 {
-    struct engine_options o = {.lease = 60 * SECOND, .host_grace = 400 * SECOND};
-    int64_t id, began;
+    struct engine_options o = {.lease = 60 * SECOND, .host_grace = 40000 * SECOND};
+    int64_t id;
     struct store *s;
     pid_t through, worker;
     char *url;
@@ -107,11 +119,9 @@ TEST(a_worker_that_is_told_to_stop_does_so_while_the_database_is_away)
     proxy->shut = 1;
     ledger_go(); /* its end is to be stored: the loop waits for the database */
     clock_sleep_us(SECOND);
-    began = clock_boot_us();
-    kill(worker, SIGTERM);
+    kill(worker, SIGTERM); /* else it would try for a quarter of host_grace */
     CHECK_EQ(waitpid(worker, &status, 0), worker);
     CHECK_EQ(status, 0);
-    CHECK(clock_boot_us() - began < 15 * SECOND);
     s = fixture_store();
     CHECK_EQ(status_of(s, id), S_RUNNING); /* whoever finds its lock free takes it over */
     proxy_stop(through);
@@ -120,7 +130,7 @@ TEST(a_worker_that_is_told_to_stop_does_so_while_the_database_is_away)
 }
 
 /* Others of another host may take its jobs after host_grace; they have ended before. */
-TEST_SLOW(what_a_worker_that_was_cut_off_had_has_ended_before_another_host_takes_it, 120)
+TEST_SLOW(what_a_worker_that_was_cut_off_had_has_ended_before_another_host_takes_it, 600)
 {
     struct engine_options o = {.lease = SECOND, .host_grace = 10 * SECOND};
     char *url, *elsewhere = mem_printf("%s/elsewhere", test_dir());

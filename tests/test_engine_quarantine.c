@@ -1,5 +1,6 @@
 /* test_engine_quarantine.c - jobs that wait, or whose worker died, and that the database refuses
  * to give out: a worker sets them aside, runs all others, and tries them again later. */
+#include "beat_fixture.h"
 #include "engine_refusal_fixture.h"
 
 #include <sys/wait.h>
@@ -76,10 +77,8 @@ static int64_t prepare(const struct way *way, int before, int bad, int behind)
 /* Those whose worker died are tried again, after a while. */
 static void until_succeeded(struct worker_kit *k, struct store *s, int n)
 {
-    while (sql_number(s, "SELECT count(*) FROM executions WHERE status = 4") < n) {
-        clock_advance(SECOND / 10);
-        kit_step(k);
-    }
+    while (sql_number(s, "SELECT count(*) FROM executions WHERE status = 4") < n)
+        kit_pass(k, SECOND / 10);
 }
 
 static void check_around(const struct way *way, int before, int behind)

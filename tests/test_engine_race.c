@@ -1,6 +1,7 @@
 /* test_engine_race.c - two things happen to a running job at once: cancel, timeout, its own end,
  * the reaper, an adopter, in every order; and workers that were stopped while others went on. Each
  * job ends once, nothing runs beside itself, and who lost a lease touches nothing. */
+#include "beat_fixture.h"
 #include "ledger.h"
 
 #include <signal.h>
@@ -9,8 +10,6 @@
 
 TEST_POLL_TOO;
 TEST_LONG;
-
-#define QUICK_LEASE SECOND
 
 /* ---- two at once ---- */
 
@@ -164,12 +163,12 @@ static void all_races(bool command)
             }
 }
 
-TEST_SLOW(two_things_that_happen_to_a_command_at_once_end_it_once, 300)
+TEST_SLOW(two_things_that_happen_to_a_command_at_once_end_it_once, 600)
 {
     all_races(true);
 }
 
-TEST_SLOW(two_things_that_happen_to_a_function_at_once_end_it_once, 300)
+TEST_SLOW(two_things_that_happen_to_a_function_at_once_end_it_once, 600)
 {
     all_races(false);
 }
@@ -180,10 +179,18 @@ TEST_SLOW(two_things_that_happen_to_a_function_at_once_end_it_once, 300)
 static struct {
     struct sign stop;       /* stop between two steps */
     _Atomic int64_t cancel; /* after the stop: end this one, as its time is up */
+    _Atomic int64_t offset; /* after the stop: so late it is (env.h) */
     _Atomic int steps;
 } * shared;
 
 static const char *stop_where;
+
+/* Until it is woken, when the time is the test's. */
+static void stop_here(void)
+{
+    raise(SIGSTOP);
+    __atomic_store_n(&fixture_env()->clock_offset, shared->offset, __ATOMIC_RELAXED);
+}
 
 static void stop_there(void *arg, const char *where)
 {
@@ -191,14 +198,14 @@ static void stop_there(void *arg, const char *where)
     if (!stop_where || strcmp(stop_where, where) != 0)
         return;
     stop_where = NULL;
-    raise(SIGSTOP);
+    stop_here();
 }
 
 static void stop_if_told(struct worker_kit *k)
 {
     if (!shared->stop.given)
         return;
-    raise(SIGSTOP);
+    stop_here();
     shared->stop.given = 0;
     if (shared->cancel)
         dispatch_cancel(engine_dispatch(k->engine), shared->cancel, 1, OUTCOME_TIMED_OUT);
@@ -234,12 +241,18 @@ static void wait_for_stop(pid_t pid)
     CHECK(WIFSTOPPED(status));
 }
 
+static void go_on(pid_t pid)
+{
+    shared->offset = fixture_env()->clock_offset;
+    CHECK_OK(kill(pid, SIGCONT));
+}
+
 /* Lets it go on, and waits until it has gone round some times. */
 static void wake(pid_t pid, struct worker_kit *other)
 {
     int before = shared->steps;
 
-    CHECK_OK(kill(pid, SIGCONT));
+    go_on(pid);
     KIT_UNTIL(other, shared->steps >= before + 20);
 }
 
@@ -279,17 +292,17 @@ static void end_well(struct store *s, struct worker_kit *k, int64_t id)
  * settles that and begins the next attempt; what the first one left on the disk is gone. */
 static void stopped_claimer(const char *where)
 {
-    struct engine_options quick = {.lease = QUICK_LEASE};
     struct worker_kit k = {.list = ledger_functions, .commands = true};
     int64_t id = submit_and_close(true);
-    pid_t pid = worker_start(where, quick);
+    struct engine_options o = {.lease = 4 * SECOND}; /* so long the folder stays, by any clock */
+    pid_t pid = worker_start(where, o);
     struct ledger l = {0};
     struct store *s;
 
     wait_for_stop(pid);
     s = fixture_store();
-    kit_open_with(&k, quick);
-    KIT_UNTIL(&k, ledger_begun(id) && !ledger_has_first_folder(id));
+    kit_open_with(&k, o);
+    PASS_UNTIL(&k, ledger_begun(id) && !ledger_has_first_folder(id));
     CHECK_EQ(get(s, id).attempts, 2);
     wake(pid, &k);
     ledger_read(&l);
@@ -312,21 +325,20 @@ TEST(a_claimer_stopped_before_it_made_a_folder_begins_nothing)
 /* While it lives nobody else takes its functions; when it wakes it is too late to begin. */
 TEST(a_claimer_of_a_function_that_was_stopped_begins_nothing)
 {
-    struct engine_options quick = {.lease = QUICK_LEASE};
     struct worker_kit k = {.list = ledger_functions};
     int64_t id = submit_and_close(false);
-    pid_t pid = worker_start("engine:committed", quick);
+    pid_t pid = worker_start("engine:committed", (struct engine_options){0});
     struct ledger l = {0};
     struct store *s;
 
     wait_for_stop(pid);
     s = fixture_store();
-    kit_open_with(&k, quick);
-    KIT_UNTIL(&k, strstr(history(s, id), "lease_expired"));
+    kit_open(&k);
+    PASS_UNTIL(&k, strstr(history(s, id), "lease_expired"));
     for (int i = 0; i < 50; i++)
         kit_step(&k);
     CHECK_EQ(get(s, id).epoch, 1);
-    CHECK_OK(kill(pid, SIGCONT));
+    go_on(pid);
     KIT_UNTIL(&k, ledger_begun(id));
     ledger_read(&l);
     CHECK_EQ(ledger_count(&l, id, 1, 'b'), 0);
@@ -339,10 +351,9 @@ TEST(a_claimer_of_a_function_that_was_stopped_begins_nothing)
 
 TEST(a_worker_that_wakes_after_its_lease_was_taken_over_signals_nothing)
 {
-    struct engine_options quick = {.lease = QUICK_LEASE};
     struct worker_kit k = {.list = ledger_functions, .commands = true};
     int64_t id = submit_and_close(true);
-    pid_t pid = worker_start(NULL, quick);
+    pid_t pid = worker_start(NULL, (struct engine_options){0});
     struct store *s;
 
     while (!ledger_begun(id))
@@ -353,8 +364,8 @@ TEST(a_worker_that_wakes_after_its_lease_was_taken_over_signals_nothing)
     shared->cancel = id;
     sign_give(&shared->stop);
     wait_for_stop(pid);
-    kit_open_with(&k, quick);
-    KIT_UNTIL(&k, get(s, id).epoch == 2);
+    kit_open(&k);
+    PASS_UNTIL(&k, get(s, id).epoch == 2);
     wake(pid, &k);
     CHECK(ledger_processes() > 0);
     CHECK_EQ(get(s, id).worker, engine_worker(k.engine));
@@ -369,10 +380,9 @@ TEST(a_worker_that_wakes_after_its_lease_was_taken_over_signals_nothing)
 
 TEST(a_worker_stuck_for_long_is_killed_before_its_functions_are_taken)
 {
-    struct engine_options quick = {.lease = QUICK_LEASE, .host_grace = 2 * SECOND};
     struct worker_kit k = {.list = ledger_functions};
     int64_t id = submit_and_close(false);
-    pid_t pid = worker_start(NULL, quick);
+    pid_t pid = worker_start(NULL, (struct engine_options){0});
     struct store *s;
 
     while (!ledger_begun(id))
@@ -380,8 +390,8 @@ TEST(a_worker_stuck_for_long_is_killed_before_its_functions_are_taken)
     sign_give(&shared->stop);
     wait_for_stop(pid);
     s = fixture_store();
-    kit_open_with(&k, quick);
-    KIT_UNTIL(&k, ledger_begun(id) == 2); /* with its execution's lock: the first one is dead */
+    kit_open(&k);
+    PASS_UNTIL(&k, ledger_begun(id) == 2); /* with its execution's lock: the first one is dead */
     worker_end(pid, SIGKILL);
     end_well(s, &k, id);
 }

@@ -366,7 +366,7 @@ static void count_turn(void *arg, const char *where)
 }
 
 /* Through 20,000 that need the same, and through 20,000 behind these. */
-TEST_SLOW(a_turn_stays_short_however_many_are_behind_a_task, 300)
+TEST_SLOW(a_turn_stays_short_however_many_are_behind_a_task, 600)
 {
     int n = LARGE(test_full() ? 20000 : 5000), i;
     struct buf yaml = BUF_INIT;

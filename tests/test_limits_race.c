@@ -75,8 +75,10 @@ static void other_start(struct other *o)
     struct store_options options = {.env = &o->env};
     struct err err = ERR_INIT;
 
-    o->env =
-        (struct env){.clock_offset = fixture_env()->clock_offset, .point = other_point, .arg = o};
+    o->env = (struct env){.clock_offset = fixture_env()->clock_offset,
+                          .long_limits = true,
+                          .point = other_point,
+                          .arg = o};
     CHECK_OK_ERR(store_open(fixture_url(), fixture_tenant(), &options, &o->store, &err), &err);
     sem_init(&o->locked, 0, 0);
     sem_init(&o->go, 0, 0);

@@ -50,7 +50,7 @@ static double try_ladder(int n)
     return took;
 }
 
-TEST_SLOW(a_hundred_thousand_tasks_take_linear_time, 120)
+TEST_SLOW(a_hundred_thousand_tasks_take_linear_time, 600)
 {
     int n = SANITIZED ? WORKFLOW_MAX_TASKS / 5 : WORKFLOW_MAX_TASKS;
     double few = try_ladder(n / 8), many = try_ladder(n);
@@ -73,7 +73,7 @@ static long high_water(void)
     return kb;
 }
 
-TEST_SLOW(a_hundred_thousand_tasks_take_bounded_memory, 120)
+TEST_SLOW(a_hundred_thousand_tasks_take_bounded_memory, 600)
 {
 #ifdef __SANITIZE_ADDRESS__
     SKIP("a sanitizer needs memory of its own");

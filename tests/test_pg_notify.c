@@ -23,8 +23,7 @@ static unsigned hear(struct listener *l)
     while (!bits) {
         struct pollfd p = {.fd = l->fd, .events = POLLIN};
 
-        poll(&p, 1, l->poll_ms < 10000 ? l->poll_ms : 10000);
-        CHECK(p.fd < 0 || p.revents || l->poll_ms < 10000);
+        poll(&p, 1, l->poll_ms < 10000 ? l->poll_ms : -1);
         bits = l->drain(l);
     }
     return bits;
@@ -70,7 +69,7 @@ static int count_until(PGconn *conn, unsigned last)
         struct pollfd p = {.fd = pq.socket(conn), .events = POLLIN};
         PGnotify *heard;
 
-        CHECK_EQ(poll(&p, 1, 10000), 1);
+        CHECK_EQ(poll(&p, 1, -1), 1);
         CHECK(pq.consumeInput(conn));
         while ((heard = pq.notifies(conn))) {
             unsigned bits = (unsigned)strtoul(heard->extra, NULL, 10);
@@ -156,16 +155,13 @@ TEST(nobody_to_talk_to_holds_up_nothing)
         mem_printf("ALTER DATABASE test_%d RENAME TO gone_%d", (int)getpid(), (int)getpid());
     char *show =
         mem_printf("ALTER DATABASE gone_%d RENAME TO test_%d", (int)getpid(), (int)getpid());
-    int64_t start;
 
     pg_kill(&t, pg_number_in_tx(&speaker, &backend_pid));
     db_close(&t.db);
     pg_admin(pg_server(), hide);
-    start = clock_boot_us();
     for (int i = 0; i < 1000; i++)
         speaker.db->driver->wake(speaker.db, WAKE_JOBS);
-    pg_end(&speaker);
-    CHECK(clock_boot_us() - start < 5 * SECOND);
+    pg_end(&speaker); /* where it waited for the database this would never end */
     pg_admin(pg_server(), show);
     free(hide);
     free(show);

@@ -304,7 +304,7 @@ static void end_session(void *arg)
     ok(victim.admin, sql);
 }
 
-TEST_SLOW(a_session_that_is_lost_at_any_point_takes_each_of_them_once, 300)
+TEST_SLOW(a_session_that_is_lost_at_any_point_takes_each_of_them_once, 600)
 {
     static struct watch w;
     struct store *s = fixture_store(), *engine = watched_store(&w);

@@ -90,18 +90,17 @@ TEST(adoption_gives_no_fresh_timeout)
     struct worker *a = worker_new(), *b;
     struct spec spec = waiting_spec();
     struct task t = task_of(&spec);
-    int64_t start = clock_boot_us();
     struct seen *s;
 
     spec.timeout = SECOND;
-    begin(a, &t);
+    begin_in_time(a, &t);
     worker_free(a);
     b = worker_new();
     t.epoch = 2;
     worker_find(b, &t);
     s = worker_wait(b, &t);
     CHECK_EQ(s->o.kind, OUTCOME_TIMED_OUT);
-    CHECK(s->o.duration >= SECOND && clock_boot_us() - start < 20 * SECOND);
+    CHECK(s->o.duration >= SECOND);
     worker_free(b);
 }
 

@@ -64,10 +64,16 @@ TEST(a_stopped_shim_of_another_generation_is_ended_too)
     struct task t = task_of(&spec);
     struct err err = ERR_INIT;
     pid_t task = begin(w, &t);
+    int64_t since;
+    int rc;
 
     CHECK_OK(kill(shim_of(&t), SIGSTOP));
     worker_free(w);
-    CHECK_OK_ERR(attempt_end_all(attempts_dir(), SECOND, &err), &err);
+    do { /* again only if the machine stood still for all of that second */
+        since = clock_boot_us();
+        rc = attempt_end_all(attempts_dir(), SECOND, &err);
+    } while (rc && clock_boot_us() - since > 5 * SECOND / 4);
+    CHECK_OK_ERR(rc, &err);
     CHECK(is_gone(task));
     CHECK_EQ(count_files(attempts_dir()), 0);
 }

@@ -143,12 +143,12 @@ static void rounds(int n)
     }
 }
 
-TEST_SLOW(attempts_survive_random_kills, 120)
+TEST_SLOW(attempts_survive_random_kills, 600)
 {
     rounds(test_full() ? 50 : 3);
 }
 
-TEST_SLOW(attempts_survive_random_kills_without_cgroups, 120)
+TEST_SLOW(attempts_survive_random_kills_without_cgroups, 600)
 {
     setenv("PAWL_CGROUPS", "off", 1);
     rounds(test_full() ? 50 : 3);

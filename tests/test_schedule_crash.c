@@ -83,7 +83,7 @@ static void go_on(int round, int nth)
     store_close(&s);
 }
 
-TEST_SLOW(a_kill_at_any_point_loses_no_due_time_and_fires_none_twice, 300)
+TEST_SLOW(a_kill_at_any_point_loses_no_due_time_and_fires_none_twice, 600)
 {
     int stride = test_full() ? 1 : SANITIZED ? 10 : 4, round = 1;
     int nth = 1 + (int)(getpid() % stride);

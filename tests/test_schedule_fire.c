@@ -83,7 +83,7 @@ static void look_for_a_while(int nth)
     store_close(&s);
 }
 
-TEST_SLOW(many_processes_that_look_at_once_fire_each_due_time_once, 120)
+TEST_SLOW(many_processes_that_look_at_once_fire_each_due_time_once, 600)
 {
     struct store *s =
         applied_at("2030-06-01T12:30:00Z", "[{cron: '@hourly', overlap: allow, catchup: 1d}, "

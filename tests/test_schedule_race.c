@@ -69,7 +69,7 @@ static void play(int nth)
     store_close(&r.s);
 }
 
-TEST_SLOW(all_who_touch_schedules_at_once_come_to_their_end, 300)
+TEST_SLOW(all_who_touch_schedules_at_once_come_to_their_end, 600)
 {
     struct store *s;
     int i;

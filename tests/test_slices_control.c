@@ -314,40 +314,40 @@ static void tell(const struct story *story)
     CHECK(nth > 2 * story->least); /* it was a life */
 }
 
-TEST_SLOW(a_pause_that_is_killed_between_two_slices_is_whole_in_the_end, 300)
+TEST_SLOW(a_pause_that_is_killed_between_two_slices_is_whole_in_the_end, 600)
 {
     tell(&(struct story){submit_ready, live_pause, after_pause, NULL, 4});
 }
 
-TEST_SLOW(the_end_of_a_pause_that_is_killed_between_two_slices_is_whole_in_the_end, 300)
+TEST_SLOW(the_end_of_a_pause_that_is_killed_between_two_slices_is_whole_in_the_end, 600)
 {
     tell(&(struct story){submit_paused, live_resume, after_resume, NULL, 4});
 }
 
-TEST_SLOW(a_rerun_of_the_whole_that_is_killed_strands_nothing, 300)
+TEST_SLOW(a_rerun_of_the_whole_that_is_killed_strands_nothing, 600)
 {
     tell(&(struct story){submit_and_play, live_rerun, after_rerun,
                          &(struct rerun){.what = RERUN_WHOLE}, 2});
 }
 
-TEST_SLOW(a_rerun_of_what_failed_that_is_killed_strands_nothing, 300)
+TEST_SLOW(a_rerun_of_what_failed_that_is_killed_strands_nothing, 600)
 {
     tell(&(struct story){submit_and_fail, live_rerun, after_rerun,
                          &(struct rerun){.what = RERUN_ONLY_FAILED}, 2});
 }
 
-TEST_SLOW(a_rerun_from_a_task_that_is_killed_strands_nothing, 300)
+TEST_SLOW(a_rerun_from_a_task_that_is_killed_strands_nothing, 600)
 {
     tell(&(struct story){submit_and_play, live_rerun, after_rerun,
                          &(struct rerun){.what = RERUN_FROM_TASK, .from = "t0"}, 1});
 }
 
-TEST_SLOW(an_end_that_is_told_by_one_who_is_killed_is_told_to_all, 300)
+TEST_SLOW(an_end_that_is_told_by_one_who_is_killed_is_told_to_all, 600)
 {
     tell(&(struct story){submit_and_play, live_tell, after_told, NULL, 5});
 }
 
-TEST_SLOW(a_skip_through_a_long_chain_by_one_who_is_killed_goes_on, 300)
+TEST_SLOW(a_skip_through_a_long_chain_by_one_who_is_killed_goes_on, 600)
 {
     tell(&(struct story){submit_and_skip, live_skip, after_skipped, NULL, 8});
 }

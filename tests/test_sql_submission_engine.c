@@ -1,6 +1,6 @@
 /* test_sql_submission_engine.c - engines take what was submitted by SQL by themselves: woken by the
  * commit, or by their poll; and nothing that is submitted can stop them. */
-#include "engine_fixture.h"
+#include "beat_fixture.h"
 #include "sql_submission_fixture.h"
 
 TEST_POLL_TOO;
@@ -43,20 +43,19 @@ TEST(an_engine_is_woken_by_the_commit)
 {
     struct worker_kit k = {.list = list};
     struct store *s = fixture_store();
-    int64_t since;
     bool lite = !strcmp(test_db(), "sqlite");
 
     apply(s, FUNCTION);
-    kit_open(&k);
+    if (lite)
+        kit_open(&k);
+    else
+        kit_open_asleep(&k);
     while (engine_timeout(k.engine) < SECOND)
         kit_step(&k);
     sql_submit(s, (struct sql_call){0});
-    since = clock_boot_us();
     if (lite)
         clock_advance(LEASE / 3);
     KIT_UNTIL(&k, ended_runs(s));
-    CHECK(lite ||
-          clock_boot_us() - since < 5 * SECOND); /* not by the poll: that comes after 10 s */
     close_all(&k, s);
 }
 

@@ -393,7 +393,7 @@ static void take_all(int nth)
     store_close(&s);
 }
 
-TEST_SLOW(four_that_take_at_once_take_each_of_them_once, 120)
+TEST_SLOW(four_that_take_at_once_take_each_of_them_once, 600)
 {
     struct store *s = fixture_store();
     int i;
@@ -418,7 +418,7 @@ static void take_all_that_waits(struct store *s, void *arg)
     take_submissions(s);
 }
 
-TEST_SLOW(a_kill_at_any_point_loses_none_and_takes_none_twice, 300)
+TEST_SLOW(a_kill_at_any_point_loses_none_and_takes_none_twice, 600)
 {
     struct store *s;
     int nth = 0, rounds = 0;

@@ -13,7 +13,6 @@ TEST_NO_DB;
 
 #define SELF  1
 #define OTHER 2
-#define SOON  5000 /* ms: well below the ten seconds of the look without being called */
 
 static struct state_folder *open_as(int64_t worker)
 {
@@ -52,16 +51,14 @@ static void end_other(pid_t pid)
     CHECK_EQ(waitpid(pid, NULL, 0), pid);
 }
 
-/* Waits as the loop does, looking each time that it is told to. */
-static bool a_dead_one_is_found(struct state_folder *f)
+/* Waits as the loop does, looking each time that it is told to and at no other time. */
+static void until_a_dead_one_is_found(struct state_folder *f)
 {
     struct pollfd fd = {.fd = state_folder_fd(f), .events = POLLIN};
-    int64_t end = clock_boot_us() + SOON * 1000LL, left;
 
-    while ((left = end - clock_boot_us()) > 0)
-        if (poll(&fd, 1, (int)(left / 1000) + 1) > 0 && state_folder_scan(f))
-            return true;
-    return false;
+    do
+        CHECK_EQ(poll(&fd, 1, -1), 1);
+    while (!state_folder_scan(f));
 }
 
 static void check_only_other_is_dead(struct state_folder *f)
@@ -79,7 +76,7 @@ static void until_old(struct state_folder *f)
 {
     struct pollfd fd = {.fd = state_folder_fd(f), .events = POLLIN};
 
-    CHECK_EQ(poll(&fd, 1, SOON), 1);
+    CHECK_EQ(poll(&fd, 1, -1), 1);
     CHECK(!state_folder_scan(f));
     CHECK_EQ(poll(&fd, 1, 0), 0); /* told once, not again and again */
 }
@@ -92,7 +89,7 @@ TEST(one_who_was_there_and_ends_is_told_of_at_once)
     CHECK(!state_folder_scan(f));
     CHECK(state_folder_is_alive(f, OTHER));
     end_other(other);
-    CHECK(a_dead_one_is_found(f));
+    until_a_dead_one_is_found(f);
     CHECK(!state_folder_is_alive(f, OTHER));
     check_only_other_is_dead(f);
     state_folder_close(&f, true);
@@ -104,7 +101,7 @@ TEST(one_who_comes_and_ends_while_we_are_young_is_found)
 
     CHECK(!state_folder_scan(f));
     end_other(other_worker());
-    CHECK(a_dead_one_is_found(f));
+    until_a_dead_one_is_found(f);
     check_only_other_is_dead(f);
     state_folder_close(&f, true);
 }
@@ -118,7 +115,7 @@ TEST(one_who_came_while_we_were_young_and_ends_later_is_found)
     other = other_worker();
     until_old(f);
     end_other(other);
-    CHECK(a_dead_one_is_found(f));
+    until_a_dead_one_is_found(f);
     check_only_other_is_dead(f);
     state_folder_close(&f, true);
 }
@@ -129,7 +126,7 @@ TEST(one_who_comes_later_and_ends_is_found)
 
     until_old(f);
     end_other(other_worker());
-    CHECK(a_dead_one_is_found(f));
+    until_a_dead_one_is_found(f);
     check_only_other_is_dead(f);
     state_folder_close(&f, true);
 }

@@ -114,7 +114,7 @@ static void work_under_limits(int nth)
     store_close(&s);
 }
 
-TEST_SLOW(no_limit_is_overrun_by_eight_processes_and_all_jobs_end, 120)
+TEST_SLOW(no_limit_is_overrun_by_eight_processes_and_all_jobs_end, 600)
 {
     struct store *s;
     int i;

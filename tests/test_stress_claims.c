@@ -214,7 +214,7 @@ static void check_all_succeeded(int count)
     store_close(&s);
 }
 
-TEST_SLOW(eight_processes_take_each_job_once_and_the_oldest_first, 120)
+TEST_SLOW(eight_processes_take_each_job_once_and_the_oldest_first, 600)
 {
     int count = test_full() ? MAX_JOBS : SANITIZED ? 2000 : 6000, id;
 
@@ -249,7 +249,7 @@ static void take_some(int nth)
     store_close(&s);
 }
 
-TEST_SLOW(sixty_four_processes_get_their_share_and_nobody_waits_for_long, 120)
+TEST_SLOW(sixty_four_processes_get_their_share_and_nobody_waits_for_long, 600)
 {
     int id;
 
@@ -260,7 +260,7 @@ TEST_SLOW(sixty_four_processes_get_their_share_and_nobody_waits_for_long, 120)
     for (id = 1; id <= CROWD * claims->per_process; id++)
         CHECK_EQ(claims->claimed[id], 1);
     printf("the longest turn took %lld ms\n", (long long)claims->longest / 1000);
-    CHECK(claims->longest < 10 * SECOND);
+    CHECK(claims->longest < 60 * SECOND);
     check_order_of_claims();
     check_all_succeeded(CROWD * claims->per_process);
 }

@@ -264,7 +264,7 @@ static void run_wild(int nth)
     store_close(&w.s);
 }
 
-TEST_SLOW(whatever_happens_at_once_everything_comes_to_its_end, 120)
+TEST_SLOW(whatever_happens_at_once_everything_comes_to_its_end, 600)
 {
     struct store *s;
     int i;

@@ -186,7 +186,7 @@ static const struct damage damages[] = {
 };
 #define DAMAGES (sizeof(damages) / sizeof(*damages))
 
-TEST_SLOW(each_invariant_is_named_when_it_is_broken, 240)
+TEST_SLOW(each_invariant_is_named_when_it_is_broken, 600)
 {
     struct store *s = good_database();
 

@@ -82,7 +82,7 @@ static const struct damage rewritten[] = {
         "DELETE FROM executions" ROW("flow done")),
 };
 
-TEST_SLOW(a_checkpoint_shows_what_was_rewritten, 120)
+TEST_SLOW(a_checkpoint_shows_what_was_rewritten, 600)
 {
     struct store *s = good_database();
     char expected[512];

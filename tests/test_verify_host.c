@@ -184,7 +184,7 @@ static void work_or_look(int nth)
         engine_close(&k.engine);
         sign_give(&shared->done);
     } else {
-        CHECK(sign_wait(&shared->working, 50 * SECOND));
+        sign_await(&shared->working);
         for (i = 0; !i || !sign_wait(&shared->done, 0); i++)
             look(s, "");
     }

@@ -276,7 +276,7 @@ static const struct damage damages[] = {
 };
 #define DAMAGES (sizeof(damages) / sizeof(*damages))
 
-TEST_SLOW(each_breach_of_a_workflow_is_named, 240)
+TEST_SLOW(each_breach_of_a_workflow_is_named, 600)
 {
     struct store *s = good_database();
 

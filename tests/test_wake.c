@@ -16,7 +16,7 @@
  * A second listener needs another, or it takes the first one's for its own. */
 #define MARK  128u
 #define OTHER 64u
-#define AWAKE 5000 /* ms; by itself no listener looks so soon */
+#define AWAKE 5000 /* ms; a listener that can be woken looks by itself less often than that */
 _Static_assert(OTHER > WAKE_SUBMISSIONS, "no turn says them");
 
 static struct listener *listen_to(unsigned what)
@@ -34,19 +34,16 @@ static struct listener *listen_to(unsigned what)
     return l;
 }
 
-/* Waits until one of the bits comes and returns all that came; 0 if none does for so long. */
-static unsigned hear(struct listener *l, unsigned bits, int ms)
+/* Waits until one of the bits comes and returns all that came. A listener that can be woken has to
+ * be: it is not drained before its descriptor says so, however long that takes. */
+static unsigned hear(struct listener *l, unsigned bits)
 {
-    int64_t end = clock_boot_us() + ms * 1000LL;
     unsigned heard = 0;
 
     while (!(heard & bits)) {
         struct pollfd p = {.fd = l->fd, .events = POLLIN};
-        int left = (int)((end - clock_boot_us()) / 1000);
 
-        if (left <= 0)
-            return 0;
-        poll(&p, 1, l->poll_ms < left ? l->poll_ms : left);
+        poll(&p, 1, l->poll_ms < AWAKE ? l->poll_ms : -1);
         heard |= l->drain(l);
     }
     return heard;
@@ -58,7 +55,7 @@ static unsigned said(struct store *s, struct listener *l)
     unsigned heard;
 
     store_db(s)->driver->wake(store_db(s), MARK);
-    heard = hear(l, MARK, AWAKE);
+    heard = hear(l, MARK);
     CHECK(heard & MARK);
     return heard & (WAKE_JOBS | WAKE_CANCEL);
 }
@@ -77,12 +74,12 @@ static void listen_or_submit(int nth)
         struct listener *l = listen_to(WAKE_JOBS);
 
         sign_give(&shared->listening);
-        CHECK_EQ(hear(l, WAKE_JOBS, AWAKE), WAKE_JOBS);
+        CHECK_EQ(hear(l, WAKE_JOBS), WAKE_JOBS);
         l->close(l);
     } else {
         struct store *s;
 
-        CHECK(sign_wait(&shared->listening, AWAKE * 1000LL));
+        sign_await(&shared->listening);
         s = fixture_store();
         submit(s, "x");
         store_close(&s);
@@ -108,15 +105,15 @@ static void wait_for_cancel(int nth)
         struct listener *l = listen_to(WAKE_CANCEL);
 
         sign_give(&shared->listening);
-        CHECK_EQ(hear(l, WAKE_CANCEL, AWAKE), WAKE_CANCEL);
-        CHECK(sign_wait(&shared->asked, 0)); /* and by nothing that came before it */
+        CHECK_EQ(hear(l, WAKE_CANCEL), WAKE_CANCEL);
+        CHECK(shared->asked.given); /* and by nothing that came before it */
         l->close(l);
     } else {
         struct store *s;
         struct held_job j;
         int64_t id;
 
-        CHECK(sign_wait(&shared->listening, AWAKE * 1000LL));
+        sign_await(&shared->listening);
         s = fixture_store();
         id = submit(s, "x");
         submit(s, "y");
@@ -155,21 +152,21 @@ static void all_listen(int nth)
                 pause(); /* it hangs, and reads nothing, until it is killed */
         }
         sign_give(&shared[nth].listening);
-        CHECK_EQ(hear(l, WAKE_JOBS, AWAKE), WAKE_JOBS);
+        CHECK_EQ(hear(l, WAKE_JOBS), WAKE_JOBS);
         sign_give(&shared[nth].heard);
         /* … and once more after one of us was killed */
-        CHECK_EQ(hear(l, WAKE_JOBS, AWAKE), WAKE_JOBS);
+        CHECK_EQ(hear(l, WAKE_JOBS), WAKE_JOBS);
         l->close(l);
     } else {
         struct store *s;
         int i;
 
         for (i = 0; i < LISTENERS; i++)
-            CHECK(sign_wait(&shared[i].listening, AWAKE * 1000LL));
+            sign_await(&shared[i].listening);
         s = fixture_store();
         submit(s, "x");
         for (i = 1; i < LISTENERS; i++)
-            CHECK(sign_wait(&shared[i].heard, AWAKE * 1000LL));
+            sign_await(&shared[i].heard);
         kill(shared->listener, SIGKILL);
         submit(s, "y");
         submit(s, "z");
@@ -339,7 +336,7 @@ TEST(closing_a_listener_leaves_nothing_that_wakes_would_fall_over)
         l->close(l);
         submit(s, "x");
         store_db(s)->driver->wake(store_db(s), OTHER);
-        CHECK_EQ(hear(stays, OTHER, AWAKE), OTHER); /* the next one hears nothing of all this */
+        CHECK_EQ(hear(stays, OTHER), OTHER); /* the next one hears nothing of all this */
     }
     verify_clean(s);
     stays->close(stays);
@@ -371,7 +368,7 @@ TEST(a_listener_that_lost_its_connection_is_told_to_look_and_hears_again)
         cut_off_listeners();
         submit(s, "while nobody listened");
         /* whatever was said meanwhile: it has to look for everything */
-        CHECK(hear(l, WAKE_CANCEL, AWAKE) & WAKE_CANCEL);
+        CHECK(hear(l, WAKE_CANCEL) & WAKE_CANCEL);
         CHECK(l->fd >= 0);
         CHECK(l->poll_ms > AWAKE);
         said(s, l);

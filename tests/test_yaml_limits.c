@@ -2,23 +2,31 @@
  */
 #include "yaml_fixture.h"
 
-#include "base/env.h"
-
 #include <malloc.h>
 #include <stdio.h>
+#include <time.h>
 
 TEST_NO_DB;
 
+/* Of the processor, in µs: however busy the machine is, it takes as much. */
+static int64_t used(void)
+{
+    struct timespec t;
+
+    CHECK_OK(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t));
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
 static double seconds_since(int64_t from)
 {
-    return (double)(clock_boot_us() - from) / 1e6;
+    return (double)(used() - from) / 1e6;
 }
 
 TEST(a_bomb_of_aliases_is_refused_quickly)
 {
     struct buf text = BUF_INIT;
     struct reading *r;
-    int64_t from = clock_boot_us();
+    int64_t from = used();
     int i, k;
 
     buf_addstr(&text, "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
@@ -113,7 +121,7 @@ static double time_map(int n)
 
     for (i = 0; i < n; i++)
         buf_addf(&text, "task-%d: {run: ./do %d, needs: task-%d}\n", i * 7919 % n, i, i);
-    from = clock_boot_us();
+    from = used();
     r = read_good(text.ptr);
     CHECK_EQ(r->doc.root.n, n);
     for (i = 0; i < n; i++) {
@@ -172,7 +180,7 @@ TEST(many_anchors_and_duplicates_take_no_quadratic_time)
 
     for (i = 0; i < 100000; i++)
         buf_addf(&text, "- &anchor%d x\n- *anchor%d\n- {a: 1, a: 2}\n", i, i / 2);
-    from = clock_boot_us();
+    from = used();
     r = read_text(text.ptr);
     CHECK_EQ(r->diagnostics.count, 100000);
     CHECK(seconds_since(from) < 30);

@@ -13,6 +13,10 @@ struct env {
     /* So much of it is as if somebody had set the database's clock: the host's own, by which spans
      * are counted, does not follow. 0 outside tests. */
     int64_t clock_set;
+    /* Has PostgreSQL wait for minutes, not seconds, for a lock, a statement's end and the next
+     * statement of a transaction, so that a machine that stands still fails no test. false outside
+     * tests. */
+    bool long_limits;
     /* One statement and its time in µs; NULL = no trace. */
     void (*trace)(void *arg, const char *what, int64_t took_us, long rows);
     /* A sentence for the operator (a lost connection, a redone turn); NULL = silent. */

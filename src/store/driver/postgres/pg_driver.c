@@ -47,7 +47,7 @@ const struct stmt pg_driver_stmt[OWN_COUNT] = {
 
 /* What each kind of transaction is given. silence_us: how long the server may say nothing, 0 = as
  * long as the connection holds. */
-static const struct {
+static const struct kind {
     enum pg_driver_stmt start, set;
     const char *lock, *statement, *idle;
     int64_t silence_us;
@@ -58,6 +58,20 @@ static const struct {
     [TX_VERIFY] = {OWN_START_READ, OWN_SET_LONG, "10s", "0", "60s", 0},
     [TX_CATALOG] = {OWN_START, OWN_SET_LONG, "10s", "0", "60s", 0},
 };
+
+/* The same kinds with env->long_limits. */
+static const struct kind long_kinds[] = {
+    [TX_WRITE] = {OWN_START, OWN_SET_ENGINE, "5min", "5min", "5min", 0},
+    [TX_READ] = {OWN_START_READ, OWN_SET_ENGINE, "5min", "5min", "5min", 0},
+    [TX_LONG] = {OWN_START, OWN_SET_LONG, "5min", "0", "5min", 0},
+    [TX_VERIFY] = {OWN_START_READ, OWN_SET_LONG, "5min", "0", "5min", 0},
+    [TX_CATALOG] = {OWN_START, OWN_SET_LONG, "5min", "0", "5min", 0},
+};
+
+static const struct kind *kind_of(const struct pg_db *p)
+{
+    return p->db.env->long_limits ? &long_kinds[p->kind] : &kinds[p->kind];
+}
 
 /* ---- the connection ---- */
 
@@ -142,11 +156,11 @@ static int queue_settings(struct pg_db *p, struct err *err)
         snprintf(path, sizeof(path), "\"%s\", pg_temp", p->url->schema);
     p->own.vals.n = 0;
     args_text(&p->own, path);
-    args_text(&p->own, kinds[p->kind].lock);
-    args_text(&p->own, kinds[p->kind].statement);
-    args_text(&p->own, kinds[p->kind].idle);
+    args_text(&p->own, kind_of(p)->lock);
+    args_text(&p->own, kind_of(p)->statement);
+    args_text(&p->own, kind_of(p)->idle);
     args_text(&p->own, p->session.is_tenant || catalog ? "" : p->url->schema);
-    return queue_own(p, kinds[p->kind].set, &e, err);
+    return queue_own(p, kind_of(p)->set, &e, err);
 }
 
 static int begin(struct db *db, enum tx_kind kind, struct err *err)
@@ -164,7 +178,7 @@ static int begin(struct db *db, enum tx_kind kind, struct err *err)
     p->commit = COMMIT_UNSENT;
     p->failed = (struct err)ERR_INIT;
     db->in_tx = true;
-    if ((rc = queue_plain(p, kinds[kind].start, err)) || (rc = queue_settings(p, err)))
+    if ((rc = queue_plain(p, kind_of(p)->start, err)) || (rc = queue_settings(p, err)))
         db->in_tx = false;
     return rc;
 }
@@ -181,7 +195,7 @@ static void drain_results(struct pg_db *p)
         p->queue.at[i].now = NULL;
     }
     p->failed = (struct err)ERR_INIT;
-    if (pg_run_queued(p, kinds[p->kind].silence_us, &err))
+    if (pg_run_queued(p, kind_of(p)->silence_us, &err))
         p->failed = (struct err)ERR_INIT;
 }
 
@@ -201,7 +215,7 @@ static void rollback(struct db *db)
 
 static int commit_queued(struct pg_db *p, struct err *err)
 {
-    int64_t silence_us = kinds[p->kind].silence_us;
+    int64_t silence_us = kind_of(p)->silence_us;
     int rc;
 
     /* COMMIT may share a round trip only with statements that the server alone judges. */
@@ -255,7 +269,7 @@ static int flush(struct db *db, struct err *err)
 {
     struct pg_db *p = pg_from_db(db);
 
-    return pg_run_queued(p, kinds[p->kind].silence_us, err);
+    return pg_run_queued(p, kind_of(p)->silence_us, err);
 }
 
 static int send_now(struct db *db, int64_t *us, struct err *err)
@@ -275,8 +289,7 @@ static int run_script(struct pg_db *p, const char *sql, struct err *err)
 
     if (!pq.exitPipelineMode(p->conn) || !pq.sendQuery(p->conn, sql))
         return pg_lose_connection(p, "script", err);
-    rc =
-        pg_finish_statement(p->conn, kinds[p->kind].silence_us, "script", p->url->safe, &last, err);
+    rc = pg_finish_statement(p->conn, kind_of(p)->silence_us, "script", p->url->safe, &last, err);
     pq.clear(last);
     if (rc == -E_CONN_LOST || !pq.enterPipelineMode(p->conn))
         pg_drop_connection(p);
