@@ -5,6 +5,8 @@
 
 #include "process_fixture.h"
 
+#include <sys/resource.h>
+
 /* It leaves a line for each time it began. */
 #define WAITS "echo $$ >>begun; echo said; echo a=1 >>$PAWL_OUTPUT; read x <fifo; exit $x"
 
@@ -48,6 +50,30 @@ static inline int times_begun(void)
 static inline void let_end(const char *code)
 {
     write_text(path_of("fifo"), code);
+}
+
+/* From now on each write of the shim fails, or none does. */
+static inline void let_shim_write(pid_t shim, bool may)
+{
+    struct rlimit limit = {.rlim_cur = may ? RLIM_INFINITY : 0, .rlim_max = RLIM_INFINITY};
+
+    CHECK_OK(prlimit(shim, RLIMIT_FSIZE, &limit, NULL));
+}
+
+/* Returns once the command has ended and its shim has failed to write that down. */
+static inline void end_unwritten(struct worker *w, const struct task *t)
+{
+    int at = folder_of(t);
+
+    let_end("0\n");
+    UNTIL(w, attempt_is_end_known(at));
+    close(at);
+}
+
+static inline void turn_for(struct worker *w, int64_t us)
+{
+    for (int64_t until = clock_boot_us() + us; clock_boot_us() < until;)
+        worker_turn(w, 10000);
 }
 
 /* The helper is the one child of ours that is a pawl-shim. */

@@ -8,10 +8,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -28,6 +31,14 @@ static int test_state_folder(void)
     CHECK(at >= 0);
     close(dir);
     return at;
+}
+
+static void put_file(int at, const char *name, const char *text)
+{
+    int fd = openat(at, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+    CHECK_EQ(write(fd, text, strlen(text)), strlen(text));
+    close(fd);
 }
 
 TEST(only_the_name_of_an_attempt_is_read_as_one)
@@ -233,14 +244,6 @@ TEST(nobody_is_told_where_nobody_listens)
 /* --- the log ------------------------------------------------------------------------------------
  */
 
-static void put_file(int at, const char *name, const char *text)
-{
-    int fd = openat(at, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-
-    CHECK_EQ(write(fd, text, strlen(text)), strlen(text));
-    close(fd);
-}
-
 static void expect_log(int at, int64_t from, size_t max, const char *text)
 {
     struct attempt_log log;
@@ -302,6 +305,53 @@ TEST(removal_never_leaves_the_folder)
     CHECK_OK(symlinkat("precious", dir, "12.4"));
     CHECK_OK(attempt_remove_folder(dir, "12.4")); /* the link itself */
     CHECK_OK(faccessat(dir, "precious/file", F_OK, 0));
+    close(dir);
+}
+
+TEST(removal_reaches_any_depth_with_few_handles)
+{
+    int dir = open(test_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), at = test_state_folder();
+    struct rlimit few = {.rlim_cur = 40, .rlim_max = 40};
+
+    for (int i = 0; i < 3000; i++) {
+        int next;
+
+        CHECK_OK(mkdirat(at, "deep", 0700));
+        CHECK_OK(mkdirat(at, ".removed-0", 0700)); /* a name that the removal uses itself */
+        CHECK_OK(mkfifoat(at, "fifo", 0600));
+        put_file(at, ".removed-1", "x");
+        CHECK_OK(symlinkat("..", at, "link"));
+        next = openat(at, "deep", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        close(at);
+        at = next;
+    }
+    close(at);
+    CHECK_OK(setrlimit(RLIMIT_NOFILE, &few));
+    CHECK_OK(attempt_remove_folder(dir, "12.3"));
+    CHECK_EQ(faccessat(dir, "12.3", F_OK, AT_SYMLINK_NOFOLLOW), -1);
+    close(dir);
+}
+
+/* As an immutable file does: a folder in which something is mounted, or which is not ours, stays.
+ */
+TEST(removal_of_a_file_that_stays_says_why_and_removes_the_rest)
+{
+    int dir = open(test_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), at = test_state_folder(), fd;
+    int flags = FS_IMMUTABLE_FL;
+
+    put_file(at, "stays", "x");
+    put_file(at, "goes", "x");
+    fd = openat(at, "stays", O_RDONLY | O_CLOEXEC);
+    if (ioctl(fd, FS_IOC_SETFLAGS, &flags))
+        SKIP("no file can be made immutable here");
+    CHECK_EQ(attempt_remove_folder(dir, "12.3"), -1);
+    CHECK_EQ(errno, EPERM);
+    CHECK_EQ(faccessat(at, "goes", F_OK, 0), -1);
+    flags = 0;
+    CHECK_OK(ioctl(fd, FS_IOC_SETFLAGS, &flags));
+    CHECK_OK(attempt_remove_folder(dir, "12.3"));
+    close(fd);
+    close(at);
     close(dir);
 }
 

@@ -211,8 +211,8 @@ TEST(a_cancel_ends_what_a_shim_that_stands_still_has_not_begun)
     worker_free(w);
 }
 
-/* Its record can't be read when it should have ended its task long ago: so it is not killed, and
- * then dies by itself. */
+/* Somebody else has the right to act on the lease when the shim should have ended its task long
+ * ago: so it is not killed, and then dies by itself. */
 TEST(a_shim_that_was_not_killed_is_not_said_to_have_been)
 {
     struct worker *w = worker_with((struct process_options){.lease = SECOND / 5, .grace = -1});
@@ -221,16 +221,19 @@ TEST(a_shim_that_was_not_killed_is_not_said_to_have_been)
     int64_t long_enough;
     struct seen *s;
     pid_t shim;
+    int lease;
 
     (void)begin(w, &t);
     shim = shim_of(&t);
     CHECK_OK(kill(shim, SIGSTOP));
     UNTIL(w, is_stopped(shim));
-    harm_record(&t, "shim");
+    lease = attempt_lock_lease(folder_of(&t));
+    CHECK(lease >= 0);
     w->x->ops->cancel(w->x, t.execution, t.attempt, OUTCOME_CANCELLED);
     for (long_enough = clock_boot_us() + 2 * SECOND; clock_boot_us() < long_enough;)
         worker_turn(w, 10000);
     CHECK_OK(kill(shim, SIGKILL));
+    close(lease);
     s = worker_wait(w, &t);
     CHECK_EQ(s->o.kind, OUTCOME_LOST);
     CHECK_STR(s->error, "its shim died, so nobody knows how it ended");

@@ -6,6 +6,9 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -129,4 +132,33 @@ TEST(one_who_comes_later_and_ends_is_found)
     until_a_dead_one_is_found(f);
     check_only_other_is_dead(f);
     state_folder_close(&f, true);
+}
+
+/* A command of the same user may put anything there. */
+TEST(file_of_a_worker_that_was_replaced_is_waited_for_by_nobody)
+{
+    struct state_folder *f = open_as(SELF);
+    char path[4096];
+
+    snprintf(path, sizeof(path), "%s/db.1/workers/%016llx", test_dir(), (unsigned long long)OTHER);
+    CHECK(!mkfifo(path, 0600));
+    CHECK(!state_folder_scan(f));
+    CHECK(!state_folder_is_alive(f, OTHER));
+    state_folder_kill_worker(f, OTHER);
+    CHECK(!unlink(path) && !symlink("/dev/zero", path));
+    CHECK(!state_folder_scan(f));
+    CHECK(!state_folder_is_alive(f, OTHER));
+    state_folder_close(&f, true);
+}
+
+TEST(name_of_a_folder_that_is_a_fifo_is_refused_at_once)
+{
+    struct err err = ERR_INIT;
+    struct state_folder *f;
+    char path[4096];
+
+    snprintf(path, sizeof(path), "%s/id", test_dir());
+    CHECK(!mkfifo(path, 0600));
+    CHECK_EQ(state_folder_open(test_dir(), "db", 1, SELF, &f, &err), -E_UNAVAILABLE);
+    CHECK(strstr(err.msg, "/id: it is a FIFO"));
 }

@@ -32,7 +32,7 @@ static void inspect_worker(struct host *h, const char *workers, const char *name
     if (*end || strlen(name) != 16)
         return;
     path = mem_printf("%s/%s", workers, name);
-    if (!stat(path, &st) && !worker_file_read(path, &file))
+    if (!lstat(path, &st) && !worker_file_read(path, &file))
         *vec_add(&h->workers) = (struct host_worker){
             .id = id, .alive = file.is_locked, .foreground = file.foreground, .age = age_of(&st)};
     free(path);

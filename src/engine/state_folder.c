@@ -3,6 +3,7 @@
 
 #include "base/env.h"
 #include "base/mem.h"
+#include "base/own_file.h"
 #include "base/text.h"
 #include "engine/worker_file.h"
 
@@ -93,7 +94,7 @@ static int create_own_file(struct state_folder *f, struct err *err)
     char *temp = mem_printf("%s/.%016llx", f->workers, (unsigned long long)f->own_id);
     int rc = 0;
 
-    f->lock = open(temp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    f->lock = own_file_open(AT_FDCWD, temp, O_RDWR | O_CREAT | O_EXCL, 0);
     if (f->lock < 0 || flock(f->lock, LOCK_EX | LOCK_NB))
         rc = io_error(err, "lock", temp);
     else if (!(rc = write_own_file(f, 0, err)) && rename(temp, path))
@@ -360,7 +361,7 @@ int64_t state_folder_worker_age(const struct state_folder *f, int64_t worker)
     struct stat st;
     int64_t age = INT64_MAX;
 
-    if (!stat(path, &st))
+    if (!lstat(path, &st))
         age = clock_wall_us() - ((int64_t)st.st_mtim.tv_sec * 1000000 + st.st_mtim.tv_nsec / 1000);
     free(path);
     return age;

@@ -2,6 +2,7 @@
  * state_folder.h. */
 #include "base/env.h"
 #include "base/mem.h"
+#include "base/own_file.h"
 #include "engine/state_folder.h"
 
 #include <dirent.h>
@@ -20,13 +21,14 @@ static int io_error(struct err *err, const char *what, const char *path)
 
 static int read_name(const char *path, char out[STATE_FOLDER_ID_SIZE], struct err *err)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW), rc = 0;
+    int fd = own_file_open_given(AT_FDCWD, path, O_RDONLY, OWN_FILE_ANY_SIZE), rc = 0;
     ssize_t n = fd < 0 ? -1 : read(fd, out, 16);
 
     if (fd < 0 && errno == ENOENT)
         n = 0;
     else if (n < 0)
-        rc = io_error(err, "read", path);
+        rc = err_set(err, E_UNAVAILABLE, "can't read %s: %s", path,
+                     own_file_why(AT_FDCWD, path, OWN_FILE_ANY_SIZE));
     else if (n != 16 || strspn(out, "0123456789abcdef") < 16)
         rc = err_set(err, E_UNAVAILABLE, "%s holds no folder's name: remove it", path);
     out[n > 0 ? n : 0] = 0;
@@ -39,7 +41,7 @@ static int read_name(const char *path, char out[STATE_FOLDER_ID_SIZE], struct er
 static int create_name(const char *state, const char *path, struct err *err)
 {
     char *temp = mem_printf("%s/.id-%016llx", state, (unsigned long long)env_random_id());
-    int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600), rc = 0;
+    int fd = own_file_open(AT_FDCWD, temp, O_WRONLY | O_CREAT | O_EXCL, 0), rc = 0;
 
     if (fd < 0 || dprintf(fd, "%016llx\n", (unsigned long long)env_random_id()) < 0)
         rc = io_error(err, "write", temp);

@@ -1,6 +1,7 @@
 /* worker_file.c - see worker_file.h. */
 #include "engine/worker_file.h"
 
+#include "base/own_file.h"
 #include "base/proc.h"
 
 #include <errno.h>
@@ -26,12 +27,12 @@ int worker_file_write(int fd, int64_t foreground)
 int worker_file_read(const char *path, struct worker_file *out)
 {
     char text[TEXT_SIZE];
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    int fd = own_file_open_given(AT_FDCWD, path, O_RDONLY, OWN_FILE_ANY_SIZE);
     ssize_t n;
 
     *out = (struct worker_file){.is_locked = true};
     if (fd < 0) /* not to be told now: nobody is taken for dead for that */
-        return errno == ENOENT ? -1 : 0;
+        return errno == ENOENT || own_file_fault(AT_FDCWD, path, OWN_FILE_ANY_SIZE) ? -1 : 0;
     out->is_locked = flock(fd, LOCK_SH | LOCK_NB) != 0;
     n = pread(fd, text, sizeof(text) - 1, 0);
     text[n > 0 ? n : 0] = 0;

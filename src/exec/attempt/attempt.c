@@ -2,9 +2,9 @@
 #include "exec/attempt/attempt.h"
 
 #include "base/env.h"
+#include "base/own_file.h"
 #include "base/text.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -58,11 +58,21 @@ int attempt_make_folder(int dir, int64_t execution, int attempt)
     return openat(dir, name, DIR_FLAGS);
 }
 
+/* A task may have taken the rights of its own folder away. */
+static int open_folder(int dir, const char *name)
+{
+    int fd = openat(dir, name, DIR_FLAGS);
+
+    if (fd < 0 && errno == EACCES && fchmodat(dir, name, 0700, 0) == 0)
+        fd = openat(dir, name, DIR_FLAGS);
+    return fd;
+}
+
 int attempt_open_folder(int dir, int64_t execution, int attempt)
 {
     char name[ATTEMPT_NAME_SIZE];
 
-    return openat(dir, attempt_name(execution, attempt, name), DIR_FLAGS);
+    return open_folder(dir, attempt_name(execution, attempt, name));
 }
 
 /* --- locks --------------------------------------------------------------------------------------
@@ -75,7 +85,7 @@ int attempt_lock(int at, const char *name, bool wait)
     struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     int fd, rc, saved;
 
-    fd = openat(at, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    fd = own_file_open(at, name, O_RDWR | O_CREAT, ATTEMPT_LOCK_MAX);
     if (fd < 0)
         return -1;
     do {
@@ -91,15 +101,19 @@ int attempt_lock(int at, const char *name, bool wait)
 
 bool attempt_is_locked(int at, const char *name)
 {
-    struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    int fd = openat(at, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    bool locked;
+    int fd = own_file_open(at, name, O_RDONLY, ATTEMPT_LOCK_MAX);
+    bool locked = fd >= 0 && attempt_is_locked(fd);
 
-    if (fd < 0)
-        return false;
-    locked = fcntl(fd, F_OFD_GETLK, &all) == 0 && all.l_type != F_UNLCK;
-    close(fd);
+    if (fd >= 0)
+        close(fd);
     return locked;
+}
+
+bool attempt_is_locked(int fd)
+{
+    struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
+    return fcntl(fd, F_OFD_GETLK, &all) == 0 && all.l_type != F_UNLCK;
 }
 
 /* One byte of the exclusive lock becomes a shared one. Whoever wants the lock is kept out as
@@ -114,18 +128,31 @@ void attempt_mark_end_known(int lock)
     (void)fcntl(lock, F_OFD_SETLK, &mark); /* without it the shim may be killed as unresponsive */
 }
 
+/* An attempt in a container has none. Of one that can't be opened nobody knows. */
+static bool is_tree_free(int at)
+{
+    int fd = own_file_open(at, ATTEMPT_TREE, O_RDONLY, ATTEMPT_LOCK_MAX);
+    bool locked;
+
+    if (fd < 0)
+        return errno == ENOENT;
+    locked = attempt_is_locked(fd);
+    close(fd);
+    return !locked;
+}
+
 bool attempt_is_end_known(int at)
 {
     struct flock mark = {
         .l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = END_KNOWN_BYTE, .l_len = 1};
-    int fd = openat(at, ATTEMPT_LOCK, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    int fd = own_file_open(at, ATTEMPT_LOCK, O_RDONLY, ATTEMPT_LOCK_MAX);
     bool shared;
 
     if (fd < 0)
         return false;
-    shared = fcntl(fd, F_OFD_GETLK, &mark) == 0 && mark.l_type == F_UNLCK;
+    shared = fcntl(fd, F_OFD_GETLK, &mark) == 0 && mark.l_type == F_UNLCK && attempt_is_locked(fd);
     close(fd);
-    return shared && attempt_is_locked(at, ATTEMPT_LOCK) && !attempt_is_locked(at, ATTEMPT_TREE);
+    return shared && is_tree_free(at);
 }
 
 bool attempt_is_folder_removed(int at)
@@ -137,73 +164,16 @@ bool attempt_is_folder_removed(int at)
 
 int attempt_write_tombstone(int at)
 {
-    int fd = openat(at, TOMBSTONE, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int fd = own_file_open(at, TOMBSTONE, O_WRONLY | O_CREAT, OWN_FILE_ANY_SIZE);
 
-    return fd < 0 ? -1 : close(fd);
+    if (fd < 0) /* whatever stands there, it is one: only the name counts */
+        return attempt_has_tombstone(at) ? 0 : -1;
+    return close(fd);
 }
 
 bool attempt_has_tombstone(int at)
 {
     return faccessat(at, TOMBSTONE, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-}
-
-/* --- removal ------------------------------------------------------------------------------------
- */
-
-#define DEPTH_MAX 200 /* of folders below one another; a handle is open for each */
-
-static int remove_tree(int at, const char *name, int depth);
-
-/* Empties a folder and closes its handle. */
-static int empty_folder(int fd, int depth)
-{
-    DIR *d = fdopendir(fd);
-    struct dirent *e;
-    int rc = 0;
-
-    if (!d) {
-        close(fd);
-        return -1;
-    }
-    while ((e = readdir(d)) != NULL) {
-        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
-            continue;
-        if (e->d_type != DT_DIR && unlinkat(fd, e->d_name, 0) == 0)
-            continue;
-        if (remove_tree(fd, e->d_name, depth + 1) && errno != ENOENT)
-            rc = -1;
-    }
-    closedir(d);
-    return rc;
-}
-
-static int remove_tree(int at, const char *name, int depth)
-{
-    int fd;
-
-    if (depth > DEPTH_MAX) {
-        errno = ELOOP;
-        return -1;
-    }
-    fd = openat(at, name, DIR_FLAGS);
-    if (fd < 0 && errno == EACCES) { /* a task may have taken its own folder's rights away */
-        if (fchmodat(at, name, 0700, 0) == 0)
-            fd = openat(at, name, DIR_FLAGS);
-    }
-    if (fd < 0)
-        return errno == ENOTDIR || errno == ELOOP ? unlinkat(at, name, 0) : -1;
-    if (faccessat(at, name, W_OK | X_OK, 0) && fchmod(fd, 0700)) {
-        close(fd);
-        return -1;
-    }
-    if (empty_folder(fd, depth))
-        return -1;
-    return unlinkat(at, name, AT_REMOVEDIR);
-}
-
-int attempt_remove_folder(int dir, const char *name)
-{
-    return remove_tree(dir, name, 0);
 }
 
 /* --- epoch and control --------------------------------------------------------------------------
@@ -261,8 +231,9 @@ int attempt_renew(int at, const struct attempt_lease *l, struct err *err)
     if (attempt_epoch(at) > l->epoch)
         rc = err_set(err, E_LEASE_LOST, "another worker has taken this attempt over");
     else if (record_write(at, &RECORD_LEASE, l))
-        rc = err_set(err, E_UNAVAILABLE, "the attempt's lease file can't be written: %s",
-                     strerror(errno));
+        rc = err_set(err, own_file_is_fault(errno) ? E_INVALID : E_UNAVAILABLE,
+                     "the attempt's lease file can't be written: %s",
+                     own_file_why(at, RECORD_LEASE.name, RECORD_MAX));
     close(lock);
     return rc;
 }
@@ -272,7 +243,8 @@ int attempt_send_command(int at, const struct attempt_control *c)
     char bytes[RECORD_MAX];
     size_t len = record_encode(&RECORD_CONTROL, c, bytes);
     struct stat st;
-    int rc = -1, fd = openat(at, ATTEMPT_CONTROL, O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+    int rc = -1,
+        fd = openat(at, ATTEMPT_CONTROL, O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY);
 
     if (fd < 0)
         return -1;

@@ -16,7 +16,8 @@
  *         undo       the command that ends what it has outside of its tree: a container
  *
  * Records are checksummed and never fsynced: after a power cut the attempt is lost, which is
- * allowed. Everything is opened relative to a handle, without following links. */
+ * allowed. A task runs as the same user and can replace every one of these files: so each is opened
+ * by own_file.h, relative to a handle, and one that is no plain file any more is never believed. */
 #ifndef EXEC_ATTEMPT_ATTEMPT_H
 #define EXEC_ATTEMPT_ATTEMPT_H
 
@@ -40,6 +41,11 @@
 #define ATTEMPT_KEY_SIZE  64
 
 #define ATTEMPT_NAME_SIZE 48
+
+/* No file of an attempt is larger, in bytes. */
+#define ATTEMPT_LOCK_MAX  INT64_MAX /* locks are never read */
+#define ATTEMPT_UNDO_MAX  65536
+#define ATTEMPT_LOG_MAX   (INT64_C(2) << 30) /* head and tail, as large as settings allow */
 #define CGROUP_PATH_SIZE  256
 
 /* --- the folder ---------------------------------------------------------------------------------
@@ -58,6 +64,8 @@ MUST_USE int attempt_open_folder(int dir, int64_t execution, int attempt); /* or
 MUST_USE int attempt_lock(int at, const char *name, bool wait);
 /* Looks without taking, so that it is in nobody's way. */
 bool attempt_is_locked(int at, const char *name);
+/* The same of a file that is open, whatever has its name by now. */
+bool attempt_is_locked(int fd);
 /* Marks a held `lock`: the task has ended, and its shim knows how, but can't write it down yet. The
  * mark is part of the lock, so it needs no disk and goes with the shim. */
 void attempt_mark_end_known(int lock);
@@ -72,7 +80,7 @@ bool attempt_is_folder_removed(
 MUST_USE int attempt_write_tombstone(int at); /* 0, or -1 and errno; the caller holds `lock` */
 bool attempt_has_tombstone(int at);
 
-/* Removes the folder and all in it: 0, or -1 and errno. Never leaves it by a link. */
+/* Removes the folder and all in it, however deep: 0, or -1 and errno. Never leaves it by a link. */
 int attempt_remove_folder(int dir, const char *name);
 
 /* --- records ------------------------------------------------------------------------------------
@@ -160,8 +168,9 @@ size_t record_encode(const struct record *kind, const void *from, void *out);
 /* False if the bytes are not that record, whole and unharmed. */
 bool record_decode(const struct record *kind, const void *bytes, size_t len, void *to);
 
-/* What is there: 1 read, 0 no such file, -1 there but no good (errno EBADMSG), or not readable (any
- * other errno). */
+/* What is there: 1 read, 0 no such file, or -1 and errno: EBADMSG if it is no good, one of
+ * own_file_is_fault if it is not the file that was made there, one of error_may_pass if it may be
+ * read later. No errno is both of the latter. */
 int record_read(int at, const struct record *kind, void *to);
 /* Overwrites in place, in one write; creates it. 0, or -1 and errno. */
 MUST_USE int record_write(int at, const struct record *kind, const void *from);
@@ -175,19 +184,34 @@ MUST_USE int record_reserve(int at, const struct record *kind);
 void record_release(int at, const struct record *kind);
 /* Writes it aside and renames it: there is all of it or nothing. *reserved is the handle from
  * record_reserve, or -1; it is closed and set to -1 on success, and may be replaced on failure,
- * after which the caller may try again. `step`, unless NULL, is called in between. */
+ * after which the caller may try again. A reserved file that was removed is made anew. -1 and
+ * ENOSTR: something else than a plain file stands under one of both names, which no other try
+ * changes. `step`, unless NULL, is called in between. */
 MUST_USE int record_publish(int at, const struct record *kind, const void *from, int *reserved,
                             void (*step)(const char *where));
 
 /* The highest epoch that this folder has seen; 0: none. */
 int64_t attempt_epoch(int at);
-/* Notes epoch and time, unless the folder has seen a higher epoch: then -E_LEASE_LOST. */
+/* Notes epoch and time, unless the folder has seen a higher epoch: then -E_LEASE_LOST. -E_INVALID:
+ * somebody has put something else in the place of the file. */
 MUST_USE int attempt_renew(int at, const struct attempt_lease *l, struct err *err);
 /* Writes the first lease record, unless there is one: renewals overwrite it in place, so that a
  * disk that fills up later can't stop them. 0, or -1 and errno. */
 MUST_USE int attempt_begin_lease(int at, const struct attempt_lease *l);
 /* Tells the shim something. 0; -1 and errno (ENXIO, ENOENT: nobody listens, yet or any more). */
 MUST_USE int attempt_send_command(int at, const struct attempt_control *c);
+
+/* --- what a task did to its own folder ----------------------------------------------------------
+ */
+
+#define ATTEMPT_FAULT_SIZE 120
+/* Whether a file of the attempt is something else than what was made there: false, or true and the
+ * words that name it. */
+MUST_USE bool attempt_fault(int at, char out[ATTEMPT_FAULT_SIZE]);
+
+/* Handle of the shim that has this folder open, or -1: for folders whose lock says nothing, as
+ * somebody replaced it. Looks at the recorded process alone, or at all of them (NULL). */
+MUST_USE int attempt_find_shim(int at, const struct attempt_shim *recorded);
 
 /* --- log and output -----------------------------------------------------------------------------
  */
@@ -214,6 +238,8 @@ MUST_USE int attempt_shim_pidfd(const struct attempt_shim *s);
  * carries its key, holds `tree`, or is of its session. Returns how many were found alive. The
  * caller holds `lock` and the current epoch. */
 int attempt_kill_remains(int at, const struct attempt_shim *s);
+/* The same, with `tree` by a handle: what has its name may be another file by now. */
+int attempt_kill_remains_of(int tree, const struct attempt_shim *s);
 
 /* Kills a shim that hears nothing; what it leaves is to be ended afterwards. 0: the signal was
  * sent. -1: it was not, as it is another worker's by now, one of a higher epoch, or has ended; or

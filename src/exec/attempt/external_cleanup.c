@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/env.h"
 #include "base/mem.h"
+#include "base/own_file.h"
 #include "exec/spawn.h"
 
 #include <errno.h>
@@ -23,8 +24,7 @@
 #define POLL_PAUSE      5000     /* µs */
 #define RETRY_PAUSE     100000   /* µs between two tries, at first … */
 #define RETRY_PAUSE_MAX 2000000  /* … and at last */
-#define REMOVE_TRIES    5     /* to remove what has ended: often it is in use for a moment only */
-#define WORDS_MAX       65536 /* bytes */
+#define REMOVE_TRIES    5 /* to remove what has ended: often it is in use for a moment only */
 
 struct list {
     char **at;
@@ -49,7 +49,7 @@ void undo_set_command(struct undo *u, const char *const *argv, const char *const
 
 int undo_write(int at, const char *const *argv, const char *const *env)
 {
-    int fd = openat(at, ATTEMPT_UNDO, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int fd = own_file_open(at, ATTEMPT_UNDO, O_WRONLY | O_CREAT | O_EXCL, ATTEMPT_UNDO_MAX);
     struct undo u = {0};
     ssize_t n = -1;
 
@@ -67,13 +67,13 @@ int undo_write(int at, const char *const *argv, const char *const *env)
 
 bool undo_load(struct undo *u, int at)
 {
-    int fd = openat(at, ATTEMPT_UNDO, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    int fd = own_file_open(at, ATTEMPT_UNDO, O_RDONLY, ATTEMPT_UNDO_MAX);
     struct stat st = {0};
     ssize_t n;
 
     buf_reset(&u->words);
-    buf_reserve(&u->words, WORDS_MAX);
-    n = fd < 0 || fstat(fd, &st) ? -1 : read(fd, u->words.ptr, WORDS_MAX);
+    buf_reserve(&u->words, ATTEMPT_UNDO_MAX);
+    n = fd < 0 || fstat(fd, &st) ? -1 : read(fd, u->words.ptr, ATTEMPT_UNDO_MAX);
     if (fd >= 0)
         close(fd);
     if (n <= 0 || !u->words.ptr[0] || u->words.ptr[n - 1])

@@ -1,5 +1,6 @@
 /* folders.c - what is done with all the attempts of a folder, see attempt.h. */
 #include "base/env.h"
+#include "base/own_file.h"
 #include "exec/attempt/attempt.h"
 
 #include <dirent.h>
@@ -46,13 +47,20 @@ int attempt_each(const char *dir,
 static int kill_shim(int at)
 {
     struct attempt_shim s;
-    int pidfd = record_read(at, &RECORD_SHIM, &s) == 1 ? attempt_shim_pidfd(&s) : -1;
-    int rc = -1;
+    int known = record_read(at, &RECORD_SHIM, &s);
+    int pidfd = known == 1 ? attempt_shim_pidfd(&s) : -1, rc;
 
+    if (!known)
+        return -1;
+    if (pidfd < 0 ||
+        !attempt_is_locked(at, ATTEMPT_LOCK)) { /* one of both may have been replaced */
+        if (pidfd >= 0)
+            close(pidfd);
+        pidfd = attempt_find_shim(at, known == 1 ? &s : NULL);
+    }
     if (pidfd < 0)
         return -1;
-    if (attempt_is_locked(at, ATTEMPT_LOCK))
-        rc = pidfd_send_signal(pidfd, SIGKILL, NULL, 0);
+    rc = pidfd_send_signal(pidfd, SIGKILL, NULL, 0);
     close(pidfd);
     return rc;
 }
@@ -69,41 +77,57 @@ int attempt_kill_shim(int at, int64_t epoch)
     return rc;
 }
 
-/* Waits until the attempt's shim has ended what it runs, and gives its lock; -1: not in time. */
-static int stop_shim(int at, int64_t patience)
+/* Whether a shim lives where the lock is none any more. Without one, none can begin either. */
+static bool has_shim_without_lock(int at)
+{
+    int pidfd = attempt_find_shim(at, NULL);
+
+    if (pidfd >= 0)
+        close(pidfd);
+    return pidfd >= 0;
+}
+
+/* A shim that does not listen is killed. What does not work now may when it is tried again. */
+static bool ask_to_end(int at, bool late)
 {
     const struct attempt_control stop = {.epoch = INT64_MAX, .command = COMMAND_KILL};
+
+    return (late ? kill_shim(at) : attempt_send_command(at, &stop)) == 0;
+}
+
+/* Waits until the attempt's shim has ended what it runs, and gives its lock, -1 if that was
+ * replaced. False: not in time. */
+static bool stop_shim(int at, int64_t patience, int *lock)
+{
     int64_t start = clock_boot_us();
-    int lock;
 
-    while ((lock = attempt_lock(at, ATTEMPT_LOCK, false)) < 0) {
+    while ((*lock = attempt_lock(at, ATTEMPT_LOCK, false)) < 0) {
         int64_t waited = clock_boot_us() - start;
+        bool fault = own_file_is_fault(errno);
 
-        if (errno != EAGAIN || waited > patience)
-            return -1;
-        if (waited > patience / 2)
-            (void)kill_shim(at); /* if it can't be now, perhaps when it is looked at again */
-        else if (attempt_send_command(at, &stop) && errno != ENXIO && errno != ENOENT &&
-                 errno != EAGAIN)
-            return -1;
+        if ((errno != EAGAIN && !fault) || waited > patience)
+            return false;
+        if (fault && !has_shim_without_lock(at))
+            return true;
+        ask_to_end(at, waited > patience / 2);
         clock_sleep_us(POLL_PAUSE);
     }
-    return lock;
+    return true;
 }
 
 /* Nothing of it lives when this returns 0. */
 static int end_attempt(int at, int64_t patience)
 {
-    struct attempt_shim shim;
+    struct attempt_shim shim = {0};
     struct undo undo = {0};
     int64_t deadline = clock_boot_us() + patience;
-    int lock = stop_shim(at, patience), rc = -1;
+    int lock, rc = -1;
 
-    if (lock < 0)
+    if (!stop_shim(at, patience, &lock))
         return -1;
     if (attempt_write_tombstone(at))
         goto done;
-    if (record_read(at, &RECORD_SHIM, &shim) == 1) {
+    if (record_read(at, &RECORD_SHIM, &shim)) { /* one that can't be read: by the tree alone */
         while (attempt_kill_remains(at, &shim) || attempt_is_locked(at, ATTEMPT_TREE)) {
             if (clock_boot_us() > deadline)
                 goto done;
@@ -116,7 +140,8 @@ static int end_attempt(int at, int64_t patience)
     rc = undo_run(&undo, patience) ? 0 : -1;
 done:
     undo_release(&undo);
-    close(lock);
+    if (lock >= 0)
+        close(lock);
     return rc;
 }
 

@@ -138,16 +138,15 @@ static bool kill_if_of_attempt(struct remains_search *s, int all, const char *na
     return found;
 }
 
-int attempt_kill_remains(int at, const struct attempt_shim *shim)
+static int kill_found(struct remains_search s)
 {
-    struct remains_search s = {.shim = shim};
-    DIR *d = NULL;
+    const struct attempt_shim *shim = s.shim;
+    DIR *d;
     struct dirent *e;
     int found = 0;
 
     if (*shim->cgroup)
         cgroup_kill(shim->cgroup);
-    s.has_tree = fstatat(at, ATTEMPT_TREE, &s.tree, AT_SYMLINK_NOFOLLOW) == 0;
     snprintf(s.marker, sizeof(s.marker), "%s=%s", ATTEMPT_KEY_NAME, shim->key);
     d = opendir("/proc");
     while (d && (e = readdir(d)) != NULL)
@@ -159,4 +158,20 @@ int attempt_kill_remains(int at, const struct attempt_shim *shim)
         cgroup_remove(shim->cgroup);
     buf_release(&s.text);
     return found;
+}
+
+int attempt_kill_remains(int at, const struct attempt_shim *shim)
+{
+    struct remains_search s = {.shim = shim};
+
+    s.has_tree = fstatat(at, ATTEMPT_TREE, &s.tree, AT_SYMLINK_NOFOLLOW) == 0;
+    return kill_found(s);
+}
+
+int attempt_kill_remains_of(int tree, const struct attempt_shim *shim)
+{
+    struct remains_search s = {.shim = shim};
+
+    s.has_tree = fstat(tree, &s.tree) == 0;
+    return kill_found(s);
 }

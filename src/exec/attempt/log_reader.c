@@ -3,20 +3,34 @@
  * how far it has turned. */
 #include "exec/attempt/attempt.h"
 
+#include "base/own_file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* The file is the task's to forge. */
+static bool is_sane(const struct attempt_log_pos *pos, int64_t size)
+{
+    return pos->head >= 0 && pos->tail >= 0 && pos->head <= size && pos->tail <= size - pos->head &&
+           pos->total >= pos->head + pos->tail;
+}
+
 int attempt_log_size(int at, struct attempt_log *out)
 {
     struct attempt_log_pos pos;
     struct stat st;
+    int fd = own_file_open(at, ATTEMPT_LOG, O_RDONLY, ATTEMPT_LOG_MAX), rc;
 
-    if (fstatat(at, ATTEMPT_LOG, &st, AT_SYMLINK_NOFOLLOW))
+    if (fd < 0)
+        return -1;
+    rc = fstat(fd, &st);
+    close(fd);
+    if (rc)
         return -1;
     *out = (struct attempt_log){.kept = st.st_size, .head = st.st_size};
-    if (record_read(at, &RECORD_LOG_POS, &pos) == 1 && pos.head + pos.tail <= st.st_size) {
+    if (record_read(at, &RECORD_LOG_POS, &pos) == 1 && is_sane(&pos, st.st_size)) {
         out->head = pos.head;
         out->dropped = pos.total - pos.head - pos.tail;
     }
@@ -53,7 +67,7 @@ int attempt_log_read(int at, const struct attempt_log *log, int64_t offset, size
                      struct buf *out)
 {
     int64_t tail = log->kept - log->head, end = least(log->kept, offset + (int64_t)max);
-    int fd = openat(at, ATTEMPT_LOG, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), rc = 0;
+    int fd = own_file_open(at, ATTEMPT_LOG, O_RDONLY, ATTEMPT_LOG_MAX), rc = 0;
 
     if (fd < 0)
         return -1;

@@ -3,6 +3,8 @@
  */
 #include "exec/attempt/attempt.h"
 
+#include "base/own_file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -68,7 +70,7 @@ bool record_decode(const struct record *kind, const void *bytes, size_t len, voi
 int record_read(int at, const struct record *kind, void *to)
 {
     char bytes[RECORD_MAX + 1];
-    int fd = openat(at, kind->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), error = 0;
+    int fd = own_file_open(at, kind->name, O_RDONLY, RECORD_MAX), error = 0;
     bool good = false;
 
     if (fd < 0)
@@ -88,12 +90,13 @@ int record_read(int at, const struct record *kind, void *to)
 bool error_may_pass(int error)
 {
     return error == EIO || error == ENOMEM || error == EMFILE || error == ENFILE ||
-           error == ENOSPC || error == EDQUOT || error == EFBIG || error == EINTR;
+           error == ENOSPC || error == EDQUOT || error == EFBIG || error == EINTR ||
+           error == EAGAIN; /* somebody has a lease on the file, fcntl(2); the kernel breaks it */
 }
 
 static int write_file(int at, const char *name, int flags, const void *bytes, size_t len)
 {
-    int fd = openat(at, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | flags, 0600);
+    int fd = own_file_open(at, name, O_WRONLY | O_CREAT | flags, RECORD_MAX);
     ssize_t n;
 
     if (fd < 0)
@@ -137,11 +140,11 @@ int record_reserve(int at, const struct record *kind)
 {
     char name[ASIDE_SIZE], bytes[RECORD_MAX];
     size_t len = sizeof(kind->magic) + kind->size + sizeof(uint64_t);
-    const int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-    int fd = openat(at, aside_name(kind, name), flags, 0600), saved;
+    const int flags = O_RDWR | O_CREAT | O_EXCL;
+    int fd = own_file_open(at, aside_name(kind, name), flags, RECORD_MAX), saved;
 
     if (fd < 0 && errno == EEXIST && unlinkat(at, name, 0) == 0) /* not ours any more */
-        fd = openat(at, name, flags, 0600);
+        fd = own_file_open(at, name, flags, RECORD_MAX);
     if (fd < 0)
         return -1;
     memset(bytes, 0xff, len); /* a file system that compresses would keep no room for zeroes */
@@ -177,7 +180,12 @@ int record_publish(int at, const struct record *kind, const void *from, int *res
     char name[ASIDE_SIZE], bytes[RECORD_MAX];
     size_t len = record_encode(kind, from, bytes);
 
-    if (!is_named(at, aside_name(kind, name), *reserved)) {
+    if (own_file_fault(at, aside_name(kind, name), OWN_FILE_ANY_SIZE) ||
+        own_file_fault(at, kind->name, OWN_FILE_ANY_SIZE)) {
+        errno = ENOSTR;
+        return -1;
+    }
+    if (!is_named(at, name, *reserved)) {
         if (*reserved >= 0)
             close(*reserved);
         *reserved = record_reserve(at, kind);

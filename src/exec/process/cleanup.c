@@ -4,7 +4,9 @@
 
 #include "base/mem.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define CLEANUP_EVERY 20000 /* µs between removals, if nothing else happens */
 
@@ -57,6 +59,19 @@ static void requeue_delayed(struct process *p)
         process_set_timer(p, p->delayed_removals.first->due);
 }
 
+/* The next sweep tries it again. */
+static void note_left(const struct process *p, const char *name)
+{
+    char *note;
+
+    if (!p->x.env->note)
+        return;
+    note = mem_printf("the folder %s/%s of an attempt that has ended can't be removed: %s",
+                      p->dir_path, name, strerror(errno));
+    p->x.env->note(p->x.env->arg, note);
+    free(note);
+}
+
 void process_cleanup(struct process *p, int most)
 {
     requeue_delayed(p);
@@ -64,9 +79,10 @@ void process_cleanup(struct process *p, int most)
         struct removal *r = pop_removal(&p->removals);
         char name[ATTEMPT_NAME_SIZE];
         int at = attempt_open_folder(p->dir, r->execution, r->attempt);
-        bool free_now =
-            at >= 0 && !attempt_is_locked(at, ATTEMPT_LOCK) && !attempt_is_locked(at, ATTEMPT_TREE);
-        bool wait = free_now && must_delay(p, r, at);
+        bool replaced = at < 0 && (errno == ENOTDIR || errno == ELOOP);
+        bool free_now = replaced || (at >= 0 && !attempt_is_locked(at, ATTEMPT_LOCK) &&
+                                     !attempt_is_locked(at, ATTEMPT_TREE));
+        bool wait = free_now && !replaced && must_delay(p, r, at);
 
         process_close_fd(&at);
         env_point(p->x.env, "process:before-removal");
@@ -75,8 +91,10 @@ void process_cleanup(struct process *p, int most)
             process_set_timer(p, r->due);
             continue;
         }
-        if (free_now)
-            attempt_remove_folder(p->dir, attempt_name(r->execution, r->attempt, name));
+        if (free_now &&
+            attempt_remove_folder(p->dir, attempt_name(r->execution, r->attempt, name)) &&
+            errno != ENOENT)
+            note_left(p, name);
         free(r);
     }
     if (p->removals.first)

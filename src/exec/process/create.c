@@ -173,6 +173,7 @@ void process_free(struct executor *x)
     process_drop_all(p);
     process_free_dropped(p);
     process_cleanup(p, p->dir < 0 ? 0 : INT_MAX);
+    vec_release(&p->strays.all);
     removals_release(&p->removals);
     removals_release(&p->delayed_removals); /* whoever sweeps finds them */
     process_close_fd(&p->timer);

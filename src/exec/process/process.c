@@ -5,6 +5,7 @@
 #include "exec/process/process_internal.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -137,6 +138,7 @@ static void on_timer(struct process *p)
 static void on_shim_ended(struct process *p, struct watch *w, int64_t now)
 {
     close_pidfd(p, w);
+    w->shim_ended = true;
     if (w->state == WATCH_RUNNING) {
         w->state = WATCH_CHECKING;
         w->check_at = now;
@@ -204,20 +206,18 @@ static int reattach(struct executor *x, const struct task *t, struct err *err)
     struct process *p = (struct process *)x;
     struct attempt_lease lease = {.epoch = t->epoch, .until = t->lease_until};
     struct watch *w;
-    int at = attempt_open_folder(p->dir, t->execution, t->attempt), rc;
+    char fault[ATTEMPT_FAULT_SIZE] = "";
+    int64_t no_folder;
+    int at = process_open_folder(p, t, fault, &no_folder), rc;
 
-    /* Not there: made, so that the tombstone has a place. */
-    if (at < 0 && errno == ENOENT)
-        at = attempt_make_folder(p->dir, t->execution, t->attempt);
-    if (at < 0 && errno == EEXIST) /* its starter was faster */
-        at = attempt_open_folder(p->dir, t->execution, t->attempt);
     if (at < 0)
         return err_set(err, E_REFUSED,
                        "the folder of attempt %d of execution %lld can't be opened: %s", t->attempt,
                        (long long)t->execution, strerror(errno));
     /* From here on its shim obeys nobody of a lower epoch. */
     rc = attempt_renew(at, &lease, err);
-    if (rc) { /* it may well be running: nothing is known, so nothing may be said about it */
+    if (rc && rc != -E_INVALID) { /* it may well be running: nothing is known, so nothing may be
+                                     said about it */
         close(at);
         if (rc == -E_UNAVAILABLE)
             err->code = E_REFUSED;
@@ -227,6 +227,12 @@ static int reattach(struct executor *x, const struct task *t, struct err *err)
     if (w) /* our own, of an epoch that is over */
         watch_drop(p, w);
     w = watch_new(p, t, at);
+    w->no_folder = no_folder;
+    snprintf(w->fault, sizeof(w->fault), "%s", fault);
+    if (rc)
+        watch_note_file(w, RECORD_LEASE.name, EPERM);
+    else
+        (void)watch_note_fault(w);
     if (p->in_containers && !undo_load(&w->undo, at))
         process_set_undo_by_name(p, w);
     w->found = true;
@@ -254,12 +260,19 @@ static void renewed(struct executor *x, int64_t execution, int attempt, int64_t 
     struct watch *w = watch_find(p, execution, attempt);
     struct attempt_lease lease = {.until = until};
     struct err err = ERR_INIT;
+    bool known;
+    int rc;
 
     if (!w)
         return;
     lease.epoch = w->epoch;
-    /* A disk that is full now may not be at the next renewal; the fence stands far behind. */
-    if (attempt_renew(w->at, &lease, &err) && x->env->note)
+    /* A disk that is full now may not be at the next renewal; the fence stands far behind. A file
+     * that was replaced is noted once. */
+    known = *w->fault;
+    rc = attempt_renew(w->at, &lease, &err);
+    if (rc == -E_INVALID)
+        watch_note_file(w, RECORD_LEASE.name, EPERM);
+    if (rc && !(rc == -E_INVALID && known) && x->env->note)
         x->env->note(x->env->arg, err.msg);
     if (!w->noted && w->state == WATCH_RUNNING && attempt_is_end_known(w->at))
         watch_note(p, w, UNWRITTEN);

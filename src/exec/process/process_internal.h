@@ -24,8 +24,11 @@ struct watch {
     int64_t execution;
     int attempt, epoch;
     enum watch_state state;
-    bool found;            /* not begun by us */
-    bool started_reported; /* that it started */
+    bool found;        /* not begun by us */
+    bool shim_ended;   /* its pidfd said so */
+    int64_t no_folder; /* when it had none, or something else in its place; 0: it had one */
+    char fault[ATTEMPT_FAULT_SIZE]; /* what somebody did to its folder; "": nothing */
+    bool started_reported;          /* that it started */
     bool cancelled;
     bool noted; /* that its end is known and can't be written or read yet */
     int at;     /* its folder */
@@ -59,6 +62,18 @@ struct removals {
     struct removal *first, **end;
 };
 
+/* Processes that are of attempts below our folder, as of that time: one look for all that are found
+ * without a folder. */
+struct strays {
+    int64_t looked_at; /* CLOCK_BOOTTIME, µs; 0: never */
+    VEC(struct stray {
+        int64_t execution;
+        int attempt;
+        pid_t pid;
+    })
+    all;
+};
+
 #define WATCH_BUCKETS 256 /* a power of two */
 
 struct process {
@@ -83,7 +98,8 @@ struct process {
 
     struct watch *watches[WATCH_BUCKETS];
     int running;
-    bool any_dropped, closed;                   /* closed: takes nothing more */
+    bool any_dropped, closed; /* closed: takes nothing more */
+    struct strays strays;
     struct removals removals, delayed_removals; /* late: for whom a shim may still come, by time */
 
     int64_t failed;
@@ -150,6 +166,24 @@ void watch_kill_overdue(struct process *p, struct watch *w, bool away);
 /* This worker takes nothing more: what its shim has not begun yet is given back. */
 void watch_refuse_unstarted(struct process *p, struct watch *w);
 
+/* tampered.c: folders that a task has changed */
+/* Notes what is wrong with it, if something is. The first stays. */
+bool watch_note_fault(struct watch *w);
+/* The same for a file that can't be opened as ours: something is wrong. */
+void watch_note_file(struct watch *w, const char *name, int error);
+/* The same if its lock has a second name: it may be the lock of another attempt. */
+bool watch_note_shared_lock(struct watch *w);
+/* Its lock says that it is free, or can't be locked: the handle of a shim that lives all the same,
+ * or -1. */
+MUST_USE int watch_shim_without_lock(struct watch *w, int64_t *begun);
+/* Opens the folder to look what became of it; makes one where there is none, and says when that was
+ * (0: it had one). -1 and errno. */
+MUST_USE int process_open_folder(struct process *p, const struct task *t,
+                                 char fault[ATTEMPT_FAULT_SIZE], int64_t *no_folder);
+/* Of an attempt that had no folder: kills what says by its environment that it is of it. True:
+ * something was found alive, so it is to be looked for again. */
+MUST_USE bool watch_kill_strays(struct process *p, const struct watch *w);
+
 /* process_reports.c */
 void process_report_started(struct process *p, struct watch *w);
 void process_report_log(struct process *p, struct watch *w);
@@ -159,5 +193,8 @@ MUST_USE bool process_report_exit(struct process *p, struct watch *w,
 /* Ended without a record: lost or refused. Drops the watch. */
 void process_report_end(struct process *p, struct watch *w, enum outcome_kind kind,
                         const char *error);
+/* The same for one whose folder was changed (w->fault): failed, or lost if nobody can know whether
+ * all of it has ended. */
+void process_report_fault(struct process *p, struct watch *w);
 
 #endif

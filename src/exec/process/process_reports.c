@@ -3,6 +3,7 @@
 #include "exec/process/process_internal.h"
 
 #include "base/mem.h"
+#include "base/own_file.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -13,8 +14,9 @@
 #include <unistd.h>
 
 #define CHUNK         65536
-#define NEWEST_MAX    65536   /* bytes that are told of a ring that turns, where not more is new */
-#define REFUSED_DELAY 1000000 /* µs */
+#define NEWEST_MAX    65536 /* bytes that are told of a ring that turns, where not more is new */
+#define LOG_MOST      (16 << 20) /* bytes that are told of a log whose caps are not ours */
+#define REFUSED_DELAY 1000000    /* µs */
 
 static void send_report(struct process *p, const struct watch *w, struct report *r)
 {
@@ -51,6 +53,15 @@ static void rewind_to_gap(const struct process *p, struct watch *w, const struct
         w->log_sent = log->head;
 }
 
+/* The file is the task's to make larger. A worker with other caps may have begun it; but what one
+ * attempt costs in memory is for ours to say. */
+static int64_t log_most(const struct process *p)
+{
+    int64_t own = p->log_head + p->log_tail;
+
+    return own > LOG_MOST ? own : LOG_MOST;
+}
+
 /* What is kept from log_sent on, up to a place. */
 static void report_upto(struct process *p, struct watch *w, const struct attempt_log *log,
                         int64_t upto, int64_t dropped)
@@ -83,6 +94,8 @@ static void report_newest(struct process *p, struct watch *w, const struct attem
 
     if (n > tail / 2)
         n = tail / 2;
+    if (n > log_most(p))
+        n = log_most(p);
     if (total == w->log_total || attempt_log_read(w->at, log, log->kept - n, (size_t)n, &text) ||
         attempt_log_size(w->at, &now) || now.dropped - log->dropped > tail / 4)
         goto done;
@@ -103,21 +116,24 @@ done:
 void process_report_log(struct process *p, struct watch *w)
 {
     struct attempt_log log;
-    int64_t gap;
+    int64_t gap, most;
 
     if (attempt_log_size(w->at, &log))
         return;
+    most = log_most(p);
     gap = log.dropped ? log.head : p->log_head;
     if (log.dropped != w->dropped_sent && w->state == WATCH_RUNNING) {
-        report_upto(p, w, &log, log.head, 0);
+        report_upto(p, w, &log, log.head < most ? log.head : most, 0);
         if (w->log_sent >= log.head)
             report_newest(p, w, &log);
         return;
     }
     if (log.dropped != w->dropped_sent)
         rewind_to_gap(p, w, &log);
-    report_upto(p, w, &log, gap < log.kept ? gap : log.kept, 0);
-    report_upto(p, w, &log, log.kept, log.dropped);
+    if (most > log.kept)
+        most = log.kept;
+    report_upto(p, w, &log, gap < most ? gap : most, 0);
+    report_upto(p, w, &log, most, log.dropped);
 }
 
 /* The shim could not write part of what the task printed: the disk was full or failed, or the log
@@ -165,6 +181,20 @@ void process_report_end(struct process *p, struct watch *w, enum outcome_kind ki
     process_report_started(p, w);
     process_report_log(p, w);
     report_outcome(p, w, &o);
+}
+
+/* Without the lock of its tree, or the record of its session, some of it may live unseen. */
+void process_report_fault(struct process *p, struct watch *w)
+{
+    int tree = own_file_open(w->at, ATTEMPT_TREE, O_RDONLY, ATTEMPT_LOCK_MAX);
+    bool sure = w->shim.pid && (tree >= 0 || p->in_containers);
+    char *error = mem_printf("%s; %s", w->fault,
+                             sure ? "so nobody knows how it ended"
+                                  : "so nobody knows whether all of it has ended");
+
+    process_close_fd(&tree);
+    process_report_end(p, w, sure ? OUTCOME_FAILED : OUTCOME_LOST, error);
+    free(error);
 }
 
 /* Why the command could not be executed. */
@@ -266,21 +296,23 @@ static char *decide_outcome(const struct watch *w, const struct attempt_exit *en
     }
 }
 
-static int unreadable(struct err *err)
+static int unreadable(const struct watch *w, struct err *err)
 {
-    return err_set(err, error_may_pass(errno) ? E_UNAVAILABLE : E_INVALID,
-                   "$PAWL_OUTPUT can't be read: %s", strerror(errno));
+    enum error_code code = error_may_pass(errno) ? E_UNAVAILABLE : E_INVALID;
+
+    return err_set(err, code, "$PAWL_OUTPUT can't be read: %s",
+                   own_file_why(w->at, ATTEMPT_OUTPUT, OWN_FILE_ANY_SIZE));
 }
 
 /* -E_UNAVAILABLE: it is not the task's fault, and may be read later. */
 static int read_outputs(const struct watch *w, struct buf *result, struct err *err)
 {
-    int fd = openat(w->at, ATTEMPT_OUTPUT, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), rc = 0;
+    int fd = own_file_open_given(w->at, ATTEMPT_OUTPUT, O_RDONLY, OWN_FILE_ANY_SIZE), rc = 0;
     struct buf text = BUF_INIT;
     ssize_t n = 1;
 
     if (fd < 0) /* the task may have removed it: then it says nothing */
-        return errno == ENOENT ? 0 : unreadable(err);
+        return errno == ENOENT ? 0 : unreadable(w, err);
     while (n > 0 && text.len <= OUTPUTS_MAX) {
         buf_reserve(&text, CHUNK);
         n = read(fd, text.ptr + text.len, CHUNK);
@@ -288,7 +320,7 @@ static int read_outputs(const struct watch *w, struct buf *result, struct err *e
             text.len += (size_t)n;
     }
     if (n < 0)
-        rc = unreadable(err);
+        rc = unreadable(w, err);
     else
         rc = outputs_parse(buf_cstr(&text), text.len, (const char *const *)w->outputs, result, err);
     close(fd);
@@ -317,6 +349,12 @@ bool process_report_exit(struct process *p, struct watch *w, const struct attemp
     if (rc) {
         o.kind = rc == -E_UNAVAILABLE ? OUTCOME_CANCELLED : OUTCOME_FAILED;
         error = mem_strdup(why.msg);
+    } else if (watch_note_fault(w)) {
+        char *own = error;
+
+        o.kind = o.kind == OUTCOME_OK ? OUTCOME_FAILED : o.kind;
+        error = mem_printf("%s%s%s", own ? own : "", own ? "; " : "", w->fault);
+        free(own);
     }
     process_report_started(p, w);
     process_report_log(p, w);

@@ -8,12 +8,15 @@
  *                               says that its container is gone; with `ending` it is known how
  *                               it ended all the same
  *     free    neither           never begun, and by the tombstone never will be
+ *     was replaced by the task  see tampered.c
  *     the folder was removed    lost, as for who looks for it by its name */
 #include "exec/process/process_internal.h"
 
 #include "base/mem.h"
+#include "base/own_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,12 +70,13 @@ void watch_kill_overdue(struct process *p, struct watch *w, bool away)
 {
     /* It ended in time, so its end counts, however late it is written down. Only a cancel, by which
      * the user gives that up, kills such a shim. */
+    w->kill_at = clock_boot_us() + p->lease; /* if it can't be killed now, or need not be */
     if (!w->cancelled && attempt_is_end_known(w->at)) {
-        w->kill_at = 0;
         watch_note(p, w, UNWRITTEN);
         return;
     }
-    w->kill_at = clock_boot_us() + p->lease; /* if it can't be killed now */
+    if (w->cancelled && w->noted)
+        w->kill_outcome = OUTCOME_CANCELLED;
     if (away)
         w->kill_at += w->grace;
     else if (attempt_kill_shim(w->at, w->epoch) == 0)
@@ -131,25 +135,6 @@ void watch_send_command(struct process *p, struct watch *w)
     }
 }
 
-/* Somebody holds its lock: its shim, or for a moment one who looks as we do. */
-static void check_locked(struct process *p, struct watch *w)
-{
-    struct attempt_shim s;
-    int pidfd;
-
-    if (record_read(w->at, &RECORD_SHIM, &s) == 1) {
-        pidfd = attempt_shim_pidfd(&s);
-        /* Still held: so the handle is that of the shim, and not of one that got its number. */
-        if (pidfd >= 0 && attempt_is_locked(w->at, ATTEMPT_LOCK)) {
-            follow_shim(p, w, pidfd, s.begun);
-            return;
-        }
-        if (pidfd >= 0)
-            close(pidfd);
-    }
-    check_later(p, w);
-}
-
 static void note_container(struct process *p, const struct watch *w, const char *what)
 {
     char *note;
@@ -188,10 +173,20 @@ static bool is_hidden(struct process *p, struct watch *w, int read)
     return true;
 }
 
+/* Also true if that can't be known for now. A cancel gives that up. */
+static bool may_have_tree(const struct watch *w)
+{
+    int tree = own_file_open(w->at, ATTEMPT_TREE, O_RDONLY, ATTEMPT_LOCK_MAX);
+    bool held = tree < 0 ? !w->cancelled && error_may_pass(errno) : attempt_is_locked(tree);
+
+    process_close_fd(&tree);
+    return held;
+}
+
 /* Its shim died without a word. Never a second one beside what it left behind. */
 static void end_remains(struct process *p, struct watch *w)
 {
-    bool alive = attempt_kill_remains(w->at, &w->shim) || attempt_is_locked(w->at, ATTEMPT_TREE);
+    bool alive = attempt_kill_remains(w->at, &w->shim) || may_have_tree(w);
     struct attempt_exit end;
     int ended;
 
@@ -215,6 +210,8 @@ static void end_remains(struct process *p, struct watch *w)
                            w->kill_outcome == OUTCOME_TIMED_OUT
                                ? "killed after its timeout: its shim did not answer"
                                : "cancelled and killed: its shim did not answer");
+    else if (watch_note_fault(w))
+        process_report_fault(p, w);
     else
         process_report_end(p, w, OUTCOME_LOST, "its shim died, so nobody knows how it ended");
 }
@@ -259,9 +256,15 @@ static void check_unlocked(struct process *p, struct watch *w)
         w->begun = end.begun;
         if (!process_report_exit(p, w, &end))
             look_again(p, w);
-    } else if (is_hidden(p, w, begun)) {
+        return;
+    }
+    if (is_hidden(p, w, begun)) {
         look_again(p, w);
-    } else if (begun) {
+        return;
+    }
+    if (!begun && (ended < 0 || watch_note_fault(w)))
+        begun = -1; /* nothing is changed where nothing ran */
+    if (begun) {
         if (begun < 0) /* without its record the lock of the tree still shows who is left */
             memset(&w->shim, 0, sizeof(w->shim));
         w->begun = w->shim.begun;
@@ -282,8 +285,50 @@ static void check_unlocked(struct process *p, struct watch *w)
     }
 }
 
+/* Somebody holds its lock: its shim, or for a moment one who looks as we do. */
+static void check_locked(struct process *p, struct watch *w)
+{
+    struct attempt_shim s = {0};
+    int known = record_read(w->at, &RECORD_SHIM, &s);
+    int pidfd = known == 1  ? attempt_shim_pidfd(&s)
+                : known < 0 ? attempt_find_shim(w->at, NULL)
+                            : -1;
+
+    /* Still held: so the handle is that of the shim, and not of one that got its number. */
+    if (pidfd >= 0 && attempt_is_locked(w->at, ATTEMPT_LOCK)) {
+        follow_shim(p, w, pidfd, known == 1 ? s.begun : clock_boot_us());
+    } else if (known == 1 && pidfd < 0 && watch_note_shared_lock(w)) {
+        check_unlocked(p, w); /* its shim is gone, and the lock is another attempt's */
+    } else {
+        process_close_fd(&pidfd);
+        check_later(p, w);
+    }
+}
+
+/* Nobody holds its lock, or nobody could (-1). One that was replaced is not the one that its shim
+ * holds. */
+static void look_without_shim(struct process *p, struct watch *w)
+{
+    int64_t begun;
+    int pidfd = watch_shim_without_lock(w, &begun);
+
+    if (pidfd < 0 && w->no_folder && watch_kill_strays(p, w)) {
+        process_close_fd(&w->lock);
+        check_later(p, w);
+        return;
+    }
+    if (pidfd < 0) {
+        check_unlocked(p, w);
+        return;
+    }
+    process_close_fd(&w->lock);
+    follow_shim(p, w, pidfd, begun);
+}
+
 void watch_check(struct process *p, struct watch *w)
 {
+    int error;
+
     if (attempt_epoch(w->at) > w->epoch) {
         watch_drop(p, w); /* the lease is lost, and with it the right to look */
         return;
@@ -293,11 +338,14 @@ void watch_check(struct process *p, struct watch *w)
         return;
     }
     w->lock = attempt_lock(w->at, ATTEMPT_LOCK, false);
-    if (w->lock >= 0)
-        check_unlocked(p, w);
-    else if (errno == EAGAIN)
+    error = w->lock < 0 ? errno : 0;
+    if (own_file_is_fault(error))
+        watch_note_file(w, ATTEMPT_LOCK, error);
+    if (!error || own_file_is_fault(error))
+        look_without_shim(p, w);
+    else if (error == EAGAIN)
         check_locked(p, w);
-    else if (errno == ENOENT && attempt_is_folder_removed(w->at) && undo(p, w))
+    else if (error == ENOENT && attempt_is_folder_removed(w->at) && undo(p, w))
         process_report_end(p, w, OUTCOME_LOST,
                            "its folder was removed, so nobody knows how it ended");
     else

@@ -3,7 +3,9 @@
 #include "exec/shim/shim.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -91,21 +93,32 @@ bool write_ending(struct shim *s)
     return record_publish(s->folder, &RECORD_ENDING, &end, &s->ending_room, test_point) == 0;
 }
 
+/* A task may have taken the rights of its own folder away. */
+static bool regain_folder(struct shim *s)
+{
+    if (faccessat(s->folder, ".", R_OK | W_OK | X_OK, AT_EACCESS) && errno == EACCES)
+        return fchmod(s->folder, 0700) == 0;
+    return true;
+}
+
 /* Nobody can read what is written into a folder that was removed. */
 void keep_trying(struct shim *s, bool (*step)(struct shim *s))
 {
     int64_t pause = WRITE_PAUSE;
 
-    while (!step(s) && !attempt_is_folder_removed(s->folder)) {
+    while ((!regain_folder(s) || !step(s)) && !attempt_is_folder_removed(s->folder)) {
         attempt_mark_end_known(s->lock);
         clock_sleep_us(pause);
         pause = pause * 2 < WRITE_PAUSE_MAX ? pause * 2 : WRITE_PAUSE_MAX;
     }
 }
 
+/* True as well where the task put something else in the place of the record: it stays there, and
+ * the worker names it. */
 static bool publish_exit(struct shim *s)
 {
-    return record_publish(s->folder, &RECORD_EXIT, &s->end, &s->exit_room, test_point) == 0;
+    return record_publish(s->folder, &RECORD_EXIT, &s->end, &s->exit_room, test_point) == 0 ||
+           errno == ENOSTR;
 }
 
 void write_exit(struct shim *s)

@@ -1,5 +1,6 @@
 /* log_writer.c - writes the capped log, see log_reader.c. A flood costs no more disk than head and
  * tail, and no memory. A full disk costs output, never the task. */
+#include "base/own_file.h"
 #include "exec/shim/shim.h"
 
 #include <errno.h>
@@ -40,8 +41,7 @@ void log_append(struct log *l, const char *text, size_t len)
     if (!len)
         return;
     if (l->fd < 0)
-        l->fd = openat(l->folder, ATTEMPT_LOG, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-                       0600);
+        l->fd = own_file_open(l->folder, ATTEMPT_LOG, O_WRONLY | O_CREAT | O_EXCL, ATTEMPT_LOG_MAX);
     while (len) {
         int64_t space = space_at(l, l->total);
         size_t n = (int64_t)len < space ? len : (size_t)space;

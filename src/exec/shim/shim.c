@@ -8,6 +8,7 @@
 
 #include "base/env.h"
 #include "base/mem.h"
+#include "base/own_file.h"
 #include "base/proc.h"
 
 #include <errno.h>
@@ -111,8 +112,7 @@ static bool write_shim_record(struct shim *s)
 
 static bool make_files(struct shim *s)
 {
-    int fd = openat(s->folder, ATTEMPT_OUTPUT, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-                    0600);
+    int fd = own_file_open(s->folder, ATTEMPT_OUTPUT, O_WRONLY | O_CREAT | O_EXCL, 0);
     int rc = fd < 0 ? -1 : 0;
 
     /* A container may have users of its own. Others on the host don't get into the folder. */
@@ -126,8 +126,17 @@ static bool make_files(struct shim *s)
         return false;
     if (mkfifoat(s->folder, ATTEMPT_CONTROL, 0600))
         return false;
-    s->control = openat(s->folder, ATTEMPT_CONTROL, O_RDWR | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+    s->control =
+        openat(s->folder, ATTEMPT_CONTROL, O_RDWR | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY);
     return s->control >= 0;
+}
+
+/* Keeps a handle to look at the lock by: the task can replace the file, but not what is open. */
+static bool lock_tree(struct shim *s, int *tree)
+{
+    *tree = attempt_lock(s->folder, ATTEMPT_TREE, false);
+    s->tree = *tree < 0 ? -1 : own_file_open(s->folder, ATTEMPT_TREE, O_RDONLY, ATTEMPT_LOCK_MAX);
+    return s->tree >= 0;
 }
 
 static int start_task(struct shim *s, struct launch_failure *why)
@@ -139,8 +148,7 @@ static int start_task(struct shim *s, struct launch_failure *why)
 
     *why = (struct launch_failure){.step = STEP_FILES};
     if (!make_files(s) ||
-        (s->in_container ? !undo_load(&s->undo, s->folder)
-                         : (l.tree = attempt_lock(s->folder, ATTEMPT_TREE, false)) < 0)) {
+        (s->in_container ? !undo_load(&s->undo, s->folder) : !lock_tree(s, &l.tree))) {
         why->error = errno;
         return -1;
     }
@@ -178,8 +186,8 @@ static void end_tree(struct shim *s)
     int64_t pause = STRAY_PAUSE;
 
     kill_tree(&s->task.pid, &s->status, s->self.cgroup);
-    while (attempt_is_locked(s->folder, ATTEMPT_TREE)) {
-        attempt_kill_remains(s->folder, &s->self);
+    while (s->tree >= 0 && attempt_is_locked(s->tree)) {
+        attempt_kill_remains_of(s->tree, &s->self);
         kill_tree(&s->task.pid, &s->status, s->self.cgroup);
         clock_sleep_us(pause);
         pause = pause * 2 < STRAY_PAUSE_MAX ? pause * 2 : STRAY_PAUSE_MAX;
@@ -243,10 +251,10 @@ static bool take_output(struct shim *s, int fd)
  * False: it may be masked at the next try. */
 static bool mask_output(struct shim *s)
 {
-    int fd = openat(s->folder, ATTEMPT_OUTPUT, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    int fd = own_file_open_given(s->folder, ATTEMPT_OUTPUT, O_RDWR, OWN_FILE_ANY_SIZE);
     bool done;
 
-    if (fd < 0)
+    if (fd < 0) /* one that is no plain file is for the worker to name */
         return !error_may_pass(errno);
     done = take_output(s, fd) && replace_output(fd, &s->output);
     if (!done && !error_may_pass(errno)) {
@@ -262,7 +270,7 @@ static void run_attempt(struct shim *s)
     struct launch_failure failure;
 
     s->task = (struct launched){.output = -1, .report = -1};
-    s->timer = s->control = s->log.fd = -1;
+    s->timer = s->control = s->tree = s->log.fd = -1;
     if (start_task(s, &s->why)) {
         if (*s->self.cgroup)
             cgroup_remove(s->self.cgroup);

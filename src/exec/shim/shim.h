@@ -112,6 +112,7 @@ struct shim {
     struct attempt_exit end;     /* write_exit: what the record says */
     struct launch_failure why;   /* it could not be executed; step 0: it was */
     int signals, timer, control; /* handles */
+    int tree;                    /* to look at its lock; -1: it has none */
     int64_t timer_set;
 };
 
@@ -134,7 +135,8 @@ MUST_USE bool reserve_records(struct shim *s);
 void release_records(struct shim *s);
 /* One try to write down how a task ended whose container is not gone yet. False: not written. */
 bool write_ending(struct shim *s);
-/* Writes the exit record, for as long as it takes. */
+/* Writes the exit record, for as long as it takes. Not where the task put something else than a
+ * file in its place: the worker fails such an attempt. */
 void write_exit(struct shim *s);
 /* Runs the step until it succeeds or the folder is removed. */
 void keep_trying(struct shim *s, bool (*step)(struct shim *s));

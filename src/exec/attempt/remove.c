@@ -1,0 +1,149 @@
+/* attempt_remove_folder.c - removes the folder of an attempt, see attempt.h.
+ *
+ * A task may have made folders below one another without end. So nothing is done by recursion: the
+ * folders in a folder that is to go are moved up to the top one, which needs two handles for any
+ * depth. */
+#include "exec/attempt/attempt.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+
+/* A task may have taken its own folder's rights away. */
+static int open_folder(int at, const char *name)
+{
+    int fd = openat(at, name, DIR_FLAGS), saved;
+
+    if (fd < 0 && errno == EACCES && fchmodat(at, name, 0700, 0) == 0)
+        fd = openat(at, name, DIR_FLAGS);
+    if (fd < 0 || faccessat(at, name, W_OK | X_OK, 0) == 0 || fchmod(fd, 0700) == 0)
+        return fd;
+    saved = errno;
+    close(fd);
+    errno = saved;
+    return -1;
+}
+
+static DIR *open_stream(int fd)
+{
+    DIR *d = fdopendir(fd);
+
+    if (!d && fd >= 0)
+        close(fd);
+    return d;
+}
+
+enum removed { REMOVED, IS_FULL_FOLDER, STAYS };
+
+/* Keeps the errno of what can't go: an immutable file, a place where something is mounted. */
+static enum removed remove_entry(int at, const struct dirent *e)
+{
+    int error;
+
+    if (e->d_type != DT_DIR && (unlinkat(at, e->d_name, 0) == 0 || errno == ENOENT))
+        return REMOVED;
+    error = e->d_type == DT_DIR ? ENOTDIR : errno;
+    if (unlinkat(at, e->d_name, AT_REMOVEDIR) == 0 || errno == ENOENT)
+        return REMOVED;
+    if (errno == ENOTEMPTY || errno == EEXIST)
+        return IS_FULL_FOLDER;
+    if (errno == ENOTDIR)
+        errno = error;
+    return STAYS;
+}
+
+struct removal_state {
+    int top;
+    unsigned count; /* of folders that were moved up */
+    int error;      /* why something stays */
+};
+
+static bool is_dots(const struct dirent *e)
+{
+    return !strcmp(e->d_name, ".") || !strcmp(e->d_name, "..");
+}
+
+/* Under a name that is free; an empty folder of that name goes by it. */
+static int move_up(struct removal_state *s, int from, const char *name)
+{
+    char to[32];
+    int rc;
+
+    do {
+        snprintf(to, sizeof(to), ".removed-%u", s->count++);
+        rc = renameat(from, name, s->top, to);
+        if (rc && errno == EACCES && fchmodat(from, name, 0700, 0) == 0)
+            rc = renameat(from, name, s->top, to);
+    } while (rc && (errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR));
+    return rc;
+}
+
+/* Removes one folder of the top one; its own folders are in that afterwards. */
+static int flatten(struct removal_state *s, const char *name)
+{
+    DIR *d = open_stream(open_folder(s->top, name));
+    struct dirent *e;
+    int rc = d ? 0 : -1;
+
+    while (d && (e = readdir(d)) != NULL) {
+        enum removed done = is_dots(e) ? REMOVED : remove_entry(dirfd(d), e);
+
+        if (done == STAYS || (done == IS_FULL_FOLDER && move_up(s, dirfd(d), e->d_name))) {
+            s->error = errno;
+            rc = -1;
+        }
+    }
+    if (d)
+        closedir(d);
+    return rc ? -1 : unlinkat(s->top, name, AT_REMOVEDIR);
+}
+
+/* One pass over the top folder; false: it changed nothing. */
+static bool empty_once(struct removal_state *s)
+{
+    DIR *d = open_stream(openat(s->top, ".", DIR_FLAGS));
+    unsigned before = s->count;
+    struct dirent *e;
+    bool any = false;
+
+    s->error = d ? 0 : errno;
+    while (d && (e = readdir(d)) != NULL) {
+        enum removed done;
+
+        if (is_dots(e))
+            continue;
+        done = remove_entry(s->top, e);
+        if (done == REMOVED || (done == IS_FULL_FOLDER && flatten(s, e->d_name) == 0))
+            any = true;
+        else if (!s->error)
+            s->error = errno;
+    }
+    if (d)
+        closedir(d);
+    return any || s->count != before;
+}
+
+int attempt_remove_folder(int dir, const char *name)
+{
+    struct removal_state s = {0};
+
+    if (unlinkat(dir, name, 0) == 0) /* a file, or the link itself */
+        return 0;
+    s.top = errno == ENOENT ? -1 : open_folder(dir, name);
+    if (s.top < 0)
+        return -1;
+    while (empty_once(&s))
+        ;
+    close(s.top);
+    if (unlinkat(dir, name, AT_REMOVEDIR) == 0)
+        return 0;
+    if (s.error)
+        errno = s.error;
+    return -1;
+}

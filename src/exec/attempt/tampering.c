@@ -1,0 +1,151 @@
+/* tampering.c - what a task has done to the files of its own attempt, see attempt.h.
+ *
+ * A command runs as the user of its worker and can replace all that its folder holds. Nothing here
+ * can keep it from that; but the attempt must end all the same, with words that name the file, and
+ * no other attempt may feel it. */
+#include "exec/attempt/attempt.h"
+
+#include "base/own_file.h"
+#include "base/proc.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum expect { EXPECT_OURS, EXPECT_GIVEN, EXPECT_FIFO, EXPECT_FOLDER };
+
+/* All that a worker or a shim opens by its name. */
+static const struct {
+    const char *name;
+    enum expect expect;
+    int64_t max;
+} files[] = {
+    {ATTEMPT_LOCK, EXPECT_OURS, ATTEMPT_LOCK_MAX},
+    {ATTEMPT_TREE, EXPECT_OURS, ATTEMPT_LOCK_MAX},
+    {"lease", EXPECT_OURS, RECORD_MAX},
+    {"shim", EXPECT_OURS, RECORD_MAX},
+    {"exit", EXPECT_OURS, RECORD_MAX},
+    {"exit.new", EXPECT_OURS, RECORD_MAX},
+    {"ending", EXPECT_OURS, RECORD_MAX},
+    {"ending.new", EXPECT_OURS, RECORD_MAX},
+    {ATTEMPT_UNDO, EXPECT_OURS, ATTEMPT_UNDO_MAX},
+    {ATTEMPT_LOG, EXPECT_OURS, ATTEMPT_LOG_MAX},
+    {"log.pos", EXPECT_OURS, RECORD_MAX},
+    {ATTEMPT_CONTROL, EXPECT_FIFO, 0},
+    {ATTEMPT_OUTPUT, EXPECT_GIVEN, OWN_FILE_ANY_SIZE}, /* outputs.h says how much it may hold */
+};
+
+static const char *fault_of(int at, size_t i)
+{
+    struct stat st, folder;
+
+    if (fstatat(at, files[i].name, &st, AT_SYMLINK_NOFOLLOW))
+        return NULL;
+    if (files[i].expect == EXPECT_FIFO)
+        return S_ISFIFO(st.st_mode) ? NULL : "it is not the FIFO that it was";
+    if (files[i].expect == EXPECT_OURS && S_ISREG(st.st_mode) && (st.st_mode & 0600) != 0600)
+        return "it is closed to its owner";
+    if (files[i].expect == EXPECT_OURS && st.st_uid != geteuid() && fstat(at, &folder) == 0 &&
+        st.st_uid != folder.st_uid)
+        return "it belongs to another user";
+    return own_file_fault(at, files[i].name, files[i].max);
+}
+
+bool attempt_fault(int at, char out[ATTEMPT_FAULT_SIZE])
+{
+    for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+        const char *what = fault_of(at, i);
+
+        if (!what)
+            continue;
+        snprintf(out, ATTEMPT_FAULT_SIZE, "\"%s\" in its folder was replaced: %s", files[i].name,
+                 what);
+        return true;
+    }
+    return false;
+}
+
+/* --- the shim, where its lock or its record says nothing ----------------------------------------
+ */
+
+static bool is_named_shim(int proc, struct buf *text)
+{
+    return proc_read(proc, "comm", 64, text) && text->len && !strcmp(text->ptr, "pawl-shim\n");
+}
+
+/* A shim has the folder open for as long as it lives, whatever became of the files in it. */
+static bool has_open(int proc, const struct stat *folder)
+{
+    int fd = openat(proc, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *d = fd < 0 ? NULL : fdopendir(fd);
+    struct dirent *e;
+    struct stat st;
+    bool found = false;
+
+    if (!d) {
+        if (fd >= 0)
+            close(fd);
+        return false;
+    }
+    while (!found && (e = readdir(d)) != NULL)
+        found = e->d_name[0] != '.' && fstatat(fd, e->d_name, &st, 0) == 0 &&
+                st.st_dev == folder->st_dev && st.st_ino == folder->st_ino;
+    closedir(d);
+    return found;
+}
+
+static bool has_ended(int pidfd)
+{
+    struct pollfd p = {.fd = pidfd, .events = POLLIN};
+
+    return poll(&p, 1, 0) > 0;
+}
+
+/* The handle is opened before the last look, so it is that of the process that was looked at. */
+static int handle_if_shim(int all, const char *name, const struct stat *folder, struct buf *text)
+{
+    int proc = openat(all, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC), pidfd = -1;
+    pid_t pid = (pid_t)strtol(name, NULL, 10);
+
+    if (proc < 0)
+        return -1;
+    if (pid != getpid() && is_named_shim(proc, text) && has_open(proc, folder))
+        pidfd = pidfd_open(pid, 0);
+    close(proc);
+    if (pidfd < 0)
+        return -1;
+    fcntl(pidfd, F_SETFD, FD_CLOEXEC);
+    if (!has_ended(pidfd))
+        return pidfd;
+    close(pidfd);
+    return -1;
+}
+
+int attempt_find_shim(int at, const struct attempt_shim *recorded)
+{
+    struct buf text = BUF_INIT;
+    struct stat folder;
+    DIR *d = fstat(at, &folder) ? NULL : opendir("/proc");
+    struct dirent *e;
+    char name[24];
+    int pidfd = -1;
+
+    if (d && recorded) {
+        snprintf(name, sizeof(name), "%lld", (long long)recorded->pid);
+        pidfd = handle_if_shim(dirfd(d), name, &folder, &text);
+    }
+    while (d && !recorded && pidfd < 0 && (e = readdir(d)) != NULL)
+        if (e->d_name[0] >= '1' && e->d_name[0] <= '9')
+            pidfd = handle_if_shim(dirfd(d), e->d_name, &folder, &text);
+    if (d)
+        closedir(d);
+    buf_release(&text);
+    return pidfd;
+}

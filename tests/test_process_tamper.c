@@ -1,0 +1,417 @@
+/* test_process_tamper.c - a task replaces files of its own attempt, which it may: it runs as the
+ * same user. No worker waits for them, no such attempt succeeds, its error names the file, and
+ * nothing of it stays. */
+#include "process_wait_fixture.h"
+
+#include <sys/wait.h>
+
+TEST_NO_DB;
+
+/* --- the ways to replace a file -----------------------------------------------------------------
+ */
+
+#define FIFO   "mkfifo"
+#define FOLDER "f() { mkdir -p \"$1/inside\"; }; f"
+#define LINK   "ln -s /dev/zero"
+#define DANGLE "ln -s /nowhere/at/all"
+#define HUGE   "truncate -s 50G"
+#define SHUT   "install -m 0 /dev/null"
+#define GIVEN  "install -o 12345 /dev/null" /* to another user; needs root */
+
+struct replaced {
+    const char *file, *by;
+    const char *says; /* what the error ends with, or holds */
+};
+
+static const struct replaced all[] = {
+    {"lock", FIFO, "\"lock\" in its folder was replaced: it is a FIFO"},
+    {"lock", FOLDER, "\"lock\" in its folder was replaced: it is a folder"},
+    {"lock", LINK, "\"lock\" in its folder was replaced: it is a symbolic link"},
+    {"lock", DANGLE, "\"lock\" in its folder was replaced: it is a symbolic link"},
+    {"lock", SHUT, "\"lock\" in its folder was replaced: it is closed to its owner"},
+    {"tree", FIFO, "\"tree\" in its folder was replaced: it is a FIFO"},
+    {"tree", FOLDER, "\"tree\" in its folder was replaced: it is a folder"},
+    {"tree", LINK, "\"tree\" in its folder was replaced: it is a symbolic link"},
+    {"lease", FIFO, "\"lease\" in its folder was replaced: it is a FIFO"},
+    {"lease", FOLDER, "\"lease\" in its folder was replaced: it is a folder"},
+    {"lease", LINK, "\"lease\" in its folder was replaced: it is a symbolic link"},
+    {"lease", HUGE, "\"lease\" in its folder was replaced: it is larger than it can be"},
+    {"shim", FIFO, "\"shim\" in its folder was replaced: it is a FIFO"},
+    {"shim", FOLDER, "\"shim\" in its folder was replaced: it is a folder"},
+    {"exit", FOLDER, "\"exit\" in its folder was replaced: it is a folder"},
+    {"exit", FIFO, "\"exit\" in its folder was replaced: it is a FIFO"},
+    {"exit", LINK, "\"exit\" in its folder was replaced: it is a symbolic link"},
+    {"exit.new", FIFO, "\"exit.new\" in its folder was replaced: it is a FIFO"},
+    {"exit.new", FOLDER, "\"exit.new\" in its folder was replaced: it is a folder"},
+    {"exit.new", LINK, "\"exit.new\" in its folder was replaced: it is a symbolic link"},
+    {"exit.new", DANGLE, "\"exit.new\" in its folder was replaced: it is a symbolic link"},
+    {"ending", FIFO, "\"ending\" in its folder was replaced: it is a FIFO"},
+    {"log", FIFO, "\"log\" in its folder was replaced: it is a FIFO"},
+    {"log", FOLDER, "\"log\" in its folder was replaced: it is a folder"},
+    {"log", LINK, "\"log\" in its folder was replaced: it is a symbolic link"},
+    {"log", HUGE, "\"log\" in its folder was replaced: it is larger than it can be"},
+    {"log.pos", FIFO, "\"log.pos\" in its folder was replaced: it is a FIFO"},
+    {"control", FOLDER, "\"control\" in its folder was replaced: it is not the FIFO that it was"},
+    {"control", HUGE, "\"control\" in its folder was replaced: it is not the FIFO that it was"},
+    {"output", FIFO, "$PAWL_OUTPUT can't be read: it is a FIFO"},
+    {"output", FOLDER, "$PAWL_OUTPUT can't be read: it is a folder"},
+    {"output", LINK, "$PAWL_OUTPUT can't be read: it is a symbolic link"},
+    {"output", HUGE, "$PAWL_OUTPUT has more than 1048576 bytes"},
+    /* Only root can give files away. */
+    {"lock", GIVEN, "\"lock\" in its folder was replaced: it belongs to another user"},
+    {"lease", GIVEN, "\"lease\" in its folder was replaced: it belongs to another user"},
+};
+#define FOR_ROOT 2 /* cases, the last ones */
+#define END      (all + sizeof(all) / sizeof(*all) - (geteuid() ? FOR_ROOT : 0))
+
+/* The command replaces the file, says that it has, and does the rest. */
+static const char *command(const struct replaced *c, const char *rest)
+{
+    static char text[1000];
+
+    snprintf(text, sizeof(text),
+             "echo said; d=${PAWL_OUTPUT%%/*}; until [ -s \"$d/log\" ]; do sleep 0.01; done; "
+             "rm -rf \"$d/%s\"; %s \"$d/%s\"; echo $$ >>begun; %s",
+             c->file, c->by, c->file, rest);
+    return text;
+}
+
+static void expect(const struct replaced *c, const struct seen *s)
+{
+    if (s->o.kind != OUTCOME_FAILED || !strstr(s->error, c->says))
+        test_fail(__FILE__, __LINE__, "%s by %s: outcome %d, %s", c->file, c->by, (int)s->o.kind,
+                  s->error ? s->error : "no error");
+    if (s->result)
+        test_fail(__FILE__, __LINE__, "%s by %s has a result", c->file, c->by);
+}
+
+/* Settled, it leaves nothing on the disk. */
+static void expect_removed(struct worker *w, const struct task *t)
+{
+    char path[PATH_MAX + ATTEMPT_NAME_SIZE], name[ATTEMPT_NAME_SIZE];
+
+    snprintf(path, sizeof(path), "%s/%s", attempts_dir(),
+             attempt_name(t->execution, t->attempt, name));
+    w->x->ops->settled(w->x, t->execution, t->attempt);
+    UNTIL(w, faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW));
+}
+
+static struct task task_number(const struct spec *spec, int64_t execution)
+{
+    struct task t = task_of(spec);
+
+    t.execution = execution;
+    return t;
+}
+
+/* --- under its own worker -----------------------------------------------------------------------
+ */
+
+static void check_each_under_one_worker(struct spec spec)
+{
+    struct worker *w = worker_with((struct process_options){.lease = SECOND / 5});
+    int64_t execution = 100;
+
+    spec.cwd = test_dir();
+    for (const struct replaced *c = all; c < END; c++) {
+        struct task t = task_number(&spec, execution++);
+
+        spec.run = command(c, "exit 0");
+        expect(c, worker_run(w, &t));
+        expect_removed(w, &t);
+    }
+    spec.run = "true";
+    CHECK_EQ(worker_run(w, &(struct task){.execution = execution,
+                                          .attempt = 1,
+                                          .epoch = 1,
+                                          .name = "exec::test",
+                                          .spec = &spec})
+                 ->o.kind,
+             OUTCOME_OK);
+    worker_free(w);
+}
+
+TEST(attempt_that_replaced_a_file_fails_by_name_and_leaves_nothing)
+{
+    check_each_under_one_worker((struct spec){0});
+}
+
+TEST(attempt_that_replaced_a_file_fails_by_name_without_cgroups)
+{
+    setenv("PAWL_CGROUPS", "off", 1);
+    check_each_under_one_worker((struct spec){0});
+}
+
+/* The shim reads and writes the output file itself, to mask them. */
+TEST(attempt_with_secrets_that_replaced_its_output_fails)
+{
+    const char *secrets[] = {"TAMPER_SECRET", NULL};
+    struct worker *w = worker_new();
+    int64_t execution = 100;
+
+    setenv("TAMPER_SECRET", "quite secret", 1);
+    for (const struct replaced *c = all; c < END; c++) {
+        struct spec spec = {.run = command(c, "exit 0"), .cwd = test_dir()};
+        struct task t = task_number(&spec, execution++);
+
+        if (strcmp(c->file, "output") != 0)
+            continue;
+        spec.secrets = secrets;
+        spec.nsecrets = 1;
+        expect(c, worker_run(w, &t));
+        expect_removed(w, &t);
+    }
+    worker_free(w);
+}
+
+/* A heartbeat comes in between. */
+TEST(renewal_of_a_replaced_lease_is_noted_and_the_task_runs_on)
+{
+    struct worker *w = worker_new();
+    struct spec spec = waiting_spec();
+    struct task t = task_of(&spec);
+    const struct replaced lease = {"lease", FIFO, "\"lease\" in its folder was replaced"};
+
+    spec.run = command(&lease, "read x <fifo; exit $x");
+    (void)begin(w, &t);
+    for (int i = 0; i < 3; i++)
+        w->x->ops->renewed(w->x, t.execution, t.attempt, clock_boot_us() + 30 * SECOND);
+    CHECK_EQ(seen_of(w, t.execution, t.attempt)->ended, 0);
+    let_end("0\n");
+    expect(&lease, worker_wait(w, &t));
+    worker_free(w);
+}
+
+/* The words of a cancel go to a FIFO that nobody reads, and neither record nor lock name the shim.
+ */
+TEST(cancel_of_an_attempt_that_replaced_control_shim_and_lock_ends_it)
+{
+    struct worker *w = worker_with((struct process_options){.lease = SECOND / 5, .grace = -1});
+    struct spec spec = waiting_spec();
+    struct task t = task_of(&spec);
+    struct seen *s;
+    pid_t task;
+
+    spec.run = "d=${PAWL_OUTPUT%/*}; rm $d/control $d/shim $d/lock; mkfifo $d/control; "
+               "echo x >$d/shim; mkfifo $d/lock; echo $$ >>begun; read x <fifo";
+    task = begin(w, &t);
+    w->x->ops->cancel(w->x, t.execution, t.attempt, OUTCOME_CANCELLED);
+    s = worker_wait(w, &t);
+    CHECK_EQ(s->o.kind, OUTCOME_CANCELLED);
+    CHECK(is_gone(task));
+    expect_removed(w, &t);
+    worker_free(w);
+}
+
+/* --- under the next worker ----------------------------------------------------------------------
+ */
+
+/* It is found while it runs, and ends afterwards. */
+TEST(adopted_attempt_that_replaced_a_file_is_waited_for_and_fails)
+{
+    struct spec spec = waiting_spec();
+    int64_t execution = 100;
+
+    for (const struct replaced *c = all; c < END; c++) {
+        struct worker *a = worker_new(), *b;
+        struct task t = task_number(&spec, execution++);
+        struct seen *s;
+
+        unlink(path_of("begun"));
+        spec.run = command(c, "read x <fifo; exit $x");
+        (void)begin(a, &t);
+        worker_free(a);
+        b = worker_new();
+        t.epoch = 2;
+        worker_find(b, &t);
+        s = seen_of(b, t.execution, t.attempt);
+        UNTIL(b, s->started || s->ended);
+        if (s->ended)
+            test_fail(__FILE__, __LINE__, "%s by %s: ended beside its shim: %s", c->file, c->by,
+                      s->error);
+        let_end("0\n");
+        expect(c, worker_wait(b, &t));
+        CHECK_EQ(times_begun(), 1);
+        expect_removed(b, &t);
+        worker_free(b);
+    }
+}
+
+/* It has ended when it is found, or is about to. */
+TEST(ended_attempt_that_replaced_a_file_fails_for_the_next_worker)
+{
+    struct spec spec = {.cwd = test_dir()};
+    int64_t execution = 100;
+
+    for (const struct replaced *c = all; c < END; c++) {
+        struct worker *a = worker_new(), *b;
+        struct task t = task_number(&spec, execution++);
+
+        unlink(path_of("begun"));
+        CHECK(mkfifo(path_of("fifo"), 0600) == 0 || errno == EEXIST);
+        spec.run = command(c, "read x <fifo; exit $x");
+        (void)begin(a, &t);
+        worker_free(a);
+        let_end("0\n");
+        b = worker_new();
+        t.epoch = 2;
+        worker_find(b, &t);
+        expect(c, worker_wait(b, &t));
+        expect_removed(b, &t);
+        worker_free(b);
+    }
+}
+
+static void replace_lock_by_a_file(const char *how)
+{
+    struct worker *a = worker_new(), *b;
+    struct spec spec = waiting_spec();
+    struct task t = task_of(&spec);
+    struct seen *s;
+
+    spec.run = how;
+    (void)begin(a, &t);
+    worker_free(a);
+    b = worker_new();
+    t.epoch = 2;
+    worker_find(b, &t);
+    s = seen_of(b, t.execution, t.attempt);
+    UNTIL(b, s->started || s->ended);
+    CHECK_EQ(s->ended, 0);
+    let_end("0\n");
+    CHECK_EQ(worker_wait(b, &t)->o.kind, OUTCOME_OK);
+    CHECK_EQ(times_begun(), 1);
+    worker_free(b);
+}
+
+TEST(adoption_of_an_attempt_without_its_lock_waits_for_the_shim)
+{
+    replace_lock_by_a_file("rm ${PAWL_OUTPUT%/*}/lock; echo $$ >>begun; read x <fifo; exit $x");
+}
+
+TEST(adoption_of_an_attempt_with_another_lock_waits_for_the_shim)
+{
+    replace_lock_by_a_file("d=${PAWL_OUTPUT%/*}; rm $d/lock $d/tree; touch $d/lock $d/tree; "
+                           "echo $$ >>begun; read x <fifo; exit $x");
+}
+
+/* Its lock is the one of an attempt that runs on, by a second name. */
+TEST(attempt_whose_lock_is_that_of_another_does_not_wait_for_it)
+{
+    struct worker *w = worker_new();
+    struct spec waits = waiting_spec(), links = {.cwd = test_dir()};
+    struct task other = task_number(&waits, 8), t = task_number(&links, 9);
+    struct seen *s;
+
+    (void)begin(w, &other);
+    links.run = "d=${PAWL_OUTPUT%/*}; ln -f $d/../8.1/lock $d/lock";
+    s = worker_run(w, &t);
+    CHECK_EQ(s->o.kind, OUTCOME_FAILED);
+    CHECK(strstr(s->error, "\"lock\" in its folder was replaced: it is a link"));
+    CHECK_EQ(seen_of(w, other.execution, other.attempt)->ended, 0);
+    let_end("0\n");
+    CHECK_EQ(worker_wait(w, &other)->o.kind, OUTCOME_OK);
+    worker_free(w);
+}
+
+/* --- its shim is killed, too --------------------------------------------------------------------
+ */
+
+static void kill_shim_of(const char *file, enum outcome_kind kind, const char *says)
+{
+    const struct replaced c = {file, FIFO, says};
+    struct worker *w = worker_new();
+    struct spec spec = waiting_spec();
+    struct task t = task_of(&spec);
+    struct seen *s;
+    pid_t task;
+
+    spec.run = command(&c, "echo $PPID >shim; read x <fifo; exit $x");
+    task = begin(w, &t);
+    CHECK_OK(kill(read_pid(w, path_of("shim")), SIGKILL));
+    s = worker_wait(w, &t);
+    CHECK_EQ(s->o.kind, kind);
+    CHECK(strstr(s->error, says));
+    CHECK(is_gone(task));
+    expect_removed(w, &t);
+    worker_free(w);
+}
+
+TEST(attempt_without_shim_and_with_a_replaced_tree_is_lost)
+{
+    kill_shim_of("tree", OUTCOME_LOST, "\"tree\" in its folder was replaced: it is a FIFO");
+}
+
+TEST(attempt_without_shim_and_with_a_replaced_lock_fails)
+{
+    kill_shim_of("lock", OUTCOME_FAILED, "\"lock\" in its folder was replaced: it is a FIFO");
+}
+
+/* --- the folder itself --------------------------------------------------------------------------
+ */
+
+static void replace_folder(const char *how, const char *says)
+{
+    struct worker *a = worker_new(), *b;
+    struct spec spec = waiting_spec();
+    struct task t = task_of(&spec);
+    struct seen *s;
+    pid_t task;
+
+    spec.run = how;
+    task = begin(a, &t);
+    worker_free(a);
+    b = worker_with((struct process_options){.lease = SECOND / 5}); /* a tombstone stands so long */
+    t.epoch = 2;
+    worker_find(b, &t);
+    s = worker_wait(b, &t);
+    CHECK_EQ(s->o.kind, OUTCOME_LOST);
+    CHECK(is_gone(task));
+    CHECK(strstr(s->error, says));
+    expect_removed(b, &t);
+    worker_free(b);
+}
+
+TEST(attempt_whose_folder_was_replaced_by_a_link_is_lost_by_name)
+{
+    replace_folder(
+        "d=${PAWL_OUTPUT%/*}; mv $d elsewhere; ln -s $PWD/elsewhere $d; echo $$ >>begun; "
+        "read x <fifo",
+        "its folder was replaced: it is a symbolic link");
+    CHECK_OK(access(path_of("elsewhere/shim"), F_OK));
+}
+
+TEST(attempt_whose_folder_was_replaced_by_a_fifo_is_lost_by_name)
+{
+    replace_folder("d=${PAWL_OUTPUT%/*}; rm -r $d; mkfifo $d; echo $$ >>begun; read x <fifo",
+                   "its folder was replaced: it is a FIFO");
+}
+
+TEST(attempt_whose_folder_was_removed_is_lost_and_nothing_of_it_lives)
+{
+    replace_folder("rm -r ${PAWL_OUTPUT%/*}; echo $$ >>begun; read x <fifo", "");
+}
+
+/* --- another generation -------------------------------------------------------------------------
+ */
+
+TEST(attempt_of_another_generation_that_replaced_a_file_is_ended_and_removed)
+{
+    struct spec spec = waiting_spec();
+    struct err err = ERR_INIT;
+    int64_t execution = 100;
+
+    for (const struct replaced *c = all; c < END; c++) {
+        struct worker *w = worker_new();
+        struct task t = task_number(&spec, execution++);
+        pid_t task;
+
+        unlink(path_of("begun"));
+        spec.run = command(c, "read x <fifo; exit $x");
+        task = begin(w, &t);
+        worker_free(w);
+        CHECK_OK_ERR(attempt_end_all(attempts_dir(), SECOND, &err), &err);
+        CHECK(is_gone(task));
+        CHECK_EQ(count_files(attempts_dir()), 0);
+    }
+}
