@@ -1,7 +1,7 @@
 /* test_claim_skips_locked.c - a claim passes over what another turn has locked. That one may leave
  * it as it was, or be undone, and says nothing then: so whoever passed it over has to know, and
  * look again. On SQLite nobody holds anything beside a turn. */
-#include "beat_fixture.h"
+#include "heartbeat_fixture.h"
 #include "retention_fixture.h"
 
 #include "store/turn.h"

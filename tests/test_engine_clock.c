@@ -2,7 +2,7 @@
  * in its time, so all of them look old at once; who lives must not lose any, and who does not is
  * still found, in the time that it takes otherwise. Hosts count their own time, which the tests
  * move apart from the server's. */
-#include "beat_fixture.h"
+#include "heartbeat_fixture.h"
 #include "ledger.h"
 
 #include <inttypes.h>

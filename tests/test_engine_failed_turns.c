@@ -1,7 +1,7 @@
 /* test_engine_failed_turns.c - turns that can't be written: the culprit is found, and it alone
  * pays. Each test ends with verify. */
-#include "beat_fixture.h"
 #include "engine_refusal_fixture.h"
+#include "heartbeat_fixture.h"
 
 #include <sys/wait.h>
 

@@ -1,7 +1,7 @@
 /* test_engine_quarantine.c - jobs that wait, or whose worker died, and that the database refuses
  * to give out: a worker sets them aside, runs all others, and tries them again later. */
-#include "beat_fixture.h"
 #include "engine_refusal_fixture.h"
+#include "heartbeat_fixture.h"
 
 #include <sys/wait.h>
 

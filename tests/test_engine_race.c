@@ -1,7 +1,7 @@
 /* test_engine_race.c - two things happen to a running job at once: cancel, timeout, its own end,
  * the reaper, an adopter, in every order; and workers that were stopped while others went on. Each
  * job ends once, nothing runs beside itself, and who lost a lease touches nothing. */
-#include "beat_fixture.h"
+#include "heartbeat_fixture.h"
 #include "ledger.h"
 
 #include <signal.h>

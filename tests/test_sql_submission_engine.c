@@ -1,6 +1,6 @@
 /* test_sql_submission_engine.c - engines take what was submitted by SQL by themselves: woken by the
  * commit, or by their poll; and nothing that is submitted can stop them. */
-#include "beat_fixture.h"
+#include "heartbeat_fixture.h"
 #include "sql_submission_fixture.h"
 
 TEST_POLL_TOO;

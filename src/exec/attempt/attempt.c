@@ -102,14 +102,14 @@ int attempt_lock(int at, const char *name, bool wait)
 bool attempt_is_locked(int at, const char *name)
 {
     int fd = own_file_open(at, name, O_RDONLY, ATTEMPT_LOCK_MAX);
-    bool locked = fd >= 0 && attempt_is_locked(fd);
+    bool locked = fd >= 0 && attempt_file_is_locked(fd);
 
     if (fd >= 0)
         close(fd);
     return locked;
 }
 
-bool attempt_is_locked(int fd)
+bool attempt_file_is_locked(int fd)
 {
     struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 
@@ -136,7 +136,7 @@ static bool is_tree_free(int at)
 
     if (fd < 0)
         return errno == ENOENT;
-    locked = attempt_is_locked(fd);
+    locked = attempt_file_is_locked(fd);
     close(fd);
     return !locked;
 }
@@ -150,7 +150,8 @@ bool attempt_is_end_known(int at)
 
     if (fd < 0)
         return false;
-    shared = fcntl(fd, F_OFD_GETLK, &mark) == 0 && mark.l_type == F_UNLCK && attempt_is_locked(fd);
+    shared =
+        fcntl(fd, F_OFD_GETLK, &mark) == 0 && mark.l_type == F_UNLCK && attempt_file_is_locked(fd);
     close(fd);
     return shared && is_tree_free(at);
 }

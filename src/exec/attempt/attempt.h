@@ -65,7 +65,7 @@ MUST_USE int attempt_lock(int at, const char *name, bool wait);
 /* Looks without taking, so that it is in nobody's way. */
 bool attempt_is_locked(int at, const char *name);
 /* The same of a file that is open, whatever has its name by now. */
-bool attempt_is_locked(int fd);
+bool attempt_file_is_locked(int fd);
 /* Marks a held `lock`: the task has ended, and its shim knows how, but can't write it down yet. The
  * mark is part of the lock, so it needs no disk and goes with the shim. */
 void attempt_mark_end_known(int lock);

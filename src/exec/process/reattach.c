@@ -177,7 +177,7 @@ static bool is_hidden(struct process *p, struct watch *w, int read)
 static bool may_have_tree(const struct watch *w)
 {
     int tree = own_file_open(w->at, ATTEMPT_TREE, O_RDONLY, ATTEMPT_LOCK_MAX);
-    bool held = tree < 0 ? !w->cancelled && error_may_pass(errno) : attempt_is_locked(tree);
+    bool held = tree < 0 ? !w->cancelled && error_may_pass(errno) : attempt_file_is_locked(tree);
 
     process_close_fd(&tree);
     return held;

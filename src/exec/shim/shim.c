@@ -186,7 +186,7 @@ static void end_tree(struct shim *s)
     int64_t pause = STRAY_PAUSE;
 
     kill_tree(&s->task.pid, &s->status, s->self.cgroup);
-    while (s->tree >= 0 && attempt_is_locked(s->tree)) {
+    while (s->tree >= 0 && attempt_file_is_locked(s->tree)) {
         attempt_kill_remains_of(s->tree, &s->self);
         kill_tree(&s->task.pid, &s->status, s->self.cgroup);
         clock_sleep_us(pause);

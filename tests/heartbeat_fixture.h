@@ -1,19 +1,19 @@
-/* beat_fixture.h - time that passes for an engine that stays alive in it: the clock is moved, and
- * heartbeats come through, however late the thread that sends them gets its turn. */
-#ifndef TESTS_BEAT_FIXTURE_H
-#define TESTS_BEAT_FIXTURE_H
+/* heartbeat_fixture.h - time that passes for an engine that stays alive in it: the clock is moved,
+ * and heartbeats come through, however late the thread that sends them gets its turn. */
+#ifndef TESTS_HEARTBEAT_FIXTURE_H
+#define TESTS_HEARTBEAT_FIXTURE_H
 
 #include "engine/engine_internal.h"
 #include "engine_fixture.h"
 
 /* When it last sent a heartbeat that was answered, by its own clock. */
-static inline int64_t kit_last_beat(struct worker_kit *k)
+static inline int64_t kit_last_heartbeat(struct worker_kit *k)
 {
-    struct beat *b = &k->engine->beat;
+    struct heartbeat *b = &k->engine->heartbeat;
     int64_t at;
 
     pthread_mutex_lock(&b->lock);
-    at = b->last_good;
+    at = b->last_success;
     pthread_mutex_unlock(&b->lock);
     return at;
 }
@@ -24,7 +24,7 @@ static inline void kit_pass(struct worker_kit *k, int64_t us)
 {
     clock_advance(us);
     kit_step(k);
-    KIT_UNTIL(k, engine_now(k->engine) - kit_last_beat(k) < k->engine->o.lease / 2);
+    KIT_UNTIL(k, engine_now(k->engine) - kit_last_heartbeat(k) < k->engine->o.lease / 2);
 }
 
 /* Lets time pass until `what` holds. */
