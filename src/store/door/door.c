@@ -1,4 +1,4 @@
-/* door.c - moves: what each event does to an execution's image. Writing is in flush.c. */
+/* door.c - moves: applies an event to the image of an execution. flush.c writes the images. */
 #include "store/door/door.h"
 
 #include "core/graph.h"
@@ -18,7 +18,7 @@ void door_mark_changed(struct turn *t, struct row *r)
     mark_dirty(t, r);
 }
 
-/* The lease that comes with a claim or an adoption. */
+/* Sets the lease of a claim or an adoption. */
 static void set_lease(struct execution *e, const struct move_note *note)
 {
     e->epoch++;
@@ -28,7 +28,7 @@ static void set_lease(struct execution *e, const struct move_note *note)
     e->folder = note->folder;
 }
 
-/* What an event changes besides status, seq and time. One place for each rule. */
+/* Applies what an event changes besides status, seq and time. Each rule exists only here. */
 static void apply_move(struct execution *e, struct row *r, enum event_action action,
                        const struct move_note *note)
 {
@@ -36,7 +36,7 @@ static void apply_move(struct execution *e, struct row *r, enum event_action act
     case EV_CLAIMED:
     case EV_RESUMED:
         if (!kind_is_job(e->kind))
-            break; /* the end of a workflow's pause has the same name */
+            break; /* a workflow: this event is the end of a pause */
         e->attempts++;
         e->deferred = false;
         if (!e->started_at)
@@ -54,13 +54,13 @@ static void apply_move(struct execution *e, struct row *r, enum event_action act
         e->flags &= ~FLAG_NOT_STARTED;
         if (kind_is_job(e->kind))
             break;
-        e->cursor = e->needs_left = 0; /* they counted its needs, and now what is below it */
+        e->cursor = e->needs_left = 0; /* they counted needs; from now on they count children */
         if (!e->started_at)
             e->started_at = e->updated_at;
         break;
     case EV_DEFERRED:
         e->deferred = true;
-        e->max_attempts++; /* it used up no try */
+        e->max_attempts++; /* a deferred attempt does not count */
         break;
     case EV_RELEASED:
         e->max_attempts++;
@@ -78,10 +78,10 @@ static void apply_move(struct execution *e, struct row *r, enum event_action act
     case EV_CANCEL_REQUESTED:
         if (note->let_finish)
             e->flags |= FLAG_LET_FINISH;
-        if (!note->let_finish || !kind_is_job(e->kind)) /* its holder is not to end it */
+        if (!note->let_finish || !kind_is_job(e->kind)) /* otherwise the job runs to its end */
             e->cancel_requested = true;
         break;
-    case EV_RERUN: /* what it was told before no longer counts, but for a pause */
+    case EV_RERUN: /* earlier requests no longer count, except for a pause */
         e->cancel_requested = e->deferred = false;
         e->flags = (e->flags & FLAG_PAUSED) | FLAG_RERUN;
         break;
@@ -106,7 +106,7 @@ int door_move(struct turn *t, struct row *r, enum event_action action, enum stat
                        from ? status_text(from) : "nothing", status_text((int)to));
     e->seq++;
     if (e->updated_at < t->now)
-        e->updated_at = t->now; /* times never go back within an execution */
+        e->updated_at = t->now; /* times never decrease within an execution */
     e->status = (int)to;
     apply_move(e, r, action, note);
     e->finished_at = status_is_terminal((int)to) ? e->updated_at : 0;
@@ -131,7 +131,7 @@ int door_move(struct turn *t, struct row *r, enum event_action action, enum stat
                          .data = note->data};
     mark_dirty(t, r);
     if (status_is_terminal((int)to) && (e->parent || !kind_is_job(e->kind)))
-        *vec_add(&t->ended) = r; /* something may follow from it */
+        *vec_add(&t->ended) = r; /* its parent or its followers may have to change */
     return 0;
 }
 
@@ -152,7 +152,7 @@ int door_create(struct turn *t, const struct execution *e, const char *data, str
         return rc;
     idmap_put(&t->rows, e->id, r);
     if (e->id == e->root)
-        idmap_put(&t->roots, e->id, t); /* nobody else can see it yet */
+        idmap_put(&t->roots, e->id, t); /* no other transaction can see it yet */
     *out = r;
     return 0;
 }
@@ -173,7 +173,7 @@ int door_admit(struct turn *t, struct row *r, struct err *err)
         return 0;
     for (i = 0; i < n; i++)
         if (limits[i]->used - r->has_permits >=
-            limits[i]->max) { /* its own permit is no obstacle */
+            limits[i]->max) { /* a permit that it already has does not count against it */
             struct move_note note = {.why = HELD_LIMIT,
                                      .held_key = limits[i]->key,
                                      .data = data_hold(t, HELD_LIMIT, limits[i]->key, 0)};

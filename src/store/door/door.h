@@ -1,24 +1,24 @@
-/* door.h - the one door: the only module that changes a status.
+/* door.h - the door: the only module that changes a status.
  *
  * door_move checks a move against the table of legal moves (core/transitions.h), changes the image
- * and notes the event. door_flush writes the difference between stored and wanted images: the
- * execution, its events, and everything that follows from its state:
+ * and records the event. door_flush writes the difference between the stored and the wanted image:
+ * the execution, its events, and all rows that are derived from its state:
  *
  *   an outbox row iff ready and not held          a timer while a delay runs
  *   a lease row iff running                       a row in limit_waits iff held for a limit
  *   a permit of each limit iff claimable or running       a timer while an approval may time out
  *   the queue's counters
  *
- * So none of these can be forgotten, or disagree with the status. */
+ * Because they are derived, none of these rows can be forgotten or contradict the status. */
 #ifndef STORE_DOOR_DOOR_H
 #define STORE_DOOR_DOOR_H
 
 #include "store/turn.h"
 
-/* Who moves, and what the event tells beyond the move itself. */
+/* The worker that makes a move, and what the event records besides the move itself. */
 struct move_note {
-    int64_t worker;   /* 0: none */
-    const char *data; /* JSON, lives as long as the turn; NULL: nothing */
+    int64_t worker;   /* 0 if none */
+    const char *data; /* JSON, lives as long as the turn; NULL if none */
 
     /* claimed, resumed, adopted: the new lease */
     int64_t until;
@@ -26,51 +26,51 @@ struct move_note {
     /* held */
     enum hold why;
     const char *held_key;
-    int64_t due_at;     /* when a delay ends, also one that goes on under another hold */
-    int64_t timeout_at; /* of an approval: when nobody waits for it any longer; 0: never */
+    int64_t due_at;     /* when a delay ends, even if another hold covers it */
+    int64_t timeout_at; /* when an approval times out; 0 if never */
     /* cancel_requested */
-    bool let_finish; /* what runs goes on, but nothing comes after it */
+    bool let_finish; /* running jobs finish, but no follower starts */
 };
 
-/* Makes the row of a new execution and its `created` event. The image has id, root, kind, name …
- * set. */
+/* Makes the row of a new execution and its `created` event. The caller has set id, root, kind, name
+ * and the other fixed fields in the image. */
 MUST_USE int door_create(struct turn *t, const struct execution *e, const char *data,
                          struct row **out, struct err *err);
 MUST_USE int door_move(struct turn *t, struct row *r, enum event_action action, enum status to,
                        const struct move_note *note, struct err *err);
 
-/* For a row that is ready (a workflow: about to begin) and that nothing else holds: takes its
- * permits, or holds it for the first limit without room. All limits of the row must have been
+/* Takes the permits of a row that is ready (a workflow: about to start) and has no other hold, or
+ * holds it for its first limit that has no free permit. All limits of the row must have been
  * fetched. */
 MUST_USE int door_admit(struct turn *t, struct row *r, struct err *err);
 
-/* Counters of the row changed without a move: they are written, with no event. */
+/* Marks a row whose counters or flags changed without a move: it is written without an event. */
 void door_mark_changed(struct turn *t, struct row *r);
 
-/* Sets result and error with the move that ends an attempt. */
+/* Sets result and error; called with the move that ends an attempt. */
 void door_set_outcome(struct row *r, const char *result, const char *error);
 
+/* Writes all changes of the turn and offers freed permits to waiting executions. */
 MUST_USE int door_flush(struct turn *t, struct err *err);
-/* The same for statements that are to see what this turn did so far, but permits that became free
- * are not handed on yet: who waits for one may be about to be cancelled or paused by this very
- * turn.
- */
+/* Writes all changes of the turn, so that later statements see them, but does not offer freed
+ * permits yet: this turn may be about to cancel or pause an execution that waits for one. */
 MUST_USE int door_write(struct turn *t, struct err *err);
 
-/* limits.c: notes that this row's limits are needed, then looks up and locks all that were noted.
- */
+/* limits.c: limits_note records that the limits of this row are needed; limits_fetch reads and
+ * locks all recorded limits. */
 void limits_note(struct turn *t, const struct execution *e);
 MUST_USE int limits_fetch(struct turn *t, struct err *err);
-/* Reads the rows that a statement finds and locks, and notes their limits. */
+/* Runs a statement that finds and locks rows, reads these rows and notes their limits. */
 MUST_USE int limits_note_rows(struct turn *t, struct args *a, struct rows *r, struct row ***rows,
                               struct err *err);
 /* limits_fetch in two steps. */
 MUST_USE int limits_send(struct turn *t, struct rows *locked, struct err *err);
 void limits_receive(struct turn *t, const struct rows *locked);
-/* The limits that a job falls under and that exist; at most 2. */
+/* The existing limits that apply to an execution; at most 2. */
 size_t limits_find(struct turn *t, const struct execution *e, struct limit *out[2]);
 struct limit *limit_get(struct turn *t, char kind, const char *name);
-/* Hands freed permits to those who wait; writes through the door until nothing moves. */
+/* Offers freed permits to the executions that wait for them. Leaves rows dirty if any accepted; the
+ * caller writes and calls again until no row is dirty. */
 MUST_USE int limits_offer_permits(struct turn *t, struct err *err);
 
 #endif

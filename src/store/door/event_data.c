@@ -30,7 +30,7 @@ static void add_text_field(struct json_writer *w, const char *key, const char *t
     json_write_text(w, text);
 }
 
-/* Left out where it is not known. */
+/* Omits the field if n is unknown (0 or less). */
 static void add_number_field(struct json_writer *w, const char *key, int64_t n)
 {
     if (n <= 0)

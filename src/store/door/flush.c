@@ -1,6 +1,6 @@
-/* flush.c - writes what the turn decided: the difference between the stored and the wanted
- * image of each execution, and its events. Set at a time, in id order, so that two turns never wait
- * for each other in a circle. */
+/* flush.c - writes what the turn decided: the difference between the stored and the wanted image of
+ * each execution, and its events. Each statement writes a set of rows in id order, so that two
+ * turns never deadlock. */
 #include "store/door/write.h"
 #include "store/store_internal.h"
 
@@ -49,7 +49,7 @@ static int write_events(struct turn *t, struct err *err)
     return send_exact(t, err);
 }
 
-/* Where a job counts in its queue: +1 or -1 on ready, held or running. */
+/* Adds `by` (+1 or -1) to the counter of the queue (ready, held or running) for this job. */
 static void count_job(struct turn *t, const struct execution *e, int by)
 {
     struct queue_change *q = NULL;
@@ -109,7 +109,7 @@ static int write_counters(struct turn *t, struct err *err)
     return send_any(t, err);
 }
 
-/* What is neither claimable nor running any more gives its permits back. */
+/* Takes back the permits of executions that are no longer claimable or running. */
 static void release_permits(struct turn *t)
 {
     struct limit *limits[2];

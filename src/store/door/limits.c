@@ -1,7 +1,7 @@
 /* limits.c - limits: how many jobs of a queue, or of a concurrency key, may be claimable or running
- * at once. A job takes its permits when it would become claimable; without room it is held. The end
- * of one hands its permit to the next in the same transaction. So a claim never has to look at
- * limits. */
+ * at once. A job takes its permits when it would become claimable; it is held if a limit has no
+ * free permit. When a job ends, the same transaction passes its permit to the next waiting job, so
+ * a claim never has to check limits. */
 #include "store/door/door.h"
 #include "store/door/event_data.h"
 #include "store/workflow/workflow.h"
@@ -39,7 +39,7 @@ struct limit *limit_get(struct turn *t, char kind, const char *name)
     return l;
 }
 
-/* A queue's limit counts jobs; a key's also workflows. */
+/* A queue's limit counts jobs only; a key's limit also counts workflows. */
 void limits_note(struct turn *t, const struct execution *e)
 {
     if (kind_is_job(e->kind))
@@ -68,10 +68,10 @@ static int by_key(const void *a, const void *b)
 {
     const struct limit *const *x = a, *const *y = b;
 
-    return strcmp((*x)->key, (*y)->key); /* keys before queues: a submit makes its keys first */
+    return strcmp((*x)->key, (*y)->key); /* keys before queues: a submit creates its keys first */
 }
 
-/* Pushes the keys of the limits that are not known yet, in order; returns how many. */
+/* Pushes the keys of the limits that were not read yet, in list order; returns their number. */
 static size_t push_unknown_keys(struct turn *t, struct args *a, enum stmt_id q)
 {
     size_t i, n = 0;
@@ -144,11 +144,11 @@ int limits_fetch(struct turn *t, struct err *err)
     return rc;
 }
 
-/* The same for limits that come up while others are held already. To wait for them would be out of
- * order, and might end in a circle: those that others hold stay unknown. */
+/* Locks further limits while this turn already holds some. Waiting for them would break the lock
+ * order and could deadlock, so limits that other turns have locked stay unknown. */
 static int try_lock_limits(struct turn *t, struct err *err)
 {
-    struct rows locked = ROWS_INIT, there = ROWS_INIT;
+    struct rows locked = ROWS_INIT, existing = ROWS_INIT;
     struct args a = ARGS_INIT;
     size_t i, k;
     int rc = 0;
@@ -157,19 +157,19 @@ static int try_lock_limits(struct turn *t, struct err *err)
         (rc = db_send(t->db, &a, &locked, ANY_ROWS, err)))
         goto done;
     push_unknown_keys(t, &a, Q_LIMITS_EXISTING);
-    if ((rc = turn_query(t, &a, &there, err)))
+    if ((rc = turn_query(t, &a, &existing, err)))
         goto done;
     read_limits(t, &locked);
     for (i = 0; i < t->limit_list.n; i++) {
         struct limit *l = t->limit_list.at[i];
 
-        for (k = 0; k < there.n && strcmp(rows_text(&there, k, 0), l->key); k++)
+        for (k = 0; k < existing.n && strcmp(rows_text(&existing, k, 0), l->key); k++)
             ;
-        l->known |= k == there.n;
+        l->known |= k == existing.n; /* a limit that does not exist needs no lock */
     }
 done:
     rows_release(&locked);
-    rows_release(&there);
+    rows_release(&existing);
     args_release(&a);
     return rc;
 }
@@ -192,24 +192,24 @@ size_t limits_find(struct turn *t, const struct execution *e, struct limit *out[
     return n;
 }
 
-/* A permit may be of no use to those in front, whom another limit holds: ask more at once, but not
- * all who wait in one turn. */
+/* The first waiters may be unable to use a permit because another limit holds them, so a permit is
+ * offered to several at once, but not to all waiters in one turn. */
 #define OFFER_AT_ONCE  100
 #define OFFER_PER_TURN 1000
 
-/* Locks as many of those who wait for l as there is room and lets them go on; another limit may
- * hold them again. */
+/* Locks waiters of l and admits them while it has free permits; another limit may hold them again.
+ * Locks more waiters than there are permits if earlier ones could not use them. */
 static int offer_permits(struct turn *t, struct limit *l, size_t *accepted, struct err *err)
 {
     struct args a = ARGS_INIT;
     struct rows r = ROWS_INIT;
     struct row **rows;
-    int room = l->max - l->used, rc;
+    int free_permits = l->max - l->used, rc;
     size_t i;
 
     *accepted = 0;
     args_begin(&a, Q_WAITERS);
-    args_int(&a, room > l->offer_at_least ? room : l->offer_at_least);
+    args_int(&a, free_permits > l->offer_at_least ? free_permits : l->offer_at_least);
     args_text(&a, l->key);
     if ((rc = limits_note_rows(t, &a, &r, &rows, err)) || (rc = try_lock_limits(t, err)))
         goto done;
@@ -231,8 +231,8 @@ done:
     return rc;
 }
 
-/* Those who could take a permit, or their other limits, are all locked, or enough were asked: a
- * timer that is due now offers it again. */
+/* Sets a timer that is due now and offers the permit again: all waiters that could take it, or
+ * their other limits, are locked by other turns, or this turn has offered enough permits. */
 static int offer_permits_later(struct turn *t, const struct limit *l, struct err *err)
 {
     struct args a = ARGS_INIT;
@@ -276,7 +276,7 @@ int limits_offer_permits(struct turn *t, struct err *err)
         if (t->offered < OFFER_PER_TURN && (rc = offer_permits(t, l, &accepted, err)))
             return rc;
         if (t->dirty.n)
-            return 0; /* write them, then look again: the permit may not have been taken */
+            return 0; /* write them, then check again: the permit may still be free */
         l->freed = false;
         if (!accepted && (rc = offer_permits_later(t, l, err)))
             return rc;

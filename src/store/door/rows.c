@@ -1,5 +1,5 @@
-/* rows.c - executions on their way into the database: new ones, those that changed, and those
- * that have a result or learned what they run by. See write.h. */
+/* rows.c - writes the dirty rows of the table executions: inserts, updates, updates with an
+ * outcome, and the resolved input and spec of tasks. See write.h. */
 #include "store/door/write.h"
 
 static int write_inserts(struct turn *t, struct err *err)
@@ -92,7 +92,7 @@ static int write_updates(struct turn *t, bool outcome, struct err *err)
     return send_exact(t, err);
 }
 
-/* What a task runs by is known only when it becomes ready. */
+/* The input and spec of a task are computed only when it becomes ready. */
 static int write_resolved(struct turn *t, struct err *err)
 {
     struct row *r;

@@ -1,6 +1,5 @@
-/* side_tables.c - the rows beside executions that follow from their state (docs/adr/0023): written
- * as the difference between what the stored image had and what the wanted one has. See write.h.
- */
+/* side_tables.c - writes the rows that are derived from the state of executions (docs/adr/0023):
+ * the difference between the rows of the stored and those of the wanted image. See write.h. */
 #include "store/door/write.h"
 
 #include <string.h>
@@ -116,7 +115,7 @@ static int write_leases(struct turn *t, struct err *err)
     return send_exact(t, err);
 }
 
-/* A pause or an approval is stronger than a delay, but does not end it: the timer stays. */
+/* A pause or an approval takes precedence over a delay but does not end it: the timer stays. */
 static bool may_have_timer(const struct execution *e)
 {
     return e->held == HELD_DELAY || e->held == HELD_PAUSED || e->held == HELD_APPROVAL;
@@ -127,10 +126,10 @@ static void add_timer(struct turn *t, int64_t due, const struct row *r, enum tim
     args_int(&t->args, due);
     args_int(&t->args, r->now.id);
     args_int(&t->args, (int)kind);
-    t->wake |= WAKE_JOBS | WAKE_TIMERS; /* somebody must sleep less long */
+    t->wake |= WAKE_JOBS | WAKE_TIMERS; /* an engine must wake up earlier */
 }
 
-/* A timer for as long as a delay runs, and one while an approval may time out. */
+/* An execution has one timer while a delay runs, and another while an approval may time out. */
 static int write_timers(struct turn *t, struct err *err)
 {
     struct args *a = &t->args;

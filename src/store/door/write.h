@@ -1,8 +1,8 @@
-/* write.h - what the files that write for the door share. Only they include this.
+/* write.h - shared by the files that write for the door. Only these files include it:
  *
- *   flush.c   in which order; events, limits, counters
- *   rows.c    executions
- *   side_tables.c    the rows that follow from their state: outbox, leases, timers, limit_waits */
+ *   flush.c         the order of writes; events, limits, counters
+ *   rows.c          executions
+ *   side_tables.c   the rows derived from their state: outbox, leases, timers, limit_waits */
 #ifndef STORE_DOOR_WRITE_H
 #define STORE_DOOR_WRITE_H
 
@@ -10,8 +10,8 @@
 
 #define EACH_DIRTY(t, r) for (size_t i_ = 0; i_ < (t)->dirty.n && ((r) = (t)->dirty.at[i_]); i_++)
 
-/* Sends the statement in t->args, unless it has no rows; it must change exactly as many as it has.
- */
+/* Sends the statement in t->args unless it has no rows. It must change exactly as many rows as it
+ * was given. */
 static inline int send_exact(struct turn *t, struct err *err)
 {
     size_t n = args_rows(&t->args);
@@ -19,12 +19,13 @@ static inline int send_exact(struct turn *t, struct err *err)
     return n ? db_send(t->db, &t->args, NULL, (long)n, err) : 0;
 }
 
+/* As send_exact, but the statement may change any number of rows. */
 static inline int send_any(struct turn *t, struct err *err)
 {
     return args_rows(&t->args) ? db_send(t->db, &t->args, NULL, ANY_ROWS, err) : 0;
 }
 
-/* Each sends what the dirty rows of the turn need, in the order in which they stand there. */
+/* Both send the statements for the dirty rows of the turn, in the order of t->dirty. */
 MUST_USE int door_write_executions(struct turn *t, struct err *err);
 MUST_USE int door_write_side(struct turn *t, struct err *err);
 

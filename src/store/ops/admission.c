@@ -8,23 +8,23 @@
 
 #include <string.h>
 
-/* ---- what is above ---- */
+/* ---- ancestors ---- */
 
-/* The row of its parent, under the lock of the tree. NULL: it has none. */
+/* Loads the row of the parent under the root lock; *out is NULL if there is no parent. */
 static int load_parent(struct turn *t, const struct row *row, struct row **out, struct err *err)
 {
-    struct row_ref row_ref = {.id = row->now.parent, .root = row->now.root};
+    struct row_ref parent = {.id = row->now.parent, .root = row->now.root};
     int rc;
 
     *out = NULL;
-    if (!row_ref.id || (*out = turn_row(t, row_ref.id)))
+    if (!parent.id || (*out = turn_row(t, parent.id)))
         return 0;
-    if ((rc = turn_load(t, &row_ref, 1, err)))
+    if ((rc = turn_load(t, &parent, 1, err)))
         return rc;
-    if (row_ref.rc)
+    if (parent.rc)
         return err_set(err, E_REDO, "execution %lld is locked by another turn",
-                       (long long)row_ref.id);
-    *out = turn_row(t, row_ref.id);
+                       (long long)parent.id);
+    *out = turn_row(t, parent.id);
     return 0;
 }
 
@@ -50,7 +50,7 @@ int row_is_cancelled_above(struct turn *t, const struct row *row, bool *out, str
 
     for (*out = false; !*out; row = above) {
         if (row->now.task_name && !strcmp(row->now.task_name, "on_exit"))
-            return 0; /* it runs after the cancel, so that is none of its business */
+            return 0; /* on_exit runs after a cancel, so the cancel does not apply to it */
         if ((rc = load_parent(t, row, &above, err)) || !above)
             return rc;
         *out = above->now.cancel_requested;
@@ -58,7 +58,7 @@ int row_is_cancelled_above(struct turn *t, const struct row *row, bool *out, str
     return 0;
 }
 
-/* ---- the first that applies ---- */
+/* ---- hold or admit ---- */
 
 int row_hold_if_needed(struct turn *t, struct row *row, const struct hold_reasons *h, bool *held,
                        struct err *err)
@@ -91,7 +91,7 @@ int admit_or_hold(struct turn *t, struct row *row, const struct hold_reasons *h,
                                       : execution_start_unheld(t, row, err);
 }
 
-/* ---- what people and engines ask for ---- */
+/* ---- requests of operators and engines ---- */
 
 int requests_load(struct turn *t, struct request *list, size_t n, struct err *err)
 {

@@ -1,8 +1,9 @@
-/* admission.h - what keeps a job, or a workflow that could begin, from going on: the first that
- * applies of an approval, a pause, a delay, a limit. When one ends, the others are looked at again.
+/* admission.h - decides whether a ready job, or a workflow that could start, is held: by the first
+ * that applies of an approval, a pause, a delay, a limit. When one hold ends, the others are
+ * checked again.
  *
- * A pause is a bit (FLAG_PAUSED) of the node that a person paused; what is held for it are the
- * ready jobs, and the flows that could begin, at and below that node. */
+ * A pause is a flag (FLAG_PAUSED) of the execution that an operator paused. It holds all ready
+ * jobs, and all workflows and fan-outs that could start, in the subtree of that execution. */
 #ifndef STORE_OPS_ADMISSION_H
 #define STORE_OPS_ADMISSION_H
 
@@ -11,29 +12,29 @@
 
 struct hold_reasons {
     bool approval;
-    const char *message;         /* what the approval is asked with; NULL: nothing */
-    int64_t approval_timeout_at; /* 0: there is no hurry */
-    int64_t due;                 /* when its delay ends; 0: it has none */
+    const char *message;         /* shown to the approver; NULL if none */
+    int64_t approval_timeout_at; /* 0 if it never times out */
+    int64_t due;                 /* when its delay ends; 0 if none */
 };
 
-/* Whether it, or something above it, is paused. */
+/* Whether the row or one of its ancestors is paused. */
 MUST_USE int row_is_paused(struct turn *t, const struct row *row, bool *out, struct err *err);
-/* Whether something above it is being cancelled: then no new attempt is begun, but for what runs at
- * the end of it all the same: on_exit. */
+/* Whether an ancestor of the row is being cancelled. Then no new attempt is started, except in
+ * on_exit, which also runs when its workflow is cancelled. */
 MUST_USE int row_is_cancelled_above(struct turn *t, const struct row *row, bool *out,
                                     struct err *err);
-/* Holds it for the first that applies, but for limits. */
+/* Holds the row for the first reason that applies; does not check limits. */
 MUST_USE int row_hold_if_needed(struct turn *t, struct row *row, const struct hold_reasons *h,
                                 bool *held, struct err *err);
-/* The same; a job that nothing holds is admitted, a workflow or fan-out goes on to begin. Its
- * limits must have been fetched. */
+/* As row_hold_if_needed; if no reason applies, admits a job (its limits must have been fetched) or
+ * starts a workflow or fan-out. */
 MUST_USE int admit_or_hold(struct turn *t, struct row *row, const struct hold_reasons *h,
                            struct err *err);
 
-/* Loads what requests name, and their limits; sets each request's rc. */
+/* Load the executions of the requests (and their limits) and set the rc of each request. */
 MUST_USE int requests_load(struct turn *t, struct request *list, size_t n, struct err *err);
 MUST_USE int requests_load_limits(struct turn *t, struct request *list, size_t n, struct err *err);
-/* When the delays of these requests end, 0 where none runs. */
+/* Sets due_at[i] to the end of the delay of request i, or to 0 if no delay runs. */
 MUST_USE int requests_find_delays(struct turn *t, const struct request *list, size_t n,
                                   int64_t *due_at, struct err *err);
 

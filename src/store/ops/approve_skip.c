@@ -1,4 +1,4 @@
-/* approve_skip.c - what a person decides about one task: its approval, or that it is left out. */
+/* approve_skip.c - an operator's decision about one task: approve, reject or skip it. */
 #include "core/graph.h"
 #include "store/door/door.h"
 #include "store/door/event_data.h"
@@ -28,7 +28,7 @@ static int reject_task(struct turn *t, struct row *r, const struct request *q, s
     struct move_note note = {0};
     struct buf text = BUF_INIT;
 
-    buf_addf(&text, "rejected by %s", q->by ? q->by : "nobody who is known");
+    buf_addf(&text, "rejected by %s", q->by ? q->by : "an unknown user");
     if (q->reason)
         buf_addf(&text, ": %s", q->reason);
     o.error = arena_strdup(&t->arena, buf_cstr(&text));

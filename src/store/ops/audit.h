@@ -1,5 +1,5 @@
-/* audit.h - what a person asks of a queue or a schedule as a whole is kept, as what is asked of an
- * execution is kept in its events. Inside the store only. */
+/* audit.h - the record of operator actions on queues and schedules. (Actions on executions are
+ * recorded in their events.) For use inside the store only. */
 #ifndef STORE_OPS_AUDIT_H
 #define STORE_OPS_AUDIT_H
 
@@ -7,14 +7,14 @@
 #include "store/turn.h"
 
 struct audit_entry {
-    const char *kind, *name; /* "queue" or "schedule", and which */
+    const char *kind, *name; /* "queue" or "schedule", and its name */
     enum audit_action action;
-    const char *by, *reason, *data; /* NULL: nothing */
+    const char *by, *reason, *data; /* NULL if none */
 };
-/* Writes it down. The lock of the queue's limit or the schedule's row is the caller's. */
+/* Writes one entry. The caller holds the lock of the queue's limit or of the schedule's row. */
 MUST_USE int audit_write(struct turn *t, const struct audit_entry *o, struct err *err);
 
-/* Reads the columns of @last_audit@. */
+/* Reads the columns of @last_audit@ (sql/audit.sql). */
 void audit_read_last(struct last_audit *out, const struct rows *r, size_t row, size_t col,
                      struct arena *arena);
 

@@ -1,4 +1,4 @@
-/* cancel.c - cancel, of an execution and all below it. */
+/* cancel.c - cancels an execution and all its descendants, in slices. */
 #include "core/graph.h"
 #include "store/door/door.h"
 #include "store/door/event_data.h"
@@ -9,8 +9,8 @@
 
 #include <stdlib.h>
 
-#define CANCEL_SLICE 1000 /* executions of a tree in one turn */
-#define SLICES_AHEAD 20   /* that are found by one walk through it */
+#define CANCEL_SLICE 1000 /* executions of a tree that one turn cancels */
+#define SLICES_AHEAD 20   /* slices that one walk through the tree finds */
 
 static int cancel_execution(struct turn *t, struct row *r, const struct request *q, struct err *err)
 {
@@ -22,7 +22,7 @@ static int cancel_execution(struct turn *t, struct row *r, const struct request 
     if (r->now.status != S_RUNNING)
         return door_move(t, r, EV_CANCELLED, S_CANCELLED, &note, err);
     if (r->now.cancel_requested || (job && q->let_finish && (r->now.flags & FLAG_LET_FINISH)))
-        return 0; /* asked before */
+        return 0; /* already requested */
     if (!job)
         agenda_add(t, r, 0);
     if (!job || !q->let_finish)
@@ -30,11 +30,11 @@ static int cancel_execution(struct turn *t, struct row *r, const struct request 
     return door_move(t, r, EV_CANCEL_REQUESTED, S_RUNNING, &note, err);
 }
 
-/* The open part of what one request asks to cancel, at most so much at a time. */
+/* One slice of the open executions that a request cancels. */
 struct open_subtree {
     struct row_ref *open;
     size_t n;
-    bool from_cache; /* from an earlier walk: it may have ended since, and others have come */
+    bool from_cache; /* found by an earlier walk: some may have ended, and new ones may exist */
 };
 
 void cancel_cache_clear(struct store *s)
@@ -43,8 +43,8 @@ void cancel_cache_clear(struct store *s)
     s->cancel_cache.top = 0;
 }
 
-/* Walks through the tree, which takes as long as that is large, and keeps what it finds for the
- * slices that follow. */
+/* Walks through the tree, which takes time in proportion to its size, and caches the open
+ * executions for the next slices. */
 static int find_open_subtree(struct turn *t, const struct request *q, size_t max, struct err *err)
 {
     struct store *s = t->store;
@@ -53,7 +53,7 @@ static int find_open_subtree(struct turn *t, const struct request *q, size_t max
     int rc;
 
     cancel_cache_clear(s);
-    if ((rc = door_write(t, err))) /* what this turn made is open, too */
+    if ((rc = door_write(t, err))) /* the query must see the executions that this turn created */
         return rc;
     args_begin(&t->args, Q_OPEN_SUBTREE);
     args_int(&t->args, q->execution);
@@ -71,7 +71,7 @@ static int find_open_subtree(struct turn *t, const struct request *q, size_t max
     return rc;
 }
 
-/* Whether the next slice was found before: a whole one, or the last. */
+/* Whether the cache has the next slice: a full one, or the last one. */
 static bool slice_is_cached(const struct store *s, const struct request *q, size_t max)
 {
     size_t left = s->cancel_cache.ids.n - s->cancel_cache.next;
@@ -80,7 +80,7 @@ static bool slice_is_cached(const struct store *s, const struct request *q, size
            left > 0 && (left >= max || !s->cancel_cache.truncated);
 }
 
-/* Loads it and notes its limits. */
+/* Loads the next slice of a request and notes the limits of its rows. */
 static int load_subtree(struct turn *t, const struct request *q, size_t max,
                         struct open_subtree *out, struct err *err)
 {
@@ -108,7 +108,7 @@ static int load_subtree(struct turn *t, const struct request *q, size_t max,
 }
 
 static int cancel_subtree(struct turn *t, const struct open_subtree *tree, struct request *q,
-                          bool below, bool *changed, struct err *err)
+                          bool only_descendants, bool *changed, struct err *err)
 {
     size_t i;
     int rc;
@@ -117,9 +117,9 @@ static int cancel_subtree(struct turn *t, const struct open_subtree *tree, struc
         struct row *r = turn_row(t, tree->open[i].id);
         int seq;
 
-        if (below && tree->open[i].id == q->execution)
+        if (only_descendants && tree->open[i].id == q->execution)
             continue;
-        if (tree->open[i].rc) { /* locked by a claim at this moment: again in the next turn */
+        if (tree->open[i].rc) { /* locked by a claim right now: retried in the next turn */
             q->rc = -E_BUSY;
             continue;
         }
@@ -132,8 +132,9 @@ static int cancel_subtree(struct turn *t, const struct open_subtree *tree, struc
     return 0;
 }
 
-/* The rest is left to a timer, whoever asked for it: half a cancel would leave tasks behind that
- * nobody decides about. What can't have one itself has those that were asked below it. */
+/* Sets a timer that cancels the rest, whether or not the caller continues: a cancel that stopped
+ * halfway would leave tasks that are never decided. A top execution that can't have a timer (a job,
+ * or one that is not running) leaves this to the descendants that got a cancel request. */
 static int set_cancel_timers(struct turn *t, const struct open_subtree *tree,
                              const struct request *q, struct err *err)
 {
@@ -152,8 +153,8 @@ static int set_cancel_timers(struct turn *t, const struct open_subtree *tree,
     return rc;
 }
 
-static int cancel_requests(struct turn *t, struct request *list, size_t n, size_t max, bool below,
-                           bool *more, struct err *err)
+static int cancel_requests(struct turn *t, struct request *list, size_t n, size_t max,
+                           bool only_descendants, bool *more, struct err *err)
 {
     struct open_subtree *trees = arena_zalloc(&t->arena, (n + 1) * sizeof(*trees));
     size_t i;
@@ -165,17 +166,17 @@ static int cancel_requests(struct turn *t, struct request *list, size_t n, size_
     for (i = 0; i < n; i++)
         if (!list[i].rc && (rc = load_subtree(t, &list[i], max, &trees[i], err)))
             return rc;
-    if ((rc = limits_fetch(t, err))) /* of all at once: in their order */
+    if ((rc = limits_fetch(t, err))) /* of all requests at once, to keep the lock order */
         return rc;
     for (i = 0; i < n; i++) {
         bool changed = false, left;
 
         if (list[i].rc)
             continue;
-        if ((rc = cancel_subtree(t, &trees[i], &list[i], below, &changed, err)))
+        if ((rc = cancel_subtree(t, &trees[i], &list[i], only_descendants, &changed, err)))
             return rc;
         left = (trees[i].n == max && changed) ||
-               trees[i].from_cache; /* then a walk has the last word */
+               trees[i].from_cache; /* only a new walk shows that nothing is left */
         if ((left || list[i].rc == -E_BUSY) &&
             (rc = set_cancel_timers(t, &trees[i], &list[i], err)))
             return rc;

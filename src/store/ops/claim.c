@@ -1,5 +1,5 @@
-/* claim.c - gives ready jobs to a worker. Every claim is a new attempt and a new epoch: what an
- * earlier holder still says about the job no longer fits. */
+/* claim.c - claims ready jobs for a worker. Every claim is a new attempt with a new epoch, so that
+ * late reports of an earlier lease holder are refused. */
 #include "store/door/door.h"
 
 #include <stdlib.h>
@@ -25,8 +25,9 @@ static void push_lanes(struct args *a, const struct lane_queue *list, size_t n)
     }
 }
 
-/* Claims the rows in order, as far as there is room. The same row may come twice: where a lane and
- * queue were named twice, or where this turn has changed it since. */
+/* Claims the rows by rank until c->max is reached. Skips rows that are no longer claimable: a row
+ * occurs twice if the caller named a lane and queue twice, and this turn may have changed a row
+ * without writing it yet. */
 static int claim_rows(struct turn *t, const struct claim *c, struct row **rows, size_t n,
                       struct job_list *out, struct err *err)
 {
@@ -59,7 +60,7 @@ static bool claim_serves(const struct claim *c, const struct execution *e)
     return false;
 }
 
-/* What this turn took from there already still has its outbox row until it is flushed. */
+/* Counts the jobs that this turn claimed earlier: they keep their outbox rows until the flush. */
 static size_t count_claimed_before(const struct turn *t, const struct claim *c)
 {
     size_t i, n = 0;
@@ -74,7 +75,8 @@ static size_t count_claimed_before(const struct turn *t, const struct claim *c)
     return n;
 }
 
-/* Drops what stands for jobs that others hold; whether there are any. */
+/* Drops the rows of nulls, which mark queues where all jobs are locked; returns whether other turns
+ * have locked any job that the query saw. */
 static bool drop_locked(struct rows *r)
 {
     size_t seen_at = r->ncols - 1, i, n = 0;
@@ -92,14 +94,14 @@ static bool drop_locked(struct rows *r)
 static int claim_from_outbox(struct turn *t, const struct claim *c, struct job_list *out,
                              struct err *err)
 {
-    size_t most = c->max + count_claimed_before(t, c) + aside_count(c->quarantined);
+    size_t wanted = c->max + count_claimed_before(t, c) + aside_count(c->quarantined);
     struct rows r = ROWS_INIT;
     struct row **rows;
     size_t i;
     int rc;
 
     args_begin(&t->args, Q_CLAIM);
-    args_int(&t->args, (int64_t)most);
+    args_int(&t->args, (int64_t)wanted);
     push_lanes(&t->args, c->serves, c->nserves);
     if ((rc = turn_query(t, &t->args, &r, err)))
         goto done;
@@ -109,14 +111,14 @@ static int claim_from_outbox(struct turn *t, const struct claim *c, struct job_l
         goto done;
     for (i = 0; i < r.n; i++)
         rows[i]->outbox_ctid = rows_int(&r, i, r.ncols - 2);
-    out->exhausted = r.n < most;
+    out->exhausted = r.n < wanted;
     rc = claim_rows(t, c, rows, r.n, out, err);
 done:
     rows_release(&r);
     return rc;
 }
 
-/* Rows that were loaded to be changed came without what only a worker wants. */
+/* Reads input and spec of jobs whose rows were loaded without them: only a worker needs these. */
 static int read_inputs(struct turn *t, struct execution **jobs, size_t n, struct err *err)
 {
     struct rows r = ROWS_INIT;
@@ -140,7 +142,7 @@ done:
     return rc;
 }
 
-/* What this turn made ready and has not written yet. */
+/* Claims jobs that this turn made ready and has not written yet. */
 static int claim_made_ready(struct turn *t, const struct claim *c, struct job_list *out,
                             struct err *err)
 {
@@ -163,7 +165,7 @@ int op_claim(struct turn *t, const struct claim *c, struct job_list *out, struct
     if (!c->max || !c->nserves)
         return 0;
     out->at = arena_alloc(&t->arena, (c->max + 1) * sizeof(*out->at));
-    if (!c->push && (rc = door_flush(t, err))) /* what this turn made ready may be claimed by it */
+    if (!c->push && (rc = door_flush(t, err))) /* the query must find what this turn made ready */
         return rc;
     out->exhausted = c->exhausted;
     if ((!c->exhausted && (rc = claim_from_outbox(t, c, out, err))) || !c->push || out->n == c->max)

@@ -1,7 +1,6 @@
-/* counters.c - what workers count for the metrics. Each adds to rows of its own, so that nobody
- * waits for another; a reader sums them up. Retention folds what was counted by those that are
- * gone.
- */
+/* counters.c - counters of the workers for the metrics. Each worker adds to its own rows, so that
+ * workers never wait for each other; readers add the rows up. Retention merges the rows of workers
+ * that no longer exist. */
 #include "store/turn.h"
 
 int op_add_counters(struct turn *t, int64_t worker, const struct counter *list, size_t n,

@@ -1,5 +1,4 @@
-/* embedder_sql.c - see embedder_sql.h. What is particular to SQLite is in sqlite_embedder_stmt.c.
- */
+/* embedder_sql.c - see embedder_sql.h. The SQLite part is in driver/sqlite/embedder.c. */
 #include "store/ops/embedder_sql.h"
 
 #include "store/store_internal.h"
@@ -9,13 +8,14 @@ bool store_takes_embedder_stmts(const struct store *s)
     return s->db->driver->embedder_stmt != NULL;
 }
 
-int op_run_embedder_stmt(struct turn *t, struct embedder_stmt *g, struct err *err)
+int op_run_embedder_stmt(struct turn *t, struct embedder_stmt *stmt, struct err *err)
 {
-    g->changed = 0;
-    g->must_roll_back = false;
+    stmt->changed = 0;
+    stmt->must_roll_back = false;
     if (!store_takes_embedder_stmts(t->store))
-        return err_set(err, E_INTERNAL, "this database takes no statements of others");
-    return t->db->driver->embedder_stmt(t->db, g, err);
+        return err_set(err, E_INTERNAL,
+                       "this database does not run statements of the embedding program");
+    return t->db->driver->embedder_stmt(t->db, stmt, err);
 }
 
 int op_read_applied(struct turn *t, const char *name, const char **definition, struct err *err)

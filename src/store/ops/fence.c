@@ -1,6 +1,7 @@
-/* fence.c - which database this is, and which life of it. The id tells it from others and stays
- * with its backups; the generation rises when one of those was restored, so that attempts of the
- * time that is lost are not taken for those of the time that began again. */
+/* fence.c - the identity of the database: its id and its generation. The id distinguishes it from
+ * other databases, and its backups share it. The generation is raised after a backup was restored,
+ * so that attempts started after the backup are not mistaken for attempts started since the
+ * restore. */
 #include "store/door/door.h"
 #include "store/door/event_data.h"
 #include "store/snapshot.h"
@@ -56,7 +57,8 @@ static int raise_generation(struct turn *t, int64_t *generation, struct err *err
     return rc;
 }
 
-/* The next leases, by execution; those that others are at are not among the locked ones. */
+/* Reads the next leases in the order of their executions, and locks those that no other turn has
+ * locked. */
 static int find_leases(struct turn *t, const struct fence *f, struct rows *held,
                        struct rows *locked, struct err *err)
 {
@@ -82,8 +84,8 @@ static int expire_lease(struct turn *t, struct row *r, int64_t generation, struc
     return door_move(t, r, EV_LEASE_EXPIRED, S_RUNNING, &note, err);
 }
 
-/* What was not locked stays to be done: the next slice begins with the first of them. Where it is
- * gone by then, its attempt has ended. */
+/* The next slice starts with the first lease that could not be locked. If that lease is gone by
+ * then, its attempt has ended. */
 static void advance_fence(struct turn *t, struct fence *f, const struct rows *held)
 {
     size_t i;

@@ -1,5 +1,5 @@
-/* idempotency.c - idempotency keys: the same key gives the same execution, a different body under
- * it is refused. See idempotency.h. */
+/* idempotency.c - idempotency keys: a repeated key gives the same execution; a different body under
+ * the same key is refused. See idempotency.h. */
 #include "store/ops/idempotency.h"
 
 #include <sodium.h>
@@ -31,7 +31,7 @@ static void hash_body(const struct submission *s, unsigned char out[BODY_HASH_SI
     hash_text(&h, s->concurrency);
     hash_text(&h, s->task_name);
     hash_text(&h, s->input);
-    if (s->spec) /* hashes that were stored before there were specs stay valid */
+    if (s->spec) /* conditional: hashes stored before specs existed must stay valid */
         hash_text(&h, s->spec);
     if (s->definition || s->hash)
         hash_text(&h, s->definition ? s->definition : s->hash);
@@ -42,7 +42,7 @@ static void hash_body(const struct submission *s, unsigned char out[BODY_HASH_SI
     crypto_generichash_final(&h, out, BODY_HASH_SIZE);
 }
 
-/* Keys that are known, in order: key, execution, body. */
+/* Stored keys, sorted; the columns are key, execution, body. */
 struct known_keys {
     struct rows rows;
     const struct val **at;
@@ -55,7 +55,7 @@ static int by_known_key(const void *a, const void *b)
     return strcmp((*x)->s, (*y)->s);
 }
 
-/* Asks for the keys in t->args. */
+/* Runs the query in t->args and sorts the keys that it finds. */
 static int look_up_keys(struct turn *t, struct known_keys *k, struct err *err)
 {
     size_t i;
@@ -70,8 +70,8 @@ static int look_up_keys(struct turn *t, struct known_keys *k, struct err *err)
     return 0;
 }
 
-/* The submission that the key belongs to takes its id; the others of the same key find it. False:
- * nobody has it. */
+/* Gives the submission the execution that owns its key, or sets rc if the bodies differ. Returns
+ * false if the key is not stored. */
 static bool resolve_key(struct submission *s, const struct known_keys *k)
 {
     struct val key = {.s = s->key};
@@ -86,7 +86,7 @@ static bool resolve_key(struct submission *s, const struct known_keys *k)
     if (v[2].len != BODY_HASH_SIZE || memcmp(v[2].s, body, BODY_HASH_SIZE)) {
         s->rc = err_set(
             &s->err, E_CONFLICT,
-            "the key '%s' was used for execution %lld with other contents: use another key, or submit the same again",
+            "the key '%s' was used for execution %lld with different contents: use another key, or submit the same contents again",
             s->key, (long long)v[1].i);
         return true;
     }
@@ -103,7 +103,7 @@ static int by_key(const void *a, const void *b)
     return c ? c : (*x > *y) - (*x < *y);
 }
 
-/* Inserting in key order, two turns wait for each other in a line, never in a circle. */
+/* Inserts in key order, so that two turns never deadlock. */
 int keys_insert(struct turn *t, struct submission *list, size_t n, struct err *err)
 {
     struct submission **keyed = arena_alloc(&t->arena, (n + 1) * sizeof(struct submission *));
@@ -137,7 +137,7 @@ int keys_insert(struct turn *t, struct submission *list, size_t n, struct err *e
     rc = look_up_keys(t, &known, err);
     for (i = 0; !rc && i < count; i++)
         if (!resolve_key(keyed[i], &known))
-            rc = err_set(err, E_REDO, "the key '%s' was deleted at this moment", keyed[i]->key);
+            rc = err_set(err, E_REDO, "the key '%s' was deleted concurrently", keyed[i]->key);
     rows_release(&known.rows);
     return rc;
 }

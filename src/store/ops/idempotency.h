@@ -1,15 +1,16 @@
-/* idempotency.h - what makes a submission safe to repeat; for submit.c alone. */
+/* idempotency.h - idempotency keys, which make a submission safe to repeat; for submit.c only. */
 #ifndef STORE_OPS_IDEMPOTENCY_H
 #define STORE_OPS_IDEMPOTENCY_H
 
 #include "store/turn.h"
 
-/* A submission below a parent that is repeated finds its execution: also if that parent can have no
- * new children by now. */
+/* Finds the executions of repeated submissions that have a parent, even if the parent can't have
+ * new children any more. */
 MUST_USE int keys_find_repeated(struct turn *t, struct submission *list, size_t n, struct err *err);
 
-/* Writes the keys of those that have none yet; where one was there before, or comes twice, the
- * first wins, and the others have its id and `existed`, or rc = -E_CONFLICT. */
+/* Stores the keys of new submissions. If a key was stored before or occurs twice, the first
+ * submission wins; the others get its id and `existed`, or rc = -E_CONFLICT if the bodies differ.
+ */
 MUST_USE int keys_insert(struct turn *t, struct submission *list, size_t n, struct err *err);
 
 #endif

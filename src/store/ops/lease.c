@@ -1,5 +1,5 @@
-/* lease.c - leases after the claim: renewing, clearing those that nobody renews, taking over. None
- * of it changes a status: a job whose worker died may still have a live process. */
+/* lease.c - leases after the claim: heartbeat, reap, adopt. None of these changes a status: a job
+ * whose worker died may still have a live process. */
 #include "store/door/door.h"
 #include "store/door/event_data.h"
 
@@ -15,7 +15,8 @@ static int by_execution(const void *a, const void *b)
     return ((*x)->execution > (*y)->execution) - ((*x)->execution < (*y)->execution);
 }
 
-/* A row of arguments for each, in the order in which a settle deletes them. */
+/* Pushes one row of arguments per lease, in the order in which a settle deletes them, to avoid
+ * deadlocks. */
 static void push_leases(struct turn *t, const struct lease_ref *list, size_t n)
 {
     const struct lease_ref **sorted = arena_alloc(&t->arena, (n + 1) * sizeof(*sorted));
@@ -53,7 +54,7 @@ int op_heartbeat(struct turn *t, int64_t worker, int64_t lease, struct lease_ref
         idmap_put(&found, rows_int(&r, i, 0), &r.cells[i * r.ncols]);
     for (i = 0; i < n; i++) {
         const struct val *f = idmap_get(&found, list[i].execution);
-        bool mine = f && f[1].i == list[i].epoch; /* an older epoch may stand in the list too */
+        bool mine = f && f[1].i == list[i].epoch; /* the list may also contain an older epoch */
 
         list[i].rc = mine ? 0 : -E_LEASE_LOST;
         list[i].cancel_requested = mine && f[2].i;
@@ -106,19 +107,19 @@ done:
     return rc;
 }
 
-/* Equal lanes stand side by side; one of them is enough. */
+/* Equal lanes are adjacent; only the first of them is used. */
 static bool is_next_lane(const struct claim *c, size_t nth)
 {
     return !nth || strcmp(c->serves[nth].lane, c->serves[nth - 1].lane) != 0;
 }
 
-/* How many are looked at together: some of them are not to be taken. */
+/* Quarantined leases are read too, but never adopted. */
 static size_t adoption_page_size(const struct adoption *a)
 {
     return a->claim.max + aside_count(a->claim.quarantined);
 }
 
-/* Orphans: of our own folder at once, of others after the host's grace. */
+/* Finds orphans: those of this state folder at once, those of others after the host's grace. */
 static int find_orphans(struct turn *t, const struct adoption *a, int64_t after, struct rows *out,
                         struct err *err)
 {
@@ -136,7 +137,7 @@ static int find_orphans(struct turn *t, const struct adoption *a, int64_t after,
     return turn_query(t, &t->args, out, err);
 }
 
-/* Leases of workers that are known to be dead: no need to wait for the reaper. */
+/* Finds leases of workers that are known to be dead, without waiting for the reaper. */
 static int find_leases_of_dead(struct turn *t, const struct adoption *a, struct rows *out,
                                struct err *err)
 {
@@ -154,7 +155,7 @@ static int find_leases_of_dead(struct turn *t, const struct adoption *a, struct 
     return turn_query(t, &t->args, out, err);
 }
 
-/* Adopts what was found, as far as there is room; a row may come twice where lanes repeat. */
+/* Adopts leases that were found until claim.max is reached; a row occurs twice if lanes repeat. */
 static int adopt_found(struct turn *t, const struct adoption *a, const struct rows *found,
                        struct job_list *out, struct err *err)
 {
@@ -181,8 +182,8 @@ static int adopt_found(struct turn *t, const struct adoption *a, const struct ro
     return 0;
 }
 
-/* Up to where all lanes were looked at. SQLite is asked lane by lane, and may have left off in each
- * of them; PostgreSQL merges them first. */
+/* The execution up to which all lanes were searched. SQLite runs the query once per lane, and each
+ * of them may have reached its LIMIT; PostgreSQL merges the lanes first. */
 static int64_t find_last_seen(const struct turn *t, const struct rows *found, size_t max)
 {
     int64_t last = 0, cut = INT64_MAX;
@@ -205,7 +206,7 @@ static int64_t find_last_seen(const struct turn *t, const struct rows *found, si
 int op_check_lost_leases(struct turn *t, struct lease_ref *list, size_t n, struct err *err)
 {
     struct rows r = ROWS_INIT;
-    struct idmap untaken = IDMAP_INIT;
+    struct idmap unclaimed = IDMAP_INIT;
     size_t i;
     int rc;
 
@@ -215,11 +216,11 @@ int op_check_lost_leases(struct turn *t, struct lease_ref *list, size_t n, struc
     push_leases(t, list, n);
     if (!(rc = db_query(t->db, &t->args, &r, err))) {
         for (i = 0; i < r.n; i++)
-            idmap_put(&untaken, rows_int(&r, i, 0), t);
+            idmap_put(&unclaimed, rows_int(&r, i, 0), t);
         for (i = 0; i < n; i++)
-            list[i].rc = idmap_get(&untaken, list[i].execution) ? -E_BUSY : -E_LEASE_LOST;
+            list[i].rc = idmap_get(&unclaimed, list[i].execution) ? -E_BUSY : -E_LEASE_LOST;
     }
-    idmap_release(&untaken);
+    idmap_release(&unclaimed);
     rows_release(&r);
     return rc;
 }
@@ -235,7 +236,7 @@ int op_adopt(struct turn *t, const struct adoption *a, struct job_list *out, str
         return 0;
     if ((rc = door_flush(t, err)) || (rc = turn_sync(t, err)))
         return rc;
-    do { /* those that are not wanted must not stand before those that are */
+    do { /* page by page: unwanted orphans must not hide wanted ones */
         rows_release(&orphans);
         orphans = (struct rows)ROWS_INIT;
         if ((rc = find_orphans(t, a, after, &orphans, err)) ||

@@ -1,9 +1,10 @@
-/* log_retention.c - deletes the logs of what ended long ago, sooner than the rest of it. Walks
- * those executions that have logs, by their index: so it costs what is to go and what is not old
- * enough, not all that is kept without them. */
+/* log_retention.c - deletes the logs of old executions, which expire earlier than the executions
+ * themselves. It walks the index of the logs, so that its cost depends on the executions that have
+ * logs, not on all that are kept without logs. */
 #include "store/store_internal.h"
 
-/* The next executions with logs that ended early enough; each with its root. */
+/* Finds the next executions with logs that ended early enough. `wants` gets two entries for each:
+ * its root and itself. */
 static int find_with_logs(struct turn *t, struct retention *r, int64_t before,
                           struct row_ref *wants, size_t *n, struct err *err)
 {
@@ -21,7 +22,7 @@ static int find_with_logs(struct turn *t, struct retention *r, int64_t before,
         int64_t id = rows_int(&found, i, 0), root = rows_int(&found, i, 1);
 
         if (rows_int(&found, i, 2) >= before) {
-            r->more = false; /* it and all behind it began too late to have ended before */
+            r->more = false; /* this one and all later ones were requested too late */
             break;
         }
         r->after = id;
@@ -35,7 +36,8 @@ done:
     return rc;
 }
 
-/* Looked at again under its lock: it may run again. What another turn has goes another day. */
+/* Checks again under the lock, as a rerun may have reopened it. Skips a tree that another turn has
+ * locked until the next retention. */
 static bool is_old(const struct turn *t, const struct row_ref *w, int64_t before)
 {
     const struct row *row = w->rc ? NULL : turn_row(t, w->id);

@@ -1,6 +1,6 @@
 /* logs.c - stores the output of attempts, in chunks while they run; query/log_pages.c reads it.
  *
- * Writing is fenced by the lease and reading uses the highest epoch of an attempt, so a chunk that
+ * Writes are fenced by the lease, and readers use the highest epoch of an attempt, so a chunk that
  * a worker sends while it loses its lease is never shown (docs/adr/0028). */
 #include "store/turn.h"
 
@@ -9,15 +9,15 @@
 
 #define ZSTD_LEVEL 3
 
-/* Pushes a row with the bytes packed, or as they are where that is smaller. */
+/* Pushes a row with the bytes compressed, or unchanged if that is smaller. */
 static void push_chunk(struct turn *t, ZSTD_CCtx *zstd, const struct log_chunk *c, size_t at,
                        size_t len)
 {
     size_t bound = ZSTD_compressBound(len), packed = len;
-    char *room = arena_alloc(&t->arena, bound);
+    char *compressed = arena_alloc(&t->arena, bound);
 
     if (zstd)
-        packed = ZSTD_compressCCtx(zstd, room, bound, c->bytes + at, len, ZSTD_LEVEL);
+        packed = ZSTD_compressCCtx(zstd, compressed, bound, c->bytes + at, len, ZSTD_LEVEL);
     args_int(&t->args, c->lease.execution);
     args_int(&t->args, c->attempt);
     args_int(&t->args, c->lease.epoch);
@@ -26,7 +26,7 @@ static void push_chunk(struct turn *t, ZSTD_CCtx *zstd, const struct log_chunk *
     args_int(&t->args, c->dropped);
     if (!ZSTD_isError(packed) && packed < len) {
         args_int(&t->args, 1);
-        args_bytes(&t->args, room, packed);
+        args_bytes(&t->args, compressed, packed);
     } else {
         args_int(&t->args, 0);
         args_bytes(&t->args, c->bytes + at, len);
@@ -68,7 +68,7 @@ static int send_truncate(struct turn *t, int64_t worker, const struct log_chunk 
 static int send_chunks(struct turn *t, int64_t worker, const struct log_chunk *list, size_t n,
                        struct err *err)
 {
-    ZSTD_CCtx *zstd = ZSTD_createCCtx(); /* NULL: nothing is packed */
+    ZSTD_CCtx *zstd = ZSTD_createCCtx(); /* NULL if out of memory: nothing is compressed */
     size_t i, at, len;
 
     args_begin(&t->args, Q_LOG_INSERT);
@@ -84,7 +84,7 @@ static int send_chunks(struct turn *t, int64_t worker, const struct log_chunk *l
     return db_send(t->db, &t->args, NULL, ANY_ROWS, err);
 }
 
-/* Whose leases are still held. */
+/* Sets the rc of each chunk: 0 if its lease is still held, else -E_LEASE_LOST. */
 static int fetch_leased(struct turn *t, int64_t worker, struct log_chunk *list, size_t n,
                         struct err *err)
 {

@@ -1,7 +1,8 @@
-/* pause.c - a pause of any node: nothing of it and below it starts, at any depth, until it is
- * resumed. The node gets a bit, which everything that could start looks for on its way up; what
- * could start already is taken back, a slice in each turn. The rest goes on by a timer, so that a
- * pause that was once written is carried out whoever dies. */
+/* pause.c - pauses and resumes an execution: nothing in its subtree starts, at any depth, until it
+ * is resumed. The paused execution gets a flag; every execution that could start checks the flags
+ * of its ancestors. Descendants that are already ready are held, one slice per turn. A timer
+ * continues with the next slice, so that a pause, once written, is completed even if the process
+ * that requested it dies. */
 #include "core/graph.h"
 #include "store/door/door.h"
 #include "store/door/event_data.h"
@@ -9,17 +10,17 @@
 #include "store/ops/admission.h"
 #include "store/workflow/workflow.h"
 
-/* ---- what is below ---- */
+/* ---- the subtree ---- */
 
-struct below {
-    struct request *at; /* only their ids and roots count */
+struct subtree_slice {
+    struct request *at; /* only execution, root and rc are used */
     size_t n;
 };
 
-/* Loads those that a statement finds at and below a node, and notes their limits: all of a turn are
- * locked at once, in order. */
-static int load_below_node(struct turn *t, enum stmt_id q, const struct row *row, size_t slice,
-                           struct below *out, struct err *err)
+/* Loads the executions that a statement finds in the subtree of a row, and notes their limits; the
+ * caller locks all limits of the turn at once, in order. */
+static int load_subtree_slice(struct turn *t, enum stmt_id q, const struct row *row, size_t slice,
+                              struct subtree_slice *out, struct err *err)
 {
     struct rows r = ROWS_INIT;
     size_t i;
@@ -44,7 +45,8 @@ done:
     return rc;
 }
 
-/* A ready job that may be claimed or waits for its turn, or a flow that waits to begin. */
+/* Whether e is a ready job, or a workflow or fan-out that waits to start, and has neither a pause
+ * nor an approval. */
 static bool could_start(const struct execution *e)
 {
     bool stopped = e->held == HELD_PAUSED || e->held == HELD_APPROVAL;
@@ -53,8 +55,8 @@ static bool could_start(const struct execution *e)
                                 : e->status == S_PENDING && e->held && !stopped;
 }
 
-static int hold_below(struct turn *t, const struct below *b, size_t slice, bool *more,
-                      struct err *err)
+static int hold_rows(struct turn *t, const struct subtree_slice *b, size_t slice, bool *more,
+                     struct err *err)
 {
     size_t i;
     int rc = 0;
@@ -65,15 +67,15 @@ static int hold_below(struct turn *t, const struct below *b, size_t slice, bool 
         struct row *r = turn_row(t, b->at[i].execution);
 
         if (b->at[i].rc == -E_BUSY)
-            *more = true; /* claimed at this moment, perhaps: it is looked at again */
+            *more = true; /* perhaps being claimed right now: checked again later */
         else if (!b->at[i].rc && could_start(&r->now))
             rc = door_move(t, r, EV_HELD, (enum status)r->now.status, &note, err);
     }
     return rc;
 }
 
-static int release_below(struct turn *t, const struct below *b, size_t slice, bool *more,
-                         struct err *err)
+static int release_rows(struct turn *t, const struct subtree_slice *b, size_t slice, bool *more,
+                        struct err *err)
 {
     int64_t *due_at = arena_zalloc(&t->arena, (b->n + 1) * sizeof(*due_at));
     size_t i;
@@ -94,12 +96,13 @@ static int release_below(struct turn *t, const struct below *b, size_t slice, bo
     return rc;
 }
 
-/* One slice; what is left is done by whoever comes to the node's timer first. */
-static int apply_below(struct turn *t, struct row *row, const struct below *b, size_t slice,
-                       bool *more, struct err *err)
+/* Holds or releases one slice. If more are left, sets a timer; the first engine that sees it is due
+ * continues. */
+static int apply_to_slice(struct turn *t, struct row *row, const struct subtree_slice *b,
+                          size_t slice, bool *more, struct err *err)
 {
     bool paused = (row->now.flags & FLAG_PAUSED) != 0;
-    int rc = paused ? hold_below(t, b, slice, more, err) : release_below(t, b, slice, more, err);
+    int rc = paused ? hold_rows(t, b, slice, more, err) : release_rows(t, b, slice, more, err);
 
     if (rc)
         return rc;
@@ -113,55 +116,57 @@ static int apply_below(struct turn *t, struct row *row, const struct below *b, s
 int pause_next_slice(struct turn *t, struct row *row, struct err *err)
 {
     bool paused = (row->now.flags & FLAG_PAUSED) != 0, more;
-    struct below b;
+    struct subtree_slice b;
     int rc;
 
     if (!paused && !(row->now.flags & FLAG_RELEASING))
         return 0;
-    if ((rc = door_write(t, err)) || /* what this turn changed is found as it is now */
-        (rc = load_below_node(t, paused ? Q_STARTABLE_BELOW : Q_PAUSED_BELOW, row, PAUSE_SLICE, &b,
-                              err)) ||
+    if ((rc = door_write(t, err)) || /* so that the query sees the changes of this turn */
+        (rc = load_subtree_slice(t, paused ? Q_STARTABLE_BELOW : Q_PAUSED_BELOW, row, PAUSE_SLICE,
+                                 &b, err)) ||
         (rc = limits_fetch(t, err)))
         return rc;
-    return apply_below(t, row, &b, PAUSE_SLICE, &more, err);
+    return apply_to_slice(t, row, &b, PAUSE_SLICE, &more, err);
 }
 
-/* ---- the node itself ---- */
+/* ---- the paused execution itself ---- */
 
-/* Held for its approval again, as it was asked for: the timers of both stay what they are. */
+/* Holds the row for its approval again, with the original request. The timers of the delay and of
+ * the approval do not change. */
 static int hold_for_approval_again(struct turn *t, struct row *r, struct err *err)
 {
     struct move_note note = {.why = HELD_APPROVAL};
-    struct rows asked = ROWS_INIT;
+    struct rows found = ROWS_INIT;
     int rc;
 
     args_begin(&t->args, Q_APPROVAL_REQUEST);
     args_int(&t->args, r->now.root);
     args_int(&t->args, r->now.id);
-    if (!(rc = turn_query(t, &t->args, &asked, err))) {
-        note.data = asked.n ? arena_strdup(&t->arena, rows_text(&asked, 0, 0))
+    if (!(rc = turn_query(t, &t->args, &found, err))) {
+        note.data = found.n ? arena_strdup(&t->arena, rows_text(&found, 0, 0))
                             : data_hold(t, HELD_APPROVAL, NULL, 0);
         rc = door_move(t, r, EV_HELD, S_READY, &note, err);
     }
-    rows_release(&asked);
+    rows_release(&found);
     return rc;
 }
 
-/* A job has one event for all that holds it, a workflow or fan-out has its own for pauses. An
- * approval comes first: it is what holds the job, and the pause is seen when it is given. */
+/* A job has one event for all kinds of holds; a workflow or fan-out has separate events for pauses.
+ * An approval takes precedence: the job stays held for it, and the pause is checked when the
+ * approval is given. */
 static int move_paused_row(struct turn *t, struct row *r, const struct request *q, bool pause,
                            struct err *err)
 {
-    bool job = kind_is_job(r->now.kind), asks = job && r->now.held == HELD_APPROVAL;
+    bool job = kind_is_job(r->now.kind), for_approval = job && r->now.held == HELD_APPROVAL;
     enum status status = (enum status)r->now.status;
-    struct move_note note = {.why = asks ? HELD_APPROVAL : HELD_PAUSED};
+    struct move_note note = {.why = for_approval ? HELD_APPROVAL : HELD_PAUSED};
     int rc;
 
     note.data = job && pause ? data_pause(t, q) : data_request(t, q);
     if (!job)
         return door_move(t, r, pause ? EV_PAUSED : EV_RESUMED, status, &note, err);
     rc = door_move(t, r, pause ? EV_HELD : EV_UNHELD, status, &note, err);
-    return rc || pause || !asks ? rc : hold_for_approval_again(t, r, err);
+    return rc || pause || !for_approval ? rc : hold_for_approval_again(t, r, err);
 }
 
 static bool may_be_paused(const struct execution *e)
@@ -170,8 +175,8 @@ static bool may_be_paused(const struct execution *e)
            !(kind_is_job(e->kind) && e->status == S_RUNNING);
 }
 
-static int pause_request(struct turn *t, struct request *q, const struct below *b, size_t slice,
-                         bool *more, struct err *err)
+static int pause_request(struct turn *t, struct request *q, const struct subtree_slice *b,
+                         size_t slice, bool *more, struct err *err)
 {
     struct row *r = turn_row(t, q->execution);
     int rc;
@@ -185,11 +190,11 @@ static int pause_request(struct turn *t, struct request *q, const struct below *
         if ((rc = move_paused_row(t, r, q, true, err)))
             return rc;
     }
-    return apply_below(t, r, b, slice, more, err);
+    return apply_to_slice(t, r, b, slice, more, err);
 }
 
-static int resume_request(struct turn *t, struct request *q, const struct below *b, size_t slice,
-                          bool *more, struct err *err)
+static int resume_request(struct turn *t, struct request *q, const struct subtree_slice *b,
+                          size_t slice, bool *more, struct err *err)
 {
     struct row *r = turn_row(t, q->execution);
     bool paused;
@@ -211,18 +216,18 @@ static int resume_request(struct turn *t, struct request *q, const struct below 
     }
     if ((rc = row_is_paused(t, r, &paused, err)))
         return rc;
-    if (paused) { /* further up: there is nothing to let go */
+    if (paused) { /* by an ancestor: nothing can be released */
         r->now.flags &= ~FLAG_RELEASING;
         door_mark_changed(t, r);
         return 0;
     }
-    return apply_below(t, r, b, slice, more, err);
+    return apply_to_slice(t, r, b, slice, more, err);
 }
 
 static int pause_or_resume(struct turn *t, struct request *list, size_t n, size_t slice, bool *more,
                            bool pause, struct err *err)
 {
-    struct below *below = arena_zalloc(&t->arena, (n + 1) * sizeof(*below));
+    struct subtree_slice *slices = arena_zalloc(&t->arena, (n + 1) * sizeof(*slices));
     size_t i;
     int rc;
 
@@ -235,8 +240,8 @@ static int pause_or_resume(struct turn *t, struct request *list, size_t n, size_
         if (list[i].rc)
             continue;
         limits_note(t, &r->now);
-        if ((rc = load_below_node(t, pause ? Q_STARTABLE_BELOW : Q_PAUSED_BELOW, r, slice,
-                                  &below[i], err)))
+        if ((rc = load_subtree_slice(t, pause ? Q_STARTABLE_BELOW : Q_PAUSED_BELOW, r, slice,
+                                     &slices[i], err)))
             return rc;
     }
     if ((rc = limits_fetch(t, err)))
@@ -246,7 +251,7 @@ static int pause_or_resume(struct turn *t, struct request *list, size_t n, size_
 
         if (list[i].rc)
             continue;
-        if ((rc = (pause ? pause_request : resume_request)(t, &list[i], &below[i], slice, &left,
+        if ((rc = (pause ? pause_request : resume_request)(t, &list[i], &slices[i], slice, &left,
                                                            err)))
             return rc;
         *more |= left;

@@ -1,6 +1,6 @@
-/* prefetch.c - what settling is going to ask for: the rows and their leases, those above them,
- * their limits, the states of their workflows. Each would be asked for by whoever needs it, one
- * after the other; a server then answers four times, and each answer is waited for. */
+/* prefetch.c - loads in one round trip all that a settle will need: the rows and their leases,
+ * their parents and workflows, their limits, the states of their workflows. Without it, each step
+ * would load its own part, and the turn would wait for four round trips to the server. */
 #include "store/door/door.h"
 #include "store/workflow/workflow.h"
 
@@ -9,7 +9,7 @@
 struct prefetch {
     VEC(struct row_ref) wants;
     VEC(int64_t) workflows;
-    struct idmap seen; /* id -> its place among the wants, from 1 */
+    struct idmap seen; /* id -> its index in wants + 1 */
     struct rows limits, workflow_states;
 };
 
@@ -34,7 +34,7 @@ static void add_settlement(struct turn *t, struct prefetch *f, const struct sett
                            .kind = KIND_EXEC, .queue = s->queue, .concurrency = s->concurrency});
 }
 
-/* Of those that are not there yet. */
+/* Sends the queries for limits and workflow states that the turn does not have yet. */
 static int send_limits_and_states(struct turn *t, void *arg, struct err *err)
 {
     struct prefetch *f = arg;
@@ -44,26 +44,27 @@ static int send_limits_and_states(struct turn *t, void *arg, struct err *err)
               : workflow_states_send(t, f->workflows.at, f->workflows.n, &f->workflow_states, err);
 }
 
-/* What is locked by another turn is not ours to know: whoever asks for it has to wait. */
+/* Whether this turn holds the lock of a row. The state of a row that another turn has locked must
+ * not be used: the step that needs it has to wait for the lock. */
 static bool is_locked_by_turn(const struct prefetch *f, int64_t id)
 {
-    size_t place = (uintptr_t)idmap_get(&f->seen, id);
+    size_t position = (uintptr_t)idmap_get(&f->seen, id);
 
-    return place && f->wants.at[place - 1].rc == 0;
+    return position && f->wants.at[position - 1].rc == 0;
 }
 
 int op_prefetch(struct turn *t, const struct settlement *list, size_t n, struct err *err)
 {
     struct prefetch f = {.limits = ROWS_INIT, .workflow_states = ROWS_INIT};
-    struct idmap workflow_states = IDMAP_INIT;
+    struct idmap seen_workflows = IDMAP_INIT;
     size_t i;
     int rc;
 
     for (i = 0; i < n; i++) {
         add_settlement(t, &f, &list[i]);
         if (list[i].lease.root && list[i].workflow &&
-            !idmap_get(&workflow_states, list[i].workflow)) {
-            idmap_put(&workflow_states, list[i].workflow, t);
+            !idmap_get(&seen_workflows, list[i].workflow)) {
+            idmap_put(&seen_workflows, list[i].workflow, t);
             *vec_add(&f.workflows) = list[i].workflow;
         }
     }
@@ -81,6 +82,6 @@ done:
     vec_release(&f.wants);
     vec_release(&f.workflows);
     idmap_release(&f.seen);
-    idmap_release(&workflow_states);
+    idmap_release(&seen_workflows);
     return rc;
 }

@@ -1,5 +1,5 @@
-/* queue_limit.c - setting, lowering, raising and removing a limit, in slices: each leaves the limit
- * true. */
+/* queue_limit.c - sets, lowers, raises and removes a limit, and pauses and resumes a queue. Works
+ * in slices; the stored limit is correct after each slice. */
 #include "store/door/door.h"
 #include "store/door/event_data.h"
 #include "store/operator.h"
@@ -8,8 +8,8 @@
 #include <limits.h>
 #include <string.h>
 
-/* The permits that are taken of a limit which is new. A key has none: its first job made it, see
- * submit.c. */
+/* Counts the permits in use of a new limit. A key has none in use: its first job creates the limit,
+ * see submit.c. */
 static int count_used(struct turn *t, struct limit *l, struct err *err)
 {
     struct args a = ARGS_INIT;
@@ -27,7 +27,8 @@ static int count_used(struct turn *t, struct limit *l, struct err *err)
     return rc;
 }
 
-/* Whether more than `seen` jobs of the limit may be claimed, also such as others have locked. */
+/* Whether more than `seen` jobs of the limit are claimable, including jobs that other turns have
+ * locked. */
 static int has_more_claimable(struct turn *t, const struct limit *l, size_t seen, bool *more,
                               struct err *err)
 {
@@ -45,7 +46,7 @@ static int has_more_claimable(struct turn *t, const struct limit *l, size_t seen
     return rc;
 }
 
-/* Takes jobs above the limit out of the outbox, the youngest first, at most `slice`. */
+/* Holds claimable jobs above the limit, the youngest first, at most `slice`. */
 static int hold_surplus(struct turn *t, struct limit *l, size_t slice, bool *more, struct err *err)
 {
     size_t above = (size_t)(l->used - l->max), i;
@@ -59,14 +60,14 @@ static int hold_surplus(struct turn *t, struct limit *l, size_t slice, bool *mor
     args_int(&a, (int64_t)(above < slice ? above : slice));
     if ((rc = limits_note_rows(t, &a, &r, &rows, err)) || (rc = limits_fetch(t, err)))
         goto done;
-    /* A claim that has one locked may yet be rolled back. */
+    /* a claim that has locked some of them may still be rolled back */
     if (r.n < above && (rc = has_more_claimable(t, l, r.n, more, err)))
         goto done;
     for (i = 0; i < r.n; i++) {
-        struct move_note write_queue_audit = {
+        struct move_note note = {
             .why = HELD_LIMIT, .held_key = l->key, .data = data_hold(t, HELD_LIMIT, l->key, 0)};
 
-        if ((rc = door_move(t, rows[i], EV_HELD, S_READY, &write_queue_audit, err)))
+        if ((rc = door_move(t, rows[i], EV_HELD, S_READY, &note, err)))
             goto done;
     }
 done:
@@ -75,7 +76,7 @@ done:
     return rc;
 }
 
-static int has_waiters(struct turn *t, const struct limit *l, bool *waited, struct err *err)
+static int has_waiters(struct turn *t, const struct limit *l, bool *waiting, struct err *err)
 {
     struct args a = ARGS_INIT;
     struct rows r = ROWS_INIT;
@@ -84,7 +85,7 @@ static int has_waiters(struct turn *t, const struct limit *l, bool *waited, stru
     args_begin(&a, Q_FIRST_WAITER);
     args_text(&a, l->key);
     if (!(rc = db_query(t->db, &a, &r, err)))
-        *waited = r.n > 0;
+        *waiting = r.n > 0;
     rows_release(&r);
     args_release(&a);
     return rc;
@@ -104,8 +105,8 @@ static int write_max(struct turn *t, const struct limit *l, struct err *err)
     return rc;
 }
 
-/* Raises the limit and lets those go who wait, a slice at a time; *more if it is not at `max` yet.
- */
+/* Raises the limit by at most one slice and admits waiting executions; sets *more if the limit has
+ * not reached `max` yet and executions still wait. */
 static int raise_limit(struct turn *t, struct limit *l, int max, size_t slice, bool *more,
                        struct err *err)
 {
@@ -120,9 +121,9 @@ static int raise_limit(struct turn *t, struct limit *l, int max, size_t slice, b
     return write_max(t, l, err);
 }
 
-/* The limit goes when nobody waits for it any more. That of a key stays, without a bound: jobs that
- * have no permit now may need one later, and every permit of a key is counted. With nobody left,
- * the next job's bound holds. */
+/* Removes the limit when no execution waits for it any more. The limit of a key stays, with the
+ * maximum INT_MAX: jobs that have no permit now may need one later, and every permit of a key is
+ * counted. When no permit is in use, the next job sets a new maximum (limit_create). */
 static int remove_limit(struct turn *t, struct limit *l, size_t slice, bool *more, struct err *err)
 {
     struct args a = ARGS_INIT;
@@ -140,8 +141,8 @@ static int remove_limit(struct turn *t, struct limit *l, size_t slice, bool *mor
     return rc;
 }
 
-/* Lowers the limit by what one slice can take out of the outbox, so that the limit holds after each
- * of them. What runs already is left, and may exceed it. */
+/* Lowers the limit by as many jobs as one slice can hold, so that the limit is correct after each
+ * slice. Running jobs continue and may exceed the limit. */
 static int lower_limit(struct turn *t, struct limit *l, int max, size_t slice, bool *more,
                        struct err *err)
 {
@@ -156,8 +157,8 @@ static int lower_limit(struct turn *t, struct limit *l, int max, size_t slice, b
     return write_max(t, l, err);
 }
 
-/* The limit, locked. Turns that saw no limit, or another one, end before this goes on; see
- * lock_limits. */
+/* Gets the limit, locked. Waits for turns that have read limits, so that none of them continues
+ * with an old maximum; see lock_limits in turn.sql. */
 static int open_limit(struct turn *t, char kind, const char *name, struct limit **out,
                       struct err *err)
 {
@@ -176,7 +177,7 @@ static int set_limit(struct turn *t, struct limit *l, int max, size_t slice, boo
     int rc;
 
     *more = false;
-    if ((rc = door_flush(t, err))) /* what this turn did counts, a slice before this one, too */
+    if ((rc = door_flush(t, err))) /* earlier changes and slices of this turn must be counted */
         return rc;
     if (max < 0)
         return remove_limit(t, l, slice, more, err);
@@ -196,15 +197,15 @@ int op_limit(struct turn *t, const char *key, int max, size_t slice, bool *more,
     int rc;
 
     if ((!queue && strncmp(key, "key:", 4)) || !name[1])
-        return err_set(err, E_INVALID, "'%.80s' is no limit: write queue:NAME or key:NAME", key);
+        return err_set(err, E_INVALID, "'%.80s' is not a limit: write queue:NAME or key:NAME", key);
     if ((rc = open_limit(t, queue ? 'q' : 'k', name + 1, &l, err)))
         return rc;
     return set_limit(t, l, max, slice, more, err);
 }
 
-/* ---- a queue as a whole ---- */
+/* ---- queues ---- */
 
-/* Whether the queue is paused, and the limit that it gets back. */
+/* Reads whether the queue is paused, and the maximum that a resume restores (-1 if no limit). */
 static int read_pause(struct turn *t, const struct limit *l, bool *paused, int *resume_max,
                       struct err *err)
 {
@@ -238,7 +239,8 @@ static int pause_queue(struct turn *t, struct limit *l, struct queue_action *q, 
     return db_send(t->db, &t->args, NULL, 1, err);
 }
 
-/* Paused it stays until the last slice, so that whoever goes on finds the limit to come back. */
+/* The queue stays marked as paused until the last slice, so that the next slice still finds the
+ * maximum to restore. */
 static int resume_queue(struct turn *t, struct limit *l, struct queue_action *q, int resume_max,
                         struct err *err)
 {
@@ -294,7 +296,7 @@ int op_change_queue(struct turn *t, struct queue_action *q, struct err *err)
         q->paused = paused;
         return paused ? set_resume_max(t, l, q->max, err)
                       : set_limit(t, l, q->max, q->slice, &q->more, err);
-    case QUEUE_PAUSE: /* one without a bound is on its way out: see remove_limit */
+    case QUEUE_PAUSE: /* a limit of INT_MAX is being removed: see remove_limit */
         if (!paused)
             resume_max = l->max == INT_MAX ? -1 : l->max;
         return pause_queue(t, l, q, resume_max, err);

@@ -1,10 +1,10 @@
-/* requested_by.c - by whom, and why, something was asked for, as the event of the node says that
- * was asked. What is done about it below that node in later turns says the same. */
+/* requested_by.c - reads from the event of a request who made it and why. Later turns that carry
+ * the request out in the descendants write the same user and reason into their events. */
 #include "store/door/event_data.h"
 
 #include <jansson.h>
 
-/* Of this turn, and not written yet. */
+/* Finds the last event of this type among those that this turn has not written yet. */
 static const char *find_unwritten_event(const struct turn *t, const struct row *row, int type)
 {
     size_t i;

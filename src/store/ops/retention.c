@@ -1,6 +1,6 @@
-/* retention.c - deletes what ended long ago: whole trees with their rows, events, logs and keys,
- * never one in which anything is still open. Walks the roots by id, which rises with time, so
- * nothing is sorted or counted; a call does one bounded slice. */
+/* retention.c - deletes old trees with their rows, events, logs and keys; never a tree that has an
+ * open execution. It walks the roots by id, which rises with time, so nothing is sorted or counted.
+ * Each call does one bounded slice. */
 #include "store/door/door.h"
 #include "store/store_internal.h"
 #include "store/workflow/workflow.h"
@@ -8,24 +8,23 @@
 #include <stdlib.h>
 
 #define WRITER_MAX_AGE_US \
-    (24 * 3600 * 1000000LL) /* a write connection silent for so long is gone */
+    (24 * 3600 * 1000000LL) /* a writer or worker that is silent for this long is gone */
 
 #define DEFAULT_MAX_ROWS  5000
-#define WRITERS_SLICE     1000 /* folded in one turn; as stale_writers says */
-#define WORKERS_SLICE     1000 /* the same of workers' counters */
-#define AUDIT_SLICE       1000 /* forgotten in one turn */
-#define REFUSED_SLICE     5000 /* submissions, in one turn */
+#define WRITERS_SLICE     1000 /* writers merged in one turn; the LIMIT of stale_writers */
+#define WORKERS_SLICE     1000 /* workers whose counters are merged in one turn */
+#define AUDIT_SLICE       1000 /* audit entries deleted in one turn */
+#define REFUSED_SLICE     5000 /* refused submissions deleted in one turn */
+#define DEFINITIONS_SLICE 100  /* definitions deleted in one turn; their texts may be large */
 
-#define DEFINITIONS_SLICE 100 /* likewise; their texts may be large */
-
-/* What goes in this slice: whole trees, or the lower part of one that is too large for one slice.
- */
+/* What this slice deletes: whole trees, and the lower part of a tree that is too large for one
+ * slice. */
 struct retention_batch {
     VEC(int64_t) candidates; /* roots that ended early enough */
-    VEC(int64_t) roots;      /* of each execution below */
+    VEC(int64_t) roots;      /* of each execution in ids */
     VEC(int64_t) ids;
-    VEC(int64_t) whole; /* trees that are gone with this slice */
-    int64_t part;       /* the one of which a part is left; 0: none */
+    VEC(int64_t) whole; /* roots of trees that this slice deletes completely */
+    int64_t part;       /* the root of a tree that is deleted in part; 0 if none */
     int64_t trees, events;
 };
 
@@ -37,8 +36,8 @@ static void retention_batch_release(struct retention_batch *d)
     vec_release(&d->whole);
 }
 
-/* Ended roots among the next ones; r->after = up to where it looked, r->more = there may be others.
- */
+/* Finds roots that ended early enough among the next ones. Sets r->after to the last root checked
+ * and r->more if there may be others. */
 static int find_roots(struct turn *t, struct retention *r, int64_t before,
                       struct retention_batch *d, struct err *err)
 {
@@ -54,7 +53,7 @@ static int find_roots(struct turn *t, struct retention *r, int64_t before,
     r->more = found.n == r->max_trees;
     for (i = 0; i < found.n; i++) {
         if (rows_int(&found, i, 1) >= before) {
-            r->more = false; /* it and all behind it began too late to have ended before */
+            r->more = false; /* this one and all later ones were requested too late */
             break;
         }
         r->after = rows_int(&found, i, 0);
@@ -66,8 +65,8 @@ done:
     return rc;
 }
 
-/* Drops those on which another turn is at work. What became of the others is read once they are
- * locked. */
+/* Drops candidates that another turn has locked. The state of the others is read again after they
+ * are locked. */
 static int lock_candidates(struct turn *t, struct retention_batch *d, struct err *err)
 {
     struct idmap ours = IDMAP_INIT;
@@ -92,15 +91,16 @@ done:
     return rc;
 }
 
-/* The rest waits for the next slice, which begins with this tree. */
+/* Makes the next slice start with this tree. */
 static void leave_for_next_slice(struct retention *r, int64_t root)
 {
     r->after = root - 1;
     r->more = true;
 }
 
-/* Takes those trees in which everything ended early enough, children before their parents; false:
- * that is enough, and some are left. Rows come root by root, the deepest first. */
+/* Selects the trees in which everything ended early enough, children before their parents. Returns
+ * false if the slice is full and some trees are left. The rows are sorted by root, the deepest
+ * first. */
 static bool select_trees(const struct rows *found, int64_t before, size_t enough,
                          struct retention *r, struct retention_batch *d)
 {
@@ -135,8 +135,8 @@ static bool select_trees(const struct rows *found, int64_t before, size_t enough
     return all;
 }
 
-/* Chooses what goes. How large a tree is shows only when it is read: so first one of them is, then
- * twice as many each time, until that was enough for one slice. */
+/* Chooses what this slice deletes. The size of a tree is unknown until it is read, so this reads
+ * one tree first and then twice as many each time, until the slice is full. */
 static int choose_trees(struct turn *t, int64_t before, struct retention *r,
                         struct retention_batch *d, struct err *err)
 {
@@ -214,7 +214,7 @@ static int delete_batch(struct turn *t, const struct retention_batch *d, struct 
     return db_flush(t->db, err);
 }
 
-/* What was counted by workers that are gone becomes worker 0's. */
+/* Merges the counters of workers that no longer exist into worker 0. */
 static int merge_worker_counters(struct turn *t, bool *more, struct err *err)
 {
     struct rows left = ROWS_INIT, taken = ROWS_INIT;
@@ -245,8 +245,8 @@ done:
     return rc;
 }
 
-/* Definitions that nothing needs any more. Whoever is about to use one waits for us: so nothing may
- * follow in this turn that waits for others, as the end of a partition does. */
+/* Deletes unused definitions. A turn that is about to use one waits for this turn, so this turn
+ * must not wait for other turns afterwards, as dropping a partition does. */
 static int delete_unused_definitions(struct turn *t, struct retention *r, struct err *err)
 {
     int64_t age = r->older_than > 2 * DEFINITION_FRESH_US ? r->older_than : 2 * DEFINITION_FRESH_US;
@@ -262,9 +262,8 @@ static int delete_unused_definitions(struct turn *t, struct retention *r, struct
     return rc;
 }
 
-/* What has no tree to go with: what people asked of queues and schedules, and submissions by SQL
- * that were refused. */
-static int delete_old_rows(struct turn *t, enum stmt_id q, size_t most, struct retention *r,
+/* Deletes old rows that belong to no tree: audit entries and refused SQL submissions. */
+static int delete_old_rows(struct turn *t, enum stmt_id q, size_t max, struct retention *r,
                            struct err *err)
 {
     struct rows gone = ROWS_INIT;
@@ -272,16 +271,16 @@ static int delete_old_rows(struct turn *t, enum stmt_id q, size_t most, struct r
 
     args_begin(&t->args, q);
     args_int(&t->args, t->now - r->older_than);
-    args_int(&t->args, (int64_t)most);
+    args_int(&t->args, (int64_t)max);
     if (!(rc = db_query(t->db, &t->args, &gone, err)))
-        r->more |= gone.n == most;
+        r->more |= gone.n == max;
     rows_release(&gone);
     return rc;
 }
 
-/* The rest, when no tree is left to go: partitions without trees, rows of writers and workers long
- * gone, submissions that were refused. A writer's counters are part of a sum, so they are folded
- * into writer 0, never dropped. */
+/* Runs when no tree is left to delete: removes partitions without trees, rows of writers and
+ * workers that are long gone, old audit entries and refused submissions. The counters of a writer
+ * are part of a sum, so they are merged into writer 0, never dropped. */
 static int cleanup_leftovers(struct turn *t, struct retention *r, struct err *err)
 {
     VEC(int64_t) writers = {0};
@@ -304,7 +303,7 @@ static int cleanup_leftovers(struct turn *t, struct retention *r, struct err *er
         (rc = send_for_ids(t, Q_TURNS_DELETE, writers.at, writers.n, err)) ||
         (rc = send_statement(t, Q_COUNTERS_DELETE_ZERO, err)))
         goto done;
-    r->more = found.n == WRITERS_SLICE; /* then once more, to fold the rest */
+    r->more = found.n == WRITERS_SLICE; /* another call merges the rest */
     args_begin(&t->args, Q_WORKERS_DELETE_SILENT);
     args_int(&t->args, t->now - WRITER_MAX_AGE_US);
     if ((rc = db_send(t->db, &t->args, NULL, ANY_ROWS, err)) ||

@@ -1,5 +1,5 @@
-/* settle.c - what a worker says about the attempt it holds: that the work began, and how it ended.
- * Both are fenced by worker and epoch; a holder that lost its lease changes nothing. */
+/* settle.c - writes a worker's reports about an attempt that it has leased: that it started, and
+ * its outcome. Both are fenced by worker and epoch: a worker without the lease changes nothing. */
 #include "core/graph.h"
 #include "store/door/door.h"
 #include "store/door/event_data.h"
@@ -10,13 +10,13 @@
 
 #include <string.h>
 
-/* Whether this lease is still the one that the caller believes to hold. */
+/* Whether the worker still holds the lease that `ref` describes. */
 static bool lease_is_held(const struct row *r, int64_t worker, const struct lease_ref *ref)
 {
     return r->now.status == S_RUNNING && r->now.worker == worker && r->now.epoch == ref->epoch;
 }
 
-/* Loads the rows of the leases; `ref(list, i)` finds the i-th. */
+/* Loads the rows of the leases and sets their rc; `ref(list, i)` returns the i-th. */
 static int load_leased(struct turn *t, int64_t worker, struct lease_ref *(*ref)(void *, size_t),
                        void *list, size_t n, struct err *err)
 {
@@ -50,7 +50,7 @@ static struct lease_ref *ref_of_settlement(void *list, size_t i)
     return &((struct settlement *)list)[i].lease;
 }
 
-/* The executions, among the adopted, whose start was told before. */
+/* Finds the adopted executions whose start an earlier worker has already reported. */
 static int find_reported_starts(struct turn *t, const struct start *list, size_t n,
                                 struct idmap *reported, struct err *err)
 {
@@ -108,14 +108,15 @@ static const char *storable_error(struct turn *t, const struct outcome *o)
     if (!s) {
         struct buf b = BUF_INIT;
 
-        buf_addf(&b, "the attempt ended as %s and said no more", outcome_text((int)o->kind));
+        buf_addf(&b, "the attempt ended as %s without an error message",
+                 outcome_text((int)o->kind));
         copy = arena_strdup(&t->arena, b.ptr);
         buf_release(&b);
         return copy;
     }
     len = strnlen(s, STORE_MAX_ERROR);
     for (i = 0; i < 3 && s[len] && ((unsigned char)s[len] & 0xC0) == 0x80; i++)
-        len--; /* not in the middle of a character */
+        len--; /* do not cut a character in half */
     copy = arena_memdup0(&t->arena, s, len);
     if (!text_is_utf8(copy, len))
         for (i = 0; i < len; i++)
@@ -124,8 +125,8 @@ static const char *storable_error(struct turn *t, const struct outcome *o)
     return copy;
 }
 
-/* What can't be stored becomes a failure that says so: a job is never left running because of it.
- */
+/* Turns an outcome that can't be stored into a failure that says so, so that the job never stays
+ * running because of it. */
 static struct outcome make_storable(struct turn *t, const struct outcome *o)
 {
     struct outcome s = *o;
@@ -153,14 +154,14 @@ static bool may_retry(const struct execution *e, const struct outcome *o)
     return o->kind != OUTCOME_CANCELLED && o->retry_delay >= 0 && e->attempts < e->max_attempts;
 }
 
-/* Whether it, or what it is part of, is to be cancelled: then nothing of it is begun again. */
+/* Whether the row or one of its ancestors is being cancelled: then it gets no new attempt. */
 static int is_cancelled(struct turn *t, const struct row *r, bool *out, struct err *err)
 {
     *out = r->now.cancel_requested || (r->now.flags & FLAG_LET_FINISH);
     return *out ? 0 : row_is_cancelled_above(t, r, out, err);
 }
 
-/* Back to ready, held until a time if that is not now. */
+/* Moves the row back to ready, held for a delay if the outcome has one. */
 static int make_ready_again(struct turn *t, struct row *r, enum event_action action, int64_t worker,
                             const struct outcome *o, struct err *err)
 {
@@ -172,7 +173,7 @@ static int make_ready_again(struct turn *t, struct row *r, enum event_action act
         door_set_outcome(r, NULL, o->error);
     if ((rc = door_move(t, r, action, S_READY, &note, err)))
         return rc;
-    /* if nothing holds it, it still has its permits, unless a limit was set meanwhile */
+    /* a row that is not held still has its permits, unless a limit was set meanwhile */
     return admit_or_hold(t, r, &(struct hold_reasons){.due = due}, err);
 }
 
@@ -211,7 +212,7 @@ static int settle_one(struct turn *t, int64_t worker, struct settlement *s, stru
     if ((again || retry) && (rc = is_cancelled(t, r, &cancelled, err)))
         return rc;
     if (again && cancelled) {
-        o.kind = OUTCOME_CANCELLED; /* it asks to go on, but it was to be cancelled */
+        o.kind = OUTCOME_CANCELLED; /* it asks for another attempt, but a cancel was requested */
         again = false;
     }
     if (again)
@@ -238,7 +239,7 @@ int op_settle(struct turn *t, int64_t worker, struct settlement *list, size_t n,
     if ((rc = limits_fetch(t, err)))
         return rc;
     for (i = 0; i < n; i++) {
-        /* looked at again: the same lease may stand twice in the list */
+        /* checked again: the list may contain the same lease twice */
         if (!list[i].lease.rc &&
             !lease_is_held(turn_row(t, list[i].lease.execution), worker, &list[i].lease))
             list[i].lease.rc = -E_LEASE_LOST;
@@ -250,21 +251,20 @@ int op_settle(struct turn *t, int64_t worker, struct settlement *list, size_t n,
 
 int op_flow_end(struct turn *t, int64_t execution, const struct outcome *o, struct err *err)
 {
-    struct row_ref row_ref = {.id = execution};
+    struct row_ref ref = {.id = execution};
     struct outcome outcome = make_storable(t, o);
     struct rows r = ROWS_INIT;
     struct row *row;
     int rc;
 
-    if ((rc = turn_find_roots(t, &row_ref, 1, err)) || (rc = turn_load(t, &row_ref, 1, err)))
+    if ((rc = turn_find_roots(t, &ref, 1, err)) || (rc = turn_load(t, &ref, 1, err)))
         return rc;
-    if (row_ref.rc)
-        return err_set(err, (enum error_code) - row_ref.rc, "execution %lld %s",
-                       (long long)execution,
-                       row_ref.rc == -E_BUSY ? "is locked by another turn" : "does not exist");
+    if (ref.rc)
+        return err_set(err, (enum error_code) - ref.rc, "execution %lld %s", (long long)execution,
+                       ref.rc == -E_BUSY ? "is locked by another turn" : "does not exist");
     row = turn_row(t, execution);
     if (kind_is_job(row->now.kind) || row->now.status != S_RUNNING)
-        return err_set(err, E_INVALID, "execution %lld is no running workflow",
+        return err_set(err, E_INVALID, "execution %lld is not a running workflow",
                        (long long)execution);
     if ((rc = door_flush(t, err)))
         return rc;
@@ -273,7 +273,7 @@ int op_flow_end(struct turn *t, int64_t execution, const struct outcome *o, stru
     if ((rc = turn_query(t, &t->args, &r, err)))
         goto done;
     if (r.n) {
-        rc = err_set(err, E_INVALID, "execution %lld can't end: %lld below it is still open",
+        rc = err_set(err, E_INVALID, "execution %lld can't end: its descendant %lld is still open",
                      (long long)execution, (long long)rows_int(&r, 0, 0));
         goto done;
     }

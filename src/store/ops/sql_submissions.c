@@ -1,5 +1,5 @@
-/* sql_submissions.c - takes what was submitted by SQL: rows that wait are locked, submitted as
- * anybody else would, and told what became of them, in one transaction. See sql_submissions.h. */
+/* sql_submissions.c - accepts SQL submissions: in one transaction, locks waiting rows, submits them
+ * as any other caller would, and writes the decision into the rows. See sql_submissions.h. */
 #include "store/ops/sql_submissions.h"
 
 #include "base/buf.h"
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The columns of sql_submissions_take. */
+/* The columns of submissions_waiting. */
 enum {
     ID,
     REQUESTED_AT,
@@ -30,7 +30,7 @@ enum {
 struct submission_batch {
     struct rows rows;
     struct submission *list;
-    const char *hash, *text; /* the last definition that was written out, and as what */
+    const char *hash, *text; /* of the last definition that was written as text */
     VEC(const char *) messages;
 };
 
@@ -40,8 +40,8 @@ static const char *copy_column(struct turn *t, const struct submission_batch *k,
     return arena_strdup(&t->arena, rows_text(&k->rows, i, column));
 }
 
-/* A key stands for all that was asked for, in the form in which the library submits it: written
- * anew, so that spaces do not count. Text that can't be read is left for the door to refuse. */
+/* Rewrites the params in the form in which the library submits them, so that white space does not
+ * change the hash of an idempotency key's body. Invalid JSON is kept; op_submit refuses it. */
 static const char *canonical_params(struct turn *t, const struct submission_batch *k, size_t i)
 {
     const char *given = rows_text(&k->rows, i, PARAMS), *kept;
@@ -54,7 +54,8 @@ static const char *canonical_params(struct turn *t, const struct submission_batc
     return kept;
 }
 
-/* The same for its definition. Without a key the hash will do. */
+/* Sets the definition in the form in which the library submits it. Without a key, the hash is
+ * enough. */
 static int set_definition(struct turn *t, struct submission_batch *k, size_t i, struct err *err)
 {
     struct submission *s = &k->list[i];
@@ -71,7 +72,7 @@ static int set_definition(struct turn *t, struct submission_batch *k, size_t i, 
     }
     rc = definition_get(t, s->hash, &def, err);
     if (rc == -E_INTERNAL || rc == -E_INVALID)
-        return 0; /* it is not there: refused for that */
+        return 0; /* not stored: op_submit refuses it */
     if (rc)
         return rc;
     workflow_write(def->workflow, &b);

@@ -1,5 +1,4 @@
-/* submit.c - puts executions into the store. What makes a submission safe to repeat is in
- * idempotency.c. */
+/* submit.c - creates executions from submissions. Idempotency keys are in idempotency.c. */
 #include "core/graph.h"
 #include "store/door/door.h"
 #include "store/ops/admission.h"
@@ -34,7 +33,7 @@ int submission_check(const struct submission *s, struct err *err)
     int rc;
 
     if (*kind_text(s->kind) == '?')
-        return err_set(err, E_INVALID, "%d is no kind of execution", s->kind);
+        return err_set(err, E_INVALID, "%d is not a kind of execution", s->kind);
     if (!s->name)
         return err_set(err, E_INVALID, "an execution needs a name");
     if ((rc = check_text("name", s->name, STORE_MAX_NAME, err)) ||
@@ -96,13 +95,13 @@ const char *queue_foreground(int64_t id, char out[QUEUE_FOREGROUND_SIZE])
 
 static const char *find_queue(struct turn *t, const struct submission *s)
 {
-    char here[QUEUE_FOREGROUND_SIZE];
+    char name[QUEUE_FOREGROUND_SIZE];
 
     if (!s->queue)
         return "default";
     return strcmp(s->queue, QUEUE_FOREGROUND)
                ? s->queue
-               : arena_strdup(&t->arena, queue_foreground(s->id, here));
+               : arena_strdup(&t->arena, queue_foreground(s->id, name));
 }
 
 static void fill_image(struct turn *t, const struct submission *s, struct execution *e)
@@ -144,7 +143,8 @@ static int by_concurrency(const void *a, const void *b)
     return c ? c : (*x > *y) - (*x < *y);
 }
 
-/* A concurrency key's limit is made by the first job that uses it; in order, as all locks. */
+/* Creates the limits of new concurrency keys: the first job that uses a key creates its limit. In
+ * key order, to keep the lock order. */
 static int create_limits(struct turn *t, struct submission *list, size_t n, struct err *err)
 {
     struct submission **keyed = arena_alloc(&t->arena, (n + 1) * sizeof(struct submission *));
@@ -159,15 +159,15 @@ static int create_limits(struct turn *t, struct submission *list, size_t n, stru
         if (!i || strcmp(keyed[i]->concurrency, keyed[i - 1]->concurrency)) {
             struct limit *l = limit_get(t, 'k', keyed[i]->concurrency);
 
-            l->known &= l->max >= 0; /* it comes into being now: look again */
+            l->known &= l->max >= 0; /* it may exist only after this statement: read it again */
             args_text(&t->args, l->key);
             args_int(&t->args, keyed[i]->concurrency_max ? keyed[i]->concurrency_max : 1);
         }
     return db_send(t->db, &t->args, NULL, ANY_ROWS, err);
 }
 
-/* One that is refused rather than held brings its own bound. If that is the higher one, it is the
- * limit's from now on; a lower one counts for itself alone. */
+/* A submission that is refused rather than held brings its own maximum. A higher one becomes that
+ * of the limit; a lower one applies to this submission only. */
 static int raise_limit(struct turn *t, const struct submission *s, struct err *err)
 {
     struct limit *l = limit_get(t, 'k', s->concurrency);
@@ -175,7 +175,7 @@ static int raise_limit(struct turn *t, const struct submission *s, struct err *e
     if (l->max >= s->concurrency_max)
         return 0;
     l->max = s->concurrency_max;
-    l->freed = true; /* those who wait for it may go on */
+    l->freed = true; /* waiting executions may be admitted */
     args_begin(&t->args, Q_LIMIT_UPSERT);
     args_text(&t->args, l->key);
     args_int(&t->args, l->max);
@@ -183,7 +183,7 @@ static int raise_limit(struct turn *t, const struct submission *s, struct err *e
     return db_send(t->db, &t->args, NULL, 1, err);
 }
 
-/* Whether a limit has no room for it. */
+/* Whether a limit has no free permit for the submission; sets s->rc if so. */
 static bool limit_is_full(struct turn *t, struct submission *s, const struct execution *e)
 {
     struct limit *limits[2];
@@ -202,7 +202,8 @@ static bool limit_is_full(struct turn *t, struct submission *s, const struct exe
     return false;
 }
 
-/* It was not taken: neither was its key, for itself or for those who named the same one. */
+/* Refuses a submission, and with it all later ones of the list that have the same key; deletes the
+ * key. */
 static int refuse_submission(struct turn *t, struct submission *list, size_t n, size_t nth,
                              struct err *err)
 {
@@ -225,7 +226,7 @@ static int refuse_submission(struct turn *t, struct submission *list, size_t n, 
     return db_send(t->db, &t->args, NULL, ANY_ROWS, err);
 }
 
-/* What a task itself starts is waited for by the nearest workflow above. */
+/* The nearest workflow above waits for an execution that a task submits: counts it there. */
 static int count_spawned(struct turn *t, const struct execution *e, struct err *err)
 {
     struct workflow_state *f = NULL;
@@ -308,7 +309,8 @@ int op_submit(struct turn *t, struct submission *list, size_t n, struct err *err
     int rc;
 
     if (n > STORE_MAX_BATCH)
-        return err_set(err, E_INVALID, "%zu submissions at once are too many: at most %d", n,
+        return err_set(err, E_INVALID,
+                       "%zu submissions at once are too many; at most %d are allowed", n,
                        STORE_MAX_BATCH);
     for (i = 0; i < n; i++) {
         list[i].existed = false;

@@ -1,12 +1,12 @@
-/* timers.c - what is due by the database's time: a delay that ends, a permit that is offered again,
- * large work that goes on, a workflow that takes too long. */
+/* timers.c - fires timers that are due by the database's time: the end of a delay, the timeout of
+ * an approval or a workflow, a permit to offer again, the next slice of large work. */
 #include "store/door/door.h"
 #include "store/operator.h"
 #include "store/ops/admission.h"
 #include "store/store_internal.h"
 #include "store/workflow/workflow.h"
 
-/* A due timer is only a reason to look: under the tree's lock the row says what is still true. */
+/* A due timer is only a hint: the row, read under the root lock, shows if it still applies. */
 static int fire_timer(struct turn *t, struct row *r, enum timer_kind kind, struct err *err)
 {
     int rc;
@@ -18,24 +18,24 @@ static int fire_timer(struct turn *t, struct row *r, enum timer_kind kind, struc
     }
     if (kind == TIMER_TIMEOUT && r->now.held == HELD_APPROVAL)
         return approval_time_out(t, r, err);
-    args_begin(&t->args, Q_TIMER_DELETE); /* spent: a paused job's delay is over */
+    args_begin(&t->args, Q_TIMER_DELETE); /* used up, e.g. the delay of a paused job has ended */
     args_int(&t->args, r->now.id);
     args_int(&t->args, (int)kind);
     if ((rc = db_send(t->db, &t->args, NULL, ANY_ROWS, err)))
         return rc;
     if (kind == TIMER_FLOW || kind == TIMER_TIMEOUT)
         return execution_fire_timer(t, r, kind, err);
-    if (kind == TIMER_HANDOVER) { /* the row only names the limits: it may have gone meanwhile */
+    if (kind == TIMER_HANDOVER) { /* the row only names the limits; it may have left them */
         struct limit *limits[2];
         size_t i, n = limits_find(t, &r->now, limits);
 
         for (i = 0; i < n; i++)
-            limits[i]->freed = true; /* whoever is first in line, not just this one */
+            limits[i]->freed = true; /* offered to the first waiter, not only to this row */
     }
     return 0;
 }
 
-/* Those that are looked at in one turn. */
+/* The timers of one turn. */
 struct due_timers {
     size_t n;
     struct row_ref *wants;
@@ -45,13 +45,13 @@ struct due_timers {
 static int find_due_timers(struct turn *t, struct timer_slice *slice, struct due_timers *out,
                            struct err *err)
 {
-    size_t most = slice->max + aside_count(slice->quarantine), i;
+    size_t max = slice->max + aside_count(slice->quarantine), i;
     struct rows r = ROWS_INIT;
     int rc;
 
     args_begin(&t->args, Q_TIMERS_DUE);
     args_int(&t->args, t->now);
-    args_int(&t->args, (int64_t)most);
+    args_int(&t->args, (int64_t)max);
     if ((rc = turn_query(t, &t->args, &r, err)))
         goto done;
     out->wants = arena_zalloc(&t->arena, (r.n + 1) * sizeof(*out->wants));
@@ -69,9 +69,9 @@ done:
     return rc;
 }
 
-/* Another engine may have been faster, between our look at the timers and our locks, and by now the
- * job wait for its next delay, or a workflow that was approved have all its time before it: leaves
- * out the timers that are no longer due. */
+/* Leaves out timers that are no longer due. Another engine may have fired one after this turn read
+ * it and before it got the locks; by now the job may wait for its next delay, or an approved
+ * workflow may have its full timeout left. */
 static int drop_no_longer_due(struct turn *t, const struct due_timers *due_timers, struct err *err)
 {
     struct idmap still = IDMAP_INIT;
@@ -139,7 +139,8 @@ int op_fire_timers(struct turn *t, struct timer_slice *slice, struct err *err)
             return rc;
         slice->n++;
     }
-    /* what they free is handed on when all is decided; timers that come of either count, too */
+    /* freed permits are offered after all decisions; find_next_timer must also see timers that
+     * either of them sets */
     if ((rc = workflow_advance(t, err)) || (rc = door_flush(t, err)))
         return rc;
     return find_next_timer(t, slice, err);

@@ -1,4 +1,4 @@
-/* workers.c - the rows of workers: who is there, since when, and how much each may run. */
+/* workers.c - the rows of workers: which workers exist, since when, and the capacity of each. */
 #include "base/json.h"
 #include "store/store_internal.h"
 
@@ -40,13 +40,13 @@ bool worker_serves(const struct worker *w, const char *lane, const char *queue)
     return found;
 }
 
-static int write_worker(struct turn *t, enum stmt_id how, const struct worker *w, struct err *err)
+static int write_worker(struct turn *t, enum stmt_id q, const struct worker *w, struct err *err)
 {
     int rc;
 
     if ((rc = turn_sync(t, err)))
         return rc;
-    args_begin(&t->args, how);
+    args_begin(&t->args, q);
     args_int(&t->args, w->id);
     args_int(&t->args, t->now);
     args_int(&t->args, w->pid);
@@ -88,12 +88,13 @@ int op_worker_tick(struct turn *t, const struct worker *w, struct tick *out, str
     struct rows r = ROWS_INIT;
     int rc;
 
-    /* SQLite's clock costs no statement; PostgreSQL takes its own inside this one. */
+    /* reading SQLite's clock needs no statement; on PostgreSQL, Q_WORKER_TICK reads the clock
+     * itself */
     if (t->db->driver->one_writer && (rc = turn_sync(t, err)))
         return rc;
     if ((rc = read_tick(t, w->id, &r, err)))
         goto done;
-    if (!r.n) { /* silent for so long that its row was removed: a machine that slept */
+    if (!r.n) { /* its row was removed after a long silence, e.g. the machine was suspended */
         rows_release(&r);
         if ((rc = write_worker(t, Q_WORKER_REREGISTER, w, err)) ||
             (rc = read_tick(t, w->id, &r, err)))

@@ -1,5 +1,5 @@
--- What the door writes: one statement for each kind of row, set at a time. Updates and deletes are guarded
--- by what the door believes to be there; a guard that refuses is an error that rolls the turn back.
+-- The statements of the door: one for each kind of row, each writing a set of rows. Updates and deletes have a guard:
+-- they name the values that the door read before. If a guard does not match, the turn is rolled back with an error.
 
 --: execution_insert(; id i64, parent i64, root i64, workflow i64, rerun_of i64,
 --:+ requested_at time, started_at time, finished_at time, updated_at time,
@@ -16,7 +16,7 @@ SELECT * FROM @rows@ AS u                                                       
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,   --@ sqlite
        $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34)   --@ sqlite
 
--- seq is the guard: it rises with every event, so an equal one means that nobody wrote in between.
+-- seq is the guard: every event raises it, so an equal seq means that no other transaction has written the row since.
 --: execution_update(; id i64, old_seq i32, started_at time, finished_at time, updated_at time,
 --:+ attempts i32, max_attempts i32, epoch i32, seq i32, needs_left i32, cursor i32,
 --:+ status i16, held i16, deferred i16, failed_behind i16, cancel_requested i16, held_key text)
@@ -33,7 +33,7 @@ UPDATE executions AS e
  WHERE e.id = ANY (ARRAY[u.id]) AND e.seq = u.old_seq                                                  --@ postgres
  WHERE e.id = $1 AND e.seq = $2                                                                        --@ sqlite
 
--- The same with result and error, for the end of an attempt and for a rerun.
+-- As execution_update, with result and error; for the end of an attempt and for a rerun.
 --: execution_outcome(; id i64, old_seq i32, started_at time, finished_at time, updated_at time,
 --:+ attempts i32, max_attempts i32, epoch i32, seq i32, needs_left i32, cursor i32,
 --:+ status i16, held i16, deferred i16, failed_behind i16, cancel_requested i16, held_key text,
@@ -52,8 +52,8 @@ UPDATE executions AS e
  WHERE e.id = ANY (ARRAY[u.id]) AND e.seq = u.old_seq                                                  --@ postgres
  WHERE e.id = $1 AND e.seq = $2                                                                        --@ sqlite
 
--- SQLite has one writer, so the turn numbers its events itself; PostgreSQL draws from the sequence in
--- the INSERT, after its lock on the table is taken: followers rely on that order.
+-- SQLite has one writer, so the turn numbers its events itself. PostgreSQL takes numbers from the sequence inside the
+-- INSERT, after the lock on the table is taken; readers that follow events rely on this order (docs/adr/0022).
 --: event_insert(; sequence_num i64, root i64, execution i64, created_at time, worker i64, seq i32,
 --:+ attempt i32, epoch i32, type i16, from_status i16, to_status i16, data text)
 INSERT INTO execution_events (sequence_num, root, execution, created_at, worker, seq, attempt, epoch,
@@ -63,7 +63,7 @@ SELECT nextval('event_sequence'), u.root, u.execution, u.created_at, u.worker, u
        u.type, u.from_status, u.to_status, u.data                                          --@ postgres
   FROM @rows@ AS u                                                                         --@ postgres
 
--- The number before the next event's: retention may have deleted the newest ones.
+-- The number of the last event ever written. Retention may have deleted that event, so event_floor counts too.
 --: event_base()
 SELECT max((SELECT COALESCE(max(sequence_num), 0) FROM execution_events),                  --@ sqlite
            (SELECT value FROM counters WHERE name = 'event_floor'))                        --@ sqlite
@@ -79,17 +79,17 @@ DELETE FROM task_outbox AS o
  WHERE o.lane = ANY (ARRAY[u.lane]) AND o.queue = u.queue AND o.rank = u.rank AND o.execution = u.execution   --@ postgres
  WHERE lane = $1 AND queue = $2 AND rank = $3 AND execution = $4                           --@ sqlite
 
--- The same for rows that this turn has locked: by their place in the table, without a walk down the index for each.
---: outbox_delete_by_ctid(; place tid, execution i64)
+-- As outbox_delete, for rows that this turn has locked: finds them by ctid, without an index probe for each.
+--: outbox_delete_by_ctid(; outbox_ctid tid, execution i64)
 DELETE FROM task_outbox AS o                                                               --@ postgres
- USING @rows@ AS u WHERE o.ctid = u.place AND o.execution + 0 = u.execution                --@ postgres
+ USING @rows@ AS u WHERE o.ctid = u.outbox_ctid AND o.execution + 0 = u.execution          --@ postgres
 
 --: lease_insert(; execution i64, epoch i32, worker i64, until time, folder text)
 INSERT INTO leases (execution, epoch, worker, until, folder)
 VALUES ($1, $2, $3, $4, $5)                                                                --@ sqlite
 SELECT * FROM @rows@ AS u                                                                  --@ postgres
 
--- A takeover (another worker, a higher epoch) or an expiry (no worker).
+-- An adoption (another worker, a higher epoch) or an expiry (no worker).
 --: lease_update(; execution i64, old_epoch i32, epoch i32, worker i64, until time, expired_at time, folder text)
 UPDATE leases AS l
    SET epoch = u.epoch, worker = u.worker, until = u.until, expired_at = u.expired_at, folder = u.folder   --@ postgres

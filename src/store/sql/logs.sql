@@ -1,7 +1,7 @@
--- Attempt logs (logs.c). Written under the fence of the lease, without a lock: a worker that loses its lease at this
--- very moment may leave a chunk behind, of an epoch that no reader looks at any more (docs/adr/0028).
+-- Attempt logs (ops/logs.c, query/log_pages.c). Writes are fenced by the lease but take no lock: a worker that is just
+-- losing its lease may leave a chunk, of an epoch that readers ignore (docs/adr/0028).
 
--- A new holder begins at 0: what was sent before it took over goes.
+-- A worker that adopted the attempt sends the log from byte 0 again: deletes the chunks of earlier epochs.
 --: log_delete_old_epochs(worker i64; execution i64, attempt i32, epoch i32)
 DELETE FROM attempt_logs AS a
  USING @rows@ AS u JOIN leases l ON l.execution = ANY (ARRAY[u.execution])                 --@ postgres
@@ -10,7 +10,7 @@ DELETE FROM attempt_logs AS a
  WHERE execution = $2 AND attempt = $3 AND epoch < $4                                      --@ sqlite
    AND EXISTS (SELECT 1 FROM leases l WHERE l.execution = $2 AND l.epoch = $4 AND l.worker = $1)   --@ sqlite
 
--- What comes anew replaces what was there from the same place on.
+-- A chunk that is sent again replaces all stored bytes from its start on.
 --: log_truncate(worker i64; execution i64, attempt i32, epoch i32, start i64)
 DELETE FROM attempt_logs AS a
  USING @rows@ AS u JOIN leases l ON l.execution = ANY (ARRAY[u.execution])                 --@ postgres
@@ -28,7 +28,7 @@ SELECT u.execution, u.attempt, u.epoch, u.start, u.raw, u.dropped, u.packed, u.d
 SELECT $2, $3, $4, $5, $6, $7, $8, $9                                                      --@ sqlite
  WHERE EXISTS (SELECT 1 FROM leases l WHERE l.execution = $2 AND l.epoch = $4 AND l.worker = $1)   --@ sqlite
 
--- Asked last: an epoch never comes back, so whoever holds its lease still has held it throughout.
+-- Runs last: an epoch is never reused, so a worker that holds its lease now has held it throughout.
 --: log_leases(worker i64; execution i64, epoch i32)
 SELECT l.execution, l.epoch
   FROM @rows@ AS u JOIN leases l ON l.execution = ANY (ARRAY[u.execution])                 --@ postgres
@@ -36,8 +36,8 @@ SELECT l.execution, l.epoch
  WHERE l.worker = $1                                                                       --@ postgres
   FROM leases l WHERE l.execution = $2 AND l.epoch = $3 AND l.worker = $1                  --@ sqlite
 
--- Executions of which logs are kept, from a place on: from one to the next in the index, past all chunks of each. The
--- older ones, whose logs are gone, cost nothing.
+-- Executions that have logs, after a given one: skips in the index from one execution to the next, past all chunks of
+-- each. Older executions whose logs were deleted cost nothing.
 --: logs_kept(after i64, n i64)
 WITH RECURSIVE kept(execution, nth) AS (
     SELECT (SELECT min(l.execution) FROM attempt_logs l WHERE l.execution > $1), 1
@@ -57,13 +57,13 @@ DELETE FROM attempt_logs AS a
 
 -- ---- reading
 
--- Which attempt is meant ($2, or the last one if that is 0), and which epoch of it counts.
+-- The attempt ($2, or the last one if $2 is 0) and its highest epoch, the only one that readers use.
 --: query_log_of(execution i64, attempt i32)
 SELECT a.attempt, (SELECT l.epoch FROM attempt_logs l WHERE l.execution = $1 AND l.attempt = a.attempt
                     ORDER BY l.epoch DESC LIMIT 1)
   FROM (SELECT CASE WHEN $2 > 0 THEN $2 ELSE e.attempts END AS attempt FROM executions e WHERE e.id = $1) a
 
--- Where what is kept ends, how much is left out before that, and where.
+-- The end of the stored log, how many bytes before it were dropped, and the first chunk after dropped bytes.
 --: query_log_end(execution i64, attempt i32, epoch i32)
 SELECT l.start + l.raw, l.dropped,
        (SELECT min(g.start) FROM attempt_logs g
@@ -72,8 +72,8 @@ SELECT l.start + l.raw, l.dropped,
  WHERE l.execution = $1 AND l.attempt = $2 AND l.epoch = $3
  ORDER BY l.start DESC LIMIT 1
 
--- Chunks from the one before $4 on, as far as they begin less than $5 bytes after it. Where that ends is found without
--- the bytes themselves: only those that are wanted are read.
+-- The chunks from the last one that starts before $4, as long as they start less than $5 bytes after that one. The end
+-- of the page is found without reading the data, so only the data of the page is read.
 --: query_log(execution i64, attempt i32, epoch i32, from_byte i64, bytes i64, n i64)
 WITH near_by AS MATERIALIZED (
     SELECT l.start, l.raw

@@ -1,4 +1,4 @@
--- The operations' own statements: how they find what they work on.
+-- The statements of the operations (ops/*.c), other than those of the door.
 
 -- ---- submit
 
@@ -17,23 +17,23 @@ SELECT k.key, k.execution, k.body
 INSERT INTO limits (key, max, used)
 SELECT u.key, u.max, 0 FROM @rows@ AS u                                                    --@ postgres
 VALUES ($1, $2, 0)                                                                         --@ sqlite
--- one that was taken away (its max is the largest there is) comes back when nobody is left from before
+-- a removed limit of a key (its max is INT_MAX) gets a new max once none of its permits is in use
 ON CONFLICT (key) DO UPDATE SET max = excluded.max WHERE limits.max = 2147483647 AND limits.used = 0
 
 -- ---- claim
 
--- For jobs that the turn itself made ready: their rows were loaded without it.
+-- For jobs that the turn itself made ready: their rows were loaded without input and spec.
 --: inputs_of(; id i64)
 SELECT e.id, e.input, e.spec
   FROM executions e WHERE e.id = ANY ($1)                                                  --@ postgres
   FROM executions e WHERE e.id = $1                                                        --@ sqlite
 
--- PostgreSQL: the heads of all lanes and queues are merged first, without locks, only to see how many of
--- each are due; then exactly so many are locked, each in index order, past those that others hold. So at
--- most $1 rows are locked, and all of them are claimed. One index probe per lane and queue. The last columns are
--- the place of the outbox row, and how many were seen: if fewer come, others hold the rest. Where all are held one
--- row of nulls tells of it.
--- SQLite returns up to $1 for each lane and queue; the caller merges. Nobody else holds anything there.
+-- PostgreSQL first merges the heads of all lanes and queues, without locks, to count how many jobs of each belong to
+-- the first $1. Then it locks that many of each in index order, skipping those that other transactions have locked. So
+-- at most $1 rows are locked, and all of them are claimed, with one index probe per lane and queue. The last columns
+-- are the ctid of the outbox row and the number of jobs seen; if fewer rows are returned, other transactions have
+-- locked the rest. If all jobs of a lane and queue are locked, it returns one row of nulls. SQLite returns up to $1
+-- jobs for each lane and queue, and the caller merges them. It has one writer, so no job is locked.
 --: claim(n i64; lane text, queue text)
 WITH head AS MATERIALIZED (                                                                --@ postgres
     SELECT o.lane, o.queue                                                                 --@ postgres
@@ -57,7 +57,7 @@ SELECT @job@, @no_lease@, e.input, e.spec, 0, 0                                 
  WHERE o.lane = $2 AND o.queue = $3 AND e.status = 2 AND e.held = 0                        --@ sqlite
  ORDER BY o.rank, o.execution LIMIT $1                                                     --@ sqlite
 
--- Whether anything waits there: read without locks, so that nobody passes it over meanwhile.
+-- Whether any job is claimable there. Takes no locks, so that no concurrent claim skips a job because of it.
 --: outbox_has_jobs(; lane text, queue text)
 SELECT 1 FROM @rows@ AS p                                                                  --@ postgres
  CROSS JOIN LATERAL (SELECT 1 FROM task_outbox t WHERE t.lane = p.lane AND t.queue = p.queue LIMIT 1) w LIMIT 1   --@ postgres
@@ -65,9 +65,9 @@ SELECT 1 FROM task_outbox WHERE lane = $1 AND queue = $2 LIMIT 1                
 
 -- ---- leases
 
--- The leases are named by execution and epoch, never by their worker alone: one that nobody remembers
--- must expire. PostgreSQL locks first and then reads its clock: an UPDATE alone computes the new value
--- before it waits for the row.
+-- Leases are named by execution and epoch, never by worker alone: a lease that its worker has forgotten must expire.
+-- PostgreSQL locks the rows first and then reads its clock: a plain UPDATE would compute the new value before it waits
+-- for the row.
 --: heartbeat(worker i64, until time, ahead_us i64; execution i64, epoch i32)
 WITH held AS MATERIALIZED (                                                                --@ postgres
     SELECT l.execution                                                                     --@ postgres
@@ -85,7 +85,7 @@ UPDATE leases SET until = $2                                                    
  WHERE execution = $4 AND epoch = $5 AND worker = $1                                       --@ sqlite
 RETURNING execution, epoch, (SELECT e.cancel_requested FROM executions e WHERE e.id = leases.execution)   --@ sqlite
 
--- Leases are few: reaper and adopters read them all.
+-- There are few leases: reap and adopt scan them all.
 --: expired(now time, n i64, after i64)
 SELECT @state@
   FROM leases l JOIN executions e ON e.id = ANY (ARRAY[l.execution])                       --@ postgres
@@ -94,7 +94,7 @@ SELECT @state@
  ORDER BY l.execution LIMIT $2
    FOR UPDATE OF l, e SKIP LOCKED                                                          --@ postgres
 
--- The last column is who held it last.
+-- The last column is the worker that held the lease last.
 --: orphans(folder text, grace_before time, n i64, after i64; lane text)
 SELECT @state@, e.input, e.spec,
        (SELECT v.worker FROM execution_events v WHERE v.root = e.root AND v.execution = e.id
@@ -117,8 +117,8 @@ SELECT @state@, e.input, e.spec, l.worker
  ORDER BY l.execution LIMIT $2
    FOR UPDATE OF l, e SKIP LOCKED                                                          --@ postgres
 
--- Nobody has taken them since that epoch. (Read without a lock: whoever looked for orphans may have passed them over,
--- because another turn was at them.)
+-- Orphans that no worker has adopted since the given epoch. Read without a lock: a search for orphans may have skipped
+-- them because another turn had them locked.
 --: orphans_unclaimed(; execution i64, epoch i32)
 SELECT l.execution
   FROM @rows@ AS u JOIN leases l ON l.execution = ANY (ARRAY[u.execution])                 --@ postgres
@@ -127,7 +127,7 @@ SELECT l.execution
 
 -- ---- started
 
--- Of attempts that were taken over: those whose start was told before.
+-- Adopted attempts whose start was reported before.
 --: reported_starts(; root i64, execution i64, attempt i32)
 SELECT u.execution                                                                         --@ postgres
   FROM @rows@ AS u                                                                         --@ postgres
@@ -139,32 +139,33 @@ SELECT $2                                                                       
 
 -- ---- cancel
 
--- The open executions of a subtree that were not yet asked to end, nor have one of these bits; parents first. What a
--- cancelled workflow runs at its end stays.
+-- The open executions of a subtree that have no cancel request and none of the flags $3; parents first. Skips the
+-- on_exit task of a cancelled workflow.
 --: open_subtree(top i64, n i64, without i32)
-WITH RECURSIVE tree(id, status, depth, asked, bits) AS (
+WITH RECURSIVE tree(id, status, depth, cancel_requested, flags) AS (
     SELECT id, status, depth, cancel_requested, failed_behind FROM executions WHERE id = $1
     UNION ALL
     SELECT c.id, c.status, c.depth, c.cancel_requested, c.failed_behind FROM tree t
 @children_of_t@                                                                            --@ postgres
       JOIN executions c ON c.parent = t.id                                                 --@ sqlite
-     WHERE t.asked = 0 OR COALESCE(c.task_name, '') <> 'on_exit'
+     WHERE t.cancel_requested = 0 OR COALESCE(c.task_name, '') <> 'on_exit'
 )
-SELECT id FROM tree WHERE status < 4 AND asked = 0 AND bits & $3 = 0 ORDER BY depth, id LIMIT $2
+SELECT id FROM tree WHERE status < 4 AND cancel_requested = 0 AND flags & $3 = 0 ORDER BY depth, id LIMIT $2
 
--- What the last event of a type says.
+-- The data of the last event of a type.
 --: requested_by(root i64, execution i64, type i16)
 SELECT v.data FROM execution_events v
  WHERE v.root = $1 AND v.execution = $2 AND v.type = $3
  ORDER BY v.seq DESC LIMIT 1
 
--- How an approval was asked for, of a job that waits for it.
+-- The original approval request of a job that waits for approval.
 --: approval_request(root i64, execution i64)
 SELECT v.data FROM execution_events v
  WHERE v.root = $1 AND v.execution = $2 AND v.type = 3 AND v.data LIKE '{"why":"approval"%'
  ORDER BY v.seq DESC LIMIT 1
 
--- At and below a node that was paused: ready jobs, and flows that wait to begin, which another hold or nothing keeps.
+-- In the subtree of a paused execution: ready jobs that are not held, or held for a delay or a limit, and workflows and
+-- fan-outs that wait to start with such a hold.
 --: startable_below(top i64, n i64)
 WITH RECURSIVE tree(id, kind, status, held) AS (
     SELECT id, kind, status, held FROM executions WHERE id = $1
@@ -177,17 +178,18 @@ SELECT id FROM tree
  WHERE (kind <= 2 AND status = 2 AND held IN (0, 3, 4)) OR (kind > 2 AND status = 1 AND held IN (3, 4))
  ORDER BY id LIMIT $2
 
--- At and below a node whose pause has ended: what is held for it, but not below another pause (128).
+-- In the subtree of an execution whose pause has ended: executions held for a pause, except below another paused
+-- execution (flag 128).
 --: paused_below(top i64, n i64)
-WITH RECURSIVE tree(id, held, bits) AS (
+WITH RECURSIVE tree(id, held, paused) AS (
     SELECT id, held, 0 FROM executions WHERE id = $1
     UNION ALL
     SELECT c.id, c.held, c.failed_behind & 128 FROM tree t
 @children_of_t@                                                                            --@ postgres
       JOIN executions c ON c.parent = t.id                                                 --@ sqlite
-     WHERE t.bits = 0
+     WHERE t.paused = 0
 )
-SELECT id FROM tree WHERE held = 2 AND bits = 0 ORDER BY id LIMIT $2
+SELECT id FROM tree WHERE held = 2 AND paused = 0 ORDER BY id LIMIT $2
 
 --: open_below(top i64)
 WITH RECURSIVE tree(id, status) AS (
@@ -207,7 +209,7 @@ SELECT t.execution, t.kind, e.root
   FROM timers t CROSS JOIN executions e ON e.id = t.execution                              --@ sqlite
  WHERE t.due_at <= $1 ORDER BY t.due_at, t.execution LIMIT $2
 
--- The + 0 keep PostgreSQL from reading all of the primary key for its other columns.
+-- The + 0 keeps PostgreSQL from scanning the whole primary key index for the condition on kind.
 --: timers_of(; execution i64)
 SELECT t.execution, t.due_at
   FROM @rows@ AS u CROSS JOIN LATERAL (SELECT x.* FROM timers x                            --@ postgres
@@ -228,7 +230,7 @@ SELECT due_at, execution, kind FROM timers ORDER BY due_at LIMIT $1
 LOCK TABLE limits IN EXCLUSIVE MODE                                                        --@ postgres
 SELECT 1                                                                                   --@ sqlite
 
--- Those who wait for a permit, by priority and age, past those that others hold.
+-- Executions that wait for a permit, by priority and age; skips those that other transactions have locked.
 --: waiters(n i64; key text)
 SELECT @state@
   FROM @rows@ AS u                                                                         --@ postgres
@@ -241,7 +243,7 @@ SELECT @state@
   FROM limit_waits w JOIN executions e ON e.id = w.execution LEFT JOIN leases l ON l.execution = e.id   --@ sqlite
  WHERE w.key = $2 ORDER BY w.rank, w.execution LIMIT $1                                    --@ sqlite
 
--- Any of them, also one that others hold.
+-- The first execution that waits for a permit, even if another transaction has locked it.
 --: first_waiter(; key text)
 SELECT w.key, w.execution
   FROM @rows@ AS u                                                                         --@ postgres
@@ -253,15 +255,14 @@ SELECT w.key, w.execution
 INSERT INTO limits AS l (key, max, used) VALUES ($1, $2, $3)
 ON CONFLICT (key) DO UPDATE SET max = excluded.max
 
--- Reads the whole table; only an operator who sets a key free asks this.
 --: limit_delete(key text)
 DELETE FROM limits WHERE key = $1
 
--- Jobs of a queue, from the counters.
+-- The claimable and running jobs of a queue, from its counters.
 --: queue_permits(queue text)
 SELECT CAST(COALESCE(sum(ready + running), 0) AS bigint) FROM queue_counters WHERE queue = $1
 
--- The claimable jobs of a limit that should go first when it is lowered: the youngest.
+-- The claimable jobs that are held first when a limit is lowered: the youngest.
 --: surplus_of_queue(queue text, n i64)
 SELECT @state@
   FROM task_outbox o JOIN executions e ON e.id = ANY (ARRAY[o.execution])                  --@ postgres
@@ -284,7 +285,7 @@ SELECT @state@
  ORDER BY o.execution DESC LIMIT $2
    FOR UPDATE OF o, e SKIP LOCKED                                                          --@ postgres
 
--- How many may be claimed, counted up to n.
+-- The number of claimable jobs, counted up to n.
 --: claimable_of_queue(queue text, n i64)
 SELECT count(*) FROM (SELECT 1 FROM task_outbox o WHERE o.queue = $1
    AND o.ready_at > '1970-01-01Z'                                                          --@ postgres
@@ -301,7 +302,8 @@ INSERT INTO workers (id, started_at, seen_at, pid, room, host, folder, version, 
 VALUES ($1, $2, $2, $3, $4, $5, $6, $7, $8)
 ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, room = excluded.room, serves = excluded.serves
 
--- The same by a heartbeat that found the row gone. Another thread of the worker may have told of more since.
+-- As worker_register, for a heartbeat that found no row. It does not overwrite room and serves of an existing row:
+-- another thread of the worker may have written newer values.
 --: worker_reregister(id i64, now time, pid i32, room i32, host text, folder text, version text, serves text)
 INSERT INTO workers (id, started_at, seen_at, pid, room, host, folder, version, serves)
 VALUES ($1, $2, $2, $3, $4, $5, $6, $7, $8)
@@ -310,7 +312,8 @@ ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at
 --: worker_unregister(id i64)
 DELETE FROM workers WHERE id = $1
 
--- All that an idle worker asks, in one statement. PostgreSQL reads its own clock: nothing came before.
+-- All that an idle worker needs to know, in one statement. PostgreSQL reads the clock in it, as no earlier statement of
+-- the turn did.
 --: worker_tick(id i64, now time, ahead_us i64)
 WITH clock AS MATERIALIZED (SELECT clock_timestamp() + $3 * interval '1 microsecond' AS now),   --@ postgres
      renewed AS (UPDATE workers SET seen_at = clock.now FROM clock WHERE id = $1 RETURNING id)   --@ postgres
@@ -334,8 +337,8 @@ SELECT (SELECT due_at FROM timers ORDER BY due_at LIMIT 1), @next_schedule@, @wa
 
 -- ---- retention
 
--- Roots, oldest first, from a place on. Ids rise with time, so whoever walks ends at the first that is too young.
--- Nothing is locked: most of them stay, and a claim passes over what is locked.
+-- Roots after a given id, oldest first. Ids rise with time, so the caller stops at the first root that is too young.
+-- Takes no locks: most of the roots stay, and a claim would skip locked ones.
 --: old_roots(after i64, n i64)
 SELECT e.id, e.requested_at, e.finished_at
   FROM executions e
@@ -393,7 +396,7 @@ DELETE FROM workflow_executions AS w
  USING @rows@ AS u WHERE w.execution = ANY (ARRAY[u.execution])                            --@ postgres
  WHERE execution = $1                                                                      --@ sqlite
 
--- A tree of which a slice took only the lower part is marked until the rest is gone: verify takes it as it is.
+-- Marks a tree of which a slice deleted only the lower part, until the rest is deleted: verify accepts such a tree.
 --: retaining_begin(; root i64)
 INSERT INTO settings (name, value)
 SELECT 'retaining:' || u.root, 'on' FROM @rows@ AS u                                       --@ postgres
@@ -405,11 +408,11 @@ DELETE FROM settings AS s
  USING @rows@ AS u WHERE s.name = 'retaining:' || u.root                                   --@ postgres
  WHERE name = 'retaining:' || $1                                                           --@ sqlite
 
--- Rows of writers that are gone: their counters are folded into writer 0, never dropped.
 --: drop_partitions(horizon i64)
 SELECT drop_event_partitions($1)                                                           --@ postgres
 SELECT 0                                                                                   --@ sqlite
 
+-- Writers that are gone: their counters are merged into writer 0, never dropped.
 --: stale_writers(before time)
 SELECT writer FROM turns WHERE at < $1 LIMIT 1000
    FOR UPDATE SKIP LOCKED                                                                  --@ postgres
@@ -427,7 +430,7 @@ DELETE FROM queue_counters AS c
  USING @rows@ AS u WHERE c.writer = u.writer                                               --@ postgres
  WHERE writer = $1                                                                         --@ sqlite
 
--- Queues that came and went: nothing is left of them.
+-- The merged counters of queues that have no jobs any more.
 --: counters_delete_zero()
 DELETE FROM queue_counters WHERE writer = 0 AND ready = 0 AND held = 0 AND running = 0
 
@@ -439,7 +442,7 @@ DELETE FROM turns AS t
 --: workers_delete_silent(before time)
 DELETE FROM workers WHERE seen_at < $1 AND id NOT IN (SELECT worker FROM leases WHERE worker IS NOT NULL)
 
--- ---- the pause of a queue
+-- ---- paused queues
 
 --: pause_read(key text)
 SELECT resume_max FROM limits WHERE key = $1

@@ -1,10 +1,11 @@
--- What readers ask (query*.c): every question by an index, none with a lock.
+-- The statements of readers (query/*.c). Each uses an index, and none takes a lock.
 
 --= event v.sequence_num, v.root, v.execution, v.created_at, v.worker, v.seq, v.attempt, v.epoch,
 --=+      v.type, v.from_status, v.to_status, v.data
 
--- How the last attempt ended, who worked last, until when a delay lasts; of a workflow what it runs by, and who paused it
--- and why: a probe each. (A job has one delay. In an order PostgreSQL would look for it through all timers.)
+-- The outcome of the last attempt, the last worker, the end of a delay; for a workflow its definition, its variables,
+-- and who paused it and why. Each is one index probe. (A job has only one delay. With an ORDER BY, PostgreSQL would
+-- search all timers for it.)
 --= past (SELECT v.data FROM execution_events v WHERE v.root = e.root AND v.execution = e.id
 --=+       AND v.type IN (10, 14, 15, 16, 17, 19, 46, 47, 48, 49) ORDER BY v.seq DESC LIMIT 1),
 --=+     (SELECT v.worker FROM execution_events v WHERE v.root = e.root AND v.execution = e.id
@@ -27,7 +28,7 @@ SELECT @whole@, @past@
   FROM executions c JOIN executions e ON e.id = c.parent LEFT JOIN leases l ON l.execution = e.id
  WHERE c.id = $1
 
--- The workflow that it is a task of.
+-- The workflow that the execution belongs to.
 --: query_workflow(id i64)
 SELECT @whole@, @past@
   FROM executions c JOIN executions e ON e.id = c.workflow LEFT JOIN leases l ON l.execution = e.id
@@ -51,7 +52,7 @@ SELECT @whole@, @past@
   FROM tree t JOIN executions e ON e.id = t.id LEFT JOIN leases l ON l.execution = e.id
  ORDER BY e.depth, e.requested_at, e.id
 
--- The nodes of a workflow: its children, and those of its fan-outs.
+-- The children of a workflow and the items of its fan-outs.
 --: query_tasks(workflow i64)
 WITH RECURSIVE nodes(id, kind) AS (
     SELECT id, kind FROM executions WHERE parent = $1
@@ -68,7 +69,7 @@ SELECT @whole@, @past@
 --: query_definition(workflow i64)
 SELECT d.definition FROM workflow_executions f JOIN workflow_definitions d ON d.hash = f.definition WHERE f.execution = $1
 
--- The names of what was begun in workflows: fan-outs once, not their items.
+-- The names of the started children of workflows; a fan-out counts once, without its items.
 --: query_task_names(; workflow i64)
 SELECT e.parent, COALESCE(e.task_name, e.name), e.status
   FROM @rows@ AS u CROSS JOIN LATERAL (SELECT x.* FROM executions x WHERE x.parent = u.workflow OFFSET 0) e   --@ postgres
@@ -78,8 +79,8 @@ SELECT e.parent, COALESCE(e.task_name, e.name), e.status
 
 -- ---- events
 
--- The numbering of these parameters is the same in all that use the pieces:
--- $1 from a time on, $2 before a time, $3 a sequence_num, $4 types as a set of bits, 0 = all.
+-- All statements that use these pieces number their parameters in the same way: $1 the start time (inclusive), $2 the
+-- end time (exclusive), $3 a sequence_num, $4 event types as a set of bits (0: all).
 --= of_types ($4 = 0 OR ((CAST(1 AS bigint) << v.type) & $4) <> 0)
 
 --: query_events_of(execution i64, after_seq i32, n i64)
@@ -88,8 +89,9 @@ SELECT @event@
  WHERE v.root = (SELECT e.root FROM executions e WHERE e.id = $1) AND v.execution = $1 AND v.seq > $2
  ORDER BY v.seq LIMIT $3
 
--- By the index of the tree and nothing else: SQLite must not read all events after $3 (the +) or make a Bloom
--- filter of all (a join instead of IN), PostgreSQL not read all of that time for each execution (OFFSET 0).
+-- Uses the index on (root, execution) and no other: the + keeps SQLite from reading all events after $3, and IN instead
+-- of a join keeps it from building a Bloom filter of all events; OFFSET 0 keeps PostgreSQL from reading all events of
+-- the time window for each execution.
 --: query_events_below(since time, until time, after i64, types i64, execution i64, upto i64, n i64)
 WITH RECURSIVE tree(id, root) AS (
     SELECT id, root FROM executions WHERE id = $5
@@ -110,9 +112,9 @@ SELECT @event@
    AND v.created_at >= $1 AND v.created_at < $2 AND @of_types@                             --@ postgres
  ORDER BY v.sequence_num LIMIT $7
 
--- What lies in a window of time: from $1 on and before ($2, $3), as pairs of time and number. PostgreSQL goes
--- by BRIN on the time. On SQLite times never fall with the number, which is the rowid, so a time becomes a
--- number by halving: `seek` closes in on both ends, and lo is the first number that is not before the target.
+-- Events in a time window: from $1 on and before the pair ($2, $3) of time and number. PostgreSQL uses the BRIN index
+-- on the time. On SQLite the number is the rowid and times never decrease with it, so a binary search turns a time into
+-- a number: `seek` finds both ends, and lo is the first number that is not before the target.
 --= in_window v.created_at >= $1 AND v.created_at <= $2 AND (v.created_at < $2 OR v.sequence_num < $3)
 --= probed (SELECT p.created_at FROM execution_events p WHERE p.sequence_num >= (lo + hi) / 2
 --=+        ORDER BY p.sequence_num LIMIT 1)
@@ -146,7 +148,7 @@ SELECT @event@
    AND @of_types@                                                                          --@ sqlite
  ORDER BY v.sequence_num DESC LIMIT $5                                                     --@ sqlite
 
--- The types of the partial index, in the words of its own predicate.
+-- The types of the partial index; the condition repeats the predicate of that index literally.
 --: query_events_failures(since time, before time, before_sequence i64, types i64, n i64)
 SELECT @event@
   FROM execution_events v
@@ -160,7 +162,7 @@ SELECT @event@
 SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM event_sequence                  --@ postgres
 SELECT COALESCE(max(sequence_num), 0) FROM execution_events                                --@ sqlite
 
--- Who may still commit events with numbers drawn before now; of those in $1, if that is given.
+-- Transactions that may still commit events with numbers taken before now; only those listed in $1 if it is not NULL.
 --: query_writers(among text)
 SELECT string_agg(DISTINCT l.virtualtransaction, ' ')                                      --@ postgres
   FROM pg_catalog.pg_locks l                                                               --@ postgres
@@ -180,7 +182,8 @@ SELECT @event@
 
 -- ---- queues and workers
 
--- Leases and timers are few, however many jobs there are. A timer of large work (3) may bring jobs, whatever it is of.
+-- There are few leases and timers, however many jobs there are. A timer for large work (kind 3) may create jobs,
+-- whatever the kind of its execution.
 --: query_queue_open(queue text)
 SELECT CASE WHEN EXISTS (SELECT 1
                            FROM leases l JOIN executions e ON e.id = ANY (ARRAY[l.execution]) WHERE e.queue = $1)   --@ postgres
@@ -191,8 +194,8 @@ SELECT CASE WHEN EXISTS (SELECT 1
                           WHERE e.queue = $1 AND (t.kind = 3 OR (e.status = 2 AND e.held IN (3, 4))))
             THEN 1 ELSE 0 END
 
--- Sums of counters, and one probe for who waits longest: never a count over the outbox. A queue of a single
--- run that has nothing left is not worth a line.
+-- Sums of counters, and one index probe for the job that waits longest; never a count over the outbox. Leaves out the
+-- queue of a foreground run (here:ID) that has no jobs left.
 --: query_queues()
 WITH names AS (
     SELECT queue FROM queue_counters
@@ -211,7 +214,7 @@ SELECT q.queue, q.ready, q.held, q.running,
            AND o.ready_at > '1970-01-01Z'                                                  --@ postgres
            AND o.ready_at > 0                                                              --@ sqlite
          ORDER BY o.ready_at LIMIT 1),
-       q.most, q.used, q.resume_max, q.paused_at, q.paused_by, q.pause_reason, @last_order@
+       q.most, q.used, q.resume_max, q.paused_at, q.paused_by, q.pause_reason, @last_audit@
   FROM queues q
   LEFT JOIN operator_orders d ON d.subject = 'queue:' || q.queue
        AND d.seq = (SELECT max(n.seq) FROM operator_orders n WHERE n.subject = 'queue:' || q.queue)
@@ -221,7 +224,7 @@ SELECT q.queue, q.ready, q.held, q.running,
 --: query_workers()
 SELECT w.id, w.started_at, w.seen_at, w.pid, w.room, w.host, w.folder, w.version, w.serves FROM workers w ORDER BY w.id
 
--- Leases are few: all are read.
+-- There are few leases: this scans them all.
 --: query_lease_counts()
 SELECT worker, count(*) FROM leases WHERE worker IS NOT NULL GROUP BY worker ORDER BY worker
 

@@ -1,7 +1,7 @@
--- Trees as they were (as_of.c): their rows, of which only what never changes counts, and the whole history of each,
--- by the index (root, execution, seq).
+-- Trees as of an earlier moment (query/as_of_load.c): their rows, of which only columns that never change are used, and
+-- the whole history of each, by the index on (root, execution, seq).
 
--- The texts only with $2 = 1. All that is below with $3 = 1, otherwise the tasks of a workflow.
+-- Reads the texts only if $2 = 1. Reads all descendants if $3 = 1, otherwise only the tasks of a workflow.
 --: query_as_of_rows(top i64, texts i64, deep i64)
 WITH RECURSIVE tree(id, kind) AS (
     SELECT id, kind FROM executions WHERE id = $1

@@ -1,7 +1,7 @@
--- Lists of executions (list.c): newest first, by pages, in the order of an index. What no index holds (a status
--- changes, names and queues are anything) is looked at row by row, down to a floor that the caller sets.
+-- Lists of executions (query/list.c): newest first, in pages, in the order of an index. Filters without an index
+-- (status, name, queue) are checked row by row, down to a floor that the caller sets.
 
--- ---- the floor: the id of the $2-th below $1
+-- ---- the floor: skips $2 executions below $1 and returns the next id
 
 --: list_floor_roots(before i64, n i64)
 SELECT e.id FROM executions e WHERE e.parent IS NULL AND e.id < $1 ORDER BY e.id DESC LIMIT 1 OFFSET $2
@@ -12,16 +12,16 @@ SELECT e.id FROM executions e WHERE e.parent = $3 AND e.id < $1 ORDER BY e.id DE
 --: list_floor_all(before i64, n i64)
 SELECT e.id FROM executions e WHERE e.id < $1 ORDER BY e.id DESC LIMIT 1 OFFSET $2
 
--- ---- what is wanted
+-- ---- the lists
 
--- $1 below this id, $2 from this one on, $3 so many, $4 statuses as a set of bits (0: all), $5 a kind (0: any), $6 a glob
--- with * and ?, $7 a queue, $8 the name of a workflow: its executions and their tasks.
+-- Ids below $1 and not below $2; at most $3 rows; $4 statuses as a set of bits (0: all); $5 a kind (0: any); $6 a glob
+-- with * and ? for the name; $7 a queue; $8 the name of a workflow, for its executions and their tasks.
 --= within e.id < $1 AND e.id >= $2
 --= wanted ($4 = 0 OR ((CAST(1 AS bigint) << e.status) & $4) <> 0) AND ($5 = 0 OR e.kind = $5)
 --=+       AND ($7 IS NULL OR e.queue = $7)
 --=+       AND ($8 IS NULL OR EXISTS (SELECT 1 FROM workflow_executions f JOIN workflow_definitions d ON d.hash = f.definition
 --=+                                   WHERE f.execution IN (e.id, e.workflow) AND d.name = $8))
---= named_lite ($6 IS NULL OR e.name GLOB replace($6, '[', '[[]'))
+--= named_sqlite ($6 IS NULL OR e.name GLOB replace($6, '[', '[[]'))
 --= named_pg ($6 IS NULL OR e.name LIKE replace(replace(replace(replace(replace($6, '\', '\\'), '%', '\%'), '_', '\_'),
 --=+                                                    '*', '%'), '?', '_'))
 
@@ -29,7 +29,7 @@ SELECT e.id FROM executions e WHERE e.id < $1 ORDER BY e.id DESC LIMIT 1 OFFSET 
 SELECT @whole@, @past@
   FROM executions e LEFT JOIN leases l ON l.execution = e.id
  WHERE e.parent IS NULL AND @within@ AND @wanted@
-   AND @named_lite@                                                                        --@ sqlite
+   AND @named_sqlite@                                                                      --@ sqlite
    AND @named_pg@                                                                          --@ postgres
  ORDER BY e.id DESC LIMIT $3
 
@@ -37,7 +37,7 @@ SELECT @whole@, @past@
 SELECT @whole@, @past@
   FROM executions e LEFT JOIN leases l ON l.execution = e.id
  WHERE e.parent = $9 AND @within@ AND @wanted@
-   AND @named_lite@                                                                        --@ sqlite
+   AND @named_sqlite@                                                                      --@ sqlite
    AND @named_pg@                                                                          --@ postgres
  ORDER BY e.id DESC LIMIT $3
 
@@ -45,6 +45,6 @@ SELECT @whole@, @past@
 SELECT @whole@, @past@
   FROM executions e LEFT JOIN leases l ON l.execution = e.id
  WHERE @within@ AND @wanted@
-   AND @named_lite@                                                                        --@ sqlite
+   AND @named_sqlite@                                                                      --@ sqlite
    AND @named_pg@                                                                          --@ postgres
  ORDER BY e.id DESC LIMIT $3

@@ -1,13 +1,13 @@
--- A tree as views show it (outline.c): everything but the items of fan-outs, which are counted. Of the items only
--- some that run and the first that failed are shown themselves, with all below them, so that a view stays small however
--- many there are.
+-- A tree as views show it (query/outline.c): all executions except the items of fan-outs, which are only counted. Some
+-- running items and the first failed items are included, with all their descendants. So a view stays small however many
+-- items there are.
 
--- Of a fan-out x the items that are worth a line: at most $2 that run, and at most $2 that failed.
+-- The items of a fan-out t that are included: at most $2 running ones and at most $2 failed ones.
 --= running_items x.parent = t.id AND t.kind = 4 AND x.status = 3 ORDER BY x.id LIMIT $2
 --= failed_items x.parent = t.id AND t.kind = 4 AND x.status IN (5, 6) ORDER BY x.id LIMIT $2
 
--- When it became ready first, who worked last, until when a delay lasts, why it was skipped or cancelled, how many
--- items there are in all: a probe each, where it applies.
+-- When the execution first became ready, its last worker, the end of its delay, and why it was skipped or cancelled.
+-- Each is one index probe, made only if it applies.
 --= outlined (SELECT v.created_at FROM execution_events v WHERE v.root = e.root AND v.execution = e.id AND v.type = 2
 --=+           ORDER BY v.seq LIMIT 1),
 --=+         (SELECT v.worker FROM execution_events v WHERE v.root = e.root AND v.execution = e.id

@@ -1,8 +1,8 @@
--- What goes on everywhere, at a glance (overview.c): few rows, however much is stored.
+-- An overview of the whole database (query/overview.c): few rows, however much is stored.
 
--- What runs, the oldest first: leases are few. Since when the attempt runs, and the newest piece of what it wrote, are a
--- probe each. $1 is a part of its name or queue, in any case of letters. (A plain join may be planned as a walk through
--- all executions, in the order of their ids.)
+-- Running jobs, the oldest first; there are few leases. The start of the attempt and its newest log chunk are one index
+-- probe each. $1 is a part of the name or queue, compared without case. (A plain join may be planned as a scan of all
+-- executions in the order of their ids.)
 --: query_running(part text, n i64)
 SELECT e.id, e.root, e.attempts, e.max_attempts, e.name, e.queue, e.lane, l.worker,
        (SELECT v.created_at FROM execution_events v WHERE v.root = e.root AND v.execution = e.id
@@ -21,7 +21,7 @@ SELECT e.id, e.root, e.attempts, e.max_attempts, e.name, e.queue, e.lane, l.work
  WHERE $1 IS NULL OR strpos(lower(e.name || ' ' || e.queue), lower($1)) > 0                --@ postgres
  ORDER BY l.execution LIMIT $2
 
--- How many attempts ended, by queue, executor and outcome: from one worker to the next by the primary key.
+-- How many attempts ended, by queue, executor and outcome; skips from one worker to the next by the primary key.
 --: query_outcomes()
 WITH RECURSIVE w(worker) AS (
     SELECT min(worker) FROM worker_counters

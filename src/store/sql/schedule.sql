@@ -1,4 +1,4 @@
--- Applied workflows and their schedules (schedule*.c).
+-- Applied workflows and their schedules (schedule/*.c, query/schedules.c).
 
 -- ---- apply
 
@@ -6,7 +6,7 @@
 SELECT hash FROM workflow_names WHERE name = $1
    FOR UPDATE                                                                              --@ postgres
 
--- Whoever applies the same name meanwhile waits here.
+-- Another transaction that applies the same name waits here.
 --: applied_set(name text, hash text, at time, by text)
 INSERT INTO workflow_names (name, hash, applied_at, applied_by) VALUES ($1, $2, $3, $4)
 ON CONFLICT (name) DO UPDATE
@@ -16,7 +16,7 @@ ON CONFLICT (name) DO UPDATE
 --=+         s.done_at, s.next_at, s.waiting_at, s.last_run, s.skipped, s.skipped_at, s.missed_at,
 --=+         s.paused_at, s.paused_by, s.pause_reason, s.problem
 
--- Of a workflow, or one of them.
+-- All schedules of a workflow, or one of them by name.
 --: schedules_of(workflow text, name text)
 SELECT @schedule@ FROM schedules s
  WHERE s.workflow = $1 AND ($2 IS NULL OR s.name = $2)
@@ -38,21 +38,22 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $
 
 -- ---- fire
 
--- Without a lock: those to look at, by the clock, or because the run that one waits for has ended.
+-- Schedules to check: those that are due, and those whose awaited run has ended. Takes no lock.
 --: schedules_due(now time, n i64)
 SELECT d.id FROM (SELECT s.id FROM schedules s WHERE s.next_at <= $1 ORDER BY s.next_at LIMIT $2) AS d
 UNION
 SELECT w.id FROM (SELECT s.id FROM schedules s WHERE s.waiting_at IS NOT NULL AND s.problem IS NULL
                      AND COALESCE((SELECT e.status FROM executions e WHERE e.id = s.last_run), 4) >= 4 LIMIT $2) AS w
 
--- Alone: a row that changed under us is read anew, what it is joined with is not.
+-- Reads no other table: if the row changed while this statement ran, PostgreSQL reads it again, but not the rows
+-- that it is joined with.
 --: schedules_lock(; id i64)
 SELECT @schedule@
   FROM @rows@ AS u JOIN schedules s ON s.id = ANY (ARRAY[u.id])                            --@ postgres
    FOR UPDATE OF s SKIP LOCKED                                                             --@ postgres
   FROM schedules s WHERE s.id = $1                                                         --@ sqlite
 
--- What belongs to those that are locked by now.
+-- The status of the last run and the applied hash; read after the schedules are locked.
 --: schedule_facts(; id i64)
 SELECT s.id, (SELECT e.status FROM executions e WHERE e.id = s.last_run),
        (SELECT n.hash FROM workflow_names n WHERE n.name = s.workflow)
@@ -70,7 +71,7 @@ INSERT INTO schedule_firings (schedule, due_at, execution)
 SELECT * FROM @rows@ AS u                                                                  --@ postgres
 VALUES ($1, $2, $3)                                                                        --@ sqlite
 
--- What a look, or an operator, changes.
+-- The columns that a check or an operator changes.
 --: schedule_write(; id i64, done_at time, next_at time, waiting_at time, last_run i64, skipped i64, skipped_at time,
 --:+                missed_at time, paused_at time, paused_by text, pause_reason text, problem text)
 UPDATE schedules AS s
@@ -97,7 +98,7 @@ SELECT n.hash, d.definition FROM workflow_names n LEFT JOIN workflow_definitions
 --: query_schedules(workflow text, name text)
 SELECT @schedule@, n.hash, n.applied_at, n.applied_by,
        (SELECT f.due_at FROM schedule_firings f WHERE f.schedule = s.id ORDER BY f.due_at DESC LIMIT 1), e.status,
-       @last_order@
+       @last_audit@
   FROM schedules s
   LEFT JOIN operator_orders d ON d.subject = 'schedule:' || s.workflow || '/' || s.name
        AND d.seq = (SELECT max(l.seq) FROM operator_orders l WHERE l.subject = 'schedule:' || s.workflow || '/' || s.name)

@@ -1,4 +1,4 @@
--- The schema's own version.
+-- Versions and creation of the schema (schema.c), tenants (tenant.c) and settings.
 
 --: migrations_table()
 CREATE TABLE IF NOT EXISTS schema_migrations (
@@ -8,7 +8,7 @@ CREATE TABLE IF NOT EXISTS schema_migrations (
     applied_at INTEGER NOT NULL                                                            --@ sqlite
 )
 
--- Whether anything is there yet, without an error if not: 0, 1, or 2 for a table of that name that is not ours.
+-- 0 if schema_migrations does not exist, 1 if it does, 2 if a table of that name was not created by Pawl. Never fails.
 --: migrations_exist()
 SELECT CASE WHEN count(*) = 0 THEN 0
             WHEN count(*) = 3 AND count(*) FILTER (WHERE name IN ('version', 'name', 'applied_at')) = 3 THEN 1
@@ -18,7 +18,7 @@ SELECT CASE WHEN count(*) = 0 THEN 0
          WHERE a.attrelid = to_regclass(quote_ident(current_schema()) || '.schema_migrations')   --@ postgres
            AND a.attnum > 0 AND NOT a.attisdropped) AS columns                             --@ postgres
 
--- What has a name here that a migration could want.
+-- All names in the schema, to detect those that a migration needs.
 --: relations()
 SELECT name FROM sqlite_master                                                             --@ sqlite
 SELECT relname::text FROM pg_class WHERE relnamespace = quote_ident(current_schema())::regnamespace   --@ postgres
@@ -29,12 +29,12 @@ SELECT COALESCE(max(version), 0) FROM schema_migrations
 --: schema_applied(version i32, name text, at time)
 INSERT INTO schema_migrations (version, name, applied_at) VALUES ($1, $2, $3)
 
--- Only one process migrates; the others wait and then find nothing to do.
+-- Only one process migrates at a time; the others wait and then find nothing to do.
 --: schema_lock(schema text)
 SELECT pg_advisory_xact_lock(hashtext('pawl.migrate.' || $1))                              --@ postgres
 SELECT 1                                                                                   --@ sqlite
 
--- Names can't be parameters of DDL: they travel in a setting of the transaction and are quoted by format().
+-- Names can't be parameters of DDL: they are passed in a setting of the transaction and quoted by format().
 --: schema_name(schema text)
 SELECT set_config('pawl.schema', $1, true)                                                 --@ postgres
 SELECT $1                                                                                  --@ sqlite
@@ -50,7 +50,7 @@ BEGIN                                                                           
     END IF;                                                                                --@ postgres
 END $$                                                                                     --@ postgres
 
--- A tenant: a schema, and a role that may work in it (schema_grant) and do nothing else, but owns nothing.
+-- A tenant is a schema and a role of the same name. The role gets only the rights of schema_grant and owns nothing.
 --: tenant_create()
 SELECT 1                                                                                   --@ sqlite
 DO $$                                                                                      --@ postgres

@@ -1,9 +1,10 @@
--- Who owns a schema on PostgreSQL (schema_owner.c). All of this runs in a TX_CATALOG: before a schema is known to be
--- ours, no name is looked up in it, and nothing of it is read that could run code of somebody else.
+-- Ownership of a schema on PostgreSQL (schema_owner.c). All statements run in a TX_CATALOG transaction: until a schema
+-- is known to be trusted, no name is looked up in it, and nothing is read from it that could run code of another role.
 
--- The owner, the role of the session, and what the owner is: 1 the session's role, 2 the tenant's role, as version 10 and
--- older made it, 3 a role that may be trusted with the session's rights, or whose schema is used with a tenant's rights
--- alone, 4 anybody else. Last, a function or an operator in the schema that others own, and that calls could so find.
+-- The owner, the role of the session, and the kind of owner: 1 the session's role; 2 the tenant's role, as in version
+-- 10 and older; 3 a role that is trusted with the session's rights, or whose schema is used only with a tenant's
+-- rights; 4 any other role. The last column is a function or operator in the schema that another role owns and that a
+-- call could resolve to.
 --: schema_owner(schema text)
 SELECT r.rolname::text, session_user::text,                                                                              --@ postgres
        CASE WHEN r.rolname = n.nspname AND n.nspname LIKE 'pawl\_%' THEN 2                                               --@ postgres
@@ -23,14 +24,15 @@ SELECT r.rolname::text, session_user::text,                                     
 --: schema_enter(schema text)
 SELECT set_config('search_path', quote_ident($1) || ', pg_temp', true)                                                   --@ postgres
 
--- Sessions and prepared transactions of a tenant's own role: what they have begun could be committed after the schema was looked through.
+-- The number of sessions and prepared transactions of a tenant's role: a transaction that one of them has open could be
+-- committed after the schema was checked.
 --: tenant_sessions(role text)
 SELECT (SELECT count(*) FROM pg_stat_activity                                                                            --@ postgres
          WHERE usename = $1 AND datname = current_database() AND pid <> pg_backend_pid())                                --@ postgres
      + (SELECT count(*) FROM pg_prepared_xacts WHERE owner = $1 AND database = current_database())                       --@ postgres
 
--- The version of a schema that others own; -1 for a table of versions that is not a plain one, as its rules and policies
--- could run code.
+-- The version of a schema that another role owns; -1 if schema_migrations is not a plain table, because its rules and
+-- policies could run code.
 --: schema_version_plain()
 DO $$                                                                                                                    --@ postgres
 DECLARE                                                                                                                  --@ postgres
@@ -50,7 +52,7 @@ END $$                                                                          
 --: schema_version_read()
 SELECT current_setting('pawl.version')::bigint                                                                           --@ postgres
 
--- The reference: a schema as our migrations make it, with which that of the tenant is compared.
+-- The reference: a schema made by Pawl's migrations, to compare the tenant's schema with.
 --: reference_make(schema text)
 SELECT set_config('pawl.reference', $1, true)                                                                            --@ postgres
 
@@ -63,8 +65,8 @@ DO $$ BEGIN EXECUTE format('DROP SCHEMA %I CASCADE', current_setting('pawl.refer
 --: schema_leave()
 SELECT set_config('search_path', 'pg_catalog, pg_temp', true)                                                            --@ postgres
 
--- The schema, and what the migrations made in it, becomes the session role's. Rights by which others could attach code to
--- a table are revoked, from whoever has them.
+-- Makes the session's role the owner of the schema and of all that the migrations created in it. Revokes, from all
+-- other roles, the rights that allow attaching code to a table.
 --: schema_take_over()
 DO $$                                                                                                                    --@ postgres
 DECLARE                                                                                                                  --@ postgres
@@ -106,9 +108,9 @@ BEGIN                                                                           
     END LOOP;                                                                                                            --@ postgres
 END $$                                                                                                                   --@ postgres
 
--- Everything in, or attached to, the tables and views of $1 that could run code, and that is not as in the reference $2.
--- Names of schemas and numbers of partitions are left out of the comparison. An expression of built-in functions alone can
--- run any SQL (query_to_xml), so expressions are compared, not searched for calls.
+-- All objects in schema $1, or attached to its tables and views, that could run code and differ from the reference $2.
+-- The comparison ignores schema names and partition numbers. An expression that calls only built-in functions can run
+-- any SQL (query_to_xml), so expressions are compared as a whole, not searched for calls.
 --: schema_strange(schema text, reference text)
 WITH spaces AS (                                                                                                         --@ postgres
     SELECT CASE nspname WHEN $1 THEN 1 ELSE 2 END AS side, oid AS space FROM pg_namespace WHERE nspname IN ($1, $2)      --@ postgres
@@ -172,8 +174,8 @@ WITH spaces AS (                                                                
 SELECT DISTINCT label FROM compared c                                                                                    --@ postgres
  WHERE side = 1 AND NOT EXISTS (SELECT 1 FROM compared m WHERE m.side = 2 AND m.form = c.form) ORDER BY 1                --@ postgres
 
--- A tenant's role reads and writes the rows, and calls the functions; it owns nothing and can't attach anything.
--- Partitions are reached through their table.
+-- A tenant's role may read and write rows and call functions; it owns nothing and can't attach code to tables. It
+-- accesses partitions through their parent table.
 --: schema_grant()
 DO $$                                                                                                                    --@ postgres
 DECLARE                                                                                                                  --@ postgres

@@ -1,7 +1,7 @@
--- Submissions by SQL (sql_submissions.c, submissions.c).
+-- SQL submissions (ops/sql_submissions.c, query/submissions.c).
 
--- Those that wait, the oldest first; what another engine has in hand is left to it. The last column: 1 if events of a tree
--- of this id have no partition, because its transaction was open for long.
+-- Waiting submissions, the oldest first; skips those that another engine has locked. The last column is 1 if there is
+-- no partition for the events of this id, because the submitting transaction was open for a long time.
 --: submissions_waiting(n i64)
 SELECT s.id, s.requested_at, s.delay, s.priority, s.definition, s.params, s.queue, s.key, s.requested_by, s.workflow,
        CASE WHEN to_regclass('execution_events_' || s.id / 1000000) IS NULL THEN 1 ELSE 0 END                --@ postgres
@@ -11,7 +11,7 @@ SELECT s.id, s.requested_at, s.delay, s.priority, s.definition, s.params, s.queu
  ORDER BY s.id LIMIT $1
    FOR UPDATE SKIP LOCKED                                                                  --@ postgres
 
--- (PostgreSQL is not to go through all that wait, which it would by their index.)
+-- The COALESCE keeps PostgreSQL from scanning the partial index of all waiting submissions.
 --: submissions_decide(at time; id i64, execution i64, error text)
 UPDATE submissions AS s
    SET execution = u.execution, error = u.error, decided_at = $1                           --@ postgres
@@ -19,7 +19,7 @@ UPDATE submissions AS s
    SET execution = $3, error = $4, decided_at = $1                                         --@ sqlite
  WHERE id = $2 AND execution IS NULL AND error IS NULL                                     --@ sqlite
 
--- ---- retention: with their executions, and those that were refused by their age
+-- ---- retention: taken submissions go with their executions, refused ones by age
 
 --: submissions_delete(; execution i64)
 DELETE FROM submissions AS s
@@ -51,7 +51,7 @@ SELECT @submission@ FROM submissions s WHERE s.execution IS NULL AND s.error IS 
 --: query_submissions_refused(n i64)
 SELECT @submission@ FROM submissions s WHERE s.error IS NOT NULL ORDER BY s.decided_at DESC LIMIT $1
 
--- How many wait and how many were refused, at most so many of each, and since when the oldest waits.
+-- How many submissions wait and how many were refused, each counted up to $1, and since when the oldest one waits.
 --: query_submission_totals(most i64)
 SELECT (SELECT count(*) FROM (SELECT s.id FROM submissions s WHERE s.execution IS NULL AND s.error IS NULL
                                ORDER BY s.id LIMIT $1) AS waiting),

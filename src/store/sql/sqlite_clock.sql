@@ -1,9 +1,9 @@
--- The clock of SQLite's driver (sqlite_clock.c): how far the boot clock is from the database's time.
+-- The clock of the SQLite driver (driver/sqlite/clock.c): the offset between the boot clock and the database's time.
 
 --: sqlite_clock_get()
 SELECT boot_id, offset_us FROM clock WHERE id = 1                           --@ sqlite
 
--- The newest time that is stored; sequence_num is the rowid, so this is one probe.
+-- The newest stored time; sequence_num is the rowid, so this is one index probe.
 --: sqlite_clock_newest()
 SELECT created_at FROM execution_events ORDER BY sequence_num DESC LIMIT 1  --@ sqlite
 

@@ -1,14 +1,15 @@
--- What every turn needs: its number, its locks, the rows it works on.
+-- The statements of every turn (turn.c): its number, its locks, and the rows that it changes.
 
--- The first statement of a turn: whoever folds the counters of silent writers holds this row meanwhile.
+-- The first statement of a turn. Retention locks this row while it merges the counters of silent writers, so a turn
+-- can't add to counters that are being merged.
 --: turn_write(writer i64, turn i64, at time, ahead_us i64)
 INSERT INTO turns (writer, turn, at)
 VALUES ($1, $2, $3)                                                                        --@ sqlite
 VALUES ($1, $2, now() + $4 * interval '1 microsecond')                                     --@ postgres
 ON CONFLICT (writer) DO UPDATE SET turn = excluded.turn, at = excluded.at
 
--- A backend may still be busy with our COMMIT. If it was our first turn there is no row to wait for yet, but
--- an insert of the same key waits for it; else the lock on the row does.
+-- Waits for a backend that may still be executing this writer's COMMIT. If that was the first turn, no row exists yet,
+-- and the insert of the same key waits; otherwise turn_read waits for the lock on the row.
 --: turn_touch(writer i64)
 INSERT INTO turns (writer, turn, at)
 VALUES ($1, 0, 0)                                                                          --@ sqlite
@@ -19,12 +20,12 @@ ON CONFLICT (writer) DO NOTHING
 SELECT turn FROM turns WHERE writer = $1
    FOR UPDATE                                                                              --@ postgres
 
--- Every id, or only the first of a run without gaps.
+-- PostgreSQL returns each new id; SQLite returns only the first of n consecutive ids.
 --: new_ids(n i64)
 SELECT nextval('execution_id') FROM generate_series(1, $1)                                 --@ postgres
 UPDATE counters SET value = value + $1 WHERE name = 'execution_id' RETURNING value - $1 + 1   --@ sqlite
 
--- The first root without a partition for its events.
+-- Creates partitions for events; returns the first root id that has none.
 --: create_partitions(wanted i64)
 SELECT make_event_partitions($1)                                                           --@ postgres
 SELECT 9223372036854775807                                                                 --@ sqlite
@@ -34,14 +35,14 @@ SELECT e.id, e.root
   FROM executions e WHERE e.id = ANY ($1)                                                  --@ postgres
   FROM executions e WHERE e.id = $1                                                        --@ sqlite
 
--- The lock of a tree. Skipped ones are locked by another turn: they wait for our next one.
+-- Takes root locks. Skips roots that another turn has locked; the caller tries them again in its next turn.
 --: lock_roots(; id i64)
 SELECT e.id
   FROM executions e WHERE e.id = ANY ($1)                                                  --@ postgres
    FOR NO KEY UPDATE OF e SKIP LOCKED                                                      --@ postgres
   FROM executions e WHERE e.id = $1                                                        --@ sqlite
 
--- Whoever waits says in which order.
+-- As lock_roots, but waits for locks; the order prevents deadlocks.
 --: lock_roots_wait(; id i64)
 SELECT e.id
   FROM executions e WHERE e.id = ANY ($1)                                                  --@ postgres
@@ -49,8 +50,9 @@ SELECT e.id
    FOR NO KEY UPDATE OF e                                                                  --@ postgres
   FROM executions e WHERE e.id = $1                                                        --@ sqlite
 
--- Without the lease: rows that were waited for, or changed under us, are read anew, what they are joined with is
--- not. The lease is read by the next statement, when the execution is locked and nobody changes its holder.
+-- Reads no lease: if a row changed while this statement ran, PostgreSQL reads it again, but not the rows that it is
+-- joined with. leases_of reads the leases next, when the execution is locked and no other transaction changes its
+-- worker.
 --: load(; id i64)
 SELECT @job@, @no_lease@
   FROM executions e WHERE e.id = ANY ($1)                                                  --@ postgres
@@ -69,7 +71,7 @@ SELECT l.execution, l.worker, l.until, l.expired_at, l.folder
   FROM leases l WHERE l.execution = ANY ($1)                                               --@ postgres
   FROM leases l WHERE l.execution = $1                                                     --@ sqlite
 
--- Also keeps out whoever creates or removes a limit, until this turn ends: that takes the table's lock.
+-- Also blocks transactions that create or remove a limit until this turn ends: they lock the table (limits_table_lock).
 --: lock_limits(; key text)
 SELECT l.key, l.max, l.used
   FROM unnest($1) WITH ORDINALITY AS u(key, n) JOIN limits l ON l.key = ANY (ARRAY[u.key])   --@ postgres
@@ -77,7 +79,7 @@ SELECT l.key, l.max, l.used
    FOR UPDATE OF l                                                                         --@ postgres
   FROM limits l WHERE l.key = $1                                                           --@ sqlite
 
--- The same for limits that are needed out of their order: what others hold is left out.
+-- As lock_limits, for limits that are needed out of order: skips those that other transactions have locked.
 --: try_limits(; key text)
 SELECT l.key, l.max, l.used
   FROM @rows@ AS u JOIN limits l ON l.key = ANY (ARRAY[u.key])                             --@ postgres

@@ -1,18 +1,19 @@
--- verify.sql - the invariants (verify.h). Each statement returns what breaches one, or several that share
--- a pass over a large table: (code, execution, detail), at most $1 of each code. A good database gives no row.
--- {status:3}, {event:14}, {hold:2} in a detail become words in C, which knows the vocabulary.
+-- The invariants (verify/verify.h). Each statement returns the breaches of one invariant, or of several that share a
+-- pass over a large table, as (code, execution, detail), at most $1 rows for each code. A correct database returns no
+-- row. verify.c replaces {status:3}, {event:14}, {hold:2} in a detail by words of the vocabulary.
 --
--- Codes as in core/vocab.h: kinds 1, 2 are jobs, 3, 4 flows; statuses from 4 on are terminal; a flow's event is a
--- job's + 32: created 1/33, claimed 5, started 6/38, resumed 8, lease_expired 11, adopted 12, completed 14,
--- rerun 20/52, reused 21.
+-- Codes as in core/vocab.h: kinds 1 and 2 are jobs, 3 is a workflow, 4 a fan-out; statuses from 4 on are terminal; an
+-- event of a workflow or fan-out has the code of a job's event + 32: created 1/33, claimed 5, started 6/38, resumed 8,
+-- lease_expired 11, adopted 12, completed 14, rerun 20/52, reused 21.
 
--- How every one of them ends: the first $1 rows of each code in `breaches`.
+-- The end of each statement: the first $1 rows of each code in `breaches`.
 --= report SELECT code, execution, detail
 --=+       FROM (SELECT b.*, row_number() OVER (PARTITION BY code ORDER BY execution, detail) AS n FROM breaches b) AS numbered
 --=+       WHERE n <= $1 ORDER BY code, execution, detail
 
--- Verify has its own settings on PostgreSQL; they end with the transaction. What reads whole tables wants them
--- joined and scanned at once, the walk through the history wants its pages by index whatever the statistics say.
+-- Verify uses its own settings on PostgreSQL; they end with the transaction. Statements that read whole tables need
+-- sequential scans, hash joins and merge joins ($1 = on); the walk through the history must read its pages by index,
+-- whatever the statistics say ($1 = off).
 --: verify_settings(whole_tables text)
 SELECT set_config('enable_seqscan', $1, true), set_config('enable_hashjoin', $1, true),      --@ postgres
        set_config('enable_mergejoin', $1, true), set_config('plan_cache_mode', 'auto', true),   --@ postgres
@@ -23,7 +24,8 @@ SELECT $1                                                                       
 --: verify_counts()
 SELECT (SELECT count(*) FROM executions), (SELECT count(*) FROM execution_events)
 
--- I05, in C: it has the table of legal moves. Without an index SQLite sorts for GROUP BY, but not for DISTINCT.
+-- For I05, which C checks with its table of legal moves. Without an index, SQLite sorts for GROUP BY but not for
+-- DISTINCT.
 --: verify_moves()
 SELECT DISTINCT type, from_status, to_status FROM execution_events
 
@@ -32,8 +34,8 @@ SELECT execution, seq FROM execution_events
  WHERE type = $2 AND from_status = $3 AND to_status = $4
  ORDER BY execution, seq LIMIT $1
 
--- Each event beside the one before it. One pass of lag() is the cheapest on PostgreSQL, a probe of the index on
--- SQLite. What follows a gap has nothing before it: the gap is I02.
+-- Compares each event with the one before it. One pass with lag() is cheapest on PostgreSQL, an index probe on SQLite.
+-- An event after a gap has no event before it and is not compared: the gap itself breaches I02.
 --: verify_steps(max i64)
 WITH pairs AS NOT MATERIALIZED (
     SELECT v.execution, v.seq, v.type, v.from_status, v.to_status, v.epoch, v.created_at, v.data,
@@ -79,7 +81,7 @@ WITH pairs AS NOT MATERIALIZED (
 )
 @report@
 
--- All events of an execution, summed up. An execution without any is I01 in verify_last.
+-- Aggregates of all events of an execution. verify_last reports an execution without events (I01).
 --: verify_sums(max i64)
 WITH sums AS NOT MATERIALIZED (
     SELECT root, execution, count(*) AS n, min(seq) AS lowest, max(seq) AS highest,
@@ -129,7 +131,7 @@ WITH sums AS NOT MATERIALIZED (
 )
 @report@
 
--- Each execution beside its last event.
+-- Compares each execution with its last event.
 --: verify_last(max i64)
 WITH checked AS NOT MATERIALIZED (
     SELECT e.id, e.root, e.status, e.seq, e.attempts, e.epoch, v.to_status, v.attempt, v.epoch AS last_epoch,
@@ -176,8 +178,9 @@ WITH checked AS NOT MATERIALIZED (
 )
 @report@
 
--- The last event that gave or took a lease decides whether it should have an owner. A worker that started after the
--- lease ran out, or less than two lease times ago, is no proof that somebody should have cleared it.
+-- The last event that gave or cleared a lease decides whether the lease should have a worker. An expired lease is a
+-- breach only if some worker has run for more than two lease times, and was seen more than two lease times after the
+-- expiry: otherwise no worker needs to have reaped it yet.
 --: verify_leases(max i64, two_leases i64, furthest time)
 WITH held AS MATERIALIZED (
     SELECT l.execution, l.worker, l.until, l.epoch, e.kind, e.status, e.epoch AS execution_epoch,
@@ -234,7 +237,7 @@ WITH breaches(code, execution, detail) AS (
 )
 @report@
 
--- A pause or an approval does not end a delay: its timer may stay under them.
+-- A pause or an approval does not end a delay, so the timer of the delay may exist during them.
 --: verify_holds(max i64)
 WITH kept AS MATERIALIZED (
     SELECT id, kind, status, held, held_key, priority FROM executions WHERE held <> 0 OR held_key IS NOT NULL
@@ -263,8 +266,8 @@ WITH kept AS MATERIALIZED (
 )
 @report@
 
--- What is held for a pause is below one (128), and nothing below one may start, unless a timer still carries the pause,
--- or its end (256), down.
+-- An execution that is held for a pause must be paused (flag 128) or have a paused ancestor, and nothing in the subtree
+-- of a paused execution may start, unless a timer still has to apply the pause, or its end (flag 256), to that tree.
 --: verify_pauses(max i64)
 WITH RECURSIVE paused AS MATERIALIZED (
     SELECT id, root, kind, status, held FROM executions WHERE failed_behind & 128 <> 0 AND status < 4
@@ -274,20 +277,21 @@ WITH RECURSIVE paused AS MATERIALIZED (
     SELECT c.id, c.root, c.kind, c.status, c.held FROM below t
 @children_of_t@                                                                            --@ postgres
       JOIN executions c ON c.parent = t.id                                                 --@ sqlite
-), carried(root) AS MATERIALIZED (
+), in_progress(root) AS MATERIALIZED (
     SELECT p.root FROM timers t JOIN executions p ON p.id = t.execution
      WHERE t.kind = 3 AND p.failed_behind & 384 <> 0 AND p.status < 4
 ), breaches(code, execution, detail) AS (
     SELECT 'I28', id, 'it is held for a pause, but neither it nor anything above it is paused' FROM executions
-     WHERE held = 2 AND status < 4 AND id NOT IN (SELECT b.id FROM below b) AND root NOT IN (SELECT c.root FROM carried c)
+     WHERE held = 2 AND status < 4 AND id NOT IN (SELECT b.id FROM below b) AND root NOT IN (SELECT c.root FROM in_progress c)
     UNION ALL
     SELECT 'I28', id, 'it may start, though it or something above it is paused' FROM below
      WHERE ((kind <= 2 AND status = 2 AND held IN (0, 3, 4)) OR (kind > 2 AND status = 1 AND held IN (3, 4)))
-       AND root NOT IN (SELECT c.root FROM carried c)
+       AND root NOT IN (SELECT c.root FROM in_progress c)
 )
 @report@
 
--- A permit may lie there while a hand-over timer offers it; the timer's execution only names the limit and may have ended.
+-- A permit may be free while executions wait if a handover timer (kind 2) will offer it. The execution of that timer
+-- only names the limit and may have ended.
 --: verify_limits(max i64)
 WITH live AS NOT MATERIALIZED (
     SELECT queue, concurrency, sum(CASE WHEN held = 0 THEN 1 ELSE 0 END) AS permits,
@@ -342,8 +346,8 @@ WITH breaches(code, execution, detail) AS (
 )
 @report@
 
--- Ids rise with time, so nearly all parents have the lower one; but a cycle has at least one that does not: it is
--- enough to go up from those.
+-- Ids rise with time, so nearly every parent has a lower id than its child. A cycle contains at least one parent that
+-- does not, so it is enough to walk up from those.
 --: verify_cycles(max i64)
 WITH RECURSIVE up(start, at) AS (
     SELECT id, parent FROM executions WHERE parent >= id
@@ -354,10 +358,10 @@ WITH RECURSIVE up(start, at) AS (
 )
 @report@
 
--- Open executions, counted for the one that waits for them: an item for its fan-out, all others (tasks, and what they
--- started themselves) for the nearest workflow above; and beside it what that one says of itself. Trees without a
--- definition count nothing, and are ended by whoever made them; but a task or an item belongs to a definition also if
--- its own is not there (I37).
+-- Counts open executions for the execution that waits for them (an item for its fan-out; all others, that is tasks and
+-- executions submitted by tasks, for the nearest workflow above) and compares the count with needs_left. Trees without
+-- a definition count nothing: their creator ends them. But a task or an item belongs to a definition even if its own
+-- row in workflow_executions is missing (I37).
 --: verify_open(max i64)
 WITH RECURSIVE counted AS NOT MATERIALIZED (
     SELECT CASE WHEN p.kind = 4 AND e.task_name IS NOT NULL THEN p.id ELSE e.workflow END AS id, 1 AS n, 0 AS status,
@@ -389,7 +393,7 @@ WITH RECURSIVE counted AS NOT MATERIALIZED (
 )
 @report@
 
--- What is pending waits for its needs (graph_rules.c), or for somebody, or for a time.
+-- A pending execution waits for its needs (checked in graph_rules.c), for a hold to end, or for a timer.
 --: verify_pending(max i64)
 WITH breaches(code, execution, detail) AS (
     SELECT 'I35', e.id, 'it is pending, but nothing will start it' FROM executions e
@@ -398,8 +402,8 @@ WITH breaches(code, execution, detail) AS (
 )
 @report@
 
--- A tree without a definition has no tasks to count, and is no task of a workflow that has one. A workflow that was never
--- started needs no snapshot.
+-- A workflow without a definition has created no tasks and is not itself a task of a workflow with a definition. A
+-- workflow that was never started needs no row in workflow_executions.
 --: verify_snapshots(max i64)
 WITH breaches(code, execution, detail) AS (
     SELECT 'I37', e.id, 'it was begun from a definition, but nothing says from which' FROM executions e
@@ -435,7 +439,7 @@ WITH both_sums AS (
 )
 @report@
 
--- Events are looked at in verify_sums.
+-- Rows whose execution does not exist; verify_sums checks events.
 --: verify_strays(max i64)
 WITH breaches(code, execution, detail) AS (
     SELECT 'I41', execution, 'an outbox row, but no execution' FROM task_outbox r
@@ -462,7 +466,7 @@ WITH breaches(code, execution, detail) AS (
 )
 @report@
 
--- Of lower epochs late chunks may be left, of the time in which another worker took over; they lie where they like.
+-- Late chunks of a lower epoch may remain from the time of an adoption; they may have gaps.
 --: verify_logs(max i64)
 WITH chunks AS NOT MATERIALIZED (
     SELECT execution, attempt, epoch, start, raw, dropped, packed, length(data) AS stored,
@@ -470,22 +474,22 @@ WITH chunks AS NOT MATERIALIZED (
       FROM attempt_logs WINDOW w AS (PARTITION BY execution, attempt, epoch ORDER BY start)
 ), checked AS NOT MATERIALIZED (
     SELECT c.*, e.attempts, e.epoch AS last_epoch,
-           c.attempt < 1 OR c.attempt > e.attempts OR c.epoch < 1 OR c.epoch > e.epoch AS astray,
+           c.attempt < 1 OR c.attempt > e.attempts OR c.epoch < 1 OR c.epoch > e.epoch AS unknown_attempt,
            c.start < 0 OR c.dropped < COALESCE(c.dropped_before, 0) OR c.raw NOT BETWEEN 1 AND 65536
                OR c.packed NOT IN (0, 1) OR CASE c.packed WHEN 0 THEN c.stored <> c.raw ELSE c.stored >= c.raw END AS damaged,
-           c.start < c.end_before AS twice
+           c.start < c.end_before AS overlapping
       FROM chunks c JOIN executions e ON e.id = c.execution
 ), suspects AS MATERIALIZED (
-    SELECT * FROM checked WHERE astray OR damaged OR twice
+    SELECT * FROM checked WHERE unknown_attempt OR damaged OR overlapping
 ), breaches(code, execution, detail) AS (
     SELECT 'I42', execution, 'a log chunk of attempt ' || attempt || ', epoch ' || epoch || ', but it has had '
-           || attempts || ' attempts, and epoch ' || last_epoch FROM suspects WHERE astray
+           || attempts || ' attempts, and epoch ' || last_epoch FROM suspects WHERE unknown_attempt
     UNION ALL
     SELECT 'I42', execution, 'the log chunk of attempt ' || attempt || ' at byte ' || start || ' can''t be: ' || raw
            || ' bytes, stored in ' || stored || ', after ' || dropped || ' left out' FROM suspects WHERE damaged
     UNION ALL
     SELECT 'I42', execution, 'the log chunk of attempt ' || attempt || ' at byte ' || start
-           || ' begins before the end of the one before, ' || end_before FROM suspects WHERE twice
+           || ' begins before the end of the one before, ' || end_before FROM suspects WHERE overlapping
 )
 @report@
 
@@ -501,8 +505,8 @@ WITH wanted(name) AS (
 )
 @report@
 
--- That there is one for a due time is the primary key's. A run by hand is none, and what was fired stays when its
--- schedule goes.
+-- The primary key of schedule_firings ensures one firing per due time. A manual run has no firing, and firings remain
+-- when their schedule is removed.
 --: verify_schedules(max i64)
 WITH breaches(code, execution, detail) AS (
     SELECT 'I38', f.execution, 'a firing of schedule ' || f.schedule || ', but '
@@ -524,7 +528,7 @@ WITH breaches(code, execution, detail) AS (
 )
 @report@
 
--- By a key it may be an execution that was there before.
+-- A submission with a key may have an execution that existed before.
 --: verify_submissions(max i64)
 WITH breaches(code, execution, detail) AS (
     SELECT 'I39', s.execution, 'submission ' || s.id || ' was taken, but '
@@ -546,10 +550,11 @@ WITH breaches(code, execution, detail) AS (
 )
 @report@
 
--- ---- workflows beside their definitions (workflows.c)
+-- ---- workflows compared with their definitions (verify/workflows.c)
 
--- Workflows and fan-outs by id, and what is below them by parent: two walks in the same order. `definition` is that of
--- the workflow itself, or of the one that the fan-out is a task of. A long list is asked for when it is wanted.
+-- Workflows and fan-outs by id; verify_child_page reads their children by parent, so both walks have the same order.
+-- `definition` is that of the workflow itself, or of the workflow that the fan-out belongs to. The list of a fan-out is
+-- included only if it is short; a long one is read when it is needed.
 --: verify_workflow_page(after i64)
 SELECT f.id, f.kind, f.status, f.cursor, f.failed_behind, f.cancel_requested, w.definition, v.from_status,
        CASE WHEN EXISTS (SELECT 1 FROM settings s WHERE s.name = 'retaining:' || f.root) THEN 1 ELSE 0 END,
@@ -566,7 +571,7 @@ SELECT e.parent, e.id, e.status, e.held, e.needs_left, e.cursor, e.failed_behind
  WHERE (e.parent, e.id) > ($1, $2) AND e.parent IS NOT NULL AND e.task_name IS NOT NULL
  ORDER BY e.parent, e.id LIMIT 1000
 
--- Whether something will go on with it: a timer of its own or of one above it, or whoever ends a hold there.
+-- Whether the execution will continue: it or an ancestor has a timer for large work (kind 3), or a hold that will end.
 --: verify_will_continue(id i64)
 WITH RECURSIVE up(id, parent, held) AS (
     SELECT id, parent, held FROM executions WHERE id = $1
@@ -575,15 +580,15 @@ WITH RECURSIVE up(id, parent, held) AS (
 )
 SELECT 1 FROM up WHERE held <> 0 OR EXISTS (SELECT 1 FROM timers t WHERE t.execution = up.id AND t.kind = 3) LIMIT 1
 
--- Whether a timer of its own goes on with large work.
+-- Whether the execution itself has a timer for large work (kind 3).
 --: verify_own_timer(id i64)
 SELECT 1 FROM timers WHERE execution = $1 AND kind = 3 LIMIT 1
 
--- ---- checkpoints (history.c)
+-- ---- checkpoints (verify/history.c, verify/checkpoint.c)
 
--- All events in the order of their trees, a page at a time, each beside its execution; what may be large comes with
--- the last event only, and only of what has ended. PostgreSQL wants the page before the join, its size as a literal,
--- and the root by itself, to leave out partitions.
+-- All events in the order of their trees, in pages, each with columns of its execution. Columns that may be large come
+-- only with the last event of an ended execution. For a good plan, PostgreSQL needs the page selected before the join,
+-- its size as a literal, and a separate condition on root, to skip partitions.
 --: verify_history(root i64, execution i64, seq i32)
 SELECT v.root, v.execution, v.seq, v.type, v.from_status, v.to_status, v.attempt, v.epoch, v.worker, v.created_at, v.data,
        e.status, e.seq, e.attempts, e.epoch, e.max_attempts, e.requested_at, e.started_at, e.finished_at,

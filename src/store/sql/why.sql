@@ -1,8 +1,8 @@
--- Why an execution waits (query/why.c), and totals for the metrics. Only reads.
+-- Why an execution waits (query/why.c, query/why_workflow.c), and totals for the metrics. Only reads.
 
 -- ---- why
 
--- What happened to an execution, newest first.
+-- The events of an execution, newest first, without created and marked ready.
 --: why_events(execution i64, n i64)
 SELECT @event@
   FROM execution_events v
@@ -10,14 +10,14 @@ SELECT @event@
    AND v.type NOT IN (1, 2, 33)
  ORDER BY v.seq DESC LIMIT $2
 
--- How many of the same lane and queue are claimed before it, counted up to n.
+-- How many jobs of the same lane and queue will be claimed before this one, counted up to n.
 --: why_ahead(lane text, queue text, rank i32, execution i64, n i64)
 SELECT count(*) FROM (
     SELECT 1 FROM task_outbox o
      WHERE o.lane = $1 AND o.queue = $2 AND (o.rank, o.execution) < ($3, $4)
      LIMIT $5) AS counted
 
--- How many get a permit of a limit before it, counted up to n.
+-- How many executions will get a permit of the limit before this one, counted up to n.
 --: why_limit_ahead(key text, rank i32, execution i64, n i64)
 SELECT count(*) FROM (
     SELECT 1 FROM limit_waits w
@@ -27,8 +27,8 @@ SELECT count(*) FROM (
 --: why_limit(key text)
 SELECT max, used, resume_max, paused_at, paused_by, pause_reason FROM limits WHERE key = $1
 
--- Who has the permits of a limit: those that run, by a look at all leases, which are few; then those that may be
--- claimed.
+-- The jobs that have the permits of a limit: first the running ones, by a scan of all leases, which are few; then the
+-- claimable ones.
 --: why_holders_of_queue(queue text, n i64)
 SELECT h.id, h.status, e.name FROM (
     SELECT e.id, e.status, 0 AS later
@@ -54,14 +54,14 @@ SELECT h.id, h.status, e.name FROM (
      ORDER BY later, id LIMIT $2) AS h JOIN executions e ON e.id = h.id
  ORDER BY h.later, h.id
 
--- Workflows and fan-outs that have a permit, among the newest 100,000 executions: no index knows them.
+-- Workflows and fan-outs that have a permit, among the newest 100,000 executions: there is no index for them.
 --: why_workflows_of_key(concurrency text, n i64)
 SELECT e.id, e.status, e.name
   FROM executions e
  WHERE e.id > (SELECT max(id) FROM executions) - 100000 AND e.concurrency = $1 AND e.kind IN (3, 4) AND e.status = 3
  ORDER BY e.id LIMIT $2
 
--- What is open right below an execution, what runs first.
+-- The open children of an execution, running ones first.
 --: why_children(parent i64, n i64)
 SELECT c.id, c.status, c.name FROM executions c WHERE c.parent = $1 AND c.status < 4 ORDER BY c.status DESC, c.id LIMIT $2
 
@@ -71,19 +71,19 @@ SELECT e.task_name, e.id, e.status
   FROM (SELECT $1 AS workflow, unnest($2) AS name) AS u @task_of_u@                        --@ postgres
   FROM executions e WHERE e.parent = $1 AND e.task_name = $2 AND e.task_index IS NULL       --@ sqlite
 
--- A job has one event for all that holds it: the one in which somebody asked for the pause comes before those that
--- followed from it.
+-- A job has one event type for all kinds of holds. The event with the operator's request is preferred to the events of
+-- holds that followed from it.
 --= paused_event v.root = e.root AND v.execution = e.id AND v.type IN (3, 54)
 --=+         ORDER BY CASE WHEN v.type = 54 OR v.data LIKE '{"why":"paused","by":%' THEN 0 ELSE 1 END, v.seq DESC LIMIT 1
 
--- The nearest that somebody paused, from an execution upwards.
+-- The nearest paused execution: this one or one of its ancestors.
 --: why_pause(execution i64)
-WITH RECURSIVE up(id, parent, bits, steps) AS (
+WITH RECURSIVE up(id, parent, flags, steps) AS (
     SELECT id, parent, failed_behind, 0 FROM executions WHERE id = $1
     UNION ALL
     SELECT e.id, e.parent, e.failed_behind, u.steps + 1 FROM up u JOIN executions e ON e.id = u.parent
 ), paused(id) AS (
-    SELECT id FROM up WHERE (bits & 128) <> 0 ORDER BY steps LIMIT 1
+    SELECT id FROM up WHERE (flags & 128) <> 0 ORDER BY steps LIMIT 1
 )
 SELECT e.id, e.name,
        (SELECT v.created_at FROM execution_events v WHERE @paused_event@),
@@ -94,7 +94,7 @@ SELECT e.id, e.name,
 SELECT json_array_length(e.input) FROM executions e WHERE e.id = $1 AND e.input IS NOT NULL          --@ sqlite
 SELECT json_array_length(e.input::json) FROM executions e WHERE e.id = $1 AND e.input IS NOT NULL    --@ postgres
 
--- What is open in a subtree.
+-- The number of open executions in a subtree.
 --: query_open(top i64)
 WITH RECURSIVE tree(id, status) AS (
     SELECT id, status FROM executions WHERE id = $1
@@ -105,7 +105,7 @@ WITH RECURSIVE tree(id, status) AS (
 )
 SELECT count(*) FROM tree WHERE status < 4
 
--- How many attempts there were, and whether the last one runs.
+-- The number of attempts, and the status, which shows whether the last one is running.
 --: query_attempts(execution i64)
 SELECT e.attempts, e.status FROM executions e WHERE e.id = $1
 

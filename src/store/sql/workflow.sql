@@ -1,4 +1,4 @@
--- Workflows (flow*.c): their definitions, their state, and the neighbours of a task.
+-- Workflows (workflow/*.c): their definitions, their state, and the needs and followers of a task.
 
 --: definition_insert(at time; hash text, name text, definition text)
 INSERT INTO workflow_definitions (hash, name, definition, created_at, used_at)
@@ -9,12 +9,13 @@ ON CONFLICT (hash) DO NOTHING
 --: definition_used(hash text)
 SELECT used_at FROM workflow_definitions WHERE hash = $1
 
--- Whoever deletes it waits for us and then sees that it is used, or we wait and find it gone.
+-- A concurrent delete either waits for this statement and then sees that the definition is used, or is waited for; then
+-- this statement returns no row.
 --: definition_mark(hash text, at time)
 UPDATE workflow_definitions SET used_at = $2 WHERE hash = $1 RETURNING hash
 
--- Nothing runs by it or ran by it that is kept, no name means it, no submission by SQL waits for it, and nobody was
--- about to use it.
+-- Deletes definitions that no stored execution uses, that are not applied under a name, that no waiting SQL submission
+-- needs, and that were not marked as used since $1.
 --: definitions_delete_unused(before time, n i64)
 DELETE FROM workflow_definitions
  WHERE used_at < $1
@@ -41,13 +42,13 @@ SELECT w.execution, w.definition, w.variables, w.reuse
   FROM @rows@ AS u JOIN workflow_executions w ON w.execution = ANY (ARRAY[u.execution])    --@ postgres
   FROM workflow_executions w WHERE w.execution = $1                                        --@ sqlite
 
--- A workflow as it was begun: what it runs by, and with.
+-- How a workflow was started: its definition, variables, queue, priority and parent.
 --: workflow_start_info(execution i64)
 SELECT d.definition, w.variables, e.queue, e.priority, e.parent
   FROM workflow_executions w JOIN workflow_definitions d ON d.hash = w.definition JOIN executions e ON e.id = w.execution
  WHERE w.execution = $1
 
--- Tasks of workflows by their names, with what they gave.
+-- Tasks of workflows by name, with their outputs.
 --: tasks_named(; workflow i64, name text)
 SELECT @state@, e.input, e.spec, e.result, e.error
   FROM @rows@ AS u @task_of_u@                                                             --@ postgres
@@ -55,7 +56,7 @@ SELECT @state@, e.input, e.spec, e.result, e.error
   FROM executions e LEFT JOIN leases l ON l.execution = e.id                               --@ sqlite
  WHERE e.parent = $1 AND e.task_name = $2 AND e.task_index IS NULL                         --@ sqlite
 
--- What a task gets to run by, when it becomes ready.
+-- Sets the input and spec of a task when it becomes ready.
 --: execution_resolve(; id i64, input text, spec text)
 UPDATE executions AS e
    SET input = u.input, spec = u.spec FROM @rows@ AS u WHERE e.id = ANY (ARRAY[u.id])      --@ postgres
@@ -66,38 +67,39 @@ UPDATE executions AS e
    SET concurrency = u.concurrency FROM @rows@ AS u WHERE e.id = ANY (ARRAY[u.id])         --@ postgres
    SET concurrency = $2 WHERE e.id = $1                                                    --@ sqlite
 
--- What an execution that runs again leaves to the history.
+-- The result and error that a rerun moves into the history.
 --: outcome_of(id i64)
 SELECT result, error FROM executions WHERE id = $1
 
--- How all tasks of a workflow are, page by page.
+-- The states of all tasks of a workflow, in pages.
 --: task_states(workflow i64, after text, n i64)
 SELECT e.task_name, e.id, e.status, e.failed_behind, e.held FROM executions e
  WHERE e.parent = $1 AND e.task_name > $2 AND e.task_index IS NULL
  ORDER BY e.task_name LIMIT $3
 
--- How the tasks of an earlier run ended.
+-- The outcomes of the tasks of an earlier run.
 --: ended_tasks(; workflow i64, name text)
 SELECT e.task_name, e.id, e.status, e.result
   FROM @rows@ AS u @task_of_u@                                                             --@ postgres
   FROM executions e WHERE e.parent = $1 AND e.task_name = $2 AND e.task_index IS NULL      --@ sqlite
 
--- Attempts that a job got beyond those that it was submitted with: given back, or by an earlier rerun.
+-- The attempts that a job got in addition to those that it was submitted with: for attempts that did not count
+-- (deferred 7, released 9), or by an earlier rerun (20).
 --: attempts_granted(root i64, id i64)
-WITH given AS (
+WITH granted AS (
     SELECT seq, type, attempt FROM execution_events WHERE root = $1 AND execution = $2 AND type IN (7, 9, 20)
 ), last(seq, attempt) AS (
-    SELECT COALESCE(max(seq), 0), COALESCE(max(attempt), 0) FROM given WHERE type = 20
+    SELECT COALESCE(max(seq), 0), COALESCE(max(attempt), 0) FROM granted WHERE type = 20
 )
-SELECT l.attempt + (SELECT count(*) FROM given g WHERE g.type <> 20 AND g.seq > l.seq) FROM last l
+SELECT l.attempt + (SELECT count(*) FROM granted g WHERE g.type <> 20 AND g.seq > l.seq) FROM last l
 
--- When a workflow or fan-out last began (38 is started).
+-- When a workflow or fan-out last started (38 is started).
 --: last_started_at(root i64, id i64)
 SELECT v.created_at FROM execution_events v
  WHERE v.root = $1 AND v.execution = $2 AND v.type = 38
  ORDER BY v.seq DESC LIMIT 1
 
--- Items by their numbers, as far as they were made.
+-- The existing items of a fan-out with an index from $2 to before $3.
 --: items_from(foreach i64, at i64, before i64)
 SELECT @state@
   FROM executions e
@@ -106,24 +108,25 @@ SELECT @state@
  WHERE e.parent = $1 AND e.task_index >= $2 AND e.task_index < $3
  ORDER BY e.task_index
 
--- Whether items of a fan-out, up to a number, failed (5, 6) or were cancelled (7), but for those that run again.
+-- Whether items of a fan-out with an index below $2 failed (5, 6) or were cancelled (7). Items that run again do not
+-- count.
 --: items_failed_or_cancelled(foreach i64, before i64)
 SELECT COALESCE(max(CASE WHEN e.status IN (5, 6) THEN 1 ELSE 0 END), 0),
        COALESCE(max(CASE WHEN e.status = 7 THEN 1 ELSE 0 END), 0)
   FROM executions e WHERE e.parent = $1 AND e.task_index < $2
 
--- What items gave, in the order of their list: ids need not follow it.
+-- The outputs of items in the order of the list; the order of ids may differ.
 --: items_outputs(foreach i64, at i64, before i64)
 SELECT e.status, e.result FROM executions e
  WHERE e.parent = $1 AND e.task_index >= $2 AND e.task_index < $3
  ORDER BY e.task_index
 
--- The first that failed, for the error of what is above them.
+-- The first failed children, for the error of their parent.
 --: failed_children(parent i64, n i64)
 SELECT e.task_name, e.task_index, e.status, e.error FROM executions e
  WHERE e.parent = $1 AND e.status IN (5, 6)
  ORDER BY e.id LIMIT $2
 
--- Open children of a node, parents of more perhaps.
+-- The open children of an execution; they may have open children themselves.
 --: open_children(parent i64, n i64)
 SELECT e.id FROM executions e WHERE e.parent = $1 AND e.status < 4 ORDER BY e.id LIMIT $2
