@@ -131,8 +131,8 @@ other by hand' "$(sort "$dir/made")"
 	refused 5 'there is no schedule reprot' p schedule pause reprot
 	refused 5 'there is no schedule report/3' p schedule run report/3
 	refused 5 'there is no schedule nothing' p schedule ls nothing
-	refused 2 'is no schedule' p schedule next report/
-	refused 2 'say which, report/1' p schedule run report
+	refused 2 'is not a schedule name' p schedule next report/
+	refused 2 'for example report/1' p schedule run report
 	refused 5 'no workflow is applied under the name reprot' p submit reprot
 	refused 2 'has no param' p submit report --param x=1
 	refused 2 'which schedule?' p schedule pause

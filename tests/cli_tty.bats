@@ -35,7 +35,7 @@ make_flow() {
 	shows '├─ ✘ each ██████████ [9/10 ok, 1 failed]'
 	shows '│  └─ ✘ each[3]'
 	shows '! exited with code 3'
-	shows '└─ ○ after  (what it needs did not succeed)'
+	shows '└─ ○ after  (a task that it needs did not succeed)'
 	[ "$(screen | grep -c '✔ first')" = 1 ] # no frame is left behind
 	# the last twenty lines, and where all are
 	[ "$(screen | grep -cE '^[0-9]+ *$')" = 20 ]

@@ -107,7 +107,7 @@ $top failed workflow outer T D each failed: b failed: exited with code 1" "$(p l
 |- + below #I succeeded ran D
 | |- + one #I succeeded attempt 1/1 waited D ran D on W
 | \`- + two #I succeeded attempt 1/1 waited D ran D on W
-\`- o after #I skipped (what it needs did not succeed)" "$(plain <"$dir/tree" | sed -E 's/#[0-9]+/#I/')"
+\`- o after #I skipped (a task that it needs did not succeed)" "$(plain <"$dir/tree" | sed -E 's/#[0-9]+/#I/')"
 	[ "$(PAWL_TRACE=1 p tree "$top" 2>&1 >/dev/null | grep -c query_)" = 1 ]
 	LC_ALL=C.UTF-8 p tree "$top" | grep -q '│  └─ ✘ each\[1\]'
 	[[ $(p why "$top") == *'each failed: '*"; \`pawl tree $top\` opens what failed" ]]

@@ -141,7 +141,8 @@ TEST(workflows_of_one_key_run_again_one_after_the_other)
     flow_play(s, " b ");
     CHECK_STR(flow_shape(s, w), "p:failed q:failed a:succeeded b:failed a:succeeded b:failed");
     CHECK_EQ(rerun(s, w, RERUN_ONLY_FAILED, NULL), NULL);
-    CHECK(strstr(refusal.msg, "together with the others that would: the limit key:k lets 1 run"));
+    CHECK(strstr(refusal.msg,
+                 "together with the other executions of this rerun: the limit key:k lets 1 run"));
     verify_clean(s);
     CHECK(rerun(s, flow_task(s, w, "p"), RERUN_ONLY_FAILED, NULL) != NULL);
     CHECK_EQ(rerun(s, flow_task(s, w, "q"), RERUN_ONLY_FAILED, NULL), NULL);

@@ -212,7 +212,7 @@ TEST(what_was_rejected_before_it_began_again_runs_as_a_whole)
     answer(s, many, false);
     CHECK_EQ(status_of(s, w), S_FAILED);
     CHECK_EQ(rerun(s, in, RERUN_ONLY_FAILED, NULL), NULL);
-    CHECK(strstr(refusal.msg, "ended before its tasks were made"));
+    CHECK(strstr(refusal.msg, "ended before its tasks were created"));
     CHECK_STR(rerun(s, w, RERUN_ONLY_FAILED, NULL), "w in many");
     CHECK_EQ(get(s, in).held, HELD_APPROVAL); /* it is asked for again */
     CHECK_EQ(get(s, many).held, HELD_APPROVAL);

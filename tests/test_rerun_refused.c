@@ -82,8 +82,8 @@ TEST(what_is_below_an_item_does_not_run_before_its_fan_out_has_come_to_it)
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     second = flow_task(s, w, "many[1]");
     CHECK_STR(rerun(s, w, RERUN_WHOLE, NULL), "w");
-    check_refused(s, second, "has not come to it yet");
-    check_refused(s, flow_task(s, second, "p"), "has not come to it yet");
+    check_refused(s, second, "has not reached it yet");
+    check_refused(s, flow_task(s, second, "p"), "has not reached it yet");
     flow_play(s, "");
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     CHECK_EQ(get(s, flow_task(s, second, "p")).attempts, 2);
@@ -113,11 +113,11 @@ TEST(a_task_does_not_run_again_while_those_behind_it_are_made)
     int64_t w = submit_many(s), first = flow_task(s, w, "first");
 
     CHECK_EQ(flow_ask(s, FLOW_SKIP, first), 0);
-    check_refused(s, first, "still making its tasks");
+    check_refused(s, first, "still creating its tasks");
     flow_play_sets(s);
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     CHECK_STR(rerun(s, w, RERUN_WHOLE, NULL), "w");
-    check_refused(s, flow_task(s, w, "t1400"), "still making its tasks");
+    check_refused(s, flow_task(s, w, "t1400"), "still creating its tasks");
     flow_play_sets(s);
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     CHECK_EQ(get(s, first).attempts, 1);

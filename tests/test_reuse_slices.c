@@ -162,7 +162,7 @@ TEST(what_is_skipped_while_results_are_taken_over_stays_so)
 
     come_to_the_middle(s, w);
     CHECK_EQ(rerun(s, w, RERUN_FROM_TASK, "b0"), NULL);
-    CHECK(strstr(refusal.msg, "still takes over what stands of execution"));
+    CHECK(strstr(refusal.msg, "is still taking over results of execution"));
     id = flow_task(s, w, "a3");
     CHECK_EQ(flow_ask(s, FLOW_SKIP, id), 0);
     verify_clean(s);

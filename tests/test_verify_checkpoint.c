@@ -163,9 +163,9 @@ TEST(a_file_that_is_no_checkpoint_is_refused_in_words)
     submit(s, "a");
     check_refused(s, E_NOT_FOUND, "can't be read");
     write_file("");
-    check_refused(s, E_INVALID, "is no checkpoint");
+    check_refused(s, E_INVALID, "is not a checkpoint");
     write_file("%PDF-1.4\n");
-    check_refused(s, E_INVALID, "is no checkpoint");
+    check_refused(s, E_INVALID, "is not a checkpoint");
     write_file("pawl-checkpoint 9 x 1 2\n");
     check_refused(s, E_INVALID, "version 9");
     write_file("pawl-checkpoint 1 another 1 2\nend 0\n");
@@ -190,7 +190,7 @@ TEST(a_checkpoint_that_is_not_whole_is_refused)
     fclose(f);
     text[n - 3] = '\0'; /* in the middle of the last line */
     write_file(text);
-    check_refused(s, E_INVALID, "not whole");
+    check_refused(s, E_INVALID, "is incomplete");
     last = strrchr(text, '\n') + 1;
     memcpy(last, "end 1\n", 7);
     write_file(text);

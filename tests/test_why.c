@@ -151,7 +151,7 @@ TEST(a_skipped_task_names_what_kept_it_from_running)
     flow_play(s, " b ");
     r = reason(p, flow_task(s, flow, "c"), "needs");
     CHECK_STR(text_in(r, "text"), "it runs only after what it needs: b (failed)");
-    says(reason(p, flow_task(s, flow, "c"), "ended"), "what it needs did not succeed");
+    says(reason(p, flow_task(s, flow, "c"), "ended"), "a task that it needs did not succeed");
     r = reason(p, flow_task(s, flow, "d"), "needs");
     CHECK_STR(text_in(r, "text"), "its condition was: failure()");
     pawl_close(p);

@@ -1,6 +1,6 @@
-/* apply.c - a definition becomes what its name means, and its schedules those of the name.
- * What was there before is matched by pattern, so that an edit of the file neither repeats nor
- * loses a due time; see schedule.h. */
+/* apply.c - binds a name to a definition and replaces the name's schedules. New schedules are
+ * matched with the old ones by pattern, so that an edit of the file neither repeats nor loses a due
+ * time; see schedule.h. */
 #include "store/schedule/schedule_rows.h"
 #include "store/workflow/workflow.h"
 
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Those that the name had, each given away at most once. */
+/* The schedules that the name had; each is matched at most once. */
 struct old_schedules {
     struct schedule_row *at;
     size_t n;
@@ -21,7 +21,7 @@ static bool same_text(const char *a, const char *b)
     return a && b ? !strcmp(a, b) : a == b;
 }
 
-/* The one that it continues: of the same pattern, best of the same name. */
+/* Finds the old schedule that r continues: the pattern must match, the name should. */
 static struct schedule_row *match_by_pattern(struct old_schedules *b, const struct schedule_row *r)
 {
     struct schedule_row *found = NULL;
@@ -36,7 +36,7 @@ static struct schedule_row *match_by_pattern(struct old_schedules *b, const stru
     return found;
 }
 
-/* One of the same name with another pattern: its pause stays, and its last run is still there. */
+/* Finds an old schedule of the same name with another pattern: its pause and last run are kept. */
 static struct schedule_row *match_by_name(struct old_schedules *b, const char *name)
 {
     size_t i;
@@ -70,11 +70,11 @@ static const char *build_params(struct turn *t, const struct workflow_schedule *
 static struct schedule_row row_from_definition(struct turn *t, const struct workflow *w, size_t nth)
 {
     const struct workflow_schedule *s = &w->schedules[nth];
-    char place[24];
+    char number[24];
 
-    snprintf(place, sizeof(place), "%zu", nth + 1);
+    snprintf(number, sizeof(number), "%zu", nth + 1);
     return (struct schedule_row){.workflow = w->name,
-                                 .name = s->name ? s->name : arena_strdup(&t->arena, place),
+                                 .name = s->name ? s->name : arena_strdup(&t->arena, number),
                                  .cron = s->cron,
                                  .tz = s->tz,
                                  .catchup = s->catchup,
@@ -92,7 +92,6 @@ static void copy_pause(struct schedule_row *r, const struct schedule_row *from)
     r->pause_reason = from->pause_reason;
 }
 
-/* Goes on where the other one stood. */
 static void copy_state(struct schedule_row *r, const struct schedule_row *from)
 {
     r->id = from->id;
@@ -105,7 +104,7 @@ static void copy_state(struct schedule_row *r, const struct schedule_row *from)
     copy_pause(r, from);
 }
 
-/* First all of the same pattern find theirs, then the others what is left of their names. */
+/* Matches all schedules by pattern first; then the others, by name, with those that are left. */
 static int match_old_schedules(struct turn *t, const struct workflow *w, struct old_schedules *b,
                                struct schedule_row *r, struct apply_request *a, struct err *err)
 {
@@ -154,7 +153,7 @@ static void push_row(struct args *a, const struct schedule_row *r)
     schedule_push_state(a, r);
 }
 
-/* All are written anew: names may have changed places. */
+/* Deletes and inserts all rows: schedules may have swapped their names. */
 static int replace_schedules(struct turn *t, const struct workflow *w, struct apply_request *a,
                              struct err *err)
 {
@@ -192,7 +191,7 @@ static int set_applied_hash(struct turn *t, const struct workflow *w, struct app
     if ((rc = turn_query(t, &t->args, &r, err)))
         goto done;
     a->unchanged = r.n && !strcmp(rows_text(&r, 0, 0), w->hash);
-    /* who read the name before us may be about to begin by what it meant */
+    /* keep the old definition: a transaction that read the name before us may be about to use it */
     if (r.n && !a->unchanged && (rc = definition_use(t, rows_text(&r, 0, 0), NULL, NULL, err)) &&
         rc != -E_NOT_FOUND)
         goto done;

@@ -1,6 +1,6 @@
-/* fire.c - what is due is begun: rows are locked, looked at, and written with the runs
- * that they fire, in one transaction. A crash before its commit leaves the schedule as it was, to
- * be looked at by the next engine; after it the due time is done with. */
+/* fire.c - fires the schedules that are due. One transaction locks their rows, plans, submits the
+ * runs and writes the rows. A crash before the commit leaves the schedule as it was, for any engine
+ * to fire; after the commit the due time is done. */
 #include "store/door/door.h"
 #include "store/schedule/schedule_rows.h"
 
@@ -9,17 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PROBLEM_RETRY_US                                                      \
-    (300 * 1000000LL) /* µs until one that can't be fired is looked at again \
-                       */
+/* How long after a failure a schedule that can't be fired is checked again. */
+#define PROBLEM_RETRY_US (300 * 1000000LL)
 
 struct candidate {
     struct schedule_row row;
-    bool running;     /* its last run goes on */
-    const char *hash; /* what it fires; NULL: its workflow is not applied */
+    bool running;     /* its last run has not ended */
+    const char *hash; /* the definition to run; NULL if its workflow is not applied */
     struct schedule_plan plan;
-    size_t first;        /* of its submissions; as many as plan.n */
-    const char *problem; /* why it can't be fired; NULL: it can */
+    size_t first;        /* index in runs of its first submission; it has plan.n of them */
+    const char *problem; /* why it can't be fired; NULL if it can */
 };
 
 struct firing_batch {
@@ -30,7 +29,7 @@ struct firing_batch {
     VEC(const char *) messages;
 };
 
-/* ---- which ---- */
+/* ---- find ---- */
 
 static int find_due_schedules(struct turn *t, struct schedule_slice *r, struct rows *due,
                               struct rows *locked, struct err *err)
@@ -43,7 +42,8 @@ static int find_due_schedules(struct turn *t, struct schedule_slice *r, struct r
     args_int(&t->args, (int64_t)r->max);
     if ((rc = db_query(t->db, &t->args, due, err)))
         return rc;
-    r->found = due->n < r->max ? due->n : r->max; /* by time, and of those that wait */
+    /* the query returns at most max schedules by time, and max that waited for their last run */
+    r->found = due->n < r->max ? due->n : r->max;
     r->first = due->n ? rows_int(due, 0, 0) : 0;
     args_begin(&t->args, Q_SCHEDULES_LOCK);
     for (i = 0; i < r->found; i++)
@@ -51,7 +51,7 @@ static int find_due_schedules(struct turn *t, struct schedule_slice *r, struct r
     return turn_query(t, &t->args, locked, err);
 }
 
-/* How the last runs stand, and which definitions are meant. */
+/* Reads whether the last runs have ended, and the applied definitions. */
 static int read_facts(struct turn *t, struct firing_batch *d, struct err *err)
 {
     struct rows r = ROWS_INIT;
@@ -75,9 +75,9 @@ done:
     return rc;
 }
 
-/* ---- what ---- */
+/* ---- plan ---- */
 
-/* Due times that have a firing are left out: a clock that was set back comes to them again. */
+/* Removes due times that were fired before: a clock that was set back reaches them again. */
 static int drop_already_fired(struct turn *t, struct candidate *l, struct err *err)
 {
     struct rows r = ROWS_INIT;
@@ -109,7 +109,7 @@ static void set_problem(struct turn *t, struct candidate *l, const struct err *w
     l->plan.n = 0;
 }
 
-/* Plans one schedule and adds its submissions. */
+/* Plans one schedule and adds its submissions to the batch. */
 static int plan_candidate(struct turn *t, struct firing_batch *d, struct candidate *l,
                           struct err *err)
 {
@@ -140,7 +140,7 @@ static int plan_candidate(struct turn *t, struct firing_batch *d, struct candida
     return 0;
 }
 
-/* ---- what came of it ---- */
+/* ---- results ---- */
 
 static void add_message(struct turn *t, struct firing_batch *d, const struct candidate *l,
                         const char *what)
@@ -163,7 +163,7 @@ static void finish_candidate(struct turn *t, struct firing_batch *d, struct cand
     for (i = 0; i < p->n && !l->problem; i++)
         if (d->runs.at[l->first + i].rc)
             l->problem = arena_strdup(&t->arena, d->runs.at[l->first + i].err.msg);
-    if (l->problem) { /* said once; what is due stays due, for as long as it is made up for */
+    if (l->problem) { /* warn once; a due time stays due for as long as catchup covers it */
         buf_addf(&b, "can't be fired: %s", l->problem);
         if (!r->problem || strcmp(r->problem, l->problem))
             add_message(t, d, l, buf_cstr(&b));
@@ -186,7 +186,7 @@ static void finish_candidate(struct turn *t, struct firing_batch *d, struct cand
     }
     if (p->missed) {
         r->missed_at = d->now;
-        add_message(t, d, l, "missed due times that are not made up for");
+        add_message(t, d, l, "missed due times that its catchup does not cover");
     }
 }
 
@@ -226,7 +226,7 @@ static int find_next(struct turn *t, int64_t *next, struct err *err)
     return rc;
 }
 
-/* ---- a round ---- */
+/* ---- the operations ---- */
 
 static int plan_candidates(struct turn *t, struct firing_batch *d, const struct rows *locked,
                            struct err *err)

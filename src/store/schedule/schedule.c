@@ -1,4 +1,4 @@
-/* schedule.c - a schedule's row and its image; what an operator asks of one. See schedule.h. */
+/* schedule.c - reads and writes rows of schedules; pause, resume, run by hand. See schedule.h. */
 #include "store/door/door.h"
 #include "store/door/event_data.h"
 #include "store/ops/audit.h"
@@ -23,12 +23,14 @@ int schedule_name_parse(const char *text, struct schedule_name *out, struct err 
     *out = (struct schedule_name){.name = NULL};
     if (!len || len > WORKFLOW_NAME_MAX ||
         (slash && (!slash[1] || strlen(slash + 1) > WORKFLOW_NAME_MAX)))
-        return err_set(err, E_INVALID,
-                       "'%.100s' is no schedule: write WORKFLOW/NAME, or WORKFLOW for all of it",
-                       text);
+        return err_set(
+            err, E_INVALID,
+            "'%.100s' is not a schedule name: write WORKFLOW/NAME, or WORKFLOW for all its "
+            "schedules",
+            text);
     memcpy(out->workflow, text, len);
     if (slash) {
-        memcpy(out->own, slash + 1, strlen(slash + 1)); /* its length was looked at above */
+        memcpy(out->own, slash + 1, strlen(slash + 1)); /* its length was checked above */
         out->name = out->own;
     }
     return 0;
@@ -146,7 +148,7 @@ struct submission schedule_build_submission(struct turn *t, const struct schedul
                                .task_index = -1};
 }
 
-/* ---- an operator's hand ---- */
+/* ---- operator actions ---- */
 
 static int write_changed(struct turn *t, const struct schedule_row *r, struct schedule_action *o,
                          struct err *err)
@@ -213,7 +215,8 @@ static int resume_all(struct turn *t, struct schedule_row *rows, size_t n,
     return rc;
 }
 
-/* Without a lock: whoever applies holds that of the name, and waits for ours. */
+/* Does not lock the name: a transaction that applies it holds that lock and waits for our
+ * schedule's. */
 static int find_applied_hash(struct turn *t, const struct schedule_row *row, const char **out,
                              struct err *err)
 {
@@ -271,7 +274,7 @@ int op_change_schedule(struct turn *t, struct schedule_action *o, struct err *er
         return resume_all(t, rows, n, o, err);
     if (n > 1)
         return err_set(err, E_INVALID,
-                       "%s has %zu schedules: say which, %s/%s for instance, or submit the "
+                       "%s has %zu schedules: name one of them, for example %s/%s, or submit the "
                        "workflow by its name",
                        o->name, n, rows[0].workflow, rows[0].name);
     return run_by_hand(t, &rows[0], o, err);

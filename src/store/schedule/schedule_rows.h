@@ -1,4 +1,4 @@
-/* schedule_rows.h - what the files of schedules share: rows on their way in and out. */
+/* schedule_rows.h - reading and writing rows of schedules; internal to this folder. */
 #ifndef STORE_SCHEDULE_SCHEDULE_ROWS_H
 #define STORE_SCHEDULE_SCHEDULE_ROWS_H
 
@@ -7,24 +7,24 @@
 
 void schedule_read_row(struct schedule_row *out, const struct rows *r, size_t row,
                        struct arena *arena);
-/* Locks and reads those of a name; a name of NULL: all of the workflow. */
+/* Locks and reads the schedule of this name; all of the workflow if n->name is NULL. */
 MUST_USE int schedule_load(struct turn *t, const struct schedule_name *n, struct schedule_row **out,
                            size_t *count, struct err *err);
 
-/* Pushes what changes while it is there: the last columns of schedule_insert and schedule_write. */
+/* Pushes the mutable state: the last columns of schedule_insert and schedule_write. */
 void schedule_push_state(struct args *a, const struct schedule_row *r);
-/* Pushes what schedule_write takes. */
+/* Pushes the parameters of schedule_write. */
 void schedule_push_row(struct args *a, const struct schedule_row *r);
-/* Writes one that was changed. */
+/* Writes the mutable state of one schedule. */
 MUST_USE int schedule_write_row(struct turn *t, const struct schedule_row *r, struct err *err);
 
-/* The submission of a run, by the definition that the workflow's name means: of a due time, or (0)
- * by hand. */
+/* Builds the submission of a run. hash: the definition that the workflow's name is bound to; due:
+ * the due time, 0 for a run by hand; by: the operator's action for a run by hand, else NULL. */
 struct submission schedule_build_submission(struct turn *t, const struct schedule_row *r,
                                             const char *hash, int64_t due,
                                             const struct schedule_action *by);
 
-/* Somebody must look at the schedules again. */
+/* After the commit, wakes engines to check the schedules. */
 static inline void schedule_wake(struct turn *t)
 {
     t->wake |= WAKE_JOBS | WAKE_TIMERS;

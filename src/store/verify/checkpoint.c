@@ -1,5 +1,5 @@
-/* checkpoint.c - the file of a checkpoint (verify_internal.h): written beside its place and
- * moved there when it is complete, read line by line. It knows nothing of the database. */
+/* checkpoint.c - reads and writes checkpoint files (verify_internal.h). A file is written under a
+ * temporary name and renamed when it is complete. This file does not access the database. */
 #include "store/verify/verify_internal.h"
 
 #include "base/mem.h"
@@ -45,7 +45,7 @@ int checkpoint_create(const char *path, const struct verify *v, struct checkpoin
         if (fd >= 0)
             close(fd);
         else
-            w->finished = true; /* there is nothing to remove */
+            w->finished = true; /* there is no file to remove */
     } else if (fprintf(w->file, MAGIC " %d %s %" PRId64 " %" PRId64 "\n", VERSION, v->database,
                        v->result->executions, v->result->events) < 0) {
         rc = write_failed(w, err);
@@ -66,7 +66,7 @@ int checkpoint_add(struct checkpoint_writer *w, const struct mark *m, struct err
     return 0;
 }
 
-/* So that the file's name survives a power cut as its contents do. */
+/* Makes the rename survive a power failure, too. */
 static void sync_folder(const char *path)
 {
     char *copy = mem_strdup(path);
@@ -114,11 +114,11 @@ struct checkpoint_reader {
     int64_t lines; /* executions read so far */
 };
 
-static int set_not_a_checkpoint(const struct checkpoint_reader *r, struct err *err)
+static int set_not_checkpoint_error(const struct checkpoint_reader *r, struct err *err)
 {
     return err_set(err, E_INVALID,
-                   "%s is no checkpoint: its first line is not '" MAGIC
-                   " …'; give a file that verify --save wrote",
+                   "%s is not a checkpoint: its first line is not '" MAGIC
+                   " …'; give a file written by verify --save",
                    r->path);
 }
 
@@ -129,7 +129,7 @@ static int set_damaged_error(const struct checkpoint_reader *r, struct err *err)
                    r->lines + 2);
 }
 
-/* A line without its end; false at the end of the file, and for a line that has none. */
+/* Reads a line and strips its newline; false at the end of the file or without a newline. */
 static bool read_line(struct checkpoint_reader *r)
 {
     ssize_t n = getline(&r->line, &r->cap, r->file);
@@ -146,11 +146,11 @@ static int check_header(struct checkpoint_reader *r, const struct verify *v, str
     int version = 0;
 
     if (!read_line(r) || sscanf(r->line, MAGIC " %d %127s", &version, database) != 2)
-        return set_not_a_checkpoint(r, err);
+        return set_not_checkpoint_error(r, err);
     if (version != VERSION)
         return err_set(
             err, E_INVALID,
-            "the checkpoint %s has version %d, this program reads version %d: make a new one",
+            "the checkpoint %s has version %d, but this program reads version %d: write a new one",
             r->path, version, VERSION);
     if (strcmp(database, v->database))
         return err_set(err, E_INVALID,
@@ -177,7 +177,7 @@ int checkpoint_open(const char *path, const struct verify *v, struct checkpoint_
     return rc;
 }
 
-/* The next number of a line; *p is moved behind it, or NULL when there was none. */
+/* Parses the next number of a line and moves *p past it; *p becomes NULL if there is no number. */
 static int64_t parse_number(char **p)
 {
     char *end = *p;
@@ -192,7 +192,7 @@ int checkpoint_next(struct checkpoint_reader *r, struct mark *m, bool *more, str
     char *p;
 
     if (!read_line(r))
-        return err_set(err, E_INVALID, "the checkpoint %s is not whole: its end is missing",
+        return err_set(err, E_INVALID, "the checkpoint %s is incomplete: its last line is missing",
                        r->path);
     if (!strncmp(r->line, "end ", 4)) {
         *more = false;

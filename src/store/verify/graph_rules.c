@@ -1,8 +1,8 @@
-/* graph_rules.c - judges one workflow or fan-out by its definition: whether what is below it is
- * what it made, left pending when it might, waits for something that can come, and adds up to how
- * it ended. The rules are those of core/graph.h, asked again of the rows as they are now: what was
- * decided by needs that had ended stays decided so, because ends are final, and a rerun takes back
- * all that is behind it. */
+/* graph_rules.c - checks one workflow or fan-out against its definition: whether its children are
+ * the ones it created, left pending only when their needs allowed it, wait only for something that
+ * can still happen, and explain its final status. It applies the rules of core/graph.h to the
+ * current rows. That is valid for past decisions, too: an end is final, and a rerun resets all
+ * followers. */
 #include "store/verify/workflows.h"
 
 #include <stdlib.h>
@@ -10,8 +10,7 @@
 
 #define RESULT_FLAGS (FLAG_FAILED | FLAG_CANCELLED)
 
-/* One that ended before it began had nothing below it, or what is left of the time before a rerun.
- */
+/* An execution that ended before it started has no children, or only those of an earlier run. */
 bool graph_check_applies(const struct checked_parent *f)
 {
     return f->hash[0] && !f->retaining &&
@@ -52,9 +51,9 @@ void graph_check_release(struct graph_check *j)
     vec_release(&j->needs);
 }
 
-/* ---- what is below it ---- */
+/* ---- children ---- */
 
-/* I35, if nobody will come and go on with it. */
+/* Reports I35 if no timer and no hold will continue with the pending child. */
 static int check_stranded(struct graph_check *j, const struct checked_child *c, const char *why,
                           struct err *err)
 {
@@ -82,16 +81,16 @@ static int check_item(struct graph_check *j, const struct checked_child *c, stru
     unsigned char bit = (unsigned char)(1u << (c->index % 8));
 
     if (c->index >= j->f.cursor && is_rerun(j) && status_is_terminal(c->status))
-        return 0; /* of an earlier run: not come to yet, or its list was longer */
+        return 0; /* of an earlier run: not reached yet, or the list was longer then */
     if (c->index < 0 || c->index >= j->f.cursor) {
-        verify_defer_breach(j->v, "I36", c->id, "it is item %d of %lld, which has made %d",
+        verify_defer_breach(j->v, "I36", c->id, "it is item %d of %lld, which has created %d items",
                             c->index, (long long)j->f.id, j->f.cursor);
         return 0;
     }
     while (j->seen.n <= byte)
         *vec_add(&j->seen) = 0;
     if (j->seen.at[byte] & bit)
-        verify_defer_breach(j->v, "I36", c->id, "item %d of %lld is there twice", c->index,
+        verify_defer_breach(j->v, "I36", c->id, "item %d of %lld exists twice", c->index,
                             (long long)j->f.id);
     else
         j->items++;
@@ -99,13 +98,13 @@ static int check_item(struct graph_check *j, const struct checked_child *c, stru
     if (status_is_terminal(c->status))
         j->items_flags |= graph_flags_of(&n);
     if (c->status == S_PENDING && !has_ended(j))
-        return check_stranded(j, c, "an item waits for nothing", err);
+        return check_stranded(j, c, "an item has nothing to wait for", err);
     return 0;
 }
 
-/* A row of an earlier run, which this one has not come to yet. */
-static bool is_old(const struct graph_check *j, const struct workflow_task *task,
-                   const struct checked_child *c)
+/* Whether the row is of an earlier run and the current run has not reached it yet. */
+static bool is_of_earlier_run(const struct graph_check *j, const struct workflow_task *task,
+                              const struct checked_child *c)
 {
     const struct workflow *w = j->def->workflow;
 
@@ -123,13 +122,13 @@ static void check_created(struct graph_check *j, const struct checked_child *c)
     const struct workflow_task *task = definition_find_task(j->def, c->name);
 
     if (!task) {
-        verify_defer_breach(j->v, "I36", c->id, "%s is no task of its workflow", c->name);
+        verify_defer_breach(j->v, "I36", c->id, "%s is not a task of its workflow", c->name);
         return;
     }
-    if (is_old(j, task, c))
+    if (is_of_earlier_run(j, task, c))
         return;
     if (j->tasks.at[task->index].id)
-        verify_defer_breach(j->v, "I36", c->id, "the task %s is there twice", c->name);
+        verify_defer_breach(j->v, "I36", c->id, "the task %s exists twice", c->name);
     j->tasks.at[task->index] = *c;
     j->tasks.at[task->index].name = task->name;
 }
@@ -144,7 +143,7 @@ int graph_check_child(struct graph_check *j, const struct checked_child *c, stru
 
 /* ---- the tasks of a workflow ---- */
 
-/* Whether one that has ended has yet to tell this one of it: it tells them in their order. */
+/* Whether `need`, which has ended, has not notified `task` yet: followers are notified in order. */
 static bool is_not_yet_notified(const struct workflow_task *need, const struct checked_child *c,
                                 const struct workflow_task *task)
 {
@@ -154,9 +153,9 @@ static bool is_not_yet_notified(const struct workflow_task *need, const struct c
            task->index >= need->followers[need->nfollowers - left];
 }
 
-/* Its needs, as they are now, in j->needs; how many have not ended, and how many count: of all, or
- * of those that it knows of. */
-static void collect_needs(struct graph_check *j, const struct workflow_task *task, bool known,
+/* Collects the current needs of a task in j->needs, and counts how many have not ended and how many
+ * are a success. With `notified`, a need that has not notified the task yet counts as not ended. */
+static void collect_needs(struct graph_check *j, const struct workflow_task *task, bool notified,
                           size_t *left, size_t *succeeded)
 {
     const struct workflow *w = j->def->workflow;
@@ -168,7 +167,7 @@ static void collect_needs(struct graph_check *j, const struct workflow_task *tas
         const struct checked_child *c = &j->tasks.at[task->needs[i]];
         struct graph_need n = child_as_need(need, c);
         bool ended = c->id && status_is_terminal(c->status) &&
-                     !(known && is_not_yet_notified(need, c, task));
+                     !(notified && is_not_yet_notified(need, c, task));
 
         *vec_add(&j->needs) = n;
         *left += !ended;
@@ -176,7 +175,8 @@ static void collect_needs(struct graph_check *j, const struct workflow_task *tas
     }
 }
 
-/* It was decided: whether it might be, and so. With a condition either may be right. */
+/* Checks that the task could be decided, and with this outcome. With a condition, both outcomes are
+ * possible. */
 static void check_decided(struct graph_check *j, const struct workflow_task *task,
                           const struct checked_child *c)
 {
@@ -189,13 +189,13 @@ static void check_decided(struct graph_check *j, const struct workflow_task *tas
     may_run = now == GRAPH_DECIDE &&
               (task->join || task->condition || graph_facts(j->needs.at, j->needs.n).success);
     if ((uint32_t)j->f.cursor < j->def->workflow->ntasks)
-        verify_defer_breach(j->v, "I34", c->id, "%s is %s, but not all tasks were made", c->name,
+        verify_defer_breach(j->v, "I34", c->id, "%s is %s, but not all tasks were created", c->name,
                             status_text(c->status));
     else if (now == GRAPH_WAIT)
         verify_defer_breach(j->v, "I34", c->id, "%s is %s, but %zu of its needs have not ended",
                             c->name, status_text(c->status), left);
     else if (skipped ? may_run && !task->condition : !may_run)
-        verify_defer_breach(j->v, "I34", c->id, "%s is %s, but what it needs %s", c->name,
+        verify_defer_breach(j->v, "I34", c->id, "%s is %s, but its needs %s", c->name,
                             status_text(c->status), skipped ? "succeeded" : "did not succeed");
 }
 
@@ -208,22 +208,23 @@ static int check_pending(struct graph_check *j, const struct workflow_task *task
         return 0; /* I32 */
     if (j->f.cancel_requested)
         return check_stranded(j, c, "its workflow is being cancelled", err);
-    if (c->held) { /* it only waits to begin, and counts its needs no more */
+    if (c->held) { /* already decided: it waits for its hold and does not count needs any more */
         check_decided(j, task, c);
         return 0;
     }
     collect_needs(j, task, true, &left, &succeeded);
     if ((size_t)c->needs_left != left || (size_t)c->cursor != succeeded)
-        verify_defer_breach(j->v, "I35", c->id,
-                            "%s waits for %d needs after %d successes, but it is %zu after %zu",
-                            c->name, c->needs_left, c->cursor, left, succeeded);
+        verify_defer_breach(
+            j->v, "I35", c->id,
+            "%s waits for %d needs after %d successes; expected: %zu needs after %zu", c->name,
+            c->needs_left, c->cursor, left, succeeded);
     if ((uint32_t)j->f.cursor < j->def->workflow->ntasks ||
         graph_join(task->join, left, succeeded) == GRAPH_WAIT)
         return 0;
-    return check_stranded(j, c, "what it needs has ended", err);
+    return check_stranded(j, c, "its needs have ended", err);
 }
 
-/* It has ended; whether somebody will tell the rest of those that need it. */
+/* Checks a task that has not notified all its followers: it must have ended and have a timer. */
 static int check_notifying(struct graph_check *j, const struct workflow_task *task,
                            const struct checked_child *c, struct err *err)
 {
@@ -231,18 +232,18 @@ static int check_notifying(struct graph_check *j, const struct workflow_task *ta
     int rc;
 
     if (has_ended(j) || j->f.cancel_requested)
-        return 0; /* nobody has to know any more */
+        return 0; /* no follower needs the notification any more */
     if (!status_is_terminal(c->status) || c->needs_left <= 0 ||
         (uint32_t)c->needs_left > task->nfollowers)
         verify_defer_breach(j->v, "I35", c->id,
-                            "%s is %s, but has %d of the %u behind it to tell so", c->name,
+                            "%s is %s, but has %d of its %u followers left to notify", c->name,
                             status_text(c->status), c->needs_left, task->nfollowers);
     if ((rc = graph_check_has_timer(j, c->id, &will_continue, err)))
         return rc;
     if (!will_continue)
         verify_defer_breach(j->v, "I35", c->id,
-                            "%s has ended, but no timer tells %d of those behind it", c->name,
-                            c->needs_left);
+                            "%s has ended, but no timer notifies its %d remaining followers",
+                            c->name, c->needs_left);
     return 0;
 }
 
@@ -255,8 +256,8 @@ static int check_task(struct graph_check *j, const struct workflow_task *task, s
     if ((c->flags & FLAG_NOTIFYING) && (rc = check_notifying(j, task, c, err)))
         return rc;
     if ((task->index < (uint32_t)j->f.cursor) != (c->id != 0))
-        verify_defer_breach(j->v, "I36", j->f.id, "%d of its tasks were made, but %s is %s",
-                            j->f.cursor, task->name, c->id ? "there" : "not there");
+        verify_defer_breach(j->v, "I36", j->f.id, "%d of its tasks were created, but %s %s",
+                            j->f.cursor, task->name, c->id ? "exists" : "does not exist");
     if (!c->id || c->status == S_CANCELLED || reused ||
         (c->status == S_SKIPPED && (c->flags & FLAG_BY_OPERATOR)))
         return 0; /* these may end at any time */
@@ -266,17 +267,17 @@ static int check_task(struct graph_check *j, const struct workflow_task *task, s
     return 0;
 }
 
-/* on_failure or on_exit, after `open` others that have not ended. */
+/* Checks on_failure or on_exit; `open` is the number of other tasks that have not ended. */
 static int check_final_task(struct graph_check *j, const struct workflow_task *task, size_t open,
                             struct err *err)
 {
     const struct checked_child *c = &j->tasks.at[task->index];
 
     if (c->status == S_PENDING && !open && !has_ended(j))
-        return check_stranded(j, c, "all others have ended", err);
+        return check_stranded(j, c, "all other tasks have ended", err);
     if ((c->status == S_READY || c->status == S_RUNNING) && open)
-        verify_defer_breach(j->v, "I34", c->id, "%s is %s, but %zu others have not ended", c->name,
-                            status_text(c->status), open);
+        verify_defer_breach(j->v, "I34", c->id, "%s is %s, but %zu other tasks have not ended",
+                            c->name, status_text(c->status), open);
     return 0;
 }
 
@@ -321,14 +322,14 @@ static void check_flags(struct graph_check *j, int flags)
 
     if (kept != flags)
         verify_defer_breach(j->v, "I33", j->f.id,
-                            "it has kept that %s%s, but what is below it says %s%s",
+                            "its flags say that %s%s, but its children say that %s%s",
                             kept & FLAG_FAILED ? "one failed, " : "none failed, ",
                             kept & FLAG_CANCELLED ? "one was cancelled" : "none was cancelled",
                             flags & FLAG_FAILED ? "one failed, " : "none failed, ",
                             flags & FLAG_CANCELLED ? "one was cancelled" : "none was cancelled");
 }
 
-/* Outputs that can't be made, or are too large, fail what would have succeeded. */
+/* A workflow whose tasks succeeded fails if its outputs can't be evaluated or are too large. */
 static bool may_fail_by_outputs(const struct graph_check *j)
 {
     return j->f.kind == KIND_WORKFLOW && j->f.error && j->def->workflow->outputs.n > 0;
@@ -342,11 +343,11 @@ static void check_status(struct graph_check *j, int flags)
     if (j->f.status == status ||
         (j->f.status == S_FAILED && status == S_SUCCEEDED && may_fail_by_outputs(j)))
         return;
-    verify_defer_breach(j->v, "I33", j->f.id, "it is %s, but from what is below it follows %s",
+    verify_defer_breach(j->v, "I33", j->f.id, "it is %s, but its children imply %s",
                         status_text(j->f.status), status_text(status));
 }
 
-/* Whether one of the tasks failed: on_exit comes after on_failure, however it ends. */
+/* Whether one of the tasks failed. on_exit does not count: on_failure runs before it. */
 static bool has_failure(const struct graph_check *j)
 {
     const struct workflow *w = j->def->workflow;
@@ -390,7 +391,7 @@ static int check_workflow_end(struct graph_check *j, struct err *err)
         return 0;
     if (has_ended(j)) {
         verify_defer_breach(j->v, "I32", j->f.id,
-                            "it has ended, but only %d of its %u tasks were made", j->f.cursor,
+                            "it has ended, but only %d of its %u tasks were created", j->f.cursor,
                             all);
         return 0;
     }
@@ -398,7 +399,8 @@ static int check_workflow_end(struct graph_check *j, struct err *err)
         return rc;
     if (!will_continue)
         verify_defer_breach(j->v, "I35", j->f.id,
-                            "%d of its %u tasks were made, and no timer goes on", j->f.cursor, all);
+                            "%d of its %u tasks were created, and no timer continues", j->f.cursor,
+                            all);
     return 0;
 }
 
@@ -410,14 +412,14 @@ static void check_items(struct graph_check *j, int64_t all)
     if (j->items < (size_t)j->f.cursor) {
         while (i / 8 < j->seen.n && (j->seen.at[i / 8] & (1u << (i % 8))))
             i++;
-        verify_defer_breach(j->v, "I36", j->f.id, "it has made %d items, but item %zu is not there",
-                            j->f.cursor, i);
+        verify_defer_breach(j->v, "I36", j->f.id,
+                            "it has created %d items, but item %zu does not exist", j->f.cursor, i);
     }
     if (all < 0)
         verify_defer_breach(j->v, "I36", j->f.id, "its list can't be read");
     else if (j->f.cursor > all || (has_ended(j) && !stopped && j->f.cursor < all))
-        verify_defer_breach(j->v, "I36", j->f.id, "it %s with %d items made of a list of %lld",
-                            has_ended(j) ? "has ended" : "runs", j->f.cursor, (long long)all);
+        verify_defer_breach(j->v, "I36", j->f.id, "it %s with %d items created from a list of %lld",
+                            has_ended(j) ? "has ended" : "is running", j->f.cursor, (long long)all);
 }
 
 int graph_check_end(struct graph_check *j, struct err *err)

@@ -1,6 +1,6 @@
-/* history.c - the history of everything, once, in the order (root, execution, seq): the
- * executions are marked for a new checkpoint and compared with an old one, which has the same
- * order. Events come in pages and nothing is kept of them but a hash. */
+/* history.c - walks once through all events, ordered by (root, execution, seq), to write a
+ * checkpoint and to compare the executions with an earlier one, which has the same order. Events
+ * are read in pages; only a hash of them is kept. */
 #include "store/verify/verify_internal.h"
 
 #include <sodium.h>
@@ -17,14 +17,14 @@ enum {
     NOW_ERROR
 };
 
-#define PAGE 1000 /* rows, as in verify_history */
+#define PAGE 1000 /* rows; the LIMIT of verify_history */
 
-/* An old mark whose execution is not there any more waits here until its tree is known to be gone
- * or not. */
+/* Executions of the checkpoint that no longer exist, kept until it is known whether the rest of
+ * their tree still exists. */
 struct vanished {
-    int64_t root; /* 0: none */
+    int64_t root; /* 0 if none */
     bool tree_exists;
-    VEC(int64_t) ids; /* as many as may be reported */
+    VEC(int64_t) ids; /* at most verify.max, more are not reported */
 };
 
 struct history_walk {
@@ -33,27 +33,27 @@ struct history_walk {
     struct checkpoint_reader *since;
     struct vanished vanished;
 
-    /* the old checkpoint's next execution */
+    /* the next execution in the old checkpoint */
     struct mark next;
     bool has_next;
 
-    /* the execution at hand; now.id 0: none yet */
+    /* the current execution; now.id is 0 if none yet */
     struct mark now, was;
-    int64_t root_before; /* of the one before it */
-    bool is_known;       /* was is its old mark */
-    bool rerun;          /* since then */
+    int64_t root_before; /* the root of the previous execution */
+    bool is_known;       /* `was` is its mark in the old checkpoint */
+    bool rerun;          /* it was rerun since that checkpoint */
     bool prefix_seen, prefix_same;
     crypto_generichash_state history;
 };
 
 /* ---- hashes ---- */
 
-static void hash_begin(crypto_generichash_state *h)
+static void hash_init(crypto_generichash_state *h)
 {
     crypto_generichash_init(h, NULL, 0, crypto_generichash_BYTES_MIN);
 }
 
-static void hash_end(crypto_generichash_state *h, char out[MARK_HASH_TEXT])
+static void hash_final(crypto_generichash_state *h, char out[MARK_HASH_TEXT])
 {
     unsigned char bytes[crypto_generichash_BYTES_MIN];
 
@@ -61,7 +61,7 @@ static void hash_end(crypto_generichash_state *h, char out[MARK_HASH_TEXT])
     sodium_bin2hex(out, MARK_HASH_TEXT, bytes, (MARK_HASH_TEXT - 1) / 2);
 }
 
-/* Columns from..to of a row: first the numbers and the lengths, then the texts. */
+/* Hashes the columns from..to of a row: first the numbers and the text lengths, then the texts. */
 static void hash_columns(crypto_generichash_state *h, const struct rows *r, size_t row, size_t from,
                          size_t to)
 {
@@ -77,9 +77,9 @@ static void hash_columns(crypto_generichash_state *h, const struct rows *r, size
             crypto_generichash_update(h, (const unsigned char *)cells[i].s, cells[i].len);
 }
 
-/* ---- what vanished ---- */
+/* ---- vanished executions ---- */
 
-/* Retention takes whole trees: what is left of one shows that something else took the rest. */
+/* Retention deletes whole trees. If part of a tree exists, something else deleted the rest. */
 static void report_vanished(struct history_walk *w)
 {
     struct vanished *x = &w->vanished;
@@ -106,7 +106,7 @@ static void note_vanished(struct history_walk *w, const struct mark *m)
         *vec_add(&x->ids) = m->id;
 }
 
-/* ---- comparing ---- */
+/* ---- comparison ---- */
 
 static int fetch_next(struct history_walk *w, struct err *err)
 {
@@ -114,7 +114,7 @@ static int fetch_next(struct history_walk *w, struct err *err)
     return w->since ? checkpoint_next(w->since, &w->next, &w->has_next, err) : 0;
 }
 
-/* Moves the old checkpoint up to the execution at hand; what is passed on the way is gone. */
+/* Advances the old checkpoint to the current execution; skipped marks have vanished. */
 static int find_old_mark(struct history_walk *w, struct err *err)
 {
     int rc;
@@ -138,7 +138,8 @@ static int find_old_mark(struct history_walk *w, struct err *err)
 static void compare_counter(struct history_walk *w, const char *name, int was, int now)
 {
     if (now < was)
-        verify_report_breach(w->v, "S02", w->now.id, "its %s fell from %d to %d", name, was, now);
+        verify_report_breach(w->v, "S02", w->now.id, "its %s decreased from %d to %d", name, was,
+                             now);
 }
 
 static void compare_marks(struct history_walk *w)
@@ -151,8 +152,7 @@ static void compare_marks(struct history_walk *w)
     if (!w->prefix_seen)
         verify_report_breach(w->v, "S03", now->id, "its event %d is gone", was->seq);
     else if (!w->prefix_same)
-        verify_report_breach(w->v, "S03", now->id, "its first %d events are not what they were",
-                             was->seq);
+        verify_report_breach(w->v, "S03", now->id, "its first %d events have changed", was->seq);
     if (!status_is_terminal(was->status) || w->rerun)
         return;
     if (now->status != was->status || now->seq != was->seq)
@@ -161,11 +161,11 @@ static void compare_marks(struct history_walk *w)
             status_text(was->status), was->seq, status_text(now->status), now->seq);
     else if (strcmp(now->ending, was->ending))
         verify_report_breach(w->v, "S01", now->id,
-                             "it is %s as it was, but its result, error or times changed",
+                             "it is still %s, but its result, error or times have changed",
                              status_text(was->status));
 }
 
-/* ---- walking ---- */
+/* ---- the walk ---- */
 
 static int start_execution(struct history_walk *w, const struct rows *r, size_t row,
                            struct err *err)
@@ -179,7 +179,7 @@ static int start_execution(struct history_walk *w, const struct rows *r, size_t 
                            .epoch = (int)rows_int(r, row, NOW_EPOCH),
                            .ending = "-"};
     w->rerun = w->prefix_seen = w->prefix_same = false;
-    hash_begin(&w->history);
+    hash_init(&w->history);
     return find_old_mark(w, err);
 }
 
@@ -192,7 +192,7 @@ static void add_event(struct history_walk *w, const struct rows *r, size_t row)
         crypto_generichash_state copy = w->history;
         char prefix[MARK_HASH_TEXT];
 
-        hash_end(&copy, prefix);
+        hash_final(&copy, prefix);
         w->prefix_seen = true;
         w->prefix_same = !strcmp(prefix, w->was.history);
     }
@@ -201,9 +201,9 @@ static void add_event(struct history_walk *w, const struct rows *r, size_t row)
     if (seq == w->now.seq && status_is_terminal(w->now.status)) {
         crypto_generichash_state h;
 
-        hash_begin(&h);
+        hash_init(&h);
         hash_columns(&h, r, row, NOW_MAX_ATTEMPTS, NOW_ERROR);
-        hash_end(&h, w->now.ending);
+        hash_final(&h, w->now.ending);
     }
 }
 
@@ -211,13 +211,13 @@ static int end_execution(struct history_walk *w, struct err *err)
 {
     if (!w->now.id)
         return 0;
-    hash_end(&w->history, w->now.history);
+    hash_final(&w->history, w->now.history);
     if (w->is_known)
         compare_marks(w);
     return w->save ? checkpoint_add(w->save, &w->now, err) : 0;
 }
 
-/* Events of no execution are I41. */
+/* An event without an execution; I41 reports it. */
 static bool is_stray(const struct rows *r, size_t row)
 {
     return rows_null(r, row, NOW_STATUS);

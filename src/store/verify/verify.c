@@ -1,9 +1,10 @@
-/* verify.c - checks a whole database against its invariants. What is checked is SQL, in
- * sql/verify.sql; here is the list of invariants, the order of the work, and the one check that
- * needs the table of legal moves. What needs the definitions of workflows is in workflows.c.
+/* verify.c - checks a whole database against its invariants. Most checks are SQL, in
+ * sql/verify.sql. This file has the list of invariants, runs the checks, and does the one check
+ * that needs the table of legal moves. The checks that need the definitions of workflows are in
+ * workflows.c.
  *
- * Everything is read in one snapshot. Inside a transaction that the caller has begun, verify looks
- * at what that transaction sees: the self-test breaks a database so, and rolls back. */
+ * Everything is read in one snapshot. Inside a transaction that the caller has started, verify
+ * checks what that transaction sees: the self-test damages a database that way and rolls back. */
 #include "store/verify/verify_internal.h"
 
 #include "base/buf.h"
@@ -17,65 +18,64 @@
 
 #define DEFAULT_LEASE 30000000LL /* µs */
 #define DEFAULT_MAX   20
-#define LEASE_SLACK   5000000LL /* how much later than a lease from now one may end */
+#define LEASE_SLACK   5000000LL /* µs that a lease may end later than now + its length */
 
-/* The S ones need a checkpoint to compare with; they stand last. */
-#define INVARIANTS(X)                                                                          \
-    X(I01, "an execution has as many events as its seq says")                                  \
-    X(I02, "its events are numbered from 1, without a gap")                                    \
-    X(I03, "its first event is created")                                                       \
-    X(I04, "each event comes from the status that the one before it went to")                  \
-    X(I05, "every move is in the table of legal moves")                                        \
-    X(I06, "its status is the one that its last event went to")                                \
-    X(I07, "nothing comes after a terminal event but a rerun")                                 \
-    X(I08, "it has at most one terminal event more than reruns")                               \
-    X(I09, "times never go back within an execution")                                          \
-    X(I10, "failed, timed_out, retry_scheduled and abandoned events have an error")            \
-    X(I11, "finished_at is set iff it is terminal")                                            \
-    X(I12, "started_at is set iff it was claimed (a job) or started (a workflow, a foreach)")  \
-    X(I13, "requested_at, started_at, finished_at are in this order")                          \
-    X(I14, "0 <= attempts <= max_attempts")                                                    \
-    X(I15, "attempts = claimed and resumed events")                                            \
-    X(I16, "a job's result belongs to its last attempt, and to a success")                     \
-    X(I17, "a job succeeded only with a recorded clean outcome")                               \
-    X(I18, "a lease row iff a job is running")                                                 \
-    X(I19, "a lease has no worker iff it has no end")                                          \
-    X(I20, "a lease is nobody's iff the last event about it is lease_expired")                 \
-    X(I21, "no lease is long past while some worker was there to clear it")                    \
-    X(I22, "no lease ends later than a lease may")                                             \
-    X(I23, "epoch = claimed, resumed and adopted events; a lease has the same")                \
-    X(I24, "an event's epoch rises by one on those, and else stays")                           \
-    X(I25, "the terminal event carries the last epoch")                                        \
-    X(I26, "a worker claimed no more than it has room for")                                    \
-    X(I27, "an outbox row iff a job is ready and not held, and it says the same")              \
-    X(I28, "what is held has a true reason: a delay its timer, a limit its place in line")     \
-    X(I29,                                                                                     \
-      "limits count truly, are not exceeded by what may be claimed, and leave no room unused") \
-    X(I30, "parent, root, depth and workflow agree along the tree")                            \
-    X(I31, "no execution is its own ancestor")                                                 \
-    X(I32, "a workflow or fan-out has ended iff all below it has, or before it ran")           \
-    X(I33, "how it ended follows from what is below it")                                       \
-    X(I34, "no task left pending before its needs allowed it, or otherwise than they say")     \
-    X(I35, "nothing waits for what has come already, or can't come any more")                  \
-    X(I36, "items are 0 to cursor - 1, tasks those of the definition, once each")              \
-    X(I37, "what was begun from a definition has it, as it was then")                          \
-    X(I38, "one firing per schedule and due time, each with its execution")                    \
-    X(I39, "a submission by SQL that was taken has its execution, and no other one has")       \
-    X(I40, "the counters of each queue add up to its jobs")                                    \
-    X(I41, "no row and no event belongs to an execution that does not exist")                  \
-    X(I42, "log chunks belong to an attempt that was made, are whole, and do not overlap")     \
-    X(I43, "the database has its id and its generation")                                       \
-    X(S01, "what was terminal is unchanged, or was rerun")                                     \
-    X(S02, "seq, attempts and epoch never fall")                                               \
-    X(S03, "the events that there were are unchanged")                                         \
-    X(S04, "nothing vanishes, unless its whole tree does")
+/* The S invariants compare the database with a checkpoint; they come last. */
+#define INVARIANTS(X)                                                                             \
+    X(I01, "an execution has seq events")                                                         \
+    X(I02, "its events are numbered from 1 without gaps")                                         \
+    X(I03, "its first event is created")                                                          \
+    X(I04, "each event starts from the status that the previous event set")                       \
+    X(I05, "every move is in the table of legal moves")                                           \
+    X(I06, "its status is the one that its last event set")                                       \
+    X(I07, "only a rerun follows a terminal event")                                               \
+    X(I08, "it has at most one more terminal event than reruns")                                  \
+    X(I09, "event times never decrease within an execution")                                      \
+    X(I10, "failed, timed_out, retry_scheduled and abandoned events have an error")               \
+    X(I11, "finished_at is set iff it is terminal")                                               \
+    X(I12, "started_at is set iff it was claimed (a job) or started (a workflow, a fan-out)")     \
+    X(I13, "requested_at <= started_at <= finished_at")                                           \
+    X(I14, "0 <= attempts <= max_attempts")                                                       \
+    X(I15, "attempts = number of claimed and resumed events")                                     \
+    X(I16, "a job succeeds in its last attempt, and only a succeeded job has a result")           \
+    X(I17, "a succeeded job has a recorded successful outcome")                                   \
+    X(I18, "a job has a lease row iff it is running")                                             \
+    X(I19, "a lease has no worker iff it has no end time")                                        \
+    X(I20, "a lease has no worker iff the last event about it is lease_expired")                  \
+    X(I21, "no lease expired long ago while a worker was alive to clear it")                      \
+    X(I22, "no lease ends later than the longest lease allows")                                   \
+    X(I23, "epoch = number of claimed, resumed and adopted events; the lease has the same epoch") \
+    X(I24, "the epoch rises by one with each of those events, and with no other")                 \
+    X(I25, "the terminal event carries the last epoch")                                           \
+    X(I26, "no worker has claimed more jobs than it has room for")                                \
+    X(I27, "a job has an outbox row iff it is ready and not held; the row agrees with the job")   \
+    X(I28, "every hold has its reason: a delay its timer, a limit its position in line")          \
+    X(I29, "limits count correctly, bound the claimable jobs, and leave no permit unused")        \
+    X(I30, "parent, root, depth and workflow agree along the tree")                               \
+    X(I31, "no execution is its own ancestor")                                                    \
+    X(I32, "a workflow or fan-out has ended iff all its descendants have, or before it ran")      \
+    X(I33, "its final status follows from its children")                                          \
+    X(I34, "no task left pending before its needs allowed it, or against their outcome")          \
+    X(I35, "nothing waits for an event that has already happened or can't happen any more")       \
+    X(I36, "items are 0 to cursor - 1 and tasks are those of the definition, each exactly once")  \
+    X(I37, "an execution started from a definition still has it, unchanged")                      \
+    X(I38, "one firing per schedule and due time, each with its execution")                       \
+    X(I39, "an SQL submission has an execution iff it was accepted")                              \
+    X(I40, "the counters of each queue match its jobs")                                           \
+    X(I41, "no row and no event belongs to an execution that does not exist")                     \
+    X(I42, "log chunks belong to an existing attempt, are complete, and do not overlap")          \
+    X(I43, "the database has its id and its generation")                                          \
+    X(S01, "a terminal execution is unchanged, or was rerun")                                     \
+    X(S02, "seq, attempts and epoch never decrease")                                              \
+    X(S03, "earlier events are unchanged")                                                        \
+    X(S04, "no execution disappears unless its whole tree does")
 
 #define X(code, text) {#code, text},
 const struct invariant invariants[] = {INVARIANTS(X)};
 #undef X
 const size_t invariant_count = sizeof(invariants) / sizeof(*invariants);
 
-/* The statements that return breaches; each is one pass for all invariants that it can serve. */
+/* The statements that return breaches. Each checks, in one pass, all invariants that it can. */
 static const enum stmt_id queries[] = {
     Q_VERIFY_STEPS,    Q_VERIFY_SUMS,  Q_VERIFY_LAST,     Q_VERIFY_FIELDS,    Q_VERIFY_LEASES,
     Q_VERIFY_OUTBOX,   Q_VERIFY_HOLDS, Q_VERIFY_PAUSES,   Q_VERIFY_LIMITS,    Q_VERIFY_TREE,
@@ -156,7 +156,8 @@ static void free_deferred(struct verify *v)
     vec_release(&v->deferred);
 }
 
-/* Copies a detail of sql/verify.sql, where {status:3} stands for a word of the vocabulary. */
+/* Copies a detail text from sql/verify.sql and expands {status:3} and the like to words of the
+ * vocabulary. */
 static void expand_words(struct buf *out, const char *s)
 {
     static const struct {
@@ -200,7 +201,7 @@ static void report_rows(struct verify *v, const struct rows *r, const char *code
 
 /* ---- the checks ---- */
 
-/* Sizes and the database's id; and its time, which the leases are measured by. */
+/* Reads the row counts, the id of the database, and its time, which leases are compared with. */
 static int read_basics(struct verify *v, int64_t *now, struct err *err)
 {
     struct rows counts = ROWS_INIT, id = ROWS_INIT;
@@ -269,8 +270,8 @@ done:
     return rc;
 }
 
-/* All statements are on their way before the first answer is read; then the invariants in their
- * order. */
+/* Sends all statements before it reads the first result, then reports in the order of the
+ * invariants. */
 static int check_all(struct verify *v, int64_t now, struct err *err)
 {
     int64_t lease = v->options->lease ? v->options->lease : DEFAULT_LEASE;
@@ -313,7 +314,7 @@ static int run_checks(struct verify *v, struct err *err)
     int64_t now;
     int rc;
 
-    /* The files first: what is wrong with them should not be said after minutes. */
+    /* Open the files first: an error in them should not appear after minutes of checks. */
     if ((rc = read_basics(v, &now, err)) ||
         (o->since && (rc = checkpoint_open(o->since, v, &since, err))) ||
         (o->save && (rc = checkpoint_create(o->save, v, &save, err))) ||
@@ -349,7 +350,7 @@ int store_verify(struct store *s, const struct verify_options *o, struct verify_
     if (!(rc = run_checks(&v, err)))
         *out = result;
     if (!in_transaction)
-        db_rollback(v.db); /* it only read */
+        db_rollback(v.db); /* nothing was written */
     free_deferred(&v);
     free(v.ndeferred);
     free(v.found);

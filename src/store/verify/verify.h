@@ -1,4 +1,4 @@
-/* verify.h - checks a whole database against its invariants; each is a query that must return no
+/* verify.h - checks a whole database against its invariants. Most are queries that must return no
  * row. */
 #ifndef STORE_VERIFY_VERIFY_H
 #define STORE_VERIFY_VERIFY_H
@@ -7,31 +7,31 @@
 
 struct breach {
     const char *invariant; /* "I06" */
-    int64_t execution;     /* 0: none in particular */
-    const char *detail;    /* one sentence: what is, and what should be */
+    int64_t execution;     /* 0 if the breach concerns no single execution */
+    const char *detail;    /* one sentence: the actual and the expected state */
 };
 
 struct verify_options {
-    int64_t lease;        /* the longest lease in use, µs; 0: 30 s */
+    int64_t lease;        /* the longest lease in use, µs; 0 for the default, 30 s */
     const char *save;     /* write a checkpoint to this file afterwards */
     const char *since;    /* compare with this checkpoint */
-    size_t max_per_check; /* breaches reported of each invariant; 0: 20 */
+    size_t max_per_check; /* breaches reported per invariant; 0 for the default, 20 */
     void (*report)(void *arg, const struct breach *b);
     void *arg;
 };
 
 struct verify_result {
-    size_t checks;   /* invariants looked at */
+    size_t checks;   /* invariants checked */
     size_t breaches; /* found, at most max_per_check of each */
     int64_t executions, events;
 };
 
-/* 0 also when breaches were found: the result counts them. One snapshot, no locks; inside a
- * transaction that the caller has begun it looks at what that one sees. */
+/* Returns 0 even if breaches were found: the result counts them. Reads one snapshot and takes no
+ * locks; inside a transaction that the caller has started it checks what that transaction sees. */
 MUST_USE int store_verify(struct store *s, const struct verify_options *o,
                           struct verify_result *out, struct err *err);
 
-/* The list, for docs and the self-test: code and what must hold. */
+/* All invariants, for docs and the self-test: the code and what must hold. */
 struct invariant {
     const char *code, *text;
 };

@@ -1,8 +1,8 @@
-/* verify_internal.h - what the files of verify share: counting breaches, and checkpoints.
+/* verify_internal.h - reporting breaches, and checkpoints; internal to this folder.
  *
- * A checkpoint is a text file with a line for each execution, in the order of (root, id), so that
- * the executions of a tree stand together and two walks can be merged without keeping either in
- * memory:
+ * A checkpoint is a text file with one line per execution, ordered by (root, id). The executions of
+ * a tree are adjacent, and a checkpoint can be merged with a walk through the database without
+ * holding either in memory:
  *
  *     pawl-checkpoint 1 DATABASE EXECUTIONS EVENTS
  *     ROOT ID STATUS SEQ ATTEMPTS EPOCH HISTORY ENDING
@@ -14,34 +14,34 @@
 
 #include "store/verify/verify.h"
 
-/* A breach that is told later, in its place. */
+/* A breach that is reported later, in the order of the invariants. */
 struct deferred_breach {
     const char *code;
     int64_t execution;
-    char *detail; /* its own */
+    char *detail; /* owned */
 };
 
 struct verify {
     struct db *db;
     const struct verify_options *options;
     struct verify_result *result;
-    size_t max;         /* breaches reported of each invariant */
-    size_t *found;      /* of each invariant, so far */
-    char database[128]; /* its id */
+    size_t max;         /* breaches reported per invariant, at most */
+    size_t *found;      /* breaches reported so far, by invariant */
+    char database[128]; /* the id of the database */
     VEC(struct deferred_breach) deferred;
-    size_t *ndeferred; /* of each invariant, so far */
+    size_t *ndeferred; /* breaches deferred so far, by invariant */
 };
 
-/* Counts a breach and reports it, unless enough of its kind were. */
+/* Counts and reports a breach, unless its invariant has reached the maximum. */
 void verify_report_breach(struct verify *v, const char *code, int64_t execution, const char *fmt,
                           ...) PRINTF_LIKE(4, 5);
-/* Keeps it until its invariant has its turn, unless enough of its kind were. */
+/* Keeps a breach until report_deferred, unless its invariant has reached the maximum. */
 void verify_defer_breach(struct verify *v, const char *code, int64_t execution, const char *fmt,
                          ...) PRINTF_LIKE(4, 5);
 
-/* ---- workflows.c: workflows beside their definitions ---- */
+/* ---- workflows.c ---- */
 
-/* Notes what is wrong with them. */
+/* Checks all workflows and fan-outs against their definitions; defers the breaches. */
 MUST_USE int verify_workflows(struct verify *v, struct err *err);
 
 /* ---- one execution in a checkpoint ---- */
@@ -51,34 +51,35 @@ MUST_USE int verify_workflows(struct verify *v, struct err *err);
 struct mark {
     int64_t root, id;
     int status, seq, attempts, epoch;
-    char history[MARK_HASH_TEXT]; /* of its events up to seq */
-    char ending[MARK_HASH_TEXT];  /* of what may not change any more once it is terminal; "-" before
-                                   */
+    char history[MARK_HASH_TEXT]; /* hash of its events up to seq */
+    char ending[MARK_HASH_TEXT];  /* hash of what is final once it is terminal; "-" before that */
 };
 
 /* ---- checkpoint.c: the file ---- */
 
 struct checkpoint_writer;
-/* Begins a file beside `path`; nothing is at `path` before checkpoint_finish. */
+/* Starts a temporary file next to `path`; checkpoint_finish moves it to `path`. */
 MUST_USE int checkpoint_create(const char *path, const struct verify *v,
                                struct checkpoint_writer **out, struct err *err);
 MUST_USE int checkpoint_add(struct checkpoint_writer *w, const struct mark *m, struct err *err);
 MUST_USE int checkpoint_finish(struct checkpoint_writer *w, struct err *err);
-void checkpoint_abandon(struct checkpoint_writer **w); /* removes what was not finished */
+void checkpoint_abandon(struct checkpoint_writer **w); /* removes an unfinished file */
 
 struct checkpoint_reader;
-/* E_INVALID for what is no checkpoint, or one of another database. */
+/* E_NOT_FOUND: the file does not exist; E_INVALID: it is not a checkpoint, or one of another
+ * database. */
 MUST_USE int checkpoint_open(const char *path, const struct verify *v,
                              struct checkpoint_reader **out, struct err *err);
-/* The next execution; *more is false at the end, which has been checked to be the whole file's. */
+/* Reads the next execution. *more is false at the end of the file. E_INVALID: the file is damaged
+ * or truncated. */
 MUST_USE int checkpoint_next(struct checkpoint_reader *r, struct mark *m, bool *more,
                              struct err *err);
 void checkpoint_close(struct checkpoint_reader **r);
 
-/* ---- history.c: the history of everything ---- */
+/* ---- history.c ---- */
 
-/* Walks all executions with their events, in the order of a checkpoint. Each is added to `save` and
- * compared with `since`; either may be NULL. */
+/* Walks all executions with their events, in the order of a checkpoint. Adds each execution to
+ * `save` and compares it with `since`; either may be NULL. */
 MUST_USE int verify_walk(struct verify *v, struct checkpoint_writer *save,
                          struct checkpoint_reader *since, struct err *err);
 

@@ -1,14 +1,14 @@
-/* workflows.c - walks through all workflows and fan-outs, each with its definition and with what
- * is below it: two walks by index, the flows by id and the children by parent, merged, so that
- * nothing is kept but the flow at hand. What may be is decided in graph_rules.c. */
+/* workflows.c - walks through all workflows and fan-outs, each with its definition and its
+ * children. It merges two walks by index, the parents by id and the children by parent, so that
+ * only the current parent is in memory. The rules are in graph_rules.c. */
 #include "store/verify/workflows.h"
 
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define PAGE             1000        /* rows, as in verify_flow_page and verify_child_page */
-#define DEFINITIONS_SIZE (64u << 20) /* of the texts of those that are kept */
+#define PAGE             1000 /* rows; the LIMIT of verify_workflow_page and verify_child_page */
+#define DEFINITIONS_SIZE (64u << 20) /* bytes of text of the definitions in memory, at most */
 
 enum { ID, KIND, STATUS, CURSOR, FLAGS, CANCEL, DEFINITION, FROM, RETAINING };
 enum { ERROR = RETAINING + 1, LIST };
@@ -18,7 +18,7 @@ enum { C_NAME = C_INDEX + 1 };
 struct pages {
     struct rows rows;
     size_t at;
-    int64_t parent, id; /* where the next page begins */
+    int64_t parent, id; /* the key of the last row: the next page starts after it */
     bool last;
 };
 
@@ -26,9 +26,9 @@ struct workflow_walk {
     struct verify *v;
     struct pages workflows, children;
     struct graph_check check;
-    struct idmap definitions; /* by the beginning of their hash */
+    struct idmap definitions; /* prefix of the hash -> struct definition */
     VEC(struct definition *) kept;
-    size_t size; /* of their texts */
+    size_t size; /* bytes of their texts */
 };
 
 /* ---- definitions ---- */
@@ -43,8 +43,8 @@ static void drop_definitions(struct workflow_walk *w)
     idmap_reset(&w->definitions);
 }
 
-/* Kept until there are too many of them: then all go. NULL: it can't be had, which is said once for
- * each of its executions. */
+/* Finds a definition in memory or reads it; when memory is full, all are dropped. *out is NULL if
+ * it is missing or damaged, which is a breach for each execution that uses it. */
 static int find_definition(struct workflow_walk *w, const struct checked_parent *f,
                            const struct definition **out, struct err *err)
 {
@@ -61,7 +61,7 @@ static int find_definition(struct workflow_walk *w, const struct checked_parent 
     *out = NULL;
     rc = definition_read(w->v->db, f->hash, &d, err);
     if (rc == -E_NOT_FOUND)
-        return 0; /* verify_snapshots says it */
+        return 0; /* verify_snapshots reports it */
     if (rc == -E_INVALID) {
         verify_defer_breach(w->v, "I37", f->id, "its definition %s can't be read: %s", f->hash,
                             err->msg);
@@ -84,7 +84,7 @@ static int find_definition(struct workflow_walk *w, const struct checked_parent 
     return 0;
 }
 
-/* ---- what is asked for only when it matters ---- */
+/* ---- facts read on demand ---- */
 
 int graph_check_will_continue(struct graph_check *j, bool *out, struct err *err)
 {
@@ -171,7 +171,7 @@ static int fetch_page(struct workflow_walk *w, struct pages *p, enum stmt_id q, 
     return 0;
 }
 
-/* Makes sure that a row is at hand; *more is false at the end. */
+/* Fetches the next page if the current one is used up; *more is false at the end. */
 static int ensure_row(struct workflow_walk *w, struct pages *p, enum stmt_id q, bool *more,
                       struct err *err)
 {
@@ -213,7 +213,7 @@ static void read_child(struct checked_child *c, const struct rows *r, size_t i)
                                 .name = rows_text(r, i, C_NAME)};
 }
 
-/* The children of the flow at hand, after those of whatever came before it. */
+/* Checks the children of the current parent; skips those of parents before it. */
 static int check_children(struct workflow_walk *w, bool is_checked, struct err *err)
 {
     struct pages *p = &w->children;
@@ -253,7 +253,8 @@ static int check_parent(struct workflow_walk *w, struct err *err)
     return is_checked ? graph_check_end(j, err) : 0;
 }
 
-static int set_plans(struct verify *v, const char *whole_tables, struct err *err)
+/* Allows ("on") or forbids ("off") the planner to scan whole tables; see verify_settings. */
+static int set_planner(struct verify *v, const char *whole_tables, struct err *err)
 {
     struct args a = ARGS_INIT;
     int rc;
@@ -271,7 +272,7 @@ int verify_workflows(struct verify *v, struct err *err)
     bool more;
     int rc;
 
-    if ((rc = set_plans(v, "off", err)))
+    if ((rc = set_planner(v, "off", err)))
         return rc;
     while (!(rc = ensure_row(&w, &w.workflows, Q_VERIFY_WORKFLOW_PAGE, &more, err)) && more) {
         if ((rc = check_parent(&w, err)))
@@ -279,7 +280,7 @@ int verify_workflows(struct verify *v, struct err *err)
         w.workflows.at++;
     }
     if (!rc)
-        rc = set_plans(v, "on", err);
+        rc = set_planner(v, "on", err);
     rows_release(&w.workflows.rows);
     rows_release(&w.children.rows);
     graph_check_release(&w.check);

@@ -1,17 +1,16 @@
-/* workflows.h - a workflow or fan-out with what is below it, as verify looks at it: filled by
- * workflows.c, which walks through all of them, judged by graph_rules.c, which knows what may
- * be. */
+/* workflows.h - a workflow or fan-out and its children, as verify checks them. workflows.c walks
+ * through all of them and fills in these structs; graph_rules.c has the rules. */
 #ifndef STORE_VERIFY_WORKFLOWS_H
 #define STORE_VERIFY_WORKFLOWS_H
 
 #include "store/verify/verify_internal.h"
 #include "store/workflow/workflow.h"
 
-/* A task or an item, as its row says. id 0: there is none. */
+/* The row of a task or an item; id is 0 if it does not exist. */
 struct checked_child {
     int64_t id;
     int status, held, needs_left, cursor, flags;
-    int index; /* of an item; -1: it is none */
+    int index; /* of an item; -1 if it is not an item */
     bool started;
     const char *name; /* borrowed */
 };
@@ -21,26 +20,27 @@ struct checked_parent {
     int kind, status, cursor, flags;
     int from; /* the status before its last event */
     bool cancel_requested;
-    bool retaining; /* retention has begun to take its tree away, from below */
+    bool retaining; /* retention has started to delete its tree, deepest rows first */
     const char *error, *list;
-    char hash[WORKFLOW_HASH_SIZE]; /* "": a tree without a definition */
+    char hash[WORKFLOW_HASH_SIZE]; /* "" if it has no definition */
 };
 
-/* What is kept of one flow while its children come; the buffers serve the next one too. */
+/* The check of one workflow or fan-out, filled in while its children are read. The buffers are
+ * reused for the next one. */
 struct graph_check {
     struct verify *v;
     struct checked_parent f;
     const struct definition *def;
-    int will_continue; /* 1, 0; -1: not asked yet */
+    int will_continue; /* 1 or 0; -1 if not read yet */
 
-    VEC(struct checked_child) tasks; /* of a workflow: by their index in the definition */
-    VEC(unsigned char) seen;         /* of a fan-out: a bit for each item */
+    VEC(struct checked_child) tasks; /* of a workflow, by index in the definition */
+    VEC(unsigned char) seen;         /* of a fan-out: one bit per item */
     VEC(struct graph_need) needs;    /* of one task */
-    size_t items;                    /* different ones */
-    int items_flags;                 /* what they leave in the bits of their fan-out */
+    size_t items;                    /* distinct items seen */
+    int items_flags;                 /* flags that the ended items add to their fan-out */
 };
 
-/* Whether there is anything to judge in it: it has a definition, and it ran. */
+/* Whether the rules apply: it has a definition and has run. */
 bool graph_check_applies(const struct checked_parent *f);
 void graph_check_start(struct graph_check *j);
 MUST_USE int graph_check_child(struct graph_check *j, const struct checked_child *c,
@@ -48,11 +48,12 @@ MUST_USE int graph_check_child(struct graph_check *j, const struct checked_child
 MUST_USE int graph_check_end(struct graph_check *j, struct err *err);
 void graph_check_release(struct graph_check *j);
 
-/* workflows.c: asked for only when they matter. */
+/* workflows.c: facts that are read only when a rule needs them */
+/* Whether a timer, or the end of a hold, of this execution or an ancestor continues the work. */
 MUST_USE int graph_check_will_continue(struct graph_check *j, bool *out, struct err *err);
-/* Whether a timer of this execution itself goes on with large work. */
+/* Whether a timer of the execution `id` itself continues large work. */
 MUST_USE int graph_check_has_timer(struct graph_check *j, int64_t id, bool *out, struct err *err);
-/* How many items its list has; -1: it can't be read. */
+/* The number of items in its list; -1 if the list can't be read. */
 MUST_USE int graph_check_list_size(struct graph_check *j, int64_t *out, struct err *err);
 
 #endif

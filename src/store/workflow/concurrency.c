@@ -1,7 +1,6 @@
-/* concurrency.c - concurrency: so many of the same key at once, across all trees and engines. A
- * job's permit is the outbox's affair; a workflow takes its own when it begins and keeps it to its
- * end.
- */
+/* concurrency.c - concurrency keys: at most N executions with the same key run at once, across all
+ * trees and engines. Jobs get their permits when they enter the outbox; a workflow takes its permit
+ * when it starts and keeps it until it ends. */
 #include "base/buf.h"
 #include "base/text.h"
 #include "core/resolve.h"
@@ -16,9 +15,9 @@ int concurrency_set_key(struct turn *t, struct row *row, const struct workflow_c
     int rc = resolve_text(c->key, scope, &key, err);
 
     if (!rc && (!key.len || key.len > STORE_MAX_KEY || !text_is_utf8(key.ptr, key.len)))
-        rc =
-            err_set(err, E_INVALID, "the concurrency key is %s; it may have 1 to %d bytes of UTF-8",
-                    key.len ? "too long, or no text" : "empty", STORE_MAX_KEY);
+        rc = err_set(err, E_INVALID,
+                     "the concurrency key is %s; it must have 1 to %d bytes of UTF-8",
+                     key.len ? "too long or not valid UTF-8" : "empty", STORE_MAX_KEY);
     if (!rc)
         row->now.concurrency = arena_strdup(&t->arena, buf_cstr(&key));
     buf_release(&key);
@@ -32,7 +31,7 @@ int concurrency_set_key(struct turn *t, struct row *row, const struct workflow_c
             return rc;
     }
     l = limit_get(t, 'k', row->now.concurrency);
-    l->known &= l->max >= 0; /* it may come into being now: look again */
+    l->known &= l->max >= 0; /* this turn may create it: read it again */
     args_begin(&t->args, Q_LIMIT_CREATE);
     args_text(&t->args, l->key);
     args_int(&t->args, c->max > 0 ? c->max : 1);
@@ -42,7 +41,7 @@ int concurrency_set_key(struct turn *t, struct row *row, const struct workflow_c
     return limits_fetch(t, err);
 }
 
-/* Its tree is not locked by this turn, so its tasks are made by the next that has it. */
+/* This turn does not hold the root lock, so a later turn creates the tasks. */
 int workflow_start_permitted(struct turn *t, struct row *row, struct err *err)
 {
     int rc;

@@ -1,6 +1,5 @@
-/* workflow_create_tasks.c - from a definition to rows: a workflow's tasks are made as pending
- * executions before the first of them may run. A large graph takes several turns; it is held back
- * until all are there. */
+/* create.c - starts a workflow and creates its tasks as pending executions. A large graph takes
+ * several turns; no task runs before all of them exist. */
 #include "base/json.h"
 #include "core/graph.h"
 #include "core/resolve.h"
@@ -14,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CREATE_SLICE 1000 /* tasks of one workflow in a turn */
-#define CREATE_MAX   4000 /* of all together, as soon as each has some */
-#define START_SLICE  500  /* tasks of a workflow that become ready in a turn */
+#define CREATE_SLICE 1000 /* tasks of one workflow created per turn */
+#define CREATE_MAX   4000 /* tasks of all workflows per turn, but at least one of each */
+#define START_SLICE  500  /* tasks of one workflow made ready per turn */
 
 static const char *task_full_name(struct turn *t, const struct workflow_state *f, const char *task)
 {
@@ -27,13 +26,13 @@ static const char *task_full_name(struct turn *t, const struct workflow_state *f
     return name;
 }
 
-/* What is run here and now stays here, whatever its queue says. */
+/* Tasks of a foreground run stay in its queue, whatever queue they name. */
 static const char *task_find_queue(const struct workflow_state *f, const struct workflow_task *task)
 {
-    const char *above = f->row->now.queue;
+    const char *parent_queue = f->row->now.queue;
 
-    if (!task->queue || !strncmp(above, QUEUE_FOREGROUND, strlen(QUEUE_FOREGROUND)))
-        return above;
+    if (!task->queue || !strncmp(parent_queue, QUEUE_FOREGROUND, strlen(QUEUE_FOREGROUND)))
+        return parent_queue;
     return task->queue;
 }
 
@@ -61,7 +60,7 @@ int task_max_attempts(const struct turn *t, const struct workflow_task *task)
     return n > 0 ? n : 1;
 }
 
-/* The row that the task has from an earlier run. */
+/* Resets the row that the task has from an earlier run; *out is NULL if it has none. */
 static int reset_old_task(struct turn *t, struct workflow_state *f,
                           const struct workflow_task *task, struct row **out, struct err *err)
 {
@@ -111,7 +110,7 @@ int workflow_create_task(struct turn *t, struct workflow_state *f, const struct 
     return 0;
 }
 
-/* One statement for the old rows of a whole slice. */
+/* Loads the old rows of a whole slice with one statement. */
 static int load_old_tasks(struct turn *t, struct workflow_state *f, uint32_t from, uint32_t n,
                           struct err *err)
 {
@@ -123,7 +122,7 @@ static int load_old_tasks(struct turn *t, struct workflow_state *f, uint32_t fro
     return tasks_get_rows(t, f, index, n, rows, err);
 }
 
-/* One statement for the ids of a whole slice. */
+/* Reserves the ids of a whole slice with one statement. */
 static int create_task_slice(struct turn *t, struct workflow_state *f, uint32_t from, uint32_t n,
                              struct err *err)
 {
@@ -141,8 +140,8 @@ static int create_task_slice(struct turn *t, struct workflow_state *f, uint32_t 
     return 0;
 }
 
-/* All are there: what needs nothing is decided, a slice in a turn. While that lasts the cursor goes
- * on: tasks before cursor - ntasks have been looked at. */
+/* All tasks exist: decides on those without needs, one slice per turn. Meanwhile the cursor is
+ * ntasks + the number of tasks processed; afterwards it is ntasks. */
 static int start_tasks_without_needs(struct turn *t, struct workflow_state *f, struct err *err)
 {
     const struct workflow *w = f->def->workflow;
@@ -163,7 +162,7 @@ static int start_tasks_without_needs(struct turn *t, struct workflow_state *f, s
     door_mark_changed(t, f->row);
     if (at < w->ntasks)
         return execution_continue_later(t, f->row, err);
-    return workflow_end_if_done(t, f, err); /* nothing to do at all */
+    return workflow_end_if_done(t, f, err); /* there may be nothing to run */
 }
 
 bool workflow_is_reusing(const struct workflow_state *f)
@@ -171,8 +170,8 @@ bool workflow_is_reusing(const struct workflow_state *f)
     return f->reuse && (uint32_t)f->row->now.cursor >= 2 * f->def->workflow->ntasks;
 }
 
-/* All are there: what stands of the run before is taken over, also a slice in a turn. While that
- * lasts the cursor is further on: it has come to cursor - 2 * ntasks of them. */
+/* All tasks exist: takes over results of the earlier execution, one slice per turn. Meanwhile the
+ * cursor is 2 * ntasks + the number of tasks processed. */
 static int reuse_slice(struct turn *t, struct workflow_state *f, struct err *err)
 {
     uint32_t n = f->def->workflow->ntasks,
@@ -217,7 +216,7 @@ int workflow_create_tasks(struct turn *t, struct workflow_state *f, struct err *
     return start_tasks_without_needs(t, f, err);
 }
 
-/* ---- the beginning ---- */
+/* ---- start ---- */
 
 static int insert_workflow_state(struct turn *t, const struct row *row,
                                  const struct definition *def, const json_t *variables,
@@ -235,7 +234,7 @@ static int insert_workflow_state(struct turn *t, const struct row *row,
     return db_send(t->db, &t->args, NULL, 1, err);
 }
 
-/* The key that its definition names; what the task above it names comes before that. */
+/* Sets the concurrency key of its definition. A key of the task that nests it takes precedence. */
 static int set_own_key(struct turn *t, struct workflow_state *f, struct err *err)
 {
     struct eval_subject s = {.facts = {.success = true}};
@@ -257,7 +256,7 @@ int workflow_start_unheld(struct turn *t, struct workflow_state *f, struct err *
         if ((rc = door_admit(t, f->row, err)))
             return rc;
         if (f->row->now.held)
-            return 0; /* until it gets its permit */
+            return 0; /* it starts when it gets its permit */
     }
     if ((rc = door_move(t, f->row, EV_STARTED, S_RUNNING, NULL, err)))
         return rc;
@@ -275,7 +274,7 @@ int workflow_start(struct turn *t, struct row *row, const struct definition *def
     bool held = false;
     int rc = resolve_variables(def->workflow, turn_keep_json(t, params), &variables, &why);
 
-    if (rc) /* kept with nothing, so that what it was to run by is known */
+    if (rc) /* still stored, so that a reader sees which definition and params failed */
         variables = json_pack("{s:O, s:{}}", "params", params, "vars");
     if (due)
         json_object_set(variables, "due_at", due);

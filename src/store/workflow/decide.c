@@ -1,5 +1,5 @@
-/* task_decide.c - a task whose needs have moved on: it waits, runs, is skipped, or can't be
- * decided. The decisions themselves are pure (core/graph.h); here their facts are fetched. */
+/* decide.c - decides whether a pending task waits, runs, is skipped, or fails because its condition
+ * can't be evaluated. The decision itself is pure (core/graph.h); this file reads its facts. */
 #include "core/graph.h"
 #include "core/resolve.h"
 #include "store/door/door.h"
@@ -34,11 +34,11 @@ int task_fail(struct turn *t, struct row *row, const char *sentence, struct err 
     return door_move(t, row, EV_FAILED, S_FAILED, &note, err);
 }
 
-/* ---- what its needs gave ---- */
+/* ---- the states of its needs ---- */
 
 #define MANY_NEEDS 1000
 
-/* To go through all tasks is cheaper then, too. */
+/* Then reading the states of all tasks in pages is cheaper, too. */
 bool task_has_many_needs(const struct workflow_state *f, const struct workflow_task *task)
 {
     return task->nneeds >= MANY_NEEDS && task->nneeds >= f->def->workflow->ntasks / 4;
@@ -51,7 +51,7 @@ static void save_task_state(void *arg, const struct workflow_task *task, const s
     task_states[task->index] = (struct task_state){e->id, task_as_need(task, e)};
 }
 
-/* One question in a turn: many tasks may need the same ones. */
+/* Read once per turn: many tasks may share the same needs. */
 static int read_task_states(struct turn *t, struct workflow_state *f, struct err *err)
 {
     struct task_state *task_states;
@@ -65,7 +65,7 @@ static int read_task_states(struct turn *t, struct workflow_state *f, struct err
     return rc;
 }
 
-/* What this turn made of it since counts. */
+/* Changes that this turn made after the states were read take precedence. */
 static struct graph_need find_current_need(const struct turn *t, const struct workflow_state *f,
                                            uint32_t index)
 {
@@ -113,7 +113,7 @@ int task_read_facts(struct turn *t, struct workflow_state *f, const struct workf
         return rc;
     *out = graph_facts(needs, task->nneeds);
     if (task->join)
-        out->success = true; /* enough of them have succeeded */
+        out->success = true; /* enough needs have succeeded */
     return 0;
 }
 
@@ -136,7 +136,8 @@ int task_decide(struct turn *t, struct workflow_state *f, const struct workflow_
     case GRAPH_SKIP:
         if ((rc = task_read_facts(t, f, task, &facts, err)))
             return rc;
-        return task_skip(t, row, facts.failure, "not enough of what it needs can succeed", err);
+        return task_skip(t, row, facts.failure,
+                         "too few of the tasks that it needs can still succeed", err);
     case GRAPH_DECIDE:
         break;
     }
@@ -153,15 +154,16 @@ int task_decide(struct turn *t, struct workflow_state *f, const struct workflow_
             return task_fail_if_invalid(t, row, rc, err);
     }
     if (!runs)
-        return task_skip(
-            t, row, facts.failure,
-            task->condition ? "its condition is false" : "what it needs did not succeed", err);
+        return task_skip(t, row, facts.failure,
+                         task->condition ? "its condition is false"
+                                         : "a task that it needs did not succeed",
+                         err);
     return task_make_ready(t, f, &s, err);
 }
 
-/* One more of its needs is terminal. It is decided on later: others may end in this very turn. One
- * that waits to begin was decided on, and counts no more: whoever hands it its permit changes its
- * row without the lock of this tree. */
+/* Counts one more terminal need of a follower. The decision comes later, as more needs may end in
+ * this turn. A held follower was already decided on and must not be changed here: the transaction
+ * that gives it its permit changes its row without holding this tree's root lock. */
 static void count_need_end(struct turn *t, struct workflow_state *f, uint32_t follower,
                            struct row *row, bool success)
 {

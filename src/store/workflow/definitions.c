@@ -1,4 +1,4 @@
-/* definitions.c - definitions in memory: read once, kept by the store between turns. */
+/* definitions.c - parsed definitions, read once and cached by the store between turns. */
 #include "store/store_internal.h"
 #include "store/workflow/workflow.h"
 
@@ -30,14 +30,14 @@ static void sort_tasks(struct definition *d)
         qsort(d->by_name, d->ntasks, sizeof(*d->by_name), by_name);
 }
 
-/* From 1 on, each task after its needs. */
+/* Ranks start at 1; each task ranks after its needs. */
 static void rank_tasks(struct definition *d)
 {
     const struct workflow *w = d->workflow;
     uint32_t *order = arena_alloc(&d->arena, (w->ntasks + 1) * sizeof(*order)), n, i;
 
     d->rank = arena_zalloc(&d->arena, (w->ntasks + 1) * sizeof(*d->rank));
-    (void)!workflow_order(w, order, &n); /* a stored definition has no circle */
+    (void)!workflow_order(w, order, &n); /* a stored definition has no cycle */
     for (i = 0; i < n; i++)
         d->rank[order[i]] = i + 1;
 }
@@ -122,7 +122,8 @@ struct definition *definition_find_cached(const struct store *s, const char *has
     return NULL;
 }
 
-/* The newest stand at the end; the oldest goes when there are too many. A turn has few of them. */
+/* The newest definitions are at the end of the cache. It is trimmed between turns only: a turn uses
+ * few definitions. */
 int definition_get(struct turn *t, const char *hash, const struct definition **out, struct err *err)
 {
     struct definition *d = definition_find_cached(t->store, hash);
@@ -173,7 +174,7 @@ bool definition_is_used_by_turn(const struct turn *t, const char *hash)
     return false;
 }
 
-/* What was read for a submission that was refused stays behind: others would take it for stored. */
+/* A definition parsed for a refused submission is not cached: a cached one counts as stored. */
 void definitions_cache_used(struct turn *t)
 {
     size_t i, left = 0;
@@ -201,7 +202,7 @@ void definitions_drop_parsed(struct turn *t)
         definition_free(t->parsed_definitions.at[--t->parsed_definitions.n]);
 }
 
-/* Between turns: nobody holds one then. */
+/* Call between turns only, when no pointers to cached definitions are in use. */
 void definitions_trim_cache(struct store *s)
 {
     size_t drop = s->definitions.n > MAX_CACHED_DEFINITIONS

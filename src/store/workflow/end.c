@@ -1,5 +1,6 @@
-/* end.c - the end of a workflow: what comes at its end is run, its outputs are made, and it
- * ends as its tasks did. Also what keeps large work going over several turns. */
+/* end.c - the end of a workflow: starts on_failure and on_exit, evaluates the outputs, and computes
+ * the final status from its tasks. Also the timers of workflows and fan-outs: timeouts, and work
+ * that continues in another turn. */
 #include "base/json.h"
 #include "core/graph.h"
 #include "core/resolve.h"
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- over several turns ---- */
+/* ---- timers ---- */
 
 static int set_timer(struct turn *t, const struct row *row, enum timer_kind kind, int64_t due,
                      struct err *err)
@@ -30,19 +31,19 @@ int execution_continue_later(struct turn *t, const struct row *row, struct err *
     return set_timer(t, row, TIMER_FLOW, t->now, err);
 }
 
-/* What its definition says of the whole, and the task that nests it: the shorter; 0: neither. */
+/* The shorter of the timeouts of its definition and of the task that nests it; 0 if neither. */
 static int find_timeout(struct turn *t, const struct workflow_state *f, int64_t *out,
                         struct err *err)
 {
     const struct execution *e = &f->row->now;
-    struct workflow_state *above = NULL;
+    struct workflow_state *parent = NULL;
     int64_t own = f->def->workflow->timeout, task = 0;
     int rc;
 
     if (e->task_name && e->workflow) {
-        if ((rc = workflow_state_get(t, e->workflow, e->root, &above, err)))
+        if ((rc = workflow_state_get(t, e->workflow, e->root, &parent, err)))
             return rc;
-        task = above ? definition_find_task(above->def, e->task_name)->timeout : 0;
+        task = parent ? definition_find_task(parent->def, e->task_name)->timeout : 0;
     }
     *out = own && (!task || own < task) ? own : task;
     return 0;
@@ -56,11 +57,11 @@ int workflow_set_timeout(struct turn *t, const struct workflow_state *f, struct 
     if (rc || !timeout)
         return rc;
     if (f->row->stored.held == HELD_APPROVAL && (rc = door_write(t, err)))
-        return rc; /* that of its approval goes first: the two are told apart by nothing else */
+        return rc; /* deletes the approval's timer first: both timers have the same kind */
     return set_timer(t, f->row, TIMER_TIMEOUT, t->now + timeout, err);
 }
 
-/* ---- its end ---- */
+/* ---- the end ---- */
 
 int execution_finish(struct turn *t, struct row *row, int status, struct outcome *o,
                      struct err *err)
@@ -109,7 +110,7 @@ int execution_explain_end(struct turn *t, struct row *row, int status, const cha
     if ((rc = db_query(t->db, &a, &r, err)))
         goto done;
     if (!r.n) {
-        buf_addstr(&b, "a task below it failed");
+        buf_addstr(&b, "one of its tasks failed");
     } else {
         buf_addstr(&b, rows_text(&r, 0, 0) ? rows_text(&r, 0, 0) : "a child");
         if (!rows_null(&r, 0, 1))
@@ -158,16 +159,16 @@ static int build_outputs(struct turn *t, struct workflow_state *f, const char **
     return rc ? err_prefix(err, "outputs") : 0;
 }
 
-/* on_failure and on_exit are tasks in the tree, made when all others have ended. */
+/* on_failure and on_exit are tasks in the tree, created when all others have ended. */
 static int start_final_task(struct turn *t, struct workflow_state *f,
-                            const struct workflow_task *task, int bit, struct err *err)
+                            const struct workflow_task *task, int flag, struct err *err)
 {
     struct eval_subject s = {.task = task,
                              .facts = {.success = !(f->row->now.flags & FLAG_FAILED),
                                        .failure = (f->row->now.flags & FLAG_FAILED) != 0}};
     int rc;
 
-    f->row->now.flags |= bit;
+    f->row->now.flags |= flag;
     if ((rc = workflow_create_task(t, f, task, &s.row, err)))
         return rc;
     door_mark_changed(t, f->row);
@@ -185,7 +186,8 @@ int workflow_end_if_done(struct turn *t, struct workflow_state *f, struct err *e
         ((uint32_t)e->cursor < w->ntasks && !e->cancel_requested))
         return 0;
     if (w->on_failure && (e->flags & FLAG_FAILED) && !e->cancel_requested &&
-        !(e->flags & (FLAG_HANDLED | FLAG_EXITED))) /* on_exit is the last, however it ends */
+        !(e->flags &
+          (FLAG_HANDLED | FLAG_EXITED))) /* on_exit is always the last task, even if it fails */
         return start_final_task(t, f, w->on_failure, FLAG_HANDLED, err);
     if (w->on_exit && !(e->flags & FLAG_EXITED))
         return start_final_task(t, f, w->on_exit, FLAG_EXITED, err);
@@ -205,7 +207,7 @@ int workflow_end_if_done(struct turn *t, struct workflow_state *f, struct err *e
         if ((rc = db_send(t->db, &t->args, NULL, ANY_ROWS, err)))
             return rc;
     }
-    if (e->concurrency) { /* its permit goes to the next */
+    if (e->concurrency) { /* its permit goes to the next in line */
         limits_note(t, e);
         if ((rc = limits_fetch(t, err)))
             return rc;
@@ -213,7 +215,7 @@ int workflow_end_if_done(struct turn *t, struct workflow_state *f, struct err *e
     return execution_finish(t, f->row, status, &o, err);
 }
 
-/* A timer of a workflow or fan-out is due: only a reason to look. */
+/* A due timer is only a hint: the row decides what there is to do. */
 int execution_fire_timer(struct turn *t, struct row *row, enum timer_kind kind, struct err *err)
 {
     struct workflow_state *f;
@@ -241,7 +243,7 @@ int execution_fire_timer(struct turn *t, struct row *row, enum timer_kind kind, 
     }
     if ((rc = workflow_state_get(t, row->now.id, row->now.root, &f, err)) || !f)
         return rc;
-    if (!row->now.cursor && /* a permit let it begin just now */
+    if (!row->now.cursor && /* it has just started, after waiting for a permit */
         (rc = workflow_set_timeout(t, f, err)))
         return rc;
     if ((uint32_t)row->now.cursor != f->def->workflow->ntasks)

@@ -1,19 +1,20 @@
-/* followers_notify.c - the end of a task is told to those that need it: each counts it, and is
- * decided on. There may be a hundred thousand of them, and each may end in turn and have others
- * behind it, so a turn tells only so many. One that has some left says so in its own row
- * (FLAG_NOTIFYING, and needs_left, which is of no other use after the end, says how many), and a
- * timer of its own goes on with them. They are pending until then, so their workflow can't end
- * before. */
+/* followers.c - notifies the followers of an ended task: each counts the end and is decided on.
+ *
+ * A task may have a hundred thousand followers, and each may end in turn and have followers, so the
+ * number of notifications per turn is limited. An ended task with followers left to notify has
+ * FLAG_NOTIFYING set and their number in needs_left, which has no other use after the end; a timer
+ * of the task continues. The remaining followers stay pending, so the workflow can't end early.
+ */
 #include "core/graph.h"
 #include "store/door/door.h"
 #include "store/store_internal.h"
 #include "store/workflow/workflow.h"
 
-#define NOTIFY_SLICE      1000 /* of one task in a turn */
-#define NOTIFY_MAX        4000 /* of all together */
-#define NOTIFY_ROUND_COST 20   /* what a round counts for: its statements come on top of the rows */
+#define NOTIFY_SLICE      1000 /* followers of one task per turn */
+#define NOTIFY_MAX        4000 /* followers of all tasks per turn */
+#define NOTIFY_ROUND_COST 20   /* charged per round, in followers, for its statements */
 
-/* Some of those that are to be told have no row yet, or one of an earlier run. */
+/* Whether followers may have no row yet, or only the row of an earlier run. */
 static bool has_uncreated_tasks(const struct workflow_state *f)
 {
     return (uint32_t)f->row->now.cursor < f->def->workflow->ntasks;
@@ -48,7 +49,7 @@ static void set_notify_left(struct turn *t, struct row *row, uint32_t left)
     door_mark_changed(t, row);
 }
 
-/* The first of those that are left. */
+/* Notifies the first n of the followers that are left. */
 static int notify_slice(struct turn *t, struct workflow_state *f, const struct workflow_task *task,
                         struct row *row, uint32_t left, uint32_t n, struct err *err)
 {
@@ -77,8 +78,8 @@ int followers_notify_all(struct turn *t, struct workflow_state *f, const struct 
     return notify_slice(t, f, task, row, left, left, err);
 }
 
-/* Nobody waits for it any more: all have ended, or will without being asked; or it ended in an
- * earlier run, and this one has not come to it yet. */
+/* No follower waits for this end any more: the followers have ended or are being cancelled; or the
+ * task ended in an earlier run and its row was not reset for the current run yet. */
 static bool needs_no_notification(const struct workflow_state *f, const struct workflow_task *task)
 {
     const struct execution *e = &f->row->now;

@@ -1,12 +1,12 @@
-/* item_outputs.c - what the items of a fan-out gave, all together. Up to a size it is kept with the
- * fan-out itself; beyond that it is only where it was made, and read from there by who asks. */
+/* item_outputs.c - collects the outputs of the items of a fan-out. Up to ITEMS_MAX_STORED bytes the
+ * list is stored with the fan-out; a larger one is built from the items each time it is read. */
 #include "base/buf.h"
 #include "store/door/door.h"
 #include "store/workflow/workflow.h"
 
 #include <string.h>
 
-#define OUTPUTS_PAGE 100 /* an item may have given 1 MB */
+#define OUTPUTS_PAGE 100 /* the outputs of one item may have 1 MB */
 
 static void add_item_outputs(struct buf *b, int status, const char *outputs)
 {
@@ -25,7 +25,8 @@ int items_build_outputs(struct turn *t, const struct row *foreach, size_t most, 
     int rc = 0;
 
     *fits = (size_t)all * least <= most;
-    if (*fits && (rc = door_write(t, err))) /* the ends of this turn are read back, too */
+    if (*fits &&
+        (rc = door_write(t, err))) /* the query must see the items that ended in this turn */
         return rc;
     buf_addch(out, '[');
     for (at = 0; !rc && *fits && at < all; at += OUTPUTS_PAGE) {

@@ -1,4 +1,4 @@
-/* item_rerun.c - a fan-out that runs again: its items find the rows that they have. */
+/* item_rerun.c - reruns the items of a fan-out in place, on the rows of their earlier run. */
 #include "core/graph.h"
 #include "store/door/door.h"
 #include "store/workflow/rerun.h"
@@ -7,7 +7,7 @@
 #include <jansson.h>
 #include <string.h>
 
-/* When its last run as a whole began: what an item was before then no longer counts. */
+/* Reads when the fan-out last started as a whole: outcomes of items before that are obsolete. */
 static int read_run_started_at(struct turn *t, const struct row *foreach, int64_t *out,
                                struct err *err)
 {
@@ -138,7 +138,7 @@ int items_compute_flags(struct turn *t, struct row *foreach, int *bits, struct e
     struct rows r = ROWS_INIT;
     int rc;
 
-    if ((rc = door_write(t, err))) /* as they are in this turn */
+    if ((rc = door_write(t, err))) /* the query must see the changes of this turn */
         return rc;
     args_begin(&a, Q_ITEMS_FAILED_OR_CANCELLED);
     args_int(&a, foreach->now.id);

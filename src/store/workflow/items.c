@@ -1,6 +1,6 @@
-/* items.c - fan-outs: an execution of kind foreach, and a child for each item of its list.
- * Items are made in a window, as others end, so that a long list takes linear time and bounded
- * memory. */
+/* items.c - fan-outs: an execution of kind foreach with one child per item of its list. Only a
+ * window of items is open at once and new items are created as others end, so a long list takes
+ * linear time and bounded memory. */
 #include "base/json.h"
 #include "core/graph.h"
 #include "core/resolve.h"
@@ -14,14 +14,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ITEMS_WINDOW   1000 /* items that are open at once, unless max_parallel says less */
-#define ITEMS_SLICE    500  /* of one fan-out at once */
-#define ITEMS_PER_TURN 4000 /* of all together, also where items end as they begin */
+#define ITEMS_WINDOW   1000 /* items of one fan-out open at once, unless max_parallel is lower */
+#define ITEMS_SLICE    500  /* items of one fan-out created at once */
+#define ITEMS_PER_TURN 4000 /* items of all fan-outs per turn, even if items end at once */
 
-/* The list of a fan-out does not change while it runs. It may be long, so it is read once and kept:
- * with every item that ends it is asked for again. Its row's last move tells one run from the
- * next. The store keeps few lists: any that begins may take the place of one that is in use, whose
- * user therefore has a reference of its own. */
+/* Caches the list of a fan-out: it may be long, it is needed each time an item ends, and it does
+ * not change during a run. The time of the row's last move (updated_at) distinguishes one run from
+ * the next. The cache holds few lists and any insertion may evict a list that is in use, so each
+ * user holds its own reference. */
 static void cache_list(struct store *s, const struct row *foreach, json_t *list)
 {
     struct item_list *slot = NULL;
@@ -29,7 +29,7 @@ static void cache_list(struct store *s, const struct row *foreach, json_t *list)
 
     for (i = 0; i < MAX_CACHED_LISTS; i++)
         if (s->item_lists[i].foreach == foreach->now.id)
-            slot = &s->item_lists[i]; /* of an earlier run */
+            slot = &s->item_lists[i]; /* its list of an earlier run */
     if (!slot)
         slot = &s->item_lists[s->next_item_list++ % MAX_CACHED_LISTS];
     json_decref(slot->list);
@@ -38,7 +38,7 @@ static void cache_list(struct store *s, const struct row *foreach, json_t *list)
                                .list = json_incref(list)};
 }
 
-static json_t *kept_list(const struct store *s, const struct row *foreach)
+static json_t *find_cached_list(const struct store *s, const struct row *foreach)
 {
     size_t i;
 
@@ -63,10 +63,10 @@ int items_read_list(struct turn *t, const struct row *foreach, json_t **out, str
 {
     struct args a = ARGS_INIT;
     struct rows r = ROWS_INIT;
-    const char *text = foreach->now.input; /* it may have begun in this very turn */
+    const char *text = foreach->now.input; /* set if the fan-out started in this turn */
     int rc = 0;
 
-    if ((*out = kept_list(t->store, foreach))) {
+    if ((*out = find_cached_list(t->store, foreach))) {
         turn_keep_json(t, *out);
         return 0;
     }
@@ -144,27 +144,27 @@ static int items_slice_left(const struct turn *t)
     return left < most ? left : most;
 }
 
-/* Fills the window; what does not fit into this turn is made by the next. */
+/* Fills the window; items beyond this turn's slice are created by the next turn. */
 static int fill_window(struct turn *t, struct workflow_state *f, const struct workflow_task *task,
                        struct row *foreach, json_t *list, struct err *err)
 {
     int widest = (int)slice_bound(t, ITEMS_WINDOW);
     int window = task->max_parallel && task->max_parallel < widest ? task->max_parallel : widest;
     struct execution *e = &foreach->now;
-    bool again = (e->flags & FLAG_RERUN) != 0;
+    bool is_rerun = (e->flags & FLAG_RERUN) != 0;
     struct old_items old = {0};
     int all = (int)json_array_size(list), most = items_slice_left(t), want, made, rc;
 
     want = all - e->cursor < window - e->needs_left ? all - e->cursor : window - e->needs_left;
     want = want < most ? want : most;
-    if (want > 0 && !again && (rc = turn_reserve_ids(t, (size_t)want, e->id, err)))
+    if (want > 0 && !is_rerun && (rc = turn_reserve_ids(t, (size_t)want, e->id, err)))
         return rc;
     for (made = 0; e->cursor < all && e->needs_left < window && made < most; made++) {
         struct row *row = NULL;
         json_t *item;
 
         if ((rc = items_at(foreach, list, e->cursor, &item, err)) ||
-            (again && (rc = items_find_old(t, foreach, &old, &row, err))))
+            (is_rerun && (rc = items_find_old(t, foreach, &old, &row, err))))
             return rc;
         if ((rc = row ? items_rerun_old(t, f, task, foreach, &old, item, err)
                       : create_item(t, f, task, foreach, item, err)))
@@ -228,7 +228,6 @@ static int items_end_if_done(struct turn *t, struct row *foreach, const json_t *
     return rc ? rc : execution_finish(t, foreach, status, &o, err);
 }
 
-/* One of the items ended. */
 int items_count_end(struct turn *t, struct row *foreach, struct row *item, struct err *err)
 {
     struct graph_need n = {.status = item->now.status};
@@ -244,7 +243,6 @@ int items_count_end(struct turn *t, struct row *foreach, struct row *item, struc
     return 0;
 }
 
-/* The next items come, or with fail_fast none any more; or that was all. */
 int items_advance(struct turn *t, struct workflow_state *f, struct row *foreach, struct err *err)
 {
     const struct workflow_task *task = definition_find_task(f->def, foreach->now.task_name);

@@ -1,4 +1,5 @@
-/* load.c - workflow executions and their tasks, as a turn sees them. */
+/* load.c - loads the states of workflow executions, and the rows and states of their tasks, into a
+ * turn. */
 #include "base/buf.h"
 #include "store/door/door.h"
 #include "store/store_internal.h"
@@ -19,7 +20,7 @@ struct workflow_state *workflow_state_add(struct turn *t, struct row *row,
 {
     struct workflow_state *f = idmap_get(&t->workflow_states, row->now.id);
 
-    if (f) { /* it begins again in the turn in which it was looked at for a rerun */
+    if (f) { /* it restarts in the turn that loaded it for a rerun */
         idmap_release(&f->tasks);
         idmap_release(&f->scope_values);
     } else {
@@ -92,13 +93,13 @@ int workflow_state_get(struct turn *t, int64_t id, int64_t root, struct workflow
         return err_set(err, E_REDO, "the tree of workflow %lld is locked by another turn",
                        (long long)id);
     if (row_ref.rc)
-        return err_set(err, E_INTERNAL, "workflow %lld is not there", (long long)id);
+        return err_set(err, E_INTERNAL, "workflow %lld does not exist", (long long)id);
     if (!(rc = workflow_states_read(t, &id, 1, err)))
         *out = idmap_get(&t->workflow_states, id);
     return rc;
 }
 
-/* ---- their tasks ---- */
+/* ---- tasks ---- */
 
 void workflow_state_put_task(struct workflow_state *f, uint32_t index, struct row *row)
 {
@@ -129,7 +130,7 @@ static void add_task_row(struct turn *t, const struct rows *r, size_t nth)
         row->now.input = arena_strdup(&t->arena, rows_text(r, nth, STATE_COLUMNS));
         row->now.spec = arena_strdup(&t->arena, rows_text(r, nth, STATE_COLUMNS + 1));
     }
-    if (!row->outcome) { /* unless this turn ended it */
+    if (!row->outcome) { /* else this turn ended it */
         row->has_outcome = true;
         row->now.result = arena_strdup(&t->arena, rows_text(r, nth, STATE_COLUMNS + 2));
         row->now.error = arena_strdup(&t->arena, rows_text(r, nth, STATE_COLUMNS + 3));
@@ -176,7 +177,7 @@ static int read_states_page(struct turn *t, int64_t workflow, const char *after,
     return rc;
 }
 
-/* What this turn made of it counts. */
+/* Changes that this turn made to a task take precedence. */
 static void report_task_state(
     struct turn *t, const struct definition *def, const struct rows *r, size_t i,
     void (*each)(void *arg, const struct workflow_task *task, const struct execution *e), void *arg)

@@ -1,13 +1,13 @@
-/* prefetch_tasks.c - what the rules are about to ask for, fetched for all that ended in a turn at
- * once: the workflows above, the tasks behind, and what those are decided by. The rules ask one by
- * one and find it here; what was not foreseen is still fetched when it is asked for. */
+/* prefetch_tasks.c - loads the rows that workflow_advance is about to use, for all ends of a turn
+ * at once: the workflows above, the followers, and the tasks that the followers' decisions depend
+ * on. This only saves round trips: a row that was not prefetched is loaded when it is used. */
 #include "core/graph.h"
 #include "core/resolve.h"
 #include "store/workflow/workflow.h"
 
 #include <stdlib.h>
 
-/* ---- above what ended ---- */
+/* ---- ancestors ---- */
 
 struct wanted_rows {
     VEC(struct row_ref) rows;
@@ -22,7 +22,8 @@ static void add_wanted_row(struct turn *t, struct wanted_rows *a, int64_t id, in
     *vec_add(&a->rows) = (struct row_ref){.id = id, .root = root};
 }
 
-/* Parents, and the nearest workflows. What can't be had now is told by whoever asks for it. */
+/* Loads the parents and the nearest workflows. A row that can't be loaded is not an error here: the
+ * code that uses it reports the error. */
 static int prefetch_ancestors(struct turn *t, struct err *err)
 {
     struct wanted_rows a = {0};
@@ -53,7 +54,7 @@ static int prefetch_ancestors(struct turn *t, struct err *err)
 
 /* ---- tasks ---- */
 
-/* A list of tasks that will be asked for; many may ask for the same. */
+/* Tasks to load; may contain duplicates. */
 struct wanted_tasks {
     VEC(struct task_ref) list;
     struct workflow_state *state;
@@ -77,14 +78,14 @@ static void want_named_task(void *arg, const char *name)
 static int by_task(const void *a, const void *b)
 {
     const struct task_ref *x = a, *y = b;
-    int64_t of_x = x->state->row->now.id, of_y = y->state->row->now.id;
+    int64_t workflow_x = x->state->row->now.id, workflow_y = y->state->row->now.id;
 
-    if (of_x != of_y)
-        return of_x < of_y ? -1 : 1;
+    if (workflow_x != workflow_y)
+        return workflow_x < workflow_y ? -1 : 1;
     return (x->index > y->index) - (x->index < y->index);
 }
 
-/* Each once. */
+/* Loads the listed tasks, each once. */
 static int read_wanted_tasks(struct turn *t, struct wanted_tasks *a, struct err *err)
 {
     struct task_ref *list = a->list.at;

@@ -1,6 +1,5 @@
-/* task_make_ready.c - a task that is to run: its templates are evaluated, what it runs by is stored
- * with its row, and it goes its way: to the outbox, into a hold, or on to the tasks of a nested
- * workflow. */
+/* ready.c - makes a task ready: evaluates its templates, stores the resulting spec and input with
+ * its row, and puts it into the outbox, holds it, or starts its items or its nested workflow. */
 #include "base/json.h"
 #include "core/resolve.h"
 #include "store/door/door.h"
@@ -12,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what it runs by ---- */
+/* ---- spec and input ---- */
 
-/* Values that can't be had fail the task; the turn goes on. */
+/* An invalid value fails the task, not the turn. */
 int task_fail_if_invalid(struct turn *t, struct row *row, int rc, struct err *err)
 {
     return rc == -E_INVALID ? task_fail(t, row, err->msg, err) : rc;
@@ -29,7 +28,8 @@ int task_store_resolved(struct turn *t, struct row *row, const struct buf *spec,
     row->now.spec = spec->len ? arena_strdup(&t->arena, buf_cstr(spec)) : NULL;
     row->now.input = input->len ? arena_strdup(&t->arena, buf_cstr(input)) : NULL;
     if (spec->len > STORE_MAX_SPEC || input->len > STORE_MAX_INPUT)
-        return err_set(err, E_INVALID, "what the task runs by has %zu bytes; at most %d are taken",
+        return err_set(err, E_INVALID,
+                       "the spec and input of the task have %zu bytes; at most %d are taken",
                        spec->len + input->len, STORE_MAX_SPEC);
     if ((rc =
              json_check_depth(json_depth(spec->ptr, spec->len), JSON_DEPTH_MAX, "the spec", err)) ||
@@ -40,7 +40,7 @@ int task_store_resolved(struct turn *t, struct row *row, const struct buf *spec,
     return 0;
 }
 
-/* What an approval is asked with. */
+/* Adds the approval, with its message and timeout, to the holds of a task that needs one. */
 static int find_approval(struct turn *t, struct workflow_state *f, const struct eval_subject *s,
                          struct hold_reasons *out, struct err *err)
 {
@@ -64,7 +64,7 @@ static int find_approval(struct turn *t, struct workflow_state *f, const struct 
     return rc;
 }
 
-/* A fan-out waits once, not each of its items. */
+/* Delay and approval hold a fan-out once, not each of its items. */
 static int find_holds(struct turn *t, struct workflow_state *f, const struct eval_subject *s,
                       struct hold_reasons *out, struct err *err)
 {
@@ -119,7 +119,7 @@ static int start_nested(struct turn *t, struct workflow_state *f, const struct w
     json_t *params;
     int rc;
 
-    row->now.concurrency = NULL; /* evaluated each time that it begins */
+    row->now.concurrency = NULL; /* evaluated at each start */
     if (task->concurrency.key && (rc = concurrency_set_key(t, row, &task->concurrency, scope, err)))
         return task_fail_if_invalid(t, row, rc, err);
     if ((rc = resolve_pairs(&task->with, scope, &params, err)))
@@ -170,7 +170,7 @@ int task_make_ready(struct turn *t, struct workflow_state *f, const struct eval_
     return start_task(t, f, s, err);
 }
 
-/* ---- what was held, and may begin ---- */
+/* ---- start after a hold ---- */
 
 static int start_unheld_item(struct turn *t, struct row *foreach, struct row *row, struct err *err)
 {

@@ -1,7 +1,6 @@
-/* rerun.c - running again in place. A node that runs again takes along all that is behind it, in
- * its own workflow and in those above; workflows and fan-outs above it that have ended run again,
- * too. What is below a node is not touched until it begins: then it finds its old rows and uses
- * them again (workflow_create_tasks.c, items.c), a slice at a time. */
+/* rerun.c - rerun in place. When an execution runs again, so do its followers, in its own workflow
+ * and in those above; ancestors that have ended are reopened. Its descendants are not touched until
+ * it starts: then it reuses their old rows (create.c, items.c), a slice at a time. */
 #include "store/workflow/rerun.h"
 
 #include "store/door/door.h"
@@ -9,9 +8,8 @@
 
 #include <stdlib.h>
 
-/* ---- what is above ---- */
+/* ---- ancestors ---- */
 
-/* The row of what is right above it. */
 static int load_parent(struct turn *t, int64_t id, int64_t root, struct row **out, struct err *err)
 {
     struct row_ref row_ref = {.id = id, .root = root};
@@ -23,8 +21,8 @@ static int load_parent(struct turn *t, int64_t id, int64_t root, struct row **ou
     return rc;
 }
 
-/* on_failure and on_exit, and what is below them, come when all others have ended: alone they can't
- * run again. */
+/* on_failure, on_exit and their descendants run after all other tasks have ended, so they can't run
+ * again alone. */
 static int refuse_final_task(const struct workflow_state *f, const struct workflow_task *task,
                              const struct row *row, struct err *err)
 {
@@ -37,7 +35,8 @@ static int refuse_final_task(const struct workflow_state *f, const struct workfl
 
 static int reopen_above(struct turn *t, struct row *row, struct rerun *r, struct err *err);
 
-/* The workflow above, of which `task` is open again; NULL: something that a task started is. */
+/* Reopens the workflow above `row`, whose `task` is open again; task is NULL if `row` is an
+ * execution that a job started. f may be NULL if it is not loaded yet. */
 static int reopen_workflow(struct turn *t, int64_t id, struct row *row,
                            const struct workflow_task *task, struct workflow_state *f,
                            struct rerun *r, struct err *err)
@@ -59,17 +58,17 @@ static int reopen_workflow(struct turn *t, int64_t id, struct row *row,
     return ended ? reopen_above(t, f->row, r, err) : 0;
 }
 
-/* Only what its last run has made of it can run again. */
+/* Only an item that belongs to the fan-out's last run can run again. */
 static int refuse_item(const struct row *foreach, const struct row *row, struct err *err)
 {
     const char *why = NULL;
 
     if (!rerun_has_started(foreach))
-        why = "is itself about to run";
+        why = "is about to run";
     else if (foreach->now.status == S_RUNNING && foreach->now.cancel_requested)
         why = "is being cancelled";
     else if (row->now.task_index >= foreach->now.cursor)
-        why = foreach->now.status == S_RUNNING ? "has not come to it yet"
+        why = foreach->now.status == S_RUNNING ? "has not reached it yet"
                                                : "does not have that item any more";
     return why ? err_set(err, E_INVALID, "the fan-out of %s %s", row->now.name, why) : 0;
 }
@@ -92,16 +91,17 @@ static int reopen_items(struct turn *t, struct row *foreach, struct rerun *r, st
     if ((rc = rerun_reset(t, foreach, S_RUNNING, 0, r, err)))
         return rc;
     if ((bits & FLAG_FAILED) && definition_find_task(f->def, foreach->now.task_name)->fail_fast)
-        bits |= FLAG_STOPPED; /* by one that stands: it is no reason to cancel this one */
+        bits |= FLAG_STOPPED; /* the failed item does not run again and must not cancel this one */
     foreach->now.flags |= bits;
     foreach->now.cursor = cursor;
     foreach->now.needs_left = 1;
     door_mark_changed(t, foreach);
-    agenda_add(t, foreach, 0); /* those that it never came to */
+    agenda_add(t, foreach, 0); /* to create the items that were never created */
     return reopen_above(t, foreach, r, err);
 }
 
-/* A node that had ended is open again: so is what is above it, and what comes behind it. */
+/* Reopens the parent of an execution that is open again, and resets the followers of that
+ * execution; then does the same for the parent, if it had ended. */
 static int reopen_above(struct turn *t, struct row *row, struct rerun *r, struct err *err)
 {
     struct row *parent;
@@ -125,7 +125,7 @@ static int reopen_above(struct turn *t, struct row *row, struct rerun *r, struct
                            f, r, err);
 }
 
-/* ---- what was asked for ---- */
+/* ---- the request ---- */
 
 static int rerun_whole_workflow(struct turn *t, struct workflow_state *f, struct rerun *r,
                                 struct err *err)
@@ -139,7 +139,7 @@ static int rerun_whole_workflow(struct turn *t, struct workflow_state *f, struct
     return workflow_create_tasks(t, f, err);
 }
 
-/* How many attempts a job that no definition speaks of had from the start. */
+/* Reads how many attempts a job outside of any workflow was submitted with. */
 static int read_own_max_attempts(struct turn *t, const struct row *row, int *out, struct err *err)
 {
     struct args a = ARGS_INIT;
@@ -160,17 +160,17 @@ static int read_own_max_attempts(struct turn *t, const struct row *row, int *out
 
 static int rerun_single_job(struct turn *t, struct row *row, struct rerun *r, struct err *err)
 {
-    int tries = 1, rc;
+    int attempts = 1, rc;
 
     limits_note(t, &row->now);
-    if ((rc = limits_fetch(t, err)) || (rc = read_own_max_attempts(t, row, &tries, err)) ||
-        (rc = rerun_reset(t, row, S_PENDING, tries, r, err)) ||
+    if ((rc = limits_fetch(t, err)) || (rc = read_own_max_attempts(t, row, &attempts, err)) ||
+        (rc = rerun_reset(t, row, S_PENDING, attempts, r, err)) ||
         (rc = door_move(t, row, EV_MARKED_READY, S_READY, NULL, err)))
         return rc;
     return admit_or_hold(t, row, &(struct hold_reasons){0}, err);
 }
 
-/* A task, fan-out or nested workflow inside of a workflow: as a whole, with what is behind it. */
+/* Reruns a task, fan-out or nested workflow of a workflow as a whole, with its followers. */
 static int rerun_as_task(struct turn *t, struct workflow_state *f, struct row *row, struct rerun *r,
                          struct err *err)
 {
@@ -208,7 +208,8 @@ static int rerun_part_of_workflow(struct turn *t, struct row *row, struct rerun 
     if ((rc = workflow_state_get(t, row->now.id, row->now.root, &f, err)))
         return rc;
     if (!f || row->now.kind != KIND_WORKFLOW)
-        return err_set(err, E_INVALID, "execution %lld is no workflow: it runs again as a whole",
+        return err_set(err, E_INVALID,
+                       "execution %lld is not a workflow: it can only run again as a whole",
                        (long long)row->now.id);
     if (r->what == RERUN_FROM_TASK) {
         task = definition_find_task(f->def, r->from);
@@ -228,7 +229,7 @@ static int rerun_part_of_workflow(struct turn *t, struct row *row, struct rerun 
     return ended ? reopen_above(t, row, r, err) : 0;
 }
 
-/* As a whole: what it is decides how. */
+/* Reruns an execution as a whole, depending on its kind and parent. */
 static int rerun_whole(struct turn *t, struct row *row, struct rerun *r, struct err *err)
 {
     struct row *parent = NULL;
@@ -251,7 +252,8 @@ static int rerun_whole(struct turn *t, struct row *row, struct rerun *r, struct 
         if ((rc = workflow_state_get(t, row->now.id, row->now.root, &f, err)))
             return rc;
         if (!f)
-            return err_set(err, E_INVALID, "execution %lld has no definition to run again by",
+            return err_set(err, E_INVALID,
+                           "execution %lld has no definition, so it can't run again",
                            (long long)row->now.id);
         rc = rerun_whole_workflow(t, f, r, err);
     }
@@ -272,7 +274,7 @@ int op_rerun(struct turn *t, struct rerun *r, struct err *err)
     struct row *row;
     int rc;
 
-    rerun_release(r); /* the turn may be done again */
+    rerun_release(r); /* the turn may be a retry */
     if ((rc = requests_load(t, &r->request, 1, err)) || r->request.rc)
         return rc;
     row = turn_row(t, r->request.execution);
@@ -285,5 +287,5 @@ int op_rerun(struct turn *t, struct rerun *r, struct err *err)
         return rc;
     r->request.status = row->now.status;
     r->planned = true;
-    return r->dry_run ? err_set(err, E_INVALID, "nothing was changed: it was only to be told") : 0;
+    return r->dry_run ? err_set(err, E_INVALID, "nothing was changed: this was a dry run") : 0;
 }

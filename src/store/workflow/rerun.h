@@ -1,5 +1,10 @@
-/* rerun.h - running again what has ended, in place: the same executions, with their history. Inside
- * the store only; what others see is op_rerun. */
+/* rerun.h - rerun in place: executions that have ended run again, with the same ids and their
+ * history. Internal to the store; the public operation is op_rerun (operator.h).
+ *
+ *   rerun.c          which executions run again, for each kind of request
+ *   rerun_partial.c  some tasks of a workflow
+ *   rerun_node.c     one execution
+ *   item_rerun.c     items of a fan-out */
 #ifndef STORE_WORKFLOW_RERUN_H
 #define STORE_WORKFLOW_RERUN_H
 
@@ -7,33 +12,38 @@
 #include "store/operator.h"
 #include "store/workflow/workflow.h"
 
-/* Moves what has ended to `to` (pending; a flow also running) as if nothing had happened yet, but
- * for its history. `tries`: attempts that a job gets anew. r may be NULL: what is above it, which
- * the turn has loaded, runs again. */
-MUST_USE int rerun_reset(struct turn *t, struct row *row, enum status to, int tries,
+/* Moves an execution that has ended to `to` (S_PENDING; for a workflow or fan-out also S_RUNNING)
+ * and resets it to its initial state; its history stays. A job gets `attempts` more attempts. r is
+ * NULL if the execution runs again because its parent does; the turn must have loaded the parent
+ * then. */
+MUST_USE int rerun_reset(struct turn *t, struct row *row, enum status to, int attempts,
                          struct rerun *r, struct err *err);
-/* Whether a workflow or fan-out began in its last run; else all below it is older than that. */
+/* Whether a workflow or fan-out started in its last run; otherwise its descendants are of an
+ * earlier run. */
 bool rerun_has_started(const struct row *row);
-/* Of a nested workflow: what failed in it, and all behind that; the whole if that is nothing. */
+/* Reruns the tasks of a nested workflow that failed, and their followers. *whole: nothing was done,
+ * because it has no such task or its tasks are incomplete; the caller must rerun it as a whole. */
 MUST_USE int rerun_nested(struct turn *t, struct row *row, struct rerun *r, bool *whole,
                           struct err *err);
 
-/* A workflow that runs again takes its permit anew, or none of this happens (-E_REFUSED). */
+/* Restarts a workflow that has ended; it must get a new permit, else -E_REFUSED and nothing
+ * changes. */
 MUST_USE int rerun_restart(struct turn *t, struct row *row, struct rerun *r, struct err *err);
 
-/* A workflow of which some tasks run again. */
+/* A rerun of some tasks of a workflow. */
 struct partial_rerun {
     struct workflow_state *f;
     enum rerun_mark *marks;
-    struct graph_need *states; /* as all its tasks are */
-    bool *open;                /* of those that have not ended, or have yet to tell so */
-    struct row **rows;         /* of those and of the marked ones; NULL: it stays as it is */
-    bool only_failed_below;    /* of what failed, only that which failed below it */
+    struct graph_need *states; /* of all its tasks */
+    bool *open;                /* tasks that have not ended, or still have followers to notify */
+    struct row **rows;         /* of the open and the marked tasks; NULL for the others */
+    bool only_failed_below;    /* below a failed task, rerun only the descendants that failed */
 };
-/* Its tasks as they are; nothing is marked yet. */
+/* Loads the states of its tasks; no task is marked yet. */
 MUST_USE int partial_rerun_load(struct turn *t, struct workflow_state *f, struct partial_rerun *p,
                                 struct err *err);
-/* The workflow goes on with its marked tasks, and `opened` more that others of us opened. */
+/* Continues or restarts the workflow with its marked tasks. `opened` is the number of children that
+ * the caller has reopened already. */
 MUST_USE int partial_rerun_reopen(struct turn *t, struct partial_rerun *p, int opened,
                                   struct rerun *r, struct err *err);
 

@@ -1,10 +1,10 @@
-/* rerun_row.c - running again in place: one node. */
+/* rerun_node.c - rerun in place: resets one execution, and takes a new permit for a workflow. */
 #include "store/workflow/rerun.h"
 
 #include "store/door/door.h"
 #include "store/door/event_data.h"
 
-/* The result and error that it had: only the history keeps them. */
+/* Reads the result and error of the ended run; after the reset only the history has them. */
 static int read_old_outcome(struct turn *t, const struct row *row, const char **result,
                             const char **error, struct err *err)
 {
@@ -38,25 +38,25 @@ static void note_rerun_row(struct rerun *r, const struct row *row)
     n->name = mem_strdup(row->now.name);
 }
 
-/* Who asked for it: what is above it was run again by the same. */
+/* Finds who requested the rerun. Without r, the request is that of the parent's rerun. */
 static int find_requester(struct turn *t, const struct row *row, const struct rerun *r,
                           const struct request **out, struct err *err)
 {
-    struct row *above = r ? NULL : turn_row(t, row->now.parent);
+    struct row *parent = r ? NULL : turn_row(t, row->now.parent);
     struct request *q;
     int rc;
 
-    if (above && !above->rerun_request) {
+    if (parent && !parent->rerun_request) {
         q = arena_zalloc(&t->arena, sizeof(*q));
-        if ((rc = data_requested_by(t, above, EV_RERUN, q, err)))
+        if ((rc = data_requested_by(t, parent, EV_RERUN, q, err)))
             return rc;
-        above->rerun_request = q;
+        parent->rerun_request = q;
     }
-    *out = r ? &r->request : above->rerun_request;
+    *out = r ? &r->request : parent->rerun_request;
     return 0;
 }
 
-int rerun_reset(struct turn *t, struct row *row, enum status to, int tries, struct rerun *r,
+int rerun_reset(struct turn *t, struct row *row, enum status to, int attempts, struct rerun *r,
                 struct err *err)
 {
     const char *result = NULL, *error = NULL;
@@ -71,7 +71,7 @@ int rerun_reset(struct turn *t, struct row *row, enum status to, int tries, stru
     move.data = data_rerun(t, q, result, error);
     door_set_outcome(row, NULL, NULL);
     if (kind_is_job(row->now.kind))
-        row->now.max_attempts = row->now.attempts + tries;
+        row->now.max_attempts = row->now.attempts + attempts;
     row->now.cursor = row->now.needs_left = 0;
     if ((rc = door_move(t, row, EV_RERUN, to, &move, err)))
         return rc;
@@ -87,18 +87,18 @@ bool rerun_has_started(const struct row *row)
 
 static int refuse_without_permit(const struct row *row, const struct limit *l, struct err *err)
 {
-    if (l->stored_used < l->max) /* the others of this very rerun have them */
+    if (l->stored_used < l->max) /* other executions of this rerun took the permits */
         return err_set(
             err, E_REFUSED,
-            "%lld can't run again together with the others that would: the limit %s lets "
-            "%d run at once; rerun them one after the other, by their ids",
+            "execution %lld can't run again together with the other executions of this rerun: "
+            "the limit %s lets %d run at once; rerun them one after the other, by their ids",
             (long long)row->now.id, l->key, l->max);
-    return err_set(err, E_REFUSED,
-                   "%lld can't run again now: the limit %s has no room (%d of %d are in use)",
-                   (long long)row->now.id, l->key, l->used, l->max);
+    return err_set(
+        err, E_REFUSED,
+        "execution %lld can't run again now: the limit %s has no room (%d of %d are in use)",
+        (long long)row->now.id, l->key, l->used, l->max);
 }
 
-/* A workflow that runs again takes its permit anew, or none of this happens. */
 int rerun_restart(struct turn *t, struct row *row, struct rerun *r, struct err *err)
 {
     struct limit *limits[2];

@@ -1,9 +1,9 @@
-/* rerun_partial.c - running again in place: a workflow in part. */
+/* rerun_partial.c - rerun in place of some tasks of a workflow. */
 #include "store/workflow/rerun.h"
 
 #include "store/door/door.h"
 
-/* What is below it must be of its last run, all of it. */
+/* A partial rerun needs all tasks of the workflow, as rows of its last run. */
 static int refuse_incomplete(const struct workflow_state *f, struct err *err)
 {
     const struct execution *e = &f->row->now;
@@ -11,16 +11,16 @@ static int refuse_incomplete(const struct workflow_state *f, struct err *err)
     if (e->status == S_RUNNING && workflow_is_reusing(f))
         return err_set(
             err, E_INVALID,
-            "workflow %lld still takes over what stands of execution %lld: wait for that",
+            "workflow %lld is still taking over results of execution %lld: wait for that",
             (long long)e->id, (long long)e->rerun_of);
     if (rerun_has_started(f->row) && (uint32_t)e->cursor >= f->def->workflow->ntasks)
         return 0;
     if (status_is_terminal(e->status))
         return err_set(err, E_INVALID,
-                       "execution %lld ended before its tasks were made: rerun it as a whole",
+                       "execution %lld ended before its tasks were created: rerun it as a whole",
                        (long long)e->id);
     return err_set(err, E_INVALID, "workflow %lld is %s: wait for that", (long long)e->id,
-                   e->status == S_RUNNING ? "still making its tasks" : "itself about to run");
+                   e->status == S_RUNNING ? "still creating its tasks" : "about to run");
 }
 
 static void save_task_state(void *arg, const struct workflow_task *task, const struct execution *e)
@@ -53,7 +53,7 @@ int partial_rerun_load(struct turn *t, struct workflow_state *f, struct partial_
     return 0;
 }
 
-/* The rows of what runs again, or might have to wait for it. */
+/* Loads the rows of the tasks that run again, or that may have to wait for those. */
 static int load_rows(struct turn *t, struct partial_rerun *p, struct err *err)
 {
     uint32_t all = p->f->def->workflow->ntasks, n = 0, i;
@@ -81,7 +81,8 @@ static int refuse_running(const struct partial_rerun *p, struct err *err)
         return err_set(err, E_INVALID, "workflow %lld is being cancelled: wait for its end",
                        (long long)e->id);
     if (e->status == S_RUNNING && (e->flags & (FLAG_HANDLED | FLAG_EXITED)))
-        return err_set(err, E_INVALID, "workflow %lld is at its end already: wait for it",
+        return err_set(err, E_INVALID,
+                       "workflow %lld is already running on_failure or on_exit: wait for its end",
                        (long long)e->id);
     for (i = 0; i < w->ntasks; i++) {
         const struct execution *c = p->rows[i] ? &p->rows[i]->now : NULL;
@@ -94,7 +95,8 @@ static int refuse_running(const struct partial_rerun *p, struct err *err)
     return 0;
 }
 
-/* Whether only what failed below it runs again: its own needs are as they were. */
+/* Reruns only the failed descendants of a task, if that suffices because none of its needs runs
+ * again. *done is false if the task has to run again as a whole. */
 static int rerun_failed_below(struct turn *t, const struct partial_rerun *p, uint32_t i,
                               struct rerun *r, bool *done, struct err *err)
 {
@@ -115,7 +117,7 @@ static int rerun_failed_below(struct turn *t, const struct partial_rerun *p, uin
     return rc;
 }
 
-/* The marked ones are pending again; *n counts those that had ended. */
+/* Resets the marked tasks that have ended; adds their number to *n. */
 static int reset_marked(struct turn *t, const struct partial_rerun *p, struct rerun *r, int *n,
                         struct err *err)
 {
@@ -139,7 +141,7 @@ static int reset_marked(struct turn *t, const struct partial_rerun *p, struct re
     return 0;
 }
 
-/* What a pending task waits for, from what its needs are now. */
+/* Sets the counters of a pending task from the current states of its needs. */
 static void count_needs(struct turn *t, const struct partial_rerun *p, uint32_t i)
 {
     const struct workflow_task *task = &p->f->def->workflow->tasks[i];
@@ -158,7 +160,7 @@ static void count_needs(struct turn *t, const struct partial_rerun *p, uint32_t 
     door_mark_changed(t, p->rows[i]);
 }
 
-/* All that is pending is looked at anew. */
+/* Recounts and decides on all pending tasks. */
 static void recount_pending(struct turn *t, const struct partial_rerun *p)
 {
     uint32_t i;
@@ -170,7 +172,8 @@ static void recount_pending(struct turn *t, const struct partial_rerun *p)
         }
 }
 
-/* Needs are counted anew, so nobody may be left who has to be told of an end before it. */
+/* Completes all notifications in progress: needs are recounted afterwards, and an end must not be
+ * counted twice. */
 static int notify_all_left(struct turn *t, const struct partial_rerun *p, struct err *err)
 {
     const struct workflow *w = p->f->def->workflow;
@@ -183,7 +186,6 @@ static int notify_all_left(struct turn *t, const struct partial_rerun *p, struct
     return rc;
 }
 
-/* The workflow goes on with its marked tasks, and `opened` more that others of us opened. */
 int partial_rerun_reopen(struct turn *t, struct partial_rerun *p, int opened, struct rerun *r,
                          struct err *err)
 {
@@ -228,7 +230,7 @@ int rerun_nested(struct turn *t, struct row *row, struct rerun *r, bool *whole, 
         (uint32_t)row->now.cursor < f->def->workflow->ntasks)
         return rc;
     if ((rc = partial_rerun_load(t, f, &p, err)))
-        return rc == -E_INVALID ? 0 : rc; /* not all of it is there any more */
+        return rc == -E_INVALID ? 0 : rc; /* incomplete: the caller reruns it as a whole */
     if (!rerun_failed(f->def->workflow, p.states, p.marks))
         return 0;
     *whole = false;

@@ -1,7 +1,7 @@
-/* reuse.c - a workflow that runs anew, with other params or another definition, and takes over what
- * stands before the point from which it differs: tasks that succeeded in the run before it. A slice
- * in a turn, what comes last in the graph first: so whatever becomes ready meanwhile, because all
- * that it needs was taken over, is a task that has to run. */
+/* reuse.c - a rerun as a new execution, with other params or another definition, takes over the
+ * results of tasks that succeeded in the earlier execution and do not have to run again. It does so
+ * in slices, last in the graph first. A task that becomes ready in between, because all its needs
+ * were taken over, is therefore always a task that has to run. */
 #include "core/rerun.h"
 #include "store/door/door.h"
 #include "store/door/event_data.h"
@@ -11,10 +11,10 @@
 #include <jansson.h>
 #include <stdlib.h>
 
-#define REUSE_SLICE         500  /* results that are taken over in a turn */
-#define REUSE_MAX_FOLLOWERS 2000 /* or fewer, if so many are behind them */
+#define REUSE_SLICE         500  /* results taken over per turn */
+#define REUSE_MAX_FOLLOWERS 2000 /* stop the slice once its tasks have this many followers */
 
-/* ---- what stands ---- */
+/* ---- which results are reusable ---- */
 
 void reuse_cache_clear(struct store *s)
 {
@@ -30,8 +30,8 @@ static void save_need(void *arg, const struct workflow_task *task, const struct 
     ended[task->index] = task_as_need(task, e);
 }
 
-/* What failed in the run before, and all behind it. A task that was not there has not ended well.
- */
+/* Marks the tasks that failed in the earlier execution, and their followers. A task that the
+ * earlier execution did not have counts as failed. */
 static int mark_failed(struct turn *t, const struct workflow_state *f, enum rerun_mark *marks,
                        struct err *err)
 {
@@ -64,7 +64,8 @@ static int mark_reruns(struct turn *t, const struct workflow_state *f, enum reru
     return rc;
 }
 
-/* Which of its tasks stand, if they succeeded: judged once by whoever takes it over. */
+/* Decides which tasks are reusable if they succeeded. Done once per execution and cached in the
+ * store. */
 static int decide_reusable(struct turn *t, const struct workflow_state *f, struct err *err)
 {
     struct store *s = t->store;
@@ -85,27 +86,27 @@ static int decide_reusable(struct turn *t, const struct workflow_state *f, struc
     return 0;
 }
 
-/* ---- taking it over ---- */
+/* ---- take over results ---- */
 
-/* The next of them, the last in the order of the graph first. */
+/* Chooses the next slice of reusable tasks, last in the order of the graph first. */
 static uint32_t choose_slice(struct turn *t, const struct workflow_state *f, uint32_t *at,
                              uint32_t *index)
 {
     const struct workflow *w = f->def->workflow;
-    uint32_t *order = arena_alloc(&t->arena, (w->ntasks + 1) * sizeof(*order)), behind = 0, n = 0,
-             i;
+    uint32_t *order = arena_alloc(&t->arena, (w->ntasks + 1) * sizeof(*order)), followers = 0,
+             n = 0, i;
 
     for (i = 0; i < w->ntasks; i++)
         order[w->ntasks - f->def->rank[i]] = i;
-    for (; *at < w->ntasks && n < REUSE_SLICE && behind < REUSE_MAX_FOLLOWERS; ++*at)
+    for (; *at < w->ntasks && n < REUSE_SLICE && followers < REUSE_MAX_FOLLOWERS; ++*at)
         if (t->store->reuse.is_reusable[order[*at]]) {
             index[n++] = order[*at];
-            behind += w->tasks[order[*at]].nfollowers;
+            followers += w->tasks[order[*at]].nfollowers;
         }
     return n;
 }
 
-/* The results that the tasks of those names had; rows of them. */
+/* Reads the results of the tasks with the same names in the earlier execution. */
 static int read_old_results(struct turn *t, const struct workflow_state *f, const uint32_t *index,
                             uint32_t n, struct rows *out, struct err *err)
 {
@@ -123,7 +124,7 @@ static int read_old_results(struct turn *t, const struct workflow_state *f, cons
     return rc;
 }
 
-/* Unless somebody skipped or cancelled it meanwhile. */
+/* Ends the task with the old result, unless it was skipped, cancelled or held meanwhile. */
 static int reuse_result(struct turn *t, struct row *row, int64_t before, const char *result,
                         struct err *err)
 {
@@ -151,10 +152,10 @@ int workflow_reuse_results(struct turn *t, struct workflow_state *f, uint32_t *a
         goto done;
     for (i = 0; !rc && i < before.n; i++)
         if (rows_int(&before, i, 2) == S_SUCCEEDED) {
-            uint32_t of = definition_find_task(f->def, rows_text(&before, i, 0))->index;
+            uint32_t task_index = definition_find_task(f->def, rows_text(&before, i, 0))->index;
 
-            rc = reuse_result(t, idmap_get(&f->tasks, (int64_t)of + 1), rows_int(&before, i, 1),
-                              rows_text(&before, i, 3), err);
+            rc = reuse_result(t, idmap_get(&f->tasks, (int64_t)task_index + 1),
+                              rows_int(&before, i, 1), rows_text(&before, i, 3), err);
         }
 done:
     if (*at >= f->def->workflow->ntasks)

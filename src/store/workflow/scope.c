@@ -1,5 +1,5 @@
-/* workflow_build_scope.c - what the expressions of a workflow see of it: its variables, the tasks
- * that they speak of, and themselves. */
+/* scope.c - builds the values that expressions of a workflow see: its variables, the tasks that
+ * they refer to, and the execution that they are evaluated for. */
 #include "base/buf.h"
 #include "core/resolve.h"
 #include "store/workflow/workflow.h"
@@ -26,8 +26,8 @@ static void add_reference(void *arg, const char *name)
         *vec_add(&n->index) = task->index;
 }
 
-/* A task that reads them fails with this sentence: an empty object in their place would be a
- * value that nobody gave. */
+/* A task that reads unreadable outputs fails with this error. Substituting an empty object would
+ * invent a value. */
 static int read_outputs(const struct row *row, const char *text, json_t **out, struct err *err)
 {
     json_error_t at;
@@ -39,17 +39,17 @@ static int read_outputs(const struct row *row, const char *text, json_t **out, s
                    row->now.task_name, (long long)row->now.id, at.text);
 }
 
-/* What it gave. */
+/* Reads the outputs of a task; {} if it has none. */
 static int read_task_outputs(struct turn *t, const struct row *row, json_t **out, struct err *err)
 {
-    bool elsewhere = row->now.kind == KIND_FOREACH && row->now.status == S_SUCCEEDED, fits;
+    bool in_items = row->now.kind == KIND_FOREACH && row->now.status == S_SUCCEEDED, fits;
     struct buf all = BUF_INIT;
     int rc = 0;
 
     *out = NULL;
     if (row->now.result) {
         rc = read_outputs(row, row->now.result, out, err);
-    } else if (elsewhere &&
+    } else if (in_items &&
                !(rc = items_build_outputs(t, row, ITEMS_MAX_IN_SCOPE, &all, &fits, err))) {
         if (fits)
             rc = read_outputs(row, buf_cstr(&all), out, err);
@@ -64,8 +64,8 @@ static int read_task_outputs(struct turn *t, const struct row *row, json_t **out
     return rc;
 }
 
-/* {"status", "outputs"} of a task, as expressions see it; borrowed. Made once for what has ended:
- * many items may speak of the same large outputs. */
+/* Builds {"status", "outputs"} of a task, as expressions see it; borrowed from the turn. The value
+ * of an ended task is cached: many items may refer to the same large outputs. */
 static int read_task_value(struct turn *t, struct workflow_state *f, uint32_t index,
                            const struct row *row, json_t **out, struct err *err)
 {

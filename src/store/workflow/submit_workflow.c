@@ -1,5 +1,5 @@
-/* submit_workflow.c - a submission that is a workflow: its definitions are stored by their hashes,
- * and its execution is begun. */
+/* submit_workflow.c - submits a workflow: stores its definition under its hash and starts its
+ * execution. */
 #include "base/text.h"
 #include "core/resolve.h"
 #include "core/workflow/model.h"
@@ -10,14 +10,14 @@
 #include <jansson.h>
 #include <string.h>
 
-/* Of the definition that was read for it, in this turn. */
+/* The key of the submission's definition in turn.submitted_definitions: the address of its text. */
 static int64_t definition_key(const struct submission *s)
 {
     return (int64_t)(intptr_t)s->definition;
 }
 
-/* The definition that it names by its hash; one that is not there, or can't be read, is its own
- * fault. */
+/* Finds the stored definition that the submission names by hash. A missing or unreadable definition
+ * refuses the submission, not the turn. */
 static int find_stored_definition(struct turn *t, struct submission *s,
                                   const struct definition **out, struct err *err)
 {
@@ -32,11 +32,12 @@ static int find_stored_definition(struct turn *t, struct submission *s,
     return rc;
 }
 
-/* The one that it brings along. */
+/* Parses the definition that the submission contains. */
 static void find_given_definition(struct turn *t, struct submission *s,
                                   const struct definition **out)
 {
-    if (t->last_prepared && !strcmp(t->last_prepared, s->definition)) /* many of the same */
+    if (t->last_prepared &&
+        !strcmp(t->last_prepared, s->definition)) /* as in the previous submission */
         *out = idmap_get(&t->submitted_definitions, (int64_t)(intptr_t)t->last_prepared);
     else
         s->rc = definition_from_text(t, s->definition, out, &s->err);

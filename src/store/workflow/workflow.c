@@ -1,5 +1,6 @@
-/* workflow.c - from one end to the next: what ended in a turn moves what is above and beside it,
- * which may end in turn. One transaction, a list instead of recursion. */
+/* workflow.c - the loop that advances workflows: it counts the ends of a turn and decides on the
+ * parents and followers of what ended, which may end in turn. It runs inside one transaction and
+ * uses a list instead of recursion. */
 #include "store/workflow/workflow.h"
 
 #include "core/graph.h"
@@ -15,7 +16,7 @@ uint32_t slice_bound(const struct turn *t, uint32_t default_bound)
     return slice ? (default_bound * slice + DEFAULT_SLICE - 1) / DEFAULT_SLICE : default_bound;
 }
 
-/* What a task itself started counts for the nearest workflow above: that ends after it. */
+/* An execution that a job started counts at the nearest workflow above, which ends after it. */
 static int count_spawned_end(struct turn *t, struct row *row, struct err *err)
 {
     struct workflow_state *f;
@@ -31,7 +32,7 @@ static int count_spawned_end(struct turn *t, struct row *row, struct err *err)
     return 0;
 }
 
-/* A due time of its schedule may wait for the end of this run. */
+/* A due time of the workflow's schedule may be waiting for the end of this run. */
 static void wake_schedule(struct turn *t, const struct row *row)
 {
     const struct workflow_state *f = idmap_get(&t->workflow_states, row->now.id);
@@ -57,7 +58,7 @@ static int count_one_end(struct turn *t, struct row *row, struct err *err)
         return err_set(err, E_REDO, "the tree of execution %lld is locked by another turn",
                        (long long)row->now.id);
     if (row_ref.rc)
-        return err_set(err, E_INTERNAL, "the parent of execution %lld is not there",
+        return err_set(err, E_INTERNAL, "the parent of execution %lld does not exist",
                        (long long)row->now.id);
     parent = turn_row(t, row_ref.id);
     if (kind_is_job(parent->now.kind) || !row->now.task_name)
@@ -141,7 +142,7 @@ static int advance_row(struct turn *t, struct row *row, struct err *err)
     return task_decide(t, f, definition_find_task(f->def, row->now.task_name), row, err);
 }
 
-/* All that ended until now, none of which makes another end. */
+/* Counts all ends of this turn so far. Counting does not end anything else. */
 static int count_ends(struct turn *t, struct err *err)
 {
     uint32_t notified = t->notified;

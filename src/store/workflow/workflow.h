@@ -1,25 +1,38 @@
-/* workflow.h - workflows inside of a turn. Ending one execution readies, skips or ends others, up
- * to the root, all in the transaction that ended it. Everything here happens under the root's lock.
+/* workflow.h - how workflows advance inside a turn. When an execution ends, the same transaction
+ * decides on its followers and ends its fan-out or workflow if nothing is left to do there, level
+ * by level up to the root. All of it happens under the root lock.
  *
- *   definitions.c  definitions by hash or text, kept in memory
- *   stored_definitions.c     the same in the database, as long as something needs them
- *   load.c     a workflow's state, its tasks by name
- *   prefetch_tasks.c    the same for all that ended in a turn, set at a time
- *   workflow_create_tasks.c     the rows of a workflow's tasks, in slices
- *   task_decide.c   a task whose needs have moved on: wait, run, skip
- *   followers_notify.c     the end of a task, told to all that need it, in slices
- *   workflow_build_scope.c    what expressions see
- *   task_make_ready.c    what a task is run by, and its way to the outbox
- *   items.c    fan-outs
- *   item_outputs.c  what the items of one gave
- *   concurrency.c      concurrency: how many of the same key run at once
- *   item_rerun.c    items that run again
- *   end.c      on_failure, on_exit, outputs, and the end
- *   workflow.c          from one end to the next, until nothing follows
+ * The life of a workflow, in order, and the file of each step:
  *
- * What ends in one turn ends at once. First all of it is counted; then each task is decided on
- * after its needs, and each workflow and fan-out looked at after what is below it, so that nothing
- * depends on the order in which ends were told, or in which tasks stand in a file. */
+ *   submit_workflow.c     A submission names or contains a definition; its execution is created.
+ *   definitions.c         Parsed definitions, cached in memory.
+ *   stored_definitions.c  Definitions in the database, kept while something uses them.
+ *   create.c              The workflow starts and creates the rows of its tasks, in slices.
+ *   reuse.c               A rerun as a new execution takes over results of the earlier one.
+ *   concurrency.c         Concurrency keys of jobs and workflows.
+ *   load.c                A later turn loads the workflow's state and the tasks that it uses.
+ *
+ * When a task ends, the door appends its row to turn.ended, and workflow_advance (workflow.c)
+ * repeats these steps until turn.ended and the agenda are empty:
+ *
+ *   1. prefetch_tasks.c loads the ancestors and followers of all rows in turn.ended.
+ *   2. workflow.c counts each end at its parent: decide.c if that is a workflow, items.c if it is a
+ *      fan-out. followers.c makes the followers count the end too, in slices: a timer of the ended
+ *      task notifies the rest. Every row whose counters changed goes on the agenda.
+ *   3. prefetch_tasks.c loads the tasks that the decisions on those followers depend on.
+ *   4. workflow.c takes the first row from the agenda:
+ *        a pending task        decide.c: wait, run or skip
+ *        a running fan-out     items.c: create the next items, or end
+ *        a running workflow    end.c: start on_failure or on_exit, or evaluate outputs and end
+ *      A task that runs goes to ready.c, which evaluates its templates (scope.c builds the values
+ *      that expressions see) and makes it claimable, holds it, starts its items (items.c) or starts
+ *      the workflow nested in it (create.c). item_outputs.c collects the outputs of items.
+ *
+ * All ends of a turn are counted before anything is decided. Then each task is decided after its
+ * needs, and each workflow and fan-out after its descendants. The result therefore depends neither
+ * on the order in which ends were reported nor on the order of tasks in a file.
+ *
+ * Rerun in place (rerun.h): rerun.c, rerun_partial.c, rerun_node.c and item_rerun.c. */
 #ifndef STORE_WORKFLOW_WORKFLOW_H
 #define STORE_WORKFLOW_WORKFLOW_H
 
@@ -36,288 +49,310 @@ struct definition {
     char hash[WORKFLOW_HASH_SIZE];
     const struct workflow *workflow;
     const struct workflow_task **by_name; /* sorted */
-    size_t ntasks;                        /* on_failure and on_exit among them */
-    size_t size;                          /* of its text */
-    uint32_t *rank;                       /* of a task by its index: see agenda_add */
-    int64_t marked_used_at;               /* when this store last saw to it that its row says so */
+    size_t ntasks;                        /* including on_failure and on_exit */
+    size_t size;                          /* of its text, in bytes */
+    uint32_t *rank;                       /* by task index; see agenda_add */
+    int64_t marked_used_at;               /* when its row was last known to be marked used */
     struct arena arena;
 };
-/* From the database, for the caller to free. E_NOT_FOUND: it is not stored; E_INVALID: its text is
- * none. */
+/* Reads a definition from the database; the caller frees it. E_NOT_FOUND: it is not stored;
+ * E_INVALID: its text is not a valid definition. */
 MUST_USE int definition_read(struct db *db, const char *hash, struct definition **out,
                              struct err *err);
-void definition_free(struct definition *d); /* NULL is fine */
-/* From its text, likewise. */
+void definition_free(struct definition *d); /* d may be NULL */
+/* Parses a definition from its text; the caller frees it. */
 MUST_USE int definition_parse(const char *text, size_t size, struct definition **out,
                               struct err *err);
-/* The same, kept by the store. */
+/* Returns the store's cached definition, reading it from the database if necessary. It is valid
+ * until the turn ends. */
 MUST_USE int definition_get(struct turn *t, const char *hash, const struct definition **out,
                             struct err *err);
-/* That of a text, stored or not, for this turn; the store keeps it if the turn stores it.
- * E_INVALID: the text is none. */
+/* Returns the definition of a text, stored or not. It is valid until the turn ends; the store
+ * caches it if the turn stores it. E_INVALID: the text is not a valid definition. */
 MUST_USE int definition_from_text(struct turn *t, const char *text, const struct definition **out,
                                   struct err *err);
-/* One that the store keeps, or NULL; and whether this turn stored, or marked, its row. */
+/* Returns the cached definition, or NULL. */
 struct definition *definition_find_cached(const struct store *s, const char *hash);
+/* Whether this turn stored the definition's row or marked it used. */
 bool definition_is_used_by_turn(const struct turn *t, const char *hash);
 const struct workflow_task *definition_find_task(const struct definition *d, const char *name);
 void definitions_release(struct store *s);
 
 #define DEFINITION_FRESH_US (86400 * 1000000LL)
-/* Something is about to run by it, or a name to mean it: it is stored, and stays so. w: what to
- * store if it is not (text: as it is written, if that is known); NULL: then E_NOT_FOUND. */
+/* Makes sure that a definition is stored and stays stored: call it before an execution uses the
+ * definition or a name is bound to it. w is stored if the definition is not; with w NULL the result
+ * is E_NOT_FOUND. text is the canonical text of w, or NULL if unknown. */
 MUST_USE int definition_use(struct turn *t, const char *hash, const struct workflow *w,
                             const char *text, struct err *err);
 
-/* How a task is, without its row. */
+/* The state of a task whose row is not loaded. */
 struct task_state {
-    int64_t id; /* 0: it was not stored yet */
+    int64_t id; /* 0 if it is not stored yet */
     struct graph_need need;
 };
 
-/* A workflow execution, as this turn knows it. */
+/* A workflow execution as this turn sees it. */
 struct workflow_state {
     struct row *row;
     const struct definition *def;
-    struct json_t *variables;  /* {"params", "vars"}, perhaps "due_at"; borrowed from the turn */
-    const char *reuse;         /* what it takes over of the one that it is a rerun of, or NULL */
-    struct idmap tasks;        /* index of a task + 1 -> its row, as far as it was asked for */
-    struct idmap scope_values; /* the same -> what expressions see of it */
-    struct task_state
-        *task_states; /* of all tasks by index, as they were when all were asked for */
+    struct json_t *variables;  /* {"params", "vars"}, optionally "due_at"; borrowed from the turn */
+    const char *reuse;         /* what it reuses of the execution it reruns; NULL if nothing */
+    struct idmap tasks;        /* task index + 1 -> its row, for the tasks loaded so far */
+    struct idmap scope_values; /* task index + 1 -> the value that expressions see */
+    struct task_state *task_states; /* of all tasks, by index, as first read; NULL if not read */
 };
-/* Loads it, with its row. NULL: it has no definition (a bare tree), so nothing follows in it. */
+/* Loads a workflow's state and row. *out is NULL if the execution has no definition (a bare tree):
+ * it has no tasks to decide on. */
 MUST_USE int workflow_state_get(struct turn *t, int64_t id, int64_t root,
                                 struct workflow_state **out, struct err *err);
-/* A new one in this turn; variables are taken over. */
+/* Adds the state of a workflow that this turn starts; takes ownership of variables. */
 struct workflow_state *workflow_state_add(struct turn *t, struct row *row,
                                           const struct definition *def, struct json_t *variables);
-/* Reads the states of workflows whose rows are loaded; those that have none are left out. */
+/* Reads the states of workflows whose rows are loaded; executions without a state are left out. */
 MUST_USE int workflow_states_read(struct turn *t, const int64_t *ids, size_t n, struct err *err);
-/* The same in two steps: sends for them, and takes the nth that came. */
+/* workflow_states_read in two steps: sends the query, and adds the nth workflow of its result. */
 MUST_USE int workflow_states_send(struct turn *t, const int64_t *ids, size_t n, struct rows *out,
                                   struct err *err);
 MUST_USE int workflow_state_receive(struct turn *t, const struct rows *r, size_t nth,
                                     struct err *err);
-/* Reads tasks of any workflows into the turn, as far as they exist. */
+/* Loads the rows of tasks of any workflows into the turn; leaves out those that do not exist. */
 struct task_ref {
     struct workflow_state *state;
     uint32_t index;
 };
 MUST_USE int tasks_read(struct turn *t, const struct task_ref *list, size_t n, struct err *err);
-/* How all tasks of a workflow are, without their rows: there may be many. Of each that is one of
- * the definition's `each` is told its id, status, bits and hold. */
+/* Reads the states of all tasks of a workflow without loading their rows: there may be many. Calls
+ * `each` for every task of the definition, with id, status, flags and hold filled in. */
 MUST_USE int tasks_read_states(struct turn *t, int64_t workflow, const struct definition *def,
                                void (*each)(void *arg, const struct workflow_task *task,
                                             const struct execution *e),
                                void *arg, struct err *err);
-/* The rows of tasks by index; those that do not exist (not made yet) are NULL. */
+/* Gets the rows of tasks by index; NULL for those that are not created yet. */
 MUST_USE int tasks_get_rows(struct turn *t, struct workflow_state *f, const uint32_t *index,
                             size_t n, struct row **out, struct err *err);
 void workflow_state_put_task(struct workflow_state *f, uint32_t index, struct row *row);
 
-/* Keeps a JSON value until the turn ends; returns it. */
+/* Keeps a JSON value until the turn ends, and returns it. */
 struct json_t *turn_keep_json(struct turn *t, struct json_t *json);
 
-/* Begins a workflow whose row is pending: writes its state, makes its tasks (the first slice), and
- * readies what needs nothing. `params` is an object and is taken over; values that are missing get
- * their defaults, wrong ones end it as failed with a sentence. `due` is a text: when the run that
- * it is part of was due; NULL: no schedule began it. What h holds it for (NULL: nothing) comes
- * first. */
+/* Starts a workflow whose row is pending: writes its state, creates the first slice of its tasks,
+ * and makes the tasks without needs ready. Takes ownership of `params`, an object; missing values
+ * get their defaults, an invalid one ends the workflow as failed with an error. `due` is a text:
+ * when the scheduled run was due; NULL if no schedule started it. If h (NULL if none) holds the
+ * workflow, it starts only when the hold ends. */
 MUST_USE int workflow_start(struct turn *t, struct row *row, const struct definition *def,
                             struct json_t *params, struct json_t *due, const struct hold_reasons *h,
                             struct err *err);
-/* The same for one whose state is written, and that only waited. */
+/* Starts a workflow whose state is already written, after its hold ended. */
 MUST_USE int workflow_start_unheld(struct turn *t, struct workflow_state *f, struct err *err);
-/* Makes the next slice of a workflow's tasks; when all are there, readies a slice of those that
- * need nothing. */
+/* Creates the next slice of a workflow's tasks; once all exist, makes a slice of those without
+ * needs ready. */
 MUST_USE int workflow_create_tasks(struct turn *t, struct workflow_state *f, struct err *err);
 
-/* What something is evaluated for. */
+/* The task or workflow that an expression is evaluated for. */
 struct eval_subject {
-    const struct workflow_task *task; /* NULL: the workflow as a whole */
+    const struct workflow_task *task; /* NULL for the workflow as a whole */
     struct row *row;
-    struct json_t *item; /* of an item of a fan-out; borrowed from the turn. NULL: it is none */
+    struct json_t *item; /* borrowed from the turn; NULL if this is not an item of a fan-out */
     int index;
     struct graph_facts facts;
 };
 
-/* How much of large work one turn does, where `usual` goes with slices of 1,000. */
+/* The slice size of large work in this turn: default_bound, scaled by the option `slice` / 1000. */
 uint32_t slice_bound(const struct turn *t, uint32_t default_bound);
 
-/* workflow_create_tasks.c */
-/* How many of the tasks that are left to be made a turn makes which has made so many: some, always.
- */
-uint32_t tasks_slice_size(const struct turn *t, uint32_t made, uint32_t left);
+/* create.c */
+/* How many of the `left` uncreated tasks of a workflow this turn creates, if it has created
+ * `tasks_created` tasks so far; at least 1, if any are left. */
+uint32_t tasks_slice_size(const struct turn *t, uint32_t tasks_created, uint32_t left);
 MUST_USE int workflow_create_task(struct turn *t, struct workflow_state *f,
                                   const struct workflow_task *task, struct row **out,
                                   struct err *err);
 const char *task_find_lane(struct turn *t, const struct workflow_task *task, const char *name);
 
-/* The attempts that a task has. */
+/* How many attempts a task may have. */
 int task_max_attempts(const struct turn *t, const struct workflow_task *task);
 
-/* reuse.c: takes over results that stand, of the tasks behind the first `at` of its order, a slice
- * of them. `at` is then the number of all those that it has come to. */
+/* reuse.c */
+/* Takes over results of the earlier execution, one slice of tasks. *at is the number of tasks
+ * processed so far, last in the graph first; it is advanced. */
 MUST_USE int workflow_reuse_results(struct turn *t, struct workflow_state *f, uint32_t *at,
                                     struct err *err);
-/* Whether it has not come to all of them. */
+/* Whether the workflow has not processed all its tasks for reuse yet. */
 bool workflow_is_reusing(const struct workflow_state *f);
 
 /* concurrency.c */
 struct resolve_scope;
-/* Evaluates the key, stores it with the row, and makes its limit known to this turn. */
+/* Evaluates the key, stores it with the row, and loads its limit into this turn. */
 MUST_USE int concurrency_set_key(struct turn *t, struct row *row,
                                  const struct workflow_concurrency *c,
                                  const struct resolve_scope *scope, struct err *err);
-/* A workflow that waited for a permit has got it. */
+/* Starts a workflow that waited for a permit and got it. */
 MUST_USE int workflow_start_permitted(struct turn *t, struct row *row, struct err *err);
 
-/* task_decide.c */
+/* decide.c */
 struct graph_need task_as_need(const struct workflow_task *task, const struct execution *e);
-/* Whether a task has so many needs that their rows are not loaded to decide on it. */
+/* Whether a task has too many needs to load their rows for its decision. */
 bool task_has_many_needs(const struct workflow_state *f, const struct workflow_task *task);
-/* What its needs gave. */
+/* Computes from its needs what success(), failure() and cancelled() return for a task. */
 MUST_USE int task_read_facts(struct turn *t, struct workflow_state *f,
                              const struct workflow_task *task, struct graph_facts *out,
                              struct err *err);
+/* Makes a pending task ready, skips it, or lets it wait. */
 MUST_USE int task_decide(struct turn *t, struct workflow_state *f, const struct workflow_task *task,
                          struct row *row, struct err *err);
+/* Counts the end of a task at its workflow, and notifies its followers. */
 MUST_USE int workflow_count_task_end(struct turn *t, struct workflow_state *f, struct row *row,
                                      struct err *err);
-/* Has so many of its followers, from one on, count that it has ended. */
+/* Makes n followers of an ended task, starting with the follower `from`, count its end. */
 MUST_USE int followers_count_end(struct turn *t, struct workflow_state *f,
                                  const struct workflow_task *task, const struct row *row,
                                  uint32_t from, uint32_t n, struct err *err);
 MUST_USE int task_skip(struct turn *t, struct row *row, bool skipped_by_failure, const char *why,
                        struct err *err);
-/* It can't be run, or not be decided: failed, with the sentence. */
+/* Ends a task that can't run or can't be decided as failed, with the sentence as its error. */
 MUST_USE int task_fail(struct turn *t, struct row *row, const char *sentence, struct err *err);
 
-/* followers_notify.c */
-/* How many of those that are left a turn tells which has told so many: perhaps none. */
+/* followers.c */
+/* How many of the `left` followers this turn notifies, if it has notified `notified` so far; may
+ * be 0. */
 uint32_t followers_slice_size(const struct turn *t, const struct workflow_state *f,
                               uint32_t notified, uint32_t left);
-/* Tells as many as this turn has room for; the rest is left to a timer of the one that ended. */
+/* Notifies as many followers as fit into this turn; a timer of the ended task notifies the rest. */
 MUST_USE int followers_notify(struct turn *t, struct workflow_state *f,
                               const struct workflow_task *task, struct row *row, struct err *err);
 MUST_USE int followers_notify_next(struct turn *t, struct row *row,
-                                   struct err *err);                  /* by that timer */
+                                   struct err *err);                  /* when the timer fires */
 MUST_USE int followers_notify_later(struct turn *t, struct err *err); /* sets the timers */
-/* All that are left, now. */
+/* Notifies all remaining followers in this turn. */
 MUST_USE int followers_notify_all(struct turn *t, struct workflow_state *f,
                                   const struct workflow_task *task, struct row *row,
                                   struct err *err);
-/* Ends that followed from ends were counted: a turn does not do that without end either. */
+/* Charges a round of counted ends, in which followers were notified since `before`, to the turn's
+ * limit: one end can lead to the next without bound. */
 void followers_count_round(struct turn *t, uint32_t before);
 
-/* workflow_build_scope.c */
+/* scope.c */
 MUST_USE int workflow_build_scope(struct turn *t, struct workflow_state *f,
                                   const struct eval_subject *s, struct resolve_scope *out,
                                   struct err *err);
 
-/* task_make_ready.c */
+/* ready.c */
 MUST_USE int task_make_ready(struct turn *t, struct workflow_state *f, const struct eval_subject *s,
                              struct err *err);
-/* A pending workflow or fan-out that was held for something, and that nothing holds any more. */
+/* Starts a pending workflow or fan-out whose last hold ended. */
 MUST_USE int execution_start_unheld(struct turn *t, struct row *row, struct err *err);
-/* -E_INVALID, a value that can't be had, fails the row with that sentence; all else is returned. */
+/* If rc is -E_INVALID (a value can't be computed), fails the row with that error; otherwise returns
+ * rc. */
 MUST_USE int task_fail_if_invalid(struct turn *t, struct row *row, int rc, struct err *err);
+/* Stores the evaluated spec and input with the row. -E_INVALID: they are too large. */
 MUST_USE int task_store_resolved(struct turn *t, struct row *row, const struct buf *spec,
                                  const struct buf *input, struct err *err);
 
 /* items.c */
+/* Evaluates the list of a fan-out and starts it. */
 MUST_USE int items_start(struct turn *t, struct workflow_state *f, const struct eval_subject *s,
                          struct err *err);
+/* Counts the end of an item at its fan-out. */
 MUST_USE int items_count_end(struct turn *t, struct row *foreach, struct row *item,
                              struct err *err);
+/* Creates the next items, stops the fan-out if fail_fast applies, or ends it. */
 MUST_USE int items_advance(struct turn *t, struct workflow_state *f, struct row *foreach,
                            struct err *err);
-/* Its list; the turn keeps it. */
+/* Reads the list of a fan-out; the turn owns it. */
 MUST_USE int items_read_list(struct turn *t, const struct row *foreach, struct json_t **out,
                              struct err *err);
-/* An item of that, borrowed from it. E_INTERNAL: the list has fewer items. */
+/* Gets one item, borrowed from the list. E_INTERNAL: the list has fewer items. */
 MUST_USE int items_at(const struct row *foreach, const struct json_t *list, int index,
                       struct json_t **out, struct err *err);
 
 /* item_outputs.c */
-#define ITEMS_MAX_STORED   (256 << 10) /* bytes that are stored with the fan-out itself */
-#define ITEMS_MAX_IN_SCOPE (16 << 20)  /* that an expression may speak of */
-/* [{"status", "outputs"}, …] in the order of the list; fits: it is not larger than that, else what
- * is there is no JSON. */
+#define ITEMS_MAX_STORED   (256 << 10) /* bytes stored with the fan-out itself */
+#define ITEMS_MAX_IN_SCOPE (16 << 20)  /* bytes that an expression may refer to */
+/* Appends [{"status", "outputs"}, …] in the order of the list. *fits: the text is not larger than
+ * `most`; if false, `out` is incomplete and not JSON. */
 MUST_USE int items_build_outputs(struct turn *t, const struct row *foreach, size_t most,
                                  struct buf *out, bool *fits, struct err *err);
 
 /* item_rerun.c */
 #define OLD_ITEMS_PAGE 500
-struct old_items { /* a page of them, by number */
+struct old_items { /* a page of the items of an earlier run, by index */
     struct row *at[OLD_ITEMS_PAGE];
     int from, n;
-    int64_t run_started_at; /* of FLAG_ONLY_FAILED: those that ended before are of no use */
+    int64_t run_started_at; /* with FLAG_ONLY_FAILED: items that ended before this time run again */
 };
-/* The row that the item at the cursor has from an earlier run; NULL: none. */
+/* Finds the row of the item at the cursor from an earlier run; NULL if none. */
 MUST_USE int items_find_old(struct turn *t, const struct row *foreach, struct old_items *old,
                             struct row **out, struct err *err);
-/* Runs it again, if it has to, and goes on to the next. */
+/* Reruns that item, if necessary, and advances the cursor. */
 MUST_USE int items_rerun_old(struct turn *t, struct workflow_state *f,
                              const struct workflow_task *task, struct row *foreach,
                              const struct old_items *old, struct json_t *item, struct err *err);
 struct rerun;
-/* A fan-out that has ended runs again, but not the items that succeeded. */
+/* Reruns a fan-out that has ended, except for the items that succeeded. */
 MUST_USE int items_rerun_failed(struct turn *t, struct row *foreach, struct rerun *r,
                                 struct err *err);
-/* One item runs again. */
+/* Reruns one item. */
 MUST_USE int items_rerun_one(struct turn *t, struct row *foreach, struct row *item, struct rerun *r,
                              struct err *err);
-/* What its items, as they are now, leave in its bits. */
+/* Computes the flags of a fan-out from the current statuses of its items. */
 MUST_USE int items_compute_flags(struct turn *t, struct row *foreach, int *bits, struct err *err);
-/* An item as the subject of what is decided about it. */
+/* Fills in the subject that the expressions of an item are evaluated for. */
 MUST_USE int items_get_subject(struct turn *t, const struct row *foreach, struct row *item,
                                struct workflow_state **f, struct eval_subject *s, struct err *err);
 
 /* end.c */
-/* Ends a workflow below which nothing is open any more, or runs what comes at its end. */
+/* If all tasks have ended: starts on_failure or on_exit, or ends the workflow. */
 MUST_USE int workflow_end_if_done(struct turn *t, struct workflow_state *f, struct err *err);
+/* Ends a workflow or fan-out with this status. */
 MUST_USE int execution_finish(struct turn *t, struct row *row, int status, struct outcome *o,
                               struct err *err);
+/* Returns the error text of a workflow or fan-out that ends with this status. */
 MUST_USE int execution_explain_end(struct turn *t, struct row *row, int status, const char **out,
                                    struct err *err);
+/* Sets a timer that is due now, so that another turn continues the work. */
 MUST_USE int execution_continue_later(struct turn *t, const struct row *row, struct err *err);
-/* A workflow that begins has so long, if that is said. */
+/* Sets the timeout timer of a workflow that starts, if it has a timeout. */
 MUST_USE int workflow_set_timeout(struct turn *t, const struct workflow_state *f, struct err *err);
+/* Handles a due timer of a workflow or fan-out. */
 MUST_USE int execution_fire_timer(struct turn *t, struct row *row, enum timer_kind kind,
                                   struct err *err);
-/* Cancels what is below a node, or the node with it, a slice now and the rest by timers. */
+
+/* ops/cancel.c */
+/* Cancels the descendants of an execution, a slice now and the rest by timers. */
 MUST_USE int cancel_below(struct turn *t, struct row *row, const char *reason, struct err *err);
-/* The next slice of a cancel, by and for what it was asked for. */
+/* Cancels the next slice, with the requester and reason of the original request. */
 MUST_USE int cancel_next_slice(struct turn *t, struct row *row, struct err *err);
+/* Cancels an execution with its descendants, in slices likewise. */
 MUST_USE int cancel_tree(struct turn *t, struct row *row, const char *reason, struct err *err);
 
-/* pause.c, approve_skip.c: by timers. */
+/* ops/pause.c, ops/approve_skip.c: called by timers */
 #define PAUSE_SLICE 500
 MUST_USE int pause_next_slice(struct turn *t, struct row *row, struct err *err);
 MUST_USE int approval_time_out(struct turn *t, struct row *row, struct err *err);
 
-/* submit_workflow.c: before its row is made, and after. What is wrong with it itself is in s->rc.
- */
+/* submit_workflow.c */
+/* Call before the submission's row is created. An error in the submission itself goes to s->rc. */
 MUST_USE int submission_prepare_workflow(struct turn *t, struct submission *s, struct err *err);
-/* Takes the ids of the tasks of all of them at once. */
+/* Reserves the ids for the tasks of all submissions in one statement. */
 MUST_USE int submissions_reserve_ids(struct turn *t, const struct submission *list, size_t n,
                                      struct err *err);
+/* Call after the submission's row is created. */
 MUST_USE int submission_start_workflow(struct turn *t, const struct submission *s,
                                        const struct hold_reasons *h, struct err *err);
 
 /* prefetch_tasks.c */
-/* What the ends of this turn ask for, before they are told. */
+/* Loads what counting the ends of this turn needs. */
 MUST_USE int prefetch_for_ended(struct turn *t, struct err *err);
-/* What the tasks behind them are decided by. */
+/* Loads what the decisions on their followers need. */
 MUST_USE int prefetch_for_decisions(struct turn *t, struct err *err);
 
 /* workflow.c */
-/* Has the rules look at a row once all that ended is counted: the deepest first, then by rank: 0
- * for what runs, otherwise its place in an order of its workflow's tasks by their needs. */
+/* Queues a row to be decided on after all ends are counted. The deepest row comes first, then the
+ * lowest rank: 0 for a running workflow or fan-out, otherwise the task's position in a topological
+ * order of its workflow. */
 void agenda_add(struct turn *t, struct row *row, uint32_t rank);
-/* Everything that follows from what ended in this turn, until nothing follows. */
+/* Processes the ends of this turn, and the ends that follow from them, until none are left. */
 MUST_USE int workflow_advance(struct turn *t, struct err *err);
 
 #endif
