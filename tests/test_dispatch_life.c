@@ -274,7 +274,7 @@ TEST(what_is_claimed_after_the_stop_is_given_back_at_once)
     CHECK_EQ(fx.seen.at[0].kind, REPORT_ENDED);
     CHECK_EQ(fx.seen.at[0].outcome, OUTCOME_REFUSED);
     CHECK_EQ(fx.seen.at[0].delay, 0);
-    CHECK_STR(fx.seen.at[0].error, "this worker takes nothing more");
+    CHECK_STR(fx.seen.at[0].error, "this worker is stopping and accepts no more jobs");
     end(&fx);
 }
 

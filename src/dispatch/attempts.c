@@ -1,4 +1,4 @@
-/* attempts.c - see attempts.h. A hash table with chains. */
+/* attempts.c - a hash table with chaining; see attempts.h. */
 #include "dispatch/attempts.h"
 
 #include "base/mem.h"

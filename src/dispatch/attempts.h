@@ -1,4 +1,4 @@
-/* attempts.h - the attempts in somebody's hands, by (execution, attempt). */
+/* attempts.h - the table of attempts that the dispatcher holds, by (execution, attempt). */
 #ifndef DISPATCH_ATTEMPTS_H
 #define DISPATCH_ATTEMPTS_H
 
@@ -9,10 +9,10 @@
 struct attempt {
     int64_t execution, root;
     int attempt, epoch;
-    struct executor_entry *holder;
-    bool ended;           /* reported; the end is not committed yet */
-    bool is_rejected;     /* its executor did not take it; the report waits for a turn */
-    struct attempt *next; /* in its slot */
+    struct executor_entry *holder; /* NULL if no executor serves its lane */
+    bool ended;                    /* its end was reported, and is not committed yet */
+    bool is_rejected;              /* no executor accepted it; the next poll reports that */
+    struct attempt *next;          /* in the same hash slot */
 };
 
 struct attempts {
@@ -21,9 +21,9 @@ struct attempts {
 };
 
 struct attempt *attempts_get(const struct attempts *t, int64_t execution, int attempt);
-/* A new one, all else 0; there must be none. */
+/* Adds an attempt with all other fields 0. It must not exist yet. */
 struct attempt *attempts_add(struct attempts *t, int64_t execution, int attempt);
-void attempts_remove(struct attempts *t, struct attempt *a); /* frees it */
+void attempts_remove(struct attempts *t, struct attempt *a); /* and frees it */
 void attempts_release(struct attempts *t);
 
 #endif

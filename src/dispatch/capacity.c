@@ -1,12 +1,12 @@
-/* capacity.c - how much more may be claimed. Two bounds count: what each executor can take, and how
- * many attempts the worker runs at once over all of them. An attempt that would only wait in its
- * executor's own queue takes no slot: it gets that of the one before it. */
+/* capacity.c - how many more jobs may be claimed. Two limits apply: what each executor can take,
+ * and how many attempts the worker runs at once over all executors. An attempt that waits in its
+ * executor's own queue needs no slot: it gets the slot of the attempt before it. */
 #include "dispatch/dispatch_internal.h"
 
 #include <limits.h>
 #include <string.h>
 
-static int least(int a, int b)
+static int min_int(int a, int b)
 {
     return a < b ? a : b;
 }
@@ -16,7 +16,7 @@ int dispatch_free_slots(const struct dispatch *d)
     int left = d->closed ? 0 : d->slots - d->in_flight;
     size_t i;
 
-    /* A function has its slot as long as its thread, also one that nobody wants to hear of. */
+    /* A function keeps its slot while its thread runs, even if its attempt was forgotten. */
     for (i = 0; i < d->executors.n; i++) {
         const struct executor_entry *m = d->executors.at[i];
 
@@ -31,7 +31,7 @@ static int executor_capacity(const struct executor_entry *m)
 {
     int left = m->in_flight >= m->slots ? 0 : m->slots - m->in_flight;
 
-    return left ? least(left, m->x->ops->capacity(m->x)) : 0;
+    return left ? min_int(left, m->x->ops->capacity(m->x)) : 0;
 }
 
 const struct lane_group *dispatch_lane_groups(struct dispatch *d, size_t *n)
@@ -49,7 +49,7 @@ const struct lane_group *dispatch_lane_groups(struct dispatch *d, size_t *n)
             .executor = m->x->key, .lanes = &m->x->key, .nlanes = 1, .can_start = capacity};
         if (m->functions) {
             g->lanes = function_lanes(m->functions, &g->nlanes);
-            g->can_start = least(capacity, function_free_threads(m->functions));
+            g->can_start = min_int(capacity, function_free_threads(m->functions));
             g->can_queue = capacity - g->can_start;
         }
     }
@@ -86,8 +86,8 @@ int dispatch_total_capacity(const struct dispatch *d)
         if (m->functions)
             (void)function_lanes(m->functions, &lanes);
         if (!lanes)
-            continue; /* nothing can ever wait there */
-        can_start += m->functions ? least(own, function_max_threads(m->functions)) : own;
+            continue; /* no job can ever wait there */
+        can_start += m->functions ? min_int(own, function_max_threads(m->functions)) : own;
         can_queue += m->functions && own > function_max_threads(m->functions)
                          ? own - function_max_threads(m->functions)
                          : 0;

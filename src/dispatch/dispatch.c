@@ -1,4 +1,4 @@
-/* dispatch.c - the registry of executors: what each may take, and which lanes that makes. */
+/* dispatch.c - the dispatcher's registry of executors, and reads of its state; see dispatch.h. */
 #include "dispatch/dispatch_internal.h"
 
 #include <errno.h>
@@ -23,7 +23,8 @@ int dispatch_new(const struct dispatch_options *o, struct dispatch **out, struct
     d->epoll = epoll_create1(EPOLL_CLOEXEC);
     d->timer = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
     if (d->epoll < 0 || d->timer < 0 || epoll_ctl(d->epoll, EPOLL_CTL_ADD, d->timer, &ready)) {
-        err_set(err, E_INTERNAL, "no descriptors for the dispatcher: %s", strerror(errno));
+        err_set(err, E_INTERNAL, "can't create the descriptors of the dispatcher: %s",
+                strerror(errno));
         dispatch_free(d);
         return -E_INTERNAL;
     }
@@ -76,8 +77,8 @@ int dispatch_add_executor(struct dispatch *d, struct executor *x, int slots, str
     ready.data.ptr = m;
     if (m->fd >= 0 && epoll_ctl(d->epoll, EPOLL_CTL_ADD, m->fd, &ready)) {
         free(m);
-        return err_set(err, E_INTERNAL, "the executor \"%.60s\" can't be waited for: %s", x->key,
-                       strerror(errno));
+        return err_set(err, E_INTERNAL, "can't watch the descriptor of the executor \"%.60s\": %s",
+                       x->key, strerror(errno));
     }
     x->report = dispatch_on_report;
     x->arg = m;
@@ -112,7 +113,7 @@ const char *dispatch_route(const struct dispatch *d, const struct route_query *q
     return routes_lane(&d->routes, q, arena);
 }
 
-/* ---- what it knows ---- */
+/* ---- state ---- */
 
 void dispatch_each(const struct dispatch *d, void (*each)(void *arg, const struct held_attempt *a),
                    void *arg)

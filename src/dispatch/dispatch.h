@@ -1,14 +1,24 @@
-/* dispatch.h - between an engine's loop and the executors: who runs what, how much at once, and who
- * said what about which attempt. One thread.
+/* dispatch.h - the dispatcher, between an engine's loop and its executors: it routes tasks to
+ * lanes, limits how many attempts run at once, and forwards the executors' reports. It does not
+ * know the database. All calls are made on one thread.
  *
- *     lane = dispatch_route(d, …)                     when a task becomes ready
- *     groups = dispatch_lane_groups(d, &n)                  claim so many jobs of these lanes,
- * commit, and dispatch_start(d, lane, &task)                  hand each over poll(dispatch_fd(d)) …
- * dispatch_poll(d)         reports come in here dispatch_settled(d, execution, attempt) when the
- * end is committed
+ * The engine calls it in this order:
  *
- * Every attempt that was handed over is held until it is settled or forgotten; of each that is
- * held, exactly one REPORT_ENDED comes. Reports may start, cancel, forget and settle. */
+ *   dispatch_lane_groups      when a turn is planned: how many jobs of which lanes to claim
+ *   dispatch_free_slots       when a turn is planned: how many of them may start
+ *   (the turn claims jobs and commits)
+ *   dispatch_start            for each claimed job: hands it to the executor of its lane
+ *   dispatch_reattach         for each adopted job: finds its process or container
+ *   dispatch_poll             when dispatch_fd is readable: executors report here
+ *   dispatch_renewed          while the attempt runs: its lease was renewed
+ *   dispatch_cancel           while the attempt runs: a cancel was requested
+ *   (the report REPORT_ENDED arrives; a turn settles the attempt and commits)
+ *   dispatch_settled          the executor may remove what the attempt left on the disk
+ *   dispatch_forget           instead, if the lease was lost: another worker may own the attempt
+ *
+ * The dispatcher holds every attempt from dispatch_start until it is settled or forgotten, and
+ * reports exactly one REPORT_ENDED for it. The report callback may start, cancel, forget and settle
+ * attempts. */
 #ifndef DISPATCH_DISPATCH_H
 #define DISPATCH_DISPATCH_H
 
@@ -18,93 +28,94 @@
 struct dispatch;
 
 struct dispatch_options {
-    struct env *env;            /* outlives it */
-    int slots;                  /* attempts that run at once, over all executors; 0: as many as
-                                   they can take */
+    struct env *env;            /* outlives the dispatcher */
+    int slots;                  /* attempts at once, over all executors; 0: limited only by the
+                                   executors */
     const struct route *routes; /* copied */
     size_t nroutes;
-    const char *command;   /* the executor of commands that no route is for; NULL: "process" */
-    const char *container; /* of those in a container; NULL: "container" */
-    /* Called from dispatch_poll only. The epoch is the one that the attempt is held under. */
+    const char *command;   /* executor of commands that no route matches; NULL for "process" */
+    const char *container; /* executor of such tasks in a container; NULL for "container" */
+    /* Called only from dispatch_poll. The report has the epoch of the held attempt. */
     void (*report)(void *arg, const struct report *r);
     void *arg;
 };
 
 MUST_USE int dispatch_new(const struct dispatch_options *o, struct dispatch **out, struct err *err);
-void dispatch_free(struct dispatch *d); /* its executors too; NULL is fine */
+void dispatch_free(struct dispatch *d); /* and its executors; d may be NULL */
 
-/* Adds an executor, which belongs to the dispatcher from then on (with an error it does not). At
- * most `slots` attempts at once; 0: as many as it can take. */
+/* Adds an executor, which the dispatcher owns from then on (not if this fails). It runs at most
+ * `slots` attempts at once; 0: limited only by the executor. */
 MUST_USE int dispatch_add_executor(struct dispatch *d, struct executor *x, int slots,
                                    struct err *err);
-/* Routes may also name this one: it is added later, or others have it. */
+/* Allows routes to name this executor, which is added later or runs in other workers. */
 void dispatch_add_known_key(struct dispatch *d, const char *key);
-/* When all are added: do routes and defaults name executors that there are? */
+/* Checks, when all executors are added, that routes and defaults name executors that exist. */
 MUST_USE int dispatch_check_routes(const struct dispatch *d, struct err *err);
 
 /* ---- what to claim ---- */
 
-/* The lane for a task; see routes_lane. Never fails: a lane that nobody here serves may be served
- * elsewhere. */
+/* The lane of a task; see routes_lane. Never fails: a lane that is not served here may be served by
+ * another worker. */
 const char *dispatch_route(const struct dispatch *d, const struct route_query *q,
                            struct arena *arena);
 
-/* Lanes that share one executor, and what it can take itself (perhaps nothing: what is adopted
- * needs no room). Each that begins also needs a slot of the worker; one that waits gets that of the
- * one before it. */
+/* Lanes that share one executor, and how much that executor can take, which may be nothing
+ * (adopting needs no capacity). Each attempt that starts also needs a slot of the worker; one that
+ * waits in the executor's own queue gets the slot of the attempt before it. */
 struct lane_group {
     const char *executor;
     const char *const *lanes;
     size_t nlanes;
-    int can_start; /* so many more can begin */
-    int can_queue; /* and so many more wait in the executor's own queue, once no other can begin */
+    int can_start; /* how many more attempts can start */
+    int can_queue; /* how many more can wait in the executor's own queue when can_start is 0 */
 };
-/* One group per executor; valid until one, or a function, is added. */
+/* One group per executor; valid until an executor or a function is added. */
 const struct lane_group *dispatch_lane_groups(struct dispatch *d, size_t *n);
 /* How many of the worker's slots are free. */
 int dispatch_free_slots(const struct dispatch *d);
-/* How many attempts fit into a group when so many slots are free. */
+/* How many attempts fit into a group if `slots` slots are free. */
 int lane_group_capacity(const struct lane_group *g, int slots);
-/* The one that has this lane; NULL: none. */
+/* The group that has this lane; NULL if none. */
 struct lane_group *lane_group_of(struct lane_group *groups, size_t n, const char *lane);
-/* How many attempts it can have in hand without adopted ones. */
+/* How many attempts the dispatcher can hold, not counting adopted ones. */
 int dispatch_total_capacity(const struct dispatch *d);
 
-/* Whether work of this lane goes on without the worker that began it; of a lane that is not served
- * here: no. */
+/* Whether attempts of this lane continue without the worker that started them; false if the lane is
+ * not served here. */
 bool dispatch_outlives(const struct dispatch *d, const char *lane);
 
 /* ---- attempts ---- */
 
-/* Hands over a claimed job. If its executor does not take it, that is reported as well: refused,
- * with a back-off during which the executor is offered nothing (the same for a lane that nobody
- * serves), or failed. task.function is taken from the lane. */
+/* Hands over a claimed job. If its executor does not accept it, that is reported as its outcome:
+ * failed, or refused with a delay during which the executor is offered no jobs. A lane that is not
+ * served here is reported as refused, too. task.function is taken from the lane. */
 void dispatch_start(struct dispatch *d, const char *lane, const struct task *t);
-/* Hands over an adopted job, or one that is held already under a new epoch (if its end was reported
- * before, no other report comes: settle it under the new one). -E_REFUSED: nobody here can look for
- * it now; settle nothing, and let the lease run out. Other failures are reported. */
+/* Hands over an adopted job, or gives a held attempt a new epoch. If its end was already reported,
+ * no other report follows: settle it under the new epoch. -E_REFUSED: its executor can't search
+ * for it now; settle nothing and let the lease run out. Other failures are reported as its outcome.
+ */
 MUST_USE int dispatch_reattach(struct dispatch *d, const char *lane, const struct task *t,
                                struct err *err);
-/* As in executor.h. Attempts that are not held are ignored. */
+/* See executor.h. Attempts that are not held are ignored. */
 void dispatch_cancel(struct dispatch *d, int64_t execution, int attempt, enum outcome_kind why);
 void dispatch_renewed(struct dispatch *d, int64_t execution, int attempt, int64_t until);
 void dispatch_forget(struct dispatch *d, int64_t execution, int attempt);
 void dispatch_settled(struct dispatch *d, int64_t execution, int attempt);
-/* What attempts left on the disk that nobody here holds, and what to do about it. `each` must not
- * change anything; executors that share a folder tell of the same. */
+/* Calls `each` for what attempts that are not held here left on the disk. `each` must not change
+ * anything. Executors that share a folder report the same attempt twice. */
 void dispatch_leftovers(const struct dispatch *d,
                         void (*each)(void *arg, int64_t execution, int attempt), void *arg);
-void dispatch_cleanup(struct dispatch *d, int64_t execution, int attempt); /* its end is stored */
-/* Takes nothing more. What outlives the worker is let go at once; of the rest the ends are still
- * reported: turn until nothing is in flight, and call it again with `now`, which tells that to
- * stop, when patience ends. */
+/* Removes the leftovers of an attempt whose end is stored. */
+void dispatch_cleanup(struct dispatch *d, int64_t execution, int attempt);
+/* Accepts no more jobs. Attempts that outlive the worker are dropped at once. The others still
+ * report their end: poll until none is in flight. Call again with `now` to ask them to stop. */
 void dispatch_stop(struct dispatch *d, bool now);
 
-/* Readable when a turn would find something to do. After a turn there may be more room. */
+/* Readable when dispatch_poll has something to do. A poll may free capacity. */
 int dispatch_fd(const struct dispatch *d);
 void dispatch_poll(struct dispatch *d);
 
-/* ---- what it knows ---- */
+/* ---- state ---- */
 
 struct held_attempt {
     int64_t execution, root;
@@ -112,17 +123,18 @@ struct held_attempt {
     bool ended; /* reported, and not yet settled */
     const char *executor;
 };
-/* All that are held; `each` must not change that. */
+/* Calls `each` for every held attempt; `each` must not start, settle or forget attempts. */
 void dispatch_each(const struct dispatch *d, void (*each)(void *arg, const struct held_attempt *a),
                    void *arg);
 size_t dispatch_in_flight(const struct dispatch *d); /* held, and not ended */
 
-/* Of the executor with this index; NULL: there are no more. */
+/* The key and statistics of the executor with this index; NULL if there are no more. */
 const char *dispatch_stats(const struct dispatch *d, size_t index, struct executor_stats *out);
 
-/* Functions that were told to stop longer ago than their grace: claim no more, drain, exit. */
+/* Functions that have ignored their cancel flag for longer than their grace. If there are any, the
+ * worker should stop claiming, drain, and exit. */
 int dispatch_count_unresponsive(const struct dispatch *d);
-/* The functions that run in this process now. */
+/* Calls `each` for the functions that run in this process now. */
 void dispatch_functions(const struct dispatch *d,
                         void (*each)(void *arg, int64_t execution, int attempt), void *arg);
 

@@ -1,12 +1,12 @@
-/* poll.c - what executors report goes on to the engine, under the epoch that the attempt is held.
- */
+/* poll.c - polls the executors and forwards their reports to the engine, under the epoch of the
+ * held attempt. */
 #include "dispatch/dispatch_internal.h"
 
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 
-#define POLL_EVERY 20000 /* µs at an executor that has work, but no descriptor */
+#define POLL_EVERY 20000 /* µs, for an executor that has attempts but no descriptor */
 #define MAX_READY  64
 
 /* ---- reports ---- */
@@ -35,7 +35,7 @@ static void forward_report(struct dispatch *d, struct attempt *a, const struct r
         if (a->holder)
             count_ended(a->holder, &r->outcome);
     }
-    d->report(d->arg, &own); /* after which there may be no attempt any more */
+    d->report(d->arg, &own); /* this may free the attempt */
 }
 
 void dispatch_on_report(void *executor_entry, struct executor *x, const struct report *r)
@@ -84,7 +84,7 @@ void dispatch_set_timer(struct dispatch *d, int64_t at)
     timerfd_settime(d->timer, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
-/* Asks for the next turn that no executor asks for. */
+/* Sets the timer for polls that no executor's descriptor asks for. */
 static void set_next_timer(struct dispatch *d, int64_t now)
 {
     size_t i;
@@ -103,7 +103,7 @@ static void set_next_timer(struct dispatch *d, int64_t now)
     }
 }
 
-/* ---- the turn ---- */
+/* ---- polling ---- */
 
 int dispatch_fd(const struct dispatch *d)
 {

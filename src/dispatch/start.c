@@ -1,15 +1,17 @@
-/* start.c - attempts on their way to an executor. One that is not taken ends like all others:
- * with a report, from a turn. So the engine has one place where attempts end. */
+/* start.c - hands attempts to executors, and passes on what the engine decides about them. An
+ * attempt that no executor accepts ends like any other, with a report from dispatch_poll, so the
+ * engine has one place where attempts end. */
 #include "dispatch/dispatch_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define BACKOFF_FIRST 1000000  /* µs after a refusal */
-#define BACKOFF_MAX   60000000 /* µs after many */
+#define BACKOFF_FIRST 1000000  /* µs after the first refusal */
+#define BACKOFF_MAX   60000000 /* µs after many refusals */
 
-/* Who serves a lane; *function is its name if it is one of functions. */
+/* The executor that serves a lane, NULL if none. *function is the name in function:NAME, NULL for
+ * other lanes. */
 static struct executor_entry *find_executor(const struct dispatch *d, const char *lane,
                                             const char **function)
 {
@@ -72,8 +74,8 @@ static void reject_attempt(struct dispatch *d, struct attempt *a, enum outcome_k
     dispatch_set_timer(d, clock_boot_us());
 }
 
-/* Nothing is offered to an executor for a while after it refused; each refusal in a row makes it
- * longer. */
+/* After a refusal the executor is offered no jobs for a while; each refusal in a row doubles that
+ * time. */
 static int64_t back_off_executor(struct executor_entry *m, const char *why)
 {
     int64_t delay = BACKOFF_FIRST;
@@ -89,7 +91,7 @@ static int64_t back_off_executor(struct executor_entry *m, const char *why)
     return delay;
 }
 
-/* An executor's answer to start or find. */
+/* Handles what an executor's `start` or `reattach` returned. */
 static void handle_executor_answer(struct dispatch *d, struct attempt *a, int rc,
                                    const struct err *err)
 {
@@ -115,7 +117,7 @@ void dispatch_start(struct dispatch *d, const char *lane, const struct task *t)
     int64_t left;
 
     if (attempts_get(&d->attempts, t->execution, t->attempt))
-        return; /* its report comes, or came */
+        return; /* held already: its end was or will be reported */
     a = add_attempt(d, m, t);
     if (!m) {
         err_set(&err, E_REFUSED, "this worker does not serve the lane %.128s", lane);
@@ -123,8 +125,9 @@ void dispatch_start(struct dispatch *d, const char *lane, const struct task *t)
         return;
     }
     left = m->backoff_until - clock_boot_us();
-    if (d->closed) /* claimed by a turn that was under way then: others may begin it at once */
-        reject_attempt(d, a, OUTCOME_REFUSED, 0, "this worker takes nothing more");
+    if (d->closed) /* claimed by a turn under way at the stop: others may start it at once */
+        reject_attempt(d, a, OUTCOME_REFUSED, 0,
+                       "this worker is stopping and accepts no more jobs");
     else if (m->backoff_until && left > 0)
         reject_attempt(d, a, OUTCOME_REFUSED, left, m->why);
     else
@@ -143,9 +146,9 @@ int dispatch_reattach(struct dispatch *d, const char *lane, const struct task *t
     if (a)
         a->epoch = t->epoch;
     if (a && (a->ended || a->is_rejected))
-        return 0; /* its report came, or comes by itself */
+        return 0; /* its end was or will be reported */
     rc = m->x->ops->reattach(m->x, &own, err);
-    if (rc == -E_LEASE_LOST) /* its folder has seen a higher epoch: touch nothing */
+    if (rc == -E_LEASE_LOST) /* its attempt folder has a higher epoch: touch nothing */
         err->code = E_REFUSED;
     if (rc == -E_REFUSED || rc == -E_LEASE_LOST)
         return -E_REFUSED;
@@ -153,9 +156,9 @@ int dispatch_reattach(struct dispatch *d, const char *lane, const struct task *t
     return 0;
 }
 
-/* ---- while it is there ---- */
+/* ---- held attempts ---- */
 
-/* The executor that has it in hand, or NULL. */
+/* The executor that runs the attempt; NULL if none does. */
 static struct executor *holder_of(struct dispatch *d, int64_t execution, int attempt)
 {
     struct attempt *a = attempts_get(&d->attempts, execution, attempt);
@@ -249,7 +252,7 @@ void dispatch_cleanup(struct dispatch *d, int64_t execution, int attempt)
     }
 }
 
-/* What goes on without this worker is no longer ours; all others still come back. */
+/* Attempts that outlive the worker are left to other workers; the others still report their end. */
 static void drop_outliving_attempts(struct dispatch *d)
 {
     struct attempt *a, *next;

@@ -1,4 +1,4 @@
-/* engine.c - sleeping, stepping and stopping; see engine.h. The turn itself is in run.c. */
+/* engine.c - stepping, submitting and stopping; see engine.h. Turns are in turn/. */
 #include "engine/engine_internal.h"
 
 #include "store/query/query.h"
@@ -8,8 +8,8 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#define STOP_PATIENCE 1000000LL /* µs */
-#define GONE_PATIENCE 3000000LL
+#define STOP_PATIENCE 1000000LL /* µs that a turn waits for the database after engine_stop */
+#define GONE_PATIENCE 3000000LL /* µs that a removed database file may take to reappear */
 
 int64_t engine_now(const struct engine *e)
 {
@@ -72,8 +72,8 @@ static void lower_wait(int64_t *wait, int64_t due, int64_t now)
         *wait = left;
 }
 
-/* When to look without being called: sooner while nobody can call. A heartbeat has looked too; if
- * it comes as often as we would look, we do so only where it does not come. */
+/* When to poll without a notification: sooner while the listener can't receive any. A heartbeat
+ * polls too; if heartbeats are about as frequent as our polls, we poll only if one is missing. */
 static int64_t next_poll_due(const struct engine *e)
 {
     int64_t pause = (int64_t)e->listener->poll_ms * 1000;
@@ -95,9 +95,9 @@ int64_t engine_timeout(const struct engine *e)
     for (i = 0; i < e->nloops; i++) {
         const struct loop *l = &e->loops[i];
 
-        if (l->retry_at > now) /* whatever it has to do, it is not done before */
+        if (l->retry_at > now) /* it does nothing before then */
             lower_wait(&wait, l->retry_at, now);
-        else if (l->starts_due > now && !l->plan) /* else it waits for the end of a turn */
+        else if (l->starts_due > now && !l->plan) /* with a turn under way, its end wakes us */
             lower_wait(&wait, l->starts_due, now);
     }
     if (e->stopping || e->loops[0].retry_at > now)
@@ -118,21 +118,22 @@ int64_t engine_timeout(const struct engine *e)
     return wait;
 }
 
-/* What others said. A look without being called is the net under lost wake-ups. */
-static int handle_notifications(struct engine *e, bool called, struct err *err)
+/* Reads the notifications of other processes. A poll (notified is false) assumes that notifications
+ * were lost. */
+static int handle_notifications(struct engine *e, bool notified, struct err *err)
 {
-    unsigned heard = e->listener->drain(e->listener);
+    unsigned wakes = e->listener->drain(e->listener);
 
-    if (heard & WAKE_JOBS || !called)
+    if (wakes & WAKE_JOBS || !notified)
         e->lanes_to_poll = UINT64_MAX;
-    if (heard & WAKE_TIMERS || !called)
+    if (wakes & WAKE_TIMERS || !notified)
         e->next_due_unknown = true;
-    if (heard & WAKE_ORPHANS)
+    if (wakes & WAKE_ORPHANS)
         e->adopt = true;
-    if (heard & WAKE_CANCEL)
+    if (wakes & WAKE_CANCEL)
         heartbeat_send_soon(e);
-    e->submissions |= (heard & WAKE_SUBMISSIONS) && !e->o.foreground; /* those are for workers */
-    return engine_watch(e, e->listener->fd, err); /* it may be another after a reconnect */
+    e->submissions |= (wakes & WAKE_SUBMISSIONS) && !e->o.foreground; /* those are for workers */
+    return engine_watch(e, e->listener->fd, err); /* a reconnect changes the descriptor */
 }
 
 static int finish_threaded_turns(struct engine *e, struct err *err)
@@ -151,7 +152,7 @@ static int sleep_and_handle_events(struct engine *e, int64_t timeout, struct err
     int64_t wait = timeout < 0 || own < timeout ? own : timeout;
     int n = epoll_wait(e->epoll, events, 8, (int)((wait + 999) / 1000)), i, rc;
 
-    if (next_poll_due(e) <= engine_now(e)) { /* however often we were called for something else */
+    if (next_poll_due(e) <= engine_now(e)) { /* even if other events keep us busy */
         e->last_poll_at = engine_now(e);
         if ((rc = handle_notifications(e, false, err)))
             return rc;
@@ -182,8 +183,9 @@ static int sleep_and_handle_events(struct engine *e, int64_t timeout, struct err
     return 0;
 }
 
-/* A database whose file was removed is not waited for by who works on one tree alone: somebody sits
- * there. It may come back within a moment. Workers do wait: the next one would make a new file. */
+/* A foreground engine gives up if the database's file was removed, because a user is waiting; the
+ * file may reappear within GONE_PATIENCE. Workers keep waiting: a restarted one would create a new
+ * file. */
 static int check_database_file(struct engine *e, struct err *err)
 {
     struct err why = ERR_INIT;
@@ -197,10 +199,11 @@ static int check_database_file(struct engine *e, struct err *err)
         e->database_gone_since = now;
     if (now - e->database_gone_since < GONE_PATIENCE)
         return 0;
-    e->left_work = true; /* if it does come back, others find it by our file */
+    e->left_work = true; /* if it reappears, other workers find our tree by our file */
     return err_set(
         err, E_UNAVAILABLE,
-        "%s (what runs is left to the workers of this state folder, for when it is back)", why.msg);
+        "%s (what is running is left to the workers of this state folder, for when it is back)",
+        why.msg);
 }
 
 int engine_step(struct engine *e, int64_t timeout, struct err *err)
@@ -211,12 +214,12 @@ int engine_step(struct engine *e, int64_t timeout, struct err *err)
         (rc = sleep_and_handle_events(e, timeout, err)) || (rc = heartbeat_if_due(e, err)))
         return rc;
     if (e->unresponsive &&
-        !e->stopping) /* not where it was found out: that is under the lock of held jobs */
+        !e->stopping) /* not in maintenance_after_tick, which runs under the heartbeat's lock */
         engine_stop(e, false);
     if (e->unresponsive &&
         dispatch_in_flight(e->dispatch) <= (size_t)dispatch_count_unresponsive(e->dispatch))
         return err_set(err, E_INTERNAL,
-                       "a function does not obey its cancel flag: the worker ends with it");
+                       "a function ignores its cancel flag: the worker ends to stop it");
     if ((rc = turns_start(e, err)))
         return rc;
     return run_maintenance(e, err);
@@ -236,7 +239,7 @@ void engine_on_log(struct engine *e, void (*logged)(void *arg, int64_t execution
     e->on_log_arg = arg;
 }
 
-/* What comes below a job that we hold goes to the loop of its tree. */
+/* A child of one of our leased jobs goes to the loop of its tree. */
 static struct loop *loop_for_submission(struct engine *e, const struct submission *s)
 {
     const struct leased_job *parent = s->parent ? leased_job_get(e, s->parent) : NULL;
@@ -244,7 +247,7 @@ static struct loop *loop_for_submission(struct engine *e, const struct submissio
     return parent ? loop_of(e, parent->root) : &e->loops[e->submit_to];
 }
 
-/* With its texts in one block: many may wait. */
+/* The struct and its texts are one allocation, because many submissions may wait. */
 void engine_submit(struct engine *e, const struct submission *s, engine_submitted *done, void *arg)
 {
     struct submission c = *s;
@@ -269,7 +272,8 @@ void engine_submit(struct engine *e, const struct submission *s, engine_submitte
     *vec_add(&loop_for_submission(e, s)->submits) = p;
 }
 
-/* What outlives us is no longer ours to watch. Its leases stay, for whoever finds our lock free. */
+/* Stops watching attempts that outlive us. Their leases stay: the worker that finds our lock free
+ * adopts them. */
 static void leave_running(struct engine *e)
 {
     size_t i;
@@ -281,20 +285,20 @@ static void leave_running(struct engine *e)
             continue;
         leased_job_remove(e, h);
         e->left_work = true;
-        i = (size_t)-1; /* removing moves others about */
+        i = (size_t)-1; /* removing moves other entries: start over */
     }
 }
 
 void engine_stop(struct engine *e, bool now)
 {
     if (!e->stopping)
-        dispatch_poll(e->dispatch); /* what ended just now is still told by us */
+        dispatch_poll(e->dispatch); /* report what has just ended */
     if (!e->stopping || now)
         dispatch_stop(e->dispatch, now);
     e->stopping = true;
-    loops_set_patience(e, STOP_PATIENCE); /* who stops us counts the time */
+    loops_set_patience(e, STOP_PATIENCE); /* the caller waits for the stop */
     leave_running(e);
-    forget_lost_jobs(e, NULL); /* nothing is taken back any more */
+    forget_lost_jobs(e, NULL); /* nothing is readopted any more */
 }
 
 bool engine_is_idle(const struct engine *e)

@@ -1,16 +1,24 @@
-/* engine.h - the loop that makes a process a worker: it claims, runs, renews, settles and takes
- * over, one transaction a turn.
+/* engine.h - the engine: the loop that makes a process a worker. It claims jobs, hands them to
+ * executors, renews their leases, settles their outcomes and adopts orphans.
  *
- * A turn is: gather what the executors reported and what was submitted; write it through the store;
- * adopt orphans; claim as much as there is room for; commit once; then answer the submitters and
- * hand the claimed jobs to the dispatcher. Nothing is answered or begun before its commit.
+ * engine_step runs one iteration, in this order:
  *
- * With several loops as many turns are under way at once, each on a connection and a thread of its
- * own (threads.c); they are planned and answered here all the same.
+ *   1. sleep until an event or a deadline, then handle it (engine.c): executors report what their
+ *      attempts did, heartbeats return, other processes notify, a worker of this folder dies;
+ *   2. send a heartbeat if one is due (heartbeat.c; on PostgreSQL a thread does this);
+ *   3. make a turn if there is something to write, adopt or claim (turn/, see turn/plan.h);
+ *   4. do the maintenance that is due: timers, schedules, reaping, retention (maintenance/).
  *
- * An engine belongs to one thread. It sleeps in its own epoll descriptor, so a caller with a loop
- * of its own polls engine_fd and steps. Time comes from the environment (base/env.h): a test that
- * moves it moves leases, heartbeats and timers alike. */
+ * A turn is one transaction: it writes the reports and submissions that have come in since the last
+ * one, adopts orphans, and claims as many jobs as the executors have capacity for. Submitters are
+ * answered and jobs are handed to the dispatcher only after the commit.
+ *
+ * With several loops, several turns run at once, each on its own thread and connection
+ * (turn/threads.c). The engine's thread still plans them and handles their results.
+ *
+ * An engine belongs to one thread. It sleeps in its own epoll descriptor, so a caller with its own
+ * event loop polls engine_fd and calls engine_step. Time comes from the environment (base/env.h): a
+ * test that moves the clock moves leases, heartbeats and timers together. */
 #ifndef ENGINE_ENGINE_H
 #define ENGINE_ENGINE_H
 
@@ -21,74 +29,79 @@ struct engine;
 
 struct engine_options {
     const char *url, *tenant;
-    struct env *env;           /* NULL: the machine's own clock, nothing is said */
+    struct env *env;           /* NULL: the real clock, and notes are not printed */
     const char *state;         /* the state folder */
-    const char *const *queues; /* ends with NULL; NULL: "default" */
+    const char *const *queues; /* ends with NULL; NULL for "default" */
     const char *host, *version;
-    bool foreground;    /* works on the tree that it is given alone, in a queue of its own */
-    int64_t tree;       /* with here: goes on with this one, which was begun so before; 0: none */
-    bool no_push;       /* no push: what becomes ready goes through the outbox */
-    int loops;          /* turns at once, each on a connection of its own; PostgreSQL alone has
-                           more than one; 0: 1 */
-    int64_t lease;      /* µs; 0: 30 s */
-    int64_t heartbeat;  /* µs between renewals; 0: a third of the lease */
-    int64_t host_grace; /* µs; 0: 5 min */
-    int64_t retention;  /* µs after its end when a tree is removed; 0: never by this engine */
-    int64_t logs;       /* the same for its logs alone, if that is sooner; 0: with the rest */
+    bool foreground;    /* work only on the tree that this process submits, in its private queue */
+    int64_t tree;       /* with foreground: continue this existing foreground tree; 0 if none */
+    bool no_push;       /* jobs that become ready always go through the outbox */
+    int loops;          /* turns at once, each on its own connection; more than 1 needs PostgreSQL;
+                           0 for 1 */
+    int64_t lease;      /* µs; 0 for 30 s */
+    int64_t heartbeat;  /* µs between renewals; 0 for a third of the lease */
+    int64_t host_grace; /* µs; 0 for 5 min */
+    int64_t retention;  /* µs after its end when a tree is removed; 0: this engine removes none */
+    int64_t logs;       /* µs after its end when a tree's logs are removed; used if shorter than
+                           retention; 0: logs are removed with their tree */
 };
 
-/* Opens the database and the state folder and registers the worker. The dispatcher is made by
- * `make`, once it is known where attempts have their folders: the process executor starts its
- * helper there. It belongs to the engine from then on. */
+/* Given to the `make_dispatch` callback of engine_open. */
 struct engine_dispatch_setup {
-    const char *dir;             /* of attempts */
-    const char *const *old_dirs; /* those of other generations: what runs there is to be ended */
+    const char *dir;             /* the parent of the attempt folders */
+    const char *const *old_dirs; /* those of earlier generations: attempts there must be ended */
     int64_t lease;
-    int64_t fence; /* µs after `until` when a process must have ended; 0: no fence */
-    /* to be given to the dispatcher */
+    int64_t fence; /* µs after `until` by which a process must have ended; 0 for no fence */
+    /* To be passed to the dispatcher. */
     void (*report)(void *arg, const struct report *r);
     void *arg;
 };
+/* Opens the database and the state folder and registers the worker. `make_dispatch` creates the
+ * dispatcher once the location of the attempt folders is known, because the process executor
+ * starts its helper there. The engine owns the dispatcher from then on. */
 MUST_USE int engine_open(const struct engine_options *options,
                          int (*make_dispatch)(void *arg, const struct engine_dispatch_setup *setup,
                                               struct dispatch **out, struct err *err),
                          void *arg, struct engine **out, struct err *err);
-/* Leaves what outlives the worker running, says goodbye if it can. */
+/* Attempts that outlive the worker keep running. Removes the worker's row if the database can be
+ * reached. */
 void engine_close(struct engine **e);
 
 int64_t engine_worker(const struct engine *e);
-struct store *engine_store(struct engine *e); /* for readers between steps */
-/* All that turns are made on, before the first step. */
+struct store *engine_store(struct engine *e); /* for reads between steps */
+/* Calls `each` for every store on which turns are made. Call it before the first step. */
 void engine_each_store(struct engine *e, void (*each)(void *arg, struct store *s), void *arg);
 struct dispatch *engine_dispatch(struct engine *e);
 
-/* One round: sleeps until there is something to do, at most so long (µs; < 0: for as long as it
- * takes), and does it. An error means that this engine can't go on. */
+/* One iteration: sleeps until there is something to do, at most `timeout` µs (< 0: no limit), and
+ * does it. After an error the engine can't continue and must be closed. */
 MUST_USE int engine_step(struct engine *e, int64_t timeout, struct err *err);
-int engine_fd(const struct engine *e);          /* readable: step */
-int64_t engine_timeout(const struct engine *e); /* µs until it wants to step by itself */
+int engine_fd(const struct engine *e);          /* readable: call engine_step */
+int64_t engine_timeout(const struct engine *e); /* µs until it must step without an event */
 
-/* Submits with the next turn; `done` is told what became of each: the submission as op_submit left
- * it. Texts are copied. */
+/* Submits with the next turn. `done` gets the submission as op_submit left it, with its result.
+ * Texts are copied. */
 typedef void engine_submitted(void *arg, const struct submission *s);
 void engine_submit(struct engine *e, const struct submission *s, engine_submitted *done, void *arg);
 
-/* How the end of an execution that this engine settled is told; status as it is then. NULL: nobody
- * wants to know. */
+/* Sets the callback for attempts that this engine has settled, called after the commit with the
+ * status that the execution then has; NULL for none. */
 void engine_on_end(struct engine *e,
                    void (*ended)(void *arg, int64_t execution, int status, const struct outcome *o),
                    void *arg);
 
-/* The same for output, once it is stored. */
+/* Sets the callback for output that this engine has stored, called after the commit; NULL for
+ * none. */
 void engine_on_log(struct engine *e, void (*logged)(void *arg, int64_t execution), void *arg);
 
-/* Claims nothing more, gives back what has not begun, and leaves to others what outlives the
- * worker; functions go on, with `now` they are told to stop. engine_is_idle is true once nothing is
- * held. */
+/* Stops claiming, gives back jobs that have not started, and leaves attempts that outlive the
+ * worker to other workers. Functions continue; with `now` they are asked to stop. Step until
+ * engine_is_idle. */
 void engine_stop(struct engine *e, bool now);
-bool engine_is_idle(const struct engine *e); /* holds nothing, and has nothing to write */
+bool engine_is_idle(const struct engine *e); /* has no leased job and nothing to write */
 bool engine_is_drained(struct engine *e);    /* idle, and the last claim found nothing */
-/* Whether something in its queues runs, with whomever, or waits for its time. */
+/* Sets *open if a job of the engine's queues is running, in any worker, or waits for a timer; also
+ * if SQL submissions wait, unless this is a foreground engine. */
 MUST_USE int engine_has_open_work(struct engine *e, bool *open, struct err *err);
 
 #endif

@@ -1,12 +1,12 @@
-/* executor_reports.c - between the loop and the executors: jobs go out when their claim is
- * committed, reports come back and wait for the next turn. */
+/* executor_reports.c - between the engine and the dispatcher: hands jobs over after the commit of
+ * their claim, and queues the executors' reports for the next turn. */
 #include "engine/engine_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A start is written with the next turn there is; it waits at most so long for one. Short work is
- * then told in one commit. */
+/* µs that a start waits at most for a turn made for another reason. So the start and the end of a
+ * short job are written in one commit. */
 #define STARTS_WAIT 20000
 
 static void queue_start(struct engine *e, const struct leased_job *h, const struct report *r)
@@ -38,7 +38,7 @@ static void queue_log(struct engine *e, const struct leased_job *h, const struct
     memcpy(l->bytes, r->log, r->log_len);
 }
 
-/* How long until the next try; the executor knows only for what it gives back itself. */
+/* The delay before the next attempt. Executors set it for deferred and refused attempts only. */
 static int64_t next_retry_delay(const struct leased_job *h, const struct outcome *o)
 {
     uint32_t r;
@@ -63,7 +63,7 @@ void engine_report(void *arg, const struct report *r)
     struct leased_job *h = leased_job_get(e, r->execution);
 
     if (!h || h->attempt != r->attempt || h->ended)
-        return; /* its lease was lost: what it says no longer counts */
+        return; /* its lease was lost: its reports no longer count */
     if (r->kind == REPORT_STARTED)
         queue_start(e, h, r);
     else if (r->kind == REPORT_LOG)
@@ -72,8 +72,9 @@ void engine_report(void *arg, const struct report *r)
         queue_outcome(e, h, &r->outcome);
 }
 
-/* Whoever was kept from it so long (stopped, or without the answer to its COMMIT) gives it back:
- * before the lease has run out nobody else may have begun it, after that somebody may. */
+/* Whether half of the lease passed before the job could be started, because this process was
+ * stopped or waited for its COMMIT. The job is then given back: no other worker can have started it
+ * before the lease has run out, but one could after that. */
 static bool is_too_late(const struct engine *e, const struct leased_job *h)
 {
     return h->until - engine_now(e) < e->o.lease / 2;
@@ -89,18 +90,18 @@ static bool is_to_be_settled(const struct loop *l, const struct leased_job *h)
     return false;
 }
 
-/* It ended before its lease was lost, or before that was known, and is ours again: nothing more
- * will be reported of it. */
+/* Settles a readopted job that ended before its lease was lost, or before that was noticed. No more
+ * reports will come for it, so those that wait get the new epoch. */
 static void settle_readopted(struct engine *e, struct leased_job *h)
 {
     struct loop *l = loop_of(e, h->root);
-    bool whole = false; /* what is left of its log; else the beginning is stored, and stays */
+    bool whole = false; /* the waiting log starts at 0; if not, its start is stored, and kept */
     size_t i;
 
     for (i = 0; i < l->starts.n; i++)
         if (l->starts.at[i].execution == h->execution && l->starts.at[i].attempt == h->attempt) {
             l->starts.at[i].epoch = h->epoch;
-            l->starts.at[i].adopted = true; /* another may have told it meanwhile */
+            l->starts.at[i].adopted = true; /* another worker may have written it */
         }
     for (i = 0; i < l->logs.n; i++)
         if (l->logs.at[i].execution == h->execution && l->logs.at[i].attempt == h->attempt &&
@@ -129,24 +130,25 @@ void engine_start_job(struct engine *e, const struct execution *x, bool adopted,
 
     h->cancel_sent = x->cancel_requested;
     h->adopted = adopted;
-    task.lease_until = h->until - env_own_offset(e->env); /* the machine's own clock */
+    task.lease_until = h->until - env_own_offset(e->env); /* CLOCK_BOOTTIME */
     if (!adopted)
         metrics_count_claim(e, h, x);
     if (h->ended)
         settle_readopted(e, h);
-    else if (rc && !adopted) /* it can never be run as it is; what runs already ends by itself */
+    else if (rc && !adopted) /* it can never run; an adopted one runs already */
         queue_outcome(e, h,
                       &(struct outcome){.kind = OUTCOME_FAILED, .error = err.msg, .duration = -1});
     else if (!adopted && is_too_late(e, h))
         queue_outcome(e, h,
                       &(struct outcome){.kind = OUTCOME_REFUSED,
-                                        .error = "less than half of its lease was left to begin it",
+                                        .error = "less than half of its lease was left to start it",
                                         .duration = -1});
     else if (!adopted)
         dispatch_start(e->dispatch, x->lane, &task);
     else if (dispatch_reattach(e->dispatch, x->lane, &task, &err)) {
-        dispatch_forget(e->dispatch, h->execution, h->attempt); /* held under an older epoch */
-        leased_job_remove(e, h); /* nobody here can look for it now: the lease runs out */
+        /* It can't be found now: let the lease run out. It may be held under an older epoch. */
+        dispatch_forget(e->dispatch, h->execution, h->attempt);
+        leased_job_remove(e, h);
     }
     env_point(e->env, "engine:handed-out");
     arena_release(&own);

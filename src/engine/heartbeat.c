@@ -1,6 +1,6 @@
-/* heartbeat.c - heartbeats: renews exactly the leases that this worker knows, by id and epoch,
- * shows that the worker lives, and adds what it counted. On SQLite the loop does it between turns;
- * on PostgreSQL a thread with a connection of its own, so that no turn, however long, delays it. */
+/* heartbeat.c - heartbeats: renews the leases in this worker's table, by id and epoch, updates the
+ * worker's row, and adds its counters. On SQLite the engine's thread does this between turns; on
+ * PostgreSQL a thread with its own connection does, so that a long turn can't delay it. */
 #include "engine/engine_internal.h"
 
 #include <signal.h>
@@ -15,10 +15,10 @@ static int64_t interval(const struct engine *e)
     return e->o.heartbeat;
 }
 
-/* What one beat sends; made under the lock, used without it. */
+/* What one heartbeat sends; filled under the lock, used without it. */
 struct sending {
     struct engine *e;
-    struct worker row; /* as it is now: the engine may tell of other lanes meanwhile */
+    struct worker row; /* a copy: the engine may announce other lanes meanwhile */
     struct heartbeat_result *round;
     const struct counter *counters;
     size_t ncounters;
@@ -37,7 +37,7 @@ static int heartbeat_body(struct turn *t, void *arg, struct err *err)
     return s->ncounters ? op_add_counters(t, w->id, s->counters, s->ncounters, err) : 0;
 }
 
-/* The lock is held. */
+/* Called with the lock held. */
 static void copy_leases(struct engine *e, struct heartbeat_result *round)
 {
     size_t i;
@@ -53,8 +53,8 @@ static void copy_leases(struct engine *e, struct heartbeat_result *round)
         }
 }
 
-/* The thread's own connection, which comes with its first heartbeat: whoever has only a short
- * command to run needs none, and does not wait for it. */
+/* Opens the thread's own connection, at the first heartbeat: a process that runs only a short
+ * command never needs it, and does not wait for it. */
 static int open_own_store(struct engine *e, struct err *err)
 {
     struct store_options options = {.env = e->env, .no_migrate = true, .patience = e->o.lease};
@@ -74,8 +74,8 @@ static int open_own_store(struct engine *e, struct err *err)
     return 0;
 }
 
-/* Whether the counters were added by a turn of whose commit nothing was heard at the time. Where
- * others use the same connection, one of them may have come since: then that is not known. */
+/* Sets *added if the counters were added by a turn whose commit outcome was unknown. If another
+ * turn was made on the same connection since, this can't be determined. */
 static int resolve_uncertain_turn(struct heartbeat *b, struct store *store, bool *added,
                                   struct err *err)
 {
@@ -88,8 +88,8 @@ static int resolve_uncertain_turn(struct heartbeat *b, struct store *store, bool
     return rc;
 }
 
-/* Renews what is held and adds what was counted: in a turn with a number, so that it is done once.
- * *added: the counters are in the database. */
+/* Renews leases and adds counters. A turn that adds counters has a number, so that they are added
+ * once. *added: the counters are in the database. */
 static int renew_leases(struct engine *e, struct sending *s, bool *added, struct err *err)
 {
     struct heartbeat *b = &e->heartbeat;
@@ -112,7 +112,7 @@ static int renew_leases(struct engine *e, struct sending *s, bool *added, struct
     return rc;
 }
 
-/* Sends one beat; the lock is held before and after, not meanwhile. */
+/* Sends one heartbeat. Called with the lock held; releases it while sending. */
 static void send_heartbeat(struct engine *e)
 {
     struct heartbeat *b = &e->heartbeat;
@@ -173,7 +173,7 @@ static void *heartbeat_thread_main(void *arg)
         b->now = false;
         send_heartbeat(e);
         if (write(b->fd, &one, sizeof(one)) < 0)
-            continue; /* it is readable already */
+            continue; /* the eventfd is full, so it is readable already */
     }
     pthread_mutex_unlock(&b->lock);
     return NULL;
@@ -197,13 +197,13 @@ int heartbeat_open(struct engine *e, struct err *err)
         return 0;
     b->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (b->fd < 0)
-        return err_set(err, E_UNAVAILABLE, "no descriptor is left for heartbeats");
-    sigfillset(&all); /* signals are for the threads of whoever embeds us */
+        return err_set(err, E_UNAVAILABLE, "can't create a descriptor for heartbeats");
+    sigfillset(&all); /* signals are for the threads of the embedder */
     pthread_sigmask(SIG_SETMASK, &all, &before);
     rc = pthread_create(&b->thread, NULL, heartbeat_thread_main, e);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (rc)
-        return err_set(err, E_UNAVAILABLE, "can't start the thread of heartbeats");
+        return err_set(err, E_UNAVAILABLE, "can't start the thread for heartbeats");
     b->threaded = true;
     return 0;
 }
@@ -243,7 +243,8 @@ void heartbeat_send_soon(struct engine *e)
     pthread_mutex_unlock(&b->lock);
 }
 
-/* One lease's answer. A held job may have been settled, or taken over anew, since it was sent. */
+/* Applies the result of one lease. Since it was sent, the job may have been settled, or readopted
+ * under a new epoch. */
 static void apply_lease_result(struct engine *e, const struct lease_ref *l, int64_t until)
 {
     struct leased_job *h = leased_job_get(e, l->execution);
@@ -252,7 +253,7 @@ static void apply_lease_result(struct engine *e, const struct lease_ref *l, int6
         return;
     if (l->rc) {
         h->lost = true;
-        e->adopt = true; /* to get it back, if nobody has it yet */
+        e->adopt = true; /* to readopt it, if it is still orphaned */
         return;
     }
     h->until = until;
@@ -263,15 +264,15 @@ static void apply_lease_result(struct engine *e, const struct lease_ref *l, int6
     }
 }
 
-/* A worker that could not renew for so long must be gone before others on other hosts may take its
- * jobs. */
+/* A worker that could not renew its leases for half of host_grace must end before workers on other
+ * hosts may adopt its jobs. */
 static int fail_unrenewed(struct err *err)
 {
     return err_set(err, E_UNAVAILABLE,
                    "the leases could not be renewed for half of host_grace: giving up");
 }
 
-/* The lock is held. */
+/* Called with the lock held. */
 static int apply_results(struct engine *e, struct err *err)
 {
     struct heartbeat *b = &e->heartbeat;
@@ -294,7 +295,7 @@ static int apply_results(struct engine *e, struct err *err)
         apply_lease_result(e, &r->leases.at[i], r->sent_at + e->o.lease);
     db_clock_observe(e, r->tick.now, r->sent_at, r->answered_at);
     maintenance_after_tick(e, &r->tick);
-    if (!b->sending) /* else with the next one */
+    if (!b->sending) /* otherwise after the next one */
         metrics_collect(e);
     return 0;
 }
@@ -314,7 +315,7 @@ int heartbeat_take_results(struct engine *e, struct err *err)
         rc = apply_results(e, err);
     pthread_mutex_unlock(&b->lock);
     if (e->stopping)
-        forget_lost_jobs(e, NULL); /* nobody takes it back */
+        forget_lost_jobs(e, NULL); /* nothing is readopted any more */
     return rc;
 }
 
@@ -333,7 +334,7 @@ int heartbeat_if_due(struct engine *e, struct err *err)
         pthread_mutex_lock(&b->lock);
         over = engine_now(e) - b->last_success > e->o.host_grace / 2;
         pthread_mutex_unlock(&b->lock);
-        return over ? fail_unrenewed(err) : 0; /* also where the thread itself hangs */
+        return over ? fail_unrenewed(err) : 0; /* also if the thread itself hangs */
     }
     pthread_mutex_lock(&b->lock);
     send_heartbeat(e);

@@ -1,5 +1,5 @@
-/* leased_jobs.c - the jobs that this worker holds. The thread that renews their leases reads this
- * table, so every change of it is under its lock. */
+/* leased_jobs.c - the table of jobs whose leases this worker holds. The heartbeat thread reads it,
+ * so every change is made under the heartbeat's lock. */
 #include "engine/engine_internal.h"
 
 #include <stdlib.h>
@@ -28,7 +28,7 @@ struct leased_job *leased_job_add(struct engine *e, const struct execution *x,
     struct leased_job *h = leased_job_get(e, x->id);
     bool fresh;
 
-    if (h && h->attempt != x->attempts) { /* what we had was settled by another, and tried again */
+    if (h && h->attempt != x->attempts) { /* another worker has settled our attempt */
         e->leases_lost++;
         dispatch_forget(e->dispatch, h->execution, h->attempt);
         leased_job_drop(e, h);

@@ -1,5 +1,5 @@
-/* metrics.c - what the engine counts, by queue and executor. The sums go into a table with the next
- * heartbeat, so that any process can print them. */
+/* metrics.c - the engine's counters, by queue and executor. The next heartbeat adds them to a
+ * table, so that any process can print the totals. */
 #include "engine/engine_internal.h"
 
 #include "base/buf.h"
@@ -58,7 +58,7 @@ void metrics_count_outcome(struct leased_job *h, const struct outcome *o)
     }
 }
 
-static void add(struct engine *e, const char *metric, const char *labels, int64_t *n)
+static void add_counter(struct engine *e, const char *metric, const char *labels, int64_t *n)
 {
     struct heartbeat *b = &e->heartbeat;
 
@@ -83,11 +83,11 @@ static void add_histogram(struct engine *e, const char *metric, const char *labe
             buf_addf(&with, "%s,le=\"+Inf\"", labels);
         else
             buf_addf(&with, "%s,le=\"%g\"", labels, (double)time_bucket_us[i] / 1e6);
-        add(e, name.ptr, with.ptr, &counts[i]);
+        add_counter(e, name.ptr, with.ptr, &counts[i]);
     }
     buf_reset(&name);
     buf_addf(&name, "%s_sum_us", metric);
-    add(e, name.ptr, labels, sum);
+    add_counter(e, name.ptr, labels, sum);
     buf_release(&name);
     buf_release(&with);
 }
@@ -102,11 +102,11 @@ static void collect_metrics(struct engine *e, struct metrics *t)
     buf_addstr(&labels, "\",executor=\"");
     text_label(&labels, t->executor);
     buf_addch(&labels, '"');
-    add(e, "pawl_attempts_total", labels.ptr, &t->attempts);
+    add_counter(e, "pawl_attempts_total", labels.ptr, &t->attempts);
     for (i = 1; i < sizeof(t->outcomes) / sizeof(*t->outcomes); i++) {
         buf_reset(&with);
         buf_addf(&with, "%s,outcome=\"%s\"", labels.ptr, outcome_text((int)i));
-        add(e, "pawl_outcomes_total", with.ptr, &t->outcomes[i]);
+        add_counter(e, "pawl_outcomes_total", with.ptr, &t->outcomes[i]);
     }
     add_histogram(e, "pawl_wait_seconds", labels.ptr, t->wait, &t->wait_sum);
     add_histogram(e, "pawl_run_seconds", labels.ptr, t->run, &t->run_sum);
@@ -120,9 +120,9 @@ void metrics_collect(struct engine *e)
 
     for (i = 0; i < e->all_metrics.n; i++)
         collect_metrics(e, e->all_metrics.at[i]);
-    add(e, "pawl_leases_lost_total", "", &e->leases_lost);
-    add(e, "pawl_outcomes_refused_total", "", &e->refused_outcomes);
-    add(e, "pawl_adoptions_total", "", &e->adoptions);
+    add_counter(e, "pawl_leases_lost_total", "", &e->leases_lost);
+    add_counter(e, "pawl_outcomes_refused_total", "", &e->refused_outcomes);
+    add_counter(e, "pawl_adoptions_total", "", &e->adoptions);
 }
 
 void metrics_release(struct engine *e)

@@ -1,5 +1,5 @@
-/* open.c - opens an engine: its database, its place in the state folder, its dispatcher; and closes
- * it, so that others find what it leaves. */
+/* open.c - opens an engine (its database, its file in the state folder, its dispatcher), and closes
+ * it so that other workers find what it leaves. */
 #include "engine/engine_internal.h"
 
 #include "store/driver/url.h"
@@ -10,7 +10,7 @@
 
 #define DEFAULT_LEASE      30000000LL
 #define DEFAULT_HOST_GRACE 300000000LL
-#define PATIENCE           (86400 * 1000000LL) /* µs: the database may be away for long */
+#define PATIENCE           (86400 * 1000000LL) /* µs: the database may be unavailable for long */
 
 static void copy_options(struct engine *e, const struct engine_options *o)
 {
@@ -53,8 +53,8 @@ static int open_store(struct engine *e, struct err *err)
          (rc = state_folder_set_foreground(e->state_folder, e->foreground_root, err))))
         return rc;
     e->server = !store_db(e->store)->driver->one_writer;
-    /* Other hosts may take over what we hold while we can't reach the database: a turn must not
-     * keep the loop from noticing that this worker has to end. */
+    /* While we can't reach the database, other hosts may adopt our jobs: a turn must not wait so
+     * long that this worker fails to notice that it has to end. */
     if (e->server)
         store_set_patience(e->store, e->o.host_grace / 4);
     e->row.folder = state_folder_id(e->state_folder);
@@ -122,7 +122,7 @@ static void free_jobs_and_queues(struct engine *e)
         free((char *)e->queues.at[--e->queues.n]);
 }
 
-/* Nobody waits for an answer that never comes. */
+/* Answers the submitters whose submissions were not stored. */
 static void refuse_submits(struct loop *l)
 {
     size_t i;
@@ -130,8 +130,8 @@ static void refuse_submits(struct loop *l)
     for (i = 0; i < l->submits.n; i++) {
         struct pending_submit *p = l->submits.at[i];
 
-        p->s.rc =
-            err_set(&p->s.err, E_UNAVAILABLE, "the engine was closed before it could be stored");
+        p->s.rc = err_set(&p->s.err, E_UNAVAILABLE,
+                          "the engine was closed before the submission could be stored");
         if (p->done)
             p->done(p->arg, &p->s);
         free(p);
@@ -156,7 +156,7 @@ void engine_close(struct engine **pe)
     if (e->heartbeat.fd >= 0 || e->heartbeat_due)
         heartbeat_close(e);
     if (e->dispatch)
-        dispatch_free(e->dispatch); /* what outlives us runs on */
+        dispatch_free(e->dispatch); /* attempts that outlive the worker keep running */
     worker_row_remove(e);
     vec_release(&e->heartbeat.counters);
     arena_release(&e->heartbeat.counter_texts);

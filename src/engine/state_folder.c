@@ -1,4 +1,5 @@
-/* state_folder.c - see state_folder.h. */
+/* state_folder.c - watches the workers of a state folder by the locks of their files; see
+ * state_folder.h. */
 #include "engine/state_folder.h"
 
 #include "base/env.h"
@@ -25,11 +26,11 @@
 #define WATCH_DELAY_MS 250
 #define WATCH_RETRY_S  10
 
-/* A worker of the same folder that lives; its end makes pidfd readable. */
+/* A living worker of the same folder; its end makes pidfd readable. */
 struct peer {
     int64_t id;
-    int pidfd; /* -1: its pid says nothing here (another pid namespace) */
-    bool seen; /* in the scan that is going on */
+    int pidfd; /* -1 if its pid is not valid here (another pid namespace) */
+    bool seen; /* in the current scan */
 };
 
 struct state_folder {
@@ -37,9 +38,9 @@ struct state_folder {
     char *dir, *workers;
     int64_t own_id;
     int lock;        /* our own file */
-    int watch;       /* inotify on the workers' files */
-    int watch_timer; /* a timer until it is put up; -1: it is */
-    int poll;        /* epoll: watch or timer, and the peers' pidfds */
+    int watch;       /* inotify on the worker files */
+    int watch_timer; /* fires when the watch is to be added; -1 once it is */
+    int poll;        /* epoll: watch, timer, and the peers' pidfds */
     VEC(struct peer) peers;
     VEC(struct dead_worker) dead;
     VEC(const char *) old_dirs;
@@ -51,8 +52,8 @@ static int io_error(struct err *err, const char *what, const char *path)
                    strerror(errno));
 }
 
-/* mkdir -p. Others may pass through, to the attempts that run as another user, but not look around.
- */
+/* mkdir -p. Other users may traverse the folders, for attempts that run as another user, but not
+ * list them. */
 static int make_dirs(const char *path, struct err *err)
 {
     char *copy = mem_strdup(path), *p;
@@ -65,8 +66,8 @@ static int make_dirs(const char *path, struct err *err)
             *p = 0;
             if (mkdir(copy, 0711) && errno != EEXIST)
                 rc = err_set(err, errno == ENOSPC ? E_NO_SPACE : E_UNAVAILABLE,
-                             "can't create the folder %s: %s; --state, or `state` in pawl.yaml, "
-                             "names another place for what runs",
+                             "can't create the folder %s: %s; choose another state folder with "
+                             "--state, or `state` in pawl.yaml",
                              copy, strerror(errno));
             if (!(*p = was))
                 break;
@@ -87,7 +88,7 @@ static int write_own_file(struct state_folder *f, int64_t foreground, struct err
                : 0;
 }
 
-/* The file appears under its name with its lock already held: nobody can find it free before. */
+/* The file gets its name only after its lock is taken, so no scan can find it unlocked. */
 static int create_own_file(struct state_folder *f, struct err *err)
 {
     char *path = worker_file_path(f, f->own_id);
@@ -113,9 +114,9 @@ static int add_to_poll(struct state_folder *f, int fd)
     return epoll_ctl(f->poll, EPOLL_CTL_ADD, fd, &ev);
 }
 
-/* The kernel waits 15 ms and more when a watch is given back, which is long for a program that runs
- * one command: only who has lived for a while puts it up. The look that follows finds who came
- * before. */
+/* The kernel takes 15 ms or more to remove a watch, which is long for a program that runs one
+ * command: so the watch is added only after WATCH_DELAY_MS. The scan that follows finds workers
+ * that appeared before. */
 static int start_watch_timer(struct state_folder *f, struct err *err)
 {
     struct itimerspec at = {.it_value = {.tv_nsec = WATCH_DELAY_MS * 1000000L}};
@@ -130,7 +131,7 @@ static int start_watch_timer(struct state_folder *f, struct err *err)
     return 0;
 }
 
-/* Where it can't be put up it is tried again later; who came is found by the looks in between. */
+/* A watch that can't be added is tried again later; until then scans find new workers. */
 static void start_watch(struct state_folder *f)
 {
     uint64_t times;
@@ -167,7 +168,7 @@ done:
     return rc;
 }
 
-/* Taken out by its number: a child of a program that embeds us may have the same handle. */
+/* Removes the pidfd explicitly: closing it is not enough if a child of the embedder has a copy. */
 static void drop_peer(struct state_folder *f, struct peer *p)
 {
     if (p->pidfd < 0)
@@ -228,7 +229,7 @@ static void add_old_dir(void *arg, const char *dir)
 
 const char *const *state_folder_old_dirs(struct state_folder *f)
 {
-    f->old_dirs.n = 0; /* asked once, while the engine is opened */
+    f->old_dirs.n = 0; /* called once, while the engine is opened */
     state_folder_each_old(f->dir, add_old_dir, f);
     *vec_add(&f->old_dirs) = NULL;
     return f->old_dirs.at;
@@ -263,7 +264,8 @@ static struct peer *find_peer(struct state_folder *f, int64_t worker)
     return NULL;
 }
 
-/* Asks to be told of its end. Still locked after the pidfd was made: it is that process's. */
+/* Watches for the peer's end. If its file is still locked after the pidfd was opened, the pidfd is
+ * that of the lock's holder. */
 static void add_peer(struct state_folder *f, int64_t worker, int pid)
 {
     struct peer *p = vec_add(&f->peers);
@@ -274,7 +276,7 @@ static void add_peer(struct state_folder *f, int64_t worker, int pid)
         (void)add_to_poll(f, p->pidfd);
 }
 
-/* A process that ended while the lock is still held was another one: pids mean nothing to us. */
+/* If the process has ended but the lock is still held, the pid was not that of the worker. */
 static void drop_wrong_pid(struct state_folder *f, struct peer *p)
 {
     struct pollfd fd = {.fd = p->pidfd, .events = POLLIN};

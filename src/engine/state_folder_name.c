@@ -1,5 +1,5 @@
-/* state_folder_name.c - what a state folder is called, and what its worlds are called; see
- * state_folder.h. */
+/* state_folder_name.c - the name of a state folder, and the paths of its folders per database and
+ * generation; see state_folder.h. */
 #include "base/env.h"
 #include "base/mem.h"
 #include "base/own_file.h"
@@ -30,14 +30,15 @@ static int read_name(const char *path, char out[STATE_FOLDER_ID_SIZE], struct er
         rc = err_set(err, E_UNAVAILABLE, "can't read %s: %s", path,
                      own_file_why(AT_FDCWD, path, OWN_FILE_ANY_SIZE));
     else if (n != 16 || strspn(out, "0123456789abcdef") < 16)
-        rc = err_set(err, E_UNAVAILABLE, "%s holds no folder's name: remove it", path);
+        rc = err_set(err, E_UNAVAILABLE,
+                     "%s does not contain the name of a state folder: remove the file", path);
     out[n > 0 ? n : 0] = 0;
     if (fd >= 0)
         close(fd);
     return rc;
 }
 
-/* Whoever links first wins. */
+/* If several processes do this at once, the first link wins. */
 static int create_name(const char *state, const char *path, struct err *err)
 {
     char *temp = mem_printf("%s/.id-%016llx", state, (unsigned long long)env_random_id());

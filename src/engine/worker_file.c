@@ -1,4 +1,4 @@
-/* worker_file.c - see worker_file.h. */
+/* worker_file.c - reads and writes worker files, and kills hanging workers; see worker_file.h. */
 #include "engine/worker_file.h"
 
 #include "base/own_file.h"
@@ -31,7 +31,7 @@ int worker_file_read(const char *path, struct worker_file *out)
     ssize_t n;
 
     *out = (struct worker_file){.is_locked = true};
-    if (fd < 0) /* not to be told now: nobody is taken for dead for that */
+    if (fd < 0) /* if it can't be opened, the worker may be alive */
         return errno == ENOENT || own_file_fault(AT_FDCWD, path, OWN_FILE_ANY_SIZE) ? -1 : 0;
     out->is_locked = flock(fd, LOCK_SH | LOCK_NB) != 0;
     n = pread(fd, text, sizeof(text) - 1, 0);
@@ -43,8 +43,8 @@ int worker_file_read(const char *path, struct worker_file *out)
     return 0;
 }
 
-/* The handle is opened first: what is then found to be true of the number is true of the process,
- * unless that has ended, and a signal to one that has ended does nothing. */
+/* Opens the pidfd first: checks of the pid made after that hold for the process of the pidfd,
+ * unless it has ended, and then the signal has no effect. */
 void worker_file_kill(const char *path)
 {
     struct worker_file before, after;

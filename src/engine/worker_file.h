@@ -1,5 +1,5 @@
-/* worker_file.h - a worker's file in the state folder: locked for as long as the worker lives; it
- * also says which process that is, so that one that hangs can be killed. */
+/* worker_file.h - a worker's file in the state folder: locked while the worker lives. It also
+ * identifies the worker's process, so that one that hangs can be killed. */
 #ifndef ENGINE_WORKER_FILE_H
 #define ENGINE_WORKER_FILE_H
 
@@ -7,18 +7,18 @@
 #include <stdint.h>
 
 struct worker_file {
-    bool is_locked;     /* its lock: it lives */
-    int pid;            /* 0: it can't be told; means something in its namespace alone */
-    int64_t foreground; /* its own tree; 0: none */
-    int64_t start_time;
-    uint64_t pid_namespace;
+    bool is_locked;         /* the worker is alive */
+    int pid;                /* 0 if unknown; valid only in its pid namespace */
+    int64_t foreground;     /* root of its foreground tree; 0 if none */
+    int64_t start_time;     /* of the process */
+    uint64_t pid_namespace; /* 0 if unknown */
 };
 
-/* Writes who we are, in place; 0, or -1 and errno. */
+/* Writes this process and its foreground tree, in place. Returns 0, or -1 with errno set. */
 int worker_file_write(int fd, int64_t foreground);
-/* 0, or -1: it is gone. */
+/* Returns 0, or -1 if the file does not exist. A file that can't be opened counts as locked. */
 int worker_file_read(const char *path, struct worker_file *out);
-/* Kills the holder of the lock, if it is sure which process that is. */
+/* Kills the process that holds the lock, if it can be identified with certainty. */
 void worker_file_kill(const char *path);
 
 #endif

@@ -1,4 +1,5 @@
-/* worker_row.c - what a worker's row says: who we are, what we serve, and that we go. */
+/* worker_row.c - this worker's row in the database: registers it, announces the lanes that are
+ * served, and removes it. */
 #include "engine/engine_internal.h"
 
 #include <stdlib.h>
@@ -19,8 +20,8 @@ int worker_row_register(struct engine *e, struct err *err)
     return store_turn(e->store, register_body, e, err);
 }
 
-/* The heartbeat's thread copies the row, and may be using a copy with the old text: so that stays,
- * for as long as the engine does. */
+/* The heartbeat thread may use a copy of the row with the old text, so that text is freed only with
+ * the engine. */
 static void set_served_lanes(struct engine *e, const char *serves, int capacity)
 {
     pthread_mutex_lock(&e->heartbeat.lock);
@@ -29,14 +30,14 @@ static void set_served_lanes(struct engine *e, const char *serves, int capacity)
     pthread_mutex_unlock(&e->heartbeat.lock);
 }
 
-/* Who waits for what we have served must not believe that we still do. That nobody hears it is no
- * reason to go on. */
+/* Announces that we serve no lanes any more, for readers who want to know who could run a waiting
+ * job. A failure must not delay the stop. */
 static void announce_draining(struct engine *e)
 {
     struct err ignored = ERR_INIT;
 
     if (!e->leased_jobs.n || !e->lanes_announced)
-        return; /* goodbye comes at once */
+        return; /* the row is removed soon */
     e->lanes_announced = 0;
     set_served_lanes(e, "{}", e->row.capacity);
     if (worker_row_register(e, &ignored))
@@ -74,7 +75,6 @@ int worker_row_announce_lanes(struct engine *e, struct err *err)
     return rc;
 }
 
-/* With what was counted since the last heartbeat. */
 static int remove_body(struct turn *t, void *arg, struct err *err)
 {
     struct engine *e = arg;
@@ -90,6 +90,6 @@ void worker_row_remove(struct engine *e)
 
     metrics_collect(e);
     if (e->store && e->row.folder && e->last_tick &&
-        store_turn(e->store, remove_body, e, &ignored)) /* else its row goes after a day */
+        store_turn(e->store, remove_body, e, &ignored)) /* else it is removed after a day */
         ignored.code = E_NONE;
 }

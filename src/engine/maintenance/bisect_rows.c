@@ -1,6 +1,7 @@
-/* bisect_rows.c - what is found in the database is done many rows in one turn. One that can't be
- * done must not keep the others from it, nor end one worker after the other: it is narrowed down
- * until it is alone, tried once more, as the fault may have been of that moment, and set aside. */
+/* bisect_rows.c - bisects maintenance turns, which process many rows each. A row that can't be
+ * processed must not block the others, nor end one worker after the other: the turn is repeated
+ * with half of the rows until that row is alone. It is tried once more, because the fault may have
+ * been momentary, and then quarantined. */
 #include "engine/engine_internal.h"
 
 int bisect_rows(struct engine *e, const struct rows_work *w, void *arg, struct bisect_state *state,
@@ -12,7 +13,7 @@ int bisect_rows(struct engine *e, const struct rows_work *w, void *arg, struct b
 
     state->more_rows = false;
     while (is_row_fault(rc) && seen.n > 1) {
-        state->more_rows = true; /* for those that are left out now */
+        state->more_rows = true; /* the rows that are left out now */
         rc = w->run_turn(e, arg, seen.n / 2, &seen, err);
     }
     if (!is_row_fault(rc) || seen.n != 1)

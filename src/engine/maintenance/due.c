@@ -1,22 +1,23 @@
-/* due.c - what is due by the clock: timers and schedules. Any engine may fire them; locks in the
- * store make sure that each is fired once. */
+/* due.c - fires timers and schedules that are due. Any engine may do this; locks in the store make
+ * sure that each is fired once. */
 #include "engine/engine_internal.h"
 
 #include "store/schedule/schedule.h"
 
 #define SLICE         500    /* timers in one turn */
-#define SCHEDULES_MAX 10     /* looked at in one turn; each may begin some runs */
-#define LOCKED_PAUSE  100000 /* µs until what others are at is looked at again */
-#define BISECT_PAUSE  10000  /* µs until the next look, if one of them failed the last */
+#define SCHEDULES_MAX 10     /* schedules in one turn; each may create several executions */
+#define LOCKED_PAUSE  100000 /* µs until rows that others had locked are tried again */
+#define BISECT_PAUSE  10000  /* µs until the next turn while bisecting */
 
-/* Schedules go by the time on the wall, which may be set meanwhile: each heartbeat counts anew. Who
- * works on one tree alone leaves them to workers. */
+/* Schedules follow the wall clock, which may be set at any time, so each heartbeat computes this
+ * again. A foreground engine leaves schedules to workers. */
 void set_schedule_due(struct engine *e, int64_t due, int64_t wall)
 {
     e->schedule_due = due && !e->o.foreground ? engine_now(e) + due - wall : 0;
 }
 
-/* A timer came nearer, by ourselves or by others: when is the next due? */
+/* Reads when the next timer and schedule are due, after this or another process may have made it
+ * earlier. */
 int refresh_next_due(struct engine *e, struct err *err)
 {
     struct next_due due;
@@ -31,8 +32,8 @@ int refresh_next_due(struct engine *e, struct err *err)
     return rc;
 }
 
-/* What a turn made ready, or near, is looked for. */
-static void note_woken(struct engine *e)
+/* Polls for what the last turn made ready or due earlier. */
+static void apply_own_wake(struct engine *e)
 {
     e->next_due_unknown |= (store_last_wake(e->store) & WAKE_TIMERS) != 0;
     if (store_last_wake(e->store) & WAKE_JOBS)
@@ -63,24 +64,23 @@ static int timers_turn(struct engine *e, void *arg, size_t max, struct rows_seen
 
     d->r = (struct timer_slice){.max = max, .quarantine = &e->quarantined_timers};
     if (!(rc = store_turn(e->store, timers_body, d, err)))
-        note_woken(e);
+        apply_own_wake(e);
     *seen = (struct rows_seen){d->r.found, timer_id(d->r.first.execution, d->r.first.kind)};
     return rc;
 }
 
-/* Nothing of it is written: what fails may be just that. */
+/* Writes nothing to the database, because the write may be what fails. */
 static int quarantine_timer(struct engine *e, void *arg, const struct err *why, struct err *err)
 {
     const struct timers_due *d = arg;
     struct err note = *why;
 
     if (!aside_add(&e->quarantined_timers, timer_id(d->r.first.execution, d->r.first.kind),
-                   engine_now(e))) { /* then it is none of them */
+                   engine_now(e))) { /* full: the timers are not the cause */
         *err = *why;
         return -(int)why->code;
     }
-    err_prefix(&note,
-               "a timer of execution %lld (%s) can't be fired, and is tried again in a minute",
+    err_prefix(&note, "a timer of execution %lld (%s) can't be fired; it is retried in a minute",
                (long long)d->r.first.execution, timer_text((int)d->r.first.kind));
     engine_note(e, note.msg);
     return 0;
@@ -131,7 +131,7 @@ static int schedules_turn(struct engine *e, void *arg, size_t max, struct rows_s
     set_schedule_due(e, r->next, r->now);
     if (!r->checked && r->next && r->next <= r->now)
         e->schedule_due = engine_now(e) + LOCKED_PAUSE;
-    note_woken(e);
+    apply_own_wake(e);
     return 0;
 }
 
@@ -157,7 +157,7 @@ static int quarantine_schedule(struct engine *e, void *arg, const struct err *wh
 
     if (rc)
         return rc;
-    err_prefix(&note, "the schedule %s can't be fired, and is looked at again later", p.name);
+    err_prefix(&note, "the schedule %s can't be fired; it is retried later", p.name);
     engine_note(e, note.msg);
     return 0;
 }

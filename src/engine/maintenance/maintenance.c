@@ -1,6 +1,6 @@
-/* maintenance.c - what somebody has to do from time to time: fire what is due (due.c), clear leases
- * that nobody renews, finish what the dead left behind, remove what is old. Any engine may; locks
- * in the store make sure that each thing is done once. */
+/* maintenance.c - the periodic work that any engine may do: fire what is due (due.c), reap leases
+ * that were not renewed, finish the trees of dead workers, accept SQL submissions, remove old
+ * trees. Locks in the store make sure that each thing is done once. */
 #include "engine/engine_internal.h"
 
 #include "store/query/query.h"
@@ -11,17 +11,17 @@
 #define SLICE                  500
 #define RETENTION_CHECK_EVERY  3600000000LL /* µs */
 #define RETENTION_SLICE        100
-#define RETENTION_FAILURES_MAX 20         /* trees that can't be removed, in one round */
-#define COMMIT_TIME_MAX        60000000LL /* µs */
+#define RETENTION_FAILURES_MAX 20         /* trees that can't be removed: then stop for today */
+#define COMMIT_TIME_MAX        60000000LL /* µs that a commit of a dead worker may take */
 
-/* A lease that ran out while nobody could write is no sign of a dead worker: only one who has seen
- * a healthy database for a whole lease may judge. */
+/* A lease that ran out while the database was unavailable does not mean that its worker is dead.
+ * Only a worker that has seen a healthy database for a whole lease may reap. */
 static bool may_reap(const struct engine *e)
 {
     return engine_now(e) - e->healthy_since >= e->o.lease;
 }
 
-/* Whether the last good heartbeat is not too long ago to judge others by. */
+/* Whether the last successful heartbeat is recent enough to reap the leases of others. */
 static bool was_heartbeat_recent(const struct engine *e)
 {
     return may_reap(e) && engine_now(e) - e->last_tick <= e->o.lease / 3 * 2;
@@ -31,8 +31,8 @@ void maintenance_after_tick(struct engine *e, const struct tick *tick)
 {
     int64_t now = engine_now(e);
 
-    /* Longer than two heartbeats: we were away ourselves. Within that time no lease can have run
-     * out whose holder renewed it until then. */
+    /* After more than two heartbeat intervals we were suspended ourselves. In a shorter time no
+     * lease can have run out that its holder kept renewing. */
     if (now - e->last_tick > e->o.lease / 3 * 2)
         e->healthy_since = now;
     e->last_tick = e->last_poll_at = now;
@@ -48,7 +48,7 @@ void maintenance_after_tick(struct engine *e, const struct tick *tick)
     e->unresponsive |= dispatch_count_unresponsive(e->dispatch) > 0;
 }
 
-/* Looked at again: the turn may have waited for the database, and the others with it. */
+/* Checked again inside the turn: like other workers, it may have waited for the database. */
 static bool may_judge(void *arg, int64_t now)
 {
     const struct engine *e = arg;
@@ -73,14 +73,14 @@ static int reap_turn(struct engine *e, void *arg, size_t max, struct rows_seen *
     return rc;
 }
 
-/* Until all others have been looked at; with the next heartbeat it comes again. */
+/* Skips the lease until all others were processed; the next heartbeat finds it again. */
 static int skip_lease(struct engine *e, void *arg, const struct err *why, struct err *err)
 {
     const struct reap_slice *r = arg;
     struct err note = *why;
 
     (void)err;
-    err_prefix(&note, "the lease of execution %lld has run out, but can't be cleared",
+    err_prefix(&note, "the lease of execution %lld has expired but can't be cleared",
                (long long)r->first);
     engine_note(e, note.msg);
     e->reaped_to = r->first;
@@ -134,19 +134,19 @@ void stop_serving_dead_trees(struct engine *e)
         free((char *)e->queues.at[--e->queues.n]);
 }
 
-/* A tree that is not there may be about to come: its submitter died while it committed. */
+/* A tree that does not exist may still appear, if its submitter died during the commit. */
 static bool may_be_committing(struct engine *e, int64_t worker, int64_t root)
 {
     struct execution_list l = {0};
     struct err err = ERR_INIT;
-    bool there = query_execution(e->store, root, &l, &err) != -E_NOT_FOUND;
+    bool exists = query_execution(e->store, root, &l, &err) != -E_NOT_FOUND;
 
     execution_list_release(&l);
-    return !there && state_folder_worker_age(e->state_folder, worker) < COMMIT_TIME_MAX;
+    return !exists && state_folder_worker_age(e->state_folder, worker) < COMMIT_TIME_MAX;
 }
 
-/* The trees of those who worked on one alone and died are finished by us; who left nothing is
- * forgotten. */
+/* Serves the foreground trees of dead workers until they end. Removes dead workers that have
+ * nothing left. */
 static int finish_dead_workers(struct engine *e, struct err *err)
 {
     size_t n, i;
@@ -154,13 +154,13 @@ static int finish_dead_workers(struct engine *e, struct err *err)
     int rc;
 
     if (e->o.foreground)
-        return 0; /* workers do that */
+        return 0; /* left to workers */
     stop_serving_dead_trees(e);
     for (i = 0; dead = state_folder_dead_workers(e->state_folder, &n), i < n; i++) {
         int64_t id = dead[i].id, foreground = dead[i].foreground;
 
         if (foreground && may_be_committing(e, id, foreground))
-            continue; /* its commit may be under way */
+            continue;
         if (foreground && tree_is_open(e, foreground)) {
             *vec_add(&e->queues) = mem_printf("here:%lld", (long long)foreground);
             e->lanes_to_poll = UINT64_MAX;
@@ -172,7 +172,7 @@ static int finish_dead_workers(struct engine *e, struct err *err)
             if (!is_row_fault(rc))
                 return rc;
             engine_note(e, err->msg);
-            continue; /* until the next look; nobody else has to wait for it */
+            continue; /* tried again later; go on with the other workers */
         }
         env_point(e->env, "engine:before-burial");
         state_folder_remove_worker(e->state_folder, id);
@@ -199,7 +199,7 @@ static int retain_body(struct turn *t, void *arg, struct err *err)
                               : op_retain(t, s->from, &s->to, err);
 }
 
-/* What is old is gone; the logs of what is less old go next. */
+/* After the old trees, remove the logs of trees that are kept longer than their logs. */
 static struct retention next_retention(const struct engine *e)
 {
     if (e->retention.logs_only || !e->o.logs || e->o.logs >= e->o.retention)
@@ -208,8 +208,8 @@ static struct retention next_retention(const struct engine *e)
         .older_than = e->o.logs, .max_trees = RETENTION_SLICE, .logs_only = true};
 }
 
-/* A slice that can't be removed is narrowed down to one, which alone stays for another day. More at
- * once, and it is none of them. */
+/* After a slice that can't be removed, tries one tree at a time. A tree that fails alone is skipped
+ * until tomorrow. If many fail, the trees are not the cause and retention stops. */
 static void skip_old_tree(struct engine *e, const struct retention *to, struct err *err)
 {
     struct retention *r = &e->retention;
@@ -219,18 +219,18 @@ static void skip_old_tree(struct engine *e, const struct retention *to, struct e
         return;
     }
     if (to->after > r->after && e->retention_failures++ < RETENTION_FAILURES_MAX) {
-        err_prefix(err, "the old %s %lld can't be removed, which is tried again tomorrow",
+        err_prefix(err, "the old %s %lld can't be removed; it is retried tomorrow",
                    r->logs_only ? "log of execution" : "execution", (long long)to->after);
         r->after = to->after;
         r->max_trees = RETENTION_SLICE;
     } else {
-        err_prefix(err, "what is old can't be removed, which is tried again tomorrow");
+        err_prefix(err, "old executions can't be removed; this is retried tomorrow");
         *r = (struct retention){0};
     }
     engine_note(e, err->msg);
 }
 
-/* Once a day one of all engines removes what is old, a slice in each of its rounds. */
+/* Once a day one engine removes old trees, one slice per step. */
 static int run_retention(struct engine *e, struct err *err)
 {
     struct slice s = {.from = &e->retention};
@@ -239,7 +239,7 @@ static int run_retention(struct engine *e, struct err *err)
 
     if (e->retention.max_trees) {
         rc = store_long_turn(e->store, retain_body, &s, err);
-        if (is_row_fault(rc)) { /* no reason to do nothing else */
+        if (is_row_fault(rc)) { /* other maintenance must continue */
             skip_old_tree(e, &s.to, err);
             return 0;
         }

@@ -1,5 +1,5 @@
-/* sql_submissions.c - takes what other programs submitted by SQL (store/ops/sql_submissions.h).
- * None of them may stop the loop: what can't be stored is refused. */
+/* sql_submissions.c - accepts SQL submissions (store/ops/sql_submissions.h). A submission that
+ * can't be stored is refused, so that it does not stop the engine. */
 #include "engine/engine_internal.h"
 
 #include "store/ops/sql_submissions.h"
@@ -11,8 +11,8 @@ static int submissions_body(struct turn *t, void *arg, struct err *err)
     return op_accept_submissions(t, arg, err);
 }
 
-static int take_submissions(struct engine *e, void *arg, size_t max, struct rows_seen *seen,
-                            struct err *err)
+static int accept_submissions(struct engine *e, void *arg, size_t max, struct rows_seen *seen,
+                              struct err *err)
 {
     struct submission_slice *r = arg;
     size_t i;
@@ -49,7 +49,7 @@ static int refuse_first(struct engine *e, void *arg, const struct err *failed, s
     struct err why = *failed;
     int rc;
 
-    err_prefix(&why, "it can't be stored");
+    err_prefix(&why, "the submission can't be stored");
     rc = store_turn(e->store, refuse_body, &(struct refusal){r->first, why.msg}, err);
     if (rc)
         return rc;
@@ -60,7 +60,7 @@ static int refuse_first(struct engine *e, void *arg, const struct err *failed, s
 
 int sql_submissions_take(struct engine *e, struct err *err)
 {
-    static const struct rows_work submissions = {SLICE, take_submissions, refuse_first};
+    static const struct rows_work submissions = {SLICE, accept_submissions, refuse_first};
     struct submission_slice r;
     int rc = bisect_rows(e, &submissions, &r, &e->bisect_submissions, err);
 

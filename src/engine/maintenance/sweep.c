@@ -1,6 +1,6 @@
-/* sweep.c - removes what a worker that was killed between a commit and the tidying left on the
- * disk: attempts whose execution has ended, or is not there any more. What still runs, or whose
- * locks are held, is never touched. */
+/* sweep.c - removes the attempt folders left by a worker that was killed between a commit and its
+ * cleanup: those whose execution has ended or does not exist any more. Attempts that run, or whose
+ * locks are held, are never touched. */
 #include "engine/engine_internal.h"
 
 #include "store/query/query.h"
@@ -23,12 +23,12 @@ static void add_leftover(void *arg, int64_t execution, int attempt)
     *vec_add(&((struct leftovers *)arg)->list) = (struct leftover){execution, attempt};
 }
 
-static int has_ended(struct engine *e, int64_t execution, bool *over, struct err *err)
+static int has_ended(struct engine *e, int64_t execution, bool *ended, struct err *err)
 {
     struct execution_list l = {0};
     int rc = query_execution(e->store, execution, &l, err);
 
-    *over = rc == -E_NOT_FOUND || (!rc && status_is_terminal(l.at[0].status));
+    *ended = rc == -E_NOT_FOUND || (!rc && status_is_terminal(l.at[0].status));
     execution_list_release(&l);
     if (rc == -E_NOT_FOUND)
         err->code = E_NONE;
@@ -47,10 +47,10 @@ int cleanup_if_due(struct engine *e, struct err *err)
     dispatch_leftovers(e->dispatch, add_leftover, &found);
     for (i = 0; !rc && i < found.list.n; i++) {
         const struct leftover *l = &found.list.at[i];
-        bool over = false;
+        bool ended = false;
 
-        rc = leased_job_get(e, l->execution) ? 0 : has_ended(e, l->execution, &over, err);
-        if (over)
+        rc = leased_job_get(e, l->execution) ? 0 : has_ended(e, l->execution, &ended, err);
+        if (ended)
             dispatch_cleanup(e->dispatch, l->execution, l->attempt);
     }
     if (!rc)

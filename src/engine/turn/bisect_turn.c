@@ -1,5 +1,5 @@
-/* bisect_turn.c - a turn that can't be written: what fails it is narrowed down until it is alone,
- * and it alone pays. */
+/* bisect_turn.c - bisects the commands of a turn that can't be written, so that only the command
+ * that makes it fail is refused. Jobs that can't be claimed are in quarantine.c. */
 #include "engine/turn/plan.h"
 
 #include <stdlib.h>
@@ -17,14 +17,15 @@ void refuse_submission(struct loop *l, const struct err *err)
     drop_first(&l->submits);
 }
 
-/* With a turn that may be stored this worker ends: what it may have claimed is found by others. */
+/* After a turn that may be stored this worker ends; other workers find what it may have claimed. */
 bool is_not_row_fault(int rc)
 {
     return is_transient(rc) || rc == -E_COMMIT_UNKNOWN || rc == -E_CONFLICT;
 }
 
-/* An outcome that can't be written even alone becomes a failure that says why; if that fails too,
- * the lease runs out. Never is a job left running because of it. */
+/* Replaces an outcome that can't be written even alone by a failure that gives the reason. If that
+ * can't be written either, the job is dropped and its lease runs out: a job must not stay running
+ * because of its outcome. */
 static void replace_outcome(struct loop *l, const struct err *err)
 {
     struct engine *e = l->e;
@@ -44,7 +45,7 @@ static void replace_outcome(struct loop *l, const struct err *err)
     h->outcome_replaced = true;
 }
 
-/* One outcome and one submission are left, or one of the two. */
+/* One outcome, one submission, or one of each is left: refuses the one that fails. */
 static int fail_last_command(struct loop *l, struct err *err)
 {
     const struct leased_job *first = l->ended.n ? l->ended.at[0] : NULL;
@@ -57,7 +58,7 @@ static int fail_last_command(struct loop *l, struct err *err)
         if (rc && is_not_row_fault(rc))
             return rc;
         if (!rc && l->ended.n && l->ended.at[0] == first)
-            return 0; /* its tree was locked: it may be either of them */
+            return 0; /* its tree was locked: either may be the cause */
     }
     if (l->submits.n && !rc)
         refuse_submission(l, &why);
@@ -66,7 +67,7 @@ static int fail_last_command(struct loop *l, struct err *err)
     return 0;
 }
 
-/* Halves what failed until the culprit is alone. */
+/* Halves the batch until the command that fails is alone. */
 static int bisect_commands(struct loop *l, size_t batch, int rc, struct err *err)
 {
     while (rc && !is_not_row_fault(rc) && batch > 1)
@@ -74,9 +75,9 @@ static int bisect_commands(struct loop *l, size_t batch, int rc, struct err *err
     return rc && !is_not_row_fault(rc) ? fail_last_command(l, err) : rc;
 }
 
-/* ---- what was said of those that run ---- */
+/* ---- starts and logs ---- */
 
-/* All that waits of its output: what comes later would not fit. */
+/* Drops all waiting output of the first chunk's execution: later chunks would leave a gap. */
 static void skip_log(struct loop *l, struct err *why)
 {
     int64_t execution = l->logs.at[0].execution;
@@ -88,20 +89,20 @@ static void skip_log(struct loop *l, struct err *why)
         else
             l->logs.at[kept++] = l->logs.at[i];
     l->logs.n = kept;
-    err_prefix(why, "output of execution %lld is missing from its log: it can't be stored",
+    err_prefix(why, "output of execution %lld can't be stored and is missing from its log",
                (long long)execution);
     engine_note(l->e, why->msg);
 }
 
 static void skip_start(struct loop *l, struct err *why)
 {
-    err_prefix(why, "the start of execution %lld is missing from its events: it can't be stored",
+    err_prefix(why, "the start of execution %lld can't be stored and is missing from its events",
                (long long)l->starts.at[0].execution);
     engine_note(l->e, why->msg);
     drop_first(&l->starts);
 }
 
-/* The first start or the first piece of output fails a turn alone. */
+/* The first start or the first log chunk fails even alone: drops the one that fails. */
 static int skip_start_or_log(struct loop *l, struct err *err)
 {
     struct err why = *err;
@@ -123,9 +124,9 @@ static int skip_start_or_log(struct loop *l, struct err *err)
     return 0;
 }
 
-/* Starts and output are in all turns of their loop, with whatever else: so they are tried first,
- * and alone. Locks are waited for: a turn that passed a start over would say nothing of it, and
- * others would pay for it. */
+/* Starts and logs are part of every turn of their loop, so they are tried first, without other
+ * commands. These turns wait for locks: a turn that skipped a locked start would prove nothing
+ * about it, and other commands would be blamed. */
 static int bisect_starts_and_logs(struct loop *l, bool *failed, struct err *err)
 {
     struct err why = ERR_INIT;
@@ -149,23 +150,24 @@ static int bisect_starts_and_logs(struct loop *l, bool *failed, struct err *err)
     return rc;
 }
 
-/* What can be written without taking anything is none of it, and written: what comes meanwhile must
- * not keep us from looking at what was to be taken. */
+/* Commands that can be written in a turn that claims nothing are not the cause, and are written
+ * then. The search continues with the jobs that the failed turn claimed, even if new commands have
+ * come in meanwhile. */
 int bisect_turn(struct loop *l, size_t batch, int rc, struct err *err)
 {
     struct err why = ERR_INIT;
     bool starts_and_logs;
-    int trying = bisect_starts_and_logs(l, &starts_and_logs, err);
+    int retry_rc = bisect_starts_and_logs(l, &starts_and_logs, err);
 
     if (starts_and_logs)
-        return trying;
+        return retry_rc;
     if (loop_count_commands(l)) {
-        if ((trying =
+        if ((retry_rc =
                  turn_run(l, (struct turn_options){.batch = batch, .commands_only = true}, &why))) {
             *err = why;
-            return bisect_commands(l, batch, trying, err);
+            return bisect_commands(l, batch, retry_rc, err);
         }
-        if (!l->claimed_jobs.n) /* it was of that moment, or a permit's, which is handed on later */
+        if (!l->claimed_jobs.n) /* a momentary fault, or that of a permit, which is offered later */
             return 0;
     }
     return bisect_claims(l, rc, err);

@@ -1,21 +1,20 @@
-/* capacity.c - how much a turn may claim. What the turns under way may still claim is not offered
- * to another: so together they never take more than there is room for, and need not know of each
- * other. */
+/* capacity.c - how much a turn may claim. Capacity that is reserved by turns under way is not
+ * offered to another turn, so together they never claim more than the executors can take. */
 #include "engine/turn/plan.h"
 
-static int least(int a, int b)
+static int min_int(int a, int b)
 {
     return a < b ? a : b;
 }
 
 static void subtract_at_most(int *from, int n)
 {
-    *from -= least(*from, n);
+    *from -= min_int(*from, n);
 }
 
-/* Takes off what other turns count on. What they may claim to wait for the end of another begins at
- * once where a thread has become free meanwhile, and then needs its slot: so that is theirs, too.
- */
+/* Subtracts what other turns have reserved. A job that they claim for an executor's own queue
+ * starts at once if a thread has become free meanwhile, and then needs a slot: so that slot is
+ * reserved, too. */
 static void subtract_other_turns(struct capacity *r, const struct engine *e)
 {
     size_t i, k;
@@ -32,7 +31,7 @@ static void subtract_other_turns(struct capacity *r, const struct engine *e)
 
         for (i = 0; p && i < p->capacity.n; i++) {
             int waiting = p->capacity.groups[i].can_queue,
-                now = least(waiting, r->groups[i].can_start);
+                now = min_int(waiting, r->groups[i].can_start);
 
             subtract_at_most(&r->groups[i].can_start, now);
             subtract_at_most(&r->slots, now);
@@ -41,7 +40,7 @@ static void subtract_other_turns(struct capacity *r, const struct engine *e)
     }
 }
 
-/* What no turn counts on yet; valid until it is asked for again. */
+/* The capacity that no turn has reserved; valid until the next call. */
 static struct capacity capacity_left(struct engine *e)
 {
     struct capacity r = {.slots = dispatch_free_slots(e->dispatch)};
@@ -69,8 +68,8 @@ uint64_t groups_with_capacity(struct engine *e)
     return some;
 }
 
-/* How many turns have to do with what is left: this one, and those of other loops that have
- * something to do, too. */
+/* How many turns share what is left: this one, and one for each other loop that has commands and no
+ * turn under way. */
 static int count_sharing_turns(const struct plan *p)
 {
     const struct engine *e = p->l->e;
@@ -87,8 +86,8 @@ static int share(int n, int parts)
     return n / parts + (n % parts != 0);
 }
 
-/* Whether all that can begin of a group is this turn's: only then does what it claims beyond that
- * have to wait. */
+/* Whether this turn has reserved all starts of a group. Only then must the jobs that it claims
+ * beyond them wait in the executor's queue. */
 static bool starts_all(const struct engine *e, size_t group, int own, int left)
 {
     size_t i;
@@ -100,7 +99,7 @@ static bool starts_all(const struct engine *e, size_t group, int own, int left)
     return own == left;
 }
 
-/* A function may be added while the turn is under way. */
+/* Copies the list, because a function may be added while the turn is under way. */
 static const char *const *copy_lanes(struct plan *p, const struct lane_group *g)
 {
     const char **lanes = arena_alloc(&p->texts, (g->nlanes + 1) * sizeof(*lanes));

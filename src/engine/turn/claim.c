@@ -1,6 +1,5 @@
-/* claim.c - the part of a turn that takes jobs: as many as there is room for, in the order of
- * priority and age over all executors, although each has a bound of its own besides the worker's
- * slots. */
+/* claim.c - claims jobs within a turn: as many as the capacity allows, by priority and age across
+ * all executors, although each executor has its own limit besides the worker's slots. */
 #include "engine/turn/plan.h"
 
 #include <stdlib.h>
@@ -20,8 +19,8 @@ static void use_capacity(struct capacity *r, const char *lane)
         r->slots--;
 }
 
-/* What is left of the plan's room, of the groups that it claims from. What this turn adopts it has
- * in hand before it begins anything, whether there is room or not. */
+/* The plan's capacity in the groups that it claims from, less what this turn has adopted: adopted
+ * jobs are handed over first, whether there is capacity or not. */
 static struct capacity capacity_now(struct plan *p)
 {
     struct capacity r = p->capacity;
@@ -39,9 +38,9 @@ static struct capacity capacity_now(struct plan *p)
     return r;
 }
 
-/* ---- where to look ---- */
+/* ---- sources ---- */
 
-/* The queue of a tree that is worked on by its submitter alone. */
+/* The private queue of the foreground tree that the nth submission creates. */
 static const char *foreground_queue(struct plan *p, size_t nth)
 {
     return arena_strdup(&p->texts,
@@ -63,7 +62,7 @@ static void add_claim_sources(struct plan *p, const struct capacity *r, size_t n
     for (q = 0; q < p->nqueues; q++)
         for (i = 0; i < g->nlanes; i++)
             *vec_add(&out->list) = (struct lane_queue){g->lanes[i], p->queues[q]};
-    for (q = 0; p->e->o.foreground && q < p->nsubmits; q++) /* the tree that this turn begins */
+    for (q = 0; p->e->o.foreground && q < p->nsubmits; q++) /* the tree that this turn creates */
         for (i = 0; !p->submissions[q].rc && i < g->nlanes; i++)
             *vec_add(&out->list) = (struct lane_queue){g->lanes[i], foreground_queue(p, q)};
 }
@@ -78,8 +77,9 @@ void plan_count_claimed(struct plan *p, int64_t execution, bool adopted)
     }
 }
 
-static int claim(struct turn *t, struct plan *p, struct capacity *r,
-                 const struct claim_sources *claim_sources, size_t max, bool *more, struct err *err)
+static int claim_from_sources(struct turn *t, struct plan *p, struct capacity *r,
+                              const struct claim_sources *claim_sources, size_t max, bool *more,
+                              struct err *err)
 {
     const struct engine *e = p->e;
     struct claim c = {.worker = e->row.id,
@@ -106,15 +106,16 @@ static int claim(struct turn *t, struct plan *p, struct capacity *r,
     }
     p->skipped_locked |= !rc && jobs.skipped_locked;
     if (!rc && jobs.exhausted)
-        p->exhausted |= claim_sources->groups & ~group_bit(63); /* that one may be several */
+        p->exhausted |= claim_sources->groups & ~group_bit(63); /* several groups may share 63 */
     *more = !rc && jobs.n == max;
     if (rc || jobs.n < c.max)
         p->lanes_done |= claim_sources->groups;
     return rc;
 }
 
-/* Fills the slots: from all groups that can begin something, as many as the smallest of them can.
- * So whichever lanes they are of, they fit; then again from those that are left. */
+/* Fills the slots. Each claim takes from all groups that can start an attempt, at most as many jobs
+ * as the smallest of them can start: so the jobs fit, whichever lanes they are of. Repeats with the
+ * groups that have capacity left. */
 static int claim_to_start(struct turn *t, struct plan *p, struct capacity *r, struct err *err)
 {
     bool more = true;
@@ -131,7 +132,7 @@ static int claim_to_start(struct turn *t, struct plan *p, struct capacity *r, st
                 max = r->groups[i].can_start < max ? r->groups[i].can_start : max;
             }
         if (claim_sources.groups)
-            rc = claim(t, p, r, &claim_sources, (size_t)max, &more, err);
+            rc = claim_from_sources(t, p, r, &claim_sources, (size_t)max, &more, err);
         else
             more = false;
         vec_release(&claim_sources.list);
@@ -139,7 +140,7 @@ static int claim_to_start(struct turn *t, struct plan *p, struct capacity *r, st
     return rc;
 }
 
-/* Whether a group that could begin something lacks only a slot for what waits there. */
+/* Whether a job waits in a group that could start it if there were a free slot. */
 static int is_slot_wanted(struct turn *t, struct plan *p, const struct capacity *r, bool *wanted,
                           struct err *err)
 {
@@ -157,11 +158,11 @@ static int is_slot_wanted(struct turn *t, struct plan *p, const struct capacity 
     return rc;
 }
 
-/* What waits in an executor's own queue gets the slot of the one before it, so nobody else does:
- * not while others want one. */
+/* Fills the executors' own queues. A job there gets the slot of the attempt before it, so no other
+ * executor can get that slot: do this only while no job elsewhere waits for a slot. */
 static int claim_to_queue(struct turn *t, struct plan *p, struct capacity *r, struct err *err)
 {
-    bool asked = false, more;
+    bool checked = false, more;
     size_t i;
     int rc = 0;
 
@@ -170,11 +171,12 @@ static int claim_to_queue(struct turn *t, struct plan *p, struct capacity *r, st
 
         if (r->groups[i].can_start || !r->groups[i].can_queue || (p->lanes_done & group_bit(i)))
             continue;
-        if (!asked && ((rc = is_slot_wanted(t, p, r, &p->slot_wanted, err)) || p->slot_wanted))
+        if (!checked && ((rc = is_slot_wanted(t, p, r, &p->slot_wanted, err)) || p->slot_wanted))
             return rc;
-        asked = true;
+        checked = true;
         add_claim_sources(p, r, i, &claim_sources);
-        rc = claim(t, p, r, &claim_sources, (size_t)r->groups[i].can_queue, &more, err);
+        rc =
+            claim_from_sources(t, p, r, &claim_sources, (size_t)r->groups[i].can_queue, &more, err);
         vec_release(&claim_sources.list);
     }
     return rc;

@@ -1,14 +1,14 @@
-/* commit_done.c - after the commit of a turn: what was settled is forgotten, submitters are told,
- * and what was claimed or adopted is handed out. Not before: nothing of it was true until then. */
+/* commit_done.c - the work after the commit of a turn: forget settled jobs, hand over claimed and
+ * adopted jobs, answer submitters. None of this may happen before the commit. */
 #include "engine/turn/plan.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define READOPT_PAUSE 10000 /* µs until what another turn was at is looked for again */
+#define READOPT_PAUSE 10000 /* µs until a lost job that another turn had locked is tried again */
 
-/* Its outcome was refused. Perhaps the lease only ran out while it waited for this turn: then the
- * next one takes it back, and settles it with what is known. */
+/* Marks the jobs whose outcomes were refused as lost. If a lease only ran out while the outcome
+ * waited for this turn, the next turn readopts the job and settles it with the same outcome. */
 static void mark_refused_lost(struct engine *e, struct plan *p)
 {
     size_t i;
@@ -17,7 +17,7 @@ static void mark_refused_lost(struct engine *e, struct plan *p)
     for (i = 0; i < p->refused.n; i++) {
         struct leased_job *h = leased_job_get(e, p->refused.at[i].execution);
 
-        if (h && h->attempt == p->refused.at[i].attempt) /* else this turn claimed the next one */
+        if (h && h->attempt == p->refused.at[i].attempt) /* else this turn claimed it again */
             h->lost = true;
     }
     pthread_mutex_unlock(&e->heartbeat.lock);
@@ -27,7 +27,8 @@ static void mark_refused_lost(struct engine *e, struct plan *p)
         e->adopt = true;
 }
 
-/* Nobody takes its outcome. If it was lost before, this turn has tried to take it back. */
+/* Notes that the store refused the outcome. A job that was lost before is left out if this turn
+ * adopted: it has already tried to readopt the job. */
 static void add_refused(struct plan *p, const struct leased_job *h)
 {
     if (!h->lost || !p->adopt)
@@ -68,7 +69,7 @@ static void finish_settles(struct engine *e, struct plan *p)
     drop_between(&l->ended, kept, p->nsettles);
 }
 
-/* From now on its queue is ours: for another try, and for what comes to be below it. */
+/* Serves the private queue of our foreground tree from now on, for retries and for descendants. */
 static void serve_foreground_tree(struct engine *e, const struct submission *s)
 {
     char name[QUEUE_FOREGROUND_SIZE];
@@ -87,7 +88,7 @@ static void finish_submits(struct engine *e, struct plan *p)
     for (i = 0; i < p->nsubmits; i++) {
         struct pending_submit *s = l->submits.at[i];
 
-        if (p->submissions[i].rc == -E_BUSY) { /* its parent's tree is locked by others */
+        if (p->submissions[i].rc == -E_BUSY) { /* its parent's tree was locked */
             s->times_locked++;
             l->submits.at[kept++] = s;
             continue;
@@ -101,7 +102,7 @@ static void finish_submits(struct engine *e, struct plan *p)
     drop_between(&l->submits, kept, p->nsubmits);
 }
 
-/* It is told under the next epoch then. */
+/* Whether the job will be readopted and its reports written under the new epoch. */
 static bool is_to_be_readopted(const struct engine *e, int64_t execution, int attempt)
 {
     const struct leased_job *h = leased_job_get(e, execution);
@@ -109,8 +110,8 @@ static bool is_to_be_readopted(const struct engine *e, int64_t execution, int at
     return h && h->attempt == attempt && h->ended;
 }
 
-/* Under a new epoch a log begins at its beginning: if that is stored already, what was refused now
- * is missing from its end. */
+/* Whether a refused chunk is kept for the next epoch. Under a new epoch a log must start at offset
+ * 0: if its start is stored already, the refused chunks are missing from its end. */
 static bool is_log_kept(const struct engine *e, const struct plan *p, size_t nth, size_t kept)
 {
     const struct pending_log *logs = p->l->logs.at, *g = &logs[nth];
@@ -157,8 +158,8 @@ static void drop_starts(struct engine *e, const struct plan *p)
     l->starts_due = l->starts.n ? engine_now(e) + (kept ? 20000 : 0) : 0;
 }
 
-/* Nobody has taken it, but another turn was at it when this one looked, a heartbeat on its way
- * perhaps: then it is waited for, for as long as a lease lasts. */
+/* Whether to try again to readopt a lost job: if no other worker has it, but another turn (perhaps
+ * a heartbeat) had it locked. Tries for at most the length of a lease. */
 static bool may_readopt(struct engine *e, const struct plan *p, struct leased_job *h)
 {
     int64_t now = engine_now(e);
@@ -176,7 +177,7 @@ static bool may_readopt(struct engine *e, const struct plan *p, struct leased_jo
     return now < h->readopt_until;
 }
 
-/* Those that were lost and that this turn did not get back are another's now: nothing of them is
+/* Lost jobs that this turn did not readopt belong to other workers now: their attempts must not be
  * touched. */
 void forget_lost_jobs(struct engine *e, const struct plan *p)
 {
@@ -198,12 +199,12 @@ void forget_lost_jobs(struct engine *e, const struct plan *p)
             e->leases_lost++;
         dispatch_forget(e->dispatch, h->execution, h->attempt);
         leased_job_drop(e, h);
-        i = (size_t)-1; /* removing moves others about */
+        i = (size_t)-1; /* removing moves other entries: start over */
     }
 }
 
-/* What was claimed may have been ours before, settled by a turn that has not been answered yet:
- * that comes first. Nobody waits in a circle: the settles of this turn are answered. */
+/* A claimed job may be one of ours whose previous attempt was settled by a turn that is not yet
+ * finished: finish that turn first. This can't deadlock: the settles of this turn are finished. */
 static void finish_earlier_settles(struct engine *e, const struct plan *p)
 {
     size_t i;
@@ -220,7 +221,7 @@ static void start_claimed(struct engine *e, struct plan *p)
 {
     size_t i;
 
-    if (e->closing) { /* nothing is begun any more: others find it */
+    if (e->closing) { /* start nothing: other workers adopt it */
         e->left_work |= p->adopted.n || p->claimed.n;
         return;
     }
@@ -232,8 +233,8 @@ static void start_claimed(struct engine *e, struct plan *p)
         engine_start_job(e, p->claimed.at[i], false, p->claimed_at);
 }
 
-/* What another turn holds it may well leave as it is, or be undone with its holder, and nobody says
- * so then. */
+/* Another turn may leave the jobs that it has locked as they are, or roll back; no notification
+ * follows then, so poll again later. */
 static void poll_skipped_later(struct engine *e, const struct plan *p)
 {
     if (p->skipped_locked)
@@ -259,7 +260,7 @@ void plan_commit_done(struct engine *e, struct plan *p)
         e->next_due_unknown = true;
     finish_earlier_settles(e, p);
     start_claimed(e, p);
-    finish_submits(e, p); /* not before: what was pushed has its texts from them */
+    finish_submits(e, p); /* last: pushed jobs use the texts of the submissions */
     if (p->adopt) {
         e->adopt = p->more_orphans;
         if (!p->more_orphans)

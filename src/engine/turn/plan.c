@@ -1,4 +1,5 @@
-/* plan.c - what the next turn does: as much of what waits as fits, and whom to adopt from. */
+/* plan.c - plans the next turn: the waiting commands that fit, whom to adopt from, what to claim;
+ * see plan.h. */
 #include "engine/turn/plan.h"
 
 #include <stdlib.h>
@@ -6,7 +7,7 @@
 
 #define ADOPT_MAX 100
 
-/* Who works on one tree takes over nothing else; not even the work of the dead. */
+/* A foreground engine adopts only from its own tree, not the jobs of dead workers. */
 static bool is_own_tree(const struct engine *e, const struct execution *x)
 {
     size_t i;
@@ -17,20 +18,21 @@ static bool is_own_tree(const struct engine *e, const struct execution *x)
     return !e->o.foreground;
 }
 
-/* By another turn, beside this one: what comes of that is not known yet. */
+/* Whether a turn of another loop is settling it: the result is not known yet. */
 static bool is_settled_elsewhere(const struct engine *e, const struct leased_job *h)
 {
     return h->settling && !loop_may_adopt(loop_of(e, h->root));
 }
 
-/* Functions live in their worker: while that one lives nobody else may take them for lost. */
-static bool wanted(void *arg, const struct execution *x, int64_t last_worker)
+/* Whether to adopt this orphan. A function runs inside its worker, so while that worker lives
+ * no other worker may treat it as lost. */
+static bool should_adopt(void *arg, const struct execution *x, int64_t last_worker)
 {
     struct engine *e = arg;
     const struct leased_job *h = leased_job_get(e, x->id);
 
     if (h && (is_settled_elsewhere(e, h) || (!h->lost && (h->ended || h->attempt == x->attempts))))
-        return false; /* ours, and on its way */
+        return false; /* ours, and being settled or run */
     if (!is_own_tree(e, x))
         return false;
     if (dispatch_outlives(e->dispatch, x->lane) || last_worker == e->row.id || !last_worker ||
@@ -69,7 +71,7 @@ static void plan_adoption(struct engine *e, struct plan *p)
     p->adoption.dead_workers = ids;
     p->adoption.host_grace = e->o.host_grace;
     p->adoption.latest = db_clock_latest(e);
-    p->adoption.wanted = wanted;
+    p->adoption.wanted = should_adopt;
     p->adoption.arg = e;
     p->adoption.claim = (struct claim){.worker = e->row.id,
                                        .folder = e->row.folder,
@@ -91,8 +93,7 @@ static size_t at_most(size_t n)
     return n < TURN_MAX ? n : TURN_MAX;
 }
 
-/* Whether this turn writes all that it said before its end: after that nobody takes it any more.
- * */
+/* Whether this turn writes all starts and logs of the job: its outcome must be written last. */
 static bool writes_all_reports(const struct loop *l, size_t nlogs, size_t nstarts,
                                const struct leased_job *h)
 {
@@ -168,11 +169,11 @@ static void plan_settles_and_submits(struct loop *l, struct plan *p)
     }
     for (i = 0; i < p->nsubmits; i++)
         p->submissions[i] = l->submits.at[i]->s;
-    if (p->nsubmits && l->e->threads.n) /* those that come now go to another, and not to wait */
+    if (p->nsubmits && l->e->threads.n) /* the next go to another loop, so that they do not wait */
         l->e->submit_to = 1 + l->e->submit_to % l->e->threads.n;
 }
 
-/* Copied: they come and go while the turn is under way. */
+/* Copies the queues, because the list may change while the turn is under way. */
 static void plan_queues(const struct engine *e, struct plan *p)
 {
     const char **queues = arena_alloc(&p->texts, (e->queues.n + 1) * sizeof(*queues));
@@ -201,7 +202,7 @@ void plan_make(struct loop *l, struct plan *p, struct turn_options m)
         plan_capacity(p);
         p->lanes_polled = e->lanes_to_poll;
         p->lanes_to_claim = p->nsubmits && !e->o.no_push ? UINT64_MAX : e->lanes_to_poll;
-        e->lanes_to_poll = 0; /* what is heard of meanwhile counts again */
+        e->lanes_to_poll = 0; /* notifications during the turn set it again */
     }
 }
 

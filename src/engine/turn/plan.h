@@ -1,31 +1,51 @@
-/* plan.h - one turn of the engine, from what waits to what was decided: plan.c makes it, run.c
- * does it in a transaction (claim.c takes the jobs), commit_done.c tells and hands out what came of
- * it.
- */
+/* plan.h - one turn of the engine, from planning to the work after its commit.
+ *
+ *   turns_start                 schedule.c     decides which loops make a turn now
+ *     plan_make                 plan.c         collects the commands that fit: starts, logs,
+ *       plan_capacity           capacity.c     settles, submits; whom to adopt from, how much to
+ *                                              claim
+ *     plan_execute              run.c          one transaction, on the loop's thread if it has one
+ *       op_prefetch             store/ops/     loads the rows of the settles
+ *       op_record_starts, op_store_logs        writes what the executors reported
+ *       op_settle                              writes outcomes
+ *       op_submit                              creates executions
+ *       op_advance                             advances the trees: makes followers ready
+ *       op_adopt                               takes over orphans
+ *       plan_claim, op_claim    claim.c        claims jobs: each gets a new attempt and lease
+ *     plan_commit_done          commit_done.c  after the commit, on the engine's thread:
+ *       dispatch_settled, engine.on_end        for each attempt that was settled
+ *       engine_start_job                       hands claimed and adopted jobs to the dispatcher
+ *       pending_submit.done                    answers the submitters
+ *     plan_commit_failed        plan.c         instead, if the turn failed: keeps all commands
+ *       bisect_turn, bisect_claims             bisect_turn.c, quarantine.c: find the command or job
+ *                                              that makes turns fail
+ *
+ * For a loop with a thread (threads.c), turns_start returns after plan_make, and turns_finish does
+ * the rest when the thread has executed the plan. */
 #ifndef ENGINE_TURN_PLAN_H
 #define ENGINE_TURN_PLAN_H
 
 #include "engine/engine_internal.h"
 #include "store/driver/db.h"
 
-#define TURN_MAX 500 /* settles, submits and starts each: some thousand transitions, some 50 ms */
+/* At most this many settles, submits and starts each: a few thousand transitions, about 50 ms. */
+#define TURN_MAX 500
 
-/* How much may be claimed: of each group of lanes what its executor can take, and how many of the
- * worker's slots are free. */
+/* How much may be claimed: what the executor of each lane group can take, and the worker's free
+ * slots. */
 struct capacity {
     struct lane_group *groups;
     size_t n;
     int slots;
 };
 
-/* How a turn is made. */
 struct turn_options {
-    size_t batch;           /* outcomes, and as many submissions */
-    size_t starts_and_logs; /* starts, and as many pieces of output; 0: all */
-    bool wait_for_locks;    /* for locks */
-    bool commands_only; /* takes no new work, and leaves the permits that it frees to other turns */
+    size_t batch;           /* at most this many settles, and as many submits */
+    size_t starts_and_logs; /* at most this many starts, and as many log chunks; 0 for all */
+    bool wait_for_locks;    /* wait for locked trees instead of skipping them */
+    bool commands_only;     /* claim and adopt nothing; leave freed permits to other turns */
     bool no_submits, no_logs;
-    size_t max_claims; /* so many orphans and jobs at most; 0: as there is room */
+    size_t max_claims; /* at most this many orphans and jobs; 0: as the capacity allows */
 };
 
 struct attempt_ref {
@@ -33,66 +53,70 @@ struct attempt_ref {
     int attempt;
 };
 
-/* What a turn does. Its body may run several times, so it fills in only what it is asked for. It
- * may run on a thread of its own: of the engine it then looks only at what never changes. */
+/* One turn. The transaction's body may run several times, so it writes only to the output fields
+ * and resets them first. It may run on the loop's thread: there it reads only those fields of the
+ * engine that never change. */
 struct plan {
     const struct engine *e;
     struct loop *l;
     struct turn_options turn_options;
-    struct capacity capacity;  /* that others do not count on meanwhile */
+    struct capacity capacity;  /* reserved: other turns do not use it meanwhile */
     const char *const *queues; /* served */
     size_t nqueues;
     struct start *starts;
     struct settlement *settles;
     struct log_chunk *logs;
     size_t nstarts, nsettles, nlogs, nsubmits;
-    struct submission *submissions; /* copies, in a row */
+    struct submission *submissions; /* copies */
     bool adopt;
     struct adoption adoption;
-    VEC(struct lease_ref) lost; /* what is to be got back by that, if nobody has it yet */
-    struct rows generation;     /* of the database, as the turn sees it */
+    VEC(struct lease_ref) lost; /* our lost leases, to be readopted if still orphaned */
+    struct rows generation;     /* the database's generation, as the turn sees it */
 
     int64_t claimed_at; /* engine_now before the leases were taken */
     struct arena texts;
-    VEC(struct attempt_ref) refused; /* whose outcomes were not taken */
+    VEC(struct attempt_ref) refused; /* attempts whose outcomes the store refused */
     VEC(struct execution *) adopted;
     VEC(struct execution *) claimed;
-    struct claimed_jobs claimed_jobs; /* all of them, who are gone when the turn fails */
-    struct quarantine quarantined;    /* copied: it changes meanwhile */
+    struct claimed_jobs claimed_jobs; /* of both lists; also valid if the turn fails */
+    struct quarantine quarantined;    /* a copy, because the engine's list changes meanwhile */
     bool more_orphans;
-    bool busy_starts;        /* some starts wait for the tree of another turn */
-    bool slot_wanted;        /* something waits that lacks only a slot */
-    uint64_t lanes_polled;   /* the groups of lanes that were hungry when it was made */
-    uint64_t lanes_to_claim; /* which to claim from */
-    uint64_t lanes_done;     /* those in which less waited than there was room for */
-    uint64_t exhausted;      /* those of which nothing is left in the outbox */
-    bool skipped_locked;     /* others hold something that waited there */
+    bool busy_starts;        /* some starts were skipped because their tree was locked */
+    bool slot_wanted;        /* a waiting job lacks only a slot */
+    uint64_t lanes_polled;   /* engine.lanes_to_poll when the plan was made */
+    uint64_t lanes_to_claim; /* lane groups to claim from */
+    uint64_t lanes_done;     /* lane groups that had fewer jobs than capacity */
+    uint64_t exhausted;      /* lane groups of which nothing is left in the outbox */
+    bool skipped_locked;     /* jobs were skipped because other turns had locked them */
 };
 
 void plan_make(struct loop *l, struct plan *p, struct turn_options m);
-void plan_capacity(struct plan *p); /* capacity.c: its share of what is left */
+void plan_capacity(struct plan *p); /* capacity.c: reserves the plan's share of what is left */
 void plan_release(struct plan *p);
-MUST_USE int plan_execute(struct plan *p, struct err *err); /* in a transaction */
+MUST_USE int plan_execute(struct plan *p, struct err *err);
 void plan_count_claimed(struct plan *p, int64_t execution, bool adopted);
 MUST_USE int plan_claim(struct turn *t, struct plan *p, struct err *err);
-void plan_commit_done(struct engine *e, struct plan *p);   /* after its commit */
-void plan_commit_failed(struct engine *e, struct plan *p); /* without one */
+void plan_commit_done(struct engine *e, struct plan *p);
+void plan_commit_failed(struct engine *e, struct plan *p);
 
 /* schedule.c */
-MUST_USE int turn_run(struct loop *l, struct turn_options m, struct err *err); /* here and now */
+/* Plans, executes and finishes one turn on the calling thread. */
+MUST_USE int turn_run(struct loop *l, struct turn_options m, struct err *err);
 
 /* bisect_turn.c */
-/* Nobody is to blame: it may go well later, it may be stored, or this worker was fenced. */
+/* Whether no command or job is the cause: a retry may succeed, the turn may be stored, or this
+ * worker was fenced. */
 bool is_not_row_fault(int rc);
-/* Of a turn of this loop that failed so. 0: it is found, or the next turn looks on. Otherwise it is
- * none of what waits here. */
+/* Finds the command that makes the loop's turns fail with `rc`. Returns 0 if it was found or the
+ * next turn continues the search; otherwise none of the waiting commands is the cause. */
 MUST_USE int bisect_turn(struct loop *l, size_t batch, int rc, struct err *err);
-/* quarantine.c: the same of a turn that had nothing to write. */
+/* quarantine.c: finds the job whose claim or adoption makes the turns fail; returns as bisect_turn
+ * does. */
 MUST_USE int bisect_claims(struct loop *l, int rc, struct err *err);
-/* The first one that waits is told that it was not taken, and why. */
+/* Refuses the loop's first submission with `err`. */
 void refuse_submission(struct loop *l, const struct err *err);
 
-/* Takes those from one place up to another off a list. */
+/* Removes the elements from..to-1 of a VEC. */
 #define drop_between(v, from, to)                                                          \
     do {                                                                                   \
         if ((to) > (from)) {                                                               \

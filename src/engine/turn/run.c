@@ -1,22 +1,22 @@
-/* run.c - the transaction of a turn: everything that waits is written, orphans are adopted, jobs
- * are claimed; one commit. It may run on a thread of its own, see plan.h. */
+/* run.c - the transaction of a turn: writes the planned commands, adopts orphans and claims jobs,
+ * in one commit. It may run on the loop's thread; see plan.h. */
 #include "engine/turn/plan.h"
 
 #include <string.h>
 
-/* What runs belongs to the generation in which it was begun. If that is over, so is this worker:
- * the next one ends what is left of it, and then adopts. */
+/* Attempts belong to the generation in which they were started. When the generation changes, this
+ * worker must end; the next worker ends the attempts that are left, and then adopts. */
 int check_generation(const struct engine *e, int64_t now, struct err *err)
 {
     if (now == e->generation)
         return 0;
     return err_set(err, E_CONFLICT,
-                   "the database was fenced (generation %lld, this worker has %lld): start the "
-                   "worker again",
+                   "the database was fenced (generation %lld, this worker has %lld): restart the "
+                   "worker",
                    (long long)now, (long long)e->generation);
 }
 
-static int adopt(struct turn *t, struct plan *p, struct err *err)
+static int adopt_orphans(struct turn *t, struct plan *p, struct err *err)
 {
     struct job_list jobs;
     size_t i;
@@ -30,7 +30,7 @@ static int adopt(struct turn *t, struct plan *p, struct err *err)
     return rc ? rc : op_check_lost_leases(t, p->lost.at, p->lost.n, err);
 }
 
-/* Adopts and claims: nobody does of another generation. */
+/* Adopts and claims, only within this worker's generation. */
 static int adopt_and_claim(struct turn *t, struct plan *p, struct err *err)
 {
     int rc;
@@ -39,7 +39,7 @@ static int adopt_and_claim(struct turn *t, struct plan *p, struct err *err)
     if (!p->adopt && !p->lanes_to_claim)
         return 0;
     if ((rc = turn_send_generation(t, &p->generation, err)) ||
-        (p->adopt && (rc = adopt(t, p, err))) ||
+        (p->adopt && (rc = adopt_orphans(t, p, err))) ||
         (p->lanes_to_claim && (rc = plan_claim(t, p, err))))
         return rc;
     return p->adopted.n || p->claimed.n
@@ -47,8 +47,8 @@ static int adopt_and_claim(struct turn *t, struct plan *p, struct err *err)
                : 0;
 }
 
-/* Whoever finds us dead must find our tree by our file: so it is written before the tree can be
- * there. A name that leads nowhere does no harm. */
+/* If we die, other workers find our tree by our worker file, so its root is written there before
+ * the tree can exist. A root that does not exist does no harm. */
 static int write_foreground_root(struct plan *p, struct err *err)
 {
     size_t i;
@@ -60,7 +60,8 @@ static int write_foreground_root(struct plan *p, struct err *err)
     return rc;
 }
 
-/* Its tree was locked when its start was to be written: that comes first, in another turn. */
+/* Whether its start was skipped because its tree was locked. The start must be written before the
+ * outcome, so both wait for another turn. */
 static bool is_start_busy(const struct plan *p, int64_t execution)
 {
     size_t i;
@@ -71,7 +72,7 @@ static bool is_start_busy(const struct plan *p, int64_t execution)
     return false;
 }
 
-static int settle(struct turn *t, struct plan *p, struct err *err)
+static int settle_attempts(struct turn *t, struct plan *p, struct err *err)
 {
     struct settlement *now = arena_alloc(&p->texts, (p->nsettles + 1) * sizeof(*now));
     size_t i, n = 0;
@@ -109,13 +110,14 @@ static int turn_body(struct turn *t, void *arg, struct err *err)
     op_note_submit_limits(t, p->submissions, p->nsubmits);
     if ((rc = op_prefetch(t, p->settles, p->nsettles, err)) ||
         (rc = op_record_starts(t, worker, p->starts, p->nstarts, err)) ||
-        (rc = op_store_logs(t, worker, p->logs, p->nlogs, err)) || (rc = settle(t, p, err)) ||
+        (rc = op_store_logs(t, worker, p->logs, p->nlogs, err)) ||
+        (rc = settle_attempts(t, p, err)) ||
         (rc = op_submit(t, p->submissions, p->nsubmits, err)) ||
         (rc = write_foreground_root(p, err)) || (rc = op_advance(t, err)))
         return rc;
     if (p->capacity.n && !p->e->o.no_push && op_has_made_ready(t))
         p->lanes_to_claim =
-            UINT64_MAX; /* what follows is pushed, also where nothing waited before */
+            UINT64_MAX; /* claim what this turn made ready, also in lanes where nothing waited */
     return adopt_and_claim(t, p, err);
 }
 

@@ -1,12 +1,12 @@
-/* schedule.c - when the loops make their turns, and what follows one that failed (bisect_turn.c).
- */
+/* schedule.c - decides when each loop makes a turn, runs it, and handles its result. A turn that
+ * failed because of its data goes to bisect_turn.c. */
 #include "engine/turn/plan.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define WAIT_AFTER_TIMES_LOCKED 3  /* a tree that was locked so often is waited for, alone */
-#define COMMANDS_ENOUGH         32 /* commands for a turn beside another one */
+#define WAIT_AFTER_TIMES_LOCKED 3  /* a command skipped this often gets a turn alone that waits */
+#define COMMANDS_ENOUGH         32 /* that justify a turn while another loop has one under way */
 
 /* ---- when ---- */
 
@@ -15,7 +15,7 @@ static bool has_commands(const struct loop *l, int64_t now)
     return l->ended.n || l->submits.n || l->logs.n || (l->starts_due && l->starts_due <= now);
 }
 
-/* Something is to be done that it can do. */
+/* Whether the loop could make a turn now that has something to do. */
 static bool has_work(const struct loop *l)
 {
     struct engine *e = l->e;
@@ -39,8 +39,8 @@ static bool is_any_under_way(const struct engine *e)
     return false;
 }
 
-/* Beside another turn one is worth its commit only for many commands; few wait until that one has
- * ended, as they would if there were one loop, and so come in larger sets. */
+/* While another turn is under way, a further turn is worth its commit only for many commands. A few
+ * commands wait until that turn has ended, as they would with one loop, and so are batched. */
 static bool is_needed(const struct loop *l)
 {
     return has_work(l) && (l->has_waited || !l->threaded ||
@@ -59,7 +59,7 @@ bool turn_is_needed(struct engine *e)
 
 /* ---- one turn ---- */
 
-static struct plan *begin_turn(struct loop *l, struct turn_options m)
+static struct plan *start_turn(struct loop *l, struct turn_options m)
 {
     struct plan *p = mem_alloc(sizeof(*p));
 
@@ -69,7 +69,7 @@ static struct plan *begin_turn(struct loop *l, struct turn_options m)
     return l->plan = p;
 }
 
-/* Those who have waited for a turn have done so for long enough. */
+/* A loop that has waited for one turn of another loop need not wait for a second. */
 static void mark_waiting_loops(struct engine *e)
 {
     size_t i;
@@ -78,7 +78,7 @@ static void mark_waiting_loops(struct engine *e)
         e->loops[i].has_waited |= has_work(&e->loops[i]);
 }
 
-/* What came of it is `rc`, which is returned. */
+/* Finishes the turn under way, whose result is `rc`. Returns rc. */
 static int end_turn(struct loop *l, int rc, const struct err *err)
 {
     struct plan *p = l->plan;
@@ -89,8 +89,8 @@ static int end_turn(struct loop *l, int rc, const struct err *err)
     else
         plan_commit_done(l->e, p);
     for (i = 0; rc == -E_COMMIT_UNKNOWN && i < p->nsubmits; i++)
-        refuse_submission(l, err); /* they may be stored: never is the opposite said */
-    l->plan = NULL;                /* not before what it claimed is counted by the dispatcher */
+        refuse_submission(l, err); /* they may be stored: report that the outcome is unknown */
+    l->plan = NULL;                /* only now: the dispatcher counts what it claimed */
     mark_waiting_loops(l->e);
     plan_release(p);
     free(p);
@@ -99,12 +99,12 @@ static int end_turn(struct loop *l, int rc, const struct err *err)
 
 int turn_run(struct loop *l, struct turn_options m, struct err *err)
 {
-    int rc = plan_execute(begin_turn(l, m), err);
+    int rc = plan_execute(start_turn(l, m), err);
 
     return end_turn(l, rc, err);
 }
 
-/* ---- after it ---- */
+/* ---- results ---- */
 
 static struct turn_options choose_turn_options(const struct loop *l)
 {
@@ -114,7 +114,7 @@ static struct turn_options choose_turn_options(const struct loop *l)
     return (struct turn_options){.batch = TURN_MAX};
 }
 
-/* What was waited for in vain comes back to that after some more turns. */
+/* Requeues commands whose lock could not be taken; a later turn waits for them again. */
 static void requeue_first(struct loop *l)
 {
     if (l->ended.n) {
@@ -128,21 +128,21 @@ static void requeue_first(struct loop *l)
         l->submits.at[0]->times_locked = 0;
 }
 
-/* After a turn that ended with `rc`: an error is one that this engine can't go on with. */
+/* Handles the result `rc` of a turn. An error means that the engine can't continue. */
 static int handle_turn_result(struct loop *l, struct turn_options m, int rc, struct err *err)
 {
     struct engine *e = l->e;
 
     if (rc && !m.wait_for_locks && !is_not_row_fault(rc))
         rc = bisect_turn(l, m.batch, rc, err);
-    e->left_work |= rc == -E_COMMIT_UNKNOWN; /* perhaps: then others find it by our file */
+    e->left_work |= rc == -E_COMMIT_UNKNOWN; /* perhaps: other workers find it by our file */
     if (!rc) {
         l->failures = 0;
         l->retry_at = 0;
         return 0;
     }
     if (m.wait_for_locks &&
-        (rc == -E_BUSY || !is_not_row_fault(rc))) { /* in another turn it is narrowed down */
+        (rc == -E_BUSY || !is_not_row_fault(rc))) { /* another turn bisects it */
         requeue_first(l);
         return 0;
     }
@@ -163,7 +163,7 @@ int turns_start(struct engine *e, struct err *err)
         if (!is_needed(l))
             continue;
         if (l->threaded) {
-            begin_turn(l, m);
+            start_turn(l, m);
             loop_start_turn(l);
         } else {
             rc = handle_turn_result(l, m, turn_run(l, m, err), err);

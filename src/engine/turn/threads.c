@@ -1,8 +1,8 @@
-/* threads.c - the loops of an engine, see engine_internal.h. Usually there is one, which makes its
- * turns on the engine's own thread. On a server there may be several at once: each then has a
- * thread and a connection of its own, on which a turn that the engine has planned is done; what
- * came of it the engine's thread answers again. So everything that an engine knows belongs to one
- * thread still. */
+/* threads.c - the loops of an engine and their threads; see struct loop in engine_internal.h. By
+ * default there is one loop, which makes its turns on the engine's thread. On PostgreSQL there may
+ * be several; each then has a thread and a connection, on which plan_execute runs. The engine's
+ * thread plans the turns and handles their results, so the engine's state still belongs to one
+ * thread. */
 #include "engine/turn/plan.h"
 
 #include <signal.h>
@@ -11,7 +11,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define CLOSE_PATIENCE 2000000LL /* µs */
+#define CLOSE_PATIENCE 2000000LL /* µs that a turn waits for the database while closing */
 
 struct loop *loop_of(const struct engine *e, int64_t root)
 {
@@ -77,7 +77,7 @@ static void *loop_thread_main(void *arg)
         l->done = true;
         pthread_cond_signal(&t->ended);
         if (write(t->fd, &one, sizeof(one)) < 0)
-            continue; /* it is readable already */
+            continue; /* the eventfd is full, so it is readable already */
     }
     pthread_mutex_unlock(&t->lock);
     return NULL;
@@ -129,7 +129,7 @@ static int start_loop(struct loop *l, struct err *err)
     if ((rc = store_open(e->o.url, e->o.tenant, &options, &l->store, err)))
         return rc;
     pthread_cond_init(&l->wakeup, NULL);
-    sigfillset(&all); /* signals are for the threads of whoever embeds us */
+    sigfillset(&all); /* signals are for the threads of the embedder */
     pthread_sigmask(SIG_SETMASK, &all, &before);
     l->threaded = !pthread_create(&l->thread, NULL, loop_thread_main, l);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -147,8 +147,8 @@ int loops_open(struct engine *e, struct err *err)
 
     if (n && !e->server)
         return err_set(err, E_INVALID,
-                       "%zu loops can't work on SQLite, which has one writer at a time: leave "
-                       "worker.loops at 1, or use PostgreSQL",
+                       "%zu loops need PostgreSQL, because SQLite has one writer at a time: set "
+                       "worker.loops to 1, or use PostgreSQL",
                        n);
     pthread_mutex_init(&t->lock, NULL);
     pthread_cond_init(&t->ended, NULL);
@@ -160,13 +160,14 @@ int loops_open(struct engine *e, struct err *err)
     t->n = n;
     e->submit_to = n ? 1 : 0;
     if (n && (t->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) < 0)
-        return err_set(err, E_UNAVAILABLE, "no descriptor is left for loops");
+        return err_set(err, E_UNAVAILABLE, "can't create a descriptor for the loops");
     for (i = 1; !rc && i < e->nloops; i++)
         rc = start_loop(&e->loops[i], err);
     return rc;
 }
 
-/* Nobody begins anything any more: what the turns under way have claimed is found by others. */
+/* engine.closing is set: jobs that the turns under way claim are not started, but left to other
+ * workers. */
 void loops_close(struct engine *e)
 {
     size_t i;
