@@ -17,11 +17,11 @@ teardown() { remove_database; }
 	same "tenant ${tenant}x created" "$(pawl admin tenant create "${tenant}x" --db "$db")"
 	pawl admin tenant list --db "$db" | grep -qx "$tenant"
 	pawl admin tenant list --db "$db" | grep -qx "${tenant}x"
-	refused 2 'exists already' pawl admin tenant create "${tenant}x" --db "$db"
+	refused 2 'already exists' pawl admin tenant create "${tenant}x" --db "$db"
 	same "tenant ${tenant}x dropped" "$(pawl admin tenant drop "${tenant}x" --db "$db")"
 	pawl admin tenant list --db "$db" | without "${tenant}x"
 	refused 5 "there is no tenant '${tenant}x'" pawl admin tenant drop "${tenant}x" --db "$db"
-	refused 2 "can't be a tenant's name" pawl admin tenant create 'No; DROP' --db "$db"
+	refused 2 "is not a valid tenant name" pawl admin tenant create 'No; DROP' --db "$db"
 	refused 2 'tenant create NAME' pawl admin tenant create --db "$db"
 }
 

@@ -112,7 +112,7 @@ unchanged() { # the database is as good as before, with so many executions
 @test "a URL that can't be parsed" {
 	refused 2 'URL' pawl queue --db nonsense
 	refused 2 'empty' pawl queue --db ''
-	refused 2 'no kind of database called "mysql"' pawl queue --db mysql://u@h/d
+	refused 2 '"mysql" is not a supported kind of database' pawl queue --db mysql://u@h/d
 	refused 2 'names no file' pawl queue --db sqlite:
 	refused 2 'URL' pawl queue --db 'postgres://h/d?frobnicate=1'
 	refused 2 'in memory' pawl queue --db sqlite::memory:
@@ -135,8 +135,8 @@ unchanged() { # the database is as good as before, with so many executions
 	refused 5 'nobody' pawl queue --db "$db" --tenant nobody
 	refused 5 'nobody' env TENANT=nobody "$PAWL_TEST_BUILD/examples/worker" submit "$db" 1
 	[ ! -e "$dir/pawl.nobody.db" ]
-	refused 2 "can't be a tenant's name" pawl queue --db "$db" --tenant '../../etc/passwd'
-	refused 2 "can't be a tenant's name" pawl queue --db "$db" --tenant 'a"; DROP SCHEMA pawl'
+	refused 2 "is not a valid tenant name" pawl queue --db "$db" --tenant '../../etc/passwd'
+	refused 2 "is not a valid tenant name" pawl queue --db "$db" --tenant 'a"; DROP SCHEMA pawl'
 }
 
 @test "a schema that is newer, or not there" {
@@ -150,7 +150,7 @@ unchanged() { # the database is as good as before, with so many executions
 	refused 6 "that is not Pawl's" p queue
 	[ "$PAWL_TEST_DB" = sqlite ] || return 0
 	sqlite3 "$dir/empty.db" VACUUM
-	refused 6 'nothing of Pawl in '"sqlite:$dir/empty.db"' yet: what is run or submitted first creates it, or `pawl admin migrate`' \
+	refused 6 "sqlite:$dir/empty.db"' has no Pawl tables yet: the first run or submission creates them, or `pawl admin migrate`' \
 		pawl queue --db "sqlite:$dir/empty.db"
 }
 

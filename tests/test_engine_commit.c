@@ -109,7 +109,7 @@ static void cut_off_counters(void *arg, const char *where)
 static void hear_of_doubt(void *arg, const char *sentence)
 {
     (void)arg;
-    if (!strstr(sentence, "the change may be stored or not"))
+    if (!strstr(sentence, "the change may or may not be stored"))
         return;
     proxy->last = proxy->shut = 0;
     given_up = 1;

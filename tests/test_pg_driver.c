@@ -143,7 +143,7 @@ TEST(refusals_are_told_apart_by_what_the_caller_may_do)
         {"40P01", E_REDO, ""},
         {"55P03", E_REDO, ""},
         {"57014", E_REDO, ""},
-        {"53100", E_NO_SPACE, "make room"},
+        {"53100", E_NO_SPACE, "free some space"},
         {"53300", E_UNAVAILABLE, "max_connections"},
         {"53200", E_UNAVAILABLE, ""},
         {"28P01", E_UNAVAILABLE, "password"},

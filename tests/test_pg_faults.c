@@ -323,7 +323,7 @@ TEST(a_server_that_does_not_answer_is_not_waited_for)
     pg_server();
     fd = listen_anywhere(&port); /* the kernel takes the connection, and nobody answers */
     cant_open(mem_printf("postgres://x@127.0.0.1:%d/postgres?connect_timeout=1", port),
-              E_UNAVAILABLE, "no answer for 1 s");
+              E_UNAVAILABLE, "did not answer for 1 s");
     close(fd);
 }
 
@@ -331,7 +331,7 @@ TEST(a_database_that_does_not_exist_is_said_to_be_so)
 {
     cant_open(pg_url_at(pg_port(), "nowhere_at_all"), E_UNAVAILABLE, "createdb");
     cant_open(mem_printf("postgres://nobody:secret@127.0.0.1:%d/postgres", pg_port()),
-              E_UNAVAILABLE, "check user and password");
+              E_UNAVAILABLE, "check the user, the password");
 }
 
 /* ---- PgBouncer, in transaction mode -------------------------------------------------------------

@@ -139,7 +139,7 @@ TEST(without_leave_to_migrate_an_empty_database_is_refused_with_what_to_do)
     struct err err;
 
     CHECK_EQ(try_open(url, (struct store_options){.no_migrate = true}, &s, &err), -E_SCHEMA);
-    CHECK(strstr(err.msg, "there is nothing of Pawl in "));
+    CHECK(strstr(err.msg, "has no Pawl tables yet"));
     CHECK(strstr(err.msg, "pawl admin migrate"));
     CHECK(!s);
     CHECK_EQ(try_open(url, (struct store_options){.no_migrate = true}, &s, &err), -E_SCHEMA);
@@ -254,7 +254,7 @@ TEST(a_migration_that_is_killed_anywhere_leaves_nothing_and_the_next_succeeds)
         if (rc != (migrated ? 0 : -E_SCHEMA))
             test_fail(__FILE__, __LINE__, "killed at point %d, %s: %d: %s", nth, k->where, rc,
                       err.msg);
-        CHECK(migrated || strstr(err.msg, "there is nothing of Pawl in "));
+        CHECK(migrated || strstr(err.msg, "has no Pawl tables yet"));
     }
     CHECK(before_commit && migrated); /* after the script, with everything written */
     s = open_it(url);

@@ -80,9 +80,9 @@ static void open_without_permission(int in, int out)
     (void)in, (void)out;
     if (geteuid() == 0)
         CHECK_OK(setgid(65534) || setuid(65534));
-    check_refused(&file, E_UNAVAILABLE, "allowed to read and write it");
-    check_refused(&folder, E_UNAVAILABLE, "its log has to be there");
-    check_refused(&new, E_UNAVAILABLE, "allowed to write its folder");
+    check_refused(&file, E_UNAVAILABLE, "read and write permission on it");
+    check_refused(&folder, E_UNAVAILABLE, "SQLite keeps its log there");
+    check_refused(&new, E_UNAVAILABLE, "write permission on its folder");
     check_refused(&hidden, E_UNAVAILABLE, "Permission denied");
 }
 
@@ -165,7 +165,7 @@ TEST(a_full_disk_stores_nothing_and_all_goes_on_when_there_is_room)
     CHECK_EQ(lite_number(&t, &count_items), before);
     lite_open_it(&new);
     CHECK_EQ(db_begin(new.db, TX_WRITE, &new.err), -E_NO_SPACE);
-    CHECK(strstr(new.err.msg, "make room"));
+    CHECK(strstr(new.err.msg, "free some disk space"));
     lite_end(&new);
     CHECK_OK(unlink(filler));
     CHECK_OK_ERR(add_a_megabyte(&t), &t.err);

@@ -157,7 +157,7 @@ static int use_values(struct pawl_tx *tx, void *arg)
     OK(pawl_tx_run(tx, &out, &api_err));
     CHECK_EQ(out.changed, 0);
     CHECK_EQ(pawl_tx_run(tx, &few, &api_err), -PAWL_E_INVALID);
-    CHECK(strstr(api_err.message, "5 parameters, and 4 values"));
+    CHECK(strstr(api_err.message, "5 parameters, but 4 values"));
     OK(pawl_tx_run(tx, &in, &api_err));
     OK(pawl_tx_run(tx, &change, &api_err));
     CHECK_EQ(change.changed, 2);
@@ -287,7 +287,7 @@ static void use_handle(struct pawl_tx *tx)
 
     (void)tx;
     CHECK_EQ(pawl_submit(outer, &job, 1, &api_err), -PAWL_E_INVALID);
-    CHECK(strstr(api_err.message, "inside of a transaction"));
+    CHECK(strstr(api_err.message, "inside a transaction"));
     CHECK(pawl_show(outer, 1, &json, &api_err) < 0);
     CHECK_EQ(pawl_transaction(outer, follow, &plan, &api_err), -PAWL_E_INVALID);
     CHECK_EQ(plan.calls, 0);

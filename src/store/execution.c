@@ -1,4 +1,4 @@
-/* execution.c - reads an image out of a result; the order is that of sql/00_columns.sql. */
+/* execution.c - reads an execution from a result, in the column order of sql/00_columns.sql. */
 #include "store/execution.h"
 
 void execution_read_state(struct execution *e, const struct rows *r, size_t row, size_t col,

@@ -1,5 +1,5 @@
-/* schema.c - brings a database to the schema this program knows: numbered migrations, each in one
- * transaction together with its row in schema_migrations, one process at a time. */
+/* schema.c - migrates a database to the schema of this program: numbered migrations, applied in one
+ * transaction together with their rows in schema_migrations, by one process at a time. */
 #include "store/store_internal.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@ static bool is_word(const char *s, size_t len, const char *word)
     return strlen(word) == len && !strncasecmp(s, word, len);
 }
 
-/* CREATE at the beginning of a line, the name after the words that say of what kind it is. */
+/* Whether a line of the text starts with CREATE, the kind of object, and this name. */
 static bool sql_creates(const char *sql, const char *name)
 {
     static const char create[] = "\nCREATE ";
@@ -47,13 +47,14 @@ bool schema_creates(enum dialect dialect, int after, int last, const char *name)
 static int set_name_taken(const struct db_url *url, const char *name, struct err *err)
 {
     return err_set(err, E_SCHEMA,
-                   "%s has a table, view or index '%.100s' that is not Pawl's, and Pawl needs the "
-                   "name: all was left as it is; rename it, or give Pawl a database of its own",
+                   "%s has a table, view or index '%.100s' that is not Pawl's, but Pawl needs the "
+                   "name: nothing was changed; rename it, or give Pawl a separate database",
                    url->safe, name);
 }
 
-/* Before a migration, so that it neither fails half-way nor takes for ours what is somebody else's.
- * What an earlier one has made may be made anew. */
+/* Checks, before migrating, that no name the migrations create is used by another program: a
+ * migration must neither fail half-way nor take over a foreign table. A name that an earlier
+ * migration created may be created again. */
 static int check_names(struct db *db, const struct db_url *url, int from, struct err *err)
 {
     enum dialect d = db->driver->dialect;
@@ -77,7 +78,7 @@ static int check_names(struct db *db, const struct db_url *url, int from, struct
 
 /* ---- versions ---- */
 
-/* One number out of a query without rows of parameters. */
+/* Reads one number with a statement without parameters. */
 static int read_number(struct db *db, enum stmt_id q, int64_t *n, struct err *err)
 {
     struct args a = ARGS_INIT;
@@ -94,13 +95,13 @@ static int read_number(struct db *db, enum stmt_id q, int64_t *n, struct err *er
 
 static int read_version(struct db *db, const struct db_url *url, int64_t *v, struct err *err)
 {
-    int64_t there = 0;
+    int64_t exists = 0;
     int rc;
 
     *v = 0;
-    if ((rc = read_number(db, Q_MIGRATIONS_EXIST, &there, err)) || !there)
+    if ((rc = read_number(db, Q_MIGRATIONS_EXIST, &exists, err)) || !exists)
         return rc;
-    if (there > 1)
+    if (exists > 1) /* a table of this name, but not Pawl's */
         return set_name_taken(url, "schema_migrations", err);
     return read_number(db, Q_SCHEMA_VERSION, v, err);
 }
@@ -109,9 +110,10 @@ int schema_check_not_newer(const struct db_url *url, int64_t v, struct err *err)
 {
     if (v <= migration_count)
         return 0;
-    return err_set(err, E_SCHEMA,
-                   "the schema of %s is version %lld, this pawl knows up to %d: use a newer pawl",
-                   url->safe, (long long)v, migration_count);
+    return err_set(
+        err, E_SCHEMA,
+        "the schema of %s has version %lld, but this pawl supports at most %d: use a newer pawl",
+        url->safe, (long long)v, migration_count);
 }
 
 static int record_migration(struct db *db, const struct migration *m, int64_t at, struct err *err)
@@ -128,7 +130,7 @@ static int record_migration(struct db *db, const struct migration *m, int64_t at
     return rc ? rc : db_flush(db, err);
 }
 
-/* A random name for the database, for the state folders of its workers. */
+/* Gives the database a random id, which its workers' state folders use. */
 static int name_database(struct db *db, struct err *err)
 {
     struct args a = ARGS_INIT;
@@ -147,7 +149,7 @@ static int name_database(struct db *db, struct err *err)
     return rc ? rc : db_flush(db, err);
 }
 
-/* Inside a transaction that excludes other migrations. */
+/* Called in a transaction that excludes other migrations. */
 static int apply_migrations(struct db *db, int64_t from, struct err *err)
 {
     int64_t now = 0;
@@ -178,7 +180,7 @@ static int lock_schema(struct db *db, const struct db_url *url, struct err *err)
     return rc ? rc : db_flush(db, err);
 }
 
-/* The schema that the tables go into. A tenant's exists already. */
+/* Creates the schema for the tables. A tenant's schema already exists. */
 static int create_schema(struct db *db, const struct db_url *url, struct err *err)
 {
     struct args a = ARGS_INIT;
@@ -223,7 +225,9 @@ done:
     return rc;
 }
 
-/* What refuses somebody else's database only reads it. */
+/* Checks the version in a read-only transaction: a foreign database that is refused stays
+ * unchanged.
+ */
 static int check_version(struct db *db, const struct db_url *url, int64_t *v, struct err *err)
 {
     int rc;
@@ -250,19 +254,19 @@ int schema_migrate(struct db *db, const struct db_url *url, bool may_change, str
     if (must_take_over)
         return err_set(err, E_SCHEMA,
                        "the schema %s in %s belongs to the tenant's own role, as older versions "
-                       "made it: run `pawl admin migrate --tenant %s`",
+                       "created it: run `pawl admin migrate --tenant %s`",
                        url->schema, url->safe, url->tenant);
     if ((rc = check_version(db, url, &v, err)) || v == migration_count)
         return rc;
     if (!may_change && !v)
         return err_set(err, E_SCHEMA,
-                       "there is nothing of Pawl in %s yet: what is run or submitted first creates "
-                       "it, or `pawl admin migrate`",
+                       "%s has no Pawl tables yet: the first run or submission creates them, or "
+                       "`pawl admin migrate`",
                        url->safe);
     if (!may_change)
         return err_set(
             err, E_SCHEMA,
-            "the schema of %s is version %lld, this pawl needs %d: run `pawl admin migrate`",
+            "the schema of %s has version %lld, but this pawl needs %d: run `pawl admin migrate`",
             url->safe, (long long)v, migration_count);
     return upgrade(db, url, err);
 }

@@ -1,11 +1,12 @@
-/* schema_owner.c - on PostgreSQL, whose schema it is. A session with rights on all tenants must run
- * no code that a tenant, or another role of the database, can write: a trigger, or a function that
- * a call finds in the search path, could reset the role and read everything. So the schema and its
- * tables belong to the role that administers Pawl, and a schema of anybody else is refused before a
- * name is looked up in it.
+/* schema_owner.c - checks and changes the owner of a schema on PostgreSQL. A session with rights on
+ * all tenants must not run code that a tenant, or another role of the database, can write: a
+ * trigger, or a function found through the search path, could reset the role and read everything.
+ * So the schema and its tables belong to the role that administers Pawl, and a schema of any other
+ * owner is refused before a name is looked up in it.
  *
- * Version 10 and older gave a tenant's schema to the tenant's role. An upgrade takes it over, after
- * a comparison with what the migrations make: nothing that could run code may have been added. */
+ * Schema versions up to 10 gave a tenant's schema to the tenant's role. An upgrade takes it over,
+ * after comparing it with what the migrations create: nothing that could run code may have been
+ * added. */
 #include "base/buf.h"
 #include "store/store_internal.h"
 
@@ -14,9 +15,10 @@
 
 enum owner { NO_SCHEMA, SESSION, TENANT, TRUSTED, STRANGER };
 
-/* ---- asking ---- */
+/* ---- checking the owner ---- */
 
-static int run_named(struct db *db, enum stmt_id q, const char *name, struct err *err)
+/* Runs a statement whose parameter is `name`, or that has none if name is NULL. */
+static int run_stmt(struct db *db, enum stmt_id q, const char *name, struct err *err)
 {
     struct args a = ARGS_INIT;
     int rc;
@@ -29,7 +31,7 @@ static int run_named(struct db *db, enum stmt_id q, const char *name, struct err
     return rc ? rc : db_flush(db, err);
 }
 
-static int ask_number(struct db *db, enum stmt_id q, const char *name, int64_t *n, struct err *err)
+static int read_number(struct db *db, enum stmt_id q, const char *name, int64_t *n, struct err *err)
 {
     struct args a = ARGS_INIT;
     struct rows r = ROWS_INIT;
@@ -49,13 +51,13 @@ static int refuse_stranger(const struct db_url *url, const char *owner, const ch
                            struct err *err)
 {
     return err_set(err, E_SCHEMA,
-                   "the schema %s in %s belongs to the role %.63s, and Pawl was to use it as "
-                   "%.63s: connect as its owner, or give the schema to %.63s (ALTER SCHEMA … OWNER "
-                   "TO) if nobody else can have put anything into it",
+                   "the schema %s in %s belongs to the role %.63s, but Pawl connects as %.63s: "
+                   "connect as its owner, or give the schema to %.63s (ALTER SCHEMA … OWNER TO) if "
+                   "no other role can have put anything into it",
                    url->schema, url->safe, owner, session, session);
 }
 
-/* In a TX_CATALOG. Refuses a schema whose owner has no claim to the session's rights. */
+/* Called in a TX_CATALOG. Refuses a schema whose owner is not trusted with the session's rights. */
 static int find_owner(struct db *db, const struct db_url *url, bool to_change, enum owner *owner,
                       struct err *err)
 {
@@ -81,13 +83,14 @@ static int find_owner(struct db *db, const struct db_url *url, bool to_change, e
                      url->schema, url->safe, name, session, name);
     } else if (*owner == TENANT && !strcmp(session, name)) {
         rc = err_set(err, E_SCHEMA,
-                     "the schema %s in %s belongs to the tenant's own role, as older versions made "
-                     "it: run `pawl admin migrate --tenant %s` as the role that made the tenant",
+                     "the schema %s in %s belongs to the tenant's own role, as older versions "
+                     "created it: run `pawl admin migrate --tenant %s` as the role that created "
+                     "the tenant",
                      url->schema, url->safe, url->tenant);
     } else if (*owner != TENANT && !rows_null(&r, 0, 3)) {
         rc = err_set(err, E_SCHEMA,
-                     "the schema %s in %s has %.300s: it could take the place of one that Pawl "
-                     "calls; drop it, or move it to another schema",
+                     "the schema %s in %s has %.300s, which could replace one that Pawl calls: "
+                     "drop it, or move it to another schema",
                      url->schema, url->safe, rows_text(&r, 0, 3));
     }
 done:
@@ -111,7 +114,7 @@ int schema_check_owner(struct db *db, const struct db_url *url, bool *must_take_
     db_rollback(db);
     if (!rc && owner == NO_SCHEMA && url->tenant)
         return err_set(err, E_NOT_FOUND,
-                       "there is no tenant '%s' in %s: `pawl admin tenant create %s` makes it",
+                       "there is no tenant '%s' in %s: `pawl admin tenant create %s` creates it",
                        url->tenant, url->safe, url->tenant);
     *must_take_over = !rc && owner == TENANT;
     return rc;
@@ -119,26 +122,27 @@ int schema_check_owner(struct db *db, const struct db_url *url, bool *must_take_
 
 /* ---- taking over ---- */
 
-/* The tables as they are when the migrations alone made them. */
-static int make_reference(struct db *db, const char *name, int64_t version, struct err *err)
+/* Creates a second schema by the migrations alone, to compare the tenant's schema with. */
+static int create_reference(struct db *db, const char *name, int64_t version, struct err *err)
 {
     int64_t i;
     int rc;
 
-    if ((rc = run_named(db, Q_REFERENCE_MAKE, name, err)) ||
-        (rc = run_named(db, Q_REFERENCE_CREATE, NULL, err)) ||
-        (rc = run_named(db, Q_SCHEMA_ENTER, name, err)) ||
-        (rc = run_named(db, Q_MIGRATIONS_TABLE, NULL, err)))
+    if ((rc = run_stmt(db, Q_REFERENCE_MAKE, name, err)) ||
+        (rc = run_stmt(db, Q_REFERENCE_CREATE, NULL, err)) ||
+        (rc = run_stmt(db, Q_SCHEMA_ENTER, name, err)) ||
+        (rc = run_stmt(db, Q_MIGRATIONS_TABLE, NULL, err)))
         return rc;
     for (i = 0; i < version; i++)
         if ((rc = db->driver->script(db, migrations[i].sql[DIALECT_POSTGRES], err)))
             return rc;
-    return run_named(db, Q_SCHEMA_LEAVE, NULL, err);
+    return run_stmt(db, Q_SCHEMA_LEAVE, NULL, err);
 }
 
-/* Names what could run code in the tenant's schema and is not as the migrations made it. */
-static int refuse_strange(struct db *db, const struct db_url *url, const char *reference,
-                          struct err *err)
+/* Refuses the upgrade if the tenant's schema has an object that could run code and is not as the
+ * migrations created it; the message names such objects. */
+static int refuse_foreign_objects(struct db *db, const struct db_url *url, const char *reference,
+                                  struct err *err)
 {
     struct args a = ARGS_INIT;
     struct rows r = ROWS_INIT;
@@ -155,9 +159,9 @@ static int refuse_strange(struct db *db, const struct db_url *url, const char *r
         if (r.n > i)
             buf_addf(&names, " and %zu more", r.n - i);
         rc = err_set(err, E_SCHEMA,
-                     "the tenant '%s' in %s can't be upgraded: Pawl did not make %.600s, and it "
-                     "would run with the rights of Pawl; all was left as it is: drop what is not "
-                     "needed, move the rest to another schema, and migrate again",
+                     "the tenant '%s' in %s can't be upgraded: Pawl did not create %.600s, and it "
+                     "would run with Pawl's rights; nothing was changed: drop what is not needed, "
+                     "move the rest to another schema, and migrate again",
                      url->tenant, url->safe, buf_cstr(&names));
     }
     buf_release(&names);
@@ -170,40 +174,40 @@ static int read_version(struct db *db, const struct db_url *url, int64_t *versio
 {
     int rc;
 
-    if ((rc = run_named(db, Q_SCHEMA_VERSION_PLAIN, NULL, err)) ||
-        (rc = ask_number(db, Q_SCHEMA_VERSION_READ, NULL, version, err)))
+    if ((rc = run_stmt(db, Q_SCHEMA_VERSION_PLAIN, NULL, err)) ||
+        (rc = read_number(db, Q_SCHEMA_VERSION_READ, NULL, version, err)))
         return rc;
     if (*version < 0)
         return err_set(err, E_SCHEMA,
-                       "the table %s.schema_migrations in %s is not one that Pawl made: all was "
-                       "left as it is; restore it from a backup, or create another tenant",
+                       "Pawl did not create the table %s.schema_migrations in %s: nothing was "
+                       "changed; restore it from a backup, or create another tenant",
                        url->schema, url->safe);
     return schema_check_not_newer(url, *version, err);
 }
 
-/* The owner is changed before the comparison: it locks each table, and nothing can be attached
- * after that. Functions have no such lock, so the tenant's role must not be at work. */
+/* Changes the owner before the comparison: that locks each table, so that nothing can be attached
+ * to it afterwards. Functions have no such lock, so the tenant's role must have no open session. */
 static int take_over(struct db *db, const struct db_url *url, struct err *err)
 {
     char *reference = mem_printf("pawlref_%s", url->tenant);
     int64_t version = 0, sessions = 0;
     int rc;
 
-    if ((rc = ask_number(db, Q_TENANT_SESSIONS, url->schema, &sessions, err)))
+    if ((rc = read_number(db, Q_TENANT_SESSIONS, url->schema, &sessions, err)))
         goto done;
     if (sessions) {
         rc = err_set(err, E_SCHEMA,
                      "the tenant '%s' in %s can't be upgraded while %lld sessions of the role %s "
-                     "are open: stop what is connected as that role, and migrate again",
+                     "are open: close them, and migrate again",
                      url->tenant, url->safe, (long long)sessions, url->schema);
         goto done;
     }
     if ((rc = read_version(db, url, &version, err)) ||
-        (rc = make_reference(db, reference, version, err)) ||
-        (rc = run_named(db, Q_SCHEMA_TAKE_OVER, NULL, err)) ||
-        (rc = refuse_strange(db, url, reference, err)))
+        (rc = create_reference(db, reference, version, err)) ||
+        (rc = run_stmt(db, Q_SCHEMA_TAKE_OVER, NULL, err)) ||
+        (rc = refuse_foreign_objects(db, url, reference, err)))
         goto done;
-    rc = run_named(db, Q_REFERENCE_DROP, NULL, err);
+    rc = run_stmt(db, Q_REFERENCE_DROP, NULL, err);
 done:
     free(reference);
     return rc;
@@ -220,10 +224,10 @@ int schema_own(struct db *db, const struct db_url *url, struct err *err)
         return rc;
     if (owner == TENANT && (rc = take_over(db, url, err)))
         return rc;
-    return run_named(db, Q_SCHEMA_ENTER, url->schema, err);
+    return run_stmt(db, Q_SCHEMA_ENTER, url->schema, err);
 }
 
 int schema_grant(struct db *db, const struct db_url *url, struct err *err)
 {
-    return url->schema ? run_named(db, Q_SCHEMA_GRANT, NULL, err) : 0;
+    return url->schema ? run_stmt(db, Q_SCHEMA_GRANT, NULL, err) : 0;
 }

@@ -1,4 +1,4 @@
-/* snapshot.c - see snapshot.h. */
+/* snapshot.c - read-only transactions; see snapshot.h. */
 #include "store/snapshot.h"
 
 static int read_once(struct db *db, int (*body)(struct db *, void *, struct err *), void *arg,
@@ -50,7 +50,7 @@ int query_send(struct db *db, enum stmt_id q, struct rows *out, struct err *err)
     int rc;
 
     args_begin(&a, q);
-    rows_release(out); /* of a first try */
+    rows_release(out); /* the body may run a second time */
     rc = db_send(db, &a, out, ANY_ROWS, err);
     args_release(&a);
     return rc;

@@ -1,6 +1,6 @@
-/* store.c - opening a store, and running a turn: begin, body, flush, number, commit; redone when
- * the database rolled it back through no fault of its own, and resolved when the answer to COMMIT
- * was lost. */
+/* store.c - opens a store and runs turns: begin, number, body, flush, commit. A turn is repeated if
+ * the database rolled it back for a reason outside the turn; if the answer to COMMIT is lost, its
+ * number shows whether it is stored. */
 #include "store/store.h"
 
 #include "store/door/door.h"
@@ -34,7 +34,7 @@ done:
     return rc;
 }
 
-/* What workflows hold outside of the turn's arena. */
+/* Frees the memory of workflow states that is not in the turn's arena. */
 static void turn_drop_workflow_states(struct turn *t)
 {
     size_t i;
@@ -129,14 +129,14 @@ void store_set_patience(struct store *s, int64_t us)
     __atomic_store_n(&s->patience, us, __ATOMIC_RELAXED);
 }
 
-/* Whether a turn that began to try then has tried for long enough. */
+/* Whether a turn whose first attempt was at `since` must stop retrying. */
 static bool retry_time_is_over(const struct store *s, int64_t since)
 {
     return clock_boot_us() - since >= __atomic_load_n(&s->patience, __ATOMIC_RELAXED) ||
            (s->env->give_up && s->env->give_up(s->env->arg));
 }
 
-/* Forgets the last turn; its memory is used again. */
+/* Clears the state of the last turn and keeps its memory for the next one. */
 static struct turn *reset_turn(struct store *s, bool wait)
 {
     struct turn *t = &s->turn;
@@ -168,12 +168,12 @@ static struct turn *reset_turn(struct store *s, bool wait)
 
 enum turn_mode {
     PLAIN,
-    WAITING, /* for locks, instead of skipping what is locked */
-    LIGHT,   /* without a number: may be repeated harmlessly */
-    LONG,    /* retention: with the time limits of long work */
+    WAITING, /* waits for locks instead of skipping locked rows */
+    LIGHT,   /* without a number: harmless to repeat */
+    LONG,    /* retention: with long time limits */
 };
 
-/* The turn's number, written with everything else: whoever finds it knows that the turn committed.
+/* Writes the turn's number in the same transaction: if it is found later, the turn has committed.
  */
 static int write_number(struct turn *t, struct err *err)
 {
@@ -185,7 +185,8 @@ static int write_number(struct turn *t, struct err *err)
     return db_send(t->db, &t->args, NULL, 1, err);
 }
 
-/* SQLite's time costs nothing; on PostgreSQL it comes with the first rows that the body locks. */
+/* Reading the time costs nothing on SQLite; on PostgreSQL it comes with the first rows that the
+ * body locks. */
 static int open_turn(struct turn *t, enum turn_mode mode, struct err *err)
 {
     int rc;
@@ -203,8 +204,9 @@ static int run_turn(struct store *s, enum turn_mode mode,
     struct turn *t;
     int rc;
 
-    if (s->db->in_tx) /* the body of a turn called for another one */
-        return err_set(err, E_INVALID, "inside of a transaction only that may be used");
+    if (s->db->in_tx) /* the body of a turn tried to start another one */
+        return err_set(err, E_INVALID,
+                       "inside a transaction only the transaction itself may be used");
     t = reset_turn(s, mode == WAITING);
     s->turn_number += mode != LIGHT;
     if ((rc = db_begin(s->db, mode == LONG ? TX_LONG : TX_WRITE, err)))
@@ -222,8 +224,8 @@ static int run_turn(struct store *s, enum turn_mode mode,
     return 0;
 }
 
-/* Whether the turn whose COMMIT got no answer is stored: 1 or 0, or an error while that can't be
- * known. */
+/* Whether the turn whose COMMIT got no answer is stored: 1 or 0, or an error if that can't be
+ * checked yet. */
 static int turn_is_stored(struct store *s, struct err *err)
 {
     struct args a = ARGS_INIT;
@@ -262,7 +264,7 @@ int64_t store_last_turn_number(const struct store *s)
     return s->turn_number;
 }
 
-/* Sleeps longer each time, by a random part, so that many workers do not come back in step. */
+/* Sleeps longer each time, with a random part so that many workers do not retry in step. */
 static void back_off(int64_t *wait)
 {
     uint32_t r;
@@ -289,7 +291,7 @@ static int turn_with_retries(struct store *s, enum turn_mode mode,
 {
     int64_t since = clock_boot_us(), pause = 2000;
     int redone = 0;
-    bool unknown = false; /* a COMMIT without an answer is still to be looked at */
+    bool unknown = false; /* a COMMIT got no answer and its outcome must be checked */
     int rc;
 
     for (;;) {
@@ -304,7 +306,7 @@ static int turn_with_retries(struct store *s, enum turn_mode mode,
             rc = run_turn(s, mode, body, arg, err);
         if (rc == 0 || (!unknown && !is_retryable(rc)))
             return rc;
-        if (mode == WAITING && rc == -E_REDO && ++redone == 2) { /* whoever has it keeps it */
+        if (mode == WAITING && rc == -E_REDO && ++redone == 2) { /* the lock's holder keeps it */
             err->code = E_BUSY;
             return -E_BUSY;
         }
@@ -317,8 +319,8 @@ static int turn_with_retries(struct store *s, enum turn_mode mode,
     if (unknown) {
         err->code = E_COMMIT_UNKNOWN;
         return err_prefix(err,
-                          "the answer to COMMIT was lost, the change may be stored or not, and "
-                          "to ask is not possible");
+                          "the answer to COMMIT was lost: the change may or may not be stored, "
+                          "and the database can't be asked");
     }
     err->code = E_UNAVAILABLE;
     return -E_UNAVAILABLE;
@@ -331,7 +333,7 @@ static int turn_and_wake(struct store *s, enum turn_mode mode,
     int rc = turn_with_retries(s, mode, body, arg, err);
     unsigned wake = s->turn.wake;
 
-    /* Followers of all events poll on a server; a NOTIFY for them alone would cost every turn one.
+    /* On a server, readers that follow events poll: a NOTIFY only for them would be one per turn.
      */
     if (!s->db->driver->one_writer && wake == WAKE_EVENTS)
         wake = 0;

@@ -1,8 +1,9 @@
-/* store.h - what the rest of Pawl sees of the store: a handle, turns, and the operations of a turn.
+/* store.h - the store's interface for the rest of Pawl: a handle, turns, and the operations of a
+ * turn.
  *
  * All changes happen in turns. A turn is one transaction: its body calls operations, the store
- * flushes what they decided through the door and commits once. The body may be run again (a
- * deadlock, a lost connection, a locked root), so it must depend on its arguments alone.
+ * writes their changes through the door and commits once. The body may be run again (after a
+ * deadlock, a lost connection or a locked root), so it must depend only on its arguments.
  *
  *     static int body(struct turn *t, void *arg, struct err *err) { return op_settle(t, …, err); }
  *     rc = store_turn(s, body, &args, &err);
@@ -23,8 +24,8 @@ struct turn;
 
 struct store_options {
     bool no_migrate;  /* do not create or upgrade the schema: E_SCHEMA if that is needed */
-    struct env *env;  /* NULL: nothing is traced, the clock is the database's */
-    int64_t patience; /* µs to go on trying while the database is away; 0: 30 s */
+    struct env *env;  /* NULL for no trace and the database's own clock */
+    int64_t patience; /* µs to retry while the database is unavailable; 0 for 30 s */
 };
 
 MUST_USE int store_open(const char *url, const char *tenant, const struct store_options *options,
@@ -33,54 +34,58 @@ void store_close(struct store **s);
 struct db *store_db(struct store *s); /* for readers: queries, verify */
 const struct db_url *store_url(const struct store *s);
 struct env *store_env(struct store *s);
-/* -E_UNAVAILABLE: the database's file was removed, or another one is in its place. */
+/* -E_UNAVAILABLE if the database's file was removed or replaced by another one. */
 MUST_USE int store_check_present(struct store *s, struct err *err);
-void store_set_patience(struct store *s, int64_t us); /* of a turn under way, too; any thread */
+/* Takes effect at once, also for a turn in progress. May be called from any thread. */
+void store_set_patience(struct store *s, int64_t us);
 
 MUST_USE int store_turn(struct store *s, int (*body)(struct turn *, void *, struct err *),
                         void *arg, struct err *err);
-/* The same, but waits for what others have locked: for one command that was skipped three times. */
+/* Like store_turn, but waits for locks of other transactions instead of skipping locked rows: for
+ * one command that was skipped three times. */
 MUST_USE int store_turn_waiting(struct store *s, int (*body)(struct turn *, void *, struct err *),
                                 void *arg, struct err *err);
-/* The same without a number of its own, for what may be repeated harmlessly: heartbeats, ticks. */
+/* Like store_turn, but the turn has no number, so it is simply repeated if its commit outcome is
+ * unknown: for idempotent work such as heartbeats and ticks. */
 MUST_USE int store_light_turn(struct store *s, int (*body)(struct turn *, void *, struct err *),
                               void *arg, struct err *err);
-/* Whether the last turn with a number is stored, whose commit got no answer (-E_COMMIT_UNKNOWN) for
- * as long as it was asked for. That it was the last can be seen by the number. */
+/* Whether the last numbered turn is stored, for a turn that returned -E_COMMIT_UNKNOWN because the
+ * database stayed unavailable. store_last_turn_number shows whether it still is the last one. */
 MUST_USE int store_last_turn_is_stored(struct store *s, bool *stored, struct err *err);
 int64_t store_last_turn_number(const struct store *s);
-/* The same with the time limits of long work: retention. */
+/* Like store_turn, with long time limits: for retention. */
 MUST_USE int store_long_turn(struct store *s, int (*body)(struct turn *, void *, struct err *),
                              void *arg, struct err *err);
-/* What workflows need of the engine that advances them. */
+/* Settings of the engine that advances workflows. */
 struct store_workflow_options {
-    /* The executor of a command by its full name; NULL: "process", or "container". Lives as long as
-     * the arena. */
+    /* Returns the executor of a command by its full name; the result lives as long as the arena. If
+     * the function is NULL, the executor is "process" or "container". */
     const char *(*route)(void *arg, const char *name, bool container, struct arena *arena);
     void *arg;
-    int default_attempts; /* of tasks that say nothing of retries; 0: 1 */
-    struct spec defaults; /* their timeout and retry policy */
-    uint32_t notify_max;  /* ends that one turn tells to those behind them; 0: 4,000 */
-    uint32_t slice; /* of large work, in one turn; 0: 1,000. Its other bounds shrink with this */
+    int default_attempts; /* of tasks without retry settings; 0 for 1 */
+    struct spec defaults; /* timeout and retry policy of such tasks */
+    uint32_t notify_max;  /* finished tasks whose followers one turn notifies; 0 for 4,000 */
+    uint32_t slice;       /* of large work in one turn; 0 for 1,000. Other bounds scale with it */
 };
 void store_set_workflow_options(struct store *s, const struct store_workflow_options *o);
 
-int64_t turn_now(const struct turn *t); /* the database's time, after the locks of this turn */
-/* What the last turn had to wake others for (enum wake): who made it may have use for that too. */
+/* The database's time, taken after the turn's locks were acquired. */
+int64_t turn_now(const struct turn *t);
+/* The wake-ups that the last turn sent (enum wake): its caller may need to react to them too. */
 unsigned store_last_wake(const struct store *s);
-/* The time on the wall, by which schedules go: the database's, but on SQLite, whose time never
- * falls back, that of the machine. */
+/* The wall clock, which schedules use: on PostgreSQL the database's time; on SQLite, where the
+ * database's time never runs backwards, the machine's. */
 int64_t turn_wall_time(const struct turn *t);
-/* When the earliest timer is due, and a schedule to be looked at; 0: there is none. */
 struct next_due {
-    int64_t timer;
-    int64_t schedule, wall; /* by turn_wall_time, as it is now */
-    bool submissions;       /* some wait to be taken (sql_submissions.h) */
+    int64_t timer;    /* when the earliest timer is due; 0 if none */
+    int64_t schedule; /* when the next schedule must be checked, by turn_wall_time; 0 if none */
+    int64_t wall;     /* turn_wall_time now */
+    bool submissions; /* there are SQL submissions to process (sql_submissions.h) */
 };
-/* A read, outside of turns. */
+/* Reads outside a turn. */
 MUST_USE int store_next_due(struct store *s, struct next_due *out, struct err *err);
 
-/* Limits on what enters, so that a turn can't fail on it later. */
+/* Limits on stored values, checked on entry so that a later turn can't fail because of them. */
 #define STORE_MAX_INPUT  (1024 * 1024)
 #define STORE_MAX_SPEC   (256 * 1024)
 #define STORE_MAX_RESULT (1024 * 1024)
@@ -88,72 +93,69 @@ MUST_USE int store_next_due(struct store *s, struct next_due *out, struct err *e
 #define STORE_MAX_NAME   200
 #define STORE_MAX_QUEUE  64
 #define STORE_MAX_LANE   128
-#define STORE_MAX_DELAY                                                        \
-    (100LL * 365 * 86400 * 1000000) /* µs: a time beyond it may not be stored \
-                                     */
-#define STORE_MAX_BATCH 10000       /* submissions in one turn */
-#define STORE_MAX_KEY   200
+#define STORE_MAX_DELAY  (100LL * 365 * 86400 * 1000000) /* µs; later times may not be storable */
+#define STORE_MAX_BATCH  10000                           /* submissions in one turn */
+#define STORE_MAX_KEY    200
 
-/* ---- submit -------------------------------------------------------------------------------------
- */
+/* ---- submit ---- */
 
 struct submission {
     int kind;                /* KIND_EXEC, KIND_TASK; KIND_WORKFLOW, KIND_FOREACH start at once */
-    int64_t parent;          /* 0: a tree of its own */
+    int64_t parent;          /* 0 for the root of a new tree */
     const char *name;        /* full name */
-    const char *queue;       /* NULL: "default" */
-    const char *lane;        /* what a worker must have; jobs only; NULL: "process" */
-    const char *concurrency; /* NULL: none; at most concurrency_max of that key at once */
+    const char *queue;       /* NULL for "default" */
+    const char *lane;        /* what a worker must offer; jobs only; NULL for "process" */
+    const char *concurrency; /* key; at most concurrency_max of it at once; NULL if none */
     const char *task_name;
     const char *input; /* JSON or NULL */
-    /* The canonical text of a workflow (core/workflow/model.h): it is begun with the input as its
-     * params; kind and name are taken from it. NULL: it is none. */
+    /* The canonical text of a workflow (core/workflow/model.h), which is started with the input as
+     * its params; kind and name are taken from the text. NULL if not submitted by text. */
     const char *definition;
-    /* A workflow that runs anew what another did: what it takes over of that, {"from": TASK} or
-     * {"failed": true}; NULL: nothing. */
+    /* What a rerun of a workflow reuses of the earlier execution: {"from": TASK} or
+     * {"failed": true}; NULL if nothing. */
     const char *reuse;
-    int64_t rerun_of;   /* 0: it is no rerun */
-    const char *hash;   /* the same by the hash of a stored definition; NULL: it is none */
-    const char *origin; /* what its first event tells, JSON; NULL: nothing */
-    int64_t due;        /* of a schedule's run: the time that it was due; 0: it is none */
+    int64_t rerun_of;   /* the earlier execution; 0 if this is not a rerun */
+    const char *hash;   /* of a stored definition, instead of its text; NULL if none */
+    const char *origin; /* JSON for its first event; NULL if none */
+    int64_t due;        /* when its schedule was due; 0 if no schedule started it */
     const char *spec;   /* how it is run (core/spec.h), JSON or NULL */
     const char *key;    /* idempotency key or NULL */
-    int task_index;     /* -1: not an item */
+    int task_index;     /* -1 if not an item */
     int priority;
-    int max_attempts;    /* 0: 1 */
-    int concurrency_max; /* 0: 1; taken when the key is seen for the first time */
+    int max_attempts;    /* 0 for 1 */
+    int concurrency_max; /* 0 for 1; used only when the key is seen for the first time */
     int64_t delay;       /* µs until it may be claimed */
-    int64_t waited;      /* how much of that is over; no part of what a key stands for */
-    int64_t promised_id; /* the id, out of the sequence, that was promised for it; 0: a fresh one */
+    int64_t waited;      /* the part of the delay that is over; not compared for a repeated key */
+    int64_t promised_id; /* the id that a SQL submission already got; 0 for a new one */
     bool paused;         /* held from the start */
-    bool refuse;         /* -E_REFUSED, and nothing stored, where it would be held for a limit */
+    bool refuse;         /* -E_REFUSED, and nothing stored, if a limit would hold it */
 
     /* out */
     int64_t id;
-    bool existed;   /* the key was known: id is that execution */
+    bool existed;   /* the key was already used: id is that execution */
     int rc;         /* 0, -E_INVALID, -E_CONFLICT, -E_NOT_FOUND (parent), -E_BUSY, -E_REFUSED */
-    struct err err; /* the sentence, if rc */
+    struct err err; /* the message, if rc is not 0 */
 };
 
-/* What its submitter runs itself has a queue of its own, named by its id; QUEUE_FOREGROUND as the
- * queue of a submission asks for that. */
+/* An execution that its submitter runs itself (foreground) has its own queue, named after its id. A
+ * submission with the queue QUEUE_FOREGROUND requests that. */
 #define QUEUE_FOREGROUND      "here:"
 #define QUEUE_FOREGROUND_SIZE 32
 const char *queue_foreground(int64_t id, char out[QUEUE_FOREGROUND_SIZE]);
 
-/* Notes the limits that these submissions will need, before others of the turn are locked: all of a
- * turn are locked at once, in order. */
+/* Notes the limits that these submissions will need. Called before other operations of the turn
+ * lock limits: all limits of a turn are locked at once, in order. */
 void op_note_submit_limits(struct turn *t, const struct submission *list, size_t n);
 
-/* Checks one submission's texts and sizes without a database. */
+/* Checks the texts and sizes of one submission; needs no database. */
 MUST_USE int submission_check(const struct submission *s, struct err *err);
 MUST_USE int op_submit(struct turn *t, struct submission *list, size_t n, struct err *err);
 
-/* Everything that follows from what ended in this turn so far; else it is done before the commit.
- */
+/* Makes all changes that follow from executions that ended in this turn so far. Without this call
+ * they are made before the commit. */
 MUST_USE int op_advance(struct turn *t, struct err *err);
-/* Permits that become free in this turn are not handed on by it, but offered by timers that are due
- * at once: so it fails for none of those who wait. */
+/* Permits that become free in this turn are not offered by the turn itself but by timers that are
+ * due at once, so that no waiting job can make this turn fail. */
 void op_offer_permits_later(struct turn *t);
 
 /* ---- claim, adopt, reap, heartbeat ---- */
@@ -164,91 +166,92 @@ struct lane_queue {
 
 struct claim {
     int64_t worker;
-    const char *folder;              /* the worker's state folder's id */
+    const char *folder;              /* the id of the worker's state folder */
     int64_t lease;                   /* µs */
-    const struct lane_queue *serves; /* index probes: one each */
+    const struct lane_queue *serves; /* each costs one index probe */
     size_t nserves;
-    size_t max;     /* at most so many */
-    bool push;      /* jobs that this turn made ready are claimed with it, if nothing else waits */
-    bool exhausted; /* that nothing else waits there is known, from an earlier claim of this turn */
-    const struct quarantine *quarantined; /* executions that are not taken; NULL: none */
+    size_t max;     /* at most this many jobs */
+    bool push;      /* also claim jobs that this turn made ready, if no other job waits */
+    bool exhausted; /* an earlier claim of this turn already found that no other job waits */
+    const struct quarantine *quarantined; /* executions to leave out; NULL if none */
 };
 
-/* A claimed or adopted job: the image after the claim, and its input. Lives until the store's next
- * turn. If it failed, those are told that it was done with up to then. */
+/* Claimed or adopted jobs: their images after the claim, with input. The list lives until the
+ * store's next turn. If the operation failed, it has the jobs that were handled before. */
 struct job_list {
     struct execution **at;
     size_t n;
-    bool exhausted;      /* fewer waited there than were asked for: nothing is left of them */
-    bool skipped_locked; /* others hold some of them: whether those are taken shows only later */
+    bool exhausted;      /* found fewer jobs than requested: nothing is left to claim */
+    bool skipped_locked; /* other turns hold locks on some jobs; those may still be free later */
 };
 
-/* Claims from the outbox: priority, then age. Every claim is a new attempt and a new epoch. With
- * push, what this turn made ready is not in the outbox yet: it is claimed only if there is room
- * left, so nothing that waited before is overtaken, and never gets an outbox row. */
+/* Claims jobs from the outbox, by priority, then age. Every claim is a new attempt and a new epoch.
+ * With push, jobs that this turn made ready, which are not in the outbox yet, are claimed if fewer
+ * than max were found there: they overtake no waiting job and never get an outbox row. */
 MUST_USE int op_claim(struct turn *t, const struct claim *c, struct job_list *out, struct err *err);
 
-/* Whether this turn made a job ready that nobody has claimed yet. */
+/* Whether this turn made a job ready that is not claimed yet. */
 bool op_has_made_ready(const struct turn *t);
 
-/* Whether something waits in the outbox there. */
+/* Whether the outbox has a job for one of these lanes and queues. */
 MUST_USE int op_outbox_has_jobs(struct turn *t, const struct lane_queue *where, size_t n,
                                 bool *some, struct err *err);
 
-/* One lease, as its holder knows it. */
+/* A lease, as its holder identifies it. */
 struct lease_ref {
     int64_t execution;
     int64_t root;
     int epoch;
 
     /* out */
-    int rc; /* 0, -E_LEASE_LOST: touch nothing; -E_BUSY: again in the next turn */
+    int rc; /* 0; -E_LEASE_LOST: leave the attempt alone; -E_BUSY: try again in the next turn */
     bool cancel_requested;
 };
 
 struct adoption {
-    struct claim claim; /* serves: only the lanes count, orphans of any queue are taken */
-    int64_t host_grace; /* µs after expired_at when another state folder's orphans are free */
-    int64_t latest;     /* for that it is not later than this; 0: the database's time */
-    const int64_t
-        *dead_workers; /* workers of this folder whose lock is free: no wait for the reaper */
+    struct claim claim; /* of serves only the lanes count: orphans of any queue are adopted */
+    int64_t host_grace; /* µs after expired_at until orphans of other state folders are free */
+    int64_t latest;     /* upper bound of the time for host_grace; 0 for the database's time */
+    /* Workers of this state folder whose lock is free; their leases are adopted without waiting for
+     * the reaper. */
+    const int64_t *dead_workers;
     size_t ndead_workers;
-    /* Whether to take this one, which that worker held last (0: not known); NULL: all. */
+    /* Whether to adopt this job, last held by last_worker (0 if unknown); NULL to adopt all. */
     bool (*wanted)(void *arg, const struct execution *e, int64_t last_worker);
     void *arg;
 };
 MUST_USE int op_adopt(struct turn *t, const struct adoption *a, struct job_list *out,
                       struct err *err);
 
-/* Of leases that were lost and that op_adopt did not get back: rc is -E_BUSY if nobody else has
- * taken it either, as another turn was at it just then, and -E_LEASE_LOST if it is another's, or
- * over. */
+/* Checks lost leases that op_adopt did not get back. rc is -E_BUSY if no other worker has adopted
+ * the job either, because another turn had it locked; -E_LEASE_LOST if another worker has it, or it
+ * has ended. */
 MUST_USE int op_check_lost_leases(struct turn *t, struct lease_ref *list, size_t n,
                                   struct err *err);
 
 struct reap_slice {
     size_t max;    /* leases in this turn */
-    int64_t after; /* only those of executions behind this one */
-    /* Whether it may be judged at all, now that it is so late; NULL: it may. */
+    int64_t after; /* only leases of executions with a larger id */
+    /* Whether leases may be reaped at this database time; NULL if always. */
     bool (*may_reap)(void *arg, int64_t now);
     void *arg;
 
     /* out */
-    size_t found; /* that had run out, also if the turn failed; fewer than max: there are no more */
+    size_t found;  /* expired leases, also if the turn failed; fewer than max: none are left */
     int64_t first; /* the execution of the first of them */
-    size_t n;      /* cleared */
+    size_t n;      /* leases cleared */
 };
-/* Clears leases that nobody renewed; status stays running. */
+/* Clears leases that were not renewed; the status stays running. */
 MUST_USE int op_reap(struct turn *t, struct reap_slice *r, struct err *err);
 
-/* Renews exactly the named leases, in one statement; those lost have rc = -E_LEASE_LOST. */
+/* Renews exactly these leases, in one statement; rc of a lost one is -E_LEASE_LOST. */
 MUST_USE int op_heartbeat(struct turn *t, int64_t worker, int64_t lease, struct lease_ref *list,
                           size_t n, struct err *err);
 
 /* ---- started, settle ---- */
 
-/* Writes that the work began, `ago` µs before now. Of an adopted attempt it may have been told by
- * the one who had it before: then it is not told again. */
+/* Records that the work of an attempt started, `ago` µs before now. The earlier holder of an
+ * adopted attempt may have recorded it already: then it is not recorded again. */
 struct start {
     struct lease_ref lease;
     int64_t ago;
@@ -260,23 +263,24 @@ MUST_USE int op_record_starts(struct turn *t, int64_t worker, struct start *list
 struct settlement {
     struct lease_ref lease;
     struct outcome outcome;
-    int status; /* out: the execution's status afterwards (ready = it will be tried again) */
+    int status; /* out: the execution's status afterwards (ready if it will be retried) */
 
-    /* What its holder knows of it, see op_prefetch; 0 and NULL: nothing. */
+    /* Hints of the holder for op_prefetch; 0 and NULL if unknown. */
     int64_t parent, workflow;
     const char *queue, *concurrency;
 };
-/* Fetches what settling these is going to ask for, all in one round trip to a server. Nothing
- * depends on it: what is missing, or not as the holder knew it, is asked for when it is needed. */
+/* Loads the rows that settling these will need, in one round trip to a server. This is only an
+ * optimization: rows that are missing, or differ from the hints, are loaded when they are needed.
+ */
 MUST_USE int op_prefetch(struct turn *t, const struct settlement *list, size_t n, struct err *err);
-/* A `started` of the same attempt in the same turn comes before. Frees limits' permits and hands
- * them on. */
+/* Writes the outcomes of attempts. op_record_starts of the same attempts in the same turn must come
+ * before it. Frees the permits of limits and offers them to waiting jobs. */
 MUST_USE int op_settle(struct turn *t, int64_t worker, struct settlement *list, size_t n,
                        struct err *err);
 
-/* ---- flows, timers ---- */
+/* ---- workflows, timers ---- */
 
-/* Ends a workflow or foreach below which everything is terminal. */
+/* Ends a workflow or fan-out whose descendants are all terminal. */
 MUST_USE int op_flow_end(struct turn *t, int64_t execution, const struct outcome *o,
                          struct err *err);
 
@@ -284,23 +288,22 @@ struct timer_ref {
     int64_t execution;
     enum timer_kind kind;
 };
-/* Its id, where one is wanted; there are few kinds. */
+/* An id for a timer; there are fewer than 16 kinds. */
 static inline int64_t timer_id(int64_t execution, int64_t kind)
 {
     return execution * 16 + kind;
 }
 struct timer_slice {
-    size_t max; /* timers in this turn */
-    const struct quarantine
-        *quarantine; /* by timer_id, which are as if they were not there; NULL: none */
+    size_t max;                          /* timers in this turn */
+    const struct quarantine *quarantine; /* of timer_ids, which are ignored; NULL if none */
 
     /* out */
-    size_t found;           /* that were due, also if the turn failed */
-    struct timer_ref first; /* of them */
-    size_t n;               /* done; the trees of the others are locked */
-    int64_t next;           /* when the earliest of the rest is due; 0: none */
+    size_t found;           /* timers that were due, also if the turn failed */
+    struct timer_ref first; /* the first of them */
+    size_t n;               /* timers fired; the trees of the others are locked */
+    int64_t next;           /* when the earliest of the rest is due; 0 if none */
 };
-/* Does what is due. */
+/* Fires the timers that are due. */
 MUST_USE int op_fire_timers(struct turn *t, struct timer_slice *r, struct err *err);
 
 /* ---- workers ---- */
@@ -308,29 +311,31 @@ MUST_USE int op_fire_timers(struct turn *t, struct timer_slice *r, struct err *e
 struct worker {
     int64_t id;
     const char *host, *folder, *version;
-    const char *serves; /* serves_to_json, for `why`; NULL: not told */
+    const char *serves; /* as serves_to_json writes it, for `why`; NULL if unknown */
     int pid, capacity;
     int64_t started_at, seen_at; /* out */
 };
-/* {"process": ["default", "mail"]}: the queues by lane. Equal lanes stand side by side. */
+/* Writes the queues by lane: {"process": ["default", "mail"]}. Equal lanes must be adjacent. */
 void serves_to_json(const struct lane_queue *serves, size_t n, struct buf *out);
-/* Whether it serves the lane, in that queue (NULL: in any). One that did not say is believed to. */
+/* Whether the worker serves the lane in this queue (NULL for any queue); true if its `serves` is
+ * unknown. */
 bool worker_serves(const struct worker *w, const char *lane, const char *queue);
-/* Adds its row, or renews it with another room and what it serves. */
+/* Inserts the worker's row, or updates its capacity and what it serves. */
 MUST_USE int op_worker_register(struct turn *t, const struct worker *w, struct err *err);
 MUST_USE int op_worker_unregister(struct turn *t, int64_t worker, struct err *err);
 
 struct tick {
-    int64_t expired, orphans; /* leases to reap, leases to adopt, of anybody's */
-    int64_t next_timer;       /* when it is due; 0: there is none */
+    int64_t expired, orphans; /* leases to reap and to adopt, of all workers */
+    int64_t next_timer;       /* when the next timer is due; 0 if none */
     int64_t now;              /* the database's time */
     int64_t generation;
-    int64_t next_schedule; /* when one is to be looked at, by turn_wall_time; 0: there is none */
-    int64_t wall;          /* turn_wall_time */
-    bool waiting;          /* a job may be claimed, by whoever can run it */
-    bool submissions;      /* some wait to be taken */
+    int64_t
+        next_schedule; /* when the next schedule must be checked, by turn_wall_time; 0 if none */
+    int64_t wall;      /* turn_wall_time */
+    bool waiting;      /* the outbox has a job, for this or another worker */
+    bool submissions;  /* there are SQL submissions to process */
 };
-/* An idle worker's one statement: renews its row, and looks for what there is to do. */
+/* The one statement of an idle worker: renews its row and finds out whether there is work. */
 MUST_USE int op_worker_tick(struct turn *t, const struct worker *w, struct tick *out,
                             struct err *err);
 
@@ -338,50 +343,52 @@ MUST_USE int op_worker_tick(struct turn *t, const struct worker *w, struct tick 
 
 struct retention {
     int64_t older_than; /* µs since the end of a tree */
-    size_t max_trees;   /* looked at in this turn */
-    size_t
-        max_rows; /* executions deleted in this turn; a larger tree goes over several; 0: 5,000 */
+    size_t max_trees;   /* examined in this turn */
+    /* Executions deleted in this turn; a larger tree takes several turns. 0 for 5,000. */
+    size_t max_rows;
     bool dry_run;
-    bool logs_only; /* of op_retain_logs: they may have a shorter age */
-    int64_t after;  /* the root, or execution, up to which it looked; start with 0 */
+    bool logs_only; /* set by op_retain_logs: logs may have a shorter age */
+    int64_t after;  /* examined up to this root or execution; start with 0 */
 
-    int64_t trees, executions, events; /* added up over the slices */
+    int64_t trees, executions, events; /* totals over the slices */
     bool more;
 };
-/* Whether the caller is to remove what is old now: once a day somebody is. */
+/* Whether the caller must run retention now: one caller per day gets true. */
 MUST_USE int op_retention_due(struct turn *t, bool *due, struct err *err);
-/* Does one slice and tells in *to where the next one goes on from. */
+/* Does one slice; *to says where the next slice continues. */
 MUST_USE int op_retain(struct turn *t, const struct retention *from, struct retention *to,
                        struct err *err);
-/* The same for the logs alone, of executions that ended so long ago, in trees that did: max_trees
- * executions that still have logs are looked at. It counts those whose logs went. */
+/* Like op_retain, but deletes only logs: those of executions that ended that long ago, in trees
+ * that ended that long ago. Examines max_trees executions that still have logs and counts those
+ * whose logs it deleted. */
 MUST_USE int op_retain_logs(struct turn *t, const struct retention *from, struct retention *to,
                             struct err *err);
 
 /* ---- logs of attempts ---- */
 
-#define STORE_MAX_LOG_CHUNK 65536 /* bytes in a row; longer ones are split */
+#define STORE_MAX_LOG_CHUNK 65536 /* bytes per row; longer chunks are split */
 
-/* A piece of an attempt's kept output. Those of an attempt come in order; one at an offset that was
- * stored before replaces everything from there on. Whoever takes an attempt over, with a new epoch,
- * begins at 0 again: what came before is no longer shown. */
+/* A chunk of an attempt's stored output. The chunks of an attempt come in order; a chunk at an
+ * offset that is already stored replaces everything from that offset on. A worker that adopts an
+ * attempt, with a new epoch, starts at 0 again: the chunks of the older epoch are no longer shown.
+ */
 struct log_chunk {
-    struct lease_ref lease; /* rc 0: it is stored; -E_LEASE_LOST: it may not be, drop it */
+    struct lease_ref lease; /* rc 0: stored; -E_LEASE_LOST: it must not be stored, drop it */
     int attempt;
-    const char *bytes; /* any bytes; may be none */
+    const char *bytes; /* arbitrary bytes; may be empty */
     size_t len;
     int64_t offset;  /* of the first byte */
-    int64_t dropped; /* how many were left out before it, since the beginning */
+    int64_t dropped; /* bytes left out before it, since the start of the output */
 };
-/* Fenced by the leases, so before the op_settle of the same attempts. */
+/* Fenced by the leases, so it must be called before op_settle of the same attempts. */
 MUST_USE int op_store_logs(struct turn *t, int64_t worker, struct log_chunk *list, size_t n,
                            struct err *err);
 
-/* ---- what workers count ---- */
+/* ---- counters of workers ---- */
 
 struct counter {
     const char *metric;
-    const char *labels; /* as Prometheus writes them: queue="default",executor="process"; or "" */
+    const char *labels; /* in Prometheus format: queue="default",executor="process"; or "" */
     int64_t add;
 };
 MUST_USE int op_add_counters(struct turn *t, int64_t worker, const struct counter *list, size_t n,
@@ -391,27 +398,28 @@ MUST_USE int op_add_counters(struct turn *t, int64_t worker, const struct counte
 
 #define STORE_ID_SIZE 33
 
-/* What tells this database from others, and what was started in it before a restored backup from
- * what is started since. */
+/* The id distinguishes this database from others; the generation distinguishes attempts started
+ * before a backup was restored from those started since. */
 MUST_USE int store_identity(struct store *s, char id[STORE_ID_SIZE], int64_t *generation,
                             struct err *err);
 
 struct rows;
-/* The generation as this turn sees it: asked for before other queries, it costs no round trip of
- * its own, and is there after one of them. */
+/* The generation as this turn sees it: sent before other queries, it costs no extra round trip and
+ * can be read after one of them. */
 MUST_USE int turn_send_generation(struct turn *t, struct rows *answer, struct err *err);
 int64_t turn_read_generation(const struct rows *answer);
 
-/* After a backup was restored: raises the generation and makes orphans of all running jobs. */
+/* Used after a backup was restored: raises the generation and turns all running jobs into orphans.
+ */
 struct fence {
-    size_t slice; /* leases looked at in this turn */
+    size_t slice; /* leases examined in this turn */
 
-    int64_t generation; /* the new one; start with 0, as with those below */
-    int64_t after;      /* the execution up to which it is done */
-    int64_t expired;    /* added up over the slices */
+    int64_t generation; /* the new generation; start with 0, like the fields below */
+    int64_t after;      /* done up to this execution */
+    int64_t expired;    /* total over the slices */
     bool more;
 };
-/* Does one slice and tells in *to where the next one goes on from. */
+/* Does one slice; *to says where the next slice continues. */
 MUST_USE int op_fence(struct turn *t, const struct fence *from, struct fence *to, struct err *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* tenant.c - see tenant.h. */
+/* tenant.c - creates, drops and lists tenants; see tenant.h. */
 #include "store/tenant.h"
 
 #include "store/driver/url.h"
@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- PostgreSQL: schemas, from the connection's own role ---- */
+/* ---- PostgreSQL: schemas, with the rights of the URL's role ---- */
 
 static int count_schemas(struct db *db, const char *schema, int64_t *n, struct err *err)
 {
@@ -28,10 +28,10 @@ static int count_schemas(struct db *db, const char *schema, int64_t *n, struct e
     return rc;
 }
 
-/* Runs q for the tenant's schema in a transaction of its own, if the schema is there or not, as
- * wanted. */
+/* Runs q for the tenant's schema in one transaction. must_exist says whether the schema has to
+ * exist or has to be new. */
 static int change_schema(const char *url, const struct db_url *tenant, struct env *env,
-                         bool is_there, enum stmt_id q, struct err *err)
+                         bool must_exist, enum stmt_id q, struct err *err)
 {
     struct args a = ARGS_INIT;
     struct db_url *base = NULL;
@@ -42,12 +42,12 @@ static int change_schema(const char *url, const struct db_url *tenant, struct en
     if ((rc = url_parse(url, NULL, &base, err)) || (rc = db_open(base, env, &db, err)) ||
         (rc = db_begin(db, TX_LONG, err)) || (rc = count_schemas(db, tenant->schema, &n, err)))
         goto done;
-    if (is_there != (n > 0)) {
-        rc = is_there
+    if (must_exist != (n > 0)) {
+        rc = must_exist
                  ? err_set(err, E_NOT_FOUND,
-                           "there is no tenant '%s' in %s: `pawl admin tenant list` shows them",
+                           "there is no tenant '%s' in %s: `pawl admin tenant list` lists them",
                            tenant->tenant, base->safe)
-                 : err_set(err, E_INVALID, "the tenant '%s' exists already in %s", tenant->tenant,
+                 : err_set(err, E_INVALID, "the tenant '%s' already exists in %s", tenant->tenant,
                            base->safe);
         goto done;
     }
@@ -75,14 +75,14 @@ static int create_file(const struct db_url *u, struct err *err)
     int fd = open(u->file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
     if (fd < 0 && errno == EEXIST)
-        return err_set(err, E_INVALID, "the tenant '%s' exists already: %s", u->tenant, u->file);
+        return err_set(err, E_INVALID, "the tenant '%s' already exists: %s", u->tenant, u->file);
     if (fd < 0)
         return err_set(err, E_UNAVAILABLE, "can't create %s: %s", u->file, strerror(errno));
     close(fd);
     return 0;
 }
 
-/* The folder of wake-ups; whatever can't be removed is no part of the database. */
+/* Removes the folder of wake-ups. Errors are ignored because it is not part of the database. */
 static void remove_wake_folder(const char *path)
 {
     DIR *dir = opendir(path);
@@ -123,13 +123,13 @@ static int remove_files(const struct db_url *u, struct err *err)
     return 0;
 }
 
-static int by_name(const void *a, const void *b)
+static int compare_names(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* pawl.db -> the names in pawl.*.db, in order. The folder's name is taken as it is, whatever is in
- * it. */
+/* Lists the names * of pawl.*.db beside pawl.db, sorted. Special characters in the folder's name
+ * have no meaning. */
 static int list_files(const char *file, void (*each)(void *, const char *), void *arg,
                       struct err *err)
 {
@@ -165,7 +165,7 @@ static int list_files(const char *file, void (*each)(void *, const char *), void
     if (dir)
         closedir(dir);
     if (names.n)
-        qsort(names.at, names.n, sizeof(*names.at), by_name);
+        qsort(names.at, names.n, sizeof(*names.at), compare_names);
     for (i = 0; i < names.n; i++) {
         each(arg, names.at[i]);
         free(names.at[i]);
@@ -175,7 +175,7 @@ static int list_files(const char *file, void (*each)(void *, const char *), void
     return rc;
 }
 
-/* ---- both ---- */
+/* ---- both databases ---- */
 
 int tenant_create(const char *url, const char *name, struct env *env, struct err *err)
 {

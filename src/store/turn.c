@@ -1,4 +1,4 @@
-/* turn.c - locks, loads and ids of a turn; see turn.h. */
+/* turn.c - the locks, loaded rows and ids of a turn; see turn.h. */
 #include "store/turn.h"
 
 #include "store/store_internal.h"
@@ -72,8 +72,8 @@ struct row *turn_add_row(struct turn *t, const struct execution *e)
     return r;
 }
 
-/* A row that was only looked at is locked by now. Between the two a claim, a reaper or whoever
- * hands on a permit may have changed it, who do not need the lock of its tree. */
+/* Replaces the image of an unlocked read, now that the row is locked. In between, a claim, a reaper
+ * or an offer of a permit may have changed the row: these do not take its root lock. */
 static int refresh_unlocked(struct row *r, const struct execution *e, struct err *err)
 {
     struct execution was = r->now;
@@ -92,7 +92,7 @@ static int refresh_unlocked(struct row *r, const struct execution *e, struct err
     return 0;
 }
 
-/* The row for an image that was read under a lock. */
+/* Adds an image that was read under a lock. */
 static int add_locked_row(struct turn *t, const struct execution *e, struct row **out,
                           struct err *err)
 {
@@ -120,20 +120,20 @@ int turn_read_rows(struct turn *t, const struct rows *r, bool with_input, struct
     return 0;
 }
 
-static int by_number(const void *a, const void *b)
+static int compare_ids(const void *a, const void *b)
 {
     const int64_t *x = a, *y = b;
 
     return (*x > *y) - (*x < *y);
 }
 
-/* Pushes the ids in order, once each: everybody locks in the same order. */
+/* Pushes each id once, in ascending order: all turns must lock in the same order. */
 static void push_sorted(struct args *a, int64_t *ids, size_t n)
 {
     size_t i;
 
     if (n)
-        qsort(ids, n, sizeof(*ids), by_number);
+        qsort(ids, n, sizeof(*ids), compare_ids);
     for (i = 0; i < n; i++)
         if (!i || ids[i] != ids[i - 1])
             args_int(a, ids[i]);
@@ -171,8 +171,8 @@ done:
     return rc;
 }
 
-/* Sends the locks of trees whose root is not itself among the rows to load (loading locks as well).
- */
+/* Sends the root locks, except for roots that are themselves among the rows to load: loading a row
+ * locks it too. */
 static int send_root_locks(struct turn *t, const struct row_ref *list, size_t n, struct rows *out,
                            struct err *err)
 {
@@ -191,7 +191,7 @@ static int send_root_locks(struct turn *t, const struct row_ref *list, size_t n,
     return rc;
 }
 
-/* Whether it is here, and nobody else can change it. */
+/* Whether the row is loaded and no other turn can change it. */
 static bool is_loaded_and_locked(const struct turn *t, int64_t id)
 {
     const struct row *r = turn_row(t, id);
@@ -221,7 +221,7 @@ static int send_loads(struct turn *t, const struct row_ref *list, size_t n, stru
     return rc;
 }
 
-/* Takes what was loaded into the turn. A lease of a row that is not ours to look at is left out. */
+/* Adds the loaded rows to the turn. Leases of rows that could not be locked are ignored. */
 static int add_loaded_rows(struct turn *t, const struct rows *loaded, const struct rows *leases,
                            struct err *err)
 {
@@ -251,8 +251,8 @@ static int add_loaded_rows(struct turn *t, const struct rows *loaded, const stru
     return rc;
 }
 
-/* A row that was not returned is locked by another turn, or does not exist: only a look without a
- * lock can tell. */
+/* A row that was not returned is locked by another turn or does not exist; an unlocked read decides
+ * which. */
 static int mark_busy_or_missing(struct turn *t, struct row_ref *list, size_t n, struct err *err)
 {
     struct row_ref *missing = arena_alloc(&t->arena, n * sizeof(*missing));
@@ -272,7 +272,7 @@ static int mark_busy_or_missing(struct turn *t, struct row_ref *list, size_t n, 
     return 0;
 }
 
-/* Most of what is asked for while a workflow goes on is there already. */
+/* Whether all rows are loaded already, which is the common case while a workflow advances. */
 static bool is_loaded(const struct turn *t, const struct row_ref *list, size_t n)
 {
     size_t i;
@@ -311,7 +311,7 @@ int turn_load_and_send(struct turn *t, struct row_ref *list, size_t n,
         if (!is_loaded_and_locked(t, list[i].id))
             list[i].rc = -E_NOT_FOUND;
         else if (list[i].root != list[i].id && !idmap_get(&t->roots, list[i].root))
-            list[i].rc = -E_BUSY; /* a loaded root is its own lock */
+            list[i].rc = -E_BUSY; /* loading a root locks it */
     }
     rc = mark_busy_or_missing(t, list, n, err);
 done:
@@ -321,7 +321,7 @@ done:
     return rc;
 }
 
-/* Events are partitioned by root on PostgreSQL: asks for partitions before they are needed. */
+/* On PostgreSQL events are partitioned by root: creates partitions before they are needed. */
 static int create_partitions(struct turn *t, int64_t highest, struct err *err)
 {
     struct args a = ARGS_INIT;
@@ -368,7 +368,7 @@ done:
     return rc;
 }
 
-/* Those that are reserved for others will do if they rise from above the parent. */
+/* Whether the next n reserved ids ascend and are above the parent's id. */
 static bool has_reserved(const struct turn *t, size_t n, int64_t parent)
 {
     const int64_t *next = t->reserved_ids.at + t->reserved_ids.n;

@@ -1,8 +1,8 @@
-/* turn.h - one transaction in the making; inside the store only.
+/* turn.h - the state of a transaction in progress; only for files of the store.
  *
- * A turn keeps an image of every execution it touches, once (`struct row`): what the database holds
- * and what this turn made of it. Operations load rows, change them through the door (door.h), and
- * the door writes the difference. */
+ * A turn keeps one `struct row` for every execution that it touches: the stored image and the
+ * wanted image. Operations load rows and change them through the door (door.h), and the door writes
+ * the difference. */
 #ifndef STORE_TURN_H
 #define STORE_TURN_H
 
@@ -10,36 +10,37 @@
 #include "store/store.h"
 
 struct row {
-    struct execution stored; /* as the database has it (in this transaction) */
+    struct execution stored; /* as the database has it in this transaction */
     struct execution now;    /* as this turn wants it */
-    int64_t due_at;          /* when a hold for a delay ends; only where it was set in this turn */
-    int64_t timeout_at;      /* when one for an approval ends by itself; likewise */
-    int64_t outbox_ctid;     /* where a claim saw its outbox row, and locked it; 0: nobody knows */
-    const char *reuse;       /* of a workflow that is begun: what it takes over, see rerun.h */
-    bool is_new;             /* not yet inserted */
+    int64_t due_at;          /* when a hold for a delay ends; only if set in this turn */
+    int64_t timeout_at;      /* when a hold for an approval times out; only if set in this turn */
+    int64_t outbox_ctid;     /* ctid of its outbox row, which a claim locked; 0 if unknown */
+    const char *reuse;       /* what a workflow that starts reuses, see rerun.h */
+    bool is_new;             /* not inserted yet */
     bool outcome;            /* result or error changed */
-    bool has_input_and_spec; /* input and spec are known, not only to the database */
-    bool has_outcome;        /* result and error, likewise */
-    bool resolved;           /* they changed */
-    bool dirty;              /* in the list of what must be written */
-    bool has_permits;        /* counted in the limits it falls under */
-    bool on_agenda;          /* a workflow's rules will look at it in this turn */
-    bool unlocked;           /* read without a lock: whoever locks it reads it again */
+    bool has_input_and_spec; /* input and spec are loaded */
+    bool has_outcome;        /* result and error are loaded */
+    bool resolved;           /* input and spec changed */
+    bool dirty;              /* in the turn's list of rows to write */
+    bool has_permits;        /* counted against its limits */
+    bool on_agenda;          /* in the turn's agenda */
+    bool unlocked;           /* an unlocked read: read again when its lock is taken */
 
-    /* Who had it run again; only where that was asked for. */
+    /* The request that made it run again; NULL if none. */
     const struct request *rerun_request;
 };
 
-/* A limit as this turn sees it; also a key that has none (max < 0), looked up once. */
+/* A limit as this turn sees it. A queue or key without a limit has an entry too (max < 0), so that
+ * it is looked up only once. */
 struct limit {
     char kind;        /* 'q' a queue's, 'k' a concurrency key's */
     const char *name; /* of the queue or key */
     const char *key;  /* as stored: "queue:NAME", "key:NAME" */
-    int max;          /* < 0: no such limit */
+    int max;          /* < 0 if there is no such limit */
     int used, stored_used;
-    bool known;         /* looked up, and locked, in this turn */
-    bool freed;         /* a permit became free: hand it on */
-    int offer_at_least; /* at least so many at once: those asked before had no use for it */
+    bool known;         /* looked up and locked in this turn */
+    bool freed;         /* a permit became free and must be offered */
+    int offer_at_least; /* offer to at least this many waiters next: earlier ones did not use it */
     struct limit *next_same_hash;
 };
 
@@ -50,8 +51,8 @@ struct event {
     const char *data;
 };
 
-/* Something that a workflow's rules have to look at, and its place among its siblings: workflow.c.
- */
+/* A row to which the rules of its workflow must be applied, and its position among its siblings;
+ * see workflow/workflow.c. */
 struct agenda_entry {
     struct row *row;
     uint32_t rank;
@@ -66,81 +67,87 @@ struct queue_change {
 struct turn {
     struct store *store;
     struct db *db;
-    struct arena arena;      /* everything the turn makes */
+    struct arena arena;      /* all memory of the turn */
     int64_t now;             /* µs, with the environment's offset; 0 until the first turn_sync */
-    int64_t db_now;          /* what the driver writes at a flush */
-    bool wait;               /* wait for locks instead of skipping what is locked */
-    unsigned wake;           /* enum wake, said after the commit */
-    size_t offered;          /* who waited for a limit and was offered a permit */
-    int64_t partition_limit; /* the store's, and what this turn adds to it if it commits */
-    int64_t event_base;      /* one_writer: the last event's number; -1 not yet known */
+    int64_t db_now;          /* set by the driver at a flush */
+    bool wait;               /* wait for locks instead of skipping locked rows */
+    unsigned wake;           /* enum wake, sent after the commit */
+    size_t offered;          /* permits that waiters accepted in this turn */
+    int64_t partition_limit; /* the store's, which this turn may raise when it commits */
+    int64_t event_base;      /* one_writer: the last event's number; -1 if not read yet */
 
     struct idmap rows;  /* id -> struct row */
-    struct idmap roots; /* root -> itself, if its lock is ours */
+    struct idmap roots; /* keys are the roots that this turn has locked */
     struct idmap limits;
     VEC(struct row *) dirty;
     VEC(struct event) events;
     VEC(struct limit *) limit_list;
     VEC(struct queue_change) queues;
-    struct args args; /* scratch of the statement being built */
+    struct args args; /* scratch for the statement being built */
 
-    VEC(struct agenda_entry) agenda; /* a heap: what comes first stands first */
-    VEC(struct row *) ended;         /* became terminal, and was not counted where it counts yet */
-    VEC(struct row *)
-    to_prefetch;               /* on the agenda, and what it is decided by was not fetched yet */
+    VEC(struct agenda_entry) agenda; /* a heap, ordered by rank, then id */
+    VEC(struct row *) ended;         /* became terminal; not yet counted in parent and followers */
+    /* On the agenda, but the rows that decide about it are not loaded yet. */
+    VEC(struct row *) to_prefetch;
     VEC(struct json_t *) json; /* values that live as long as the turn */
-    struct idmap submitted_definitions; /* text -> struct definition, of those that it begins */
-    const char *last_prepared;          /* the last of them */
-    VEC(const char *) used_hashes;      /* hashes of those that it stored */
-    VEC(struct definition *) parsed_definitions; /* of texts that came with this turn; its own */
-    struct idmap workflow_states;                /* id -> struct flow */
-    VEC(int64_t) reserved_ids; /* ids that were taken and not used yet, the next at the end */
-    uint32_t tasks_created;    /* tasks of workflows: large ones share what a turn may make */
-    uint32_t items_created;    /* of fan-outs, likewise */
-    uint32_t notified;         /* ends that were told to those behind them, likewise */
-    VEC(const struct row *) to_notify; /* ended, with some behind them left for another turn */
+    /* text -> struct definition, of the workflows that this turn starts */
+    struct idmap submitted_definitions;
+    const char *last_prepared;                   /* text of the last of them */
+    VEC(const char *) used_hashes;               /* hashes of the definitions that it stored */
+    VEC(struct definition *) parsed_definitions; /* parsed in this turn and owned by it */
+    struct idmap workflow_states;                /* id -> struct workflow_state */
+    VEC(int64_t) reserved_ids;                   /* ids not used yet, the next one at the end */
+    /* Counts for the bounds of one turn, which all workflows of the turn share. */
+    uint32_t tasks_created; /* tasks of workflows */
+    uint32_t items_created; /* items of fan-outs */
+    uint32_t notified;      /* finished tasks whose followers were notified */
+    /* Ended, with followers that another turn must notify. */
+    VEC(const struct row *) to_notify;
 };
 
-/* The time on the wall, if the database's is `now`; see turn_wall_time. */
+/* The wall clock when the database's time is `now`; see turn_wall_time. */
 int64_t wall_time(const struct db *db, int64_t now);
 
-/* Sends what is queued and takes the database's time after it: a lock may have been waited for. */
+/* Flushes the queue and reads the database's time after it, since a statement may have waited for a
+ * lock. */
 MUST_USE int turn_sync(struct turn *t, struct err *err);
 
-/* Sends and fetches, with the time. */
+/* Runs one statement and reads the database's time, in one round trip. */
 MUST_USE int turn_query(struct turn *t, const struct args *a, struct rows *out, struct err *err);
 
-struct row *turn_row(const struct turn *t, int64_t id); /* NULL: not loaded */
-/* The row for an image that was just read; an earlier image of this turn wins. */
+struct row *turn_row(const struct turn *t, int64_t id); /* NULL if not loaded */
+/* The row for an image that was just read. If the turn already has the row, the new image is
+ * ignored.
+ */
 struct row *turn_add_row(struct turn *t, const struct execution *e);
 
-/* What to load: filled in by the caller but for rc. */
+/* A row to load. The caller fills in id and root. */
 struct row_ref {
     int64_t id, root;
-    int rc; /* 0: the row is there, its tree's lock ours; -E_BUSY, -E_NOT_FOUND */
+    int rc; /* 0: the row is loaded and its root is locked; -E_BUSY, -E_NOT_FOUND */
 };
-/* Locks the trees and loads the rows. */
+/* Locks the roots and loads the rows. */
 MUST_USE int turn_load(struct turn *t, struct row_ref *list, size_t n, struct err *err);
-/* The same, also if all is there; what `send_more` sends travels with it, behind the locks. */
+/* Like turn_load, but makes the round trip even if all rows are loaded; the statements that
+ * `send_more` queues go with it, after the locks. */
 MUST_USE int turn_load_and_send(struct turn *t, struct row_ref *list, size_t n,
                                 int (*send_more)(struct turn *t, void *arg, struct err *err),
                                 void *arg, struct err *err);
-/* Fills in roots that are 0; those without an execution get rc = -E_NOT_FOUND. */
+/* Fills in roots that are 0; rc is -E_NOT_FOUND if there is no such execution. */
 MUST_USE int turn_find_roots(struct turn *t, struct row_ref *list, size_t n, struct err *err);
 
-/* Has the next n ids taken at once, for those who need them one by one: all above that of their
- * parent. */
+/* Reserves n ids at once for later calls of turn_next_id; all are above the parent's id. */
 MUST_USE int turn_reserve_ids(struct turn *t, size_t n, int64_t parent, struct err *err);
-/* One of these, if it is above that of its parent, or a fresh one. */
+/* A reserved id if it is above the parent's id, otherwise a new one. */
 MUST_USE int turn_next_id(struct turn *t, int64_t parent, int64_t *id, struct err *err);
-/* n fresh ids, ascending; makes sure that their events have a place. */
+/* n new ids, ascending; makes sure that the partitions for their events exist. */
 MUST_USE int turn_new_ids(struct turn *t, size_t n, int64_t *ids, struct err *err);
 
-/* Makes sure that the events of a tree of this id have a place: one that was drawn before. */
+/* Makes sure that the partition for the events of this root exists; for an id drawn earlier. */
 MUST_USE int turn_ensure_partition(struct turn *t, int64_t id, struct err *err);
 
-/* Takes rows of @state@ (with input and spec after it, if asked) into the turn, which were read
- * under a lock, or which nobody changes who does not have that of their tree. */
+/* Adds rows of @state@ (followed by input and spec if with_input) to the turn. They must have been
+ * read under their own lock, or be changed only by holders of their root lock. */
 MUST_USE int turn_read_rows(struct turn *t, const struct rows *r, bool with_input, struct row **out,
                             struct err *err);
 

@@ -1,4 +1,5 @@
-/* db.c - what both drivers share: arguments, rows, and the calls through the driver's table. */
+/* db.c - code that both drivers share: arguments, rows, and the calls through the driver's table.
+ */
 #include "store/driver/db.h"
 
 #include "store/driver/url.h"
@@ -94,7 +95,7 @@ void rows_release(struct rows *r)
     *r = (struct rows)ROWS_INIT;
 }
 
-/* ---- through the driver ---- */
+/* ---- calls through the driver ---- */
 
 int db_open(const struct db_url *url, struct env *env, struct db **out, struct err *err)
 {

@@ -1,10 +1,9 @@
-/* db.h - what a database driver is. Everything above this line of the code speaks of statements by
- * name, of transactions, and of rows; only the two drivers (lite_*.c, pg_*.c) know a database's own
- * API.
+/* db.h - the interface of a database driver. The rest of the store uses named statements,
+ * transactions and rows; only the two drivers (sqlite/, postgres/) call a database's own API.
  *
- * A connection (`struct db`) belongs to one thread. It runs one transaction at a time. Inside it,
- * statements may be queued: PostgreSQL sends them in pipeline mode and learns of errors at the next
- * flush; SQLite runs them at once. Code above must be right with either. */
+ * A connection (`struct db`) belongs to one thread and runs one transaction at a time. Statements
+ * in a transaction may be queued: PostgreSQL sends them in pipeline mode and reports errors at the
+ * next flush; SQLite runs them at once. Callers must be correct with either. */
 #ifndef STORE_DRIVER_DB_H
 #define STORE_DRIVER_DB_H
 
@@ -17,15 +16,16 @@
 
 enum dialect { DIALECT_SQLITE, DIALECT_POSTGRES, DIALECT_COUNT };
 
-/* i64, i32 and i16 differ only in what PostgreSQL is told; time is µs since 1970 everywhere in C
- * and timestamptz on PostgreSQL, converted by the driver. */
+/* i64, i32 and i16 differ only in the type that is declared to PostgreSQL. A time is µs since 1970
+ * everywhere in C and timestamptz on PostgreSQL; the driver converts it. */
 enum db_type { T_I64 = 1, T_I32, T_I16, T_TEXT, T_TIME, T_BYTES, T_TID };
 
 #define STMT_MAX_PARAMS 40
 
-/* A named statement of the .sql files. Scalar parameters come first ($1 … $nscalars); the others
- * are given once per row: on PostgreSQL as arrays, in one execution; on SQLite the statement is run
- * once per row, and the rows it returns are put together in order. nrows = 0: no row parameters. */
+/* A named statement of the .sql files. Scalar parameters come first ($1 … $nscalars); the row
+ * parameters follow and have one value per row. PostgreSQL gets them as arrays, in one execution;
+ * SQLite runs the statement once per row, and the returned rows are concatenated in order. nrows is
+ * 0 if the statement has no row parameters. */
 struct stmt {
     const char *name;
     const char *sql[DIALECT_COUNT];
@@ -42,10 +42,10 @@ struct migration {
 };
 extern const struct migration migrations[]; /* ascending, without gaps, from 1 */
 extern const int migration_count;
-/* Whether one of those from version `after` + 1 up to `last` makes something of this name. */
+/* Whether a migration from version `after` + 1 to `last` creates an object of this name. */
 bool schema_creates(enum dialect dialect, int after, int last, const char *name);
 
-/* One value, of a parameter or of a result. Text is borrowed and NUL-terminated in results. */
+/* One value of a parameter or a result. Text is borrowed; in results it is NUL-terminated. */
 struct val {
     int64_t i;     /* numbers and times */
     const char *s; /* text and bytes; NULL otherwise */
@@ -54,7 +54,7 @@ struct val {
 };
 
 /* The arguments of one execution of a statement, pushed in order: scalars, then row by row.
- * Texts are borrowed until the statement was flushed. */
+ * Texts are borrowed until the statement is flushed. */
 struct args {
     const struct stmt *stmt;
     VEC(struct val) vals;
@@ -64,14 +64,14 @@ struct args {
         0         \
     }
 
-void args_begin(struct args *a, enum stmt_id q); /* may be reused: forgets what was there */
+void args_begin(struct args *a, enum stmt_id q); /* drops earlier values, so it may be reused */
 void args_int(struct args *a, int64_t n);
-void args_int_or_null(struct args *a, int64_t n); /* 0 is null: ids, times */
-void args_text(struct args *a, const char *s);    /* NULL is null */
+void args_int_or_null(struct args *a, int64_t n); /* 0 means null: for ids and times */
+void args_text(struct args *a, const char *s);    /* NULL means null */
 void args_bytes(struct args *a, const void *p, size_t len);
 void args_null(struct args *a);
-size_t args_rows(
-    const struct args *a); /* whole rows pushed so far; asserts that none is half done */
+/* The number of rows pushed so far; asserts that the last one is complete. */
+size_t args_rows(const struct args *a);
 void args_release(struct args *a);
 
 /* A materialised result. Texts live until rows_release. */
@@ -79,7 +79,7 @@ struct rows {
     size_t n, ncols;
     struct val *cells; /* n * ncols, row by row */
     struct arena arena;
-    void *own; /* the driver's: what the texts point into, if not the arena */
+    void *own; /* driver memory that the texts point into, if not the arena */
     void (*free_own)(void *own);
 };
 #define ROWS_INIT \
@@ -87,123 +87,125 @@ struct rows {
         0         \
     }
 
-int64_t rows_int(const struct rows *r, size_t row, size_t col);      /* null is 0 */
+int64_t rows_int(const struct rows *r, size_t row, size_t col);      /* 0 if null */
 const char *rows_text(const struct rows *r, size_t row, size_t col); /* NULL if null */
 bool rows_null(const struct rows *r, size_t row, size_t col);
 void rows_release(struct rows *r);
 
 enum tx_kind {
-    TX_WRITE,  /* a turn: the limits of an engine transaction; SQLite: the write lock */
+    TX_WRITE,  /* a turn: short time limits on PostgreSQL, the write lock on SQLite */
     TX_READ,   /* a snapshot for readers (PostgreSQL: read only, repeatable read) */
-    TX_LONG,   /* retention: as TX_WRITE with long time limits, planned as usual */
-    TX_VERIFY, /* as TX_READ, but reads everything: long time limits, planned as usual */
-    /* As TX_LONG, for the schema itself. PostgreSQL: as the role of the URL, which owns it, not as
-     * the tenant's, and by the names of the system catalogs alone. */
+    TX_LONG,   /* retention: like TX_WRITE with long time limits and default planner settings */
+    TX_VERIFY, /* reads everything: like TX_READ with long time limits and default planner settings
+                */
+    /* Changes the schema itself: like TX_LONG. On PostgreSQL it runs as the role of the URL, which
+     * owns the schema, not as the tenant's role, and its search path has only the system catalogs.
+     */
     TX_CATALOG,
 };
 
-/* Where a database is; see url.h. */
-struct db_url;
+struct db_url; /* url.h */
 struct listener;
-struct embedder_stmt; /* embedder_sql.h */
+struct embedder_stmt; /* embedder_stmt.h */
 
 struct db {
     const struct db_driver *driver;
     struct env *env; /* never NULL; outlives the db */
-    bool in_tx;      /* the driver's to set */
-    /* the driver's own structure embeds this one at its beginning */
+    bool in_tx;      /* set by the driver */
+    /* The driver's own structure has this one as its first member. */
 };
 
 #define ANY_ROWS (-1L)
 
-/* The contract of a driver. All return 0 or a negative error_code with the sentence in err. After
- * any failure inside a transaction the caller calls rollback, and nothing of it is stored. Drivers
- * trace what they run (env->trace): each statement by its name, and what frames them. */
+/* The contract of a driver. Functions return 0, or a negative error_code with a message in err.
+ * After any failure inside a transaction the caller calls rollback, and nothing of the transaction
+ * is stored. Drivers trace what they run (env->trace): each statement by its name, and the start
+ * and end of each transaction. */
 struct db_driver {
     const char *name; /* "sqlite", "postgres" */
     enum dialect dialect;
-    bool one_writer; /* a transaction excludes all others: the turn numbers its events itself */
+    bool one_writer; /* write transactions exclude each other: the turn numbers its events itself */
 
-    /* Connects. Does not look at the schema. E_INVALID, E_UNAVAILABLE, E_NOT_FOUND (tenant). */
+    /* Connects. Does not check the schema. E_INVALID, E_UNAVAILABLE, E_NOT_FOUND (tenant). */
     int (*open)(const struct db_url *url, struct env *env, struct db **out, struct err *err);
     void (*close)(struct db *db);
-    /* -E_UNAVAILABLE: what was opened is not there any more, and waiting does not bring it back.
-     * NULL: that is never known. */
+    /* -E_UNAVAILABLE if the database that was opened is gone for good, so that waiting is useless.
+     * NULL if the driver can't know that. */
     int (*check_present)(struct db *db, struct err *err);
 
-    /* Starts a transaction. A connection found dead is reopened here (E_CONN_LOST if it can't be
-     * yet: the caller backs off). TX_WRITE on SQLite waits for the file's lock. */
+    /* Starts a transaction. Reopens a lost connection (E_CONN_LOST if that is not possible yet: the
+     * caller backs off). TX_WRITE on SQLite waits for the lock file. */
     int (*begin)(struct db *db, enum tx_kind kind, struct err *err);
 
-    /* Queues one execution. With `out`, its rows are there after the next flush. `expect` is how
-     * many rows it must change (or return), ANY_ROWS if that is no matter; a difference is
-     * E_INTERNAL at the flush, and means that a guard in the statement refused. No rows in a
-     * statement with row parameters: nothing is sent, and `out` is empty. Arguments may be reused
-     * at once. */
+    /* Queues one execution of a statement. Its rows are in `out`, unless that is NULL, after the
+     * next flush. `expect` is how many rows the statement must change (or return), ANY_ROWS if any
+     * number is right; a difference is E_INTERNAL at the flush and means that a condition in the
+     * statement refused the change. A statement with row parameters but no rows is not sent, and
+     * `out` is empty. Arguments may be reused at once. */
     int (*send)(struct db *db, const struct args *a, struct rows *out, long expect,
                 struct err *err);
 
-    /* Runs what is queued; the first error wins. E_REDO: deadlock, serialisation, lock time-out.
-     * E_CONN_LOST: the connection is gone, and the transaction with it. */
+    /* Runs the queued statements and reports the first error. E_REDO: deadlock, serialisation
+     * failure, lock timeout. E_CONN_LOST: the connection is gone, and the transaction with it. */
     int (*flush)(struct db *db, struct err *err);
 
-    /* Flushes and commits; no transaction is open afterwards, whatever it returns.
+    /* Flushes and commits. No transaction is open afterwards, also after an error.
      * E_COMMIT_UNKNOWN: the connection broke after COMMIT was sent. */
     int (*commit)(struct db *db, struct err *err);
-    void (*rollback)(struct db *db); /* harmless without a transaction */
+    void (*rollback)(struct db *db); /* does nothing outside a transaction */
 
-    /* The database's time in µs without env->clock_offset: PostgreSQL clock_timestamp() at that
-     * moment of the queue, SQLite the boot clock plus the stored offset. Queued like a statement:
+    /* The database's time in µs without env->clock_offset: on PostgreSQL clock_timestamp() at this
+     * point of the queue, on SQLite the boot clock plus the stored offset. Queued like a statement:
      * *us is set at the flush. */
     int (*send_now)(struct db *db, int64_t *us, struct err *err);
 
-    /* Runs a text of several statements inside the current transaction: migrations. */
+    /* Runs a text of several statements inside the current transaction; for migrations. */
     int (*script)(struct db *db, const char *sql, struct err *err);
 
-    /* Runs a statement of the program that embeds us in the current transaction (embedder_sql.h).
-     * NULL: this database takes none. */
+    /* Runs a statement of the embedder in the current transaction (embedder_stmt.h). NULL if this
+     * driver does not support that. */
     int (*embedder_stmt)(struct db *db, struct embedder_stmt *g, struct err *err);
 
-    /* Says, after a commit, that something changed (enum wake bits). Never waits, never fails:
-     * whoever misses it has a slow poll as the net. */
+    /* Notifies listeners, after a commit, that something changed (bits of enum wake). Never waits
+     * and never fails: a listener that misses it also polls slowly. */
     void (*wake)(struct db *db, unsigned what);
 
-    /* Opens a listener on what others say with `wake`. */
+    /* Opens a listener for the wake-ups that other connections send. */
     int (*listen)(const struct db_url *url, struct env *env, unsigned what, struct listener **out,
                   struct err *err);
 };
 
-/* What a wake-up is about. */
+/* The reasons of a wake-up. */
 enum wake {
-    WAKE_JOBS = 1,   /* something may be claimed, or adopted, or a timer came nearer */
+    WAKE_JOBS = 1,   /* a job may be claimed or adopted, or the next timer is due earlier */
     WAKE_CANCEL = 2, /* a running job got a cancel request */
     WAKE_EVENTS = 4, /* there are new events */
-    /* These two come beside WAKE_JOBS, for those who want to know which it is. */
-    WAKE_TIMERS = 8,   /* a timer came nearer */
-    WAKE_ORPHANS = 16, /* something may be adopted */
-    /* Said by pawl_submit() in SQL alone, which knows no bits: a NOTIFY without a payload. */
+    /* These two accompany WAKE_JOBS, for listeners that need the exact reason. */
+    WAKE_TIMERS = 8,   /* the next timer is due earlier */
+    WAKE_ORPHANS = 16, /* an orphan may be adopted */
+    /* Sent only by pawl_submit() in SQL, which does not use bits: a NOTIFY without a payload. */
     WAKE_SUBMISSIONS = 32,
 };
 
-/* A listener: a descriptor to poll, and what came since. Belongs to one thread. */
+/* A listener: a descriptor to poll, and the wake-ups received on it. Belongs to one thread. */
 struct listener {
-    int fd; /* poll it for POLLIN; may change after listener_drain (a reconnect); -1: none now */
-    int poll_ms; /* look by yourself at least this often: the net under lost wake-ups */
+    int fd;      /* poll it for POLLIN; drain may change it (a reconnect); -1 if none now */
+    int poll_ms; /* check the database at least this often, in case a wake-up is lost */
     unsigned (*drain)(struct listener *l); /* the wake bits since the last call; never waits */
     void (*close)(struct listener *l);
 };
 
 extern const struct db_driver db_sqlite, db_postgres;
 
-/* Thin calls through the driver, with a trace where env wants one. */
+/* Thin calls through the driver. db_send and db_commit also call env_point, for tests. */
 MUST_USE int db_open(const struct db_url *url, struct env *env, struct db **out, struct err *err);
 void db_close(struct db **db);
 MUST_USE int db_begin(struct db *db, enum tx_kind kind, struct err *err);
 MUST_USE int db_send(struct db *db, const struct args *a, struct rows *out, long expect,
                      struct err *err);
 MUST_USE int db_flush(struct db *db, struct err *err);
-MUST_USE int db_query(struct db *db, const struct args *a, struct rows *out,
-                      struct err *err); /* send + flush */
+/* Sends the statement and flushes. */
+MUST_USE int db_query(struct db *db, const struct args *a, struct rows *out, struct err *err);
 MUST_USE int db_commit(struct db *db, struct err *err);
 void db_rollback(struct db *db);
 

@@ -1,5 +1,5 @@
-/* embedder_stmt.h - a statement of the embedding program on its own tables, run inside a turn. Only
- * the SQLite driver runs them: on PostgreSQL the program uses a connection of its own. */
+/* embedder_stmt.h - a statement of the embedder on its own tables, run inside a turn. Only the
+ * SQLite driver runs them: on PostgreSQL the embedder uses its own connection. */
 #ifndef STORE_DRIVER_EMBEDDER_STMT_H
 #define STORE_DRIVER_EMBEDDER_STMT_H
 
@@ -21,13 +21,13 @@ struct embedder_stmt {
     const char *sql; /* one statement */
     const struct embedder_value *params;
     size_t nparams;
-    /* For each row that it returns; texts live until this returns. Anything but 0: no more. NULL:
-     * rows are of no interest. */
+    /* Called for each returned row; texts live until the call returns. A result other than 0 stops
+     * the statement. NULL if the rows are not needed. */
     int (*row)(void *arg, const struct embedder_value *cells, size_t n);
     void *arg;
 
     /* out */
-    int64_t changed;     /* rows that it inserted, updated or deleted */
+    int64_t changed;     /* rows inserted, updated or deleted */
     bool must_roll_back; /* the transaction can only be rolled back */
 };
 

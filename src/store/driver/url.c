@@ -1,4 +1,4 @@
-/* url.c - see url.h. Whatever it says about a URL that may hold a password, it says without it. */
+/* url.c - parses database URLs; see url.h. No message may contain the password of a URL. */
 #include "store/driver/url.h"
 
 #include "base/buf.h"
@@ -25,8 +25,8 @@ int tenant_check_name(const char *name, struct err *err)
         strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == len)
         return 0;
     return err_set(err, E_INVALID,
-                   "\"%.60s\" can't be a tenant's name: take a small letter, then up to %d small "
-                   "letters, digits or _",
+                   "\"%.60s\" is not a valid tenant name: use a lowercase letter, then up to %d "
+                   "lowercase letters, digits or _",
                    name, TENANT_MAX - 1);
 }
 
@@ -43,7 +43,7 @@ char *tenant_file(const char *file, const char *tenant)
 
 /* ---- sqlite:FILE ---- */
 
-/* What follows a "?" are options, and the driver's business. */
+/* The driver parses the options after a "?". */
 static int parse_sqlite(struct db_url *u, const char *file, struct err *err)
 {
     char *plain;
@@ -58,7 +58,7 @@ static int parse_sqlite(struct db_url *u, const char *file, struct err *err)
         return err_set(err, E_INVALID, "\"%s\" names no file: write sqlite:FILE", u->text);
     if (starts_with(file, ":memory:"))
         return err_set(err, E_INVALID,
-                       "a database in memory could not survive anything: write sqlite:FILE");
+                       "a database in memory would be lost when Pawl exits: write sqlite:FILE");
     u->driver = &db_sqlite;
     u->safe = mem_strdup(u->text);
     plain = mem_printf("%.*s", (int)strcspn(file, "?"), file);
@@ -69,7 +69,7 @@ static int parse_sqlite(struct db_url *u, const char *file, struct err *err)
 
 /* ---- postgres://… ---- */
 
-/* A name with a % in it may be anything once decoded. */
+/* Whether a query parameter may be a password. A name that contains % may decode to anything. */
 static bool is_secret(const char *param, size_t len)
 {
     const char *end = memchr(param, '=', len);
@@ -96,7 +96,8 @@ static void add_safe_query(struct buf *b, const char *query)
     }
 }
 
-/* The URL with HIDDEN in the place of every password. `at` ends the user's part, or is NULL. */
+/* The URL with HIDDEN in place of every password. `at` is the @ that ends the user's part, or NULL.
+ */
 static char *without_password(const char *text, const char *host, const char *at)
 {
     struct buf b = BUF_INIT;
@@ -113,8 +114,8 @@ static char *without_password(const char *text, const char *host, const char *at
     return b.ptr;
 }
 
-/* A password with a bare @ or / in it would be read as part of a host's or database's name, and
- * then be seen in messages: refuse these before libpq splits them. */
+/* libpq would read part of a password that contains a bare @ or / as the name of a host or
+ * database, and messages would show it: refuse such a URL before libpq splits it. */
 static int check_password(const char *host, const char *at, struct err *err)
 {
     const char *rest = at ? at + 1 : host;
@@ -124,12 +125,11 @@ static int check_password(const char *host, const char *at, struct err *err)
     if (!stray || (query && stray > query))
         return 0;
     return err_set(err, E_INVALID,
-                   "the database's URL has an @ in a wrong place: in a password, write %%40 for @ "
-                   "and %%2F for /");
+                   "the database URL has an unexpected @: in a password, write %%40 for @ and "
+                   "%%2F for /");
 }
 
-/* What libpq itself would say about it, if it is installed: who uses PostgreSQL hears of a missing
- * one when connecting. */
+/* Lets libpq check the URL, if it is installed. A missing libpq is reported when connecting. */
 static int check_with_libpq(const struct db_url *u, struct err *err)
 {
     struct err ignored = ERR_INIT;
@@ -143,7 +143,7 @@ static int check_with_libpq(const struct db_url *u, struct err *err)
     if (!options) {
         bool quotable = why && strcmp(u->text, u->safe) == 0;
 
-        rc = err_set(err, E_INVALID, "%s is not a URL that PostgreSQL takes%s%.*s", u->safe,
+        rc = err_set(err, E_INVALID, "%s is not a valid PostgreSQL URL%s%.*s", u->safe,
                      quotable ? ": " : "", quotable ? (int)strcspn(why, "\n") : 0,
                      quotable ? why : "");
     }
@@ -155,7 +155,7 @@ static int check_with_libpq(const struct db_url *u, struct err *err)
 static int parse_postgres(struct db_url *u, struct err *err)
 {
     const char *host = strstr(u->text, "://") + 3;
-    const char *at = host + strcspn(host, "@/"); /* as libpq looks for it */
+    const char *at = host + strcspn(host, "@/"); /* where libpq looks for it */
     int rc;
 
     if (*at != '@')
@@ -169,18 +169,18 @@ static int parse_postgres(struct db_url *u, struct err *err)
     return check_with_libpq(u, err);
 }
 
-/* ---- any ---- */
+/* ---- any URL ---- */
 
-/* Quotes nothing but what can't be a password. */
+/* Quotes only the parts of the URL that can't be a password. */
 static int parse_unknown(const char *text, struct err *err)
 {
     size_t scheme =
         strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+.-");
 
     if (!*text)
-        return err_set(err, E_INVALID, "the database's URL is empty: " ALLOWED);
+        return err_set(err, E_INVALID, "the database URL is empty: " ALLOWED);
     if (scheme && text[scheme] == ':')
-        return err_set(err, E_INVALID, "there is no kind of database called \"%.*s\": " ALLOWED,
+        return err_set(err, E_INVALID, "\"%.*s\" is not a supported kind of database: " ALLOWED,
                        (int)(scheme < 30 ? scheme : 30), text);
     if (strchr(text, '='))
         return err_set(err, E_INVALID, "the database must be given as a URL: " ALLOWED);

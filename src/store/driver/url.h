@@ -1,4 +1,4 @@
-/* url.h - where a database is: sqlite:FILE, postgres://… or postgresql://…, and which tenant in it.
+/* url.h - the URL of a database (sqlite:FILE, postgres://… or postgresql://…) and the tenant in it.
  */
 #ifndef STORE_DRIVER_URL_H
 #define STORE_DRIVER_URL_H
@@ -10,21 +10,21 @@
 
 struct db_url {
     const struct db_driver *driver;
-    char *text;   /* as given: libpq takes it as it is */
-    char *safe;   /* without password, for messages */
+    char *text;   /* as given; libpq gets it unchanged */
+    char *safe;   /* without the password, for messages */
     char *file;   /* sqlite: the tenant's file; NULL otherwise */
-    char *tenant; /* NULL: the default one */
-    char *schema; /* postgres: "pawl", or "pawl_TENANT"; also the tenant's role */
+    char *tenant; /* NULL for the default tenant */
+    char *schema; /* postgres: "pawl" or "pawl_TENANT", also the tenant's role; NULL otherwise */
 };
 
-/* E_INVALID for a URL that can't be parsed or a tenant's name that does not fit. */
+/* E_INVALID if the URL can't be parsed or the tenant's name is invalid. */
 MUST_USE int url_parse(const char *text, const char *tenant, struct db_url **out, struct err *err);
 void url_free(struct db_url **url);
 
-/* [a-z][a-z0-9_]{0,40} */
+/* A name must match [a-z][a-z0-9_]{0,40}; E_INVALID otherwise. */
 MUST_USE int tenant_check_name(const char *name, struct err *err);
 
-/* The file of a tenant beside the default one: pawl.db -> pawl.TENANT.db. */
+/* The tenant's file, beside the default file: pawl.db -> pawl.TENANT.db. The caller frees it. */
 char *tenant_file(const char *file, const char *tenant);
 
 #endif

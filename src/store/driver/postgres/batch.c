@@ -1,4 +1,4 @@
-/* batch.c - see batch.h. */
+/* batch.c - builds and chooses variants of a statement; see batch.h. */
 #include "store/driver/postgres/batch.h"
 
 #include "base/buf.h"
@@ -6,12 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Fewer rows are not worth a text of their own, which has to be planned once. */
+/* Fewer rows are not worth a variant, which the server must plan once. */
 #define MANY_ROWS  64
-/* Of one statement. Turns of one kind are alike; who is unlike all of them does without. */
+/* Per statement. Turns of one kind need the same few variants; rows that fit none of them use the
+ * statement itself. */
 #define MAX_SHAPES 6
 
-_Static_assert(STMT_MAX_PARAMS <= 64, "a set of parameters is one number");
+_Static_assert(STMT_MAX_PARAMS <= 64, "a set of parameters is one 64-bit number");
 
 static bool is_same(const struct val *a, const struct val *b)
 {
@@ -32,8 +33,8 @@ static bool is_one_value(const struct val *column, size_t nrows, size_t stride)
     return true;
 }
 
-/* Where the text takes a parameter apart into a column of its rows: "unnest($3) AS"; *param is 2.
- */
+/* Finds the next place where the text unnests a parameter into a column: for "unnest($3) AS" *param
+ * is 2. NULL if there is none. */
 static const char *next_column(const char *sql, unsigned long *param)
 {
     char *end;
@@ -47,8 +48,9 @@ static const char *next_column(const char *sql, unsigned long *param)
     return NULL;
 }
 
-/* The columns that have one value, but for one that says how many rows there are. */
-static uint64_t same_columns(const struct args *a, size_t nrows)
+/* The columns whose value is equal in all rows. If all are, one is left out: at least one array
+ * must remain to give the number of rows. */
+static uint64_t find_same_columns(const struct args *a, size_t nrows)
 {
     const struct stmt *stmt = a->stmt;
     const char *at = stmt->sql[DIALECT_POSTGRES];
@@ -103,7 +105,7 @@ struct pg_shape *pg_shape_for(struct pg_shapes *all, const struct args *a)
     struct pg_shape *best = NULL;
     uint64_t same;
 
-    if (nrows < MANY_ROWS || !(same = same_columns(a, nrows)))
+    if (nrows < MANY_ROWS || !(same = find_same_columns(a, nrows)))
         return NULL;
     for (i = 0; i < all->list.n; i++) {
         struct pg_shape *s = all->list.at[i];

@@ -1,4 +1,4 @@
-/* codec.c - see codec.h. */
+/* codec.c - PostgreSQL's binary format; see codec.h. */
 #include "store/driver/postgres/codec.h"
 
 #include <endian.h>
@@ -38,7 +38,7 @@ static char *put64(char *p, int64_t n)
     return (char *)memcpy(p, &be, sizeof(be)) + sizeof(be);
 }
 
-/* Writes one value that is not null; returns its end, or NULL if it does not fit the type. */
+/* Writes one value, not null; returns its end, or NULL if the value does not fit the type. */
 static char *put_value(char *p, enum db_type type, const struct val *v)
 {
     bool is_text = type == T_TEXT || type == T_BYTES;
@@ -64,9 +64,9 @@ static char *put_value(char *p, enum db_type type, const struct val *v)
     return NULL;
 }
 
-/* A column of the rows as a one-dimensional array: dimensions, has nulls, type of the elements,
- * their number, the first index; then each with its length, -1 for null. No elements: no dimension.
- */
+/* Writes a column of the rows as a one-dimensional array: number of dimensions, whether it has
+ * nulls, type of the elements, number of elements, first index; then each element with its length,
+ * -1 for null. An empty array has no dimension. */
 static char *put_array(char *p, enum db_type type, const struct val *column, size_t nrows,
                        size_t stride)
 {
@@ -94,8 +94,9 @@ static char *put_array(char *p, enum db_type type, const struct val *column, siz
     return p;
 }
 
-/* An upper bound, so that the buffer never moves below the values. */
-static size_t size_for(const struct args *a)
+/* An upper bound of the encoded size: values point into the buffer, so it must not be reallocated
+ * while it is filled. */
+static size_t max_encoded_size(const struct args *a)
 {
     size_t i, room = (size_t)a->stmt->nrows * 20;
 
@@ -114,13 +115,13 @@ int pg_encode(const struct args *a, uint64_t same, struct buf *scratch, struct p
               struct err *err)
 {
     const struct stmt *stmt = a->stmt;
-    size_t nrows = args_rows(a), room = size_for(a);
+    size_t nrows = args_rows(a), room = max_encoded_size(a);
     char *p;
     int i;
 
     if (room > INT_MAX)
         return err_set(err, E_INTERNAL,
-                       "%s: %zu bytes of parameters are too much for one statement", stmt->name,
+                       "%s: %zu bytes of parameters are too many for one statement", stmt->name,
                        room);
     buf_reset(scratch);
     buf_reserve(scratch, room);
@@ -213,12 +214,13 @@ static void read_time(struct val *v, const char *p)
 
 static void read_tid(struct val *v, const char *p)
 {
-    v->i = (int64_t)get32(p) << 16 | get16(p + 4); /* a row's page, and its place there */
+    v->i =
+        (int64_t)get32(p) << 16 | get16(p + 4); /* the row's page, and its position in that page */
 }
 
 static void read_text(struct val *v, const char *p)
 {
-    v->s = p; /* libpq puts a NUL behind every value */
+    v->s = p; /* libpq terminates every value with a NUL */
 }
 
 static void read_void(struct val *v, const char *p)
@@ -229,7 +231,7 @@ static void read_void(struct val *v, const char *p)
 
 static const struct column_type {
     Oid oid;
-    int size; /* -1: any */
+    int size; /* -1 if it varies */
     void (*read)(struct val *v, const char *p);
 } column_types[] = {
     {16, 1, read_bool},    /* bool */
@@ -268,7 +270,7 @@ static int decode_column(const PGresult *res, int col, const struct stmt *stmt, 
 
     if (!type)
         return err_set(err, E_INTERNAL,
-                       "%s: column %s is of a type that Pawl does not read (oid %u): cast it",
+                       "%s: column %s has a type that Pawl does not read (oid %u): cast it",
                        stmt->name, pq.fname(res, col), pq.ftype(res, col));
     for (i = 0; i < out->n; i++) {
         struct val *v = &out->cells[i * out->ncols + (size_t)col];

@@ -1,5 +1,5 @@
-/* codec.h - values as PostgreSQL's binary protocol wants them. Row parameters become arrays, so
- * that one execution carries any number of rows. */
+/* codec.h - encodes parameters and decodes results in PostgreSQL's binary format. Row parameters
+ * become arrays, so that one execution carries any number of rows. */
 #ifndef STORE_DRIVER_POSTGRES_CODEC_H
 #define STORE_DRIVER_POSTGRES_CODEC_H
 
@@ -16,13 +16,13 @@ struct pg_params {
     int formats[STMT_MAX_PARAMS];
 };
 
-/* `same`: row parameters that go as one value instead of an array, see batch.h. E_INTERNAL: a
- * value does not fit its parameter's type. */
+/* `same` is the set of row parameters that are sent as one value instead of an array; see batch.h.
+ * E_INTERNAL if a value does not fit its parameter's type. */
 MUST_USE int pg_encode(const struct args *a, uint64_t same, struct buf *scratch,
                        struct pg_params *out, struct err *err);
 
-/* Reads a result; on success `out` owns it, as texts point into it. E_INTERNAL: a column is of a
- * type that is not read here; the statement has to cast it. */
+/* Decodes a result. On success `out` owns the result because texts point into it. E_INTERNAL if a
+ * column has a type that is not supported here; the statement must then cast it. */
 MUST_USE int pg_decode(PGresult *res, const struct stmt *stmt, struct rows *out, struct err *err);
 
 #endif

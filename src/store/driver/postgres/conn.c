@@ -1,4 +1,4 @@
-/* conn.c - see conn.h. */
+/* conn.c - one connection to a PostgreSQL server; see conn.h. */
 #include "store/driver/postgres/conn.h"
 
 #include "base/env.h"
@@ -15,7 +15,7 @@
 
 /* ---- waiting ---- */
 
-/* Waits until one of `events` or the end of the connection; false when the time has passed. */
+/* Waits for one of `events` or the end of the connection; false after the deadline. */
 static bool wait_for(PGconn *conn, short events, int64_t deadline)
 {
     struct pollfd p = {.fd = pq.socket(conn), .events = events};
@@ -36,8 +36,8 @@ static int64_t deadline_in(int64_t limit_us)
     return limit_us ? clock_boot_us() + limit_us : INT64_MAX;
 }
 
-/* Reads what has come. Twice with TLS: a record may hold more than one read takes, and poll does
- * not see what is left of it. */
+/* Reads the pending input. With TLS it reads twice: a record may hold more than one read returns,
+ * and poll does not report the rest of it. */
 static bool read_input(PGconn *conn)
 {
     return pq.consumeInput(conn) && (!pq.sslInUse(conn) || pq.consumeInput(conn));
@@ -53,14 +53,14 @@ bool pg_is_alive(PGconn *conn)
 
 int pg_wait_result(PGconn *conn, int64_t limit_us, PGresult **out, struct err *err)
 {
-    /* Reads while there is something to write: a server that can't get rid of its results stops
-     * reading our statements. The loss of the connection ends the loop without an error, as results
-     * that came before it are still there to be got. */
+    /* Reads while there is something to write: a server that can't send its results stops reading
+     * our statements. A lost connection ends the loop without an error because results that arrived
+     * before the loss can still be read. */
     while (pq.status(conn) == CONNECTION_OK && pq.isBusy(conn)) {
         short events = pq.flush(conn) == 1 ? POLLIN | POLLOUT : POLLIN;
 
         if (!wait_for(conn, events, deadline_in(limit_us)))
-            return err_set(err, E_CONN_LOST, "there was no answer for %d s",
+            return err_set(err, E_CONN_LOST, "the server did not answer for %d s",
                            (int)(limit_us / SECOND));
         if (!read_input(conn) && pq.status(conn) == CONNECTION_OK)
             return pg_set_lost_error(conn, err);
@@ -112,8 +112,8 @@ static void ignore_notice(void *arg, const PGresult *res)
 
 PGconn *pg_connect_start(const struct db_url *url)
 {
-    /* What stands before the URL may be said otherwise in it. There is nothing here that a pooler
-     * would refuse; all other settings belong to a transaction. */
+    /* The URL (dbname) overrides the keys before it. None of these keys is refused by a pooler; all
+     * other settings are made per transaction. */
     static const char *const keys[] = {
         "application_name", "connect_timeout",     "tcp_user_timeout",
         "keepalives_idle",  "keepalives_interval", "keepalives_count",
@@ -152,8 +152,8 @@ void pg_close(PGconn **conn)
     *conn = NULL;
 }
 
-/* libpq leaves the time limit to whoever polls. With several hosts it goes on to the next one when
- * tcp_user_timeout has passed, so there must be time left then. */
+/* In the asynchronous API, libpq leaves the time limit to the caller. With several hosts libpq
+ * continues with the next one after tcp_user_timeout, so the limit must leave time for that. */
 static int64_t connect_limit(PGconn *conn)
 {
     PQconninfoOption *options = pq.conninfo(conn), *o;
@@ -175,7 +175,7 @@ static int64_t connect_limit(PGconn *conn)
 static int finish_connecting(PGconn *conn, int64_t limit_us, const char *safe, struct err *err)
 {
     int64_t deadline = deadline_in(limit_us);
-    enum pg_step step = PG_WRITES; /* as libpq wants it: writable first */
+    enum pg_step step = PG_WRITES; /* libpq requires that the first wait is for writing */
 
     for (;;) {
         if (step == PG_FAILED || pq.status(conn) == CONNECTION_BAD)
@@ -184,17 +184,17 @@ static int finish_connecting(PGconn *conn, int64_t limit_us, const char *safe, s
             return 0;
         if (!wait_for(conn, step == PG_WRITES ? POLLOUT : POLLIN, deadline))
             return err_set(err, E_CONN_LOST,
-                           "can't reach PostgreSQL at %s: there was no answer for %d s", safe,
+                           "can't reach PostgreSQL at %s: it did not answer for %d s", safe,
                            (int)(limit_us / SECOND));
         step = pg_connect_step(conn);
     }
 }
 
-/* One statement of its own, so that a pooler may run it anywhere. */
+/* A single statement, which a pooler may run in any session. */
 static int read_session(PGconn *conn, const struct db_url *url, int64_t limit_us,
                         struct pg_session *session, struct err *err)
 {
-    /* Not from pg_roles: to plan that view takes the server longer than all the rest. */
+    /* Does not use pg_roles: planning that view takes longer than the rest of the statement. */
     static const char sql[] = "SELECT pg_catalog.pg_backend_pid(),"
                               " session_user OPERATOR(pg_catalog.=) $1,"
                               " pg_catalog.to_regrole(pg_catalog.quote_ident($1)) IS NOT NULL";
@@ -215,8 +215,9 @@ static int read_session(PGconn *conn, const struct db_url *url, int64_t limit_us
     role_exists = *pq.getvalue(res, 0, 2);
     pq.clear(res);
     if (!session->is_tenant && !role_exists)
-        return err_set(err, E_NOT_FOUND, "there is no tenant \"%s\" in %s: no role is called %s",
-                       url->tenant, url->safe, url->schema);
+        return err_set(err, E_NOT_FOUND,
+                       "there is no tenant \"%s\" in %s: the role %s does not exist", url->tenant,
+                       url->safe, url->schema);
     return 0;
 }
 
@@ -230,7 +231,8 @@ int pg_connect(const struct db_url *url, int64_t limit_us, PGconn **out, struct 
         return rc;
     conn = pg_connect_start(url);
     if (!conn)
-        return err_set(err, E_UNAVAILABLE, "there is no memory to connect to %s", url->safe);
+        return err_set(err, E_UNAVAILABLE, "there is not enough memory to connect to %s",
+                       url->safe);
     if (!limit_us)
         limit_us = connect_limit(conn);
     if ((rc = finish_connecting(conn, limit_us, url->safe, err)))

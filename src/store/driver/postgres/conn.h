@@ -1,8 +1,8 @@
-/* conn.h - one connection to a PostgreSQL server: making it, waiting for it, losing it. Knows
- * nothing of transactions or of named statements.
+/* conn.h - one connection to a PostgreSQL server: connect, wait for results, detect its loss. This
+ * module does not know transactions or named statements.
  *
- * A connection is non-blocking, and every wait has an end: a server that has vanished without a
- * word (a pulled cable, a stopped machine) must not take us with it. */
+ * A connection is non-blocking, and waits have a time limit: a server that disappears silently (a
+ * pulled cable, a stopped machine) must not block Pawl. */
 #ifndef STORE_DRIVER_POSTGRES_CONN_H
 #define STORE_DRIVER_POSTGRES_CONN_H
 
@@ -14,38 +14,38 @@
 
 #define SECOND 1000000
 
-/* What the server says about us, once we are in. */
+/* What the server reports about the session after connecting. */
 struct pg_session {
-    bool pooled;    /* a pooler lies in between: each transaction may run in another session */
-    bool is_tenant; /* we are connected as the tenant's own role, or there is no tenant */
+    bool pooled;    /* behind a pooler: each transaction may run in another session */
+    bool is_tenant; /* the session's role is the tenant's own role, or there is no tenant */
 };
 
-/* Connects, asks for the session and checks the server's version. With limit_us 0 the URL's
- * connect_timeout says how long that may take, 5 s if it says nothing. E_CONN_LOST: the server
- * can't be reached now; E_UNAVAILABLE: nor later, unless somebody does something; E_NOT_FOUND: the
- * tenant. */
+/* Connects, checks the server's version and reads the session. If limit_us is 0, the time limit is
+ * the URL's connect_timeout, 5 s by default. E_CONN_LOST: the server can't be reached now;
+ * E_UNAVAILABLE: retrying does not help until someone fixes the cause; E_NOT_FOUND: there is no
+ * such tenant. */
 MUST_USE int pg_connect(const struct db_url *url, int64_t limit_us, PGconn **out,
                         struct pg_session *session, struct err *err);
 
-/* The same without waiting, for those who poll: start once, then step whenever the socket may have
- * become ready, until it is UP (and nothing asked of the server yet) or FAILED. */
+/* Connects without waiting, for callers that poll: call pg_connect_start once, then pg_connect_step
+ * whenever the socket may be ready, until the result is PG_UP or PG_FAILED. PG_UP means connected;
+ * neither version nor session has been checked. */
 enum pg_step { PG_UP, PG_READS, PG_WRITES, PG_FAILED };
 PGconn *pg_connect_start(const struct db_url *url);
 enum pg_step pg_connect_step(PGconn *conn);
 
 void pg_close(PGconn **conn);
 
-/* True unless the server is known to have left. Reads what came unasked; never waits. */
+/* False if the server is known to have closed the connection. Reads pending input; never waits. */
 bool pg_is_alive(PGconn *conn);
 
-/* Waits for the next result, NULL at a statement's end, as PQgetResult. E_CONN_LOST: the server
- * said nothing for limit_us (0: wait for ever). A lost connection shows as a result without an
- * SQLSTATE, or as none at all. */
+/* Waits for the next result; it is NULL at the end of a statement, as with PQgetResult.
+ * E_CONN_LOST: the server sent nothing for limit_us (0: no limit). A lost connection appears as a
+ * result without an SQLSTATE, or as no result at all. */
 MUST_USE int pg_wait_result(PGconn *conn, int64_t limit_us, PGresult **out, struct err *err);
 
-/* Ends a statement outside of pipeline mode: reads its results to the last. Refused: as
- * pg_set_stmt_error.
- */
+/* Finishes a statement outside pipeline mode: reads all its results and returns the last one.
+ * Errors of the statement are those of pg_set_stmt_error. */
 MUST_USE int pg_finish_statement(PGconn *conn, int64_t limit_us, const char *what, const char *safe,
                                  PGresult **last, struct err *err);
 

@@ -1,4 +1,4 @@
-/* libpq.c - see libpq.h. */
+/* libpq.c - loads libpq at run time; see libpq.h. */
 #include "store/driver/postgres/libpq.h"
 
 #include <dlfcn.h>
@@ -20,7 +20,7 @@ static void load_libpq(void)
         PQ_FUNCTIONS(X)
 #undef X
     };
-    /* Never closed: OpenSSL, which it brings along, can't be unloaded safely. */
+    /* Never closed: OpenSSL, which libpq loads, can't be unloaded safely. */
     void *lib = dlopen("libpq.so.5", RTLD_NOW | RTLD_LOCAL);
     size_t i;
 

@@ -1,8 +1,8 @@
-/* libpq.h - libpq, loaded when the first PostgreSQL URL is used. Whoever stays with SQLite never
- * needs it, nor the two dozen libraries that come with it.
+/* libpq.h - loads libpq when the first PostgreSQL URL is used. Users of SQLite need neither libpq
+ * nor the two dozen libraries that it depends on.
  *
- * Only pg_*.c (and url.c, to check a URL) include this. Call pq_load first, then pq.getResult(…)
- * for PQgetResult(…). */
+ * Only this folder and url.c (to check a URL) include this. Call pq_load first, then
+ * pq.getResult(…) for PQgetResult(…). */
 #ifndef STORE_DRIVER_POSTGRES_LIBPQ_H
 #define STORE_DRIVER_POSTGRES_LIBPQ_H
 
@@ -10,7 +10,7 @@
 
 #include <libpq-fe.h>
 
-/* Every function of libpq that is used, without its PQ. */
+/* Every libpq function that Pawl uses, without the prefix PQ. */
 #define PQ_FUNCTIONS(X)        \
     /* a connection */         \
     X(connectStartParams)      \
@@ -69,7 +69,8 @@ struct pq_functions {
 
 extern struct pq_functions pq;
 
-/* Loads libpq once per process; from any thread. E_UNAVAILABLE if it is not installed. */
+/* Loads libpq once per process; callable from any thread. E_UNAVAILABLE if it is not installed or
+ * too old. */
 MUST_USE int pq_load(struct err *err);
 
 #endif

@@ -1,10 +1,11 @@
-/* listen.c - hears what others say with NOTIFY. Draining never waits: a lost connection is made
- * anew step by step, and meanwhile the owner is told to look by itself more often.
+/* listen.c - receives the wake-ups that others send with NOTIFY. Draining never waits: a lost
+ * connection is reopened step by step, and meanwhile poll_ms asks the owner to poll more often.
  *
- *   POLLING   behind a pooler there is nothing to listen to
+ *   POLLING   behind a pooler: LISTEN does not work, the owner only polls
  *
- *   DOWN --retry--> CONNECTING --connect--> SUBSCRIBING --subscribe--> LISTENING
- *     ^------------------+----------------------+----------fell-----------'  */
+ *   DOWN --start_connecting--> CONNECTING --continue_connecting--> SUBSCRIBING
+ *   SUBSCRIBING --finish_subscribing--> LISTENING
+ *   CONNECTING, SUBSCRIBING, LISTENING --lose_connection--> DOWN */
 #include "base/text.h"
 #include "store/driver/postgres/pg_db.h"
 
@@ -12,10 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SLOW_POLL_MS    30000 /* the net under NOTIFY */
-#define FAST_POLL_MS    500   /* where there is no NOTIFY */
+#define SLOW_POLL_MS    30000 /* while listening, in case a NOTIFY is lost */
+#define FAST_POLL_MS    500   /* while not listening */
 #define RETRY_US        SECOND
-#define RECONNECT_LIMIT (5 * SECOND) /* of one try to get back */
+#define RECONNECT_LIMIT (5 * SECOND) /* of one attempt to reconnect */
 
 enum state { POLLING, DOWN, CONNECTING, SUBSCRIBING, LISTENING };
 
@@ -25,12 +26,12 @@ struct pg_listener {
     unsigned what;
     enum state state;
     PGconn *conn;
-    enum pg_step waits; /* CONNECTING: what for */
-    int64_t retry_at;   /* DOWN: not before */
-    int64_t give_up_at; /* CONNECTING, SUBSCRIBING */
+    enum pg_step waits; /* CONNECTING: what the socket must be ready for */
+    int64_t retry_at;   /* DOWN: reconnect not before this time */
+    int64_t give_up_at; /* CONNECTING, SUBSCRIBING: the end of this attempt */
 };
 
-/* The one door of its state. */
+/* The only function that changes the state. */
 static void enter_state(struct pg_listener *l, enum state state)
 {
     l->state = state;
@@ -45,7 +46,7 @@ static void lose_connection(struct pg_listener *l)
     enter_state(l, DOWN);
 }
 
-/* LISTEN takes no parameters, so the channel has to be quoted into it. */
+/* LISTEN takes no parameters, so the channel is quoted into its text. */
 static bool send_listen(struct pg_listener *l)
 {
     char *channel = pq.escapeIdentifier(l->conn, l->url->schema, strlen(l->url->schema));
@@ -59,9 +60,9 @@ static bool send_listen(struct pg_listener *l)
     return sent;
 }
 
-/* ---- one step of each state; true if the next one may be taken at once ---- */
+/* ---- one step per state; returns true if the next step may follow at once ---- */
 
-static bool retry(struct pg_listener *l)
+static bool start_connecting(struct pg_listener *l)
 {
     int64_t now = clock_boot_us();
 
@@ -85,7 +86,7 @@ static bool is_ready(PGconn *conn, enum pg_step waits)
     return poll(&p, 1, 0) > 0;
 }
 
-static bool connect_step(struct pg_listener *l)
+static bool continue_connecting(struct pg_listener *l)
 {
     if (pq.status(l->conn) != CONNECTION_BAD && !is_ready(l->conn, l->waits)) {
         if (clock_boot_us() > l->give_up_at)
@@ -98,11 +99,11 @@ static bool connect_step(struct pg_listener *l)
         return false;
     }
     enter_state(l, l->waits == PG_UP ? SUBSCRIBING
-                                     : CONNECTING); /* the socket may be another one now */
+                                     : CONNECTING); /* libpq may have opened another socket */
     return true;
 }
 
-static bool subscribe(struct pg_listener *l, unsigned *heard)
+static bool finish_subscribing(struct pg_listener *l, unsigned *received)
 {
     bool alive = pg_is_alive(l->conn) && pq.flush(l->conn) >= 0, done = false;
     PGresult *res;
@@ -119,11 +120,11 @@ static bool subscribe(struct pg_listener *l, unsigned *heard)
         return false;
     }
     enter_state(l, LISTENING);
-    *heard = l->what; /* whatever was said while we were away */
+    *received = l->what; /* any wake-up may have been missed while disconnected */
     return true;
 }
 
-static bool listen_on(struct pg_listener *l, unsigned *heard)
+static bool read_notifications(struct pg_listener *l, unsigned *received)
 {
     bool alive = pg_is_alive(l->conn);
     PGnotify *n;
@@ -131,9 +132,9 @@ static bool listen_on(struct pg_listener *l, unsigned *heard)
 
     while ((n = pq.notifies(l->conn))) {
         if (!*n->extra)
-            *heard |= WAKE_SUBMISSIONS;
+            *received |= WAKE_SUBMISSIONS;
         else if (text_parse_i64(n->extra, &bits) == 0)
-            *heard |= (unsigned)bits;
+            *received |= (unsigned)bits;
         pq.freemem(n);
     }
     if (!alive)
@@ -141,19 +142,19 @@ static bool listen_on(struct pg_listener *l, unsigned *heard)
     return !alive;
 }
 
-static bool step_state(struct pg_listener *l, unsigned *heard)
+static bool step_state(struct pg_listener *l, unsigned *received)
 {
     switch (l->state) {
     case POLLING:
         return false;
     case DOWN:
-        return retry(l);
+        return start_connecting(l);
     case CONNECTING:
-        return connect_step(l);
+        return continue_connecting(l);
     case SUBSCRIBING:
-        return subscribe(l, heard);
+        return finish_subscribing(l, received);
     case LISTENING:
-        return listen_on(l, heard);
+        return read_notifications(l, received);
     }
     return false;
 }
@@ -163,11 +164,11 @@ static bool step_state(struct pg_listener *l, unsigned *heard)
 static unsigned drain(struct listener *base)
 {
     struct pg_listener *l = (struct pg_listener *)base;
-    unsigned heard = 0;
+    unsigned received = 0;
 
-    while (step_state(l, &heard))
+    while (step_state(l, &received))
         ;
-    return heard & l->what;
+    return received & l->what;
 }
 
 static void close_listener(struct listener *base)
@@ -215,7 +216,7 @@ int pg_listen(const struct db_url *url, struct env *env, unsigned what, struct l
         rc = open_connection(l, err);
     if (rc) {
         close_listener(&l->base);
-        if (rc == -E_CONN_LOST) /* there was none yet that could be lost */
+        if (rc == -E_CONN_LOST) /* there was no connection to lose yet */
             err->code = E_UNAVAILABLE;
         return -(int)err->code;
     }

@@ -1,15 +1,15 @@
-/* pg_db.h - the inside of the PostgreSQL driver: its connection and its pipeline. Nobody but pg_*.c
- * includes this.
+/* pg_db.h - the internals of the PostgreSQL driver: its connection and its pipeline. Only files in
+ * this folder include it.
  *
  *   pg_driver.c  open, begin, commit, rollback, script; the driver's table of functions
- *   pipeline.c    statements on their way: send, and read the answers in order
- *   codec.c   values as the binary protocol wants them
- *   batch.c   statements for rows that have columns in common
- *   conn.c    one connection: making it, waiting for it, losing it
- *   pg_errors.c     PostgreSQL's refusals in our words
- *   notify.c    wake-ups sent, off the path of the transactions
- *   listen.c  wake-ups received
- *   libpq.c     libpq, loaded when needed */
+ *   pipeline.c   sends statements in pipeline mode and reads the results in order
+ *   codec.c      encodes parameters and decodes results in the binary format
+ *   batch.c      variants of a statement for rows with equal columns
+ *   conn.c       one connection: connect, wait for results, detect its loss
+ *   pg_errors.c  translates PostgreSQL's errors
+ *   notify.c     sends wake-ups, in a separate thread
+ *   listen.c     receives wake-ups
+ *   libpq.c      loads libpq when it is needed */
 #ifndef STORE_DRIVER_POSTGRES_PG_DB_H
 #define STORE_DRIVER_POSTGRES_PG_DB_H
 
@@ -20,7 +20,7 @@
 
 /* The statements of the driver itself. */
 enum pg_driver_stmt {
-    OWN_START, /* BEGIN, but for its settings */
+    OWN_START, /* BEGIN; one of OWN_SET_ENGINE and OWN_SET_LONG follows */
     OWN_START_READ,
     OWN_SET_ENGINE,
     OWN_SET_LONG,
@@ -33,21 +33,21 @@ extern const struct stmt pg_driver_stmt[OWN_COUNT];
 
 #define PG_NAMED_COUNT (Q_COUNT + OWN_COUNT)
 
-/* What is known of the current transaction's COMMIT.
+/* The state of the current transaction's COMMIT.
  *
- *   UNSENT --commit--> SENT --its answer--> DONE | REFUSED
- *                      SENT --an error of the server before it--> REFUSED
+ *   UNSENT --commit--> SENT --result of COMMIT--> DONE | REFUSED
+ *                      SENT --error of an earlier statement--> REFUSED
  *
- * A connection that breaks in SENT leaves it open whether the transaction is stored. */
+ * If the connection breaks in SENT, it is unknown whether the transaction is stored. */
 enum pg_commit { COMMIT_UNSENT, COMMIT_SENT, COMMIT_DONE, COMMIT_REFUSED };
 
-/* A message that will be answered. */
+/* A sent message whose result has not been read yet. */
 struct pg_entry {
     enum { ENTRY_PREPARE, ENTRY_RUN, ENTRY_SYNC } kind;
     const struct stmt *stmt;
-    struct pg_shape *shape; /* NULL: the statement as it is */
-    struct rows *out;       /* NULL: rows are not wanted */
-    int64_t *now;           /* OWN_NOW: where to put it */
+    struct pg_shape *shape; /* NULL if the statement is sent unchanged */
+    struct rows *out;       /* NULL if the rows are not needed */
+    int64_t *now;           /* OWN_NOW: receives the time; NULL otherwise */
     long expect;
 };
 
@@ -56,20 +56,20 @@ struct pg_waker;
 struct pg_db {
     struct db db;
     struct db_url *url;
-    PGconn *conn; /* in pipeline mode; NULL after a loss, until begin makes a new one */
+    PGconn *conn; /* in pipeline mode; NULL after a loss, until begin reconnects */
     struct pg_session session;
-    bool unnamed; /* named statements don't work here; stays so for good */
+    bool unnamed; /* prepared statements don't work on this server; never reset */
 
     enum tx_kind kind; /* of the current transaction */
     enum pg_commit commit;
-    struct err failed; /* its first error; it is good for nothing but rollback then */
+    struct err failed; /* its first error; after that it can only be rolled back */
 
     VEC(struct pg_entry) queue;
-    bool prepared[PG_NAMED_COUNT]; /* by this connection's session, or on the way to it */
+    bool prepared[PG_NAMED_COUNT]; /* in this connection's session, or sent to it */
     struct pg_shapes shapes;
     struct buf scratch;
     struct args own;        /* of the driver's own statements */
-    struct pg_waker *waker; /* NULL until there was something to say */
+    struct pg_waker *waker; /* NULL until the first wake-up is sent */
 };
 
 static inline struct pg_db *pg_from_db(struct db *db)
@@ -79,25 +79,28 @@ static inline struct pg_db *pg_from_db(struct db *db)
 
 /* ---- pipeline.c ---- */
 
-/* Queues a statement. `now` is for OWN_NOW. */
+/* Sends a statement without waiting, and appends a copy of *e to the queue. */
 MUST_USE int pg_queue_stmt(struct pg_db *p, const struct args *a, const struct pg_entry *e,
                            struct err *err);
-/* Sends all that is queued and reads the answers. limit_us: how long the server may be silent. */
+/* Sends a sync and reads the results of everything that is queued. limit_us is how long the server
+ * may send nothing; 0 for no limit. */
 MUST_USE int pg_run_queued(struct pg_db *p, int64_t limit_us, struct err *err);
-/* Whether something is queued whose answer must be looked at before a COMMIT may be sent. */
+/* Whether the queue contains a statement whose result must be checked before COMMIT is sent. */
 bool pg_queue_has_checks(const struct pg_db *p);
-/* Drops the connection and what was queued on it. */
+/* Closes the connection and empties its queue. */
 void pg_drop_connection(struct pg_db *p);
-/* The same with the reason: what libpq says, unless there was an error before. E_CONN_LOST. */
+/* Calls pg_drop_connection and sets the error: E_CONN_LOST with libpq's message, or the
+ * transaction's first error if it already had one. */
 int pg_lose_connection(struct pg_db *p, const char *what, struct err *err);
-/* Remembers the transaction's first error; returns -code of that one, with it in err. */
+/* Stores err as the transaction's first error if there was none before. Returns -code of the first
+ * error and copies it to err. */
 int pg_keep_first_error(struct pg_db *p, struct err *err);
 void pg_trace(const struct pg_db *p, const char *what, int64_t *since, long rows);
 
 /* ---- notify.c, listen.c ---- */
 
 void pg_wake(struct db *db, unsigned what);
-void pg_waker_close(struct pg_waker **waker); /* says what is left, within seconds */
+void pg_waker_close(struct pg_waker **waker); /* sends what is pending, within seconds */
 int pg_listen(const struct db_url *url, struct env *env, unsigned what, struct listener **out,
               struct err *err);
 

@@ -1,8 +1,8 @@
 /* pg_driver.c - transactions on PostgreSQL, and the driver's table of functions.
  *
- * Everything that a transaction needs of its session is set inside it, for it alone: behind a
- * pooler the next one may run in another session. BEGIN and the settings are queued, so they cost
- * no round trip of their own. */
+ * All session settings that a transaction needs are set inside it and only for it: behind a pooler
+ * the next transaction may run in another session. BEGIN and the settings are queued, so they cost
+ * no extra round trip. */
 #include "store/driver/postgres/pg_db.h"
 
 #include "store/driver/postgres/pg_errors.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The role only for a tenant, and only if we did not connect as it. */
+/* The role ($5) is set only for a tenant, and only if the session's role is another one. */
 #define SET_ANY                                                                                  \
     "SELECT pg_catalog.set_config('search_path', $1, true),"                                     \
     " pg_catalog.set_config('lock_timeout', $2, true),"                                          \
@@ -21,8 +21,8 @@
     " pg_catalog.set_config('jit', 'off', true)"
 #define SET_TYPES .nscalars = 5, .types = {T_TEXT, T_TEXT, T_TEXT, T_TEXT, T_TEXT}
 
-/* The engine's statements are all meant to go by an index, whatever the statistics say: a plan made
- * while the tables are nearly empty stays for the life of the connection. */
+/* The engine's statements must use indexes whatever the statistics say: a plan made while the
+ * tables are nearly empty is kept for the life of the connection. */
 #define SET_PLANNER                                            \
     ", pg_catalog.set_config('enable_seqscan', 'off', true),"  \
     " pg_catalog.set_config('enable_hashjoin', 'off', true),"  \
@@ -31,7 +31,7 @@
     " pg_catalog.set_config('enable_sort', 'off', true),"      \
     " pg_catalog.set_config('plan_cache_mode', 'force_generic_plan', true)"
 
-/* With names that no .sql file can give. */
+/* Their names can't occur in a .sql file. */
 #define OWN(label, text) .name = label, .sql[DIALECT_POSTGRES] = text
 const struct stmt pg_driver_stmt[OWN_COUNT] = {
     [OWN_START] = {OWN("START", "BEGIN ISOLATION LEVEL READ COMMITTED")},
@@ -45,8 +45,8 @@ const struct stmt pg_driver_stmt[OWN_COUNT] = {
 
 #define PATIENCE (15 * SECOND) /* beyond the server's own statement_timeout */
 
-/* What each kind of transaction is given. silence_us: how long the server may say nothing, 0 = as
- * long as the connection holds. */
+/* The settings of each kind of transaction. silence_us is how long the server may send nothing; 0
+ * for no limit. */
 static const struct kind {
     enum pg_driver_stmt start, set;
     const char *lock, *statement, *idle;
@@ -115,7 +115,7 @@ static int open_db(const struct db_url *url, struct env *env, struct db **out, s
         rc = connect_now(p, err);
     if (rc) {
         close_db(&p->db);
-        if (rc == -E_CONN_LOST) /* there was none yet that could be lost */
+        if (rc == -E_CONN_LOST) /* there was no connection to lose yet */
             err->code = E_UNAVAILABLE;
         return -(int)err->code;
     }
@@ -143,7 +143,7 @@ static int queue_plain(struct pg_db *p, enum pg_driver_stmt which, struct err *e
     return queue_own(p, which, &e, err);
 }
 
-/* The schema for temporary tables is named, as it would otherwise be searched first. */
+/* The search path names pg_temp, which would otherwise be searched first. */
 static int queue_settings(struct pg_db *p, struct err *err)
 {
     bool catalog = p->kind == TX_CATALOG;
@@ -169,7 +169,7 @@ static int begin(struct db *db, enum tx_kind kind, struct err *err)
     int rc;
 
     if (db->in_tx)
-        return err_set(err, E_INTERNAL, "a transaction was begun inside of another one");
+        return err_set(err, E_INTERNAL, "a transaction was started inside another one");
     if (p->conn && !pg_is_alive(p->conn))
         pg_drop_connection(p);
     if (!p->conn && (rc = connect_now(p, err)))
@@ -183,9 +183,9 @@ static int begin(struct db *db, enum tx_kind kind, struct err *err)
     return rc;
 }
 
-/* Reads what is still under way, for nobody: the caller may have freed by now what was to be
- * filled. */
-static void drain_results(struct pg_db *p)
+/* Reads and discards all results that are still expected: the caller may already have freed the
+ * rows that they were meant for. */
+static void discard_results(struct pg_db *p)
 {
     struct err err = ERR_INIT;
     size_t i;
@@ -206,7 +206,7 @@ static void rollback(struct db *db)
 
     if (!db->in_tx)
         return;
-    drain_results(p);
+    discard_results(p);
     if (p->conn && (queue_plain(p, OWN_ROLLBACK, &err) || pg_run_queued(p, PATIENCE, &err)))
         pg_drop_connection(p);
     p->failed = (struct err)ERR_INIT;
@@ -218,23 +218,23 @@ static int commit_queued(struct pg_db *p, struct err *err)
     int64_t silence_us = kind_of(p)->silence_us;
     int rc;
 
-    /* COMMIT may share a round trip only with statements that the server alone judges. */
+    /* COMMIT may share a round trip only with statements whose results need no check here. */
     if ((p->failed.code || pg_queue_has_checks(p)) && (rc = pg_run_queued(p, silence_us, err)))
         return rc;
-    /* A server that has left already can't have seen what was not sent yet. */
+    /* If the server is already gone, it can't have received a COMMIT that was not sent yet. */
     if (!pg_is_alive(p->conn))
         return pg_lose_connection(p, "COMMIT", err);
     if ((rc = queue_plain(p, OWN_COMMIT, err)))
         return rc;
     p->commit = COMMIT_SENT;
     rc = pg_run_queued(p, silence_us, err);
-    if (p->commit == COMMIT_DONE) /* also if the connection broke right after it */
+    if (p->commit == COMMIT_DONE) /* even if the connection broke right after it */
         return 0;
     if (p->commit == COMMIT_SENT && !p->conn && p->kind != TX_READ && p->kind != TX_VERIFY)
         return err_set(
             err, E_COMMIT_UNKNOWN,
-            "the connection to %s was lost before it answered COMMIT: only a look into the "
-            "database tells whether this is stored",
+            "the connection to %s was lost before it answered COMMIT: whether this is stored must "
+            "be checked in the database",
             p->url->safe);
     return rc;
 }
@@ -244,7 +244,7 @@ static int commit(struct db *db, struct err *err)
     int rc;
 
     if (!db->in_tx)
-        return err_set(err, E_INTERNAL, "a commit outside of a transaction");
+        return err_set(err, E_INTERNAL, "commit was called outside a transaction");
     if ((rc = commit_queued(pg_from_db(db), err)))
         rollback(db);
     db->in_tx = false;
@@ -281,7 +281,7 @@ static int send_now(struct db *db, int64_t *us, struct err *err)
     return queue_own(p, OWN_NOW, &e, err);
 }
 
-/* By the simple protocol, the only one that takes several statements in one text. */
+/* Uses the simple query protocol, the only one that accepts several statements in one text. */
 static int run_script(struct pg_db *p, const char *sql, struct err *err)
 {
     PGresult *last = NULL;
@@ -294,7 +294,7 @@ static int run_script(struct pg_db *p, const char *sql, struct err *err)
     if (rc == -E_CONN_LOST || !pq.enterPipelineMode(p->conn))
         pg_drop_connection(p);
     else if (!rc && pq.transactionStatus(p->conn) != PQTRANS_INTRANS)
-        rc = err_set(err, E_INTERNAL, "a script ended the transaction that it ran in");
+        rc = err_set(err, E_INTERNAL, "a script ended the transaction in which it ran");
     return rc ? pg_keep_first_error(p, err) : 0;
 }
 
@@ -305,7 +305,7 @@ static int script(struct db *db, const char *sql, struct err *err)
     int rc;
 
     if (!db->in_tx)
-        return err_set(err, E_INTERNAL, "a script outside of a transaction");
+        return err_set(err, E_INTERNAL, "a script was sent outside a transaction");
     if ((rc = flush(db, err)))
         return rc;
     since = clock_boot_us();

@@ -1,44 +1,45 @@
-/* pg_errors.c - see pg_errors.h. */
+/* pg_errors.c - translates PostgreSQL's errors; see pg_errors.h. */
 #include "store/driver/postgres/pg_errors.h"
 
 #include <stdio.h>
 #include <string.h>
 
 struct rule {
-    const char *state; /* SQLSTATE, or its class: two letters */
+    const char *state; /* SQLSTATE, or a prefix of it, such as its class of two characters */
     enum error_code code;
-    const char *advice; /* what to do */
+    const char *advice; /* for the user */
 };
 
 #define BUG "this is a bug in Pawl"
 
-/* The first that fits; a fatal error that is not listed means that the connection is lost. */
+/* The first match applies. A fatal error that is not listed means that the connection is lost. */
 static const struct rule rules[] = {
-    {"40001", E_REDO, "it is tried again"},
-    {"40P01", E_REDO, "it is tried again"},
-    {"55P03", E_REDO, "another transaction holds the lock, so try again"},
-    {"57014", E_REDO, "try again; if it stays slow, look at the server's load and locks"},
-    {"53100", E_NO_SPACE, "nothing was stored; make room on the server's disk"},
+    {"40001", E_REDO, "it is retried"},
+    {"40P01", E_REDO, "it is retried"},
+    {"55P03", E_REDO, "another transaction holds the lock; try again"},
+    {"57014", E_REDO, "try again; if it stays slow, check the server's load and locks"},
+    {"53100", E_NO_SPACE, "nothing was stored; free some space on the server's disk"},
     {"53300", E_UNAVAILABLE, "raise max_connections, or run fewer workers"},
     {"53", E_UNAVAILABLE, "the server is short of resources"},
-    {"58", E_UNAVAILABLE, "look into the server's log"},
+    {"58", E_UNAVAILABLE, "check the server's log"},
     {"28", E_UNAVAILABLE,
-     "check user and password (in the URL, PGPASSWORD or ~/.pgpass) and the server's pg_hba.conf"},
-    {"3D000", E_UNAVAILABLE, "create the database with createdb, or name another one in the URL"},
-    {"42501", E_UNAVAILABLE, "grant this right to the user of the URL, or name another one"},
+     "check the user, the password (in the URL, PGPASSWORD or ~/.pgpass) and the server's pg_hba.conf"},
+    {"3D000", E_UNAVAILABLE,
+     "create the database with createdb, or name another database in the URL"},
+    {"42501", E_UNAVAILABLE, "grant this right to the user of the URL, or use another user"},
     {"25006", E_UNAVAILABLE,
-     "this server only reads (a standby?): name the primary, or add "
+     "this server is read-only (a standby?): use the primary, or add "
      "target_session_attrs=read-write to the URL"},
     {"42P01", E_SCHEMA, "run `pawl admin migrate`"},
     {"3F000", E_SCHEMA, "run `pawl admin migrate`"},
     {"22021", E_INVALID, "text must be valid UTF-8 without NUL"},
     {"22P05", E_INVALID, "create the database with the encoding UTF8"},
-    {"57P", E_CONN_LOST, "it is tried again on a new connection"},
+    {"57P", E_CONN_LOST, "it is retried on a new connection"},
     {"25P03", E_CONN_LOST, "the transaction was idle for too long"},
 };
 
 static const struct rule bug = {"", E_INTERNAL, BUG};
-static const struct rule lost = {"", E_CONN_LOST, "it is tried again on a new connection"};
+static const struct rule lost = {"", E_CONN_LOST, "it is retried on a new connection"};
 
 static const struct rule *find_rule(const char *state, bool fatal)
 {
@@ -49,7 +50,7 @@ static const struct rule *find_rule(const char *state, bool fatal)
             return &rules[i];
     if (fatal)
         return &lost;
-    /* A server that lives on after 08P01 was sent something wrong. */
+    /* A server that keeps running after 08P01 (protocol violation) got a wrong message from us. */
     return strncmp(state, "08", 2) == 0 && strcmp(state, "08P01") != 0 ? &lost : &bug;
 }
 
@@ -80,7 +81,7 @@ int pg_set_stmt_error(const PGresult *res, const char *what, const char *safe, s
     const char *state = pg_sqlstate(res), *message = result_field(res, PG_DIAG_MESSAGE_PRIMARY);
     const struct rule *rule = find_rule(state, is_fatal(res));
 
-    if (!*state) { /* libpq's own words: it lost the server, or can't make sense of it */
+    if (!*state) { /* libpq's own error: it lost the server, or got an invalid message */
         message = pq.resultErrorMessage(res);
         return err_set(err, E_CONN_LOST, "%s on %s: the connection was lost: %.*s", what, safe,
                        (int)strcspn(message, "\n"), message);
@@ -101,9 +102,9 @@ int pg_set_lost_error(PGconn *conn, struct err *err)
 
 #define STATE_LETTERS "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-/* libpq keeps the SQLSTATE of a refused connection to itself, but a verbose message holds it:
- * "…: FATAL:  3D000: database "x" does not exist", with only the severity in the server's language.
- * Returns the text after it, or NULL if the server said nothing. */
+/* libpq has no function for the SQLSTATE of a refused connection, but a verbose message contains
+ * it: "…: FATAL:  3D000: database "x" does not exist"; FATAL may be translated. Returns the text
+ * after the SQLSTATE, or NULL if the message is not the server's. */
 static const char *find_sqlstate(const char *message, char state[6])
 {
     const char *p;
@@ -127,15 +128,16 @@ int pg_set_connect_error(PGconn *conn, const char *safe, struct err *err)
 
     if (pq.connectionNeedsPassword(conn))
         return err_set(err, E_UNAVAILABLE,
-                       "PostgreSQL at %s asks for a password: put it into ~/.pgpass or PGPASSWORD",
+                       "PostgreSQL at %s requires a password: put it into ~/.pgpass or PGPASSWORD",
                        safe);
     reason = find_sqlstate(message, state);
     if (!reason)
         return err_set(err, E_CONN_LOST, "can't reach PostgreSQL at %s: is it running? (%.*s)",
                        safe, (int)strcspn(message, "\n"), message);
     rule = find_rule(state, true);
-    /* All may be full just because everybody reconnects at once. */
+    /* 53300 (too many connections) may be temporary: after an outage all clients reconnect at once.
+     */
     code = rule->code == E_UNAVAILABLE && strcmp(state, "53300") != 0 ? E_UNAVAILABLE : E_CONN_LOST;
-    return err_set(err, code, "PostgreSQL at %s refuses the connection: %.*s (SQLSTATE %s); %s",
+    return err_set(err, code, "PostgreSQL at %s refused the connection: %.*s (SQLSTATE %s); %s",
                    safe, (int)strcspn(reason, "\n"), reason, state, rule->advice);
 }

@@ -1,6 +1,6 @@
-/* pg_errors.h - PostgreSQL's refusals in our words: the code says what the caller may do, the
- * sentence what people can. No sentence ever holds a password: they name the server by url->safe.
- */
+/* pg_errors.h - translates PostgreSQL's errors into an error_code, which decides what the caller
+ * does, and a message with advice for the user. No message contains a password: messages name the
+ * server by url->safe. */
 #ifndef STORE_DRIVER_POSTGRES_PG_ERRORS_H
 #define STORE_DRIVER_POSTGRES_PG_ERRORS_H
 
@@ -8,23 +8,23 @@
 
 #include <stdbool.h>
 
-/* A statement that failed; `what` is its name. Returns -code; E_CONN_LOST if libpq has lost the
- * server. */
+/* Sets the error of a failed statement named `what`. Returns -code; E_CONN_LOST if libpq has lost
+ * the connection. */
 int pg_set_stmt_error(const PGresult *res, const char *what, const char *safe, struct err *err);
 
-/* What libpq says about a connection that broke: E_CONN_LOST. */
+/* Sets E_CONN_LOST with libpq's message about a broken connection. */
 int pg_set_lost_error(PGconn *conn, struct err *err);
 
-/* A connection that did not come about. E_CONN_LOST: it may later; E_UNAVAILABLE: not before
- * somebody changes something. */
+/* Sets the error of a failed attempt to connect. E_CONN_LOST: a later attempt may succeed;
+ * E_UNAVAILABLE: retrying does not help until someone fixes the cause. */
 int pg_set_connect_error(PGconn *conn, const char *safe, struct err *err);
 
-/* The error's SQLSTATE, "" if it was libpq that failed, not the server. */
+/* The error's SQLSTATE; "" if the error comes from libpq, not from the server. */
 const char *pg_sqlstate(const PGresult *res);
 
-/* The server said this about a statement in a transaction, so it rolled that back, and no COMMIT
- * that follows in the pipeline was run. Not of a fatal error: a pooler in between reports a lost
- * server in that way, whatever it had forwarded already. */
+/* Whether this error of a statement proves that the server rolled its transaction back and ran no
+ * COMMIT that follows in the pipeline. A fatal error does not prove it: a pooler reports a lost
+ * server as one, and may already have forwarded the COMMIT. */
 bool pg_proves_rollback(const PGresult *res);
 
 #endif

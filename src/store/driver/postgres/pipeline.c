@@ -1,6 +1,6 @@
-/* pipeline.c - statements on their way to the server. They are sent without waiting for each
- * other's answers (libpq's pipeline mode), so a turn costs as many round trips as it has flushes.
- * The answers come in order; after an error the server skips everything up to the next sync. */
+/* pipeline.c - sends statements without waiting for the results of earlier ones (libpq's pipeline
+ * mode), so a turn costs one round trip per flush. Results arrive in order; after an error the
+ * server skips everything up to the next sync. */
 #include "store/driver/postgres/pg_db.h"
 
 #include "store/driver/postgres/codec.h"
@@ -11,10 +11,10 @@
 
 /* ---- sending ---- */
 
-/* The statement's place in `prepared`, or -1 for one that must be parsed each time: behind a
- * pooler, where the next transaction may run in a session that does not know it; in a TX_LONG,
- * TX_VERIFY or TX_CATALOG, which would leave plans made under other planner settings to the engine;
- * or one that belongs to no table. */
+/* The statement's index in `prepared`, or -1 if it must be parsed each time: behind a pooler,
+ * because the next transaction may run in a session where it is not prepared; in a TX_LONG,
+ * TX_VERIFY or TX_CATALOG, because the engine would inherit plans made under other planner
+ * settings; and if it is in neither table of statements. */
 static int name_index(const struct pg_db *p, const struct stmt *stmt)
 {
     uintptr_t at = (uintptr_t)stmt;
@@ -50,15 +50,16 @@ static bool send_statement(struct pg_db *p, const struct stmt *stmt, struct pg_s
                                 params->formats, 1);
 }
 
-/* libpq would not take it: the connection is gone, or what it was given makes no sense. */
-static int set_not_sent(struct pg_db *p, const char *what, struct err *err)
+/* libpq refused to send: the connection is gone, or the arguments are invalid. */
+static int set_send_error(struct pg_db *p, const char *what, struct err *err)
 {
-    const char *said = pq.errorMessage(p->conn);
+    const char *message = pq.errorMessage(p->conn);
 
     if (pq.status(p->conn) != CONNECTION_OK)
         return pg_lose_connection(p, what, err);
-    err_set(err, E_INTERNAL, "%s on %s: %.*s", what, p->url->safe, (int)strcspn(said, "\n"), said);
-    pg_drop_connection(p); /* half of it may be on its way */
+    err_set(err, E_INTERNAL, "%s on %s: %.*s", what, p->url->safe, (int)strcspn(message, "\n"),
+            message);
+    pg_drop_connection(p); /* a part of the message may already be sent */
     return pg_keep_first_error(p, err);
 }
 
@@ -71,7 +72,7 @@ int pg_queue_stmt(struct pg_db *p, const struct args *a, const struct pg_entry *
     if (p->failed.code)
         return pg_keep_first_error(p, err);
     if (!p->db.in_tx)
-        return err_set(err, E_INTERNAL, "%s was sent outside of a transaction", stmt->name);
+        return err_set(err, E_INTERNAL, "statement %s was sent outside a transaction", stmt->name);
     if (!stmt->sql[DIALECT_POSTGRES]) {
         err_set(err, E_INTERNAL, "%s has no text for PostgreSQL", stmt->name);
         return pg_keep_first_error(p, err);
@@ -80,7 +81,7 @@ int pg_queue_stmt(struct pg_db *p, const struct args *a, const struct pg_entry *
     if (pg_encode(a, shape ? shape->same : 0, &p->scratch, &params, err))
         return pg_keep_first_error(p, err);
     if (!send_statement(p, stmt, shape, &params))
-        return set_not_sent(p, stmt->name, err);
+        return set_send_error(p, stmt->name, err);
     *vec_add(&p->queue) = *e;
     return 0;
 }
@@ -98,7 +99,7 @@ bool pg_queue_has_checks(const struct pg_db *p)
     return false;
 }
 
-/* ---- reading the answers ---- */
+/* ---- reading results ---- */
 
 int pg_keep_first_error(struct pg_db *p, struct err *err)
 {
@@ -131,8 +132,9 @@ static bool is_own(const struct pg_entry *e, enum pg_driver_stmt which)
     return e->stmt == &pg_driver_stmt[which];
 }
 
-/* The answer to COMMIT. It says ROLLBACK if the transaction had failed before. */
-static void commit_answered(struct pg_db *p, const PGresult *res)
+/* Handles the result of COMMIT. Its command tag is ROLLBACK if the transaction had failed before.
+ */
+static void handle_commit(struct pg_db *p, const PGresult *res)
 {
     struct err err = ERR_INIT;
 
@@ -141,12 +143,13 @@ static void commit_answered(struct pg_db *p, const PGresult *res)
         return;
     }
     p->commit = COMMIT_REFUSED;
-    err_set(&err, E_INTERNAL, "COMMIT on %s: the transaction had failed, and was rolled back",
+    err_set(&err, E_INTERNAL, "COMMIT on %s: the transaction had failed and was rolled back",
             p->url->safe);
     pg_keep_first_error(p, &err);
 }
 
-/* A statement that ran. Returns how many rows it changed or returned; takes over or frees res. */
+/* Handles a statement that succeeded. Returns how many rows it changed or returned; res is freed or
+ * owned by e->out afterwards. */
 static long handle_success(struct pg_db *p, const struct pg_entry *e, PGresult *res)
 {
     long n = pq.resultStatus(res) == PGRES_TUPLES_OK ? pq.ntuples(res) : atol(pq.cmdTuples(res));
@@ -155,10 +158,12 @@ static long handle_success(struct pg_db *p, const struct pg_entry *e, PGresult *
     bool kept = false;
 
     if (is_own(e, OWN_COMMIT))
-        commit_answered(p, res);
+        handle_commit(p, res);
     if (e->expect != ANY_ROWS && n != e->expect) {
-        err_set(&err, E_INTERNAL, "%s on %s: %ld rows instead of %ld: a guard refused it",
-                e->stmt->name, p->url->safe, n, e->expect);
+        err_set(
+            &err, E_INTERNAL,
+            "%s on %s: %ld rows instead of %ld: a condition of the statement refused the change",
+            e->stmt->name, p->url->safe, n, e->expect);
         pg_keep_first_error(p, &err);
     } else if (out && !p->failed.code) {
         kept = pg_decode(res, e->stmt, out, &err) == 0;
@@ -173,9 +178,10 @@ static long handle_success(struct pg_db *p, const struct pg_entry *e, PGresult *
     return n;
 }
 
-/* Named statements don't work here: the session does not know ours, or knows others by these names
- * (a pooler that we did not notice), or a migration changed what one returns. */
-static bool is_about_names(const char *state)
+/* Whether the error means that prepared statements don't work: the session does not have ours, or
+ * has others under these names (an undetected pooler), or a migration changed the columns of one.
+ */
+static bool is_prepared_stmt_error(const char *state)
 {
     return strcmp(state, "26000") == 0 || strcmp(state, "42P05") == 0 ||
            strcmp(state, "0A000") == 0;
@@ -188,11 +194,11 @@ static void handle_error(struct pg_db *p, const struct pg_entry *e, const PGresu
 
     if (p->commit == COMMIT_SENT && *state && pg_proves_rollback(res))
         p->commit = COMMIT_REFUSED;
-    if (is_about_names(state) && e->stmt && name_index(p, e->stmt) >= 0) {
+    if (is_prepared_stmt_error(state) && e->stmt && name_index(p, e->stmt) >= 0) {
         p->unnamed = true;
         err_set(&err, E_REDO,
-                "%s on %s: the prepared statement can't be used (SQLSTATE %s); it is tried again "
-                "without those",
+                "%s on %s: the prepared statement can't be used (SQLSTATE %s); it is retried "
+                "without prepared statements",
                 entry_name(e), p->url->safe, state);
     } else {
         pg_set_stmt_error(res, entry_name(e), p->url->safe, &err);
@@ -210,8 +216,9 @@ static void forget_prepared(struct pg_db *p, const struct pg_entry *e)
         p->prepared[index] = false;
 }
 
-/* One result of an entry; it is freed or given away. False: the connection is lost. */
-static bool handle_answer(struct pg_db *p, const struct pg_entry *e, PGresult *res, int64_t *since)
+/* Handles one result of an entry; res is freed or owned by e->out afterwards. Returns false if the
+ * connection is lost. */
+static bool handle_result(struct pg_db *p, const struct pg_entry *e, PGresult *res, int64_t *since)
 {
     ExecStatusType status = pq.resultStatus(res);
     bool alive = true;
@@ -219,7 +226,7 @@ static bool handle_answer(struct pg_db *p, const struct pg_entry *e, PGresult *r
     if (e->kind == ENTRY_RUN && (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK)) {
         long n = handle_success(p, e, res);
 
-        /* It is followed by its settings, and traced with these. */
+        /* BEGIN is traced together with the settings that follow it. */
         if (!is_own(e, OWN_START) && !is_own(e, OWN_START_READ))
             pg_trace(p, e->stmt->name, since, n);
         return true;
@@ -235,8 +242,8 @@ static bool handle_answer(struct pg_db *p, const struct pg_entry *e, PGresult *r
     return alive;
 }
 
-/* Reads an entry to its end, which is a NULL, or the sync itself. False: the connection is lost, or
- * out of step. */
+/* Reads all results of an entry, up to a NULL or the sync itself. Returns false if the connection
+ * is lost or its results don't match the queue. */
 static bool read_entry(struct pg_db *p, const struct pg_entry *e, int64_t limit_us, int64_t *since)
 {
     struct err err = ERR_INIT;
@@ -253,11 +260,11 @@ static bool read_entry(struct pg_db *p, const struct pg_entry *e, int64_t limit_
             return answered;
         answered = true;
         if (pq.resultStatus(res) == PGRES_PIPELINE_SYNC || e->kind == ENTRY_SYNC) {
-            bool in_step = pq.resultStatus(res) == PGRES_PIPELINE_SYNC && e->kind == ENTRY_SYNC;
+            bool is_expected = pq.resultStatus(res) == PGRES_PIPELINE_SYNC && e->kind == ENTRY_SYNC;
 
-            return handle_answer(p, e, res, since) && in_step;
+            return handle_result(p, e, res, since) && is_expected;
         }
-        if (!handle_answer(p, e, res, since))
+        if (!handle_result(p, e, res, since))
             return false;
     }
 }
@@ -270,7 +277,7 @@ int pg_run_queued(struct pg_db *p, int64_t limit_us, struct err *err)
 
     if (p->queue.n) {
         if (!pq.pipelineSync(p->conn))
-            return set_not_sent(p, "sync", err);
+            return set_send_error(p, "sync", err);
         *vec_add(&p->queue) = (struct pg_entry){.kind = ENTRY_SYNC};
         for (i = 0; i < p->queue.n && alive; i++)
             alive = read_entry(p, &p->queue.at[i], limit_us, &since);

@@ -1,9 +1,9 @@
-/* sqlite_clock.c - the database's time: the boot clock plus a stored offset.
+/* clock.c - the database's time: the boot clock plus a stored offset.
  *
- * The wall clock may be set back, and then leases would live on and history run backwards. The boot
- * clock never jumps, and goes on while the machine sleeps, but starts anew with each boot. So the
- * first writer of a boot stores an offset such that boot clock + offset continues from the wall
- * clock, and never below the newest time that is stored; everybody else takes that one. */
+ * The wall clock may be set back; leases would then last too long and history would run backwards.
+ * The boot clock never jumps and keeps counting while the machine sleeps, but starts at 0 with each
+ * boot. So the first writer of a boot stores an offset such that boot clock + offset continues from
+ * the wall clock, and never below the newest stored time; all other connections use that offset. */
 #include "store/driver/sqlite/sqlite_db.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@ static int read_boot_id(char *id, struct err *err)
     return 0;
 }
 
-/* Takes over the stored offset if it is of this boot. */
+/* Uses the stored offset if it was written during this boot. */
 static int read_stored(struct sqlite_db *l, const char *boot_id, struct err *err)
 {
     struct args a = ARGS_INIT;
@@ -46,7 +46,7 @@ static int read_stored(struct sqlite_db *l, const char *boot_id, struct err *err
     return rc;
 }
 
-static int newest_time(struct sqlite_db *l, int64_t *us, struct err *err)
+static int read_newest_time(struct sqlite_db *l, int64_t *us, struct err *err)
 {
     struct args a = ARGS_INIT;
     struct rows r = ROWS_INIT;
@@ -66,7 +66,7 @@ static int store_new_offset(struct sqlite_db *l, const char *boot_id, struct err
     int64_t newest, wall = clock_wall_us(), offset;
     int rc;
 
-    if ((rc = newest_time(l, &newest, err)))
+    if ((rc = read_newest_time(l, &newest, err)))
         return rc;
     offset = (newest >= wall ? newest + 1 : wall) - clock_boot_us();
     args_begin(&a, Q_SQLITE_CLOCK_SET);
@@ -96,8 +96,8 @@ int sqlite_clock_now(struct sqlite_db *l, int64_t *us, struct err *err)
 
     if (rc && rc != -E_SCHEMA)
         return rc;
-    /* Unknown still: before the first migration, or a reader before the first writer of this boot.
-     */
+    /* The offset is still unknown before the first migration, and in a reader that runs before the
+     * first writer of this boot: use the wall clock. */
     *us = l->clock.state == CLOCK_UNKNOWN ? clock_wall_us() : clock_boot_us() + l->clock.offset;
     return 0;
 }

@@ -1,28 +1,28 @@
-/* sqlite_embedder_stmt.c - statements of the program that embeds us, on this connection, inside of
- * a turn's transaction: so its own tables and what it submits change together, under the one lock.
+/* embedder.c - runs statements of the embedder on this connection, inside a turn's transaction, so
+ * that its own tables and its submissions change together.
  *
- * Its statements are prepared under an authorizer: they may read everything, and change what is not
- * ours. Transactions, pragmas and other files are not theirs to touch. */
+ * The statements are prepared under an authorizer: they may read everything and change everything
+ * that is not Pawl's. Transactions, pragmas and other database files are refused. */
 #include "store/driver/embedder_stmt.h"
 #include "store/driver/sqlite/sqlite_db.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* ---- what is ours ---- */
+/* ---- Pawl's names ---- */
 
-static bool is_ours(const char *name)
+static bool is_pawl_name(const char *name)
 {
     return name &&
            (!sqlite3_stricmp(name, "schema_migrations") || !sqlite3_strnicmp(name, "pawl_", 5) ||
             schema_creates(DIALECT_SQLITE, 0, migration_count, name));
 }
 
-/* ---- what may be done ---- */
+/* ---- authorization ---- */
 
 struct auth_check {
-    char refused[100]; /* the name that is ours; "": none is */
-    bool tables;       /* it makes or changes a table */
+    char refused[100]; /* the name of Pawl's that the statement would change; "" if none */
+    bool tables;       /* the statement creates or alters a table */
 };
 
 static int authorize(void *arg, int action, const char *a, const char *b, const char *db,
@@ -37,7 +37,7 @@ static int authorize(void *arg, int action, const char *a, const char *b, const 
     case SQLITE_READ:
     case SQLITE_FUNCTION:
     case SQLITE_RECURSIVE:
-    case SQLITE_REINDEX: /* a part of making an index */
+    case SQLITE_REINDEX: /* part of CREATE INDEX */
         return SQLITE_OK;
     case SQLITE_CREATE_TABLE:
         c->tables = true;
@@ -50,7 +50,7 @@ static int authorize(void *arg, int action, const char *a, const char *b, const 
     case SQLITE_DROP_INDEX:
     case SQLITE_CREATE_TRIGGER:
     case SQLITE_DROP_TRIGGER:
-        table = is_ours(a) ? a : b;
+        table = is_pawl_name(a) ? a : b;
         break;
     case SQLITE_INSERT:
     case SQLITE_UPDATE:
@@ -62,17 +62,17 @@ static int authorize(void *arg, int action, const char *a, const char *b, const 
     default:
         return SQLITE_DENY;
     }
-    if (!is_ours(table))
+    if (!is_pawl_name(table))
         return SQLITE_OK;
     snprintf(c->refused, sizeof(c->refused), "%s", table);
     return SQLITE_DENY;
 }
 
-/* A foreign key to one of our tables would keep us from deleting its rows. */
+/* A foreign key to one of Pawl's tables would prevent Pawl from deleting rows of that table. */
 static int check_foreign_keys(struct sqlite_db *l, struct err *err)
 {
     static const struct stmt keys = {
-        .name = "guest_keys",
+        .name = "embedder_keys",
         .sql = {[DIALECT_SQLITE] = "SELECT DISTINCT f.\"table\" FROM sqlite_master m, "
                                    "pragma_foreign_key_list(m.name) f WHERE m.type = 'table'"}};
     struct args a = {.stmt = &keys};
@@ -81,19 +81,19 @@ static int check_foreign_keys(struct sqlite_db *l, struct err *err)
     size_t i;
 
     for (i = 0; !rc && i < r.n; i++)
-        if (is_ours(rows_text(&r, i, 0)))
+        if (is_pawl_name(rows_text(&r, i, 0)))
             rc = err_set(err, E_INVALID,
-                         "a foreign key to %s, a table of Pawl's, would keep it from deleting "
-                         "what is old: store the id without one",
+                         "a foreign key to Pawl's table %s would prevent Pawl from deleting old "
+                         "rows: store the id without a foreign key",
                          rows_text(&r, i, 0));
     rows_release(&r);
     return rc;
 }
 
-/* ---- running one ---- */
+/* ---- running a statement ---- */
 
-/* What is wrong with the statement is the program's to hear of, and it may go on; all else ends the
- * transaction. */
+/* An error in the statement itself is reported to the embedder, which may continue the transaction;
+ * any other error means that the transaction must be rolled back. */
 static int set_stmt_error(struct sqlite_db *l, const struct auth_check *c, struct err *err)
 {
     int code = sqlite3_extended_errcode(l->sq) & 0xff;
@@ -102,10 +102,10 @@ static int set_stmt_error(struct sqlite_db *l, const struct auth_check *c, struc
     switch (code) {
     case SQLITE_AUTH:
         return *c->refused
-                   ? err_set(err, E_INVALID, "%s is Pawl's own: it may be read, and not changed",
+                   ? err_set(err, E_INVALID, "%s belongs to Pawl: it may be read but not changed",
                              c->refused)
                    : err_set(err, E_INVALID,
-                             "a transaction of Pawl's takes statements on tables of your own; no "
+                             "a Pawl transaction accepts only statements on your own tables, not "
                              "BEGIN, COMMIT, SAVEPOINT, PRAGMA, ATTACH, TEMP or virtual tables");
     case SQLITE_CONSTRAINT:
         return err_set(err, E_CONFLICT, "%s", message);
@@ -116,7 +116,7 @@ static int set_stmt_error(struct sqlite_db *l, const struct auth_check *c, struc
         return err_set(err, E_INVALID, "%s", message);
     }
     l->failed = true;
-    return sqlite_set_error(l, "a statement of the program's", err);
+    return sqlite_set_error(l, "a statement of the embedding program", err);
 }
 
 static int prepare(struct sqlite_db *l, const struct embedder_stmt *g, struct auth_check *c,
@@ -131,9 +131,9 @@ static int prepare(struct sqlite_db *l, const struct embedder_stmt *g, struct au
     if (got)
         return set_stmt_error(l, c, err);
     if (!*out || rest[strspn(rest, " \t\r\n;")])
-        return err_set(err, E_INVALID, "one statement at a time");
+        return err_set(err, E_INVALID, "the text is not exactly one statement");
     if ((size_t)sqlite3_bind_parameter_count(*out) != g->nparams)
-        return err_set(err, E_INVALID, "the statement has %d parameters, and %zu values were given",
+        return err_set(err, E_INVALID, "the statement has %d parameters, but %zu values were given",
                        sqlite3_bind_parameter_count(*out), g->nparams);
     return 0;
 }
@@ -180,7 +180,7 @@ static void read_cell(sqlite3_stmt *st, int i, struct embedder_value *v)
     }
 }
 
-/* Returns what the last step did. */
+/* Returns the code of the last sqlite3_step, or SQLITE_DONE if the row callback stopped it. */
 static int step_to_end(sqlite3_stmt *st, struct embedder_stmt *g, struct embedder_value *cells)
 {
     int got, i, n = sqlite3_column_count(st);
@@ -227,12 +227,12 @@ int sqlite_embedder_stmt(struct db *db, struct embedder_stmt *g, struct err *err
     sqlite3_finalize(st);
     if (!rc && c.tables && (rc = check_foreign_keys(l, err)))
         l->failed = true;
-    if (sqlite3_get_autocommit(l->sq)) { /* OR ROLLBACK */
+    if (sqlite3_get_autocommit(l->sq)) { /* a conflict clause OR ROLLBACK did */
         l->failed = true;
         if (!rc)
             rc = err_set(err, E_INVALID, "the statement ended the transaction");
     }
     g->must_roll_back = l->failed;
-    sqlite_trace(l, "guest", start, (long)g->changed);
+    sqlite_trace(l, "embedder", start, (long)g->changed);
     return rc;
 }

@@ -1,13 +1,12 @@
-/* sqlite_lock.c - see sqlite_lock.h.
+/* lock.c - the lock file of a SQLite database, with flock(2); see lock.h.
  *
- * flock(2) is what we need: it goes with the open descriptor, so that two connections of one
- * process exclude each other too; the kernel frees it when its holder dies; and its waiters stand
- * in a queue, so that among 64 writers nobody waits long (SQLite's own waiting sleeps and tries
- * again, and luck decides). What it lacks is a time limit: a holder that is stopped, or sits in a
- * debugger, would hang everybody without a word. Trying again and again without blocking would give
- * up the queue, and a signal to interrupt it is not a library's to take. So whoever finds the lock
- * taken stands in the queue by means of a thread that does nothing else, and can be cancelled; a
- * free lock, which is the rule, costs no thread. */
+ * flock belongs to the open file description, so two connections of one process exclude each other
+ * too; the kernel releases it when its holder dies; and it queues its waiters, so that no one of 64
+ * writers waits long (SQLite's own busy handler sleeps and retries, without any order). But flock
+ * has no time limit: a holder that is stopped, or sits in a debugger, would block all others
+ * without any message. Polling with LOCK_NB would lose the place in the queue, and a library must
+ * not use a signal to interrupt the call. So a connection that finds the lock taken waits in a
+ * separate thread, which can be cancelled. A free lock, the common case, needs no thread. */
 #include "store/driver/sqlite/lock.h"
 
 #include "base/mem.h"
@@ -54,7 +53,7 @@ static int open_file(struct sqlite_lock *k, struct err *err)
                    k->path, strerror(errno));
 }
 
-/* Somebody may have deleted the file while we waited for it, and others lock a new one by now. */
+/* The file may have been deleted while we waited for it; other processes then lock a new one. */
 static bool is_deleted(const struct sqlite_lock *k)
 {
     struct stat st;
@@ -62,33 +61,34 @@ static bool is_deleted(const struct sqlite_lock *k)
     return fstat(k->fd, &st) == 0 && st.st_nlink == 0;
 }
 
-/* The holder's pid stands in the file, for the sentence of those who wait in vain. It is written
- * only when another process held the lock before, so that a lone writer does not dirty the file. */
+/* Writes the holder's pid into the file, for the error message of a process whose wait times out.
+ * It is written only if another process held the lock before, so that a single writer does not
+ * dirty the file. */
 static void write_holder_pid(const struct sqlite_lock *k)
 {
-    char mine[PID_TEXT_SIZE], there[PID_TEXT_SIZE];
+    char mine[PID_TEXT_SIZE], stored[PID_TEXT_SIZE];
     ssize_t n;
 
     snprintf(mine, sizeof(mine), "%10d\n", (int)getpid());
-    n = pread(k->fd, there, sizeof(there), 0);
-    if (n == (ssize_t)strlen(mine) && memcmp(mine, there, (size_t)n) == 0)
+    n = pread(k->fd, stored, sizeof(stored), 0);
+    if (n == (ssize_t)strlen(mine) && memcmp(mine, stored, (size_t)n) == 0)
         return;
     n = pwrite(k->fd, mine, strlen(mine), 0);
-    (void)n; /* a full disk: the sentence will name nobody */
+    (void)n; /* if it fails (a full disk), the message names no process */
 }
 
 static int set_timeout_error(const struct sqlite_lock *k, int limit_ms, struct err *err)
 {
-    char there[PID_TEXT_SIZE + 1] = "";
+    char stored[PID_TEXT_SIZE + 1] = "";
     int pid;
 
-    if (pread(k->fd, there, PID_TEXT_SIZE, 0) > 0 && (pid = (int)strtol(there, NULL, 10)) > 0)
+    if (pread(k->fd, stored, PID_TEXT_SIZE, 0) > 0 && (pid = (int)strtol(stored, NULL, 10)) > 0)
         return err_set(
             err, E_UNAVAILABLE,
-            "process %d%s holds %s for more than %d s: end it if it hangs, else try again", pid,
-            pid == getpid() ? " (this one)" : "", k->path, limit_ms / 1000);
+            "process %d%s has held %s for more than %d s: end it if it hangs, or try again later",
+            pid, pid == getpid() ? " (this one)" : "", k->path, limit_ms / 1000);
     return err_set(err, E_UNAVAILABLE,
-                   "another process holds %s for more than %d s: find it with fuser(1)", k->path,
+                   "another process has held %s for more than %d s: find it with fuser(1)", k->path,
                    limit_ms / 1000);
 }
 
@@ -110,15 +110,15 @@ static void *run_lock_waiter(void *arg)
 {
     int error;
 
-    /* Asynchronous, since flock is no cancellation point; and around nothing but flock, since most
-     * of libc, a thread's own end included, can't be cut off anywhere. */
+    /* Asynchronous because flock is not a cancellation point; only around flock because most of
+     * libc, including the exit of a thread, is not safe to cancel asynchronously. */
     pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
     error = flock_blocking((int)(intptr_t)arg);
     pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, NULL);
     return (void *)(intptr_t)error;
 }
 
-/* Starts the thread with all signals blocked: the application's handlers are not for it. */
+/* Starts the thread with all signals blocked: the application's handlers must not run in it. */
 static int start_waiter(pthread_t *thread, int fd)
 {
     pthread_attr_t attr;
@@ -134,8 +134,8 @@ static int start_waiter(pthread_t *thread, int fd)
     return rc;
 }
 
-/* By the wall clock: the thread sanitizer knows no other join with a limit. If that clock is set
- * just now we give up earlier or later, and neither does harm. */
+/* Uses the wall clock because the thread sanitizer supports no other timed join. If that clock is
+ * set meanwhile, the wait ends earlier or later, which is harmless. */
 static struct timespec time_in_ms(int ms)
 {
     struct timespec ts;
@@ -157,14 +157,14 @@ static int wait_for_lock(const struct sqlite_lock *k, int limit_ms, struct err *
     void *result;
     int error;
 
-    if (start_waiter(&thread, k->fd)) { /* no thread to be had: then without a limit */
+    if (start_waiter(&thread, k->fd)) { /* no thread: wait without a limit */
         error = flock_blocking(k->fd);
     } else if (pthread_timedjoin_np(thread, &result, &limit) == 0) {
         error = (int)(intptr_t)result;
     } else {
         pthread_cancel(thread);
         pthread_join(thread, NULL);
-        flock(k->fd, LOCK_UN); /* it may have come in the last moment */
+        flock(k->fd, LOCK_UN); /* the thread may have got it just before */
         return set_timeout_error(k, limit_ms, err);
     }
     return error ? set_lock_error(k, error, err) : 0;

@@ -1,5 +1,5 @@
-/* sqlite_lock.h - the lock file beside a database: whoever writes or checkpoints holds it, in
- * whatever process or thread. Knows nothing of SQLite. */
+/* lock.h - the lock file beside a database. A connection holds it while it writes or checkpoints;
+ * it excludes all other processes and threads. This module does not use SQLite. */
 #ifndef STORE_DRIVER_SQLITE_LOCK_H
 #define STORE_DRIVER_SQLITE_LOCK_H
 
@@ -9,16 +9,17 @@
 
 struct sqlite_lock {
     char *path;
-    int fd; /* -1 until first used: who only reads never makes the file */
+    int fd; /* -1 until first used: a connection that only reads never creates the file */
     bool held;
 };
 
 void sqlite_lock_init(struct sqlite_lock *k, const char *database);
 void sqlite_lock_release(struct sqlite_lock *k);
 
-/* Waits its turn, in order of arrival, at most limit_ms: then E_UNAVAILABLE, naming the holder. */
+/* Waits for the lock in order of arrival. After limit_ms it returns E_UNAVAILABLE and names the
+ * holder. */
 MUST_USE int sqlite_lock_acquire(struct sqlite_lock *k, int limit_ms, struct err *err);
 bool sqlite_lock_try(struct sqlite_lock *k);  /* never waits */
-void sqlite_lock_drop(struct sqlite_lock *k); /* harmless if not held */
+void sqlite_lock_drop(struct sqlite_lock *k); /* does nothing if not held */
 
 #endif

@@ -1,8 +1,8 @@
-/* sqlite_open.c - finding, creating, opening and reopening the file of a database.
+/* open.c - finds, creates, opens and reopens the file of a database.
  *
- * The file is only ever opened by SQLite: to close another descriptor of it would drop, by the
- * rules of POSIX, all locks that SQLite holds on it in this process. Creating it is the one
- * exception, and a safe one: with O_EXCL there was nothing to be locked. */
+ * Only SQLite opens the file: by the rules of POSIX, closing another descriptor of it would drop
+ * all locks that SQLite holds on it in this process. Creating the file is the one exception, and a
+ * safe one: with O_EXCL the file did not exist, so nothing could be locked. */
 #include "store/driver/sqlite/sqlite_db.h"
 #include "store/driver/url.h"
 
@@ -25,7 +25,8 @@ static int resolve_in_folder(const char *file, char **out, struct err *err)
     if (!real)
         rc = err_set(err, E_UNAVAILABLE, "the folder of the database %s can't be used: %s; %s",
                      file, strerror(errno),
-                     errno == ENOENT ? "create it first" : "give another one, or its permission");
+                     errno == ENOENT ? "create it first"
+                                     : "use another folder, or change its permissions");
     else if (!*base)
         rc = err_set(err, E_UNAVAILABLE, "the database %s is a folder: name a file in it", file);
     else
@@ -49,7 +50,7 @@ int sqlite_resolve_path(const char *file, char **out, struct err *err)
     return 0;
 }
 
-/* A tenant's file is made on purpose (tenant.c), not by opening it. */
+/* A tenant's file is created only by tenant_create, not by opening it. */
 static int create_file(const char *path, const char *tenant, struct err *err)
 {
     int fd;
@@ -66,11 +67,12 @@ static int create_file(const char *path, const char *tenant, struct err *err)
         return 0;
     if (errno == ENOSPC || errno == EDQUOT)
         return err_set(err, E_NO_SPACE,
-                       "the database %s can't be created: %s; make room on the disk", path,
+                       "the database %s can't be created: %s; free some disk space", path,
                        strerror(errno));
-    return err_set(err, E_UNAVAILABLE,
-                   "the database %s can't be created: %s; Pawl must be allowed to write its folder",
-                   path, strerror(errno));
+    return err_set(
+        err, E_UNAVAILABLE,
+        "the database %s can't be created: %s; Pawl needs write permission on its folder", path,
+        strerror(errno));
 }
 
 static int set_not_found(const char *path, struct err *err)
@@ -79,7 +81,7 @@ static int set_not_found(const char *path, struct err *err)
                    strerror(errno));
 }
 
-/* SQLite would say "unable to open database file" to all of these. */
+/* Checks what SQLite would report only as "unable to open database file". */
 static int check_file(const char *path, struct stat *st, struct err *err)
 {
     char *folder = mem_printf("%.*s", (int)(strrchr(path, '/') - path + 1), path);
@@ -90,24 +92,26 @@ static int check_file(const char *path, struct stat *st, struct err *err)
     else if (S_ISDIR(st->st_mode))
         rc = err_set(err, E_UNAVAILABLE, "the database %s is a folder: name a file in it", path);
     else if (!S_ISREG(st->st_mode))
-        rc = err_set(err, E_UNAVAILABLE, "the database %s is not a regular file: name another",
+        rc = err_set(err, E_UNAVAILABLE, "the database %s is not a regular file: name another file",
                      path);
     else if (faccessat(AT_FDCWD, path, R_OK | W_OK, AT_EACCESS))
-        rc = err_set(err, E_UNAVAILABLE,
-                     "the database %s can't be used: %s; Pawl must be allowed to read and write it",
-                     path, strerror(errno));
+        rc =
+            err_set(err, E_UNAVAILABLE,
+                    "the database %s can't be used: %s; Pawl needs read and write permission on it",
+                    path, strerror(errno));
     else if (faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS))
-        rc = err_set(err, E_UNAVAILABLE,
-                     "the folder of the database %s can't be written: %s; its log has to be there",
-                     path, strerror(errno));
+        rc = err_set(
+            err, E_UNAVAILABLE,
+            "the folder of the database %s can't be written: %s; SQLite keeps its log there", path,
+            strerror(errno));
     free(folder);
     return rc;
 }
 
 /* ---- the connection ---- */
 
-/* No mmap: it helps only what is read beyond the cache (5 µs instead of 7 for a random row of a
- * large file), and turns an error of the disk into a SIGBUS. */
+/* No mmap: it speeds up only reads that miss the cache (5 µs instead of 7 for a random row of a
+ * large file), and turns a disk error into a SIGBUS. */
 static const char settings[] = "PRAGMA foreign_keys = ON;"
                                "PRAGMA temp_store = MEMORY;"
                                "PRAGMA cache_size = -65536;"
@@ -132,7 +136,7 @@ static void disconnect(struct sqlite_db *l)
     l->clock.state = CLOCK_UNKNOWN;
 }
 
-/* The path is absolute, so SQLite takes none for ":memory:" or "file:…". */
+/* The path is absolute, so SQLite can't take it for ":memory:" or "file:…". */
 static int connect_file(struct sqlite_db *l, struct err *err)
 {
     int rc;
@@ -143,7 +147,7 @@ static int connect_file(struct sqlite_db *l, struct err *err)
     }
     sqlite3_busy_timeout(l->sq, BUSY_TIMEOUT_MS);
     sqlite3_db_config(l->sq, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-    /* "x" is a column or an error, never the text x. */
+    /* "x" in double quotes is a column or an error, never a string. */
     sqlite3_db_config(l->sq, SQLITE_DBCONFIG_DQS_DML, 0, NULL);
     sqlite3_db_config(l->sq, SQLITE_DBCONFIG_DQS_DDL, 0, NULL);
     if ((rc = sqlite_wal_watch(l, err)) || (rc = configure(l, err)))
@@ -164,8 +168,8 @@ static bool has_moved(struct sqlite_db *l)
     return moved;
 }
 
-/* Another file under the old name (a restored backup, say) is not taken for the old one: ids,
- * leases and much else that this process remembers are not true of it. */
+/* Refuses another file under the old name, such as a restored backup: the ids, leases and other
+ * state that this process keeps in memory do not belong to it. */
 static int check_same(const struct sqlite_db *l, const struct stat *st, struct err *err)
 {
     if (st->st_dev == l->dev && st->st_ino == l->ino)
@@ -209,13 +213,13 @@ static int apply_option(struct sqlite_db *l, const char *option, struct err *err
         l->sync_normal = false;
     else
         return err_set(err, E_INVALID,
-                       "unknown option \"%s\" after the database's file: there are "
+                       "unknown option \"%s\" after the database's file: the options are "
                        "synchronous=full and synchronous=normal",
                        option);
     return 0;
 }
 
-/* What follows "?" in sqlite:FILE?option&option. */
+/* Applies the options after "?" in sqlite:FILE?option&option. */
 static int apply_options(struct sqlite_db *l, const char *url, struct err *err)
 {
     const char *query = strchr(url, '?');

@@ -1,5 +1,5 @@
-/* sqlite_errors.c - SQLite's error codes in our words: the code that says what the caller may do,
- * and a sentence that says what people can. */
+/* sqlite_errors.c - translates SQLite's error codes into an error_code, which decides what the
+ * caller does, and a message with advice for the user. */
 #include "store/driver/sqlite/sqlite_db.h"
 
 #include <errno.h>
@@ -9,19 +9,19 @@
 
 struct rule {
     enum error_code code;
-    bool broken;        /* the connection may not be used on */
-    const char *advice; /* what to do */
+    bool broken;        /* the connection must not be used any more */
+    const char *advice; /* for the user */
 };
 
 static const struct rule unexpected = {.code = E_INTERNAL, .advice = "this is a bug in Pawl"};
 static const struct rule constraint = {.code = E_INTERNAL,
-                                       .advice = "a rule of the schema refused it"};
+                                       .advice = "a constraint of the schema refused it"};
 static const struct rule locked = {
-    .code = E_REDO, .advice = "another program locked it, and has to end its transaction"};
+    .code = E_REDO, .advice = "another program has locked it and must end its transaction first"};
 static const struct rule disk_full = {.code = E_NO_SPACE,
-                                      .advice = "nothing was stored; make room on the disk"};
+                                      .advice = "nothing was stored; free some disk space"};
 static const struct rule io_failure = {
-    .code = E_UNAVAILABLE, .broken = true, .advice = "look for the disk in the kernel's log"};
+    .code = E_UNAVAILABLE, .broken = true, .advice = "check the kernel's log for disk errors"};
 static const struct rule no_shared_memory = {.code = E_UNAVAILABLE,
                                              .broken = true,
                                              .advice =
@@ -30,12 +30,12 @@ static const struct rule no_shared_memory = {.code = E_UNAVAILABLE,
 static const struct rule not_writable = {.code = E_UNAVAILABLE,
                                          .broken = true,
                                          .advice =
-                                             "Pawl must be allowed to write it and its folder"};
+                                             "Pawl needs write permission on it and its folder"};
 static const struct rule file_damaged = {.code = E_UNAVAILABLE,
                                          .broken = true,
                                          .advice = "the file is damaged: restore it from a backup"};
 static const struct rule not_a_database = {
-    .code = E_INVALID, .broken = true, .advice = "name a database of Pawl, or a new file"};
+    .code = E_INVALID, .broken = true, .advice = "name a database of Pawl or a new file"};
 
 static bool is_disk_full_error(int error)
 {
@@ -62,7 +62,7 @@ static const struct rule *find_rule(int code, int error)
     switch (code & 0xff) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-    case SQLITE_PROTOCOL: /* lost the race for the log's header a hundred times */
+    case SQLITE_PROTOCOL: /* too many retries for the log's header, under contention */
         return &locked;
     case SQLITE_FULL:
         return &disk_full;
@@ -91,19 +91,19 @@ int sqlite_set_error(struct sqlite_db *l, const char *what, struct err *err)
     int code = sqlite3_extended_errcode(l->sq), error = sqlite3_system_errno(l->sq);
     const char *message = sqlite3_errmsg(l->sq);
     const struct rule *rule = find_rule(code, error);
-    bool of_system = (code & 0xff) == SQLITE_IOERR || (code & 0xff) == SQLITE_CANTOPEN;
+    bool has_errno = (code & 0xff) == SQLITE_IOERR || (code & 0xff) == SQLITE_CANTOPEN;
 
     if (code == SQLITE_ERROR && strncmp(message, no_table, strlen(no_table)) == 0)
         return err_set(err, E_SCHEMA,
                        "the database %s has no table %s%s%s: run `pawl admin migrate`", l->path,
                        message + strlen(no_table), what ? " for " : "", what ? what : "");
 
-    /* A full disk may be an I/O error too, and a log that could not grow is best opened afresh. */
+    /* A full disk may also be reported as an I/O error; reopen a log that could not grow. */
     if (rule->broken || (code & 0xff) == SQLITE_IOERR)
         l->broken = true;
     return err_set(err, rule->code, "the database %s%s%s: %s%s%s; %s", l->path, what ? ", " : "",
-                   what ? what : "", message, of_system && error ? ": " : "",
-                   of_system && error ? strerror(error) : "", rule->advice);
+                   what ? what : "", message, has_errno && error ? ": " : "",
+                   has_errno && error ? strerror(error) : "", rule->advice);
 }
 
 void sqlite_note(struct sqlite_db *l, const char *fmt, ...)

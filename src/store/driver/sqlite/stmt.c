@@ -1,5 +1,5 @@
-/* stmt.c - statements: each is prepared once a connection, bound, stepped to its end, and
- * reset. A statement with row parameters is stepped once a row. */
+/* stmt.c - runs statements. Each is prepared once per connection; an execution binds it, steps it
+ * to the end and resets it. A statement with row parameters is run once per row. */
 #include "store/driver/sqlite/sqlite_db.h"
 
 #include <assert.h>
@@ -38,10 +38,10 @@ static int prepare(struct sqlite_db *l, const struct stmt *s, sqlite3_stmt **out
         if (!*slot || rest[strspn(rest, " \t\n;")]) {
             sqlite3_finalize(*slot);
             *slot = NULL;
-            return err_set(err, E_INTERNAL, "statement %s is not one statement", s->name);
+            return err_set(err, E_INTERNAL, "the text of %s is not exactly one statement", s->name);
         }
     }
-    /* PRAGMA query_only would say the same, but makes SQLite prepare everything again. */
+    /* PRAGMA query_only would check this too, but makes SQLite prepare every statement again. */
     if (reads_only(l->kind) && !sqlite3_stmt_readonly(*slot))
         return err_set(err, E_INTERNAL, "statement %s writes in a transaction that only reads",
                        s->name);
@@ -60,8 +60,8 @@ void sqlite_finalize_all(struct sqlite_db *l)
     vec_release(&l->extra);
 }
 
-/* Texts are borrowed: the statement has ended before its arguments do, and before it is stepped
- * again every parameter is bound anew, so that clearing them would be for nothing. */
+/* Texts are borrowed: the arguments outlive the execution. Bindings are not cleared afterwards
+ * because every parameter is bound again before the next step. */
 static int bind_value(sqlite3_stmt *st, int i, unsigned char type, const struct val *v)
 {
     const char *s = v->s ? v->s : "";
@@ -75,8 +75,8 @@ static int bind_value(sqlite3_stmt *st, int i, unsigned char type, const struct 
     return sqlite3_bind_int64(st, i, v->i);
 }
 
-/* Binds n values from parameter `first` (from 0) on. A text for SQLite may have no use for the last
- * parameters of its signature. */
+/* Binds n values, starting with parameter `first` (counted from 0). The SQLite text of a statement
+ * may leave out the last parameters of its signature. */
 static int bind_values(struct sqlite_db *l, const struct stmt *s, sqlite3_stmt *st, int first,
                        int n, const struct val *v, struct err *err)
 {
@@ -116,8 +116,8 @@ static void read_cell(sqlite3_stmt *st, int col, struct arena *arena, struct val
 struct stmt_run {
     sqlite3_stmt *st;
     struct rows *out;
-    size_t cap; /* rows that out->cells has room for */
-    long count; /* rows returned, or changed by a statement that returns none */
+    size_t cap; /* capacity of out->cells, in rows */
+    long count; /* rows returned, or changed by a statement without result columns */
 };
 
 static void read_row(struct stmt_run *r)
@@ -147,7 +147,7 @@ static int step_to_end(struct sqlite_db *l, const char *name, struct stmt_run *r
     if (got != SQLITE_DONE)
         rc = sqlite_set_error(l, name, err);
     else if (sqlite3_column_count(r->st) == 0 && sqlite3_total_changes(l->sq) != before)
-        r->count += sqlite3_changes(l->sq); /* else that of an earlier statement */
+        r->count += sqlite3_changes(l->sq); /* otherwise it is an earlier statement's count */
     sqlite3_reset(r->st);
     return rc;
 }
@@ -161,7 +161,7 @@ static int check_count(const struct sqlite_db *l, const struct stmt *s, long cou
                    s->name, count, expect);
 }
 
-/* Steps the statement once, or once a row. */
+/* Runs the statement once, or once per row. */
 static int run_rows(struct sqlite_db *l, const struct args *a, struct stmt_run *r, struct err *err)
 {
     const struct stmt *s = a->stmt;
@@ -218,7 +218,8 @@ int sqlite_send(struct db *db, const struct args *a, struct rows *out, long expe
     int rc;
 
     if (!db->in_tx)
-        return err_set(err, E_INTERNAL, "statement %s outside a transaction", a->stmt->name);
+        return err_set(err, E_INTERNAL, "statement %s was sent outside a transaction",
+                       a->stmt->name);
     if ((rc = sqlite_run_stmt(l, a, out, expect, err)))
         l->failed = true;
     return rc;

@@ -1,7 +1,7 @@
-/* tx.c - transactions, and the driver's table of functions.
+/* tx.c - transactions on SQLite, and the driver's table of functions.
  *
- * A writer takes the lock file, then BEGIN IMMEDIATE, commits, checkpoints if the log is long, and
- * only then gives the lock file back. A reader takes no lock: in WAL mode it has its snapshot.
+ * A writer takes the lock file, runs BEGIN IMMEDIATE, commits, checkpoints if the log is long, and
+ * only then releases the lock file. A reader takes no lock: in WAL mode it has its snapshot.
  * Statements run when they are sent, so there is nothing to flush. */
 #include "store/driver/sqlite/sqlite_db.h"
 
@@ -46,7 +46,7 @@ static int sqlite_begin(struct db *db, enum tx_kind kind, struct err *err)
     int rc;
 
     if (db->in_tx)
-        return err_set(err, E_INTERNAL, "a transaction inside another");
+        return err_set(err, E_INTERNAL, "a transaction was started inside another one");
     if ((rc = sqlite_reopen_if_broken(l, err)))
         return rc;
     l->kind = kind;
@@ -64,7 +64,7 @@ static void sqlite_rollback(struct db *db)
 
     if (!db->in_tx)
         return;
-    /* After some errors SQLite has rolled back by itself. */
+    /* After some errors SQLite has already rolled back. */
     if (!sqlite3_get_autocommit(l->sq) && run_stmt(l, &rollback_stmt, &err))
         l->broken = true;
     sqlite_clock_rolled_back(l);
@@ -72,14 +72,15 @@ static void sqlite_rollback(struct db *db)
     sqlite_lock_drop(&l->lock);
 }
 
-/* What a COMMIT that failed means. SQLite says that it rolled back, and to others who have the
- * database open that is so: the log's index was not moved on. But the frames may be in the log,
- * whole, if only the fsync failed; then whoever is first to open it next finds them committed. So
- * it is not known until we have opened it again and looked. */
-static int commit_failed(struct sqlite_db *l, int rc, struct err *err)
+/* Decides whether the outcome of a failed COMMIT is known. SQLite reports that it rolled back, and
+ * the other connections that have the database open see it that way: the log's index was not
+ * updated. But if only the fsync failed, the log may contain all frames, and the next process that
+ * recovers the log finds them committed. So the outcome is unknown until we have reopened the
+ * database and checked. */
+static int judge_failed_commit(struct sqlite_db *l, int rc, struct err *err)
 {
     switch (sqlite3_extended_errcode(l->sq) & 0xff) {
-    case SQLITE_FULL: /* the last frame, which makes it a commit, is not there */
+    case SQLITE_FULL: /* the last frame, which makes it a commit, was not written */
     case SQLITE_BUSY:
     case SQLITE_CONSTRAINT: /* a deferred foreign key */
         return rc;
@@ -97,11 +98,11 @@ static int sqlite_commit(struct db *db, struct err *err)
     int rc;
 
     if (!db->in_tx)
-        return err_set(err, E_INTERNAL, "a commit outside a transaction");
+        return err_set(err, E_INTERNAL, "commit was called outside a transaction");
     if (l->failed)
-        rc = err_set(err, E_INTERNAL, "a commit after a statement that failed");
+        rc = err_set(err, E_INTERNAL, "commit was called after a statement had failed");
     else if ((rc = run_stmt(l, &commit_stmt, err)))
-        rc = commit_failed(l, rc, err);
+        rc = judge_failed_commit(l, rc, err);
     if (rc) {
         sqlite_rollback(db);
         return rc;
@@ -126,7 +127,7 @@ static int sqlite_send_now(struct db *db, int64_t *us, struct err *err)
     int rc;
 
     if (!db->in_tx)
-        return err_set(err, E_INTERNAL, "the time is asked for outside a transaction");
+        return err_set(err, E_INTERNAL, "the time was requested outside a transaction");
     if ((rc = sqlite_clock_now(l, us, err)))
         l->failed = true;
     return rc;
@@ -139,11 +140,11 @@ static int sqlite_script(struct db *db, const char *sql, struct err *err)
     int rc = 0;
 
     if (!db->in_tx || reads_only(l->kind))
-        return err_set(err, E_INTERNAL, "a script outside a transaction that writes");
+        return err_set(err, E_INTERNAL, "a script was sent outside a write transaction");
     if (sqlite3_exec(l->sq, sql, NULL, NULL, NULL))
         rc = sqlite_set_error(l, "script", err);
     else if (sqlite3_get_autocommit(l->sq))
-        rc = err_set(err, E_INTERNAL, "a script ended the transaction that it runs in");
+        rc = err_set(err, E_INTERNAL, "a script ended the transaction in which it ran");
     if (rc)
         l->failed = true;
     sqlite_trace(l, "script", start, 0);

@@ -1,12 +1,13 @@
-/* sqlite_wake.c - wake-ups between the processes of one database.
+/* wake.c - wake-ups between the processes of one database.
  *
- * Beside the database is a folder FILE.wake. Each listener binds a datagram socket in it, named by
- * the bits it wants ("5-8f3ac01d2b44e977"); to wake is to send one byte, the bits that changed, to
- * each that wants one of them. Nobody waits: who does not read is awake already. A lost wake-up is
- * only slow, since listeners also look by themselves, so the folder may be deleted at any time.
+ * The folder FILE.wake lies beside the database. Each listener binds a datagram socket in it, named
+ * after the bits it wants ("5-8f3ac01d2b44e977"). A wake-up is one byte, the bits that changed,
+ * sent to each listener that wants one of them. The sender never waits: a listener whose queue is
+ * full is awake already. A lost wake-up only causes a delay because listeners also poll, so the
+ * folder may be deleted at any time.
  *
- * Sockets are reached through /proc/self/fd/N/NAME: the folder's own name may be longer than the
- * 108 bytes of an address. */
+ * Sockets are addressed through /proc/self/fd/N/NAME because the folder's path may be longer than
+ * the 108 bytes of a socket address. */
 #include "store/driver/sqlite/sqlite_db.h"
 #include "store/driver/url.h"
 
@@ -20,11 +21,11 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* Not below 10 s: an idle worker may run one statement in that time. */
+/* Not below 10 s: an idle worker may run at most one statement in that time. */
 #define POLL_MS           10000
-/* Where sockets can't be had at all. */
+/* Where sockets are not available. */
 #define POLL_NO_SOCKET_MS 500
-/* So many unread datagrams may be a full queue (by default 10), which refused others. */
+/* With this many unread datagrams the queue (10 by default) may have been full and lost others. */
 #define QUEUE_MAYBE_FULL  8
 
 static void set_address(struct sockaddr_un *a, int dir_fd, const char *name)
@@ -42,14 +43,14 @@ void sqlite_wake_release(struct sqlite_db *l)
     l->wake_dir = NULL;
 }
 
-/* The folder, from its beginning; NULL while nobody listens. */
-static DIR *wake_dir(struct sqlite_db *l)
+/* The folder, rewound to its first entry; NULL if there has never been a listener. */
+static DIR *open_wake_dir(struct sqlite_db *l)
 {
     struct stat st;
     char *path;
 
     if (l->wake_dir && (fstat(dirfd(l->wake_dir), &st) || st.st_nlink == 0))
-        sqlite_wake_release(l); /* deleted; there may be a new one */
+        sqlite_wake_release(l); /* it was deleted; there may be a new one */
     if (l->wake_dir) {
         rewinddir(l->wake_dir);
         return l->wake_dir;
@@ -70,12 +71,12 @@ static void wake_listener(int fd, int dir_fd, const char *name, unsigned char wh
         unlinkat(dir_fd, name, 0); /* its process died without closing it */
 }
 
-/* The socket is a new one each time: what a listener that hangs does not read counts against the
- * buffer of the socket it was sent from, and must not keep us from waking others. */
+/* Opens a new socket each time: unread datagrams of a hanging listener count against the buffer of
+ * the socket that sent them, and must not prevent wake-ups of other listeners. */
 void sqlite_wake(struct db *db, unsigned what)
 {
     struct sqlite_db *l = sqlite_from_db(db);
-    DIR *dir = wake_dir(l);
+    DIR *dir = open_wake_dir(l);
     struct dirent *entry;
     int fd = -1;
 
@@ -99,7 +100,7 @@ struct sqlite_listener {
     struct listener listener;
     unsigned what;
     int dir_fd;
-    char name[32]; /* in the folder; "" without a socket */
+    char name[32]; /* of the socket in the folder; "" if there is no socket */
 };
 
 static unsigned drain(struct listener *listener)
@@ -128,8 +129,9 @@ static void close_listener(struct listener *listener)
     free(l);
 }
 
-/* The name appears by a rename: between the steps of bind(2) a socket's file is there and refuses,
- * and whoever wakes just then would take it for a dead one's. */
+/* Binds under a hidden name, then renames: between the steps of bind(2) the socket's file exists
+ * but refuses datagrams, and a sender would take it for the socket of a dead process and delete it.
+ */
 static int bind_socket(struct sqlite_listener *l)
 {
     char hidden[40];
@@ -156,13 +158,13 @@ static int open_socket(struct sqlite_listener *l, const char *folder)
     return l->listener.fd < 0 ? -1 : bind_socket(l);
 }
 
-/* Without sockets a worker still works, only not at once: so that is said, and no error. */
+/* Without sockets a worker still works, only with a delay: that is worth a note, not an error. */
 static void poll_without_socket(struct sqlite_listener *l, const char *folder, struct env *env)
 {
     char sentence[1024];
 
     snprintf(sentence, sizeof(sentence),
-             "no wake-ups through %s: %s; looking for work every %d ms instead", folder,
+             "no wake-ups through %s: %s; polling for work every %d ms instead", folder,
              strerror(errno), POLL_NO_SOCKET_MS);
     if (env->note)
         env->note(env->arg, sentence);

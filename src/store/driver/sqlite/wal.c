@@ -1,21 +1,23 @@
-/* wal.c - when the write-ahead log goes back into the database. SQLite's own way (by whichever
- * connection commits or closes) is switched off: two that do it at once, one of them writing, can
- * corrupt the file in versions before 2026 (Debian 12 has 3.40). Ours holds the lock file.
+/* wal.c - checkpoints of the write-ahead log, and preallocation of its file.
  *
- * And room for it: an fsync of a file that has grown also has to store where its new blocks are,
- * which makes it two to three times as slow. So zeros are written ahead of the log. To SQLite they
- * are what an earlier, longer log left behind, and end this one. */
+ * SQLite's automatic checkpoints (by any connection that commits or closes) are switched off: two
+ * checkpoints at once, one of them by a writer, can corrupt the file in versions before 2026
+ * (Debian 12 has 3.40). Pawl checkpoints only while it holds the lock file.
+ *
+ * An fsync of a file that has grown must also store the location of its new blocks, which makes it
+ * two to three times as slow. So zeros are written ahead of the log. SQLite takes them for the rest
+ * of an earlier, longer log, where the current log ends. */
 #include "store/driver/sqlite/sqlite_db.h"
 
 #include <string.h>
 
-#define CHECKPOINT_PAGES 4000  /* 16 MB: some ms of work, every few thousand commits */
-#define LARGE_PAGES      40000 /* 160 MB: readers never all went, so the log could not start anew */
-#define CLOSE_PAGES      250 /* 1 MB: whoever opens it next reads all of it first, some 5 µs each */
-#define READERS_MS       200 /* for how long all writers may be kept waiting for readers to go */
-#define AHEAD_PAGES      256 /* 1 MB of zeros at once, for who writes much */
-#define COMMIT_PAGES     16  /* more than most commits have */
-#define ZEROS_PAGES      16  /* in one write */
+#define CHECKPOINT_PAGES 4000  /* 16 MB: a few ms of work, every few thousand commits */
+#define LARGE_PAGES      40000 /* 160 MB: there always was a reader, so the log could not restart */
+#define CLOSE_PAGES      250   /* 1 MB: the next open reads all of it first, about 5 µs per page */
+#define READERS_MS       200   /* how long a checkpoint may wait for readers and block writers */
+#define AHEAD_PAGES      256   /* 1 MB: at most this many zeros ahead, for a busy writer */
+#define COMMIT_PAGES     16    /* more than most commits write */
+#define ZEROS_PAGES      16    /* per write */
 
 #define WAL_HEADER       32
 #define WAL_FRAME        (24 + DB_PAGE_SIZE)
@@ -25,7 +27,7 @@ static int on_commit(void *arg, sqlite3 *sq, const char *database, int pages)
     struct sqlite_db *l = arg;
 
     (void)sq, (void)database;
-    if (pages < l->wal_pages) { /* the log has started anew, perhaps in a file that was cut */
+    if (pages < l->wal_pages) { /* the log restarted, perhaps in a truncated file */
         l->checkpoint_at = CHECKPOINT_PAGES;
         l->wal_capacity = 0;
     } else if (l->wal_pages) {
@@ -61,8 +63,8 @@ int sqlite_wal_enable(struct sqlite_db *l, struct err *err)
         return sqlite_set_error(l, "write-ahead logging", err);
     if (!l->has_wal)
         return err_set(err, E_UNAVAILABLE,
-                       "the database %s can't have a log, which needs shared memory: keep it on a "
-                       "local file system",
+                       "the database %s can't use write-ahead logging, which needs shared memory: "
+                       "keep it on a local file system",
                        l->path);
     return 0;
 }
@@ -79,20 +81,20 @@ static int run_checkpoint(struct sqlite_db *l, int mode, int wait_ms)
     return rc;
 }
 
-/* One that fails harms nobody, since all is in the log; but it should not go unseen. */
+/* A failed checkpoint is harmless because everything is in the log, but it is worth a note. */
 static void checkpoint_if_possible(struct sqlite_db *l, int mode, int wait_ms)
 {
     int rc = run_checkpoint(l, mode, wait_ms);
     struct err err;
 
-    if (rc == SQLITE_OK || rc == SQLITE_BUSY) /* a reader needs the rest of it: next time */
+    if (rc == SQLITE_OK || rc == SQLITE_BUSY) /* a reader needs the rest of the log: next time */
         return;
     sqlite_set_error(l, "checkpoint", &err);
     sqlite_note(l, "%s", err.msg);
 }
 
-/* As much again as this connection wrote until now: one that commits once leaves little behind.
- * Where there is no room for zeros the log grows without them. */
+/* Writes zeros ahead of the log, as many pages as this connection has written so far: a connection
+ * that commits once adds few. If the disk has no space for zeros, the log grows without them. */
 static void extend_log(struct sqlite_db *l)
 {
     static char zeros[ZEROS_PAGES * WAL_FRAME];
@@ -122,14 +124,14 @@ void sqlite_wal_after_commit(struct sqlite_db *l)
         checkpoint_if_possible(l, SQLITE_CHECKPOINT_PASSIVE, 0);
     else
         checkpoint_if_possible(l, SQLITE_CHECKPOINT_TRUNCATE, READERS_MS);
-    /* Under a reader that stays the log grows on; each try costs fsyncs, so not at every commit. */
+    /* While a reader stays, the log keeps growing. Each attempt costs fsyncs, so do not retry at
+     * every commit. */
     l->checkpoint_at = l->wal_pages + CHECKPOINT_PAGES;
 }
 
-/* When an fsync has failed, Linux forgets that those pages were dirty: the log looks whole, a later
- * fsync succeeds, and yet a power cut would leave a hole in it, with all later commits behind the
- * hole. So it is brought into the database, where it is written anew, and then starts from its
- * beginning. */
+/* After a failed fsync Linux marks the pages as clean: the log looks complete and a later fsync
+ * succeeds, but a power failure would leave a hole in it and lose all commits after the hole. So
+ * the log is checkpointed into the database, which writes its pages again, and then restarted. */
 int sqlite_wal_renew(struct sqlite_db *l, struct err *err)
 {
     if (!l->needs_wal_renewal)
@@ -138,14 +140,14 @@ int sqlite_wal_renew(struct sqlite_db *l, struct err *err)
     case SQLITE_OK:
         l->needs_wal_renewal = false;
         return 0;
-    case SQLITE_BUSY: /* readers: at the next transaction, then */
+    case SQLITE_BUSY: /* readers: try again at the next transaction */
         return 0;
     default:
         return sqlite_set_error(l, "checkpoint", err);
     }
 }
 
-/* Best effort: whoever finds a long log next time only reads it a little slower. */
+/* Best effort: a long log only makes the next open a little slower. */
 void sqlite_wal_before_close(struct sqlite_db *l)
 {
     if (l->wal_pages < CLOSE_PAGES || l->broken || !sqlite_lock_try(&l->lock))
