@@ -31,7 +31,7 @@ status     running, attempt 1 of 3
 "* ]]
 	# now is a moment, too: all fields are those of the present
 	diff <(p tree "$top" --json | jq -S 'del(.. | .waiting?)') <(p tree "$top" --at 0s --json | jq -S 'del(.. | .waiting?)')
-	refused 5 "execution $top was not there at " p tree "$top" --at 1h
+	refused 5 "execution $top did not exist at " p tree "$top" --at 1h
 	refused 5 ': it was requested at 2' p show "$top" --at 1h
 	refused 5 'there is no execution 999' p show 999 --at 1h
 	refused 2 "'x' is not a time" p tree "$top" --at x

@@ -49,7 +49,7 @@ unchanged() { # the database is as good as before, with so many executions
 	refused 5 "did you mean $dir/shop.flow.yaml?" p apply "$dir/shop"
 	refused 2 "has no option '-l': if it is one of the command, write \`pawl exec -- CMD -l\`" p exec ls -l
 	refused 5 'there is no schedule shop: `pawl schedule` lists them' p schedule run shop
-	refused 5 'no workflow is applied under the name shop: `pawl apply FILE` does that' p submit shop
+	refused 5 'no workflow is applied under the name shop: apply it with `pawl apply FILE`' p submit shop
 	unchanged 0
 	[ "$PAWL_TEST_DB" = postgres ] || refused 6 'what is run or submitted first creates it' pawl ls --db "sqlite:$dir/none.db"
 }

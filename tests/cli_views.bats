@@ -189,6 +189,6 @@ $top failed workflow outer T D each failed: b failed: exited with code 1" "$(p l
 	diff "$dir/before" <(p graph @last)
 	diff <(pawl graph "$dir/kept.yaml" --format mermaid) <(p graph @last --format mermaid)
 	job=$(submit '{"ms": 1}')
-	refused 2 'is no workflow' p graph "$job"
+	refused 2 'is not a workflow' p graph "$job"
 	refused 5 'there is no execution 777777' p graph 777777
 }

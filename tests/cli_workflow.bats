@@ -182,7 +182,7 @@ x() { # command...
 		x run "$dir/flow.yaml" --progress none
 		[ "$list" = tasks.a.outputs.list ] || break
 		[ "$status" = 1 ]
-		grep -q 'not a text: fromJSON() reads one out of a text' "$dir/stderr"
+		grep -q 'not a text: fromJSON() converts a text to a list' "$dir/stderr"
 	done
 	[ "$status" = 0 ]
 }

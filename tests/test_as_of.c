@@ -144,7 +144,7 @@ TEST(what_was_requested_later_is_not_there_and_the_error_says_since_when_it_is)
     text_time(get(s, second).requested_at, requested);
     CHECK_EQ(pawl_show_at(p, second, &before, &json, &api_err), -PAWL_E_NOT_FOUND);
     snprintf(sentence, sizeof(sentence),
-             "execution %lld was not there at event %lld: it was requested at %s",
+             "execution %lld did not exist at event %lld: it was requested at %s",
              (long long)second, (long long)before.event, requested);
     CHECK_STR(api_err.message, sentence);
     before = (struct pawl_moment){.time = get(s, second).requested_at - 1};

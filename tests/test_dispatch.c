@@ -84,19 +84,19 @@ TEST(a_route_or_default_to_an_executor_that_is_not_there_is_found_at_the_start)
 
     check_refused((struct dispatch_options){.routes = routes, .nroutes = 1}, NULL);
     check_refused((struct dispatch_options){.routes = routes, .nroutes = 2},
-                  "route 2 (nightly::*): there is no executor \"contaner\" for commands; there "
-                  "are: process, container");
+                  "route 2 (nightly::*): there is no executor \"contaner\" for commands; "
+                  "available: process, container");
     check_refused((struct dispatch_options){.routes = routes + 2, .nroutes = 1},
-                  "route 1 (b): there is no executor \"function\" for commands; there are: "
-                  "process, container");
+                  "route 1 (b): there is no executor \"function\" for commands; "
+                  "available: process, container");
     check_refused((struct dispatch_options){.routes = routes + 3, .nroutes = 1},
-                  "route 1 has no glob: * fits every task");
+                  "route 1 has no glob: use * to match every task");
     check_refused((struct dispatch_options){.command = "proc"},
-                  "the default for commands: there is no executor \"proc\" for commands; there "
-                  "are: process, container");
+                  "the default for commands: there is no executor \"proc\" for commands; "
+                  "available: process, container");
     check_refused((struct dispatch_options){.container = "podman"},
-                  "the default for containers: there is no executor \"podman\" for commands; there "
-                  "are: process, container");
+                  "the default for containers: there is no executor \"podman\" for commands; "
+                  "available: process, container");
 }
 
 TEST(without_routes_nothing_need_be_there)
@@ -109,7 +109,7 @@ TEST(without_routes_nothing_need_be_there)
     end(&fx);
     open_with(&fx, (struct dispatch_options){.command = "x"});
     CHECK_EQ(dispatch_check_routes(fx.d, &err), -E_INVALID);
-    CHECK(strstr(err.msg, "there is none"));
+    CHECK(strstr(err.msg, "none is available"));
     end(&fx);
 }
 

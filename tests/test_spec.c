@@ -223,7 +223,7 @@ TEST(names_and_texts_that_no_command_could_be_given_are_refused)
     check_refused("{\"run\":\"a\\u0000b\"}",
                   "the spec: run holds a NUL character, which no command can be given");
     check_refused("{\"argv\":[]}", "the spec: argv is an empty list");
-    check_refused("{\"argv\":[\"\"]}", "the spec: argv[0] is empty, but names the program");
+    check_refused("{\"argv\":[\"\"]}", "the spec: argv[0] is empty: it must name the program");
     check_refused("{\"cwd\":\"tmp\"}", "the spec: cwd must be an absolute path, not \"tmp\"");
     check_refused("{\"env\":{\"9A\":\"\"}}",
                   "the spec: env.9A is not a variable's name (letters, digits and _)");
@@ -236,7 +236,7 @@ TEST(names_and_texts_that_no_command_could_be_given_are_refused)
     check_refused("{\"outputs\":[\"a=b\"]}", "the spec: outputs[0] is not an output's name: "
                                              "\"a=b\" (no =, no control characters)");
     check_refused("{\"run\":\"x\",\"argv\":[\"y\"]}",
-                  "the spec has both run and argv: say the command in one way");
+                  "the spec has both run and argv: give only one of them");
 }
 
 TEST(broken_and_ambiguous_documents_are_refused)
@@ -272,7 +272,7 @@ TEST(sizes_are_bounded)
     for (i = 0; i <= 1000; i++)
         buf_addf(&b, "%s\"V%d\":\"\"", i ? "," : "", i);
     buf_addstr(&b, "}}");
-    check_refused(b.ptr, "the spec: env has 1001 variables; at most 1000 are taken");
+    check_refused(b.ptr, "the spec: env has 1001 variables; at most 1000 are allowed");
 
     buf_reset(&b);
     buf_addf(&b, "{\"run\":\"%0*d\"}", 128 * 1024, 1);

@@ -126,7 +126,7 @@ TEST(a_key_means_the_same_execution_whichever_way_it_comes)
     CHECK_EQ(take_submissions(s), 1);
     CHECK_STR(submission_word(s, id), "taken");
     CHECK_EQ(submission_of(s, id).execution, first.id);
-    CHECK(strstr(not_found(s, id), "by its key it is execution"));
+    CHECK(strstr(not_found(s, id), "its key belongs to execution"));
 
     other = sql_submit(s, (struct sql_call){.key = "order-18"});
     take_submissions(s);

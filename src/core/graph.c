@@ -1,4 +1,4 @@
-/* graph.c - see graph.h. */
+/* graph.c - decisions about a task and its needs; see graph.h. */
 #include "core/graph.h"
 
 static bool has_failed(int status)
@@ -52,6 +52,6 @@ int graph_flags_of(const struct graph_need *n)
 int graph_end(int bits, bool cancel_requested)
 {
     if (bits & FLAG_FAILED)
-        return S_FAILED; /* also if it was cancelled afterwards: a failure is never hidden */
+        return S_FAILED; /* also if it was cancelled later: a failure is never hidden */
     return cancel_requested || (bits & FLAG_CANCELLED) ? S_CANCELLED : S_SUCCEEDED;
 }

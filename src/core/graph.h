@@ -1,9 +1,9 @@
-/* graph.h - what follows when a task ends: pure decisions about one task and its needs. Who is
- * asked is decided by the caller; the cost of an answer is the number of needs, never the graph.
+/* graph.h - pure decisions about one task and its needs. The caller chooses the tasks to decide on;
+ * the cost of a decision grows with the number of needs, never with the size of the graph.
  *
- *   graph_join     may it be decided yet?      then   its `if`      run, or skip
- *   graph_facts    what success(), failure(), cancelled() and always() say of its needs
- *   graph_end      how a workflow or fan-out ends, from what its children left in its bits */
+ *   graph_join     whether a task waits, is skipped, or is decided by its `if`
+ *   graph_facts    what success(), failure() and cancelled() return for its needs
+ *   graph_end      how a workflow or fan-out ends, from the flags that its children set */
 #ifndef CORE_GRAPH_H
 #define CORE_GRAPH_H
 
@@ -12,56 +12,59 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A need of a task, as its row tells. */
+/* A need of a task, as stored in its row. */
 struct graph_need {
     int status;
     bool allow_failure;
-    bool skipped_by_failure; /* skipped, with a failure behind it */
-    bool by_operator;        /* skipped by a person */
+    bool skipped_by_failure; /* skipped because of a failure */
+    bool by_operator;        /* skipped by an operator */
 };
 
-/* A need that counts as done: it succeeded, failed but was allowed to, or a person skipped it. */
+/* Whether a need counts as a success: it succeeded, it failed or timed out with allow_failure, or
+ * an operator skipped it. */
 bool graph_is_success(const struct graph_need *n);
-/* A failure that counts: failed or timed out without being allowed to, or skipped because of one.
- */
+/* Whether a need counts as a failure: it failed or timed out without allow_failure, or was skipped
+ * because of a failure. */
 bool graph_is_failure(const struct graph_need *n);
 
 struct graph_facts {
     bool success, failure, cancelled;
 };
-/* Of no needs at all: success, and nothing else. */
+/* Without needs, only `success` is set. */
 struct graph_facts graph_facts(const struct graph_need *needs, size_t n);
 
 enum graph_decision {
     GRAPH_WAIT,
     GRAPH_DECIDE, /* by its `if` */
-    GRAPH_SKIP,   /* it can't come to it any more */
+    GRAPH_SKIP,   /* its join can no longer be met */
 };
-/* join 0: when all needs are terminal. Otherwise when so many of them are a success, and never once
- * that is impossible. */
+/* With join 0 a task is decided once all needs are terminal; `left` counts those that are not.
+ * Otherwise it is decided once `join` needs have succeeded, and skipped once that is impossible. */
 enum graph_decision graph_join(int join, size_t left, size_t succeeded);
 
-/* What children leave in the bits of their workflow or fan-out (executions.skipped_by_failure). */
+/* Flags of an execution. FLAG_FAILED and FLAG_CANCELLED are set by the children of a workflow or
+ * fan-out. */
 enum execution_flag {
-    FLAG_FAILED = 1,      /* one failed that was not allowed to */
-    FLAG_CANCELLED = 2,   /* one was cancelled */
-    FLAG_BY_OPERATOR = 4, /* of a skipped task: a person skipped it */
+    FLAG_FAILED = 1,      /* a child failed without allow_failure */
+    FLAG_CANCELLED = 2,   /* a child was cancelled */
+    FLAG_BY_OPERATOR = 4, /* a skipped task: an operator skipped it */
     FLAG_HANDLED = 8,     /* on_failure was run */
     FLAG_EXITED = 16,     /* on_exit was run */
-    FLAG_STOPPED = 32,    /* of a fan-out: fail_fast ended it */
+    FLAG_STOPPED = 32,    /* a fan-out: fail_fast ended it */
     FLAG_TIMED_OUT = 64,  /* its own timeout ended it */
 
-    /* What people did to it; these are of any execution. */
-    FLAG_PAUSED = 128,       /* nothing of it and below it starts */
-    FLAG_RELEASING = 256,    /* the end of a pause is still being carried down */
+    /* Flags of any execution, most of them set by operator actions. */
+    FLAG_PAUSED = 128,       /* neither it nor its descendants start */
+    FLAG_RELEASING = 256,    /* the end of a pause is still being propagated to descendants */
     FLAG_APPROVED = 512,     /* its approval was given */
-    FLAG_LET_FINISH = 1024,  /* it was cancelled, but what runs below it may finish */
-    FLAG_RERUN = 2048,       /* it has run before: what is below it has rows already */
-    FLAG_ONLY_FAILED = 4096, /* of a fan-out that runs again: items that succeeded do not */
-    FLAG_NOT_STARTED = 8192, /* it is to run again: what is below it is of an earlier run */
-    FLAG_NOTIFYING = 16384   /* it has ended, and not all that need it have counted that yet */
+    FLAG_LET_FINISH = 1024,  /* it was cancelled, but its running descendants may finish */
+    FLAG_RERUN = 2048,       /* it has run before: its children already have rows */
+    FLAG_ONLY_FAILED = 4096, /* a fan-out in a rerun: items that succeeded do not run again */
+    FLAG_NOT_STARTED = 8192, /* its rerun has not started: its children are of an earlier run */
+    FLAG_NOTIFYING = 16384   /* it has ended, and not all followers have been notified */
 };
-int graph_flags_of(const struct graph_need *n); /* what this child adds */
-int graph_end(int bits, bool cancel_requested); /* the status that it ends with */
+int graph_flags_of(const struct graph_need *n); /* the flags that this child sets on its parent */
+int graph_end(int bits, bool cancel_requested); /* the status that a parent with these flags ends
+                                                   with */
 
 #endif

@@ -1,4 +1,4 @@
-/* outcome.h - what an executor reports about an attempt that ended. */
+/* outcome.h - how an attempt ended, as its executor reports it. */
 #ifndef CORE_OUTCOME_H
 #define CORE_OUTCOME_H
 
@@ -10,14 +10,14 @@ struct outcome {
     enum outcome_kind kind;
     bool has_exit_code;
     int exit_code;
-    int signal;          /* 0: none */
-    const char *result;  /* JSON of the outputs, for ok; NULL: none */
-    const char *error;   /* for all but ok; never empty */
-    int64_t duration;    /* µs the attempt ran; -1: unknown */
-    int64_t cpu;         /* µs of processor time it used; 0: unknown */
-    int64_t peak_memory; /* bytes; 0: unknown */
-    int64_t retry_delay; /* µs until the next try; -1: do not retry. Deferred: until then. Refused:
-                            back-off */
+    int signal;          /* 0 if none */
+    const char *result;  /* if ok: JSON of the outputs; NULL if none */
+    const char *error;   /* if not ok: never empty */
+    int64_t duration;    /* µs that the attempt ran; -1 if unknown */
+    int64_t cpu;         /* µs of processor time used; 0 if unknown */
+    int64_t peak_memory; /* bytes; 0 if unknown */
+    int64_t retry_delay; /* µs until the next attempt, -1 for no retry; if deferred: µs until the
+                            requested time; if refused: back-off */
 };
 
 #endif

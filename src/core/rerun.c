@@ -1,4 +1,4 @@
-/* rerun.c - see rerun.h. */
+/* rerun.c - marks the tasks of a rerun; see rerun.h. */
 #include "core/rerun.h"
 
 #include "base/mem.h"
@@ -10,8 +10,9 @@ struct front {
     size_t n, cap;
 };
 
-/* From the marked ones on, to all that needs them. */
-static void spread(const struct workflow *w, struct front *front, enum rerun_mark *marks)
+/* Marks everything that needs a task of the front, directly or through others. Releases the
+ * front. */
+static void mark_followers(const struct workflow *w, struct front *front, enum rerun_mark *marks)
 {
     while (front->n) {
         const struct workflow_task *task = &w->tasks[front->at[--front->n]];
@@ -22,15 +23,15 @@ static void spread(const struct workflow *w, struct front *front, enum rerun_mar
 
             if (marks[next] == RERUN_FOLLOWER)
                 continue;
-            marks[next] =
-                RERUN_FOLLOWER; /* also one that failed itself: what it needs comes first */
+            /* also if the task failed itself: its needs run first */
+            marks[next] = RERUN_FOLLOWER;
             *vec_add(front) = next;
         }
     }
     vec_release(front);
 }
 
-static bool counts(const struct graph_need *n)
+static bool ended_badly(const struct graph_need *n)
 {
     if (n->status == S_FAILED || n->status == S_TIMED_OUT)
         return !n->allow_failure;
@@ -44,12 +45,12 @@ bool rerun_failed(const struct workflow *w, const struct graph_need *ended, enum
     uint32_t i;
 
     for (i = 0; i < w->ntasks; i++)
-        if (counts(&ended[i])) {
+        if (ended_badly(&ended[i])) {
             marks[i] = RERUN_FIRST;
             *vec_add(&front) = i;
             any = true;
         }
-    spread(w, &front, marks);
+    mark_followers(w, &front, marks);
     return any;
 }
 
@@ -60,5 +61,5 @@ void rerun_from(const struct workflow *w, uint32_t task, bool with, enum rerun_m
     if (with)
         marks[task] = RERUN_FIRST;
     *vec_add(&front) = task;
-    spread(w, &front, marks);
+    mark_followers(w, &front, marks);
 }

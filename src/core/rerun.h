@@ -1,4 +1,4 @@
-/* rerun.h - which tasks of a workflow run again. Pure. */
+/* rerun.h - decides which tasks of a workflow a rerun includes. Pure. */
 #ifndef CORE_RERUN_H
 #define CORE_RERUN_H
 
@@ -7,14 +7,15 @@
 
 enum rerun_mark {
     RERUN_KEPT = 0,
-    RERUN_FIRST,    /* what was asked for: nothing before it runs again */
-    RERUN_FOLLOWER, /* it needs, directly or through others, one of those */
+    RERUN_FIRST,    /* a requested task: none of its needs runs again */
+    RERUN_FOLLOWER, /* it needs another marked task, directly or through others */
 };
 
-/* Marks what failed, or was cancelled, and counts; and all behind it. How each task ended is in
- * `ended`, by index. False: there is no such task. */
+/* Marks the tasks that were cancelled or that failed without allow_failure, and all their
+ * followers. `ended` holds how each task ended, by index. Returns false if there is no such
+ * task. */
 bool rerun_failed(const struct workflow *w, const struct graph_need *ended, enum rerun_mark *marks);
-/* Marks this task and all behind it; `with` false: only what is behind it. */
+/* Marks all followers of the task and, if `with` is true, the task itself. */
 void rerun_from(const struct workflow *w, uint32_t task, bool with, enum rerun_mark *marks);
 
 #endif

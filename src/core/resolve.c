@@ -1,4 +1,5 @@
-/* resolve.c - scopes and values; see resolve.h. What a task runs by is in resolve_task.c. */
+/* resolve.c - scopes, params and values; see resolve.h. The spec and input of a task are made in
+ * resolve_task.c. */
 #include "core/resolve.h"
 
 #include "base/json.h"
@@ -8,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PARAMS "the params object" /* in sentences */
+#define PARAMS "the params object" /* in error messages */
 
 /* ---- templates ---- */
 
@@ -17,8 +18,8 @@ static struct expr_text text_of(const char *s)
     return (struct expr_text){.at = s, .len = strlen(s)};
 }
 
-/* A definition keeps where its tasks stand, and no more. A place within the expression alone would
- * be taken for one in the file. */
+/* Reports the location of the task, since a definition keeps no other locations. A location within
+ * the expression would be mistaken for one in the file. */
 static int fault_err(struct expr_fault *fault, const struct resolve_scope *s, struct err *err)
 {
     const struct workflow_task *at = s->task && s->task->line ? s->task : NULL;
@@ -102,8 +103,9 @@ static int eval_json(const json_t *v, const struct resolve_scope *s, json_t **ou
 int resolve_value(const char *json, const struct resolve_scope *s, json_t **out, struct err *err)
 {
     json_t *v = json_loads(json, JSON_DECODE_ANY, NULL);
-    int rc = v ? eval_json(v, s, out, err)
-               : err_set(err, E_INTERNAL, "a value of the definition is no JSON: %.100s", json);
+    int rc =
+        v ? eval_json(v, s, out, err)
+          : err_set(err, E_INTERNAL, "a value of the definition is not valid JSON: %.100s", json);
 
     json_decref(v);
     return rc;
@@ -163,7 +165,7 @@ int resolve_items(const struct workflow_task *task, const struct resolve_scope *
         json_integer_value(v) > EXPR_RANGE_MAX) {
         rc = err_set(err, E_INVALID, "foreach needs a list, or a number from 0 to %d, not %s%s",
                      EXPR_RANGE_MAX, value_type_text(value_of(v).type),
-                     json_is_string(v) ? ": fromJSON() reads one out of a text" : "");
+                     json_is_string(v) ? ": fromJSON() converts a text to a list" : "");
         json_decref(v);
         return rc;
     }
@@ -177,7 +179,7 @@ int resolve_items(const struct workflow_task *task, const struct resolve_scope *
 
 /* ---- scopes ---- */
 
-static bool status(void *arg, enum expr_status which)
+static bool status_function(void *arg, enum expr_status which)
 {
     const struct graph_facts *f = arg;
 
@@ -212,7 +214,7 @@ int resolve_scope(const struct resolve_given *g, struct resolve_scope *out, stru
         return err_prefix(err, "env");
     }
     x->names[EXPR_ENV] = out->env;
-    x->status = status;
+    x->status = status_function;
     x->arg = &out->facts;
     return 0;
 }
@@ -235,7 +237,7 @@ int resolve_condition(const struct workflow *w, const struct workflow_task *task
     int rc;
 
     (void)w;
-    scope.arg = (void *)&s->facts; /* the scope may have moved since it was made */
+    scope.arg = (void *)&s->facts; /* the scope may have been copied since resolve_scope */
     if ((rc = expr_compile_condition(&text, &arena, &e, &fault)) ||
         (rc = expr_eval_bool(e, &scope, out, &fault)))
         rc = fault_err(&fault, s, err);
@@ -243,7 +245,7 @@ int resolve_condition(const struct workflow *w, const struct workflow_task *task
     return rc;
 }
 
-/* ---- what a workflow is started with ---- */
+/* ---- params and vars of a workflow ---- */
 
 int resolve_read_params(const char *json, json_t **out, struct err *err)
 {
@@ -286,15 +288,14 @@ static bool has_type(const json_t *v, enum param_type type)
     return false;
 }
 
-/* Whether it has no value where none is given: to say so, as whoever passes values on does, is the
- * same. */
+/* Whether a param without a given value is null. Then an explicit null is accepted, too: callers
+ * that pass on their own params give one. */
 static bool may_be_null(const struct workflow_param *p)
 {
     return !p->required && (!p->default_value || !strcmp(p->default_value, "null"));
 }
 
-static int take_param(const struct workflow_param *p, json_t *given, json_t *params,
-                      struct err *err)
+static int set_param(const struct workflow_param *p, json_t *given, json_t *params, struct err *err)
 {
     json_t *v = json_object_get(given, p->name);
 
@@ -333,21 +334,21 @@ static int refuse_unknown(const struct workflow *w, json_t *given, struct err *e
     return 0;
 }
 
-static int take_params(const struct workflow *w, json_t *given, json_t *params, struct err *err)
+static int set_params(const struct workflow *w, json_t *given, json_t *params, struct err *err)
 {
     int rc = refuse_unknown(w, given, err);
     size_t i;
 
     for (i = 0; !rc && i < w->nparams; i++)
-        rc = take_param(&w->params[i], given, params, err);
-    /* Those of a nested workflow are values of expressions. */
+        rc = set_param(&w->params[i], given, params, err);
+    /* Checked here because the params of a nested workflow are values of expressions. */
     return rc ? rc : json_check_depth(json_value_depth(params), JSON_DEPTH_MAX, PARAMS, err);
 }
 
 int resolve_check_params(const struct workflow *w, json_t *given, struct err *err)
 {
     json_t *params = value_need(json_object());
-    int rc = take_params(w, given, params, err);
+    int rc = set_params(w, given, params, err);
 
     json_decref(params);
     return rc;
@@ -357,7 +358,7 @@ int resolve_variables(const struct workflow *w, json_t *given, json_t **out, str
 {
     json_t *params = value_need(json_object()), *vars = NULL;
     struct resolve_scope s = {0};
-    int rc = take_params(w, given, params, err);
+    int rc = set_params(w, given, params, err);
 
     s.expr.names[EXPR_PARAMS] = params;
     if (!rc && (rc = resolve_pairs(&w->vars, &s, &vars, err)))
@@ -371,22 +372,22 @@ int resolve_variables(const struct workflow *w, json_t *given, json_t **out, str
     return rc;
 }
 
-/* ---- what templates speak of ---- */
+/* ---- references of templates ---- */
 
-struct seeking {
+struct reference_visitor {
     void (*each)(void *arg, const char *task);
     void *arg;
 };
 
 static void on_ref(void *arg, const struct expr_ref *ref)
 {
-    const struct seeking *s = arg;
+    const struct reference_visitor *s = arg;
 
     if (ref->name == EXPR_TASKS && ref->n)
         s->each(s->arg, ref->path[0]);
 }
 
-static void seek_text(const char *text, bool condition, struct seeking *s)
+static void visit_text(const char *text, bool condition, struct reference_visitor *s)
 {
     struct expr_text source;
     struct arena arena = ARENA_INIT;
@@ -404,49 +405,49 @@ static void seek_text(const char *text, bool condition, struct seeking *s)
     arena_release(&arena);
 }
 
-static void seek_json(const json_t *v, struct seeking *s)
+static void visit_json(const json_t *v, struct reference_visitor *s)
 {
     const char *key;
     json_t *inner;
     size_t i;
 
     if (json_is_string(v))
-        seek_text(json_string_value(v), false, s);
-    json_array_foreach((json_t *)v, i, inner) seek_json(inner, s);
-    json_object_foreach((json_t *)v, key, inner) seek_json(inner, s);
+        visit_text(json_string_value(v), false, s);
+    json_array_foreach((json_t *)v, i, inner) visit_json(inner, s);
+    json_object_foreach((json_t *)v, key, inner) visit_json(inner, s);
 }
 
-static void seek_value(const char *json, struct seeking *s)
+static void visit_value(const char *json, struct reference_visitor *s)
 {
     json_t *v = json && strstr(json, "${{") ? json_loads(json, JSON_DECODE_ANY, NULL) : NULL;
 
-    seek_json(v, s);
+    visit_json(v, s);
     json_decref(v);
 }
 
 void resolve_references(const struct workflow *w, const struct workflow_task *task, bool item,
                         void (*each)(void *arg, const char *task), void *arg)
 {
-    struct seeking s = {each, arg};
+    struct reference_visitor s = {each, arg};
     size_t i;
 
     for (i = 0; !task && i < w->outputs.n; i++)
-        seek_value(w->outputs.at[i].value, &s);
+        visit_value(w->outputs.at[i].value, &s);
     if (!task)
         return;
     if (!item) {
-        seek_text(task->condition, true, &s);
-        seek_value(task->foreach, &s);
-        seek_text(task->approval.message, false, &s);
+        visit_text(task->condition, true, &s);
+        visit_value(task->foreach, &s);
+        visit_text(task->approval.message, false, &s);
     }
     for (i = 0; i < task->argv.n; i++)
-        seek_text(task->argv.at[i], false, &s);
+        visit_text(task->argv.at[i], false, &s);
     for (i = 0; i < task->env.n; i++)
-        seek_text(task->env.at[i].value, false, &s);
+        visit_text(task->env.at[i].value, false, &s);
     for (i = 0; i < task->with.n; i++)
-        seek_value(task->with.at[i].value, &s);
-    seek_value(task->container, &s);
-    seek_text(task->cwd, false, &s);
-    seek_text(task->input, false, &s);
-    seek_text(task->concurrency.key, false, &s);
+        visit_value(task->with.at[i].value, &s);
+    visit_value(task->container, &s);
+    visit_text(task->cwd, false, &s);
+    visit_text(task->input, false, &s);
+    visit_text(task->concurrency.key, false, &s);
 }

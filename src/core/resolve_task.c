@@ -1,4 +1,5 @@
-/* resolve_task.c - the spec and the input of a task, from its definition and its scope. */
+/* resolve_task.c - makes the spec and the input of a task from its definition and its scope; see
+ * resolve.h. */
 #include "core/resolve.h"
 
 #include "base/json.h"
@@ -8,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A value as a variable of the environment: texts as they are, all else as JSON. */
+/* A value as an environment variable: texts unchanged, everything else as JSON. */
 static const char *as_variable(const json_t *v, struct arena *arena)
 {
     char *json;
@@ -44,8 +45,8 @@ int resolve_pairs_as_text(const struct workflow_pairs *pairs, const struct resol
     return 0;
 }
 
-/* Later ones win: defaults, the workflow's env, params, with, ITEM and INDEX, the task's own env.
- */
+/* Later sources override earlier ones: defaults, the workflow's env, params, with, ITEM and INDEX,
+ * the task's env. */
 static int make_env(const struct workflow *w, const struct workflow_task *task,
                     const struct resolve_scope *s, json_t **out, struct err *err)
 {
@@ -72,7 +73,7 @@ done:
     return rc;
 }
 
-static void take_env(const json_t *env, struct spec *spec, struct arena *arena)
+static void set_env(const json_t *env, struct spec *spec, struct arena *arena)
 {
     struct spec_pair *pairs = arena_alloc(arena, (json_object_size(env) + 1) * sizeof(*pairs));
     const char *key;
@@ -87,8 +88,8 @@ static void take_env(const json_t *env, struct spec *spec, struct arena *arena)
     }
 }
 
-static int text_in(const char *template, const struct resolve_scope *s, struct arena *arena,
-                   const char **out, struct err *err)
+static int eval_text(const char *template, const struct resolve_scope *s, struct arena *arena,
+                     const char **out, struct err *err)
 {
     struct buf b = BUF_INIT;
     int rc = template ? resolve_text(template, s, &b, err) : 0;
@@ -99,29 +100,29 @@ static int text_in(const char *template, const struct resolve_scope *s, struct a
     return rc;
 }
 
-static int take_argv(const struct workflow_task *task, const struct resolve_scope *s,
-                     struct spec *spec, struct arena *arena, struct err *err)
+static int set_argv(const struct workflow_task *task, const struct resolve_scope *s,
+                    struct spec *spec, struct arena *arena, struct err *err)
 {
     const char **argv = arena_zalloc(arena, (task->argv.n + 1) * sizeof(*argv));
     size_t i;
     int rc;
 
     for (i = 0; i < task->argv.n; i++)
-        if ((rc = text_in(task->argv.at[i], s, arena, &argv[i], err)))
+        if ((rc = eval_text(task->argv.at[i], s, arena, &argv[i], err)))
             return err_prefix(err, "argv[%zu]", i);
     spec->argv = task->argv.n ? argv : NULL;
     spec->argc = task->argv.n;
     return 0;
 }
 
-/* Relative to the folder of the workflow's file. */
-static int take_cwd(const struct workflow *w, const struct workflow_task *task,
-                    const struct resolve_scope *s, struct spec *spec, struct arena *arena,
-                    struct err *err)
+/* A relative cwd starts at the folder of the workflow's file. */
+static int set_cwd(const struct workflow *w, const struct workflow_task *task,
+                   const struct resolve_scope *s, struct spec *spec, struct arena *arena,
+                   struct err *err)
 {
     const char *cwd = NULL;
     char *path;
-    int rc = text_in(task->cwd, s, arena, &cwd, err);
+    int rc = eval_text(task->cwd, s, arena, &cwd, err);
 
     if (rc)
         return err_prefix(err, "cwd");
@@ -137,8 +138,9 @@ static int take_cwd(const struct workflow *w, const struct workflow_task *task,
     return 0;
 }
 
-/* A source that is a path, and not the name of a volume, begins at the workflow's folder. */
-static json_t *absolute(const struct workflow *w, json_t *volume)
+/* Makes the source of a volume absolute, starting at the workflow's folder, if it is a relative
+ * path and not the name of a volume. */
+static json_t *absolute_volume(const struct workflow *w, json_t *volume)
 {
     const char *text = json_string_value(volume);
     bool path = text && (*text == '.' || memchr(text, '/', strcspn(text, ":")));
@@ -148,8 +150,8 @@ static json_t *absolute(const struct workflow *w, json_t *volume)
     return value_need(json_sprintf("%s/%s", w->folder, text));
 }
 
-/* A number or a boolean where a text belongs is written as one, as in argv. What else is none is
- * refused by whoever runs it. A list is a new one: the old may be a value of the scope. */
+/* Converts numbers and booleans to texts, as in argv. Other values are kept; the container executor
+ * refuses them if it needs a text. A list is copied, since the original may belong to the scope. */
 static json_t *as_texts(json_t *v)
 {
     json_t *made;
@@ -170,9 +172,9 @@ static json_t *as_texts(json_t *v)
     return made;
 }
 
-static int take_container(const struct workflow *w, const struct workflow_task *task,
-                          const struct resolve_scope *s, struct spec *spec, struct arena *arena,
-                          struct err *err)
+static int set_container(const struct workflow *w, const struct workflow_task *task,
+                         const struct resolve_scope *s, struct spec *spec, struct arena *arena,
+                         struct err *err)
 {
     json_t *c = NULL, *volumes, *v;
     const char *key;
@@ -187,7 +189,7 @@ static int take_container(const struct workflow *w, const struct workflow_task *
     json_object_foreach(c, key, v) json_object_set_new(c, key, as_texts(v));
     volumes = json_object_get(c, "volumes");
     for (i = 0; i < json_array_size(volumes); i++)
-        json_array_set_new(volumes, i, absolute(w, json_array_get(volumes, i)));
+        json_array_set_new(volumes, i, absolute_volume(w, json_array_get(volumes, i)));
     text = json_text(c);
     spec->container = arena_strdup(arena, text);
     free(text);
@@ -216,18 +218,18 @@ static int make_spec(const struct workflow *w, const struct workflow_task *task,
     spec->limits.pids = task->limits.pids;
     if (task->function)
         return 0;
-    if ((rc = take_argv(task, s, spec, arena, err)) ||
-        (rc = take_cwd(w, task, s, spec, arena, err)) ||
-        (rc = take_container(w, task, s, spec, arena, err)) ||
-        (rc = text_in(task->input, s, arena, &spec->input, err)) ||
+    if ((rc = set_argv(task, s, spec, arena, err)) ||
+        (rc = set_cwd(w, task, s, spec, arena, err)) ||
+        (rc = set_container(w, task, s, spec, arena, err)) ||
+        (rc = eval_text(task->input, s, arena, &spec->input, err)) ||
         (rc = make_env(w, task, s, &env, err)))
         return rc;
-    take_env(env, spec, arena);
+    set_env(env, spec, arena);
     json_decref(env);
     return 0;
 }
 
-/* A function gets what `with` says, and the item, as its input. */
+/* The input of a function: the values of `with` and the item, or the params if both are missing. */
 static int make_input(const struct workflow_task *task, const struct resolve_scope *s,
                       struct buf *input, struct err *err)
 {

@@ -1,4 +1,4 @@
-/* retry.c - whether and when an attempt that ended is followed by another. Pure. */
+/* retry.c - decides whether and when an ended attempt is retried. Pure. */
 #include "core/outcome.h"
 #include "core/spec.h"
 
@@ -9,7 +9,7 @@
 #define DEFAULT_BACKOFF   2.0
 #define DEFAULT_JITTER    0.1
 
-static bool code_counts(const struct retry_policy *p, int code)
+static bool is_retried_code(const struct retry_policy *p, int code)
 {
     size_t i;
 
@@ -19,7 +19,7 @@ static bool code_counts(const struct retry_policy *p, int code)
     return !p->ncodes;
 }
 
-/* In floating point throughout: what grows beyond all bounds becomes infinite, and is capped. */
+/* Computes in floating point: a delay that overflows becomes infinite and is capped. */
 static int64_t backoff(const struct retry_policy *p, int attempt, double random)
 {
     double delay = (double)(p->delay > 0 ? p->delay : DEFAULT_DELAY);
@@ -27,7 +27,7 @@ static int64_t backoff(const struct retry_policy *p, int attempt, double random)
     double jitter = p->jitter < 0 ? DEFAULT_JITTER : p->jitter > 1 ? 1 : p->jitter;
     double max = (double)p->max_delay;
 
-    /* A first delay above the default's cap was meant as it stands. */
+    /* A first delay above the default cap is intended and raises the cap. */
     if (p->max_delay <= 0)
         max = delay > DEFAULT_MAX_DELAY ? delay : DEFAULT_MAX_DELAY;
     delay *= pow(factor, attempt > 1 ? attempt - 1 : 0);
@@ -42,13 +42,13 @@ int64_t retry_delay(const struct retry_policy *p, const struct outcome *o, int a
 {
     switch (o->kind) {
     case OUTCOME_FAILED:
-        if (o->has_exit_code && !code_counts(p, o->exit_code))
+        if (o->has_exit_code && !is_retried_code(p, o->exit_code))
             return -1;
         return backoff(p, attempt, random);
     case OUTCOME_TIMED_OUT:
     case OUTCOME_LOST:
         return backoff(p, attempt, random);
-    case OUTCOME_DEFERRED: /* these two are not failures, and say themselves when */
+    case OUTCOME_DEFERRED: /* these two are not failures, and name their own delay */
     case OUTCOME_REFUSED:
         return o->retry_delay > 0 ? o->retry_delay : 0;
     case OUTCOME_OK:

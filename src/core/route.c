@@ -1,4 +1,4 @@
-/* route.c - see route.h. */
+/* route.c - chooses the lane of a task; see route.h. */
 #include "core/route.h"
 
 #include "base/buf.h"
@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* For fnmatch brackets and backslashes are special; for people who write `load[3]` they are not. */
+/* Escapes brackets and backslashes: they are special to fnmatch, but names such as load[3] contain
+ * them. */
 static char *escape_glob(const char *glob)
 {
     struct buf b = BUF_INIT;
@@ -89,8 +90,8 @@ static int check_key(const char *key, const char *const *keys, size_t nkeys, str
             return 0;
     for (i = 0; i < nkeys; i++)
         buf_addf(&known, "%s%s", i ? ", " : "", keys[i]);
-    err_set(err, E_INVALID, "there is no executor \"%.60s\" for commands; there %s%s", key,
-            nkeys ? "are: " : "is none", buf_cstr(&known));
+    err_set(err, E_INVALID, "there is no executor \"%.60s\" for commands; %s%s", key,
+            nkeys ? "available: " : "none is available", buf_cstr(&known));
     buf_release(&known);
     return -E_INVALID;
 }
@@ -101,7 +102,8 @@ int routes_check(const struct routes *r, const char *const *keys, size_t nkeys, 
 
     for (i = 0; i < r->n; i++) {
         if (!*r->globs[i])
-            return err_set(err, E_INVALID, "route %zu has no glob: * fits every task", i + 1);
+            return err_set(err, E_INVALID, "route %zu has no glob: use * to match every task",
+                           i + 1);
         if (check_key(r->at[i].executor, keys, nkeys, err))
             return err_prefix(err, "route %zu (%.100s)", i + 1, r->globs[i]);
     }

@@ -1,4 +1,4 @@
-/* route.h - which executor a task goes to, by rules on its full name. Pure. */
+/* route.h - chooses the executor of a task by rules on its full name. Pure. */
 #ifndef CORE_ROUTE_H
 #define CORE_ROUTE_H
 
@@ -8,38 +8,39 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* In a glob * stands for any text and ? for one character; all else, brackets too, is literal. */
+/* In a glob, * matches any text and ? one character; everything else is literal, brackets too. */
 struct route {
     const char *glob, *executor;
 };
 
-/* The rules in the order in which they are tried, and what counts if none fits. */
+/* The rules in the order in which they are tried, and the defaults if none matches. */
 struct routes {
-    struct route *at; /* globs as fnmatch wants them */
-    char **globs;     /* as they were given */
+    struct route *at; /* globs escaped for fnmatch */
+    char **globs;     /* globs as given */
     size_t n;
-    char *command, *container; /* the defaults' keys */
+    char *command, *container; /* keys of the default executors */
     bool command_given, container_given;
 };
 
-/* What is known of a task when it becomes ready. */
+/* The properties of a ready task that decide its lane. */
 struct route_query {
     const char *name;     /* full name: workflow::task, workflow::task[3], exec::NAME */
-    const char *executor; /* the task's own word; NULL: none */
-    const char *function; /* NULL: it is a command */
+    const char *executor; /* the executor that the task names; NULL if none */
+    const char *function; /* NULL for a command */
     bool container;
 };
 
-/* Copies everything. A default that is NULL is "process", "container". */
+/* Copies everything. If NULL, `command` is "process" and `container` is "container". */
 void routes_init(struct routes *r, const struct route *rules, size_t n, const char *command,
                  const char *container);
 void routes_release(struct routes *r);
 
-/* The lane: function:NAME for a function; else the task's own executor, the first rule that fits,
- * or the default of its kind. Lives as long as the query's texts, the rules and the arena. */
+/* The lane: function:NAME for a function; otherwise the executor that the task names, that of the
+ * first matching rule, or the default. Valid as long as the query's texts, the rules and the
+ * arena. */
 const char *routes_lane(const struct routes *r, const struct route_query *q, struct arena *arena);
 
-/* Every executor that the rules and the given defaults name must be one of these. */
+/* Fails unless every executor named by the rules and the given defaults is among `keys`. */
 MUST_USE int routes_check(const struct routes *r, const char *const *keys, size_t nkeys,
                           struct err *err);
 

@@ -1,5 +1,5 @@
-/* spec.c - a job's spec to and from JSON. One table says which keys there are, what they may hold
- * and where they live, and drives both ways. */
+/* spec.c - reads and writes a job's spec as JSON. Both directions use one table of keys, with their
+ * types, bounds and offsets in struct spec. */
 #include "core/spec.h"
 
 #include "base/json.h"
@@ -12,32 +12,32 @@
 #include <string.h>
 
 #define SPEC_MAX     (1024 * 1024)
-/* The kernel takes no longer text as one argument or variable, closing NUL included. */
+/* The kernel's limit for one argument or variable, without the closing NUL. */
 #define ARG_TEXT_MAX (128 * 1024 - 1)
 #define SPAN_MAX     (100LL * 365 * 86400 * 1000000) /* µs */
 #define NAME_MAX_LEN 255
 
 enum field_type {
     TEXT,   /* const char *: min..max bytes */
-    PATH,   /* the same, absolute */
+    PATH,   /* const char *: an absolute path of min..max bytes */
     ARGS,   /* const char *const * and a count: the command and its arguments */
-    VARS,   /* the same: names of variables */
-    KEYS,   /* the same: names of outputs */
+    VARS,   /* const char *const * and a count: names of variables */
+    KEYS,   /* const char *const * and a count: names of outputs */
     PAIRS,  /* struct spec_pair * and a count: variables */
     I64,    /* int64_t: 0 is the default */
     INT,    /* int: 0 is the default */
-    FACTOR, /* double: 0 is the default, else from 1 */
+    FACTOR, /* double: 0 is the default, otherwise 1 or more */
     PART,   /* double, 0..1: below 0 is the default */
     CODES,  /* const int * and a count */
-    OBJECT, /* const char *: JSON as it is */
-    GROUP,  /* fields of their own */
+    OBJECT, /* const char *: unchanged JSON */
+    GROUP,  /* an object with fields */
 };
 
 struct field {
     const char *key;
     enum field_type type;
     size_t at, count_at; /* in struct spec */
-    int64_t min, max;    /* of a number, of a text's bytes, of a list's length */
+    int64_t min, max;    /* bounds of a number, of a text's bytes or of a list's length */
     const struct field *group;
 };
 
@@ -100,7 +100,7 @@ static bool is_variable(const char *s)
     return n && !s[n] && !(*s >= '0' && *s <= '9') && n <= NAME_MAX_LEN;
 }
 
-/* A line KEY=VALUE must be able to set it. */
+/* An output's name must fit into a line KEY=VALUE. */
 static bool is_output(const char *s)
 {
     size_t n = strlen(s);
@@ -119,7 +119,7 @@ static int read_item(const struct reading *r, const struct field *f, const struc
     if (rc)
         return rc;
     if (f->type == ARGS && !p->index && !**out)
-        return json_read_fail(p, r->err, "is empty, but names the program");
+        return json_read_fail(p, r->err, "is empty: it must name the program");
     if (f->type == VARS && !is_variable(*out))
         return json_read_fail(p, r->err,
                               "is not a variable's name: \"%.60s\" (letters, digits and _)", *out);
@@ -162,7 +162,7 @@ static int read_pairs(const struct reading *r, const struct field *f, const stru
     if ((rc = json_read_known_keys(p, NULL, r->err)))
         return rc;
     if (json_read_size(p) > (size_t)f->max)
-        return json_read_fail(p, r->err, "has %zu variables; at most %lld are taken",
+        return json_read_fail(p, r->err, "has %zu variables; at most %lld are allowed",
                               json_read_size(p), (long long)f->max);
     list = arena_zalloc(r->arena, (json_read_size(p) + 1) * sizeof(*list));
     JSON_EACH(p, iter, &member)
@@ -315,7 +315,7 @@ int spec_parse(const char *json, struct arena *arena, struct spec *out, struct e
     if ((rc = read_group(&r, fields, &doc)))
         goto done;
     if (spec.run && spec.argv)
-        rc = json_read_fail(&doc, err, "has both run and argv: say the command in one way");
+        rc = json_read_fail(&doc, err, "has both run and argv: give only one of them");
     if (!rc)
         *out = spec;
 done:

@@ -1,10 +1,13 @@
 /* transitions.c - the table of legal moves; see transitions.h.
  *
- *  pending --> ready --claimed, resumed--> running --> succeeded | failed | timed_out | cancelled
- *     |          ^  held, unheld: stay        |  started, adopted, lease_expired, cancel_requested:
- * stay |          `-- retry_scheduled, deferred, released
- *     `-> skipped | cancelled | failed | timed_out          terminal --rerun--> pending | running
- */
+ *   pending --> ready --claimed, resumed--> running --> succeeded | failed | timed_out | cancelled
+ *      |          ^                            |
+ *      |          `-- retry_scheduled, --------'
+ *      |              deferred, released
+ *      `-> skipped | cancelled | failed | timed_out         terminal --rerun--> pending | running
+ *
+ * These events keep the status: held and unheld of a ready job; started, adopted, lease_expired and
+ * cancel_requested of a running one. */
 #include "core/transitions.h"
 
 #define MOVE(a, f, t, w)                                             \
@@ -18,11 +21,11 @@
 const struct move legal_moves[] = {
     MOVE(CREATED, NONE, PENDING, ALL),
 
-    /* a job's way to a worker and back */
+    /* a job is claimed by a worker, and may come back to the queue */
     MOVE(MARKED_READY, PENDING, READY, JOBS),
     MOVE(HELD, READY, READY, JOBS),
     MOVE(UNHELD, READY, READY, JOBS),
-    MOVE(HELD, PENDING, PENDING, ALL), /* a job: paused before its time has come */
+    MOVE(HELD, PENDING, PENDING, ALL), /* a job: paused before its needs are met */
     MOVE(UNHELD, PENDING, PENDING, ALL),
     MOVE(CLAIMED, READY, RUNNING, JOBS),
     MOVE(RESUMED, READY, RUNNING, JOBS),
@@ -59,7 +62,7 @@ const struct move legal_moves[] = {
     MOVE(SKIPPED, READY, SKIPPED, JOBS),
     MOVE(REUSED, PENDING, SUCCEEDED, ALL),
 
-    /* again: the node and all behind it, and its ancestors */
+    /* a rerun: the task, its followers and its ancestors */
     FROM_TERMINAL(RERUN, PENDING, ALL),
     FROM_TERMINAL(RERUN, RUNNING, WORKFLOWS),
 };

@@ -1,4 +1,4 @@
-/* vocab.c - texts of the words in vocab.h. */
+/* vocab.c - converts between the codes and the texts of vocab.h. */
 #include "core/vocab.h"
 
 #include <stddef.h>
@@ -10,14 +10,14 @@ static const char *const statuses[] = {STATUSES(X)};
 static const char *const holds[] = {HOLDS(X)};
 static const char *const timers[] = {TIMERS(X)};
 static const char *const outcomes[] = {OUTCOMES(X)};
-static const char *const orders[] = {AUDIT_ACTIONS(X)};
+static const char *const audit_actions[] = {AUDIT_ACTIONS(X)};
 static const char *const actions[] = {EVENTS(X)};
 #undef X
 #define X(name, code, text) [code] = "task." text,
 static const char *const job_events[] = {EVENTS(X)};
 #undef X
 #define X(name, code, text) [code] = "workflow." text,
-static const char *const flow_events[] = {EVENTS(X)};
+static const char *const workflow_events[] = {EVENTS(X)};
 #undef X
 
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
@@ -64,7 +64,7 @@ const char *outcome_text(int kind)
 
 const char *order_text(int action)
 {
-    return text_of(orders, COUNT(orders), action);
+    return text_of(audit_actions, COUNT(audit_actions), action);
 }
 
 const char *action_text(int action)
@@ -75,7 +75,7 @@ const char *action_text(int action)
 const char *event_text(int type)
 {
     if (type > WORKFLOW_EVENT)
-        return text_of(flow_events, COUNT(flow_events), type - WORKFLOW_EVENT);
+        return text_of(workflow_events, COUNT(workflow_events), type - WORKFLOW_EVENT);
     return text_of(job_events, COUNT(job_events), type);
 }
 
@@ -95,6 +95,6 @@ int event_from_text(const char *text)
 
     if (code)
         return code;
-    code = code_of(flow_events, COUNT(flow_events), text);
+    code = code_of(workflow_events, COUNT(workflow_events), text);
     return code ? code + WORKFLOW_EVENT : 0;
 }

@@ -1,5 +1,5 @@
-/* vocab.h - the words of the domain, each list said once: code in the database, text for people.
- * Codes are stored: never change or reuse one. */
+/* vocab.h - the vocabulary of the domain. Each list defines the code that is stored in the database
+ * and the text that people see. Never change or reuse a code. */
 #ifndef CORE_VOCAB_H
 #define CORE_VOCAB_H
 
@@ -8,72 +8,73 @@
 #define KINDS(X)                                               \
     X(TASK, 1, "task")         /* a node that a worker runs */ \
     X(EXEC, 2, "exec")         /* a single command */          \
-    X(WORKFLOW, 3, "workflow") /* a graph of others */         \
+    X(WORKFLOW, 3, "workflow") /* a graph of tasks */          \
     X(FOREACH, 4, "foreach")   /* a fan-out; its items are its children */
 
 #define STATUSES(X)                                                        \
     X(PENDING, 1, "pending")     /* waits for its needs */                 \
     X(READY, 2, "ready")         /* may run: in the outbox, unless held */ \
     X(RUNNING, 3, "running")     /* a job: has a lease row */              \
-    X(SUCCEEDED, 4, "succeeded") /* from here on terminal */               \
+    X(SUCCEEDED, 4, "succeeded") /* this one and all below are terminal */ \
     X(FAILED, 5, "failed")                                                 \
     X(TIMED_OUT, 6, "timed_out")                                           \
     X(CANCELLED, 7, "cancelled")                                           \
     X(SKIPPED, 8, "skipped")
 
-/* Why a ready job may not be claimed; the first that applies. */
+/* Why a ready job may not be claimed; the first reason that applies. */
 #define HOLDS(X)                               \
     X(NONE, 0, "")                             \
     X(APPROVAL, 1, "approval")                 \
     X(PAUSED, 2, "paused")                     \
     X(DELAY, 3, "delay") /* a timer ends it */ \
-    X(LIMIT, 4, "limit") /* a permit ends it; held_key says which limit */
+    X(LIMIT, 4, "limit") /* a permit ends it; held_key names the limit */
 
 #define TIMERS(X)                                                                      \
     X(DELAY, 1, "delay")       /* ends a hold: a retry, a deferral, a delayed start */ \
-    X(HANDOVER, 2, "handover") /* offers a permit again that nobody could take */      \
-    X(FLOW, 3, "flow")         /* large work of a workflow goes on */                  \
+    X(HANDOVER, 2, "handover") /* offers a permit again that no job could take */      \
+    X(FLOW, 3, "flow")         /* continues large work of a workflow in slices */      \
     X(TIMEOUT, 4, "timeout")   /* ends a workflow that takes too long */
 
-#define OUTCOMES(X)                                                             \
-    X(OK, 1, "ok")                                                              \
-    X(FAILED, 2, "failed")                                                      \
-    X(TIMED_OUT, 3, "timed_out")                                                \
-    X(CANCELLED, 4, "cancelled")                                                \
-    X(LOST, 5, "lost")         /* nobody knows how it ended; never a success */ \
-    X(DEFERRED, 6, "deferred") /* asks to be run again at a time */             \
+#define OUTCOMES(X)                                                           \
+    X(OK, 1, "ok")                                                            \
+    X(FAILED, 2, "failed")                                                    \
+    X(TIMED_OUT, 3, "timed_out")                                              \
+    X(CANCELLED, 4, "cancelled")                                              \
+    X(LOST, 5, "lost")         /* how it ended is unknown; never a success */ \
+    X(DEFERRED, 6, "deferred") /* asks to be run again at a later time */     \
     X(REFUSED, 7, "refused")   /* given back before anything started */
 
-/* What people ask of a queue or a schedule as a whole. */
-#define AUDIT_ACTIONS(X)                                   \
-    X(LIMITED, 1, "limited") /* so many may run at once */ \
-    X(PAUSED, 2, "paused")                                 \
+/* Operator actions on a whole queue or schedule. */
+#define AUDIT_ACTIONS(X)                                 \
+    X(LIMITED, 1, "limited") /* its limit was changed */ \
+    X(PAUSED, 2, "paused")                               \
     X(RESUMED, 3, "resumed")
 
-/* What is written into the history. Jobs (task, exec) and flows (workflow, foreach) share the
- * actions; a flow's event has WORKFLOW_EVENT added to its code and "workflow." before its text. */
-#define EVENTS(X)                                                                                 \
-    X(CREATED, 1, "created")                                                                      \
-    X(MARKED_READY, 2, "marked_ready")                                                            \
-    X(HELD, 3, "held")                                                                            \
-    X(UNHELD, 4, "unheld")                                                                        \
-    X(CLAIMED, 5, "claimed")                                                                      \
-    X(STARTED, 6, "started")                                                                      \
-    X(DEFERRED, 7, "deferred")                                                                    \
-    X(RESUMED, 8, "resumed") /* a job: the claim of a deferred one; a flow: the end of a pause */ \
-    X(RELEASED, 9, "released")                                                                    \
-    X(RETRY_SCHEDULED, 10, "retry_scheduled")                                                     \
-    X(LEASE_EXPIRED, 11, "lease_expired")                                                         \
-    X(ADOPTED, 12, "adopted")                                                                     \
-    X(CANCEL_REQUESTED, 13, "cancel_requested")                                                   \
-    X(COMPLETED, 14, "completed")                                                                 \
-    X(FAILED, 15, "failed")                                                                       \
-    X(TIMED_OUT, 16, "timed_out")                                                                 \
-    X(CANCELLED, 17, "cancelled")                                                                 \
-    X(SKIPPED, 18, "skipped")                                                                     \
-    X(ABANDONED, 19, "abandoned")                                                                 \
-    X(RERUN, 20, "rerun")                                                                         \
-    X(REUSED, 21, "reused")                                                                       \
+/* Events of the history. Jobs (task, exec) and workflows (workflow, foreach) share the actions; the
+ * event of a workflow or fan-out has WORKFLOW_EVENT added to its code, and its text starts with
+ * "workflow." instead of "task.". */
+#define EVENTS(X)                                                                           \
+    X(CREATED, 1, "created")                                                                \
+    X(MARKED_READY, 2, "marked_ready")                                                      \
+    X(HELD, 3, "held")                                                                      \
+    X(UNHELD, 4, "unheld")                                                                  \
+    X(CLAIMED, 5, "claimed")                                                                \
+    X(STARTED, 6, "started")                                                                \
+    X(DEFERRED, 7, "deferred")                                                              \
+    X(RESUMED, 8, "resumed") /* job: a deferred one was claimed; workflow: a pause ended */ \
+    X(RELEASED, 9, "released")                                                              \
+    X(RETRY_SCHEDULED, 10, "retry_scheduled")                                               \
+    X(LEASE_EXPIRED, 11, "lease_expired")                                                   \
+    X(ADOPTED, 12, "adopted")                                                               \
+    X(CANCEL_REQUESTED, 13, "cancel_requested")                                             \
+    X(COMPLETED, 14, "completed")                                                           \
+    X(FAILED, 15, "failed")                                                                 \
+    X(TIMED_OUT, 16, "timed_out")                                                           \
+    X(CANCELLED, 17, "cancelled")                                                           \
+    X(SKIPPED, 18, "skipped")                                                               \
+    X(ABANDONED, 19, "abandoned")                                                           \
+    X(RERUN, 20, "rerun")                                                                   \
+    X(REUSED, 21, "reused")                                                                 \
     X(PAUSED, 22, "paused")
 
 #define WORKFLOW_EVENT      32
@@ -100,7 +101,7 @@ enum audit_action { AUDIT_ACTIONS(X) };
 enum event_action { EVENTS(X) EV_COUNT };
 #undef X
 
-/* Texts; "?" for a code that is none. */
+/* The text of a code; "?" for an unknown code. */
 const char *kind_text(int kind);
 const char *status_text(int status);
 const char *hold_text(int hold);
@@ -110,7 +111,7 @@ const char *order_text(int action);
 const char *action_text(int action);
 const char *event_text(int type); /* "task.claimed", "workflow.paused" */
 
-/* The reverse; 0 if there is no such word. */
+/* The code of a text; 0 if the text is unknown. */
 int status_from_text(const char *text);
 int kind_from_text(const char *text);
 int event_from_text(const char *text);

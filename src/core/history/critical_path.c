@@ -1,6 +1,6 @@
-/* critical_path.c - see critical_path.h. In a workflow the path is found from its end: what ended
- * last, what that one waited for, and so on. Where one ends the next begins, so nothing is counted
- * twice or not at all. */
+/* critical_path.c - see critical_path.h. In a workflow or fan-out (the parent of other nodes) the
+ * path is found backwards: the child that ended last, then the one that it waited for, and so on.
+ * Each link starts where the one before it ends, so no time is counted twice or left out. */
 #include "core/history/critical_path.h"
 
 #include "base/mem.h"
@@ -10,20 +10,20 @@
 struct search {
     const struct critical_node *nodes;
     size_t n;
-    size_t *inside; /* all but the first, by the flow that they are in, then by their end */
-    size_t *first;  /* of each flow: where its own begin in `inside`; n + 1 of them */
-    bool *taken;    /* on the path already: times that are all the same make no circle */
+    size_t *inside; /* all nodes except the root, by parent, then by end */
+    size_t *first;  /* index in `inside` of each parent's first child; n + 1 entries */
+    bool *taken;    /* already on the path: prevents cycles among nodes with equal times */
     struct critical_step *steps;
     size_t nsteps;
 };
 
-/* What it waited for is over from then on. */
+/* When the node stopped waiting for others. */
 static int64_t gate_of(const struct critical_node *n)
 {
     return n->timeline->gate ? n->timeline->gate : n->end;
 }
 
-/* ---- what is in which ---- */
+/* ---- children ---- */
 
 static int by_end(const void *a, const void *b, void *arg)
 {
@@ -34,27 +34,27 @@ static int by_end(const void *a, const void *b, void *arg)
         return x->workflow_state_get < y->workflow_state_get ? -1 : 1;
     if (x->end != y->end)
         return x->end < y->end ? -1 : 1;
-    return (gate_of(x) < gate_of(y)) - (gate_of(x) > gate_of(y)); /* the longest of them last */
+    return (gate_of(x) < gate_of(y)) - (gate_of(x) > gate_of(y)); /* the longest one last */
 }
 
-static void sort_out(struct search *s)
+static void sort_children(struct search *s)
 {
-    size_t i, flow = 0;
+    size_t i, parent = 0;
 
     for (i = 1; i < s->n; i++)
         s->inside[i - 1] = i;
     qsort_r(s->inside, s->n - 1, sizeof(*s->inside), by_end, (void *)s->nodes);
     for (i = 0; i < s->n - 1; i++)
-        while (flow <= s->nodes[s->inside[i]].workflow_state_get)
-            s->first[flow++] = i;
-    while (flow <= s->n)
-        s->first[flow++] = s->n - 1;
+        while (parent <= s->nodes[s->inside[i]].workflow_state_get)
+            s->first[parent++] = i;
+    while (parent <= s->n)
+        s->first[parent++] = s->n - 1;
 }
 
-/* Of those in a flow, the last that had ended by then; 0: none (which is never in another). */
-static size_t last_before(const struct search *s, size_t flow, int64_t at)
+/* The child of `parent` that ended last, at `at` or before; 0, the root, if none. */
+static size_t last_before(const struct search *s, size_t parent, int64_t at)
 {
-    size_t lo = s->first[flow], hi = s->first[flow + 1], begin = lo;
+    size_t lo = s->first[parent], hi = s->first[parent + 1], begin = lo;
 
     while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
@@ -73,12 +73,12 @@ static size_t last_before(const struct search *s, size_t flow, int64_t at)
     return 0;
 }
 
-/* Of those in a flow that goes on, the one that has been open longest; 0: none. */
-static size_t longest_open(const struct search *s, size_t flow)
+/* The open child of a running `parent` that has been open longest; 0 if none. */
+static size_t longest_open(const struct search *s, size_t parent)
 {
     size_t i, best = 0;
 
-    for (i = s->first[flow]; i < s->first[flow + 1]; i++) {
+    for (i = s->first[parent]; i < s->first[parent + 1]; i++) {
         const struct critical_node *n = &s->nodes[s->inside[i]];
 
         if (!n->ended && n->timeline->gate &&
@@ -88,8 +88,8 @@ static size_t longest_open(const struct search *s, size_t flow)
     return best;
 }
 
-/* What an execution waited for; 0: nothing in its flow. */
-static size_t before(const struct search *s, size_t i)
+/* The node that node i waited for; 0 if none among its siblings. */
+static size_t predecessor(const struct search *s, size_t i)
 {
     const struct critical_node *n = &s->nodes[i];
     size_t best = 0, k;
@@ -110,7 +110,7 @@ static size_t before(const struct search *s, size_t i)
 
 /* ---- the path ---- */
 
-static void walk(struct search *s, size_t flow, int64_t from, int64_t to);
+static void walk(struct search *s, size_t node, int64_t from, int64_t to);
 
 static struct critical_step *add_step(struct search *s, size_t node, int64_t from, int64_t to)
 {
@@ -125,29 +125,29 @@ struct link {
     int64_t from, to;
 };
 
-/* The chain in a flow between its beginning and its end, from its end; what no link covers is the
- * flow's own. */
-static int64_t find_chain(struct search *s, size_t flow, int64_t begun, int64_t to,
+/* Finds the chain in `parent` between its start and `to`, last link first. Returns the time that no
+ * link covers: it belongs to `parent` itself. */
+static int64_t find_chain(struct search *s, size_t parent, int64_t started, int64_t to,
                           struct link **chain, size_t *nchain)
 {
     VEC(struct link) links = {0};
     int64_t own = 0;
-    size_t i = s->nodes[flow].ended ? 0 : longest_open(s, flow), up;
+    size_t i = s->nodes[parent].ended ? 0 : longest_open(s, parent), up;
 
     if (!i)
-        i = last_before(s, flow, to);
-    for (; i && s->nodes[i].end > begun && to > begun; i = up) {
+        i = last_before(s, parent, to);
+    for (; i && s->nodes[i].end > started && to > started; i = up) {
         const struct critical_node *n = &s->nodes[i];
-        struct link link = {.node = i, .from = begun, .to = n->end < to ? n->end : to};
+        struct link link = {.node = i, .from = started, .to = n->end < to ? n->end : to};
 
         s->taken[i] = true;
-        up = before(s, i);
+        up = predecessor(s, i);
         if (up) {
             int64_t over = s->nodes[up].end;
 
             if (n->after == AFTER_STARTER && n->timeline->begin < over)
                 over = n->timeline->begin;
-            link.from = over < begun ? begun : over < link.to ? over : link.to;
+            link.from = over < started ? started : over < link.to ? over : link.to;
         }
         own += to - link.to;
         to = link.from;
@@ -155,18 +155,18 @@ static int64_t find_chain(struct search *s, size_t flow, int64_t begun, int64_t 
     }
     *chain = links.at;
     *nchain = links.n;
-    return own + (to - begun);
+    return own + (to - started);
 }
 
-static void walk_chain(struct search *s, size_t flow, int64_t from, int64_t to, size_t at)
+static void walk_chain(struct search *s, size_t parent, int64_t from, int64_t to, size_t at)
 {
-    int64_t begun = timeline_started(s->nodes[flow].timeline);
+    int64_t started = timeline_started(s->nodes[parent].timeline);
     struct link *chain;
     size_t n;
 
-    begun = begun < from ? from : begun > to ? to : begun;
-    timeline_sum(s->nodes[flow].timeline, from, begun, s->steps[at].parts);
-    s->steps[at].parts[TIMELINE_RUN] += find_chain(s, flow, begun, to, &chain, &n);
+    started = started < from ? from : started > to ? to : started;
+    timeline_sum(s->nodes[parent].timeline, from, started, s->steps[at].parts);
+    s->steps[at].parts[TIMELINE_RUN] += find_chain(s, parent, started, to, &chain, &n);
     for (; n > 0; n--)
         walk(s, chain[n - 1].node, chain[n - 1].from, chain[n - 1].to);
     free(chain);
@@ -201,7 +201,7 @@ size_t critical_path(const struct critical_node *nodes, size_t n, struct critica
     s.inside = mem_alloc(n * sizeof(*s.inside));
     s.first = mem_alloc((n + 1) * sizeof(*s.first));
     s.taken = mem_zalloc(n * sizeof(*s.taken));
-    sort_out(&s);
+    sort_children(&s);
     walk(&s, 0, nodes[0].timeline->begin, nodes[0].end);
     for (i = 1; i < s.nsteps; i++)
         if (has_time(&steps[i]))

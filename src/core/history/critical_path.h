@@ -1,6 +1,6 @@
-/* critical_path.h - the critical path of a tree: the chain of executions that its end waited for,
- * from the one that ended last back to its beginning, with the same inside each workflow and
- * fan-out on it. Each moment of the whole belongs to exactly one of them. Pure. */
+/* critical_path.h - the critical path of a tree: the chain of executions that determined when it
+ * ended, from the last one to end back to the start, including the chain inside each workflow and
+ * fan-out on the path. Each moment of the run belongs to exactly one execution. Pure. */
 #ifndef CORE_HISTORY_CRITICAL_PATH_H
 #define CORE_HISTORY_CRITICAL_PATH_H
 
@@ -10,20 +10,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What an execution waited for before its gate. */
+/* The execution that a node waited for before its gate (see struct timeline). */
 enum critical_after {
-    AFTER_NEEDS,  /* of these, the one that ended last */
-    AFTER_OTHERS, /* an item, on_exit …: the one beside it that had just ended when it was made */
-    AFTER_STARTER /* a task started it: that task, up to then */
+    AFTER_NEEDS,  /* its needs: the one that ended last */
+    AFTER_OTHERS, /* an item, on_exit …: the sibling that ended last before it was created */
+    AFTER_STARTER /* the task that started it, up to that moment */
 };
 
 struct critical_node {
     const struct timeline *timeline;
-    int64_t end; /* if it has not ended: the moment that is looked at */
+    int64_t end; /* if it has not ended: the time at which the tree is viewed */
     bool ended;
-    bool flow;                 /* a workflow or fan-out: its time is that of what is in it */
-    size_t workflow_state_get; /* the workflow or fan-out that it is in; of the top: itself */
-    enum critical_after after; /* the top: of no matter */
+    bool flow;                 /* a workflow or fan-out: its time belongs to its children */
+    size_t workflow_state_get; /* node of the enclosing workflow or fan-out; the root: itself */
+    enum critical_after after; /* ignored for the root */
     const size_t *needs;
     size_t nneeds;
     size_t starter;
@@ -31,13 +31,14 @@ struct critical_node {
 
 struct critical_step {
     size_t node;
-    int64_t from, to;              /* of its time on the path; of a flow: what is in it included */
-    int64_t parts[TIMELINE_COUNT]; /* its own: what is in a flow is in other steps */
+    int64_t from, to;              /* its time on the path, including the time of its children */
+    int64_t parts[TIMELINE_COUNT]; /* without the time of its children, which have other steps */
 };
 
-/* The path of nodes[0], which all others are in. `steps` has room for n; a flow comes before what
- * is in it, the others in the order of time. Steps without time of their own are left out, but for
- * the first. Returns their number. All parts together are nodes[0].end - nodes[0].trail->begin. */
+/* Computes the path of nodes[0], the root of all others. `steps` has room for n. A workflow or
+ * fan-out comes before its children, siblings are in the order of time. Steps whose parts are all 0
+ * are left out, except the first. Returns the number of steps. The sum of all parts is
+ * nodes[0].end - nodes[0].timeline->begin. */
 size_t critical_path(const struct critical_node *nodes, size_t n, struct critical_step *steps);
 
 #endif

@@ -1,4 +1,4 @@
-/* diff.c - see diff.h. */
+/* diff.c - compares definitions and runs; see diff.h. */
 #include "core/history/diff.h"
 
 #include "base/mem.h"
@@ -52,8 +52,8 @@ json_t *compare_members(const json_t *a, const json_t *b)
 /* ---- definitions ---- */
 
 struct definitions {
-    const json_t *a, *b; /* the outermost: they have all nested ones */
-    json_t *seen;        /* pairs of hashes that were compared: each is told once */
+    const json_t *a, *b; /* the root definitions, which hold all nested ones */
+    json_t *seen;        /* pairs of hashes already compared: each is reported once */
     json_t *list;
 };
 
@@ -72,7 +72,7 @@ static void add_change(struct definitions *d, const char *path, const char *chan
     value_append(d->list, o);
 }
 
-/* Needs by their names: their places change with every task that is added before them. */
+/* The needs by name: their indexes change whenever a task is added before them. */
 static json_t *named_needs(const json_t *task, const json_t *tasks)
 {
     json_t *names = value_need(json_array()), *need;
@@ -103,8 +103,8 @@ static bool same_value(const char *key, const json_t *a, const json_t *a_tasks, 
     return same;
 }
 
-/* Where it stands in its file is no difference, its tasks and what is nested are told one by one.
- */
+/* Keys that are not compared: the location in the file is not a difference; tasks and nested
+ * workflows are compared one by one. */
 static bool is_reported_elsewhere(const char *key, const json_t *a, const json_t *b)
 {
     if (!strcmp(key, "workflow"))
@@ -148,7 +148,7 @@ static char *path_to(const char *above, const char *name)
 static void compare_workflows(struct definitions *d, const char *path, const json_t *a,
                               const json_t *b);
 
-/* A task that nests a workflow in both: what changed in there. */
+/* Compares the nested workflows of a task that nests one in both definitions. */
 static void compare_nested(struct definitions *d, const char *path, const json_t *a,
                            const json_t *b)
 {
@@ -300,7 +300,7 @@ static const struct diff_node **sorted(const struct diff_node *nodes, size_t n)
     return list;
 }
 
-/* When the first of both came to its end; what has not ended comes last. */
+/* When the first of both ended; INT64_MAX, which sorts last, if neither has ended. */
 static int64_t end_of(const struct diff_pair *p)
 {
     int64_t a = p->a && p->a->ended >= 0 ? p->a->ended : INT64_MAX;

@@ -1,5 +1,5 @@
-/* replay.c - see replay.h. Each rule stands beside the one of store/door/door.c that it repeats;
- * the random workflows of the tests compare both at every moment that they look at. */
+/* replay.c - applies events; see replay.h. Each rule repeats one of store/door/door.c. The random
+ * workflows of the tests compare replayed and stored states. */
 #include "core/history/replay.h"
 
 #include "base/json.h"
@@ -14,7 +14,7 @@ static bool is_job(const struct replay_event *e)
     return e->type < WORKFLOW_EVENT;
 }
 
-/* ---- what the data tells ---- */
+/* ---- event data ---- */
 
 static json_t *data_of(const struct replay_event *e)
 {
@@ -35,7 +35,7 @@ static int64_t time_of(const json_t *data, const char *key)
     return text && !text_parse_time(text, &us, &ignored) ? us : 0;
 }
 
-/* "delay", "limit:queue:default". */
+/* The hold that a text names, such as "delay", or "limit" in "limit:queue:default". */
 static int hold_of(const char *why, size_t len)
 {
     int hold;
@@ -46,9 +46,9 @@ static int hold_of(const char *why, size_t len)
     return HELD_PAUSED;
 }
 
-/* What an operator pauses by name says by whom, or why. An approval comes first: a pause then only
- * adds to it. */
-static void take_hold(struct replay *f, const struct replay_event *e, struct arena *arena)
+/* A job that an operator paused itself has "by" or "reason" in its event. A hold for approval takes
+ * precedence: a pause does not replace it. */
+static void apply_hold(struct replay *f, const struct replay_event *e, struct arena *arena)
 {
     json_t *data = data_of(e);
     const char *why = text_of(data, "why"), *colon = why ? strchr(why, ':') : NULL;
@@ -73,8 +73,8 @@ static void end_hold(struct replay *f)
     f->due_at = 0;
 }
 
-/* The end of an attempt, or of a flow: its error is that of the execution from now on. */
-static void take_outcome(struct replay *f, const struct replay_event *e, struct arena *arena)
+/* An attempt, a workflow or a fan-out ended: its error becomes the execution's error. */
+static void apply_outcome(struct replay *f, const struct replay_event *e, struct arena *arena)
 {
     json_t *data = data_of(e);
 
@@ -82,7 +82,7 @@ static void take_outcome(struct replay *f, const struct replay_event *e, struct 
     json_decref(data);
 }
 
-/* A job that may finish is not asked to end. */
+/* Whether the cancelled job may finish; then it does not receive a cancel request. */
 static bool may_finish(const struct replay_event *e)
 {
     json_t *data = data_of(e);
@@ -92,7 +92,7 @@ static bool may_finish(const struct replay_event *e)
     return may;
 }
 
-static void take_reason(struct replay *f, const struct replay_event *e)
+static void apply_reason(struct replay *f, const struct replay_event *e)
 {
     json_t *data = data_of(e);
 
@@ -114,7 +114,7 @@ const char *replay_result(const struct replay_event *rerun, struct arena *arena)
 
 /* ---- events ---- */
 
-static void take_lease(struct replay *f, const struct replay_event *e)
+static void apply_claim(struct replay *f, const struct replay_event *e)
 {
     f->worker = e->worker;
     f->deferred = false;
@@ -122,7 +122,7 @@ static void take_lease(struct replay *f, const struct replay_event *e)
         f->started_at = e->at;
 }
 
-static void take_rerun(struct replay *f, const struct replay_event *e)
+static void apply_rerun(struct replay *f, const struct replay_event *e)
 {
     f->cancel_requested = f->deferred = false;
     f->error = f->reason = NULL;
@@ -137,8 +137,8 @@ static void set_pause(struct replay *f, const struct replay_event *e)
     f->pause = f->paused ? e->data : NULL;
 }
 
-/* What an event changes besides status, seq and time. */
-static void apply(struct replay *f, const struct replay_event *e, struct arena *arena)
+/* Applies everything that an event changes besides status, seq and time. */
+static void apply_action(struct replay *f, const struct replay_event *e, struct arena *arena)
 {
     switch ((enum event_action)(e->type % WORKFLOW_EVENT)) {
     case EV_CREATED:
@@ -149,7 +149,7 @@ static void apply(struct replay *f, const struct replay_event *e, struct arena *
             f->ready_at = e->at;
         break;
     case EV_HELD:
-        take_hold(f, e, arena);
+        apply_hold(f, e, arena);
         break;
     case EV_UNHELD:
         end_hold(f);
@@ -157,11 +157,11 @@ static void apply(struct replay *f, const struct replay_event *e, struct arena *
             set_pause(f, e);
         break;
     case EV_CLAIMED:
-        take_lease(f, e);
+        apply_claim(f, e);
         break;
     case EV_RESUMED:
         if (is_job(e))
-            take_lease(f, e);
+            apply_claim(f, e);
         else
             set_pause(f, e);
         break;
@@ -187,24 +187,24 @@ static void apply(struct replay *f, const struct replay_event *e, struct arena *
     case EV_FAILED:
     case EV_TIMED_OUT:
     case EV_ABANDONED:
-        take_outcome(f, e, arena);
+        apply_outcome(f, e, arena);
         f->outcome = e->data;
         break;
     case EV_CANCELLED:
         if (e->from == S_RUNNING)
-            take_outcome(f, e, arena);
+            apply_outcome(f, e, arena);
         f->outcome = e->data;
-        take_reason(f, e);
+        apply_reason(f, e);
         break;
     case EV_CANCEL_REQUESTED:
         f->cancel_requested |= !may_finish(e);
-        take_reason(f, e);
+        apply_reason(f, e);
         break;
     case EV_SKIPPED:
-        take_reason(f, e);
+        apply_reason(f, e);
         break;
     case EV_RERUN:
-        take_rerun(f, e);
+        apply_rerun(f, e);
         break;
     case EV_REUSED:
         f->error = NULL;
@@ -226,10 +226,10 @@ void replay_event(struct replay *f, const struct replay_event *e, struct arena *
     f->epoch = e->epoch;
     if (e->worker)
         f->last_worker = e->worker;
-    apply(f, e, arena);
+    apply_action(f, e, arena);
     f->finished_at = status_is_terminal(e->to) ? e->at : 0;
     if (e->to != S_RUNNING)
         f->worker = 0;
-    if (e->to != (is_job(e) ? S_READY : S_PENDING)) /* only these can be held */
+    if (e->to != (is_job(e) ? S_READY : S_PENDING)) /* only this status can be held */
         end_hold(f);
 }

@@ -1,9 +1,9 @@
-/* replay.h - an execution as it was at some moment, from its events alone: what the door (the
- * store's) did to its image when it wrote them is done again here, one after the other. Pure.
+/* replay.h - computes the state of an execution at some moment from its events alone. Each event is
+ * applied as store/door/ applied it to the row. Pure.
  *
- * The history does not keep everything: the result of a run is in the row until a rerun puts it
- * into its own event (replay_result), and how often a job may be tried is told only by difference
- * (fold.given). */
+ * The history does not keep everything. The result of a run is only in the row until a rerun copies
+ * it to its event (replay_result). max_attempts can be computed only from its present value and the
+ * difference in `given`. */
 #ifndef CORE_HISTORY_REPLAY_H
 #define CORE_HISTORY_REPLAY_H
 
@@ -13,35 +13,36 @@
 #include <stdint.h>
 
 struct replay_event {
-    int64_t at, worker; /* µs; 0: none */
+    int64_t at, worker; /* at in µs; worker is 0 if none */
     int type, from, to, attempt, epoch, seq;
-    const char *data; /* JSON; NULL: none */
+    const char *data; /* JSON; NULL if none */
 };
 
-/* All 0 before the first event: then its status is S_NONE, and it is not there. Texts are in the
- * arena, or those of the events. */
+/* Start with all fields 0: status S_NONE means that the execution does not exist yet. Texts are in
+ * the arena or belong to the events. */
 struct replay {
-    int64_t requested_at, ready_at, started_at, finished_at, updated_at; /* µs; 0: not yet */
-    int64_t worker;      /* whose lease it is; 0: nobody's */
-    int64_t last_worker; /* who worked on it last */
-    int64_t due_at;      /* when a delay ends; 0: it is held for none */
+    int64_t requested_at, ready_at, started_at, finished_at, updated_at; /* µs; 0 if not yet */
+    int64_t worker;      /* the worker that has the lease; 0 if none */
+    int64_t last_worker; /* the last worker that ran it */
+    int64_t due_at;      /* when its delay ends; 0 if it is not held for a delay */
     int status, held, attempts, epoch, seq;
-    /* Of a job: attempts that count against no try: all before its last rerun, and since then those
-     * that were deferred or given back. With its tries they make max_attempts. */
+    /* A job: attempts that do not count against its retries: all before its last rerun, and since
+     * then those that were deferred or released. max_attempts is the sum of this number and the
+     * attempts that the job is allowed. */
     int given;
     int reruns;
     bool deferred, cancel_requested;
-    bool paused; /* by name, not because of what is above it */
+    bool paused; /* itself, not because an ancestor is paused */
     const char *held_key, *error;
-    const char *outcome; /* data: how its last attempt ended; NULL: none did yet */
-    const char *reason;  /* data: why it is skipped or cancelled; NULL: nobody said */
-    const char *pause;   /* data: who paused it, and why; NULL: it is not */
+    const char *outcome; /* event data: how its last attempt ended; NULL if none has ended yet */
+    const char *reason;  /* event data: why it was skipped or cancelled; NULL if not given */
+    const char *pause;   /* event data: who paused it and why; NULL if it is not paused */
 };
 
-/* Events come in the order of their seq. */
+/* Applies the next event. Call it in the order of seq. */
 void replay_event(struct replay *f, const struct replay_event *e, struct arena *arena);
 
-/* The result that a rerun found and put into its event, as JSON; NULL: there was none. */
+/* The result that a rerun copied to its event, as JSON; NULL if there was none. */
 const char *replay_result(const struct replay_event *rerun, struct arena *arena);
 
 #endif

@@ -1,4 +1,4 @@
-/* timeline.c - see timeline.h. */
+/* timeline.c - computes the spans of a timeline from events; see timeline.h. */
 #include "core/history/timeline.h"
 
 #include <string.h>
@@ -33,8 +33,8 @@ static void open_gate(struct timeline *t, int64_t at)
         t->gate = at;
 }
 
-/* How its last attempt ended tells what the time for it was. */
-static void was(struct timeline *t, enum timeline_part part)
+/* Assigns the spans of the last attempt to `part`, which depends on how the attempt ended. */
+static void reassign_attempt(struct timeline *t, enum timeline_part part)
 {
     size_t i;
 
@@ -42,25 +42,25 @@ static void was(struct timeline *t, enum timeline_part part)
         t->at[i].part = part;
 }
 
-static void take_hold(struct timeline *t, const struct replay_event *e, int held,
-                      struct arena *arena)
+static void add_hold(struct timeline *t, const struct replay_event *e, int held,
+                     struct arena *arena)
 {
     bool backoff = t->failed && held == HELD_DELAY;
 
     if (!held)
-        return; /* paused by name before its time has come: it waits for others */
+        return; /* paused by an operator while it still waits for its needs */
     open_gate(t, e->at);
     push(t, e->at, backoff ? TIMELINE_RETRY : TIMELINE_HELD, arena);
 }
 
-static void claim(struct timeline *t, const struct replay_event *e, struct arena *arena)
+static void start_attempt(struct timeline *t, const struct replay_event *e, struct arena *arena)
 {
     push(t, e->at, TIMELINE_RUN, arena);
     t->attempt = t->n - 1;
     t->failed = false;
 }
 
-static void begin_again(struct timeline *t, const struct replay_event *e, struct arena *arena)
+static void restart(struct timeline *t, const struct replay_event *e, struct arena *arena)
 {
     *t = (struct timeline){.begin = e->at, .at = t->at, .cap = t->cap};
     push(t, e->at, e->to == S_RUNNING ? TIMELINE_RUN : TIMELINE_WAIT, arena);
@@ -75,23 +75,23 @@ void timeline_event(struct timeline *t, const struct replay_event *e, int held, 
     switch (e->type % WORKFLOW_EVENT) {
     case EV_CREATED:
     case EV_RERUN:
-        begin_again(t, e, arena);
+        restart(t, e, arena);
         break;
     case EV_MARKED_READY:
         open_gate(t, e->at);
         break;
     case EV_HELD:
-        take_hold(t, e, held, arena);
+        add_hold(t, e, held, arena);
         break;
     case EV_UNHELD:
         push(t, e->at, TIMELINE_WAIT, arena);
         break;
     case EV_CLAIMED:
-        claim(t, e, arena);
+        start_attempt(t, e, arena);
         break;
     case EV_RESUMED:
         if (job)
-            claim(t, e, arena);
+            start_attempt(t, e, arena);
         break;
     case EV_STARTED:
         if (job)
@@ -100,14 +100,14 @@ void timeline_event(struct timeline *t, const struct replay_event *e, int held, 
         push(t, e->at, TIMELINE_RUN, arena);
         break;
     case EV_RELEASED:
-        was(t, TIMELINE_WAIT);
+        reassign_attempt(t, TIMELINE_WAIT);
         push(t, e->at, TIMELINE_WAIT, arena);
         break;
     case EV_DEFERRED:
         push(t, e->at, TIMELINE_WAIT, arena);
         break;
     case EV_RETRY_SCHEDULED:
-        was(t, TIMELINE_RETRY);
+        reassign_attempt(t, TIMELINE_RETRY);
         push(t, e->at, TIMELINE_WAIT, arena);
         t->failed = true;
         break;

@@ -1,10 +1,10 @@
-/* timeline.h - where the time of one execution went, since it was last asked to run: stretches that
- * follow each other without a gap, each of one part. Made from its events; pure.
+/* timeline.h - where the time of one execution went since its last run was requested: spans without
+ * gaps, each of one part. Computed from its events; pure.
  *
  *   wait    for its needs, for a worker, for an engine
- *   held    kept back: an approval, a pause, a delay, a limit
- *   run     a job: an attempt; a workflow or fan-out: from its beginning on
- *   retry   attempts that failed and were followed by another, and the back-off after them */
+ *   held    for an approval, a pause, a delay or a limit
+ *   run     a job: an attempt; a workflow or fan-out: from its start on
+ *   retry   failed attempts that were retried, and the back-off after them */
 #ifndef CORE_HISTORY_TIMELINE_H
 #define CORE_HISTORY_TIMELINE_H
 
@@ -25,26 +25,26 @@ enum timeline_part { TIMELINE_PARTS(X) TIMELINE_COUNT };
 const char *timeline_text(enum timeline_part part);
 
 struct timeline {
-    int64_t begin; /* when its last run was asked for */
-    int64_t gate;  /* when it waited for no others any more; 0: it still does */
+    int64_t begin; /* when its last run was requested */
+    int64_t gate;  /* when its needs were met; 0 if it still waits for them */
     struct timeline_span {
-        int64_t from; /* up to that of the next */
+        int64_t from; /* it ends where the next span starts */
         enum timeline_part part;
     } * at;
     size_t n, cap;
-    size_t attempt; /* of them: where the last attempt began */
-    bool failed;    /* it was not claimed again since an attempt failed */
+    size_t attempt; /* index of the first span of the last attempt */
+    bool failed;    /* an attempt failed, and the job has not been claimed since */
 };
 
-/* The next event; `held` (enum hold) is why it is held after it. Grows in the arena. */
+/* Applies the next event; `held` (enum hold) is the hold after it. Spans are in the arena. */
 void timeline_event(struct timeline *t, const struct replay_event *e, int held,
                     struct arena *arena);
 
-/* Adds what lies between two times to its parts; what is before its first stretch is a wait. */
+/* Adds the time between `from` and `to` to parts[]. Time before the first span counts as wait. */
 void timeline_sum(const struct timeline *t, int64_t from, int64_t to,
                   int64_t parts[TIMELINE_COUNT]);
 
-/* When a workflow or fan-out began to run; INT64_MAX: not yet. */
+/* When a workflow or fan-out started to run; INT64_MAX if not yet. */
 int64_t timeline_started(const struct timeline *t);
 
 #endif

@@ -1,5 +1,5 @@
-/* cron.c - finds due times; see cron.h. The pattern is searched on a calendar without time zones,
- * month by month and day by day, never minute by minute; the zone then says when that is. */
+/* cron.c - finds due times; see cron.h. Searches for a matching local time by month and day, never
+ * minute by minute, and then converts it with the time zone. */
 #include "core/schedule/cron.h"
 
 #include "base/date.h"
@@ -12,7 +12,7 @@
 #define END_TIME    INT64_C(253402300800)        /* 10000-01-01 */
 #define END_DAY     (END_TIME / DAY_SECONDS + 2) /* for clocks that are ahead of UTC */
 
-/* The lowest of the set that is at least `from`; -1 if there is none. */
+/* The lowest number in the set that is at least `from`; -1 if there is none. */
 static int next_in(uint64_t set, int from)
 {
     set &= from < 64 ? ~UINT64_C(0) << from : 0;
@@ -78,7 +78,7 @@ static bool next_local(const struct cron *c, int64_t local, int64_t *out)
     if (!next_day(c, &day))
         return false;
     minute = next_minute(c, day == today ? (int)(minutes - today * DAY_MINUTES) : 0);
-    if (minute < 0) { /* not any more on that day */
+    if (minute < 0) { /* no later match on that day */
         day++;
         if (!next_day(c, &day))
             return false;
@@ -88,8 +88,8 @@ static bool next_local(const struct cron *c, int64_t local, int64_t *out)
     return true;
 }
 
-/* By the clock on the wall: a local time is due when clocks first show it or jump over it. What
- * they show for the second time after `after` is tried first, and was due before. */
+/* Follows the wall clock: a local time is due when clocks first show it or jump over it. The loop
+ * skips local times that clocks show for the second time after `after`: they were due before. */
 static bool next_by_clock(const struct cron *c, const struct tz *z, int64_t after, int64_t *out)
 {
     int64_t local = tz_to_local(z, after);
@@ -102,7 +102,7 @@ static bool next_by_clock(const struct cron *c, const struct tz *z, int64_t afte
     return true;
 }
 
-/* By the time that passes: one stretch of equal offset after the other. */
+/* Follows elapsed time: searches one period of constant offset after the other. */
 static bool next_by_time(const struct cron *c, const struct tz *z, int64_t after, int64_t *out)
 {
     struct tz_period p = tz_period(z, after + 1);
@@ -114,7 +114,7 @@ static bool next_by_time(const struct cron *c, const struct tz *z, int64_t after
         p = tz_period(z, p.until);
         start = p.from + p.offset;
         if (start >= from && start <= local)
-            continue; /* nothing matches in between: the search may be long, and was done */
+            continue; /* nothing matches before `local`: avoids repeating a long search */
         from = start;
         if (!next_local(c, from, &local))
             return false;
@@ -145,7 +145,7 @@ bool cron_last(const struct cron *c, const struct tz *z, int64_t after, int64_t 
 
     if (!cron_next(c, z, after, &low) || low > high)
         return false;
-    /* low is due, and nothing is between high and until. */
+    /* Bisect: low is due, and no due time lies after high and up to until. */
     while (low < high) {
         mid = low + (high - low) / 2;
         if (cron_next(c, z, mid, &due) && due <= until)

@@ -1,4 +1,4 @@
-/* cron_parse.c - reads a cron pattern; see cron.h. */
+/* cron_parse.c - parses a cron pattern; see cron.h. */
 #include "core/schedule/cron.h"
 
 #include "base/date.h"
@@ -15,8 +15,8 @@ enum { MINUTE, HOUR, DAY, MONTH, WEEKDAY, FIELDS };
 
 static const struct field {
     const char *name;
-    int low, high; /* what '*' stands for */
-    int max;       /* what may be written: Sunday is 7, too */
+    int low, high; /* the range that '*' stands for */
+    int max;       /* the highest number accepted: Sunday may be 7 */
     const char *const *names;
     const char *or_names;
 } fields[FIELDS] = {
@@ -46,7 +46,7 @@ struct parser {
     struct err *err;
 };
 
-/* Where, which field, and what: cron '0 24 * * *', column 3, hour: … */
+/* An error with column and field: cron '0 24 * * *', column 3, hour: … */
 #define WRONG(p, where, fmt, ...)                                                 \
     err_set((p)->err, E_INVALID, "cron '%.100s', column %d, %s: " fmt, (p)->text, \
             (int)((where) - (p)->text) + 1, (p)->field->name, __VA_ARGS__)
@@ -62,7 +62,7 @@ static void skip_blanks(struct parser *p)
         p->at++;
 }
 
-static bool take(struct parser *p, char c)
+static bool accept_char(struct parser *p, char c)
 {
     if (*p->at != c)
         return false;
@@ -75,7 +75,8 @@ static size_t word_length(const char *s)
     return strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789");
 }
 
-/* Says what stands at p->at instead of what was expected: a word, a character, or nothing. */
+/* Reports what was found at p->at instead of what was expected: a word, a character, or the end of
+ * the field. */
 static int expected(const struct parser *p, const char *what)
 {
     size_t len = word_length(p->at);
@@ -85,7 +86,7 @@ static int expected(const struct parser *p, const char *what)
     return WRONG(p, p->at, "expected %s, not '%.*s'", what, len ? (int)len : 1, p->at);
 }
 
-static bool take_number(struct parser *p, int *out)
+static bool accept_number(struct parser *p, int *out)
 {
     const char *start = p->at;
     int n = 0;
@@ -100,7 +101,7 @@ static bool take_number(struct parser *p, int *out)
     return false;
 }
 
-static bool take_name(struct parser *p, int *out)
+static bool accept_name(struct parser *p, int *out)
 {
     const char *const *names = p->field->names;
     size_t len = word_length(p->at);
@@ -121,9 +122,9 @@ static int parse_value(struct parser *p, int *out)
     const char *start = p->at;
     char what[64];
 
-    if (take_name(p, out))
+    if (accept_name(p, out))
         return 0;
-    if (!take_number(p, out)) {
+    if (!accept_number(p, out)) {
         snprintf(what, sizeof(what), "a number from %d to %d%s", f->low, f->max, f->or_names);
         return expected(p, what);
     }
@@ -133,7 +134,7 @@ static int parse_value(struct parser *p, int *out)
     return 0;
 }
 
-/* What follows the first value of a range, up to the second; p->at is behind the '-'. */
+/* Parses the second value of a range; p->at is after the '-'. */
 static int parse_range_end(struct parser *p, const char *start, int low, int *high)
 {
     const struct field *f = p->field;
@@ -155,32 +156,32 @@ static int parse_step(struct parser *p, int *step)
     const char *start = p->at;
     int most = f->high - f->low + 1;
 
-    if (!take_number(p, step))
+    if (!accept_number(p, step))
         return expected(p, "a number after '/'");
     if (*step < 1 || *step > most)
-        return WRONG(p, start, "a step of %.*s makes no sense here: take 1 to %d",
-                     (int)(p->at - start), start, most);
+        return WRONG(p, start, "the step %.*s is not between 1 and %d", (int)(p->at - start), start,
+                     most);
     return 0;
 }
 
-/* '*', a value or a range; the first and the last with a step if wanted. */
+/* Parses '*', a value or a range; '*' and a range may have a step. */
 static int parse_item(struct parser *p, uint64_t *bits)
 {
     const char *start = p->at;
     int low = p->field->low, high = p->field->high, step = 1, rc;
 
-    if (!take(p, '*')) {
+    if (!accept_char(p, '*')) {
         if ((rc = parse_value(p, &low)))
             return rc;
         high = low;
-        if (take(p, '-')) {
+        if (accept_char(p, '-')) {
             if ((rc = parse_range_end(p, start, low, &high)))
                 return rc;
         } else if (*p->at == '/') {
             return WRONG(p, p->at, "a step needs a range or '*': %d-%d/…", low, p->field->high);
         }
     }
-    if (take(p, '/') && (rc = parse_step(p, &step)))
+    if (accept_char(p, '/') && (rc = parse_step(p, &step)))
         return rc;
     for (; low <= high; low += step)
         *bits |= BIT(low);
@@ -194,7 +195,7 @@ static int parse_field(struct parser *p, uint64_t *bits)
     do {
         if ((rc = parse_item(p, bits)))
             return rc;
-    } while (take(p, ','));
+    } while (accept_char(p, ','));
     return *p->at && !is_blank(*p->at) ? expected(p, "',' or a blank") : 0;
 }
 
@@ -208,15 +209,14 @@ static int check_text(const char *text, struct err *err)
                            CRON_MAX_TEXT);
         if (text[i] != '\t' && (text[i] < ' ' || text[i] > '~'))
             return err_set(err, E_INVALID,
-                           "column %zu of a cron pattern is neither a letter, a digit nor a sign "
-                           "that it may have",
+                           "column %zu of the cron pattern is not a printable ASCII character",
                            i + 1);
     }
     return 0;
 }
 
-/* The text that a nickname stands for. */
-static int expand(const char *text, const char **out, struct err *err)
+/* Replaces a nickname by its five fields. */
+static int expand_nickname(const char *text, const char **out, struct err *err)
 {
     size_t len = strcspn(text, " \t"), i;
 
@@ -228,16 +228,17 @@ static int expand(const char *text, const char **out, struct err *err)
         }
     if (len == 7 && !strncasecmp(text, "@reboot", len))
         return err_set(err, E_INVALID,
-                       "cron '@reboot' names no time: a schedule belongs to no machine that "
-                       "could start; write when it is due");
+                       "cron '@reboot' is not supported: a schedule does not belong to a machine "
+                       "that boots; write when it is due");
     return err_set(err, E_INVALID,
-                   "cron '%.100s' is not known: there are @yearly @annually @monthly @weekly "
-                   "@daily @midnight @hourly, and five fields",
+                   "cron '%.100s' is not a known nickname: write @yearly @annually @monthly "
+                   "@weekly @daily @midnight @hourly, or five fields",
                    text);
 }
 
-/* In a leap year, since every day of the calendar falls on every weekday once in a while. */
-static bool ever_due(const struct cron *c)
+/* Checks the days of a leap year. Weekdays need no check: every date, also February 29, falls on
+ * every weekday in some year. */
+static bool is_ever_due(const struct cron *c)
 {
     int month;
 
@@ -269,8 +270,8 @@ static int parse_fields(const char *text, struct cron *out, struct err *err)
     skip_blanks(&p);
     if (*p.at)
         return err_set(err, E_INVALID,
-                       "cron '%.100s', column %d: there is more than minute hour day-of-month "
-                       "month day-of-week; seconds and years are not part of a pattern",
+                       "cron '%.100s', column %d: there are more than five fields, minute hour "
+                       "day-of-month month day-of-week; seconds and years are not supported",
                        text, (int)(p.at - text) + 1);
     *out = (struct cron){
         .minutes = bits[MINUTE],
@@ -281,9 +282,9 @@ static int parse_fields(const char *text, struct cron *out, struct err *err)
         .either_day = *start[DAY] != '*' && *start[WEEKDAY] != '*',
     };
     p.field = &fields[DAY];
-    return ever_due(out) ? 0
-                         : WRONG(&p, start[DAY], "it is never due: %s",
-                                 "no month that it names has such a day");
+    return is_ever_due(out) ? 0
+                            : WRONG(&p, start[DAY], "the pattern is never due: %s",
+                                    "none of its months has such a day");
 }
 
 int cron_parse(const char *text, struct cron *out, struct err *err)
@@ -292,7 +293,7 @@ int cron_parse(const char *text, struct cron *out, struct err *err)
     int rc = check_text(text, err);
 
     if (!rc && text[strspn(text, " \t")] == '@')
-        rc = expand(text + strspn(text, " \t"), &text, err);
+        rc = expand_nickname(text + strspn(text, " \t"), &text, err);
     if (!rc)
         rc = parse_fields(text, &c, err);
     if (!rc)

@@ -1,10 +1,10 @@
-/* schedule.c - see schedule.h. */
+/* schedule.c - decides which due times fire; see schedule.h. */
 #include "core/schedule/schedule.h"
 
 #define NEVER INT64_MAX
 
-/* FNV-1a, then the final mix of MurmurHash3, since due times differ in few bits. Every engine must
- * compute the same, also one of another version: never change it. */
+/* FNV-1a, then the final mix of MurmurHash3, since due times differ in few bits. Never change it:
+ * engines of all versions must compute the same hash. */
 static uint64_t hash(const char *name, int64_t due)
 {
     uint64_t h = UINT64_C(0xcbf29ce484222325), bits = (uint64_t)due;
@@ -48,17 +48,17 @@ static bool last_due(const struct schedule *s, const struct tz *z, int64_t after
     return cron_last(&s->cron, z, after, until, due);
 }
 
-/* The newest due time whose firing has come. If that of the newest has not, that of the one before
- * has, since it comes before the newest is due. */
-static bool last_ripe(const struct schedule *s, const struct tz *z, int64_t after, int64_t now,
-                      int64_t *due)
+/* The newest due time whose firing has come. If the firing of the newest due time has not come yet,
+ * that of the one before has, since it comes before the newest is due. */
+static bool last_fired_by(const struct schedule *s, const struct tz *z, int64_t after, int64_t now,
+                          int64_t *due)
 {
     if (!last_due(s, z, after, now, due))
         return false;
     return schedule_fires_at(s, z, *due) <= now || last_due(s, z, after, *due - 1, due);
 }
 
-/* The oldest due time that is not missed for good; it may lie in the future. */
+/* The oldest due time after `last` that is not dropped; it may be in the future. */
 static bool first_kept(const struct schedule *s, const struct tz *z, int64_t last, int64_t now,
                        int64_t *due)
 {
@@ -66,10 +66,10 @@ static bool first_kept(const struct schedule *s, const struct tz *z, int64_t las
     int64_t since = now - window;
 
     if (s->catchup == CATCHUP_LAST)
-        return last_ripe(s, z, last, now, due) || schedule_next(s, z, last, due);
+        return last_fired_by(s, z, last, now, due) || schedule_next(s, z, last, due);
     if (since <= last)
         return schedule_next(s, z, last, due);
-    /* One that was due before may fire within the window. */
+    /* A due time before the window may fire within it. */
     if (last_due(s, z, last, since - 1, due) && schedule_fires_at(s, z, *due) >= since)
         return true;
     return schedule_next(s, z, since - 1, due);
@@ -107,13 +107,13 @@ enum firing schedule_firing(enum overlap overlap, bool running, bool waiting)
     return overlap == OVERLAP_QUEUE && !waiting ? FIRING_WAIT : FIRING_SKIP;
 }
 
-/* Too late to be on time: nobody looked when it came. */
+/* Whether the firing is later than the tolerance: no engine was checking when it came. */
 static bool is_late(const struct schedule *s, const struct tz *z, int64_t due, int64_t now)
 {
     return schedule_fires_at(s, z, due) + SCHEDULE_TOLERANCE < now;
 }
 
-/* Decides on one due time. False: not before the one that waits is begun. */
+/* Plans one due time. Returns false if it must wait until the waiting one has started. */
 static bool plan_one(const struct schedule *s, int64_t due, bool late, bool *running,
                      struct schedule_plan *p)
 {
@@ -141,14 +141,14 @@ void schedule_plan(const struct schedule *s, const struct tz *z, const struct sc
                    int64_t now, struct schedule_plan *p)
 {
     int64_t last = is->done < now ? is->done : now; /* the clock may have been set back */
-    int64_t due[SCHEDULE_PLAN_MAX], begun = 0;
+    int64_t due[SCHEDULE_PLAN_MAX], started = 0;
     bool running = is->running, late = false;
     struct schedule_look look;
     size_t i;
 
     *p = (struct schedule_plan){.waiting = is->waiting};
     if (p->waiting && !running && !s->paused) {
-        p->begin[p->n++] = begun = p->waiting;
+        p->begin[p->n++] = started = p->waiting;
         p->waiting = 0;
         running = true;
     }
@@ -156,9 +156,9 @@ void schedule_plan(const struct schedule *s, const struct tz *z, const struct sc
     p->missed = look.dropped;
     p->done = !look.n ? look.done : look.dropped ? due[0] - 1 : last;
     for (i = 0; i < look.n; i++) {
-        late |= is_late(s, z, due[i], now); /* what comes behind such a one is late with it */
-        if (due[i] == begun || due[i] == p->waiting)
-            p->done = due[i]; /* the clock was set back: it was decided before */
+        late |= is_late(s, z, due[i], now); /* a due time after a late one counts as late, too */
+        if (due[i] == started || due[i] == p->waiting)
+            p->done = due[i]; /* the clock was set back: already planned earlier */
         else if (!plan_one(s, due[i], late, &running, p))
             return;
     }

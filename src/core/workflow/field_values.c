@@ -1,4 +1,4 @@
-/* field_values.c - the plain values of a canonical text; see fields.h. */
+/* field_values.c - reads the plain values of a canonical text; see fields.h. */
 #include "core/workflow/fields.h"
 
 #include <limits.h>
@@ -54,7 +54,7 @@ int field_read_pairs(const struct value_reader *r, const struct json_node *p, bo
     return 0;
 }
 
-/* Whole numbers from 0 to `max`. */
+/* Integers from 0 to `max`. */
 int field_read_numbers(const struct value_reader *r, const struct json_node *p, int64_t max,
                        uint32_t **out, size_t *n)
 {
@@ -143,7 +143,7 @@ int field_read_number(const struct value_reader *r, const struct workflow_field 
 int field_read_bool(const struct value_reader *r, const struct json_node *p, bool *out)
 {
     if (strcmp(json_read_raw(p, r->arena), "true") != 0)
-        return json_read_fail(p, r->err, "must be true where it is not left out");
+        return json_read_fail(p, r->err, "must be true or left out");
     *out = true;
     return 0;
 }

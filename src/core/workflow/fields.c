@@ -1,4 +1,4 @@
-/* fields.c - see fields.h. */
+/* fields.c - the tables of the canonical text; see fields.h. */
 #include "core/workflow/fields.h"
 
 #include <string.h>
@@ -95,7 +95,7 @@ const struct workflow_record workflow_task_record = {sizeof(struct workflow_task
 
 /* ---- parts of a workflow ---- */
 
-#define FLOW(member) AT(workflow, member)
+#define WORKFLOW(member) AT(workflow, member)
 
 static const struct workflow_field param_fields[] = {
     {"name", F_NAME, AT(workflow_param, name)},
@@ -118,8 +118,8 @@ static const struct workflow_field schedule_fields[] = {
     END,
 };
 static const struct workflow_field concurrency_fields[] = {
-    {"key", F_TEXT, FLOW(concurrency.key)},
-    {"max", F_INT, FLOW(concurrency.max)},
+    {"key", F_TEXT, WORKFLOW(concurrency.key)},
+    {"max", F_INT, WORKFLOW(concurrency.max)},
     END,
 };
 PART(concurrency);
@@ -127,35 +127,35 @@ static const struct workflow_record params = {sizeof(struct workflow_param), par
 static const struct workflow_record schedules = {sizeof(struct workflow_schedule), schedule_fields};
 
 static const struct workflow_field fields[] = {
-    {"name", F_NAME, FLOW(name)},
-    {"file", F_TEXT, FLOW(file)},
-    {"folder", F_TEXT, FLOW(folder)},
-    {"description", F_TEXT, FLOW(description)},
-    {"params", F_LIST, FLOW(params), FLAG(workflow, nparams), .record = &params},
-    {"env", F_PAIRS, FLOW(env)},
-    {"default_env", F_PAIRS, FLOW(default_env)},
-    {"vars", F_VALUES, FLOW(vars)},
-    {"timeout", F_I64, FLOW(timeout)},
-    {"queue", F_TEXT, FLOW(queue)},
-    {"priority", F_INT, FLOW(priority)},
+    {"name", F_NAME, WORKFLOW(name)},
+    {"file", F_TEXT, WORKFLOW(file)},
+    {"folder", F_TEXT, WORKFLOW(folder)},
+    {"description", F_TEXT, WORKFLOW(description)},
+    {"params", F_LIST, WORKFLOW(params), FLAG(workflow, nparams), .record = &params},
+    {"env", F_PAIRS, WORKFLOW(env)},
+    {"default_env", F_PAIRS, WORKFLOW(default_env)},
+    {"vars", F_VALUES, WORKFLOW(vars)},
+    {"timeout", F_I64, WORKFLOW(timeout)},
+    {"queue", F_TEXT, WORKFLOW(queue)},
+    {"priority", F_INT, WORKFLOW(priority)},
     {"concurrency", F_GROUP, .record = &concurrency_part},
-    {"schedules", F_LIST, FLOW(schedules), FLAG(workflow, nschedules), .record = &schedules},
-    {"secrets", F_TEXTS, FLOW(secrets)},
-    {"outputs", F_VALUES, FLOW(outputs)},
-    {"on_failure", F_TASK, FLOW(on_failure)},
-    {"on_exit", F_TASK, FLOW(on_exit)},
+    {"schedules", F_LIST, WORKFLOW(schedules), FLAG(workflow, nschedules), .record = &schedules},
+    {"secrets", F_TEXTS, WORKFLOW(secrets)},
+    {"outputs", F_VALUES, WORKFLOW(outputs)},
+    {"on_failure", F_TASK, WORKFLOW(on_failure)},
+    {"on_exit", F_TASK, WORKFLOW(on_exit)},
     END,
 };
 const struct workflow_record workflow_record = {sizeof(struct workflow), fields};
 
-/* ---- nested ones ---- */
+/* ---- nested definitions ---- */
 
 const struct workflow **workflow_below(const struct workflow *w, size_t *n)
 {
     VEC(const struct workflow *) all = {0};
     size_t i, k, next = 0;
 
-    /* Few of them, so each is looked for among all. */
+    /* A linear search is enough: there are few definitions. */
     for (;;) {
         for (i = 0; i < w->nnested; i++) {
             for (k = 0; k < all.n && all.at[k] != w->nested[i]; k++)

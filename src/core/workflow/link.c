@@ -1,5 +1,5 @@
-/* link.c - the edges of a workflow: who follows whom, an order to run in, circles. All in
- * time linear in tasks and needs. */
+/* link.c - the edges of a workflow: followers, a topological order, cycles. All run in time linear
+ * in the number of tasks and needs. */
 #include "core/workflow/model.h"
 
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static void link_followers(struct workflow *w, struct arena *arena)
         for (k = 0; k < w->tasks[i].nneeds; k++)
             w->tasks[w->tasks[i].needs[k]].nfollowers++;
     list = arena_alloc(arena, (edges + 1) * sizeof(*list));
-    at = mem_alloc((w->ntasks + 1) * sizeof(*at)); /* where each one's next follower goes */
+    at = mem_alloc((w->ntasks + 1) * sizeof(*at)); /* position of each task's next follower */
     for (i = 0, edges = 0; i < w->ntasks; i++) {
         at[i] = (uint32_t)edges;
         w->tasks[i].followers = list + edges;
@@ -39,7 +39,7 @@ static void add_nested(struct nested_list *list, const struct workflow_task *t)
 
     if (!t || !t->nested)
         return;
-    for (i = list->n; i && list->at[i - 1] != t->nested; i--) /* most name the one named last */
+    for (i = list->n; i && list->at[i - 1] != t->nested; i--) /* mostly the last one added */
         ;
     if (!i)
         *vec_add(list) = t->nested;
@@ -84,21 +84,21 @@ bool workflow_order(const struct workflow *w, uint32_t *order, uint32_t *n)
     return placed == w->ntasks;
 }
 
-/* ---- circles ---- */
+/* ---- cycles ---- */
 
 #define MAX_CYCLES 100
 
-/* A walk from need to need, depth first. Tasks on the path are open; meeting one of them again
- * closes a circle. */
+/* A depth-first walk from task to need. Tasks on the path are OPEN; reaching one of them again
+ * closes a cycle. */
 enum { UNSEEN, OPEN, DONE };
 
 struct walk {
     const struct workflow *w;
     uint8_t *state;
-    bool *reported;  /* part of a circle that was told */
-    uint32_t *next;  /* which need of the task comes next */
-    uint32_t *path;  /* the open tasks */
-    uint32_t *place; /* where in the path a task is */
+    bool *reported;     /* part of a reported cycle */
+    uint32_t *next;     /* index of the next need to visit, by task */
+    uint32_t *path;     /* the open tasks */
+    uint32_t *position; /* position in the path, by task */
     uint32_t depth;
     size_t found;
 };
@@ -106,15 +106,16 @@ struct walk {
 static void open_task(struct walk *k, uint32_t task)
 {
     k->state[task] = OPEN;
-    k->place[task] = k->depth;
+    k->position[task] = k->depth;
     k->path[k->depth++] = task;
 }
 
-/* The path from `task` on is a circle. One of its ends was part of another: leave it out. */
+/* Reports the cycle that is the path from `task` on, unless its first or last task was already part
+ * of a reported cycle. */
 static void close_cycle(struct walk *k, uint32_t task,
                         void (*each)(void *arg, const uint32_t *path, uint32_t n), void *arg)
 {
-    uint32_t from = k->place[task], i;
+    uint32_t from = k->position[task], i;
 
     if (k->reported[task] || k->reported[k->path[k->depth - 1]] || k->found == MAX_CYCLES)
         return;
@@ -134,7 +135,7 @@ size_t workflow_cycles(const struct workflow *w,
                      .reported = arena_zalloc(&arena, n * sizeof(*k.reported)),
                      .next = arena_zalloc(&arena, n * sizeof(*k.next)),
                      .path = arena_alloc(&arena, n * sizeof(*k.path)),
-                     .place = arena_alloc(&arena, n * sizeof(*k.place))};
+                     .position = arena_alloc(&arena, n * sizeof(*k.position))};
     uint32_t i, need;
 
     for (i = 0; i < w->ntasks; i++) {

@@ -1,12 +1,12 @@
-/* read.c - a workflow from its canonical text. The text was written by us, so there is one
- * sentence for the first thing that is wrong; but nothing that a damaged one says is believed: what
- * comes out of here is a graph that can be walked. */
+/* read.c - reads a workflow from its canonical text. The text was written by write.c, so only the
+ * first error is reported. But a damaged text is never trusted: every workflow that is returned is
+ * a valid graph. */
 #include "core/workflow/fields.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A definition that a task names; done: it was read to its end. */
+/* A nested definition; `done` once it has been read completely. */
 struct known {
     struct workflow *w;
     bool done;
@@ -14,8 +14,8 @@ struct known {
 
 struct reading {
     struct value_reader to;
-    struct json_node nested; /* the definitions by hash; its value is NULL: there are none */
-    VEC(struct known) known; /* those that are read, or being read */
+    struct json_node nested; /* the definitions by hash; its value is NULL if there are none */
+    VEC(struct known) known; /* definitions that have been read or are being read */
     int depth;
 };
 
@@ -59,7 +59,7 @@ static int read_task(struct reading *r, const struct json_node *p, uint32_t inde
         return json_read_fail(p, r->to.err,
                               "must have exactly one of run, argv, function and workflow");
     if (t->join < 0 || (uint32_t)t->join > t->nneeds)
-        return json_read_fail(p, r->to.err, "joins %d of %u needs", t->join, t->nneeds);
+        return json_read_fail(p, r->to.err, "has a join of %d, but %u needs", t->join, t->nneeds);
     return 0;
 }
 
@@ -91,7 +91,8 @@ static int read_tasks(struct reading *r, const struct json_node *p, struct workf
             return rc;
         for (k = 0; k < w->tasks[i].nneeds; k++)
             if (w->tasks[i].needs[k] >= n)
-                return json_read_fail(&item, r->to.err, "needs task %u of %zu",
+                return json_read_fail(&item, r->to.err,
+                                      "needs the task with index %u, but there are %zu tasks",
                                       w->tasks[i].needs[k], n);
     }
     return 0;
@@ -167,7 +168,8 @@ static const struct workflow_field *find_field(const struct workflow_record *rec
     return NULL;
 }
 
-/* Members that are no fields are left to the caller, who knows two of them. */
+/* Reads all members that are fields. The caller reads the two others that are allowed, `other` and
+ * `another`; any further member is an error. */
 static int read_members(struct reading *r, const struct workflow_record *record, char *to,
                         const struct json_node *p, const char *other, const char *another)
 {
@@ -235,7 +237,7 @@ static int read_workflow(struct reading *r, const struct json_node *p, struct wo
     return check_graph(r, p, w);
 }
 
-/* A definition is read when the first task names it. */
+/* Reads a nested definition, when the first task refers to it. */
 static int read_nested(struct reading *r, const struct json_node *p, const char *hash,
                        const struct workflow **out)
 {

@@ -1,4 +1,4 @@
-/* write.c - the canonical text of a workflow, and its hash. */
+/* write.c - writes the canonical text of a workflow, and computes its hash. */
 #include "core/workflow/fields.h"
 
 #include "base/json.h"
@@ -201,7 +201,7 @@ static void write_record(struct json_writer *w, const struct workflow_record *r,
     json_write_end(w, '}');
 }
 
-/* Without the closing bracket. */
+/* Writes a definition without the closing brace. */
 static void write_one(struct json_writer *json, const struct workflow *w)
 {
     uint32_t i;

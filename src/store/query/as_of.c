@@ -1,4 +1,5 @@
-/* as_of.c - see as_of.h. */
+/* as_of.c - builds lists, outlines and timelines from a tree loaded by as_of_load.c; see as_of.h.
+ */
 #include "store/query/as_of.h"
 
 #include "store/query/as_of_load.h"
@@ -49,7 +50,8 @@ int query_execution_at(struct store *s, int64_t id, const struct moment *at,
 
 /* ---- outlines ---- */
 
-/* Whether it gets a line: not what is below one that has none, and of items only some. */
+/* Whether the execution gets a line: its parent must have one, and only the first max_items running
+ * and the first max_items failed items of a fan-out are shown. */
 static bool is_shown(struct idmap *lines, const struct execution *e, size_t max_items)
 {
     struct outline_row *up = idmap_get(lines, e->parent);
@@ -80,7 +82,7 @@ int query_outline_at(struct store *s, int64_t id, const struct moment *at, size_
     o.at = arena_zalloc(&o.arena, (p.n + 1) * sizeof(*o.at));
     for (i = 0; i < p.n; i++) {
         const struct as_of_row *r = &p.rows[i];
-        bool ended_so = r->at_moment.status == S_CANCELLED || r->at_moment.status == S_SKIPPED;
+        bool has_reason = r->at_moment.status == S_CANCELLED || r->at_moment.status == S_SKIPPED;
 
         if (i && !is_shown(&lines, &r->execution, max_items))
             continue;
@@ -88,7 +90,7 @@ int query_outline_at(struct store *s, int64_t id, const struct moment *at, size_
                                          .ready_at = r->at_moment.ready_at,
                                          .worker = r->at_moment.last_worker,
                                          .due_at = r->at_moment.due_at,
-                                         .reason = ended_so ? r->at_moment.reason : NULL,
+                                         .reason = has_reason ? r->at_moment.reason : NULL,
                                          .nitems = r->items};
         idmap_put(&lines, r->execution.id, &o.at[o.n++]);
     }
@@ -99,7 +101,7 @@ done:
     return rc;
 }
 
-/* ---- trails ---- */
+/* ---- timelines ---- */
 
 void timeline_list_release(struct timeline_list *l)
 {

@@ -1,36 +1,38 @@
-/* as_of.h - executions as they were at a moment: what never changes is read from their rows,
- * all else is made from their events (core/history/replay.h). What the history does not keep is
- * left out: the input of a task that was not ready yet, or ran again since, and how many needs were
- * open. */
+/* as_of.h - executions as they were at an earlier moment. Columns that never change are read from
+ * the rows, everything else is replayed from events (core/history/replay.h). Facts that the history
+ * does not keep are left out: the input of a task that was not ready yet or has been rerun since,
+ * and the number of open needs. */
 #ifndef STORE_QUERY_AS_OF_H
 #define STORE_QUERY_AS_OF_H
 
 #include "core/history/timeline.h"
 #include "store/query/query.h"
 
-/* After all events up to a time, or up to a number; the other is 0. A time to come means now. */
+/* The moment after all events up to a time, or up to an event number; the other field is 0. A time
+ * in the future means now. */
 struct moment {
     int64_t time, event;
 };
 
-/* needs_left of what was pending then. */
+/* needs_left of an execution at an earlier moment. */
 #define NEEDS_UNKNOWN (-1)
 
-/* As query_tree, of those that were there. E_NOT_FOUND: it was not, or there is none. */
+/* Like query_tree, with the executions that existed at the moment. E_NOT_FOUND if `id` did not
+ * exist at that moment, or does not exist at all. */
 MUST_USE int query_tree_at(struct store *s, int64_t id, const struct moment *at,
                            struct execution_list *out, struct err *err);
-/* The execution, and after it, if it is a workflow, its tasks. */
+/* The execution, followed by its tasks if it is a workflow. */
 MUST_USE int query_execution_at(struct store *s, int64_t id, const struct moment *at,
                                 struct execution_list *out, struct err *err);
-/* As query_outline; its time is that of the moment. */
+/* Like query_outline; `now` is the time of the moment. */
 MUST_USE int query_outline_at(struct store *s, int64_t id, const struct moment *at,
                               size_t max_items, struct outline *out, struct err *err);
 
-/* Where the time of each execution of a tree went. */
+/* The timeline of each execution of a tree. */
 struct timeline_row {
     struct execution execution;
     struct timeline timeline;
-    const char *definition; /* of a workflow: the hash; NULL: it is none */
+    const char *definition; /* hash of a workflow's definition; NULL for other kinds */
 };
 struct timeline_list {
     struct timeline_row *at; /* parents first */

@@ -1,6 +1,7 @@
-/* as_of_load.c - see as_of_load.h. One walk down the tree for the rows, then the events of a
- * thousand executions at a time, each folded up to the moment, and on to its end: a later rerun
- * keeps the result that there was, and the tries are told only by the end. */
+/* as_of_load.c - see as_of_load.h. Reads the rows of the tree in one query, then the events of a
+ * thousand executions at a time. Events are replayed up to the moment and then to the end: the
+ * event of a later rerun holds the earlier result, and max_attempts at the moment can be computed
+ * only from its present value. */
 #include "store/query/as_of_load.h"
 
 #include "base/text.h"
@@ -9,7 +10,7 @@
 
 #define EVENTS_SLICE 1000 /* executions whose events are read at once */
 
-/* Columns of @event@, and those of query_past_rows after @whole@. */
+/* Columns of @event@, and the columns after @whole@ of the statement query_as_of_rows. */
 enum { NUMBER, ROOT, EXECUTION, CREATED_AT, WORKER, SEQ, ATTEMPT, EPOCH, TYPE, FROM, TO, DATA };
 enum { DEFINITION = WHOLE_COLUMNS, VARIABLES, ITEMS };
 
@@ -43,7 +44,7 @@ static bool is_before(const struct as_of_tree *p, const struct rows *r, size_t i
                        : rows_int(r, i, CREATED_AT) <= p->at.time;
 }
 
-/* The events of a slice are in memory only while it is read. */
+/* Copies texts that point into the events of a slice, which are released after it. */
 static void keep_texts(struct replay *f, struct arena *arena)
 {
     f->outcome = arena_strdup(arena, f->outcome);
@@ -108,7 +109,7 @@ static int read_as_of(struct db *db, void *arg, struct err *err)
     size_t i;
     int rc;
 
-    arena_reset(&p->arena); /* of a first try */
+    arena_reset(&p->arena); /* the body may run more than once */
     idmap_reset(&p->by_id);
     args_begin(&a, Q_QUERY_AS_OF_ROWS);
     args_int(&a, p->id);
@@ -126,9 +127,10 @@ done:
     return rc;
 }
 
-/* ---- as it was ---- */
+/* ---- the state at the moment ---- */
 
-/* What a task is given is made when it becomes ready, and made anew when it runs again. */
+/* Whether the stored input existed at the moment: a task's input is computed when it becomes ready,
+ * and again by each rerun. */
 static bool had_input(const struct as_of_row *r)
 {
     const struct execution *e = &r->execution;
@@ -139,7 +141,7 @@ static bool had_input(const struct as_of_row *r)
            (kind_is_job(e->kind) ? r->at_moment.ready_at != 0 : r->at_moment.started_at != 0);
 }
 
-/* The row as it was: what the door changes is overwritten by the fold. */
+/* Restores the row at the moment: replaces all fields that the door changes by replayed values. */
 static void restore_execution(struct as_of_row *r)
 {
     struct execution *e = &r->execution;
@@ -169,21 +171,20 @@ static void restore_execution(struct as_of_row *r)
     e->needs_left = NEEDS_UNKNOWN;
 }
 
-/* "execution 17 was not there at …: it was requested at …" */
-static int set_not_yet_there(const struct as_of_tree *p, struct err *err)
+static int set_did_not_exist(const struct as_of_tree *p, struct err *err)
 {
     char at_moment[TIME_TEXT_SIZE], requested[TIME_TEXT_SIZE];
 
     text_time(p->rows[0].execution.requested_at, requested);
     if (p->at.event)
         return err_set(err, E_NOT_FOUND,
-                       "execution %lld was not there at event %lld: it was requested at %s",
+                       "execution %lld did not exist at event %lld: it was requested at %s",
                        (long long)p->id, (long long)p->at.event, requested);
-    return err_set(err, E_NOT_FOUND, "execution %lld was not there at %s: it was requested at %s",
+    return err_set(err, E_NOT_FOUND, "execution %lld did not exist at %s: it was requested at %s",
                    (long long)p->id, text_time(p->at.time, at_moment), requested);
 }
 
-/* Keeps those that were there, in their order; the time of the moment is now. */
+/* Keeps the executions that existed at the moment, in order, and sets p->now to its time. */
 static int finish_moment(struct as_of_tree *p, struct err *err)
 {
     int64_t last = 0;
@@ -192,7 +193,7 @@ static int finish_moment(struct as_of_tree *p, struct err *err)
     if (!p->n)
         return query_set_not_found(p->id, err);
     if (!p->rows[0].at_moment.status)
-        return set_not_yet_there(p, err);
+        return set_did_not_exist(p, err);
     for (i = 0; i < p->n; i++) {
         if (!p->rows[i].at_moment.status)
             continue;

@@ -1,4 +1,4 @@
-/* as_of_load.h - a tree at a moment, loaded: what as_of.c makes its answers from. */
+/* as_of_load.h - loads a tree as it was at a moment, for as_of.c. */
 #ifndef STORE_QUERY_AS_OF_LOAD_H
 #define STORE_QUERY_AS_OF_LOAD_H
 
@@ -7,21 +7,21 @@
 #include "store/query/as_of.h"
 
 struct as_of_row {
-    struct execution execution; /* as it was */
+    struct execution execution; /* as it was at the moment */
     struct replay at_moment, now;
-    struct timeline timeline; /* if asked for */
-    const char *result;       /* if a rerun took it out of the row since */
+    struct timeline timeline; /* only with_timelines */
+    const char *result;       /* if a later rerun moved it from the row to an event */
     const char *definition, *variables;
-    int64_t items; /* of a fan-out; -1: not known, or it is none */
+    int64_t items; /* number of items of a fan-out; -1 if unknown, or not a fan-out */
 };
 
 struct as_of_tree {
     /* what to load */
     int64_t id;
     struct moment at;
-    bool with_texts;     /* input, result and variables, too */
-    bool whole_tree;     /* all below it, not only the tasks of a workflow */
-    bool with_timelines; /* where their time went */
+    bool with_texts;     /* also load input, result and variables */
+    bool whole_tree;     /* load all descendants, not only the tasks of a workflow */
+    bool with_timelines; /* also compute timelines */
 
     int64_t now;            /* the time of the moment */
     struct as_of_row *rows; /* parents first, by depth, requested_at and id */
@@ -30,7 +30,8 @@ struct as_of_tree {
     struct arena arena;
 };
 
-/* In one snapshot. E_NOT_FOUND: it was not there. Release it in any case. */
+/* Loads in one snapshot. E_NOT_FOUND if the execution did not exist at the moment. The caller
+ * releases p in any case. */
 MUST_USE int as_of_load(struct as_of_tree *p, struct store *s, struct err *err);
 void as_of_release(struct as_of_tree *p);
 

@@ -1,4 +1,4 @@
-/* counter_sums.c - the sums of what workers counted. */
+/* counter_sums.c - reads the counters of workers, summed or per worker. */
 #include "store/query/query_internal.h"
 
 void counter_list_release(struct counter_list *l)

@@ -1,5 +1,5 @@
-/* events.c - the history as readers see it: of one execution, of a subtree, and of
- * everything, newest first, by windows of time. */
+/* events.c - reads the history: of one execution, of a subtree, or all of it, newest first, in
+ * windows of time. */
 #include "store/query/query_internal.h"
 
 #include <string.h>
@@ -91,13 +91,13 @@ int query_events_below(struct store *s, int64_t execution, const struct event_fi
 
 /* ---- newest first ---- */
 
-/* A window of time is read whole and sorted, so it must not hold too much; how long that is, only
- * the events themselves can tell. Empty windows grow, so that years without an event cost a few
- * probes. */
+/* A window of time is read completely and sorted, so it must not hold too many events. Its length
+ * adapts to the density of events: it shrinks if the window holds too many and grows if it holds
+ * few, so that years without an event cost only a few probes. */
 #define WINDOW_START (60 * 1000000LL)
 #define WINDOW_LEAST 1000LL
 #define WINDOW_ROWS  20000
-#define PAGE_ROWS    200000 /* looked at for one page before it is returned short */
+#define PAGE_ROWS    200000 /* rows read for one page before it is returned short */
 
 #define FAILURES                                                                      \
     (EVENT_BIT(EV_RETRY_SCHEDULED) | EVENT_BIT(EV_FAILED) | EVENT_BIT(EV_TIMED_OUT) | \
@@ -107,7 +107,7 @@ int query_events_below(struct store *s, int64_t execution, const struct event_fi
 struct page {
     const struct event_filter *filter;
     size_t max;
-    struct event_cursor from, *cursor; /* where it began; where it is */
+    struct event_cursor from, *cursor; /* start position; current position */
     struct event_list *out;
     struct args args;
 };
@@ -133,7 +133,8 @@ static int count_window(struct db *db, struct page *p, int64_t lo, int64_t *n, s
     return rc;
 }
 
-/* Takes what fits from the window, and moves on: past the last one taken, or past the window. */
+/* Reads the events of the window that fit on the page, and moves the cursor past the last event
+ * read, or past the window if it was read completely. */
 static int read_window(struct db *db, struct page *p, enum stmt_id q, int64_t lo, struct err *err)
 {
     size_t room = p->max - p->out->n;
@@ -163,11 +164,11 @@ static bool is_at_end(const struct page *p)
 
 static int read_windows(struct db *db, struct page *p, int64_t now, struct err *err)
 {
-    int64_t window = WINDOW_START, looked_at = 0, n, lo;
+    int64_t window = WINDOW_START, rows_read = 0, n, lo;
     int rc = 0;
 
-    while (!rc && p->out->n < p->max && !is_at_end(p) && looked_at < PAGE_ROWS) {
-        /* the first window is open at its end: a clock that was set back left events in the future
+    while (!rc && p->out->n < p->max && !is_at_end(p) && rows_read < PAGE_ROWS) {
+        /* the first window has no upper bound: if the clock was set back, events lie in the future
          */
         lo = (p->cursor->time < now ? p->cursor->time : now) - window;
         if (lo < p->filter->since)
@@ -182,7 +183,7 @@ static int read_windows(struct db *db, struct page *p, int64_t now, struct err *
             rc = read_window(db, p, Q_QUERY_EVENTS_WINDOW, lo, err);
         else
             *p->cursor = (struct event_cursor){.time = lo};
-        looked_at += n;
+        rows_read += n;
         if (n < WINDOW_ROWS / 8)
             window *= 2;
     }

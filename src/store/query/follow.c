@@ -1,6 +1,6 @@
-/* follow.c - following the history. On a database with many writers a number may appear after
- * a higher one, so a follower passes on only what is complete: everything up to a number that was
- * the last at some moment, once all who were writing at that moment have ended (docs/adr/0022). */
+/* follow.c - follows the history. With several writers an event number may become visible after a
+ * higher one. So a follower returns only events up to a horizon, the last number at some moment,
+ * once all transactions that were writing at that moment have ended (docs/adr/0022). */
 #include "store/query/query_internal.h"
 
 #include <stdlib.h>
@@ -9,14 +9,15 @@
 #define STEP_MAX  1000000
 #define TREE_PAGE 20000
 
-/* What the database says of its writers, in one moment. */
+/* The last event number and the open writers at one moment. */
 struct writers_snapshot {
-    const char *only_among; /* ask only whether one of these is left */
+    const char *only_among; /* check only whether one of these writers is left; NULL for all */
     int64_t horizon;
-    char *writers; /* NULL: none */
+    char *writers; /* NULL if none */
 };
 
-/* The order matters: whoever drew a number up to the horizon had the lock before. */
+/* Reads the horizon before the writers. The order matters: a writer that drew a number up to the
+ * horizon took its lock before. */
 static int read_writers(struct db *db, void *arg, struct err *err)
 {
     struct writers_snapshot *m = arg;
@@ -41,15 +42,15 @@ done:
     return rc;
 }
 
-/* Moves the horizon on if all up to the last one was returned, and finds out whether it is
- * complete. */
+/* Advances the horizon if all events up to it have been returned, and checks whether the history is
+ * complete up to it. */
 static int find_horizon(struct store *s, struct event_follower *f, struct err *err)
 {
     struct writers_snapshot m = {.only_among = f->writers};
     int rc;
 
     if (f->started && f->seen < f->horizon && !f->writers)
-        return 0; /* complete, and not yet all returned */
+        return 0; /* complete, but not yet all returned */
     if ((rc = query_read(s, read_writers, &m, err)))
         goto done;
     if (!f->started) {
@@ -67,8 +68,8 @@ done:
     return rc;
 }
 
-/* All events, by steps of numbers: a follower that is far behind must not sort all that is before
- * it. */
+/* Reads all events in steps of event numbers: a follower that is far behind must not sort
+ * everything it has not seen. */
 static int read_all_events(struct store *s, struct event_follower *f, size_t max,
                            struct event_list *out, struct err *err)
 {
@@ -110,7 +111,7 @@ int query_follow(struct store *s, struct event_follower *f, size_t max, struct e
     struct event_list found = {0};
     int rc = find_horizon(s, f, err);
 
-    /* a transaction of its own, so a snapshot taken after the writers were seen to have ended */
+    /* runs in a separate transaction: its snapshot is taken after the writers have ended */
     if (!rc && !f->writers && f->seen < f->horizon)
         rc = f->execution ? read_tree_events(s, f, &found, err)
                           : read_all_events(s, f, max, &found, err);

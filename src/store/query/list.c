@@ -1,5 +1,5 @@
-/* list.c - lists of executions, newest first, a page at a time. The order is an index's; what
- * else is asked for is looked at row by row, and never at more than so many rows. */
+/* list.c - lists executions, newest first, in pages. The order comes from an index; filters are
+ * applied row by row, to at most LIST_SCAN rows per page. */
 #include "store/query/query_internal.h"
 
 struct list_query {
@@ -14,7 +14,7 @@ static bool is_filtered(const struct list_filter *f)
     return f->statuses || f->kind || f->name || f->queue || f->workflow;
 }
 
-/* Below which id is not looked: that of the row after so many. */
+/* Finds the lowest id to read: that of the last of `scan` rows. */
 static int find_floor(struct db *db, struct list_query *g, int64_t scan, struct err *err)
 {
     const struct list_filter *f = g->f;
@@ -61,7 +61,8 @@ static int read_page(struct db *db, struct list_query *g, struct err *err)
     return rc;
 }
 
-/* What is wanted is mostly near: the far floor is looked for only if it is not. */
+/* Scans few rows first, since most pages are filled by recent rows, and LIST_SCAN rows only if
+ * those do not suffice. */
 static int list_body(struct db *db, void *arg, struct err *err)
 {
     static const int64_t scans[] = {1000, LIST_SCAN};

@@ -1,19 +1,20 @@
-/* log_pages.c - the stored output of an attempt, read in pages. Only the highest epoch of the
- * attempt is shown, not the chunks of an earlier holder. */
+/* log_pages.c - reads the stored output of an attempt in pages. Only chunks of the attempt's
+ * highest epoch are shown, not those of an earlier lease. */
 #include "base/buf.h"
 #include "store/query/query_internal.h"
 
 #include <zstd.h>
 
-#define PAGE_ROWS 1000 /* chunks of one page, however small they are */
+#define PAGE_ROWS 1000 /* maximum number of chunks in a page */
 
 struct log_query {
     int64_t execution, from;
-    int attempt; /* 0: the last */
+    int attempt; /* 0 for the last */
     size_t max;
     struct buf *out;
-    size_t length_before;   /* what was in `out` before */
-    int64_t end, gap, lost; /* of what is kept: where it ends, where bytes are left out, how many */
+    size_t length_before; /* length of `out` before the page */
+    int64_t end, gap;     /* offsets in the kept output: its end, and where bytes were dropped */
+    int64_t lost;         /* number of dropped bytes */
     struct buf chunk;
     struct log_page page;
 };
@@ -26,7 +27,7 @@ static int set_damaged_error(const struct log_query *g, int64_t start, struct er
         (long long)g->execution, g->page.attempt, (long long)start);
 }
 
-/* Which attempt and epoch are read. *epoch = 0: that attempt has no output. */
+/* Finds the attempt and the epoch to read. *epoch is 0 if the attempt has no output. */
 static int find_log(struct db *db, struct log_query *g, int *epoch, struct err *err)
 {
     struct args a = ARGS_INIT;
@@ -50,18 +51,20 @@ done:
     return rc;
 }
 
-/* Readers count all bytes that were said, also those that were left out: so whoever follows finds
- * its place again while the kept end moves on. Chunks count what is kept. */
-static int64_t kept_offset(const struct log_query *g, int64_t place)
+/* Converts an offset of a reader to an offset in the kept output. Offsets of readers count every
+ * byte written, dropped ones included, so that they stay valid for a reader that follows the log
+ * while more bytes are dropped. Offsets of chunks count only kept bytes. */
+static int64_t kept_offset(const struct log_query *g, int64_t offset)
 {
-    return place <= g->gap ? place : place < g->gap + g->lost ? g->gap : place - g->lost;
+    return offset <= g->gap ? offset : offset < g->gap + g->lost ? g->gap : offset - g->lost;
 }
 
-static void count_all_bytes(struct log_query *g)
+/* Converts the offsets of the page from kept bytes to those of readers. */
+static void convert_page_offsets(struct log_query *g)
 {
     struct log_page *page = &g->page;
 
-    if (g->out->len == g->length_before) { /* nothing is there yet */
+    if (g->out->len == g->length_before) { /* no output yet */
         page->from = page->next = g->from;
         return;
     }
@@ -71,7 +74,7 @@ static void count_all_bytes(struct log_query *g)
     page->next += page->next > g->gap ? g->lost : 0;
 }
 
-/* The chunks that the page may need, and where the output ends for now. */
+/* Reads the chunks that the page may need, and where the output ends at present. */
 static int fetch_chunks(struct db *db, struct log_query *g, int epoch, struct rows *chunks,
                         struct err *err)
 {
@@ -127,8 +130,8 @@ static int unpack_row(struct log_query *g, const struct val *row, struct err *er
                : set_damaged_error(g, row[0].i, err);
 }
 
-/* Puts chunks together as far as nothing is missing between them. Those that end before the page
- * only tell how much had been left out up to there. */
+/* Joins chunks until a gap or the end of the page. Chunks that end before the page only show how
+ * many bytes had been dropped up to there. */
 static int join_chunks(struct log_query *g, const struct rows *r, struct err *err)
 {
     struct log_page *page = &g->page;
@@ -167,14 +170,14 @@ static int read_page(struct db *db, void *arg, struct err *err)
     struct rows chunks = ROWS_INIT;
     int epoch = 0, rc;
 
-    g->out->len = g->length_before; /* it may be done a second time */
+    g->out->len = g->length_before; /* the body may run more than once */
     g->page = (struct log_page){.from = g->from, .next = g->from};
     if ((rc = find_log(db, g, &epoch, err)) || !epoch)
         return rc;
     if (!(rc = fetch_chunks(db, g, epoch, &chunks, err)))
         rc = join_chunks(g, &chunks, err);
     g->page.more = g->page.next < g->end;
-    count_all_bytes(g);
+    convert_page_offsets(g);
     rows_release(&chunks);
     return rc;
 }

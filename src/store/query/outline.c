@@ -1,11 +1,11 @@
-/* outline.c - a tree as views show it: the items of fan-outs are counted, and only those that
- * are worth a line are there themselves. One query at any depth. */
+/* outline.c - reads a tree as views show it: the items of fan-outs are counted, and only some
+ * running and failed items are listed. One query at any depth. */
 #include "store/query/query_internal.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* "3:2 4:17": how many items have which status. */
+/* Parses the numbers of items by status, such as "3:2 4:17". */
 static void read_counts(const char *text, int64_t counts[S_COUNT])
 {
     long long n;
@@ -43,7 +43,7 @@ static int outline_body(struct db *db, void *arg, struct err *err)
     struct args a = ARGS_INIT;
     int rc;
 
-    rows_release(&o->rows); /* of a first try */
+    rows_release(&o->rows); /* the body may run more than once */
     args_begin(&a, Q_QUERY_OUTLINE);
     args_int(&a, o->id);
     args_int(&a, (int64_t)o->max_items);

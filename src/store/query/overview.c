@@ -1,12 +1,12 @@
-/* overview.c - what goes on everywhere, for a view that is drawn again and again: queues by
- * their counters, workers, the oldest that run, what ended. Five statements in one snapshot, none
- * of which reads more the more is stored. */
+/* overview.c - the overview for views that refresh often: queues with their counters, workers, the
+ * oldest running jobs, outcomes. Five statements in one snapshot; the cost of none of them grows
+ * with the number of stored executions. */
 #include "base/text.h"
 #include "store/query/query_internal.h"
 
 #include <string.h>
 
-#define LAST_LINE_MAX 400 /* bytes of a line that are kept */
+#define LAST_LINE_MAX 400 /* bytes kept of a line */
 
 struct overview_query {
     const char *part;
@@ -20,7 +20,7 @@ static int send_running(struct db *db, struct overview_query *g, struct err *err
     struct args a = ARGS_INIT;
     int rc;
 
-    rows_release(&g->running); /* of a first try */
+    rows_release(&g->running); /* the body may run more than once */
     args_begin(&a, Q_QUERY_RUNNING);
     args_text(&a, g->part);
     args_int(&a, (int64_t)g->max);
@@ -43,9 +43,9 @@ static int overview_body(struct db *db, void *arg, struct err *err)
     return db_flush(db, err);
 }
 
-/* ---- what runs ---- */
+/* ---- running jobs ---- */
 
-/* The last line that is not empty, its end if it is long. */
+/* The last non-empty line of the chunk; only the end of a long line. */
 static const char *last_line(const struct val *cells, struct buf *chunk, struct arena *arena)
 {
     const char *end, *begin;
@@ -53,7 +53,7 @@ static const char *last_line(const struct val *cells, struct buf *chunk, struct 
 
     buf_reset(chunk);
     if (cells[2].null || !log_unpack(&cells[2], cells[0].i, cells[1].i != 0, chunk) || !chunk->len)
-        return NULL; /* a view is no place to complain about damage: pawl logs does */
+        return NULL; /* damage is reported by pawl logs, not by a view */
     end = chunk->ptr + chunk->len;
     while (end > chunk->ptr && strchr("\n\r", end[-1]))
         end--;
@@ -64,7 +64,7 @@ static const char *last_line(const struct val *cells, struct buf *chunk, struct 
     if (begin == end)
         return NULL;
     line = arena_memdup0(arena, begin, (size_t)(end - begin));
-    text_make_utf8(line); /* it may begin within a character, and be of any kind */
+    text_make_utf8(line); /* it may start within a character, and the output may be binary */
     return line;
 }
 

@@ -1,5 +1,5 @@
-/* query.c - executions as readers see them: one, its relatives, its tree. Nothing here writes or
- * locks. */
+/* query.c - reads single executions, their parents and children, and whole trees. Nothing here
+ * writes or locks. */
 #include "store/query/query_internal.h"
 #include "store/query/submissions.h"
 
@@ -53,7 +53,7 @@ static int read_executions(struct store *s, const struct args *a, struct executi
     return rc;
 }
 
-/* A statement with an id as its only parameter. */
+/* Runs a statement whose only argument is an id. */
 static int read_executions_by_id(struct store *s, enum stmt_id q, int64_t id,
                                  struct execution_list *out, struct err *err)
 {
@@ -76,7 +76,7 @@ int query_set_not_found(int64_t id, struct err *err)
     return err_missing(err, MISSING_EXECUTION, text);
 }
 
-/* What was submitted by SQL has its id before it is an execution. */
+/* An SQL submission has its id before the execution is created. */
 int query_explain_missing(struct store *s, int64_t id, struct err *err)
 {
     struct submission_list l = {0};
@@ -92,11 +92,11 @@ int query_explain_missing(struct store *s, int64_t id, struct err *err)
                      "there is no execution %lld: its submission of %s was refused: %s", n,
                      l.at[0].workflow, l.at[0].error);
     else if (l.at[0].execution == id)
-        rc = err_set(err, E_BUSY, "execution %lld was begun at this moment: ask again", n);
+        rc = err_set(err, E_BUSY, "execution %lld was created just now: try again", n);
     else if (l.at[0].execution)
-        rc =
-            err_set(err, E_NOT_FOUND, "there is no execution %lld: by its key it is execution %lld",
-                    n, (long long)l.at[0].execution);
+        rc = err_set(err, E_NOT_FOUND,
+                     "there is no execution %lld: its key belongs to execution %lld", n,
+                     (long long)l.at[0].execution);
     else
         rc = err_set(
             err, E_NOT_FOUND,
@@ -106,7 +106,8 @@ int query_explain_missing(struct store *s, int64_t id, struct err *err)
     return rc;
 }
 
-/* One that must be there. A submission may be taken between the two looks: then it is there. */
+/* Reads an execution that must exist. Tries twice: between the two statements a worker may take a
+ * submission and create the execution. */
 static int read_existing(struct store *s, enum stmt_id q, int64_t id, struct execution_list *out,
                          struct err *err)
 {
@@ -164,7 +165,7 @@ int query_definition(struct store *s, int64_t id, struct buf *out, struct err *e
     if (r.n)
         buf_addstr(out, rows_text(&r, 0, 0));
     else if (!(rc = query_attempts(s, id, &attempts, &status, err)))
-        rc = err_set(err, E_INVALID, "execution %lld is no workflow", (long long)id);
+        rc = err_set(err, E_INVALID, "execution %lld is not a workflow", (long long)id);
 done:
     rows_release(&r);
     args_release(&a);
@@ -230,7 +231,7 @@ int query_workflow_start_info(struct store *s, int64_t id, struct arena *arena,
     if ((rc = query_run(s, &a, &r, err)))
         goto done;
     if (!r.n)
-        rc = err_set(err, E_NOT_FOUND, "execution %lld is no workflow with a definition",
+        rc = err_set(err, E_NOT_FOUND, "execution %lld is not a workflow with a definition",
                      (long long)id);
     else
         *out = (struct workflow_start_info){.definition = arena_strdup(arena, rows_text(&r, 0, 0)),

@@ -1,5 +1,5 @@
-/* query.h - reading the store: every question by index, in a snapshot of its own, without locks.
- * A reader may use a store of its own; nothing here writes. */
+/* query.h - read-only queries on the store. Each query uses an index, reads one snapshot and takes
+ * no locks. A reader may open a separate store; nothing here writes. */
 #ifndef STORE_QUERY_QUERY_H
 #define STORE_QUERY_QUERY_H
 
@@ -7,16 +7,16 @@
 #include "store/operator.h"
 #include "store/store.h"
 
-/* What an execution's history tells beyond its row. */
+/* Facts about an execution that come from its events, not from its row. */
 struct execution_history {
-    const char *outcome;                /* JSON: how its last attempt ended; NULL: none did yet */
-    int64_t worker;                     /* the last that worked on it; 0: none yet */
-    int64_t due_at;                     /* held for a delay: when that ends; 0: it is not */
-    const char *definition, *variables; /* of a workflow: the hash, JSON; NULL: it is none */
-    const char *pause; /* of a paused workflow: JSON with who did it and why; NULL: it is not */
+    const char *outcome; /* JSON: how the last attempt ended; NULL if none has ended yet */
+    int64_t worker;      /* the last worker that ran it; 0 if none yet */
+    int64_t due_at;      /* when its delay ends; 0 if it is not held for a delay */
+    const char *definition, *variables; /* hash and JSON of a workflow; NULL for other kinds */
+    const char *pause; /* JSON: who paused the workflow and why; NULL if it is not paused */
 };
 
-/* A list of executions and everything they point to; past[i] belongs to at[i]. */
+/* A list of executions and everything they point to; history[i] belongs to at[i]. */
 struct execution_list {
     struct execution *at;
     struct execution_history *history;
@@ -26,8 +26,9 @@ struct execution_list {
 void execution_list_release(struct execution_list *l);
 
 MUST_USE int query_set_not_found(int64_t id, struct err *err); /* -E_NOT_FOUND */
-/* -E_NOT_FOUND, with a sentence that tells what is known of that id: it may have been submitted.
- * -E_BUSY: that submission was taken at this moment, and the execution is there. */
+/* Returns -E_NOT_FOUND with a message that explains why execution `id` does not exist: the id may
+ * belong to an SQL submission. Returns -E_BUSY if that submission was taken in the meantime, so
+ * that the execution now exists. */
 MUST_USE int query_explain_missing(struct store *s, int64_t id, struct err *err);
 
 MUST_USE int query_execution(struct store *s, int64_t id, struct execution_list *out,
@@ -35,16 +36,17 @@ MUST_USE int query_execution(struct store *s, int64_t id, struct execution_list 
 MUST_USE int query_parent(struct store *s, int64_t id, struct execution_list *out, struct err *err);
 MUST_USE int query_children(struct store *s, int64_t id, struct execution_list *out,
                             struct err *err);
-/* The whole tree below id, id first, then by depth, requested_at, id: one query at any depth. */
+/* The execution `id` and all its descendants, ordered by depth, requested_at and id. One query at
+ * any depth. */
 MUST_USE int query_tree(struct store *s, int64_t id, struct execution_list *out, struct err *err);
-/* A line of a tree as views show it; the execution has no input, result or spec. */
+/* One line of a tree as views show it; the execution has no input, result or spec. */
 struct outline_row {
     struct execution execution;
-    int64_t ready_at;       /* when it could be claimed first; 0: never yet */
+    int64_t ready_at;       /* when it first became ready; 0 if not yet */
     int64_t worker, due_at; /* as in struct execution_history */
-    const char *reason;     /* JSON: why it was skipped or cancelled; NULL: nobody said */
-    int64_t items[S_COUNT]; /* of a fan-out: how many have that status */
-    int64_t nitems;         /* of a fan-out: how many there will be; -1: not known, or it is none */
+    const char *reason;     /* JSON: why it was skipped or cancelled; NULL if no reason was given */
+    int64_t items[S_COUNT]; /* fan-out: number of items by status */
+    int64_t nitems;         /* fan-out: total number of items; -1 if unknown, or not a fan-out */
 };
 struct outline {
     struct outline_row *at;
@@ -53,22 +55,22 @@ struct outline {
     struct arena arena;
 };
 void outline_release(struct outline *o);
-/* As query_tree, but of the items of a fan-out only max_items that run, and as many that failed. */
+/* Like query_tree, but lists at most max_items running and max_items failed items per fan-out. */
 MUST_USE int query_outline(struct store *s, int64_t id, size_t max_items, struct outline *out,
                            struct err *err);
-/* Tasks of a workflow execution: its own, and the items of its fan-outs; not those of nested
+/* The tasks of a workflow execution and the items of its fan-outs, without the tasks of nested
  * workflows. */
 MUST_USE int query_tasks(struct store *s, int64_t workflow, struct execution_list *out,
                          struct err *err);
-/* The workflow that it is a task of; empty: it is none. */
+/* The workflow that the execution is a task of; an empty list if it is not a task. */
 MUST_USE int query_workflow(struct store *s, int64_t id, struct execution_list *out,
                             struct err *err);
 
-/* The definition that a workflow execution runs by, as its text. E_NOT_FOUND; E_INVALID: it is no
- * workflow. */
+/* Appends the canonical text of a workflow execution's definition. E_NOT_FOUND if the execution
+ * does not exist, E_INVALID if it is not a workflow. */
 MUST_USE int query_definition(struct store *s, int64_t id, struct buf *out, struct err *err);
 
-/* A task of a workflow that was begun, or ended without that. */
+/* A task of a workflow that is no longer pending. */
 struct task_name {
     int64_t workflow;
     const char *name;
@@ -80,24 +82,26 @@ struct task_name_list {
     struct arena arena;
 };
 void task_name_list_release(struct task_name_list *l);
-/* Those of several workflows, each one's together and in the order of its file; a fan-out is one of
- * them, its items are not. */
+/* The tasks of several workflows, grouped by workflow and in the order of its file. A fan-out is
+ * listed as one task, without its items. */
 MUST_USE int query_task_names(struct store *s, const int64_t *workflows, size_t n,
                               struct task_name_list *out, struct err *err);
-/* Which executions a list has; all 0: those without a parent. */
+/* Which executions to list. All fields 0: those without a parent. */
 struct list_filter {
-    int64_t parent;    /* right below it; 0: not asked for */
-    bool all;          /* at any depth, instead of those without a parent */
-    uint64_t statuses; /* 1 << status of each that is wanted; 0: any */
-    int kind;          /* 0: any */
-    const char *name;  /* a glob with * and ? on the full name; NULL: any. The others, too */
-    const char *queue;
-    const char *workflow; /* of a workflow of that name, and its tasks */
+    int64_t parent;    /* only children of this execution; 0 for no restriction */
+    bool all;          /* at any depth, instead of only those without a parent */
+    uint64_t statuses; /* 1 << status for each wanted status; 0 for any */
+    int kind;          /* 0 for any */
+    /* NULL for any: */
+    const char *name;     /* a glob with * and ? for the full name */
+    const char *queue;    /* exact name */
+    const char *workflow; /* exact name: workflows of this name, and their tasks */
 };
-#define LIST_SCAN 100000 /* rows that are looked at for a page */
+#define LIST_SCAN 100000 /* rows read for one page */
 
-/* Newest first: at most max (> 0) below *before (0: all), which is moved on to where the next page
- * begins; 0: there is none. After LIST_SCAN rows a page is short, perhaps empty, before the end. */
+/* Lists at most max (> 0) executions with an id below *before (0: no upper bound), newest first,
+ * and sets *before to the start of the next page, or to 0 after the last page. A page reads at most
+ * LIST_SCAN rows, so it may be short, even empty, before the end. */
 MUST_USE int query_list(struct store *s, const struct list_filter *f, int64_t *before, size_t max,
                         struct execution_list *out, struct err *err);
 
@@ -113,19 +117,19 @@ struct event_list {
 };
 void event_list_release(struct event_list *l);
 
-/* Events of one execution, after a seq, in order. */
+/* Events of one execution with a seq above after_seq, in order. */
 MUST_USE int query_execution_events(struct store *s, int64_t execution, int after_seq, size_t max,
                                     struct event_list *out, struct err *err);
 
-/* Which events: of a time, of some types. All 0: any. */
+/* Which events to read. All fields 0: every event. */
 struct event_filter {
-    int64_t since, until; /* µs; since <= created_at < until; 0: open */
-    uint64_t types;       /* EVENT_BIT of each that is wanted; 0: all */
+    int64_t since, until; /* µs: since <= created_at < until; 0 for no bound */
+    uint64_t types;       /* EVENT_BIT of each wanted type; 0 for all */
 };
 #define EVENT_BIT(type) ((uint64_t)1 << (type))
 
-/* Events of the subtree of an execution by sequence_num, after one and up to another (0: no bound).
- * Each call reads the history of the whole subtree, so ask for large pages. */
+/* Events of an execution and its descendants with after < sequence_num <= upto (0: no bound), by
+ * sequence_num. Each call reads the history of the whole subtree, so use large pages. */
 struct event_range {
     int64_t after, upto;
     size_t max;
@@ -134,26 +138,27 @@ MUST_USE int query_events_below(struct store *s, int64_t execution, const struct
                                 const struct event_range *range, struct event_list *out,
                                 struct err *err);
 
-/* A place in the history for paging back through it: what is older than (time, sequence_num). */
+/* A position for paging backwards through the history: the next page holds events older than
+ * (time, sequence_num). */
 struct event_cursor {
-    int64_t time, sequence_num; /* both 0: before the newest */
-    bool end;                   /* out: nothing older is left */
+    int64_t time, sequence_num; /* both 0: start at the newest event */
+    bool end;                   /* out: no older events are left */
 };
-/* Newest first, by time and number: at most max events from *place on, which is moved past them.
- * Looks at a bounded number of rows, so a page may be short, even empty, before the end. */
+/* Reads at most max events from *cursor on, newest first by time and number, and moves *cursor past
+ * them. Reads a bounded number of rows, so a page may be short, even empty, before the end. */
 MUST_USE int query_events(struct store *s, const struct event_filter *f, size_t max,
                           struct event_cursor *cursor, struct event_list *out, struct err *err);
 
-/* Follows events without missing one that commits late: what is returned is complete up to
- * follower.seen. Start with {0} for "from now on", or with begun and the last number that was seen.
- */
+/* Follows events without missing one that commits late: the returned events are complete up to
+ * `seen`. Initialize with {0} to follow new events only, or set `started` and `seen` to continue
+ * after a known number. */
 struct event_follower {
-    int64_t execution; /* only of its subtree; 0: all */
+    int64_t execution; /* only this execution and its descendants; 0 for all */
     struct event_filter filter;
-    int64_t seen; /* everything up to this number was returned */
+    int64_t seen; /* every event up to this number has been returned */
     bool started;
-    int64_t horizon; /* complete once the writers of that moment have ended */
-    char *writers;   /* the database's names of them; NULL: none is left */
+    int64_t horizon; /* complete once the transactions in `writers` have ended */
+    char *writers;   /* the database's names of open transactions; NULL if none are left */
 };
 MUST_USE int query_follow(struct store *s, struct event_follower *f, size_t max,
                           struct event_list *out, struct err *err);
@@ -162,13 +167,13 @@ void event_follower_release(struct event_follower *f);
 struct queue_row {
     const char *name;
     int64_t ready, held, running;
-    int64_t oldest_ready_at;       /* µs; 0: none waits */
-    int64_t limit_max, limit_used; /* limit_max -1: no limit */
+    int64_t oldest_ready_at;       /* µs; 0 if no job waits */
+    int64_t limit_max, limit_used; /* limit_max is -1 without a limit */
 
     bool paused;
-    int64_t resume_max; /* the limit that comes back; -1: none */
+    int64_t resume_max; /* the limit that applies again after the pause; -1 if none */
     int64_t paused_at;
-    const char *paused_by, *pause_reason; /* NULL: not told */
+    const char *paused_by, *pause_reason; /* NULL if not given */
     struct last_audit last;
 };
 struct queue_list {
@@ -192,21 +197,22 @@ struct worker_list {
 };
 void worker_list_release(struct worker_list *l);
 MUST_USE int query_workers(struct store *s, struct worker_list *out, struct err *err);
-/* Whether a job of this queue runs, or waits for a time that will come. */
+/* Sets *open to whether a job of this queue is running or waits for a timer. */
 MUST_USE int query_queue_open(struct store *s, const char *queue, bool *open, struct err *err);
-/* Running jobs with their leases, of one worker (0: all), by id after `after`. */
+/* Running jobs with their leases, ordered by id, with an id above `after`; only those of `worker`
+ * unless it is 0. */
 MUST_USE int query_leases(struct store *s, int64_t worker, int64_t after, size_t max,
                           struct execution_list *out, struct err *err);
 
-/* A job that runs, for a view. */
+/* A running job as views show it. */
 struct running_row {
-    int64_t id, root, worker; /* worker 0: it has none, and waits for adoption */
+    int64_t id, root, worker; /* worker is 0 for an orphan that waits for adoption */
     int attempts, max_attempts;
     const char *name, *queue, *lane;
-    int64_t since;         /* its attempt was claimed */
-    const char *last_line; /* that it wrote, of the newest piece that is stored; NULL: none yet */
+    int64_t since;         /* when its attempt was claimed */
+    const char *last_line; /* last line of its newest stored output; NULL if none yet */
 };
-/* What goes on everywhere, in one snapshot. */
+/* Queues, workers, running jobs and outcomes, in one snapshot. */
 struct overview {
     struct queue_list queues;
     struct worker_list workers;
@@ -215,31 +221,33 @@ struct overview {
     struct outcome_row {
         const char *labels; /* queue, executor, outcome */
         int64_t n;
-    } * outcomes; /* of attempts that ended, as workers counted them */
+    } * outcomes; /* ended attempts, as counted by workers */
     size_t noutcomes;
     int64_t now;
     struct arena arena;
 };
 void overview_release(struct overview *o);
-/* `part`: of the name or queue of what runs; NULL: any. At most max of those. */
+/* Lists at most max running jobs whose name or queue contains `part`; NULL for all. */
 MUST_USE int query_overview(struct store *s, const char *part, size_t max, struct overview *out,
                             struct err *err);
 
-/* ---- why something waits ---- */
+/* ---- why an execution waits ---- */
 
-#define WHY_MAX_OTHERS 5    /* named; there may be more */
-#define WHY_MAX_AHEAD  1000 /* counted; there may be more */
-#define WHY_EVENTS     500  /* the newest */
-#define WHY_WINDOW     1000 /* items of a fan-out that are open at once, at most */
+#define WHY_MAX_OTHERS 5    /* executions that are named; there may be more */
+#define WHY_MAX_AHEAD  1000 /* jobs that are counted; there may be more */
+#define WHY_EVENTS     500  /* newest events that are read */
+#define WHY_WINDOW     1000 /* maximum number of open items of a fan-out */
 
-/* What there is to say about one execution, in one snapshot. */
+/* Everything needed to explain the state of one execution, in one snapshot. */
 struct why {
     struct execution execution;
     struct execution_history history;
     int64_t now;
     struct event_list events; /* newest first */
 
-    int64_t before; /* claimable: of its lane and queue, held for a limit: of that, go before it */
+    /* Jobs ahead of this one: in its lane and queue if it is claimable, in the line for the limit
+     * if it is held for one. */
+    int64_t before;
 
     /* held for a limit */
     int64_t limit_max, limit_used;
@@ -247,7 +255,8 @@ struct why {
     int64_t paused_at;
     const char *paused_by, *pause_reason;
 
-    /* held for a limit: who has its permits; a flow that runs: what is open below it */
+    /* If held for a limit: the executions that have its permits. A running workflow or fan-out:
+     * its open children. */
     struct why_execution {
         int64_t id;
         int status;
@@ -255,36 +264,36 @@ struct why {
     } others[WHY_MAX_OTHERS];
     size_t nothers;
 
-    /* the nearest at or above it that somebody paused; id 0: none */
+    /* the paused execution that is nearest: this one or an ancestor; id is 0 if none is paused */
     struct {
         int64_t id, at;
-        const char *name, *data; /* JSON: by, reason; NULL: not told */
+        const char *name, *data; /* data is JSON with by and reason; NULL if not given */
     } pause;
 
-    /* a task that waits for others, or that the graph skipped */
+    /* a task that waits for its needs, or was skipped because of them */
     bool has_task; /* its definition is known */
-    int join;      /* so many needs must have succeeded; 0: all must have ended */
+    int join;      /* number of needs that must succeed; 0 if all must end */
     const char *condition;
     struct why_need {
         const char *name;
-        int64_t id; /* 0: not made yet */
+        int64_t id; /* 0 if not created yet */
         int status;
     } * needs;
     size_t nneeds;
 
-    /* a fan-out that runs */
-    int64_t items;    /* how many there will be; -1: not known */
-    int max_parallel; /* 0: not said */
+    /* a running fan-out */
+    int64_t items;    /* total number of items; -1 if unknown */
+    int max_parallel; /* 0 if not given */
 
     struct arena arena;
 };
 MUST_USE int query_why(struct store *s, int64_t id, struct why *out, struct err *err);
 void why_release(struct why *w);
 
-/* How many executions have not ended, of this one and all below it. */
+/* The number of executions that have not ended, among this one and its descendants. */
 MUST_USE int query_open(struct store *s, int64_t id, int64_t *n, struct err *err);
 
-/* How many attempts it had, and its status: all that a reader of logs needs to know of it. */
+/* The number of attempts of an execution, and its status. */
 MUST_USE int query_attempts(struct store *s, int64_t id, int *attempts, int *status,
                             struct err *err);
 
@@ -297,26 +306,26 @@ MUST_USE int query_lease_totals(struct store *s, struct lease_totals *out, struc
 
 struct log_position {
     int64_t execution;
-    int attempt;  /* 0: the last */
-    int64_t from; /* an offset in its kept output */
+    int attempt;  /* 0 for the last one */
+    int64_t from; /* an offset in its output; dropped bytes count, too */
 };
-/* A stretch of output in which nothing is missing. */
+/* A section of output without gaps. */
 struct log_page {
-    int attempt;     /* whose it is; 0: nothing was ever started */
-    int64_t from;    /* where it begins: as asked for, or later, if something is missing there */
-    int64_t next;    /* where the next one begins */
-    int64_t dropped; /* how many bytes were left out right before it */
-    bool more;       /* there is another one by now */
+    int attempt;     /* the attempt that wrote it; 0 if no attempt was ever started */
+    int64_t from;    /* start offset: as requested, or later if bytes are missing there */
+    int64_t next;    /* start offset of the next page */
+    int64_t dropped; /* number of bytes dropped right before this page */
+    bool more;       /* another page is already stored */
 };
-/* Adds at most max bytes to `out`. A page may be short before the end. E_NOT_FOUND: no such
- * execution; an attempt without output has an empty page. */
+/* Appends at most max bytes to `out`. A page may be short before the end. An attempt without output
+ * has an empty page. E_NOT_FOUND if the execution does not exist. */
 MUST_USE int query_log(struct store *s, const struct log_position *at, size_t max, struct buf *out,
                        struct log_page *page, struct err *err);
 
-/* ---- what workers counted ---- */
+/* ---- counters of workers ---- */
 
 struct counter_row {
-    int64_t worker; /* 0: of all workers, or of those that are gone */
+    int64_t worker; /* 0 for the sum over all workers, or over workers that are gone */
     const char *metric, *labels;
     int64_t value;
 };
@@ -326,12 +335,12 @@ struct counter_list {
     struct arena arena;
 };
 void counter_list_release(struct counter_list *l);
-/* By metric and labels: the sums over all workers, or those of each. */
+/* Counters by metric and labels, summed over all workers or listed per worker. */
 MUST_USE int query_counters(struct store *s, bool by_worker, struct counter_list *out,
                             struct err *err);
 
-/* How a workflow was begun: its definition, {"params", "vars"}, queue and priority. In the arena.
- * E_NOT_FOUND: it is no workflow. */
+/* The definition, {"params", "vars"}, queue and priority that a workflow was started with. Texts
+ * are in the arena. E_NOT_FOUND if the execution is not a workflow. */
 struct workflow_start_info {
     const char *definition, *variables, *queue;
     int priority;

@@ -1,22 +1,22 @@
-/* query_internal.h - the row readers that the files of query/ share. */
+/* query_internal.h - row readers shared by the files in store/query/. */
 #ifndef STORE_QUERY_QUERY_INTERNAL_H
 #define STORE_QUERY_QUERY_INTERNAL_H
 
 #include "store/query/query.h"
 #include "store/snapshot.h"
 
-/* A time after all others: 2255. PostgreSQL and our own arithmetic can do with it. */
+/* A time later than any stored time (year 2255), safe in PostgreSQL's and our own arithmetic. */
 #define END_OF_TIME 9000000000000000LL
 
-/* Reads rows of query_queues, and of query_workers with those of query_lease_counts. */
+/* Read the rows of the statements query_queues, query_workers and query_lease_counts. */
 void query_read_queues(const struct rows *r, int64_t now, struct queue_list *out);
 void query_read_workers(const struct rows *r, const struct rows *counts, int64_t now,
                         struct worker_list *out);
 
-/* Adds the bytes of a chunk of output as it is stored; false: it is damaged. */
+/* Appends the bytes of a stored chunk of output; false if the chunk is damaged. */
 bool log_unpack(const struct val *data, int64_t raw, bool packed, struct buf *out);
 
-/* Reads the columns of @past@, from `col` on. */
+/* Reads the columns of @past@, starting at `col`. */
 void query_read_history(struct execution_history *p, const struct rows *r, size_t row, size_t col,
                         struct arena *arena);
 
@@ -30,7 +30,7 @@ void audit_read_last(struct last_audit *out, const struct rows *r, size_t row, s
 /* Adds rows of @event@ to the list. */
 void query_add_events(const struct rows *r, struct event_list *out);
 
-/* Whole statements that return events: what is common to their arguments, $1 to $4 in query.sql. */
+/* Sets the arguments that all statements returning events share: $1 to $4 in query.sql. */
 void query_event_args(struct args *a, enum stmt_id q, const struct event_filter *f, int64_t number);
 
 #endif

@@ -1,4 +1,4 @@
-/* queues.c - queues and workers as readers see them. */
+/* queues.c - reads queues and workers. */
 #include "store/query/query_internal.h"
 
 struct queues_query {
@@ -115,7 +115,7 @@ void query_read_workers(const struct rows *r, const struct rows *counts, int64_t
             .version = arena_strdup(&out->arena, rows_text(r, i, 7)),
             .serves = arena_strdup(&out->arena, rows_text(r, i, 8)),
         };
-        /* both come by id */
+        /* both lists are sorted by id */
         while (c < counts->n && rows_int(counts, c, 0) < id)
             c++;
         if (c < counts->n && rows_int(counts, c, 0) == id)

@@ -1,11 +1,11 @@
-/* schedules.c - applied workflows and schedules as readers see them. */
+/* schedules.c - reads schedules and applied workflows. */
 #include "store/query/query_internal.h"
 #include "store/schedule/schedule_rows.h"
 
 #include <stdlib.h>
 
 struct schedules_query {
-    const struct schedule_name *name; /* NULL: all */
+    const struct schedule_name *name; /* NULL for all */
     struct rows rows;
     int64_t now;
 };
@@ -19,7 +19,7 @@ static int schedules_body(struct db *db, void *arg, struct err *err)
     args_begin(&a, Q_QUERY_SCHEDULES);
     args_text(&a, r->name ? r->name->workflow : NULL);
     args_text(&a, r->name ? r->name->name : NULL);
-    rows_release(&r->rows); /* of a first try */
+    rows_release(&r->rows); /* the body may run more than once */
     if (!(rc = db_send(db, &a, &r->rows, ANY_ROWS, err)) &&
         !(rc = db->driver->send_now(db, &r->now, err)))
         rc = db_flush(db, err);
@@ -82,9 +82,9 @@ int query_applied(struct store *s, const char *name, char **definition, struct e
     if ((rc = query_run(s, &a, &r, err)))
         goto done;
     if (!r.n)
-        rc = err_set(err, E_NOT_FOUND,
-                     "no workflow is applied under the name %.100s: `pawl apply FILE` does that",
-                     name);
+        rc = err_set(
+            err, E_NOT_FOUND,
+            "no workflow is applied under the name %.100s: apply it with `pawl apply FILE`", name);
     else if (rows_null(&r, 0, 1))
         rc =
             err_set(err, E_NOT_FOUND, "the definition of %.100s, %s, is not stored: apply it again",

@@ -1,4 +1,4 @@
-/* submissions.c - submissions by SQL as readers see them. */
+/* submissions.c - reads SQL submissions; see submissions.h. */
 #include "store/query/submissions.h"
 #include "store/query/query_internal.h"
 

@@ -1,4 +1,4 @@
-/* submissions.h - SQL submissions as readers see them: waiting, taken, refused. */
+/* submissions.h - reads SQL submissions: waiting, taken or refused. */
 #ifndef STORE_QUERY_SUBMISSIONS_H
 #define STORE_QUERY_SUBMISSIONS_H
 
@@ -6,20 +6,20 @@
 
 struct submission_list {
     struct submission_row {
-        int64_t id, requested_at, decided_at; /* decided_at 0: it waits */
-        int64_t execution;                    /* 0: it has none */
+        int64_t id, requested_at, decided_at; /* decided_at is 0 while it waits */
+        int64_t execution;                    /* 0 if none */
         int64_t delay;
         int priority;
         const char *workflow, *definition, *params;
-        const char *queue, *key, *by; /* NULL: not told */
-        const char *error;            /* NULL: it was not refused */
+        const char *queue, *key, *by; /* NULL if not given */
+        const char *error;            /* NULL unless it was refused */
     } * at;
     size_t n;
     struct arena arena;
 };
 void submission_list_release(struct submission_list *l);
 
-/* Which of them; the words are those of the view and the command line. */
+/* The texts are used by the view and the command line. */
 #define SUBMISSION_STATES(X) X(WAITING, "waiting") X(TAKEN, "taken") X(REFUSED, "refused")
 #define X(name, text)        SUBMISSION_##name,
 enum submission_state { SUBMISSION_ANY, SUBMISSION_STATES(X) SUBMISSION_STATE_COUNT };
@@ -27,18 +27,20 @@ enum submission_state { SUBMISSION_ANY, SUBMISSION_STATES(X) SUBMISSION_STATE_CO
 extern const char *const submission_states[SUBMISSION_STATE_COUNT]; /* [SUBMISSION_ANY]: "" */
 enum submission_state submission_state(const struct submission_row *r);
 
-/* At most n: the newest first, those that wait in the order in which they are taken. */
+/* Lists at most n submissions, newest first; waiting ones in the order in which workers take
+ * them. */
 MUST_USE int query_submissions(struct store *s, enum submission_state state, size_t n,
                                struct submission_list *out, struct err *err);
 #define SUBMISSION_TOTAL_MOST 100000
-/* How many wait, and how many were refused and not forgotten yet; more are not counted. */
+/* The numbers of waiting and refused submissions that are still stored; each is counted up to
+ * SUBMISSION_TOTAL_MOST. */
 struct submission_totals {
     int64_t waiting, refused;
-    int64_t oldest; /* when the first that waits was requested; 0: none waits */
+    int64_t oldest; /* when the oldest waiting one was requested; 0 if none waits */
 };
 MUST_USE int query_submission_totals(struct store *s, struct submission_totals *out,
                                      struct err *err);
-/* One; an empty list if there is none of this id. */
+/* Reads one submission; the list is empty if the id does not exist. */
 MUST_USE int query_submission(struct store *s, int64_t id, struct submission_list *out,
                               struct err *err);
 

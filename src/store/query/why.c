@@ -1,11 +1,11 @@
-/* why.c - everything that says why an execution is where it is, in one snapshot; what it
- * means is said in words above the store. Also how much of a subtree is open, and totals of the
- * leases. */
+/* why.c - collects, in one snapshot, the facts that explain the state of an execution. It does not
+ * put them into words; the layers above the store do. Also counts the open executions of a subtree
+ * and all leases. */
 #include "store/query/why.h"
 
 #include <string.h>
 
-/* ---- statements with a few numbers and texts ---- */
+/* ---- statements ---- */
 
 int why_run_query(struct db *db, struct why_query *g, struct err *err)
 {
@@ -124,7 +124,7 @@ static int why_body(struct db *db, void *arg, struct err *err)
     const struct execution *e = &g->why->execution;
     int rc;
 
-    why_release(g->why); /* of a first try */
+    why_release(g->why); /* the body may run more than once */
     if ((rc = read_execution(db, g, err)) || (rc = read_events(db, g, err)) ||
         (rc = why_read_workflow(db, g, err)))
         return rc;
@@ -164,7 +164,7 @@ void why_release(struct why *w)
     *w = (struct why){0};
 }
 
-/* ---- numbers ---- */
+/* ---- counts ---- */
 
 int query_open(struct store *s, int64_t id, int64_t *n, struct err *err)
 {

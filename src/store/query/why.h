@@ -1,4 +1,4 @@
-/* why.h - what the two files of query_why share. */
+/* why.h - shared by why.c and why_workflow.c, the two files of query_why. */
 #ifndef STORE_QUERY_WHY_H
 #define STORE_QUERY_WHY_H
 
@@ -11,10 +11,10 @@ struct why_query {
     struct rows rows;
 };
 
-/* Runs what is in args; the rows are there until the next one. */
+/* Runs the statement in args; the rows are valid until the next call. */
 MUST_USE int why_run_query(struct db *db, struct why_query *g, struct err *err);
 
-/* Needs, pauses, items. */
+/* Reads the needs of a task, the nearest pause and the items of a fan-out. */
 MUST_USE int why_read_workflow(struct db *db, struct why_query *g, struct err *err);
 
 #endif

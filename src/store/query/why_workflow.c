@@ -1,6 +1,6 @@
-/* why_workflow.c - why, as far as the graph has to do with it: what a task still needs, who
- * paused something above it, how far a fan-out is. Definitions are read from their texts: nobody
- * asks often. */
+/* why_workflow.c - the part of query_why that concerns the graph: open needs of a task, pauses of
+ * its ancestors, progress of a fan-out. Parses the definition on each call, since calls are
+ * rare. */
 #include "core/graph.h"
 #include "core/workflow/model.h"
 #include "store/query/why.h"
@@ -10,8 +10,8 @@
 
 /* ---- the task ---- */
 
-/* The definition of a task, NULL if its workflow has none, or not this one. It lives in why.arena.
- */
+/* Reads the definition of a task into why.arena. *out is NULL if the workflow has no definition or
+ * no such task. */
 static int read_task(struct db *db, struct why_query *g, int64_t workflow, const char *name,
                      const struct workflow **workflow_def, const struct workflow_task **out,
                      struct err *err)
@@ -38,7 +38,8 @@ static int by_name(const void *a, const void *b)
     return strcmp((*x)->name, (*y)->name);
 }
 
-/* Sets what the rows tell of them; there may be many of both. */
+/* Copies id and status from the rows to the needs. Sorts the needs first, since both may be
+ * many. */
 static void set_needs(struct why *w, const struct rows *r)
 {
     struct why_need **sorted = arena_alloc(&w->arena, w->nneeds * sizeof(*sorted));
@@ -81,7 +82,7 @@ static int read_needs(struct db *db, struct why_query *g, const struct workflow 
     return rc;
 }
 
-/* Of a task that waits for others, or was skipped because of them. */
+/* Reads the needs of a task that waits for them or was skipped because of them. */
 static int read_graph(struct db *db, struct why_query *g, struct err *err)
 {
     const struct execution *e = &g->why->execution;
@@ -117,7 +118,7 @@ static int read_pause(struct db *db, struct why_query *g, struct err *err)
     return 0;
 }
 
-/* How many items a fan-out has, and how many may be open at once. */
+/* Reads how many items a fan-out has, and how many may be open at once. */
 static int read_items(struct db *db, struct why_query *g, struct err *err)
 {
     const struct execution *e = &g->why->execution;
