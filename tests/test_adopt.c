@@ -1,21 +1,21 @@
-/* test_adopt.c - which orphans a worker takes over: those of all its lanes, the oldest first, past
- * those that it leaves alone. */
+/* test_adopt.c - which orphans a worker adopts: those of all its lanes, the oldest first, except
+ * those that its `wanted` callback declines. */
 #include "fixture.h"
 
 #define FOLDER "folder-a"
 
 static const struct lane_queue lanes[] = {{"function:f", "default"}, {"process", "default"}};
 
-struct taking {
+struct claimed_jobs {
     struct adoption adoption;
     bool adopt;
     int64_t ids[10];
     size_t n;
 };
 
-static int take_body(struct turn *t, void *arg, struct err *err)
+static int claim_or_adopt_body(struct turn *t, void *arg, struct err *err)
 {
-    struct taking *k = arg;
+    struct claimed_jobs *k = arg;
     struct job_list jobs;
     int rc = k->adopt ? op_adopt(t, &k->adoption, &jobs, err)
                       : op_claim(t, &k->adoption.claim, &jobs, err);
@@ -25,16 +25,17 @@ static int take_body(struct turn *t, void *arg, struct err *err)
     return rc;
 }
 
-/* At most so many, but none of those below the id that arg points to. */
+/* Wants only jobs whose id is at least the one that arg points to. */
 static bool is_wanted(void *arg, const struct execution *e, int64_t last_worker)
 {
     (void)last_worker;
     return e->id >= *(int64_t *)arg;
 }
 
-static struct taking take(struct store *s, int64_t worker, bool adopt, size_t max, int64_t from)
+static struct claimed_jobs claim_or_adopt(struct store *s, int64_t worker, bool adopt, size_t max,
+                                          int64_t from)
 {
-    struct taking k = {.adopt = adopt};
+    struct claimed_jobs k = {.adopt = adopt};
     struct err err = ERR_INIT;
 
     k.adoption = (struct adoption){.claim = {.worker = worker,
@@ -45,11 +46,12 @@ static struct taking take(struct store *s, int64_t worker, bool adopt, size_t ma
                                              .max = max},
                                    .wanted = is_wanted,
                                    .arg = &from};
-    CHECK_OK_ERR(store_turn(s, take_body, &k, &err), &err);
+    CHECK_OK_ERR(store_turn(s, claim_or_adopt_body, &k, &err), &err);
     return k;
 }
 
-/* Four functions and then a command, whose worker is silent for too long. */
+/* Submits four function jobs and a command, all claimed by worker 1, and lets their leases expire.
+ * Returns the id of the first job. */
 static int64_t leave_orphans(struct store *s)
 {
     int64_t first = 0;
@@ -61,18 +63,19 @@ static int64_t leave_orphans(struct store *s)
 
         first = first ? first : id;
     }
-    CHECK_EQ(take(s, 1, false, 5, 0).n, 5);
+    CHECK_EQ(claim_or_adopt(s, 1, false, 5, 0).n, 5);
     clock_advance(LEASE + SECOND);
     CHECK_EQ(reap(s), 5);
     return first;
 }
 
-/* As many as it asks for at once are not wanted; those behind them in their lane still are. */
-TEST(those_that_are_not_wanted_do_not_hide_others_of_their_lane)
+/* The unwanted orphans fill a whole batch; the orphans after them in the same lane are still
+ * adopted. */
+TEST(unwanted_orphans_do_not_hide_later_orphans_of_their_lane)
 {
     struct store *s = fixture_store();
     int64_t first = leave_orphans(s);
-    struct taking k = take(s, 2, true, 2, first + 2);
+    struct claimed_jobs k = claim_or_adopt(s, 2, true, 2, first + 2);
 
     CHECK_EQ(k.n, 2);
     CHECK(k.ids[0] != k.ids[1]);
@@ -81,19 +84,19 @@ TEST(those_that_are_not_wanted_do_not_hide_others_of_their_lane)
     store_close(&s);
 }
 
-TEST(each_orphan_is_taken_over_once)
+TEST(each_orphan_is_adopted_once)
 {
     struct store *s = fixture_store();
     int64_t first = leave_orphans(s);
-    struct taking k = take(s, 2, true, 4, first + 1);
+    struct claimed_jobs k = claim_or_adopt(s, 2, true, 4, first + 1);
     size_t i, j;
 
     CHECK_EQ(k.n, 4);
     for (i = 0; i < k.n; i++)
         for (j = 0; j < i; j++)
             CHECK(k.ids[i] != k.ids[j]);
-    CHECK_EQ(take(s, 2, true, 4, first).n, 1);
-    CHECK_EQ(take(s, 2, true, 4, first).n, 0);
+    CHECK_EQ(claim_or_adopt(s, 2, true, 4, first).n, 1);
+    CHECK_EQ(claim_or_adopt(s, 2, true, 4, first).n, 0);
     verify_clean(s);
     store_close(&s);
 }

@@ -1,4 +1,4 @@
-/* test_api.c - the public library as an embedder meets it: pawl.h and nothing else. */
+/* test_api.c - the public library as an embedder uses it: through pawl.h only. */
 #include "api_fixture.h"
 
 #include <stdio.h>
@@ -50,14 +50,14 @@ static struct pawl_lease lease_of(const struct pawl_claim *c)
     return (struct pawl_lease){.execution = c->execution, .epoch = c->epoch};
 }
 
-static int count(void *arg, const char *json)
+static int count_lines(void *arg, const char *json)
 {
     CHECK(json[0] == '{' && json[strlen(json) - 1] == '}' && !strchr(json, '\n'));
     ++*(int *)arg;
     return 0;
 }
 
-TEST(a_job_goes_from_submit_to_its_result)
+TEST(job_that_is_settled_shows_its_result)
 {
     struct pawl *p = open_pawl();
     struct pawl_worker *w = open_worker(p, 0);
@@ -82,16 +82,16 @@ TEST(a_job_goes_from_submit_to_its_result)
     OK(pawl_show(p, id, &json, &api_err));
     CHECK(strstr(json, "\"status\":\"succeeded\""));
     CHECK(strstr(json, "\"result\":{\"a\":  2}"));
-    CHECK_EQ(count(&events, json), 0);
+    CHECK_EQ(count_lines(&events, json), 0);
     free(json);
     events = 0;
-    OK(pawl_events(p, &(struct pawl_event_query){.execution = id}, count, &events, &api_err));
+    OK(pawl_events(p, &(struct pawl_event_query){.execution = id}, count_lines, &events, &api_err));
     CHECK_EQ(events, 5);
     pawl_worker_close(w);
     verify_and_close(p);
 }
 
-TEST(of_several_jobs_all_are_stored_or_none)
+TEST(submit_with_one_invalid_job_stores_none)
 {
     struct pawl *p = open_pawl();
     struct pawl_job jobs[3] = {{.name = "a"}, {.name = "b", .input = "{"}, {.name = "c"}};
@@ -107,7 +107,7 @@ TEST(of_several_jobs_all_are_stored_or_none)
     verify_and_close(p);
 }
 
-TEST(what_is_missing_has_its_name_in_the_error)
+TEST(error_about_a_missing_object_names_it)
 {
     struct pawl *p = open_pawl();
     struct pawl_job jobs[2] = {{.name = "a"}};
@@ -126,7 +126,7 @@ TEST(what_is_missing_has_its_name_in_the_error)
     verify_and_close(p);
 }
 
-TEST(the_same_key_gives_the_same_execution)
+TEST(submit_with_a_known_key_returns_the_existing_execution)
 {
     struct pawl *p = open_pawl();
     struct pawl_job job = {.name = "a", .key = "k"}, again = job, other = {.name = "b", .key = "k"};
@@ -139,7 +139,7 @@ TEST(the_same_key_gives_the_same_execution)
     verify_and_close(p);
 }
 
-TEST(a_lost_lease_changes_nothing_and_its_job_is_adopted)
+TEST(settle_after_lost_lease_changes_nothing_and_job_is_adopted)
 {
     struct pawl *p = open_pawl();
     struct pawl_worker *dead = open_worker(p, 50000), *heir = open_worker(p, 50000);
@@ -150,7 +150,7 @@ TEST(a_lost_lease_changes_nothing_and_its_job_is_adopted)
     struct pawl_settlement lost = {.outcome = PAWL_LOST, .error = "gone", .duration = -1};
     size_t n = 0;
 
-    /* its own health for one lease, then the reaper's look: as long as it takes */
+    /* A worker reaps only after it has been healthy for one lease. */
     while (!n) {
         OK(pawl_tick(heir, NULL, &api_err));
         OK(pawl_claim(heir, &taken, 1, &n, &api_err));
@@ -174,7 +174,7 @@ TEST(a_lost_lease_changes_nothing_and_its_job_is_adopted)
     verify_and_close(p);
 }
 
-TEST(a_delay_ends_by_somebody_s_tick)
+TEST(delayed_job_becomes_claimable_after_a_tick)
 {
     struct pawl *p = open_pawl();
     struct pawl_worker *w = open_worker(p, 0);
@@ -195,7 +195,7 @@ TEST(a_delay_ends_by_somebody_s_tick)
     verify_and_close(p);
 }
 
-TEST(params_of_what_is_no_workflow_are_refused)
+TEST(params_of_a_plain_job_are_refused)
 {
     struct pawl *p = open_pawl();
     struct pawl_job job = {.name = "exec::a", .params = (const char *const[]){"day=monday", NULL}};
@@ -205,7 +205,7 @@ TEST(params_of_what_is_no_workflow_are_refused)
     verify_and_close(p);
 }
 
-TEST(an_outcome_that_is_none_is_refused)
+TEST(settle_with_an_unknown_outcome_is_refused)
 {
     struct pawl *p = open_pawl();
     struct pawl_worker *w = open_worker(p, 0);
@@ -218,7 +218,7 @@ TEST(an_outcome_that_is_none_is_refused)
     verify_and_close(p);
 }
 
-TEST(a_tree_is_read_at_any_depth)
+TEST(tree_of_any_depth_is_read)
 {
     struct pawl *p = open_pawl();
     struct pawl_job job = {.name = "level"};
@@ -237,12 +237,12 @@ TEST(a_tree_is_read_at_any_depth)
     CHECK_EQ(lines, 60);
     free(json);
     lines = 0;
-    OK(pawl_tree_lines(p, top, count, &lines, &api_err));
+    OK(pawl_tree_lines(p, top, count_lines, &lines, &api_err));
     CHECK_EQ(lines, 60);
     verify_and_close(p);
 }
 
-TEST(a_follower_gets_each_event_once)
+TEST(event_follower_gets_each_event_once)
 {
     struct pawl *p = open_pawl();
     struct pawl_follower *f = NULL;
@@ -251,12 +251,12 @@ TEST(a_follower_gets_each_event_once)
 
     submit_one(p, 1);
     OK(pawl_follow(p, &(struct pawl_event_query){0}, &f, &api_err));
-    OK(pawl_follower_next(f, count, &lines, &n, &api_err));
+    OK(pawl_follower_next(f, count_lines, &lines, &n, &api_err));
     CHECK_EQ(lines, 0);
     submit_one(p, 1);
     while (lines < 2)
-        OK(pawl_follower_next(f, count, &lines, &n, &api_err));
-    OK(pawl_follower_next(f, count, &lines, &n, &api_err));
+        OK(pawl_follower_next(f, count_lines, &lines, &n, &api_err));
+    OK(pawl_follower_next(f, count_lines, &lines, &n, &api_err));
     CHECK_EQ(lines, 2);
     pawl_follower_close(f);
     FAILS(pawl_follow(p, &(struct pawl_event_query){.execution = 99}, &f, &api_err),
@@ -264,7 +264,7 @@ TEST(a_follower_gets_each_event_once)
     verify_and_close(p);
 }
 
-TEST(whoever_listens_hears_of_new_jobs)
+TEST(listener_is_woken_by_a_new_job)
 {
     struct pawl *p = open_pawl(), *other = open_pawl();
     struct pawl_listener *l = NULL;
@@ -282,7 +282,7 @@ TEST(whoever_listens_hears_of_new_jobs)
     verify_and_close(p);
 }
 
-TEST(old_trees_are_removed_in_slices)
+TEST(cleanup_removes_only_finished_trees_that_are_old_enough)
 {
     struct pawl *p = open_pawl();
     struct pawl_worker *w = open_worker(p, 0);
@@ -312,7 +312,7 @@ TEST(old_trees_are_removed_in_slices)
     verify_and_close(p);
 }
 
-TEST(a_reader_creates_nothing)
+TEST(open_with_must_exist_creates_no_database)
 {
     char url[4200];
     struct pawl_options o = {.url = url, .must_exist = true};

@@ -1,12 +1,12 @@
-/* test_as_of.c - executions as they were at a moment, made from their events alone. That this is
- * what their rows were is compared by test_random at moments of random plays, and by verify_clean
- * at the end of every test. */
+/* test_as_of.c - executions as of an earlier moment, computed from their events alone. test_random
+ * compares them with the stored rows at moments of random runs, and verify_clean does so at the end
+ * of every test. */
 #include "api_fixture.h"
 #include "base/text.h"
 #include "workflow_fixture.h"
 
-/* The number of the newest event: the moment that it is now. */
-static struct pawl_moment moment(struct store *s)
+/* The current moment, as the number of the newest event. */
+static struct pawl_moment current_moment(struct store *s)
 {
     clock_advance(1);
     return (struct pawl_moment){
@@ -28,9 +28,9 @@ static void check_text(const json_t *o, const char *key, const char *expected)
     CHECK_STR(is ? is : "", expected);
 }
 
-/* Status, attempt, the first word of what it waits for, and its error. */
-static void check_was(struct pawl *p, int64_t id, struct pawl_moment at, const char *status,
-                      int attempt, const char *waiting, const char *error)
+/* Checks the status, attempt, first word of "waiting" and error of an execution as of a moment. */
+static void check_as_of(struct pawl *p, int64_t id, struct pawl_moment at, const char *status,
+                        int attempt, const char *waiting, const char *error)
 {
     json_t *o = show_at(p, id, at);
     const char *waits = json_string_value(json_object_get(o, "waiting"));
@@ -51,7 +51,7 @@ static int64_t time_field(const json_t *o, const char *key)
     return us;
 }
 
-TEST(each_moment_of_a_job_is_told_by_its_events)
+TEST(job_as_of_each_event_has_the_state_of_that_moment)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -60,25 +60,25 @@ TEST(each_moment_of_a_job_is_told_by_its_events)
     struct held_job j;
     json_t *o;
 
-    at[0] = moment(s);
+    at[0] = current_moment(s);
     j = claim_job(s, 5);
-    at[1] = moment(s);
+    at[1] = current_moment(s);
     CHECK_OK(settle_as(s, j, OUTCOME_FAILED, 10 * SECOND));
-    at[2] = moment(s);
+    at[2] = current_moment(s);
     clock_advance(11 * SECOND);
     CHECK_EQ(run_timers(s), 1);
-    at[3] = moment(s);
+    at[3] = current_moment(s);
     j = claim_job(s, 6);
-    at[4] = moment(s);
+    at[4] = current_moment(s);
     CHECK_OK(settle_ok(s, j));
-    at[5] = moment(s);
+    at[5] = current_moment(s);
 
-    check_was(p, id, at[0], "ready", 0, "worker", "");
-    check_was(p, id, at[1], "running", 1, "", "");
-    check_was(p, id, at[2], "ready", 1, "delay", "it said no");
-    check_was(p, id, at[3], "ready", 1, "worker", "it said no");
-    check_was(p, id, at[4], "running", 2, "", "it said no");
-    check_was(p, id, at[5], "succeeded", 2, "", "");
+    check_as_of(p, id, at[0], "ready", 0, "worker", "");
+    check_as_of(p, id, at[1], "running", 1, "", "");
+    check_as_of(p, id, at[2], "ready", 1, "delay", "it said no");
+    check_as_of(p, id, at[3], "ready", 1, "worker", "it said no");
+    check_as_of(p, id, at[4], "running", 2, "", "it said no");
+    check_as_of(p, id, at[5], "succeeded", 2, "", "");
     o = show_at(p, id, at[1]);
     check_text(o, "worker", "0000000000000005");
     CHECK(json_is_null(json_object_get(o, "finished_at")));
@@ -88,7 +88,7 @@ TEST(each_moment_of_a_job_is_told_by_its_events)
     store_close(&s);
 }
 
-TEST(a_job_whose_worker_was_gone_waited_for_another)
+TEST(job_as_of_its_expired_lease_waits_for_adoption)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -96,18 +96,18 @@ TEST(a_job_whose_worker_was_gone_waited_for_another)
     struct pawl_moment held, orphan;
 
     claim_job(s, 5);
-    held = moment(s);
+    held = current_moment(s);
     clock_advance(2 * LEASE);
     reap(s);
-    orphan = moment(s);
-    check_was(p, id, held, "running", 1, "", "");
-    check_was(p, id, orphan, "running", 1, "adoption", "");
+    orphan = current_moment(s);
+    check_as_of(p, id, held, "running", 1, "", "");
+    check_as_of(p, id, orphan, "running", 1, "adoption", "");
     pawl_close(p);
     verify_clean(s);
     store_close(&s);
 }
 
-TEST(a_time_means_all_that_had_happened_by_then)
+TEST(moment_given_as_a_time_includes_all_events_up_to_it)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -119,25 +119,26 @@ TEST(a_time_means_all_that_had_happened_by_then)
     j = claim_job(s, 5);
     clock_advance(SECOND);
     CHECK_OK(settle_ok(s, j));
-    o = show_at(p, id, moment(s));
+    o = show_at(p, id, current_moment(s));
     requested = time_field(o, "requested_at");
     started = time_field(o, "started_at");
     json_decref(o);
-    check_was(p, id, (struct pawl_moment){.time = requested}, "ready", 0, "worker", "");
-    check_was(p, id, (struct pawl_moment){.time = started - 1}, "ready", 0, "worker", "");
-    check_was(p, id, (struct pawl_moment){.time = started}, "running", 1, "", "");
-    check_was(p, id, (struct pawl_moment){.time = started + 3600 * SECOND}, "succeeded", 1, "", "");
+    check_as_of(p, id, (struct pawl_moment){.time = requested}, "ready", 0, "worker", "");
+    check_as_of(p, id, (struct pawl_moment){.time = started - 1}, "ready", 0, "worker", "");
+    check_as_of(p, id, (struct pawl_moment){.time = started}, "running", 1, "", "");
+    check_as_of(p, id, (struct pawl_moment){.time = started + 3600 * SECOND}, "succeeded", 1, "",
+                "");
     pawl_close(p);
     verify_clean(s);
     store_close(&s);
 }
 
-TEST(what_was_requested_later_is_not_there_and_the_error_says_since_when_it_is)
+TEST(execution_as_of_before_its_request_is_not_found_and_error_gives_the_time)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
     int64_t first = submit(s, "exec::a"), second;
-    struct pawl_moment before = moment(s);
+    struct pawl_moment before = current_moment(s);
     char requested[TIME_TEXT_SIZE], sentence[200], *json = NULL;
 
     second = submit(s, "exec::b");
@@ -167,7 +168,7 @@ static int rerun_body(struct turn *t, void *arg, struct err *e)
 
 static void rerun_whole(struct store *s, int64_t id)
 {
-    struct rerun r = {.request = {.execution = id, .by = "ada", .reason = "mended"},
+    struct rerun r = {.request = {.execution = id, .by = "ada", .reason = "fixed"},
                       .what = RERUN_WHOLE};
     struct err e = ERR_INIT;
 
@@ -175,7 +176,7 @@ static void rerun_whole(struct store *s, int64_t id)
     rerun_release(&r);
 }
 
-TEST(before_a_rerun_the_old_result_and_error_are_there)
+TEST(execution_as_of_before_a_rerun_has_its_old_result_and_error)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -188,21 +189,21 @@ TEST(before_a_rerun_the_old_result_and_error_are_there)
     json_t *o;
 
     flow_play(s, " b ");
-    failed = moment(s);
+    failed = current_moment(s);
     rerun_whole(s, w);
-    again = moment(s);
+    again = current_moment(s);
     flow_play(s, "");
-    done = moment(s);
+    done = current_moment(s);
     rerun_whole(s, w);
     flow_play(s, " a ");
 
-    check_was(p, b, failed, "failed", 1, "", "it was made to fail");
-    check_was(p, b, again, "pending", 1, "needs", "");
-    check_was(p, b, done, "succeeded", 2, "", "");
+    check_as_of(p, b, failed, "failed", 1, "", "it was made to fail");
+    check_as_of(p, b, again, "pending", 1, "needs", "");
+    check_as_of(p, b, done, "succeeded", 2, "", "");
     o = show_at(p, a, failed);
     CHECK_EQ(json_integer_value(json_object_get(json_object_get(o, "result"), "n")), 1);
     CHECK_EQ(json_integer_value(json_object_get(o, "max_attempts")), 1);
-    CHECK(json_is_null(json_object_get(o, "input"))); /* it was made anew since */
+    CHECK(json_is_null(json_object_get(o, "input"))); /* the rerun has replaced it since */
     json_decref(o);
     o = show_at(p, w, failed);
     check_text(o, "status", "failed");
@@ -222,7 +223,7 @@ TEST(before_a_rerun_the_old_result_and_error_are_there)
 
 /* ---- trees ---- */
 
-static int keep_fan(void *arg, const char *json)
+static int keep_fan_out(void *arg, const char *json)
 {
     json_t *o = json_loads(json, 0, NULL), **fan = arg;
 
@@ -241,34 +242,34 @@ static int count_lines(void *arg, const char *json)
     return 0;
 }
 
-TEST(an_outline_counts_the_items_as_they_were)
+TEST(outline_as_of_a_moment_counts_items_by_their_status_then)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
     int64_t w = flow_submit(
         s, "name: w\ntasks:\n  a: {run: x}\n  each: {run: x, needs: a, foreach: 30}\n", NULL);
     static struct flow_claiming k;
-    struct pawl_moment begun, some;
+    struct pawl_moment at_start, some;
     json_t *fan = NULL, *items;
     size_t i;
     int n = 0;
 
-    begun = moment(s);
+    at_start = current_moment(s);
     flow_claim(s, &k);
     flow_settle(s, k.held[0], OUTCOME_OK, NULL);
     flow_claim(s, &k);
     for (i = 0; i < 15; i++)
         flow_settle(s, k.held[i], i < 12 ? OUTCOME_FAILED : OUTCOME_OK, NULL);
-    some = moment(s);
+    some = current_moment(s);
     for (; i < k.n; i++)
         flow_settle(s, k.held[i], OUTCOME_OK, NULL);
 
-    OK(pawl_outline_at(p, w, &begun, keep_fan, &fan, NULL, &api_err));
+    OK(pawl_outline_at(p, w, &at_start, keep_fan_out, &fan, NULL, &api_err));
     check_text(fan, "status", "pending");
     CHECK(json_is_null(json_object_get(json_object_get(fan, "items"), "total")));
-    OK(pawl_outline_at(p, w, &begun, count_lines, &n, NULL, &api_err));
+    OK(pawl_outline_at(p, w, &at_start, count_lines, &n, NULL, &api_err));
     CHECK_EQ(n, 3);
-    OK(pawl_outline_at(p, w, &some, keep_fan, &fan, NULL, &api_err));
+    OK(pawl_outline_at(p, w, &some, keep_fan_out, &fan, NULL, &api_err));
     items = json_object_get(fan, "items");
     CHECK_EQ(json_integer_value(json_object_get(items, "total")), 30);
     CHECK_EQ(json_integer_value(json_object_get(items, "failed")), 12);
@@ -283,7 +284,7 @@ TEST(an_outline_counts_the_items_as_they_were)
     store_close(&s);
 }
 
-TEST(a_pause_is_seen_at_its_time_and_no_longer)
+TEST(pause_is_visible_only_as_of_the_moments_it_lasted)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -294,17 +295,17 @@ TEST(a_pause_is_seen_at_its_time_and_no_longer)
     json_t *o;
 
     OK(pawl_pause(p, w, "ada", "the disk is full", &api_err));
-    paused = moment(s);
+    paused = current_moment(s);
     OK(pawl_resume(p, w, "ada", NULL, &api_err));
-    resumed = moment(s);
+    resumed = current_moment(s);
     flow_play(s, "");
     o = show_at(p, w, paused);
     flow = json_object_get(o, "workflow_execution");
     CHECK(json_is_true(json_object_get(flow, "paused")));
     check_text(flow, "pause_reason", "the disk is full");
     json_decref(o);
-    check_was(p, a, paused, "ready", 0, "paused", "");
-    check_was(p, a, resumed, "ready", 0, "worker", "");
+    check_as_of(p, a, paused, "ready", 0, "paused", "");
+    check_as_of(p, a, resumed, "ready", 0, "worker", "");
     o = show_at(p, w, resumed);
     CHECK(json_is_false(json_object_get(json_object_get(o, "workflow_execution"), "paused")));
     json_decref(o);

@@ -1,4 +1,5 @@
-/* test_attempt.c - the folder of an attempt: names, locks, records, the log, and its removal. */
+/* test_attempt.c - the attempt folder: its name, locks, records, log and removal; also the masking
+ * of secrets and the requests to the shim. */
 #include "base/env.h"
 #include "base/mem.h"
 #include "exec/attempt/attempt.h"
@@ -22,7 +23,7 @@
 
 TEST_NO_DB;
 
-static int test_state_folder(void)
+static int make_attempt_folder(void)
 {
     int dir = open(test_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), at;
 
@@ -41,7 +42,7 @@ static void put_file(int at, const char *name, const char *text)
     close(fd);
 }
 
-TEST(only_the_name_of_an_attempt_is_read_as_one)
+TEST(only_a_valid_attempt_name_is_parsed)
 {
     char name[ATTEMPT_NAME_SIZE];
     const char *bad[] = {"",
@@ -69,12 +70,12 @@ TEST(only_the_name_of_an_attempt_is_read_as_one)
     CHECK_EQ(attempt, INT32_MAX);
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
         if (attempt_parse_name(bad[i], &execution, &attempt))
-            test_fail(__FILE__, __LINE__, "\"%s\" was taken for an attempt", bad[i]);
+            test_fail(__FILE__, __LINE__, "\"%s\" was parsed as the name of an attempt", bad[i]);
 }
 
-TEST(a_folder_is_made_once_and_for_nobody_else)
+TEST(attempt_folder_is_created_once_and_private)
 {
-    int dir = open(test_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), at = test_state_folder();
+    int dir = open(test_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), at = make_attempt_folder();
     struct stat st;
 
     CHECK_OK(fstat(at, &st));
@@ -88,9 +89,9 @@ TEST(a_folder_is_made_once_and_for_nobody_else)
     close(dir);
 }
 
-TEST(a_lock_is_held_until_its_last_copy_is_closed)
+TEST(lock_is_held_until_its_last_descriptor_is_closed)
 {
-    int at = test_state_folder(), lock, copy;
+    int at = make_attempt_folder(), lock, copy;
 
     CHECK(!attempt_is_locked(at, ATTEMPT_LOCK));
     lock = attempt_lock(at, ATTEMPT_LOCK, false);
@@ -98,7 +99,8 @@ TEST(a_lock_is_held_until_its_last_copy_is_closed)
     CHECK(attempt_is_locked(at, ATTEMPT_LOCK));
     CHECK_EQ(attempt_lock(at, ATTEMPT_LOCK, false), -1);
     CHECK_EQ(errno, EAGAIN);
-    CHECK(attempt_is_locked(at, ATTEMPT_LOCK)); /* looking and failing did not free it */
+    /* neither the check nor the failed attempt released it */
+    CHECK(attempt_is_locked(at, ATTEMPT_LOCK));
     copy = dup(lock);
     close(lock);
     CHECK(attempt_is_locked(at, ATTEMPT_LOCK));
@@ -107,9 +109,9 @@ TEST(a_lock_is_held_until_its_last_copy_is_closed)
     close(at);
 }
 
-TEST(a_lock_outlives_its_maker_in_its_children)
+TEST(lock_inherited_by_a_child_outlives_its_owner)
 {
-    int at = test_state_folder(), lock = attempt_lock(at, ATTEMPT_TREE, false), pipes[2];
+    int at = make_attempt_folder(), lock = attempt_lock(at, ATTEMPT_TREE, false), pipes[2];
     pid_t child;
 
     CHECK_OK(pipe(pipes));
@@ -129,9 +131,9 @@ TEST(a_lock_outlives_its_maker_in_its_children)
     close(at);
 }
 
-TEST(a_lock_that_is_a_link_is_not_followed)
+TEST(lock_file_that_is_a_symlink_is_not_followed)
 {
-    int at = test_state_folder();
+    int at = make_attempt_folder();
 
     CHECK_OK(symlinkat("/etc/passwd", at, ATTEMPT_LOCK));
     CHECK_EQ(attempt_lock(at, ATTEMPT_LOCK, false), -1);
@@ -139,10 +141,9 @@ TEST(a_lock_that_is_a_link_is_not_followed)
     close(at);
 }
 
-/* --- records ------------------------------------------------------------------------------------
- */
+/* ---- records ---- */
 
-TEST(a_record_with_any_bit_harmed_or_any_byte_missing_is_no_record)
+TEST(record_with_a_flipped_bit_or_missing_byte_is_rejected)
 {
     struct attempt_exit e = {.kind = END_EXITED, .ended = 77}, back;
     unsigned char bytes[RECORD_MAX];
@@ -160,9 +161,9 @@ TEST(a_record_with_any_bit_harmed_or_any_byte_missing_is_no_record)
     CHECK(!record_decode(&RECORD_LEASE, bytes, len, &back));
 }
 
-TEST(a_record_is_there_whole_or_not_at_all)
+TEST(record_is_read_whole_or_rejected)
 {
-    int at = test_state_folder(), fd, reserved = -1;
+    int at = make_attempt_folder(), fd, reserved = -1;
     struct attempt_exit e = {.kind = END_EXITED}, back;
 
     CHECK_EQ(record_read(at, &RECORD_EXIT, &back), 0);
@@ -179,9 +180,9 @@ TEST(a_record_is_there_whole_or_not_at_all)
     close(at);
 }
 
-TEST(a_lower_epoch_can_not_renew)
+TEST(renewal_with_a_lower_epoch_is_refused)
 {
-    int at = test_state_folder();
+    int at = make_attempt_folder();
     struct attempt_lease l = {.epoch = 4, .until = 10};
     struct err err = ERR_INIT;
 
@@ -197,23 +198,23 @@ TEST(a_lower_epoch_can_not_renew)
     close(at);
 }
 
-/* Between the look at the epoch and the write nobody gets in. */
-TEST(a_renewal_under_way_is_not_overtaken_by_a_higher_epoch)
+/* A renewal reads the epoch and writes the record under one lock. */
+TEST(renewal_during_adoption_with_a_higher_epoch_is_refused)
 {
     struct attempt_lease low = {.epoch = 3, .until = 30}, high = {.epoch = 4, .until = 40}, l;
     struct err err = ERR_INIT;
-    int at = test_state_folder(), lock = openat(at, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+    int at = make_attempt_folder(), lock = openat(at, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC),
         status;
     pid_t child;
 
-    CHECK_OK(flock(lock, LOCK_EX)); /* as an adopter in the middle of its own renewal */
+    CHECK_OK(flock(lock, LOCK_EX)); /* like an adopter in the middle of its renewal */
     child = fork();
     CHECK(child >= 0);
     if (child == 0) {
         close(lock);
         _exit(attempt_renew(at, &low, &err) == -E_LEASE_LOST ? 0 : 3);
     }
-    clock_sleep_us(30000); /* the child would be done by now */
+    clock_sleep_us(30000); /* long enough for the child to finish if it did not wait */
     CHECK_OK(record_write(at, &RECORD_LEASE, &high));
     CHECK_OK(flock(lock, LOCK_UN));
     CHECK_EQ(waitpid(child, &status, 0), child);
@@ -224,9 +225,9 @@ TEST(a_renewal_under_way_is_not_overtaken_by_a_higher_epoch)
     close(at);
 }
 
-TEST(nobody_is_told_where_nobody_listens)
+TEST(command_without_a_listening_shim_fails)
 {
-    int at = test_state_folder(), fd;
+    int at = make_attempt_folder(), fd;
     struct attempt_control c = {.epoch = 1, .command = COMMAND_CANCEL};
 
     CHECK_EQ(attempt_send_command(at, &c), -1);
@@ -241,8 +242,7 @@ TEST(nobody_is_told_where_nobody_listens)
     close(at);
 }
 
-/* --- the log ------------------------------------------------------------------------------------
- */
+/* ---- the log ---- */
 
 static void expect_log(int at, int64_t from, size_t max, const char *text)
 {
@@ -255,9 +255,9 @@ static void expect_log(int at, int64_t from, size_t max, const char *text)
     buf_release(&b);
 }
 
-TEST(a_log_is_read_in_order_also_where_its_ring_turned)
+TEST(log_with_a_wrapped_ring_is_read_in_order)
 {
-    int at = test_state_folder();
+    int at = make_attempt_folder();
     struct attempt_log log;
     struct attempt_log_pos pos = {.total = 16, .head = 4, .tail = 8};
 
@@ -266,7 +266,8 @@ TEST(a_log_is_read_in_order_also_where_its_ring_turned)
     expect_log(at, 0, 100, "abcdefgh");
     expect_log(at, 3, 2, "de");
     expect_log(at, 8, 100, "");
-    /* abcd…: 16 bytes went through; the ring of 8 begins at its fifth place. */
+    /* 16 bytes were written: 4 are the head, the ring has the last 8, its oldest byte at index 4.
+     */
     put_file(at, ATTEMPT_LOG, "abcdMNOPIJKL");
     CHECK_OK(record_write(at, &RECORD_LOG_POS, &pos));
     CHECK_OK(attempt_log_size(at, &log));
@@ -279,12 +280,12 @@ TEST(a_log_is_read_in_order_also_where_its_ring_turned)
     close(at);
 }
 
-/* --- removal ------------------------------------------------------------------------------------
- */
+/* ---- removal ---- */
 
-TEST(removal_never_leaves_the_folder)
+TEST(removal_does_not_follow_links_out_of_the_folder)
 {
-    int dir = open(test_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), at = test_state_folder(), inner;
+    int dir = open(test_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), at = make_attempt_folder(),
+        inner;
 
     CHECK_OK(mkdirat(dir, "precious", 0700));
     inner = openat(dir, "precious", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -303,14 +304,14 @@ TEST(removal_never_leaves_the_folder)
     CHECK_EQ(attempt_remove_folder(dir, "12.3"), -1);
     CHECK_EQ(errno, ENOENT);
     CHECK_OK(symlinkat("precious", dir, "12.4"));
-    CHECK_OK(attempt_remove_folder(dir, "12.4")); /* the link itself */
+    CHECK_OK(attempt_remove_folder(dir, "12.4")); /* removes only the link */
     CHECK_OK(faccessat(dir, "precious/file", F_OK, 0));
     close(dir);
 }
 
 TEST(removal_reaches_any_depth_with_few_handles)
 {
-    int dir = open(test_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), at = test_state_folder();
+    int dir = open(test_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), at = make_attempt_folder();
     struct rlimit few = {.rlim_cur = 40, .rlim_max = 40};
 
     for (int i = 0; i < 3000; i++) {
@@ -336,7 +337,7 @@ TEST(removal_reaches_any_depth_with_few_handles)
  */
 TEST(removal_of_a_file_that_stays_says_why_and_removes_the_rest)
 {
-    int dir = open(test_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), at = test_state_folder(), fd;
+    int dir = open(test_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), at = make_attempt_folder(), fd;
     int flags = FS_IMMUTABLE_FL;
 
     put_file(at, "stays", "x");
@@ -355,14 +356,13 @@ TEST(removal_of_a_file_that_stays_says_why_and_removes_the_rest)
     close(dir);
 }
 
-/* --- masking ------------------------------------------------------------------------------------
- */
+/* ---- masking ---- */
 
 static void expect_masked(const char *const *secrets, const char *text, const char *expect)
 {
     size_t len = strlen(text);
 
-    /* Cut in two at every place: the result is the same. */
+    /* The result must not depend on where the text is split. */
     for (size_t cut = 0; cut <= len; cut++) {
         struct mask m = MASK_INIT;
         struct buf out = BUF_INIT;
@@ -378,7 +378,7 @@ static void expect_masked(const char *const *secrets, const char *text, const ch
     }
 }
 
-TEST(secrets_are_masked_wherever_the_stream_is_cut)
+TEST(secrets_are_masked_wherever_the_stream_is_split)
 {
     const char *const one[] = {"secret", NULL}, *const two[] = {"secret", "secretly", "tly", NULL},
                       *const none[] = {"", "ab", NULL}, *const lines[] = {"first\nsecond\n", NULL};
@@ -392,7 +392,7 @@ TEST(secrets_are_masked_wherever_the_stream_is_cut)
     expect_masked(lines, "first\nsecond\n!", "***!");
 }
 
-TEST(what_can_not_be_a_secret_is_not_held_back)
+TEST(text_that_can_not_be_a_secret_is_passed_on_at_once)
 {
     struct mask m = MASK_INIT;
     struct buf out = BUF_INIT;
@@ -408,10 +408,9 @@ TEST(what_can_not_be_a_secret_is_not_held_back)
     buf_release(&out);
 }
 
-/* --- requests -----------------------------------------------------------------------------------
- */
+/* ---- requests ---- */
 
-TEST(a_request_arrives_as_it_was_sent_and_a_part_of_one_does_not)
+TEST(request_is_read_whole_and_a_truncated_one_is_rejected)
 {
     const char *argv[] = {"a", "", "c", NULL}, *env[] = {"X=1", NULL}, *secrets[] = {NULL};
     struct request r = {.execution = 7,
@@ -446,7 +445,7 @@ TEST(a_request_arrives_as_it_was_sent_and_a_part_of_one_does_not)
     buf_release(&b);
 }
 
-TEST(a_packet_of_another_size_is_refused_and_leaks_no_handle)
+TEST(packet_of_wrong_size_is_refused_without_leaking_its_descriptor)
 {
     int pair[2], fds[2], given = open("/dev/null", O_RDONLY | O_CLOEXEC), next;
     struct request_packet p = {.execution = 1};
@@ -458,7 +457,7 @@ TEST(a_packet_of_another_size_is_refused_and_leaks_no_handle)
     CHECK_OK(packet_send(pair[0], &p, sizeof(p), &given, 1));
     CHECK_EQ(packet_receive(pair[1], &a, sizeof(a), fds, 2), -1);
     CHECK_EQ(errno, EBADMSG);
-    CHECK_EQ(dup(given), next); /* the number is free again */
+    CHECK_EQ(dup(given), next); /* the descriptor number is free again */
     close(next);
     CHECK_OK(packet_send(pair[0], &p, sizeof(p), &given, 1));
     CHECK_EQ(packet_receive(pair[1], &p, sizeof(p), fds, 2), 1);

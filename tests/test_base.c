@@ -1,5 +1,5 @@
-/* test_base.c - the small things that all else stands on: errors, buffers, maps, memory, the
- * machine. Text, times and JSON: test_text.c, test_time.c, test_json.c. */
+/* test_base.c - the base layer: errors, buffers, maps, memory, quarantine, random ids and clocks.
+ * Text, times and JSON are tested by test_text.c, test_time.c and test_json.c. */
 #include "harness.h"
 
 #include "base/buf.h"
@@ -22,7 +22,7 @@ TEST_NO_DB;
 
 /* ---- errors ---- */
 
-TEST(an_error_returns_its_code_and_keeps_its_sentence)
+TEST(error_set_returns_its_code_and_keeps_its_message)
 {
     struct err err = ERR_INIT;
 
@@ -33,7 +33,7 @@ TEST(an_error_returns_its_code_and_keeps_its_sentence)
     CHECK_STR(err.msg, "while looking: there is no execution 7");
 }
 
-TEST(an_error_says_what_is_missing_until_another_takes_its_place)
+TEST(missing_name_is_kept_until_the_next_error)
 {
     struct err err = ERR_INIT;
 
@@ -47,7 +47,7 @@ TEST(an_error_says_what_is_missing_until_another_takes_its_place)
     CHECK_STR(err.name, "");
 }
 
-TEST(a_sentence_that_is_too_long_is_cut_and_stays_a_string)
+TEST(error_message_that_is_too_long_is_truncated)
 {
     struct err err = ERR_INIT;
     char *flood = mem_alloc(5000);
@@ -64,7 +64,7 @@ TEST(a_sentence_that_is_too_long_is_cut_and_stays_a_string)
     free(flood);
 }
 
-TEST(every_error_has_a_text_of_its_own_and_an_exit_code)
+TEST(every_error_code_has_a_unique_text_and_an_exit_code)
 {
     static const enum error_code all[] = {
 #define X(name, text, exit_code) E_##name,
@@ -81,7 +81,7 @@ TEST(every_error_has_a_text_of_its_own_and_an_exit_code)
         for (k = 0; k < i; k++)
             CHECK(strcmp(err_text(all[i]), err_text(all[k])));
     }
-    /* what the command line promises */
+    /* documented exit codes of the command line */
     CHECK_EQ(err_exit_code(E_INVALID), 2);
     CHECK_EQ(err_exit_code(E_NOT_FOUND), 5);
     CHECK_EQ(err_exit_code(E_UNAVAILABLE), 6);
@@ -90,7 +90,7 @@ TEST(every_error_has_a_text_of_its_own_and_an_exit_code)
 
 /* ---- buffers ---- */
 
-TEST(a_buffer_grows_and_is_always_a_string)
+TEST(buffer_grows_and_stays_a_terminated_string)
 {
     struct buf b = BUF_INIT;
     int i;
@@ -118,7 +118,7 @@ TEST(a_buffer_grows_and_is_always_a_string)
     CHECK(!b.ptr);
 }
 
-TEST(a_buffer_takes_a_format_longer_than_all_it_had)
+TEST(buffer_format_longer_than_its_capacity_is_kept_whole)
 {
     struct buf b = BUF_INIT;
 
@@ -128,7 +128,7 @@ TEST(a_buffer_takes_a_format_longer_than_all_it_had)
     buf_release(&b);
 }
 
-TEST(numbers_are_written_as_printf_writes_them)
+TEST(numbers_added_to_a_buffer_match_printf)
 {
     static const int64_t numbers[] = {
         0, 1, -1, 9, 10, -10, 99, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN + 1, INT64_MIN};
@@ -150,7 +150,7 @@ TEST(numbers_are_written_as_printf_writes_them)
 
 /* ---- maps ---- */
 
-TEST(a_map_finds_what_was_put_and_nothing_else)
+TEST(id_map_finds_only_stored_ids)
 {
     enum { N = 20000 };
     struct idmap m = IDMAP_INIT;
@@ -159,7 +159,7 @@ TEST(a_map_finds_what_was_put_and_nothing_else)
 
     CHECK(!idmap_get(&m, 1));
     for (i = 0; i < N; i++)
-        idmap_put(&m, 1 + i * 4096, &values[i]); /* many ids that end in the same bits */
+        idmap_put(&m, 1 + i * 4096, &values[i]); /* ids that share their low bits */
     CHECK_EQ(m.n, N);
     for (i = 0; i < N; i++)
         CHECK(idmap_get(&m, 1 + i * 4096) == &values[i]);
@@ -182,13 +182,14 @@ TEST(a_map_finds_what_was_put_and_nothing_else)
     idmap_release(&m);
     free(values);
 }
-TEST(an_id_map_forgets_one_and_keeps_the_others)
+
+TEST(id_map_after_a_removal_keeps_the_others)
 {
     struct idmap m = IDMAP_INIT;
     static int values[300];
     int i;
 
-    idmap_remove(&m, 1); /* of nothing */
+    idmap_remove(&m, 1); /* removing from an empty map is allowed */
     for (i = 0; i < 300; i++)
         idmap_put(&m, 1 + i * 4096, &values[i]);
     for (i = 0; i < 300; i += 3)
@@ -204,7 +205,7 @@ TEST(an_id_map_forgets_one_and_keeps_the_others)
 
 /* ---- memory ---- */
 
-TEST(an_arena_gives_aligned_memory_of_any_size)
+TEST(arena_allocations_of_any_size_are_aligned_and_disjoint)
 {
     static const size_t sizes[] = {0, 1, 7, 8, 15, 16, 17, 1000, 65535, 65536, 65537, 1000000};
     struct arena a = ARENA_INIT;
@@ -219,7 +220,7 @@ TEST(an_arena_gives_aligned_memory_of_any_size)
         memset(got[n], (int)(i & 0xFF), size);
         n++;
     }
-    for (i = 0; i < n; i++) { /* none overlaps another */
+    for (i = 0; i < n; i++) { /* allocations do not overlap */
         size_t size = sizes[i % COUNT(sizes)], k;
 
         for (k = 0; k<size; k += size> 64 ? size / 64 : 1)
@@ -228,13 +229,13 @@ TEST(an_arena_gives_aligned_memory_of_any_size)
     arena_release(&a);
 }
 
-TEST(an_arena_copies_clears_forgets_and_begins_again)
+TEST(arena_is_usable_after_reset_and_release)
 {
     struct arena a = ARENA_INIT;
     char *zeros, *text;
     int i;
 
-    arena_reset(&a); /* an empty one */
+    arena_reset(&a); /* an empty arena may be reset */
     memset(arena_alloc(&a, 100), 'x', 100);
     arena_reset(&a);
     zeros = arena_zalloc(&a, 100);
@@ -255,7 +256,7 @@ TEST(an_arena_copies_clears_forgets_and_begins_again)
     arena_release(&a);
 }
 
-TEST(strings_are_copied_and_made)
+TEST(strings_are_duplicated_and_formatted)
 {
     char *s = mem_strdup("x"), *p = mem_printf("%s-%d", "y", 7);
 
@@ -271,7 +272,7 @@ TEST(strings_are_copied_and_made)
     free(s);
 }
 
-TEST(a_growing_array_keeps_its_order)
+TEST(growing_vector_keeps_its_order)
 {
     VEC(int) v = {0};
     int i;
@@ -285,9 +286,9 @@ TEST(a_growing_array_keeps_its_order)
     CHECK(!v.at && !v.n && !v.cap);
 }
 
-/* ---- what is set aside ---- */
+/* ---- quarantine ---- */
 
-TEST(what_is_set_aside_comes_back_in_its_turn)
+TEST(quarantined_ids_return_when_their_time_is_over)
 {
     struct quarantine a = {0};
     int64_t i;
@@ -295,7 +296,7 @@ TEST(what_is_set_aside_comes_back_in_its_turn)
     CHECK(!aside_has(NULL, 1) && !aside_count(NULL) && !aside_next(&a));
     for (i = 1; i <= ASIDE_MAX; i++)
         CHECK(aside_add(&a, i, i));
-    CHECK(!aside_add(&a, i, i)); /* more at once are none of them */
+    CHECK(!aside_add(&a, i, i)); /* the quarantine is full */
     CHECK_EQ(aside_next(&a), ASIDE_FOR + 1);
     CHECK(!aside_return(&a, ASIDE_FOR));
     CHECK(aside_return(&a, ASIDE_FOR + 2));
@@ -306,9 +307,9 @@ TEST(what_is_set_aside_comes_back_in_its_turn)
     CHECK(!aside_has(&a, ASIDE_MAX) && !aside_count(&a));
 }
 
-/* ---- the machine ---- */
+/* ---- random ids and clocks ---- */
 
-TEST(random_ids_are_positive_and_do_not_repeat)
+TEST(random_ids_are_positive_and_unique)
 {
     struct idmap seen = IDMAP_INIT;
     int i;
@@ -323,7 +324,7 @@ TEST(random_ids_are_positive_and_do_not_repeat)
     idmap_release(&seen);
 }
 
-TEST(the_boot_clock_never_goes_back)
+TEST(boot_clock_is_monotonic)
 {
     int64_t before = clock_boot_us(), now;
     int i;

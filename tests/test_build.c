@@ -1,4 +1,5 @@
-/* test_build.c - workflows built in C: every key of the format, the same as in a file. */
+/* test_build.c - workflows built in C: every key of the format can be built, with the same result
+ * as in a file. */
 #include "api/build_fields.h"
 #include "api_fixture.h"
 #include "parse/workflow/keys.h"
@@ -27,8 +28,9 @@ static bool has_field(const struct build_field *f, const struct key *k)
     return true;
 }
 
-/* Those with a function of their own are not looked for. */
-static void has_all(const struct keys *keys, const struct build_field *fields, const char *but)
+/* Keys named in `but` have their own builder function and are not checked. */
+static void check_keys_can_be_built(const struct keys *keys, const struct build_field *fields,
+                                    const char *but)
 {
     const struct key *k;
 
@@ -37,17 +39,17 @@ static void has_all(const struct keys *keys, const struct build_field *fields, c
             test_fail(__FILE__, __LINE__, "%s: %s can't be built", keys->title, k->name);
 }
 
-TEST(each_key_of_the_table_can_be_built)
+TEST(every_key_of_the_table_can_be_built)
 {
-    has_all(&keys_workflow, build_workflow, " params on tasks ");
-    has_all(&keys_task, build_task, "");
-    has_all(&keys_param, build_param, "");
-    has_all(&keys_schedule, build_schedule, "");
+    check_keys_can_be_built(&keys_workflow, build_workflow, " params on tasks ");
+    check_keys_can_be_built(&keys_task, build_task, "");
+    check_keys_can_be_built(&keys_param, build_param, "");
+    check_keys_can_be_built(&keys_schedule, build_schedule, "");
 }
 
-/* Line by line what is built below, as people write it. In a list of params, schedules or tasks
- * each stands where its line in the built text begins, since errors name places, and so a hash
- * counts them. */
+/* The workflow built below, as a file, line by line. Each param, schedule and task has the same
+ * line number as in the built text, because errors name locations and so locations are part of the
+ * hash. */
 static const char whole_yaml[] =
     "# a file\n"
     "name: whole\n"
@@ -217,7 +219,7 @@ static void whole_others(struct pawl_workflow *w, const char *child)
             .needs = PAWL_LIST("ask"), .workflow = child, .with = "{\"a\": 1}", .timeout = HOUR});
 }
 
-/* The same in both ways; the caller frees *yaml. */
+/* Builds the workflow and stores its file form in *yaml; the caller frees both. */
 static struct pawl_workflow *whole(char **yaml)
 {
     char child[4096];
@@ -236,7 +238,7 @@ static struct pawl_workflow *whole(char **yaml)
     return w;
 }
 
-TEST(a_workflow_built_in_c_is_the_same_as_in_a_file)
+TEST(workflow_built_in_c_equals_the_one_from_a_file)
 {
     char *yaml, *built, *written;
     struct pawl_workflow *w = whole(&yaml);
@@ -260,7 +262,7 @@ TEST(a_workflow_built_in_c_is_the_same_as_in_a_file)
     free(written);
 }
 
-TEST(applied_in_both_ways_it_is_one_definition)
+TEST(workflow_applied_from_text_and_built_is_one_definition)
 {
     static const char yaml[] = "# a file\n"
                                "name: w\n"
@@ -298,7 +300,7 @@ TEST(applied_in_both_ways_it_is_one_definition)
 
 /* ---- texts ---- */
 
-TEST(any_text_comes_through_as_it_is)
+TEST(text_in_a_built_workflow_is_preserved_exactly)
 {
     static const char *const texts[] = {"",
                                         " ",
@@ -351,7 +353,7 @@ TEST(any_text_comes_through_as_it_is)
     arena_release(&arena);
 }
 
-TEST(json_comes_through_in_one_line_whatever_its_escapes)
+TEST(json_in_a_built_workflow_is_written_in_one_line)
 {
     struct pawl_workflow *w = pawl_workflow_new(&(struct pawl_workflow_keys){
         .name = "w", .vars = "{\"a\":\n\"\\ud83d\\ude00 \\/ \\u2028\", \"b\": 1.25}"});
@@ -365,7 +367,7 @@ TEST(json_comes_through_in_one_line_whatever_its_escapes)
     pawl_workflow_free(w);
 }
 
-TEST(the_text_of_one_is_for_people_a_task_a_line)
+TEST(text_of_a_built_workflow_has_one_task_per_line)
 {
     struct pawl_workflow *w = pawl_workflow_new(&(struct pawl_workflow_keys){.name = "w"});
 
@@ -378,14 +380,14 @@ TEST(the_text_of_one_is_for_people_a_task_a_line)
     pawl_workflow_free(w);
 }
 
-/* ---- used ---- */
+/* ---- submitting ---- */
 
 static int submit_in(struct pawl_tx *tx, void *arg)
 {
     return pawl_tx_submit(tx, arg, 1, &api_err);
 }
 
-TEST(a_built_workflow_is_submitted_once_by_its_key_and_runs)
+TEST(built_workflow_with_a_key_is_submitted_once_and_runs)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();

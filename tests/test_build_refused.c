@@ -1,5 +1,5 @@
-/* test_build_refused.c - workflows built in C that can't be: the same sentences about what is wrong
- * as of a file, and what no file could hold is told with its key. */
+/* test_build_refused.c - invalid workflows built in C: they get the same error messages as a file,
+ * and values that no file can hold are reported with their key. */
 #include "api_fixture.h"
 #include "workflow_fixture.h"
 
@@ -10,8 +10,8 @@ static void add_message(void *arg, const struct pawl_problem *p)
     buf_addf(arg, "%s\n", p->message);
 }
 
-/* Both are refused, with the same sentences. */
-static void same_complaint(struct pawl_workflow *w, const char *yaml)
+/* Checks that the built workflow and the file are refused with the same messages. Frees w. */
+static void check_same_errors(struct pawl_workflow *w, const char *yaml)
 {
     struct buf built = BUF_INIT, read = BUF_INIT;
     char path[4096];
@@ -31,7 +31,7 @@ static void same_complaint(struct pawl_workflow *w, const char *yaml)
     pawl_workflow_free(w);
 }
 
-static struct pawl_workflow *built_of(const char *name, const struct pawl_task_keys *t)
+static struct pawl_workflow *build_one_task(const char *name, const struct pawl_task_keys *t)
 {
     struct pawl_workflow *w = pawl_workflow_new(&(struct pawl_workflow_keys){.name = "w"});
 
@@ -40,43 +40,48 @@ static struct pawl_workflow *built_of(const char *name, const struct pawl_task_k
     return w;
 }
 
-TEST(what_is_wrong_is_told_as_of_a_file)
+TEST(invalid_built_workflow_is_reported_like_a_file)
 {
     char long_key[1201], with[1220], yaml[1300];
     struct pawl_workflow *w;
 
-    same_complaint(built_of(NULL, NULL), "name: w\n");
-    same_complaint(built_of("a", &(struct pawl_task_keys){.needs = PAWL_LIST("b"), .run = "x"}),
-                   "name: w\ntasks: {a: {needs: b, run: x}}\n");
-    same_complaint(built_of("a", &(struct pawl_task_keys){.timeout = 5}),
-                   "name: w\ntasks: {a: {timeout: 5us}}\n");
-    same_complaint(built_of("a b", &(struct pawl_task_keys){.run = "${{ x }}", .function = "f"}),
-                   "name: w\ntasks: {a b: {run: \"${{ x }}\", function: f}}\n");
-    same_complaint(built_of("on_exit", &(struct pawl_task_keys){.run = "x"}),
-                   "name: w\ntasks: {on_exit: {run: x}}\n");
-    same_complaint(
-        built_of("a", &(struct pawl_task_keys){.run = "x", .env = PAWL_LIST("A", "2=x")}),
+    check_same_errors(build_one_task(NULL, NULL), "name: w\n");
+    check_same_errors(
+        build_one_task("a", &(struct pawl_task_keys){.needs = PAWL_LIST("b"), .run = "x"}),
+        "name: w\ntasks: {a: {needs: b, run: x}}\n");
+    check_same_errors(build_one_task("a", &(struct pawl_task_keys){.timeout = 5}),
+                      "name: w\ntasks: {a: {timeout: 5us}}\n");
+    check_same_errors(
+        build_one_task("a b", &(struct pawl_task_keys){.run = "${{ x }}", .function = "f"}),
+        "name: w\ntasks: {a b: {run: \"${{ x }}\", function: f}}\n");
+    check_same_errors(build_one_task("on_exit", &(struct pawl_task_keys){.run = "x"}),
+                      "name: w\ntasks: {on_exit: {run: x}}\n");
+    check_same_errors(
+        build_one_task("a", &(struct pawl_task_keys){.run = "x", .env = PAWL_LIST("A", "2=x")}),
         "name: w\ntasks: {a: {run: x, env: {A: null, '2': x}}}\n");
-    same_complaint(built_of("a", &(struct pawl_task_keys){.run = "x", .with = "[1]"}),
-                   "name: w\ntasks: {a: {run: x, with: [1]}}\n");
-    same_complaint(built_of("a", &(struct pawl_task_keys){.run = "x", .retry = {.backoff = NAN}}),
-                   "name: w\ntasks: {a: {run: x, retry: {backoff: nan}}}\n");
-    same_complaint(
-        built_of("a", &(struct pawl_task_keys){.run = "x", .timeout = -5, .delay = INT64_MIN}),
+    check_same_errors(build_one_task("a", &(struct pawl_task_keys){.run = "x", .with = "[1]"}),
+                      "name: w\ntasks: {a: {run: x, with: [1]}}\n");
+    check_same_errors(
+        build_one_task("a", &(struct pawl_task_keys){.run = "x", .retry = {.backoff = NAN}}),
+        "name: w\ntasks: {a: {run: x, retry: {backoff: nan}}}\n");
+    check_same_errors(
+        build_one_task("a",
+                       &(struct pawl_task_keys){.run = "x", .timeout = -5, .delay = INT64_MIN}),
         "name: w\ntasks: {a: {run: x, timeout: -5us, delay: -9223372036854775808us}}\n");
     memset(long_key, 'k', sizeof(long_key) - 1);
     long_key[sizeof(long_key) - 1] = '\0';
     snprintf(with, sizeof(with), "{\"%s\": 1}", long_key);
     snprintf(yaml, sizeof(yaml), "name: w\ntasks:\n  a:\n    run: x\n    with: {%s: 1}\n",
              long_key);
-    same_complaint(built_of("a", &(struct pawl_task_keys){.run = "x", .with = with}), yaml);
+    check_same_errors(build_one_task("a", &(struct pawl_task_keys){.run = "x", .with = with}),
+                      yaml);
     CHECK(strstr(api_err.message, "a key can't be longer than 1024 characters"));
-    w = built_of("a", &(struct pawl_task_keys){.run = "x"});
+    w = build_one_task("a", &(struct pawl_task_keys){.run = "x"});
     pawl_workflow_task(w, "a", &(struct pawl_task_keys){.run = "y"});
-    same_complaint(w, "# a file\nname: w\ntasks:\n  a: {run: x}\n  a: {run: y}\n");
+    check_same_errors(w, "# a file\nname: w\ntasks:\n  a: {run: x}\n  a: {run: y}\n");
 }
 
-TEST(what_is_no_json_is_told_with_its_key_beside_all_else_and_nothing_is_stored)
+TEST(invalid_json_is_reported_with_its_key_and_nothing_is_stored)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -100,28 +105,28 @@ TEST(what_is_no_json_is_told_with_its_key_beside_all_else_and_nothing_is_stored)
     store_close(&s);
 }
 
-/* In nanoseconds, say: the year 57844 would be written as 7844. */
-TEST(a_time_that_no_file_can_hold_is_told_with_its_key)
+/* For example a time in nanoseconds: the year 57844 would be written as 7844. */
+TEST(time_that_no_file_can_hold_is_reported_with_its_key)
 {
     static const int64_t far[] = {1763294400000000000, 253402300800 * SECOND,
                                   -62167219200 * SECOND - 1, INT64_MIN, INT64_MAX};
-    struct buf said = BUF_INIT;
+    struct buf messages = BUF_INIT;
     size_t i;
 
     for (i = 0; i < sizeof(far) / sizeof(*far); i++) {
-        struct pawl_workflow *w = built_of("a", &(struct pawl_task_keys){.run = "x"});
+        struct pawl_workflow *w = build_one_task("a", &(struct pawl_task_keys){.run = "x"});
         char message[200];
 
         pawl_workflow_schedule(
             w, &(struct pawl_schedule_keys){.cron = "@daily", .start = far[i], .end = SECOND});
-        buf_reset(&said);
-        CHECK_EQ(pawl_workflow_check(w, add_message, &said, NULL, &api_err), -PAWL_E_INVALID);
+        buf_reset(&messages);
+        CHECK_EQ(pawl_workflow_check(w, add_message, &messages, NULL, &api_err), -PAWL_E_INVALID);
         snprintf(message, sizeof(message),
                  "on.schedule.start is not within the years 0 to 9999: %lld are µs since 1970\n",
                  (long long)far[i]);
-        CHECK_STR(buf_cstr(&said), message);
+        CHECK_STR(buf_cstr(&messages), message);
         CHECK(strstr(pawl_workflow_text(w), "{\"cron\":\"@daily\",\"end\":\"1970-"));
         pawl_workflow_free(w);
     }
-    buf_release(&said);
+    buf_release(&messages);
 }

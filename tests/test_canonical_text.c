@@ -1,5 +1,5 @@
-/* test_canonical_text.c - the canonical text of a definition: it holds everything that the files
- * say, nested ones included, each once, and nothing else. */
+/* test_canonical_text.c - the canonical text of a definition: it contains everything that the files
+ * define, nested files included, each once, and nothing else. */
 #include "parse_fixture.h"
 
 #include "parse/workflow/keys.h"
@@ -9,7 +9,7 @@
 
 TEST_NO_DB;
 
-/* One of everything: what a key holds must get into the text, and out of it again. */
+/* Uses every key: each value must be written to the text and read back from it. */
 static const char everything[] =
     "name: everything\n"
     "description: d\n"
@@ -63,7 +63,7 @@ static const char everything[] =
     "on_failure: {run: x, with: {a: 1}}\n"
     "on_exit: {argv: [x, \"${{ tasks.third.status }}\"]}\n";
 
-TEST(everything_a_file_can_say_is_in_the_canonical_text)
+TEST(canonical_text_contains_every_key_of_a_file)
 {
     struct fixture f = parse(everything);
     char *text = text_of(f.w);
@@ -73,7 +73,7 @@ TEST(everything_a_file_can_say_is_in_the_canonical_text)
     check_inverse(f.w);
     second = json_array_get(json_object_get(doc, "tasks"), 1);
     for (k = keys_task.at; k->name; k++) {
-        /* These are the other tasks' */
+        /* these keys are used by the other tasks */
         bool other = strstr("argv function workflow description allow_failure", k->name);
 
         if (!other && !json_object_get(second, k->name))
@@ -101,7 +101,7 @@ TEST(everything_a_file_can_say_is_in_the_canonical_text)
     done(&f);
 }
 
-TEST(the_hash_follows_the_content_and_nothing_else)
+TEST(hash_depends_only_on_content_and_line_numbers)
 {
     struct fixture a = parse("tasks: {a: x}"), b = parse("tasks: {a: 'x'}   # a remark"),
                    c = parse("tasks: {a: y}"), d = parse("tasks:\n  a: x");
@@ -109,27 +109,29 @@ TEST(the_hash_follows_the_content_and_nothing_else)
     CHECK_EQ(strlen(a.w->hash), 32);
     CHECK_STR(a.w->hash, b.w->hash);
     CHECK(strcmp(a.w->hash, c.w->hash) != 0);
-    CHECK(strcmp(a.w->hash, d.w->hash) != 0); /* errors name its lines */
+    /* line numbers are hashed, because errors name them */
+    CHECK(strcmp(a.w->hash, d.w->hash) != 0);
     done(&a);
     done(&b);
     done(&c);
     done(&d);
 }
 
-TEST(the_hash_of_a_text_never_changes)
+TEST(hash_of_a_text_never_changes)
 {
     char hash[WORKFLOW_HASH_SIZE];
 
-    /* BLAKE2b of 16 bytes; what is stored under one must be found under it for ever. */
+    /* BLAKE2b with 16 bytes. Stored definitions are found by their hash, so it must stay the same
+     * for ever. */
     workflow_hash("", 0, hash);
     CHECK_STR(hash, "cae66941d9efbd404e4d88758ea67670");
 }
 
-/* What a damaged text says is not believed. */
-TEST(a_text_that_is_not_canonical_is_refused)
+/* A damaged text must never be read as a definition. */
+TEST(text_that_is_not_canonical_is_refused)
 {
     static const struct {
-        const char *text, *said;
+        const char *text, *error;
     } cases[] = {
         {"", "the definition is not valid JSON"},
         {"[]", "must be an object"},
@@ -181,15 +183,15 @@ TEST(a_text_that_is_not_canonical_is_refused)
 
         CHECK_EQ(workflow_read(cases[i].text, strlen(cases[i].text), &arena, &w, &err), -E_INVALID);
         CHECK(!w);
-        if (!strstr(err.msg, cases[i].said))
+        if (!strstr(err.msg, cases[i].error))
             test_fail(__FILE__, __LINE__, "%s: %s", cases[i].text, err.msg);
         arena_release(&arena);
     }
 }
 
-/* ---- nested ones ---- */
+/* ---- nested workflows ---- */
 
-static struct fixture load_here(const char *name)
+static struct fixture load_from_test_dir(const char *name)
 {
     char path[512];
 
@@ -197,7 +199,7 @@ static struct fixture load_here(const char *name)
     return load(path);
 }
 
-TEST(nested_files_are_part_of_the_definition_each_once)
+TEST(nested_files_are_stored_once_in_the_definition)
 {
     char folder[512], real[4096];
     struct fixture f, g;
@@ -214,8 +216,8 @@ TEST(nested_files_are_part_of_the_definition_each_once)
     write_file("sub/left.yaml", "tasks: {a: {workflow: leaf.yaml}}");
     write_file("sub/right.yaml", "tasks: {a: {workflow: ../sub/leaf.yaml}}");
     write_file("sub/leaf.yaml", "tasks: [x]\noutputs: {o: 1}");
-    f = load_here("top.yaml");
-    g = load_here("sub/left.yaml");
+    f = load_from_test_dir("top.yaml");
+    g = load_from_test_dir("sub/left.yaml");
     left = f.w->tasks[0].nested;
     leaf = left->tasks[0].nested;
 
@@ -228,9 +230,10 @@ TEST(nested_files_are_part_of_the_definition_each_once)
     CHECK_STR(left->name, "left");
     CHECK_STR(left->folder, real);
     CHECK_STR(leaf->file, "leaf.yaml");
-    CHECK_STR(left->hash, g.w->hash); /* the same by itself and as a part */
+    CHECK_STR(left->hash, g.w->hash); /* the same hash alone and as a nested workflow */
 
-    /* defaults are not for what runs for as long as all its tasks */
+    /* A task that runs a workflow takes as long as all tasks of that workflow, so the default retry
+     * and timeout do not apply to it. */
     CHECK_EQ(f.w->tasks[0].retry.max, -1);
     CHECK_EQ(f.w->tasks[0].timeout, 0);
     CHECK_STR(f.w->tasks[0].queue, "q");
@@ -245,7 +248,7 @@ TEST(nested_files_are_part_of_the_definition_each_once)
     done(&g);
 }
 
-TEST(a_definition_read_from_its_text_needs_no_file)
+TEST(definition_read_from_its_text_needs_no_file)
 {
     struct arena arena = ARENA_INIT;
     const struct workflow *w;
@@ -255,7 +258,7 @@ TEST(a_definition_read_from_its_text_needs_no_file)
 
     write_file("top.yaml", "tasks: {a: {workflow: leaf.yaml}, b: {run: x, needs: a}}");
     write_file("leaf.yaml", "tasks: [x, y]");
-    f = load_here("top.yaml");
+    f = load_from_test_dir("top.yaml");
     text = text_of(f.w);
     done(&f);
     snprintf(path, sizeof(path), "%s/leaf.yaml", test_dir());

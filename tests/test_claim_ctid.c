@@ -1,14 +1,14 @@
-/* test_claim_ctid.c - a claim remembers where it saw the outbox rows that it has locked, and the
- * turn removes them by their places (PostgreSQL; docs/adr/0042). The right ones, and only for as
- * long as they are there. */
+/* test_claim_ctid.c - a claim records the ctid of each outbox row that it locked, and the turn
+ * deletes those rows by ctid (PostgreSQL; docs/adr/0042). Only the claimed rows are deleted, and a
+ * ctid is used only while its row exists. */
 #include "fixture.h"
 #include "store/door/door.h"
 #include "store/operator.h"
 
 enum { JOBS = 5 };
 
-static int claim_in(struct turn *t, size_t max, const struct quarantine *quarantined,
-                    struct job_list *out, struct err *err)
+static int claim_in_turn(struct turn *t, size_t max, const struct quarantine *quarantined,
+                         struct job_list *out, struct err *err)
 {
     static const struct lane_queue serves = {"process", "default"};
     struct claim c = {.worker = 1,
@@ -22,18 +22,18 @@ static int claim_in(struct turn *t, size_t max, const struct quarantine *quarant
     return op_claim(t, &c, out, err);
 }
 
-/* ---- some of what it saw stays ---- */
+/* ---- rows that a claim leaves ---- */
 
-static int claim_some(struct turn *t, void *arg, struct err *err)
+static int claim_two(struct turn *t, void *arg, struct err *err)
 {
     struct job_list jobs;
-    int rc = claim_in(t, 2, arg, &jobs, err);
+    int rc = claim_in_turn(t, 2, arg, &jobs, err);
 
     CHECK(rc || jobs.n == 2);
     return rc;
 }
 
-TEST(what_a_claim_saw_and_left_stays_where_it_is)
+TEST(claim_leaves_quarantined_outbox_rows_in_place)
 {
     struct store *s = fixture_store();
     struct err err = ERR_INIT;
@@ -45,7 +45,7 @@ TEST(what_a_claim_saw_and_left_stays_where_it_is)
         ids[i] = submit(s, "job");
     CHECK(aside_add(&quarantine, ids[0], 0));
     CHECK(aside_add(&quarantine, ids[2], 0));
-    CHECK_OK_ERR(store_turn(s, claim_some, &quarantine, &err), &err);
+    CHECK_OK_ERR(store_turn(s, claim_two, &quarantine, &err), &err);
     verify_clean(s);
     for (i = 0; i < JOBS; i++)
         CHECK_EQ(status_of(s, ids[i]), i == 1 || i == 3 ? S_RUNNING : S_READY);
@@ -55,9 +55,9 @@ TEST(what_a_claim_saw_and_left_stays_where_it_is)
     store_close(&s);
 }
 
-/* ---- it comes back in the same turn ---- */
+/* ---- a job that returns to the outbox in the same turn ---- */
 
-/* Claimed, given back, and then held: its second outbox row has another place. */
+/* Claims a job, settles it as refused and pauses it: its second outbox row has another ctid. */
 static int claim_release_pause(struct turn *t, void *arg, struct err *err)
 {
     struct request request = {.execution = *(int64_t *)arg};
@@ -66,7 +66,7 @@ static int claim_release_pause(struct turn *t, void *arg, struct err *err)
     bool more;
     int rc;
 
-    if ((rc = claim_in(t, 1, NULL, &jobs, err)))
+    if ((rc = claim_in_turn(t, 1, NULL, &jobs, err)))
         return rc;
     CHECK_EQ(jobs.n, 1);
     back.lease = (struct lease_ref){
@@ -78,7 +78,7 @@ static int claim_release_pause(struct turn *t, void *arg, struct err *err)
     return op_pause(t, &request, 1, 1000, &more, err);
 }
 
-TEST(a_place_is_forgotten_with_its_row)
+TEST(outbox_ctid_is_dropped_with_its_row)
 {
     struct store *s = fixture_store();
     struct err err = ERR_INIT;

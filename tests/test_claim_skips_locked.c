@@ -1,6 +1,7 @@
-/* test_claim_skips_locked.c - a claim passes over what another turn has locked. That one may leave
- * it as it was, or be undone, and says nothing then: so whoever passed it over has to know, and
- * look again. On SQLite nobody holds anything beside a turn. */
+/* test_claim_skips_locked.c - a claim skips rows that another turn has locked. That turn may leave
+ * them unchanged, or roll back, and then notifies no worker; so the claim must report that it
+ * skipped rows, and the worker must claim again. On SQLite no other turn can hold a lock during a
+ * turn. */
 #include "heartbeat_fixture.h"
 #include "retention_fixture.h"
 
@@ -12,15 +13,15 @@ TEST_LOOPS_TOO;
 
 /* ---- claims ---- */
 
-struct attempted {
+struct trial_claim {
     size_t max, n;
     bool skipped_locked;
 };
 
-static int attempt_body(struct turn *t, void *arg, struct err *err)
+static int trial_claim_body(struct turn *t, void *arg, struct err *err)
 {
     static const struct lane_queue serves[] = {{"nobody", "default"}, {"process", "default"}};
-    struct attempted *l = arg;
+    struct trial_claim *l = arg;
     struct claim c = {.worker = 1,
                       .folder = "here",
                       .lease = LEASE,
@@ -32,28 +33,29 @@ static int attempt_body(struct turn *t, void *arg, struct err *err)
 
     l->n = jobs.n;
     l->skipped_locked = jobs.skipped_locked;
-    return rc ? rc : err_set(err, E_INVALID, "it was only a look");
+    return rc ? rc : err_set(err, E_INVALID, "the trial claim is rolled back");
 }
 
-/* What a claim would take, and whether others hold something. */
-static struct attempted attempt(struct store *s, size_t max)
+/* Claims and rolls back. Returns how many jobs a claim would get, and whether it skipped locked
+ * rows. */
+static struct trial_claim try_claim(struct store *s, size_t max)
 {
-    struct attempted l = {.max = max};
+    struct trial_claim l = {.max = max};
     struct err err = ERR_INIT;
 
-    CHECK_EQ(store_turn(s, attempt_body, &l, &err), -E_INVALID);
+    CHECK_EQ(store_turn(s, trial_claim_body, &l, &err), -E_INVALID);
     return l;
 }
 
-struct holding {
+struct locked_job {
     int64_t id;
     void (*meanwhile)(void *arg);
     void *arg;
 };
 
-static int hold_body(struct turn *t, void *arg, struct err *err)
+static int lock_job_body(struct turn *t, void *arg, struct err *err)
 {
-    struct holding *h = arg;
+    struct locked_job *h = arg;
     struct row_ref row_ref = {.id = h->id, .root = h->id};
     int rc = turn_load(t, &row_ref, 1, err);
 
@@ -63,46 +65,46 @@ static int hold_body(struct turn *t, void *arg, struct err *err)
     return rc;
 }
 
-/* While another turn has locked the job, which it leaves as it was. */
-static void while_held(struct store *s, int64_t id, void (*meanwhile)(void *arg), void *arg)
+/* Calls meanwhile() while a turn has the job locked. That turn leaves the job unchanged. */
+static void while_locked(struct store *s, int64_t id, void (*meanwhile)(void *arg), void *arg)
 {
-    struct holding h = {.id = id, .meanwhile = meanwhile, .arg = arg};
+    struct locked_job h = {.id = id, .meanwhile = meanwhile, .arg = arg};
     struct err err = ERR_INIT;
 
-    CHECK_OK_ERR(store_turn(s, hold_body, &h, &err), &err);
+    CHECK_OK_ERR(store_turn(s, lock_job_body, &h, &err), &err);
 }
 
-static void one_of_three_is_held(void *other)
+static void check_claims_while_one_of_three_is_locked(void *other)
 {
-    struct attempted all = attempt(other, 3), two = attempt(other, 2);
+    struct trial_claim all = try_claim(other, 3), two = try_claim(other, 2);
 
     CHECK_EQ(all.n, 2);
     CHECK(all.skipped_locked);
-    CHECK_EQ(two.n, 2); /* there was enough beside it */
+    CHECK_EQ(two.n, 2); /* enough other jobs were unlocked */
     CHECK(!two.skipped_locked);
 }
 
-static void the_only_one_is_held(void *other)
+static void check_claim_while_the_only_job_is_locked(void *other)
 {
-    struct attempted l = attempt(other, 10);
+    struct trial_claim l = try_claim(other, 10);
 
     CHECK_EQ(l.n, 0);
     CHECK(l.skipped_locked);
 }
 
-TEST(a_claim_tells_what_others_hold_from_nothing)
+TEST(claim_that_comes_up_short_reports_skipped_locked_rows)
 {
     struct store *s = fixture_store(), *other = fixture_store();
     int64_t id;
 
-    CHECK(!attempt(s, 3).skipped_locked);
+    CHECK(!try_claim(s, 3).skipped_locked);
     id = submit(s, "a");
-    CHECK(!attempt(s, 3).skipped_locked);
-    while_held(s, id, the_only_one_is_held, other);
+    CHECK(!try_claim(s, 3).skipped_locked);
+    while_locked(s, id, check_claim_while_the_only_job_is_locked, other);
     submit(s, "b");
     submit(s, "c");
-    while_held(s, id, one_of_three_is_held, other);
-    CHECK_EQ(attempt(s, 4).n, 3);
+    while_locked(s, id, check_claims_while_one_of_three_is_locked, other);
+    CHECK_EQ(try_claim(s, 4).n, 3);
     verify_clean(s);
     store_close(&other);
     store_close(&s);
@@ -117,7 +119,7 @@ static int noop(struct function_call *c, void *arg)
     return 0;
 }
 
-static void it_finds_nothing_and_is_not_drained(void *arg)
+static void check_worker_finds_nothing_and_is_not_drained(void *arg)
 {
     struct worker_kit *k = arg;
     int i;
@@ -129,15 +131,15 @@ static void it_finds_nothing_and_is_not_drained(void *arg)
     CHECK_EQ(k->ended, 0);
 }
 
-TEST(a_worker_looks_again_for_what_another_turn_left_as_it_was)
+TEST(worker_claims_a_skipped_job_after_its_lock_is_released)
 {
     static const struct kit_function functions[] = {{"noop", noop, NULL}, {NULL, NULL, NULL}};
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions};
     int64_t id = kit_submit(s, "noop", NULL);
 
-    kit_open_asleep(&k); /* so that no heartbeat finds it */
-    while_held(s, id, it_finds_nothing_and_is_not_drained, &k);
+    kit_open_asleep(&k); /* so that no heartbeat finds the job */
+    while_locked(s, id, check_worker_finds_nothing_and_is_not_drained, &k);
     kit_until_ended(&k, 1);
     KIT_UNTIL(&k, engine_is_drained(k.engine));
     engine_close(&k.engine);
@@ -147,25 +149,25 @@ TEST(a_worker_looks_again_for_what_another_turn_left_as_it_was)
 
 /* ---- retention ---- */
 
-static void what_stays_is_not_held(void *other)
+static void check_kept_jobs_are_unlocked(void *other)
 {
-    struct attempted l = attempt(other, 10);
+    struct trial_claim l = try_claim(other, 10);
 
     CHECK_EQ(l.n, 2);
     CHECK(!l.skipped_locked);
 }
 
-static int retain_and_wait(struct turn *t, void *arg, struct err *err)
+static int retain_and_check_locks(struct turn *t, void *arg, struct err *err)
 {
     struct retention from = {.older_than = DAY, .max_trees = 100}, to;
     int rc = op_retain(t, &from, &to, err);
 
     CHECK_EQ(to.trees, 1);
-    what_stays_is_not_held(arg);
+    check_kept_jobs_are_unlocked(arg);
     return rc;
 }
 
-TEST(retention_holds_nothing_that_stays)
+TEST(retention_locks_no_tree_that_it_keeps)
 {
     struct store *s = fixture_store(), *other = fixture_store();
     struct err err = ERR_INIT;
@@ -175,8 +177,8 @@ TEST(retention_holds_nothing_that_stays)
     submit(s, "old and waiting");
     clock_advance(2 * DAY);
     submit(s, "new");
-    CHECK_OK_ERR(store_long_turn(s, retain_and_wait, other, &err), &err);
-    CHECK_EQ(attempt(s, 10).n, 2);
+    CHECK_OK_ERR(store_long_turn(s, retain_and_check_locks, other, &err), &err);
+    CHECK_EQ(try_claim(s, 10).n, 2);
     verify_clean(s);
     store_close(&other);
     store_close(&s);

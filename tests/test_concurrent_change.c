@@ -1,32 +1,31 @@
-/* test_concurrent_change.c - what was done in between is seen: timers that were overtaken, rows
- * that say too much, a cancel that goes on, a parent that has ended; and who may not come in
- * between at all.
- */
+/* test_concurrent_change.c - changes that others make between two reads of a turn, or between two
+ * turns: overtaken timers, stale outbox rows, a cancel in slices, a parent that has ended; and that
+ * other programs are locked out of a turn on SQLite. */
 #include "meeting_fixture.h"
 #include "store/operator.h"
 
 #include <sqlite3.h>
 
-struct early {
+struct overtaken_timer {
     struct store *s;
     int64_t id;
 };
 
-/* The timer is seen to be due; before its job is looked at, the job ran, failed, and waits again.
- */
+/* Runs after the timer was read as due and before its job is loaded: the job runs, fails and is
+ * delayed again. */
 static void run_and_fail(void *arg)
 {
-    struct early *e = arg;
+    struct overtaken_timer *e = arg;
 
     CHECK_EQ(run_timers(e->s), 1);
     CHECK_EQ(settle_as(e->s, claim_job(e->s, 1), OUTCOME_FAILED, 3600 * SECOND), 0);
 }
 
-TEST(a_timer_that_was_overtaken_does_not_end_a_later_delay)
+TEST(overtaken_timer_does_not_end_a_later_delay)
 {
     struct watch w = {0};
     struct store *s = watched_store(&w), *other = fixture_store();
-    struct early e = {.s = other};
+    struct overtaken_timer e = {.s = other};
 
     e.id = submit_with(s, (struct submission){.name = "x", .max_attempts = 3, .delay = 1});
     if (on_sqlite())
@@ -44,8 +43,8 @@ TEST(a_timer_that_was_overtaken_does_not_end_a_later_delay)
     store_close(&s);
 }
 
-/* The outbox says what may be claimed, the execution whether that is true. */
-TEST(an_outbox_row_alone_gives_nobody_a_job)
+/* The outbox only lists candidates; the state of the execution decides whether it is claimed. */
+TEST(outbox_row_of_an_unclaimable_job_is_not_claimed)
 {
     struct store *s = fixture_store();
     struct held_job j;
@@ -65,30 +64,30 @@ TEST(an_outbox_row_alone_gives_nobody_a_job)
     store_close(&s);
 }
 
-struct slicing {
+struct sliced_cancel {
     struct request request;
     bool more;
 };
 
 static int cancel_two_body(struct turn *t, void *arg, struct err *err)
 {
-    struct slicing *c = arg;
+    struct sliced_cancel *c = arg;
 
     return op_cancel(t, &c->request, 1, 2, &c->more, err);
 }
 
-TEST(a_cancel_in_slices_reaches_everything)
+TEST(cancel_in_slices_reaches_every_child)
 {
     struct store *s = fixture_store();
     int64_t flow = submit_with(s, (struct submission){.name = "flow", .kind = KIND_WORKFLOW});
-    struct slicing c = {.request = {.execution = flow}};
+    struct sliced_cancel c = {.request = {.execution = flow}};
     struct err err = ERR_INIT;
     struct held_job jobs[45];
     int i, turns = 0;
 
     for (i = 0; i < 52; i++)
         submit_child(s, flow, "x");
-    CHECK_EQ(claim_many(s, 1, 45, jobs), 45); /* these stay open, with a request */
+    CHECK_EQ(claim_many(s, 1, 45, jobs), 45); /* these stay open, with a cancel request */
     do
         CHECK_OK_ERR(store_turn(s, cancel_two_body, &c, &err), &err);
     while (c.more && ++turns < 100);
@@ -98,7 +97,7 @@ TEST(a_cancel_in_slices_reaches_everything)
     store_close(&s);
 }
 
-TEST(a_submit_is_safe_to_repeat_though_the_parent_has_ended)
+TEST(repeated_submit_after_the_parent_ended_returns_the_first_execution)
 {
     struct store *s = fixture_store();
     int64_t parent = submit(s, "parent");
@@ -112,7 +111,7 @@ TEST(a_submit_is_safe_to_repeat_though_the_parent_has_ended)
     store_close(&s);
 }
 
-static int look_around(struct turn *t, void *arg, struct err *err)
+static int read_and_check_lock(struct turn *t, void *arg, struct err *err)
 {
     struct rows r = ROWS_INIT;
     struct args a = ARGS_INIT;
@@ -128,9 +127,9 @@ static int look_around(struct turn *t, void *arg, struct err *err)
     return rc;
 }
 
-/* Other programs do not know our lock file. They must be kept out before the first look, not by the
- * first write: what the turn saw would be out of date by then. */
-TEST(a_turn_on_sqlite_keeps_out_other_programs_from_its_first_moment)
+/* Other programs do not use our lock file. They must be locked out before the first read of the
+ * turn, not by its first write: what the turn has read would be out of date by then. */
+TEST(sqlite_turn_locks_out_other_programs_from_its_first_read)
 {
     struct store *s;
     struct err err = ERR_INIT;
@@ -139,9 +138,11 @@ TEST(a_turn_on_sqlite_keeps_out_other_programs_from_its_first_moment)
     if (!on_sqlite())
         SKIP("for SQLite only");
     s = fixture_store();
-    submit(s, "the first turn of all writes the clock's row"); /* this one is to write nothing */
+    /* This submit, the first turn, writes the row of the clock, so that the turn under test writes
+     * nothing. */
+    submit(s, "the first turn of all writes the clock's row");
     CHECK_EQ(sqlite3_open(store_url(s)->file, &other), SQLITE_OK);
-    CHECK_OK_ERR(store_light_turn(s, look_around, other, &err), &err);
+    CHECK_OK_ERR(store_light_turn(s, read_and_check_lock, other, &err), &err);
     sqlite3_close(other);
     verify_clean(s);
     store_close(&s);

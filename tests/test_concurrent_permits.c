@@ -1,11 +1,11 @@
-/* test_concurrent_permits.c - permits while others have their hands on what waits for them: none is
- * forgotten, none is given twice. */
+/* test_concurrent_permits.c - permits while other turns have locked the jobs that wait for them: no
+ * permit is lost and none is given twice. */
 #include "meeting_fixture.h"
 #include "store/operator.h"
 
-/* A permit becomes free while those who wait for it are all locked, by turns that then leave them
- * as they are, or take them away. Somebody must still get it. */
-struct chain {
+/* A permit becomes free while all jobs that wait for it are locked by turns that then leave them
+ * unchanged or cancel them. One of the jobs must still get it. */
+struct locked_waiters {
     struct store *s[3];
     struct watch w[3];
     struct held_job job;
@@ -14,25 +14,25 @@ struct chain {
 
 static void settle_innermost(void *arg)
 {
-    struct chain *c = arg;
+    struct locked_waiters *c = arg;
 
     CHECK_EQ(settle_ok(c->s[2], c->job), 0);
 }
 
-/* It is not held for a pause, so nothing happens; but the row is locked meanwhile. */
+/* The job is not paused, so unhold() fails; but its row is locked meanwhile. */
 static void touch_second(void *arg)
 {
-    struct chain *c = arg;
+    struct locked_waiters *c = arg;
 
     if (!on_sqlite())
         watch_for(&c->w[1], "lock_limits", 1, settle_innermost, c);
     CHECK_EQ(unhold(c->s[1], c->second), -E_INVALID);
 }
 
-TEST(a_permit_that_nobody_could_take_goes_to_the_next_though_the_first_is_cancelled)
+TEST(permit_freed_while_all_waiters_are_locked_goes_to_the_next_one)
 {
     struct store *last = fixture_store();
-    struct chain c = {0};
+    struct locked_waiters c = {0};
     int i;
 
     for (i = 0; i < 3; i++)
@@ -57,7 +57,7 @@ TEST(a_permit_that_nobody_could_take_goes_to_the_next_though_the_first_is_cancel
     store_close(&last);
 }
 
-struct limiting {
+struct limit_change {
     struct store *s;
     const char *key;
     int max;
@@ -67,24 +67,24 @@ struct limiting {
 
 static int limit_once_body(struct turn *t, void *arg, struct err *err)
 {
-    struct limiting *l = arg;
+    struct limit_change *l = arg;
 
     return op_limit(t, l->key, l->max, l->slice, &l->more, err);
 }
 
 static void limit_once(void *arg)
 {
-    struct limiting *l = arg;
+    struct limit_change *l = arg;
     struct err err = ERR_INIT;
 
     CHECK_OK_ERR(store_turn(l->s, limit_once_body, l, &err), &err);
 }
 
-TEST(a_limit_that_goes_leaves_nobody_waiting_for_it)
+TEST(removed_limit_leaves_no_job_waiting_for_it)
 {
     struct watch w = {0};
     struct store *s = watched_store(&w), *other = fixture_store();
-    struct limiting l = {.s = other, .key = "key:k", .max = -1, .slice = 100};
+    struct limit_change l = {.s = other, .key = "key:k", .max = -1, .slice = 100};
     int64_t id;
 
     submit_with(s, (struct submission){.name = "holds it", .concurrency = "k"});
@@ -93,7 +93,7 @@ TEST(a_limit_that_goes_leaves_nobody_waiting_for_it)
         limit_once(&l);
     else
         watch_for(&w, "lock_limits", 1, limit_once, &l);
-    CHECK_EQ(unhold(s, id), -E_INVALID); /* locks it, and leaves it as it is */
+    CHECK_EQ(unhold(s, id), -E_INVALID); /* locks the row and leaves it unchanged */
     while (l.more)
         limit_once(&l);
     CHECK_EQ(get(s, id).held, HELD_NONE);
@@ -107,9 +107,9 @@ TEST(a_limit_that_goes_leaves_nobody_waiting_for_it)
     store_close(&s);
 }
 
-/* Else it would be run uncounted, and the next submit would make a new limit that knows nothing of
- * it. */
-TEST(the_limit_of_a_key_stays_while_a_job_of_it_is_held_for_something_else)
+/* Without the limit the job would run uncounted, and the next submit would create a new limit that
+ * does not count it. */
+TEST(limit_of_a_key_is_kept_while_a_job_of_that_key_is_paused)
 {
     struct store *s = fixture_store();
     int64_t id =
@@ -126,10 +126,10 @@ TEST(the_limit_of_a_key_stays_while_a_job_of_it_is_held_for_something_else)
     store_close(&s);
 }
 
-TEST(a_limit_that_was_raised_in_part_when_the_process_died_strands_nobody)
+TEST(limit_raised_partially_before_a_crash_strands_no_job)
 {
     struct store *s = fixture_store();
-    struct limiting l = {.s = s, .key = "queue:default", .max = -1, .slice = 2};
+    struct limit_change l = {.s = s, .key = "queue:default", .max = -1, .slice = 2};
     int i;
 
     set_limit(s, "queue:default", 0);
@@ -137,7 +137,7 @@ TEST(a_limit_that_was_raised_in_part_when_the_process_died_strands_nobody)
         submit(s, "x");
     limit_once(&l);
     CHECK(l.more);
-    /* Here it dies. What it let go runs, and each end makes way for the next. */
+    /* The process dies here. The released jobs run, and each one that ends releases the next. */
     verify_clean(s);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM task_outbox"), 2);
     drain(s);
@@ -145,7 +145,8 @@ TEST(a_limit_that_was_raised_in_part_when_the_process_died_strands_nobody)
     store_close(&s);
 }
 
-/* The first has decided and not yet committed; the second must not decide by the same numbers. */
+/* The first submit has decided and not yet committed; the second must not decide by the same
+ * counts. */
 static struct {
     struct sign decided, done;
 } * deciding;
@@ -154,7 +155,8 @@ static void while_undecided(void *arg)
 {
     (void)arg;
     sign_give(&deciding->decided);
-    sign_wait(&deciding->done, 300000); /* it is to wait for us, so this runs out */
+    /* times out, because the other submit has to wait for this one */
+    sign_wait(&deciding->done, 300000);
 }
 
 static void submit_limited(int nth)
@@ -177,7 +179,7 @@ static void submit_limited(int nth)
     leave(&s, &w);
 }
 
-TEST(two_submits_at_once_do_not_both_take_the_last_permit)
+TEST(concurrent_submits_do_not_both_get_the_last_permit)
 {
     struct store *s = fixture_store();
 

@@ -1,9 +1,10 @@
-/* test_concurrent_waits.c - whoever waited for a lock goes by what is true when it comes free: the
- * time then, and the lease as the other left it. */
+/* test_concurrent_waits.c - a turn that waited for a lock goes by the state at the moment when it
+ * got the lock: the time then, and the lease as the other turn left it. */
 #include "meeting_fixture.h"
 
-/* Another process holds the row for a while. Whoever waited for it must take the time when it came
- * free, not when it began to wait: else a lease is given that is partly over already. */
+/* Another process locks the row for a while. A turn that waited for it must use the time when the
+ * row became free, not when it started to wait: otherwise it would write a lease that is partly
+ * over already. */
 #define WAIT_US 400000 /* less than the lock timeout */
 
 static struct {
@@ -12,7 +13,7 @@ static struct {
     struct held_job job;
 } * waiting;
 
-/* Asked by a statement of our own on PostgreSQL: how turns take their time is what is tested. */
+/* Uses its own statement on PostgreSQL, because how turns read the time is what is tested. */
 static int database_time(struct turn *t, struct err *err)
 {
     static const struct stmt now = {
@@ -91,7 +92,7 @@ static void settle_after_a_wait(int nth)
     store_close(&s);
 }
 
-static struct store *one_job_waited_for(void (*body)(int nth))
+static struct store *run_with_one_job(void (*body)(int nth))
 {
     struct store *s = fixture_store();
 
@@ -103,9 +104,9 @@ static struct store *one_job_waited_for(void (*body)(int nth))
     return fixture_store();
 }
 
-TEST(a_lease_renewed_after_a_wait_is_a_whole_one)
+TEST(lease_renewed_after_a_lock_wait_has_its_full_length)
 {
-    struct store *s = one_job_waited_for(renew_after_a_wait);
+    struct store *s = run_with_one_job(renew_after_a_wait);
 
     CHECK(get(s, waiting->job.id).until >= waiting->freed_at + LEASE);
     verify_clean(s);
@@ -121,9 +122,9 @@ static int next_timer_body(struct turn *t, void *arg, struct err *err)
     return rc;
 }
 
-TEST(a_delay_after_a_wait_is_a_whole_one)
+TEST(retry_delay_after_a_lock_wait_has_its_full_length)
 {
-    struct store *s = one_job_waited_for(settle_after_a_wait);
+    struct store *s = run_with_one_job(settle_after_a_wait);
     struct err err = ERR_INIT;
     int64_t due = 0;
 
@@ -134,23 +135,23 @@ TEST(a_delay_after_a_wait_is_a_whole_one)
     store_close(&s);
 }
 
-/* The reaper has the job, and is not done. Whoever waits for it must see what it made of the lease.
- */
-static void keep_the_other_waiting(void *looks)
+/* The reaper has changed the job and not yet committed. A turn that waits for the job must see the
+ * lease as the reaper left it. */
+static void hold_until_the_other_waits(void *observer)
 {
-    hold_until_they_wait(looks, 1);
+    hold_until_they_wait(observer, 1);
 }
 
-static int settle_up_body(struct turn *t, void *arg, struct err *err)
+static int settle_reaped_body(struct turn *t, void *arg, struct err *err)
 {
     struct settlement *s = arg;
 
     return op_settle(t, scene->up[0].worker, s, 1, err);
 }
 
-static void hold_what_is_reaped(struct store *s, struct watch *w, struct store *looks)
+static void reap_and_hold(struct store *s, struct watch *w, struct store *observer)
 {
-    watch_for(w, "commit", 1, keep_the_other_waiting, looks);
+    watch_for(w, "commit", 1, hold_until_the_other_waits, observer);
     CHECK_EQ(reap(s), 1);
 }
 
@@ -162,11 +163,11 @@ static void settle_too_late(struct store *s, int nth)
     struct err err = ERR_INIT;
 
     (void)nth;
-    CHECK_OK_ERR(store_turn_waiting(s, settle_up_body, &end, &err), &err);
+    CHECK_OK_ERR(store_turn_waiting(s, settle_reaped_body, &end, &err), &err);
     CHECK_EQ(end.lease.rc, -E_LEASE_LOST);
 }
 
-TEST(a_settle_that_waited_for_the_reaper_has_lost_its_lease)
+TEST(settle_that_waited_for_the_reaper_has_lost_its_lease)
 {
     struct store *s = fixture_store();
 
@@ -175,7 +176,7 @@ TEST(a_settle_that_waited_for_the_reaper_has_lost_its_lease)
     scene->up[0] = claim_job(s, 1);
     store_close(&s);
     clock_advance(LEASE + SECOND);
-    stand_in_line(2, hold_what_is_reaped, settle_too_late);
+    stand_in_line(2, reap_and_hold, settle_too_late);
     s = fixture_store();
     CHECK_STR(history(s, scene->up[0].id), "created marked_ready claimed lease_expired");
     verify_clean(s);

@@ -1,5 +1,5 @@
-/* test_config.c - pawl.yaml: where it is found, what each key takes, and that everything wrong with
- * it is said at once. */
+/* test_config.c - pawl.yaml: where it is found, which values each key accepts, and that all its
+ * errors are reported at once. */
 #include "harness.h"
 
 #include "base/buf.h"
@@ -42,15 +42,15 @@ static void make_folder(const char *name)
     CHECK_OK(mkdir(path, 0700));
 }
 
-/* A path in the test's folder; good until the next call but one. */
+/* A path in the folder of the test; valid until the second call after this one. */
 static const char *in_dir(const char *name)
 {
     static char paths[2][512];
-    static int turn;
+    static int next;
 
-    turn = !turn;
-    snprintf(paths[turn], sizeof(paths[turn]), "%s/%s", test_dir(), name);
-    return paths[turn];
+    next = !next;
+    snprintf(paths[next], sizeof(paths[next]), "%s/%s", test_dir(), name);
+    return paths[next];
 }
 
 static struct config *load(const char *text)
@@ -67,14 +67,14 @@ static struct config *load(const char *text)
     return c;
 }
 
-/* Expects these problems, as "line:column: sentence" lines. */
-static void check_problems(const char *text, const char *expected)
+/* Expects these errors, as "line:column: message" lines. */
+static void check_errors(const char *text, const char *expected)
 {
     struct diagnostics diagnostics = DIAGNOSTICS_INIT;
     struct config_host h = host();
     struct err err = ERR_INIT;
     struct config *c = NULL;
-    struct buf said = BUF_INIT;
+    struct buf errors = BUF_INIT;
     size_t i;
 
     write_file("pawl.yaml", text);
@@ -82,16 +82,16 @@ static void check_problems(const char *text, const char *expected)
     CHECK(!c);
     CHECK(strstr(err.msg, "/pawl.yaml:"));
     for (i = 0; i < diagnostics.list.n; i++)
-        buf_addf(&said, "%s%u:%u: %s", i ? "\n" : "", diagnostics.list.at[i].line,
+        buf_addf(&errors, "%s%u:%u: %s", i ? "\n" : "", diagnostics.list.at[i].line,
                  diagnostics.list.at[i].column, diagnostics.list.at[i].sentence);
-    CHECK_STR(buf_cstr(&said), expected);
-    buf_release(&said);
+    CHECK_STR(buf_cstr(&errors), expected);
+    buf_release(&errors);
     diagnostics_release(&diagnostics);
 }
 
-/* ---- where it is ---- */
+/* ---- where the file is found ---- */
 
-TEST(without_a_file_everything_is_as_documented)
+TEST(config_without_a_file_has_the_documented_defaults)
 {
     struct diagnostics diagnostics = DIAGNOSTICS_INIT;
     struct config_host h = host();
@@ -129,7 +129,7 @@ TEST(without_a_file_everything_is_as_documented)
     diagnostics_release(&diagnostics);
 }
 
-TEST(the_three_executors_are_there_without_being_named)
+TEST(built_in_executors_exist_without_being_configured)
 {
     struct config *c = load("worker: {slots: 8}\nlogs: {keep: 64kB}\nfunctions: {threads: 2}\n");
     const struct config_executor *x;
@@ -148,7 +148,7 @@ TEST(the_three_executors_are_there_without_being_named)
     config_free(&c);
 }
 
-TEST(the_file_of_this_folder_comes_before_that_of_the_user)
+TEST(config_file_in_the_current_folder_precedes_that_of_the_user)
 {
     struct diagnostics diagnostics = DIAGNOSTICS_INIT;
     struct config_host h = host();
@@ -183,7 +183,7 @@ TEST(the_file_of_this_folder_comes_before_that_of_the_user)
     diagnostics_release(&diagnostics);
 }
 
-TEST(a_file_that_is_named_must_exist_and_one_that_is_found_must_be_readable)
+TEST(named_config_file_must_exist_and_a_found_one_must_be_readable)
 {
     struct diagnostics diagnostics = DIAGNOSTICS_INIT;
     struct config_host h = host();
@@ -199,7 +199,7 @@ TEST(a_file_that_is_named_must_exist_and_one_that_is_found_must_be_readable)
     diagnostics_release(&diagnostics);
 }
 
-TEST(nothing_is_guessed_where_there_is_no_home)
+TEST(config_without_a_home_folder_has_no_default_paths)
 {
     struct diagnostics diagnostics = DIAGNOSTICS_INIT;
     struct config_host h = {.folder = test_dir(), .processors = 0};
@@ -216,9 +216,9 @@ TEST(nothing_is_guessed_where_there_is_no_home)
     diagnostics_release(&diagnostics);
 }
 
-/* ---- what it says ---- */
+/* ---- values ---- */
 
-TEST(what_the_file_says_is_taken_and_marked)
+TEST(values_in_the_file_are_used_and_marked_as_set)
 {
     struct config *c =
         load("db: postgres://pawl@db/pawl\n"
@@ -266,7 +266,7 @@ TEST(what_the_file_says_is_taken_and_marked)
     config_free(&c);
 }
 
-TEST(retry_may_be_just_a_number_and_a_list_just_one_value)
+TEST(retry_as_a_number_and_a_list_as_one_value_are_accepted)
 {
     struct config *c = load("retry: 3\nworker: {queues: urgent}\nplugins: ./math.so\n");
 
@@ -277,7 +277,7 @@ TEST(retry_may_be_just_a_number_and_a_list_just_one_value)
     config_free(&c);
 }
 
-TEST(paths_begin_at_the_folder_of_the_file_or_at_home)
+TEST(relative_paths_start_at_the_folder_of_the_file_or_at_home)
 {
     struct config *c =
         load("db: sqlite:data/pawl.db\nstate: ~/state\nplugins: [/abs.so, lib/p.so]\n"
@@ -300,33 +300,33 @@ TEST(paths_begin_at_the_folder_of_the_file_or_at_home)
     config_free(&c);
 }
 
-/* ---- what it must not say ---- */
+/* ---- errors ---- */
 
-TEST(all_problems_are_said_at_once_with_what_was_meant)
+TEST(all_errors_are_reported_at_once_with_suggestions)
 {
-    check_problems("tennant: x\n"
-                   "worker:\n"
-                   "  leese: 30s\n"
-                   "  slots: 0\n"
-                   "  slots: 4\n"
-                   "dispatch: {mode: pull}\n"
-                   "executers: {}\n"
-                   "execution_events: {retention_day: 3}\n"
-                   "frobnicate: 1\n",
-                   "1:1: there is no key \"tennant\": did you mean \"tenant\"?\n"
-                   "3:3: there is no key \"leese\" in worker: did you mean \"lease\"?\n"
-                   "4:10: worker.slots: a whole number from 1 to 10000 is expected, not 0\n"
-                   "5:3: the key \"slots\" is already there, in line 4\n"
-                   "6:18: dispatch.mode: push or poll is expected, not 'pull': did you mean "
-                   "\"poll\"?\n"
-                   "7:1: there is no key \"executers\": did you mean \"executors\"?\n"
-                   "8:20: there is no key \"retention_day\" in execution_events: did you mean "
-                   "\"retention_days\"?\n"
-                   "9:1: there is no key \"frobnicate\"");
+    check_errors("tennant: x\n"
+                 "worker:\n"
+                 "  leese: 30s\n"
+                 "  slots: 0\n"
+                 "  slots: 4\n"
+                 "dispatch: {mode: pull}\n"
+                 "executers: {}\n"
+                 "execution_events: {retention_day: 3}\n"
+                 "frobnicate: 1\n",
+                 "1:1: there is no key \"tennant\": did you mean \"tenant\"?\n"
+                 "3:3: there is no key \"leese\" in worker: did you mean \"lease\"?\n"
+                 "4:10: worker.slots: a whole number from 1 to 10000 is expected, not 0\n"
+                 "5:3: the key \"slots\" is already there, in line 4\n"
+                 "6:18: dispatch.mode: push or poll is expected, not 'pull': did you mean "
+                 "\"poll\"?\n"
+                 "7:1: there is no key \"executers\": did you mean \"executors\"?\n"
+                 "8:20: there is no key \"retention_day\" in execution_events: did you mean "
+                 "\"retention_days\"?\n"
+                 "9:1: there is no key \"frobnicate\"");
 }
 
 struct refused {
-    const char *text, *problem;
+    const char *text, *errors;
 };
 
 static void check_refused(const struct refused *list, size_t n)
@@ -337,12 +337,12 @@ static void check_refused(const struct refused *list, size_t n)
     for (i = 0; i < n; i++) {
         buf_reset(&text);
         buf_addf(&text, "%s\n", list[i].text);
-        check_problems(text.ptr, list[i].problem);
+        check_errors(text.ptr, list[i].errors);
     }
     buf_release(&text);
 }
 
-TEST(each_key_refuses_what_it_can_not_mean)
+TEST(invalid_value_is_refused_by_each_key)
 {
     static const struct refused cases[] = {
         {"worker: {", "2:1: a value is missing here"},
@@ -381,7 +381,7 @@ TEST(each_key_refuses_what_it_can_not_mean)
     check_refused(cases, COUNT(cases));
 }
 
-TEST(numbers_and_durations_have_their_range)
+TEST(number_or_duration_out_of_range_is_refused)
 {
     static const struct refused cases[] = {
         {"functions: {queue: 100001}",
@@ -412,7 +412,7 @@ TEST(numbers_and_durations_have_their_range)
     check_refused(cases, COUNT(cases));
 }
 
-TEST(routes_and_executors_must_fit_together)
+TEST(routes_and_executors_that_do_not_match_are_refused)
 {
     static const struct refused cases[] = {
         {"dispatch: {default_executor: proces}",
@@ -456,7 +456,7 @@ TEST(routes_and_executors_must_fit_together)
     check_refused(cases, COUNT(cases));
 }
 
-TEST(a_list_without_end_is_refused_quickly)
+TEST(list_that_is_too_long_is_refused_quickly)
 {
     struct buf text = BUF_INIT;
     int i;
@@ -464,12 +464,12 @@ TEST(a_list_without_end_is_refused_quickly)
     buf_addstr(&text, "worker:\n  queues:\n");
     for (i = 0; i < 300000; i++)
         buf_addf(&text, "    - q%d\n", i);
-    check_problems(text.ptr,
-                   "3:5: worker.queues: a list of at most 1000 items is expected, not a list");
+    check_errors(text.ptr,
+                 "3:5: worker.queues: a list of at most 1000 items is expected, not a list");
     buf_release(&text);
 }
 
-TEST(no_secret_of_the_database_gets_into_what_is_shown)
+TEST(database_password_is_masked_in_errors)
 {
     struct diagnostics diagnostics = DIAGNOSTICS_INIT;
     struct config_host h = host();

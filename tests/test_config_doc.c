@@ -1,5 +1,6 @@
-/* test_config_doc.c - prints docs/CONFIGURATION.md from the lists of keys, and compares it with the
- * file: the page can't say other than the code does. The example in it is read as a file would be.
+/* test_config_doc.c - generates docs/CONFIGURATION.md from the key tables and compares it with the
+ * file, so that the page can't differ from the code. The example in the page is loaded as a
+ * configuration file.
  *
  *   PAWL_WRITE_DOCS=1 build/tests/test_config_doc     writes the page instead */
 #include "harness.h"
@@ -16,12 +17,12 @@ TEST_NO_DB;
 #define FILE_NAME "docs/CONFIGURATION.md"
 
 static const char example[] =
-    "db: postgres://pawl@db.example/pawl      # default: an SQLite file of your own\n"
+    "db: postgres://pawl@db.example/pawl      # default: an SQLite file in the state folder\n"
     "worker:\n"
     "  slots: 16\n"
     "  queues: [default, reports]\n"
     "dispatch:\n"
-    "  routes:                                # the first that matches counts\n"
+    "  routes:                                # the first match is used\n"
     "    - {task: \"ml::*\", executor: gpu}\n"
     "    - {task: \"*::check\", executor: container}\n"
     "executors:\n"
@@ -34,13 +35,13 @@ static const char example[] =
 static const char head[] =
     "# Configuration\n"
     "\n"
-    "Pawl needs no configuration. What you want otherwise stands in `pawl.yaml`: the file given on the\n"
+    "Pawl needs no configuration. To change a default, write it to `pawl.yaml`: the file given on the\n"
     "command line, else the one in the current folder, else `$XDG_CONFIG_HOME/pawl/pawl.yaml`\n"
-    "(`~/.config/pawl/pawl.yaml`). The first that exists is the only one that is read; the command line\n"
-    "and the environment (`--db`, `PAWL_DB`, …) come before it. It may name programs and plugins to\n"
-    "run, so trust the one in a folder as you would trust a Makefile there.\n"
+    "(`~/.config/pawl/pawl.yaml`). Only the first file that exists is read; the command line and the\n"
+    "environment (`--db`, `PAWL_DB`, …) override it. The file may name programs and plugins to run, so\n"
+    "trust the one in a folder as you would trust a Makefile there.\n"
     "\n"
-    "This page is printed from `src/parse/config/config.h` by `tests/test_config_doc.c`: do not edit it, run\n"
+    "This page is generated from `src/parse/config/config.h` by `tests/test_config_doc.c`: do not edit it, run\n"
     "`PAWL_WRITE_DOCS=1 build/tests/test_config_doc`.\n"
     "\n"
     "```yaml\n";
@@ -48,13 +49,13 @@ static const char head[] =
 static const char rules[] =
     "```\n"
     "\n"
-    "It is YAML 1.2, read strictly: unknown and duplicate keys are errors, `on` and `no` are texts, and all\n"
-    "that is wrong is said at once, with line and column. Where a list is wanted a single value will do.\n"
+    "The file is YAML 1.2, parsed strictly: unknown and duplicate keys are errors, `on` and `no` are strings,\n"
+    "and all errors are reported at once, with line and column. A single value is accepted as a list of one.\n"
     "A duration is a number and a unit: `250ms`, `30s`, `5m`, `2h`, `90d`. A size is a number of bytes, or\n"
     "one with a unit: `64kB`, `1MB`, `2GB` (powers of 1000), `64KiB`, `1MiB`, `2GiB` (of 1024). A relative\n"
-    "path begins at the folder of the file, `~/` at your home. `auto` is as many as there are processors.\n";
+    "path starts at the folder of the file, `~/` at your home folder. `auto` is the number of processors.\n";
 
-/* "process, container", or "all" */
+/* Adds the types as "process, container", or "all". */
 static void add_types(struct buf *b, unsigned only)
 {
     size_t i, n = 0;
@@ -86,19 +87,19 @@ static void add_table(struct buf *b, const struct config_table *t, bool with_typ
     }
 }
 
-static void page(struct buf *b)
+static void add_page(struct buf *b)
 {
     buf_addstr(b, head);
     buf_addstr(b, example);
     buf_addstr(b, rules);
     buf_addstr(
-        b, "\n## Keys\n\nA dot leads into a mapping: `worker.slots` is `worker: {slots: …}`.\n\n");
+        b, "\n## Keys\n\nA dot separates nested keys: `worker.slots` is `worker: {slots: …}`.\n\n");
     add_table(b, &config_keys, false);
     buf_addstr(
         b,
         "\n## Keys of an executor\n\n"
-        "Below `executors.KEY`. Limits of queues are no part of the configuration: they are kept in\n"
-        "the database, for all workers alike.\n\n");
+        "These keys belong below `executors.KEY`. Limits of queues are not part of the configuration: they\n"
+        "are stored in the database and apply to all workers.\n\n");
     add_table(b, &config_executor_keys, true);
 }
 
@@ -124,8 +125,8 @@ static void write_file(const char *path, const char *text)
     CHECK_EQ(fclose(f), 0);
 }
 
-/* The first line in which they differ. */
-static void compare(const char *is, const char *should)
+/* Fails at the first line that differs. */
+static void check_same_page(const char *is, const char *should)
 {
     int line = 1;
 
@@ -141,20 +142,20 @@ static void compare(const char *is, const char *should)
                   FILE_NAME, line, is, should);
 }
 
-TEST(the_page_about_configuration_says_what_the_code_says)
+TEST(configuration_page_matches_the_code)
 {
     struct buf should = BUF_INIT, is = BUF_INIT;
 
-    page(&should);
+    add_page(&should);
     if (getenv("PAWL_WRITE_DOCS"))
         write_file(FILE_NAME, buf_cstr(&should));
     read_file(FILE_NAME, &is);
-    compare(buf_cstr(&is), buf_cstr(&should));
+    check_same_page(buf_cstr(&is), buf_cstr(&should));
     buf_release(&is);
     buf_release(&should);
 }
 
-TEST(the_example_of_the_page_is_a_good_configuration)
+TEST(configuration_page_example_is_valid)
 {
     struct diagnostics diagnostics = DIAGNOSTICS_INIT;
     struct config_host host = config_this_host();
@@ -171,8 +172,8 @@ TEST(the_example_of_the_page_is_a_good_configuration)
     diagnostics_release(&diagnostics);
 }
 
-/* A key that no other test speaks of is read, too: each default is given as a value. */
-TEST(every_default_may_be_written_into_the_file)
+/* Writes each default as a value, so that keys that no other test uses are parsed too. */
+TEST(every_default_is_accepted_as_a_value)
 {
     struct diagnostics diagnostics = DIAGNOSTICS_INIT;
     struct config_host host = config_this_host();

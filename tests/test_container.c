@@ -1,11 +1,11 @@
-/* test_container.c - commands in containers whose engine, or whose shim, fails. Nothing counts as
- * ended while its container may live. */
+/* test_container.c - commands in containers whose engine or shim fails. No attempt counts as ended
+ * while its container may be alive. */
 #include "container_fixture.h"
 
 TEST_NO_DB;
 
-/* A command that says who it is, and then waits. */
-static struct spec waiting(void)
+/* A command that writes its pid to the file `main` and sleeps. */
+static struct spec sleeping_command(void)
 {
     static char run[PATH_MAX + 60];
 
@@ -13,8 +13,9 @@ static struct spec waiting(void)
     return (struct spec){.run = run};
 }
 
-/* A command that says who it is, and ends with that code when it is told to. */
-static struct spec gated(int code)
+/* A command that writes its pid to the file `main`, and exits with that code when the file `go`
+ * exists. */
+static struct spec gated_command(int code)
 {
     static char run[2 * PATH_MAX + 100];
 
@@ -24,7 +25,7 @@ static struct spec gated(int code)
     return (struct spec){.run = run};
 }
 
-TEST(a_command_runs_in_a_container_and_its_end_is_told_when_that_is_gone)
+TEST(outcome_of_a_container_is_reported_after_it_is_removed)
 {
     static const struct spec_pair env[] = {{"WHO", "world"}, {"PATH", "/usr/bin:/bin"}};
     struct spec spec = {.run = "read -r word; echo \"$word $WHO $PATH\"; "
@@ -44,7 +45,7 @@ TEST(a_command_runs_in_a_container_and_its_end_is_told_when_that_is_gone)
     stage_end(&g);
 }
 
-TEST(an_image_that_is_not_there_fails_with_the_engines_words)
+TEST(missing_image_fails_with_the_engines_message)
 {
     struct spec spec = {.run = "true", .container = "{\"image\":\"missing\"}"};
     struct stage g = stage_of(&spec);
@@ -58,7 +59,7 @@ TEST(an_image_that_is_not_there_fails_with_the_engines_words)
 
 TEST(cancel_and_timeout_end_the_container)
 {
-    struct spec spec = waiting();
+    struct spec spec = sleeping_command();
     struct stage g = stage_with(&spec, (struct process_options){.grace = SECOND / 5});
 
     stage_begin(&g);
@@ -68,7 +69,7 @@ TEST(cancel_and_timeout_end_the_container)
     CHECK_OK(unlink(path_of("main")));
 
     spec.timeout = SECOND / 2;
-    do { /* until it has begun in that time */
+    do { /* until the command has started within its timeout */
         g.t.attempt++;
         worker_start(g.w, &g.t);
         CHECK_EQ(stage_wait(&g)->o.kind, OUTCOME_TIMED_OUT);
@@ -78,9 +79,9 @@ TEST(cancel_and_timeout_end_the_container)
     stage_end(&g);
 }
 
-TEST(a_container_outlives_its_worker_and_is_taken_over)
+TEST(container_outlives_its_worker_and_is_reattached)
 {
-    struct spec spec = gated(4);
+    struct spec spec = gated_command(4);
     struct stage g = stage_of(&spec);
     struct seen *s;
 
@@ -95,9 +96,9 @@ TEST(a_container_outlives_its_worker_and_is_taken_over)
     stage_end(&g);
 }
 
-TEST(a_container_whose_shim_was_killed_is_lost_and_gone)
+TEST(container_with_a_killed_shim_is_lost_and_removed)
 {
-    struct spec spec = waiting();
+    struct spec spec = sleeping_command();
     struct stage g = stage_of(&spec);
 
     stage_begin(&g);
@@ -108,10 +109,11 @@ TEST(a_container_whose_shim_was_killed_is_lost_and_gone)
     stage_end(&g);
 }
 
-/* The engine can't be asked: its processes go by force, but who says that all of them did? */
-TEST(lost_is_not_told_while_the_engine_is_away)
+/* The engine does not answer. The processes are killed, but only the engine can confirm that none
+ * is left. */
+TEST(lost_container_is_not_reported_while_the_engine_is_unreachable)
 {
-    struct spec spec = waiting();
+    struct spec spec = sleeping_command();
     struct stage g = stage_of(&spec);
     struct seen *s = stage_seen(&g);
 
@@ -128,9 +130,9 @@ TEST(lost_is_not_told_while_the_engine_is_away)
     stage_end(&g);
 }
 
-TEST(a_container_goes_even_if_what_its_folder_held_is_gone)
+TEST(container_with_an_emptied_undo_record_is_removed)
 {
-    struct spec spec = waiting();
+    struct spec spec = sleeping_command();
     struct stage g = stage_of(&spec);
     int at;
 
@@ -147,16 +149,16 @@ TEST(a_container_goes_even_if_what_its_folder_held_is_gone)
     stage_end(&g);
 }
 
-TEST(a_container_whose_folder_was_removed_is_lost_and_gone)
+TEST(container_with_a_deleted_attempt_folder_is_lost_and_removed)
 {
-    struct spec spec = waiting();
+    struct spec spec = sleeping_command();
     struct stage g = stage_of(&spec);
     pid_t shim;
     int dir = open(attempts_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     stage_begin(&g);
     shim = shim_of(&g.t);
-    CHECK_OK(kill(shim, SIGSTOP)); /* it would end it, too */
+    CHECK_OK(kill(shim, SIGSTOP)); /* otherwise the shim would end the container */
     CHECK_OK(attempt_remove_folder(dir, "7.1"));
     CHECK_OK(kill(shim, SIGKILL));
     CHECK_EQ(stage_wait(&g)->o.kind, OUTCOME_LOST);
@@ -165,9 +167,9 @@ TEST(a_container_whose_folder_was_removed_is_lost_and_gone)
     stage_end(&g);
 }
 
-TEST(an_engine_that_is_away_at_the_end_is_waited_for)
+TEST(outcome_waits_for_an_engine_that_is_unreachable)
 {
-    struct spec spec = gated(0);
+    struct spec spec = gated_command(0);
     struct stage g = stage_of(&spec);
     struct seen *s = stage_seen(&g);
 
@@ -185,9 +187,9 @@ TEST(an_engine_that_is_away_at_the_end_is_waited_for)
     stage_end(&g);
 }
 
-/* Begins it and lets it end, with the engine away then. False: that took longer than `most`, as on
- * a machine that stands still, and shows nothing. */
-static bool end_while_the_engine_is_away(struct stage *g, int64_t most, pid_t *shim)
+/* Starts the command and lets it end while the engine is unreachable. Returns false if that took
+ * longer than `most`, as on a stalled machine; such a run proves nothing. */
+static bool end_while_the_engine_is_unreachable(struct stage *g, int64_t most, pid_t *shim)
 {
     int64_t since = clock_boot_us();
     struct seen *s = stage_seen(g);
@@ -203,15 +205,17 @@ static bool end_while_the_engine_is_away(struct stage *g, int64_t most, pid_t *s
     return !s->ended && clock_boot_us() - since < most;
 }
 
-/* The worker kills a shim that should have ended long ago, but what that knew is not lost. */
-TEST(who_ended_in_time_keeps_its_outcome_however_long_its_engine_is_away)
+/* The worker kills a shim that should have ended long ago, but the outcome that the shim recorded
+ * is not lost. */
+TEST(outcome_in_time_is_kept_however_long_the_engine_is_unreachable)
 {
-    struct spec spec = gated(0);
+    struct spec spec = gated_command(0);
     struct stage g = stage_with(&spec, (struct process_options){.grace = -1, .lease = SECOND / 5});
     pid_t shim;
 
     spec.timeout = SECOND * 2;
-    while (!end_while_the_engine_is_away(&g, spec.timeout / 2, &shim)) { /* not in time */
+    /* Repeat until a run was fast enough. */
+    while (!end_while_the_engine_is_unreachable(&g, spec.timeout / 2, &shim)) {
         CHECK_OK(unlink(path_of("engine/down")));
         stage_wait(&g);
         CHECK_OK(unlink(path_of("go")));
@@ -226,10 +230,10 @@ TEST(who_ended_in_time_keeps_its_outcome_however_long_its_engine_is_away)
     stage_end(&g);
 }
 
-/* Whoever is asked for it must not begin it after it was undone. */
-TEST(a_fence_while_it_is_created_leaves_nothing)
+/* The engine must not start the container after the attempt was undone. */
+TEST(fence_while_a_container_is_created_leaves_no_container)
 {
-    struct spec spec = waiting();
+    struct spec spec = sleeping_command();
     struct stage g =
         stage_with(&spec, (struct process_options){.fence = SECOND / 10, .lease = SECOND});
 
@@ -238,13 +242,13 @@ TEST(a_fence_while_it_is_created_leaves_nothing)
     CHECK_EQ(stage_wait(&g)->o.kind, OUTCOME_LOST);
     CHECK_EQ(containers(), 0);
     CHECK_OK(unlink(path_of("engine/slow")));
-    clock_sleep_us(SECOND); /* longer than it would take now */
+    clock_sleep_us(SECOND); /* longer than the engine needs now */
     CHECK_EQ(containers(), 0);
     CHECK_STR(read_text(path_of("main")), "");
     stage_end(&g);
 }
 
-TEST(variables_of_a_task_are_its_own_whatever_they_are_called)
+TEST(task_variables_named_like_those_of_the_scripts_keep_their_values)
 {
     static const struct spec_pair env[] = {{"client", "a"}, {"attach", "b"}, {"said", "c"}};
     struct spec spec = {.run = "echo \"$client $attach $said\"", .env = env, .nenv = 3};
@@ -254,8 +258,8 @@ TEST(variables_of_a_task_are_its_own_whatever_they_are_called)
     stage_end(&g);
 }
 
-/* It may serve other containers, too, and knows nothing of the task. */
-TEST(what_an_engine_leaves_running_is_left_alone)
+/* The daemon may serve other containers too, so it must not have the variables of this task. */
+TEST(daemon_left_by_the_engine_is_not_killed)
 {
     struct spec spec = {.run = "true"};
     struct stage g = stage_of(&spec);
@@ -272,15 +276,15 @@ TEST(what_an_engine_leaves_running_is_left_alone)
     stage_end(&g);
 }
 
-TEST(the_engine_is_asked_that_has_it_whoever_finds_it)
+TEST(orphaned_container_is_removed_through_the_engine_that_has_it)
 {
-    struct spec spec = waiting();
+    struct spec spec = sleeping_command();
     struct stage g = stage_of(&spec);
 
     stage_begin(&g);
     stage_lose_worker(&g);
     CHECK_OK(kill(shim_of(&g.t), SIGKILL));
-    CHECK_OK(setenv("CONTAINER_HOST", "/nowhere", 1)); /* there it would be gone */
+    CHECK_OK(setenv("CONTAINER_HOST", "/nowhere", 1)); /* an engine without this container */
     stage_take_over(&g, (struct process_options){0});
     CHECK_EQ(stage_wait(&g)->o.kind, OUTCOME_LOST);
     CHECK(is_gone(g.main));
@@ -288,23 +292,23 @@ TEST(the_engine_is_asked_that_has_it_whoever_finds_it)
     stage_end(&g);
 }
 
-TEST(only_a_word_of_its_own_says_that_a_container_is_gone)
+TEST(undo_succeeds_only_if_its_last_line_is_gone)
 {
-    static const char *const said[] = {"echo the engine is gone", "echo gone; echo not so",
-                                       "echo warning; echo gone", "echo gone"};
+    static const char *const scripts[] = {"echo the engine is gone", "echo gone; echo not so",
+                                          "echo warning; echo gone", "echo gone"};
 
     for (size_t i = 0; i < 4; i++) {
         struct undo u = {0};
 
-        undo_set_command(&u, (const char *const[]){"/bin/sh", "-c", said[i], NULL}, NULL);
+        undo_set_command(&u, (const char *const[]){"/bin/sh", "-c", scripts[i], NULL}, NULL);
         CHECK_EQ(undo_run(&u, i >= 2 ? PATIENT : SECOND / 3), i >= 2);
         undo_release(&u);
     }
 }
 
-TEST(a_graceful_stop_leaves_containers_running)
+TEST(graceful_stop_leaves_containers_running)
 {
-    struct spec spec = waiting();
+    struct spec spec = sleeping_command();
     struct stage g = stage_of(&spec);
 
     stage_begin(&g);
@@ -320,10 +324,10 @@ TEST(a_graceful_stop_leaves_containers_running)
     stage_end(&g);
 }
 
-/* After a restored backup all of an earlier time is ended, containers included. */
+/* After a backup is restored, all earlier attempts are ended, including their containers. */
 TEST(ending_all_attempts_ends_their_containers)
 {
-    struct spec spec = waiting();
+    struct spec spec = sleeping_command();
     struct stage g = stage_of(&spec);
     struct err err = ERR_INIT;
 
@@ -337,7 +341,7 @@ TEST(ending_all_attempts_ends_their_containers)
     stage_end(&g);
 }
 
-TEST(what_can_not_be_asked_for_is_refused_before_anything_begins)
+TEST(start_without_a_usable_engine_is_refused_before_anything_runs)
 {
     struct container_options c = {.client = "/nowhere/podman"};
     struct spec spec = {.run = "true"};

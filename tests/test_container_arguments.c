@@ -1,4 +1,5 @@
-/* test_container_arguments.c - in what words a container engine is asked. */
+/* test_container_arguments.c - the arguments and variables with which the client of a container
+ * engine is called. */
 #include "exec/container/container.h"
 #include "harness.h"
 
@@ -13,8 +14,8 @@ static const struct container_options docker = {.client = "/usr/bin/docker", .do
 
 static const struct task task = {.execution = 42, .attempt = 3, .name = "nightly::check"};
 
-static struct container_command words_of(const struct container_options *o, const struct spec *spec,
-                                         char *const *env)
+static struct container_command command_of(const struct container_options *o,
+                                           const struct spec *spec, char *const *env)
 {
     char *none[] = {NULL};
     struct container_command w;
@@ -26,8 +27,8 @@ static struct container_command words_of(const struct container_options *o, cons
     return w;
 }
 
-static const char *refused(const struct container_options *o, const struct spec *spec,
-                           const char *folder, char *const *env)
+static const char *refusal_of(const struct container_options *o, const struct spec *spec,
+                              const char *folder, char *const *env)
 {
     static struct err err;
     struct container_command w;
@@ -39,8 +40,8 @@ static const char *refused(const struct container_options *o, const struct spec 
     return err.msg;
 }
 
-/* Where it is in the list; -1: it is not. */
-static int at(char **list, const char *word)
+/* The index of the word in the list, or -1 if it is missing. */
+static int index_of(char **list, const char *word)
 {
     for (int i = 0; list[i]; i++)
         if (!strcmp(list[i], word))
@@ -48,13 +49,13 @@ static int at(char **list, const char *word)
     return -1;
 }
 
-#define HAS(list, word) CHECK(at((list).at, word) >= 0 && word)
+#define HAS(list, word) CHECK(index_of((list).at, word) >= 0 && word)
 
-TEST(a_container_has_name_and_labels_and_nothing_that_was_not_asked_for)
+TEST(container_has_name_and_labels_and_no_unrequested_options)
 {
     struct spec spec = {.run = "./check.sh && echo fine"};
-    struct container_command w = words_of(&podman, &spec, NULL);
-    int image = at(w.argv.at, "debian");
+    struct container_command w = command_of(&podman, &spec, NULL);
+    int image = index_of(w.argv.at, "debian");
 
     CHECK_STR(w.argv.at[0], "/bin/sh");
     CHECK_STR(w.argv.at[4], "/usr/bin/podman");
@@ -77,7 +78,7 @@ TEST(a_container_has_name_and_labels_and_nothing_that_was_not_asked_for)
     container_command_release(&w);
 }
 
-TEST(whatever_a_task_says_is_said_to_the_engine)
+TEST(settings_of_a_task_are_passed_to_the_engine)
 {
     static const char *const argv[] = {"/bin/echo", "a b", "--privileged", NULL};
     struct spec spec = {.argv = argv,
@@ -90,8 +91,8 @@ TEST(whatever_a_task_says_is_said_to_the_engine)
                             "{\"image\":\"alpine:3\",\"pull\":\"never\",\"network\":\"web\","
                             "\"volumes\":[\"/a:/b:ro\",\"v:/v\"],"
                             "\"options\":[\"--read-only\",\"--cap-drop=all\"]}"};
-    struct container_command w = words_of(&docker, &spec, NULL);
-    int image = at(w.argv.at, "alpine:3");
+    struct container_command w = command_of(&docker, &spec, NULL);
+    int image = index_of(w.argv.at, "alpine:3");
 
     CHECK_STR(w.argv.at[6], "--attach --interactive");
     HAS(w.argv, "--interactive");
@@ -106,15 +107,17 @@ TEST(whatever_a_task_says_is_said_to_the_engine)
     HAS(w.argv, "--workdir=/srv/flow");
     HAS(w.argv, "--volume=/a:/b:ro");
     HAS(w.argv, "--volume=v:/v");
-    CHECK(at(w.argv.at, "--read-only") < image && at(w.argv.at, "--cap-drop=all") < image);
+    CHECK(index_of(w.argv.at, "--read-only") < image &&
+          index_of(w.argv.at, "--cap-drop=all") < image);
     CHECK_STR(w.argv.at[image - 1], "--entrypoint=/bin/echo");
     CHECK_STR(w.argv.at[image + 1], "a b");
-    CHECK_STR(w.argv.at[image + 2], "--privileged"); /* behind the image: a word of the command */
+    /* after the image: an argument of the command */
+    CHECK_STR(w.argv.at[image + 2], "--privileged");
     CHECK(!w.argv.at[image + 3]);
     container_command_release(&w);
 }
 
-TEST(values_travel_in_the_environment_where_nobody_else_can_read_them)
+TEST(values_of_variables_are_passed_in_the_environment)
 {
     static const char *const secrets[] = {"TOKEN", NULL};
     struct spec spec = {.run = "x", .secrets = secrets, .nsecrets = 1};
@@ -125,25 +128,26 @@ TEST(values_travel_in_the_environment_where_nobody_else_can_read_them)
     setenv("CONTAINERS_CONF", "/etc/conf", 1);
     setenv("OTHER", "of the worker", 1);
     setenv("PATH", "/usr/bin", 1);
-    w = words_of(&podman, &spec, env);
+    w = command_of(&podman, &spec, env);
     HAS(w.argv, "--env=TOKEN");
     HAS(w.argv, "--env=A");
-    HAS(w.argv, "--env=PATH=/opt/bin"); /* the client has one of its own */
+    HAS(w.argv, "--env=PATH=/opt/bin"); /* the client needs its own PATH */
     HAS(w.env, "TOKEN=hush");
     HAS(w.env, "A=1=2");
     HAS(w.env, "PATH=/usr/bin");
     HAS(w.env, "HOME=/home/me");
     HAS(w.env, "CONTAINERS_CONF=/etc/conf");
-    CHECK(at(w.env.at, "OTHER=of the worker") < 0);
+    CHECK(index_of(w.env.at, "OTHER=of the worker") < 0);
     for (char **word = w.argv.at; *word; word++)
         CHECK(!strstr(*word, "hush"));
     container_command_release(&w);
 }
 
-TEST(a_container_is_removed_by_the_name_that_it_was_made_with)
+TEST(container_is_removed_by_the_name_it_was_created_with)
 {
     struct spec spec = {.run = "x", .container = "{\"image\":\"i\"}"};
-    struct container_command p = words_of(&podman, &spec, NULL), d = words_of(&docker, &spec, NULL);
+    struct container_command p = command_of(&podman, &spec, NULL),
+                             d = command_of(&docker, &spec, NULL);
 
     CHECK_STR(p.undo.at[4], "/usr/bin/podman");
     CHECK_STR(p.undo.at[5], "--force --ignore --volumes --time=0");
@@ -151,15 +155,15 @@ TEST(a_container_is_removed_by_the_name_that_it_was_made_with)
     CHECK_STR(p.undo.at[7], "pawl.folder=/state/db/42.3");
     CHECK_STR(d.undo.at[4], "/usr/bin/docker");
     CHECK_STR(d.undo.at[5], "--force --volumes");
-    CHECK_STR(d.undo.at[6], p.undo.at[6]); /* whoever looks for it finds it */
+    CHECK_STR(d.undo.at[6], p.undo.at[6]); /* the name does not depend on the engine */
     container_command_release(&p);
     container_command_release(&d);
 }
 
-TEST(another_folder_is_another_container)
+TEST(container_name_depends_on_the_attempt_folder)
 {
     struct spec spec = {.run = "x"};
-    struct container_command a = words_of(&podman, &spec, NULL), b;
+    struct container_command a = command_of(&podman, &spec, NULL), b;
     struct err err = ERR_INIT;
     char *none[] = {NULL};
     struct task t = task;
@@ -171,7 +175,7 @@ TEST(another_folder_is_another_container)
     container_command_release(&b);
 }
 
-TEST(what_no_engine_could_do_is_refused_with_a_sentence)
+TEST(command_that_no_engine_can_run_is_refused)
 {
     static const char *const secrets[] = {"HOME", NULL}, *const nothing[] = {"", NULL};
     struct spec none = {.run = "x"}, dash = {.run = "x", .container = "{\"image\":\"-v\"}"};
@@ -180,18 +184,18 @@ TEST(what_no_engine_could_do_is_refused_with_a_sentence)
     struct spec comma = {.run = "x", .cwd = "/a,b"};
     char *env[] = {(char[]){"HOME=hush"}, NULL};
 
-    CHECK(strstr(refused(&docker, &none, "/f", NULL), "there is no image"));
-    CHECK(strstr(refused(&docker, &dash, "/f", NULL), "\"-v\" is no name of an image"));
-    CHECK(strstr(refused(&podman, &secret, "/f", env), "the secret HOME can't be called so"));
-    CHECK(strstr(refused(&podman, &empty, "/f", NULL), "there is no command"));
-    CHECK(
-        strstr(refused(&podman, &list, "/f", NULL), "the container must be an object, not a list"));
-    CHECK(strstr(refused(&podman, &comma, "/f", NULL), "/a,b can't be seen in a container"));
-    CHECK(strstr(refused(&podman, &none, "/x,y", NULL), "/x,y can't be seen in a container"));
+    CHECK(strstr(refusal_of(&docker, &none, "/f", NULL), "there is no image"));
+    CHECK(strstr(refusal_of(&docker, &dash, "/f", NULL), "\"-v\" is no name of an image"));
+    CHECK(strstr(refusal_of(&podman, &secret, "/f", env), "the secret HOME can't be called so"));
+    CHECK(strstr(refusal_of(&podman, &empty, "/f", NULL), "there is no command"));
+    CHECK(strstr(refusal_of(&podman, &list, "/f", NULL),
+                 "the container must be an object, not a list"));
+    CHECK(strstr(refusal_of(&podman, &comma, "/f", NULL), "/a,b can't be seen in a container"));
+    CHECK(strstr(refusal_of(&podman, &none, "/x,y", NULL), "/x,y can't be seen in a container"));
 }
 
-/* It would not be found again, or be begun again by its engine. */
-TEST(options_that_would_take_a_container_from_us_are_refused)
+/* The container could not be found again, or its engine would restart it. */
+TEST(options_name_and_restart_are_refused)
 {
     static const char *const options[] = {"--name=mine", "--name\",\"mine", "--restart=always",
                                           "--restart\",\"on-failure"};
@@ -201,26 +205,26 @@ TEST(options_that_would_take_a_container_from_us_are_refused)
     for (size_t i = 0; i < 4; i++) {
         snprintf(json, sizeof(json), "{\"options\":[\"--init\",\"%s\"]}", options[i]);
         spec.container = json;
-        CHECK(strstr(refused(&podman, &spec, "/f", NULL),
+        CHECK(strstr(refusal_of(&podman, &spec, "/f", NULL),
                      i < 2 ? "--name can't be among the options of a container"
                            : "--restart can't be among the options of a container"));
     }
 }
 
-TEST(no_label_of_a_task_counts_instead_of_ours)
+TEST(label_of_a_task_does_not_override_that_of_pawl)
 {
     struct spec spec = {.run = "x",
                         .container = "{\"options\":[\"--label=pawl.folder=/x\",\"--names=fine\"]}"};
-    struct container_command w = words_of(&podman, &spec, NULL);
-    int theirs = at(w.argv.at, "--label=pawl.folder=/x");
+    struct container_command w = command_of(&podman, &spec, NULL);
+    int theirs = index_of(w.argv.at, "--label=pawl.folder=/x");
 
     CHECK(theirs >= 0);
-    CHECK(at(w.argv.at, "--label=pawl.folder=/state/db/42.3") > theirs);
+    CHECK(index_of(w.argv.at, "--label=pawl.folder=/state/db/42.3") > theirs);
     HAS(w.argv, "--names=fine");
     container_command_release(&w);
 }
 
-TEST(what_is_said_of_a_container_must_be_texts)
+TEST(container_field_of_a_wrong_type_is_refused)
 {
     static const struct {
         const char *container, *sentence;
@@ -239,18 +243,18 @@ TEST(what_is_said_of_a_container_must_be_texts)
 
     for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
         struct spec spec = {.run = "x", .container = wrong[i].container};
-        const char *said = refused(&podman, &spec, "/f", NULL);
+        const char *message = refusal_of(&podman, &spec, "/f", NULL);
 
-        CHECK(strstr(said, wrong[i].sentence) == said);
+        CHECK(strstr(message, wrong[i].sentence) == message);
     }
 }
 
-TEST(a_field_that_is_empty_or_null_says_nothing_about_the_container)
+TEST(empty_or_null_container_field_uses_the_default)
 {
     struct spec spec = {.run = "x",
                         .container = "{\"image\":null,\"pull\":\"\",\"network\":null,"
                                      "\"volumes\":null,\"options\":null}"};
-    struct container_command w = words_of(&podman, &spec, NULL);
+    struct container_command w = command_of(&podman, &spec, NULL);
 
     HAS(w.argv, "debian");
     HAS(w.argv, "--pull=missing");
@@ -258,7 +262,7 @@ TEST(a_field_that_is_empty_or_null_says_nothing_about_the_container)
     container_command_release(&w);
 }
 
-TEST(an_engine_is_found_in_the_path)
+TEST(engine_client_is_found_in_the_path)
 {
     char *path;
     FILE *f;
@@ -268,7 +272,7 @@ TEST(an_engine_is_found_in_the_path)
     path = mem_printf("%s/podman", test_dir());
     f = fopen(path, "we");
     CHECK(f && fclose(f) == 0);
-    CHECK(!container_find_client("podman")); /* nobody can execute it */
+    CHECK(!container_find_client("podman")); /* it is not executable */
     free(path);
     setenv("PATH", "relative::/bin", 1);
     path = container_find_client("true");

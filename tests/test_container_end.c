@@ -1,13 +1,13 @@
-/* test_container_end.c - how a command in a container ended is what its engine says, whatever has
- * become of those who asked for it. */
+/* test_container_end.c - the outcome of a command in a container is the one that its engine
+ * reports, whatever happened to the client and the shim. */
 #include "container_fixture.h"
 
 #include <inttypes.h>
 
 TEST_NO_DB;
 
-/* A command that says who it is, and then waits. */
-static struct spec waiting(void)
+/* A command that writes its pid to the file `main` and sleeps. */
+static struct spec sleeping_command(void)
 {
     static char run[PATH_MAX + 60];
 
@@ -15,10 +15,10 @@ static struct spec waiting(void)
     return (struct spec){.run = run};
 }
 
-/* Podman's client does so if it is told to end early. */
-TEST(a_client_that_is_gone_before_its_container_began_is_no_success)
+/* Podman's client exits with 0 if it is stopped before the container has started. */
+TEST(client_that_exits_before_its_container_starts_is_lost)
 {
-    struct spec spec = waiting();
+    struct spec spec = sleeping_command();
     struct stage g = stage_of(&spec);
     struct seen *s;
 
@@ -31,7 +31,7 @@ TEST(a_client_that_is_gone_before_its_container_began_is_no_success)
     stage_end(&g);
 }
 
-TEST(a_container_that_can_not_be_looked_at_is_no_success)
+TEST(container_that_can_not_be_inspected_is_lost)
 {
     struct spec spec = {.run = "true"};
     struct stage g = stage_of(&spec);
@@ -42,9 +42,9 @@ TEST(a_container_that_can_not_be_looked_at_is_no_success)
     stage_end(&g);
 }
 
-TEST(a_client_that_is_killed_says_nothing_of_the_command)
+TEST(attempt_with_a_killed_client_is_lost)
 {
-    struct spec spec = waiting();
+    struct spec spec = sleeping_command();
     struct stage g = stage_of(&spec);
     struct attempt_shim shim;
     struct seen *s;
@@ -63,42 +63,44 @@ TEST(a_client_that_is_killed_says_nothing_of_the_command)
     stage_end(&g);
 }
 
-static void shim_dies_at(const char *point, bool told, enum outcome_kind expect)
+static void check_outcome_if_shim_dies(const char *point, bool client_exits_early,
+                                       enum outcome_kind expect)
 {
     static int64_t execution = 100;
     struct spec spec = {.run = "true"};
-    char aside[PATH_MAX + 40];
+    char old_engine[PATH_MAX + 40];
     struct stage g;
 
     setenv("PAWL_SHIM_POINT", point, 1);
     g = stage_of(&spec);
     unsetenv("PAWL_SHIM_POINT");
     g.t.execution = execution++;
-    if (told)
+    if (client_exits_early)
         write_text(path_of("engine/told"), "");
     CHECK_EQ(worker_run(g.w, &g.t)->o.kind, expect);
     CHECK_EQ(containers(), 0);
     stage_end(&g);
-    snprintf(aside, sizeof(aside), "%s/engine.%" PRId64, test_dir(), execution);
-    CHECK_OK(rename(path_of("engine"), aside));
+    snprintf(old_engine, sizeof(old_engine), "%s/engine.%" PRId64, test_dir(), execution);
+    CHECK_OK(rename(path_of("engine"), old_engine));
 }
 
-/* Who comes after it hears from the engine, or from what it had heard itself. */
-TEST(a_shim_may_die_anywhere_beside_its_container)
+/* The outcome comes from the engine, or from what the shim had already recorded. */
+TEST(outcome_after_a_shim_died_at_any_point_is_right)
 {
-    shim_dies_at("before-lock", false, OUTCOME_REFUSED);
-    shim_dies_at("forked", false, OUTCOME_LOST);
-    shim_dies_at("ended", false, OUTCOME_LOST);
-    shim_dies_at("before-undo", false, OUTCOME_OK);
-    shim_dies_at("undone", false, OUTCOME_OK);
-    shim_dies_at("before-undo", true, OUTCOME_LOST);
-    shim_dies_at("undone", true, OUTCOME_LOST);
+    check_outcome_if_shim_dies("before-lock", false, OUTCOME_REFUSED);
+    check_outcome_if_shim_dies("forked", false, OUTCOME_LOST);
+    check_outcome_if_shim_dies("ended", false, OUTCOME_LOST);
+    check_outcome_if_shim_dies("before-undo", false, OUTCOME_OK);
+    check_outcome_if_shim_dies("undone", false, OUTCOME_OK);
+    check_outcome_if_shim_dies("before-undo", true, OUTCOME_LOST);
+    check_outcome_if_shim_dies("undone", true, OUTCOME_LOST);
 }
 
-/* ---- what can't be removed ---- */
+/* ---- containers that can't be removed ---- */
 
-/* Another one may need it, or its files be in use: but it has ended, and nobody begins it again. */
-TEST(a_container_that_has_ended_and_can_not_be_removed_holds_nothing_up)
+/* Another container may depend on it, or its files may be in use; but it has ended and is not
+ * started again. */
+TEST(ended_container_that_can_not_be_removed_does_not_delay_the_outcome)
 {
     struct spec spec = {.run = "echo fine"};
     struct stage g = stage_of(&spec);
@@ -114,9 +116,9 @@ TEST(a_container_that_has_ended_and_can_not_be_removed_holds_nothing_up)
     stage_end(&g);
 }
 
-TEST(who_finds_a_dead_shim_goes_on_beside_what_has_ended)
+TEST(attempt_with_a_dead_shim_and_an_unremovable_container_is_lost)
 {
-    struct spec spec = waiting();
+    struct spec spec = sleeping_command();
     struct stage g = stage_of(&spec);
 
     write_text(path_of("engine/needed"), "");
@@ -128,8 +130,8 @@ TEST(who_finds_a_dead_shim_goes_on_beside_what_has_ended)
     stage_end(&g);
 }
 
-/* Said once it may be true for a moment only: a container with a policy to begin again. */
-TEST(only_what_stays_over_counts_as_over)
+/* A single report may be true for a moment only, if the container has a restart policy. */
+TEST(container_counts_as_ended_only_after_repeated_reports)
 {
     char run[PATH_MAX + 100];
     struct undo u = {0};
@@ -139,7 +141,7 @@ TEST(only_what_stays_over_counts_as_over)
              test_dir());
     undo_set_command(&u, (const char *const[]){"/bin/sh", "-c", run, NULL}, NULL);
     while (!undo_poll(&u)) {
-        u.next = 0; /* at once */
+        u.next = 0; /* retry at once */
         clock_sleep_us(1000);
     }
     CHECK(u.unremovable);

@@ -1,10 +1,10 @@
-/* test_control.c - orders to executions through pawl.h: cancel, and the fence. Those to queues are
- * in test_control_queue.c. */
+/* test_control.c - operator actions on executions through pawl.h: cancel and fence. Those on queues
+ * are tested by test_control_queue.c. */
 #include "control_fixture.h"
 
 /* ---- cancel ---- */
 
-TEST(cancelling_ends_what_waits_and_asks_what_runs)
+TEST(cancel_ends_a_waiting_job_and_is_requested_of_a_running_one)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -26,12 +26,12 @@ TEST(cancelling_ends_what_waits_and_asks_what_runs)
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM execution_events WHERE type = 13 AND data LIKE "
                            "'{\"by\":\"%@%\"}'"),
              1);
-    OK(pawl_cancel(p, runs, NULL, NULL, &c, &api_err)); /* once more changes nothing */
+    OK(pawl_cancel(p, runs, NULL, NULL, &c, &api_err)); /* a second cancel changes nothing */
     CHECK_STR(history(s, runs), "created marked_ready claimed cancel_requested");
     close_both(p, s);
 }
 
-TEST(cancelling_a_tree_reaches_all_of_it_however_large)
+TEST(cancel_of_a_large_tree_reaches_all_of_it)
 {
     enum { CHILDREN = 2300 };
     struct store *s = fixture_store();
@@ -51,14 +51,14 @@ TEST(cancelling_a_tree_reaches_all_of_it_however_large)
     CHECK_EQ(c.left, 2);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE status = 7"), CHILDREN - 1);
     CHECK_EQ(settle_as(s, j, OUTCOME_CANCELLED, -1), 0);
-    /* what has ended itself may have something open below it */
+    /* an execution that has ended may have open descendants */
     OK(pawl_cancel(p, top, NULL, NULL, &c, &api_err));
     CHECK_STR(c.status, "cancelled");
     CHECK_EQ(c.left, 1);
     close_both(p, s);
 }
 
-TEST(what_has_ended_or_never_was_can_t_be_cancelled)
+TEST(cancel_of_an_ended_or_unknown_execution_is_refused)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -75,9 +75,9 @@ TEST(what_has_ended_or_never_was_can_t_be_cancelled)
     close_both(p, s);
 }
 
-/* ---- the fence ---- */
+/* ---- fence ---- */
 
-TEST(a_fence_takes_every_running_job_from_its_worker)
+TEST(fence_revokes_the_lease_of_every_running_job)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();

@@ -1,18 +1,18 @@
-/* test_control_queue.c - orders to queues through pawl.h: limits, pauses and their ends. */
+/* test_control_queue.c - operator actions on queues through pawl.h: limit, pause and resume. */
 #include "control_fixture.h"
 
-static int64_t limit_now(struct store *s)
+static int64_t current_limit(struct store *s)
 {
     return sql_number(s,
                       "SELECT COALESCE((SELECT max FROM limits WHERE key = 'queue:default'), -1)");
 }
 
-static int64_t claimable(struct store *s)
+static int64_t count_claimable(struct store *s)
 {
     return sql_number(s, "SELECT count(*) FROM task_outbox");
 }
 
-TEST(a_resumed_queue_has_the_limit_that_it_had)
+TEST(resumed_queue_has_its_former_limit)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -21,35 +21,36 @@ TEST(a_resumed_queue_has_the_limit_that_it_had)
     submit_many(p, 6);
     OK(pawl_queue_limit(p, "default", 4, NULL, NULL, &paused, &api_err));
     CHECK(!paused);
-    CHECK_EQ(claimable(s), 4);
+    CHECK_EQ(count_claimable(s), 4);
     OK(pawl_queue_pause(p, "default", "ada", "deploy", &api_err));
     OK(pawl_queue_pause(p, "default", "bob", NULL, &api_err));
-    CHECK_EQ(claimable(s), 0);
+    CHECK_EQ(count_claimable(s), 0);
     verify_clean(s);
     OK(pawl_queue_resume(p, "default", NULL, NULL, &api_err));
-    CHECK_EQ(limit_now(s), 4);
-    CHECK_EQ(claimable(s), 4);
+    CHECK_EQ(current_limit(s), 4);
+    CHECK_EQ(count_claimable(s), 4);
 
     OK(pawl_queue_pause(p, "default", NULL, NULL, &api_err));
-    OK(pawl_queue_limit(p, "default", 2, NULL, NULL, &paused, &api_err)); /* for later */
+    /* takes effect when the queue is resumed */
+    OK(pawl_queue_limit(p, "default", 2, NULL, NULL, &paused, &api_err));
     CHECK(paused);
-    CHECK_EQ(claimable(s), 0);
+    CHECK_EQ(count_claimable(s), 0);
     OK(pawl_queue_resume(p, "default", NULL, NULL, &api_err));
-    CHECK_EQ(limit_now(s), 2);
-    CHECK_EQ(claimable(s), 2);
+    CHECK_EQ(current_limit(s), 2);
+    CHECK_EQ(count_claimable(s), 2);
 
     OK(pawl_queue_limit(p, "default", -1, NULL, NULL, NULL, &api_err));
     OK(pawl_queue_pause(p, "default", NULL, NULL, &api_err));
-    CHECK_EQ(limit_now(s), 0);
+    CHECK_EQ(current_limit(s), 0);
     OK(pawl_queue_resume(p, "default", NULL, NULL, &api_err));
-    CHECK_EQ(limit_now(s), -1);
-    CHECK_EQ(claimable(s), 6);
+    CHECK_EQ(current_limit(s), -1);
+    CHECK_EQ(count_claimable(s), 6);
     FAILS(pawl_queue_resume(p, "default", NULL, NULL, &api_err), PAWL_E_INVALID);
     CHECK(strstr(api_err.message, "not paused"));
     close_both(p, s);
 }
 
-TEST(a_pause_and_its_end_reach_every_job_of_a_large_queue)
+TEST(pause_and_resume_reach_every_job_of_a_large_queue)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -58,13 +59,13 @@ TEST(a_pause_and_its_end_reach_every_job_of_a_large_queue)
     submit_many(p, 2500);
     runs = claim_job(s, 1);
     OK(pawl_queue_pause(p, "default", NULL, NULL, &api_err));
-    CHECK_EQ(claimable(s), 0);
+    CHECK_EQ(count_claimable(s), 0);
     CHECK_EQ(status_of(s, runs.id), S_RUNNING);
     submit_many(p, 10);
-    CHECK_EQ(claimable(s), 0);
+    CHECK_EQ(count_claimable(s), 0);
     OK(pawl_queue_resume(p, "default", NULL, NULL, &api_err));
-    CHECK_EQ(claimable(s), 2509);
-    CHECK_EQ(limit_now(s), -1);
+    CHECK_EQ(count_claimable(s), 2509);
+    CHECK_EQ(current_limit(s), -1);
     close_both(p, s);
 }
 
@@ -73,7 +74,7 @@ static int queue_body(struct turn *t, void *arg, struct err *e)
     return op_change_queue(t, arg, e);
 }
 
-TEST(a_resume_that_died_half_way_is_finished_by_the_next)
+TEST(resume_that_was_interrupted_is_finished_by_the_next)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -85,15 +86,15 @@ TEST(a_resume_that_died_half_way_is_finished_by_the_next)
     OK(pawl_queue_pause(p, "default", NULL, NULL, &api_err));
     CHECK_OK_ERR(store_turn(s, queue_body, &q, &e), &e);
     CHECK(q.more && q.paused);
-    CHECK_EQ(claimable(s), 10);
+    CHECK_EQ(count_claimable(s), 10);
     verify_clean(s);
     OK(pawl_queue_resume(p, "default", NULL, NULL, &api_err));
-    CHECK_EQ(limit_now(s), 40);
-    CHECK_EQ(claimable(s), 40);
+    CHECK_EQ(current_limit(s), 40);
+    CHECK_EQ(count_claimable(s), 40);
     close_both(p, s);
 }
 
-TEST(names_and_reasons_that_can_t_be_stored_are_refused)
+TEST(queue_name_or_reason_that_can_not_be_stored_is_refused)
 {
     struct pawl *p = open_pawl();
     char longer[100];

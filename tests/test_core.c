@@ -1,5 +1,5 @@
-/* test_core.c - the words of the domain and the one table of legal moves. What must be true of them
- * is written down here a second time, by hand: a change has to be meant twice. */
+/* test_core.c - the vocabulary of the domain and the table of legal moves. The expected values are
+ * repeated here by hand, so that every change must be made in two places. */
 #include "harness.h"
 
 #include "core/transitions.h"
@@ -36,7 +36,7 @@ static const struct word actions[] = {
     {17, "cancelled"},        {18, "skipped"},         {19, "abandoned"},     {20, "rerun"},
     {21, "reused"},           {22, "paused"}};
 
-/* Every code has exactly its text, and no other code has any. */
+/* Checks that every listed code has its text, and that no other code has a text. */
 static void check_words(const char *(*text)(int), const struct word *list, size_t n)
 {
     size_t i;
@@ -52,7 +52,7 @@ static void check_words(const char *(*text)(int), const struct word *list, size_
     }
 }
 
-TEST(codes_and_texts_are_those_that_databases_hold)
+TEST(codes_and_texts_equal_the_stored_ones)
 {
     check_words(kind_text, kinds, COUNT(kinds));
     check_words(status_text, statuses, COUNT(statuses));
@@ -64,7 +64,7 @@ TEST(codes_and_texts_are_those_that_databases_hold)
     CHECK_EQ(S_COUNT - 1, COUNT(statuses));
 }
 
-TEST(texts_lead_back_to_their_codes)
+TEST(texts_are_parsed_to_their_codes)
 {
     size_t i;
 
@@ -79,7 +79,7 @@ TEST(texts_lead_back_to_their_codes)
     CHECK_EQ(status_from_text("ready "), 0);
 }
 
-TEST(events_of_jobs_and_flows_have_names_of_their_own)
+TEST(events_of_jobs_and_workflows_have_distinct_names)
 {
     size_t i;
     int k;
@@ -106,7 +106,7 @@ TEST(events_of_jobs_and_flows_have_names_of_their_own)
     CHECK_EQ(event_from_text(""), 0);
 }
 
-TEST(jobs_and_ends_are_told_apart)
+TEST(job_kinds_and_terminal_statuses_are_recognized)
 {
     CHECK(kind_is_job(KIND_TASK) && kind_is_job(KIND_EXEC));
     CHECK(!kind_is_job(KIND_WORKFLOW) && !kind_is_job(KIND_FOREACH) && !kind_is_job(0));
@@ -119,10 +119,10 @@ TEST(jobs_and_ends_are_told_apart)
 
 /* ---- moves ---- */
 
-/* As DESIGN §4 says it; "-" is before an execution existed. */
+/* All legal moves, also shown in docs/STATES.md; "-" means that the execution does not exist. */
 static const struct expected {
     const char *action, *from, *to;
-    bool jobs, flows;
+    bool jobs, workflows;
 } expected[] = {
     {"created", "-", "pending", true, true},
     {"marked_ready", "pending", "ready", true, false},
@@ -187,12 +187,12 @@ static bool is_expected(bool job, const char *action, const char *from, const ch
         const struct expected *e = &expected[i];
 
         if (!strcmp(e->action, action) && !strcmp(e->from, from) && !strcmp(e->to, to))
-            return job ? e->jobs : e->flows;
+            return job ? e->jobs : e->workflows;
     }
     return false;
 }
 
-TEST(every_move_is_legal_exactly_if_the_design_lists_it)
+TEST(move_is_legal_if_and_only_if_it_is_listed_here)
 {
     int kind, action, from, to, legal = 0;
 
@@ -210,11 +210,11 @@ TEST(every_move_is_legal_exactly_if_the_design_lists_it)
                                   is ? "legal" : "refused");
                     legal += is;
                 }
-    /* 32 moves of each of the two kinds of jobs, 28 of each of the two kinds of flows */
+    /* 34 moves for each of the two kinds of jobs, 28 for each of the two other kinds */
     CHECK_EQ(legal, 2 * 34 + 2 * 28);
 }
 
-TEST(the_table_says_nothing_twice)
+TEST(move_table_has_no_duplicates)
 {
     size_t i, k;
 
@@ -227,8 +227,8 @@ TEST(the_table_says_nothing_twice)
         }
 }
 
-/* What follows from the table, and would be a disaster if it did not. */
-TEST(only_a_rerun_leaves_an_end_and_only_created_begins)
+/* Invariants that follow from the table and that the rest of the code relies on. */
+TEST(only_rerun_leaves_a_terminal_status_and_only_created_starts)
 {
     size_t i;
 
@@ -239,9 +239,9 @@ TEST(only_a_rerun_leaves_an_end_and_only_created_begins)
         CHECK((m->from == S_NONE) == (m->action == EV_CREATED));
         CHECK(m->to != S_NONE);
         CHECK(m->who & FOR_ALL);
-        /* nothing but a recorded outcome, or the result of another execution, is a success */
+        /* only a recorded outcome or the result of another execution is a success */
         CHECK(m->to != S_SUCCEEDED || m->action == EV_COMPLETED || m->action == EV_REUSED);
-        /* a job runs by a claim only, so every run has an attempt and a lease */
+        /* a job starts to run only by a claim, so every run has an attempt and a lease */
         CHECK(!(m->who & FOR_JOBS) || m->to != S_RUNNING || m->from == S_RUNNING ||
               m->action == EV_CLAIMED || m->action == EV_RESUMED);
     }

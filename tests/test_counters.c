@@ -1,5 +1,5 @@
-/* test_counters.c - the contract of workers' counters: what is added is in the sum, whoever added
- * it and whether it is still there. */
+/* test_counters.c - the counters of workers: the sum contains everything that was added, whichever
+ * worker added it and whether that worker still exists. */
 #include "fixture.h"
 
 #include "store/query/query.h"
@@ -9,30 +9,31 @@
 
 #define DAY (24 * 3600 * SECOND)
 
-struct counting {
+struct counter_batch {
     int64_t worker;
     const struct counter *list;
     size_t n;
 };
 
-static int add_body(struct turn *t, void *arg, struct err *err)
+static int add_counters_body(struct turn *t, void *arg, struct err *err)
 {
-    struct counting *c = arg;
+    struct counter_batch *c = arg;
 
     return op_add_counters(t, c->worker, c->list, c->n, err);
 }
 
-static void add(struct store *s, int64_t worker, const char *metric, const char *labels, int64_t n)
+static void add_counter(struct store *s, int64_t worker, const char *metric, const char *labels,
+                        int64_t n)
 {
     struct counter one = {metric, labels, n};
-    struct counting c = {worker, &one, 1};
+    struct counter_batch c = {worker, &one, 1};
     struct err err = ERR_INIT;
 
-    CHECK_OK_ERR(store_turn(s, add_body, &c, &err), &err);
+    CHECK_OK_ERR(store_turn(s, add_counters_body, &c, &err), &err);
 }
 
-/* "metric{labels} value, …", with the worker before it if each is wanted. */
-static const char *counters(struct store *s, bool by_worker)
+/* All counters as "metric{labels} value, …", each preceded by its worker if by_worker is set. */
+static const char *counters_text(struct store *s, bool by_worker)
 {
     static char text[1000];
     struct counter_list l = {0};
@@ -55,29 +56,29 @@ static const char *counters(struct store *s, bool by_worker)
     return text;
 }
 
-static int hello_body(struct turn *t, void *arg, struct err *err)
+static int register_body(struct turn *t, void *arg, struct err *err)
 {
     return op_worker_register(t, arg, err);
 }
 
-static int bye_body(struct turn *t, void *arg, struct err *err)
+static int unregister_body(struct turn *t, void *arg, struct err *err)
 {
     return op_worker_unregister(t, *(int64_t *)arg, err);
 }
 
-static void hello(struct store *s, int64_t id)
+static void register_worker(struct store *s, int64_t id)
 {
     struct worker w = {.id = id, .host = "h", .folder = "folder-a", .version = "1", .capacity = 1};
     struct err err = ERR_INIT;
 
-    CHECK_OK_ERR(store_turn(s, hello_body, &w, &err), &err);
+    CHECK_OK_ERR(store_turn(s, register_body, &w, &err), &err);
 }
 
-static void bye(struct store *s, int64_t id)
+static void unregister_worker(struct store *s, int64_t id)
 {
     struct err err = ERR_INIT;
 
-    CHECK_OK_ERR(store_turn(s, bye_body, &id, &err), &err);
+    CHECK_OK_ERR(store_turn(s, unregister_body, &id, &err), &err);
 }
 
 static int retain_body(struct turn *t, void *arg, struct err *err)
@@ -98,62 +99,63 @@ static void retain(struct store *s)
     } while (r[0].more);
 }
 
-TEST(counters_add_up_by_metric_and_labels_over_all_workers)
+TEST(counters_are_summed_by_metric_and_labels_over_all_workers)
 {
     struct store *s = fixture_store();
 
-    CHECK_STR(counters(s, false), "");
-    add(s, 1, "jobs", "queue=\"a\"", 2);
-    add(s, 1, "jobs", "queue=\"a\"", 3);
-    add(s, 2, "jobs", "queue=\"a\"", 10);
-    add(s, 2, "jobs", "queue=\"b\"", 1);
-    add(s, 2, "claims", "", 7);
-    CHECK_STR(counters(s, false), "claims{} 7, jobs{queue=\"a\"} 15, jobs{queue=\"b\"} 1");
-    CHECK_STR(counters(s, true), "2: claims{} 7, 1: jobs{queue=\"a\"} 5, 2: jobs{queue=\"a\"} 10, "
-                                 "2: jobs{queue=\"b\"} 1");
+    CHECK_STR(counters_text(s, false), "");
+    add_counter(s, 1, "jobs", "queue=\"a\"", 2);
+    add_counter(s, 1, "jobs", "queue=\"a\"", 3);
+    add_counter(s, 2, "jobs", "queue=\"a\"", 10);
+    add_counter(s, 2, "jobs", "queue=\"b\"", 1);
+    add_counter(s, 2, "claims", "", 7);
+    CHECK_STR(counters_text(s, false), "claims{} 7, jobs{queue=\"a\"} 15, jobs{queue=\"b\"} 1");
+    CHECK_STR(counters_text(s, true),
+              "2: claims{} 7, 1: jobs{queue=\"a\"} 5, 2: jobs{queue=\"a\"} 10, "
+              "2: jobs{queue=\"b\"} 1");
     verify_clean(s);
     store_close(&s);
 }
 
-TEST(one_turn_may_name_a_metric_twice)
+TEST(metric_named_twice_in_one_turn_is_added_twice)
 {
     static const struct counter list[] = {{"m", "", 1}, {"n", "", 1}, {"m", "", 4}};
-    struct counting c = {1, list, 3}, none = {1, NULL, 0};
+    struct counter_batch c = {1, list, 3}, none = {1, NULL, 0};
     struct store *s = fixture_store();
     struct err err = ERR_INIT;
 
-    CHECK_OK_ERR(store_turn(s, add_body, &c, &err), &err);
-    CHECK_OK_ERR(store_turn(s, add_body, &none, &err), &err);
-    CHECK_STR(counters(s, false), "m{} 5, n{} 1");
+    CHECK_OK_ERR(store_turn(s, add_counters_body, &c, &err), &err);
+    CHECK_OK_ERR(store_turn(s, add_counters_body, &none, &err), &err);
+    CHECK_STR(counters_text(s, false), "m{} 5, n{} 1");
     verify_clean(s);
     store_close(&s);
 }
 
-TEST(what_workers_that_are_gone_have_counted_stays_in_the_sum)
+TEST(counters_of_removed_workers_stay_in_the_sum)
 {
     struct store *s = fixture_store();
     int64_t i;
 
     for (i = 1; i <= 4; i++) {
-        hello(s, i);
-        add(s, i, "jobs", "", i);
+        register_worker(s, i);
+        add_counter(s, i, "jobs", "", i);
     }
-    bye(s, 1);
-    bye(s, 2);
+    unregister_worker(s, 1);
+    unregister_worker(s, 2);
     retain(s);
-    CHECK_STR(counters(s, true), "0: jobs{} 3, 3: jobs{} 3, 4: jobs{} 4");
-    add(s, 2, "jobs", "", 10); /* it was not gone after all */
+    CHECK_STR(counters_text(s, true), "0: jobs{} 3, 3: jobs{} 3, 4: jobs{} 4");
+    add_counter(s, 2, "jobs", "", 10); /* worker 2 was alive after all */
     clock_advance(2 * DAY);
-    hello(s, 4);
-    retain(s); /* 3 was silent for too long */
-    CHECK_STR(counters(s, true), "0: jobs{} 16, 4: jobs{} 4");
+    register_worker(s, 4);
+    retain(s); /* worker 3 sent no heartbeat for too long */
+    CHECK_STR(counters_text(s, true), "0: jobs{} 16, 4: jobs{} 4");
     retain(s);
-    CHECK_STR(counters(s, false), "jobs{} 20");
+    CHECK_STR(counters_text(s, false), "jobs{} 20");
     verify_clean(s);
     store_close(&s);
 }
 
-/* ---- at once ---- */
+/* ---- concurrency ---- */
 
 #define EACH 200
 
@@ -163,15 +165,16 @@ static void count_up(int nth)
     int i;
 
     for (i = 0; i < EACH; i++) {
-        if (nth) /* no row of `workers`: retention may fold it at any moment */
-            add(s, nth % 2 + 1, "jobs", "", 1);
+        /* The worker has no row in `workers`, so retention may merge its counters at any moment. */
+        if (nth)
+            add_counter(s, nth % 2 + 1, "jobs", "", 1);
         else if (i % 10 == 0)
             retain(s);
     }
     store_close(&s);
 }
 
-TEST(nothing_is_lost_when_counters_are_folded_while_they_are_added_to)
+TEST(counters_merged_while_they_are_added_to_lose_nothing)
 {
     struct store *s;
 

@@ -1,6 +1,6 @@
-/* test_crash.c - kill -9 at every point of a life, and answers to COMMIT that never come. After
- * each the database is in order, and what was begun can be brought to its end: nothing is done
- * twice, nothing is lost that was acknowledged. */
+/* test_crash.c - kill -9 at every point of a worker's life, and replies to COMMIT that never
+ * arrive. After each the database is consistent and started work can be finished: nothing is done
+ * twice, and nothing that was acknowledged is lost. */
 #include "proxy_fixture.h"
 
 #include "store/tenant.h"
@@ -9,18 +9,17 @@
 
 TEST_LONG;
 
-/* ---- a life
- * -------------------------------------------------------------------------------------- */
+/* ---- a worker's life ---- */
 
-/* The executions of one round. All have keys: whoever repeats the submits finds the same ones. */
+/* The executions of one round. All have keys, so that a repeated submit finds the existing ones. */
 enum { FLOW, RETRIED, DELAYED, LIMITED, WAITING, CANCELLED, LONE, EXECUTIONS };
 
-struct cast {
+struct round_jobs {
     int round;
     int64_t ids[EXECUTIONS];
 };
 
-static int64_t submit_role(struct store *s, const struct cast *c, int role)
+static int64_t submit_role(struct store *s, const struct round_jobs *c, int role)
 {
     static const char *const names[] = {"flow",    "retried",   "delayed", "limited",
                                         "waiting", "cancelled", "lone"};
@@ -38,7 +37,7 @@ static int64_t submit_role(struct store *s, const struct cast *c, int role)
     return submit_with(s, sub);
 }
 
-static void submit_cast(struct store *s, struct cast *c)
+static void submit_round(struct store *s, struct round_jobs *c)
 {
     int i;
 
@@ -49,10 +48,10 @@ static void submit_cast(struct store *s, struct cast *c)
 struct life {
     struct watch w;
     struct store *s;
-    struct cast cast;
+    struct round_jobs round_jobs;
 };
 
-static void pass(struct life *l, int64_t us)
+static void advance_clock(struct life *l, int64_t us)
 {
     l->w.env.clock_offset += us;
 }
@@ -63,7 +62,7 @@ static struct worker worker_of(const int64_t *id)
         .id = *id, .host = "h", .folder = "folder-a", .version = "1", .capacity = 10};
 }
 
-static int hello_body(struct turn *t, void *arg, struct err *err)
+static int register_body(struct turn *t, void *arg, struct err *err)
 {
     struct worker w = worker_of(arg);
 
@@ -78,7 +77,7 @@ static int tick_body(struct turn *t, void *arg, struct err *err)
     return op_worker_tick(t, &w, &tick, err);
 }
 
-static int bye_body(struct turn *t, void *arg, struct err *err)
+static int unregister_body(struct turn *t, void *arg, struct err *err)
 {
     return op_worker_unregister(t, *(int64_t *)arg, err);
 }
@@ -98,31 +97,32 @@ static int retain_body(struct turn *t, void *arg, struct err *err)
     return op_retain(t, &from, &to, err);
 }
 
-static void turn(struct life *l, int (*body)(struct turn *, void *, struct err *), void *arg)
+static void run_turn(struct life *l, int (*body)(struct turn *, void *, struct err *), void *arg)
 {
     struct err err = ERR_INIT;
 
     CHECK_OK_ERR(store_turn(l->s, body, arg, &err), &err);
 }
 
-/* From hello to bye, with everything in between that writes. */
-static void live(struct life *l)
+/* A worker's life from registration to unregistration, with every kind of write in between. */
+static void run_life(struct life *l)
 {
-    int64_t *id = l->cast.ids, me = 1;
+    int64_t *id = l->round_jobs.ids, me = 1;
     struct store *s = l->s;
     struct held_job j;
 
-    turn(l, retain_body, NULL); /* what the last rounds left */
-    turn(l, hello_body, &me);
+    run_turn(l, retain_body, NULL); /* what earlier rounds left */
+    run_turn(l, register_body, &me);
     set_limit(s, "queue:default", 4);
-    submit_cast(s, &l->cast); /* one is delayed, one waits for its key, one for the queue */
+    /* One is delayed, one waits for its concurrency key, one for the queue. */
+    submit_round(s, &l->round_jobs);
 
     j = claim_job(s, 1);
     CHECK_EQ(j.id, id[RETRIED]);
     CHECK_EQ(start(s, j), 0);
     CHECK_EQ(heartbeat(s, j), 0);
     CHECK_EQ(settle_as(s, j, OUTCOME_FAILED, 10 * SECOND), 0);
-    pass(l, 11 * SECOND);
+    advance_clock(l, 11 * SECOND);
     CHECK_EQ(run_timers(s), 2);
 
     set_limit(s, "queue:default", 2);
@@ -133,8 +133,8 @@ static void live(struct life *l)
 
     j = claim_job(s, 1);
     CHECK_EQ(j.id, id[RETRIED]);
-    pass(l, LEASE + SECOND);
-    turn(l, tick_body, &me);
+    advance_clock(l, LEASE + SECOND);
+    run_turn(l, tick_body, &me);
     CHECK_EQ(reap(s), 1);
     CHECK(adopt_one(s, 2, &j));
     CHECK_EQ(settle_as(s, j, OUTCOME_LOST, 0), 0);
@@ -144,42 +144,41 @@ static void live(struct life *l)
     CHECK_EQ(settle_as(s, claim_job(s, 2), OUTCOME_DEFERRED, 0), 0);
     while (claim_one(s, 2, &j))
         CHECK_EQ(settle_ok(s, j), 0);
-    turn(l, flow_end_body, &id[FLOW]);
-    turn(l, bye_body, &me);
+    run_turn(l, flow_end_body, &id[FLOW]);
+    run_turn(l, unregister_body, &me);
 }
 
-/* ---- kill at every point
- * --------------------------------------------------------------------------- */
+/* ---- kill at every point ---- */
 
-/* Lives until the nth point; false if it came to its end before. */
-static bool live_until(int round, int nth)
+/* Runs a life that is killed at its nth point. Returns false if the life ended before that. */
+static bool run_life_until(int round, int nth)
 {
-    struct life l = {.cast.round = round};
+    struct life l = {.round_jobs.round = round};
     pid_t pid = fork();
 
     CHECK(pid >= 0);
     if (pid == 0) {
         watch_for(&l.w, NULL, nth, die_at_once, NULL);
         l.s = watched_store(&l.w);
-        live(&l);
+        run_life(&l);
         store_close(&l.s);
         _exit(0);
     }
     return was_killed(pid);
 }
 
-/* What the next process finds, and does. */
-static void go_on(int round, int nth)
+/* Checks what the next process finds, and finishes the work. */
+static void check_and_finish(int round, int nth)
 {
-    struct cast c = {.round = round};
+    struct round_jobs c = {.round = round};
     struct store *s = fixture_store();
     char sql[200];
     int i;
 
     printf("killed at point %d\n", nth);
-    clock_advance(600 * SECOND); /* later than whatever the dead one has seen */
+    clock_advance(600 * SECOND); /* later than any time that the killed process used */
     verify_clean(s);
-    submit_cast(s, &c);
+    submit_round(s, &c);
     snprintf(sql, sizeof(sql), "SELECT count(*) FROM submit_keys WHERE key LIKE '%d-%%'", round);
     CHECK_EQ(sql_number(s, sql), EXECUTIONS);
     set_limit(s, "queue:default", -1);
@@ -195,24 +194,23 @@ static void go_on(int round, int nth)
     clock_advance(4000 * SECOND);
 }
 
-/* Not all points in `make test`, but others each time. */
-TEST_SLOW(a_kill_at_any_point_leaves_all_in_order_and_the_rest_can_be_done, 1200)
+/* `make test` kills at some of the points only, at different ones in each run. */
+TEST_SLOW(kill_at_any_point_leaves_a_consistent_database_and_finishable_work, 1200)
 {
     int stride = test_full() ? 1 : SANITIZED ? 20 : 8, round = 1;
     int nth = 1 + (int)(getpid() % stride);
 
     setenv("PGOPTIONS", "-c synchronous_commit=off", 1); /* the server is not killed */
     fixture_url();
-    for (; live_until(round, nth); nth += stride)
-        go_on(round++, nth);
+    for (; run_life_until(round, nth); nth += stride)
+        check_and_finish(round++, nth);
     printf("%d kills, up to point %d\n", round, nth);
-    CHECK(nth > 200); /* it was a life */
+    CHECK(nth > 200); /* the life had enough points */
 }
 
-/* ---- kill while the schema is made
- * ----------------------------------------------------------------- */
+/* ---- kill while the schema is created ---- */
 
-static bool make_tenant_until(const char *name, int nth)
+static bool create_tenant_until(const char *name, int nth)
 {
     struct watch w = {0};
     struct err err = ERR_INIT;
@@ -220,7 +218,8 @@ static bool make_tenant_until(const char *name, int nth)
 
     CHECK(pid >= 0);
     if (pid == 0) {
-        struct store *s = watched_store(&w); /* for its environment; the tenant is another one */
+        /* only for its environment; the tenant is another one */
+        struct store *s = watched_store(&w);
 
         watch_for(&w, NULL, nth, die_at_once, NULL);
         CHECK_OK_ERR(tenant_create(fixture_url(), name, &w.env, &err), &err);
@@ -230,7 +229,7 @@ static bool make_tenant_until(const char *name, int nth)
     return was_killed(pid);
 }
 
-TEST_SLOW(a_kill_while_a_tenant_is_made_leaves_it_whole_or_to_be_made_again, 600)
+TEST_SLOW(kill_while_a_tenant_is_created_leaves_it_complete_or_creatable, 600)
 {
     int nth, stride = test_full() ? 1 : SANITIZED ? 9 : 3;
     char name[60];
@@ -242,9 +241,9 @@ TEST_SLOW(a_kill_while_a_tenant_is_made_leaves_it_whole_or_to_be_made_again, 600
         int rc;
 
         snprintf(name, sizeof(name), "%s_%d", fixture_tenant(), nth);
-        killed = make_tenant_until(name, nth);
+        killed = create_tenant_until(name, nth);
         rc = tenant_create(fixture_url(), name, NULL, &err);
-        CHECK(rc == 0 || rc == -E_INVALID); /* it is there already */
+        CHECK(rc == 0 || rc == -E_INVALID); /* it exists already */
         CHECK_OK_ERR(store_open(fixture_url(), name, NULL, &s, &err), &err);
         submit(s, "x");
         verify_clean(s);
@@ -256,11 +255,10 @@ TEST_SLOW(a_kill_while_a_tenant_is_made_leaves_it_whole_or_to_be_made_again, 600
     CHECK(nth > 5 && nth < 100);
 }
 
-/* ---- answers that never come
- * -------------------------------------------------------------------------- */
+/* ---- replies that never arrive ---- */
 
 /* Opens a store through a proxy. */
-static struct store *store_behind_proxy(struct watch *w, pid_t *pid)
+static struct store *store_through_proxy(struct watch *w, pid_t *pid)
 {
     struct store_options options = {.env = &w->env};
     struct store *s = watched_store(w); /* fills in w's environment */
@@ -274,19 +272,19 @@ static struct store *store_behind_proxy(struct watch *w, pid_t *pid)
     return s;
 }
 
-static void end_of_proxy(struct store **s, pid_t pid)
+static void close_and_stop_proxy(struct store **s, pid_t pid)
 {
     CHECK_EQ(proxy->cuts, 1);
     store_close(s);
     proxy_stop(pid);
 }
 
-/* A submit without a key: only the turn's number can tell that it must not be repeated. */
+/* Submits without a key: only the number of the turn shows that it must not be repeated. */
 static void submit_once(enum cut how, bool first_turn)
 {
     struct watch w = {0};
     pid_t pid;
-    struct store *s = store_behind_proxy(&w, &pid), *direct = fixture_store();
+    struct store *s = store_through_proxy(&w, &pid), *direct = fixture_store();
     int64_t before, id;
 
     if (!first_turn)
@@ -296,31 +294,31 @@ static void submit_once(enum cut how, bool first_turn)
     id = submit(s, "once");
     CHECK_EQ(sql_number(direct, "SELECT count(*) FROM executions"), before + 1);
     CHECK_EQ(status_of(direct, id), S_READY);
-    CHECK(w.redone > 0); /* it was said */
+    CHECK(w.redone > 0); /* the lost connection was reported */
     submit(s, "after");
     CHECK_EQ(sql_number(direct, "SELECT count(*) FROM executions"), before + 2);
     verify_clean(direct);
     store_close(&direct);
-    end_of_proxy(&s, pid);
+    close_and_stop_proxy(&s, pid);
 }
 
-TEST(a_turn_whose_commit_got_no_answer_is_not_repeated)
+TEST(turn_with_a_lost_commit_reply_is_not_repeated)
 {
     submit_once(DROP_ANSWER, false);
 }
 
-TEST(a_first_turn_whose_commit_got_no_answer_is_not_repeated)
+TEST(first_turn_with_a_lost_commit_reply_is_not_repeated)
 {
     submit_once(DROP_ANSWER, true);
 }
 
-TEST(a_turn_whose_commit_never_arrived_is_repeated)
+TEST(turn_with_a_lost_commit_request_is_repeated)
 {
     submit_once(DROP_COMMIT, false);
 }
 
-/* Now the server takes its time for COMMIT, and we are back before it is done. */
-static void submit_once_slowly(bool first_turn)
+/* The server is slow to COMMIT, and the store is connected again before the COMMIT is done. */
+static void submit_once_with_slow_commit(bool first_turn)
 {
     struct store *s;
 
@@ -335,21 +333,21 @@ static void submit_once_slowly(bool first_turn)
     submit_once(CUT_AFTER_COMMIT, first_turn);
 }
 
-TEST(a_turn_whose_commit_is_still_under_way_is_waited_for)
+TEST(turn_with_a_commit_in_progress_is_waited_for)
 {
-    submit_once_slowly(false);
+    submit_once_with_slow_commit(false);
 }
 
-TEST(a_first_turn_whose_commit_is_still_under_way_is_waited_for)
+TEST(first_turn_with_a_commit_in_progress_is_waited_for)
 {
-    submit_once_slowly(true);
+    submit_once_with_slow_commit(true);
 }
 
-TEST(a_claim_whose_commit_got_no_answer_gives_its_jobs_all_the_same)
+TEST(claim_with_a_lost_commit_reply_returns_its_jobs)
 {
     struct watch w = {0};
     pid_t pid;
-    struct store *s = store_behind_proxy(&w, &pid);
+    struct store *s = store_through_proxy(&w, &pid);
     struct held_job jobs[5];
     size_t n, i;
 
@@ -364,5 +362,5 @@ TEST(a_claim_whose_commit_got_no_answer_gives_its_jobs_all_the_same)
     }
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE status = 4 AND attempts = 1"), 3);
     verify_clean(s);
-    end_of_proxy(&s, pid);
+    close_and_stop_proxy(&s, pid);
 }

@@ -10,7 +10,7 @@ static int64_t number(const json_t *o, const char *key)
     return json_integer_value(json_object_get(o, key));
 }
 
-static int64_t parts_of(const json_t *o)
+static int64_t sum_of_parts(const json_t *o)
 {
     return number(o, "wait_us") + number(o, "held_us") + number(o, "run_us") +
            number(o, "retry_us");
@@ -25,7 +25,7 @@ static int64_t time_of(const json_t *o, const char *key)
     return us;
 }
 
-/* All parts of all steps are the whole, to the microsecond. */
+/* The parts of all steps add up to the total, to the microsecond. */
 static void check_sums(const json_t *path)
 {
     const json_t *steps = json_object_get(path, "steps"), *step;
@@ -34,13 +34,13 @@ static void check_sums(const json_t *path)
 
     json_array_foreach((json_t *)steps, i, step)
     {
-        CHECK_EQ(parts_of(step), number(step, "total_us"));
+        CHECK_EQ(sum_of_parts(step), number(step, "total_us"));
         CHECK(number(step, "wait_us") >= 0 && number(step, "held_us") >= 0);
         CHECK(number(step, "run_us") >= 0 && number(step, "retry_us") >= 0);
         sum += number(step, "total_us");
     }
     CHECK_EQ(sum, number(path, "total_us"));
-    CHECK_EQ(sum, parts_of(path));
+    CHECK_EQ(sum, sum_of_parts(path));
     CHECK_EQ(sum, time_of(path, "to") - time_of(path, "from"));
 }
 
@@ -55,7 +55,7 @@ static json_t *critical(struct pawl *p, int64_t id, const struct pawl_moment *at
     return path;
 }
 
-/* "w a b": the names of its steps without those of their workflows. */
+/* The names of the steps, such as "w a b", without those of their workflows. */
 static const char *names_of(const json_t *path)
 {
     static char names[1000];
@@ -74,16 +74,16 @@ static const char *names_of(const json_t *path)
     return names;
 }
 
-/* Whole units of a part of the step of that name: the clock of a test moves by these, and whatever
- * it does itself takes far less. */
+/* The tests advance the clock by whole units. What they do takes far less time itself, so that a
+ * figure rounded to units is exact. */
 #define UNIT (1000 * SECOND)
 
-static int64_t whole(const json_t *o, const char *part)
+static int64_t rounded_units(const json_t *o, const char *part)
 {
     return (number(o, part) + UNIT / 2) / UNIT;
 }
 
-static int64_t units(const json_t *path, const char *name, const char *part)
+static int64_t units_of_step(const json_t *path, const char *name, const char *part)
 {
     const json_t *step;
     size_t i;
@@ -94,12 +94,12 @@ static int64_t units(const json_t *path, const char *name, const char *part)
         const char *colon = strrchr(full, ':');
 
         if (!strcmp(colon ? colon + 1 : full, name))
-            return whole(step, part);
+            return rounded_units(step, part);
     }
     return 0;
 }
 
-/* Claims all there is; the job of that name. */
+/* All jobs claimed so far, with their names. */
 static struct flow_claiming claimed;
 
 static void claim_all(struct store *s)
@@ -114,7 +114,7 @@ static void claim_all(struct store *s)
     }
 }
 
-static void end(struct store *s, const char *name, enum outcome_kind kind)
+static void settle_named(struct store *s, const char *name, enum outcome_kind kind)
 {
     size_t i;
 
@@ -126,12 +126,12 @@ static void end(struct store *s, const char *name, enum outcome_kind kind)
     test_fail(__FILE__, __LINE__, "%s was not claimed", name);
 }
 
-static void pass(int n)
+static void advance_units(int n)
 {
     clock_advance(n * UNIT);
 }
 
-TEST(the_path_goes_back_over_the_need_that_ended_last)
+TEST(path_follows_the_need_that_ended_last)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -144,31 +144,31 @@ TEST(the_path_goes_back_over_the_need_that_ended_last)
                             NULL);
     json_t *path;
 
-    pass(2);
+    advance_units(2);
     claim_all(s);
-    pass(3);
-    end(s, "quick", OUTCOME_OK);
-    pass(4);
-    end(s, "slow", OUTCOME_OK);
-    end(s, "unrelated", OUTCOME_OK);
-    pass(5);
+    advance_units(3);
+    settle_named(s, "quick", OUTCOME_OK);
+    advance_units(4);
+    settle_named(s, "slow", OUTCOME_OK);
+    settle_named(s, "unrelated", OUTCOME_OK);
+    advance_units(5);
     claim_all(s);
-    pass(6);
-    end(s, "last", OUTCOME_OK);
+    advance_units(6);
+    settle_named(s, "last", OUTCOME_OK);
     path = critical(p, w, NULL);
     CHECK_STR(names_of(path) + strcspn(names_of(path), "s"), "slow last");
-    CHECK_EQ(units(path, "slow", "wait_us"), 2);
-    CHECK_EQ(units(path, "slow", "run_us"), 7);
-    CHECK_EQ(units(path, "last", "wait_us"), 5);
-    CHECK_EQ(units(path, "last", "run_us"), 6);
-    CHECK_EQ(whole(path, "total_us"), 20);
+    CHECK_EQ(units_of_step(path, "slow", "wait_us"), 2);
+    CHECK_EQ(units_of_step(path, "slow", "run_us"), 7);
+    CHECK_EQ(units_of_step(path, "last", "wait_us"), 5);
+    CHECK_EQ(units_of_step(path, "last", "run_us"), 6);
+    CHECK_EQ(rounded_units(path, "total_us"), 20);
     json_decref(path);
     pawl_close(p);
     verify_clean(s);
     store_close(&s);
 }
 
-TEST(failed_attempts_and_their_back_off_are_apart_from_the_run)
+TEST(failed_attempts_and_their_backoff_count_as_retry_time)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -176,55 +176,55 @@ TEST(failed_attempts_and_their_back_off_are_apart_from_the_run)
     struct held_job j;
     json_t *path;
 
-    pass(1);
+    advance_units(1);
     j = claim_job(s, 5);
-    pass(2);
+    advance_units(2);
     CHECK_OK(settle_as(s, j, OUTCOME_FAILED, 10 * UNIT));
-    pass(10);
+    advance_units(10);
     CHECK_EQ(run_timers(s), 1);
-    pass(3); /* nobody is there to claim it */
+    advance_units(3); /* no worker claims it */
     j = claim_job(s, 5);
-    pass(4);
+    advance_units(4);
     CHECK_OK(settle_as(s, j, OUTCOME_REFUSED, 0));
-    pass(5);
+    advance_units(5);
     j = claim_job(s, 5);
-    pass(6);
+    advance_units(6);
     CHECK_OK(settle_as(s, j, OUTCOME_OK, -1));
     path = critical(p, id, NULL);
     CHECK_STR(names_of(path), "a");
-    CHECK_EQ(units(path, "a", "wait_us"), 1 + 3 + 4 + 5);
-    CHECK_EQ(units(path, "a", "retry_us"), 2 + 10);
-    CHECK_EQ(units(path, "a", "run_us"), 6);
-    CHECK_EQ(units(path, "a", "held_us"), 0);
+    CHECK_EQ(units_of_step(path, "a", "wait_us"), 1 + 3 + 4 + 5);
+    CHECK_EQ(units_of_step(path, "a", "retry_us"), 2 + 10);
+    CHECK_EQ(units_of_step(path, "a", "run_us"), 6);
+    CHECK_EQ(units_of_step(path, "a", "held_us"), 0);
     json_decref(path);
     pawl_close(p);
     verify_clean(s);
     store_close(&s);
 }
 
-TEST(what_an_approval_takes_is_held)
+TEST(time_until_an_approval_counts_as_held_or_waiting)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
     int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x, approval: {message: go}}\n", NULL);
     json_t *path;
 
-    pass(7);
+    advance_units(7);
     OK(pawl_approve(p, flow_task(s, w, "a"), "ada", NULL, &api_err));
-    pass(2);
+    advance_units(2);
     claim_all(s);
-    pass(3);
-    end(s, "a", OUTCOME_OK);
+    advance_units(3);
+    settle_named(s, "a", OUTCOME_OK);
     path = critical(p, w, NULL);
-    CHECK_EQ(units(path, "a", "run_us"), 3);
-    CHECK_EQ(units(path, "a", "held_us") + units(path, "a", "wait_us"), 9);
+    CHECK_EQ(units_of_step(path, "a", "run_us"), 3);
+    CHECK_EQ(units_of_step(path, "a", "held_us") + units_of_step(path, "a", "wait_us"), 9);
     json_decref(path);
     pawl_close(p);
     verify_clean(s);
     store_close(&s);
 }
 
-TEST(of_a_fan_out_the_items_that_its_end_waited_for_are_on_the_path)
+TEST(fan_out_items_that_its_end_waited_for_are_on_the_path)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -235,29 +235,29 @@ TEST(of_a_fan_out_the_items_that_its_end_waited_for_are_on_the_path)
     json_t *path;
 
     claim_all(s);
-    pass(2);
-    end(s, "each[0]", OUTCOME_OK);
-    pass(1);
+    advance_units(2);
+    settle_named(s, "each[0]", OUTCOME_OK);
+    advance_units(1);
     claim_all(s);
-    pass(1);
-    end(s, "each[1]", OUTCOME_OK);
-    pass(9);
-    end(s, "each[2]", OUTCOME_OK);
+    advance_units(1);
+    settle_named(s, "each[1]", OUTCOME_OK);
+    advance_units(9);
+    settle_named(s, "each[2]", OUTCOME_OK);
     claim_all(s);
-    end(s, "after", OUTCOME_OK);
+    settle_named(s, "after", OUTCOME_OK);
     path = critical(p, w, NULL);
     CHECK(strstr(names_of(path), "each[0] each[2] after"));
     CHECK(!strstr(names_of(path), "each[1]"));
-    CHECK_EQ(units(path, "each[0]", "run_us"), 2);
-    CHECK_EQ(units(path, "each[2]", "wait_us"), 1);
-    CHECK_EQ(units(path, "each[2]", "run_us"), 10);
+    CHECK_EQ(units_of_step(path, "each[0]", "run_us"), 2);
+    CHECK_EQ(units_of_step(path, "each[2]", "wait_us"), 1);
+    CHECK_EQ(units_of_step(path, "each[2]", "run_us"), 10);
     json_decref(path);
     pawl_close(p);
     verify_clean(s);
     store_close(&s);
 }
 
-TEST(a_nested_workflow_has_its_own_chain_on_the_path)
+TEST(nested_workflow_has_its_own_chain_on_the_path)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -275,35 +275,35 @@ TEST(a_nested_workflow_has_its_own_chain_on_the_path)
     json_t *path;
 
     claim_all(s);
-    pass(1);
-    end(s, "first", OUTCOME_OK);
+    advance_units(1);
+    settle_named(s, "first", OUTCOME_OK);
     claim_all(s);
-    pass(2);
-    end(s, "other", OUTCOME_OK);
-    end(s, "one", OUTCOME_OK);
+    advance_units(2);
+    settle_named(s, "other", OUTCOME_OK);
+    settle_named(s, "one", OUTCOME_OK);
     claim_all(s);
-    pass(3);
-    end(s, "two", OUTCOME_FAILED);
+    advance_units(3);
+    settle_named(s, "two", OUTCOME_FAILED);
     claim_all(s);
-    pass(4);
-    end(s, "on_exit", OUTCOME_OK);
+    advance_units(4);
+    settle_named(s, "on_exit", OUTCOME_OK);
     path = critical(p, w, NULL);
     CHECK(strstr(names_of(path), "one two on_exit"));
     CHECK(!strstr(names_of(path), "other"));
-    CHECK_EQ(units(path, "first", "run_us"), 1);
-    CHECK_EQ(units(path, "one", "run_us"), 2);
-    CHECK_EQ(units(path, "two", "run_us"), 3);
-    CHECK_EQ(units(path, "on_exit", "run_us"), 4);
+    CHECK_EQ(units_of_step(path, "first", "run_us"), 1);
+    CHECK_EQ(units_of_step(path, "one", "run_us"), 2);
+    CHECK_EQ(units_of_step(path, "two", "run_us"), 3);
+    CHECK_EQ(units_of_step(path, "on_exit", "run_us"), 4);
     json_decref(path);
-    path = critical(p, flow_task(s, w, "below"), NULL); /* a part of it is a top of its own */
-    CHECK_EQ(whole(path, "run_us"), 5);
+    path = critical(p, flow_task(s, w, "below"), NULL); /* the path of a descendant */
+    CHECK_EQ(rounded_units(path, "run_us"), 5);
     json_decref(path);
     pawl_close(p);
     verify_clean(s);
     store_close(&s);
 }
 
-TEST(while_it_runs_the_path_ends_at_what_is_open_longest)
+TEST(path_of_a_running_workflow_ends_at_the_task_open_longest)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -315,25 +315,25 @@ TEST(while_it_runs_the_path_ends_at_what_is_open_longest)
     json_t *path;
 
     claim_all(s);
-    pass(3);
-    end(s, "a", OUTCOME_OK);
+    advance_units(3);
+    settle_named(s, "a", OUTCOME_OK);
     claim_all(s);
-    pass(5);
-    end(s, "b", OUTCOME_OK);
+    advance_units(5);
+    settle_named(s, "b", OUTCOME_OK);
     at = (struct pawl_moment){.event =
                                   sql_number(s, "SELECT max(sequence_num) FROM execution_events")};
-    pass(10);
-    end(s, "c", OUTCOME_OK);
+    advance_units(10);
+    settle_named(s, "c", OUTCOME_OK);
     claim_all(s);
-    end(s, "d", OUTCOME_OK);
+    settle_named(s, "d", OUTCOME_OK);
     path = critical(p, w, &at);
     CHECK(strstr(names_of(path), "a c"));
-    CHECK_EQ(units(path, "a", "run_us"), 3);
-    CHECK_EQ(units(path, "c", "run_us"), 5);
+    CHECK_EQ(units_of_step(path, "a", "run_us"), 3);
+    CHECK_EQ(units_of_step(path, "c", "run_us"), 5);
     json_decref(path);
     path = critical(p, w, NULL);
     CHECK(strstr(names_of(path), "a c d"));
-    CHECK_EQ(units(path, "c", "run_us"), 15);
+    CHECK_EQ(units_of_step(path, "c", "run_us"), 15);
     json_decref(path);
     pawl_close(p);
     verify_clean(s);
@@ -345,7 +345,7 @@ static int rerun_body(struct turn *t, void *arg, struct err *e)
     return op_rerun(t, arg, e);
 }
 
-TEST(of_what_ran_again_the_last_run_counts)
+TEST(path_after_a_rerun_covers_the_last_run_only)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -355,51 +355,52 @@ TEST(of_what_ran_again_the_last_run_counts)
     json_t *path;
 
     claim_all(s);
-    pass(30);
-    end(s, "a", OUTCOME_OK);
+    advance_units(30);
+    settle_named(s, "a", OUTCOME_OK);
     claim_all(s);
-    pass(20);
-    end(s, "b", OUTCOME_FAILED);
-    pass(3600);
+    advance_units(20);
+    settle_named(s, "b", OUTCOME_FAILED);
+    advance_units(3600);
     CHECK_OK_ERR(store_turn(s, rerun_body, &r, &e), &e);
     rerun_release(&r);
-    pass(1);
+    advance_units(1);
     claim_all(s);
-    pass(2);
-    end(s, "b", OUTCOME_OK);
+    advance_units(2);
+    settle_named(s, "b", OUTCOME_OK);
     path = critical(p, w, NULL);
-    CHECK_EQ(whole(path, "total_us"), 3);
+    CHECK_EQ(rounded_units(path, "total_us"), 3);
     CHECK(!strstr(names_of(path), "a"));
-    CHECK_EQ(units(path, "b", "wait_us"), 1);
-    CHECK_EQ(units(path, "b", "run_us"), 2);
+    CHECK_EQ(units_of_step(path, "b", "wait_us"), 1);
+    CHECK_EQ(units_of_step(path, "b", "run_us"), 2);
     json_decref(path);
     pawl_close(p);
     verify_clean(s);
     store_close(&s);
 }
 
-TEST(what_a_task_started_and_left_behind_takes_over_from_it)
+TEST(path_continues_with_a_child_that_outlives_its_task)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
     int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x}\n", NULL);
     json_t *path;
 
-    pass(1);
+    advance_units(1);
     claim_all(s);
-    pass(2);
+    advance_units(2);
     submit_child(s, flow_task(s, w, "a"), "exec::left");
-    pass(3);
-    end(s, "a", OUTCOME_OK);
+    advance_units(3);
+    settle_named(s, "a", OUTCOME_OK);
     CHECK_EQ(status_of(s, w), S_RUNNING);
-    pass(4);
+    advance_units(4);
     CHECK_OK(settle_ok(s, claim_job(s, 5)));
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     path = critical(p, w, NULL);
     CHECK(strstr(names_of(path), "a left"));
-    CHECK_EQ(units(path, "a", "wait_us"), 1);
-    CHECK_EQ(units(path, "a", "run_us"), 2); /* up to there: the rest of it did not matter */
-    CHECK_EQ(units(path, "left", "wait_us"), 3 + 4);
+    CHECK_EQ(units_of_step(path, "a", "wait_us"), 1);
+    /* It counts only until the submit of its child: the rest did not delay the end. */
+    CHECK_EQ(units_of_step(path, "a", "run_us"), 2);
+    CHECK_EQ(units_of_step(path, "left", "wait_us"), 3 + 4);
     json_decref(path);
     pawl_close(p);
     verify_clean(s);

@@ -1,48 +1,49 @@
-/* test_cron.c - cron patterns: what is taken, what is refused and how, and when they are due. */
+/* test_cron.c - cron patterns: which are accepted, which are refused and with which error, and when
+ * they are due. */
 #include "cron_fixture.h"
 
 TEST_NO_DB;
 
-/* ---- what is taken ---- */
+/* ---- accepted patterns ---- */
 
-static void same(const char *a, const char *b)
+static void check_same(const char *a, const char *b)
 {
     struct cron x = pattern(a), y = pattern(b);
 
     if (x.minutes != y.minutes || x.hours != y.hours || x.days != y.days || x.months != y.months ||
         x.weekdays != y.weekdays || x.either_day != y.either_day)
-        test_fail(__FILE__, __LINE__, "'%s' is not '%s'", a, b);
+        test_fail(__FILE__, __LINE__, "'%s' does not equal '%s'", a, b);
 }
 
-TEST(nicknames_stand_for_patterns)
+TEST(nicknames_equal_their_patterns)
 {
-    same("@yearly", "0 0 1 1 *");
-    same("@annually", "0 0 1 1 *");
-    same("@monthly", "0 0 1 * *");
-    same("@weekly", "0 0 * * 0");
-    same("@daily", "0 0 * * *");
-    same("@midnight", "0 0 * * *");
-    same("@hourly", "0 * * * *");
-    same(" @Daily\t", "0 0 * * *");
+    check_same("@yearly", "0 0 1 1 *");
+    check_same("@annually", "0 0 1 1 *");
+    check_same("@monthly", "0 0 1 * *");
+    check_same("@weekly", "0 0 * * 0");
+    check_same("@daily", "0 0 * * *");
+    check_same("@midnight", "0 0 * * *");
+    check_same("@hourly", "0 * * * *");
+    check_same(" @Daily\t", "0 0 * * *");
 }
 
-TEST(names_numbers_ranges_lists_and_steps_say_the_same_thing)
+TEST(names_ranges_lists_and_steps_equal_plain_numbers)
 {
-    same("0 0 * jan,FEB,Dec *", "0 0 * 1,2,12 *");
-    same("0 0 * * mon-fri", "0 0 * * 1-5");
-    same("0 0 * * 7", "0 0 * * sun");
-    same("0 0 * * 5-7", "0 0 * * 0,5,6");
-    same("0 0 * * fri-sun", "0 0 * * 0,5,6");
-    same("0 0 * * sun-sun", "0 0 * * 0");
-    same("0 0 * * 0-7", "0 0 * * 0-6");
-    same("0-30/10 0 * * *", "0,10,20,30 0 * * *");
-    same("5-6,7,59 0 * * *", "5,6,7,59 0 * * *");
-    same("*/20 */12 * */6 *", "0,20,40 0,12 * 1,7 *");
-    same("*/60 */24 */31 */12 *", "0 0 */31 1 *");
-    same("07 007 1 1 1", "7 7 1 1 1");
-    same("0 0 1-31/2,30 apr-apr 0-6/3",
-         "0 0 1,3,5,7,9,11,13,15,17,19,21,23,25,27,29,30,31 4 0,3,6");
-    same("  0\t0   *  * * ", "0 0 * * *");
+    check_same("0 0 * jan,FEB,Dec *", "0 0 * 1,2,12 *");
+    check_same("0 0 * * mon-fri", "0 0 * * 1-5");
+    check_same("0 0 * * 7", "0 0 * * sun");
+    check_same("0 0 * * 5-7", "0 0 * * 0,5,6");
+    check_same("0 0 * * fri-sun", "0 0 * * 0,5,6");
+    check_same("0 0 * * sun-sun", "0 0 * * 0");
+    check_same("0 0 * * 0-7", "0 0 * * 0-6");
+    check_same("0-30/10 0 * * *", "0,10,20,30 0 * * *");
+    check_same("5-6,7,59 0 * * *", "5,6,7,59 0 * * *");
+    check_same("*/20 */12 * */6 *", "0,20,40 0,12 * 1,7 *");
+    check_same("*/60 */24 */31 */12 *", "0 0 */31 1 *");
+    check_same("07 007 1 1 1", "7 7 1 1 1");
+    check_same("0 0 1-31/2,30 apr-apr 0-6/3",
+               "0 0 1,3,5,7,9,11,13,15,17,19,21,23,25,27,29,30,31 4 0,3,6");
+    check_same("  0\t0   *  * * ", "0 0 * * *");
     CHECK_EQ(pattern("* * * * *").minutes, (1LL << 60) - 1);
     CHECK_EQ(pattern("* * * * *").hours, (1LL << 24) - 1);
     CHECK_EQ(pattern("* * * * *").days, (1LL << 32) - 2);
@@ -51,21 +52,21 @@ TEST(names_numbers_ranges_lists_and_steps_say_the_same_thing)
     CHECK_EQ(pattern("* * * * */7").weekdays, 1);
 }
 
-TEST(either_day_is_enough_only_when_both_are_restricted)
+TEST(either_day_matches_only_if_both_fields_are_restricted)
 {
     CHECK(pattern("0 0 13 * 5").either_day);
     CHECK(!pattern("0 0 13 * *").either_day);
     CHECK(!pattern("0 0 * * 5").either_day);
-    CHECK(!pattern("0 0 */2 * 5").either_day); /* as cron has it */
+    CHECK(!pattern("0 0 */2 * 5").either_day); /* as in cron */
     CHECK(!pattern("0 0 13 * */2").either_day);
 }
 
-/* ---- what is refused ---- */
+/* ---- refused patterns ---- */
 
-TEST(an_error_names_the_column_the_field_and_the_remedy)
+TEST(invalid_pattern_error_names_column_field_and_fix)
 {
     static const struct {
-        const char *text, *says;
+        const char *text, *error;
     } bad[] = {
         {"60 * * * *", "column 1, minute: 60 is not between 0 and 59"},
         {"0 24 * * *", "column 3, hour: 24 is not between 0 and 23"},
@@ -121,14 +122,15 @@ TEST(an_error_names_the_column_the_field_and_the_remedy)
         struct err err = ERR_INIT;
 
         if (cron_parse(bad[i].text, &c, &err) != -E_INVALID)
-            test_fail(__FILE__, __LINE__, "'%s' is taken", bad[i].text);
-        if (!strstr(err.msg, bad[i].says))
-            test_fail(__FILE__, __LINE__, "\"%s\"\n    does not say \"%s\"", err.msg, bad[i].says);
+            test_fail(__FILE__, __LINE__, "'%s' is accepted", bad[i].text);
+        if (!strstr(err.msg, bad[i].error))
+            test_fail(__FILE__, __LINE__, "\"%s\"\n    does not contain \"%s\"", err.msg,
+                      bad[i].error);
         CHECK_EQ(c.minutes, 77);
     }
 }
 
-TEST(a_pattern_has_a_longest_length)
+TEST(pattern_longer_than_the_maximum_is_refused)
 {
     char text[CRON_MAX_TEXT + 3];
     struct err err = ERR_INIT;
@@ -144,7 +146,7 @@ TEST(a_pattern_has_a_longest_length)
     CHECK(strstr(err.msg, "1000"));
 }
 
-TEST(a_day_that_some_month_has_is_due_some_time)
+TEST(day_that_some_month_has_is_accepted)
 {
     pattern("0 0 29 2 *");
     pattern("0 0 31 1 *");
@@ -152,9 +154,9 @@ TEST(a_day_that_some_month_has_is_due_some_time)
     pattern("0 0 30 2 mon"); /* any Monday in February */
 }
 
-/* ---- when it is due ---- */
+/* ---- due times ---- */
 
-TEST(a_due_time_is_strictly_after)
+TEST(next_due_time_is_strictly_after_the_given_time)
 {
     struct tz *z = tz_of_rule("UTC0");
     int64_t noon = at("2026-06-01T12:00:00Z") * SECOND;
@@ -169,7 +171,7 @@ TEST(a_due_time_is_strictly_after)
     tz_free(&z);
 }
 
-TEST(months_weekdays_and_leap_days_are_found)
+TEST(due_times_follow_months_weekdays_and_leap_days)
 {
     static const struct due_case cases[] = {
         {"0 0 31 * *", "2026-01-31", {"2026-03-31", "2026-05-31", "2026-07-31", "2026-08-31"}},
@@ -185,8 +187,8 @@ TEST(months_weekdays_and_leap_days_are_found)
     check_cases(tz_of_rule("UTC0"), cases, COUNT(cases));
 }
 
-/* Every 28 years, and 40 where a century has no leap day. */
-TEST(the_29th_of_february_on_a_sunday_is_found_however_far)
+/* It recurs after 28 years, or after 40 across a century without a leap day. */
+TEST(february_29_on_a_sunday_is_found_however_far_away)
 {
     static const struct due_case cases[] = {
         {"30 12 29 2 */7",
@@ -201,7 +203,7 @@ TEST(the_29th_of_february_on_a_sunday_is_found_however_far)
     check_cases(tz_by_name("Europe/Berlin"), cases, COUNT(cases));
 }
 
-TEST(no_time_is_too_early_or_too_late_to_ask)
+TEST(next_and_last_due_time_accept_any_time)
 {
     struct tz *z = tz_of_rule(berlin_rule);
     struct cron c = pattern("0 0 1 1 *"), every = pattern("* * * * *");
@@ -218,7 +220,7 @@ TEST(no_time_is_too_early_or_too_late_to_ask)
     tz_free(&z);
 }
 
-TEST(the_last_due_time_is_the_one_before_the_next)
+TEST(last_due_time_precedes_the_next_one)
 {
     static const char *const texts[] = {"* * * * *",  "*/7 * * * *", "30 2 * * *",
                                         "0 0 29 2 *", "0 0 13 * 5",  "5 4 1 */3 *"};

@@ -1,6 +1,6 @@
-/* test_cron_clock.c - when cron patterns are due while clocks change: by hand, and with a judge, a
- * clock that runs minute by minute over patterns whose meaning is known from the way in which they
- * were made. */
+/* test_cron_clock.c - when cron patterns are due while clocks change: cases by hand, and a
+ * reference clock that runs minute by minute over random patterns whose meaning is known from how
+ * they were made. */
 #include "cron_fixture.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@ TEST_NO_DB;
 
 /* ---- when clocks change ---- */
 
-TEST(berlin_a_time_that_is_left_out_is_due_at_the_jump)
+TEST(skipped_time_in_berlin_is_due_at_the_jump)
 {
     static const struct due_case cases[] = {
         {"30 2 * * *",
@@ -18,7 +18,8 @@ TEST(berlin_a_time_that_is_left_out_is_due_at_the_jump)
          {"2026-03-28T02:30:00+01:00", "2026-03-29T03:00:00+02:00", "2026-03-30T02:30:00+02:00"}},
         {"*/10 2 * * *",
          "2026-03-28T02:50:00+01:00",
-         {"2026-03-29T03:00:00+02:00", "2026-03-30T02:00:00+02:00"}}, /* six of them, once */
+         {"2026-03-29T03:00:00+02:00",
+          "2026-03-30T02:00:00+02:00"}}, /* six skipped times are due once */
         {"0,30 2,3 * * *",
          "2026-03-29T00:00:00+01:00",
          {"2026-03-29T03:00:00+02:00", "2026-03-29T03:30:00+02:00", "2026-03-30T02:00:00+02:00"}},
@@ -31,7 +32,7 @@ TEST(berlin_a_time_that_is_left_out_is_due_at_the_jump)
     check_cases(tz_by_name("Europe/Berlin"), cases, COUNT(cases));
 }
 
-TEST(berlin_a_time_that_comes_twice_is_due_the_first_time)
+TEST(repeated_time_in_berlin_is_due_the_first_time)
 {
     static const struct due_case cases[] = {
         {"30 2 * * *",
@@ -44,14 +45,14 @@ TEST(berlin_a_time_that_comes_twice_is_due_the_first_time)
          "2026-10-25T00:00:00+02:00",
          {"2026-10-25T02:00:00+02:00", "2026-10-25T02:30:00+02:00", "2026-10-25T03:00:00+01:00",
           "2026-10-25T03:30:00+01:00"}},
-        /* asked in the second of the two hours */
+        /* starting in the second of the two hours */
         {"30 2 * * *", "2026-10-25T02:10:00+01:00", {"2026-10-26T02:30:00+01:00"}},
     };
 
     check_cases(tz_by_name("Europe/Berlin"), cases, COUNT(cases));
 }
 
-TEST(berlin_what_is_due_every_hour_goes_by_the_time_that_passes)
+TEST(hourly_pattern_in_berlin_follows_elapsed_time)
 {
     static const struct due_case cases[] = {
         {"30 * * * *",
@@ -73,7 +74,7 @@ TEST(berlin_what_is_due_every_hour_goes_by_the_time_that_passes)
     check_cases(tz_by_name("Europe/Berlin"), cases, COUNT(cases));
 }
 
-TEST(new_york_runs_once_a_day_through_both_changes)
+TEST(daily_pattern_in_new_york_is_due_once_a_day_through_both_changes)
 {
     static const struct due_case cases[] = {
         {"15 2 * * *",
@@ -90,7 +91,7 @@ TEST(new_york_runs_once_a_day_through_both_changes)
     check_cases(tz_by_name("America/New_York"), cases, COUNT(cases));
 }
 
-TEST(lord_howe_changes_by_half_an_hour)
+TEST(half_hour_change_in_lord_howe_is_followed)
 {
     static const struct due_case cases[] = {
         {"15 2 * * *",
@@ -110,7 +111,7 @@ TEST(lord_howe_changes_by_half_an_hour)
     check_cases(tz_by_name("Australia/Lord_Howe"), cases, COUNT(cases));
 }
 
-TEST(sao_paulo_changed_at_midnight)
+TEST(midnight_change_in_sao_paulo_is_followed)
 {
     static const struct due_case cases[] = {
         {"@daily",
@@ -128,7 +129,7 @@ TEST(sao_paulo_changed_at_midnight)
     check_cases(tz_by_name("America/Sao_Paulo"), cases, COUNT(cases));
 }
 
-TEST(apia_left_out_a_day)
+TEST(skipped_day_in_apia_is_due_at_the_jump)
 {
     static const struct due_case cases[] = {
         {"0 12 * * *",
@@ -144,7 +145,7 @@ TEST(apia_left_out_a_day)
     check_cases(tz_by_name("Pacific/Apia"), cases, COUNT(cases));
 }
 
-TEST(in_utc_nothing_ever_jumps)
+TEST(pattern_in_utc_is_due_without_jumps)
 {
     static const struct due_case cases[] = {
         {"30 2 * * *", "2026-03-28T12:00:00Z", {"2026-03-29T02:30:00Z", "2026-03-30T02:30:00Z"}},
@@ -156,38 +157,38 @@ TEST(in_utc_nothing_ever_jumps)
     check_cases(z, cases, COUNT(cases));
 }
 
-/* ---- a clock that runs ---- */
+/* ---- reference clock ---- */
 
 static uint64_t random_state;
 
-static int below(int n)
+static int random_below(int n)
 {
     random_state = random_state * UINT64_C(6364136223846793005) + 1442695040888963407;
     return (int)((random_state >> 33) % (uint64_t)n);
 }
 
-/* A pattern, and what it means. */
-struct made {
+/* A random pattern, and the values that each of its fields matches. */
+struct random_pattern {
     char text[256];
     bool set[5][64];
     bool star[5];
 };
 
-static void make_field(struct made *m, int field, int low, int high)
+static void make_field(struct random_pattern *m, int field, int low, int high)
 {
     size_t len = strlen(m->text);
-    int items = 1 + below(3), a, b, step, n, i;
+    int items = 1 + random_below(3), a, b, step, n, i;
 
-    m->star[field] = below(3) == 0;
+    m->star[field] = random_below(3) == 0;
     for (i = 0; i < items; i++) {
-        step = 1 + below(below(2) ? 4 : high - low + 1);
-        a = low + below(high - low + 1);
-        b = a + below(high - a + 1);
+        step = 1 + random_below(random_below(2) ? 4 : high - low + 1);
+        a = low + random_below(high - low + 1);
+        b = a + random_below(high - a + 1);
         if (i == 0 && m->star[field]) {
             a = low, b = high;
-            step = below(2) ? 1 : step;
+            step = random_below(2) ? 1 : step;
             n = snprintf(m->text + len, sizeof(m->text) - len, step == 1 ? "*" : "*/%d", step);
-        } else if (below(2)) {
+        } else if (random_below(2)) {
             b = a;
             n = snprintf(m->text + len, sizeof(m->text) - len, "%s%d", i ? "," : "", a);
         } else {
@@ -201,12 +202,12 @@ static void make_field(struct made *m, int field, int low, int high)
     snprintf(m->text + len, sizeof(m->text) - len, " ");
 }
 
-static struct made make_pattern(void)
+static struct random_pattern make_pattern(void)
 {
-    struct made m = {0};
+    struct random_pattern m = {0};
 
     make_field(&m, 0, 0, 59);
-    if (below(3)) {
+    if (random_below(3)) {
         make_field(&m, 1, 0, 23);
     } else { /* every hour */
         strncat(m.text, "* ", 3);
@@ -218,7 +219,7 @@ static struct made make_pattern(void)
     return m;
 }
 
-static bool shows_match(const struct made *m, int64_t local)
+static bool matches_local_time(const struct random_pattern *m, int64_t local)
 {
     time_t t = (time_t)local;
     struct tm tm;
@@ -231,7 +232,7 @@ static bool shows_match(const struct made *m, int64_t local)
            (m->star[2] || m->star[4] ? day && weekday : day || weekday);
 }
 
-static bool every_hour(const struct made *m)
+static bool every_hour(const struct random_pattern *m)
 {
     int hour;
 
@@ -241,9 +242,10 @@ static bool every_hour(const struct made *m)
     return true;
 }
 
-/* Lets the clock run from `from` to `until`, and expects the same due times from cron_next. */
-static size_t compare(const struct tz *z, const struct made *m, const struct cron *c, int64_t from,
-                      int64_t until)
+/* Runs the reference clock from `from` to `until`, and expects the same due times from cron_next().
+ * Returns how many there were. */
+static size_t compare_with_reference_clock(const struct tz *z, const struct random_pattern *m,
+                                           const struct cron *c, int64_t from, int64_t until)
 {
     bool by_time = every_hour(m), due;
     int64_t furthest = INT64_MIN, t, local, next = 0;
@@ -253,10 +255,10 @@ static size_t compare(const struct tz *z, const struct made *m, const struct cro
         local = tz_to_local(z, t);
         due = false;
         if (by_time)
-            due = shows_match(m, local);
+            due = matches_local_time(m, local);
         else if (furthest != INT64_MIN)
             for (; furthest < local; furthest += 60)
-                due = due || shows_match(m, furthest + 60);
+                due = due || matches_local_time(m, furthest + 60);
         if (furthest < local)
             furthest = local;
         if (t <= from || !due)
@@ -280,12 +282,13 @@ static void compare_around_changes(const char *name, const char *from, int patte
 
     for (p = tz_period(z, at(from)); p.until < at("2030-01-01"); p = tz_period(z, p.until)) {
         for (i = 0; i < patterns; i++) {
-            struct made m = make_pattern();
+            struct random_pattern m = make_pattern();
             struct err err = ERR_INIT;
             struct cron c;
 
             if (!cron_parse(m.text, &c, &err))
-                due += compare(z, &m, &c, p.until - DAY - 60 * below(600), p.until + 2 * DAY);
+                due += compare_with_reference_clock(
+                    z, &m, &c, p.until - DAY - 60 * random_below(600), p.until + 2 * DAY);
             else if (!strstr(err.msg, "never due"))
                 test_fail(__FILE__, __LINE__, "%s", err.msg);
         }
@@ -294,7 +297,7 @@ static void compare_around_changes(const char *name, const char *from, int patte
     tz_free(&z);
 }
 
-TEST_SLOW(random_patterns_around_changes_of_clocks_are_due_when_a_running_clock_says_so, 600)
+TEST_SLOW(random_patterns_around_clock_changes_match_the_reference_clock, 600)
 {
     int n = test_full() ? 40 : SANITIZED ? 3 : 8;
 
@@ -309,7 +312,7 @@ TEST_SLOW(random_patterns_around_changes_of_clocks_are_due_when_a_running_clock_
     compare_around_changes("Antarctica/Troll", "2010-01-01", n);
 }
 
-TEST_SLOW(random_patterns_over_years_are_due_when_a_running_clock_says_so, 600)
+TEST_SLOW(random_patterns_over_years_match_the_reference_clock, 600)
 {
     struct tz *z = tz_of_rule("EST5EDT,M3.2.0,M11.1.0");
     int64_t from = at("2023-05-05");
@@ -318,12 +321,13 @@ TEST_SLOW(random_patterns_over_years_are_due_when_a_running_clock_says_so, 600)
 
     random_state = 2;
     for (i = 0; i < (test_full() ? 40 : SANITIZED ? 2 : 5); i++) {
-        struct made m = make_pattern();
+        struct random_pattern m = make_pattern();
         struct err err = ERR_INIT;
         struct cron c;
 
         if (!cron_parse(m.text, &c, &err))
-            due += compare(z, &m, &c, from, from + (2 * 365 + below(9)) * DAY);
+            due += compare_with_reference_clock(z, &m, &c, from,
+                                                from + (2 * 365 + random_below(9)) * DAY);
     }
     CHECK(due > 100);
     tz_free(&z);

@@ -1,12 +1,12 @@
-/* test_custom_executor.c - executors of those who embed Pawl: what they are given, what they
- * report, and what becomes of it. */
+/* test_custom_executor.c - custom executors of an embedder: what they are given, what they report,
+ * and what the engine does with their reports. */
 #include "custom_executor_fixture.h"
 
 TEST_THREADED;
 
 /* ---- the life of an attempt ---- */
 
-TEST(a_job_runs_and_its_start_its_output_and_its_result_are_kept)
+TEST(job_of_a_custom_executor_keeps_its_start_log_and_result)
 {
     struct lab lab = {0};
     struct pawl_executor x = lab_executor(&lab);
@@ -36,14 +36,14 @@ TEST(a_job_runs_and_its_start_its_output_and_its_result_are_kept)
     OK(pawl_log(w.p, &(struct pawl_log_place){.execution = id}, text, sizeof(text), &page, &err));
     CHECK_EQ(page.len, 8);
     CHECK(!memcmp(text, "one\ntwo\n", 8));
-    done(lab.begun[0], NULL); /* nobody listens, and nothing happens */
+    done(lab.begun[0], NULL); /* a report after the end has no effect */
     step(&w);
     CHECK_EQ(lab.freed, 0);
     close_world(&w);
     CHECK_EQ(lab.freed, 1);
 }
 
-static void look_at_command(const struct pawl_task *t)
+static void check_command(const struct pawl_task *t)
 {
     const struct pawl_command *c = &t->command;
 
@@ -67,9 +67,9 @@ static void look_at_command(const struct pawl_task *t)
     CHECK(strstr(t->spec, "\"argv\":[\"ls\",\"-l\"]"));
 }
 
-TEST(it_sees_the_command_as_it_was_submitted)
+TEST(custom_executor_gets_the_command_as_submitted)
 {
-    struct lab lab = {.look = look_at_command};
+    struct lab lab = {.look = check_command};
     struct pawl_executor x = lab_executor(&lab);
     struct world w = open_world(&x, NULL);
     struct pawl_command c = {.argv = (const char *[]){"ls", "-l", NULL},
@@ -91,7 +91,7 @@ TEST(it_sees_the_command_as_it_was_submitted)
     close_world(&w);
 }
 
-TEST(a_refusal_gives_the_job_back_and_costs_no_attempt)
+TEST(refused_start_returns_the_job_without_costing_an_attempt)
 {
     struct lab lab = {.refuse = 1};
     struct pawl_executor x = lab_executor(&lab);
@@ -108,7 +108,7 @@ TEST(a_refusal_gives_the_job_back_and_costs_no_attempt)
     close_world(&w);
 }
 
-TEST(an_error_of_start_fails_the_attempt_with_its_sentence)
+TEST(start_error_fails_the_attempt_with_its_message)
 {
     struct lab lab = {.wrong = "there is no such machine"};
     struct pawl_executor x = lab_executor(&lab);
@@ -118,11 +118,11 @@ TEST(an_error_of_start_fails_the_attempt_with_its_sentence)
     UNTIL(&w, status_of(w.s, id) == S_FAILED);
     CHECK_STR(get(w.s, id).error, "there is no such machine");
     CHECK(!strstr(history(w.s, id), "started"));
-    CHECK_EQ(lab.settled, 0); /* it never had it */
+    CHECK_EQ(lab.settled, 0); /* the executor never accepted it */
     close_world(&w);
 }
 
-TEST(what_is_reported_wrongly_is_a_failure_that_says_so)
+TEST(invalid_report_fails_the_attempt_with_an_error)
 {
     struct lab lab = {0};
     struct pawl_executor x = lab_executor(&lab);
@@ -145,9 +145,9 @@ TEST(what_is_reported_wrongly_is_a_failure_that_says_so)
     close_world(&w);
 }
 
-/* ---- its end is asked for ---- */
+/* ---- cancel, timeout and stop ---- */
 
-TEST(a_cancel_reaches_it)
+TEST(cancel_reaches_a_custom_executor)
 {
     struct lab lab = {.obeys = true};
     struct pawl_executor x = lab_executor(&lab);
@@ -162,7 +162,7 @@ TEST(a_cancel_reaches_it)
     close_world(&w);
 }
 
-TEST(what_was_done_before_the_cancel_came_keeps_its_own_outcome)
+TEST(attempt_that_succeeds_despite_a_cancel_keeps_its_outcome)
 {
     struct lab lab = {0};
     struct pawl_executor x = lab_executor(&lab);
@@ -178,26 +178,27 @@ TEST(what_was_done_before_the_cancel_came_keeps_its_own_outcome)
     close_world(&w);
 }
 
-TEST(at_its_timeout_it_is_asked_to_end)
+TEST(custom_executor_is_cancelled_at_the_timeout)
 {
     struct lab lab = {.obeys = true};
     struct pawl_executor x = lab_executor(&lab);
     struct world w = open_world(&x, NULL);
     int64_t silent = put(&w, (struct pawl_job){.spec = "{\"timeout\":50000}"}), late;
 
-    UNTIL(&w, lab.settled == 1); /* counted from its start, as it never says that it began */
+    /* The timeout counts from the start call, because the executor never reports a start. */
+    UNTIL(&w, lab.settled == 1);
     CHECK_EQ(lab.cancelled, 1);
     CHECK_EQ(status_of(w.s, silent), S_TIMED_OUT);
     CHECK(strstr(get(w.s, silent).error, "ran longer than its timeout of 50"));
     late = put(&w, (struct pawl_job){.spec = "{\"timeout\":3600000000}"});
     UNTIL(&w, lab.nbegun == 2);
-    pawl_report_started(lab.begun[1], 3600 * SECOND); /* all its time was over before */
+    pawl_report_started(lab.begun[1], 3600 * SECOND); /* its whole timeout had already passed */
     UNTIL(&w, lab.settled == 2);
     CHECK_EQ(status_of(w.s, late), S_TIMED_OUT);
     close_world(&w);
 }
 
-TEST(an_executor_that_can_not_cancel_runs_to_its_end)
+TEST(attempt_of_an_executor_without_cancel_runs_to_its_end)
 {
     struct lab lab = {0};
     struct pawl_executor x = lab_executor(&lab);
@@ -216,7 +217,7 @@ TEST(an_executor_that_can_not_cancel_runs_to_its_end)
     close_world(&w);
 }
 
-TEST(a_worker_that_stops_now_gives_back_what_runs_and_that_costs_no_attempt)
+TEST(immediate_stop_returns_running_jobs_without_costing_an_attempt)
 {
     struct lab lab = {.obeys = true};
     struct pawl_executor x = lab_executor(&lab);

@@ -1,5 +1,5 @@
-/* test_custom_executor_faults.c - executors of those who embed Pawl when something goes wrong:
- * their worker dies, a lease is lost, more is said than anybody can keep, and on many threads at
+/* test_custom_executor_faults.c - custom executors of an embedder when something goes wrong: their
+ * worker dies, a lease is lost, more output is reported than is kept, and many threads report at
  * once. */
 #include "api/custom_executor.h"
 #include "base/mem.h"
@@ -11,9 +11,9 @@
 
 TEST_THREADED;
 
-/* ---- workers that are gone ---- */
+/* ---- dead workers ---- */
 
-TEST(work_that_lives_in_its_worker_is_lost_with_it_and_tried_again)
+TEST(attempt_inside_a_dead_worker_is_lost_and_retried)
 {
     struct lab lab = {0};
     struct pawl_executor x = lab_executor(&lab);
@@ -22,7 +22,7 @@ TEST(work_that_lives_in_its_worker_is_lost_with_it_and_tried_again)
         put(&w, (struct pawl_job){.max_attempts = 2, .spec = "{\"retry\":{\"delay\":1000}}"});
 
     UNTIL(&w, lab.nbegun == 1);
-    pawl_engine_close(w.e); /* without a word to anybody: as if it had died */
+    pawl_engine_close(w.e); /* without a stop, as if the worker had died */
     open_engine(&w, &x);
     UNTIL(&w, lab.nbegun == 2);
     CHECK_EQ(lab.begun[1].attempt, 2);
@@ -32,7 +32,7 @@ TEST(work_that_lives_in_its_worker_is_lost_with_it_and_tried_again)
     close_world(&w);
 }
 
-TEST(work_that_outlives_its_worker_is_found_by_the_next)
+TEST(attempt_that_outlives_its_worker_is_reattached_by_the_next)
 {
     struct lab lab = {0};
     struct pawl_executor x = lab_executor(&lab);
@@ -65,8 +65,8 @@ TEST(work_that_outlives_its_worker_is_found_by_the_next)
     close_world(&w);
 }
 
-/* A dispatcher alone, so that leases can be lost at will. */
-struct desk {
+/* A dispatcher without an engine, so that a test can lose leases at will. */
+struct lone_dispatcher {
     struct dispatch *d;
     struct lab lab;
     int started, ended;
@@ -75,7 +75,7 @@ struct desk {
 
 static void on_report(void *arg, const struct report *r)
 {
-    struct desk *k = arg;
+    struct lone_dispatcher *k = arg;
 
     k->started += r->kind == REPORT_STARTED;
     if (r->kind != REPORT_ENDED)
@@ -85,7 +85,8 @@ static void on_report(void *arg, const struct report *r)
     k->last.error = NULL;
 }
 
-static void open_desk(struct desk *k, void (*forget)(void *data, struct pawl_attempt a))
+static void open_dispatcher(struct lone_dispatcher *k,
+                            void (*forget)(void *data, struct pawl_attempt a))
 {
     struct dispatch_options o = {.env = fixture_env(), .report = on_report, .arg = k};
     struct pawl_executor x = lab_executor(&k->lab);
@@ -109,38 +110,38 @@ static struct task task_of(int64_t execution, int epoch)
                          .spec = &spec};
 }
 
-static int room_of(struct desk *k)
+static int capacity_of(struct lone_dispatcher *k)
 {
     size_t n;
 
     return dispatch_lane_groups(k->d, &n)->can_start;
 }
 
-TEST(work_whose_lease_is_lost_is_told_to_stop_and_keeps_its_slot_until_it_has)
+TEST(attempt_with_a_lost_lease_is_cancelled_and_keeps_its_slot_until_it_ends)
 {
-    struct desk k = {0};
+    struct lone_dispatcher k = {0};
     struct task t = task_of(7, 1);
 
-    open_desk(&k, NULL);
+    open_dispatcher(&k, NULL);
     dispatch_start(k.d, "lab", &t);
     dispatch_forget(k.d, 7, 1);
     CHECK_EQ(k.lab.cancelled, 1);
-    CHECK_EQ(room_of(&k), 0);
+    CHECK_EQ(capacity_of(&k), 0);
     pawl_report_ended(k.lab.begun[0], &(struct pawl_end){.outcome = PAWL_CANCELLED});
     dispatch_poll(k.d);
     CHECK_EQ(k.ended, 0);
-    CHECK_EQ(room_of(&k), 1);
+    CHECK_EQ(capacity_of(&k), 1);
     dispatch_free(k.d);
     CHECK_EQ(k.lab.freed, 1);
 }
 
-TEST(work_that_still_runs_here_is_never_taken_for_lost)
+TEST(attempt_that_still_runs_here_is_not_lost_when_adopted_again)
 {
-    struct desk k = {0};
+    struct lone_dispatcher k = {0};
     struct task t = task_of(7, 1), again = task_of(7, 3), other = task_of(8, 2);
     struct err e = ERR_INIT;
 
-    open_desk(&k, NULL);
+    open_dispatcher(&k, NULL);
     dispatch_start(k.d, "lab", &t);
     dispatch_forget(k.d, 7, 1);
     CHECK_OK_ERR(dispatch_reattach(k.d, "lab", &again, &e), &e);
@@ -151,7 +152,8 @@ TEST(work_that_still_runs_here_is_never_taken_for_lost)
     dispatch_poll(k.d);
     CHECK_EQ(k.started, 1);
     CHECK_EQ(k.ended, 1);
-    CHECK_EQ(k.last.kind, OUTCOME_LOST); /* nobody cancelled it: it stopped for the lease */
+    /* no user cancelled it: it stopped because of the lost lease */
+    CHECK_EQ(k.last.kind, OUTCOME_LOST);
     CHECK_OK_ERR(dispatch_reattach(k.d, "lab", &other, &e), &e);
     dispatch_poll(k.d);
     CHECK_EQ(k.ended, 2);
@@ -160,13 +162,13 @@ TEST(work_that_still_runs_here_is_never_taken_for_lost)
     dispatch_free(k.d);
 }
 
-TEST(what_was_forgotten_and_came_back_can_still_be_cancelled)
+TEST(forgotten_attempt_that_was_adopted_again_can_be_cancelled)
 {
-    struct desk k = {.lab = {.obeys = true}};
+    struct lone_dispatcher k = {.lab = {.obeys = true}};
     struct task t = task_of(7, 1), again = task_of(7, 3);
     struct err e = ERR_INIT;
 
-    open_desk(&k, lab_forget);
+    open_dispatcher(&k, lab_forget);
     dispatch_start(k.d, "lab", &t);
     dispatch_forget(k.d, 7, 1);
     CHECK_EQ(k.lab.forgotten, 1);
@@ -180,9 +182,9 @@ TEST(what_was_forgotten_and_came_back_can_still_be_cancelled)
     dispatch_free(k.d);
 }
 
-/* ---- much at once ---- */
+/* ---- load ---- */
 
-TEST(of_a_flood_of_output_the_beginning_and_the_end_are_kept)
+TEST(excess_log_output_is_cut_in_the_middle)
 {
     struct lab lab = {0};
     struct pawl_executor x = lab_executor(&lab);
@@ -198,7 +200,7 @@ TEST(of_a_flood_of_output_the_beginning_and_the_end_are_kept)
         snprintf(line, sizeof(line), "%063d\n", i);
         pawl_report_log(lab.begun[0], line, 64);
         if (i == 100)
-            step(&w); /* some of it is on its way before */
+            step(&w); /* part of it is read before the rest is reported */
     }
     done(lab.begun[0], NULL);
     UNTIL(&w, lab.settled == 1);
@@ -236,7 +238,7 @@ static int pipe_fd(void *data)
     return ((struct pipe_lab *)data)->fds[0];
 }
 
-static void pipe_turn(void *data)
+static void pipe_poll(void *data)
 {
     struct pipe_lab *l = data;
     char c;
@@ -245,11 +247,11 @@ static void pipe_turn(void *data)
     done(l->at, "\"turned\"");
 }
 
-TEST(one_without_threads_is_called_when_its_descriptor_is_readable)
+TEST(executor_without_threads_is_called_when_its_descriptor_is_readable)
 {
     struct pipe_lab lab;
     struct pawl_executor x = {
-        .key = "lab", .data = &lab, .start = pipe_start, .fd = pipe_fd, .turn = pipe_turn};
+        .key = "lab", .data = &lab, .start = pipe_start, .fd = pipe_fd, .turn = pipe_poll};
     struct world w;
     int64_t id;
 
@@ -263,13 +265,13 @@ TEST(one_without_threads_is_called_when_its_descriptor_is_readable)
     close(lab.fds[1]);
 }
 
-/* Each attempt has a thread of its own, which says a lot and ends. */
-struct crowd {
+/* An executor that runs each attempt in its own thread, which logs a lot and ends. */
+struct threaded {
     pthread_t threads[MOST];
     int n;
 };
 
-static void *chatter(void *arg)
+static void *report_a_lot(void *arg)
 {
     struct pawl_attempt a = *(struct pawl_attempt *)arg;
     int i;
@@ -283,30 +285,33 @@ static void *chatter(void *arg)
     return NULL;
 }
 
-static int crowd_start(void *data, const struct pawl_task *t, struct pawl_error *e)
+static int threaded_start(void *data, const struct pawl_task *t, struct pawl_error *e)
 {
-    struct crowd *c = data;
+    struct threaded *c = data;
     struct pawl_attempt *a = mem_alloc(sizeof(*a));
 
     (void)e;
     *a = t->id;
     CHECK(c->n < MOST);
-    return pthread_create(&c->threads[c->n++], NULL, chatter, a) ? -PAWL_E_REFUSED : 0;
+    return pthread_create(&c->threads[c->n++], NULL, report_a_lot, a) ? -PAWL_E_REFUSED : 0;
 }
 
-static void crowd_free(void *data)
+static void threaded_free(void *data)
 {
-    struct crowd *c = data;
+    struct threaded *c = data;
 
     while (c->n)
         pthread_join(c->threads[--c->n], NULL);
 }
 
-TEST(many_threads_may_report_at_once)
+TEST(reports_of_many_threads_at_once_are_all_kept)
 {
-    struct crowd crowd = {0};
-    struct pawl_executor x = {
-        .key = "lab", .data = &crowd, .slots = 8, .start = crowd_start, .free = crowd_free};
+    struct threaded threaded = {0};
+    struct pawl_executor x = {.key = "lab",
+                              .data = &threaded,
+                              .slots = 8,
+                              .start = threaded_start,
+                              .free = threaded_free};
     struct world w = open_world(&x, "executors: {process: {enabled: false}}\nworker: {slots: 8}\n");
     struct pawl_job jobs[MOST];
     int i;

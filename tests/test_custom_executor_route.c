@@ -1,12 +1,12 @@
-/* test_custom_executor_route.c - which work comes to an executor of those who embed Pawl, and how
- * much of it at once; and what an executor must have to be taken. */
+/* test_custom_executor_route.c - which jobs a custom executor of an embedder gets, and how many at
+ * once; and what an executor must define to be accepted. */
 #include "custom_executor_fixture.h"
 
 TEST_THREADED;
 
-/* ---- routes and room ---- */
+/* ---- routes and capacity ---- */
 
-TEST(a_route_leads_to_it_by_the_name_of_the_task)
+TEST(route_leads_to_a_custom_executor_by_the_task_name)
 {
     struct lab lab = {0};
     struct pawl_executor x = lab_executor(&lab);
@@ -30,8 +30,8 @@ static int doubles(struct pawl_call *c, void *arg)
     return c->ops->set_result(c, "2");
 }
 
-/* This program stands where there is no shim. */
-TEST(a_program_without_a_shim_runs_functions_and_why_says_that_nobody_serves_its_commands)
+/* There is no pawl-shim beside this program. */
+TEST(worker_without_a_shim_runs_functions_and_why_reports_that_commands_are_not_served)
 {
     struct pawl_engine_options here = {.here = true};
     struct world w = {0};
@@ -50,7 +50,7 @@ TEST(a_program_without_a_shim_runs_functions_and_why_says_that_nobody_serves_its
     OK(pawl_why(w.p, command, &json, &err));
     CHECK(strstr(json, "no live worker serves lane process in queue default (1 is alive)"));
     free(json);
-    /* who came to run one command can't do without */
+    /* an engine in the foreground, which runs one command, needs the shim */
     FAILS(pawl_engine_open(w.p, &here, &other, &err), PAWL_E_UNAVAILABLE);
     CHECK(strstr(err.message, "pawl-shim, which runs commands, is not there"));
     CHECK_EQ(setenv("PAWL_SHIM", "/nowhere/pawl-shim", 1), 0);
@@ -58,7 +58,7 @@ TEST(a_program_without_a_shim_runs_functions_and_why_says_that_nobody_serves_its
     close_world(&w);
 }
 
-TEST(a_worker_without_it_opens_all_the_same)
+TEST(worker_without_a_configured_executor_opens)
 {
     struct world w = {0};
 
@@ -69,7 +69,7 @@ TEST(a_worker_without_it_opens_all_the_same)
     close_world(&w);
 }
 
-TEST(a_route_to_an_executor_that_there_is_not_is_an_error_at_the_start_that_names_it)
+TEST(route_to_an_unknown_executor_is_an_error_at_the_start)
 {
     struct world w = {0};
 
@@ -80,7 +80,7 @@ TEST(a_route_to_an_executor_that_there_is_not_is_an_error_at_the_start_that_name
     CHECK(strstr(err.message, "there is no executor 'labb': did you mean \"lab\"?"));
 }
 
-TEST(never_more_run_than_it_has_slots)
+TEST(custom_executor_never_runs_more_attempts_than_its_slots)
 {
     struct lab lab = {0};
     struct pawl_executor x = lab_executor(&lab);
@@ -101,12 +101,12 @@ TEST(never_more_run_than_it_has_slots)
     close_world(&w);
 }
 
-static int no_room(void *data)
+static int lab_capacity(void *data)
 {
     return ((struct lab *)data)->refuse ? 0 : 1;
 }
 
-TEST(it_is_given_nothing_while_it_says_that_it_has_no_room)
+TEST(custom_executor_without_capacity_gets_no_job)
 {
     struct lab lab = {.refuse = 1};
     struct pawl_executor x = lab_executor(&lab);
@@ -114,7 +114,7 @@ TEST(it_is_given_nothing_while_it_says_that_it_has_no_room)
     int64_t id;
     int i;
 
-    x.room = no_room;
+    x.room = lab_capacity;
     w = open_world(&x, NULL);
     id = put_one(&w);
     for (i = 0; i < 5; i++)
@@ -127,7 +127,7 @@ TEST(it_is_given_nothing_while_it_says_that_it_has_no_room)
     close_world(&w);
 }
 
-TEST(one_that_lacks_what_it_needs_is_refused)
+TEST(incomplete_or_conflicting_executor_is_refused)
 {
     struct lab lab = {0};
     struct pawl_executor x = lab_executor(&lab), bad;
@@ -149,7 +149,7 @@ TEST(one_that_lacks_what_it_needs_is_refused)
     FAILS(pawl_engine_add_executor(w.e, &bad, &err), PAWL_E_INVALID);
     CHECK(strstr(err.message, "has no find"));
     bad.outlives_worker = false;
-    bad.fd = no_room;
+    bad.fd = lab_capacity;
     FAILS(pawl_engine_add_executor(w.e, &bad, &err), PAWL_E_INVALID);
     CHECK_EQ(lab.freed, 0);
     close_world(&w);

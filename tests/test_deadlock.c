@@ -1,5 +1,5 @@
-/* test_deadlock.c - every pair of operations, one in the middle of the other at each of its
- * statements. Whatever the order, no turn is redone, nothing is lost, and verify finds nothing. */
+/* test_deadlock.c - every pair of operations, with the second run at each statement of the first.
+ * Whatever the order, no turn is redone, nothing is lost, and verify finds nothing. */
 #include "meeting_fixture.h"
 #include "store/operator.h"
 
@@ -8,24 +8,23 @@
 TEST_LONG;
 TEST_ASAN_DB(sqlite); /* the same operations: on PostgreSQL only their order differs */
 
-/* ---- every pair of operations, at every statement
- * ------------------------------------------------- */
+/* ---- every pair of operations, at every statement ---- */
 
-/* One workflow in the middle of its life, and what the operations know of it. Each is more urgent
+/* A workflow in progress, and the ids that the operations need. Each scenario has a higher priority
  * than those before, so that its own jobs are claimed. */
-struct world {
+struct scenario {
     int number;
     int64_t flow, ready, paused;
-    struct held_job one, two; /* running, as is a third one, whose lease has run out */
-    int64_t removed;          /* trees, by retention */
+    struct held_job one, two; /* running; so is a third job, whose lease has expired */
+    int64_t removed;          /* how many trees retention removed */
 };
 
-/* Everything in one turn: this is done some thousand times. */
-static int world_body(struct turn *t, void *arg, struct err *err)
+/* Does everything in one turn, because this runs some thousand times. */
+static int scenario_body(struct turn *t, void *arg, struct err *err)
 {
     struct submission flow = {.kind = KIND_WORKFLOW, .task_index = -1, .name = "flow"}, jobs[7];
-    struct world *w = arg;
-    struct claim usual = claim_of(w->number, 2, LEASE), brief = claim_of(w->number, 1, 1);
+    struct scenario *w = arg;
+    struct claim normal = claim_of(w->number, 2, LEASE), brief = claim_of(w->number, 1, 1);
     struct job_list list;
     int rc, i;
 
@@ -41,7 +40,7 @@ static int world_body(struct turn *t, void *arg, struct err *err)
                                       .paused = i == 4,
                                       .delay = i == 5};
     if ((rc = door_flush(t, err)) || (rc = op_submit(t, jobs, 7, err)) ||
-        (rc = op_claim(t, &usual, &list, err)))
+        (rc = op_claim(t, &normal, &list, err)))
         return rc;
     w->one = held(list.at[0]);
     w->two = held(list.at[1]);
@@ -70,12 +69,12 @@ static int cancel_id(struct turn *t, int64_t id, struct err *err)
 
 static int cancel_flow(struct turn *t, void *arg, struct err *err)
 {
-    return cancel_id(t, ((struct world *)arg)->flow, err);
+    return cancel_id(t, ((struct scenario *)arg)->flow, err);
 }
 
 static int cancel_ready(struct turn *t, void *arg, struct err *err)
 {
-    return cancel_id(t, ((struct world *)arg)->ready, err);
+    return cancel_id(t, ((struct scenario *)arg)->ready, err);
 }
 
 static int claim_two(struct turn *t, void *arg, struct err *err)
@@ -87,9 +86,9 @@ static int claim_two(struct turn *t, void *arg, struct err *err)
     return op_claim(t, &c, &list, err);
 }
 
-/* Settles, and ends the flow if that was its last open child: what an engine does. */
-static int settle_up(struct turn *t, struct held_job j, int64_t flow, struct settlement *out,
-                     struct err *err)
+/* Settles a job, and ends the workflow if that was its last open child, as an engine does. */
+static int settle_and_end_workflow(struct turn *t, struct held_job j, int64_t flow,
+                                   struct settlement *out, struct err *err)
 {
     struct outcome ok = {.kind = OUTCOME_OK, .duration = 1, .retry_delay = -1};
     struct rows open = ROWS_INIT;
@@ -113,23 +112,23 @@ static int settle_up(struct turn *t, struct held_job j, int64_t flow, struct set
 
 static int settle_one(struct turn *t, void *arg, struct err *err)
 {
-    struct world *w = arg;
+    struct scenario *w = arg;
     struct settlement s;
 
-    return settle_up(t, w->one, w->flow, &s, err);
+    return settle_and_end_workflow(t, w->one, w->flow, &s, err);
 }
 
 static int settle_two(struct turn *t, void *arg, struct err *err)
 {
-    struct world *w = arg;
+    struct scenario *w = arg;
     struct settlement s;
 
-    return settle_up(t, w->two, w->flow, &s, err);
+    return settle_and_end_workflow(t, w->two, w->flow, &s, err);
 }
 
 static int retry_one(struct turn *t, void *arg, struct err *err)
 {
-    struct held_job j = ((struct world *)arg)->one;
+    struct held_job j = ((struct scenario *)arg)->one;
     struct settlement s = {
         .lease = {.execution = j.id, .root = j.root, .epoch = j.epoch},
         .outcome = {.kind = OUTCOME_FAILED, .error = "no", .duration = 1, .retry_delay = 0}};
@@ -139,7 +138,7 @@ static int retry_one(struct turn *t, void *arg, struct err *err)
 
 static int start_one(struct turn *t, void *arg, struct err *err)
 {
-    struct held_job j = ((struct world *)arg)->one;
+    struct held_job j = ((struct scenario *)arg)->one;
     struct start s = {.lease = {.execution = j.id, .root = j.root, .epoch = j.epoch}, .ago = 1};
 
     return op_record_starts(t, j.worker, &s, 1, err);
@@ -153,7 +152,7 @@ static int reap_all(struct turn *t, void *arg, struct err *err)
 
 static int adopt_dead(struct turn *t, void *arg, struct err *err)
 {
-    int64_t dead = ((struct world *)arg)->number;
+    int64_t dead = ((struct scenario *)arg)->number;
     struct adoption a = {
         .claim = claim_of(1000003, 10, LEASE), .dead_workers = &dead, .ndead_workers = 1};
     struct job_list list;
@@ -169,7 +168,7 @@ static int fire_timers(struct turn *t, void *arg, struct err *err)
 
 static int hold_ready(struct turn *t, void *arg, struct err *err)
 {
-    struct request r = {.execution = ((struct world *)arg)->ready};
+    struct request r = {.execution = ((struct scenario *)arg)->ready};
     bool more;
 
     return op_pause(t, &r, 1, 1000, &more, err);
@@ -177,7 +176,7 @@ static int hold_ready(struct turn *t, void *arg, struct err *err)
 
 static int unhold_paused(struct turn *t, void *arg, struct err *err)
 {
-    struct request r = {.execution = ((struct world *)arg)->paused};
+    struct request r = {.execution = ((struct scenario *)arg)->paused};
     bool more;
 
     return op_resume(t, &r, 1, 1000, &more, err);
@@ -185,20 +184,22 @@ static int unhold_paused(struct turn *t, void *arg, struct err *err)
 
 static int submit_below(struct turn *t, void *arg, struct err *err)
 {
-    struct submission s = {
-        .kind = KIND_TASK, .task_index = -1, .name = "late", .parent = ((struct world *)arg)->flow};
+    struct submission s = {.kind = KIND_TASK,
+                           .task_index = -1,
+                           .name = "late",
+                           .parent = ((struct scenario *)arg)->flow};
 
     return op_submit(t, &s, 1, err);
 }
 
-/* Never the last slice: that one waits for all turns that know the limits. */
+/* Never reaches the last slice, which waits for all turns that have read the limits. */
 static int retain_old(struct turn *t, void *arg, struct err *err)
 {
     struct retention from = {.older_than = 1800 * SECOND, .max_trees = 1}, to;
 
     int rc = op_retain(t, &from, &to, err);
 
-    ((struct world *)arg)->removed += to.trees;
+    ((struct scenario *)arg)->removed += to.trees;
     return rc;
 }
 
@@ -232,12 +233,12 @@ static const struct op ops[] = {
 };
 #define NOPS ((int)(sizeof(ops) / sizeof(*ops)))
 
-/* Two stores, and what the second does in the middle of the first one's turn. */
+/* Two stores; the second runs its operation in the middle of a turn of the first. */
 struct pair {
     struct watch w, v;
     struct store *s, *other;
     const struct op *first, *second;
-    struct world world;
+    struct scenario scenario;
 };
 
 static void open_pair(struct pair *p)
@@ -254,57 +255,59 @@ static void close_pair(struct pair *p)
     store_close(&p->s);
 }
 
-static void run_op(struct store *s, const struct op *op, struct world *world)
+static void run_op(struct store *s, const struct op *op, struct scenario *scenario)
 {
     struct err err = ERR_INIT;
 
-    CHECK_OK_ERR(store_turn(s, op->body, world, &err), &err);
+    CHECK_OK_ERR(store_turn(s, op->body, scenario, &err), &err);
 }
 
-static void step_in(void *arg)
+static void run_second(void *arg)
 {
     struct pair *p = arg;
     struct err err = ERR_INIT;
 
-    /* What the first has queued so far is done on the server. */
+    /* The server must have executed what the first turn has queued so far. */
     if (p->w.acted)
         CHECK_OK_ERR(db_flush(store_db(p->s), &err), &err);
-    run_op(p->other, p->second, &p->world);
+    run_op(p->other, p->second, &p->scenario);
     if (p->v.redone)
         test_fail(__FILE__, __LINE__, "%s waits for %s, which is at %s: %s", p->second->name,
                   p->first->name, p->w.here, p->v.said);
 }
 
-/* The second operation at the nth statement of the first; false if that has fewer. */
-static bool meet(struct pair *p, int nth)
+/* Runs the second operation at the nth statement of the first. Returns false if the first has fewer
+ * statements. */
+static bool run_pair(struct pair *p, int nth)
 {
     struct err err = ERR_INIT;
 
     watch_for(&p->w, NULL, 0, NULL, NULL);
-    p->world = (struct world){.number = p->world.number + 1};
-    CHECK_OK_ERR(store_turn(p->s, world_body, &p->world, &err), &err);
+    p->scenario = (struct scenario){.number = p->scenario.number + 1};
+    CHECK_OK_ERR(store_turn(p->s, scenario_body, &p->scenario, &err), &err);
     if (on_sqlite())
-        step_in(p);
+        run_second(p);
     else
-        watch_for(&p->w, NULL, nth, step_in, p);
-    run_op(p->s, p->first, &p->world);
+        watch_for(&p->w, NULL, nth, run_second, p);
+    run_op(p->s, p->first, &p->scenario);
     if (p->w.redone)
-        test_fail(__FILE__, __LINE__, "%s, and in it, at %d, %s: %s", p->first->name, nth,
-                  p->second->name, p->w.said);
+        test_fail(__FILE__, __LINE__, "%s was redone; at its statement %d ran %s: %s",
+                  p->first->name, nth, p->second->name, p->w.said);
+    /* If both are retention, one may leave the tree to the other. */
     if (p->first->body == retain_old || (p->w.acted && p->second->body == retain_old))
-        CHECK(p->world.removed >= 1); /* of two at once, one may leave the tree to the other */
+        CHECK(p->scenario.removed >= 1);
     return p->w.acted;
 }
 
-/* In `make test` only some of the statements of each pair, others for the next pair. */
-TEST_SLOW(a_turn_may_happen_in_the_middle_of_any_other, 600)
+/* `make test` covers only some statements of each pair, different ones for the next pair. */
+TEST_SLOW(turn_at_any_statement_of_another_turn_does_not_deadlock, 600)
 {
     int a, b, nth, stride = test_full() ? 1 : SANITIZED ? 12 : 6;
     struct err err = ERR_INIT;
     struct pair p = {0};
     struct store *last;
 
-    setenv("PGOPTIONS", "-c synchronous_commit=off", 1); /* nothing here is about the disk */
+    setenv("PGOPTIONS", "-c synchronous_commit=off", 1); /* durability is not tested here */
     last = fixture_store();
     CHECK_OK_ERR(store_turn(last, make_old, NULL, &err), &err);
     clock_advance(3600 * SECOND);
@@ -313,12 +316,13 @@ TEST_SLOW(a_turn_may_happen_in_the_middle_of_any_other, 600)
         for (b = 0; b < NOPS; b++) {
             p.first = &ops[a];
             p.second = &ops[b];
-            for (nth = 1 + (a + b) % stride; meet(&p, nth); nth += stride)
+            for (nth = 1 + (a + b) % stride; run_pair(&p, nth); nth += stride)
                 ;
         }
         watch_for(&p.w, NULL, 0, NULL, NULL);
         verify_clean(p.s);
-        drain(last); /* its clock goes ahead: what ended is old now, for retention */
+        /* Draining advances the clock, so that ended trees are old enough for retention. */
+        drain(last);
         verify_clean(last);
         p.w.env.clock_offset = p.v.env.clock_offset = fixture_env()->clock_offset;
     }
@@ -326,24 +330,24 @@ TEST_SLOW(a_turn_may_happen_in_the_middle_of_any_other, 600)
     close_pair(&p);
 }
 
-/* Each settles its own child, and whoever is last ends the flow. If the second did not see the
- * first one's, and the first not the second one's, nobody would. */
-TEST(two_siblings_that_end_at_once_do_not_lose_their_join)
+/* Each turn settles its own child, and the later one ends the workflow. If neither saw that the
+ * other child has ended, the workflow would never end. */
+TEST(siblings_that_end_at_once_end_their_workflow)
 {
     struct pair p = {.first = &ops[3], .second = &ops[4]};
 
     open_pair(&p);
-    p.world.flow = submit_with(p.s, (struct submission){.name = "f", .kind = KIND_WORKFLOW});
-    submit_child(p.s, p.world.flow, "one");
-    submit_child(p.s, p.world.flow, "two");
-    p.world.one = claim_job(p.s, 1);
-    p.world.two = claim_job(p.s, 2);
+    p.scenario.flow = submit_with(p.s, (struct submission){.name = "f", .kind = KIND_WORKFLOW});
+    submit_child(p.s, p.scenario.flow, "one");
+    submit_child(p.s, p.scenario.flow, "two");
+    p.scenario.one = claim_job(p.s, 1);
+    p.scenario.two = claim_job(p.s, 2);
     if (!on_sqlite())
-        watch_for(&p.w, "commit", 1, step_in, &p);
-    run_op(p.s, p.first, &p.world);
+        watch_for(&p.w, "commit", 1, run_second, &p);
+    run_op(p.s, p.first, &p.scenario);
     CHECK(on_sqlite() || p.w.acted);
-    step_in(&p); /* again: it was told that the tree is busy */
-    CHECK_EQ(status_of(p.s, p.world.flow), S_SUCCEEDED);
+    run_second(&p); /* once more, because the first time the tree was busy */
+    CHECK_EQ(status_of(p.s, p.scenario.flow), S_SUCCEEDED);
     verify_clean(p.s);
     close_pair(&p);
 }

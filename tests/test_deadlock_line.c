@@ -1,17 +1,17 @@
-/* test_deadlock_line.c - turns that want the same rows, trees or limits stand in line, and never in
- * a circle. */
+/* test_deadlock_line.c - turns that need the same rows, trees or limits wait in line, and never in
+ * a cycle. */
 #include "meeting_fixture.h"
 
 TEST_LONG;
 
-/* ---- lines that must not become circles ---- */
+/* ---- trees and leases ---- */
 
-static void hold_until_both_wait(struct store *looks)
+static void hold_until_both_wait(struct store *observer)
 {
-    hold_until_they_wait(looks, 2);
+    hold_until_they_wait(observer, 2);
 }
 
-static void in_order(struct held_job *to, const struct held_job *from, bool falling)
+static void copy_in_order(struct held_job *to, const struct held_job *from, bool falling)
 {
     int i;
 
@@ -19,14 +19,14 @@ static void in_order(struct held_job *to, const struct held_job *from, bool fall
         to[i] = from[falling ? 2 - i : i];
 }
 
-struct three {
+struct three_jobs {
     struct held_job job[3];
     int rc[3];
 };
 
 static int settle_three(struct turn *t, void *arg, struct err *err)
 {
-    struct three *g = arg;
+    struct three_jobs *g = arg;
     struct settlement list[3];
     int rc, i;
 
@@ -40,37 +40,37 @@ static int settle_three(struct turn *t, void *arg, struct err *err)
     return rc;
 }
 
-static int lock_middle_root(struct turn *t, void *looks, struct err *err)
+static int lock_middle_root(struct turn *t, void *observer, struct err *err)
 {
     struct row_ref row_ref = {.id = scene->ids[1], .root = scene->ids[1]};
     int rc = turn_load(t, &row_ref, 1, err);
 
     if (!rc)
-        hold_until_both_wait(looks);
+        hold_until_both_wait(observer);
     return rc;
 }
 
-static void hold_the_middle_root(struct store *s, struct watch *w, struct store *looks)
+static void hold_the_middle_root(struct store *s, struct watch *w, struct store *observer)
 {
     struct err err = ERR_INIT;
 
     (void)w;
-    CHECK_OK_ERR(store_turn(s, lock_middle_root, looks, &err), &err);
+    CHECK_OK_ERR(store_turn(s, lock_middle_root, observer, &err), &err);
 }
 
 static void settle_in_three_workflows(struct store *s, int nth)
 {
     struct err err = ERR_INIT;
-    struct three g = {0};
+    struct three_jobs g = {0};
     int i;
 
-    in_order(g.job, nth == 1 ? scene->up : scene->down, nth == 2);
+    copy_in_order(g.job, nth == 1 ? scene->up : scene->down, nth == 2);
     CHECK_OK_ERR(store_turn_waiting(s, settle_three, &g, &err), &err);
     for (i = 0; i < 3; i++)
         CHECK_EQ(g.rc[i], 0);
 }
 
-TEST(two_turns_with_the_same_workflows_stand_in_line)
+TEST(turns_on_the_same_workflows_do_not_deadlock)
 {
     struct store *s = fixture_store();
     int i;
@@ -92,18 +92,18 @@ TEST(two_turns_with_the_same_workflows_stand_in_line)
     store_close(&s);
 }
 
-static int lock_middle_lease(struct turn *t, void *looks, struct err *err)
+static int lock_middle_lease(struct turn *t, void *observer, struct err *err)
 {
     int rc = lock_row(t, "leases", scene->up[1].id, err);
 
     if (!rc)
-        hold_until_both_wait(looks);
+        hold_until_both_wait(observer);
     return rc;
 }
 
 static int renew_three(struct turn *t, void *arg, struct err *err)
 {
-    struct three *g = arg;
+    struct three_jobs *g = arg;
     struct lease_ref list[3];
     int rc, i;
 
@@ -116,21 +116,21 @@ static int renew_three(struct turn *t, void *arg, struct err *err)
     return rc;
 }
 
-static void hold_the_middle_lease(struct store *s, struct watch *w, struct store *looks)
+static void hold_the_middle_lease(struct store *s, struct watch *w, struct store *observer)
 {
     struct err err = ERR_INIT;
 
     (void)w;
-    CHECK_OK_ERR(store_turn(s, lock_middle_lease, looks, &err), &err);
+    CHECK_OK_ERR(store_turn(s, lock_middle_lease, observer, &err), &err);
 }
 
 static void renew_and_settle(struct store *s, int nth)
 {
     struct err err = ERR_INIT;
-    struct three g = {0};
+    struct three_jobs g = {0};
     int i;
 
-    in_order(g.job, scene->up, nth == 2);
+    copy_in_order(g.job, scene->up, nth == 2);
     if (nth == 1)
         CHECK_OK_ERR(store_turn(s, settle_three, &g, &err), &err);
     else
@@ -139,7 +139,7 @@ static void renew_and_settle(struct store *s, int nth)
         CHECK(g.rc[i] == 0 || (nth == 2 && g.rc[i] == -E_LEASE_LOST));
 }
 
-TEST(a_heartbeat_and_a_settle_of_the_same_jobs_stand_in_line)
+TEST(heartbeat_and_settle_of_the_same_jobs_do_not_deadlock)
 {
     struct store *s = fixture_store();
     int i;
@@ -157,7 +157,7 @@ TEST(a_heartbeat_and_a_settle_of_the_same_jobs_stand_in_line)
     store_close(&s);
 }
 
-/* ---- limits: the same ---- */
+/* ---- limits ---- */
 
 static struct submission with_key(const char *key)
 {
@@ -168,9 +168,9 @@ static struct submission with_key(const char *key)
                                .concurrency_max = 100};
 }
 
-static void at_commit(void *looks)
+static void at_commit(void *observer)
 {
-    hold_until_both_wait(looks);
+    hold_until_both_wait(observer);
 }
 
 static int submit_three(struct turn *t, void *arg, struct err *err)
@@ -178,9 +178,9 @@ static int submit_three(struct turn *t, void *arg, struct err *err)
     return op_submit(t, arg, 3, err);
 }
 
-static void hold_the_middle_key(struct store *s, struct watch *w, struct store *looks)
+static void hold_the_middle_key(struct store *s, struct watch *w, struct store *observer)
 {
-    watch_for(w, "commit", 1, at_commit, looks);
+    watch_for(w, "commit", 1, at_commit, observer);
     submit_with(s, with_key("m"));
 }
 
@@ -198,7 +198,7 @@ static void submit_with_new_keys(struct store *s, int nth)
         CHECK_OK_ERR(list[i].rc, &list[i].err);
 }
 
-TEST(two_submits_with_the_same_new_keys_stand_in_line)
+TEST(submits_with_the_same_new_keys_do_not_deadlock)
 {
     struct store *s;
 
@@ -211,9 +211,10 @@ TEST(two_submits_with_the_same_new_keys_stand_in_line)
     store_close(&s);
 }
 
-/* A submit has its key's limit, and is about to take the queue's; a settle needs both. */
+/* A submit has locked the limit of its key and is about to lock that of the queue; a settle needs
+ * both. */
 struct submitting {
-    struct store *s, *looks;
+    struct store *s, *observer;
 };
 
 static void between_two_limits(void *arg)
@@ -222,12 +223,12 @@ static void between_two_limits(void *arg)
     struct err err = ERR_INIT;
 
     CHECK_OK_ERR(db_flush(store_db(b->s), &err), &err);
-    hold_until_they_wait(b->looks, 1);
+    hold_until_they_wait(b->observer, 1);
 }
 
-static void hold_one_of_two_limits(struct store *s, struct watch *w, struct store *looks)
+static void hold_one_of_two_limits(struct store *s, struct watch *w, struct store *observer)
 {
-    struct submitting b = {s, looks};
+    struct submitting b = {s, observer};
 
     watch_for(w, "lock_limits", 1, between_two_limits, &b);
     submit_with(s, with_key("k"));
@@ -240,7 +241,7 @@ static void settle_the_first(struct store *s, int nth)
     CHECK_EQ(settle_ok(s, scene->up[0]), 0);
 }
 
-TEST(a_submit_and_a_settle_of_the_same_key_stand_in_line)
+TEST(submit_and_settle_of_the_same_key_do_not_deadlock)
 {
     struct store *s = fixture_store();
 
@@ -257,9 +258,9 @@ TEST(a_submit_and_a_settle_of_the_same_key_stand_in_line)
     store_close(&s);
 }
 
-static void hold_the_limit_of_a_cancel(struct store *s, struct watch *w, struct store *looks)
+static void hold_the_limit_of_a_cancel(struct store *s, struct watch *w, struct store *observer)
 {
-    watch_for(w, "commit", 1, at_commit, looks);
+    watch_for(w, "commit", 1, at_commit, observer);
     CHECK_EQ(cancel(s, scene->ids[0]), 0);
 }
 
@@ -268,7 +269,7 @@ static void cancel_a_tree(struct store *s, int nth)
     CHECK_EQ(cancel(s, scene->ids[nth]), 0);
 }
 
-TEST(two_cancels_with_the_same_limits_stand_in_line)
+TEST(cancels_with_the_same_limits_do_not_deadlock)
 {
     static const char *const keys[] = {"a", "m", "z"};
     struct store *s = fixture_store();
@@ -296,8 +297,8 @@ TEST(two_cancels_with_the_same_limits_stand_in_line)
 
 /* ---- permits that cross ---- */
 
-/* Two jobs end. The permit of the first could go to one that also needs the second's limit, and the
- * permit of the second to one that needs the first's. */
+/* Two jobs end. The permit of the first could go to a job that also needs the limit of the second,
+ * and the permit of the second to a job that needs the limit of the first. */
 static struct {
     struct sign there[2];
     struct held_job job[2];
@@ -308,7 +309,8 @@ static void wait_for_the_other(void *arg)
     int nth = *(int *)arg;
 
     sign_give(&crossing->there[nth]);
-    sign_wait(&crossing->there[!nth], 300000); /* it may not come this far, and that is right too */
+    /* The other process may not get this far, which is right too. */
+    sign_wait(&crossing->there[!nth], 300000);
 }
 
 static void settle_crossing(int nth)
@@ -336,7 +338,7 @@ static int claim_other_body(struct turn *t, void *arg, struct err *err)
     return rc;
 }
 
-static void cross(struct store **s)
+static void settle_both_and_verify(struct store **s)
 {
     store_close(s);
     run_processes(2, settle_crossing);
@@ -347,7 +349,7 @@ static void cross(struct store **s)
     store_close(s);
 }
 
-TEST(permits_that_cross_within_a_queue_do_not_block_each_other)
+TEST(permits_that_cross_within_a_queue_do_not_deadlock)
 {
     struct store *s = fixture_store();
     int64_t a, b;
@@ -362,10 +364,10 @@ TEST(permits_that_cross_within_a_queue_do_not_block_each_other)
     b = submit_with(s, (struct submission){.name = "y", .concurrency = "a"});
     CHECK_STR(get(s, a).held_key, "queue:default");
     CHECK_STR(get(s, b).held_key, "queue:default");
-    cross(&s);
+    settle_both_and_verify(&s);
 }
 
-TEST(permits_that_cross_between_queues_do_not_block_each_other)
+TEST(permits_that_cross_between_queues_do_not_deadlock)
 {
     struct store *s = fixture_store();
     struct err err = ERR_INIT;
@@ -382,5 +384,5 @@ TEST(permits_that_cross_between_queues_do_not_block_each_other)
     a = submit_with(s, (struct submission){.name = "y", .concurrency = "b"});
     CHECK_STR(get(s, a).held_key, "queue:default");
     CHECK_STR(get(s, b).held_key, "key:b");
-    cross(&s);
+    settle_both_and_verify(&s);
 }

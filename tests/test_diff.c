@@ -1,4 +1,4 @@
-/* test_diff.c - what differs between two runs: pure. */
+/* test_diff.c - the difference between two runs, computed by pure functions. */
 #include "core/history/diff.h"
 #include "core/vocab.h"
 #include "harness.h"
@@ -29,7 +29,7 @@ static void check_definitions(const char *a, const char *b, const char *expected
     json_decref(y);
 }
 
-TEST(the_place_of_a_task_in_its_file_is_no_difference)
+TEST(location_of_a_task_in_its_file_is_not_a_difference)
 {
     check_definitions(
         "{\"name\":\"w\",\"file\":\"a.yaml\",\"tasks\":[{\"name\":\"a\",\"at\":[1,1],"
@@ -39,7 +39,7 @@ TEST(the_place_of_a_task_in_its_file_is_no_difference)
         "[]");
 }
 
-TEST(a_change_is_told_by_its_task_with_the_keys)
+TEST(change_is_reported_with_its_task_and_keys)
 {
     check_definitions(
         "{\"name\":\"w\",\"timeout\":1,\"tasks\":[{\"name\":\"a\",\"run\":\"x\"},"
@@ -52,7 +52,7 @@ TEST(a_change_is_told_by_its_task_with_the_keys)
         "{\"task\":\"d\",\"change\":\"added\",\"keys\":[]}]");
 }
 
-TEST(what_is_nested_is_compared_once_at_its_first_use)
+TEST(nested_workflow_is_compared_once_at_its_first_use)
 {
     check_definitions(
         "{\"name\":\"w\",\"tasks\":[{\"name\":\"a\",\"workflow\":\"11\"},{\"name\":\"b\","
@@ -64,7 +64,7 @@ TEST(what_is_nested_is_compared_once_at_its_first_use)
         "[{\"task\":\"a/t\",\"change\":\"changed\",\"keys\":[\"run\"]}]");
 }
 
-TEST(members_differ_by_value_not_by_how_they_are_written)
+TEST(members_are_compared_by_value_not_by_format)
 {
     json_t *a = parse("{\"one\":1,\"two\":{\"x\":[1,2]},\"gone\":null}");
     json_t *b = parse("{\"two\":{ \"x\": [1, 2] },\"one\":2,\"new\":\"n\"}");
@@ -89,7 +89,7 @@ TEST(members_differ_by_value_not_by_how_they_are_written)
         .path = p, .status = S_##s, .ended = end, .duration = took, .id = __LINE__ \
     }
 
-TEST(tasks_are_paired_by_path_in_the_order_of_time)
+TEST(tasks_are_paired_by_path_and_ordered_by_time)
 {
     const struct diff_node a[] = {NODE("z", SUCCEEDED, 10, 1), NODE("gone", SKIPPED, 20, -1),
                                   NODE("y", FAILED, 30, 1), NODE("twice", SUCCEEDED, 40, 1),
@@ -110,7 +110,7 @@ TEST(tasks_are_paired_by_path_in_the_order_of_time)
     CHECK_EQ(diff_runs(a, 0, b, 0, pairs), 0);
 }
 
-TEST(what_is_below_a_task_comes_before_it)
+TEST(child_of_a_task_comes_before_it)
 {
     struct diff_node a[] = {NODE("each", FAILED, 10, 1), NODE("each[0]", FAILED, 10, 1)};
     struct diff_pair pairs[4];
@@ -121,24 +121,24 @@ TEST(what_is_below_a_task_comes_before_it)
     CHECK_STR(pairs[0].a->path, "each[0]");
 }
 
-static unsigned differ(int64_t a, int64_t b)
+static unsigned compare_durations(int64_t a, int64_t b)
 {
     struct diff_node x = NODE("t", SUCCEEDED, 1, a), y = NODE("t", SUCCEEDED, 1, b);
 
     return compare_nodes(&x, &y);
 }
 
-TEST(a_duration_is_notable_by_a_tenth_of_a_second_and_a_quarter)
+TEST(duration_differs_from_100_ms_and_a_quarter_on)
 {
-    CHECK_EQ(differ(1000, 100999), 0);
-    CHECK_EQ(differ(1000, 101000), DIFFERS_DURATION);
-    CHECK_EQ(differ(101000, 1000), DIFFERS_DURATION);
-    CHECK_EQ(differ(3000001, 4000000), 0);
-    CHECK_EQ(differ(3000000, 4000000), DIFFERS_DURATION);
-    CHECK_EQ(differ(-1, 4000000), 0);
+    CHECK_EQ(compare_durations(1000, 100999), 0);
+    CHECK_EQ(compare_durations(1000, 101000), DIFFERS_DURATION);
+    CHECK_EQ(compare_durations(101000, 1000), DIFFERS_DURATION);
+    CHECK_EQ(compare_durations(3000001, 4000000), 0);
+    CHECK_EQ(compare_durations(3000000, 4000000), DIFFERS_DURATION);
+    CHECK_EQ(compare_durations(-1, 4000000), 0);
 }
 
-TEST(outputs_are_compared_as_values)
+TEST(outputs_are_compared_by_value)
 {
     struct diff_node x = NODE("t", SUCCEEDED, 1, 1), y = x;
 

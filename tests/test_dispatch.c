@@ -1,4 +1,4 @@
-/* test_dispatch.c - who gets which attempt, and how many at once. */
+/* test_dispatch.c - which executor gets which attempt, and how many at once. */
 #include "dispatch_fixture.h"
 
 #include <stdatomic.h>
@@ -9,7 +9,7 @@ TEST_THREADED;
 
 /* ---- routes ---- */
 
-TEST(a_task_goes_to_its_own_executor_the_first_route_or_its_kind)
+TEST(task_is_routed_by_its_executor_the_first_match_or_its_kind)
 {
     static const struct route routes[] = {
         {"nightly::transform[0]", "first"},
@@ -27,7 +27,7 @@ TEST(a_task_goes_to_its_own_executor_the_first_route_or_its_kind)
         {{.name = "nightly::transform[1]"}, "items"},
         {{.name = "nightly::transform[10]"}, "items"},
         {{.name = "nightly::transform"}, "night"},
-        {{.name = "nightly::transform0"}, "night"}, /* brackets are no set */
+        {{.name = "nightly::transform0"}, "night"}, /* brackets are literal */
         {{.name = "nightly::check"}, "check"},
         {{.name = "nightly::load"}, "night"},
         {{.name = "weekly::load"}, "never-for-nightly"},
@@ -57,7 +57,7 @@ TEST(a_task_goes_to_its_own_executor_the_first_route_or_its_kind)
     arena_release(&arena);
 }
 
-static void check_refused(struct dispatch_options o, const char *sentence)
+static void check_routes(struct dispatch_options o, const char *sentence)
 {
     struct fixture fx;
     struct err err = ERR_INIT;
@@ -77,29 +77,29 @@ static void check_refused(struct dispatch_options o, const char *sentence)
     end(&fx);
 }
 
-TEST(a_route_or_default_to_an_executor_that_is_not_there_is_found_at_the_start)
+TEST(route_or_default_to_a_missing_executor_is_refused)
 {
     static const struct route routes[] = {
         {"a::*", "process"}, {"nightly::*", "contaner"}, {"b", "function"}, {"", "process"}};
 
-    check_refused((struct dispatch_options){.routes = routes, .nroutes = 1}, NULL);
-    check_refused((struct dispatch_options){.routes = routes, .nroutes = 2},
-                  "route 2 (nightly::*): there is no executor \"contaner\" for commands; "
-                  "available: process, container");
-    check_refused((struct dispatch_options){.routes = routes + 2, .nroutes = 1},
-                  "route 1 (b): there is no executor \"function\" for commands; "
-                  "available: process, container");
-    check_refused((struct dispatch_options){.routes = routes + 3, .nroutes = 1},
-                  "route 1 has no glob: use * to match every task");
-    check_refused((struct dispatch_options){.command = "proc"},
-                  "the default for commands: there is no executor \"proc\" for commands; "
-                  "available: process, container");
-    check_refused((struct dispatch_options){.container = "podman"},
-                  "the default for containers: there is no executor \"podman\" for commands; "
-                  "available: process, container");
+    check_routes((struct dispatch_options){.routes = routes, .nroutes = 1}, NULL);
+    check_routes((struct dispatch_options){.routes = routes, .nroutes = 2},
+                 "route 2 (nightly::*): there is no executor \"contaner\" for commands; "
+                 "available: process, container");
+    check_routes((struct dispatch_options){.routes = routes + 2, .nroutes = 1},
+                 "route 1 (b): there is no executor \"function\" for commands; "
+                 "available: process, container");
+    check_routes((struct dispatch_options){.routes = routes + 3, .nroutes = 1},
+                 "route 1 has no glob: use * to match every task");
+    check_routes((struct dispatch_options){.command = "proc"},
+                 "the default for commands: there is no executor \"proc\" for commands; "
+                 "available: process, container");
+    check_routes((struct dispatch_options){.container = "podman"},
+                 "the default for containers: there is no executor \"podman\" for commands; "
+                 "available: process, container");
 }
 
-TEST(without_routes_nothing_need_be_there)
+TEST(dispatcher_without_routes_needs_no_executor)
 {
     struct fixture fx;
     struct err err = ERR_INIT;
@@ -113,7 +113,7 @@ TEST(without_routes_nothing_need_be_there)
     end(&fx);
 }
 
-TEST(two_executors_of_one_key_are_refused)
+TEST(second_executor_with_the_same_key_is_refused)
 {
     struct fixture fx;
     struct err err = ERR_INIT;
@@ -127,9 +127,9 @@ TEST(two_executors_of_one_key_are_refused)
     end(&fx);
 }
 
-/* ---- room ---- */
+/* ---- capacity ---- */
 
-TEST(room_is_what_executor_slots_and_the_whole_allow)
+TEST(capacity_is_limited_by_executor_slots_and_worker_slots)
 {
     struct fixture fx;
     struct desk *a, *b;
@@ -154,19 +154,19 @@ TEST(room_is_what_executor_slots_and_the_whole_allow)
     start(&fx, 6, "a");
     CHECK_EQ(dispatch_free_slots(fx.d), 0);
     CHECK_EQ(capacity(&fx, "b"), 0);
-    start(&fx, 7, "b"); /* adopted work ignores room; so does the count */
+    start(&fx, 7, "b"); /* adopted attempts may exceed the capacity; free slots stay at 0 */
     CHECK_EQ(dispatch_free_slots(fx.d), 0);
     CHECK_EQ(dispatch_in_flight(fx.d), 7);
     desk_end(a, 1, OUTCOME_OK);
     desk_end(b, 3, OUTCOME_OK);
     turns(&fx);
     CHECK_EQ(dispatch_in_flight(fx.d), 5);
-    CHECK_EQ(dispatch_free_slots(fx.d), 1); /* though none is settled yet */
+    CHECK_EQ(dispatch_free_slots(fx.d), 1); /* although neither is settled yet */
     CHECK_EQ(capacity(&fx, "a"), 1);
     end(&fx);
 }
 
-TEST(without_bounds_of_its_own_the_executors_room_counts)
+TEST(dispatcher_without_limits_has_the_capacity_of_the_executor)
 {
     struct fixture fx;
 
@@ -177,9 +177,9 @@ TEST(without_bounds_of_its_own_the_executors_room_counts)
     end(&fx);
 }
 
-/* ---- figures ---- */
+/* ---- statistics ---- */
 
-TEST(figures_are_kept_for_each_executor)
+TEST(statistics_are_kept_for_each_executor)
 {
     struct fixture fx;
     struct desk *a;
@@ -214,11 +214,11 @@ TEST(figures_are_kept_for_each_executor)
     end(&fx);
 }
 
-/* ---- with functions ---- */
+/* ---- functions ---- */
 
 static atomic_int gate;
 
-static int waits(struct function_call *c, void *arg)
+static int wait_for_gate(struct function_call *c, void *arg)
 {
     (void)c, (void)arg;
     while (!atomic_load(&gate))
@@ -226,7 +226,7 @@ static int waits(struct function_call *c, void *arg)
     return 0;
 }
 
-static int nothing(struct function_call *c, void *arg)
+static int do_nothing(struct function_call *c, void *arg)
 {
     (void)c, (void)arg;
     return 0;
@@ -239,7 +239,7 @@ static void count_call(void *arg, int64_t execution, int attempt)
     ++*(int *)arg;
 }
 
-TEST(functions_have_lanes_of_their_own_and_share_their_room)
+TEST(functions_have_one_lane_each_and_share_their_capacity)
 {
     struct fixture fx;
     struct functions *f;
@@ -254,8 +254,8 @@ TEST(functions_have_lanes_of_their_own_and_share_their_room)
     CHECK_OK_ERR(function_new(&(struct function_options){.threads = 2}, &f, &err), &err);
     CHECK_OK_ERR(dispatch_add_executor(fx.d, function_executor(f), 0, &err), &err);
     CHECK_EQ(group(&fx, "function")->nlanes, 0);
-    CHECK_OK_ERR(function_add(f, "waits", waits, NULL, &err), &err);
-    CHECK_OK_ERR(function_add(f, "nothing", nothing, NULL, &err), &err);
+    CHECK_OK_ERR(function_add(f, "waits", wait_for_gate, NULL, &err), &err);
+    CHECK_OK_ERR(function_add(f, "nothing", do_nothing, NULL, &err), &err);
     g = group(&fx, "function");
     CHECK_EQ(g->nlanes, 2);
     CHECK_STR(g->lanes[0], "function:nothing");
@@ -266,7 +266,7 @@ TEST(functions_have_lanes_of_their_own_and_share_their_room)
     dispatch_start(fx.d, "function:waits", &t);
     CHECK_EQ(capacity(&fx, "function"), 9);
     start(&fx, 2, "function:nothing");
-    start(&fx, 3, "function"); /* the executor's key is no lane */
+    start(&fx, 3, "function"); /* the executor's key is not a lane */
     wait_seen(&fx, 4);         /* nothing: started and ended; function: refused; waits: started */
     while (!running)
         dispatch_functions(fx.d, count_call, &running);
@@ -283,7 +283,8 @@ TEST(functions_have_lanes_of_their_own_and_share_their_room)
     end(&fx);
 }
 
-/* The worker's slots, with 2 threads and a queue of 8 for functions, and room for 10 of a desk. */
+/* A dispatcher with that many slots, a function executor with 2 threads and a queue of 8, and a
+ * desk with a capacity of 10. */
 static struct functions *desk_and_functions(struct fixture *fx, int slots)
 {
     struct functions *f;
@@ -293,11 +294,11 @@ static struct functions *desk_and_functions(struct fixture *fx, int slots)
     add_desk(fx, "a", 10, 0);
     CHECK_OK_ERR(function_new(&(struct function_options){.threads = 2}, &f, &err), &err);
     CHECK_OK_ERR(dispatch_add_executor(fx->d, function_executor(f), 0, &err), &err);
-    CHECK_OK_ERR(function_add(f, "waits", waits, NULL, &err), &err);
+    CHECK_OK_ERR(function_add(f, "waits", wait_for_gate, NULL, &err), &err);
     return f;
 }
 
-TEST(a_function_that_waits_for_its_thread_takes_no_slot)
+TEST(function_queued_for_a_thread_uses_no_slot)
 {
     struct fixture fx;
 
@@ -317,15 +318,16 @@ TEST(a_function_that_waits_for_its_thread_takes_no_slot)
     start(&fx, 5, "a");
     CHECK_EQ(dispatch_free_slots(fx.d), 0);
     CHECK_EQ(capacity(&fx, "a"), 0);
-    CHECK_EQ(capacity(&fx, "function"), 7); /* they get the slots of the two before them */
+    /* Queued functions get the slots of the two that run. */
+    CHECK_EQ(capacity(&fx, "function"), 7);
     CHECK_EQ(dispatch_total_capacity(fx.d), 4 + 8);
     dispatch_forget(fx.d, 1, 1);
-    CHECK_EQ(dispatch_free_slots(fx.d), 0); /* it has its thread as long as it runs */
+    CHECK_EQ(dispatch_free_slots(fx.d), 0); /* it keeps its thread as long as it runs */
     atomic_store(&gate, 1);
     end(&fx);
 }
 
-TEST(nothing_waits_in_a_queue_of_functions_while_a_thread_is_free_but_no_slot)
+TEST(function_is_not_queued_while_a_thread_is_free_and_no_slot)
 {
     struct fixture fx;
 
@@ -348,7 +350,7 @@ static void settle_and_start(struct fixture *fx, const struct report *r)
         start(fx, r->execution + 10, "function:nothing");
 }
 
-TEST(a_report_may_settle_and_start)
+TEST(report_callback_may_settle_and_start)
 {
     struct fixture fx;
     struct functions *f;
@@ -358,7 +360,7 @@ TEST(a_report_may_settle_and_start)
     open_with(&fx, (struct dispatch_options){0});
     CHECK_OK_ERR(function_new(&(struct function_options){.threads = 3}, &f, &err), &err);
     CHECK_OK_ERR(dispatch_add_executor(fx.d, function_executor(f), 0, &err), &err);
-    CHECK_OK_ERR(function_add(f, "nothing", nothing, NULL, &err), &err);
+    CHECK_OK_ERR(function_add(f, "nothing", do_nothing, NULL, &err), &err);
     fx.meanwhile = settle_and_start;
     for (i = 0; i < 10; i++)
         start(&fx, (int64_t)i, "function:nothing");

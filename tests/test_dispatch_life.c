@@ -1,5 +1,5 @@
-/* test_dispatch_life.c - the life of an attempt in a dispatcher: whatever happens to it, its end is
- * reported exactly once. */
+/* test_dispatch_life.c - the life of an attempt in the dispatcher: whatever happens to it, its end
+ * is reported exactly once. */
 #include "dispatch_fixture.h"
 
 #include <limits.h>
@@ -9,7 +9,8 @@
 TEST_NO_DB;
 TEST_THREADED;
 
-/* The least that is needed: no descriptor, nothing outlives it, nothing is wanted to be known. */
+/* Only the required operations: without a descriptor, without attempts that outlive the worker, and
+ * without renewals and settlements. */
 static const struct executor_ops plain_desk_ops = {
     .kind = "plain",
     .start = desk_start,
@@ -24,7 +25,7 @@ static const struct executor_ops plain_desk_ops = {
 
 /* ---- the life of an attempt ---- */
 
-static void count_held(void *arg, const struct held_attempt *a)
+static void count_attempts(void *arg, const struct held_attempt *a)
 {
     CHECK_EQ(a->root, 1);
     CHECK_STR(a->executor, "a");
@@ -32,7 +33,7 @@ static void count_held(void *arg, const struct held_attempt *a)
     ((int *)arg)[1] += a->ended;
 }
 
-TEST(an_attempt_is_held_until_it_is_settled)
+TEST(attempt_is_kept_until_it_is_settled)
 {
     struct fixture fx;
     struct desk *k;
@@ -42,7 +43,7 @@ TEST(an_attempt_is_held_until_it_is_settled)
     k = add_desk(&fx, "a", 10, 0);
     start(&fx, 1, "a");
     start(&fx, 2, "a");
-    start(&fx, 2, "a"); /* it is there: nothing happens twice */
+    start(&fx, 2, "a"); /* already started: this has no effect */
     CHECK_EQ(k->starts, 2);
     dispatch_renewed(fx.d, 1, 1, 77);
     dispatch_renewed(fx.d, 1, 2, 77);
@@ -52,10 +53,10 @@ TEST(an_attempt_is_held_until_it_is_settled)
     turns(&fx);
     CHECK_EQ(fx.seen.n, 1);
     CHECK_EQ(fx.seen.at[0].execution, 1);
-    dispatch_each(fx.d, count_held, held);
+    dispatch_each(fx.d, count_attempts, held);
     CHECK_EQ(held[0], 2);
     CHECK_EQ(held[1], 1);
-    dispatch_renewed(fx.d, 1, 1, 77); /* it has ended: its executor need not know */
+    dispatch_renewed(fx.d, 1, 1, 77); /* it has ended, so its executor is not called */
     dispatch_cancel(fx.d, 1, 1, OUTCOME_CANCELLED);
     CHECK_EQ(k->renewed, 1);
     CHECK_EQ(k->cancelled, 0);
@@ -64,7 +65,7 @@ TEST(an_attempt_is_held_until_it_is_settled)
     dispatch_settled(fx.d, 1, 1);
     CHECK_EQ(k->settled, 1);
     held[0] = held[1] = 0;
-    dispatch_each(fx.d, count_held, held);
+    dispatch_each(fx.d, count_attempts, held);
     CHECK_EQ(held[0], 1);
     dispatch_cancel(fx.d, 2, 1, OUTCOME_TIMED_OUT);
     turns(&fx);
@@ -72,7 +73,7 @@ TEST(an_attempt_is_held_until_it_is_settled)
     end(&fx);
 }
 
-TEST(of_a_forgotten_attempt_nothing_is_reported)
+TEST(forgotten_attempt_is_not_reported)
 {
     struct fixture fx;
     struct desk *k;
@@ -81,7 +82,7 @@ TEST(of_a_forgotten_attempt_nothing_is_reported)
     k = add_desk(&fx, "a", 10, 0);
     start(&fx, 1, "a");
     start(&fx, 2, "a");
-    desk_end(k, 1, OUTCOME_OK); /* already on its way */
+    desk_end(k, 1, OUTCOME_OK); /* its report is already queued */
     dispatch_forget(fx.d, 1, 1);
     dispatch_forget(fx.d, 2, 1);
     dispatch_forget(fx.d, 3, 1);
@@ -92,7 +93,7 @@ TEST(of_a_forgotten_attempt_nothing_is_reported)
     end(&fx);
 }
 
-TEST(reports_carry_the_epoch_that_the_attempt_is_held_under)
+TEST(reports_carry_the_current_epoch_of_their_attempt)
 {
     struct fixture fx;
     struct desk *k;
@@ -104,19 +105,20 @@ TEST(reports_carry_the_epoch_that_the_attempt_is_held_under)
     start(&fx, 1, "a");
     t.epoch = 4;
     CHECK_OK_ERR(dispatch_reattach(fx.d, "a", &t, &err), &err);
-    CHECK_EQ(k->finds, 1); /* its executor was asked */
+    CHECK_EQ(k->finds, 1); /* its executor was called */
     CHECK_EQ(dispatch_in_flight(fx.d), 1);
     desk_end(k, 1, OUTCOME_OK);
     turns(&fx);
     CHECK_EQ(fx.seen.n, 1);
     CHECK_EQ(fx.seen.at[0].epoch, 4);
-    t.epoch = 5; /* it ended, the settle is still to come: that is all there is to say */
+    /* It has ended and waits to be settled, so there is nothing to reattach. */
+    t.epoch = 5;
     CHECK_OK_ERR(dispatch_reattach(fx.d, "a", &t, &err), &err);
     CHECK_EQ(k->finds, 1);
     end(&fx);
 }
 
-TEST(an_adopted_job_that_nobody_can_look_for_is_left_to_others)
+TEST(reattach_that_no_executor_accepts_is_refused)
 {
     struct fixture fx;
     struct desk *k;
@@ -129,7 +131,7 @@ TEST(an_adopted_job_that_nobody_can_look_for_is_left_to_others)
     k->answer = -E_REFUSED;
     CHECK_EQ(dispatch_reattach(fx.d, "a", &t, &err), -E_REFUSED);
     CHECK_EQ(dispatch_in_flight(fx.d), 0);
-    k->answer = -E_INTERNAL; /* but an error is its end */
+    k->answer = -E_INTERNAL; /* an error ends the attempt */
     CHECK_OK_ERR(dispatch_reattach(fx.d, "a", &t, &err), &err);
     wait_seen(&fx, 1);
     CHECK_EQ(fx.seen.at[0].outcome, OUTCOME_FAILED);
@@ -143,9 +145,9 @@ TEST(an_adopted_job_that_nobody_can_look_for_is_left_to_others)
     end(&fx);
 }
 
-/* ---- what is not taken ---- */
+/* ---- failed and refused starts ---- */
 
-TEST(a_start_that_fails_is_reported_as_a_failed_attempt)
+TEST(failed_start_is_reported_as_a_failed_attempt)
 {
     struct fixture fx;
     struct desk *k;
@@ -154,17 +156,17 @@ TEST(a_start_that_fails_is_reported_as_a_failed_attempt)
     k = add_desk(&fx, "a", 10, 0);
     k->answer = -E_INVALID;
     start(&fx, 1, "a");
-    CHECK_EQ(fx.seen.n, 0); /* from a turn, as all are */
+    CHECK_EQ(fx.seen.n, 0); /* reports come from dispatch_poll() only */
     wait_seen(&fx, 1);
     CHECK_EQ(fx.seen.at[0].outcome, OUTCOME_FAILED);
     CHECK_STR(fx.seen.at[0].error, "the desk is closed");
     CHECK_EQ(capacity(&fx, "a"), 10);
     dispatch_settled(fx.d, 1, 1);
-    CHECK_EQ(k->settled, 0); /* it left nothing there */
+    CHECK_EQ(k->settled, 0); /* the executor has nothing to clean up */
     end(&fx);
 }
 
-TEST(an_executor_that_refuses_gives_back_and_is_left_alone_for_a_while)
+TEST(refusing_executor_returns_its_jobs_and_gets_none_for_a_while)
 {
     struct fixture fx;
     struct desk *k;
@@ -176,7 +178,7 @@ TEST(an_executor_that_refuses_gives_back_and_is_left_alone_for_a_while)
     k->answer = -E_REFUSED;
     for (i = 1; i <= 3; i++)
         start(&fx, i, "a");
-    CHECK_EQ(k->starts, 1); /* the others of the batch are not even offered */
+    CHECK_EQ(k->starts, 1); /* the other jobs of the batch are not offered to it */
     CHECK_EQ(capacity(&fx, "a"), 0);
     CHECK_EQ(capacity(&fx, "b"), 10);
     wait_seen(&fx, 3);
@@ -187,7 +189,8 @@ TEST(an_executor_that_refuses_gives_back_and_is_left_alone_for_a_while)
     }
     CHECK_EQ(fx.seen.at[0].delay, SECOND);
     k->answer = 0;
-    while (!capacity(&fx, "a")) { /* the descriptor says when to look again */
+    /* The descriptor becomes readable when the executor may be tried again. */
+    while (!capacity(&fx, "a")) {
         struct pollfd p = {.fd = dispatch_fd(fx.d), .events = POLLIN};
 
         CHECK(poll(&p, 1, PATIENT_MS) == 1);
@@ -199,7 +202,7 @@ TEST(an_executor_that_refuses_gives_back_and_is_left_alone_for_a_while)
     end(&fx);
 }
 
-TEST(a_job_of_a_lane_that_nobody_serves_is_given_back)
+TEST(job_of_a_lane_that_is_not_served_is_returned)
 {
     struct fixture fx;
 
@@ -224,9 +227,9 @@ TEST(a_job_of_a_lane_that_nobody_serves_is_given_back)
     end(&fx);
 }
 
-/* ---- the end of a worker ---- */
+/* ---- stopping a worker ---- */
 
-TEST(what_outlives_the_worker_is_let_go_and_the_rest_comes_back)
+TEST(stop_releases_attempts_that_outlive_the_worker_and_waits_for_the_others)
 {
     struct fixture fx;
     struct desk *out, *in = desk_new(&plain_desk_ops, "in", 10);
@@ -253,14 +256,14 @@ TEST(what_outlives_the_worker_is_let_go_and_the_rest_comes_back)
     wait_seen(&fx, 3);
     CHECK_EQ(fx.seen.at[2].execution, 3);
     CHECK_EQ(dispatch_in_flight(fx.d), 0);
-    desk_end(out, 1, OUTCOME_OK); /* no longer ours */
+    desk_end(out, 1, OUTCOME_OK); /* it no longer belongs to this worker */
     turns(&fx);
     CHECK_EQ(fx.seen.n, 3);
     end(&fx);
 }
 
-/* A turn of the engine that was under way when it was told to stop. */
-TEST(what_is_claimed_after_the_stop_is_given_back_at_once)
+/* As from a turn of the engine that was in progress when the stop came. */
+TEST(job_claimed_after_the_stop_is_returned_at_once)
 {
     struct fixture fx;
     struct desk *k;
@@ -278,7 +281,7 @@ TEST(what_is_claimed_after_the_stop_is_given_back_at_once)
     end(&fx);
 }
 
-TEST(an_executor_without_a_descriptor_is_looked_at_while_it_has_work)
+TEST(executor_without_a_descriptor_is_polled_while_it_has_work)
 {
     struct fixture fx;
     struct desk *k = desk_new(&plain_desk_ops, "plain", 10);
@@ -291,28 +294,28 @@ TEST(an_executor_without_a_descriptor_is_looked_at_while_it_has_work)
     p = (struct pollfd){.fd = dispatch_fd(fx.d), .events = POLLIN};
     CHECK_EQ(poll(&p, 1, 0), 0);
     start(&fx, 1, "plain");
-    for (n = 0; n < 3; n++) { /* at once, and again and again */
+    for (n = 0; n < 3; n++) { /* at once and repeatedly */
         CHECK_EQ(poll(&p, 1, PATIENT_MS), 1);
         dispatch_poll(fx.d);
     }
     CHECK(k->turns >= 3);
     desk_end(k, 1, OUTCOME_OK);
     wait_seen(&fx, 1);
-    dispatch_settled(fx.d, 1, 1); /* it has no slot for that */
+    dispatch_settled(fx.d, 1, 1); /* the executor has no `settled` operation */
     turns(&fx);
-    CHECK_EQ(poll(&p, 1, 100), 0); /* idle is idle */
+    CHECK_EQ(poll(&p, 1, 100), 0); /* not polled while idle */
     end(&fx);
 }
 
-/* ---- whatever happens ---- */
+/* ---- random sequences ---- */
 
-static void count_all(void *arg, const struct held_attempt *a)
+static void count_running(void *arg, const struct held_attempt *a)
 {
     if (!a->ended)
         ++*(size_t *)arg;
 }
 
-TEST(every_attempt_that_is_not_forgotten_ends_once_whatever_is_done)
+TEST(attempt_that_is_not_forgotten_ends_once_in_any_sequence)
 {
     enum { N = 3000 };
     struct fixture fx;
@@ -349,11 +352,11 @@ TEST(every_attempt_that_is_not_forgotten_ends_once_whatever_is_done)
             break;
         default:
             t.epoch = 2;
-            if (desk_find(k, victim)) /* else it would be an adoption, and begin anew */
+            if (desk_find(k, victim)) /* otherwise it would be adopted and start again */
                 CHECK_OK_ERR(dispatch_reattach(fx.d, "a", &t, &err), &err);
         }
         held = 0;
-        dispatch_each(fx.d, count_all, &held);
+        dispatch_each(fx.d, count_running, &held);
         CHECK_EQ(held, dispatch_in_flight(fx.d));
         CHECK_EQ(dispatch_free_slots(fx.d), held < 50 ? 50 - held : 0);
     }
@@ -370,7 +373,7 @@ TEST(every_attempt_that_is_not_forgotten_ends_once_whatever_is_done)
     end(&fx);
 }
 
-TEST(the_table_of_attempts_finds_what_was_added_and_not_removed)
+TEST(attempt_table_finds_exactly_the_attempts_it_holds)
 {
     enum { N = 5000 };
     struct attempts t = {0};
