@@ -64,7 +64,7 @@ sql_submit() { # params
 	id=$(sql_submit "{\"p\": $(printf '[%.0s' $(seq 2046))$(printf ']%.0s' $(seq 2046))}")
 	fine=$(sql_submit '{"p": [[1]]}')
 	p worker --drain 2>"$dir/worker"
-	grep "submission $id of the workflow report was refused: the params object nests lists and objects 2047 levels deep; at most 64 are taken" "$dir/worker"
+	grep "submission $id of the workflow report was refused: the params object nests lists and objects 2047 levels deep; at most 64 are allowed" "$dir/worker"
 	refused 5 "its submission of report was refused" p show "$id"
 	[[ $(p show "$fine") == *succeeded* ]]
 	p verify >/dev/null

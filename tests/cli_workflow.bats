@@ -182,7 +182,7 @@ x() { # command...
 		x run "$dir/flow.yaml" --progress none
 		[ "$list" = tasks.a.outputs.list ] || break
 		[ "$status" = 1 ]
-		grep -q 'not a text: fromJSON() converts a text to a list' "$dir/stderr"
+		grep -q 'not a string: fromJSON() converts a string to a list' "$dir/stderr"
 	done
 	[ "$status" = 0 ]
 }
@@ -198,7 +198,7 @@ nested() { # levels
 		for command in run submit; do
 			x "$command" "$dir/flow.yaml" --param "p=$(nested "$levels")"
 			[ "$status" = 2 ]
-			[[ $(cat "$dir/stderr") == *"the params object with the param p nests lists and objects $((levels + 1)) levels deep; at most 64 are taken"* ]]
+			[[ $(cat "$dir/stderr") == *"the params object with the param p nests lists and objects $((levels + 1)) levels deep; at most 64 are allowed"* ]]
 		done
 	done
 	[ "$(sql 'SELECT count(*) FROM executions')" = 0 ]
@@ -206,7 +206,7 @@ nested() { # levels
 	[ "$status" = 0 ]
 	x rerun @last --set "p=$(nested 64)"
 	[ "$status" = 2 ]
-	[[ $(cat "$dir/stderr") == *'65 levels deep; at most 64 are taken'* ]]
+	[[ $(cat "$dir/stderr") == *'65 levels deep; at most 64 are allowed'* ]]
 	p verify
 }
 
@@ -220,6 +220,6 @@ nested() { # levels
 	EOF
 	x run "$dir/flow.yaml"
 	[ "$status" = 1 ]
-	[[ $(p show @last) == *failed*'line 1 of $PAWL_OUTPUT: it nests lists and objects 2047 levels deep; at most 64 are taken'* ]]
+	[[ $(p show @last) == *failed*'line 1 of $PAWL_OUTPUT: it nests lists and objects 2047 levels deep; at most 64 are allowed'* ]]
 	p verify
 }

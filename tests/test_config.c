@@ -316,7 +316,7 @@ TEST(all_errors_are_reported_at_once_with_suggestions)
                  "1:1: there is no key \"tennant\": did you mean \"tenant\"?\n"
                  "3:3: there is no key \"leese\" in worker: did you mean \"lease\"?\n"
                  "4:10: worker.slots: a whole number from 1 to 10000 is expected, not 0\n"
-                 "5:3: the key \"slots\" is already there, in line 4\n"
+                 "5:3: the key \"slots\" is already defined in line 4\n"
                  "6:18: dispatch.mode: push or poll is expected, not 'pull': did you mean "
                  "\"poll\"?\n"
                  "7:1: there is no key \"executers\": did you mean \"executors\"?\n"
@@ -388,7 +388,7 @@ TEST(number_or_duration_out_of_range_is_refused)
          "1:20: functions.queue: a whole number from 0 to 100000 is expected, not 100001"},
         {"functions: {queue: -1}",
          "1:20: functions.queue: a whole number from 0 to 100000 is expected, not -1"},
-        {"plugins: [[x]]", "1:11: plugins: a text is expected, not a list"},
+        {"plugins: [[x]]", "1:11: plugins: a string is expected, not a list"},
         {"execution_events: {retention_days: 90d}",
          "1:36: execution_events.retention_days: a whole number from 1 to 36500 is expected, not "
          "'90d'"},

@@ -229,15 +229,15 @@ TEST(container_field_of_a_wrong_type_is_refused)
     static const struct {
         const char *container, *sentence;
     } wrong[] = {
-        {"{\"volumes\":[\"/a:/b\",7]}", "the container: volumes[1] must be a text, not 7"},
+        {"{\"volumes\":[\"/a:/b\",7]}", "the container: volumes[1] must be a string, not 7"},
         {"{\"volumes\":\"/a:/b\"}",
-         "the container: volumes must be a list, not the text \"/a:/b\""},
-        {"{\"options\":[[\"--init\"]]}", "the container: options[0] must be a text, not a list"},
-        {"{\"options\":[null]}", "the container: options[0] must be a text, not null"},
-        {"{\"options\":[\"a\\u0000b\"]}", "the container: options[0] holds a NUL character"},
-        {"{\"image\":12}", "the container: image must be a text, not 12"},
-        {"{\"pull\":true}", "the container: pull must be a text, not true"},
-        {"{\"network\":{}}", "the container: network must be a text, not an object"},
+         "the container: volumes must be a list, not the string \"/a:/b\""},
+        {"{\"options\":[[\"--init\"]]}", "the container: options[0] must be a string, not a list"},
+        {"{\"options\":[null]}", "the container: options[0] must be a string, not null"},
+        {"{\"options\":[\"a\\u0000b\"]}", "the container: options[0] contains a NUL character"},
+        {"{\"image\":12}", "the container: image must be a string, not 12"},
+        {"{\"pull\":true}", "the container: pull must be a string, not true"},
+        {"{\"network\":{}}", "the container: network must be a string, not an object"},
         {"{\"image\":", "the container is not valid JSON"},
     };
 

@@ -30,29 +30,29 @@ TEST(literals_are_values)
 TEST(wrong_literals_are_refused)
 {
     FAULTS(
-        {"9223372036854775808", "this whole number has more than 64 bits"},
-        {"-9223372036854775809", "this whole number has more than 64 bits"},
-        {"- 9223372036854775808", "this whole number has more than 64 bits"},
+        {"9223372036854775808", "this whole number does not fit in 64 bits"},
+        {"-9223372036854775809", "this whole number does not fit in 64 bits"},
+        {"- 9223372036854775808", "this whole number does not fit in 64 bits"},
         {"007",
-         "'007' is not a number: it is written as in JSON (7, 0.5, 1e6), within what a double holds"},
+         "'007' is not a number: write it as in JSON (7, 0.5, 1e6), within the range of a double"},
         {"1e999",
-         "'1e999' is not a number: it is written as in JSON (7, 0.5, 1e6), within what a double holds"},
+         "'1e999' is not a number: write it as in JSON (7, 0.5, 1e6), within the range of a double"},
         {"1.",
-         "'1.' is not a number: it is written as in JSON (7, 0.5, 1e6), within what a double holds"},
+         "'1.' is not a number: write it as in JSON (7, 0.5, 1e6), within the range of a double"},
         {"0x10",
-         "'0x10' is not a number: it is written as in JSON (7, 0.5, 1e6), within what a double holds"},
-        {".5", "a value must come here, not '.'"}, {"'abc", "this text has no closing '"},
-        {"\"abc\\\"", "this text has no closing \""},
+         "'0x10' is not a number: write it as in JSON (7, 0.5, 1e6), within the range of a double"},
+        {".5", "expected a value, found '.'"}, {"'abc", "this string has no closing '"},
+        {"\"abc\\\"", "this string has no closing \""},
         {"\"\\q\"",
-         "this is not a text of JSON; \\n, \\t, \\\", \\\\ and \\u0020 may stand in it, but no \\u0000 and no end of line: use single quotes for text as it is"},
+         "this is not a valid JSON string: \\n, \\t, \\\", \\\\ and \\u0020 are allowed in it, \\u0000 and line breaks are not; use single quotes for literal text"},
         {"\"\\u0000\"",
-         "this is not a text of JSON; \\n, \\t, \\\", \\\\ and \\u0020 may stand in it, but no \\u0000 and no end of line: use single quotes for text as it is"},
-        {"[1,]", "a value must come here, not ']'"},
-        {"[1 2]", "']' is missing behind the list: here is '2'"},
-        {"{a}", "':' is missing behind the key: here is '}'"},
-        {"{1: 2}", "a key, which is a name or a text, must come here, not '1'"},
-        {"{a: 1, a: 2}", "the key 'a' is there twice"},
-        {"{a: 1", "'}' is missing behind the object: here is the end"});
+         "this is not a valid JSON string: \\n, \\t, \\\", \\\\ and \\u0020 are allowed in it, \\u0000 and line breaks are not; use single quotes for literal text"},
+        {"[1,]", "expected a value, found ']'"},
+        {"[1 2]", "']' is missing after the list: found '2'"},
+        {"{a}", "':' is missing after the key: found '}'"},
+        {"{1: 2}", "expected a key (a name or a string), found '1'"},
+        {"{a: 1, a: 2}", "the key 'a' is given twice"},
+        {"{a: 1", "'}' is missing after the object: found the end"});
 }
 
 /* ---- operators ---- */
@@ -73,18 +73,17 @@ TEST(numbers_are_compared_and_computed_exactly)
            {"params.max < 9223372036854775808.0", "true"},
            {"params.min == -9223372036854775808.0", "true"}, {"params.min > -1e300", "true"},
            {"1e300 > params.max", "true"}, {"0.0 == -0.0", "true"});
-    FAULTS({"params.max + 1", "the result of + has more than 64 bits"},
-           {"params.min - 1", "the result of - has more than 64 bits"},
-           {"params.max * 2", "the result of * has more than 64 bits"},
-           {"params.min / -1", "the result of / has more than 64 bits"},
-           {"-params.min", "the result of - has more than 64 bits"}, {"1 / 0", "division by 0"},
+    FAULTS({"params.max + 1", "the result of + does not fit in 64 bits"},
+           {"params.min - 1", "the result of - does not fit in 64 bits"},
+           {"params.max * 2", "the result of * does not fit in 64 bits"},
+           {"params.min / -1", "the result of / does not fit in 64 bits"},
+           {"-params.min", "the result of - does not fit in 64 bits"}, {"1 / 0", "division by 0"},
            {"1 % 0", "division by 0"}, {"1 / 0.0", "division by 0"},
-           {"1.5 % -0.0", "division by 0"},
-           {"1e308 * 10", "the result of * is larger than a number can be"},
+           {"1.5 % -0.0", "division by 0"}, {"1e308 * 10", "the result of * is out of range"},
            {"params.big + 0.5",
-            "9007199254740993 is too large to be computed exactly with a fraction"},
+            "9007199254740993 is too large to be combined exactly with a fraction"},
            {"0.5 + params.min",
-            "-9223372036854775808 is too large to be computed exactly with a fraction"});
+            "-9223372036854775808 is too large to be combined exactly with a fraction"});
 }
 
 TEST(texts_are_joined_and_ordered_by_code_points)
@@ -98,8 +97,8 @@ TEST(texts_are_joined_and_ordered_by_code_points)
 TEST(mixed_types_are_never_guessed)
 {
     static const char *const values[] = {"null", "true", "1", "'a'", "[]", "{}"};
-    static const char *const types[] = {"null",   "a boolean", "a number",
-                                        "a text", "a list",    "an object"};
+    static const char *const types[] = {"null",     "a boolean", "a number",
+                                        "a string", "a list",    "an object"};
     static const char *const arithmetic[] = {"+", "-", "*", "/", "%", "<", "<=", ">", ">="};
     struct buf got = BUF_INIT;
     char s[80], expect[160];
@@ -117,7 +116,7 @@ TEST(mixed_types_are_never_guessed)
                 snprintf(s, sizeof(s), "%s %s %s", values[a], arithmetic[op], values[b]);
                 CHECK_EQ(!evaluate(&f, s, &got, &fault), legal);
                 snprintf(expect, sizeof(expect), "%s takes two numbers%s, not %s and %s",
-                         arithmetic[op], texts ? " or two texts" : "", types[a], types[b]);
+                         arithmetic[op], texts ? " or two strings" : "", types[a], types[b]);
                 if (!legal)
                     CHECK_STR(got.ptr, expect);
             }
@@ -159,57 +158,57 @@ TEST(and_or_not_take_booleans_and_look_no_further_than_they_must)
            {"!false && !false", "true"}, {"1 < 2 && 2 < 3", "true"}, {"1 == 1 || 1", "true"},
            {"!(1 == 2)", "true"}, {"true == !false", "true"}, {"1 + 1 < 3 == true", "true"});
     FAULTS({"1 && true", "&& takes booleans, not a number: write a comparison"},
-           {"true && 'a'", "&& takes booleans, not a text: write a comparison"},
+           {"true && 'a'", "&& takes booleans, not a string: write a comparison"},
            {"null || true", "|| takes booleans, not null: write a comparison"},
            {"false || []", "|| takes booleans, not a list: write a comparison"},
            {"!1", "! takes booleans, not a number: write a comparison"},
            {"!params.none", "! takes booleans, not null: write a comparison"},
-           {"-'a'", "- takes a number, not a text"}, {"-null", "- takes a number, not null"});
+           {"-'a'", "- takes a number, not a string"}, {"-null", "- takes a number, not null"});
 }
 
 TEST(what_is_not_an_expression_is_said_where_it_goes_wrong)
 {
     FAULTS(
-        {"", "a value must come here, not the end"}, {"  ", "a value must come here, not the end"},
-        {"1 +", "a value must come here, not the end"},
-        {"(1", "')' is missing behind what is in parentheses: here is the end"},
-        {"1 2", "an operator or the end must come here, not '2'"},
-        {"'it' 's'", "an operator or the end must come here, not 's'"},
-        {"true and false", "an operator or the end must come here, not 'and'; write &&"},
+        {"", "expected a value, found the end"}, {"  ", "expected a value, found the end"},
+        {"1 +", "expected a value, found the end"},
+        {"(1", "')' is missing after the expression in parentheses: found the end"},
+        {"1 2", "expected an operator or the end, found '2'"},
+        {"'it' 's'", "expected an operator or the end, found 's'"},
+        {"true and false", "expected an operator or the end, found 'and'; write &&"},
         {"a",
-         "'a' is not known; there are: params, env, vars, tasks, item, index, workflow, execution; texts are written in quotes"},
-        {"True", "'True' is not known; did you mean 'true'?"},
-        {"param.day", "'param' is not known; did you mean 'params'?"},
-        {"1 = 1", "'=' can't stand here; write == to compare"},
-        {"true & true", "'&' can't stand here; write && for and"},
-        {"true | true", "'|' can't stand here; write || for or"}, {"“a”", "'“' can't stand here"},
-        {"$a", "'$' can't stand here"}, {"1 }}", "an operator or the end must come here, not '}'"},
+         "unknown name 'a'; the names are: params, env, vars, tasks, item, index, workflow, execution; strings are written in quotes"},
+        {"True", "unknown name 'True'; did you mean 'true'?"},
+        {"param.day", "unknown name 'param'; did you mean 'params'?"},
+        {"1 = 1", "unexpected '='; write == to compare"},
+        {"true & true", "unexpected '&'; write && for and"},
+        {"true | true", "unexpected '|'; write || for or"}, {"“a”", "unexpected '“'"},
+        {"$a", "unexpected '$'"}, {"1 }}", "expected an operator or the end, found '}'"},
         {"1 < 2 < 3",
-         "comparisons can't follow each other: join them with &&, or put one of them in parentheses"},
+         "comparisons can't be chained: join them with &&, or put one of them in parentheses"},
         {"1 == 1 == true",
-         "comparisons can't follow each other: join them with &&, or put one of them in parentheses"},
-        {"* 2", "a value must come here, not '*'"},
-        {"params.", "a name is missing behind the point; other keys are written ['key']"},
-        {"params. day", "a name is missing behind the point; other keys are written ['key']"},
-        {"params.list.0", "an item of a list is written in brackets: [0]"},
-        {"params[", "a value must come here, not the end"},
-        {"params['day'", "']' is missing behind the index: here is the end"},
+         "comparisons can't be chained: join them with &&, or put one of them in parentheses"},
+        {"* 2", "expected a value, found '*'"},
+        {"params.", "a name is missing after the dot; write other keys as ['key']"},
+        {"params. day", "a name is missing after the dot; write other keys as ['key']"},
+        {"params.list.0", "write the index of a list item in brackets: [0]"},
+        {"params[", "expected a value, found the end"},
+        {"params['day'", "']' is missing after the index: found the end"},
         {"length", "length is a function: write length(…)"},
         {"lenght('a')", "there is no function 'lenght'; did you mean 'length'?"},
         {"startswith('a', 'b')", "there is no function 'startswith'; did you mean 'startsWith'?"},
         {"system('rm')", "there is no function 'system'"},
         {"params('x')", "there is no function 'params'"},
-        {"length()", "wrong number of arguments; it is written length(value)"},
-        {"length(1, 2)", "wrong number of arguments; it is written length(value)"},
+        {"length()", "wrong number of arguments; the usage is length(value)"},
+        {"length(1, 2)", "wrong number of arguments; the usage is length(value)"},
         {"range(1, 2, 3, 4)",
-         "wrong number of arguments; it is written range(to), range(from, to), range(from, to, step)"},
-        {"default()", "wrong number of arguments; it is written default(value, other)"},
-        {"default(1)", "wrong number of arguments; it is written default(value, other)"},
-        {"default(1, 2, 3)", "wrong number of arguments; it is written default(value, other)"},
-        {"default(1 2)", "',' is missing behind the first argument: here is '2'"},
+         "wrong number of arguments; the usage is range(end), range(start, end), range(start, end, step)"},
+        {"default()", "wrong number of arguments; the usage is default(value, fallback)"},
+        {"default(1)", "wrong number of arguments; the usage is default(value, fallback)"},
+        {"default(1, 2, 3)", "wrong number of arguments; the usage is default(value, fallback)"},
+        {"default(1 2)", "',' is missing after the first argument: found '2'"},
         {"success(1)", "success() takes no arguments"},
-        {"join(1, 2", "')' is missing behind the arguments: here is the end"},
-        {"join(1,, 2)", "a value must come here, not ','"});
+        {"join(1, 2", "')' is missing after the arguments: found the end"},
+        {"join(1,, 2)", "expected a value, found ','"});
 }
 
 /* ---- names and fields ---- */
@@ -230,26 +229,26 @@ TEST(a_missing_field_says_which_there_are)
 {
     FAULTS(
         {"params.dya",
-         "params has no field 'dya'; did you mean 'day'? there are: day, n, ratio, dry, none, big, min, max, list, h-y"},
+         "params has no field 'dya'; did you mean 'day'? its fields are: day, n, ratio, dry, none, big, min, max, list, h-y"},
         {"tasks.extract.outputs.x",
-         "tasks.extract.outputs has no field 'x'; there are: files, rows"},
-        {"tasks['load'].status", "tasks has no field 'load'; there are: extract, build-all"},
+         "tasks.extract.outputs has no field 'x'; its fields are: files, rows"},
+        {"tasks['load'].status", "tasks has no field 'load'; its fields are: extract, build-all"},
         {"vars.x", "vars has no field 'x'; it is empty"},
         {"tasks.extract.outputs.rows-1",
-         "tasks.extract.outputs has no field 'rows-1'; did you mean 'rows'? there are: files, rows; a difference is written with blanks around its -"},
-        {"params.list[3]", "params.list has no item [3]: it has 3, counted from 0"},
+         "tasks.extract.outputs has no field 'rows-1'; did you mean 'rows'? its fields are: files, rows; to subtract, put spaces around the -"},
+        {"params.list[3]", "params.list has no item [3]: its length is 3, and indexes start at 0"},
         {"params.list[-1]",
-         "items are counted from 0: there is no [-1]; the last of n is [n - 1], see length()"},
+         "indexes start at 0, so there is no [-1]; the last of n items is [n - 1], see length()"},
         {"params.list[0.5]",
-         "params.list is a list: its items have whole numbers, from [0] on, not fractions"},
+         "params.list is a list: its indexes are whole numbers from 0, not fractions"},
         {"params.list['0']",
-         "params.list is a list: its items have whole numbers, from [0] on, not a text"},
+         "params.list is a list: its indexes are whole numbers from 0, not a string"},
         {"params.list.day",
-         "params.list is a list: its items have whole numbers, from [0] on, not a text"},
-        {"params[0]", "params is an object: its keys are texts, not a number"},
-        {"params[null]", "params is an object: its keys are texts, not null"},
-        {"params.none.x", "params.none is null and has no fields; default() can help"},
-        {"params.day.x", "params.day is a text and has no fields"},
+         "params.list is a list: its indexes are whole numbers from 0, not a string"},
+        {"params[0]", "params is an object: its keys are strings, not a number"},
+        {"params[null]", "params is an object: its keys are strings, not null"},
+        {"params.none.x", "params.none is null and has no fields; use default() to supply a value"},
+        {"params.day.x", "params.day is a string and has no fields"},
         {"index[0]", "index is a number and has no fields"},
         {"execution.id", "execution is not known here: it is the running execution"},
         {"default(execution, 1)", "execution is not known here: it is the running execution"});
@@ -282,29 +281,30 @@ TEST(functions_about_texts)
            {"split('aaa', 'aa')", "[\"\",\"a\"]"}, {"join(split('x y z', ' '), ' ')", "\"x y z\""});
     FAULTS(
         {"contains(1, 2)",
-         "the first argument of contains() must be a text, a list or an object, not a number"},
-        {"contains('a', 1)", "the second argument of contains() must be a text, not a number"},
-        {"contains({}, 1)", "the second argument of contains() must be a text, not a number"},
-        {"startsWith(null, 'a')", "the first argument of startsWith() must be a text, not null"},
-        {"endsWith('a', [])", "the second argument of endsWith() must be a text, not a list"},
-        {"format(1)", "the first argument of format() must be a text, not a number"},
-        {"format('{0}')", "the text of format() has {0}, but there are 0 values"},
-        {"format('{999}', 1)", "the text of format() has {999}, but there are 1 values"},
+         "the first argument of contains() must be a string, a list or an object, not a number"},
+        {"contains('a', 1)", "the second argument of contains() must be a string, not a number"},
+        {"contains({}, 1)", "the second argument of contains() must be a string, not a number"},
+        {"startsWith(null, 'a')", "the first argument of startsWith() must be a string, not null"},
+        {"endsWith('a', [])", "the second argument of endsWith() must be a string, not a list"},
+        {"format(1)", "the first argument of format() must be a string, not a number"},
+        {"format('{0}')", "the string of format() uses {0}, but the number of values is 0"},
+        {"format('{999}', 1)", "the string of format() uses {999}, but the number of values is 1"},
         {"format('{}', 1)",
-         "the text of format() has a { without number and }; a brace itself is written {{"},
+         "the string of format() has a { without a number and }; write {{ for a literal brace"},
         {"format('{0', 1)",
-         "the text of format() has a { without number and }; a brace itself is written {{"},
+         "the string of format() has a { without a number and }; write {{ for a literal brace"},
         {"format('{1000}', 1)",
-         "the text of format() has a { without number and }; a brace itself is written {{"},
-        {"format('a}', 1)", "the text of format() has a } without {; a brace itself is written }}"},
+         "the string of format() has a { without a number and }; write {{ for a literal brace"},
+        {"format('a}', 1)",
+         "the string of format() has a } without {; write }} for a literal brace"},
         {"format('{0}', null)",
-         "value 0 of format() is null, which has no text; default() can help"},
-        {"join('a', ',')", "the first argument of join() must be a list, not a text"},
-        {"join([], 1)", "the second argument of join() must be a text, not a number"},
+         "value 0 of format() is null, which has no text form; use default()"},
+        {"join('a', ',')", "the first argument of join() must be a list, not a string"},
+        {"join([], 1)", "the second argument of join() must be a string, not a number"},
         {"join(params.list, ',')",
-         "item 2 of join() is null, which has no text; default() can help"},
-        {"split(1, ',')", "the first argument of split() must be a text, not a number"},
-        {"split('a', '')", "split() at an empty text: say where to cut"});
+         "item 2 of join() is null, which has no text form; use default()"},
+        {"split(1, ',')", "the first argument of split() must be a string, not a number"},
+        {"split('a', '')", "the second argument of split() must not be empty"});
 }
 
 TEST(functions_about_lists_and_objects)
@@ -326,22 +326,22 @@ TEST(functions_about_lists_and_objects)
            {"fromJSON('null')", "null"}, {"fromJSON(' 1.0 ')", "1.0"},
            {"fromJSON('{\"a\": [1]}').a[0]", "1"}, {"fromJSON(toJSON(tasks)) == tasks", "true"},
            {"fromJSON(toJSON(params)) == params", "true"});
-    FAULTS({"length(1)", "length() takes a text, a list or an object, not a number"},
-           {"length(null)", "length() takes a text, a list or an object, not null"},
-           {"range(100001)", "range() would make 100001 items; at most 100000 are made"},
+    FAULTS({"length(1)", "length() takes a string, a list or an object, not a number"},
+           {"length(null)", "length() takes a string, a list or an object, not null"},
+           {"range(100001)", "range() would return 100001 items; at most 100000 are allowed"},
            {"range(params.min, params.max)",
-            "range() would make 18446744073709551615 items; at most 100000 are made"},
-           {"range(0, 1, 0)", "the step of range() is 0: it would never end"},
+            "range() would return 18446744073709551615 items; at most 100000 are allowed"},
+           {"range(0, 1, 0)", "the step of range() must not be 0"},
            {"range(1.5)", "the first argument of range() must be a whole number, not a fraction"},
-           {"range(0, '1')", "the second argument of range() must be a whole number, not a text"},
+           {"range(0, '1')", "the second argument of range() must be a whole number, not a string"},
            {"range(0, 1, null)", "the third argument of range() must be a whole number, not null"},
            {"keys([])", "the first argument of keys() must be an object, not a list"},
-           {"values('a')", "the first argument of values() must be an object, not a text"},
-           {"fromJSON(1)", "the first argument of fromJSON() must be a text, not a number"},
-           {"fromJSON('')", "this text is not valid JSON: its line 1, column 0 is wrong"},
+           {"values('a')", "the first argument of values() must be an object, not a string"},
+           {"fromJSON(1)", "the first argument of fromJSON() must be a string, not a number"},
+           {"fromJSON('')", "this string is not valid JSON: error at its line 1, column 0"},
            {"fromJSON('{\"a\": 1, \"a\": 2}')",
-            "this text is not valid JSON: its line 1, column 12 is wrong"},
-           {"fromJSON('[1] 2')", "this text is not valid JSON: its line 1, column 5 is wrong"});
+            "this string is not valid JSON: error at its line 1, column 12"},
+           {"fromJSON('[1] 2')", "this string is not valid JSON: error at its line 1, column 5"});
 }
 
 TEST(default_stands_in_for_what_is_null_or_missing_and_for_nothing_else)
@@ -359,14 +359,14 @@ TEST(default_stands_in_for_what_is_null_or_missing_and_for_nothing_else)
         {"default(false && params.x == 1, true)", "false"},
         {"default(params[default(vars.k, 'day')], 0)", "\"2026-01-01\""});
     FAULTS(
-        {"default(params.day.x, 1)", "params.day is a text and has no fields"},
+        {"default(params.day.x, 1)", "params.day is a string and has no fields"},
         {"default(1 / 0, 1)", "division by 0"},
         {"default(params.list[-1], 1)",
-         "items are counted from 0: there is no [-1]; the last of n is [n - 1], see length()"},
+         "indexes start at 0, so there is no [-1]; the last of n items is [n - 1], see length()"},
         {"default(params.none, params.x)",
-         "params has no field 'x'; there are: day, n, ratio, dry, none, big, min, max, list, h-y"},
+         "params has no field 'x'; its fields are: day, n, ratio, dry, none, big, min, max, list, h-y"},
         {"default(params.x, 1) + params.y",
-         "params has no field 'y'; there are: day, n, ratio, dry, none, big, min, max, list, h-y"});
+         "params has no field 'y'; its fields are: day, n, ratio, dry, none, big, min, max, list, h-y"});
 }
 
 TEST(status_functions_are_asked_of_the_caller_and_only_when_needed)
@@ -385,7 +385,7 @@ TEST(status_functions_are_asked_of_the_caller_and_only_when_needed)
     CHECK_EQ(f.asked[EXPR_FAILURE] + f.asked[EXPR_CANCELLED] + f.asked[EXPR_ALWAYS], 3);
     f.scope.status = NULL;
     CHECK(evaluate(&f, "success()", &got, &fault));
-    CHECK_STR(got.ptr, "how the needs ended is not known here: this belongs into 'if'");
+    CHECK_STR(got.ptr, "the status of the needs is not known here: use this function in 'if'");
     end(&f);
     buf_release(&got);
 }

@@ -17,14 +17,13 @@ TEST_NO_DB;
 static const char head[] =
     "# Expressions\n"
     "\n"
-    "`${{ … }}` in a workflow computes a value from parameters, outputs of tasks and the like. `if` is an\n"
-    "expression as a whole and needs no brackets. An expression has no side effects and always ends.\n"
-    "Nothing is guessed: what has the wrong type, or is not there, is an error that names file, line,\n"
-    "column and expression; where it is found before the run, `pawl validate` shows it, otherwise the task\n"
-    "fails with it.\n"
+    "`${{ … }}` in a workflow computes a value from parameters, outputs of tasks and other data. The value of `if` is\n"
+    "an expression and needs no brackets. An expression has no side effects, and its evaluation always ends. Nothing is\n"
+    "converted implicitly: a value of the wrong type, or a missing one, is an error that names file, line, column and\n"
+    "expression. `pawl validate` reports the errors that can be found before a run; any other fails the task.\n"
     "\n"
-    "This page is printed from the tables in `src/core/expr/expr.h` by `tests/test_expr_doc.c`, which also tries every\n"
-    "example: do not edit it, run `PAWL_WRITE_DOCS=1 build/tests/test_expr_doc`.\n"
+    "This page is generated from the tables in `src/core/expr/expr.h` by `tests/test_expr_doc.c`, which also evaluates every\n"
+    "example. Do not edit it; run `PAWL_WRITE_DOCS=1 build/tests/test_expr_doc`.\n"
     "\n"
     "```yaml\n"
     "params: {day: \"2026-01-31\"}\n"
@@ -41,36 +40,35 @@ static const char head[] =
     "\n"
     "## Values\n"
     "\n"
-    "Values are those of JSON.\n"
+    "Values are JSON values.\n"
     "\n"
     "| type | written | |\n"
     "|---|---|---|\n"
-    "| null | `null` | what is missing is not null but an error; see `default` |\n"
+    "| null | `null` | a missing field or item is an error, not null; see `default` |\n"
     "| boolean | `true` `false` | nothing else counts as true or false |\n"
     "| number | `7` `-1` `0.5` `1e6` | whole numbers are exact in 64 bits, others are doubles |\n"
-    "| text | `'it''s'` `\"a\\n\"` | in single quotes everything stands for itself and `''` for one quote, "
-    "as in YAML; in double quotes it is a text of JSON |\n"
+    "| string | `'it''s'` `\"a\\n\"` | in single quotes every character is literal, and `''` is one quote, "
+    "as in YAML; in double quotes it is a JSON string |\n"
     "| list | `[1, 'a', []]` | |\n"
     "| object | `{name: 'x', 'any key': 1}` | |\n"
     "\n"
-    "A field is `params.day` or `params['day']`, an item `files[0]`; items are counted from 0, and there is no\n"
-    "negative index. A name behind a point may have dashes (`tasks.build-all.status`), so write blanks around\n"
-    "the minus of a difference.\n";
+    "A field is `params.day` or `params['day']`, an item `files[0]`; indexes start at 0 and can't be\n"
+    "negative. A name after a dot may contain dashes (`tasks.build-all.status`), so put spaces around the minus sign\n"
+    "to subtract.\n";
 
 static const char rules[] =
     "\n"
-    "Parentheses come first; `!` and `-` before a value bind more strongly than all of these. Comparisons can't\n"
-    "follow each other (`1 < x < 3`). Numbers are equal if they mean the same (`1 == 1.0`); within lists and\n"
-    "objects values of different types are unequal. Whole numbers that leave 64 bits, division by 0, and a\n"
-    "whole number beyond 2^53 together with a fraction are errors.\n";
+    "Parentheses come first. Unary `!` and `-` bind more strongly than all of these. Comparisons can't be chained (`1 < x < 3`). Numbers are\n"
+    "compared by value (`1 == 1.0`); within lists and objects, values of different types are not equal. A whole number\n"
+    "that does not fit in 64 bits, a division by 0, and combining a whole number above 2^53 with a fraction are errors.\n";
 
 static const char text_rules[] =
     "\n"
     "## In text\n"
     "\n"
-    "A text that is one expression and nothing else, not even a blank, keeps the type of its value. In any other\n"
-    "text each expression becomes text: texts as they are, numbers, booleans, lists and objects as JSON in one\n"
-    "line. Null has no text: that is an error. `$${{` stands for `${{` itself.\n"
+    "A text that is one expression and nothing else, not even a space, keeps the type of its value. In any other\n"
+    "text each expression is replaced by its value: strings unchanged, numbers, booleans, lists and objects as JSON in\n"
+    "one line. Null has no text form and is an error. `$${{` stands for a literal `${{`.\n"
     "\n"
     "| text | value |\n"
     "|---|---|\n";
@@ -122,7 +120,7 @@ static void add_operator(struct buf *b, const char *op, int strength, const char
 
 static void add_functions(struct fixture *f, struct buf *b)
 {
-    buf_addstr(b, "\n## Functions\n\n| function | gives | example |\n|---|---|---|\n");
+    buf_addstr(b, "\n## Functions\n\n| function | result | example |\n|---|---|---|\n");
 #define X(name, fewest, most, usage, meaning, example, result) \
     add_example(f, b, usage, meaning, example, result);
     EXPR_DEFAULT(X)
@@ -130,9 +128,9 @@ static void add_functions(struct fixture *f, struct buf *b)
 #undef X
     buf_addstr(
         b,
-        "\n`default` looks at its second value only if it needs it. It helps where a field or an item is "
-        "missing or null, however deep; any other error in its first value stays one.\n"
-        "\nOf the tasks that this one needs, in `if`; the examples are of needs that all succeeded:\n"
+        "\n`default` evaluates its second argument only if it needs it: if a field or an item in the first one is "
+        "missing or null, at any depth. Any other error in the first argument remains an error.\n"
+        "\nThe following functions test the tasks that this one needs, in `if`. In the examples all needs succeeded:\n"
         "\n| function | is true if | example |\n|---|---|---|\n");
 #define X(id, name, meaning, example, result) \
     add_example(f, b, #name "()", meaning, example, result);
@@ -165,12 +163,14 @@ static void page(struct buf *b)
 
     begin(&f);
     buf_addstr(b, head);
-    buf_addstr(b, "\n## Names\n\n| name | is |\n|---|---|\n");
+    buf_addstr(b, "\n## Names\n\n| name | meaning |\n|---|---|\n");
 #define X(id, name, meaning) buf_addf(b, "| `%s` | %s |\n", #name, meaning);
     EXPR_NAMES(X)
 #undef X
-    buf_addstr(b, "\n## Operators\n\nThe higher the number, the more strongly it binds.\n\n"
-                  "| | operator | is |\n|---|---|---|\n");
+    buf_addstr(
+        b,
+        "\n## Operators\n\nThe first column is the precedence: a higher number binds more strongly.\n\n"
+        "| | operator | result |\n|---|---|---|\n");
 #define X(id, text, strength, meaning) add_operator(b, text, strength, meaning);
     EXPR_OPERATORS(X)
 #undef X
@@ -179,10 +179,10 @@ static void page(struct buf *b)
     add_texts(&f, b);
     buf_addf(
         b,
-        "\n## Limits\n\nAn expression has at most %d bytes and is nested at most %d deep; a text with "
-        "expressions in it, and a result (of a list or an object: its JSON), have at most %u bytes; `range` makes at most %d items. "
-        "`fromJSON` reads a text of at most %d levels of lists and objects; a value that is stored has no more either. "
-        "What would take much longer than a blink to compute is refused: let a task do it.\n",
+        "\n## Limits\n\nAn expression has at most %d bytes and at most %d levels of nesting. A text with "
+        "expressions, and a result (for a list or an object: its JSON), have at most %u bytes. `range` returns at most %d items. "
+        "`fromJSON` reads at most %d levels of lists and objects, which is also the limit for stored values. "
+        "An expression that would take much longer than 100 ms to compute is an error: do it in a task.\n",
         EXPR_TEXT_MAX, EXPR_DEPTH_MAX, EXPR_RESULT_MAX, EXPR_RANGE_MAX, JSON_DEPTH_MAX);
     CHECK_EQ(EXPR_RESULT_MAX, EXPR_TEMPLATE_MAX);
     end(&f);

@@ -41,7 +41,7 @@ static void check_repeated(const char *before, const char *part, size_t times, c
 
 TEST(nesting_is_bounded_and_chains_are_not)
 {
-    static const char *const too_deep = "this is nested more than 64 deep";
+    static const char *const too_deep = "this is nested more than 64 levels deep";
 
     check_repeated("", "(", 1000, "1", too_deep);
     check_repeated("", "[", 60000, "", too_deep);
@@ -100,7 +100,7 @@ TEST(size_and_work_are_bounded)
     CHECK_OK(expr_compile(&text, &arena, &e, &fault));
     text.len++; /* its NUL, and one too many */
     CHECK(expr_compile(&text, &arena, &e, &fault));
-    CHECK_STR(fault.what, "this text has 65537 bytes; at most 65536 are taken");
+    CHECK_STR(fault.what, "this text has 65537 bytes; at most 65536 are allowed");
     text = (struct expr_text){.at = "1\0", .len = 2};
     CHECK(expr_compile(&text, &arena, &e, &fault));
     CHECK_STR(fault.what, "this text is not valid UTF-8 (or holds a NUL byte)");
@@ -113,9 +113,9 @@ TEST(size_and_work_are_bounded)
 
     check_repeated("length(range(100000))", " + length(range(100000))", 3, "", NULL);
     check_repeated("length(range(100000))", " + length(range(100000))", 500, "",
-                   "too much to compute");
+                   "too expensive to compute");
     check_repeated("range(100000) == range(100000)", " && range(100000) == range(100000)", 500, "",
-                   "too much to compute");
+                   "too expensive to compute");
     check_repeated("join(range(60000), '----')", " + join(range(60000), '----')", 1, "",
                    "longer than 1048576 bytes");
     check_repeated("join(range(100000), '", "-", 20, "')", "longer than 1048576 bytes");
@@ -126,13 +126,13 @@ TEST(size_and_work_are_bounded)
                    "longer than 1048576 bytes");
     check_repeated("fromJSON(join(range(100000), '", " ", 7, "'))", "longer than 1048576 bytes");
     check_repeated("fromJSON('", "[", 60000, "')",
-                   "nests lists and objects 60000 levels deep; at most 64 are taken");
+                   "nests lists and objects 60000 levels deep; at most 64 are allowed");
     check_repeated("length(fromJSON('", "[", 64,
                    "]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]" /* 32 */
                    "]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]'))",
                    NULL);
     check_repeated("contains(range(100000), -1)", " || contains(range(100000), -1)", 500, "",
-                   "too much to compute");
+                   "too expensive to compute");
 }
 
 TEST(looking_through_what_the_caller_gave_is_work_too)
@@ -152,7 +152,7 @@ TEST(looking_through_what_the_caller_gave_is_work_too)
     CHECK_EQ(evaluate(&f, "contains(item, -1)", &got, &fault), 0);
     CHECK_STR(got.ptr, "false");
     CHECK(evaluate(&f, s, &got, &fault));
-    CHECK_STR(got.ptr, "this is too much to compute: let a task do it");
+    CHECK_STR(got.ptr, "this is too expensive to compute: do it in a task");
     json_decref(many);
     end(&f);
     buf_release(&got);
@@ -171,12 +171,11 @@ TEST(a_template_is_bounded_as_a_whole)
 
     begin(&f);
     CHECK(template(&f, s, &got, &fault));
-    CHECK_STR(got.ptr,
-              "with this the text gets longer than 1048576 bytes: pass a reference instead");
+    CHECK_STR(got.ptr, "this makes the text longer than 1048576 bytes: pass a reference instead");
     CHECK(template(&f, work, &got, &fault));
-    CHECK_STR(got.ptr, "this is too much to compute: let a task do it");
+    CHECK_STR(got.ptr, "this is too expensive to compute: do it in a task");
     CHECK(template(&f, long_one, &got, &fault));
-    CHECK_STR(got.ptr, "this expression has 65540 bytes; at most 65536 are taken");
+    CHECK_STR(got.ptr, "this expression has 65540 bytes; at most 65536 are allowed");
     CHECK_OK(template(&f, large, &got, &fault));
     end(&f);
     buf_release(&got);

@@ -34,7 +34,7 @@ TEST(a_condition_is_written_with_or_without_its_brackets_and_must_be_boolean)
     CHECK_STR(fault.what, "a condition must be true or false, not a number: write a comparison");
     CHECK_STR(fault.excerpt, "params.n");
     CHECK(condition(&f, "${{ true }} && false", &yes, &fault));
-    CHECK_STR(fault.what, "one expression is all that may stand here: there is more behind its }}");
+    CHECK_STR(fault.what, "only one expression is allowed here: there is more text after its }}");
     CHECK_EQ(fault.offset, 12);
     CHECK(condition(&f, "${{ true", &yes, &fault));
     CHECK_STR(fault.what, "this expression is not closed: }} is missing");
@@ -85,14 +85,14 @@ TEST(a_text_that_is_one_expression_keeps_its_type_and_others_become_text)
         {"$ {{ x }} ${ x }", "\"$ {{ x }} ${ x }\""},
         {"é${{ 'ü' }}", "\"éü\""}};
     static const struct cell bad[] = {
-        {"a ${{ params.none }}", "this is null, which has no text; default() can help"},
-        {"${{ }}", "a value must come here, not '}'"},
+        {"a ${{ params.none }}", "this is null, which has no text form; use default()"},
+        {"${{ }}", "expected a value, found '}'"},
         {"a ${{ 1", "this expression is not closed: }} is missing"},
-        {"a ${{ 1 } b", "an operator or the end must come here, not '}'"},
-        {"${{ 1 }", "an operator or the end must come here, not '}'"},
-        {"${{ ${{ 1 }} }}", "'$' can't stand here"},
+        {"a ${{ 1 } b", "expected an operator or the end, found '}'"},
+        {"${{ 1 }", "expected an operator or the end, found '}'"},
+        {"${{ ${{ 1 }} }}", "unexpected '$'"},
         {"a ${{ params.x }} ${{ nope }}",
-         "'nope' is not known; there are: params, env, vars, tasks, item, index, workflow, execution; texts are written in quotes"}};
+         "unknown name 'nope'; the names are: params, env, vars, tasks, item, index, workflow, execution; strings are written in quotes"}};
 
     check_templates(good, COUNT(good), true);
     check_templates(bad, COUNT(bad), false);
@@ -106,11 +106,11 @@ TEST(a_fault_names_file_line_column_and_expression)
         const char *text, *sentence;
     } cases[] = {
         {"run ${{ params.x }}",
-         "flow.yaml:7:22: params has no field 'x'; there are: a (in: params.x)"},
+         "flow.yaml:7:22: params has no field 'x'; its fields are: a (in: params.x)"},
         {"é ${{ 'ü' + 1 }} b",
-         "flow.yaml:7:17: + takes two numbers or two texts, not a text and a number (in: 'ü' + 1)"},
+         "flow.yaml:7:17: + takes two numbers or two strings, not a string and a number (in: 'ü' + 1)"},
         {"a\nb\n ${{ 1\n + nope }}",
-         "flow.yaml:10:4: 'nope' is not known; there are: params, env, vars, tasks, item, index, workflow, execution; texts are written in quotes (in: 1  + nope)"},
+         "flow.yaml:10:4: unknown name 'nope'; the names are: params, env, vars, tasks, item, index, workflow, execution; strings are written in quotes (in: 1  + nope)"},
     };
     struct expr_scope scope = {0};
     struct err err = ERR_INIT;
@@ -156,7 +156,7 @@ TEST(a_long_expression_is_shown_around_the_place)
     CHECK(strlen(fault.excerpt) < 110);
     CHECK(text_is_utf8(fault.excerpt, strlen(fault.excerpt)));
     expr_fault_err(&fault, &err);
-    CHECK(!strncmp(err.msg, "line 1, column 1801: 'nope' is not known", 40));
+    CHECK(!strncmp(err.msg, "line 1, column 1801: unknown name 'nope'", 40));
     buf_release(&s);
     arena_release(&arena);
 }

@@ -184,10 +184,10 @@ TEST(a_result_nested_too_deep_fails_the_attempt)
     CHECK_EQ(ended(&fx, 1)->outcome.kind, OUTCOME_FAILED);
     CHECK_STR(ended(&fx, 1)->error,
               "the result with the output x nests lists and objects 65 levels "
-              "deep; at most 64 are taken");
+              "deep; at most 64 are allowed");
     CHECK_EQ(ended(&fx, 2)->outcome.kind, OUTCOME_FAILED);
     CHECK_STR(ended(&fx, 2)->error,
-              "the result nests lists and objects 65 levels deep; at most 64 are taken");
+              "the result nests lists and objects 65 levels deep; at most 64 are allowed");
     end(&fx);
 }
 

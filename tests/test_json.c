@@ -143,7 +143,7 @@ TEST(json_that_is_too_large_or_too_deep_is_refused_quickly)
     for (i = 0; i < 1000000; i++)
         buf_addch(&b, '[');
     CHECK_EQ(json_check(b.ptr, b.len, 1 << 20, "it", &err), -E_INVALID);
-    CHECK_STR(err.msg, "it nests lists and objects 1000000 levels deep; at most 64 are taken");
+    CHECK_STR(err.msg, "it nests lists and objects 1000000 levels deep; at most 64 are allowed");
     buf_release(&b);
 }
 
@@ -196,7 +196,7 @@ TEST(document_at_the_depth_limit_is_read_and_one_level_more_is_refused)
         if (!wanted)
             json_read_close(&doc);
     }
-    CHECK_STR(err.msg, "it nests lists and objects 65 levels deep; at most 64 are taken");
+    CHECK_STR(err.msg, "it nests lists and objects 65 levels deep; at most 64 are allowed");
     CHECK_OK_ERR(json_read_deep(text, sizeof(text) - 1, 1000, JSON_DEPTH_MAX + 1, "it", &doc, &err),
                  &err);
     json_read_close(&doc);

@@ -10,7 +10,7 @@ TEST_LONG;
 
 #define PARSER_MAX 2048 /* levels that the parser reads */
 #define ONE_LIST   "name: w\nparams: {p: {type: list, default: []}}\ntasks: {a: {run: x}}\n"
-#define LIMIT      "levels deep; at most 64 are taken"
+#define LIMIT      "levels deep; at most 64 are allowed"
 
 static struct arena texts = ARENA_INIT; /* as long as the test */
 

@@ -116,7 +116,7 @@ TEST(object_nested_too_deep_is_refused_with_its_line)
     expect_named(at_the_limit, names, "{\"b\":\"[[\"}");
     expect_error(deeper, strlen(deeper),
                  "line 2 of $PAWL_OUTPUT: it nests lists and objects 65 levels deep; at most 64 "
-                 "are taken");
+                 "are allowed");
     free(at_the_limit);
     free(deeper);
 }

@@ -30,7 +30,7 @@ TEST(keys_that_are_none_or_stand_in_the_wrong_place)
          "2:14: there is no key \"typ\" in params.p: did you mean \"type\"?"},
         {"tasks: {a: {run: x, retry: {mx: 3}}}",
          "1:29: there is no key \"mx\" in tasks.a.retry: did you mean \"max\"?"},
-        {"tasks: {a: {run: x}, a: {run: y}}", "1:22: the key \"a\" is already there, in line 1"},
+        {"tasks: {a: {run: x}, a: {run: y}}", "1:22: the key \"a\" is already defined in line 1"},
         /* as others call them */
         {"jobs: {a: x}", "1:1: there is no key \"jobs\": did you mean \"tasks\"?\n"
                          "1:1: the workflow has no tasks"},
@@ -114,7 +114,7 @@ TEST(needs_that_are_none)
         {"tasks: {a: {run: x, needs: on_exit}}\non_exit: x",
          "1:28: tasks.a.needs: there is no task \"on_exit\""},
         {"tasks: {a: {run: x, needs: {b: c}}}",
-         "1:28: tasks.a.needs: a text is expected, not a mapping"},
+         "1:28: tasks.a.needs: a string is expected, not a mapping"},
     };
 
     check_all(list, COUNT(list));

@@ -8,19 +8,18 @@ TEST(values_of_the_wrong_type)
 {
     static const struct bad list[] = {
         {"[a]", "1:1: a workflow: a mapping (key: value) is expected, not a list"},
-        {"", "1:1: a workflow: a mapping (key: value) is expected, not nothing"},
-        {"tasks:",
-         "1:7: tasks: a mapping (name: task), or a list of tasks, is expected, not nothing"},
+        {"", "1:1: a workflow: a mapping (key: value) is expected, not null"},
+        {"tasks:", "1:7: tasks: a mapping (name: task), or a list of tasks, is expected, not null"},
         {"tasks: {}", "1:8: the workflow has no tasks"},
         {"tasks: x",
          "1:8: tasks: a mapping (name: task), or a list of tasks, is expected, not 'x'"},
         {"tasks: {a: [x]}",
          "1:12: tasks.a: a mapping (key: value), or shell text, is expected, not a list"},
         {"tasks: {a: }",
-         "1:12: tasks.a: a mapping (key: value), or shell text, is expected, not nothing"},
+         "1:12: tasks.a: a mapping (key: value), or shell text, is expected, not null"},
         {"tasks: {a: {run: ''}}",
-         "1:18: tasks.a.run: a text that is not empty is expected, not ''"},
-        {"tasks: {a: {run: [x]}}", "1:18: tasks.a.run: a text is expected, not a list"},
+         "1:18: tasks.a.run: a string that is not empty is expected, not ''"},
+        {"tasks: {a: {run: [x]}}", "1:18: tasks.a.run: a string is expected, not a list"},
         {"tasks: {a: {argv: []}}", "1:19: tasks.a.argv: the list is empty"},
         {"tasks: {a: {argv: ['', x]}}",
          "1:20: tasks.a.argv: the name of a program is expected, not ''"},
@@ -66,7 +65,7 @@ TEST(numbers_durations_and_sizes_out_of_their_range)
         {"tasks: {a: {run: x, priority: 1000001}}",
          "1:31: tasks.a.priority: a whole number from -1000000 to 1000000 is expected, not 1000001"},
         {"tasks: {a: {run: x, queue: ''}, b: {run: x, queue: 'here:1'}}",
-         "1:28: tasks.a.queue: a text that is not empty is expected, not ''\n"
+         "1:28: tasks.a.queue: a string that is not empty is expected, not ''\n"
          "1:52: tasks.b.queue: a queue's name that does not begin with here: is expected, not 'here:1'"},
         {"tasks: {a: {run: x, limits: {memory: 1kB, cpu: 1, files: 1, pids: 0}}}",
          "1:38: tasks.a.limits.memory: a size from 1048576 to 1125899906842624 bytes is expected, not '1kB'\n"
@@ -98,7 +97,7 @@ TEST(what_foreach_does_not_take)
         {"tasks: {a: {run: x, foreach: {a: 1}}}",
          "1:30: tasks.a.foreach: a list, a number, or one ${{ expression }} is expected, not a mapping"},
         {"tasks: {a: {run: x, foreach: '${{ [1] }} ${{ [2] }}'}}",
-         "1:42: tasks.a.foreach: one expression is all that may stand here: *"},
+         "1:42: tasks.a.foreach: only one expression is allowed here: *"},
     };
 
     check_all(list, COUNT(list));
@@ -110,8 +109,8 @@ TEST(parts_of_a_task_that_are_wrong)
         {"tasks: {a: {run: x, env: {9A: x, PAWL_X: y, B: [1], C: }}}",
          "1:27: tasks.a.env: the name of a variable (letters, digits and _) is expected, not '9A'\n"
          "1:34: tasks.a.env: a name that does not begin with PAWL_ is expected, not 'PAWL_X'\n"
-         "1:48: tasks.a.env.B: a text is expected, not a list\n"
-         "1:56: tasks.a.env.C: a text is expected, not nothing"},
+         "1:48: tasks.a.env.B: a string is expected, not a list\n"
+         "1:56: tasks.a.env.C: a string is expected, not null"},
         {"tasks: {a: {run: x, secrets: [A, A, b-c]}}",
          "1:34: tasks.a.secrets: \"A\" is already there\n"
          "1:37: tasks.a.secrets: the name of a variable (letters, digits and _) is expected, not 'b-c'"},
@@ -119,7 +118,7 @@ TEST(parts_of_a_task_that_are_wrong)
          "1:34: tasks.a.outputs: \"a\" is already there\n"
          "1:37: tasks.a.outputs: the name of an output (no =, no control characters) is expected, not 'b=c'"},
         {"tasks: {a: {run: x, container: {image: '', pull: sometimes}}}",
-         "1:40: tasks.a.container.image: a text that is not empty is expected, not ''\n"
+         "1:40: tasks.a.container.image: a string that is not empty is expected, not ''\n"
          "1:50: tasks.a.container.pull: missing, always or never is expected, not 'sometimes'"},
         {"tasks: {a: {run: x, concurrency: {max: 2}}, b: {run: x, concurrency: {key: k, max: 0}}}",
          "1:34: tasks.a.concurrency needs a key: what has the same one shares the limit\n"
@@ -130,7 +129,7 @@ TEST(parts_of_a_task_that_are_wrong)
          "1:28: tasks.a.with: a name (letters, digits and _) is expected, not 'a-b'\n"
          "1:39: tasks.a.with.c: a number that JSON can hold is expected, not .nan"},
         {"tasks: {a: {run: x, if: ''}}",
-         "1:25: tasks.a.if: a text that is not empty is expected, not ''"},
+         "1:25: tasks.a.if: a string that is not empty is expected, not ''"},
         {"tasks: {a: {run: x, user: '${{ params.u }}'}}",
          "1:27: tasks.a.user can't hold ${{ }}: it is taken as it is"},
     };

@@ -161,14 +161,14 @@ TEST(numbers_have_a_point_in_every_locale)
 
 TEST(unknown_keys_are_refused_with_what_may_have_been_meant)
 {
-    check_refused("{\"timout\":1}", "the spec: timout is not known: did you mean timeout?");
-    check_refused("{\"Run\":\"x\"}", "the spec: Run is not known: did you mean run?");
+    check_refused("{\"timout\":1}", "the spec: timout is not a known key: did you mean timeout?");
+    check_refused("{\"Run\":\"x\"}", "the spec: Run is not a known key: did you mean run?");
     check_refused("{\"retry\":{\"max_dealy\":1}}",
-                  "the spec: retry.max_dealy is not known: did you mean max_delay?");
-    check_refused("{\"limits\":{\"xyzzy\":1}}", "the spec: limits.xyzzy is not known here; there "
-                                                "are: memory, cpu, files, pids");
+                  "the spec: retry.max_dealy is not a known key: did you mean max_delay?");
+    check_refused("{\"limits\":{\"xyzzy\":1}}", "the spec: limits.xyzzy is not a known key; "
+                                                "the keys are: memory, cpu, files, pids");
     check_refused("{\"max_attempts\":3,\"run\":\"x\"}",
-                  "the spec: max_attempts is not known here; there are: run, argv, cwd, stdin, "
+                  "the spec: max_attempts is not a known key; the keys are: run, argv, cwd, stdin, "
                   "user, env, secrets, outputs, timeout, grace, limits, container, retry");
 }
 
@@ -176,22 +176,22 @@ TEST(wrong_types_are_refused_by_the_path_to_them)
 {
     check_refused("[]", "the spec must be an object, not a list");
     check_refused("7", "the spec must be an object, not 7");
-    check_refused("{\"run\":1}", "the spec: run must be a text, not 1");
-    check_refused("{\"run\":null}", "the spec: run must be a text, not null");
-    check_refused("{\"argv\":\"ls\"}", "the spec: argv must be a list, not the text \"ls\"");
-    check_refused("{\"argv\":[\"ls\",7]}", "the spec: argv[1] must be a text, not 7");
+    check_refused("{\"run\":1}", "the spec: run must be a string, not 1");
+    check_refused("{\"run\":null}", "the spec: run must be a string, not null");
+    check_refused("{\"argv\":\"ls\"}", "the spec: argv must be a list, not the string \"ls\"");
+    check_refused("{\"argv\":[\"ls\",7]}", "the spec: argv[1] must be a string, not 7");
     check_refused("{\"env\":[]}", "the spec: env must be an object, not a list");
-    check_refused("{\"env\":{\"A\":true}}", "the spec: env.A must be a text, not true");
+    check_refused("{\"env\":{\"A\":true}}", "the spec: env.A must be a string, not true");
     check_refused("{\"timeout\":\"5s\"}",
-                  "the spec: timeout must be a whole number, not the text \"5s\"");
+                  "the spec: timeout must be a whole number, not the string \"5s\"");
     check_refused("{\"timeout\":1.5}", "the spec: timeout must be a whole number, not 1.5");
     check_refused("{\"limits\":3}", "the spec: limits must be an object, not 3");
     check_refused("{\"retry\":{\"codes\":[1,\"2\"]}}",
-                  "the spec: retry.codes[1] must be a whole number, not the text \"2\"");
+                  "the spec: retry.codes[1] must be a whole number, not the string \"2\"");
     check_refused("{\"retry\":{\"backoff\":\"2\"}}",
-                  "the spec: retry.backoff must be a number, not the text \"2\"");
+                  "the spec: retry.backoff must be a number, not the string \"2\"");
     check_refused("{\"container\":\"alpine\"}",
-                  "the spec: container must be an object, not the text \"alpine\"");
+                  "the spec: container must be an object, not the string \"alpine\"");
 }
 
 TEST(numbers_out_of_range_are_refused)
@@ -221,7 +221,7 @@ TEST(names_and_texts_that_no_command_could_be_given_are_refused)
 {
     check_refused("{\"run\":\"\"}", "the spec: run is empty");
     check_refused("{\"run\":\"a\\u0000b\"}",
-                  "the spec: run holds a NUL character, which no command can be given");
+                  "the spec: run contains a NUL character, which can't be passed to a command");
     check_refused("{\"argv\":[]}", "the spec: argv is an empty list");
     check_refused("{\"argv\":[\"\"]}", "the spec: argv[0] is empty: it must name the program");
     check_refused("{\"cwd\":\"tmp\"}", "the spec: cwd must be an absolute path, not \"tmp\"");
@@ -276,15 +276,15 @@ TEST(sizes_are_bounded)
 
     buf_reset(&b);
     buf_addf(&b, "{\"run\":\"%0*d\"}", 128 * 1024, 1);
-    check_refused(b.ptr, "the spec: run has 131072 bytes; at most 131071 are taken");
+    check_refused(b.ptr, "the spec: run has 131072 bytes; at most 131071 are allowed");
 
     buf_reset(&b);
     buf_addf(&b, "{\"env\":{\"AB\":\"%0*d\"}}", 128 * 1024 - 3, 1);
-    check_refused(b.ptr, "the spec: env.AB has 131069 bytes; at most 131068 are taken");
+    check_refused(b.ptr, "the spec: env.AB has 131069 bytes; at most 131068 are allowed");
 
     buf_reset(&b);
     buf_addf(&b, "{\"stdin\":\"%0*d\"}", 1024 * 1024, 1);
-    check_refused(b.ptr, "the spec has 1048588 bytes; at most 1048576 are taken");
+    check_refused(b.ptr, "the spec has 1048588 bytes; at most 1048576 are allowed");
 
     buf_reset(&b);
     for (i = 0; i < 100000; i++)

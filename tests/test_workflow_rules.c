@@ -123,13 +123,13 @@ TEST(an_expression_that_fails_fails_its_task_with_the_place)
     flow_play(s, "");
     CHECK_STR(flow_shape(s, w), "a:succeeded b:failed c:failed d:failed");
     CHECK_STR(get(s, flow_task(s, w, "b")).error,
-              "X: w.yaml:4:3: tasks.a.outputs has no field 'gone'; there are: n (in: "
+              "X: w.yaml:4:3: tasks.a.outputs has no field 'gone'; its fields are: n (in: "
               "tasks.a.outputs.gone)");
     CHECK_STR(get(s, flow_task(s, w, "c")).error,
-              "w.yaml:5:3: tasks.a.outputs has no field 'gone'; there are: n (in: 1 < 2 && "
+              "w.yaml:5:3: tasks.a.outputs has no field 'gone'; its fields are: n (in: 1 < 2 && "
               "tasks.a.outputs.gone)");
     CHECK_STR(get(s, flow_task(s, w, "d")).error,
-              "foreach: w.yaml:6:3: tasks.a.outputs has no field 'gone'; there are: n (in: "
+              "foreach: w.yaml:6:3: tasks.a.outputs has no field 'gone'; its fields are: n (in: "
               "tasks.a.outputs.gone)");
     CHECK_EQ(status_of(s, w), S_FAILED);
     verify_clean(s);
@@ -139,7 +139,7 @@ TEST(an_expression_that_fails_fails_its_task_with_the_place)
 FLOW_CASE(a_wrong_param_fails_the_workflow_before_anything_runs,
           .yaml = "name: w\nparams: {n: {type: integer}}\ntasks: {a: {run: x}}\n",
           .params = "{\"n\":\"seven\"}", .ends = S_FAILED,
-          .error = "the param n must be an integer, not a text");
+          .error = "the param n must be an integer, not a string");
 
 FLOW_CASE(no_value_for_a_param_that_needs_none_is_the_same_as_null,
           .yaml = "name: w\nparams: {n: {type: integer}, m: {type: list, default: null}}\n"

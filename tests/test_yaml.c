@@ -127,32 +127,32 @@ TEST(an_alias_is_what_its_anchor_names_and_a_later_one_replaces_it)
 static const struct {
     const char *text, *diagnostics;
 } refused[] = {
-    {"a: 1\nb: 2\na: 3\nb: 4\n", "3:1: the key \"a\" is already there, in line 1\n"
-                                 "4:1: the key \"b\" is already there, in line 2"},
-    {"{a: 1, 'a': 2, a: 3}", "1:8: the key \"a\" is already there, in line 1\n"
-                             "1:16: the key \"a\" is already there, in line 1"},
+    {"a: 1\nb: 2\na: 3\nb: 4\n", "3:1: the key \"a\" is already defined in line 1\n"
+                                 "4:1: the key \"b\" is already defined in line 2"},
+    {"{a: 1, 'a': 2, a: 3}", "1:8: the key \"a\" is already defined in line 1\n"
+                             "1:16: the key \"a\" is already defined in line 1"},
     {"a: !shell rm\nb: !!binary aGk=\nc: !!int x\nd: !!map []\n",
-     "1:4: the tag \"!shell\" is not allowed: only !!str, !!int and the others of YAML's core schema "
+     "1:4: the tag \"!shell\" is not allowed: only !!str, !!int and the other tags of YAML's core schema "
      "are\n"
-     "2:4: the tag \"tag:yaml.org,2002:binary\" is not allowed: only !!str, !!int and the others of "
+     "2:4: the tag \"tag:yaml.org,2002:binary\" is not allowed: only !!str, !!int and the other tags of "
      "YAML's core schema are\n"
-     "3:4: this is no value of the type !!int\n"
-     "4:4: this is no value of the type !!map"},
-    {"a: *b\nc: &c [*c]\n", "1:4: *b names nothing: there is no &b before it\n"
-                            "2:8: *c is part of what it names: that never ends"},
+     "3:4: this value is not of the type !!int\n"
+     "4:4: this value is not of the type !!map"},
+    {"a: *b\nc: &c [*c]\n", "1:4: *b is not defined: there is no &b before it\n"
+                            "2:8: *c refers to a node that contains it"},
     {"a: &a {x: 1}\nb:\n  <<: *a\n",
      "3:3: merging with \"<<\" is not part of YAML 1.2: write the keys, or an alias for the whole "
      "mapping"},
-    {"? [a]\n: 1\n? {b: 1}\n: 2\n\"\": 3\n", "1:3: a key must be a text, not a list\n"
-                                             "3:3: a key must be a text, not a mapping\n"
+    {"? [a]\n: 1\n? {b: 1}\n: 2\n\"\": 3\n", "1:3: a key must be a string, not a list\n"
+                                             "3:3: a key must be a string, not a mapping\n"
                                              "5:1: a key is missing here"},
     {"a: 99999999999999999999\n",
-     "1:4: this number needs more than 64 bits: put it in quotes if it is a text"},
-    {"a: \"x\\0y\"\n", "1:4: a text can't contain a NUL character"},
-    {"a: 1\n---\nb: 2\n", "2:1: a second document begins here: one file is one document"},
+     "1:4: this number needs more than 64 bits: put it in quotes if it is a string"},
+    {"a: \"x\\0y\"\n", "1:4: a string can't contain a NUL character"},
+    {"a: 1\n---\nb: 2\n", "2:1: a second document starts here: a file may contain only one"},
     {"a:\n\tb: 1\n", "2:1: a tab can't indent YAML: use spaces"},
-    {"a: @x\n", "1:4: \"@\" can't begin a text: put the text in quotes"},
-    {"a: 100%\nb: %x\n", "2:4: \"%\" can't begin a text: put the text in quotes"},
+    {"a: @x\n", "1:4: a string can\'t start with \"@\": put it in quotes"},
+    {"a: 100%\nb: %x\n", "2:4: a string can\'t start with \"%\": put it in quotes"},
     {"a: b: c\n",
      "1:5: a \": \" is not expected here: put the text in quotes or below a \"|\", or check the indentation"},
     {"a: [1, 2\nb: 3\n", "2:2: a \",\" or \"]\" is missing before this (while parsing a flow "
@@ -172,7 +172,7 @@ static const struct {
     {"a:\n  - 1\n b: 2\n", "3:2: a key is expected here: check the indentation, and that the lines "
                            "above are complete (while parsing a block mapping from line 1)"},
     {"- 1\nb: 2\n",
-     "2:1: an item of the list above is expected here: begin it with \"- \", or check "
+     "2:1: an item of the list above is expected here: start it with \"- \", or check "
      "the indentation (while parsing a block collection from line 1)"},
 };
 
@@ -268,7 +268,7 @@ TEST(a_problem_shows_its_line_with_a_caret)
     struct reading *r = read_text("name: x\ngrün: {a: 1, a: 2}\n");
 
     diagnostics_show(&r->diagnostics, &r->shown);
-    CHECK_STR(buf_cstr(&r->shown), "f.yaml:2:14: the key \"a\" is already there, in line 2\n"
+    CHECK_STR(buf_cstr(&r->shown), "f.yaml:2:14: the key \"a\" is already defined in line 2\n"
                                    "     2 | grün: {a: 1, a: 2}\n"
                                    "       |              ^\n");
     done(r);
@@ -280,7 +280,7 @@ TEST(a_byte_order_mark_moves_no_caret)
                                   "a: *b\n");
 
     diagnostics_show(&r->diagnostics, &r->shown);
-    CHECK_STR(buf_cstr(&r->shown), "f.yaml:1:4: *b names nothing: there is no &b before it\n"
+    CHECK_STR(buf_cstr(&r->shown), "f.yaml:1:4: *b is not defined: there is no &b before it\n"
                                    "     1 | a: *b\n"
                                    "       |    ^\n");
     done(r);
@@ -349,7 +349,7 @@ TEST(diagnostics_beyond_the_first_fifty_are_counted)
     CHECK(strstr(r->shown.ptr, "… and 150 more.\n"));
     CHECK_EQ(diagnostics_err(&r->diagnostics, &err), -E_INVALID);
     CHECK_STR(err.msg,
-              "f.yaml:1:5: *nothing names nothing: there is no &nothing before it (and 199 more)");
+              "f.yaml:1:5: *nothing is not defined: there is no &nothing before it (and 199 more)");
     buf_release(&text);
     done(r);
 }

@@ -68,22 +68,22 @@ TEST(nesting_ends_at_64_levels_also_through_aliases)
     CHECK_OK(r->rc);
     done(r);
     r = nested(YAML_MAX_DEPTH + 1, "[", "]");
-    CHECK_STR(all(r), "1:65: lists and mappings are nested more than 64 deep here");
+    CHECK_STR(all(r), "1:65: lists and mappings are nested more than 64 levels deep here");
     done(r);
     r = nested(1000000, "[", "");
-    CHECK_STR(all(r), "1:65: lists and mappings are nested more than 64 deep here");
+    CHECK_STR(all(r), "1:65: lists and mappings are nested more than 64 levels deep here");
     done(r);
     r = nested(1000000, "{a: ", "}");
-    CHECK(strstr(all(r), "nested more than 64 deep"));
+    CHECK(strstr(all(r), "nested more than 64 levels deep"));
     done(r);
     r = nested(100000, "- ", "");
-    CHECK(strstr(all(r), "nested more than 64 deep"));
+    CHECK(strstr(all(r), "nested more than 64 levels deep"));
     done(r);
     buf_addstr(&text, "- &a0 []\n");
     for (i = 1; i < 100; i++)
         buf_addf(&text, "- &a%d [*a%d]\n", i, i - 1);
     r = read_text(text.ptr);
-    CHECK_STR(all(r), "64:9: lists and mappings are nested more than 64 deep here");
+    CHECK_STR(all(r), "64:9: lists and mappings are nested more than 64 levels deep here");
     buf_release(&text);
     done(r);
 }

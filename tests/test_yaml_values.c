@@ -78,7 +78,7 @@ TEST(typed_reading_says_what_it_expected_and_leaves_the_result_alone)
     CHECK(!yaml_text_map(doc, yaml_get(root, "map"), "map"));
     CHECK(!yaml_text_map(doc, yaml_get(root, "map2"), "map2"));
     CHECK_EQ(count, 77);
-    CHECK_STR(all(r), "1:7: text: a text is expected, not a list\n"
+    CHECK_STR(all(r), "1:7: text: a string is expected, not a list\n"
                       "2:7: flag: true or false is expected, not 'on'\n"
                       "3:4: n: a whole number from 1 to 10000 is expected, not 70000\n"
                       "4:4: x: a number from 0 to 1 is expected, not .nan\n"
@@ -87,11 +87,11 @@ TEST(typed_reading_says_what_it_expected_and_leaves_the_result_alone)
                       "7:4: s: a size such as 4096, 64kB, 1MB or 2GiB is expected, not '1XB'\n"
                       "8:4: w: push or poll is expected, not 'pol': did you mean \"poll\"?\n"
                       "9:5: w2: push or poll is expected, not 'sideways'\n"
-                      "10:6: list: a list, or a single value, is expected, not nothing\n"
-                      "11:11: many: a text is expected, not a mapping\n"
-                      "11:19: many: a text is expected, not nothing\n"
-                      "12:16: map.B: a text is expected, not nothing\n"
-                      "12:21: map.C: a text is expected, not a list\n"
+                      "10:6: list: a list, or a single value, is expected, not null\n"
+                      "11:11: many: a string is expected, not a mapping\n"
+                      "11:19: many: a string is expected, not null\n"
+                      "12:16: map.B: a string is expected, not null\n"
+                      "12:21: map.C: a string is expected, not a list\n"
                       "13:7: map2: a mapping (key: value) is expected, not 7");
     arena_release(&arena);
     done(r);

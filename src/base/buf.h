@@ -1,4 +1,4 @@
-/* buf.h - a growing string. Always NUL-terminated once something was added. */
+/* buf.h - a growable byte string, NUL-terminated after the first addition. */
 #ifndef BASE_BUF_H
 #define BASE_BUF_H
 

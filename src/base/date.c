@@ -1,5 +1,5 @@
-/* date.c - see date.h. Years are counted from March, so that the leap day is the last of its year,
- * and in cycles of 400 years, after which the calendar repeats itself. */
+/* date.c - see date.h. Years are counted from March, so that the leap day is the last day of its
+ * year, and in cycles of 400 years, after which the calendar repeats. */
 #include "base/date.h"
 
 #include <stdbool.h>
@@ -8,7 +8,8 @@
 #define CYCLE_DAYS  146097
 #define EPOCH_DAYS  719468 /* from 0000-03-01 to 1970-01-01 */
 
-/* Days before the month, counted from March = 0: 31 30 31 30 31, twice, and what is left. */
+/* Days before the month, counted from March = 0. From March on the lengths are 31 30 31 30 31,
+ * twice, then January and February. */
 static int days_before_month(int month)
 {
     return (153 * month + 2) / 5;
@@ -32,7 +33,7 @@ struct date date_from_days(int64_t days)
 {
     int64_t cycle = floor_div(days + EPOCH_DAYS, CYCLE_DAYS);
     int left = (int)(days + EPOCH_DAYS - cycle * CYCLE_DAYS);
-    /* A day that ends 4, 100 or 400 years is one too many for a division by 365. */
+    /* Remove the leap days before the division by 365. */
     int year = (left - left / 1460 + left / 36524 - left / 146096) / 365;
     int month;
 

@@ -15,7 +15,7 @@ void env_random(void *p, size_t len)
         ssize_t n = getrandom(at, len, 0);
 
         if (n < 0 && errno != EINTR) {
-            fprintf(stderr, "pawl: the kernel gives no random bytes\n");
+            fprintf(stderr, "pawl: can't get random bytes from the kernel\n");
             abort();
         }
         if (n > 0) {
@@ -36,11 +36,11 @@ int64_t env_random_id(void)
     return id;
 }
 
-static int64_t clock_us(clockid_t which)
+static int64_t clock_us(clockid_t clock)
 {
     struct timespec ts;
 
-    clock_gettime(which, &ts);
+    clock_gettime(clock, &ts);
     return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
 }
 

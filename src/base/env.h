@@ -1,5 +1,5 @@
-/* env.h - the machine as an argument: time, randomness and what is said to people come through this
- * structure, so that a test can move the clock and a library never prints. */
+/* env.h - the process environment: clocks, random bytes, and the callbacks through which the
+ * library reports. The library never prints; tests move the clock and hook into statements here. */
 #ifndef BASE_ENV_H
 #define BASE_ENV_H
 
@@ -8,24 +8,25 @@
 #include <stdint.h>
 
 struct env {
-    /* Added to the database's time, in µs. 0 outside tests; tests move it instead of sleeping. */
+    /* Added to the database's time, in µs. Tests change it instead of sleeping; 0 outside tests. */
     int64_t clock_offset;
-    /* So much of it is as if somebody had set the database's clock: the host's own, by which spans
-     * are counted, does not follow. 0 outside tests. */
+    /* The part of clock_offset that simulates a change of the database's clock alone. The host's
+     * clock, which measures durations, is not moved by it. 0 outside tests. */
     int64_t clock_set;
-    /* Has PostgreSQL wait for minutes, not seconds, for a lock, a statement's end and the next
-     * statement of a transaction, so that a machine that stands still fails no test. false outside
-     * tests. */
+    /* PostgreSQL waits minutes, not seconds, for a lock, the end of a statement and the next
+     * statement of a transaction, so that a machine that stalls fails no test. false outside tests.
+     */
     bool long_limits;
-    /* One statement and its time in µs; NULL = no trace. */
+    /* Called with each statement and its duration in µs; NULL if not traced. */
     void (*trace)(void *arg, const char *what, int64_t took_us, long rows);
-    /* A sentence for the operator (a lost connection, a redone turn); NULL = silent. */
+    /* Called with a message for the operator (a lost connection, a repeated turn); NULL if none. */
     void (*note)(void *arg, const char *sentence);
-    /* Called at each place where a process may die or others may slip in between: before every
-     * statement (its name), before and after a commit ("commit", "committed"). Tests kill or wait
-     * there; NULL outside tests. */
+    /* Called at each point where the process may die or another process may intervene: before every
+     * statement (with its name), before and after a commit ("commit", "committed"). Tests kill the
+     * process or wait there; NULL outside tests. */
     void (*point)(void *arg, const char *where);
-    /* Asked while the database is away: whether to stop trying before patience ends; NULL = no. */
+    /* Called while the database is unreachable: true to stop retrying before the timeout. NULL to
+     * retry until the timeout. */
     bool (*give_up)(void *arg);
     void *arg;
 };
@@ -36,7 +37,7 @@ static inline void env_point(const struct env *env, const char *where)
         env->point(env->arg, where);
 }
 
-/* What tests have moved the host's own clock by. */
+/* The offset that tests have added to the host's clock. */
 static inline int64_t env_own_offset(const struct env *env)
 {
     return __atomic_load_n(&env->clock_offset, __ATOMIC_RELAXED) -
@@ -47,7 +48,7 @@ int64_t env_random_id(void); /* 63 random bits, never 0 */
 void env_random(void *p, size_t len);
 
 int64_t clock_wall_us(void); /* CLOCK_REALTIME */
-int64_t clock_boot_us(void); /* CLOCK_BOOTTIME: never jumps, goes on while suspended */
+int64_t clock_boot_us(void); /* CLOCK_BOOTTIME: never jumps, counts while suspended */
 void clock_sleep_us(int64_t us);
 
 #endif

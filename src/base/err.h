@@ -1,5 +1,5 @@
-/* err.h - how a failure travels: a negative code as the return value, and in the caller's `struct
- * err` one sentence for people that says what is wrong, where, and what to do. */
+/* err.h - error reporting. A function returns a negative code and fills the caller's `struct err`
+ * with one sentence that says what is wrong, where, and what to do. */
 #ifndef BASE_ERR_H
 #define BASE_ERR_H
 
@@ -7,21 +7,21 @@
 #define PRINTF_LIKE(f, a) __attribute__((format(printf, f, a)))
 
 /* name, text, exit code of the command line */
-#define ERROR_CODES(X)                                                                             \
-    X(INTERNAL, "internal", 1)         /* a bug, or an invariant that does not hold */             \
-    X(INVALID, "invalid", 2)           /* the caller's input can't be taken */                     \
-    X(CONFLICT, "conflict", 2)         /* same idempotency key, different body */                  \
-    X(NOT_FOUND, "not_found", 5)       /* no such execution, tenant, queue … */                  \
-    X(UNAVAILABLE, "unavailable", 6)   /* the database can't be used: down, locked out, wrong */   \
-    X(NO_SPACE, "no_space", 6)         /* the disk is full: nothing was written */                 \
-    X(SCHEMA, "schema", 6)             /* the database's schema is newer, or missing */            \
-    X(REFUSED, "refused", 7)           /* at capacity */                                           \
-    X(LEASE_LOST, "lease_lost", 1)     /* another worker may own this attempt: touch nothing */    \
-    X(BUSY, "busy", 6)                 /* locked by another turn: try again in the next one */     \
-    X(REDO, "redo", 6)                 /* the transaction was rolled back through no fault of its  \
-                                          own: run the turn again */                               \
-    X(CONN_LOST, "connection_lost", 6) /* as REDO, after reconnecting */                           \
-    X(COMMIT_UNKNOWN, "commit_unknown", 6) /* the answer to COMMIT was lost: read the turn back */ \
+#define ERROR_CODES(X)                                                                            \
+    X(INTERNAL, "internal", 1)         /* a bug, or an invariant that does not hold */            \
+    X(INVALID, "invalid", 2)           /* the caller's input is not acceptable */                 \
+    X(CONFLICT, "conflict", 2)         /* same idempotency key, different body */                 \
+    X(NOT_FOUND, "not_found", 5)       /* no such execution, tenant, queue … */                 \
+    X(UNAVAILABLE, "unavailable", 6)   /* the database can't be used: down, locked out, wrong */  \
+    X(NO_SPACE, "no_space", 6)         /* the disk is full: nothing was written */                \
+    X(SCHEMA, "schema", 6)             /* the database's schema is newer, or missing */           \
+    X(REFUSED, "refused", 7)           /* at capacity */                                          \
+    X(LEASE_LOST, "lease_lost", 1)     /* another worker may own this attempt: touch nothing */   \
+    X(BUSY, "busy", 6)                 /* locked by another turn: retry in the next turn */       \
+    X(REDO, "redo", 6)                 /* the transaction was rolled back for a reason outside of \
+                                          it, such as a deadlock: repeat the turn */              \
+    X(CONN_LOST, "connection_lost", 6) /* reconnect, then repeat the turn */                      \
+    X(COMMIT_UNKNOWN, "commit_unknown", 6) /* the reply to COMMIT was lost: read the turn back */ \
     X(BREACH, "breach", 1)                 /* verify found an invariant that does not hold */
 
 enum error_code {
@@ -31,14 +31,14 @@ enum error_code {
 #undef X
 };
 
-/* What is missing, of that which whoever shows the sentence may know how to come by. */
+/* The kind of the missing object: front ends use it to add a hint on how to find or supply it. */
 enum err_missing { MISSING_NOTHING, MISSING_EXECUTION, MISSING_PARAM };
 
 struct err {
     enum error_code code;
     char msg[1024];
     enum err_missing missing;
-    char name[104]; /* of what is missing */
+    char name[104]; /* of the missing object */
 };
 
 #define ERR_INIT \
@@ -46,13 +46,13 @@ struct err {
         0        \
     }
 
-/* Sets code and sentence and returns -code, so that `return err_set(…)` reads as what it is. */
+/* Sets code and sentence. Returns -code, so that callers can write `return err_set(…)`. */
 int err_set(struct err *err, enum error_code code, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
-/* Adds what is missing to an error that was just set; returns -code. */
+/* Adds the kind and name of the missing object to an error that was just set; returns -code. */
 int err_missing(struct err *err, enum err_missing missing, const char *name);
 
-/* Puts "text: " before the sentence that is already there; returns -code. */
+/* Puts "text: " in front of the current sentence; returns -code. */
 int err_prefix(struct err *err, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 const char *err_text(enum error_code code);

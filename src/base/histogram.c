@@ -1,7 +1,8 @@
 /* histogram.c - see histogram.h. */
 #include "base/histogram.h"
 
-/* 0..7 have a bucket each; from there on the three bits below the highest one say which. */
+/* Values 0 to 7 have a bucket each. Above, the highest bit and the three bits below it select the
+ * bucket. */
 static size_t bucket_of(int64_t value)
 {
     int high;
@@ -14,7 +15,7 @@ static size_t bucket_of(int64_t value)
     return at < HISTOGRAM_BUCKETS ? at : HISTOGRAM_BUCKETS - 1;
 }
 
-/* The middle of a bucket, so that the error goes both ways. */
+/* The middle of a bucket: its error is the same in both directions. */
 static int64_t middle_of(size_t bucket)
 {
     int shift = (int)(bucket / 8) - 1;

@@ -1,12 +1,13 @@
-/* histogram.h - how long things take: mean exactly, quantiles to within 6 %, in 2.5 kB however many
- * there are. Two histograms add up to one. */
+/* histogram.h - a histogram of durations in a fixed 2.5 kB: an exact mean, and quantiles to within
+ * 6 %. Two histograms can be merged. */
 #ifndef BASE_HISTOGRAM_H
 #define BASE_HISTOGRAM_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Each power of two up to 2^40 (12 days, in µs) is cut into 8 equal parts; beyond is the last. */
+/* Each power of two up to 2^40 (12 days, in µs) is divided into 8 equal buckets; larger values
+ * count in the last one. */
 #define HISTOGRAM_BUCKETS (8 * 39)
 
 struct histogram {
@@ -20,10 +21,10 @@ struct histogram {
         0              \
     }
 
-void histogram_add(struct histogram *h, int64_t value); /* below 0 counts as 0 */
+void histogram_add(struct histogram *h, int64_t value); /* a negative value counts as 0 */
 void histogram_merge(struct histogram *to, const struct histogram *from);
-int64_t histogram_mean(const struct histogram *h); /* 0: nothing was added */
-/* The value that the part q (0..1) of all does not exceed. */
+int64_t histogram_mean(const struct histogram *h); /* 0 if empty */
+/* The value that a fraction q (0 to 1) of all values does not exceed. */
 int64_t histogram_quantile(const struct histogram *h, double q);
 
 #endif

@@ -60,7 +60,8 @@ void idmap_remove(struct idmap *m, int64_t id)
         return;
     m->keys[at] = 0;
     m->n--;
-    /* those behind it may stand where they do only because it was in their way */
+    /* Reinsert the rest of the probe sequence: an entry may have been displaced by the removed one.
+     */
     for (at = (at + 1) & (m->cap - 1); m->keys[at]; at = (at + 1) & (m->cap - 1)) {
         int64_t key = m->keys[at];
 

@@ -1,4 +1,4 @@
-/* idmap.h - a map from an id to a pointer. Open addressing, never shrinks. */
+/* idmap.h - a hash map from an id to a pointer. Open addressing; it never shrinks. */
 #ifndef BASE_IDMAP_H
 #define BASE_IDMAP_H
 
@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 struct idmap {
-    int64_t *keys; /* 0 = free: ids start at 1 */
+    int64_t *keys; /* 0 if free: ids start at 1 */
     void **values;
     size_t n, cap;
 };
@@ -15,9 +15,9 @@ struct idmap {
         0          \
     }
 
-void *idmap_get(const struct idmap *m, int64_t id);
+void *idmap_get(const struct idmap *m, int64_t id); /* NULL if not found */
 void idmap_put(struct idmap *m, int64_t id, void *value);
-void idmap_remove(struct idmap *m, int64_t id); /* one that is not there is fine */
+void idmap_remove(struct idmap *m, int64_t id); /* does nothing if not found */
 void idmap_reset(struct idmap *m);
 void idmap_release(struct idmap *m);
 

@@ -36,7 +36,7 @@ void json_quote(struct buf *out, const char *s, size_t len)
     buf_addch(out, '"');
 }
 
-static void separate(struct json_writer *w)
+static void add_comma(struct json_writer *w)
 {
     if (w->comma)
         buf_addch(w->out, ',');
@@ -45,7 +45,7 @@ static void separate(struct json_writer *w)
 
 void json_write_begin(struct json_writer *w, char bracket)
 {
-    separate(w);
+    add_comma(w);
     buf_addch(w->out, bracket);
     w->comma = false;
 }
@@ -58,7 +58,7 @@ void json_write_end(struct json_writer *w, char bracket)
 
 void json_write_key(struct json_writer *w, const char *key)
 {
-    separate(w);
+    add_comma(w);
     json_quote(w->out, key, strlen(key));
     buf_addch(w->out, ':');
     w->comma = false;
@@ -70,13 +70,13 @@ void json_write_text(struct json_writer *w, const char *s)
         json_write_null(w);
         return;
     }
-    separate(w);
+    add_comma(w);
     json_quote(w->out, s, strlen(s));
 }
 
 void json_write_i64(struct json_writer *w, int64_t n)
 {
-    separate(w);
+    add_comma(w);
     buf_addi64(w->out, n);
 }
 
@@ -92,7 +92,7 @@ void json_write_null(struct json_writer *w)
 
 void json_write_raw(struct json_writer *w, const char *json)
 {
-    separate(w);
+    add_comma(w);
     buf_addstr(w->out, json ? json : "null");
 }
 
@@ -105,7 +105,7 @@ size_t json_depth(const char *s, size_t len)
         if (s[i] == '"')
             quoted = !quoted;
         else if (quoted)
-            i += s[i] == '\\'; /* an escaped quote ends no text */
+            i += s[i] == '\\'; /* an escaped quote does not end the string */
         else if (s[i] == '[' || s[i] == '{')
             deepest = ++depth > deepest ? depth : deepest;
         else if (s[i] == ']' || s[i] == '}')
@@ -119,8 +119,8 @@ int json_check_depth(size_t depth, size_t max, const char *what, struct err *err
     if (depth <= max)
         return 0;
     return err_set(err, E_INVALID,
-                   "%s nests lists and objects %zu levels deep; at most %zu are taken", what, depth,
-                   max);
+                   "%s nests lists and objects %zu levels deep; at most %zu are allowed", what,
+                   depth, max);
 }
 
 int json_check(const char *s, size_t len, size_t max, const char *what, struct err *err)
@@ -132,7 +132,7 @@ int json_check(const char *s, size_t len, size_t max, const char *what, struct e
     if (len > max)
         return err_set(
             err, E_INVALID,
-            "%s has %zu bytes; at most %zu are taken: store it elsewhere and pass a reference",
+            "%s has %zu bytes; at most %zu are allowed: store it elsewhere and pass a reference",
             what, len, max);
     if (!text_is_utf8(s, len))
         return err_set(err, E_INVALID, "%s is not valid UTF-8 (or holds a NUL byte)", what);
@@ -140,7 +140,7 @@ int json_check(const char *s, size_t len, size_t max, const char *what, struct e
         return rc;
     doc = json_loadb(s, len,
                      JSON_DECODE_ANY | JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL |
-                         JSON_DECODE_INT_AS_REAL /* of any size: it is only checked */,
+                         JSON_DECODE_INT_AS_REAL /* of any size: the value is not used */,
                      &at);
     if (!doc)
         return err_set(err, E_INVALID, "%s is not valid JSON: line %d, column %d: %s", what,

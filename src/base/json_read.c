@@ -1,4 +1,4 @@
-/* json_read_open.c - see json_read_open.h. */
+/* json_read.c - see json_read.h. */
 #include "base/json_read.h"
 
 #include "base/json.h"
@@ -25,7 +25,7 @@ int json_read_deep(const char *text, size_t len, size_t max, size_t depth, const
     int rc;
 
     if (len > max)
-        return err_set(err, E_INVALID, "%s has %zu bytes; at most %zu are taken", what, len, max);
+        return err_set(err, E_INVALID, "%s has %zu bytes; at most %zu are allowed", what, len, max);
     if (!text_is_utf8(text, len))
         return err_set(err, E_INVALID, "%s is not valid UTF-8 (or holds a NUL byte)", what);
     if ((rc = json_check_depth(json_depth(text, len), depth, what, err)))
@@ -85,8 +85,8 @@ int json_read_fail(const struct json_node *p, struct err *err, const char *fmt, 
     return -E_INVALID;
 }
 
-/* What stands there instead, short enough for a sentence. */
-static const char *shown(const json_t *v, char *out, size_t size)
+/* Describes a value in a few words, for an error message. */
+static const char *describe(const json_t *v, char *out, size_t size)
 {
     switch (json_typeof(v)) {
     case JSON_OBJECT:
@@ -94,7 +94,7 @@ static const char *shown(const json_t *v, char *out, size_t size)
     case JSON_ARRAY:
         return "a list";
     case JSON_STRING:
-        snprintf(out, size, "the text \"%.40s\"", json_string_value(v));
+        snprintf(out, size, "the string \"%.40s\"", json_string_value(v));
         return out;
     case JSON_INTEGER:
         snprintf(out, size, "%lld", (long long)json_integer_value(v));
@@ -111,17 +111,17 @@ static const char *shown(const json_t *v, char *out, size_t size)
     }
 }
 
-static int mistyped(const struct json_node *p, const char *wanted, struct err *err)
+static int wrong_type(const struct json_node *p, const char *wanted, struct err *err)
 {
     char what[64];
 
     return json_read_fail(p, err, "must be %s, not %s", wanted,
-                          shown(p->value, what, sizeof(what)));
+                          describe(p->value, what, sizeof(what)));
 }
 
 /* ---- objects ---- */
 
-static bool listed(const char *word, const char *const *list)
+static bool is_listed(const char *word, const char *const *list)
 {
     for (; *list; list++)
         if (!strcmp(word, *list))
@@ -136,11 +136,11 @@ static int unknown_key(const struct json_node *member, const char *const *keys, 
     int rc;
 
     if (meant) {
-        rc = json_read_fail(member, err, "is not known: did you mean %s?", meant);
+        rc = json_read_fail(member, err, "is not a known key: did you mean %s?", meant);
     } else {
         for (; *keys; keys++)
             buf_addf(&all, "%s%s", all.len ? ", " : "", *keys);
-        rc = json_read_fail(member, err, "is not known here; there are: %s", buf_cstr(&all));
+        rc = json_read_fail(member, err, "is not a known key; the keys are: %s", buf_cstr(&all));
     }
     buf_release(&all);
     return rc;
@@ -152,10 +152,10 @@ int json_read_known_keys(const struct json_node *p, const char *const *keys, str
     void *iter;
 
     if (!json_is_object(p->value))
-        return mistyped(p, "an object", err);
+        return wrong_type(p, "an object", err);
     if (keys)
         JSON_EACH(p, iter, &member)
-    if (!listed(member.key, keys))
+    if (!is_listed(member.key, keys))
         return unknown_key(&member, keys, err);
     return 0;
 }
@@ -175,7 +175,7 @@ size_t json_read_size(const struct json_node *object)
     return json_object_size(object->value);
 }
 
-static void *at_iter(const struct json_node *object, void *iter, struct json_node *member)
+static void *member_at(const struct json_node *object, void *iter, struct json_node *member)
 {
     if (iter)
         *member = (struct json_node){
@@ -185,12 +185,12 @@ static void *at_iter(const struct json_node *object, void *iter, struct json_nod
 
 void *json_read_first(const struct json_node *object, struct json_node *member)
 {
-    return at_iter(object, json_object_iter(object->value), member);
+    return member_at(object, json_object_iter(object->value), member);
 }
 
 void *json_read_next(const struct json_node *object, void *iter, struct json_node *member)
 {
-    return at_iter(object, json_object_iter_next(object->value, iter), member);
+    return member_at(object, json_object_iter_next(object->value, iter), member);
 }
 
 /* ---- arrays and scalars ---- */
@@ -198,9 +198,9 @@ void *json_read_next(const struct json_node *object, void *iter, struct json_nod
 int json_read_array(const struct json_node *p, size_t max, size_t *n, struct err *err)
 {
     if (!json_is_array(p->value))
-        return mistyped(p, "a list", err);
+        return wrong_type(p, "a list", err);
     if (json_array_size(p->value) > max)
-        return json_read_fail(p, err, "has %zu entries; at most %zu are taken",
+        return json_read_fail(p, err, "has %zu entries; at most %zu are allowed",
                               json_array_size(p->value), max);
     *n = json_array_size(p->value);
     return 0;
@@ -218,13 +218,14 @@ int json_read_text(const struct json_node *p, size_t min, size_t max, struct are
     size_t len = json_string_length(p->value);
 
     if (!json_is_string(p->value))
-        return mistyped(p, "a text", err);
+        return wrong_type(p, "a string", err);
     if (memchr(json_string_value(p->value), '\0', len))
-        return json_read_fail(p, err, "holds a NUL character, which no command can be given");
+        return json_read_fail(p, err,
+                              "contains a NUL character, which can't be passed to a command");
     if (len < min)
         return json_read_fail(p, err, "is empty");
     if (len > max)
-        return json_read_fail(p, err, "has %zu bytes; at most %zu are taken", len, max);
+        return json_read_fail(p, err, "has %zu bytes; at most %zu are allowed", len, max);
     *out = arena_memdup0(arena, json_string_value(p->value), len);
     return 0;
 }
@@ -235,7 +236,7 @@ int json_read_i64(const struct json_node *p, int64_t min, int64_t max, int64_t *
     int64_t n = json_integer_value(p->value);
 
     if (!json_is_integer(p->value))
-        return mistyped(p, "a whole number", err);
+        return wrong_type(p, "a whole number", err);
     if (n < min || n > max)
         return json_read_fail(p, err, "must be from %lld to %lld, not %lld", (long long)min,
                               (long long)max, (long long)n);
@@ -249,7 +250,7 @@ int json_read_double(const struct json_node *p, double min, double max, double *
     double n = json_number_value(p->value);
 
     if (!json_is_number(p->value))
-        return mistyped(p, "a number", err);
+        return wrong_type(p, "a number", err);
     if (!(n >= min && n <= max))
         return json_read_fail(p, err, "must be from %g to %g, not %g", min, max, n);
     *out = n;

@@ -1,4 +1,4 @@
-/* json_text.c - values of jansson as text; see json.h. */
+/* json_text.c - writes jansson values as text; see json.h. */
 #include "base/json.h"
 
 #include <jansson.h>
@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Some locales have a comma, or more than one byte. */
-static void put_point(char *text)
+/* Replaces the locale's decimal separator, which may be a comma or several bytes, by a point. */
+static void use_decimal_point(char *text)
 {
     const char *point = localeconv()->decimal_point;
     char *at = strstr(text, point);
@@ -32,13 +32,13 @@ void json_real_text(struct buf *out, double n)
         if (!(again < n) && !(again > n))
             break;
     }
-    put_point(text);
+    use_decimal_point(text);
     buf_addstr(out, text);
     if (!strpbrk(text, ".e"))
         buf_addstr(out, ".0");
 }
 
-static void add(struct buf *out, const json_t *v);
+static void add_value(struct buf *out, const json_t *v);
 
 static void add_object(struct buf *out, const json_t *v)
 {
@@ -54,7 +54,7 @@ static void add_object(struct buf *out, const json_t *v)
         comma = true;
         json_quote(out, key, strlen(key));
         buf_addch(out, ':');
-        add(out, member);
+        add_value(out, member);
     }
     buf_addch(out, '}');
 }
@@ -67,12 +67,12 @@ static void add_list(struct buf *out, const json_t *v)
     for (i = 0; i < json_array_size(v); i++) {
         if (i)
             buf_addch(out, ',');
-        add(out, json_array_get(v, i));
+        add_value(out, json_array_get(v, i));
     }
     buf_addch(out, ']');
 }
 
-static void add(struct buf *out, const json_t *v)
+static void add_value(struct buf *out, const json_t *v)
 {
     switch (json_typeof(v)) {
     case JSON_OBJECT:
@@ -126,6 +126,6 @@ char *json_text(const json_t *v)
     struct buf out = BUF_INIT;
 
     if (v)
-        add(&out, v);
+        add_value(&out, v);
     return out.ptr;
 }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void *checked(void *p, size_t size)
+static void *abort_if_null(void *p, size_t size)
 {
     if (!p && size) {
         fprintf(stderr, "pawl: out of memory (%zu bytes)\n", size);
@@ -19,22 +19,22 @@ static void *checked(void *p, size_t size)
 
 void *mem_alloc(size_t size)
 {
-    return checked(malloc(size ? size : 1), size);
+    return abort_if_null(malloc(size ? size : 1), size);
 }
 
 void *mem_zalloc(size_t size)
 {
-    return checked(calloc(1, size ? size : 1), size);
+    return abort_if_null(calloc(1, size ? size : 1), size);
 }
 
 void *mem_realloc(void *p, size_t size)
 {
-    return checked(realloc(p, size ? size : 1), size);
+    return abort_if_null(realloc(p, size ? size : 1), size);
 }
 
 char *mem_strdup(const char *s)
 {
-    return s ? checked(strdup(s), strlen(s) + 1) : NULL;
+    return s ? abort_if_null(strdup(s), strlen(s) + 1) : NULL;
 }
 
 char *mem_printf(const char *fmt, ...)
@@ -46,7 +46,7 @@ char *mem_printf(const char *fmt, ...)
     va_start(ap, fmt);
     n = vasprintf(&s, fmt, ap);
     va_end(ap);
-    return checked(n < 0 ? NULL : s, 1);
+    return abort_if_null(n < 0 ? NULL : s, 1);
 }
 
 #define BLOCK_SIZE 65536

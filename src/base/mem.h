@@ -1,6 +1,5 @@
-/* mem.h - memory. Running out of it ends the process with a sentence: the engine is built to be
- * killed at any moment, so a path that handles a failed malloc would only be code that nobody ever
- * tested. */
+/* mem.h - memory. Running out of memory aborts the process with a message: the engine is built to
+ * be killed at any moment, so code that handles a failed malloc would only be untested code. */
 #ifndef BASE_MEM_H
 #define BASE_MEM_H
 
@@ -12,7 +11,7 @@ void *mem_realloc(void *p, size_t size);
 char *mem_strdup(const char *s); /* NULL stays NULL */
 char *mem_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* An arena: many small things that live exactly as long as one request or one turn. */
+/* An arena holds many small allocations that live exactly as long as one request or one turn. */
 struct arena {
     struct arena_block *head;
     size_t used;
@@ -22,14 +21,14 @@ struct arena {
         0          \
     }
 
-void *arena_alloc(struct arena *a, size_t size); /* aligned for anything, not cleared */
+void *arena_alloc(struct arena *a, size_t size); /* aligned for any type, not cleared */
 void *arena_zalloc(struct arena *a, size_t size);
 char *arena_strdup(struct arena *a, const char *s);              /* NULL stays NULL */
-char *arena_memdup0(struct arena *a, const void *p, size_t len); /* with a closing NUL */
-void arena_reset(struct arena *a);   /* forgets everything, keeps one block for the next request */
+char *arena_memdup0(struct arena *a, const void *p, size_t len); /* adds a NUL */
+void arena_reset(struct arena *a);   /* drops everything, keeps one block for the next request */
 void arena_release(struct arena *a); /* frees everything */
 
-/* A growing array of T: VEC(int) v = {0}; *vec_add(&v) = 7; … vec_release(&v). */
+/* A growable array of T: VEC(int) v = {0}; *vec_add(&v) = 7; … vec_release(&v). */
 #define VEC(T)         \
     struct {           \
         T *at;         \

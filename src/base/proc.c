@@ -27,7 +27,7 @@ bool proc_read(int at, const char *name, size_t max, struct buf *out)
     return n >= 0;
 }
 
-/* The name stands in parentheses and may hold anything, so look from the end. */
+/* The name is in parentheses and may contain any character, so search from the end. */
 bool proc_parse_stat(const char *text, struct proc_stat *out)
 {
     const char *p = strrchr(text, ')');

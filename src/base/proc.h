@@ -1,5 +1,5 @@
-/* proc.h - what /proc says of a process. A pid alone says little: it is given again, and means
- * another process in another pid namespace. */
+/* proc.h - reads the state of a process from /proc. A pid alone does not identify a process: the
+ * kernel reuses it, and it means another process in another pid namespace. */
 #ifndef BASE_PROC_H
 #define BASE_PROC_H
 
@@ -15,16 +15,16 @@ struct proc_stat {
     pid_t session;
 };
 
-/* All that a file below the handle of a process's folder says, at most some bytes more than `max`.
- * False: it can't be read. */
+/* Reads a file below `at`, a handle of a process's folder. It stops once `max` bytes were read, so
+ * `out` may be up to 64 kB longer. False if the file can't be read. */
 bool proc_read(int at, const char *name, size_t max, struct buf *out);
 
-/* Reads the text of /proc/PID/stat. */
+/* Parses the text of /proc/PID/stat; false if it is malformed. */
 bool proc_parse_stat(const char *text, struct proc_stat *out);
-bool proc_stat(pid_t pid, struct proc_stat *out); /* false: no such process */
-int64_t proc_start_time(pid_t pid);               /* -1: no such process */
+bool proc_stat(pid_t pid, struct proc_stat *out); /* false if no such process */
+int64_t proc_start_time(pid_t pid);               /* -1 if no such process */
 
-/* The pid namespace that we are in; 0: it can't be told. */
+/* The pid namespace of this process; 0 if it can't be read. */
 uint64_t proc_pid_namespace(void);
 
 #endif

@@ -1,14 +1,14 @@
-/* suggest.c - see suggest.h. The distance counts letters that are missing, too many, wrong, or
- * swapped with their neighbour; case is free. */
+/* suggest.c - see suggest.h. The distance counts letters that are missing, added, wrong, or
+ * swapped with their neighbour; case is ignored. */
 #include "base/suggest.h"
 
 #include <ctype.h>
 #include <string.h>
 
-#define LONGEST 64 /* nobody mistypes longer words in a way that we could guess */
+#define LONGEST 64 /* longer words are not compared */
 
-/* One more than may be wrong: a third of the word, and one letter in any. Who had the first letter
- * right may have a little more wrong. */
+/* The distance at which a candidate is too far: one more than a third of the word's length, and at
+ * least 2, so that one letter may always be wrong. A little more if the first letter is right. */
 static unsigned limit_of(size_t len, int first_is_right)
 {
     return len < 3 ? 2 : (unsigned)(len + (first_is_right ? 2 : 0)) / 3 + 1;
@@ -22,18 +22,18 @@ struct suggestion suggest_for(const char *word)
     return s;
 }
 
-static unsigned least(unsigned a, unsigned b)
+static unsigned smaller(unsigned a, unsigned b)
 {
     return a < b ? a : b;
 }
 
-static int same(char a, char b)
+static int same_letter(char a, char b)
 {
     return tolower((unsigned char)a) == tolower((unsigned char)b);
 }
 
-/* The distance of a and b; once it is clear that it reaches `limit`, some number from `limit` on.
- * Three rows of the usual table are enough: a swap looks back two. */
+/* The distance between a and b, or any number of at least `limit` once it can't be less. Three rows
+ * of the dynamic programming table are enough: a swap refers to the row before the previous one. */
 static unsigned distance(const char *a, size_t n, const char *b, size_t m, unsigned limit)
 {
     unsigned rows[3][LONGEST + 2], *two = rows[0], *one = rows[1], *now = rows[2], *spare;
@@ -45,10 +45,12 @@ static unsigned distance(const char *a, size_t n, const char *b, size_t m, unsig
         unsigned nearest = now[0] = (unsigned)i;
 
         for (k = 1; k <= m; k++) {
-            now[k] = least(one[k - 1] + !same(a[i - 1], b[k - 1]), least(one[k], now[k - 1]) + 1);
-            if (i > 1 && k > 1 && same(a[i - 1], b[k - 2]) && same(a[i - 2], b[k - 1]))
-                now[k] = least(now[k], two[k - 2] + 1);
-            nearest = least(nearest, now[k]);
+            now[k] = smaller(one[k - 1] + !same_letter(a[i - 1], b[k - 1]),
+                             smaller(one[k], now[k - 1]) + 1);
+            if (i > 1 && k > 1 && same_letter(a[i - 1], b[k - 2]) &&
+                same_letter(a[i - 2], b[k - 1]))
+                now[k] = smaller(now[k], two[k - 2] + 1);
+            nearest = smaller(nearest, now[k]);
         }
         if (nearest > limit)
             return nearest;
@@ -63,12 +65,12 @@ static unsigned distance(const char *a, size_t n, const char *b, size_t m, unsig
 void suggest_try(struct suggestion *s, const char *candidate)
 {
     size_t len = strlen(candidate);
-    unsigned limit = least(s->distance, limit_of(s->len, same(*s->word, *candidate))), d;
+    unsigned limit = smaller(s->distance, limit_of(s->len, same_letter(*s->word, *candidate))), d;
 
     if (len > LONGEST || len >= s->len + limit || s->len >= len + limit)
         return;
     d = distance(s->word, s->len, candidate, len, limit);
-    /* A word of which not one letter stayed is no guess. */
+    /* A candidate that shares no letter with the word is not a suggestion. */
     if (d < limit && d < (len > s->len ? len : s->len)) {
         s->best = candidate;
         s->distance = d;

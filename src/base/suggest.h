@@ -1,21 +1,21 @@
-/* suggest.h - "did you mean …?": the word that is nearest to a mistyped one. */
+/* suggest.h - "did you mean …?": finds the known word nearest to a mistyped one. */
 #ifndef BASE_SUGGEST_H
 #define BASE_SUGGEST_H
 
 #include <stddef.h>
 
 struct suggestion {
-    const char *word; /* what was written */
+    const char *word; /* as written by the user */
     size_t len;
-    const char *best;  /* the nearest of those tried; NULL: none is near */
-    unsigned distance; /* a better one is nearer */
+    const char *best;  /* the nearest candidate so far; NULL if none is near */
+    unsigned distance; /* a better candidate must be nearer than this */
 };
 
-/* Begins a search; then try all words that would be right. */
+/* Starts a search; then call suggest_try with each valid word. */
 struct suggestion suggest_for(const char *word);
 void suggest_try(struct suggestion *s, const char *candidate);
 
-/* The nearest of a list that ends with NULL. */
+/* The nearest word of a list that ends with NULL; NULL if none is near. */
 const char *suggest_from(const char *word, const char *const *list);
 
 #endif

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Length of the well-formed sequence at s, 0 if there is none. */
+/* The length of the well-formed UTF-8 sequence at s; 0 if none. */
 static size_t utf8_step(const unsigned char *s, size_t left)
 {
     unsigned char c = s[0], lo = 0x80, hi = 0xBF;
@@ -25,7 +25,7 @@ static size_t utf8_step(const unsigned char *s, size_t left)
         return 0;
     if (left < n)
         return 0;
-    if (c == 0xE0) /* the second byte's range keeps out overlong forms, surrogates and > U+10FFFF */
+    if (c == 0xE0) /* these ranges exclude overlong forms, surrogates and > U+10FFFF */
         lo = 0xA0;
     else if (c == 0xED)
         hi = 0x9F;
@@ -80,7 +80,7 @@ char *text_time(int64_t us, char *out)
     return out;
 }
 
-/* Exactly n digits as a number of at most `max`; moves *s past them. */
+/* Parses exactly n digits as a number of at most `max`; moves *s past them. */
 static bool parse_digits(const char **s, int n, int max, int *out)
 {
     for (*out = 0; n; n--, ++*s) {
@@ -99,7 +99,7 @@ static bool parse_char(const char **s, char c)
     return true;
 }
 
-/* Digits after a point, as µs; none without a point. */
+/* Parses an optional point and the digits after it, as µs. */
 static bool parse_fraction(const char **s, int64_t *us)
 {
     int64_t unit = 100000;
@@ -114,7 +114,7 @@ static bool parse_fraction(const char **s, int64_t *us)
     return true;
 }
 
-/* Z, +hh:mm, -hh:mm or nothing, in seconds. */
+/* Parses Z, +hh:mm, -hh:mm or nothing, as seconds. */
 static bool parse_zone(const char **s, int64_t *zone)
 {
     int sign = **s == '-' ? -1 : 1, h, m;
@@ -143,13 +143,13 @@ static bool parse_clock(const char **s, struct tm *tm, int64_t *frac, int64_t *z
            parse_digits(s, 2, 59, &tm->tm_sec) && parse_fraction(s, frac) && parse_zone(s, zone);
 }
 
-/* What text_time writes with a year of four digits: 0000-01-01 to 9999-12-31. */
+/* 0000-01-01 to 9999-12-31: text_time writes a year of four digits. */
 #define FIRST_SECOND (-62167219200LL)
 #define LAST_SECOND  253402300799LL
 
 int text_parse_time(const char *s, int64_t *us, struct err *err)
 {
-    struct tm tm = {0}, same;
+    struct tm tm = {0}, normalized;
     int64_t secs, frac = 0, zone = 0;
     const char *p = s;
 
@@ -165,9 +165,9 @@ int text_parse_time(const char *s, int64_t *us, struct err *err)
         goto bad;
     tm.tm_year -= 1900;
     tm.tm_mon -= 1;
-    same = tm;
-    secs = (int64_t)timegm(&same); /* moves a day that does not exist into the next month */
-    if (*p || same.tm_mday != tm.tm_mday || same.tm_mon != tm.tm_mon)
+    normalized = tm;
+    secs = (int64_t)timegm(&normalized); /* turns February 30 into March 2 */
+    if (*p || normalized.tm_mday != tm.tm_mday || normalized.tm_mon != tm.tm_mon)
         goto bad;
     secs -= zone;
     if (secs < FIRST_SECOND || secs > LAST_SECOND)

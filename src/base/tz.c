@@ -1,4 +1,5 @@
-/* tz.c - see tz.h. A zone is a table of steps, and a rule for what comes after the last one. */
+/* tz.c - see tz.h. A zone is a table of offset changes (steps) and a rule for the time after the
+ * last one. */
 #include "base/tz.h"
 
 #include "base/buf.h"
@@ -12,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAX_FILE (256 * 1024) /* the largest of tzdata has 4 kB */
+#define MAX_FILE (256 * 1024) /* the largest file of tzdata has 4 kB */
 
 struct tz *tz_new(const char *name)
 {
@@ -22,7 +23,7 @@ struct tz *tz_new(const char *name)
     return z;
 }
 
-/* ---- by name ---- */
+/* ---- loading ---- */
 
 static bool is_name_char(char c)
 {
@@ -30,7 +31,8 @@ static bool is_name_char(char c)
            c == '+' || c == '-';
 }
 
-/* No dot: neither ".." nor a file that is no zone; no empty part: neither "/etc" nor "a//b". */
+/* A name without dots can't be ".." or a file that is not a zone; without empty parts it can't be
+ * "/etc" or "a//b". */
 static bool is_name(const char *name)
 {
     size_t i;
@@ -46,11 +48,12 @@ static int no_such_zone(const char *name, struct err *err)
 {
     if (access(TZ_DIR, F_OK))
         return err_set(err, E_UNAVAILABLE,
-                       "time zone %s can't be read: there is no %s; install the package tzdata",
+                       "time zone %s can't be read: %s does not exist; install the package tzdata",
                        name, TZ_DIR);
-    return err_set(err, E_NOT_FOUND,
-                   "there is no time zone %s: names are those below %s, such as Europe/Berlin",
-                   name, TZ_DIR);
+    return err_set(
+        err, E_NOT_FOUND,
+        "time zone %s does not exist: use a name of a file below %s, such as Europe/Berlin", name,
+        TZ_DIR);
 }
 
 static int read_file(int fd, struct buf *out)
@@ -73,7 +76,7 @@ static int load_file(const char *name, struct tz **out, struct err *err)
     int fd, rc;
 
     buf_addf(&path, "%s/%s", TZ_DIR, name);
-    /* Non-blocking, so that something odd in there can't stop us before fstat says what it is. */
+    /* Non-blocking, so that a FIFO or a device can't block open() before fstat shows its type. */
     fd = open(path.ptr, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
         rc = no_such_zone(name, err);
@@ -82,7 +85,7 @@ static int load_file(const char *name, struct tz **out, struct err *err)
     else if (S_ISDIR(st.st_mode))
         rc = no_such_zone(name, err);
     else if (!S_ISREG(st.st_mode) || read_file(fd, &bytes))
-        rc = err_set(err, E_UNAVAILABLE, "can't read %s: it is no time zone file", path.ptr);
+        rc = err_set(err, E_UNAVAILABLE, "can't read %s: it is not a time zone file", path.ptr);
     else
         rc = tz_parse(name, buf_cstr(&bytes), bytes.len, out, err);
     if (fd >= 0)
@@ -100,7 +103,7 @@ int tz_load(const char *name, struct tz **out, struct err *err)
                        name);
     if (!strcmp(name, "localtime"))
         return err_set(err, E_INVALID,
-                       "the time zone localtime is another one on another machine: "
+                       "the time zone localtime differs from machine to machine: "
                        "write its name, such as Europe/Berlin");
     if (!strcmp(name, "UTC")) {
         *out = tz_new(name);
@@ -122,9 +125,9 @@ const char *tz_name(const struct tz *z)
     return z->name;
 }
 
-/* ---- look up ---- */
+/* ---- lookup ---- */
 
-/* After the last step. */
+/* For a time after the last step. */
 static struct tz_period period_by_rule(const struct tz *z, int64_t t)
 {
     int64_t last = z->n ? z->steps[z->n - 1].at : -TZ_FOREVER;
@@ -143,7 +146,7 @@ static struct tz_period period_by_rule(const struct tz *z, int64_t t)
 
 struct tz_period tz_period(const struct tz *z, int64_t t)
 {
-    size_t low = 0, high = z->n; /* the number of steps up to t lies between */
+    size_t low = 0, high = z->n; /* bounds of the number of steps up to t */
 
     while (low < high) {
         size_t mid = (low + high) / 2;
@@ -169,12 +172,13 @@ int64_t tz_to_local(const struct tz *z, int64_t t)
 
 struct tz_moment tz_from_local(const struct tz *z, int64_t local)
 {
-    /* Earlier, clocks that are at most so far ahead can't show it yet; later, no longer. */
+    /* No offset is larger than TZ_MAX_OFFSET, so `local` is shown only between these times. */
     int64_t t = local - TZ_MAX_OFFSET, end = local + TZ_MAX_OFFSET, shown;
     struct tz_moment m = {.fit = TZ_ONCE};
     struct tz_period p = tz_period(z, t);
 
-    while (p.until + p.offset <= local) /* reached, or jumped over, in none of these */
+    while (p.until + p.offset <=
+           local) /* skip periods that end before `local` is shown or jumped over */
         p = tz_period(z, p.until);
     m.first = m.last = local - p.offset;
     if (m.first < p.from) {

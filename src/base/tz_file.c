@@ -1,5 +1,5 @@
-/* tz_file.c - reads a zone from a TZif file (RFC 8536). The bytes are not trusted: whatever they
- * are, the zone that comes out rises in time and stays within TZ_MAX_OFFSET. */
+/* tz_file.c - reads a zone from a TZif file (RFC 8536). The bytes are not trusted: any zone that
+ * is returned has ascending times and offsets within TZ_MAX_OFFSET. */
 #include "base/mem.h"
 #include "base/tz_internal.h"
 
@@ -8,8 +8,9 @@
 #define MAX_STEPS   4096 /* the longest table of tzdata has 240 */
 #define HEADER_SIZE 44
 
-/* In the header's order. In the block after it come times, a type's number for each, types, chars,
- * leaps, and the flags, which only matter to those who read a TZ without a rule. */
+/* The counts in the header's order. The block after the header holds the times, the type index of
+ * each time, types, chars, leap seconds, and the flags, which matter only for a TZ without a rule.
+ */
 struct counts {
     uint32_t utc_flags, std_flags, leaps, times, types, chars;
 };
@@ -41,7 +42,8 @@ static void skip(struct reader *r, size_t bytes)
     r->left -= bytes;
 }
 
-/* Reads a header and makes sure that the block after it is there, with times of so many bytes. */
+/* Reads a header and checks that the block after it is complete. `time_size` is the size of a time
+ * in it; *block becomes the size of the block. */
 static int read_header(struct reader *r, size_t time_size, struct counts *c, size_t *block)
 {
     uint32_t *const counts[] = {&c->utc_flags, &c->std_flags, &c->leaps,
@@ -50,7 +52,7 @@ static int read_header(struct reader *r, size_t time_size, struct counts *c, siz
     size_t i;
 
     if (r->left < HEADER_SIZE || memcmp(r->at, "TZif", 4) != 0)
-        return unusable(r, "it is no TZif file");
+        return unusable(r, "it is not a TZif file");
     if (r->at[4] < '2')
         return unusable(r, "it has no 64-bit times (version 1)");
     for (i = 0; i < sizeof(counts) / sizeof(*counts); i++)
@@ -59,7 +61,7 @@ static int read_header(struct reader *r, size_t time_size, struct counts *c, siz
     size = c->times * (uint64_t)(time_size + 1) + c->types * UINT64_C(6) + c->chars +
            c->leaps * (uint64_t)(time_size + 4) + c->std_flags + (uint64_t)c->utc_flags;
     if (size > r->left)
-        return unusable(r, "it is cut short");
+        return unusable(r, "it is truncated");
     *block = (size_t)size;
     return 0;
 }
@@ -70,10 +72,10 @@ static int read_offset(const struct reader *r, const struct counts *c, uint32_t 
     int64_t offset;
 
     if (type >= c->types)
-        return unusable(r, "it names a type that is not there");
+        return unusable(r, "it refers to a type that does not exist");
     offset = (int32_t)big_endian(types + type * (size_t)6, 4);
     if (offset <= -TZ_MAX_OFFSET || offset >= TZ_MAX_OFFSET)
-        return unusable(r, "an offset is more than a day");
+        return unusable(r, "an offset is 26 hours or more");
     *out = (int32_t)offset;
     return 0;
 }
@@ -84,7 +86,7 @@ static int read_table(const struct reader *r, const struct counts *c, struct tz 
     int rc;
 
     if (c->leaps)
-        return unusable(r, "it counts leap seconds; take the zone without right/ before its name");
+        return unusable(r, "it counts leap seconds; use the zone without right/ in its name");
     if (c->times > MAX_STEPS)
         return unusable(r, "it has too many steps");
     if ((rc = read_offset(r, c, 0, &z->before)))
@@ -95,7 +97,7 @@ static int read_table(const struct reader *r, const struct counts *c, struct tz 
 
         step->at = (int64_t)big_endian(r->at + 8 * i, 8);
         if (step->at < -TZ_FOREVER || step->at >= TZ_FOREVER || (i && step->at <= step[-1].at))
-            return unusable(r, "its times do not rise");
+            return unusable(r, "its times are not in ascending order");
         if ((rc = read_offset(r, c, r->at[c->times * (size_t)8 + i], &step->offset)))
             return rc;
     }
@@ -103,7 +105,7 @@ static int read_table(const struct reader *r, const struct counts *c, struct tz 
     return 0;
 }
 
-/* A line feed, the rule or nothing, a line feed. */
+/* The footer is a line feed, the rule or nothing, and a line feed. */
 static int read_footer(const struct reader *r, struct tz *z)
 {
     const char *text = (const char *)r->at;
@@ -117,11 +119,11 @@ static int read_footer(const struct reader *r, struct tz *z)
     if (!len)
         return 0;
     if (len >= sizeof(rule) || memchr(text, '\0', len + 1))
-        return unusable(r, "its footer is no rule");
+        return unusable(r, "its footer is not a valid rule");
     memcpy(rule, text + 1, len);
     rule[len] = '\0';
     if (!tz_rule_parse(rule, &z->rule))
-        return unusable(r, "its footer is no rule");
+        return unusable(r, "its footer is not a valid rule");
     z->has_rule = true;
     return 0;
 }
@@ -136,7 +138,7 @@ int tz_parse(const char *name, const void *data, size_t len, struct tz **out, st
 
     if ((rc = read_header(&r, 4, &c, &block)))
         goto done;
-    skip(&r, block); /* the same again with 32-bit times, for old readers */
+    skip(&r, block); /* the 32-bit block, for old readers */
     if ((rc = read_header(&r, 8, &c, &block)) || (rc = read_table(&r, &c, z)))
         goto done;
     skip(&r, block);

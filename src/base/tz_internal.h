@@ -1,21 +1,22 @@
-/* tz_internal.h - what a zone is made of; for zone*.c alone.
+/* tz_internal.h - the representation of a zone; only for tz*.c.
  *
- * tz.c       finds a zone's file, and answers questions
+ * tz.c       finds a zone's file and looks up offsets
  * tz_file.c  reads the file
- * tz_rule.c  the rule at its end, in the notation of POSIX's TZ with the extensions of RFC 8536:
- *              CET-1CEST,M3.5.0,M10.5.0/3; it says what holds after the last step of the table */
+ * tz_rule.c  parses and applies the rule at the file's end, which applies after the last step of
+ * the table. It is a POSIX TZ string with the extensions of RFC 8536, such as
+ *            CET-1CEST,M3.5.0,M10.5.0/3 */
 #ifndef BASE_TZ_INTERNAL_H
 #define BASE_TZ_INTERNAL_H
 
 #include "base/tz.h"
 
-/* The offset changes. */
+/* A change of the offset. */
 struct tz_step {
     int64_t at;
     int32_t offset; /* from then on */
 };
 
-/* A day of each year, and seconds after its midnight (may lie on other days). */
+/* A day of each year, and seconds from its midnight (may be negative or more than a day). */
 struct tz_change {
     enum { BY_WEEKDAY, BY_DAY, BY_DAY_WITHOUT_LEAP } kind;
     int month, week, day; /* BY_WEEKDAY: week 5 = the last, day 0 = Sunday; else only day */
@@ -24,25 +25,25 @@ struct tz_change {
 
 struct tz_rule {
     int32_t standard, summer; /* offsets */
-    bool has_summer;          /* without it, standard all year */
+    bool has_summer;          /* false: standard time all year */
     struct tz_change to_summer, to_standard;
 };
 
-/* False if `text` is no such rule. */
+/* False if `text` is not a valid rule. */
 MUST_USE bool tz_rule_parse(const char *text, struct tz_rule *out);
 
-/* As tz_period, for a rule with summer time. */
+/* Like tz_period, for a rule with summer time. */
 struct tz_period tz_rule_period(const struct tz_rule *r, int64_t t);
 
 struct tz {
     char name[TZ_NAME_SIZE];
     int32_t before;        /* the offset before the first step */
-    struct tz_step *steps; /* rising */
+    struct tz_step *steps; /* ascending */
     size_t n;
-    bool has_rule; /* else the last offset stays */
+    bool has_rule; /* false: the last offset applies forever */
     struct tz_rule rule;
 };
 
-struct tz *tz_new(const char *name); /* UTC under that name */
+struct tz *tz_new(const char *name); /* a zone of that name with the offsets of UTC */
 
 #endif

@@ -9,9 +9,9 @@
 #define MAX_OFFSET_HOURS 24
 #define MAX_CHANGE_HOURS 167 /* RFC 8536 allows a week either way */
 
-/* ---- parse: each moves *s past what it took, and is false if that is not there ---- */
+/* ---- parsing: each function moves *s past its input; false if the input is not valid ---- */
 
-static bool take(const char **s, char c)
+static bool parse_char(const char **s, char c)
 {
     if (**s != c)
         return false;
@@ -19,7 +19,7 @@ static bool take(const char **s, char c)
     return true;
 }
 
-static bool take_number(const char **s, int min, int max, int *out)
+static bool parse_number(const char **s, int min, int max, int *out)
 {
     int n = 0, digits;
 
@@ -31,53 +31,54 @@ static bool take_number(const char **s, int min, int max, int *out)
     return true;
 }
 
-/* Three or more letters, or anything of the kind <+0330>. */
-static bool take_name(const char **s)
+/* Three or more letters, or a quoted name such as <+0330>. */
+static bool parse_name(const char **s)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
-    bool quoted = take(s, '<');
+    bool quoted = parse_char(s, '<');
     size_t n = quoted ? strcspn(*s, ">") : strspn(*s, letters);
 
     *s += n;
-    return n >= 3 && (!quoted || take(s, '>'));
+    return n >= 3 && (!quoted || parse_char(s, '>'));
 }
 
 /* [+-]hh[:mm[:ss]] */
-static bool take_time(const char **s, int max_hours, int32_t *out)
+static bool parse_time(const char **s, int max_hours, int32_t *out)
 {
-    int sign = take(s, '-') ? -1 : 1, h, m = 0, sec = 0;
+    int sign = parse_char(s, '-') ? -1 : 1, h, m = 0, sec = 0;
 
     if (sign > 0)
-        (void)take(s, '+');
-    if (!take_number(s, 0, max_hours, &h))
+        (void)parse_char(s, '+');
+    if (!parse_number(s, 0, max_hours, &h))
         return false;
-    if (take(s, ':') &&
-        (!take_number(s, 0, 59, &m) || (take(s, ':') && !take_number(s, 0, 59, &sec))))
+    if (parse_char(s, ':') &&
+        (!parse_number(s, 0, 59, &m) || (parse_char(s, ':') && !parse_number(s, 0, 59, &sec))))
         return false;
     *out = sign * (h * HOUR + m * 60 + sec);
     return true;
 }
 
 /* Mmonth.week.day, Jday or day, each with an optional /time */
-static bool take_change(const char **s, struct tz_change *out)
+static bool parse_change(const char **s, struct tz_change *out)
 {
     struct tz_change c = {.time = 2 * HOUR};
 
-    if (take(s, 'M')) {
+    if (parse_char(s, 'M')) {
         c.kind = BY_WEEKDAY;
-        if (!take_number(s, 1, 12, &c.month) || !take(s, '.') || !take_number(s, 1, 5, &c.week) ||
-            !take(s, '.') || !take_number(s, 0, 6, &c.day))
+        if (!parse_number(s, 1, 12, &c.month) || !parse_char(s, '.') ||
+            !parse_number(s, 1, 5, &c.week) || !parse_char(s, '.') ||
+            !parse_number(s, 0, 6, &c.day))
             return false;
-    } else if (take(s, 'J')) {
+    } else if (parse_char(s, 'J')) {
         c.kind = BY_DAY_WITHOUT_LEAP;
-        if (!take_number(s, 1, 365, &c.day))
+        if (!parse_number(s, 1, 365, &c.day))
             return false;
     } else {
         c.kind = BY_DAY;
-        if (!take_number(s, 0, 365, &c.day))
+        if (!parse_number(s, 0, 365, &c.day))
             return false;
     }
-    if (take(s, '/') && !take_time(s, MAX_CHANGE_HOURS, &c.time))
+    if (parse_char(s, '/') && !parse_time(s, MAX_CHANGE_HOURS, &c.time))
         return false;
     *out = c;
     return true;
@@ -88,30 +89,30 @@ bool tz_rule_parse(const char *text, struct tz_rule *out)
     struct tz_rule r = {0};
     const char *s = text;
 
-    if (!take_name(&s) || !take_time(&s, MAX_OFFSET_HOURS, &r.standard))
+    if (!parse_name(&s) || !parse_time(&s, MAX_OFFSET_HOURS, &r.standard))
         return false;
-    r.standard = -r.standard; /* POSIX counts to the west */
+    r.standard = -r.standard; /* POSIX offsets are positive to the west */
     if (*s) {
         r.has_summer = true;
         r.summer = r.standard + HOUR;
-        if (!take_name(&s))
+        if (!parse_name(&s))
             return false;
         if (*s != ',') {
-            if (!take_time(&s, MAX_OFFSET_HOURS, &r.summer))
+            if (!parse_time(&s, MAX_OFFSET_HOURS, &r.summer))
                 return false;
             r.summer = -r.summer;
         }
-        if (!take(&s, ',') || !take_change(&s, &r.to_summer) || !take(&s, ',') ||
-            !take_change(&s, &r.to_standard) || *s)
+        if (!parse_char(&s, ',') || !parse_change(&s, &r.to_summer) || !parse_char(&s, ',') ||
+            !parse_change(&s, &r.to_standard) || *s)
             return false;
     }
     *out = r;
     return true;
 }
 
-/* ---- apply ---- */
+/* ---- applying ---- */
 
-/* Midnight of the day on which the change is made, in days since 1970. */
+/* The day of the change, in days since 1970. */
 static int64_t change_day(const struct tz_change *c, int64_t year)
 {
     int64_t first;
@@ -120,7 +121,7 @@ static int64_t change_day(const struct tz_change *c, int64_t year)
     switch (c->kind) {
     case BY_DAY:
         return date_to_days(year, 1, 1) + c->day;
-    case BY_DAY_WITHOUT_LEAP: /* 60 is always the first of March */
+    case BY_DAY_WITHOUT_LEAP: /* day 60 is always March 1 */
         return date_to_days(year, 1, 1) + c->day - 1 +
                (c->day >= 60 && date_month_days(year, 2) == 29);
     case BY_WEEKDAY:
@@ -133,14 +134,15 @@ static int64_t change_day(const struct tz_change *c, int64_t year)
     return first + day;
 }
 
-/* A change is noted in the time that holds before it. */
+/* A rule gives the time of a change in the local time before it. */
 static int64_t change_time(const struct tz_change *c, int64_t year, int32_t offset_before)
 {
     return change_day(c, year) * DAY_SECONDS + c->time - offset_before;
 }
 
-/* Sorted by time. Of two at once the one that was there first stays first: where summer time lasts
- * all year, it ends and begins at the same moment, and the beginning counts. */
+/* Inserts a step in order of time. Of two steps at the same time the one added later comes last:
+ * where summer time lasts all year, it ends and starts again at the same time, and the start must
+ * win. */
 static void add_step(struct tz_step *steps, size_t n, int64_t at, int32_t offset)
 {
     while (n && steps[n - 1].at > at) {
@@ -150,7 +152,7 @@ static void add_step(struct tz_step *steps, size_t n, int64_t at, int32_t offset
     steps[n] = (struct tz_step){at, offset};
 }
 
-#define YEARS_AROUND 2 /* a change may be noted a week into the year before or after */
+#define YEARS_AROUND 2 /* a change's time may reach a week into an adjacent year */
 
 struct tz_period tz_rule_period(const struct tz_rule *r, int64_t t)
 {

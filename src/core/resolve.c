@@ -165,7 +165,7 @@ int resolve_items(const struct workflow_task *task, const struct resolve_scope *
         json_integer_value(v) > EXPR_RANGE_MAX) {
         rc = err_set(err, E_INVALID, "foreach needs a list, or a number from 0 to %d, not %s%s",
                      EXPR_RANGE_MAX, value_type_text(value_of(v).type),
-                     json_is_string(v) ? ": fromJSON() converts a text to a list" : "");
+                     json_is_string(v) ? ": fromJSON() converts a string to a list" : "");
         json_decref(v);
         return rc;
     }

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A byte order mark is no part of the text: columns are counted from behind it. */
-static const struct source *keep(struct diagnostics *ps, struct source s)
+/* Adds a source to the arena, without its byte order mark: columns are counted after it. */
+static const struct source *add_source(struct diagnostics *ps, struct source s)
 {
     size_t mark = s.len >= 3 && !memcmp(s.text, "\xEF\xBB\xBF", 3) ? 3 : 0;
 
@@ -23,16 +23,16 @@ int diagnostics_read(struct diagnostics *ps, const char *path, const struct sour
     int rc = source_read(path, &ps->arena, &s, err);
 
     if (!rc)
-        *out = keep(ps, s);
+        *out = add_source(ps, s);
     return rc;
 }
 
 const struct source *diagnostics_take(struct diagnostics *ps, const char *name, const char *text,
                                       size_t len)
 {
-    return keep(ps, (struct source){.name = arena_strdup(&ps->arena, name),
-                                    .text = arena_memdup0(&ps->arena, text, len),
-                                    .len = len});
+    return add_source(ps, (struct source){.name = arena_strdup(&ps->arena, name),
+                                          .text = arena_memdup0(&ps->arena, text, len),
+                                          .len = len});
 }
 
 bool diagnostics_full(const struct diagnostics *ps)
@@ -44,16 +44,16 @@ void diagnostics_add(struct diagnostics *ps, const struct source *s, uint32_t li
                      const char *fmt, ...)
 {
     struct buf visible = BUF_INIT;
-    char said[1024];
+    char text[1024];
     va_list ap;
 
     ps->count++;
     if (diagnostics_full(ps))
         return;
     va_start(ap, fmt);
-    vsnprintf(said, sizeof(said), fmt, ap);
+    vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
-    source_add_visible(&visible, said, strlen(said));
+    source_add_visible(&visible, text, strlen(text));
     *vec_add(&ps->list) =
         (struct diagnostic){.source = s,
                             .line = line,
@@ -62,9 +62,9 @@ void diagnostics_add(struct diagnostics *ps, const struct source *s, uint32_t li
     buf_release(&visible);
 }
 
-/* By file, line, column, then as they were found: the sentences of one place are made in order, and
- * the arena does not say, so the sort must be stable. Few enough to sort by insertion. */
-static bool before(const struct diagnostic *a, const struct diagnostic *b)
+/* Orders by file, line and column. Diagnostics of one location must stay in the order in which they
+ * were found, so the sort must be stable; the list is short enough for an insertion sort. */
+static bool is_before(const struct diagnostic *a, const struct diagnostic *b)
 {
     int file = a->source == b->source ? 0 : strcmp(a->source->name, b->source->name);
 
@@ -73,14 +73,14 @@ static bool before(const struct diagnostic *a, const struct diagnostic *b)
     return a->line != b->line ? a->line < b->line : a->column < b->column;
 }
 
-static void sort(struct diagnostics *ps)
+static void sort_diagnostics(struct diagnostics *ps)
 {
     size_t i, k;
 
     for (i = 1; i < ps->list.n; i++) {
         struct diagnostic p = ps->list.at[i];
 
-        for (k = i; k && before(&p, &ps->list.at[k - 1]); k--)
+        for (k = i; k && is_before(&p, &ps->list.at[k - 1]); k--)
             ps->list.at[k] = ps->list.at[k - 1];
         ps->list.at[k] = p;
     }
@@ -90,7 +90,7 @@ void diagnostics_show(struct diagnostics *ps, struct buf *out)
 {
     size_t i;
 
-    sort(ps);
+    sort_diagnostics(ps);
     for (i = 0; i < ps->list.n; i++) {
         const struct diagnostic *p = &ps->list.at[i];
 
@@ -108,7 +108,7 @@ int diagnostics_err(struct diagnostics *ps, struct err *err)
 
     if (!ps->count)
         return 0;
-    sort(ps);
+    sort_diagnostics(ps);
     p = &ps->list.at[0];
     if (ps->count > 1)
         snprintf(others, sizeof(others), " (and %zu more)", ps->count - 1);

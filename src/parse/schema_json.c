@@ -1,6 +1,6 @@
-/* schema_json.c - the JSON Schema (draft-07) of a workflow file, from the table of keys: editors
- * complete and check by it. It says what a file may look like; `pawl validate` says whether it can
- * run. */
+/* schema_json.c - writes the JSON Schema (draft-07) of a workflow file from the key table, for
+ * completion and checks in editors. The schema describes the form of a file; `pawl validate` checks
+ * whether it can run. */
 #include "base/json.h"
 #include "parse/workflow/keys.h"
 
@@ -11,28 +11,28 @@
 #define VARIABLE_PATTERN "^[A-Za-z_][A-Za-z0-9_]{0,99}$"
 #define DURATION_PATTERN "^[0-9]+(ms|s|m|h|d)$"
 #define SIZE_PATTERN     "^[0-9]+([kKMG]i?)?B?$"
-/* Any scalar will do where a text is wanted: it is taken as it is written. */
+/* Any scalar is accepted where a string is expected, as it is written. */
 #define TEXT_SCHEMA      "{\"type\":[\"string\",\"number\",\"boolean\"]}"
 
-static void pair(struct json_writer *w, const char *key, const char *text)
+static void add_pair(struct json_writer *w, const char *key, const char *text)
 {
     json_write_key(w, key);
     json_write_text(w, text);
 }
 
-static void pair_raw(struct json_writer *w, const char *key, const char *json)
+static void add_raw_pair(struct json_writer *w, const char *key, const char *json)
 {
     json_write_key(w, key);
     json_write_raw(w, json);
 }
 
-static void reference(struct json_writer *w, const char *name)
+static void write_reference(struct json_writer *w, const char *name)
 {
     char path[80];
 
     snprintf(path, sizeof(path), "#/definitions/%s", name);
     json_write_begin(w, '{');
-    pair(w, "$ref", path);
+    add_pair(w, "$ref", path);
     json_write_end(w, '}');
 }
 
@@ -49,51 +49,51 @@ static void add_words(struct json_writer *w, const char *const *words)
 
 static void add_range(struct json_writer *w, const char *type, const struct key *k)
 {
-    pair(w, "type", type);
+    add_pair(w, "type", type);
     json_write_key(w, "minimum");
     json_write_i64(w, k->min);
     json_write_key(w, "maximum");
     json_write_i64(w, k->max);
 }
 
-/* One of these, or a list of them. */
+/* An item, or a list of items. */
 static void add_list(struct json_writer *w, const char *item)
 {
     json_write_key(w, "anyOf");
     json_write_begin(w, '[');
     json_write_raw(w, item);
     json_write_begin(w, '{');
-    pair(w, "type", "array");
-    pair_raw(w, "items", item);
+    add_pair(w, "type", "array");
+    add_raw_pair(w, "items", item);
     json_write_end(w, '}');
     json_write_end(w, ']');
 }
 
-/* A short form, or the mapping that it is short for. */
+/* A short form, or the full mapping. */
 static void add_group(struct json_writer *w, const char *shorter, const char *name)
 {
     json_write_key(w, "anyOf");
     json_write_begin(w, '[');
     json_write_raw(w, shorter);
-    reference(w, name);
+    write_reference(w, name);
     json_write_end(w, ']');
 }
 
 static void add_map(struct json_writer *w, const char *pattern, const char *value)
 {
-    pair(w, "type", "object");
+    add_pair(w, "type", "object");
     json_write_key(w, "propertyNames");
     json_write_begin(w, '{');
-    pair(w, "pattern", pattern);
+    add_pair(w, "pattern", pattern);
     json_write_end(w, '}');
-    pair_raw(w, "additionalProperties", value);
+    add_raw_pair(w, "additionalProperties", value);
 }
 
 static void add_ref(struct json_writer *w, const char *name)
 {
-    json_write_key(w, "allOf"); /* beside a bare $ref the description would not count */
+    json_write_key(w, "allOf"); /* a validator ignores a description next to a bare $ref */
     json_write_begin(w, '[');
-    reference(w, name);
+    write_reference(w, name);
     json_write_end(w, ']');
 }
 
@@ -109,8 +109,8 @@ static void add_tasks(struct json_writer *w)
     json_write_end(w, ']');
 }
 
-/* Types that always look the same; NULL: it depends on the key. */
-static const char *fixed(enum key_type type)
+/* The schema of a type that does not depend on the key; NULL if it does. */
+static const char *fixed_schema(enum key_type type)
 {
     static const char *const schemas[] = {
         [KEY_NAME] = "\"type\":\"string\",\"pattern\":\"" NAME_PATTERN "\"",
@@ -142,10 +142,10 @@ static const char *fixed(enum key_type type)
 
 static void add_type(struct json_writer *w, const struct key *k)
 {
-    const char *same = fixed(k->type);
+    const char *schema = fixed_schema(k->type);
 
-    if (same) {
-        buf_addf(w->out, "%s%s", w->comma ? "," : "", same);
+    if (schema) {
+        buf_addf(w->out, "%s%s", w->comma ? "," : "", schema);
         w->comma = true;
         return;
     }
@@ -217,7 +217,7 @@ static void add_keys(struct json_writer *w, const struct keys *keys, unsigned pl
 {
     const struct key *k;
 
-    pair(w, "type", "object");
+    add_pair(w, "type", "object");
     json_write_key(w, "additionalProperties");
     json_write_bool(w, false);
     json_write_key(w, "properties");
@@ -228,14 +228,14 @@ static void add_keys(struct json_writer *w, const struct keys *keys, unsigned pl
         json_write_key(w, k->name);
         json_write_begin(w, '{');
         add_type(w, k);
-        pair(w, "description", k->sentence);
+        add_pair(w, "description", k->sentence);
         json_write_end(w, '}');
     }
     json_write_end(w, '}');
 }
 
-static void definition(struct json_writer *w, const char *name, const struct keys *keys,
-                       unsigned places, const char *more)
+static void add_definition(struct json_writer *w, const char *name, const struct keys *keys,
+                           unsigned places, const char *more)
 {
     json_write_key(w, name);
     json_write_begin(w, '{');
@@ -247,8 +247,8 @@ static void definition(struct json_writer *w, const char *name, const struct key
     json_write_end(w, '}');
 }
 
-/* A task in full, or its shell text alone. */
-static void task_definition(struct json_writer *w, const char *name, unsigned places)
+/* A task as a mapping, or only its shell command. */
+static void add_task_definition(struct json_writer *w, const char *name, unsigned places)
 {
     json_write_key(w, name);
     json_write_begin(w, '{');
@@ -257,9 +257,9 @@ static void task_definition(struct json_writer *w, const char *name, unsigned pl
     json_write_raw(w, TEXT_SCHEMA);
     json_write_begin(w, '{');
     add_keys(w, &keys_task, places);
-    pair_raw(w, "oneOf",
-             "[{\"required\":[\"run\"]},{\"required\":[\"argv\"]},"
-             "{\"required\":[\"function\"]},{\"required\":[\"workflow\"]}]");
+    add_raw_pair(w, "oneOf",
+                 "[{\"required\":[\"run\"]},{\"required\":[\"argv\"]},"
+                 "{\"required\":[\"function\"]},{\"required\":[\"workflow\"]}]");
     json_write_end(w, '}');
     json_write_end(w, ']');
     json_write_end(w, '}');
@@ -270,23 +270,23 @@ void keys_schema(struct buf *out)
     struct json_writer w = JSON_WRITER(out);
 
     json_write_begin(&w, '{');
-    pair(&w, "$schema", "http://json-schema.org/draft-07/schema#");
-    pair(&w, "title", "A workflow of Pawl");
+    add_pair(&w, "$schema", "http://json-schema.org/draft-07/schema#");
+    add_pair(&w, "title", "Pawl workflow");
     add_keys(&w, &keys_workflow, 0);
-    pair_raw(&w, "required", "[\"tasks\"]");
+    add_raw_pair(&w, "required", "[\"tasks\"]");
     json_write_key(&w, "definitions");
     json_write_begin(&w, '{');
-    task_definition(&w, "task", 0);
-    task_definition(&w, "hook", KEY_HOOKS);
-    definition(&w, "defaults", &keys_task, KEY_COMMON, NULL);
-    definition(&w, "param", &keys_param, 0, NULL);
-    definition(&w, "on", &keys_triggers, 0, NULL);
-    definition(&w, "schedule", &keys_schedule, 0, "\"required\":[\"cron\"]");
-    definition(&w, "retry", &keys_retry, 0, NULL);
-    definition(&w, "limits", &keys_limits, 0, NULL);
-    definition(&w, "concurrency", &keys_concurrency, 0, "\"required\":[\"key\"]");
-    definition(&w, "approval", &keys_approval, 0, NULL);
-    definition(&w, "container", &keys_container, 0, NULL);
+    add_task_definition(&w, "task", 0);
+    add_task_definition(&w, "hook", KEY_HOOKS);
+    add_definition(&w, "defaults", &keys_task, KEY_COMMON, NULL);
+    add_definition(&w, "param", &keys_param, 0, NULL);
+    add_definition(&w, "on", &keys_triggers, 0, NULL);
+    add_definition(&w, "schedule", &keys_schedule, 0, "\"required\":[\"cron\"]");
+    add_definition(&w, "retry", &keys_retry, 0, NULL);
+    add_definition(&w, "limits", &keys_limits, 0, NULL);
+    add_definition(&w, "concurrency", &keys_concurrency, 0, "\"required\":[\"key\"]");
+    add_definition(&w, "approval", &keys_approval, 0, NULL);
+    add_definition(&w, "container", &keys_container, 0, NULL);
     json_write_end(&w, '}');
     json_write_end(&w, '}');
 }

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #define HIDDEN      "***"
-#define SHOWN_WIDTH 100  /* columns of a line that are shown */
-#define LOOKED_AT   1024 /* bytes of it before and after the place that are looked at */
+#define SHOWN_WIDTH 100  /* characters of a line that are shown */
+#define CONTEXT     1024 /* bytes of a line before and after the location that are examined */
 
 int source_read(const char *path, struct arena *arena, struct source *out, struct err *err)
 {
@@ -54,10 +54,10 @@ size_t source_step(const char *p, size_t left)
     return 0;
 }
 
-/* ---- places ---- */
+/* ---- locations ---- */
 
-/* Length of the line break at p: 0 if there is none. As libyaml counts them, so that its lines are
- * ours: NEL, LS and PS end a line, too. */
+/* The length of the line break at p; 0 if none. NEL, LS and PS end a line too, as in libyaml, so
+ * that its line numbers are valid here. */
 static size_t break_at(const char *p, size_t left)
 {
     if (*p == '\n')
@@ -69,12 +69,12 @@ static size_t break_at(const char *p, size_t left)
     return left > 2 && (!memcmp(p, "\xE2\x80\xA8", 3) || !memcmp(p, "\xE2\x80\xA9", 3)) ? 3 : 0;
 }
 
-/* Bytes from p to the end of its line. */
+/* The number of bytes from p to the end of its line. */
 static size_t line_length(const char *p, size_t left)
 {
     size_t n = 0;
 
-    /* Most bytes are none of the four that may begin a break. */
+    /* Fast path: only four bytes can start a line break. */
     while (n < left && ((p[n] != '\n' && p[n] != '\r' && p[n] != '\xC2' && p[n] != '\xE2') ||
                         !break_at(p + n, left - n)))
         n++;
@@ -99,9 +99,9 @@ void source_location(const struct source *s, size_t offset, uint32_t *line, uint
     }
 }
 
-/* ---- what people see ---- */
+/* ---- display ---- */
 
-/* Whether a terminal would obey the character of n bytes at p instead of showing it. */
+/* Whether the character of n bytes at p is a control character for a terminal. */
 static bool is_control(const char *p, size_t n)
 {
     unsigned char c = (unsigned char)*p;
@@ -117,8 +117,8 @@ static void add_char(struct buf *out, const char *p, size_t n)
         buf_add(out, p, n);
 }
 
-/* Length of the password that begins at line[at]: what follows "://USER:" up to the last @ of the
- * word. */
+/* The length of the password that starts at line[at]: it follows "://USER:" and ends before the
+ * last @ of the word. 0 if none. */
 static size_t password_at(const char *line, size_t len, size_t at)
 {
     size_t begin, end, n = 0;
@@ -150,15 +150,14 @@ void source_add_visible(struct buf *out, const char *s, size_t len)
     }
 }
 
-/* The line as it is shown, in characters: where each begins in `text`, and which holds the caret.
- */
-struct shown {
+/* A line as displayed: the offset of each character in `text`, and the index of the caret's one. */
+struct visible_line {
     struct buf text;
-    VEC(size_t) begins;
+    VEC(size_t) starts;
     size_t caret;
 };
 
-static void make_shown(struct shown *w, const char *line, size_t len, size_t place)
+static void make_visible(struct visible_line *w, const char *line, size_t len, size_t target)
 {
     size_t at = 0, n, hidden;
 
@@ -166,9 +165,9 @@ static void make_shown(struct shown *w, const char *line, size_t len, size_t pla
     for (; at < len; at += n) {
         hidden = password_at(line, len, at);
         n = hidden ? hidden : source_step(line + at, len - at);
-        if (place >= at && place < at + (n ? n : 1))
-            w->caret = w->begins.n;
-        *vec_add(&w->begins) = w->text.len;
+        if (target >= at && target < at + (n ? n : 1))
+            w->caret = w->starts.n;
+        *vec_add(&w->starts) = w->text.len;
         if (hidden)
             buf_addstr(&w->text, HIDDEN);
         else if (n)
@@ -177,9 +176,9 @@ static void make_shown(struct shown *w, const char *line, size_t len, size_t pla
             buf_addch(&w->text, '?');
         n += !n;
     }
-    if (w->caret > w->begins.n)
-        w->caret = w->begins.n;
-    *vec_add(&w->begins) = w->text.len;
+    if (w->caret > w->starts.n)
+        w->caret = w->starts.n;
+    *vec_add(&w->starts) = w->text.len;
 }
 
 static const char *find_line(const struct source *s, uint32_t line, size_t *len)
@@ -197,7 +196,7 @@ static const char *find_line(const struct source *s, uint32_t line, size_t *len)
     return s->text + at;
 }
 
-/* Bytes before a column of the line; its length, if it is shorter. */
+/* The number of bytes before a column of the line; the line's length if it is shorter. */
 static size_t column_offset(const char *line, size_t len, uint32_t column)
 {
     size_t at = 0, n;
@@ -218,41 +217,42 @@ const char *source_at(const struct source *s, uint32_t line, uint32_t column, si
     return p ? p + at : "";
 }
 
-/* Columns that the characters from `a` to `b` take up: HIDDEN stands for one, but is wider. */
-static size_t width(const struct shown *w, size_t a, size_t b)
+/* The display width of the characters from `a` to `b`. A hidden password counts as one character,
+ * but HIDDEN is wider. */
+static size_t width(const struct visible_line *w, size_t a, size_t b)
 {
     size_t i, n = 0;
 
-    for (i = w->begins.at[a]; i < w->begins.at[b]; i++)
+    for (i = w->starts.at[a]; i < w->starts.at[b]; i++)
         n += ((unsigned char)w->text.ptr[i] & 0xC0) != 0x80;
     return n;
 }
 
 void source_show(const struct source *s, uint32_t line, uint32_t column, struct buf *out)
 {
-    struct shown w = {.text = BUF_INIT};
-    size_t len = 0, from = 0, to, count, place, left_out = 0;
+    struct visible_line w = {.text = BUF_INIT};
+    size_t len = 0, from = 0, to, count, target, skipped = 0;
     const char *p = find_line(s, line, &len);
     char number[16];
 
     if (!p)
         return;
-    place = column_offset(p, len, column);
-    if (place > LOOKED_AT)
-        for (left_out = place - LOOKED_AT; ((unsigned char)p[left_out] & 0xC0) == 0x80; left_out++)
+    target = column_offset(p, len, column);
+    if (target > CONTEXT)
+        for (skipped = target - CONTEXT; ((unsigned char)p[skipped] & 0xC0) == 0x80; skipped++)
             ;
-    if (len - place > LOOKED_AT)
-        len = place + LOOKED_AT;
-    make_shown(&w, p + left_out, len - left_out, place - left_out);
-    count = w.begins.n - 1;
+    if (len - target > CONTEXT)
+        len = target + CONTEXT;
+    make_visible(&w, p + skipped, len - skipped, target - skipped);
+    count = w.starts.n - 1;
     if (w.caret > SHOWN_WIDTH * 3 / 4)
         from = w.caret - SHOWN_WIDTH / 2;
     to = count - from > SHOWN_WIDTH ? from + SHOWN_WIDTH : count;
     snprintf(number, sizeof(number), "%6u", line);
     buf_addf(out, "%s | %s", number, from ? "…" : "");
-    buf_add(out, buf_cstr(&w.text) + w.begins.at[from], w.begins.at[to] - w.begins.at[from]);
+    buf_add(out, buf_cstr(&w.text) + w.starts.at[from], w.starts.at[to] - w.starts.at[from]);
     buf_addf(out, "%s\n%*s | %*s^\n", to < count ? "…" : "", (int)strlen(number), "",
              (int)(width(&w, from, w.caret > to ? to : w.caret) + (from > 0)), "");
     buf_release(&w.text);
-    vec_release(&w.begins);
+    vec_release(&w.starts);
 }

@@ -1,4 +1,4 @@
-/* source.h - the text of a file that somebody wrote, and how to show a place in it. */
+/* source.h - the text of a user's file, and functions that find and show a location in it. */
 #ifndef PARSE_SOURCE_H
 #define PARSE_SOURCE_H
 
@@ -12,30 +12,33 @@
 #define SOURCE_MAX_MB 8
 
 struct source {
-    const char *name; /* as in messages: pawl.yaml */
+    const char *name; /* for messages, such as pawl.yaml */
     const char *text;
     size_t len;
 };
 
-/* Reads a whole file into the arena. E_NOT_FOUND: there is none; E_INVALID: it can't be read or is
- * longer than SOURCE_MAX. */
+/* Reads a whole file into the arena. E_NOT_FOUND if the file does not exist, E_INVALID if it can't
+ * be read or is longer than SOURCE_MAX. */
 MUST_USE int source_read(const char *path, struct arena *arena, struct source *out,
                          struct err *err);
 
-/* Length of the character at p in bytes: 0 where there is no valid UTF-8, or a NUL. */
+/* The length in bytes of the character at p; 0 if it is not valid UTF-8, or NUL. */
 size_t source_step(const char *p, size_t left);
 
-/* The place of a byte, from 1: a line ends with LF, CR or CR LF; a column is a character. */
+/* The line and column of a byte, from 1. A line ends with LF, CR or CR LF, or with NEL, LS or PS;
+ * columns count characters. */
 void source_location(const struct source *s, size_t offset, uint32_t *line, uint32_t *column);
 
-/* The text from that place on, up to the end of its line: none where there is no such line. */
+/* The text from the location to the end of its line; *len is 0 if the line does not exist. */
 const char *source_at(const struct source *s, uint32_t line, uint32_t column, size_t *len);
 
-/* Adds the line and a caret below the column, each as a line of its own. Passwords in URLs and
- * control characters are left out, long lines cut. Nothing for a line that is not there. */
+/* Appends the source line, and a second line with a caret below the column. Passwords in URLs are
+ * hidden, control characters become spaces, long lines are cut. Appends nothing if the line does
+ * not exist. */
 void source_show(const struct source *s, uint32_t line, uint32_t column, struct buf *out);
 
-/* Adds s without what a terminal would obey, bytes that are no UTF-8, and passwords in URLs. */
+/* Appends s with control characters replaced by spaces, passwords in URLs hidden, and bytes that
+ * are not UTF-8 removed. */
 void source_add_visible(struct buf *out, const char *s, size_t len);
 
 #endif

@@ -1,12 +1,11 @@
-/* access.c - fields and items: what `.name` and `[…]` find, and what is said when it is not
- * there. */
+/* access.c - finds the field or item that `.name` or `[…]` selects, and reports a missing one. */
 #include "core/expr/expr_internal.h"
 
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What the instruction is applied to, as it was written; for sentences. */
+/* The source text of the instruction's operand, for messages; returns its length. */
 static int operand(const struct machine *m, const struct expr_instr *i, const char **text)
 {
     size_t end = i->at;
@@ -19,7 +18,7 @@ static int operand(const struct machine *m, const struct expr_instr *i, const ch
 
 #define SHOWN_KEYS 12
 
-/* "; did you mean 'b'? there are: a, b" */
+/* Appends "; did you mean 'b'? its fields are: a, b". */
 static void add_keys(json_t *object, const char *wanted, struct buf *out)
 {
     size_t n = json_object_size(object), i = 0;
@@ -34,7 +33,7 @@ static void add_keys(json_t *object, const char *wanted, struct buf *out)
     keys[i] = NULL;
     if (!*expr_did_you_mean(wanted, keys, out))
         buf_addch(out, ';');
-    buf_addstr(out, n ? " there are: " : " it is empty");
+    buf_addstr(out, n ? " its fields are: " : " it is empty");
     for (i = 0; i < n && i < SHOWN_KEYS; i++)
         buf_addf(out, "%s%.*s", i ? ", " : "", expr_cut(keys[i], strlen(keys[i]), 40), keys[i]);
     if (n > SHOWN_KEYS)
@@ -53,7 +52,7 @@ static int no_field(struct machine *m, const struct expr_instr *i, json_t *objec
         return EXPR_MISSING;
     add_keys(object, key->text.at, &hint);
     if (i->op == OP_FIELD && strchr(key->text.at, '-'))
-        buf_addstr(&hint, "; a difference is written with blanks around its -");
+        buf_addstr(&hint, "; to subtract, put spaces around the -");
     rc = machine_wrong(m, i, "%.*s has no field '%.*s'%s", len, of,
                        expr_cut(key->text.at, key->text.len, 60), key->text.at, buf_cstr(&hint));
     buf_release(&hint);
@@ -67,13 +66,13 @@ static int no_item(struct machine *m, const struct expr_instr *i, json_t *list, 
 
     if (index < 0)
         return machine_wrong(m, i,
-                             "items are counted from 0: there is no [%lld]; the last of n is "
+                             "indexes start at 0, so there is no [%lld]; the last of n items is "
                              "[n - 1], see length()",
                              (long long)index);
     if (m->ntries)
         return EXPR_MISSING;
-    return machine_wrong(m, i, "%.*s has no item [%lld]: it has %zu, counted from 0", len, of,
-                         (long long)index, json_array_size(list));
+    return machine_wrong(m, i, "%.*s has no item [%lld]: its length is %zu, and indexes start at 0",
+                         len, of, (long long)index, json_array_size(list));
 }
 
 static int wrong_type(struct machine *m, const struct expr_instr *i, const struct value *from,
@@ -84,15 +83,16 @@ static int wrong_type(struct machine *m, const struct expr_instr *i, const struc
 
     switch (from->type) {
     case VALUE_OBJECT:
-        return machine_wrong(m, i, "%.*s is an object: its keys are texts, not %s", len, of, type);
+        return machine_wrong(m, i, "%.*s is an object: its keys are strings, not %s", len, of,
+                             type);
     case VALUE_LIST:
-        return machine_wrong(m, i,
-                             "%.*s is a list: its items have whole numbers, from [0] on, not %s",
+        return machine_wrong(m, i, "%.*s is a list: its indexes are whole numbers from 0, not %s",
                              len, of, key->type == VALUE_REAL ? "fractions" : type);
     case VALUE_NULL:
         if (m->ntries)
             return EXPR_MISSING;
-        return machine_wrong(m, i, "%.*s is null and has no fields; default() can help", len, of);
+        return machine_wrong(
+            m, i, "%.*s is null and has no fields; use default() to supply a value", len, of);
     default:
         return machine_wrong(m, i, "%.*s is %s and has no fields", len, of,
                              value_type_text(from->type));
@@ -108,7 +108,8 @@ int machine_get(struct machine *m, const struct expr_instr *i, const struct valu
         if (!(found = json_object_getn(from->json, key->text.at, key->text.len)))
             return no_field(m, i, from->json, key);
     } else if (from->type == VALUE_LIST && key->type == VALUE_INT) {
-        if ((uint64_t)key->whole >= json_array_size(from->json)) /* below 0 is beyond, too */
+        if ((uint64_t)key->whole >=
+            json_array_size(from->json)) /* a negative index becomes a large one */
             return no_item(m, i, from->json, key->whole);
         found = json_array_get(from->json, (size_t)key->whole);
     } else {

@@ -1,5 +1,5 @@
-/* call.c - calls of functions. What each of them is called and takes stands in the tables of
- * expr.h; default() alone is no function of the machine but a jump. */
+/* call.c - compiles function calls. The tables in expr.h have the functions' names and arguments.
+ * default() compiles to a jump instead of a call. */
 #include "core/expr/expr_internal.h"
 
 #include <string.h>
@@ -20,7 +20,7 @@ static const struct {
 #undef X
 };
 
-/* All that a word before ( may be. */
+/* All words that are allowed before ( . */
 static const char *const callable[] = {
 #define X(id, name, meaning, example, result) #name,
     EXPR_STATUSES(X)
@@ -40,7 +40,7 @@ bool parse_is_function(const char *word)
     return false;
 }
 
-/* The arguments up to and with the closing parenthesis. */
+/* Parses the arguments and the closing parenthesis. */
 static int parse_arguments(struct parser *p, unsigned *n)
 {
     int rc;
@@ -55,7 +55,7 @@ static int parse_arguments(struct parser *p, unsigned *n)
             return rc;
         ++*n;
         if (!lex_is_mark(p, ','))
-            return lex_take_mark(p, ')', "behind the arguments");
+            return lex_take_mark(p, ')', "after the arguments");
         if ((rc = lex_next(p)))
             return rc;
     }
@@ -63,7 +63,7 @@ static int parse_arguments(struct parser *p, unsigned *n)
 
 static int wrong_count(struct parser *p, size_t at, const char *usage)
 {
-    return expr_wrong(p, at, "wrong number of arguments; it is written %s", usage);
+    return expr_wrong(p, at, "wrong number of arguments; the usage is %s", usage);
 }
 
 static int parse_status(struct parser *p, size_t at, int which)
@@ -82,7 +82,7 @@ static int parse_status(struct parser *p, size_t at, int which)
     return 0;
 }
 
-/* The second argument is reached only if the first is null or missing. */
+/* The second argument is evaluated only if the first is null or missing. */
 static int parse_default(struct parser *p, size_t at, const char *usage)
 {
     struct expr_instr i = {.from = (uint32_t)at, .at = (uint32_t)at};
@@ -99,7 +99,7 @@ static int parse_default(struct parser *p, size_t at, const char *usage)
     p->trying--;
     if (!lex_is_mark(p, ','))
         return lex_is_mark(p, ')') ? wrong_count(p, at, usage)
-                                   : lex_take_mark(p, ',', "behind the first argument");
+                                   : lex_take_mark(p, ',', "after the first argument");
     i.op = OP_CAUGHT;
     caught = emit(p, -1, i);
     jump_here(p, try);
@@ -108,7 +108,7 @@ static int parse_default(struct parser *p, size_t at, const char *usage)
     jump_here(p, caught);
     if (lex_is_mark(p, ','))
         return wrong_count(p, at, usage);
-    return lex_take_mark(p, ')', "behind the arguments");
+    return lex_take_mark(p, ')', "after the arguments");
 }
 
 static int parse_function(struct parser *p, size_t at, unsigned which)

@@ -1,6 +1,7 @@
-/* eval.c - the machine that runs a compiled expression. Values on its stack are borrowed: from
- * the scope, from the program, or from what was made on the way, which lives until the end. So
- * nothing is counted, and a simple expression allocates only its result. */
+/* eval.c - the stack machine that runs a compiled expression. Values on its stack are borrowed from
+ * the scope, from the program, or from values created during the evaluation, which live until its
+ * end. So the stack needs no reference counting, and a simple expression allocates only its
+ * result. */
 #include "core/expr/expr_internal.h"
 
 #include <jansson.h>
@@ -25,7 +26,7 @@ int machine_charge(struct machine *m, const struct expr_instr *i, size_t work)
 {
     if (work_charge(m->work, work))
         return 0;
-    return machine_wrong(m, i, "this is too much to compute: let a task do it");
+    return machine_wrong(m, i, "this is too expensive to compute: do it in a task");
 }
 
 int machine_too_long(struct machine *m, const struct expr_instr *i)
@@ -34,7 +35,7 @@ int machine_too_long(struct machine *m, const struct expr_instr *i)
                          EXPR_RESULT_MAX);
 }
 
-/* ---- what is made on the way ---- */
+/* ---- values created during the evaluation ---- */
 
 struct value machine_keep(struct machine *m, json_t *made)
 {
@@ -64,7 +65,7 @@ void machine_release(struct machine *m)
 
 /* ---- names, lists, objects, calls ---- */
 
-static int no_name(struct machine *m, const struct expr_instr *i)
+static int name_not_available(struct machine *m, const struct expr_instr *i)
 {
     static const char *const names[][2] = {
 #define X(id, name, meaning) {#name, meaning},
@@ -76,7 +77,7 @@ static int no_name(struct machine *m, const struct expr_instr *i)
                          names[i->arg][1]);
 }
 
-static int make(struct machine *m, const struct expr_instr *i, struct value *out)
+static int new_collection(struct machine *m, const struct expr_instr *i, struct value *out)
 {
     int rc = machine_charge(m, i, ITEM_WORK);
 
@@ -85,8 +86,8 @@ static int make(struct machine *m, const struct expr_instr *i, struct value *out
     return rc;
 }
 
-static int put(struct machine *m, const struct expr_instr *i, struct value *into,
-               const struct value *v)
+static int add_element(struct machine *m, const struct expr_instr *i, struct value *into,
+                       const struct value *v)
 {
     int rc = machine_charge(m, i, ITEM_WORK);
 
@@ -127,7 +128,8 @@ static int want_boolean(struct machine *m, const struct expr_instr *i, const str
 
 static int step(struct machine *m, const struct expr_instr *i, struct value **top, size_t *next);
 
-/* A step that failed: something missing inside of a default() is no failure. */
+/* Handles a failed step: a missing field or item inside default() continues at its second argument.
+ */
 static int recover(struct machine *m, int rc, struct value **top, size_t *next)
 {
     if (rc != EXPR_MISSING)
@@ -146,7 +148,7 @@ int machine_run(struct machine *m, struct value *out)
 
     if (m->e->stack >= SMALL_STACK)
         large = mem_alloc((m->e->stack + 1) * sizeof(*large));
-    top = large ? large : small; /* one below the first value */
+    top = large ? large : small; /* one below the first value: the stack is empty */
     while (!rc && next < m->e->ncode) {
         const struct expr_instr *i = &m->e->code[next++];
 
@@ -159,7 +161,7 @@ int machine_run(struct machine *m, struct value *out)
     return rc;
 }
 
-/* && and ||: the first operand decides, or gives way to the second. */
+/* && and ||: skips the second operand if the first decides, else pops the first. */
 static int logical(struct machine *m, const struct expr_instr *i, struct value **top, size_t *next)
 {
     int rc = want_boolean(m, i, *top);
@@ -173,7 +175,7 @@ static int logical(struct machine *m, const struct expr_instr *i, struct value *
     return 0;
 }
 
-static void try_begin(struct machine *m, const struct expr_instr *i, struct value *top)
+static void start_try(struct machine *m, const struct expr_instr *i, struct value *top)
 {
     m->tries[m->ntries].top = top;
     m->tries[m->ntries].target = i->arg;
@@ -183,7 +185,7 @@ static void try_begin(struct machine *m, const struct expr_instr *i, struct valu
 static int push_name(struct machine *m, const struct expr_instr *i, struct value **top)
 {
     if (!m->scope->names[i->arg])
-        return no_name(m, i);
+        return name_not_available(m, i);
     *++*top = value_of(m->scope->names[i->arg]);
     return 0;
 }
@@ -191,7 +193,8 @@ static int push_name(struct machine *m, const struct expr_instr *i, struct value
 static int push_status(struct machine *m, const struct expr_instr *i, struct value **top)
 {
     if (!m->scope->status)
-        return machine_wrong(m, i, "how the needs ended is not known here: this belongs into 'if'");
+        return machine_wrong(
+            m, i, "the status of the needs is not known here: use this function in 'if'");
     *++*top = (struct value){.type = VALUE_BOOL,
                              .truth = m->scope->status(m->scope->arg, (enum expr_status)i->arg)};
     return 0;
@@ -233,13 +236,13 @@ static int step(struct machine *m, const struct expr_instr *i, struct value **to
         return call(m, i, *top, *top);
     case OP_LIST:
     case OP_OBJECT:
-        return make(m, i, ++*top);
+        return new_collection(m, i, ++*top);
     case OP_APPEND:
     case OP_PUT:
         --*top;
-        return put(m, i, *top, *top + 1);
+        return add_element(m, i, *top, *top + 1);
     case OP_TRY:
-        try_begin(m, i, *top);
+        start_try(m, i, *top);
         break;
     case OP_CAUGHT:
         m->ntries--;

@@ -1,5 +1,4 @@
-/* expr.c - the expressions of workflows: what callers use. See expr.h for what holds, and
- * expr_internal.h for how it is done. */
+/* expr.c - the public functions of expr.h for a single expression. */
 #include "core/expr/expr_internal.h"
 
 #include "base/text.h"
@@ -16,7 +15,7 @@ int expr_take_text(const struct expr_text *text, size_t max, struct arena *arena
     *out = (struct expr_range){.text = *text, .end = text->len};
     if (text->len > max) {
         out->end = 0;
-        return expr_fault_set(fault, out, 0, "this text has %zu bytes; at most %zu are taken",
+        return expr_fault_set(fault, out, 0, "this text has %zu bytes; at most %zu are allowed",
                               text->len, max);
     }
     if (!text_is_utf8(text->at, text->len)) {
@@ -57,7 +56,7 @@ int expr_compile_condition(const struct expr_text *text, struct arena *arena,
     if (end < in.text.len)
         return expr_fault_set(
             fault, &in, end,
-            "one expression is all that may stand here: there is more behind its }}");
+            "only one expression is allowed here: there is more text after its }}");
     *out = e;
     return 0;
 }
@@ -77,7 +76,7 @@ int expr_compute(const struct expr *e, const struct expr_scope *scope, struct wo
     return machine_run(m, out);
 }
 
-/* As JSON it must be short enough to be kept. */
+/* Checks that the result's JSON is short enough to be stored. */
 static int check_size(const struct expr *e, const struct value *v, struct expr_fault *fault)
 {
     struct buf text = BUF_INIT;
@@ -127,7 +126,7 @@ int expr_eval_bool(const struct expr *e, const struct expr_scope *scope, bool *o
     return rc;
 }
 
-/* ---- what it speaks of ---- */
+/* ---- static analysis ---- */
 
 void expr_references(const struct expr *e, expr_each_ref *each, void *arg)
 {

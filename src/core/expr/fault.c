@@ -1,5 +1,5 @@
-/* fault.c - what is said when an expression is wrong, and where it is. Nothing in a sentence
- * may break a line or end in the middle of a character. */
+/* fault.c - builds the faults of expressions: sentence, location and excerpt. A sentence never
+ * contains a line break and is never cut within a character. */
 #include "core/expr/expr_internal.h"
 
 #include "base/suggest.h"
@@ -9,9 +9,9 @@
 #include <string.h>
 
 #define EXCERPT_MAX    100 /* bytes */
-#define EXCERPT_BEFORE 60  /* of them before the place, if more stand there */
+#define EXCERPT_BEFORE 60  /* of these, at most before the location */
 
-static bool is_inside(char c)
+static bool is_continuation(char c)
 {
     return ((unsigned char)c & 0xC0) == 0x80;
 }
@@ -20,14 +20,14 @@ int expr_cut(const char *text, size_t len, size_t max)
 {
     if (len <= max)
         return (int)len;
-    while (max > 0 && is_inside(text[max]))
+    while (max > 0 && is_continuation(text[max]))
         max--;
     return (int)max;
 }
 
 const char *expr_did_you_mean(const char *word, const char *const *list, struct buf *out)
 {
-    /* A single letter is near to every other one. */
+    /* Any single letter is near every other one, so do not guess. */
     const char *meant = word[0] && word[1] ? suggest_from(word, list) : NULL;
 
     if (meant)
@@ -44,7 +44,7 @@ void expr_location(const struct expr_text *text, size_t offset, uint32_t *line, 
         if (text->at[i] == '\n') {
             l++;
             c = 1;
-        } else if (!is_inside(text->at[i])) {
+        } else if (!is_continuation(text->at[i])) {
             c++;
         }
     }
@@ -59,7 +59,7 @@ static void one_line(char *s)
             *s = ' ';
 }
 
-/* The expression, or the part of it around the place. */
+/* Sets the excerpt to the expression, or to the part around the offset if it is long. */
 static void set_excerpt(struct expr_fault *fault, const struct expr_range *in, size_t offset)
 {
     const char *text = in->text.at;
@@ -72,7 +72,7 @@ static void set_excerpt(struct expr_fault *fault, const struct expr_range *in, s
     cut = begin;
     if (offset > begin + EXCERPT_BEFORE && end - begin > EXCERPT_MAX)
         cut = offset - EXCERPT_BEFORE;
-    while (cut > begin && is_inside(text[cut]))
+    while (cut > begin && is_continuation(text[cut]))
         cut--;
     if (cut > end)
         cut = end;
@@ -88,10 +88,10 @@ int expr_fault_setv(struct expr_fault *fault, const struct expr_range *in, size_
     size_t room = sizeof(fault->what);
     int len = vsnprintf(fault->what, room, fmt, ap);
 
-    if (len >= (int)room) { /* the last bytes may be the beginning of a character */
+    if (len >= (int)room) { /* the last bytes may be an incomplete character */
         size_t last = room - 1;
 
-        while (last > 0 && is_inside(fault->what[last - 1]))
+        while (last > 0 && is_continuation(fault->what[last - 1]))
             last--;
         if (last > 0 && (unsigned char)fault->what[last - 1] >= 0xC0)
             last--;

@@ -1,5 +1,5 @@
-/* functions.c - the functions that are about texts; those about lists and objects are in
- * list_functions.c. The table EXPR_FUNCTIONS says how many arguments each gets. */
+/* functions.c - the string functions; list_functions.c has those of lists and objects. The table
+ * EXPR_FUNCTIONS in expr.h has the number of arguments of each. */
 #include "core/expr/expr_internal.h"
 
 #include <jansson.h>
@@ -19,13 +19,13 @@ const char *fn_name(const struct expr_instr *i)
 int fn_want(struct machine *m, const struct expr_instr *i, const struct value *a, int k,
             enum value_type type)
 {
-    static const char *const places[] = {"first", "second", "third"};
+    static const char *const ordinals[] = {"first", "second", "third"};
     bool fraction = type == VALUE_INT && a[k].type == VALUE_REAL;
 
     if (a[k].type == type)
         return 0;
-    return machine_wrong(m, i, "the %s argument of %s() must be %s, not %s", places[k], fn_name(i),
-                         type == VALUE_INT ? "a whole number" : value_type_text(type),
+    return machine_wrong(m, i, "the %s argument of %s() must be %s, not %s", ordinals[k],
+                         fn_name(i), type == VALUE_INT ? "a whole number" : value_type_text(type),
                          fraction ? "a fraction" : value_type_text(a[k].type));
 }
 
@@ -34,7 +34,7 @@ static struct value boolean(bool truth)
     return (struct value){.type = VALUE_BOOL, .truth = truth};
 }
 
-/* ---- looking for ---- */
+/* ---- searching ---- */
 
 static int list_contains(struct machine *m, const struct expr_instr *i, const struct value *a,
                          struct value *out)
@@ -48,7 +48,7 @@ static int list_contains(struct machine *m, const struct expr_instr *i, const st
         found = value_equal(&item, &a[1], m->work);
     }
     *out = boolean(found);
-    return machine_charge(m, i, 1); /* the comparisons may have used it up */
+    return machine_charge(m, i, 1); /* a fault if the comparisons used up the work */
 }
 
 int fn_contains(struct machine *m, const struct expr_instr *i, const struct value *a,
@@ -61,7 +61,7 @@ int fn_contains(struct machine *m, const struct expr_instr *i, const struct valu
     if (a[0].type != VALUE_TEXT && a[0].type != VALUE_OBJECT)
         return machine_wrong(
             m, i,
-            "the first argument of contains() must be a text, a list or an object, "
+            "the first argument of contains() must be a string, a list or an object, "
             "not %s",
             value_type_text(a[0].type));
     if ((rc = fn_want(m, i, a, 1, VALUE_TEXT)))
@@ -74,8 +74,8 @@ int fn_contains(struct machine *m, const struct expr_instr *i, const struct valu
     return machine_charge(m, i, a[0].text.len);
 }
 
-static int begins_or_ends(struct machine *m, const struct expr_instr *i, const struct value *a,
-                          bool ends, struct value *out)
+static int starts_or_ends_with(struct machine *m, const struct expr_instr *i, const struct value *a,
+                               bool ends, struct value *out)
 {
     const char *from;
     int rc;
@@ -93,28 +93,28 @@ static int begins_or_ends(struct machine *m, const struct expr_instr *i, const s
 int fn_startsWith(struct machine *m, const struct expr_instr *i, const struct value *a,
                   struct value *out)
 {
-    return begins_or_ends(m, i, a, false, out);
+    return starts_or_ends_with(m, i, a, false, out);
 }
 
 int fn_endsWith(struct machine *m, const struct expr_instr *i, const struct value *a,
                 struct value *out)
 {
-    return begins_or_ends(m, i, a, true, out);
+    return starts_or_ends_with(m, i, a, true, out);
 }
 
-/* ---- making texts ---- */
+/* ---- building strings ---- */
 
-/* A value as text; null has none. `what` and `n` name it in sentences. */
+/* Appends a value as text; null is a fault, in which `what` and `n` name the value. */
 static int add_plain(struct machine *m, const struct expr_instr *i, const struct value *v,
                      const char *what, size_t n, struct buf *out)
 {
     if (v->type == VALUE_NULL)
-        return machine_wrong(m, i, "%s %zu of %s() is null, which has no text; default() can help",
+        return machine_wrong(m, i, "%s %zu of %s() is null, which has no text form; use default()",
                              what, n, fn_name(i));
     return value_write_plain(v, EXPR_RESULT_MAX, out) ? 0 : machine_too_long(m, i);
 }
 
-/* {7} at `at`: adds value 7; *end is behind the brace. */
+/* Appends value 7 for the {7} at `at`; sets *end to the position after the brace. */
 static int add_numbered(struct machine *m, const struct expr_instr *i, const struct value *a,
                         size_t at, size_t *end, struct buf *out)
 {
@@ -124,11 +124,13 @@ static int add_numbered(struct machine *m, const struct expr_instr *i, const str
     while (digit < a[0].text.len && digit < at + 4 && text[digit] >= '0' && text[digit] <= '9')
         k = k * 10 + (size_t)(text[digit++] - '0');
     if (digit == at + 1 || digit >= a[0].text.len || text[digit] != '}')
-        return machine_wrong(m, i,
-                             "the text of format() has a { without number and }; a brace itself is "
-                             "written {{");
+        return machine_wrong(
+            m, i,
+            "the string of format() has a { without a number and }; write {{ for a "
+            "literal brace");
     if (k + 1 >= i->argc)
-        return machine_wrong(m, i, "the text of format() has {%zu}, but there are %d values", k,
+        return machine_wrong(m, i,
+                             "the string of format() uses {%zu}, but the number of values is %d", k,
                              i->argc - 1);
     *end = digit + 1;
     return add_plain(m, i, &a[k + 1], "value", k, out);
@@ -142,16 +144,16 @@ static int add_formatted(struct machine *m, const struct expr_instr *i, const st
     int rc = 0;
 
     while (!rc && at < len) {
-        bool twice = at + 1 < len && text[at + 1] == text[at];
+        bool doubled = at + 1 < len && text[at + 1] == text[at];
 
         if (out->len > EXPR_RESULT_MAX)
             return machine_too_long(m, i);
-        if (text[at] == '{' && !twice) {
+        if (text[at] == '{' && !doubled) {
             rc = add_numbered(m, i, a, at, &at, out);
-        } else if (text[at] == '}' && !twice) {
+        } else if (text[at] == '}' && !doubled) {
             return machine_wrong(m, i,
-                                 "the text of format() has a } without {; a brace itself is "
-                                 "written }}");
+                                 "the string of format() has a } without {; write }} for a "
+                                 "literal brace");
         } else {
             buf_addch(out, text[at]);
             at += text[at] == '{' || text[at] == '}' ? 2 : 1;

@@ -1,5 +1,5 @@
-/* lexer.c - the words of an expression. Numbers and "texts" are JSON's and are read by the JSON
- * library; in 'texts' everything stands for itself and '' for a quote, as in YAML. */
+/* lexer.c - splits an expression into tokens. Numbers and "strings" are JSON and are parsed by
+ * jansson. In 'strings' every character is literal, and '' is a quote, as in YAML. */
 #include "core/expr/expr_internal.h"
 
 #include <jansson.h>
@@ -25,7 +25,7 @@ int expr_operator_strength(enum expr_operator op)
     return operators[op].strength;
 }
 
-/* ASCII, whatever the locale says. */
+/* ASCII only, in every locale. */
 static bool is_letter(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
@@ -36,7 +36,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* The text ends with NUL: looking one byte ahead is always allowed. */
+/* The text ends with NUL, so reading one byte ahead is safe. */
 static size_t name_end(const char *text, size_t at, bool dashes)
 {
     while (is_letter(text[at]) || is_digit(text[at]) ||
@@ -45,7 +45,7 @@ static size_t name_end(const char *text, size_t at, bool dashes)
     return at;
 }
 
-/* More than a number can be, so that what is wrong with it is shown whole. */
+/* Accepts more than valid numbers, so that an error shows the whole malformed number. */
 static size_t number_end(const char *text, size_t at)
 {
     while (is_letter(text[at]) || is_digit(text[at]) || text[at] == '.' ||
@@ -54,7 +54,7 @@ static size_t number_end(const char *text, size_t at)
     return at;
 }
 
-/* Behind the closing quote; 0: there is none. */
+/* The offset after the closing quote; 0 if none. */
 static size_t text_end(const struct parser *p, size_t at)
 {
     const char *text = p->in.text.at;
@@ -90,14 +90,14 @@ static bool lex_operator(const char *text, struct token *t)
     return false;
 }
 
-static int stray(struct parser *p, size_t at)
+static int unexpected_character(struct parser *p, size_t at)
 {
     static const char *const hints[][2] = {
         {"=", "; write == to compare"},
         {"&", "; write && for and"},
         {"|", "; write || for or"},
-        {"?", "; there is no ?: here, use default() or two tasks"},
-        {"\\", "; outside of \"texts\" it means nothing"},
+        {"?", "; there is no ?: operator: use default() or two tasks"},
+        {"\\", "; a backslash is allowed only in strings"},
     };
     const char *text = p->in.text.at, *hint = "";
     size_t i, len = 1;
@@ -107,7 +107,7 @@ static int stray(struct parser *p, size_t at)
     for (i = 0; i < sizeof(hints) / sizeof(*hints); i++)
         if (text[at] == *hints[i][0])
             hint = hints[i][1];
-    return expr_wrong(p, at, "'%.*s' can't stand here%s", (int)len, text + at, hint);
+    return expr_wrong(p, at, "unexpected '%.*s'%s", (int)len, text + at, hint);
 }
 
 int lex_next(struct parser *p)
@@ -131,12 +131,12 @@ int lex_next(struct parser *p)
         t.kind = TOKEN_TEXT;
         t.end = text_end(p, t.at);
         if (!t.end)
-            return expr_wrong(p, t.at, "this text has no closing %c", text[t.at]);
+            return expr_wrong(p, t.at, "this string has no closing %c", text[t.at]);
     } else if (strchr("()[]{},:.", text[t.at])) {
         t.kind = TOKEN_MARK;
         t.mark = text[t.at];
     } else if (!lex_operator(text, &t)) {
-        return stray(p, t.at);
+        return unexpected_character(p, t.at);
     }
     p->now = t;
     return 0;
@@ -148,11 +148,10 @@ int lex_field(struct parser *p)
     size_t at = p->now.end;
 
     if (is_digit(text[at]))
-        return expr_wrong(p, at, "an item of a list is written in brackets: [%.*s]",
+        return expr_wrong(p, at, "write the index of a list item in brackets: [%.*s]",
                           (int)strspn(text + at, "0123456789"), text + at);
     if (!is_letter(text[at]))
-        return expr_wrong(p, at,
-                          "a name is missing behind the point; other keys are written ['key']");
+        return expr_wrong(p, at, "a name is missing after the dot; write other keys as ['key']");
     p->last_end = at;
     p->now = (struct token){.kind = TOKEN_NAME, .at = at, .end = name_end(text, at, true)};
     return 0;
@@ -181,8 +180,8 @@ int lex_take_mark(struct parser *p, char mark, const char *where)
 
     if (lex_is_mark(p, mark))
         return lex_next(p);
-    rc = expr_wrong(p, p->now.at, "'%c' is missing %s: here is %s", mark, where,
-                    lex_shown(p, &shown));
+    rc =
+        expr_wrong(p, p->now.at, "'%c' is missing %s: found %s", mark, where, lex_shown(p, &shown));
     buf_release(&shown);
     return rc;
 }
@@ -197,10 +196,10 @@ int lex_number(struct parser *p, const struct token *t, bool negative, struct va
     if (!json_is_number(number)) {
         json_decref(number);
         if (strspn(text + negative, "0123456789") == len - negative && text[negative] != '0')
-            return expr_wrong(p, t->at, "this whole number has more than 64 bits");
+            return expr_wrong(p, t->at, "this whole number does not fit in 64 bits");
         return expr_wrong(p, t->at,
-                          "'%.*s' is not a number: it is written as in JSON (7, 0.5, 1e6), within "
-                          "what a double holds",
+                          "'%.*s' is not a number: write it as in JSON (7, 0.5, 1e6), within the "
+                          "range of a double",
                           expr_cut(text, len, 40), text);
     }
     *out = value_of(number);
@@ -208,7 +207,7 @@ int lex_number(struct parser *p, const struct token *t, bool negative, struct va
     return 0;
 }
 
-/* '' in the middle becomes one quote. */
+/* Replaces each '' by one quote. */
 static struct value single_quoted(struct parser *p, const char *text, size_t len)
 {
     struct value v = {.type = VALUE_TEXT};
@@ -241,8 +240,8 @@ int lex_text(struct parser *p, const struct token *t, struct value *out)
     if (!json)
         return expr_wrong(
             p, t->at,
-            "this is not a text of JSON; \\n, \\t, \\\", \\\\ and \\u0020 may stand in "
-            "it, but no \\u0000 and no end of line: use single quotes for text as it is");
+            "this is not a valid JSON string: \\n, \\t, \\\", \\\\ and \\u0020 are allowed in "
+            "it, \\u0000 and line breaks are not; use single quotes for literal text");
     out->type = VALUE_TEXT;
     out->json = NULL;
     out->text.len = json_string_length(json);

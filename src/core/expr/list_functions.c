@@ -1,4 +1,4 @@
-/* list_functions.c - the functions that are about lists and objects, or make them. */
+/* list_functions.c - the functions that take or return lists and objects. */
 #include "core/expr/expr_internal.h"
 
 #include "base/json.h"
@@ -25,7 +25,7 @@ int fn_length(struct machine *m, const struct expr_instr *i, const struct value 
         n = json_object_size(a[0].json);
         break;
     default:
-        return machine_wrong(m, i, "length() takes a text, a list or an object, not %s",
+        return machine_wrong(m, i, "length() takes a string, a list or an object, not %s",
                              value_type_text(a[0].type));
     }
     *out = (struct value){.type = VALUE_INT, .whole = (int64_t)n};
@@ -34,8 +34,8 @@ int fn_length(struct machine *m, const struct expr_instr *i, const struct value 
 
 /* ---- range ---- */
 
-/* How many numbers there are; the difference may have 65 bits, so it is taken without a sign. */
-static uint64_t count(int64_t from, int64_t to, int64_t by)
+/* The number of items of a range. The difference may not fit in an int64_t, so it is unsigned. */
+static uint64_t range_length(int64_t from, int64_t to, int64_t by)
 {
     uint64_t span = by > 0 ? (uint64_t)to - (uint64_t)from : (uint64_t)from - (uint64_t)to;
     uint64_t stride = by > 0 ? (uint64_t)by : 0 - (uint64_t)by;
@@ -61,10 +61,10 @@ int fn_range(struct machine *m, const struct expr_instr *i, const struct value *
     if (i->argc > 2)
         by = a[2].whole;
     if (!by)
-        return machine_wrong(m, i, "the step of range() is 0: it would never end");
-    n = count(from, to, by);
+        return machine_wrong(m, i, "the step of range() must not be 0");
+    n = range_length(from, to, by);
     if (n > EXPR_RANGE_MAX)
-        return machine_wrong(m, i, "range() would make %llu items; at most %d are made",
+        return machine_wrong(m, i, "range() would return %llu items; at most %d are allowed",
                              (unsigned long long)n, EXPR_RANGE_MAX);
     if ((rc = machine_charge(m, i, (n + 1) * ITEM_WORK)))
         return rc;
@@ -74,7 +74,7 @@ int fn_range(struct machine *m, const struct expr_instr *i, const struct value *
     return 0;
 }
 
-/* ---- parts ---- */
+/* ---- split, keys, values ---- */
 
 static int add_part(struct machine *m, const struct expr_instr *i, json_t *list, const char *text,
                     size_t len)
@@ -95,7 +95,7 @@ int fn_split(struct machine *m, const struct expr_instr *i, const struct value *
     if ((rc = fn_want(m, i, a, 0, VALUE_TEXT)) || (rc = fn_want(m, i, a, 1, VALUE_TEXT)))
         return rc;
     if (!a[1].text.len)
-        return machine_wrong(m, i, "split() at an empty text: say where to cut");
+        return machine_wrong(m, i, "the second argument of split() must not be empty");
     *out = machine_keep(m, json_array());
     at = a[0].text.at;
     end = at + a[0].text.len;
@@ -106,8 +106,8 @@ int fn_split(struct machine *m, const struct expr_instr *i, const struct value *
     return rc ? rc : add_part(m, i, out->json, at, (size_t)(end - at));
 }
 
-static int members(struct machine *m, const struct expr_instr *i, const struct value *a,
-                   bool want_keys, struct value *out)
+static int keys_or_values(struct machine *m, const struct expr_instr *i, const struct value *a,
+                          bool want_keys, struct value *out)
 {
     const char *key;
     json_t *member;
@@ -130,13 +130,13 @@ static int members(struct machine *m, const struct expr_instr *i, const struct v
 
 int fn_keys(struct machine *m, const struct expr_instr *i, const struct value *a, struct value *out)
 {
-    return members(m, i, a, true, out);
+    return keys_or_values(m, i, a, true, out);
 }
 
 int fn_values(struct machine *m, const struct expr_instr *i, const struct value *a,
               struct value *out)
 {
-    return members(m, i, a, false, out);
+    return keys_or_values(m, i, a, false, out);
 }
 
 /* ---- JSON ---- */
@@ -157,14 +157,14 @@ int fn_fromJSON(struct machine *m, const struct expr_instr *i, const struct valu
     depth = json_depth(a[0].text.at, a[0].text.len);
     if (depth > JSON_DEPTH_MAX)
         return machine_wrong(
-            m, i, "this text nests lists and objects %zu levels deep; at most %d are taken", depth,
-            JSON_DEPTH_MAX);
-    /* Every second byte may become a value. */
+            m, i, "this string nests lists and objects %zu levels deep; at most %d are allowed",
+            depth, JSON_DEPTH_MAX);
+    /* Up to every second byte becomes a value. */
     if ((rc = machine_charge(m, i, a[0].text.len * 2 + ITEM_WORK)))
         return rc;
     json = json_loadb(a[0].text.at, a[0].text.len, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &at);
-    if (!json) /* not what it holds: that may be a secret */
-        return machine_wrong(m, i, "this text is not valid JSON: its line %d, column %d is wrong",
+    if (!json) /* does not quote the string, which may be a secret */
+        return machine_wrong(m, i, "this string is not valid JSON: error at its line %d, column %d",
                              at.line, at.column);
     *out = machine_keep(m, json);
     return 0;

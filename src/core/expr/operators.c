@@ -1,10 +1,11 @@
-/* operators.c - the operators. Whole numbers are checked for overflow; a whole number meets another
- * only if a double holds it exactly; what is not a number at the end is a fault. */
+/* operators.c - the operators. Overflow of whole numbers is a fault. A whole number is combined
+ * with a real number only if a double represents it exactly. An infinite result or NaN is a fault.
+ */
 #include "core/expr/expr_internal.h"
 
 #include <math.h>
 
-#define EXACT_MAX (1LL << 53) /* up to here every whole number is a double */
+#define EXACT_MAX (1LL << 53) /* every whole number up to this is exact as a double */
 
 static int type_fault(struct machine *m, const struct expr_instr *i, const struct value *a,
                       const struct value *b, const char *takes)
@@ -13,7 +14,7 @@ static int type_fault(struct machine *m, const struct expr_instr *i, const struc
                          value_type_text(a->type), value_type_text(b->type));
 }
 
-/* ---- comparing ---- */
+/* ---- comparison ---- */
 
 static int equality(struct machine *m, const struct expr_instr *i, const struct value *a,
                     const struct value *b, struct value *out)
@@ -41,7 +42,7 @@ static int ordering(struct machine *m, const struct expr_instr *i, const struct 
         order = value_compare_texts(a, b);
         rc = machine_charge(m, i, a->text.len / 16);
     } else {
-        return type_fault(m, i, a, b, "two numbers or two texts");
+        return type_fault(m, i, a, b, "two numbers or two strings");
     }
     switch (i->sub) {
     case OPERATOR_LT:
@@ -60,7 +61,7 @@ static int ordering(struct machine *m, const struct expr_instr *i, const struct 
     return rc;
 }
 
-/* ---- computing ---- */
+/* ---- arithmetic ---- */
 
 static int divide(struct machine *m, const struct expr_instr *i, int64_t a, int64_t b,
                   int64_t *result, bool *overflow)
@@ -94,7 +95,7 @@ static int whole(struct machine *m, const struct expr_instr *i, int64_t a, int64
     if (rc)
         return rc;
     if (overflow)
-        return machine_wrong(m, i, "the result of %s has more than 64 bits",
+        return machine_wrong(m, i, "the result of %s does not fit in 64 bits",
                              expr_operator_text(i->sub));
     *out = (struct value){.type = VALUE_INT, .whole = result};
     return 0;
@@ -104,7 +105,7 @@ static int as_real(struct machine *m, const struct expr_instr *i, const struct v
                    double *out)
 {
     if (v->type == VALUE_INT && (v->whole > EXACT_MAX || v->whole < -EXACT_MAX))
-        return machine_wrong(m, i, "%lld is too large to be computed exactly with a fraction",
+        return machine_wrong(m, i, "%lld is too large to be combined exactly with a fraction",
                              (long long)v->whole);
     *out = v->type == VALUE_INT ? (double)v->whole : v->real;
     return 0;
@@ -129,8 +130,7 @@ static int real(struct machine *m, const struct expr_instr *i, const struct valu
     else
         result = i->sub == OPERATOR_DIV ? x / y : fmod(x, y);
     if (!isfinite(result))
-        return machine_wrong(m, i, "the result of %s is larger than a number can be",
-                             expr_operator_text(i->sub));
+        return machine_wrong(m, i, "the result of %s is out of range", expr_operator_text(i->sub));
     *out = (struct value){.type = VALUE_REAL, .real = result};
     return 0;
 }
@@ -162,7 +162,7 @@ static int arithmetic(struct machine *m, const struct expr_instr *i, const struc
         return type_fault(m, i, a, b, "two numbers");
     if (a->type == VALUE_TEXT && b->type == VALUE_TEXT)
         return join_texts(m, i, a, b, out);
-    return type_fault(m, i, a, b, "two numbers or two texts");
+    return type_fault(m, i, a, b, "two numbers or two strings");
 }
 
 int op_binary(struct machine *m, const struct expr_instr *i, const struct value *a,
@@ -194,7 +194,7 @@ int op_negate(struct machine *m, const struct expr_instr *i, const struct value 
     if (a->type != VALUE_INT)
         return machine_wrong(m, i, "- takes a number, not %s", value_type_text(a->type));
     if (__builtin_sub_overflow(0, a->whole, &result))
-        return machine_wrong(m, i, "the result of - has more than 64 bits");
+        return machine_wrong(m, i, "the result of - does not fit in 64 bits");
     *out = (struct value){.type = VALUE_INT, .whole = result};
     return 0;
 }

@@ -1,5 +1,5 @@
-/* parse_primary.c - the leaves of an expression: literals, names, calls, and what is in brackets.
- */
+/* parse_primary.c - parses the operands of an expression: literals, names, calls, and bracketed
+ * expressions. */
 #include "core/expr/expr_internal.h"
 
 #include <jansson.h>
@@ -11,16 +11,16 @@ static const char *const names[] = {
 #undef X
         NULL};
 
-/* All that another word may be. */
-static const char *const readable[] = {
+/* All words that are allowed where no ( follows. */
+static const char *const words[] = {
 #define X(id, name, meaning) #name,
     EXPR_NAMES(X)
 #undef X
         "true",
     "false", "null", NULL};
 
-/* -1: none. */
-static int find(const char *const *list, const char *word)
+/* The index of the word in the list; -1 if not found. */
+static int find_word(const char *const *list, const char *word)
 {
     int i;
 
@@ -39,13 +39,13 @@ static int unknown_word(struct parser *p, size_t at, const char *word)
 
     if (parse_is_function(word))
         return expr_wrong(p, at, "%s is a function: write %s(…)", word, word);
-    if (!*expr_did_you_mean(word, readable, &hint)) {
-        buf_addstr(&hint, "; there are: ");
+    if (!*expr_did_you_mean(word, words, &hint)) {
+        buf_addstr(&hint, "; the names are: ");
         for (i = 0; names[i]; i++)
             buf_addf(&hint, "%s%s", i ? ", " : "", names[i]);
-        buf_addstr(&hint, "; texts are written in quotes");
+        buf_addstr(&hint, "; strings are written in quotes");
     }
-    rc = expr_wrong(p, at, "'%s' is not known%s", word, buf_cstr(&hint));
+    rc = expr_wrong(p, at, "unknown name '%s'%s", word, buf_cstr(&hint));
     buf_release(&hint);
     return rc;
 }
@@ -59,7 +59,7 @@ static void emit_name(struct parser *p, size_t at, int which)
         (struct expr_ref){.name = (enum expr_name)which, .optional = p->trying > 0, .offset = at};
 }
 
-#define WORD_MAX 40 /* longer than any that means something */
+#define WORD_MAX 40 /* longer than any known word */
 
 static int parse_word(struct parser *p)
 {
@@ -81,7 +81,7 @@ static int parse_word(struct parser *p)
         emit_const(p, *word == 't' ? yes : no, at);
     else if (!strcmp(word, "null"))
         emit_const(p, null, at);
-    else if ((which = find(names, word)) >= 0)
+    else if ((which = find_word(names, word)) >= 0)
         emit_name(p, at, which);
     else
         return unknown_word(p, at, word);
@@ -106,13 +106,13 @@ static int parse_list(struct parser *p)
             return rc;
         emit(p, -1, i);
         if (!lex_is_mark(p, ','))
-            return lex_take_mark(p, ']', "behind the list");
+            return lex_take_mark(p, ']', "after the list");
         if ((rc = lex_next(p)))
             return rc;
     }
 }
 
-/* A key: a name or a text; then its colon. */
+/* Parses a key, which is a name or a string, and its colon. */
 static int parse_key(struct parser *p, struct value *key)
 {
     size_t at = p->now.at;
@@ -128,11 +128,11 @@ static int parse_key(struct parser *p, struct value *key)
         if (!(rc = lex_text(p, &p->now, key)))
             rc = lex_next(p);
     } else {
-        rc = expr_wrong(p, at, "a key, which is a name or a text, must come here, not %s",
+        rc = expr_wrong(p, at, "expected a key (a name or a string), found %s",
                         lex_shown(p, &shown));
         buf_release(&shown);
     }
-    return rc ? rc : lex_take_mark(p, ':', "behind the key");
+    return rc ? rc : lex_take_mark(p, ':', "after the key");
 }
 
 static int parse_member(struct parser *p, size_t from, json_t *seen)
@@ -144,7 +144,7 @@ static int parse_member(struct parser *p, size_t from, json_t *seen)
     if ((rc = parse_key(p, &key)))
         return rc;
     if (json_object_get(seen, key.text.at))
-        return expr_wrong(p, at, "the key '%.*s' is there twice",
+        return expr_wrong(p, at, "the key '%.*s' is given twice",
                           expr_cut(key.text.at, key.text.len, 40), key.text.at);
     value_put(seen, key.text.at, json_true());
     if ((rc = parse_expression(p)))
@@ -168,7 +168,7 @@ static int parse_object(struct parser *p)
         if (!(rc = lex_next(p)))
             rc = parse_member(p, from, seen);
     if (!rc)
-        rc = lex_take_mark(p, '}', "behind the object");
+        rc = lex_take_mark(p, '}', "after the object");
     json_decref(seen);
     return rc;
 }
@@ -179,7 +179,7 @@ static int parse_parentheses(struct parser *p)
 
     if ((rc = lex_next(p)) || (rc = parse_expression(p)))
         return rc;
-    return lex_take_mark(p, ')', "behind what is in parentheses");
+    return lex_take_mark(p, ')', "after the expression in parentheses");
 }
 
 static int parse_literal(struct parser *p)
@@ -210,7 +210,7 @@ int parse_primary(struct parser *p)
         return parse_list(p);
     if (lex_is_mark(p, '{'))
         return parse_object(p);
-    rc = expr_wrong(p, p->now.at, "a value must come here, not %s", lex_shown(p, &shown));
+    rc = expr_wrong(p, p->now.at, "expected a value, found %s", lex_shown(p, &shown));
     buf_release(&shown);
     return rc;
 }

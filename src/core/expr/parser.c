@@ -1,5 +1,5 @@
-/* parser.c - compiles an expression in one pass: operators by their strength, then fields and
- * indexes. What stands at the leaves is in parse_primary.c. */
+/* parser.c - compiles an expression in one pass by precedence climbing: operators, then fields and
+ * indexes. parse_primary.c parses the operands. */
 #include "core/expr/expr_internal.h"
 
 #include <stdarg.h>
@@ -12,7 +12,7 @@ int expr_wrong(struct parser *p, size_t at, const char *fmt, ...)
     const char *close = p->bracketed ? memmem(in.text.at + at, in.text.len - at, "}}", 2) : NULL;
     va_list ap;
 
-    /* Where it would have ended is not known yet. */
+    /* The end of the expression is not known yet: use the next }}, or the end of the text. */
     in.end = close ? (size_t)(close - in.text.at) : in.text.len;
     va_start(ap, fmt);
     expr_fault_setv(p->fault, &in, at, fmt, ap);
@@ -52,7 +52,7 @@ void jump_here(struct parser *p, size_t instr)
 int parse_enter(struct parser *p)
 {
     if (p->depth == EXPR_DEPTH_MAX)
-        return expr_wrong(p, p->now.at, "this is nested more than %d deep", EXPR_DEPTH_MAX);
+        return expr_wrong(p, p->now.at, "this is nested more than %d levels deep", EXPR_DEPTH_MAX);
     p->depth++;
     return 0;
 }
@@ -64,7 +64,7 @@ void parse_leave(struct parser *p)
 
 /* ---- fields and items ---- */
 
-/* The reference that this path goes on with, while its keys are constant. */
+/* Appends a key to the reference's path; *open turns false once the path can't grow any more. */
 static void extend_ref(struct expr_ref *ref, const char *key, bool *open)
 {
     if (ref && *open && ref->n < EXPR_PATH_MAX)
@@ -90,14 +90,14 @@ static int parse_dot(struct parser *p, size_t from, struct value *key)
     return lex_next(p);
 }
 
-/* *key is the constant, or null where the key is computed. */
+/* *key is the value of a constant key, or null if the key is computed. */
 static int parse_bracket(struct parser *p, size_t from, struct value *key)
 {
     size_t before = p->code.n, at = p->now.at;
     int rc;
 
     if ((rc = lex_next(p)) || (rc = parse_expression(p)) ||
-        (rc = lex_take_mark(p, ']', "behind the index")))
+        (rc = lex_take_mark(p, ']', "after the index")))
         return rc;
     *key = (struct value){.type = VALUE_NULL};
     if (p->code.n == before + 1 && p->code.at[before].op == OP_CONST)
@@ -122,7 +122,7 @@ static int parse_postfix(struct parser *p)
         if (rc)
             return rc;
         open = open && key.type == VALUE_TEXT;
-        /* Looked up each time: what stands in the brackets may have added others. */
+        /* Index p->refs every time: the expression in the brackets may have grown the array. */
         extend_ref(open ? &p->refs.at[refs] : NULL, key.type == VALUE_TEXT ? key.text.at : NULL,
                    &open);
     }
@@ -141,7 +141,7 @@ static int parse_unary(struct parser *p)
         return parse_postfix(p);
     if ((rc = parse_enter(p)) || (rc = lex_next(p)))
         return rc;
-    /* -9223372036854775808 is a number although 9223372036854775808 is not. */
+    /* -9223372036854775808 fits in 64 bits although 9223372036854775808 does not. */
     if (negate && p->now.kind == TOKEN_NUMBER && p->now.at == t.end) {
         struct value v;
 
@@ -167,7 +167,7 @@ static int strength(const struct parser *p)
 
 static int parse_binary(struct parser *p, int weakest);
 
-/* Behind the first operand of && and ||. */
+/* Parses the second operand of && or ||. */
 static int parse_logical(struct parser *p, struct expr_instr i)
 {
     bool both = i.sub == OPERATOR_AND;
@@ -203,12 +203,12 @@ static int parse_operator(struct parser *p, size_t from)
     emit(p, -1, i);
     if (compares && strength(p) == mine)
         return expr_wrong(p, p->now.at,
-                          "comparisons can't follow each other: join them with &&, or put one of "
-                          "them in parentheses");
+                          "comparisons can't be chained: join them with &&, or put one of them "
+                          "in parentheses");
     return 0;
 }
 
-/* Operators that bind at least so strongly, from left to right. */
+/* Parses operators whose precedence is at least `weakest`, from left to right. */
 static int parse_binary(struct parser *p, int weakest)
 {
     size_t from = p->now.at;
@@ -229,9 +229,9 @@ int parse_expression(struct parser *p)
     return 0;
 }
 
-/* ---- the whole ---- */
+/* ---- complete expressions ---- */
 
-/* Nothing may stand between the expression and its end. */
+/* Checks that nothing follows the expression. */
 static int parse_end(struct parser *p)
 {
     static const char *const words[][2] = {{"and", "&&"}, {"or", "||"}, {"is", "=="}, {"eq", "=="}};
@@ -249,13 +249,13 @@ static int parse_end(struct parser *p)
             hint = "; write ";
             word = words[i][1];
         }
-    rc = expr_wrong(p, p->now.at, "an operator or the end must come here, not %s%s%s",
+    rc = expr_wrong(p, p->now.at, "expected an operator or the end, found %s%s%s",
                     lex_shown(p, &shown), hint, word);
     buf_release(&shown);
     return rc;
 }
 
-static void *copied(struct arena *arena, const void *from, size_t size)
+static void *copy_to_arena(struct arena *arena, const void *from, size_t size)
 {
     return size ? memcpy(arena_alloc(arena, size), from, size) : NULL;
 }
@@ -266,9 +266,9 @@ static const struct expr *finish(struct parser *p)
 
     *e = (struct expr){
         .in = p->in,
-        .code = copied(p->arena, p->code.at, p->code.n * sizeof(*p->code.at)),
-        .consts = copied(p->arena, p->consts.at, p->consts.n * sizeof(*p->consts.at)),
-        .refs = copied(p->arena, p->refs.at, p->refs.n * sizeof(*p->refs.at)),
+        .code = copy_to_arena(p->arena, p->code.at, p->code.n * sizeof(*p->code.at)),
+        .consts = copy_to_arena(p->arena, p->consts.at, p->consts.n * sizeof(*p->consts.at)),
+        .refs = copy_to_arena(p->arena, p->refs.at, p->refs.n * sizeof(*p->refs.at)),
         .ncode = p->code.n,
         .nrefs = p->refs.n,
         .stack = p->most,
@@ -291,7 +291,7 @@ int expr_parse(struct expr_range *in, bool bracketed, struct arena *arena, const
         goto done;
     p.in.end = bracketed ? p.now.at : p.in.text.len;
     if (p.in.end - p.in.begin > EXPR_TEXT_MAX) {
-        rc = expr_wrong(&p, p.in.begin, "this expression has %zu bytes; at most %d are taken",
+        rc = expr_wrong(&p, p.in.begin, "this expression has %zu bytes; at most %d are allowed",
                         p.in.end - p.in.begin, EXPR_TEXT_MAX);
         goto done;
     }

@@ -1,12 +1,12 @@
-/* template.c - text with expressions in it. Cut into pieces once; then each piece is copied or
- * evaluated. */
+/* template.c - text with expressions in it. Compiling splits it into literal pieces and
+ * expressions; evaluating copies or evaluates each piece. */
 #include "core/expr/expr_internal.h"
 
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A literal, or an expression. */
+/* A literal, or an expression if e is not NULL. */
 struct piece {
     const char *text;
     size_t len;
@@ -14,29 +14,29 @@ struct piece {
 };
 
 struct expr_template {
-    struct expr_range in; /* all of it */
-    const char *constant; /* NULL: there is an expression */
+    struct expr_range in; /* the whole text */
+    const char *constant; /* the text if it has no expression, else NULL */
     size_t n;
     struct piece pieces[];
 };
 
-struct cutter {
+struct splitter {
     struct expr_range in;
     struct arena *arena;
     struct expr_fault *fault;
     VEC(struct piece) pieces;
-    bool constant; /* so far */
+    bool constant; /* no expression so far */
 };
 
 /* ---- compiling ---- */
 
-static void add_literal(struct cutter *c, size_t from, size_t to)
+static void add_literal(struct splitter *c, size_t from, size_t to)
 {
     if (to > from)
         *vec_add(&c->pieces) = (struct piece){.text = c->in.text.at + from, .len = to - from};
 }
 
-static int add_expression(struct cutter *c, size_t begin)
+static int add_expression(struct splitter *c, size_t begin)
 {
     struct piece piece = {0};
     int rc;
@@ -49,8 +49,8 @@ static int add_expression(struct cutter *c, size_t begin)
     return 0;
 }
 
-/* Cuts the text at each ${{ … }}, and at each $${{, whose first $ is dropped. */
-static int cut(struct cutter *c)
+/* Splits the text at each ${{ … }}, and at each $${{, whose first $ is dropped. */
+static int split_text(struct splitter *c)
 {
     const char *text = c->in.text.at, *dollar;
     size_t from = 0, at = 0;
@@ -73,7 +73,7 @@ static int cut(struct cutter *c)
     return 0;
 }
 
-static const char *joined(const struct cutter *c)
+static const char *join_literals(const struct splitter *c)
 {
     struct buf all = BUF_INIT;
     const char *text;
@@ -89,18 +89,19 @@ static const char *joined(const struct cutter *c)
 int expr_template_compile(const struct expr_text *text, struct arena *arena,
                           const struct expr_template **out, struct expr_fault *fault)
 {
-    struct cutter c = {.arena = arena, .fault = fault, .constant = true};
+    struct splitter c = {.arena = arena, .fault = fault, .constant = true};
     struct expr_template *t;
     int rc;
 
-    if ((rc = expr_take_text(text, EXPR_TEMPLATE_MAX, arena, &c.in, fault)) || (rc = cut(&c)))
+    if ((rc = expr_take_text(text, EXPR_TEMPLATE_MAX, arena, &c.in, fault)) ||
+        (rc = split_text(&c)))
         goto done;
     t = arena_alloc(arena, sizeof(*t) + c.pieces.n * sizeof(*c.pieces.at));
     t->in = (struct expr_range){.text = c.in.text, .end = c.in.text.len};
     t->n = c.pieces.n;
     if (t->n)
         memcpy(t->pieces, c.pieces.at, t->n * sizeof(*c.pieces.at));
-    t->constant = c.constant ? joined(&c) : NULL;
+    t->constant = c.constant ? join_literals(&c) : NULL;
     *out = t;
 done:
     vec_release(&c.pieces);
@@ -112,7 +113,7 @@ done:
 static int too_long(const struct expr_range *in, struct expr_fault *fault)
 {
     return expr_fault_set(fault, in, in->begin,
-                          "with this the text gets longer than %u bytes: pass a reference instead",
+                          "this makes the text longer than %u bytes: pass a reference instead",
                           EXPR_RESULT_MAX);
 }
 
@@ -121,7 +122,7 @@ static int add_value(const struct expr *e, const struct value *v, struct buf *ou
 {
     if (v->type == VALUE_NULL)
         return expr_fault_set(fault, &e->in, e->in.begin,
-                              "this is null, which has no text; default() can help");
+                              "this is null, which has no text form; use default()");
     return value_write_plain(v, EXPR_RESULT_MAX, out) ? 0 : too_long(&e->in, fault);
 }
 
@@ -162,7 +163,7 @@ int expr_template_eval(const struct expr_template *t, const struct expr_scope *s
     return rc;
 }
 
-/* ---- what it speaks of ---- */
+/* ---- static analysis ---- */
 
 const char *expr_template_constant(const struct expr_template *t)
 {

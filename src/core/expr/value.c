@@ -18,7 +18,7 @@ bool work_charge(struct work *work, size_t n)
     return true;
 }
 
-static void need(bool done)
+static void abort_unless(bool done)
 {
     if (!done) {
         fputs("pawl: out of memory (a JSON value)\n", stderr);
@@ -28,18 +28,18 @@ static void need(bool done)
 
 json_t *value_need(json_t *json)
 {
-    need(json);
+    abort_unless(json);
     return json;
 }
 
 void value_append(json_t *list, json_t *item)
 {
-    need(!json_array_append_new(list, value_need(item)));
+    abort_unless(!json_array_append_new(list, value_need(item)));
 }
 
 void value_put(json_t *object, const char *key, json_t *item)
 {
-    need(!json_object_set_new_nocheck(object, key, value_need(item)));
+    abort_unless(!json_object_set_new_nocheck(object, key, value_need(item)));
 }
 
 struct value value_of(json_t *json)
@@ -99,7 +99,7 @@ const char *value_type_text(enum value_type type)
 {
     static const char *const texts[] = {
         [VALUE_NULL] = "null",       [VALUE_BOOL] = "a boolean", [VALUE_INT] = "a number",
-        [VALUE_REAL] = "a number",   [VALUE_TEXT] = "a text",    [VALUE_LIST] = "a list",
+        [VALUE_REAL] = "a number",   [VALUE_TEXT] = "a string",  [VALUE_LIST] = "a list",
         [VALUE_OBJECT] = "an object"};
 
     return texts[type];
@@ -110,22 +110,22 @@ bool value_is_number(const struct value *v)
     return v->type == VALUE_INT || v->type == VALUE_REAL;
 }
 
-/* ---- comparing ---- */
+/* ---- comparison ---- */
 
-/* A whole number may have more digits than a double holds, so it is not made one. */
+/* A whole number may have more digits than a double can hold, so it is not converted to one. */
 static int compare_mixed(int64_t whole, double real)
 {
-    int64_t cut;
+    int64_t truncated;
     double rest;
 
     if (real >= 0x1p63)
         return -1;
     if (real < -0x1p63)
         return 1;
-    cut = (int64_t)real;
-    rest = real - (double)cut;
-    if (whole != cut)
-        return whole < cut ? -1 : 1;
+    truncated = (int64_t)real;
+    rest = real - (double)truncated;
+    if (whole != truncated)
+        return whole < truncated ? -1 : 1;
     return rest > 0 ? -1 : rest < 0;
 }
 

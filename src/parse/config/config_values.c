@@ -109,7 +109,7 @@ static bool read_text(struct config_reader *r, const struct config_key *k, const
     if (!yaml_text(r->doc, node, what, &text))
         return false;
     if (!*text)
-        return yaml_expected(r->doc, node, what, "a text");
+        return yaml_expected(r->doc, node, what, "a string");
     *to.text = arena_strdup(&r->config->arena, text);
     return true;
 }

@@ -15,7 +15,7 @@ static bool check_length(struct reader *r, const struct key *k, const struct yam
                          const char *what)
 {
     if (node->n < (uint64_t)k->min)
-        return yaml_expected(r->doc, node, what, "a text that is not empty");
+        return yaml_expected(r->doc, node, what, "a string that is not empty");
     if (k->max && node->n > (uint64_t)k->max) {
         yaml_error(r->doc, node, "%s has %u bytes; at most %lld are taken", what, node->n,
                    (long long)k->max);

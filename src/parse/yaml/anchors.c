@@ -26,7 +26,7 @@ struct anchor *anchor_open(struct anchors *as, const char *name)
         a = mem_zalloc(sizeof(*a));
         a->name = mem_strdup(name);
         if (!tsearch(a, &as->tree, compare))
-            abort(); /* out of memory, which ends the process everywhere */
+            abort(); /* out of memory; see base/mem.h */
     }
     a->open = true;
     return a;

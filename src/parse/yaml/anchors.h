@@ -1,4 +1,4 @@
-/* anchors.h - the names that a document gives to its nodes. Private to the reader. */
+/* anchors.h - the anchors of a YAML document. Private to the YAML reader. */
 #ifndef PARSE_YAML_ANCHORS_H
 #define PARSE_YAML_ANCHORS_H
 
@@ -6,18 +6,18 @@
 
 struct anchor {
     char *name;
-    bool open;        /* what it names has not ended: an alias in there would be endless */
-    struct yaml node; /* and what an alias to it costs: */
+    bool open;        /* its node is still being read: an alias inside it would be a cycle */
+    struct yaml node; /* the node; below, the cost of an alias to it */
     size_t nodes;
     int height;
 };
 
 struct anchors {
-    void *tree; /* of struct anchor by name, see tsearch(3) */
+    void *tree; /* struct anchor by name, see tsearch(3) */
 };
 
-struct anchor *anchor_find(const struct anchors *as, const char *name); /* NULL: there is none */
-/* A name that is used again names the new node from here on, as YAML says. */
+struct anchor *anchor_find(const struct anchors *as, const char *name); /* NULL if none */
+/* Defines an anchor. A name that exists already refers to the new node from here on, as in YAML. */
 struct anchor *anchor_open(struct anchors *as, const char *name);
 void anchors_release(struct anchors *as);
 

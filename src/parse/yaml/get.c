@@ -1,5 +1,5 @@
-/* get.c - typed reading of a tree; see yaml.h. Every sentence begins with the name of the
- * value and ends with what to write. */
+/* get.c - reads lists and mappings of a tree, and reports errors; see yaml.h. value.c reads the
+ * scalars. */
 #include "base/suggest.h"
 #include "base/text.h"
 #include "parse/yaml/scalar.h"
@@ -16,8 +16,8 @@ const struct yaml_pair *yaml_pair(const struct yaml *map, size_t i)
     return &map->map->pairs[i];
 }
 
-/* The first pair, in order of keys and then of place, whose key is not below this one. */
-static const struct yaml_pair *search(const struct yaml *map, const char *key)
+/* The first pair, ordered by key and then by position, whose key is not less than `key`. */
+static const struct yaml_pair *lower_bound(const struct yaml *map, const char *key)
 {
     size_t low = 0, high = map->n, mid;
 
@@ -39,7 +39,7 @@ const struct yaml *yaml_get(const struct yaml *map, const char *key)
     if (!map || map->kind != YAML_MAP)
         return NULL;
     if (map->map->order) {
-        p = search(map, key);
+        p = lower_bound(map, key);
         return p && !strcmp(p->key.text, key) ? &p->value : NULL;
     }
     for (i = 0; i < map->n; i++)
@@ -48,7 +48,7 @@ const struct yaml *yaml_get(const struct yaml *map, const char *key)
     return NULL;
 }
 
-/* ---- problems ---- */
+/* ---- errors ---- */
 
 void yaml_error(const struct yaml_doc *doc, const struct yaml *node, const char *fmt, ...)
 {
@@ -64,18 +64,18 @@ void yaml_error(const struct yaml_doc *doc, const struct yaml *node, const char 
 const char *yaml_report(const struct yaml *node, char *out)
 {
     const char *quote = node->kind == YAML_TEXT ? "'" : "";
-    struct buf seen = BUF_INIT;
+    struct buf visible = BUF_INIT;
 
     if (node->kind >= YAML_LIST) {
         snprintf(out, YAML_MESSAGE_SIZE, "a %s", node->kind == YAML_LIST ? "list" : "mapping");
     } else if (node->kind == YAML_NULL) {
-        snprintf(out, YAML_MESSAGE_SIZE, "nothing");
-    } else { /* made fit to be seen before it is cut: half a URL could show its password */
-        source_add_visible(&seen, node->text, node->n < 1000 ? node->n : 1000);
-        snprintf(out, YAML_MESSAGE_SIZE, "%s%.60s%s%s", quote, buf_cstr(&seen),
-                 seen.len > 60 ? "…" : "", quote);
+        snprintf(out, YAML_MESSAGE_SIZE, "null");
+    } else { /* hide passwords before cutting: a cut URL could show one */
+        source_add_visible(&visible, node->text, node->n < 1000 ? node->n : 1000);
+        snprintf(out, YAML_MESSAGE_SIZE, "%s%.60s%s%s", quote, buf_cstr(&visible),
+                 visible.len > 60 ? "…" : "", quote);
     }
-    buf_release(&seen);
+    buf_release(&visible);
     return out;
 }
 
@@ -147,7 +147,7 @@ bool yaml_text_map(const struct yaml_doc *doc, const struct yaml *node, const ch
 bool yaml_known_keys(const struct yaml_doc *doc, const struct yaml *map, const char *what,
                      const char *const *keys)
 {
-    const char *near, *in = *what ? " in " : "";
+    const char *nearest, *in = *what ? " in " : "";
     bool ok = true;
     size_t i, k;
 
@@ -156,13 +156,13 @@ bool yaml_known_keys(const struct yaml_doc *doc, const struct yaml *map, const c
 
         for (k = 0; keys[k] && strcmp(keys[k], key->text); k++)
             ;
-        if (keys[k] || !key->n) /* an empty one is a problem already */
+        if (keys[k] || !key->n) /* an empty key was reported by the reader */
             continue;
         ok = false;
-        near = diagnostics_full(doc->diagnostics) ? NULL : suggest_from(key->text, keys);
-        if (near)
+        nearest = diagnostics_full(doc->diagnostics) ? NULL : suggest_from(key->text, keys);
+        if (nearest)
             yaml_error(doc, key, "there is no key \"%.60s\"%s%s: did you mean \"%s\"?", key->text,
-                       in, what, near);
+                       in, what, nearest);
         else
             yaml_error(doc, key, "there is no key \"%.60s\"%s%s", key->text, in, what);
     }

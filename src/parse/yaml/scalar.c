@@ -1,5 +1,4 @@
-/* scalar.c - see scalar.h. The forms are those of the YAML 1.2.2 specification, §10.3.2.
- */
+/* scalar.c - see scalar.h. The forms are those of the YAML 1.2.2 specification, §10.3.2. */
 #include "parse/yaml/scalar.h"
 
 #include <errno.h>
@@ -25,7 +24,7 @@ static const char *after_sign(const char *p)
     return *p == '-' || *p == '+' ? p + 1 : p;
 }
 
-/* All of p, and at least one character of it, is of the set. */
+/* Whether p is not empty and all its characters are in the set. */
 static bool is_all(const char *p, const char *set)
 {
     size_t n = strspn(p, set);
@@ -95,7 +94,7 @@ bool yaml_tag_kind(const char *tag, const char *text, enum yaml_kind *kind, char
         [YAML_TEXT] = "str",  [YAML_LIST] = "seq",  [YAML_MAP] = "map"};
     enum yaml_kind is = text ? yaml_scalar_kind(text) : *kind, wanted = YAML_NULL;
 
-    if (!strcmp(tag, "!")) /* "take it as it stands" */
+    if (!strcmp(tag, "!")) /* the non-specific tag: no resolution */
         tag = text ? CORE_TAG "str" : is == YAML_LIST ? CORE_TAG "seq" : CORE_TAG "map";
     if (!strncmp(tag, CORE_TAG, strlen(CORE_TAG)))
         while (wanted <= YAML_MAP && strcmp(tag + strlen(CORE_TAG), names[wanted]))
@@ -104,14 +103,14 @@ bool yaml_tag_kind(const char *tag, const char *text, enum yaml_kind *kind, char
         wanted = YAML_MAP + 1;
     if (wanted > YAML_MAP) {
         snprintf(sentence, YAML_TAG_SENTENCE,
-                 "the tag \"%.80s\" is not allowed: only !!str, !!int and the others of YAML's "
+                 "the tag \"%.80s\" is not allowed: only !!str, !!int and the other tags of YAML's "
                  "core schema are",
                  tag);
         return false;
     }
     if (is != wanted && !(text && wanted == YAML_TEXT) &&
         !(is == YAML_INT && wanted == YAML_FLOAT)) {
-        snprintf(sentence, YAML_TAG_SENTENCE, "this is no value of the type !!%s", names[wanted]);
+        snprintf(sentence, YAML_TAG_SENTENCE, "this value is not of the type !!%s", names[wanted]);
         return false;
     }
     *kind = wanted;
@@ -147,7 +146,7 @@ double yaml_scalar_float(const char *text)
         return (double)NAN;
     if (is_int(text) && yaml_scalar_int(text, &n))
         return (double)n;
-    /* The program that embeds us may have set a locale in which 0.25 is written 0,25. */
+    /* The embedder may have set a locale in which 0.25 is written 0,25. */
     c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     v = c ? strtod_l(text, NULL, c) : strtod(text, NULL);
     if (c)

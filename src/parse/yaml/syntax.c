@@ -1,10 +1,10 @@
-/* syntax.c - see syntax.h. libyaml says what its grammar lacks; people want to know what
- * to change. */
+/* syntax.c - see syntax.h. libyaml reports which grammar rule failed; these messages say what to
+ * change. */
 #include "parse/yaml/syntax.h"
 
 #include <string.h>
 
-#define KEY_MAX 1024 /* of YAML */
+#define KEY_MAX 1024 /* YAML's limit for a key on one line */
 
 /* ---- characters ---- */
 
@@ -52,7 +52,7 @@ bool syntax_check_text(const struct source *s, struct diagnostics *diagnostics)
 
 /* ---- grammar ---- */
 
-/* libyaml's words, or how they begin, and ours. */
+/* Messages of libyaml and their replacements. */
 static const struct {
     const char *theirs, *ours;
 } sentences[] = {
@@ -63,9 +63,9 @@ static const struct {
     {"did not find expected key", "a key is expected here: check the indentation, and that the "
                                   "lines above are complete"},
     {"did not find expected '-' indicator",
-     "an item of the list above is expected here: begin it with \"- \", or check the indentation"},
+     "an item of the list above is expected here: start it with \"- \", or check the indentation"},
     {"block sequence entries are not allowed in this context",
-     "a list can't begin here: put \"- \" on a line of its own"},
+     "a list can't start here: put \"- \" on its own line"},
     {"did not find expected ',' or ']'", "a \",\" or \"]\" is missing before this"},
     {"did not find expected ',' or '}'", "a \",\" or \"}\" is missing before this"},
     {"found unexpected end of stream", "the text in quotes does not end"},
@@ -74,12 +74,12 @@ static const struct {
      "this escape is unknown: in \"…\" a backslash is written \\\\, or use '…'"},
     {"did not find expected node content", "a value is missing here"},
     {"did not find expected <document start>",
-     "the document ended above: check the indentation, or separate documents are not allowed"},
+     "the document ended above: check the indentation; a second document is not allowed"},
     {"found incompatible YAML document", "only YAML 1.2 and 1.1 are read"},
     {"found undefined tag handle", "this tag is unknown: put the text in quotes"},
 };
 
-static const char *our_words(const char *theirs)
+static const char *plain_message(const char *theirs)
 {
     size_t i;
 
@@ -89,8 +89,8 @@ static const char *our_words(const char *theirs)
     return theirs;
 }
 
-/* Bytes of the text that begins there: up to its closing quote, or to where a plain one ends. */
-static size_t text_length(const char *p, size_t left)
+/* The length of the scalar at p: up to its closing quote, or to the end of a plain one. */
+static size_t scalar_length(const char *p, size_t left)
 {
     char quote = *p == '"' || *p == '\'' ? *p : '\0';
     size_t n;
@@ -103,8 +103,9 @@ static size_t text_length(const char *p, size_t left)
     return left;
 }
 
-/* YAML looks that far for the ":" behind a key, so what stands behind a longer one is called odd.
- * libyaml still knows where it began. */
+/* Whether the error is due to a key that is too long. libyaml accepts the ":" only within KEY_MAX
+ * characters after the start of a key, and otherwise reports the ":" as unexpected; it still has
+ * the position where the key started. */
 static bool is_long_key(const yaml_parser_t *p, const struct source *s)
 {
     const yaml_mark_t *from, *to = &p->problem_mark;
@@ -120,12 +121,12 @@ static bool is_long_key(const yaml_parser_t *p, const struct source *s)
     if (!left || *text != ':')
         return false;
     text = source_at(s, (uint32_t)from->line + 1, (uint32_t)from->column + 1, &left);
-    return text_length(text, left) >= KEY_MAX;
+    return scalar_length(text, left) >= KEY_MAX;
 }
 
-/* A character that can't begin a text: mostly a tab, or one that YAML keeps for itself. */
-static void odd_character(const yaml_parser_t *p, const struct source *s,
-                          struct diagnostics *diagnostics, uint32_t line, uint32_t column)
+/* Reports a character that can't start a scalar: usually a tab, or one that YAML reserves. */
+static void bad_first_character(const yaml_parser_t *p, const struct source *s,
+                                struct diagnostics *diagnostics, uint32_t line, uint32_t column)
 {
     const char *at = (const char *)p->buffer.pointer;
 
@@ -133,7 +134,7 @@ static void odd_character(const yaml_parser_t *p, const struct source *s,
         diagnostics_add(diagnostics, s, line, column, "a tab can't indent YAML: use spaces");
     else
         diagnostics_add(diagnostics, s, line, column,
-                        "\"%c\" can't begin a text: put the text in quotes", *at);
+                        "a string can't start with \"%c\": put it in quotes", *at);
 }
 
 void syntax_error(const yaml_parser_t *p, const struct source *s, struct diagnostics *diagnostics)
@@ -149,13 +150,13 @@ void syntax_error(const yaml_parser_t *p, const struct source *s, struct diagnos
     } else if (is_long_key(p, s)) {
         column = (uint32_t)p->simple_keys.top[-1].mark.column + 1;
         diagnostics_add(diagnostics, s, line, column,
-                        "a key can't be longer than %d characters: what begins here is", KEY_MAX);
+                        "a key can't be longer than %d characters: this one is", KEY_MAX);
     } else if (!strcmp(problem, "found character that cannot start any token")) {
-        odd_character(p, s, diagnostics, line, column);
+        bad_first_character(p, s, diagnostics, line, column);
     } else if (p->context && p->context_mark.line + 1 < line) {
-        diagnostics_add(diagnostics, s, line, column, "%s (%s from line %zu)", our_words(problem),
-                        p->context, p->context_mark.line + 1);
+        diagnostics_add(diagnostics, s, line, column, "%s (%s from line %zu)",
+                        plain_message(problem), p->context, p->context_mark.line + 1);
     } else {
-        diagnostics_add(diagnostics, s, line, column, "%s", our_words(problem));
+        diagnostics_add(diagnostics, s, line, column, "%s", plain_message(problem));
     }
 }

@@ -1,4 +1,4 @@
-/* syntax.h - what is wrong with a text before it is YAML at all. Private to the reader. */
+/* syntax.h - reports characters and syntax that are not valid YAML. Private to the YAML reader. */
 #ifndef PARSE_YAML_SYNTAX_H
 #define PARSE_YAML_SYNTAX_H
 
@@ -6,10 +6,10 @@
 
 #include <yaml.h>
 
-/* Whether the characters are those that YAML allows; else a problem is added. */
+/* Whether all characters are allowed in YAML; adds a diagnostic if not. */
 bool syntax_check_text(const struct source *source, struct diagnostics *diagnostics);
 
-/* Adds the problem at which libyaml gave up, in our words. */
+/* Adds a diagnostic for the error at which libyaml stopped, in plainer words. */
 void syntax_error(const yaml_parser_t *parser, const struct source *source,
                   struct diagnostics *diagnostics);
 

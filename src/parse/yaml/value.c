@@ -1,5 +1,5 @@
-/* value.c - reading the scalars of a tree; see yaml.h. Every sentence begins with the name of
- * the value and says what to write. */
+/* value.c - typed reading of scalars; see yaml.h. Every error starts with the name of the value and
+ * says what to write. */
 #include "base/suggest.h"
 #include "base/text.h"
 #include "parse/yaml/scalar.h"
@@ -29,7 +29,7 @@ bool yaml_text(const struct yaml_doc *doc, const struct yaml *node, const char *
                const char **out)
 {
     if (node->kind == YAML_NULL || node->kind >= YAML_LIST)
-        return yaml_expected(doc, node, what, "a text");
+        return yaml_expected(doc, node, what, "a string");
     *out = node->text;
     return true;
 }
@@ -52,7 +52,7 @@ bool yaml_int(const struct yaml_doc *doc, const struct yaml *node, const char *w
         n = yaml_int_value(node);
     if (node->kind != YAML_INT || n < min || n > max) {
         if (max == INT64_MAX)
-            snprintf(wanted, sizeof(wanted), "a whole number from %lld on", (long long)min);
+            snprintf(wanted, sizeof(wanted), "a whole number of at least %lld", (long long)min);
         else
             snprintf(wanted, sizeof(wanted), "a whole number from %lld to %lld", (long long)min,
                      (long long)max);
@@ -72,7 +72,7 @@ bool yaml_number(const struct yaml_doc *doc, const struct yaml *node, const char
         v = yaml_float_value(node);
     else
         v = min - 1;
-    if (!(v >= min && v <= max)) { /* nor anything that is not a number */
+    if (!(v >= min && v <= max)) { /* also false for NaN */
         snprintf(wanted, sizeof(wanted), "a number from %g to %g", min, max);
         return yaml_expected(doc, node, what, wanted);
     }
@@ -138,7 +138,7 @@ bool yaml_size(const struct yaml_doc *doc, const struct yaml *node, const char *
     return true;
 }
 
-/* "push, poll or pull" */
+/* Appends the words as "push, poll or pull". */
 static void join_words(struct buf *b, const char *const *words)
 {
     size_t i;

@@ -1,6 +1,7 @@
-/* yaml.c - see yaml.h. libyaml's events become a tree: nodes of an open list or mapping wait on a
- * stack, and move to the arena in one piece when it ends. An alias shares what it stands for, and
- * is counted as if it were copied, so that a bomb is refused before anybody walks through it. */
+/* yaml.c - see yaml.h. Builds the tree from libyaml's events. The nodes of an open list or mapping
+ * are kept on a stack and copied to the arena when it ends. An alias shares the nodes of its
+ * anchor, but is counted as a copy, so that an alias bomb is an error before any code walks the
+ * tree. */
 #include "parse/yaml/yaml.h"
 
 #include "parse/yaml/anchors.h"
@@ -10,20 +11,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FEW_KEYS  8    /* so many are searched one by one */
-#define TEXT_POOL 4096 /* bytes that short texts share, without the padding of the arena */
+#define FEW_KEYS  8    /* mappings of up to this size are searched linearly */
+#define TEXT_POOL 4096 /* bytes of a block for short strings, which avoids the arena's padding */
 
 struct builder {
     yaml_parser_t parser;
     struct yaml_doc *doc;
     VEC(struct yaml) stack;
     struct anchors anchors;
-    size_t nodes; /* so far, aliases expanded */
+    size_t nodes; /* so far, with aliases expanded */
     char *pool;
     size_t pool_left;
 };
 
-/* A problem at a place that libyaml names: it counts from 0. */
+/* Adds a diagnostic at a mark of libyaml, which counts from 0. */
 #define diagnostic_at(b, at, ...)                                                     \
     diagnostics_add((b)->doc->diagnostics, (b)->doc->source, (uint32_t)(at).line + 1, \
                     (uint32_t)(at).column + 1, __VA_ARGS__)
@@ -56,7 +57,7 @@ static char *keep_text(struct builder *b, const char *text, size_t len)
 
 /* ---- nodes ---- */
 
-/* False if the bound is reached: the document is not read any further. */
+/* False if the limit is exceeded: the caller stops reading. */
 static bool count_nodes(struct builder *b, size_t more, yaml_mark_t at)
 {
     b->nodes += more;
@@ -71,7 +72,8 @@ static bool check_depth(struct builder *b, int depth, yaml_mark_t at)
 {
     if (depth <= YAML_MAX_DEPTH)
         return true;
-    diagnostic_at(b, at, "lists and mappings are nested more than %d deep here", YAML_MAX_DEPTH);
+    diagnostic_at(b, at, "lists and mappings are nested more than %d levels deep here",
+                  YAML_MAX_DEPTH);
     return false;
 }
 
@@ -92,14 +94,14 @@ static void build_scalar(struct builder *b, const yaml_event_t *ev, struct yaml 
     int64_t n;
 
     if (strlen(text) != ev->data.scalar.length)
-        diagnostic_at(b, ev->start_mark, "a text can't contain a NUL character");
+        diagnostic_at(b, ev->start_mark, "a string can't contain a NUL character");
     if (ev->data.scalar.style == YAML_PLAIN_SCALAR_STYLE)
         kind = yaml_scalar_kind(text);
     if (tag)
         apply_tag(b, ev->start_mark, tag, text, &kind);
     if (kind == YAML_INT && !yaml_scalar_int(text, &n)) {
         diagnostic_at(b, ev->start_mark,
-                      "this number needs more than 64 bits: put it in quotes if it is a text");
+                      "this number needs more than 64 bits: put it in quotes if it is a string");
         kind = YAML_TEXT;
     }
     out->kind = (uint8_t)kind;
@@ -116,10 +118,9 @@ static bool build_alias(struct builder *b, const yaml_event_t *ev, int depth, st
 
     if (!a || a->open) {
         if (a)
-            diagnostic_at(b, ev->start_mark, "*%.80s is part of what it names: that never ends",
-                          name);
+            diagnostic_at(b, ev->start_mark, "*%.80s refers to a node that contains it", name);
         else
-            diagnostic_at(b, ev->start_mark, "*%.80s names nothing: there is no &%.80s before it",
+            diagnostic_at(b, ev->start_mark, "*%.80s is not defined: there is no &%.80s before it",
                           name, name);
         out->text = "";
         return true;
@@ -138,7 +139,7 @@ static bool build_alias(struct builder *b, const yaml_event_t *ev, int depth, st
 
 static bool build(struct builder *b, yaml_event_t *ev, int depth, struct yaml *out, int *height);
 
-/* Reads nodes onto the stack until `end` comes; they are those from `from` on. */
+/* Reads nodes onto the stack, starting at index `from`, until the event `end`. */
 static bool build_children(struct builder *b, yaml_event_type_t end, int depth, size_t from,
                            int *height)
 {
@@ -191,11 +192,11 @@ static int compare_keys(const void *a, const void *b, void *arg)
     return c ? c : (i > k) - (i < k);
 }
 
-/* A key is a scalar that is not empty, and no merge. */
+/* Checks that a key is a scalar, not empty, and not a merge key. */
 static void check_key(const struct builder *b, struct yaml *key)
 {
     if (key->kind >= YAML_LIST) {
-        yaml_error(b->doc, key, "a key must be a text, not a %s",
+        yaml_error(b->doc, key, "a key must be a string, not a %s",
                    key->kind == YAML_LIST ? "list" : "mapping");
         *key = (struct yaml){.kind = YAML_TEXT, .line = key->line, .column = key->column};
         key->text = "";
@@ -219,7 +220,7 @@ static void find_duplicates(struct builder *b, const struct yaml_pair *pairs, co
         if (!key->n || strcmp(key->text, same->text))
             first = i;
         else
-            yaml_error(b->doc, key, "the key \"%.80s\" is already there, in line %u", key->text,
+            yaml_error(b->doc, key, "the key \"%.80s\" is already defined in line %u", key->text,
                        same->line);
     }
 }
@@ -234,7 +235,7 @@ static bool build_map(struct builder *b, int depth, struct yaml *out, int *heigh
         return false;
     n = (b->stack.n - from) / 2;
     map = arena_alloc(&b->doc->arena, sizeof(*map) + n * sizeof(*map->pairs));
-    if (n) /* a key and its value lie one after the other, as in a pair */
+    if (n) /* a key and its value are adjacent, as in struct yaml_pair */
         memcpy(map->pairs, b->stack.at + from, n * sizeof(*map->pairs));
     b->stack.n = from;
     if (n > FEW_KEYS)
@@ -276,8 +277,8 @@ static bool build_collection(struct builder *b, const yaml_event_t *ev, int dept
     return ok;
 }
 
-/* Builds the node that begins with `ev`, which it uses up. `depth` is that of the lists and
- * mappings around it, *height becomes that of what is in it. */
+/* Builds the node that starts with `ev`, and deletes `ev`. `depth` is the number of lists and
+ * mappings around the node; *height becomes the number of levels in it. */
 static bool build(struct builder *b, yaml_event_t *ev, int depth, struct yaml *out, int *height)
 {
     const char *name = anchor_of(ev);
@@ -333,8 +334,8 @@ static bool build_document(struct builder *b)
         if (type == YAML_STREAM_END_EVENT)
             return true;
         if (type == YAML_DOCUMENT_START_EVENT && seen) {
-            diagnostic_at(b, at, "a second document begins here: one file is one document");
-            return true; /* the first one is whole */
+            diagnostic_at(b, at, "a second document starts here: a file may contain only one");
+            return true; /* the first document is complete */
         }
         seen = seen || type == YAML_DOCUMENT_START_EVENT;
     }
