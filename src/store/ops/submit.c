@@ -21,7 +21,7 @@ static int check_text(const char *what, const char *s, size_t max, struct err *e
     if (!len)
         return err_set(err, E_INVALID, "the %s is empty", what);
     if (len > max)
-        return err_set(err, E_INVALID, "the %s has %zu bytes; at most %zu are taken", what, len,
+        return err_set(err, E_INVALID, "the %s has %zu bytes; at most %zu are allowed", what, len,
                        max);
     if (!text_is_utf8(s, len))
         return err_set(err, E_INVALID, "the %s is not valid UTF-8", what);

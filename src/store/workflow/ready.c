@@ -29,7 +29,7 @@ int task_store_resolved(struct turn *t, struct row *row, const struct buf *spec,
     row->now.input = input->len ? arena_strdup(&t->arena, buf_cstr(input)) : NULL;
     if (spec->len > STORE_MAX_SPEC || input->len > STORE_MAX_INPUT)
         return err_set(err, E_INVALID,
-                       "the spec and input of the task have %zu bytes; at most %d are taken",
+                       "the spec and input of the task have %zu bytes; at most %d are allowed",
                        spec->len + input->len, STORE_MAX_SPEC);
     if ((rc =
              json_check_depth(json_depth(spec->ptr, spec->len), JSON_DEPTH_MAX, "the spec", err)) ||
