@@ -253,18 +253,18 @@ $(BUILD)/have-packages:
 	@touch $@
 
 # Statements: the header keeps its age while the names stay the same, so that a change of SQL compiles one file.
-sqlgen = $(AWK) -v make=$(@F) -f tools/sqlgen.awk
+sqlgen = $(AWK) -v vocab=src/core/vocab.h -v flags=src/core/graph.h -v make=$(@F) -f tools/sqlgen.awk
 
 $(BUILD)/gen/statements.h: $(BUILD)/gen/statements.c
 	@$(sqlgen) $(SQL) </dev/null >$@.new
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
-$(BUILD)/gen/statements.c: tools/sqlgen.awk $(wildcard src/store/sql) $(SQL)
+$(BUILD)/gen/statements.c: tools/sqlgen.awk src/core/vocab.h src/core/graph.h $(wildcard src/store/sql) $(SQL)
 	@mkdir -p $(@D)
 	@$(sqlgen) $(SQL) </dev/null >$@.new
 	@mv $@.new $@
 
-$(BUILD)/gen/migrations.c: tools/sqlgen.awk $(wildcard src/store/migrations) $(MIGRATIONS)
+$(BUILD)/gen/migrations.c: tools/sqlgen.awk src/core/vocab.h src/core/graph.h $(wildcard src/store/migrations) $(MIGRATIONS)
 	@mkdir -p $(@D)
 	@$(sqlgen) $(MIGRATIONS) </dev/null >$@.new
 	@mv $@.new $@
@@ -285,7 +285,7 @@ demo:
 
 test:
 	tools/install-deps test
-	$(SUBMAKE) check-format check-layers gcc-build fuzz-build
+	$(SUBMAKE) check-format check-layers check-sql gcc-build fuzz-build
 	BUILD=$(BUILD) tests/run --beside '$(SUBMAKE) asan-build tsan-build clang-warnings'
 
 # With a real engine, which `make test` uses only where it finds one.
@@ -337,7 +337,7 @@ bench:
 
 C_FILES := $(wildcard $(foreach d,include src src/* src/*/* src/*/*/* tools/manual tests tests/fuzz tests/random bench bench/raw examples models,$(d)/*.c $(d)/*.h))
 
-.PHONY: format check-format check-layers
+.PHONY: format check-format check-layers check-sql
 format:
 	@$(CLANG_FORMAT) -i $(C_FILES)
 
@@ -347,6 +347,10 @@ check-format:
 check-layers:
 	tools/check-layers --self-test
 	tools/check-layers
+
+check-sql:
+	tools/check-sql --self-test
+	tools/check-sql
 
 # --- install -----------------------------------------------------------------------------------------
 

@@ -1,8 +1,7 @@
 # sqlgen.awk - turns the SQL files of the store into C tables, so that C holds no SQL and SQL no C.
 #
-#   awk -v make=statements.h -f tools/sqlgen.awk src/store/sql/*.sql
-#   awk -v make=statements.c -f tools/sqlgen.awk src/store/sql/*.sql
-#   awk -v make=migrations.c -f tools/sqlgen.awk src/store/migrations/*.sql
+#   awk -v vocab=src/core/vocab.h -v flags=src/core/graph.h -v make=statements.h -f tools/sqlgen.awk src/store/sql/*.sql
+#   and in the same way statements.c, and migrations.c from src/store/migrations/*.sql
 #
 # A file of statements:
 #
@@ -25,6 +24,8 @@
 #
 # names a piece of text once; @columns@ puts it into the statements that follow, also in later files.
 #
+# Codes of core/vocab.h and core/graph.h are written by their names: e.status = S_READY, v.type = EV_CLAIMED. SQL never holds a bare code.
+#
 # A migration is a file NNNN_name.sql. It is kept as written, but for the tags, and for the types of columns,
 # which are PostgreSQL's: SQLite has INTEGER for bigint, smallint and timestamptz, and BLOB for bytea.
 
@@ -39,6 +40,7 @@ BEGIN {
 		exit 1
 	}
 	migrating = make == "migrations.c"
+	read_vocab()
 }
 
 # FILENAME and FNR are those of the line at hand; a complaint about a whole statement is about where it began.
@@ -55,6 +57,56 @@ function trim(s)
 {
 	gsub(/^[ \t]+|[ \t]+$/, "", s)
 	return s
+}
+
+# Reads the codes of the vocabulary: KIND_TASK, S_READY, EV_CLAIMED … from the lists of core/vocab.h, the flags of an execution
+# from core/graph.h. WORKFLOW_EV_PAUSED is the code of an event of a workflow.
+function read_vocab(    line, prefix, lists, part)
+{
+	split("KINDS KIND_ STATUSES S_ HOLDS HELD_ TIMERS TIMER_ OUTCOMES OUTCOME_ AUDIT_ACTIONS AUDIT_ EVENTS EV_", lists, " ")
+	for (i = 1; i in lists; i += 2)
+		prefix_of[lists[i]] = lists[i + 1]
+	while ((getline line <vocab) > 0) {
+		if (match(line, /^#define [A-Z_]+\(X\)/)) {
+			split(line, part, /[ (]/)
+			prefix = prefix_of[part[2]]
+		} else if (match(line, /^#define WORKFLOW_EVENT +[0-9]+/)) {
+			split(line, part, / +/)
+			code["WORKFLOW_EVENT"] = part[3]
+		} else if (prefix != "" && match(line, /X\([A-Z_]+, [0-9]+,/)) {
+			split(substr(line, RSTART + 2, RLENGTH - 3), part, ", ")
+			code[prefix part[1]] = part[2]
+		}
+	}
+	for (name in code)
+		if (name ~ /^EV_/)
+			code["WORKFLOW_" name] = code[name] + code["WORKFLOW_EVENT"]
+	while ((getline line <flags) > 0)
+		if (match(line, /FLAG_[A-Z_]+ = [0-9]+/)) {
+			split(substr(line, RSTART, RLENGTH), part, " = ")
+			code[part[1]] = part[2]
+		}
+	if (!("S_READY" in code) || !("FLAG_PAUSED" in code) || !("WORKFLOW_EV_PAUSED" in code))
+		fail("sqlgen.awk", "-v vocab= and -v flags= want src/core/vocab.h and src/core/graph.h")
+}
+
+# Replaces the names of the vocabulary by their codes.
+function put_codes(line,    out, name)
+{
+	out = ""
+	while (match(line, /(^|[^A-Za-z0-9_])(KIND|S|HELD|TIMER|OUTCOME|AUDIT|EV|FLAG|WORKFLOW)_[A-Z_]+/)) {
+		name = substr(line, RSTART, RLENGTH)
+		out = out substr(line, 1, RSTART - 1)
+		line = substr(line, RSTART + RLENGTH)
+		if (name !~ /^[A-Z]/) {
+			out = out substr(name, 1, 1)
+			name = substr(name, 2)
+		}
+		if (!(name in code))
+			fail(here(), "the vocabulary has no \"" name "\"")
+		out = out code[name]
+	}
+	return out line
 }
 
 function put_pieces(line,    name)
@@ -88,6 +140,7 @@ function add_line(line,    tag, i)
 	sub(/[ \t\r]+$/, "", line)
 	if (!migrating)
 		line = put_pieces(line)
+	line = put_codes(line)
 	for (i = 1; i in dialects; i++)
 		if (tag == "" || tag == dialects[i])
 			text[n, dialects[i]] = text[n, dialects[i]] \

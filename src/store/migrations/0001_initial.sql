@@ -190,7 +190,7 @@ CREATE INDEX execution_events_order ON execution_events                       --
 -- retry_scheduled, failed, timed_out, abandoned; failed and timed_out of flows. (An IN list would be
 -- built anew for every row that SQLite inserts: 5 µs an event instead of 2.)
 CREATE INDEX execution_events_failures ON execution_events (created_at)
-    WHERE type = 10 OR type = 15 OR type = 16 OR type = 19 OR type = 47 OR type = 48;
+    WHERE type = EV_RETRY_SCHEDULED OR type = EV_FAILED OR type = EV_TIMED_OUT OR type = EV_ABANDONED OR type = WORKFLOW_EV_FAILED OR type = WORKFLOW_EV_TIMED_OUT;
 
 -- Append-only: nothing is updated, and only retention deletes, which says so in its own transaction.
 CREATE TRIGGER execution_events_no_update BEFORE UPDATE ON execution_events            --@ sqlite
@@ -265,12 +265,12 @@ END $$;                                                                         
 CREATE VIEW jobs AS
 SELECT e.id,
        e.id AS run_id,
-       CASE e.status WHEN 1 THEN 'pending' WHEN 2 THEN 'queued' WHEN 3 THEN 'running' WHEN 4 THEN 'succeeded'
-                     WHEN 5 THEN 'failed' WHEN 6 THEN 'timed_out' WHEN 7 THEN 'cancelled' ELSE 'skipped' END AS status,
+       CASE e.status WHEN S_PENDING THEN 'pending' WHEN S_READY THEN 'queued' WHEN S_RUNNING THEN 'running' WHEN S_SUCCEEDED THEN 'succeeded'
+                     WHEN S_FAILED THEN 'failed' WHEN S_TIMED_OUT THEN 'timed_out' WHEN S_CANCELLED THEN 'cancelled' ELSE 'skipped' END AS status,
        e.queue, e.priority, e.attempts, e.max_attempts,
        COALESCE((SELECT min(t.due_at) FROM timers t WHERE t.execution = e.id), e.requested_at) AS available_at,
        l.worker AS locked_by, l.until AS locked_until,
        e.error AS last_error,
        e.requested_at AS created_at, e.updated_at, e.started_at, e.finished_at
   FROM executions e LEFT JOIN leases l ON l.execution = e.id
- WHERE e.kind IN (1, 2);
+ WHERE e.kind IN (KIND_TASK, KIND_EXEC);

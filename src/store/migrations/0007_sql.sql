@@ -119,22 +119,22 @@ END $$;                                                                         
 -- The views: words instead of codes, times that people read, and columns that stay what they are (docs/SCHEMA.md).
 CREATE VIEW pawl_executions AS
 SELECT e.id, e.parent, e.root, e.workflow, e.depth,
-       CASE e.kind WHEN 1 THEN 'task' WHEN 2 THEN 'exec' WHEN 3 THEN 'workflow' WHEN 4 THEN 'foreach' END AS kind,
+       CASE e.kind WHEN KIND_TASK THEN 'task' WHEN KIND_EXEC THEN 'exec' WHEN KIND_WORKFLOW THEN 'workflow' WHEN KIND_FOREACH THEN 'foreach' END AS kind,
        e.name, e.task_name, e.task_index,
-       CASE e.status WHEN 1 THEN 'pending' WHEN 2 THEN 'ready' WHEN 3 THEN 'running' WHEN 4 THEN 'succeeded'
-                     WHEN 5 THEN 'failed' WHEN 6 THEN 'timed_out' WHEN 7 THEN 'cancelled' WHEN 8 THEN 'skipped' END AS status,
-       CASE e.held WHEN 1 THEN 'approval' WHEN 2 THEN 'paused' WHEN 3 THEN 'delay'
-                   WHEN 4 THEN 'limit:' || e.held_key END AS held,
+       CASE e.status WHEN S_PENDING THEN 'pending' WHEN S_READY THEN 'ready' WHEN S_RUNNING THEN 'running' WHEN S_SUCCEEDED THEN 'succeeded'
+                     WHEN S_FAILED THEN 'failed' WHEN S_TIMED_OUT THEN 'timed_out' WHEN S_CANCELLED THEN 'cancelled' WHEN S_SKIPPED THEN 'skipped' END AS status,
+       CASE e.held WHEN HELD_APPROVAL THEN 'approval' WHEN HELD_PAUSED THEN 'paused' WHEN HELD_DELAY THEN 'delay'
+                   WHEN HELD_LIMIT THEN 'limit:' || e.held_key END AS held,
        e.queue, e.lane, e.priority, e.attempts AS attempt, e.max_attempts, e.epoch,
        lpad(to_hex(l.worker), 16, '0') AS worker, l.until AS lease_until,                                           --@ postgres
-       (SELECT min(t.due_at) FROM timers t WHERE t.execution = e.id AND t.kind = 1) AS due_at,                      --@ postgres
+       (SELECT min(t.due_at) FROM timers t WHERE t.execution = e.id AND t.kind = TIMER_DELAY) AS due_at,            --@ postgres
        e.requested_at, e.started_at, e.finished_at,                                                                 --@ postgres
        e.input::json AS input, e.spec::json AS spec, e.result::json AS result,                                      --@ postgres
        CASE WHEN l.worker IS NOT NULL THEN printf('%016x', l.worker) END AS worker,                                 --@ sqlite
        strftime('%Y-%m-%dT%H:%M:%S', l.until / 1000000, 'unixepoch') || printf('.%06dZ', l.until % 1000000)         --@ sqlite
            AS lease_until,                                                                                          --@ sqlite
        (SELECT strftime('%Y-%m-%dT%H:%M:%S', t.due_at / 1000000, 'unixepoch') || printf('.%06dZ', t.due_at % 1000000)   --@ sqlite
-          FROM timers t WHERE t.execution = e.id AND t.kind = 1) AS due_at,                                         --@ sqlite
+          FROM timers t WHERE t.execution = e.id AND t.kind = TIMER_DELAY) AS due_at,                               --@ sqlite
        strftime('%Y-%m-%dT%H:%M:%S', e.requested_at / 1000000, 'unixepoch') || printf('.%06dZ', e.requested_at % 1000000)   --@ sqlite
            AS requested_at,                                                                                         --@ sqlite
        strftime('%Y-%m-%dT%H:%M:%S', e.started_at / 1000000, 'unixepoch') || printf('.%06dZ', e.started_at % 1000000)   --@ sqlite
@@ -153,17 +153,17 @@ SELECT id, root, name, status, held, queue, lane, priority, attempt, max_attempt
 
 CREATE VIEW pawl_events AS
 SELECT v.sequence_num, v.root, v.execution, v.seq,
-       CASE WHEN v.type > 32 THEN 'workflow.' ELSE 'task.' END ||
-       CASE v.type % 32 WHEN 1 THEN 'created' WHEN 2 THEN 'marked_ready' WHEN 3 THEN 'held' WHEN 4 THEN 'unheld'
-            WHEN 5 THEN 'claimed' WHEN 6 THEN 'started' WHEN 7 THEN 'deferred' WHEN 8 THEN 'resumed' WHEN 9 THEN 'released'
-            WHEN 10 THEN 'retry_scheduled' WHEN 11 THEN 'lease_expired' WHEN 12 THEN 'adopted'
-            WHEN 13 THEN 'cancel_requested' WHEN 14 THEN 'completed' WHEN 15 THEN 'failed' WHEN 16 THEN 'timed_out'
-            WHEN 17 THEN 'cancelled' WHEN 18 THEN 'skipped' WHEN 19 THEN 'abandoned' WHEN 20 THEN 'rerun'
-            WHEN 21 THEN 'reused' WHEN 22 THEN 'paused' END AS type,
-       CASE v.from_status WHEN 1 THEN 'pending' WHEN 2 THEN 'ready' WHEN 3 THEN 'running' WHEN 4 THEN 'succeeded'
-                          WHEN 5 THEN 'failed' WHEN 6 THEN 'timed_out' WHEN 7 THEN 'cancelled' WHEN 8 THEN 'skipped' END AS from_status,
-       CASE v.to_status WHEN 1 THEN 'pending' WHEN 2 THEN 'ready' WHEN 3 THEN 'running' WHEN 4 THEN 'succeeded'
-                        WHEN 5 THEN 'failed' WHEN 6 THEN 'timed_out' WHEN 7 THEN 'cancelled' WHEN 8 THEN 'skipped' END AS to_status,
+       CASE WHEN v.type > WORKFLOW_EVENT THEN 'workflow.' ELSE 'task.' END ||
+       CASE v.type % WORKFLOW_EVENT WHEN EV_CREATED THEN 'created' WHEN EV_MARKED_READY THEN 'marked_ready' WHEN EV_HELD THEN 'held' WHEN EV_UNHELD THEN 'unheld'
+            WHEN EV_CLAIMED THEN 'claimed' WHEN EV_STARTED THEN 'started' WHEN EV_DEFERRED THEN 'deferred' WHEN EV_RESUMED THEN 'resumed' WHEN EV_RELEASED THEN 'released'
+            WHEN EV_RETRY_SCHEDULED THEN 'retry_scheduled' WHEN EV_LEASE_EXPIRED THEN 'lease_expired' WHEN EV_ADOPTED THEN 'adopted'
+            WHEN EV_CANCEL_REQUESTED THEN 'cancel_requested' WHEN EV_COMPLETED THEN 'completed' WHEN EV_FAILED THEN 'failed' WHEN EV_TIMED_OUT THEN 'timed_out'
+            WHEN EV_CANCELLED THEN 'cancelled' WHEN EV_SKIPPED THEN 'skipped' WHEN EV_ABANDONED THEN 'abandoned' WHEN EV_RERUN THEN 'rerun'
+            WHEN EV_REUSED THEN 'reused' WHEN EV_PAUSED THEN 'paused' END AS type,
+       CASE v.from_status WHEN S_PENDING THEN 'pending' WHEN S_READY THEN 'ready' WHEN S_RUNNING THEN 'running' WHEN S_SUCCEEDED THEN 'succeeded'
+                          WHEN S_FAILED THEN 'failed' WHEN S_TIMED_OUT THEN 'timed_out' WHEN S_CANCELLED THEN 'cancelled' WHEN S_SKIPPED THEN 'skipped' END AS from_status,
+       CASE v.to_status WHEN S_PENDING THEN 'pending' WHEN S_READY THEN 'ready' WHEN S_RUNNING THEN 'running' WHEN S_SUCCEEDED THEN 'succeeded'
+                        WHEN S_FAILED THEN 'failed' WHEN S_TIMED_OUT THEN 'timed_out' WHEN S_CANCELLED THEN 'cancelled' WHEN S_SKIPPED THEN 'skipped' END AS to_status,
        v.attempt, v.epoch,
        lpad(to_hex(v.worker), 16, '0') AS worker, v.data::json AS data, v.created_at                                --@ postgres
        CASE WHEN v.worker IS NOT NULL THEN printf('%016x', v.worker) END AS worker, v.data,                         --@ sqlite

@@ -25,7 +25,7 @@
 --=+     SELECT (SELECT s.next_at FROM schedules s WHERE s.next_at IS NOT NULL ORDER BY s.next_at LIMIT 1) AS due
 --=+     UNION ALL
 --=+     SELECT (SELECT s.waiting_at FROM schedules s WHERE s.waiting_at IS NOT NULL AND s.problem IS NULL
---=+                AND COALESCE((SELECT x.status FROM executions x WHERE x.id = s.last_run), 4) >= 4 LIMIT 1)) AS d)
+--=+                AND COALESCE((SELECT x.status FROM executions x WHERE x.id = s.last_run), S_SUCCEEDED) >= S_SUCCEEDED LIMIT 1)) AS d)
 
 -- The first waiting SQL submission.
 --= waiting_submission (SELECT s.id FROM submissions s WHERE s.execution IS NULL AND s.error IS NULL ORDER BY s.id LIMIT 1)

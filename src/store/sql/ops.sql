@@ -49,12 +49,12 @@ SELECT c.*, (SELECT count(*) FROM head) FROM due d                              
   LEFT JOIN LATERAL (                                                                      --@ postgres
     SELECT @job@, @no_lease@, e.input, e.spec, o.ctid                                      --@ postgres
       FROM task_outbox o JOIN executions e ON e.id = ANY (ARRAY[o.execution])              --@ postgres
-     WHERE o.lane = d.lane AND o.queue = d.queue AND e.status = 2 AND e.held = 0           --@ postgres
+     WHERE o.lane = d.lane AND o.queue = d.queue AND e.status = S_READY AND e.held = HELD_NONE --@ postgres
      ORDER BY o.rank, o.execution LIMIT d.n                                                --@ postgres
        FOR UPDATE OF o, e SKIP LOCKED) c ON true                                           --@ postgres
 SELECT @job@, @no_lease@, e.input, e.spec, 0, 0                                            --@ sqlite
   FROM task_outbox o CROSS JOIN executions e ON e.id = o.execution                         --@ sqlite
- WHERE o.lane = $2 AND o.queue = $3 AND e.status = 2 AND e.held = 0                        --@ sqlite
+ WHERE o.lane = $2 AND o.queue = $3 AND e.status = S_READY AND e.held = HELD_NONE          --@ sqlite
  ORDER BY o.rank, o.execution LIMIT $1                                                     --@ sqlite
 
 -- Whether any job is claimable there. Takes no locks, so that no concurrent claim skips a job because of it.
@@ -132,10 +132,10 @@ SELECT l.execution
 SELECT u.execution                                                                         --@ postgres
   FROM @rows@ AS u                                                                         --@ postgres
  CROSS JOIN LATERAL (SELECT 1 FROM execution_events v WHERE v.root = u.root AND v.execution = u.execution   --@ postgres
-                        AND v.type = 6 AND v.attempt = u.attempt LIMIT 1) w                --@ postgres
+                        AND v.type = EV_STARTED AND v.attempt = u.attempt LIMIT 1) w       --@ postgres
 SELECT $2                                                                                  --@ sqlite
  WHERE EXISTS (SELECT 1 FROM execution_events v WHERE v.root = $1 AND v.execution = $2     --@ sqlite
-                AND v.type = 6 AND v.attempt = $3)                                         --@ sqlite
+                AND v.type = EV_STARTED AND v.attempt = $3)                                --@ sqlite
 
 -- ---- cancel
 
@@ -150,7 +150,7 @@ WITH RECURSIVE tree(id, status, depth, cancel_requested, flags) AS (
       JOIN executions c ON c.parent = t.id                                                 --@ sqlite
      WHERE t.cancel_requested = 0 OR COALESCE(c.task_name, '') <> 'on_exit'
 )
-SELECT id FROM tree WHERE status < 4 AND cancel_requested = 0 AND flags & $3 = 0 ORDER BY depth, id LIMIT $2
+SELECT id FROM tree WHERE status < S_SUCCEEDED AND cancel_requested = 0 AND flags & $3 = 0 ORDER BY depth, id LIMIT $2
 
 -- The data of the last event of a type.
 --: requested_by(root i64, execution i64, type i16)
@@ -161,7 +161,7 @@ SELECT v.data FROM execution_events v
 -- The original approval request of a job that waits for approval.
 --: approval_request(root i64, execution i64)
 SELECT v.data FROM execution_events v
- WHERE v.root = $1 AND v.execution = $2 AND v.type = 3 AND v.data LIKE '{"why":"approval"%'
+ WHERE v.root = $1 AND v.execution = $2 AND v.type = EV_HELD AND v.data LIKE '{"why":"approval"%'
  ORDER BY v.seq DESC LIMIT 1
 
 -- In the subtree of a paused execution: ready jobs that are not held, or held for a delay or a limit, and workflows and
@@ -175,7 +175,7 @@ WITH RECURSIVE tree(id, kind, status, held) AS (
       JOIN executions c ON c.parent = t.id                                                 --@ sqlite
 )
 SELECT id FROM tree
- WHERE (kind <= 2 AND status = 2 AND held IN (0, 3, 4)) OR (kind > 2 AND status = 1 AND held IN (3, 4))
+ WHERE (kind <= KIND_EXEC AND status = S_READY AND held IN (HELD_NONE, HELD_DELAY, HELD_LIMIT)) OR (kind > KIND_EXEC AND status = S_PENDING AND held IN (HELD_DELAY, HELD_LIMIT))
  ORDER BY id LIMIT $2
 
 -- In the subtree of an execution whose pause has ended: executions held for a pause, except below another paused
@@ -184,12 +184,12 @@ SELECT id FROM tree
 WITH RECURSIVE tree(id, held, paused) AS (
     SELECT id, held, 0 FROM executions WHERE id = $1
     UNION ALL
-    SELECT c.id, c.held, c.failed_behind & 128 FROM tree t
+    SELECT c.id, c.held, c.failed_behind & FLAG_PAUSED FROM tree t
 @children_of_t@                                                                            --@ postgres
       JOIN executions c ON c.parent = t.id                                                 --@ sqlite
      WHERE t.paused = 0
 )
-SELECT id FROM tree WHERE held = 2 AND paused = 0 ORDER BY id LIMIT $2
+SELECT id FROM tree WHERE held = HELD_PAUSED AND paused = 0 ORDER BY id LIMIT $2
 
 --: open_below(top i64)
 WITH RECURSIVE tree(id, status) AS (
@@ -199,7 +199,7 @@ WITH RECURSIVE tree(id, status) AS (
 @children_of_t@                                                                            --@ postgres
       JOIN executions c ON c.parent = t.id                                                 --@ sqlite
 )
-SELECT id FROM tree WHERE status < 4 LIMIT 1
+SELECT id FROM tree WHERE status < S_SUCCEEDED LIMIT 1
 
 -- ---- timers
 
@@ -213,8 +213,8 @@ SELECT t.execution, t.kind, e.root
 --: timers_of(; execution i64)
 SELECT t.execution, t.due_at
   FROM @rows@ AS u CROSS JOIN LATERAL (SELECT x.* FROM timers x                            --@ postgres
-                                        WHERE x.execution = u.execution AND x.kind + 0 = 1 OFFSET 0) t   --@ postgres
-  FROM timers t WHERE t.execution = $1 AND t.kind = 1                                      --@ sqlite
+                                        WHERE x.execution = u.execution AND x.kind + 0 = TIMER_DELAY OFFSET 0) t --@ postgres
+  FROM timers t WHERE t.execution = $1 AND t.kind = TIMER_DELAY                            --@ sqlite
 
 --: all_timers_of(; execution i64)
 SELECT t.execution, t.kind, t.due_at
@@ -269,7 +269,7 @@ SELECT @state@
   FROM task_outbox o CROSS JOIN executions e ON e.id = o.execution                         --@ sqlite
   LEFT JOIN leases l ON l.execution = ANY (ARRAY[e.id])                                    --@ postgres
   LEFT JOIN leases l ON l.execution = e.id                                                 --@ sqlite
- WHERE o.queue = $1 AND e.status = 2 AND e.held = 0
+ WHERE o.queue = $1 AND e.status = S_READY AND e.held = HELD_NONE
    AND o.ready_at > '1970-01-01Z'                                                          --@ postgres
    AND o.ready_at > 0                                                                      --@ sqlite
  ORDER BY o.ready_at DESC LIMIT $2
@@ -281,7 +281,7 @@ SELECT @state@
   FROM task_outbox o CROSS JOIN executions e ON e.id = o.execution                         --@ sqlite
   LEFT JOIN leases l ON l.execution = ANY (ARRAY[e.id])                                    --@ postgres
   LEFT JOIN leases l ON l.execution = e.id                                                 --@ sqlite
- WHERE o.concurrency = $1 AND e.status = 2 AND e.held = 0
+ WHERE o.concurrency = $1 AND e.status = S_READY AND e.held = HELD_NONE
  ORDER BY o.execution DESC LIMIT $2
    FOR UPDATE OF o, e SKIP LOCKED                                                          --@ postgres
 

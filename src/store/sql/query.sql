@@ -7,14 +7,16 @@
 -- and who paused it and why. Each is one index probe. (A job has only one delay. With an ORDER BY, PostgreSQL would
 -- search all timers for it.)
 --= past (SELECT v.data FROM execution_events v WHERE v.root = e.root AND v.execution = e.id
---=+       AND v.type IN (10, 14, 15, 16, 17, 19, 46, 47, 48, 49) ORDER BY v.seq DESC LIMIT 1),
+--=+       AND v.type IN (EV_RETRY_SCHEDULED, EV_COMPLETED, EV_FAILED, EV_TIMED_OUT, EV_CANCELLED, EV_ABANDONED,
+--=+                      WORKFLOW_EV_COMPLETED, WORKFLOW_EV_FAILED, WORKFLOW_EV_TIMED_OUT, WORKFLOW_EV_CANCELLED)
+--=+     ORDER BY v.seq DESC LIMIT 1),
 --=+     (SELECT v.worker FROM execution_events v WHERE v.root = e.root AND v.execution = e.id
 --=+       AND v.worker IS NOT NULL ORDER BY v.seq DESC LIMIT 1),
---=+     (SELECT t.due_at FROM timers t WHERE t.execution = e.id AND t.kind + 0 = 1 LIMIT 1),
---=+     (SELECT f.definition FROM workflow_executions f WHERE e.kind = 3 AND f.execution = e.id),
---=+     (SELECT f.variables FROM workflow_executions f WHERE e.kind = 3 AND f.execution = e.id),
---=+     (SELECT v.data FROM execution_events v WHERE e.kind = 3 AND (e.failed_behind & 128) <> 0
---=+       AND v.root = e.root AND v.execution = e.id AND v.type = 54 ORDER BY v.seq DESC LIMIT 1)
+--=+     (SELECT t.due_at FROM timers t WHERE t.execution = e.id AND t.kind + 0 = TIMER_DELAY LIMIT 1),
+--=+     (SELECT f.definition FROM workflow_executions f WHERE e.kind = KIND_WORKFLOW AND f.execution = e.id),
+--=+     (SELECT f.variables FROM workflow_executions f WHERE e.kind = KIND_WORKFLOW AND f.execution = e.id),
+--=+     (SELECT v.data FROM execution_events v WHERE e.kind = KIND_WORKFLOW AND (e.failed_behind & FLAG_PAUSED) <> 0
+--=+       AND v.root = e.root AND v.execution = e.id AND v.type = WORKFLOW_EV_PAUSED ORDER BY v.seq DESC LIMIT 1)
 
 -- ---- executions
 
@@ -60,7 +62,7 @@ WITH RECURSIVE nodes(id, kind) AS (
     SELECT c.id, c.kind FROM nodes t
 @children_of_t@                                                                            --@ postgres
       JOIN executions c ON c.parent = t.id                                                 --@ sqlite
-     WHERE t.kind = 4
+     WHERE t.kind = KIND_FOREACH
 )
 SELECT @whole@, @past@
   FROM nodes n JOIN executions e ON e.id = n.id LEFT JOIN leases l ON l.execution = e.id
@@ -73,8 +75,8 @@ SELECT d.definition FROM workflow_executions f JOIN workflow_definitions d ON d.
 --: query_task_names(; workflow i64)
 SELECT e.parent, COALESCE(e.task_name, e.name), e.status
   FROM @rows@ AS u CROSS JOIN LATERAL (SELECT x.* FROM executions x WHERE x.parent = u.workflow OFFSET 0) e   --@ postgres
- WHERE e.status > 1                                                                        --@ postgres
-  FROM executions e WHERE e.parent = $1 AND e.status > 1                                   --@ sqlite
+ WHERE e.status > S_PENDING                                                                --@ postgres
+  FROM executions e WHERE e.parent = $1 AND e.status > S_PENDING                           --@ sqlite
  ORDER BY e.parent, e.id
 
 -- ---- events
@@ -152,7 +154,8 @@ SELECT @event@
 --: query_events_failures(since time, before time, before_sequence i64, types i64, n i64)
 SELECT @event@
   FROM execution_events v
- WHERE (v.type = 10 OR v.type = 15 OR v.type = 16 OR v.type = 19 OR v.type = 47 OR v.type = 48)
+ WHERE (v.type = EV_RETRY_SCHEDULED OR v.type = EV_FAILED OR v.type = EV_TIMED_OUT OR v.type = EV_ABANDONED
+        OR v.type = WORKFLOW_EV_FAILED OR v.type = WORKFLOW_EV_TIMED_OUT)
    AND @in_window@ AND @of_types@
  ORDER BY v.created_at DESC, v.sequence_num DESC LIMIT $5
 
@@ -191,7 +194,7 @@ SELECT CASE WHEN EXISTS (SELECT 1
               OR EXISTS (SELECT 1
                            FROM timers t JOIN executions e ON e.id = ANY (ARRAY[t.execution])   --@ postgres
                            FROM timers t CROSS JOIN executions e ON e.id = t.execution     --@ sqlite
-                          WHERE e.queue = $1 AND (t.kind = 3 OR (e.status = 2 AND e.held IN (3, 4))))
+                          WHERE e.queue = $1 AND (t.kind = TIMER_FLOW OR (e.status = S_READY AND e.held IN (HELD_DELAY, HELD_LIMIT))))
             THEN 1 ELSE 0 END
 
 -- Sums of counters, and one index probe for the job that waits longest; never a count over the outbox. Leaves out the

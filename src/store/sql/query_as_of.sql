@@ -9,14 +9,14 @@ WITH RECURSIVE tree(id, kind) AS (
     SELECT c.id, c.kind FROM tree t
 @children_of_t@                                                                            --@ postgres
       JOIN executions c ON c.parent = t.id                                                 --@ sqlite
-     WHERE $3 = 1 OR (t.id = $1 AND t.kind = 3)
+     WHERE $3 = 1 OR (t.id = $1 AND t.kind = KIND_WORKFLOW)
 )
 SELECT @job@, @no_lease@,
        CASE WHEN $2 = 1 THEN e.input END, CASE WHEN $2 = 1 THEN e.result END, CAST(NULL AS text), CAST(NULL AS text),
-       (SELECT f.definition FROM workflow_executions f WHERE e.kind = 3 AND f.execution = e.id),
-       (SELECT f.variables FROM workflow_executions f WHERE $2 = 1 AND e.kind = 3 AND f.execution = e.id),
-       CASE WHEN e.kind = 4 AND e.input IS NOT NULL THEN json_array_length(e.input) END    --@ sqlite
-       CASE WHEN e.kind = 4 AND e.input IS NOT NULL THEN json_array_length(e.input::json) END   --@ postgres
+       (SELECT f.definition FROM workflow_executions f WHERE e.kind = KIND_WORKFLOW AND f.execution = e.id),
+       (SELECT f.variables FROM workflow_executions f WHERE $2 = 1 AND e.kind = KIND_WORKFLOW AND f.execution = e.id),
+       CASE WHEN e.kind = KIND_FOREACH AND e.input IS NOT NULL THEN json_array_length(e.input) END --@ sqlite
+       CASE WHEN e.kind = KIND_FOREACH AND e.input IS NOT NULL THEN json_array_length(e.input::json) END --@ postgres
   FROM tree t JOIN executions e ON e.id = t.id
  ORDER BY e.depth, e.requested_at, e.id
 

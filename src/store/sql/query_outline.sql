@@ -3,18 +3,18 @@
 -- items there are.
 
 -- The items of a fan-out t that are included: at most $2 running ones and at most $2 failed ones.
---= running_items x.parent = t.id AND t.kind = 4 AND x.status = 3 ORDER BY x.id LIMIT $2
---= failed_items x.parent = t.id AND t.kind = 4 AND x.status IN (5, 6) ORDER BY x.id LIMIT $2
+--= running_items x.parent = t.id AND t.kind = TIMER_TIMEOUT AND x.status = S_RUNNING ORDER BY x.id LIMIT $2
+--= failed_items x.parent = t.id AND t.kind = TIMER_TIMEOUT AND x.status IN (S_FAILED, S_TIMED_OUT) ORDER BY x.id LIMIT $2
 
 -- When the execution first became ready, its last worker, the end of its delay, and why it was skipped or cancelled.
 -- Each is one index probe, made only if it applies.
---= outlined (SELECT v.created_at FROM execution_events v WHERE v.root = e.root AND v.execution = e.id AND v.type = 2
+--= outlined (SELECT v.created_at FROM execution_events v WHERE v.root = e.root AND v.execution = e.id AND v.type = EV_MARKED_READY
 --=+           ORDER BY v.seq LIMIT 1),
 --=+         (SELECT v.worker FROM execution_events v WHERE v.root = e.root AND v.execution = e.id
 --=+           AND v.worker IS NOT NULL AND e.attempts > 0 ORDER BY v.seq DESC LIMIT 1),
---=+         (SELECT t.due_at FROM timers t WHERE e.held = 3 AND t.execution = e.id AND t.kind + 0 = 1 LIMIT 1),
---=+         (SELECT v.data FROM execution_events v WHERE e.status IN (7, 8) AND v.root = e.root AND v.execution = e.id
---=+           AND v.type IN (13, 17, 18, 45, 49, 50) AND v.data LIKE '%"reason"%' ORDER BY v.seq DESC LIMIT 1)
+--=+         (SELECT t.due_at FROM timers t WHERE e.held = HELD_DELAY AND t.execution = e.id AND t.kind + 0 = TIMER_DELAY LIMIT 1),
+--=+         (SELECT v.data FROM execution_events v WHERE e.status IN (S_CANCELLED, S_SKIPPED) AND v.root = e.root AND v.execution = e.id
+--=+           AND v.type IN (EV_CANCEL_REQUESTED, EV_CANCELLED, EV_SKIPPED, WORKFLOW_EV_CANCEL_REQUESTED, WORKFLOW_EV_CANCELLED, WORKFLOW_EV_SKIPPED) AND v.data LIKE '%"reason"%' ORDER BY v.seq DESC LIMIT 1)
 
 --: query_outline(top i64, n i64)
 WITH RECURSIVE tree(id, kind) AS (
@@ -22,20 +22,20 @@ WITH RECURSIVE tree(id, kind) AS (
     UNION ALL
     SELECT c.id, c.kind
       FROM tree t CROSS JOIN executions c                                                  --@ sqlite
-     WHERE c.id IN (SELECT x.id FROM executions x WHERE x.parent = t.id AND t.kind <> 4     --@ sqlite
+     WHERE c.id IN (SELECT x.id FROM executions x WHERE x.parent = t.id AND t.kind <> KIND_FOREACH --@ sqlite
                     UNION ALL SELECT i.id FROM (SELECT x.id FROM executions x WHERE @running_items@) i   --@ sqlite
                     UNION ALL SELECT i.id FROM (SELECT x.id FROM executions x WHERE @failed_items@) i)   --@ sqlite
       FROM tree t CROSS JOIN LATERAL (                                                     --@ postgres
-               SELECT x.id, x.kind FROM executions x WHERE x.parent = t.id AND t.kind <> 4   --@ postgres
+               SELECT x.id, x.kind FROM executions x WHERE x.parent = t.id AND t.kind <> KIND_FOREACH --@ postgres
                UNION ALL (SELECT x.id, x.kind FROM executions x WHERE @running_items@)      --@ postgres
                UNION ALL (SELECT x.id, x.kind FROM executions x WHERE @failed_items@)) c    --@ postgres
 )
 SELECT @state@, e.error, @outlined@,
-       CASE WHEN e.kind = 4 THEN (
+       CASE WHEN e.kind = KIND_FOREACH THEN (
            SELECT group_concat(i.status || ':' || i.n, ' ')                                --@ sqlite
            SELECT string_agg(i.status || ':' || i.n, ' ')                                  --@ postgres
              FROM (SELECT x.status, count(*) AS n FROM executions x WHERE x.parent = e.id GROUP BY x.status) i) END,
-       CASE WHEN e.kind = 4 AND e.input IS NOT NULL THEN json_array_length(e.input) END    --@ sqlite
-       CASE WHEN e.kind = 4 AND e.input IS NOT NULL THEN json_array_length(e.input::json) END   --@ postgres
+       CASE WHEN e.kind = KIND_FOREACH AND e.input IS NOT NULL THEN json_array_length(e.input) END --@ sqlite
+       CASE WHEN e.kind = KIND_FOREACH AND e.input IS NOT NULL THEN json_array_length(e.input::json) END --@ postgres
   FROM tree t JOIN executions e ON e.id = t.id LEFT JOIN leases l ON l.execution = e.id
  ORDER BY e.depth, e.requested_at, e.id

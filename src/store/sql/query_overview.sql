@@ -6,7 +6,7 @@
 --: query_running(part text, n i64)
 SELECT e.id, e.root, e.attempts, e.max_attempts, e.name, e.queue, e.lane, l.worker,
        (SELECT v.created_at FROM execution_events v WHERE v.root = e.root AND v.execution = e.id
-           AND v.type IN (5, 8) ORDER BY v.seq DESC LIMIT 1),
+           AND v.type IN (EV_CLAIMED, EV_RESUMED) ORDER BY v.seq DESC LIMIT 1),
        c.raw, c.packed, c.data
   FROM leases l CROSS JOIN executions e ON e.id = l.execution                              --@ sqlite
   LEFT JOIN attempt_logs c ON c.rowid =                                                    --@ sqlite

@@ -43,7 +43,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $
 SELECT d.id FROM (SELECT s.id FROM schedules s WHERE s.next_at <= $1 ORDER BY s.next_at LIMIT $2) AS d
 UNION
 SELECT w.id FROM (SELECT s.id FROM schedules s WHERE s.waiting_at IS NOT NULL AND s.problem IS NULL
-                     AND COALESCE((SELECT e.status FROM executions e WHERE e.id = s.last_run), 4) >= 4 LIMIT $2) AS w
+                     AND COALESCE((SELECT e.status FROM executions e WHERE e.id = s.last_run), S_SUCCEEDED) >= S_SUCCEEDED LIMIT $2) AS w
 
 -- Reads no other table: if the row changed while this statement ran, PostgreSQL reads it again, but not the rows
 -- that it is joined with.

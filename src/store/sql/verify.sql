@@ -49,15 +49,15 @@ WITH pairs AS NOT MATERIALIZED (
 ), checked AS NOT MATERIALIZED (
     SELECT p.*,
            before_seq = seq - 1 AND from_status <> before_to AS i04,
-           before_seq = seq - 1 AND before_to >= 4 AND type NOT IN (20, 52) AS i07,
+           before_seq = seq - 1 AND before_to >= 4 AND type NOT IN (EV_RERUN, WORKFLOW_EV_RERUN) AS i07,
            before_seq = seq - 1 AND created_at < before_at AS i09,
-           type >= 10 AND type IN (10, 15, 16, 19, 47, 48)
+           type >= EV_RETRY_SCHEDULED AND type IN (EV_RETRY_SCHEDULED, EV_FAILED, EV_TIMED_OUT, EV_ABANDONED, WORKFLOW_EV_FAILED, WORKFLOW_EV_TIMED_OUT)
                AND NOT (COALESCE(data, '') LIKE '%"error":"%' AND data NOT LIKE '%"error":""%') AS i10,
-           type < 32 AND to_status = 4 AND from_status < 4 AND type <> 21
-               AND NOT (type = 14 AND COALESCE(data, '') LIKE '{"outcome":"ok"%') AS i17,
+           type < WORKFLOW_EVENT AND to_status = S_SUCCEEDED AND from_status < S_SUCCEEDED AND type <> EV_REUSED
+               AND NOT (type = EV_COMPLETED AND COALESCE(data, '') LIKE '{"outcome":"ok"%') AS i17,
            CASE WHEN seq = 1 THEN epoch <> 0
                 WHEN before_seq = seq - 1
-                THEN epoch <> before_epoch + CASE WHEN type IN (5, 8, 12) THEN 1 ELSE 0 END
+                THEN epoch <> before_epoch + CASE WHEN type IN (EV_CLAIMED, EV_RESUMED, EV_ADOPTED) THEN 1 ELSE 0 END
                 ELSE 1 = 0 END AS i24
       FROM pairs p
 ), suspects AS MATERIALIZED (
@@ -85,20 +85,20 @@ WITH pairs AS NOT MATERIALIZED (
 --: verify_sums(max i64)
 WITH sums AS NOT MATERIALIZED (
     SELECT root, execution, count(*) AS n, min(seq) AS lowest, max(seq) AS highest,
-           min(CASE WHEN type IN (1, 33) THEN seq END) AS created,
+           min(CASE WHEN type IN (EV_CREATED, WORKFLOW_EV_CREATED) THEN seq END) AS created,
            min(type) AS lowest_type, max(type) AS highest_type,
-           sum(CASE WHEN type IN (5, 8) THEN 1 ELSE 0 END) AS claims,
-           sum(CASE WHEN type = 12 THEN 1 ELSE 0 END) AS adoptions,
-           sum(CASE WHEN type = 38 THEN 1 ELSE 0 END) AS flow_starts,
-           sum(CASE WHEN to_status >= 4 AND from_status < 4 THEN 1 ELSE 0 END) AS ends,
-           sum(CASE WHEN type IN (20, 52) THEN 1 ELSE 0 END) AS reruns
+           sum(CASE WHEN type IN (EV_CLAIMED, EV_RESUMED) THEN 1 ELSE 0 END) AS claims,
+           sum(CASE WHEN type = EV_ADOPTED THEN 1 ELSE 0 END) AS adoptions,
+           sum(CASE WHEN type = WORKFLOW_EV_STARTED THEN 1 ELSE 0 END) AS flow_starts,
+           sum(CASE WHEN to_status >= S_SUCCEEDED AND from_status < S_SUCCEEDED THEN 1 ELSE 0 END) AS ends,
+           sum(CASE WHEN type IN (EV_RERUN, WORKFLOW_EV_RERUN) THEN 1 ELSE 0 END) AS reruns
       FROM execution_events GROUP BY root, execution
 ), checked AS NOT MATERIALIZED (
     SELECT s.*, e.seq, e.kind, e.attempts, e.epoch, e.started_at,
            s.n <> e.seq AS i01,
            e.id IS NOT NULL AND (s.lowest <> 1 OR s.highest <> s.n) AS i02,
            e.id IS NOT NULL AND COALESCE(s.created, 0) <> s.lowest AS i03,
-           (e.kind <= 2) <> (s.highest_type < 33) OR (e.kind <= 2) <> (s.lowest_type < 33) AS i05,
+           (e.kind <= KIND_EXEC) <> (s.highest_type <= WORKFLOW_EVENT) OR (e.kind <= KIND_EXEC) <> (s.lowest_type <= WORKFLOW_EVENT) AS i05,
            e.id IS NOT NULL AND s.ends > 1 + s.reruns AS i08,
            e.id IS NOT NULL AND (e.started_at IS NOT NULL) <> (s.claims + s.flow_starts > 0) AS i12,
            e.attempts <> s.claims AS i15,
@@ -114,8 +114,8 @@ WITH sums AS NOT MATERIALIZED (
     UNION ALL
     SELECT 'I03', execution, 'its first event is not created' FROM suspects WHERE i03
     UNION ALL
-    SELECT 'I05', execution, 'a ' || CASE WHEN kind <= 2 THEN 'job' ELSE 'flow' END || ' has events of a '
-           || CASE WHEN kind <= 2 THEN 'flow' ELSE 'job' END FROM suspects WHERE i05
+    SELECT 'I05', execution, 'a ' || CASE WHEN kind <= KIND_EXEC THEN 'job' ELSE 'flow' END || ' has events of a '
+           || CASE WHEN kind <= KIND_EXEC THEN 'flow' ELSE 'job' END FROM suspects WHERE i05
     UNION ALL
     SELECT 'I08', execution, 'it ended ' || ends || ' times with ' || reruns || ' reruns' FROM suspects WHERE i08
     UNION ALL
@@ -137,9 +137,9 @@ WITH checked AS NOT MATERIALIZED (
     SELECT e.id, e.root, e.status, e.seq, e.attempts, e.epoch, v.to_status, v.attempt, v.epoch AS last_epoch,
            v.seq IS NULL AS i01,
            v.to_status <> e.status AS i06,
-           e.kind <= 2 AND e.status = 4 AND v.type = 14 AND v.attempt <> e.attempts AS i16_attempt,
-           e.kind <= 2 AND e.status <> 4 AND e.result IS NOT NULL AS i16_result,
-           e.status >= 4 AND v.epoch <> e.epoch AS i25
+           e.kind <= KIND_EXEC AND e.status = S_SUCCEEDED AND v.type = EV_COMPLETED AND v.attempt <> e.attempts AS i16_attempt,
+           e.kind <= KIND_EXEC AND e.status <> S_SUCCEEDED AND e.result IS NOT NULL AS i16_result,
+           e.status >= S_SUCCEEDED AND v.epoch <> e.epoch AS i25
       FROM executions e
       LEFT JOIN execution_events v ON v.root = e.root AND v.execution = e.id AND v.seq = e.seq
 ), suspects AS MATERIALIZED (
@@ -162,7 +162,7 @@ WITH checked AS NOT MATERIALIZED (
 --: verify_fields(max i64)
 WITH checked AS NOT MATERIALIZED (
     SELECT id, status, attempts, max_attempts, finished_at,
-           (finished_at IS NOT NULL) <> (status >= 4) AS i11,
+           (finished_at IS NOT NULL) <> (status >= S_SUCCEEDED) AS i11,
            started_at < requested_at OR finished_at < requested_at OR finished_at < started_at AS i13,
            attempts < 0 OR attempts > max_attempts AS i14
       FROM executions
@@ -185,7 +185,7 @@ WITH checked AS NOT MATERIALIZED (
 WITH held AS MATERIALIZED (
     SELECT l.execution, l.worker, l.until, l.epoch, e.kind, e.status, e.epoch AS execution_epoch,
            (SELECT v.type FROM execution_events v
-             WHERE v.root = e.root AND v.execution = e.id AND v.type IN (5, 8, 11, 12)
+             WHERE v.root = e.root AND v.execution = e.id AND v.type IN (EV_CLAIMED, EV_RESUMED, EV_LEASE_EXPIRED, EV_ADOPTED)
              ORDER BY v.seq DESC LIMIT 1) AS last_type
       FROM leases l JOIN executions e ON e.id = l.execution
 ), watched(until) AS (
@@ -194,10 +194,10 @@ WITH held AS MATERIALIZED (
     SELECT max(seen_at - $2) FROM workers WHERE seen_at - $2 > started_at        --@ sqlite
 ), breaches(code, execution, detail) AS (
     SELECT 'I18', e.id, 'it is running, but has no lease' FROM executions e
-     WHERE e.status = 3 AND e.kind <= 2 AND NOT EXISTS (SELECT 1 FROM leases l WHERE l.execution = e.id)
+     WHERE e.status = S_RUNNING AND e.kind <= KIND_EXEC AND NOT EXISTS (SELECT 1 FROM leases l WHERE l.execution = e.id)
     UNION ALL
-    SELECT 'I18', execution, CASE WHEN kind <= 2 THEN 'it has a lease, but is {status:' || status || '}'
-           ELSE 'it has a lease, but is no job' END FROM held WHERE NOT (kind <= 2 AND status = 3)
+    SELECT 'I18', execution, CASE WHEN kind <= KIND_EXEC THEN 'it has a lease, but is {status:' || status || '}'
+           ELSE 'it has a lease, but is no job' END FROM held WHERE NOT (kind <= KIND_EXEC AND status = S_RUNNING)
     UNION ALL
     SELECT 'I19', execution, CASE WHEN worker IS NULL THEN 'its lease has an end, but no worker'
            ELSE 'its lease has a worker, but no end' END FROM held WHERE (worker IS NULL) <> (until IS NULL)
@@ -214,7 +214,7 @@ WITH held AS MATERIALIZED (
      WHERE epoch <> execution_epoch
     UNION ALL
     SELECT 'I26', min(h.execution), 'worker ' || w.id || ' claimed ' || count(*) || ' jobs with room for ' || w.room
-      FROM held h JOIN workers w ON w.id = h.worker WHERE h.last_type IN (5, 8)
+      FROM held h JOIN workers w ON w.id = h.worker WHERE h.last_type IN (EV_CLAIMED, EV_RESUMED)
      GROUP BY w.id, w.room HAVING count(*) > w.room
 )
 @report@
@@ -222,17 +222,17 @@ WITH held AS MATERIALIZED (
 --: verify_outbox(max i64)
 WITH breaches(code, execution, detail) AS (
     SELECT 'I27', e.id, 'it may be claimed, but has no outbox row' FROM executions e
-     WHERE e.status = 2 AND e.held = 0 AND e.kind <= 2
+     WHERE e.status = S_READY AND e.held = HELD_NONE AND e.kind <= KIND_EXEC
        AND NOT EXISTS (SELECT 1 FROM task_outbox o WHERE o.lane = e.lane AND o.queue = e.queue AND o.rank = -e.priority
                                                      AND o.execution = e.id)
     UNION ALL
-    SELECT 'I27', e.id, CASE WHEN e.kind > 2 THEN 'it has an outbox row, but is no job'
-           WHEN e.status <> 2 THEN 'it has an outbox row, but is {status:' || e.status || '}'
-           WHEN e.held <> 0 THEN 'it has an outbox row, but is held: {hold:' || e.held || '}'
+    SELECT 'I27', e.id, CASE WHEN e.kind > KIND_EXEC THEN 'it has an outbox row, but is no job'
+           WHEN e.status <> S_READY THEN 'it has an outbox row, but is {status:' || e.status || '}'
+           WHEN e.held <> HELD_NONE THEN 'it has an outbox row, but is held: {hold:' || e.held || '}'
            ELSE 'its outbox row says other than itself: ' || o.lane || ', ' || o.queue || ', rank ' || o.rank || ', '
                 || COALESCE(o.concurrency, 'no key') END
       FROM task_outbox o JOIN executions e ON e.id = o.execution
-     WHERE e.kind > 2 OR e.status <> 2 OR e.held <> 0 OR o.lane <> COALESCE(e.lane, '') OR o.queue <> e.queue
+     WHERE e.kind > KIND_EXEC OR e.status <> S_READY OR e.held <> HELD_NONE OR o.lane <> COALESCE(e.lane, '') OR o.queue <> e.queue
         OR o.rank <> -e.priority OR COALESCE(o.concurrency, '') <> COALESCE(e.concurrency, '')
 )
 @report@
@@ -240,29 +240,29 @@ WITH breaches(code, execution, detail) AS (
 -- A pause or an approval does not end a delay, so the timer of the delay may exist during them.
 --: verify_holds(max i64)
 WITH kept AS MATERIALIZED (
-    SELECT id, kind, status, held, held_key, priority FROM executions WHERE held <> 0 OR held_key IS NOT NULL
+    SELECT id, kind, status, held, held_key, priority FROM executions WHERE held <> HELD_NONE OR held_key IS NOT NULL
 ), breaches(code, execution, detail) AS (
     SELECT 'I28', id, 'it is held ({hold:' || held || '}), but is {status:' || status || '}' FROM kept
-     WHERE held <> 0 AND status <> CASE WHEN kind <= 2 THEN 2 ELSE 1 END
+     WHERE held <> HELD_NONE AND status <> CASE WHEN kind <= KIND_EXEC THEN S_READY ELSE S_PENDING END
     UNION ALL
-    SELECT 'I28', id, 'it is held for no known reason: ' || held FROM kept WHERE held NOT BETWEEN 0 AND 4
+    SELECT 'I28', id, 'it is held for no known reason: ' || held FROM kept WHERE held NOT BETWEEN HELD_NONE AND HELD_LIMIT
     UNION ALL
-    SELECT 'I28', id, CASE WHEN held = 4 THEN 'it is held for a limit, but for none by name'
+    SELECT 'I28', id, CASE WHEN held = HELD_LIMIT THEN 'it is held for a limit, but for none by name'
            ELSE 'it names the limit ' || held_key || ', but is not held for it' END
-      FROM kept WHERE (held = 4) <> (held_key IS NOT NULL)
+      FROM kept WHERE (held = HELD_LIMIT) <> (held_key IS NOT NULL)
     UNION ALL
     SELECT 'I28', id, 'it is held for a delay, but no timer ends it' FROM kept k
-     WHERE held = 3 AND NOT EXISTS (SELECT 1 FROM timers t WHERE t.execution = k.id AND t.kind = 1)
+     WHERE held = HELD_DELAY AND NOT EXISTS (SELECT 1 FROM timers t WHERE t.execution = k.id AND t.kind = TIMER_DELAY)
     UNION ALL
     SELECT 'I28', id, 'it is held for ' || held_key || ', which does not exist' FROM kept k
-     WHERE held = 4 AND held_key IS NOT NULL AND NOT EXISTS (SELECT 1 FROM limits l WHERE l.key = k.held_key)
+     WHERE held = HELD_LIMIT AND held_key IS NOT NULL AND NOT EXISTS (SELECT 1 FROM limits l WHERE l.key = k.held_key)
     UNION ALL
     SELECT 'I28', id, 'it is held for ' || held_key || ', but does not wait there' FROM kept k
-     WHERE held = 4 AND held_key IS NOT NULL
+     WHERE held = HELD_LIMIT AND held_key IS NOT NULL
        AND NOT EXISTS (SELECT 1 FROM limit_waits w WHERE w.key = k.held_key AND w.rank = -k.priority AND w.execution = k.id)
     UNION ALL
     SELECT 'I28', e.id, 'it has a timer of a delay, but nothing that it could delay holds it' FROM timers t
-      JOIN executions e ON e.id = t.execution WHERE t.kind = 1 AND e.held NOT IN (1, 2, 3)
+      JOIN executions e ON e.id = t.execution WHERE t.kind = TIMER_DELAY AND e.held NOT IN (HELD_APPROVAL, HELD_PAUSED, HELD_DELAY)
 )
 @report@
 
@@ -270,7 +270,7 @@ WITH kept AS MATERIALIZED (
 -- of a paused execution may start, unless a timer still has to apply the pause, or its end (flag 256), to that tree.
 --: verify_pauses(max i64)
 WITH RECURSIVE paused AS MATERIALIZED (
-    SELECT id, root, kind, status, held FROM executions WHERE failed_behind & 128 <> 0 AND status < 4
+    SELECT id, root, kind, status, held FROM executions WHERE failed_behind & FLAG_PAUSED <> 0 AND status < S_SUCCEEDED
 ), below(id, root, kind, status, held) AS (
     SELECT id, root, kind, status, held FROM paused
     UNION
@@ -279,13 +279,13 @@ WITH RECURSIVE paused AS MATERIALIZED (
       JOIN executions c ON c.parent = t.id                                                 --@ sqlite
 ), in_progress(root) AS MATERIALIZED (
     SELECT p.root FROM timers t JOIN executions p ON p.id = t.execution
-     WHERE t.kind = 3 AND p.failed_behind & 384 <> 0 AND p.status < 4
+     WHERE t.kind = TIMER_FLOW AND p.failed_behind & (FLAG_PAUSED | FLAG_RELEASING) <> 0 AND p.status < S_SUCCEEDED
 ), breaches(code, execution, detail) AS (
     SELECT 'I28', id, 'it is held for a pause, but neither it nor anything above it is paused' FROM executions
-     WHERE held = 2 AND status < 4 AND id NOT IN (SELECT b.id FROM below b) AND root NOT IN (SELECT c.root FROM in_progress c)
+     WHERE held = HELD_PAUSED AND status < S_SUCCEEDED AND id NOT IN (SELECT b.id FROM below b) AND root NOT IN (SELECT c.root FROM in_progress c)
     UNION ALL
     SELECT 'I28', id, 'it may start, though it or something above it is paused' FROM below
-     WHERE ((kind <= 2 AND status = 2 AND held IN (0, 3, 4)) OR (kind > 2 AND status = 1 AND held IN (3, 4)))
+     WHERE ((kind <= KIND_EXEC AND status = S_READY AND held IN (HELD_NONE, HELD_DELAY, HELD_LIMIT)) OR (kind > KIND_EXEC AND status = S_PENDING AND held IN (HELD_DELAY, HELD_LIMIT)))
        AND root NOT IN (SELECT c.root FROM in_progress c)
 )
 @report@
@@ -294,9 +294,9 @@ WITH RECURSIVE paused AS MATERIALIZED (
 -- only names the limit and may have ended.
 --: verify_limits(max i64)
 WITH live AS NOT MATERIALIZED (
-    SELECT queue, concurrency, sum(CASE WHEN held = 0 THEN 1 ELSE 0 END) AS permits,
-           sum(CASE WHEN status = 2 AND held = 0 THEN 1 ELSE 0 END) AS claimable, min(id) AS example
-      FROM executions WHERE kind <= 2 AND status IN (2, 3) GROUP BY queue, concurrency
+    SELECT queue, concurrency, sum(CASE WHEN held = HELD_NONE THEN 1 ELSE 0 END) AS permits,
+           sum(CASE WHEN status = S_READY AND held = HELD_NONE THEN 1 ELSE 0 END) AS claimable, min(id) AS example
+      FROM executions WHERE kind <= KIND_EXEC AND status IN (S_READY, S_RUNNING) GROUP BY queue, concurrency
 ), spent AS MATERIALIZED (
     SELECT key, sum(permits) AS permits, sum(claimable) AS claimable, min(example) AS example
       FROM (SELECT 'queue:' || queue AS key, permits, claimable, example FROM live
@@ -304,12 +304,12 @@ WITH live AS NOT MATERIALIZED (
             SELECT 'key:' || concurrency, permits, claimable, example FROM live WHERE concurrency IS NOT NULL
             UNION ALL
             SELECT 'key:' || concurrency, count(*), 0, min(id) FROM executions
-             WHERE kind = 3 AND status = 3 AND concurrency IS NOT NULL GROUP BY concurrency) AS all_limits
+             WHERE kind = KIND_WORKFLOW AND status = S_RUNNING AND concurrency IS NOT NULL GROUP BY concurrency) AS all_limits
      GROUP BY key
 ), offers(key) AS MATERIALIZED (
-    SELECT 'queue:' || e.queue FROM timers t JOIN executions e ON e.id = t.execution WHERE t.kind = 2
+    SELECT 'queue:' || e.queue FROM timers t JOIN executions e ON e.id = t.execution WHERE t.kind = TIMER_HANDOVER
     UNION
-    SELECT 'key:' || e.concurrency FROM timers t JOIN executions e ON e.id = t.execution WHERE t.kind = 2
+    SELECT 'key:' || e.concurrency FROM timers t JOIN executions e ON e.id = t.execution WHERE t.kind = TIMER_HANDOVER
 ), breaches(code, execution, detail) AS (
     SELECT 'I29', 0, l.key || ' says ' || l.used || ' permits used, but it is ' || COALESCE(s.permits, 0)
       FROM limits l LEFT JOIN spent s ON s.key = l.key WHERE l.used <> COALESCE(s.permits, 0)
@@ -327,7 +327,7 @@ WITH live AS NOT MATERIALIZED (
     UNION ALL
     SELECT 'I29', e.id, 'it waits for ' || w.key || ' at rank ' || w.rank || ', but is not held for that'
       FROM limit_waits w JOIN executions e ON e.id = w.execution
-     WHERE e.held <> 4 OR COALESCE(e.held_key, '') <> w.key OR w.rank <> -e.priority
+     WHERE e.held <> HELD_LIMIT OR COALESCE(e.held_key, '') <> w.key OR w.rank <> -e.priority
 )
 @report@
 
@@ -342,7 +342,7 @@ WITH breaches(code, execution, detail) AS (
       FROM executions c LEFT JOIN executions p ON p.id = c.parent
      WHERE CASE WHEN c.parent IS NULL THEN c.root <> c.id OR c.depth <> 0 OR c.workflow IS NOT NULL
            ELSE p.id IS NULL OR c.root <> p.root OR c.depth <> p.depth + 1
-                OR COALESCE(c.workflow, 0) <> COALESCE(CASE WHEN p.kind = 3 THEN p.id ELSE p.workflow END, 0) END
+                OR COALESCE(c.workflow, 0) <> COALESCE(CASE WHEN p.kind = KIND_WORKFLOW THEN p.id ELSE p.workflow END, 0) END
 )
 @report@
 
@@ -364,27 +364,27 @@ WITH RECURSIVE up(start, at) AS (
 -- row in workflow_executions is missing (I37).
 --: verify_open(max i64)
 WITH RECURSIVE counted AS NOT MATERIALIZED (
-    SELECT CASE WHEN p.kind = 4 AND e.task_name IS NOT NULL THEN p.id ELSE e.workflow END AS id, 1 AS n, 0 AS status,
+    SELECT CASE WHEN p.kind = KIND_FOREACH AND e.task_name IS NOT NULL THEN p.id ELSE e.workflow END AS id, 1 AS n, 0 AS status,
            0 AS needs_left
-      FROM executions e JOIN executions p ON p.id = e.parent WHERE e.status < 4
+      FROM executions e JOIN executions p ON p.id = e.parent WHERE e.status < S_SUCCEEDED
     UNION ALL
-    SELECT id, 0, status, needs_left FROM executions WHERE kind > 2 AND status > 2
+    SELECT id, 0, status, needs_left FROM executions WHERE kind > KIND_EXEC AND status > S_READY
 ), suspects AS MATERIALIZED (
     SELECT id, sum(n) AS n, max(status) AS status, max(needs_left) AS needs_left FROM counted WHERE id IS NOT NULL GROUP BY id
-    HAVING (max(status) >= 4 AND sum(n) > 0) OR (max(status) = 3 AND (sum(n) = 0 OR sum(n) <> max(needs_left)))
+    HAVING (max(status) >= S_SUCCEEDED AND sum(n) > 0) OR (max(status) = S_RUNNING AND (sum(n) = 0 OR sum(n) <> max(needs_left)))
 ), running AS MATERIALIZED (
     SELECT s.id, s.n, s.needs_left, f.parent, f.held FROM suspects s JOIN executions f ON f.id = s.id
-     WHERE s.status = 3
+     WHERE s.status = S_RUNNING
        AND EXISTS (SELECT 1 FROM workflow_executions w
-                    WHERE w.execution IN (f.id, CASE WHEN f.kind = 4 OR f.task_name IS NOT NULL THEN f.workflow END))
+                    WHERE w.execution IN (f.id, CASE WHEN f.kind = KIND_FOREACH OR f.task_name IS NOT NULL THEN f.workflow END))
 ), idle(id, at, parent, held) AS (
     SELECT id, id, parent, held FROM running WHERE n = 0
     UNION
     SELECT i.id, e.id, e.parent, e.held FROM idle i JOIN executions e ON e.id = i.parent
 ), excused(id) AS MATERIALIZED (
-    SELECT id FROM idle i WHERE held <> 0 OR EXISTS (SELECT 1 FROM timers t WHERE t.execution = i.at AND t.kind = 3)
+    SELECT id FROM idle i WHERE held <> HELD_NONE OR EXISTS (SELECT 1 FROM timers t WHERE t.execution = i.at AND t.kind = TIMER_FLOW)
 ), breaches(code, execution, detail) AS (
-    SELECT 'I32', id, 'it is {status:' || status || '}, but ' || n || ' below it are open' FROM suspects WHERE status >= 4
+    SELECT 'I32', id, 'it is {status:' || status || '}, but ' || n || ' below it are open' FROM suspects WHERE status >= S_SUCCEEDED
     UNION ALL
     SELECT 'I32', id, 'it is running, but nothing below it is open' FROM running
      WHERE n = 0 AND id NOT IN (SELECT id FROM excused)
@@ -397,7 +397,7 @@ WITH RECURSIVE counted AS NOT MATERIALIZED (
 --: verify_pending(max i64)
 WITH breaches(code, execution, detail) AS (
     SELECT 'I35', e.id, 'it is pending, but nothing will start it' FROM executions e
-     WHERE e.status = 1 AND e.held = 0 AND NOT EXISTS (SELECT 1 FROM timers t WHERE t.execution = e.id)
+     WHERE e.status = S_PENDING AND e.held = HELD_NONE AND NOT EXISTS (SELECT 1 FROM timers t WHERE t.execution = e.id)
        AND NOT (e.task_name IS NOT NULL AND EXISTS (SELECT 1 FROM workflow_executions w WHERE w.execution = e.workflow))
 )
 @report@
@@ -407,7 +407,7 @@ WITH breaches(code, execution, detail) AS (
 --: verify_snapshots(max i64)
 WITH breaches(code, execution, detail) AS (
     SELECT 'I37', e.id, 'it was begun from a definition, but nothing says from which' FROM executions e
-     WHERE e.kind = 3 AND e.status <> 1 AND e.started_at IS NOT NULL
+     WHERE e.kind = KIND_WORKFLOW AND e.status <> S_PENDING AND e.started_at IS NOT NULL
        AND NOT EXISTS (SELECT 1 FROM workflow_executions w WHERE w.execution = e.id)
        AND (e.cursor > 0 OR (e.task_name IS NOT NULL
                              AND EXISTS (SELECT 1 FROM workflow_executions w WHERE w.execution = e.workflow)))
@@ -416,7 +416,7 @@ WITH breaches(code, execution, detail) AS (
      WHERE NOT EXISTS (SELECT 1 FROM workflow_definitions d WHERE d.hash = w.definition)
     UNION ALL
     SELECT 'I37', e.id, 'it has a definition, but is no workflow' FROM workflow_executions w
-      JOIN executions e ON e.id = w.execution WHERE e.kind <> 3
+      JOIN executions e ON e.id = w.execution WHERE e.kind <> KIND_WORKFLOW
 )
 @report@
 
@@ -425,9 +425,9 @@ WITH both_sums AS (
     SELECT queue, sum(ready) AS ready, sum(held) AS held, sum(running) AS running, 0 AS is_ready, 0 AS is_held, 0 AS is_running
       FROM queue_counters GROUP BY queue
     UNION ALL
-    SELECT queue, 0, 0, 0, sum(CASE WHEN status = 2 AND held = 0 THEN 1 ELSE 0 END),
-           sum(CASE WHEN status = 2 AND held <> 0 THEN 1 ELSE 0 END), sum(CASE WHEN status = 3 THEN 1 ELSE 0 END)
-      FROM executions WHERE kind <= 2 AND status IN (2, 3) GROUP BY queue
+    SELECT queue, 0, 0, 0, sum(CASE WHEN status = S_READY AND held = HELD_NONE THEN 1 ELSE 0 END),
+           sum(CASE WHEN status = S_READY AND held <> HELD_NONE THEN 1 ELSE 0 END), sum(CASE WHEN status = S_RUNNING THEN 1 ELSE 0 END)
+      FROM executions WHERE kind <= KIND_EXEC AND status IN (S_READY, S_RUNNING) GROUP BY queue
 ), sums AS NOT MATERIALIZED (
     SELECT queue, sum(ready) AS ready, sum(held) AS held, sum(running) AS running,
            sum(is_ready) AS is_ready, sum(is_held) AS is_held, sum(is_running) AS is_running
@@ -512,7 +512,7 @@ WITH breaches(code, execution, detail) AS (
     SELECT 'I38', f.execution, 'a firing of schedule ' || f.schedule || ', but '
            || CASE WHEN e.id IS NULL THEN 'no execution' ELSE 'no workflow of its own tree' END
       FROM schedule_firings f LEFT JOIN executions e ON e.id = f.execution
-     WHERE e.id IS NULL OR e.kind <> 3 OR e.parent IS NOT NULL
+     WHERE e.id IS NULL OR e.kind <> KIND_WORKFLOW OR e.parent IS NOT NULL
     UNION ALL
     SELECT 'I38', execution, count(*) || ' due times were fired with it' FROM schedule_firings
      GROUP BY execution HAVING count(*) > 1
@@ -534,7 +534,7 @@ WITH breaches(code, execution, detail) AS (
     SELECT 'I39', s.execution, 'submission ' || s.id || ' was taken, but '
            || CASE WHEN e.id IS NULL THEN 'there is no such execution' ELSE 'that is no workflow of its own tree' END
       FROM submissions s LEFT JOIN executions e ON e.id = s.execution
-     WHERE s.execution IS NOT NULL AND (e.id IS NULL OR e.kind <> 3 OR e.parent IS NOT NULL)
+     WHERE s.execution IS NOT NULL AND (e.id IS NULL OR e.kind <> KIND_WORKFLOW OR e.parent IS NOT NULL)
     UNION ALL
     SELECT 'I39', s.execution, 'submission ' || s.id || ' has no key, but the execution of another'
       FROM submissions s WHERE s.execution <> s.id AND s.key IS NULL
@@ -558,9 +558,9 @@ WITH breaches(code, execution, detail) AS (
 --: verify_workflow_page(after i64)
 SELECT f.id, f.kind, f.status, f.cursor, f.failed_behind, f.cancel_requested, w.definition, v.from_status,
        CASE WHEN EXISTS (SELECT 1 FROM settings s WHERE s.name = 'retaining:' || f.root) THEN 1 ELSE 0 END,
-       f.error, CASE WHEN f.kind = 4 AND length(f.input) <= 10000 THEN f.input END
-  FROM (SELECT * FROM executions WHERE id > $1 AND kind > 2 ORDER BY id LIMIT 1000) AS f
-  LEFT JOIN workflow_executions w ON w.execution = CASE f.kind WHEN 3 THEN f.id ELSE f.workflow END
+       f.error, CASE WHEN f.kind = KIND_FOREACH AND length(f.input) <= 10000 THEN f.input END
+  FROM (SELECT * FROM executions WHERE id > $1 AND kind > KIND_EXEC ORDER BY id LIMIT 1000) AS f
+  LEFT JOIN workflow_executions w ON w.execution = CASE f.kind WHEN KIND_WORKFLOW THEN f.id ELSE f.workflow END
   LEFT JOIN execution_events v ON v.root = f.root AND v.execution = f.id AND v.seq = f.seq
  ORDER BY f.id
 
@@ -578,11 +578,11 @@ WITH RECURSIVE up(id, parent, held) AS (
     UNION
     SELECT e.id, e.parent, e.held FROM up JOIN executions e ON e.id = up.parent
 )
-SELECT 1 FROM up WHERE held <> 0 OR EXISTS (SELECT 1 FROM timers t WHERE t.execution = up.id AND t.kind = 3) LIMIT 1
+SELECT 1 FROM up WHERE held <> HELD_NONE OR EXISTS (SELECT 1 FROM timers t WHERE t.execution = up.id AND t.kind = TIMER_FLOW) LIMIT 1
 
 -- Whether the execution itself has a timer for large work (kind 3).
 --: verify_own_timer(id i64)
-SELECT 1 FROM timers WHERE execution = $1 AND kind = 3 LIMIT 1
+SELECT 1 FROM timers WHERE execution = $1 AND kind = TIMER_FLOW LIMIT 1
 
 -- ---- checkpoints (verify/history.c, verify/checkpoint.c)
 
@@ -592,8 +592,8 @@ SELECT 1 FROM timers WHERE execution = $1 AND kind = 3 LIMIT 1
 --: verify_history(root i64, execution i64, seq i32)
 SELECT v.root, v.execution, v.seq, v.type, v.from_status, v.to_status, v.attempt, v.epoch, v.worker, v.created_at, v.data,
        e.status, e.seq, e.attempts, e.epoch, e.max_attempts, e.requested_at, e.started_at, e.finished_at,
-       CASE WHEN v.seq = e.seq AND e.status >= 4 THEN e.result END,
-       CASE WHEN v.seq = e.seq AND e.status >= 4 THEN e.error END
+       CASE WHEN v.seq = e.seq AND e.status >= S_SUCCEEDED THEN e.result END,
+       CASE WHEN v.seq = e.seq AND e.status >= S_SUCCEEDED THEN e.error END
   FROM (SELECT * FROM execution_events
          WHERE (root, execution, seq) > ($1, $2, $3)
            AND root >= $1                                        --@ postgres

@@ -7,7 +7,7 @@
 SELECT @event@
   FROM execution_events v
  WHERE v.root = (SELECT e.root FROM executions e WHERE e.id = $1) AND v.execution = $1
-   AND v.type NOT IN (1, 2, 33)
+   AND v.type NOT IN (EV_CREATED, EV_MARKED_READY, WORKFLOW_EV_CREATED)
  ORDER BY v.seq DESC LIMIT $2
 
 -- How many jobs of the same lane and queue will be claimed before this one, counted up to n.
@@ -35,7 +35,7 @@ SELECT h.id, h.status, e.name FROM (
       FROM leases l JOIN executions e ON e.id = ANY (ARRAY[l.execution]) WHERE e.queue = $1   --@ postgres
       FROM leases l CROSS JOIN executions e ON e.id = l.execution WHERE e.queue = $1       --@ sqlite
     UNION ALL
-    SELECT w.execution, 2, 1 FROM (
+    SELECT w.execution, S_READY, 1 FROM (
         SELECT o.execution FROM task_outbox o WHERE o.queue = $1
            AND o.ready_at > '1970-01-01Z'                                                  --@ postgres
            AND o.ready_at > 0                                                              --@ sqlite
@@ -49,7 +49,7 @@ SELECT h.id, h.status, e.name FROM (
       FROM leases l JOIN executions e ON e.id = ANY (ARRAY[l.execution]) WHERE e.concurrency = $1   --@ postgres
       FROM leases l CROSS JOIN executions e ON e.id = l.execution WHERE e.concurrency = $1 --@ sqlite
     UNION ALL
-    SELECT w.execution, 2, 1 FROM (
+    SELECT w.execution, S_READY, 1 FROM (
         SELECT o.execution FROM task_outbox o WHERE o.concurrency = $1 LIMIT $2) w
      ORDER BY later, id LIMIT $2) AS h JOIN executions e ON e.id = h.id
  ORDER BY h.later, h.id
@@ -58,12 +58,12 @@ SELECT h.id, h.status, e.name FROM (
 --: why_workflows_of_key(concurrency text, n i64)
 SELECT e.id, e.status, e.name
   FROM executions e
- WHERE e.id > (SELECT max(id) FROM executions) - 100000 AND e.concurrency = $1 AND e.kind IN (3, 4) AND e.status = 3
+ WHERE e.id > (SELECT max(id) FROM executions) - 100000 AND e.concurrency = $1 AND e.kind IN (KIND_WORKFLOW, KIND_FOREACH) AND e.status = S_RUNNING
  ORDER BY e.id LIMIT $2
 
 -- The open children of an execution, running ones first.
 --: why_children(parent i64, n i64)
-SELECT c.id, c.status, c.name FROM executions c WHERE c.parent = $1 AND c.status < 4 ORDER BY c.status DESC, c.id LIMIT $2
+SELECT c.id, c.status, c.name FROM executions c WHERE c.parent = $1 AND c.status < S_SUCCEEDED ORDER BY c.status DESC, c.id LIMIT $2
 
 -- Tasks of a workflow by their names.
 --: why_tasks(workflow i64; name text)
@@ -73,8 +73,8 @@ SELECT e.task_name, e.id, e.status
 
 -- A job has one event type for all kinds of holds. The event with the operator's request is preferred to the events of
 -- holds that followed from it.
---= paused_event v.root = e.root AND v.execution = e.id AND v.type IN (3, 54)
---=+         ORDER BY CASE WHEN v.type = 54 OR v.data LIKE '{"why":"paused","by":%' THEN 0 ELSE 1 END, v.seq DESC LIMIT 1
+--= paused_event v.root = e.root AND v.execution = e.id AND v.type IN (EV_HELD, WORKFLOW_EV_PAUSED)
+--=+         ORDER BY CASE WHEN v.type = WORKFLOW_EV_PAUSED OR v.data LIKE '{"why":"paused","by":%' THEN 0 ELSE 1 END, v.seq DESC LIMIT 1
 
 -- The nearest paused execution: this one or one of its ancestors.
 --: why_pause(execution i64)
@@ -83,7 +83,7 @@ WITH RECURSIVE up(id, parent, flags, steps) AS (
     UNION ALL
     SELECT e.id, e.parent, e.failed_behind, u.steps + 1 FROM up u JOIN executions e ON e.id = u.parent
 ), paused(id) AS (
-    SELECT id FROM up WHERE (flags & 128) <> 0 ORDER BY steps LIMIT 1
+    SELECT id FROM up WHERE (flags & FLAG_PAUSED) <> 0 ORDER BY steps LIMIT 1
 )
 SELECT e.id, e.name,
        (SELECT v.created_at FROM execution_events v WHERE @paused_event@),
@@ -103,7 +103,7 @@ WITH RECURSIVE tree(id, status) AS (
 @children_of_t@                                                                            --@ postgres
       JOIN executions c ON c.parent = t.id                                                 --@ sqlite
 )
-SELECT count(*) FROM tree WHERE status < 4
+SELECT count(*) FROM tree WHERE status < S_SUCCEEDED
 
 -- The number of attempts, and the status, which shows whether the last one is running.
 --: query_attempts(execution i64)

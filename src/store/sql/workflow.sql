@@ -87,16 +87,16 @@ SELECT e.task_name, e.id, e.status, e.result
 -- (deferred 7, released 9), or by an earlier rerun (20).
 --: attempts_granted(root i64, id i64)
 WITH granted AS (
-    SELECT seq, type, attempt FROM execution_events WHERE root = $1 AND execution = $2 AND type IN (7, 9, 20)
+    SELECT seq, type, attempt FROM execution_events WHERE root = $1 AND execution = $2 AND type IN (EV_DEFERRED, EV_RELEASED, EV_RERUN)
 ), last(seq, attempt) AS (
-    SELECT COALESCE(max(seq), 0), COALESCE(max(attempt), 0) FROM granted WHERE type = 20
+    SELECT COALESCE(max(seq), 0), COALESCE(max(attempt), 0) FROM granted WHERE type = EV_RERUN
 )
-SELECT l.attempt + (SELECT count(*) FROM granted g WHERE g.type <> 20 AND g.seq > l.seq) FROM last l
+SELECT l.attempt + (SELECT count(*) FROM granted g WHERE g.type <> EV_RERUN AND g.seq > l.seq) FROM last l
 
 -- When a workflow or fan-out last started (38 is started).
 --: last_started_at(root i64, id i64)
 SELECT v.created_at FROM execution_events v
- WHERE v.root = $1 AND v.execution = $2 AND v.type = 38
+ WHERE v.root = $1 AND v.execution = $2 AND v.type = WORKFLOW_EV_STARTED
  ORDER BY v.seq DESC LIMIT 1
 
 -- The existing items of a fan-out with an index from $2 to before $3.
@@ -111,8 +111,8 @@ SELECT @state@
 -- Whether items of a fan-out with an index below $2 failed (5, 6) or were cancelled (7). Items that run again do not
 -- count.
 --: items_failed_or_cancelled(foreach i64, before i64)
-SELECT COALESCE(max(CASE WHEN e.status IN (5, 6) THEN 1 ELSE 0 END), 0),
-       COALESCE(max(CASE WHEN e.status = 7 THEN 1 ELSE 0 END), 0)
+SELECT COALESCE(max(CASE WHEN e.status IN (S_FAILED, S_TIMED_OUT) THEN 1 ELSE 0 END), 0),
+       COALESCE(max(CASE WHEN e.status = S_CANCELLED THEN 1 ELSE 0 END), 0)
   FROM executions e WHERE e.parent = $1 AND e.task_index < $2
 
 -- The outputs of items in the order of the list; the order of ids may differ.
@@ -124,9 +124,9 @@ SELECT e.status, e.result FROM executions e
 -- The first failed children, for the error of their parent.
 --: failed_children(parent i64, n i64)
 SELECT e.task_name, e.task_index, e.status, e.error FROM executions e
- WHERE e.parent = $1 AND e.status IN (5, 6)
+ WHERE e.parent = $1 AND e.status IN (S_FAILED, S_TIMED_OUT)
  ORDER BY e.id LIMIT $2
 
 -- The open children of an execution; they may have open children themselves.
 --: open_children(parent i64, n i64)
-SELECT e.id FROM executions e WHERE e.parent = $1 AND e.status < 4 ORDER BY e.id LIMIT $2
+SELECT e.id FROM executions e WHERE e.parent = $1 AND e.status < S_SUCCEEDED ORDER BY e.id LIMIT $2
