@@ -367,7 +367,7 @@ bool tree_is_open(struct engine *e, int64_t root); /* also true if it can't be r
 /* maintenance/sql_submissions.c */
 MUST_USE int sql_submissions_take(struct engine *e, struct err *err);
 
-/* maintenance/sweep.c */
+/* maintenance/cleanup.c */
 MUST_USE int cleanup_if_due(struct engine *e, struct err *err);
 
 /* metrics.c */

@@ -52,7 +52,7 @@ struct event {
 };
 
 /* A row to which the rules of its workflow must be applied, and its position among its siblings;
- * see workflow/workflow.c. */
+ * see workflow/advance.c. */
 struct agenda_entry {
     struct row *row;
     uint32_t rank;

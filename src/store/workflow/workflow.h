@@ -12,15 +12,15 @@
  *   concurrency.c         Concurrency keys of jobs and workflows.
  *   load.c                A later turn loads the workflow's state and the tasks that it uses.
  *
- * When a task ends, the door appends its row to turn.ended, and workflow_advance (workflow.c)
+ * When a task ends, the door appends its row to turn.ended, and workflow_advance (advance.c)
  * repeats these steps until turn.ended and the agenda are empty:
  *
  *   1. prefetch_tasks.c loads the ancestors and followers of all rows in turn.ended.
- *   2. workflow.c counts each end at its parent: decide.c if that is a workflow, items.c if it is a
+ *   2. advance.c counts each end at its parent: decide.c if that is a workflow, items.c if it is a
  *      fan-out. followers.c makes the followers count the end too, in slices: a timer of the ended
  *      task notifies the rest. Every row whose counters changed goes on the agenda.
  *   3. prefetch_tasks.c loads the tasks that the decisions on those followers depend on.
- *   4. workflow.c takes the first row from the agenda:
+ *   4. advance.c takes the first row from the agenda:
  *        a pending task        decide.c: wait, run or skip
  *        a running fan-out     items.c: create the next items, or end
  *        a running workflow    end.c: start on_failure or on_exit, or evaluate outputs and end
@@ -347,7 +347,7 @@ MUST_USE int prefetch_for_ended(struct turn *t, struct err *err);
 /* Loads what the decisions on their followers need. */
 MUST_USE int prefetch_for_decisions(struct turn *t, struct err *err);
 
-/* workflow.c */
+/* advance.c */
 /* Queues a row to be decided on after all ends are counted. The deepest row comes first, then the
  * lowest rank: 0 for a running workflow or fan-out, otherwise the task's position in a topological
  * order of its workflow. */

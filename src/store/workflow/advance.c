@@ -1,4 +1,4 @@
-/* workflow.c - the loop that advances workflows: it counts the ends of a turn and decides on the
+/* advance.c - the loop that advances workflows: it counts the ends of a turn and decides on the
  * parents and followers of what ended, which may end in turn. It runs inside one transaction and
  * uses a list instead of recursion. */
 #include "store/workflow/workflow.h"
