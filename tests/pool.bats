@@ -156,16 +156,16 @@ in_pool() { [ "$(ls "$PAWL_TEST_POOL" | wc -l)" = "$1" ]; }
 	! BATS_TEST_COMPLETED= give_tenant_back || false
 	[ -z "$(ls "$PAWL_TEST_POOL")" ]
 
-	"$PAWL_TEST_BUILD/tests/test_jobs" a_settle_is_taken_once
+	"$PAWL_TEST_BUILD/tests/test_jobs" second_settle_of_an_attempt_is_refused
 	until_true in_pool 1
 	set -- "$PAWL_TEST_POOL"/*
-	"$PAWL_TEST_BUILD/tests/test_jobs" a_settle_is_taken_once
+	"$PAWL_TEST_BUILD/tests/test_jobs" second_settle_of_an_attempt_is_refused
 	[ ! -e "$1" ]
 	until_true in_pool 1
 
 	take_tenant
 	sql 'CREATE TABLE mine (a int)'
 	BATS_TEST_COMPLETED=1 give_tenant_back
-	"$PAWL_TEST_BUILD/tests/test_jobs" a_settle_is_taken_once # the keeper takes one after the other
+	"$PAWL_TEST_BUILD/tests/test_jobs" second_settle_of_an_attempt_is_refused # the keeper takes one after the other
 	until_true in_pool 1
 }

@@ -1,5 +1,5 @@
-/* test_edges.c - corners of the store's contract that are easy to get wrong: what is rolled back,
- * what comes twice, what is very large, what sleeps for very long. */
+/* test_edges.c - corner cases of the store's contract: rollbacks, duplicates, very large trees and
+ * very long delays. */
 #include "fixture.h"
 
 #include "store/query/query.h"
@@ -10,41 +10,41 @@
 #include <string.h>
 #include <sys/stat.h>
 
-struct ending {
+struct workflow_end {
     int64_t flow;
     struct outcome outcome;
 };
 
 static int end_body(struct turn *t, void *arg, struct err *err)
 {
-    struct ending *e = arg;
+    struct workflow_end *e = arg;
 
     return op_flow_end(t, e->flow, &e->outcome, err);
 }
 
-static int end_flow(struct store *s, int64_t flow, enum outcome_kind kind)
+static int end_workflow(struct store *s, int64_t flow, enum outcome_kind kind)
 {
-    struct ending e = {flow, {.kind = kind, .duration = -1, .retry_delay = -1}};
+    struct workflow_end e = {flow, {.kind = kind, .duration = -1, .retry_delay = -1}};
     struct err err = ERR_INIT;
 
     return store_turn(s, end_body, &e, &err);
 }
 
-struct many {
+struct submission_batch {
     struct submission *list;
     size_t n;
 };
 
 static int submit_body(struct turn *t, void *arg, struct err *err)
 {
-    struct many *m = arg;
+    struct submission_batch *m = arg;
 
     return op_submit(t, m->list, m->n, err);
 }
 
 static void submit_all(struct store *s, struct submission *list, size_t n)
 {
-    struct many m = {list, n};
+    struct submission_batch m = {list, n};
     struct err err = ERR_INIT;
 
     CHECK_OK_ERR(store_turn(s, submit_body, &m, &err), &err);
@@ -60,7 +60,7 @@ static int submit_then_redo(struct turn *t, void *arg, struct err *err)
     return rc;
 }
 
-TEST(events_have_a_place_though_the_turn_that_made_it_was_rolled_back)
+TEST(turn_redone_after_creating_a_partition_stores_its_events)
 {
     struct store *s = fixture_store();
     struct err err = ERR_INIT;
@@ -68,8 +68,7 @@ TEST(events_have_a_place_though_the_turn_that_made_it_was_rolled_back)
 
     submit(s, "first");
     if (!strcmp(test_db(), "postgres"))
-        sql_run(
-            s, "SELECT setval('execution_id', 2999999)"); /* beyond the partitions that are there */
+        sql_run(s, "SELECT setval('execution_id', 2999999)"); /* beyond the existing partitions */
     CHECK_OK_ERR(store_turn(s, submit_then_redo, &runs, &err), &err);
     CHECK_EQ(runs, 2);
     submit(s, "another");
@@ -82,7 +81,7 @@ static int heartbeat_two(struct turn *t, void *arg, struct err *err)
     return op_heartbeat(t, 1, LEASE, arg, 2, err);
 }
 
-TEST(a_heartbeat_renews_one_epoch_and_not_another_of_the_same_execution)
+TEST(heartbeat_with_an_old_and_a_new_epoch_renews_only_the_new_one)
 {
     struct store *s = fixture_store();
     struct held_job old, new;
@@ -93,7 +92,7 @@ TEST(a_heartbeat_renews_one_epoch_and_not_another_of_the_same_execution)
     old = claim_job(s, 1);
     clock_advance(LEASE + SECOND);
     CHECK_EQ(reap(s), 1);
-    CHECK(adopt_one(s, 1, &new)); /* the same worker, once more */
+    CHECK(adopt_one(s, 1, &new)); /* the same worker again */
     refs[0] = (struct lease_ref){.execution = old.id, .root = old.root, .epoch = old.epoch};
     refs[1] = (struct lease_ref){.execution = new.id, .root = new.root, .epoch = new.epoch};
     CHECK_OK_ERR(store_light_turn(s, heartbeat_two, refs, &err), &err);
@@ -114,7 +113,7 @@ static int retain_body(struct turn *t, void *arg, struct err *err)
     return op_retain(t, &r->from, &r->to, err);
 }
 
-TEST(a_tree_that_is_too_large_for_one_slice_is_deleted_from_its_leaves)
+TEST(tree_larger_than_one_slice_is_deleted_from_its_leaves)
 {
     struct store *s = fixture_store();
     int64_t root = submit_with(s, (struct submission){.name = "flow", .kind = KIND_WORKFLOW});
@@ -130,8 +129,10 @@ TEST(a_tree_that_is_too_large_for_one_slice_is_deleted_from_its_leaves)
     while (claim_one(s, 1, &j))
         CHECK_EQ(settle_ok(s, j), 0);
     CHECK_EQ(cancel(s, root), 0);
-    sql_run(s, "DELETE FROM turns"); /* as if this writer were long gone: tidying must not mind */
-    CHECK_EQ(end_flow(s, root, OUTCOME_CANCELLED), 0);
+    sql_run(
+        s,
+        "DELETE FROM turns"); /* as if this writer were long gone: retention must cope with that */
+    CHECK_EQ(end_workflow(s, root, OUTCOME_CANCELLED), 0);
     clock_advance(10 * SECOND);
     do {
         CHECK_OK_ERR(store_long_turn(s, retain_body, &r, &err), &err);
@@ -158,7 +159,7 @@ static int tick_body(struct turn *t, void *arg, struct err *err)
     return rc;
 }
 
-TEST(a_worker_whose_row_is_gone_still_hears_of_timers)
+TEST(worker_tick_without_its_row_returns_the_next_timer)
 {
     struct store *s = fixture_store();
     struct err err = ERR_INIT;
@@ -167,12 +168,12 @@ TEST(a_worker_whose_row_is_gone_still_hears_of_timers)
     submit_with(s, (struct submission){.name = "x", .delay = 60 * SECOND});
     CHECK_OK_ERR(store_light_turn(s, tick_body, &next, &err), &err);
     CHECK(next > 0);
-    CHECK_EQ(sql_number(s, "SELECT count(*) FROM workers"), 1); /* it said hello again */
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM workers"), 1); /* the worker registered again */
     verify_clean(s);
     store_close(&s);
 }
 
-static int settle_badly(struct turn *t, void *arg, struct err *err)
+static int settle_with_bad_values(struct turn *t, void *arg, struct err *err)
 {
     static char bytes[20000];
     struct held_job *j = arg;
@@ -185,21 +186,21 @@ static int settle_badly(struct turn *t, void *arg, struct err *err)
     return op_settle(t, j->worker, &end, 1, err);
 }
 
-TEST(an_error_that_is_no_text_and_a_delay_beyond_all_time_are_stored_as_well_as_can_be)
+TEST(settle_with_invalid_utf8_error_and_overflowing_delay_is_stored)
 {
     struct store *s = fixture_store();
     int64_t id = submit_with(s, (struct submission){.name = "x", .max_attempts = 2});
     struct held_job j = claim_job(s, 1);
     struct err err = ERR_INIT;
 
-    CHECK_OK_ERR(store_turn(s, settle_badly, &j, &err), &err);
+    CHECK_OK_ERR(store_turn(s, settle_with_bad_values, &j, &err), &err);
     CHECK_EQ(status_of(s, id), S_READY);
     CHECK(strlen(get(s, id).error) > 1000);
     verify_clean(s);
     store_close(&s);
 }
 
-TEST(a_delay_beyond_all_time_is_refused)
+TEST(submission_with_an_overflowing_delay_is_refused)
 {
     struct submission sub = {.kind = KIND_EXEC, .name = "x", .task_index = -1, .delay = INT64_MAX};
     struct err err = ERR_INIT;
@@ -220,7 +221,7 @@ static int claim_with_a_lane_twice(struct turn *t, void *arg, struct err *err)
     return rc;
 }
 
-TEST(a_lane_and_queue_that_are_named_twice_are_served_once)
+TEST(lane_and_queue_given_twice_are_served_once)
 {
     struct store *s = fixture_store();
     struct err err = ERR_INIT;
@@ -234,7 +235,7 @@ TEST(a_lane_and_queue_that_are_named_twice_are_served_once)
     store_close(&s);
 }
 
-TEST(a_workflow_does_not_end_over_open_work_at_any_depth)
+TEST(workflow_with_open_descendants_does_not_end)
 {
     struct store *s = fixture_store();
     int64_t flow = submit_with(s, (struct submission){.name = "flow", .kind = KIND_WORKFLOW});
@@ -244,22 +245,22 @@ TEST(a_workflow_does_not_end_over_open_work_at_any_depth)
     CHECK_EQ(j.id, task);
     submit_child(s, task, "started by the task itself");
     CHECK_EQ(settle_ok(s, j), 0);
-    CHECK_EQ(end_flow(s, flow, OUTCOME_OK), -E_INVALID);
+    CHECK_EQ(end_workflow(s, flow, OUTCOME_OK), -E_INVALID);
     CHECK_EQ(status_of(s, flow), S_RUNNING);
     CHECK_EQ(settle_ok(s, claim_job(s, 1)), 0);
-    CHECK_EQ(end_flow(s, flow, OUTCOME_OK), 0);
+    CHECK_EQ(end_workflow(s, flow, OUTCOME_OK), 0);
     CHECK_STR(history(s, flow), "created started completed");
     verify_clean(s);
     store_close(&s);
 }
 
-TEST(a_wide_tree_is_cancelled_in_slices_by_its_index)
+TEST(wide_tree_is_cancelled_in_slices_using_its_index)
 {
     enum { WIDE = 3000 };
     static struct submission list[WIDE];
     struct store *s = fixture_store();
     int64_t root = submit_with(s, (struct submission){.name = "flow", .kind = KIND_WORKFLOW});
-    int64_t began;
+    int64_t started;
     size_t i;
 
     for (i = 0; i < WIDE; i++)
@@ -267,10 +268,11 @@ TEST(a_wide_tree_is_cancelled_in_slices_by_its_index)
             .kind = KIND_EXEC, .task_index = -1, .name = "item", .parent = root};
     submit_all(s, list, WIDE);
     sql_run(s, "ANALYZE executions");
-    began = clock_boot_us();
+    started = clock_boot_us();
     while (cancel(s, root) == 0 && sql_number(s, "SELECT count(*) FROM task_outbox"))
         ;
-    CHECK(clock_boot_us() - began < 60 * SECOND); /* a loop over all rows for each takes minutes */
+    CHECK(clock_boot_us() - started <
+          60 * SECOND); /* a scan of all rows for each item takes minutes */
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE status = 7"), WIDE);
     verify_clean(s);
     store_close(&s);
@@ -282,14 +284,14 @@ static void count_name(void *arg, const char *name)
         ++*(int *)arg;
 }
 
-TEST(tenants_are_listed_in_a_folder_whatever_its_name)
+TEST(tenants_in_a_folder_with_glob_characters_are_listed)
 {
     char dir[300], url[400];
     struct err err = ERR_INIT;
     int found = 0;
 
     if (strcmp(test_db(), "sqlite"))
-        SKIP("a server has no folder");
+        SKIP("for SQLite only: tenants of a server are not in a folder");
     snprintf(dir, sizeof(dir), "%s/[a-z]*{x}", test_dir());
     CHECK_EQ(mkdir(dir, 0700), 0);
     snprintf(url, sizeof(url), "sqlite:%s/pawl.db", dir);

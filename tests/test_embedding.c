@@ -1,5 +1,5 @@
-/* test_embedding.c - what a program that embeds Pawl needs beside the rest: workflows without
- * files, waiting for an end, and several of it in one process. */
+/* test_embedding.c - what an embedder needs: workflows without files, waiting for the end of an
+ * execution, and several engines in one process. */
 #include "api_fixture.h"
 #include "base/text.h"
 #include "engine_fixture.h"
@@ -18,7 +18,7 @@ static void close_all(struct pawl *p, struct store *s)
     store_close(&s);
 }
 
-TEST(a_workflow_may_be_a_text_in_the_program)
+TEST(workflow_given_as_text_is_submitted)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -32,7 +32,7 @@ TEST(a_workflow_may_be_a_text_in_the_program)
     close_all(p, s);
 }
 
-TEST(a_text_that_is_no_workflow_is_refused_with_its_place)
+TEST(text_that_is_not_a_workflow_is_refused_with_its_location)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -48,7 +48,7 @@ TEST(a_text_that_is_no_workflow_is_refused_with_its_place)
     close_all(p, s);
 }
 
-TEST(a_text_is_applied_under_its_name)
+TEST(workflow_text_is_applied_under_its_name)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -67,7 +67,7 @@ TEST(a_text_is_applied_under_its_name)
 
 /* ---- waiting ---- */
 
-TEST(a_wait_ends_with_the_time_that_it_was_given)
+TEST(wait_returns_when_its_timeout_is_over)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -94,7 +94,7 @@ static void *settle_later(void *arg)
     return NULL;
 }
 
-TEST(a_wait_ends_when_it_has_ended)
+TEST(wait_without_timeout_returns_when_the_job_ends)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -110,7 +110,7 @@ TEST(a_wait_ends_when_it_has_ended)
     close_all(p, s);
 }
 
-TEST(what_was_submitted_by_sql_can_be_waited_for_before_it_is_taken)
+TEST(wait_for_a_sql_submission_reports_whether_it_is_pending_or_refused)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -133,7 +133,7 @@ TEST(what_was_submitted_by_sql_can_be_waited_for_before_it_is_taken)
     close_all(p, s);
 }
 
-/* ---- several in one process ---- */
+/* ---- several engines in one process ---- */
 
 static int add_one(struct pawl_call *c, void *arg)
 {
@@ -142,8 +142,9 @@ static int add_one(struct pawl_call *c, void *arg)
     return 0;
 }
 
-/* How many threads there are beside this one; none of them takes a SIGTERM or SIGINT. */
-static int deaf_threads(void)
+/* Returns the number of threads besides this one; checks that each of them blocks SIGTERM and
+ * SIGINT. */
+static int threads_blocking_signals(void)
 {
     DIR *dir = opendir("/proc/self/task");
     struct dirent *entry;
@@ -160,7 +161,7 @@ static int deaf_threads(void)
             continue;
         snprintf(path, sizeof(path), "/proc/self/task/%s/status", entry->d_name);
         if (!(f = fopen(path, "r")))
-            continue; /* it has just ended */
+            continue; /* the thread has just ended */
         while (fgets(line, sizeof(line), f))
             if (sscanf(line, "SigBlk: %lx", &blocked) == 1)
                 CHECK_EQ(blocked & wanted, wanted);
@@ -171,7 +172,7 @@ static int deaf_threads(void)
     return n;
 }
 
-TEST(several_engines_and_databases_live_in_one_process)
+TEST(several_engines_and_databases_share_one_process)
 {
     struct pawl *p[3];
     struct pawl_engine *engines[3];
@@ -201,9 +202,10 @@ TEST(several_engines_and_databases_live_in_one_process)
             left += !drained;
         }
     while (left);
-    CHECK_EQ(calls[0] + calls[1], 2); /* either of the two may have done both */
+    CHECK_EQ(calls[0] + calls[1],
+             2); /* the first two share a database: either may have run both jobs */
     CHECK_EQ(calls[2], 1);
-    CHECK(deaf_threads() > 0);
+    CHECK(threads_blocking_signals() > 0);
     for (i = 0; i < 3; i++) {
         pawl_engine_close(engines[i]);
         pawl_close(p[i]);

@@ -1,5 +1,5 @@
-/* test_engine.c - the loop with functions: what is submitted runs, retries, defers, is cancelled,
- * is taken over; with a clock that the test moves. Each test ends with verify. */
+/* test_engine.c - the engine loop with functions: jobs run, are retried, deferred, cancelled and
+ * adopted, with a clock that the test moves. Each test ends with verify. */
 #include "engine_fixture.h"
 
 TEST_POLL_TOO;
@@ -49,7 +49,7 @@ static const struct kit_function functions[] = {{"noop", kit_noop, &ran},
                                                 {"waits", kit_waits, &running},
                                                 {NULL, NULL, NULL}};
 
-TEST(a_function_runs_and_its_output_is_kept)
+TEST(function_runs_and_its_output_is_stored)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions};
@@ -68,7 +68,7 @@ TEST(a_function_runs_and_its_output_is_kept)
     store_close(&s);
 }
 
-TEST(a_failure_is_kept_with_its_reason)
+TEST(function_that_fails_has_its_error_stored)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions};
@@ -85,7 +85,7 @@ TEST(a_failure_is_kept_with_its_reason)
     store_close(&s);
 }
 
-TEST(a_retry_waits_for_its_time_and_then_runs)
+TEST(retry_runs_after_its_delay)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions};
@@ -111,7 +111,7 @@ TEST(a_retry_waits_for_its_time_and_then_runs)
     store_close(&s);
 }
 
-TEST(a_deferral_costs_no_attempt)
+TEST(deferral_uses_no_attempt)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions};
@@ -130,7 +130,7 @@ TEST(a_deferral_costs_no_attempt)
     store_close(&s);
 }
 
-TEST(a_cancel_reaches_the_function_that_runs)
+TEST(cancel_reaches_a_running_function)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions};
@@ -146,7 +146,7 @@ TEST(a_cancel_reaches_the_function_that_runs)
     store_close(&s);
 }
 
-TEST(work_of_a_long_function_keeps_its_lease)
+TEST(long_running_function_keeps_its_lease)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions};
@@ -155,7 +155,7 @@ TEST(work_of_a_long_function_keeps_its_lease)
 
     kit_open(&k);
     KIT_UNTIL(&k, atomic_load(&running));
-    for (i = 0; i < 5; i++) { /* more than two leases, each time until it was renewed */
+    for (i = 0; i < 5; i++) { /* longer than two leases; each step waits for a renewal */
         int64_t until = get(s, id).until;
 
         clock_advance(LEASE / 2);
@@ -170,7 +170,7 @@ TEST(work_of_a_long_function_keeps_its_lease)
     store_close(&s);
 }
 
-TEST(a_function_whose_lease_ran_out_is_leased_again_by_its_own_worker)
+TEST(running_function_with_an_expired_lease_is_adopted_by_its_own_worker)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions};
@@ -178,7 +178,7 @@ TEST(a_function_whose_lease_ran_out_is_leased_again_by_its_own_worker)
 
     kit_open(&k);
     KIT_UNTIL(&k, atomic_load(&running) && strstr(history(s, id), "started"));
-    kit_lose_lease(s); /* it was stopped for long */
+    kit_lose_lease(s); /* as if the worker had been stopped for long */
     KIT_UNTIL(&k, get(s, id).epoch == 2);
     CHECK_EQ(get(s, id).worker, engine_worker(k.engine));
     kit_cancel(&k, s, id);
@@ -191,8 +191,8 @@ TEST(a_function_whose_lease_ran_out_is_leased_again_by_its_own_worker)
     store_close(&s);
 }
 
-/* Its end is known to the worker, but not settled when the lease is cleared. */
-TEST(a_function_that_ended_before_its_lease_was_cleared_keeps_its_outcome)
+/* The worker knows the outcome but has not settled it when the lease is cleared. */
+TEST(function_that_ended_before_its_lease_was_cleared_keeps_its_outcome)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions};
@@ -211,30 +211,30 @@ TEST(a_function_that_ended_before_its_lease_was_cleared_keeps_its_outcome)
     store_close(&s);
 }
 
-TEST(an_outcome_whose_lease_another_has_is_dropped)
+TEST(outcome_of_a_job_adopted_by_another_worker_is_dropped)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions};
-    struct held_job taken;
+    struct held_job adopted;
 
     kit_submit(s, "adds_one", "1");
     kit_open(&k);
     kit_lose_ended(&k, s);
-    taken = kit_take_over(s);
+    adopted = kit_take_over(s);
     KIT_UNTIL(&k, engine_is_idle(k.engine));
     CHECK_EQ(k.ended, 0);
     CHECK_EQ(dispatch_in_flight(engine_dispatch(k.engine)), 0);
-    CHECK_OK(settle_ok(s, taken));
+    CHECK_OK(settle_ok(s, adopted));
     engine_close(&k.engine);
     verify_clean(s);
     store_close(&s);
 }
 
-/* ---- what is old ---- */
+/* ---- retention ---- */
 
 #define DAY (86400 * SECOND)
 
-TEST(logs_go_when_they_are_old_and_the_rest_when_it_is)
+TEST(logs_and_executions_are_removed_after_their_own_retention)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions};
@@ -258,7 +258,7 @@ TEST(logs_go_when_they_are_old_and_the_rest_when_it_is)
     store_close(&s);
 }
 
-TEST(leases_are_renewed_as_often_as_is_said)
+TEST(leases_are_renewed_at_the_configured_interval)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions};
@@ -276,7 +276,7 @@ TEST(leases_are_renewed_as_often_as_is_said)
     store_close(&s);
 }
 
-TEST(a_thousand_jobs_run_once_each)
+TEST(thousand_jobs_run_once_each)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions, .threads = 4};
@@ -306,7 +306,7 @@ static void keep_submission(void *arg, const struct submission *s)
     *to = *s;
 }
 
-TEST(a_bad_submission_is_refused_and_the_others_of_its_turn_run)
+TEST(invalid_submission_is_refused_and_others_of_its_turn_run)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions};
@@ -314,25 +314,25 @@ TEST(a_bad_submission_is_refused_and_the_others_of_its_turn_run)
                               .name = "exec::good",
                               .lane = "function:noop",
                               .task_index = -1},
-                      bad = good, orphan = good, told[3] = {0};
+                      bad = good, orphan = good, answers[3] = {0};
 
     bad.input = "{not json";
     orphan.parent = 123456;
     kit_open(&k);
-    engine_submit(k.engine, &bad, keep_submission, &told[0]);
-    engine_submit(k.engine, &good, keep_submission, &told[1]);
-    engine_submit(k.engine, &orphan, keep_submission, &told[2]);
+    engine_submit(k.engine, &bad, keep_submission, &answers[0]);
+    engine_submit(k.engine, &good, keep_submission, &answers[1]);
+    engine_submit(k.engine, &orphan, keep_submission, &answers[2]);
     kit_until_ended(&k, 1);
-    CHECK_EQ(told[0].rc, -E_INVALID);
-    CHECK_EQ(told[1].rc, 0);
-    CHECK_EQ(told[2].rc, -E_NOT_FOUND);
-    CHECK_EQ(status_of(s, told[1].id), S_SUCCEEDED);
+    CHECK_EQ(answers[0].rc, -E_INVALID);
+    CHECK_EQ(answers[1].rc, 0);
+    CHECK_EQ(answers[2].rc, -E_NOT_FOUND);
+    CHECK_EQ(status_of(s, answers[1].id), S_SUCCEEDED);
     engine_close(&k.engine);
     verify_clean(s);
     store_close(&s);
 }
 
-TEST(several_loops_need_a_database_with_several_writers)
+TEST(several_loops_on_a_single_writer_database_are_refused)
 {
     struct engine_options o = {.url = fixture_url(),
                                .tenant = fixture_tenant(),
@@ -346,7 +346,7 @@ TEST(several_loops_need_a_database_with_several_writers)
     if (!strcmp(test_db(), "sqlite")) {
         CHECK_EQ(rc, -E_INVALID);
         CHECK(strstr(err.msg, "one writer at a time"));
-        o.foreground = true; /* one tree is one loop's in any case */
+        o.foreground = true; /* a foreground engine runs one tree, which belongs to one loop */
         rc = engine_open(&o, kit_make, &k, &k.engine, &err);
     }
     CHECK_OK_ERR(rc, &err);

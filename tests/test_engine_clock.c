@@ -1,7 +1,7 @@
-/* test_engine_clock.c - the clock of a PostgreSQL server is set while workers work. Leases are kept
- * in its time, so all of them look old at once; who lives must not lose any, and who does not is
- * still found, in the time that it takes otherwise. Hosts count their own time, which the tests
- * move apart from the server's. */
+/* test_engine_clock.c - the clock of a PostgreSQL server is set forward while workers run. Leases
+ * are stored in server time, so all of them look expired at once: live workers must not lose
+ * a lease, and dead workers are still found within the normal time. Hosts count their own time,
+ * which the tests move independently of the server's. */
 #include "heartbeat_fixture.h"
 #include "ledger.h"
 
@@ -12,21 +12,21 @@
 TEST_ONLY_DB(postgres);
 TEST_LOOPS_TOO;
 
-#define FAR        (1200 * SECOND) /* more than host_grace */
-#define HOST_GRACE (300 * SECOND)
-#define BEAT       (LEASE / 2 - SECOND) /* the next heartbeat is overdue */
+#define FAR               (1200 * SECOND) /* more than host_grace */
+#define HOST_GRACE        (300 * SECOND)
+#define HEARTBEAT_OVERDUE (LEASE / 2 - SECOND) /* after this time the next heartbeat is overdue */
 
-static atomic_int told; /* how often a worker has said that the clock was set */
+static atomic_int clock_notes; /* how often a worker has reported that the clock was set */
 
 static void on_note(void *arg, const char *sentence)
 {
     (void)arg;
     if (strstr(sentence, "the database's clock was set forward"))
-        atomic_fetch_add(&told, 1);
+        atomic_fetch_add(&clock_notes, 1);
 }
 
-/* A worker on a host of its own: state folders are what tells hosts apart. */
-static void open_on(struct worker_kit *k, const char *host)
+/* Opens a worker on the given host: each state folder stands for one host. */
+static void open_on_host(struct worker_kit *k, const char *host)
 {
     struct err err = ERR_INIT;
     char *state = mem_printf("%s/%s", test_dir(), host);
@@ -58,66 +58,66 @@ static int64_t last_seen(struct store *s, const struct worker_kit *k)
     return sql_number(s, sql);
 }
 
-/* It was seen since `before`. */
-static void await_beat(struct store *s, struct worker_kit *k, int64_t before)
+/* Waits until the worker's row has been renewed since `before`. */
+static void await_heartbeat(struct store *s, struct worker_kit *k, int64_t before)
 {
     KIT_UNTIL(k, last_seen(s, k) != before);
     kit_step(k);
 }
 
-/* Its heartbeat is due, and comes. */
-static void beat(struct store *s, struct worker_kit *k)
+/* Makes the worker's heartbeat due and waits for it. */
+static void pass_heartbeat(struct store *s, struct worker_kit *k)
 {
     int64_t before = last_seen(s, k);
 
-    clock_advance(BEAT);
-    await_beat(s, k, before);
+    clock_advance(HEARTBEAT_OVERDUE);
+    await_heartbeat(s, k, before);
 }
 
-/* Time passes in which both renew what they have … */
-static void live_for_a_beat(struct store *s, struct worker_kit *a, struct worker_kit *b)
+/* Lets time pass in which both workers renew their leases. */
+static void pass_heartbeat_of_both(struct store *s, struct worker_kit *a, struct worker_kit *b)
 {
     int64_t before = last_seen(s, b);
 
-    beat(s, a);
-    await_beat(s, b, before);
+    pass_heartbeat(s, a);
+    await_heartbeat(s, b, before);
 }
 
-/* … long enough to judge others. */
-static void live_for_a_while(struct store *s, struct worker_kit *a, struct worker_kit *b)
+/* Lets several heartbeats pass: long enough for a worker to reap the leases of others. */
+static void pass_heartbeats_of_both(struct store *s, struct worker_kit *a, struct worker_kit *b)
 {
     for (int i = 0; i < 5; i++)
-        live_for_a_beat(s, a, b);
+        pass_heartbeat_of_both(s, a, b);
 }
 
-static int64_t expired(struct store *s)
+static int64_t expired_leases(struct store *s)
 {
     return sql_number(s, "SELECT count(*) FROM execution_events WHERE type = 11");
 }
 
-/* The one that has nothing is the first to see the new time; it must not judge by it. */
-static void set_forward_under(bool command, const char *host, const char *other)
+/* The worker without jobs is the first to see the new time; it must not reap leases by it. */
+static void check_clock_set_forward(bool command, const char *host, const char *other)
 {
     struct store *s = fixture_store();
     struct worker_kit a, b;
     int64_t id, before;
 
-    open_on(&a, host);
+    open_on_host(&a, host);
     id = submit_with(s, ledger_job(command, "wait", 4));
     KIT_UNTIL(&a, ledger_begun(id));
-    open_on(&b, other);
-    live_for_a_while(s, &a, &b);
-    CHECK_EQ(expired(s), 0);
+    open_on_host(&b, other);
+    pass_heartbeats_of_both(s, &a, &b);
+    CHECK_EQ(expired_leases(s), 0);
     before = last_seen(s, &a);
     clock_set(FAR);
-    clock_advance(BEAT);
-    KIT_UNTIL(&b, atomic_load(&told) || expired(s));
+    clock_advance(HEARTBEAT_OVERDUE);
+    KIT_UNTIL(&b, atomic_load(&clock_notes) || expired_leases(s));
     for (int i = 0; i < 3; i++)
         kit_step(&b);
-    CHECK_EQ(expired(s), 0);
-    await_beat(s, &a, before);
-    live_for_a_while(s, &a, &b);
-    CHECK_EQ(expired(s), 0);
+    CHECK_EQ(expired_leases(s), 0);
+    await_heartbeat(s, &a, before);
+    pass_heartbeats_of_both(s, &a, &b);
+    CHECK_EQ(expired_leases(s), 0);
     ledger_go();
     KIT_UNTIL(&a, status_is_terminal(status_of(s, id)));
     CHECK_EQ(status_of(s, id), S_SUCCEEDED);
@@ -129,36 +129,36 @@ static void set_forward_under(bool command, const char *host, const char *other)
     store_close(&s);
 }
 
-TEST(another_host_takes_nothing_over_because_the_servers_clock_was_set_forward)
+TEST(clock_set_forward_lets_no_other_host_adopt_a_running_command)
 {
-    set_forward_under(true, "first", "second");
+    check_clock_set_forward(true, "first", "second");
 }
 
-TEST(a_worker_whose_leases_look_old_by_a_new_clock_is_not_killed_for_its_functions)
+TEST(clock_set_forward_gets_no_worker_killed_for_its_functions)
 {
-    set_forward_under(false, "first", "first");
+    check_clock_set_forward(false, "first", "first");
 }
 
-/* What ran on a host that is gone waits for all of host_grace, by the clocks of those who are
- * there: its fence goes by its own clock, too. */
-static void taken_over_after(bool reaped_before)
+/* The job of a host that is gone waits for the whole host_grace, by the clocks of the remaining
+ * hosts: the fence of the lost host goes by its own clock, too. */
+static void check_adoption_by_other_host(bool reaped_before)
 {
     struct store *s = fixture_store();
     struct worker_kit a, b;
     int64_t id, waited = 0, before = reaped_before ? 2 * LEASE : 0;
 
-    open_on(&a, "first");
+    open_on_host(&a, "first");
     id = submit_with(s, ledger_job(false, "wait", 4));
     KIT_UNTIL(&a, ledger_begun(id));
-    open_on(&b, "second");
-    live_for_a_while(s, &a, &b);
-    engine_close(&a.engine); /* without a word, as if it had died */
-    for (; waited < before; waited += BEAT)
-        beat(s, &b);
-    CHECK_EQ(expired(s), reaped_before);
+    open_on_host(&b, "second");
+    pass_heartbeats_of_both(s, &a, &b);
+    engine_close(&a.engine); /* without notice, as if it had died */
+    for (; waited < before; waited += HEARTBEAT_OVERDUE)
+        pass_heartbeat(s, &b);
+    CHECK_EQ(expired_leases(s), reaped_before);
     clock_set(FAR);
-    for (; !strstr(history(s, id), "adopted"); waited += BEAT) {
-        beat(s, &b);
+    for (; !strstr(history(s, id), "adopted"); waited += HEARTBEAT_OVERDUE) {
+        pass_heartbeat(s, &b);
         CHECK(waited < LEASE + HOST_GRACE + 4 * LEASE);
     }
     CHECK(waited > HOST_GRACE);
@@ -172,31 +172,31 @@ static void taken_over_after(bool reaped_before)
     store_close(&s);
 }
 
-TEST(a_dead_hosts_work_is_taken_over_in_its_time_though_the_servers_clock_was_set_forward)
+TEST(job_of_a_dead_host_is_adopted_after_host_grace_when_the_clock_is_set_forward)
 {
-    taken_over_after(false);
+    check_adoption_by_other_host(false);
 }
 
-TEST(host_grace_that_has_begun_is_not_cut_short_by_a_clock_that_was_set_forward)
+TEST(host_grace_in_progress_is_not_shortened_by_a_clock_set_forward)
 {
-    taken_over_after(true);
+    check_adoption_by_other_host(true);
 }
 
-/* ---- between the look and the deed ---- */
+/* ---- the clock is set between the reaper's read and its turn ---- */
 
-static atomic_bool armed, looked;
-static pthread_t stepping; /* the heartbeat, which looks, has a thread of its own */
+static atomic_bool armed, heartbeat_has_read;
+static pthread_t stepping; /* steps the engine; the heartbeat, which reads, has its own thread */
 
-static void set_in_the_next_turn(void *arg, const char *where)
+static void set_clock_in_next_turn(void *arg, const char *where)
 {
     (void)arg;
     if (!pthread_equal(pthread_self(), stepping))
-        looked = looked || !strcmp(where, "committed");
-    else if (looked && !strcmp(where, "turn_write") && atomic_exchange(&armed, false))
+        heartbeat_has_read = heartbeat_has_read || !strcmp(where, "committed");
+    else if (heartbeat_has_read && !strcmp(where, "turn_write") && atomic_exchange(&armed, false))
         clock_set(FAR);
 }
 
-TEST(a_clock_that_is_set_between_the_reapers_look_and_its_turn_costs_nobody_a_lease)
+TEST(clock_set_between_the_reapers_read_and_its_turn_costs_no_live_worker_a_lease)
 {
     struct store *s = fixture_store();
     struct worker_kit a, b;
@@ -204,28 +204,28 @@ TEST(a_clock_that_is_set_between_the_reapers_look_and_its_turn_costs_nobody_a_le
     int64_t id, before, left = submit(s, "exec::left");
 
     dead = claim_job(s, 77);
-    open_on(&a, "first");
+    open_on_host(&a, "first");
     id = submit_with(s, ledger_job(true, "wait", 4));
     KIT_UNTIL(&a, ledger_begun(id));
-    open_on(&b, "second");
+    open_on_host(&b, "second");
     for (int i = 0; i < 5; i++) {
-        live_for_a_beat(s, &a, &b);
+        pass_heartbeat_of_both(s, &a, &b);
         CHECK_OK(heartbeat(s, dead));
     }
-    live_for_a_beat(s, &a, &b);
-    live_for_a_beat(s, &a, &b);
+    pass_heartbeat_of_both(s, &a, &b);
+    pass_heartbeat_of_both(s, &a, &b);
     before = last_seen(s, &a);
     stepping = pthread_self();
-    fixture_env()->point = set_in_the_next_turn;
+    fixture_env()->point = set_clock_in_next_turn;
     atomic_store(&armed, true);
-    clock_advance(BEAT); /* the dead one's lease has run out, and that alone */
+    clock_advance(HEARTBEAT_OVERDUE); /* only the dead worker's lease has expired */
     KIT_UNTIL(&b, !atomic_load(&armed));
     kit_step(&b);
-    CHECK_EQ(expired(s), 0);
-    await_beat(s, &a, before);
+    CHECK_EQ(expired_leases(s), 0);
+    await_heartbeat(s, &a, before);
     while (!strstr(history(s, left), "lease_expired"))
-        live_for_a_beat(s, &a, &b);
-    CHECK_EQ(expired(s), 1);
+        pass_heartbeat_of_both(s, &a, &b);
+    CHECK_EQ(expired_leases(s), 1);
     ledger_go();
     KIT_UNTIL(&a, status_is_terminal(status_of(s, id)));
     CHECK_EQ(get(s, id).attempts, 1);

@@ -1,5 +1,5 @@
-/* test_engine_commit.c - turns whose COMMIT got no answer: whether they are stored is looked up,
- * never guessed, and nothing is done twice. */
+/* test_engine_commit.c - turns whose COMMIT got no answer: the engine looks up whether they are
+ * stored, never guesses, and does nothing twice. */
 #include "outage_fixture.h"
 #include "proxy_fixture.h"
 
@@ -10,7 +10,7 @@ TEST_THREADED;
 TEST_LOOPS_TOO;
 TEST_LONG;
 
-TEST_SLOW(turns_whose_commit_got_no_answer_claim_and_submit_nothing_twice, 1200)
+TEST_SLOW(turns_with_an_unanswered_commit_claim_and_submit_nothing_twice, 1200)
 {
     int cuts = test_full() ? 1000 : 15;
     struct load l = {.k = {.list = functions}};
@@ -28,8 +28,8 @@ TEST_SLOW(turns_whose_commit_got_no_answer_claim_and_submit_nothing_twice, 1200)
     free(url);
 }
 
-/* Files of workers in the state folder. */
-static size_t worker_files(void)
+/* Returns the number of worker files in the state folder. */
+static size_t count_worker_files(void)
 {
     char *pattern = mem_printf("%s/*/workers/*", kit_state());
     glob_t found;
@@ -47,38 +47,39 @@ static void keep_rc(void *arg, const struct submission *s)
     *(int *)arg = s->rc;
 }
 
-/* It is told that it may be stored, which it is; and others find it. */
-TEST(what_a_worker_claimed_that_can_not_ask_whether_it_did_is_found_at_once)
+/* The submitter learns that the outcome of the commit is unknown; the submission is stored, and
+ * another worker finds the job. */
+TEST(job_claimed_with_an_unknown_commit_is_found_at_once_by_the_next_worker)
 {
     struct submission sub = ledger_job(false, "ok", 1);
     struct engine_options o = {
         .lease = LEASE,
-        .host_grace = 24 * SECOND}; /* half of it has to outlast a machine that stands still */
+        .host_grace = 24 * SECOND}; /* half of it must be longer than a stall of the machine */
     struct worker_kit k = {.list = functions}, next = {.list = functions};
     struct err err = ERR_INIT;
     struct store *s;
     pid_t through;
     int64_t id;
     char *url;
-    int rc, told = 1;
+    int rc, reported = 1;
 
     server_url(); /* skips on other databases */
     url = proxy_start(&through);
     open_at(&k, url, kit_state(), o);
     KIT_UNTIL(&k, engine_is_drained(k.engine));
     proxy->last = 1;
-    engine_submit(k.engine, &sub, keep_rc, &told);
+    engine_submit(k.engine, &sub, keep_rc, &reported);
     while (!(rc = engine_step(k.engine, 20000, &err)))
         ;
     CHECK_EQ(rc, -E_COMMIT_UNKNOWN);
-    CHECK_EQ(told, -E_COMMIT_UNKNOWN);
+    CHECK_EQ(reported, -E_COMMIT_UNKNOWN);
     engine_close(&k.engine);
     s = fixture_store();
     id = sql_number(s, "SELECT id FROM executions");
     CHECK_EQ(status_of(s, id), S_RUNNING);
-    CHECK_EQ(worker_files(), 1);
+    CHECK_EQ(count_worker_files(), 1);
     open_at(&next, fixture_url(), kit_state(), o);
-    KIT_UNTIL(&next, status_is_terminal(status_of(s, id))); /* its lease lasts for long */
+    KIT_UNTIL(&next, status_is_terminal(status_of(s, id))); /* long before its lease expires */
     engine_close(&next.engine);
     verify_clean(s);
     store_close(&s);
@@ -92,8 +93,8 @@ TEST(what_a_worker_claimed_that_can_not_ask_whether_it_did_is_found_at_once)
 
 static _Atomic int idle, given_up;
 
-/* The heartbeat that adds what was counted waits until nobody else has anything to commit: then the
- * next COMMIT is its own. */
+/* Holds the heartbeat that stores counters until no other thread has anything to commit: the next
+ * COMMIT is then its own. */
 static void cut_off_counters(void *arg, const char *where)
 {
     static _Atomic int once;
@@ -106,7 +107,7 @@ static void cut_off_counters(void *arg, const char *where)
     proxy->last = 1;
 }
 
-static void hear_of_doubt(void *arg, const char *sentence)
+static void note_unknown_commit(void *arg, const char *sentence)
 {
     (void)arg;
     if (!strstr(sentence, "the change may or may not be stored"))
@@ -115,7 +116,7 @@ static void hear_of_doubt(void *arg, const char *sentence)
     given_up = 1;
 }
 
-TEST(what_was_counted_by_a_heartbeat_that_got_no_answer_is_not_counted_again)
+TEST(counters_of_a_heartbeat_with_an_unanswered_commit_are_not_added_twice)
 {
     struct engine_options o = {.lease = SECOND};
     struct load l = {.k = {.list = functions}};
@@ -126,7 +127,7 @@ TEST(what_was_counted_by_a_heartbeat_that_got_no_answer_is_not_counted_again)
     server_url(); /* skips on other databases */
     url = proxy_start(&through);
     fixture_env()->point = cut_off_counters;
-    fixture_env()->note = hear_of_doubt;
+    fixture_env()->note = note_unknown_commit;
     open_at(&l.k, url, kit_state(), o);
     step_under_load(&l, 3);
     KIT_UNTIL(&l.k, l.k.ended == 3 && engine_is_drained(l.k.engine));

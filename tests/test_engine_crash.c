@@ -1,7 +1,7 @@
-/* test_engine_crash.c - kill -9 of a whole worker at every point of its life, and of its shims at
- * theirs. The next worker of the same state folder brings everything to its end; the ledger says
- * that nothing ran beside itself, nothing was begun twice in one attempt, and what succeeded was
- * done. */
+/* test_engine_crash.c - kill -9 of a whole worker at every point of its life, and of its
+ * shims at every point of theirs. The next worker of the same state folder finishes every
+ * job; the ledger proves that no job ran twice at once, none was started twice in one attempt, and
+ * every job that succeeded was done. */
 #include "ledger.h"
 
 #include <signal.h>
@@ -14,15 +14,15 @@ TEST_LONG;
 
 #define SHORT_LEASE (3 * SECOND)
 
-/* What one worker is given. Keys make a repeated submit find the same executions. */
+/* The jobs that one worker is given. Keys make a repeated submit return the same executions. */
 enum role { FUNCTION, FUNCTION_ONCE, COMMAND, COMMAND_ONCE, COMMAND_WAITS, CANCELLED, ROLES };
 
-struct cast {
-    int64_t ids[ROLES]; /* 0: not acknowledged */
-    int nacked;
+struct jobs {
+    int64_t ids[ROLES]; /* 0 if not acknowledged */
+    int acknowledged;
 };
 
-static struct cast *cast; /* shared with the worker that dies */
+static struct jobs *jobs; /* shared with the worker that dies */
 static int round_number;
 
 static struct submission job_of(enum role role)
@@ -37,9 +37,9 @@ static struct submission job_of(enum role role)
 /* ---- the worker that dies ---- */
 
 static atomic_int points, die_at;
-static const char *die_where; /* NULL: anywhere */
+static const char *die_where; /* NULL means any point */
 
-static void point(void *arg, const char *where)
+static void die_at_point(void *arg, const char *where)
 {
     (void)arg;
     if (die_where && strcmp(die_where, where) != 0)
@@ -48,11 +48,11 @@ static void point(void *arg, const char *where)
         kill(getpid(), SIGKILL);
 }
 
-static void acked(void *arg, const struct submission *s)
+static void on_acknowledged(void *arg, const struct submission *s)
 {
     CHECK_OK_ERR(s->rc, &s->err);
     *(int64_t *)arg = s->id;
-    cast->nacked++;
+    jobs->acknowledged++;
 }
 
 static bool is_terminal(struct store *s, int64_t id)
@@ -60,8 +60,8 @@ static bool is_terminal(struct store *s, int64_t id)
     return status_is_terminal(status_of(s, id));
 }
 
-/* All that a worker does: opens, submits, runs, retries, cancels, waits, settles, closes. */
-static void live(void)
+/* Does everything that a worker does: open, submit, run, retry, cancel, wait, settle, close. */
+static void run_worker(void)
 {
     struct worker_kit k = {.list = ledger_functions, .commands = true};
     struct store *s;
@@ -72,22 +72,22 @@ static void live(void)
     for (i = 0; i < ROLES; i++) {
         struct submission sub = job_of((enum role)i);
 
-        engine_submit(k.engine, &sub, acked, &cast->ids[i]);
+        engine_submit(k.engine, &sub, on_acknowledged, &jobs->ids[i]);
     }
-    KIT_UNTIL(&k, cast->nacked == ROLES);
-    KIT_UNTIL(&k, ledger_begun(cast->ids[CANCELLED]) && ledger_begun(cast->ids[COMMAND_WAITS]));
-    kit_cancel(&k, s, cast->ids[CANCELLED]);
-    KIT_UNTIL(&k, is_terminal(s, cast->ids[CANCELLED]));
+    KIT_UNTIL(&k, jobs->acknowledged == ROLES);
+    KIT_UNTIL(&k, ledger_begun(jobs->ids[CANCELLED]) && ledger_begun(jobs->ids[COMMAND_WAITS]));
+    kit_cancel(&k, s, jobs->ids[CANCELLED]);
+    KIT_UNTIL(&k, is_terminal(s, jobs->ids[CANCELLED]));
     ledger_go();
     for (i = 0; i < ROLES; i++)
-        KIT_UNTIL(&k, is_terminal(s, cast->ids[i]));
+        KIT_UNTIL(&k, is_terminal(s, jobs->ids[i]));
     engine_stop(k.engine, false);
     KIT_UNTIL(&k, engine_is_idle(k.engine));
     engine_close(&k.engine);
 }
 
-/* False: it came to its end before. */
-static bool live_until(const char *where, int nth)
+/* Returns false if the worker ended before it reached that point. */
+static bool run_worker_until(const char *where, int nth)
 {
     pid_t pid;
 
@@ -97,22 +97,22 @@ static bool live_until(const char *where, int nth)
     if (pid == 0) {
         die_where = where;
         atomic_store(&die_at, nth);
-        fixture_env()->point = point;
-        live();
+        fixture_env()->point = die_at_point;
+        run_worker();
         _exit(0);
     }
     return was_killed(pid);
 }
 
-/* ---- the one that comes after it ---- */
+/* ---- the next worker ---- */
 
-/* What was acknowledged is there; what was not is submitted again. */
+/* Submits all jobs again: acknowledged ones are found, the others are created. */
 static void submit_again(struct store *s, int64_t *ids)
 {
     for (int i = 0; i < ROLES; i++) {
         ids[i] = submit_with(s, job_of((enum role)i));
-        if (cast->ids[i])
-            CHECK_EQ(cast->ids[i], ids[i]);
+        if (jobs->ids[i])
+            CHECK_EQ(jobs->ids[i], ids[i]);
     }
 }
 
@@ -127,7 +127,7 @@ static void check_all(struct store *s, const int64_t *ids)
     verify_clean(s);
 }
 
-static void go_on(void)
+static void finish_with_next_worker(void)
 {
     struct worker_kit k = {.list = ledger_functions, .commands = true};
     struct store *s = fixture_store();
@@ -137,7 +137,7 @@ static void go_on(void)
     verify_clean(s);
     submit_again(s, ids);
     rc = cancel(s, ids[CANCELLED]);
-    CHECK(rc == 0 || rc == -E_INVALID); /* it is cancelled already */
+    CHECK(rc == 0 || rc == -E_INVALID); /* already cancelled */
     ledger_go();
     kit_open_with(&k, (struct engine_options){.lease = SHORT_LEASE});
     KIT_UNTIL(&k, !sql_number(s, "SELECT count(*) FROM executions WHERE status < 4"));
@@ -149,39 +149,39 @@ static void go_on(void)
     store_close(&s);
 }
 
-static void begin_round(void)
+static void start_round(void)
 {
     ledger_clear();
-    *cast = (struct cast){0};
+    *jobs = (struct jobs){0};
     round_number++;
 }
 
 static void prepare(void)
 {
-    cast = shared_memory(sizeof(*cast));
+    jobs = shared_memory(sizeof(*jobs));
     setenv("PGOPTIONS", "-c synchronous_commit=off", 1); /* the server is not killed */
     fixture_url();
     ledger_script();
 }
 
-/* Not all points in `make test`, but others each time. */
-TEST_SLOW(a_worker_killed_at_any_point_loses_nothing_and_does_nothing_twice, 1200)
+/* `make test` covers a different sample of the points each time. */
+TEST_SLOW(worker_killed_at_any_point_loses_nothing_and_repeats_nothing, 1200)
 {
     int stride = test_full() ? 1 : SANITIZED ? 41 : 17;
     int nth = 1 + (int)(getpid() % stride), kills = 0;
 
     prepare();
-    for (begin_round(); live_until(NULL, nth); nth += stride, begin_round()) {
+    for (start_round(); run_worker_until(NULL, nth); nth += stride, start_round()) {
         printf("killed at point %d\n", nth);
-        go_on();
+        finish_with_next_worker();
         kills++;
     }
     printf("%d kills, up to point %d\n", kills, nth);
-    CHECK(nth > 100); /* it was a life */
+    CHECK(nth > 100); /* the worker did run */
 }
 
-/* Between what is stored and what is done about it: all of them, always. */
-TEST_SLOW(a_worker_killed_between_commit_and_deed_loses_nothing, 600)
+/* Every point between a commit and the action that follows it; none is left out. */
+TEST_SLOW(worker_killed_between_commit_and_action_loses_nothing, 600)
 {
     static const char *const where[] = {
         "engine:committed",      "engine:handed-out", "engine:settled",
@@ -193,9 +193,9 @@ TEST_SLOW(a_worker_killed_between_commit_and_deed_loses_nothing, 600)
     prepare();
     for (i = 0; i < sizeof(where) / sizeof(*where); i++) {
         nth = 1 + (int)(getpid() + (int)i) % stride;
-        for (begin_round(); live_until(where[i], nth); nth += stride, begin_round()) {
+        for (start_round(); run_worker_until(where[i], nth); nth += stride, start_round()) {
             printf("killed at %s, time %d\n", where[i], nth);
-            go_on();
+            finish_with_next_worker();
             if (!test_full())
                 break;
         }
@@ -204,20 +204,20 @@ TEST_SLOW(a_worker_killed_between_commit_and_deed_loses_nothing, 600)
     }
 }
 
-/* ---- shims die too ---- */
+/* ---- killed shims ---- */
 
-/* The worker is killed as well: at that time it has asked for some, or was told of their ends. */
-static void shims_die_at(const char *shim_point, const char *where)
+/* The worker is killed as well, after it has requested some shims or received the exit of some. */
+static void check_shims_killed_at(const char *shim_point, const char *where)
 {
-    begin_round();
+    start_round();
     setenv("PAWL_SHIM_POINT", shim_point, 1);
-    CHECK(live_until(where, 2));
+    CHECK(run_worker_until(where, 2));
     unsetenv("PAWL_SHIM_POINT");
     printf("shims killed at %s, their worker at %s\n", shim_point, where);
-    go_on();
+    finish_with_next_worker();
 }
 
-TEST_SLOW(a_worker_killed_with_its_shims_loses_nothing, 600)
+TEST_SLOW(worker_killed_with_its_shims_loses_nothing, 600)
 {
     static const char *const shim[] = {"before-lock", "locked",  "forked",
                                        "ended",       "written", "renamed"};
@@ -227,5 +227,5 @@ TEST_SLOW(a_worker_killed_with_its_shims_loses_nothing, 600)
     prepare();
     for (i = 0; i < n * 3; i++)
         if (test_full() || i % 3 == k)
-            shims_die_at(shim[i / 3], worker[(i + i / 3) % 3]);
+            check_shims_killed_at(shim[i / 3], worker[(i + i / 3) % 3]);
 }

@@ -1,5 +1,5 @@
-/* test_engine_database_gone.c - engines whose SQLite file is moved away: who works on one tree
- * alone ends after a moment, a worker waits for it. */
+/* test_engine_database_gone.c - engines whose SQLite file is moved away: a foreground engine ends
+ * after a moment, a worker waits for the file. */
 #include "engine_fixture.h"
 
 #include "store/driver/url.h"
@@ -23,15 +23,15 @@ static void move_file(struct store *s, bool away)
     CHECK_EQ(away ? rename(file, other) : rename(other, file), 0);
 }
 
-/* For longer than it may take somebody to put it back. */
-static int step_without(struct worker_kit *k, struct err *err)
+/* Steps without the file for longer than a foreground engine waits for it. */
+static int step_without_file(struct worker_kit *k, struct err *err)
 {
     CHECK_OK_ERR(step(k, err), err);
     clock_advance(10 * SECOND);
     return step(k, err);
 }
 
-TEST(who_works_on_one_tree_alone_ends_when_the_file_stays_away)
+TEST(foreground_engine_ends_when_its_database_file_stays_away)
 {
     struct worker_kit k = {.list = functions};
     struct store *s = fixture_store();
@@ -42,9 +42,9 @@ TEST(who_works_on_one_tree_alone_ends_when_the_file_stays_away)
     move_file(s, true);
     CHECK_OK_ERR(step(&k, &err), &err);
     move_file(s, false);
-    CHECK_OK_ERR(step_without(&k, &err), &err); /* it was back in a moment */
+    CHECK_OK_ERR(step_without_file(&k, &err), &err); /* the file was back in time */
     move_file(s, true);
-    CHECK_EQ(step_without(&k, &err), -E_UNAVAILABLE);
+    CHECK_EQ(step_without_file(&k, &err), -E_UNAVAILABLE);
     CHECK(strstr(err.msg, "can't be found: No such file or directory; was it moved?"));
     move_file(s, false);
     engine_close(&k.engine);
@@ -52,7 +52,7 @@ TEST(who_works_on_one_tree_alone_ends_when_the_file_stays_away)
     store_close(&s);
 }
 
-TEST(a_worker_waits_for_the_file)
+TEST(worker_waits_for_its_database_file_to_return)
 {
     struct worker_kit k = {.list = functions};
     struct store *s = fixture_store();
@@ -62,7 +62,7 @@ TEST(a_worker_waits_for_the_file)
     kit_open(&k);
     CHECK_OK_ERR(step(&k, &err), &err);
     move_file(s, true);
-    CHECK_OK_ERR(step_without(&k, &err), &err);
+    CHECK_OK_ERR(step_without_file(&k, &err), &err);
     move_file(s, false);
     id = kit_submit(s, "noop", NULL);
     kit_until_ended(&k, 1);

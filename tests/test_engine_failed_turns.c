@@ -1,5 +1,5 @@
-/* test_engine_failed_turns.c - turns that can't be written: the culprit is found, and it alone
- * pays. Each test ends with verify. */
+/* test_engine_failed_turns.c - turns that can't be written: bisection finds the row that fails, and
+ * only that row is affected. Each test ends with verify. */
 #include "engine_refusal_fixture.h"
 #include "heartbeat_fixture.h"
 
@@ -14,7 +14,7 @@ static int noop(struct function_call *c, void *arg)
     return c->ops->set_output(c, "n", "1");
 }
 
-static int talks(struct function_call *c, void *arg)
+static int logs_a_line(struct function_call *c, void *arg)
 {
     (void)arg;
     c->ops->log(c, "well");
@@ -22,7 +22,7 @@ static int talks(struct function_call *c, void *arg)
 }
 
 static const struct kit_function functions[] = {
-    {"noop", noop, NULL}, {"talks", talks, NULL}, {NULL, NULL, NULL}};
+    {"noop", noop, NULL}, {"talks", logs_a_line, NULL}, {NULL, NULL, NULL}};
 
 #define SUCCESS "NEW.status = 4"
 
@@ -36,7 +36,7 @@ static void allow_success(struct store *s)
     allow_write(s, "executions");
 }
 
-/* Its function has returned, and the engine knows; it was not settled. */
+/* Runs a job until the engine knows its outcome but has not settled it. */
 static int64_t run_unsettled(struct store *s, struct worker_kit *k)
 {
     int64_t id = kit_submit(s, "noop", NULL);
@@ -54,7 +54,7 @@ static void check_failed(struct store *s, int64_t id)
     CHECK(strstr(get(s, id).error, "not today"));
 }
 
-TEST(an_outcome_that_can_not_be_stored_is_a_failure_that_says_why)
+TEST(outcome_that_can_not_be_stored_becomes_a_failure_with_the_reason)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions};
@@ -74,13 +74,13 @@ TEST(an_outcome_that_can_not_be_stored_is_a_failure_that_says_why)
     store_close(&s);
 }
 
-static void keep(void *arg, const struct submission *s)
+static void keep_id(void *arg, const struct submission *s)
 {
     CHECK_OK_ERR(s->rc, &s->err);
     *(int64_t *)arg = s->id;
 }
 
-TEST(a_submission_is_not_refused_for_an_outcome_that_can_not_be_stored)
+TEST(submission_in_the_turn_of_an_unstorable_outcome_is_not_refused)
 {
     struct submission sub = {
         .kind = KIND_EXEC, .name = "exec::innocent", .lane = "process", .task_index = -1};
@@ -91,7 +91,7 @@ TEST(a_submission_is_not_refused_for_an_outcome_that_can_not_be_stored)
     kit_open(&k);
     id = run_unsettled(s, &k);
     refuse_success(s);
-    engine_submit(k.engine, &sub, keep, &other);
+    engine_submit(k.engine, &sub, keep_id, &other);
     kit_until_ended(&k, 1);
     KIT_UNTIL(&k, other);
     check_failed(s, id);
@@ -102,7 +102,7 @@ TEST(a_submission_is_not_refused_for_an_outcome_that_can_not_be_stored)
     store_close(&s);
 }
 
-/* Another transaction has all trees for the length of the nth turn. */
+/* Another transaction locks all trees for the duration of the nth turn. */
 static struct {
     struct db *db;
     int nth, turns;
@@ -124,17 +124,17 @@ static void lock_for_one_turn(void *arg, const char *where)
     }
 }
 
-/* The database refuses something of a job that has ended, somebody submits, and the tree is locked
- * in one of the turns that it takes to find the culprit: in each of them once. */
-static void check_locked(const char *what, const char *when, const char *table,
-                         void (*check)(struct store *s, int64_t id))
+/* The database refuses a write of a job that has ended, another job is submitted, and the tree is
+ * locked during one of the turns of the bisection: during each of them once. */
+static void check_with_locked_tree(const char *what, const char *when, const char *table,
+                                   void (*check)(struct store *s, int64_t id))
 {
     struct submission sub = {
         .kind = KIND_EXEC, .name = "exec::innocent", .lane = "process", .task_index = -1};
     struct store *s, *other;
 
     if (strcmp(test_db(), "postgres") != 0)
-        SKIP("for PostgreSQL only: SQLite has no locks of rows");
+        SKIP("for PostgreSQL only: SQLite has no row locks");
     fixture_env()->long_limits = false; /* a turn that waits for the lock has to give up */
     s = fixture_store();
     other = fixture_store();
@@ -146,7 +146,7 @@ static void check_locked(const char *what, const char *when, const char *table,
         kit_open(&k);
         id = run_unsettled(s, &k);
         refuse_write(s, what, when);
-        engine_submit(k.engine, &sub, keep, &innocent);
+        engine_submit(k.engine, &sub, keep_id, &innocent);
         lock.turns = 0;
         fixture_env()->point = lock_for_one_turn;
         kit_until_ended(&k, 1);
@@ -164,9 +164,9 @@ static void check_locked(const char *what, const char *when, const char *table,
     store_close(&s);
 }
 
-TEST(a_submission_is_not_refused_for_an_outcome_whose_tree_is_locked)
+TEST(submission_in_the_turn_of_an_unstorable_outcome_in_a_locked_tree_is_not_refused)
 {
-    check_locked("UPDATE ON executions", SUCCESS, "executions", check_failed);
+    check_with_locked_tree("UPDATE ON executions", SUCCESS, "executions", check_failed);
 }
 
 static void check_succeeded(struct store *s, int64_t id)
@@ -174,13 +174,15 @@ static void check_succeeded(struct store *s, int64_t id)
     CHECK_EQ(status_of(s, id), S_SUCCEEDED);
 }
 
-TEST(nobody_pays_for_a_start_whose_tree_is_locked)
+TEST(unstorable_start_in_a_locked_tree_fails_no_job)
 {
-    check_locked("INSERT ON execution_events", "NEW.type = 6", "execution_events", check_succeeded);
+    check_with_locked_tree("INSERT ON execution_events", "NEW.type = 6", "execution_events",
+                           check_succeeded);
 }
 
-/* Some of ten jobs can't have what they say written down: that alone is missing. */
-static void check_said(const char *function, const char *table, const char *and, const char *what)
+/* For some of ten jobs the database refuses the start or the output: only that is missing. */
+static void check_refused_reports(const char *function, const char *table, const char *and,
+                                  const char *what)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions};
@@ -205,18 +207,19 @@ static void check_said(const char *function, const char *table, const char *and,
     store_close(&s);
 }
 
-TEST(output_that_can_not_be_stored_is_missing_and_no_outcome_is)
+TEST(output_that_can_not_be_stored_is_dropped_and_every_outcome_is_stored)
 {
-    check_said("talks", "INSERT ON attempt_logs", "", "output of execution");
+    check_refused_reports("talks", "INSERT ON attempt_logs", "", "output of execution");
 }
 
-TEST(a_start_that_can_not_be_stored_is_missing_and_no_outcome_is)
+TEST(start_that_can_not_be_stored_is_dropped_and_every_outcome_is_stored)
 {
-    check_said("noop", "INSERT ON execution_events", " AND NEW.type = 6", "the start of execution");
+    check_refused_reports("noop", "INSERT ON execution_events", " AND NEW.type = 6",
+                          "the start of execution");
 }
 
-/* Its permit would go to one that can't be written. */
-TEST(an_outcome_is_stored_whoever_waits_for_its_permit)
+/* The freed permit would go to a job that can't be written. */
+TEST(outcome_is_stored_though_the_next_job_for_its_permit_can_not_be_written)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions};
@@ -245,7 +248,7 @@ TEST(an_outcome_is_stored_whoever_waits_for_its_permit)
     store_close(&s);
 }
 
-/* ---- upkeep ---- */
+/* ---- maintenance ---- */
 
 static int64_t submit_delayed(struct store *s, const char *name)
 {
@@ -253,52 +256,52 @@ static int64_t submit_delayed(struct store *s, const char *name)
         s, (struct submission){.name = name, .lane = "function:noop", .delay = 10 * SECOND});
 }
 
-/* The culprit is the first, one in between, and the last. */
+/* The timer of job number `bad` of `n` can't be fired. */
 static void check_timers(int bad, int n)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions};
-    int64_t ids[20], culprit = 0;
+    int64_t ids[20], faulty = 0;
     char number[40];
 
     kit_open_with(&k, (struct engine_options){.lease = 300 * SECOND});
     for (int i = 0; i < n; i++) {
         ids[i] = submit_delayed(s, i == bad ? "exec::bad" : "exec::good");
-        culprit = i == bad ? ids[i] : culprit;
+        faulty = i == bad ? ids[i] : faulty;
     }
     refuse_write(s, "UPDATE ON executions", "NEW.name = 'exec::bad' AND NEW.held = 0");
     fixture_env()->note = keep_said;
     clock_advance(11 * SECOND);
     KIT_UNTIL(&k, k.ended == n - 1 && *said);
     fixture_env()->note = NULL;
-    snprintf(number, sizeof(number), "a timer of execution %lld (delay)", (long long)culprit);
+    snprintf(number, sizeof(number), "a timer of execution %lld (delay)", (long long)faulty);
     CHECK(strstr(said, number));
     CHECK(strstr(said, "not today"));
     for (int i = 0; i < n; i++)
         CHECK_EQ(status_of(s, ids[i]), i == bad ? S_READY : S_SUCCEEDED);
-    KIT_UNTIL(&k, engine_timeout(k.engine) > SECOND); /* it does not go round in circles */
+    KIT_UNTIL(&k, engine_timeout(k.engine) > SECOND); /* the engine does not retry in a busy loop */
     verify_clean(s);
     allow_write(s, "executions");
     clock_advance(61 * SECOND);
     kit_until_ended(&k, n);
-    CHECK_EQ(status_of(s, culprit), S_SUCCEEDED);
+    CHECK_EQ(status_of(s, faulty), S_SUCCEEDED);
     engine_close(&k.engine);
     verify_clean(s);
     store_close(&s);
 }
 
-TEST(a_timer_that_can_not_be_fired_waits_while_the_others_are_fired)
+TEST(timer_that_can_not_be_fired_waits_while_the_others_are_fired)
 {
     check_timers(3, 9);
 }
 
-TEST(a_timer_that_can_not_be_fired_and_is_the_only_one_ends_nobody)
+TEST(single_timer_that_can_not_be_fired_ends_no_worker)
 {
     check_timers(0, 1);
 }
 
-/* Then it is the database's fault, and as always. */
-TEST(a_worker_whose_timers_all_fail_ends)
+/* If every timer fails, the database is at fault. */
+TEST(worker_with_only_failing_timers_ends)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions};
@@ -311,8 +314,8 @@ TEST(a_worker_whose_timers_all_fail_ends)
     check_ends_refused(&k, s);
 }
 
-/* Both are held by workers that are gone. */
-TEST(a_lease_that_can_not_be_cleared_keeps_no_other_from_it)
+/* Both jobs are leased to workers that are gone. */
+TEST(lease_that_can_not_be_cleared_blocks_no_other_lease)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions};
@@ -341,8 +344,8 @@ TEST(a_lease_that_can_not_be_cleared_keeps_no_other_from_it)
     store_close(&s);
 }
 
-/* It has ended, and left its file and its row. */
-static pid_t worker_that_died(void)
+/* Returns the pid of a worker that has ended and left its file and its row. */
+static pid_t run_worker_that_dies(void)
 {
     struct worker_kit k = {.list = functions};
     pid_t pid = fork();
@@ -356,14 +359,14 @@ static pid_t worker_that_died(void)
     return pid;
 }
 
-TEST(a_dead_worker_whose_row_can_not_be_removed_ends_nobody)
+TEST(dead_worker_row_that_can_not_be_removed_ends_no_worker)
 {
     struct worker_kit k = {.list = functions};
     struct store *s = fixture_store();
     char when[60];
 
     store_close(&s);
-    snprintf(when, sizeof(when), "OLD.pid = %d", (int)worker_that_died());
+    snprintf(when, sizeof(when), "OLD.pid = %d", (int)run_worker_that_dies());
     s = fixture_store();
     refuse_write(s, "DELETE ON workers", when);
     fixture_env()->note = keep_said;
@@ -384,7 +387,7 @@ TEST(a_dead_worker_whose_row_can_not_be_removed_ends_nobody)
 
 #define DAY (86400 * SECOND)
 
-TEST(a_tree_that_can_not_be_removed_keeps_no_other_from_it)
+TEST(tree_that_can_not_be_removed_blocks_no_other_removal)
 {
     struct engine_options o = {.retention = 90 * DAY, .host_grace = 400 * DAY};
     struct worker_kit k = {.list = functions};
@@ -415,7 +418,7 @@ TEST(a_tree_that_can_not_be_removed_keeps_no_other_from_it)
     store_close(&s);
 }
 
-TEST(a_worker_that_can_not_remove_what_is_old_goes_on_and_tries_the_next_day)
+TEST(worker_that_can_not_remove_old_trees_continues_and_retries_the_next_day)
 {
     struct engine_options o = {.retention = 90 * DAY, .host_grace = 400 * DAY};
     struct worker_kit k = {.list = functions};

@@ -1,5 +1,5 @@
-/* test_engine_idle.c - a worker that has nothing to do, or is to do nothing more: how little it
- * asks, what wakes it, and how it stops. Each test ends with verify. */
+/* test_engine_idle.c - a worker that has nothing to do or must stop: how few statements it runs,
+ * what wakes it, and how it stops. Each test ends with verify. */
 #include "engine_fixture.h"
 
 #include <strings.h>
@@ -14,7 +14,7 @@ static const struct kit_function functions[] = {
 
 /* ---- idle ---- */
 
-TEST(a_worker_that_sleeps_is_woken_by_a_submission)
+TEST(sleeping_worker_is_woken_by_a_submission)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions};
@@ -31,94 +31,94 @@ TEST(a_worker_that_sleeps_is_woken_by_a_submission)
     store_close(&s);
 }
 
-static atomic_int asked, looked, opened;
+static atomic_int nstatements, nticks, nconnections;
 
-static void count_asked(void *arg, const char *what, int64_t took, long rows)
+static void count_statement(void *arg, const char *what, int64_t took, long rows)
 {
     (void)arg;
     (void)took;
     (void)rows;
     if (!strcmp(what, "lock") || !strcasecmp(what, "begin") || !strcasecmp(what, "commit"))
         return;
-    atomic_fetch_add(&asked, 1);
+    atomic_fetch_add(&nstatements, 1);
     if (!strcmp(what, "worker_tick"))
-        atomic_fetch_add(&looked, 1);
-    if (!strcmp(what, "schema_version")) /* each connection begins with it */
-        atomic_fetch_add(&opened, 1);
+        atomic_fetch_add(&nticks, 1);
+    if (!strcmp(what, "schema_version")) /* the first statement of each connection */
+        atomic_fetch_add(&nconnections, 1);
 }
 
-static void step_to_next_look(struct worker_kit *k)
+static void step_to_next_tick(struct worker_kit *k)
 {
-    int before = atomic_load(&looked), i;
+    int before = atomic_load(&nticks), i;
 
     clock_advance(LEASE / 2);
-    KIT_UNTIL(k, atomic_load(&looked) > before);
+    KIT_UNTIL(k, atomic_load(&nticks) > before);
     for (i = 0; i < 5; i++)
         kit_step(k);
 }
 
-TEST(an_idle_worker_asks_once_a_heartbeat)
+TEST(idle_worker_runs_one_statement_per_heartbeat)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions};
     bool slow;
     int i;
 
-    fixture_env()->trace = count_asked;
+    fixture_env()->trace = count_statement;
     kit_open(&k);
-    step_to_next_look(&k); /* with what is done once a day */
-    step_to_next_look(&k);
-    do { /* on a machine that stood still, looks of another kind became due */
-        atomic_store(&asked, 0);
-        atomic_store(&looked, 0);
+    step_to_next_tick(&k); /* includes the daily maintenance */
+    step_to_next_tick(&k);
+    do { /* if the machine stalled, other periodic reads became due: repeat */
+        atomic_store(&nstatements, 0);
+        atomic_store(&nticks, 0);
         for (i = 0, slow = false; i < 12; i++) {
             int64_t from = clock_boot_us();
 
-            step_to_next_look(&k);
+            step_to_next_tick(&k);
             slow |= clock_boot_us() - from > 2 * SECOND;
         }
     } while (slow);
-    CHECK_EQ(atomic_load(&asked), atomic_load(&looked));
-    CHECK(atomic_load(&looked) >= 12);
+    CHECK_EQ(atomic_load(&nstatements), atomic_load(&nticks));
+    CHECK(atomic_load(&nticks) >= 12);
     engine_close(&k.engine);
     fixture_env()->trace = NULL;
     verify_clean(s);
     store_close(&s);
 }
 
-TEST(a_worker_of_a_server_connects_for_heartbeats_with_the_first_of_them)
+TEST(heartbeat_connection_is_opened_by_the_first_heartbeat)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions};
-    int own = kit_loops() > 1 ? 1 + kit_loops() : 1; /* that turns are made on */
+    int own = kit_loops() > 1 ? 1 + kit_loops() : 1; /* connections used for turns */
 
-    fixture_env()->trace = count_asked;
+    fixture_env()->trace = count_statement;
     kit_open(&k);
     kit_step(&k);
-    CHECK_EQ(atomic_load(&opened), own);
-    step_to_next_look(&k);
-    step_to_next_look(&k);
-    CHECK_EQ(atomic_load(&opened), strcmp(test_db(), "postgres") ? own : own + 1);
+    CHECK_EQ(atomic_load(&nconnections), own);
+    step_to_next_tick(&k);
+    step_to_next_tick(&k);
+    CHECK_EQ(atomic_load(&nconnections), strcmp(test_db(), "postgres") ? own : own + 1);
     engine_close(&k.engine);
     fixture_env()->trace = NULL;
     verify_clean(s);
     store_close(&s);
 }
 
-TEST(a_job_that_nobody_announced_is_found_by_the_next_heartbeat)
+TEST(job_without_a_notification_is_found_by_the_next_heartbeat)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions};
 
-    fixture_env()->trace = count_asked;
+    fixture_env()->trace = count_statement;
     submit_with(s, (struct submission){.name = "exec::test", .lane = "function:elsewhere"});
     kit_open(&k);
-    step_to_next_look(&k);
-    step_to_next_look(&k);
+    step_to_next_tick(&k);
+    step_to_next_tick(&k);
     CHECK_EQ(k.ended, 0);
     sql_run(s, "UPDATE executions SET lane = 'function:noop'");
     sql_run(s, "UPDATE task_outbox SET lane = 'function:noop'");
-    step_to_next_look(&k);
+    step_to_next_tick(&k);
     kit_until_ended(&k, 1);
     engine_close(&k.engine);
     fixture_env()->trace = NULL;
@@ -141,7 +141,7 @@ static void fence(struct store *s)
     CHECK_OK_ERR(store_turn(s, fence_body, &f, &err), &err);
 }
 
-TEST(a_worker_of_another_generation_takes_nothing_and_ends)
+TEST(worker_of_an_old_generation_claims_nothing_and_ends)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions};
@@ -163,7 +163,7 @@ TEST(a_worker_of_another_generation_takes_nothing_and_ends)
     store_close(&s);
 }
 
-TEST(an_idle_worker_of_another_generation_ends_with_its_next_heartbeat)
+TEST(idle_worker_of_an_old_generation_ends_with_its_next_heartbeat)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions};
@@ -182,7 +182,7 @@ TEST(an_idle_worker_of_another_generation_ends_with_its_next_heartbeat)
     store_close(&s);
 }
 
-/* ---- the end ---- */
+/* ---- stopping ---- */
 
 static void count_refused(void *arg, const struct submission *sub)
 {
@@ -191,7 +191,7 @@ static void count_refused(void *arg, const struct submission *sub)
     ++*(int *)arg;
 }
 
-TEST(who_submits_to_an_engine_that_is_closed_is_told_so)
+TEST(submission_to_a_closed_engine_is_refused)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions};
@@ -207,7 +207,7 @@ TEST(who_submits_to_an_engine_that_is_closed_is_told_so)
     store_close(&s);
 }
 
-TEST(a_stop_gives_back_what_has_not_begun)
+TEST(stop_releases_jobs_that_have_not_started)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions, .threads = 1};
@@ -219,8 +219,8 @@ TEST(a_stop_gives_back_what_has_not_begun)
     KIT_UNTIL(&k, engine_is_idle(k.engine));
     CHECK_EQ(status_of(s, second), S_READY);
     CHECK_EQ(get(s, second).attempts, 1);
-    CHECK_EQ(get(s, second).max_attempts, 2); /* it used up no try */
-    CHECK_EQ(status_of(s, first), S_READY);   /* it was told to stop, and is to be run again */
+    CHECK_EQ(get(s, second).max_attempts, 2); /* it used up no attempt */
+    CHECK_EQ(status_of(s, first), S_READY);   /* it was cancelled by the stop, and will run again */
     CHECK_EQ(get(s, first).max_attempts, 2);
     engine_close(&k.engine);
     verify_clean(s);

@@ -1,6 +1,6 @@
-/* test_engine_loops.c - engines that have several turns under way at once, on PostgreSQL: nothing
- * is lost, run twice or counted twice, whichever of them an execution goes through; what is told,
- * told once; and what is closed or killed in the middle is found by others. */
+/* test_engine_loops.c - engines that run several turns at once, on PostgreSQL: no job is lost, run
+ * twice or counted twice, whichever loop it goes through; each outcome is reported once; and the
+ * jobs of an engine that is closed or killed midway are found by others. */
 #include "ledger.h"
 
 #include <pthread.h>
@@ -20,20 +20,20 @@ static struct engine_options with_loops(void)
     return (struct engine_options){.loops = LOOPS, .lease = LEASE};
 }
 
-static int64_t open_ones(struct store *s)
+static int64_t open_executions(struct store *s)
 {
     return sql_number(s, "SELECT count(*) FROM executions WHERE status < 4");
 }
 
-/* ---- what is told ---- */
+/* ---- reports ---- */
 
-static void count(void *arg, const struct submission *s)
+static void count_stored(void *arg, const struct submission *s)
 {
     CHECK_OK_ERR(s->rc, &s->err);
     ++*(int *)arg;
 }
 
-static int comes_back_at_once(struct function_call *c, void *arg)
+static int defers_without_delay(struct function_call *c, void *arg)
 {
     (void)arg;
     if (c->attempt == 1)
@@ -41,11 +41,10 @@ static int comes_back_at_once(struct function_call *c, void *arg)
     return 0;
 }
 
-/* The next attempt may be claimed by another loop before this one has been told how its own turn
- * ended. */
-TEST(what_comes_back_at_once_is_told_and_counted_once)
+/* Another loop may claim the next attempt before this loop knows how its own turn ended. */
+TEST(attempts_deferred_without_delay_are_reported_and_counted_once)
 {
-    static const struct kit_function list[] = {{"comes_back", comes_back_at_once, NULL},
+    static const struct kit_function list[] = {{"comes_back", defers_without_delay, NULL},
                                                {NULL, NULL, NULL}};
     struct engine_options o = with_loops();
     struct worker_kit k = {.list = list, .threads = 4};
@@ -54,10 +53,10 @@ TEST(what_comes_back_at_once_is_told_and_counted_once)
     int jobs = test_full() ? 3000 : 300, acked = 0, i;
     struct store *s = fixture_store();
 
-    setenv("PAWL_TEST_POLL", "1", 1); /* through the outbox, where others find it */
+    setenv("PAWL_TEST_POLL", "1", 1); /* through the outbox, where other loops find the job */
     kit_open_with(&k, o);
     for (i = 0; i < jobs; i++)
-        engine_submit(k.engine, &sub, count, &acked);
+        engine_submit(k.engine, &sub, count_stored, &acked);
     kit_until_ended(&k, 2 * jobs);
     CHECK_EQ(acked, jobs);
     KIT_UNTIL(&k, engine_is_idle(k.engine));
@@ -75,9 +74,9 @@ TEST(what_comes_back_at_once_is_told_and_counted_once)
     store_close(&s);
 }
 
-/* The heartbeat's thread tells of the row, too: where it is gone, as that of a machine that slept
- * is. */
-TEST(what_it_serves_is_told_by_two_threads)
+/* The heartbeat's thread writes the worker's row, too, if the row is gone, as after a suspended
+ * machine. */
+TEST(worker_row_written_by_two_threads_lists_every_function)
 {
     struct engine_options o = with_loops();
     struct worker_kit k = {0};
@@ -99,17 +98,18 @@ TEST(what_it_serves_is_told_by_two_threads)
     store_close(&s);
 }
 
-/* ---- the same in the order in which it would go wrong ---- */
+/* ---- a job deferred without delay, in the order that could go wrong ---- */
 
 static struct {
-    pthread_t engine;          /* the thread that steps it */
-    _Atomic bool begun, armed; /* the next turn that is stored is stopped there */
+    pthread_t engine;            /* the thread that steps the engine */
+    _Atomic bool started, armed; /* armed: the next turn that commits is stopped there */
     _Atomic bool stopped, other;
     _Atomic pthread_t thread;
 } stop;
 
-/* A loop's thread that has just committed waits until another one has, and then a while longer. */
-static void stop_behind_commit(void *arg, const char *where)
+/* A loop's thread that has just committed waits until another loop has committed, and then a while
+ * longer. */
+static void stop_after_commit(void *arg, const char *where)
 {
     (void)arg;
     if (strcmp(where, "committed") || pthread_equal(pthread_self(), stop.engine))
@@ -125,23 +125,25 @@ static void stop_behind_commit(void *arg, const char *where)
     }
 }
 
-static int comes_back(struct function_call *c, void *arg)
+static int defers_when_started(struct function_call *c, void *arg)
 {
     (void)arg;
     if (c->attempt > 1)
         return 0;
-    while (!stop.begun) /* its start is stored: what comes next is its end */
+    while (!stop.started) /* its start is stored: its end comes next */
         usleep(1000);
     stop.armed = true;
     c->ops->defer(c, 0);
     return 0;
 }
 
-/* One attempt is settled, and not answered yet, when another loop has claimed the next one. */
-TEST(the_next_attempt_is_claimed_before_the_end_of_the_last_one_is_told)
+/* One attempt is settled, but the engine has not answered that turn yet, when another loop claims
+ * the next attempt. */
+TEST(attempt_claimed_before_the_previous_outcome_is_reported_loses_no_lease)
 {
-    static const struct kit_function list[] = {
-        {"comes_back", comes_back, NULL}, {"ledger", ledger_function, NULL}, {NULL, NULL, NULL}};
+    static const struct kit_function list[] = {{"comes_back", defers_when_started, NULL},
+                                               {"ledger", ledger_function, NULL},
+                                               {NULL, NULL, NULL}};
     struct engine_options o = with_loops();
     struct worker_kit k = {.list = list};
     struct submission first = {.name = "exec::x", .lane = "function:comes_back"};
@@ -154,8 +156,8 @@ TEST(the_next_attempt_is_claimed_before_the_end_of_the_last_one_is_told)
     stop.engine = pthread_self();
     kit_open_with(&k, o);
     KIT_UNTIL(&k, engine_is_drained(k.engine));
-    fixture_env()->point = stop_behind_commit;
-    for (;;) { /* not a tree of the loop that takes the next submissions */
+    fixture_env()->point = stop_after_commit;
+    for (;;) { /* avoid a tree of the loop that takes the next submissions */
         id = submit_with(s, (struct submission){.name = "exec::x", .lane = "nobody"});
         CHECK_OK(cancel(s, id));
         if ((id + 1) % LOOPS != 0)
@@ -164,12 +166,12 @@ TEST(the_next_attempt_is_claimed_before_the_end_of_the_last_one_is_told)
     id = submit_with(s, first);
     CHECK(id % LOOPS != 0);
     KIT_UNTIL(&k, strstr(history(s, id), "started"));
-    stop.begun = true;
+    stop.started = true;
     KIT_UNTIL(&k, stop.stopped);
     CHECK_EQ(status_of(s, id), S_READY);
     for (i = 0; i < 40; i++)
-        engine_submit(k.engine, &more, count, &acked);
-    kit_submit(s, "ledger", NULL); /* says that something waits */
+        engine_submit(k.engine, &more, count_stored, &acked);
+    kit_submit(s, "ledger", NULL); /* announces that a job waits */
     KIT_UNTIL(&k, k.ended >= 2 + 41);
     KIT_UNTIL(&k, engine_is_idle(k.engine));
     CHECK_EQ(k.ended, 2 + 41);
@@ -185,7 +187,7 @@ TEST(the_next_attempt_is_claimed_before_the_end_of_the_last_one_is_told)
     store_close(&s);
 }
 
-/* ---- room ---- */
+/* ---- capacity ---- */
 
 static atomic_int now, most;
 static atomic_bool go;
@@ -204,7 +206,7 @@ static int waits(struct function_call *c, void *arg)
     return 0;
 }
 
-TEST(all_loops_together_claim_no_more_than_there_is_room_for)
+TEST(loops_together_claim_no_more_than_the_capacity)
 {
     static const struct kit_function list[] = {{"waits", waits, NULL}, {NULL, NULL, NULL}};
     struct engine_options o = with_loops();
@@ -217,9 +219,9 @@ TEST(all_loops_together_claim_no_more_than_there_is_room_for)
 
     kit_open_with(&k, o);
     KIT_UNTIL(&k, engine_is_drained(k.engine));
-    for (loop = 0; loop < LOOPS; loop++) { /* a turn of each, before one has ended */
+    for (loop = 0; loop < LOOPS; loop++) { /* one turn per loop, before any of them has ended */
         for (i = 0; i < 40; i++)
-            engine_submit(k.engine, &sub, count, &acked);
+            engine_submit(k.engine, &sub, count_stored, &acked);
         CHECK_OK_ERR(engine_step(k.engine, 0, &err), &err);
     }
     KIT_UNTIL(&k, acked == 40 * LOOPS && atomic_load(&now) == LOOPS);
@@ -238,7 +240,7 @@ TEST(all_loops_together_claim_no_more_than_there_is_room_for)
 
 /* ---- cancel ---- */
 
-TEST(a_cancel_reaches_what_each_loop_has)
+TEST(cancel_reaches_the_jobs_of_every_loop)
 {
     struct engine_options o = with_loops();
     struct worker_kit k = {.list = ledger_functions, .threads = 12};
@@ -261,7 +263,7 @@ TEST(a_cancel_reaches_what_each_loop_has)
     store_close(&s);
 }
 
-/* ---- a parent's tree that is locked ---- */
+/* ---- a locked parent tree ---- */
 
 struct child {
     struct worker_kit k;
@@ -279,13 +281,13 @@ static void submit_meanwhile(void *arg)
                              .parent = c->parent};
     int i;
 
-    engine_submit(c->k.engine, &sub, count, &c->acked);
+    engine_submit(c->k.engine, &sub, count_stored, &c->acked);
     for (i = 0; i < 3; i++)
         kit_step(&c->k);
     CHECK_EQ(c->acked, 0);
 }
 
-TEST(a_submission_below_a_locked_tree_waits_for_it)
+TEST(submission_below_a_locked_tree_waits_for_the_lock)
 {
     int loops;
 
@@ -313,9 +315,9 @@ TEST(a_submission_below_a_locked_tree_waits_for_it)
     }
 }
 
-/* ---- closed and killed in the middle ---- */
+/* ---- engines closed and killed midway ---- */
 
-TEST(what_was_claimed_while_the_engine_was_closed_is_found)
+TEST(jobs_claimed_by_a_closing_engine_are_found_by_the_next)
 {
     struct engine_options o = with_loops();
     struct store *s = fixture_store();
@@ -323,7 +325,7 @@ TEST(what_was_claimed_while_the_engine_was_closed_is_found)
 
     for (i = 0; i < 60; i++)
         submit_with(s, ledger_job(i % 10 == 0, i % 3 ? "ok" : "once", 20));
-    for (round = 0; open_ones(s); round++) {
+    for (round = 0; open_executions(s); round++) {
         struct worker_kit k = {.list = ledger_functions, .commands = true};
 
         kit_open_with(&k, o);
@@ -339,7 +341,7 @@ TEST(what_was_claimed_while_the_engine_was_closed_is_found)
 
 static _Atomic pid_t *victim;
 
-static void work_until_all_is_done(int nth)
+static void work_until_done(int nth)
 {
     struct worker_kit k = {.list = ledger_functions, .commands = true};
     struct store *s = fixture_store();
@@ -349,7 +351,7 @@ static void work_until_all_is_done(int nth)
     kit_open_with(&k, with_loops());
     do {
         kit_step(&k);
-        done = !open_ones(s);
+        done = !open_executions(s);
         if (nth == 1 && (done || k.ended > 20) && (pid = atomic_exchange(victim, 0)))
             CHECK_OK(kill(pid, SIGKILL));
     } while (!done);
@@ -357,7 +359,7 @@ static void work_until_all_is_done(int nth)
     store_close(&s);
 }
 
-/* The first has another before it, which the second kills. */
+/* The first process forks another worker, which the second process kills. */
 static void work(int nth)
 {
     int status;
@@ -367,17 +369,17 @@ static void work(int nth)
         pid = fork();
         CHECK(pid >= 0);
         if (pid == 0) {
-            work_until_all_is_done(nth);
+            work_until_done(nth);
             pause();
         }
         atomic_store(victim, pid);
         CHECK_EQ(waitpid(pid, &status, 0), pid);
         CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
     }
-    work_until_all_is_done(nth);
+    work_until_done(nth);
 }
 
-TEST_SLOW(processes_with_several_loops_finish_what_a_killed_one_had, 600)
+TEST_SLOW(jobs_of_a_killed_process_are_finished_by_processes_with_several_loops, 600)
 {
     int jobs = test_full() ? 2000 : 200, i;
     struct store *s;

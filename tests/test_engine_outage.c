@@ -1,5 +1,5 @@
-/* test_engine_outage.c - engines whose PostgreSQL dies and comes back: under load, or after longer
- * than leases last. Nothing is lost or done twice, and who is healthy keeps what it has. */
+/* test_engine_outage.c - engines whose PostgreSQL server dies and comes back, under load or after
+ * longer than a lease. Nothing is lost or done twice, and a healthy worker keeps its jobs. */
 #include "outage_fixture.h"
 
 TEST_ONLY_DB(postgres);
@@ -7,14 +7,14 @@ TEST_THREADED;
 TEST_LOOPS_TOO;
 TEST_LONG;
 
-/* ---- a server of one's own ---- */
+/* ---- a private server ---- */
 
 struct server {
     char *data, *log, *port, *pg_ctl;
     uid_t user;
 };
 
-/* pg_ctl as the server's own user. */
+/* Runs pg_ctl as the server's user. */
 static void pg_ctl(const struct server *v, const char *const *args)
 {
     const char *argv[12] = {v->pg_ctl, "-D", v->data, "-w", "-l", v->log};
@@ -50,8 +50,8 @@ static void server_start(const struct server *v)
     free(port);
 }
 
-/* Where the programs of the server are that runs there. */
-static char *beside_postmaster(const char *data)
+/* Path of the pg_ctl that belongs to the server running on this data folder. */
+static char *pg_ctl_path(const char *data)
 {
     char *path = mem_printf("%s/postmaster.pid", data), exe[4096];
     FILE *f = fopen(path, "re");
@@ -70,9 +70,9 @@ static char *beside_postmaster(const char *data)
     return mem_printf("%s/pg_ctl", exe);
 }
 
-/* A server that shuts down waits for everybody who has connected and said nothing yet, and a
+/* A server that shuts down waits for every client that has connected and not authenticated yet; a
  * listener that can't be served meanwhile may be one of them. */
-static void wait_for_nobody(const struct server *v)
+static void shorten_authentication_timeout(const struct server *v)
 {
     char *path = mem_printf("%s/postgresql.conf", v->data);
     FILE *f = fopen(path, "ae");
@@ -84,7 +84,7 @@ static void wait_for_nobody(const struct server *v)
     pg_ctl(v, (const char *const[]){"reload", NULL});
 }
 
-/* The fixture's database is on it from then on. */
+/* Starts a private server and moves the fixture's database to it. */
 static struct server server_new(void)
 {
     char *dir = mem_printf("%s/pg", test_dir()), line[300] = "";
@@ -104,8 +104,8 @@ static struct server server_new(void)
     v.port = mem_printf("%d", server_port());
     CHECK_OK(stat(v.data, &st));
     v.user = st.st_uid;
-    v.pg_ctl = beside_postmaster(v.data);
-    wait_for_nobody(&v);
+    v.pg_ctl = pg_ctl_path(v.data);
+    shorten_authentication_timeout(&v);
     free(command);
     free(dir);
     return v;
@@ -120,9 +120,9 @@ static void server_end(struct server *v)
     free(v->pg_ctl);
 }
 
-/* ---- it dies under load ---- */
+/* ---- a server that dies under load ---- */
 
-/* Jobs in a second. */
+/* Jobs per second. */
 static int rate(struct load *l)
 {
     int before = l->k.ended;
@@ -134,7 +134,7 @@ static int rate(struct load *l)
     return (int)((l->k.ended - before) * SECOND / (to - from));
 }
 
-/* The least of some: what else the machine does comes and goes. */
+/* The lowest of several rates, because other load on the machine varies. */
 static int slowest_rate(struct load *l)
 {
     int least = rate(l);
@@ -151,7 +151,8 @@ struct outage {
     struct sign stop, back;
 };
 
-/* Stops and starts the server when told; the engine's own thread can't, it waits for it. */
+/* Forks a process that stops and starts the server on request; the engine's own thread can't do
+ * that, because it waits for the server. */
 static pid_t operator_start(const struct server *v, struct outage *o)
 {
     pid_t pid = fork();
@@ -167,7 +168,7 @@ static pid_t operator_start(const struct server *v, struct outage *o)
     return pid;
 }
 
-TEST_SLOW(a_server_that_dies_under_load_costs_nothing_but_its_absence, 600)
+TEST_SLOW(server_that_dies_under_load_costs_only_its_downtime, 600)
 {
     struct server v = server_new();
     struct outage *o = shared_memory(sizeof(*o));
@@ -186,7 +187,7 @@ TEST_SLOW(a_server_that_dies_under_load_costs_nothing_but_its_absence, 600)
         step_under_load(&l, 200);
     back = clock_boot_us();
     while ((now = rate(&l)) * 100 < before * (test_full() ? 95 : 70))
-        ; /* the test's own time limit is the end of patience */
+        ; /* bounded by the test's own time limit */
     printf("%d jobs/s before, %d after %lld ms\n", before, now,
            (long long)(clock_boot_us() - back) / 1000);
     CHECK_EQ(waitpid(pid, NULL, 0), pid);
@@ -194,7 +195,7 @@ TEST_SLOW(a_server_that_dies_under_load_costs_nothing_but_its_absence, 600)
     server_end(&v);
 }
 
-/* ---- it is away for longer than a lease ---- */
+/* ---- a server that is away for longer than a lease ---- */
 
 #define AWAY_LEASE (2 * SECOND)
 
@@ -208,9 +209,9 @@ static void check_ended(struct store *s, const int64_t *ids, int n)
     }
 }
 
-/* One has all the jobs, and is the slower to come back. The other, who is back first and sees
- * leases that ran out long ago, has to wait before it judges. */
-TEST_SLOW(a_database_away_for_three_leases_costs_nobody_a_lease, 600)
+/* One worker has all the jobs and is the slower to come back. The other one is back first, sees
+ * leases that expired long ago, and must wait before it reaps them. */
+TEST_SLOW(database_away_for_three_leases_costs_no_worker_a_lease, 600)
 {
     struct engine_options o = {.lease = AWAY_LEASE};
     struct server v = server_new();

@@ -1,5 +1,6 @@
-/* test_engine_partition.c - a worker that alone is cut off from its PostgreSQL, while others go on:
- * it ends in time, or when it is told to, and nothing of it lives when others take over. */
+/* test_engine_partition.c - one worker is cut off from its PostgreSQL while others continue: it
+ * ends in time, or when it is asked to, and none of its attempts is alive when others adopt its
+ * jobs. */
 #include "outage_fixture.h"
 #include "proxy_fixture.h"
 
@@ -16,8 +17,8 @@ static void wait_for_end(pid_t worker)
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 7);
 }
 
-/* False: it has ended before that. */
-static bool lives_until_begun(pid_t worker, const int64_t ids[2])
+/* Returns false if the worker ended before both jobs started. */
+static bool lives_until_started(pid_t worker, const int64_t ids[2])
 {
     while (!ledger_begun(ids[0]) || !ledger_begun(ids[1])) {
         if (waitpid(worker, NULL, WNOHANG))
@@ -38,7 +39,7 @@ static void submit_two(int64_t ids[2])
     store_close(&s);
 }
 
-TEST(a_worker_cut_off_from_the_database_ends_by_itself)
+TEST(worker_cut_off_from_the_database_ends_by_itself)
 {
     struct engine_options o = {.lease = SECOND / 2, .host_grace = 4 * SECOND};
     int64_t ids[2];
@@ -47,9 +48,9 @@ TEST(a_worker_cut_off_from_the_database_ends_by_itself)
 
     submit_two(ids);
     url = proxy_start(&through);
-    do /* a machine that stands still for two seconds cuts it off, too */
+    do /* a stall of two seconds cuts the worker off, too */
         worker = worker_start(url, kit_state(), o);
-    while (!lives_until_begun(worker, ids));
+    while (!lives_until_started(worker, ids));
     proxy->shut = 1;
     wait_for_end(worker);
     while (ledger_processes()) /* its fence ends the command */
@@ -58,21 +59,22 @@ TEST(a_worker_cut_off_from_the_database_ends_by_itself)
     free(url);
 }
 
-static volatile sig_atomic_t told_to_stop;
+static volatile sig_atomic_t stop_requested;
 
 static void on_term(int number)
 {
-    told_to_stop = number;
+    stop_requested = number;
 }
 
-static bool is_told_to_stop(void *arg)
+static bool is_stop_requested(void *arg)
 {
     (void)arg;
-    return told_to_stop != 0;
+    return stop_requested != 0;
 }
 
-/* A worker that stops when it is told so, within `grace` seconds if it can't tell the database. */
-static pid_t obedient_worker_start(const char *url, struct engine_options o, int64_t grace)
+/* Starts a worker that stops on SIGTERM, within `grace` microseconds if it can't reach the
+ * database. */
+static pid_t stoppable_worker_start(const char *url, struct engine_options o, int64_t grace)
 {
     struct worker_kit k = {.list = ledger_functions};
     struct err err = ERR_INIT;
@@ -88,10 +90,10 @@ static pid_t obedient_worker_start(const char *url, struct engine_options o, int
     o.url = url;
     o.tenant = fixture_tenant();
     o.env = fixture_env();
-    o.env->give_up = is_told_to_stop;
+    o.env->give_up = is_stop_requested;
     o.state = kit_state();
     CHECK_OK_ERR(engine_open(&o, kit_make, &k, &k.engine, &err), &err);
-    while (!told_to_stop)
+    while (!stop_requested)
         kit_step(&k);
     engine_stop(k.engine, false);
     for (until = clock_boot_us() + grace; !engine_is_idle(k.engine) && clock_boot_us() < until;)
@@ -100,7 +102,7 @@ static pid_t obedient_worker_start(const char *url, struct engine_options o, int
     _exit(0);
 }
 
-TEST(a_worker_that_is_told_to_stop_does_so_while_the_database_is_away)
+TEST(worker_asked_to_stop_during_an_outage_stops)
 {
     struct engine_options o = {.lease = 60 * SECOND, .host_grace = 40000 * SECOND};
     int64_t id;
@@ -114,23 +116,23 @@ TEST(a_worker_that_is_told_to_stop_does_so_while_the_database_is_away)
     id = submit_with(s, ledger_job(false, "wait", 4));
     store_close(&s);
     url = proxy_start(&through);
-    worker = obedient_worker_start(url, o, SECOND);
+    worker = stoppable_worker_start(url, o, SECOND);
     until_begun(&id, 1);
     proxy->shut = 1;
-    ledger_go(); /* its end is to be stored: the loop waits for the database */
+    ledger_go(); /* its outcome must be stored: the loop waits for the database */
     clock_sleep_us(SECOND);
-    kill(worker, SIGTERM); /* else it would try for a quarter of host_grace */
+    kill(worker, SIGTERM); /* without it the worker would retry for a quarter of host_grace */
     CHECK_EQ(waitpid(worker, &status, 0), worker);
     CHECK_EQ(status, 0);
     s = fixture_store();
-    CHECK_EQ(status_of(s, id), S_RUNNING); /* whoever finds its lock free takes it over */
+    CHECK_EQ(status_of(s, id), S_RUNNING); /* the next worker that finds its lock free adopts it */
     proxy_stop(through);
     store_close(&s);
     free(url);
 }
 
-/* Others of another host may take its jobs after host_grace; they have ended before. */
-TEST_SLOW(what_a_worker_that_was_cut_off_had_has_ended_before_another_host_takes_it, 600)
+/* Workers of another host may adopt its jobs after host_grace; the attempts have ended by then. */
+TEST_SLOW(attempts_of_a_worker_cut_off_end_before_another_host_adopts_its_jobs, 600)
 {
     struct engine_options o = {.lease = SECOND, .host_grace = 10 * SECOND};
     char *url, *elsewhere = mem_printf("%s/elsewhere", test_dir());

@@ -1,5 +1,5 @@
-/* test_engine_process.c - the loop with commands under a shim: they run, outlive their worker, and
- * are taken over. Each test ends with verify. */
+/* test_engine_process.c - the engine loop with commands under a shim: they run, outlive their
+ * worker and are reattached. Each test ends with verify. */
 #include "disk_fixture.h"
 #include "engine_fixture.h"
 #include "exec/attempt/attempt.h"
@@ -13,7 +13,7 @@
 TEST_POLL_TOO;
 TEST_LOOPS_TOO;
 
-static const char *text_of(const char *path)
+static const char *read_text(const char *path)
 {
     static char text[4096];
     FILE *f = fopen(path, "r");
@@ -25,7 +25,7 @@ static const char *text_of(const char *path)
     return text;
 }
 
-static const char *in_dir(const char *name)
+static const char *path_in_test_dir(const char *name)
 {
     static char path[4][4096];
     static int at;
@@ -35,7 +35,7 @@ static const char *in_dir(const char *name)
     return path[at];
 }
 
-TEST(a_command_runs_and_its_outputs_are_kept)
+TEST(command_runs_and_its_outputs_are_stored)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.commands = true};
@@ -54,7 +54,7 @@ TEST(a_command_runs_and_its_outputs_are_kept)
     store_close(&s);
 }
 
-TEST(a_command_that_fails_says_how)
+TEST(command_that_fails_has_its_exit_status_in_the_error)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.commands = true};
@@ -69,15 +69,15 @@ TEST(a_command_that_fails_says_how)
     store_close(&s);
 }
 
-static void stop(struct worker_kit *k)
+static void stop_worker(struct worker_kit *k)
 {
     engine_stop(k->engine, false);
     KIT_UNTIL(k, engine_is_idle(k->engine));
     engine_close(&k->engine);
 }
 
-/* What is to happen to its spec meanwhile; NULL: nothing. */
-static void go_on_without_their_worker(const char *spec)
+/* `spec` is SQL that changes the job's spec between the two workers; NULL if none. */
+static void check_reattached(const char *spec)
 {
     struct store *s = fixture_store();
     struct worker_kit first = {.commands = true}, second = {.commands = true};
@@ -85,21 +85,21 @@ static void go_on_without_their_worker(const char *spec)
     int64_t id;
 
     snprintf(text, sizeof(text), "echo begun >> %s; while [ ! -e %s ]; do sleep 0.02; done; exit 0",
-             in_dir("ledger"), in_dir("go"));
+             path_in_test_dir("ledger"), path_in_test_dir("go"));
     id = kit_command(s, text);
     kit_open(&first);
-    KIT_UNTIL(&first, strstr(history(s, id), "started") && *text_of(in_dir("ledger")));
-    stop(&first);
+    KIT_UNTIL(&first, strstr(history(s, id), "started") && *read_text(path_in_test_dir("ledger")));
+    stop_worker(&first);
     CHECK_EQ(status_of(s, id), S_RUNNING);
     if (spec)
         sql_run(s, spec);
     kit_open(&second);
     KIT_UNTIL(&second, get(s, id).epoch == 2);
     CHECK_EQ(get(s, id).worker, engine_worker(second.engine));
-    fclose(fopen(in_dir("go"), "w"));
+    fclose(fopen(path_in_test_dir("go"), "w"));
     kit_until_ended(&second, 1);
     CHECK_EQ(status_of(s, id), S_SUCCEEDED);
-    CHECK_STR(text_of(in_dir("ledger")), "begun\n");
+    CHECK_STR(read_text(path_in_test_dir("ledger")), "begun\n");
     CHECK_STR(history(s, id),
               "created marked_ready claimed started lease_expired adopted completed");
     engine_close(&second.engine);
@@ -107,31 +107,32 @@ static void go_on_without_their_worker(const char *spec)
     store_close(&s);
 }
 
-TEST(commands_go_on_without_their_worker_and_the_next_one_takes_them_over)
+TEST(command_that_outlives_its_worker_is_reattached_by_the_next)
 {
-    go_on_without_their_worker(NULL);
+    check_reattached(NULL);
 }
 
-/* As where the first one was of a newer version: it is not ended, and not begun beside itself. */
-TEST(a_command_whose_spec_can_not_be_read_is_taken_over_all_the_same)
+/* As if the first worker were of a newer version: the command is neither ended nor started a second
+ * time. */
+TEST(command_with_an_unreadable_spec_is_reattached)
 {
-    go_on_without_their_worker("UPDATE executions SET spec = '{\"of\":\"tomorrow\"}'");
+    check_reattached("UPDATE executions SET spec = '{\"of\":\"tomorrow\"}'");
 }
 
-/* That a command was started says that its shim is on the way. */
-TEST(a_worker_that_stops_gives_back_the_command_that_has_not_begun)
+/* The event `started` only means that the shim was requested. */
+TEST(command_not_run_yet_is_released_by_a_stopping_worker)
 {
     struct store *s = fixture_store();
     struct worker_kit first = {.commands = true}, second = {.commands = true};
     int64_t id = kit_command(s, "true");
 
-    setenv("PAWL_SHIM_POINT", "=before-lock", 1); /* where it stands still */
+    setenv("PAWL_SHIM_POINT", "=before-lock", 1); /* the shim stops there */
     kit_open(&first);
     unsetenv("PAWL_SHIM_POINT");
     KIT_UNTIL(&first, strstr(history(s, id), "started"));
-    stop(&first);
+    stop_worker(&first);
     CHECK_EQ(status_of(s, id), S_READY);
-    CHECK_EQ(get(s, id).max_attempts, 2); /* it used up no try */
+    CHECK_EQ(get(s, id).max_attempts, 2); /* it used up no attempt */
     kit_open(&second);
     kit_until_ended(&second, 1);
     CHECK_EQ(status_of(s, id), S_SUCCEEDED);
@@ -142,7 +143,7 @@ TEST(a_worker_that_stops_gives_back_the_command_that_has_not_begun)
     store_close(&s);
 }
 
-TEST(a_cancel_ends_the_command)
+TEST(cancel_ends_a_running_command)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.commands = true};
@@ -160,7 +161,7 @@ TEST(a_cancel_ends_the_command)
 
 /* ---- full disks ---- */
 
-TEST(a_command_that_ends_while_the_disk_of_the_state_folder_is_full_succeeds)
+TEST(command_that_ends_while_the_disk_of_the_state_folder_is_full_succeeds)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.commands = true};
@@ -171,12 +172,12 @@ TEST(a_command_that_ends_while_the_disk_of_the_state_folder_is_full_succeeds)
     mount_small_disk(kit_state(), "2m");
     snprintf(command, sizeof(command),
              "echo n=7 >>$PAWL_OUTPUT; echo >%s; until test -e %s; do sleep 0.01; done",
-             in_dir("begun"), in_dir("go"));
+             path_in_test_dir("begun"), path_in_test_dir("go"));
     id = kit_command(s, command);
     kit_open(&k);
-    KIT_UNTIL(&k, *text_of(in_dir("begun")));
+    KIT_UNTIL(&k, *read_text(path_in_test_dir("begun")));
     filler = fill_disk(kit_state());
-    fclose(fopen(in_dir("go"), "w"));
+    fclose(fopen(path_in_test_dir("go"), "w"));
     kit_until_ended(&k, 1);
     CHECK_EQ(status_of(s, id), S_SUCCEEDED);
     CHECK_STR(get(s, id).result, "{\"n\":\"7\"}");
@@ -188,7 +189,7 @@ TEST(a_command_that_ends_while_the_disk_of_the_state_folder_is_full_succeeds)
     store_close(&s);
 }
 
-TEST(a_command_that_a_full_disk_keeps_from_starting_uses_up_no_attempt)
+TEST(command_that_can_not_start_on_a_full_disk_uses_no_attempt)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.commands = true};
@@ -202,7 +203,7 @@ TEST(a_command_that_a_full_disk_keeps_from_starting_uses_up_no_attempt)
     KIT_UNTIL(&k, strstr(history(s, id), "released"));
     CHECK_OK(unlink(filler));
     free(filler);
-    KIT_UNTIL(&k, status_of(s, id) == S_SUCCEEDED); /* and in no other way */
+    KIT_UNTIL(&k, status_of(s, id) == S_SUCCEEDED); /* with no other outcome */
     CHECK(!strstr(history(s, id), "lost") && !strstr(history(s, id), "failed"));
     engine_close(&k.engine);
     verify_clean(s);
@@ -237,7 +238,7 @@ static int commands_now(const struct worker_kit *k)
     return s.running;
 }
 
-TEST(over_all_executors_a_worker_runs_no_more_than_it_has_slots)
+TEST(jobs_of_all_executors_together_stay_within_the_worker_slots)
 {
     struct worker_kit k = {
         .list = a_while, .commands = true, .threads = 4, .slots = 4, .in_all = 4};
@@ -252,7 +253,7 @@ TEST(over_all_executors_a_worker_runs_no_more_than_it_has_slots)
         kit_submit(s, "takes_a_while", NULL);
     kit_open(&k);
     while (k.ended < 132) {
-        /* the functions first: one may begin in the place of a command that ended in between */
+        /* read the functions first: one may start in the slot of a command that ended in between */
         int functions = atomic_load(&functions_now), commands = commands_now(&k);
 
         CHECK(functions + commands <= 4);
@@ -266,7 +267,7 @@ TEST(over_all_executors_a_worker_runs_no_more_than_it_has_slots)
     store_close(&s);
 }
 
-TEST(priority_and_age_count_over_all_executors)
+TEST(priority_and_age_order_jobs_across_executors)
 {
     struct worker_kit k = {
         .list = a_while, .commands = true, .threads = 1, .slots = 1, .in_all = 1};
@@ -287,7 +288,7 @@ TEST(priority_and_age_count_over_all_executors)
     store_close(&s);
 }
 
-TEST(work_is_taken_over_whether_there_is_room_or_not)
+TEST(orphans_are_adopted_by_a_worker_without_capacity)
 {
     struct worker_kit k = {.commands = true}, next = {.commands = true, .in_all = 1};
     struct store *s = fixture_store();
@@ -296,11 +297,11 @@ TEST(work_is_taken_over_whether_there_is_room_or_not)
     int i;
 
     snprintf(wait, sizeof(wait), "echo >> %s; until test -e %s; do sleep 0.01; done",
-             in_dir("ledger"), in_dir("go"));
+             path_in_test_dir("ledger"), path_in_test_dir("go"));
     for (i = 0; i < 3; i++)
         kit_command(s, wait);
     kit_open(&k);
-    KIT_UNTIL(&k, strlen(text_of(in_dir("ledger"))) == 3);
+    KIT_UNTIL(&k, strlen(read_text(path_in_test_dir("ledger"))) == 3);
     engine_close(&k.engine);
     later = kit_command(s, "true");
     kit_open(&next);
@@ -308,16 +309,16 @@ TEST(work_is_taken_over_whether_there_is_room_or_not)
     for (i = 0; i < 5; i++)
         kit_step(&next);
     CHECK_EQ(status_of(s, later), S_READY);
-    fclose(fopen(in_dir("go"), "w"));
+    fclose(fopen(path_in_test_dir("go"), "w"));
     kit_until_ended(&next, 4);
     engine_close(&next.engine);
     verify_clean(s);
     store_close(&s);
 }
 
-/* ---- what was left on the disk ---- */
+/* ---- leftover attempt folders ---- */
 
-/* The folder of an attempt in the state folder, made if it is not there. */
+/* Opens the folder of an attempt in the state folder; creates it if it is missing. */
 static int attempt_folder(int64_t execution, int attempt)
 {
     char pattern[4200];
@@ -343,12 +344,12 @@ static bool is_removed(int at)
     return fstat(at, &st) == 0 && st.st_nlink == 0;
 }
 
-TEST(what_a_killed_worker_left_of_ended_executions_is_swept)
+TEST(leftover_attempt_folders_of_ended_executions_are_removed)
 {
     struct worker_kit k = {.commands = true};
     struct store *s = fixture_store();
     int64_t ended = kit_command(s, "true"), waits;
-    int old, unknown, open_one, locked, tree, lock[2];
+    int old, unknown, waiting, locked, tree, lock[2];
 
     kit_open(&k);
     kit_until_ended(&k, 1);
@@ -356,23 +357,23 @@ TEST(what_a_killed_worker_left_of_ended_executions_is_swept)
     waits = submit_with(s, (struct submission){.name = "exec::x", .lane = "nobody"});
     old = attempt_folder(ended, 1);
     unknown = attempt_folder(999999, 1);
-    open_one = attempt_folder(waits, 1);
+    waiting = attempt_folder(waits, 1);
     locked = attempt_folder(ended, 2);
     lock[0] = attempt_lock(locked, ATTEMPT_LOCK, false);
     tree = attempt_folder(ended, 3);
     lock[1] = attempt_lock(tree, ATTEMPT_TREE, false);
     kit_open(&k);
     KIT_UNTIL(&k, is_removed(old) && is_removed(unknown));
-    CHECK(!is_removed(open_one));
+    CHECK(!is_removed(waiting));
     CHECK(!is_removed(locked));
     CHECK(!is_removed(tree));
     close(lock[0]);
     close(lock[1]);
     engine_close(&k.engine);
-    kit_open(&k); /* at each start */
+    kit_open(&k); /* the cleanup runs at each start */
     KIT_UNTIL(&k, is_removed(locked) && is_removed(tree));
-    CHECK(!is_removed(open_one));
-    close(old), close(unknown), close(open_one), close(locked), close(tree);
+    CHECK(!is_removed(waiting));
+    close(old), close(unknown), close(waiting), close(locked), close(tree);
     engine_close(&k.engine);
     CHECK_OK(cancel(s, waits));
     verify_clean(s);

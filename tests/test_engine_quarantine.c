@@ -1,5 +1,5 @@
-/* test_engine_quarantine.c - jobs that wait, or whose worker died, and that the database refuses
- * to give out: a worker sets them aside, runs all others, and tries them again later. */
+/* test_engine_quarantine.c - waiting jobs and orphans whose claim or adoption the database refuses:
+ * a worker quarantines them, runs all others, and tries them again later. */
 #include "engine_refusal_fixture.h"
 #include "heartbeat_fixture.h"
 
@@ -12,7 +12,7 @@ TEST_LOOPS_TOO;
 
 static const struct kit_function functions[] = {{"noop", kit_noop, NULL}, {NULL, NULL, NULL}};
 
-/* Another worker has claimed all of them, and is gone. */
+/* Lets another worker claim all `n` jobs and die. */
 static void orphan_all(int n)
 {
     static atomic_int running;
@@ -31,9 +31,9 @@ static void orphan_all(int n)
     CHECK_EQ(waitpid(pid, NULL, 0), pid);
 }
 
-/* How jobs come to be given out, and what a worker says who can't have one. */
+/* How a worker gets jobs, and what it reports about a job that it can't get. */
 struct way {
-    bool orphans, reaped; /* reaped: nobody knows that their worker is gone */
+    bool orphans, reaped; /* reaped: their leases expired before their worker was found dead */
     const char *when, *words;
 };
 #define REFUSED_ADOPTION "NEW.name = 'exec::bad' AND NEW.epoch = 2"
@@ -48,49 +48,49 @@ static int64_t submit_named(struct store *s, const char *name)
         s, (struct submission){.name = name, .lane = "function:noop", .max_attempts = 2});
 }
 
-/* So many good ones before the bad one, and behind it; the bad one is returned. */
-static int64_t prepare(const struct way *way, int before, int bad, int behind)
+/* Submits `before` good jobs, `bad` bad ones and `after` good ones; returns the last bad one. */
+static int64_t prepare(const struct way *way, int before, int bad, int after)
 {
     struct store *s = fixture_store();
-    int64_t first = 0;
+    int64_t last_bad = 0;
     int i;
 
     for (i = 0; i < before; i++)
         submit_named(s, "exec::good");
     for (i = 0; i < bad; i++)
-        first = submit_named(s, "exec::bad");
-    for (i = 0; i < behind; i++)
+        last_bad = submit_named(s, "exec::bad");
+    for (i = 0; i < after; i++)
         submit_named(s, "exec::good");
     store_close(&s);
     if (way->orphans)
-        orphan_all(before + bad + behind);
+        orphan_all(before + bad + after);
     s = fixture_store();
     if (way->reaped) {
         clock_advance(2 * LEASE);
-        CHECK_EQ(reap(s), (size_t)(before + bad + behind));
+        CHECK_EQ(reap(s), (size_t)(before + bad + after));
     }
     refuse_write(s, "UPDATE ON executions", way->when);
     store_close(&s);
-    return first;
+    return last_bad;
 }
 
-/* Those whose worker died are tried again, after a while. */
+/* Orphans are run again after a while: time has to pass. */
 static void until_succeeded(struct worker_kit *k, struct store *s, int n)
 {
     while (sql_number(s, "SELECT count(*) FROM executions WHERE status = 4") < n)
         kit_pass(k, SECOND / 10);
 }
 
-static void check_around(const struct way *way, int before, int behind)
+static void check_one_bad_job(const struct way *way, int before, int after)
 {
-    int64_t bad = prepare(way, before, 1, behind);
+    int64_t bad = prepare(way, before, 1, after);
     struct worker_kit k = {.list = functions};
     struct store *s = fixture_store();
     char name[64];
 
     fixture_env()->note = keep_said;
     kit_open(&k);
-    until_succeeded(&k, s, before + behind);
+    until_succeeded(&k, s, before + after);
     KIT_UNTIL(&k, engine_is_drained(k.engine) && said[0]);
     fixture_env()->note = NULL;
     snprintf(name, sizeof(name), "execution %lld can't be %s", (long long)bad, way->words);
@@ -101,26 +101,26 @@ static void check_around(const struct way *way, int before, int behind)
 
     allow_write(s, "executions");
     clock_advance(61 * SECOND);
-    until_succeeded(&k, s, before + behind + 1);
-    CHECK_EQ(get(s, bad).attempts, way->orphans ? 2 : 1); /* what was refused was no attempt */
+    until_succeeded(&k, s, before + after + 1);
+    CHECK_EQ(get(s, bad).attempts, way->orphans ? 2 : 1); /* a refused claim is not an attempt */
     engine_close(&k.engine);
     verify_clean(s);
     store_close(&s);
 }
 
-TEST(a_job_that_can_not_be_claimed_keeps_none_behind_it_waiting)
+TEST(job_that_can_not_be_claimed_blocks_no_later_job)
 {
-    check_around(&claims, 0, 9);
+    check_one_bad_job(&claims, 0, 9);
 }
 
-TEST(a_job_that_can_not_be_claimed_is_found_among_others)
+TEST(job_that_can_not_be_claimed_is_found_among_others)
 {
-    check_around(&claims, 3, 3);
+    check_one_bad_job(&claims, 3, 3);
 }
 
-TEST(a_job_that_can_not_be_claimed_may_be_the_only_one)
+TEST(single_job_that_can_not_be_claimed_is_quarantined)
 {
-    check_around(&claims, 0, 0);
+    check_one_bad_job(&claims, 0, 0);
 }
 
 static void count_stored(void *arg, const struct submission *s)
@@ -129,8 +129,8 @@ static void count_stored(void *arg, const struct submission *s)
     ++*(int *)arg;
 }
 
-/* More in each step than are stored while one after the other is suspected. */
-TEST(a_job_that_can_not_be_claimed_is_found_while_others_submit)
+/* Each step submits more jobs than are stored while the bisection tries one after the other. */
+TEST(job_that_can_not_be_claimed_is_found_while_others_are_submitted)
 {
     struct submission sub = {
         .kind = KIND_EXEC, .name = "exec::good", .lane = "function:noop", .task_index = -1};
@@ -157,27 +157,27 @@ TEST(a_job_that_can_not_be_claimed_is_found_while_others_submit)
     store_close(&s);
 }
 
-TEST(an_orphan_that_can_not_be_adopted_keeps_none_behind_it_waiting)
+TEST(orphan_that_can_not_be_adopted_blocks_no_later_orphan)
 {
-    check_around(&adoptions, 0, 9);
+    check_one_bad_job(&adoptions, 0, 9);
 }
 
-TEST(an_orphan_that_can_not_be_adopted_is_found_among_others)
+TEST(orphan_that_can_not_be_adopted_is_found_among_others)
 {
-    check_around(&adoptions, 3, 3);
+    check_one_bad_job(&adoptions, 3, 3);
 }
 
-TEST(an_orphan_that_can_not_be_adopted_may_be_the_only_one)
+TEST(single_orphan_that_can_not_be_adopted_is_quarantined)
 {
-    check_around(&adoptions, 0, 0);
+    check_one_bad_job(&adoptions, 0, 0);
 }
 
-TEST(an_orphan_that_was_reaped_and_can_not_be_adopted_is_found_among_others)
+TEST(reaped_orphan_that_can_not_be_adopted_is_found_among_others)
 {
-    check_around(&reaped, 3, 3);
+    check_one_bad_job(&reaped, 3, 3);
 }
 
-/* Then it is the database's fault. */
+/* If every job fails, the database is at fault. */
 static void check_all_bad(const struct way *way)
 {
     struct worker_kit k = {.list = functions};
@@ -187,12 +187,12 @@ static void check_all_bad(const struct way *way)
     check_ends_refused(&k, fixture_store());
 }
 
-TEST(where_no_job_can_be_claimed_the_worker_says_so_and_ends)
+TEST(worker_that_can_claim_no_job_reports_it_and_ends)
 {
     check_all_bad(&claims);
 }
 
-TEST(where_no_orphan_can_be_adopted_the_worker_says_so_and_ends)
+TEST(worker_that_can_adopt_no_orphan_reports_it_and_ends)
 {
     check_all_bad(&adoptions);
 }

@@ -1,6 +1,6 @@
-/* test_engine_race.c - two things happen to a running job at once: cancel, timeout, its own end,
- * the reaper, an adopter, in every order; and workers that were stopped while others went on. Each
- * job ends once, nothing runs beside itself, and who lost a lease touches nothing. */
+/* test_engine_race.c - two events hit a running job at once: cancel, timeout, its own end, the
+ * reaper, an adopter, in every order; and workers that were stopped while others continued. Each
+ * job ends once, no job runs twice at once, and a worker that lost a lease touches nothing. */
 #include "heartbeat_fixture.h"
 #include "ledger.h"
 
@@ -11,9 +11,9 @@
 TEST_POLL_TOO;
 TEST_LONG;
 
-/* ---- two at once ---- */
+/* ---- two events at once ---- */
 
-enum happening { CANCEL, TIMEOUT, FINISH, REAP, ADOPT, HAPPENINGS };
+enum race_event { CANCEL, TIMEOUT, FINISH, REAP, ADOPT, RACE_EVENTS };
 
 struct race {
     struct store *s;
@@ -35,7 +35,7 @@ static bool has_ended(const struct race *r)
     return ended;
 }
 
-static void some_steps(struct worker_kit *k)
+static void make_some_steps(struct worker_kit *k)
 {
     struct err err = ERR_INIT;
 
@@ -43,19 +43,19 @@ static void some_steps(struct worker_kit *k)
         CHECK_OK_ERR(engine_step(k->engine, 2000, &err), &err);
 }
 
-/* A function is taken over by its own worker alone, a command by any of its folder. */
+/* A function is adopted only by its own worker, a command by any worker of its state folder. */
 static void adopt(struct race *r)
 {
-    struct worker_kit *taker = r->command ? &r->b : &r->a;
+    struct worker_kit *adopter = r->command ? &r->b : &r->a;
 
-    clock_advance(LEASE / 2); /* the next heartbeat is due, with its look for orphans */
+    clock_advance(LEASE / 2); /* the next heartbeat, which searches for orphans, is due */
     if (sql_number(r->s, "SELECT count(*) FROM leases WHERE worker IS NULL"))
-        KIT_UNTIL(taker, !sql_number(r->s, "SELECT count(*) FROM leases WHERE worker IS NULL"));
+        KIT_UNTIL(adopter, !sql_number(r->s, "SELECT count(*) FROM leases WHERE worker IS NULL"));
     else
-        some_steps(taker);
+        make_some_steps(adopter);
 }
 
-static void happen(struct race *r, enum happening what)
+static void trigger(struct race *r, enum race_event what)
 {
     int rc;
 
@@ -64,12 +64,12 @@ static void happen(struct race *r, enum happening what)
         rc = cancel(r->s, r->id);
         CHECK(rc == 0 || rc == -E_INVALID); /* it has ended */
         break;
-    case TIMEOUT: /* as its executor's own clock does it */
+    case TIMEOUT: /* as the executor's own timer does */
         dispatch_cancel(engine_dispatch(r->a.engine), r->id, 1, OUTCOME_TIMED_OUT);
         break;
     case FINISH:
         ledger_go();
-        while (r->command ? ledger_held() > 0 : !has_ended(r)) /* its end is recorded, too */
+        while (r->command ? ledger_held() > 0 : !has_ended(r)) /* until its end is recorded, too */
             clock_sleep_us(1000);
         break;
     case REAP:
@@ -79,7 +79,7 @@ static void happen(struct race *r, enum happening what)
     case ADOPT:
         adopt(r);
         break;
-    case HAPPENINGS:
+    case RACE_EVENTS:
         break;
     }
 }
@@ -97,14 +97,14 @@ static int terminal_events(struct store *s, int64_t id)
     return n;
 }
 
-static void check_race(struct race *r, enum happening first)
+static void check_race(struct race *r, enum race_event first)
 {
     int status = status_of(r->s, r->id);
 
     printf("    %s\n", history(r->s, r->id));
     CHECK_EQ(terminal_events(r->s, r->id), 1);
     CHECK_EQ(get(r->s, r->id).attempts, 1);
-    if (first == FINISH) /* what had ended by itself keeps its own outcome */
+    if (first == FINISH) /* a job that ended by itself keeps its outcome */
         CHECK_EQ(status, S_SUCCEEDED);
     else
         CHECK(status == S_SUCCEEDED || status == S_CANCELLED || status == S_TIMED_OUT);
@@ -112,7 +112,7 @@ static void check_race(struct race *r, enum happening first)
     verify_clean(r->s);
 }
 
-static void race(bool command, enum happening first, enum happening second, bool between)
+static void race(bool command, enum race_event first, enum race_event second, bool between)
 {
     struct race r = {.s = fixture_store(),
                      .a = {.list = ledger_functions, .commands = true},
@@ -126,93 +126,93 @@ static void race(bool command, enum happening first, enum happening second, bool
     kit_open(&r.a);
     KIT_UNTIL(&r.a, ledger_begun(r.id) && strstr(history(r.s, r.id), "started"));
     kit_open(&r.b);
-    some_steps(&r.b);
-    happen(&r, first);
+    make_some_steps(&r.b);
+    trigger(&r, first);
     if (between)
-        some_steps(&r.a);
-    happen(&r, second);
-    some_steps(&r.a); /* whoever is the slower one then has to see that it is */
+        make_some_steps(&r.a);
+    trigger(&r, second);
+    make_some_steps(&r.a); /* the slower worker must notice that it came second */
     ledger_go();
     clock_advance(LEASE / 2);
     while (!status_is_terminal(status_of(r.s, r.id))) {
         kit_step(&r.a);
         kit_step(&r.b);
     }
-    some_steps(&r.a);
+    make_some_steps(&r.a);
     engine_close(&r.a.engine);
     engine_close(&r.b.engine);
     check_race(&r, first);
     store_close(&r.s);
 }
 
-/* In poll mode, and for a sanitizer, some of them, others each time: how a job was claimed matters
- * little here, and the code is the same in another order. */
+/* In poll mode and with a sanitizer, each run covers a different sample of the pairs: how a job was
+ * claimed matters little here, and all pairs run the same code in another order. */
 static void all_races(bool command)
 {
     bool between = getpid() % 2;
     int stride = test_full() ? 1 : kit_polls() ? 5 : SANITIZED ? 3 : 1;
     int first, second, nth = getpid() % stride;
 
-    for (first = 0; first < HAPPENINGS; first++)
-        for (second = 0; second < HAPPENINGS; second++)
+    for (first = 0; first < RACE_EVENTS; first++)
+        for (second = 0; second < RACE_EVENTS; second++)
             if (first != second && nth++ % stride == 0) {
-                race(command, (enum happening)first, (enum happening)second, between);
+                race(command, (enum race_event)first, (enum race_event)second, between);
                 if (test_full())
-                    race(command, (enum happening)first, (enum happening)second, !between);
+                    race(command, (enum race_event)first, (enum race_event)second, !between);
                 between = !between;
             }
 }
 
-TEST_SLOW(two_things_that_happen_to_a_command_at_once_end_it_once, 600)
+TEST_SLOW(command_hit_by_two_events_at_once_ends_once, 600)
 {
     all_races(true);
 }
 
-TEST_SLOW(two_things_that_happen_to_a_function_at_once_end_it_once, 600)
+TEST_SLOW(function_hit_by_two_events_at_once_ends_once, 600)
 {
     all_races(false);
 }
 
-/* ---- workers that were stopped ---- */
+/* ---- stopped workers ---- */
 
-/* Between the worker that is stopped and the test. */
+/* Shared by the stopped worker and the test. */
 static struct {
     struct sign stop;       /* stop between two steps */
-    _Atomic int64_t cancel; /* after the stop: end this one, as its time is up */
-    _Atomic int64_t offset; /* after the stop: so late it is (env.h) */
+    _Atomic int64_t cancel; /* after the stop: end this execution as timed out */
+    _Atomic int64_t offset; /* after the stop: the clock offset to use (env.h) */
     _Atomic int steps;
 } * shared;
 
 static const char *stop_where;
 
-/* Until it is woken, when the time is the test's. */
-static void stop_here(void)
+/* Stops the process until the test resumes it, then takes over the test's clock. */
+static void stop_process(void)
 {
     raise(SIGSTOP);
     __atomic_store_n(&fixture_env()->clock_offset, shared->offset, __ATOMIC_RELAXED);
 }
 
-static void stop_there(void *arg, const char *where)
+static void stop_at_point(void *arg, const char *where)
 {
     (void)arg;
     if (!stop_where || strcmp(stop_where, where) != 0)
         return;
     stop_where = NULL;
-    stop_here();
+    stop_process();
 }
 
-static void stop_if_told(struct worker_kit *k)
+static void stop_if_requested(struct worker_kit *k)
 {
     if (!shared->stop.given)
         return;
-    stop_here();
+    stop_process();
     shared->stop.given = 0;
     if (shared->cancel)
         dispatch_cancel(engine_dispatch(k->engine), shared->cancel, 1, OUTCOME_TIMED_OUT);
 }
 
-/* A worker in a process of its own. Nothing may be open meanwhile. It stops at `where`, unless that
- * is NULL. */
+/* Starts a worker in its own process, which stops at the point `where` unless that is NULL. The
+ * caller must have no store or engine open. */
 static pid_t worker_start(const char *where, struct engine_options o)
 {
     pid_t pid;
@@ -224,10 +224,10 @@ static pid_t worker_start(const char *where, struct engine_options o)
         struct worker_kit k = {.list = ledger_functions, .commands = true};
 
         stop_where = where;
-        fixture_env()->point = stop_there;
+        fixture_env()->point = stop_at_point;
         for (kit_open_with(&k, o);; shared->steps++) {
             kit_step(&k);
-            stop_if_told(&k);
+            stop_if_requested(&k);
         }
     }
     return pid;
@@ -241,18 +241,18 @@ static void wait_for_stop(pid_t pid)
     CHECK(WIFSTOPPED(status));
 }
 
-static void go_on(pid_t pid)
+static void resume(pid_t pid)
 {
     shared->offset = fixture_env()->clock_offset;
     CHECK_OK(kill(pid, SIGCONT));
 }
 
-/* Lets it go on, and waits until it has gone round some times. */
-static void wake(pid_t pid, struct worker_kit *other)
+/* Resumes the worker and waits until it has made some steps. */
+static void resume_and_wait(pid_t pid, struct worker_kit *other)
 {
     int before = shared->steps;
 
-    go_on(pid);
+    resume(pid);
     KIT_UNTIL(other, shared->steps >= before + 20);
 }
 
@@ -276,7 +276,7 @@ static int64_t submit_and_close(bool command)
     return id;
 }
 
-static void end_well(struct store *s, struct worker_kit *k, int64_t id)
+static void finish_and_check(struct store *s, struct worker_kit *k, int64_t id)
 {
     ledger_go();
     KIT_UNTIL(k, status_is_terminal(status_of(s, id)));
@@ -288,13 +288,14 @@ static void end_well(struct store *s, struct worker_kit *k, int64_t id)
     store_close(&s);
 }
 
-/* The claim is committed, and nothing begun. Meanwhile another takes it over, finds nothing,
- * settles that and begins the next attempt; what the first one left on the disk is gone. */
-static void stopped_claimer(const char *where)
+/* The claim is committed and nothing is started. Meanwhile another worker adopts the job, finds no
+ * process, settles the attempt and starts the next one; the first attempt's folder is gone. */
+static void check_stopped_claimer(const char *where)
 {
     struct worker_kit k = {.list = ledger_functions, .commands = true};
     int64_t id = submit_and_close(true);
-    struct engine_options o = {.lease = 4 * SECOND}; /* so long the folder stays, by any clock */
+    struct engine_options o = {.lease =
+                                   4 * SECOND}; /* the folder stays for this long, by any clock */
     pid_t pid = worker_start(where, o);
     struct ledger l = {0};
     struct store *s;
@@ -304,26 +305,27 @@ static void stopped_claimer(const char *where)
     kit_open_with(&k, o);
     PASS_UNTIL(&k, ledger_begun(id) && !ledger_has_first_folder(id));
     CHECK_EQ(get(s, id).attempts, 2);
-    wake(pid, &k);
+    resume_and_wait(pid, &k);
     ledger_read(&l);
     CHECK_EQ(ledger_count(&l, id, 1, 'b'), 0);
     vec_release(&l.lines);
     worker_end(pid, 0);
-    end_well(s, &k, id);
+    finish_and_check(s, &k, id);
 }
 
-TEST(a_claimer_stopped_before_it_handed_out_begins_nothing)
+TEST(claimer_stopped_before_hand_over_starts_nothing)
 {
-    stopped_claimer("engine:committed");
+    check_stopped_claimer("engine:committed");
 }
 
-TEST(a_claimer_stopped_before_it_made_a_folder_begins_nothing)
+TEST(claimer_stopped_before_creating_the_folder_starts_nothing)
 {
-    stopped_claimer("process:before-folder");
+    check_stopped_claimer("process:before-folder");
 }
 
-/* While it lives nobody else takes its functions; when it wakes it is too late to begin. */
-TEST(a_claimer_of_a_function_that_was_stopped_begins_nothing)
+/* While the worker lives, no other worker adopts its functions; when it resumes, it is too late to
+ * start them. */
+TEST(stopped_claimer_of_a_function_starts_nothing)
 {
     struct worker_kit k = {.list = ledger_functions};
     int64_t id = submit_and_close(false);
@@ -338,7 +340,7 @@ TEST(a_claimer_of_a_function_that_was_stopped_begins_nothing)
     for (int i = 0; i < 50; i++)
         kit_step(&k);
     CHECK_EQ(get(s, id).epoch, 1);
-    go_on(pid);
+    resume(pid);
     KIT_UNTIL(&k, ledger_begun(id));
     ledger_read(&l);
     CHECK_EQ(ledger_count(&l, id, 1, 'b'), 0);
@@ -346,10 +348,10 @@ TEST(a_claimer_of_a_function_that_was_stopped_begins_nothing)
     ledger_go();
     KIT_UNTIL(&k, status_is_terminal(status_of(s, id)));
     worker_end(pid, 0);
-    end_well(s, &k, id);
+    finish_and_check(s, &k, id);
 }
 
-TEST(a_worker_that_wakes_after_its_lease_was_taken_over_signals_nothing)
+TEST(worker_resumed_after_its_lease_was_adopted_signals_nothing)
 {
     struct worker_kit k = {.list = ledger_functions, .commands = true};
     int64_t id = submit_and_close(true);
@@ -359,18 +361,18 @@ TEST(a_worker_that_wakes_after_its_lease_was_taken_over_signals_nothing)
     while (!ledger_begun(id))
         clock_sleep_us(1000);
     s = fixture_store();
-    while (!strstr(history(s, id), "started")) /* it has said so, too */
+    while (!strstr(history(s, id), "started")) /* the start is stored, too */
         clock_sleep_us(1000);
     shared->cancel = id;
     sign_give(&shared->stop);
     wait_for_stop(pid);
     kit_open(&k);
     PASS_UNTIL(&k, get(s, id).epoch == 2);
-    wake(pid, &k);
+    resume_and_wait(pid, &k);
     CHECK(ledger_processes() > 0);
     CHECK_EQ(get(s, id).worker, engine_worker(k.engine));
     worker_end(pid, 0);
-    end_well(s, &k, id);
+    finish_and_check(s, &k, id);
     s = fixture_store();
     CHECK_EQ(get(s, id).attempts, 1);
     CHECK_STR(history(s, id),
@@ -378,7 +380,7 @@ TEST(a_worker_that_wakes_after_its_lease_was_taken_over_signals_nothing)
     store_close(&s);
 }
 
-TEST(a_worker_stuck_for_long_is_killed_before_its_functions_are_taken)
+TEST(worker_stopped_for_long_is_killed_before_its_functions_are_adopted)
 {
     struct worker_kit k = {.list = ledger_functions};
     int64_t id = submit_and_close(false);
@@ -391,7 +393,8 @@ TEST(a_worker_stuck_for_long_is_killed_before_its_functions_are_taken)
     wait_for_stop(pid);
     s = fixture_store();
     kit_open(&k);
-    PASS_UNTIL(&k, ledger_begun(id) == 2); /* with its execution's lock: the first one is dead */
+    PASS_UNTIL(&k, ledger_begun(id) ==
+                       2); /* this needs the execution's lock, so the first worker is dead */
     worker_end(pid, SIGKILL);
-    end_well(s, &k, id);
+    finish_and_check(s, &k, id);
 }

@@ -1,6 +1,6 @@
-/* test_engine_tamper.c - commands that replace files of their own attempt, under the loop: they
- * alone fail, the worker goes on and ends when it is told to, and so does the next one. Each test
- * ends with verify. */
+/* test_engine_tamper.c - commands that replace files of their own attempt, under the engine loop:
+ * only they fail; the worker continues and stops when it is asked to, and so does the next one.
+ * Each test ends with verify. */
 #include "api/host.h"
 #include "engine_fixture.h"
 #include "exec/attempt/attempt.h"
@@ -25,7 +25,7 @@ static const struct {
 };
 #define COUNT ((int)(sizeof(replaced) / sizeof(*replaced)))
 
-/* It replaces the file once what it said is in its log, then goes on. */
+/* Submits a command that replaces the file once its output is in its log, and then runs `rest`. */
 static int64_t submit_replacing(struct store *s, int i, const char *rest)
 {
     char text[600];
@@ -48,7 +48,7 @@ static void expect_failed(struct store *s, const int64_t *ids)
     }
 }
 
-static bool is_none(const char *pattern)
+static bool matches_nothing(const char *pattern)
 {
     glob_t found;
     bool none = glob(pattern, 0, NULL, &found) == GLOB_NOMATCH;
@@ -62,10 +62,10 @@ static bool is_state_folder_empty(void)
     char pattern[4096];
 
     snprintf(pattern, sizeof(pattern), "%s/*/*.*", kit_state());
-    return is_none(pattern);
+    return matches_nothing(pattern);
 }
 
-static void stop(struct worker_kit *k)
+static void stop_worker(struct worker_kit *k)
 {
     engine_stop(k->engine, false);
     KIT_UNTIL(k, engine_is_idle(k->engine));
@@ -86,12 +86,12 @@ TEST(commands_that_replace_files_of_their_attempt_fail_alone)
     expect_failed(s, ids);
     CHECK_EQ(status_of(s, honest), S_SUCCEEDED);
     KIT_UNTIL(&k, is_state_folder_empty());
-    stop(&k);
+    stop_worker(&k);
     verify_clean(s);
     store_close(&s);
 }
 
-/* Each of them goes on until its own worker has gone and another one has found it. */
+/* Each command runs until its own worker has stopped and the next one has reattached it. */
 TEST(commands_that_replace_files_of_their_attempt_fail_under_the_next_worker)
 {
     struct store *s = fixture_store();
@@ -106,9 +106,9 @@ TEST(commands_that_replace_files_of_their_attempt_fail_under_the_next_worker)
     kit_open(&first);
     for (int i = 0; i < COUNT; i++) {
         snprintf(path, sizeof(path), "%s/*/%lld.1/work/replaced", kit_state(), (long long)ids[i]);
-        KIT_UNTIL(&first, !is_none(path));
+        KIT_UNTIL(&first, !matches_nothing(path));
     }
-    stop(&first);
+    stop_worker(&first);
     snprintf(path, sizeof(path), "%s/go", test_dir());
     kit_open(&next);
     kit_step(&next);
@@ -116,13 +116,13 @@ TEST(commands_that_replace_files_of_their_attempt_fail_under_the_next_worker)
     kit_until_ended(&next, COUNT);
     expect_failed(s, ids);
     KIT_UNTIL(&next, is_state_folder_empty());
-    stop(&next);
+    stop_worker(&next);
     verify_clean(s);
     store_close(&s);
 }
 
-/* verify --host looks at all of them, and takes part in nothing. */
-TEST(look_at_a_host_waits_for_no_file_that_was_replaced)
+/* verify --host inspects all attempts of a host and must not be blocked by any of them. */
+TEST(host_inspection_does_not_block_on_replaced_files)
 {
     struct err err = ERR_INIT;
     struct host h;

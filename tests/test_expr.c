@@ -1,5 +1,5 @@
-/* test_expr.c - the expression language, cell by cell: what each operator and function makes of
- * each type, and what is said where it makes nothing. */
+/* test_expr.c - the expression language, cell by cell: the result of each operator and function for
+ * each type, and the error where there is no result. */
 #include "expr_fixture.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@ TEST_NO_DB;
 
 /* ---- literals ---- */
 
-TEST(literals_are_values)
+TEST(literals_evaluate_to_their_values)
 {
     VALUES({"null", "null"}, {"true", "true"}, {"false", "false"}, {"0", "0"}, {" 7 ", "7"},
            {"9223372036854775807", "9223372036854775807"},
@@ -27,7 +27,7 @@ TEST(literals_are_values)
            {"{true: 1}.true", "1"}, {"[1,2][1]", "2"}, {"((((1))))", "1"});
 }
 
-TEST(wrong_literals_are_refused)
+TEST(invalid_literals_are_refused)
 {
     FAULTS(
         {"9223372036854775808", "this whole number does not fit in 64 bits"},
@@ -86,7 +86,7 @@ TEST(numbers_are_compared_and_computed_exactly)
             "-9223372036854775808 is too large to be combined exactly with a fraction"});
 }
 
-TEST(texts_are_joined_and_ordered_by_code_points)
+TEST(texts_are_concatenated_and_ordered_by_code_points)
 {
     VALUES({"'a' + 'b' + 'c'", "\"abc\""}, {"'' + ''", "\"\""}, {"'a' < 'b'", "true"},
            {"'a' < 'aa'", "true"}, {"'Z' < 'a'", "true"}, {"'é' > 'z'", "true"},
@@ -94,7 +94,7 @@ TEST(texts_are_joined_and_ordered_by_code_points)
            {"'10' < '9'", "true"}, {"params.day >= '2025-12-31'", "true"});
 }
 
-TEST(mixed_types_are_never_guessed)
+TEST(operands_of_mixed_types_are_refused)
 {
     static const char *const values[] = {"null", "true", "1", "'a'", "[]", "{}"};
     static const char *const types[] = {"null",     "a boolean", "a number",
@@ -138,7 +138,7 @@ TEST(mixed_types_are_never_guessed)
     buf_release(&got);
 }
 
-TEST(lists_and_objects_are_equal_as_a_whole)
+TEST(lists_and_objects_are_compared_by_content)
 {
     VALUES({"[1, [2.0]] == [1.0, [2]]", "true"}, {"[1] == ['1']", "false"},
            {"[1] == [1, 2]", "false"}, {"[null] == [false]", "false"},
@@ -148,7 +148,7 @@ TEST(lists_and_objects_are_equal_as_a_whole)
            {"params.list == [1, 'two', null]", "true"});
 }
 
-TEST(and_or_not_take_booleans_and_look_no_further_than_they_must)
+TEST(logical_operators_take_booleans_and_short_circuit)
 {
     VALUES({"true && true", "true"}, {"true && false", "false"}, {"false || true", "true"},
            {"false || false", "false"}, {"!true", "false"}, {"!!true", "true"},
@@ -166,7 +166,7 @@ TEST(and_or_not_take_booleans_and_look_no_further_than_they_must)
            {"-'a'", "- takes a number, not a string"}, {"-null", "- takes a number, not null"});
 }
 
-TEST(what_is_not_an_expression_is_said_where_it_goes_wrong)
+TEST(syntax_error_is_reported_with_its_cause)
 {
     FAULTS(
         {"", "expected a value, found the end"}, {"  ", "expected a value, found the end"},
@@ -213,7 +213,7 @@ TEST(what_is_not_an_expression_is_said_where_it_goes_wrong)
 
 /* ---- names and fields ---- */
 
-TEST(fields_and_items_are_found)
+TEST(existing_fields_and_items_are_read)
 {
     VALUES({"params.day", "\"2026-01-01\""}, {"params['day']", "\"2026-01-01\""},
            {"params[\"day\"]", "\"2026-01-01\""}, {"params['d' + 'ay']", "\"2026-01-01\""},
@@ -225,7 +225,7 @@ TEST(fields_and_items_are_found)
            {"vars", "{}"}, {"tasks [ 'extract' ] .status", "\"succeeded\""});
 }
 
-TEST(a_missing_field_says_which_there_are)
+TEST(missing_field_error_lists_the_existing_fields)
 {
     FAULTS(
         {"params.dya",
@@ -256,7 +256,7 @@ TEST(a_missing_field_says_which_there_are)
 
 /* ---- functions ---- */
 
-TEST(functions_about_texts)
+TEST(text_functions_return_values_and_refuse_wrong_arguments)
 {
     VALUES({"contains('abc', 'bc')", "true"}, {"contains('abc', '')", "true"},
            {"contains('', 'a')", "false"}, {"contains('abc', 'B')", "false"},
@@ -307,7 +307,7 @@ TEST(functions_about_texts)
         {"split('a', '')", "the second argument of split() must not be empty"});
 }
 
-TEST(functions_about_lists_and_objects)
+TEST(list_and_object_functions_return_values_and_refuse_wrong_arguments)
 {
     VALUES({"length('')", "0"}, {"length('häß')", "3"}, {"length(params.list)", "3"},
            {"length(tasks)", "2"}, {"range(0)", "[]"}, {"range(-1)", "[]"}, {"range(3)", "[0,1,2]"},
@@ -344,7 +344,7 @@ TEST(functions_about_lists_and_objects)
            {"fromJSON('[1] 2')", "this string is not valid JSON: error at its line 1, column 5"});
 }
 
-TEST(default_stands_in_for_what_is_null_or_missing_and_for_nothing_else)
+TEST(default_replaces_only_null_or_missing_values)
 {
     VALUES(
         {"default(params.day, 1)", "\"2026-01-01\""}, {"default(params.none, 1)", "1"},
@@ -369,7 +369,7 @@ TEST(default_stands_in_for_what_is_null_or_missing_and_for_nothing_else)
          "params has no field 'y'; its fields are: day, n, ratio, dry, none, big, min, max, list, h-y"});
 }
 
-TEST(status_functions_are_asked_of_the_caller_and_only_when_needed)
+TEST(status_functions_query_the_caller_only_when_needed)
 {
     struct buf got = BUF_INIT;
     struct expr_fault fault;

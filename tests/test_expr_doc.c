@@ -81,7 +81,7 @@ static const struct cell text_examples[] = {
     {"write $${{ params.n }}", "\"write ${{ params.n }}\""},
 };
 
-/* In a table a bar must be hidden, also in code. */
+/* A bar must be escaped in a table, even inside code. */
 static void add_code(struct buf *b, const char *code)
 {
     buf_addch(b, '`');
@@ -157,7 +157,7 @@ static void add_texts(struct fixture *f, struct buf *b)
     buf_release(&got);
 }
 
-static void page(struct buf *b)
+static void build_page(struct buf *b)
 {
     struct fixture f;
 
@@ -210,23 +210,23 @@ static void write_page(const struct buf *b)
     CHECK_EQ(fclose(file), 0);
 }
 
-TEST(the_page_about_expressions_says_what_the_code_says)
+TEST(expressions_page_matches_the_code)
 {
-    struct buf should = BUF_INIT, is = BUF_INIT;
+    struct buf expected = BUF_INIT, actual = BUF_INIT;
     size_t at = 0;
 
-    page(&should);
+    build_page(&expected);
     if (getenv("PAWL_WRITE_DOCS"))
-        write_page(&should);
-    read_page(&is);
-    while (at < is.len && is.ptr[at] == should.ptr[at])
+        write_page(&expected);
+    read_page(&actual);
+    while (at < actual.len && actual.ptr[at] == expected.ptr[at])
         at++;
-    if (at < is.len || is.len != should.len)
+    if (at < actual.len || actual.len != expected.len)
         test_fail(__FILE__, __LINE__,
                   FILE_NAME
                   " differs from the code: run PAWL_WRITE_DOCS=1 build/tests/test_expr_doc\n"
                   "    file: %.60s\n    code: %.60s",
-                  is.ptr + at, should.ptr + at);
-    buf_release(&is);
-    buf_release(&should);
+                  actual.ptr + at, expected.ptr + at);
+    buf_release(&actual);
+    buf_release(&expected);
 }

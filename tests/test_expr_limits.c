@@ -1,4 +1,4 @@
-/* test_expr_limits.c - nothing that is evaluated has no end: depth, size and work are bounded. */
+/* test_expr_limits.c - evaluation always ends: depth, size and work are limited. */
 #include "expr_fixture.h"
 
 #include <jansson.h>
@@ -9,22 +9,22 @@ TEST_NO_DB;
 
 /* ---- limits ---- */
 
-/* `times` times `part`, with something before and behind. */
-static char *repeated(const char *before, const char *part, size_t times, const char *behind)
+/* Returns `part` repeated `times` times between `before` and `after`; the caller frees it. */
+static char *repeated(const char *before, const char *part, size_t times, const char *after)
 {
     struct buf b = BUF_INIT;
 
     buf_addstr(&b, before);
     while (times--)
         buf_addstr(&b, part);
-    buf_addstr(&b, behind);
+    buf_addstr(&b, after);
     return b.ptr;
 }
 
-static void check_repeated(const char *before, const char *part, size_t times, const char *behind,
+static void check_repeated(const char *before, const char *part, size_t times, const char *after,
                            const char *fault_or_null)
 {
-    char *s = repeated(before, part, times, behind);
+    char *s = repeated(before, part, times, after);
     struct buf got = BUF_INIT;
     struct expr_fault fault;
     struct fixture f;
@@ -39,7 +39,7 @@ static void check_repeated(const char *before, const char *part, size_t times, c
     free(s);
 }
 
-TEST(nesting_is_bounded_and_chains_are_not)
+TEST(nesting_depth_is_limited_and_chain_length_is_not)
 {
     static const char *const too_deep = "this is nested more than 64 levels deep";
 
@@ -61,7 +61,7 @@ TEST(nesting_is_bounded_and_chains_are_not)
     check_repeated("format(''", ",1", 100, ")", "a function takes at most 100 arguments");
 }
 
-TEST(a_nest_that_is_deep_enough_is_evaluated)
+TEST(expression_nested_up_to_the_limit_is_evaluated)
 {
     struct buf got = BUF_INIT, s = BUF_INIT;
     struct expr_fault fault;
@@ -89,7 +89,7 @@ TEST(a_nest_that_is_deep_enough_is_evaluated)
     buf_release(&got);
 }
 
-TEST(size_and_work_are_bounded)
+TEST(expression_beyond_the_size_or_work_limit_is_refused)
 {
     char *s = repeated("'", "x", EXPR_TEXT_MAX - 2, "'");
     struct expr_text text = text_of(s);
@@ -98,7 +98,7 @@ TEST(size_and_work_are_bounded)
     struct expr_fault fault;
 
     CHECK_OK(expr_compile(&text, &arena, &e, &fault));
-    text.len++; /* its NUL, and one too many */
+    text.len++; /* includes its NUL: one byte too many */
     CHECK(expr_compile(&text, &arena, &e, &fault));
     CHECK_STR(fault.what, "this text has 65537 bytes; at most 65536 are allowed");
     text = (struct expr_text){.at = "1\0", .len = 2};
@@ -135,7 +135,7 @@ TEST(size_and_work_are_bounded)
                    "too expensive to compute");
 }
 
-TEST(looking_through_what_the_caller_gave_is_work_too)
+TEST(search_in_values_of_the_caller_counts_as_work)
 {
     char *s = repeated("contains(item, -1)", " || contains(item, -1)", 100, "");
     struct buf got = BUF_INIT;
@@ -159,7 +159,7 @@ TEST(looking_through_what_the_caller_gave_is_work_too)
     free(s);
 }
 
-TEST(a_template_is_bounded_as_a_whole)
+TEST(template_limits_apply_to_the_whole_text)
 {
     char *s = repeated("x ", "${{ join(range(1000), '--------') }}", 400, "");
     char *work = repeated("x ", "${{ length(range(100000)) }}", 20, "");

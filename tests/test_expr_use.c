@@ -1,5 +1,5 @@
-/* test_expr_use.c - expressions where they are used: conditions, templates, the place of a fault,
- * what they speak of, and values that live longer than they do. */
+/* test_expr_use.c - expressions in use: conditions, templates, the location of a fault, references,
+ * and results that outlive the expression. */
 #include "expr_fixture.h"
 
 #include <jansson.h>
@@ -19,7 +19,7 @@ static int condition(struct fixture *f, const char *s, bool *yes, struct expr_fa
     return rc ? rc : expr_eval_bool(e, &f->scope, yes, fault);
 }
 
-TEST(a_condition_is_written_with_or_without_its_brackets_and_must_be_boolean)
+TEST(condition_with_or_without_brackets_must_be_boolean)
 {
     struct expr_fault fault;
     struct fixture f;
@@ -39,7 +39,7 @@ TEST(a_condition_is_written_with_or_without_its_brackets_and_must_be_boolean)
     CHECK(condition(&f, "${{ true", &yes, &fault));
     CHECK_STR(fault.what, "this expression is not closed: }} is missing");
     CHECK(condition(&f, "'true'", &yes, &fault));
-    CHECK(!yes); /* untouched by all that failed */
+    CHECK(!yes); /* unchanged by the calls that failed */
     end(&f);
 }
 
@@ -61,7 +61,7 @@ static void check_templates(const struct cell *cells, size_t n, bool good)
     buf_release(&got);
 }
 
-TEST(a_text_that_is_one_expression_keeps_its_type_and_others_become_text)
+TEST(template_of_one_expression_keeps_its_type_and_others_become_text)
 {
     static const struct cell good[] = {
         {"", "\"\""},
@@ -98,9 +98,9 @@ TEST(a_text_that_is_one_expression_keeps_its_type_and_others_become_text)
     check_templates(bad, COUNT(bad), false);
 }
 
-/* ---- places ---- */
+/* ---- locations ---- */
 
-TEST(a_fault_names_file_line_column_and_expression)
+TEST(fault_names_file_line_column_and_expression)
 {
     static const struct {
         const char *text, *sentence;
@@ -133,7 +133,7 @@ TEST(a_fault_names_file_line_column_and_expression)
     json_decref(scope.names[EXPR_PARAMS]);
 }
 
-TEST(a_long_expression_is_shown_around_the_place)
+TEST(fault_in_a_long_expression_shows_an_excerpt)
 {
     struct arena arena = ARENA_INIT;
     struct buf s = BUF_INIT;
@@ -179,7 +179,7 @@ static void add_ref(void *arg, const struct expr_ref *ref)
     buf_addf(out, "@%zu", ref->offset);
 }
 
-TEST(references_are_listed_without_evaluating)
+TEST(references_are_listed_without_evaluation)
 {
     static const struct cell cells[] = {
         {"1 + 2", ""},
@@ -226,7 +226,7 @@ TEST(references_are_listed_without_evaluating)
 
 /* ---- the caller's side ---- */
 
-TEST(a_result_outlives_expression_and_scope)
+TEST(result_outlives_expression_and_scope)
 {
     struct expr_text text = text_of("[tasks.extract.outputs.files, 'new', params.day]");
     const struct expr *e;
@@ -244,7 +244,7 @@ TEST(a_result_outlives_expression_and_scope)
     json_decref(json);
 }
 
-TEST(texts_with_nul_in_the_scope_stay_whole)
+TEST(texts_with_nul_bytes_in_the_scope_stay_whole)
 {
     struct expr_text text = text_of("[length(item), item + 'c' == item, contains(item, 'b')]");
     struct expr_scope scope = {0};
@@ -264,7 +264,7 @@ TEST(texts_with_nul_in_the_scope_stay_whole)
     arena_release(&arena);
 }
 
-TEST(the_locale_changes_nothing)
+TEST(locale_does_not_change_results)
 {
     static const char *const with_comma[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE.utf8"};
     size_t i;

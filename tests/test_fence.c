@@ -1,5 +1,5 @@
-/* test_fence.c - the contract of a database's identity: its id stays, its generation rises with
- * each fence, and after a fence nobody holds what ran before. */
+/* test_fence.c - the contract of a database's identity: its id never changes, its generation rises
+ * with each fence, and after a fence no worker holds a lease from before it. */
 #include "fixture.h"
 
 #include "store/query/query.h"
@@ -43,7 +43,7 @@ static int64_t generation(struct store *s)
     return n;
 }
 
-TEST(a_database_keeps_its_id_and_begins_with_generation_1)
+TEST(database_keeps_its_id_and_starts_with_generation_1)
 {
     struct store *s = fixture_store();
     char first[STORE_ID_SIZE], second[STORE_ID_SIZE];
@@ -66,7 +66,7 @@ TEST(a_database_keeps_its_id_and_begins_with_generation_1)
     store_close(&s);
 }
 
-TEST(a_database_without_its_identity_is_refused_in_words)
+TEST(database_without_its_generation_is_refused_with_a_message)
 {
     struct store *s = fixture_store();
     char id[STORE_ID_SIZE];
@@ -79,7 +79,7 @@ TEST(a_database_without_its_identity_is_refused_in_words)
     store_close(&s);
 }
 
-TEST(a_fence_takes_every_lease_from_its_holder)
+TEST(fence_takes_every_lease_from_its_worker)
 {
     struct store *s = fixture_store();
     struct held_job j[7], again;
@@ -94,7 +94,7 @@ TEST(a_fence_takes_every_lease_from_its_holder)
     f = fence(s, 3);
     CHECK(f.generation > 1);
     CHECK_EQ(f.expired, 6);
-    CHECK_EQ(generation(s), f.generation); /* once, in however many slices */
+    CHECK_EQ(generation(s), f.generation); /* raised once, whatever the number of slices */
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM leases WHERE worker IS NOT NULL"), 0);
     for (i = 0; i < 7; i++)
         if (i != 2) {
@@ -112,26 +112,27 @@ TEST(a_fence_takes_every_lease_from_its_holder)
     store_close(&s);
 }
 
-TEST(the_event_of_a_fence_says_which_generation_began)
+TEST(event_of_a_fence_contains_the_new_generation)
 {
     struct store *s = fixture_store();
     struct event_list l = {0};
     struct err err = ERR_INIT;
     int64_t id = submit(s, "x");
-    char began[60];
+    char generation_field[60];
 
     claim_job(s, 1);
-    snprintf(began, sizeof(began), "\"generation\":%lld", (long long)fence(s, 10).generation);
+    snprintf(generation_field, sizeof(generation_field), "\"generation\":%lld",
+             (long long)fence(s, 10).generation);
     CHECK_OK_ERR(query_execution_events(s, id, 3, 10, &l, &err), &err);
     CHECK_EQ(l.n, 1);
-    CHECK(strstr(l.at[0].data, began));
+    CHECK(strstr(l.at[0].data, generation_field));
     CHECK(strstr(l.at[0].data, "\"until\":"));
     event_list_release(&l);
     verify_clean(s);
     store_close(&s);
 }
 
-TEST(two_fences_raise_twice_and_a_fence_of_nothing_ends_at_once)
+TEST(two_fences_raise_the_generation_twice_and_an_empty_one_ends_at_once)
 {
     struct store *s = fixture_store();
     struct fence a = {.slice = 1}, b = {.slice = 1};
@@ -158,8 +159,8 @@ TEST(two_fences_raise_twice_and_a_fence_of_nothing_ends_at_once)
     store_close(&s);
 }
 
-/* Each life of a restored backup has attempts of its own, with the same numbers. */
-TEST(a_backup_restored_twice_does_not_get_the_same_generation_twice)
+/* Each restored copy of a backup makes its own attempts, with the same numbers. */
+TEST(backup_restored_twice_gets_two_different_generations)
 {
     struct store *s = fixture_store();
     int64_t first = fence(s, 10).generation;
@@ -168,16 +169,16 @@ TEST(a_backup_restored_twice_does_not_get_the_same_generation_twice)
     sql_run(s, "UPDATE settings SET value = '1' WHERE name = 'generation'");
     CHECK(fence(s, 10).generation > first);
     sql_run(s, "UPDATE settings SET value = '99999999999999999' WHERE name = 'generation'");
-    CHECK_EQ(fence(s, 10).generation, 100000000000000000LL); /* whatever the clock says, it rises */
+    CHECK_EQ(fence(s, 10).generation, 100000000000000000LL); /* it rises whatever the clock shows */
     verify_clean(s);
     store_close(&s);
 }
 
-TEST(what_is_claimed_behind_a_fence_stays)
+TEST(job_claimed_during_a_fence_keeps_its_lease)
 {
     struct store *s = fixture_store();
     struct fence f = {.slice = 1};
-    struct held_job j[3], late;
+    struct held_job j[3], claimed_later;
     int64_t first = submit(s, "x");
     int i;
 
@@ -188,45 +189,45 @@ TEST(what_is_claimed_behind_a_fence_stays)
     f = fence_slice(s, f);
     CHECK(f.more);
     CHECK_EQ(unhold(s, first), 0);
-    late = claim_job(s, 2);
+    claimed_later = claim_job(s, 2);
     while (f.more)
         f = fence_slice(s, f);
     CHECK_EQ(f.expired, 3);
-    CHECK_EQ(heartbeat(s, late), 0);
+    CHECK_EQ(heartbeat(s, claimed_later), 0);
     verify_clean(s);
     store_close(&s);
 }
 
-/* ---- at once ---- */
+/* ---- concurrency ---- */
 
-struct slipping {
+struct concurrent_fence {
     struct store *other;
     struct fence fence;
 };
 
 static void fence_meanwhile(void *arg)
 {
-    struct slipping *p = arg;
+    struct concurrent_fence *p = arg;
 
     p->fence = fence_slice(p->other, p->fence);
 }
 
-TEST(a_lease_that_somebody_is_at_is_not_forgotten)
+TEST(lease_locked_during_a_fence_is_expired_by_a_later_slice)
 {
     struct watch w = {0};
-    struct slipping p = {.other = fixture_store(), .fence = {.slice = 10}};
+    struct concurrent_fence p = {.other = fixture_store(), .fence = {.slice = 10}};
     struct store *s;
     struct held_job j[3];
     int i;
 
     if (strcmp(test_db(), "postgres"))
-        SKIP("a turn excludes all others there");
+        SKIP("for PostgreSQL only: on SQLite a turn excludes all others");
     s = watched_store(&w);
     for (i = 0; i < 3; i++)
         submit_with(s, (struct submission){.name = "x", .max_attempts = 2});
     CHECK_EQ(claim_many(s, 1, 3, j), 3);
     watch_for(&w, "commit", 1, fence_meanwhile, &p);
-    CHECK_EQ(start(s, j[1]), 0); /* its turn holds the lock of this one meanwhile */
+    CHECK_EQ(start(s, j[1]), 0); /* its turn holds the lock on this lease meanwhile */
     CHECK(w.acted);
     CHECK_EQ(p.fence.expired, 2);
     CHECK(p.fence.more);

@@ -1,17 +1,17 @@
-/* test_followers.c - the end of a task is told to those that need it, and what follows is told on:
- * a slice in each turn. Whatever is asked of the workflow in between, nobody counts an end twice,
- * and nobody waits for one that was. */
+/* test_followers.c - the followers of a task are notified of its end, and skipped followers notify
+ * their own followers, one slice per turn. Whatever is requested of the workflow in between, no
+ * follower counts an end twice, and none waits for an end that has already happened. */
 #include "followers_fixture.h"
 #include "rerun_fixture.h"
 
 #include "core/graph.h"
 
-#define MANY 150 /* two slices, also of making them */
-#define FEW  100 /* three, if a turn tells no more than 40 */
+#define MANY 150 /* two slices, also when they are created */
+#define FEW  100 /* three slices if a turn notifies at most 40 */
 
 static struct flow_claiming k;
 
-/* Each of the tasks t0 … needs `needs`. */
+/* Each of the tasks t0, t1, … needs `needs`. */
 static int64_t submit_many(struct store *s, const char *before, const char *needs, int n)
 {
     struct buf yaml = BUF_INIT;
@@ -40,8 +40,8 @@ static struct store *sliced_store(void)
     return fixture_store();
 }
 
-/* A turn tells a few only, so that few are enough. */
-static struct store *slow_store(void)
+/* A turn notifies only a few followers, so that small workflows are enough. */
+static struct store *store_with_small_slices(void)
 {
     struct store *s = fixture_store();
 
@@ -70,8 +70,8 @@ static void end_first(struct store *s, enum outcome_kind kind)
     flow_settle(s, k.held[0], kind, NULL);
 }
 
-/* A star of a few, of which a slice was told how the first ended. */
-static int64_t submit_half_told(struct store *s, enum outcome_kind kind)
+/* A star whose first task has ended and has notified one slice of its followers. */
+static int64_t submit_half_notified(struct store *s, enum outcome_kind kind)
 {
     int64_t w = submit_star(s, FEW);
 
@@ -80,15 +80,15 @@ static int64_t submit_half_told(struct store *s, enum outcome_kind kind)
     return w;
 }
 
-static void run_again(struct store *s, int64_t w, enum rerun_scope what, const char *from)
+static void rerun_or_fail(struct store *s, int64_t w, enum rerun_scope what, const char *from)
 {
     if (!rerun(s, w, what, from))
         test_fail(__FILE__, __LINE__, "%s", refusal.msg);
 }
 
-/* ---- a slice in a turn ---- */
+/* ---- one slice per turn ---- */
 
-TEST(those_that_need_the_same_become_ready_a_slice_in_a_turn)
+TEST(followers_become_ready_one_slice_per_turn)
 {
     struct store *s;
     int64_t w, first;
@@ -111,10 +111,10 @@ TEST(those_that_need_the_same_become_ready_a_slice_in_a_turn)
     store_close(&s);
 }
 
-TEST(those_behind_a_failure_are_skipped_a_slice_in_a_turn)
+TEST(followers_of_a_failed_task_are_skipped_one_slice_per_turn)
 {
-    struct store *s = slow_store();
-    int64_t w = submit_half_told(s, OUTCOME_FAILED);
+    struct store *s = store_with_small_slices();
+    int64_t w = submit_half_notified(s, OUTCOME_FAILED);
 
     CHECK_EQ(count(s, "status = 8"), 40);
     CHECK_EQ(status_of(s, w), S_RUNNING);
@@ -128,7 +128,7 @@ TEST(those_behind_a_failure_are_skipped_a_slice_in_a_turn)
     store_close(&s);
 }
 
-TEST(a_skip_goes_through_a_long_chain_in_several_turns)
+TEST(skip_through_a_long_chain_takes_several_turns)
 {
     struct store *s = fixture_store();
     int64_t w = submit_chain(s, 500);
@@ -149,8 +149,8 @@ TEST(a_skip_goes_through_a_long_chain_in_several_turns)
     store_close(&s);
 }
 
-/* Each of many has its own behind it: these share what a turn may tell. */
-TEST(a_skip_that_gets_wide_takes_several_turns)
+/* Each of many tasks has its own followers: all of them share the limit of one turn. */
+TEST(skip_that_fans_out_takes_several_turns)
 {
     struct store *s = sliced_store();
     struct buf yaml = BUF_INIT;
@@ -170,7 +170,7 @@ TEST(a_skip_that_gets_wide_takes_several_turns)
     CHECK(count(s, "status = 8") >= 90);
     CHECK(count(s, "status = 8") < 400);
     verify_clean(s);
-    CHECK(run_timers(s) > 1); /* each that is left has its own */
+    CHECK(run_timers(s) > 1); /* each remaining task has its own timer */
     verify_clean(s);
     run_all_timers(s);
     CHECK_EQ(count(s, "status = 8"), 590);
@@ -179,11 +179,11 @@ TEST(a_skip_that_gets_wide_takes_several_turns)
     store_close(&s);
 }
 
-/* A worker that is to end when nothing is left looks at this. */
-TEST(a_queue_is_not_done_while_somebody_is_to_be_told)
+/* A worker that ends when nothing is left reads this. */
+TEST(queue_is_open_while_followers_are_to_be_notified)
 {
-    struct store *s = slow_store();
-    int64_t w = submit_half_told(s, OUTCOME_FAILED);
+    struct store *s = store_with_small_slices();
+    int64_t w = submit_half_notified(s, OUTCOME_FAILED);
     struct err err = ERR_INIT;
     bool open = false;
     int turns = 0;
@@ -199,12 +199,12 @@ TEST(a_queue_is_not_done_while_somebody_is_to_be_told)
     store_close(&s);
 }
 
-/* ---- what happens in between ---- */
+/* ---- requests between two slices ---- */
 
-TEST(a_pause_between_two_slices_holds_the_rest)
+TEST(pause_between_two_slices_holds_the_rest)
 {
-    struct store *s = slow_store();
-    int64_t w = submit_half_told(s, OUTCOME_OK);
+    struct store *s = store_with_small_slices();
+    int64_t w = submit_half_notified(s, OUTCOME_OK);
 
     CHECK_EQ(flow_ask(s, FLOW_PAUSE, w), 0);
     run_all_timers(s);
@@ -218,10 +218,10 @@ TEST(a_pause_between_two_slices_holds_the_rest)
     store_close(&s);
 }
 
-TEST(a_cancel_between_two_slices_leaves_nobody_to_be_told)
+TEST(cancel_between_two_slices_leaves_no_follower_to_notify)
 {
-    struct store *s = slow_store();
-    int64_t w = submit_half_told(s, OUTCOME_OK);
+    struct store *s = store_with_small_slices();
+    int64_t w = submit_half_notified(s, OUTCOME_OK);
 
     CHECK_EQ(flow_ask(s, FLOW_CANCEL, w), 0);
     verify_clean(s);
@@ -229,14 +229,14 @@ TEST(a_cancel_between_two_slices_leaves_nobody_to_be_told)
     CHECK_EQ(count(s, "status = 7"), FEW + 1);
     CHECK_EQ(count(s, "failed_behind >= 16384"), 0);
     play_to_the_end(s, w, S_CANCELLED);
-    run_again(s, w, RERUN_WHOLE, NULL);
+    rerun_or_fail(s, w, RERUN_WHOLE, NULL);
     play_to_the_end(s, w, S_SUCCEEDED);
     store_close(&s);
 }
 
-TEST(a_rerun_between_two_slices_counts_each_end_once)
+TEST(rerun_between_two_slices_counts_each_end_once)
 {
-    struct store *s = slow_store();
+    struct store *s = store_with_small_slices();
     struct held_job b;
     int64_t w = submit_many(s, "tasks:\n  a: {run: x}\n  b: {run: x, retry: 0}\n", "[a, b]", FEW);
 
@@ -245,7 +245,7 @@ TEST(a_rerun_between_two_slices_counts_each_end_once)
     b = k.held[1];
     flow_settle(s, k.held[0], OUTCOME_OK, NULL);
     CHECK_EQ(count(s, "status = 1 AND needs_left = 1"), 40);
-    run_again(s, w, RERUN_FROM_TASK, "a");
+    rerun_or_fail(s, w, RERUN_FROM_TASK, "a");
     CHECK_EQ(count(s, "status = 1 AND needs_left = 2"), FEW);
     verify_clean(s);
     run_all_timers(s);
@@ -258,8 +258,8 @@ TEST(a_rerun_between_two_slices_counts_each_end_once)
     store_close(&s);
 }
 
-/* The timer of the first run finds a workflow that runs again, and some of it made anew. */
-TEST(an_end_of_an_earlier_run_is_not_told_in_the_next)
+/* The timer of the first run finds a workflow that runs again and is partly recreated. */
+TEST(end_of_an_earlier_run_does_not_notify_followers_of_the_next)
 {
     struct store *s = sliced_store();
     int64_t w = submit_star(s, MANY), first = flow_task(s, w, "first");
@@ -270,7 +270,7 @@ TEST(an_end_of_an_earlier_run_is_not_told_in_the_next)
     while (status_of(s, w) == S_RUNNING) /* as if the timers of the workflow came first */
         CHECK_EQ(flow_ask(s, FLOW_CANCEL, w), 0);
     CHECK(get(s, first).flags & FLAG_NOTIFYING);
-    run_again(s, w, RERUN_WHOLE, NULL);
+    rerun_or_fail(s, w, RERUN_WHOLE, NULL);
     snprintf(sql, sizeof(sql), "SELECT count(*) FROM timers WHERE execution = %lld",
              (long long)first);
     CHECK_EQ(sql_number(s, sql), 1);
@@ -283,9 +283,9 @@ TEST(an_end_of_an_earlier_run_is_not_told_in_the_next)
     store_close(&s);
 }
 
-/* ---- tasks that are not there yet ---- */
+/* ---- tasks that do not exist yet ---- */
 
-TEST(a_task_that_is_skipped_before_those_behind_it_are_made_is_told_to_them)
+TEST(task_skipped_before_its_followers_are_created_notifies_them)
 {
     struct store *s = sliced_store();
     int64_t w = submit_many(s, "tasks:\n  first: {run: x}\n", "first", MANY);
@@ -301,13 +301,13 @@ TEST(a_task_that_is_skipped_before_those_behind_it_are_made_is_told_to_them)
     store_close(&s);
 }
 
-TEST(a_task_that_is_cancelled_before_those_behind_it_are_made_again_is_told_to_them)
+TEST(task_cancelled_before_its_followers_are_recreated_notifies_them)
 {
     struct store *s = sliced_store();
     int64_t w = submit_star(s, MANY);
 
     play_to_the_end(s, w, S_SUCCEEDED);
-    run_again(s, w, RERUN_WHOLE, NULL);
+    rerun_or_fail(s, w, RERUN_WHOLE, NULL);
     CHECK_EQ(flow_ask(s, FLOW_CANCEL, flow_task(s, w, "first")), 0);
     verify_clean(s);
     CHECK(run_timers(s) > 0);
@@ -317,10 +317,10 @@ TEST(a_task_that_is_cancelled_before_those_behind_it_are_made_again_is_told_to_t
     store_close(&s);
 }
 
-/* ---- what ends as it begins ---- */
+/* ---- executions that end at once ---- */
 
-/* Nothing of it needs a worker, so one end brings the next. */
-TEST(items_that_end_as_they_begin_are_made_a_slice_in_a_turn)
+/* No item needs a worker, so each end leads to the next. */
+TEST(items_that_end_at_once_are_created_one_slice_per_turn)
 {
     static const char *const files[] = {
         "w.yaml",
@@ -365,8 +365,8 @@ static void count_turn(void *arg, const char *where)
     written = 0;
 }
 
-/* Through 20,000 that need the same, and through 20,000 behind these. */
-TEST_SLOW(a_turn_stays_short_however_many_are_behind_a_task, 600)
+/* Notifies 20,000 followers of one task, and 20,000 followers of these. */
+TEST_SLOW(turn_stays_short_however_many_followers_a_task_has, 600)
 {
     int n = LARGE(test_full() ? 20000 : 5000), i;
     struct buf yaml = BUF_INIT;

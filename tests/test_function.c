@@ -1,5 +1,5 @@
-/* test_function.c - functions on threads: what they get, what is reported of them and of their
- * output, and by which names they are known. */
+/* test_function.c - functions on threads: their arguments, the reports about them and their output,
+ * and their names. */
 #include "function_fixture.h"
 
 #include <stdatomic.h>
@@ -16,9 +16,9 @@ static int returns(struct function_call *c, void *arg)
     return *(int *)arg;
 }
 
-/* ---- the ordinary life ---- */
+/* ---- normal runs ---- */
 
-static int speaks(struct function_call *c, void *arg)
+static int uses_every_operation(struct function_call *c, void *arg)
 {
     CHECK_STR(c->name, "nightly::load");
     CHECK_STR(c->input, "{\"day\":1}");
@@ -39,14 +39,14 @@ static int speaks(struct function_call *c, void *arg)
     return 0;
 }
 
-TEST(a_function_gets_its_task_and_reports_start_log_and_end_in_order)
+TEST(function_gets_its_task_and_reports_start_log_and_end_in_order)
 {
     struct fixture fx;
     struct task t = a_task(42, "speaks");
     int arg = 7;
 
     open_threads(&fx, 2);
-    add(&fx, "speaks", speaks, &arg);
+    add(&fx, "speaks", uses_every_operation, &arg);
     t.attempt = 2;
     t.epoch = 5;
     t.input = "{\"day\":1}";
@@ -68,41 +68,41 @@ TEST(a_function_gets_its_task_and_reports_start_log_and_end_in_order)
     end(&fx);
 }
 
-static int says_result(struct function_call *c, void *arg)
+static int sets_result(struct function_call *c, void *arg)
 {
     CHECK_OK(c->ops->set_result(c, "[]"));
     return c->ops->set_result(c, arg) ? 9 : 0;
 }
 
-TEST(a_whole_result_is_taken_as_it_is)
+TEST(whole_result_is_kept_unchanged)
 {
     struct fixture fx;
     char json[] = " {\"a\": 1} ";
 
     open_threads(&fx, 1);
-    add(&fx, "says", says_result, json);
+    add(&fx, "says", sets_result, json);
     start(&fx, 1, "says");
     wait_ended(&fx, 1);
     CHECK_STR(ended(&fx, 1)->result, " {\"a\": 1} ");
     end(&fx);
 }
 
-static int fails_with_words(struct function_call *c, void *arg)
+static int fails_with_message(struct function_call *c, void *arg)
 {
     c->ops->fail(c, "the disk is on fire");
     c->ops->fail(c, "a second sentence");
     return *(int *)arg;
 }
 
-TEST(a_function_that_returns_a_code_or_says_that_it_failed_has_failed)
+TEST(function_that_returns_a_code_or_calls_fail_has_failed)
 {
     struct fixture fx;
     int three = 3, zero = 0;
 
     open_threads(&fx, 1);
     add(&fx, "three", returns, &three);
-    add(&fx, "words", fails_with_words, &three);
-    add(&fx, "words0", fails_with_words, &zero);
+    add(&fx, "words", fails_with_message, &three);
+    add(&fx, "words0", fails_with_message, &zero);
     start(&fx, 1, "three");
     start(&fx, 2, "words");
     start(&fx, 3, "words0");
@@ -135,7 +135,7 @@ static int misuses(struct function_call *c, void *arg)
     }
 }
 
-TEST(an_output_that_can_not_be_taken_fails_the_attempt_also_if_nobody_looks)
+TEST(invalid_output_fails_the_attempt_though_the_function_ignores_the_error)
 {
     static const char *const sentences[] = {
         "the output x is not valid JSON", "an output was set without a name",
@@ -170,7 +170,7 @@ static int too_deep(struct function_call *c, void *arg)
     return c->ops->set_output(c, "x", NESTED_64) == -E_INVALID ? 0 : 77;
 }
 
-TEST(a_result_nested_too_deep_fails_the_attempt)
+TEST(result_nested_too_deep_fails_the_attempt)
 {
     struct fixture fx;
     int output = 0, result = 1;
@@ -199,7 +199,7 @@ static int two_outputs(struct function_call *c, void *arg)
     return 0;
 }
 
-TEST(only_the_outputs_that_the_spec_names_count)
+TEST(only_outputs_named_in_the_spec_are_kept)
 {
     static const char *const names[] = {"c", "b", NULL};
     struct spec spec = {.outputs = names, .noutputs = 2};
@@ -219,7 +219,7 @@ static int defers(struct function_call *c, void *arg)
     return *(int *)arg;
 }
 
-TEST(a_function_may_ask_to_be_run_again_later)
+TEST(function_that_defers_ends_as_deferred_unless_it_fails)
 {
     struct fixture fx;
     int zero = 0, two = 2;
@@ -236,7 +236,7 @@ TEST(a_function_may_ask_to_be_run_again_later)
     end(&fx);
 }
 
-TEST(a_long_function_is_reported_as_started_while_it_runs)
+TEST(long_running_function_is_reported_as_started)
 {
     struct fixture fx;
     struct gate g = {0};
@@ -249,13 +249,13 @@ TEST(a_long_function_is_reported_as_started_while_it_runs)
     CHECK(find_seen(&fx, REPORT_STARTED, 1)->ago >= 40 * MS);
     atomic_store(&g.open, 1);
     wait_ended(&fx, 1);
-    CHECK_EQ(fx.seen.n, 2); /* not twice */
+    CHECK_EQ(fx.seen.n, 2); /* started is not reported twice */
     end(&fx);
 }
 
 /* ---- logs ---- */
 
-static int chats(struct function_call *c, void *arg)
+static int logs_twice(struct function_call *c, void *arg)
 {
     struct gate *g = arg;
 
@@ -265,13 +265,13 @@ static int chats(struct function_call *c, void *arg)
     return 0;
 }
 
-TEST(the_log_of_a_running_function_comes_before_its_end)
+TEST(log_of_a_running_function_is_reported_before_its_end)
 {
     struct fixture fx;
     struct gate g = {0};
 
     open_threads(&fx, 1);
-    add(&fx, "chats", chats, &g);
+    add(&fx, "chats", logs_twice, &g);
     start(&fx, 1, "chats");
     WAIT_FOR(&fx, find_seen(&fx, REPORT_LOG, 1));
     CHECK_STR(find_seen(&fx, REPORT_LOG, 1)->log, "early\n");
@@ -300,7 +300,7 @@ static int floods(struct function_call *c, void *arg)
     return 0;
 }
 
-TEST(of_a_flood_the_head_and_the_tail_are_kept_and_the_rest_is_counted)
+TEST(log_beyond_its_limit_keeps_head_and_tail_and_counts_the_rest)
 {
     struct fixture fx;
     size_t i;
@@ -333,7 +333,7 @@ static int one_long_text(struct function_call *c, void *arg)
     return 0;
 }
 
-TEST(one_text_larger_than_all_that_is_kept_is_cut_in_the_middle)
+TEST(log_text_larger_than_the_limit_is_cut_in_the_middle)
 {
     struct fixture fx;
     char *text = mem_alloc(5000001);
@@ -358,7 +358,7 @@ TEST(one_text_larger_than_all_that_is_kept_is_cut_in_the_middle)
 
 /* ---- names ---- */
 
-TEST(functions_are_known_by_their_names_and_lanes)
+TEST(functions_are_registered_by_valid_unique_names)
 {
     static const char *const bad[] = {"", "a b", "a\n", "\303\244", "a*"};
     struct fixture fx;

@@ -1,4 +1,4 @@
-/* test_function_plugin.c - what a plugin may and may not do. */
+/* test_function_plugin.c - loading plugins: what a plugin may and may not do. */
 #include "function_fixture.h"
 
 #include <stdio.h>
@@ -9,7 +9,8 @@ TEST_THREADED;
 
 /* ---- plugins ---- */
 
-/* What a plugin is compiled with, written down a second time: these layouts are an interface. */
+/* The declarations that a plugin is compiled with, repeated here on purpose: these layouts are a
+ * public interface. */
 static const char plugin_head[] =
     "#include <stdint.h>\n"
     "#include <stdbool.h>\n"
@@ -42,11 +43,11 @@ static void build_plugin(const char *name, const char *body, char *path, size_t 
     snprintf(path, size, "%s/%s.so", test_dir(), name);
     snprintf(command, sizeof(command), "cc -w -shared -fPIC -o %s %s/%s.c", path, test_dir(), name);
     if (system("command -v cc >/dev/null"))
-        SKIP("there is no C compiler");
+        SKIP("no C compiler is installed");
     CHECK_EQ(system(command), 0);
 }
 
-TEST(a_plugin_brings_functions)
+TEST(plugin_registers_its_functions)
 {
     struct fixture fx;
     struct err err = ERR_INIT;
@@ -65,7 +66,8 @@ TEST(a_plugin_brings_functions)
     wait_ended(&fx, 1);
     CHECK_STR(find_seen(&fx, REPORT_LOG, 1)->log, "nightly::load\n");
     CHECK_STR(ended(&fx, 1)->result, "{\"out\":[7]}");
-    CHECK_EQ(function_load_plugin(fx.f, path, &err), -E_CONFLICT); /* once is enough */
+    CHECK_EQ(function_load_plugin(fx.f, path, &err),
+             -E_CONFLICT); /* a plugin is loaded only once */
     CHECK(function_has(fx.f, "hello"));
     end(&fx);
 }
@@ -79,10 +81,10 @@ static void check_not_loaded(struct fixture *fx, const char *path, const char *w
     if (!strstr(err.msg, words) || !strstr(err.msg, path))
         test_fail(__FILE__, __LINE__, "\"%s\" lacks \"%s\"", err.msg, words);
     function_lanes(fx->f, &n);
-    CHECK_EQ(n, 1); /* what was there before, and nothing of the plugin */
+    CHECK_EQ(n, 1); /* only the function that was registered before */
 }
 
-TEST(a_plugin_that_can_not_be_used_adds_nothing_and_says_why)
+TEST(plugin_that_can_not_be_used_adds_nothing_and_the_error_says_why)
 {
     static const struct {
         const char *body, *words;
@@ -114,6 +116,7 @@ TEST(a_plugin_that_can_not_be_used_adds_nothing_and_says_why)
         check_not_loaded(&fx, path, bad[i].words);
     }
     check_not_loaded(&fx, "/nowhere/at-all.so", "can't be loaded");
-    check_not_loaded(&fx, "libc.so.6", "can't be loaded"); /* not from the system's folders */
+    check_not_loaded(&fx, "libc.so.6",
+                     "can't be loaded"); /* the system's folders are not searched */
     end(&fx);
 }

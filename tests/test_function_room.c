@@ -1,5 +1,5 @@
-/* test_function_room.c - how many functions run at once, and on which threads; and that each ends
- * once, whatever is done to it. */
+/* test_function_room.c - how many functions run at once and on which threads; each attempt ends
+ * exactly once, whatever is done to it. */
 #include "function_fixture.h"
 
 #include <pthread.h>
@@ -9,7 +9,7 @@
 TEST_NO_DB;
 TEST_THREADED;
 
-/* ---- room and threads ---- */
+/* ---- capacity and threads ---- */
 
 static void count_running(void *arg, int64_t execution, int attempt)
 {
@@ -17,7 +17,7 @@ static void count_running(void *arg, int64_t execution, int attempt)
     ((int *)arg)[execution]++;
 }
 
-TEST(there_is_room_for_the_threads_and_a_small_queue_and_no_more)
+TEST(capacity_is_the_threads_and_a_small_queue)
 {
     struct fixture fx;
     struct gate g = {0};
@@ -43,7 +43,7 @@ TEST(there_is_room_for_the_threads_and_a_small_queue_and_no_more)
     end(&fx);
 }
 
-TEST(the_queue_is_bounded_whatever_the_number_of_threads)
+TEST(queue_is_limited_whatever_the_number_of_threads)
 {
     struct fixture fx;
 
@@ -58,7 +58,7 @@ TEST(the_queue_is_bounded_whatever_the_number_of_threads)
     end(&fx);
 }
 
-TEST(threads_are_made_as_needed_and_end_when_they_idle)
+TEST(threads_are_created_on_demand_and_end_when_idle)
 {
     struct fixture fx;
     struct gate g = {0};
@@ -78,19 +78,19 @@ TEST(threads_are_made_as_needed_and_end_when_they_idle)
     atomic_store(&g.open, 1);
     wait_ended(&fx, 20);
     WAIT_FOR(&fx, pool_threads() == 0);
-    start(&fx, 21, "gate"); /* and they come back */
+    start(&fx, 21, "gate"); /* threads are created again */
     wait_ended(&fx, 21);
     end(&fx);
 }
 
-TEST(a_function_for_which_no_thread_can_be_made_is_given_back)
+TEST(function_for_which_no_thread_can_be_created_is_refused)
 {
     struct fixture fx;
     struct task t = a_task(1, "nothing");
     struct err err = ERR_INIT;
-    pthread_attr_t usual, huge;
+    pthread_attr_t default_attr, huge;
 
-    CHECK_EQ(pthread_getattr_default_np(&usual), 0);
+    CHECK_EQ(pthread_getattr_default_np(&default_attr), 0);
     CHECK_EQ(pthread_attr_init(&huge), 0);
     CHECK_EQ(pthread_attr_setstacksize(&huge, (size_t)1 << 50), 0);
     open_threads(&fx, 1);
@@ -98,18 +98,18 @@ TEST(a_function_for_which_no_thread_can_be_made_is_given_back)
     CHECK_EQ(pthread_setattr_default_np(&huge), 0);
     CHECK_EQ(fx.x->ops->start(fx.x, &t, &err), -E_REFUSED);
     CHECK_STR(err.msg, "this worker can start no thread for a function");
-    CHECK_EQ(pthread_setattr_default_np(&usual), 0);
+    CHECK_EQ(pthread_setattr_default_np(&default_attr), 0);
     CHECK_EQ(fx.x->ops->capacity(fx.x), 5);
-    start_task(&fx, &t); /* and goes when it can */
+    start_task(&fx, &t); /* it runs once a thread can be created */
     wait_ended(&fx, 1);
     pthread_attr_destroy(&huge);
-    pthread_attr_destroy(&usual);
+    pthread_attr_destroy(&default_attr);
     end(&fx);
 }
 
-/* A thread that is signalled and finds that another was faster must not be counted as on its way
- * for ever: jobs would wait behind others while it sleeps. */
-TEST(no_wake_up_is_lost_when_jobs_come_in_small_groups)
+/* A thread that is signalled and finds that another one took the job must not stay counted as
+ * waking up: jobs would wait for running ones while it sleeps. */
+TEST(jobs_in_small_groups_lose_no_wake_up)
 {
     struct fixture fx;
     struct gate g = {0};
@@ -140,8 +140,8 @@ static int counts(struct function_call *c, void *arg)
     return 0;
 }
 
-/* Cancels, forgets and finds at random among what runs, waits or has just ended. */
-TEST(every_started_attempt_ends_exactly_once_whatever_is_done_to_it)
+/* Cancels, forgets and reattaches attempts at random: running, waiting and just ended ones. */
+TEST(started_attempt_ends_exactly_once_whatever_is_done_to_it)
 {
     struct fixture fx;
     int i, n = test_full() ? 50000 : 5000, forgotten = 0;
@@ -190,12 +190,13 @@ static void start_next(struct fixture *fx, const struct report *r)
     if (r->kind == REPORT_ENDED && r->execution < 100)
         start(fx, r->execution + 1, "nothing");
     if (r->kind == REPORT_ENDED && r->execution == 50) {
-        fx->x->ops->cancel(fx->x, 50, 1, OUTCOME_CANCELLED); /* about itself, when it is over */
+        fx->x->ops->cancel(fx->x, 50, 1,
+                           OUTCOME_CANCELLED); /* the attempt being reported, which is over */
         fx->x->ops->forget(fx->x, 50, 1);
     }
 }
 
-TEST(a_report_may_start_cancel_and_forget)
+TEST(report_callback_may_start_cancel_and_forget)
 {
     struct fixture fx;
 

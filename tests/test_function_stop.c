@@ -1,5 +1,5 @@
-/* test_function_stop.c - functions that are told to stop: cancelled, at their deadline, without
- * their lease, with their worker. */
+/* test_function_stop.c - functions that must stop: when they are cancelled, at their deadline,
+ * without their lease, and with their worker. */
 #include "function_fixture.h"
 
 #include <stdatomic.h>
@@ -8,7 +8,7 @@
 TEST_NO_DB;
 TEST_THREADED;
 
-static int deaf(struct function_call *c, void *arg)
+static int unresponsive(struct function_call *c, void *arg)
 {
     struct gate *g = arg;
 
@@ -20,9 +20,9 @@ static int deaf(struct function_call *c, void *arg)
     return g->rc;
 }
 
-/* ---- being told to stop ---- */
+/* ---- cancel and deadline ---- */
 
-TEST(a_running_function_that_is_cancelled_is_told_and_ends_as_cancelled)
+TEST(running_function_is_notified_of_a_cancel_and_ends_as_cancelled)
 {
     struct fixture fx;
     struct gate g = {0};
@@ -42,11 +42,11 @@ TEST(a_running_function_that_is_cancelled_is_told_and_ends_as_cancelled)
     end(&fx);
 }
 
-TEST(a_function_that_has_not_begun_is_cancelled_without_running)
+TEST(function_cancelled_before_its_start_does_not_run)
 {
     struct fixture fx;
     struct gate g = {0}, other = {.open = 1};
-    struct task born_dead = a_task(3, "other");
+    struct task cancelled_early = a_task(3, "other");
 
     open_threads(&fx, 1);
     add(&fx, "gate", until_open, &g);
@@ -54,8 +54,8 @@ TEST(a_function_that_has_not_begun_is_cancelled_without_running)
     start(&fx, 1, "gate");
     WAIT_FOR(&fx, atomic_load(&g.inside) == 1);
     start(&fx, 2, "gate");
-    born_dead.cancel = true;
-    start_task(&fx, &born_dead);
+    cancelled_early.cancel = true;
+    start_task(&fx, &cancelled_early);
     fx.x->ops->cancel(fx.x, 2, 1, OUTCOME_CANCELLED);
     wait_ended(&fx, 2);
     CHECK_EQ(ended(&fx, 2)->outcome.kind, OUTCOME_CANCELLED);
@@ -68,14 +68,14 @@ TEST(a_function_that_has_not_begun_is_cancelled_without_running)
     end(&fx);
 }
 
-TEST(work_that_ended_before_the_cancel_keeps_its_own_outcome)
+TEST(function_that_ended_before_the_cancel_keeps_its_outcome)
 {
     struct fixture fx;
 
     open_threads(&fx, 1);
     add(&fx, "nothing", nothing, NULL);
     start(&fx, 1, "nothing");
-    while (fx.x->ops->capacity(fx.x) != 5) /* it has returned; no turn was taken yet */
+    while (fx.x->ops->capacity(fx.x) != 5) /* it has returned; the executor was not polled yet */
         clock_sleep_us(200);
     fx.x->ops->cancel(fx.x, 1, 1, OUTCOME_CANCELLED);
     wait_ended(&fx, 1);
@@ -83,7 +83,7 @@ TEST(work_that_ended_before_the_cancel_keeps_its_own_outcome)
     end(&fx);
 }
 
-static int watches_the_time(struct function_call *c, void *arg)
+static int watches_its_deadline(struct function_call *c, void *arg)
 {
     int64_t left = c->ops->remaining(c);
 
@@ -96,14 +96,14 @@ static int watches_the_time(struct function_call *c, void *arg)
     return 1;
 }
 
-TEST(a_function_is_told_at_its_deadline_and_ends_as_timed_out)
+TEST(function_is_notified_at_its_deadline_and_ends_as_timed_out)
 {
     struct fixture fx;
     struct spec spec = {.timeout = 80 * MS}, long_spec = {.timeout = 3600 * SECOND};
     struct gate g = {0};
 
     open_threads(&fx, 2);
-    add(&fx, "watches", watches_the_time, NULL);
+    add(&fx, "watches", watches_its_deadline, NULL);
     add(&fx, "gate", until_open, &g);
     start_spec(&fx, 2, "gate", &long_spec);
     start_spec(&fx, 1, "watches", &spec);
@@ -119,7 +119,7 @@ TEST(a_function_is_told_at_its_deadline_and_ends_as_timed_out)
     end(&fx);
 }
 
-TEST(the_time_of_a_function_runs_from_its_begin_and_not_in_the_queue)
+TEST(timeout_of_a_function_excludes_its_time_in_the_queue)
 {
     struct fixture fx;
     struct spec spec = {.timeout = 100 * MS};
@@ -141,18 +141,18 @@ TEST(the_time_of_a_function_runs_from_its_begin_and_not_in_the_queue)
 
 /* ---- leases ---- */
 
-TEST(a_forgotten_function_is_told_keeps_its_slot_and_is_never_heard_of_again)
+TEST(forgotten_function_is_notified_keeps_its_slot_and_is_not_reported)
 {
     struct fixture fx;
     struct gate g = {0};
     int before;
 
     open_with(&fx, (struct function_options){.threads = 2, .queue = -1});
-    add(&fx, "deaf", deaf, &g);
+    add(&fx, "unresponsive", unresponsive, &g);
     add(&fx, "nothing", nothing, NULL);
     before = fx.x->ops->capacity(fx.x);
     CHECK_EQ(before, 2);
-    start(&fx, 1, "deaf");
+    start(&fx, 1, "unresponsive");
     WAIT_FOR(&fx, atomic_load(&g.inside) == 1);
     fx.x->ops->forget(fx.x, 1, 1);
     fx.x->ops->forget(fx.x, 8, 8);
@@ -169,7 +169,7 @@ TEST(a_forgotten_function_is_told_keeps_its_slot_and_is_never_heard_of_again)
     end(&fx);
 }
 
-TEST(a_forgotten_function_that_has_not_begun_never_runs)
+TEST(function_forgotten_before_its_start_never_runs)
 {
     struct fixture fx;
     struct gate g = {0}, other = {.open = 1};
@@ -188,7 +188,7 @@ TEST(a_forgotten_function_that_has_not_begun_never_runs)
     end(&fx);
 }
 
-TEST(what_this_worker_still_runs_goes_on_under_its_new_epoch)
+TEST(reattached_function_continues_under_its_new_epoch)
 {
     struct fixture fx;
     struct gate g = {0};
@@ -209,7 +209,7 @@ TEST(what_this_worker_still_runs_goes_on_under_its_new_epoch)
     end(&fx);
 }
 
-TEST(one_that_was_forgotten_and_found_again_is_lost_unless_it_got_done)
+TEST(function_forgotten_and_reattached_is_lost_unless_it_succeeds)
 {
     struct fixture fx;
     struct gate stops = {.rc = 1}, does = {.rc = 0};
@@ -217,8 +217,8 @@ TEST(one_that_was_forgotten_and_found_again_is_lost_unless_it_got_done)
     struct err err = ERR_INIT;
 
     open_threads(&fx, 2);
-    add(&fx, "stops", deaf, &stops);
-    add(&fx, "does", deaf, &does);
+    add(&fx, "stops", unresponsive, &stops);
+    add(&fx, "does", unresponsive, &does);
     start(&fx, 1, "stops");
     start(&fx, 2, "does");
     WAIT_FOR(&fx, atomic_load(&stops.inside) && atomic_load(&does.inside));
@@ -237,7 +237,7 @@ TEST(one_that_was_forgotten_and_found_again_is_lost_unless_it_got_done)
     end(&fx);
 }
 
-TEST(what_runs_nowhere_is_lost_at_once_and_never_begun)
+TEST(reattached_function_that_runs_nowhere_is_lost_and_never_started)
 {
     struct fixture fx;
     struct gate g = {.open = 1};
@@ -248,7 +248,7 @@ TEST(what_runs_nowhere_is_lost_at_once_and_never_begun)
     add(&fx, "gate", until_open, &g);
     CHECK_OK_ERR(fx.x->ops->reattach(fx.x, &t, &err), &err);
     CHECK_OK_ERR(fx.x->ops->reattach(fx.x, &unknown, &err), &err);
-    CHECK_EQ(fx.seen.n, 0); /* reports are made in a turn */
+    CHECK_EQ(fx.seen.n, 0); /* reports are made by a poll */
     wait_ended(&fx, 2);
     CHECK_EQ(fx.seen.n, 2);
     CHECK_EQ(ended(&fx, 1)->outcome.kind, OUTCOME_LOST);
@@ -258,9 +258,9 @@ TEST(what_runs_nowhere_is_lost_at_once_and_never_begun)
     end(&fx);
 }
 
-/* ---- the end of a worker ---- */
+/* ---- a stopping worker ---- */
 
-TEST(a_worker_that_stops_gives_back_what_waits_and_lets_run_what_runs)
+TEST(stopping_worker_refuses_waiting_functions_and_defers_unfinished_ones)
 {
     struct fixture fx;
     struct gate done = {.rc = 0}, not_done = {.rc = 4};
@@ -287,7 +287,7 @@ TEST(a_worker_that_stops_gives_back_what_waits_and_lets_run_what_runs)
     end(&fx);
 }
 
-TEST(a_worker_that_drains_lets_run_what_runs_and_may_still_lose_its_patience)
+TEST(draining_worker_lets_functions_run_until_a_forced_stop)
 {
     struct fixture fx;
     struct gate g = {.rc = 4}, patient = {.rc = 4};
@@ -313,16 +313,16 @@ TEST(a_worker_that_drains_lets_run_what_runs_and_may_still_lose_its_patience)
     end(&fx);
 }
 
-TEST(a_function_that_does_not_stop_in_its_grace_is_counted_as_deaf)
+TEST(function_that_exceeds_its_grace_is_counted_as_unresponsive)
 {
     struct fixture fx;
     struct gate g = {0};
     struct spec spec = {.grace = 30 * MS};
 
     open_threads(&fx, 2);
-    add(&fx, "deaf", deaf, &g);
-    start_spec(&fx, 1, "deaf", &spec);
-    start(&fx, 2, "deaf"); /* has ten seconds */
+    add(&fx, "unresponsive", unresponsive, &g);
+    start_spec(&fx, 1, "unresponsive", &spec);
+    start(&fx, 2, "unresponsive"); /* has the default of ten seconds */
     WAIT_FOR(&fx, atomic_load(&g.inside) == 2);
     CHECK_EQ(function_count_unresponsive(fx.f), 0);
     fx.x->ops->cancel(fx.x, 1, 1, OUTCOME_CANCELLED);
@@ -337,36 +337,36 @@ TEST(a_function_that_does_not_stop_in_its_grace_is_counted_as_deaf)
     end(&fx);
 }
 
-static void note(void *arg, const char *sentence)
+static void count_note(void *arg, const char *sentence)
 {
     CHECK(strstr(sentence, "does not stop"));
     ++*(int *)arg;
 }
 
-TEST(freeing_an_executor_waits_for_its_functions_but_not_for_a_deaf_one)
+TEST(executor_free_waits_for_its_functions_except_unresponsive_ones)
 {
     struct fixture fx;
-    static struct gate g, hears; /* static: the thread outlives this test's frame */
+    static struct gate g, responsive; /* static: the thread outlives this test's frame */
     struct spec spec = {.grace = 30 * MS};
     int notes = 0;
-    struct env env = {.note = note, .arg = &notes};
+    struct env env = {.note = count_note, .arg = &notes};
 
     open_with(&fx, (struct function_options){.threads = 1, .env = &env});
-    add(&fx, "hears", until_open, &hears);
-    start(&fx, 1, "hears");
-    start(&fx, 2, "hears");
-    WAIT_FOR(&fx, atomic_load(&hears.inside) == 1);
+    add(&fx, "responsive", until_open, &responsive);
+    start(&fx, 1, "responsive");
+    start(&fx, 2, "responsive");
+    WAIT_FOR(&fx, atomic_load(&responsive.inside) == 1);
     end(&fx);
-    CHECK_EQ(atomic_load(&hears.told), 1);
+    CHECK_EQ(atomic_load(&responsive.told), 1);
     CHECK_EQ(notes, 0);
 
     open_with(&fx, (struct function_options){.threads = 1, .env = &env});
-    add(&fx, "deaf", deaf, &g);
-    start_spec(&fx, 1, "deaf", &spec);
+    add(&fx, "unresponsive", unresponsive, &g);
+    start_spec(&fx, 1, "unresponsive", &spec);
     WAIT_FOR(&fx, atomic_load(&g.inside) == 1);
     end(&fx);
     CHECK_EQ(notes, 1);
     atomic_store(&g.open, 1);
-    while (pool_threads()) /* which clears up behind itself */
+    while (pool_threads()) /* the thread cleans up after itself */
         clock_sleep_us(1000);
 }

@@ -1,5 +1,5 @@
 /* test_graph.c - the truth table of success(), failure(), cancelled() and always() against every
- * way in which a need can end, cell by cell; and that docs/WORKFLOWS.md shows the same. */
+ * way in which a need can end, cell by cell; docs/WORKFLOWS.md must show the same table. */
 #include "core/graph.h"
 #include "harness.h"
 
@@ -13,7 +13,7 @@ static const struct cell {
     const char *need;
     struct graph_need as;
     bool success, failure, cancelled;
-    int end; /* of a workflow with this task alone */
+    int end; /* status of a workflow with only this task */
 } cells[] = {
     {"succeeded", {.status = S_SUCCEEDED}, true, false, false, S_SUCCEEDED},
     {"failed", {.status = S_FAILED}, false, true, false, S_FAILED},
@@ -59,7 +59,7 @@ static const struct cell {
 };
 #define CELLS (sizeof(cells) / sizeof(*cells))
 
-TEST(each_cell_of_the_truth_table_is_as_it_is_written)
+TEST(each_cell_of_the_truth_table_matches_the_code)
 {
     size_t i;
 
@@ -73,7 +73,7 @@ TEST(each_cell_of_the_truth_table_is_as_it_is_written)
     }
 }
 
-TEST(of_several_needs_all_must_be_a_success_and_one_failure_or_cancel_is_enough)
+TEST(several_needs_succeed_together_and_fail_or_cancel_one_by_one)
 {
     size_t i, k;
 
@@ -90,7 +90,7 @@ TEST(of_several_needs_all_must_be_a_success_and_one_failure_or_cancel_is_enough)
     CHECK(!graph_facts(NULL, 0).failure && !graph_facts(NULL, 0).cancelled);
 }
 
-TEST(a_join_waits_is_decided_or_becomes_impossible)
+TEST(join_waits_is_decided_or_becomes_impossible)
 {
     int join, left, succeeded;
 
@@ -106,7 +106,7 @@ TEST(a_join_waits_is_decided_or_becomes_impossible)
         }
 }
 
-TEST(a_failure_counts_more_than_a_cancel_and_that_more_than_success)
+TEST(failure_outranks_cancel_and_cancel_outranks_success)
 {
     CHECK_EQ(graph_end(0, false), S_SUCCEEDED);
     CHECK_EQ(graph_end(0, true), S_CANCELLED);
@@ -115,7 +115,7 @@ TEST(a_failure_counts_more_than_a_cancel_and_that_more_than_success)
     CHECK_EQ(graph_end(FLAG_FAILED, true), S_FAILED);
 }
 
-TEST(the_page_shows_the_table_as_it_is)
+TEST(workflows_page_shows_the_truth_table)
 {
     static char page[400000];
     FILE *f = fopen("docs/WORKFLOWS.md", "r");

@@ -1,4 +1,4 @@
-/* test_graph_render.c - the graph of a workflow as text. */
+/* test_graph_render.c - rendering the graph of a workflow as text. */
 #include "harness.h"
 
 #include "parse/render/graph.h"
@@ -11,7 +11,7 @@
 
 TEST_NO_DB;
 
-/* The picture of a text; the caller frees it. */
+/* Renders the workflow in `text`; the caller frees the result. */
 static char *draw(const char *text, enum graph_format format, size_t width)
 {
     struct diagnostics diagnostics = DIAGNOSTICS_INIT;
@@ -41,7 +41,7 @@ static void check(const char *text, enum graph_format format, const char *expect
     "tasks: {a: x, b: {run: x, needs: a}, c: {run: x, needs: a}," \
     " d: {run: x, needs: [b, c]}}"
 
-TEST(rails_lead_from_a_task_to_those_that_need_it)
+TEST(rails_lead_from_a_task_to_its_followers)
 {
     check(DIAMOND, GRAPH_FORMAT_ASCII,
           "f: 4 tasks\n"
@@ -51,7 +51,7 @@ TEST(rails_lead_from_a_task_to_those_that_need_it)
           "  *-'  d\n");
 }
 
-TEST(rails_cross_where_they_must)
+TEST(rails_that_must_cross_are_drawn_across_each_other)
 {
     check(
         "tasks: {a: x, b: x, c: {run: x, needs: a}, d: {run: x, needs: [a, c]},\n"
@@ -68,8 +68,8 @@ TEST(rails_cross_where_they_must)
         "  *-'-'    g\n");
 }
 
-/* One below the other in the same column would look like a chain. */
-TEST(tasks_that_have_nothing_to_do_with_each_other_do_not_touch)
+/* Unrelated tasks below each other in one column would look like a chain. */
+TEST(unrelated_tasks_are_drawn_in_different_columns)
 {
     check("tasks: {a: x, b: x, c: x}", GRAPH_FORMAT_ASCII,
           "f: 3 tasks\n"
@@ -83,7 +83,7 @@ TEST(tasks_that_have_nothing_to_do_with_each_other_do_not_touch)
           "  *  step3\n");
 }
 
-TEST(what_a_task_is_stands_beside_it)
+TEST(task_attributes_are_shown_beside_the_task)
 {
     check(
         "tasks:\n"
@@ -115,7 +115,7 @@ static void check_width(const char *picture, size_t width)
     }
 }
 
-TEST(no_line_is_wider_than_the_terminal)
+TEST(lines_fit_the_width_of_the_terminal)
 {
     static const char text[] =
         "tasks: {a: x, a_name_that_is_rather_long_for_a_task_in_a_narrow_terminal: {run: x,\n"
@@ -130,7 +130,7 @@ TEST(no_line_is_wider_than_the_terminal)
     }
 }
 
-TEST(a_graph_with_too_many_rails_is_a_list)
+TEST(graph_with_too_many_rails_is_drawn_as_a_list)
 {
     struct buf b = BUF_INIT;
     char *picture;
@@ -151,7 +151,7 @@ TEST(a_graph_with_too_many_rails_is_a_list)
     buf_release(&b);
 }
 
-TEST(graphviz_gets_nodes_and_edges)
+TEST(dot_output_has_nodes_and_edges)
 {
     check("tasks: {a: {function: f}, b: {run: x, needs: a, if: \"tasks.a.status == 'a\\\\b'\"},\n"
           "  c: {run: x, foreach: 2, approval: 'now?'}}\non_exit: x",
@@ -170,7 +170,7 @@ TEST(graphviz_gets_nodes_and_edges)
           "}\n");
 }
 
-TEST(mermaid_gets_the_same)
+TEST(mermaid_output_has_nodes_and_edges)
 {
     check(
         "tasks: {a: {function: f}, b: {run: x, needs: a, if: \"tasks['a'].status == '\\\"<#'\"},\n"
@@ -186,7 +186,7 @@ TEST(mermaid_gets_the_same)
         "  end\n");
 }
 
-TEST(the_examples_fit_80_columns)
+TEST(graphs_of_the_examples_fit_80_columns)
 {
     struct diagnostics diagnostics = DIAGNOSTICS_INIT;
     struct arena arena = ARENA_INIT;

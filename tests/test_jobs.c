@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-TEST(a_job_lives_from_submit_to_success_with_five_events)
+TEST(job_that_succeeds_has_five_events)
 {
     struct store *s = fixture_store();
     int64_t id = submit(s, "exec::hello");
@@ -26,7 +26,7 @@ TEST(a_job_lives_from_submit_to_success_with_five_events)
     store_close(&s);
 }
 
-TEST(nothing_is_claimed_where_nothing_waits)
+TEST(claim_without_a_matching_job_returns_none)
 {
     struct store *s = fixture_store();
     struct held_job j;
@@ -39,7 +39,7 @@ TEST(nothing_is_claimed_where_nothing_waits)
     store_close(&s);
 }
 
-TEST(claims_come_by_priority_then_age)
+TEST(claims_are_ordered_by_priority_then_age)
 {
     struct store *s = fixture_store();
     int64_t low = submit_with(s, (struct submission){.name = "low", .priority = -5});
@@ -56,7 +56,7 @@ TEST(claims_come_by_priority_then_age)
     store_close(&s);
 }
 
-TEST(a_claim_takes_at_most_what_was_asked_for)
+TEST(claim_returns_at_most_the_requested_number)
 {
     struct store *s = fixture_store();
     struct held_job j[10];
@@ -74,7 +74,7 @@ TEST(a_claim_takes_at_most_what_was_asked_for)
     store_close(&s);
 }
 
-TEST(settle_by_a_worker_that_lost_its_lease_changes_nothing)
+TEST(settle_after_lost_lease_changes_nothing)
 {
     struct store *s = fixture_store();
     int64_t id = submit(s, "x");
@@ -82,7 +82,7 @@ TEST(settle_by_a_worker_that_lost_its_lease_changes_nothing)
 
     clock_advance(LEASE + SECOND);
     CHECK_EQ(reap(s), 1);
-    CHECK_EQ(settle_ok(s, old), -E_LEASE_LOST); /* an orphan is nobody's */
+    CHECK_EQ(settle_ok(s, old), -E_LEASE_LOST); /* an orphan has no worker */
     CHECK(adopt_one(s, 2, &new));
     CHECK_EQ(new.id, id);
     CHECK_EQ(new.epoch, 2);
@@ -97,7 +97,7 @@ TEST(settle_by_a_worker_that_lost_its_lease_changes_nothing)
     store_close(&s);
 }
 
-TEST(the_same_worker_with_an_older_epoch_is_refused)
+TEST(settle_with_an_older_epoch_of_the_same_worker_is_refused)
 {
     struct store *s = fixture_store();
     struct held_job old, new;
@@ -114,7 +114,7 @@ TEST(the_same_worker_with_an_older_epoch_is_refused)
     store_close(&s);
 }
 
-TEST(a_settle_is_taken_once)
+TEST(second_settle_of_an_attempt_is_refused)
 {
     struct store *s = fixture_store();
     int64_t id = submit(s, "x");
@@ -127,7 +127,7 @@ TEST(a_settle_is_taken_once)
     store_close(&s);
 }
 
-TEST(a_failed_attempt_is_retried_after_its_delay_and_keeps_its_own_error)
+TEST(failed_attempt_is_retried_after_its_delay_and_the_last_error_is_kept)
 {
     struct store *s = fixture_store();
     int64_t id = submit_with(s, (struct submission){.name = "x", .max_attempts = 2});
@@ -153,7 +153,7 @@ TEST(a_failed_attempt_is_retried_after_its_delay_and_keeps_its_own_error)
     store_close(&s);
 }
 
-TEST(a_lost_attempt_is_abandoned_when_none_is_left)
+TEST(job_that_loses_its_last_attempt_is_abandoned)
 {
     struct store *s = fixture_store();
     int64_t id = submit_with(s, (struct submission){.name = "x", .max_attempts = 2});
@@ -167,7 +167,7 @@ TEST(a_lost_attempt_is_abandoned_when_none_is_left)
     store_close(&s);
 }
 
-TEST(a_deferral_and_a_release_use_up_no_try)
+TEST(deferral_and_release_use_no_attempt)
 {
     struct store *s = fixture_store();
     int64_t id = submit(s, "x");
@@ -191,7 +191,7 @@ TEST(a_deferral_and_a_release_use_up_no_try)
     store_close(&s);
 }
 
-TEST(heartbeats_keep_a_lease_and_the_reaper_takes_only_the_others)
+TEST(heartbeat_keeps_a_lease_and_the_reaper_clears_only_others)
 {
     struct store *s = fixture_store();
     struct held_job a, b;
@@ -206,12 +206,12 @@ TEST(heartbeats_keep_a_lease_and_the_reaper_takes_only_the_others)
     CHECK_EQ(reap(s), 1);
     CHECK_EQ(heartbeat(s, a), 0);
     CHECK_EQ(heartbeat(s, b),
-             -E_LEASE_LOST); /* the same worker: leases are named, not the worker */
+             -E_LEASE_LOST); /* same worker: a heartbeat names leases, not the worker */
     verify_clean(s);
     store_close(&s);
 }
 
-static int life_in_one_turn(struct turn *t, void *arg, struct err *err)
+static int whole_life_in_one_turn(struct turn *t, void *arg, struct err *err)
 {
     static const struct lane_queue serves[] = {{"process", "default"}};
     struct submission sub = {.kind = KIND_EXEC, .task_index = -1, .name = "quick"};
@@ -235,19 +235,19 @@ static int life_in_one_turn(struct turn *t, void *arg, struct err *err)
     return 0;
 }
 
-TEST(a_whole_life_fits_into_one_turn)
+TEST(whole_life_of_a_job_fits_into_one_turn)
 {
     struct store *s = fixture_store();
     struct err err = ERR_INIT;
     int64_t id = 0;
 
-    CHECK_OK_ERR(store_turn(s, life_in_one_turn, &id, &err), &err);
+    CHECK_OK_ERR(store_turn(s, whole_life_in_one_turn, &id, &err), &err);
     CHECK_STR(history(s, id), "created marked_ready claimed started completed");
     verify_clean(s);
     store_close(&s);
 }
 
-static int bad_result(struct turn *t, void *arg, struct err *err)
+static int settle_with_invalid_result(struct turn *t, void *arg, struct err *err)
 {
     struct held_job *j = arg;
     struct settlement end = {
@@ -259,14 +259,14 @@ static int bad_result(struct turn *t, void *arg, struct err *err)
     return rc;
 }
 
-TEST(a_result_that_cannot_be_stored_fails_the_job_with_the_reason)
+TEST(result_that_can_not_be_stored_fails_the_job_with_the_reason)
 {
     struct store *s = fixture_store();
     int64_t id = submit(s, "x");
     struct held_job j = claim_job(s, 1);
     struct err err = ERR_INIT;
 
-    CHECK_OK_ERR(store_turn(s, bad_result, &j, &err), &err);
+    CHECK_OK_ERR(store_turn(s, settle_with_invalid_result, &j, &err), &err);
     CHECK(strstr(get(s, id).error, "not valid JSON"));
     verify_clean(s);
     store_close(&s);

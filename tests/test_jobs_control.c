@@ -1,8 +1,8 @@
-/* test_jobs_control.c - what keeps a job from starting, and what ends it: delays, pauses, cancels,
- * and one in the middle of another. Each test ends with verify. */
+/* test_jobs_control.c - what keeps a job from starting and what ends it: delays, pauses, cancels,
+ * and combinations of them. Each test ends with verify. */
 #include "fixture.h"
 
-TEST(a_delayed_job_is_not_claimed_before_its_time)
+TEST(delayed_job_is_not_claimed_before_its_time)
 {
     struct store *s = fixture_store();
     int64_t id = submit_with(s, (struct submission){.name = "x", .delay = 3600 * SECOND});
@@ -17,7 +17,7 @@ TEST(a_delayed_job_is_not_claimed_before_its_time)
     store_close(&s);
 }
 
-TEST(a_held_job_waits_until_it_is_unheld)
+TEST(held_job_waits_until_it_is_unheld)
 {
     struct store *s = fixture_store();
     int64_t id = submit(s, "x");
@@ -29,14 +29,14 @@ TEST(a_held_job_waits_until_it_is_unheld)
     verify_clean(s);
     CHECK_EQ(unhold(s, id), 0);
     j = claim_job(s, 1);
-    CHECK_EQ(hold(s, id), -E_INVALID); /* running ones are not held */
+    CHECK_EQ(hold(s, id), -E_INVALID); /* a running job can't be held */
     CHECK_EQ(settle_ok(s, j), 0);
     CHECK_EQ(hold(s, 999999), -E_NOT_FOUND);
     verify_clean(s);
     store_close(&s);
 }
 
-TEST(a_pause_does_not_end_a_delay)
+TEST(pause_does_not_end_a_delay)
 {
     struct store *s = fixture_store();
     int64_t id = submit_with(s, (struct submission){.name = "x", .delay = 100 * SECOND});
@@ -59,7 +59,7 @@ TEST(a_pause_does_not_end_a_delay)
     store_close(&s);
 }
 
-TEST(a_paused_job_that_is_cancelled_leaves_no_timer)
+TEST(cancel_of_a_paused_job_leaves_no_timer)
 {
     struct store *s = fixture_store();
     int64_t id =
@@ -73,7 +73,7 @@ TEST(a_paused_job_that_is_cancelled_leaves_no_timer)
     store_close(&s);
 }
 
-TEST(a_waiting_job_is_cancelled_at_once_and_a_running_one_on_request)
+TEST(cancel_ends_a_waiting_job_at_once_and_a_running_one_on_request)
 {
     struct store *s = fixture_store();
     int64_t waiting = submit(s, "waiting"), running;
@@ -85,7 +85,7 @@ TEST(a_waiting_job_is_cancelled_at_once_and_a_running_one_on_request)
     running = submit(s, "running");
     j = claim_job(s, 1);
     CHECK_EQ(cancel(s, running), 0);
-    CHECK_EQ(cancel(s, running), 0); /* asking twice writes one event */
+    CHECK_EQ(cancel(s, running), 0); /* two requests write one event */
     CHECK_EQ(status_of(s, running), S_RUNNING);
     CHECK_EQ(settle_as(s, j, OUTCOME_CANCELLED, 0), 0);
     CHECK_EQ(status_of(s, running), S_CANCELLED);
@@ -94,7 +94,7 @@ TEST(a_waiting_job_is_cancelled_at_once_and_a_running_one_on_request)
     store_close(&s);
 }
 
-TEST(work_that_ended_before_the_cancel_keeps_its_outcome_and_is_not_retried)
+TEST(job_that_ended_before_the_cancel_keeps_its_outcome_and_is_not_retried)
 {
     struct store *s = fixture_store();
     int64_t a = submit_with(s, (struct submission){.name = "a", .max_attempts = 5});
@@ -111,7 +111,7 @@ TEST(work_that_ended_before_the_cancel_keeps_its_outcome_and_is_not_retried)
     store_close(&s);
 }
 
-TEST(a_cancelled_retry_does_not_come_back_to_life)
+TEST(cancelled_retry_does_not_run_again)
 {
     struct store *s = fixture_store();
     int64_t id = submit_with(s, (struct submission){.name = "x", .max_attempts = 5});
@@ -127,7 +127,7 @@ TEST(a_cancelled_retry_does_not_come_back_to_life)
     store_close(&s);
 }
 
-TEST(a_cancel_takes_the_whole_subtree)
+TEST(cancel_reaches_the_whole_subtree)
 {
     struct store *s = fixture_store();
     int64_t root = submit_with(s, (struct submission){.name = "flow", .kind = KIND_WORKFLOW});
@@ -142,7 +142,7 @@ TEST(a_cancel_takes_the_whole_subtree)
     CHECK_EQ(cancel(s, root), 0);
     CHECK_EQ(status_of(s, task), S_CANCELLED);
     CHECK_EQ(status_of(s, child), S_CANCELLED);
-    CHECK_EQ(status_of(s, root), S_RUNNING); /* asked; the engine ends it */
+    CHECK_EQ(status_of(s, root), S_RUNNING); /* requested; the engine ends it */
     CHECK(get(s, root).cancel_requested);
     CHECK_EQ(status_of(s, other), S_READY);
     verify_clean(s);

@@ -1,5 +1,5 @@
-/* test_jobs_submit.c - submitting: a key makes it safe to repeat, and what is refused, or rolled
- * back, leaves nothing. Each test ends with verify. */
+/* test_jobs_submit.c - submitting: a key makes it safe to repeat, and a submission that is refused
+ * or rolled back leaves nothing. Each test ends with verify. */
 #include "fixture.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@ static int submit_three(struct turn *t, void *arg, struct err *err)
     return op_submit(t, arg, 3, err);
 }
 
-TEST(an_idempotency_key_gives_the_same_execution_and_refuses_another_body)
+TEST(idempotency_key_returns_the_same_execution_and_refuses_another_body)
 {
     struct store *s = fixture_store();
     struct submission sub = {
@@ -33,7 +33,7 @@ TEST(an_idempotency_key_gives_the_same_execution_and_refuses_another_body)
     store_close(&s);
 }
 
-TEST(a_batch_refuses_what_is_bad_and_takes_the_rest)
+TEST(batch_with_invalid_submissions_stores_the_others)
 {
     struct store *s = fixture_store();
     struct submission list[3] = {
@@ -53,7 +53,7 @@ TEST(a_batch_refuses_what_is_bad_and_takes_the_rest)
     store_close(&s);
 }
 
-TEST(one_key_twice_in_a_batch_makes_one_execution)
+TEST(key_used_twice_in_a_batch_creates_one_execution)
 {
     struct store *s = fixture_store();
     struct submission list[3] = {
@@ -74,7 +74,7 @@ TEST(one_key_twice_in_a_batch_makes_one_execution)
     store_close(&s);
 }
 
-TEST(children_are_refused_below_what_has_ended)
+TEST(child_of_an_ended_execution_is_refused)
 {
     struct store *s = fixture_store();
     int64_t id = submit(s, "x");
@@ -101,7 +101,7 @@ static int fails_after_writing(struct turn *t, void *arg, struct err *err)
     return rc ? rc : err_set(err, E_INVALID, "on purpose");
 }
 
-TEST(a_turn_that_fails_leaves_nothing)
+TEST(turn_that_fails_leaves_nothing)
 {
     struct store *s = fixture_store();
     struct err err = ERR_INIT;

@@ -1,4 +1,4 @@
-/* test_json.c - JSON, written and checked. */
+/* test_json.c - writing and checking JSON. */
 #include "harness.h"
 #include "sample.h"
 
@@ -15,7 +15,7 @@ TEST_NO_DB;
 
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
 
-TEST(the_writer_sets_commas_at_every_depth)
+TEST(writer_sets_commas_at_every_depth)
 {
     struct buf b = BUF_INIT;
     struct json_writer w = JSON_WRITER(&b);
@@ -47,7 +47,7 @@ TEST(the_writer_sets_commas_at_every_depth)
     buf_release(&b);
 }
 
-TEST(every_byte_that_text_may_hold_is_quoted_to_valid_json)
+TEST(every_ascii_byte_is_quoted_to_valid_json)
 {
     struct buf b = BUF_INIT;
     struct err err;
@@ -68,7 +68,7 @@ TEST(every_byte_that_text_may_hold_is_quoted_to_valid_json)
     buf_release(&b);
 }
 
-TEST(a_value_is_written_as_people_write_it_and_reads_back_the_same)
+TEST(value_is_written_in_its_shortest_form_and_reads_back_unchanged)
 {
     static const char *const texts[] = {
         "{\"a\":0.1,\"b\":[5.0,-0.25,1e+300,1e-07],\"c\":null}",
@@ -86,7 +86,7 @@ TEST(a_value_is_written_as_people_write_it_and_reads_back_the_same)
     CHECK(json_text(NULL) == NULL);
 }
 
-TEST(valid_json_of_any_type_is_taken)
+TEST(valid_json_of_any_type_is_accepted)
 {
     static const char *const good[] = {"{}",
                                        "[]",
@@ -110,7 +110,7 @@ TEST(valid_json_of_any_type_is_taken)
         CHECK_OK_ERR(json_check(good[i], strlen(good[i]), 1000, "it", &err), &err);
 }
 
-TEST(what_is_not_json_is_refused_with_the_place)
+TEST(invalid_json_is_refused_with_its_location)
 {
     static const struct sample bad[] = {
         BYTES(""),         BYTES(" "),           BYTES("{"),        BYTES("{\"a\":1,}"),
@@ -124,7 +124,7 @@ TEST(what_is_not_json_is_refused_with_the_place)
 
     for (i = 0; i < COUNT(bad); i++) {
         if (json_check(bad[i].bytes, bad[i].len, 1000, "the input", &err) != -E_INVALID)
-            test_fail(__FILE__, __LINE__, "sample %zu was taken for JSON", i);
+            test_fail(__FILE__, __LINE__, "sample %zu was accepted as JSON", i);
         CHECK(!strncmp(err.msg, "the input ", 10));
     }
     CHECK_EQ(json_check("{\n  \"a\": x}", 11, 1000, "the input", &err), -E_INVALID);
@@ -157,7 +157,7 @@ static const struct {
     {"1", 0},
     {"\"[[{\"", 0},
     {"\"\\\"[[[\"", 0},    /* an escaped quote */
-    {"[\"\\\\\",[1]]", 2}, /* an escaped backslash ends the text with its quote */
+    {"[\"\\\\\",[1]]", 2}, /* the quote after an escaped backslash ends the text */
     {"[]", 1},
     {"[[],[]]", 2},
     {"{\"a\":[{}],\"b\":{}}", 3},
@@ -175,7 +175,7 @@ TEST(depth_of_a_text_is_the_depth_of_its_value)
         CHECK_EQ(v ? json_value_depth(v) : 0, depths[i].depth);
         json_decref(v);
     }
-    CHECK_EQ(json_depth("]]]}[[", 6), 2); /* what is no JSON has a depth, too */
+    CHECK_EQ(json_depth("]]]}[[", 6), 2); /* invalid JSON has a depth, too */
     CHECK_EQ(json_depth("[\"\\", 3), 1);
 }
 

@@ -1,5 +1,5 @@
-/* test_json_depth.c - how deep JSON may be nested: what is deeper is refused with the limit where
- * it enters, or fails the task that made it, and no workflow is left that can't be read again. Each
+/* test_json_depth.c - how deep JSON may be nested: deeper input is refused with an error that names
+ * the limit, deeper outputs fail their task, and no workflow is left that can't be read again. Each
  * test ends with verify. */
 #include "api_fixture.h"
 #include "base/json.h"
@@ -12,9 +12,9 @@ TEST_LONG;
 #define ONE_LIST   "name: w\nparams: {p: {type: list, default: []}}\ntasks: {a: {run: x}}\n"
 #define LIMIT      "levels deep; at most 64 are allowed"
 
-static struct arena texts = ARENA_INIT; /* as long as the test */
+static struct arena texts = ARENA_INIT; /* lives as long as the test */
 
-static const char *kept(struct buf *b)
+static const char *keep_text(struct buf *b)
 {
     const char *text = arena_memdup0(&texts, b->ptr, b->len);
 
@@ -22,7 +22,7 @@ static const char *kept(struct buf *b)
     return text;
 }
 
-/* A list with so many levels; of 2: [[]]. */
+/* A list with `depth` levels; [[]] for 2. */
 static const char *nested(int depth)
 {
     struct buf b = BUF_INIT;
@@ -32,19 +32,19 @@ static const char *nested(int depth)
         buf_addch(&b, '[');
     for (i = 0; i < depth; i++)
         buf_addch(&b, ']');
-    return kept(&b);
+    return keep_text(&b);
 }
 
-/* An object with so many levels, as params and outputs are: {"p": [[…]]}. */
+/* An object with `depth` levels, as params and outputs are: {"p": [[…]]}. */
 static const char *object(int depth)
 {
     struct buf b = BUF_INIT;
 
     buf_addf(&b, "{\"p\":%s}", nested(depth - 1));
-    return kept(&b);
+    return keep_text(&b);
 }
 
-static void check_said(const char *message)
+static void check_names_limit(const char *message)
 {
     if (!message || !strstr(message, LIMIT))
         test_fail(__FILE__, __LINE__, "this does not name the limit: %s", message);
@@ -55,13 +55,13 @@ static int64_t executions(struct store *s)
     return sql_number(s, "SELECT count(*) FROM executions");
 }
 
-static void end(struct store *s)
+static void verify_and_close(struct store *s)
 {
     verify_clean(s);
     store_close(&s);
 }
 
-/* ---- where it enters ---- */
+/* ---- input ---- */
 
 TEST(params_of_a_program_nested_too_deep_are_refused_and_nothing_is_stored)
 {
@@ -85,13 +85,13 @@ TEST(params_of_a_program_nested_too_deep_are_refused_and_nothing_is_stored)
         params[0] = buf_cstr(&param);
         for (nth = 0; nth < 4; nth++) {
             CHECK_EQ(pawl_submit(p, all[nth], 1, &api_err), -PAWL_E_INVALID);
-            check_said(api_err.message);
+            check_names_limit(api_err.message);
         }
     }
     CHECK_EQ(executions(s), 0);
     buf_release(&param);
     pawl_close(p);
-    end(s);
+    verify_and_close(s);
 }
 
 static int submit_deep(struct pawl_tx *tx, void *arg)
@@ -107,25 +107,25 @@ TEST(params_of_a_transaction_nested_too_deep_are_refused_and_nothing_is_stored)
     struct pawl_error err;
 
     if (strcmp(test_db(), "sqlite"))
-        SKIP("on PostgreSQL a program has a connection of its own");
+        SKIP("for SQLite only: on PostgreSQL a program uses its own connection");
     CHECK_EQ(pawl_transaction(p, submit_deep, &job, &err), -PAWL_E_INVALID);
-    check_said(api_err.message);
+    check_names_limit(api_err.message);
     CHECK_EQ(executions(s), 0);
     pawl_close(p);
-    end(s);
+    verify_and_close(s);
 }
 
-TEST(params_at_the_limit_are_taken_and_the_workflow_runs)
+TEST(params_at_the_depth_limit_are_accepted_and_the_workflow_runs)
 {
     struct store *s = fixture_store();
     int64_t w = flow_submit(s, ONE_LIST, object(JSON_DEPTH_MAX));
 
     flow_play(s, "");
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
-    end(s);
+    verify_and_close(s);
 }
 
-TEST(params_by_sql_nested_too_deep_are_refused_and_others_are_taken)
+TEST(params_by_sql_nested_too_deep_are_refused_and_others_are_accepted)
 {
     struct store *s = fixture_store();
     int64_t deep, deeper, limit;
@@ -136,13 +136,13 @@ TEST(params_by_sql_nested_too_deep_are_refused_and_others_are_taken)
     limit = sql_submit(s, (struct sql_call){.params = object(JSON_DEPTH_MAX)});
     CHECK_EQ(take_submissions(s), 3);
     CHECK_STR(submission_word(s, deep), "refused");
-    check_said(submission_of(s, deep).error);
+    check_names_limit(submission_of(s, deep).error);
     CHECK_STR(submission_word(s, deeper), "refused");
-    check_said(submission_of(s, deeper).error);
+    check_names_limit(submission_of(s, deeper).error);
     flow_play(s, "");
     CHECK_EQ(status_of(s, limit), S_SUCCEEDED);
     CHECK_EQ(take_submissions(s), 0);
-    end(s);
+    verify_and_close(s);
 }
 
 TEST(values_of_a_built_workflow_nested_too_deep_are_refused)
@@ -160,7 +160,7 @@ TEST(values_of_a_built_workflow_nested_too_deep_are_refused)
     CHECK_EQ(executions(s), 0);
     pawl_workflow_free(w);
     pawl_close(p);
-    end(s);
+    verify_and_close(s);
 }
 
 /* A file has 64 levels; its canonical text has more where the file is nested in another. */
@@ -178,10 +178,10 @@ TEST(literals_of_a_nested_file_at_its_limit_are_stored_and_run)
     flow_play(s, "");
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     buf_release(&below);
-    end(s);
+    verify_and_close(s);
 }
 
-/* ---- what tasks give ---- */
+/* ---- outputs of tasks ---- */
 
 TEST(outputs_nested_too_deep_fail_their_task)
 {
@@ -200,13 +200,13 @@ TEST(outputs_nested_too_deep_fail_their_task)
     CHECK(strstr(k.spec, nested(63)));
     flow_settle(s, k.held[0], OUTCOME_OK, NULL);
     CHECK_STR(flow_shape(s, w), "a:succeeded b:failed c:failed d:succeeded");
-    check_said(get(s, flow_task(s, w, "b")).error);
-    check_said(get(s, flow_task(s, w, "c")).error);
+    check_names_limit(get(s, flow_task(s, w, "b")).error);
+    check_names_limit(get(s, flow_task(s, w, "c")).error);
     CHECK_EQ(status_of(s, w), S_FAILED);
-    end(s);
+    verify_and_close(s);
 }
 
-TEST(outputs_at_the_limit_of_a_fan_out_reach_the_task_behind_it)
+TEST(outputs_of_a_fan_out_at_the_depth_limit_reach_its_follower)
 {
     struct store *s = fixture_store();
     struct flow_claiming k = {.push = false};
@@ -223,10 +223,11 @@ TEST(outputs_at_the_limit_of_a_fan_out_reach_the_task_behind_it)
     CHECK(strstr(k.spec, nested(63)));
     flow_settle(s, k.held[0], OUTCOME_OK, NULL);
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
-    end(s);
+    verify_and_close(s);
 }
 
-/* What the items gave could be read, and all of it in one list could not: it was taken for {}. */
+/* The outputs of each item could be read, but not all of them in one list: that list was treated as
+ * {}. */
 TEST(outputs_nested_too_deep_of_an_item_fail_the_fan_out)
 {
     struct store *s = fixture_store();
@@ -241,12 +242,12 @@ TEST(outputs_nested_too_deep_of_an_item_fail_the_fan_out)
     flow_settle(s, k.held[0], OUTCOME_OK, object(PARSER_MAX - 1));
     flow_settle(s, k.held[1], OUTCOME_OK, NULL);
     CHECK_STR(flow_shape(s, w), "each:failed sum:skipped each[0]:failed each[1]:succeeded");
-    check_said(get(s, flow_task(s, w, "each[0]")).error);
+    check_names_limit(get(s, flow_task(s, w, "each[0]")).error);
     CHECK_EQ(status_of(s, w), S_FAILED);
-    end(s);
+    verify_and_close(s);
 }
 
-/* Such a row may be of an earlier version. */
+/* Such a row may have been written by an earlier version. */
 TEST(outputs_that_can_not_be_read_again_fail_the_task_that_names_them)
 {
     struct store *s = fixture_store();
@@ -268,7 +269,7 @@ TEST(outputs_that_can_not_be_read_again_fail_the_task_that_names_them)
     CHECK(strstr(get(s, flow_task(s, w, "c")).error, "the outputs of a (execution "));
     CHECK_EQ(status_of(s, w), S_FAILED);
     buf_release(&sql);
-    end(s);
+    verify_and_close(s);
 }
 
 TEST(result_of_a_program_nested_too_deep_fails_the_job)
@@ -279,25 +280,25 @@ TEST(result_of_a_program_nested_too_deep_fails_the_job)
     struct pawl_worker *w = NULL;
     struct pawl_job job = {.name = "exec::a"};
     struct pawl_claim c = {0};
-    struct pawl_settlement end_of = {.outcome = PAWL_OK, .result = nested(65)};
+    struct pawl_settlement settlement = {.outcome = PAWL_OK, .result = nested(65)};
     size_t n = 0;
 
     OK(pawl_worker_open(p, &o, &w, &api_err));
     OK(pawl_submit(p, &job, 1, &api_err));
     OK(pawl_claim(w, &c, 1, &n, &api_err));
     CHECK_EQ(n, 1);
-    end_of.lease = (struct pawl_lease){.execution = c.execution, .epoch = c.epoch};
-    OK(pawl_settle(w, &end_of, 1, &api_err));
-    CHECK_STR(end_of.status, "failed");
-    check_said(get(s, job.id).error);
+    settlement.lease = (struct pawl_lease){.execution = c.execution, .epoch = c.epoch};
+    OK(pawl_settle(w, &settlement, 1, &api_err));
+    CHECK_STR(settlement.status, "failed");
+    check_names_limit(get(s, job.id).error);
     pawl_worker_close(w);
     pawl_close(p);
-    end(s);
+    verify_and_close(s);
 }
 
-/* ---- what expressions make of it ---- */
+/* ---- values made by expressions ---- */
 
-/* Values at the limit, one level deeper in every place where they are stored. */
+/* Values at the limit become one level deeper wherever they are stored. */
 TEST(values_that_grow_too_deep_fail_the_task_that_stores_them)
 {
     static const char *const names[] = {"f", "each", "n"};
@@ -316,11 +317,11 @@ TEST(values_that_grow_too_deep_fail_the_task_that_stores_them)
     flow_play(s, "");
     for (i = 0; i < sizeof(names) / sizeof(*names); i++) {
         CHECK_EQ(flow_status(s, w, names[i]), S_FAILED);
-        check_said(get(s, flow_task(s, w, names[i])).error);
+        check_names_limit(get(s, flow_task(s, w, names[i])).error);
     }
     CHECK_EQ(flow_status(s, w, "fine"), S_SUCCEEDED);
     CHECK_EQ(status_of(s, w), S_FAILED);
-    end(s);
+    verify_and_close(s);
 }
 
 TEST(vars_that_grow_too_deep_fail_the_workflow)
@@ -332,8 +333,8 @@ TEST(vars_that_grow_too_deep_fail_the_workflow)
                             object(JSON_DEPTH_MAX));
 
     CHECK_EQ(status_of(s, w), S_FAILED);
-    check_said(get(s, w).error);
-    end(s);
+    check_names_limit(get(s, w).error);
+    verify_and_close(s);
 }
 
 TEST(outputs_of_a_workflow_that_grow_too_deep_fail_it)
@@ -346,6 +347,6 @@ TEST(outputs_of_a_workflow_that_grow_too_deep_fail_it)
     CHECK_EQ(flow_claim(s, &k), 1);
     flow_settle(s, k.held[0], OUTCOME_OK, object(JSON_DEPTH_MAX));
     CHECK_EQ(status_of(s, w), S_FAILED);
-    check_said(get(s, w).error);
-    end(s);
+    check_names_limit(get(s, w).error);
+    verify_and_close(s);
 }

@@ -1,5 +1,5 @@
-/* test_json_doc.c - docs/JSON.md and the comment in pawl.h list the fields of what the library
- * writes: here both are compared with objects that it wrote, field by field and in their order. */
+/* test_json_doc.c - docs/JSON.md and the comment in pawl.h list the fields of the objects that the
+ * library writes: both are compared with real objects, field by field and in order. */
 #include "api_fixture.h"
 #include "sql_submission_fixture.h"
 
@@ -16,7 +16,7 @@ static const char *const yaml = "name: flow\n"
                                 "  never: {needs: bad, run: ':'}\n"
                                 "  last: {needs: each, run: ':'}\n";
 
-/* ---- what the texts say ---- */
+/* ---- fields in the documentation ---- */
 
 static char *read_text(const char *path)
 {
@@ -47,7 +47,7 @@ static void page_fields(const char *heading, struct buf *out)
     free(text);
 }
 
-/* The words of an entry of the table in the comment, without what is in parentheses. */
+/* The words of an entry of the table in the comment, without those in parentheses. */
 static void header_fields(const char *entry, struct buf *out)
 {
     char *text = read_text(HEADER), *begin = mem_printf("\n * %s", entry), *word, *rest;
@@ -59,7 +59,7 @@ static void header_fields(const char *entry, struct buf *out)
     rest = at + strlen(begin);
     free(begin);
     rest[strcspn(rest, "/")] = 0;
-    /* the entry ends where a line begins with a word instead of blanks */
+    /* the entry ends where a line starts with a word instead of blanks */
     for (at = rest; (at = strchr(at, '\n')); at++)
         if (strncmp(at + 1, " *                  ", 20)) {
             *at = 0;
@@ -76,7 +76,7 @@ static void header_fields(const char *entry, struct buf *out)
     free(text);
 }
 
-static void check(const char *heading, const char *entry, const json_t *o)
+static void check_fields(const char *heading, const char *entry, const json_t *o)
 {
     struct buf page = BUF_INIT, header = BUF_INIT, real = BUF_INIT;
     const char *key;
@@ -114,7 +114,7 @@ static json_t *show(struct pawl *p, int64_t id)
     return json_taken(json);
 }
 
-static const char *listed(const json_t *o, const char *key)
+static const char *task_names(const json_t *o, const char *key)
 {
     static char text[200];
     const json_t *list = json_object_get(json_object_get(o, "workflow_execution"), key);
@@ -130,7 +130,7 @@ static const char *listed(const json_t *o, const char *key)
 
 /* ---- tests ---- */
 
-TEST(the_page_and_the_header_list_the_fields_that_are_written)
+TEST(json_page_and_header_list_the_written_fields)
 {
     struct store *s = fixture_store();
     int64_t flow = flow_submit(s, yaml, NULL);
@@ -144,63 +144,64 @@ TEST(the_page_and_the_header_list_the_fields_that_are_written)
     OK(pawl_tree(p, flow, &json, &api_err));
     CHECK((tree = json_loads(json, 0, NULL)));
     free(json);
-    check("## An execution", "an execution ", tree);
-    check("### workflow_execution", "workflow_execution  ",
-          json_object_get(tree, "workflow_execution"));
-    check("### workflow_task", "workflow_task ",
-          json_object_get(json_array_get(json_object_get(tree, "children"), 0), "workflow_task"));
+    check_fields("## An execution", "an execution ", tree);
+    check_fields("### workflow_execution", "workflow_execution  ",
+                 json_object_get(tree, "workflow_execution"));
+    check_fields(
+        "### workflow_task", "workflow_task ",
+        json_object_get(json_array_get(json_object_get(tree, "children"), 0), "workflow_task"));
     json_decref(tree);
     flow_play(s, " bad ");
     OK(pawl_outline(p, flow_task(s, flow, "each"), keep_last, &last, NULL, &api_err));
-    check("## A line of an outline", "a line of an outline ", last);
-    check("### items", "  items ", json_object_get(last, "items"));
+    check_fields("## A line of an outline", "a line of an outline ", last);
+    check_fields("### items", "  items ", json_object_get(last, "items"));
     OK(pawl_critical(p, flow, NULL, &json, &api_err));
     keep_last(&last, json);
     free(json);
-    check("## A critical path", "a critical path ", last);
-    check("### A step", "a step ", json_array_get(json_object_get(last, "steps"), 0));
+    check_fields("## A critical path", "a critical path ", last);
+    check_fields("### A step", "a step ", json_array_get(json_object_get(last, "steps"), 0));
     OK(pawl_diff(p, flow, flow, &json, NULL, &api_err));
     keep_last(&last, json);
     free(json);
-    check("## A difference", "a difference ", last);
-    check("### A task of both", "a task of both ",
-          json_array_get(json_object_get(last, "tasks"), 0));
+    check_fields("## A difference", "a difference ", last);
+    check_fields("### A task of both", "a task of both ",
+                 json_array_get(json_object_get(last, "tasks"), 0));
     OK(pawl_events(p, &q, keep_last, &last, &api_err));
-    check("## An event", "an event ", last);
+    check_fields("## An event", "an event ", last);
     OK(pawl_queue_limit(p, "default", 1, NULL, NULL, NULL, &api_err));
     OK(pawl_queues(p, keep_last, &last, &api_err));
-    check("## A queue", "a queue ", last);
-    check("### limit", "  limit ", json_object_get(last, "limit"));
-    check("### last_order", "  last_order ", json_object_get(last, "last_order"));
+    check_fields("## A queue", "a queue ", last);
+    check_fields("### limit", "  limit ", json_object_get(last, "limit"));
+    check_fields("### last_order", "  last_order ", json_object_get(last, "last_order"));
     OK(pawl_queue_pause(p, "default", NULL, "for a test", &api_err));
     OK(pawl_queues(p, keep_last, &last, &api_err));
-    check("### paused", "  paused ", json_object_get(last, "paused"));
+    check_fields("### paused", "  paused ", json_object_get(last, "paused"));
     apply_schedules(s, "'@daily'");
     OK(pawl_schedule_next(p, "w", 1, keep_last, &last, &api_err));
-    check("## A due time", "a due time ", last);
+    check_fields("## A due time", "a due time ", last);
     OK(pawl_schedule_pause(p, "w", NULL, "for a test", &api_err));
     OK(pawl_schedules(p, NULL, keep_last, &last, &api_err));
-    check("## A schedule", "a schedule ", last);
-    check("### The pause of a schedule", NULL, json_object_get(last, "paused"));
+    check_fields("## A schedule", "a schedule ", last);
+    check_fields("### The pause of a schedule", NULL, json_object_get(last, "paused"));
     sql_submit(s, (struct sql_call){0});
     OK(pawl_submissions(p, "waiting", 0, keep_last, &last, &api_err));
-    check("## A submission", "a submission ", last);
+    check_fields("## A submission", "a submission ", last);
     OK(pawl_worker_open(p, &o, &w, &api_err));
     OK(pawl_tick(w, NULL, &api_err));
     OK(pawl_workers(p, keep_last, &last, &api_err));
-    check("## A worker", "a worker ", last);
+    check_fields("## A worker", "a worker ", last);
     OK(pawl_queue_resume(p, "default", NULL, NULL, &api_err));
     submit(s, "exec::x");
     claim_job(s, 1);
     OK(pawl_overview(p, NULL, &json, &api_err));
     keep_last(&last, json);
     free(json);
-    check("## An overview", "an overview ", last);
-    check("### running", "  running ", json_array_get(json_object_get(last, "running"), 0));
+    check_fields("## An overview", "an overview ", last);
+    check_fields("### running", "  running ", json_array_get(json_object_get(last, "running"), 0));
     OK(pawl_why(p, flow, &json, &api_err));
     keep_last(&last, json);
     free(json);
-    check("## Why", NULL, last);
+    check_fields("## Why", NULL, last);
     json_decref(last);
     pawl_worker_close(w);
     pawl_close(p);
@@ -208,7 +209,7 @@ TEST(the_page_and_the_header_list_the_fields_that_are_written)
     store_close(&s);
 }
 
-TEST(a_workflow_tells_its_definition_variables_and_tasks_a_fan_out_as_one)
+TEST(workflow_shows_its_definition_variables_and_tasks_with_a_fan_out_as_one)
 {
     struct store *s = fixture_store();
     int64_t flow = flow_submit(s, yaml, "{\"day\": \"friday\"}");
@@ -216,8 +217,8 @@ TEST(a_workflow_tells_its_definition_variables_and_tasks_a_fan_out_as_one)
     const json_t *state, *task;
     json_t *o = show(p, flow);
 
-    CHECK_STR(listed(o, "current_tasks"), "first");
-    CHECK_STR(listed(o, "completed_tasks"), "");
+    CHECK_STR(task_names(o, "current_tasks"), "first");
+    CHECK_STR(task_names(o, "completed_tasks"), "");
     json_decref(o);
     flow_play(s, " bad ");
     o = show(p, flow);
@@ -226,10 +227,10 @@ TEST(a_workflow_tells_its_definition_variables_and_tasks_a_fan_out_as_one)
     CHECK_STR(json_string_value(json_object_get(
                   json_object_get(json_object_get(state, "variables"), "params"), "day")),
               "friday");
-    CHECK_STR(listed(o, "current_tasks"), "");
-    CHECK_STR(listed(o, "completed_tasks"), "first each last");
-    CHECK_STR(listed(o, "failed_tasks"), "bad");
-    CHECK_STR(listed(o, "skipped_tasks"), "never");
+    CHECK_STR(task_names(o, "current_tasks"), "");
+    CHECK_STR(task_names(o, "completed_tasks"), "first each last");
+    CHECK_STR(task_names(o, "failed_tasks"), "bad");
+    CHECK_STR(task_names(o, "skipped_tasks"), "never");
     CHECK(json_is_false(json_object_get(state, "paused")));
     CHECK(json_is_null(json_object_get(state, "pause_reason")));
     CHECK_STR(json_string_value(json_object_get(state, "error")),
@@ -248,8 +249,8 @@ TEST(a_workflow_tells_its_definition_variables_and_tasks_a_fan_out_as_one)
     store_close(&s);
 }
 
-/* The same lists, whether it is read alone or in a tree. */
-TEST(a_list_of_more_than_a_thousand_tasks_is_cut_and_says_so)
+/* The lists are the same whether the workflow is read alone or in a tree. */
+TEST(list_of_more_than_a_thousand_tasks_is_cut_and_marked)
 {
     struct store *s = fixture_store();
     struct buf big = BUF_INIT;
@@ -264,7 +265,7 @@ TEST(a_list_of_more_than_a_thousand_tasks_is_cut_and_says_so)
     for (i = 0; i < 1200; i++)
         buf_addf(&big, "  t%d: {run: ':'}\n", i);
     flow = flow_submit(s, buf_cstr(&big), NULL);
-    while (run_timers(s)) /* they are made in slices */
+    while (run_timers(s)) /* tasks are created in slices */
         ;
     p = open_pawl();
     o = show(p, flow);
@@ -286,7 +287,7 @@ TEST(a_list_of_more_than_a_thousand_tasks_is_cut_and_says_so)
     store_close(&s);
 }
 
-static int add_id(void *arg, const char *json)
+static int add_name(void *arg, const char *json)
 {
     json_t *o = json_loads(json, 0, NULL);
 
@@ -295,7 +296,7 @@ static int add_id(void *arg, const char *json)
     return 0;
 }
 
-TEST(parent_children_tasks_and_the_workflow_of_a_task_are_one_call_each)
+TEST(parent_children_tasks_and_workflow_are_read_with_one_call_each)
 {
     struct store *s = fixture_store();
     int64_t flow = flow_submit(s, yaml, NULL), item, fan;
@@ -320,14 +321,14 @@ TEST(parent_children_tasks_and_the_workflow_of_a_task_are_one_call_each)
     CHECK_EQ(pawl_parent(p, 999999, &json, &api_err), -PAWL_E_NOT_FOUND);
     CHECK(strstr(api_err.message, "there is no execution 999999"));
 
-    OK(pawl_children(p, fan, add_id, &names, &api_err));
+    OK(pawl_children(p, fan, add_name, &names, &api_err));
     CHECK_STR(buf_cstr(&names), "flow::each[0] flow::each[1] ");
     buf_reset(&names);
-    OK(pawl_tasks(p, flow, add_id, &names, &api_err));
+    OK(pawl_tasks(p, flow, add_name, &names, &api_err));
     CHECK_STR(buf_cstr(&names), "flow::first flow::each flow::bad flow::never flow::last "
                                 "flow::each[0] flow::each[1] ");
-    CHECK_EQ(pawl_tasks(p, item, add_id, &names, &api_err), -PAWL_E_INVALID);
-    CHECK_EQ(pawl_children(p, 999999, add_id, &names, &api_err), -PAWL_E_NOT_FOUND);
+    CHECK_EQ(pawl_tasks(p, item, add_name, &names, &api_err), -PAWL_E_INVALID);
+    CHECK_EQ(pawl_children(p, 999999, add_name, &names, &api_err), -PAWL_E_NOT_FOUND);
     buf_release(&names);
     pawl_close(p);
     verify_clean(s);

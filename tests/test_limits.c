@@ -1,16 +1,16 @@
-/* test_limits.c - the contract of limits: how many jobs of a queue, or of a concurrency key, may be
- * claimable or running at once; who comes next; and that no permit is ever lost. Each test ends
- * with verify, which counts the permits itself (I29). Here: a limit, and the permit that goes from
- * one to the next. */
+/* test_limits.c - the contract of limits: how many jobs of a queue or of a concurrency key may be
+ * claimable or running at once, which job comes next, and that no permit is ever lost. Each test
+ * ends with verify, which counts the permits itself (I29). This file tests one limit and the permit
+ * that passes from one job to the next. */
 #include "limit_fixture.h"
 
 #include <string.h>
 
 TEST_LONG;
 
-/* ---- what is above waits ---- */
+/* ---- jobs above the limit wait ---- */
 
-TEST(a_queue_limit_holds_what_is_above_it)
+TEST(queue_limit_holds_jobs_above_it)
 {
     struct store *s = fixture_store();
     int64_t id[4];
@@ -26,14 +26,14 @@ TEST(a_queue_limit_holds_what_is_above_it)
     check_waits(s, id[2], QUEUE);
     check_waits(s, id[3], QUEUE);
     CHECK_STR(history(s, id[2]), "created marked_ready held");
-    CHECK_EQ(used(s, QUEUE), 2); /* who waits has no permit */
+    CHECK_EQ(used(s, QUEUE), 2); /* a waiting job has no permit */
     CHECK_EQ(claim_many(s, 1, 4, j), 2);
-    CHECK_EQ(used(s, QUEUE), 2); /* a claim takes no second one */
+    CHECK_EQ(used(s, QUEUE), 2); /* a claim takes no second permit */
     verify_clean(s);
     store_close(&s);
 }
 
-TEST(a_batch_takes_permits_as_long_as_there_are_any)
+TEST(batch_takes_permits_while_any_are_free)
 {
     struct store *s = fixture_store();
     int64_t first;
@@ -47,7 +47,7 @@ TEST(a_batch_takes_permits_as_long_as_there_are_any)
     store_close(&s);
 }
 
-TEST(a_limit_of_one_queue_is_no_matter_to_another)
+TEST(limit_of_one_queue_does_not_affect_another)
 {
     struct store *s = fixture_store();
 
@@ -60,7 +60,7 @@ TEST(a_limit_of_one_queue_is_no_matter_to_another)
     store_close(&s);
 }
 
-TEST(flows_need_no_permit)
+TEST(workflow_needs_no_permit)
 {
     struct store *s = fixture_store();
     int64_t flow;
@@ -74,7 +74,7 @@ TEST(flows_need_no_permit)
     store_close(&s);
 }
 
-TEST(what_is_no_limit_is_refused)
+TEST(invalid_limit_key_is_refused)
 {
     static const char *const bad[] = {
         "", "default", "queue", "queue:", "key:", "lane:x", "Queue:x"};
@@ -93,9 +93,9 @@ TEST(what_is_no_limit_is_refused)
     store_close(&s);
 }
 
-/* ---- the permit goes on ---- */
+/* ---- the permit is passed on ---- */
 
-static void end_well(struct store *s, struct held_job j)
+static void succeed(struct store *s, struct held_job j)
 {
     CHECK_EQ(settle_ok(s, j), 0);
 }
@@ -110,12 +110,12 @@ static void time_out(struct store *s, struct held_job j)
     CHECK_EQ(settle_as(s, j, OUTCOME_TIMED_OUT, -1), 0);
 }
 
-static void lose(struct store *s, struct held_job j)
+static void lose_attempt(struct store *s, struct held_job j)
 {
     CHECK_EQ(settle_as(s, j, OUTCOME_LOST, -1), 0);
 }
 
-static void be_cancelled(struct store *s, struct held_job j)
+static void cancel_and_end(struct store *s, struct held_job j)
 {
     CHECK_EQ(cancel(s, j.id), 0);
     CHECK_EQ(used(s, QUEUE), 1); /* it still runs */
@@ -128,7 +128,7 @@ static void retry_later(struct store *s, struct held_job j)
     CHECK_EQ(get(s, j.id).held, HELD_DELAY);
 }
 
-static void give_back(struct store *s, struct held_job j)
+static void release(struct store *s, struct held_job j)
 {
     CHECK_EQ(settle_as(s, j, OUTCOME_REFUSED, 60 * SECOND), 0);
     CHECK_EQ(get(s, j.id).held, HELD_DELAY);
@@ -140,11 +140,12 @@ static void defer(struct store *s, struct held_job j)
     CHECK_EQ(get(s, j.id).held, HELD_DELAY);
 }
 
-/* Four wait behind one; whatever ends each, the next is the most urgent, then the oldest. */
+/* Four jobs wait for the permit of one; however it ends, the next is the most urgent, then the
+ * oldest. */
 static void check_order(void (*end)(struct store *, struct held_job))
 {
-    static const int priorities[] = {0, -5, 0, 9}; /* as they are submitted */
-    static const int order[] = {3, 0, 2, 1};       /* as they must come */
+    static const int priorities[] = {0, -5, 0, 9}; /* in the order of submission */
+    static const int order[] = {3, 0, 2, 1};       /* in the expected order */
     struct store *s = fixture_store();
     struct held_job running;
     int64_t id[4];
@@ -171,47 +172,47 @@ static void check_order(void (*end)(struct store *, struct held_job))
     store_close(&s);
 }
 
-TEST(success_hands_the_permit_to_the_next_by_priority_then_age)
+TEST(permit_of_a_succeeded_job_goes_to_the_next_by_priority_then_age)
 {
-    check_order(end_well);
+    check_order(succeed);
 }
 
-TEST(failure_hands_the_permit_on)
+TEST(permit_of_a_failed_job_goes_to_the_next)
 {
     check_order(fail);
 }
 
-TEST(a_timeout_hands_the_permit_on)
+TEST(permit_of_a_timed_out_job_goes_to_the_next)
 {
     check_order(time_out);
 }
 
-TEST(a_lost_attempt_hands_the_permit_on)
+TEST(permit_of_a_lost_attempt_goes_to_the_next)
 {
-    check_order(lose);
+    check_order(lose_attempt);
 }
 
-TEST(a_cancelled_job_hands_the_permit_on_when_it_ended)
+TEST(permit_of_a_cancelled_job_goes_to_the_next_after_its_end)
 {
-    check_order(be_cancelled);
+    check_order(cancel_and_end);
 }
 
-TEST(a_delayed_retry_hands_the_permit_on)
+TEST(permit_of_a_delayed_retry_goes_to_the_next)
 {
     check_order(retry_later);
 }
 
-TEST(a_release_with_back_off_hands_the_permit_on)
+TEST(permit_of_a_job_released_with_back_off_goes_to_the_next)
 {
-    check_order(give_back);
+    check_order(release);
 }
 
-TEST(a_deferral_hands_the_permit_on)
+TEST(permit_of_a_deferred_job_goes_to_the_next)
 {
     check_order(defer);
 }
 
-TEST(a_claimable_job_that_is_cancelled_or_paused_hands_its_permit_on)
+TEST(permit_of_a_claimable_job_cancelled_or_paused_goes_to_the_next)
 {
     struct store *s = fixture_store();
     struct line_of_three l = stand_behind_one(s);
@@ -226,7 +227,7 @@ TEST(a_claimable_job_that_is_cancelled_or_paused_hands_its_permit_on)
     store_close(&s);
 }
 
-TEST(a_retry_without_delay_keeps_its_permit)
+TEST(retry_without_delay_keeps_its_permit)
 {
     struct store *s = fixture_store();
     int64_t a, b;
@@ -237,7 +238,7 @@ TEST(a_retry_without_delay_keeps_its_permit)
     check_waits(s, b, QUEUE);
     CHECK_EQ(settle_as(s, claim_job(s, 1), OUTCOME_FAILED, 0), 0);
     check_claimable(s, a);
-    check_waits(s, b, QUEUE); /* however urgent: the permit was not free for a moment */
+    check_waits(s, b, QUEUE); /* however urgent it is: the permit was never free */
     CHECK_EQ(settle_as(s, claim_job(s, 1), OUTCOME_REFUSED, 0), 0);
     check_claimable(s, a);
     CHECK_EQ(used(s, QUEUE), 1);
@@ -245,7 +246,7 @@ TEST(a_retry_without_delay_keeps_its_permit)
     store_close(&s);
 }
 
-TEST(a_delayed_retry_must_wait_for_a_permit_again_when_its_time_has_come)
+TEST(delayed_retry_waits_for_a_permit_again_after_its_delay)
 {
     struct store *s = fixture_store();
     struct held_job j;
@@ -269,7 +270,7 @@ TEST(a_delayed_retry_must_wait_for_a_permit_again_when_its_time_has_come)
     store_close(&s);
 }
 
-TEST(an_orphan_and_an_adopted_job_keep_the_permit)
+TEST(orphan_and_adopted_job_keep_their_permit)
 {
     struct store *s = fixture_store();
     struct held_job j, adopted;
@@ -293,7 +294,7 @@ TEST(an_orphan_and_an_adopted_job_keep_the_permit)
     store_close(&s);
 }
 
-TEST(one_turn_that_ends_many_lets_as_many_go)
+TEST(turn_that_ends_many_jobs_admits_as_many)
 {
     struct store *s = fixture_store();
     int64_t root, i;
@@ -312,9 +313,9 @@ TEST(one_turn_that_ends_many_lets_as_many_go)
     store_close(&s);
 }
 
-/* ---- those who are held otherwise ---- */
+/* ---- jobs held for another reason ---- */
 
-TEST(a_job_that_is_paused_or_delayed_has_no_permit)
+TEST(paused_or_delayed_job_has_no_permit)
 {
     struct store *s = fixture_store();
     int64_t paused, delayed, now;
@@ -338,14 +339,14 @@ TEST(a_job_that_is_paused_or_delayed_has_no_permit)
     store_close(&s);
 }
 
-TEST(a_waiter_that_is_cancelled_is_passed_over)
+TEST(waiter_that_is_cancelled_is_skipped)
 {
     struct store *s = fixture_store();
     struct line_of_three l = stand_behind_one(s);
 
     CHECK_EQ(cancel(s, l.b), 0);
     CHECK_EQ(status_of(s, l.b), S_CANCELLED);
-    CHECK_EQ(used(s, QUEUE), 1); /* it had no permit to give back */
+    CHECK_EQ(used(s, QUEUE), 1); /* it had no permit to free */
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM limit_waits"), 1);
     check_waits(s, l.c, QUEUE);
     verify_clean(s);
@@ -355,7 +356,7 @@ TEST(a_waiter_that_is_cancelled_is_passed_over)
     store_close(&s);
 }
 
-TEST(a_waiter_that_is_paused_leaves_the_line_and_comes_back_by_its_age)
+TEST(waiter_that_is_paused_leaves_the_line_and_returns_by_its_age)
 {
     struct store *s = fixture_store();
     struct line_of_three l = stand_behind_one(s);
@@ -364,7 +365,7 @@ TEST(a_waiter_that_is_paused_leaves_the_line_and_comes_back_by_its_age)
     CHECK_EQ(get(s, l.b).held, HELD_PAUSED);
     CHECK(!get(s, l.b).held_key);
     verify_clean(s);
-    CHECK_EQ(unhold(s, l.b), 0); /* no room yet */
+    CHECK_EQ(unhold(s, l.b), 0); /* no permit is free yet */
     check_waits(s, l.b, QUEUE);
     CHECK_EQ(settle_ok(s, claim_job(s, 1)), 0);
     check_claimable(s, l.b);
@@ -372,7 +373,7 @@ TEST(a_waiter_that_is_paused_leaves_the_line_and_comes_back_by_its_age)
     verify_clean(s);
     CHECK_EQ(hold(s, l.c), 0);
     CHECK_EQ(settle_ok(s, claim_job(s, 1)), 0);
-    CHECK_EQ(used(s, QUEUE), 0); /* nobody may take it */
+    CHECK_EQ(used(s, QUEUE), 0); /* no job may take the permit */
     CHECK_EQ(unhold(s, l.c), 0);
     check_claimable(s, l.c);
     verify_clean(s);

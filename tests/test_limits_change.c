@@ -3,7 +3,7 @@
 
 TEST_LONG;
 
-/* As set_limit; returns how many turns it took. */
+/* Like set_limit; returns the number of turns it took. */
 static int set_limit_in_slices(struct store *s, const char *key, int max)
 {
     struct limit_change c = {.key = key, .max = max};
@@ -19,7 +19,7 @@ static int set_limit_in_slices(struct store *s, const char *key, int max)
 
 /* ---- changing a limit ---- */
 
-TEST(lowering_a_limit_takes_the_youngest_out_of_the_outbox_in_slices)
+TEST(lowered_limit_takes_the_youngest_jobs_out_of_the_outbox_in_slices)
 {
     struct store *s = fixture_store();
     int64_t old, young;
@@ -38,7 +38,7 @@ TEST(lowering_a_limit_takes_the_youngest_out_of_the_outbox_in_slices)
     check_waits(s, young, QUEUE);
     CHECK_STR(history(s, young), "created marked_ready held");
     verify_clean(s);
-    CHECK_EQ(set_limit_in_slices(s, QUEUE, 1000), 3); /* and back the same way */
+    CHECK_EQ(set_limit_in_slices(s, QUEUE, 1000), 3); /* and back in as many slices */
     CHECK_EQ(claimable(s), 250);
     CHECK_EQ(sql_number(s, "SELECT max FROM limits"), 1000);
     verify_clean(s);
@@ -55,7 +55,7 @@ static int all_slices_body(struct turn *t, void *arg, struct err *err)
     return rc;
 }
 
-TEST(a_limit_may_be_lowered_by_several_slices_in_one_turn)
+TEST(limit_is_lowered_by_several_slices_in_one_turn)
 {
     struct store *s = fixture_store();
     int64_t first = submit_batch(s, 11, NULL);
@@ -72,7 +72,7 @@ TEST(a_limit_may_be_lowered_by_several_slices_in_one_turn)
     store_close(&s);
 }
 
-TEST(lowering_the_limit_of_a_key_takes_its_jobs_out_in_slices)
+TEST(lowered_limit_of_a_key_takes_its_jobs_out_of_the_outbox_in_slices)
 {
     struct store *s = fixture_store();
     int64_t first = submit_batch(s, 250, "k"), other = submit(s, "other");
@@ -89,7 +89,7 @@ TEST(lowering_the_limit_of_a_key_takes_its_jobs_out_in_slices)
     store_close(&s);
 }
 
-TEST(what_runs_when_a_limit_is_lowered_finishes_and_frees_nothing_before_there_is_room)
+TEST(jobs_running_above_a_lowered_limit_finish_and_admit_none_until_it_is_met)
 {
     struct store *s = fixture_store();
     struct held_job j[5];
@@ -99,7 +99,7 @@ TEST(what_runs_when_a_limit_is_lowered_finishes_and_frees_nothing_before_there_i
     CHECK_EQ(claim_many(s, 1, 5, j), 5);
     set_limit(s, QUEUE, 2);
     CHECK_EQ(claimable(s), 0);
-    CHECK_EQ(used(s, QUEUE), 5); /* exceeded by what ran already */
+    CHECK_EQ(used(s, QUEUE), 5); /* exceeded by jobs that ran already */
     verify_clean(s);
     for (i = 0; i < 3; i++) {
         CHECK_EQ(heartbeat(s, j[i]), 0);
@@ -114,7 +114,7 @@ TEST(what_runs_when_a_limit_is_lowered_finishes_and_frees_nothing_before_there_i
     store_close(&s);
 }
 
-TEST(a_retry_of_what_ran_above_a_lowered_limit_is_not_left_in_the_outbox)
+TEST(retry_of_a_job_above_a_lowered_limit_leaves_the_outbox)
 {
     struct store *s = fixture_store();
     struct held_job j[2];
@@ -123,7 +123,7 @@ TEST(a_retry_of_what_ran_above_a_lowered_limit_is_not_left_in_the_outbox)
     submit_with(s, (struct submission){.name = "b", .max_attempts = 3});
     CHECK_EQ(claim_many(s, 1, 2, j), 2);
     set_limit(s, QUEUE, 1);
-    CHECK_EQ(settle_as(s, j[0], OUTCOME_FAILED, 0), 0); /* two run where one may */
+    CHECK_EQ(settle_as(s, j[0], OUTCOME_FAILED, 0), 0); /* two run where one is allowed */
     check_waits(s, j[0].id, QUEUE);
     verify_clean(s);
     CHECK_EQ(settle_ok(s, j[1]), 0);
@@ -132,7 +132,7 @@ TEST(a_retry_of_what_ran_above_a_lowered_limit_is_not_left_in_the_outbox)
     store_close(&s);
 }
 
-TEST(raising_a_limit_lets_as_many_go_by_priority_then_age)
+TEST(raised_limit_admits_jobs_by_priority_then_age)
 {
     struct store *s = fixture_store();
     int64_t id[5];
@@ -152,7 +152,7 @@ TEST(raising_a_limit_lets_as_many_go_by_priority_then_age)
     store_close(&s);
 }
 
-TEST(a_queue_is_paused_by_a_limit_of_none_and_resumed_by_any_other)
+TEST(limit_of_zero_pauses_a_queue_and_any_other_resumes_it)
 {
     struct store *s = fixture_store();
     struct held_job j, none;
@@ -162,10 +162,10 @@ TEST(a_queue_is_paused_by_a_limit_of_none_and_resumed_by_any_other)
     j = claim_job(s, 1);
     b = submit(s, "b");
     set_limit(s, QUEUE, 0);
-    check_waits(s, b, QUEUE); /* out of the outbox before the answer */
+    check_waits(s, b, QUEUE); /* removed from the outbox before the call returns */
     c = submit(s, "c");
     CHECK(!claim_one(s, 1, &none));
-    CHECK_EQ(settle_ok(s, j), 0); /* what runs finishes */
+    CHECK_EQ(settle_ok(s, j), 0); /* a running job finishes */
     CHECK(!claim_one(s, 1, &none));
     CHECK_EQ(used(s, QUEUE), 0);
     verify_clean(s);
@@ -178,7 +178,7 @@ TEST(a_queue_is_paused_by_a_limit_of_none_and_resumed_by_any_other)
     store_close(&s);
 }
 
-TEST(removing_a_limit_lets_everybody_go)
+TEST(removed_limit_admits_every_waiting_job)
 {
     struct store *s = fixture_store();
     int64_t k;
@@ -192,13 +192,13 @@ TEST(removing_a_limit_lets_everybody_go)
     check_claimable(s, k);
     CHECK_EQ(used(s, QUEUE), -1); /* gone */
     CHECK_EQ(used(s, "key:k"), 1);
-    CHECK_EQ(set_limit_in_slices(s, QUEUE, -1), 1); /* and again is no error */
+    CHECK_EQ(set_limit_in_slices(s, QUEUE, -1), 1); /* removing it again is not an error */
     check_claimable(s, submit(s, "later"));
     verify_clean(s);
     store_close(&s);
 }
 
-TEST(who_waits_for_a_removed_limit_may_have_to_wait_for_the_other)
+TEST(job_waiting_for_a_removed_limit_may_wait_for_another_limit)
 {
     struct store *s = fixture_store();
     int64_t a, b;
@@ -213,7 +213,7 @@ TEST(who_waits_for_a_removed_limit_may_have_to_wait_for_the_other)
     store_close(&s);
 }
 
-TEST(a_limit_that_is_set_while_jobs_run_counts_them)
+TEST(limit_set_while_jobs_run_counts_them)
 {
     struct store *s = fixture_store();
     struct held_job j[3];
@@ -231,7 +231,7 @@ TEST(a_limit_that_is_set_while_jobs_run_counts_them)
     store_close(&s);
 }
 
-TEST(a_limit_that_is_set_to_what_it_was_changes_nothing)
+TEST(limit_set_to_its_current_value_changes_nothing)
 {
     struct store *s = fixture_store();
     int64_t events;

@@ -5,7 +5,7 @@ TEST_LONG;
 
 /* ---- concurrency keys ---- */
 
-TEST(a_key_is_limited_by_the_first_job_that_uses_it)
+TEST(key_is_limited_by_the_first_job_that_uses_it)
 {
     struct store *s = fixture_store();
     int64_t a, b, c, d;
@@ -26,7 +26,7 @@ TEST(a_key_is_limited_by_the_first_job_that_uses_it)
     store_close(&s);
 }
 
-TEST(keys_do_not_wait_for_each_other)
+TEST(jobs_of_different_keys_do_not_wait_for_each_other)
 {
     struct store *s = fixture_store();
     int64_t a2, b2;
@@ -44,7 +44,7 @@ TEST(keys_do_not_wait_for_each_other)
     store_close(&s);
 }
 
-TEST(a_key_keeps_its_limit_when_nobody_uses_it)
+TEST(unused_key_keeps_its_limit)
 {
     struct store *s = fixture_store();
 
@@ -58,7 +58,7 @@ TEST(a_key_keeps_its_limit_when_nobody_uses_it)
     store_close(&s);
 }
 
-TEST(a_key_may_be_limited_before_anybody_uses_it)
+TEST(key_can_be_limited_before_its_first_job)
 {
     struct store *s = fixture_store();
 
@@ -71,7 +71,7 @@ TEST(a_key_may_be_limited_before_anybody_uses_it)
     store_close(&s);
 }
 
-TEST(a_key_in_use_that_is_set_free_still_counts_its_jobs)
+TEST(key_in_use_without_a_limit_still_counts_its_jobs)
 {
     struct store *s = fixture_store();
     int64_t a = submit_keyed(s, "a", "k"), b = submit_keyed(s, "b", "k"), c, d;
@@ -79,7 +79,8 @@ TEST(a_key_in_use_that_is_set_free_still_counts_its_jobs)
     claim_job(s, 1);
     set_limit(s, "key:k", -1);
     check_claimable(s, b);
-    c = submit_keyed(s, "c", "k"); /* it asks for one at a time, but the key is known and free */
+    c = submit_keyed(s, "c",
+                     "k"); /* it requests one at a time, but the key is known and unlimited */
     check_claimable(s, c);
     CHECK_EQ(used(s, "key:k"), 3);
     verify_clean(s);
@@ -94,7 +95,7 @@ TEST(a_key_in_use_that_is_set_free_still_counts_its_jobs)
     store_close(&s);
 }
 
-TEST(a_key_that_is_removed_while_one_of_its_jobs_is_delayed_still_counts_it)
+TEST(key_removed_while_its_job_is_delayed_still_counts_that_job)
 {
     struct store *s = fixture_store();
     int64_t a =
@@ -102,7 +103,7 @@ TEST(a_key_that_is_removed_while_one_of_its_jobs_is_delayed_still_counts_it)
     int64_t b;
 
     set_limit(s, "key:k", -1);
-    b = submit_keyed(s, "b", "k"); /* nobody has a permit: its bound of one holds again */
+    b = submit_keyed(s, "b", "k"); /* no job has a permit: its own limit of one applies again */
     clock_advance(101 * SECOND);
     CHECK_EQ(run_timers(s), 1);
     CHECK_EQ(get(s, a).held, HELD_LIMIT);
@@ -115,7 +116,7 @@ TEST(a_key_that_is_removed_while_one_of_its_jobs_is_delayed_still_counts_it)
     store_close(&s);
 }
 
-TEST(a_key_that_is_removed_while_nobody_uses_it_begins_anew)
+TEST(unused_key_that_is_removed_takes_the_limit_of_its_next_job)
 {
     struct store *s = fixture_store();
 
@@ -129,9 +130,9 @@ TEST(a_key_that_is_removed_while_nobody_uses_it_begins_anew)
     store_close(&s);
 }
 
-/* ---- both at once ---- */
+/* ---- two limits at once ---- */
 
-TEST(a_job_under_two_limits_needs_a_permit_of_each)
+TEST(job_under_two_limits_needs_a_permit_of_each)
 {
     struct store *s = fixture_store();
     int64_t a, b, c, d;
@@ -142,7 +143,7 @@ TEST(a_job_under_two_limits_needs_a_permit_of_each)
     c = submit(s, "c");
     d = submit(s, "d");
     check_claimable(s, a);
-    check_waits(s, b, "key:k"); /* and takes nothing from the queue meanwhile */
+    check_waits(s, b, "key:k"); /* and takes no permit of the queue meanwhile */
     check_claimable(s, c);
     check_waits(s, d, QUEUE);
     CHECK_EQ(used(s, QUEUE), 2);
@@ -151,7 +152,7 @@ TEST(a_job_under_two_limits_needs_a_permit_of_each)
     store_close(&s);
 }
 
-TEST(a_permit_that_the_first_in_line_cannot_use_goes_to_the_second)
+TEST(permit_that_the_first_waiter_can_not_use_goes_to_the_second)
 {
     struct store *s = fixture_store();
     struct held_job ja, jx;
@@ -169,7 +170,7 @@ TEST(a_permit_that_the_first_in_line_cannot_use_goes_to_the_second)
     check_waits(s, b, QUEUE);
     check_waits(s, c, QUEUE);
     CHECK_EQ(settle_ok(s, jx), 0);
-    check_waits(s, b, "key:k"); /* it was asked first, and now waits elsewhere */
+    check_waits(s, b, "key:k"); /* it was offered the permit first, and now waits for its key */
     check_claimable(s, c);
     verify_clean(s);
     CHECK_EQ(settle_ok(s, ja), 0);
@@ -180,7 +181,7 @@ TEST(a_permit_that_the_first_in_line_cannot_use_goes_to_the_second)
     store_close(&s);
 }
 
-TEST(many_who_wait_for_a_key_do_not_keep_the_queue_from_others)
+TEST(many_waiters_for_a_key_do_not_block_the_queue)
 {
     struct store *s = fixture_store();
     struct held_job j;
@@ -203,7 +204,7 @@ TEST(many_who_wait_for_a_key_do_not_keep_the_queue_from_others)
     store_close(&s);
 }
 
-TEST(a_permit_that_thousands_have_no_use_for_goes_past_them_in_slices)
+TEST(permit_that_thousands_of_waiters_can_not_use_passes_them_in_slices)
 {
     struct store *s = fixture_store();
     struct held_job k, j;
@@ -216,7 +217,7 @@ TEST(a_permit_that_thousands_have_no_use_for_goes_past_them_in_slices)
     j = claim_job(s, 1);
     set_limit(s, QUEUE, 2);
     for (i = 0; i < 10; i++)
-        submit_batch(s, 250, "k"); /* held for the queue, and each will find its key taken */
+        submit_batch(s, 250, "k"); /* held for the queue; each will find its key in use */
     last = submit(s, "no key");
     events = sql_number(s, "SELECT count(*) FROM execution_events");
     CHECK_EQ(settle_ok(s, j), 0);
@@ -228,13 +229,13 @@ TEST(a_permit_that_thousands_have_no_use_for_goes_past_them_in_slices)
     check_claimable(s, last);
     CHECK_EQ(used(s, QUEUE), 2);
     verify_clean(s);
-    CHECK_EQ(settle_ok(s, k), 0); /* the first of the thousands goes, at once */
+    CHECK_EQ(settle_ok(s, k), 0); /* the first of the waiters is admitted at once */
     CHECK_EQ(claimable(s), 2);
     verify_clean(s);
     store_close(&s);
 }
 
-struct claiming {
+struct queue_claim {
     const char *queue;
     struct held_job out;
     size_t n;
@@ -242,7 +243,7 @@ struct claiming {
 
 static int claim_body(struct turn *t, void *arg, struct err *err)
 {
-    struct claiming *c = arg;
+    struct queue_claim *c = arg;
     struct lane_queue serves = {"process", c->queue};
     struct claim claim = {.worker = 1,
                           .folder = "folder-a",
@@ -267,7 +268,7 @@ static int claim_body(struct turn *t, void *arg, struct err *err)
 
 static struct held_job claim_from(struct store *s, const char *queue)
 {
-    struct claiming c = {.queue = queue};
+    struct queue_claim c = {.queue = queue};
     struct err err = ERR_INIT;
 
     CHECK_OK_ERR(store_turn(s, claim_body, &c, &err), &err);
@@ -275,7 +276,7 @@ static struct held_job claim_from(struct store *s, const char *queue)
     return c.out;
 }
 
-TEST(a_key_across_two_queues_ends_with_everybody_served)
+TEST(key_across_two_queues_serves_every_waiter)
 {
     struct store *s = fixture_store();
     struct held_job a, b;

@@ -1,4 +1,4 @@
-/* test_limits_race.c - limits while several change them, claim and settle at once. */
+/* test_limits_race.c - limits while several threads change them, claim and settle at once. */
 #include "limit_fixture.h"
 
 #include <pthread.h>
@@ -9,11 +9,11 @@
 
 TEST_LONG;
 
-/* ---- two at once ---- */
+/* ---- two turns at once ---- */
 
-/* Another thread with a store of its own, stopped in the middle of a turn that has locked what it
- * wants: before the statement `at`, or at the end of the body. It goes on when told so, or after a
- * moment: on a database with one writer everybody else waits for it until then, and the outcome
+/* Another thread with its own store, stopped in the middle of a turn that has taken its locks:
+ * before the statement `at`, or at the end of the body. It continues when the test signals it, or
+ * after a moment: on a database with one writer all others wait for it until then, and the outcome
  * must be the same. */
 struct other {
     struct env env;
@@ -94,7 +94,7 @@ static void other_finish(struct other *o)
     CHECK_EQ(o->rc, o->give_up ? -E_INVALID : 0);
 }
 
-/* Locks both, and changes nothing: they are not held for that. */
+/* Locks both executions and changes nothing: neither of them is paused. */
 static int lock_only(struct turn *t, struct other *o, struct err *err)
 {
     struct request r[2] = {{.execution = o->id[0]}, {.execution = o->id[1]}};
@@ -105,7 +105,7 @@ static int lock_only(struct turn *t, struct other *o, struct err *err)
     return rc;
 }
 
-/* Locks both and cancels the first. */
+/* Locks both executions and cancels the first. */
 static int cancel_first(struct turn *t, struct other *o, struct err *err)
 {
     struct request r = {.execution = o->id[0]};
@@ -130,7 +130,7 @@ static int claim_two(struct turn *t, struct other *o, struct err *err)
     return op_claim(t, &claim, &jobs, err);
 }
 
-TEST(a_permit_whose_only_taker_is_locked_is_offered_again)
+TEST(permit_whose_only_waiter_is_locked_is_offered_again)
 {
     struct store *s = fixture_store();
     struct other o = {.act = lock_only, .at = "lock_limits"};
@@ -141,8 +141,8 @@ TEST(a_permit_whose_only_taker_is_locked_is_offered_again)
     o.id[0] = submit(s, "b");
     j = claim_job(s, 1);
     other_start(&o);
-    CHECK_EQ(settle_ok(s, j), 0); /* does not wait for the other */
-    verify_clean(s);              /* nobody holds the permit, and a timer is due for it */
+    CHECK_EQ(settle_ok(s, j), 0); /* does not wait for the other turn */
+    verify_clean(s);              /* no job holds the permit, and a timer is due for it */
     other_finish(&o);
     run_timers(s);
     check_claimable(s, o.id[0]);
@@ -151,7 +151,7 @@ TEST(a_permit_whose_only_taker_is_locked_is_offered_again)
     store_close(&s);
 }
 
-TEST(a_permit_is_not_lost_with_the_taker_that_its_timer_names)
+TEST(permit_is_not_lost_with_the_waiter_named_by_its_timer)
 {
     struct store *s = fixture_store();
     struct other o = {.act = cancel_first, .at = "lock_limits"};
@@ -173,7 +173,7 @@ TEST(a_permit_is_not_lost_with_the_taker_that_its_timer_names)
     store_close(&s);
 }
 
-TEST(a_limit_is_not_gone_before_the_last_who_waited_for_it)
+TEST(limit_is_not_removed_before_its_last_waiter_is_admitted)
 {
     struct store *s = fixture_store();
     struct other o = {.act = lock_only, .at = "lock_limits"};
@@ -194,8 +194,8 @@ TEST(a_limit_is_not_gone_before_the_last_who_waited_for_it)
     store_close(&s);
 }
 
-/* Two of three are claimed by another while the limit is lowered to one. */
-static void lower_during_a_claim(bool given_up, int left, int taken)
+/* Another thread claims two of three jobs while the limit is lowered to one. */
+static void check_lowered_during_claim(bool given_up, int left, int in_use)
 {
     struct store *s = fixture_store();
     struct other o = {.act = claim_two, .give_up = given_up};
@@ -209,22 +209,22 @@ static void lower_during_a_claim(bool given_up, int left, int taken)
     if (c.more)
         set_limit(s, QUEUE, 1);
     CHECK_EQ(claimable(s), left);
-    CHECK_EQ(used(s, QUEUE), taken);
+    CHECK_EQ(used(s, QUEUE), in_use);
     verify_clean(s);
     store_close(&s);
 }
 
-TEST(a_claim_that_comes_to_nothing_leaves_nothing_above_a_limit_lowered_meanwhile)
+TEST(rolled_back_claim_leaves_no_job_above_a_limit_lowered_meanwhile)
 {
-    lower_during_a_claim(true, 1, 1);
+    check_lowered_during_claim(true, 1, 1);
 }
 
-TEST(a_claim_that_succeeds_while_its_limit_is_lowered_counts)
+TEST(committed_claim_counts_against_a_limit_lowered_meanwhile)
 {
-    lower_during_a_claim(false, 0, 2);
+    check_lowered_during_claim(false, 0, 2);
 }
 
-/* ---- many at once ---- */
+/* ---- many workers ---- */
 
 enum { WORKERS = 4, JOBS = 160, LIMIT = 3 };
 
@@ -248,7 +248,7 @@ static void *work(void *arg)
     return NULL;
 }
 
-TEST(several_workers_together_never_exceed_a_limit_and_leave_nobody_waiting)
+TEST(workers_together_never_exceed_a_limit_and_leave_no_job_waiting)
 {
     struct store *s = fixture_store(), *own[WORKERS];
     pthread_t threads[WORKERS];

@@ -1,5 +1,5 @@
-/* test_limits_refuse.c - submissions that would rather be refused than wait for a limit: where
- * there is no room nothing of them is stored, not even their key. Each test ends with verify. */
+/* test_limits_refuse.c - submissions that ask to be refused instead of waiting for a limit: if no
+ * permit is free, nothing of them is stored, not even their key. Each test ends with verify. */
 #include "fixture.h"
 
 #include <stdio.h>
@@ -12,14 +12,14 @@ struct batch {
     size_t n;
 };
 
-static int body(struct turn *t, void *arg, struct err *err)
+static int submit_batch_body(struct turn *t, void *arg, struct err *err)
 {
     struct batch *b = arg;
 
     return op_submit(t, b->list, b->n, err);
 }
 
-static struct submission picky(const char *key, int max)
+static struct submission refusable(const char *key, int max)
 {
     return (struct submission){.kind = KIND_EXEC,
                                .task_index = -1,
@@ -30,13 +30,13 @@ static struct submission picky(const char *key, int max)
                                .refuse = true};
 }
 
-/* What became of one. */
-static struct submission try(struct store *s, struct submission one)
+/* Submits one job and returns its submission with the result. */
+static struct submission submit_one(struct store *s, struct submission one)
 {
     struct batch b = {.list = {one}, .n = 1};
     struct err err = ERR_INIT;
 
-    CHECK_OK_ERR(store_turn(s, body, &b, &err), &err);
+    CHECK_OK_ERR(store_turn(s, submit_batch_body, &b, &err), &err);
     return b.list[0];
 }
 
@@ -48,14 +48,15 @@ static int64_t used(struct store *s, const char *key)
     return sql_number(s, sql);
 }
 
-TEST(with_room_it_is_taken_and_without_it_is_refused_and_leaves_nothing)
+TEST(submission_without_a_free_permit_is_refused_and_leaves_nothing)
 {
     struct store *s = fixture_store();
-    struct submission one = try(s, picky(NULL, 2)), two = try(s, picky(NULL, 2)), three;
+    struct submission one = submit_one(s, refusable(NULL, 2)),
+                      two = submit_one(s, refusable(NULL, 2)), three;
 
     CHECK_OK(one.rc);
     CHECK_OK(two.rc);
-    three = try(s, picky("once", 2));
+    three = submit_one(s, refusable("once", 2));
     CHECK_EQ(three.rc, -E_REFUSED);
     CHECK_EQ(three.id, 0);
     CHECK_STR(three.err.msg, "the limit key:k has no room: 2 of 2 are in use");
@@ -63,7 +64,7 @@ TEST(with_room_it_is_taken_and_without_it_is_refused_and_leaves_nothing)
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM submit_keys"), 0);
     CHECK_EQ(used(s, KEY), 2);
     CHECK_OK(settle_ok(s, claim_job(s, 1)));
-    three = try(s, picky("once", 2));
+    three = submit_one(s, refusable("once", 2));
     CHECK_OK(three.rc);
     CHECK(!three.existed);
     CHECK_STR(history(s, three.id), "created marked_ready");
@@ -71,10 +72,11 @@ TEST(with_room_it_is_taken_and_without_it_is_refused_and_leaves_nothing)
     store_close(&s);
 }
 
-TEST(a_key_that_is_known_is_found_however_full_it_is)
+TEST(known_idempotency_key_is_found_though_the_limit_is_reached)
 {
     struct store *s = fixture_store();
-    struct submission first = try(s, picky("once", 1)), again = try(s, picky("once", 1));
+    struct submission first = submit_one(s, refusable("once", 1)),
+                      again = submit_one(s, refusable("once", 1));
 
     CHECK_OK(again.rc);
     CHECK(again.existed);
@@ -83,15 +85,16 @@ TEST(a_key_that_is_known_is_found_however_full_it_is)
     store_close(&s);
 }
 
-TEST(those_of_one_turn_share_the_room_and_the_refusal_of_their_key)
+TEST(submissions_of_one_turn_share_the_permits_and_the_refusal_of_their_key)
 {
     struct store *s = fixture_store();
-    struct batch b = {.list = {picky(NULL, 1), picky("a", 1), picky("a", 1), picky("b", 1)},
-                      .n = 4};
+    struct batch b = {
+        .list = {refusable(NULL, 1), refusable("a", 1), refusable("a", 1), refusable("b", 1)},
+        .n = 4};
     struct err err = ERR_INIT;
     size_t i;
 
-    CHECK_OK_ERR(store_turn(s, body, &b, &err), &err);
+    CHECK_OK_ERR(store_turn(s, submit_batch_body, &b, &err), &err);
     CHECK_OK(b.list[0].rc);
     for (i = 1; i < 4; i++) {
         CHECK_EQ(b.list[i].rc, -E_REFUSED);
@@ -103,53 +106,53 @@ TEST(those_of_one_turn_share_the_room_and_the_refusal_of_their_key)
     store_close(&s);
 }
 
-TEST(a_full_queue_refuses_too)
+TEST(queue_at_its_limit_refuses_the_submission)
 {
     struct store *s = fixture_store();
     struct submission one = {
         .kind = KIND_EXEC, .task_index = -1, .name = "x", .queue = "q", .refuse = true};
 
     set_limit(s, "queue:q", 1);
-    CHECK_OK(try(s, one).rc);
-    CHECK_EQ(try(s, one).rc, -E_REFUSED);
+    CHECK_OK(submit_one(s, one).rc);
+    CHECK_EQ(submit_one(s, one).rc, -E_REFUSED);
     one.refuse = false;
-    CHECK_OK(try(s, one).rc); /* others wait, as ever */
+    CHECK_OK(submit_one(s, one).rc); /* other submissions wait */
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM limit_waits"), 1);
     verify_clean(s);
     store_close(&s);
 }
 
-TEST(a_higher_bound_counts_from_now_on_and_a_lower_one_for_itself)
+TEST(higher_limit_of_a_submission_is_kept_and_a_lower_one_applies_only_to_itself)
 {
     struct store *s = fixture_store();
     int64_t waiting;
 
-    CHECK_OK(try(s, picky(NULL, 1)).rc);
+    CHECK_OK(submit_one(s, refusable(NULL, 1)).rc);
     waiting = submit_with(s, (struct submission){.name = "x", .concurrency = "k"});
     CHECK_EQ(get(s, waiting).held, HELD_LIMIT);
-    CHECK_OK(try(s, picky(NULL, 3)).rc);
-    CHECK_EQ(get(s, waiting).held, HELD_NONE); /* there was room for it as well */
+    CHECK_OK(submit_one(s, refusable(NULL, 3)).rc);
+    CHECK_EQ(get(s, waiting).held, HELD_NONE); /* a permit was free for it as well */
     CHECK_EQ(used(s, KEY), 3);
     CHECK_OK(settle_ok(s, claim_job(s, 1)));
-    CHECK_EQ(try(s, picky(NULL, 2)).rc, -E_REFUSED);
-    CHECK_OK(try(s, picky(NULL, 3)).rc);
+    CHECK_EQ(submit_one(s, refusable(NULL, 2)).rc, -E_REFUSED);
+    CHECK_OK(submit_one(s, refusable(NULL, 3)).rc);
     verify_clean(s);
     store_close(&s);
 }
 
-TEST(what_was_taken_waits_for_its_next_try_like_any_other)
+TEST(accepted_submission_waits_for_its_next_attempt_like_any_other)
 {
     struct store *s = fixture_store();
-    struct submission one = picky(NULL, 1);
+    struct submission one = refusable(NULL, 1);
     struct held_job j;
     int64_t other;
 
     one.max_attempts = 2;
-    one = try(s, one);
+    one = submit_one(s, one);
     CHECK_OK(one.rc);
     j = claim_job(s, 1);
     CHECK_OK(settle_as(s, j, OUTCOME_FAILED, SECOND));
-    other = try(s, picky(NULL, 1)).id; /* between two tries there is room */
+    other = submit_one(s, refusable(NULL, 1)).id; /* a permit is free between two attempts */
     CHECK(other > 0);
     clock_advance(2 * SECOND);
     run_timers(s);
@@ -162,7 +165,7 @@ TEST(what_was_taken_waits_for_its_next_try_like_any_other)
 }
 
 /* Shared by the processes of the next test. */
-static _Atomic int *taken;
+static _Atomic int *accepted;
 
 static void submit_many(int nth)
 {
@@ -171,22 +174,22 @@ static void submit_many(int nth)
 
     (void)nth;
     for (i = 0; i < 10; i++) {
-        struct submission one = try(s, picky(NULL, 7));
+        struct submission one = submit_one(s, refusable(NULL, 7));
 
         CHECK(!one.rc || one.rc == -E_REFUSED);
-        *taken += !one.rc;
+        *accepted += !one.rc;
     }
     store_close(&s);
 }
 
-TEST(many_processes_at_once_do_not_overrun_it)
+TEST(processes_together_do_not_exceed_the_limit)
 {
     struct store *s = fixture_store();
 
     store_close(&s);
-    taken = shared_memory(sizeof(*taken));
+    accepted = shared_memory(sizeof(*accepted));
     run_processes(4, submit_many);
-    CHECK_EQ(*taken, 7);
+    CHECK_EQ(*accepted, 7);
     s = fixture_store();
     CHECK_EQ(used(s, KEY), 7);
     verify_clean(s);

@@ -1,16 +1,15 @@
-/* test_log_pages.c - the output of attempts, as pawl.h tells it: in pages, while they run and
- * after.
- */
+/* test_log_pages.c - reading the output of attempts through pawl.h, in pages, during and after the
+ * attempt. */
 #include "control_fixture.h"
 
-struct logging {
+struct log_write {
     int64_t worker;
     struct log_chunk chunk;
 };
 
 static int log_body(struct turn *t, void *arg, struct err *e)
 {
-    struct logging *g = arg;
+    struct log_write *g = arg;
 
     return op_store_logs(t, g->worker, &g->chunk, 1, e);
 }
@@ -18,13 +17,13 @@ static int log_body(struct turn *t, void *arg, struct err *e)
 static void write_log(struct store *s, struct held_job j, int64_t offset, int64_t dropped,
                       const char *bytes)
 {
-    struct logging g = {j.worker,
-                        {.lease = {.execution = j.id, .root = j.root, .epoch = j.epoch},
-                         .attempt = j.attempt,
-                         .bytes = bytes,
-                         .len = strlen(bytes),
-                         .offset = offset,
-                         .dropped = dropped}};
+    struct log_write g = {j.worker,
+                          {.lease = {.execution = j.id, .root = j.root, .epoch = j.epoch},
+                           .attempt = j.attempt,
+                           .bytes = bytes,
+                           .len = strlen(bytes),
+                           .offset = offset,
+                           .dropped = dropped}};
     struct err e = ERR_INIT;
 
     CHECK_OK_ERR(store_turn(s, log_body, &g, &e), &e);
@@ -42,7 +41,7 @@ static struct pawl_log_page read_log(struct pawl *p, int64_t id, int attempt, in
     return page;
 }
 
-TEST(output_is_read_in_pages_while_its_attempt_runs_and_after)
+TEST(output_is_read_in_pages_during_and_after_its_attempt)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -66,7 +65,8 @@ TEST(output_is_read_in_pages_while_its_attempt_runs_and_after)
     CHECK_STR(out, "tail");
     CHECK_EQ(page.dropped, 1000);
     CHECK_EQ(settle_as(s, j, OUTCOME_FAILED, 0), 0);
-    CHECK(read_log(p, id, 0, page.next, out).ended); /* the last one, which is the first */
+    CHECK(read_log(p, id, 0, page.next, out)
+              .ended); /* 0 is the last attempt, which is also the first */
     j = claim_job(s, 1);
     page = read_log(p, id, 0, 0, out);
     CHECK(page.attempt == 2 && !page.len && !page.ended);
@@ -80,7 +80,7 @@ TEST(output_is_read_in_pages_while_its_attempt_runs_and_after)
     close_both(p, s);
 }
 
-TEST(what_ended_without_a_start_has_no_output_to_wait_for)
+TEST(job_that_ended_without_a_start_has_no_output_to_wait_for)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();

@@ -1,10 +1,10 @@
-/* test_logs.c - the contract of attempt logs: what was sent is there to be read, in pages and while
+/* test_logs.c - the contract of attempt logs: output that was sent can be read, in pages and while
  * the attempt runs. */
 #include "log_fixture.h"
 
 #include <stdlib.h>
 
-TEST(what_an_attempt_wrote_can_be_read_while_it_runs_and_after_it)
+TEST(output_is_read_while_its_attempt_runs_and_afterwards)
 {
     struct store *s = fixture_store(), *reader = fixture_store();
     struct held_job j = running(s);
@@ -22,7 +22,7 @@ TEST(what_an_attempt_wrote_can_be_read_while_it_runs_and_after_it)
     store_close(&s);
 }
 
-TEST(any_bytes_come_back_as_they_were_sent)
+TEST(output_of_any_bytes_is_read_back_unchanged)
 {
     struct store *s = fixture_store();
     struct held_job j = running(s);
@@ -30,7 +30,7 @@ TEST(any_bytes_come_back_as_they_were_sent)
     char *bytes = mem_alloc(len);
     struct buf b;
 
-    for (i = 0; i < len / 2; i++) /* half of it can be packed, half can't */
+    for (i = 0; i < len / 2; i++) /* half of it can be compressed, half can't */
         bytes[i] = (char)(i % 7);
     env_random(bytes + len / 2, len - len / 2);
     CHECK_EQ(send_bytes(s, j, 0, bytes, len), 0);
@@ -48,7 +48,7 @@ TEST(any_bytes_come_back_as_they_were_sent)
     store_close(&s);
 }
 
-TEST(a_page_holds_what_was_asked_for_and_says_whether_there_is_more)
+TEST(page_holds_the_requested_bytes_and_shows_whether_more_follow)
 {
     struct store *s = fixture_store();
     struct held_job j = running(s);
@@ -63,7 +63,7 @@ TEST(a_page_holds_what_was_asked_for_and_says_whether_there_is_more)
     CHECK_EQ(p.from, 8);
     CHECK_EQ(p.next, 12);
     CHECK(p.more);
-    p = page(s, j.id, 0, 12, 8, &b); /* it is added to what is there */
+    p = page(s, j.id, 0, 12, 8, &b); /* appended to the buffer */
     CHECK_STR(buf_cstr(&b), "89abcdefghij");
     CHECK(!p.more);
     p = page(s, j.id, 0, 20, 8, &b);
@@ -77,7 +77,7 @@ TEST(a_page_holds_what_was_asked_for_and_says_whether_there_is_more)
     store_close(&s);
 }
 
-TEST(a_thousand_small_chunks_and_more_are_read_to_the_end)
+TEST(more_than_a_thousand_small_chunks_are_read_to_the_end)
 {
     struct store *s = fixture_store();
     struct held_job j = running(s);
@@ -102,7 +102,7 @@ TEST(a_thousand_small_chunks_and_more_are_read_to_the_end)
     store_close(&s);
 }
 
-TEST(what_was_left_out_is_told_where_it_is_missing)
+TEST(dropped_output_is_reported_where_it_is_missing)
 {
     struct store *s = fixture_store();
     struct held_job j = running(s);
@@ -116,7 +116,7 @@ TEST(what_was_left_out_is_told_where_it_is_missing)
     send(s, 1, &rest, 1);
     CHECK_EQ(tail.lease.rc, 0);
     p = page(s, j.id, 0, 0, 100, &b);
-    CHECK_STR(buf_cstr(&b), "head\n"); /* never over the gap */
+    CHECK_STR(buf_cstr(&b), "head\n"); /* a page never spans the gap */
     CHECK_EQ(p.dropped, 0);
     CHECK(p.more);
     buf_reset(&b);
@@ -124,9 +124,9 @@ TEST(what_was_left_out_is_told_where_it_is_missing)
     CHECK_STR(buf_cstr(&b), "tail!");
     CHECK_EQ(p.dropped, 1000);
     CHECK(!p.more);
-    CHECK_EQ(p.from, 1005); /* all that was said is counted */
+    CHECK_EQ(p.from, 1005); /* positions count all output, dropped or not */
     CHECK_EQ(p.next, 1010);
-    p = page(s, j.id, 0, 1007, 100, &b); /* said once, at its place */
+    p = page(s, j.id, 0, 1007, 100, &b); /* reported once, at its position */
     CHECK_EQ(p.dropped, 0);
     p = page(s, j.id, 0, 1009, 100, &b);
     CHECK_EQ(p.dropped, 0);
@@ -138,7 +138,7 @@ TEST(what_was_left_out_is_told_where_it_is_missing)
     store_close(&s);
 }
 
-TEST(who_follows_finds_its_place_while_the_end_moves_on)
+TEST(reader_that_follows_keeps_its_position_while_the_tail_moves)
 {
     struct store *s = fixture_store();
     struct held_job j = running(s);
@@ -163,13 +163,13 @@ TEST(who_follows_finds_its_place_while_the_end_moves_on)
     send(s, 1, &far, 1);
     p = page(s, j.id, 0, p.next, 100, &b);
     CHECK_STR(buf_cstr(&b), "later");
-    CHECK_EQ(p.dropped, 2005 - 1013); /* who was too slow is told what it missed */
+    CHECK_EQ(p.dropped, 2005 - 1013); /* a reader that is too slow learns how much it missed */
     buf_release(&b);
     verify_clean(s);
     store_close(&s);
 }
 
-TEST(nothing_is_stored_for_no_bytes)
+TEST(chunk_without_bytes_is_not_stored)
 {
     struct store *s = fixture_store();
     struct held_job j = running(s);
@@ -185,7 +185,7 @@ TEST(nothing_is_stored_for_no_bytes)
     store_close(&s);
 }
 
-TEST(each_attempt_has_a_log_of_its_own_and_the_last_is_the_usual_one)
+TEST(each_attempt_has_its_own_log_and_the_last_is_the_default)
 {
     struct store *s = fixture_store();
     struct held_job a = running(s), b;

@@ -1,8 +1,8 @@
-/* test_logs_fence.c - whose output counts: that of the holder of the lease, from the place on that
- * it says; what anybody else sends changes nothing. */
+/* test_logs_fence.c - whose output counts: that of the worker that holds the lease, from the offset
+ * that it gives; chunks of any other worker change nothing. */
 #include "log_fixture.h"
 
-TEST(whoever_lost_the_lease_stores_nothing)
+TEST(worker_that_lost_its_lease_stores_no_output)
 {
     struct store *s = fixture_store();
     struct held_job old = running(s), now, other;
@@ -12,7 +12,7 @@ TEST(whoever_lost_the_lease_stores_nothing)
     other = old;
     other.worker = 9;
     CHECK_EQ(send_text(s, other, 10, "not mine"), -E_LEASE_LOST);
-    CHECK_EQ(send_text(s, other, 0, "not mine"), -E_LEASE_LOST); /* nor may it take away */
+    CHECK_EQ(send_text(s, other, 0, "not mine"), -E_LEASE_LOST); /* nor may it remove output */
     clock_advance(LEASE + SECOND);
     CHECK_EQ(reap(s), 1);
     CHECK_EQ(send_text(s, old, 10, "an orphan's"), -E_LEASE_LOST);
@@ -24,7 +24,7 @@ TEST(whoever_lost_the_lease_stores_nothing)
     submit(s, "y");
     other = claim_job(s, 1);
     list[1] = chunk_of(other, 0, "good", 4);
-    send(s, 1, list, 2); /* a refused one does not spoil the others */
+    send(s, 1, list, 2); /* a refused chunk does not affect the others */
     CHECK_EQ(list[0].lease.rc, -E_LEASE_LOST);
     CHECK_EQ(list[1].lease.rc, 0);
     check_log(s, other.id, 0, "good");
@@ -35,29 +35,29 @@ TEST(whoever_lost_the_lease_stores_nothing)
     store_close(&s);
 }
 
-struct last_words {
+struct final_output {
     struct log_chunk chunk;
     struct settlement settlement;
 };
 
-static int last_words_body(struct turn *t, void *arg, struct err *err)
+static int final_output_body(struct turn *t, void *arg, struct err *err)
 {
-    struct last_words *w = arg;
+    struct final_output *w = arg;
     int rc = op_store_logs(t, 1, &w->chunk, 1, err);
 
     return rc ? rc : op_settle(t, 1, &w->settlement, 1, err);
 }
 
-TEST(the_last_words_are_stored_in_the_turn_that_settles)
+TEST(final_output_is_stored_in_the_turn_that_settles)
 {
     struct store *s = fixture_store();
     struct held_job j = running(s);
-    struct last_words w = {.chunk = chunk_of(j, 0, "bye", 3)};
+    struct final_output w = {.chunk = chunk_of(j, 0, "bye", 3)};
     struct err err = ERR_INIT;
 
     w.settlement = (struct settlement){.lease = w.chunk.lease,
                                        .outcome = {.kind = OUTCOME_OK, .duration = -1}};
-    CHECK_OK_ERR(store_turn(s, last_words_body, &w, &err), &err);
+    CHECK_OK_ERR(store_turn(s, final_output_body, &w, &err), &err);
     CHECK_EQ(w.chunk.lease.rc, 0);
     CHECK_EQ(w.settlement.lease.rc, 0);
     check_log(s, j.id, 0, "bye");
@@ -65,7 +65,7 @@ TEST(the_last_words_are_stored_in_the_turn_that_settles)
     store_close(&s);
 }
 
-TEST(who_takes_an_attempt_over_begins_at_0_and_no_byte_comes_twice)
+TEST(output_of_an_adopted_attempt_is_sent_again_from_0_without_duplicates)
 {
     struct store *s = fixture_store();
     struct held_job j = running(s);
@@ -73,8 +73,8 @@ TEST(who_takes_an_attempt_over_begins_at_0_and_no_byte_comes_twice)
     CHECK_EQ(send_text(s, j, 0, "01234"), 0);
     CHECK_EQ(send_text(s, j, 5, "56789ab"), 0);
     j = taken_over(s, 2);
-    check_log(s, j.id, 0, "0123456789ab");  /* until the new holder says otherwise */
-    CHECK_EQ(send_text(s, j, 0, "012"), 0); /* with other boundaries */
+    check_log(s, j.id, 0, "0123456789ab");  /* until the new worker sends its own */
+    CHECK_EQ(send_text(s, j, 0, "012"), 0); /* with other chunk boundaries */
     check_log(s, j.id, 0, "012");
     CHECK_EQ(send_text(s, j, 3, "3456789abc"), 0);
     check_log(s, j.id, 0, "0123456789abc");
@@ -86,7 +86,7 @@ TEST(who_takes_an_attempt_over_begins_at_0_and_no_byte_comes_twice)
     store_close(&s);
 }
 
-TEST(what_is_sent_again_replaces_everything_from_there_on)
+TEST(output_sent_again_replaces_everything_from_its_offset)
 {
     struct store *s = fixture_store();
     struct held_job j = running(s);
@@ -102,35 +102,35 @@ TEST(what_is_sent_again_replaces_everything_from_there_on)
     store_close(&s);
 }
 
-/* The lease is lost between the worker's look at it and its commit. */
-struct slipping {
+/* The lease is lost between the worker's check of it and its commit. */
+struct concurrent_adoption {
     struct store *other;
     struct held_job j;
 };
 
-static void take_over_and_send(void *arg)
+static void adopt_and_send(void *arg)
 {
-    struct slipping *p = arg;
+    struct concurrent_adoption *p = arg;
 
     p->j = taken_over(p->other, 2);
     CHECK_EQ(send_text(p->other, p->j, 0, "0123456"), 0);
     CHECK_EQ(send_text(p->other, p->j, 7, "789"), 0);
 }
 
-TEST(a_chunk_that_commits_after_the_takeover_is_never_shown)
+TEST(chunk_that_commits_after_the_adoption_is_never_shown)
 {
     struct watch w = {0};
-    struct slipping p = {.other = fixture_store()};
+    struct concurrent_adoption p = {.other = fixture_store()};
     struct store *s;
     struct held_job old;
 
     if (strcmp(test_db(), "postgres"))
-        SKIP("a turn excludes all others there");
+        SKIP("for PostgreSQL only: on SQLite a turn excludes all others");
     s = watched_store(&w);
     old = running(p.other);
     CHECK_EQ(send_text(s, old, 0, "01234"), 0);
-    watch_for(&w, "commit", 1, take_over_and_send, &p);
-    CHECK_EQ(send_text(s, old, 5, "late"), 0); /* it held the lease when it asked */
+    watch_for(&w, "commit", 1, adopt_and_send, &p);
+    CHECK_EQ(send_text(s, old, 5, "late"), 0); /* it held the lease when that was checked */
     CHECK(w.acted);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM attempt_logs WHERE epoch = 1"), 1);
     check_log(s, old.id, 0, "0123456789");

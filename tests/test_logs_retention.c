@@ -1,9 +1,9 @@
-/* test_logs_retention.c - how long the output of attempts is kept: it goes before its tree, or with
- * it. */
+/* test_logs_retention.c - how long the output of attempts is kept: it is removed before its tree or
+ * with it. */
 #include "log_fixture.h"
 #include "retention_fixture.h"
 
-static int slices; /* of the last retain_counted */
+static int slices; /* slices of the last retain_counted */
 
 static struct retention retain_counted(struct store *s, struct retention r)
 {
@@ -12,8 +12,8 @@ static struct retention retain_counted(struct store *s, struct retention r)
     return r;
 }
 
-/* One in a slice: so slices count what is looked at. */
-TEST(what_has_no_logs_any_more_is_not_looked_at_for_them)
+/* A slice takes one execution, so the number of slices shows how many were inspected. */
+TEST(execution_without_logs_is_not_inspected_for_them_again)
 {
     struct store *s = fixture_store();
     struct retention logs = {.older_than = 7 * DAY, .max_trees = 1, .logs_only = true};
@@ -36,8 +36,8 @@ TEST(what_has_no_logs_any_more_is_not_looked_at_for_them)
     store_close(&s);
 }
 
-/* A child may end long before what started it, and long after. */
-TEST(logs_stay_until_both_the_execution_and_its_tree_ended_so_long_ago)
+/* A child may end long before its parent, or long after. */
+TEST(logs_stay_until_both_the_execution_and_its_tree_ended_long_enough_ago)
 {
     struct store *s = fixture_store();
     struct retention logs = {.older_than = 7 * DAY, .max_trees = 10, .logs_only = true};
@@ -65,7 +65,7 @@ TEST(logs_stay_until_both_the_execution_and_its_tree_ended_so_long_ago)
     store_close(&s);
 }
 
-TEST(logs_go_with_their_tree_or_before_it)
+TEST(logs_are_removed_with_their_tree_or_before_it)
 {
     struct store *s = fixture_store();
     struct held_job j = running(s), open;
