@@ -1,4 +1,5 @@
-/* test_metrics.c - metrics, as pawl.h tells them: what is there, and what workers have counted. */
+/* test_metrics.c - the metrics of pawl.h: gauges computed from stored rows, and counters that
+ * workers report. */
 #include "control_fixture.h"
 
 static int counters_body(struct turn *t, void *arg, struct err *e)
@@ -17,7 +18,7 @@ static int counters_body(struct turn *t, void *arg, struct err *e)
     return op_add_counters(t, 1, list, sizeof(list) / sizeof(*list), e);
 }
 
-static void has_line(const char *all, const char *line)
+static void check_has_line(const char *all, const char *line)
 {
     const char *at = strstr(all, line);
 
@@ -27,7 +28,7 @@ static void has_line(const char *all, const char *line)
         test_fail(__FILE__, __LINE__, "no line: %s\nin:\n%s", line, all);
 }
 
-TEST(metrics_show_what_is_there_and_what_was_counted)
+TEST(metrics_show_stored_gauges_and_worker_counters)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -44,18 +45,18 @@ TEST(metrics_show_what_is_there_and_what_was_counted)
     submit(s, "c");
     CHECK_OK_ERR(store_turn(s, counters_body, NULL, &e), &e);
     OK(pawl_metrics(p, &all, &api_err));
-    has_line(all, "# TYPE pawl_queue_jobs gauge");
-    has_line(all, "pawl_queue_jobs{queue=\"default\",state=\"ready\"} 1");
-    has_line(all, "pawl_queue_jobs{queue=\"default\",state=\"held\"} 1");
-    has_line(all, "pawl_queue_jobs{queue=\"default\",state=\"running\"} 1");
-    has_line(all, "pawl_queue_jobs{queue=\"we\\\"ird\\\\\",state=\"ready\"} 1");
-    has_line(all, "pawl_queue_jobs{queue=\"here\",state=\"ready\"} 2");
-    has_line(all, "pawl_workers{state=\"alive\"} 1");
-    has_line(all, "pawl_leases 1");
-    has_line(all, "pawl_orphans 0");
-    has_line(all, "pawl_adoptions_total 2");
-    has_line(all, "pawl_leases_lost_total 0");
-    has_line(all, "pawl_attempts_total{queue=\"a\\\"b\",executor=\"process\"} 3");
+    check_has_line(all, "# TYPE pawl_queue_jobs gauge");
+    check_has_line(all, "pawl_queue_jobs{queue=\"default\",state=\"ready\"} 1");
+    check_has_line(all, "pawl_queue_jobs{queue=\"default\",state=\"held\"} 1");
+    check_has_line(all, "pawl_queue_jobs{queue=\"default\",state=\"running\"} 1");
+    check_has_line(all, "pawl_queue_jobs{queue=\"we\\\"ird\\\\\",state=\"ready\"} 1");
+    check_has_line(all, "pawl_queue_jobs{queue=\"here\",state=\"ready\"} 2");
+    check_has_line(all, "pawl_workers{state=\"alive\"} 1");
+    check_has_line(all, "pawl_leases 1");
+    check_has_line(all, "pawl_orphans 0");
+    check_has_line(all, "pawl_adoptions_total 2");
+    check_has_line(all, "pawl_leases_lost_total 0");
+    check_has_line(all, "pawl_attempts_total{queue=\"a\\\"b\",executor=\"process\"} 3");
     free(all);
     close_both(p, s);
 }
@@ -70,17 +71,17 @@ TEST(histograms_are_cumulative_and_have_all_their_buckets)
 #define RUN(suffix, le) "pawl_run_seconds" suffix "{queue=\"default\",executor=\"process\"" le "} "
     CHECK_OK_ERR(store_turn(s, counters_body, NULL, &e), &e);
     OK(pawl_metrics(p, &all, &api_err));
-    has_line(all, "# TYPE pawl_run_seconds histogram");
-    has_line(all, RUN("_bucket", ",le=\"0.005\"") "0");
-    has_line(all, RUN("_bucket", ",le=\"0.01\"") "2");
-    has_line(all, RUN("_bucket", ",le=\"1\"") "2");
-    has_line(all, RUN("_bucket", ",le=\"5\"") "5");
-    has_line(all, RUN("_bucket", ",le=\"1800\"") "5");
-    has_line(all, RUN("_bucket", ",le=\"+Inf\"") "6");
-    has_line(all, RUN("_sum", "") "12.500000");
-    has_line(all, RUN("_count", "") "6");
-    has_line(all, "pawl_run_seconds_count{queue=\"other\",executor=\"process\"} 1");
-    has_line(all, "pawl_run_seconds_sum{queue=\"other\",executor=\"process\"} 0.000000");
+    check_has_line(all, "# TYPE pawl_run_seconds histogram");
+    check_has_line(all, RUN("_bucket", ",le=\"0.005\"") "0");
+    check_has_line(all, RUN("_bucket", ",le=\"0.01\"") "2");
+    check_has_line(all, RUN("_bucket", ",le=\"1\"") "2");
+    check_has_line(all, RUN("_bucket", ",le=\"5\"") "5");
+    check_has_line(all, RUN("_bucket", ",le=\"1800\"") "5");
+    check_has_line(all, RUN("_bucket", ",le=\"+Inf\"") "6");
+    check_has_line(all, RUN("_sum", "") "12.500000");
+    check_has_line(all, RUN("_count", "") "6");
+    check_has_line(all, "pawl_run_seconds_count{queue=\"other\",executor=\"process\"} 1");
+    check_has_line(all, "pawl_run_seconds_sum{queue=\"other\",executor=\"process\"} 0.000000");
     CHECK(!strstr(all, "_sum_us"));
     free(all);
     close_both(p, s);

@@ -1,13 +1,14 @@
-/* test_nested_fanouts.c - fan-outs of workflows that have fan-outs themselves. A store keeps the
- * lists of few fan-outs between turns; here many more of them begin in one turn, while the list of
- * the one above them is in use. */
+/* test_nested_fanouts.c - fan-outs of workflows that contain fan-outs. A store caches the lists of
+ * a few fan-outs between turns; here many more of them start in one turn, while the list of the
+ * outer fan-out is in use. */
 #include "guard_json.h"
 #include "rerun_fixture.h"
 #include "workflow_fixture.h"
 
 #define INNER   "inner.yaml", "name: inner\ntasks: {g: {foreach: 2, run: x}}\n"
 
-/* More lists than a store keeps begin at once. */
+/* Items cancelled in one turn; as many nested fan-outs start, more than a store caches lists for.
+ */
 #define AT_ONCE 14
 
 static int64_t submit_files(struct store *s, const char *outer)
@@ -28,7 +29,7 @@ static int cancel_body(struct turn *t, void *arg, struct err *err)
     return op_cancel(t, c->requests, AT_ONCE, 1000, &c->more, err);
 }
 
-/* Items from..from + AT_ONCE - 1 in one turn: as many others begin in it. */
+/* Cancels items from..from + AT_ONCE - 1 in one turn. That turn starts as many other items. */
 static void cancel_items(struct store *s, int64_t w, int from)
 {
     struct cancelling c = {.more = false};
@@ -52,8 +53,9 @@ static void check_ended(struct store *s, int64_t w, int status, int items)
     verify_clean(s);
 }
 
-/* One item is cancelled alone: then the list above it is among those that the store keeps. Many are
- * next, and the lists of those that begin in their place drive it out while it is read. */
+/* Cancelling one item alone puts the list of the outer fan-out into the store's cache. Then many
+ * items are cancelled in one turn: the lists of the nested fan-outs that start in their stead evict
+ * the outer list while it is read. */
 static int64_t cancel_some(struct store *s)
 {
     int64_t w = submit_files(
@@ -66,7 +68,7 @@ static int64_t cancel_some(struct store *s)
     return w;
 }
 
-TEST(nested_fan_outs_that_begin_together_when_items_are_cancelled_all_run)
+TEST(nested_fan_outs_started_together_by_cancels_all_run)
 {
     struct store *s;
     int64_t w;
@@ -79,7 +81,7 @@ TEST(nested_fan_outs_that_begin_together_when_items_are_cancelled_all_run)
     store_close(&s);
 }
 
-TEST(nested_fan_outs_that_run_again_together_all_run)
+TEST(nested_fan_outs_rerun_together_all_run)
 {
     struct store *s;
     int64_t w;

@@ -1,6 +1,7 @@
-/* test_overtaken.c - a timer that is due is read without a lock. What it was set for may be over by
- * the time its execution is locked, and another of the same kind be running: that one is not due.
- * On SQLite nobody comes in between. */
+/* test_overtaken.c - timers that are out of date when their execution is locked. A due timer is
+ * read without a lock; by the time its execution is locked, another transaction may have removed it
+ * and set a new one of the same kind, which is not due. On SQLite no other transaction can come in
+ * between. */
 #include "meeting_fixture.h"
 #include "rerun_fixture.h"
 
@@ -11,8 +12,9 @@ struct meeting {
     int64_t id;
 };
 
-/* A watched turn runs the timers; another acts when it has read which are due. */
-static void run_timers_meanwhile(struct watch *w, struct store *s, void (*act)(void *arg),
+/* Runs the timers in a watched turn. act() runs, in another connection, after the turn has read
+ * which timers are due; on SQLite, before the turn. */
+static void run_timers_with_race(struct watch *w, struct store *s, void (*act)(void *arg),
                                  struct meeting *m)
 {
     w->env.clock_offset = fixture_env()->clock_offset;
@@ -26,14 +28,14 @@ static void run_timers_meanwhile(struct watch *w, struct store *s, void (*act)(v
     verify_clean(s);
 }
 
-static void approve_it(void *arg)
+static void approve_task(void *arg)
 {
     struct meeting *m = arg;
 
     CHECK_EQ(flow_ask(m->other, FLOW_APPROVE, m->id), 0);
 }
 
-TEST(a_workflow_that_is_approved_at_the_last_moment_has_all_of_its_time)
+TEST(workflow_approved_as_its_approval_times_out_keeps_its_full_timeout)
 {
     static const char *const files[] = {
         "w.yaml",
@@ -46,20 +48,20 @@ TEST(a_workflow_that_is_approved_at_the_last_moment_has_all_of_its_time)
 
     m.id = flow_task(s, w, "n");
     clock_advance(HOUR + SECOND);
-    run_timers_meanwhile(&watch, s, approve_it, &m);
+    run_timers_with_race(&watch, s, approve_task, &m);
     CHECK_EQ(status_of(s, m.id), S_RUNNING);
     CHECK_EQ(flow_status(s, m.id, "a"), S_READY);
     clock_advance(4 * HOUR);
     CHECK_EQ(run_timers(m.other), 0);
     clock_advance(HOUR);
-    CHECK(run_timers(m.other) > 0); /* its own time is up */
+    CHECK(run_timers(m.other) > 0); /* its own timeout */
     CHECK_EQ(status_of(s, m.id), S_TIMED_OUT);
     verify_clean(s);
     store_close(&m.other);
     store_close(&s);
 }
 
-static void end_and_run_again(void *arg)
+static void time_out_and_rerun(void *arg)
 {
     struct meeting *m = arg;
 
@@ -69,7 +71,7 @@ static void end_and_run_again(void *arg)
     CHECK(rerun(m->other, m->id, RERUN_WHOLE, NULL) != NULL);
 }
 
-TEST(a_workflow_that_runs_again_is_not_ended_by_the_timeout_of_the_run_before)
+TEST(rerun_workflow_is_not_ended_by_the_timeout_of_its_previous_run)
 {
     struct watch watch = {0};
     struct store *s = watched_store(&watch);
@@ -77,7 +79,7 @@ TEST(a_workflow_that_runs_again_is_not_ended_by_the_timeout_of_the_run_before)
 
     m.id = flow_submit(s, "name: w\ntimeout: 1h\ntasks: {a: {run: x}}\n", NULL);
     clock_advance(HOUR + SECOND);
-    run_timers_meanwhile(&watch, s, end_and_run_again, &m);
+    run_timers_with_race(&watch, s, time_out_and_rerun, &m);
     CHECK_EQ(status_of(s, m.id), S_RUNNING);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM timers"), 1);
     flow_play(m.other, "");

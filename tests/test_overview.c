@@ -1,5 +1,5 @@
-/* test_overview.c - what goes on everywhere, as pawl.h tells it: in a few statements, however much
- * is stored, and with what is true. */
+/* test_overview.c - the overview of pawl.h: running jobs, queues and workers, read in a few
+ * statements however much is stored. */
 #include "api_fixture.h"
 #include "engine_fixture.h"
 
@@ -37,7 +37,7 @@ static int64_t number_in(const json_t *o, const char *key)
     return json_integer_value(json_object_get(o, key));
 }
 
-static const json_t *nth(const json_t *o, const char *list, size_t i)
+static const json_t *list_item(const json_t *o, const char *list, size_t i)
 {
     const json_t *found = json_array_get(json_object_get(o, list), i);
 
@@ -45,13 +45,13 @@ static const json_t *nth(const json_t *o, const char *list, size_t i)
     return found;
 }
 
-static size_t many(const json_t *o, const char *list)
+static size_t list_size(const json_t *o, const char *list)
 {
     return json_array_size(json_object_get(o, list));
 }
 
-/* The one of a list whose `key` is that text. */
-static const json_t *named(const json_t *o, const char *list, const char *key, const char *text)
+/* The item of a list whose `key` has this text. */
+static const json_t *item_with(const json_t *o, const char *list, const char *key, const char *text)
 {
     const json_t *all = json_object_get(o, list);
     size_t i;
@@ -59,10 +59,10 @@ static const json_t *named(const json_t *o, const char *list, const char *key, c
     for (i = 0; i < json_array_size(all); i++)
         if (!strcmp(text_in(json_array_get(all, i), key), text))
             return json_array_get(all, i);
-    test_fail(__FILE__, __LINE__, "none of %s has %s %s", list, key, text);
+    test_fail(__FILE__, __LINE__, "no item of %s has %s %s", list, key, text);
 }
 
-/* ---- what it costs ---- */
+/* ---- cost ---- */
 
 static int statements_of(struct pawl *p, int *sent)
 {
@@ -71,7 +71,7 @@ static int statements_of(struct pawl *p, int *sent)
     return *sent;
 }
 
-TEST(an_overview_is_a_few_statements_however_much_is_stored)
+TEST(overview_statement_count_does_not_grow_with_stored_rows)
 {
     struct store *s = fixture_store();
     struct held_job held[300];
@@ -80,7 +80,7 @@ TEST(an_overview_is_a_few_statements_however_much_is_stored)
     char queue[16];
 
     first = statements_of(p, &sent);
-    CHECK(first >= 5 && first <= 8); /* five questions; the clock, and what frames them */
+    CHECK(first >= 5 && first <= 8); /* five queries, the clock, BEGIN and COMMIT */
     for (i = 0; i < 300; i++) {
         snprintf(queue, sizeof(queue), "q%d", i % 30);
         submit_with(s, (struct submission){.name = "exec::x", .queue = i % 3 ? NULL : queue});
@@ -93,7 +93,7 @@ TEST(an_overview_is_a_few_statements_however_much_is_stored)
     store_close(&s);
 }
 
-/* ---- what runs ---- */
+/* ---- running jobs ---- */
 
 struct logging {
     struct held_job job;
@@ -114,7 +114,7 @@ static int log_body(struct turn *t, void *arg, struct err *e)
     return op_store_logs(t, g->job.worker, &c, 1, e);
 }
 
-static void writes(struct store *s, struct held_job j, int64_t offset, const char *bytes)
+static void store_log(struct store *s, struct held_job j, int64_t offset, const char *bytes)
 {
     struct logging g = {j, bytes, offset};
     struct err e = ERR_INIT;
@@ -128,19 +128,19 @@ static const char *last_line(struct pawl *p)
 
     json_decref(o);
     o = overview(p, NULL, 0);
-    return text_in(nth(o, "running", 0), "last_line");
+    return text_in(list_item(o, "running", 0), "last_line");
 }
 
-TEST(what_runs_has_its_attempt_worker_and_last_line)
+TEST(running_job_shows_attempt_worker_and_last_log_line)
 {
     struct store *s = fixture_store();
     int64_t id = submit_with(s, (struct submission){.name = "exec::one", .max_attempts = 3});
     struct held_job j = claim_job(s, 0xabc);
     struct pawl *p = open_pawl();
     json_t *o = overview(p, NULL, 0);
-    const json_t *r = nth(o, "running", 0);
+    const json_t *r = list_item(o, "running", 0);
 
-    CHECK_EQ(many(o, "running"), 1);
+    CHECK_EQ(list_size(o, "running"), 1);
     CHECK_EQ(number_in(r, "id"), id);
     CHECK_EQ(number_in(r, "root"), id);
     CHECK_STR(text_in(r, "name"), "exec::one");
@@ -152,29 +152,29 @@ TEST(what_runs_has_its_attempt_worker_and_last_line)
     CHECK_STR(text_in(r, "last_line"), "(none)");
     json_decref(o);
 
-    writes(s, j, 0, "first\nsecond\n\n");
+    store_log(s, j, 0, "first\nsecond\n\n");
     CHECK_STR(last_line(p), "second");
-    writes(s, j, 14, "third, not ended");
+    store_log(s, j, 14, "third, not ended");
     CHECK_STR(last_line(p), "third, not ended");
-    writes(s, j, 30, "\nfo\xFFur\xC3\xA9\xC3\r\n");
+    store_log(s, j, 30, "\nfo\xFFur\xC3\xA9\xC3\r\n");
     CHECK_STR(last_line(p), "fo?ur\xC3\xA9?");
-    writes(s, j, 41, "\n\n");
-    CHECK_STR(last_line(p), "(none)"); /* of the newest piece */
+    store_log(s, j, 41, "\n\n");
+    CHECK_STR(last_line(p), "(none)"); /* only the newest chunk is read */
 
     CHECK_OK(settle_as(s, j, OUTCOME_FAILED, 0));
     run_timers(s);
     j = claim_job(s, 0xdef);
-    CHECK_STR(last_line(p), "(none)"); /* of the attempt that runs */
+    CHECK_STR(last_line(p), "(none)"); /* only the log of the running attempt */
     CHECK_OK(settle_ok(s, j));
     o = overview(p, NULL, 0);
-    CHECK_EQ(many(o, "running"), 0);
+    CHECK_EQ(list_size(o, "running"), 0);
     json_decref(o);
     pawl_close(p);
     verify_clean(s);
     store_close(&s);
 }
 
-TEST(a_long_line_is_shown_by_its_end)
+TEST(long_last_line_is_cut_to_its_end)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -185,7 +185,7 @@ TEST(a_long_line_is_shown_by_its_end)
     memcpy(line + 2996, "end\n", 5);
     submit(s, "exec::one");
     j = claim_job(s, 1);
-    writes(s, j, 0, line);
+    store_log(s, j, 0, line);
     CHECK_EQ(strlen(last_line(p)), 400);
     CHECK_STR(last_line(p) + 396, "xend");
     CHECK_OK(settle_ok(s, j));
@@ -194,7 +194,7 @@ TEST(a_long_line_is_shown_by_its_end)
     store_close(&s);
 }
 
-TEST(what_lost_its_worker_says_so)
+TEST(orphaned_job_shows_no_worker)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -206,7 +206,7 @@ TEST(what_lost_its_worker_says_so)
     clock_advance(LEASE + SECOND);
     CHECK_EQ(reap(s), 1);
     o = overview(p, NULL, 0);
-    CHECK_STR(text_in(nth(o, "running", 0), "worker"), "(none)");
+    CHECK_STR(text_in(list_item(o, "running", 0), "worker"), "(none)");
     json_decref(o);
     CHECK(adopt_one(s, 2, &j));
     CHECK_OK(settle_ok(s, j));
@@ -215,7 +215,7 @@ TEST(what_lost_its_worker_says_so)
     store_close(&s);
 }
 
-TEST(what_runs_is_the_oldest_first_and_can_be_narrowed)
+TEST(running_jobs_are_listed_oldest_first_and_filtered)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -228,20 +228,21 @@ TEST(what_runs_is_the_oldest_first_and_can_be_narrowed)
     ids[2] = submit_with(s, (struct submission){.name = "exec::alphabet", .priority = 5});
     CHECK_EQ(claim_many(s, 1, 3, held), 3);
     o = overview(p, NULL, 2);
-    CHECK_EQ(many(o, "running"), 2);
-    CHECK_EQ(number_in(nth(o, "running", 0), "id"), ids[0]);
-    CHECK_EQ(number_in(nth(o, "running", 1), "id"), ids[1]);
-    CHECK_EQ(number_in(nth(o, "queues", 0), "running"), 3); /* counted all the same */
+    CHECK_EQ(list_size(o, "running"), 2);
+    CHECK_EQ(number_in(list_item(o, "running", 0), "id"), ids[0]);
+    CHECK_EQ(number_in(list_item(o, "running", 1), "id"), ids[1]);
+    CHECK_EQ(number_in(list_item(o, "queues", 0), "running"),
+             3); /* the limit does not change the count */
     json_decref(o);
     o = overview(p, "ALPHA", 0);
-    CHECK_EQ(many(o, "running"), 2);
-    CHECK_EQ(number_in(nth(o, "running", 1), "id"), ids[2]);
+    CHECK_EQ(list_size(o, "running"), 2);
+    CHECK_EQ(number_in(list_item(o, "running", 1), "id"), ids[2]);
     json_decref(o);
-    o = overview(p, "defau", 0); /* the queue */
-    CHECK_EQ(many(o, "running"), 3);
+    o = overview(p, "defau", 0); /* matches the queue */
+    CHECK_EQ(list_size(o, "running"), 3);
     json_decref(o);
     o = overview(p, "100% _'", 0);
-    CHECK_EQ(many(o, "running"), 0);
+    CHECK_EQ(list_size(o, "running"), 0);
     json_decref(o);
     CHECK_EQ(pawl_overview(p, &(struct pawl_overview_query){.part = "\xFF"}, NULL, &api_err),
              -PAWL_E_INVALID);
@@ -251,7 +252,7 @@ TEST(what_runs_is_the_oldest_first_and_can_be_narrowed)
     store_close(&s);
 }
 
-/* ---- queues, and what ended ---- */
+/* ---- queues and outcomes ---- */
 
 static int count_body(struct turn *t, void *arg, struct err *e)
 {
@@ -268,7 +269,7 @@ static int count_body(struct turn *t, void *arg, struct err *e)
     return op_add_counters(t, *(int64_t *)arg, list, sizeof(list) / sizeof(*list), e);
 }
 
-TEST(what_ended_is_summed_up_by_queue_over_all_workers)
+TEST(outcomes_are_summed_by_queue_over_all_workers)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -280,11 +281,11 @@ TEST(what_ended_is_summed_up_by_queue_over_all_workers)
     for (worker = 1; worker <= 2; worker++)
         CHECK_OK_ERR(store_turn(s, count_body, &worker, &e), &e);
     o = overview(p, NULL, 0);
-    CHECK_EQ(many(o, "ended"), 2);
-    q = named(o, "ended", "queue", "default");
+    CHECK_EQ(list_size(o, "ended"), 2);
+    q = item_with(o, "ended", "queue", "default");
     CHECK_EQ(number_in(q, "done"), 14);
     CHECK_EQ(number_in(q, "failed"), 8);
-    q = named(o, "ended", "queue", "a\"b");
+    q = item_with(o, "ended", "queue", "a\"b");
     CHECK_EQ(number_in(q, "done"), 0);
     CHECK_EQ(number_in(q, "failed"), 8);
     json_decref(o);
@@ -293,7 +294,7 @@ TEST(what_ended_is_summed_up_by_queue_over_all_workers)
     store_close(&s);
 }
 
-TEST(runs_by_themselves_are_one_queue)
+TEST(foreground_queues_are_shown_as_one)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -302,9 +303,9 @@ TEST(runs_by_themselves_are_one_queue)
     submit_with(s, (struct submission){.name = "exec::x", .queue = "here:1"});
     submit_with(s, (struct submission){.name = "exec::x", .queue = "here:2"});
     o = overview(p, NULL, 0);
-    CHECK_EQ(many(o, "queues"), 1);
-    CHECK_STR(text_in(nth(o, "queues", 0), "queue"), "here");
-    CHECK_EQ(number_in(nth(o, "queues", 0), "ready"), 2);
+    CHECK_EQ(list_size(o, "queues"), 1);
+    CHECK_STR(text_in(list_item(o, "queues", 0), "queue"), "here");
+    CHECK_EQ(number_in(list_item(o, "queues", 0), "ready"), 2);
     json_decref(o);
     pawl_close(p);
     verify_clean(s);
@@ -315,7 +316,7 @@ TEST(runs_by_themselves_are_one_queue)
 
 static atomic_int running, may_end;
 
-static int waits(struct function_call *c, void *arg)
+static int wait_for_release(struct function_call *c, void *arg)
 {
     (void)c;
     (void)arg;
@@ -325,9 +326,9 @@ static int waits(struct function_call *c, void *arg)
     return 0;
 }
 
-static const struct kit_function functions[] = {{"waits", waits, NULL}, {0}};
+static const struct kit_function functions[] = {{"waits", wait_for_release, NULL}, {0}};
 
-TEST(a_worker_that_stops_is_draining_and_serves_nothing)
+TEST(stopping_worker_is_draining_and_serves_nothing)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions, .threads = 1};
@@ -339,15 +340,15 @@ TEST(a_worker_that_stops_is_draining_and_serves_nothing)
     kit_open(&k);
     KIT_UNTIL(&k, atomic_load(&running));
     o = overview(p, NULL, 0);
-    CHECK_STR(text_in(nth(o, "workers", 0), "state"), "alive");
-    CHECK_EQ(number_in(nth(o, "workers", 0), "leases"), 1);
+    CHECK_STR(text_in(list_item(o, "workers", 0), "state"), "alive");
+    CHECK_EQ(number_in(list_item(o, "workers", 0), "leases"), 1);
     json_decref(o);
 
     engine_stop(k.engine, false);
     second = kit_submit(s, "waits", NULL);
     kit_step(&k);
     o = overview(p, NULL, 0);
-    CHECK_STR(text_in(nth(o, "workers", 0), "state"), "draining");
+    CHECK_STR(text_in(list_item(o, "workers", 0), "state"), "draining");
     json_decref(o);
     OK(pawl_why(p, second, &why, &api_err));
     CHECK(strstr(why, "\"not_served\""));
@@ -358,14 +359,14 @@ TEST(a_worker_that_stops_is_draining_and_serves_nothing)
     CHECK_EQ(status_of(s, first), S_SUCCEEDED);
     engine_close(&k.engine);
     o = overview(p, NULL, 0);
-    CHECK_EQ(many(o, "workers"), 0);
+    CHECK_EQ(list_size(o, "workers"), 0);
     json_decref(o);
     pawl_close(p);
     verify_clean(s);
     store_close(&s);
 }
 
-TEST(a_worker_that_is_not_seen_is_silent)
+TEST(worker_without_heartbeat_is_silent)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -378,7 +379,7 @@ TEST(a_worker_that_is_not_seen_is_silent)
                    ? "UPDATE workers SET seen_at = seen_at - 31000000"
                    : "UPDATE workers SET seen_at = seen_at - interval '31 seconds'");
     o = overview(p, NULL, 0);
-    CHECK_STR(text_in(nth(o, "workers", 0), "state"), "silent");
+    CHECK_STR(text_in(list_item(o, "workers", 0), "state"), "silent");
     json_decref(o);
     pawl_worker_close(w);
     pawl_close(p);

@@ -1,4 +1,4 @@
-/* test_own_file.c - files in folders that others of the same user can change. */
+/* test_own_file.c - files in folders that other programs of the same user can change. */
 #include "base/own_file.h"
 #include "harness.h"
 
@@ -10,7 +10,7 @@
 
 TEST_NO_DB;
 
-static int test_state_folder(void)
+static int open_test_dir(void)
 {
     int at = open(test_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
@@ -26,18 +26,18 @@ static void put_file(int at, const char *name, const char *text)
     close(fd);
 }
 
-/* Each kind of thing that may stand where a file of ours was. No open waits for it. */
-TEST(open_of_what_is_not_a_plain_file_of_sane_size_is_refused_at_once)
+/* Each kind of object that may have replaced a file of ours. No open blocks on it. */
+TEST(open_of_anything_but_a_regular_file_of_allowed_size_is_refused_at_once)
 {
     static const struct {
-        const char *says;
+        const char *fault;
         int error;
     } cases[] = {{"it is a FIFO", ENOSTR},
                  {"it is a folder", EISDIR},
                  {"it is a symbolic link", ELOOP},
                  {"it is larger than it can be", EOVERFLOW}};
     static const int flags[] = {O_RDONLY, O_RDWR, O_WRONLY, O_RDWR | O_CREAT, O_WRONLY | O_CREAT};
-    int at = test_state_folder(), fd;
+    int at = open_test_dir(), fd;
 
     CHECK_OK(mkfifoat(at, "0", 0600));
     CHECK_OK(mkdirat(at, "1", 0700));
@@ -54,7 +54,7 @@ TEST(open_of_what_is_not_a_plain_file_of_sane_size_is_refused_at_once)
             CHECK_EQ(errno, cases[i].error);
             CHECK(own_file_is_fault(errno));
         }
-        CHECK_STR(own_file_fault(at, name, 1000), cases[i].says);
+        CHECK_STR(own_file_fault(at, name, 1000), cases[i].fault);
     }
     CHECK_STR(own_file_fault(at, "plain", 1000), NULL);
     CHECK_STR(own_file_fault(at, "nowhere", 1000), NULL);
@@ -67,7 +67,7 @@ TEST(open_of_what_is_not_a_plain_file_of_sane_size_is_refused_at_once)
 
 TEST(open_of_a_file_of_another_user_is_refused)
 {
-    int at = test_state_folder(), fd;
+    int at = open_test_dir(), fd;
 
     put_file(at, "file", "x");
     if (fchownat(at, "file", 12345, (gid_t)-1, AT_SYMLINK_NOFOLLOW))
@@ -77,7 +77,8 @@ TEST(open_of_a_file_of_another_user_is_refused)
     fd = own_file_open_given(at, "file", O_RDONLY, 1000);
     CHECK(fd >= 0);
     close(fd);
-    CHECK_OK(fchown(at, 12345, (gid_t)-1)); /* all of it is theirs: root goes on with it */
+    CHECK_OK(
+        fchown(at, 12345, (gid_t)-1)); /* root accepts a folder that belongs to that user, too */
     fd = own_file_open(at, "file", O_RDONLY, 1000);
     CHECK(fd >= 0);
     close(fd);

@@ -1,10 +1,11 @@
-/* test_parse_errors.c - workflow files that are wrong: what is said, and where. Values of the wrong
- * type or size: test_parse_value_errors.c; files: test_parse_file_errors.c. */
+/* test_parse_errors.c - errors in workflow files: the sentence and its location. Values of the
+ * wrong type or size: test_parse_value_errors.c; missing and nested files:
+ * test_parse_file_errors.c. */
 #include "parse_fixture.h"
 
 TEST_NO_DB;
 
-TEST(keys_that_are_none_or_stand_in_the_wrong_place)
+TEST(unknown_or_misplaced_key_is_an_error)
 {
     static const struct bad list[] = {
         {"taks: {a: x}", "1:1: there is no key \"taks\": did you mean \"tasks\"?\n"
@@ -31,7 +32,7 @@ TEST(keys_that_are_none_or_stand_in_the_wrong_place)
         {"tasks: {a: {run: x, retry: {mx: 3}}}",
          "1:29: there is no key \"mx\" in tasks.a.retry: did you mean \"max\"?"},
         {"tasks: {a: {run: x}, a: {run: y}}", "1:22: the key \"a\" is already defined in line 1"},
-        /* as others call them */
+        /* names that other tools use */
         {"jobs: {a: x}", "1:1: there is no key \"jobs\": did you mean \"tasks\"?\n"
                          "1:1: the workflow has no tasks"},
         {T "schedule: '@daily'", "2:1: there is no key \"schedule\": did you mean \"on\"?"},
@@ -48,7 +49,7 @@ TEST(keys_that_are_none_or_stand_in_the_wrong_place)
     check_all(list, COUNT(list));
 }
 
-TEST(a_task_does_exactly_one_thing)
+TEST(task_without_exactly_one_action_is_an_error)
 {
     static const struct bad list[] = {
         {"tasks: {a: {needs: []}}",
@@ -65,7 +66,7 @@ TEST(a_task_does_exactly_one_thing)
     check_all(list, COUNT(list));
 }
 
-TEST(values_are_never_put_into_shell_text)
+TEST(expression_in_shell_text_is_an_error)
 {
     static const struct bad list[] = {
         {"tasks:\n  a:\n    run: echo ${{ params.x }}",
@@ -79,7 +80,7 @@ TEST(values_are_never_put_into_shell_text)
     check_all(list, COUNT(list));
 }
 
-TEST(names_of_tasks)
+TEST(invalid_task_name_is_an_error)
 {
     static const struct bad list[] = {
         {"tasks: {1a: x, a b: x, -a: x, 'ä': x, on_exit: x, on_failure: x}",
@@ -94,7 +95,7 @@ TEST(names_of_tasks)
     check_all(list, COUNT(list));
 }
 
-TEST(needs_that_are_none)
+TEST(invalid_need_is_an_error)
 {
     static const struct bad list[] = {
         {"tasks:\n  fetch: x\n  b: {run: x, needs: fecth}",
@@ -120,7 +121,7 @@ TEST(needs_that_are_none)
     check_all(list, COUNT(list));
 }
 
-TEST(circles_are_named_by_their_path)
+TEST(cycle_is_reported_with_its_path)
 {
     static const struct bad list[] = {
         {"tasks: {a: {run: x, needs: b}, b: {run: x, needs: c}, c: {run: x, needs: a}}",
@@ -134,8 +135,8 @@ TEST(circles_are_named_by_their_path)
     check_all(list, COUNT(list));
 }
 
-/* The walk meets it at c; it is told from its first task in the file on. */
-TEST(a_circle_is_told_from_its_first_task_on)
+/* The search may enter the cycle at any of its tasks. */
+TEST(cycle_path_starts_at_its_first_task_in_the_file)
 {
     static const struct bad list[] = {
         {"tasks: {a: {run: x, needs: c}, b: {run: x, needs: d}, c: {run: x, needs: d},\n"
@@ -148,7 +149,7 @@ TEST(a_circle_is_told_from_its_first_task_on)
     check_all(list, COUNT(list));
 }
 
-TEST(expressions_that_are_wrong)
+TEST(malformed_expression_is_an_error_at_its_location)
 {
     static const struct bad list[] = {
         {"tasks: {a: {run: x, if: 1 +}}", "1:25: tasks.a.if: *"},
@@ -163,7 +164,7 @@ TEST(expressions_that_are_wrong)
     check_all(list, COUNT(list));
 }
 
-TEST(what_expressions_speak_of_must_be_there)
+TEST(unknown_name_in_an_expression_is_an_error)
 {
     static const struct bad list[] = {
         {"params: {region: eu}\ntasks: {a: {run: x, env: {A: '${{ params.regoin }}'}}}",
@@ -217,7 +218,7 @@ TEST(what_expressions_speak_of_must_be_there)
     check_all(list, COUNT(list));
 }
 
-TEST(params_and_their_defaults)
+TEST(invalid_param_or_default_is_an_error)
 {
     static const struct bad list[] = {
         {T "params: {a: {type: text}}",
@@ -244,7 +245,7 @@ TEST(params_and_their_defaults)
     check_all(list, COUNT(list));
 }
 
-TEST(schedules_that_never_come)
+TEST(invalid_schedule_is_an_error)
 {
     static const struct bad list[] = {
         {T "on: {schedule: '61 * * * *'}", "2:16: on.schedule: *"},
@@ -274,18 +275,18 @@ TEST(schedules_that_never_come)
     check_all(list, COUNT(list));
 }
 
-TEST(a_name_has_at_most_100_characters)
+TEST(task_name_longer_than_100_characters_is_an_error)
 {
-    char text[200], *said;
+    char text[200], *errors;
 
     snprintf(text, sizeof(text), "tasks: {%0100d: x}", 0);
     text[8] = 'a';
-    said = diagnostics_of(text, strlen(text));
-    CHECK_STR(said, "");
-    free(said);
+    errors = diagnostics_of(text, strlen(text));
+    CHECK_STR(errors, "");
+    free(errors);
     snprintf(text, sizeof(text), "tasks: {%0101d: x}", 0);
     text[8] = 'a';
-    said = diagnostics_of(text, strlen(text));
-    CHECK(strstr(said, "1:9: the name of a task: a letter or _, then up to 99 letters"));
-    free(said);
+    errors = diagnostics_of(text, strlen(text));
+    CHECK(strstr(errors, "1:9: the name of a task: a letter or _, then up to 99 letters"));
+    free(errors);
 }

@@ -1,5 +1,5 @@
-/* test_parse_file_errors.c - workflow files that are not there, nest each other wrongly or can't
- * be what their names say: what is said, and of which file. */
+/* test_parse_file_errors.c - errors about workflow files that are missing, nest each other or
+ * have no usable name: the sentence, and the file that it is reported for. */
 #include "parse_fixture.h"
 
 #include <sys/stat.h>
@@ -7,8 +7,8 @@
 
 TEST_NO_DB;
 
-/* As `pawl validate` shows it, with the test's folder left out. */
-static void check_file(const char *name, int code, const char *said)
+/* Checks the diagnostics as `pawl validate` shows them, without the path of the test folder. */
+static void check_file(const char *name, int code, const char *expected)
 {
     struct diagnostics diagnostics = DIAGNOSTICS_INIT;
     struct arena arena = ARENA_INIT;
@@ -33,7 +33,7 @@ static void check_file(const char *name, int code, const char *said)
             else
                 buf_addch(&all, *at++);
     }
-    CHECK_STR(buf_cstr(&all), said);
+    CHECK_STR(buf_cstr(&all), expected);
     if (!diagnostics.count && code)
         CHECK(err.msg[0]);
     buf_release(&all);
@@ -41,7 +41,7 @@ static void check_file(const char *name, int code, const char *said)
     diagnostics_release(&diagnostics);
 }
 
-TEST(a_file_that_is_not_there)
+TEST(missing_file_is_an_error)
 {
     check_file("none.flow.yaml", -E_NOT_FOUND, "");
     check_file("", -E_INVALID, ""); /* a folder */
@@ -52,7 +52,7 @@ TEST(a_file_that_is_not_there)
                "f.flow.yaml:1:54: tasks.b.workflow: . can't be read: Is a directory");
 }
 
-TEST(a_file_whose_name_can_not_be_that_of_a_workflow)
+TEST(unnamed_workflow_in_a_file_with_an_invalid_name_is_an_error)
 {
     write_file("1.yaml", "tasks: [x]");
     check_file("1.yaml", -E_INVALID,
@@ -62,7 +62,7 @@ TEST(a_file_whose_name_can_not_be_that_of_a_workflow)
     check_file("2.yaml", 0, "");
 }
 
-TEST(what_is_wrong_with_a_nested_file_is_said_once_and_there)
+TEST(error_in_a_nested_file_is_reported_once_for_that_file)
 {
     char folder[512];
 
@@ -77,7 +77,7 @@ TEST(what_is_wrong_with_a_nested_file_is_said_once_and_there)
     check_file("f.flow.yaml", 0, "");
 }
 
-TEST(files_that_nest_each_other_are_named_by_their_path)
+TEST(files_that_nest_each_other_are_reported_with_their_path)
 {
     char from[512];
 
@@ -94,7 +94,7 @@ TEST(files_that_nest_each_other_are_named_by_their_path)
         "-> b.flow.yaml -> c.flow.yaml -> a.flow.yaml");
 }
 
-TEST(workflows_nested_too_deep)
+TEST(workflows_nested_too_deep_are_refused)
 {
     char name[32], text[128];
     int i;
@@ -110,7 +110,7 @@ TEST(workflows_nested_too_deep)
                "deep");
 }
 
-TEST(many_workflows_side_by_side_are_not_deep)
+TEST(many_workflows_nested_at_one_level_are_accepted)
 {
     struct buf top = BUF_INIT;
     char name[32];

@@ -1,12 +1,12 @@
-/* test_parse_large.c - workflow files as large as they may be, and larger: right ones take
- * neither long nor much, wrong ones are refused in a moment. */
+/* test_parse_large.c - workflow files at their size limits and above: valid ones take little
+ * time and memory, invalid ones are refused quickly. */
 #include "parse_fixture.h"
 
 #include <time.h>
 
 TEST_NO_DB;
 
-/* Processor time: others may use it, too. */
+/* Processor time, because other processes may use the machine, too. */
 static double cpu_seconds(void)
 {
     struct timespec t;
@@ -15,7 +15,7 @@ static double cpu_seconds(void)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* ---- right ones ---- */
+/* ---- valid files ---- */
 
 /* A ladder: each task needs the two before it. */
 static void add_ladder(struct buf *b, int n)
@@ -30,8 +30,8 @@ static void add_ladder(struct buf *b, int n)
             buf_addf(b, "  t%d: {run: x, needs: [t%d, t%d]}\n", i, i - 1, i - 2);
 }
 
-/* Reads, checks, writes and reads again: seconds of processor time. */
-static double try_ladder(int n)
+/* Parses, checks, writes and reads back a ladder. Returns the seconds of processor time. */
+static double time_ladder(int n)
 {
     struct buf yaml = BUF_INIT;
     double from, took;
@@ -50,10 +50,10 @@ static double try_ladder(int n)
     return took;
 }
 
-TEST_SLOW(a_hundred_thousand_tasks_take_linear_time, 600)
+TEST_SLOW(hundred_thousand_tasks_parse_in_linear_time, 600)
 {
     int n = SANITIZED ? WORKFLOW_MAX_TASKS / 5 : WORKFLOW_MAX_TASKS;
-    double few = try_ladder(n / 8), many = try_ladder(n);
+    double few = time_ladder(n / 8), many = time_ladder(n);
 
     if (many > 4 * 8 * few)
         test_fail(__FILE__, __LINE__, "%d tasks take %.3f s, %d take %.3f s", n / 8, few, n, many);
@@ -73,10 +73,10 @@ static long high_water(void)
     return kb;
 }
 
-TEST_SLOW(a_hundred_thousand_tasks_take_bounded_memory, 600)
+TEST_SLOW(hundred_thousand_tasks_parse_in_bounded_memory, 600)
 {
 #ifdef __SANITIZE_ADDRESS__
-    SKIP("a sanitizer needs memory of its own");
+    SKIP("the sanitizer's own memory would be counted");
 #else
     struct buf yaml = BUF_INIT;
     struct arena arena = ARENA_INIT;
@@ -97,70 +97,70 @@ TEST_SLOW(a_hundred_thousand_tasks_take_bounded_memory, 600)
 #endif
 }
 
-/* ---- wrong ones ---- */
+/* ---- invalid files ---- */
 
-/* They are refused fast, however large they are. */
+/* Invalid files are refused within this time, however large they are. */
 #define LONGEST (SANITIZED ? 60 : 10) /* seconds */
 
-static char *fast(const struct buf *text)
+static char *diagnose_quickly(const struct buf *text)
 {
     double from = cpu_seconds();
-    char *said = diagnostics_of(text->ptr, text->len);
+    char *errors = diagnostics_of(text->ptr, text->len);
 
     CHECK(cpu_seconds() - from < LONGEST);
-    return said;
+    return errors;
 }
 
-/* Such a text, which goes with this, is refused with these words. */
-static void check_refused(struct buf *text, const char *words)
+/* Checks that the text is refused with an error that contains `part`. Releases the text. */
+static void check_refused(struct buf *text, const char *part)
 {
-    char *said = fast(text);
+    char *errors = diagnose_quickly(text);
 
-    if (!strstr(said, words))
-        test_fail(__FILE__, __LINE__, "nothing of \"%s\" in: %.500s", words, said);
-    free(said);
+    if (!strstr(errors, part))
+        test_fail(__FILE__, __LINE__, "\"%s\" is not in: %.500s", part, errors);
+    free(errors);
     buf_release(text);
 }
 
-TEST(a_hundred_thousand_tasks_and_one_more)
+TEST(one_task_over_the_limit_is_refused)
 {
     struct buf b = BUF_INIT;
-    char *said;
+    char *errors;
     int i;
 
     buf_addstr(&b, "tasks:\n");
     for (i = 0; i <= WORKFLOW_MAX_TASKS; i++)
         buf_addf(&b, "  t%d: x\n", i);
-    said = fast(&b);
-    CHECK_STR(said, "2:3: tasks: there are 100001; at most 100000 are taken");
-    free(said);
+    errors = diagnose_quickly(&b);
+    CHECK_STR(errors, "2:3: tasks: there are 100001; at most 100000 are taken");
+    free(errors);
     buf_release(&b);
 }
 
-TEST(a_circle_of_a_hundred_thousand_tasks)
+TEST(cycle_of_a_hundred_thousand_tasks_is_reported_shortened)
 {
     struct buf b = BUF_INIT;
-    char *said;
+    char *errors;
     int i;
 
     buf_addstr(&b, "tasks:\n");
     for (i = 0; i < WORKFLOW_MAX_TASKS; i++)
         buf_addf(&b, "  t%d: {run: x, needs: t%d}\n", i, (i + 1) % WORKFLOW_MAX_TASKS);
-    said = fast(&b);
-    CHECK(strstr(said, "2:3: tasks need each other in a circle: t0 -> t1 -> "));
-    CHECK(strstr(said, " -> … 99981 more … -> t99990 -> "));
-    CHECK(!strcmp(said + strlen(said) - 12, "t99999 -> t0"));
-    free(said);
+    errors = diagnose_quickly(&b);
+    CHECK(strstr(errors, "2:3: tasks need each other in a circle: t0 -> t1 -> "));
+    CHECK(strstr(errors, " -> … 99981 more … -> t99990 -> "));
+    CHECK(!strcmp(errors + strlen(errors) - 12, "t99999 -> t0"));
+    free(errors);
     buf_release(&b);
 }
 
-TEST(a_hundred_thousand_tasks_that_speak_of_one_far_behind_or_not)
+TEST(references_to_distant_tasks_are_checked_quickly)
 {
     struct buf b = BUF_INIT;
-    char *said;
+    char *errors;
     int i;
 
-    /* Two chains; each task speaks of one long before it, the last one of the other chain's. */
+    /* Two chains; each task refers to one far before it, the last one to a task of the other. */
     buf_addstr(&b, "tasks:\n  a0: x\n  b0: x\n");
     for (i = 1; i < 30000; i++)
         buf_addf(&b,
@@ -168,15 +168,15 @@ TEST(a_hundred_thousand_tasks_that_speak_of_one_far_behind_or_not)
                  "  b%d: {run: x, needs: b%d, if: tasks.%s%d.status != ''}\n",
                  i, i - 1, i > 20 ? i / 2 : 0, i, i - 1, i == 29999 ? "a" : "b",
                  i > 20 ? i - 20 : 0);
-    said = fast(&b);
-    CHECK_STR(said,
+    errors = diagnose_quickly(&b);
+    CHECK_STR(errors,
               "60001:39: tasks.b29999.if speaks of the task \"a29979\", which \"b29999\" does "
               "not need: add it to needs");
-    free(said);
+    free(errors);
     buf_release(&b);
 }
 
-TEST(a_few_aliases_that_stand_for_very_much)
+TEST(aliases_that_expand_to_too_much_text_are_refused)
 {
     struct buf b = BUF_INIT;
     int i;
@@ -194,7 +194,7 @@ TEST(a_few_aliases_that_stand_for_very_much)
     check_refused(&b, "the workflow has more than 32 MB of text");
 }
 
-TEST(defaults_that_make_each_of_many_tasks_large)
+TEST(defaults_that_expand_to_too_much_text_are_refused)
 {
     struct buf b = BUF_INIT;
     int i;
@@ -208,7 +208,7 @@ TEST(defaults_that_make_each_of_many_tasks_large)
     check_refused(&b, "the workflow has more than 32 MB of text");
 }
 
-TEST(every_line_of_many_is_wrong)
+TEST(file_with_an_error_in_every_line_is_refused_quickly)
 {
     struct buf b = BUF_INIT;
     int i;

@@ -1,10 +1,10 @@
-/* test_parse_value_errors.c - values in workflow files that are of the wrong type or out of their
- * range: what is said, and where. */
+/* test_parse_value_errors.c - errors about values in workflow files that have the wrong type or
+ * are out of range: the sentence and its location. */
 #include "parse_fixture.h"
 
 TEST_NO_DB;
 
-TEST(values_of_the_wrong_type)
+TEST(value_of_the_wrong_type_is_an_error)
 {
     static const struct bad list[] = {
         {"[a]", "1:1: a workflow: a mapping (key: value) is expected, not a list"},
@@ -36,7 +36,7 @@ TEST(values_of_the_wrong_type)
     check_all(list, COUNT(list));
 }
 
-TEST(numbers_durations_and_sizes_out_of_their_range)
+TEST(number_duration_or_size_out_of_range_is_an_error)
 {
     static const struct bad list[] = {
         {"tasks: {a: {run: x, timeout: 5}}",
@@ -79,7 +79,7 @@ TEST(numbers_durations_and_sizes_out_of_their_range)
     check_all(list, COUNT(list));
 }
 
-TEST(what_foreach_does_not_take)
+TEST(invalid_foreach_is_an_error)
 {
     static const struct bad list[] = {
         {"tasks: {a: {run: x, fail_fast: true, max_parallel: 3}}",
@@ -103,7 +103,7 @@ TEST(what_foreach_does_not_take)
     check_all(list, COUNT(list));
 }
 
-TEST(parts_of_a_task_that_are_wrong)
+TEST(invalid_part_of_a_task_is_an_error)
 {
     static const struct bad list[] = {
         {"tasks: {a: {run: x, env: {9A: x, PAWL_X: y, B: [1], C: }}}",

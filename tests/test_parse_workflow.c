@@ -1,5 +1,5 @@
-/* test_parse_workflow.c - workflow files that are right: what the definition holds. Its canonical
- * text: test_canonical_text.c; large ones: test_parse_large.c. */
+/* test_parse_workflow.c - valid workflow files: what the definition contains. Its canonical text:
+ * test_canonical_text.c; large files: test_parse_large.c. */
 #include "parse_fixture.h"
 
 #include "parse/workflow/keys.h"
@@ -11,7 +11,7 @@ TEST_NO_DB;
 
 /* ---- shapes ---- */
 
-TEST(a_text_alone_is_a_command)
+TEST(task_given_as_text_is_a_shell_command)
 {
     check_text("tasks: {a: echo hi, b: true, c: 5}",
                HEAD "\"tasks\":[{\"name\":\"a\",\"at\":[1,9],\"run\":\"echo hi\"},"
@@ -27,7 +27,7 @@ TEST(tasks_in_a_list_run_one_after_the_other)
                     "{\"name\":\"step3\",\"at\":[1,25],\"argv\":[\"c\"],\"needs\":[1]}]}");
 }
 
-TEST(a_single_value_stands_for_a_list_of_it)
+TEST(single_value_is_read_as_a_list_of_one)
 {
     check_text("secrets: S\ntasks: {a: x, b: {argv: y, needs: a, outputs: o, secrets: T,"
                " retry: {codes: 7}}}",
@@ -37,7 +37,7 @@ TEST(a_single_value_stands_for_a_list_of_it)
                     "\"outputs\":[\"o\"]}]}");
 }
 
-TEST(short_forms_are_what_they_are_short_for)
+TEST(short_form_equals_its_long_form)
 {
     static const struct {
         const char *brief, *full;
@@ -75,7 +75,7 @@ TEST(short_forms_are_what_they_are_short_for)
     }
 }
 
-TEST(the_workflow_of_the_design_holds_what_it_says)
+TEST(workflow_with_many_keys_is_read_completely)
 {
     static const char text[] =
         "name: nightly\n"
@@ -155,7 +155,7 @@ TEST(the_workflow_of_the_design_holds_what_it_says)
 
 /* ---- defaults ---- */
 
-TEST(defaults_hold_where_a_task_does_not_say_otherwise)
+TEST(defaults_apply_where_a_task_sets_no_value)
 {
     struct fixture f = parse(
         "queue: q\npriority: 7\n"
@@ -180,12 +180,12 @@ TEST(defaults_hold_where_a_task_does_not_say_otherwise)
     CHECK_EQ(t->priority, 7);
     CHECK_EQ(t->limits.memory, 1000000000);
     CHECK_STR(t->container, "{\"image\":\"c\"}");
-    CHECK_EQ(t->env.n, 0); /* they come after the workflow's own, and so stay apart */
+    CHECK_EQ(t->env.n, 0); /* kept apart: applied after the workflow's env */
     CHECK_STR(f.w->default_env.at[0].key, "A");
 
     t = task(&f, "own");
     CHECK_EQ(t->retry.max, 5);
-    CHECK_EQ(t->retry.policy.delay, 10000000); /* what it leaves out */
+    CHECK_EQ(t->retry.policy.delay, 10000000); /* not set by the task */
     CHECK_EQ(t->retry.policy.ncodes, 1);
     CHECK_EQ(t->timeout, 1000000);
     CHECK_STR(t->cwd, "/o");
@@ -209,7 +209,7 @@ TEST(defaults_hold_where_a_task_does_not_say_otherwise)
     done(&f);
 }
 
-TEST(what_nobody_says_is_left_to_the_configuration)
+TEST(values_set_nowhere_are_left_to_the_configuration)
 {
     struct fixture f = parse("tasks: {a: x}");
     const struct workflow_task *t = task(&f, "a");
@@ -228,7 +228,7 @@ TEST(what_nobody_says_is_left_to_the_configuration)
 
 /* ---- the graph ---- */
 
-TEST(an_order_has_each_task_after_its_needs)
+TEST(workflow_order_has_each_task_after_its_needs)
 {
     struct fixture f = parse("tasks: {a: {run: x, needs: [c, d]}, b: x, c: {run: x, needs: b}, "
                              "d: {run: x, needs: [b, c]}}");
@@ -243,9 +243,9 @@ TEST(an_order_has_each_task_after_its_needs)
     done(&f);
 }
 
-/* ---- what is shipped ---- */
+/* ---- shipped files ---- */
 
-TEST(the_examples_are_right)
+TEST(shipped_examples_are_valid)
 {
     glob_t found;
     size_t i;
@@ -280,7 +280,7 @@ static void check_described(const json_t *schema, const char *where, const struc
     CHECK(json_is_false(json_object_get(schema, "additionalProperties")));
 }
 
-TEST(the_schema_has_every_key_with_a_description)
+TEST(json_schema_describes_every_key)
 {
     struct buf b = BUF_INIT;
     json_t *schema, *definitions, *of_task;

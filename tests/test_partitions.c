@@ -1,8 +1,8 @@
-/* test_partitions.c - partitions of the history: each goes when nothing needs it any more, at
- * nobody else's cost. */
+/* test_partitions.c - partitions of the history: each is dropped when nothing needs it any more,
+ * without blocking other transactions. */
 #include "retention_fixture.h"
 
-#undef SECOND /* the driver has the same, as an int */
+#undef SECOND /* the driver defines it, too, as an int */
 #include "pg_fixture.h"
 
 TEST_ONLY_DB(postgres);
@@ -19,7 +19,7 @@ static bool has_partition(struct store *s, int n)
     return sql_number(s, sql) == 1;
 }
 
-TEST(a_partition_is_dropped_when_the_last_of_its_trees_is_gone)
+TEST(partition_is_dropped_when_its_last_tree_is_removed)
 {
     struct store *s = fixture_store();
     struct held_job j;
@@ -34,7 +34,7 @@ TEST(a_partition_is_dropped_when_the_last_of_its_trees_is_gone)
     CHECK_EQ(cancel(s, 1000001), 0);
     clock_advance(100 * DAY);
     CHECK_EQ(retain(s, DAY), 2);
-    CHECK(has_partition(s, 0)); /* the open one is in there */
+    CHECK(has_partition(s, 0)); /* it has the events of the open tree */
     verify_clean(s);
     j = claim_job(s, 1);
     CHECK_EQ(j.id, open);
@@ -44,13 +44,13 @@ TEST(a_partition_is_dropped_when_the_last_of_its_trees_is_gone)
     clock_advance(100 * DAY);
     CHECK_EQ(retain(s, DAY), 1);
     CHECK(!has_partition(s, 0));
-    CHECK(has_partition(s, 1) && has_partition(s, 2)); /* the current one, and what is ahead */
+    CHECK(has_partition(s, 1) && has_partition(s, 2)); /* the current one, and the next */
     CHECK(ended_job(s) > 1000001);
     verify_clean(s);
     store_close(&s);
 }
 
-TEST(a_partition_that_others_write_next_to_is_dropped_all_the_same)
+TEST(partition_is_dropped_while_others_write_to_the_next)
 {
     struct store *s = fixture_store(), *other = fixture_store();
     int64_t id;
@@ -61,17 +61,17 @@ TEST(a_partition_that_others_write_next_to_is_dropped_all_the_same)
     clock_advance(100 * DAY);
     CHECK_EQ(retain(s, DAY), 1);
     CHECK(!has_partition(s, 0));
-    CHECK_EQ(claim_job(other, 1).id, id); /* its prepared statements find their way */
+    CHECK_EQ(claim_job(other, 1).id, id); /* its prepared statements still work */
     submit(other, "x");
     verify_clean(s);
     store_close(&other);
     store_close(&s);
 }
 
-/* ---- beside others ---- */
+/* ---- concurrent transactions ---- */
 
-/* One tree in the first partition, which is old, and one in the second. */
-static struct store *with_an_old_partition(struct store *s)
+/* Adds a tree to the first partition, which is old then, and a tree to the second. */
+static struct store *add_old_partition(struct store *s)
 {
     ended_job(s);
     sql_run(s, "SELECT setval('execution_id', 1000000)");
@@ -80,16 +80,16 @@ static struct store *with_an_old_partition(struct store *s)
     return s;
 }
 
-TEST(whoever_reads_the_history_is_not_waited_for_and_the_partition_goes_another_day)
+TEST(partition_that_is_being_read_is_dropped_later)
 {
-    struct store *s = with_an_old_partition(fixture_store()), *other = fixture_store();
+    struct store *s = add_old_partition(fixture_store()), *other = fixture_store();
     struct pg reader = pg_open(fixture_url(), fixture_tenant());
 
     pg_begin(&reader);
     pg_script(&reader, "SELECT count(*) FROM execution_events");
     CHECK_EQ(retain(s, DAY), 1);
     CHECK(has_partition(s, 0));
-    pg_commit(&reader); /* else it idled for too long */
+    pg_commit(&reader); /* before it idles for too long */
     submit(other, "x");
     CHECK_EQ(retain(s, DAY), 0);
     CHECK(!has_partition(s, 0));
@@ -106,7 +106,8 @@ STMT(waits_for_us,
 
 static struct sign *written, *committed;
 
-/* One adds an event to the old partition, and commits when the other waits for its lock. */
+/* The first process adds an event to the old partition, and commits when the second waits for the
+ * partition's lock. */
 static void write_and_retain(int nth)
 {
     struct pg writer;
@@ -127,16 +128,16 @@ static void write_and_retain(int nth)
     } else {
         s = fixture_store();
         sign_await(written);
-        do /* it waits for a moment only */
+        do /* each call waits only briefly */
             retain(s, DAY);
         while (!committed->given);
         store_close(&s);
     }
 }
 
-TEST(an_event_that_comes_while_retention_waits_for_the_partition_is_not_lost)
+TEST(event_added_while_retention_waits_for_the_partition_is_kept)
 {
-    struct store *s = with_an_old_partition(fixture_store());
+    struct store *s = add_old_partition(fixture_store());
     struct pg p;
 
     written = shared_memory(sizeof(*written));
@@ -146,7 +147,7 @@ TEST(an_event_that_comes_while_retention_waits_for_the_partition_is_not_lost)
     s = fixture_store();
     CHECK(has_partition(s, 0));
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM execution_events WHERE root = 7"), 1);
-    p = pg_open(fixture_url(), fixture_tenant()); /* its execution is not there */
+    p = pg_open(fixture_url(), fixture_tenant()); /* remove the event: it has no execution */
     pg_script_in_tx(&p,
                     "SET LOCAL pawl.retention = 'on'; DELETE FROM execution_events WHERE root = 7");
     pg_end(&p);

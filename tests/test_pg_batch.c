@@ -1,5 +1,5 @@
-/* test_pg_batch.c - many rows that have columns in common are sent with a text of their own, and
- * nobody above the driver can tell. */
+/* test_pg_batch.c - many rows with columns in common are sent by a statement text made for them;
+ * callers of the driver see no difference. */
 #include "pg_fixture.h"
 
 TEST_ONLY_DB(postgres);
@@ -11,10 +11,10 @@ STMT(echo_rows,
      " unnest($5) AS d, unnest($6) AS e) AS u",
      1, COLUMNS, T_I64, T_I64, T_I32, T_TEXT, T_TIME, T_I16);
 
-/* What a column holds: always the same, always nothing, or something else in each row. */
+/* What a column contains: the same value in all rows, NULL in all rows, or different values. */
 enum content { SAME, NOTHING, DIFFERENT, CONTENTS };
 
-static void add(struct args *a, int column, enum content content, int row)
+static void add_value(struct args *a, int column, enum content content, int row)
 {
     static const char *const words[] = {"", "one", "two", "it's\nthree"};
 
@@ -43,9 +43,9 @@ static void check_as_sent(const struct args *a, const struct rows *r)
     }
 }
 
-/* Also where all are the same, so that no column tells how many rows there are, and where there
- * are more kinds of turns than texts are kept for. */
-TEST(rows_come_back_as_they_went_whatever_they_have_in_common)
+/* Includes rows that are all equal, so that no column gives their number, and more combinations of
+ * common columns than the driver keeps texts for. */
+TEST(rows_with_any_columns_in_common_come_back_as_sent)
 {
     struct pg t = pg_ready();
     struct args a = {.stmt = &echo_rows};
@@ -57,7 +57,7 @@ TEST(rows_come_back_as_they_went_whatever_they_have_in_common)
         args_int(&a, 1000);
         for (row = 0; row < ROWS; row++)
             for (column = 0, content = mix; column < COLUMNS; column++, content /= CONTENTS)
-                add(&a, column, (enum content)(content % CONTENTS), row);
+                add_value(&a, column, (enum content)(content % CONTENTS), row);
         pg_begin(&t);
         CHECK_OK_ERR(db_query(t.db, &a, &r, &t.err), &t.err);
         pg_commit(&t);
@@ -75,7 +75,7 @@ STMT(texts_of_keys, "SELECT count(*) FROM pg_prepared_statements WHERE name LIKE
 STMT(stored, "SELECT count(*) FROM submit_keys WHERE execution = $1", 1, 0, T_I64);
 STMT(fails, "SELECT 1 / $1", 1, 0, T_I64);
 
-static int64_t number(struct pg *t, const struct stmt *s, int64_t arg)
+static int64_t query_number(struct pg *t, const struct stmt *s, int64_t arg)
 {
     struct args a = {.stmt = s};
     struct rows r = ROWS_INIT;
@@ -92,10 +92,10 @@ static int64_t number(struct pg *t, const struct stmt *s, int64_t arg)
     return n;
 }
 
-/* Keys of one execution; with different bodies, or with the same. */
+/* Sends keys of one execution, with different bodies or all with the same. */
 static void send_keys(struct pg *t, int64_t execution, int rows, bool same_body)
 {
-    static char texts[ROWS][40]; /* borrowed until the statement was flushed */
+    static char texts[ROWS][40]; /* borrowed until the statement is flushed */
     struct args a = ARGS_INIT;
     int i;
 
@@ -115,10 +115,10 @@ static void insert_keys(struct pg *t, int64_t execution, int rows, bool same_bod
     pg_begin(t);
     send_keys(t, execution, rows, same_body);
     pg_commit(t);
-    CHECK_EQ(number(t, &stored, execution), rows);
+    CHECK_EQ(query_number(t, &stored, execution), rows);
 }
 
-static struct pg ready_for_keys(void)
+static struct pg open_with_key_table(void)
 {
     struct pg t = pg_ready();
 
@@ -127,26 +127,26 @@ static struct pg ready_for_keys(void)
     return t;
 }
 
-TEST(a_text_is_prepared_once_for_each_kind_of_rows)
+TEST(text_is_prepared_once_for_each_set_of_common_columns)
 {
-    struct pg t = ready_for_keys();
+    struct pg t = open_with_key_table();
 
     insert_keys(&t, 1, ROWS, false);
     insert_keys(&t, 2, ROWS, false);
-    CHECK_EQ(number(&t, &texts_of_keys, 0), 1);
+    CHECK_EQ(query_number(&t, &texts_of_keys, 0), 1);
     insert_keys(&t, 3, ROWS, true);
     insert_keys(&t, 4, ROWS, true);
-    CHECK_EQ(number(&t, &texts_of_keys, 0), 2);
-    insert_keys(&t, 5, 2, true); /* few: as the statement is */
+    CHECK_EQ(query_number(&t, &texts_of_keys, 0), 2);
+    insert_keys(&t, 5, 2, true); /* few rows: the generic text */
     insert_keys(&t, 6, 3, false);
-    CHECK_EQ(number(&t, &texts_of_keys, 0), 3);
+    CHECK_EQ(query_number(&t, &texts_of_keys, 0), 3);
     pg_done(&t);
 }
 
-/* What follows an error in the pipeline is skipped by the server: it does not know the text. */
-TEST(a_text_that_was_skipped_is_prepared_again)
+/* The server skips what follows an error in the pipeline, so it has not prepared the text. */
+TEST(text_that_was_skipped_is_prepared_again)
 {
-    struct pg t = ready_for_keys();
+    struct pg t = open_with_key_table();
     struct args a = {.stmt = &fails};
 
     args_int(&a, 0);
@@ -156,14 +156,14 @@ TEST(a_text_that_was_skipped_is_prepared_again)
     CHECK(db_commit(t.db, &t.err) != 0);
     db_rollback(t.db);
     insert_keys(&t, 2, ROWS, false);
-    CHECK_EQ(number(&t, &stored, 1), 0);
+    CHECK_EQ(query_number(&t, &stored, 1), 0);
     args_release(&a);
     pg_done(&t);
 }
 
-TEST(a_new_connection_is_told_the_texts_again)
+TEST(new_connection_prepares_the_texts_again)
 {
-    struct pg t = ready_for_keys();
+    struct pg t = open_with_key_table();
 
     insert_keys(&t, 1, ROWS, false);
     pg_admin(t.url->text, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"

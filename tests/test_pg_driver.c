@@ -1,13 +1,12 @@
-/* test_pg_driver.c - connections of the PostgreSQL driver by itself: transactions, errors, tenants.
- * Statements are in test_pg_statement.c. */
+/* test_pg_driver.c - connections of the PostgreSQL driver, without the store: transactions, errors,
+ * tenants. Statements: test_pg_statement.c. */
 #include "pg_fixture.h"
 
 #include "base/buf.h"
 
 TEST_ONLY_DB(postgres);
 
-/* ---- transactions ------------------------------------------------------------------------------
- */
+/* ---- transactions ---- */
 
 STMT(settings,
      "SELECT current_setting('search_path'), current_setting('lock_timeout'),"
@@ -31,7 +30,7 @@ static void check_settings(struct pg *t, enum tx_kind kind, const char *const *e
     rows_release(&r);
 }
 
-TEST(each_kind_of_transaction_has_its_limits_and_leaves_none_behind)
+TEST(transaction_has_the_settings_of_its_kind_and_leaves_none_behind)
 {
     static const char *const engine[] = {
         "\"pawl\", pg_temp", "1s", "10s", "5s", "offoffoff", "force_generic_plan", "off",
@@ -50,7 +49,7 @@ TEST(each_kind_of_transaction_has_its_limits_and_leaves_none_behind)
     pg_done(&t);
 }
 
-TEST(a_script_runs_inside_the_transaction)
+TEST(script_runs_inside_the_transaction)
 {
     struct pg t = pg_ready();
 
@@ -72,7 +71,7 @@ TEST(a_script_runs_inside_the_transaction)
     pg_done(&t);
 }
 
-TEST(nothing_works_outside_of_a_transaction)
+TEST(call_outside_of_a_transaction_is_refused)
 {
     struct pg t = pg_ready();
     int64_t now = 0;
@@ -88,7 +87,7 @@ TEST(nothing_works_outside_of_a_transaction)
     pg_done(&t);
 }
 
-TEST(the_time_is_the_servers_at_that_moment)
+TEST(send_now_gives_the_time_of_the_server)
 {
     struct pg t = pg_ready();
     int64_t first = 0, second = 0, wall = clock_wall_us();
@@ -108,12 +107,12 @@ static void trace_into(void *arg, const char *what, int64_t took_us, long rows)
     buf_addf(arg, "%s:%ld ", what, rows);
 }
 
-TEST(the_trace_names_each_statement_once)
+TEST(trace_names_each_statement_once)
 {
     struct pg t = pg_ready();
-    struct buf said = BUF_INIT;
+    struct buf traced = BUF_INIT;
 
-    t.env->arg = &said;
+    t.env->arg = &traced;
     t.env->trace = trace_into;
     pg_begin(&t);
     CHECK_OK(pg_add_item(&t, 1));
@@ -123,16 +122,15 @@ TEST(the_trace_names_each_statement_once)
     pg_begin(&t);
     db_rollback(t.db);
     t.env->trace = NULL;
-    CHECK_STR(buf_cstr(&said),
+    CHECK_STR(buf_cstr(&traced),
               "BEGIN:1 add_item:1 count_items:1 script:0 COMMIT:0 BEGIN:1 ROLLBACK:0 ");
-    buf_release(&said);
+    buf_release(&traced);
     pg_done(&t);
 }
 
-/* ---- errors ------------------------------------------------------------------------------------
- */
+/* ---- errors ---- */
 
-TEST(refusals_are_told_apart_by_what_the_caller_may_do)
+TEST(server_error_gets_the_code_and_advice_of_its_sqlstate)
 {
     static const struct {
         const char *state;
@@ -181,7 +179,7 @@ TEST(refusals_are_told_apart_by_what_the_caller_may_do)
 STMT(no_table, "SELECT * FROM nowhere", 0, 0, 0);
 STMT(no_text, NULL, 0, 0, 0);
 
-TEST(a_missing_table_asks_for_a_migration)
+TEST(missing_table_is_a_schema_error)
 {
     struct pg t = pg_ready();
 
@@ -199,7 +197,7 @@ STMT(lock_one, "SELECT id FROM item WHERE id = $1 FOR UPDATE", 1, 0, T_I64);
 STMT(be_quick, "SELECT set_config('statement_timeout', '50ms', true)", 0, 0, 0);
 STMT(be_slow, "SELECT pg_sleep(30)", 0, 0, 0);
 
-TEST(a_lock_and_a_slow_statement_are_waited_for_only_so_long)
+TEST(wait_for_a_lock_or_a_slow_statement_times_out)
 {
     struct pg t = pg_ready(), other = pg_second(&t);
     static const int64_t one = 1;
@@ -226,7 +224,7 @@ TEST(a_lock_and_a_slow_statement_are_waited_for_only_so_long)
 
 STMT(take_text, "SELECT $1", 1, 0, T_TEXT);
 
-TEST(text_that_is_not_utf8_is_the_callers_fault)
+TEST(text_that_is_not_utf8_is_refused_as_invalid)
 {
     struct pg t = pg_ready();
     struct args a = {.stmt = &take_text};
@@ -244,12 +242,11 @@ TEST(text_that_is_not_utf8_is_the_callers_fault)
     pg_done(&t);
 }
 
-/* ---- tenants -----------------------------------------------------------------------------------
- */
+/* ---- tenants ---- */
 
 STMT(who, "SELECT current_user::text, current_schema()::text, session_user::text", 0, 0, 0);
 
-TEST(a_tenant_works_as_its_own_role_in_its_own_schema)
+TEST(tenant_uses_its_own_role_and_schema)
 {
     struct pg t = pg_ready(), tenant;
     char *name = mem_printf("t%d", (int)getpid());

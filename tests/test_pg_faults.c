@@ -1,5 +1,5 @@
-/* test_pg_faults.c - the PostgreSQL driver when things go wrong between it and the server: killed
- * sessions, a lost answer to COMMIT, no server, the wrong one, and a pooler in between. */
+/* test_pg_faults.c - the PostgreSQL driver with a faulty connection: killed sessions, a lost reply
+ * to COMMIT, a server that is down or has no such database, and PgBouncer in between. */
 #include "pg_fixture.h"
 
 #include <arpa/inet.h>
@@ -13,10 +13,9 @@
 
 TEST_ONLY_DB(postgres);
 
-/* ---- killed sessions ---------------------------------------------------------------------------
- */
+/* ---- killed sessions ---- */
 
-TEST(a_session_killed_while_idle_is_replaced_by_begin)
+TEST(session_killed_while_idle_is_replaced_by_begin)
 {
     struct pg t = pg_ready(), killer = pg_second(&t);
     int64_t pid = pg_number_in_tx(&t, &backend_pid);
@@ -27,7 +26,7 @@ TEST(a_session_killed_while_idle_is_replaced_by_begin)
     pg_done(&t);
 }
 
-TEST(a_session_killed_in_a_transaction_is_lost_and_nothing_is_stored)
+TEST(session_killed_in_a_transaction_is_lost_and_nothing_is_stored)
 {
     struct pg t = pg_ready(), killer = pg_second(&t);
 
@@ -42,7 +41,7 @@ TEST(a_session_killed_in_a_transaction_is_lost_and_nothing_is_stored)
     pg_done(&t);
 }
 
-TEST(a_commit_on_a_session_that_is_dead_already_was_not_sent)
+TEST(commit_on_a_dead_session_is_lost_and_nothing_is_stored)
 {
     struct pg t = pg_ready(), killer = pg_second(&t);
 
@@ -55,7 +54,7 @@ TEST(a_commit_on_a_session_that_is_dead_already_was_not_sent)
     pg_done(&t);
 }
 
-TEST(a_session_killed_with_statements_queued_is_lost)
+TEST(session_killed_with_statements_queued_is_lost)
 {
     struct pg t = pg_ready(), killer = pg_second(&t);
     struct rows r = ROWS_INIT;
@@ -82,9 +81,9 @@ TEST(a_session_killed_with_statements_queued_is_lost)
 
 STMT(idle_briefly, "SELECT set_config('idle_in_transaction_session_timeout', '50ms', true)", 0, 0,
      0);
-STMT(is_there, "SELECT count(*) FROM pg_stat_activity WHERE pid = $1", 1, 0, T_I32);
+STMT(backend_exists, "SELECT count(*) FROM pg_stat_activity WHERE pid = $1", 1, 0, T_I32);
 
-TEST(a_transaction_that_idles_too_long_is_lost)
+TEST(transaction_that_idles_too_long_is_lost)
 {
     struct pg t = pg_ready(), other = pg_second(&t);
     struct rows r = ROWS_INIT;
@@ -96,7 +95,7 @@ TEST(a_transaction_that_idles_too_long_is_lost)
     CHECK_EQ(pg_try(&t, &idle_briefly), 0);
     do {
         pg_begin(&other);
-        CHECK_OK(pg_send_ints(&other, &is_there, &pid, 1, &r, 1));
+        CHECK_OK(pg_send_ints(&other, &backend_exists, &pid, 1, &r, 1));
         pg_commit(&other);
     } while (rows_int(&r, 0, 0));
     rows_release(&r);
@@ -108,15 +107,14 @@ TEST(a_transaction_that_idles_too_long_is_lost)
     pg_done(&t);
 }
 
-/* ---- a proxy that misbehaves -------------------------------------------------------------------
- */
+/* ---- a faulty proxy ---- */
 
 enum proxy_mode {
     PROXY_OPEN,
-    PROXY_DROP_ANSWER, /* forwards COMMIT, then closes when its answer comes */
+    PROXY_DROP_REPLY,  /* forwards COMMIT, then closes when its reply arrives */
     PROXY_DROP_COMMIT, /* closes instead of forwarding COMMIT */
-    PROXY_SWALLOW,     /* forwards COMMIT and keeps its answer, and everything after it */
-    PROXY_SHUT,        /* takes no connection */
+    PROXY_SWALLOW,     /* forwards COMMIT, then drops its reply and everything after it */
+    PROXY_SHUT,        /* closes each new connection */
 };
 
 struct proxy {
@@ -149,8 +147,8 @@ static int listen_anywhere(int *port)
     return fd;
 }
 
-/* Moves bytes until one side closes, or COMMIT (with its NUL: not READ COMMITTED) comes by and the
- * mode says what to do. */
+/* Forwards bytes until one side closes, or does what the mode requires once COMMIT is sent. COMMIT
+ * is matched with its NUL, so that READ COMMITTED does not match. */
 static void forward(int client, int server, volatile enum proxy_mode *mode)
 {
     struct pollfd fds[] = {{.fd = client, .events = POLLIN}, {.fd = server, .events = POLLIN}};
@@ -171,7 +169,7 @@ static void forward(int client, int server, volatile enum proxy_mode *mode)
                 committing = true;
             if (committing && side == 0 && *mode == PROXY_DROP_COMMIT)
                 return;
-            if (committing && side == 1 && *mode == PROXY_DROP_ANSWER)
+            if (committing && side == 1 && *mode == PROXY_DROP_REPLY)
                 return;
             if (committing && side == 1 && *mode == PROXY_SWALLOW)
                 continue;
@@ -210,8 +208,8 @@ static void proxy_stop(struct proxy *p)
     munmap((void *)p->mode, sizeof(*p->mode));
 }
 
-/* A connection to t's database through the proxy, which has to understand what it forwards. */
-static struct pg through(const struct proxy *p, const struct pg *t)
+/* Connects to t's database through the proxy, without TLS: the proxy reads what it forwards. */
+static struct pg open_through_proxy(const struct proxy *p, const struct pg *t)
 {
     char *plain = pg_url_at(p->port, strrchr(t->url->text, '/') + 1);
     char *text = mem_printf("%s?sslmode=disable", plain);
@@ -222,10 +220,10 @@ static struct pg through(const struct proxy *p, const struct pg *t)
     return via;
 }
 
-static void lose_commit(enum proxy_mode mode, int64_t stored)
+static void check_lost_commit(enum proxy_mode mode, int64_t stored)
 {
     struct proxy p = proxy_start();
-    struct pg t = pg_ready(), via = through(&p, &t);
+    struct pg t = pg_ready(), via = open_through_proxy(&p, &t);
 
     pg_begin(&via);
     CHECK_OK(pg_add_item(&via, 1));
@@ -239,26 +237,26 @@ static void lose_commit(enum proxy_mode mode, int64_t stored)
     proxy_stop(&p);
 }
 
-TEST(a_commit_whose_answer_is_lost_is_unknown_and_was_stored)
+TEST(commit_whose_reply_is_lost_is_unknown_and_stored)
 {
-    lose_commit(PROXY_DROP_ANSWER, 1);
+    check_lost_commit(PROXY_DROP_REPLY, 1);
 }
 
-TEST(a_commit_that_is_lost_on_its_way_is_unknown_and_was_not_stored)
+TEST(commit_lost_on_its_way_is_unknown_and_not_stored)
 {
-    lose_commit(PROXY_DROP_COMMIT, 0);
+    check_lost_commit(PROXY_DROP_COMMIT, 0);
 }
 
-TEST_SLOW(a_server_that_falls_silent_is_given_up, 600)
+TEST_SLOW(commit_to_a_silent_server_times_out_as_unknown, 600)
 {
     if (!test_full())
         SKIP("takes 25 s");
-    lose_commit(PROXY_SWALLOW, 1);
+    check_lost_commit(PROXY_SWALLOW, 1);
 }
 
-/* Nothing to be checked in it, so COMMIT goes out in the same breath as the statement that fails.
+/* No row count is to be checked, so COMMIT is sent in one pipeline with the statement that fails.
  */
-TEST(a_commit_behind_a_statement_that_fails_is_known_not_to_be_stored)
+TEST(commit_after_a_failed_statement_is_known_not_to_be_stored)
 {
     static const int64_t one = 1;
     struct pg t = pg_ready();
@@ -272,13 +270,12 @@ TEST(a_commit_behind_a_statement_that_fails_is_known_not_to_be_stored)
     pg_done(&t);
 }
 
-/* ---- no server, the wrong one ------------------------------------------------------------------
- */
+/* ---- no server, no database ---- */
 
-TEST(a_server_that_goes_and_comes_back)
+TEST(driver_reconnects_when_the_server_is_back)
 {
     struct proxy p = proxy_start();
-    struct pg t = pg_ready(), via = through(&p, &t);
+    struct pg t = pg_ready(), via = open_through_proxy(&p, &t);
     int64_t pid = pg_number_in_tx(&via, &backend_pid);
 
     *p.mode = PROXY_SHUT;
@@ -294,7 +291,7 @@ TEST(a_server_that_goes_and_comes_back)
     proxy_stop(&p);
 }
 
-static void cant_open(char *text, enum error_code code, const char *sentence)
+static void check_open_fails(char *text, enum error_code code, const char *sentence)
 {
     struct pg t = pg_at(text, NULL);
 
@@ -305,37 +302,36 @@ static void cant_open(char *text, enum error_code code, const char *sentence)
     free(text);
 }
 
-TEST(a_server_that_is_down_is_asked_after)
+TEST(open_with_the_server_down_asks_whether_it_runs)
 {
     int port, fd;
 
     pg_server();
     fd = listen_anywhere(&port);
     close(fd);
-    cant_open(mem_printf("postgres://x:secret@127.0.0.1:%d/postgres", port), E_UNAVAILABLE,
-              "is it running? (");
+    check_open_fails(mem_printf("postgres://x:secret@127.0.0.1:%d/postgres", port), E_UNAVAILABLE,
+                     "is it running? (");
 }
 
-TEST(a_server_that_does_not_answer_is_not_waited_for)
+TEST(open_with_a_silent_server_times_out)
 {
     int port, fd;
 
     pg_server();
-    fd = listen_anywhere(&port); /* the kernel takes the connection, and nobody answers */
-    cant_open(mem_printf("postgres://x@127.0.0.1:%d/postgres?connect_timeout=1", port),
-              E_UNAVAILABLE, "did not answer for 1 s");
+    fd = listen_anywhere(&port); /* the kernel accepts, no process replies */
+    check_open_fails(mem_printf("postgres://x@127.0.0.1:%d/postgres?connect_timeout=1", port),
+                     E_UNAVAILABLE, "did not answer for 1 s");
     close(fd);
 }
 
-TEST(a_database_that_does_not_exist_is_said_to_be_so)
+TEST(open_of_a_missing_database_or_user_says_what_to_do)
 {
-    cant_open(pg_url_at(pg_port(), "nowhere_at_all"), E_UNAVAILABLE, "createdb");
-    cant_open(mem_printf("postgres://nobody:secret@127.0.0.1:%d/postgres", pg_port()),
-              E_UNAVAILABLE, "check the user, the password");
+    check_open_fails(pg_url_at(pg_port(), "nowhere_at_all"), E_UNAVAILABLE, "createdb");
+    check_open_fails(mem_printf("postgres://nobody:secret@127.0.0.1:%d/postgres", pg_port()),
+                     E_UNAVAILABLE, "check the user, the password");
 }
 
-/* ---- PgBouncer, in transaction mode -------------------------------------------------------------
- */
+/* ---- PgBouncer, in transaction mode ---- */
 
 static void write_file(const char *name, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
@@ -380,14 +376,14 @@ static pid_t bouncer_start(const char *database, int *port)
     return pid;
 }
 
-static struct pg through_bouncer(const struct pg *t, pid_t *pid)
+static struct pg open_through_bouncer(const struct pg *t, pid_t *pid)
 {
     const char *name = strrchr(t->url->text, '/') + 1;
     struct pg via;
     char *text;
     int port;
 
-    for (;;) { /* another program may have taken the port meanwhile: then it ends at once */
+    for (;;) { /* pgbouncer exits at once if the port was taken meanwhile */
         *pid = bouncer_start(name, &port);
         text = pg_url_at(port, name);
         via = pg_at(text, NULL);
@@ -414,10 +410,10 @@ STMT(named_count, "SELECT count(*) FROM pg_prepared_statements", 0, 0, 0);
 STMT(timeout_is, "SELECT current_setting('lock_timeout') = '1s' AND current_schema() = 'pawl'", 0,
      0, 0);
 
-TEST(transactions_move_between_sessions_behind_a_pooler)
+TEST(transactions_behind_a_pooler_move_between_sessions)
 {
     pid_t pid;
-    struct pg t = pg_ready(), one = through_bouncer(&t, &pid), two = pg_second(&one);
+    struct pg t = pg_ready(), one = open_through_bouncer(&t, &pid), two = pg_second(&one);
     struct args a = ARGS_INIT;
     struct rows r = ROWS_INIT;
     int64_t first, moved = 0, id = 0;
@@ -439,7 +435,7 @@ TEST(transactions_move_between_sessions_behind_a_pooler)
         pg_commit(&two);
         pg_commit(&one);
     }
-    CHECK_EQ(moved, 50); /* the two always have different ones */
+    CHECK_EQ(moved, 50); /* the two always have different sessions */
     CHECK_EQ(pg_number_in_tx(&one, &count_items), 100);
 
     pg_begin(&one);
@@ -457,39 +453,39 @@ TEST(transactions_move_between_sessions_behind_a_pooler)
     pg_done(&t);
 }
 
-TEST(behind_a_pooler_one_says_and_does_not_listen)
+TEST(pooled_connection_notifies_and_does_not_listen)
 {
     pid_t pid;
-    struct pg t = pg_ready(), via = through_bouncer(&t, &pid);
-    struct listener *deaf = NULL, *hears = NULL;
+    struct pg t = pg_ready(), via = open_through_bouncer(&t, &pid);
+    struct listener *pooled = NULL, *direct = NULL;
     struct pollfd p = {.events = POLLIN};
 
-    CHECK_OK_ERR(db_postgres.listen(via.url, via.env, WAKE_JOBS, &deaf, &via.err), &via.err);
-    CHECK_EQ(deaf->fd, -1);
-    CHECK_EQ(deaf->poll_ms, 500);
-    CHECK_EQ(deaf->drain(deaf), 0);
+    CHECK_OK_ERR(db_postgres.listen(via.url, via.env, WAKE_JOBS, &pooled, &via.err), &via.err);
+    CHECK_EQ(pooled->fd, -1);
+    CHECK_EQ(pooled->poll_ms, 500);
+    CHECK_EQ(pooled->drain(pooled), 0);
 
-    CHECK_OK_ERR(db_postgres.listen(t.url, t.env, WAKE_JOBS, &hears, &t.err), &t.err);
+    CHECK_OK_ERR(db_postgres.listen(t.url, t.env, WAKE_JOBS, &direct, &t.err), &t.err);
     via.db->driver->wake(via.db, WAKE_JOBS);
-    p.fd = hears->fd;
+    p.fd = direct->fd;
     CHECK_EQ(poll(&p, 1, -1), 1);
-    CHECK_EQ(hears->drain(hears), WAKE_JOBS);
-    deaf->close(deaf);
-    hears->close(hears);
+    CHECK_EQ(direct->drain(direct), WAKE_JOBS);
+    pooled->close(pooled);
+    direct->close(direct);
     pg_end(&via);
     bouncer_stop(pid);
     pg_done(&t);
 }
 
-TEST(a_pooler_that_dies_in_a_commit_leaves_it_unknown)
+TEST(commit_is_unknown_when_the_pooler_dies)
 {
     pid_t pid;
-    struct pg t = pg_ready(), via = through_bouncer(&t, &pid);
+    struct pg t = pg_ready(), via = open_through_bouncer(&t, &pid);
 
     pg_begin(&via);
     CHECK_OK(pg_add_item(&via, 1));
     CHECK_OK_ERR(db_flush(via.db, &via.err), &via.err);
-    kill(pid, SIGSTOP); /* it takes what we send, and is never heard of again */
+    kill(pid, SIGSTOP); /* it accepts bytes, and never replies */
     if (fork() == 0) {
         clock_sleep_us(200000);
         kill(pid, SIGKILL);

@@ -1,4 +1,4 @@
-/* test_pg_notify.c - wake-ups by NOTIFY: said off the transactions' path, heard by listeners. */
+/* test_pg_notify.c - wake-ups by NOTIFY: sent outside of transactions, received by listeners. */
 #include "pg_fixture.h"
 
 #include <poll.h>
@@ -15,8 +15,8 @@ static struct listener *listen_to(struct pg *t, unsigned what)
     return l;
 }
 
-/* Waits until some of the bits were heard. */
-static unsigned hear(struct listener *l)
+/* Waits for a wake-up and returns its bits. */
+static unsigned wait_for_wake(struct listener *l)
 {
     unsigned bits = 0;
 
@@ -29,7 +29,7 @@ static unsigned hear(struct listener *l)
     return bits;
 }
 
-TEST(what_one_says_another_hears)
+TEST(wake_reaches_the_listeners_of_its_bits)
 {
     struct pg t = pg_ready();
     struct listener *jobs = listen_to(&t, WAKE_JOBS), *all = listen_to(&t, 7);
@@ -38,51 +38,51 @@ TEST(what_one_says_another_hears)
     CHECK_EQ(all->poll_ms, 30000);
     CHECK_EQ(all->drain(all), 0);
     t.db->driver->wake(t.db, WAKE_CANCEL);
-    CHECK_EQ(hear(all), WAKE_CANCEL);
-    CHECK_EQ(jobs->drain(jobs), 0); /* not its business */
+    CHECK_EQ(wait_for_wake(all), WAKE_CANCEL);
+    CHECK_EQ(jobs->drain(jobs), 0); /* it does not listen for that */
     t.db->driver->wake(t.db, WAKE_JOBS | WAKE_EVENTS);
-    CHECK_EQ(hear(all), WAKE_JOBS | WAKE_EVENTS);
-    CHECK_EQ(hear(jobs), WAKE_JOBS);
+    CHECK_EQ(wait_for_wake(all), WAKE_JOBS | WAKE_EVENTS);
+    CHECK_EQ(wait_for_wake(jobs), WAKE_JOBS);
     jobs->close(jobs);
     all->close(all);
     pg_done(&t);
 }
 
-TEST(what_was_said_last_is_heard_after_the_speaker_has_closed)
+TEST(wake_is_delivered_after_its_sender_has_closed)
 {
-    struct pg t = pg_ready(), speaker = pg_second(&t);
+    struct pg t = pg_ready(), sender = pg_second(&t);
     struct listener *l = listen_to(&t, WAKE_JOBS);
 
-    speaker.db->driver->wake(speaker.db, WAKE_JOBS);
-    pg_end(&speaker);
-    CHECK_EQ(hear(l), WAKE_JOBS);
+    sender.db->driver->wake(sender.db, WAKE_JOBS);
+    pg_end(&sender);
+    CHECK_EQ(wait_for_wake(l), WAKE_JOBS);
     l->close(l);
     pg_done(&t);
 }
 
-/* How many notifications come until one carries the bit `last`. */
+/* Counts notifications up to the first that has the bit `last`. */
 static int count_until(PGconn *conn, unsigned last)
 {
     int n = 0;
 
     for (;;) {
         struct pollfd p = {.fd = pq.socket(conn), .events = POLLIN};
-        PGnotify *heard;
+        PGnotify *notification;
 
         CHECK_EQ(poll(&p, 1, -1), 1);
         CHECK(pq.consumeInput(conn));
-        while ((heard = pq.notifies(conn))) {
-            unsigned bits = (unsigned)strtoul(heard->extra, NULL, 10);
+        while ((notification = pq.notifies(conn))) {
+            unsigned bits = (unsigned)strtoul(notification->extra, NULL, 10);
 
             n++;
-            pq.freemem(heard);
+            pq.freemem(notification);
             if (bits & last)
                 return n;
         }
     }
 }
 
-TEST(a_storm_becomes_a_few_and_its_last_word_is_heard)
+TEST(many_wakes_are_merged_and_the_last_is_delivered)
 {
     enum { STORM = 100000 };
     struct pg t = pg_ready();
@@ -96,7 +96,7 @@ TEST(a_storm_becomes_a_few_and_its_last_word_is_heard)
     pq.clear(res);
     for (int i = 0; i < STORM; i++)
         t.db->driver->wake(t.db, WAKE_JOBS);
-    t.db->driver->wake(t.db, WAKE_EVENTS); /* and nobody calls again */
+    t.db->driver->wake(t.db, WAKE_EVENTS); /* no later call sends it */
     CHECK(count_until(conn, WAKE_EVENTS) < STORM / 10);
     pg_close(&conn);
     pg_done(&t);
@@ -105,63 +105,63 @@ TEST(a_storm_becomes_a_few_and_its_last_word_is_heard)
 STMT(listener_pid,
      "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'",
      0, 0, 0);
-STMT(speaker_pid,
+STMT(sender_pid,
      "SELECT pid FROM pg_stat_activity WHERE datname = current_database()"
      " AND query LIKE '%pg_notify(%' AND pid <> pg_backend_pid()",
      0, 0, 0);
 
-static void kill_the_one(struct pg *t, const struct stmt *which)
+static void kill_session_found_by(struct pg *t, const struct stmt *which)
 {
     pg_kill(t, pg_number_in_tx(t, which));
 }
 
-TEST(a_listener_that_lost_its_connection_hears_everything_once_it_is_back)
+TEST(listener_that_reconnects_reports_all_its_bits)
 {
     struct pg t = pg_ready();
     struct listener *l = listen_to(&t, WAKE_JOBS | WAKE_CANCEL);
 
     for (int i = 0; i < 2; i++) {
-        kill_the_one(&t, &listener_pid);
-        CHECK_EQ(hear(l), WAKE_JOBS | WAKE_CANCEL); /* whatever was said meanwhile */
+        kill_session_found_by(&t, &listener_pid);
+        CHECK_EQ(wait_for_wake(l), WAKE_JOBS | WAKE_CANCEL); /* it may have missed any of them */
         CHECK(l->fd >= 0);
         CHECK_EQ(l->poll_ms, 30000);
         CHECK_EQ(l->drain(l), 0);
         t.db->driver->wake(t.db, WAKE_CANCEL);
-        CHECK_EQ(hear(l), WAKE_CANCEL);
+        CHECK_EQ(wait_for_wake(l), WAKE_CANCEL);
     }
     l->close(l);
     pg_done(&t);
 }
 
-TEST(a_speaker_that_lost_its_connection_says_it_again)
+TEST(wake_after_a_lost_connection_is_delivered)
 {
     struct pg t = pg_ready();
     struct listener *l = listen_to(&t, 7);
 
     t.db->driver->wake(t.db, WAKE_JOBS);
-    CHECK_EQ(hear(l), WAKE_JOBS);
-    kill_the_one(&t, &speaker_pid);
+    CHECK_EQ(wait_for_wake(l), WAKE_JOBS);
+    kill_session_found_by(&t, &sender_pid);
     t.db->driver->wake(t.db, WAKE_CANCEL);
-    CHECK_EQ(hear(l), WAKE_CANCEL);
+    CHECK_EQ(wait_for_wake(l), WAKE_CANCEL);
     l->close(l);
     pg_done(&t);
 }
 
-/* The server must go, for the speaker, not for the test: its database is renamed. */
-TEST(nobody_to_talk_to_holds_up_nothing)
+/* The database is renamed: the sender can't reach it, while the test still reaches the server. */
+TEST(wake_and_close_do_not_wait_for_an_unreachable_database)
 {
-    struct pg t = pg_ready(), speaker = pg_second(&t);
+    struct pg t = pg_ready(), sender = pg_second(&t);
     char *hide =
         mem_printf("ALTER DATABASE test_%d RENAME TO gone_%d", (int)getpid(), (int)getpid());
     char *show =
         mem_printf("ALTER DATABASE gone_%d RENAME TO test_%d", (int)getpid(), (int)getpid());
 
-    pg_kill(&t, pg_number_in_tx(&speaker, &backend_pid));
+    pg_kill(&t, pg_number_in_tx(&sender, &backend_pid));
     db_close(&t.db);
     pg_admin(pg_server(), hide);
     for (int i = 0; i < 1000; i++)
-        speaker.db->driver->wake(speaker.db, WAKE_JOBS);
-    pg_end(&speaker); /* where it waited for the database this would never end */
+        sender.db->driver->wake(sender.db, WAKE_JOBS);
+    pg_end(&sender); /* would never return if it waited for the database */
     pg_admin(pg_server(), show);
     free(hide);
     free(show);

@@ -1,11 +1,10 @@
-/* test_pg_statement.c - statements of the PostgreSQL driver by itself: values, the pipeline, what
- * is prepared. */
+/* test_pg_statement.c - statements of the PostgreSQL driver, without the store: values, the
+ * pipeline, prepared statements. */
 #include "pg_fixture.h"
 
 TEST_ONLY_DB(postgres);
 
-/* ---- values ------------------------------------------------------------------------------------
- */
+/* ---- values ---- */
 
 STMT(echo, "SELECT $1, $2, $3, $4, $5, $6", 6, 0, T_I64, T_I32, T_I16, T_TEXT, T_TIME, T_BYTES);
 
@@ -19,7 +18,7 @@ static struct rows echo_back(struct pg *t, struct args *a)
     return r;
 }
 
-TEST(values_of_every_type_come_back_as_they_went)
+TEST(values_of_every_type_come_back_as_sent)
 {
     static const char text[] = "it's a \"quoted\" \\ text; -- naïve 😀 %s\n\t";
     static const int64_t times[] = {
@@ -54,7 +53,7 @@ TEST(values_of_every_type_come_back_as_they_went)
     pg_done(&t);
 }
 
-TEST(null_is_null_and_empty_is_not)
+TEST(null_comes_back_as_null_and_empty_as_empty)
 {
     struct pg t = pg_ready();
     struct args a = {.stmt = &echo};
@@ -89,7 +88,7 @@ STMT(echo_rows,
      " AS u(n, s, x, at, b, i) ORDER BY i",
      1, 5, T_I64, T_I32, T_I16, T_TEXT, T_TIME, T_BYTES);
 
-TEST(rows_go_as_arrays_and_keep_their_nulls)
+TEST(rows_sent_as_arrays_keep_their_nulls)
 {
     enum { ROWS = 1000 };
     struct pg t = pg_ready();
@@ -102,7 +101,7 @@ TEST(rows_go_as_arrays_and_keep_their_nulls)
         snprintf(text, sizeof(text), "{\"%d\", NULL}", i);
         args_int_or_null(&a, i);
         args_int(&a, i % 7);
-        /* Texts are borrowed until the statement was flushed. */
+        /* Texts are borrowed until the statement is flushed. */
         args_text(&a, i % 3 ? mem_strdup(text) : NULL);
         args_int(&a, i - 500);
         args_bytes(&a, i % 5 ? "\0x" : NULL, 2);
@@ -127,7 +126,7 @@ TEST(rows_go_as_arrays_and_keep_their_nulls)
     pg_done(&t);
 }
 
-TEST(a_statement_without_rows_is_not_sent)
+TEST(statement_without_rows_is_not_sent)
 {
     struct pg t = pg_ready();
     struct args a = {.stmt = &echo_rows};
@@ -135,7 +134,7 @@ TEST(a_statement_without_rows_is_not_sent)
 
     args_int(&a, 1);
     pg_begin(&t);
-    r.n = 3; /* what is left of an earlier use */
+    r.n = 3; /* left from an earlier use */
     CHECK_OK_ERR(db_send(t.db, &a, &r, 5, &t.err), &t.err);
     CHECK_EQ(r.n, 0);
     CHECK_OK_ERR(db_flush(t.db, &t.err), &t.err);
@@ -177,7 +176,7 @@ TEST(results_are_read_by_their_type)
     pg_done(&t);
 }
 
-TEST(a_value_that_does_not_fit_is_refused_before_it_is_sent)
+TEST(value_that_does_not_fit_is_refused_before_it_is_sent)
 {
     static const struct val bad[] = {
         [0] = {.s = "text", .len = 4}, [1] = {.i = INT64_MAX}, [2] = {.i = 32768}, [3] = {.i = 5},
@@ -202,12 +201,11 @@ TEST(a_value_that_does_not_fit_is_refused_before_it_is_sent)
     pg_done(&t);
 }
 
-/* ---- the pipeline ------------------------------------------------------------------------------
- */
+/* ---- the pipeline ---- */
 
 STMT(fat, "SELECT repeat('x', 20000), $1", 1, 0, T_TEXT);
 
-TEST(much_more_than_the_sockets_hold_goes_both_ways_at_once)
+TEST(pipeline_larger_than_the_socket_buffers_does_not_deadlock)
 {
     enum { N = 1000 };
     struct pg t = pg_ready();
@@ -233,7 +231,7 @@ TEST(much_more_than_the_sockets_hold_goes_both_ways_at_once)
     pg_done(&t);
 }
 
-TEST(the_first_error_of_a_pipeline_wins_and_nothing_is_stored)
+TEST(first_error_of_a_pipeline_is_reported_and_nothing_is_stored)
 {
     struct pg t = pg_ready();
     struct rows r = ROWS_INIT;
@@ -244,7 +242,7 @@ TEST(the_first_error_of_a_pipeline_wins_and_nothing_is_stored)
     CHECK_OK(pg_send_ints(&t, &a_numeric, NULL, 0, &r, 1));
     CHECK_EQ(db_flush(t.db, &t.err), -E_INTERNAL);
     CHECK(strstr(t.err.msg, "23505") && strstr(t.err.msg, "add_item"));
-    CHECK_EQ(pg_try(&t, &count_items), E_INTERNAL); /* until the rollback it is the same error */
+    CHECK_EQ(pg_try(&t, &count_items), E_INTERNAL); /* that error until the rollback */
     CHECK(strstr(t.err.msg, "23505"));
     CHECK_EQ(db_commit(t.db, &t.err), -E_INTERNAL);
     db_rollback(t.db);
@@ -256,7 +254,7 @@ TEST(the_first_error_of_a_pipeline_wins_and_nothing_is_stored)
 STMT(rename_items, "UPDATE item SET name = 'x' WHERE id > $1", 1, 0, T_I64);
 STMT(rename_returning, "UPDATE item SET name = 'x' WHERE id > $1 RETURNING id", 1, 0, T_I64);
 
-TEST(a_wrong_number_of_rows_keeps_a_commit_from_happening)
+TEST(unexpected_row_count_prevents_the_commit)
 {
     static const int64_t one = 1;
     struct pg t = pg_ready();
@@ -265,7 +263,7 @@ TEST(a_wrong_number_of_rows_keeps_a_commit_from_happening)
     pg_script_in_tx(&t, "INSERT INTO item SELECT generate_series(1, 3)");
     pg_begin(&t);
     CHECK_OK(pg_add_item(&t, 4));
-    CHECK_OK(pg_send_ints(&t, &rename_items, &one, 1, NULL, 2)); /* it will be three */
+    CHECK_OK(pg_send_ints(&t, &rename_items, &one, 1, NULL, 2)); /* three rows match */
     CHECK_EQ(db_commit(t.db, &t.err), -E_INTERNAL);
     CHECK(strstr(t.err.msg, "rename_items") && strstr(t.err.msg, "3 rows instead of 2"));
     CHECK_EQ(pg_number_in_tx(&t, &count_items), 3);
@@ -279,7 +277,7 @@ TEST(a_wrong_number_of_rows_keeps_a_commit_from_happening)
     pg_done(&t);
 }
 
-TEST(what_was_queued_may_be_rolled_back_unseen)
+TEST(queued_statements_can_be_rolled_back_unread)
 {
     struct pg t = pg_ready();
     struct rows *r = mem_zalloc(sizeof(*r));
@@ -287,20 +285,20 @@ TEST(what_was_queued_may_be_rolled_back_unseen)
 
     pg_begin(&t);
     CHECK_OK(pg_add_item(&t, 1));
-    CHECK_OK(pg_add_item(&t, 1)); /* fails, and nobody will know */
+    CHECK_OK(pg_add_item(&t, 1)); /* fails, and its error is never read */
     CHECK_OK(pg_send_ints(&t, &count_items, NULL, 0, r, 1));
     free(r);
     db_rollback(t.db);
     db_rollback(t.db);
     CHECK_EQ(pg_number_in_tx(&t, &count_items), 0);
-    CHECK_EQ(pg_number_in_tx(&t, &backend_pid), pid); /* no reason to reconnect */
+    CHECK_EQ(pg_number_in_tx(&t, &backend_pid), pid); /* still the same session */
     pg_done(&t);
 }
 
 STMT(named_count, "SELECT count(*) FROM pg_prepared_statements", 0, 0, 0);
 
-/* A statement of the table, so one that is prepared by name. */
-static int named(struct pg *t, enum stmt_id q, int64_t *n)
+/* Runs a statement of the table: those are prepared by name. */
+static int query_named(struct pg *t, enum stmt_id q, int64_t *n)
 {
     struct args a = ARGS_INIT;
     struct rows r = ROWS_INIT;
@@ -319,7 +317,7 @@ static int64_t migrations_exist(struct pg *t)
 {
     int64_t n = 0;
 
-    CHECK_OK_ERR(named(t, Q_MIGRATIONS_EXIST, &n), &t->err);
+    CHECK_OK_ERR(query_named(t, Q_MIGRATIONS_EXIST, &n), &t->err);
     return n;
 }
 
@@ -342,15 +340,15 @@ TEST(statements_are_prepared_once)
     pg_done(&t);
 }
 
-STMT(forget_all, "DEALLOCATE ALL", 0, 0, 0);
+STMT(deallocate_all, "DEALLOCATE ALL", 0, 0, 0);
 
-TEST(a_session_that_forgets_its_statements_is_used_without_names)
+TEST(session_that_lost_its_prepared_statements_is_used_without_names)
 {
     struct pg t = pg_ready();
 
     pg_begin(&t);
     CHECK_OK(pg_add_item(&t, 1));
-    CHECK_EQ(pg_try(&t, &forget_all), 0);
+    CHECK_EQ(pg_try(&t, &deallocate_all), 0);
     CHECK_EQ(db_commit(t.db, &t.err), -E_REDO);
     pg_begin(&t);
     CHECK_EQ(pg_number(&t, &count_items), 0);
@@ -360,7 +358,7 @@ TEST(a_session_that_forgets_its_statements_is_used_without_names)
     pg_done(&t);
 }
 
-TEST(a_migration_under_a_prepared_statement_costs_one_redo)
+TEST(migration_under_a_prepared_statement_costs_one_redo)
 {
     struct pg t = pg_ready(), other = pg_second(&t);
     int64_t version = 0;
@@ -368,14 +366,14 @@ TEST(a_migration_under_a_prepared_statement_costs_one_redo)
     pg_script_in_tx(&t, "CREATE TABLE schema_migrations (version int);"
                         "INSERT INTO schema_migrations VALUES (3)");
     pg_begin(&t);
-    CHECK_OK_ERR(named(&t, Q_SCHEMA_VERSION, &version), &t.err);
+    CHECK_OK_ERR(query_named(&t, Q_SCHEMA_VERSION, &version), &t.err);
     pg_commit(&t);
     pg_script_in_tx(&other, "ALTER TABLE schema_migrations ALTER version TYPE bigint");
     pg_begin(&t);
-    CHECK_EQ(named(&t, Q_SCHEMA_VERSION, &version), -E_REDO);
+    CHECK_EQ(query_named(&t, Q_SCHEMA_VERSION, &version), -E_REDO);
     db_rollback(t.db);
     pg_begin(&t);
-    CHECK_OK_ERR(named(&t, Q_SCHEMA_VERSION, &version), &t.err);
+    CHECK_OK_ERR(query_named(&t, Q_SCHEMA_VERSION, &version), &t.err);
     CHECK_EQ(version, 3);
     pg_commit(&t);
     pg_end(&other);

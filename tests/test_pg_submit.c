@@ -1,12 +1,12 @@
-/* test_pg_submit.c - pawl_submit() as other programs see it: a part of their transaction, safe to
- * repeat, for roles that may do nothing else. */
+/* test_pg_submit.c - pawl_submit() as other programs see it: part of their transaction, safe to
+ * repeat, usable by roles that may do nothing else. */
 #include "pg_submit_fixture.h"
 
 TEST_ONLY_DB(postgres);
 
-/* ---- a part of their transaction ---- */
+/* ---- part of the caller's transaction ---- */
 
-TEST(what_is_rolled_back_was_never_submitted)
+TEST(submission_that_is_rolled_back_is_never_taken)
 {
     struct store *s = fixture_store();
     PGconn *app = session_as(NULL);
@@ -16,7 +16,7 @@ TEST(what_is_rolled_back_was_never_submitted)
     ok(app, "CREATE TABLE shop (id bigint, execution bigint)");
     ok(app, "BEGIN");
     ok(app, "INSERT INTO shop SELECT 1, pawl_submit('w')");
-    CHECK_EQ(take_submissions(s), 0); /* not yet to be seen */
+    CHECK_EQ(take_submissions(s), 0); /* not visible before the commit */
     ok(app, "ROLLBACK");
     CHECK_EQ(take_submissions(s), 0);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM submissions"), 0);
@@ -32,7 +32,7 @@ TEST(what_is_rolled_back_was_never_submitted)
     store_close(&s);
 }
 
-TEST(a_savepoint_takes_back_its_own_alone)
+TEST(rollback_to_a_savepoint_removes_only_later_submissions)
 {
     struct store *s = fixture_store();
     PGconn *app = session_as(NULL);
@@ -53,7 +53,7 @@ TEST(a_savepoint_takes_back_its_own_alone)
     store_close(&s);
 }
 
-TEST(the_history_says_who_it_was)
+TEST(history_names_the_session_user_of_a_submission)
 {
     struct store *s = fixture_store();
     PGconn *app = session_as(NULL);
@@ -73,7 +73,7 @@ TEST(the_history_says_who_it_was)
     store_close(&s);
 }
 
-TEST(tasks_have_places_for_their_events_whenever_the_id_was_drawn)
+TEST(partition_for_events_exists_whenever_the_id_was_drawn)
 {
     struct store *s = fixture_store();
     PGconn *app = session_as(NULL);
@@ -83,7 +83,7 @@ TEST(tasks_have_places_for_their_events_whenever_the_id_was_drawn)
     ok(app, "SELECT setval('execution_id', 4500000)");
     late = ok(app, "SELECT pawl_submit('w')");
     ok(app, "SELECT setval('execution_id', 9500000)");
-    submit(s, "exec::other"); /* makes partitions from its own id on */
+    submit(s, "exec::other"); /* creates partitions from its own id on */
     CHECK_EQ(take_submissions(s), 1);
     CHECK_EQ(status_of(s, late), S_RUNNING);
     ok(app, "SELECT setval('execution_id', 19500000)");
@@ -97,7 +97,7 @@ TEST(tasks_have_places_for_their_events_whenever_the_id_was_drawn)
 
 /* ---- keys ---- */
 
-TEST(the_same_key_returns_the_same_id_before_and_after_it_is_taken)
+TEST(repeated_key_returns_the_same_id_before_and_after_it_is_taken)
 {
     struct store *s = fixture_store();
     PGconn *app = session_as(NULL);
@@ -139,12 +139,12 @@ static void call_with_key(int nth)
     pg_close(&app);
 }
 
-TEST(those_who_use_a_key_at_once_get_the_same_id)
+TEST(concurrent_callers_with_one_key_get_the_same_id)
 {
     struct store *s;
     int i;
 
-    pg_server(); /* there must be one: its processes can't skip a test */
+    pg_server(); /* skips here if there is no server: child processes can't skip */
     s = fixture_store();
     apply(s, ONE_TASK);
     store_close(&s);
@@ -161,7 +161,7 @@ TEST(those_who_use_a_key_at_once_get_the_same_id)
 
 /* ---- roles ---- */
 
-static void give_rights(PGconn *admin, const char *role)
+static void create_role(PGconn *admin, const char *role)
 {
     char sql[1000];
 
@@ -179,7 +179,7 @@ static void drop_role(PGconn *admin, const char *role)
     ok(admin, sql);
 }
 
-static const char *own_role(void)
+static const char *test_role(void)
 {
     static char role[40];
 
@@ -187,7 +187,7 @@ static const char *own_role(void)
     return role;
 }
 
-TEST(a_role_with_that_grant_alone_may_submit_and_read_the_views_and_nothing_else)
+TEST(granted_role_may_submit_and_read_the_views_and_nothing_else)
 {
     static const char *const no[] = {
         "SELECT * FROM executions",
@@ -204,14 +204,14 @@ TEST(a_role_with_that_grant_alone_may_submit_and_read_the_views_and_nothing_else
     size_t i;
 
     apply(s, ONE_TASK);
-    give_rights(admin, own_role());
-    app = session_as(own_role());
+    create_role(admin, test_role());
+    app = session_as(test_role());
     run(app, "SELECT pawl_submit('w')");
     CHECK_STR(state, "42501");
     snprintf(sql, sizeof(sql),
              "GRANT EXECUTE ON FUNCTION pawl_submit TO %s; GRANT SELECT ON pawl_executions, "
              "pawl_submissions TO %s",
-             own_role(), own_role());
+             test_role(), test_role());
     ok(admin, sql);
     id = ok(app, "SELECT pawl_submit('w')");
     take_submissions(s);
@@ -222,14 +222,14 @@ TEST(a_role_with_that_grant_alone_may_submit_and_read_the_views_and_nothing_else
         CHECK_STR(state, "42501");
     }
     pg_close(&app);
-    drop_role(admin, own_role());
+    drop_role(admin, test_role());
     pg_close(&admin);
     verify_clean(s);
     store_close(&s);
 }
 
-/* Whoever calls it can't have it meet other tables or functions than its own. */
-TEST(names_that_the_caller_sets_up_are_not_looked_at)
+/* A caller can't make the function use tables or functions of the caller. */
+TEST(temporary_objects_of_the_caller_are_ignored)
 {
     struct store *s = fixture_store();
     PGconn *app = session_as(NULL);
@@ -250,12 +250,12 @@ TEST(names_that_the_caller_sets_up_are_not_looked_at)
 
 /* ---- waking ---- */
 
-static int heard(PGconn *conn, bool empty)
+static int count_notifications(PGconn *conn, bool empty)
 {
     PGnotify *n;
     int count = 0;
 
-    ok(conn, "SELECT 1"); /* whatever was sent before has come by then */
+    ok(conn, "SELECT 1"); /* its reply comes after all earlier notifications */
     while ((n = pq.notifies(conn))) {
         count += !*n->extra == empty;
         pq.freemem(n);
@@ -263,27 +263,27 @@ static int heard(PGconn *conn, bool empty)
     return count;
 }
 
-TEST(a_commit_notifies_once_without_a_payload_or_not_at_all)
+TEST(commit_notifies_at_most_once_and_without_a_payload)
 {
     struct store *s = fixture_store();
-    PGconn *app = session_as(NULL), *ear = session_as(NULL);
+    PGconn *app = session_as(NULL), *listener = session_as(NULL);
     char sql[100];
 
     apply(s, ONE_TASK);
     snprintf(sql, sizeof(sql), "LISTEN pawl_%s", fixture_tenant());
-    ok(ear, sql);
-    heard(ear, true);
+    ok(listener, sql);
+    count_notifications(listener, true);
     ok(app, "BEGIN");
     ok(app, "SELECT pawl_submit('w')");
     ok(app, "SELECT pawl_submit('w'), pawl_submit('w')");
-    CHECK_EQ(heard(ear, true), 0);
+    CHECK_EQ(count_notifications(listener, true), 0);
     ok(app, "COMMIT");
-    CHECK_EQ(heard(ear, true), 1);
+    CHECK_EQ(count_notifications(listener, true), 1);
     ok(app, "SELECT pawl_submit('w', notify => false)");
-    CHECK_EQ(heard(ear, true), 0);
+    CHECK_EQ(count_notifications(listener, true), 0);
     CHECK_EQ(take_submissions(s), 4);
     pg_close(&app);
-    pg_close(&ear);
+    pg_close(&listener);
     verify_clean(s);
     store_close(&s);
 }
@@ -304,7 +304,7 @@ static void end_session(void *arg)
     ok(victim.admin, sql);
 }
 
-TEST_SLOW(a_session_that_is_lost_at_any_point_takes_each_of_them_once, 600)
+TEST_SLOW(engine_session_lost_at_any_statement_takes_each_submission_once, 600)
 {
     static struct watch w;
     struct store *s = fixture_store(), *engine = watched_store(&w);

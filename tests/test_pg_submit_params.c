@@ -1,5 +1,5 @@
-/* test_pg_submit_params.c - what may be given to pawl_submit(): what is wrong is said at once,
- * while its caller can still heed it, and what it takes an engine takes too. */
+/* test_pg_submit_params.c - the arguments of pawl_submit(): a wrong argument is an error of the
+ * call, while the caller can still react, and an engine accepts whatever the call accepted. */
 #include "core/resolve.h"
 #include "pg_submit_fixture.h"
 #include "store/workflow/workflow.h"
@@ -9,7 +9,7 @@
 TEST_ONLY_DB(postgres);
 
 static const struct {
-    const char *call, *state, *says;
+    const char *call, *state, *message;
 } wrong[] = {
     {"'nosuch'", "42704", "no workflow is applied under the name 'nosuch'"},
     {"NULL", "42704", "under the name NULL"},
@@ -26,7 +26,7 @@ static const struct {
     {"'w', delay => interval '101 years'", "22023", "out of its range"},
 };
 
-TEST(what_is_wrong_with_a_call_is_an_error_of_the_call)
+TEST(wrong_argument_is_an_error_of_the_call)
 {
     struct store *s = fixture_store();
     PGconn *app = session_as(NULL);
@@ -38,8 +38,8 @@ TEST(what_is_wrong_with_a_call_is_an_error_of_the_call)
         snprintf(sql, sizeof(sql), "SELECT pawl_submit(%s)", wrong[i].call);
         CHECK_EQ(run(app, sql), 0);
         CHECK_STR(state, wrong[i].state);
-        if (!strstr(said, wrong[i].says))
-            test_fail(__FILE__, __LINE__, "%s says: %s", sql, said);
+        if (!strstr(said, wrong[i].message))
+            test_fail(__FILE__, __LINE__, "%s fails with: %s", sql, said);
     }
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM submissions"), 0);
     pg_close(&app);
@@ -53,7 +53,7 @@ TEST(what_is_wrong_with_a_call_is_an_error_of_the_call)
 #define NEEDED \
     "params: {must: {type: boolean, required: true}, other: {type: object, default: {}}}\n"
 
-/* A workflow of its own for each text of params. */
+/* Each entry is submitted to a workflow with these params. */
 static const struct {
     const char *params, *given;
 } misfits[] = {
@@ -74,7 +74,7 @@ static const struct {
     {NEEDED, "{\"must\": true, \"other\": null}"},
 };
 
-static const char *said_elsewhere(const char *yaml, const char *given)
+static const char *error_of_engine_check(const char *yaml, const char *given)
 {
     static struct err err;
     struct definition *d = NULL;
@@ -89,7 +89,7 @@ static const char *said_elsewhere(const char *yaml, const char *given)
     return err.msg;
 }
 
-TEST(params_that_do_not_fit_are_refused_with_the_sentence_that_all_others_hear)
+TEST(params_that_do_not_fit_are_refused_with_the_error_of_the_engine)
 {
     struct store *s = fixture_store();
     PGconn *app = session_as(NULL);
@@ -101,7 +101,7 @@ TEST(params_that_do_not_fit_are_refused_with_the_sentence_that_all_others_hear)
         apply(s, yaml);
         snprintf(sql, sizeof(sql), "SELECT pawl_submit('w', '%s')", misfits[i].given);
         CHECK_EQ(run(app, sql), 0);
-        CHECK_STR(said, said_elsewhere(yaml, misfits[i].given));
+        CHECK_STR(said, error_of_engine_check(yaml, misfits[i].given));
         CHECK_STR(state, "22023");
     }
     CHECK_STR(said, "the param other must be an object, not null");
@@ -122,8 +122,8 @@ static const char *const right[] = {
     "'w', queue => 'Grüße', notify => false",
 };
 
-/* Nothing that the call lets through fails in the engine for what it is. */
-TEST(what_the_call_takes_an_engine_takes_too)
+/* No argument that the call accepts makes the submission fail in the engine. */
+TEST(submission_that_the_call_accepts_is_accepted_by_the_engine)
 {
     struct store *s = fixture_store();
     PGconn *app = session_as(NULL);

@@ -1,10 +1,10 @@
-/* test_pgbouncer.c - the store behind PgBouncer in transaction mode: every transaction may run in
- * another session, so nothing may be remembered by one. The life of jobs must be the same. */
+/* test_pgbouncer.c - the store behind PgBouncer in transaction mode. Each transaction may run in
+ * another session, so no state may be kept in a session. Jobs must behave as without a pooler. */
 #include "fixture.h"
 
 #include "store/tenant.h"
 
-#undef SECOND /* the driver has the same, as an int */
+#undef SECOND /* the driver defines it, too, as an int */
 #include "pg_fixture.h"
 
 #include <arpa/inet.h>
@@ -53,7 +53,7 @@ static void write_settings(int port)
             pg_port(), port, users);
     fclose(f);
     free(users);
-    CHECK_OK(chmod(test_dir(), 0755)); /* it does not run as root */
+    CHECK_OK(chmod(test_dir(), 0755)); /* pgbouncer does not run as root */
 }
 
 static void bouncer_start(void)
@@ -74,7 +74,7 @@ static void bouncer_stop(void)
     waitpid(bouncer, NULL, 0);
 }
 
-static struct store *open_through(void)
+static struct store *open_through_bouncer(void)
 {
     struct store_options options = {.env = fixture_env()};
     struct err err = ERR_INIT;
@@ -84,9 +84,9 @@ static struct store *open_through(void)
     return s;
 }
 
-/* Whether it takes connections in the end. It ends at once where another program has taken its port
- * meanwhile. */
-static bool comes_up(void)
+/* Waits until PgBouncer accepts connections. False if it has exited, as it does when another
+ * program has taken its port meanwhile. */
+static bool wait_for_bouncer(void)
 {
     struct store *s = NULL;
     struct err err;
@@ -101,12 +101,12 @@ static bool comes_up(void)
     return true;
 }
 
-/* Starts PgBouncer in front of the test's database and waits until it takes connections. */
-static void stand_between(void)
+/* Starts PgBouncer in front of the test's database and waits until it accepts connections. */
+static void setup_bouncer(void)
 {
     int tries;
 
-    pg_server(); /* skips elsewhere */
+    pg_server(); /* skips the test if there is no server */
     if (access(PROGRAM, X_OK))
         SKIP("pgbouncer is not installed");
     fixture_tenant();
@@ -117,7 +117,7 @@ static void stand_between(void)
         write_settings(port);
         bouncer_url = pg_url_at(port, "postgres");
         bouncer_start();
-        if (!comes_up()) {
+        if (!wait_for_bouncer()) {
             free(bouncer_url);
             free(bouncer_ini);
             bouncer_url = bouncer_ini = NULL;
@@ -125,24 +125,24 @@ static void stand_between(void)
     }
 }
 
-static void leave(void)
+static void teardown_bouncer(void)
 {
     bouncer_stop();
     free(bouncer_url);
     free(bouncer_ini);
 }
 
-/* ---- one after the other ---- */
+/* ---- one process ---- */
 
-TEST(a_job_lives_behind_a_pooler_as_anywhere)
+TEST(job_behind_a_pooler_runs_as_without_one)
 {
     struct store *s, *other;
     struct held_job j, adopted;
     int64_t id;
 
-    stand_between();
-    s = open_through();
-    other = open_through(); /* turns of the two take turns in the sessions */
+    setup_bouncer();
+    s = open_through_bouncer();
+    other = open_through_bouncer(); /* the turns of both share the sessions */
     id = submit_with(
         s, (struct submission){.name = "x", .max_attempts = 3, .key = "k", .concurrency = "c"});
     CHECK_EQ(submit_with(other,
@@ -176,16 +176,16 @@ TEST(a_job_lives_behind_a_pooler_as_anywhere)
     verify_clean(other);
     store_close(&other);
     store_close(&s);
-    leave();
+    teardown_bouncer();
 }
 
-TEST(a_tenant_can_be_made_and_dropped_through_a_pooler)
+TEST(tenant_can_be_created_and_dropped_through_a_pooler)
 {
     struct err err = ERR_INIT;
     struct store *s = NULL;
     char name[32];
 
-    stand_between();
+    setup_bouncer();
     snprintf(name, sizeof(name), "p%d", (int)getpid());
     CHECK_OK_ERR(tenant_create(bouncer_url, name, NULL, &err), &err);
     CHECK_OK_ERR(store_open(bouncer_url, name, NULL, &s, &err), &err);
@@ -195,51 +195,51 @@ TEST(a_tenant_can_be_made_and_dropped_through_a_pooler)
     store_close(&s);
     CHECK_OK_ERR(tenant_drop(bouncer_url, name, NULL, &err), &err);
     CHECK_EQ(store_open(bouncer_url, name, NULL, &s, &err), -E_NOT_FOUND);
-    leave();
+    teardown_bouncer();
 }
 
-TEST(behind_a_pooler_a_listener_polls_and_a_speaker_is_heard)
+TEST(listener_behind_a_pooler_polls_and_notifications_pass_it)
 {
     struct store *through, *direct;
-    struct listener *deaf = NULL, *hears = NULL;
+    struct listener *polling = NULL, *listening = NULL;
     struct err err = ERR_INIT;
     struct pollfd p = {.events = POLLIN};
 
-    stand_between();
-    through = open_through();
+    setup_bouncer();
+    through = open_through_bouncer();
     direct = fixture_store();
-    CHECK_OK_ERR(db_postgres.listen(store_url(through), fixture_env(), WAKE_JOBS, &deaf, &err),
+    CHECK_OK_ERR(db_postgres.listen(store_url(through), fixture_env(), WAKE_JOBS, &polling, &err),
                  &err);
-    CHECK_EQ(deaf->fd, -1);
-    CHECK_EQ(deaf->poll_ms, 500);
-    CHECK_OK_ERR(db_postgres.listen(store_url(direct), fixture_env(), WAKE_JOBS, &hears, &err),
+    CHECK_EQ(polling->fd, -1);
+    CHECK_EQ(polling->poll_ms, 500);
+    CHECK_OK_ERR(db_postgres.listen(store_url(direct), fixture_env(), WAKE_JOBS, &listening, &err),
                  &err);
     submit(through, "x");
-    p.fd = hears->fd;
+    p.fd = listening->fd;
     CHECK_EQ(poll(&p, 1, -1), 1);
-    CHECK_EQ(hears->drain(hears), WAKE_JOBS);
-    CHECK_EQ(deaf->drain(deaf), 0);
-    deaf->close(deaf);
-    hears->close(hears);
+    CHECK_EQ(listening->drain(listening), WAKE_JOBS);
+    CHECK_EQ(polling->drain(polling), 0);
+    polling->close(polling);
+    listening->close(listening);
     verify_clean(through);
     store_close(&through);
     store_close(&direct);
-    leave();
+    teardown_bouncer();
 }
 
-/* ---- several at once ---- */
+/* ---- several processes ---- */
 
 enum { WORKERS = 6, EACH = 30 };
 
-static void work(int nth)
+static void submit_and_run_jobs(int nth)
 {
-    struct store *s = open_through();
+    struct store *s = open_through_bouncer();
     struct held_job j;
     int i, ended = 0;
 
     for (i = 0; i < EACH; i++)
         submit_with(s, (struct submission){.name = "x", .max_attempts = 2, .priority = i % 3});
-    while (ended < EACH) { /* as many as it brought; whose they are is no matter */
+    while (ended < EACH) { /* as many jobs as it submitted, its own or others */
         if (!claim_one(s, nth + 1, &j))
             continue;
         CHECK_EQ(start(s, j), 0);
@@ -254,21 +254,21 @@ static void work(int nth)
     store_close(&s);
 }
 
-TEST(several_workers_behind_a_pooler_do_every_job_once)
+TEST(several_workers_behind_a_pooler_run_every_job_once)
 {
     struct store *s;
 
-    stand_between();
-    run_processes(WORKERS, work);
-    s = open_through();
+    setup_bouncer();
+    run_processes(WORKERS, submit_and_run_jobs);
+    s = open_through_bouncer();
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE status = 4"), WORKERS * EACH);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM leases"), 0);
     verify_clean(s);
     store_close(&s);
-    leave();
+    teardown_bouncer();
 }
 
-/* ---- the pooler goes away ---- */
+/* ---- the pooler is killed ---- */
 
 enum { SUBMITS = 300 };
 
@@ -279,7 +279,7 @@ static struct progress *progress;
 
 static void submit_many(void)
 {
-    struct store *s = open_through();
+    struct store *s = open_through_bouncer();
     char name[32];
 
     while (progress->submitted < SUBMITS) {
@@ -290,13 +290,13 @@ static void submit_many(void)
     store_close(&s);
 }
 
-TEST(a_pooler_that_is_killed_and_restarted_loses_nothing_and_doubles_nothing)
+TEST(restarted_pooler_neither_loses_nor_duplicates_submissions)
 {
     struct store *s;
     int i, status;
     pid_t pid;
 
-    stand_between();
+    setup_bouncer();
     progress = shared_memory(sizeof(*progress));
     CHECK((pid = fork()) >= 0);
     if (!pid) {
@@ -308,7 +308,7 @@ TEST(a_pooler_that_is_killed_and_restarted_loses_nothing_and_doubles_nothing)
             CHECK_EQ(waitpid(pid, &status, WNOHANG), 0);
             clock_sleep_us(200);
         }
-        bouncer_stop(); /* in the middle of whatever */
+        bouncer_stop(); /* at any point of a submit */
         clock_sleep_us(20000);
         bouncer_start();
     }
@@ -319,5 +319,5 @@ TEST(a_pooler_that_is_killed_and_restarted_loses_nothing_and_doubles_nothing)
     CHECK_EQ(sql_number(s, "SELECT count(DISTINCT name) FROM executions"), SUBMITS);
     verify_clean(s);
     store_close(&s);
-    leave();
+    teardown_bouncer();
 }

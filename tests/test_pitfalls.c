@@ -1,10 +1,10 @@
-/* test_pitfalls.c - the places where workflow engines are known to lose, hang or repeat work, each
- * as a case. Each test ends with verify. */
+/* test_pitfalls.c - cases in which workflow engines are known to lose, hang or repeat work, one
+ * test for each. Each test ends with verify. */
 #include "workflow_case.h"
 
 /* ---- fan-outs ---- */
 
-TEST(nine_failed_items_are_not_hidden_by_a_tenth_that_succeeds)
+TEST(fan_out_with_failed_items_fails_though_its_last_item_succeeds)
 {
     struct store *s = fixture_store();
     int64_t w = flow_submit(
@@ -25,7 +25,7 @@ TEST(nine_failed_items_are_not_hidden_by_a_tenth_that_succeeds)
     store_close(&s);
 }
 
-TEST(an_empty_list_between_two_tasks_hangs_nothing)
+TEST(empty_fan_out_between_two_tasks_does_not_hang)
 {
     struct store *s = fixture_store();
     int64_t w = flow_submit(s,
@@ -47,7 +47,7 @@ TEST(an_empty_list_between_two_tasks_hangs_nothing)
 
 /* ---- joins ---- */
 
-FLOW_CASE(a_join_behind_a_failed_need_runs_if_it_is_to_run_always,
+FLOW_CASE(join_with_always_runs_after_a_failed_need,
           .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x}\n"
                   "  join: {run: x, needs: [a, b], if: always()}\n",
           .steps = {{"play but a", "a:failed b:succeeded join:succeeded"}}, .ends = S_FAILED);
@@ -73,9 +73,9 @@ static void settle_other(void *arg)
     b->rc = settle_one(b->other, b->job);
 }
 
-/* The second finds the tree locked, and comes again: it must not look at its sibling's old state.
+/* The second engine finds the tree locked and tries again: it must not use the sibling's old state.
  */
-TEST(two_engines_that_settle_siblings_at_once_fire_their_join_once)
+TEST(join_of_siblings_settled_by_two_engines_at_once_is_made_ready_once)
 {
     struct watch w = {0};
     struct store *s = watched_store(&w);
@@ -105,7 +105,7 @@ TEST(two_engines_that_settle_siblings_at_once_fire_their_join_once)
 
 /* ---- definitions ---- */
 
-TEST(a_run_keeps_the_definition_that_it_began_with)
+TEST(execution_keeps_the_definition_it_started_with)
 {
     struct store *s = fixture_store();
     int64_t old =
@@ -116,7 +116,7 @@ TEST(a_run_keeps_the_definition_that_it_began_with)
     CHECK_EQ(flow_claim(s, &k), 1);
     new = flow_submit(s, "name: w\ntasks:\n  a: {run: one}\n  c: {run: three, needs: a}\n", NULL);
     store_close(&s);
-    s = fixture_store(); /* nothing of it is kept in memory */
+    s = fixture_store(); /* a new store has no definition in memory */
     flow_settle(s, k.held[0], OUTCOME_OK, NULL);
     CHECK_STR(flow_shape(s, old), "a:succeeded b:ready");
     flow_play(s, "");
@@ -126,7 +126,7 @@ TEST(a_run_keeps_the_definition_that_it_began_with)
     store_close(&s);
 }
 
-FLOW_CASE(a_condition_with_an_error_fails_its_task_and_guesses_nothing,
+FLOW_CASE(condition_with_an_error_fails_its_task,
           .yaml = "name: w\ntasks:\n  a: {run: x}\n"
                   "  b: {run: x, needs: a, if: \"tasks.a.outputs.n > 'three'\"}\n"
                   "  c: {run: x, needs: b}\n",
@@ -135,14 +135,14 @@ FLOW_CASE(a_condition_with_an_error_fails_its_task_and_guesses_nothing,
 
 /* ---- cancels ---- */
 
-FLOW_CASE(a_cancel_before_there_are_children_leaves_none_to_come,
+FLOW_CASE(cancel_before_a_fan_out_starts_leaves_no_children,
           .yaml = "name: w\ntasks:\n  a: {run: x}\n  many: {run: x, foreach: 5, needs: a}\n",
           .steps = {{"take, cancel w, ok a",
-                     "a:succeeded many:cancelled"}, /* it ended before it was told */
+                     "a:succeeded many:cancelled"}, /* it ended before the cancel reached it */
                     {"after 1s", "a:succeeded many:cancelled"}},
           .ends = S_CANCELLED);
 
-TEST(a_retry_that_waits_is_cancelled_and_stays_so)
+TEST(task_cancelled_while_it_waits_for_a_retry_never_runs)
 {
     struct store *s = fixture_store();
     int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x, retry: 3}\n", NULL);
@@ -161,9 +161,9 @@ TEST(a_retry_that_waits_is_cancelled_and_stays_so)
     store_close(&s);
 }
 
-/* ---- long ones ---- */
+/* ---- long waits ---- */
 
-TEST(a_workflow_that_waits_three_days_is_taken_for_dead_by_nobody)
+TEST(workflow_that_waits_three_days_is_not_reaped)
 {
     struct store *s = fixture_store();
     int64_t w =
@@ -189,16 +189,16 @@ TEST(a_workflow_that_waits_three_days_is_taken_for_dead_by_nobody)
     store_close(&s);
 }
 
-/* ---- what is left behind ---- */
+/* ---- lost workers ---- */
 
-TEST(a_task_whose_tries_are_used_up_ends_and_is_not_claimable_for_ever)
+TEST(task_without_attempts_left_fails_and_is_not_claimable)
 {
     struct store *s = fixture_store();
     int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x, retry: 1}\n", NULL);
     struct held_job a;
     int i;
 
-    for (i = 0; i < 2; i++) { /* each time the worker is gone */
+    for (i = 0; i < 2; i++) { /* the worker dies each time */
         a = claim_job(s, 1);
         clock_advance(LEASE + SECOND);
         CHECK_EQ(reap(s), 1);

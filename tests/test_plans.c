@@ -1,10 +1,10 @@
-/* test_plans.c - every named statement finds what it works on by an index: the database itself is
- * asked how it would go about each, in an empty database and in one with something in it. A table
- * that may be large is never gone through as a whole, but for what is listed here. */
+/* test_plans.c - every named statement finds its rows by an index. The database itself explains the
+ * plan of each statement, in an empty database and in a filled one. A table that may be large is
+ * never read as a whole, except by the statements listed here. */
 #include "store/driver/sqlite/sqlite_db.h"
 #include "workflow_fixture.h"
 
-#undef SECOND /* the driver has the same, as an int */
+#undef SECOND /* the driver defines it, too, as an int */
 #include "pg_fixture.h"
 #include "store/driver/postgres/batch.h"
 
@@ -12,7 +12,7 @@
 
 FRESH_TENANTS;
 
-/* Of these there are few rows, however much is stored: they may be read as a whole. */
+/* Tables that have few rows however much is stored: they may be read as a whole. */
 static const char *const small[] = {"leases",
                                     "limits",
                                     "workers",
@@ -29,38 +29,38 @@ static const char *const small[] = {"leases",
                                     "operator_orders",
                                     "schema_migrations"};
 
-/* What goes through a table, or through an index without saying where it begins, and may. */
+/* Statements that may read a whole table, or scan an index without a start key. */
 static struct exception {
     const char *statement, *table;
-    enum { LITE = 1, PG = 2 } where;
+    enum { ON_SQLITE = 1, ON_POSTGRES = 2 } where;
     int seen;
 } exceptions[] = {
-    /* the first of an index, or the first few */
-    {"timer_next", "timers", LITE | PG, 0},
-    {"next_due", "timers", LITE | PG, 0},
-    {"next_due", "submissions", LITE | PG, 0},
-    {"worker_tick", "timers", LITE | PG, 0},
-    {"worker_tick", "submissions", LITE | PG, 0},
-    {"worker_tick", "task_outbox", LITE | PG, 0},
-    {"submissions_waiting", "submissions", LITE | PG, 0},
-    {"query_submissions", "submissions", LITE | PG, 0},
-    {"query_submissions_taken", "submissions", PG, 0},
-    {"query_submissions_waiting", "submissions", LITE | PG, 0},
-    {"query_submissions_refused", "submissions", LITE | PG, 0},
-    {"query_submission_totals", "submissions", LITE | PG, 0},
-    {"sqlite_clock_newest", "execution_events", LITE, 0},
-    /* whoever drains a queue and ends asks once whether something of it comes later */
-    {"query_queue_open", "timers", LITE | PG, 0},
-    /* retention, which PostgreSQL plans without the settings of engines */
-    {"definitions_delete_unused", "submissions", LITE | PG, 0},
-    {"definitions_delete_unused", "workflow_executions", PG, 0},
-    {"submissions_delete", "submissions", PG, 0},
-    {"submissions_delete_refused", "submissions", PG, 0},
+    /* reads only the first entries of an index */
+    {"timer_next", "timers", ON_SQLITE | ON_POSTGRES, 0},
+    {"next_due", "timers", ON_SQLITE | ON_POSTGRES, 0},
+    {"next_due", "submissions", ON_SQLITE | ON_POSTGRES, 0},
+    {"worker_tick", "timers", ON_SQLITE | ON_POSTGRES, 0},
+    {"worker_tick", "submissions", ON_SQLITE | ON_POSTGRES, 0},
+    {"worker_tick", "task_outbox", ON_SQLITE | ON_POSTGRES, 0},
+    {"submissions_waiting", "submissions", ON_SQLITE | ON_POSTGRES, 0},
+    {"query_submissions", "submissions", ON_SQLITE | ON_POSTGRES, 0},
+    {"query_submissions_taken", "submissions", ON_POSTGRES, 0},
+    {"query_submissions_waiting", "submissions", ON_SQLITE | ON_POSTGRES, 0},
+    {"query_submissions_refused", "submissions", ON_SQLITE | ON_POSTGRES, 0},
+    {"query_submission_totals", "submissions", ON_SQLITE | ON_POSTGRES, 0},
+    {"sqlite_clock_newest", "execution_events", ON_SQLITE, 0},
+    /* run once by a worker that drains a queue, to learn whether delayed jobs remain */
+    {"query_queue_open", "timers", ON_SQLITE | ON_POSTGRES, 0},
+    /* retention: PostgreSQL plans it without the settings of engines */
+    {"definitions_delete_unused", "submissions", ON_SQLITE | ON_POSTGRES, 0},
+    {"definitions_delete_unused", "workflow_executions", ON_POSTGRES, 0},
+    {"submissions_delete", "submissions", ON_POSTGRES, 0},
+    {"submissions_delete_refused", "submissions", ON_POSTGRES, 0},
 };
 enum { EXCEPTIONS = sizeof(exceptions) / sizeof(*exceptions) };
 
 static const char *state;
-static int bad;
+static int failures;
 
 static bool is_small(const char *table)
 {
@@ -72,8 +72,8 @@ static bool is_small(const char *table)
     return false;
 }
 
-/* The statement reads all of the table. */
-static void whole(const struct stmt *s, const char *table, const char *how)
+/* Reports a statement that reads all of a table, unless it may. */
+static void report_full_read(const struct stmt *s, const char *table, const char *how)
 {
     struct exception *e;
 
@@ -84,30 +84,31 @@ static void whole(const struct stmt *s, const char *table, const char *how)
             e->seen++;
             return;
         }
-    printf("%s goes through %s in %s: %s\n", s->name, table, state, how);
-    bad++;
+    printf("%s reads all of %s in %s: %s\n", s->name, table, state, how);
+    failures++;
 }
 
-static bool is_called(const struct stmt *s, const char *beginning)
+static bool name_starts_with(const struct stmt *s, const char *beginning)
 {
     return !strncmp(s->name, beginning, strlen(beginning));
 }
 
-/* Verify reads everything, and is meant to; so does the upgrade of a tenant of an older version, of
- * the catalogs. What people ask, now and then, is left to the planner,
- * if that has true statistics. */
-static bool is_left_out(const struct stmt *s, bool true_statistics)
+/* Verify reads everything, by design, and the upgrade of a tenant of an older version reads all of
+ * the catalogs. Queries, which people run now and then, are left to the planner, so they are
+ * checked only with true statistics. */
+static bool is_not_checked(const struct stmt *s, bool true_statistics)
 {
-    bool asked = is_called(s, "query") || is_called(s, "why") || is_called(s, "list") ||
-                 is_called(s, "workflow_start_info");
+    bool is_query = name_starts_with(s, "query") || name_starts_with(s, "why") ||
+                    name_starts_with(s, "list") || name_starts_with(s, "workflow_start_info");
 
-    return is_called(s, "verify") || is_called(s, "schema_strange") || (asked && !true_statistics);
+    return name_starts_with(s, "verify") || name_starts_with(s, "schema_strange") ||
+           (is_query && !true_statistics);
 }
 
 /* ---- SQLite ---- */
 
-/* Whether the statement has the table under this name. */
-static bool has_as(const char *sql, const char *table, const char *alias)
+/* Whether the statement uses the table under this alias. */
+static bool uses_as(const char *sql, const char *table, const char *alias)
 {
     static const char *const words[] = {" ", " AS "};
     char wanted[200];
@@ -126,19 +127,20 @@ static bool has_as(const char *sql, const char *table, const char *alias)
     return false;
 }
 
-/* Tables that a statement makes for itself. */
-static bool is_own(const char *sql, const char *alias)
+/* Whether the alias is of a table that the statement itself defines by WITH. */
+static bool is_defined_by_with(const char *sql, const char *alias)
 {
-    return has_as(sql, "tree", alias) || has_as(sql, "nodes", alias) || has_as(sql, "names", alias);
+    return uses_as(sql, "tree", alias) || uses_as(sql, "nodes", alias) ||
+           uses_as(sql, "names", alias);
 }
 
-static void scanned(struct store *st, const struct stmt *s, const char *alias, const char *how)
+static void check_scan(struct store *st, const struct stmt *s, const char *alias, const char *how)
 {
     sqlite3 *sq = sqlite_from_db(store_db(st))->sq;
     const char *index = strstr(how, "INDEX ");
     sqlite3_stmt *tables;
 
-    if (is_own(s->sql[DIALECT_SQLITE], alias))
+    if (is_defined_by_with(s->sql[DIALECT_SQLITE], alias))
         return;
     CHECK_OK(sqlite3_prepare_v2(sq, "SELECT name FROM sqlite_master WHERE type = 'table'", -1,
                                 &tables, NULL));
@@ -146,14 +148,14 @@ static void scanned(struct store *st, const struct stmt *s, const char *alias, c
         const char *table = (const char *)sqlite3_column_text(tables, 0);
 
         if (index && strncmp(index + 6, table, strlen(table)))
-            continue; /* another one has that name, too */
-        if (has_as(s->sql[DIALECT_SQLITE], table, alias))
-            whole(s, table, how);
+            continue; /* another table has that alias, too */
+        if (uses_as(s->sql[DIALECT_SQLITE], table, alias))
+            report_full_read(s, table, how);
     }
     sqlite3_finalize(tables);
 }
 
-static void look_at_lite(struct store *st, const struct stmt *s)
+static void check_sqlite_statement(struct store *st, const struct stmt *s)
 {
     sqlite3 *sq = sqlite_from_db(store_db(st))->sq;
     char *sql = mem_printf("EXPLAIN QUERY PLAN %s", s->sql[DIALECT_SQLITE]);
@@ -165,7 +167,7 @@ static void look_at_lite(struct store *st, const struct stmt *s)
         char alias[100];
 
         if (sscanf(how, "SCAN %99s", alias) == 1)
-            scanned(st, s, alias, how);
+            check_scan(st, s, alias, how);
     }
     sqlite3_finalize(plan);
     free(sql);
@@ -177,15 +179,15 @@ static const char *const type_names[] = {
     [T_I64] = "bigint",       [T_I32] = "int",     [T_I16] = "smallint", [T_TEXT] = "text",
     [T_TIME] = "timestamptz", [T_BYTES] = "bytea", [T_TID] = "tid"};
 
-/* Whether an index is entered at a place: by its first column. */
-static bool is_entered(const json_t *node, const char *first)
+/* Whether the index scan has a condition on the first column of the index. */
+static bool has_start_key(const json_t *node, const char *first)
 {
     const char *condition = json_string_value(json_object_get(node, "Index Cond"));
 
     return condition && strstr(condition, first);
 }
 
-/* "": any will do. */
+/* "" if any column will do. */
 STMT(first_column,
      "SELECT CASE WHEN m.amname = 'brin' THEN '' ELSE a.attname::text END "
      "FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am m ON m.oid = c.relam "
@@ -213,20 +215,20 @@ static const char *table_of(const char *relation)
     return strncmp(relation, "execution_events", 16) ? relation : "execution_events";
 }
 
-static void look_at_node(struct pg *p, const struct stmt *s, const json_t *node,
-                         const char *relation)
+static void check_pg_node(struct pg *p, const struct stmt *s, const json_t *node,
+                          const char *relation)
 {
     const char *type = json_string_value(json_object_get(node, "Node Type"));
     const char *index = json_string_value(json_object_get(node, "Index Name"));
-    const json_t *below;
+    const json_t *child;
     size_t i;
 
     if (json_object_get(node, "Relation Name"))
         relation = json_string_value(json_object_get(node, "Relation Name"));
-    if (index ? !is_entered(node, first_column_of(p, index)) : !strcmp(type, "Seq Scan"))
-        whole(s, table_of(relation), index ? index : type);
-    json_array_foreach(json_object_get(node, "Plans"), i, below)
-        look_at_node(p, s, below, relation);
+    if (index ? !has_start_key(node, first_column_of(p, index)) : !strcmp(type, "Seq Scan"))
+        report_full_read(s, table_of(relation), index ? index : type);
+    json_array_foreach(json_object_get(node, "Plans"), i, child)
+        check_pg_node(p, s, child, relation);
 }
 
 static void add_params(struct buf *b, const struct stmt *s, uint64_t same, const char *before)
@@ -239,7 +241,7 @@ static void add_params(struct buf *b, const struct stmt *s, uint64_t same, const
     buf_addstr(b, i ? ")" : "");
 }
 
-/* Some statements are no queries: they have no plan. */
+/* Some statements are not queries and have no plan. */
 static bool has_plan(const struct stmt *s)
 {
     const char *sql = s->sql[DIALECT_POSTGRES];
@@ -249,7 +251,7 @@ static bool has_plan(const struct stmt *s)
             !strncmp(sql, "UPDATE", 6) || !strncmp(sql, "DELETE", 6));
 }
 
-static void look_at_text(struct pg *p, const struct stmt *s, const char *sql, uint64_t same)
+static void check_pg_text(struct pg *p, const struct stmt *s, const char *sql, uint64_t same)
 {
     struct stmt explain = {.name = "explain"};
     struct args a = {.stmt = &explain};
@@ -257,27 +259,27 @@ static void look_at_text(struct pg *p, const struct stmt *s, const char *sql, ui
     struct buf b = BUF_INIT;
     json_t *plan;
 
-    pg_script(p, "SET LOCAL ROLE NONE"); /* some are the owner's alone */
-    buf_addf(&b, "PREPARE looked_at");
+    pg_script(p, "SET LOCAL ROLE NONE"); /* some need the rights of the owner */
+    buf_addf(&b, "PREPARE checked");
     add_params(&b, s, same, "");
     buf_addf(&b, " AS %s", sql);
     pg_script(p, buf_cstr(&b));
     buf_reset(&b);
-    buf_addstr(&b, "EXPLAIN (FORMAT JSON, COSTS OFF) EXECUTE looked_at");
+    buf_addstr(&b, "EXPLAIN (FORMAT JSON, COSTS OFF) EXECUTE checked");
     add_params(&b, s, same, "NULL::");
     explain.sql[DIALECT_POSTGRES] = buf_cstr(&b);
     CHECK_OK_ERR(db_query(p->db, &a, &r, &p->err), &p->err);
     plan = json_loads(rows_text(&r, 0, 0), 0, NULL);
     CHECK(plan != NULL);
-    look_at_node(p, s, json_object_get(json_array_get(plan, 0), "Plan"), "");
+    check_pg_node(p, s, json_object_get(json_array_get(plan, 0), "Plan"), "");
     json_decref(plan);
     rows_release(&r);
     buf_release(&b);
-    pg_script(p, "DEALLOCATE looked_at");
+    pg_script(p, "DEALLOCATE checked");
 }
 
-/* As it is for many rows that have everything in common but one column. */
-static void look_at_shape(struct pg *p, const struct stmt *s, int different)
+/* Checks the text that is made for many rows which differ in one column only. */
+static void check_pg_shape(struct pg *p, const struct stmt *s, int different)
 {
     struct args a = {.stmt = s};
     struct pg_shapes shapes = {0};
@@ -290,60 +292,60 @@ static void look_at_shape(struct pg *p, const struct stmt *s, int different)
         for (i = 0; i < s->nrows; i++)
             args_int_or_null(&a, i == different ? row : 0);
     if ((shape = pg_shape_for(&shapes, &a)))
-        look_at_text(p, s, shape->sql, shape->same);
+        check_pg_text(p, s, shape->sql, shape->same);
     pg_shapes_release(&shapes);
     args_release(&a);
 }
 
-static void look_at_pg(struct pg *p, const struct stmt *s)
+static void check_pg_statement(struct pg *p, const struct stmt *s)
 {
     if (!has_plan(s))
         return;
-    look_at_text(p, s, s->sql[DIALECT_POSTGRES], 0);
+    check_pg_text(p, s, s->sql[DIALECT_POSTGRES], 0);
     if (s->nrows > 1) {
-        look_at_shape(p, s, 0);
-        look_at_shape(p, s, s->nrows - 1);
+        check_pg_shape(p, s, 0);
+        check_pg_shape(p, s, s->nrows - 1);
     }
 }
 
-/* ---- all of them ---- */
+/* ---- all statements ---- */
 
-static void look_at_all(struct store *s, bool true_statistics)
+static void check_all_statements(struct store *s, bool true_statistics)
 {
     struct pg p = {0};
-    bool lite = store_url(s)->file != NULL;
+    bool sqlite = store_url(s)->file != NULL;
     int q;
 
-    if (!lite) {
+    if (!sqlite) {
         p = pg_open(fixture_url(), fixture_tenant());
-        pg_begin(&p); /* with the settings that engines have */
+        pg_begin(&p); /* with the settings of engines */
     }
     for (q = 0; q < Q_COUNT; q++) {
-        if (is_left_out(&statements[q], lite || true_statistics))
+        if (is_not_checked(&statements[q], sqlite || true_statistics))
             continue;
-        if (lite && statements[q].sql[DIALECT_SQLITE])
-            look_at_lite(s, &statements[q]);
-        else if (!lite)
-            look_at_pg(&p, &statements[q]);
+        if (sqlite && statements[q].sql[DIALECT_SQLITE])
+            check_sqlite_statement(s, &statements[q]);
+        else if (!sqlite)
+            check_pg_statement(&p, &statements[q]);
     }
-    if (!lite) {
+    if (!sqlite) {
         pg_commit(&p);
         pg_end(&p);
     }
 }
 
-static void check_exceptions(bool lite)
+static void check_exceptions(bool sqlite)
 {
     const struct exception *e;
 
     for (e = exceptions; e < exceptions + EXCEPTIONS; e++)
-        if ((e->where & (lite ? LITE : PG)) && !e->seen) {
-            printf("%s does not go through %s\n", e->statement, e->table);
-            bad++;
+        if ((e->where & (sqlite ? ON_SQLITE : ON_POSTGRES)) && !e->seen) {
+            printf("%s does not read all of %s\n", e->statement, e->table);
+            failures++;
         }
 }
 
-/* Some of everything: workflows that ended, jobs that wait for a worker, a time, a limit. */
+/* Adds rows of each kind: ended workflows, and jobs that wait for a worker, a time or a limit. */
 static void fill(struct store *s)
 {
     int i;
@@ -363,25 +365,25 @@ static void fill(struct store *s)
     }
 }
 
-TEST(every_statement_goes_by_an_index)
+TEST(every_statement_uses_an_index)
 {
     struct store *s = fixture_store();
-    bool lite = store_url(s)->file != NULL;
+    bool sqlite = store_url(s)->file != NULL;
 
     state = "a new database";
-    look_at_all(s, false);
-    if (!lite) { /* SQLite has no statistics */
+    check_all_statements(s, false);
+    if (!sqlite) { /* SQLite has no statistics */
         sql_analyze(s);
-        state = "one that was empty when it was analyzed";
-        look_at_all(s, false);
+        state = "a database that was empty when it was analyzed";
+        check_all_statements(s, false);
     }
     fill(s);
-    if (!lite)
+    if (!sqlite)
         sql_analyze(s);
-    state = "one with something in it";
-    look_at_all(s, true);
-    check_exceptions(lite);
-    CHECK_EQ(bad, 0);
+    state = "a filled database";
+    check_all_statements(s, true);
+    check_exceptions(sqlite);
+    CHECK_EQ(failures, 0);
     verify_clean(s);
     store_close(&s);
 }

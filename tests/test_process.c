@@ -1,4 +1,5 @@
-/* test_process.c - what a task gets and what is reported about it, when nothing breaks. */
+/* test_process.c - the process executor without faults: what a task gets, and what is reported
+ * about it. */
 #include "process_fixture.h"
 
 #include <pwd.h>
@@ -10,7 +11,7 @@ TEST_NO_DB;
         .run = text, \
     }
 
-TEST(a_command_that_succeeds_is_ok)
+TEST(command_that_succeeds_is_ok)
 {
     struct worker *w = worker_new();
     const char *argv[] = {"true", NULL};
@@ -34,11 +35,11 @@ TEST(a_command_that_succeeds_is_ok)
     worker_free(w);
 }
 
-TEST(an_exit_code_and_a_signal_are_told)
+TEST(exit_code_and_signal_are_reported)
 {
     struct worker *w = worker_new();
-    struct spec three = RUN("exit 3"), kills = RUN("kill -9 $$");
-    struct task a = task_of(&three), b = task_of(&kills);
+    struct spec three = RUN("exit 3"), killed = RUN("kill -9 $$");
+    struct task a = task_of(&three), b = task_of(&killed);
     struct seen *s;
 
     b.execution = 8;
@@ -54,7 +55,7 @@ TEST(an_exit_code_and_a_signal_are_told)
     worker_free(w);
 }
 
-TEST(output_and_errors_are_kept_in_the_order_they_came)
+TEST(stdout_and_stderr_are_logged_in_order)
 {
     struct worker *w = worker_new();
     struct spec spec = RUN("echo one; echo two >&2; echo three");
@@ -64,7 +65,7 @@ TEST(output_and_errors_are_kept_in_the_order_they_came)
     worker_free(w);
 }
 
-TEST(output_is_told_while_the_task_runs)
+TEST(output_is_reported_while_the_task_runs)
 {
     struct worker *w = worker_new();
     struct spec spec = RUN("echo early; read x <fifo; echo late");
@@ -82,7 +83,7 @@ TEST(output_is_told_while_the_task_runs)
     worker_free(w);
 }
 
-TEST(standard_input_is_what_the_spec_says_or_empty)
+TEST(standard_input_is_taken_from_the_spec_or_empty)
 {
     struct worker *w = worker_new();
     struct spec spec = RUN("cat; echo .");
@@ -100,7 +101,7 @@ TEST(standard_input_is_what_the_spec_says_or_empty)
     worker_free(w);
 }
 
-TEST(the_environment_is_an_allow_list_and_what_the_spec_adds)
+TEST(environment_has_allowed_variables_and_those_of_the_spec)
 {
     const char *const allow[] = {"PATH", "KEPT", "COVERED", NULL};
     struct spec_pair extra[] = {{"EXTRA", "e"}, {"SHARED", "extra"}, {"COVERED", "extra"}};
@@ -125,7 +126,7 @@ TEST(the_environment_is_an_allow_list_and_what_the_spec_adds)
     worker_free(w);
 }
 
-TEST(a_large_input_is_left_out_of_the_environment)
+TEST(large_input_is_left_out_of_the_environment)
 {
     struct worker *w = worker_new();
     struct spec spec = RUN("echo ${PAWL_INPUT-none}");
@@ -140,15 +141,15 @@ TEST(a_large_input_is_left_out_of_the_environment)
     worker_free(w);
 }
 
-TEST(a_task_has_a_folder_of_its_own_or_the_one_it_names)
+TEST(task_runs_in_its_own_folder_or_the_one_it_names)
 {
     struct worker *w = worker_new();
     struct spec spec = RUN("pwd; ls -A | wc -l");
     struct task t = task_of(&spec);
-    char expect[PATH_MAX];
+    char expected[PATH_MAX];
 
-    snprintf(expect, sizeof(expect), "%s/7.1/work\n0\n", attempts_dir());
-    CHECK_STR(buf_cstr(&worker_run(w, &t)->log), expect);
+    snprintf(expected, sizeof(expected), "%s/7.1/work\n0\n", attempts_dir());
+    CHECK_STR(buf_cstr(&worker_run(w, &t)->log), expected);
     spec.cwd = "/";
     spec.run = "pwd";
     t.attempt = 2;
@@ -156,8 +157,8 @@ TEST(a_task_has_a_folder_of_its_own_or_the_one_it_names)
     worker_free(w);
 }
 
-/* ls itself opens the folder that it lists; 200 is the lock of the tree. */
-TEST(no_descriptor_but_the_three_and_the_trees_lock_reaches_a_task)
+/* 3 is the folder that ls itself opens to list it; 200 is the lock of the tree. */
+TEST(task_inherits_only_standard_descriptors_and_the_tree_lock)
 {
     int mine = open("/dev/null", O_RDONLY); /* without CLOEXEC, on purpose */
     struct worker *w = worker_new();
@@ -170,8 +171,8 @@ TEST(no_descriptor_but_the_three_and_the_trees_lock_reaches_a_task)
     worker_free(w);
 }
 
-/* But for the two of the C library itself, 32 and 33, which posix_spawn ignores. */
-TEST(a_task_starts_with_default_signals)
+/* Except signals 32 and 33 of the C library, which posix_spawn ignores. */
+TEST(task_starts_with_default_signals)
 {
     struct worker *w = worker_new();
     struct spec spec = RUN("sed -En 's/^Sig(Blk|Ign).*(.{7})$/\\1 \\2/p' /proc/self/status");
@@ -181,7 +182,7 @@ TEST(a_task_starts_with_default_signals)
     worker_free(w);
 }
 
-TEST(a_command_that_can_not_be_executed_fails_with_a_sentence)
+TEST(command_that_can_not_be_executed_fails_with_an_error)
 {
     struct worker *w = worker_new();
     const char *missing[] = {"/nowhere/at-all", NULL}, *folder[] = {"/tmp", NULL},
@@ -236,7 +237,7 @@ TEST(outputs_become_the_result)
     worker_free(w);
 }
 
-TEST(a_task_that_replaces_its_output_file_by_a_link_or_a_fifo_says_nothing_through_it)
+TEST(output_file_replaced_by_a_link_or_a_fifo_is_not_read)
 {
     struct worker *w = worker_new();
     struct spec spec = RUN("rm $PAWL_OUTPUT; ln -s /etc/passwd $PAWL_OUTPUT");
@@ -249,7 +250,7 @@ TEST(a_task_that_replaces_its_output_file_by_a_link_or_a_fifo_says_nothing_throu
     worker_free(w);
 }
 
-TEST(secrets_reach_the_task_and_are_masked_in_all_that_it_says)
+TEST(secrets_reach_the_task_and_are_masked_in_log_and_outputs)
 {
     const char *const names[] = {"TOKEN", "FILED", NULL};
     struct spec spec = {.run = "test \"$TOKEN\" = hunter2hunter2 || exit 1; test \"$FILED\" = "
@@ -274,7 +275,7 @@ TEST(secrets_reach_the_task_and_are_masked_in_all_that_it_says)
     worker_free(w);
 }
 
-TEST(a_secret_that_is_missing_or_open_to_others_fails_the_attempt)
+TEST(secret_that_is_missing_or_readable_by_others_fails_the_attempt)
 {
     const char *const names[] = {"ABSENT", NULL};
     struct spec spec = {.run = "true", .secrets = names, .nsecrets = 1};
@@ -303,7 +304,7 @@ TEST(root_can_run_a_task_as_another_user)
     struct task t = task_of(&spec);
     struct worker *w;
     struct seen *s;
-    char expect[100];
+    char expected[100];
 
     if (geteuid() != 0 || !nobody)
         SKIP("only root can become another user");
@@ -311,10 +312,10 @@ TEST(root_can_run_a_task_as_another_user)
     w = worker_new();
     CHECK_OK(chmod(attempts_dir(), 0711));
     s = worker_run(w, &t);
-    snprintf(expect, sizeof(expect), "%d\n%d\n%d\n", (int)nobody->pw_uid, (int)nobody->pw_gid,
+    snprintf(expected, sizeof(expected), "%d\n%d\n%d\n", (int)nobody->pw_uid, (int)nobody->pw_gid,
              (int)nobody->pw_gid);
-    CHECK_STR(buf_cstr(&s->log), expect);
-    CHECK_STR(s->error, "exited with code 1"); /* of the cat that may not */
+    CHECK_STR(buf_cstr(&s->log), expected);
+    CHECK_STR(s->error, "exited with code 1"); /* from cat, which may not read the log */
     spec.run = "echo a=1 >>$PAWL_OUTPUT";
     t.attempt = 2;
     CHECK_STR(worker_run(w, &t)->result, "{\"a\":\"1\"}");
@@ -324,7 +325,7 @@ TEST(root_can_run_a_task_as_another_user)
     worker_free(w);
 }
 
-TEST(limits_are_set)
+TEST(limits_of_the_spec_are_applied)
 {
     struct worker *w = worker_new();
     struct spec spec = {.run = "ulimit -n; ulimit -t", .limits = {.files = 64, .cpu = 1500000}};
@@ -335,7 +336,7 @@ TEST(limits_are_set)
     spec = (struct spec){.run = "ulimit -v; cat /proc/self/cgroup", .limits = {.memory = 1 << 30}};
     t.attempt = 3;
     s = worker_run(w, &t);
-    if (strncmp(buf_cstr(&s->log), "unlimited\n", 10) != 0) /* else its cgroup does it */
+    if (strncmp(buf_cstr(&s->log), "unlimited\n", 10) != 0) /* if unlimited, its cgroup limits it */
         CHECK(strncmp(buf_cstr(&s->log), "1048576\n", 8) == 0);
     spec = (struct spec){.run = "while :; do :; done", .limits = {.cpu = 1}};
     t.attempt = 2;
@@ -346,7 +347,7 @@ TEST(limits_are_set)
     worker_free(w);
 }
 
-TEST(a_settled_attempt_leaves_nothing_on_the_disk)
+TEST(settled_attempt_leaves_nothing_on_the_disk)
 {
     struct worker *w = worker_new();
     struct spec spec = RUN("mkdir -p a/b; touch a/b/c; chmod 0 a/b; ln -s / a/root; echo x");
@@ -360,7 +361,7 @@ TEST(a_settled_attempt_leaves_nothing_on_the_disk)
     worker_free(w);
 }
 
-TEST(room_is_what_the_slots_leave)
+TEST(capacity_is_the_number_of_free_slots)
 {
     struct worker *w = worker_with((struct process_options){.slots = 2});
     struct spec spec = RUN("read x <fifo");
@@ -377,7 +378,7 @@ TEST(room_is_what_the_slots_leave)
     worker_free(w);
 }
 
-TEST(an_executor_without_work_sleeps)
+TEST(executor_without_work_does_not_wake_up)
 {
     struct worker *w = worker_new();
     struct spec spec = RUN("true");
@@ -387,14 +388,14 @@ TEST(an_executor_without_work_sleeps)
     worker_run(w, &t);
     while (poll(&p, 1, 0) > 0)
         w->x->ops->poll(w->x);
-    /* At most the one tick that was set while it ran. */
+    /* At most the one timer that was set while the task ran. */
     if (poll(&p, 1, 1500) > 0)
         w->x->ops->poll(w->x);
     CHECK_EQ(poll(&p, 1, 1500), 0);
     worker_free(w);
 }
 
-TEST(nothing_is_begun_with_less_than_half_of_the_lease_left)
+TEST(start_with_less_than_half_of_the_lease_left_is_refused)
 {
     struct worker *w = worker_new();
     struct spec spec = RUN("true");
@@ -407,7 +408,7 @@ TEST(nothing_is_begun_with_less_than_half_of_the_lease_left)
     worker_free(w);
 }
 
-TEST(many_short_commands_are_quick)
+TEST(many_short_commands_run_quickly)
 {
     struct worker *w = worker_new();
     const char *argv[] = {"true", NULL};

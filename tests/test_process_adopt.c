@@ -1,13 +1,13 @@
-/* test_process_adopt.c - who may touch an attempt: a worker that takes it over, one that is late,
- * one whose epoch is over; and wherever a worker dies, the next one finds what it can settle.
- * Nothing is ever begun twice. */
+/* test_process_adopt.c - which worker may act on an attempt: one that adopts it, one that starts
+ * it late, one with an old epoch. Wherever a worker dies, the next one finds an attempt that it can
+ * settle. No command is ever started twice. */
 #include "process_wait_fixture.h"
 
 #include <sys/wait.h>
 
 TEST_NO_DB;
 
-TEST(another_worker_goes_on_with_what_still_runs)
+TEST(running_attempt_is_adopted_by_another_worker)
 {
     struct worker *a = worker_new(), *b;
     struct spec spec = waiting_spec();
@@ -37,7 +37,7 @@ TEST(another_worker_goes_on_with_what_still_runs)
     worker_free(b);
 }
 
-TEST(what_ended_while_no_worker_was_there_is_settled_with_its_record)
+TEST(attempt_that_ended_without_a_worker_is_settled_by_its_exit_record)
 {
     struct worker *a = worker_new(), *b;
     struct spec spec = waiting_spec();
@@ -61,7 +61,7 @@ TEST(what_ended_while_no_worker_was_there_is_settled_with_its_record)
     worker_free(b);
 }
 
-TEST(a_worker_killed_at_once_leaves_its_task_running)
+TEST(killed_worker_leaves_its_task_running)
 {
     struct spec spec = waiting_spec();
     struct task t = task_of(&spec);
@@ -85,7 +85,7 @@ TEST(a_worker_killed_at_once_leaves_its_task_running)
     worker_free(b);
 }
 
-TEST(adoption_gives_no_fresh_timeout)
+TEST(adoption_does_not_restart_the_timeout)
 {
     struct worker *a = worker_new(), *b;
     struct spec spec = waiting_spec();
@@ -104,7 +104,7 @@ TEST(adoption_gives_no_fresh_timeout)
     worker_free(b);
 }
 
-TEST(an_adopted_task_that_was_to_be_cancelled_is_cancelled)
+TEST(adopted_task_with_a_requested_cancel_is_cancelled)
 {
     struct worker *a = worker_new(), *b;
     struct spec spec = waiting_spec();
@@ -120,14 +120,13 @@ TEST(an_adopted_task_that_was_to_be_cancelled_is_cancelled)
     worker_free(b);
 }
 
-/* --- late starters and old epochs ---------------------------------------------------------------
- */
+/* ---- late starters and old epochs ---- */
 
-TEST(a_starter_that_comes_after_the_tombstone_begins_nothing)
+TEST(start_after_the_tombstone_runs_nothing)
 {
     struct worker *a = worker_new(), *b = worker_new();
     struct spec spec = {.run = "echo $$ >>begun", .cwd = test_dir()};
-    struct task t = task_of(&spec), taken = t;
+    struct task t = task_of(&spec), adopted = t;
     pid_t helper = helper_pid();
     struct seen *s;
     char path[64];
@@ -137,16 +136,16 @@ TEST(a_starter_that_comes_after_the_tombstone_begins_nothing)
     CHECK_EQ(sscanf(read_text(path), "%d %d", &first, &second), 2);
     CHECK_OK(kill(first, SIGSTOP));
     CHECK_OK(kill(second, SIGSTOP));
-    worker_start(a, &t); /* asked for, and nobody comes */
-    taken.epoch = 2;
-    worker_find(b, &taken);
-    s = worker_wait(b, &taken);
+    worker_start(a, &t); /* requested, but the helper is stopped */
+    adopted.epoch = 2;
+    worker_find(b, &adopted);
+    s = worker_wait(b, &adopted);
     CHECK_EQ(s->o.kind, OUTCOME_LOST);
     CHECK_EQ(s->started, 0);
     CHECK_OK(kill(first, SIGCONT));
     CHECK_OK(kill(second, SIGCONT));
-    /* The shim of the first comes, finds the tombstone, and goes; its worker has lost its lease,
-     * and may not even say so. */
+    /* The first worker's shim starts, finds the tombstone and exits. That worker has lost its
+     * lease, so it may not report an outcome. */
     s = seen_of(a, t.execution, t.attempt);
     for (int i = 0; i < 50; i++)
         worker_turn(a, 10000);
@@ -158,9 +157,9 @@ TEST(a_starter_that_comes_after_the_tombstone_begins_nothing)
     worker_free(b);
 }
 
-/* The epoch is the same, as when a helper died between the fork and its answer: only the tombstone
- * stops it. */
-TEST(a_shim_that_comes_late_finds_the_tombstone)
+/* Both have the same epoch, as after a helper died between its fork and its reply: only the
+ * tombstone stops the late shim. */
+TEST(late_shim_finds_the_tombstone_and_runs_nothing)
 {
     struct spec spec = {.run = "echo $$ >>begun", .cwd = test_dir()};
     struct task t = task_of(&spec);
@@ -179,8 +178,8 @@ TEST(a_shim_that_comes_late_finds_the_tombstone)
     worker_free(b);
 }
 
-/* Or it could come when that is gone, and the folder is not yet. */
-TEST(a_tombstone_stays_as_long_as_a_shim_may_come_that_has_to_find_it)
+/* Otherwise a late shim could find the folder after the tombstone was removed from it. */
+TEST(tombstone_is_kept_as_long_as_a_late_shim_may_start)
 {
     struct worker *w = worker_with((struct process_options){.lease = SECOND});
     struct spec spec = {.run = "true"};
@@ -188,7 +187,7 @@ TEST(a_tombstone_stays_as_long_as_a_shim_may_come_that_has_to_find_it)
     int64_t until;
     int at;
 
-    worker_find(w, &t); /* there is nothing to be found */
+    worker_find(w, &t); /* no such attempt exists */
     CHECK_EQ(worker_wait(w, &t)->o.kind, OUTCOME_LOST);
     at = folder_of(&t);
     CHECK(attempt_has_tombstone(at));
@@ -200,27 +199,27 @@ TEST(a_tombstone_stays_as_long_as_a_shim_may_come_that_has_to_find_it)
     worker_free(w);
 }
 
-TEST(a_starter_that_finds_a_folder_begins_nothing)
+TEST(start_with_an_existing_attempt_folder_is_refused)
 {
     struct worker *a = worker_new(), *b = worker_new();
     struct spec spec = {.run = "true"};
-    struct task t = task_of(&spec), taken = t;
+    struct task t = task_of(&spec), adopted = t;
     struct err err = ERR_INIT;
 
-    taken.epoch = 2;
-    worker_find(b, &taken);
-    CHECK_EQ(worker_wait(b, &taken)->o.kind, OUTCOME_LOST);
+    adopted.epoch = 2;
+    worker_find(b, &adopted);
+    CHECK_EQ(worker_wait(b, &adopted)->o.kind, OUTCOME_LOST);
     CHECK_EQ(a->x->ops->start(a->x, &t, &err), -E_REFUSED);
     worker_free(a);
     worker_free(b);
 }
 
-TEST(a_worker_with_an_old_epoch_does_not_kill_a_shim_that_is_stopped)
+TEST(worker_with_an_old_epoch_does_not_kill_a_stopped_shim)
 {
     struct worker *a = worker_with((struct process_options){.lease = SECOND / 5, .grace = -1});
     struct worker *b = worker_new();
     struct spec spec = waiting_spec();
-    struct task t = task_of(&spec), taken = t;
+    struct task t = task_of(&spec), adopted = t;
     int64_t long_enough;
     pid_t shim;
 
@@ -228,22 +227,22 @@ TEST(a_worker_with_an_old_epoch_does_not_kill_a_shim_that_is_stopped)
     shim = shim_of(&t);
     CHECK_OK(kill(shim, SIGSTOP));
     a->x->ops->cancel(a->x, t.execution, t.attempt, OUTCOME_CANCELLED);
-    taken.epoch = 2;
-    worker_find(b, &taken);
+    adopted.epoch = 2;
+    worker_find(b, &adopted);
     for (long_enough = clock_boot_us() + 2 * SECOND; clock_boot_us() < long_enough;)
         worker_turn(a, 10000);
     CHECK_OK(kill(shim, SIGCONT));
     let_end("5\n");
-    CHECK_EQ(worker_wait(b, &taken)->o.exit_code, 5);
+    CHECK_EQ(worker_wait(b, &adopted)->o.exit_code, 5);
     worker_free(a);
     worker_free(b);
 }
 
-TEST(a_worker_with_an_old_epoch_can_not_touch_the_attempt)
+TEST(worker_with_an_old_epoch_can_not_change_the_attempt)
 {
     struct worker *a = worker_new(), *b = worker_new();
     struct spec spec = waiting_spec();
-    struct task t = task_of(&spec), taken = t;
+    struct task t = task_of(&spec), adopted = t;
     struct attempt_control stale = {.epoch = 1, .command = COMMAND_KILL};
     struct err err = ERR_INIT;
     struct seen *s;
@@ -251,25 +250,25 @@ TEST(a_worker_with_an_old_epoch_can_not_touch_the_attempt)
     int at;
 
     task = begin(a, &t);
-    taken.epoch = 3;
-    worker_find(b, &taken);
+    adopted.epoch = 3;
+    worker_find(b, &adopted);
     s = seen_of(b, t.execution, t.attempt);
     UNTIL(b, s->started);
-    /* By its worker, and straight past the worker's own check. */
+    /* Through the worker, and bypassing the worker's own check. */
     a->x->ops->cancel(a->x, t.execution, t.attempt, OUTCOME_CANCELLED);
     a->x->ops->renewed(a->x, t.execution, t.attempt, 1);
     at = folder_of(&t);
     CHECK_OK(attempt_send_command(at, &stale));
     CHECK_EQ(attempt_epoch(at), 3);
-    taken.epoch = 2;
-    CHECK_EQ(a->x->ops->reattach(a->x, &taken, &err), -E_LEASE_LOST);
+    adopted.epoch = 2;
+    CHECK_EQ(a->x->ops->reattach(a->x, &adopted, &err), -E_LEASE_LOST);
     for (int i = 0; i < 20; i++)
         worker_turn(b, 10000);
     CHECK(!is_gone(task));
     let_end("0\n");
     UNTIL(b, s->ended);
     CHECK_EQ(s->o.kind, OUTCOME_OK);
-    /* The old one saw its shim end, and says nothing. */
+    /* The old worker saw the shim end, and reports nothing. */
     worker_turn(a, 100000);
     CHECK_EQ(seen_of(a, t.execution, t.attempt)->ended, 0);
     close(at);
@@ -277,30 +276,29 @@ TEST(a_worker_with_an_old_epoch_can_not_touch_the_attempt)
     worker_free(b);
 }
 
-TEST(a_forgotten_attempt_runs_on_and_is_reported_no_more)
+TEST(forgotten_attempt_keeps_running_and_is_not_reported)
 {
     struct worker *a = worker_new(), *b = worker_new();
     struct spec spec = waiting_spec();
-    struct task t = task_of(&spec), taken = t;
+    struct task t = task_of(&spec), adopted = t;
 
     begin(a, &t);
     a->x->ops->forget(a->x, t.execution, t.attempt);
     a->x->ops->forget(a->x, t.execution, t.attempt);
     CHECK_EQ(a->x->ops->capacity(a->x), 8);
-    taken.epoch = 2;
-    worker_find(b, &taken);
+    adopted.epoch = 2;
+    worker_find(b, &adopted);
     let_end("0\n");
-    CHECK_EQ(worker_wait(b, &taken)->o.kind, OUTCOME_OK);
+    CHECK_EQ(worker_wait(b, &adopted)->o.kind, OUTCOME_OK);
     worker_turn(a, 50000);
     CHECK_EQ(seen_of(a, t.execution, t.attempt)->ended, 0);
     worker_free(a);
     worker_free(b);
 }
 
-/* --- the worker stops ---------------------------------------------------------------------------
- */
+/* ---- the worker stops ---- */
 
-static void is_given_back(struct worker *w, const struct task *t)
+static void check_returned_on_stop(struct worker *w, const struct task *t)
 {
     struct seen *s = seen_of(w, t->execution, t->attempt);
 
@@ -311,21 +309,21 @@ static void is_given_back(struct worker *w, const struct task *t)
     CHECK_STR(s->error, "its worker was stopped before it began");
 }
 
-TEST(a_worker_that_stops_gives_back_what_its_shim_has_not_begun)
+TEST(stopping_worker_returns_a_job_that_its_shim_has_not_started)
 {
     struct spec spec = {.run = "echo $$ >>begun", .cwd = test_dir()};
     struct task t = task_of(&spec);
     struct worker *w = worker_with_late_shims();
     pid_t shim = late_shim(w, &t);
 
-    is_given_back(w, &t);
+    check_returned_on_stop(w, &t);
     CHECK_OK(kill(shim, SIGCONT));
     UNTIL(w, is_gone(shim));
     CHECK_EQ(times_begun(), 0);
     worker_free(w);
 }
 
-TEST(a_worker_that_stops_gives_back_what_its_helper_has_not_begun)
+TEST(stopping_worker_returns_a_job_that_its_helper_has_not_started)
 {
     struct spec spec = {.run = "echo $$ >>begun", .cwd = test_dir()};
     struct task t = task_of(&spec);
@@ -333,26 +331,25 @@ TEST(a_worker_that_stops_gives_back_what_its_helper_has_not_begun)
 
     CHECK_OK(kill(helper_pid(), SIGSTOP));
     worker_start(w, &t);
-    is_given_back(w, &t);
+    check_returned_on_stop(w, &t);
     worker_free(w);
     CHECK_EQ(times_begun(), 0);
 }
 
-/* --- the worker dies ----------------------------------------------------------------------------
- */
+/* ---- the worker dies ---- */
 
 static const char *dies_at;
 
-static void die_there(void *arg, const char *where)
+static void die_at_point(void *arg, const char *where)
 {
     (void)arg;
     if (dies_at && strcmp(where, dies_at) == 0)
         kill(getpid(), SIGKILL);
 }
 
-/* Whatever the worker was about to do, the next one finds the attempt in a state that it can
- * settle, and the command was begun at most once. */
-static void worker_dies_at(const char *where, int64_t execution, bool may_begin)
+/* Wherever the worker dies, the next one finds the attempt in a state that it can settle, and the
+ * command has started at most once. */
+static void check_worker_death_at(const char *where, int64_t execution, bool may_start)
 {
     struct spec spec = {.run = "echo $$ >>begun; exit 3", .cwd = test_dir()};
     struct task t = task_of(&spec);
@@ -366,7 +363,7 @@ static void worker_dies_at(const char *where, int64_t execution, bool may_begin)
     worker = fork();
     CHECK(worker >= 0);
     if (worker == 0) {
-        static struct env env = {.point = die_there};
+        static struct env env = {.point = die_at_point};
         struct worker *a = worker_with((struct process_options){.env = &env});
 
         dies_at = where;
@@ -381,19 +378,19 @@ static void worker_dies_at(const char *where, int64_t execution, bool may_begin)
     t.epoch = 2;
     worker_find(b, &t);
     s = worker_wait(b, &t);
-    CHECK(s->o.kind == OUTCOME_LOST || (may_begin && s->o.exit_code == 3));
-    CHECK(times_begun() <= (may_begin ? 1 : 0));
+    CHECK(s->o.kind == OUTCOME_LOST || (may_start && s->o.exit_code == 3));
+    CHECK(times_begun() <= (may_start ? 1 : 0));
     if (s->o.kind != OUTCOME_LOST)
         CHECK_EQ(times_begun(), 1);
     worker_free(b);
 }
 
-TEST(a_worker_may_die_anywhere)
+TEST(attempt_of_a_worker_killed_at_any_point_can_be_settled)
 {
-    worker_dies_at("process:before-folder", 100, false);
-    worker_dies_at("process:folder", 101, false);
-    worker_dies_at("process:before-request", 102, false);
-    worker_dies_at("process:asked", 103, true);
-    worker_dies_at("process:answered", 104, true);
-    worker_dies_at("process:before-removal", 105, true);
+    check_worker_death_at("process:before-folder", 100, false);
+    check_worker_death_at("process:folder", 101, false);
+    check_worker_death_at("process:before-request", 102, false);
+    check_worker_death_at("process:asked", 103, true);
+    check_worker_death_at("process:answered", 104, true);
+    check_worker_death_at("process:before-removal", 105, true);
 }

@@ -1,5 +1,5 @@
-/* test_process_disk.c - the disk of the state folder is full, or fails, while a command runs. An
- * end that is known is never recorded as another one. */
+/* test_process_disk.c - the disk of the state folder is full, or fails, while a command runs. A
+ * known outcome is never recorded as a different one. */
 #include "disk_fixture.h"
 #include "process_wait_fixture.h"
 
@@ -9,7 +9,7 @@
 
 TEST_NO_DB;
 
-/* The attempts are on a small disk, and all else of the test is not. */
+/* Only the attempts are on a small disk, not the other files of the test. */
 static struct worker *worker_on_small_disk(struct process_options o)
 {
     CHECK_OK(mkdir(attempts_dir(), 0711));
@@ -17,8 +17,7 @@ static struct worker *worker_on_small_disk(struct process_options o)
     return worker_with(o);
 }
 
-/* --- full disks ---------------------------------------------------------------------------------
- */
+/* ---- full disks ---- */
 
 TEST(command_that_ends_while_the_disk_is_full_succeeds)
 {
@@ -78,7 +77,7 @@ TEST(command_that_ends_while_the_disk_is_full_is_adopted_as_a_success)
     worker_free(b);
 }
 
-/* Without them the fence would kill the command of a worker that is fine. */
+/* Without renewals the fence would kill the command of a healthy worker. */
 TEST(renewals_reach_the_shim_while_the_disk_is_full)
 {
     const struct process_options o = {.fence = SECOND / 2, .lease = SECOND};
@@ -102,7 +101,7 @@ TEST(renewals_reach_the_shim_while_the_disk_is_full)
     worker_free(w);
 }
 
-TEST(command_is_given_back_if_the_disk_is_full_before_it_starts)
+TEST(job_is_returned_if_the_disk_is_full_before_it_starts)
 {
     struct worker *w = worker_on_small_disk((struct process_options){0});
     struct spec spec = {.run = "echo $$ >>begun", .cwd = test_dir()};
@@ -149,10 +148,9 @@ TEST(output_that_a_full_disk_cuts_off_is_counted_in_the_log)
     worker_free(w);
 }
 
-/* --- writes that fail ---------------------------------------------------------------------------
- */
+/* ---- writes that fail ---- */
 
-TEST(exit_record_that_can_not_be_written_is_tried_until_it_can)
+TEST(exit_record_that_can_not_be_written_is_retried_until_written)
 {
     struct worker *w = worker_new();
     struct spec spec = waiting_spec();
@@ -173,7 +171,7 @@ TEST(exit_record_that_can_not_be_written_is_tried_until_it_can)
     worker_free(w);
 }
 
-TEST(exit_record_that_can_not_be_renamed_is_tried_until_it_can)
+TEST(exit_record_that_can_not_be_renamed_is_retried_until_renamed)
 {
     struct worker *w = worker_new();
     struct spec spec = waiting_spec();
@@ -195,7 +193,7 @@ TEST(exit_record_that_can_not_be_renamed_is_tried_until_it_can)
     worker_free(w);
 }
 
-TEST(exit_record_whose_reserved_file_was_removed_is_written_anew)
+TEST(exit_record_whose_reserved_file_was_removed_is_still_written)
 {
     struct worker *w = worker_new();
     struct spec spec = waiting_spec();
@@ -211,7 +209,7 @@ TEST(exit_record_whose_reserved_file_was_removed_is_written_anew)
     worker_free(w);
 }
 
-TEST(exit_record_that_can_not_be_written_is_waited_for_by_an_adopter)
+TEST(adopter_waits_for_an_exit_record_that_can_not_be_written)
 {
     struct worker *a = worker_new(), *b;
     struct spec spec = waiting_spec();
@@ -238,11 +236,11 @@ static void keep_note(void *arg, const char *sentence)
     snprintf(arg, 300, "%s", sentence);
 }
 
-/* The command ended in time, so its outcome is its own. */
+/* The command ended in time, so its own outcome counts. */
 TEST(timeout_does_not_end_a_shim_that_can_not_write_its_exit_record)
 {
-    char said[300] = "";
-    struct env env = {.note = keep_note, .arg = said};
+    char last_note[300] = "";
+    struct env env = {.note = keep_note, .arg = last_note};
     struct worker *w =
         worker_with((struct process_options){.lease = SECOND / 5, .grace = -1, .env = &env});
     struct spec spec = waiting_spec();
@@ -254,9 +252,10 @@ TEST(timeout_does_not_end_a_shim_that_can_not_write_its_exit_record)
     shim = shim_of(&t);
     let_shim_write(shim, false);
     end_unwritten(w, &t);
-    UNTIL(w, *said);
-    CHECK_STR(said, "attempt 1 of execution 7 has ended, but its shim can't write its exit record "
-                    "or its outputs; it is tried until it succeeds or the execution is cancelled");
+    UNTIL(w, *last_note);
+    CHECK_STR(last_note,
+              "attempt 1 of execution 7 has ended, but its shim can't write its exit record "
+              "or its outputs; it is tried until it succeeds or the execution is cancelled");
     turn_for(w, SECOND);
     let_shim_write(shim, true);
     CHECK_EQ(worker_wait(w, &t)->o.kind, OUTCOME_OK);
@@ -280,7 +279,7 @@ TEST(cancel_ends_a_shim_that_can_not_write_its_exit_record)
     worker_free(w);
 }
 
-TEST(outputs_that_can_not_be_masked_for_now_are_kept)
+TEST(outputs_that_can_not_be_masked_yet_are_kept)
 {
     const char *const names[] = {"TOKEN", NULL};
     struct spec spec = waiting_spec();
@@ -306,17 +305,16 @@ TEST(outputs_that_can_not_be_masked_for_now_are_kept)
     worker_free(w);
 }
 
-/* --- reads that fail ----------------------------------------------------------------------------
- */
+/* ---- reads that fail ---- */
 
-/* The worker can open one file and no more: the lock, but no record. */
-static void let_worker_read(bool may)
+/* If not allowed, the worker can open one file and no more: the lock, but no record. */
+static void allow_worker_reads(bool allowed)
 {
     static struct rlimit before;
     struct rlimit one;
     int next;
 
-    if (may) {
+    if (allowed) {
         CHECK_OK(setrlimit(RLIMIT_NOFILE, &before));
         return;
     }
@@ -328,10 +326,10 @@ static void let_worker_read(bool may)
     CHECK_OK(setrlimit(RLIMIT_NOFILE, &one));
 }
 
-TEST(exit_record_that_can_not_be_read_for_now_is_read_later)
+TEST(exit_record_that_can_not_be_read_yet_is_read_later)
 {
-    char said[300] = "";
-    struct env env = {.note = keep_note, .arg = said};
+    char last_note[300] = "";
+    struct env env = {.note = keep_note, .arg = last_note};
     struct worker *a = worker_new(), *b;
     struct spec spec = {.run = "echo a=1 >>$PAWL_OUTPUT"};
     struct task t = task_of(&spec);
@@ -343,11 +341,11 @@ TEST(exit_record_that_can_not_be_read_for_now_is_read_later)
     t.epoch = 2;
     worker_find(b, &t);
     s = seen_of(b, t.execution, t.attempt);
-    let_worker_read(false);
+    allow_worker_reads(false);
     turn_for(b, SECOND / 4);
-    let_worker_read(true);
+    allow_worker_reads(true);
     CHECK_EQ(s->ended, 0);
-    CHECK(strstr(said, "its records can't be read: Too many open files"));
+    CHECK(strstr(last_note, "its records can't be read: Too many open files"));
     CHECK_EQ(worker_wait(b, &t)->o.kind, OUTCOME_OK);
     CHECK_STR(s->result, "{\"a\":\"1\"}");
     worker_free(b);

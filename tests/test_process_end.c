@@ -1,5 +1,5 @@
-/* test_process_end.c - ending what runs: timeouts, cancels, floods, and tasks that do not want to
- * end. Nothing of them is left afterwards. */
+/* test_process_end.c - ending running tasks: timeouts, cancels, floods of output, and tasks that
+ * resist. No process of them is left afterwards. */
 #include "process_fixture.h"
 
 #include <sys/socket.h>
@@ -7,7 +7,7 @@
 
 TEST_NO_DB;
 
-TEST(a_task_that_runs_too_long_is_ended)
+TEST(task_that_runs_too_long_is_terminated)
 {
     struct worker *w = worker_new();
     struct spec spec = {.run = "echo $$ >pid; exec sleep 1000", .timeout = SECOND / 5};
@@ -25,7 +25,7 @@ TEST(a_task_that_runs_too_long_is_ended)
     worker_free(w);
 }
 
-TEST(a_cancelled_task_may_clean_up_and_is_cancelled_whatever_it_returns)
+TEST(cancelled_task_may_clean_up_and_is_cancelled_whatever_it_returns)
 {
     struct worker *w = worker_new();
     struct spec spec = {
@@ -39,11 +39,11 @@ TEST(a_cancelled_task_may_clean_up_and_is_cancelled_whatever_it_returns)
     w->x->ops->cancel(w->x, t.execution, t.attempt, OUTCOME_CANCELLED);
     s = worker_wait(w, &t);
     CHECK_EQ(s->o.kind, OUTCOME_CANCELLED);
-    CHECK(strstr(buf_cstr(&s->log), "bye\n")); /* the shell may speak of its child, too */
+    CHECK(strstr(buf_cstr(&s->log), "bye\n")); /* the shell may report its child, too */
     worker_free(w);
 }
 
-static void check_a_task_that_ignores_TERM_is_killed_with_its_children(void)
+static void check_task_that_ignores_TERM_is_killed(void)
 {
     struct worker *w = worker_new();
     struct spec spec = {
@@ -65,18 +65,18 @@ static void check_a_task_that_ignores_TERM_is_killed_with_its_children(void)
     worker_free(w);
 }
 
-TEST(a_task_that_ignores_TERM_is_killed_with_its_children)
+TEST(task_that_ignores_TERM_is_killed_with_its_children)
 {
-    check_a_task_that_ignores_TERM_is_killed_with_its_children();
+    check_task_that_ignores_TERM_is_killed();
 }
 
-TEST(a_task_that_ignores_TERM_is_killed_with_its_children_without_cgroups)
+TEST(task_that_ignores_TERM_is_killed_with_its_children_without_cgroups)
 {
     setenv("PAWL_CGROUPS", "off", 1);
-    check_a_task_that_ignores_TERM_is_killed_with_its_children();
+    check_task_that_ignores_TERM_is_killed();
 }
 
-TEST(a_cancel_right_after_the_start_is_not_lost)
+TEST(cancel_right_after_the_start_is_not_lost)
 {
     struct worker *w = worker_new();
     struct spec spec = {.run = "sleep 1000"};
@@ -88,7 +88,7 @@ TEST(a_cancel_right_after_the_start_is_not_lost)
     worker_free(w);
 }
 
-TEST(a_task_that_ended_before_the_cancel_keeps_its_outcome)
+TEST(task_that_ended_before_the_cancel_keeps_its_outcome)
 {
     struct worker *w = worker_new();
     struct spec spec = {.run = "true"};
@@ -106,8 +106,8 @@ TEST(a_task_that_ended_before_the_cancel_keeps_its_outcome)
     worker_free(w);
 }
 
-/* By somebody who cleans up, perhaps: what runs goes on, and its end is noticed all the same. */
-TEST(a_task_whose_folder_was_removed_ends_as_lost)
+/* Another program may remove the folder. The task keeps running, and its end is noticed. */
+TEST(task_whose_folder_was_removed_ends_as_lost)
 {
     struct worker *w = worker_new();
     struct spec spec = {.run = "echo $$ >begun; while [ ! -e go ]; do sleep 0.01; done",
@@ -129,7 +129,7 @@ TEST(a_task_whose_folder_was_removed_ends_as_lost)
     worker_free(w);
 }
 
-TEST(background_processes_end_with_the_main_one)
+TEST(background_processes_end_with_the_main_process)
 {
     struct worker *w = worker_new();
     struct spec spec = {.run = "sleep 1000 & echo $! >child; exit 4"};
@@ -141,8 +141,8 @@ TEST(background_processes_end_with_the_main_one)
     worker_free(w);
 }
 
-/* In a session of its own, without a parent, with an empty environment and no inherited files. */
-static void check_a_daemon_that_left_everything_behind_is_found(void)
+/* The daemon has its own session, no parent, an empty environment and no inherited files. */
+static void check_detached_daemon_is_killed(void)
 {
     struct worker *w = worker_new();
     struct spec spec = {.run = "(env -i setsid bash -c 'exec 200>&-; echo $$ >daemon; exec sleep "
@@ -156,18 +156,18 @@ static void check_a_daemon_that_left_everything_behind_is_found(void)
     worker_free(w);
 }
 
-TEST(a_daemon_that_left_everything_behind_is_found)
+TEST(detached_daemon_is_killed_with_its_task)
 {
-    check_a_daemon_that_left_everything_behind_is_found();
+    check_detached_daemon_is_killed();
 }
 
-TEST(a_daemon_that_left_everything_behind_is_found_without_cgroups)
+TEST(detached_daemon_is_killed_with_its_task_without_cgroups)
 {
     setenv("PAWL_CGROUPS", "off", 1);
-    check_a_daemon_that_left_everything_behind_is_found();
+    check_detached_daemon_is_killed();
 }
 
-TEST(a_task_that_closes_its_output_runs_on)
+TEST(task_that_closes_its_output_keeps_running)
 {
     struct worker *w = worker_new();
     struct spec spec = {.run = "echo first; exec >&- 2>&-; sleep 0.1; exit 5"};
@@ -179,7 +179,7 @@ TEST(a_task_that_closes_its_output_runs_on)
     worker_free(w);
 }
 
-/* The peak memory of a process that lives. */
+/* The peak memory of a running process; 0 if unknown. */
 static long peak_kb(pid_t pid)
 {
     char path[40];
@@ -190,10 +190,10 @@ static long peak_kb(pid_t pid)
     return line ? strtol(line + 6, NULL, 10) : 0;
 }
 
-TEST(the_end_of_a_long_output_replaces_what_was_told_of_its_middle)
+TEST(tail_of_a_long_output_replaces_its_reported_middle)
 {
     struct worker *w = worker_with((struct process_options){.log_head = 10, .log_tail = 10});
-    /* two of them: one would let it read the end of the first line that it was sent */
+    /* two fifos: with one, the second read could get the rest of the first line */
     struct spec spec = {.run = "printf 0123456789abcdef; read x <fifo;"
                                "printf GHIJKLMNOPQRSTUVWXYZ; read x <second"};
     struct task t = task_of(&spec);
@@ -208,7 +208,7 @@ TEST(the_end_of_a_long_output_replaces_what_was_told_of_its_middle)
     CHECK_STR(buf_cstr(&s->log), "0123456789abcdef");
     CHECK_EQ(s->nchunks, 2);
     write_text(path_of("fifo"), "x\n");
-    UNTIL(w, s->dropped); /* while it runs: the newest, from half a tail to a whole one */
+    UNTIL(w, s->dropped); /* while it runs, half a tail to a whole tail is kept */
     kept = s->log.len - 10;
     CHECK(kept >= 5 && kept <= 10);
     CHECK(!strncmp(buf_cstr(&s->log), "0123456789", 10));
@@ -221,7 +221,7 @@ TEST(the_end_of_a_long_output_replaces_what_was_told_of_its_middle)
     worker_free(w);
 }
 
-TEST_SLOW(a_flood_costs_constant_memory_and_disk, 600)
+TEST_SLOW(flood_of_output_takes_constant_memory_and_disk, 600)
 {
     struct worker *w = worker_with((struct process_options){.log_head = 1000, .log_tail = 2000});
     struct spec spec = {.argv = (const char *[]){"sh", "-c", NULL, NULL}};
@@ -243,7 +243,7 @@ TEST_SLOW(a_flood_costs_constant_memory_and_disk, 600)
     worker_start(w, &t);
     UNTIL(w, (shim = shim_of(&t)) > 0);
     at = folder_of(&t);
-    for (int fd = -1; fd < 0;) { /* it opens the fifo once all is said */
+    for (int fd = -1; fd < 0;) { /* it opens the fifo after all of its output */
         fd = open(path_of("fifo"), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
         worker_turn(w, 10000);
         if (fd < 0)
@@ -267,7 +267,7 @@ TEST_SLOW(a_flood_costs_constant_memory_and_disk, 600)
     worker_free(w);
 }
 
-static void check_a_fork_bomb_ends_with_its_task(void)
+static void check_fork_bomb_ends_with_its_task(void)
 {
     struct worker *w = worker_new();
     struct spec spec = {
@@ -284,18 +284,18 @@ static void check_a_fork_bomb_ends_with_its_task(void)
     worker_free(w);
 }
 
-TEST(a_fork_bomb_ends_with_its_task)
+TEST(fork_bomb_ends_with_its_task)
 {
-    check_a_fork_bomb_ends_with_its_task();
+    check_fork_bomb_ends_with_its_task();
 }
 
-TEST(a_fork_bomb_ends_with_its_task_without_cgroups)
+TEST(fork_bomb_ends_with_its_task_without_cgroups)
 {
     setenv("PAWL_CGROUPS", "off", 1);
-    check_a_fork_bomb_ends_with_its_task();
+    check_fork_bomb_ends_with_its_task();
 }
 
-TEST(work_whose_lease_nobody_renews_is_killed_at_the_fence)
+TEST(task_whose_lease_is_not_renewed_is_killed_at_the_fence)
 {
     struct worker *w = worker_with((struct process_options){.fence = SECOND / 10, .lease = SECOND});
     struct spec spec = {.run = "trap '' TERM; echo $$ >pid; while :; do sleep 0.02; done"};
@@ -304,7 +304,7 @@ TEST(work_whose_lease_nobody_renews_is_killed_at_the_fence)
     int64_t first;
 
     spec.cwd = test_dir();
-    for (;; t.attempt++) { /* until it is renewed in time, and has said who it is */
+    for (;; t.attempt++) { /* until it is renewed in time, and has written its pid */
         s = seen_of(w, t.execution, t.attempt);
         worker_start_leased(w, &t, SECOND * 6 / 10);
         first = t.lease_until + SECOND / 10;
@@ -322,9 +322,9 @@ TEST(work_whose_lease_nobody_renews_is_killed_at_the_fence)
     worker_free(w);
 }
 
-/* Takes the task's copy of `tree` and puts it where no process has it: on its way through a socket,
- * to be received by nobody. So it can't be found and ended, like something that hangs in the
- * kernel. False: this machine does not let us. */
+/* Copies the task's descriptor of `tree` to where no process holds it: into a message in a socket
+ * that is never received. So its holder can't be found and killed, like a process that hangs in the
+ * kernel. False if this machine does not allow it. */
 static bool hide_tree(pid_t task, int sockets[2])
 {
     char space[CMSG_SPACE(sizeof(int))] = {0}, byte = 0, path[60], to[PATH_MAX];
@@ -335,7 +335,7 @@ static bool hide_tree(pid_t task, int sockets[2])
     int pidfd = (int)syscall(SYS_pidfd_open, task, 0), fd = -1, i;
 
     CHECK(pidfd >= 0);
-    for (i = 3; i < 4096 && fd < 0; i++) { /* a high one, out of the way of scripts */
+    for (i = 3; i < 4096 && fd < 0; i++) { /* its number is high, out of the way of scripts */
         ssize_t n;
 
         snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)task, i);
@@ -356,7 +356,7 @@ static bool hide_tree(pid_t task, int sockets[2])
     return true;
 }
 
-TEST(while_anything_of_a_task_may_live_there_is_no_exit_record)
+TEST(exit_record_is_not_written_while_a_process_of_the_task_may_live)
 {
     struct worker *w = worker_new();
     struct spec spec = {.run = "echo $$ >pid; until test -e go; do sleep 0.02; done"};

@@ -1,5 +1,5 @@
-/* test_process_faults.c - the shim of a task or the helper of a worker dies, or stands still. Lost
- * is never a success, and what has not begun is given back. */
+/* test_process_faults.c - the shim of a task or the helper of a worker dies, or stops responding.
+ * A lost task is never a success, and a job that has not started is returned. */
 #include "process_wait_fixture.h"
 
 #include <sys/pidfd.h>
@@ -8,10 +8,9 @@
 
 TEST_NO_DB;
 
-/* --- the shim dies ------------------------------------------------------------------------------
- */
+/* ---- the shim dies ---- */
 
-static void check_a_task_whose_shim_was_killed_is_lost_and_nothing_of_it_lives(void)
+static void check_task_with_killed_shim_is_lost(void)
 {
     struct worker *w = worker_new();
     struct spec spec = {
@@ -36,19 +35,20 @@ static void check_a_task_whose_shim_was_killed_is_lost_and_nothing_of_it_lives(v
     worker_free(w);
 }
 
-TEST(a_task_whose_shim_was_killed_is_lost_and_nothing_of_it_lives)
+TEST(task_whose_shim_was_killed_is_lost_and_its_processes_end)
 {
-    check_a_task_whose_shim_was_killed_is_lost_and_nothing_of_it_lives();
+    check_task_with_killed_shim_is_lost();
 }
 
-TEST(a_task_whose_shim_was_killed_is_lost_and_nothing_of_it_lives_without_cgroups)
+TEST(task_whose_shim_was_killed_is_lost_and_its_processes_end_without_cgroups)
 {
     setenv("PAWL_CGROUPS", "off", 1);
-    check_a_task_whose_shim_was_killed_is_lost_and_nothing_of_it_lives();
+    check_task_with_killed_shim_is_lost();
 }
 
-/* We take a copy of the task's own handle, and so are one of its tree that nobody kills. */
-TEST(lost_is_not_told_while_something_of_the_task_lives)
+/* The test holds a copy of the task's descriptor of `tree`, and so counts as a process of its tree
+ * that is never killed. */
+TEST(lost_is_not_reported_while_a_process_of_the_task_lives)
 {
     struct worker *w = worker_new();
     struct spec spec = waiting_spec();
@@ -60,7 +60,7 @@ TEST(lost_is_not_told_while_something_of_the_task_lives)
     CHECK(pidfd >= 0);
     tree = pidfd_getfd(pidfd, 200, 0);
     if (tree < 0 && errno == EPERM)
-        SKIP("this machine lets nobody have a copy of another's handle");
+        SKIP("pidfd_getfd is not allowed here");
     CHECK(tree >= 0);
     CHECK_OK(kill(shim_of(&t), SIGKILL));
     UNTIL(w, is_gone(task));
@@ -73,7 +73,7 @@ TEST(lost_is_not_told_while_something_of_the_task_lives)
     worker_free(w);
 }
 
-static void harm_record(const struct task *t, const char *name)
+static void corrupt_record(const struct task *t, const char *name)
 {
     int at = folder_of(t), fd = openat(at, name, O_RDWR | O_CLOEXEC);
     char byte;
@@ -85,7 +85,7 @@ static void harm_record(const struct task *t, const char *name)
     close(at);
 }
 
-TEST(an_exit_record_that_was_harmed_is_never_a_success)
+TEST(corrupt_exit_record_is_never_a_success)
 {
     struct worker *a = worker_new(), *b;
     struct spec spec = {.run = "true"};
@@ -93,7 +93,7 @@ TEST(an_exit_record_that_was_harmed_is_never_a_success)
 
     CHECK_EQ(worker_run(a, &t)->o.kind, OUTCOME_OK);
     worker_free(a);
-    harm_record(&t, "exit");
+    corrupt_record(&t, "exit");
     b = worker_new();
     t.epoch = 2;
     worker_find(b, &t);
@@ -101,7 +101,7 @@ TEST(an_exit_record_that_was_harmed_is_never_a_success)
     worker_free(b);
 }
 
-static void die_at(const char *point, enum outcome_kind expect)
+static void check_shim_death_at(const char *point, enum outcome_kind expected)
 {
     static int64_t execution = 100;
     struct spec spec = {.run = "echo $$ >>begun; sleep 0.05", .cwd = test_dir()};
@@ -115,40 +115,39 @@ static void die_at(const char *point, enum outcome_kind expect)
     w = worker_new();
     unsetenv("PAWL_SHIM_POINT");
     s = worker_run(w, &t);
-    CHECK_EQ(s->o.kind, expect);
+    CHECK_EQ(s->o.kind, expected);
     CHECK(times_begun() <= 1);
-    if (expect == OUTCOME_REFUSED)
+    if (expected == OUTCOME_REFUSED)
         CHECK_EQ(times_begun(), 0);
     if (times_begun())
         CHECK(is_gone(read_pid(w, path_of("begun"))));
     worker_free(w);
 }
 
-static void check_a_shim_may_die_anywhere(void)
+static void check_shim_death_at_each_point(void)
 {
-    die_at("before-lock", OUTCOME_REFUSED);
-    die_at("locked", OUTCOME_REFUSED);
-    die_at("forked", OUTCOME_LOST);
-    die_at("ended", OUTCOME_LOST);
-    die_at("written", OUTCOME_LOST);
-    die_at("renamed", OUTCOME_OK); /* all was done */
+    check_shim_death_at("before-lock", OUTCOME_REFUSED);
+    check_shim_death_at("locked", OUTCOME_REFUSED);
+    check_shim_death_at("forked", OUTCOME_LOST);
+    check_shim_death_at("ended", OUTCOME_LOST);
+    check_shim_death_at("written", OUTCOME_LOST);
+    check_shim_death_at("renamed", OUTCOME_OK); /* everything was recorded */
 }
 
-TEST(a_shim_may_die_anywhere)
+TEST(shim_killed_at_any_point_never_causes_a_wrong_outcome)
 {
-    check_a_shim_may_die_anywhere();
+    check_shim_death_at_each_point();
 }
 
-TEST(a_shim_may_die_anywhere_without_cgroups)
+TEST(shim_killed_at_any_point_never_causes_a_wrong_outcome_without_cgroups)
 {
     setenv("PAWL_CGROUPS", "off", 1);
-    check_a_shim_may_die_anywhere();
+    check_shim_death_at_each_point();
 }
 
-/* --- the shim stands still ----------------------------------------------------------------------
- */
+/* ---- the shim stops responding ---- */
 
-/* As by kill -STOP: it neither hears a cancel nor sees that the time is over. */
+/* The shim is stopped by SIGSTOP: it neither receives a cancel nor notices the timeout. */
 static struct seen *end_under_a_stopped_shim(struct worker *w, struct spec *spec, bool cancel)
 {
     struct task t = task_of(spec);
@@ -167,7 +166,7 @@ static struct seen *end_under_a_stopped_shim(struct worker *w, struct spec *spec
     return s;
 }
 
-TEST(a_cancel_ends_a_task_whose_shim_is_stopped)
+TEST(cancel_ends_a_task_whose_shim_is_stopped)
 {
     struct worker *w = worker_with((struct process_options){.lease = SECOND / 5, .grace = -1});
     struct spec spec = {0};
@@ -178,7 +177,7 @@ TEST(a_cancel_ends_a_task_whose_shim_is_stopped)
     worker_free(w);
 }
 
-TEST(a_timeout_ends_a_task_whose_shim_is_stopped)
+TEST(timeout_ends_a_task_whose_shim_is_stopped)
 {
     struct worker *w = worker_with((struct process_options){.lease = SECOND / 5, .grace = -1});
     struct spec spec = {.timeout = SECOND};
@@ -189,8 +188,9 @@ TEST(a_timeout_ends_a_task_whose_shim_is_stopped)
     worker_free(w);
 }
 
-/* It has not even taken its lock: nothing listens, and there is no record by which to kill it. */
-TEST(a_cancel_ends_what_a_shim_that_stands_still_has_not_begun)
+/* The shim has not taken its lock yet: it receives no commands, and there is no record by which to
+ * kill it. */
+TEST(cancel_before_a_stopped_shim_took_its_lock_returns_the_job)
 {
     struct spec spec = {.run = "echo $$ >>begun", .cwd = test_dir()};
     struct task t = task_of(&spec);
@@ -211,9 +211,9 @@ TEST(a_cancel_ends_what_a_shim_that_stands_still_has_not_begun)
     worker_free(w);
 }
 
-/* Somebody else has the right to act on the lease when the shim should have ended its task long
- * ago: so it is not killed, and then dies by itself. */
-TEST(a_shim_that_was_not_killed_is_not_said_to_have_been)
+/* Another process holds the lease lock when the shim should have ended its task long ago, so the
+ * worker does not kill the shim. Then the shim dies for another reason. */
+TEST(shim_that_died_otherwise_is_not_reported_as_killed)
 {
     struct worker *w = worker_with((struct process_options){.lease = SECOND / 5, .grace = -1});
     struct spec spec = waiting_spec();
@@ -240,8 +240,9 @@ TEST(a_shim_that_was_not_killed_is_not_said_to_have_been)
     worker_free(w);
 }
 
-/* As when a machine sleeps: nobody was there to end the task, and it is not the shim's fault. */
-TEST(a_shim_that_stood_still_as_long_as_its_worker_ends_its_task_itself)
+/* As after a suspend of the machine: no process could end the task in time, so the worker does not
+ * count the shim as unresponsive. */
+TEST(shim_stopped_as_long_as_its_worker_ends_its_task_itself)
 {
     struct spec spec = waiting_spec();
     struct task t = task_of(&spec);
@@ -271,10 +272,9 @@ TEST(a_shim_that_stood_still_as_long_as_its_worker_ends_its_task_itself)
     worker_free(w);
 }
 
-/* --- the helper dies, or stands still -----------------------------------------------------------
- */
+/* ---- the helper dies, or stops responding ---- */
 
-TEST(when_the_helper_dies_running_tasks_go_on_and_the_next_start_has_a_new_one)
+TEST(tasks_keep_running_when_the_helper_dies_and_next_start_gets_a_new_one)
 {
     struct worker *w = worker_new();
     struct spec spec = waiting_spec();
@@ -298,7 +298,7 @@ TEST(when_the_helper_dies_running_tasks_go_on_and_the_next_start_has_a_new_one)
     worker_free(w);
 }
 
-TEST(a_helper_that_does_not_answer_is_replaced_and_what_it_was_asked_for_is_given_back)
+TEST(unresponsive_helper_is_replaced_and_its_job_is_returned)
 {
     struct worker *w = worker_with((struct process_options){.lease = SECOND / 5});
     struct spec spec = {.run = "echo $$ >>begun", .cwd = test_dir()};
@@ -319,7 +319,7 @@ TEST(a_helper_that_does_not_answer_is_replaced_and_what_it_was_asked_for_is_give
     worker_free(w);
 }
 
-TEST(what_a_dead_helper_was_asked_for_is_given_back)
+TEST(job_of_a_dead_helper_is_returned)
 {
     struct worker *w = worker_new();
     struct spec spec = {.run = "echo $$ >>begun", .cwd = test_dir()};
@@ -341,14 +341,14 @@ TEST(what_a_dead_helper_was_asked_for_is_given_back)
     worker_free(w);
 }
 
-/* Its handle of the shim is the one that the worker was given: as long as both are open, closing
- * one of them ends nothing. */
-TEST(a_helper_that_stands_still_after_its_answer_keeps_nothing_alive)
+/* The helper's descriptor of the shim is the one that it sent to the worker. While the helper's
+ * copy is open, closing the worker's copy does not close the file behind it. */
+TEST(helper_stopped_after_its_reply_causes_no_wake_ups)
 {
     struct spec spec = {.run = "true"};
     struct task t = task_of(&spec);
     struct worker *w;
-    struct pollfd told;
+    struct pollfd wake_ups;
     pid_t helper;
 
     setenv("PAWL_SHIM_POINT", "=answered", 1);
@@ -358,17 +358,17 @@ TEST(a_helper_that_stands_still_after_its_answer_keeps_nothing_alive)
     worker_start(w, &t);
     CHECK_EQ(worker_wait(w, &t)->o.kind, OUTCOME_OK);
     worker_turn(w, 0);
-    told = (struct pollfd){.fd = w->x->ops->fd(w->x), .events = POLLIN};
-    CHECK_EQ(poll(&told, 1, 0), 0);
+    wake_ups = (struct pollfd){.fd = w->x->ops->fd(w->x), .events = POLLIN};
+    CHECK_EQ(poll(&wake_ups, 1, 0), 0);
     CHECK_OK(kill(helper, SIGCONT));
     worker_free(w);
 }
 
-/* Of a program that embeds us: a handle that it has too is not gone when we close ours. */
-TEST(a_helper_that_died_is_heard_of_once_where_a_child_has_its_socket)
+/* A child of an embedder inherits the socket, so closing the worker's copy does not close it. */
+TEST(dead_helper_whose_socket_a_child_holds_is_noticed_once)
 {
     struct worker *w = worker_new();
-    struct pollfd told = {.fd = w->x->ops->fd(w->x), .events = POLLIN};
+    struct pollfd wake_ups = {.fd = w->x->ops->fd(w->x), .events = POLLIN};
     pid_t helper = helper_pid(), child = fork();
 
     CHECK(child >= 0);
@@ -377,14 +377,14 @@ TEST(a_helper_that_died_is_heard_of_once_where_a_child_has_its_socket)
     CHECK_OK(kill(helper, SIGKILL));
     UNTIL(w, is_gone(helper));
     worker_turn(w, 100000);
-    CHECK_EQ(poll(&told, 1, 0), 0);
+    CHECK_EQ(poll(&wake_ups, 1, 0), 0);
     CHECK_OK(kill(child, SIGKILL));
     CHECK_EQ(waitpid(child, NULL, 0), child);
     worker_free(w);
 }
 
-/* As the kernel keeps one that waits for a disk: it stands still now, and when it is killed, on its
- * way out, until its tracer is gone. The tracer's pid. */
+/* Makes a process behave like one that the kernel keeps waiting for a disk: it is stopped now and,
+ * once it is killed, in its exit, until its tracer is gone. Returns the tracer's pid. */
 static pid_t keep_from_dying(pid_t helper)
 {
     int ready[2];
@@ -413,17 +413,17 @@ static void keep_note(void *arg, const char *sentence)
     snprintf(arg, 200, "%s", sentence);
 }
 
-TEST(a_helper_that_can_not_be_killed_is_not_waited_for)
+TEST(helper_that_can_not_be_killed_is_not_waited_for)
 {
-    char said[200] = "", number[40];
-    struct env env = {.note = keep_note, .arg = said};
+    char last_note[200] = "", number[40];
+    struct env env = {.note = keep_note, .arg = last_note};
     struct worker *w = worker_with((struct process_options){.env = &env});
     pid_t helper = helper_pid(), tracer = keep_from_dying(helper);
 
     worker_free(w);
     snprintf(number, sizeof(number), "(process %d)", (int)helper);
-    CHECK(strstr(said, number));
-    CHECK(strstr(said, "does not end"));
+    CHECK(strstr(last_note, number));
+    CHECK(strstr(last_note, "does not end"));
     CHECK(!is_gone(helper));
     CHECK_OK(kill(tracer, SIGKILL));
     CHECK_EQ(waitpid(tracer, NULL, 0), tracer);

@@ -1,10 +1,10 @@
-/* test_process_generation.c - what attempts of another generation have left is ended, all of it,
- * before anybody goes on in their place. */
+/* test_process_generation.c - all that attempts of another generation have left is ended, before a
+ * worker continues with their jobs. */
 #include "process_wait_fixture.h"
 
 TEST_NO_DB;
 
-static int count(void *arg, int64_t execution, int attempt, bool held)
+static int count_attempt(void *arg, int64_t execution, int attempt, bool held)
 {
     int *n = arg;
 
@@ -14,7 +14,7 @@ static int count(void *arg, int64_t execution, int attempt, bool held)
     return 0;
 }
 
-static void check_everything_in_a_folder_of_another_generation_can_be_ended(void)
+static void check_all_attempts_are_ended(void)
 {
     struct worker *w = worker_new();
     struct spec spec = waiting_spec();
@@ -36,7 +36,7 @@ static void check_everything_in_a_folder_of_another_generation_can_be_ended(void
     worker_free(w);
     while (process_probe(attempts_dir(), 8, 1))
         clock_sleep_us(1000);
-    CHECK_OK_ERR(attempt_each(attempts_dir(), count, n, &err), &err);
+    CHECK_OK_ERR(attempt_each(attempts_dir(), count_attempt, n, &err), &err);
     CHECK_EQ(n[true], 1);
     CHECK_EQ(n[false], 1);
     CHECK_OK_ERR(attempt_end_all(attempts_dir(), PATIENT, &err), &err);
@@ -46,18 +46,18 @@ static void check_everything_in_a_folder_of_another_generation_can_be_ended(void
     CHECK_OK_ERR(attempt_end_all(path_of("nowhere"), PATIENT, &err), &err);
 }
 
-TEST(everything_in_a_folder_of_another_generation_can_be_ended)
+TEST(attempts_of_another_generation_are_all_ended)
 {
-    check_everything_in_a_folder_of_another_generation_can_be_ended();
+    check_all_attempts_are_ended();
 }
 
-TEST(everything_in_a_folder_of_another_generation_can_be_ended_without_cgroups)
+TEST(attempts_of_another_generation_are_all_ended_without_cgroups)
 {
     setenv("PAWL_CGROUPS", "off", 1);
-    check_everything_in_a_folder_of_another_generation_can_be_ended();
+    check_all_attempts_are_ended();
 }
 
-TEST(a_stopped_shim_of_another_generation_is_ended_too)
+TEST(stopped_shim_of_another_generation_is_ended)
 {
     struct worker *w = worker_new();
     struct spec spec = waiting_spec();
@@ -69,7 +69,7 @@ TEST(a_stopped_shim_of_another_generation_is_ended_too)
 
     CHECK_OK(kill(shim_of(&t), SIGSTOP));
     worker_free(w);
-    do { /* again only if the machine stood still for all of that second */
+    do { /* repeat only if the machine stalled for all of that second */
         since = clock_boot_us();
         rc = attempt_end_all(attempts_dir(), SECOND, &err);
     } while (rc && clock_boot_us() - since > 5 * SECOND / 4);

@@ -1,6 +1,6 @@
 /* test_process_kills.c - many attempts at once, while shims, helpers and workers are killed at
- * random. Every attempt ends once, a success has its begin and its end in the ledger, nothing is
- * begun twice, and nothing is left. */
+ * random. Every attempt ends once, a success has its begin and its end in the ledger, no command is
+ * started twice, and nothing is left on the disk. */
 #include "process_fixture.h"
 
 #include <sys/wait.h>
@@ -15,7 +15,7 @@ static const char script[] = "echo $PAWL_EXECUTION_ID begin >>ledger; (setsid sl
 
 static uint64_t random_state = 88172645463325252ULL;
 
-static unsigned pick(unsigned n)
+static unsigned random_below(unsigned n)
 {
     random_state ^= random_state << 13;
     random_state ^= random_state >> 7;
@@ -23,7 +23,7 @@ static unsigned pick(unsigned n)
     return (unsigned)(random_state % n);
 }
 
-static struct task numbered(const struct spec *spec, int i, int epoch)
+static struct task numbered_task(const struct spec *spec, int i, int epoch)
 {
     struct task t = task_of(spec);
 
@@ -32,7 +32,7 @@ static struct task numbered(const struct spec *spec, int i, int epoch)
     return t;
 }
 
-static void kill_a_child_of(pid_t parent)
+static void kill_child_of(pid_t parent)
 {
     char path[64];
     int pid = 0;
@@ -42,14 +42,14 @@ static void kill_a_child_of(pid_t parent)
         kill(pid, SIGKILL);
 }
 
-/* A worker that begins all it can, and is killed some time. */
-static _Noreturn void be_a_worker(const struct spec *spec, int from)
+/* Runs a worker that starts all attempts it can, until it is killed. */
+static _Noreturn void run_worker(const struct spec *spec, int from)
 {
     struct worker *w = worker_with((struct process_options){.slots = ATTEMPTS});
     struct err err = ERR_INIT;
 
     for (int i = from; i < ATTEMPTS; i++) {
-        struct task t = numbered(spec, i, 1);
+        struct task t = numbered_task(spec, i, 1);
 
         while (w->x->ops->start(w->x, &t, &err) == -E_REFUSED && !strstr(err.msg, "folder already"))
             worker_turn(w, 1000);
@@ -70,23 +70,23 @@ static int lines_of(const char *ledger, int execution, const char *word)
     return n;
 }
 
-/* Kills shims and helpers under a worker, then the worker itself. */
-static void torment(const struct spec *spec, int from)
+/* Starts a worker, kills its shims and helpers at random, then the worker itself. */
+static void start_and_kill(const struct spec *spec, int from)
 {
     pid_t worker = fork();
 
     CHECK(worker >= 0);
     if (worker == 0)
-        be_a_worker(spec, from);
+        run_worker(spec, from);
     for (int i = 0; i < 15; i++) {
-        struct task t = numbered(spec, (int)pick(ATTEMPTS), 1);
-        pid_t shim = pick(3) ? shim_of(&t) : 0;
+        struct task t = numbered_task(spec, (int)random_below(ATTEMPTS), 1);
+        pid_t shim = random_below(3) ? shim_of(&t) : 0;
 
-        clock_sleep_us(pick(8000));
+        clock_sleep_us(random_below(8000));
         if (shim > 0 && process_probe(attempts_dir(), t.execution, 1))
             kill(shim, SIGKILL);
-        else if (!pick(4))
-            kill_a_child_of(worker);
+        else if (!random_below(4))
+            kill_child_of(worker);
     }
     kill(worker, SIGKILL);
     CHECK_EQ(waitpid(worker, NULL, 0), worker);
@@ -94,13 +94,13 @@ static void torment(const struct spec *spec, int from)
 
 static void check_all(const struct spec *spec)
 {
-    struct worker *w = /* tombstones stay for a lease */
+    struct worker *w = /* tombstones are kept for the time of a lease */
         worker_with((struct process_options){.slots = ATTEMPTS, .lease = SECOND / 5});
     static char ledger[ATTEMPTS * 40];
     FILE *f;
 
     for (int i = 0; i < ATTEMPTS; i++) {
-        struct task t = numbered(spec, i, 2);
+        struct task t = numbered_task(spec, i, 2);
 
         worker_find(w, &t);
     }
@@ -110,7 +110,7 @@ static void check_all(const struct spec *spec)
     ledger[fread(ledger, 1, sizeof(ledger) - 1, f)] = '\0';
     fclose(f);
     for (int i = 0; i < ATTEMPTS; i++) {
-        struct task t = numbered(spec, i, 2);
+        struct task t = numbered_task(spec, i, 2);
         struct seen *s = seen_of(w, t.execution, 1);
         int begun = lines_of(ledger, 1000 + i, "begin"), ended = lines_of(ledger, 1000 + i, "end");
         int at = folder_of(&t);
@@ -129,7 +129,7 @@ static void check_all(const struct spec *spec)
     worker_free(w);
 }
 
-static void rounds(int n)
+static void run_rounds(int n)
 {
     struct spec spec = {.run = script, .cwd = test_dir()};
 
@@ -137,19 +137,19 @@ static void rounds(int n)
         unlink(path_of("ledger"));
         write_text(path_of("ledger"), "");
         CHECK(mkdir(attempts_dir(), 0700) == 0 || errno == EEXIST);
-        torment(&spec, 0);
-        torment(&spec, ATTEMPTS / 2);
+        start_and_kill(&spec, 0);
+        start_and_kill(&spec, ATTEMPTS / 2);
         check_all(&spec);
     }
 }
 
 TEST_SLOW(attempts_survive_random_kills, 600)
 {
-    rounds(test_full() ? 50 : 3);
+    run_rounds(test_full() ? 50 : 3);
 }
 
 TEST_SLOW(attempts_survive_random_kills_without_cgroups, 600)
 {
     setenv("PAWL_CGROUPS", "off", 1);
-    rounds(test_full() ? 50 : 3);
+    run_rounds(test_full() ? 50 : 3);
 }

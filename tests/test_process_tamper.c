@@ -1,14 +1,13 @@
-/* test_process_tamper.c - a task replaces files of its own attempt, which it may: it runs as the
- * same user. No worker waits for them, no such attempt succeeds, its error names the file, and
- * nothing of it stays. */
+/* test_process_tamper.c - a task replaces files of its own attempt, which it may do: it runs as the
+ * same user. No worker waits for such a file, no such attempt succeeds, its error names the file,
+ * and nothing of it is left. */
 #include "process_wait_fixture.h"
 
 #include <sys/wait.h>
 
 TEST_NO_DB;
 
-/* --- the ways to replace a file -----------------------------------------------------------------
- */
+/* ---- the ways to replace a file ---- */
 
 #define FIFO   "mkfifo"
 #define FOLDER "f() { mkdir -p \"$1/inside\"; }; f"
@@ -20,7 +19,7 @@ TEST_NO_DB;
 
 struct replaced {
     const char *file, *by;
-    const char *says; /* what the error ends with, or holds */
+    const char *message; /* a part of the error */
 };
 
 static const struct replaced all[] = {
@@ -64,8 +63,8 @@ static const struct replaced all[] = {
 #define FOR_ROOT 2 /* cases, the last ones */
 #define END      (all + sizeof(all) / sizeof(*all) - (geteuid() ? FOR_ROOT : 0))
 
-/* The command replaces the file, says that it has, and does the rest. */
-static const char *command(const struct replaced *c, const char *rest)
+/* A command that replaces the file, reports that in `begun`, and does the rest. */
+static const char *replacing_command(const struct replaced *c, const char *rest)
 {
     static char text[1000];
 
@@ -76,17 +75,17 @@ static const char *command(const struct replaced *c, const char *rest)
     return text;
 }
 
-static void expect(const struct replaced *c, const struct seen *s)
+static void check_failed(const struct replaced *c, const struct seen *s)
 {
-    if (s->o.kind != OUTCOME_FAILED || !strstr(s->error, c->says))
+    if (s->o.kind != OUTCOME_FAILED || !strstr(s->error, c->message))
         test_fail(__FILE__, __LINE__, "%s by %s: outcome %d, %s", c->file, c->by, (int)s->o.kind,
                   s->error ? s->error : "no error");
     if (s->result)
         test_fail(__FILE__, __LINE__, "%s by %s has a result", c->file, c->by);
 }
 
-/* Settled, it leaves nothing on the disk. */
-static void expect_removed(struct worker *w, const struct task *t)
+/* Checks that the attempt leaves nothing on the disk once it is settled. */
+static void check_removed(struct worker *w, const struct task *t)
 {
     char path[PATH_MAX + ATTEMPT_NAME_SIZE], name[ATTEMPT_NAME_SIZE];
 
@@ -96,7 +95,7 @@ static void expect_removed(struct worker *w, const struct task *t)
     UNTIL(w, faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW));
 }
 
-static struct task task_number(const struct spec *spec, int64_t execution)
+static struct task task_with_id(const struct spec *spec, int64_t execution)
 {
     struct task t = task_of(spec);
 
@@ -104,8 +103,7 @@ static struct task task_number(const struct spec *spec, int64_t execution)
     return t;
 }
 
-/* --- under its own worker -----------------------------------------------------------------------
- */
+/* ---- under its own worker ---- */
 
 static void check_each_under_one_worker(struct spec spec)
 {
@@ -114,11 +112,11 @@ static void check_each_under_one_worker(struct spec spec)
 
     spec.cwd = test_dir();
     for (const struct replaced *c = all; c < END; c++) {
-        struct task t = task_number(&spec, execution++);
+        struct task t = task_with_id(&spec, execution++);
 
-        spec.run = command(c, "exit 0");
-        expect(c, worker_run(w, &t));
-        expect_removed(w, &t);
+        spec.run = replacing_command(c, "exit 0");
+        check_failed(c, worker_run(w, &t));
+        check_removed(w, &t);
     }
     spec.run = "true";
     CHECK_EQ(worker_run(w, &(struct task){.execution = execution,
@@ -131,18 +129,18 @@ static void check_each_under_one_worker(struct spec spec)
     worker_free(w);
 }
 
-TEST(attempt_that_replaced_a_file_fails_by_name_and_leaves_nothing)
+TEST(attempt_that_replaced_a_file_fails_naming_it_and_leaves_nothing)
 {
     check_each_under_one_worker((struct spec){0});
 }
 
-TEST(attempt_that_replaced_a_file_fails_by_name_without_cgroups)
+TEST(attempt_that_replaced_a_file_fails_naming_it_without_cgroups)
 {
     setenv("PAWL_CGROUPS", "off", 1);
     check_each_under_one_worker((struct spec){0});
 }
 
-/* The shim reads and writes the output file itself, to mask them. */
+/* The shim itself reads and writes the output file, to mask secrets. */
 TEST(attempt_with_secrets_that_replaced_its_output_fails)
 {
     const char *secrets[] = {"TAMPER_SECRET", NULL};
@@ -151,39 +149,39 @@ TEST(attempt_with_secrets_that_replaced_its_output_fails)
 
     setenv("TAMPER_SECRET", "quite secret", 1);
     for (const struct replaced *c = all; c < END; c++) {
-        struct spec spec = {.run = command(c, "exit 0"), .cwd = test_dir()};
-        struct task t = task_number(&spec, execution++);
+        struct spec spec = {.run = replacing_command(c, "exit 0"), .cwd = test_dir()};
+        struct task t = task_with_id(&spec, execution++);
 
         if (strcmp(c->file, "output") != 0)
             continue;
         spec.secrets = secrets;
         spec.nsecrets = 1;
-        expect(c, worker_run(w, &t));
-        expect_removed(w, &t);
+        check_failed(c, worker_run(w, &t));
+        check_removed(w, &t);
     }
     worker_free(w);
 }
 
-/* A heartbeat comes in between. */
-TEST(renewal_of_a_replaced_lease_is_noted_and_the_task_runs_on)
+/* The worker renews the lease after the task has replaced it. */
+TEST(renewal_of_a_replaced_lease_does_not_end_the_task_but_fails_its_attempt)
 {
     struct worker *w = worker_new();
     struct spec spec = waiting_spec();
     struct task t = task_of(&spec);
     const struct replaced lease = {"lease", FIFO, "\"lease\" in its folder was replaced"};
 
-    spec.run = command(&lease, "read x <fifo; exit $x");
+    spec.run = replacing_command(&lease, "read x <fifo; exit $x");
     (void)begin(w, &t);
     for (int i = 0; i < 3; i++)
         w->x->ops->renewed(w->x, t.execution, t.attempt, clock_boot_us() + 30 * SECOND);
     CHECK_EQ(seen_of(w, t.execution, t.attempt)->ended, 0);
     let_end("0\n");
-    expect(&lease, worker_wait(w, &t));
+    check_failed(&lease, worker_wait(w, &t));
     worker_free(w);
 }
 
-/* The words of a cancel go to a FIFO that nobody reads, and neither record nor lock name the shim.
- */
+/* The cancel goes to a FIFO that no process reads, and neither the record nor the lock identifies
+ * the shim. */
 TEST(cancel_of_an_attempt_that_replaced_control_shim_and_lock_ends_it)
 {
     struct worker *w = worker_with((struct process_options){.lease = SECOND / 5, .grace = -1});
@@ -199,14 +197,13 @@ TEST(cancel_of_an_attempt_that_replaced_control_shim_and_lock_ends_it)
     s = worker_wait(w, &t);
     CHECK_EQ(s->o.kind, OUTCOME_CANCELLED);
     CHECK(is_gone(task));
-    expect_removed(w, &t);
+    check_removed(w, &t);
     worker_free(w);
 }
 
-/* --- under the next worker ----------------------------------------------------------------------
- */
+/* ---- under the next worker ---- */
 
-/* It is found while it runs, and ends afterwards. */
+/* The attempt is adopted while it runs, and ends afterwards. */
 TEST(adopted_attempt_that_replaced_a_file_is_waited_for_and_fails)
 {
     struct spec spec = waiting_spec();
@@ -214,11 +211,11 @@ TEST(adopted_attempt_that_replaced_a_file_is_waited_for_and_fails)
 
     for (const struct replaced *c = all; c < END; c++) {
         struct worker *a = worker_new(), *b;
-        struct task t = task_number(&spec, execution++);
+        struct task t = task_with_id(&spec, execution++);
         struct seen *s;
 
         unlink(path_of("begun"));
-        spec.run = command(c, "read x <fifo; exit $x");
+        spec.run = replacing_command(c, "read x <fifo; exit $x");
         (void)begin(a, &t);
         worker_free(a);
         b = worker_new();
@@ -227,17 +224,17 @@ TEST(adopted_attempt_that_replaced_a_file_is_waited_for_and_fails)
         s = seen_of(b, t.execution, t.attempt);
         UNTIL(b, s->started || s->ended);
         if (s->ended)
-            test_fail(__FILE__, __LINE__, "%s by %s: ended beside its shim: %s", c->file, c->by,
+            test_fail(__FILE__, __LINE__, "%s by %s: ended while its shim runs: %s", c->file, c->by,
                       s->error);
         let_end("0\n");
-        expect(c, worker_wait(b, &t));
+        check_failed(c, worker_wait(b, &t));
         CHECK_EQ(times_begun(), 1);
-        expect_removed(b, &t);
+        check_removed(b, &t);
         worker_free(b);
     }
 }
 
-/* It has ended when it is found, or is about to. */
+/* The attempt has ended, or is about to, when it is adopted. */
 TEST(ended_attempt_that_replaced_a_file_fails_for_the_next_worker)
 {
     struct spec spec = {.cwd = test_dir()};
@@ -245,31 +242,31 @@ TEST(ended_attempt_that_replaced_a_file_fails_for_the_next_worker)
 
     for (const struct replaced *c = all; c < END; c++) {
         struct worker *a = worker_new(), *b;
-        struct task t = task_number(&spec, execution++);
+        struct task t = task_with_id(&spec, execution++);
 
         unlink(path_of("begun"));
         CHECK(mkfifo(path_of("fifo"), 0600) == 0 || errno == EEXIST);
-        spec.run = command(c, "read x <fifo; exit $x");
+        spec.run = replacing_command(c, "read x <fifo; exit $x");
         (void)begin(a, &t);
         worker_free(a);
         let_end("0\n");
         b = worker_new();
         t.epoch = 2;
         worker_find(b, &t);
-        expect(c, worker_wait(b, &t));
-        expect_removed(b, &t);
+        check_failed(c, worker_wait(b, &t));
+        check_removed(b, &t);
         worker_free(b);
     }
 }
 
-static void replace_lock_by_a_file(const char *how)
+static void check_adoption_waits_for_shim(const char *run)
 {
     struct worker *a = worker_new(), *b;
     struct spec spec = waiting_spec();
     struct task t = task_of(&spec);
     struct seen *s;
 
-    spec.run = how;
+    spec.run = run;
     (void)begin(a, &t);
     worker_free(a);
     b = worker_new();
@@ -286,21 +283,22 @@ static void replace_lock_by_a_file(const char *how)
 
 TEST(adoption_of_an_attempt_without_its_lock_waits_for_the_shim)
 {
-    replace_lock_by_a_file("rm ${PAWL_OUTPUT%/*}/lock; echo $$ >>begun; read x <fifo; exit $x");
+    check_adoption_waits_for_shim(
+        "rm ${PAWL_OUTPUT%/*}/lock; echo $$ >>begun; read x <fifo; exit $x");
 }
 
 TEST(adoption_of_an_attempt_with_another_lock_waits_for_the_shim)
 {
-    replace_lock_by_a_file("d=${PAWL_OUTPUT%/*}; rm $d/lock $d/tree; touch $d/lock $d/tree; "
-                           "echo $$ >>begun; read x <fifo; exit $x");
+    check_adoption_waits_for_shim("d=${PAWL_OUTPUT%/*}; rm $d/lock $d/tree; touch $d/lock $d/tree; "
+                                  "echo $$ >>begun; read x <fifo; exit $x");
 }
 
-/* Its lock is the one of an attempt that runs on, by a second name. */
-TEST(attempt_whose_lock_is_that_of_another_does_not_wait_for_it)
+/* Its lock is a hard link to the lock of another attempt, which keeps running. */
+TEST(attempt_whose_lock_is_a_link_to_another_lock_does_not_wait_for_it)
 {
     struct worker *w = worker_new();
     struct spec waits = waiting_spec(), links = {.cwd = test_dir()};
-    struct task other = task_number(&waits, 8), t = task_number(&links, 9);
+    struct task other = task_with_id(&waits, 8), t = task_with_id(&links, 9);
     struct seen *s;
 
     (void)begin(w, &other);
@@ -314,43 +312,44 @@ TEST(attempt_whose_lock_is_that_of_another_does_not_wait_for_it)
     worker_free(w);
 }
 
-/* --- its shim is killed, too --------------------------------------------------------------------
- */
+/* ---- its shim is killed, too ---- */
 
-static void kill_shim_of(const char *file, enum outcome_kind kind, const char *says)
+static void check_killed_shim_and_replaced(const char *file, enum outcome_kind kind,
+                                           const char *message)
 {
-    const struct replaced c = {file, FIFO, says};
+    const struct replaced c = {file, FIFO, message};
     struct worker *w = worker_new();
     struct spec spec = waiting_spec();
     struct task t = task_of(&spec);
     struct seen *s;
     pid_t task;
 
-    spec.run = command(&c, "echo $PPID >shim; read x <fifo; exit $x");
+    spec.run = replacing_command(&c, "echo $PPID >shim; read x <fifo; exit $x");
     task = begin(w, &t);
     CHECK_OK(kill(read_pid(w, path_of("shim")), SIGKILL));
     s = worker_wait(w, &t);
     CHECK_EQ(s->o.kind, kind);
-    CHECK(strstr(s->error, says));
+    CHECK(strstr(s->error, message));
     CHECK(is_gone(task));
-    expect_removed(w, &t);
+    check_removed(w, &t);
     worker_free(w);
 }
 
 TEST(attempt_without_shim_and_with_a_replaced_tree_is_lost)
 {
-    kill_shim_of("tree", OUTCOME_LOST, "\"tree\" in its folder was replaced: it is a FIFO");
+    check_killed_shim_and_replaced("tree", OUTCOME_LOST,
+                                   "\"tree\" in its folder was replaced: it is a FIFO");
 }
 
 TEST(attempt_without_shim_and_with_a_replaced_lock_fails)
 {
-    kill_shim_of("lock", OUTCOME_FAILED, "\"lock\" in its folder was replaced: it is a FIFO");
+    check_killed_shim_and_replaced("lock", OUTCOME_FAILED,
+                                   "\"lock\" in its folder was replaced: it is a FIFO");
 }
 
-/* --- the folder itself --------------------------------------------------------------------------
- */
+/* ---- the folder itself ---- */
 
-static void replace_folder(const char *how, const char *says)
+static void check_replaced_folder_is_lost(const char *run, const char *message)
 {
     struct worker *a = worker_new(), *b;
     struct spec spec = waiting_spec();
@@ -358,42 +357,43 @@ static void replace_folder(const char *how, const char *says)
     struct seen *s;
     pid_t task;
 
-    spec.run = how;
+    spec.run = run;
     task = begin(a, &t);
     worker_free(a);
-    b = worker_with((struct process_options){.lease = SECOND / 5}); /* a tombstone stands so long */
+    /* a tombstone is kept for the time of a lease */
+    b = worker_with((struct process_options){.lease = SECOND / 5});
     t.epoch = 2;
     worker_find(b, &t);
     s = worker_wait(b, &t);
     CHECK_EQ(s->o.kind, OUTCOME_LOST);
     CHECK(is_gone(task));
-    CHECK(strstr(s->error, says));
-    expect_removed(b, &t);
+    CHECK(strstr(s->error, message));
+    check_removed(b, &t);
     worker_free(b);
 }
 
-TEST(attempt_whose_folder_was_replaced_by_a_link_is_lost_by_name)
+TEST(attempt_whose_folder_was_replaced_by_a_link_is_lost_naming_the_link)
 {
-    replace_folder(
+    check_replaced_folder_is_lost(
         "d=${PAWL_OUTPUT%/*}; mv $d elsewhere; ln -s $PWD/elsewhere $d; echo $$ >>begun; "
         "read x <fifo",
         "its folder was replaced: it is a symbolic link");
     CHECK_OK(access(path_of("elsewhere/shim"), F_OK));
 }
 
-TEST(attempt_whose_folder_was_replaced_by_a_fifo_is_lost_by_name)
+TEST(attempt_whose_folder_was_replaced_by_a_fifo_is_lost_naming_the_fifo)
 {
-    replace_folder("d=${PAWL_OUTPUT%/*}; rm -r $d; mkfifo $d; echo $$ >>begun; read x <fifo",
-                   "its folder was replaced: it is a FIFO");
+    check_replaced_folder_is_lost(
+        "d=${PAWL_OUTPUT%/*}; rm -r $d; mkfifo $d; echo $$ >>begun; read x <fifo",
+        "its folder was replaced: it is a FIFO");
 }
 
-TEST(attempt_whose_folder_was_removed_is_lost_and_nothing_of_it_lives)
+TEST(attempt_whose_folder_was_removed_is_lost_and_its_processes_end)
 {
-    replace_folder("rm -r ${PAWL_OUTPUT%/*}; echo $$ >>begun; read x <fifo", "");
+    check_replaced_folder_is_lost("rm -r ${PAWL_OUTPUT%/*}; echo $$ >>begun; read x <fifo", "");
 }
 
-/* --- another generation -------------------------------------------------------------------------
- */
+/* ---- another generation ---- */
 
 TEST(attempt_of_another_generation_that_replaced_a_file_is_ended_and_removed)
 {
@@ -403,11 +403,11 @@ TEST(attempt_of_another_generation_that_replaced_a_file_is_ended_and_removed)
 
     for (const struct replaced *c = all; c < END; c++) {
         struct worker *w = worker_new();
-        struct task t = task_number(&spec, execution++);
+        struct task t = task_with_id(&spec, execution++);
         pid_t task;
 
         unlink(path_of("begun"));
-        spec.run = command(c, "read x <fifo; exit $x");
+        spec.run = replacing_command(c, "read x <fifo; exit $x");
         task = begin(w, &t);
         worker_free(w);
         CHECK_OK_ERR(attempt_end_all(attempts_dir(), SECOND, &err), &err);

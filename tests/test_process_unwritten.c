@@ -1,6 +1,5 @@
-/* test_process_unwritten.c - a shim can't write its exit record for now, and the files of its
- * attempt were replaced as well. The attempt ends all the same, and nothing is written through a
- * link. */
+/* test_process_unwritten.c - a shim that can't write its exit record yet, while files of its
+ * attempt are replaced. The attempt still ends, and nothing is written through a link. */
 #include "base/own_file.h"
 #include "process_wait_fixture.h"
 
@@ -43,7 +42,7 @@ static void put_nothing(int at, const char *name)
     (void)name;
 }
 
-/* By what its shim finds while it tries to write the exit record. */
+/* Replaces the file while its shim retries to write the exit record. */
 static struct seen *replace_while_unwritten(struct worker *w, const char *name,
                                             void (*put)(int at, const char *name))
 {
@@ -68,18 +67,18 @@ static struct seen *replace_while_unwritten(struct worker *w, const char *name,
     return s;
 }
 
-static void replace_and_fail(const char *name, void (*put)(int at, const char *name),
-                             const char *says)
+static void check_replacement_fails(const char *name, void (*put)(int at, const char *name),
+                                    const char *message)
 {
     struct worker *w = worker_new();
     struct seen *s = replace_while_unwritten(w, name, put);
 
     CHECK_EQ(s->o.kind, OUTCOME_FAILED);
-    CHECK_STR(s->error, says);
+    CHECK_STR(s->error, message);
     worker_free(w);
 }
 
-static void replace_and_succeed(const char *name, void (*put)(int at, const char *name))
+static void check_replacement_succeeds(const char *name, void (*put)(int at, const char *name))
 {
     struct worker *w = worker_new();
 
@@ -87,45 +86,47 @@ static void replace_and_succeed(const char *name, void (*put)(int at, const char
     worker_free(w);
 }
 
-TEST(exit_record_replaced_by_a_fifo_while_it_is_tried_fails_the_attempt)
+TEST(exit_record_replaced_by_a_fifo_during_retries_fails_the_attempt)
 {
-    replace_and_fail(
+    check_replacement_fails(
         "exit.new", put_fifo,
         "\"exit.new\" in its folder was replaced: it is a FIFO; so nobody knows how it "
         "ended");
 }
 
-TEST(exit_record_replaced_by_a_folder_while_it_is_tried_fails_the_attempt)
+TEST(exit_record_replaced_by_a_folder_during_retries_fails_the_attempt)
 {
-    replace_and_fail("exit", put_folder,
-                     "\"exit\" in its folder was replaced: it is a folder; so nobody knows how it "
-                     "ended");
+    check_replacement_fails(
+        "exit", put_folder,
+        "\"exit\" in its folder was replaced: it is a folder; so nobody knows how it "
+        "ended");
 }
 
-TEST(exit_record_replaced_by_a_link_while_it_is_tried_is_not_written_through_it)
+TEST(exit_record_replaced_by_a_link_during_retries_is_not_written_through_it)
 {
-    replace_and_fail("exit.new", put_link,
-                     "\"exit.new\" in its folder was replaced: it is a symbolic link; so nobody "
-                     "knows how it ended");
+    check_replacement_fails(
+        "exit.new", put_link,
+        "\"exit.new\" in its folder was replaced: it is a symbolic link; so nobody "
+        "knows how it ended");
 }
 
-TEST(exit_record_removed_while_it_is_tried_is_written_anew)
+TEST(exit_record_removed_during_retries_is_still_written)
 {
-    replace_and_succeed("exit.new", put_nothing);
+    check_replacement_succeeds("exit.new", put_nothing);
 }
 
-TEST(exit_record_replaced_by_a_huge_file_while_it_is_tried_is_written_anew)
+TEST(exit_record_replaced_by_a_huge_file_during_retries_is_still_written)
 {
-    replace_and_succeed("exit.new", put_huge_file);
+    check_replacement_succeeds("exit.new", put_huge_file);
 }
 
-TEST(exit_record_replaced_by_a_file_while_it_is_tried_is_written_anew)
+TEST(exit_record_replaced_by_a_file_during_retries_is_still_written)
 {
-    replace_and_succeed("exit.new", put_file);
+    check_replacement_succeeds("exit.new", put_file);
 }
 
-/* Nobody sees its mark: it is one that does not answer. */
-TEST(timeout_ends_a_shim_that_can_not_write_its_exit_record_if_its_lock_was_replaced)
+/* The worker can't see the mark in the lock, so the shim counts as unresponsive. */
+TEST(timeout_ends_a_shim_with_a_replaced_lock_that_can_not_write_its_exit_record)
 {
     struct worker *w = worker_with((struct process_options){.lease = SECOND / 5, .grace = -1});
     struct spec spec = waiting_spec();
@@ -147,8 +148,8 @@ TEST(timeout_ends_a_shim_that_can_not_write_its_exit_record_if_its_lock_was_repl
     worker_free(w);
 }
 
-/* Another one holds the file that is its lock by now, and marks it, for a while. */
-TEST(timeout_ends_a_stopped_shim_once_nobody_marks_its_end_any_more)
+/* For a while, another process holds and marks the file that has replaced the lock. */
+TEST(timeout_ends_a_stopped_shim_once_the_mark_of_its_end_is_gone)
 {
     struct worker *w = worker_with((struct process_options){.lease = SECOND / 5, .grace = -1});
     struct spec spec = waiting_spec();
@@ -176,8 +177,8 @@ TEST(timeout_ends_a_stopped_shim_once_nobody_marks_its_end_any_more)
     worker_free(w);
 }
 
-/* It matters where the worker is not root. */
-TEST(exit_record_in_a_folder_without_rights_is_written)
+/* Relevant only if the worker is not root. */
+TEST(exit_record_in_a_folder_without_permissions_is_written)
 {
     const char *const names[] = {"TOKEN", NULL};
     struct spec spec = {.run = "echo v=$TOKEN >$PAWL_OUTPUT; chmod 0 ${PAWL_OUTPUT%/*}",
@@ -195,8 +196,8 @@ TEST(exit_record_in_a_folder_without_rights_is_written)
     worker_free(w);
 }
 
-/* What waits for a record that can't be read for now must not wait for one that was replaced. */
-TEST(record_that_was_replaced_is_none_that_may_be_read_later)
+/* A worker waits for a record that can't be read yet, but must not wait for a replaced one. */
+TEST(replaced_record_is_not_a_fault_that_may_pass)
 {
     static void (*const puts[])(int at, const char *name) = {put_fifo, put_folder, put_link,
                                                              put_huge_file};

@@ -1,5 +1,5 @@
 /* test_push.c - a turn that makes jobs ready and claims them at once: both events, no outbox row,
- * and nobody who waited before is overtaken. Each test ends with verify. */
+ * and jobs that waited before are not overtaken. Each test ends with verify. */
 #include "fixture.h"
 #include "store/operator.h"
 
@@ -12,11 +12,11 @@ struct engine_turn {
     size_t nsettlements;
     struct submission *submissions;
     size_t nsubmissions;
-    int64_t cancel; /* 0: none */
+    int64_t cancel; /* 0 if none */
     size_t max;
 
     struct job_list jobs; /* out */
-    char names[200];      /* of the claimed, in order */
+    char names[200];      /* of the claimed jobs, in order */
 };
 
 static int engine_body(struct turn *t, void *arg, struct err *err)
@@ -65,7 +65,7 @@ static struct submission job(const char *name)
         .kind = KIND_EXEC, .name = name, .task_index = -1, .input = "{\"is\":\"here\"}"};
 }
 
-TEST(what_a_turn_submits_it_claims_without_an_outbox_row)
+TEST(job_submitted_in_a_turn_is_claimed_in_it_without_an_outbox_row)
 {
     struct store *s = fixture_store();
     struct submission sub = job("a");
@@ -82,14 +82,14 @@ TEST(what_a_turn_submits_it_claims_without_an_outbox_row)
     store_close(&s);
 }
 
-TEST(push_does_not_overtake_what_waits)
+TEST(push_does_not_overtake_waiting_jobs)
 {
     struct store *s = fixture_store();
     struct submission sub = job("new");
     struct engine_turn e = {.submissions = &sub, .nsubmissions = 1, .max = 1};
 
     submit(s, "old");
-    sub.priority = 5; /* more urgent, but not written yet: the next turn will see it */
+    sub.priority = 5; /* more urgent, but not stored yet: the next turn claims it */
     engine_turn(s, &e);
     CHECK_STR(e.names, "old");
     e = (struct engine_turn){.max = 5};
@@ -99,7 +99,7 @@ TEST(push_does_not_overtake_what_waits)
     store_close(&s);
 }
 
-TEST(push_takes_the_rest_of_the_room_by_priority_and_age)
+TEST(push_fills_the_remaining_capacity_by_priority_and_age)
 {
     struct store *s = fixture_store();
     struct submission subs[] = {job("low"), job("first"), job("urgent"), job("second")};
@@ -116,7 +116,7 @@ TEST(push_takes_the_rest_of_the_room_by_priority_and_age)
     store_close(&s);
 }
 
-TEST(push_leaves_what_this_worker_does_not_serve_and_what_is_held)
+TEST(push_leaves_jobs_that_are_held_or_not_served_by_the_worker)
 {
     struct store *s = fixture_store();
     struct submission subs[] = {job("lane"), job("queue"), job("delay"), job("limit"), job("ok")};
@@ -134,7 +134,7 @@ TEST(push_leaves_what_this_worker_does_not_serve_and_what_is_held)
     store_close(&s);
 }
 
-TEST(what_a_turn_cancels_it_does_not_claim)
+TEST(job_cancelled_in_a_turn_is_not_claimed_in_it)
 {
     struct store *s = fixture_store();
     int64_t id = submit(s, "waits");
@@ -147,7 +147,7 @@ TEST(what_a_turn_cancels_it_does_not_claim)
     store_close(&s);
 }
 
-TEST(a_retry_without_delay_is_claimed_again_in_the_turn_that_settles_it)
+TEST(retry_without_delay_is_claimed_in_the_turn_that_settles_it)
 {
     struct store *s = fixture_store();
     int64_t id = submit_with(
@@ -168,7 +168,7 @@ TEST(a_retry_without_delay_is_claimed_again_in_the_turn_that_settles_it)
     store_close(&s);
 }
 
-TEST(what_is_run_here_has_a_queue_of_its_own)
+TEST(foreground_job_has_its_own_queue)
 {
     struct store *s = fixture_store();
     int64_t id = submit_with(s, (struct submission){.name = "a", .queue = QUEUE_FOREGROUND});
@@ -176,7 +176,7 @@ TEST(what_is_run_here_has_a_queue_of_its_own)
     struct held_job j;
 
     CHECK_STR(get(s, id).queue, queue_foreground(id, queue));
-    CHECK(!claim_one(s, 1, &j)); /* who serves "default" does not get it */
+    CHECK(!claim_one(s, 1, &j)); /* a worker that serves "default" does not get it */
     verify_clean(s);
     store_close(&s);
 }

@@ -1,5 +1,5 @@
-/* test_query.c - the contract of the reading side (query.h): an execution, and trees of them. Lists
- * are in test_query_list.c, events in test_query_events.c. */
+/* test_query.c - the contract of query.h: single executions and trees of them. Lists:
+ * test_query_list.c; events: test_query_events.c. */
 #include "fixture.h"
 
 #include "store/query/query.h"
@@ -8,7 +8,7 @@
 
 static struct err err;
 
-TEST(an_execution_is_read_whole_with_what_its_history_tells)
+TEST(execution_is_read_completely_with_facts_from_its_history)
 {
     struct store *s = fixture_store();
     int64_t id = submit_with(s, (struct submission){.name = "exec::a",
@@ -40,7 +40,7 @@ TEST(an_execution_is_read_whole_with_what_its_history_tells)
     store_close(&s);
 }
 
-TEST(a_running_execution_shows_its_lease)
+TEST(running_execution_shows_its_lease)
 {
     struct store *s = fixture_store();
     int64_t id = submit(s, "exec::a");
@@ -57,7 +57,7 @@ TEST(a_running_execution_shows_its_lease)
     store_close(&s);
 }
 
-TEST(what_does_not_exist_is_not_found)
+TEST(missing_execution_is_not_found)
 {
     struct store *s = fixture_store();
     struct execution_list l = {0};
@@ -95,7 +95,7 @@ TEST(parent_and_children_find_each_other)
     store_close(&s);
 }
 
-TEST(a_tree_of_fifty_levels_is_one_query)
+TEST(tree_of_fifty_levels_is_read_by_one_query)
 {
     struct store *s = fixture_store();
     int64_t ids[51], other = submit(s, "another tree"), side;
@@ -112,7 +112,7 @@ TEST(a_tree_of_fifty_levels_is_one_query)
     CHECK_EQ(l.n, 52);
     for (i = 0; i <= 20; i++)
         CHECK_EQ(l.at[i].id, ids[i]);
-    CHECK_EQ(l.at[21].id, ids[21]); /* on a level the earlier one comes first */
+    CHECK_EQ(l.at[21].id, ids[21]); /* within a level, the earlier one is first */
     CHECK_EQ(l.at[22].id, side);
     CHECK_EQ(l.at[51].id, ids[50]);
     CHECK_EQ(l.at[51].depth, 50);
@@ -125,7 +125,7 @@ TEST(a_tree_of_fifty_levels_is_one_query)
     store_close(&s);
 }
 
-TEST(tasks_of_a_workflow_are_its_nodes_and_items_but_not_those_of_a_nested_one)
+TEST(tasks_of_a_workflow_include_items_but_not_tasks_of_nested_workflows)
 {
     struct store *s = fixture_store();
     int64_t flow = submit_with(s, (struct submission){.kind = KIND_WORKFLOW, .name = "flow"});
@@ -156,8 +156,8 @@ TEST(tasks_of_a_workflow_are_its_nodes_and_items_but_not_those_of_a_nested_one)
     store_close(&s);
 }
 
-/* Of a fan-out all items are counted, and few are there. */
-TEST(an_outline_counts_items_and_shows_some_that_run_or_failed)
+/* All items of a fan-out are counted, and only a few are listed. */
+TEST(outline_counts_all_items_and_lists_some_that_run_or_failed)
 {
     struct store *s = fixture_store();
     int64_t flow = submit_with(s, (struct submission){.kind = KIND_WORKFLOW, .name = "flow"});
@@ -181,7 +181,7 @@ TEST(an_outline_counts_items_and_shows_some_that_run_or_failed)
         CHECK_EQ(settle_as(s, jobs[i], OUTCOME_FAILED, -1), 0);
 
     CHECK_OK_ERR(query_outline(s, flow, 2, &o, &err), &err);
-    CHECK_EQ(o.n, 7); /* the flow, the fan-out, two and two of its items, what is below one */
+    CHECK_EQ(o.n, 7); /* the workflow, the fan-out, four items, a child of one item */
     CHECK_EQ(o.at[1].execution.id, fan);
     CHECK_EQ(o.at[1].nitems, 9);
     CHECK_EQ(o.at[1].items[S_SUCCEEDED], 1);

@@ -1,5 +1,5 @@
-/* test_query_events.c - the contract of the reading side (query.h): events of one execution, of a
- * tree and of all, in their order, and those who follow them. */
+/* test_query_events.c - the contract of query.h: events of one execution, of a tree and of all
+ * executions, in order, and followers of new events. */
 #include "fixture.h"
 
 #include "store/door/door.h"
@@ -14,7 +14,7 @@ static struct err err;
 
 /* ---- events of one execution or tree ---- */
 
-TEST(events_of_an_execution_come_in_order_and_in_pages)
+TEST(events_of_an_execution_are_read_in_order_and_in_pages)
 {
     struct store *s = fixture_store();
     int64_t id = submit(s, "a");
@@ -39,7 +39,7 @@ TEST(events_of_an_execution_come_in_order_and_in_pages)
     store_close(&s);
 }
 
-TEST(events_of_a_subtree_come_by_number_and_leave_out_all_others)
+TEST(events_of_a_subtree_are_read_in_order_without_those_of_others)
 {
     struct store *s = fixture_store();
     int64_t top = submit(s, "top"), a = submit_child(s, top, "a"), b = submit_child(s, top, "b");
@@ -80,16 +80,17 @@ TEST(events_of_a_subtree_come_by_number_and_leave_out_all_others)
 
 /* ---- newest first ---- */
 
-/* Pages through all that the filter wants; checks the order; returns how many there were. */
+/* Reads all events that match the filter, in pages, and checks their order. Returns their number.
+ */
 static size_t page_through(struct store *s, struct event_filter f, size_t max)
 {
-    struct event_cursor place = {0};
+    struct event_cursor cursor = {0};
     struct event_row last = {.created_at = INT64_MAX};
     struct event_list l = {0};
     size_t n = 0, i;
 
-    while (!place.end) {
-        CHECK_OK_ERR(query_events(s, &f, max, &place, &l, &err), &err);
+    while (!cursor.end) {
+        CHECK_OK_ERR(query_events(s, &f, max, &cursor, &l, &err), &err);
         CHECK(l.n <= max);
         for (i = 0; i < l.n; i++) {
             const struct event_row *e = &l.at[i];
@@ -128,7 +129,7 @@ TEST(all_events_are_paged_newest_first_each_once)
     store_close(&s);
 }
 
-TEST(a_window_of_time_is_found_among_years_of_others)
+TEST(events_of_a_time_window_are_found_among_years_of_others)
 {
     struct store *s = fixture_store();
     int64_t year = 365 * 86400 * SECOND, at[6];
@@ -171,7 +172,7 @@ static int submit_many_body(struct turn *t, void *arg, struct err *e)
     return op_submit(t, arg, 4000, e);
 }
 
-TEST(a_crowd_of_events_in_one_moment_is_paged_too)
+TEST(many_events_of_one_moment_are_paged_completely)
 {
     struct store *s = fixture_store();
     struct submission *list = calloc(4000, sizeof(*list));
@@ -194,7 +195,7 @@ TEST(a_crowd_of_events_in_one_moment_is_paged_too)
 
 /* ---- following ---- */
 
-/* What comes until the database has nothing more; checks the order. */
+/* Reads until there are no more events, and checks their order. Returns their number. */
 static size_t follow_all(struct store *s, struct event_follower *f, size_t max)
 {
     struct event_list l = {0};
@@ -215,7 +216,7 @@ static size_t follow_all(struct store *s, struct event_follower *f, size_t max)
     return n;
 }
 
-TEST(a_follower_sees_what_happens_from_now_on)
+TEST(follower_gets_events_from_its_start_on)
 {
     struct store *s = fixture_store(), *reader = fixture_store();
     struct event_follower f = {0}, from_start = {.started = true};
@@ -236,7 +237,7 @@ TEST(a_follower_sees_what_happens_from_now_on)
     store_close(&reader);
 }
 
-TEST(a_follower_of_a_tree_sees_nothing_else)
+TEST(follower_of_a_tree_gets_only_events_of_that_tree)
 {
     struct store *s = fixture_store();
     int64_t top = submit(s, "top"), child = submit_child(s, top, "child");
@@ -252,14 +253,14 @@ TEST(a_follower_of_a_tree_sees_nothing_else)
     store_close(&s);
 }
 
-/* A turn that has written its events and is not allowed to end yet. */
+/* A turn that has written its events and does not commit before may_end is set. */
 struct slow_turn {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     bool written, may_end, other_done;
 };
 
-static void set(struct slow_turn *t, bool *flag)
+static void set_flag(struct slow_turn *t, bool *flag)
 {
     pthread_mutex_lock(&t->lock);
     *flag = true;
@@ -287,7 +288,7 @@ static int slow_body(struct turn *t, void *arg, struct err *e)
 
     if ((rc = op_submit(t, &sub, 1, e)) || (rc = door_flush(t, e)) || (rc = turn_sync(t, e)))
         return rc;
-    set(slow, &slow->written);
+    set_flag(slow, &slow->written);
     wait_for(slow, &slow->may_end, 50);
     return 0;
 }
@@ -309,12 +310,12 @@ static void *run_other(void *arg)
 
     submit(s, "quick");
     submit(s, "quick");
-    set(slow, &slow->other_done);
+    set_flag(slow, &slow->other_done);
     store_close(&s);
     return NULL;
 }
 
-TEST(a_follower_does_not_pass_a_turn_that_commits_late)
+TEST(follower_does_not_skip_events_of_a_turn_that_commits_late)
 {
     struct slow_turn slow = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0, 0};
     struct store *s = fixture_store();
@@ -325,14 +326,14 @@ TEST(a_follower_does_not_pass_a_turn_that_commits_late)
     CHECK_EQ(pthread_create(&a, NULL, run_slow, &slow), 0);
     wait_for(&slow, &slow.written, 50);
     CHECK_EQ(pthread_create(&b, NULL, run_other, &slow), 0);
-    /* Whether another may commit meanwhile is the database's business; if so, it has by then. */
+    /* It depends on the database whether another turn can commit meanwhile; if so, it does now. */
     wait_for(&slow, &slow.other_done, 1);
     CHECK_EQ(follow_all(s, &f, 100), 0);
     CHECK_EQ(follow_all(s, &f, 100), 0);
-    set(&slow, &slow.may_end);
+    set_flag(&slow, &slow.may_end);
     CHECK_EQ(pthread_join(a, NULL), 0);
     CHECK_EQ(pthread_join(b, NULL), 0);
-    /* a first look may only learn that the writers it waited for have ended */
+    /* the first read may only find that the writers it waited for have ended */
     CHECK_EQ(follow_all(s, &f, 100) + follow_all(s, &f, 100), 6);
     event_follower_release(&f);
     verify_clean(s);

@@ -1,5 +1,4 @@
-/* test_query_list.c - the contract of the reading side (query.h): lists of executions, queues and
- * workers. */
+/* test_query_list.c - the contract of query.h: lists of executions, queues and workers. */
 #include "fixture.h"
 
 #include "store/query/query.h"
@@ -10,7 +9,7 @@ static struct err err;
 
 /* ---- executions ---- */
 
-TEST(roots_come_newest_first_in_pages)
+TEST(roots_are_listed_newest_first_in_pages)
 {
     struct store *s = fixture_store();
     struct list_filter roots = {0}, running = {.statuses = (uint64_t)1 << S_RUNNING};
@@ -40,8 +39,8 @@ TEST(roots_come_newest_first_in_pages)
     store_close(&s);
 }
 
-/* The names of what a list has, newest first. */
-static const char *listed(struct store *s, struct list_filter f)
+/* The names of the listed executions, newest first. */
+static const char *listed_names(struct store *s, struct list_filter f)
 {
     static char text[500];
     struct execution_list l = {0};
@@ -57,7 +56,7 @@ static const char *listed(struct store *s, struct list_filter f)
     return text;
 }
 
-TEST(a_list_has_what_was_asked_for_and_nothing_else)
+TEST(list_has_exactly_the_executions_that_match_the_filter)
 {
     struct store *s = fixture_store();
     int64_t top = submit(s, "a_b"), other = submit(s, "aXb");
@@ -67,29 +66,31 @@ TEST(a_list_has_what_was_asked_for_and_nothing_else)
     submit_child(s, other, "100%\\");
     submit_with(s, (struct submission){.name = "mail", .queue = "mail"});
     CHECK_EQ(claim_job(s, 1).id, top);
-    CHECK_STR(listed(s, (struct list_filter){0}), "mail aXb a_b");
-    CHECK_STR(listed(s, (struct list_filter){.parent = top}), "a::1 a::[1]");
-    CHECK_STR(listed(s, (struct list_filter){.all = true}), "mail 100%\\ a::1 a::[1] aXb a_b");
-    CHECK_STR(listed(s, (struct list_filter){.all = true, .name = "a*"}), "a::1 a::[1] aXb a_b");
-    CHECK_STR(listed(s, (struct list_filter){.all = true, .name = "A*"}), "");
-    CHECK_STR(listed(s, (struct list_filter){.name = "a_b"}), "a_b");
-    CHECK_STR(listed(s, (struct list_filter){.name = "a?b"}), "aXb a_b");
-    CHECK_STR(listed(s, (struct list_filter){.all = true, .name = "a::[1]"}), "a::[1]");
-    CHECK_STR(listed(s, (struct list_filter){.all = true, .name = "*%\\"}), "100%\\");
-    CHECK_STR(listed(s, (struct list_filter){.queue = "mail"}), "mail");
-    CHECK_STR(listed(s, (struct list_filter){.kind = KIND_WORKFLOW, .all = true}), "");
-    CHECK_STR(listed(s, (struct list_filter){.kind = KIND_EXEC, .statuses = 1 << S_RUNNING}),
+    CHECK_STR(listed_names(s, (struct list_filter){0}), "mail aXb a_b");
+    CHECK_STR(listed_names(s, (struct list_filter){.parent = top}), "a::1 a::[1]");
+    CHECK_STR(listed_names(s, (struct list_filter){.all = true}),
+              "mail 100%\\ a::1 a::[1] aXb a_b");
+    CHECK_STR(listed_names(s, (struct list_filter){.all = true, .name = "a*"}),
+              "a::1 a::[1] aXb a_b");
+    CHECK_STR(listed_names(s, (struct list_filter){.all = true, .name = "A*"}), "");
+    CHECK_STR(listed_names(s, (struct list_filter){.name = "a_b"}), "a_b");
+    CHECK_STR(listed_names(s, (struct list_filter){.name = "a?b"}), "aXb a_b");
+    CHECK_STR(listed_names(s, (struct list_filter){.all = true, .name = "a::[1]"}), "a::[1]");
+    CHECK_STR(listed_names(s, (struct list_filter){.all = true, .name = "*%\\"}), "100%\\");
+    CHECK_STR(listed_names(s, (struct list_filter){.queue = "mail"}), "mail");
+    CHECK_STR(listed_names(s, (struct list_filter){.kind = KIND_WORKFLOW, .all = true}), "");
+    CHECK_STR(listed_names(s, (struct list_filter){.kind = KIND_EXEC, .statuses = 1 << S_RUNNING}),
               "a_b");
-    CHECK_STR(listed(s, (struct list_filter){.all = true,
-                                             .name = "a?b",
-                                             .statuses = 1 << S_RUNNING | 1 << S_READY}),
+    CHECK_STR(listed_names(s, (struct list_filter){.all = true,
+                                                   .name = "a?b",
+                                                   .statuses = 1 << S_RUNNING | 1 << S_READY}),
               "aXb a_b");
     verify_clean(s);
     store_close(&s);
 }
 
-/* Made by hand, and removed again: a hundred thousand others behind the one that is wanted. */
-TEST(a_list_looks_at_so_many_and_says_where_to_go_on)
+/* A hundred thousand newer executions, inserted and deleted by SQL, come before the wanted one. */
+TEST(list_reads_a_bounded_number_of_rows_and_returns_where_to_continue)
 {
     struct store *s = fixture_store();
     struct list_filter f = {.name = "wanted"};
@@ -119,7 +120,7 @@ TEST(a_list_looks_at_so_many_and_says_where_to_go_on)
 
 /* ---- queues and workers ---- */
 
-TEST(queues_tell_how_much_waits_and_for_how_long)
+TEST(queues_show_how_many_jobs_wait_and_since_when)
 {
     struct store *s = fixture_store();
     int64_t first = submit(s, "a");
@@ -157,12 +158,12 @@ TEST(queues_tell_how_much_waits_and_for_how_long)
     store_close(&s);
 }
 
-static int hello_body(struct turn *t, void *arg, struct err *e)
+static int register_body(struct turn *t, void *arg, struct err *e)
 {
     return op_worker_register(t, arg, e);
 }
 
-TEST(workers_tell_what_they_hold)
+TEST(workers_show_their_leases)
 {
     struct store *s = fixture_store();
     struct worker one = {
@@ -174,8 +175,8 @@ TEST(workers_tell_what_they_hold)
     struct held_job j[3];
     int i;
 
-    CHECK_OK_ERR(store_turn(s, hello_body, &one, &err), &err);
-    CHECK_OK_ERR(store_turn(s, hello_body, &two, &err), &err);
+    CHECK_OK_ERR(store_turn(s, register_body, &one, &err), &err);
+    CHECK_OK_ERR(store_turn(s, register_body, &two, &err), &err);
     for (i = 0; i < 4; i++)
         submit(s, "a");
     CHECK_EQ(claim_many(s, 2, 3, j), 3);

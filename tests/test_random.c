@@ -1,8 +1,9 @@
-/* test_random.c - random workflows through the store, against the model (random/model.h).
+/* test_random.c - random workflows run by the store and compared with the model
+ * (random/model.h).
  *
- *   PAWL_RANDOM_SEED=n    only this one
- *   PAWL_RANDOM_COUNT=n   so many
- *   PAWL_RANDOM_FROM=n    from this one on */
+ *   PAWL_RANDOM_SEED=n    run only this seed
+ *   PAWL_RANDOM_COUNT=n   run this many seeds
+ *   PAWL_RANDOM_FROM=n    the first seed */
 #include "base/env.h"
 #include "fixture.h"
 #include "random/play.h"
@@ -11,13 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool goes_wrong(struct playground *g, const struct plan *p, struct played *out)
+static bool play_fails(struct playground *g, const struct plan *p, struct played *out)
 {
     play(g, p, out);
     return out->wrong.len > 0;
 }
 
-/* Takes away what is not needed for it to go wrong. */
+/* Removes parts of the plan that are not needed for it to fail. */
 static struct plan *shrink(struct playground *g, const struct plan *plan)
 {
     struct plan *least = plan_copy(plan);
@@ -29,7 +30,7 @@ static struct plan *shrink(struct playground *g, const struct plan *plan)
         struct played out;
         bool any = plan_smaller(p, nth);
 
-        if (any && goes_wrong(g, p, &out)) {
+        if (any && play_fails(g, p, &out)) {
             plan_free(least);
             least = p;
             p = NULL;
@@ -47,34 +48,34 @@ static struct plan *shrink(struct playground *g, const struct plan *plan)
     return least;
 }
 
-_Noreturn static void tell(struct playground *g, const struct plan *plan)
+_Noreturn static void report_failure(struct playground *g, const struct plan *plan)
 {
     struct plan *least = shrink(g, plan);
     struct played out;
     struct buf text = BUF_INIT;
     int i;
 
-    goes_wrong(g, least, &out);
+    play_fails(g, least, &out);
     for (i = 0; i < least->nflows; i++) {
         buf_addf(&text, "--- w%d.flow.yaml\n", i);
         plan_yaml(least, i, &text);
     }
     test_fail(__FILE__, __LINE__,
-              "a smaller case of seed %llu:\n%s--- what was done\n%s--- what is wrong\n%s"
-              "again: PAWL_RANDOM_SEED=%llu PAWL_TEST_DB=%s build/tests/test_random",
+              "a smaller case of seed %llu:\n%s--- actions\n%s--- differences\n%s"
+              "to repeat: PAWL_RANDOM_SEED=%llu PAWL_TEST_DB=%s build/tests/test_random",
               (unsigned long long)plan->seed, text.ptr, buf_cstr(&out.trace), buf_cstr(&out.wrong),
               (unsigned long long)plan->seed, test_db());
 }
 
-static void try_seed(struct playground *g, uint64_t seed)
+static void check_seed(struct playground *g, uint64_t seed)
 {
     struct plan *p = plan_new(seed);
     struct played out;
 
-    printf("seed %llu\n", (unsigned long long)seed); /* seen if it ends in the middle */
-    if (goes_wrong(g, p, &out)) {
+    printf("seed %llu\n", (unsigned long long)seed); /* shown if the test crashes */
+    if (play_fails(g, p, &out)) {
         printf("%s%s", buf_cstr(&out.trace), out.wrong.ptr);
-        tell(g, p);
+        report_failure(g, p);
     }
     if (!out.root)
         test_fail(__FILE__, __LINE__, "%s", out.trace.ptr);
@@ -82,28 +83,28 @@ static void try_seed(struct playground *g, uint64_t seed)
     plan_free(p);
 }
 
-/* The first so many, of those from `from` on, that are of a kind. */
-static void try_only(struct playground *g, bool (*is_one)(const struct plan *p), uint64_t from,
-                     uint64_t n)
+/* Checks the first n seeds, from `from` on, whose plan is of a kind. */
+static void check_seeds_of_kind(struct playground *g, bool (*is_of_kind)(const struct plan *p),
+                                uint64_t from, uint64_t n)
 {
     for (; n; from++) {
         struct plan *p = plan_new(from);
-        bool one = is_one(p);
+        bool one = is_of_kind(p);
 
         plan_free(p);
         if (one)
-            try_seed(g, from);
+            check_seed(g, from);
         n -= one;
     }
 }
 
-/* Workflows wait for each other. */
-static bool waits(const struct plan *p)
+/* Workflows wait for the permits of each other. */
+static bool has_waiting_workflows(const struct plan *p)
 {
     return plan_waiting(p) > 3;
 }
 
-static bool nests(const struct plan *p)
+static bool has_nested_fan_outs(const struct plan *p)
 {
     return p->nests;
 }
@@ -114,49 +115,52 @@ static void check_all_ended(struct store *s)
     verify_clean(s);
 }
 
-static uint64_t number(const char *name, uint64_t default_value)
+static uint64_t env_number(const char *name, uint64_t default_value)
 {
     const char *s = getenv(name);
 
     return s && *s ? strtoull(s, NULL, 10) : default_value;
 }
 
-TEST_SLOW(random_workflows_end_as_the_model_says, 600)
+TEST_SLOW(random_workflows_end_as_in_the_model, 600)
 {
-    /* a sanitizer looks at how, not at what: a part of the seeds shows it the same code */
-    uint64_t usual = (strcmp(test_db(), "sqlite") ? 30u : 300u) * (test_full() ? 10u : 1u) /
-                     (SANITIZED && !test_full() ? 5u : 1u);
-    uint64_t one = number("PAWL_RANDOM_SEED", 0), n = number("PAWL_RANDOM_COUNT", usual), i;
-    uint64_t from = number("PAWL_RANDOM_FROM", 1);
+    /* a sanitizer checks the code, not the results: a part of the seeds covers the same code */
+    uint64_t default_count = (strcmp(test_db(), "sqlite") ? 30u : 300u) * (test_full() ? 10u : 1u) /
+                             (SANITIZED && !test_full() ? 5u : 1u);
+    uint64_t one = env_number("PAWL_RANDOM_SEED", 0),
+             n = env_number("PAWL_RANDOM_COUNT", default_count), i;
+    uint64_t from = env_number("PAWL_RANDOM_FROM", 1);
     struct playground g;
 
     playground_open(&g);
     for (i = 0; i < (one ? 1 : n); i++)
-        try_seed(&g, one ? one : from + i);
+        check_seed(&g, one ? one : from + i);
     check_all_ended(g.stores[0]);
     playground_close(&g);
 }
 
-TEST_SLOW(random_workflows_that_wait_for_permits_of_each_other_end_as_the_model_says, 600)
+TEST_SLOW(random_workflows_that_wait_for_permits_of_each_other_end_as_in_the_model, 600)
 {
-    uint64_t usual = (strcmp(test_db(), "sqlite") ? 6u : 60u) * (test_full() ? 10u : 1u) /
-                     (SANITIZED && !test_full() ? 3u : 1u);
+    uint64_t default_count = (strcmp(test_db(), "sqlite") ? 6u : 60u) * (test_full() ? 10u : 1u) /
+                             (SANITIZED && !test_full() ? 3u : 1u);
     struct playground g;
 
     playground_open(&g);
-    try_only(&g, waits, number("PAWL_RANDOM_FROM", 1), number("PAWL_RANDOM_COUNT", usual));
+    check_seeds_of_kind(&g, has_waiting_workflows, env_number("PAWL_RANDOM_FROM", 1),
+                        env_number("PAWL_RANDOM_COUNT", default_count));
     check_all_ended(g.stores[0]);
     playground_close(&g);
 }
 
-TEST_SLOW(random_fan_outs_of_workflows_with_fan_outs_end_as_the_model_says, 600)
+TEST_SLOW(random_fan_outs_of_workflows_with_fan_outs_end_as_in_the_model, 600)
 {
-    uint64_t usual = (strcmp(test_db(), "sqlite") ? 3u : 12u) * (test_full() ? 10u : 1u) /
-                     (SANITIZED && !test_full() ? 3u : 1u);
+    uint64_t default_count = (strcmp(test_db(), "sqlite") ? 3u : 12u) * (test_full() ? 10u : 1u) /
+                             (SANITIZED && !test_full() ? 3u : 1u);
     struct playground g;
 
     playground_open(&g);
-    try_only(&g, nests, number("PAWL_RANDOM_FROM", 1), number("PAWL_RANDOM_COUNT", usual));
+    check_seeds_of_kind(&g, has_nested_fan_outs, env_number("PAWL_RANDOM_FROM", 1),
+                        env_number("PAWL_RANDOM_COUNT", default_count));
     check_all_ended(g.stores[0]);
     playground_close(&g);
 }

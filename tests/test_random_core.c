@@ -1,6 +1,6 @@
-/* test_random_core.c - the decisions of src/core alone, in a small interpreter, against the model
- * of the rules, for many random workflows. PAWL_RANDOM_SEED and PAWL_RANDOM_COUNT: see
- * test_random.c. */
+/* test_random_core.c - the decisions of src/core alone, run by a small interpreter and compared
+ * with the model of the rules, for many random workflows. PAWL_RANDOM_SEED and PAWL_RANDOM_COUNT:
+ * see test_random.c. */
 #include "harness.h"
 
 #include "base/buf.h"
@@ -32,18 +32,18 @@ static void compare(struct both *b)
         n++;
         if (!at || at->status != (int)m->status)
             buf_addf(&b->wrong, "%s is %s, and %s in the model\n", m->path,
-                     at ? model_words[at->status] : "not there", model_words[m->status]);
+                     at ? model_words[at->status] : "missing", model_words[m->status]);
     }
     for (i = 0; i < b->in.nall && n != b->in.nall; i++)
         if (!model_find(b->model, b->in.all[i]->path))
-            buf_addf(&b->wrong, "%s is not there in the model\n", b->in.all[i]->path);
+            buf_addf(&b->wrong, "%s is missing in the model\n", b->in.all[i]->path);
     if (b->in.err.code)
         buf_addf(&b->wrong, "%s\n", b->in.err.msg);
 }
 
-/* One that is in this status, of the model's choice. */
-static struct model_node *some(struct both *b, enum model_status low, enum model_status high,
-                               bool jobs)
+/* A random node of the model with a status from low to high, only a job if `jobs`. NULL if none. */
+static struct model_node *random_node(struct both *b, enum model_status low, enum model_status high,
+                                      bool jobs)
 {
     struct model_node *m, *chosen = NULL;
     unsigned seen = 0;
@@ -55,21 +55,21 @@ static struct model_node *some(struct both *b, enum model_status low, enum model
     return chosen;
 }
 
-/* The same node; NULL: that is wrong. */
-static struct node *same(struct both *b, const struct model_node *m)
+/* The interpreter's node for m. NULL, and an entry in `wrong`, if it is missing or differs. */
+static struct node *matching_node(struct both *b, const struct model_node *m)
 {
     struct node *n = interpreter_find(&b->in, m->path);
 
     if (n && n->status == (int)m->status)
         return n;
-    buf_addf(&b->wrong, "%s is %s in the model, and not there, or not that\n", m->path,
+    buf_addf(&b->wrong, "%s is %s in the model, and is missing or has another status\n", m->path,
              model_words[m->status]);
     return NULL;
 }
 
 static void start(struct both *b, struct model_node *m)
 {
-    struct node *n = same(b, m);
+    struct node *n = matching_node(b, m);
 
     buf_addf(&b->trace, "start %s\n", m->path);
     if (!n)
@@ -80,7 +80,7 @@ static void start(struct both *b, struct model_node *m)
 
 static void settle(struct both *b, struct model_node *m)
 {
-    struct node *n = same(b, m);
+    struct node *n = matching_node(b, m);
     int attempt = (int)plan_below(&b->rng, 1000), list = plan_leaves(b->plan, m->path, attempt);
     enum plan_end end = plan_end(b->plan, m->path, attempt);
 
@@ -94,8 +94,8 @@ static void settle(struct both *b, struct model_node *m)
 static void operate(struct both *b)
 {
     bool cancel = b->plan->cancels && plan_chance(&b->rng, 50);
-    struct model_node *m = some(b, M_PENDING, cancel ? M_RUNNING : M_READY, false);
-    struct node *n = m ? same(b, m) : NULL;
+    struct model_node *m = random_node(b, M_PENDING, cancel ? M_RUNNING : M_READY, false);
+    struct node *n = m ? matching_node(b, m) : NULL;
 
     if (!n)
         return;
@@ -111,8 +111,8 @@ static void operate(struct both *b)
 
 static void step(struct both *b)
 {
-    struct model_node *ready = some(b, M_READY, M_READY, true);
-    struct model_node *running = some(b, M_RUNNING, M_RUNNING, true);
+    struct model_node *ready = random_node(b, M_READY, M_READY, true);
+    struct model_node *running = random_node(b, M_RUNNING, M_RUNNING, true);
 
     if (plan_chance(&b->rng, b->plan->operates))
         operate(b);
@@ -121,14 +121,14 @@ static void step(struct both *b)
     else if (running)
         settle(b, running);
     if (plan_chance(&b->rng, b->plan->batches))
-        return; /* the next comes at the same moment */
+        return; /* the next action comes at the same moment */
     interpreter_advance(&b->in);
     model_work_out(b->model);
-    if (b->in.nall < 30) /* it takes long, and shows the same at the end */
+    if (b->in.nall < 30) /* slow for many nodes, which are compared at the end */
         compare(b);
 }
 
-static bool goes_wrong(const struct plan *p, struct buf *told)
+static bool differs_from_model(const struct plan *p, struct buf *report)
 {
     struct both b = {.plan = p, .rng = {plan_mix(p->seed, 13)}};
     int steps = 0;
@@ -142,18 +142,17 @@ static bool goes_wrong(const struct plan *p, struct buf *told)
         compare(&b);
     if (!b.wrong.len && !model_ended(b.model->root->status))
         buf_addstr(&b.wrong, "it never ends\n");
-    buf_reset(told);
+    buf_reset(report);
     if (b.wrong.len)
-        buf_addf(told, "--- what was done\n%s--- what is wrong\n%s", buf_cstr(&b.trace),
-                 b.wrong.ptr);
+        buf_addf(report, "--- actions\n%s--- differences\n%s", buf_cstr(&b.trace), b.wrong.ptr);
     model_free(b.model);
     interpreter_release(&b.in);
     buf_release(&b.trace);
     buf_release(&b.wrong);
-    return told->len > 0;
+    return report->len > 0;
 }
 
-/* Approvals, limits and the clock are the store's affair. */
+/* Approvals, limits and time belong to the store, not to src/core. */
 static struct plan *plan_of(uint64_t seed)
 {
     struct plan *p = plan_new(seed);
@@ -162,9 +161,9 @@ static struct plan *plan_of(uint64_t seed)
     return p;
 }
 
-_Noreturn static void tell(struct plan *p)
+_Noreturn static void report_failure(struct plan *p)
 {
-    struct buf told = BUF_INIT, text = BUF_INIT;
+    struct buf report = BUF_INIT, text = BUF_INIT;
     int nth = 0, i;
 
     for (;;) {
@@ -172,43 +171,44 @@ _Noreturn static void tell(struct plan *p)
 
         if (!plan_smaller(q, nth))
             break;
-        if (goes_wrong(q, &told)) {
+        if (differs_from_model(q, &report)) {
             p = q;
             nth = nth > 2 ? nth - 2 : 0;
         } else {
             nth++;
         }
     }
-    goes_wrong(p, &told);
+    differs_from_model(p, &report);
     for (i = 0; i < p->nflows; i++) {
         buf_addf(&text, "--- w%d.flow.yaml\n", i);
         plan_yaml(p, i, &text);
     }
     test_fail(__FILE__, __LINE__,
               "a smaller case of seed %llu:\n%s%s"
-              "again: PAWL_RANDOM_SEED=%llu build/tests/test_random_core",
-              (unsigned long long)p->seed, text.ptr, buf_cstr(&told), (unsigned long long)p->seed);
+              "to repeat: PAWL_RANDOM_SEED=%llu build/tests/test_random_core",
+              (unsigned long long)p->seed, text.ptr, buf_cstr(&report),
+              (unsigned long long)p->seed);
 }
 
-static uint64_t number(const char *name, uint64_t default_value)
+static uint64_t env_number(const char *name, uint64_t default_value)
 {
     const char *s = getenv(name);
 
     return s && *s ? strtoull(s, NULL, 10) : default_value;
 }
 
-TEST_SLOW(random_workflows_are_decided_as_the_model_says, 600)
+TEST_SLOW(random_workflows_are_decided_as_in_the_model, 600)
 {
-    uint64_t one = number("PAWL_RANDOM_SEED", 0), i;
-    uint64_t n = number("PAWL_RANDOM_COUNT", test_full() ? 100000 : SANITIZED ? 1500 : 10000);
-    struct buf told = BUF_INIT;
+    uint64_t one = env_number("PAWL_RANDOM_SEED", 0), i;
+    uint64_t n = env_number("PAWL_RANDOM_COUNT", test_full() ? 100000 : SANITIZED ? 1500 : 10000);
+    struct buf report = BUF_INIT;
 
     for (i = 1; i <= (one ? 1 : n); i++) {
         struct plan *p = plan_of(one ? one : i);
 
-        if (goes_wrong(p, &told))
-            tell(p);
+        if (differs_from_model(p, &report))
+            report_failure(p);
         plan_free(p);
     }
-    buf_release(&told);
+    buf_release(&report);
 }

@@ -1,5 +1,5 @@
-/* test_random_critical.c - the critical paths of random workflows, at moments while they ran and at
- * their end: whatever happened, each microsecond is somewhere, and only once. */
+/* test_random_critical.c - the critical paths of random workflows, as of moments while they ran and
+ * at their end: each microsecond is counted exactly once. */
 #include "base/text.h"
 #include "fixture.h"
 #include "pawl.h"
@@ -12,20 +12,20 @@
 
 static struct pawl_error err;
 
-static int64_t number(const json_t *o, const char *key)
+static int64_t integer_in(const json_t *o, const char *key)
 {
     return json_integer_value(json_object_get(o, key));
 }
 
-static int64_t parts_of(const json_t *o)
+static int64_t sum_of_parts(const json_t *o)
 {
     static const char *const keys[] = {"wait_us", "held_us", "run_us", "retry_us"};
     int64_t sum = 0;
     size_t i;
 
     for (i = 0; i < 4; i++) {
-        CHECK(number(o, keys[i]) >= 0);
-        sum += number(o, keys[i]);
+        CHECK(integer_in(o, keys[i]) >= 0);
+        sum += integer_in(o, keys[i]);
     }
     return sum;
 }
@@ -42,16 +42,16 @@ static void check_path(struct pawl *p, int64_t id, const struct pawl_moment *at)
     test_check_ok(__FILE__, __LINE__, "pawl_critical", pawl_critical(p, id, at, &text, &err),
                   err.message);
     CHECK((path = json_loads(text, 0, NULL)));
-    json_array_foreach(json_object_get(path, "steps"), i, step) sum += parts_of(step);
+    json_array_foreach(json_object_get(path, "steps"), i, step) sum += sum_of_parts(step);
     CHECK_OK(text_parse_time(json_string_value(json_object_get(path, "from")), &from, &e));
     CHECK_OK(text_parse_time(json_string_value(json_object_get(path, "to")), &to, &e));
     CHECK_EQ(sum, to - from);
-    CHECK_EQ(sum, number(path, "total_us"));
+    CHECK_EQ(sum, integer_in(path, "total_us"));
     json_decref(path);
     free(text);
 }
 
-TEST(each_microsecond_of_random_workflows_is_on_their_path_once)
+TEST(critical_path_of_random_workflows_counts_each_microsecond_once)
 {
     struct pawl_options o = {.url = fixture_url(), .tenant = fixture_tenant()};
     uint64_t n = strcmp(test_db(), "sqlite") ? 5 : 40, seed;

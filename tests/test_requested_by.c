@@ -1,13 +1,13 @@
-/* test_requested_by.c - no action without its record: whatever a person asks for leaves who asked
- * and why, also where it changes no status. */
+/* test_requested_by.c - every action of an operator leaves a record of who requested it and why,
+ * even if it changes no status. */
 #include "api_fixture.h"
 #include "schedule_fixture.h"
 #include "workflow_fixture.h"
 
 #define ADA "\"by\":\"ada\",\"reason\":\"a test\""
 
-/* How many events of a type this execution has, with exactly that data. */
-static int64_t said(struct store *s, int64_t id, int type, const char *data)
+/* The number of events of this type and with exactly this data that the execution has. */
+static int64_t count_events(struct store *s, int64_t id, int type, const char *data)
 {
     char sql[400];
 
@@ -18,12 +18,12 @@ static int64_t said(struct store *s, int64_t id, int type, const char *data)
     return sql_number(s, sql);
 }
 
-/* A workflow with a task a, which is looked at. */
+/* A workflow and its task a, which the test inspects. */
 struct scene {
     struct store *s;
     struct pawl *p;
     int64_t w, a;
-    struct held_job held; /* the task, if a worker has it */
+    struct held_job held; /* task a, if a worker has claimed it */
 };
 
 static struct scene scene(const char *tasks)
@@ -37,8 +37,8 @@ static struct scene scene(const char *tasks)
     return c;
 }
 
-/* The same, and a worker runs it. */
-static struct scene scene_at_work(const char *tasks)
+/* Like scene(), and a worker has claimed task a. */
+static struct scene scene_with_claim(const char *tasks)
 {
     struct scene c = scene(tasks);
 
@@ -56,18 +56,18 @@ static void end_scene(struct scene *c)
 
 /* ---- pauses ---- */
 
-TEST(a_pause_of_what_waits_for_an_approval_says_who_and_why_and_so_does_its_end)
+TEST(pause_and_resume_of_a_task_that_waits_for_approval_record_who_and_why)
 {
     struct scene c = scene("a: {run: x, approval: go on?}");
 
     CHECK_EQ(flow_ask(c.s, FLOW_PAUSE, c.a), 0);
-    CHECK_EQ(get(c.s, c.a).held, HELD_APPROVAL); /* that comes first */
-    CHECK_EQ(said(c.s, c.a, EV_HELD, "{\"why\":\"paused\"," ADA "}"), 1);
+    CHECK_EQ(get(c.s, c.a).held, HELD_APPROVAL); /* it takes precedence over the pause */
+    CHECK_EQ(count_events(c.s, c.a, EV_HELD, "{\"why\":\"paused\"," ADA "}"), 1);
     verify_clean(c.s);
     CHECK_EQ(flow_ask(c.s, FLOW_RESUME, c.a), 0);
     CHECK_EQ(get(c.s, c.a).held, HELD_APPROVAL);
-    CHECK_EQ(said(c.s, c.a, EV_UNHELD, "{" ADA "}"), 1);
-    CHECK_EQ(said(c.s, c.a, EV_HELD, "{\"why\":\"approval\",\"message\":\"go on?\"}"), 2);
+    CHECK_EQ(count_events(c.s, c.a, EV_UNHELD, "{" ADA "}"), 1);
+    CHECK_EQ(count_events(c.s, c.a, EV_HELD, "{\"why\":\"approval\",\"message\":\"go on?\"}"), 2);
     CHECK_STR(history(c.s, c.a), "created marked_ready held held unheld held");
     verify_clean(c.s);
     CHECK_EQ(flow_ask(c.s, FLOW_APPROVE, c.a), 0);
@@ -76,7 +76,7 @@ TEST(a_pause_of_what_waits_for_an_approval_says_who_and_why_and_so_does_its_end)
     end_scene(&c);
 }
 
-TEST(a_pause_takes_no_time_from_an_approval_and_gives_it_none)
+TEST(pause_does_not_change_the_timeout_of_an_approval)
 {
     struct scene c = scene("a: {run: x, delay: 2h, approval: {timeout: 1h}}");
 
@@ -92,7 +92,7 @@ TEST(a_pause_takes_no_time_from_an_approval_and_gives_it_none)
     end_scene(&c);
 }
 
-TEST(an_approval_of_what_was_paused_meanwhile_leaves_it_paused)
+TEST(approval_of_a_paused_task_leaves_it_paused)
 {
     struct scene c = scene("a: {run: x, approval: true}");
 
@@ -108,13 +108,13 @@ TEST(an_approval_of_what_was_paused_meanwhile_leaves_it_paused)
 
 /* ---- cancels ---- */
 
-TEST(a_cancel_that_lets_a_job_finish_says_who_and_why_and_ends_nothing)
+TEST(cancel_that_lets_a_job_finish_records_who_and_why_and_ends_nothing)
 {
-    struct scene c = scene_at_work("a: {run: x, retry: 3}");
+    struct scene c = scene_with_claim("a: {run: x, retry: 3}");
 
     CHECK_EQ(flow_ask(c.s, FLOW_LET_FINISH, c.a), 0);
-    CHECK_EQ(flow_ask(c.s, FLOW_LET_FINISH, c.a), 0); /* once is enough */
-    CHECK_EQ(said(c.s, c.a, EV_CANCEL_REQUESTED, "{" ADA ",\"let_finish\":true}"), 1);
+    CHECK_EQ(flow_ask(c.s, FLOW_LET_FINISH, c.a), 0); /* recorded once */
+    CHECK_EQ(count_events(c.s, c.a, EV_CANCEL_REQUESTED, "{" ADA ",\"let_finish\":true}"), 1);
     CHECK_STR(history(c.s, c.a), "created marked_ready claimed cancel_requested");
     CHECK(!get(c.s, c.a).cancel_requested);
     CHECK_EQ(heartbeat(c.s, c.held), 0);
@@ -124,27 +124,28 @@ TEST(a_cancel_that_lets_a_job_finish_says_who_and_why_and_ends_nothing)
     end_scene(&c);
 }
 
-TEST(who_may_finish_can_be_asked_to_end_after_all)
+TEST(job_that_may_finish_can_still_be_cancelled)
 {
-    struct scene c = scene_at_work("a: {run: x}");
+    struct scene c = scene_with_claim("a: {run: x}");
 
     CHECK_EQ(flow_ask(c.s, FLOW_LET_FINISH, c.a), 0);
     CHECK_EQ(flow_ask(c.s, FLOW_CANCEL, c.a), 0);
     CHECK(get(c.s, c.a).cancel_requested);
-    CHECK_EQ(said(c.s, c.a, EV_CANCEL_REQUESTED, "{" ADA "}"), 1);
+    CHECK_EQ(count_events(c.s, c.a, EV_CANCEL_REQUESTED, "{" ADA "}"), 1);
     CHECK_EQ(settle_as(c.s, c.held, OUTCOME_CANCELLED, -1), 0);
     CHECK_EQ(status_of(c.s, c.w), S_CANCELLED);
     end_scene(&c);
 }
 
-TEST(what_runs_below_a_workflow_that_may_finish_says_so_too)
+TEST(cancel_that_lets_a_workflow_finish_is_recorded_for_its_running_tasks)
 {
-    struct scene c = scene_at_work("a: {run: x}\n  b: {run: x, needs: a}");
+    struct scene c = scene_with_claim("a: {run: x}\n  b: {run: x, needs: a}");
 
     CHECK_EQ(flow_ask(c.s, FLOW_LET_FINISH, c.w), 0);
-    CHECK_EQ(said(c.s, c.w, EV_CANCEL_REQUESTED + WORKFLOW_EVENT, "{" ADA ",\"let_finish\":true}"),
+    CHECK_EQ(count_events(c.s, c.w, EV_CANCEL_REQUESTED + WORKFLOW_EVENT,
+                          "{" ADA ",\"let_finish\":true}"),
              1);
-    CHECK_EQ(said(c.s, c.a, EV_CANCEL_REQUESTED, "{" ADA ",\"let_finish\":true}"), 1);
+    CHECK_EQ(count_events(c.s, c.a, EV_CANCEL_REQUESTED, "{" ADA ",\"let_finish\":true}"), 1);
     CHECK_EQ(settle_ok(c.s, c.held), 0);
     CHECK_STR(flow_shape(c.s, c.w), "a:succeeded b:cancelled");
     end_scene(&c);
@@ -152,53 +153,53 @@ TEST(what_runs_below_a_workflow_that_may_finish_says_so_too)
 
 /* ---- why ---- */
 
-static bool why_says(struct pawl *p, int64_t id, const char *words)
+static bool why_contains(struct pawl *p, int64_t id, const char *part)
 {
     char *json = NULL;
     bool found;
 
     OK(pawl_why(p, id, &json, &api_err));
-    found = strstr(json, words) != NULL;
+    found = strstr(json, part) != NULL;
     if (!found)
         printf("%s\n", json);
     free(json);
     return found;
 }
 
-TEST(why_knows_who_paused_a_job_whatever_held_it_since)
+TEST(why_names_who_paused_a_job_whatever_held_it_since)
 {
     struct scene c = scene("a: {run: x, needs: b, approval: go on?}\n  b: {run: x}");
 
     CHECK_EQ(flow_ask(c.s, FLOW_PAUSE, c.a), 0);
-    CHECK(why_says(c.p, c.a, ", by ada: a test; `pawl resume"));
+    CHECK(why_contains(c.p, c.a, ", by ada: a test; `pawl resume"));
     flow_play(c.s, "");
     CHECK_EQ(get(c.s, c.a).held, HELD_APPROVAL);
-    CHECK(why_says(c.p, c.a, ", by ada: a test; `pawl resume"));
-    CHECK(why_says(c.p, c.a, "go on?"));
+    CHECK(why_contains(c.p, c.a, ", by ada: a test; `pawl resume"));
+    CHECK(why_contains(c.p, c.a, "go on?"));
     CHECK_EQ(flow_ask(c.s, FLOW_APPROVE, c.a), 0);
-    CHECK(why_says(c.p, c.a, ", by ada: a test; `pawl resume"));
+    CHECK(why_contains(c.p, c.a, ", by ada: a test; `pawl resume"));
     end_scene(&c);
 }
 
-TEST(why_knows_what_an_approval_asks_after_a_pause)
+TEST(why_shows_the_message_of_an_approval_after_a_pause)
 {
     struct scene c = scene("a: {run: x, approval: go on?}");
 
     CHECK_EQ(flow_ask(c.s, FLOW_PAUSE, c.a), 0);
-    CHECK(why_says(c.p, c.a, "go on?"));
+    CHECK(why_contains(c.p, c.a, "go on?"));
     CHECK_EQ(flow_ask(c.s, FLOW_RESUME, c.a), 0);
-    CHECK(why_says(c.p, c.a, "go on?"));
+    CHECK(why_contains(c.p, c.a, "go on?"));
     CHECK(!strstr(history(c.s, c.a), "claimed"));
     end_scene(&c);
 }
 
-TEST(why_knows_who_let_a_job_finish)
+TEST(why_shows_that_a_cancelled_job_may_finish)
 {
-    struct scene c = scene_at_work("a: {run: x}");
+    struct scene c = scene_with_claim("a: {run: x}");
 
     CHECK_EQ(flow_ask(c.s, FLOW_LET_FINISH, c.a), 0);
-    CHECK(why_says(c.p, c.a, "it was cancelled, but may finish; it is not tried again since "));
-    CHECK(why_says(c.p, c.a, "\"code\":\"let_finish\""));
+    CHECK(why_contains(c.p, c.a, "it was cancelled, but may finish; it is not tried again since "));
+    CHECK(why_contains(c.p, c.a, "\"code\":\"let_finish\""));
     CHECK_EQ(settle_ok(c.s, c.held), 0);
     end_scene(&c);
 }
@@ -211,8 +212,8 @@ static int keep_line(void *arg, const char *json)
     return 0;
 }
 
-/* The line of the only queue, or schedule. */
-static const char *listed(struct pawl *p, bool queues)
+/* The last audit record of the only queue or schedule, else its whole line. */
+static const char *last_record(struct pawl *p, bool queues)
 {
     static char line[2000];
 
@@ -224,7 +225,7 @@ static const char *listed(struct pawl *p, bool queues)
     return strstr(line, "\"last_order\":") ? strstr(line, "\"last_order\":") : line;
 }
 
-TEST(whoever_limits_pauses_and_resumes_a_queue_is_kept)
+TEST(audit_records_who_limited_paused_and_resumed_a_queue)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -232,18 +233,19 @@ TEST(whoever_limits_pauses_and_resumes_a_queue_is_kept)
 
     for (i = 0; i < 3; i++)
         submit(s, "a");
-    CHECK(strstr(listed(p, true), "\"last_order\":null"));
+    CHECK(strstr(last_record(p, true), "\"last_order\":null"));
     OK(pawl_queue_limit(p, "default", 2, "ada", "too hot", NULL, &api_err));
-    CHECK(strstr(listed(p, true), "{\"action\":\"limited\","));
-    CHECK(strstr(listed(p, true), "\"by\":\"ada\",\"reason\":\"too hot\",\"data\":{\"limit\":2}}"));
+    CHECK(strstr(last_record(p, true), "{\"action\":\"limited\","));
+    CHECK(strstr(last_record(p, true),
+                 "\"by\":\"ada\",\"reason\":\"too hot\",\"data\":{\"limit\":2}}"));
     OK(pawl_queue_pause(p, "default", "bob", NULL, &api_err));
-    CHECK(strstr(listed(p, true), "{\"action\":\"paused\","));
+    CHECK(strstr(last_record(p, true), "{\"action\":\"paused\","));
     OK(pawl_queue_resume(p, "default", "eve", "cool again", &api_err));
-    CHECK(strstr(listed(p, true), "{\"action\":\"resumed\","));
-    CHECK(strstr(listed(p, true), "\"by\":\"eve\",\"reason\":\"cool again\",\"data\":null}"));
+    CHECK(strstr(last_record(p, true), "{\"action\":\"resumed\","));
+    CHECK(strstr(last_record(p, true), "\"by\":\"eve\",\"reason\":\"cool again\",\"data\":null}"));
     CHECK_EQ(pawl_queue_resume(p, "default", "eve", NULL, &api_err), -PAWL_E_INVALID);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM operator_orders"),
-             3); /* what was refused is none */
+             3); /* the refused one is not recorded */
     verify_clean(s);
     pawl_close(p);
     store_close(&s);
@@ -254,7 +256,7 @@ static int queue_body(struct turn *t, void *arg, struct err *err)
     return op_change_queue(t, arg, err);
 }
 
-TEST(an_order_in_slices_is_kept_once)
+TEST(queue_action_in_slices_is_audited_once)
 {
     struct store *s = fixture_store();
     struct queue_action q = {.verb = QUEUE_PAUSE, .queue = "default", .by = "ada", .slice = 2};
@@ -274,18 +276,19 @@ TEST(an_order_in_slices_is_kept_once)
     store_close(&s);
 }
 
-TEST(whoever_pauses_and_resumes_a_schedule_is_kept)
+TEST(audit_records_who_paused_and_resumed_a_schedule)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
 
     apply_schedules(s, "'@daily'");
-    CHECK(strstr(listed(p, false), "\"last_order\":null"));
+    CHECK(strstr(last_record(p, false), "\"last_order\":null"));
     OK(pawl_schedule_pause(p, "w", "ada", NULL, &api_err));
-    CHECK(strstr(listed(p, false), "{\"action\":\"paused\","));
-    OK(pawl_schedule_resume(p, "w", "bob", "it is mended", &api_err));
-    CHECK(strstr(listed(p, false), "{\"action\":\"resumed\","));
-    CHECK(strstr(listed(p, false), "\"by\":\"bob\",\"reason\":\"it is mended\",\"data\":null}"));
+    CHECK(strstr(last_record(p, false), "{\"action\":\"paused\","));
+    OK(pawl_schedule_resume(p, "w", "bob", "it is fixed", &api_err));
+    CHECK(strstr(last_record(p, false), "{\"action\":\"resumed\","));
+    CHECK(
+        strstr(last_record(p, false), "\"by\":\"bob\",\"reason\":\"it is fixed\",\"data\":null}"));
     verify_clean(s);
     pawl_close(p);
     store_close(&s);
@@ -298,7 +301,7 @@ static int retain_body(struct turn *t, void *arg, struct err *err)
     return op_retain(t, &r[0], &r[1], err);
 }
 
-TEST(orders_go_when_they_are_as_old_as_what_else_goes)
+TEST(audit_records_are_removed_by_retention_when_old_enough)
 {
     struct store *s = fixture_store();
     struct retention r[2] = {{.older_than = 3600 * SECOND, .max_trees = 100}};

@@ -1,9 +1,9 @@
-/* test_rerun.c - running again what has ended: the whole, or anew. Each test
- * ends with verify. */
+/* test_rerun.c - reruns of what has ended: as a whole, or as a new execution. Partial reruns:
+ * test_rerun_partial.c. Each test ends with verify. */
 #include "rerun_fixture.h"
 #include "workflow_case.h"
 
-TEST(a_whole_workflow_runs_again_in_the_same_executions)
+TEST(rerun_of_a_whole_workflow_uses_the_same_executions)
 {
     struct store *s = fixture_store();
     int64_t w = flow_submit(s,
@@ -32,7 +32,7 @@ TEST(a_whole_workflow_runs_again_in_the_same_executions)
     store_close(&s);
 }
 
-TEST(a_cancelled_workflow_runs_again)
+TEST(cancelled_workflow_can_be_rerun)
 {
     struct store *s = fixture_store();
     int64_t w = flow_submit(s,
@@ -60,7 +60,7 @@ TEST(a_cancelled_workflow_runs_again)
     store_close(&s);
 }
 
-TEST(a_single_command_runs_again_with_as_many_tries_as_it_had)
+TEST(rerun_of_a_single_job_has_as_many_attempts_as_before)
 {
     struct store *s = fixture_store();
     int64_t id = submit_with(s, (struct submission){.name = "x", .max_attempts = 2});
@@ -69,7 +69,8 @@ TEST(a_single_command_runs_again_with_as_many_tries_as_it_had)
     for (i = 0; i < 3; i++) {
         struct held_job j = claim_job(s, 1);
 
-        CHECK_EQ(settle_as(s, j, OUTCOME_REFUSED, 0), 0); /* given back: costs nothing */
+        CHECK_EQ(settle_as(s, j, OUTCOME_REFUSED, 0),
+                 0); /* returned: does not count as an attempt */
         j = claim_job(s, 1);
         CHECK_EQ(settle_as(s, j, OUTCOME_FAILED, 0), 0);
         CHECK_EQ(status_of(s, id), S_READY);
@@ -85,7 +86,7 @@ TEST(a_single_command_runs_again_with_as_many_tries_as_it_had)
     store_close(&s);
 }
 
-TEST(what_a_task_started_runs_again_and_its_workflow_waits_for_it)
+TEST(rerun_of_a_child_of_a_task_reopens_its_workflow)
 {
     struct store *s = fixture_store();
     int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x}\n", NULL), child;
@@ -105,7 +106,7 @@ TEST(what_a_task_started_runs_again_and_its_workflow_waits_for_it)
     store_close(&s);
 }
 
-TEST(a_workflow_with_a_key_takes_its_permit_again_or_is_refused)
+TEST(rerun_of_a_workflow_with_a_key_takes_a_permit_or_is_refused)
 {
     struct store *s = fixture_store();
     const char *yaml = "name: w\nconcurrency: {key: k}\ntasks:\n  a: {run: x}\n";
@@ -129,7 +130,7 @@ TEST(a_workflow_with_a_key_takes_its_permit_again_or_is_refused)
     store_close(&s);
 }
 
-TEST(workflows_of_one_key_run_again_one_after_the_other)
+TEST(workflows_of_one_key_are_rerun_one_after_the_other)
 {
     static const char *const files[] = {
         "w.yaml", "name: w\ntasks: {p: {workflow: sub.yaml}, q: {workflow: sub.yaml}}\n",
@@ -157,7 +158,7 @@ TEST(workflows_of_one_key_run_again_one_after_the_other)
     store_close(&s);
 }
 
-TEST(a_dry_run_tells_and_changes_nothing)
+TEST(dry_run_lists_the_executions_and_changes_nothing)
 {
     struct store *s = fixture_store();
     int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n", NULL);
@@ -176,7 +177,7 @@ TEST(a_dry_run_tells_and_changes_nothing)
     store_close(&s);
 }
 
-TEST(a_large_graph_runs_again_in_slices)
+TEST(large_graph_is_rerun_in_slices)
 {
     struct store *s = fixture_store();
     struct buf yaml = BUF_INIT;
@@ -199,10 +200,10 @@ TEST(a_large_graph_runs_again_in_slices)
     store_close(&s);
 }
 
-/* ---- anew, with other params or another definition ---- */
+/* ---- a new execution, with other params or another definition ---- */
 
-static int64_t run_anew(struct store *s, int64_t of, const char *yaml, const char *params,
-                        const char *reuse)
+static int64_t submit_rerun(struct store *s, int64_t of, const char *yaml, const char *params,
+                            const char *reuse)
 {
     struct submission w = {
         .definition = flow_text(yaml), .input = params, .rerun_of = of, .reuse = reuse};
@@ -220,14 +221,14 @@ static int64_t run_anew(struct store *s, int64_t of, const char *yaml, const cha
     "  b: {run: x, needs: a, env: {N: \"${{ tasks.a.outputs.n }}\", D: \"${{ params.day }}\"}}\n" \
     "  c: {run: x, needs: [b, many]}\n"
 
-TEST(a_run_with_other_params_takes_over_what_stands_before)
+TEST(rerun_with_other_params_reuses_results_before_the_given_task)
 {
     struct store *s = fixture_store();
     int64_t old = flow_submit(s, FOUR, NULL), w;
     struct flow_claiming k = {.push = false};
 
     flow_play(s, " b ");
-    w = run_anew(s, old, FOUR, "{\"day\":\"tue\"}", "{\"from\":\"b\"}");
+    w = submit_rerun(s, old, FOUR, "{\"day\":\"tue\"}", "{\"from\":\"b\"}");
     CHECK_STR(flow_shape(s, w), "a:succeeded many:succeeded b:ready c:pending");
     CHECK_EQ(get(s, w).rerun_of, old);
     CHECK_STR(history(s, flow_task(s, w, "a")), "created reused");
@@ -243,18 +244,18 @@ TEST(a_run_with_other_params_takes_over_what_stands_before)
     store_close(&s);
 }
 
-TEST(a_mended_definition_runs_what_failed_and_what_is_new)
+TEST(rerun_with_a_fixed_definition_runs_failed_and_new_tasks)
 {
     struct store *s = fixture_store();
     int64_t old = flow_submit(s, FOUR, NULL), w;
 
     flow_play(s, " b ");
-    w = run_anew(s, old, FOUR "  d: {run: x}\n", NULL, "{\"failed\":true}");
+    w = submit_rerun(s, old, FOUR "  d: {run: x}\n", NULL, "{\"failed\":true}");
     CHECK_STR(flow_shape(s, w), "a:succeeded many:succeeded b:ready c:pending d:ready");
     flow_play(s, "");
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     verify_clean(s);
-    CHECK_STR(rerun(s, w, RERUN_WHOLE, NULL), "w"); /* which takes over nothing any more */
+    CHECK_STR(rerun(s, w, RERUN_WHOLE, NULL), "w"); /* a whole rerun reuses nothing */
     CHECK_STR(flow_shape(s, w), "a:ready many:pending b:pending c:pending d:ready");
     flow_play(s, "");
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);

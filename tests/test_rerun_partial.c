@@ -1,9 +1,9 @@
-/* test_rerun_partial.c - running again a part of what has ended: what failed, from a task on, one
- * item, at any depth. Each test ends with verify. */
+/* test_rerun_partial.c - reruns of a part of what has ended: failed tasks, a task with its
+ * followers, one item, at any depth. Each test ends with verify. */
 #include "rerun_fixture.h"
 #include "workflow_case.h"
 
-TEST(only_what_failed_runs_again_with_all_behind_it)
+TEST(rerun_of_failed_tasks_includes_their_followers)
 {
     struct store *s = fixture_store();
     int64_t w = flow_submit(s,
@@ -27,7 +27,7 @@ TEST(only_what_failed_runs_again_with_all_behind_it)
     store_close(&s);
 }
 
-TEST(a_task_runs_again_with_all_behind_it_and_gets_its_tries_anew)
+TEST(rerun_from_a_task_includes_its_followers_and_renews_its_attempts)
 {
     struct store *s = fixture_store();
     int64_t w = flow_submit(s,
@@ -46,7 +46,7 @@ TEST(a_task_runs_again_with_all_behind_it_and_gets_its_tries_anew)
     CHECK_EQ(settle_as(s, j, OUTCOME_FAILED, 0), 0);
     CHECK_STR(flow_shape(s, w), "a:succeeded b:failed c:skipped");
     verify_clean(s);
-    CHECK_STR(rerun(s, b, RERUN_WHOLE, NULL), "w b c"); /* the same by its own id */
+    CHECK_STR(rerun(s, b, RERUN_WHOLE, NULL), "w b c"); /* the same rerun, by the task's id */
     flow_play(s, "");
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     CHECK_EQ(rerun(s, w, RERUN_FROM_TASK, "nobody"), NULL);
@@ -55,7 +55,7 @@ TEST(a_task_runs_again_with_all_behind_it_and_gets_its_tries_anew)
     store_close(&s);
 }
 
-TEST(of_a_fan_out_only_the_failed_items_run_again_in_their_window)
+TEST(rerun_of_failed_items_respects_max_parallel)
 {
     struct store *s = fixture_store();
     int64_t w = flow_submit(s,
@@ -83,7 +83,7 @@ TEST(of_a_fan_out_only_the_failed_items_run_again_in_their_window)
 }
 
 FLOW_CASE(
-    a_fan_out_that_was_stopped_makes_the_rest_when_it_runs_again,
+    rerun_of_a_stopped_fan_out_creates_the_remaining_items,
     .yaml = "name: w\ntasks:\n  many: {run: x, foreach: 4, max_parallel: 2, fail_fast: true}\n",
     .steps = {{"take, fail many[0], end many[1]", "many:failed many[0]:failed many[1]:cancelled"},
               {"rerun-failed w", "many:running many[0]:ready many[1]:ready"},
@@ -92,30 +92,30 @@ FLOW_CASE(
     .ends = S_SUCCEEDED);
 
 FLOW_CASE(
-    one_item_runs_again_and_what_needs_the_fan_out_after_it,
+    rerun_of_one_item_includes_the_followers_of_its_fan_out,
     .yaml = "name: w\ntasks:\n  many: {run: x, foreach: 3}\n  after: {run: x, needs: many}\n",
     .steps = {{"play but many[0] many[1]",
                "many:failed after:skipped many[0]:failed many[1]:failed many[2]:succeeded"},
               {"rerun many[1]",
                "many:running after:pending many[0]:failed many[1]:ready many[2]:succeeded"},
-              {"play", /* the other one that failed still counts */
+              {"play", /* the other failed item still counts */
                "many:failed after:skipped many[0]:failed many[1]:succeeded many[2]:succeeded"},
               {"rerun many[0], play",
                "many:succeeded after:succeeded many[0]:succeeded many[1]:succeeded "
                "many[2]:succeeded"}},
     .ends = S_SUCCEEDED);
 
-FLOW_CASE(an_item_may_run_again_while_the_others_still_run,
+FLOW_CASE(item_can_be_rerun_while_others_still_run,
           .yaml = "name: w\ntasks:\n  many: {run: x, foreach: 3}\n",
           .steps = {{"take, fail many[0]",
                      "many:running many[0]:failed many[1]:running many[2]:running"},
                     {"rerun many[0], take",
                      "many:running many[0]:running many[1]:running many[2]:running"},
-                    {"ok many[0], ok many[1], ok many[2]", /* the failure was mended */
+                    {"ok many[0], ok many[1], ok many[2]", /* the failure no longer counts */
                      "many:succeeded many[0]:succeeded many[1]:succeeded many[2]:succeeded"}},
           .ends = S_SUCCEEDED);
 
-TEST(a_list_that_became_shorter_leaves_the_old_items_alone)
+TEST(rerun_with_a_shorter_list_leaves_the_old_items_alone)
 {
     struct store *s = fixture_store();
     int64_t w =
@@ -162,7 +162,7 @@ static void answer(struct store *s, int64_t id, bool yes)
     CHECK_EQ(a.q.rc, 0);
 }
 
-TEST(items_that_a_later_run_did_not_come_to_are_not_taken_for_done)
+TEST(items_that_a_later_run_did_not_reach_do_not_count_as_done)
 {
     struct store *s = fixture_store();
     int64_t w = flow_submit(s,
@@ -173,7 +173,7 @@ TEST(items_that_a_later_run_did_not_come_to_are_not_taken_for_done)
     struct flow_claiming k = {.push = false};
     int i;
 
-    for (i = 0; i < 2; i++) { /* the second list is another, and its first item fails */
+    for (i = 0; i < 2; i++) { /* the second list differs, and its first item fails */
         CHECK_EQ(flow_claim(s, &k), 1);
         flow_settle(s, k.held[0], OUTCOME_OK, i ? "{\"list\":[7,8,9]}" : "{\"list\":[1,2,3]}");
         flow_play(s, i ? " many[0] " : "");
@@ -189,7 +189,7 @@ TEST(items_that_a_later_run_did_not_come_to_are_not_taken_for_done)
     store_close(&s);
 }
 
-TEST(what_was_rejected_before_it_began_again_runs_as_a_whole)
+TEST(execution_rejected_before_its_rerun_started_is_rerun_as_a_whole)
 {
     static const char *const files[] = {
         "w.yaml",
@@ -214,7 +214,7 @@ TEST(what_was_rejected_before_it_began_again_runs_as_a_whole)
     CHECK_EQ(rerun(s, in, RERUN_ONLY_FAILED, NULL), NULL);
     CHECK(strstr(refusal.msg, "ended before its tasks were created"));
     CHECK_STR(rerun(s, w, RERUN_ONLY_FAILED, NULL), "w in many");
-    CHECK_EQ(get(s, in).held, HELD_APPROVAL); /* it is asked for again */
+    CHECK_EQ(get(s, in).held, HELD_APPROVAL); /* approval is requested again */
     CHECK_EQ(get(s, many).held, HELD_APPROVAL);
     verify_clean(s);
     answer(s, in, true);
@@ -228,7 +228,7 @@ TEST(what_was_rejected_before_it_began_again_runs_as_a_whole)
 }
 
 FLOW_CASE(
-    a_fan_out_that_one_item_opens_makes_the_rest_unless_another_failed,
+    fan_out_reopened_by_one_item_creates_the_rest_unless_another_failed,
     .yaml = "name: w\ntasks:\n  many: {run: x, foreach: 4, max_parallel: 2, fail_fast: true}\n",
     .steps = {{"take, fail many[0], fail many[1]", "many:failed many[0]:failed many[1]:failed"},
               {"rerun many[0], play", "many:failed many[0]:succeeded many[1]:failed"},
@@ -245,7 +245,7 @@ static const char *const nested[] = {
     "name: in\ntasks:\n  one: {run: x}\n  two: {run: x, needs: one}\n  three: {run: x, needs: two}\n",
     NULL};
 
-TEST(only_what_failed_runs_again_at_any_depth)
+TEST(rerun_of_failed_tasks_works_at_any_depth)
 {
     struct store *s = fixture_store();
     int64_t w = flow_submit_text(s, flow_text_of_files(nested), NULL);
@@ -275,7 +275,7 @@ TEST(only_what_failed_runs_again_at_any_depth)
     store_close(&s);
 }
 
-TEST(a_task_deep_below_opens_everything_above_it)
+TEST(rerun_of_a_nested_task_reopens_all_its_ancestors)
 {
     struct store *s = fixture_store();
     int64_t w = flow_submit_text(s, flow_text_of_files(nested), NULL);

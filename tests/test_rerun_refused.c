@@ -1,21 +1,21 @@
-/* test_rerun_refused.c - what can't run again now, or not alone: what is behind it runs, what is
- * above it is about to run again or has not come to it yet, or some of it is not there. A refusal
- * says so, and changes nothing. */
+/* test_rerun_refused.c - executions that can't be rerun now, or not alone: a follower runs, an
+ * ancestor is about to be rerun or has not reached them yet, or some executions do not exist. The
+ * refusal says so, and changes nothing. */
 #include "rerun_fixture.h"
 #include "retention_fixture.h"
 #include "workflow_case.h"
 
-#define MANY 1500 /* tasks: two slices of making them */
+#define MANY 1500 /* tasks, created in two slices */
 
 static void check_refused(struct store *s, int64_t id, const char *why)
 {
     CHECK_EQ(rerun(s, id, RERUN_WHOLE, NULL), NULL);
     if (!strstr(refusal.msg, why))
-        test_fail(__FILE__, __LINE__, "it says \"%s\", nothing of \"%s\"", refusal.msg, why);
+        test_fail(__FILE__, __LINE__, "\"%s\" does not contain \"%s\"", refusal.msg, why);
     verify_clean(s);
 }
 
-TEST(a_rerun_is_refused_while_what_is_behind_runs)
+TEST(rerun_is_refused_while_a_follower_runs)
 {
     struct store *s = fixture_store();
     int64_t w = flow_submit(s,
@@ -44,22 +44,22 @@ TEST(a_rerun_is_refused_while_what_is_behind_runs)
     store_close(&s);
 }
 
-/* ---- what is above it has not come to it yet ---- */
+/* ---- an ancestor has not reached it yet ---- */
 
 static const char *const nested[] = {
     "w.yaml", "name: w\ntasks:\n  a: {run: x}\n  n: {workflow: n.yaml, needs: a}\n", "n.yaml",
     "name: n\ntasks:\n  p: {run: x}\n  q: {run: x, needs: p}\n", NULL};
 
-FLOW_CASE(what_is_below_a_workflow_that_is_about_to_run_again_does_not_run_before_it,
-          .files = nested,
+FLOW_CASE(task_of_a_workflow_that_is_about_to_rerun_is_not_rerun_before_it, .files = nested,
           .steps = {{"play", "a:succeeded n:succeeded p:succeeded q:succeeded"},
                     {"rerun a", "a:ready n:pending p:succeeded q:succeeded"},
                     {"!rerun p, !rerun q", "a:ready n:pending p:succeeded q:succeeded"},
                     {"play", "a:succeeded n:succeeded p:succeeded q:succeeded"}},
           .ends = S_SUCCEEDED);
 
-/* One of two that the fan-out needs has succeeded: what counts that counts items, once it runs. */
-FLOW_CASE(an_item_of_a_fan_out_that_is_about_to_run_again_does_not_run_before_it,
+/* One of the fan-out's two needs has succeeded. The counter of succeeded needs counts items once
+ * the fan-out runs. */
+FLOW_CASE(item_of_a_fan_out_that_is_about_to_rerun_is_not_rerun_before_it,
           .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x}\n"
                   "  many: {run: x, foreach: 2, needs: [a, b]}\n",
           .steps = {{"play, rerun b",
@@ -70,7 +70,7 @@ FLOW_CASE(an_item_of_a_fan_out_that_is_about_to_run_again_does_not_run_before_it
                      "a:succeeded b:succeeded many:succeeded many[0]:succeeded many[1]:succeeded"}},
           .ends = S_SUCCEEDED);
 
-TEST(what_is_below_an_item_does_not_run_before_its_fan_out_has_come_to_it)
+TEST(task_below_an_item_is_not_rerun_before_its_fan_out_reaches_it)
 {
     static const char *const files[] = {
         "w.yaml", "name: w\ntasks:\n  many: {workflow: n.yaml, foreach: 2, max_parallel: 1}\n",
@@ -91,7 +91,7 @@ TEST(what_is_below_an_item_does_not_run_before_its_fan_out_has_come_to_it)
     store_close(&s);
 }
 
-/* ---- some of it is not there ---- */
+/* ---- some executions do not exist ---- */
 
 static int64_t submit_many(struct store *s)
 {
@@ -107,7 +107,7 @@ static int64_t submit_many(struct store *s)
     return w;
 }
 
-TEST(a_task_does_not_run_again_while_those_behind_it_are_made)
+TEST(rerun_is_refused_while_followers_are_still_created)
 {
     struct store *s = fixture_store();
     int64_t w = submit_many(s), first = flow_task(s, w, "first");
@@ -126,7 +126,7 @@ TEST(a_task_does_not_run_again_while_those_behind_it_are_made)
     store_close(&s);
 }
 
-TEST(of_a_workflow_that_ended_before_its_tasks_were_made_none_runs_again_alone)
+TEST(workflow_that_ended_before_creating_its_tasks_is_rerun_only_as_a_whole)
 {
     struct store *s = fixture_store();
     int64_t w = submit_many(s), alone = flow_task(s, w, "alone");
@@ -143,7 +143,7 @@ TEST(of_a_workflow_that_ended_before_its_tasks_were_made_none_runs_again_alone)
     store_close(&s);
 }
 
-TEST(what_retention_has_taken_a_part_of_runs_again_as_a_whole)
+TEST(workflow_partly_removed_by_retention_is_rerun_only_as_a_whole)
 {
     struct store *s = fixture_store();
     struct retention r = {.older_than = DAY, .max_trees = 100, .max_rows = 2};
@@ -153,7 +153,7 @@ TEST(what_retention_has_taken_a_part_of_runs_again_as_a_whole)
     n = flow_task(s, w, "n");
     a = flow_task(s, w, "a");
     clock_advance(2 * DAY);
-    r = retain_slice(s, r); /* what is below n */
+    r = retain_slice(s, r); /* removes the tasks of n */
     CHECK_EQ(r.executions, 2);
     CHECK_EQ(rerun(s, n, RERUN_FROM_TASK, "q"), NULL);
     CHECK_STR(refusal.msg, "retention has removed tasks of execution 3: rerun it as a whole");
@@ -166,7 +166,7 @@ TEST(what_retention_has_taken_a_part_of_runs_again_as_a_whole)
     store_close(&s);
 }
 
-TEST(what_runs_at_the_end_of_a_workflow_does_not_run_again_alone)
+TEST(hook_at_the_end_of_a_workflow_is_not_rerun_alone)
 {
     static const char *const files[] = {
         "w.yaml", "name: w\ntasks:\n  a: {run: x}\non_exit: {workflow: in.yaml}\n", "in.yaml",

@@ -1,13 +1,13 @@
-/* test_retention.c - the contract of retention: whole trees, long after their end, with all that
- * belongs to them; never anything that is still open. And of history besides: nobody else changes
- * it. */
+/* test_retention.c - the contract of retention: it removes whole trees, long after their end, with
+ * all that belongs to them, and never anything that is still open. Nothing else changes the
+ * history. */
 #include "retention_fixture.h"
 
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
 
-/* ---- which trees ---- */
+/* ---- which trees are removed ---- */
 
-TEST(a_tree_goes_with_everything_when_its_end_is_long_ago)
+TEST(tree_that_ended_long_ago_is_removed_completely)
 {
     struct store *s = fixture_store();
 
@@ -24,7 +24,7 @@ TEST(a_tree_goes_with_everything_when_its_end_is_long_ago)
     store_close(&s);
 }
 
-TEST(age_is_counted_from_the_end_not_from_the_beginning)
+TEST(age_of_a_tree_is_counted_from_its_end)
 {
     struct store *s = fixture_store();
     int64_t id = submit(s, "slow");
@@ -43,7 +43,7 @@ TEST(age_is_counted_from_the_end_not_from_the_beginning)
     store_close(&s);
 }
 
-TEST(the_last_end_in_a_tree_is_the_end_of_the_tree)
+TEST(tree_ends_when_its_last_execution_ends)
 {
     struct store *s = fixture_store();
     int64_t root = submit(s, "root"), child;
@@ -68,7 +68,7 @@ TEST(the_last_end_in_a_tree_is_the_end_of_the_tree)
     store_close(&s);
 }
 
-TEST(a_root_that_ended_stays_as_long_as_anything_below_it_is_open)
+TEST(ended_root_is_kept_while_a_descendant_is_open)
 {
     struct store *s = fixture_store();
     int64_t root = submit(s, "root"), child, grandchild;
@@ -85,7 +85,7 @@ TEST(a_root_that_ended_stays_as_long_as_anything_below_it_is_open)
     store_close(&s);
 }
 
-TEST(what_is_open_stays_however_old)
+TEST(open_execution_is_kept_however_old)
 {
     struct store *s = fixture_store();
     int64_t running = submit(s, "running"), ended;
@@ -108,7 +108,7 @@ TEST(what_is_open_stays_however_old)
     store_close(&s);
 }
 
-TEST(old_trees_go_from_between_young_and_open_ones)
+TEST(old_trees_are_removed_from_between_young_and_open_ones)
 {
     struct store *s = fixture_store();
     int64_t id[30];
@@ -132,9 +132,9 @@ TEST(old_trees_go_from_between_young_and_open_ones)
     store_close(&s);
 }
 
-/* ---- what goes with them ---- */
+/* ---- rows that belong to a tree ---- */
 
-TEST(an_idempotency_key_goes_with_its_tree_and_may_be_used_again)
+TEST(idempotency_key_is_removed_with_its_tree_and_may_be_used_again)
 {
     struct store *s = fixture_store();
     struct submission sub = {.name = "x", .key = "order-17"}, other = {.name = "y", .key = "o-18"};
@@ -151,7 +151,7 @@ TEST(an_idempotency_key_goes_with_its_tree_and_may_be_used_again)
     store_close(&s);
 }
 
-TEST(ids_and_sequence_numbers_never_repeat_after_everything_was_deleted)
+TEST(ids_and_sequence_numbers_are_not_reused_after_all_was_deleted)
 {
     struct store *s = fixture_store();
     int64_t last_id = 0, last_event;
@@ -175,12 +175,12 @@ TEST(ids_and_sequence_numbers_never_repeat_after_everything_was_deleted)
     store_close(&s);
 }
 
-/* ---- how ---- */
+/* ---- dry runs ---- */
 
-TEST(a_dry_run_counts_the_same_and_deletes_nothing)
+TEST(dry_run_counts_the_same_and_deletes_nothing)
 {
     struct store *s = fixture_store();
-    struct retention dry = {.older_than = 90 * DAY, .max_trees = 4, .dry_run = true}, wet;
+    struct retention dry = {.older_than = 90 * DAY, .max_trees = 4, .dry_run = true}, real;
     int64_t executions, events;
     int i;
 
@@ -197,10 +197,10 @@ TEST(a_dry_run_counts_the_same_and_deletes_nothing)
     CHECK_EQ(count(s, "executions"), executions);
     CHECK_EQ(count(s, "execution_events"), events);
     verify_clean(s);
-    wet = retain_as(s, (struct retention){.older_than = 90 * DAY, .max_trees = 4});
-    CHECK_EQ(wet.trees, dry.trees);
-    CHECK_EQ(wet.executions, dry.executions);
-    CHECK_EQ(wet.events, dry.events);
+    real = retain_as(s, (struct retention){.older_than = 90 * DAY, .max_trees = 4});
+    CHECK_EQ(real.trees, dry.trees);
+    CHECK_EQ(real.executions, dry.executions);
+    CHECK_EQ(real.events, dry.events);
     CHECK_EQ(count(s, "executions"), 1);
     CHECK_EQ(count(s, "execution_events"), 2);
     verify_clean(s);
@@ -209,10 +209,10 @@ TEST(a_dry_run_counts_the_same_and_deletes_nothing)
 
 /* ---- history is append-only ---- */
 
-/* Runs a statement made here and returns what came of it; nothing of it stays. */
+/* Runs a statement, rolls it back and returns its result. */
 static int try_sql(struct store *s, const char *sql)
 {
-    static struct stmt stmts[20]; /* drivers know statements by address */
+    static struct stmt stmts[20]; /* drivers identify statements by address */
     static size_t n;
     struct stmt *stmt = &stmts[n++];
     struct args a = {.stmt = stmt};
@@ -229,7 +229,7 @@ static int try_sql(struct store *s, const char *sql)
     return rc;
 }
 
-TEST(events_are_neither_updated_nor_deleted_nor_truncated)
+TEST(events_can_not_be_updated_deleted_or_truncated)
 {
     static const char *const tries[] = {
         "UPDATE execution_events SET data = 'x'",
@@ -244,11 +244,11 @@ TEST(events_are_neither_updated_nor_deleted_nor_truncated)
     size_t i;
 
     ended_tree(s);
-    CHECK_EQ(try_sql(s, "UPDATE executions SET name = name"), 0); /* the try itself is a good one */
+    CHECK_EQ(try_sql(s, "UPDATE executions SET name = name"), 0); /* try_sql itself works */
     for (i = 0; i < COUNT(tries); i++)
         if (!try_sql(s, tries[i]))
-            test_fail(__FILE__, __LINE__, "%s was done", tries[i]);
-    /* nor in the transaction after a retention, on the same connection */
+            test_fail(__FILE__, __LINE__, "%s succeeded", tries[i]);
+    /* they also fail in the transaction after a retention, on the same connection */
     clock_advance(10 * DAY);
     ended_job(s);
     CHECK_EQ(retain(s, DAY), 1);
@@ -267,7 +267,7 @@ static int retain_and_fail(struct turn *t, void *arg, struct err *err)
     return rc ? rc : err_set(err, E_INVALID, "on purpose");
 }
 
-TEST(a_retention_that_is_rolled_back_leaves_everything_and_no_open_door)
+TEST(rolled_back_retention_removes_nothing_and_leaves_events_protected)
 {
     struct store *s = fixture_store();
     struct retaining r = {.from = {.older_than = DAY, .max_trees = 10}};

@@ -1,14 +1,14 @@
-/* test_retention_cleanup.c - what retention tidies up besides: counters of writers and rows of
+/* test_retention_cleanup.c - what else retention cleans up: counters of writers and rows of
  * workers that are gone. */
 #include "retention_fixture.h"
 
-TEST(counters_of_writers_that_are_gone_are_folded_and_sums_stay)
+TEST(counters_of_gone_writers_are_merged_and_sums_are_kept)
 {
     struct store *s = fixture_store(), *gone;
     struct held_job j[2];
     int round;
 
-    for (round = 1; round <= 2; round++) { /* the second time there is something to add to */
+    for (round = 1; round <= 2; round++) { /* the second round adds to merged counters */
         gone = fixture_store();
         submit(s, "a");
         submit(gone, "b");
@@ -37,7 +37,7 @@ TEST(counters_of_writers_that_are_gone_are_folded_and_sums_stay)
     store_close(&s);
 }
 
-TEST(a_writer_that_was_silent_for_long_is_folded_too_and_goes_on)
+TEST(writer_that_was_silent_for_long_is_merged_and_can_continue)
 {
     struct store *s = fixture_store(), *silent = fixture_store();
     struct held_job j;
@@ -53,7 +53,7 @@ TEST(a_writer_that_was_silent_for_long_is_folded_too_and_goes_on)
     store_close(&s);
 }
 
-static int hello_body(struct turn *t, void *arg, struct err *err)
+static int register_body(struct turn *t, void *arg, struct err *err)
 {
     struct worker w = {.id = *(int64_t *)arg,
                        .host = "here",
@@ -65,18 +65,18 @@ static int hello_body(struct turn *t, void *arg, struct err *err)
     return op_worker_register(t, &w, err);
 }
 
-TEST(workers_long_gone_are_forgotten_unless_they_hold_something)
+TEST(rows_of_gone_workers_are_removed_unless_they_hold_leases)
 {
     struct store *s = fixture_store();
     int64_t idle = 11, holder = 12, alive = 13;
     struct err err = ERR_INIT;
 
-    CHECK_OK_ERR(store_turn(s, hello_body, &idle, &err), &err);
-    CHECK_OK_ERR(store_turn(s, hello_body, &holder, &err), &err);
+    CHECK_OK_ERR(store_turn(s, register_body, &idle, &err), &err);
+    CHECK_OK_ERR(store_turn(s, register_body, &holder, &err), &err);
     submit(s, "x");
     claim_job(s, holder);
     clock_advance(25 * 3600 * SECOND);
-    CHECK_OK_ERR(store_turn(s, hello_body, &alive, &err), &err);
+    CHECK_OK_ERR(store_turn(s, register_body, &alive, &err), &err);
     CHECK_EQ(retain(s, 90 * DAY), 0);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM workers"), 2);
     CHECK_EQ(sql_number(s, "SELECT min(id) FROM workers"), holder);
@@ -84,7 +84,7 @@ TEST(workers_long_gone_are_forgotten_unless_they_hold_something)
     store_close(&s);
 }
 
-TEST(a_dry_run_tidies_nothing)
+TEST(dry_run_cleans_up_nothing)
 {
     struct store *s = fixture_store(), *gone = fixture_store();
 

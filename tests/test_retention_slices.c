@@ -1,5 +1,5 @@
-/* test_retention_slices.c - retention in slices: each is bounded and leaves the database
- * consistent, and the next goes on from there. */
+/* test_retention_slices.c - retention in slices: each slice is bounded and leaves the database
+ * consistent, and the next continues from there. */
 #include "retention_fixture.h"
 #include "workflow_fixture.h"
 
@@ -7,7 +7,7 @@
 
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
 
-TEST(a_slice_is_bounded_and_consistent_and_the_next_goes_on_from_there)
+TEST(slice_is_bounded_and_consistent_and_the_next_continues_from_there)
 {
     struct store *s = fixture_store();
     struct retention r = {.older_than = 90 * DAY, .max_trees = 3};
@@ -35,7 +35,7 @@ TEST(a_slice_is_bounded_and_consistent_and_the_next_goes_on_from_there)
     store_close(&s);
 }
 
-TEST(a_slice_full_of_open_trees_is_passed)
+TEST(slice_full_of_open_trees_does_not_stop_retention)
 {
     struct store *s = fixture_store();
     int i;
@@ -50,7 +50,7 @@ TEST(a_slice_full_of_open_trees_is_passed)
     store_close(&s);
 }
 
-TEST(a_large_tree_goes_in_one_piece)
+TEST(large_tree_is_removed_completely)
 {
     struct store *s = fixture_store();
     int64_t root = submit_with(s, (struct submission){.name = "flow", .kind = KIND_WORKFLOW}),
@@ -69,14 +69,14 @@ TEST(a_large_tree_goes_in_one_piece)
     store_close(&s);
 }
 
-static void count_read(void *arg, const char *what, int64_t took_us, long rows)
+static void count_tree_ids(void *arg, const char *what, int64_t took_us, long rows)
 {
     (void)took_us;
     if (!strcmp(what, "tree_ids"))
         *(long *)arg += rows;
 }
 
-TEST(a_slice_reads_no_more_large_trees_than_it_takes)
+TEST(slice_reads_no_more_large_trees_than_it_removes)
 {
     static const struct retention kinds[] = {{.dry_run = true}, {0}};
     enum { TREES = 8, CHILDREN = 20 };
@@ -94,7 +94,7 @@ TEST(a_slice_reads_no_more_large_trees_than_it_takes)
         end_flow(s, root);
     }
     clock_advance(100 * DAY);
-    fixture_env()->trace = count_read;
+    fixture_env()->trace = count_tree_ids;
     fixture_env()->arg = &read;
     for (kind = 0; kind < COUNT(kinds); kind++) {
         struct retention r = kinds[kind];
@@ -105,7 +105,7 @@ TEST(a_slice_reads_no_more_large_trees_than_it_takes)
         do {
             read = 0;
             r = retain_slice(s, r);
-            CHECK(read < 3 * (CHILDREN + 1)); /* a rest, and then two at once */
+            CHECK(read < 3 * (CHILDREN + 1)); /* the rest of a tree, then two trees */
         } while (r.more);
         CHECK_EQ(r.trees, TREES);
     }
@@ -115,7 +115,7 @@ TEST(a_slice_reads_no_more_large_trees_than_it_takes)
     store_close(&s);
 }
 
-TEST(a_workflow_that_goes_in_slices_is_no_breach_on_its_way)
+TEST(workflow_being_removed_in_slices_passes_verify)
 {
     struct store *s = fixture_store();
     struct retention r = {.older_than = DAY, .max_trees = 10, .max_rows = 5};

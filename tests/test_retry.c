@@ -1,4 +1,4 @@
-/* test_retry.c - which outcomes are tried again, and after how long. */
+/* test_retry.c - which outcomes are retried, and after what delay. */
 #include "harness.h"
 
 #include "core/outcome.h"
@@ -20,14 +20,14 @@ static struct outcome exited(int code)
     return (struct outcome){.kind = OUTCOME_FAILED, .has_exit_code = true, .exit_code = code};
 }
 
-static int64_t after(const struct retry_policy *p, int attempt)
+static int64_t delay_after(const struct retry_policy *p, int attempt)
 {
     struct outcome o = exited(1);
 
     return retry_delay(p, &o, attempt, 0);
 }
 
-TEST(success_and_cancellation_are_never_tried_again)
+TEST(success_and_cancellation_are_never_retried)
 {
     struct outcome ok = {.kind = OUTCOME_OK}, cancelled = {.kind = OUTCOME_CANCELLED};
     struct outcome killed = {.kind = OUTCOME_CANCELLED, .signal = 9};
@@ -37,7 +37,7 @@ TEST(success_and_cancellation_are_never_tried_again)
     CHECK_EQ(retry_delay(&exact, &killed, 1, 0), -1);
 }
 
-TEST(without_codes_every_exit_code_is_tried_again)
+TEST(every_exit_code_is_retried_without_a_list_of_codes)
 {
     int code;
 
@@ -48,7 +48,7 @@ TEST(without_codes_every_exit_code_is_tried_again)
     }
 }
 
-TEST(codes_narrow_exit_codes_and_nothing_else)
+TEST(list_of_codes_restricts_only_exit_codes)
 {
     static const int codes[] = {75, 111};
     static const enum outcome_kind others[] = {OUTCOME_FAILED, OUTCOME_TIMED_OUT, OUTCOME_LOST};
@@ -68,8 +68,8 @@ TEST(codes_narrow_exit_codes_and_nothing_else)
     }
 }
 
-/* A timed-out process may have an exit code of its own: it says nothing about why it ended. */
-TEST(a_timeout_is_tried_again_whatever_code_it_left)
+/* A process that timed out may have an exit code, which is not the reason why it ended. */
+TEST(timeout_is_retried_whatever_its_exit_code)
 {
     static const int codes[] = {75};
     struct retry_policy p = {.codes = codes, .ncodes = 1};
@@ -78,7 +78,7 @@ TEST(a_timeout_is_tried_again_whatever_code_it_left)
     CHECK_EQ(retry_delay(&p, &o, 1, 0), SECOND);
 }
 
-TEST(deferred_and_refused_ones_say_themselves_when)
+TEST(deferred_and_refused_outcomes_set_their_own_delay)
 {
     struct outcome o = {.kind = OUTCOME_DEFERRED, .retry_delay = 77};
 
@@ -89,39 +89,39 @@ TEST(deferred_and_refused_ones_say_themselves_when)
     CHECK_EQ(retry_delay(&exact, &o, 5, 0), 0);
 }
 
-TEST(the_default_delay_doubles_from_a_second_to_five_minutes)
+TEST(default_delay_doubles_from_a_second_to_five_minutes)
 {
     static const int64_t seconds[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 300};
     size_t i;
 
     for (i = 0; i < COUNT(seconds); i++)
-        CHECK_EQ(after(&exact, (int)i + 1), seconds[i] * SECOND);
+        CHECK_EQ(delay_after(&exact, (int)i + 1), seconds[i] * SECOND);
 }
 
-TEST(delay_factor_and_cap_are_those_of_the_policy)
+TEST(delay_factor_and_maximum_are_those_of_the_policy)
 {
     struct retry_policy p = {.delay = 10 * SECOND, .backoff = 3, .max_delay = 100 * SECOND};
     struct retry_policy steady = {.delay = 7, .backoff = 1};
 
-    CHECK_EQ(after(&p, 1), 10 * SECOND);
-    CHECK_EQ(after(&p, 2), 30 * SECOND);
-    CHECK_EQ(after(&p, 3), 90 * SECOND);
-    CHECK_EQ(after(&p, 4), 100 * SECOND);
-    CHECK_EQ(after(&steady, 1), 7);
-    CHECK_EQ(after(&steady, 1000000), 7);
+    CHECK_EQ(delay_after(&p, 1), 10 * SECOND);
+    CHECK_EQ(delay_after(&p, 2), 30 * SECOND);
+    CHECK_EQ(delay_after(&p, 3), 90 * SECOND);
+    CHECK_EQ(delay_after(&p, 4), 100 * SECOND);
+    CHECK_EQ(delay_after(&steady, 1), 7);
+    CHECK_EQ(delay_after(&steady, 1000000), 7);
 }
 
-TEST(a_first_delay_above_the_default_cap_is_kept)
+TEST(first_delay_above_the_default_maximum_is_kept)
 {
     struct retry_policy p = {.delay = 3600 * SECOND};
 
-    CHECK_EQ(after(&p, 1), 3600 * SECOND);
-    CHECK_EQ(after(&p, 9), 3600 * SECOND);
-    p.max_delay = 60 * SECOND; /* but one that was asked for holds */
-    CHECK_EQ(after(&p, 1), 60 * SECOND);
+    CHECK_EQ(delay_after(&p, 1), 3600 * SECOND);
+    CHECK_EQ(delay_after(&p, 9), 3600 * SECOND);
+    p.max_delay = 60 * SECOND; /* but a maximum in the policy applies */
+    CHECK_EQ(delay_after(&p, 1), 60 * SECOND);
 }
 
-TEST(jitter_is_the_part_of_the_delay_that_is_random)
+TEST(jitter_is_the_random_part_of_the_delay)
 {
     struct retry_policy half = {.delay = 1000, .jitter = 0.5}, all = {.delay = 1000, .jitter = 1};
     struct outcome o = exited(1);
@@ -130,11 +130,11 @@ TEST(jitter_is_the_part_of_the_delay_that_is_random)
     CHECK_EQ(retry_delay(&half, &o, 1, 0.5), 750);
     CHECK_EQ(retry_delay(&half, &o, 1, 0.999), 999);
     CHECK_EQ(retry_delay(&all, &o, 1, 0), 0);
-    CHECK_EQ(retry_delay(&defaults, &o, 1, 0), 900000); /* a tenth unless it is said */
+    CHECK_EQ(retry_delay(&defaults, &o, 1, 0), 900000); /* a tenth by default */
     CHECK_EQ(retry_delay(&exact, &o, 1, 0.3), SECOND);
 }
 
-TEST(no_attempt_and_no_policy_makes_a_delay_negative_or_too_large)
+TEST(delay_is_never_negative_or_above_its_maximum)
 {
     static const int attempts[] = {-5, 0, 1, 2, 63, 64, 65, 1000, 1000000, INT_MAX};
     static const int64_t spans[] = {0, 1, SECOND, INT64_MAX / 2, INT64_MAX};
@@ -160,12 +160,12 @@ TEST(no_attempt_and_no_policy_makes_a_delay_negative_or_too_large)
                     }
 }
 
-TEST(delays_never_shrink_from_one_attempt_to_the_next)
+TEST(delay_never_shrinks_from_one_attempt_to_the_next)
 {
     struct retry_policy p = {.delay = 3, .backoff = 1.1, .max_delay = 86400 * SECOND};
     int attempt;
 
     for (attempt = 1; attempt < 1000; attempt++)
-        CHECK(after(&p, attempt) <= after(&p, attempt + 1));
-    CHECK_EQ(after(&p, 1000), 86400 * SECOND);
+        CHECK(delay_after(&p, attempt) <= delay_after(&p, attempt + 1));
+    CHECK_EQ(delay_after(&p, 1000), 86400 * SECOND);
 }

@@ -1,8 +1,9 @@
-/* test_reuse_slices.c - a run that takes over what stands of the one before it does so a slice in a
- * turn, and whatever happens in between, nothing that stands runs again and all else does. */
+/* test_reuse_slices.c - a rerun as a new execution reuses the results of the earlier one, a slice
+ * in each turn. Whatever happens in between, no task with a reused result runs, and all others run.
+ */
 #include "rerun_fixture.h"
 
-#define PAIRS 600 /* a0 … and b0 …, each of which needs its a: three slices */
+#define PAIRS 600 /* tasks a0 … and b0 …, where each b needs its a: three slices */
 
 static int64_t count(struct store *s, int64_t w, const char *where)
 {
@@ -13,10 +14,10 @@ static int64_t count(struct store *s, int64_t w, const char *where)
     return sql_number(s, sql);
 }
 
-/* In the file those that need stand before what they need. */
-static const char *pairs(const char *more)
+/* In the file, tasks come before the tasks that they need. */
+static const char *definition_of_pairs(const char *more)
 {
-    static const char *texts[2]; /* for as long as the test lasts */
+    static const char *texts[2]; /* kept until the test ends */
     static size_t n;
     struct buf yaml = BUF_INIT;
     int i;
@@ -36,7 +37,7 @@ static const char *pairs(const char *more)
     return texts[n++];
 }
 
-static int64_t run_anew(struct store *s, int64_t of, const char *definition, const char *reuse)
+static int64_t submit_rerun(struct store *s, int64_t of, const char *definition, const char *reuse)
 {
     struct submission w = {
         .definition = definition, .input = "{\"day\":\"tue\"}", .rerun_of = of, .reuse = reuse};
@@ -58,7 +59,7 @@ static int64_t run_first(struct store *s, const char *definition, const char *fa
     return w;
 }
 
-static void run_again(struct store *s, int64_t w, enum rerun_scope what, const char *from)
+static void start_rerun(struct store *s, int64_t w, enum rerun_scope what, const char *from)
 {
     struct rerun r = {.request = {.execution = w, .by = "ada"}, .what = what, .from = from};
     struct err err = ERR_INIT;
@@ -67,8 +68,8 @@ static void run_again(struct store *s, int64_t w, enum rerun_scope what, const c
     rerun_release(&r);
 }
 
-/* Up to a turn in which some were taken over, and some were not. */
-static void come_to_the_middle(struct store *s, int64_t w)
+/* Runs timers until a part of the results is reused. */
+static void run_until_partly_reused(struct store *s, int64_t w)
 {
     while (!count(s, w, "status = 4"))
         CHECK(run_timers(s) > 0);
@@ -83,13 +84,14 @@ static void run_all_timers(struct store *s)
         ;
 }
 
-TEST(what_stands_is_taken_over_a_slice_in_a_turn_and_does_not_run)
+TEST(results_are_reused_a_slice_in_each_turn_and_their_tasks_do_not_run)
 {
     struct store *s = fixture_store();
-    int64_t old = run_first(s, pairs(""), ""),
-            w = run_anew(s, old, pairs(""), "{\"from\":\"last\"}"), before, now = 0;
+    int64_t old = run_first(s, definition_of_pairs(""), ""),
+            w = submit_rerun(s, old, definition_of_pairs(""), "{\"from\":\"last\"}"), before,
+            now = 0;
 
-    come_to_the_middle(s, w);
+    run_until_partly_reused(s, w);
     do {
         before = now;
         CHECK(run_timers(s) > 0);
@@ -108,16 +110,17 @@ TEST(what_stands_is_taken_over_a_slice_in_a_turn_and_does_not_run)
     store_close(&s);
 }
 
-/* What failed, what is behind it and what is new runs. */
-TEST(of_what_failed_only_that_runs_whoever_takes_the_slices)
+/* Failed tasks, their followers and new tasks run. */
+TEST(only_failed_and_new_tasks_run_whichever_store_does_the_slices)
 {
     struct store *s = fixture_store(), *other = fixture_store();
-    int64_t old = run_first(s, pairs(""), " b7 "), w;
+    int64_t old = run_first(s, definition_of_pairs(""), " b7 "), w;
 
     CHECK_EQ(status_of(s, old), S_FAILED);
-    w = run_anew(s, old, pairs("  first: {run: x}\n  c: {run: x, needs: [a7, b9]}\n"),
-                 "{\"failed\":true}");
-    come_to_the_middle(s, w);
+    w = submit_rerun(s, old,
+                     definition_of_pairs("  first: {run: x}\n  c: {run: x, needs: [a7, b9]}\n"),
+                     "{\"failed\":true}");
+    run_until_partly_reused(s, w);
     while (run_timers(other) && run_timers(s))
         ;
     CHECK_EQ(count(s, w, "status = 4"), 2 * PAIRS - 1);
@@ -134,33 +137,33 @@ TEST(of_what_failed_only_that_runs_whoever_takes_the_slices)
     store_close(&s);
 }
 
-TEST(one_that_is_cancelled_while_it_takes_over_ends_and_may_run_again)
+TEST(execution_cancelled_while_it_reuses_results_ends_and_can_be_rerun)
 {
     struct store *s = fixture_store();
-    int64_t old = run_first(s, pairs(""), ""),
-            w = run_anew(s, old, pairs(""), "{\"from\":\"last\"}");
+    int64_t old = run_first(s, definition_of_pairs(""), ""),
+            w = submit_rerun(s, old, definition_of_pairs(""), "{\"from\":\"last\"}");
 
-    come_to_the_middle(s, w);
+    run_until_partly_reused(s, w);
     CHECK_EQ(flow_ask(s, FLOW_CANCEL, w), 0);
     run_all_timers(s);
     CHECK_EQ(status_of(s, w), S_CANCELLED);
     CHECK_EQ(count(s, w, "status = 4"), 500);
     verify_clean(s);
-    run_again(s, w, RERUN_ONLY_FAILED, NULL);
+    start_rerun(s, w, RERUN_ONLY_FAILED, NULL);
     flow_play_sets(s);
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
-    CHECK_EQ(count(s, w, "attempts > 0"), 2 * PAIRS + 1); /* also what is behind the cancelled */
+    CHECK_EQ(count(s, w, "attempts > 0"), 2 * PAIRS + 1); /* also followers of cancelled tasks */
     verify_clean(s);
     store_close(&s);
 }
 
-TEST(what_is_skipped_while_results_are_taken_over_stays_so)
+TEST(task_skipped_while_results_are_reused_stays_skipped)
 {
     struct store *s = fixture_store();
-    int64_t old = run_first(s, pairs(""), ""),
-            w = run_anew(s, old, pairs(""), "{\"from\":\"last\"}"), id;
+    int64_t old = run_first(s, definition_of_pairs(""), ""),
+            w = submit_rerun(s, old, definition_of_pairs(""), "{\"from\":\"last\"}"), id;
 
-    come_to_the_middle(s, w);
+    run_until_partly_reused(s, w);
     CHECK_EQ(rerun(s, w, RERUN_FROM_TASK, "b0"), NULL);
     CHECK(strstr(refusal.msg, "is still taking over results of execution"));
     id = flow_task(s, w, "a3");
@@ -168,7 +171,7 @@ TEST(what_is_skipped_while_results_are_taken_over_stays_so)
     verify_clean(s);
     run_all_timers(s);
     CHECK_EQ(status_of(s, id), S_SKIPPED);
-    CHECK_EQ(flow_status(s, w, "b3"), S_READY); /* what it needs is not what it was */
+    CHECK_EQ(flow_status(s, w, "b3"), S_READY); /* the result of its need has changed */
     CHECK_EQ(count(s, w, "status = 4"), 2 * PAIRS - 2);
     verify_clean(s);
     flow_play_sets(s);
@@ -177,15 +180,16 @@ TEST(what_is_skipped_while_results_are_taken_over_stays_so)
     store_close(&s);
 }
 
-/* It is judged once which of them stand; what is not there any more when it comes to it, runs. */
-TEST(what_runs_again_in_the_run_before_meanwhile_is_not_taken_over)
+/* Which results are reused is decided once. A task whose result is gone when its slice comes runs.
+ */
+TEST(result_that_is_rerun_meanwhile_in_the_earlier_execution_is_not_reused)
 {
     struct store *s = fixture_store();
-    int64_t old = run_first(s, pairs(""), ""),
-            w = run_anew(s, old, pairs(""), "{\"from\":\"last\"}");
+    int64_t old = run_first(s, definition_of_pairs(""), ""),
+            w = submit_rerun(s, old, definition_of_pairs(""), "{\"from\":\"last\"}");
 
-    come_to_the_middle(s, w);
-    run_again(s, old, RERUN_FROM_TASK, "a0");
+    run_until_partly_reused(s, w);
+    start_rerun(s, old, RERUN_FROM_TASK, "a0");
     run_all_timers(s);
     CHECK_EQ(count(s, w, "status = 4"), 2 * PAIRS - 2);
     CHECK_EQ(flow_status(s, w, "a0"), S_READY);
