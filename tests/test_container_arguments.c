@@ -185,13 +185,14 @@ TEST(command_that_no_engine_can_run_is_refused)
     char *env[] = {(char[]){"HOME=hush"}, NULL};
 
     CHECK(strstr(refusal_of(&docker, &none, "/f", NULL), "there is no image"));
-    CHECK(strstr(refusal_of(&docker, &dash, "/f", NULL), "\"-v\" is no name of an image"));
-    CHECK(strstr(refusal_of(&podman, &secret, "/f", env), "the secret HOME can't be called so"));
+    CHECK(strstr(refusal_of(&docker, &dash, "/f", NULL), "\"-v\" is not a valid name of an image"));
+    CHECK(strstr(refusal_of(&podman, &secret, "/f", env),
+                 "the secret HOME can't be used in a container"));
     CHECK(strstr(refusal_of(&podman, &empty, "/f", NULL), "there is no command"));
     CHECK(strstr(refusal_of(&podman, &list, "/f", NULL),
                  "the container must be an object, not a list"));
-    CHECK(strstr(refusal_of(&podman, &comma, "/f", NULL), "/a,b can't be seen in a container"));
-    CHECK(strstr(refusal_of(&podman, &none, "/x,y", NULL), "/x,y can't be seen in a container"));
+    CHECK(strstr(refusal_of(&podman, &comma, "/f", NULL), "/a,b can't be mounted in a container"));
+    CHECK(strstr(refusal_of(&podman, &none, "/x,y", NULL), "/x,y can't be mounted in a container"));
 }
 
 /* The container could not be found again, or its engine would restart it. */

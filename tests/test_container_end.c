@@ -26,7 +26,7 @@ TEST(client_that_exits_before_its_container_starts_is_lost)
     s = worker_run(g.w, &g.t);
     CHECK_EQ(s->o.kind, OUTCOME_LOST);
     CHECK(!s->o.has_exit_code);
-    CHECK(strstr(s->error, "the client of its engine was gone before the command ended"));
+    CHECK(strstr(s->error, "the container engine's client ended before the command"));
     CHECK_EQ(containers(), 0);
     stage_end(&g);
 }
@@ -57,7 +57,7 @@ TEST(attempt_with_a_killed_client_is_lost)
     CHECK_OK(kill((pid_t)shim.session, SIGKILL));
     s = stage_wait(&g);
     CHECK_EQ(s->o.kind, OUTCOME_LOST);
-    CHECK(strstr(s->error, "the client of its engine was killed before the command ended"));
+    CHECK(strstr(s->error, "the container engine's client was killed before the command"));
     CHECK(is_gone(g.main));
     CHECK_EQ(containers(), 0);
     stage_end(&g);

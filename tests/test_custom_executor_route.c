@@ -52,7 +52,7 @@ TEST(worker_without_a_shim_runs_functions_and_why_reports_that_commands_are_not_
     free(json);
     /* an engine in the foreground, which runs one command, needs the shim */
     FAILS(pawl_engine_open(w.p, &here, &other, &err), PAWL_E_UNAVAILABLE);
-    CHECK(strstr(err.message, "pawl-shim, which runs commands, is not there"));
+    CHECK(strstr(err.message, "pawl-shim, which runs commands, was not found"));
     CHECK_EQ(setenv("PAWL_SHIM", "/nowhere/pawl-shim", 1), 0);
     FAILS(pawl_engine_open(w.p, NULL, &other, &err), PAWL_E_UNAVAILABLE);
     close_world(&w);

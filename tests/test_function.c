@@ -139,7 +139,7 @@ TEST(invalid_output_fails_the_attempt_though_the_function_ignores_the_error)
 {
     static const char *const sentences[] = {
         "the output x is not valid JSON", "an output was set without a name",
-        "a whole result was set beside outputs", "an output was set beside a whole result"};
+        "a whole result was set after outputs", "an output was set after a whole result"};
     struct fixture fx;
     int which[4] = {0, 1, 2, 3}, i;
     char name[8];
@@ -379,7 +379,7 @@ TEST(functions_are_registered_by_valid_unique_names)
     CHECK_STR(lanes[1], "function:b");
     CHECK_STR(lanes[2], "function:c");
     CHECK_EQ(function_add(fx.f, "b", nothing, NULL, &err), -E_CONFLICT);
-    CHECK_STR(err.msg, "there is a function b already");
+    CHECK_STR(err.msg, "a function b exists already");
     for (i = 0; i < COUNT(bad); i++)
         CHECK_EQ(function_add(fx.f, bad[i], nothing, NULL, &err), -E_INVALID);
     CHECK_EQ(function_add(fx.f, "x", NULL, NULL, &err), -E_INVALID);

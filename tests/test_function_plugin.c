@@ -89,20 +89,20 @@ TEST(plugin_that_can_not_be_used_adds_nothing_and_the_error_says_why)
     static const struct {
         const char *body, *words;
     } bad[] = {
-        {"", "it is not a plugin of Pawl: it has no pawl_plugin_abi"},
+        {"", "it is not a Pawl plugin: it has no pawl_plugin_abi"},
         {"const int pawl_plugin_abi = 1;", "it has no pawl_plugin_init"},
         {"const int pawl_plugin_abi = 99; int pawl_plugin_init(const struct host *h) { *(int *)0 = "
          "1; return 0; }",
-         "built for version 99 of the plugin interface, and this Pawl has 1"},
+         "built for version 99 of the plugin interface, but this Pawl has version 1"},
         {"const int pawl_plugin_abi = 1; int pawl_plugin_init(const struct host *h) { "
          "h->add(h, \"new\", hello, 0); h->add(h, \"there\", hello, 0); return 0; }",
-         "there is a function there already"},
+         "a function there exists already"},
         {"const int pawl_plugin_abi = 1; int pawl_plugin_init(const struct host *h) { "
          "h->add(h, \"new\", hello, 0); return 5; }",
          "its pawl_plugin_init returned 5"},
         {"const int pawl_plugin_abi = 1; int pawl_plugin_init(const struct host *h) { "
          "return h->add(h, \"bad name\", hello, 0); }",
-         "can't be the name of a function"},
+         "is not a valid name of a function"},
     };
     struct fixture fx;
     char path[300], name[16];

@@ -97,7 +97,7 @@ TEST(function_for_which_no_thread_can_be_created_is_refused)
     add(&fx, "nothing", nothing, NULL);
     CHECK_EQ(pthread_setattr_default_np(&huge), 0);
     CHECK_EQ(fx.x->ops->start(fx.x, &t, &err), -E_REFUSED);
-    CHECK_STR(err.msg, "this worker can start no thread for a function");
+    CHECK_STR(err.msg, "this worker can't start a thread for a function");
     CHECK_EQ(pthread_setattr_default_np(&default_attr), 0);
     CHECK_EQ(fx.x->ops->capacity(fx.x), 5);
     start_task(&fx, &t); /* it runs once a thread can be created */

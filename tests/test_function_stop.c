@@ -231,7 +231,7 @@ TEST(function_forgotten_and_reattached_is_lost_unless_it_succeeds)
     atomic_store(&does.open, 1);
     wait_ended(&fx, 2);
     CHECK_EQ(ended(&fx, 1)->outcome.kind, OUTCOME_LOST);
-    CHECK_STR(ended(&fx, 1)->error, "function stops was stopped: its worker had lost the lease");
+    CHECK_STR(ended(&fx, 1)->error, "function stops was stopped: its worker lost the lease");
     CHECK_EQ(ended(&fx, 2)->outcome.kind, OUTCOME_OK);
     CHECK_EQ(ended(&fx, 2)->epoch, 3);
     end(&fx);
@@ -254,7 +254,7 @@ TEST(reattached_function_that_runs_nowhere_is_lost_and_never_started)
     CHECK_EQ(ended(&fx, 1)->outcome.kind, OUTCOME_LOST);
     CHECK_EQ(ended(&fx, 2)->outcome.kind, OUTCOME_LOST);
     CHECK_STR(ended(&fx, 1)->error,
-              "the worker that ran this function is gone, and the function with it");
+              "the worker that ran this function ended, and the function with it");
     end(&fx);
 }
 

@@ -306,7 +306,7 @@ static void check_returned_on_stop(struct worker *w, const struct task *t)
     CHECK_EQ(s->ended, 1);
     CHECK_EQ(s->o.kind, OUTCOME_REFUSED);
     CHECK_EQ(s->o.retry_delay, 0);
-    CHECK_STR(s->error, "its worker was stopped before it began");
+    CHECK_STR(s->error, "its worker was stopped before the attempt started");
 }
 
 TEST(stopping_worker_returns_a_job_that_its_shim_has_not_started)

@@ -110,7 +110,7 @@ TEST(job_is_returned_if_the_disk_is_full_before_it_starts)
     struct seen *s = worker_run(w, &t);
 
     CHECK_EQ(s->o.kind, OUTCOME_REFUSED);
-    CHECK_STR(s->error, "the disk of its state folder is full, so nothing was begun");
+    CHECK_STR(s->error, "the disk of its state folder is full, so nothing was started");
     CHECK(s->o.retry_delay > 0);
     CHECK_EQ(times_begun(), 0);
     CHECK_OK(unlink(filler));
@@ -255,7 +255,7 @@ TEST(timeout_does_not_end_a_shim_that_can_not_write_its_exit_record)
     UNTIL(w, *last_note);
     CHECK_STR(last_note,
               "attempt 1 of execution 7 has ended, but its shim can't write its exit record "
-              "or its outputs; it is tried until it succeeds or the execution is cancelled");
+              "or its outputs; it is retried until it succeeds or the execution is cancelled");
     turn_for(w, SECOND);
     let_shim_write(shim, true);
     CHECK_EQ(worker_wait(w, &t)->o.kind, OUTCOME_OK);

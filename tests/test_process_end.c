@@ -125,7 +125,7 @@ TEST(task_whose_folder_was_removed_ends_as_lost)
     write_text(path_of("go"), "");
     s = worker_wait(w, &t);
     CHECK_EQ(s->o.kind, OUTCOME_LOST);
-    CHECK_STR(s->error, "its folder was removed, so nobody knows how it ended");
+    CHECK_STR(s->error, "its folder was removed, so its exit status is unknown");
     worker_free(w);
 }
 

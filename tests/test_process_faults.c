@@ -205,7 +205,7 @@ TEST(cancel_before_a_stopped_shim_took_its_lock_returns_the_job)
     w->x->ops->cancel(w->x, t.execution, t.attempt, OUTCOME_CANCELLED);
     s = worker_wait(w, &t);
     CHECK_EQ(s->o.kind, OUTCOME_REFUSED);
-    CHECK_STR(s->error, "its shim stood still, and had begun nothing");
+    CHECK_STR(s->error, "its shim did not respond and had started nothing");
     UNTIL(w, is_gone(shim));
     CHECK_EQ(times_begun(), 0);
     worker_free(w);
@@ -236,7 +236,7 @@ TEST(shim_that_died_otherwise_is_not_reported_as_killed)
     close(lease);
     s = worker_wait(w, &t);
     CHECK_EQ(s->o.kind, OUTCOME_LOST);
-    CHECK_STR(s->error, "its shim died, so nobody knows how it ended");
+    CHECK_STR(s->error, "its shim died, so its exit status is unknown");
     worker_free(w);
 }
 

@@ -90,24 +90,24 @@ TEST(exit_record_replaced_by_a_fifo_during_retries_fails_the_attempt)
 {
     check_replacement_fails(
         "exit.new", put_fifo,
-        "\"exit.new\" in its folder was replaced: it is a FIFO; so nobody knows how it "
-        "ended");
+        "\"exit.new\" in its folder was replaced: it is a FIFO; so its exit status "
+        "is unknown");
 }
 
 TEST(exit_record_replaced_by_a_folder_during_retries_fails_the_attempt)
 {
     check_replacement_fails(
         "exit", put_folder,
-        "\"exit\" in its folder was replaced: it is a folder; so nobody knows how it "
-        "ended");
+        "\"exit\" in its folder was replaced: it is a folder; so its exit status "
+        "is unknown");
 }
 
 TEST(exit_record_replaced_by_a_link_during_retries_is_not_written_through_it)
 {
     check_replacement_fails(
         "exit.new", put_link,
-        "\"exit.new\" in its folder was replaced: it is a symbolic link; so nobody "
-        "knows how it ended");
+        "\"exit.new\" in its folder was replaced: it is a symbolic link; so its exit "
+        "status is unknown");
 }
 
 TEST(exit_record_removed_during_retries_is_still_written)

@@ -1,7 +1,7 @@
 /* own_file.c - see own_file.h.
  *
- * The count of links is not looked at: a file of our own that has a second name can be written by
- * its owner in any case, and a copy of the folder by hard links (cp -al) is no attack. */
+ * The link count is not checked: the owner of a file with a second name can write to it in any
+ * case, and a copy of the folder made of hard links (cp -al) is not an attack. */
 #include "base/own_file.h"
 
 #include <errno.h>
@@ -11,10 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The open itself must not wait either: that of a FIFO does, for a peer. */
+/* O_NONBLOCK: opening a FIFO would otherwise wait for a peer. */
 #define GUARDS (O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
 
-/* Whoever owns the folder may have made its files: root goes on with those of another user. */
+/* A file of the folder's owner is accepted too: root continues the attempts of another user. */
 static bool is_owned(int at, const struct stat *st)
 {
     struct stat folder;
@@ -40,7 +40,7 @@ static int open_checked(int at, const char *name, int flags, int64_t max, bool g
     struct stat st;
 
     if (fd < 0) {
-        /* So a FIFO without a reader, or a socket, refuses a writer. */
+        /* Opening a FIFO without a reader, or a socket, for writing fails with ENXIO. */
         if (errno == ENXIO)
             errno = ENOSTR;
         return -1;
@@ -49,8 +49,7 @@ static int open_checked(int at, const char *name, int flags, int64_t max, bool g
         error = errno;
     else if (!(error = error_of(&st, max)) && !given && !is_owned(at, &st))
         error = EPERM;
-    else if (!error && (flags & O_TRUNC) &&
-             ftruncate(fd, 0)) /* not before it is known to be ours */
+    else if (!error && (flags & O_TRUNC) && ftruncate(fd, 0)) /* only after the checks above */
         error = errno;
     if (!error)
         return fd;

@@ -1,6 +1,6 @@
-/* own_file.h - opens files in folders that the commands of tasks can change, too: they run as the
- * same user. Whatever stands under a name, the open never waits, never follows a link, and gives a
- * handle to a plain file of a sane size only. */
+/* own_file.h - opens our files in folders that tasks can change, because tasks run as the same
+ * user. Whatever a task put there, the open never blocks, never follows a link, and returns a
+ * descriptor only for a plain file of a plausible size. */
 #ifndef BASE_OWN_FILE_H
 #define BASE_OWN_FILE_H
 
@@ -9,21 +9,22 @@
 
 #define OWN_FILE_ANY_SIZE INT64_MAX
 
-/* A handle, or -1 and errno: EISDIR for a folder, ELOOP for a link, ENOSTR for a FIFO, a socket or
- * a device, EPERM for a file that belongs to neither us nor the owner of the folder, EOVERFLOW for
- * one of more than `max` bytes. `flags` are those of open(2), O_CREAT included (mode 0600). `at`
- * may be AT_FDCWD; then `name` is a path of which only the last part is checked. */
+/* Opens a file: its descriptor, or -1 and errno: EISDIR for a folder, ELOOP for a link, ENOSTR for
+ * a FIFO, a socket or a device, EPERM for a file that belongs to neither us nor the owner of the
+ * folder, EOVERFLOW for a file of more than `max` bytes. `flags` are those of open(2), including
+ * O_CREAT (mode 0600). `at` may be AT_FDCWD; then `name` is a path, and only its last component is
+ * checked. */
 int own_file_open(int at, const char *name, int flags, int64_t max);
-/* The same for a file that a task is given, which may belong to the user of the task. */
+/* Like own_file_open, for a file that the task writes: it may belong to the user of the task. */
 int own_file_open_given(int at, const char *name, int flags, int64_t max);
 
-/* Whether errno, after one of the above, says that something else than our file stands there. */
+/* Whether an errno of the functions above means that our file was replaced by something else. */
 bool own_file_is_fault(int error);
 
-/* How it differs from the file that we made: "it is a FIFO". NULL if it doesn't, or is not there.
- */
+/* How the file differs from one that we created, e.g. "it is a FIFO". NULL if it does not differ,
+ * or does not exist. */
 const char *own_file_fault(int at, const char *name, int64_t max);
-/* The same if there is something, else what errno says, which is that of an open that failed. */
+/* The reason of a failed open: the text of own_file_fault, or else the text of errno. */
 const char *own_file_why(int at, const char *name, int64_t max);
 
 #endif

@@ -1,12 +1,13 @@
-/* executor.h - a way to run attempts: function, process, container, or one of your own.
+/* executor.h - the interface of executors, which run attempts: function, process, container, or one
+ * that the embedder adds.
  *
- * An executor never touches the database. The engine's loop gives it a task and gets back reports;
- * all slots are called on the loop's thread, and all reports are made on it, from inside `turn`
- * only. An executor that has threads or children of its own makes its descriptor readable when
- * there is something to say.
+ * An executor never touches the database. The engine's loop passes it a task and receives reports.
+ * All operations are called on the loop's thread; reports are made on that thread too, and only
+ * from inside `poll`. An executor with its own threads or children makes its descriptor readable
+ * when it has something to report.
  *
- * An attempt is named by (execution, attempt). Its epoch rises when another worker takes it over:
- * only the holder of the current one may signal it. */
+ * An attempt is identified by (execution, attempt). Its epoch rises when another worker adopts it:
+ * only the holder of the current epoch may signal it. */
 #ifndef EXEC_EXECUTOR_H
 #define EXEC_EXECUTOR_H
 
@@ -15,7 +16,7 @@
 #include "core/outcome.h"
 #include "core/spec.h"
 
-/* A job that this worker holds, ready to be run. Texts and the spec live until the slot returns. */
+/* A leased job, ready to run. Texts and the spec are valid until the operation returns. */
 struct task {
     int64_t execution, root;
     int attempt; /* from 1 */
@@ -23,14 +24,14 @@ struct task {
     int epoch;
     const char *name;     /* full name, exec::NAME or workflow::task */
     const char *function; /* of the lane function:NAME; NULL for other lanes */
-    const char *input;    /* JSON; NULL: none */
+    const char *input;    /* JSON; NULL if none */
     const struct spec *spec;
-    int64_t lease_until; /* CLOCK_BOOTTIME, µs: what the worker may count on */
-    bool cancel;         /* a cancel was requested already (adopted ones) */
+    int64_t lease_until; /* CLOCK_BOOTTIME, µs; the lease is valid at least until then */
+    bool cancel;         /* a cancel was requested already (adopted attempts only) */
 };
 
 enum report_kind {
-    REPORT_STARTED, /* the work began, `ago` µs before now; once an epoch, before the other two */
+    REPORT_STARTED, /* the work started `ago` µs before now; once per epoch, before the other two */
     REPORT_LOG,     /* more of its output */
     REPORT_ENDED,   /* the last one */
 };
@@ -41,71 +42,72 @@ struct report {
     int attempt, epoch;
     int64_t ago;
 
-    /* REPORT_LOG: bytes of the kept output from `offset` on, after masking; `dropped` is how many
-     * bytes were left out before this chunk. Chunks of one attempt come in order; one at an offset
-     * that was told before replaces everything from there on. Whoever has a new epoch begins at 0
-     * again. */
+    /* REPORT_LOG: kept output, after masking, starting at `offset`; `dropped` is the number of
+     * bytes that were left out before this chunk. Chunks of one attempt come in order; a chunk at
+     * an offset that was reported before replaces everything from there on. Under a new epoch the
+     * log is reported from offset 0 again. */
     const char *log;
     size_t log_len;
     int64_t offset, dropped;
 
-    struct outcome outcome; /* REPORT_ENDED; texts live until `report` returns. retry_delay only for
-                               deferred and refused */
+    struct outcome outcome; /* REPORT_ENDED; texts are valid until `report` returns. retry_delay
+                               only for deferred and refused */
 };
 
 struct executor_stats {
     int running;
-    int64_t done, failed; /* since the worker started; done counts both */
-    int64_t mean, p99;    /* µs of run time; 0: none ended yet */
+    int64_t done, failed; /* since the worker started; `done` includes `failed` */
+    int64_t mean, p99;    /* µs of run time; 0 if none has ended yet */
 };
 
 struct executor;
 
 struct executor_ops {
     const char *kind; /* "function", "process", "container" */
-    /* Whether work goes on without the worker that started it; else it is lost with it. */
+    /* Whether an attempt continues when its worker ends; otherwise it is lost. */
     bool outlives_worker;
 
-    /* Begins an attempt that nobody has begun. 0: reports will come, REPORT_ENDED among them
-     * exactly once, unless `forget` comes first. -E_REFUSED: nothing was begun, the job is given
-     * back (released); all other errors: the attempt has failed, with this sentence. */
+    /* Starts a new attempt. 0: reports will follow, exactly one of them REPORT_ENDED, unless
+     * `forget` is called first. -E_REFUSED: nothing was started and the job is released. Any other
+     * error: the attempt has failed, with this message. */
     int (*start)(struct executor *x, const struct task *t, struct err *err);
 
-    /* Takes over an attempt that another worker may have begun: reports come as after start. What
-     * is not there or died without an exit record is reported as lost, after its remains are gone;
-     * never begun anew. Errors as for start. */
+    /* Reattaches to an adopted attempt, which another worker may have started: reports follow as
+     * after `start`. An attempt that does not exist, or that ended without an exit record, is
+     * reported as lost once its remains are gone; it is never started again. Errors as for `start`.
+     */
     int (*reattach)(struct executor *x, const struct task *t, struct err *err);
 
-    /* Ends it: TERM, grace, KILL. `why` is OUTCOME_CANCELLED or OUTCOME_TIMED_OUT; work that ended
-     * by itself before keeps its own outcome. Unknown attempts are no error. */
+    /* Ends an attempt: TERM, grace, KILL. `why` is OUTCOME_CANCELLED or OUTCOME_TIMED_OUT; an
+     * attempt that has already ended by itself keeps its outcome. Unknown attempts are ignored. */
     void (*cancel)(struct executor *x, int64_t execution, int attempt, enum outcome_kind why);
 
-    /* The lease was renewed: good until then (CLOCK_BOOTTIME, µs). NULL: not wanted. */
+    /* The lease was renewed until `until` (CLOCK_BOOTTIME, µs). May be NULL. */
     void (*renewed)(struct executor *x, int64_t execution, int attempt, int64_t until);
 
-    /* The lease is lost: another worker may own this very process. Closes the handles, signals and
-     * reports nothing more. A function gets its cancel flag, and keeps its slot until it returns.
-     */
+    /* The lease is lost: another worker may own the process now. The executor closes its handles
+     * and neither signals nor reports the attempt any more. A function gets its cancel flag set and
+     * keeps its slot until it returns. */
     void (*forget)(struct executor *x, int64_t execution, int attempt);
 
-    /* The end of this attempt is committed: what it left on the disk may go. NULL: nothing to do.
-     */
+    /* The outcome of this attempt is committed: its files may be removed. May be NULL. */
     void (*settled)(struct executor *x, int64_t execution, int attempt);
 
-    /* Calls `each` for what attempts have left on the disk that nobody here holds and in which
-     * nothing lives; `settled` removes it. NULL: nothing is left. */
+    /* Calls `each` for every attempt with files on the disk that this executor does not watch and
+     * of which no process is alive; `settled` removes the files. May be NULL. */
     void (*leftovers)(struct executor *x, void (*each)(void *arg, int64_t execution, int attempt),
                       void *arg);
 
-    /* Takes nothing more. What has not begun is given back (refused); what outlives the worker is
-     * left running, its handles dropped; what runs and does not outlive it goes on, and is told to
-     * stop with `now`. For a graceful stop. NULL: nothing to do. */
+    /* Graceful stop: the executor accepts no more attempts. Attempts that have not started are
+     * reported as refused. Running attempts that outlive the worker are left alone and their
+     * handles closed; others continue, or are asked to stop if `now`. May be NULL. */
     void (*stop)(struct executor *x, bool now);
 
-    /* How many attempts it can begin now. */
+    /* How many attempts it can start now. */
     int (*capacity)(struct executor *x);
 
-    /* A descriptor to poll for reading, or -1; then `turn` is called, which makes the reports. */
+    /* A descriptor to poll for reading, or -1. When it is readable, `poll` is called, which makes
+     * the reports. */
     int (*fd)(struct executor *x);
     void (*poll)(struct executor *x);
 
@@ -113,7 +115,7 @@ struct executor_ops {
     void (*free)(struct executor *x);
 };
 
-/* The head of every executor's own structure. */
+/* The first member of every executor's own structure. */
 struct executor {
     const struct executor_ops *ops;
     const char *key; /* as in routes; owned by the executor */

@@ -1,4 +1,4 @@
-/* mask.h - takes secrets out of a stream, also where one is split over two pieces. */
+/* mask.h - replaces secrets in a stream of text, also those that are split over two pieces. */
 #ifndef EXEC_MASK_H
 #define EXEC_MASK_H
 
@@ -11,22 +11,22 @@
 struct mask {
     struct mask_word *words; /* longest first */
     size_t n;
-    bool first_bytes[256]; /* bytes that some word begins with */
-    struct buf pending;    /* may be the beginning of a word */
+    bool first_bytes[256]; /* the first bytes of all words */
+    struct buf pending;    /* input that may be the start of a word */
 };
 #define MASK_INIT \
     {             \
         0         \
     }
 
-/* Adds a secret, and if it has several lines each of them; what is shorter than MASK_MIN bytes is
- * no secret worth hiding: it would hide half of the text. */
+/* Adds a secret, and each line of a secret that has several. Words shorter than MASK_MIN bytes are
+ * ignored: masking them would hide half of the text. */
 #define MASK_MIN 3
 void mask_add(struct mask *m, const char *secret);
-/* Appends to `out` what is safe to show of the text so far. */
+/* Appends to `out` the masked text, except for a last part that may be the start of a secret. */
 void mask_feed(struct mask *m, const char *text, size_t len, struct buf *out);
 /* The stream ended: appends the rest. */
 void mask_end(struct mask *m, struct buf *out);
-void mask_release(struct mask *m); /* wipes what it held */
+void mask_release(struct mask *m); /* wipes the secrets */
 
 #endif

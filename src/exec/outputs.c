@@ -19,14 +19,14 @@ struct output {
 
 struct parser {
     const char *at, *end;
-    int line; /* of what is being read, from 1 */
+    int line; /* the current line, from 1 */
     const char *const *names;
     VEC(struct output) all;
     struct arena arena;
     struct err *err;
 };
 
-/* The next line without its end; false: there is none. */
+/* The next line without its line end; false at the end of the text. */
 static bool next_line(struct parser *p, const char **line, size_t *len)
 {
     const char *nl;
@@ -168,7 +168,7 @@ static int read_line(struct parser *p, const char *line, size_t len)
     if (n && n + 2 < len && line[n] == '<' && line[n + 1] == '<')
         return read_block(p, key, line + n + 2, len - n - 2);
     for (n = len < SHOWN_MAX ? len : SHOWN_MAX; n < len && (line[n] & 0xc0) == 0x80; n--)
-        ; /* not in the middle of a character */
+        ; /* do not cut a character in half */
     return err_set(p->err, E_INVALID,
                    "line %d of $PAWL_OUTPUT is neither KEY=VALUE, KEY<<END nor a JSON object: %.*s",
                    p->line, (int)n, line);

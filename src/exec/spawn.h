@@ -1,4 +1,4 @@
-/* spawn.h - a program that is started apart from us. */
+/* spawn.h - starts a program that is detached from this process. */
 #ifndef EXEC_SPAWN_H
 #define EXEC_SPAWN_H
 
@@ -7,9 +7,10 @@
 #include <spawn.h>
 #include <sys/types.h>
 
-/* In a session of its own, as what a terminal sends to us is not meant for it, and with every
- * signal as a new program expects it. What it has open, and its folder, is what `files` makes of
- * ours. env: NULL: ours. Returns 0, or an errno, and *pid is 0 then. */
+/* Starts the program in a new session, so that signals of our terminal do not reach it, and with
+ * default signal handlers and an empty signal mask. It inherits our descriptors and working
+ * directory as changed by `files`, and our environment if env is NULL. Returns 0, or an errno with
+ * *pid set to 0. */
 MUST_USE int spawn_detached(const char *path, char *const *argv, char *const *env,
                             const posix_spawn_file_actions_t *files, pid_t *pid);
 

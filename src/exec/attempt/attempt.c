@@ -1,4 +1,4 @@
-/* attempt.c - folders, locks and records of attempts, see attempt.h. */
+/* attempt.c - folders, locks, leases and commands of attempts, see attempt.h. */
 #include "exec/attempt/attempt.h"
 
 #include "base/env.h"
@@ -17,8 +17,8 @@
 
 #define DIR_FLAGS   (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 #define TOMBSTONE   "tombstone"
-#define LEASE_TRIES 500  /* to lock the lease: */
-#define LEASE_PAUSE 1000 /* µs in between; half a second, where usually nobody is */
+#define LEASE_TRIES 500  /* to lock the lease, which is rarely locked: half a second in all */
+#define LEASE_PAUSE 1000 /* µs between two tries */
 
 char *attempt_name(int64_t execution, int attempt, char *out)
 {
@@ -41,7 +41,7 @@ bool attempt_parse_name(const char *name, int64_t *execution, int *attempt)
     n = strtol(dot + 1, NULL, 10);
     if (n < 1 || n > INT32_MAX)
         return false;
-    /* Only the one way to write it: whatever else is not ours. */
+    /* Accept the canonical spelling only: any other name is not ours. */
     if (strcmp(attempt_name(e, (int)n, canonical), name) != 0)
         return false;
     *execution = e;
@@ -58,7 +58,7 @@ int attempt_make_folder(int dir, int64_t execution, int attempt)
     return openat(dir, name, DIR_FLAGS);
 }
 
-/* A task may have taken the rights of its own folder away. */
+/* A task may have removed the permissions of its own folder. */
 static int open_folder(int dir, const char *name)
 {
     int fd = openat(dir, name, DIR_FLAGS);
@@ -77,8 +77,9 @@ int attempt_open_folder(int dir, int64_t execution, int attempt)
 
 /* --- locks --------------------------------------------------------------------------------------
  *
- * Of the open file description, like those of flock(2), but others can look whether one is held
- * without taking it for a moment, which would look like a shim to a third. */
+ * OFD locks belong to the open file description, like those of flock(2). Unlike those, they can be
+ * tested without being taken; a lock taken for a moment would look like a shim to a third process.
+ */
 
 int attempt_lock(int at, const char *name, bool wait)
 {
@@ -116,8 +117,8 @@ bool attempt_file_is_locked(int fd)
     return fcntl(fd, F_OFD_GETLK, &all) == 0 && all.l_type != F_UNLCK;
 }
 
-/* One byte of the exclusive lock becomes a shared one. Whoever wants the lock is kept out as
- * before; whoever looks at this byte alone sees the difference. */
+/* One byte of the exclusive lock is changed to a shared lock. It still excludes every process that
+ * wants the whole lock; a process that tests this byte alone sees the difference. */
 #define END_KNOWN_BYTE 1
 
 void attempt_mark_end_known(int lock)
@@ -128,7 +129,7 @@ void attempt_mark_end_known(int lock)
     (void)fcntl(lock, F_OFD_SETLK, &mark); /* without it the shim may be killed as unresponsive */
 }
 
-/* An attempt in a container has none. Of one that can't be opened nobody knows. */
+/* An attempt in a container has no `tree` file. One that can't be opened does not count as free. */
 static bool is_tree_free(int at)
 {
     int fd = own_file_open(at, ATTEMPT_TREE, O_RDONLY, ATTEMPT_LOCK_MAX);
@@ -167,7 +168,7 @@ int attempt_write_tombstone(int at)
 {
     int fd = own_file_open(at, TOMBSTONE, O_WRONLY | O_CREAT, OWN_FILE_ANY_SIZE);
 
-    if (fd < 0) /* whatever stands there, it is one: only the name counts */
+    if (fd < 0) /* only the name counts: anything with this name is a tombstone */
         return attempt_has_tombstone(at) ? 0 : -1;
     return close(fd);
 }
@@ -198,7 +199,7 @@ int attempt_lock_lease(int at)
     int fd = openat(at, ".", DIR_FLAGS), tries;
 
     for (tries = 0; fd >= 0 && flock(fd, LOCK_EX | LOCK_NB); tries++) {
-        if (errno != EWOULDBLOCK || tries == LEASE_TRIES) { /* stopped in there, perhaps */
+        if (errno != EWOULDBLOCK || tries == LEASE_TRIES) { /* the holder may be stopped */
             close(fd);
             return -1;
         }
@@ -249,7 +250,7 @@ int attempt_send_command(int at, const struct attempt_control *c)
 
     if (fd < 0)
         return -1;
-    /* A plain file would take the words and nobody would ever read them. */
+    /* A plain file would accept the command, but no shim would ever read it. */
     if (fstat(fd, &st) == 0 && !S_ISFIFO(st.st_mode))
         errno = ENXIO;
     else if (write(fd, bytes, len) == (ssize_t)len)

@@ -1,7 +1,7 @@
-/* cgroup.c - a cgroup of version 2 for each attempt, where we may make one: one write ends
- * all that is in it, and nothing in it can leave. Controllers are used if whoever set up the
- * machine gave them to us; none are switched on. Without cgroups everything works with less force.
- */
+/* cgroup.c - a cgroup (version 2) for each attempt, where we may create one: a single write kills
+ * every process in it, and no process can leave it. Controllers are used if the administrator
+ * delegated them to us; none are enabled here. Without cgroups everything still works, but a task
+ * can hide processes more easily. */
 #include "exec/attempt/attempt.h"
 
 #include <dirent.h>
@@ -16,8 +16,8 @@
 
 #define CGROUP_ROOT "/sys/fs/cgroup"
 
-/* Where version 2 is mounted: alone, or beside version 1. Who wants none of it says
- * PAWL_CGROUPS=off. */
+/* The mount point of version 2, alone or beside version 1; NULL if none. PAWL_CGROUPS=off disables
+ * cgroups. */
 static const char *find_cgroup_mount(void)
 {
     const char *wanted = getenv("PAWL_CGROUPS");
@@ -52,7 +52,7 @@ void cgroup_find(char out[CGROUP_PATH_SIZE])
                      strcmp(line, "0::/") == 0 ? "" : line + 3);
     }
     fclose(f);
-    /* Room for the name of a cgroup below; and the right to make one and to move into it. */
+    /* The name of a child cgroup must fit, and we must be allowed to create and enter one. */
     if (n < 0 || n > CGROUP_PATH_SIZE - 80 || access(out, W_OK | X_OK))
         out[0] = '\0';
 }
@@ -64,7 +64,7 @@ int cgroup_make(const char *path)
     if (mkdir(path, 0755))
         return -1;
     fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    /* Before Linux 5.14 there is no cgroup.kill, and then it is of no use to us. */
+    /* Without cgroup.kill (before Linux 5.14) a cgroup is of no use to us. */
     if (fd >= 0 && faccessat(fd, "cgroup.kill", W_OK, 0) == 0)
         return fd;
     if (fd >= 0)
@@ -93,7 +93,7 @@ bool cgroup_limit(int cgroup, const char *file, int64_t value)
     return write_cgroup_file(cgroup, file, text);
 }
 
-/* The path comes from a file: whatever it says, we stay among cgroups, and our own ones. */
+/* The path comes from a file that the task can change: accept only our own cgroups. */
 static bool is_own_cgroup(const char *path)
 {
     return strncmp(path, CGROUP_ROOT "/", sizeof(CGROUP_ROOT)) == 0 && !strstr(path, "/../") &&
@@ -117,7 +117,7 @@ bool cgroup_kill(const char *path)
     return good;
 }
 
-/* Those that the task made go first. */
+/* Removes the child cgroups, which the task may have created. Closes fd. */
 static void remove_inner(int fd)
 {
     DIR *d = fdopendir(fd);

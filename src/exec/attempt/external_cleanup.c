@@ -1,7 +1,9 @@
-/* external_cleanup.c - ends what an attempt has outside of its tree, see attempt.h.
+/* external_cleanup.c - stores and runs the undo command, which ends what an attempt runs outside of
+ * its process tree, see attempt.h.
  *
- * The file holds the words of the command and its environment. How it went is read from what it
- * says, not from its exit code: a program that embeds us may reap children that are not its own. */
+ * The file `undo` holds the command's words and its environment. The result is read from the
+ * command's output and not from its exit code: an embedder may reap children that are not its own.
+ */
 #include "exec/attempt/attempt.h"
 
 #include "base/buf.h"
@@ -20,11 +22,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define RUN_TIME_MAX    20000000 /* µs: its engine does not answer */
+#define RUN_TIME_MAX    20000000 /* µs; after that the engine counts as not answering */
 #define POLL_PAUSE      5000     /* µs */
-#define RETRY_PAUSE     100000   /* µs between two tries, at first … */
-#define RETRY_PAUSE_MAX 2000000  /* … and at last */
-#define REMOVE_TRIES    5 /* to remove what has ended: often it is in use for a moment only */
+#define RETRY_PAUSE     100000   /* µs, the first pause between two tries; it doubles … */
+#define RETRY_PAUSE_MAX 2000000  /* … up to this */
+#define REMOVE_TRIES    5 /* for an ended container, which is often in use for a moment only */
 
 struct list {
     char **at;
@@ -83,7 +85,8 @@ bool undo_load(struct undo *u, int at)
     return true;
 }
 
-/* Both lists, which point into the words, end with NULL. */
+/* Both lists point into u->words and are NULL-terminated. env.at is NULL if no environment is
+ * stored. */
 static void split_command(const struct undo *u, struct list *argv, struct list *env)
 {
     const char *end = u->words.ptr + u->words.len;
@@ -100,7 +103,7 @@ static void split_command(const struct undo *u, struct list *argv, struct list *
         *vec_add(env) = NULL;
 }
 
-/* With nothing of ours, and in a folder that nobody removes. */
+/* Starts the command without our descriptors, in a folder that is never removed. */
 static int spawn_command(struct undo *u, char **argv, char **env, int out)
 {
     posix_spawn_file_actions_t files;
@@ -135,7 +138,7 @@ static void start_command(struct undo *u)
         u->done = true;
     } else if (u->owner) {
         snprintf(u->message, sizeof(u->message),
-                 "it was begun by the user %lld, whose engine we can't ask",
+                 "it was started by user %lld, whose container engine we can't query",
                  (long long)u->owner - 1);
         retry_later(u);
     } else if (pipe2(out, O_CLOEXEC)) {
@@ -155,7 +158,7 @@ static void start_command(struct undo *u)
     vec_release(&env);
 }
 
-/* Whether that was the last that it said, in a line of its own. */
+/* Whether the last line of the output is exactly this word. */
 static bool last_line_is(const struct undo *u, const char *word)
 {
     size_t len = strlen(word);
@@ -165,8 +168,8 @@ static bool last_line_is(const struct undo *u, const char *word)
            (u->len == len + 1 || u->message[u->len - len - 2] == '\n');
 }
 
-/* It has closed its output. */
-static void end(struct undo *u)
+/* The command has closed its output. */
+static void finish_command(struct undo *u)
 {
     u->times_unremovable = last_line_is(u, UNDO_ENDED) ? u->times_unremovable + 1 : 0;
     u->unremovable = u->times_unremovable >= REMOVE_TRIES;
@@ -179,7 +182,8 @@ static void end(struct undo *u)
     retry_later(u);
 }
 
-/* Such a line is not for people. Returns how long it is; 0: there is none. */
+/* Parses an UNDO_FOUND line at the start of the output, which does not belong into the message.
+ * Returns its length, or 0 if there is no such line. */
 static size_t parse_found_line(struct undo *u, const char *piece, size_t n)
 {
     static const char word[] = UNDO_FOUND " ";
@@ -220,7 +224,7 @@ bool undo_poll(struct undo *u)
             from += len - room;
             len = room;
         }
-        if (u->len + len > room) { /* its last words count */
+        if (u->len + len > room) { /* keep the end of the output */
             memmove(u->message, u->message + (u->len + len - room), room - len);
             u->len = room - len;
         }
@@ -228,7 +232,7 @@ bool undo_poll(struct undo *u)
         u->len += len;
     }
     if (n == 0)
-        end(u);
+        finish_command(u);
     else if (clock_boot_us() - u->started_at > RUN_TIME_MAX)
         kill(-u->pid, SIGKILL);
     return u->done;

@@ -1,4 +1,4 @@
-/* folders.c - what is done with all the attempts of a folder, see attempt.h. */
+/* folders.c - lists and ends all attempts of a folder, see attempt.h. */
 #include "base/env.h"
 #include "base/own_file.h"
 #include "exec/attempt/attempt.h"
@@ -42,8 +42,8 @@ int attempt_each(const char *dir,
     return rc;
 }
 
-/* A stopped shim hears nothing, and would wake up later. What it leaves is ended afterwards. 0: it
- * was sent the signal; -1: it has ended, or nobody can tell which process it is. */
+/* Kills the shim: a stopped one does not respond, and could be continued later. The caller ends its
+ * remains. 0 if the signal was sent; -1 if the shim has ended or can't be identified. */
 static int kill_shim(int at)
 {
     struct attempt_shim s;
@@ -52,8 +52,7 @@ static int kill_shim(int at)
 
     if (!known)
         return -1;
-    if (pidfd < 0 ||
-        !attempt_is_locked(at, ATTEMPT_LOCK)) { /* one of both may have been replaced */
+    if (pidfd < 0 || !attempt_is_locked(at, ATTEMPT_LOCK)) { /* lock or record may be replaced */
         if (pidfd >= 0)
             close(pidfd);
         pidfd = attempt_find_shim(at, known == 1 ? &s : NULL);
@@ -77,7 +76,8 @@ int attempt_kill_shim(int at, int64_t epoch)
     return rc;
 }
 
-/* Whether a shim lives where the lock is none any more. Without one, none can begin either. */
+/* Whether a shim runs although its lock file was replaced. If none does, none can start either, as
+ * it could not take the lock. */
 static bool has_shim_without_lock(int at)
 {
     int pidfd = attempt_find_shim(at, NULL);
@@ -87,7 +87,7 @@ static bool has_shim_without_lock(int at)
     return pidfd >= 0;
 }
 
-/* A shim that does not listen is killed. What does not work now may when it is tried again. */
+/* Sends the kill command to the shim; if `late`, kills the shim itself. The caller tries again. */
 static bool ask_to_end(int at, bool late)
 {
     const struct attempt_control stop = {.epoch = INT64_MAX, .command = COMMAND_KILL};
@@ -95,8 +95,8 @@ static bool ask_to_end(int at, bool late)
     return (late ? kill_shim(at) : attempt_send_command(at, &stop)) == 0;
 }
 
-/* Waits until the attempt's shim has ended what it runs, and gives its lock, -1 if that was
- * replaced. False: not in time. */
+/* Waits until the attempt's shim has ended. *lock is the descriptor of the attempt's lock, or -1 if
+ * the lock file was replaced. False if the shim did not end in time. */
 static bool stop_shim(int at, int64_t patience, int *lock)
 {
     int64_t start = clock_boot_us();
@@ -115,7 +115,7 @@ static bool stop_shim(int at, int64_t patience, int *lock)
     return true;
 }
 
-/* Nothing of it lives when this returns 0. */
+/* Ends one attempt; when this returns 0, nothing of it runs any more. */
 static int end_attempt(int at, int64_t patience)
 {
     struct attempt_shim shim = {0};
@@ -127,14 +127,15 @@ static int end_attempt(int at, int64_t patience)
         return -1;
     if (attempt_write_tombstone(at))
         goto done;
-    if (record_read(at, &RECORD_SHIM, &shim)) { /* one that can't be read: by the tree alone */
+    /* Without a readable record the remains are found by `tree` alone. */
+    if (record_read(at, &RECORD_SHIM, &shim)) {
         while (attempt_kill_remains(at, &shim) || attempt_is_locked(at, ATTEMPT_TREE)) {
             if (clock_boot_us() > deadline)
                 goto done;
             clock_sleep_us(POLL_PAUSE);
         }
     }
-    /* Most have none. One that can't be read is for people to look at. */
+    /* Most attempts have no undo command. If it exists and can't be read, a person must decide. */
     if (!undo_load(&undo, at) && faccessat(at, ATTEMPT_UNDO, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
         goto done;
     rc = undo_run(&undo, patience) ? 0 : -1;
@@ -169,8 +170,8 @@ static int end_and_remove(void *arg, int64_t execution, int attempt, bool locked
     close(at);
     if (rc)
         return err_set(all->err, E_BUSY,
-                       "what runs in %s/%s could not be ended; end it, then try again", all->path,
-                       name);
+                       "the processes of %s/%s could not be ended; end them, then try again",
+                       all->path, name);
     if (attempt_remove_folder(all->dir, name))
         return err_set(all->err, E_UNAVAILABLE, "the folder %s/%s can't be removed: %s", all->path,
                        name, strerror(errno));

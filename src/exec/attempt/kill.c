@@ -1,9 +1,9 @@
-/* kill.c - ends what is left of an attempt whose shim is gone, see attempt.h.
+/* kill.c - kills the remaining processes of an attempt whose shim has ended, see attempt.h.
  *
- * Processes are found in three ways, each of which a careful task can avoid but hardly all at once:
- * they carry the attempt's key in their environment, hold its `tree`, or are of its session. All
- * are signalled through a pidfd that was opened before the last look, so never another process that
- * got the number meanwhile. */
+ * Processes are found in three ways; a task can evade each of them, but hardly all at once: they
+ * have the attempt's key in their environment, hold its `tree`, or belong to its session. Each is
+ * signalled through a pidfd that was opened before the last check, so that a process with a reused
+ * pid is never killed. */
 #include "exec/attempt/attempt.h"
 
 #include "base/proc.h"
@@ -33,7 +33,7 @@ int attempt_shim_pidfd(const struct attempt_shim *s)
     return -1;
 }
 
-/* --- is it one of ours? -------------------------------------------------------------------------
+/* --- does a process belong to the attempt? ------------------------------------------------------
  */
 
 struct remains_search {
@@ -60,7 +60,7 @@ static bool carries_key(struct remains_search *s, int proc)
     return false;
 }
 
-/* Others may look at that file, too; only who shares the lock is of the tree. */
+/* Other processes may have `tree` open to test it; only those that share the lock belong to it. */
 static bool shares_lock(struct remains_search *s, int proc, const char *fd)
 {
     char name[40];
@@ -90,8 +90,8 @@ static bool holds_tree(struct remains_search *s, int proc)
     return found;
 }
 
-/* The number of a session is not given again while a member lives; if its leader lives, it must be
- * the one that we know. */
+/* A session id is not reused while a member lives. If the leader lives, it must be the recorded
+ * one. */
 static bool is_of_session(const struct remains_search *s, const struct proc_stat *line)
 {
     int64_t leader;
@@ -117,7 +117,7 @@ static bool is_of_attempt(struct remains_search *s, int proc)
 /* --- the search ---------------------------------------------------------------------------------
  */
 
-/* The handle of /proc/PID goes on meaning the process that it was opened for. */
+/* The descriptor of /proc/PID keeps referring to the process that it was opened for. */
 static bool kill_if_of_attempt(struct remains_search *s, int all, const char *name)
 {
     int proc = openat(all, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC), pidfd = -1;

@@ -1,6 +1,6 @@
-/* log_reader.c - reads the capped log of an attempt, see attempt.h; shim/log.c writes it. The file
- * grows to head + tail bytes; from then on the part behind the head is a ring, and `log.pos` says
- * how far it has turned. */
+/* log_reader.c - reads the capped log of an attempt, see attempt.h; shim/log_writer.c writes it.
+ * The file grows to head + tail bytes; from then on the part after the head is a ring, and
+ * `log.pos` holds its position. */
 #include "exec/attempt/attempt.h"
 
 #include "base/own_file.h"
@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The file is the task's to forge. */
+/* The task may have forged the file. */
 static bool is_sane(const struct attempt_log_pos *pos, int64_t size)
 {
     return pos->head >= 0 && pos->tail >= 0 && pos->head <= size && pos->tail <= size - pos->head &&
@@ -76,7 +76,7 @@ int attempt_log_read(int at, const struct attempt_log *log, int64_t offset, size
 
         if (offset < log->head) {
             upto = least(end, log->head);
-        } else if (tail > 0) { /* the oldest byte of the ring is where the next would go */
+        } else if (tail > 0) { /* the oldest byte of the ring is at the next write position */
             int64_t turned = log->dropped % tail, k = offset - log->head;
 
             from = log->head + (k + turned) % tail;

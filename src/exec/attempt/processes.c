@@ -1,5 +1,5 @@
-/* processes.c - which processes say that they are of an attempt, see attempt.h. All that a
- * task starts inherits $PAWL_OUTPUT, the path of a file in the attempt's folder. */
+/* processes.c - finds the processes of attempts by their environment, see attempt.h. Every process
+ * that a task starts inherits $PAWL_OUTPUT, the path of a file in the attempt folder. */
 #include "exec/attempt/attempt.h"
 
 #include "base/mem.h"
@@ -19,7 +19,7 @@ struct process_search {
     void *arg;
 };
 
-/* The value of a variable in the text of an environment; NULL: it is not there. */
+/* The value of a variable in the text of an environment; NULL if it is not set. */
 static const char *find_variable(const struct buf *text, const char *name)
 {
     size_t len = strlen(name), i;
@@ -30,7 +30,7 @@ static const char *find_variable(const struct buf *text, const char *name)
     return NULL;
 }
 
-/* Cuts the last part off a path; NULL: it has only one. */
+/* Cuts the last component off a path and returns it; NULL if the path has only one. */
 static char *cut_last_part(char *path)
 {
     char *slash = strrchr(path, '/');
@@ -41,7 +41,7 @@ static char *cut_last_part(char *path)
     return slash + 1;
 }
 
-/* By whatever way its path leads there: it is the same folder that counts. */
+/* Compares folders by device and inode, as the path may lead there by any way. */
 static bool is_below(const struct process_search *s, const char *output, int64_t *execution,
                      int *attempt)
 {

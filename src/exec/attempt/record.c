@@ -1,6 +1,5 @@
-/* exit_record.c - small checksummed records in files, see attempt.h. A record is a magic number,
- * the structure, and a checksum over both: what is torn, cut short or of another kind is no record.
- */
+/* record.c - small checksummed records in files, see attempt.h. A record is a magic number, the
+ * structure, and a checksum over both, so that a torn, truncated or different file is rejected. */
 #include "exec/attempt/attempt.h"
 
 #include "base/own_file.h"
@@ -12,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ASIDE_SIZE 40 /* bytes of the name under which a record is written */
+#define ASIDE_SIZE 40 /* bytes of the temporary file name of a record */
 
 #define RECORD(file, number, type)                                                           \
     {                                                                                        \
@@ -26,9 +25,9 @@ const struct record RECORD_EXIT = RECORD("exit", 4, struct attempt_exit);
 const struct record RECORD_ENDING = RECORD("ending", 6, struct attempt_exit);
 const struct record RECORD_LOG_POS = RECORD("log.pos", 5, struct attempt_log_pos);
 
-_Static_assert(sizeof(struct attempt_shim) + 16 <= RECORD_MAX, "the largest record has room");
+_Static_assert(sizeof(struct attempt_shim) + 16 <= RECORD_MAX, "the largest record must fit");
 
-/* FNV-1a: against torn writes and flipped bits, not against people. */
+/* FNV-1a: detects torn writes and flipped bits, not forgery. */
 static uint64_t checksum(const void *p, size_t len)
 {
     const unsigned char *at = p;
@@ -75,7 +74,7 @@ int record_read(int at, const struct record *kind, void *to)
 
     if (fd < 0)
         return errno == ENOENT ? 0 : -1;
-    /* A reader may meet a writer in the middle of its write: look again. */
+    /* The record may be in the middle of being overwritten: read again. */
     for (int i = 0; i < 3 && !good; i++) {
         ssize_t n = pread(fd, bytes, sizeof(bytes), 0);
 
@@ -91,7 +90,7 @@ bool error_may_pass(int error)
 {
     return error == EIO || error == ENOMEM || error == EMFILE || error == ENFILE ||
            error == ENOSPC || error == EDQUOT || error == EFBIG || error == EINTR ||
-           error == EAGAIN; /* somebody has a lease on the file, fcntl(2); the kernel breaks it */
+           error == EAGAIN; /* a process has a file lease, fcntl(2); the kernel breaks it */
 }
 
 static int write_file(int at, const char *name, int flags, const void *bytes, size_t len)
@@ -126,7 +125,7 @@ static const char *aside_name(const struct record *kind, char out[ASIDE_SIZE])
     return out;
 }
 
-/* Writes the whole length at once: the blocks are the file's own from then on. */
+/* Writes the whole length in one write, so that all blocks are allocated. */
 static int overwrite(int fd, const void *bytes, size_t len)
 {
     ssize_t n = pwrite(fd, bytes, len, 0);
@@ -143,11 +142,11 @@ int record_reserve(int at, const struct record *kind)
     const int flags = O_RDWR | O_CREAT | O_EXCL;
     int fd = own_file_open(at, aside_name(kind, name), flags, RECORD_MAX), saved;
 
-    if (fd < 0 && errno == EEXIST && unlinkat(at, name, 0) == 0) /* not ours any more */
+    if (fd < 0 && errno == EEXIST && unlinkat(at, name, 0) == 0) /* not the file that we created */
         fd = own_file_open(at, name, flags, RECORD_MAX);
     if (fd < 0)
         return -1;
-    memset(bytes, 0xff, len); /* a file system that compresses would keep no room for zeroes */
+    memset(bytes, 0xff, len); /* a compressing file system would allocate no blocks for zeroes */
     if (overwrite(fd, bytes, len) == 0)
         return fd;
     saved = errno;
@@ -164,7 +163,7 @@ void record_release(int at, const struct record *kind)
     (void)unlinkat(at, aside_name(kind, name), 0);
 }
 
-/* The task may have removed or replaced the file: the folder is its user's. */
+/* Whether fd is the file of that name: the task may have removed or replaced it. */
 static bool is_named(int at, const char *name, int fd)
 {
     struct stat named, open;
@@ -207,7 +206,7 @@ int record_publish(int at, const struct record *kind, const void *from, int *res
 
 const char *attempt_step_text(int64_t step)
 {
-    static const char *const texts[] = {[STEP_NONE] = "begin",
+    static const char *const texts[] = {[STEP_NONE] = "start",
 #define X(name, text) [STEP_##name] = text,
                                         ATTEMPT_STEPS(X)
 #undef X

@@ -1,8 +1,8 @@
-/* attempt_remove_folder.c - removes the folder of an attempt, see attempt.h.
+/* remove.c - removes the folder of an attempt, see attempt.h.
  *
- * A task may have made folders below one another without end. So nothing is done by recursion: the
- * folders in a folder that is to go are moved up to the top one, which needs two handles for any
- * depth. */
+ * A task may have nested folders to any depth. Therefore nothing recurses: the subfolders of a
+ * folder that is removed are moved up to the top folder, which needs two descriptors for any depth.
+ */
 #include "exec/attempt/attempt.h"
 
 #include <dirent.h>
@@ -15,7 +15,7 @@
 
 #define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
 
-/* A task may have taken its own folder's rights away. */
+/* A task may have removed the permissions of its own folder. */
 static int open_folder(int at, const char *name)
 {
     int fd = openat(at, name, DIR_FLAGS), saved;
@@ -41,7 +41,7 @@ static DIR *open_stream(int fd)
 
 enum removed { REMOVED, IS_FULL_FOLDER, STAYS };
 
-/* Keeps the errno of what can't go: an immutable file, a place where something is mounted. */
+/* STAYS: errno says why the entry can't be removed, e.g. an immutable file or a mount point. */
 static enum removed remove_entry(int at, const struct dirent *e)
 {
     int error;
@@ -61,7 +61,7 @@ static enum removed remove_entry(int at, const struct dirent *e)
 struct removal_state {
     int top;
     unsigned count; /* of folders that were moved up */
-    int error;      /* why something stays */
+    int error;      /* errno of an entry that can't be removed; 0 if none */
 };
 
 static bool is_dots(const struct dirent *e)
@@ -69,7 +69,7 @@ static bool is_dots(const struct dirent *e)
     return !strcmp(e->d_name, ".") || !strcmp(e->d_name, "..");
 }
 
-/* Under a name that is free; an empty folder of that name goes by it. */
+/* Moves a folder to the top folder under a free name; the rename replaces an empty folder. */
 static int move_up(struct removal_state *s, int from, const char *name)
 {
     char to[32];
@@ -84,7 +84,7 @@ static int move_up(struct removal_state *s, int from, const char *name)
     return rc;
 }
 
-/* Removes one folder of the top one; its own folders are in that afterwards. */
+/* Removes one folder of the top folder; its subfolders are moved to the top folder. */
 static int flatten(struct removal_state *s, const char *name)
 {
     DIR *d = open_stream(open_folder(s->top, name));
@@ -104,7 +104,7 @@ static int flatten(struct removal_state *s, const char *name)
     return rc ? -1 : unlinkat(s->top, name, AT_REMOVEDIR);
 }
 
-/* One pass over the top folder; false: it changed nothing. */
+/* Makes one pass over the top folder; false if it changed nothing. */
 static bool empty_once(struct removal_state *s)
 {
     DIR *d = open_stream(openat(s->top, ".", DIR_FLAGS));

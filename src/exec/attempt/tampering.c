@@ -1,8 +1,8 @@
-/* tampering.c - what a task has done to the files of its own attempt, see attempt.h.
+/* tampering.c - detects files of an attempt that its task replaced, see attempt.h.
  *
- * A command runs as the user of its worker and can replace all that its folder holds. Nothing here
- * can keep it from that; but the attempt must end all the same, with words that name the file, and
- * no other attempt may feel it. */
+ * A task runs as the user of its worker and can replace everything in its folder. Nothing can
+ * prevent that, but the attempt must still end, with an error that names the file, and no other
+ * attempt may be affected. */
 #include "exec/attempt/attempt.h"
 
 #include "base/own_file.h"
@@ -21,7 +21,7 @@
 
 enum expect { EXPECT_OURS, EXPECT_GIVEN, EXPECT_FIFO, EXPECT_FOLDER };
 
-/* All that a worker or a shim opens by its name. */
+/* Every file that a worker or a shim opens by its name. */
 static const struct {
     const char *name;
     enum expect expect;
@@ -39,7 +39,7 @@ static const struct {
     {ATTEMPT_LOG, EXPECT_OURS, ATTEMPT_LOG_MAX},
     {"log.pos", EXPECT_OURS, RECORD_MAX},
     {ATTEMPT_CONTROL, EXPECT_FIFO, 0},
-    {ATTEMPT_OUTPUT, EXPECT_GIVEN, OWN_FILE_ANY_SIZE}, /* outputs.h says how much it may hold */
+    {ATTEMPT_OUTPUT, EXPECT_GIVEN, OWN_FILE_ANY_SIZE}, /* outputs.h limits its size */
 };
 
 static const char *fault_of(int at, size_t i)
@@ -49,9 +49,9 @@ static const char *fault_of(int at, size_t i)
     if (fstatat(at, files[i].name, &st, AT_SYMLINK_NOFOLLOW))
         return NULL;
     if (files[i].expect == EXPECT_FIFO)
-        return S_ISFIFO(st.st_mode) ? NULL : "it is not the FIFO that it was";
+        return S_ISFIFO(st.st_mode) ? NULL : "it is no longer a FIFO";
     if (files[i].expect == EXPECT_OURS && S_ISREG(st.st_mode) && (st.st_mode & 0600) != 0600)
-        return "it is closed to its owner";
+        return "its owner has no access to it";
     if (files[i].expect == EXPECT_OURS && st.st_uid != geteuid() && fstat(at, &folder) == 0 &&
         st.st_uid != folder.st_uid)
         return "it belongs to another user";
@@ -72,7 +72,7 @@ bool attempt_fault(int at, char out[ATTEMPT_FAULT_SIZE])
     return false;
 }
 
-/* --- the shim, where its lock or its record says nothing ----------------------------------------
+/* --- finding the shim without its lock or its record --------------------------------------------
  */
 
 static bool is_named_shim(int proc, struct buf *text)
@@ -80,7 +80,7 @@ static bool is_named_shim(int proc, struct buf *text)
     return proc_read(proc, "comm", 64, text) && text->len && !strcmp(text->ptr, "pawl-shim\n");
 }
 
-/* A shim has the folder open for as long as it lives, whatever became of the files in it. */
+/* A shim keeps the folder open for as long as it lives, whatever happens to the files in it. */
 static bool has_open(int proc, const struct stat *folder)
 {
     int fd = openat(proc, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -108,7 +108,7 @@ static bool has_ended(int pidfd)
     return poll(&p, 1, 0) > 0;
 }
 
-/* The handle is opened before the last look, so it is that of the process that was looked at. */
+/* The pidfd is checked after it was opened, so it belongs to the process that was inspected. */
 static int handle_if_shim(int all, const char *name, const struct stat *folder, struct buf *text)
 {
     int proc = openat(all, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC), pidfd = -1;

@@ -1,4 +1,5 @@
-/* container.c - see container.h. Podman and docker understand the same words but for a few. */
+/* container.c - builds the command lines of podman and docker, see container.h. They differ in a
+ * few options only. */
 #include "exec/container/container.h"
 
 #include "base/buf.h"
@@ -10,12 +11,13 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Made first and begun afterwards, so that what goes wrong on the way (no such image) does not look
- * like the command's own words and exit code. Who stays with it knows none of the task's variables,
- * nor do the daemons that an engine may leave behind. Our own names are none that a task may have.
+/* The container is created first and started afterwards, so that an error of the creation (no such
+ * image) can't be mistaken for the command's output and exit code. The client that stays attached
+ * has none of the task's variables, nor do daemons that an engine may leave behind. A task can't
+ * have variables with the names that the script uses.
  *
- *     $1 the client  $2 the container's name  $3 how to attach  $4 -u NAME of each variable
- *     $5 a command that only makes the engine get up; "": none  $6 … what to create */
+ *     $1 the client  $2 the container's name  $3 options to attach  $4 -u NAME of each variable
+ *     $5 a client command that starts the engine; "" if none  $6 … arguments of `create` */
 static const char start_script[] =
     "PAWL__C=$1 PAWL__N=$2 PAWL__A=$3 PAWL__U=$4\n"
     "[ -z \"$5\" ] || env $4 \"$1\" $5 >/dev/null 2>&1 </dev/null\n"
@@ -26,18 +28,21 @@ static const char start_script[] =
     "}\n"
     "exec env $PAWL__U \"$PAWL__C\" start $PAWL__A \"$PAWL__N\"\n";
 
-/* How it ended is asked first: a client that was told to end may say that all went well though
- * nothing was begun. One that is there and can't be looked at may have ended in any way. That it
- * was removed is looked for, whatever the next words said: some engines fail if there is none, some
- * don't know an option, some say yes too early. One that stays, because another needs it or its
- * files are in use, and has ended for good: that is said, too. */
+/* The undo script; attempt.h describes its output. It asks for the container's state first: a
+ * client that was terminated may report success although nothing was started. A container that
+ * exists but can't be inspected may have ended in any way ("unknown"). After `rm` the script checks
+ * whether the container is gone, whatever `rm` reported: some engines fail if it does not exist,
+ * some do not know an option, some report success too early. It also reports a container that can't
+ * be removed, because another one needs it or its files are in use, but has ended for good.
+ *
+ *     $1 the client  $2 options of `rm`  $3 the container's name  $4 its label */
 static const char undo[] =
-    "look() {\n"
-    "    said=$(\"$1\" inspect --type=container --format='" UNDO_FOUND
-    " {{.State.Status}} {{.State.ExitCode}}' \"$2\" 2>/dev/null) && [ -n \"$said\" ]\n"
+    "inspect() {\n"
+    "    state=$(\"$1\" inspect --type=container --format='" UNDO_FOUND
+    " {{.State.Status}} {{.State.ExitCode}}' \"$2\" 2>/dev/null) && [ -n \"$state\" ]\n"
     "}\n"
-    "if look \"$1\" \"$3\" || look \"$1\" \"$3\"; then\n"
-    "    printf '%s\\n' \"$said\"\n"
+    "if inspect \"$1\" \"$3\" || inspect \"$1\" \"$3\"; then\n"
+    "    printf '%s\\n' \"$state\"\n"
     "else\n"
     "    left=$(\"$1\" ps --all --quiet --filter=\"label=$4\" 2>&1) || {\n"
     "        printf '%s\\n' \"${left:-the engine does not answer}\"\n"
@@ -51,7 +56,7 @@ static const char undo[] =
     "    exit\n"
     "}\n"
     "[ -n \"$left\" ] || why=" UNDO_GONE "\n"
-    "printf '%s\\n' \"${why:-it is still there}\"\n"
+    "printf '%s\\n' \"${why:-it still exists}\"\n"
     "[ -z \"$left\" ] || case $(\"$1\" inspect --type=container --format='{{.State.Status}} {{.State.Pid}}"
     " {{.HostConfig.RestartPolicy.Name}}' $left 2>/dev/null) in\n"
     "'exited 0 ' | 'exited 0 no' | 'dead 0 ' | 'dead 0 no') echo " UNDO_ENDED " ;;\n"
@@ -59,8 +64,8 @@ static const char undo[] =
 
 /* ---- the environment ---- */
 
-/* By these the client finds its engine, its images and its way out: they are the worker's. A
- * variable of the task that is called so is given by its value. */
+/* Variables by which the client finds its engine, its images and its proxy: it gets the worker's
+ * values. A variable of the task with such a name is passed to the container by value (add_env). */
 static bool is_client_variable(const char *name, size_t len)
 {
     static const char *const names[] = {
@@ -110,7 +115,7 @@ static bool is_client_variable(const char *name, size_t len)
         "LD_LIBRARY_PATH",
         "LD_PRELOAD",
     };
-    static const char theirs[] = "_CONTAINERS_"; /* podman's, from itself to itself */
+    static const char theirs[] = "_CONTAINERS_"; /* podman passes these to itself */
     size_t i;
 
     for (i = 0; i < sizeof(names) / sizeof(*names); i++)
@@ -142,8 +147,8 @@ static void add_client_variables(struct container_command *out)
     *vec_add(&out->client) = NULL;
 }
 
-/* Others can read the words of a command, but not its environment: values go that way. `names`:
- * those that went so, as options of env(1). */
+/* Other users can read the arguments of a process but not its environment, so values are passed in
+ * the environment. `names` receives the names of those variables, as options of env(1). */
 static int add_env(const struct task *t, char *const *env, struct buf *names,
                    struct container_command *out, struct err *err)
 {
@@ -156,7 +161,7 @@ static int add_env(const struct task *t, char *const *env, struct buf *names,
             buf_addf(names, "-u %.*s ", (int)len, *env);
         } else if (is_secret(t->spec, *env, len)) {
             return err_set(err, E_INVALID,
-                           "the secret %.*s can't be called so in a container: the engine has a "
+                           "the secret %.*s can't be used in a container: the engine uses a "
                            "variable of that name",
                            (int)len, *env);
         } else {
@@ -179,14 +184,14 @@ static uint64_t hash(const char *text)
     return h;
 }
 
-/* The same for whoever looks for it. Executions are counted by each database anew, so the folder is
- * in it, too. */
+/* Every worker computes the same name. It includes the folder, because each database numbers its
+ * executions from 1. */
 static char *container_name(int64_t execution, int attempt, const char *folder)
 {
     return mem_printf("pawl-%" PRId64 "-%d-%08" PRIx32, execution, attempt, (uint32_t)hash(folder));
 }
 
-#define BAD_PATH_CHARS ",\"\n" /* in a path: `--mount` takes a list */
+#define BAD_PATH_CHARS ",\"\n" /* not allowed in a path: `--mount` takes a list */
 
 static int check_task(const struct container_spec *c, const struct task *t, const char *folder,
                       struct err *err)
@@ -196,12 +201,13 @@ static int check_task(const struct container_spec *c, const struct task *t, cons
             err, E_INVALID,
             "there is no image: name one in `container`, or in `executors` of pawl.yaml");
     if (*c->image == '-')
-        return err_set(err, E_INVALID, "\"%.200s\" is no name of an image", c->image);
+        return err_set(err, E_INVALID, "\"%.200s\" is not a valid name of an image", c->image);
     if (!t->spec->run && (!t->spec->argv || !*t->spec->argv[0]))
-        return err_set(err, E_INVALID, "there is no command: say `run` or `argv`");
+        return err_set(err, E_INVALID, "there is no command: set `run` or `argv`");
     if (strpbrk(folder, BAD_PATH_CHARS) || (t->spec->cwd && strpbrk(t->spec->cwd, BAD_PATH_CHARS)))
         return err_set(err, E_INVALID,
-                       "%s can't be seen in a container: it has a comma, a quote or a line's end",
+                       "%s can't be mounted in a container: its path has a comma, a quote or a "
+                       "line end",
                        strpbrk(folder, BAD_PATH_CHARS) ? folder : t->spec->cwd);
     return 0;
 }
@@ -216,12 +222,12 @@ static void add_limits(const struct spec *s, struct container_command *out)
         ADD_ARG("--pids-limit=%d", s->limits.pids);
     if (s->limits.files)
         ADD_ARG("--ulimit=nofile=%d:%d", s->limits.files, s->limits.files);
-    if (s->limits.cpu) /* XCPU first, a second later KILL */
+    if (s->limits.cpu) /* SIGXCPU first, SIGKILL one second later */
         ADD_ARG("--ulimit=cpu=%" PRId64 ":%" PRId64, seconds, seconds + 1);
 }
 
-/* The folder of the task has the same path inside, so that a command finds the same files either
- * way. */
+/* The working directory has the same path inside, so that a command finds the same files with and
+ * without a container. */
 static void add_files(const struct task *t, const struct container_spec *c, const char *folder,
                       struct container_command *out)
 {
@@ -255,8 +261,8 @@ static void add_labels(const struct task *t, const char *folder, struct containe
     ADD_ARG("--label=pawl.task=%s", t->name ? t->name : "");
     ADD_ARG("--label=pawl.execution=%" PRId64, t->execution);
     ADD_ARG("--label=pawl.attempt=%d", t->attempt);
-    ADD_ARG("--label=pawl.folder=%s",
-            folder); /* last: an option that lacks its word takes the first */
+    /* Last: an option of the task that lacks its value would swallow the first label. */
+    ADD_ARG("--label=pawl.folder=%s", folder);
 }
 
 static int add_create(const struct container_options *o, const struct container_spec *c,
@@ -268,9 +274,9 @@ static int add_create(const struct container_options *o, const struct container_
 
     ADD_ARG("--pull=%s", c->pull);
     ADD_ARG("--network=%s", c->network);
-    ADD_ARG("--log-driver=none"); /* we keep what it says, with a cap */
+    ADD_ARG("--log-driver=none"); /* the shim keeps the output, with a cap */
     if (!o->docker)
-        ADD_ARG("--http-proxy=false"); /* the worker's own is not the task's */
+        ADD_ARG("--http-proxy=false"); /* the worker's proxy is not the task's */
     if (t->spec->input)
         ADD_ARG("--interactive");
     if (container_has_init(o))
@@ -283,7 +289,7 @@ static int add_create(const struct container_options *o, const struct container_
         return rc;
     for (option = c->options; *option; option++)
         ADD_ARG("%s", *option);
-    add_labels(t, folder, out); /* behind theirs, of which none counts instead */
+    add_labels(t, folder, out); /* after the task's options, so that these can't override them */
     add_command(t->spec, c->image, out);
     return 0;
 }
@@ -303,8 +309,8 @@ void container_undo_command(const struct container_options *o, int64_t execution
     *vec_add(&out->undo) = NULL;
 }
 
-/* Podman without root has a process that keeps its namespaces, made by whichever of its commands is
- * the first: not by one that knows the task's secrets, and is killed with it. */
+/* Rootless podman has a process that keeps its namespaces, started by its first command. That must
+ * not be a command which has the task's secrets and is killed with the task. */
 static const char *engine_start_command(const struct container_options *o)
 {
     return !o->docker && geteuid() ? "ps --quiet" : "";
@@ -336,7 +342,7 @@ int container_command(const struct container_options *o, const struct task *t, c
     container_undo_command(o, t->execution, t->attempt, folder, out);
     add_start_command(o, t, folder, out);
     at = out->argv.n;
-    *vec_add(&out->argv) = NULL; /* the names, once they are known */
+    *vec_add(&out->argv) = NULL; /* replaced by the names below */
     ADD_ARG("%s", engine_start_command(o));
     if (!(rc = container_spec_read(o, t->spec->container, &texts, &c, err)) &&
         !(rc = check_task(&c, t, folder, err)))

@@ -1,10 +1,11 @@
-/* container.h - commands in containers: which engine there is, and in what words it is asked.
+/* container.h - runs commands in containers: finds the engine and builds the command lines of its
+ * client.
  *
- * The engine's client is run as any command is, below a shim, so that all that holds for processes
- * holds here: output, timeout, cancel, adoption, the exit record. The container itself is a child
- * of its engine, though. It has a name and labels by which whoever holds the attempt finds it, and
- * a command that removes it (undo_write), by which the shim, or who finds the shim dead, makes sure
- * that it is gone before the attempt counts as ended. */
+ * The engine's client runs under a shim like any command, so everything that applies to processes
+ * applies here: output, timeout, cancel, adoption, the exit record. But the container itself is a
+ * child of its engine. Its name and labels let the lease holder of the attempt find it, and the
+ * undo command (undo_write) removes it. The shim, or the worker that finds the shim dead, runs that
+ * command and makes sure that the container is gone before the attempt counts as ended. */
 #ifndef EXEC_CONTAINER_CONTAINER_H
 #define EXEC_CONTAINER_CONTAINER_H
 
@@ -13,48 +14,49 @@
 #include "exec/executor.h"
 
 struct container_options {
-    const char *client; /* the engine's, its path */
+    const char *client; /* path of the engine's client */
     bool docker;        /* else podman */
-    const char *image;  /* for tasks that name none; NULL: they must */
-    const char *pull;   /* missing, always, never; NULL: missing */
+    const char *image;  /* for tasks without an image; NULL if every task must name one */
+    const char *pull;   /* missing, always, never; NULL means missing */
 };
 
-/* Where $PAWL_OUTPUT is inside. */
+/* The path of $PAWL_OUTPUT inside the container. */
 #define CONTAINER_OUTPUT "/run/pawl/output"
 
-/* The path of a client, podman or docker, that is installed; NULL: it is not. */
+/* The path of a client, podman or docker; NULL if it is not installed. The caller frees it. */
 MUST_USE char *container_find_client(const char *name);
 
-/* E_REFUSED if the engine can't be asked now; the sentence says what to do. */
+/* -E_REFUSED if the engine can't be reached now; the message says what to do. */
 MUST_USE int container_check(const struct container_options *o, struct err *err);
 
-/* The first process of a container hears no TERM that it does not ask for. A small init passes it
- * on, where the engine has one. */
+/* Whether the engine has a small init. Without it, the first process of a container ignores TERM
+ * unless it has a handler; an init passes the signal on. */
 bool container_has_init(const struct container_options *o);
 
-/* What a task says about its container, and what holds where it says nothing. */
+/* The container settings of a task, with defaults filled in. */
 struct container_spec {
-    const char *image; /* NULL: nobody names one */
+    const char *image; /* NULL if neither the task nor the options name one */
     const char *pull, *network;
-    const char *const *volumes, *const *options; /* end with NULL */
+    const char *const *volumes, *const *options; /* NULL-terminated */
 };
-/* json: the task's word (core/spec.h), or NULL. E_INVALID: a field is not what it must be; the
- * sentence names it. Texts are the options' own, or in the arena. */
+/* json: the task's `container` (core/spec.h), or NULL. -E_INVALID if a field is invalid; the
+ * message names it. Texts belong to the options or to the arena. */
 MUST_USE int container_spec_read(const struct container_options *o, const char *json,
                                  struct arena *arena, struct container_spec *out, struct err *err);
 
-/* Lists end with NULL. */
+/* All lists are NULL-terminated. */
 struct container_command {
-    VEC(char *) argv; /* makes the container, and stays with it to its end */
-    VEC(char *) env;  /* its environment: the client's own, then the task's */
-    VEC(char *) undo; /* what removes it, with the client's own environment: */
-    VEC(char *) client;
+    VEC(char *) argv;   /* creates and starts the container and stays attached to it */
+    VEC(char *) env;    /* environment of argv: the client's variables, then the task's */
+    VEC(char *) undo;   /* removes the container */
+    VEC(char *) client; /* environment of undo: the client's variables */
 };
-/* folder: of the attempt, an absolute path. env: the task's, NAME=VALUE, ends with NULL. */
+/* folder: absolute path of the attempt folder. env: the task's variables, NAME=VALUE,
+ * NULL-terminated. */
 MUST_USE int container_command(const struct container_options *o, const struct task *t,
                                const char *folder, char *const *env, struct container_command *out,
                                struct err *err);
-/* The same without a task: appends what removes the container of that attempt. */
+/* Builds only the undo command, which needs no task. */
 void container_undo_command(const struct container_options *o, int64_t execution, int attempt,
                             const char *folder, struct container_command *out);
 void container_command_release(struct container_command *w); /* wipes them */

@@ -1,4 +1,4 @@
-/* container_engine.c - which container engine there is, see container.h. */
+/* container_engine.c - finds the container engine and checks that it answers, see container.h. */
 #include "exec/container/container.h"
 
 #include <errno.h>
@@ -33,12 +33,12 @@ static int check_socket(const char *path, struct err *err)
     int fd, rc = 0;
 
     if (strlen(path) >= sizeof(to.sun_path))
-        return 0; /* docker will say what it thinks of it */
+        return 0; /* docker reports the error itself */
     memcpy(to.sun_path, path, strlen(path) + 1);
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return 0;
-    /* EAGAIN: it is there, and has much to do. */
+    /* EAGAIN: it is running, but busy. */
     if (connect(fd, (const struct sockaddr *)&to, sizeof(to)) && errno != EAGAIN &&
         errno != EINPROGRESS)
         rc = err_set(err, E_REFUSED, "docker does not answer at %s: %s; start its service", path,
@@ -47,7 +47,7 @@ static int check_socket(const char *path, struct err *err)
     return rc;
 }
 
-/* Docker's contexts may lead elsewhere; where they do is docker's business. */
+/* A docker context may name another address, which we do not check. */
 static bool has_context(void)
 {
     const char *dir = getenv("DOCKER_CONFIG"), *home = getenv("HOME"), *named;

@@ -1,5 +1,5 @@
-/* container_spec.c - reads what a task says about its container, see container.h. Expressions
- * decide what stands in its fields, so that no file that was checked before makes this needless. */
+/* container_spec.c - reads the container settings of a task, see container.h. Fields may be
+ * expressions, so they are checked here although the workflow file was checked before. */
 #include "exec/container/container.h"
 
 #include "base/json_read.h"
@@ -7,13 +7,13 @@
 #include <jansson.h>
 #include <string.h>
 
-/* An expression that gives null says nothing. */
+/* An expression that evaluates to null counts as absent. */
 static bool get_field(const struct json_node *c, const char *key, struct json_node *at)
 {
     return json_read_member(c, key, at) && !json_is_null(at->value);
 }
 
-/* An empty text says nothing either. */
+/* An empty text counts as absent too. */
 static int read_text(const struct json_node *c, const char *key, struct arena *arena,
                      const char **out, struct err *err)
 {
@@ -50,7 +50,8 @@ static bool is_option(const char *word, const char *name)
     return !strncmp(word, name, len) && (!word[len] || word[len] == '=');
 }
 
-/* By another name it would not be found, and what its engine begins again is begun beside us. */
+/* A container with another name would not be found, and one that its engine restarts would run
+ * outside of our control. */
 static int check_options(const struct container_spec *c, struct err *err)
 {
     const char *const *option;
@@ -58,12 +59,12 @@ static int check_options(const struct container_spec *c, struct err *err)
     for (option = c->options; *option; option++) {
         if (is_option(*option, "--name"))
             return err_set(err, E_INVALID,
-                           "--name can't be among the options of a container: it is found by the "
-                           "name that it gets; give it a label");
+                           "--name can't be among the options of a container, because Pawl finds "
+                           "the container by its name; use a label");
         if (is_option(*option, "--restart"))
             return err_set(err, E_INVALID,
-                           "--restart can't be among the options of a container: what is begun "
-                           "again is for the task's `retry` to say");
+                           "--restart can't be among the options of a container; use the task's "
+                           "`retry`");
     }
     return 0;
 }

@@ -1,5 +1,5 @@
-/* call.c - what a running function can do: say how far it is allowed to go, leave outputs,
- * a log, and its own words about a failure. All on the function's thread. */
+/* call.c - the operations of a running function: query its deadline, set outputs, write the log,
+ * and report a failure. All run on the function's thread. */
 #include "exec/function/pool.h"
 
 #include "base/json.h"
@@ -40,7 +40,7 @@ static void fail(struct function_call *c, const char *message)
         j->failure = mem_printf("function %s failed", j->entry->name);
 }
 
-/* A function may not look at what a call returns; the attempt must not pass for a success then. */
+/* A function may ignore the return value, so the attempt is failed here. */
 static int misused(struct function_call *c, const char *sentence)
 {
     fail(c, sentence);
@@ -81,7 +81,7 @@ static int set_output(struct function_call *c, const char *key, const char *json
     if (!key || !*key || !json)
         return misused(c, "an output was set without a name, or without a value");
     if (j->result)
-        return misused(c, "an output was set beside a whole result");
+        return misused(c, "an output was set after a whole result");
     snprintf(what, sizeof(what), "the output %.60s", key);
     if (json_check(json, strlen(json), RESULT_MAX, what, &err))
         return misused(c, err.msg);
@@ -104,7 +104,7 @@ static int set_result(struct function_call *c, const char *json)
     if (!json)
         return misused(c, "a result was set without a value");
     if (j->outputs.n)
-        return misused(c, "a whole result was set beside outputs");
+        return misused(c, "a whole result was set after outputs");
     if (json_check(json, strlen(json), RESULT_MAX, "the result", &err))
         return misused(c, err.msg);
     free(j->result);
@@ -130,12 +130,12 @@ const char *call_result(const struct function_job *j, struct buf *out)
 
 /* ---- the log ---- */
 
-static void drop_front(struct job_log *l, size_t append_log)
+static void drop_front(struct job_log *l, size_t keep)
 {
-    size_t cut = l->tail.len - append_log;
+    size_t cut = l->tail.len - keep;
 
-    memmove(l->tail.ptr, l->tail.ptr + cut, append_log + 1);
-    l->tail.len = append_log;
+    memmove(l->tail.ptr, l->tail.ptr + cut, keep + 1);
+    l->tail.len = keep;
     l->dropped += (int64_t)cut;
 }
 
@@ -145,7 +145,7 @@ void call_log_trim(struct job_log *l)
         drop_front(l, LOG_TAIL);
 }
 
-/* The tail is cut only once it is twice as long as it may be: each byte is moved once. */
+/* The tail is cut only when it is twice as long as allowed, so that each byte is moved once. */
 static void append_log(struct job_log *l, const char *p, size_t n)
 {
     size_t room = LOG_HEAD - l->head.len, part = n < room ? n : room;

@@ -1,5 +1,5 @@
-/* function.c - the function executor as its worker sees it. Everything here runs on the loop's
- * thread; pool.c has the threads. */
+/* function.c - the operations of the function executor. Everything here runs on the loop's thread;
+ * pool.c has the other threads. */
 #include "exec/function/pool.h"
 
 #include <errno.h>
@@ -33,7 +33,7 @@ static struct function_job *find_job(const struct functions *f, int64_t executio
     return j;
 }
 
-/* The outputs that count and their texts, in one block. */
+/* Copies the list and its texts into one block. */
 static const char *const *copy_names(const char *const *names, size_t n)
 {
     size_t i, size = (n + 1) * sizeof(char *);
@@ -92,7 +92,7 @@ void function_job_free(struct function_job *j)
     free(j);
 }
 
-/* ---- start, find, stop ---- */
+/* ---- start, reattach, stop ---- */
 
 int function_max_threads(const struct functions *f)
 {
@@ -139,13 +139,13 @@ static int start(struct executor *x, const struct task *t, struct err *err)
         return err_set(err, E_REFUSED, "this worker has no function %.100s",
                        t->function ? t->function : "without a name");
     if (!capacity(x))
-        return err_set(err, E_REFUSED, "this worker can take no more functions now");
+        return err_set(err, E_REFUSED, "this worker has no capacity for another function now");
     j = job_new(f, entry, t);
     if (t->cancel) {
         end_unrun(f, j, OUTCOME_CANCELLED);
     } else if (!pool_push(f, j)) {
         function_job_free(j);
-        return err_set(err, E_REFUSED, "this worker can start no thread for a function");
+        return err_set(err, E_REFUSED, "this worker can't start a thread for a function");
     }
     return 0;
 }
@@ -167,7 +167,7 @@ static void cancel(struct executor *x, int64_t execution, int attempt, enum outc
     pthread_mutex_unlock(&f->lock);
 }
 
-/* Functions live in their worker: what does not run here runs nowhere. */
+/* Functions run inside their worker: an attempt that does not run here is lost. */
 static int reattach(struct executor *x, const struct task *t, struct err *err)
 {
     struct functions *f = functions(x);
@@ -179,7 +179,7 @@ static int reattach(struct executor *x, const struct task *t, struct err *err)
         return 0;
     }
     j->epoch = t->epoch;
-    j->forgotten = j->started = false; /* under a new epoch all is told from the beginning */
+    j->forgotten = j->started = false; /* under a new epoch everything is reported again */
     pthread_mutex_lock(&f->lock);
     j->log_sent = 0;
     j->log_due = j->log.head.len > 0;
@@ -211,8 +211,8 @@ static void forget(struct executor *x, int64_t execution, int attempt)
         function_job_free(j);
 }
 
-/* What has not begun is given back. What runs may come to its end, or with `now` is told to stop;
- * if it does not get done then, it is to be run again elsewhere, and that costs no attempt. */
+/* Queued jobs are refused. Running functions may finish, or are asked to stop if `now`; one that
+ * then does not finish is deferred: it runs again elsewhere, and that costs no attempt. */
 static void stop(struct executor *x, bool now)
 {
     struct functions *f = functions(x);
@@ -229,7 +229,7 @@ static void stop(struct executor *x, bool now)
     pthread_mutex_unlock(&f->lock);
 }
 
-/* ---- what an engine asks ---- */
+/* ---- queries of the engine ---- */
 
 int function_count_unresponsive(struct functions *f)
 {
@@ -266,9 +266,9 @@ static int fd(struct executor *x)
     return functions(x)->epoll;
 }
 
-/* ---- begin and end ---- */
+/* ---- create and free ---- */
 
-/* The longest time that one which runs may take to stop; all are told. */
+/* Asks all running functions to stop and returns the longest grace among them. */
 static int64_t request_stop_all(struct functions *f)
 {
     int64_t longest = 0;
@@ -317,7 +317,7 @@ static void free_executor(struct executor *x)
     if (pool_stop(f, request_stop_all(f)))
         function_release(f);
     else if (env && env->note)
-        env->note(env->arg, "a function does not stop: its thread is left alone");
+        env->note(env->arg, "a function does not stop; its thread is abandoned");
 }
 
 static const struct executor_ops ops = {
@@ -344,7 +344,8 @@ static int open_fds(struct functions *f, struct err *err)
     if (f->epoll < 0 || f->event < 0 || f->timer < 0 ||
         epoll_ctl(f->epoll, EPOLL_CTL_ADD, f->event, &ready) ||
         epoll_ctl(f->epoll, EPOLL_CTL_ADD, f->timer, &ready))
-        return err_set(err, E_INTERNAL, "no descriptors for the function executor: %s",
+        return err_set(err, E_INTERNAL,
+                       "no descriptors for the function executor are available: %s",
                        strerror(errno));
     return 0;
 }
@@ -354,8 +355,8 @@ static void init_locks(struct functions *f)
     pthread_mutexattr_t mutex;
     pthread_condattr_t cond;
 
-    pthread_mutexattr_init(
-        &mutex); /* it is never held for long: look again before going to sleep */
+    /* Adaptive: the lock is never held for long, so spinning is cheaper than sleeping. */
+    pthread_mutexattr_init(&mutex);
     pthread_mutexattr_settype(&mutex, PTHREAD_MUTEX_ADAPTIVE_NP);
     pthread_mutex_init(&f->lock, &mutex);
     pthread_mutexattr_destroy(&mutex);

@@ -1,47 +1,48 @@
 /* function.h - the executor that runs C functions on threads of this process.
  *
  * A job of the lane function:NAME is run by the function that was added under NAME. Threads are
- * made as they are needed, up to a number, and end when they have had nothing to do for a while. A
- * few more jobs than there are threads wait here, so that a thread that is done has its next one at
- * once.
+ * created on demand, up to a maximum, and end after some idle time. A few more jobs than threads
+ * wait in a queue, so that a thread that finishes a job has the next one at once.
  *
- * A function can't be ended from outside. It is told to stop (its cancel flag), and keeps its
- * thread until it returns; one that does not for longer than its grace is deaf, and the worker
- * should claim nothing more, drain and exit. */
+ * A function can't be ended from outside. Its cancel flag asks it to stop, and it keeps its thread
+ * until it returns. A function that ignores the flag for longer than its grace is unresponsive;
+ * then the worker should claim nothing more, drain and exit. */
 #ifndef EXEC_FUNCTION_FUNCTION_H
 #define EXEC_FUNCTION_FUNCTION_H
 
 #include "exec/executor.h"
 
-/* ---- what a function sees; laid out as struct pawl_call and its operations in pawl.h ---- */
+/* ---- the call as a function sees it; same layout as struct pawl_call in pawl.h ---- */
 
 struct function_call;
 
-/* All of it for the function's own thread, while it runs. */
+/* To be called on the function's own thread, while the function runs. */
 struct function_call_ops {
-    /* It should return soon: a cancel, its deadline, a lost lease or the worker's stop. */
+    /* True if the function should return soon: a cancel, its deadline, a lost lease or the stop of
+     * the worker. */
     bool (*cancelled)(const struct function_call *c);
-    int64_t (*remaining)(const struct function_call *c); /* µs to its deadline; INT64_MAX: none */
-    /* One output, or the whole result, as JSON; the last value of a key counts. What can't be
-     * taken (no JSON, too large, both of them) is -E_INVALID, and fails the attempt. */
+    int64_t (*remaining)(const struct function_call *c); /* µs to the deadline; INT64_MAX if none */
+    /* Sets one output, or the whole result, as JSON; the last value of a key counts. -E_INVALID if
+     * the value is not JSON or too large, or if both are used; the attempt fails then. */
     int (*set_output)(struct function_call *c, const char *key, const char *json);
     int (*set_result)(struct function_call *c, const char *json);
     void (*log)(struct function_call *c, const char *text); /* a line end is added if missing */
-    /* It has failed, and this is why; what it returns is the exit code (0: 1). */
+    /* Fails the attempt with this message; the return value of the function is the exit code, or 1
+     * if it returns 0. */
     void (*fail)(struct function_call *c, const char *message);
-    /* If it returns 0 now: it is not done, and wants to be run again so many µs later. */
+    /* If the function then returns 0, it has not finished and is run again after `delay` µs. */
     void (*defer)(struct function_call *c, int64_t delay);
 };
 
 struct function_call {
     const struct function_call_ops *ops;
     const char *name;  /* the job's full name */
-    const char *input; /* JSON; NULL: none */
+    const char *input; /* JSON; NULL if none */
     int64_t execution, root;
     int attempt, max_attempts;
 };
 
-/* 0: done. Anything else: failed, with that exit code. */
+/* Returns 0 on success; any other value is the exit code of a failure. */
 typedef int function_fn(struct function_call *c, void *arg);
 
 /* ---- the executor ---- */
@@ -49,45 +50,47 @@ typedef int function_fn(struct function_call *c, void *arg);
 struct functions;
 
 struct function_options {
-    const char *key; /* NULL: "function" */
-    int threads;     /* at most; 0: 4 */
-    int queue; /* so many more may wait here; 0: four times the threads, at most 500; < 0: none */
-    int64_t idle;    /* µs after which a thread without work ends; 0: 10 s */
-    struct env *env; /* outlives it */
+    const char *key; /* NULL means "function" */
+    int threads;     /* at most; 0 means 4 */
+    int queue;    /* jobs that may wait for a thread; 0 means four times the threads, at most 500;
+                     < 0 means none */
+    int64_t idle; /* µs after which an idle thread ends; 0 means 10 s */
+    struct env *env; /* must outlive the executor */
 };
 
 MUST_USE int function_new(const struct function_options *o, struct functions **out,
                           struct err *err);
-/* The executor that it is; freed with its `free` slot. That tells all functions to stop and waits
- * for them; after the longest grace it leaves the deaf ones alone, and the last of those that
- * returns some day frees the rest. */
+/* The executor interface, freed with its `free` operation. That asks all functions to stop and
+ * waits for them. After the longest grace it abandons unresponsive functions; the last of them to
+ * return frees the memory. */
 struct executor *function_executor(struct functions *f);
-struct functions *function_from_executor(struct executor *x); /* NULL: another kind */
+struct functions *function_from_executor(struct executor *x); /* NULL if x is of another kind */
 
-/* Names are letters, digits and _ - . : /, at most 100. E_CONFLICT: there is one already. */
+/* Names consist of letters, digits and _ - . : /, at most 100 bytes. -E_CONFLICT if the name is
+ * taken. */
 MUST_USE int function_add(struct functions *f, const char *name, function_fn *fn, void *arg,
                           struct err *err);
 /* "function:NAME" of each, sorted; valid until the next one is added. */
 const char *const *function_lanes(const struct functions *f, size_t *n);
 bool function_has(const struct functions *f, const char *name);
 
-/* How many run at once at most, and how many more would begin at once; others wait in its queue. */
+/* How many functions can run at a time, and how many more could start now without waiting. */
 int function_max_threads(const struct functions *f);
 int function_free_threads(struct functions *f);
 
-/* How many were told to stop longer ago than their grace. */
+/* How many functions were asked to stop longer ago than their grace. */
 int function_count_unresponsive(struct functions *f);
-/* What runs in this process now, also what was forgotten. */
+/* Calls `each` for every attempt that runs in this process now, including forgotten ones. */
 void function_running(struct functions *f, void (*each)(void *arg, int64_t execution, int attempt),
                       void *arg);
 
-/* ---- plugins; laid out as in pawl.h ---- */
+/* ---- plugins; same layout as in pawl.h ---- */
 
 #define FUNCTION_PLUGIN_ABI 1
 
 struct function_plugin_host {
     int abi; /* of the host */
-    /* 0, or what pawl_plugin_init should return: the plugin is not loaded then. */
+    /* 0, or an error that pawl_plugin_init should return; then the plugin is not loaded. */
     int (*add)(const struct function_plugin_host *host, const char *name, function_fn *fn,
                void *arg);
     void *data; /* the host's */
@@ -96,7 +99,7 @@ struct function_plugin_host {
 /* Loads a shared object that has
  *     const int pawl_plugin_abi = FUNCTION_PLUGIN_ABI;
  *     int pawl_plugin_init(const struct function_plugin_host *host);
- * All of its functions are added, or with an error none. */
+ * Adds all of its functions, or none on an error. */
 MUST_USE int function_load_plugin(struct functions *f, const char *path, struct err *err);
 
 #endif

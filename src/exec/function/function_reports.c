@@ -1,4 +1,4 @@
-/* function_reports.c - a turn of the function executor: what its threads did becomes reports. */
+/* function_reports.c - the poll of the function executor, which reports what its threads did. */
 #include "exec/function/pool.h"
 
 #include "base/text.h"
@@ -7,7 +7,7 @@
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
 
-static void report(struct functions *f, const struct function_job *j, struct report *r)
+static void send_report(struct functions *f, const struct function_job *j, struct report *r)
 {
     r->execution = j->call.execution;
     r->attempt = j->call.attempt;
@@ -23,10 +23,10 @@ static void report_started(struct functions *f, struct function_job *j)
     if (j->started)
         return;
     j->started = true;
-    report(f, j, &r);
+    send_report(f, j, &r);
 }
 
-/* What came to the head of its log since the last time. */
+/* Reports the bytes that were added to the head of the log since the last report. */
 static void report_log(struct functions *f, struct function_job *j)
 {
     struct report r = {.kind = REPORT_LOG, .offset = j->log_sent};
@@ -41,7 +41,7 @@ static void report_log(struct functions *f, struct function_job *j)
         r.log = more.ptr;
         r.log_len = more.len;
         j->log_sent += (int64_t)more.len;
-        report(f, j, &r);
+        send_report(f, j, &r);
     }
     buf_release(&more);
 }
@@ -56,7 +56,7 @@ static void report_log_tail(struct functions *f, struct function_job *j)
     r.log = j->log.tail.ptr;
     r.log_len = j->log.tail.len;
     r.dropped = j->log.dropped;
-    report(f, j, &r);
+    send_report(f, j, &r);
 }
 
 static void describe_outcome(const struct function_job *j, struct buf *out)
@@ -78,27 +78,28 @@ static void describe_outcome(const struct function_job *j, struct buf *out)
             buf_addf(out, "function %s ran longer than its timeout of %s", name,
                      text_duration(j->timeout, span));
         else
-            buf_addf(out, "function %s was stopped: the time for it was over", name);
+            buf_addf(out, "function %s was stopped by a timeout", name);
         break;
     case OUTCOME_CANCELLED:
-        buf_addf(out, j->begun ? "function %s was cancelled" : "cancelled before function %s began",
+        buf_addf(out,
+                 j->begun ? "function %s was cancelled" : "cancelled before function %s started",
                  name);
         break;
     case OUTCOME_LOST:
         if (j->begun)
-            buf_addf(out, "function %s was stopped: its worker had lost the lease", name);
+            buf_addf(out, "function %s was stopped: its worker lost the lease", name);
         else
-            buf_addstr(out, "the worker that ran this function is gone, and the function with it");
+            buf_addstr(out, "the worker that ran this function ended, and the function with it");
         break;
     case OUTCOME_DEFERRED:
         if (j->why)
             buf_addf(out, "function %s was stopped with its worker", name);
         else
-            buf_addf(out, "function %s asks to be run again in %s", name,
+            buf_addf(out, "function %s asked to be run again in %s", name,
                      text_duration(j->defer, span));
         break;
     case OUTCOME_REFUSED:
-        buf_addf(out, "the worker was stopped before function %s began", name);
+        buf_addf(out, "the worker was stopped before function %s started", name);
     }
     if (j->failure)
         buf_addf(out, ": %s", j->failure);
@@ -128,20 +129,20 @@ static void report_ended(struct functions *f, struct function_job *j)
     } else if (j->kind == OUTCOME_DEFERRED && !j->why) {
         o->retry_delay = j->defer;
     }
-    report(f, j, &r);
+    send_report(f, j, &r);
     buf_release(&result);
     buf_release(&error);
 }
 
-/* ---- the turn ---- */
+/* ---- the poll ---- */
 
-/* Tells those whose time is over to stop, and sees when the next one's is. */
+/* L: asks functions whose deadline has passed to stop, and sets the timer to the next deadline. */
 static void check_deadlines(struct functions *f, int64_t now)
 {
     static const struct itimerspec never;
     struct function_job *j;
 
-    /* Setting it also takes back that it has fired. */
+    /* Setting the timer also clears an expiration that was not read. */
     timerfd_settime(f->timer, 0, &never, NULL);
     f->armed = 0;
     for (j = f->running.first; j; j = j->next) {
@@ -154,7 +155,7 @@ static void check_deadlines(struct functions *f, int64_t now)
     }
 }
 
-/* Only a turn frees jobs that ran, so what is noted here under the lock stays valid after it. */
+/* Only the poll frees jobs that ran, so the jobs collected under the lock stay valid after it. */
 static void report_running(struct functions *f)
 {
     VEC(struct function_job *) news = {0};

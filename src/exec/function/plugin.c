@@ -1,4 +1,5 @@
-/* plugin.c - the functions by their names, and the shared objects that bring some. */
+/* plugin.c - the registry of functions by name, and plugins, which add functions from shared
+ * objects. */
 #include "exec/function/pool.h"
 
 #include <dlfcn.h>
@@ -11,7 +12,7 @@
 
 /* ---- names ---- */
 
-/* Where the name stands, or would. */
+/* The index of the name, or the index to insert it at. */
 static size_t find_position(const struct functions *f, const char *name, bool *there)
 {
     size_t low = 0, high = f->entries.n;
@@ -73,14 +74,14 @@ static int add_function(struct functions *f, const char *name, function_fn *fn, 
 
     if (!name || !*name || name[strspn(name, NAME_CHARS)] || strlen(name) > NAME_MAX)
         return err_set(err, E_INVALID,
-                       "\"%.100s\" can't be the name of a function: letters, digits and _ - . : / "
-                       "are taken, at most %d",
+                       "\"%.100s\" is not a valid name of a function: use letters, digits and "
+                       "_ - . : /, at most %d characters",
                        name ? name : "", NAME_MAX);
     if (!fn)
         return err_set(err, E_INVALID, "the function %s has no code", name);
     at = find_position(f, name, &there);
     if (there)
-        return err_set(err, E_CONFLICT, "there is a function %s already", name);
+        return err_set(err, E_CONFLICT, "a function %s exists already", name);
     e = mem_zalloc(sizeof(*e));
     e->lane = mem_printf(LANE_PREFIX "%s", name);
     e->name = e->lane + strlen(LANE_PREFIX);
@@ -158,19 +159,19 @@ static int init_plugin(struct functions *f, void *plugin, struct err *err)
     struct loading l = {.f = f, .plugin = plugin, .err = err};
     struct function_plugin_host host = {FUNCTION_PLUGIN_ABI, host_add, &l};
     const int *abi = dlsym(plugin, "pawl_plugin_abi");
-    union { /* ISO C has no cast from an object's address to a function's */
+    union { /* ISO C has no cast from an object pointer to a function pointer */
         void *address;
         int (*call)(const struct function_plugin_host *);
     } entry = {dlsym(plugin, "pawl_plugin_init")};
     int rc;
 
     if (!abi || !entry.address)
-        return err_set(err, E_INVALID, "it is not a plugin of Pawl: it has no %s",
+        return err_set(err, E_INVALID, "it is not a Pawl plugin: it has no %s",
                        abi ? "pawl_plugin_init" : "pawl_plugin_abi");
     if (*abi != FUNCTION_PLUGIN_ABI)
         return err_set(err, E_INVALID,
-                       "it was built for version %d of the plugin interface, and this Pawl has %d: "
-                       "build it anew",
+                       "it was built for version %d of the plugin interface, but this Pawl has "
+                       "version %d: rebuild it",
                        *abi, FUNCTION_PLUGIN_ABI);
     rc = entry.call(&host);
     if (rc && !l.rc)
@@ -180,7 +181,7 @@ static int init_plugin(struct functions *f, void *plugin, struct err *err)
 
 int function_load_plugin(struct functions *f, const char *path, struct err *err)
 {
-    /* A bare name would be looked for in the system's library folders. */
+    /* dlopen would search a name without a slash in the system's library folders. */
     char *file = mem_printf("%s%s", strchr(path, '/') ? "" : "./", path);
     void *plugin = dlopen(file, RTLD_NOW | RTLD_LOCAL);
     size_t i;

@@ -1,5 +1,5 @@
-/* pool.c - the threads that run functions. A thread takes the lock once per job: to put
- * back the one that ended and to take the next. */
+/* pool.c - the threads that run functions. A thread takes the lock once per job: to return the
+ * ended job and to take the next one. */
 #include "exec/function/pool.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ void job_list_remove(struct function_job_list *l, struct function_job *j)
     l->n--;
 }
 
-/* ---- telling the loop ---- */
+/* ---- waking the loop ---- */
 
 void pool_wake(struct functions *f)
 {
@@ -84,8 +84,8 @@ static struct function_job *take_job(struct functions *f)
     return j;
 }
 
-/* Work that nobody told to stop has the outcome that it says. One that was stopped for a reason of
- * our own may still have got done. */
+/* A cancel or timeout decides the outcome. A function that was asked to stop for another reason
+ * (the worker stops, the lease is lost) may still have succeeded. */
 static enum outcome_kind decide_outcome(const struct function_job *j)
 {
     if (j->why == OUTCOME_CANCELLED || j->why == OUTCOME_TIMED_OUT)
@@ -109,7 +109,7 @@ static void run_job(struct function_job *j, int64_t *cpu)
 
     j->rc = j->entry->fn(&j->call, j->entry->arg);
     j->ended = clock_boot_us();
-    *cpu = thread_cpu(); /* between two jobs a thread uses next to nothing */
+    *cpu = thread_cpu(); /* a thread uses almost no CPU time between two jobs */
     j->cpu = *cpu - before;
 }
 
@@ -126,7 +126,7 @@ static struct timespec monotonic_in(int64_t us)
     return ts;
 }
 
-/* False: there was nothing to do for so long that this thread may end. */
+/* False if no work came for the idle time, or the pool stops: the thread ends. */
 static bool wait_for_work(struct functions *f)
 {
     struct timespec until = monotonic_in(f->idle_time);
@@ -142,9 +142,9 @@ static bool wait_for_work(struct functions *f)
     return f->queue.first != NULL;
 }
 
-/* L. A thread signs off, to be joined; where nobody is left to do that, it sees to itself. True:
- * it was the last, and all is its own now. */
-static bool sign_off(struct functions *f, struct pool_thread *t)
+/* L: registers an ending thread to be joined. In an abandoned pool it is detached instead; true if
+ * it is the last thread there, which must free the pool. */
+static bool register_thread_end(struct functions *f, struct pool_thread *t)
 {
     f->threads--;
     if (f->abandoned) {
@@ -158,7 +158,7 @@ static bool sign_off(struct functions *f, struct pool_thread *t)
     return false;
 }
 
-/* The next job for a thread that has none, or NULL: it has signed off. */
+/* Waits for the next job; NULL if the thread must end. */
 static struct function_job *await_job(struct pool_thread *t)
 {
     struct functions *f = t->f;
@@ -168,14 +168,14 @@ static struct function_job *await_job(struct pool_thread *t)
     pthread_mutex_lock(&f->lock);
     while (!(j = take_job(f)) && wait_for_work(f))
         ;
-    last = !j && sign_off(f, t);
+    last = !j && register_thread_end(f, t);
     pthread_mutex_unlock(&f->lock);
     if (last)
         function_release(f);
     return j;
 }
 
-/* Puts back a job that ended; returns the next if one waits. */
+/* Returns an ended job to the pool and takes the next one; NULL if none is queued. */
 static struct function_job *swap_job(struct functions *f, struct function_job *j)
 {
     struct function_job *next;
@@ -206,7 +206,7 @@ static void *thread_main(void *arg)
     return NULL;
 }
 
-/* L. Signals are the loop's business: a thread of the pool takes none. */
+/* L: starts a thread with all signals blocked, as the loop handles signals. */
 static bool add_thread(struct functions *f)
 {
     struct pool_thread *t = mem_zalloc(sizeof(*t));
@@ -274,7 +274,7 @@ bool pool_stop(struct functions *f, int64_t patience)
         if (f->running.n)
             rc = pthread_cond_timedwait(&f->gone, &f->lock, &until);
         else
-            pthread_cond_wait(&f->gone, &f->lock); /* they are on their way */
+            pthread_cond_wait(&f->gone, &f->lock); /* idle threads end soon */
     all = !f->threads;
     f->abandoned = !all;
     pthread_mutex_unlock(&f->lock);

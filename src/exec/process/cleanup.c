@@ -1,5 +1,5 @@
-/* process_cleanup.c - removes what settled attempts left on the disk, a few folders in a turn. One
- * in which something still lives stays. */
+/* cleanup.c - removes the folders of settled attempts, a few in each poll. A folder in which a
+ * process still runs is kept. */
 #include "exec/process/process_internal.h"
 
 #include "base/mem.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CLEANUP_EVERY 20000 /* µs between removals, if nothing else happens */
+#define CLEANUP_EVERY 20000 /* µs between removals while nothing else happens */
 
 void removals_init(struct removals *l)
 {
@@ -39,8 +39,8 @@ void removals_release(struct removals *l)
         free(pop_removal(l));
 }
 
-/* A shim that comes late must find the tombstone, and could come just when that is gone and the
- * folder is not yet. After a lease it begins nothing in any case. */
+/* A late shim must find the tombstone, and it could arrive when the tombstone is already removed
+ * but the folder is not. After the length of a lease a shim starts nothing in any case. */
 static bool must_delay(const struct process *p, struct removal *r, int at)
 {
     if (r->due || !attempt_has_tombstone(at))
@@ -59,7 +59,7 @@ static void requeue_delayed(struct process *p)
         process_set_timer(p, p->delayed_removals.first->due);
 }
 
-/* The next sweep tries it again. */
+/* The next cleanup of leftovers tries again. */
 static void note_left(const struct process *p, const char *name)
 {
     char *note;
@@ -131,7 +131,7 @@ static int check_leftover(void *arg, int64_t execution, int attempt, bool locked
     return 0;
 }
 
-/* A worker that was killed after a commit left the folder behind. */
+/* A worker that was killed after it settled an attempt left the folder behind. */
 void process_leftovers(struct executor *x, void (*each)(void *arg, int64_t execution, int attempt),
                        void *arg)
 {

@@ -1,4 +1,4 @@
-/* create.c - makes and frees a process executor, see process.h. */
+/* create.c - creates and frees a process executor, see process.h. */
 #include "base/mem.h"
 #include "exec/process/process_internal.h"
 
@@ -40,7 +40,7 @@ void process_free_list(char **list)
     free(list);
 }
 
-/* A path relative to this program's folder, if it can be executed. */
+/* The path of `name` relative to this program's folder; NULL if it is not executable. */
 static char *path_beside_program(const char *name)
 {
     char path[PATH_MAX];
@@ -61,7 +61,8 @@ static char *path_beside_program(const char *name)
     return NULL;
 }
 
-/* Its path, which may lead nowhere if it was named; NULL: there is none. */
+/* The path of pawl-shim; NULL if none was found. A path given by the caller or by PAWL_SHIM is not
+ * checked. */
 static char *shim_path(const char *given)
 {
     const char *env = getenv("PAWL_SHIM");
@@ -89,14 +90,15 @@ static int find_shim(struct process *p, const char *given, struct err *err)
     if (p->shim_path && access(p->shim_path, X_OK) == 0)
         return 0;
     return err_set(err, E_UNAVAILABLE,
-                   "pawl-shim, which runs commands, is not there%s%s; set PAWL_SHIM to its path",
+                   "pawl-shim, which runs commands, was not found%s%s; set PAWL_SHIM to its path",
                    p->shim_path ? ": " : "", p->shim_path ? p->shim_path : "");
 }
 
 static int open_dir(struct process *p, const char *dir, struct err *err)
 {
     if (mkdir(dir, 0700) && errno != EEXIST)
-        return err_set(err, E_UNAVAILABLE, "the folder %s can't be made: %s", dir, strerror(errno));
+        return err_set(err, E_UNAVAILABLE, "the folder %s can't be created: %s", dir,
+                       strerror(errno));
     p->dir_path = realpath(dir, NULL);
     p->dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (!p->dir_path || p->dir < 0)
@@ -154,7 +156,8 @@ int process_new(const struct process_options *o, struct executor **out, struct e
     p->poll = epoll_create1(EPOLL_CLOEXEC);
     p->timer = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
     if (p->poll < 0 || p->timer < 0 || !process_poll_add(p, p->timer, &p->timer)) {
-        rc = err_set(err, E_UNAVAILABLE, "no descriptor to poll: %s", strerror(errno));
+        rc = err_set(err, E_UNAVAILABLE, "no descriptor for polling is available: %s",
+                     strerror(errno));
         goto done;
     }
     rc = process_helper_start(p, err);
@@ -175,7 +178,7 @@ void process_free(struct executor *x)
     process_cleanup(p, p->dir < 0 ? 0 : INT_MAX);
     vec_release(&p->strays.all);
     removals_release(&p->removals);
-    removals_release(&p->delayed_removals); /* whoever sweeps finds them */
+    removals_release(&p->delayed_removals); /* the cleanup of leftovers finds their folders */
     process_close_fd(&p->timer);
     process_close_fd(&p->poll);
     process_close_fd(&p->dir);

@@ -1,5 +1,5 @@
-/* environment.c - the environment of a task: what is allowed of the worker's, what every task gets,
- * what its spec says, its secrets, and what Pawl tells it; later ones win. */
+/* environment.c - builds the environment of a task: the allowed variables of the worker, those for
+ * every task, those of its spec, its secrets, and Pawl's own; later ones override earlier ones. */
 #include "exec/process/process_internal.h"
 
 #include "base/mem.h"
@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define VARIABLE_MAX (128 << 10) /* the kernel's, for one NAME=VALUE with its NUL */
+#define VARIABLE_MAX (128 << 10) /* the kernel's limit for one NAME=VALUE with its NUL */
 #define SECRET_MAX   (64 << 10)
 
 static void wipe_and_free(char *s)
@@ -69,11 +69,13 @@ static int read_secret(const struct process *p, const char *name, struct buf *ou
         goto done;
     }
     if (!S_ISREG(st.st_mode) || (st.st_mode & 077) || st.st_uid != geteuid()) {
-        rc = err_set(err, E_INVALID, "the file of the secret %s must be ours alone: chmod 600 %s",
+        rc = err_set(err, E_INVALID,
+                     "the file of the secret %s must be readable by the worker's user only: chmod "
+                     "600 %s",
                      name, path);
         goto done;
     }
-    buf_reserve(out, SECRET_MAX); /* in one piece: growing would leave copies */
+    buf_reserve(out, SECRET_MAX); /* at once: growing would leave copies in memory */
     n = read(fd, out->ptr, SECRET_MAX);
     if (n < 0 || n == SECRET_MAX) {
         rc = err_set(err, E_INVALID, "the secret %s can't be read, or is too large", name);
@@ -95,7 +97,7 @@ static int find_secret(const struct process *p, const char *name, struct buf *ou
     const char *value;
 
     if (!is_secret_name(name))
-        return err_set(err, E_INVALID, "\"%s\" is no name of a secret", name);
+        return err_set(err, E_INVALID, "\"%s\" is not a valid name of a secret", name);
     if (p->resolve_secret)
         return p->resolve_secret(p->secret_arg, name, out, err);
     value = getenv(name);
@@ -128,7 +130,7 @@ static int set_secrets(const struct process *p, const struct spec *spec, struct 
     return rc;
 }
 
-/* --- all together -------------------------------------------------------------------------------
+/* --- the whole environment ----------------------------------------------------------------------
  */
 
 static void set_pawl_variables(struct variables *v, const struct task *t, const char *key,

@@ -1,5 +1,6 @@
-/* helper_loop.c - the helper of this worker: a pawl-shim that forks the others. It is started
- * with posix_spawn, which costs the same however large the worker is, and again when it died. */
+/* helper.c - the worker's side of the helper, a pawl-shim process that forks the shims. It is
+ * started with posix_spawn, whose cost does not depend on the size of the worker, and started again
+ * after it died. shim/helper_loop.c is the other side. */
 #include "exec/process/process_internal.h"
 #include "exec/process/request.h"
 #include "exec/spawn.h"
@@ -20,9 +21,9 @@
 #include <unistd.h>
 
 #define HELPER_FD    3
-#define STOP_TIME    1000000 /* µs that it has to end by itself … */
-#define KILL_TIME    1000000 /* … and to die of a signal */
-#define SEND_TIME_MS 1000    /* it forks some thousand shims in this time */
+#define STOP_TIME    1000000 /* µs to wait until the helper ends by itself … */
+#define KILL_TIME    1000000 /* … and then after SIGKILL */
+#define SEND_TIME_MS 1000    /* enough for the helper to fork a few thousand shims */
 
 static int spawn_helper(struct process *p, int socket)
 {
@@ -44,7 +45,8 @@ int process_helper_start(struct process *p, struct err *err)
     if (p->socket >= 0)
         return 0;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
-        return err_set(err, E_REFUSED, "no socket for the helper: %s", strerror(errno));
+        return err_set(err, E_REFUSED, "no socket for the helper can be created: %s",
+                       strerror(errno));
     rc = spawn_helper(p, pair[1]);
     close(pair[1]);
     if (rc) {
@@ -73,8 +75,8 @@ static bool ends_within(pid_t helper, int64_t us)
     return true;
 }
 
-/* One that the kernel keeps, for a disk that does not answer, does not even die: it is not waited
- * for. It begins nothing any more either. */
+/* A helper that the kernel blocks, e.g. on a disk that does not answer, does not even die of
+ * SIGKILL. It is not waited for; it can't start anything any more. */
 static void end_helper(struct process *p)
 {
     const struct env *env = p->x.env;
@@ -86,16 +88,16 @@ static void end_helper(struct process *p)
     if (ends_within(p->helper, KILL_TIME) || !env->note)
         return;
     snprintf(message, sizeof(message),
-             "the helper that starts commands (process %d) was killed and does not end: it is left "
-             "to itself; look what it waits for, a disk perhaps",
+             "the helper that starts commands (process %d) was killed but does not end, and is "
+             "left alone; check what it waits for, perhaps a disk",
              (int)p->helper);
     env->note(env->arg, message);
 }
 
-/* It ends when its socket is closed, after what it was asked for. */
+/* The helper finishes the requests that it has received and ends when its socket is closed. */
 void process_helper_stop(struct process *p)
 {
-    if (p->socket >= 0) /* by its number: a child of a program that embeds us may have it, too */
+    if (p->socket >= 0) /* explicitly: a child of the embedder may have inherited the socket */
         (void)epoll_ctl(p->poll, EPOLL_CTL_DEL, p->socket, NULL);
     process_close_fd(&p->socket);
     if (p->helper)
@@ -112,7 +114,7 @@ static struct watch *find_requested(struct process *p, int64_t execution, int64_
     return w;
 }
 
-/* Whatever it was asked for and did not answer: look what became of it. */
+/* Checks all attempts for which the helper has not answered. */
 static void helper_died(struct process *p)
 {
     int64_t now = clock_boot_us();
@@ -128,14 +130,14 @@ static void helper_died(struct process *p)
     }
 }
 
-/* Stopped, or stuck: for the length of a lease it has not answered. Whether it still began what it
- * was asked for is found out by looking. */
+/* The helper is stopped or stuck: it has not answered for the length of a lease. The attempts that
+ * it was asked to start are checked. */
 void process_helper_replace(struct process *p)
 {
     const struct env *env = p->x.env;
 
     if (env->note)
-        env->note(env->arg, "the helper that starts commands did not answer: it is replaced");
+        env->note(env->arg, "the helper that starts commands did not answer and is replaced");
     if (p->helper)
         kill(p->helper, SIGKILL);
     helper_died(p);
@@ -165,7 +167,7 @@ void process_helper_receive(struct process *p)
         helper_died(p);
 }
 
-/* The request goes through memory that is nobody's but ours and the shim's. */
+/* The request, which contains secrets, is passed in memory that only we and the shim can access. */
 static int write_memfd(const struct buf *request)
 {
     int fd = memfd_create("request", MFD_CLOEXEC);
@@ -192,7 +194,7 @@ int process_helper_send(struct process *p, const struct watch *w, const struct b
     int fds[2] = {w->at, write_memfd(request)}, rc;
 
     if (fds[1] < 0)
-        return err_set(err, E_REFUSED, "no memory for a request: %s", strerror(errno));
+        return err_set(err, E_REFUSED, "there is no memory for a request: %s", strerror(errno));
     rc = packet_send(p->socket, &packet, sizeof(packet), fds, 2);
     if (rc && errno == EAGAIN && poll(&writable, 1, SEND_TIME_MS) > 0)
         rc = packet_send(p->socket, &packet, sizeof(packet), fds, 2);

@@ -1,4 +1,4 @@
-/* process.c - the process executor: its slots, its turn, its memory. See process.h. */
+/* process.c - the process executor: watches, poll and the other operations. See process.h. */
 #include "exec/process/process.h"
 
 #include "base/mem.h"
@@ -12,8 +12,8 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#define LOG_CHECK_EVERY 1000000 /* µs between looks at the logs */
-#define CLEANUP_MAX     2       /* in a turn: right after many removals folders are slow to make */
+#define LOG_CHECK_EVERY 1000000 /* µs between two reads of the logs */
+#define CLEANUP_MAX     2 /* removals in a poll: creating folders is slow right after many of them */
 #define EVENTS_MAX      64
 
 /* --- watches ------------------------------------------------------------------------------------
@@ -58,8 +58,8 @@ struct watch *watch_find(struct process *p, int64_t execution, int attempt)
     return w;
 }
 
-/* The helper may still have the same handle open, and then closing ours would not end its place in
- * the poll: it would go on to tell of a watch that is long freed. */
+/* The helper may still have a copy of the pidfd open. Then closing ours would not remove it from
+ * the epoll set, which would keep returning a freed watch. */
 static void close_pidfd(struct process *p, struct watch *w)
 {
     if (w->pidfd >= 0)
@@ -106,7 +106,7 @@ void process_free_dropped(struct process *p)
     p->any_dropped = false;
 }
 
-/* --- the turn -----------------------------------------------------------------------------------
+/* --- the poll -----------------------------------------------------------------------------------
  */
 
 bool process_poll_add(struct process *p, int fd, void *what)
@@ -146,7 +146,7 @@ static void on_shim_ended(struct process *p, struct watch *w, int64_t now)
     }
 }
 
-/* What is due, and when to come back. */
+/* Handles the watches that are due and sets the timer for the next ones. */
 static void check_watches(struct process *p, int64_t now)
 {
     bool tick = now >= p->log_check_at, away = tick && now - p->log_check_at > p->lease;
@@ -198,9 +198,11 @@ static void poll_processes(struct executor *x)
     process_free_dropped(p);
 }
 
-/* --- the other slots ----------------------------------------------------------------------------
+/* --- the other operations -----------------------------------------------------------------------
  */
 
+/* Reattaches to an adopted attempt: records our epoch in its folder; the next poll finds out what
+ * became of it (watch_check in reattach.c). */
 static int reattach(struct executor *x, const struct task *t, struct err *err)
 {
     struct process *p = (struct process *)x;
@@ -214,17 +216,16 @@ static int reattach(struct executor *x, const struct task *t, struct err *err)
         return err_set(err, E_REFUSED,
                        "the folder of attempt %d of execution %lld can't be opened: %s", t->attempt,
                        (long long)t->execution, strerror(errno));
-    /* From here on its shim obeys nobody of a lower epoch. */
+    /* From here on the shim obeys no lower epoch. */
     rc = attempt_renew(at, &lease, err);
-    if (rc && rc != -E_INVALID) { /* it may well be running: nothing is known, so nothing may be
-                                     said about it */
+    if (rc && rc != -E_INVALID) { /* the attempt may be running: report nothing about it */
         close(at);
         if (rc == -E_UNAVAILABLE)
             err->code = E_REFUSED;
         return -(int)err->code;
     }
     w = watch_find(p, t->execution, t->attempt);
-    if (w) /* our own, of an epoch that is over */
+    if (w) /* our own, of an earlier epoch */
         watch_drop(p, w);
     w = watch_new(p, t, at);
     w->no_folder = no_folder;
@@ -266,8 +267,8 @@ static void renewed(struct executor *x, int64_t execution, int attempt, int64_t 
     if (!w)
         return;
     lease.epoch = w->epoch;
-    /* A disk that is full now may not be at the next renewal; the fence stands far behind. A file
-     * that was replaced is noted once. */
+    /* A failed renewal is only noted: the disk may have space at the next one, long before the
+     * fence ends the attempt. A replaced file is noted once. */
     known = *w->fault;
     rc = attempt_renew(w->at, &lease, &err);
     if (rc == -E_INVALID)
@@ -299,7 +300,7 @@ static void stop(struct executor *x, bool now)
 {
     struct process *p = (struct process *)x;
 
-    (void)now; /* all that has begun outlives us */
+    (void)now; /* all attempts that have started outlive this worker */
     p->closed = true;
     for (size_t i = 0; i < WATCH_BUCKETS; i++)
         for (struct watch *w = p->watches[i]; w; w = w->next)

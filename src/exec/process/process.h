@@ -1,6 +1,6 @@
-/* process.h - the executor that runs commands as processes which outlive the worker: each below a
- * pawl-shim of its own, in a folder of its own (attempt.h). Commands in containers are run by the
- * same, with the engine's client as the process (container.h). */
+/* process.h - the executor that runs commands as processes which outlive the worker: each is run by
+ * its own pawl-shim, in its own attempt folder (attempt.h). Commands in containers are run by the
+ * same executor, with the container engine's client as the process (container.h). */
 #ifndef EXEC_PROCESS_PROCESS_H
 #define EXEC_PROCESS_PROCESS_H
 
@@ -9,41 +9,42 @@
 #include "exec/executor.h"
 
 struct process_options {
-    const char *key;  /* NULL: "process" */
-    const char *dir;  /* where the attempts have their folders; made if it is not there */
-    const char *shim; /* NULL: beside this program, else $PAWL_SHIM, else in libexec */
-    int slots;        /* attempts at once; 0: the number of processors */
-    struct env *env;  /* outlives it; NULL: none */
+    const char *key;  /* NULL means "process", or "container" with `container` */
+    const char *dir;  /* the folder of the attempt folders; created if missing */
+    const char *shim; /* path of pawl-shim; NULL: beside this program, $PAWL_SHIM, or libexec */
+    int slots;        /* attempts at a time; 0 means the number of processors */
+    struct env *env;  /* must outlive the executor; may be NULL */
 
-    int64_t lease; /* µs, how long leases are: with less than half of one left nothing is begun;
-                      0: 30 s */
-    int64_t fence; /* µs after the end of the lease when the work is killed; 0: never */
-    int64_t grace; /* µs between TERM and KILL for tasks that name none; 0: 10 s; < 0: none */
-    int64_t log_head, log_tail; /* bytes of output that are kept; both 0: 512 kB each */
+    int64_t lease; /* µs, the length of a lease: nothing is started with less than half of it left;
+                      0 means 30 s */
+    int64_t fence; /* µs after the end of the lease until the attempt is killed; 0 means never */
+    int64_t grace; /* µs between TERM and KILL for tasks without `grace`; 0 means 10 s, < 0 none */
+    int64_t log_head, log_tail; /* bytes of output to keep; both 0 means 512 kB each */
 
-    const char *const *allow; /* variables that tasks get of the worker's environment; NULL: PATH
-                                 HOME LANG LC_ALL LC_CTYPE TZ TMPDIR USER LOGNAME SHELL; in a
+    const char *const *allow; /* variables of the worker's environment that tasks get; NULL means
+                                 PATH HOME LANG LC_ALL LC_CTYPE TZ TMPDIR USER LOGNAME SHELL, in a
                                  container LANG LC_ALL LC_CTYPE TZ */
     const struct spec_pair *extra; /* variables for every task */
     size_t nextra;
 
-    /* Appends the value of a secret; NULL: the worker's environment, else the file of that name in
-     * `secrets`, which nobody else may read. */
+    /* Appends the value of a secret. NULL means the worker's environment, or else the file of that
+     * name in `secrets`, which only its owner may read. */
     int (*resolve_secret)(void *arg, const char *name, struct buf *out, struct err *err);
     void *secret_arg;
-    const char *secrets; /* a folder; NULL: none */
+    const char *secrets; /* a folder; NULL if none */
 
-    const struct container_options *container; /* commands run in containers; NULL: they don't */
+    const struct container_options *container; /* run commands in containers; NULL: as processes */
 };
 
-/* Starts the helper. Call it before a database is opened: it costs less then. */
+/* Creates the executor and starts its helper. Call it before a database is opened: forking is
+ * cheaper then. */
 MUST_USE int process_new(const struct process_options *options, struct executor **out,
                          struct err *err);
 
-/* Whether there is a shim, this one or one that is found (see `shim` above). */
+/* Whether an executable pawl-shim exists, at `given` or at a default path (see `shim` above). */
 bool process_has_shim(const char *given);
 
-/* Whether a shim is at work on that attempt. */
+/* Whether a shim runs that attempt now. */
 bool process_probe(const char *dir, int64_t execution, int attempt);
 
 #endif

@@ -1,4 +1,4 @@
-/* process_internal.h - what the files of the process executor share. */
+/* process_internal.h - structures and functions shared by the files of the process executor. */
 #ifndef EXEC_PROCESS_PROCESS_INTERNAL_H
 #define EXEC_PROCESS_PROCESS_INTERNAL_H
 
@@ -6,17 +6,26 @@
 #include "exec/attempt/attempt.h"
 #include "exec/process/process.h"
 
-/* One attempt that this worker holds.
+/* The states of an attempt that this worker watches:
  *
- *     start ─> ASKED ──answer──> RUNNING ──pidfd──> LOOKING ──record──> ended
- *                 └─helper died─────────────────────^  │ ^        └─begun, no record─> LOST ─>
- * ended find ────────────────────────────────────────────┘ └──held──> RUNNING */
+ *     from        event                                    to
+ *     -           start                                    REQUESTED
+ *     -           reattach                                 CHECKING
+ *     REQUESTED   the helper answers with a pidfd          RUNNING
+ *     REQUESTED   the helper answers with an error         DROPPED, reported as refused
+ *     REQUESTED   the helper dies or does not answer       CHECKING
+ *     RUNNING     the pidfd is readable: the shim ended    CHECKING
+ *     CHECKING    the shim lives                           RUNNING
+ *     CHECKING    no shim, but remains may be left         LOST
+ *     CHECKING    no shim and nothing left                 DROPPED, after its report
+ *     LOST        the remains are gone                     DROPPED, after its report
+ *     any         the lease is lost, or the worker stops   DROPPED, without a report */
 enum watch_state {
-    WATCH_REQUESTED, /* the helper was asked to start it */
-    WATCH_RUNNING,   /* its shim lives: pidfd tells of its end */
-    WATCH_CHECKING,  /* what is there is looked at under the attempt's lock */
-    WATCH_LOST,      /* its shim died: what is left is being ended; `lock` is ours */
-    WATCH_DROPPED,   /* reported or forgotten: freed at the end of the turn */
+    WATCH_REQUESTED, /* the helper was asked to start the shim */
+    WATCH_RUNNING,   /* the shim lives; its pidfd becomes readable when it ends */
+    WATCH_CHECKING,  /* the folder is to be inspected under the attempt's lock (reattach.c) */
+    WATCH_LOST,      /* the shim died and its remains are being ended; `lock` is ours */
+    WATCH_DROPPED,   /* reported or forgotten; freed at the end of the poll */
 };
 
 struct watch {
@@ -24,48 +33,48 @@ struct watch {
     int64_t execution;
     int attempt, epoch;
     enum watch_state state;
-    bool found;        /* not begun by us */
-    bool shim_ended;   /* its pidfd said so */
-    int64_t no_folder; /* when it had none, or something else in its place; 0: it had one */
-    char fault[ATTEMPT_FAULT_SIZE]; /* what somebody did to its folder; "": nothing */
-    bool started_reported;          /* that it started */
+    bool found;        /* reattached: this executor did not start it */
+    bool shim_ended;   /* its pidfd was readable */
+    int64_t no_folder; /* when its folder was found missing or replaced; 0 if it had one */
+    char fault[ATTEMPT_FAULT_SIZE]; /* how its folder was tampered with; "" if it was not */
+    bool started_reported;          /* REPORT_STARTED was sent */
     bool cancelled;
-    bool noted; /* that its end is known and can't be written or read yet */
-    int at;     /* its folder */
+    bool noted; /* the operator was told that its end can't be written or read yet */
+    int at;     /* descriptor of its folder */
     int pidfd, lock;
-    int64_t begun;                /* CLOCK_BOOTTIME, µs */
-    int64_t check_at, wait;       /* when to look again, and how long it was waited; 0: when told */
-    enum attempt_command command; /* that the shim has not been told yet; 0: none */
-    int64_t kill_at; /* when a shim that should have ended it long ago is killed; 0: never */
-    enum outcome_kind kill_outcome; /* how it ended then */
+    int64_t begun;          /* CLOCK_BOOTTIME, µs */
+    int64_t check_at, wait; /* time of the next check (0: on an event only); last pause, µs */
+    enum attempt_command command; /* not yet sent to the shim; 0 if none */
+    int64_t kill_at; /* when a shim that should have ended long before is killed; 0 if never */
+    enum outcome_kind kill_outcome; /* the outcome then */
     bool killed;
     int64_t log_sent, dropped_sent;
-    int64_t log_total;        /* bytes that it had said when the newest of them were last told */
-    struct attempt_shim shim; /* WATCH_LOST */
-    struct undo undo;         /* the same */
+    int64_t log_total; /* bytes that the task had printed when the newest were last reported */
+    struct attempt_shim shim; /* WATCH_LOST only */
+    struct undo undo;         /* removes its container */
 
-    /* Of its spec, for what is said at its end. */
+    /* Of its spec, for the report of its end. */
     int64_t timeout, grace;
     char *program, *cwd, *user;
-    char **outputs; /* NULL: all */
+    char **outputs; /* NULL means all */
 };
 
-/* The folder of a settled attempt. */
+/* The folder of a settled attempt, to be removed. */
 struct removal {
     struct removal *next;
     int64_t execution;
     int attempt;
-    int64_t due; /* CLOCK_BOOTTIME, µs: its tombstone stands until then; 0: there was none */
+    int64_t due; /* CLOCK_BOOTTIME, µs: its tombstone is kept until then; 0 if it has none */
 };
 
 struct removals {
     struct removal *first, **end;
 };
 
-/* Processes that are of attempts below our folder, as of that time: one look for all that are found
- * without a folder. */
+/* The processes of attempts below our folder at one moment: one scan of /proc serves all attempts
+ * that have no folder. */
 struct strays {
-    int64_t looked_at; /* CLOCK_BOOTTIME, µs; 0: never */
+    int64_t looked_at; /* time of the scan, CLOCK_BOOTTIME, µs; 0 if never */
     VEC(struct stray {
         int64_t execution;
         int attempt;
@@ -81,8 +90,8 @@ struct process {
     struct env no_env;
     char *key, *dir_path, *shim_path, *secrets;
     int dir, poll, timer;
-    int64_t timer_at;     /* that it is set to; 0: not set */
-    int64_t log_check_at; /* when logs are looked at next */
+    int64_t timer_at;     /* when the timer fires; 0 if not set */
+    int64_t log_check_at; /* when the logs are read next */
     int slots;
     int64_t lease, fence, grace, log_head, log_tail;
     char **allow;
@@ -90,17 +99,17 @@ struct process {
     size_t nextra;
     int (*resolve_secret)(void *arg, const char *name, struct buf *out, struct err *err);
     void *secret_arg;
-    bool in_containers; /* commands run so: */
+    bool in_containers; /* commands run in containers, with these options: */
     struct container_options container;
 
-    pid_t helper; /* 0: none */
-    int socket;   /* to it */
+    pid_t helper; /* 0 if none */
+    int socket;   /* to the helper */
 
     struct watch *watches[WATCH_BUCKETS];
     int running;
-    bool any_dropped, closed; /* closed: takes nothing more */
+    bool any_dropped, closed; /* closed: accepts no more attempts */
     struct strays strays;
-    struct removals removals, delayed_removals; /* late: for whom a shim may still come, by time */
+    struct removals removals, delayed_removals; /* delayed: a shim may still start; by `due` */
 
     int64_t failed;
     struct histogram times;
@@ -110,43 +119,44 @@ struct process {
 extern const struct executor_ops process_ops, container_ops;
 struct watch *watch_new(struct process *p, const struct task *t, int at);
 struct watch *watch_find(struct process *p, int64_t execution, int attempt); /* or NULL */
-void watch_drop(struct process *p, struct watch *w);     /* closes its handles; freed later */
-void process_set_timer(struct process *p, int64_t when); /* calls for a turn by then */
+void watch_drop(struct process *p, struct watch *w);     /* closes its descriptors; freed later */
+void process_set_timer(struct process *p, int64_t when); /* requests a poll at that time */
 bool process_poll_add(struct process *p, int fd, void *what);
-void process_free_dropped(struct process *p); /* frees what was dropped */
-void process_drop_all(struct process *p);     /* of all that it watches, and of its helper */
+void process_free_dropped(struct process *p); /* frees the dropped watches */
+void process_drop_all(struct process *p);     /* drops all watches and stops the helper */
 
-/* process_cleanup.c */
+/* cleanup.c */
 void removals_init(struct removals *l);
 void removals_release(struct removals *l);
-void process_cleanup(struct process *p, int most); /* removes folders of settled attempts */
+void process_cleanup(struct process *p, int most); /* removes at most `most` folders */
 void process_settled(struct executor *x, int64_t execution, int attempt);
 void process_leftovers(struct executor *x, void (*each)(void *arg, int64_t execution, int attempt),
                        void *arg);
 
 /* create.c */
 void process_free(struct executor *x);
-char **process_copy_list(const char *const *list); /* NULL: an empty one */
+char **process_copy_list(const char *const *list); /* NULL gives an empty list */
 void process_free_list(char **list);
-void process_close_fd(int *fd); /* closes it if it is open, and says so */
+void process_close_fd(int *fd); /* closes *fd unless it is -1, and sets it to -1 */
 
 /* helper.c */
 MUST_USE int process_helper_start(struct process *p, struct err *err);
 void process_helper_stop(struct process *p);
-/* Takes the answers that are there. */
+/* Reads the helper's pending answers. */
 void process_helper_receive(struct process *p);
-/* Ends it: it was asked too long ago. The next start has a new one. */
+/* Ends a helper that did not answer in time. The next start creates a new one. */
 void process_helper_replace(struct process *p);
 MUST_USE int process_helper_send(struct process *p, const struct watch *w,
                                  const struct buf *request, struct err *err);
 
 /* start.c */
 int process_start(struct executor *x, const struct task *t, struct err *err);
-/* Of an attempt whose file is not there any more, or harmed. */
+/* Sets the undo command of an attempt whose `undo` file is missing or damaged, by the name that its
+ * container must have. */
 void process_set_undo_by_name(struct process *p, struct watch *w);
 
 /* environment.c */
-/* The task's environment as NAME=VALUE, ends with NULL, and the values of its secrets. */
+/* The task's environment as NAME=VALUE, and the values of its secrets; both NULL-terminated. */
 struct variables {
     VEC(char *) all, secrets;
 };
@@ -155,46 +165,50 @@ MUST_USE int process_variables(struct process *p, const struct task *t, const ch
 void process_variables_release(struct variables *v); /* wipes them */
 
 /* reattach.c */
+/* The helper has started the shim; pidfd -1: it failed, or its answer is unknown. */
 void watch_helper_answered(struct process *p, struct watch *w, int pidfd);
-void watch_check(struct process *p, struct watch *w);        /* LOOKING or LOST, and it is time */
+/* Finds out what became of an attempt in state CHECKING or LOST. Call it when check_at is due. */
+void watch_check(struct process *p, struct watch *w);
 void watch_send_command(struct process *p, struct watch *w); /* its command, if it has one */
 #define UNWRITTEN "its shim can't write its exit record or its outputs"
-/* Tells the operator, once, that an attempt has ended and why that can't be recorded yet. */
+/* Notifies the operator, once, that an attempt has ended and why that can't be recorded yet. */
 void watch_note(const struct process *p, struct watch *w, const char *what);
-/* kill_at is over; `away`: so long did we not look ourselves that the shim may be no better off. */
+/* kill_at has passed. `away`: this worker itself did not run for longer than a lease, so the shim
+ * may have been suspended too. */
 void watch_kill_overdue(struct process *p, struct watch *w, bool away);
-/* This worker takes nothing more: what its shim has not begun yet is given back. */
+/* Reports an attempt as refused unless its shim has started it, and makes sure it never does. */
 void watch_refuse_unstarted(struct process *p, struct watch *w);
 
 /* tampered.c: folders that a task has changed */
-/* Notes what is wrong with it, if something is. The first stays. */
+/* Records in w->fault how the folder was tampered with, if it was. The first fault is kept. */
 bool watch_note_fault(struct watch *w);
-/* The same for a file that can't be opened as ours: something is wrong. */
+/* Records a fault for a file that can't be opened because it was replaced. */
 void watch_note_file(struct watch *w, const char *name, int error);
-/* The same if its lock has a second name: it may be the lock of another attempt. */
+/* Records a fault if the lock file has a second hard link: it may be another attempt's lock. */
 bool watch_note_shared_lock(struct watch *w);
-/* Its lock says that it is free, or can't be locked: the handle of a shim that lives all the same,
- * or -1. */
+/* For an attempt whose lock is free or can't be locked: a pidfd of its shim if that lives
+ * nevertheless, or -1. *begun is the start time. */
 MUST_USE int watch_shim_without_lock(struct watch *w, int64_t *begun);
-/* Opens the folder to look what became of it; makes one where there is none, and says when that was
- * (0: it had one). -1 and errno. */
+/* Opens the folder of an adopted attempt; creates it if it is missing and sets *no_folder to the
+ * current time (0 if it existed). The descriptor, or -1 and errno. */
 MUST_USE int process_open_folder(struct process *p, const struct task *t,
                                  char fault[ATTEMPT_FAULT_SIZE], int64_t *no_folder);
-/* Of an attempt that had no folder: kills what says by its environment that it is of it. True:
- * something was found alive, so it is to be looked for again. */
+/* Kills the processes of an attempt without a folder, found by their environment. True if any was
+ * alive; then call it again. */
 MUST_USE bool watch_kill_strays(struct process *p, const struct watch *w);
 
 /* process_reports.c */
 void process_report_started(struct process *p, struct watch *w);
 void process_report_log(struct process *p, struct watch *w);
-/* False: nothing was reported, as its outputs can't be read for now. Drops the watch otherwise. */
+/* Reports the end of an attempt with an exit record and drops the watch. False, with nothing
+ * reported, if its outputs can't be read for now. */
 MUST_USE bool process_report_exit(struct process *p, struct watch *w,
                                   const struct attempt_exit *end);
-/* Ended without a record: lost or refused. Drops the watch. */
+/* Reports the end of an attempt without an exit record and drops the watch. */
 void process_report_end(struct process *p, struct watch *w, enum outcome_kind kind,
                         const char *error);
-/* The same for one whose folder was changed (w->fault): failed, or lost if nobody can know whether
- * all of it has ended. */
+/* Like process_report_end, for an attempt whose folder was tampered with (w->fault): failed, or
+ * lost if some of its processes may still run. */
 void process_report_fault(struct process *p, struct watch *w);
 
 #endif

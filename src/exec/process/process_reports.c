@@ -1,4 +1,4 @@
-/* process_reports.c - says what happened to an attempt, in the words of executor.h. */
+/* process_reports.c - reports the start, the log and the end of attempts, as in executor.h. */
 #include "exec/outputs.h"
 #include "exec/process/process_internal.h"
 
@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #define CHUNK         65536
-#define NEWEST_MAX    65536 /* bytes that are told of a ring that turns, where not more is new */
-#define LOG_MOST      (16 << 20) /* bytes that are told of a log whose caps are not ours */
+#define NEWEST_MAX    65536 /* bytes reported of a ring that has wrapped, unless more are new */
+#define LOG_MOST      (16 << 20) /* bytes reported of a log with other caps than ours */
 #define REFUSED_DELAY 1000000    /* µs */
 
 static void send_report(struct process *p, const struct watch *w, struct report *r)
@@ -42,19 +42,19 @@ void process_report_started(struct process *p, struct watch *w)
 /* --- the log ------------------------------------------------------------------------------------
  */
 
-/* Begins at the gap again, with what the ring holds in the end, instead of what was told of that
- * part before. */
+/* Reports the part after the gap again: the final content of the ring replaces what was reported of
+ * it before. */
 static void rewind_to_gap(const struct process *p, struct watch *w, const struct attempt_log *log)
 {
     w->dropped_sent = log->dropped;
     if (log->head != p->log_head)
-        w->log_sent = 0; /* begun by a worker with other caps: chunks may lie across the gap */
+        w->log_sent = 0; /* started by a worker with other caps: chunks may span the gap */
     else if (w->log_sent > log->head)
         w->log_sent = log->head;
 }
 
-/* The file is the task's to make larger. A worker with other caps may have begun it; but what one
- * attempt costs in memory is for ours to say. */
+/* How much of a log is reported. The task may have made the file larger, or a worker with larger
+ * caps may have started the attempt; the memory of one attempt is limited by our caps. */
 static int64_t log_most(const struct process *p)
 {
     int64_t own = p->log_head + p->log_tail;
@@ -62,7 +62,7 @@ static int64_t log_most(const struct process *p)
     return own > LOG_MOST ? own : LOG_MOST;
 }
 
-/* What is kept from log_sent on, up to a place. */
+/* Reports the kept bytes from log_sent up to `upto`. */
 static void report_upto(struct process *p, struct watch *w, const struct attempt_log *log,
                         int64_t upto, int64_t dropped)
 {
@@ -83,8 +83,9 @@ static void report_upto(struct process *p, struct watch *w, const struct attempt
     buf_release(&text);
 }
 
-/* While the ring turns: the newest bytes, in the place of those that were the newest before, so
- * that who follows goes on. What the shim may have written over meanwhile is left for next time. */
+/* While the ring is being overwritten: reports the newest bytes, which replace those reported as
+ * newest before, so that a reader can follow the log. Bytes that the shim may have overwritten in
+ * the meantime are left for the next call. */
 static void report_newest(struct process *p, struct watch *w, const struct attempt_log *log)
 {
     int64_t tail = log->kept - log->head, total = log->kept + log->dropped, at;
@@ -111,8 +112,9 @@ done:
     buf_release(&text);
 }
 
-/* While it runs, all in order until the ring begins to turn, then the newest; all that is kept at
- * the end. No chunk reaches over the place where the gap is or will be. */
+/* While the task runs, the log is reported in order until the ring wraps, then the newest bytes. At
+ * the end everything that is kept is reported. No chunk spans the position where the gap is or will
+ * be. */
 void process_report_log(struct process *p, struct watch *w)
 {
     struct attempt_log log;
@@ -136,8 +138,9 @@ void process_report_log(struct process *p, struct watch *w)
     report_upto(p, w, &log, most, log.dropped);
 }
 
-/* The shim could not write part of what the task printed: the disk was full or failed, or the log
- * keeps no tail. The place where it belongs is not known, so the count follows all that is kept. */
+/* The shim could not write part of the output: the disk was full or failed, or the log keeps no
+ * tail. The position of the missing part is unknown, so the count is reported after the kept log.
+ */
 static void report_unwritten(struct process *p, struct watch *w, const struct attempt_exit *end)
 {
     struct report r = {
@@ -176,21 +179,21 @@ void process_report_end(struct process *p, struct watch *w, enum outcome_kind ki
 {
     struct outcome o = {.kind = kind, .error = error, .duration = -1};
 
-    if (kind == OUTCOME_REFUSED && !p->closed) /* others may begin it at once */
+    if (kind == OUTCOME_REFUSED && !p->closed) /* when closed, other workers may start it at once */
         o.retry_delay = REFUSED_DELAY;
     process_report_started(p, w);
     process_report_log(p, w);
     report_outcome(p, w, &o);
 }
 
-/* Without the lock of its tree, or the record of its session, some of it may live unseen. */
+/* Without the lock on `tree` or the record of the session, some processes may run undetected. */
 void process_report_fault(struct process *p, struct watch *w)
 {
     int tree = own_file_open(w->at, ATTEMPT_TREE, O_RDONLY, ATTEMPT_LOCK_MAX);
     bool sure = w->shim.pid && (tree >= 0 || p->in_containers);
     char *error = mem_printf("%s; %s", w->fault,
-                             sure ? "so nobody knows how it ended"
-                                  : "so nobody knows whether all of it has ended");
+                             sure ? "so its exit status is unknown"
+                                  : "so some of its processes may still run");
 
     process_close_fd(&tree);
     process_report_end(p, w, sure ? OUTCOME_FAILED : OUTCOME_LOST, error);
@@ -238,28 +241,28 @@ static char *describe_signal(const struct attempt_exit *end)
                       name ? name : "", name ? ")" : "");
 }
 
-/* What a shell means by it. */
+/* The meaning of a shell's exit code. */
 static const char *shell_code_meaning(int code)
 {
     return code == 127   ? " (command not found)"
-           : code == 126 ? " (no permission to execute, or no program)"
+           : code == 126 ? " (not executable, or not a program)"
                          : "";
 }
 
-/* What the engine's client says is not how the command ended. */
+/* The exit status of the engine's client is not that of the command. */
 static char *describe_client_end(const struct attempt_exit *end, struct outcome *o)
 {
     if (!end->signal && end->code)
-        return mem_printf("the client of its engine failed with code %d: the log says why",
+        return mem_printf("the container engine's client failed with code %d: see the log",
                           (int)end->code);
     o->kind = OUTCOME_LOST;
     o->has_exit_code = false;
-    return mem_printf("the client of its engine %s before the command ended, so nobody knows how "
-                      "that ended",
-                      end->signal ? "was killed" : "was gone");
+    return mem_printf("the container engine's client %s before the command, so the exit status of "
+                      "the command is unknown",
+                      end->signal ? "was killed" : "ended");
 }
 
-/* Kind and sentence; the caller frees. */
+/* Sets the kind of the outcome. Returns the error message, which the caller frees, or NULL. */
 static char *decide_outcome(const struct watch *w, const struct attempt_exit *end,
                             struct outcome *o)
 {
@@ -281,7 +284,7 @@ static char *decide_outcome(const struct watch *w, const struct attempt_exit *en
         return mem_strdup("cancelled");
     case END_FENCED:
         o->kind = OUTCOME_LOST;
-        return mem_strdup("killed, because nobody renewed its lease");
+        return mem_strdup("killed, because its lease was not renewed");
     case END_NOT_STARTED:
         if (is_shortage(end)) {
             o->kind = OUTCOME_REFUSED;
@@ -304,14 +307,14 @@ static int unreadable(const struct watch *w, struct err *err)
                    own_file_why(w->at, ATTEMPT_OUTPUT, OWN_FILE_ANY_SIZE));
 }
 
-/* -E_UNAVAILABLE: it is not the task's fault, and may be read later. */
+/* -E_UNAVAILABLE if the outputs may be readable later; any other error is the task's fault. */
 static int read_outputs(const struct watch *w, struct buf *result, struct err *err)
 {
     int fd = own_file_open_given(w->at, ATTEMPT_OUTPUT, O_RDONLY, OWN_FILE_ANY_SIZE), rc = 0;
     struct buf text = BUF_INIT;
     ssize_t n = 1;
 
-    if (fd < 0) /* the task may have removed it: then it says nothing */
+    if (fd < 0) /* a task that removed the file has no outputs */
         return errno == ENOENT ? 0 : unreadable(w, err);
     while (n > 0 && text.len <= OUTPUTS_MAX) {
         buf_reserve(&text, CHUNK);
@@ -341,7 +344,7 @@ bool process_report_exit(struct process *p, struct watch *w, const struct attemp
     char *error = decide_outcome(w, end, &o);
     int rc = o.kind == OUTCOME_OK ? read_outputs(w, &result, &why) : 0;
 
-    if (rc == -E_UNAVAILABLE && !w->cancelled) { /* a success stays one; a cancel gives it up */
+    if (rc == -E_UNAVAILABLE && !w->cancelled) { /* wait, unless a cancel gives up the success */
         watch_note(p, w, why.msg);
         buf_release(&result);
         return false;

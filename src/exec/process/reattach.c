@@ -1,15 +1,27 @@
-/* reattach.c - what has become of an attempt: the table of adoption, for attempts of others as
- * for our own after their shim ended.
+/* reattach.c - finds out what became of an attempt: one that this worker adopted from another, or
+ * one of its own whose shim ended or never answered. attempt.h describes the files.
  *
- *     lock    record            then
- *     held                      its shim lives: note our epoch, wait for it
- *     free    exit              it ended so, with its outputs and log
- *     free    shim, no exit     lost: end what is left, wait until `tree` is free and the engine
- *                               says that its container is gone; with `ending` it is known how
- *                               it ended all the same
- *     free    neither           never begun, and by the tombstone never will be
- *     was replaced by the task  see tampered.c
- *     the folder was removed    lost, as for who looks for it by its name */
+ * Adoption, step by step: the store raises the epoch (store/ops/lease.c); the dispatcher calls the
+ * executor's `reattach` (process.c), which writes the new epoch to the attempt folder; the next
+ * poll calls watch_check() below. It gives the attempt up if the folder has a higher epoch than
+ * ours. Otherwise it tries to take `lock`, and the result depends on the records:
+ *
+ *     lock                records            result
+ *     held                any                the shim lives: wait for it by its pidfd
+ *     free                exit               ended as recorded; report outputs and log
+ *     free                shim, no exit      the shim died: end the remains, wait until `tree` is
+ *                                            free and the container is gone; then report
+ *                                            `ending` if that record exists, else lost (timed
+ *                                            out or cancelled if this worker killed the shim)
+ *     free                neither            never started; the tombstone written now makes sure
+ *                                            that it never will be: refused if this worker
+ *                                            requested the start; lost if the attempt was
+ *                                            adopted, or had a tombstone already
+ *     replaced by the task                   see the table in tampered.c
+ *     the folder was removed                 lost, as if it were missing when it is adopted
+ *
+ * An attempt is never started a second time, and never reported as ended while a process or a
+ * container of it may still run. */
 #include "exec/process/process_internal.h"
 
 #include "base/mem.h"
@@ -25,8 +37,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#define WAIT_MIN 1000    /* µs between looks */
-#define WAIT_MAX 1000000 /* … at most */
+#define WAIT_MIN 1000    /* µs, the first pause between two checks; it doubles … */
+#define WAIT_MAX 1000000 /* … up to this */
 
 static void check_later(struct process *p, struct watch *w)
 {
@@ -37,9 +49,9 @@ static void check_later(struct process *p, struct watch *w)
     process_set_timer(p, w->check_at);
 }
 
-/* The shim ends it by itself. One that is stopped, or hangs, does not: for that there is a time
- * when nothing is expected of it any more. It is counted from now at the earliest: the machine may
- * have been asleep, and the shim with it. */
+/* The shim normally ends the task by itself. A shim that is stopped or hangs does not; it is killed
+ * at kill_at. The time counts from now at the earliest: the machine may have been suspended, and
+ * the shim with it. */
 static void set_kill_time(const struct process *p, struct watch *w, int64_t when,
                           enum outcome_kind as)
 {
@@ -59,7 +71,7 @@ void watch_note(const struct process *p, struct watch *w, const char *what)
     if (w->noted || !p->x.env->note)
         return;
     w->noted = true;
-    note = mem_printf("attempt %d of execution %lld has ended, but %s; it is tried until it "
+    note = mem_printf("attempt %d of execution %lld has ended, but %s; it is retried until it "
                       "succeeds or the execution is cancelled",
                       w->attempt, (long long)w->execution, what);
     p->x.env->note(p->x.env->arg, note);
@@ -68,9 +80,9 @@ void watch_note(const struct process *p, struct watch *w, const char *what)
 
 void watch_kill_overdue(struct process *p, struct watch *w, bool away)
 {
-    /* It ended in time, so its end counts, however late it is written down. Only a cancel, by which
-     * the user gives that up, kills such a shim. */
-    w->kill_at = clock_boot_us() + p->lease; /* if it can't be killed now, or need not be */
+    /* A task that ended in time keeps its outcome, however late it is recorded. Such a shim is
+     * killed only after a cancel, by which the user gives up the outcome. */
+    w->kill_at = clock_boot_us() + p->lease; /* the next try, if it is not killed now */
     if (!w->cancelled && attempt_is_end_known(w->at)) {
         watch_note(p, w, UNWRITTEN);
         return;
@@ -82,17 +94,17 @@ void watch_kill_overdue(struct process *p, struct watch *w, bool away)
     else if (attempt_kill_shim(w->at, w->epoch) == 0)
         w->killed = true;
     else
-        watch_refuse_unstarted(p, w); /* it may not even have begun */
+        watch_refuse_unstarted(p, w); /* it may not even have started */
 }
 
-/* From now on its pidfd tells of its end. */
+/* The shim lives: from now on its pidfd signals its end. */
 static void follow_shim(struct process *p, struct watch *w, int pidfd, int64_t begun)
 {
     w->state = WATCH_RUNNING;
     w->pidfd = pidfd;
     w->check_at = w->wait = 0;
     w->begun = begun;
-    if (!process_poll_add(p, pidfd, w)) { /* no way to be told: look now and then */
+    if (!process_poll_add(p, pidfd, w)) { /* without events: check periodically */
         w->state = WATCH_CHECKING;
         close(pidfd);
         w->pidfd = -1;
@@ -121,7 +133,7 @@ void watch_send_command(struct process *p, struct watch *w)
 
     if (!w->command || w->state != WATCH_RUNNING)
         return;
-    if (attempt_epoch(w->at) > w->epoch) { /* another's by now: touch nothing */
+    if (attempt_epoch(w->at) > w->epoch) { /* another worker adopted it: send nothing */
         w->command = 0;
         return;
     }
@@ -131,7 +143,7 @@ void watch_send_command(struct process *p, struct watch *w)
         w->command = 0;
         w->check_at = w->wait = 0;
     } else {
-        check_later(p, w); /* it does not listen yet, or is about to end */
+        check_later(p, w); /* the shim does not listen yet, or is about to end */
     }
 }
 
@@ -148,8 +160,8 @@ static void note_container(struct process *p, const struct watch *w, const char 
     free(note);
 }
 
-/* The container, if there is one. An engine that can't be asked is worth a word, each time anew. */
-static bool undo(struct process *p, struct watch *w)
+/* Removes the container, if there is one; true when it is gone. Notes every failed try. */
+static bool remove_container(struct process *p, struct watch *w)
 {
     int64_t next = w->undo.next;
     bool before = w->undo.done, done = undo_poll(&w->undo);
@@ -161,7 +173,8 @@ static bool undo(struct process *p, struct watch *w)
     return done;
 }
 
-/* A record that can't be read now may well say that it succeeded. A cancel gives that up. */
+/* `read` is a result of record_read. A record that can't be read for now may report a success, so
+ * the attempt must wait for it, unless a cancel gives up the outcome. */
 static bool is_hidden(struct process *p, struct watch *w, int read)
 {
     char what[200];
@@ -173,7 +186,8 @@ static bool is_hidden(struct process *p, struct watch *w, int read)
     return true;
 }
 
-/* Also true if that can't be known for now. A cancel gives that up. */
+/* Whether a process of the attempt may hold `tree`. Also true if that can't be determined for now,
+ * unless the attempt was cancelled. */
 static bool may_have_tree(const struct watch *w)
 {
     int tree = own_file_open(w->at, ATTEMPT_TREE, O_RDONLY, ATTEMPT_LOCK_MAX);
@@ -183,14 +197,15 @@ static bool may_have_tree(const struct watch *w)
     return held;
 }
 
-/* Its shim died without a word. Never a second one beside what it left behind. */
+/* The shim died without an exit record: end what it left behind. The attempt is reported only when
+ * nothing of it runs, so that a retry never runs beside it. */
 static void end_remains(struct process *p, struct watch *w)
 {
     bool alive = attempt_kill_remains(w->at, &w->shim) || may_have_tree(w);
     struct attempt_exit end;
     int ended;
 
-    if (!undo(p, w) || alive) {
+    if (!remove_container(p, w) || alive) {
         check_later(p, w);
         return;
     }
@@ -200,11 +215,11 @@ static void end_remains(struct process *p, struct watch *w)
     } else if (ended == 1) {
         if (end.kind == END_CLIENT && w->undo.found == FOUND_ENDED && !end.signal &&
             end.code == w->undo.code)
-            end.kind = END_EXITED; /* now its engine says so, too */
+            end.kind = END_EXITED; /* now the engine confirms it */
         if (!process_report_exit(p, w, &end))
             check_later(p, w);
     } else if (!w->shim.pid && p->in_containers)
-        process_report_end(p, w, OUTCOME_LOST, "its worker was gone before it began");
+        process_report_end(p, w, OUTCOME_LOST, "its worker ended before the attempt started");
     else if (w->killed)
         process_report_end(p, w, w->kill_outcome,
                            w->kill_outcome == OUTCOME_TIMED_OUT
@@ -213,7 +228,7 @@ static void end_remains(struct process *p, struct watch *w)
     else if (watch_note_fault(w))
         process_report_fault(p, w);
     else
-        process_report_end(p, w, OUTCOME_LOST, "its shim died, so nobody knows how it ended");
+        process_report_end(p, w, OUTCOME_LOST, "its shim died, so its exit status is unknown");
 }
 
 static bool has_room(const struct watch *w)
@@ -223,69 +238,71 @@ static bool has_room(const struct watch *w)
     return fstatvfs(w->at, &disk) || (disk.f_bavail && (disk.f_favail || !disk.f_files));
 }
 
-/* By the tombstone it never will be: a shim that stands still has nothing to do any more. */
+/* The caller has written the tombstone, so a shim that did not start anything has nothing left to
+ * do and is killed. */
 static const char *why_not_started(const struct process *p, const struct watch *w)
 {
     if (p->closed)
-        return "its worker was stopped before it began";
+        return "its worker was stopped before the attempt started";
     if (w->pidfd < 0)
-        return has_room(w) ? "its shim ended before anything began"
-                           : "the disk of its state folder is full, so nothing was begun";
+        return has_room(w) ? "its shim ended before it started anything"
+                           : "the disk of its state folder is full, so nothing was started";
     (void)pidfd_send_signal(w->pidfd, SIGKILL, NULL, 0);
-    return "its shim stood still, and had begun nothing";
+    return "its shim did not respond and had started nothing";
 }
 
-/* With the lock given back, which is taken again for each look. */
-static void look_again(struct process *p, struct watch *w)
+/* Releases the lock, which each check takes again. */
+static void unlock_and_check_later(struct process *p, struct watch *w)
 {
     process_close_fd(&w->lock);
     check_later(p, w);
 }
 
+/* No shim runs, and none can start: the rows of the table with a free lock. */
 static void check_unlocked(struct process *p, struct watch *w)
 {
     struct attempt_exit end;
     int ended = record_read(w->at, &RECORD_EXIT, &end), begun;
 
     if (is_hidden(p, w, ended)) {
-        look_again(p, w);
+        unlock_and_check_later(p, w);
         return;
     }
     begun = record_read(w->at, &RECORD_SHIM, &w->shim);
     if (ended == 1) {
         w->begun = end.begun;
         if (!process_report_exit(p, w, &end))
-            look_again(p, w);
+            unlock_and_check_later(p, w);
         return;
     }
     if (is_hidden(p, w, begun)) {
-        look_again(p, w);
+        unlock_and_check_later(p, w);
         return;
     }
     if (!begun && (ended < 0 || watch_note_fault(w)))
-        begun = -1; /* nothing is changed where nothing ran */
+        begun = -1; /* a changed folder means that something ran in it */
     if (begun) {
-        if (begun < 0) /* without its record the lock of the tree still shows who is left */
+        if (begun < 0) /* without the record, processes are found by the lock on `tree` */
             memset(&w->shim, 0, sizeof(w->shim));
         w->begun = w->shim.begun;
         w->state = WATCH_LOST;
         w->wait = 0;
         end_remains(p, w);
     } else if (attempt_has_tombstone(w->at)) {
-        process_report_end(p, w, OUTCOME_LOST, "another worker gave it up before it began");
+        process_report_end(p, w, OUTCOME_LOST, "another worker gave it up before it started");
     } else if (attempt_write_tombstone(w->at)) {
-        look_again(p, w);
-    } else if (w->found && p->in_containers) { /* its folder may have been removed, and not it */
+        unlock_and_check_later(p, w);
+    } else if (w->found && p->in_containers) { /* the container may exist without its folder */
         w->state = WATCH_LOST;
         end_remains(p, w);
     } else if (w->found) {
-        process_report_end(p, w, OUTCOME_LOST, "its worker was gone before it began");
+        process_report_end(p, w, OUTCOME_LOST, "its worker ended before the attempt started");
     } else {
         process_report_end(p, w, OUTCOME_REFUSED, why_not_started(p, w));
     }
 }
 
-/* Somebody holds its lock: its shim, or for a moment one who looks as we do. */
+/* The lock is held: by the shim, or briefly by another worker that checks the attempt. */
 static void check_locked(struct process *p, struct watch *w)
 {
     struct attempt_shim s = {0};
@@ -294,20 +311,20 @@ static void check_locked(struct process *p, struct watch *w)
                 : known < 0 ? attempt_find_shim(w->at, NULL)
                             : -1;
 
-    /* Still held: so the handle is that of the shim, and not of one that got its number. */
+    /* The lock is still held, so the pidfd is the shim's and not that of a reused pid. */
     if (pidfd >= 0 && attempt_is_locked(w->at, ATTEMPT_LOCK)) {
         follow_shim(p, w, pidfd, known == 1 ? s.begun : clock_boot_us());
     } else if (known == 1 && pidfd < 0 && watch_note_shared_lock(w)) {
-        check_unlocked(p, w); /* its shim is gone, and the lock is another attempt's */
+        check_unlocked(p, w); /* the shim has ended, and the lock is another attempt's */
     } else {
         process_close_fd(&pidfd);
         check_later(p, w);
     }
 }
 
-/* Nobody holds its lock, or nobody could (-1). One that was replaced is not the one that its shim
- * holds. */
-static void look_without_shim(struct process *p, struct watch *w)
+/* We hold the lock, or it was replaced and can't be locked (w->lock is -1). A shim may still live:
+ * a replaced lock file is not the one that the shim holds. */
+static void check_for_shim_without_lock(struct process *p, struct watch *w)
 {
     int64_t begun;
     int pidfd = watch_shim_without_lock(w, &begun);
@@ -330,7 +347,7 @@ void watch_check(struct process *p, struct watch *w)
     int error;
 
     if (attempt_epoch(w->at) > w->epoch) {
-        watch_drop(p, w); /* the lease is lost, and with it the right to look */
+        watch_drop(p, w); /* the lease is lost: another worker decides */
         return;
     }
     if (w->state == WATCH_LOST) {
@@ -342,18 +359,18 @@ void watch_check(struct process *p, struct watch *w)
     if (own_file_is_fault(error))
         watch_note_file(w, ATTEMPT_LOCK, error);
     if (!error || own_file_is_fault(error))
-        look_without_shim(p, w);
+        check_for_shim_without_lock(p, w);
     else if (error == EAGAIN)
         check_locked(p, w);
-    else if (error == ENOENT && attempt_is_folder_removed(w->at) && undo(p, w))
+    else if (error == ENOENT && attempt_is_folder_removed(w->at) && remove_container(p, w))
         process_report_end(p, w, OUTCOME_LOST,
-                           "its folder was removed, so nobody knows how it ended");
+                           "its folder was removed, so its exit status is unknown");
     else
         check_later(p, w);
 }
 
-/* That it was started says only that its shim is on the way: what nobody has begun would be lost to
- * whoever finds it, and an attempt with it. */
+/* A running shim may not have started the task yet. Left behind, such an attempt would be lost to
+ * the worker that adopts it, and the job would lose an attempt. */
 void watch_refuse_unstarted(struct process *p, struct watch *w)
 {
     struct attempt_shim s;
@@ -362,6 +379,6 @@ void watch_refuse_unstarted(struct process *p, struct watch *w)
         record_read(w->at, &RECORD_SHIM, &s) || attempt_epoch(w->at) > w->epoch)
         return;
     w->lock = attempt_lock(w->at, ATTEMPT_LOCK, false);
-    if (w->lock >= 0) /* else it is about to begin */
+    if (w->lock >= 0) /* else the shim is about to start it */
         check_unlocked(p, w);
 }

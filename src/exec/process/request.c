@@ -1,5 +1,6 @@
-/* request.c - see request.h. The bytes: all numbers, then each text as a mark and
- * its characters, then each list as its texts and an end mark. */
+/* request.c - encodes requests and sends packets, see request.h. The bytes of a request: all
+ * numbers, then each text as a mark and its characters, then each list as its texts and an end
+ * mark. */
 #include "exec/process/request.h"
 
 #include "base/mem.h"

@@ -1,5 +1,6 @@
-/* start.c - begins an attempt: a folder, a request to the helper. Until the request is sent
- * nothing has begun; from then on only a look under the attempt's lock tells. */
+/* start.c - starts an attempt: creates its folder and sends a request to the helper. Until the
+ * request is sent, nothing has started; from then on only a check under the attempt's lock can tell
+ * whether the task has. */
 #include "exec/process/process_internal.h"
 #include "exec/process/request.h"
 
@@ -41,7 +42,7 @@ static void fill_request(const struct process *p, const struct task *t, struct r
     r->input = s->input;
 }
 
-/* What the shim is asked to run, and for a container its undoing. */
+/* The request to the shim and the buffers that it points to. */
 struct start_request {
     char key[ATTEMPT_KEY_SIZE];
     char *folder, *output;
@@ -61,7 +62,8 @@ static void start_request_release(struct start_request *o)
     free(o->output);
 }
 
-/* The one who asks the engine runs as the worker does; limits and user are the container's. */
+/* The engine's client runs with the worker's user and limits; those of the task apply to the
+ * container. */
 static void request_container(const struct start_request *o, struct request *r)
 {
     r->memory = r->cpu = r->files = r->pids = 0;
@@ -102,9 +104,9 @@ static int make_start_request(struct process *p, const struct task *t, struct st
 static int check_task(const struct process *p, const struct task *t, struct err *err)
 {
     if (p->closed)
-        return err_set(err, E_REFUSED, "this worker takes nothing more");
+        return err_set(err, E_REFUSED, "this worker accepts no more jobs");
     if (!t->spec->run && (!t->spec->argv || !t->spec->argv[0]))
-        return err_set(err, E_INVALID, "there is no command: say `run` or `argv`");
+        return err_set(err, E_INVALID, "there is no command: set `run` or `argv`");
     if (t->lease_until && t->lease_until - clock_boot_us() < p->lease / 2)
         return err_set(err, E_REFUSED, "less than half of its lease is left");
     return p->in_containers ? container_check(&p->container, err) : 0;
@@ -120,11 +122,12 @@ static int make_folder(struct process *p, const struct task *t, struct err *err)
         env_point(p->x.env, "process:folder");
         return at;
     }
-    /* The next attempt has another name: given back, it gets one that is free. */
+    /* Refused: the next attempt of the job has a new number and so a free folder name. */
     if (errno == EEXIST)
         return err_set(err, E_REFUSED, "attempt %d of execution %lld has a folder already",
                        t->attempt, (long long)t->execution);
-    return err_set(err, E_REFUSED, "no folder can be made in %s: %s", p->dir_path, strerror(errno));
+    return err_set(err, E_REFUSED, "no folder can be created in %s: %s", p->dir_path,
+                   strerror(errno));
 }
 
 void process_set_undo_by_name(struct process *p, struct watch *w)
@@ -139,7 +142,7 @@ void process_set_undo_by_name(struct process *p, struct watch *w)
     free(folder);
 }
 
-/* 0, or the folder goes again: nothing has begun in it. */
+/* On failure the watch is dropped and the folder removed: nothing has started in it. */
 static int send_start_request(struct process *p, struct watch *w, const struct start_request *o,
                               struct err *err)
 {

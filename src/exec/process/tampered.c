@@ -1,23 +1,24 @@
-/* tampered.c - folders of attempts that somebody has changed while they were in use: the task
- * itself as a rule, which runs as the same user. Such an attempt never succeeds, and it ends by
- * what is known without the file: its shim is found by the folder that it has open.
+/* tampered.c - attempt folders that were changed while in use, usually by the task itself, which
+ * runs as the same user. Such an attempt never succeeds. It is ended with what is known without the
+ * replaced file: its shim is found by the folder that it has open.
  *
- *     replaced          then
- *     lock              the shim that lives is waited for by its pidfd; if none lives, none can
- *                       begin, as it could not lock it either
- *     lock, by a file   the same: the recorded shim is looked for before a free lock is believed
- *     lock, by a link   to that of another attempt, which is held: free, once its own shim is gone
- *                       (in each case nobody sees the mark of a shim that can't write its record:
- *                       it is killed at the end of the timeout, as any that hangs)
- *     lease             nothing is renewed; the fence of the shim ends it where it has one
- *     shim              the shim is looked for among all processes
- *     tree              nobody knows whether all have ended: lost, after all that can be found
- *     exit, exit.new    the shim leaves it there and does not say how it ended: failed; one that
- *                       was removed, or is another plain file, it makes anew
- *     log, log.pos      no log is told
- *     control           the shim is killed at the end of the grace
- *     the folder        what stands there is removed, and what says by its environment that it is
- *                       of the attempt is killed, likewise where the folder was removed; lost */
+ *     replaced            result
+ *     lock, not a file    a shim that lives is awaited by its pidfd; if none lives, none can
+ *                         start, as it could not take the lock either
+ *     lock, another file  the recorded shim is looked for before a free lock is trusted
+ *     lock, hard link     to the lock of another attempt, which is held: counts as free once the
+ *                         attempt's own shim has ended
+ *     (all three)         the mark of a shim that can't write its exit record is not seen; the shim
+ *                         is killed at the end of the timeout, like any that hangs
+ *     lease               no renewal is recorded; the shim's fence ends the task, if it has one
+ *     shim                the shim is looked for among all processes
+ *     tree                not all processes can be found: lost, after those found were killed
+ *     exit, exit.new      the shim leaves it and its outcome is unknown: failed. A file that was
+ *                         removed or replaced by a plain file is created again
+ *     log, log.pos        no log is reported
+ *     control             the shim is killed at the end of the grace
+ *     the folder          lost: the replacement is removed, and processes whose environment names
+ *                         the attempt are killed; likewise if the folder was removed */
 #include "exec/process/process_internal.h"
 
 #include "base/mem.h"
@@ -42,7 +43,7 @@ bool watch_note_fault(struct watch *w)
 void watch_note_file(struct watch *w, const char *name, int error)
 {
     if (!watch_note_fault(w))
-        snprintf(w->fault, sizeof(w->fault), "\"%s\" in its folder can't be opened any more: %s",
+        snprintf(w->fault, sizeof(w->fault), "\"%s\" in its folder can no longer be opened: %s",
                  name, strerror(error));
 }
 
@@ -64,7 +65,7 @@ int watch_shim_without_lock(struct watch *w, int64_t *begun)
     int rc = w->shim_ended ? 0 : record_read(w->at, &RECORD_SHIM, &s);
 
     *begun = rc == 1 ? s.begun : clock_boot_us();
-    /* Without a record nothing was begun: a shim that comes late finds the tombstone. */
+    /* Without a record nothing was started: a late shim finds the tombstone. */
     return rc ? attempt_find_shim(w->at, rc == 1 ? &s : NULL) : -1;
 }
 
@@ -84,16 +85,16 @@ int process_open_folder(struct process *p, const struct task *t, char fault[ATTE
             return -1;
         errno = ENOENT;
     }
-    /* Not there: made, so that the tombstone has a place. */
+    /* A missing folder is created to hold the tombstone. */
     *no_folder = at < 0 ? clock_boot_us() : 0;
     if (at < 0 && errno == ENOENT)
         at = attempt_make_folder(p->dir, t->execution, t->attempt);
-    if (at < 0 && errno == EEXIST) /* its starter was faster */
+    if (at < 0 && errno == EEXIST) /* another worker created it in the meantime */
         at = attempt_open_folder(p->dir, t->execution, t->attempt);
     return at;
 }
 
-/* --- without a folder ---------------------------------------------------------------------------
+/* --- attempts without a folder ------------------------------------------------------------------
  */
 
 static void add_stray(void *arg, int64_t execution, int attempt, pid_t pid)
@@ -104,7 +105,7 @@ static void add_stray(void *arg, int64_t execution, int attempt, pid_t pid)
         (struct stray){.execution = execution, .attempt = attempt, .pid = pid};
 }
 
-static bool says_so(pid_t pid, const char *variable)
+static bool has_variable(pid_t pid, const char *variable)
 {
     struct buf text = BUF_INIT;
     char path[40];
@@ -117,11 +118,11 @@ static bool says_so(pid_t pid, const char *variable)
     return found;
 }
 
-/* The handle is opened before the last look: so it is that of no process that got the number. */
+/* The environment is read after the pidfd was opened, so a reused pid is never killed. */
 static bool kill_stray(pid_t pid, const char *variable)
 {
     int pidfd = pidfd_open(pid, 0);
-    bool found = pidfd >= 0 && says_so(pid, variable);
+    bool found = pidfd >= 0 && has_variable(pid, variable);
 
     if (found)
         (void)pidfd_send_signal(pidfd, SIGKILL, NULL, 0);
@@ -130,8 +131,8 @@ static bool kill_stray(pid_t pid, const char *variable)
     return found;
 }
 
-/* Nothing new is begun for an attempt that we hold, so a look since then is good enough, and what
- * it found is looked at again until it is gone. */
+/* Nothing new is started for an attempt whose lease we hold, so a scan made after the folder was
+ * found missing is recent enough; it is repeated until it finds no process of the attempt. */
 bool watch_kill_strays(struct process *p, const struct watch *w)
 {
     char name[ATTEMPT_NAME_SIZE], *variable;
@@ -151,7 +152,7 @@ bool watch_kill_strays(struct process *p, const struct watch *w)
             found |= kill_stray(s->pid, variable);
     }
     if (found)
-        p->strays.looked_at = 0; /* it may have started others before it died */
+        p->strays.looked_at = 0; /* scan again: it may have started others before it died */
     free(variable);
     return found;
 }

@@ -1,10 +1,9 @@
-/* container_stop.c - ends what the task has outside of its tree: the container that its engine runs
- * for it.
+/* container_stop.c - ends the container that an engine runs for the task.
  *
- * The engine is asked first, so that it finds its own records in order. One that is away, or hangs,
- * can't keep the work alive: its processes carry the key of the attempt, and are killed by that.
- * But only the engine can say that nothing is left, so it is asked until it does; our lock is held
- * meanwhile, and nobody begins it anew. */
+ * The engine is asked first, so that its own records stay consistent. If it is down or hangs, the
+ * container's processes, which have the attempt's key in their environment, are killed. But only
+ * the engine can confirm that nothing is left, so it is asked until it does; the shim keeps its
+ * lock meanwhile, so that no worker starts the job again. */
 #include "base/env.h"
 #include "exec/shim/shim.h"
 
@@ -12,12 +11,12 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#define PATIENCE      10000000 /* µs that the engine has, before force */
-#define PAUSE         5000     /* µs between looks */
+#define PATIENCE      10000000 /* µs to wait for the engine before processes are killed */
+#define PAUSE         5000     /* µs between two polls */
 
-#define CLIENT_FAILED 125 /* what a client exits with if it could not do what it was asked to */
+#define CLIENT_FAILED 125 /* exit code of a client that could not start the container */
 
-/* In the attempt's log, where people look first. */
+/* Written to the attempt's log, which users read first. */
 static void log_container_state(struct shim *s, const char *what)
 {
     char text[sizeof(s->undo.message) + 80];
@@ -28,15 +27,15 @@ static void log_container_state(struct shim *s, const char *what)
         log_append(&s->log, text, strlen(text));
 }
 
-/* Before another host may begin it there is less time than usual. */
+/* A fenced attempt must end before another host may start the job, so there is less time. */
 static int64_t patience(const struct shim *s)
 {
     return s->kind == END_FENCED && s->fence / 4 < PATIENCE ? s->fence / 4 : PATIENCE;
 }
 
-/* Podman's client, told to end before its container began, exits with 0. So its word is nothing but
- * a word, until the engine says the same; or has no container any more, which `--rm` among the
- * options may do. */
+/* Podman's client exits with 0 if it is terminated before its container starts. So the client's
+ * exit code counts only if the engine confirms it, or if the container no longer exists, which
+ * happens with the option `--rm`. */
 int64_t container_exit_kind(const struct shim *s)
 {
     int code = WIFEXITED(s->status) ? WEXITSTATUS(s->status) : -1;
@@ -55,7 +54,7 @@ void end_container(struct shim *s)
 
     test_point("before-undo");
     while (!undo_poll(&s->undo)) {
-        if (s->undo.found && !noted) /* nobody could find it out after us */
+        if (s->undo.found && !noted) /* once the container is removed, its state is lost */
             noted = write_ending(s);
         if (clock_boot_us() > deadline) {
             attempt_kill_remains(s->folder, &s->self);
@@ -69,6 +68,7 @@ void end_container(struct shim *s)
     if (s->undo.unremovable)
         log_container_state(s, "has ended, but could not be removed");
     test_point("undone");
-    while (attempt_kill_remains(s->folder, &s->self)) /* engines have said so too early */
+    while (
+        attempt_kill_remains(s->folder, &s->self)) /* engines may confirm the removal too early */
         clock_sleep_us(PAUSE);
 }

@@ -1,4 +1,4 @@
-/* exit_record.c - writes down how the task ended, see shim.h. */
+/* exit_record.c - writes the record of how the task ended, see shim.h. */
 #include "base/env.h"
 #include "exec/shim/shim.h"
 
@@ -9,13 +9,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define WRITE_PAUSE     10000   /* µs between two tries to write, at first … */
-#define WRITE_PAUSE_MAX 1000000 /* … and at last */
+#define WRITE_PAUSE     10000 /* µs, the first pause between two tries to write; it doubles … */
+#define WRITE_PAUSE_MAX 1000000 /* … up to this */
 
 /* --- before the start ---------------------------------------------------------------------------
  */
 
-static void release(struct shim *s, const struct record *kind, int *room)
+static void release_record(struct shim *s, const struct record *kind, int *room)
 {
     if (*room < 0)
         return;
@@ -26,8 +26,8 @@ static void release(struct shim *s, const struct record *kind, int *room)
 
 void release_records(struct shim *s)
 {
-    release(s, &RECORD_EXIT, &s->exit_room);
-    release(s, &RECORD_ENDING, &s->ending_room);
+    release_record(s, &RECORD_EXIT, &s->exit_room);
+    release_record(s, &RECORD_ENDING, &s->ending_room);
 }
 
 bool reserve_records(struct shim *s)
@@ -37,8 +37,8 @@ bool reserve_records(struct shim *s)
     s->exit_room = record_reserve(s->folder, &RECORD_EXIT);
     if (s->exit_room >= 0 && s->in_container)
         s->ending_room = record_reserve(s->folder, &RECORD_ENDING);
-    /* Without a file to overwrite, no renewal would reach us on a full disk, and the fence would
-     * kill a task whose worker is fine. */
+    /* Without a lease file to overwrite, no renewal could be written on a full disk, and the fence
+     * would kill a task whose worker is alive. */
     if (s->exit_room >= 0 && (!s->in_container || s->ending_room >= 0) &&
         attempt_begin_lease(s->folder, &lease) == 0)
         return true;
@@ -54,7 +54,7 @@ static int64_t us(struct timeval t)
     return (int64_t)t.tv_sec * 1000000 + t.tv_usec;
 }
 
-static struct attempt_exit describe(const struct shim *s)
+static struct attempt_exit make_exit(const struct shim *s)
 {
     struct attempt_exit e = {.kind = s->kind,
                              .begun = s->self.begun,
@@ -77,7 +77,7 @@ static struct attempt_exit describe(const struct shim *s)
         e.kind = e.kind ? e.kind : END_EXITED;
         e.code = WEXITSTATUS(s->status);
     }
-    /* What its engine spends is not counted here, and what the one who asks spends says nothing. */
+    /* In a container only the client's usage is known, which says nothing about the command's. */
     if (!s->in_container && getrusage(RUSAGE_CHILDREN, &u) == 0) {
         e.cpu = us(u.ru_utime) + us(u.ru_stime);
         e.peak_memory = u.ru_maxrss * 1024;
@@ -88,12 +88,12 @@ static struct attempt_exit describe(const struct shim *s)
 
 bool write_ending(struct shim *s)
 {
-    struct attempt_exit end = describe(s);
+    struct attempt_exit end = make_exit(s);
 
     return record_publish(s->folder, &RECORD_ENDING, &end, &s->ending_room, test_point) == 0;
 }
 
-/* A task may have taken the rights of its own folder away. */
+/* A task may have removed the permissions of its own folder. */
 static bool regain_folder(struct shim *s)
 {
     if (faccessat(s->folder, ".", R_OK | W_OK | X_OK, AT_EACCESS) && errno == EACCES)
@@ -101,7 +101,7 @@ static bool regain_folder(struct shim *s)
     return true;
 }
 
-/* Nobody can read what is written into a folder that was removed. */
+/* Stops when the folder was removed, as nothing can be read from it any more. */
 void keep_trying(struct shim *s, bool (*step)(struct shim *s))
 {
     int64_t pause = WRITE_PAUSE;
@@ -113,8 +113,8 @@ void keep_trying(struct shim *s, bool (*step)(struct shim *s))
     }
 }
 
-/* True as well where the task put something else in the place of the record: it stays there, and
- * the worker names it. */
+/* Also true if the task replaced the record by something other than a plain file: it is left there,
+ * and the worker reports it. */
 static bool publish_exit(struct shim *s)
 {
     return record_publish(s->folder, &RECORD_EXIT, &s->end, &s->exit_room, test_point) == 0 ||
@@ -123,6 +123,6 @@ static bool publish_exit(struct shim *s)
 
 void write_exit(struct shim *s)
 {
-    s->end = describe(s); /* once: it did not run for as long as we try */
+    s->end = make_exit(s); /* only once: the time of the retries is not run time */
     keep_trying(s, publish_exit);
 }

@@ -1,5 +1,5 @@
-/* helper_loop.c - forks a shim for each request. It stays small, because a fork costs by the size
- * of who forks, and does not look into the requests. */
+/* helper_loop.c - the helper: forks a shim for each request. It stays small, because the cost of a
+ * fork depends on the size of the process, and it does not read the requests. */
 #include "exec/shim/shim.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@ static void wake_up(int sig)
     (void)sig;
 }
 
-/* Only while it waits is SIGCHLD let through: a child is not reaped before its pidfd is open. */
+/* SIGCHLD is unblocked only during ppoll, so a child is not reaped before its pidfd is open. */
 static void reap(void)
 {
     while (waitpid(-1, NULL, WNOHANG) > 0)
@@ -38,7 +38,7 @@ static void start_shim(int sock, const struct request_packet *p, const int fds[2
         a.pid = pid;
         pidfd = pidfd_open(pid, 0);
     }
-    /* An answer that can't be sent means that the worker is gone: the next receive says so. */
+    /* If the answer can't be sent, the worker has ended; the next receive returns 0. */
     if (packet_send(sock, &a, sizeof(a), &pidfd, pidfd >= 0))
         reap();
     test_point("answered");

@@ -1,6 +1,6 @@
-/* kill_tree.c - ends all that a task started. The shim is the subreaper of everything below it:
- * what loses its parent becomes its child, wherever it has hidden itself, so killing all children
- * until there are none gets them all. */
+/* kill_tree.c - ends all processes that a task started. The shim is the subreaper of its
+ * descendants: a process that loses its parent becomes a child of the shim, even if it has changed
+ * its session. So killing all children until none is left ends them all. */
 #include "base/env.h"
 #include "exec/shim/shim.h"
 
@@ -12,8 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The kernel's list of our children; they can't be reaped but by us, so the numbers stay theirs.
- * Those of the group `but` had the signal already. */
+/* Signals all our children and returns their number. Only we can reap them, so their pids can't be
+ * reused. Those in `except_group` have received the signal already. */
 static int signal_children(int sig, pid_t except_group)
 {
     char path[64];
@@ -33,7 +33,7 @@ static int signal_children(int sig, pid_t except_group)
 
 void signal_tree(pid_t main_pid, int sig)
 {
-    bool group = kill(-main_pid, sig) == 0; /* not before it has a session of its own */
+    bool group = kill(-main_pid, sig) == 0; /* fails until the main process called setsid */
 
     if (group)
         kill(-main_pid, SIGCONT);
@@ -46,7 +46,7 @@ void kill_tree(pid_t *main_pid, int *status, const char *cgroup)
         int st, flags = 0;
         pid_t pid;
 
-        /* Usually nothing is left, and this is the one thing to find out. */
+        /* Usually nothing is left, and this is the only system call. */
         pid = waitpid(-1, &st, WNOHANG);
         if (pid < 0 && errno == ECHILD)
             return;
@@ -55,8 +55,8 @@ void kill_tree(pid_t *main_pid, int *status, const char *cgroup)
                 cgroup_kill(cgroup);
             if (*main_pid)
                 kill(-*main_pid, SIGKILL);
-            /* What we may not signal (a program with another's rights) we don't wait for, unless a
-             * cgroup ends it. */
+            /* Don't wait for processes that we may not signal (setuid programs), unless a cgroup
+             * kills them. */
             if (signal_children(SIGKILL, 0) == 0 && !*cgroup)
                 flags = WNOHANG;
             pid = waitpid(-1, &st, flags);

@@ -1,5 +1,5 @@
-/* launch.c - from fork to exec: everything that makes a process the task. What goes wrong on the
- * way is said through a pipe that a successful exec closes. */
+/* launch.c - forks and executes the task: files, limits, user and working directory. An error on
+ * the way is reported through a pipe that a successful exec closes. */
 #include "base/text.h"
 #include "exec/shim/shim.h"
 
@@ -19,7 +19,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Out of the way of scripts, which use small numbers for themselves. */
+/* High, because scripts use low descriptors for themselves. */
 #define TREE_FD   200
 #define PIPE_SIZE (256 << 10)
 
@@ -30,7 +30,7 @@ static _Noreturn void report_failure(int report, enum attempt_step step, int err
 {
     struct launch_failure why = {.step = (int)step, .error = error};
 
-    /* A short write leaves nothing to be said; the exit code is then all there is. */
+    /* If the report can't be written, only the exit code is left. */
     if (write(report, &why, sizeof(why)) != (ssize_t)sizeof(why))
         _exit(125);
     _exit(step == STEP_EXEC && error == ENOENT ? 127 : 126);
@@ -59,7 +59,7 @@ static int input_file(const char *text)
     return fd;
 }
 
-/* Nothing but the three and the tree's lock crosses the exec. */
+/* Only the three standard descriptors and the lock on `tree` survive the exec. */
 static bool set_files(const struct launch *l, int output)
 {
     int in = input_file(l->r->input), tree;
@@ -68,14 +68,14 @@ static bool set_files(const struct launch *l, int output)
         return false;
     if (l->tree < 0)
         return true;
-    /* Without CLOEXEC: this is the copy that all its children have. */
+    /* Without CLOEXEC: all descendants of the task inherit this copy. */
     tree = fcntl(l->tree, F_DUPFD, TREE_FD);
     if (tree < 0)
         tree = fcntl(l->tree, F_DUPFD, 3);
     return tree >= 0;
 }
 
-/* Never above what we are held to ourselves. */
+/* Never raises a limit above our own hard limit. */
 static bool set_rlimit(int what, int64_t value, int64_t spare)
 {
     struct rlimit old, new;
@@ -93,12 +93,12 @@ static bool set_limits(const struct launch *l, bool root)
 
     if (r->memory && !l->limits_memory && !set_rlimit(RLIMIT_AS, r->memory, 0))
         return false;
-    /* XCPU first, a second later KILL. */
+    /* SIGXCPU first, SIGKILL one second later. */
     if (r->cpu && !set_rlimit(RLIMIT_CPU, (r->cpu + 999999) / 1000000, 1))
         return false;
     if (r->files && !set_rlimit(RLIMIT_NOFILE, r->files, 0))
         return false;
-    /* Counted for all processes of the user, and not at all for root. */
+    /* The kernel counts all processes of the user, and does not limit root. */
     if (r->pids && !l->limits_pids && !root && !set_rlimit(RLIMIT_NPROC, r->pids, 0))
         return false;
     return true;
@@ -123,7 +123,7 @@ static int find_user(const char *user, struct identity *out)
     return 0;
 }
 
-/* The folder stays closed to others but for passing through; the task gets its own files. */
+/* Other users may only traverse the folder; the task's user owns the files meant for the task. */
 static bool chown_files(const struct launch *l, const struct identity *id)
 {
     if (fchmod(l->folder, 0711) ||
@@ -166,7 +166,7 @@ static bool enter_own_folder(const struct launch *l)
     return fd >= 0 && fchdir(fd) == 0;
 }
 
-/* None is ignored: the helper began with all of them at their defaults. */
+/* No signal is ignored: the helper was started with default handlers. */
 static void unblock_signals(void)
 {
     sigset_t none;
@@ -175,7 +175,7 @@ static void unblock_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Without its shim it is lost, so it had better end at once. */
+/* Without its shim the attempt is lost, so the main process is killed when the shim dies. */
 static void die_with_shim(pid_t shim)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -185,17 +185,18 @@ static void die_with_shim(pid_t shim)
 
 static _Noreturn void exec_task(const struct launch *l, int output, int report, pid_t shim)
 {
-    close(l->lock); /* the shim's alone: a copy here would outlive it */
+    close(l->lock); /* a copy in the task would keep the lock after the shim's death */
     setsid();
     die_with_shim(shim);
     unblock_signals();
     if (!set_files(l, output))
         report_failure(report, STEP_FILES, errno);
-    /* Its own folder may lie where the user can't pass; one that it names must be the user's. */
+    /* `work` is entered before the user changes, who may have no access to the path; a folder that
+     * the task names is entered afterwards, with the user's permissions. */
     if (!l->r->cwd && !enter_own_folder(l))
         report_failure(report, STEP_CWD, errno);
     set_user_and_limits(l, report);
-    die_with_shim(shim); /* a change of user took it back */
+    die_with_shim(shim); /* changing the user resets it */
     if (l->r->cwd && chdir(l->r->cwd))
         report_failure(report, STEP_CWD, errno);
     environ = (char **)(uintptr_t)l->r->env;
@@ -206,8 +207,8 @@ static _Noreturn void exec_task(const struct launch *l, int output, int report, 
 /* --- in the shim --------------------------------------------------------------------------------
  */
 
-/* Born in its cgroup: moving there later costs half a millisecond. -1 and errno, as fork; not
- * allowed, or not known here: ENOSYS. */
+/* Forks directly into the cgroup: moving the child later costs half a millisecond. -1 and errno as
+ * for fork; ENOSYS if this is not permitted or not supported. */
 static pid_t fork_into_cgroup(int cgroup)
 {
     struct clone_args args = {.flags = CLONE_INTO_CGROUP, .exit_signal = SIGCHLD};
@@ -229,7 +230,7 @@ int launch(struct launch *l, struct launched *out, struct launch_failure *why)
     if (pipe2(output, O_CLOEXEC) == 0 && pipe2(report, O_CLOEXEC) == 0) {
         fcntl(output[0], F_SETPIPE_SZ, PIPE_SIZE);
         pid = in_cgroup ? fork_into_cgroup(l->cgroup) : fork();
-        if (pid < 0 && in_cgroup && errno == ENOSYS) { /* session and subreaper have to do */
+        if (pid < 0 && in_cgroup && errno == ENOSYS) { /* rely on session and subreaper */
             in_cgroup = l->limits_memory = l->limits_pids = false;
             pid = fork();
         }

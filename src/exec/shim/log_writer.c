@@ -1,5 +1,6 @@
-/* log_writer.c - writes the capped log, see log_reader.c. A flood costs no more disk than head and
- * tail, and no memory. A full disk costs output, never the task. */
+/* log_writer.c - writes the capped log, see attempt/log_reader.c. A flood of output takes no more
+ * disk space than head and tail, and no memory. A full disk loses output but never fails the task.
+ */
 #include "base/own_file.h"
 #include "exec/shim/shim.h"
 
@@ -7,13 +8,13 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-/* Where the byte with that number goes. */
+/* The file offset of byte n of the output. */
 static int64_t ring_offset(const struct log *l, int64_t n)
 {
     return n < l->head ? n : l->head + (l->tail ? (n - l->head) % l->tail : 0);
 }
 
-/* How many bytes can be written there in one piece. */
+/* How many bytes can be written contiguously, starting with byte n. */
 static int64_t space_at(const struct log *l, int64_t n)
 {
     return n < l->head ? l->head - n : l->head + l->tail - ring_offset(l, n);
@@ -58,7 +59,7 @@ void log_append(struct log *l, const char *text, size_t len)
     if (l->total > l->head + l->tail) {
         struct attempt_log_pos pos = {.total = l->total, .head = l->head, .tail = l->tail};
 
-        /* Not written: the reader takes the ring for a straight piece; the text is all there. */
+        /* On failure the reader treats the ring as plain text: complete, but in the wrong order. */
         if (record_write(l->folder, &RECORD_LOG_POS, &pos))
             return;
     }

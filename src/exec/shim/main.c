@@ -1,4 +1,4 @@
-/* main.c - pawl-shim --helper FD, started by a worker; of no use to people. */
+/* main.c - pawl-shim --helper FD: started by a worker, never by a user. */
 #include "base/text.h"
 #include "exec/shim/shim.h"
 
@@ -9,8 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char
-    *wanted_point; /* NAME: die there; =NAME: stop there, until somebody continues it */
+static const char *wanted_point; /* NAME: be killed there; =NAME: stop there until SIGCONT */
 
 void test_point(const char *where)
 {
@@ -20,7 +19,7 @@ void test_point(const char *where)
         kill(getpid(), SIGSTOP);
 }
 
-/* The worker's terminal and pipes must not be kept open by what outlives it. */
+/* Shims outlive the worker and must not keep its terminal and pipes open. */
 static int redirect_to_null(void)
 {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -36,7 +35,7 @@ int main(int argc, char **argv)
 
     if (argc != 3 || strcmp(argv[1], "--helper") != 0 || text_parse_i64(argv[2], &fd) || fd < 3 ||
         fcntl((int)fd, F_GETFD) < 0) {
-        fprintf(stderr, "pawl-shim is started by pawl; there is nothing to do with it by hand\n");
+        fprintf(stderr, "pawl-shim is started by pawl and is not meant to be run by hand\n");
         return 2;
     }
     wanted_point = getenv("PAWL_SHIM_POINT");

@@ -1,9 +1,9 @@
-/* shim.c - the life of one attempt: lock, begin, watch (watch.c), end, write down. One thread.
+/* shim.c - runs one attempt: lock, start, watch (watch.c), end, write the exit record. One thread.
  *
- *     lock ─> begun ─> running ──main process ended──> kill what is left ─> exit record ─> gone
- *                         │ timeout, cancel: TERM          ^
- *                         ├──────── grace over: KILL ──────┤
- *                         └──────── fence: KILL ───────────┘ */
+ *     lock ─> started ─> running ──main process ended──> kill the rest ─> exit record ─> exit
+ *                           │ timeout, cancel: TERM        ^
+ *                           ├────── grace over: KILL ──────┤
+ *                           └────── fence: KILL ───────────┘ */
 #include "exec/shim/shim.h"
 
 #include "base/env.h"
@@ -24,11 +24,11 @@
 #include <unistd.h>
 
 #define OUTPUT_PIECE    65536
-#define STRAY_PAUSE     1000   /* µs between looks for those that are not below us, at first … */
-#define STRAY_PAUSE_MAX 500000 /* … and at last */
+#define STRAY_PAUSE     1000 /* µs, the first pause between two searches for processes; doubles … */
+#define STRAY_PAUSE_MAX 500000 /* … up to this */
 #define OUTPUT_MAX      (4 << 20)
 
-/* --- before it runs -----------------------------------------------------------------------------
+/* --- before the start ---------------------------------------------------------------------------
  */
 
 bool load_request(int memfd, struct loaded_request *out)
@@ -63,9 +63,9 @@ void wipe_request(struct loaded_request *l)
     l->bytes = NULL;
 }
 
-/* Only the first that comes here may begin, and only if nobody gave the attempt up meanwhile. After
- * its lease somebody may have, and have removed the tombstone with the folder. */
-static bool may_begin(const struct shim *s)
+/* Only the first shim may start the task, and only if no worker has given the attempt up. After the
+ * end of the lease a worker may have done so and removed the tombstone with the folder. */
+static bool may_start(const struct shim *s)
 {
     struct attempt_shim other;
     struct attempt_exit end;
@@ -91,7 +91,7 @@ static void make_cgroup(struct shim *s, const char *parent)
         s->self.cgroup[0] = '\0';
 }
 
-/* Says who we are: from now on the attempt counts as begun. */
+/* Writes the record of this shim: from now on the attempt counts as started. */
 static bool write_shim_record(struct shim *s)
 {
     const struct request *r = &s->request.r;
@@ -103,7 +103,7 @@ static bool write_shim_record(struct shim *s)
     snprintf(s->self.key, sizeof(s->self.key), "%s", r->key);
     if (record_write(s->folder, &RECORD_SHIM, &s->self) == 0)
         return true;
-    /* A file without a record would say that it was begun. */
+    /* A file without a valid record would still mean that the attempt was started. */
     (void)unlinkat(s->folder, RECORD_SHIM.name, 0);
     if (*s->self.cgroup)
         cgroup_remove(s->self.cgroup);
@@ -115,7 +115,7 @@ static bool make_files(struct shim *s)
     int fd = own_file_open(s->folder, ATTEMPT_OUTPUT, O_WRONLY | O_CREAT | O_EXCL, 0);
     int rc = fd < 0 ? -1 : 0;
 
-    /* A container may have users of its own. Others on the host don't get into the folder. */
+    /* The container may run as any user. Other users of the host can't enter the folder. */
     if (fd >= 0 && s->in_container)
         rc = fchmod(fd, 0666);
     if (fd >= 0)
@@ -131,7 +131,7 @@ static bool make_files(struct shim *s)
     return s->control >= 0;
 }
 
-/* Keeps a handle to look at the lock by: the task can replace the file, but not what is open. */
+/* Keeps a second descriptor to test the lock: the task can replace the file, but not this. */
 static bool lock_tree(struct shim *s, int *tree)
 {
     *tree = attempt_lock(s->folder, ATTEMPT_TREE, false);
@@ -158,7 +158,8 @@ static int start_task(struct shim *s, struct launch_failure *why)
     }
     rc = launch(&l, &s->task, why);
     if (l.tree >= 0)
-        close(l.tree); /* theirs alone: free means that they are gone */
+        close(
+            l.tree); /* only the task's processes keep it: a free lock means that all have ended */
     if (rc)
         return -1;
     test_point("forked");
@@ -168,7 +169,7 @@ static int start_task(struct shim *s, struct launch_failure *why)
     }
     s->self.session = s->task.pid;
     s->self.session_start = proc_start_time(s->task.pid);
-    /* If this fails, the key and the tree's lock still find them. */
+    /* If this fails, the processes can still be found by their key and by the lock on `tree`. */
     if (record_write(s->folder, &RECORD_SHIM, &s->self))
         s->self.session = 0;
     if (r->timeout > 0)
@@ -179,8 +180,9 @@ static int start_task(struct shim *s, struct launch_failure *why)
 /* --- the end ------------------------------------------------------------------------------------
  */
 
-/* Nothing of it may live when the exit record is there: with that the job may be begun again. So
- * what can't be ended now (it hangs in the kernel, or is another user's) is waited for. */
+/* No process may be alive when the exit record is written, as the job may be started again from
+ * then on. So processes that can't be ended now (blocked in the kernel, or another user's) are
+ * waited for. */
 static void end_tree(struct shim *s)
 {
     int64_t pause = STRAY_PAUSE;
@@ -199,7 +201,7 @@ static void end_tree(struct shim *s)
     log_masked(s, "", 0);
 }
 
-/* All of the output, at most OUTPUT_MAX bytes. */
+/* Reads the file $PAWL_OUTPUT, at most OUTPUT_MAX bytes. */
 static bool read_output(int fd, struct buf *text)
 {
     ssize_t n = 1;
@@ -213,8 +215,8 @@ static bool read_output(int fd, struct buf *text)
     return n >= 0;
 }
 
-/* In place, and cut only afterwards: a mask is never longer than what it replaces, so a full disk
- * does not matter. */
+/* Overwrites the file in place and truncates it afterwards: a mask is never longer than the secret
+ * that it replaces, so this works on a full disk. */
 static bool replace_output(int fd, const struct buf *text)
 {
     size_t done = 0;
@@ -231,8 +233,8 @@ static bool replace_output(int fd, const struct buf *text)
     return ftruncate(fd, (off_t)done) == 0;
 }
 
-/* What is read once stays: after a write that failed half way the file is a mixture. */
-static bool take_output(struct shim *s, int fd)
+/* Reads the file only once: after a partial write it contains both masked and unmasked text. */
+static bool load_masked_output(struct shim *s, int fd)
 {
     struct buf text = BUF_INIT;
 
@@ -247,16 +249,16 @@ static bool take_output(struct shim *s, int fd)
     return s->has_output;
 }
 
-/* Secrets must not get into rows by this way either. Output that can't be masked is no output.
- * False: it may be masked at the next try. */
+/* Masks secrets in the file $PAWL_OUTPUT, so that they do not get into the database. A file that
+ * can't be masked is removed. False if the next try may succeed. */
 static bool mask_output(struct shim *s)
 {
     int fd = own_file_open_given(s->folder, ATTEMPT_OUTPUT, O_RDWR, OWN_FILE_ANY_SIZE);
     bool done;
 
-    if (fd < 0) /* one that is no plain file is for the worker to name */
+    if (fd < 0) /* if it is not a plain file, the worker reports it */
         return !error_may_pass(errno);
-    done = take_output(s, fd) && replace_output(fd, &s->output);
+    done = load_masked_output(s, fd) && replace_output(fd, &s->output);
     if (!done && !error_may_pass(errno)) {
         unlinkat(s->folder, ATTEMPT_OUTPUT, 0);
         done = true;
@@ -318,7 +320,7 @@ int shim_run(int folder, int request, const char *cgroup)
     s.fence = s.request.r.fence;
     s.grace = s.request.r.grace;
     s.in_container = s.request.r.in_container;
-    if (s.in_container) /* what an engine leaves running is its own, not the task's */
+    if (s.in_container) /* processes that an engine leaves running are not the task's */
         prctl(PR_SET_CHILD_SUBREAPER, 0);
     s.log = (struct log){
         .folder = folder, .fd = -1, .head = s.request.r.head, .tail = s.request.r.tail};
@@ -326,7 +328,7 @@ int shim_run(int folder, int request, const char *cgroup)
     test_point("before-lock");
     s.lock = attempt_lock(folder, ATTEMPT_LOCK, true);
     test_point("locked");
-    if (s.lock < 0 || !may_begin(&s) || !reserve_records(&s))
+    if (s.lock < 0 || !may_start(&s) || !reserve_records(&s))
         return 1;
     make_cgroup(&s, cgroup);
     if (write_shim_record(&s))

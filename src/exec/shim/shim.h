@@ -2,9 +2,9 @@
  *
  *     worker ── socket ── helper ──fork──> shim ──fork──> the task and all that it starts
  *
- * One helper a worker, started early; it forks a shim for each request and ends with its worker. A
- * shim has its own session, none of the worker's descriptors, and goes on alone: it knows the
- * attempt's folder and nothing else. It never opens the database. */
+ * Each worker starts one helper early. The helper forks a shim for each request and ends with its
+ * worker. A shim has its own session and none of the worker's descriptors, and continues without
+ * the worker: it knows the attempt folder and nothing else. It never opens the database. */
 #ifndef EXEC_SHIM_SHIM_H
 #define EXEC_SHIM_SHIM_H
 
@@ -14,16 +14,16 @@
 
 #include <sys/types.h>
 
-/* Dies or stops here if PAWL_SHIM_POINT names this place; for tests. */
+/* Kills or stops this process if PAWL_SHIM_POINT names this point; for tests. */
 void test_point(const char *where);
 
 int helper_run(int sock);
 
-/* Runs the attempt of that request in that folder to its end. `cgroup` is the path of the cgroup
- * in which to make others; "": none. Returns the shim's own exit code. */
+/* Runs the requested attempt in its folder to the end. `folder` and `request` are descriptors;
+ * `cgroup` is the path of the parent cgroup, "" if none. Returns the exit code of the shim. */
 int shim_run(int folder, int request, const char *cgroup);
 
-/* A request in memory of our own, wiped when it is no longer needed. */
+/* A private copy of a request, wiped when it is no longer needed. */
 struct loaded_request {
     struct request r;
     char *bytes;
@@ -37,16 +37,16 @@ void wipe_request(struct loaded_request *l);
 
 struct launch {
     const struct request *r;
-    int folder, tree, cgroup;        /* tree, cgroup: -1: none */
-    bool limits_memory, limits_pids; /* the cgroup does that */
-    int lock;                        /* the shim's, to be closed */
+    int folder, tree, cgroup;        /* descriptors; tree and cgroup may be -1 */
+    bool limits_memory, limits_pids; /* the cgroup enforces the limit */
+    int lock;                        /* the shim's lock, which the child closes */
 };
 
 struct launched {
     pid_t pid;
     bool in_cgroup;
-    int output; /* what it says, non-blocking */
-    int report; /* why it could not be executed, if so: struct launch_failure */
+    int output; /* read end of its output, non-blocking */
+    int report; /* read end; gives a struct launch_failure if it could not be executed */
 };
 
 struct launch_failure {
@@ -60,7 +60,7 @@ MUST_USE int launch(struct launch *l, struct launched *out, struct launch_failur
  */
 
 struct log {
-    int folder, fd; /* -1: nothing was said yet */
+    int folder, fd; /* fd is -1 until something is written */
     int64_t head, tail, total, unwritten;
 };
 void log_append(struct log *l, const char *text, size_t len);
@@ -68,21 +68,20 @@ void log_append(struct log *l, const char *text, size_t len);
 /* --- ending the tree ----------------------------------------------------------------------------
  */
 
-/* Sends a signal to the main process's group, and to those children of ours that are not in it. */
+/* Sends a signal to the main process's group, and to the shim's other children. */
 void signal_tree(pid_t main_pid, int sig);
-/* Kills and reaps everything that is left below us. Keeps the main process's status, if it was not
- * reaped before (*main_pid is set to 0 then). */
+/* Kills and reaps all descendants of the shim. If the main process was not reaped before, stores
+ * its status and sets *main_pid to 0. */
 void kill_tree(pid_t *main_pid, int *status, const char *cgroup);
 
-/* --- ending what is outside of it: container_stop.c
- * -----------------------------------------------------
+/* --- ending the container: container_stop.c -----------------------------------------------------
  */
 
 struct shim;
-/* Ends the attempt's container. For as long as it takes: what may still run has not ended. Nobody
- * may be left who could begin it. */
+/* Ends the attempt's container, however long that takes: until it is gone, the attempt has not
+ * ended. Call it when no process is left that could start the container. */
 void end_container(struct shim *s);
-/* How it ended, if it did by itself. */
+/* END_EXITED if the exit status of the engine's client is that of the command, else END_CLIENT. */
 int64_t container_exit_kind(const struct shim *s);
 
 /* --- one attempt --------------------------------------------------------------------------------
@@ -90,8 +89,8 @@ int64_t container_exit_kind(const struct shim *s);
 
 struct shim {
     int folder, lock, cgroup;
-    int exit_room, ending_room;    /* handles of the reserved records; -1: none */
-    struct loaded_request request; /* gone once the task runs */
+    int exit_room, ending_room;    /* descriptors of the reserved records; -1 if none */
+    struct loaded_request request; /* wiped once the task runs */
     struct attempt_shim self;
     struct mask mask;
     struct log log;
@@ -102,45 +101,44 @@ struct shim {
     bool has_output;
 
     int64_t epoch;        /* the highest seen */
-    int64_t until, fence; /* of the lease; fence < 0: none */
+    int64_t until, fence; /* end of the lease; µs until the task is killed, < 0 if never */
     int64_t grace;
-    int64_t timeout_at, kill_at; /* CLOCK_BOOTTIME, µs; 0: never */
-    int64_t kind;                /* why it is being ended; 0: it is not */
-    bool ended;                  /* the main process */
-    bool in_container;           /* its work is in a container: the main process only asks for it */
+    int64_t timeout_at, kill_at; /* CLOCK_BOOTTIME, µs; 0 if never */
+    int64_t kind;                /* enum attempt_end: why it is being ended; 0 if it is not */
+    bool ended;                  /* the main process has ended */
+    bool in_container;           /* the main process is the client of a container engine */
     int status;
-    struct attempt_exit end;     /* write_exit: what the record says */
-    struct launch_failure why;   /* it could not be executed; step 0: it was */
-    int signals, timer, control; /* handles */
-    int tree;                    /* to look at its lock; -1: it has none */
+    struct attempt_exit end;     /* write_exit: the content of the record */
+    struct launch_failure why;   /* why it could not be executed; step 0 if it was */
+    int signals, timer, control; /* descriptors */
+    int tree;                    /* to test its lock; -1 if there is no `tree` */
     int64_t timer_set;
 };
 
-/* Until the main process has ended or everything must be killed. */
+/* Returns when the main process has ended or everything must be killed. */
 void watch_task(struct shim *s);
-/* Takes a piece of what the task says, so that a flood does not keep us from the rest. False: no
- * more will come now. */
+/* Reads and logs one piece of the task's output; only one, so that a flood of output does not block
+ * the loop. False if there is no more for now. */
 bool read_task_output(struct shim *s);
 
-/* --- the end on the disk: exit_record.c
- * --------------------------------------------------------------
+/* --- the exit record: exit_record.c -------------------------------------------------------------
  *
- * The records have their space before anything begins. Once the end of the task is known, the shim
- * tries to write it down until that succeeds, and keeps its lock meanwhile: an end that is known is
+ * The space of the records is reserved before anything starts. Once the end of the task is known,
+ * the shim tries to write it until that succeeds, and keeps its lock meanwhile: a known outcome is
  * never given up because a disk is full or fails for a while. */
 
-/* False and errno: there is no room, so nothing may begin. */
+/* False and errno if there is no space; then nothing may be started. */
 MUST_USE bool reserve_records(struct shim *s);
-/* Gives the space back: nothing has begun. */
+/* Frees the space; nothing was started. */
 void release_records(struct shim *s);
-/* One try to write down how a task ended whose container is not gone yet. False: not written. */
+/* Tries once to record the end of a task whose container is not gone yet. False if not written. */
 bool write_ending(struct shim *s);
-/* Writes the exit record, for as long as it takes. Not where the task put something else than a
- * file in its place: the worker fails such an attempt. */
+/* Writes the exit record, however long that takes. If the task replaced the file by something other
+ * than a plain file, nothing is written, and the worker fails the attempt. */
 void write_exit(struct shim *s);
-/* Runs the step until it succeeds or the folder is removed. */
+/* Repeats the step until it succeeds or the folder is removed. */
 void keep_trying(struct shim *s, bool (*step)(struct shim *s));
-/* Masks and logs; an empty text says that it was all. */
+/* Masks and logs a text; an empty text marks the end of the output. */
 void log_masked(struct shim *s, const char *text, size_t len);
 
 #endif

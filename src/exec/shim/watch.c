@@ -1,5 +1,4 @@
-/* watch.c - the loop of a shim while its task runs. It sleeps until something happens; the timer is
- * set to the next moment that matters. */
+/* watch.c - the event loop of a shim while its task runs. The timer is set to the next deadline. */
 #include "base/env.h"
 #include "exec/shim/shim.h"
 
@@ -68,7 +67,7 @@ static void read_lease(struct shim *s)
     s->until = l.until;
 }
 
-/* What ended by itself before keeps its own outcome; the first reason stays. */
+/* A task that has already ended by itself keeps its outcome. The first reason is kept. */
 static void end_task(struct shim *s, int64_t kind, bool at_once)
 {
     int64_t kill_at = clock_boot_us() + (at_once ? 0 : s->grace);
@@ -110,7 +109,7 @@ static void read_commands(struct shim *s)
             handle_command(s, &c);
 }
 
-/* Sets the timer to the next moment that matters. */
+/* Sets the timer to the next deadline: kill, timeout or fence. */
 static void set_timer(struct shim *s)
 {
     struct itimerspec t = {0};
@@ -132,13 +131,13 @@ static void set_timer(struct shim *s)
     timerfd_settime(s->timer, TFD_TIMER_ABSTIME, &t, NULL);
 }
 
-/* True: kill it now. */
+/* True if the task must be killed now. */
 static bool is_time_up(struct shim *s)
 {
     int64_t now = clock_boot_us();
 
     if (s->fence >= 0 && now >= s->until + s->fence) {
-        read_lease(s); /* renewed long ago, as a rule */
+        read_lease(s); /* usually it was renewed long ago */
         if (now >= s->until + s->fence)
             end_task(s, END_FENCED, true);
     }
