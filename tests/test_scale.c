@@ -1,12 +1,12 @@
-/* test_scale.c - what a question costs does not grow with what is stored (scale_fixture.h). That of
- * turns: test_scale_turns.c. */
+/* test_scale.c - the cost of a query does not grow with the size of the database (scale_fixture.h).
+ * The cost of turns is measured in test_scale_turns.c. */
 #include "scale_fixture.h"
 #include "store/query/as_of.h"
 
-TEST_ASAN_DB(sqlite); /* what is measured is the database's own doing */
+TEST_ASAN_DB(sqlite); /* the test measures the database, not this program */
 FRESH_TENANTS;
 
-#define ASK_EXECUTIONS(call)                       \
+#define QUERY_EXECUTIONS(call)                     \
     do {                                           \
         struct execution_list list = {0};          \
         struct err err = ERR_INIT;                 \
@@ -15,27 +15,27 @@ FRESH_TENANTS;
         execution_list_release(&list);             \
     } while (0)
 
-static void ask_execution(struct world *w)
+static void run_execution(struct world *w)
 {
-    ASK_EXECUTIONS(query_execution(w->s, w->child, &list, &err));
+    QUERY_EXECUTIONS(query_execution(w->s, w->child, &list, &err));
 }
 
-static void ask_parent(struct world *w)
+static void run_parent(struct world *w)
 {
-    ASK_EXECUTIONS(query_parent(w->s, w->child, &list, &err));
+    QUERY_EXECUTIONS(query_parent(w->s, w->child, &list, &err));
 }
 
-static void ask_children(struct world *w)
+static void run_children(struct world *w)
 {
-    ASK_EXECUTIONS(query_children(w->s, w->flow, &list, &err));
+    QUERY_EXECUTIONS(query_children(w->s, w->flow, &list, &err));
 }
 
-static void ask_tree(struct world *w)
+static void run_tree(struct world *w)
 {
-    ASK_EXECUTIONS(query_tree(w->s, w->flow, &list, &err));
+    QUERY_EXECUTIONS(query_tree(w->s, w->flow, &list, &err));
 }
 
-static void ask_outline(struct world *w)
+static void run_outline(struct world *w)
 {
     struct outline o = {0};
     struct err err = ERR_INIT;
@@ -45,29 +45,30 @@ static void ask_outline(struct world *w)
     outline_release(&o);
 }
 
-static const struct moment past = {.event = INT64_MAX};
+static const struct moment newest_moment = {.event = INT64_MAX};
 
-static void ask_execution_at(struct world *w)
+static void run_execution_at(struct world *w)
 {
-    ASK_EXECUTIONS(query_execution_at(w->s, w->child, &past, &list, &err));
+    QUERY_EXECUTIONS(query_execution_at(w->s, w->child, &newest_moment, &list, &err));
 }
 
-static void ask_tree_at(struct world *w)
+static void run_tree_at(struct world *w)
 {
-    ASK_EXECUTIONS(query_tree_at(w->s, w->flow, &past, &list, &err));
+    QUERY_EXECUTIONS(query_tree_at(w->s, w->flow, &newest_moment, &list, &err));
 }
 
-static void ask_outline_at(struct world *w)
+static void run_outline_at(struct world *w)
 {
     struct outline o = {0};
     struct err err = ERR_INIT;
 
-    MEASURE(w->s, CHECK_OK_ERR(query_outline_at(w->s, w->flow, &past, 10, &o, &err), &err));
+    MEASURE(w->s,
+            CHECK_OK_ERR(query_outline_at(w->s, w->flow, &newest_moment, 10, &o, &err), &err));
     CHECK(o.n > 1);
     outline_release(&o);
 }
 
-static void ask_task_names(struct world *w)
+static void run_task_names(struct world *w)
 {
     struct task_name_list l = {0};
     struct err err = ERR_INIT;
@@ -77,49 +78,49 @@ static void ask_task_names(struct world *w)
     task_name_list_release(&l);
 }
 
-static void ask_tasks(struct world *w)
+static void run_tasks(struct world *w)
 {
-    ASK_EXECUTIONS(query_tasks(w->s, w->flow, &list, &err));
+    QUERY_EXECUTIONS(query_tasks(w->s, w->flow, &list, &err));
 }
 
-#define ASK_LIST(start, ...)                                                                     \
-    do {                                                                                         \
-        struct list_filter filter = __VA_ARGS__;                                                 \
-        int64_t before;                                                                          \
-        ASK_EXECUTIONS((before = (start), query_list(w->s, &filter, &before, 20, &list, &err))); \
+#define QUERY_LIST(start, ...)                                                                     \
+    do {                                                                                           \
+        struct list_filter filter = __VA_ARGS__;                                                   \
+        int64_t before;                                                                            \
+        QUERY_EXECUTIONS((before = (start), query_list(w->s, &filter, &before, 20, &list, &err))); \
     } while (0)
 
-static void ask_roots(struct world *w)
+static void run_roots(struct world *w)
 {
-    ASK_LIST(0, {0});
+    QUERY_LIST(0, {0});
 }
 
-static void ask_roots_before(struct world *w)
+static void run_roots_before(struct world *w)
 {
-    ASK_LIST(w->flow, {0});
+    QUERY_LIST(w->flow, {0});
 }
 
-static void ask_roots_by_status(struct world *w)
+static void run_roots_by_status(struct world *w)
 {
-    ASK_LIST(0, {.statuses = (uint64_t)1 << S_READY});
+    QUERY_LIST(0, {.statuses = (uint64_t)1 << S_READY});
 }
 
-static void ask_list_below(struct world *w)
+static void run_list_of_children(struct world *w)
 {
-    ASK_LIST(0, {.parent = w->flow, .kind = KIND_TASK});
+    QUERY_LIST(0, {.parent = w->flow, .kind = KIND_TASK});
 }
 
-static void ask_list_of_all(struct world *w)
+static void run_list_of_all(struct world *w)
 {
-    ASK_LIST(w->flow + 100, {.all = true, .name = "*"});
+    QUERY_LIST(w->flow + 100, {.all = true, .name = "*"});
 }
 
-static void ask_leases(struct world *w)
+static void run_leases(struct world *w)
 {
-    ASK_EXECUTIONS(query_leases(w->s, 0, 0, 20, &list, &err));
+    QUERY_EXECUTIONS(query_leases(w->s, 0, 0, 20, &list, &err));
 }
 
-#define ASK_EVENTS(call)                           \
+#define QUERY_EVENTS(call)                         \
     do {                                           \
         struct event_list list = {0};              \
         struct err err = ERR_INIT;                 \
@@ -128,49 +129,49 @@ static void ask_leases(struct world *w)
         event_list_release(&list);                 \
     } while (0)
 
-static void ask_events_of(struct world *w)
+static void run_execution_events(struct world *w)
 {
-    ASK_EVENTS(query_execution_events(w->s, w->child, 0, 100, &list, &err));
+    QUERY_EVENTS(query_execution_events(w->s, w->child, 0, 100, &list, &err));
 }
 
-static void ask_events_below(struct world *w)
+static void run_tree_events(struct world *w)
 {
     struct event_filter any = {0};
     struct event_range range = {.max = 1000};
 
-    ASK_EVENTS(query_events_below(w->s, w->flow, &any, &range, &list, &err));
+    QUERY_EVENTS(query_events_below(w->s, w->flow, &any, &range, &list, &err));
 }
 
-static void ask_newest_events(struct world *w)
+static void run_newest_events(struct world *w)
 {
     struct event_filter any = {0};
-    struct event_cursor place = {0};
+    struct event_cursor position = {0};
 
-    ASK_EVENTS(query_events(w->s, &any, 50, &place, &list, &err));
+    QUERY_EVENTS(query_events(w->s, &any, 50, &position, &list, &err));
 }
 
-static void ask_failures(struct world *w)
+static void run_failures(struct world *w)
 {
     struct event_filter failed = {.types = EVENT_BIT(EV_FAILED)};
-    struct event_cursor place = {0};
+    struct event_cursor position = {0};
 
-    ASK_EVENTS(query_events(w->s, &failed, 10, &place, &list, &err));
+    QUERY_EVENTS(query_events(w->s, &failed, 10, &position, &list, &err));
 }
 
-static void ask_what_is_new(struct world *w)
+static void run_follow(struct world *w)
 {
     struct event_list before = {0};
     struct err nothing = ERR_INIT;
 
-    do { /* all that is old */
+    do { /* skip the events that exist already */
         event_list_release(&before);
         CHECK_OK_ERR(query_follow(w->s, &w->event_follower, 100000, &before, &nothing), &nothing);
     } while (before.n);
     submit_with(w->s, (struct submission){.name = "x", .queue = "elsewhere", .paused = true});
-    ASK_EVENTS(query_follow(w->s, &w->event_follower, 1000, &list, &err));
+    QUERY_EVENTS(query_follow(w->s, &w->event_follower, 1000, &list, &err));
 }
 
-static void ask_queues(struct world *w)
+static void run_queues(struct world *w)
 {
     struct queue_list list = {0};
     struct err err = ERR_INIT;
@@ -180,7 +181,7 @@ static void ask_queues(struct world *w)
     queue_list_release(&list);
 }
 
-static void ask_overview(struct world *w)
+static void run_overview(struct world *w)
 {
     struct overview o = {0};
     struct err err = ERR_INIT;
@@ -190,7 +191,7 @@ static void ask_overview(struct world *w)
     overview_release(&o);
 }
 
-static void ask_workers(struct world *w)
+static void run_workers(struct world *w)
 {
     struct worker_list list = {0};
     struct err err = ERR_INIT;
@@ -199,47 +200,47 @@ static void ask_workers(struct world *w)
     worker_list_release(&list);
 }
 
-static void ask_log(struct world *w)
+static void run_log(struct world *w)
 {
-    struct log_position place = {.execution = w->child};
+    struct log_position position = {.execution = w->child};
     struct buf b = BUF_INIT;
     struct log_page page;
     struct err err = ERR_INIT;
 
-    MEASURE(w->s, CHECK_OK_ERR(query_log(w->s, &place, 1000, &b, &page, &err), &err));
+    MEASURE(w->s, CHECK_OK_ERR(query_log(w->s, &position, 1000, &b, &page, &err), &err));
     CHECK_EQ(b.len, 12);
     buf_release(&b);
 }
 
-static const struct scale_case questions[] = {
-    {"query_execution", ask_execution, 0},
-    {"query_parent", ask_parent, 0},
-    {"query_children", ask_children, 0},
-    {"query_tree", ask_tree, 0},
-    {"query_tasks", ask_tasks, 0},
-    {"query_task_names", ask_task_names, 0},
-    {"query_outline", ask_outline, 0},
-    {"query_execution_at", ask_execution_at, 0},
-    {"query_tree_at", ask_tree_at, 0},
-    {"query_outline_at", ask_outline_at, 0},
-    {"query_list", ask_roots, 0},
-    {"query_list before", ask_roots_before, 0},
-    {"query_list by status", ask_roots_by_status, 0},
-    {"query_list below", ask_list_below, 0},
-    {"query_list of all", ask_list_of_all, 0},
-    {"query_leases", ask_leases, 0},
-    {"query_events_of", ask_events_of, 0},
-    {"query_events_below", ask_events_below, 0},
-    {"query_events", ask_newest_events, 150000},
-    {"query_events of failures", ask_failures, 0},
-    {"query_follow", ask_what_is_new, 8000},
-    {"query_queues", ask_queues, 0},
-    {"query_workers", ask_workers, 0},
-    {"query_overview", ask_overview, 0},
-    {"query_log", ask_log, 0},
+static const struct scale_case queries[] = {
+    {"query_execution", run_execution, 0},
+    {"query_parent", run_parent, 0},
+    {"query_children", run_children, 0},
+    {"query_tree", run_tree, 0},
+    {"query_tasks", run_tasks, 0},
+    {"query_task_names", run_task_names, 0},
+    {"query_outline", run_outline, 0},
+    {"query_execution_at", run_execution_at, 0},
+    {"query_tree_at", run_tree_at, 0},
+    {"query_outline_at", run_outline_at, 0},
+    {"query_list", run_roots, 0},
+    {"query_list before", run_roots_before, 0},
+    {"query_list by status", run_roots_by_status, 0},
+    {"query_list below", run_list_of_children, 0},
+    {"query_list of all", run_list_of_all, 0},
+    {"query_leases", run_leases, 0},
+    {"query_events_of", run_execution_events, 0},
+    {"query_events_below", run_tree_events, 0},
+    {"query_events", run_newest_events, 150000},
+    {"query_events of failures", run_failures, 0},
+    {"query_follow", run_follow, 8000},
+    {"query_queues", run_queues, 0},
+    {"query_workers", run_workers, 0},
+    {"query_overview", run_overview, 0},
+    {"query_log", run_log, 0},
 };
 
-TEST_SLOW(no_question_costs_more_when_four_times_as_much_is_stored, 1800)
+TEST_SLOW(query_on_a_database_four_times_as_large_costs_no_more, 1800)
 {
-    check_scale(questions, sizeof(questions) / sizeof(*questions));
+    check_scale(queries, sizeof(queries) / sizeof(*queries));
 }

@@ -1,8 +1,8 @@
-/* test_scale_turns.c - what a turn costs does not grow with what is stored (scale_fixture.h). That
- * of questions: test_scale.c. */
+/* test_scale_turns.c - the cost of a turn does not grow with the size of the database
+ * (scale_fixture.h). The cost of queries is measured in test_scale.c. */
 #include "scale_fixture.h"
 
-TEST_ASAN_DB(sqlite); /* what is measured is the database's own doing */
+TEST_ASAN_DB(sqlite); /* the test measures the database, not this program */
 FRESH_TENANTS;
 
 static void do_submit(struct world *w)
@@ -22,7 +22,7 @@ static void do_submit_keyed(struct world *w)
                                                         .concurrency_max = 1000000}));
 }
 
-/* From where thousands wait, and where nobody does. */
+/* Two queues with thousands of jobs and two that are empty. */
 static void do_claim(struct world *w)
 {
     static struct work work;
@@ -38,7 +38,7 @@ static void do_claim(struct world *w)
     settle(w->s, &work);
 }
 
-static void do_claim_in_vain(struct world *w)
+static void do_claim_of_empty_queue(struct world *w)
 {
     static struct work work;
 
@@ -72,7 +72,7 @@ static void do_heartbeat(struct world *w)
     settle_ok(w->s, j);
 }
 
-/* The first chunk of an attempt, and the next one. */
+/* The first log chunk of an attempt, and a second one. */
 static void do_log(struct world *w)
 {
     struct held_job j = one_job(w->s);
@@ -97,7 +97,7 @@ static void do_count(struct world *w)
     MEASURE(w->s, CHECK_OK_ERR(store_turn(w->s, count_body, NULL, &err), &err));
 }
 
-static void ask_counters(struct world *w)
+static void do_query_counters(struct world *w)
 {
     struct counter_list list = {0};
     struct err err = ERR_INIT;
@@ -123,8 +123,8 @@ static void do_retry_later(struct world *w)
     cancel(w->s, j.id);
 }
 
-/* The permit goes to the first of all who wait for the limit. */
-static void do_hand_over(struct world *w)
+/* The permit goes to the first of all jobs that wait for the limit. */
+static void do_pass_permit(struct world *w)
 {
     static struct work work;
     struct lane_queue narrow = {"process", NARROW};
@@ -213,15 +213,15 @@ static const struct scale_case turns[] = {
     {"submit", do_submit, 0},
     {"submit with keys", do_submit_keyed, 0},
     {"claim", do_claim, 0},
-    {"claim in vain", do_claim_in_vain, 0},
+    {"claim of an empty queue", do_claim_of_empty_queue, 0},
     {"started", do_start, 0},
     {"heartbeat", do_heartbeat, 0},
     {"log", do_log, 0},
     {"counters", do_count, 0},
-    {"query_counters", ask_counters, 0}, /* there are some now */
+    {"query_counters", do_query_counters, 0}, /* after do_count has stored some */
     {"settle", do_settle, 0},
     {"settle with a retry", do_retry_later, 0},
-    {"settle with a hand-over", do_hand_over, 0},
+    {"settle that passes a permit", do_pass_permit, 0},
     {"limit", do_widen_and_narrow, 0},
     {"hold, unhold", do_hold, 0},
     {"cancel", do_cancel, 0},
@@ -231,7 +231,7 @@ static const struct scale_case turns[] = {
     {"retain", do_retain, 0},
 };
 
-TEST_SLOW(no_turn_costs_more_when_four_times_as_much_is_stored, 1800)
+TEST_SLOW(turn_on_a_database_four_times_as_large_costs_no_more, 1800)
 {
     check_scale(turns, sizeof(turns) / sizeof(*turns));
 }

@@ -3,17 +3,17 @@
 
 TEST_NO_DB;
 
-/* A look at `now` where all up to `last` is done; when it is looked again, and how many are fired,
- * from the first to the newest. */
-struct look_case {
-    const char *last; /* NULL: as the look before left it */
+/* One evaluation of the schedule at `now`, with all due times up to `last` done: the time of the
+ * next evaluation, and how many due times fire, from the first to the newest. */
+struct due_case {
+    const char *last; /* NULL for where the previous case stopped */
     const char *now, *again;
     size_t n;
-    const char *first, *newest; /* newest NULL: the first is it */
+    const char *first, *newest; /* newest is NULL if it is the first */
     bool dropped;
 };
 
-static void check_look(struct fixture *f, const struct look_case *c)
+static void check_due(struct fixture *f, const struct due_case *c)
 {
     const char *newest = c->newest ? c->newest : c->first;
     int64_t last = c->last ? us(c->last) : f->look.done;
@@ -25,66 +25,67 @@ static void check_look(struct fixture *f, const struct look_case *c)
         CHECK_EQ(f->out[c->n - 1], us(newest));
         CHECK_EQ(f->look.done, us(newest));
     } else {
-        CHECK_EQ(f->look.done, c->dropped ? us(c->now) : last); /* what is missed is said once */
+        CHECK_EQ(f->look.done,
+                 c->dropped ? us(c->now) : last); /* a missed due time is reported once */
     }
     CHECK_EQ(f->look.dropped, c->dropped);
     CHECK_EQ(f->look.again, c->again ? us(c->again) : INT64_MAX);
     CHECK(!f->look.more);
 }
 
-static void check_looks(struct fixture f, const struct look_case *cases, size_t n)
+static void check_due_cases(struct fixture f, const struct due_case *cases, size_t n)
 {
-    const struct look_case *c;
+    const struct due_case *c;
 
     for (c = cases; c < cases + n; c++)
-        check_look(&f, c);
+        check_due(&f, c);
     tz_free(&f.z);
 }
 
 /* ---- no jitter ---- */
 
-TEST(nothing_is_fired_before_it_is_due_and_each_due_time_once)
+TEST(due_time_fires_once_and_not_early)
 {
-    static const struct look_case cases[] = {
+    static const struct due_case cases[] = {
         {noon, "2026-06-01T12:59:59Z", "2026-06-01T13:00:00Z", .n = 0},
         {NULL, "2026-06-01T13:00:00Z", "2026-06-01T14:00:00Z", 1, .first = "2026-06-01T13:00:00Z"},
         {NULL, "2026-06-01T13:00:00Z", "2026-06-01T14:00:00Z", .n = 0},
     };
 
-    check_looks(schedule("@hourly"), cases, COUNT(cases));
+    check_due_cases(schedule("@hourly"), cases, COUNT(cases));
 }
 
-TEST(a_schedule_fires_nothing_from_before_it_came_to_be)
+TEST(new_schedule_fires_nothing_from_before_its_creation)
 {
-    static const struct look_case cases[] = {
+    static const struct due_case cases[] = {
         {"2026-06-01T12:30:00Z", "2026-06-01T12:31:00Z", "2026-06-01T13:00:00Z", .n = 0},
     };
     struct fixture f = schedule("@hourly");
 
     f.s.catchup = 24 * HOUR;
-    check_looks(f, cases, COUNT(cases));
+    check_due_cases(f, cases, COUNT(cases));
 }
 
 TEST(catch_up_fires_each_missed_due_time_within_the_window)
 {
-    static const struct look_case cases[] = {
+    static const struct due_case cases[] = {
         {noon, "2026-06-01T15:30:00Z", "2026-06-01T16:00:00Z", 3, .first = "2026-06-01T13:00:00Z",
          .newest = "2026-06-01T15:00:00Z"},
         {noon, "2026-06-02T12:00:00Z", "2026-06-02T13:00:00Z", 7, .first = "2026-06-02T06:00:00Z",
          .newest = "2026-06-02T12:00:00Z",
-         .dropped = true}, /* six hours ago to the microsecond counts */
+         .dropped = true}, /* exactly six hours ago is within the window */
         {noon, "2026-06-02T12:00:00.000001Z", "2026-06-02T13:00:00Z", 6,
          .first = "2026-06-02T07:00:00Z", .newest = "2026-06-02T12:00:00Z", .dropped = true},
     };
     struct fixture f = schedule("@hourly");
 
     f.s.catchup = 6 * HOUR;
-    check_looks(f, cases, COUNT(cases));
+    check_due_cases(f, cases, COUNT(cases));
 }
 
-TEST(catch_up_of_the_last_fires_the_newest_alone)
+TEST(catch_up_last_fires_only_the_newest_due_time)
 {
-    static const struct look_case cases[] = {
+    static const struct due_case cases[] = {
         {"2020-01-01", "2026-06-01T15:30:00Z", "2026-06-01T16:00:00Z", 1,
          .first = "2026-06-01T15:00:00Z", .dropped = true},
         {noon, "2026-06-01T13:30:00Z", "2026-06-01T14:00:00Z", 1, .first = "2026-06-01T13:00:00Z"},
@@ -93,12 +94,12 @@ TEST(catch_up_of_the_last_fires_the_newest_alone)
     struct fixture f = schedule("@hourly");
 
     f.s.catchup = CATCHUP_LAST;
-    check_looks(f, cases, COUNT(cases));
+    check_due_cases(f, cases, COUNT(cases));
 }
 
-TEST(without_catch_up_only_what_is_late_by_less_than_the_tolerance_is_fired)
+TEST(missed_due_time_without_catch_up_fires_only_within_the_tolerance)
 {
-    static const struct look_case cases[] = {
+    static const struct due_case cases[] = {
         {noon, "2026-06-01T13:01:00Z", "2026-06-01T14:00:00Z", 1, .first = "2026-06-01T13:00:00Z"},
         {noon, "2026-06-01T13:01:00.000001Z", "2026-06-01T14:00:00Z", .n = 0, .dropped = true},
         {NULL, "2026-06-01T13:02:00Z", "2026-06-01T14:00:00Z", .n = 0},
@@ -107,21 +108,21 @@ TEST(without_catch_up_only_what_is_late_by_less_than_the_tolerance_is_fired)
     };
 
     CHECK_EQ(SCHEDULE_TOLERANCE, MINUTE);
-    check_looks(schedule("@hourly"), cases, COUNT(cases));
+    check_due_cases(schedule("@hourly"), cases, COUNT(cases));
 }
 
-TEST(a_catch_up_shorter_than_the_tolerance_is_the_tolerance)
+TEST(catch_up_window_shorter_than_the_tolerance_is_the_tolerance)
 {
-    static const struct look_case cases[] = {
+    static const struct due_case cases[] = {
         {noon, "2026-06-01T13:00:30Z", "2026-06-01T14:00:00Z", 1, .first = "2026-06-01T13:00:00Z"},
     };
     struct fixture f = schedule("@hourly");
 
     f.s.catchup = 1;
-    check_looks(f, cases, COUNT(cases));
+    check_due_cases(f, cases, COUNT(cases));
 }
 
-TEST(more_than_there_is_room_for_comes_in_slices_and_is_complete)
+TEST(due_times_beyond_one_slice_fire_in_further_slices)
 {
     struct fixture f = schedule("* * * * *");
     int64_t last = us(noon), now = us("2026-06-01T13:40:30Z"), want = last;
@@ -141,45 +142,45 @@ TEST(more_than_there_is_room_for_comes_in_slices_and_is_complete)
     tz_free(&f.z);
 }
 
-TEST(years_of_missed_minutes_cost_no_time)
+TEST(years_of_missed_minutes_are_evaluated_quickly)
 {
-    static const struct look_case years = {"1970-01-01",           "2026-06-01T12:00:30Z",
-                                           "2026-06-01T12:01:00Z", 1,
-                                           .first = noon,          .dropped = true};
+    static const struct due_case years = {"1970-01-01",           "2026-06-01T12:00:30Z",
+                                          "2026-06-01T12:01:00Z", 1,
+                                          .first = noon,          .dropped = true};
     struct fixture f = schedule("* * * * *");
     int i;
 
     for (i = 0; i < 1000; i++) {
         f.s.catchup = i % 2 ? CATCHUP_LAST : 0;
-        check_look(&f, &years);
+        check_due(&f, &years);
     }
     tz_free(&f.z);
 }
 
-TEST(a_clock_that_goes_back_fires_nothing_again)
+TEST(clock_set_back_fires_nothing_again)
 {
-    static const struct look_case cases[] = {
+    static const struct due_case cases[] = {
         {noon, "2026-06-01T09:30:00Z", "2026-06-01T13:00:00Z", .n = 0},
     };
     struct fixture f = schedule("@hourly");
 
     f.s.catchup = 24 * HOUR;
-    check_looks(f, cases, COUNT(cases));
+    check_due_cases(f, cases, COUNT(cases));
 }
 
-TEST(a_paused_schedule_fires_nothing)
+TEST(paused_schedule_fires_nothing)
 {
-    static const struct look_case cases[] = {
+    static const struct due_case cases[] = {
         {noon, "2026-06-01T15:00:00Z", NULL, .n = 0},
     };
     struct fixture f = schedule("@hourly");
 
     f.s.paused = true;
     f.s.catchup = 24 * HOUR;
-    check_looks(f, cases, COUNT(cases));
+    check_due_cases(f, cases, COUNT(cases));
 }
 
-/* From 14:00 on, and before 17:00. */
+/* Active from 14:00 on, and before 17:00. */
 static struct fixture three_hours(int64_t catchup)
 {
     struct fixture f = schedule("@hourly");
@@ -190,32 +191,32 @@ static struct fixture three_hours(int64_t catchup)
     return f;
 }
 
-TEST(due_times_before_the_start_and_from_the_end_on_do_not_count)
+TEST(due_times_outside_of_start_and_end_do_not_fire)
 {
-    static const struct look_case all[] = {
+    static const struct due_case all[] = {
         {noon, "2026-06-01T12:30:00Z", "2026-06-01T14:00:00Z", .n = 0},
         {noon, "2026-06-01T15:30:00Z", "2026-06-01T16:00:00Z", 2, .first = "2026-06-01T14:00:00Z",
          .newest = "2026-06-01T15:00:00Z"},
         {noon, "2026-06-01T20:30:00Z", NULL, 3, .first = "2026-06-01T14:00:00Z",
          .newest = "2026-06-01T16:00:00Z"},
     };
-    static const struct look_case last[] = {
+    static const struct due_case last[] = {
         {noon, "2026-06-01T20:30:00Z", NULL, 1, .first = "2026-06-01T16:00:00Z", .dropped = true},
         {noon, "2026-06-01T14:30:00Z", "2026-06-01T15:00:00Z", 1,
-         .first = "2026-06-01T14:00:00Z"}, /* the first of all is the newest */
+         .first = "2026-06-01T14:00:00Z"}, /* the first due time is also the newest */
     };
-    static const struct look_case none[] = {
-        /* the end passed while nobody looked */
+    static const struct due_case none[] = {
+        /* the end passed without an evaluation */
         {noon, "2026-06-01T20:30:00Z", NULL, .n = 0, .dropped = true},
         {NULL, "2026-06-01T20:31:00Z", NULL, .n = 0},
     };
 
-    check_looks(three_hours(24 * HOUR), all, COUNT(all));
-    check_looks(three_hours(CATCHUP_LAST), last, COUNT(last));
-    check_looks(three_hours(0), none, COUNT(none));
+    check_due_cases(three_hours(24 * HOUR), all, COUNT(all));
+    check_due_cases(three_hours(CATCHUP_LAST), last, COUNT(last));
+    check_due_cases(three_hours(0), none, COUNT(none));
 }
 
-TEST(due_times_follow_the_zone_through_a_change_of_clocks)
+TEST(due_times_follow_the_zone_through_a_clock_change)
 {
     struct fixture f = schedule_in_berlin("30 2 * * *");
 
@@ -230,8 +231,8 @@ TEST(due_times_follow_the_zone_through_a_change_of_clocks)
 
 /* ---- jitter ---- */
 
-/* Stored nowhere, so it must be the same for ever and on every machine. */
-TEST(jitter_is_known_from_the_name_and_the_due_time_alone)
+/* Jitter is not stored, so it must be the same for ever and on every machine. */
+TEST(jitter_depends_only_on_the_name_and_the_due_time)
 {
     struct fixture f = schedule("@daily");
 
@@ -245,7 +246,7 @@ TEST(jitter_is_known_from_the_name_and_the_due_time_alone)
     tz_free(&f.z);
 }
 
-TEST(jitter_spreads_evenly_over_its_span)
+TEST(jitter_is_spread_evenly_over_its_span)
 {
     struct fixture f = schedule("@hourly");
     int64_t due = us("2026-06-01T00:00:00Z"), late;
@@ -276,7 +277,7 @@ TEST(jitter_never_reaches_the_next_due_time)
     tz_free(&f.z);
 }
 
-TEST(a_firing_waits_for_its_jitter_and_is_not_missed_because_of_it)
+TEST(firing_delayed_by_jitter_is_not_counted_as_missed)
 {
     struct fixture f = schedule("@daily");
     int64_t last = us(noon), due = us("2026-06-02"), fires;
@@ -296,7 +297,7 @@ TEST(a_firing_waits_for_its_jitter_and_is_not_missed_because_of_it)
     CHECK_EQ(f.out[0], due);
     look(&f, last, fires + SCHEDULE_TOLERANCE);
     CHECK_EQ(f.look.n, 1);
-    f.s.start = due; /* as the first of all, too */
+    f.s.start = due; /* the same due time as the first of the schedule */
     look(&f, last, fires + SCHEDULE_TOLERANCE);
     CHECK_EQ(f.look.n, 1);
     look(&f, last, fires + SCHEDULE_TOLERANCE + 1);
@@ -305,7 +306,7 @@ TEST(a_firing_waits_for_its_jitter_and_is_not_missed_because_of_it)
     tz_free(&f.z);
 }
 
-TEST(the_newest_missed_one_is_fired_while_the_next_waits_for_its_jitter)
+TEST(newest_missed_due_time_fires_while_the_next_waits_for_its_jitter)
 {
     struct fixture f = schedule("@daily");
     int64_t due = us("2026-06-02"), fires;
@@ -322,15 +323,16 @@ TEST(the_newest_missed_one_is_fired_while_the_next_waits_for_its_jitter)
     CHECK_EQ(f.look.n, 1);
     CHECK_EQ(f.out[0], due);
     CHECK(!f.look.dropped);
-    look(&f, us("2026-05-01"), fires); /* its own time has come: only the newest */
+    look(&f, us("2026-05-01"),
+         fires); /* the next one has reached its time: only the newest fires */
     CHECK_EQ(f.look.n, 1);
     CHECK_EQ(f.out[0], due);
     tz_free(&f.z);
 }
 
-/* ---- a plain reading of the rules, due time by due time ---- */
+/* ---- a straightforward model that walks every due time ---- */
 
-static void check_plainly(struct fixture *f, int64_t last, int64_t now)
+static void check_against_model(struct fixture *f, int64_t last, int64_t now)
 {
     int64_t due = last, kept[MAX], window, fires, again = INT64_MAX;
     size_t n = 0, i;
@@ -364,14 +366,14 @@ static void check_plainly(struct fixture *f, int64_t last, int64_t now)
     CHECK_EQ(f->look.dropped, dropped);
     CHECK_EQ(f->look.again, again);
     CHECK(f->look.done >= last && (f->look.done <= now || f->look.done == last));
-    if (f->look.dropped || n) { /* what is done stays done */
+    if (f->look.dropped || n) { /* a second evaluation fires nothing more */
         look(f, f->look.done, now);
         CHECK(!f->look.n && !f->look.dropped);
         CHECK_EQ(f->look.again, again);
     }
 }
 
-TEST(every_look_agrees_with_a_plain_reading_of_the_rules)
+TEST(evaluation_at_random_times_agrees_with_a_simple_model)
 {
     static const char *const patterns[] = {"0,7,31 * * * *", "*/20 6-9 * * *", "30 2 * * *",
                                            "0 0 1 * *"};
@@ -395,7 +397,7 @@ TEST(every_look_agrees_with_a_plain_reading_of_the_rules)
                     f.s.jitter = jitters[j];
                     f.s.start = random & 1 ? last + 5 * HOUR : 0;
                     f.s.end = random & 2 ? last + 20 * HOUR : 0;
-                    check_plainly(&f, last, now);
+                    check_against_model(&f, last, now);
                     tz_free(&f.z);
                 }
 }

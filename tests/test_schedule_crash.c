@@ -1,12 +1,12 @@
-/* test_schedule_crash.c - kill -9 at every point of a schedule's life: no due time is lost, none is
- * fired twice, and one that waited is begun by whoever comes next. */
+/* test_schedule_crash.c - kill -9 at every point of firing a schedule: no due time is lost, none
+ * fires twice, and a waiting due time is started by the next process. */
 #include "schedule_fixture.h"
 
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Each round has a workflow of its own, due every hour. */
+/* Each round has its own workflow, due every hour. */
 static void apply_round(struct store *s, int round, const char *schedules)
 {
     char yaml[300];
@@ -18,7 +18,7 @@ static void apply_round(struct store *s, int round, const char *schedules)
 
 static const char hourly[] = "{cron: '@hourly', catchup: 9d, overlap: queue}";
 
-/* Ends the run that goes on; false: there is none. */
+/* Ends the current run; false if there is none. */
 static bool end_run(struct store *s)
 {
     int64_t id = sql_number(s, "SELECT COALESCE(min(id), 0) FROM executions WHERE parent IS NULL "
@@ -27,8 +27,9 @@ static bool end_run(struct store *s)
     return id && !cancel(s, id);
 }
 
-/* From half past an hour: two due times, of which the second waits for the end of the first. */
-static void live(struct watch *w, struct store *s, int round)
+/* Starts at half past an hour: two due times, the second of which waits for the first run to end.
+ */
+static void fire_twice(struct watch *w, struct store *s, int round)
 {
     apply_round(s, round, hourly);
     CHECK_EQ(look(s), 0);
@@ -40,7 +41,7 @@ static void live(struct watch *w, struct store *s, int round)
     CHECK_EQ(look(s), 1);
 }
 
-static bool live_until(int round, int nth)
+static bool fire_until_killed(int round, int nth)
 {
     struct watch w = {0};
     pid_t pid = fork();
@@ -50,15 +51,15 @@ static bool live_until(int round, int nth)
         struct store *s = watched_store(&w);
 
         watch_for(&w, NULL, nth, die_at_once, NULL);
-        live(&w, s, round);
+        fire_twice(&w, s, round);
         store_close(&s);
         _exit(0);
     }
     return was_killed(pid);
 }
 
-/* What the next one finds, three due times after the beginning. */
-static void go_on(int round, int nth)
+/* The next process continues, three due times after the start. */
+static void check_next_process(int round, int nth)
 {
     struct store *s = fixture_store();
     char sql[200];
@@ -83,7 +84,7 @@ static void go_on(int round, int nth)
     store_close(&s);
 }
 
-TEST_SLOW(a_kill_at_any_point_loses_no_due_time_and_fires_none_twice, 600)
+TEST_SLOW(kill_at_any_point_loses_no_due_time_and_fires_none_twice, 600)
 {
     int stride = test_full() ? 1 : SANITIZED ? 10 : 4, round = 1;
     int nth = 1 + (int)(getpid() % stride);
@@ -93,8 +94,8 @@ TEST_SLOW(a_kill_at_any_point_loses_no_due_time_and_fires_none_twice, 600)
     s = fixture_store();
     clock_to(s, "2030-06-01T12:30:00Z");
     store_close(&s);
-    for (; live_until(round, nth); nth += stride)
-        go_on(round++, nth);
+    for (; fire_until_killed(round, nth); nth += stride)
+        check_next_process(round++, nth);
     printf("%d kills, up to point %d\n", round, nth);
-    CHECK(nth > 60); /* it was a life */
+    CHECK(nth > 60); /* enough points were passed */
 }

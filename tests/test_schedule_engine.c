@@ -1,5 +1,5 @@
-/* test_schedule_engine.c - engines look at schedules by themselves: they sleep until the earliest,
- * are woken when one changes, and begin what waits when a run ends. */
+/* test_schedule_engine.c - engines evaluate schedules on their own: they sleep until the earliest
+ * due time, wake up when a schedule changes, and start a waiting due time when a run ends. */
 #include "engine_fixture.h"
 #include "refusal_fixture.h"
 #include "schedule_fixture.h"
@@ -26,7 +26,7 @@ static void step_both(struct worker_kit *a, struct worker_kit *b)
     kit_step(b);
 }
 
-TEST(engines_fire_what_is_due_once_and_run_it)
+TEST(due_schedule_is_fired_once_by_two_engines_and_its_run_ends)
 {
     atomic_int calls = 0;
     const struct kit_function list[] = {{"f", kit_noop, &calls}, {NULL, NULL, NULL}};
@@ -35,13 +35,14 @@ TEST(engines_fire_what_is_due_once_and_run_it)
     int64_t due;
 
     clock_to(s, "2030-06-01T12:59:00Z");
-    kit_open_with(
-        &a, (struct engine_options){.lease = 9 * HOUR, .host_grace = 99 * HOUR}); /* time jumps */
+    kit_open_with(&a,
+                  (struct engine_options){.lease = 9 * HOUR,
+                                          .host_grace = 99 * HOUR}); /* the clock jumps by hours */
     kit_open_with(&b, (struct engine_options){.lease = 9 * HOUR, .host_grace = 99 * HOUR});
     apply_function(s, "'@hourly'");
     KIT_UNTIL(&a, schedule_named(s, "w/1").row.next == schedule_time("2030-06-01T13:00:00Z"));
     due = engine_timeout(a.engine);
-    CHECK(due > 0 && due <= 61 * SECOND); /* it sleeps, at most until then */
+    CHECK(due > 0 && due <= 61 * SECOND); /* it sleeps until the due time at the latest */
     clock_to(s, "2030-06-01T13:00:00Z");
     while (ended_runs(s) < 1)
         step_both(&a, &b);
@@ -57,7 +58,7 @@ TEST(engines_fire_what_is_due_once_and_run_it)
     store_close(&s);
 }
 
-/* Runs until the test lets it go. */
+/* Runs until the test opens the gate. */
 static int gated(struct function_call *c, void *arg)
 {
     while (!__atomic_load_n((int *)arg, __ATOMIC_ACQUIRE) && !c->ops->cancelled(c))
@@ -65,23 +66,24 @@ static int gated(struct function_call *c, void *arg)
     return 0;
 }
 
-TEST(the_end_of_a_run_begins_the_one_that_waits)
+TEST(end_of_a_run_starts_the_waiting_due_time)
 {
-    int go = 0;
-    const struct kit_function list[] = {{"f", gated, &go}, {NULL, NULL, NULL}};
+    int gate = 0;
+    const struct kit_function list[] = {{"f", gated, &gate}, {NULL, NULL, NULL}};
     struct worker_kit k = {.list = list};
     struct store *s = fixture_store();
 
     clock_to(s, "2030-06-01T12:59:59Z");
-    kit_open_with(
-        &k, (struct engine_options){.lease = 9 * HOUR, .host_grace = 99 * HOUR}); /* time jumps */
+    kit_open_with(&k,
+                  (struct engine_options){.lease = 9 * HOUR,
+                                          .host_grace = 99 * HOUR}); /* the clock jumps by hours */
     apply_function(s, "{cron: '@hourly', overlap: queue}");
     clock_to(s, "2030-06-01T13:00:00Z");
     KIT_UNTIL(&k, running_runs(s) == 1);
     clock_to(s, "2030-06-01T14:00:00Z");
     KIT_UNTIL(&k, schedule_named(s, "w/1").row.waiting != 0);
     CHECK_EQ(firings(s), 1);
-    __atomic_store_n(&go, 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&gate, 1, __ATOMIC_RELEASE);
     KIT_UNTIL(&k, ended_runs(s) == 2); /* long before 15:00, and before the next heartbeat */
     CHECK_EQ(firings(s), 2);
     engine_close(&k.engine);
@@ -95,29 +97,29 @@ static void count_note(void *arg, const char *sentence)
         ++*(int *)arg;
 }
 
-TEST(what_can_not_be_fired_is_said_once_and_the_engine_goes_on)
+TEST(schedule_that_can_not_fire_is_reported_once_and_the_engine_continues)
 {
     struct worker_kit k = {.list = functions};
     struct store *s = fixture_store();
-    int said = 0;
+    int notes = 0;
 
     clock_to(s, "2030-06-01T12:59:00Z");
     apply_function(s, "['@hourly', '@hourly']");
     sql_run(s, "UPDATE schedules SET tz = 'Nowhere/Gone' WHERE name = '1'");
     fixture_env()->note = count_note;
-    fixture_env()->arg = &said;
+    fixture_env()->arg = &notes;
     kit_open(&k);
     clock_to(s, "2030-06-01T13:00:00Z");
     KIT_UNTIL(&k, ended_runs(s) == 1);
     kit_step(&k);
-    CHECK_EQ(said, 1);
+    CHECK_EQ(notes, 1);
     fixture_env()->note = NULL;
     engine_close(&k.engine);
     verify_clean(s);
     store_close(&s);
 }
 
-TEST(one_who_works_on_a_single_tree_leaves_schedules_alone)
+TEST(foreground_engine_does_not_fire_schedules)
 {
     struct worker_kit k = {.list = functions};
     struct store *s = fixture_store();
@@ -129,7 +131,7 @@ TEST(one_who_works_on_a_single_tree_leaves_schedules_alone)
     clock_to(s, "2030-06-01T13:00:00Z");
     for (i = 0; i < 5; i++)
         kit_step(&k);
-    CHECK(engine_timeout(k.engine) > 0); /* nor does it turn in circles */
+    CHECK(engine_timeout(k.engine) > 0); /* and it does not spin */
     CHECK_EQ(firings(s), 0);
     engine_close(&k.engine);
     verify_clean(s);
@@ -141,32 +143,33 @@ static void keep_note(void *arg, const char *sentence)
     snprintf(arg, 1000, "%s", sentence);
 }
 
-TEST(a_schedule_whose_run_can_not_be_stored_keeps_the_reason_and_the_others_are_fired)
+TEST(schedule_whose_run_can_not_be_stored_keeps_the_reason_and_others_fire)
 {
     struct worker_kit k = {.list = functions};
     struct store *s = fixture_store();
-    char said[1000] = "";
+    char notes[1000] = "";
 
     clock_to(s, "2030-06-01T12:59:00Z");
-    kit_open_with(
-        &k, (struct engine_options){.lease = 9 * HOUR, .host_grace = 99 * HOUR}); /* time jumps */
+    kit_open_with(&k,
+                  (struct engine_options){.lease = 9 * HOUR,
+                                          .host_grace = 99 * HOUR}); /* the clock jumps by hours */
     apply_function(s, "['@hourly', '@hourly', '@hourly']");
     apply(s,
           "name: bad\non: {schedule: {cron: '@hourly', catchup: 1h}}\ntasks: {a: {function: f}}\n");
     KIT_UNTIL(&k, schedule_named(s, "bad/1").row.next == schedule_time("2030-06-01T13:00:00Z"));
     refuse_write(s, "INSERT ON executions", "NEW.name = 'bad'");
     fixture_env()->note = keep_note;
-    fixture_env()->arg = said;
+    fixture_env()->arg = notes;
     clock_to(s, "2030-06-01T13:00:00Z");
-    KIT_UNTIL(&k, ended_runs(s) == 3 && *said);
+    KIT_UNTIL(&k, ended_runs(s) == 3 && *notes);
     fixture_env()->note = NULL;
-    CHECK(strstr(said, "the schedule bad/1 can't be fired"));
-    CHECK(strstr(said, "not today"));
+    CHECK(strstr(notes, "the schedule bad/1 can't be fired"));
+    CHECK(strstr(notes, "not today"));
     CHECK_EQ(firings(s), 3);
     CHECK(strstr(schedule_named(s, "bad/1").row.problem, "not today"));
     verify_clean(s);
     allow_write(s, "executions");
-    clock_to(s, "2030-06-01T13:06:00Z"); /* what was due is made up for */
+    clock_to(s, "2030-06-01T13:06:00Z"); /* the missed due time is caught up */
     KIT_UNTIL(&k, ended_runs(s) == 4);
     CHECK(!schedule_named(s, "bad/1").row.problem);
     engine_close(&k.engine);

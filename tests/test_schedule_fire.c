@@ -1,12 +1,12 @@
-/* test_schedule_fire.c - schedules in the store: each due time fires once, whoever looks, and when
- * an operator has a hand in it. */
+/* test_schedule_fire.c - schedules in the store: each due time fires once, with any number of
+ * engines, and in spite of operator actions. */
 #include "schedule_fixture.h"
 
 #include "base/tz.h"
 
 /* ---- once ---- */
 
-TEST(nothing_fires_before_it_is_due_and_then_once)
+TEST(due_time_fires_once_and_not_early)
 {
     struct store *s = applied_at("2030-06-01T12:30:00Z", "'@hourly'");
     struct schedule_slice r;
@@ -27,7 +27,7 @@ TEST(nothing_fires_before_it_is_due_and_then_once)
     schedule_done(s);
 }
 
-TEST(a_run_tells_which_schedule_began_it_and_gets_its_values)
+TEST(run_of_a_schedule_records_its_schedule_and_gets_its_values)
 {
     struct store *s = fixture_store();
     struct event_list events = {0};
@@ -52,7 +52,7 @@ TEST(a_run_tells_which_schedule_began_it_and_gets_its_values)
     schedule_done(s);
 }
 
-TEST(two_engines_fire_a_due_time_once)
+TEST(due_time_evaluated_by_two_engines_fires_once)
 {
     struct store *a = applied_at("2030-06-01T12:30:00Z", "'@hourly'"), *b = fixture_store();
 
@@ -68,7 +68,7 @@ TEST(two_engines_fire_a_due_time_once)
 
 static int64_t shared_offset;
 
-static void look_for_a_while(int nth)
+static void evaluate_for_five_hours(int nth)
 {
     struct store *s;
     int i;
@@ -83,7 +83,7 @@ static void look_for_a_while(int nth)
     store_close(&s);
 }
 
-TEST_SLOW(many_processes_that_look_at_once_fire_each_due_time_once, 600)
+TEST_SLOW(due_times_evaluated_by_many_processes_fire_once_each, 600)
 {
     struct store *s =
         applied_at("2030-06-01T12:30:00Z", "[{cron: '@hourly', overlap: allow, catchup: 1d}, "
@@ -91,7 +91,7 @@ TEST_SLOW(many_processes_that_look_at_once_fire_each_due_time_once, 600)
 
     store_close(&s);
     shared_offset = fixture_env()->clock_offset;
-    run_processes(4, look_for_a_while);
+    run_processes(4, evaluate_for_five_hours);
     s = fixture_store();
     clock_to(s, "2030-06-01T18:30:01Z");
     look(s);
@@ -101,20 +101,20 @@ TEST_SLOW(many_processes_that_look_at_once_fire_each_due_time_once, 600)
     schedule_done(s);
 }
 
-/* On PostgreSQL another one comes in the middle of our turn; SQLite excludes it. */
+/* On PostgreSQL another process evaluates in the middle of our turn; SQLite excludes it. */
 struct other {
     struct store *s;
-    size_t begun;
+    size_t started;
 };
 
-static void look_between(void *arg)
+static void look_in_the_middle(void *arg)
 {
     struct other *o = arg;
 
-    o->begun = look(o->s);
+    o->started = look(o->s);
 }
 
-TEST(one_who_looks_in_the_middle_of_anothers_turn_passes_on)
+TEST(evaluation_during_another_turn_skips_its_schedules)
 {
     static const char *const points[] = {"schedules_lock", "schedule_facts", "new_ids",
                                          "firing_insert", "commit"};
@@ -130,9 +130,9 @@ TEST(one_who_looks_in_the_middle_of_anothers_turn_passes_on)
 
         clock_advance(HOUR);
         w.env.clock_offset = fixture_env()->clock_offset;
-        o.begun = 0;
-        watch_for(&w, points[i], 1, look_between, &o);
-        n += look(s) + o.begun;
+        o.started = 0;
+        watch_for(&w, points[i], 1, look_in_the_middle, &o);
+        n += look(s) + o.started;
         CHECK(w.acted);
         CHECK_EQ(n, i + 1);
         CHECK_EQ(firings(o.s), (int64_t)i + 1);
@@ -143,7 +143,7 @@ TEST(one_who_looks_in_the_middle_of_anothers_turn_passes_on)
 
 /* ---- when ---- */
 
-TEST(jitter_comes_after_the_due_time_and_is_the_same_for_all_who_look)
+TEST(jitter_delays_the_firing_by_the_same_amount_for_every_engine)
 {
     struct store *s = applied_at("2030-06-01T12:30:00Z", "{cron: '@hourly', jitter: 30m}");
     int64_t due = schedule_time("2030-06-01T13:00:00Z"), fires;
@@ -166,7 +166,7 @@ TEST(jitter_comes_after_the_due_time_and_is_the_same_for_all_who_look)
     schedule_done(s);
 }
 
-TEST(a_schedule_has_a_first_and_a_last_day)
+TEST(schedule_with_start_and_end_fires_only_between_them)
 {
     struct store *s =
         applied_at("2030-06-01T12:30:00Z",
@@ -186,14 +186,14 @@ TEST(a_schedule_has_a_first_and_a_last_day)
     schedule_done(s);
 }
 
-/* ---- an operator's hand ---- */
+/* ---- operator actions ---- */
 
-TEST(a_pause_is_not_made_up_for)
+TEST(due_times_during_a_pause_are_not_caught_up)
 {
     struct store *s = fired_once("{cron: '@hourly', catchup: 9d, overlap: queue}");
     struct schedule_listed l;
 
-    CHECK_EQ(look_at(s, "2030-06-01T14:00:00Z"), 0); /* one waits */
+    CHECK_EQ(look_at(s, "2030-06-01T14:00:00Z"), 0); /* one due time waits */
     CHECK_EQ(order(s, SCHEDULE_PAUSE, "w/1", NULL), 0);
     l = schedule_named(s, "w/1");
     CHECK(l.row.paused_at);
@@ -201,7 +201,7 @@ TEST(a_pause_is_not_made_up_for)
     CHECK_STR(l.row.pause_reason, "why not");
     flow_play(s, "");
     CHECK_EQ(look_at(s, "2030-06-01T18:30:00Z"), 0);
-    CHECK_EQ(order(s, SCHEDULE_PAUSE, "w", NULL), 0); /* again: it stays as it was */
+    CHECK_EQ(order(s, SCHEDULE_PAUSE, "w", NULL), 0); /* pausing again changes nothing */
     CHECK_EQ(schedule_named(s, "w/1").row.paused_at, l.row.paused_at);
     CHECK_EQ(order(s, SCHEDULE_RESUME, "w/1", NULL), 0);
     CHECK_EQ(look(s), 0);
@@ -215,14 +215,14 @@ TEST(a_pause_is_not_made_up_for)
     schedule_done(s);
 }
 
-TEST(a_run_by_hand_is_no_firing_but_counts_as_the_last_run)
+TEST(manual_run_is_not_a_firing_but_counts_as_the_last_run)
 {
     struct store *s = applied_at("2030-06-01T12:30:00Z", "['@hourly', '@daily']");
     struct event_list events = {0};
     struct err err = ERR_INIT;
     int64_t id;
 
-    CHECK_EQ(order(s, SCHEDULE_RUN, "w", NULL), -E_INVALID); /* which? */
+    CHECK_EQ(order(s, SCHEDULE_RUN, "w", NULL), -E_INVALID); /* ambiguous: two schedules */
     CHECK_EQ(order(s, SCHEDULE_RUN, "w/1", &id), 0);
     CHECK_EQ(status_of(s, id), S_RUNNING);
     CHECK_OK_ERR(query_execution_events(s, id, 0, 1, &events, &err), &err);
@@ -244,7 +244,7 @@ static int retain_body(struct turn *t, void *arg, struct err *err)
     return op_retain(t, &from, &to, err);
 }
 
-TEST(firings_go_with_their_runs)
+TEST(retention_removes_firings_with_their_runs)
 {
     struct store *s = fired_once("'@hourly'");
     struct err err = ERR_INIT;
@@ -254,7 +254,7 @@ TEST(firings_go_with_their_runs)
     CHECK_OK_ERR(store_turn(s, retain_body, NULL, &err), &err);
     CHECK_EQ(firings(s), 0);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions"), 0);
-    /* the last run is not there any more: it has ended */
+    /* the last run was removed, so it has ended */
     CHECK_EQ(look_at(s, "2030-06-01T15:00:00Z"), 1);
     flow_play(s, "");
     schedule_done(s);

@@ -1,5 +1,5 @@
-/* test_schedule_missed.c - due times that nobody was there for, that a change of the clocks left
- * out or brought twice, or that a clock which was set back brings again. */
+/* test_schedule_missed.c - due times that were missed, that a clock change skipped or repeated, or
+ * that come again after the clock was set back. */
 #include "schedule_fixture.h"
 
 #include "base/tz.h"
@@ -8,7 +8,7 @@
 
 /* ---- missed ---- */
 
-TEST(catch_up_begins_each_that_was_missed_within_the_window)
+TEST(catch_up_starts_each_missed_due_time_within_the_window)
 {
     struct store *s =
         applied_at("2030-06-01T12:30:00Z", "{cron: '@hourly', catchup: 3h, overlap: allow}");
@@ -22,7 +22,7 @@ TEST(catch_up_begins_each_that_was_missed_within_the_window)
     schedule_done(s);
 }
 
-TEST(more_than_fit_into_one_turn_are_begun_in_several)
+TEST(missed_due_times_beyond_one_turn_start_in_further_turns)
 {
     struct store *s =
         applied_at("2030-06-01T12:30:00Z", "{cron: '@hourly', catchup: 30d, overlap: allow}");
@@ -32,7 +32,7 @@ TEST(more_than_fit_into_one_turn_are_begun_in_several)
     schedule_done(s);
 }
 
-TEST(what_is_made_up_for_is_begun_one_after_the_other_where_runs_may_not_overlap)
+TEST(missed_due_times_without_overlap_start_one_after_another)
 {
     struct store *s = applied_at("2030-06-01T12:30:00Z", "{cron: '@hourly', catchup: 6h}");
     int i;
@@ -50,7 +50,7 @@ TEST(what_is_made_up_for_is_begun_one_after_the_other_where_runs_may_not_overlap
     schedule_done(s);
 }
 
-TEST(catch_up_of_the_last_begins_the_newest_alone)
+TEST(catch_up_last_starts_only_the_newest_due_time)
 {
     struct store *s = applied_at("2030-06-01T12:30:00Z", "{cron: '@hourly', catchup: last}");
 
@@ -61,7 +61,7 @@ TEST(catch_up_of_the_last_begins_the_newest_alone)
     schedule_done(s);
 }
 
-TEST(without_catch_up_what_was_missed_is_said_and_left_out)
+TEST(missed_due_time_without_catch_up_is_reported_and_dropped)
 {
     struct store *s = applied_at("2030-06-01T12:30:00Z", "'@hourly'");
     struct schedule_slice r;
@@ -83,7 +83,7 @@ static void needs_tzdata(void)
         SKIP("tzdata is not installed");
 }
 
-TEST(a_local_time_that_is_left_out_fires_at_the_jump)
+TEST(local_time_skipped_by_a_clock_change_fires_at_the_jump)
 {
     struct store *s;
 
@@ -101,7 +101,7 @@ TEST(a_local_time_that_is_left_out_fires_at_the_jump)
     schedule_done(s);
 }
 
-TEST(a_local_time_that_comes_twice_fires_once)
+TEST(local_time_repeated_by_a_clock_change_fires_once)
 {
     struct store *s;
 
@@ -109,23 +109,24 @@ TEST(a_local_time_that_comes_twice_fires_once)
     s = applied_at("2030-10-26T12:00:00Z", "{cron: '30 2 * * *', tz: Europe/Berlin}");
     CHECK_EQ(look_at(s, "2030-10-27T00:30:00Z"), 1);
     flow_play(s, "");
-    CHECK_EQ(look_at(s, "2030-10-27T01:30:01Z"), 0); /* 02:30 again */
+    CHECK_EQ(look_at(s, "2030-10-27T01:30:01Z"), 0); /* 02:30 for the second time */
     CHECK_EQ(firings(s), 1);
     CHECK_EQ(look_at(s, "2030-10-28T01:30:00Z"), 1);
     flow_play(s, "");
     schedule_done(s);
 }
 
-TEST(a_clock_that_was_set_back_fires_nothing_twice_and_does_not_fall_silent)
+TEST(clock_set_back_fires_nothing_twice_and_firing_continues)
 {
     struct store *s = applied_at("2030-06-01T12:30:00Z", "{cron: '@hourly', catchup: 1d}");
 
     CHECK_EQ(look_at(s, "2030-06-01T14:00:10Z"), 1);
     flow_play(s, "");
-    CHECK_EQ(look(s), 1); /* the two that were missed, one after the other */
+    CHECK_EQ(look(s), 1); /* the two missed due times, one after the other */
     flow_play(s, "");
     clock_advance(-2 * HOUR);
-    apply_schedules(s, "{cron: '@hourly', catchup: 1d}"); /* has it looked at now */
+    apply_schedules(
+        s, "{cron: '@hourly', catchup: 1d}"); /* makes the schedule due for evaluation now */
     CHECK_EQ(look(s), 0);
     CHECK(schedule_named(s, "w/1").row.done < schedule_time("2030-06-01T13:00:00Z"));
     clock_advance(HOUR);

@@ -1,8 +1,8 @@
-/* test_schedule_overlap.c - due times during the last run: they are left out, wait for its end, or
- * run beside it, as the schedule says. */
+/* test_schedule_overlap.c - due times during the previous run are skipped, wait for its end, or run
+ * at the same time, according to the schedule's overlap setting. */
 #include "schedule_fixture.h"
 
-TEST(a_due_time_during_the_last_run_is_left_out)
+TEST(due_time_during_a_run_is_skipped_by_default)
 {
     struct store *s = fired_once("'@hourly'");
 
@@ -17,7 +17,7 @@ TEST(a_due_time_during_the_last_run_is_left_out)
     schedule_done(s);
 }
 
-TEST(one_may_wait_for_the_end_of_the_last_run)
+TEST(due_time_during_a_run_with_overlap_queue_waits_for_its_end)
 {
     struct store *s = fired_once("{cron: '@hourly', overlap: queue}");
     struct schedule_slice r;
@@ -26,14 +26,16 @@ TEST(one_may_wait_for_the_end_of_the_last_run)
 
     clock_to(s, "2030-06-01T14:00:00Z");
     CHECK_EQ(look_out(s, &r), 0);
-    CHECK_EQ(r.next, schedule_time("2030-06-01T15:00:00Z")); /* it waits, nobody looks meanwhile */
+    CHECK_EQ(
+        r.next,
+        schedule_time("2030-06-01T15:00:00Z")); /* it waits, and no evaluation is planned before */
     CHECK_EQ(schedule_named(s, "w/1").row.waiting, schedule_time("2030-06-01T14:00:00Z"));
-    CHECK_EQ(look_at(s, "2030-06-01T15:00:00Z"), 0); /* one, not two */
+    CHECK_EQ(look_at(s, "2030-06-01T15:00:00Z"), 0); /* at most one due time waits */
     CHECK_EQ(schedule_named(s, "w/1").row.skipped, 1);
     CHECK_EQ(firings(s), 1);
-    flow_play(s, "a"); /* a failed run is a run that ended */
+    flow_play(s, "a"); /* a failed run counts as ended */
     CHECK_OK_ERR(store_next_due(s, &due, &err), &err);
-    CHECK(due.schedule && due.schedule < due.wall); /* now */
+    CHECK(due.schedule && due.schedule < due.wall); /* overdue, so it is evaluated now */
     CHECK_EQ(look(s), 1);
     CHECK_STR(firing(s, 1), "2030-06-01T14:00:00");
     CHECK_EQ(look(s), 0);
@@ -41,7 +43,7 @@ TEST(one_may_wait_for_the_end_of_the_last_run)
     schedule_done(s);
 }
 
-TEST(the_end_of_a_run_wakes_those_who_look)
+TEST(end_of_a_run_wakes_the_engines_that_evaluate_schedules)
 {
     struct store *s = fired_once("{cron: '@hourly', overlap: queue}");
     struct flow_claiming k = {0};
@@ -52,16 +54,16 @@ TEST(the_end_of_a_run_wakes_those_who_look)
     schedule_done(s);
 }
 
-/* Each of the two has not seen the other's change: whoever commits last must have looked at again.
- */
-static void end_between(void *arg)
+/* Neither transaction sees the other's change: the one that commits last must cause another
+ * evaluation. */
+static void end_in_the_middle(void *arg)
 {
     struct store *s = arg;
 
     CHECK_EQ(cancel(s, schedule_named(s, "w/1").row.last_run), 0);
 }
 
-TEST(a_run_that_ends_while_a_due_time_is_made_to_wait_for_it_is_noticed)
+TEST(run_that_ends_while_a_due_time_starts_to_wait_for_it_is_noticed)
 {
     struct watch w = {0};
     struct next_due due;
@@ -73,7 +75,7 @@ TEST(a_run_that_ends_while_a_due_time_is_made_to_wait_for_it_is_noticed)
     other = fired_once("{cron: '@hourly', overlap: queue}");
     clock_to(other, "2030-06-01T14:00:00Z");
     s = watched_store(&w);
-    watch_for(&w, "commit", 1, end_between, other);
+    watch_for(&w, "commit", 1, end_in_the_middle, other);
     CHECK_EQ(look(s), 0);
     CHECK(w.acted);
     CHECK(store_last_wake(s) & WAKE_TIMERS);
@@ -85,7 +87,7 @@ TEST(a_run_that_ends_while_a_due_time_is_made_to_wait_for_it_is_noticed)
     schedule_done(other);
 }
 
-TEST(all_may_run_at_once)
+TEST(due_time_during_a_run_with_overlap_allow_runs_at_the_same_time)
 {
     struct store *s = fired_once("{cron: '@hourly', overlap: allow}");
 
@@ -95,7 +97,7 @@ TEST(all_may_run_at_once)
     schedule_done(s);
 }
 
-TEST(a_cancelled_run_has_ended)
+TEST(cancelled_run_counts_as_ended)
 {
     struct store *s = fired_once("{cron: '@hourly', overlap: queue}");
 

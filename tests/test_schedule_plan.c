@@ -1,12 +1,12 @@
-/* test_schedule_plan.c - what a look at a schedule makes of its due times while runs of it go on.
- */
+/* test_schedule_plan.c - the decision about due times while earlier runs of the schedule are still
+ * running. */
 #include "due_fixture.h"
 
 TEST_NO_DB;
 
 /* ---- overlap ---- */
 
-TEST(a_firing_while_another_runs_is_skipped_waits_or_runs)
+TEST(firing_during_a_run_is_skipped_waits_or_runs_by_overlap)
 {
     CHECK_EQ(schedule_firing(OVERLAP_SKIP, false, false), FIRING_RUN);
     CHECK_EQ(schedule_firing(OVERLAP_SKIP, true, false), FIRING_SKIP);
@@ -17,7 +17,7 @@ TEST(a_firing_while_another_runs_is_skipped_waits_or_runs)
     CHECK_EQ(schedule_firing(OVERLAP_ALLOW, true, true), FIRING_RUN);
 }
 
-/* ---- a look as a whole ---- */
+/* ---- a whole evaluation ---- */
 
 static struct schedule_plan plan(struct fixture *f, const struct schedule_state *is,
                                  const char *now)
@@ -28,7 +28,7 @@ static struct schedule_plan plan(struct fixture *f, const struct schedule_state 
     return p;
 }
 
-TEST(what_is_made_up_for_waits_for_what_runs_and_what_comes_behind_is_decided_later)
+TEST(caught_up_due_time_waits_for_the_run_and_later_ones_are_decided_later)
 {
     struct fixture f = schedule("@hourly");
     struct schedule_state is = {.done = us(noon)};
@@ -40,7 +40,7 @@ TEST(what_is_made_up_for_waits_for_what_runs_and_what_comes_behind_is_decided_la
     CHECK_EQ(p.begin[0], us("2026-06-01T13:00:00Z"));
     CHECK_EQ(p.waiting, us("2026-06-01T14:00:00Z"));
     CHECK_EQ(p.done, p.waiting);
-    CHECK_EQ(p.next, 0); /* not before the run has ended */
+    CHECK_EQ(p.next, 0); /* nothing to do before the run has ended */
     is = (struct schedule_state){p.done, p.waiting, true};
     p = plan(&f, &is, "2026-06-01T15:31:00Z");
     CHECK_EQ(p.n, 0);
@@ -54,7 +54,7 @@ TEST(what_is_made_up_for_waits_for_what_runs_and_what_comes_behind_is_decided_la
     tz_free(&f.z);
 }
 
-TEST(what_comes_while_one_is_paused_is_nothing)
+TEST(due_times_of_a_paused_schedule_are_ignored)
 {
     struct fixture f = schedule("@hourly");
     struct schedule_state is = {.done = us(noon)};
@@ -68,9 +68,9 @@ TEST(what_comes_while_one_is_paused_is_nothing)
     tz_free(&f.z);
 }
 
-/* Looks at random times, with runs that end at random: no due time is begun twice, none before it
- * is due, and where everything is made up for and may overlap, none is left out. */
-TEST(however_it_is_looked_at_each_due_time_is_begun_once)
+/* Evaluations at random times, with runs that end at random: no due time is started twice or before
+ * it is due, and with full catch-up and overlap none is left out. */
+TEST(due_time_evaluated_at_random_times_starts_once)
 {
     unsigned seed = 1, round;
 
@@ -78,7 +78,7 @@ TEST(however_it_is_looked_at_each_due_time_is_begun_once)
         struct fixture f = schedule(round % 2 ? "*/10 * * * *" : "7,9,30 * * * *");
         struct schedule_state is = {.done = us(noon)};
         int64_t now = us(noon), newest = us(noon), first_due;
-        size_t begun = 0, expected = 0, i;
+        size_t started = 0, expected = 0, i;
         int step;
 
         f.s.overlap = (enum overlap)(round % 3);
@@ -94,11 +94,11 @@ TEST(however_it_is_looked_at_each_due_time_is_begun_once)
                 CHECK(schedule_fires_at(&f.s, f.z, p.begin[i]) <= now);
                 newest = p.begin[i];
             }
-            begun += p.n;
+            started += p.n;
             CHECK(p.done >= is.done && p.done <= now);
             CHECK(f.s.overlap == OVERLAP_ALLOW || p.n <= 1);
             CHECK(!p.waiting || p.waiting <= p.done);
-            CHECK(p.next || p.waiting); /* somebody will look again */
+            CHECK(p.next || p.waiting); /* another evaluation will follow */
             is = (struct schedule_state){p.done, p.waiting, p.n || is.running};
             if ((seed >> 16) % 3)
                 is.running = false;
@@ -107,7 +107,7 @@ TEST(however_it_is_looked_at_each_due_time_is_begun_once)
             for (first_due = us(noon);
                  cron_next(&f.s.cron, f.z, first_due, &first_due) && first_due <= is.done;)
                 expected++;
-            CHECK_EQ(begun, expected);
+            CHECK_EQ(started, expected);
         }
         tz_free(&f.z);
     }

@@ -1,6 +1,6 @@
-/* test_schedule_race.c - everything that touches schedules at once, from several processes: those
- * who look, an operator who applies, pauses, resumes and runs, and a worker who ends runs. Nobody
- * waits in a circle, no due time is fired twice, and in the end nothing is stuck. */
+/* test_schedule_race.c - all operations on schedules at once, from several processes: engines that
+ * evaluate, an operator who applies, pauses, resumes and runs, and a worker that ends runs. No
+ * process deadlocks, no due time fires twice, and nothing is stuck in the end. */
 #include "schedule_fixture.h"
 
 #include "base/env.h"
@@ -9,7 +9,7 @@ enum { LOOKERS = 2, APPLIER = LOOKERS, OPERATOR, WORKER, PROCESSES };
 
 static struct shared {
     struct sign over;
-    _Atomic int64_t offset; /* of all clocks */
+    _Atomic int64_t offset; /* added to every process's clock */
     _Atomic int looks, deadlocks;
 } * shared;
 
@@ -69,7 +69,7 @@ static void play(int nth)
     store_close(&r.s);
 }
 
-TEST_SLOW(all_who_touch_schedules_at_once_come_to_their_end, 600)
+TEST_SLOW(concurrent_operations_on_schedules_end_without_deadlock, 600)
 {
     struct store *s;
     int i;
@@ -87,7 +87,7 @@ TEST_SLOW(all_who_touch_schedules_at_once_come_to_their_end, 600)
     verify_clean(s);
     apply_schedules(s, lists[0]);
     (void)order(s, SCHEDULE_RESUME, "w", NULL);
-    for (i = 0; i < 3; i++) { /* it goes on */
+    for (i = 0; i < 3; i++) { /* firing continues */
         int64_t before = firings(s);
 
         flow_play(s, "");

@@ -1,10 +1,10 @@
-/* test_schedule_reapply.c - schedules that are applied again, and those that can't be fired for a
- * while: what was known of them stays known. */
+/* test_schedule_reapply.c - schedules that are applied again, and schedules that can't be fired for
+ * a while, keep their state. */
 #include "schedule_fixture.h"
 
 /* ---- applied again ---- */
 
-TEST(a_definition_that_is_applied_again_is_what_fires_next)
+TEST(reapplied_definition_is_the_one_that_fires_next)
 {
     struct store *s = applied_at("2030-06-01T12:30:00Z", "'@hourly'");
     struct apply_request a;
@@ -21,13 +21,13 @@ TEST(a_definition_that_is_applied_again_is_what_fires_next)
     schedule_done(s);
 }
 
-TEST(what_keeps_its_pattern_goes_on_where_it_stood_wherever_it_stands_now)
+TEST(reapplied_schedule_with_its_pattern_kept_continues_at_any_position)
 {
     struct store *s = applied_at("2030-06-01T12:30:00Z", "['@hourly', {cron: '@daily'}]");
     struct apply_request a;
 
     CHECK_EQ(order(s, SCHEDULE_PAUSE, "w/2", NULL), 0);
-    clock_to(s, "2030-06-01T13:00:30Z"); /* due, and nobody has looked yet */
+    clock_to(s, "2030-06-01T13:00:30Z"); /* due, and not evaluated yet */
     a = apply_schedules(s, "['@daily', {cron: '@hourly', with: {}, overlap: allow}]");
     CHECK_EQ(a.kept, 2);
     CHECK(schedule_named(s, "w/1").row.paused_at);
@@ -35,13 +35,13 @@ TEST(what_keeps_its_pattern_goes_on_where_it_stood_wherever_it_stands_now)
     CHECK_EQ(look(s), 1);
     CHECK_STR(firing(s, 0), "2030-06-01T13:00:00");
     a = apply_schedules(s, "['@hourly', '@daily']");
-    CHECK_EQ(look(s), 0); /* the same due time, under another name */
+    CHECK_EQ(look(s), 0); /* this due time has fired already, under another name */
     CHECK_EQ(firings(s), 1);
     flow_play(s, "");
     schedule_done(s);
 }
 
-TEST(what_changes_its_pattern_begins_anew_but_stays_paused)
+TEST(reapplied_schedule_with_a_new_pattern_starts_over_but_stays_paused)
 {
     struct store *s =
         applied_at("2030-06-01T12:30:00Z", "[{name: a, cron: '@hourly', catchup: 9d}, '@hourly']");
@@ -53,13 +53,13 @@ TEST(what_changes_its_pattern_begins_anew_but_stays_paused)
     CHECK_EQ(a.kept, 0);
     CHECK_EQ(a.removed, 0);
     CHECK(schedule_named(s, "w/2").row.paused_at);
-    CHECK_EQ(look(s), 0); /* nothing from before */
+    CHECK_EQ(look(s), 0); /* nothing from before the change */
     CHECK_EQ(look_at(s, "2030-06-01T16:15:00Z"), 1);
     flow_play(s, "");
     schedule_done(s);
 }
 
-TEST(what_is_no_longer_there_fires_no_more_and_its_history_stays)
+TEST(removed_schedule_fires_no_more_and_its_history_stays)
 {
     struct store *s = fired_once("['@hourly', '@daily']");
     struct apply_request a;
@@ -76,7 +76,7 @@ TEST(what_is_no_longer_there_fires_no_more_and_its_history_stays)
     schedule_done(s);
 }
 
-TEST(what_is_no_definition_is_not_applied)
+TEST(invalid_definition_is_not_applied)
 {
     struct store *s = fixture_store();
     struct apply_request a = {.definition = "{}"};
@@ -87,9 +87,9 @@ TEST(what_is_no_definition_is_not_applied)
     schedule_done(s);
 }
 
-/* ---- what can't be fired ---- */
+/* ---- schedules that can't be fired ---- */
 
-TEST(one_whose_zone_is_gone_says_so_once_and_stops_no_other)
+TEST(schedule_with_a_missing_zone_reports_it_once_and_others_fire)
 {
     struct store *s = applied_at("2030-06-01T12:30:00Z", "['@hourly', '@hourly']");
     struct schedule_slice r;
@@ -102,19 +102,19 @@ TEST(one_whose_zone_is_gone_says_so_once_and_stops_no_other)
     CHECK(strstr(r.messages[0], "Nowhere/Gone"));
     CHECK(strstr(schedule_named(s, "w/1").row.problem, "Nowhere/Gone"));
     CHECK(!schedule_named(s, "w/2").row.problem);
-    CHECK(r.next > r.now); /* nobody turns in circles */
+    CHECK(r.next > r.now); /* the engine does not spin */
     clock_advance(6 * MINUTE);
     CHECK_EQ(look_out(s, &r), 0);
     CHECK_EQ(r.nmessages, 0);
     sql_run(s, "UPDATE schedules SET tz = NULL");
     flow_play(s, "");
-    CHECK_EQ(look_at(s, "2030-06-01T14:00:00Z"), 2); /* it is there again */
+    CHECK_EQ(look_at(s, "2030-06-01T14:00:00Z"), 2); /* both schedules fire again */
     CHECK(!schedule_named(s, "w/1").row.problem);
     flow_play(s, "");
     schedule_done(s);
 }
 
-TEST(one_whose_definition_is_gone_says_so_and_is_made_up_for_later)
+TEST(schedule_with_a_missing_definition_reports_it_and_catches_up_later)
 {
     struct store *s = applied_at("2030-06-01T12:30:00Z", "{cron: '@hourly', catchup: 1h}");
     struct schedule_slice r;
@@ -122,7 +122,7 @@ TEST(one_whose_definition_is_gone_says_so_and_is_made_up_for_later)
     apply(s, "name: v\non: {schedule: '@hourly'}\ntasks: {b: {run: y}}\n");
     sql_run(s, "DELETE FROM workflow_definitions WHERE name = 'w'");
     store_close(&s);
-    s = fixture_store(); /* which has not read it yet */
+    s = fixture_store(); /* a store without a cached definition */
     clock_to(s, "2030-06-01T13:00:00Z");
     CHECK_EQ(look_out(s, &r), 1);
     CHECK_EQ(r.nmessages, 1);
@@ -135,7 +135,7 @@ TEST(one_whose_definition_is_gone_says_so_and_is_made_up_for_later)
     schedule_done(s);
 }
 
-TEST(one_that_waits_and_can_not_be_begun_does_not_turn_in_circles)
+TEST(waiting_due_time_that_can_not_start_does_not_make_the_engine_spin)
 {
     struct store *s = fired_once("{cron: '@hourly', overlap: queue}");
     struct schedule_slice r;
@@ -153,7 +153,7 @@ TEST(one_that_waits_and_can_not_be_begun_does_not_turn_in_circles)
     schedule_done(s);
 }
 
-TEST(a_run_whose_values_are_wrong_fails_and_is_a_firing_all_the_same)
+TEST(run_with_invalid_values_fails_and_counts_as_a_firing)
 {
     struct store *s = fixture_store();
 

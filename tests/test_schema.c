@@ -1,6 +1,6 @@
-/* test_schema.c - the contract of opening a database: whoever comes first makes the schema, however
- * many come at once and wherever one of them dies; a schema that is newer than the program is left
- * alone. */
+/* test_schema.c - the contract of opening a database: the first process creates the schema, no
+ * matter how many start at once and where one of them is killed; a schema that is newer than the
+ * program is left unchanged. */
 #include "base/buf.h"
 #include "own_fixture.h"
 
@@ -14,7 +14,7 @@ static int try_open(const char *url, struct store_options options, struct store 
     return store_open(url, NULL, &options, s, err);
 }
 
-static struct store *open_it(const char *url)
+static struct store *open_database(const char *url)
 {
     struct store *s;
     struct err err;
@@ -23,7 +23,7 @@ static struct store *open_it(const char *url)
     return s;
 }
 
-/* One whole schema, and it works. */
+/* The schema is complete, and a job runs. */
 static void check_schema(struct store *s)
 {
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM schema_migrations"), migration_count);
@@ -34,31 +34,31 @@ static void check_schema(struct store *s)
     verify_clean(s);
 }
 
-/* ---- making it ---- */
+/* ---- creating the schema ---- */
 
-TEST(the_first_to_open_makes_the_schema)
+TEST(first_open_creates_the_schema)
 {
     const char *url = own_database();
-    struct store *s = open_it(url);
+    struct store *s = open_database(url);
 
     check_schema(s);
     store_close(&s);
     own_database_drop();
 }
 
-/* What is sent to the database, each name once. */
+/* Collects the names of the statements sent to the database, each name once. */
 static void note_name(void *arg, const char *where)
 {
     if (!strstr(buf_cstr(arg), where))
         buf_addf(arg, "%s ", where);
 }
 
-TEST(opening_what_is_migrated_only_looks)
+TEST(open_of_a_migrated_database_only_reads)
 {
     const char *url = own_database();
     struct buf seen = BUF_INIT;
     struct env env = {.point = note_name, .arg = &seen};
-    struct store *s = open_it(url);
+    struct store *s = open_database(url);
     struct err err;
     int64_t at;
 
@@ -84,7 +84,7 @@ static const char *shared_url;
 
 static void open_and_submit(int nth)
 {
-    struct store *s = open_it(shared_url);
+    struct store *s = open_database(shared_url);
     char name[32];
 
     snprintf(name, sizeof(name), "job %d", nth);
@@ -92,14 +92,14 @@ static void open_and_submit(int nth)
     store_close(&s);
 }
 
-TEST(eight_processes_that_come_at_once_make_one_schema)
+TEST(eight_processes_that_open_at_once_create_one_schema)
 {
     struct store *s;
     int i;
 
     shared_url = own_database();
     run_processes(8, open_and_submit);
-    s = open_it(shared_url);
+    s = open_database(shared_url);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions"), 8);
     CHECK_EQ(sql_number(s, "SELECT count(DISTINCT name) FROM executions"), 8);
     for (i = 0; i < 8; i++)
@@ -109,12 +109,12 @@ TEST(eight_processes_that_come_at_once_make_one_schema)
     own_database_drop();
 }
 
-/* ---- refusing it ---- */
+/* ---- refusing a schema ---- */
 
-TEST(a_schema_that_is_newer_is_refused_and_left_alone)
+TEST(newer_schema_is_refused_and_left_unchanged)
 {
     const char *url = own_database();
-    struct store *s = open_it(url), *other;
+    struct store *s = open_database(url), *other;
     struct err err;
 
     sql_run(s, "INSERT INTO schema_migrations SELECT 999, 'of the future', applied_at FROM"
@@ -125,14 +125,14 @@ TEST(a_schema_that_is_newer_is_refused_and_left_alone)
     CHECK(strstr(err.msg, "use a newer pawl"));
     CHECK(!other);
     CHECK_EQ(try_open(url, (struct store_options){.no_migrate = true}, &other, &err), -E_SCHEMA);
-    submit(s, "x"); /* whoever was there before the upgrade goes on */
+    submit(s, "x"); /* a process that was connected before the upgrade continues */
     CHECK_EQ(sql_number(s, "SELECT max(version) FROM schema_migrations"), 999);
     verify_clean(s);
     store_close(&s);
     own_database_drop();
 }
 
-TEST(without_leave_to_migrate_an_empty_database_is_refused_with_what_to_do)
+TEST(empty_database_without_permission_to_migrate_is_refused_with_advice)
 {
     const char *url = own_database();
     struct store *s;
@@ -143,16 +143,16 @@ TEST(without_leave_to_migrate_an_empty_database_is_refused_with_what_to_do)
     CHECK(strstr(err.msg, "pawl admin migrate"));
     CHECK(!s);
     CHECK_EQ(try_open(url, (struct store_options){.no_migrate = true}, &s, &err), -E_SCHEMA);
-    s = open_it(url); /* and nothing was spoilt by the look */
+    s = open_database(url); /* the refused attempt changed nothing */
     check_schema(s);
     store_close(&s);
     own_database_drop();
 }
 
-/* ---- names of somebody else's ---- */
+/* ---- name conflicts with other programs ---- */
 
-/* As a program that knows nothing of Pawl writes there. */
-static void write_there(const char *text, const char *sql)
+/* Writes as a program that is unrelated to Pawl. */
+static void write_as_another_program(const char *text, const char *sql)
 {
     char *all = mem_printf("%s%s", strcmp(test_db(), "sqlite") ? "CREATE SCHEMA pawl;" : "", sql);
     struct pg t = pg_open(text, NULL);
@@ -162,7 +162,7 @@ static void write_there(const char *text, const char *sql)
     free(all);
 }
 
-static void refuses_name(const char *url, const char *name)
+static void check_name_is_refused(const char *url, const char *name)
 {
     struct store *s;
     struct err err;
@@ -173,43 +173,44 @@ static void refuses_name(const char *url, const char *name)
         test_fail(__FILE__, __LINE__, "%s", err.msg);
 }
 
-TEST(a_table_of_somebody_else_under_a_name_that_pawl_needs_is_refused_and_left_alone)
+TEST(foreign_table_with_a_name_that_pawl_needs_is_refused_and_left_unchanged)
 {
     const char *url = own_database();
     struct store *s;
     struct pg t;
 
-    write_there(url, "CREATE TABLE settings (a INTEGER); INSERT INTO settings VALUES (7);"
-                     "CREATE TABLE bills (a INTEGER)");
-    refuses_name(url, "'settings'");
+    write_as_another_program(url,
+                             "CREATE TABLE settings (a INTEGER); INSERT INTO settings VALUES (7);"
+                             "CREATE TABLE bills (a INTEGER)");
+    check_name_is_refused(url, "'settings'");
     t = pg_open(url, NULL);
     pg_script_in_tx(&t, "INSERT INTO settings SELECT a + 1 FROM settings; DROP TABLE settings");
     pg_end(&t);
-    s = open_it(url); /* all that it has beside it is no obstacle */
+    s = open_database(url); /* other tables do not matter */
     check_schema(s);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM bills"), 0);
     store_close(&s);
     own_database_drop();
 }
 
-TEST(the_list_of_migrations_of_another_program_is_not_taken_for_ours)
+TEST(migrations_table_of_another_program_is_refused)
 {
     const char *url = own_database();
     struct store *s;
     struct err err;
 
-    write_there(url, "CREATE TABLE schema_migrations (version INTEGER);"
-                     "INSERT INTO schema_migrations VALUES (20260131)");
-    refuses_name(url, "'schema_migrations'");
+    write_as_another_program(url, "CREATE TABLE schema_migrations (version INTEGER);"
+                                  "INSERT INTO schema_migrations VALUES (20260131)");
+    check_name_is_refused(url, "'schema_migrations'");
     CHECK_EQ(try_open(url, (struct store_options){.no_migrate = true}, &s, &err), -E_SCHEMA);
     CHECK(strstr(err.msg, "not Pawl's"));
     own_database_drop();
 }
 
-TEST(a_name_that_only_a_later_version_needs_is_refused_at_the_upgrade)
+TEST(foreign_name_that_only_a_later_version_needs_is_refused_at_the_upgrade)
 {
     const char *url = own_database();
-    struct store *s = open_it(url);
+    struct store *s = open_database(url);
 
     submit(s, "x");
     sql_run(s, "DROP INDEX workflow_names_hash");
@@ -217,14 +218,14 @@ TEST(a_name_that_only_a_later_version_needs_is_refused_at_the_upgrade)
     sql_run(s, "DROP INDEX workflow_executions_definition");
     sql_run(s, "DELETE FROM schema_migrations WHERE version >= 8");
     sql_run(s, "CREATE TABLE workflow_names_hash (a INTEGER)");
-    refuses_name(url, "'workflow_names_hash'");
+    check_name_is_refused(url, "'workflow_names_hash'");
     CHECK_EQ(sql_number(s, "SELECT max(version) FROM schema_migrations"), 7);
     CHECK_EQ(settle_ok(s, claim_job(s, 1)), 0);
     store_close(&s);
     own_database_drop();
 }
 
-TEST(what_pawl_makes_is_known_by_its_name)
+TEST(objects_created_by_pawl_are_recognized_by_name)
 {
     CHECK(schema_creates(DIALECT_SQLITE, 0, migration_count, "SETTINGS"));
     CHECK(schema_creates(DIALECT_SQLITE, 0, 1, "settings"));
@@ -234,9 +235,9 @@ TEST(what_pawl_makes_is_known_by_its_name)
     CHECK(!schema_creates(DIALECT_SQLITE, 0, migration_count, "bills"));
 }
 
-/* ---- dying in the middle ---- */
+/* ---- killed during a migration ---- */
 
-TEST(a_migration_that_is_killed_anywhere_leaves_nothing_and_the_next_succeeds)
+TEST(migration_killed_at_any_point_leaves_nothing_and_the_next_succeeds)
 {
     const char *url = own_database();
     struct killing *k = shared_memory(sizeof(*k));
@@ -256,8 +257,8 @@ TEST(a_migration_that_is_killed_anywhere_leaves_nothing_and_the_next_succeeds)
                       err.msg);
         CHECK(migrated || strstr(err.msg, "has no Pawl tables yet"));
     }
-    CHECK(before_commit && migrated); /* after the script, with everything written */
-    s = open_it(url);
+    CHECK(before_commit && migrated); /* both points were reached, so everything had been written */
+    s = open_database(url);
     check_schema(s);
     store_close(&s);
     own_database_drop();
@@ -265,13 +266,13 @@ TEST(a_migration_that_is_killed_anywhere_leaves_nothing_and_the_next_succeeds)
 
 static void open_only(int nth)
 {
-    struct store *s = open_it(shared_url);
+    struct store *s = open_database(shared_url);
 
     (void)nth;
     store_close(&s);
 }
 
-TEST(a_migration_that_is_killed_at_any_moment_is_done_by_the_next)
+TEST(migration_killed_at_a_random_time_is_completed_by_the_next_open)
 {
     struct store *s;
     int i;
@@ -292,7 +293,7 @@ TEST(a_migration_that_is_killed_at_any_moment_is_done_by_the_next)
         CHECK(WIFSIGNALED(status) || WEXITSTATUS(status) == 0);
     }
     run_processes(3, open_only);
-    s = open_it(shared_url);
+    s = open_database(shared_url);
     check_schema(s);
     store_close(&s);
     own_database_drop();

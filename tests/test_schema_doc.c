@@ -1,5 +1,5 @@
-/* test_schema_doc.c - docs/SCHEMA.md lists all tables and views with their columns: here it is
- * compared with the database. And the views say the words of core/vocab.h. */
+/* test_schema_doc.c - compares docs/SCHEMA.md, which lists all tables and views with their columns,
+ * with the database, and the words that the views show with core/vocab.h. */
 #include "fixture.h"
 
 #include "base/buf.h"
@@ -14,15 +14,15 @@ FRESH_TENANTS;
 
 #define PAGE "docs/SCHEMA.md"
 
-static bool is_lite(void)
+static bool is_sqlite(void)
 {
     return !strcmp(test_db(), "sqlite");
 }
 
-/* ---- what the page says ---- */
+/* ---- the page ---- */
 
-/* Adds what stands in `these` on the line, each with a space before it; only the first, if asked.
- */
+/* Appends the words in `backquotes` on the line, each after a space; only the first one if `first`
+ * is set. */
 static void add_quoted(struct buf *out, const char *line, bool first)
 {
     const char *end;
@@ -35,7 +35,7 @@ static void add_quoted(struct buf *out, const char *line, bool first)
     }
 }
 
-/* "name: column column …" for each heading, a line each, sorted by the caller. */
+/* One line "name: column column …" per heading; the caller sorts them. */
 static size_t read_page(char *lines[], size_t max)
 {
     FILE *f = fopen(PAGE, "r");
@@ -58,7 +58,7 @@ static size_t read_page(char *lines[], size_t max)
         } else if (!one.len) {
             continue;
         } else if (!strncmp(line, "SQLite only", 11)) {
-            skip = !is_lite();
+            skip = !is_sqlite();
         } else if (!strncmp(line, "| `", 3)) {
             add_quoted(&one, line, true);
         } else if (listing || !strncmp(line, "Columns:", 8)) {
@@ -73,9 +73,9 @@ static size_t read_page(char *lines[], size_t max)
     return n;
 }
 
-/* ---- what the database has ---- */
+/* ---- the database ---- */
 
-/* Drivers know statements by their address. */
+/* Drivers identify a statement by its address. */
 static const struct stmt *statement(const char *sql)
 {
     static struct stmt all[300];
@@ -88,7 +88,7 @@ static const struct stmt *statement(const char *sql)
     return one;
 }
 
-static void ask(struct store *s, const char *sql, struct rows *out)
+static void run_query(struct store *s, const char *sql, struct rows *out)
 {
     struct args a = {.stmt = statement(sql)};
     struct err err = ERR_INIT;
@@ -105,15 +105,16 @@ static size_t read_database(struct store *s, char *lines[], size_t max)
     struct buf one = BUF_INIT;
     size_t i, n = 0;
 
-    ask(s,
-        is_lite() ? "SELECT m.name, p.name FROM sqlite_master m, pragma_table_info(m.name) p "
+    run_query(s,
+              is_sqlite()
+                  ? "SELECT m.name, p.name FROM sqlite_master m, pragma_table_info(m.name) p "
                     "WHERE m.type IN ('table', 'view') AND m.name NOT LIKE 'sqlite_%' "
                     "ORDER BY m.name, p.cid"
                   : "SELECT c.relname::text, a.attname::text FROM pg_class c JOIN pg_attribute a "
                     "ON a.attrelid = c.oid WHERE c.relnamespace = current_schema()::regnamespace "
                     "AND c.relkind IN ('r', 'p', 'v') AND NOT c.relispartition AND a.attnum > 0 "
                     "AND NOT a.attisdropped ORDER BY c.relname, a.attnum",
-        &r);
+              &r);
     for (i = 0; i < r.n; i++) {
         if (!i || strcmp(rows_text(&r, i, 0), rows_text(&r, i - 1, 0))) {
             buf_reset(&one);
@@ -130,19 +131,19 @@ static size_t read_database(struct store *s, char *lines[], size_t max)
     return n;
 }
 
-static int by_text(const void *a, const void *b)
+static int compare_text(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-TEST(the_page_lists_every_table_and_view_with_its_columns)
+TEST(schema_page_lists_every_table_and_view_with_its_columns)
 {
     struct store *s = fixture_store();
     char *page[100], *real[100];
     size_t npage = read_page(page, 100), nreal = read_database(s, real, 100), i;
 
-    qsort(page, npage, sizeof(*page), by_text);
-    qsort(real, nreal, sizeof(*real), by_text);
+    qsort(page, npage, sizeof(*page), compare_text);
+    qsort(real, nreal, sizeof(*real), compare_text);
     for (i = 0; i < npage && i < nreal; i++)
         CHECK_STR(page[i], real[i]);
     CHECK_EQ(npage, nreal);
@@ -155,7 +156,7 @@ TEST(the_page_lists_every_table_and_view_with_its_columns)
 
 /* ---- words ---- */
 
-/* Sets a code in a transaction, asks the view for the word, and takes it back. */
+/* Sets a code in a transaction, reads the word from the view, and rolls back. */
 static const char *word(struct store *s, const char *damage, const char *sql)
 {
     static char text[100];
@@ -165,7 +166,7 @@ static const char *word(struct store *s, const char *damage, const char *sql)
     struct err err = ERR_INIT;
 
     CHECK_OK_ERR(db_begin(db, TX_WRITE, &err), &err);
-    if (is_lite())
+    if (is_sqlite())
         CHECK_OK_ERR(db->driver->script(db, "DROP TRIGGER execution_events_no_update", &err), &err);
     else
         CHECK_OK_ERR(db->driver->script(db,
@@ -182,7 +183,7 @@ static const char *word(struct store *s, const char *damage, const char *sql)
     return text;
 }
 
-TEST(the_views_have_a_word_for_every_code)
+TEST(views_have_a_word_for_every_code)
 {
     struct store *s = fixture_store();
     char sql[200];
@@ -224,7 +225,7 @@ TEST(the_views_have_a_word_for_every_code)
     store_close(&s);
 }
 
-TEST(the_views_show_times_and_workers_that_people_read)
+TEST(views_show_readable_times_and_workers)
 {
     struct store *s = fixture_store();
     struct held_job j;
@@ -232,23 +233,24 @@ TEST(the_views_show_times_and_workers_that_people_read)
 
     submit(s, "exec::x");
     j = claim_job(s, 0x7b);
-    ask(s, "SELECT CAST(requested_at AS text), worker, CAST(lease_until AS text) FROM pawl_jobs",
-        &r);
+    run_query(s,
+              "SELECT CAST(requested_at AS text), worker, CAST(lease_until AS text) FROM pawl_jobs",
+              &r);
     CHECK_EQ(strspn(rows_text(&r, 0, 0), "0123456789-") >= 10, true);
     CHECK_STR(rows_text(&r, 0, 1), "000000000000007b");
     CHECK_EQ(strncmp(rows_text(&r, 0, 2), "20", 2), 0);
     rows_release(&r);
-    ask(s, "SELECT queue, ready, running FROM pawl_queue", &r);
+    run_query(s, "SELECT queue, ready, running FROM pawl_queue", &r);
     CHECK_EQ(r.n, 1);
     CHECK_STR(rows_text(&r, 0, 0), "default");
     CHECK_EQ(rows_int(&r, 0, 1), 0);
     CHECK_EQ(rows_int(&r, 0, 2), 1);
     rows_release(&r);
-    ask(s, "SELECT worker FROM pawl_events WHERE type = 'task.claimed'", &r);
+    run_query(s, "SELECT worker FROM pawl_events WHERE type = 'task.claimed'", &r);
     CHECK_STR(rows_text(&r, 0, 0), "000000000000007b");
     rows_release(&r);
     CHECK_EQ(settle_ok(s, j), 0);
-    ask(s, "SELECT CAST(result AS text), worker FROM pawl_executions", &r);
+    run_query(s, "SELECT CAST(result AS text), worker FROM pawl_executions", &r);
     CHECK_STR(rows_text(&r, 0, 0), "{\"n\":1}");
     CHECK(rows_null(&r, 0, 1));
     rows_release(&r);

@@ -1,17 +1,17 @@
-/* test_slices_control.c - pauses, their ends and reruns of large trees take several turns, and so
- * does the end of a task that has much behind it. Whoever does them is killed before and after
- * every commit: what was once written is carried out by whoever comes next, and what was not has
- * changed nothing. */
+/* test_slices_control.c - pausing, resuming and rerunning a large tree takes several turns, and so
+ * does ending a task with many followers. The process is killed before and after every commit: once
+ * the first turn is committed, another process completes the action; otherwise nothing has changed.
+ */
 #include "workflow_fixture.h"
 
 #include "core/graph.h"
 
-#define MANY  110 /* two slices of what goes on by itself, */
-#define SLICE 30  /* and some of what is asked for */
+#define MANY  110 /* two slices of automatic work, */
+#define SLICE 30  /* and several of an operator's request */
 
-static int64_t tree; /* what is paused, resumed, or run again; the same in each round */
+static int64_t tree; /* the tree that is paused, resumed or rerun; the same one in every round */
 
-/* ---- how it is played ---- */
+/* ---- running a tree ---- */
 
 static int64_t open_executions(struct store *s)
 {
@@ -34,7 +34,7 @@ static void run_all_timers(struct store *s)
         ;
 }
 
-/* To its end; the items of `each` fail, the others succeed. */
+/* Runs everything to its end; the items of `each` fail, all other jobs succeed. */
 static int settle_body(struct turn *t, void *arg, struct err *err)
 {
     static struct settlement list[200];
@@ -55,7 +55,7 @@ static int settle_body(struct turn *t, void *arg, struct err *err)
     return op_settle(t, 7, list, k->n, err);
 }
 
-static void play_on(struct store *s)
+static void run_to_the_end(struct store *s)
 {
     static struct flow_claiming k;
     struct err err = ERR_INIT;
@@ -69,7 +69,7 @@ static void play_on(struct store *s)
     }
 }
 
-/* t0, if it is wanted, and many that need it. */
+/* t0, if `first` is set, and many tasks that need it. */
 static void submit_tasks(struct store *s, bool first)
 {
     struct buf yaml = BUF_INIT;
@@ -128,19 +128,19 @@ static void submit_paused(struct store *s)
     CHECK_EQ(held(s), MANY);
 }
 
-static void live_pause(struct store *s, void *arg)
+static void act_pause(struct store *s, void *arg)
 {
     (void)arg;
     pause_or_resume(s, true);
 }
 
-static void live_resume(struct store *s, void *arg)
+static void act_resume(struct store *s, void *arg)
 {
     (void)arg;
     pause_or_resume(s, false);
 }
 
-/* All of it, or nothing. */
+/* Either all jobs are paused or none is. */
 static void check_pause(struct store *s)
 {
     bool paused = is_paused(s);
@@ -174,7 +174,7 @@ static int rerun_body(struct turn *t, void *arg, struct err *err)
     return op_rerun(t, arg, err);
 }
 
-static void live_rerun(struct store *s, void *arg)
+static void act_rerun(struct store *s, void *arg)
 {
     struct rerun r = *(const struct rerun *)arg;
     struct err err = ERR_INIT;
@@ -185,24 +185,24 @@ static void live_rerun(struct store *s, void *arg)
     run_all_timers(s);
 }
 
-static void submit_and_play(struct store *s)
+static void submit_and_succeed(struct store *s)
 {
     submit_tasks(s, true);
-    play_on(s);
+    run_to_the_end(s);
     CHECK_EQ(status_of(s, tree), S_SUCCEEDED);
 }
 
 static void submit_and_fail(struct store *s)
 {
     tree = flow_submit(s, "name: w\ntasks:\n  each: {run: x, foreach: 110}\n  b: {run: x}\n", NULL);
-    play_on(s);
+    run_to_the_end(s);
     CHECK_EQ(status_of(s, tree), S_FAILED);
 }
 
-/* What was written of it was done whole: as many attempts as it was run. */
+/* Every committed rerun was completed: each job has one attempt for each time it was run. */
 static void after_rerun(struct store *s)
 {
-    play_on(s);
+    run_to_the_end(s);
     CHECK_EQ(open_executions(s), 0);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM timers"), 0);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE kind = 1 AND name <> 'w::b' AND "
@@ -211,33 +211,35 @@ static void after_rerun(struct store *s)
              0);
 }
 
-/* ---- ends ---- */
+/* ---- ends of tasks ---- */
 
-/* Runs again from the first task on, which ends so; what is behind it is left to be told. */
-static void live_end(struct store *s, const char *first, enum outcome_kind kind)
+/* Reruns from the first task and settles it with the given outcome; its followers are notified by
+ * timers. */
+static void act_settle_first(struct store *s, const char *first, enum outcome_kind kind)
 {
     struct held_job j;
 
-    live_rerun(s, &(struct rerun){.what = RERUN_FROM_TASK, .from = first});
+    act_rerun(s, &(struct rerun){.what = RERUN_FROM_TASK, .from = first});
     j = claim_job(s, 7);
     CHECK_EQ(settle_as(s, j, kind, -1), 0);
     run_all_timers(s);
 }
 
-static void live_tell(struct store *s, void *arg)
+static void act_notify_followers(struct store *s, void *arg)
 {
     (void)arg;
-    live_end(s, "t0", OUTCOME_OK);
+    act_settle_first(s, "t0", OUTCOME_OK);
 }
 
-static void live_skip(struct store *s, void *arg)
+static void act_skip_followers(struct store *s, void *arg)
 {
     (void)arg;
-    live_end(s, "each0", OUTCOME_FAILED);
+    act_settle_first(s, "each0", OUTCOME_FAILED);
 }
 
-/* What was claimed by the one that was killed; its server may not have noticed yet, and hold it. */
-static void take_over(struct store *s, enum outcome_kind kind)
+/* Adopts the jobs of the killed process; its database session may still hold its locks for a
+ * moment. */
+static void adopt_and_settle(struct store *s, enum outcome_kind kind)
 {
     struct held_job j;
     int round;
@@ -252,13 +254,13 @@ static void take_over(struct store *s, enum outcome_kind kind)
     verify_clean(s);
 }
 
-static void after_told(struct store *s)
+static void after_notified(struct store *s)
 {
-    take_over(s, OUTCOME_OK);
+    adopt_and_settle(s, OUTCOME_OK);
     after_rerun(s);
 }
 
-/* each0, which fails, and many behind it, one behind the other. */
+/* each0, which fails, and a long chain of tasks after it, each needing the previous one. */
 static void submit_and_skip(struct store *s)
 {
     struct buf yaml = BUF_INIT;
@@ -269,30 +271,30 @@ static void submit_and_skip(struct store *s)
         buf_addf(&yaml, "  t%d: {run: x, needs: t%d}\n", i, i - 1);
     tree = flow_submit(s, yaml.ptr, NULL);
     buf_release(&yaml);
-    play_on(s);
+    run_to_the_end(s);
     CHECK_EQ(status_of(s, tree), S_FAILED);
 }
 
 static void after_skipped(struct store *s)
 {
-    take_over(s, OUTCOME_FAILED);
-    play_on(s);
+    adopt_and_settle(s, OUTCOME_FAILED);
+    run_to_the_end(s);
     CHECK_EQ(status_of(s, tree), S_FAILED);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE status = 8"), MANY);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM timers"), 0);
 }
 
-/* ---- killed ---- */
+/* ---- kills ---- */
 
-struct story {
-    void (*begin)(struct store *s);
-    void (*live)(struct store *s, void *arg);
-    void (*after)(struct store *s); /* leaves all as it was in the beginning */
+struct scenario {
+    void (*prepare)(struct store *s);
+    void (*act)(struct store *s, void *arg);
+    void (*check)(struct store *s); /* restores the initial state */
     void *arg;
-    int least; /* commits of a life */
+    int least; /* minimum number of commits of `act` */
 };
 
-static void tell(const struct story *story)
+static void kill_at_each_commit(const struct scenario *scenario)
 {
     int stride = test_full() ? 1 : 5, nth = 1 + (int)(getpid() % stride);
     struct store *s;
@@ -300,54 +302,57 @@ static void tell(const struct story *story)
     setenv("PGOPTIONS", "-c synchronous_commit=off", 1); /* the server is not killed */
     fixture_slices(100);
     s = fixture_store();
-    story->begin(s);
+    scenario->prepare(s);
     store_close(&s);
-    for (; killed_at(nth % 2 ? "commit" : "committed", (nth + 1) / 2, story->live, story->arg);
+    for (; killed_at(nth % 2 ? "commit" : "committed", (nth + 1) / 2, scenario->act, scenario->arg);
          nth += stride) {
         printf("killed %s commit %d\n", nth % 2 ? "before" : "after", (nth + 1) / 2);
         s = fixture_store();
         verify_clean(s);
-        story->after(s);
+        scenario->check(s);
         verify_clean(s);
         store_close(&s);
     }
-    CHECK(nth > 2 * story->least); /* it was a life */
+    CHECK(nth > 2 * scenario->least); /* enough commits were made */
 }
 
-TEST_SLOW(a_pause_that_is_killed_between_two_slices_is_whole_in_the_end, 600)
+TEST_SLOW(pause_killed_between_two_slices_is_complete_in_the_end, 600)
 {
-    tell(&(struct story){submit_ready, live_pause, after_pause, NULL, 4});
+    kill_at_each_commit(&(struct scenario){submit_ready, act_pause, after_pause, NULL, 4});
 }
 
-TEST_SLOW(the_end_of_a_pause_that_is_killed_between_two_slices_is_whole_in_the_end, 600)
+TEST_SLOW(resume_killed_between_two_slices_is_complete_in_the_end, 600)
 {
-    tell(&(struct story){submit_paused, live_resume, after_resume, NULL, 4});
+    kill_at_each_commit(&(struct scenario){submit_paused, act_resume, after_resume, NULL, 4});
 }
 
-TEST_SLOW(a_rerun_of_the_whole_that_is_killed_strands_nothing, 600)
+TEST_SLOW(rerun_of_a_whole_tree_killed_at_a_commit_strands_nothing, 600)
 {
-    tell(&(struct story){submit_and_play, live_rerun, after_rerun,
-                         &(struct rerun){.what = RERUN_WHOLE}, 2});
+    kill_at_each_commit(&(struct scenario){submit_and_succeed, act_rerun, after_rerun,
+                                           &(struct rerun){.what = RERUN_WHOLE}, 2});
 }
 
-TEST_SLOW(a_rerun_of_what_failed_that_is_killed_strands_nothing, 600)
+TEST_SLOW(rerun_of_failed_tasks_killed_at_a_commit_strands_nothing, 600)
 {
-    tell(&(struct story){submit_and_fail, live_rerun, after_rerun,
-                         &(struct rerun){.what = RERUN_ONLY_FAILED}, 2});
+    kill_at_each_commit(&(struct scenario){submit_and_fail, act_rerun, after_rerun,
+                                           &(struct rerun){.what = RERUN_ONLY_FAILED}, 2});
 }
 
-TEST_SLOW(a_rerun_from_a_task_that_is_killed_strands_nothing, 600)
+TEST_SLOW(rerun_from_a_task_killed_at_a_commit_strands_nothing, 600)
 {
-    tell(&(struct story){submit_and_play, live_rerun, after_rerun,
-                         &(struct rerun){.what = RERUN_FROM_TASK, .from = "t0"}, 1});
+    kill_at_each_commit(&(struct scenario){submit_and_succeed, act_rerun, after_rerun,
+                                           &(struct rerun){.what = RERUN_FROM_TASK, .from = "t0"},
+                                           1});
 }
 
-TEST_SLOW(an_end_that_is_told_by_one_who_is_killed_is_told_to_all, 600)
+TEST_SLOW(notification_killed_at_a_commit_reaches_all_followers, 600)
 {
-    tell(&(struct story){submit_and_play, live_tell, after_told, NULL, 5});
+    kill_at_each_commit(
+        &(struct scenario){submit_and_succeed, act_notify_followers, after_notified, NULL, 5});
 }
 
-TEST_SLOW(a_skip_through_a_long_chain_by_one_who_is_killed_goes_on, 600)
+TEST_SLOW(skip_through_a_long_chain_killed_at_a_commit_is_completed, 600)
 {
-    tell(&(struct story){submit_and_skip, live_skip, after_skipped, NULL, 8});
+    kill_at_each_commit(
+        &(struct scenario){submit_and_skip, act_skip_followers, after_skipped, NULL, 8});
 }

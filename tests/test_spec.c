@@ -1,5 +1,6 @@
-/* test_spec.c - a job's spec: what is taken, what comes back, and what is refused with which words.
- * The small things it stands on, strict JSON and the histogram, are here too. */
+/* test_spec.c - a job's spec: what is accepted, how it is written back, and what is refused with
+ * which message. Strict JSON and the histogram are tested here too.
+ */
 #include "harness.h"
 
 #include "base/histogram.h"
@@ -29,13 +30,13 @@ static void check_refused(const char *json, const char *sentence)
     struct err err = ERR_INIT;
 
     if (spec_parse(json, &arena, &s, &err) != -E_INVALID)
-        test_fail(__FILE__, __LINE__, "taken: %.200s", json);
+        test_fail(__FILE__, __LINE__, "accepted: %.200s", json);
     CHECK_STR(err.msg, sentence);
-    CHECK_EQ(s.timeout, 4711); /* untouched */
+    CHECK_EQ(s.timeout, 4711); /* unchanged */
     arena_release(&arena);
 }
 
-/* Writes what was read, reads that, and writes it again: both texts are `expect`. */
+/* Parses, writes, parses and writes again: both texts are `expect`. */
 static void check_round_trip(const char *json, const char *expect)
 {
     struct arena arena = ARENA_INIT;
@@ -62,7 +63,7 @@ static const char full[] =
     "\"retry\":{\"delay\":10000000,\"backoff\":1.5,\"max_delay\":300000000,\"jitter\":0.25,"
     "\"codes\":[75,111]}}";
 
-TEST(every_key_of_a_spec_is_read)
+TEST(spec_with_every_key_is_read)
 {
     struct arena arena = ARENA_INIT;
     struct spec s;
@@ -104,7 +105,7 @@ TEST(every_key_of_a_spec_is_read)
     arena_release(&arena);
 }
 
-TEST(no_spec_and_an_empty_one_are_all_defaults)
+TEST(spec_that_is_missing_or_empty_has_all_defaults)
 {
     static const char *const empty[] = {NULL, "{}", " { } ", "{\"retry\":{},\"limits\":{}}",
                                         "{\"env\":{},\"secrets\":[],\"outputs\":[]}"};
@@ -128,7 +129,7 @@ TEST(no_spec_and_an_empty_one_are_all_defaults)
     arena_release(&arena);
 }
 
-TEST(what_is_written_reads_back_as_the_same)
+TEST(written_spec_reads_back_unchanged)
 {
     check_round_trip(full, "{\"argv\":[\"/bin/echo\",\"\",\"h\303\251 \\\"x\\\"\\n\"],"
                            "\"cwd\":\"/tmp\",\"stdin\":\"in\",\"user\":\"nobody\","
@@ -148,7 +149,7 @@ TEST(what_is_written_reads_back_as_the_same)
     check_round_trip("{\"timeout\":0,\"retry\":{\"backoff\":0,\"codes\":[]}}", "{}");
 }
 
-TEST(numbers_have_a_point_in_every_locale)
+TEST(written_numbers_have_a_point_in_every_locale)
 {
     static const char *const with_comma[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE.utf8"};
     size_t i;
@@ -159,7 +160,7 @@ TEST(numbers_have_a_point_in_every_locale)
     setlocale(LC_ALL, "C");
 }
 
-TEST(unknown_keys_are_refused_with_what_may_have_been_meant)
+TEST(unknown_key_is_refused_with_a_suggestion)
 {
     check_refused("{\"timout\":1}", "the spec: timout is not a known key: did you mean timeout?");
     check_refused("{\"Run\":\"x\"}", "the spec: Run is not a known key: did you mean run?");
@@ -172,7 +173,7 @@ TEST(unknown_keys_are_refused_with_what_may_have_been_meant)
                   "user, env, secrets, outputs, timeout, grace, limits, container, retry");
 }
 
-TEST(wrong_types_are_refused_by_the_path_to_them)
+TEST(wrong_type_is_refused_with_its_path)
 {
     check_refused("[]", "the spec must be an object, not a list");
     check_refused("7", "the spec must be an object, not 7");
@@ -194,7 +195,7 @@ TEST(wrong_types_are_refused_by_the_path_to_them)
                   "the spec: container must be an object, not the string \"alpine\"");
 }
 
-TEST(numbers_out_of_range_are_refused)
+TEST(number_out_of_range_is_refused)
 {
     check_refused("{\"timeout\":-5}",
                   "the spec: timeout must be from 0 to 3153600000000000, not -5");
@@ -217,7 +218,7 @@ TEST(numbers_out_of_range_are_refused)
                   "the spec: retry.codes[0] must be from 0 to 255, not 256");
 }
 
-TEST(names_and_texts_that_no_command_could_be_given_are_refused)
+TEST(name_or_text_that_no_command_can_receive_is_refused)
 {
     check_refused("{\"run\":\"\"}", "the spec: run is empty");
     check_refused("{\"run\":\"a\\u0000b\"}",
@@ -239,7 +240,7 @@ TEST(names_and_texts_that_no_command_could_be_given_are_refused)
                   "the spec has both run and argv: give only one of them");
 }
 
-TEST(broken_and_ambiguous_documents_are_refused)
+TEST(broken_or_ambiguous_document_is_refused)
 {
     static const char *const broken[] = {"",
                                          "{",
@@ -263,7 +264,7 @@ TEST(broken_and_ambiguous_documents_are_refused)
     arena_release(&arena);
 }
 
-TEST(sizes_are_bounded)
+TEST(spec_over_a_size_limit_is_refused)
 {
     struct buf b = BUF_INIT;
     int i;
@@ -296,7 +297,7 @@ TEST(sizes_are_bounded)
 
 /* ---- histogram ---- */
 
-TEST(a_histogram_knows_the_mean_exactly_and_quantiles_closely)
+TEST(histogram_has_the_exact_mean_and_close_quantiles)
 {
     struct histogram h = HISTOGRAM_INIT;
     static const double parts[] = {0.01, 0.5, 0.9, 0.99};
@@ -316,7 +317,7 @@ TEST(a_histogram_knows_the_mean_exactly_and_quantiles_closely)
     CHECK(histogram_quantile(&h, 1) <= 1000000);
 }
 
-TEST(a_histogram_takes_every_value)
+TEST(histogram_accepts_every_value)
 {
     static const int64_t values[] = {INT64_MIN, -1, 0, 1, 7, 8, 9, 1LL << 40, 1LL << 41, INT64_MAX};
     size_t i;
@@ -332,7 +333,7 @@ TEST(a_histogram_takes_every_value)
     }
 }
 
-TEST(two_histograms_add_up_to_one)
+TEST(merged_histograms_equal_one_histogram_of_all_values)
 {
     struct histogram all = HISTOGRAM_INIT, a = HISTOGRAM_INIT, b = HISTOGRAM_INIT;
     int64_t i;

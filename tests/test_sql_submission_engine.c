@@ -1,5 +1,5 @@
-/* test_sql_submission_engine.c - engines take what was submitted by SQL by themselves: woken by the
- * commit, or by their poll; and nothing that is submitted can stop them. */
+/* test_sql_submission_engine.c - engines take SQL submissions on their own, woken by the commit or
+ * by their poll, and no submission can stop them. */
 #include "heartbeat_fixture.h"
 #include "sql_submission_fixture.h"
 
@@ -23,7 +23,7 @@ static void close_all(struct worker_kit *k, struct store *s)
     store_close(&s);
 }
 
-TEST(an_engine_takes_and_runs_what_waits_when_it_comes)
+TEST(engine_that_starts_takes_and_runs_waiting_submissions)
 {
     struct worker_kit k = {.list = list};
     struct store *s = fixture_store();
@@ -38,29 +38,29 @@ TEST(an_engine_takes_and_runs_what_waits_when_it_comes)
     close_all(&k, s);
 }
 
-/* On SQLite nobody says anything: there it is the next look. */
-TEST(an_engine_is_woken_by_the_commit)
+/* SQLite sends no notification: there the next heartbeat finds it. */
+TEST(commit_of_a_submission_wakes_an_engine)
 {
     struct worker_kit k = {.list = list};
     struct store *s = fixture_store();
-    bool lite = !strcmp(test_db(), "sqlite");
+    bool is_sqlite = !strcmp(test_db(), "sqlite");
 
     apply(s, FUNCTION);
-    if (lite)
+    if (is_sqlite)
         kit_open(&k);
     else
         kit_open_asleep(&k);
     while (engine_timeout(k.engine) < SECOND)
         kit_step(&k);
     sql_submit(s, (struct sql_call){0});
-    if (lite)
+    if (is_sqlite)
         clock_advance(LEASE / 3);
     KIT_UNTIL(&k, ended_runs(s));
     close_all(&k, s);
 }
 
-/* What was committed before it came may call it late, from a server that was just started. */
-static void until_at_rest(struct worker_kit *k)
+/* A notification of an earlier commit may arrive late if the server was just started. */
+static void step_until_idle(struct worker_kit *k)
 {
     struct err err = ERR_INIT;
     int64_t since;
@@ -73,7 +73,7 @@ static void until_at_rest(struct worker_kit *k)
     } while (clock_boot_us() - since < 200000);
 }
 
-TEST(without_a_notify_it_is_found_by_the_poll)
+TEST(submission_without_a_notification_is_found_by_the_poll)
 {
     struct worker_kit k = {.list = list};
     struct store *s = fixture_store();
@@ -81,7 +81,7 @@ TEST(without_a_notify_it_is_found_by_the_poll)
 
     apply(s, FUNCTION);
     kit_open(&k);
-    until_at_rest(&k);
+    step_until_idle(&k);
     sql_submit(s, (struct sql_call){.silent = true});
     CHECK_OK_ERR(engine_step(k.engine, 200000, &err), &err);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions"), 0);
@@ -90,7 +90,7 @@ TEST(without_a_notify_it_is_found_by_the_poll)
     close_all(&k, s);
 }
 
-TEST(a_worker_that_drains_takes_them_first)
+TEST(draining_worker_takes_waiting_submissions_first)
 {
     struct worker_kit k = {.list = list};
     struct store *s = fixture_store();
@@ -111,17 +111,17 @@ TEST(a_worker_that_drains_takes_them_first)
 
 static void keep_note(void *arg, const char *sentence)
 {
-    struct buf *said = arg;
+    struct buf *notes = arg;
 
-    buf_addf(said, "%s\n", sentence);
+    buf_addf(notes, "%s\n", sentence);
 }
 
-/* Ids that are there already: their rows can't be inserted, which fails the whole turn. */
-TEST(those_that_fail_the_turn_are_found_and_refused_and_the_others_taken)
+/* An id that exists already: its row can't be inserted, which fails the whole turn. */
+TEST(submission_that_fails_the_turn_is_refused_and_the_others_are_taken)
 {
     struct worker_kit k = {.list = list};
     struct store *s = fixture_store();
-    struct buf said = BUF_INIT;
+    struct buf notes = BUF_INIT;
     int64_t taken = submit(s, "exec::other"), bad;
     char sql[200];
     int i;
@@ -134,17 +134,18 @@ TEST(those_that_fail_the_turn_are_found_and_refused_and_the_others_taken)
              (long long)bad);
     sql_run(s, sql);
     fixture_env()->note = keep_note;
-    fixture_env()->arg = &said;
+    fixture_env()->arg = &notes;
     kit_open(&k);
     KIT_UNTIL(&k, ended_runs(s) == 9);
     CHECK_STR(submission_word(s, taken), "refused");
     CHECK(*submission_of(s, taken).error);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM submissions WHERE execution IS NULL"), 1);
-    CHECK(strstr(buf_cstr(&said), "refused"));
-    sql_run(s, "DELETE FROM submissions WHERE error IS NOT NULL"); /* its id is another's */
+    CHECK(strstr(buf_cstr(&notes), "refused"));
+    sql_run(s, "DELETE FROM submissions WHERE error IS NOT NULL"); /* its id belongs to another
+                                                                      execution */
     fixture_env()->note = NULL;
     close_all(&k, s);
-    buf_release(&said);
+    buf_release(&notes);
 }
 
 static void count_takes(void *arg, const char *where)
@@ -152,7 +153,7 @@ static void count_takes(void *arg, const char *where)
     *(int *)arg += !strcmp(where, "submissions_waiting");
 }
 
-TEST(one_that_failed_in_a_bad_moment_is_tried_once_more)
+TEST(submission_that_failed_once_is_tried_again)
 {
     struct worker_kit k = {.list = list};
     struct store *s = fixture_store();
@@ -171,7 +172,7 @@ TEST(one_that_failed_in_a_bad_moment_is_tried_once_more)
     CHECK_EQ(takes, 1);
     CHECK_STR(submission_word(s, taken), "waiting");
     snprintf(sql, sizeof(sql), "UPDATE submissions SET id = %lld", (long long)id);
-    sql_run(s, sql); /* what was in its way is gone */
+    sql_run(s, sql); /* the obstacle is gone */
     KIT_UNTIL(&k, ended_runs(s));
     CHECK_STR(submission_word(s, id), "taken");
     fixture_env()->point = NULL;

@@ -1,6 +1,6 @@
-/* test_sql_submissions.c - what was submitted by SQL becomes executions: once each, in spite of
- * whoever looks at the same time or dies, and what can't be taken is kept with its reason. That
- * which only PostgreSQL can show is in test_pg_submit.c. */
+/* test_sql_submissions.c - SQL submissions become executions: exactly once each, with concurrent
+ * engines and kills, and a submission that can't be taken is kept with its reason. Behaviour that
+ * only PostgreSQL has is tested in test_pg_submit.c. */
 #include "pawl.h"
 #include "sql_submission_fixture.h"
 
@@ -23,9 +23,9 @@ static const char *not_found(struct store *s, int64_t id)
     return err.msg;
 }
 
-/* ---- what becomes of one ---- */
+/* ---- one submission ---- */
 
-TEST(what_was_submitted_by_sql_becomes_an_execution_of_the_same_id)
+TEST(sql_submission_becomes_an_execution_with_the_same_id)
 {
     struct store *s = fixture_store();
     int64_t id;
@@ -48,7 +48,7 @@ TEST(what_was_submitted_by_sql_becomes_an_execution_of_the_same_id)
     store_close(&s);
 }
 
-TEST(its_tasks_wait_in_the_queue_that_was_named)
+TEST(tasks_of_a_submission_wait_in_the_given_queue)
 {
     struct store *s = fixture_store();
     int64_t id;
@@ -61,7 +61,7 @@ TEST(its_tasks_wait_in_the_queue_that_was_named)
     store_close(&s);
 }
 
-TEST(a_delay_counts_from_the_submission_however_late_it_is_taken)
+TEST(delay_of_a_submission_taken_late_counts_from_the_submission)
 {
     struct store *s = fixture_store();
     int64_t soon, late;
@@ -83,7 +83,7 @@ TEST(a_delay_counts_from_the_submission_however_late_it_is_taken)
     store_close(&s);
 }
 
-TEST(it_runs_by_the_definition_that_its_name_meant_then)
+TEST(submission_runs_the_definition_that_was_applied_at_its_time)
 {
     struct store *s = fixture_store();
     int64_t id;
@@ -113,7 +113,7 @@ static int submit_once(struct store *s, struct submission *one)
     return one->rc;
 }
 
-TEST(a_key_means_the_same_execution_whichever_way_it_comes)
+TEST(key_means_the_same_execution_for_sql_and_library)
 {
     struct store *s = fixture_store();
     const char *text = flow_text(ONE_TASK);
@@ -141,7 +141,7 @@ TEST(a_key_means_the_same_execution_whichever_way_it_comes)
     store_close(&s);
 }
 
-TEST(a_key_that_was_used_for_something_else_is_refused_and_kept_with_the_reason)
+TEST(key_used_for_another_submission_is_refused_and_kept_with_the_reason)
 {
     struct store *s = fixture_store();
     const char *text = flow_text(ONE_TASK);
@@ -156,7 +156,8 @@ TEST(a_key_that_was_used_for_something_else_is_refused_and_kept_with_the_reason)
     CHECK(strstr(submission_of(s, id).error, "the key 'order-17' was used"));
     CHECK(strstr(not_found(s, id), "was refused: the key 'order-17'"));
     CHECK_EQ(take_submissions(s), 0);
-    again = sql_submit(s, (struct sql_call){.key = "order-17"}); /* the right one this time */
+    again =
+        sql_submit(s, (struct sql_call){.key = "order-17"}); /* with the original input this time */
     CHECK(again != id);
     CHECK_EQ(take_submissions(s), 1);
     CHECK_EQ(submission_of(s, again).execution, first.id);
@@ -166,9 +167,9 @@ TEST(a_key_that_was_used_for_something_else_is_refused_and_kept_with_the_reason)
     store_close(&s);
 }
 
-/* ---- what is wrong with one is no matter of the others ---- */
+/* ---- an invalid submission does not affect others ---- */
 
-TEST(one_that_can_not_be_taken_stands_in_nobodys_way)
+TEST(invalid_submission_does_not_block_the_others)
 {
     struct store *s = fixture_store();
     struct submission_slice r = {.max = 100};
@@ -196,7 +197,7 @@ TEST(one_that_can_not_be_taken_stands_in_nobodys_way)
     store_close(&s);
 }
 
-TEST(lists_are_by_what_became_of_them)
+TEST(submissions_are_listed_by_state)
 {
     static const char *const words[] = {"", "waiting", "taken", "refused"};
     struct store *s = fixture_store();
@@ -237,7 +238,7 @@ static char *metrics_of(struct pawl *p)
     return text;
 }
 
-TEST(metrics_count_those_that_wait_and_those_that_were_refused)
+TEST(metrics_count_waiting_and_refused_submissions)
 {
     struct pawl_options o = {.url = fixture_url(), .tenant = fixture_tenant()};
     struct store *s = fixture_store();
@@ -283,7 +284,7 @@ static int retain_body(struct turn *t, void *arg, struct err *err)
     return rc;
 }
 
-TEST(retention_takes_them_with_their_trees_and_refused_ones_by_their_age)
+TEST(retention_removes_submissions_with_their_trees_and_refused_ones_by_age)
 {
     struct store *s = fixture_store();
     struct retention r = {.older_than = 24 * HOUR, .max_trees = 100};
@@ -318,14 +319,14 @@ struct other {
     size_t n;
 };
 
-static void take_between(void *arg)
+static void take_in_the_middle(void *arg)
 {
     struct other *o = arg;
 
     o->n += take_submissions(o->s);
 }
 
-TEST(one_who_looks_in_the_middle_of_anothers_turn_passes_on)
+TEST(evaluation_during_another_turn_skips_its_submissions)
 {
     static const char *const points[] = {"submissions_waiting", "execution_insert",
                                          "submissions_decide", "commit"};
@@ -341,10 +342,10 @@ TEST(one_who_looks_in_the_middle_of_anothers_turn_passes_on)
         struct store *s = watched_store(&w);
 
         sql_submit(o.s, (struct sql_call){.key = points[i]});
-        watch_for(&w, points[i], 1, take_between, &o);
+        watch_for(&w, points[i], 1, take_in_the_middle, &o);
         n += take_submissions(s);
         CHECK(w.acted);
-        CHECK_EQ(w.redone, 0); /* neither had to give way */
+        CHECK_EQ(w.redone, 0); /* no turn had to be repeated */
         CHECK_EQ(n + o.n, i + 1);
         CHECK_EQ(executions(o.s), (int64_t)i + 1);
         store_close(&s);
@@ -353,7 +354,7 @@ TEST(one_who_looks_in_the_middle_of_anothers_turn_passes_on)
     store_close(&o.s);
 }
 
-TEST(one_that_is_taken_while_it_is_asked_for_is_found)
+TEST(submission_taken_during_a_query_is_found)
 {
     struct execution_list l = {0};
     struct other o = {.s = fixture_store()};
@@ -365,7 +366,7 @@ TEST(one_that_is_taken_while_it_is_asked_for_is_found)
     apply(o.s, ONE_TASK);
     id = sql_submit(o.s, (struct sql_call){0});
     s = watched_store(&w);
-    watch_for(&w, "query_submission", 1, take_between, &o);
+    watch_for(&w, "query_submission", 1, take_in_the_middle, &o);
     CHECK_OK_ERR(query_execution(s, id, &l, &err), &err);
     CHECK(w.acted);
     CHECK_EQ(l.at[0].id, id);
@@ -379,7 +380,7 @@ TEST(one_that_is_taken_while_it_is_asked_for_is_found)
 
 #define WAITING "SELECT count(*) FROM submissions WHERE execution IS NULL"
 
-static void take_all(int nth)
+static void take_until_none_waits(int nth)
 {
     struct store *s = fixture_store();
     struct submission_slice r;
@@ -393,7 +394,7 @@ static void take_all(int nth)
     store_close(&s);
 }
 
-TEST_SLOW(four_that_take_at_once_take_each_of_them_once, 600)
+TEST_SLOW(submissions_taken_by_four_processes_are_taken_once_each, 600)
 {
     struct store *s = fixture_store();
     int i;
@@ -402,7 +403,7 @@ TEST_SLOW(four_that_take_at_once_take_each_of_them_once, 600)
     for (i = 0; i < MANY; i++)
         sql_submit(s, (struct sql_call){0});
     store_close(&s);
-    run_processes(4, take_all);
+    run_processes(4, take_until_none_waits);
     s = fixture_store();
     CHECK_EQ(executions(s), MANY);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM submissions s JOIN executions e ON e.id = s.id "
@@ -412,13 +413,13 @@ TEST_SLOW(four_that_take_at_once_take_each_of_them_once, 600)
     store_close(&s);
 }
 
-static void take_all_that_waits(struct store *s, void *arg)
+static void take_waiting(struct store *s, void *arg)
 {
     (void)arg;
     take_submissions(s);
 }
 
-TEST_SLOW(a_kill_at_any_point_loses_none_and_takes_none_twice, 600)
+TEST_SLOW(kill_at_any_point_loses_no_submission_and_takes_none_twice, 600)
 {
     struct store *s;
     int nth = 0, rounds = 0;
@@ -434,9 +435,9 @@ TEST_SLOW(a_kill_at_any_point_loses_none_and_takes_none_twice, 600)
         sql_submit(s, (struct sql_call){0});
         store_close(&s);
         rounds += 2;
-        killed = killed_at(NULL, ++nth, take_all_that_waits, NULL);
+        killed = killed_at(NULL, ++nth, take_waiting, NULL);
         s = fixture_store();
-        do /* the server may not have noticed yet that the one with their locks is dead */
+        do /* the server may still hold the locks of the killed process */
             take_submissions(s);
         while (sql_number(s, WAITING));
         CHECK_EQ(executions(s), rounds);
@@ -445,5 +446,5 @@ TEST_SLOW(a_kill_at_any_point_loses_none_and_takes_none_twice, 600)
         store_close(&s);
     } while (killed);
     printf("%d kills\n", nth - 1);
-    CHECK(nth > 10); /* it was a life */
+    CHECK(nth > 10); /* enough points were passed */
 }

@@ -1,4 +1,4 @@
-/* test_sqlite_driver.c - the SQLite driver by itself: values, statements, transactions, time. */
+/* test_sqlite_driver.c - the SQLite driver alone: values, statements, transactions, time. */
 #include "base/buf.h"
 #include "sqlite_fixture.h"
 
@@ -12,7 +12,7 @@ TEST_THREADED;
 STMT(echo, "SELECT ?1, ?2, ?3, ?4, ?5, ?6, typeof(?5), 2.5", 6, 0, T_I64, T_I16, T_TIME, T_TEXT,
      T_BYTES, T_TEXT);
 
-TEST(values_of_every_type_come_back_as_they_went)
+TEST(values_of_every_type_are_returned_unchanged)
 {
     struct lite t = lite_ready();
     struct args a = {.stmt = &echo};
@@ -72,7 +72,7 @@ STMT(add_rows, "INSERT INTO item (id, name) VALUES (?2 + ?1, ?3) RETURNING id, n
      T_I64, T_TEXT);
 STMT(rename_rows, "UPDATE item SET name = 'new' WHERE id = ?1", 0, 1, T_I64);
 
-TEST(a_row_statement_runs_once_a_row_and_collects_what_it_returns)
+TEST(row_statement_runs_once_per_row_and_collects_the_results)
 {
     struct lite t = lite_ready();
     struct args a = {.stmt = &add_rows};
@@ -99,7 +99,7 @@ TEST(a_row_statement_runs_once_a_row_and_collects_what_it_returns)
     lite_end(&t);
 }
 
-TEST(a_row_statement_without_rows_runs_nothing)
+TEST(row_statement_without_rows_runs_nothing)
 {
     struct lite t = lite_ready();
     struct args a = {.stmt = &add_rows};
@@ -114,7 +114,7 @@ TEST(a_row_statement_without_rows_runs_nothing)
     lite_end(&t);
 }
 
-TEST(a_count_that_differs_fails_and_the_transaction_can_not_be_committed)
+TEST(unexpected_row_count_fails_and_prevents_the_commit)
 {
     struct lite t = lite_ready();
     int64_t ids[] = {1, 2};
@@ -132,7 +132,7 @@ STMT(no_such_table, "SELECT * FROM nothing_here", 0, 0, 0);
 STMT(two_statements, "SELECT 1; SELECT 2", 0, 0, 0);
 STMT(raises, "DELETE FROM item", 0, 0, 0);
 
-TEST(errors_name_the_statement_and_the_file_and_say_what_to_do)
+TEST(error_names_the_statement_and_the_file_and_says_what_to_do)
 {
     struct lite t = lite_ready();
     int64_t one = 1;
@@ -150,13 +150,14 @@ TEST(errors_name_the_statement_and_the_file_and_say_what_to_do)
     CHECK(strstr(t.err.msg, "history stays"));
     CHECK_EQ(lite_run_ints(&t, &two_statements, NULL, 0, NULL, ANY_ROWS), -E_INTERNAL);
     db_rollback(t.db);
-    CHECK_EQ(lite_run_ints(&t, &count_items, NULL, 0, NULL, ANY_ROWS), -E_INTERNAL); /* no tx */
+    CHECK_EQ(lite_run_ints(&t, &count_items, NULL, 0, NULL, ANY_ROWS),
+             -E_INTERNAL); /* outside of a transaction */
     lite_end(&t);
 }
 
 /* ---- transactions ---- */
 
-TEST(a_rollback_leaves_nothing)
+TEST(rollback_leaves_nothing)
 {
     struct lite t = lite_ready();
     int64_t one = 1;
@@ -172,7 +173,7 @@ TEST(a_rollback_leaves_nothing)
 
 STMT(roll_back_by_itself, "INSERT OR ROLLBACK INTO item (id) VALUES (?1)", 1, 0, T_I64);
 
-TEST(a_rollback_after_sqlite_rolled_back_by_itself_is_harmless)
+TEST(rollback_after_an_automatic_rollback_of_sqlite_is_harmless)
 {
     struct lite t = lite_ready();
     int64_t one = 1;
@@ -186,7 +187,7 @@ TEST(a_rollback_after_sqlite_rolled_back_by_itself_is_harmless)
     lite_end(&t);
 }
 
-TEST(a_reader_sees_one_snapshot_and_can_not_write)
+TEST(reader_sees_one_snapshot_and_can_not_write)
 {
     struct lite w = lite_ready(), r = lite_named("t.db", NULL);
     struct rows rows = ROWS_INIT;
@@ -241,7 +242,7 @@ static void collect(void *arg, const char *what, int64_t took_us, long rows)
     buf_addf(arg, "%s:%ld ", what, rows);
 }
 
-TEST(the_trace_shows_the_lock_and_every_statement)
+TEST(trace_shows_the_lock_and_every_statement)
 {
     struct lite t = lite_ready();
     struct buf log = BUF_INIT;
@@ -284,7 +285,7 @@ static bool is_near(int64_t us, int64_t other)
     return us > other - 5 * SECOND && us < other + 5 * SECOND;
 }
 
-TEST(before_the_first_migration_time_is_the_wall_clock)
+TEST(time_before_the_first_migration_is_the_wall_clock)
 {
     struct lite t = lite_ready();
 
@@ -293,7 +294,7 @@ TEST(before_the_first_migration_time_is_the_wall_clock)
     lite_end(&t);
 }
 
-TEST(time_never_goes_back_and_is_the_same_for_all)
+TEST(time_never_goes_back_and_is_the_same_for_all_connections)
 {
     struct lite t = lite_ready(), other = lite_named("t.db", NULL);
     int64_t before;
@@ -304,8 +305,8 @@ TEST(time_never_goes_back_and_is_the_same_for_all)
     before = now_in(&t, TX_WRITE, true);
     lite_open_it(&other);
     for (int i = 0; i < 100; i++) {
-        struct lite *who = i % 2 ? &t : &other;
-        int64_t us = now_in(who, i % 3 ? TX_READ : TX_WRITE, true);
+        struct lite *one = i % 2 ? &t : &other;
+        int64_t us = now_in(one, i % 3 ? TX_READ : TX_WRITE, true);
 
         CHECK(us >= before);
         before = us;
@@ -315,7 +316,7 @@ TEST(time_never_goes_back_and_is_the_same_for_all)
     lite_end(&t);
 }
 
-TEST(an_offset_that_was_rolled_back_is_forgotten)
+TEST(clock_offset_that_was_rolled_back_is_dropped)
 {
     struct lite t = lite_ready();
 
@@ -327,7 +328,7 @@ TEST(an_offset_that_was_rolled_back_is_forgotten)
     lite_end(&t);
 }
 
-TEST(after_a_boot_time_goes_on_above_what_is_stored)
+TEST(time_after_a_reboot_continues_above_the_stored_times)
 {
     struct lite t = lite_ready();
     int64_t us;
@@ -342,5 +343,3 @@ TEST(after_a_boot_time_goes_on_above_what_is_stored)
     CHECK(now_in(&t, TX_READ, true) >= us);
     lite_end(&t);
 }
-
-/* ---- opening ---- */

@@ -1,6 +1,5 @@
-/* test_sqlite_faults.c - the SQLite driver when things go wrong: files that can't be used, full
- * disks, disks that fail, files that are replaced. Each must end in a sentence, and nothing half
- * stored. */
+/* test_sqlite_faults.c - the SQLite driver under faults: unusable files, full disks, failing disks,
+ * replaced files. Each fault must end in a clear error, and nothing may be half stored. */
 #include "base/buf.h"
 #include "disk_fixture.h"
 #include "sqlite_fixture.h"
@@ -14,7 +13,7 @@
 
 TEST_NO_DB;
 
-/* ---- files that can't be used ---- */
+/* ---- unusable files ---- */
 
 static void check_refused(struct lite *t, enum error_code code, const char *says)
 {
@@ -35,7 +34,7 @@ static void write_file(const char *path, const char *text, size_t repeat)
     fclose(f);
 }
 
-TEST(what_is_not_a_database_is_refused_with_a_sentence)
+TEST(file_that_is_not_a_database_is_refused_with_a_clear_error)
 {
     struct lite text = lite_named("notes.txt", NULL), small = lite_named("small", NULL);
     struct lite folder = lite_named("folder", NULL), slash = lite_named("new/", NULL);
@@ -57,7 +56,7 @@ TEST(what_is_not_a_database_is_refused_with_a_sentence)
     check_refused(&nameless, E_INVALID, "no file name");
 }
 
-TEST(a_damaged_file_is_refused_with_a_sentence)
+TEST(damaged_file_is_refused_with_a_clear_error)
 {
     struct lite t = lite_named("t.db", NULL);
     sqlite3 *sq;
@@ -86,7 +85,7 @@ static void open_without_permission(int in, int out)
     check_refused(&hidden, E_UNAVAILABLE, "Permission denied");
 }
 
-TEST(without_permission_there_is_a_sentence)
+TEST(missing_permission_is_reported_with_a_clear_error)
 {
     struct lite file = lite_named("open/secret.db", NULL),
                 in_closed = lite_named("closed/t.db", NULL);
@@ -105,7 +104,7 @@ TEST(without_permission_there_is_a_sentence)
     lite_end(&in_closed);
 }
 
-TEST(a_file_that_was_replaced_is_not_written_to)
+TEST(replaced_file_is_not_written_to)
 {
     struct lite t = lite_ready(), other = lite_named("other.db", NULL);
     char *away = mem_printf("%s.away", t.url.file);
@@ -145,7 +144,7 @@ static int add_a_megabyte(struct lite *t)
     return rc;
 }
 
-TEST(a_full_disk_stores_nothing_and_all_goes_on_when_there_is_room)
+TEST(full_disk_stores_nothing_and_writes_succeed_after_space_is_freed)
 {
     struct lite t, new = lite_named("new.db", NULL);
     int64_t before;
@@ -155,7 +154,7 @@ TEST(a_full_disk_stores_nothing_and_all_goes_on_when_there_is_room)
     t = lite_ready();
     CHECK_OK_ERR(add_a_megabyte(&t), &t.err);
     filler = fill_disk(test_dir());
-    while (!add_a_megabyte(&t)) /* there may be room in the log */
+    while (!add_a_megabyte(&t)) /* the log may still have room */
         CHECK(lite_number(&t, &count_items) < 1000);
     before = lite_number(&t, &count_items);
     for (int i = 0; i < 5; i++) {
@@ -174,12 +173,13 @@ TEST(a_full_disk_stores_nothing_and_all_goes_on_when_there_is_room)
     lite_end(&t);
 }
 
-/* ---- disks that fail ---- */
+/* ---- failing disks ---- */
 
-/* These take the place of libc's for SQLite. The n-th call from now fails, and all after it. */
+/* These replace the functions of libc that SQLite calls. The n-th call from now fails, and all
+ * later ones. */
 static int fails_in = -1, fails_with;
 
-static bool fails(void)
+static bool must_fail(void)
 {
     if (fails_in < 0)
         return false;
@@ -191,12 +191,12 @@ static bool fails(void)
 
 int fdatasync(int fd)
 {
-    return fails() ? -1 : (int)syscall(SYS_fdatasync, fd);
+    return must_fail() ? -1 : (int)syscall(SYS_fdatasync, fd);
 }
 
 ssize_t pwrite64(int fd, const void *p, size_t n, off64_t at)
 {
-    return fails() ? -1 : (ssize_t)syscall(SYS_pwrite64, fd, p, n, at);
+    return must_fail() ? -1 : (ssize_t)syscall(SYS_pwrite64, fd, p, n, at);
 }
 
 STMT(integrity, "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'", 0, 0,
@@ -218,7 +218,7 @@ static int add_under_fault(struct lite *t, int64_t id, int nth, int error)
     return rc;
 }
 
-/* Whoever was told that it is stored finds it, and who was told that it is not does not. */
+/* A commit that reported success is found afterwards, and one that reported failure is not. */
 static bool fault_nth_call(int nth, int error)
 {
     struct lite t = lite_ready();
@@ -236,7 +236,7 @@ static bool fault_nth_call(int nth, int error)
     return rc != 0;
 }
 
-TEST(a_disk_that_fails_at_any_moment_stores_all_or_nothing)
+TEST(disk_that_fails_at_any_call_stores_all_or_nothing)
 {
     int errors[] = {EIO, ENOSPC};
 
@@ -255,14 +255,15 @@ static void collect(void *arg, const char *what, int64_t took_us, long rows)
     buf_addf(arg, "%s ", what);
 }
 
-TEST(a_commit_whose_sync_failed_is_not_known_and_its_log_is_not_written_on)
+TEST(commit_with_a_failed_sync_is_unknown_and_its_log_is_not_extended)
 {
     struct lite t = lite_ready();
     struct buf log = BUF_INIT;
 
     CHECK_EQ(add_under_fault(&t, 1, 3, EIO), -E_COMMIT_UNKNOWN); /* two writes, then the sync */
     CHECK(strstr(t.err.msg, "not known"));
-    CHECK_EQ(lite_number(&t, &count_items), 1); /* nobody else had it open: it is there */
+    CHECK_EQ(lite_number(&t, &count_items),
+             1); /* no other connection was open, so the row is stored */
     t.env->arg = &log;
     t.env->trace = collect;
     lite_add_item(&t, 2);
@@ -279,7 +280,7 @@ static void count_note(void *arg, const char *sentence)
     ++*(int *)arg;
 }
 
-TEST(a_checkpoint_that_fails_is_said_and_fails_no_commit)
+TEST(failed_checkpoint_is_reported_and_fails_no_commit)
 {
     struct lite t = lite_ready();
     int notes = 0;
@@ -289,7 +290,7 @@ TEST(a_checkpoint_that_fails_is_said_and_fails_no_commit)
     for (int i = 0; i < 15; i++)
         CHECK_OK_ERR(add_a_megabyte(&t), &t.err);
     for (int i = 0; i < 500 && notes == 0;
-         i++) /* 300 writes are more than a commit, so the checkpoint's */
+         i++) /* a commit needs fewer than 300 writes, so the failing write is the checkpoint's */
         CHECK_OK_ERR(add_under_fault(&t, 100000 + i, 300, EIO), &t.err);
     CHECK_EQ(notes, 1);
     lite_end(&t);

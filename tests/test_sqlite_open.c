@@ -1,5 +1,5 @@
-/* test_sqlite_open.c - opening an SQLite file: as it is asked for, for its owner alone, and never
- * so that a file of somebody else's is changed; its log. */
+/* test_sqlite_open.c - opening an SQLite file: the options of the URL, permissions for the owner
+ * only, no change to a file of another program; its log. */
 #include "base/buf.h"
 #include "sqlite_fixture.h"
 #include "store/store.h"
@@ -14,7 +14,7 @@ TEST_NO_DB;
 STMT(synchronous, "PRAGMA synchronous", 0, 0, 0);
 STMT(foreign_keys, "PRAGMA foreign_keys", 0, 0, 0);
 
-TEST(commits_are_synced_unless_the_url_says_otherwise)
+TEST(commits_are_synced_unless_the_url_disables_it)
 {
     struct lite full = lite_named("full.db", NULL),
                 normal = lite_named("n.db", "synchronous=normal");
@@ -28,7 +28,7 @@ TEST(commits_are_synced_unless_the_url_says_otherwise)
     lite_end(&normal);
 }
 
-TEST(an_unknown_option_is_refused_and_nothing_is_created)
+TEST(unknown_option_is_refused_and_nothing_is_created)
 {
     const char *bad[] = {"synchronous=off", "sync=normal", "", "synchronous=full&x=1"};
 
@@ -42,7 +42,7 @@ TEST(an_unknown_option_is_refused_and_nothing_is_created)
     }
 }
 
-TEST(files_are_for_their_owner_alone_and_a_reader_makes_no_lock_file)
+TEST(files_are_private_to_their_owner_and_a_reader_creates_no_lock_file)
 {
     const char *ends[] = {"", "-wal", "-shm", ".lock"};
     struct lite t = lite_ready(), reader = lite_named("t.db", NULL);
@@ -66,19 +66,19 @@ TEST(files_are_for_their_owner_alone_and_a_reader_makes_no_lock_file)
     lite_end(&reader);
 }
 
-/* ---- files of others ---- */
+/* ---- files of other programs ---- */
 
-/* As a program that knows nothing of Pawl writes it. */
-static void write_theirs(const char *path, const char *sql)
+/* Writes as a program that is unrelated to Pawl. */
+static void write_as_another_program(const char *path, const char *sql)
 {
-    sqlite3 *theirs = NULL;
+    sqlite3 *db = NULL;
 
-    CHECK_EQ(sqlite3_open(path, &theirs), SQLITE_OK);
-    CHECK_EQ(sqlite3_exec(theirs, sql, NULL, NULL, NULL), SQLITE_OK);
-    CHECK_EQ(sqlite3_close(theirs), SQLITE_OK);
+    CHECK_EQ(sqlite3_open(path, &db), SQLITE_OK);
+    CHECK_EQ(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    CHECK_EQ(sqlite3_close(db), SQLITE_OK);
 }
 
-static struct buf bytes_of(const char *path)
+static struct buf read_bytes(const char *path)
 {
     struct buf b = BUF_INIT;
     FILE *f = fopen(path, "rb");
@@ -91,12 +91,12 @@ static struct buf bytes_of(const char *path)
     return b;
 }
 
-TEST(a_file_of_another_program_that_is_refused_stays_as_it_was)
+TEST(refused_file_of_another_program_is_unchanged)
 {
     static const char *const sql[] = {
         "CREATE TABLE settings (a); INSERT INTO settings VALUES (7)",
         "CREATE TABLE schema_migrations (version); INSERT INTO schema_migrations VALUES (9)"};
-    static const char *const beside[] = {"-wal", "-shm", "-journal", ".lock", ".wake"};
+    static const char *const suffixes[] = {"-wal", "-shm", "-journal", ".lock", ".wake"};
 
     for (size_t i = 0; i < sizeof(sql) / sizeof(*sql); i++) {
         struct lite t = lite_named(i ? "b.db" : "a.db", NULL);
@@ -104,15 +104,15 @@ TEST(a_file_of_another_program_that_is_refused_stays_as_it_was)
         struct store *s = NULL;
         struct buf before, after;
 
-        write_theirs(t.url.file, sql[i]);
-        before = bytes_of(t.url.file);
+        write_as_another_program(t.url.file, sql[i]);
+        before = read_bytes(t.url.file);
         CHECK_EQ(store_open(t.url.text, NULL, &o, &s, &t.err), -E_SCHEMA);
         CHECK(strstr(t.err.msg, "not Pawl's"));
-        after = bytes_of(t.url.file);
+        after = read_bytes(t.url.file);
         CHECK_EQ(after.len, before.len);
         CHECK(!memcmp(after.ptr, before.ptr, before.len));
-        for (size_t k = 0; k < sizeof(beside) / sizeof(*beside); k++) {
-            char *path = mem_printf("%s%s", t.url.file, beside[k]);
+        for (size_t k = 0; k < sizeof(suffixes) / sizeof(*suffixes); k++) {
+            char *path = mem_printf("%s%s", t.url.file, suffixes[k]);
 
             CHECK(access(path, F_OK));
             free(path);
@@ -125,19 +125,19 @@ TEST(a_file_of_another_program_that_is_refused_stays_as_it_was)
 
 static int write_version(const char *path)
 {
-    struct buf b = bytes_of(path);
-    int version = b.ptr[18]; /* of the file format: 2 is with a log */
+    struct buf b = read_bytes(path);
+    int version = b.ptr[18]; /* the version of the file format: 2 means that it has a log */
 
     buf_release(&b);
     return version;
 }
 
-/* A copy that a backup made, say. */
-TEST(a_file_without_a_log_gets_one_with_the_first_write)
+/* A backup may have left such a copy. */
+TEST(file_without_a_log_gets_one_with_the_first_write)
 {
     struct lite t = lite_named("t.db", NULL);
 
-    write_theirs(t.url.file, "CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT)");
+    write_as_another_program(t.url.file, "CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT)");
     lite_open_it(&t);
     CHECK_EQ(lite_number(&t, &count_items), 0);
     db_close(&t.db);
@@ -150,7 +150,7 @@ TEST(a_file_without_a_log_gets_one_with_the_first_write)
     lite_end(&t);
 }
 
-TEST(a_database_reached_through_a_link_has_the_same_lock_file)
+TEST(database_opened_through_a_link_uses_the_same_lock_file)
 {
     struct lite t = lite_ready(), link = lite_named("link.db", NULL);
     char *lock = mem_printf("%s.lock", link.url.file);
@@ -165,7 +165,7 @@ TEST(a_database_reached_through_a_link_has_the_same_lock_file)
     lite_end(&t);
 }
 
-static off_t size_of(const char *path)
+static off_t file_size(const char *path)
 {
     struct stat st;
 
@@ -173,8 +173,8 @@ static off_t size_of(const char *path)
     return st.st_size;
 }
 
-/* A copy of a database's file and log, without their index: as they are found after a crash. */
-static struct lite crashed(const struct lite *t)
+/* A copy of a database's file and log without the index of the log, as after a crash. */
+static struct lite copy_as_after_crash(const struct lite *t)
 {
     struct lite copy = lite_named("copy.db", NULL);
     char *command = mem_printf("cp '%s' '%s' && cp '%s-wal' '%s-wal'", t->url.file, copy.url.file,
@@ -186,7 +186,7 @@ static struct lite crashed(const struct lite *t)
     return copy;
 }
 
-TEST(a_commit_does_not_make_the_log_longer_and_what_lies_ahead_of_it_is_no_commit)
+TEST(commit_does_not_extend_the_log_and_preallocated_space_is_not_read_as_a_commit)
 {
     struct lite t = lite_ready(), copy;
     char *wal = mem_printf("%s-wal", t.url.file);
@@ -194,12 +194,12 @@ TEST(a_commit_does_not_make_the_log_longer_and_what_lies_ahead_of_it_is_no_commi
     off_t size;
 
     for (int64_t i = 1; i <= 200; i++) {
-        size = size_of(wal);
+        size = file_size(wal);
         lite_add_item(&t, i);
-        grown += size_of(wal) != size;
+        grown += file_size(wal) != size;
     }
     CHECK(grown < 15);
-    copy = crashed(&t);
+    copy = copy_as_after_crash(&t);
     CHECK_EQ(lite_number(&copy, &count_items), 200);
     lite_add_item(&copy, 201);
     CHECK_EQ(lite_number(&copy, &count_items), 201);

@@ -1,4 +1,4 @@
-/* test_sqlite_processes.c - the SQLite driver among many processes: the lock file, the log,
+/* test_sqlite_processes.c - the SQLite driver with many processes: the lock file, the log,
  * wake-ups. */
 #include "sqlite_fixture.h"
 
@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 
 TEST_NO_DB;
-TEST_THREADED; /* who waits for the lock file does so by a thread */
+TEST_THREADED; /* a thread waits for the lock file */
 
 /* ---- the lock file ---- */
 
@@ -29,7 +29,7 @@ static void write_one_and_wait(int in, int out)
     lite_end(&t);
 }
 
-TEST(a_writer_keeps_others_out_until_it_commits)
+TEST(writer_excludes_others_until_it_commits)
 {
     struct child c = child_start(write_one_and_wait);
     struct lite t = lite_named("t.db", NULL);
@@ -40,7 +40,7 @@ TEST(a_writer_keeps_others_out_until_it_commits)
     sqlite_lock_init(&lock, t.url.file);
     CHECK(!sqlite_lock_try(&lock));
     CHECK_EQ(sqlite_lock_acquire(&lock, 50, &t.err), -E_UNAVAILABLE);
-    snprintf(pid, sizeof(pid), "process %d holds", (int)c.pid);
+    snprintf(pid, sizeof(pid), "process %d has held", (int)c.pid);
     CHECK(strstr(t.err.msg, pid));
     say(c.to);
     CHECK_OK_ERR(sqlite_lock_acquire(&lock, 30000, &t.err), &t.err);
@@ -51,7 +51,7 @@ TEST(a_writer_keeps_others_out_until_it_commits)
     child_end(&c);
 }
 
-TEST(a_writer_that_is_killed_before_its_commit_leaves_nothing_and_no_lock)
+TEST(writer_killed_before_its_commit_leaves_nothing_and_no_lock)
 {
     for (int i = 0; i < (test_full() ? 100 : 5); i++) {
         struct child c = child_start(write_one_and_wait);
@@ -65,7 +65,7 @@ TEST(a_writer_that_is_killed_before_its_commit_leaves_nothing_and_no_lock)
     }
 }
 
-TEST(a_lock_file_that_was_deleted_is_made_anew)
+TEST(deleted_lock_file_is_created_again)
 {
     struct lite t = lite_ready();
     struct sqlite_lock lock;
@@ -80,9 +80,9 @@ TEST(a_lock_file_that_was_deleted_is_made_anew)
     lite_end(&t);
 }
 
-static int inside, given_up;
+static int inside, timeouts;
 
-static void *take_and_give_up(void *arg)
+static void *acquire_with_short_timeout(void *arg)
 {
     struct sqlite_lock lock;
     struct err err;
@@ -90,11 +90,11 @@ static void *take_and_give_up(void *arg)
     sqlite_lock_init(&lock, arg);
     for (int i = 0; i < (test_full() ? 5000 : 300); i++) {
         if (sqlite_lock_acquire(&lock, 1, &err)) {
-            __atomic_add_fetch(&given_up, 1, __ATOMIC_SEQ_CST);
+            __atomic_add_fetch(&timeouts, 1, __ATOMIC_SEQ_CST);
             continue;
         }
         CHECK_EQ(__atomic_add_fetch(&inside, 1, __ATOMIC_SEQ_CST), 1);
-        clock_sleep_us(i * 37 % 1500); /* about as long as the others wait */
+        clock_sleep_us(i * 37 % 1500); /* about as long as the other threads wait */
         CHECK_EQ(__atomic_sub_fetch(&inside, 1, __ATOMIC_SEQ_CST), 0);
         sqlite_lock_drop(&lock);
     }
@@ -102,17 +102,17 @@ static void *take_and_give_up(void *arg)
     return NULL;
 }
 
-TEST(who_gives_up_waiting_takes_nothing_with_him)
+TEST(waiter_that_gives_up_does_not_keep_the_lock)
 {
     char *file = mem_printf("%s/t.db", test_dir());
     pthread_t threads[4];
     struct sqlite_lock lock;
 
     for (int i = 0; i < 4; i++)
-        CHECK_OK(pthread_create(&threads[i], NULL, take_and_give_up, file));
+        CHECK_OK(pthread_create(&threads[i], NULL, acquire_with_short_timeout, file));
     for (int i = 0; i < 4; i++)
         CHECK_OK(pthread_join(threads[i], NULL));
-    CHECK(given_up > 0);
+    CHECK(timeouts > 0);
     sqlite_lock_init(&lock, file);
     CHECK(sqlite_lock_try(&lock));
     sqlite_lock_release(&lock);
@@ -122,12 +122,12 @@ TEST(who_gives_up_waiting_takes_nothing_with_him)
 #define CROWD     16
 #define CROWD_TXS 100
 
-static int64_t *longest; /* of each child, in shared memory */
+static int64_t *longest; /* the longest wait of each child, in shared memory */
 static int crowd_nth;
 
 static void write_a_hundred(int in, int out)
 {
-    struct lite t = lite_ready(); /* all at once create the file, and its table */
+    struct lite t = lite_ready(); /* all children create the file and its table at once */
     int64_t mine = 0;
 
     say(out);
@@ -146,7 +146,7 @@ static void write_a_hundred(int in, int out)
     lite_end(&t);
 }
 
-TEST(sixteen_writers_take_turns_and_nobody_waits_long)
+TEST(sixteen_writers_take_turns_and_none_waits_long)
 {
     struct child crowd[CROWD];
     struct lite t = lite_named("t.db", NULL);
@@ -186,7 +186,7 @@ static long log_size(const struct lite *t)
     return (long)st.st_size;
 }
 
-TEST(the_log_stays_bounded_over_many_small_commits)
+TEST(log_stays_bounded_over_many_small_commits)
 {
     struct lite t = lite_named("t.db", test_full() ? NULL : "synchronous=normal");
 
@@ -210,7 +210,7 @@ static void add_a_thousand_pages(struct lite *t)
     CHECK_OK_ERR(db_commit(t->db, &t->err), &t->err);
 }
 
-TEST(the_log_grows_under_a_reader_that_stays_and_shrinks_when_it_goes)
+TEST(log_grows_under_a_long_reader_and_shrinks_when_it_ends)
 {
     struct lite t = lite_named("t.db", "synchronous=normal"), r = lite_named("t.db", NULL);
 
@@ -231,7 +231,7 @@ TEST(the_log_grows_under_a_reader_that_stays_and_shrinks_when_it_goes)
     lite_end(&t);
 }
 
-TEST(what_is_left_in_the_log_for_the_next_process_to_read_is_little)
+TEST(close_leaves_no_log_for_the_next_process_to_read)
 {
     struct lite t = lite_ready();
 
@@ -273,7 +273,7 @@ static void answer_wakes(int in, int out)
     l->close(l);
 }
 
-static int by_size(const void *a, const void *b)
+static int compare_int64(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
 
@@ -291,12 +291,12 @@ static void wake_a_thousand_times(struct child *c, struct lite *t)
         hear(c->from);
         took[i] = clock_boot_us() - took[i];
     }
-    qsort(took, 1000, sizeof(*took), by_size);
+    qsort(took, 1000, sizeof(*took), compare_int64);
     printf("there and back: p50 %lld us, p99 %lld us\n", (long long)took[500],
            (long long)took[990]);
 }
 
-TEST(a_wake_up_reaches_another_process_at_once)
+TEST(wake_up_reaches_another_process_at_once)
 {
     struct child c = child_start(answer_wakes);
     struct lite t = lite_named("t.db", NULL);
@@ -307,7 +307,7 @@ TEST(a_wake_up_reaches_another_process_at_once)
     child_end(&c);
 }
 
-TEST(a_wake_up_reaches_a_folder_with_a_very_long_name)
+TEST(wake_up_works_in_a_folder_with_a_very_long_name)
 {
     char *folder, *name = mem_printf("%0150d/t.db", 0);
     struct child c;
@@ -340,7 +340,7 @@ static int sockets_of(const struct lite *t)
     return n;
 }
 
-TEST(the_socket_of_a_process_that_died_is_removed)
+TEST(socket_of_a_dead_process_is_removed)
 {
     struct child c = child_start(answer_wakes);
     struct lite t = lite_named("t.db", NULL);
@@ -349,19 +349,19 @@ TEST(the_socket_of_a_process_that_died_is_removed)
     child_kill(&c);
     lite_open_it(&t);
     CHECK_EQ(sockets_of(&t), 1);
-    t.db->driver->wake(t.db, WAKE_EVENTS); /* not for that one */
+    t.db->driver->wake(t.db, WAKE_EVENTS); /* the dead process did not listen for events */
     CHECK_EQ(sockets_of(&t), 1);
     t.db->driver->wake(t.db, WAKE_CANCEL);
     CHECK_EQ(sockets_of(&t), 0);
     lite_end(&t);
 }
 
-TEST(a_listener_hears_what_it_asked_for_and_nothing_else)
+TEST(listener_gets_only_the_wake_ups_it_asked_for)
 {
     struct lite t = lite_ready();
     struct listener *jobs, *all;
 
-    t.db->driver->wake(t.db, WAKE_JOBS); /* nobody is there */
+    t.db->driver->wake(t.db, WAKE_JOBS); /* there is no listener */
     jobs = listen_to(WAKE_JOBS);
     all = listen_to(WAKE_JOBS | WAKE_CANCEL | WAKE_EVENTS);
     CHECK_EQ(all->drain(all), 0);
@@ -377,7 +377,7 @@ TEST(a_listener_hears_what_it_asked_for_and_nothing_else)
     lite_end(&t);
 }
 
-TEST(a_listener_that_does_not_read_loses_nothing_and_stops_nobody)
+TEST(listener_that_does_not_read_loses_nothing_and_blocks_no_writer)
 {
     struct lite t = lite_ready();
     struct listener *hangs = listen_to(WAKE_JOBS | WAKE_CANCEL), *reads = listen_to(WAKE_JOBS);
@@ -393,7 +393,7 @@ TEST(a_listener_that_does_not_read_loses_nothing_and_stops_nobody)
     lite_end(&t);
 }
 
-TEST(a_folder_of_sockets_that_was_deleted_is_found_again)
+TEST(deleted_socket_folder_is_created_again)
 {
     struct lite t = lite_ready();
     struct listener *old = listen_to(WAKE_JOBS), *new;

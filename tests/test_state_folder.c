@@ -1,5 +1,5 @@
-/* test_state_folder.c - the workers of a state folder: who lives, who came, who ended, and how soon
- * the others are told. */
+/* test_state_folder.c - the workers of a state folder: which are alive, which started, which ended,
+ * and how soon the others are notified. */
 #include "base/env.h"
 #include "engine/state_folder.h"
 #include "harness.h"
@@ -26,7 +26,7 @@ static struct state_folder *open_as(int64_t worker)
     return f;
 }
 
-/* Another process that has the lock of OTHER, until it is killed. */
+/* Another process that holds the lock of OTHER until it is killed. */
 static pid_t other_worker(void)
 {
     int ready[2];
@@ -54,8 +54,8 @@ static void end_other(pid_t pid)
     CHECK_EQ(waitpid(pid, NULL, 0), pid);
 }
 
-/* Waits as the loop does, looking each time that it is told to and at no other time. */
-static void until_a_dead_one_is_found(struct state_folder *f)
+/* Waits as the engine's loop does: scans when it is notified and at no other time. */
+static void wait_for_a_dead_worker(struct state_folder *f)
 {
     struct pollfd fd = {.fd = state_folder_fd(f), .events = POLLIN};
 
@@ -75,16 +75,16 @@ static void check_only_other_is_dead(struct state_folder *f)
     CHECK(!state_folder_scan(f));
 }
 
-static void until_old(struct state_folder *f)
+static void wait_until_old(struct state_folder *f)
 {
     struct pollfd fd = {.fd = state_folder_fd(f), .events = POLLIN};
 
     CHECK_EQ(poll(&fd, 1, -1), 1);
     CHECK(!state_folder_scan(f));
-    CHECK_EQ(poll(&fd, 1, 0), 0); /* told once, not again and again */
+    CHECK_EQ(poll(&fd, 1, 0), 0); /* notified only once */
 }
 
-TEST(one_who_was_there_and_ends_is_told_of_at_once)
+TEST(worker_that_was_running_and_ends_is_reported_at_once)
 {
     pid_t other = other_worker();
     struct state_folder *f = open_as(SELF);
@@ -92,50 +92,50 @@ TEST(one_who_was_there_and_ends_is_told_of_at_once)
     CHECK(!state_folder_scan(f));
     CHECK(state_folder_is_alive(f, OTHER));
     end_other(other);
-    until_a_dead_one_is_found(f);
+    wait_for_a_dead_worker(f);
     CHECK(!state_folder_is_alive(f, OTHER));
     check_only_other_is_dead(f);
     state_folder_close(&f, true);
 }
 
-TEST(one_who_comes_and_ends_while_we_are_young_is_found)
+TEST(worker_that_starts_and_ends_while_we_are_young_is_found)
 {
     struct state_folder *f = open_as(SELF);
 
     CHECK(!state_folder_scan(f));
     end_other(other_worker());
-    until_a_dead_one_is_found(f);
+    wait_for_a_dead_worker(f);
     check_only_other_is_dead(f);
     state_folder_close(&f, true);
 }
 
-TEST(one_who_came_while_we_were_young_and_ends_later_is_found)
+TEST(worker_that_started_while_we_were_young_and_ends_later_is_found)
 {
     struct state_folder *f = open_as(SELF);
     pid_t other;
 
     CHECK(!state_folder_scan(f));
     other = other_worker();
-    until_old(f);
+    wait_until_old(f);
     end_other(other);
-    until_a_dead_one_is_found(f);
+    wait_for_a_dead_worker(f);
     check_only_other_is_dead(f);
     state_folder_close(&f, true);
 }
 
-TEST(one_who_comes_later_and_ends_is_found)
+TEST(worker_that_starts_later_and_ends_is_found)
 {
     struct state_folder *f = open_as(SELF);
 
-    until_old(f);
+    wait_until_old(f);
     end_other(other_worker());
-    until_a_dead_one_is_found(f);
+    wait_for_a_dead_worker(f);
     check_only_other_is_dead(f);
     state_folder_close(&f, true);
 }
 
-/* A command of the same user may put anything there. */
-TEST(file_of_a_worker_that_was_replaced_is_waited_for_by_nobody)
+/* A command of the same user may create any file there. */
+TEST(replaced_file_of_a_worker_is_not_waited_for)
 {
     struct state_folder *f = open_as(SELF);
     char path[4096];
@@ -151,7 +151,7 @@ TEST(file_of_a_worker_that_was_replaced_is_waited_for_by_nobody)
     state_folder_close(&f, true);
 }
 
-TEST(name_of_a_folder_that_is_a_fifo_is_refused_at_once)
+TEST(folder_id_that_is_a_fifo_is_refused_at_once)
 {
     struct err err = ERR_INIT;
     struct state_folder *f;

@@ -1,5 +1,5 @@
-/* test_stored_spec.c - the contract of what travels with a job: how it is run, from the submission
- * to whoever runs it, and what its attempts used, from there to whoever asks. */
+/* test_stored_spec.c - a job's spec is stored unchanged from its submission to the worker that runs
+ * it, and the resource usage of its attempts from the worker to the reader. */
 #include "fixture.h"
 
 #include "pawl.h"
@@ -13,16 +13,16 @@
 
 static const struct lane_queue serves[] = {{"process", "default"}};
 
-struct taking {
+struct claiming {
     bool adopt, push;
-    struct submission *submit; /* in the same turn; NULL: nothing */
+    struct submission *submit; /* submitted in the same turn; NULL for nothing */
     char spec[100], input[100];
     size_t n;
 };
 
-static int take_body(struct turn *t, void *arg, struct err *err)
+static int claim_body(struct turn *t, void *arg, struct err *err)
 {
-    struct taking *g = arg;
+    struct claiming *g = arg;
     struct adoption a = {.claim = {.worker = 1,
                                    .folder = "folder-a",
                                    .lease = LEASE,
@@ -45,43 +45,43 @@ static int take_body(struct turn *t, void *arg, struct err *err)
     return 0;
 }
 
-static void check_taken(struct store *s, struct taking g, const char *spec, const char *input)
+static void check_claimed(struct store *s, struct claiming g, const char *spec, const char *input)
 {
     struct err err = ERR_INIT;
 
-    CHECK_OK_ERR(store_turn(s, take_body, &g, &err), &err);
+    CHECK_OK_ERR(store_turn(s, claim_body, &g, &err), &err);
     CHECK_EQ(g.n, 1);
     CHECK_STR(g.spec, spec);
     CHECK_STR(g.input, input);
 }
 
-TEST(whoever_claims_or_adopts_a_job_gets_its_spec)
+TEST(claimed_or_adopted_job_has_its_spec)
 {
     struct store *s = fixture_store();
     struct submission sub = {.kind = KIND_EXEC, .task_index = -1, .name = "x", .spec = SPEC};
     int64_t id = submit_with(s, sub);
 
     CHECK_STR(get(s, id).spec, SPEC);
-    check_taken(s, (struct taking){0}, SPEC, "none");
+    check_claimed(s, (struct claiming){0}, SPEC, "none");
     clock_advance(LEASE + SECOND);
     CHECK_EQ(reap(s), 1);
-    check_taken(s, (struct taking){.adopt = true}, SPEC, "none");
+    check_claimed(s, (struct claiming){.adopt = true}, SPEC, "none");
     submit_with(s, (struct submission){.name = "y", .input = "[1]"});
-    check_taken(s, (struct taking){0}, "none", "[1]");
-    check_taken(s, (struct taking){.submit = &sub}, SPEC, "none");
-    check_taken(s, (struct taking){.submit = &sub, .push = true}, SPEC, "none");
-    CHECK_STR(get(s, id).spec, SPEC); /* it stays, whatever becomes of the job */
+    check_claimed(s, (struct claiming){0}, "none", "[1]");
+    check_claimed(s, (struct claiming){.submit = &sub}, SPEC, "none");
+    check_claimed(s, (struct claiming){.submit = &sub, .push = true}, SPEC, "none");
+    CHECK_STR(get(s, id).spec, SPEC); /* the spec stays after the job has ended */
     verify_clean(s);
     store_close(&s);
 }
 
-TEST(a_job_that_failed_is_given_out_again_with_its_spec)
+TEST(failed_job_is_claimed_again_with_its_spec)
 {
     struct store *s = fixture_store();
 
     submit_with(s, (struct submission){.name = "x", .spec = SPEC, .max_attempts = 2});
     CHECK_EQ(settle_as(s, claim_job(s, 1), OUTCOME_FAILED, 0), 0);
-    check_taken(s, (struct taking){0}, SPEC, "none");
+    check_claimed(s, (struct claiming){0}, SPEC, "none");
     verify_clean(s);
     store_close(&s);
 }
@@ -102,7 +102,7 @@ static int try_submit(struct store *s, struct submission sub, struct submission 
     return out->rc;
 }
 
-TEST(a_spec_that_is_no_json_or_too_long_is_refused)
+TEST(spec_that_is_invalid_json_or_too_long_is_refused)
 {
     struct store *s = fixture_store();
     char *large = mem_alloc(STORE_MAX_SPEC + 2);
@@ -124,7 +124,7 @@ TEST(a_spec_that_is_no_json_or_too_long_is_refused)
     store_close(&s);
 }
 
-TEST(a_key_belongs_to_one_spec)
+TEST(key_with_another_spec_is_refused)
 {
     struct store *s = fixture_store();
     struct submission sub = {.name = "x", .key = "k", .spec = SPEC}, out;
@@ -135,7 +135,7 @@ TEST(a_key_belongs_to_one_spec)
     CHECK_EQ(try_submit(s, sub, &out), -E_CONFLICT);
     sub.spec = NULL;
     CHECK_EQ(try_submit(s, sub, &out), -E_CONFLICT);
-    sub.input = SPEC; /* the same text in another place is not the same */
+    sub.input = SPEC; /* the same text in another field is a different submission */
     CHECK_EQ(try_submit(s, sub, &out), -E_CONFLICT);
     verify_clean(s);
     store_close(&s);
@@ -178,12 +178,12 @@ static void check_usage(int64_t id, const char *expected)
     pawl_close(p);
 }
 
-TEST(what_the_last_attempt_used_is_shown_with_the_execution)
+TEST(usage_of_the_last_attempt_is_shown_with_the_execution)
 {
     static const struct {
         int64_t cpu, peak_memory;
         const char *shown;
-    } tries[] = {{1500, 4096, "\"usage\":{\"cpu_us\":1500,\"peak_memory\":4096}"},
+    } cases[] = {{1500, 4096, "\"usage\":{\"cpu_us\":1500,\"peak_memory\":4096}"},
                  {1500, 0, "\"usage\":{\"cpu_us\":1500}"},
                  {0, 4096, "\"usage\":{\"peak_memory\":4096}"},
                  {0, 0, "\"usage\":null"}};
@@ -194,10 +194,10 @@ TEST(what_the_last_attempt_used_is_shown_with_the_execution)
     for (i = 0; i < 4; i++) {
         submit(s, "x");
         j[i] = claim_job(s, 1);
-        settle_used(s, j[i], tries[i].cpu, tries[i].peak_memory);
+        settle_used(s, j[i], cases[i].cpu, cases[i].peak_memory);
     }
     verify_clean(s);
     store_close(&s);
     for (i = 0; i < 4; i++)
-        check_usage(j[i].id, tries[i].shown);
+        check_usage(j[i].id, cases[i].shown);
 }

@@ -1,5 +1,5 @@
-/* test_stress.c - many processes that want the same at once: one key makes one execution, no limit
- * is overrun, and nobody is forgotten. */
+/* test_stress.c - many processes compete for the same things: one key makes one execution, no limit
+ * is exceeded, and no job is forgotten. */
 #include "stress_fixture.h"
 
 #include <stdatomic.h>
@@ -7,7 +7,7 @@
 
 TEST_LONG;
 
-/* ---- the same key from everywhere ---- */
+/* ---- the same keys from all processes ---- */
 
 #define KEYS         60
 #define KEYS_AT_ONCE 12
@@ -17,7 +17,8 @@ static struct {
     _Atomic int made[KEYS];
 } * keyed;
 
-/* All submit the same keys, each from another place on and every second one backwards. */
+/* All processes submit the same keys; each starts at another position, and every second one goes
+ * backwards. */
 static void submit_keys(int nth)
 {
     struct watch w = {0};
@@ -52,7 +53,7 @@ static void submit_keys(int nth)
     store_close(&s);
 }
 
-TEST(one_key_from_eight_processes_makes_one_execution)
+TEST(key_submitted_by_eight_processes_makes_one_execution)
 {
     struct store *s;
     int i;
@@ -71,7 +72,7 @@ TEST(one_key_from_eight_processes_makes_one_execution)
 
 #define LIMITED_JOBS 240
 #define QUEUE_MAX    3
-#define WAYS         3 /* concurrency keys: none, and one each with room for 1 and 2 */
+#define WAYS         3 /* concurrency keys: none, one with limit 1, one with limit 2 */
 
 static struct {
     _Atomic int running, of_key[WAYS], ended, most;
@@ -81,8 +82,8 @@ static struct {
 static const int way_max[WAYS] = {1000, 1, 2};
 static const char *const way_key[WAYS] = {NULL, "one", "two"};
 
-/* The gauge counts what is claimed and not yet settled as the workers see it, which is never more
- * than what the store has running. */
+/* The gauge counts jobs that are claimed and not yet settled from the workers' point of view, which
+ * is never more than the store has running. */
 static void work_under_limits(int nth)
 {
     struct watch w = {0};
@@ -108,13 +109,13 @@ static void work_under_limits(int nth)
             gauge->ended++;
         }
         if (!n)
-            run_timers(s); /* a permit that nobody could take is offered again */
+            run_timers(s); /* a permit that could not be passed on is offered again */
     }
     check_redone(&w, 2);
     store_close(&s);
 }
 
-TEST_SLOW(no_limit_is_overrun_by_eight_processes_and_all_jobs_end, 600)
+TEST_SLOW(limit_used_by_eight_processes_is_never_exceeded_and_all_jobs_end, 600)
 {
     struct store *s;
     int i;

@@ -1,5 +1,5 @@
-/* test_stress_claims.c - many processes claim from one queue at once: each job is taken once, the
- * oldest first, and nobody starves. */
+/* test_stress_claims.c - many processes claim from one queue at once: each job is claimed once, the
+ * oldest first, and no process starves. */
 #include "stress_fixture.h"
 
 #include <stdatomic.h>
@@ -26,7 +26,7 @@ static int settle_batch_body(struct turn *t, void *arg, struct err *err)
     return op_settle(t, b->worker, b->list, b->n, err);
 }
 
-/* All must be settled at once: nobody else has a reason to lock a job that runs. */
+/* Every settlement must succeed: no other process has a reason to lock a running job. */
 static void settle_all_ok(struct store *s, const struct held_job *jobs, size_t n)
 {
     struct settle_batch b = {.n = n};
@@ -62,8 +62,8 @@ static void submit_many(int count, int priorities)
 
 /* ---- claims: once each, in order ---- */
 
-/* One claim: its turn lay between begin and end, and it took jobs from `first` to `last` in the
- * order of the queue. */
+/* One claim: its turn ran between `begin` and `end`, and it took jobs from `first` to `last` in
+ * queue order. */
 struct claim_record {
     int64_t begin, end;
     int64_t first, last;
@@ -74,25 +74,25 @@ struct claim_record {
 #define MAX_RECORDS (MAX_JOBS + 1000)
 
 static struct {
-    _Atomic int claimed[MAX_JOBS + 1]; /* by id: a fresh database counts from 1 */
+    _Atomic int claimed[MAX_JOBS + 1]; /* by id: ids of a fresh database start at 1 */
     _Atomic int nrecords;
     struct claim_record records[MAX_RECORDS];
     _Atomic int64_t longest;
     int per_process;
 } * claims;
 
-/* A number that orders jobs as the queue does: priority descending, then id. */
-static int64_t place(int64_t id, int priorities)
+/* The position of a job in the queue: ordered by priority descending, then id. */
+static int64_t queue_position(int64_t id, int priorities)
 {
     return (priorities - (id - 1) % priorities) * 1000000LL + id;
 }
 
 #define PRIORITIES 3
 
-/* Remembers the longest turn. */
-static void note_turn(int64_t began)
+/* Records the longest turn. */
+static void note_turn(int64_t started_at)
 {
-    int64_t took = clock_boot_us() - began, longest = claims->longest;
+    int64_t took = clock_boot_us() - started_at, longest = claims->longest;
 
     while (took > longest && !atomic_compare_exchange_weak(&claims->longest, &longest, took))
         ;
@@ -108,13 +108,14 @@ static size_t claim_and_note(struct store *s, int64_t worker, size_t max, struct
     CHECK(n <= max);
     for (i = 0; i < n; i++) {
         CHECK(jobs[i].id <= MAX_JOBS);
-        CHECK_EQ(claims->claimed[jobs[i].id]++, 0); /* none twice */
+        CHECK_EQ(claims->claimed[jobs[i].id]++, 0); /* no job is claimed twice */
         if (i)
-            CHECK(place(jobs[i - 1].id, PRIORITIES) < place(jobs[i].id, PRIORITIES));
+            CHECK(queue_position(jobs[i - 1].id, PRIORITIES) <
+                  queue_position(jobs[i].id, PRIORITIES));
     }
     if (n) {
-        r.first = place(jobs[0].id, PRIORITIES);
-        r.last = place(jobs[n - 1].id, PRIORITIES);
+        r.first = queue_position(jobs[0].id, PRIORITIES);
+        r.last = queue_position(jobs[n - 1].id, PRIORITIES);
         claims->records[claims->nrecords++] = r;
     }
     return n;
@@ -129,77 +130,78 @@ static void claim_until_empty(int nth)
     int64_t last = 0;
 
     while ((n = claim_and_note(s, nth + 1, max, jobs))) {
-        CHECK(place(jobs[0].id, PRIORITIES) > last); /* one claimer's claims ascend */
-        last = place(jobs[n - 1].id, PRIORITIES);
+        CHECK(queue_position(jobs[0].id, PRIORITIES) > last); /* one claimer's claims ascend */
+        last = queue_position(jobs[n - 1].id, PRIORITIES);
         settle_all_ok(s, jobs, n);
     }
     check_redone(&w, 0);
     store_close(&s);
 }
 
-static int by_end(const void *a, const void *b)
+static int compare_end(const void *a, const void *b)
 {
     const struct claim_record *x = a, *y = b;
 
     return (x->end > y->end) - (x->end < y->end);
 }
 
-static int by_begin(const void *a, const void *b)
+static int compare_begin(const void *a, const void *b)
 {
     const struct claim_record *x = a, *y = b;
 
     return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
-/* What is checked: if a claim had ended before another began, then it took nothing that comes
- * behind what the other took. All jobs are there from the start, none comes back (no turn is
- * redone, nothing fails), and only claims lock waiting jobs; so whatever an earlier claim passed by
- * was locked by a claim that went on to take it, and that claim began before the earlier one ended.
- * Hence no job is ever taken while even one older job of its lane, queue and priority, or a more
- * urgent one, is free; only claims that overlap in time may be in either order, and each of them
- * takes at most its batch. */
-static bool is_in_order(struct claim_record *list, size_t n, int64_t *older, int64_t *younger)
+/* The invariant: if a claim ended before another began, it took no job that comes after the jobs
+ * that the other took. All jobs exist from the start, none is returned (no turn is repeated,
+ * nothing fails), and only claims lock waiting jobs; so a job that an earlier claim skipped was
+ * locked by a claim that later took it, and that claim began before the earlier one ended. Hence no
+ * job is ever taken while an older job of its lane, queue and priority, or a more urgent one, is
+ * free; only claims that overlap in time may be in either order, and each of them takes at most its
+ * batch. */
+static bool is_in_order(struct claim_record *list, size_t n, int64_t *older, int64_t *newer)
 {
     struct claim_record *ends = mem_alloc(n * sizeof(*ends));
-    int64_t furthest = 0; /* of all claims that ended before this one began */
+    int64_t furthest =
+        0; /* the last position taken by any claim that ended before this one began */
     size_t i, ended = 0;
     bool good = true;
 
     memcpy(ends, list, n * sizeof(*ends));
-    qsort(ends, n, sizeof(*ends), by_end);
-    qsort(list, n, sizeof(*ends), by_begin);
+    qsort(ends, n, sizeof(*ends), compare_end);
+    qsort(list, n, sizeof(*ends), compare_begin);
     for (i = 0; i < n && good; i++) {
         for (; ended < n && ends[ended].end < list[i].begin; ended++)
             if (ends[ended].last > furthest)
                 furthest = ends[ended].last;
         good = list[i].first >= furthest;
         *older = list[i].first;
-        *younger = furthest;
+        *newer = furthest;
     }
     free(ends);
     return good;
 }
 
-TEST(a_job_that_was_passed_by_is_found_by_the_check_of_this_test)
+TEST(order_check_detects_a_skipped_job)
 {
     struct claim_record good[] = {{10, 20, 1, 3}, {15, 40, 4, 9}, {25, 30, 5, 6}, {41, 50, 10, 11}};
     struct claim_record bad[] = {
         {10, 20, 1, 3}, {15, 40, 4, 9}, {25, 30, 11, 12}, {41, 50, 10, 10}};
-    int64_t older, younger;
+    int64_t older, newer;
 
-    CHECK(is_in_order(good, 4, &older, &younger));
-    CHECK(!is_in_order(bad, 4, &older, &younger));
+    CHECK(is_in_order(good, 4, &older, &newer));
+    CHECK(!is_in_order(bad, 4, &older, &newer));
     CHECK_EQ(older, 10);
-    CHECK_EQ(younger, 12);
+    CHECK_EQ(newer, 12);
 }
 
 static void check_order_of_claims(void)
 {
-    int64_t older, younger;
+    int64_t older, newer;
 
-    if (!is_in_order(claims->records, (size_t)claims->nrecords, &older, &younger))
+    if (!is_in_order(claims->records, (size_t)claims->nrecords, &older, &newer))
         test_fail(__FILE__, __LINE__, "job %lld was free when job %lld was claimed",
-                  (long long)(older % 1000000), (long long)(younger % 1000000));
+                  (long long)(older % 1000000), (long long)(newer % 1000000));
 }
 
 static void check_all_succeeded(int count)
@@ -214,7 +216,7 @@ static void check_all_succeeded(int count)
     store_close(&s);
 }
 
-TEST_SLOW(eight_processes_take_each_job_once_and_the_oldest_first, 600)
+TEST_SLOW(eight_processes_claim_each_job_once_and_the_oldest_first, 600)
 {
     int count = test_full() ? MAX_JOBS : SANITIZED ? 2000 : 6000, id;
 
@@ -229,7 +231,7 @@ TEST_SLOW(eight_processes_take_each_job_once_and_the_oldest_first, 600)
 
 #define CROWD 64
 
-static void take_some(int nth)
+static void claim_share(int nth)
 {
     struct watch w = {0};
     struct store *s = watched_store(&w);
@@ -238,25 +240,25 @@ static void take_some(int nth)
 
     while (left > 0) {
         size_t n = claim_and_note(s, nth + 1, left < 5 ? (size_t)left : 5, jobs);
-        int64_t began = clock_boot_us();
+        int64_t started_at = clock_boot_us();
 
-        CHECK(n > 0); /* there are as many as all want together */
+        CHECK(n > 0); /* there are as many jobs as all processes want together */
         settle_all_ok(s, jobs, n);
-        note_turn(began);
+        note_turn(started_at);
         left -= (int)n;
     }
     check_redone(&w, 0);
     store_close(&s);
 }
 
-TEST_SLOW(sixty_four_processes_get_their_share_and_nobody_waits_for_long, 600)
+TEST_SLOW(sixty_four_processes_get_their_share_and_none_waits_long, 600)
 {
     int id;
 
     claims = shared_memory(sizeof(*claims));
     claims->per_process = SANITIZED ? 10 : 40;
     submit_many(CROWD * claims->per_process, PRIORITIES);
-    run_processes(CROWD, take_some);
+    run_processes(CROWD, claim_share);
     for (id = 1; id <= CROWD * claims->per_process; id++)
         CHECK_EQ(claims->claimed[id], 1);
     printf("the longest turn took %lld ms\n", (long long)claims->longest / 1000);

@@ -1,4 +1,4 @@
-/* test_stress_threads.c - threads that have a store each do not disturb each other. */
+/* test_stress_threads.c - threads with one store each do not interfere with each other. */
 #include "fixture.h"
 
 #include <pthread.h>
@@ -8,8 +8,8 @@ TEST_THREADED;
 #define THREADS          4
 #define JOBS_OF_A_THREAD 30
 
-/* Each thread has a store of its own; they share the process, and with it what the drivers share.
- */
+/* Each thread has its own store; the threads share the process, and with it the global state of the
+ * drivers. */
 static void *work_in_a_thread(void *arg)
 {
     int64_t me = (int64_t)(intptr_t)arg;
@@ -21,7 +21,8 @@ static void *work_in_a_thread(void *arg)
         submit(s, "x");
     for (left = JOBS_OF_A_THREAD; left > 0; left -= n) {
         n = claim_many(s, me, left < 3 ? left : 3, jobs);
-        CHECK(n > 0); /* there are as many as all want together, and each first brings its share */
+        CHECK(n > 0); /* there are as many jobs as all threads want together, and each thread
+                         submits its share first */
         for (i = 0; i < n; i++)
             CHECK_EQ(settle_ok(s, jobs[i]), 0);
     }
@@ -29,7 +30,7 @@ static void *work_in_a_thread(void *arg)
     return NULL;
 }
 
-TEST(threads_with_a_store_each_do_not_disturb_each_other)
+TEST(threads_with_one_store_each_do_not_interfere)
 {
     pthread_t threads[THREADS];
     struct store *s;

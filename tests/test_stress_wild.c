@@ -1,6 +1,6 @@
-/* test_stress_wild.c - everything at once, at random: whatever mixture of operations of several
- * processes went before, at any moment all is in order, and everything can be brought to its end.
- * test_full() makes it longer. */
+/* test_stress_wild.c - random operations of several processes at once: at any moment the database
+ * is consistent, and every execution can be brought to its end. test_full() makes the run longer.
+ */
 #include "stress_fixture.h"
 
 #include <stdatomic.h>
@@ -36,7 +36,7 @@ static int roll(struct wild_worker *w, int sides)
     return (int)((unsigned)rand_r(&w->seed) % (unsigned)sides);
 }
 
-/* Runs a turn; some refusals are as good as success. */
+/* Runs a turn; some refusals are as good as a success. */
 static void wild_turn(struct wild_worker *w, int (*body)(struct turn *, void *, struct err *),
                       void *arg)
 {
@@ -48,7 +48,7 @@ static void wild_turn(struct wild_worker *w, int (*body)(struct turn *, void *, 
         CHECK_OK_ERR(rc, &err);
 }
 
-static int64_t any_id(struct wild_worker *w)
+static int64_t random_id(struct wild_worker *w)
 {
     return wild->ids[roll(w, wild->count)];
 }
@@ -76,7 +76,7 @@ static int wild_take_body(struct turn *t, void *arg, struct err *err)
     return rc;
 }
 
-/* Leases are so short that many run out while their holder does other things. */
+/* Leases are so short that many expire while their holder does other things. */
 static void wild_take(struct wild_worker *w, bool adopt)
 {
     struct wild_take k = {.adopt = adopt,
@@ -124,7 +124,7 @@ static void wild_settle(struct wild_worker *w)
 
     if (!w->n)
         return;
-    if (!roll(w, 4)) { /* an epoch that never was */
+    if (!roll(w, 4)) { /* an epoch that does not exist */
         g.s.lease.epoch = roll(w, 2) ? j.epoch - 1 : j.epoch + 1000;
         wild_turn(w, wild_settle_body, &g);
         CHECK(g.s.lease.rc == -E_LEASE_LOST || g.s.lease.rc == -E_BUSY);
@@ -146,7 +146,7 @@ static void wild_submit(struct wild_worker *w)
     struct submission s = {.kind = roll(w, 6) ? KIND_TASK : KIND_WORKFLOW,
                            .task_index = -1,
                            .name = "wild",
-                           .parent = roll(w, 3) ? any_id(w) : 0,
+                           .parent = roll(w, 3) ? random_id(w) : 0,
                            .priority = roll(w, 3),
                            .concurrency = keys[key],
                            .concurrency_max = key - 1,
@@ -186,7 +186,7 @@ static int wild_retain_body(struct turn *t, void *arg, struct err *err)
 static void wild_step(struct wild_worker *w)
 {
     struct held_job j = w->n ? w->held[roll(w, (int)w->n)] : (struct held_job){0};
-    int64_t id = any_id(w);
+    int64_t id = random_id(w);
 
     wild->turns++;
     switch (roll(w, 26)) {
@@ -236,14 +236,14 @@ static void wild_step(struct wild_worker *w)
     }
 }
 
-/* A limit that is being lowered takes the jobs above it out of the outbox in slices; until that has
- * been done, verify says so (I29). */
-static void look_at_all(struct store *s)
+/* Lowering a limit takes the jobs above it out of the outbox in slices; until that is done, verify
+ * reports I29. */
+static void verify_except_limits(struct store *s)
 {
     char codes[100];
 
     if (verify_count(s, codes, sizeof(codes)) && strcmp(codes, "I29"))
-        verify_clean(s); /* what it is, in words */
+        verify_clean(s); /* prints the findings and fails */
 }
 
 static void run_wild(int nth)
@@ -251,9 +251,10 @@ static void run_wild(int nth)
     struct wild_worker w = {.me = nth + 1, .seed = (unsigned)env_random_id()};
 
     w.s = watched_store(&w.w);
-    if (nth == WILD_WORKERS) { /* one only looks: at any moment all is in order */
+    if (nth ==
+        WILD_WORKERS) { /* this process only verifies: the database is consistent at any moment */
         while (clock_boot_us() < wild->until)
-            look_at_all(w.s);
+            verify_except_limits(w.s);
     } else {
         while (clock_boot_us() < wild->until)
             wild_step(&w);
@@ -264,13 +265,14 @@ static void run_wild(int nth)
     store_close(&w.s);
 }
 
-TEST_SLOW(whatever_happens_at_once_everything_comes_to_its_end, 600)
+TEST_SLOW(random_concurrent_operations_leave_everything_consistent_and_finishable, 600)
 {
     struct store *s;
     int i;
 
     wild = shared_memory(sizeof(*wild));
-    setenv("PGOPTIONS", "-c deadlock_timeout=100ms", 1); /* before the lock timeout: to be told */
+    setenv("PGOPTIONS", "-c deadlock_timeout=100ms",
+           1); /* shorter than the lock timeout, so that a deadlock is reported */
     s = fixture_store();
     for (i = 0; i < 20; i++)
         wild->ids[wild->count++] =
@@ -284,7 +286,7 @@ TEST_SLOW(whatever_happens_at_once_everything_comes_to_its_end, 600)
     s = fixture_store();
     printf("%d turns, %d executions\n", wild->turns, wild->count);
     verify_clean(s);
-    set_limit(s, "queue:default", -1); /* it may be 0 */
+    set_limit(s, "queue:default", -1); /* the limit may be 0 by now */
     set_limit(s, "key:two", -1);
     drain(s);
     verify_clean(s);

@@ -1,5 +1,5 @@
-/* test_tenant_escape.c - a tenant's role on PostgreSQL runs no code in a session that has rights on
- * other tenants: it owns nothing, and a schema of anybody but Pawl's role is refused. */
+/* test_tenant_escape.c - a tenant's role on PostgreSQL can't run code in a session that has rights
+ * on other tenants: it owns nothing, and a schema that Pawl's role does not own is refused. */
 #include "tenant_fixture.h"
 
 TEST_ONLY_DB(postgres);
@@ -51,7 +51,8 @@ TEST(tenant_role_that_attaches_code_to_its_tables_is_refused)
     size_t i;
 
     setup();
-    as(server_url, "GRANT CREATE ON SCHEMA public TO @", "PUBLIC"); /* as before version 15 */
+    as(server_url, "GRANT CREATE ON SCHEMA public TO @",
+       "PUBLIC"); /* the default before PostgreSQL 15 */
     CHECK_OK_ERR(tenant_create(boss_url, a, NULL, &err), &err);
     CHECK_OK_ERR(tenant_create(boss_url, b, NULL, &err), &err);
     url = url_as(role_a);
@@ -61,7 +62,7 @@ TEST(tenant_role_that_attaches_code_to_its_tables_is_refused)
         if (!strstr(err.msg, "permission denied") && !strstr(err.msg, "must be owner"))
             test_fail(__FILE__, __LINE__, "%s: %s", attacks[i], err.msg);
     }
-    /* A GRANT without the right to it is a warning. */
+    /* A GRANT without the right to grant is only a warning. */
     (void)!try_sql(url, role_a, "GRANT ALL ON executions TO PUBLIC", &err);
     snprintf(sql, sizeof(sql),
              "SELECT set_config('role', 'none', false); SELECT * FROM %s.executions", role_b);
@@ -69,8 +70,8 @@ TEST(tenant_role_that_attaches_code_to_its_tables_is_refused)
     CHECK(strstr(err.msg, "permission denied"));
     snprintf(sql, sizeof(sql), "SET ROLE %s", named("boss"));
     CHECK(try_sql(url, role_a, sql, &err));
-    check_works(boss_url, a); /* the worker of an administrator, */
-    check_works(url, a);      /* and one of the tenant's own */
+    check_works(boss_url, a); /* an administrator's worker, */
+    check_works(url, a);      /* and the tenant's own worker */
     check_contained(role_a, role_b);
     CHECK_EQ(number_as_server("SELECT (has_table_privilege('@', '@.executions', 'TRIGGER') OR "
                               "has_schema_privilege('@', '@', 'CREATE'))::int::bigint",
@@ -84,7 +85,7 @@ TEST(tenant_role_that_attaches_code_to_its_tables_is_refused)
     finish();
 }
 
-TEST(functions_in_public_that_fit_the_calls_of_a_worker_are_not_run)
+TEST(public_functions_that_match_calls_of_a_worker_are_not_run)
 {
     static const char *const fits[] = {"quote_ident(name)",
                                        "hashtext(name)",
@@ -100,7 +101,8 @@ TEST(functions_in_public_that_fit_the_calls_of_a_worker_are_not_run)
     size_t i;
 
     setup();
-    as(server_url, "GRANT CREATE ON SCHEMA public TO @", "PUBLIC"); /* as before version 15 */
+    as(server_url, "GRANT CREATE ON SCHEMA public TO @",
+       "PUBLIC"); /* the default before PostgreSQL 15 */
     CHECK_OK_ERR(tenant_create(boss_url, a, NULL, &err), &err);
     url = url_as(role);
     for (i = 0; i < COUNT(fits); i++) {
@@ -116,9 +118,9 @@ TEST(functions_in_public_that_fit_the_calls_of_a_worker_are_not_run)
     finish();
 }
 
-/* ---- schemas of others ---- */
+/* ---- schemas of other roles ---- */
 
-TEST(schema_that_another_role_owns_is_refused_and_left_alone)
+TEST(schema_that_another_role_owns_is_refused_and_left_unchanged)
 {
     const char *other = named("other");
     struct store *s;
@@ -130,14 +132,16 @@ TEST(schema_that_another_role_owns_is_refused_and_left_alone)
     CHECK_EQ(try_open(boss_url, NULL, &s, &err), -E_SCHEMA);
     CHECK(strstr(err.msg, "the schema pawl in "));
     CHECK(strstr(err.msg, other));
-    CHECK_EQ(try_open(server_url, NULL, &s, &err), -E_SCHEMA); /* a superuser risks the most */
+    CHECK_EQ(try_open(server_url, NULL, &s, &err),
+             -E_SCHEMA); /* a superuser has the most to lose */
     CHECK(strstr(err.msg, other));
     CHECK_EQ(number_as_server(
                  "SELECT count(*) FROM pg_class WHERE relnamespace = 'pawl'::regnamespace", ""),
              0);
     as(server_url, "DROP SCHEMA @", "pawl");
     check_works(boss_url, NULL);
-    as(server_url, "ALTER SCHEMA pawl OWNER TO @", other); /* also without anything to migrate */
+    as(server_url, "ALTER SCHEMA pawl OWNER TO @",
+       other); /* refused even if nothing has to be migrated */
     CHECK_EQ(try_open(boss_url, NULL, &s, &err), -E_SCHEMA);
     CHECK(strstr(err.msg, other));
     as(server_url, "ALTER SCHEMA pawl OWNER TO @", named("boss"));

@@ -1,14 +1,14 @@
-/* test_tenant_upgrade.c - a tenant whose role owns its schema, as version 10 and older made it, is
- * taken over at the upgrade, unless somebody has put code into it. PostgreSQL only. */
+/* test_tenant_upgrade.c - the upgrade takes ownership of a tenant whose role owns its schema, as
+ * version 10 and older created it, unless foreign code was added to it. PostgreSQL only. */
 #include "tenant_fixture.h"
 
 TEST_ONLY_DB(postgres);
 
-/* ---- tenants of version 10, which their role owned ---- */
+/* ---- tenants of version 10, owned by their role ---- */
 
 #define OLD_VERSION 10
 
-static void make_old(const char *tenant, int version)
+static void create_old_tenant(const char *tenant, int version)
 {
     char *role = mem_printf("pawl_%s", tenant), *text, sql[200];
     struct args a = ARGS_INIT;
@@ -38,7 +38,7 @@ static void make_old(const char *tenant, int version)
     free(role);
 }
 
-static int64_t owned(const char *role)
+static int64_t count_owned_objects(const char *role)
 {
     return number_as_server("SELECT count(*) FROM pg_class WHERE relowner = '@'::regrole", role) +
            number_as_server("SELECT count(*) FROM pg_proc WHERE proowner = '@'::regrole", role) +
@@ -46,7 +46,7 @@ static int64_t owned(const char *role)
                             role);
 }
 
-static void upgrade_old(const char *a, int version)
+static void check_upgrade_of_old_tenant(const char *a, int version)
 {
     const char *b = named("beta"), *friend = named("friend");
     char *role = mem_printf("pawl_%s", a), *role_b = mem_printf("pawl_%s", b), *url, sql[300];
@@ -56,7 +56,7 @@ static void upgrade_old(const char *a, int version)
     setup();
     as(server_url, "CREATE ROLE @ LOGIN", friend);
     CHECK_OK_ERR(tenant_create(boss_url, b, NULL, &err), &err);
-    make_old(a, version);
+    create_old_tenant(a, version);
     url = url_as(role);
     snprintf(sql, sizeof(sql),
              "SELECT make_event_partitions(5000000); CREATE TABLE mine (x int); "
@@ -64,7 +64,8 @@ static void upgrade_old(const char *a, int version)
              "GRANT ALL ON SCHEMA %s TO %s",
              friend, friend, role, friend);
     CHECK_OK_ERR(try_sql(url, role, sql, &err), &err);
-    CHECK_EQ(try_open(url, a, &s, &err), -E_SCHEMA); /* the tenant can't give it away itself */
+    CHECK_EQ(try_open(url, a, &s, &err),
+             -E_SCHEMA); /* the tenant's role can't give up ownership itself */
     CHECK(strstr(err.msg, "pawl admin migrate --tenant"));
     CHECK_EQ(store_open(boss_url, a, &(struct store_options){.no_migrate = true}, &s, &err),
              -E_SCHEMA);
@@ -72,8 +73,9 @@ static void upgrade_old(const char *a, int version)
     await_end(role);
     check_works(boss_url, a);
     check_works(url, a);
-    CHECK_OK_ERR(try_sql(url, role, "DROP TABLE mine", &err), &err); /* which stayed its own */
-    CHECK_EQ(owned(role), 0);
+    CHECK_OK_ERR(try_sql(url, role, "DROP TABLE mine", &err),
+                 &err); /* its own table stayed its own */
+    CHECK_EQ(count_owned_objects(role), 0);
     check_contained(role, role_b);
     snprintf(sql, sizeof(sql),
              "CREATE TRIGGER t AFTER INSERT ON executions EXECUTE FUNCTION "
@@ -99,18 +101,18 @@ static void upgrade_old(const char *a, int version)
     finish();
 }
 
-TEST(tenant_owned_by_its_role_is_taken_over_at_the_upgrade)
+TEST(tenant_owned_by_its_role_is_owned_by_pawl_after_the_upgrade)
 {
-    upgrade_old(named("alpha"), OLD_VERSION);
+    check_upgrade_of_old_tenant(named("alpha"), OLD_VERSION);
 }
 
-TEST(tenant_of_the_first_version_is_taken_over_at_the_upgrade)
+TEST(tenant_of_the_first_version_is_owned_by_pawl_after_the_upgrade)
 {
-    upgrade_old(named("alpha"), 1);
+    check_upgrade_of_old_tenant(named("alpha"), 1);
 }
 
-/* A name that other tests may use on this server, too: one at a time. */
-TEST(tenant_whose_schema_has_the_name_of_a_view_is_taken_over_at_the_upgrade)
+/* Other tests on this server may use this name too: take a lock. */
+TEST(tenant_whose_schema_has_the_name_of_a_view_is_owned_by_pawl_after_the_upgrade)
 {
     struct err err = ERR_INIT;
     struct pg_session session;
@@ -122,7 +124,7 @@ TEST(tenant_whose_schema_has_the_name_of_a_view_is_taken_over_at_the_upgrade)
     CHECK_OK_ERR(pg_connect(url, 0, &conn, &session, &err), &err);
     CHECK(pq.sendQuery(conn, "SELECT pg_advisory_lock(hashtext('pawl_executions'))"));
     CHECK_OK_ERR(pg_finish_statement(conn, 60 * SECOND, "lock", url->safe, &res, &err), &err);
-    upgrade_old("executions", OLD_VERSION);
+    check_upgrade_of_old_tenant("executions", OLD_VERSION);
     pq.clear(res);
     pg_close(&conn);
     url_free(&url);
@@ -131,7 +133,7 @@ TEST(tenant_whose_schema_has_the_name_of_a_view_is_taken_over_at_the_upgrade)
 #define EVIL "CREATE FUNCTION public.evil() RETURNS trigger " ESCAPE ";"
 static const struct {
     const char *change, *named, *undo;
-} strange[] = {
+} foreign_code[] = {
     {"CREATE FUNCTION steal() RETURNS trigger " ESCAPE
      "; CREATE TRIGGER t BEFORE INSERT ON schema_migrations FOR EACH ROW EXECUTE FUNCTION steal()",
      "the trigger t on ", "DROP FUNCTION steal() CASCADE"},
@@ -180,22 +182,22 @@ TEST(upgrade_of_a_tenant_with_foreign_code_is_refused_and_names_it)
 
     setup();
     as(server_url, "GRANT CREATE ON SCHEMA public TO @", "PUBLIC");
-    make_old(a, OLD_VERSION);
+    create_old_tenant(a, OLD_VERSION);
     url = url_as(role);
-    before = owned(role);
-    for (i = 0; i < COUNT(strange); i++) {
-        CHECK_OK_ERR(try_sql(url, role, strange[i].change, &err), &err);
+    before = count_owned_objects(role);
+    for (i = 0; i < COUNT(foreign_code); i++) {
+        CHECK_OK_ERR(try_sql(url, role, foreign_code[i].change, &err), &err);
         await_end(role);
-        if (try_open(boss_url, a, &s, &err) != -E_SCHEMA || !strstr(err.msg, strange[i].named) ||
-            strstr(err.msg, "evil ran"))
-            test_fail(__FILE__, __LINE__, "%s: %s", strange[i].change, err.msg);
-        CHECK_OK_ERR(try_sql(url, role, strange[i].undo, &err), &err);
-        CHECK_EQ(owned(role), before);
+        if (try_open(boss_url, a, &s, &err) != -E_SCHEMA ||
+            !strstr(err.msg, foreign_code[i].named) || strstr(err.msg, "evil ran"))
+            test_fail(__FILE__, __LINE__, "%s: %s", foreign_code[i].change, err.msg);
+        CHECK_OK_ERR(try_sql(url, role, foreign_code[i].undo, &err), &err);
+        CHECK_EQ(count_owned_objects(role), before);
     }
     CHECK_EQ(number_as_server("SELECT count(*) FROM @.schema_migrations", role), OLD_VERSION);
     await_end(role);
     check_works(boss_url, a);
-    CHECK_EQ(owned(role), 0);
+    CHECK_EQ(count_owned_objects(role), 0);
     CHECK_OK_ERR(tenant_drop(boss_url, a, NULL, &err), &err);
     free(url);
     free(role);
@@ -220,7 +222,7 @@ TEST(upgrade_of_a_tenant_with_changed_code_of_pawl_is_refused_and_names_it)
         struct err err;
 
         setup();
-        make_old(a, OLD_VERSION);
+        create_old_tenant(a, OLD_VERSION);
         url = url_as(role);
         CHECK_OK_ERR(try_sql(url, role, changes[i][0], &err), &err);
         await_end(role);
@@ -243,7 +245,7 @@ TEST(upgrade_while_the_role_of_the_tenant_is_connected_is_refused)
     struct pg t;
 
     setup();
-    make_old(a, OLD_VERSION);
+    create_old_tenant(a, OLD_VERSION);
     url = url_as(role);
     t = pg_open(url, a);
     CHECK_EQ(try_open(boss_url, a, &s, &err), -E_SCHEMA);

@@ -1,5 +1,5 @@
-/* test_tenants.c - the contract of tenants: separate worlds that are made, listed and dropped by
- * name; and, on PostgreSQL, each with a role that can't look over the fence. */
+/* test_tenants.c - the contract of tenants: separate databases that are created, listed and dropped
+ * by name; on PostgreSQL each has a role that can't reach the others. */
 #include "base/buf.h"
 #include "own_fixture.h"
 
@@ -7,9 +7,9 @@
 
 #include <dirent.h>
 
-#define COUNT(list) (sizeof(list) / sizeof(*(list)))
+#define COUNT(list_tenants) (sizeof(list_tenants) / sizeof(*(list_tenants)))
 
-/* A database of the test's own: the server's other tenants are not listed in it. */
+/* A database for this test alone, so that no other tenants of the server are listed. */
 static const char *own_url(void)
 {
     static const char *url;
@@ -17,7 +17,7 @@ static const char *own_url(void)
     return url ? url : (url = own_database());
 }
 
-/* Roles are the whole server's: each test's process has names of its own. */
+/* Roles belong to the whole server, so each test process uses its own names. */
 static const char *named(const char *name)
 {
     static char names[8][64];
@@ -63,7 +63,7 @@ static void add_name(void *arg, const char *name)
     buf_addf(arg, "%s ", name);
 }
 
-static const char *list(void)
+static const char *list_tenants(void)
 {
     static struct buf names;
     struct err err = ERR_INIT;
@@ -75,32 +75,32 @@ static const char *list(void)
 
 /* ---- by name ---- */
 
-TEST(tenants_are_made_listed_and_dropped)
+TEST(tenants_are_created_listed_and_dropped)
 {
     const char *b = named("beta"), *a = named("alpha");
     char both[200], one[100];
     struct store *s;
     struct err err;
 
-    CHECK_STR(list(), "");
+    CHECK_STR(list_tenants(), "");
     create(b);
     create(a);
     snprintf(both, sizeof(both), "%s %s ", a, b);
-    CHECK_STR(list(), both); /* in order */
-    s = open_tenant(NULL);   /* the default one is not among them */
-    CHECK_STR(list(), both);
+    CHECK_STR(list_tenants(), both); /* sorted by name */
+    s = open_tenant(NULL);           /* the default tenant is not listed */
+    CHECK_STR(list_tenants(), both);
     store_close(&s);
     drop(a);
     snprintf(one, sizeof(one), "%s ", b);
-    CHECK_STR(list(), one);
+    CHECK_STR(list_tenants(), one);
     CHECK_EQ(tenant_drop(own_url(), a, NULL, &err), -E_NOT_FOUND);
     CHECK(strstr(err.msg, a));
     drop(b);
-    CHECK_STR(list(), "");
+    CHECK_STR(list_tenants(), "");
     own_database_drop();
 }
 
-TEST(a_tenant_that_exists_is_not_made_again)
+TEST(create_of_an_existing_tenant_is_refused)
 {
     const char *a = named("alpha");
     struct store *s;
@@ -118,7 +118,7 @@ TEST(a_tenant_that_exists_is_not_made_again)
     own_database_drop();
 }
 
-TEST(names_are_small_letters_digits_and_underscores)
+TEST(tenant_names_are_lower_case_letters_digits_and_underscores)
 {
     static const char *const bad[] = {
         "",
@@ -153,19 +153,19 @@ TEST(names_are_small_letters_digits_and_underscores)
     for (i = 0; i < COUNT(bad); i++) {
         err = (struct err)ERR_INIT;
         if (tenant_create(own_url(), bad[i], NULL, &err) != -E_INVALID)
-            test_fail(__FILE__, __LINE__, "\"%s\" was taken as a name", bad[i]);
+            test_fail(__FILE__, __LINE__, "\"%s\" was accepted as a name", bad[i]);
         CHECK(strstr(err.msg, "is not a valid tenant name"));
         CHECK_EQ(tenant_drop(own_url(), bad[i], NULL, &err), -E_INVALID);
         CHECK_EQ(try_open(own_url(), bad[i], &s, &err), -E_INVALID);
     }
-    CHECK_STR(list(), "");
+    CHECK_STR(list_tenants(), "");
     CHECK_EQ(strlen(good[2]), 41);
     for (i = 0; i < COUNT(good); i++)
         CHECK_OK_ERR(tenant_check_name(good[i], &err), &err);
     own_database_drop();
 }
 
-TEST(the_longest_name_works)
+TEST(tenant_with_the_longest_name_works)
 {
     char name[TENANT_MAX + 1];
     struct store *s;
@@ -183,26 +183,26 @@ TEST(the_longest_name_works)
     own_database_drop();
 }
 
-TEST(a_tenant_that_does_not_exist_is_not_found_and_not_made_by_looking)
+TEST(missing_tenant_is_not_found_and_not_created_by_open)
 {
-    const char *nobody = named("nobody");
+    const char *missing = named("missing");
     struct store *s;
     struct err err;
 
-    CHECK_EQ(try_open(own_url(), nobody, &s, &err), -E_NOT_FOUND);
+    CHECK_EQ(try_open(own_url(), missing, &s, &err), -E_NOT_FOUND);
     CHECK_EQ(err.code, E_NOT_FOUND);
-    CHECK(strstr(err.msg, nobody));
+    CHECK(strstr(err.msg, missing));
     CHECK(!s);
-    CHECK_EQ(tenant_drop(own_url(), nobody, NULL, &err), -E_NOT_FOUND);
-    CHECK(strstr(err.msg, nobody));
-    CHECK_STR(list(), "");
-    CHECK_EQ(try_open(own_url(), nobody, &s, &err), -E_NOT_FOUND);
+    CHECK_EQ(tenant_drop(own_url(), missing, NULL, &err), -E_NOT_FOUND);
+    CHECK(strstr(err.msg, missing));
+    CHECK_STR(list_tenants(), "");
+    CHECK_EQ(try_open(own_url(), missing, &s, &err), -E_NOT_FOUND);
     own_database_drop();
 }
 
-/* ---- worlds of their own ---- */
+/* ---- isolation ---- */
 
-TEST(two_tenants_and_the_default_one_do_not_see_each_other)
+TEST(tenants_do_not_see_each_other_or_the_default_tenant)
 {
     const char *na = named("alpha"), *nb = named("beta");
     struct store *a, *b, *none;
@@ -223,7 +223,7 @@ TEST(two_tenants_and_the_default_one_do_not_see_each_other)
     CHECK_EQ(sql_number(none, "SELECT count(*) FROM executions"), 0);
     CHECK_EQ(sql_number(b, "SELECT count(*) FROM limits"), 0);
     CHECK_EQ(cancel(b, first), -E_NOT_FOUND);
-    /* each counts from the beginning, and has its own keys */
+    /* each tenant numbers its executions from 1 and has its own keys */
     CHECK_EQ(submit_with(b, (struct submission){.name = "other", .key = "k"}), first);
     CHECK_EQ(submit(none, "third"), first);
     CHECK_EQ(cancel(b, first), 0);
@@ -233,7 +233,7 @@ TEST(two_tenants_and_the_default_one_do_not_see_each_other)
     verify_clean(b);
     verify_clean(none);
     store_close(&b);
-    drop(nb); /* nor does the end of one end the other */
+    drop(nb); /* dropping one tenant does not affect the others */
     CHECK_EQ(settle_ok(a, claim_job(a, 1)), 0);
     CHECK_EQ(settle_ok(none, claim_job(none, 1)), 0);
     verify_clean(a);
@@ -244,7 +244,7 @@ TEST(two_tenants_and_the_default_one_do_not_see_each_other)
     own_database_drop();
 }
 
-TEST(a_dropped_tenant_is_gone_with_everything_and_may_be_made_anew)
+TEST(dropped_tenant_is_removed_with_everything_and_can_be_created_again)
 {
     const char *a = named("alpha");
     struct store *s;
@@ -266,7 +266,7 @@ TEST(a_dropped_tenant_is_gone_with_everything_and_may_be_made_anew)
     own_database_drop();
 }
 
-TEST(a_dropped_tenant_leaves_no_file_behind)
+TEST(dropped_tenant_leaves_no_file)
 {
     const char *a = named("alpha");
     struct listener *l = NULL;
@@ -280,7 +280,7 @@ TEST(a_dropped_tenant_leaves_no_file_behind)
     create(a);
     s = open_tenant(a);
     CHECK_OK_ERR(store_url(s)->driver->listen(store_url(s), store_env(s), 7, &l, &err), &err);
-    submit(s, "x"); /* with a log, a lock and somebody who was woken */
+    submit(s, "x"); /* creates a log, a lock file and a wake-up socket */
     l->close(l);
     store_close(&s);
     drop(a);
@@ -294,7 +294,7 @@ TEST(a_dropped_tenant_leaves_no_file_behind)
 
 /* ---- the role of a tenant, on PostgreSQL ---- */
 
-/* The same database as the role of that tenant, or as any other. */
+/* The URL of the test's database with another role. */
 static char *url_as(const char *role)
 {
     const char *at = strchr(own_url(), '@');
@@ -307,7 +307,7 @@ static char *role_of(const char *tenant)
     return mem_printf("pawl_%s", tenant);
 }
 
-/* 0, or the error of a statement that is run as that role. */
+/* Runs a statement as that role; returns 0 or its error. */
 static int try_as(const char *role, const char *tenant, const char *sql, struct err *err)
 {
     struct stmt *stmt = mem_zalloc(sizeof(*stmt));
@@ -334,14 +334,14 @@ static int try_as(const char *role, const char *tenant, const char *sql, struct 
     return rc;
 }
 
-TEST(the_role_of_a_tenant_works_in_its_own_schema)
+TEST(role_of_a_tenant_works_in_its_own_schema)
 {
     const char *a = named("alpha");
     char *role, *text;
     struct store *s;
     struct err err;
 
-    pg_server(); /* skips elsewhere */
+    pg_server(); /* skips the test on SQLite */
     create(a);
     role = role_of(a);
     text = url_as(role);
@@ -352,11 +352,11 @@ TEST(the_role_of_a_tenant_works_in_its_own_schema)
     submit_with(s, (struct submission){.name = "x", .concurrency = "k", .max_attempts = 2});
     CHECK_EQ(settle_as(s, claim_job(s, 1), OUTCOME_FAILED, 0), 0);
     CHECK_EQ(settle_ok(s, claim_job(s, 1)), 0);
-    sql_run(s, "SELECT setval('execution_id', 5000000)"); /* it makes partitions of its own */
+    sql_run(s, "SELECT setval('execution_id', 5000000)"); /* the role creates its own partitions */
     CHECK_EQ(submit(s, "y"), 5000001);
     verify_clean(s);
     store_close(&s);
-    s = open_tenant(a); /* and an administrator, who takes that role, sees the same */
+    s = open_tenant(a); /* an administrator, who switches to that role, sees the same */
     CHECK_EQ(claim_job(s, 1).id, 5000001);
     verify_clean(s);
     store_close(&s);
@@ -366,9 +366,9 @@ TEST(the_role_of_a_tenant_works_in_its_own_schema)
     own_database_drop();
 }
 
-TEST(the_role_of_a_tenant_is_refused_on_all_others)
+TEST(role_of_a_tenant_is_refused_on_all_other_schemas)
 {
-    static const char *const tries[][2] = {
+    static const char *const attempts[][2] = {
         {"SELECT count(*) FROM ", ".executions"},
         {"INSERT INTO ", ".settings VALUES ('x', 'y')"},
         {"DELETE FROM ", ".task_outbox"},
@@ -391,16 +391,16 @@ TEST(the_role_of_a_tenant_is_refused_on_all_others)
     role_a = role_of(a);
     role_b = role_of(b);
     text = url_as(role_a);
-    CHECK(try_open(text, b, &other, &err)); /* it can't take the other's role */
+    CHECK(try_open(text, b, &other, &err)); /* the role can't switch to the other tenant's role */
     CHECK(strstr(err.msg, "permission denied"));
     CHECK(try_open(text, NULL, &other, &err));
     CHECK(*err.msg);
     for (k = 0; k < 2; k++)
-        for (i = 0; i < COUNT(tries); i++) {
+        for (i = 0; i < COUNT(attempts); i++) {
             char sql[200];
 
-            snprintf(sql, sizeof(sql), "%s%s%s", tries[i][0], k ? DEFAULT_SCHEMA : role_b,
-                     tries[i][1]);
+            snprintf(sql, sizeof(sql), "%s%s%s", attempts[i][0], k ? DEFAULT_SCHEMA : role_b,
+                     attempts[i][1]);
             if (!try_as(role_a, a, sql, &err))
                 test_fail(__FILE__, __LINE__, "%s was done by %s", sql, role_a);
             if (!strstr(err.msg, "permission denied") && !strstr(err.msg, "must be owner"))
@@ -418,7 +418,7 @@ TEST(the_role_of_a_tenant_is_refused_on_all_others)
     own_database_drop();
 }
 
-TEST(nobody_but_its_administrators_may_open_a_tenant)
+TEST(role_without_rights_on_a_tenant_can_not_open_it)
 {
     const char *a = named("alpha");
     char *stranger = mem_printf("stranger_%d", (int)getpid());
@@ -434,7 +434,8 @@ TEST(nobody_but_its_administrators_may_open_a_tenant)
     text = url_as(stranger);
     CHECK(try_open(text, a, &s, &err));
     CHECK(strstr(err.msg, "permission denied"));
-    CHECK(tenant_create(text, named("own"), NULL, &err)); /* nor make one */
+    CHECK(tenant_create(text, named("own"), NULL,
+                        &err)); /* the stranger can't create a tenant either */
     CHECK(tenant_drop(text, a, NULL, &err));
     pg_admin(own_url(), end);
     s = open_tenant(a);

@@ -1,4 +1,4 @@
-/* test_text.c - numbers and UTF-8, taken out of text or refused; the word that was meant. */
+/* test_text.c - parsing of numbers and UTF-8, and suggestions for misspelled words. */
 #include "harness.h"
 #include "sample.h"
 
@@ -15,7 +15,7 @@ TEST_NO_DB;
 
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
 
-TEST(whole_numbers_are_taken_whole_or_not_at_all)
+TEST(integer_is_parsed_completely_or_refused)
 {
     static const char *const bad[] = {"",
                                       " ",
@@ -42,20 +42,20 @@ TEST(whole_numbers_are_taken_whole_or_not_at_all)
     CHECK_EQ(n, 7);
 }
 
-TEST(well_formed_utf8_is_taken)
+TEST(well_formed_utf8_is_accepted)
 {
     static const struct sample good[] = {
         BYTES(""),
         BYTES("plain"),
-        BYTES("\x01\x1f\x7f"),     /* control characters are not our business */
-        BYTES("\xC2\x80"),         /* U+0080, the first of two bytes */
+        BYTES("\x01\x1f\x7f"),     /* control characters are valid UTF-8 */
+        BYTES("\xC2\x80"),         /* U+0080, the first that needs two bytes */
         BYTES("\xDF\xBF"),         /* U+07FF */
         BYTES("\xE0\xA0\x80"),     /* U+0800 */
         BYTES("\xED\x9F\xBF"),     /* U+D7FF, right before the surrogates */
-        BYTES("\xEE\x80\x80"),     /* U+E000, right after */
+        BYTES("\xEE\x80\x80"),     /* U+E000, right after the surrogates */
         BYTES("\xEF\xBF\xBF"),     /* U+FFFF */
         BYTES("\xF0\x90\x80\x80"), /* U+10000 */
-        BYTES("\xF4\x8F\xBF\xBF"), /* U+10FFFF, the last */
+        BYTES("\xF4\x8F\xBF\xBF"), /* U+10FFFF, the last code point */
         BYTES("a\xC3\xA4\xE2\x82\xAC\xF0\x9F\xA6\x80z"),
     };
     size_t i;
@@ -64,17 +64,17 @@ TEST(well_formed_utf8_is_taken)
         CHECK(text_is_utf8(good[i].bytes, good[i].len));
 }
 
-TEST(everything_else_is_not_utf8)
+TEST(malformed_utf8_is_refused)
 {
     static const struct sample bad[] = {
         BYTES("\0"),
         BYTES("a\0b"),
-        BYTES("\x80"), /* a continuation of nothing */
+        BYTES("\x80"), /* a continuation byte without a start */
         BYTES("\xBF"),
         BYTES("\xC2"), /* cut short */
         BYTES("\xE2\x82"),
         BYTES("\xF0\x9F\xA6"),
-        BYTES("\xC2\x41"), /* continued by something else */
+        BYTES("\xC2\x41"), /* followed by a byte that is not a continuation */
         BYTES("\xE2\x41\x80"),
         BYTES("\xE2\x82\x41"),
         BYTES("\xF0\x9F\xA6\x41"),
@@ -97,11 +97,11 @@ TEST(everything_else_is_not_utf8)
 
     for (i = 0; i < COUNT(bad); i++)
         if (text_is_utf8(bad[i].bytes, bad[i].len))
-            test_fail(__FILE__, __LINE__, "sample %zu was taken for UTF-8", i);
+            test_fail(__FILE__, __LINE__, "sample %zu was accepted as UTF-8", i);
 }
 
-/* Every character there is, by an encoder that shares nothing with the checker. */
-TEST(every_code_point_is_utf8_but_the_surrogates)
+/* Every code point, by an encoder that shares no code with the checker. */
+TEST(every_code_point_except_surrogates_is_utf8)
 {
     unsigned c;
 
@@ -135,7 +135,7 @@ TEST(every_code_point_is_utf8_but_the_surrogates)
 
 /* ---- suggestions ---- */
 
-TEST(a_suggestion_is_the_nearest_word_and_none_if_nothing_is_near)
+TEST(suggestion_is_the_nearest_word_or_none_if_nothing_is_near)
 {
     static const char *const words[] = {"executor",  "executors", "extract", "ab",  "a",
                                         "heartbeat", "retry",     "timeout", "run", NULL};
@@ -162,7 +162,7 @@ TEST(a_suggestion_is_the_nearest_word_and_none_if_nothing_is_near)
         {"x", NULL},
         {"transform", NULL},
     };
-    char *endless = mem_alloc(100001);
+    char *long_word = mem_alloc(100001);
     size_t i;
 
     for (i = 0; i < COUNT(cases); i++) {
@@ -171,8 +171,8 @@ TEST(a_suggestion_is_the_nearest_word_and_none_if_nothing_is_near)
         if (!near != !cases[i].right || (near && strcmp(near, cases[i].right)))
             test_fail(__FILE__, __LINE__, "'%s' -> %s", cases[i].wrong, near ? near : "nothing");
     }
-    memset(endless, 'a', 100000);
-    endless[100000] = '\0';
-    CHECK(!suggest_from(endless, words));
-    free(endless);
+    memset(long_word, 'a', 100000);
+    long_word[100000] = '\0';
+    CHECK(!suggest_from(long_word, words));
+    free(long_word);
 }

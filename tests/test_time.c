@@ -1,4 +1,4 @@
-/* test_time.c - the calendar; times and durations as text, both ways. */
+/* test_time.c - the calendar; parsing and formatting of times and durations. */
 #include "harness.h"
 
 #include "base/date.h"
@@ -37,12 +37,12 @@ TEST(times_are_written_in_utc_with_microseconds)
         CHECK_OK_ERR(text_parse_time(text, &back, &err), &err);
         CHECK_EQ(back, times[i].us);
     }
-    /* whatever is stored, the text fits */
+    /* any stored value fits into the buffer */
     text_time(INT64_MAX, text);
     text_time(INT64_MIN, text);
 }
 
-TEST(many_times_survive_the_round_trip)
+TEST(written_times_read_back_unchanged)
 {
     char text[TIME_TEXT_SIZE];
     struct err err;
@@ -54,7 +54,7 @@ TEST(many_times_survive_the_round_trip)
     }
 }
 
-TEST(times_are_read_in_all_the_forms_that_are_promised)
+TEST(times_are_read_in_all_documented_forms)
 {
     static const struct {
         const char *text;
@@ -65,7 +65,8 @@ TEST(times_are_read_in_all_the_forms_that_are_promised)
         {"2026-01-31 14:00:00Z", 1769868000000000},
         {"2026-01-31T14:00:00", 1769868000000000},
         {"2026-01-31T14:00:00.5Z", 1769868000500000},
-        {"2026-01-31T14:00:00.1234567Z", 1769868000123456}, /* finer than we store: cut */
+        {"2026-01-31T14:00:00.1234567Z",
+         1769868000123456}, /* digits below a microsecond are cut off */
         {"2026-01-31T14:00:00+02:00", 1769860800000000},
         {"2026-01-31T14:00:00-05:30", 1769887800000000},
         {"2026-01-31T14:00:00.25+00:00", 1769868000250000},
@@ -83,7 +84,7 @@ TEST(times_are_read_in_all_the_forms_that_are_promised)
     }
 }
 
-TEST(what_is_no_time_is_refused_with_the_forms_that_are)
+TEST(invalid_time_is_refused_with_the_valid_forms)
 {
     static const char *const bad[] = {
         "",
@@ -127,7 +128,7 @@ TEST(what_is_no_time_is_refused_with_the_forms_that_are)
 
     for (i = 0; i < COUNT(bad); i++) {
         if (text_parse_time(bad[i], &us, &err) != -E_INVALID)
-            test_fail(__FILE__, __LINE__, "'%s' was taken for a time", bad[i]);
+            test_fail(__FILE__, __LINE__, "'%s' was accepted as a time", bad[i]);
         CHECK(strstr(err.msg, "2026-01-31"));
     }
     CHECK_EQ(us, 17);
@@ -171,13 +172,13 @@ TEST(durations_are_a_number_and_a_unit)
     us = 17;
     for (i = 0; i < COUNT(bad); i++) {
         if (text_parse_duration(bad[i], &us, &err) != -E_INVALID)
-            test_fail(__FILE__, __LINE__, "'%s' was taken for a duration", bad[i]);
+            test_fail(__FILE__, __LINE__, "'%s' was accepted as a duration", bad[i]);
         CHECK(strstr(err.msg, "30s"));
     }
     CHECK_EQ(us, 17);
 }
 
-TEST(durations_are_shown_in_the_units_of_people)
+TEST(durations_are_shown_in_readable_units)
 {
     static const struct {
         int64_t us;
@@ -204,7 +205,7 @@ TEST(durations_are_shown_in_the_units_of_people)
 
 /* ---- the calendar ---- */
 
-TEST(days_become_the_dates_that_libc_says_and_come_back)
+TEST(dates_of_days_match_libc_and_convert_back)
 {
     int64_t days;
 
@@ -223,7 +224,7 @@ TEST(days_become_the_dates_that_libc_says_and_come_back)
     }
 }
 
-TEST(every_day_of_four_hundred_years_follows_the_one_before)
+TEST(every_day_of_four_hundred_years_follows_the_previous_one)
 {
     struct date d = date_from_days(date_to_days(1900, 1, 1)), next;
     int64_t days;

@@ -1,21 +1,21 @@
-/* test_transaction.c - a program's own tables in Pawl's SQLite file: they change together with what
- * it submits, and Pawl's own are safe from it. On PostgreSQL the library says what to do instead.
- */
+/* test_transaction.c - a program's own tables in Pawl's SQLite file change in one transaction with
+ * its submissions, and Pawl's tables are protected from the program. On PostgreSQL the library says
+ * what to do instead. */
 #include "api_fixture.h"
 #include "sql_submission_fixture.h"
 
-/* What a body is to do, step by step. */
+/* The steps of a transaction's body. */
 struct plan {
     const char *sql[6];
-    int expect[6]; /* of each */
+    int expect[6]; /* the expected result of each statement */
     struct pawl_job *job;
-    int submit; /* the error that it expects of that */
-    int rc;     /* what it returns */
+    int submit; /* the expected result of the submission */
+    int rc;     /* the value that the body returns */
     int calls;
     void (*inside)(struct pawl_tx *tx);
 };
 
-static int follow(struct pawl_tx *tx, void *arg)
+static int run_plan(struct pawl_tx *tx, void *arg)
 {
     struct plan *plan = arg;
     size_t i;
@@ -36,7 +36,7 @@ static int follow(struct pawl_tx *tx, void *arg)
     return plan->rc;
 }
 
-static struct pawl *lite_pawl(void)
+static struct pawl *open_with_own_table(void)
 {
     struct plan make = {
         .sql = {"CREATE TABLE bills (id INTEGER PRIMARY KEY, paid INTEGER NOT NULL, "
@@ -45,9 +45,9 @@ static struct pawl *lite_pawl(void)
     struct pawl *p;
 
     if (strcmp(test_db(), "sqlite"))
-        SKIP("on PostgreSQL a program has a connection of its own");
+        SKIP("on PostgreSQL a program has its own connection");
     p = open_pawl();
-    OK(pawl_transaction(p, follow, &make, &api_err));
+    OK(pawl_transaction(p, run_plan, &make, &api_err));
     return p;
 }
 
@@ -58,15 +58,15 @@ static void close_all(struct pawl *p, struct store *s)
     store_close(&s);
 }
 
-TEST(what_a_program_writes_and_submits_is_stored_together)
+TEST(write_and_submission_of_a_program_are_stored_together)
 {
     struct store *s = fixture_store();
-    struct pawl *p = lite_pawl();
+    struct pawl *p = open_with_own_table();
     struct pawl_job job = {.applied = "w", .input = "{\"n\": 3}"};
     struct plan plan = {.sql = {"UPDATE bills SET paid = 1"}, .job = &job};
 
     apply(s, ONE_TASK);
-    OK(pawl_transaction(p, follow, &plan, &api_err));
+    OK(pawl_transaction(p, run_plan, &plan, &api_err));
     CHECK_EQ(sql_number(s, "SELECT paid FROM bills"), 1);
     CHECK_EQ(status_of(s, job.id), S_RUNNING);
     CHECK_STR(get(s, job.id).input, "{\"n\":3}");
@@ -74,33 +74,33 @@ TEST(what_a_program_writes_and_submits_is_stored_together)
     close_all(p, s);
 }
 
-TEST(what_its_body_takes_back_leaves_nothing)
+TEST(transaction_whose_body_returns_an_error_leaves_nothing)
 {
     struct store *s = fixture_store();
-    struct pawl *p = lite_pawl();
+    struct pawl *p = open_with_own_table();
     struct pawl_job job = {.name = "exec::x", .lane = "process"};
     struct plan plan = {
         .sql = {"UPDATE bills SET paid = 1", "CREATE TABLE more (a)"}, .job = &job, .rc = 5};
 
-    CHECK_EQ(pawl_transaction(p, follow, &plan, &api_err), 5);
+    CHECK_EQ(pawl_transaction(p, run_plan, &plan, &api_err), 5);
     plan.rc = -PAWL_E_REFUSED;
-    CHECK_EQ(pawl_transaction(p, follow, &plan, &api_err), -PAWL_E_INVALID);
+    CHECK_EQ(pawl_transaction(p, run_plan, &plan, &api_err), -PAWL_E_INVALID);
     CHECK_EQ(sql_number(s, "SELECT paid FROM bills"), 0);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM sqlite_master WHERE name = 'more'"), 0);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions"), 0);
     close_all(p, s);
 }
 
-TEST(a_submission_that_is_refused_takes_all_of_it_back)
+TEST(refused_submission_rolls_back_the_transaction)
 {
     struct store *s = fixture_store();
-    struct pawl *p = lite_pawl();
+    struct pawl *p = open_with_own_table();
     struct pawl_job job = {.applied = "nosuch"};
     struct plan plan = {.sql = {"UPDATE bills SET paid = 1"},
                         .job = &job,
-                        .submit = -PAWL_E_NOT_FOUND}; /* the body returns 0 all the same */
+                        .submit = -PAWL_E_NOT_FOUND}; /* the body returns 0 nevertheless */
 
-    CHECK_EQ(pawl_transaction(p, follow, &plan, &api_err), -PAWL_E_NOT_FOUND);
+    CHECK_EQ(pawl_transaction(p, run_plan, &plan, &api_err), -PAWL_E_NOT_FOUND);
     CHECK(strstr(api_err.message, "no workflow is applied under the name nosuch"));
     CHECK_EQ(sql_number(s, "SELECT paid FROM bills"), 0);
     close_all(p, s);
@@ -167,10 +167,10 @@ static int use_values(struct pawl_tx *tx, void *arg)
     return 0;
 }
 
-TEST(values_go_in_and_come_out_as_they_are)
+TEST(values_are_bound_and_returned_unchanged)
 {
     struct store *s = fixture_store();
-    struct pawl *p = lite_pawl();
+    struct pawl *p = open_with_own_table();
     int rows = 0;
 
     OK(pawl_transaction(p, use_values, &rows, &api_err));
@@ -178,22 +178,22 @@ TEST(values_go_in_and_come_out_as_they_are)
     close_all(p, s);
 }
 
-TEST(an_error_of_its_own_tables_is_the_programs_to_heed)
+TEST(error_in_the_programs_own_tables_does_not_end_the_transaction)
 {
     struct store *s = fixture_store();
-    struct pawl *p = lite_pawl();
+    struct pawl *p = open_with_own_table();
     struct plan plan = {
         .sql = {"INSERT INTO bills (id, paid) VALUES (17, 0)", "INSERT INTO bills (id) VALUES (18)",
                 "SELECT nothing", "SELECT 1; SELECT 2",
                 "INSERT INTO bills (id, paid) VALUES (19, 1)"},
         .expect = {-PAWL_E_CONFLICT, -PAWL_E_CONFLICT, -PAWL_E_INVALID, -PAWL_E_INVALID, 0}};
 
-    OK(pawl_transaction(p, follow, &plan, &api_err));
+    OK(pawl_transaction(p, run_plan, &plan, &api_err));
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM bills"), 2);
     close_all(p, s);
 }
 
-/* ---- what it may not do ---- */
+/* ---- forbidden statements ---- */
 
 static const char *const forbidden[] = {
     "UPDATE executions SET status = 4",
@@ -225,27 +225,28 @@ static const char *const forbidden[] = {
     "INSERT INTO sqlite_master VALUES ('table', 'a', 'a', 1, '')",
 };
 
-TEST(what_is_pawls_own_can_not_be_changed)
+TEST(statement_that_changes_pawls_tables_is_refused)
 {
     struct store *s = fixture_store();
-    struct pawl *p = lite_pawl();
+    struct pawl *p = open_with_own_table();
     size_t i;
 
     submit(s, "exec::x");
     for (i = 0; i < sizeof(forbidden) / sizeof(*forbidden); i++) {
         struct plan plan = {.sql = {forbidden[i]}, .expect = {-PAWL_E_INVALID}};
 
-        OK(pawl_transaction(p, follow, &plan, &api_err));
+        OK(pawl_transaction(p, run_plan, &plan, &api_err));
     }
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM sqlite_master WHERE name LIKE '%mine'"), 0);
     close_all(p, s);
 }
 
-/* Nor in a roundabout way: by a trigger of its own, or a key that would keep rows from going. */
-TEST(nor_by_a_trigger_or_a_foreign_key)
+/* Indirect changes: by a trigger of the program's own, or a foreign key that would prevent deletes.
+ */
+TEST(trigger_or_foreign_key_that_affects_pawls_tables_is_refused)
 {
     struct store *s = fixture_store();
-    struct pawl *p = lite_pawl();
+    struct pawl *p = open_with_own_table();
     struct plan trigger = {.sql = {"CREATE TRIGGER t AFTER UPDATE ON bills BEGIN DELETE FROM "
                                    "executions; END",
                                    "UPDATE bills SET paid = 2"},
@@ -255,23 +256,23 @@ TEST(nor_by_a_trigger_or_a_foreign_key)
                 own = {.sql = {"CREATE TABLE lines (bill INTEGER REFERENCES bills (id))"}};
 
     submit(s, "exec::x");
-    OK(pawl_transaction(p, follow, &trigger, &api_err));
-    CHECK(pawl_transaction(p, follow, &key, &api_err) < 0);
+    OK(pawl_transaction(p, run_plan, &trigger, &api_err));
+    CHECK(pawl_transaction(p, run_plan, &key, &api_err) < 0);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM sqlite_master WHERE name = 'k'"), 0);
-    OK(pawl_transaction(p, follow, &own, &api_err));
+    OK(pawl_transaction(p, run_plan, &own, &api_err));
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions"), 1);
     close_all(p, s);
 }
 
-TEST(a_statement_that_ends_the_transaction_ends_it)
+TEST(statement_that_rolls_back_ends_the_transaction)
 {
     struct store *s = fixture_store();
-    struct pawl *p = lite_pawl();
+    struct pawl *p = open_with_own_table();
     struct plan plan = {.sql = {"UPDATE bills SET paid = 1",
                                 "INSERT OR ROLLBACK INTO bills (id, paid) VALUES (17, 0)"},
                         .expect = {0, -PAWL_E_CONFLICT}};
 
-    CHECK(pawl_transaction(p, follow, &plan, &api_err) < 0);
+    CHECK(pawl_transaction(p, run_plan, &plan, &api_err) < 0);
     CHECK_EQ(sql_number(s, "SELECT paid FROM bills"), 0);
     submit(s, "exec::x");
     close_all(p, s);
@@ -289,27 +290,27 @@ static void use_handle(struct pawl_tx *tx)
     CHECK_EQ(pawl_submit(outer, &job, 1, &api_err), -PAWL_E_INVALID);
     CHECK(strstr(api_err.message, "inside a transaction"));
     CHECK(pawl_show(outer, 1, &json, &api_err) < 0);
-    CHECK_EQ(pawl_transaction(outer, follow, &plan, &api_err), -PAWL_E_INVALID);
+    CHECK_EQ(pawl_transaction(outer, run_plan, &plan, &api_err), -PAWL_E_INVALID);
     CHECK_EQ(plan.calls, 0);
 }
 
-TEST(the_handle_can_not_be_used_meanwhile_and_nothing_is_lost_by_that)
+TEST(handle_used_inside_a_transaction_is_refused_and_nothing_is_lost)
 {
     struct store *s = fixture_store();
-    struct pawl *p = lite_pawl();
+    struct pawl *p = open_with_own_table();
     struct pawl_job job = {.name = "exec::y", .lane = "process"};
     struct plan plan = {.sql = {"UPDATE bills SET paid = 1"}, .inside = use_handle, .job = &job};
 
     outer = p;
-    OK(pawl_transaction(p, follow, &plan, &api_err));
+    OK(pawl_transaction(p, run_plan, &plan, &api_err));
     CHECK_EQ(sql_number(s, "SELECT paid FROM bills"), 1);
     CHECK_EQ(status_of(s, job.id), S_READY);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions"), 1);
     close_all(p, s);
 }
 
-/* The caller's texts need not outlive the call. */
-static int submit_briefly(struct pawl_tx *tx, void *arg)
+/* The caller's texts may be freed after the call. */
+static int submit_and_overwrite_texts(struct pawl_tx *tx, void *arg)
 {
     char name[20] = "exec::brief", input[20] = "[1]", key[20] = "k";
     struct pawl_job job = {.name = name, .lane = "process", .input = input, .key = key};
@@ -322,21 +323,21 @@ static int submit_briefly(struct pawl_tx *tx, void *arg)
     return 0;
 }
 
-TEST(texts_are_kept_until_they_are_stored)
+TEST(texts_of_a_submission_are_copied)
 {
     struct store *s = fixture_store();
-    struct pawl *p = lite_pawl();
+    struct pawl *p = open_with_own_table();
     int64_t id = 0, again = 0;
 
-    OK(pawl_transaction(p, submit_briefly, &id, &api_err));
-    OK(pawl_transaction(p, submit_briefly, &again, &api_err));
+    OK(pawl_transaction(p, submit_and_overwrite_texts, &id, &api_err));
+    OK(pawl_transaction(p, submit_and_overwrite_texts, &again, &api_err));
     CHECK_EQ(id, again);
     CHECK_STR(get(s, id).name, "exec::brief");
     CHECK_STR(get(s, id).input, "[1]");
     close_all(p, s);
 }
 
-/* ---- several at once, and crashes ---- */
+/* ---- concurrency ---- */
 
 static int count_up(struct pawl_tx *tx, void *arg)
 {
@@ -358,11 +359,11 @@ static void count_many(int nth)
     pawl_close(p);
 }
 
-TEST(four_programs_at_once_lose_nothing)
+TEST(transactions_of_four_programs_at_once_lose_nothing)
 {
     struct store *s;
 
-    pawl_close(lite_pawl());
+    pawl_close(open_with_own_table());
     run_processes(4, count_many);
     s = fixture_store();
     CHECK_EQ(sql_number(s, "SELECT paid FROM bills"), 100);
@@ -371,7 +372,7 @@ TEST(four_programs_at_once_lose_nothing)
     store_close(&s);
 }
 
-TEST(on_postgresql_it_says_what_to_do_instead)
+TEST(transaction_on_postgresql_is_refused_with_an_alternative)
 {
     struct plan plan = {.sql = {"SELECT 1"}};
     struct pawl *p;
@@ -379,7 +380,7 @@ TEST(on_postgresql_it_says_what_to_do_instead)
     if (!strcmp(test_db(), "sqlite"))
         SKIP("for PostgreSQL only");
     p = open_pawl();
-    CHECK_EQ(pawl_transaction(p, follow, &plan, &api_err), -PAWL_E_INVALID);
+    CHECK_EQ(pawl_transaction(p, run_plan, &plan, &api_err), -PAWL_E_INVALID);
     CHECK(strstr(api_err.message, "SELECT pawl_submit("));
     CHECK_EQ(plan.calls, 0);
     pawl_close(p);

@@ -1,7 +1,6 @@
 /* test_transitions_doc.c - prints docs/STATES.md from the table of legal moves and the vocabulary,
- * and compares it with the file: the page can't say other than the code does.
- *
- *   PAWL_WRITE_DOCS=1 build/tests/test_transitions_doc     writes the page instead */
+ * and compares it with the file, so that the page agrees with the code. PAWL_WRITE_DOCS=1
+ * build/tests/test_transitions_doc writes the page instead. */
 #include "harness.h"
 
 #include "base/buf.h"
@@ -17,97 +16,105 @@ TEST_NO_DB;
 #define FILE_NAME   "docs/STATES.md"
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
 
-/* ---- what the vocabulary does not say itself ---- */
+/* ---- descriptions that the vocabulary does not contain ---- */
 
 static const struct {
     const char *meaning, *where;
 } status_notes[S_COUNT] = {
-    [S_PENDING] = {"it waits for what it needs", "nowhere else"},
-    [S_READY] = {"it may run, unless it is held",
-                 "`task_outbox`, iff it is not held; `timers` or `limit_waits`, if held for that"},
-    [S_RUNNING] = {"a job: a worker holds it, or may adopt it; a flow: something below it is open",
-                   "a job: `leases`"},
-    [S_SUCCEEDED] = {"it ended well: a recorded clean outcome, or the reused result of another",
-                     "nowhere else"},
-    [S_FAILED] = {"it ended badly, or no attempt is left after a lost one", "nowhere else"},
-    [S_TIMED_OUT] = {"its time was over", "nowhere else"},
-    [S_CANCELLED] = {"somebody asked for its end before it came", "nowhere else"},
-    [S_SKIPPED] = {"it was decided that it need not run", "nowhere else"},
+    [S_PENDING] = {"it waits for its needs", "nowhere else"},
+    [S_READY] =
+        {"it may run, unless it is held",
+         "`task_outbox`, if and only if it is not held; `timers` or `limit_waits`, if held for that"},
+    [S_RUNNING] =
+        {"a job: a worker has its lease, or may adopt it; a workflow: a descendant has not ended",
+         "a job: `leases`"},
+    [S_SUCCEEDED] =
+        {"it succeeded: its outcome is recorded, or the result of another execution was reused",
+         "nowhere else"},
+    [S_FAILED] = {"it failed, or it has no attempt left after a lost one", "nowhere else"},
+    [S_TIMED_OUT] = {"it exceeded its time limit", "nowhere else"},
+    [S_CANCELLED] = {"it was cancelled on request before it ended", "nowhere else"},
+    [S_SKIPPED] = {"it did not have to run", "nowhere else"},
 };
 
 static const struct {
     int hold;
     const char *meaning, *ends;
 } hold_notes[] = {
-    {HELD_APPROVAL, "somebody has to approve it", "approve, reject, or its time-out"},
-    {HELD_PAUSED, "it, or something above it, is paused", "resume"},
-    {HELD_DELAY, "its time has not come: a delayed start, a retry, a deferral",
-     "the timer `delay` at the time that the event says"},
-    {HELD_LIMIT, "a limit has no room; `held_key` names it: `queue:NAME` or `key:NAME`",
-     "a permit, handed over by whoever frees it, by priority, then age"},
+    {HELD_APPROVAL, "it waits for an approval", "approve, reject, or its timeout"},
+    {HELD_PAUSED, "it or one of its ancestors is paused", "resume"},
+    {HELD_DELAY, "its time has not been reached: a delayed start, a retry, a deferral",
+     "the timer `delay` at the time given in the event"},
+    {HELD_LIMIT, "a limit is reached; `held_key` names it: `queue:NAME` or `key:NAME`",
+     "a permit, passed on by the transaction that frees it, by priority, then age"},
 };
 
-/* `{…}` is what data_*() in src/store/door/event_data.c writes; see the list of fields below. */
+/* The fields of `data` are written by data_*() in src/store/door/event_data.c; they are listed
+ * below. */
 #define OUTCOME "outcome"
 #define REQUEST "by, reason"
 static const struct {
     const char *meaning, *data;
 } event_notes[EV_COUNT] = {
-    [EV_CREATED] = {"it was accepted", "of a schedule's run: schedule, and due_at, or by, reason"},
+    [EV_CREATED] = {"it was accepted", "run of a schedule: schedule, and due_at, or by, reason"},
     [EV_MARKED_READY] = {"its needs are met", ""},
     [EV_HELD] = {"it may not be claimed for now",
                  "why, until; an approval: message; by an operator: " REQUEST},
-    [EV_UNHELD] = {"that reason is over; another may follow at once", "by an operator: " REQUEST},
-    [EV_CLAIMED] = {"a worker took it: a new attempt, a new epoch, a lease", ""},
-    [EV_STARTED] = {"a job: its work began; a flow: it runs", "a job: ago_us"},
-    [EV_DEFERRED] = {"it asks to be run again later; no try is used up", OUTCOME},
-    [EV_RESUMED] = {"a job: the claim of a deferred one; a flow: the end of a pause",
-                    "a flow: " REQUEST},
-    [EV_RELEASED] = {"given back before anything started; no try is used up", OUTCOME},
+    [EV_UNHELD] = {"the reason no longer applies; another may follow at once",
+                   "by an operator: " REQUEST},
+    [EV_CLAIMED] = {"a worker claimed it: a new attempt, a new epoch, a lease", ""},
+    [EV_STARTED] = {"a job: its process, container or function started; a workflow: it runs",
+                    "a job: ago_us"},
+    [EV_DEFERRED] = {"it asks to run again later; this does not use up an attempt", OUTCOME},
+    [EV_RESUMED] = {"a job: a deferred job was claimed; a workflow: a pause ended",
+                    "a workflow: " REQUEST},
+    [EV_RELEASED] = {"returned before anything started; this does not use up an attempt", OUTCOME},
     [EV_RETRY_SCHEDULED] = {"the attempt failed and there will be another", OUTCOME},
-    [EV_LEASE_EXPIRED] = {"nobody renewed its lease, or a fence took it: it may be adopted",
+    [EV_LEASE_EXPIRED] = {"its lease was not renewed, or a fence cleared it: it may be adopted",
                           "until; by a fence: generation"},
-    [EV_ADOPTED] = {"another worker took over the same attempt: a new epoch", ""},
-    [EV_CANCEL_REQUESTED] = {"its holder is to end it; with let_finish a job goes on, but is not "
-                             "tried again",
-                             REQUEST ", let_finish"},
-    [EV_COMPLETED] = {"it ended well", OUTCOME},
-    [EV_FAILED] = {"it ended badly", OUTCOME},
-    [EV_TIMED_OUT] = {"its time was over", OUTCOME},
-    [EV_CANCELLED] = {"it was ended on request",
-                      "of what ran: " OUTCOME "; else: " REQUEST ", let_finish"},
-    [EV_SKIPPED] = {"it need not run", REQUEST},
-    [EV_ABANDONED] = {"nobody knows how its last attempt ended, and no try is left", OUTCOME},
-    [EV_RERUN] = {"it is to run again; the old result and error are in this event", REQUEST},
-    [EV_REUSED] = {"it took over the result of another execution", ""},
-    [EV_PAUSED] = {"nothing below it becomes claimable until it is resumed", REQUEST},
+    [EV_ADOPTED] = {"another worker adopted the attempt: a new epoch", ""},
+    [EV_CANCEL_REQUESTED] =
+        {"its worker must end it; with let_finish the attempt continues, but is not "
+         "retried",
+         REQUEST ", let_finish"},
+    [EV_COMPLETED] = {"it succeeded", OUTCOME},
+    [EV_FAILED] = {"it failed", OUTCOME},
+    [EV_TIMED_OUT] = {"it exceeded its time limit", OUTCOME},
+    [EV_CANCELLED] = {"it was cancelled on request",
+                      "if it ran: " OUTCOME "; otherwise: " REQUEST ", let_finish"},
+    [EV_SKIPPED] = {"it does not have to run", REQUEST},
+    [EV_ABANDONED] = {"the outcome of its last attempt is unknown, and no attempt is left",
+                      OUTCOME},
+    [EV_RERUN] = {"it will run again; this event has the old result and error", REQUEST},
+    [EV_REUSED] = {"it reuses the result of another execution", ""},
+    [EV_PAUSED] = {"none of its descendants becomes claimable until it is resumed", REQUEST},
 };
 
 static const struct {
     const char *fields, *meaning;
 } field_notes[] = {
     {"why", "the hold: `approval`, `paused`, `delay`, `limit:queue:NAME` …"},
-    {"message", "what the approval is asked with"},
-    {"schedule, due_at", "the schedule that began it, and the due time for which it did"},
-    {"until", "when that ends; of `lease_expired`: when the lease had ended, or would have"},
-    {"generation", "the one that began with the fence, after a backup was restored"},
-    {"ago_us", "how long before this event the work really began, in microseconds"},
-    {"by, reason", "who asked for it, and why; absent where nobody said"},
-    {"let_finish", "true: what runs may finish, but nothing comes after it"},
+    {"message", "the text that is shown with the approval"},
+    {"schedule, due_at", "the schedule that started it, and the due time"},
+    {"until", "when the hold ends; in `lease_expired`: when the lease ended, or would have ended"},
+    {"generation", "the generation that started with the fence, after a backup was restored"},
+    {"ago_us", "how long before this event the attempt really started, in microseconds"},
+    {"by, reason", "who requested it, and why; absent if not given"},
+    {"let_finish", "true if the running attempt may finish, but nothing follows it"},
     {"outcome",
-     "the fields `outcome` (its kind, below), and where there is one: `exit_code`, `signal`, "
+     "the fields `outcome` (its kind, below), and, if known: `exit_code`, `signal`, "
      "`duration_us`, `usage` (`cpu_us`, `peak_memory` in bytes), `error` (never empty unless it "
-     "ended well), `next_at` (when it may run again)"},
+     "succeeded), `next_at` (when it may run again)"},
 };
 
 static const char *const outcome_notes[] = {
-    [OUTCOME_OK] = "a clean end",
-    [OUTCOME_FAILED] = "an end with an error",
-    [OUTCOME_TIMED_OUT] = "ended by its time limit",
-    [OUTCOME_CANCELLED] = "ended on request",
-    [OUTCOME_LOST] = "nobody knows how it ended; never a success",
-    [OUTCOME_DEFERRED] = "it asks to be run again at a time",
-    [OUTCOME_REFUSED] = "given back before anything started",
+    [OUTCOME_OK] = "it ended without an error",
+    [OUTCOME_FAILED] = "it ended with an error",
+    [OUTCOME_TIMED_OUT] = "it exceeded its time limit",
+    [OUTCOME_CANCELLED] = "it was cancelled on request",
+    [OUTCOME_LOST] = "it is unknown how it ended; never a success",
+    [OUTCOME_DEFERRED] = "it asks to run again at a given time",
+    [OUTCOME_REFUSED] = "it was returned before anything started",
 };
 
 /* ---- the page ---- */
@@ -116,12 +123,12 @@ static const char head[] =
     "# States and events\n"
     "\n"
     "Every execution has one status. It changes only through one door (`src/store/door/door.c`), which refuses\n"
-    "whatever is not in the table of legal moves (`src/core/transitions.c`), and each change is written to the\n"
-    "history (`execution_events`) in the same transaction. `pawl verify` looks for events that are not in\n"
+    "every move that is not in the table of legal moves (`src/core/transitions.c`), and each change is written to the\n"
+    "history (`execution_events`) in the same transaction. `pawl verify` reports events that are not in\n"
     "the table. This page is printed from that table by `tests/test_transitions_doc.c`: do not edit it, run\n"
     "`PAWL_WRITE_DOCS=1 build/tests/test_transitions_doc`.\n"
     "\n"
-    "A *job* is an execution that a worker runs (kinds task, exec). A *flow* is one that others make up\n"
+    "A *job* is an execution that a worker runs (kinds task, exec). A *workflow* here is one that consists of others\n"
     "(kinds workflow, foreach); it has no worker and no lease.\n"
     "\n"
     "```\n"
@@ -131,14 +138,12 @@ static const char head[] =
     "    └─> skipped | cancelled | failed | timed_out          terminal ──rerun──> pending | running\n"
     "```\n";
 
-static void statuses(struct buf *b)
+static void write_statuses(struct buf *b)
 {
     int s;
 
-    buf_addstr(
-        b,
-        "\n## Statuses\n\n| code | status | meaning | besides `executions` it is in | terminal |\n"
-        "|---|---|---|---|---|\n");
+    buf_addstr(b, "\n## Statuses\n\n| code | status | meaning | also stored in | terminal |\n"
+                  "|---|---|---|---|---|\n");
     for (s = 1; s < S_COUNT; s++) {
         CHECK(status_notes[s].meaning);
         buf_addf(b, "| %d | `%s` | %s | %s | %s |\n", s, status_text(s), status_notes[s].meaning,
@@ -146,12 +151,12 @@ static void statuses(struct buf *b)
     }
 }
 
-static void moves(struct buf *b)
+static void write_moves(struct buf *b)
 {
     size_t i;
 
-    buf_addstr(b, "\n## Moves\n\nWhat is not listed is refused.\n\n"
-                  "| event | from | to | jobs | flows |\n|---|---|---|---|---|\n");
+    buf_addstr(b, "\n## Moves\n\nMoves that are not listed are refused.\n\n"
+                  "| event | from | to | jobs | workflows |\n|---|---|---|---|---|\n");
     for (i = 0; i < legal_move_count; i++) {
         const struct move *m = &legal_moves[i];
 
@@ -161,7 +166,7 @@ static void moves(struct buf *b)
     }
 }
 
-static unsigned who_has(int action)
+static unsigned kinds_with_action(int action)
 {
     unsigned who = 0;
     size_t i;
@@ -172,10 +177,10 @@ static unsigned who_has(int action)
     return who;
 }
 
-/* "5", "37" or "6, 38": the codes under which an event is stored. */
-static void codes(struct buf *b, int action)
+/* The codes under which an event is stored: "5", "37" or "6, 38". */
+static void write_codes(struct buf *b, int action)
 {
-    unsigned who = who_has(action);
+    unsigned who = kinds_with_action(action);
 
     if (who & FOR_JOBS)
         buf_addf(b, "%d", action);
@@ -184,23 +189,23 @@ static void codes(struct buf *b, int action)
         buf_addf(b, "%d", action + WORKFLOW_EVENT);
 }
 
-static void events(struct buf *b)
+static void write_events(struct buf *b)
 {
     int a;
     size_t i;
 
     buf_addf(
         b,
-        "\n## Events\n\nA job's event is called `task.…`, a flow's `workflow.…`, with %d added to its "
+        "\n## Events\n\nA job's event is called `task.…`, a workflow's `workflow.…`, with %d added to its "
         "code. Every event carries from, to, seq (1, 2, … of its execution), the time, and worker, "
-        "attempt and epoch where there is one. `data` is JSON, or nothing.\n\n"
+        "attempt and epoch if there is one. `data` is JSON or NULL.\n\n"
         "| code | event | meaning | data |\n|---|---|---|---|\n",
         WORKFLOW_EVENT);
     for (a = 1; a < EV_COUNT; a++) {
         CHECK(event_notes[a].meaning);
-        CHECK(who_has(a));
+        CHECK(kinds_with_action(a));
         buf_addstr(b, "| ");
-        codes(b, a);
+        write_codes(b, a);
         buf_addf(b, " | `%s` | %s | %s |\n", action_text(a), event_notes[a].meaning,
                  event_notes[a].data);
     }
@@ -214,7 +219,7 @@ static void events(struct buf *b)
     CHECK_STR(outcome_text((int)COUNT(outcome_notes)), "?");
 }
 
-static void holds(struct buf *b)
+static void write_holds(struct buf *b)
 {
     size_t i;
 
@@ -222,23 +227,23 @@ static void holds(struct buf *b)
         b,
         "\n## Holds\n\nA ready job that is held is not in the outbox, can't be claimed and has no "
         "permit of any limit. `held` is the first reason that applies; when it ends, the others are "
-        "looked at again.\n\n| code | hold | meaning | ended by |\n|---|---|---|---|\n");
+        "checked again.\n\n| code | hold | meaning | ended by |\n|---|---|---|---|\n");
     for (i = 0; i < COUNT(hold_notes); i++) {
         CHECK_EQ(hold_notes[i].hold, i + 1);
         buf_addf(b, "| %d | `%s` | %s | %s |\n", hold_notes[i].hold, hold_text(hold_notes[i].hold),
                  hold_notes[i].meaning, hold_notes[i].ends);
     }
-    CHECK_STR(hold_text((int)COUNT(hold_notes) + 1), "?"); /* none is missing */
-    buf_addstr(b, "\nA flow that is held stays pending.\n");
+    CHECK_STR(hold_text((int)COUNT(hold_notes) + 1), "?"); /* every hold is described */
+    buf_addstr(b, "\nA workflow that is held stays pending.\n");
 }
 
-static void page(struct buf *b)
+static void write_page(struct buf *b)
 {
     buf_addstr(b, head);
-    statuses(b);
-    moves(b);
-    events(b);
-    holds(b);
+    write_statuses(b);
+    write_moves(b);
+    write_events(b);
+    write_holds(b);
 }
 
 static void read_file(const char *path, struct buf *b)
@@ -263,33 +268,33 @@ static void write_file(const char *path, const struct buf *b)
     CHECK_EQ(fclose(f), 0);
 }
 
-/* The first line in which they differ. */
-static void compare(const char *is, const char *should)
+/* Reports the first line that differs. */
+static void compare(const char *found, const char *expected)
 {
     int line = 1;
 
-    while (*is && *is == *should) {
-        line += *is == '\n';
-        is++;
-        should++;
+    while (*found && *found == *expected) {
+        line += *found == '\n';
+        found++;
+        expected++;
     }
-    if (*is != *should)
+    if (*found != *expected)
         test_fail(
             __FILE__, __LINE__,
             "%s differs from the code at line %d: run PAWL_WRITE_DOCS=1 build/tests/test_transitions_doc\n"
             "    file: %.60s\n    code: %.60s",
-            FILE_NAME, line, is, should);
+            FILE_NAME, line, found, expected);
 }
 
-TEST(the_page_about_states_says_what_the_code_says)
+TEST(states_page_agrees_with_the_code)
 {
-    struct buf should = BUF_INIT, is = BUF_INIT;
+    struct buf expected = BUF_INIT, found = BUF_INIT;
 
-    page(&should);
+    write_page(&expected);
     if (getenv("PAWL_WRITE_DOCS"))
-        write_file(FILE_NAME, &should);
-    read_file(FILE_NAME, &is);
-    compare(buf_cstr(&is), buf_cstr(&should));
-    buf_release(&is);
-    buf_release(&should);
+        write_file(FILE_NAME, &expected);
+    read_file(FILE_NAME, &found);
+    compare(buf_cstr(&found), buf_cstr(&expected));
+    buf_release(&found);
+    buf_release(&expected);
 }

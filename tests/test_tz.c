@@ -1,5 +1,5 @@
-/* test_tz.c - time zones: offsets compared with libc's, and local times that are left out or come
- * twice. */
+/* test_tz.c - time zones: offsets compared with libc's, and local times that a clock change skips
+ * or repeats. */
 #include "tz_fixture.h"
 
 #include <stdlib.h>
@@ -53,21 +53,21 @@ TEST(utc_needs_no_file_and_never_changes)
     tz_free(&z);
 }
 
-/* ---- offsets: libc is the judge ---- */
+/* ---- offsets, compared with libc ---- */
 
-static void same_as_libc(const struct tz *z, int64_t t)
+static void check_against_libc(const struct tz *z, int64_t t)
 {
     time_t when = (time_t)t;
     struct tm tm;
 
     CHECK(localtime_r(&when, &tm));
     if (tz_period(z, t).offset != tm.tm_gmtoff)
-        test_fail(__FILE__, __LINE__, "%s at %lld: offset %d, libc says %ld", tz_name(z),
+        test_fail(__FILE__, __LINE__, "%s at %lld: offset %d, libc has %ld", tz_name(z),
                   (long long)t, tz_period(z, t).offset, tm.tm_gmtoff);
 }
 
-/* A test has a process of its own, so TZ may be set here. */
-TEST(offsets_are_those_of_libc_from_1850_to_2150)
+/* Each test runs in its own process, so TZ may be set here. */
+TEST(offsets_match_libc_from_1850_to_2150)
 {
     int64_t from = at("1850-01-01"), until = at("2150-01-01"), t;
     int step = test_full() ? 5 * HOUR + 7 : 83 * HOUR + 7;
@@ -80,17 +80,17 @@ TEST(offsets_are_those_of_libc_from_1850_to_2150)
         CHECK_OK(setenv("TZ", names[i], 1));
         tzset();
         for (t = from; t < until; t += step)
-            same_as_libc(z, t);
+            check_against_libc(z, t);
         for (p = tz_period(z, from); p.until < until; p = tz_period(z, p.until)) {
-            same_as_libc(z, p.until - 1);
-            same_as_libc(z, p.until);
+            check_against_libc(z, p.until - 1);
+            check_against_libc(z, p.until);
         }
         tz_free(&z);
     }
 }
 
-/* Rules that no zone of today has: all of the notation. */
-TEST(rules_mean_what_libc_takes_them_for)
+/* Rules that no current zone uses, covering the whole notation. */
+TEST(rules_match_libc)
 {
     static const char *const rules[] = {
         "CET-1CEST,M3.5.0,M10.5.0/3",
@@ -113,12 +113,12 @@ TEST(rules_mean_what_libc_takes_them_for)
         CHECK_OK(setenv("TZ", rules[i], 1));
         tzset();
         for (t = at("1971-01-01"); t < at("2110-01-01"); t += 17 * HOUR + 1801)
-            same_as_libc(z, t);
+            check_against_libc(z, t);
         tz_free(&z);
     }
 }
 
-TEST(stretches_of_time_follow_each_other_without_a_hole)
+TEST(periods_of_a_zone_follow_each_other_without_a_gap)
 {
     static const int64_t far = INT64_C(100000) * YEAR;
     size_t i, n;
@@ -139,7 +139,7 @@ TEST(stretches_of_time_follow_each_other_without_a_hole)
     }
 }
 
-TEST(summer_time_goes_on_in_years_that_no_table_has)
+TEST(summer_time_continues_in_years_beyond_the_table)
 {
     struct tz *z = tz_by_name("Europe/Berlin");
 
@@ -150,8 +150,8 @@ TEST(summer_time_goes_on_in_years_that_no_table_has)
     tz_free(&z);
 }
 
-/* RFC 8536's way to say so: it ends at the moment at which it begins again. */
-TEST(summer_time_that_lasts_all_year_never_stops)
+/* RFC 8536 expresses this by a summer time that ends at the moment at which it starts again. */
+TEST(summer_time_that_lasts_all_year_never_ends)
 {
     struct tz *ahead = tz_of_rule("AAA3BBB,0/0,J365/25");
     struct tz *behind = tz_of_rule("XXX3EDT4,0/0,J365/23");
@@ -166,8 +166,8 @@ TEST(summer_time_that_lasts_all_year_never_stops)
     tz_free(&behind);
 }
 
-/* Also into another year. libc does not know that one. */
-TEST(a_change_may_be_noted_on_another_day_than_it_is_made)
+/* The change may even fall into another year. libc does not handle this case. */
+TEST(rule_may_place_a_change_on_another_day)
 {
     struct tz *z = tz_of_rule("AAA0BBB,M1.1.6/-24,M11.5.6/167");
 
@@ -179,7 +179,7 @@ TEST(a_change_may_be_noted_on_another_day_than_it_is_made)
     tz_free(&z);
 }
 
-TEST(all_changes_of_a_year_may_lie_in_the_next_or_in_the_one_before)
+TEST(rule_may_place_all_changes_in_the_next_or_previous_year)
 {
     struct tz *late = tz_of_rule("AAA0BBB,J364/167,J365/167");
     struct tz *early = tz_of_rule("AAA0BBB,J1/-100,J2/-100");
@@ -196,7 +196,7 @@ TEST(all_changes_of_a_year_may_lie_in_the_next_or_in_the_one_before)
     tz_free(&early);
 }
 
-TEST(a_table_holds_until_its_last_step_and_the_rule_from_there_on)
+TEST(table_applies_until_its_last_step_and_the_rule_afterwards)
 {
     static const struct tzif_step steps[] = {{1000, HOUR}, {2000, 2 * HOUR}, {3000, 3 * HOUR}};
     struct tz *z = tz_of_steps(-HOUR, steps, COUNT(steps), "AAA-3"), *fixed;
@@ -210,14 +210,14 @@ TEST(a_table_holds_until_its_last_step_and_the_rule_from_there_on)
     CHECK_EQ(tz_period(z, 1 << 30).from, 3000);
     tz_free(&z);
 
-    fixed = tz_of_steps(-HOUR, steps, COUNT(steps), ""); /* without a rule the last one stays */
+    fixed = tz_of_steps(-HOUR, steps, COUNT(steps), ""); /* without a rule the last offset stays */
     CHECK_EQ(tz_period(fixed, 1 << 30).offset, 3 * HOUR);
     tz_free(&fixed);
 }
 
 /* ---- local times ---- */
 
-/* A local time, and when it is, for the first and for the last time (NULL: it is the same). */
+/* A local time and its first and last moment in UTC (last is NULL if equal to first). */
 struct local_case {
     const char *local;
     enum tz_fit fit;
@@ -239,7 +239,7 @@ static void check_locals(struct tz *z, const struct local_case *cases, size_t n)
     tz_free(&z);
 }
 
-TEST(local_times_say_whether_they_are_left_out_or_come_twice)
+TEST(local_time_in_a_clock_change_is_reported_as_skipped_or_repeated)
 {
     static const struct local_case cases[] = {
         {"2026-03-29T01:59:59Z", TZ_ONCE, .first = "2026-03-29T00:59:59Z"},
@@ -255,7 +255,7 @@ TEST(local_times_say_whether_they_are_left_out_or_come_twice)
     check_locals(tz_of_rule(berlin_rule), cases, COUNT(cases));
 }
 
-TEST(a_day_that_was_left_out_is_a_gap_of_a_day)
+TEST(skipped_day_is_a_gap_of_one_day)
 {
     static const struct local_case cases[] = {
         {"2011-12-29T23:59:59Z", TZ_ONCE, .first = "2011-12-30T09:59:59Z"},
@@ -267,7 +267,7 @@ TEST(a_day_that_was_left_out_is_a_gap_of_a_day)
     check_locals(tz_by_name("Pacific/Apia"), cases, COUNT(cases));
 }
 
-TEST(half_an_hour_of_summer_time_is_a_gap_of_half_an_hour)
+TEST(half_hour_of_summer_time_is_a_gap_of_half_an_hour)
 {
     static const struct local_case cases[] = {
         {"2026-10-04T02:00:00Z", TZ_GAP, .first = "2026-10-03T15:30:00Z"},
@@ -280,7 +280,7 @@ TEST(half_an_hour_of_summer_time_is_a_gap_of_half_an_hour)
     check_locals(tz_by_name("Australia/Lord_Howe"), cases, COUNT(cases));
 }
 
-/* What clocks show around a change, found by letting them run, minute by minute. */
+/* Computes the expected values around a change by stepping a clock minute by minute. */
 static void check_around(const struct tz *z, int64_t change)
 {
     int64_t low = change - 2 * HOUR + tz_period(z, change - 1).offset, local, t, first, last;
@@ -303,7 +303,7 @@ static void check_around(const struct tz *z, int64_t change)
     }
 }
 
-TEST(local_times_around_every_change_are_what_running_clocks_show)
+TEST(local_times_around_every_change_match_a_stepped_clock)
 {
     static const char *const some[] = {"Europe/Berlin", "Australia/Lord_Howe", "America/Sao_Paulo"};
     int64_t from = at("1990-01-01"), until = at("2020-01-01");
@@ -319,7 +319,7 @@ TEST(local_times_around_every_change_are_what_running_clocks_show)
     }
 }
 
-TEST(the_first_moment_of_a_local_time_never_falls)
+TEST(first_moment_of_a_local_time_never_decreases)
 {
     static const struct tzif_step wild[] = {{100000, 25 * HOUR},
                                             {103000, -25 * HOUR + 1},

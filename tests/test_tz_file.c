@@ -1,4 +1,4 @@
-/* test_tz_file.c - time zones by their names, and files that are not as they should be. */
+/* test_tz_file.c - loading time zones by name, and malformed zone files. */
 #include "tz_fixture.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@ TEST_NO_DB;
 
 /* ---- names ---- */
 
-TEST(a_name_can_not_leave_the_folder)
+TEST(zone_name_that_leaves_the_folder_is_refused)
 {
     static const char *const bad[] = {
         "",
@@ -42,7 +42,7 @@ TEST(a_name_can_not_leave_the_folder)
     }
 }
 
-TEST(the_machines_own_zone_is_no_name_for_all_machines)
+TEST(zone_name_localtime_is_refused)
 {
     struct err err = ERR_INIT;
     struct tz *z = NULL;
@@ -51,7 +51,7 @@ TEST(the_machines_own_zone_is_no_name_for_all_machines)
     CHECK(strstr(err.msg, "from machine to machine"));
 }
 
-TEST(a_name_that_is_not_there_says_where_the_names_are)
+TEST(unknown_zone_name_is_refused_with_the_folder_of_the_names)
 {
     struct tz *berlin = tz_by_name("Europe/Berlin"), *z = NULL;
     struct err err = ERR_INIT;
@@ -65,7 +65,7 @@ TEST(a_name_that_is_not_there_says_where_the_names_are)
     tz_free(&berlin);
 }
 
-TEST(a_file_that_is_no_zone_or_counts_leap_seconds_is_refused)
+TEST(file_that_is_not_a_zone_or_has_leap_seconds_is_refused)
 {
     struct tz *berlin = tz_by_name("Europe/Berlin"), *z = NULL;
     struct err err = ERR_INIT;
@@ -110,11 +110,11 @@ TEST(every_zone_of_this_machine_can_be_read)
     CHECK(n > 300);
 }
 
-/* ---- files that are not as they should be ---- */
+/* ---- malformed files ---- */
 
 static int parse(const char *bytes, size_t len, struct err *err)
 {
-    char *copy = malloc(len + 1); /* its own block, so that a sanitizer sees a step too far */
+    char *copy = malloc(len + 1); /* a separate block, so that a sanitizer detects an overrun */
     struct tz *z = NULL;
     int rc;
 
@@ -132,7 +132,7 @@ static int parse(const char *bytes, size_t len, struct err *err)
     return rc;
 }
 
-TEST(a_file_cut_short_anywhere_is_refused)
+TEST(file_truncated_at_any_byte_is_refused)
 {
     static const struct tzif_step steps[] = {{1000, HOUR}, {2000, 2 * HOUR}};
     struct buf b = BUF_INIT;
@@ -148,7 +148,7 @@ TEST(a_file_cut_short_anywhere_is_refused)
     buf_release(&b);
 }
 
-TEST(a_file_with_any_byte_changed_is_refused_or_still_a_zone)
+TEST(file_with_any_byte_changed_is_refused_or_still_a_zone)
 {
     static const struct tzif_step steps[] = {{1000, HOUR}, {2000, 2 * HOUR}};
     static const unsigned char values[] = {0, 1, 0x7f, 0x80, 0xff, '\n', ','};
@@ -168,8 +168,8 @@ TEST(a_file_with_any_byte_changed_is_refused_or_still_a_zone)
     buf_release(&b);
 }
 
-static void refuse(int32_t before, const struct tzif_step *steps, size_t n, const char *rule,
-                   const char *why)
+static void check_refused(int32_t before, const struct tzif_step *steps, size_t n, const char *rule,
+                          const char *why)
 {
     struct buf b = BUF_INIT;
     struct err err = ERR_INIT;
@@ -177,23 +177,23 @@ static void refuse(int32_t before, const struct tzif_step *steps, size_t n, cons
     make_tzif(&b, before, steps, n, rule);
     CHECK_EQ(parse(b.ptr, b.len, &err), -E_INVALID);
     if (!strstr(err.msg, why))
-        test_fail(__FILE__, __LINE__, "'%s' does not say '%s'", err.msg, why);
+        test_fail(__FILE__, __LINE__, "'%s' does not contain '%s'", err.msg, why);
     buf_release(&b);
 }
 
-TEST(a_table_must_rise_and_stay_within_a_day_of_utc)
+TEST(table_that_does_not_increase_or_exceeds_a_day_of_offset_is_refused)
 {
     static const struct tzif_step falls[] = {{2000, HOUR}, {2000, 0}};
     static const struct tzif_step early[] = {{-TZ_FOREVER - 1, 0}};
     static const struct tzif_step far[] = {{0, 26 * HOUR}};
 
-    refuse(0, falls, 2, "", "ascending");
-    refuse(0, early, 1, "", "ascending");
-    refuse(0, far, 1, "", "offset");
-    refuse(-26 * HOUR, NULL, 0, "", "offset");
+    check_refused(0, falls, 2, "", "ascending");
+    check_refused(0, early, 1, "", "ascending");
+    check_refused(0, far, 1, "", "offset");
+    check_refused(-26 * HOUR, NULL, 0, "", "offset");
 }
 
-TEST(a_step_must_have_a_type)
+TEST(step_without_a_type_is_refused)
 {
     static const struct tzif_step steps[] = {{1000, HOUR}};
     struct buf b = BUF_INIT, first = BUF_INIT;
@@ -201,14 +201,14 @@ TEST(a_step_must_have_a_type)
 
     add_tzif_block(&first, 4, 0, NULL, 0);
     make_tzif(&b, 0, steps, COUNT(steps), "");
-    b.ptr[first.len + 44 + 8] = 2; /* behind the header and one time; there are 0 and 1 */
+    b.ptr[first.len + 44 + 8] = 2; /* after the header and one time; only types 0 and 1 exist */
     CHECK_EQ(parse(b.ptr, b.len, &err), -E_INVALID);
     CHECK(strstr(err.msg, "type"));
     buf_release(&first);
     buf_release(&b);
 }
 
-TEST(a_footer_that_is_no_rule_is_refused)
+TEST(footer_that_is_not_a_rule_is_refused)
 {
     static const char *const bad[] = {"A",
                                       "CET",
@@ -237,10 +237,10 @@ TEST(a_footer_that_is_no_rule_is_refused)
     size_t i;
 
     for (i = 0; i < COUNT(bad); i++)
-        refuse(0, NULL, 0, bad[i], "footer");
+        check_refused(0, NULL, 0, bad[i], "footer");
 }
 
-TEST(an_old_file_without_64_bit_times_is_refused)
+TEST(file_without_64_bit_times_is_refused)
 {
     struct buf b = BUF_INIT;
     struct err err = ERR_INIT;

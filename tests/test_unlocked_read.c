@@ -1,27 +1,27 @@
-/* test_unlocked_read.c - a turn that decides on a task looks at what it needs without a lock. When
- * the same turn then claims, adopts or reaps such a job it goes by what the job is under the lock,
- * not by what it was when it was looked at: others may have been there in between who do not have
- * the lock of the tree. On SQLite nobody can be. */
+/* test_unlocked_read.c - a turn that decides about a task reads its needs without a lock. When the
+ * same turn then claims, adopts or reaps such a job, it uses the row read under the lock, not the
+ * unlocked read: other transactions, which do not hold the root lock, may have changed the job in
+ * between. SQLite excludes this. */
 #include "meeting_fixture.h"
 #include "workflow_fixture.h"
 
-/* c is decided on when a has ended, and with a join all of its needs are looked at. */
+/* c is decided when a has ended, and its join reads all of its needs. */
 #define JOIN "  c: {run: x, needs: [a, b], join: any}\n"
 
 static struct store *other;
 
-/* The turn: one job ends, what follows is decided, then jobs are taken. */
-struct taking {
+/* The turn settles one job, decides its followers, then claims or adopts jobs. */
+struct settling_turn {
     struct held_job ends;
-    struct adoption adoption; /* its claim is all that a claim needs */
+    struct adoption adoption; /* a claim uses only its `claim` */
     bool adopts;
     struct held_job got[4];
     size_t n;
 };
 
-static int take_body(struct turn *t, void *arg, struct err *err)
+static int settle_and_claim_body(struct turn *t, void *arg, struct err *err)
 {
-    struct taking *g = arg;
+    struct settling_turn *g = arg;
     struct held_job j = g->ends;
     struct settlement s = {.lease = {.execution = j.id, .root = j.root, .epoch = j.epoch},
                            .outcome = {.kind = OUTCOME_OK, .duration = 1, .retry_delay = -1}};
@@ -37,9 +37,9 @@ static int take_body(struct turn *t, void *arg, struct err *err)
     return rc;
 }
 
-/* Another engine acts when the turn comes to `where`, after it has looked at b. */
-static void take_after(struct taking *g, struct store *s, struct watch *watch, const char *where,
-                       void (*act)(void *arg), void *arg)
+/* Another engine acts when the turn reaches `where`, after the unlocked read of b. */
+static void run_turn_with_action_at(struct settling_turn *g, struct store *s, struct watch *watch,
+                                    const char *where, void (*act)(void *arg), void *arg)
 {
     struct err err = ERR_INIT;
 
@@ -48,13 +48,13 @@ static void take_after(struct taking *g, struct store *s, struct watch *watch, c
         act(arg);
     else
         watch_for(watch, where, 1, act, arg);
-    CHECK_OK_ERR(store_turn(s, take_body, g, &err), &err);
+    CHECK_OK_ERR(store_turn(s, settle_and_claim_body, g, &err), &err);
     check_not_redone(watch);
     CHECK(on_sqlite() || watch->acted);
     verify_clean(s);
 }
 
-static bool has_got(const struct taking *g, int64_t id)
+static bool was_claimed(const struct settling_turn *g, int64_t id)
 {
     size_t i;
 
@@ -64,16 +64,16 @@ static bool has_got(const struct taking *g, int64_t id)
     return false;
 }
 
-static void end_it(void *job)
+static void settle_job(void *job)
 {
     CHECK_EQ(settle_ok(other, *(struct held_job *)job), 0);
 }
 
-TEST(a_job_that_gets_its_permit_after_it_was_looked_at_is_claimed_by_that_turn)
+TEST(job_that_gets_its_permit_after_the_unlocked_read_is_claimed_by_that_turn)
 {
     struct watch watch = {0};
     struct store *s = watched_store(&watch);
-    struct taking g = {0};
+    struct settling_turn g = {0};
     struct held_job first;
     int64_t w;
 
@@ -86,9 +86,9 @@ TEST(a_job_that_gets_its_permit_after_it_was_looked_at_is_claimed_by_that_turn)
                     NULL);
     CHECK_EQ(get(s, flow_task(s, w, "b")).held, HELD_LIMIT);
     g.ends = claim_job(s, 7);
-    take_after(&g, s, &watch, "claim", end_it, &first);
-    CHECK(has_got(&g, flow_task(s, w, "b")));
-    CHECK_EQ(g.n, 2); /* and c */
+    run_turn_with_action_at(&g, s, &watch, "claim", settle_job, &first);
+    CHECK(was_claimed(&g, flow_task(s, w, "b")));
+    CHECK_EQ(g.n, 2); /* the other one is c */
     CHECK_EQ(settle_ok(s, g.got[0]), 0);
     CHECK_EQ(settle_ok(s, g.got[1]), 0);
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
@@ -97,24 +97,25 @@ TEST(a_job_that_gets_its_permit_after_it_was_looked_at_is_claimed_by_that_turn)
     store_close(&s);
 }
 
-static void claim_it(void *job)
+static void claim_as_dead_worker(void *job)
 {
     *(struct held_job *)job = claim_job(other, 8);
 }
 
-/* Its claim was on the way when it was killed. */
-TEST(a_job_that_a_dead_worker_claims_after_it_was_looked_at_is_adopted_by_that_turn)
+/* The claim was still in progress when the worker was killed. */
+TEST(job_that_a_dead_worker_claims_after_the_unlocked_read_is_adopted_by_that_turn)
 {
     static const int64_t dead[] = {8};
     struct watch watch = {0};
     struct store *s = watched_store(&watch);
-    struct taking g = {.adopts = true, .adoption = {.dead_workers = dead, .ndead_workers = 1}};
+    struct settling_turn g = {.adopts = true,
+                              .adoption = {.dead_workers = dead, .ndead_workers = 1}};
     struct held_job b;
     int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x}\n  b: {run: x}\n" JOIN, NULL);
 
     other = fixture_store();
     g.ends = claim_job(s, 7);
-    take_after(&g, s, &watch, "leases_of_dead_workers", claim_it, &b);
+    run_turn_with_action_at(&g, s, &watch, "leases_of_dead_workers", claim_as_dead_worker, &b);
     CHECK_EQ(g.n, 1);
     CHECK_EQ(g.got[0].id, b.id);
     CHECK_EQ(g.got[0].epoch, b.epoch + 1);
@@ -128,17 +129,17 @@ TEST(a_job_that_a_dead_worker_claims_after_it_was_looked_at_is_adopted_by_that_t
     store_close(&s);
 }
 
-static void reap_it(void *unused)
+static void reap_one(void *unused)
 {
     (void)unused;
     CHECK_EQ(reap(other), 1);
 }
 
-TEST(a_job_that_is_reaped_after_it_was_looked_at_is_adopted_by_that_turn)
+TEST(job_that_is_reaped_after_the_unlocked_read_is_adopted_by_that_turn)
 {
     struct watch watch = {0};
     struct store *s = watched_store(&watch);
-    struct taking g = {.adopts = true};
+    struct settling_turn g = {.adopts = true};
     struct held_job b;
     int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x}\n  b: {run: x}\n" JOIN, NULL);
 
@@ -149,7 +150,7 @@ TEST(a_job_that_is_reaped_after_it_was_looked_at_is_adopted_by_that_turn)
     CHECK_EQ(heartbeat(other, g.ends), 0);
     clock_advance(LEASE / 2 + SECOND);
     watch.env.clock_offset = fixture_env()->clock_offset;
-    take_after(&g, s, &watch, "orphans", reap_it, NULL);
+    run_turn_with_action_at(&g, s, &watch, "orphans", reap_one, NULL);
     CHECK_EQ(g.n, 1);
     CHECK_EQ(g.got[0].id, b.id);
     CHECK_STR(history(s, b.id), "created marked_ready claimed lease_expired adopted");

@@ -1,6 +1,6 @@
-/* test_upgrade.c - the contract of an upgrade: a database of the first version becomes one of this
- * version with everything that is in it, however many come at once and wherever one of them dies.
- */
+/* test_upgrade.c - the contract of an upgrade: a database of the first version is migrated to this
+ * version with all of its data, no matter how many processes start at once and where one of them is
+ * killed. */
 #include "own_fixture.h"
 
 #include <sodium.h>
@@ -39,23 +39,23 @@ static void script(struct db *db, const char *sql)
     CHECK_OK_ERR(db->driver->script(db, sql, &err), &err);
 }
 
-/* The tables as that version made them. */
-static void make_tables(struct db *db, const struct db_url *parsed)
+/* Creates the tables as version 1 did. */
+static void create_tables(struct db *db, const struct db_url *parsed)
 {
-    bool lite = db->driver->dialect == DIALECT_SQLITE;
+    bool is_sqlite = db->driver->dialect == DIALECT_SQLITE;
 
     run(db, Q_SCHEMA_NAME, parsed->schema ? parsed->schema : "");
     run(db, Q_SCHEMA_CREATE, NULL);
     run(db, Q_MIGRATIONS_TABLE, NULL);
     script(db, migrations[0].sql[db->driver->dialect]);
-    script(db, lite ? "INSERT INTO schema_migrations VALUES (1, 'initial', 1000000000000000)"
-                    : "INSERT INTO schema_migrations VALUES (1, 'initial', now())");
+    script(db, is_sqlite ? "INSERT INTO schema_migrations VALUES (1, 'initial', 1000000000000000)"
+                         : "INSERT INTO schema_migrations VALUES (1, 'initial', now())");
     script(db, "INSERT INTO settings VALUES ('database_id', '0123456789abcdef')");
-    script(db, lite ? "UPDATE counters SET value = 2 WHERE name = 'execution_id'"
-                    : "SELECT setval('execution_id', 2), setval('event_sequence', 5)");
+    script(db, is_sqlite ? "UPDATE counters SET value = 2 WHERE name = 'execution_id'"
+                         : "SELECT setval('execution_id', 2), setval('event_sequence', 5)");
 }
 
-/* Two jobs as that version wrote them: 1 waits, 2 runs. */
+/* Two jobs as version 1 stored them: 1 waits, 2 runs. */
 #define EXECUTION(id, status, attempts, seq, started)                                              \
     "INSERT INTO executions (id, root, requested_at, started_at, updated_at, priority, attempts, " \
     "max_attempts, epoch, seq, needs_left, cursor, depth, kind, status, held, deferred, "          \
@@ -96,8 +96,8 @@ static void hash_text(crypto_generichash_state *h, const char *s)
         crypto_generichash_update(h, (const unsigned char *)s, strlen(s));
 }
 
-/* The key of job 1, with the hash that version 1 made of what was asked for. */
-static void make_key(struct db *db)
+/* Stores the key of job 1 with the hash that version 1 computed of the submission. */
+static void store_key(struct db *db)
 {
     struct submission s = keyed_job();
     int64_t numbers[] = {s.kind, 0, -1, 0, 2, 0, 0, 0};
@@ -123,7 +123,7 @@ static void make_key(struct db *db)
     free(body);
 }
 
-static void make_version_1(void)
+static void create_version_1(void)
 {
     struct db_url *parsed = NULL;
     struct env env = {0};
@@ -133,9 +133,9 @@ static void make_version_1(void)
     url = own_database();
     db = open_db(&parsed, &env);
     CHECK_OK_ERR(db_begin(db, TX_LONG, &err), &err);
-    make_tables(db, parsed);
+    create_tables(db, parsed);
     script(db, jobs);
-    make_key(db);
+    store_key(db);
     CHECK_OK_ERR(db_commit(db, &err), &err);
     db_close(&db);
     url_free(&parsed);
@@ -150,7 +150,7 @@ static int try_open(struct store_options options, struct store **s, struct err *
     return store_open(url, NULL, &options, s, err);
 }
 
-static struct store *upgraded(void)
+static struct store *open_upgraded(void)
 {
     struct store *s;
     struct err err;
@@ -161,7 +161,7 @@ static struct store *upgraded(void)
     return s;
 }
 
-/* Everything of before is there, and goes on. */
+/* All old data exists, and the jobs continue. */
 static void check_upgraded(struct store *s)
 {
     char id[STORE_ID_SIZE];
@@ -186,27 +186,27 @@ static void check_upgraded(struct store *s)
     verify_clean(s);
 }
 
-TEST(a_database_of_the_first_version_is_upgraded_and_its_jobs_go_on)
+TEST(database_of_the_first_version_is_upgraded_and_its_jobs_continue)
 {
     struct store *s;
 
-    make_version_1();
-    s = upgraded();
+    create_version_1();
+    s = open_upgraded();
     check_upgraded(s);
     store_close(&s);
     own_database_drop();
 }
 
-TEST(without_leave_to_migrate_an_older_database_is_refused_with_what_to_do)
+TEST(older_database_without_permission_to_migrate_is_refused_with_advice)
 {
     struct store *s;
     struct err err;
 
-    make_version_1();
+    create_version_1();
     CHECK_EQ(try_open((struct store_options){.no_migrate = true}, &s, &err), -E_SCHEMA);
     CHECK(strstr(err.msg, "version 1"));
     CHECK(strstr(err.msg, "pawl admin migrate"));
-    s = upgraded();
+    s = open_upgraded();
     check_upgraded(s);
     store_close(&s);
     own_database_drop();
@@ -214,27 +214,27 @@ TEST(without_leave_to_migrate_an_older_database_is_refused_with_what_to_do)
 
 static void open_only(int nth)
 {
-    struct store *s = upgraded();
+    struct store *s = open_upgraded();
 
     (void)nth;
     store_close(&s);
 }
 
-TEST(eight_processes_that_come_at_once_upgrade_once)
+TEST(database_opened_by_eight_processes_at_once_is_upgraded_once)
 {
     struct store *s;
 
-    make_version_1();
+    create_version_1();
     run_processes(8, open_only);
-    s = upgraded();
+    s = open_upgraded();
     check_upgraded(s);
     store_close(&s);
     own_database_drop();
 }
 
-/* ---- dying in the middle ---- */
+/* ---- killed during an upgrade ---- */
 
-TEST(an_upgrade_that_is_killed_anywhere_leaves_the_old_version_and_the_next_succeeds)
+TEST(upgrade_killed_at_any_point_leaves_the_old_version_and_the_next_succeeds)
 {
     struct killing *k = shared_memory(sizeof(*k));
     bool before_commit = false, done = false;
@@ -242,7 +242,7 @@ TEST(an_upgrade_that_is_killed_anywhere_leaves_the_old_version_and_the_next_succ
     struct err err;
     int nth, rc;
 
-    make_version_1();
+    create_version_1();
     for (nth = 1; open_and_die(url, nth, k); nth++) {
         CHECK(nth < 100);
         before_commit |= !strcmp(k->where, "commit");
@@ -255,7 +255,7 @@ TEST(an_upgrade_that_is_killed_anywhere_leaves_the_old_version_and_the_next_succ
         CHECK(done || strstr(err.msg, "version 1,"));
     }
     CHECK(before_commit && done);
-    s = upgraded();
+    s = open_upgraded();
     check_upgraded(s);
     store_close(&s);
     own_database_drop();

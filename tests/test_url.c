@@ -1,5 +1,5 @@
-/* test_url.c - where a database is: what is taken, what is refused, and that no password is
- * repeated. */
+/* test_url.c - database URLs: which are accepted, which are refused, and that no message contains a
+ * password. */
 #include "harness.h"
 
 #include "base/mem.h"
@@ -21,7 +21,7 @@ static struct db_url *parse(const char *text, const char *tenant)
     return u;
 }
 
-TEST(an_sqlite_url_names_a_file)
+TEST(sqlite_url_names_a_file)
 {
     static const struct {
         const char *text, *tenant, *file;
@@ -48,7 +48,7 @@ TEST(an_sqlite_url_names_a_file)
     }
 }
 
-TEST(a_postgres_url_is_repeated_without_its_password)
+TEST(postgres_url_is_shown_without_its_password)
 {
     static const struct {
         const char *text, *safe;
@@ -78,7 +78,7 @@ TEST(a_postgres_url_is_repeated_without_its_password)
     }
 }
 
-TEST(a_tenant_has_a_schema_of_its_own)
+TEST(tenant_has_its_own_schema)
 {
     struct db_url *u = parse("postgres://host/db", "t1");
 
@@ -86,7 +86,7 @@ TEST(a_tenant_has_a_schema_of_its_own)
     url_free(&u);
 }
 
-TEST(what_is_no_url_is_refused_with_what_to_write)
+TEST(invalid_url_is_refused_with_advice)
 {
     static const struct {
         const char *text, *says;
@@ -118,7 +118,7 @@ TEST(what_is_no_url_is_refused_with_what_to_write)
     }
 }
 
-TEST(a_tenants_name_is_plain)
+TEST(tenant_name_is_lower_case_letters_digits_and_underscores)
 {
     static const char *const good[] = {"a", "t1", "a_b",
                                        "a23456789012345678901234567890123456789_0"};

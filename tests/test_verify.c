@@ -1,10 +1,10 @@
-/* test_verify.c - a verify that can't fail is worthless: a good database, with executions in every
- * state, is broken once and more for each invariant, and that one must be named, and besides it
- * only those that the table below says it implies. Each break is made in a transaction that is
- * rolled back. */
+/* test_verify.c - proves that verify detects damage: a good database with executions in every state
+ * is damaged at least once for each invariant, and verify must report that invariant and, besides
+ * it, only those that the table below lists as implied. Each damage is made in a transaction that
+ * is rolled back. */
 #include "verify_fixture.h"
 
-/* ---- breaking it ---- */
+/* ---- damages ---- */
 
 static const struct damage damages[] = {
     BREAK("I01", NULL, "UPDATE executions SET seq = seq + 1" ROW("done")),
@@ -186,7 +186,7 @@ static const struct damage damages[] = {
 };
 #define DAMAGES (sizeof(damages) / sizeof(*damages))
 
-TEST_SLOW(each_invariant_is_named_when_it_is_broken, 600)
+TEST_SLOW(damage_to_each_invariant_is_reported, 600)
 {
     struct store *s = good_database();
 
@@ -195,22 +195,22 @@ TEST_SLOW(each_invariant_is_named_when_it_is_broken, 600)
     store_close(&s);
 }
 
-TEST(no_invariant_is_without_its_test)
+TEST(every_invariant_has_a_damage_that_breaks_it)
 {
     size_t i, k;
 
     for (i = 0; i < invariant_count; i++) {
-        bool broken = invariants[i].code[0] == 'S' /* see below */
-                      || strstr(FLOW_CODES, invariants[i].code);
+        bool covered = invariants[i].code[0] == 'S' /* see test_verify_checkpoint.c */
+                       || strstr(FLOW_CODES, invariants[i].code);
 
         for (k = 0; k < DAMAGES; k++)
-            broken |= !strcmp(damages[k].breaks, invariants[i].code);
-        if (!broken)
+            covered |= !strcmp(damages[k].breaks, invariants[i].code);
+        if (!covered)
             test_fail(__FILE__, __LINE__, "nothing breaks %s", invariants[i].code);
     }
 }
 
-TEST(a_permit_that_nobody_could_take_is_no_breach_while_a_timer_offers_it)
+TEST(unused_permit_is_no_breach_while_a_timer_offers_it)
 {
     struct store *s = good_database();
     char found[512];
@@ -225,7 +225,7 @@ TEST(a_permit_that_nobody_could_take_is_no_breach_while_a_timer_offers_it)
     store_close(&s);
 }
 
-TEST(a_limit_may_be_exceeded_by_what_already_runs)
+TEST(limit_exceeded_by_running_jobs_is_no_breach)
 {
     struct store *s = good_database();
 
@@ -238,7 +238,7 @@ TEST(a_limit_may_be_exceeded_by_what_already_runs)
     store_close(&s);
 }
 
-TEST(leases_that_ran_out_while_all_workers_were_away_are_no_breach)
+TEST(leases_that_expired_while_all_workers_were_stopped_are_no_breach)
 {
     struct store *s = good_database();
     struct worker w = {.id = 99, .host = "h", .folder = "folder-a", .version = "1", .capacity = 1};
@@ -250,34 +250,34 @@ TEST(leases_that_ran_out_while_all_workers_were_away_are_no_breach)
     verify_clean(s);
     clock_advance(3 * LEASE);
     CHECK_OK_ERR(store_turn(s, hello_body, &w, &err), &err);
-    CHECK(verify_count(s, NULL, 0) > 0); /* it had the time to reap */
+    CHECK(verify_count(s, NULL, 0) > 0); /* the worker had time to reap */
     reap(s);
     verify_clean(s);
     store_close(&s);
 }
 
-/* ---- what is reported ---- */
+/* ---- reports ---- */
 
-struct heard {
+struct reported {
     size_t n;
     int64_t execution;
     char detail[512];
 };
 
-static void hear(void *arg, const struct breach *b)
+static void record_breach(void *arg, const struct breach *b)
 {
-    struct heard *h = arg;
+    struct reported *h = arg;
 
     h->n++;
     h->execution = b->execution;
     snprintf(h->detail, sizeof(h->detail), "%s", b->detail);
 }
 
-TEST(a_breach_says_what_is_and_what_should_be)
+TEST(breach_describes_the_found_and_the_expected_state)
 {
     struct store *s = good_database();
-    struct heard h = {0};
-    struct verify_options o = {.lease = LEASE, .report = hear, .arg = &h};
+    struct reported h = {0};
+    struct verify_options o = {.lease = LEASE, .report = record_breach, .arg = &h};
     struct verify_result r;
     struct err err = ERR_INIT;
 
@@ -293,11 +293,12 @@ TEST(a_breach_says_what_is_and_what_should_be)
     store_close(&s);
 }
 
-TEST(of_each_invariant_only_so_many_breaches_are_reported)
+TEST(breaches_per_invariant_are_reported_up_to_the_maximum)
 {
     struct store *s = good_database();
-    struct heard h = {0};
-    struct verify_options o = {.lease = LEASE, .max_per_check = 2, .report = hear, .arg = &h};
+    struct reported h = {0};
+    struct verify_options o = {
+        .lease = LEASE, .max_per_check = 2, .report = record_breach, .arg = &h};
     struct verify_result r;
     struct err err = ERR_INIT;
 

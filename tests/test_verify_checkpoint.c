@@ -1,5 +1,5 @@
-/* test_verify_checkpoint.c - what verify finds with a checkpoint: all that was rewritten since, and
- * nothing else; and files that are no checkpoints. */
+/* test_verify_checkpoint.c - verify with a checkpoint reports everything that was rewritten since,
+ * and nothing else; files that are not checkpoints are refused. */
 #include "base/buf.h"
 #include "verify_fixture.h"
 
@@ -82,7 +82,7 @@ static const struct damage rewritten[] = {
         "DELETE FROM executions" ROW("flow done")),
 };
 
-TEST_SLOW(a_checkpoint_shows_what_was_rewritten, 600)
+TEST_SLOW(checkpoint_reveals_rewritten_rows, 600)
 {
     struct store *s = good_database();
     char expected[512];
@@ -99,7 +99,7 @@ TEST_SLOW(a_checkpoint_shows_what_was_rewritten, 600)
     store_close(&s);
 }
 
-TEST(what_happens_after_a_checkpoint_is_no_breach)
+TEST(regular_changes_after_a_checkpoint_are_no_breach)
 {
     struct store *s = good_database();
     struct held_job j;
@@ -109,13 +109,13 @@ TEST(what_happens_after_a_checkpoint_is_no_breach)
         CHECK_EQ(settle_ok(s, j), 0);
     submit_child(s, sql_number(s, "SELECT id FROM executions WHERE name = 'flow'"), "late");
     submit(s, "later");
-    check_since(s, "", "work went on");
+    check_since(s, "", "work continued");
     save(s);
     check_since(s, "", "a second checkpoint");
     store_close(&s);
 }
 
-TEST(a_checkpoint_of_more_than_one_page)
+TEST(checkpoint_of_several_pages_detects_changes_on_each)
 {
     struct store *s = fixture_store();
     int i;
@@ -131,7 +131,7 @@ TEST(a_checkpoint_of_more_than_one_page)
                  "DELETE FROM executions; DELETE FROM execution_events; DELETE FROM task_outbox; "
                  "DELETE FROM queue_counters",
                  NULL, NULL);
-    check_since(s, "", "all trees are gone, whole");
+    check_since(s, "", "all trees were removed completely");
     db_rollback(store_db(s));
     store_close(&s);
 }
@@ -143,18 +143,18 @@ static void write_file(const char *text)
     CHECK(f && fputs(text, f) >= 0 && fclose(f) == 0);
 }
 
-static void check_refused(struct store *s, enum error_code code, const char *words)
+static void check_refused(struct store *s, enum error_code code, const char *expected)
 {
     struct err err = ERR_INIT;
     struct buf codes = BUF_INIT;
 
     CHECK_EQ(verify_with(s, NULL, file_path(), &codes, &err), -(int)code);
     buf_release(&codes);
-    if (!strstr(err.msg, words))
-        test_fail(__FILE__, __LINE__, "'%s' is not in: %s", words, err.msg);
+    if (!strstr(err.msg, expected))
+        test_fail(__FILE__, __LINE__, "'%s' is not in: %s", expected, err.msg);
 }
 
-TEST(a_file_that_is_no_checkpoint_is_refused_in_words)
+TEST(file_that_is_not_a_checkpoint_is_refused_with_a_clear_error)
 {
     struct store *s = fixture_store();
     struct buf codes = BUF_INIT;
@@ -176,7 +176,7 @@ TEST(a_file_that_is_no_checkpoint_is_refused_in_words)
     store_close(&s);
 }
 
-TEST(a_checkpoint_that_is_not_whole_is_refused)
+TEST(incomplete_or_damaged_checkpoint_is_refused)
 {
     struct store *s = good_database();
     char text[100000], *last;
@@ -188,7 +188,7 @@ TEST(a_checkpoint_that_is_not_whole_is_refused)
     CHECK(f);
     n = fread(text, 1, sizeof(text) - 1, f);
     fclose(f);
-    text[n - 3] = '\0'; /* in the middle of the last line */
+    text[n - 3] = '\0'; /* cut in the middle of the last line */
     write_file(text);
     check_refused(s, E_INVALID, "is incomplete");
     last = strrchr(text, '\n') + 1;

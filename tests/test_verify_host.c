@@ -1,5 +1,5 @@
-/* test_verify_host.c - verify --host: each thing that may be wrong between a host and the database
- * is made so on purpose, and must be named, it alone. What merely goes on, or has stopped, is no
+/* test_verify_host.c - verify --host: each possible inconsistency between a host and the database
+ * is created on purpose and must be reported, and nothing else. Running or stopped work is no
  * breach. */
 #include "api/host.h"
 #include "engine_fixture.h"
@@ -12,7 +12,7 @@
 #define GRACE (300 * SECOND)
 #define HOUR  (3600 * SECOND)
 
-/* ---- what is found ---- */
+/* ---- running verify ---- */
 
 static void add_code(void *arg, const struct breach *b)
 {
@@ -22,7 +22,7 @@ static void add_code(void *arg, const struct breach *b)
     CHECK(b->detail && *b->detail);
 }
 
-static struct host_result look(struct store *s, const char *codes)
+static struct host_result check_host(struct store *s, const char *codes)
 {
     char found[200] = "";
     struct host_options o = {
@@ -39,7 +39,7 @@ static struct host_result look(struct store *s, const char *codes)
 
 /* ---- the state folder ---- */
 
-static const char *world(struct store *s, int64_t generations_ago)
+static const char *generation_folder(struct store *s, int64_t generations_ago)
 {
     static char path[2][4096];
     static int at;
@@ -54,10 +54,10 @@ static const char *world(struct store *s, int64_t generations_ago)
     return path[at];
 }
 
-/* The folder of an attempt, made if it is not there. */
-static int folder_of(const char *world_dir, int64_t execution, int attempt)
+/* Opens the folder of an attempt; creates it if it does not exist. */
+static int open_attempt_folder(const char *folder, int64_t execution, int attempt)
 {
-    int dir = open(world_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), at;
+    int dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), at;
 
     CHECK(dir >= 0);
     at = attempt_make_folder(dir, execution, attempt);
@@ -70,7 +70,7 @@ static int folder_of(const char *world_dir, int64_t execution, int attempt)
 
 static void remove_folder(struct store *s, int64_t execution, int attempt)
 {
-    int dir = open(world(s, 0), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int dir = open(generation_folder(s, 0), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     char name[ATTEMPT_NAME_SIZE];
 
     CHECK_OK(attempt_remove_folder(dir, attempt_name(execution, attempt, name)));
@@ -81,11 +81,12 @@ static const char *worker_path(struct store *s, int64_t worker)
 {
     static char path[5000];
 
-    snprintf(path, sizeof(path), "%s/workers/%016llx", world(s, 0), (unsigned long long)worker);
+    snprintf(path, sizeof(path), "%s/workers/%016llx", generation_folder(s, 0),
+             (unsigned long long)worker);
     return path;
 }
 
-/* As if it had been written so long ago. */
+/* Sets the file's time `us` into the past. */
 static void make_older(const char *path, int64_t us)
 {
     struct timespec t[2] = {{.tv_sec = (clock_wall_us() - us) / 1000000}};
@@ -94,21 +95,21 @@ static void make_older(const char *path, int64_t us)
     CHECK_OK(utimensat(AT_FDCWD, path, t, 0));
 }
 
-/* As if that worker had been there for so long. */
-static void make_it_older(struct worker_kit *k, struct store *s, int64_t age)
+/* Makes the worker look as if it had been running for `age`. */
+static void make_worker_older(struct worker_kit *k, struct store *s, int64_t age)
 {
     make_older(worker_path(s, engine_worker(k->engine)), age);
 }
 
-/* A worker that lives, for so long, and does nothing. */
-static void open_still(struct worker_kit *k, struct store *s, int64_t age)
+/* Opens a worker that has been running for `age` and does nothing. */
+static void open_idle_worker(struct worker_kit *k, struct store *s, int64_t age)
 {
     kit_open(k);
-    make_it_older(k, s, age);
+    make_worker_older(k, s, age);
 }
 
-/* An execution that has ended, of which nothing is left. */
-static int64_t ended_one(struct store *s)
+/* Runs an execution to its end; nothing is left of it on the host. */
+static int64_t run_one_to_the_end(struct store *s)
 {
     struct worker_kit k = {.commands = true};
     int64_t id = kit_command(s, "true");
@@ -119,8 +120,8 @@ static int64_t ended_one(struct store *s)
     return id;
 }
 
-/* One that this worker, which it opens, has begun to run. */
-static int64_t started_one(struct store *s, struct worker_kit *k, const char *command)
+/* Opens the worker and lets it start the command. */
+static int64_t start_one(struct store *s, struct worker_kit *k, const char *command)
 {
     int64_t id = kit_command(s, command);
 
@@ -130,37 +131,37 @@ static int64_t started_one(struct store *s, struct worker_kit *k, const char *co
     return id;
 }
 
-/* ---- what is right ---- */
+/* ---- consistent hosts ---- */
 
-TEST(nothing_has_run_here_and_nothing_is_wrong)
+TEST(host_that_has_run_nothing_has_no_breach)
 {
     struct store *s = fixture_store();
     struct host_result r;
 
-    r = look(s, "");
+    r = check_host(s, "");
     CHECK_EQ(r.attempts + r.workers, 0);
     store_close(&s);
 }
 
-TEST(what_runs_is_right_before_and_after_the_death_of_its_worker)
+TEST(running_attempt_is_no_breach_before_and_after_its_worker_ends)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {0};
-    int64_t id = started_one(s, &k, "sleep 100");
+    int64_t id = start_one(s, &k, "sleep 100");
     struct host_result r;
 
-    r = look(s, "");
+    r = check_host(s, "");
     CHECK_EQ(r.attempts, 1);
     CHECK_EQ(r.workers, 1);
-    engine_close(&k.engine); /* what it runs is left to the next one */
-    r = look(s, "");
+    engine_close(&k.engine); /* the running attempt is left to the next worker */
+    r = check_host(s, "");
     CHECK_EQ(r.attempts, 1);
     CHECK_EQ(r.workers, 1);
     kit_open(&k);
     CHECK_OK(cancel(s, id));
     kit_until_ended(&k, 1);
     engine_close(&k.engine);
-    r = look(s, "");
+    r = check_host(s, "");
     CHECK_EQ(r.attempts + r.workers, 0);
     verify_clean(s);
     store_close(&s);
@@ -171,7 +172,7 @@ struct shared {
 };
 static struct shared *shared;
 
-static void work_or_look(int nth)
+static void work_or_verify(int nth)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.commands = true, .slots = 8};
@@ -186,12 +187,12 @@ static void work_or_look(int nth)
     } else {
         sign_await(&shared->working);
         for (i = 0; !i || !sign_wait(&shared->done, 0); i++)
-            look(s, "");
+            check_host(s, "");
     }
     store_close(&s);
 }
 
-TEST(work_that_goes_on_meanwhile_is_no_breach)
+TEST(concurrent_work_is_no_breach)
 {
     struct store *s = fixture_store();
     int i;
@@ -200,84 +201,87 @@ TEST(work_that_goes_on_meanwhile_is_no_breach)
         kit_command(s, "sleep 0.0$PAWL_EXECUTION_ID");
     store_close(&s);
     shared = shared_memory(sizeof(*shared));
-    run_processes(2, work_or_look);
+    run_processes(2, work_or_verify);
     s = fixture_store();
-    look(s, "");
+    check_host(s, "");
     verify_clean(s);
     store_close(&s);
 }
 
-/* ---- what is not ---- */
+/* ---- inconsistent hosts ---- */
 
-TEST(a_folder_without_its_attempt_is_named)
+TEST(attempt_folder_without_an_attempt_is_reported)
 {
     struct store *s = fixture_store();
-    int64_t id = ended_one(s);
+    int64_t id = run_one_to_the_end(s);
 
-    close(folder_of(world(s, 0), 999999, 1));
-    look(s, "H01");
-    close(folder_of(world(s, 0), id, 2)); /* it had only one */
-    look(s, "H01 H01");
+    close(open_attempt_folder(generation_folder(s, 0), 999999, 1));
+    check_host(s, "H01");
+    close(open_attempt_folder(generation_folder(s, 0), id,
+                              2)); /* the execution had only one attempt */
+    check_host(s, "H01 H01");
     remove_folder(s, 999999, 1);
     remove_folder(s, id, 2);
-    look(s, "");
+    check_host(s, "");
     store_close(&s);
 }
 
-/* Somebody has that lock of an attempt that has ended. */
-static void hold_of_an_ended_one(const char *what, const char *codes)
+/* A process holds the given lock of an ended attempt. */
+static void check_lock_of_ended_attempt(const char *what, const char *codes)
 {
     struct store *s = fixture_store();
-    int64_t id = ended_one(s);
-    int at = folder_of(world(s, 0), id, 1), lock = attempt_lock(at, what, false);
+    int64_t id = run_one_to_the_end(s);
+    int at = open_attempt_folder(generation_folder(s, 0), id, 1),
+        lock = attempt_lock(at, what, false);
 
     CHECK(lock >= 0);
-    look(s, codes);
+    check_host(s, codes);
     close(lock);
-    look(s, "");
+    check_host(s, "");
     close(at);
     store_close(&s);
 }
 
-TEST(a_shim_at_work_on_what_does_not_run_is_named)
+TEST(shim_of_an_attempt_that_does_not_run_is_reported)
 {
-    hold_of_an_ended_one(ATTEMPT_LOCK, "H02");
+    check_lock_of_ended_attempt(ATTEMPT_LOCK, "H02");
 }
 
-TEST(a_shim_at_work_on_what_another_host_has_taken_over_is_named)
+TEST(shim_of_an_attempt_adopted_by_another_host_is_reported)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {0};
-    int64_t id = started_one(s, &k, "sleep 100");
-    int at = folder_of(world(s, 0), id, 1);
+    int64_t id = start_one(s, &k, "sleep 100");
+    int at = open_attempt_folder(generation_folder(s, 0), id, 1);
 
-    KIT_UNTIL(&k, attempt_is_locked(at, ATTEMPT_LOCK)); /* its shim was only on the way */
+    KIT_UNTIL(&k, attempt_is_locked(at, ATTEMPT_LOCK)); /* wait until the shim holds its lock */
     close(at);
-    look(s, "");
+    check_host(s, "");
     sql_run(s, "UPDATE leases SET folder = 'elsewhere'");
-    look(s, "H02");
+    check_host(s, "H02");
     sql_run(s, "UPDATE leases SET worker = NULL, until = NULL");
-    look(s, "H02");
+    check_host(s, "H02");
     CHECK_OK(cancel(s, id));
     engine_close(&k.engine);
     store_close(&s);
 }
 
-TEST(what_lives_on_after_its_attempt_is_named)
+TEST(process_tree_that_outlives_its_attempt_is_reported)
 {
-    hold_of_an_ended_one(ATTEMPT_TREE, "H03");
+    check_lock_of_ended_attempt(ATTEMPT_TREE, "H03");
 }
 
-TEST(a_process_of_an_ended_attempt_is_named_though_it_holds_no_lock)
+TEST(process_of_an_ended_attempt_without_a_lock_is_reported)
 {
     struct store *s = fixture_store();
-    int64_t id = ended_one(s);
+    int64_t id = run_one_to_the_end(s);
     char output[4200], *env[] = {output, NULL};
     int ready[2];
     pid_t pid;
     char c;
 
-    snprintf(output, sizeof(output), "PAWL_OUTPUT=%s/%lld.1/output", world(s, 0), (long long)id);
+    snprintf(output, sizeof(output), "PAWL_OUTPUT=%s/%lld.1/output", generation_folder(s, 0),
+             (long long)id);
     store_close(&s);
     CHECK_OK(pipe2(ready, O_CLOEXEC));
     pid = fork();
@@ -286,115 +290,115 @@ TEST(a_process_of_an_ended_attempt_is_named_though_it_holds_no_lock)
         _exit(1);
     }
     close(ready[1]);
-    CHECK_EQ(read(ready[0], &c, 1), 0); /* closed by the exec */
+    CHECK_EQ(read(ready[0], &c, 1), 0); /* the exec closes the pipe */
     close(ready[0]);
     s = fixture_store();
-    look(s, "H03");
+    check_host(s, "H03");
     kill(pid, SIGKILL);
     CHECK_EQ(waitpid(pid, NULL, 0), pid);
-    look(s, "");
+    check_host(s, "");
     store_close(&s);
 }
 
-TEST(an_end_that_nobody_settles_is_named_if_somebody_is_there_for_it)
+TEST(unsettled_exit_record_is_reported_if_a_worker_is_running)
 {
     struct store *s = fixture_store();
-    struct worker_kit first = {0}, still = {.commands = true};
-    int64_t id = started_one(s, &first, "sleep 0.2");
+    struct worker_kit first = {0}, idle = {.commands = true};
+    int64_t id = start_one(s, &first, "sleep 0.2");
     char path[4200];
 
     engine_close(&first.engine);
-    snprintf(path, sizeof(path), "%s/%lld.1/exit", world(s, 0), (long long)id);
+    snprintf(path, sizeof(path), "%s/%lld.1/exit", generation_folder(s, 0), (long long)id);
     while (access(path, F_OK))
         clock_sleep_us(10000);
     make_older(path, GRACE + SECOND);
-    look(s, ""); /* Pawl is stopped */
-    open_still(&still, s, GRACE / 2);
-    look(s, ""); /* it just came */
-    make_it_older(&still, s, GRACE + SECOND);
-    look(s, "H04");
+    check_host(s, ""); /* no worker is running */
+    open_idle_worker(&idle, s, GRACE / 2);
+    check_host(s, ""); /* the worker has just started */
+    make_worker_older(&idle, s, GRACE + SECOND);
+    check_host(s, "H04");
     make_older(path, GRACE / 2);
-    look(s, "");
-    kit_until_ended(&still, 1);
-    engine_close(&still.engine);
-    look(s, "");
+    check_host(s, "");
+    kit_until_ended(&idle, 1);
+    engine_close(&idle.engine);
+    check_host(s, "");
     verify_clean(s);
     store_close(&s);
 }
 
-TEST(what_nobody_sweeps_is_named_if_somebody_is_there_for_it)
+TEST(leftovers_not_cleaned_up_are_reported_if_a_worker_is_running)
 {
     struct store *s = fixture_store();
-    struct worker_kit still = {.commands = true};
-    int64_t id = ended_one(s), gone = 0x1234567890abcdef;
+    struct worker_kit idle = {.commands = true};
+    int64_t id = run_one_to_the_end(s), gone = 0x1234567890abcdef;
     int fd;
 
-    close(folder_of(world(s, 0), id, 1));
+    close(open_attempt_folder(generation_folder(s, 0), id, 1));
     fd = open(worker_path(s, gone), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     CHECK(fd >= 0);
     close(fd);
     make_older(worker_path(s, gone), 3 * HOUR);
     clock_advance(3 * HOUR);
-    look(s, "");
-    open_still(&still, s, HOUR);
-    look(s, "");
-    make_it_older(&still, s, 3 * HOUR);
-    look(s, "H05 H05");
+    check_host(s, "");
+    open_idle_worker(&idle, s, HOUR);
+    check_host(s, "");
+    make_worker_older(&idle, s, 3 * HOUR);
+    check_host(s, "H05 H05");
     remove_folder(s, id, 1);
-    look(s, "H05");
-    KIT_UNTIL(&still, access(worker_path(s, gone), F_OK));
-    look(s, "");
-    engine_close(&still.engine);
+    check_host(s, "H05");
+    KIT_UNTIL(&idle, access(worker_path(s, gone), F_OK));
+    check_host(s, "");
+    engine_close(&idle.engine);
     store_close(&s);
 }
 
-TEST(a_lease_whose_worker_has_no_file_is_named)
+TEST(lease_whose_worker_has_no_file_is_reported)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {0};
-    int64_t id = started_one(s, &k, "sleep 100");
+    int64_t id = start_one(s, &k, "sleep 100");
 
     CHECK_OK(unlink(worker_path(s, engine_worker(k.engine))));
-    look(s, "H06");
+    check_host(s, "H06");
     CHECK_OK(cancel(s, id));
     kit_until_ended(&k, 1);
     engine_close(&k.engine);
-    look(s, "");
+    check_host(s, "");
     store_close(&s);
 }
 
-TEST(a_worker_without_its_row_is_named)
+TEST(worker_without_a_row_is_reported)
 {
     struct store *s = fixture_store();
-    struct worker_kit still = {0};
+    struct worker_kit idle = {0};
 
-    open_still(&still, s, SECOND);
+    open_idle_worker(&idle, s, SECOND);
     sql_run(s, "DELETE FROM workers");
-    look(s, ""); /* it may be about to say hello */
-    make_it_older(&still, s, 2 * 60 * SECOND);
-    look(s, "H07");
-    engine_close(&still.engine);
-    look(s, "");
+    check_host(s, ""); /* it may be about to register */
+    make_worker_older(&idle, s, 2 * 60 * SECOND);
+    check_host(s, "H07");
+    engine_close(&idle.engine);
+    check_host(s, "");
     store_close(&s);
 }
 
-TEST(work_of_an_earlier_generation_is_named)
+TEST(work_of_an_earlier_generation_is_reported)
 {
     struct store *s = fixture_store();
-    struct worker_kit still = {0};
+    struct worker_kit idle = {0};
     int at, lock;
 
-    open_still(&still, s, SECOND);
-    CHECK_OK(mkdir(world(s, 1), 0700));
-    at = folder_of(world(s, 1), 7, 1);
+    open_idle_worker(&idle, s, SECOND);
+    CHECK_OK(mkdir(generation_folder(s, 1), 0700));
+    at = open_attempt_folder(generation_folder(s, 1), 7, 1);
     lock = attempt_lock(at, ATTEMPT_LOCK, false);
     CHECK(lock >= 0);
-    look(s, "");
-    make_it_older(&still, s, GRACE + SECOND);
-    look(s, "H08");
+    check_host(s, "");
+    make_worker_older(&idle, s, GRACE + SECOND);
+    check_host(s, "H08");
     close(lock);
-    look(s, "");
+    check_host(s, "");
     close(at);
-    engine_close(&still.engine);
+    engine_close(&idle.engine);
     store_close(&s);
 }

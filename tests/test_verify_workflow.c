@@ -1,6 +1,6 @@
-/* test_verify_workflow.c - what verify says of workflows: a good database with workflows in every
- * state is broken in many ways, as test_verify.c does it; and what operators may do, or a large
- * graph is in the middle of, is no breach. */
+/* test_verify_workflow.c - verify and workflows: a good database with workflows in every state is
+ * damaged in many ways, as in test_verify.c; operator actions and the intermediate states of a
+ * large graph are no breach. */
 #include "damage.h"
 #include "store/door/door.h"
 #include "store/workflow/workflow.h"
@@ -8,7 +8,7 @@
 
 /* ---- a good database ---- */
 
-static struct held_job take(const struct flow_claiming *k, const char *name)
+static struct held_job claimed_job(const struct flow_claiming *k, const char *name)
 {
     size_t i;
 
@@ -35,7 +35,7 @@ static void make_ended(struct store *s)
     flow_submit(s,
                 "name: broken\ntasks:\n  boom: {run: x}\n  b: {run: x, needs: boom}\n"
                 "  c: {run: x, needs: b}\n  d: {run: x}\n"
-                "  mend: {run: x, needs: b, if: failure()}\n"
+                "  repair: {run: x, needs: b, if: failure()}\n"
                 "  never: {run: x, needs: d, if: failure()}\n"
                 "on_failure: {run: x}\non_exit: {run: x}\n",
                 NULL);
@@ -79,7 +79,7 @@ static void make_stopped(struct store *s)
 
     flow_claim(s, &k);
     CHECK_OK(cancel(s, w));
-    flow_settle(s, take(&k, "a"), OUTCOME_CANCELLED, NULL);
+    flow_settle(s, claimed_job(&k, "a"), OUTCOME_CANCELLED, NULL);
     flow_play(s, "");
     CHECK_EQ(status_of(s, w), S_CANCELLED);
     w = flow_submit(s, "name: late\ntimeout: 1m\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n",
@@ -87,7 +87,7 @@ static void make_stopped(struct store *s)
     flow_claim(s, &k);
     clock_advance(61 * SECOND);
     run_timers(s);
-    flow_settle(s, take(&k, "a"), OUTCOME_CANCELLED, NULL);
+    flow_settle(s, claimed_job(&k, "a"), OUTCOME_CANCELLED, NULL);
     CHECK_EQ(status_of(s, w), S_TIMED_OUT);
 }
 
@@ -119,10 +119,10 @@ static void make_open(struct store *s)
     flow_submit_text(s, flow_text_of_files(waiting), NULL);
     w = flow_submit(s, "name: stopping\ntasks:\n  a2: {run: x}\n  b2: {run: x, needs: a2}\n", NULL);
     flow_claim(s, &k);
-    submit_child(s, take(&k, "own").id, "child");
-    flow_settle(s, take(&k, "own"), OUTCOME_OK, NULL);
-    flow_settle(s, take(&k, "each[0]"), OUTCOME_OK, NULL);
-    flow_settle(s, take(&k, "a"), OUTCOME_OK, NULL);
+    submit_child(s, claimed_job(&k, "own").id, "child");
+    flow_settle(s, claimed_job(&k, "own"), OUTCOME_OK, NULL);
+    flow_settle(s, claimed_job(&k, "each[0]"), OUTCOME_OK, NULL);
+    flow_settle(s, claimed_job(&k, "a"), OUTCOME_OK, NULL);
     CHECK_OK(cancel(s, w));
     flow_submit_text(s, flow_text_of_files(deep), NULL);
 }
@@ -138,16 +138,16 @@ static struct store *good_database(void)
     return s;
 }
 
-/* ---- breaking it ---- */
+/* ---- damages ---- */
 
-/* Makes a task pending again; its events say otherwise. */
+/* Makes a task pending again, against its events. */
 #define REOPEN(name)    SET(name, "status = 1, finished_at = NULL, result = NULL, error = NULL")
 #define SET(name, what) "UPDATE executions SET " what ROW(name)
 #define ENDED           "finished_at = updated_at, result = NULL"
 #define ONE_MORE(name)  ";" SET(name, "needs_left = needs_left + 1")
 #define FLOW_TIMER(name) \
     ";INSERT INTO timers SELECT updated_at, id, 3 FROM executions WHERE name = '" name "'"
-/* All of an execution goes, as if it had never been; and another of the same comes. */
+/* REMOVE deletes all rows of an execution; COPY duplicates an execution. */
 #define REMOVE(name) "DELETE FROM execution_events" OF(name) "; DELETE FROM executions" ROW(name)
 #define COPY(name)                                                                                        \
     "INSERT INTO executions SELECT 900000, parent, root, workflow, rerun_of, requested_at, "              \
@@ -160,7 +160,7 @@ static struct store *good_database(void)
               "attempt, epoch, type, from_status, to_status, data) SELECT sequence_num + 900000, root, "  \
               "900000, created_at, worker, seq, attempt, epoch, type, from_status, to_status, data FROM " \
               "execution_events" OF(name)
-/* All below a workflow goes, and it has made nothing. */
+/* Deletes all descendants of a workflow and resets its counters. */
 #define BELOW(name) " IN (SELECT id FROM executions WHERE workflow = " ID(name) ")"
 #define EMPTY(name)                                                                  \
     "DELETE FROM execution_events WHERE execution" BELOW(                            \
@@ -173,13 +173,13 @@ static struct store *good_database(void)
     "UPDATE workflow_definitions SET definition = " what " WHERE name = 'chain'"
 
 static const struct damage damages[] = {
-    /* ended, with something open below */
+    /* ended, with open descendants */
     BREAK("I32", "I06", REOPEN("chain::c")),
     BREAK("I32", "I06", REOPEN("fan::each[2]")),
     BREAK("I32", "I06", REOPEN("sub::y")),
     BREAK("I32", "I06", SET("spawner", "status = 4, " ENDED)),
     BREAK("I32", "I06 I35", SET("fanning::each", "status = 4, " ENDED)),
-    /* open, with nothing below */
+    /* open, without open descendants */
     BREAK("I32", "I06", SET("chain", "status = 3, finished_at = NULL")),
     BREAK("I32", "I06 I34", SET("fan::each", "status = 3, finished_at = NULL")),
     BREAK("I32", "I06", SET("nest::many[1]", "status = 3, finished_at = NULL")),
@@ -206,21 +206,21 @@ static const struct damage damages[] = {
     BREAK("I33", NULL, REMOVE("broken::on_exit")),
     BREAK("I33", NULL, REMOVE("broken::on_failure")),
 
-    /* too early, */
+    /* decided before its needs have ended */
     BREAK("I34", "I06 I32", REOPEN("chain::a")),
     BREAK("I34", "I06 I35", SET("joins::two", "status = 8, " ENDED)),
     BREAK("I34", "I06 I33 I35", SET("joins::all", "status = 5, " ENDED)),
     BREAK("I34", "I06 I27 I40 I32",
           REOPEN("broken::d") ";" SET("broken::on_exit",
                                       "status = 2, finished_at = NULL, result = NULL")),
-    /* and otherwise than its needs say */
+    /* decided against its needs */
     BREAK("I34", "I06", SET("choice::b", "status = 5, result = NULL")),
     BREAK("I34", "I06", SET("broken::b", "status = 5")),
     BREAK("I34", "I06", SET("chain::c", "status = 8, result = NULL")),
     BREAK("I34", "I06", SET("choice::one", "status = 8, result = NULL")),
     BREAK("I34", "I06", SET("choice::both", "status = 5")),
 
-    /* counted wrong */
+    /* wrong counters */
     BREAK("I35", NULL, SET("joins::two", "needs_left = 2")),
     BREAK("I35", NULL, SET("joins::two", "cursor = 0")),
     BREAK("I35", NULL, SET("joins::all", "needs_left = 0, cursor = 2")),
@@ -228,7 +228,7 @@ static const struct damage damages[] = {
     BREAK("I35", NULL, SET("joins", "needs_left = needs_left - 1")),
     BREAK("I35", NULL, SET("fanning::each", "needs_left = 1")),
     BREAK("I35", NULL, SET("spawner", "needs_left = 0")),
-    /* nobody will come */
+    /* a pending task that nothing will decide */
     BREAK("I35", "I06", REOPEN("joins::free") ONE_MORE("joins")),
     BREAK("I35", "I06", REOPEN("joins::fan") ONE_MORE("joins")),
     BREAK("I35", "I06",
@@ -236,7 +236,7 @@ static const struct damage damages[] = {
     BREAK("I35", "I06 I27 I40", SET("joins::any", "status = 1")),
     BREAK("I35", "I06 I27 I40", SET("fanning::each[2]", "status = 1")),
     BREAK("I35", "I06 I27 I40", SET("child", "status = 1")),
-    /* unless somebody will */
+    /* a pending task that a timer or an operator will decide */
     BREAK(NULL, "I06", REOPEN("joins::free") ONE_MORE("joins") FLOW_TIMER("joins")),
     BREAK(NULL, "I06",
           REOPEN("joins::fan")
@@ -276,7 +276,7 @@ static const struct damage damages[] = {
 };
 #define DAMAGES (sizeof(damages) / sizeof(*damages))
 
-TEST_SLOW(each_breach_of_a_workflow_is_named, 600)
+TEST_SLOW(damage_to_a_workflow_is_reported, 600)
 {
     struct store *s = good_database();
 
@@ -285,21 +285,21 @@ TEST_SLOW(each_breach_of_a_workflow_is_named, 600)
     store_close(&s);
 }
 
-TEST(no_invariant_of_workflows_is_without_its_test)
+TEST(every_workflow_invariant_has_a_damage_that_breaks_it)
 {
     size_t i, k;
 
     for (i = 0; i < invariant_count; i++) {
-        bool broken = !strstr(FLOW_CODES, invariants[i].code);
+        bool covered = !strstr(FLOW_CODES, invariants[i].code);
 
         for (k = 0; k < DAMAGES; k++)
-            broken |= damages[k].breaks && !strcmp(damages[k].breaks, invariants[i].code);
-        if (!broken)
+            covered |= damages[k].breaks && !strcmp(damages[k].breaks, invariants[i].code);
+        if (!covered)
             test_fail(__FILE__, __LINE__, "nothing breaks %s", invariants[i].code);
     }
 }
 
-/* ---- what is no breach ---- */
+/* ---- states that are no breach ---- */
 
 static int skip_body(struct turn *t, void *arg, struct err *err)
 {
@@ -316,7 +316,7 @@ static int reuse_body(struct turn *t, void *arg, struct err *err)
     return door_move(t, turn_row(t, row_ref.id), EV_REUSED, S_SUCCEEDED, NULL, err);
 }
 
-TEST(what_a_person_skips_or_reuses_may_end_before_its_needs)
+TEST(task_skipped_or_reused_on_request_may_end_before_its_needs)
 {
     struct store *s = fixture_store();
     int64_t w = flow_submit(s,
@@ -343,7 +343,7 @@ struct rerunning {
     int64_t workflow, tasks[2];
 };
 
-/* In place: the first of them is decided at once, the second waits for it. */
+/* Reruns two tasks in place: the first is decided at once, the second waits for it. */
 static int rerun_body(struct turn *t, void *arg, struct err *err)
 {
     struct rerunning *r = arg;
@@ -370,11 +370,11 @@ static int rerun_body(struct turn *t, void *arg, struct err *err)
         if ((rc = door_move(t, row, EV_RERUN, S_PENDING, NULL, err)))
             return rc;
     }
-    t->ended.n = 0; /* nothing ended here */
+    t->ended.n = 0; /* no execution ended in this turn */
     return task_decide(t, f, definition_find_task(f->def, "b"), turn_row(t, r->tasks[0]), err);
 }
 
-TEST(what_is_run_again_in_its_place_may_wait_again)
+TEST(task_rerun_in_place_may_wait_again)
 {
     struct store *s = fixture_store();
     int64_t w = flow_submit(s,
@@ -413,26 +413,26 @@ static int64_t submit_large(struct store *s, int tasks)
     return w;
 }
 
-static const struct damage half_made[] = {
+static const struct damage half_created[] = {
     BREAK(NULL, NULL, "SELECT 1"),
     BREAK("I35", NULL, "DELETE FROM timers WHERE kind = 3"),
     BREAK("I34", "I06 I35", SET("large::t1", "status = 8, " ENDED)),
     BREAK("I36", NULL, SET("large", "cursor = cursor + 1")),
 };
 
-TEST(a_graph_that_is_not_all_made_is_no_breach_while_a_timer_goes_on)
+TEST(partly_created_graph_is_no_breach_while_a_timer_continues_it)
 {
     struct store *s = fixture_store();
     int64_t w = submit_large(s, 1500);
 
-    check_damages(s, half_made, sizeof(half_made) / sizeof(*half_made));
+    check_damages(s, half_created, sizeof(half_created) / sizeof(*half_created));
     run_timers(s);
     CHECK_EQ(flow_status(s, w, "t0"), S_READY);
     verify_clean(s);
     store_close(&s);
 }
 
-static const struct damage half_told[] = {
+static const struct damage half_notified[] = {
     BREAK(NULL, NULL, "SELECT 1"),
     BREAK("I35", NULL, "DELETE FROM timers WHERE kind = 3"),
     BREAK("I35", NULL, SET("large::t0", "needs_left = needs_left - 1")),
@@ -442,7 +442,7 @@ static const struct damage half_told[] = {
     BREAK("I35", NULL, SET("large::t1400", "failed_behind = 16384")),
 };
 
-TEST(an_end_that_not_all_were_told_of_is_no_breach_while_a_timer_goes_on)
+TEST(partly_notified_followers_are_no_breach_while_a_timer_continues)
 {
     static struct flow_claiming k;
     struct store *s = fixture_store();
@@ -450,9 +450,9 @@ TEST(an_end_that_not_all_were_told_of_is_no_breach_while_a_timer_goes_on)
 
     run_timers(s);
     flow_claim(s, &k);
-    flow_settle(s, take(&k, "t0"), OUTCOME_OK, NULL);
+    flow_settle(s, claimed_job(&k, "t0"), OUTCOME_OK, NULL);
     CHECK_EQ(flow_status(s, w, "t1400"), S_PENDING);
-    check_damages(s, half_told, sizeof(half_told) / sizeof(*half_told));
+    check_damages(s, half_notified, sizeof(half_notified) / sizeof(*half_notified));
     run_timers(s);
     CHECK_EQ(flow_status(s, w, "t1400"), S_READY);
     verify_clean(s);

@@ -1,23 +1,23 @@
-/* test_wake.c - the contract of wake-ups: whoever waits for work in another process hears at once
- * of a commit that made some, and of nothing else; many become one; nobody who died or was cut off
- * is in the way. */
+/* test_wake.c - the contract of wake-ups: a process that waits for work is woken at once by a
+ * commit that makes some, and by nothing else; several wake-ups are merged; a dead or disconnected
+ * listener does not block the others. */
 #include "fixture.h"
 
 #include "store/tenant.h"
 
-#undef SECOND /* the driver has the same, as an int */
+#undef SECOND /* the driver defines the same name as an int */
 #include "pg_fixture.h"
 
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 
-/* Bits of our own, which no turn says: when one is heard, all that was said before was heard too.
- * A second listener needs another, or it takes the first one's for its own. */
+/* Bits that no turn sends: when one arrives, all earlier wake-ups have arrived too. A second
+ * listener needs a different bit so as not to receive the first one's. */
 #define MARK  128u
 #define OTHER 64u
-#define AWAKE 5000 /* ms; a listener that can be woken looks by itself less often than that */
-_Static_assert(OTHER > WAKE_SUBMISSIONS, "no turn says them");
+#define AWAKE 5000 /* ms; a listener that can be woken polls less often than this */
+_Static_assert(OTHER > WAKE_SUBMISSIONS, "no turn sends them");
 
 static struct listener *listen_to(unsigned what)
 {
@@ -34,36 +34,37 @@ static struct listener *listen_to(unsigned what)
     return l;
 }
 
-/* Waits until one of the bits comes and returns all that came. A listener that can be woken has to
- * be: it is not drained before its descriptor says so, however long that takes. */
-static unsigned hear(struct listener *l, unsigned bits)
+/* Waits until one of the bits arrives and returns all bits that arrived. A listener that can be
+ * woken must be woken: it is not drained before its descriptor is readable, however long that
+ * takes. */
+static unsigned wait_for_bits(struct listener *l, unsigned bits)
 {
-    unsigned heard = 0;
+    unsigned arrived = 0;
 
-    while (!(heard & bits)) {
+    while (!(arrived & bits)) {
         struct pollfd p = {.fd = l->fd, .events = POLLIN};
 
         poll(&p, 1, l->poll_ms < AWAKE ? l->poll_ms : -1);
-        heard |= l->drain(l);
+        arrived |= l->drain(l);
     }
-    return heard;
+    return arrived;
 }
 
-/* What was said since the last call. */
-static unsigned said(struct store *s, struct listener *l)
+/* The wake-ups since the last call. */
+static unsigned wake_ups(struct store *s, struct listener *l)
 {
-    unsigned heard;
+    unsigned arrived;
 
     store_db(s)->driver->wake(store_db(s), MARK);
-    heard = hear(l, MARK);
-    CHECK(heard & MARK);
-    return heard & (WAKE_JOBS | WAKE_CANCEL);
+    arrived = wait_for_bits(l, MARK);
+    CHECK(arrived & MARK);
+    return arrived & (WAKE_JOBS | WAKE_CANCEL);
 }
 
 /* ---- in another process ---- */
 
 struct shared {
-    struct sign listening, asked, heard;
+    struct sign listening, asked, arrived;
     pid_t listener;
 };
 static struct shared *shared;
@@ -74,7 +75,7 @@ static void listen_or_submit(int nth)
         struct listener *l = listen_to(WAKE_JOBS);
 
         sign_give(&shared->listening);
-        CHECK_EQ(hear(l, WAKE_JOBS), WAKE_JOBS);
+        CHECK_EQ(wait_for_bits(l, WAKE_JOBS), WAKE_JOBS);
         l->close(l);
     } else {
         struct store *s;
@@ -86,7 +87,7 @@ static void listen_or_submit(int nth)
     }
 }
 
-TEST(a_listener_in_another_process_is_woken_when_a_job_became_ready)
+TEST(listener_in_another_process_is_woken_when_a_job_becomes_ready)
 {
     struct store *s;
 
@@ -105,8 +106,8 @@ static void wait_for_cancel(int nth)
         struct listener *l = listen_to(WAKE_CANCEL);
 
         sign_give(&shared->listening);
-        CHECK_EQ(hear(l, WAKE_CANCEL), WAKE_CANCEL);
-        CHECK(shared->asked.given); /* and by nothing that came before it */
+        CHECK_EQ(wait_for_bits(l, WAKE_CANCEL), WAKE_CANCEL);
+        CHECK(shared->asked.given); /* and by nothing that was committed before it */
         l->close(l);
     } else {
         struct store *s;
@@ -126,7 +127,7 @@ static void wait_for_cancel(int nth)
     }
 }
 
-TEST(a_listener_is_not_woken_by_what_is_not_its_concern)
+TEST(listener_is_not_woken_by_unrelated_commits)
 {
     struct store *s;
 
@@ -149,13 +150,13 @@ static void all_listen(int nth)
             shared->listener = getpid();
             sign_give(&shared->listening);
             for (;;)
-                pause(); /* it hangs, and reads nothing, until it is killed */
+                pause(); /* it hangs and reads nothing until it is killed */
         }
         sign_give(&shared[nth].listening);
-        CHECK_EQ(hear(l, WAKE_JOBS), WAKE_JOBS);
-        sign_give(&shared[nth].heard);
-        /* … and once more after one of us was killed */
-        CHECK_EQ(hear(l, WAKE_JOBS), WAKE_JOBS);
+        CHECK_EQ(wait_for_bits(l, WAKE_JOBS), WAKE_JOBS);
+        sign_give(&shared[nth].arrived);
+        /* … and once more after a listener was killed */
+        CHECK_EQ(wait_for_bits(l, WAKE_JOBS), WAKE_JOBS);
         l->close(l);
     } else {
         struct store *s;
@@ -166,7 +167,7 @@ static void all_listen(int nth)
         s = fixture_store();
         submit(s, "x");
         for (i = 1; i < LISTENERS; i++)
-            sign_await(&shared[i].heard);
+            sign_await(&shared[i].arrived);
         kill(shared->listener, SIGKILL);
         submit(s, "y");
         submit(s, "z");
@@ -174,7 +175,7 @@ static void all_listen(int nth)
     }
 }
 
-/* As run_processes, but the first one is killed on the way. */
+/* Like run_processes, but the first process is killed during the test. */
 static void run_all_but_one(int n, void (*body)(int nth))
 {
     pid_t pid[16];
@@ -193,7 +194,7 @@ static void run_all_but_one(int n, void (*body)(int nth))
     }
 }
 
-TEST(one_that_hangs_or_was_killed_keeps_nobody_from_hearing)
+TEST(listener_that_hangs_or_was_killed_does_not_block_the_others)
 {
     struct store *s;
 
@@ -205,7 +206,7 @@ TEST(one_that_hangs_or_was_killed_keeps_nobody_from_hearing)
     store_close(&s);
 }
 
-/* ---- what wakes ---- */
+/* ---- which commits wake ---- */
 
 static int fail_body(struct turn *t, void *arg, struct err *err)
 {
@@ -216,7 +217,7 @@ static int fail_body(struct turn *t, void *arg, struct err *err)
     return rc ? rc : err_set(err, E_INVALID, "on purpose");
 }
 
-TEST(jobs_are_announced_when_they_may_be_claimed_adopted_or_timed)
+TEST(wake_up_is_sent_when_a_job_can_be_claimed_adopted_or_timed)
 {
     struct store *s = fixture_store();
     struct listener *l = listen_to(WAKE_JOBS | WAKE_CANCEL | MARK);
@@ -225,47 +226,47 @@ TEST(jobs_are_announced_when_they_may_be_claimed_adopted_or_timed)
     int64_t id;
 
     id = submit_with(s, (struct submission){.name = "x", .max_attempts = 9});
-    CHECK_EQ(said(s, l), WAKE_JOBS);
+    CHECK_EQ(wake_ups(s, l), WAKE_JOBS);
     j = claim_job(s, 1);
     CHECK_EQ(start(s, j), 0);
     CHECK_EQ(heartbeat(s, j), 0);
-    CHECK_EQ(said(s, l), 0); /* the work of one is no news to others */
+    CHECK_EQ(wake_ups(s, l), 0); /* work of one worker does not concern others */
     CHECK_EQ(settle_as(s, j, OUTCOME_FAILED, 0), 0);
-    CHECK_EQ(said(s, l), WAKE_JOBS);
+    CHECK_EQ(wake_ups(s, l), WAKE_JOBS);
     CHECK_EQ(settle_as(s, claim_job(s, 1), OUTCOME_FAILED, 10000000), 0);
-    CHECK_EQ(said(s, l), WAKE_JOBS); /* somebody has to sleep less long */
+    CHECK_EQ(wake_ups(s, l), WAKE_JOBS); /* a worker may have to wake up earlier */
     clock_advance(11000000);
     CHECK_EQ(run_timers(s), 1);
-    CHECK_EQ(said(s, l), WAKE_JOBS);
+    CHECK_EQ(wake_ups(s, l), WAKE_JOBS);
     CHECK_EQ(hold(s, id), 0);
-    CHECK_EQ(said(s, l), 0);
+    CHECK_EQ(wake_ups(s, l), 0);
     CHECK_EQ(unhold(s, id), 0);
-    CHECK_EQ(said(s, l), WAKE_JOBS);
+    CHECK_EQ(wake_ups(s, l), WAKE_JOBS);
     claim_job(s, 1);
     clock_advance(LEASE + 1000000);
-    CHECK_EQ(said(s, l), 0);
+    CHECK_EQ(wake_ups(s, l), 0);
     CHECK_EQ(reap(s), 1);
-    CHECK_EQ(said(s, l), WAKE_JOBS); /* an orphan */
+    CHECK_EQ(wake_ups(s, l), WAKE_JOBS); /* an orphan */
     CHECK(adopt_one(s, 2, &other));
-    CHECK_EQ(said(s, l), 0);
+    CHECK_EQ(wake_ups(s, l), 0);
     CHECK_EQ(cancel(s, id), 0);
-    CHECK_EQ(said(s, l), WAKE_CANCEL);
+    CHECK_EQ(wake_ups(s, l), WAKE_CANCEL);
     CHECK_EQ(settle_as(s, other, OUTCOME_CANCELLED, -1), 0);
-    CHECK_EQ(said(s, l), 0);
+    CHECK_EQ(wake_ups(s, l), 0);
     id = submit_with(s, (struct submission){.name = "x", .paused = true});
-    CHECK_EQ(said(s, l), 0);
+    CHECK_EQ(wake_ups(s, l), 0);
     CHECK_EQ(cancel(s, id), 0);
-    CHECK_EQ(said(s, l), 0); /* nobody runs it */
+    CHECK_EQ(wake_ups(s, l), 0); /* the job was not running */
     submit_with(s, (struct submission){.name = "x", .delay = 60000000});
-    CHECK_EQ(said(s, l), WAKE_JOBS);
+    CHECK_EQ(wake_ups(s, l), WAKE_JOBS);
     CHECK_EQ(store_turn(s, fail_body, NULL, &err), -E_INVALID);
-    CHECK_EQ(said(s, l), 0); /* nothing happened */
+    CHECK_EQ(wake_ups(s, l), 0); /* the turn was rolled back */
     verify_clean(s);
     l->close(l);
     store_close(&s);
 }
 
-TEST(a_permit_that_is_handed_on_is_announced)
+TEST(wake_up_is_sent_when_a_permit_is_passed_on)
 {
     struct store *s = fixture_store();
     struct listener *l = listen_to(WAKE_JOBS | WAKE_CANCEL | MARK);
@@ -274,37 +275,37 @@ TEST(a_permit_that_is_handed_on_is_announced)
     set_limit(s, "queue:default", 1);
     submit(s, "a");
     j = claim_job(s, 1);
-    CHECK_EQ(said(s, l), WAKE_JOBS);
+    CHECK_EQ(wake_ups(s, l), WAKE_JOBS);
     submit(s, "b");
     submit(s, "c");
-    CHECK_EQ(said(s, l), 0); /* they wait */
+    CHECK_EQ(wake_ups(s, l), 0); /* they wait for the limit */
     CHECK_EQ(settle_ok(s, j), 0);
-    CHECK_EQ(said(s, l), WAKE_JOBS);
+    CHECK_EQ(wake_ups(s, l), WAKE_JOBS);
     set_limit(s, "queue:default", 2);
-    CHECK_EQ(said(s, l), WAKE_JOBS);
+    CHECK_EQ(wake_ups(s, l), WAKE_JOBS);
     verify_clean(s);
     l->close(l);
     store_close(&s);
 }
 
-TEST(many_become_one)
+TEST(several_wake_ups_are_merged_into_one)
 {
     struct store *s = fixture_store();
     struct listener *l = listen_to(WAKE_JOBS | WAKE_CANCEL | MARK);
     int i;
 
     for (i = 0; i < 100; i++)
-        submit(s, "x"); /* more than any buffer of datagrams holds */
-    CHECK(said(s, l) & WAKE_JOBS);
-    CHECK_EQ(l->drain(l), 0); /* all of it was told at once */
+        submit(s, "x"); /* more than a datagram buffer holds */
+    CHECK(wake_ups(s, l) & WAKE_JOBS);
+    CHECK_EQ(l->drain(l), 0); /* a single wake-up reported all of it */
     submit(s, "x");
-    CHECK_EQ(said(s, l), WAKE_JOBS); /* and the next is heard again */
+    CHECK_EQ(wake_ups(s, l), WAKE_JOBS); /* the next wake-up arrives again */
     verify_clean(s);
     l->close(l);
     store_close(&s);
 }
 
-TEST(another_tenant_is_not_heard)
+TEST(wake_up_of_another_tenant_is_not_received)
 {
     struct store *s = fixture_store(), *other = NULL;
     struct listener *l = listen_to(WAKE_JOBS | WAKE_CANCEL | MARK);
@@ -315,15 +316,15 @@ TEST(another_tenant_is_not_heard)
     CHECK_OK_ERR(tenant_create(fixture_url(), name, NULL, &err), &err);
     CHECK_OK_ERR(store_open(fixture_url(), name, NULL, &other, &err), &err);
     submit(other, "x");
-    store_close(&other); /* closing lets it finish what it says */
-    CHECK_EQ(said(s, l), 0);
+    store_close(&other); /* closing sends what is still to be sent */
+    CHECK_EQ(wake_ups(s, l), 0);
     CHECK_OK_ERR(tenant_drop(fixture_url(), name, NULL, &err), &err);
     verify_clean(s);
     l->close(l);
     store_close(&s);
 }
 
-TEST(closing_a_listener_leaves_nothing_that_wakes_would_fall_over)
+TEST(closed_listener_does_not_disturb_later_wake_ups)
 {
     struct store *s = fixture_store();
     struct listener *stays = listen_to(OTHER), *l;
@@ -332,20 +333,21 @@ TEST(closing_a_listener_leaves_nothing_that_wakes_would_fall_over)
     for (i = 0; i < 20; i++) {
         l = listen_to(WAKE_JOBS | MARK);
         submit(s, "x");
-        CHECK_EQ(said(s, l), WAKE_JOBS);
+        CHECK_EQ(wake_ups(s, l), WAKE_JOBS);
         l->close(l);
         submit(s, "x");
         store_db(s)->driver->wake(store_db(s), OTHER);
-        CHECK_EQ(hear(stays, OTHER), OTHER); /* the next one hears nothing of all this */
+        CHECK_EQ(wait_for_bits(stays, OTHER),
+                 OTHER); /* the other listener gets none of these wake-ups */
     }
     verify_clean(s);
     stays->close(stays);
     store_close(&s);
 }
 
-/* ---- cut off ---- */
+/* ---- lost connections ---- */
 
-static void cut_off_listeners(void)
+static void disconnect_listeners(void)
 {
     char *sql = mem_printf("SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity"
                            " WHERE query LIKE 'LISTEN%%%s%%'",
@@ -355,25 +357,25 @@ static void cut_off_listeners(void)
     free(sql);
 }
 
-TEST(a_listener_that_lost_its_connection_is_told_to_look_and_hears_again)
+TEST(listener_that_lost_its_connection_must_check_everything_and_works_again)
 {
     struct listener *l;
     struct store *s;
     int i;
 
-    pg_server(); /* elsewhere there is no connection to lose */
+    pg_server(); /* SQLite has no connection to lose */
     s = fixture_store();
     l = listen_to(WAKE_JOBS | WAKE_CANCEL | MARK);
     for (i = 0; i < 2; i++) {
-        cut_off_listeners();
-        submit(s, "while nobody listened");
-        /* whatever was said meanwhile: it has to look for everything */
-        CHECK(hear(l, WAKE_CANCEL) & WAKE_CANCEL);
+        disconnect_listeners();
+        submit(s, "without a listener");
+        /* wake-ups may have been lost: it must check for everything */
+        CHECK(wait_for_bits(l, WAKE_CANCEL) & WAKE_CANCEL);
         CHECK(l->fd >= 0);
         CHECK(l->poll_ms > AWAKE);
-        said(s, l);
+        wake_ups(s, l);
         submit(s, "x");
-        CHECK_EQ(said(s, l), WAKE_JOBS);
+        CHECK_EQ(wake_ups(s, l), WAKE_JOBS);
     }
     verify_clean(s);
     l->close(l);

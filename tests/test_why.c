@@ -1,12 +1,12 @@
-/* test_why.c - why of workflows, as pawl.h tells it: the exact condition that is not met, with the
- * facts that its sentence is made of. */
+/* test_why.c - pawl_why() for workflows: the exact condition that is not met, with the facts of its
+ * sentence. */
 #include "api_fixture.h"
 #include "workflow_fixture.h"
 
-/* The reason of that code. */
+/* Returns the reason with the given code. */
 static const json_t *reason(struct pawl *p, int64_t id, const char *code)
 {
-    static json_t *kept[20]; /* as long as the test */
+    static json_t *kept[20]; /* freed when the test ends */
     static size_t n;
     const json_t *list, *found = NULL;
     char *text = NULL;
@@ -30,14 +30,14 @@ static int64_t number_in(const json_t *o, const char *key)
     return json_integer_value(json_object_get(o, key));
 }
 
-static void says(const json_t *r, const char *words)
+static void check_contains(const json_t *r, const char *words)
 {
     if (!strstr(text_in(r, "text"), words))
-        test_fail(__FILE__, __LINE__, "\"%s\" does not say \"%s\"", text_in(r, "text"), words);
+        test_fail(__FILE__, __LINE__, "\"%s\" does not contain \"%s\"", text_in(r, "text"), words);
 }
 
-/* Plays one task to its end. */
-static void play_one(struct store *s, int64_t flow, const char *name, enum outcome_kind kind)
+/* Settles one task; the other claimed tasks are deferred. */
+static void settle_one(struct store *s, int64_t flow, const char *name, enum outcome_kind kind)
 {
     static struct flow_claiming k;
     size_t i;
@@ -50,7 +50,7 @@ static void play_one(struct store *s, int64_t flow, const char *name, enum outco
             flow_settle(s, k.held[i], OUTCOME_DEFERRED, NULL);
 }
 
-TEST(a_pending_task_names_the_needs_that_are_open)
+TEST(pending_task_names_its_open_needs)
 {
     struct store *s = fixture_store();
     int64_t flow = flow_submit(s,
@@ -66,7 +66,7 @@ TEST(a_pending_task_names_the_needs_that_are_open)
 
     CHECK_STR(text_in(r, "text"),
               "it waits for 3 of the 3 that it needs: a (ready), b (pending), c (pending)");
-    play_one(s, flow, "a", OUTCOME_OK);
+    settle_one(s, flow, "a", OUTCOME_OK);
     r = reason(p, flow_task(s, flow, "d"), "needs");
     CHECK_STR(text_in(r, "text"), "it waits for 2 of the 3 that it needs: b (ready), c (ready)");
     CHECK_EQ(number_in(r, "left"), 2);
@@ -78,15 +78,15 @@ TEST(a_pending_task_names_the_needs_that_are_open)
              flow_task(s, flow, "b"));
 
     r = reason(p, flow, "children");
-    says(r, "w::b (ready), ");
-    says(r, "w::d (pending)");
+    check_contains(r, "w::b (ready), ");
+    check_contains(r, "w::d (pending)");
     flow_play(s, "");
     pawl_close(p);
     verify_clean(s);
     store_close(&s);
 }
 
-TEST(a_join_tells_how_many_have_succeeded_and_which_are_left)
+TEST(join_reports_how_many_needs_succeeded_and_which_are_open)
 {
     struct store *s = fixture_store();
     int64_t flow = flow_submit(s,
@@ -100,7 +100,7 @@ TEST(a_join_tells_how_many_have_succeeded_and_which_are_left)
     struct pawl *p = open_pawl();
     const json_t *r;
 
-    play_one(s, flow, "a", OUTCOME_OK);
+    settle_one(s, flow, "a", OUTCOME_OK);
     r = reason(p, flow_task(s, flow, "d"), "needs");
     CHECK_STR(text_in(r, "text"), "it waits until 2 of the 3 that it needs have succeeded; 1 did, "
                                   "2 are open: b (ready), c (pending)");
@@ -112,7 +112,7 @@ TEST(a_join_tells_how_many_have_succeeded_and_which_are_left)
     store_close(&s);
 }
 
-TEST(a_task_that_was_not_told_of_an_end_yet_says_so)
+TEST(task_that_was_not_notified_of_an_end_yet_reports_it)
 {
     struct store *s = fixture_store();
     int64_t flow =
@@ -123,18 +123,20 @@ TEST(a_task_that_was_not_told_of_an_end_yet_says_so)
     struct pawl *p = open_pawl();
 
     store_set_workflow_options(s, &(struct store_workflow_options){.notify_max = 1});
-    play_one(s, flow, "a", OUTCOME_OK);
-    says(reason(p, flow_task(s, flow, "d"), "needs"),
-         "it waits for 2 of the 2 that it needs: b (ready); 1 of them ended just now, and many are "
-         "to be told so");
+    settle_one(s, flow, "a", OUTCOME_OK);
+    check_contains(
+        reason(p, flow_task(s, flow, "d"), "needs"),
+        "it waits for 2 of the 2 that it needs: b (ready); 1 of them ended just now, and many are "
+        "to be told so");
     run_timers(s);
-    says(reason(p, flow_task(s, flow, "d"), "needs"), "it waits for 1 of the 2 that it needs: b");
+    check_contains(reason(p, flow_task(s, flow, "d"), "needs"),
+                   "it waits for 1 of the 2 that it needs: b");
     verify_clean(s);
     pawl_close(p);
     store_close(&s);
 }
 
-TEST(a_skipped_task_names_what_kept_it_from_running)
+TEST(skipped_task_names_the_reason)
 {
     struct store *s = fixture_store();
     int64_t flow = flow_submit(s,
@@ -151,7 +153,8 @@ TEST(a_skipped_task_names_what_kept_it_from_running)
     flow_play(s, " b ");
     r = reason(p, flow_task(s, flow, "c"), "needs");
     CHECK_STR(text_in(r, "text"), "it runs only after what it needs: b (failed)");
-    says(reason(p, flow_task(s, flow, "c"), "ended"), "a task that it needs did not succeed");
+    check_contains(reason(p, flow_task(s, flow, "c"), "ended"),
+                   "a task that it needs did not succeed");
     r = reason(p, flow_task(s, flow, "d"), "needs");
     CHECK_STR(text_in(r, "text"), "its condition was: failure()");
     pawl_close(p);
@@ -159,7 +162,7 @@ TEST(a_skipped_task_names_what_kept_it_from_running)
     store_close(&s);
 }
 
-TEST(a_pause_is_told_where_it_was_made_by_whom_and_why)
+TEST(pause_reports_the_paused_execution_the_user_and_the_reason)
 {
     struct store *s = fixture_store();
     int64_t flow = flow_submit(s,
@@ -173,14 +176,14 @@ TEST(a_pause_is_told_where_it_was_made_by_whom_and_why)
 
     OK(pawl_pause(p, flow, "ada@host", "the disk is full", &api_err));
     r = reason(p, flow_task(s, flow, "a"), "paused");
-    says(r, "w (");
-    says(r, " above it is paused since ");
-    says(r, ", by ada@host: the disk is full; `pawl resume ");
+    check_contains(r, "w (");
+    check_contains(r, " above it is paused since ");
+    check_contains(r, ", by ada@host: the disk is full; `pawl resume ");
     CHECK_EQ(number_in(r, "execution"), flow);
     CHECK_STR(text_in(r, "by"), "ada@host");
     reason(p, flow_task(s, flow, "b"), "needs");
     reason(p, flow_task(s, flow, "b"), "paused");
-    says(reason(p, flow, "paused"), "it is paused since ");
+    check_contains(reason(p, flow, "paused"), "it is paused since ");
     OK(pawl_resume(p, flow, NULL, NULL, &api_err));
     reason(p, flow_task(s, flow, "a"), "no_worker");
     flow_play(s, "");
@@ -189,7 +192,7 @@ TEST(a_pause_is_told_where_it_was_made_by_whom_and_why)
     store_close(&s);
 }
 
-TEST(an_approval_tells_its_message_and_how_to_give_it)
+TEST(approval_reports_its_message_and_how_to_approve)
 {
     struct store *s = fixture_store();
     int64_t flow = flow_submit(s,
@@ -202,10 +205,10 @@ TEST(an_approval_tells_its_message_and_how_to_give_it)
     const json_t *r = reason(p, a, "approval");
     char words[100];
 
-    says(r, ": publish it?; `pawl approve ");
+    check_contains(r, ": publish it?; `pawl approve ");
     snprintf(words, sizeof(words), "`pawl approve %lld` lets it go on, `pawl reject %lld` fails it",
              (long long)a, (long long)a);
-    says(r, words);
+    check_contains(r, words);
     CHECK_STR(text_in(r, "message"), "publish it?");
     CHECK(strchr(text_in(r, "until"), 'T'));
     OK(pawl_approve(p, a, NULL, NULL, &api_err));
@@ -215,7 +218,7 @@ TEST(an_approval_tells_its_message_and_how_to_give_it)
     store_close(&s);
 }
 
-TEST(a_fan_out_tells_how_far_it_is_and_how_many_run_at_once)
+TEST(fan_out_reports_its_progress_and_how_many_items_run_at_once)
 {
     struct store *s = fixture_store();
     int64_t flow = flow_submit(s,
@@ -226,11 +229,12 @@ TEST(a_fan_out_tells_how_far_it_is_and_how_many_run_at_once)
     struct pawl *p = open_pawl();
     const json_t *r;
 
-    play_one(s, flow, "a[0]", OUTCOME_OK);
+    settle_one(s, flow, "a[0]", OUTCOME_OK);
     r = reason(p, flow_task(s, flow, "a"), "items");
-    says(r, "1 of its 9 items have ended, 2 are open, the others come as these end (at most 2 at "
-            "once): ");
-    says(r, "w::a[1] (ready)");
+    check_contains(
+        r, "1 of its 9 items have ended, 2 are open, the others come as these end (at most 2 at "
+           "once): ");
+    check_contains(r, "w::a[1] (ready)");
     CHECK_EQ(number_in(r, "total"), 9);
     CHECK_EQ(number_in(r, "made"), 3);
     CHECK_EQ(number_in(r, "left"), 2);
@@ -241,7 +245,7 @@ TEST(a_fan_out_tells_how_far_it_is_and_how_many_run_at_once)
     store_close(&s);
 }
 
-TEST(a_workflow_held_for_its_key_names_the_one_that_has_it)
+TEST(workflow_held_by_its_key_names_the_holder)
 {
     static const char yaml[] = "name: w\n"
                                "concurrency: {key: only-one, max: 1}\n"
@@ -253,7 +257,7 @@ TEST(a_workflow_held_for_its_key_names_the_one_that_has_it)
     const json_t *r = reason(p, second, "limit");
     const json_t *holders = json_object_get(r, "holders");
 
-    says(r, "only-one has no room: 1 of 1 are in use, by ");
+    check_contains(r, "only-one has no room: 1 of 1 are in use, by ");
     CHECK_EQ(json_array_size(holders), 1);
     CHECK_EQ(number_in(json_array_get(holders, 0), "id"), first);
     CHECK_STR(text_in(json_array_get(holders, 0), "name"), "w");

@@ -1,11 +1,11 @@
-/* test_why_job.c - why of jobs, as pawl.h tells it. That of workflows is in test_why.c. */
+/* test_why_job.c - pawl_why() for jobs. Workflows are tested in test_why.c. */
 #include "control_fixture.h"
 
 #include <stdio.h>
 
-/* ---- reading the answers ---- */
+/* ---- reading the reasons ---- */
 
-/* The reasons of an execution; the document lives as long as the test. */
+/* The reasons of an execution; the document is kept until the test ends. */
 static json_t *why(struct pawl *p, int64_t id)
 {
     static json_t *kept[64];
@@ -20,7 +20,7 @@ static json_t *why(struct pawl *p, int64_t id)
     return json_object_get(kept[n++], "reasons");
 }
 
-/* All codes in their order, as "running attempt attempt". */
+/* All codes in order, as "running attempt attempt". */
 static const char *codes(const json_t *reasons)
 {
     static char out[512];
@@ -55,18 +55,18 @@ static const char *text(const json_t *reasons, const char *key)
     return json_string_value(first(reasons, key));
 }
 
-static void says(const json_t *reasons, size_t i, const char *words)
+static void check_contains(const json_t *reasons, size_t i, const char *words)
 {
     const char *sentence = json_string_value(json_object_get(json_array_get(reasons, i), "text"));
 
     if (!sentence || !strstr(sentence, words))
-        test_fail(__FILE__, __LINE__, "\"%s\" does not say \"%s\"", sentence ? sentence : "",
+        test_fail(__FILE__, __LINE__, "\"%s\" does not contain \"%s\"", sentence ? sentence : "",
                   words);
 }
 
 /* ---- why ---- */
 
-TEST(why_names_the_worker_that_is_missing)
+TEST(why_of_a_ready_job_names_the_missing_worker)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -81,21 +81,21 @@ TEST(why_names_the_worker_that_is_missing)
     hello(s, 5, "f", "{\"function:a\":[\"default\"],\"process\":[\"mail\"]}");
     r = why(p, later);
     CHECK_STR(codes(r), "not_served");
-    says(r, 0, "lane process in queue default");
+    check_contains(r, 0, "lane process in queue default");
     hello(s, 6, "f", "{\"process\":[\"mail\",\"default\"]}");
     r = why(p, later);
     CHECK_STR(codes(r), "in_line");
     CHECK_EQ(number(r, "alive"), 2);
     CHECK_EQ(number(r, "serving"), 1);
     CHECK_EQ(number(r, "room"), 4);
-    hello(s, 7, "f", NULL); /* one that did not say is believed to serve it */
+    hello(s, 7, "f", NULL); /* a worker without a list of lanes counts as serving it */
     CHECK_EQ(number(why(p, later), "serving"), 2);
     pass(p, 60 * SECOND);
     CHECK_STR(codes(why(p, later)), "no_worker");
     close_both(p, s);
 }
 
-TEST(why_says_until_when_a_delay_lasts_and_what_a_retry_is_for)
+TEST(why_of_a_delayed_job_gives_the_time_and_the_reason_of_a_retry)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -111,18 +111,18 @@ TEST(why_says_until_when_a_delay_lasts_and_what_a_retry_is_for)
     CHECK_EQ(settle_as(s, claim_job(s, 1), OUTCOME_FAILED, 40 * SECOND), 0);
     r = why(p, id);
     CHECK_STR(codes(r), "retry attempt");
-    says(r, 0, "retry 1 of 2 in ");
-    says(r, 0, "because attempt 1 failed after 1.0 ms with exit code 1: it said no");
+    check_contains(r, 0, "retry 1 of 2 in ");
+    check_contains(r, 0, "because attempt 1 failed after 1.0 ms with exit code 1: it said no");
     CHECK_EQ(number(r, "exit_code"), 1);
     pass(p, 41 * SECOND);
-    says(why(p, id), 0, "retry 1 of 2 now");
+    check_contains(why(p, id), 0, "retry 1 of 2 now");
     run_timers(s);
     CHECK_EQ(settle_as(s, claim_job(s, 1), OUTCOME_REFUSED, 40 * SECOND), 0);
     CHECK_STR(codes(why(p, id)), "released attempt");
     close_both(p, s);
 }
 
-TEST(why_names_the_limit_and_who_has_its_permits)
+TEST(why_of_a_job_held_by_a_limit_names_the_limit_and_the_holders)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -144,7 +144,7 @@ TEST(why_names_the_limit_and_who_has_its_permits)
     CHECK_EQ(j.id, a);
     r = why(p, b);
     CHECK_EQ(number(r, "before"), 0);
-    says(r, 0, "(running)");
+    check_contains(r, 0, "(running)");
     CHECK_EQ(json_integer_value(json_object_get(json_array_get(first(r, "holders"), 0), "id")), a);
 
     OK(pawl_queue_pause(p, "default", "ada", "deploy", &api_err));
@@ -157,7 +157,7 @@ TEST(why_names_the_limit_and_who_has_its_permits)
     close_both(p, s);
 }
 
-TEST(why_says_who_paused_a_job)
+TEST(why_of_a_paused_job_names_the_user)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -169,12 +169,12 @@ TEST(why_says_who_paused_a_job)
     CHECK_STR(codes(r), "paused");
     CHECK(json_is_string(first(r, "since")));
     CHECK_STR(text(r, "by"), "tester");
-    says(r, 0, "by tester: a test");
+    check_contains(r, 0, "by tester: a test");
     CHECK_EQ(unhold(s, id), 0);
     close_both(p, s);
 }
 
-TEST(why_of_a_running_job_tells_whether_its_worker_is_still_there)
+TEST(why_of_a_running_job_reports_whether_its_worker_is_alive)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -192,7 +192,7 @@ TEST(why_of_a_running_job_tells_whether_its_worker_is_still_there)
     OK(pawl_cancel(p, id, "ada", NULL, NULL, &api_err));
     r = why(p, id);
     CHECK_STR(codes(r), "running cancel_requested");
-    says(r, 1, "by ada");
+    check_contains(r, 1, "by ada");
     pass(p, LEASE + SECOND);
     CHECK_STR(codes(why(p, id)), "running worker_silent cancel_requested");
     CHECK_EQ(reap(s), 1);
@@ -207,7 +207,7 @@ TEST(why_of_a_running_job_tells_whether_its_worker_is_still_there)
     close_both(p, s);
 }
 
-TEST(why_of_what_ended_tells_how_each_attempt_ended)
+TEST(why_of_an_ended_job_reports_the_outcome_of_each_attempt)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -220,23 +220,23 @@ TEST(why_of_what_ended_tells_how_each_attempt_ended)
     r = why(p, id);
     CHECK_STR(codes(r), "ended attempt attempt attempt");
     CHECK_STR(text(r, "status"), "timed_out");
-    says(r, 0, "it timed out at ");
-    says(r, 0, "in attempt 3 of 3: it said no");
-    says(r, 1, "attempt 1 failed");
-    says(r, 2, "attempt 2 was lost");
-    says(r, 3, "attempt 3 timed out");
+    check_contains(r, 0, "it timed out at ");
+    check_contains(r, 0, "in attempt 3 of 3: it said no");
+    check_contains(r, 1, "attempt 1 failed");
+    check_contains(r, 2, "attempt 2 was lost");
+    check_contains(r, 3, "attempt 3 timed out");
 
     id = submit(s, "b");
     CHECK_EQ(settle_ok(s, claim_job(s, 1)), 0);
     CHECK_STR(codes(why(p, id)), "ended");
     id = submit(s, "c");
     OK(pawl_cancel(p, id, "ada", "no need", NULL, &api_err));
-    says(why(p, id), 0, "by ada: no need");
+    check_contains(why(p, id), 0, "by ada: no need");
     FAILS(pawl_why(p, 777, &(char *){NULL}, &api_err), PAWL_E_NOT_FOUND);
     close_both(p, s);
 }
 
-TEST(why_of_a_flow_names_what_is_open_below_it)
+TEST(why_of_a_workflow_names_its_open_children)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();

@@ -1,5 +1,5 @@
-/* test_worker_file.c - a worker's file: alive is who holds its lock, and killed is only the very
- * process that wrote it. */
+/* test_worker_file.c - a worker's file: the worker is alive while a process holds the file's lock,
+ * and only the process that wrote the file is killed. */
 #include "harness.h"
 
 #include "base/env.h"
@@ -24,7 +24,7 @@ static const char *file_path(void)
     return path;
 }
 
-/* A process that holds the file's lock, and has said in it who it is. */
+/* Starts a process that holds the file's lock and has written its identity into it. */
 static pid_t start_worker(void)
 {
     int ready[2];
@@ -49,7 +49,7 @@ static pid_t start_worker(void)
     return pid;
 }
 
-static void end(pid_t pid)
+static void end_worker(pid_t pid)
 {
     int status;
 
@@ -57,8 +57,8 @@ static void end(pid_t pid)
     CHECK_EQ(waitpid(pid, &status, 0), pid);
 }
 
-/* Says of the holder of the lock that it is another process. */
-static void rewrite(int pid, int64_t start_time, uint64_t pid_namespace)
+/* Writes the identity of another process into the file. */
+static void write_identity(int pid, int64_t start_time, uint64_t pid_namespace)
 {
     FILE *f = fopen(file_path(), "r+");
 
@@ -68,13 +68,13 @@ static void rewrite(int pid, int64_t start_time, uint64_t pid_namespace)
     CHECK_OK(fclose(f));
 }
 
-static bool lives(pid_t pid)
+static bool is_alive(pid_t pid)
 {
     clock_sleep_us(20000);
     return waitpid(pid, NULL, WNOHANG) == 0;
 }
 
-TEST(a_file_says_who_wrote_it_and_whether_he_lives)
+TEST(worker_file_identifies_its_writer_and_whether_it_is_alive)
 {
     pid_t worker = start_worker();
     struct worker_file f;
@@ -85,14 +85,14 @@ TEST(a_file_says_who_wrote_it_and_whether_he_lives)
     CHECK_EQ(f.foreground, 42);
     CHECK_EQ(f.start_time, proc_start_time(worker));
     CHECK_EQ(f.pid_namespace, proc_pid_namespace());
-    end(worker);
+    end_worker(worker);
     CHECK_OK(worker_file_read(file_path(), &f));
     CHECK(!f.is_locked);
     CHECK_OK(unlink(file_path()));
     CHECK_EQ(worker_file_read(file_path(), &f), -1);
 }
 
-TEST(the_one_that_holds_its_lock_is_killed)
+TEST(worker_that_holds_the_lock_is_killed)
 {
     pid_t worker = start_worker();
     int status;
@@ -100,27 +100,27 @@ TEST(the_one_that_holds_its_lock_is_killed)
     worker_file_kill(file_path());
     CHECK_EQ(waitpid(worker, &status, 0), worker);
     CHECK(WIFSIGNALED(status));
-    worker_file_kill(file_path()); /* nobody is there any more */
+    worker_file_kill(file_path()); /* the process has ended */
 }
 
-TEST(a_process_that_only_has_the_number_is_not_killed)
+TEST(process_that_only_has_the_same_pid_is_not_killed)
 {
     pid_t worker = start_worker();
 
-    rewrite(worker, proc_start_time(worker) - 1, proc_pid_namespace());
+    write_identity(worker, proc_start_time(worker) - 1, proc_pid_namespace());
     worker_file_kill(file_path());
-    CHECK(lives(worker));
-    rewrite(worker, proc_start_time(worker), proc_pid_namespace() + 1);
+    CHECK(is_alive(worker));
+    write_identity(worker, proc_start_time(worker), proc_pid_namespace() + 1);
     worker_file_kill(file_path());
-    CHECK(lives(worker));
-    rewrite(0, 0, proc_pid_namespace());
+    CHECK(is_alive(worker));
+    write_identity(0, 0, proc_pid_namespace());
     worker_file_kill(file_path());
-    CHECK(lives(worker));
-    end(worker);
+    CHECK(is_alive(worker));
+    end_worker(worker);
 }
 
-/* As an older version wrote it. */
-TEST(of_a_file_without_a_start_time_nobody_is_killed)
+/* The format of an older version. */
+TEST(process_named_by_a_file_without_a_start_time_is_not_killed)
 {
     pid_t worker = start_worker();
     struct worker_file f;
@@ -130,9 +130,9 @@ TEST(of_a_file_without_a_start_time_nobody_is_killed)
     fprintf(file, "%10d %20d\n", (int)worker, 7);
     CHECK_OK(fclose(file));
     worker_file_kill(file_path());
-    CHECK(lives(worker));
+    CHECK(is_alive(worker));
     CHECK_OK(worker_file_read(file_path(), &f));
     CHECK(f.is_locked);
     CHECK_EQ(f.foreground, 7);
-    end(worker);
+    end_worker(worker);
 }

@@ -1,17 +1,18 @@
-/* test_workflow_concurrency.c - a permit is handed over, or a job claimed, by somebody who needs no
- * lock of the tree, while in it an end is told: nobody is told twice, and what was only looked at
- * is looked at again. */
+/* test_workflow_concurrency.c - a permit is passed on, or a job is claimed, by a transaction
+ * without the root lock, while followers in the tree are notified: no follower is notified twice,
+ * and unlocked reads are read again. */
 #include "followers_fixture.h"
 
 static struct flow_claiming k;
 
-/* ---- who waits to begin ---- */
+/* ---- workflows that wait for a permit ---- */
 
-/* n is decided on when one of two has succeeded, and then waits for a permit that c holds. */
+/* n is decided when one of its two needs has succeeded, and then waits for a permit that c holds.
+ */
 struct waiting {
     struct store *other;
     int64_t w, n;
-    struct held_job c, second; /* of those that n needs */
+    struct held_job c, second; /* `second` is the other need of n */
 };
 
 static void wait_for_permit(struct store *s, struct waiting *p)
@@ -33,7 +34,7 @@ static void wait_for_permit(struct store *s, struct waiting *p)
     verify_clean(s);
 }
 
-static void begin_and_end(struct store *s, const struct waiting *p)
+static void run_to_the_end(struct store *s, const struct waiting *p)
 {
     run_all_timers(s);
     CHECK_EQ(flow_status(s, p->n, "p"), S_READY);
@@ -41,7 +42,7 @@ static void begin_and_end(struct store *s, const struct waiting *p)
     play_to_the_end(s, p->w, S_SUCCEEDED);
 }
 
-TEST(a_need_that_ends_while_a_workflow_waits_for_its_permit_is_none_of_its_tasks)
+TEST(need_that_ends_while_a_workflow_waits_for_its_permit_is_not_counted_as_its_task)
 {
     struct store *s = fixture_store();
     struct waiting p = {0};
@@ -51,19 +52,19 @@ TEST(a_need_that_ends_while_a_workflow_waits_for_its_permit_is_none_of_its_tasks
     CHECK_EQ(get(s, p.n).held, HELD_LIMIT);
     verify_clean(s);
     flow_settle(s, p.c, OUTCOME_OK, NULL);
-    begin_and_end(s, &p);
+    run_to_the_end(s, &p);
     store_close(&s);
 }
 
-static void hand_over(void *arg)
+static void pass_permit(void *arg)
 {
     const struct waiting *p = arg;
 
     flow_settle(p->other, p->c, OUTCOME_OK, NULL);
 }
 
-/* Whoever hands it over does not have the lock of the tree. */
-TEST(a_need_that_ends_while_a_workflow_gets_its_permit_is_no_obstacle)
+/* The transaction that passes the permit does not hold the root lock. */
+TEST(need_that_ends_while_a_workflow_gets_its_permit_does_not_block_it)
 {
     struct watch watch = {0};
     struct store *s = watched_store(&watch);
@@ -71,25 +72,25 @@ TEST(a_need_that_ends_while_a_workflow_gets_its_permit_is_no_obstacle)
 
     wait_for_permit(s, &p);
     if (!strcmp(test_db(), "sqlite"))
-        hand_over(&p);
+        pass_permit(&p);
     else
-        watch_for(&watch, "execution_outcome", 1, hand_over, &p);
+        watch_for(&watch, "execution_outcome", 1, pass_permit, &p);
     flow_settle(s, p.second, OUTCOME_OK, NULL);
     CHECK_EQ(watch.redone, 0);
     verify_clean(s);
-    begin_and_end(s, &p);
+    run_to_the_end(s, &p);
     store_close(&p.other);
     store_close(&s);
 }
 
-/* ---- what is only looked at ---- */
+/* ---- unlocked reads ---- */
 
 struct ending {
     struct held_job ends;
     struct request cancel;
 };
 
-/* What ended is told before the cancel comes: so what is behind it was looked at for that alone. */
+/* Followers are notified before the cancel, so they were loaded by an unlocked read only. */
 static int end_and_cancel_body(struct turn *t, void *arg, struct err *err)
 {
     struct ending *e = arg;
@@ -104,7 +105,7 @@ static int end_and_cancel_body(struct turn *t, void *arg, struct err *err)
     return op_cancel(t, &e->cancel, 1, 100, &more, err);
 }
 
-/* Others come in between, who need no lock of the tree. */
+/* Another transaction, which needs no root lock, acts in between. */
 static void end_and_cancel(struct ending *e, struct store *s, struct watch *watch,
                            void (*act)(void *arg), void *arg)
 {
@@ -120,7 +121,7 @@ static void end_and_cancel(struct ending *e, struct store *s, struct watch *watc
     verify_clean(s);
 }
 
-TEST(a_workflow_that_gets_its_permit_before_it_is_cancelled_is_asked_to_end)
+TEST(workflow_that_gets_its_permit_before_its_cancel_is_cancelled)
 {
     struct watch watch = {0};
     struct store *s = watched_store(&watch);
@@ -129,7 +130,7 @@ TEST(a_workflow_that_gets_its_permit_before_it_is_cancelled_is_asked_to_end)
 
     wait_for_permit(s, &p);
     e = (struct ending){.ends = p.second, .cancel = {.execution = p.n, .by = "ada"}};
-    end_and_cancel(&e, s, &watch, hand_over, &p);
+    end_and_cancel(&e, s, &watch, pass_permit, &p);
     run_all_timers(s);
     CHECK_EQ(status_of(s, p.n), S_CANCELLED);
     play_to_the_end(s, p.w, S_CANCELLED);
@@ -139,13 +140,13 @@ TEST(a_workflow_that_gets_its_permit_before_it_is_cancelled_is_asked_to_end)
 
 static struct held_job claimed;
 
-static void claim_it(void *other)
+static void claim_one_job(void *other)
 {
     claimed = claim_job(other, 7);
 }
 
-/* With a join all needs are looked at when one has ended. */
-TEST(a_job_that_is_claimed_before_it_is_cancelled_is_asked_to_end)
+/* A join reads all needs when one of them has ended. */
+TEST(job_claimed_before_its_cancel_is_asked_to_end)
 {
     struct watch watch = {0};
     struct store *s = watched_store(&watch), *other = fixture_store();
@@ -155,7 +156,7 @@ TEST(a_job_that_is_claimed_before_it_is_cancelled_is_asked_to_end)
                             NULL);
     struct ending e = {.ends = claim_job(s, 7), .cancel = {.execution = w, .by = "ada"}};
 
-    end_and_cancel(&e, s, &watch, claim_it, other);
+    end_and_cancel(&e, s, &watch, claim_one_job, other);
     CHECK_STR(flow_shape(s, w), "a:succeeded b:running c:cancelled");
     CHECK_EQ(settle_as(s, claimed, OUTCOME_CANCELLED, -1), 0);
     play_to_the_end(s, w, S_CANCELLED);
@@ -163,9 +164,9 @@ TEST(a_job_that_is_claimed_before_it_is_cancelled_is_asked_to_end)
     store_close(&s);
 }
 
-/* ---- who is cancelled by the turn that frees it ---- */
+/* ---- items cancelled by the turn that frees their permit ---- */
 
-TEST(an_item_that_fail_fast_cancels_does_not_begin_with_the_permit_of_the_failed_one)
+TEST(item_cancelled_by_fail_fast_does_not_start_with_the_permit_of_the_failed_item)
 {
     static const char *const files[] = {
         "w.yaml", "name: w\ntasks: {each: {foreach: 3, workflow: sub.yaml, fail_fast: true}}\n",
@@ -189,8 +190,9 @@ TEST(an_item_that_fail_fast_cancels_does_not_begin_with_the_permit_of_the_failed
     store_close(&s);
 }
 
-/* A timeout cancels the task of the first, whose permit is free then, and fail_fast the second. */
-TEST(an_item_that_fail_fast_cancels_does_not_begin_with_a_permit_that_a_timeout_frees)
+/* A timeout cancels the task of the first item, which frees its permit, and fail_fast cancels the
+ * second item. */
+TEST(item_cancelled_by_fail_fast_does_not_start_with_a_permit_freed_by_a_timeout)
 {
     static const char *const files[] = {
         "w.yaml", "name: w\ntasks: {each: {foreach: 2, workflow: sub.yaml, fail_fast: true}}\n",

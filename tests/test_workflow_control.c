@@ -1,5 +1,5 @@
-/* test_workflow_control.c - what people do to a workflow while it runs: approvals, pauses, skips,
- * cancels that let things finish; and concurrency keys. Each test ends with verify. */
+/* test_workflow_control.c - operator actions on a running workflow: approvals, pauses, skips,
+ * cancels with let_finish; and concurrency keys. Each test ends with verify. */
 #include "workflow_case.h"
 
 static size_t claims(struct store *s)
@@ -13,7 +13,7 @@ static size_t claims(struct store *s)
 
 /* ---- approvals ---- */
 
-TEST(an_approval_holds_a_task_until_it_is_given)
+TEST(approval_holds_a_task_until_it_is_given)
 {
     struct store *s = fixture_store();
     int64_t w = flow_submit(s,
@@ -36,7 +36,7 @@ TEST(an_approval_holds_a_task_until_it_is_given)
     store_close(&s);
 }
 
-TEST(what_is_to_be_approved_may_speak_of_what_was_done)
+TEST(approval_message_may_use_outputs_of_earlier_tasks)
 {
     struct store *s = fixture_store();
     int64_t w =
@@ -52,12 +52,12 @@ TEST(what_is_to_be_approved_may_speak_of_what_was_done)
     store_close(&s);
 }
 
-FLOW_CASE(a_rejected_task_fails_and_says_who_and_why,
+FLOW_CASE(rejected_task_fails_with_the_user_and_the_reason,
           .yaml = "name: w\ntasks:\n  a: {run: x, approval: {}}\n  b: {run: x, needs: a}\n",
           .steps = {{"reject a", "a:failed b:skipped"}}, .ends = S_FAILED,
           .error = "rejected by ada: a test");
 
-TEST(an_approval_that_nobody_gives_times_out_and_one_that_was_given_does_not)
+TEST(missing_approval_times_out_and_a_given_approval_does_not)
 {
     struct store *s = fixture_store();
     int64_t w = flow_submit(s,
@@ -80,7 +80,7 @@ TEST(an_approval_that_nobody_gives_times_out_and_one_that_was_given_does_not)
     store_close(&s);
 }
 
-TEST(a_fan_out_and_a_nested_workflow_wait_for_their_approval_once)
+TEST(fan_out_and_nested_workflow_wait_for_their_approval_once)
 {
     static const char *const files[] = {
         "w.yaml",
@@ -107,7 +107,7 @@ TEST(a_fan_out_and_a_nested_workflow_wait_for_their_approval_once)
     store_close(&s);
 }
 
-TEST(a_nested_workflow_that_was_approved_has_its_timeout)
+TEST(nested_workflow_that_was_approved_keeps_its_timeout)
 {
     static const char *const files[] = {
         "w.yaml", "name: w\ntasks:\n  in: {workflow: in.yaml, approval: {timeout: 30m}}\n",
@@ -117,7 +117,7 @@ TEST(a_nested_workflow_that_was_approved_has_its_timeout)
 
     CHECK_EQ(flow_ask(s, FLOW_APPROVE, flow_task(s, w, "in")), 0);
     clock_advance(1801 * SECOND);
-    CHECK_EQ(run_timers(s), 0); /* it was answered in time */
+    CHECK_EQ(run_timers(s), 0); /* it was approved in time */
     clock_advance(1801 * SECOND);
     CHECK_EQ(run_timers(s), 1);
     CHECK_STR(flow_shape(s, w), "in:timed_out leaf:cancelled");
@@ -125,13 +125,13 @@ TEST(a_nested_workflow_that_was_approved_has_its_timeout)
     store_close(&s);
 }
 
-FLOW_CASE(a_cancelled_approval_leaves_no_timer_behind,
+FLOW_CASE(cancelled_approval_leaves_no_timer,
           .yaml = "name: w\ntasks:\n  a: {run: x, approval: {timeout: 1h}}\n",
           .steps = {{"cancel w", "a:cancelled"}, {"after 2h", "a:cancelled"}}, .ends = S_CANCELLED);
 
 /* ---- delays ---- */
 
-TEST(a_fan_out_waits_for_its_delay_once)
+TEST(fan_out_waits_for_its_delay_once)
 {
     struct store *s = fixture_store();
     int64_t w = flow_submit(s, "name: w\ntasks:\n  many: {run: x, foreach: 3, delay: 1h}\n", NULL);
@@ -148,13 +148,13 @@ TEST(a_fan_out_waits_for_its_delay_once)
 /* ---- skip ---- */
 
 FLOW_CASE(
-    a_task_that_a_person_skipped_counts_as_done,
+    task_skipped_on_request_counts_as_done,
     .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n  c: {run: x, needs: b}\n",
-    .steps = {{"skip b", "a:ready b:skipped c:ready"}, /* before its turn */
+    .steps = {{"skip b", "a:ready b:skipped c:ready"}, /* before its needs have ended */
               {"skip a, play, !skip c", "a:skipped b:skipped c:succeeded"}},
     .ends = S_SUCCEEDED);
 
-TEST(what_runs_can_not_be_skipped)
+TEST(running_task_can_not_be_skipped)
 {
     struct store *s = fixture_store();
     int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x}\n", NULL);
@@ -171,7 +171,7 @@ TEST(what_runs_can_not_be_skipped)
 
 /* ---- pause ---- */
 
-TEST(a_pause_starts_nothing_new_and_lets_what_runs_go_on)
+TEST(pause_starts_nothing_new_and_running_jobs_continue)
 {
     struct store *s = fixture_store();
     int64_t w =
@@ -202,7 +202,7 @@ TEST(a_pause_starts_nothing_new_and_lets_what_runs_go_on)
     store_close(&s);
 }
 
-TEST(a_pause_of_the_root_reaches_three_levels_down)
+TEST(pause_of_the_root_holds_jobs_three_levels_down)
 {
     static const char *const files[] = {
         "w.yaml",   "name: w\ntasks:\n  one: {workflow: one.yaml}\n",
@@ -220,7 +220,7 @@ TEST(a_pause_of_the_root_reaches_three_levels_down)
                                 " a:succeeded b:ready a:ready b:pending");
     verify_clean(s);
     store_close(&s);
-    s = fixture_store(); /* a pause is no state of a process */
+    s = fixture_store(); /* a pause is stored, not a state of the process */
     CHECK_EQ(claims(s), 0);
     CHECK_EQ(flow_ask(s, FLOW_RESUME, w), 0);
     flow_play(s, "");
@@ -229,7 +229,7 @@ TEST(a_pause_of_the_root_reaches_three_levels_down)
     store_close(&s);
 }
 
-TEST(items_that_are_workflows_begin_when_the_pause_is_over)
+TEST(items_that_are_workflows_start_when_the_pause_ends)
 {
     static const char *const files[] = {
         "w.yaml",
@@ -258,7 +258,7 @@ TEST(items_that_are_workflows_begin_when_the_pause_is_over)
     store_close(&s);
 }
 
-TEST(a_paused_retry_does_not_come_back_to_life)
+TEST(retry_in_a_paused_workflow_stays_held)
 {
     struct store *s = fixture_store();
     int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x, retry: 3}\n", NULL), a;
@@ -282,30 +282,31 @@ TEST(a_paused_retry_does_not_come_back_to_life)
 }
 
 FLOW_CASE(
-    the_end_of_a_pause_leaves_pauses_above_and_below_as_they_are,
+    resume_leaves_pauses_of_ancestors_and_descendants,
     .yaml = "name: w\ntasks:\n  a: {run: x}\n  d: {run: x, foreach: 2}\n",
     .steps = {{"pause d, pause w, pause a, take", "a:ready d:running d[0]:ready d[1]:ready"},
-              {"resume w, take", "a:ready d:running d[0]:ready d[1]:ready"}, /* paused themselves */
+              {"resume w, take",
+               "a:ready d:running d[0]:ready d[1]:ready"}, /* a and d are paused themselves */
               {"pause w, resume d, resume a, take", "a:ready d:running d[0]:ready d[1]:ready"},
               {"resume w, take", "a:running d:running d[0]:running d[1]:running"},
               {"ok a, ok d[0], ok d[1]", "a:succeeded d:succeeded d[0]:succeeded d[1]:succeeded"}},
     .ends = S_SUCCEEDED);
 
-FLOW_CASE(a_pending_task_is_paused_before_its_time_has_come,
+FLOW_CASE(pending_task_can_be_paused_before_it_is_ready,
           .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n",
           .steps = {{"pause b", "a:ready b:pending"},
                     {"play", "a:succeeded b:ready"},
                     {"resume b, play", "a:succeeded b:succeeded"}},
           .ends = S_SUCCEEDED);
 
-TEST(a_pause_in_slices_goes_on_by_itself_and_so_does_its_end)
+TEST(pause_and_resume_in_slices_are_continued_by_a_timer)
 {
     struct store *s = fixture_store();
     int64_t w = flow_submit(s, "name: w\ntasks:\n  d: {run: x, foreach: 30}\n", NULL);
 
     CHECK_EQ(flow_ask_slice(s, FLOW_PAUSE, w, 7), 0);
-    verify_clean(s); /* not yet whole is no breach, while a timer goes on with it */
-    run_timers(s);   /* whoever asked is gone */
+    verify_clean(s); /* a partial pause is no breach while a timer continues it */
+    run_timers(s);   /* the process that requested it has ended */
     CHECK_EQ(claims(s), 0);
     verify_clean(s);
     CHECK_EQ(flow_ask_slice(s, FLOW_RESUME, w, 7), 0);
@@ -316,7 +317,7 @@ TEST(a_pause_in_slices_goes_on_by_itself_and_so_does_its_end)
     store_close(&s);
 }
 
-TEST(what_is_started_below_a_pause_waits_too)
+TEST(child_started_in_a_paused_workflow_is_held)
 {
     struct store *s = fixture_store();
     int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x}\n", NULL), child;
@@ -333,24 +334,24 @@ TEST(what_is_started_below_a_pause_waits_too)
     store_close(&s);
 }
 
-FLOW_CASE(a_paused_workflow_can_be_cancelled,
+FLOW_CASE(paused_workflow_can_be_cancelled,
           .yaml = "name: w\ntasks:\n  a: {run: x}\n  d: {run: x, foreach: 2, needs: a}\n"
                   "on_exit: {run: x}\n",
           .steps = {{"pause w, cancel w, play",
-                     "a:cancelled d:cancelled on_exit:ready"}, /* also paused */
+                     "a:cancelled d:cancelled on_exit:ready"}, /* on_exit is paused as well */
                     {"resume w, play", "a:cancelled d:cancelled on_exit:succeeded"}},
           .ends = S_CANCELLED);
 
 /* ---- cancel ---- */
 
 FLOW_CASE(
-    a_cancel_may_let_finish_what_runs,
+    cancel_with_let_finish_lets_running_jobs_finish,
     .yaml = "name: w\ntasks:\n  a: {run: x, retry: 3}\n  b: {run: x}\n  c: {run: x, needs: b}\n",
     .steps = {{"take, let-finish w, ok b", "a:running b:succeeded c:cancelled"},
-              {"fail a", "a:failed b:succeeded c:cancelled"}}, /* it is not tried again */
+              {"fail a", "a:failed b:succeeded c:cancelled"}}, /* a is not retried */
     .ends = S_FAILED);
 
-TEST(what_waits_for_somebody_is_not_decided_on_again)
+TEST(task_that_waits_for_approval_is_not_decided_again)
 {
     struct store *s = fixture_store();
     int64_t w = flow_submit(s,
@@ -370,7 +371,7 @@ TEST(what_waits_for_somebody_is_not_decided_on_again)
     store_close(&s);
 }
 
-FLOW_CASE(after_a_cancel_on_exit_is_tried_again_as_often_as_it_may_be,
+FLOW_CASE(on_exit_after_a_cancel_keeps_its_retries,
           .yaml = "name: w\ntasks:\n  a: {run: x, retry: 3}\non_exit: {run: x, retry: 1}\n",
           .steps = {{"take, let-finish w, fail a", "a:failed on_exit:ready"},
                     {"take, fail on_exit", "a:failed on_exit:ready"},
@@ -401,7 +402,7 @@ TEST(tasks_of_the_same_key_run_one_at_a_time_across_workflows)
     store_close(&s);
 }
 
-TEST(workflows_of_the_same_key_run_one_after_the_other)
+TEST(workflows_of_the_same_key_run_one_after_another)
 {
     struct store *s = fixture_store();
     const char *yaml = "name: w\nconcurrency: {key: nightly}\ntimeout: 1h\ntasks:\n"
@@ -413,7 +414,7 @@ TEST(workflows_of_the_same_key_run_one_after_the_other)
     CHECK_EQ(status_of(s, two), S_PENDING);
     CHECK_EQ(get(s, two).held, HELD_LIMIT);
     verify_clean(s);
-    clock_advance(3500 * SECOND); /* a workflow's time begins when it does */
+    clock_advance(3500 * SECOND); /* a workflow's timeout starts when the workflow starts */
     j = claim_job(s, 1);
     CHECK_EQ(flow_ask(s, FLOW_CANCEL, one), 0);
     verify_clean(s);
@@ -422,7 +423,7 @@ TEST(workflows_of_the_same_key_run_one_after_the_other)
     CHECK_EQ(settle_as(s, j, OUTCOME_CANCELLED, -1), 0);
     CHECK_EQ(status_of(s, one), S_CANCELLED);
     verify_clean(s);
-    CHECK_EQ(status_of(s, three), S_RUNNING); /* the second is paused, so the third goes first */
+    CHECK_EQ(status_of(s, three), S_RUNNING); /* the second is paused, so the third starts first */
     CHECK_EQ(flow_ask(s, FLOW_RESUME, two), 0);
     CHECK_EQ(status_of(s, two), S_PENDING);
     verify_clean(s);
@@ -433,7 +434,7 @@ TEST(workflows_of_the_same_key_run_one_after_the_other)
     store_close(&s);
 }
 
-TEST(the_timeout_of_a_task_bounds_the_workflow_that_it_nests)
+TEST(timeout_of_a_task_limits_its_nested_workflow)
 {
     static const char *const files[] = {
         "w.yaml",
@@ -452,7 +453,7 @@ TEST(the_timeout_of_a_task_bounds_the_workflow_that_it_nests)
     verify_clean(s);
     clock_advance(3600 * SECOND);
     run_timers(s);
-    CHECK_EQ(flow_status(s, w, "many[1]"), S_TIMED_OUT); /* its own is the shorter */
+    CHECK_EQ(flow_status(s, w, "many[1]"), S_TIMED_OUT); /* its own timeout is the shorter one */
     flow_play(s, "");
     CHECK_EQ(status_of(s, w), S_FAILED);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM timers"), 0);

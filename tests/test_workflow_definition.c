@@ -1,11 +1,11 @@
-/* test_workflow_definition.c - definitions in memory: read once, and never taken for stored if they
- * are not. */
+/* test_workflow_definition.c - the cache of workflow definitions: each is read once, and a
+ * definition that is not stored is never treated as stored. */
 #include "harness.h"
 #include "workflow_fixture.h"
 
 static const char yaml[] = "name: w\ntasks: {a: {run: x}}\n";
 
-static struct submission by_hash(struct store *s, const char *text)
+static struct submission submit_by_hash(struct store *s, const char *text)
 {
     static char hash[WORKFLOW_HASH_SIZE];
     struct submission w = {.hash = hash};
@@ -16,7 +16,7 @@ static struct submission by_hash(struct store *s, const char *text)
     return w;
 }
 
-TEST(a_definition_that_was_refused_is_not_taken_for_stored)
+TEST(refused_definition_is_not_treated_as_stored)
 {
     struct store *s = fixture_store();
     struct submission w = {.definition = flow_text(yaml), .parent = 12345};
@@ -24,11 +24,11 @@ TEST(a_definition_that_was_refused_is_not_taken_for_stored)
 
     CHECK_OK_ERR(store_turn(s, flow_submit_body, &w, &err), &err);
     CHECK_EQ(w.rc, -E_NOT_FOUND);
-    CHECK_EQ(by_hash(s, w.definition).rc, -E_NOT_FOUND);
+    CHECK_EQ(submit_by_hash(s, w.definition).rc, -E_NOT_FOUND);
     w.parent = 0;
     CHECK_OK_ERR(store_turn(s, flow_submit_body, &w, &err), &err);
     CHECK_OK_ERR(w.rc, &w.err);
-    CHECK_EQ(by_hash(s, w.definition).rc, 0);
+    CHECK_EQ(submit_by_hash(s, w.definition).rc, 0);
     free((char *)w.definition);
     verify_clean(s);
     store_close(&s);
@@ -41,14 +41,14 @@ static int submit_and_fail(struct turn *t, void *arg, struct err *err)
     return rc ? rc : err_set(err, E_INVALID, "on purpose");
 }
 
-TEST(a_definition_of_a_turn_that_was_rolled_back_is_forgotten)
+TEST(definition_of_a_rolled_back_turn_is_forgotten)
 {
     struct store *s = fixture_store();
     struct submission w = {.definition = flow_text(yaml)};
     struct err err = ERR_INIT;
 
     CHECK_EQ(store_turn(s, submit_and_fail, &w, &err), -E_INVALID);
-    CHECK_EQ(by_hash(s, w.definition).rc, -E_NOT_FOUND);
+    CHECK_EQ(submit_by_hash(s, w.definition).rc, -E_NOT_FOUND);
     free((char *)w.definition);
     verify_clean(s);
     store_close(&s);
@@ -64,7 +64,7 @@ static void count_reads(void *arg, const char *what, int64_t took_us, long rows)
     reads += !strcmp(what, "definition_read");
 }
 
-TEST(who_stores_a_definition_does_not_read_it_back)
+TEST(stored_definition_is_not_read_back_by_its_writer)
 {
     static struct flow_claiming k;
     struct store *s = fixture_store(), *other = fixture_store();
@@ -75,7 +75,8 @@ TEST(who_stores_a_definition_does_not_read_it_back)
     CHECK_EQ(flow_claim(s, &k), 2);
     flow_settle(s, k.held[0], OUTCOME_OK, NULL);
     CHECK_EQ(reads, 0);
-    flow_settle(other, k.held[1], OUTCOME_OK, NULL); /* who did not has to, once */
+    flow_settle(other, k.held[1], OUTCOME_OK,
+                NULL); /* a store that did not write it reads it once */
     CHECK_EQ(reads, 1);
     fixture_env()->trace = NULL;
     verify_clean(s);

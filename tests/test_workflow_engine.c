@@ -1,5 +1,4 @@
-/* test_workflow_engine.c - workflows in a whole engine: what a task's end makes ready runs at once.
- */
+/* test_workflow_engine.c - workflows in a complete engine: tasks that become ready run at once. */
 #include "engine_fixture.h"
 #include "workflow_fixture.h"
 
@@ -13,7 +12,7 @@ static void count_commits(void *arg, const char *where)
     commits += !strcmp(where, "committed");
 }
 
-/* On a server the time is asked for wherever rows are locked, and that is waited for. */
+/* On PostgreSQL a turn reads the time where it locks rows, and waits for the answer. */
 static int answers;
 
 static void count_answers(void *arg, const char *what, int64_t took_us, long rows)
@@ -24,7 +23,7 @@ static void count_answers(void *arg, const char *what, int64_t took_us, long row
     answers += !strcmp(what, "NOW");
 }
 
-TEST(each_hop_of_a_chain_is_one_commit_and_locks_twice)
+TEST(each_hop_of_a_chain_takes_one_commit_and_two_lock_waits)
 {
     static const struct kit_function list[] = {{"f", kit_noop, NULL}, {NULL, NULL, NULL}};
     struct worker_kit k = {.list = list};
@@ -34,7 +33,7 @@ TEST(each_hop_of_a_chain_is_one_commit_and_locks_twice)
     int i;
 
     if (kit_polls())
-        return; /* what follows goes through the outbox then */
+        return; /* followers go through the outbox in that mode */
     buf_addstr(&yaml, "name: w\ntasks:\n  t0: {function: f}\n");
     for (i = 1; i < HOPS; i++)
         buf_addf(&yaml, "  t%d: {function: f, needs: t%d}\n", i, i - 1);
@@ -49,8 +48,8 @@ TEST(each_hop_of_a_chain_is_one_commit_and_locks_twice)
     fixture_env()->trace = NULL;
     printf("%d commits, %d answers\n", commits, answers);
     CHECK(commits <
-          HOPS + HOPS / 2);    /* a heartbeat, or a start that was told apart, may be among them */
-    CHECK(answers < 3 * HOPS); /* what is settled, with all above it; and the claim */
+          HOPS + HOPS / 2);    /* a heartbeat or a separately reported start may be among them */
+    CHECK(answers < 3 * HOPS); /* one for the settled job and its ancestors, one for the claim */
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     engine_close(&k.engine);
     buf_release(&yaml);

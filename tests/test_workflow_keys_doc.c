@@ -1,8 +1,7 @@
-/* test_workflow_keys_doc.c - prints the reference in docs/WORKFLOWS.md from the table of keys, and
- * compares it with the file: the page can't say other than the code does. What stands above it is
- * written by hand; the example there is read as a file would be.
- *
- *   PAWL_WRITE_DOCS=1 build/tests/test_workflow_keys_doc     writes the reference instead */
+/* test_workflow_keys_doc.c - prints the reference in docs/WORKFLOWS.md from the key table and
+ * compares it with the file, so that the page agrees with the code. The text above the reference is
+ * written by hand; the example there is parsed like a file. PAWL_WRITE_DOCS=1
+ * build/tests/test_workflow_keys_doc writes the reference instead. */
 #include "harness.h"
 
 #include "parse/render/describe.h"
@@ -33,7 +32,7 @@ static void add_table(struct buf *b, const struct keys *keys)
     }
 }
 
-static void reference(struct buf *b)
+static void write_reference(struct buf *b)
 {
     size_t i;
 
@@ -73,41 +72,41 @@ static void write_file(const char *text, size_t len, const struct buf *more)
     CHECK_EQ(fclose(f), 0);
 }
 
-/* The first line in which they differ. */
-static void compare(const char *is, const char *should)
+/* Reports the first line that differs. */
+static void compare(const char *found, const char *expected)
 {
-    const char *line = is;
+    const char *line = found;
 
-    for (; *is && *is == *should; is++, should++)
-        if (*is == '\n')
-            line = is + 1;
-    if (*is != *should)
+    for (; *found && *found == *expected; found++, expected++)
+        if (*found == '\n')
+            line = found + 1;
+    if (*found != *expected)
         test_fail(
             __FILE__, __LINE__,
             "%s differs from the code: run PAWL_WRITE_DOCS=1 build/tests/test_workflow_keys_doc\n"
             "    line: %.60s\n    file: %.60s\n    code: %.60s",
-            FILE_NAME, line, is, should);
+            FILE_NAME, line, found, expected);
 }
 
-TEST(the_reference_says_what_the_code_says)
+TEST(workflow_reference_agrees_with_the_code)
 {
-    struct buf file = BUF_INIT, should = BUF_INIT;
+    struct buf file = BUF_INIT, expected = BUF_INIT;
     char *mark;
 
     read_file(&file);
     mark = strstr(buf_cstr(&file), MARK);
     CHECK(mark);
     mark += strlen(MARK);
-    reference(&should);
+    write_reference(&expected);
     if (getenv("PAWL_WRITE_DOCS"))
-        write_file(file.ptr, (size_t)(mark - file.ptr), &should);
+        write_file(file.ptr, (size_t)(mark - file.ptr), &expected);
     else
-        compare(mark, should.ptr);
+        compare(mark, expected.ptr);
     buf_release(&file);
-    buf_release(&should);
+    buf_release(&expected);
 }
 
-TEST(the_example_in_the_page_is_right)
+TEST(example_in_the_page_is_valid)
 {
     struct diagnostics diagnostics = DIAGNOSTICS_INIT;
     struct arena arena = ARENA_INIT;
@@ -131,7 +130,7 @@ TEST(the_example_in_the_page_is_right)
     buf_release(&file);
 }
 
-TEST(every_key_has_a_sentence_that_ends)
+TEST(every_key_has_a_complete_sentence)
 {
     const struct key *k;
     size_t i;

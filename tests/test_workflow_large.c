@@ -1,5 +1,5 @@
 /* test_workflow_large.c - workflows that are too large for one turn, and outputs that are too large
- * for one row. Each test ends with verify, most of them also ask it in between. */
+ * for one row. Each test ends with verify; most of them also run it in between. */
 #include "workflow_fixture.h"
 
 static int64_t count(struct store *s, const char *where)
@@ -10,8 +10,8 @@ static int64_t count(struct store *s, const char *where)
     return sql_number(s, sql);
 }
 
-/* A workflow of n tasks that need nothing, as it is submitted. */
-static const char *flat(int n)
+/* The definition of a workflow of n tasks without needs. */
+static const char *flat_workflow(int n)
 {
     struct buf yaml = BUF_INIT;
     const char *text;
@@ -27,15 +27,15 @@ static const char *flat(int n)
 
 /* ---- slices ---- */
 
-TEST(tasks_that_need_nothing_become_ready_a_slice_in_a_turn)
+TEST(tasks_without_needs_become_ready_one_slice_per_turn)
 {
     struct store *s;
     int64_t w;
 
     fixture_slices(LARGE(1000));
     s = fixture_store();
-    w = flow_submit_text(s, flat(LARGE(1200)), NULL);
-    CHECK_EQ(count(s, "status = 1"), LARGE(1000)); /* not all are made */
+    w = flow_submit_text(s, flat_workflow(LARGE(1200)), NULL);
+    CHECK_EQ(count(s, "status = 1"), LARGE(1000)); /* not all tasks are created yet */
     run_timers(s);
     CHECK_EQ(count(s, "status = 2"), LARGE(500));
     CHECK_EQ(count(s, "status = 1"), LARGE(700));
@@ -51,7 +51,7 @@ TEST(tasks_that_need_nothing_become_ready_a_slice_in_a_turn)
     store_close(&s);
 }
 
-TEST(those_that_are_ready_may_end_before_the_others_begin)
+TEST(ready_tasks_may_end_before_the_others_are_ready)
 {
     static struct flow_claiming k;
     struct store *s;
@@ -60,7 +60,7 @@ TEST(those_that_are_ready_may_end_before_the_others_begin)
 
     fixture_slices(100);
     s = fixture_store();
-    w = flow_submit_text(s, flat(60), NULL);
+    w = flow_submit_text(s, flat_workflow(60), NULL);
     while (flow_claim(s, &k) > 0)
         for (i = 0; i < k.n; i++)
             flow_settle(s, k.held[i], OUTCOME_OK, NULL);
@@ -73,10 +73,10 @@ TEST(those_that_are_ready_may_end_before_the_others_begin)
     store_close(&s);
 }
 
-TEST(a_workflow_that_is_cancelled_while_it_begins_ends)
+TEST(workflow_cancelled_while_its_tasks_become_ready_ends)
 {
     struct store *s = fixture_store();
-    int64_t w = flow_submit_text(s, flat(600), NULL);
+    int64_t w = flow_submit_text(s, flat_workflow(600), NULL);
 
     CHECK_EQ(count(s, "status = 2"), 500);
     CHECK_EQ(cancel(s, w), 0);
@@ -98,10 +98,10 @@ static int submit_several(struct turn *t, void *arg, struct err *err)
     return op_submit(t, m->list, 6, err);
 }
 
-TEST(workflows_that_are_begun_in_one_turn_share_what_it_makes)
+TEST(workflows_started_in_one_turn_share_its_slice)
 {
     struct store *s;
-    const char *text = flat(LARGE(900));
+    const char *text = flat_workflow(LARGE(900));
     struct err err = ERR_INIT;
     struct several m;
     size_t i;
@@ -112,7 +112,7 @@ TEST(workflows_that_are_begun_in_one_turn_share_what_it_makes)
         m.list[i] = (struct submission){.definition = text};
     CHECK_OK_ERR(store_turn(s, submit_several, &m, &err), &err);
     CHECK_EQ(count(s, "parent IS NOT NULL"),
-             LARGE(4000) + 1); /* the last one has got a single task */
+             LARGE(4000) + 1); /* the last workflow has a single task */
     verify_clean(s);
     while (run_timers(s))
         ;
@@ -124,12 +124,12 @@ TEST(workflows_that_are_begun_in_one_turn_share_what_it_makes)
 
 /* ---- many needs ---- */
 
-static void nothing(void *unused)
+static void do_nothing(void *unused)
 {
     (void)unused;
 }
 
-/* t0 …, of which t7 may fail, and two that need all of them. */
+/* t0 …, of which t7 may fail, and two tasks that need all of them. */
 static int64_t submit_join(struct store *s, int n)
 {
     struct buf yaml = BUF_INIT;
@@ -154,16 +154,16 @@ static int64_t submit_join(struct store *s, int n)
     return w;
 }
 
-TEST(a_task_with_many_needs_is_decided_without_their_rows)
+TEST(task_with_many_needs_is_decided_without_loading_their_rows)
 {
     struct watch watch = {0};
     struct store *s = watched_store(&watch);
     int64_t w = submit_join(s, 1100);
 
-    watch_for(&watch, "task_states", 1, nothing, NULL);
+    watch_for(&watch, "task_states", 1, do_nothing, NULL);
     flow_play(s, " t7 ");
     CHECK(watch.acted);
-    CHECK_EQ(watch.seen, 1); /* for both of them */
+    CHECK_EQ(watch.seen, 1); /* one query for both tasks */
     CHECK_EQ(flow_status(s, w, "good"), S_SUCCEEDED);
     CHECK_EQ(flow_status(s, w, "bad"), S_SKIPPED);
     verify_clean(s);
@@ -177,8 +177,8 @@ TEST(a_task_with_many_needs_is_decided_without_their_rows)
 
 /* ---- outputs ---- */
 
-/* Ends all items, each with so many bytes and its number. */
-static void end_items(struct store *s, size_t bytes)
+/* Settles all items, each with a text of `bytes` bytes and its number. */
+static void settle_items(struct store *s, size_t bytes)
 {
     static struct flow_claiming k;
     struct buf result = BUF_INIT;
@@ -205,31 +205,31 @@ static const char each_and_after[] =
     "    argv: [echo, \"${{ length(tasks.each.outputs) }}\", "
     "\"${{ tasks.each.outputs[299].outputs.n }}\"]\n";
 
-TEST(outputs_of_few_bytes_are_kept_with_the_fan_out)
+TEST(small_outputs_are_stored_with_the_fan_out)
 {
     struct store *s = fixture_store();
     int64_t w = flow_submit(s, each_and_after, NULL);
 
-    end_items(s, 10);
+    settle_items(s, 10);
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     CHECK_EQ(count(s, "task_name = 'each' AND task_index IS NULL AND result IS NOT NULL"), 1);
     verify_clean(s);
     store_close(&s);
 }
 
-TEST(outputs_of_many_bytes_are_only_with_the_items_and_expressions_see_them)
+TEST(large_outputs_are_stored_only_with_the_items_and_visible_to_expressions)
 {
     struct store *s = fixture_store();
     int64_t w = flow_submit(s, each_and_after, NULL);
 
-    end_items(s, 1000);
+    settle_items(s, 1000);
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     CHECK_EQ(count(s, "task_name = 'each' AND task_index IS NULL AND result IS NULL"), 1);
     verify_clean(s);
     store_close(&s);
 }
 
-TEST(outputs_that_are_too_large_for_an_expression_fail_the_task_that_speaks_of_them)
+TEST(outputs_too_large_for_an_expression_fail_the_task_that_uses_them)
 {
     struct store *s = fixture_store();
     static struct flow_claiming k;
@@ -252,8 +252,8 @@ TEST(outputs_that_are_too_large_for_an_expression_fail_the_task_that_speaks_of_t
     store_close(&s);
 }
 
-/* Two engines may make items in turns, and the ids of one be lower. */
-TEST(outputs_stand_in_the_order_of_the_list_whatever_the_ids)
+/* Two engines may create items alternately, so that later items may have lower ids. */
+TEST(outputs_of_a_fan_out_are_in_list_order_regardless_of_ids)
 {
     struct store *s = fixture_store();
     static struct flow_claiming k;

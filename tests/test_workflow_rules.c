@@ -1,9 +1,9 @@
-/* test_workflow_rules.c - workflows: what follows when a task ends. Each test ends with verify. */
+/* test_workflow_rules.c - workflows: what follows the end of a task. Each test ends with verify. */
 #include "workflow_case.h"
 
 TEST_LONG;
 
-TEST(a_sequence_runs_one_after_the_other)
+TEST(tasks_in_sequence_run_one_after_another)
 {
     struct store *s = fixture_store();
     struct flow_claiming k = {.push = false};
@@ -25,7 +25,7 @@ TEST(a_sequence_runs_one_after_the_other)
     store_close(&s);
 }
 
-FLOW_CASE(a_join_waits_for_all_and_fires_once,
+FLOW_CASE(join_waits_for_all_needs_and_fires_once,
           .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n"
                   "  c: {run: x, needs: a}\n  d: {run: x, needs: [b, c]}\n",
           .steps = {{"take, ok a, take, ok b", "a:succeeded b:succeeded c:running d:pending"},
@@ -33,28 +33,28 @@ FLOW_CASE(a_join_waits_for_all_and_fires_once,
                     {"play", "a:succeeded b:succeeded c:succeeded d:succeeded"}},
           .ends = S_SUCCEEDED);
 
-FLOW_CASE(a_failure_skips_what_is_behind_it_and_fails_the_workflow,
+FLOW_CASE(failure_skips_the_followers_and_fails_the_workflow,
           .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n"
                   "  c: {run: x, needs: b}\n  d: {run: x}\n",
           .steps = {{"play but a", "a:failed b:skipped c:skipped d:succeeded"}}, .ends = S_FAILED,
           .error = "a failed: it was made to fail");
 
-FLOW_CASE(conditions_see_failures_also_behind_what_was_skipped,
+FLOW_CASE(conditions_see_failures_behind_skipped_tasks,
           .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n"
-                  "  mend: {run: x, needs: b, if: failure()}\n"
+                  "  repair: {run: x, needs: b, if: failure()}\n"
                   "  always: {run: x, needs: b, if: always()}\n"
-                  "  fine: {run: x, needs: [mend, always], if: success()}\n"
+                  "  fine: {run: x, needs: [repair, always], if: success()}\n"
                   "  by_status: {run: x, needs: b, if: \"tasks.b.status == 'skipped'\"}\n",
           .steps = {{"play but a",
-                     "a:failed b:skipped mend:succeeded always:succeeded fine:succeeded "
+                     "a:failed b:skipped repair:succeeded always:succeeded fine:succeeded "
                      "by_status:succeeded"}},
           .ends = S_FAILED);
 
-FLOW_CASE(an_allowed_failure_counts_as_success,
+FLOW_CASE(allowed_failure_counts_as_success,
           .yaml = "name: w\ntasks:\n  a: {run: x, allow_failure: true}\n  b: {run: x, needs: a}\n",
           .steps = {{"play but a", "a:failed b:succeeded"}}, .ends = S_SUCCEEDED);
 
-FLOW_CASE(join_any_runs_after_the_first_success_and_not_when_none_is_left,
+FLOW_CASE(join_any_runs_after_the_first_success_and_is_skipped_when_none_is_possible,
           .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x}\n"
                   "  any: {run: x, needs: [a, b], join: any}\n"
                   "  both: {run: x, needs: [a, b], join: 2}\n",
@@ -63,7 +63,7 @@ FLOW_CASE(join_any_runs_after_the_first_success_and_not_when_none_is_left,
                     {"play", "a:succeeded b:failed any:succeeded both:skipped"}},
           .ends = S_FAILED);
 
-TEST(outputs_and_params_reach_the_tasks_that_name_them)
+TEST(outputs_and_params_reach_the_tasks_that_use_them)
 {
     struct store *s = fixture_store();
     struct flow_claiming k = {.push = false};
@@ -88,7 +88,7 @@ TEST(outputs_and_params_reach_the_tasks_that_name_them)
     store_close(&s);
 }
 
-TEST(a_number_reaches_a_task_as_it_was_written)
+TEST(number_reaches_a_task_as_it_was_written)
 {
     static struct flow_claiming k;
     struct store *s = fixture_store();
@@ -106,9 +106,9 @@ TEST(a_number_reaches_a_task_as_it_was_written)
     store_close(&s);
 }
 
-/* Of a file, as people write it: its task's, since a place in the expression alone is none there.
- */
-TEST(an_expression_that_fails_fails_its_task_with_the_place)
+/* The error gives the location of the task in its file, since a position within the expression
+ * alone would not help there. */
+TEST(failed_expression_fails_its_task_with_the_location)
 {
     static const char *const files[] = {
         "w.yaml",
@@ -136,22 +136,22 @@ TEST(an_expression_that_fails_fails_its_task_with_the_place)
     store_close(&s);
 }
 
-FLOW_CASE(a_wrong_param_fails_the_workflow_before_anything_runs,
+FLOW_CASE(invalid_param_fails_the_workflow_before_anything_runs,
           .yaml = "name: w\nparams: {n: {type: integer}}\ntasks: {a: {run: x}}\n",
           .params = "{\"n\":\"seven\"}", .ends = S_FAILED,
           .error = "the param n must be an integer, not a string");
 
-FLOW_CASE(no_value_for_a_param_that_needs_none_is_the_same_as_null,
+FLOW_CASE(null_for_an_optional_param_is_the_same_as_no_value,
           .yaml = "name: w\nparams: {n: {type: integer}, m: {type: list, default: null}}\n"
                   "tasks: {a: {run: x}}\n",
           .params = "{\"n\":null,\"m\":null}", .steps = {{"play", "a:succeeded"}},
           .ends = S_SUCCEEDED);
 
-FLOW_CASE(null_is_no_value_for_a_param_that_has_a_default,
+FLOW_CASE(null_for_a_param_with_a_default_is_refused,
           .yaml = "name: w\nparams: {n: 1}\ntasks: {a: {run: x}}\n", .params = "{\"n\":null}",
           .ends = S_FAILED, .error = "the param n must be an integer, not null");
 
-TEST(a_fan_out_runs_every_item_and_gives_their_outputs_in_order)
+TEST(fan_out_runs_every_item_and_returns_their_outputs_in_order)
 {
     struct store *s = fixture_store();
     struct flow_claiming k = {.push = false};
@@ -177,7 +177,7 @@ TEST(a_fan_out_runs_every_item_and_gives_their_outputs_in_order)
     store_close(&s);
 }
 
-TEST(a_character_that_no_command_can_be_given_hides_no_output)
+TEST(character_that_no_command_can_receive_does_not_hide_other_outputs)
 {
     struct store *s = fixture_store();
     struct flow_claiming k = {.push = false};
@@ -199,7 +199,7 @@ TEST(a_character_that_no_command_can_be_given_hides_no_output)
     store_close(&s);
 }
 
-FLOW_CASE(an_empty_list_is_a_success,
+FLOW_CASE(fan_out_of_an_empty_list_succeeds,
           .yaml = "name: w\ntasks:\n  each: {foreach: [], run: x}\n  b: {run: x, needs: each}\n",
           .steps = {{"play", "each:succeeded b:succeeded"}}, .ends = S_SUCCEEDED);
 
@@ -223,12 +223,12 @@ TEST(fail_fast_ends_the_other_items)
     store_close(&s);
 }
 
-FLOW_CASE(fail_fast_ends_items_that_were_made_with_the_one_that_failed,
+FLOW_CASE(fail_fast_ends_items_created_together_with_the_failed_one,
           .yaml = "name: w\ntasks:\n  each:\n    foreach: [{a: 1}, {b: 2}]\n"
                   "    argv: [echo, \"${{ item.a }}\"]\n    fail_fast: true\n",
           .steps = {{"play", "each:failed each[0]:cancelled each[1]:failed"}}, .ends = S_FAILED);
 
-TEST(fail_fast_ends_more_than_fits_into_one_turn)
+TEST(fail_fast_ends_more_items_than_fit_into_one_turn)
 {
     struct store *s = fixture_store();
     struct flow_claiming k = {.push = false};
@@ -260,7 +260,7 @@ TEST(fail_fast_ends_more_than_fits_into_one_turn)
     store_close(&s);
 }
 
-TEST(many_fan_outs_begin_in_one_turn)
+TEST(many_fan_outs_start_in_one_turn)
 {
     struct store *s = fixture_store();
     struct buf yaml = BUF_INIT;
@@ -279,7 +279,7 @@ TEST(many_fan_outs_begin_in_one_turn)
     store_close(&s);
 }
 
-TEST(a_long_list_is_made_in_windows)
+TEST(items_of_a_long_list_are_created_in_slices)
 {
     struct store *s = fixture_store();
     int64_t w = flow_submit(s, "name: w\ntasks:\n  each: {foreach: 2500, run: x}\n", NULL);
@@ -292,22 +292,22 @@ TEST(a_long_list_is_made_in_windows)
     store_close(&s);
 }
 
-FLOW_CASE(what_comes_at_the_end_runs_after_all_others,
+FLOW_CASE(on_failure_and_on_exit_run_after_all_other_tasks,
           .yaml = "name: w\ntasks:\n  a: {run: x}\n"
                   "on_failure: {run: page}\non_exit: {run: tidy}\n",
           .steps = {{"play but a", "a:failed on_failure:succeeded on_exit:succeeded"}},
           .ends = S_FAILED);
 
-FLOW_CASE(what_is_to_come_after_a_failure_does_not_come_without_one,
+FLOW_CASE(on_failure_without_a_failure_does_not_run,
           .yaml = "name: w\ntasks:\n  a: {run: x}\non_failure: {run: page}\n",
           .steps = {{"play", "a:succeeded"}}, .ends = S_SUCCEEDED);
 
-FLOW_CASE(nothing_comes_after_on_exit_even_if_it_fails,
+FLOW_CASE(on_exit_that_fails_runs_nothing_after_it,
           .yaml = "name: w\ntasks:\n  a: {run: x}\n"
                   "on_failure: {run: page}\non_exit: {run: tidy}\n",
           .steps = {{"play but on_exit", "a:succeeded on_exit:failed"}}, .ends = S_FAILED);
 
-FLOW_CASE(a_cancel_ends_everything_and_only_on_exit_still_runs,
+FLOW_CASE(cancel_ends_everything_and_only_on_exit_still_runs,
           .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a, if: always()}\n"
                   "on_failure: {run: page}\non_exit: {run: tidy}\n",
           .steps = {{"take, cancel w", "a:running b:cancelled"},
@@ -315,18 +315,18 @@ FLOW_CASE(a_cancel_ends_everything_and_only_on_exit_still_runs,
                     {"play", "a:cancelled b:cancelled on_exit:succeeded"}},
           .ends = S_CANCELLED);
 
-FLOW_CASE(a_failure_is_not_hidden_by_a_cancel_after_it,
+FLOW_CASE(failure_before_a_cancel_is_not_hidden_by_it,
           .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x}\n",
           .steps = {{"take, fail a, cancel w, end b", "a:failed b:cancelled"}}, .ends = S_FAILED);
 
-FLOW_CASE(a_cancelled_task_is_decided_by_the_conditions_behind_it,
+FLOW_CASE(cancelled_task_lets_its_followers_decide_by_their_conditions,
           .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n"
                   "  c: {run: x, needs: a, if: cancelled()}\n",
           .steps = {{"take, cancel a, end a", "a:cancelled b:skipped c:ready"},
                     {"play", "a:cancelled b:skipped c:succeeded"}},
           .ends = S_CANCELLED);
 
-TEST(a_workflow_that_takes_too_long_is_timed_out)
+TEST(workflow_that_takes_too_long_times_out)
 {
     struct store *s = fixture_store();
     struct flow_claiming k = {.push = false};
@@ -343,7 +343,7 @@ TEST(a_workflow_that_takes_too_long_is_timed_out)
     store_close(&s);
 }
 
-TEST(a_graph_of_thousands_is_made_in_slices_and_runs)
+TEST(graph_of_thousands_of_tasks_is_created_in_slices_and_runs)
 {
     struct store *s = fixture_store();
     struct buf yaml = BUF_INIT;
@@ -364,7 +364,7 @@ TEST(a_graph_of_thousands_is_made_in_slices_and_runs)
     store_close(&s);
 }
 
-TEST(what_a_task_starts_itself_is_waited_for_by_its_workflow)
+TEST(workflow_waits_for_children_that_its_task_submitted)
 {
     struct store *s = fixture_store();
     struct flow_claiming k = {.push = false};
@@ -383,13 +383,13 @@ TEST(what_a_task_starts_itself_is_waited_for_by_its_workflow)
     store_close(&s);
 }
 
-FLOW_CASE(an_item_that_can_not_be_resolved_fails_and_the_others_run,
+FLOW_CASE(item_that_can_not_be_resolved_fails_and_the_others_run,
           .yaml = "name: w\ntasks:\n  each:\n    foreach: [{a: 1}, {b: 2}, {a: 3}]\n"
                   "    argv: [echo, \"${{ item.a }}\"]\n",
           .steps = {{"play", "each:failed each[0]:succeeded each[1]:failed each[2]:succeeded"}},
           .ends = S_FAILED);
 
-TEST(what_becomes_ready_is_claimed_in_the_same_turn)
+TEST(task_that_becomes_ready_is_claimed_in_the_same_turn)
 {
     struct store *s = fixture_store();
     struct flow_claiming k = {.push = false};
@@ -401,7 +401,7 @@ TEST(what_becomes_ready_is_claimed_in_the_same_turn)
     flow_settle_and_claim(s, k.held[0], &k);
     CHECK_EQ(k.n, 1);
     CHECK_EQ(k.held[0].id, b);
-    CHECK(strstr(k.spec, "\"run\":\"y\"")); /* what it was resolved to in this very turn */
+    CHECK(strstr(k.spec, "\"run\":\"y\"")); /* as resolved in this turn */
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM task_outbox"), 0);
     CHECK_STR(history(s, b), "created marked_ready claimed");
     flow_settle(s, k.held[0], OUTCOME_OK, NULL);
@@ -410,14 +410,14 @@ TEST(what_becomes_ready_is_claimed_in_the_same_turn)
     store_close(&s);
 }
 
-FLOW_CASE(a_fan_out_behind_others_begins_with_its_first_item,
+FLOW_CASE(fan_out_with_needs_starts_with_its_first_item,
           .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x}\n"
                   "  each: {foreach: 2, run: x, needs: [a, b], join: any}\n",
           .steps = {{"play",
                      "a:succeeded b:succeeded each:succeeded each[0]:succeeded each[1]:succeeded"}},
           .ends = S_SUCCEEDED);
 
-TEST(a_task_in_a_container_goes_to_those_who_have_an_engine_with_its_values_filled_in)
+TEST(container_task_gets_the_container_lane_and_its_values_filled_in)
 {
     struct submission w = {
         .definition =

@@ -1,19 +1,19 @@
-/* test_workflow_scale.c - what a task of a workflow costs must not grow with the workflow. Graphs
- * of each shape are run to their end, small ones and ten times larger ones, as an engine does it:
- * what ended, what follows and what is claimed next are one turn. For each task the same amount of
- * statements, and of what the database touches for them (cost.h), must be enough. */
+/* test_workflow_scale.c - the cost of a task must not grow with its workflow. Graphs of each shape
+ * are run to their end, small ones and ones ten times larger, as an engine does it: settling,
+ * deciding followers and the next claim are one turn. Each task must need the same number of
+ * statements, and the same amount of data touched by the database (cost.h). */
 #include "cost.h"
 #include "workflow_fixture.h"
 
-TEST_ASAN_DB(sqlite); /* what is measured is the database's own doing */
+TEST_ASAN_DB(sqlite); /* the test measures the database, not this program */
 FRESH_TENANTS;
 
-#define AT_ONCE 100 /* tasks that the worker holds */
-#define ABREAST 50  /* chains of a graph */
+#define AT_ONCE 100 /* tasks that the worker runs at once */
+#define CHAINS  50  /* parallel chains in a graph */
 
 /* ---- the worker ---- */
 
-struct hands {
+struct leased_tasks {
     struct lease_ref held[AT_ONCE];
     bool fails[AT_ONCE];
     size_t n;
@@ -22,7 +22,7 @@ struct hands {
 static int settle_and_claim(struct turn *t, void *arg, struct err *err)
 {
     static const struct lane_queue serves[] = {{"function:f", "default"}};
-    struct hands *h = arg;
+    struct leased_tasks *h = arg;
     struct claim c = {.worker = 7,
                       .folder = "here",
                       .lease = LEASE,
@@ -39,7 +39,7 @@ static int settle_and_claim(struct turn *t, void *arg, struct err *err)
         ended[i] =
             (struct settlement){.lease = h->held[i],
                                 .outcome = {.kind = h->fails[i] ? OUTCOME_FAILED : OUTCOME_OK,
-                                            .error = h->fails[i] ? "it was made to" : NULL,
+                                            .error = h->fails[i] ? "on purpose" : NULL,
                                             .result = h->fails[i] ? NULL : "{\"n\":1}",
                                             .duration = 1,
                                             .retry_delay = -1}};
@@ -57,7 +57,7 @@ static int settle_and_claim(struct turn *t, void *arg, struct err *err)
 
 static void run_to_end(struct store *s)
 {
-    struct hands h = {.n = 0};
+    struct leased_tasks h = {.n = 0};
     struct err err = ERR_INIT;
 
     do
@@ -85,10 +85,10 @@ static void write_chains(struct buf *b, size_t n)
     size_t i;
 
     for (i = 0; i < n; i++)
-        if (i < ABREAST)
+        if (i < CHAINS)
             buf_addf(b, "  t%zu: {function: f}\n", i);
         else
-            buf_addf(b, "  t%zu: {function: f, needs: t%zu}\n", i, i - ABREAST);
+            buf_addf(b, "  t%zu: {function: f, needs: t%zu}\n", i, i - CHAINS);
 }
 
 static void write_chain(struct buf *b, size_t n)
@@ -100,7 +100,7 @@ static void write_chain(struct buf *b, size_t n)
         buf_addf(b, "  t%zu: {function: f, needs: t%zu}\n", i, i - 1);
 }
 
-/* From one to all, and from all to one. */
+/* One task, many that need it, and one that needs all of those. */
 static void write_diamond(struct buf *b, size_t n)
 {
     size_t i;
@@ -126,7 +126,7 @@ static void write_skipped(struct buf *b, size_t n)
             buf_addstr(b, "  t0: {function: f, needs: bad}\n");
 }
 
-static const char *text_of(write_fn *write, size_t n)
+static const char *definition_of(write_fn *write, size_t n)
 {
     struct buf yaml = BUF_INIT;
     const char *text;
@@ -138,7 +138,7 @@ static const char *text_of(write_fn *write, size_t n)
     return text;
 }
 
-/* ---- what they cost ---- */
+/* ---- costs ---- */
 
 static long statements_sent;
 
@@ -162,14 +162,14 @@ static int submit_batch(struct turn *t, void *arg, struct err *err)
     return op_submit(t, b->list, b->n, err);
 }
 
-struct price {
-    double touched, statements; /* for each task */
+struct cost {
+    double touched, statements; /* per task */
 };
 
-static struct price price_of(struct store *s, const char *text, size_t copies, size_t tasks)
+static struct cost cost_of(struct store *s, const char *text, size_t copies, size_t tasks)
 {
     struct submission *list = mem_zalloc(copies * sizeof(*list));
-    struct price p;
+    struct cost p;
     size_t i;
 
     for (i = 0; i < copies; i++)
@@ -192,16 +192,16 @@ static struct price price_of(struct store *s, const char *text, size_t copies, s
     return p;
 }
 
-/* Both have their share of what is done once; the larger one has less of it. */
-static void compare(const char *of, struct price small, struct price large)
+/* Both costs include a share of fixed costs; the larger graph's share is smaller. */
+static void compare(const char *label, struct cost small, struct cost large)
 {
-    printf("%s: %.2f and %.2f statements a task, touching %.0f and %.0f\n", of, small.statements,
+    printf("%s: %.2f and %.2f statements a task, touching %.0f and %.0f\n", label, small.statements,
            large.statements, small.touched, large.touched);
     if (large.statements > 1.1 * small.statements)
-        test_fail(__FILE__, __LINE__, "%s: %.2f statements a task, ten times larger %.2f", of,
+        test_fail(__FILE__, __LINE__, "%s: %.2f statements a task, ten times larger %.2f", label,
                   small.statements, large.statements);
     if (large.touched > 1.5 * small.touched)
-        test_fail(__FILE__, __LINE__, "%s: touches %.0f a task, ten times larger %.0f", of,
+        test_fail(__FILE__, __LINE__, "%s: touches %.0f a task, ten times larger %.0f", label,
                   small.touched, large.touched);
 }
 
@@ -214,18 +214,18 @@ static struct store *counted_store(void)
     return s;
 }
 
-static void check_graph(const char *of, write_fn *write, size_t n, double most)
+static void check_graph(const char *label, write_fn *write, size_t n, double most)
 {
     struct store *s = counted_store();
-    const char *few = text_of(write, n), *many = text_of(write, 10 * n);
-    struct price small, large;
+    const char *few = definition_of(write, n), *many = definition_of(write, 10 * n);
+    struct cost small, large;
 
-    price_of(s, few, 1, n); /* a statement is prepared when it is first sent */
-    small = price_of(s, few, 1, n);
-    large = price_of(s, many, 1, 10 * n);
-    compare(of, small, large);
+    cost_of(s, few, 1, n); /* statements are prepared when they are first sent */
+    small = cost_of(s, few, 1, n);
+    large = cost_of(s, many, 1, 10 * n);
+    compare(label, small, large);
     if (large.statements > most)
-        test_fail(__FILE__, __LINE__, "%s: %.2f statements a task", of, large.statements);
+        test_fail(__FILE__, __LINE__, "%s: %.2f statements a task", label, large.statements);
     free((char *)few);
     free((char *)many);
     fixture_env()->trace = NULL;
@@ -233,32 +233,32 @@ static void check_graph(const char *of, write_fn *write, size_t n, double most)
     store_close(&s);
 }
 
-TEST(an_item_costs_the_same_in_a_long_list)
+TEST(item_costs_the_same_in_a_long_list)
 {
     check_graph("a list", write_list, test_full() ? 2000 : 200, 1);
 }
 
-TEST(a_task_costs_the_same_beside_many)
+TEST(task_costs_the_same_among_many_independent_tasks)
 {
     check_graph("tasks side by side", write_flat, test_full() ? 2000 : 200, 1);
 }
 
-TEST(a_task_costs_the_same_in_a_large_graph)
+TEST(task_costs_the_same_in_a_large_graph)
 {
     check_graph("chains side by side", write_chains, test_full() ? 2000 : 200, 2);
 }
 
-TEST(a_task_costs_the_same_in_a_long_chain)
+TEST(task_costs_the_same_in_a_long_chain)
 {
     check_graph("a chain", write_chain, test_full() ? 200 : 20, 40);
 }
 
-TEST(a_task_costs_the_same_among_many_that_need_the_same_and_are_needed_by_one)
+TEST(task_costs_the_same_in_a_wide_diamond)
 {
     check_graph("a diamond", write_diamond, test_full() ? 2000 : 200, 1);
 }
 
-TEST(a_task_that_is_skipped_costs_the_same_in_a_long_chain)
+TEST(skipped_task_costs_the_same_in_a_long_chain)
 {
     check_graph("skipped tasks", write_skipped, test_full() ? 2000 : 100, 4);
 }
@@ -275,12 +275,12 @@ static int cancel_slice(struct turn *t, void *arg, struct err *err)
     return op_cancel(t, &c->request, 1, AT_ONCE, &c->more, err);
 }
 
-static struct price price_of_cancel(struct store *s, size_t n)
+static struct cost cost_of_cancel(struct store *s, size_t n)
 {
-    int64_t id = flow_submit_text(s, text_of(write_flat, n), NULL);
+    int64_t id = flow_submit_text(s, definition_of(write_flat, n), NULL);
     struct cancelling c = {.request = {.execution = id}, .more = true};
     struct err err = ERR_INIT;
-    struct price p;
+    struct cost p;
 
     while (run_timers(s))
         ;
@@ -297,30 +297,30 @@ static struct price price_of_cancel(struct store *s, size_t n)
     return p;
 }
 
-TEST(a_task_that_is_cancelled_costs_the_same_beside_many)
+TEST(cancelled_task_costs_the_same_among_many_tasks)
 {
     struct store *s = counted_store();
-    struct price small, large;
+    struct cost small, large;
 
-    price_of_cancel(s, 200);
-    small = price_of_cancel(s, 200);
-    large = price_of_cancel(s, 2000);
+    cost_of_cancel(s, 200);
+    small = cost_of_cancel(s, 200);
+    large = cost_of_cancel(s, 2000);
     compare("cancelled tasks", small, large);
     fixture_env()->trace = NULL;
     verify_clean(s);
     store_close(&s);
 }
 
-TEST(a_workflow_costs_the_same_among_many)
+TEST(workflow_costs_the_same_among_many_workflows)
 {
     struct store *s = counted_store();
-    const char *text = text_of(write_diamond, 3);
+    const char *text = definition_of(write_diamond, 3);
     size_t n = test_full() ? 500 : 50;
-    struct price small, large;
+    struct cost small, large;
 
-    price_of(s, text, n, 5 * n);
-    small = price_of(s, text, n, 5 * n);
-    large = price_of(s, text, 10 * n, 50 * n);
+    cost_of(s, text, n, 5 * n);
+    small = cost_of(s, text, n, 5 * n);
+    large = cost_of(s, text, 10 * n, 50 * n);
     compare("workflows", small, large);
     CHECK(large.statements < 2);
     free((char *)text);

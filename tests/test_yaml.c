@@ -1,4 +1,4 @@
-/* test_yaml.c - the YAML reader: what the tree holds, and what is refused, in which words. */
+/* test_yaml.c - the YAML reader: the tree it builds, and what it refuses with which message. */
 #include "yaml_fixture.h"
 
 #include <fcntl.h>
@@ -11,7 +11,7 @@ TEST_NO_DB;
 
 /* ---- the tree ---- */
 
-TEST(scalars_are_those_of_the_core_schema)
+TEST(scalars_have_the_types_of_the_core_schema)
 {
     static const struct {
         const char *text;
@@ -47,7 +47,7 @@ TEST(scalars_are_those_of_the_core_schema)
     }
 }
 
-TEST(numbers_have_their_values_in_every_locale)
+TEST(numbers_have_the_same_values_in_every_locale)
 {
     struct reading *r =
         read_good("[0o17, 0xff, -9223372036854775808, 1.5, -.inf, .nan, +12, TRUE, False]");
@@ -63,12 +63,12 @@ TEST(numbers_have_their_values_in_every_locale)
     CHECK(isnan(yaml_float_value(&i[5])));
     CHECK(yaml_float_value(&i[6]) == 12.0);
     CHECK(yaml_bool_value(&i[7]) && !yaml_bool_value(&i[8]));
-    if (setlocale(LC_ALL, "de_DE.UTF-8")) /* where a comma is the point */
+    if (setlocale(LC_ALL, "de_DE.UTF-8")) /* a locale whose decimal separator is a comma */
         CHECK(yaml_number(&r->doc, &i[3], "x", 0, 2, &jitter) && jitter == 1.5);
     done(r);
 }
 
-TEST(every_node_knows_its_line_and_column_in_characters)
+TEST(every_node_has_its_line_and_column_in_characters)
 {
     struct reading *r = read_good("\xEF\xBB\xBF"
                                   "a: 1\r\n"
@@ -91,12 +91,12 @@ TEST(every_node_knows_its_line_and_column_in_characters)
     CHECK_STR(yaml_get(root, "text")->text, "zeile\n");
     d = yaml_get(root, "d");
     CHECK_STR(d->text, "last");
-    CHECK_EQ(d->line, 6); /* of the alias, not of what it stands for */
+    CHECK_EQ(d->line, 6); /* the location of the alias, not of its anchor */
     CHECK_EQ(d->column, 4);
     done(r);
 }
 
-TEST(an_empty_file_is_null_and_one_of_comments_too)
+TEST(empty_file_or_file_of_comments_is_null)
 {
     static const char *const texts[] = {"", "\n\n", "# nothing\n", "---\n", "---\n...\n"};
     size_t i;
@@ -111,7 +111,7 @@ TEST(an_empty_file_is_null_and_one_of_comments_too)
     }
 }
 
-TEST(an_alias_is_what_its_anchor_names_and_a_later_one_replaces_it)
+TEST(alias_refers_to_the_latest_anchor_of_its_name)
 {
     struct reading *r = read_good("a: &x {k: [1, 2]}\nb: *x\nc: &x 3\nd: *x\n*x : e\n");
     const struct yaml *root = &r->doc.root;
@@ -122,7 +122,7 @@ TEST(an_alias_is_what_its_anchor_names_and_a_later_one_replaces_it)
     done(r);
 }
 
-/* ---- what is refused ---- */
+/* ---- refused documents ---- */
 
 static const struct {
     const char *text, *diagnostics;
@@ -176,7 +176,7 @@ static const struct {
      "the indentation (while parsing a block collection from line 1)"},
 };
 
-TEST(what_is_wrong_is_said_with_its_place_and_all_at_once)
+TEST(errors_are_reported_with_their_location_and_all_at_once)
 {
     size_t i;
 
@@ -188,8 +188,8 @@ TEST(what_is_wrong_is_said_with_its_place_and_all_at_once)
     }
 }
 
-/* libyaml no longer takes it for a key, so it is the ":" behind it that it does not expect. */
-TEST(a_key_that_is_too_long_is_said_to_be_where_it_begins)
+/* libyaml does not treat it as a key, so its own error is about the ":" after it. */
+TEST(key_that_is_too_long_is_reported_at_its_start)
 {
     static const struct {
         const char *around, *problem;
@@ -220,7 +220,7 @@ TEST(a_key_that_is_too_long_is_said_to_be_where_it_begins)
     }
 }
 
-TEST(bytes_that_are_no_text_are_refused_where_they_stand)
+TEST(bytes_that_are_not_text_are_refused_at_their_location)
 {
     static const struct {
         const char *text;
@@ -250,7 +250,7 @@ TEST(bytes_that_are_no_text_are_refused_where_they_stand)
     }
 }
 
-TEST(a_tree_with_duplicate_keys_can_still_be_read_and_the_first_counts)
+TEST(tree_with_duplicate_keys_is_readable_and_the_first_key_counts)
 {
     struct reading *r = read_text("a: 1\na: 2\nb: 3\n");
 
@@ -261,9 +261,9 @@ TEST(a_tree_with_duplicate_keys_can_still_be_read_and_the_first_counts)
     done(r);
 }
 
-/* ---- how problems look ---- */
+/* ---- how diagnostics are shown ---- */
 
-TEST(a_problem_shows_its_line_with_a_caret)
+TEST(diagnostic_shows_its_line_with_a_caret)
 {
     struct reading *r = read_text("name: x\ngrün: {a: 1, a: 2}\n");
 
@@ -274,7 +274,7 @@ TEST(a_problem_shows_its_line_with_a_caret)
     done(r);
 }
 
-TEST(a_byte_order_mark_moves_no_caret)
+TEST(byte_order_mark_does_not_move_the_caret)
 {
     struct reading *r = read_text("\xEF\xBB\xBF"
                                   "a: *b\n");
@@ -286,7 +286,7 @@ TEST(a_byte_order_mark_moves_no_caret)
     done(r);
 }
 
-TEST(a_long_line_is_cut_around_the_caret)
+TEST(long_line_is_cut_around_the_caret)
 {
     struct buf text = BUF_INIT;
     struct reading *r;
@@ -306,13 +306,13 @@ TEST(a_long_line_is_cut_around_the_caret)
     caret = strchr(line, '\n') + 1;
     CHECK(caret - line < 120);
     CHECK(!strncmp(line, "     1 | …", 10));
-    /* the cut is one column wide, but three bytes */
+    /* the ellipsis is one column wide, but three bytes */
     CHECK(!strncmp(line + (strchr(caret, '^') - caret) + 2, "*here,", 6));
     buf_release(&text);
     done(r);
 }
 
-TEST(no_password_and_no_control_character_gets_into_what_is_shown)
+TEST(diagnostic_shows_no_password_and_no_control_character)
 {
     struct reading *r =
         read_text("db: postgres://me:se:cr@t@host/x\tz !!\ndb: postgres://u:pw@h\n"
@@ -356,7 +356,7 @@ TEST(diagnostics_beyond_the_first_fifty_are_counted)
 
 /* ---- files ---- */
 
-TEST(a_file_is_read_whole_and_one_that_is_not_there_is_said_so)
+TEST(file_is_read_completely_and_a_missing_file_is_reported)
 {
     struct diagnostics ps = DIAGNOSTICS_INIT;
     const struct source *s = NULL;

@@ -1,4 +1,4 @@
-/* test_yaml_limits.c - the YAML reader: neither large nor hostile files take long, or much memory.
+/* test_yaml_limits.c - the YAML reader: neither large nor malicious files take much time or memory.
  */
 #include "yaml_fixture.h"
 
@@ -8,8 +8,8 @@
 
 TEST_NO_DB;
 
-/* Of the processor, in µs: however busy the machine is, it takes as much. */
-static int64_t used(void)
+/* CPU time in µs, which does not depend on the load of the machine. */
+static int64_t cpu_time(void)
 {
     struct timespec t;
 
@@ -19,14 +19,14 @@ static int64_t used(void)
 
 static double seconds_since(int64_t from)
 {
-    return (double)(used() - from) / 1e6;
+    return (double)(cpu_time() - from) / 1e6;
 }
 
-TEST(a_bomb_of_aliases_is_refused_quickly)
+TEST(alias_bomb_is_refused_quickly)
 {
     struct buf text = BUF_INIT;
     struct reading *r;
-    int64_t from = used();
+    int64_t from = cpu_time();
     int i, k;
 
     buf_addstr(&text, "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
@@ -39,7 +39,7 @@ TEST(a_bomb_of_aliases_is_refused_quickly)
     r = read_text(text.ptr);
     CHECK_EQ(r->rc, -E_INVALID);
     CHECK(strstr(all(r), "with its aliases expanded, the document has more than 2000000 nodes"));
-    CHECK(seconds_since(from) < 5); /* copied, it would never end */
+    CHECK(seconds_since(from) < 5); /* expanded copies would never end */
     buf_release(&text);
     done(r);
 }
@@ -59,7 +59,7 @@ static struct reading *nested(int depth, const char *open, const char *close)
     return r;
 }
 
-TEST(nesting_ends_at_64_levels_also_through_aliases)
+TEST(nesting_beyond_64_levels_is_refused_also_through_aliases)
 {
     struct buf text = BUF_INIT;
     struct reading *r = nested(YAML_MAX_DEPTH, "[", "]");
@@ -88,7 +88,7 @@ TEST(nesting_ends_at_64_levels_also_through_aliases)
     done(r);
 }
 
-TEST(too_many_nodes_and_too_many_bytes_are_refused)
+TEST(too_many_nodes_or_bytes_are_refused)
 {
     struct buf text = BUF_INIT;
     struct reading *r;
@@ -109,7 +109,7 @@ TEST(too_many_nodes_and_too_many_bytes_are_refused)
     done(r);
 }
 
-/* Reads a mapping of n keys and looks each of them up: seconds. */
+/* Reads a mapping of n keys and looks up each of them; returns the seconds it took. */
 static double time_map(int n)
 {
     struct buf text = BUF_INIT;
@@ -121,7 +121,7 @@ static double time_map(int n)
 
     for (i = 0; i < n; i++)
         buf_addf(&text, "task-%d: {run: ./do %d, needs: task-%d}\n", i * 7919 % n, i, i);
-    from = used();
+    from = cpu_time();
     r = read_good(text.ptr);
     CHECK_EQ(r->doc.root.n, n);
     for (i = 0; i < n; i++) {
@@ -135,16 +135,16 @@ static double time_map(int n)
     return took;
 }
 
-TEST(a_mapping_of_100000_keys_takes_linear_time)
+TEST(mapping_of_100000_keys_takes_linear_time)
 {
     double small = time_map(10000), large = time_map(100000);
 
-    /* quadratic would be 100 times as long; leave room for a busy machine */
+    /* quadratic time would be 100 times as long; the margin is for a busy machine */
     if (large > small * 40 && large > 5)
         test_fail(__FILE__, __LINE__, "10,000 keys took %.3f s, 100,000 %.3f s", small, large);
 }
 
-/* Bytes that malloc has given out; the sanitizers' own count for nothing. */
+/* Bytes allocated by malloc, without those of the sanitizers. */
 static size_t bytes_in_use(void)
 {
     struct mallinfo2 m = mallinfo2();
@@ -152,7 +152,7 @@ static size_t bytes_in_use(void)
     return m.uordblks + m.hblkhd;
 }
 
-TEST(a_tree_takes_little_more_memory_than_its_nodes)
+TEST(tree_takes_little_more_memory_than_its_nodes)
 {
     struct buf text = BUF_INIT;
     struct reading *r;
@@ -165,13 +165,13 @@ TEST(a_tree_takes_little_more_memory_than_its_nodes)
     r = read_good(text.ptr);
     used = bytes_in_use() - before;
     CHECK(sizeof(struct yaml) <= 24);
-    /* of each line: the source, 9 nodes, the heads of the mappings, an index, the texts */
+    /* per line: the source, 9 nodes, the heads of the mappings, an index, the texts */
     CHECK(used < text.len + 20000 * (9 * sizeof(struct yaml) + 120));
     buf_release(&text);
     done(r);
 }
 
-TEST(many_anchors_and_duplicates_take_no_quadratic_time)
+TEST(many_anchors_and_duplicates_do_not_take_quadratic_time)
 {
     struct buf text = BUF_INIT;
     struct reading *r;
@@ -180,7 +180,7 @@ TEST(many_anchors_and_duplicates_take_no_quadratic_time)
 
     for (i = 0; i < 100000; i++)
         buf_addf(&text, "- &anchor%d x\n- *anchor%d\n- {a: 1, a: 2}\n", i, i / 2);
-    from = used();
+    from = cpu_time();
     r = read_text(text.ptr);
     CHECK_EQ(r->diagnostics.count, 100000);
     CHECK(seconds_since(from) < 30);

@@ -1,9 +1,9 @@
-/* test_yaml_values.c - values of a type, taken out of YAML or refused with what was expected. */
+/* test_yaml_values.c - typed values read from YAML, or refused with the expected type. */
 #include "yaml_fixture.h"
 
 TEST_NO_DB;
 
-TEST(typed_reading_takes_what_is_right)
+TEST(typed_read_of_a_valid_value_returns_it)
 {
     struct reading *r =
         read_good("{text: 1.10, flag: true, n: 7, x: 0.5, d: 90d, s: 64KiB, w: poll, "
@@ -38,7 +38,7 @@ TEST(typed_reading_takes_what_is_right)
     done(r);
 }
 
-TEST(typed_reading_says_what_it_expected_and_leaves_the_result_alone)
+TEST(typed_read_of_an_invalid_value_reports_the_expected_type_and_changes_nothing)
 {
     struct reading *r = read_good("text: [a]\n"
                                   "flag: on\n"
@@ -97,7 +97,7 @@ TEST(typed_reading_says_what_it_expected_and_leaves_the_result_alone)
     done(r);
 }
 
-TEST(unknown_keys_are_refused_with_the_nearest_known_one)
+TEST(unknown_key_is_refused_with_the_nearest_known_key)
 {
     static const char *const keys[] = {"run", "needs", "retry", "timeout", NULL};
     struct reading *r = read_good("runn: x\nneeds: y\nRetry: 2\ntimoeut: 3\nfrobnicate: 4\n");
