@@ -64,7 +64,7 @@ teardown() { remove_database; }
 	PAWL_DB=sqlite:$dir/other.db pawl admin migrate
 	[ -f "$dir/other.db" ]
 	refused 6 "there is no database at $dir/none.db" env PAWL_DB="sqlite:$dir/none.db" pawl queue
-	refused 2 'which database?' env -u HOME pawl queue
+	refused 2 'no database is named' env -u HOME pawl queue
 }
 
 @test "options may stand before the command, after it, and with an equals sign" {

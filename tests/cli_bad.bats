@@ -35,11 +35,11 @@ unchanged() { # the database is as good as before, with so many executions
 	refused 2 "has no option '--parm': did you mean --param?" p run "$dir/shop.flow.yaml" --parm day=friday
 	refused 2 "does not take 'day=friday': did you mean --param day=friday?" p run "$dir/shop.flow.yaml" day=friday
 	refused 2 'has no param dya: did you mean day?' p submit "$dir/shop.flow.yaml" --param dya=friday
-	refused 2 'has no param x: there are day' p submit "$dir/shop.flow.yaml" --param x=y
+	refused 2 'has no param x: its params are day' p submit "$dir/shop.flow.yaml" --param x=y
 	printf 'name: needy\nparams: {day: {type: string, required: true}, n: {type: integer}}\ntasks: {a: "true"}\n' >"$dir/needy.yaml"
 	refused 2 'the param day is missing: it must be a string; write --param day=VALUE' p run "$dir/needy.yaml"
 	refused 2 'the param day is missing: it must be a string; write --param day=VALUE' p submit "$dir/needy.yaml"
-	refused 2 "the param n must be an integer: 'x' is none" p run "$dir/needy.yaml" --param n=x --param day=friday
+	refused 2 "the param n must be an integer, not 'x'" p run "$dir/needy.yaml" --param n=x --param day=friday
 	for name in shop shop.yaml shpo.flow.yaml; do
 		refused 5 "No such file or directory: did you mean $dir/shop.flow.yaml?" p run "$dir/$name"
 	done
@@ -51,7 +51,7 @@ unchanged() { # the database is as good as before, with so many executions
 	refused 5 'there is no schedule shop: `pawl schedule` lists them' p schedule run shop
 	refused 5 'no workflow is applied under the name shop: apply it with `pawl apply FILE`' p submit shop
 	unchanged 0
-	[ "$PAWL_TEST_DB" = postgres ] || refused 6 'what is run or submitted first creates it' pawl ls --db "sqlite:$dir/none.db"
+	[ "$PAWL_TEST_DB" = postgres ] || refused 6 'the first run or submission creates it' pawl ls --db "sqlite:$dir/none.db"
 }
 
 @test "who mends the file of a run that failed is told how to go on with it" {
@@ -176,7 +176,7 @@ unchanged() { # the database is as good as before, with so many executions
 	refused 6 "$dir/own.db" nobody queue --db "sqlite:$dir/own.db"
 	refused 6 "$dir/new.db" nobody admin migrate --db "sqlite:$dir/new.db"
 	[ ! -e "$dir/new.db" ]
-	refused 6 'can'"'"'t be made: Permission denied; --db, or PAWL_DB, names another place' \
+	refused 6 'can'"'"'t be created: Permission denied; name another database with --db or PAWL_DB' \
 		env -u XDG_STATE_HOME HOME="$dir" setpriv --reuid=65534 --regid=65534 --clear-groups "$dir/pawl" exec --detach -- true
 	pawl verify --db "sqlite:$dir/own.db"
 }

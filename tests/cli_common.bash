@@ -113,7 +113,7 @@ without() { # pattern, text on the input
 # Times, worker's ids and durations as one letter each, so that a transcript can be compared.
 plain() {
 	sed -E -e 's/[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9:]{8}(\.[0-9]{6})?Z?/T/g' -e 's/[0-9a-f]{16}/W/g' \
-		-e 's/[0-9.]+ (ms|s|m|h|d)( [0-9]+ (s|m|h))?/D/g' -e 's/"(duration_us|ago_us)":[0-9]+/"\1":N/g' -e 's/ +/ /g' -e 's/ +$//'
+		-e 's/[0-9.]+ (ms|s|m|h|d)\b( [0-9]+ (s|m|h)\b)?/D/g' -e 's/"(duration_us|ago_us)":[0-9]+/"\1":N/g' -e 's/ +/ /g' -e 's/ +$//'
 }
 
 same() { # expected actual

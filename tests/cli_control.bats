@@ -37,7 +37,7 @@ put_log() { # execution attempt start dropped text
 execution $b: cancelled" "$(p cancel "$a" "$b" --reason 'not needed')"
 	[[ $(p events "$a" --type cancelled) == *'"by":"'*'@'*'","reason":"not needed"}' ]]
 	[[ $(p why "$a") == *'it was cancelled at '*', by '*'@'*': not needed' ]]
-	refused 2 "execution $a has ended already: it is cancelled" p cancel "$a"
+	refused 2 "execution $a has already ended: it is cancelled" p cancel "$a"
 	refused 5 'there is no execution 777' p cancel 777
 	refused 2 'is no id' p cancel x
 	refused 2 'wants more than that' p cancel
@@ -63,8 +63,8 @@ execution $b: cancelled" "$(p cancel "$a" "$b" --reason 'not needed')"
 	same "execution $top: asked to end" "$(p cancel "$top" --reason stop)"
 	[[ $(p show "$child" --json) == *'"status":"cancelled"'* ]]
 	run p why "$top"
-	[[ ${lines[1]} == '  attempt 1 of 3 runs since '*' on worker '*', lease until '* ]]
-	[[ ${lines[2]} == '  it was asked to end, and has not done so yet since '*', by '*': stop' ]]
+	[[ ${lines[1]} == '  attempt 1 of 3 has been running since '*' on worker '*', lease until '* ]]
+	[[ ${lines[2]} == '  it has not ended yet: its cancellation was requested at '*', by '*': stop' ]]
 	same "execution $top: asked to end" "$(p cancel "$top")"
 	p verify
 }
@@ -73,13 +73,13 @@ execution $b: cancelled" "$(p cancel "$a" "$b" --reason 'not needed')"
 	id=$(submit '{"fail": "x"}')
 	later=$(submit '{"ms": 1}')
 	same "execution $later, exec::nap: ready
- no worker is alive: one that serves lane function:nap in queue default is needed; 1 goes before it" \
+ no worker is alive: one that serves lane function:nap in queue default is needed; 1 is ahead of it" \
 		"$(p why "$later" | plain)"
-	same "{\"id\":$later,\"name\":\"exec::nap\",\"status\":\"ready\",\"reasons\":[{\"code\":\"no_worker\",\"text\":\"no worker is alive: one that serves lane function:nap in queue default is needed; 1 goes before it\",\"lane\":\"function:nap\",\"queue\":\"default\",\"before\":1,\"alive\":0,\"serving\":0,\"room\":0,\"busy\":0}]}" \
+	same "{\"id\":$later,\"name\":\"exec::nap\",\"status\":\"ready\",\"reasons\":[{\"code\":\"no_worker\",\"text\":\"no worker is alive: one that serves lane function:nap in queue default is needed; 1 is ahead of it\",\"lane\":\"function:nap\",\"queue\":\"default\",\"before\":1,\"alive\":0,\"serving\":0,\"room\":0,\"busy\":0}]}" \
 		"$(p why "$later" --json)"
 	work
 	same "execution $id, exec::nap: failed
- it failed at T in attempt 3 of 3: it was told to fail; \`pawl logs $id\` shows what it wrote
+ it failed at T in attempt 3 of 3: it was told to fail; \`pawl logs $id\` shows its output
  attempt 1 failed after D with exit code 3: it was told to fail
  attempt 2 failed after D with exit code 3: it was told to fail
  attempt 3 failed after D with exit code 3: it was told to fail" "$(p why "$id" | plain)"
@@ -93,12 +93,12 @@ execution $b: cancelled" "$(p cancel "$a" "$b" --reason 'not needed')"
 	work_on "$id"
 	[[ $(p workers --json) == *'"serves":{"function:nap":["default"]},"state":"alive"}' ]]
 	same "execution $id, exec::nap: running
- attempt 1 of 3 runs since T (D) on worker W ($(hostname), pid $worker), lease until T" "$(p why "$id" | plain)"
+ attempt 1 of 3 has been running since T (D) on worker W ($(hostname), pid $worker), lease until T" "$(p why "$id" | plain)"
 	end_worker
 	other=$(submit '{"ms": 1}')
 	sql "UPDATE workers SET seen_at = $([ "$PAWL_TEST_DB" = sqlite ] && echo 'seen_at - 60000000' ||
 		echo "seen_at - interval '60 s'")"
-	[[ $(p why "$id") == *'its worker was last seen 1 m '*' ago; it may be taken over when its lease ends at '* ]]
+	[[ $(p why "$id") == *'its worker was last seen 1 m '*' ago; another worker may adopt it after its lease expires at '* ]]
 	[[ $(p why "$other") == *'no worker is alive'* ]]
 	[[ $(p metrics) == *'pawl_workers{state="silent"} 1'* ]]
 }
@@ -108,12 +108,12 @@ execution $b: cancelled" "$(p cancel "$a" "$b" --reason 'not needed')"
 	same 'queue default: at most 2 at once' "$(p queue set default --limit 2)"
 	same "QUEUE READY HELD RUNNING LIMIT OLDEST WAITS
 default 2 3 0 2 of 2 D" "$(p queue | plain)"
-	[[ $(p why 5) == *'the limit queue:default has no room: 2 of 2 are in use, by 1 exec::nap (ready), 2 exec::nap (ready); 2 go before it; `pawl queue set default --limit N` changes it' ]]
+	[[ $(p why 5) == *'the limit queue:default is full: 2 of 2 in use, by 1 exec::nap (ready), 2 exec::nap (ready); 2 are ahead of it; change it with `pawl queue set default --limit N`' ]]
 	same 'queue default: paused; what runs there goes on' "$(p queue pause default --reason 'new disks')"
 	same "QUEUE READY HELD RUNNING LIMIT OLDEST WAITS
 default 0 5 0 paused -" "$(p queue | plain)"
 	[[ $(p queue --json) == *'"paused":{"since":"20'*'","by":"'*'@'*'","reason":"new disks","limit":2},"limit":{"max":0,"used":0},"last_order":{"action":"paused",'*'"reason":"new disks","data":null}}' ]]
-	[[ $(p why 1) == *'the queue default is paused since '*', by '*'@'*': new disks; `pawl queue resume default` ends that' ]]
+	[[ $(p why 1) == *'the queue default has been paused since '*', by '*'@'*': new disks; resume it with `pawl queue resume default`' ]]
 	[[ $(p metrics) == *'pawl_queue_paused{queue="default"} 1'* ]]
 	same 'queue default: at most 3 at once, once it is resumed' "$(p queue set default --limit 3)"
 	[[ $(p queue resume default --reason 'they are in' --json) == '{"queue":"default","ready":3,"held":2,'*'"paused":null,"limit":{"max":3,"used":3},"last_order":{"action":"resumed","at":"20'*'","by":"'*'@'*'","reason":"they are in","data":null}}' ]]
@@ -157,7 +157,7 @@ default 0 5 0 paused -" "$(p queue | plain)"
 	same $'one\ntwo\nthr\n[… 12,345 bytes left out …]\nee\nfour' "$(p logs "$id" --follow)"
 	same "{\"execution\":$id,\"attempt\":3,\"from\":0,\"dropped\":0,\"text\":\"one\\ntwo\\nthr\"}
 {\"execution\":$id,\"attempt\":3,\"from\":12356,\"dropped\":12345,\"text\":\"ee\\nfour\\n\"}" "$(p logs "$id" --json)"
-	refused 5 "there is no attempt 4: execution $id has had 3" p logs "$id" --attempt 4
+	refused 5 "there is no attempt 4: execution $id has 3 so far" p logs "$id" --attempt 4
 	refused 5 'there is no execution 777' p logs 777
 	refused 2 "--tail wants a number, not 'few'" p logs "$id" --tail few
 }
@@ -229,7 +229,7 @@ pawl_wait_seconds_bucket{queue="default",executor="process",le="10"} 5' \
 	end_worker
 	refused 2 'if that is meant, write `pawl admin fence --yes`' p admin fence
 	[[ $(p admin fence --yes) =~ ^'the database is in generation '[0-9]{13}'; 1 running jobs have no worker now'$ ]]
-	[[ $(p why "$id") == *'a worker of the state folder '*' adopts it ('* ]]
+	[[ $(p why "$id") == *'a worker of the state folder '*' may adopt it now ('* ]]
 	[[ $(p admin fence --yes --json) =~ ^'{"generation":'[0-9]{13}',"jobs":0}'$ ]]
 	[[ $(p metrics) == *$'pawl_leases 1\n'*$'pawl_orphans 1\n'* ]]
 	p verify

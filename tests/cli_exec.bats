@@ -85,7 +85,7 @@ no line end" "$(p logs "$id")"
 	refused 2 'wants more than that' p exec
 	refused 2 "pawl exec has no option '-l'" p exec ls -l
 	refused 2 "--priority wants a number, not 'high'" p exec --priority high -- true
-	refused 2 "'FOO' is no variable: write NAME=VALUE" p exec --env FOO -- true
+	refused 2 "'FOO' is not a variable: write NAME=VALUE" p exec --env FOO -- true
 	refused 2 "--delay" p exec --delay soon -- true
 	PAWL_EXECUTION_ID=x PAWL_DB=$db PAWL_TENANT=$tenant refused 2 'PAWL_EXECUTION_ID' pawl exec -- true
 	refused 5 'the parent, execution 777, does not exist' env PAWL_EXECUTION_ID=777 PAWL_DB="$db" \
@@ -184,10 +184,10 @@ exec_behind() {
 	first=$pid first_id=$id
 	second_id=$(p exec --detach -- sh -c "$wait_for_go" 2>&1)
 	until_true has_event "$second_id" started
-	refused 7 'as many run as queue.cap allows (2), and there is no queue to wait in: try again' p exec -- true
+	refused 7 'queue.cap (2) is reached, and queues are disabled: try again' p exec -- true
 	printf 'name: w\ntasks: {a: "true"}\n' >"$dir/flow.yaml"
 	refused 2 'there is no queue to wait in: `pawl run FILE` runs it here and now' p submit "$dir/flow.yaml"
-	refused 7 'as many run as queue.cap allows (2)' p exec --detach --key again -- true
+	refused 7 'queue.cap (2) is reached' p exec --detach --key again -- true
 	same "$second_id" "$(p show @last --json | sed 's/{"id":\([0-9]*\),.*/\1/')"
 	printf 'queue: {enabled: false, cap: 3}\n' >"$dir/pawl.yaml"
 	x -- true
@@ -211,7 +211,7 @@ exec_behind() {
 	kill -9 "$pid"
 	wait_for "$pid"
 	touch "$dir/go"
-	refused 7 'as many run as queue.cap allows (1)' p exec -- true
+	refused 7 'queue.cap (1) is reached' p exec -- true
 	p worker --drain 2>"$dir/stderr"
 	has_status "$id" succeeded
 	x -- true

@@ -57,7 +57,7 @@ result {\"slept\":true}" "$(p show "$id" | plain)"
 }
 
 @test "@last is the newest execution without a parent" {
-	refused 5 'there is no execution yet' p show @last
+	refused 5 'there are no executions yet' p show @last
 	submit 3
 	top=$(submit '1.5')
 	submit '2.5' --parent "$top"
@@ -120,7 +120,7 @@ T $id task.completed running -> succeeded 1 W {\"outcome\":\"ok\",\"duration_us\
 	last=$(p events --json --limit 0 | tail -n 1 | grep -o '"sequence_num":[0-9]*')
 	[ "$last" = '"sequence_num":1' ]
 	[ "$first" != "$last" ]
-	refused 2 "'exploded' is no type of event" p events --type exploded
+	refused 2 "'exploded' is not an event type" p events --type exploded
 	refused 2 "'soon' is not a time" p events --since soon
 }
 

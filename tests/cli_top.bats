@@ -73,7 +73,7 @@ frame() { p top --once | sed -e 's/^[0-9][0-9]:[0-9:]*/T/' -e 's/ [0-9]* held .*
 	until_true shows '> exec::reading'
 	keys Enter
 	until_true shows "execution $first, exec::reading: running"
-	shows 'attempt 1 of 3 runs since'
+	shows 'attempt 1 of 3 has been running since'
 	shows '▸ exec::reading'
 	shows_no 'QUEUE'
 	keys q
@@ -123,7 +123,7 @@ frame() { p top --once | sed -e 's/^[0-9][0-9]:[0-9:]*/T/' -e 's/ [0-9]* held .*
 	until_true three_rows
 	keys Enter
 	$tmux resize-window -x 40 -y 30
-	until_true shows 'attempt 1 of 3 runs since'
+	until_true shows 'attempt 1 of 3 has been running since'
 	screen
 	[ "$(screen | LC_ALL=C.UTF-8 wc -L)" -le 40 ]
 	keys q q

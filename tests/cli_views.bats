@@ -87,10 +87,10 @@ $top failed workflow outer T D each failed: b failed: exited with code 1" "$(p l
 	[ "$(p ls --workflow outer --json | wc -l)" = 1 ]
 	[ "$(p ls --queue default --json | wc -l)" = 1 ]
 	[ "$(p ls --parent "$top" --json | grep -o '"task_name":"[^"]*"' | paste -sd' ')" = '"task_name":"after" "task_name":"below" "task_name":"each" "task_name":"first"' ]
-	[ "$(p ls --tasks @last --json 2>&1 | grep -c 'is no workflow')" = 1 ]
+	[ "$(p ls --tasks @last --json 2>&1 | grep -c 'is not a workflow')" = 1 ]
 	[ "$(p ls --tasks "$top" --json | wc -l)" = 7 ]
-	refused 2 "'broken' is no status" p ls --status broken
-	refused 2 "'thing' is no kind" p ls --kind thing
+	refused 2 "'broken' is not a status" p ls --status broken
+	refused 2 "'thing' is not a kind" p ls --kind thing
 	refused 2 'one of them' p ls --all --parent "$top"
 	refused 5 'there is no execution 999' p ls --parent 999
 }
@@ -110,7 +110,7 @@ $top failed workflow outer T D each failed: b failed: exited with code 1" "$(p l
 \`- o after #I skipped (a task that it needs did not succeed)" "$(plain <"$dir/tree" | sed -E 's/#[0-9]+/#I/')"
 	[ "$(PAWL_TRACE=1 p tree "$top" 2>&1 >/dev/null | grep -c query_)" = 1 ]
 	LC_ALL=C.UTF-8 p tree "$top" | grep -q '│  └─ ✘ each\[1\]'
-	[[ $(p why "$top") == *'each failed: '*"; \`pawl tree $top\` opens what failed" ]]
+	[[ $(p why "$top") == *'each failed: '*"; \`pawl tree $top\` shows what failed" ]]
 	# any node is a top of its own
 	[[ $(LC_ALL=C p tree "$(id_of outer::below)") == '+ outer::below  #'* ]]
 }
@@ -150,14 +150,14 @@ $top failed workflow outer T D each failed: b failed: exited with code 1" "$(p l
 	EOF
 	top=$(p submit "$dir/flow.yaml")
 	same "execution I, w::last: pending
- it waits for 3 of the 3 that it needs: a (ready), ask (ready), each (running)" "$(p why "$(id_of w::last)" | plain | sed -E 's/execution [0-9]+/execution I/')"
+ it waits for 3 of its 3 needs: a (ready), ask (ready), each (running)" "$(p why "$(id_of w::last)" | plain | sed -E 's/execution [0-9]+/execution I/')"
 	ask=$(id_of w::ask)
 	same "execution $ask, w::ask: ready
- it waits for approval since T: go on?; \`pawl approve $ask\` lets it go on, \`pawl reject $ask\` fails it" "$(p why "$ask" | plain)"
-	[[ $(p why "$(id_of w::each)") == *'  0 of its 3 items have ended, 1 are open, the others come as these end (at most 1 at once): '*' w::each[0] (ready)'* ]]
+ it has been waiting for approval since T: go on?; \`pawl approve $ask\` lets it continue, \`pawl reject $ask\` fails it" "$(p why "$ask" | plain)"
+	[[ $(p why "$(id_of w::each)") == *'  0 of its 3 items have ended, 1 is open, more are created as these end (at most 1 at once): '*' w::each[0] (ready)'* ]]
 	[[ $(p why "$(id_of 'w::each[0]')") == *'no worker is alive: one that serves lane process in queue default is needed (`pawl worker`)'* ]]
 	p pause "$top" --reason lunch
-	[[ $(p why "$(id_of w::a)") == *"  w ($top) above it is paused since "*': lunch; `pawl resume '"$top"'` ends that' ]]
+	[[ $(p why "$(id_of w::a)") == *"  its ancestor w ($top) has been paused since "*': lunch; resume it with `pawl resume '"$top"'`' ]]
 	[[ $(p why "$(id_of w::a)" --json | jq -r '.reasons[].code') == paused ]]
 	p resume "$top"
 	p skip "$(id_of w::a)" --reason 'not today'

@@ -49,8 +49,8 @@ flow() {
 		  b: {run: "true", needs: a}
 	EOF
 	same "execution $(cat "$dir/id"): paused" "$(p pause @last --reason 'the disk is full')"
-	refused 2 'is paused already' p pause @last
-	refused 2 'is not paused itself: resume what it is part of' p resume "$(id_of w::a)"
+	refused 2 'is already paused' p pause @last
+	refused 2 'is not paused itself: resume its paused ancestor' p resume "$(id_of w::a)"
 	timeout 300 "$PAWL_TEST_BUILD/pawl" worker --drain --db "$db" --tenant "$tenant" --state "$dir/state"
 	same ready "$(status_of w::a)"
 	[[ $(p events @last --self --type paused) == *'"reason":"the disk is full"'* ]]
@@ -190,9 +190,9 @@ runs again: $y w::c (was skipped)" "$(p rerun @last --failed --reason mended)"
 @test "why leads from a workflow in which nothing runs to what its first task waits for, and a cancel says that it has ended" {
 	printf 'name: w\ntasks: {a: {foreach: 2, run: "true"}, b: {needs: a, run: "true"}}\n' >"$dir/flow.yaml"
 	id=$(p submit "$dir/flow.yaml")
-	p why "$id" | grep -F "it runs until all below it has ended: "
+	p why "$id" | grep -F "it runs until its children have ended: "
 	next=$(id_of w::a)
-	p why "$next" | grep -oE 'pawl why [0-9]+` says what it waits for' >"$dir/next"
+	p why "$next" | grep -oE 'pawl why [0-9]+` shows what it waits for' >"$dir/next"
 	next=$(tr -dc 0-9 <"$dir/next")
 	p why "$next" | grep -F 'one that serves lane process in queue default is needed'
 	same "execution $id: cancelled" "$(p cancel "$id")"

@@ -201,7 +201,7 @@ TEST(params_of_a_plain_job_are_refused)
     struct pawl_job job = {.name = "exec::a", .params = (const char *const[]){"day=monday", NULL}};
 
     FAILS(pawl_submit(p, &job, 1, &api_err), PAWL_E_INVALID);
-    CHECK_STR(api_err.message, "the job exec::a is no workflow, so it has no param day=monday");
+    CHECK_STR(api_err.message, "the job exec::a is not a workflow, so it has no param day=monday");
     verify_and_close(p);
 }
 

@@ -293,18 +293,18 @@ TEST(quarantined_ids_return_when_their_time_is_over)
     struct quarantine a = {0};
     int64_t i;
 
-    CHECK(!aside_has(NULL, 1) && !aside_count(NULL) && !aside_next(&a));
-    for (i = 1; i <= ASIDE_MAX; i++)
-        CHECK(aside_add(&a, i, i));
-    CHECK(!aside_add(&a, i, i)); /* the quarantine is full */
-    CHECK_EQ(aside_next(&a), ASIDE_FOR + 1);
-    CHECK(!aside_return(&a, ASIDE_FOR));
-    CHECK(aside_return(&a, ASIDE_FOR + 2));
-    CHECK(!aside_has(&a, 1) && !aside_has(&a, 2) && aside_has(&a, 3));
-    CHECK_EQ(aside_count(&a), ASIDE_MAX - 2);
-    CHECK_EQ(aside_next(&a), ASIDE_FOR + 3);
-    CHECK(aside_return(&a, INT64_MAX));
-    CHECK(!aside_has(&a, ASIDE_MAX) && !aside_count(&a));
+    CHECK(!quarantine_has(NULL, 1) && !quarantine_count(NULL) && !quarantine_next(&a));
+    for (i = 1; i <= QUARANTINE_MAX; i++)
+        CHECK(quarantine_add(&a, i, i));
+    CHECK(!quarantine_add(&a, i, i)); /* the quarantine is full */
+    CHECK_EQ(quarantine_next(&a), QUARANTINE_FOR + 1);
+    CHECK(!quarantine_return(&a, QUARANTINE_FOR));
+    CHECK(quarantine_return(&a, QUARANTINE_FOR + 2));
+    CHECK(!quarantine_has(&a, 1) && !quarantine_has(&a, 2) && quarantine_has(&a, 3));
+    CHECK_EQ(quarantine_count(&a), QUARANTINE_MAX - 2);
+    CHECK_EQ(quarantine_next(&a), QUARANTINE_FOR + 3);
+    CHECK(quarantine_return(&a, INT64_MAX));
+    CHECK(!quarantine_has(&a, QUARANTINE_MAX) && !quarantine_count(&a));
 }
 
 /* ---- random ids and clocks ---- */

@@ -121,9 +121,10 @@ TEST(time_that_no_file_can_hold_is_reported_with_its_key)
             w, &(struct pawl_schedule_keys){.cron = "@daily", .start = far[i], .end = SECOND});
         buf_reset(&messages);
         CHECK_EQ(pawl_workflow_check(w, add_message, &messages, NULL, &api_err), -PAWL_E_INVALID);
-        snprintf(message, sizeof(message),
-                 "on.schedule.start is not within the years 0 to 9999: %lld are µs since 1970\n",
-                 (long long)far[i]);
+        snprintf(
+            message, sizeof(message),
+            "on.schedule.start is not within the years 0 to 9999: %lld is read as µs since 1970\n",
+            (long long)far[i]);
         CHECK_STR(buf_cstr(&messages), message);
         CHECK(strstr(pawl_workflow_text(w), "{\"cron\":\"@daily\",\"end\":\"1970-"));
         pawl_workflow_free(w);

@@ -43,8 +43,8 @@ TEST(claim_leaves_quarantined_outbox_rows_in_place)
 
     for (i = 0; i < JOBS; i++)
         ids[i] = submit(s, "job");
-    CHECK(aside_add(&quarantine, ids[0], 0));
-    CHECK(aside_add(&quarantine, ids[2], 0));
+    CHECK(quarantine_add(&quarantine, ids[0], 0));
+    CHECK(quarantine_add(&quarantine, ids[2], 0));
     CHECK_OK_ERR(store_turn(s, claim_two, &quarantine, &err), &err);
     verify_clean(s);
     for (i = 0; i < JOBS; i++)

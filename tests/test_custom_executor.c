@@ -139,9 +139,9 @@ TEST(invalid_report_fails_the_attempt_with_an_error)
     pawl_report_ended(lab.begun[1], &(struct pawl_end){.outcome = PAWL_OK, .result = "{"});
     pawl_report_ended(lab.begun[2], &(struct pawl_end){.outcome = PAWL_FAILED, .error = ""});
     UNTIL(&w, lab.settled == 3);
-    CHECK(strstr(get(w.s, none).error, "an outcome 0 that there is not"));
+    CHECK(strstr(get(w.s, none).error, "reported the unknown outcome 0"));
     CHECK_EQ(status_of(w.s, no_json), S_FAILED);
-    CHECK_STR(get(w.s, silent).error, "the executor lab does not say why");
+    CHECK_STR(get(w.s, silent).error, "the executor lab gave no reason");
     close_world(&w);
 }
 

@@ -59,7 +59,7 @@ TEST(submission_without_a_free_permit_is_refused_and_leaves_nothing)
     three = submit_one(s, refusable("once", 2));
     CHECK_EQ(three.rc, -E_REFUSED);
     CHECK_EQ(three.id, 0);
-    CHECK_STR(three.err.msg, "the limit key:k has no room: 2 of 2 are in use");
+    CHECK_STR(three.err.msg, "the limit key:k is full: 2 of 2 in use");
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions"), 2);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM submit_keys"), 0);
     CHECK_EQ(used(s, KEY), 2);

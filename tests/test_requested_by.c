@@ -171,13 +171,13 @@ TEST(why_names_who_paused_a_job_whatever_held_it_since)
     struct scene c = scene("a: {run: x, needs: b, approval: go on?}\n  b: {run: x}");
 
     CHECK_EQ(flow_ask(c.s, FLOW_PAUSE, c.a), 0);
-    CHECK(why_contains(c.p, c.a, ", by ada: a test; `pawl resume"));
+    CHECK(why_contains(c.p, c.a, ", by ada: a test; resume it with `pawl resume"));
     flow_play(c.s, "");
     CHECK_EQ(get(c.s, c.a).held, HELD_APPROVAL);
-    CHECK(why_contains(c.p, c.a, ", by ada: a test; `pawl resume"));
+    CHECK(why_contains(c.p, c.a, ", by ada: a test; resume it with `pawl resume"));
     CHECK(why_contains(c.p, c.a, "go on?"));
     CHECK_EQ(flow_ask(c.s, FLOW_APPROVE, c.a), 0);
-    CHECK(why_contains(c.p, c.a, ", by ada: a test; `pawl resume"));
+    CHECK(why_contains(c.p, c.a, ", by ada: a test; resume it with `pawl resume"));
     end_scene(&c);
 }
 
@@ -198,7 +198,8 @@ TEST(why_shows_that_a_cancelled_job_may_finish)
     struct scene c = scene_with_claim("a: {run: x}");
 
     CHECK_EQ(flow_ask(c.s, FLOW_LET_FINISH, c.a), 0);
-    CHECK(why_contains(c.p, c.a, "it was cancelled, but may finish; it is not tried again since "));
+    CHECK(why_contains(c.p, c.a,
+                       "it may finish, but is not retried: its cancellation was requested at "));
     CHECK(why_contains(c.p, c.a, "\"code\":\"let_finish\""));
     CHECK_EQ(settle_ok(c.s, c.held), 0);
     end_scene(&c);

@@ -115,7 +115,7 @@ TEST(rerun_of_a_workflow_with_a_key_takes_a_permit_or_is_refused)
     flow_play(s, " a ");
     two = flow_submit(s, yaml, NULL);
     CHECK_EQ(rerun(s, one, RERUN_WHOLE, NULL), NULL);
-    CHECK(strstr(refusal.msg, "the limit key:k has no room (1 of 1 are in use)"));
+    CHECK(strstr(refusal.msg, "the limit key:k is full (1 of 1 in use)"));
     verify_clean(s);
     flow_play(s, "");
     CHECK_EQ(status_of(s, two), S_SUCCEEDED);
@@ -147,7 +147,7 @@ TEST(workflows_of_one_key_are_rerun_one_after_the_other)
     verify_clean(s);
     CHECK(rerun(s, flow_task(s, w, "p"), RERUN_ONLY_FAILED, NULL) != NULL);
     CHECK_EQ(rerun(s, flow_task(s, w, "q"), RERUN_ONLY_FAILED, NULL), NULL);
-    CHECK(strstr(refusal.msg, "has no room (1 of 1 are in use)"));
+    CHECK(strstr(refusal.msg, "is full (1 of 1 in use)"));
     flow_play(s, "");
     CHECK_EQ(status_of(s, w), S_FAILED);
     CHECK(rerun(s, w, RERUN_ONLY_FAILED, NULL) != NULL);

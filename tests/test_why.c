@@ -65,10 +65,10 @@ TEST(pending_task_names_its_open_needs)
     const json_t *r = reason(p, flow_task(s, flow, "d"), "needs");
 
     CHECK_STR(text_in(r, "text"),
-              "it waits for 3 of the 3 that it needs: a (ready), b (pending), c (pending)");
+              "it waits for 3 of its 3 needs: a (ready), b (pending), c (pending)");
     settle_one(s, flow, "a", OUTCOME_OK);
     r = reason(p, flow_task(s, flow, "d"), "needs");
-    CHECK_STR(text_in(r, "text"), "it waits for 2 of the 3 that it needs: b (ready), c (ready)");
+    CHECK_STR(text_in(r, "text"), "it waits for 2 of its 3 needs: b (ready), c (ready)");
     CHECK_EQ(number_in(r, "left"), 2);
     CHECK_EQ(number_in(r, "all"), 3);
     CHECK(json_is_null(json_object_get(r, "join")));
@@ -102,8 +102,8 @@ TEST(join_reports_how_many_needs_succeeded_and_which_are_open)
 
     settle_one(s, flow, "a", OUTCOME_OK);
     r = reason(p, flow_task(s, flow, "d"), "needs");
-    CHECK_STR(text_in(r, "text"), "it waits until 2 of the 3 that it needs have succeeded; 1 did, "
-                                  "2 are open: b (ready), c (pending)");
+    CHECK_STR(text_in(r, "text"), "it waits until 2 of its 3 needs have succeeded (1 so far, "
+                                  "2 open): b (ready), c (pending)");
     CHECK_EQ(number_in(r, "join"), 2);
     CHECK_EQ(number_in(r, "succeeded"), 1);
     flow_play(s, "");
@@ -126,11 +126,10 @@ TEST(task_that_was_not_notified_of_an_end_yet_reports_it)
     settle_one(s, flow, "a", OUTCOME_OK);
     check_contains(
         reason(p, flow_task(s, flow, "d"), "needs"),
-        "it waits for 2 of the 2 that it needs: b (ready); 1 of them ended just now, and many are "
-        "to be told so");
+        "it waits for 2 of its 2 needs: b (ready); 1 of them ended just now, and it has not been "
+        "notified yet");
     run_timers(s);
-    check_contains(reason(p, flow_task(s, flow, "d"), "needs"),
-                   "it waits for 1 of the 2 that it needs: b");
+    check_contains(reason(p, flow_task(s, flow, "d"), "needs"), "it waits for 1 of its 2 needs: b");
     verify_clean(s);
     pawl_close(p);
     store_close(&s);
@@ -152,7 +151,7 @@ TEST(skipped_task_names_the_reason)
 
     flow_play(s, " b ");
     r = reason(p, flow_task(s, flow, "c"), "needs");
-    CHECK_STR(text_in(r, "text"), "it runs only after what it needs: b (failed)");
+    CHECK_STR(text_in(r, "text"), "it runs only if its needs succeed: b (failed)");
     check_contains(reason(p, flow_task(s, flow, "c"), "ended"),
                    "a task that it needs did not succeed");
     r = reason(p, flow_task(s, flow, "d"), "needs");
@@ -176,14 +175,14 @@ TEST(pause_reports_the_paused_execution_the_user_and_the_reason)
 
     OK(pawl_pause(p, flow, "ada@host", "the disk is full", &api_err));
     r = reason(p, flow_task(s, flow, "a"), "paused");
-    check_contains(r, "w (");
-    check_contains(r, " above it is paused since ");
-    check_contains(r, ", by ada@host: the disk is full; `pawl resume ");
+    check_contains(r, "its ancestor w (");
+    check_contains(r, " has been paused since ");
+    check_contains(r, ", by ada@host: the disk is full; resume it with `pawl resume ");
     CHECK_EQ(number_in(r, "execution"), flow);
     CHECK_STR(text_in(r, "by"), "ada@host");
     reason(p, flow_task(s, flow, "b"), "needs");
     reason(p, flow_task(s, flow, "b"), "paused");
-    check_contains(reason(p, flow, "paused"), "it is paused since ");
+    check_contains(reason(p, flow, "paused"), "it has been paused since ");
     OK(pawl_resume(p, flow, NULL, NULL, &api_err));
     reason(p, flow_task(s, flow, "a"), "no_worker");
     flow_play(s, "");
@@ -206,8 +205,9 @@ TEST(approval_reports_its_message_and_how_to_approve)
     char words[100];
 
     check_contains(r, ": publish it?; `pawl approve ");
-    snprintf(words, sizeof(words), "`pawl approve %lld` lets it go on, `pawl reject %lld` fails it",
-             (long long)a, (long long)a);
+    snprintf(words, sizeof(words),
+             "`pawl approve %lld` lets it continue, `pawl reject %lld` fails it", (long long)a,
+             (long long)a);
     check_contains(r, words);
     CHECK_STR(text_in(r, "message"), "publish it?");
     CHECK(strchr(text_in(r, "until"), 'T'));
@@ -232,7 +232,7 @@ TEST(fan_out_reports_its_progress_and_how_many_items_run_at_once)
     settle_one(s, flow, "a[0]", OUTCOME_OK);
     r = reason(p, flow_task(s, flow, "a"), "items");
     check_contains(
-        r, "1 of its 9 items have ended, 2 are open, the others come as these end (at most 2 at "
+        r, "1 of its 9 items have ended, 2 are open, more are created as these end (at most 2 at "
            "once): ");
     check_contains(r, "w::a[1] (ready)");
     CHECK_EQ(number_in(r, "total"), 9);
@@ -257,7 +257,7 @@ TEST(workflow_held_by_its_key_names_the_holder)
     const json_t *r = reason(p, second, "limit");
     const json_t *holders = json_object_get(r, "holders");
 
-    check_contains(r, "only-one has no room: 1 of 1 are in use, by ");
+    check_contains(r, "only-one is full: 1 of 1 in use, by ");
     CHECK_EQ(json_array_size(holders), 1);
     CHECK_EQ(number_in(json_array_get(holders, 0), "id"), first);
     CHECK_STR(text_in(json_array_get(holders, 0), "name"), "w");

@@ -1,5 +1,6 @@
-/* build.c - workflows built in C. What is built is the text of a file, in JSON, which is YAML: so
- * it takes the way of all other texts, and there is one who says what a workflow may be. */
+/* build.c - workflows built in C. The builder produces the text of a workflow file, in JSON, which
+ * is also YAML. The text goes through the same parser as any file, so only the parser decides what
+ * a valid workflow is. */
 #include "api/api.h"
 #include "api/build_fields.h"
 
@@ -9,11 +10,11 @@
 
 #define NAME_SHOWN 120
 
-/* Each of them is a number of lines, with commas between them. */
+/* The sections are lists of lines, separated by commas. */
 struct pawl_workflow {
     struct buf keys, params, schedules, tasks;
     struct buf wrong; /* see build_fields.h */
-    struct buf text;  /* the whole, when it was last asked for */
+    struct buf text;  /* the whole text, as last returned by pawl_workflow_text */
 };
 
 static void add_line(struct buf *to, const char *indent, const struct buf *line)
@@ -22,7 +23,7 @@ static void add_line(struct buf *to, const char *indent, const struct buf *line)
     buf_add(to, line->ptr, line->len);
 }
 
-/* One thing with its name (NULL: it has none) as a line. */
+/* Adds one param, schedule or task as a line; name is NULL if it has none. */
 static void add_named(struct pawl_workflow *w, struct buf *to, const char *in, const char *name,
                       const struct build_field *fields, const void *keys)
 {
@@ -88,8 +89,8 @@ void pawl_workflow_task(struct pawl_workflow *w, const char *name,
 
 /* ---- the text ---- */
 
-/* The code of a character of n bytes that JSON may hold as it is, and that YAML takes for the end
- * of a line, or not at all; else 0. */
+/* Returns the code point of a character of n bytes if it is allowed unescaped in JSON, but is a
+ * line break or not allowed in YAML; else 0. */
 static unsigned code_to_escape(const char *p, size_t n)
 {
     const unsigned char *c = (const unsigned char *)p;
@@ -107,8 +108,8 @@ static unsigned code_to_escape(const char *p, size_t n)
                : 0;
 }
 
-/* Such a character can only stand in a text, where an escape means the same. What is no UTF-8
- * stays: the reader shows where it is. */
+/* Escapes these characters: they occur only inside of strings, where an escape means the same.
+ * Invalid UTF-8 is kept as it is: the parser reports its location. */
 static void add_as_yaml(struct buf *out, const struct buf *json)
 {
     size_t at = 0, n;

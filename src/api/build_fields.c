@@ -1,4 +1,4 @@
-/* build_fields.c - see build_fields.h. */
+/* build_fields.c - see build_fields.h: the tables of fields, and the functions that write them. */
 #include "api/build_fields.h"
 
 #include "base/json_read.h"
@@ -12,7 +12,7 @@
 
 #define WHAT_SIZE 320
 
-/* ---- which field is which key ---- */
+/* ---- the key of each field ---- */
 
 #define END         \
     {               \
@@ -151,7 +151,7 @@ static void write_texts(struct json_writer *to, const char *const *texts)
     json_write_end(to, ']');
 }
 
-/* One without a value keeps none: the reader asks for it. */
+/* A pair without `=` gets the value null, which the parser refuses. */
 static void write_pairs(struct json_writer *to, const char *const *pairs)
 {
     struct buf name = BUF_INIT;
@@ -179,7 +179,7 @@ static void write_codes(struct json_writer *to, const struct pawl_retry *r)
     json_write_end(to, ']');
 }
 
-/* Read and written again: in one line, and without the escapes that YAML does not have. */
+/* Reads and rewrites the JSON: on one line, and without escapes that YAML does not have. */
 static void write_json(struct build *b, const char *json, const char *what)
 {
     struct arena arena = ARENA_INIT;
@@ -202,7 +202,7 @@ static void write_duration(struct json_writer *to, int64_t us)
     json_write_text(to, text_exact_duration(us, text));
 }
 
-/* A year has four digits in a file: whoever counts in other units than microseconds is beyond. */
+/* A year has four digits in a file. A time outside of that is most likely not in microseconds. */
 static void write_time(struct build *b, int64_t us, const char *what)
 {
     struct err err = ERR_INIT;
@@ -210,17 +210,17 @@ static void write_time(struct build *b, int64_t us, const char *what)
     int64_t same;
 
     if (text_parse_time(text_time(us, text), &same, &err) || same != us) {
-        buf_addf(b->wrong, "%s is not within the years 0 to 9999: %lld are µs since 1970", what,
-                 (long long)us);
+        buf_addf(b->wrong, "%s is not within the years 0 to 9999: %lld is read as µs since 1970",
+                 what, (long long)us);
         buf_addch(b->wrong, '\0');
         return;
     }
     json_write_text(&b->to, text);
 }
 
-/* ---- by the tables ---- */
+/* ---- fields by the tables ---- */
 
-static bool is_there(const struct build_field *f, const void *keys)
+static bool is_given(const struct build_field *f, const void *keys)
 {
     const void *at = (const char *)keys + f->at;
 
@@ -242,7 +242,7 @@ static bool is_there(const struct build_field *f, const void *keys)
     case BUILD_CODES:
         return ((const struct pawl_retry *)at)->codes;
     case BUILD_GROUP:
-        for (f = f->fields; f->key && !is_there(f, keys);)
+        for (f = f->fields; f->key && !is_given(f, keys);)
             f++;
         return f->key;
     default:
@@ -321,13 +321,13 @@ void build_field(struct build *b, const struct build_field *f, const void *keys,
     struct json_writer before = b->to;
     char name[WHAT_SIZE];
 
-    if (!keys || !is_there(f, keys))
+    if (!keys || !is_given(f, keys))
         return;
     snprintf(name, sizeof(name), "%.200s%s%s", what, *what ? "." : "", f->key);
     json_write_key(&b->to, f->key);
     write_field(b, f, keys, name);
     if (b->wrong->len > wrong && !f->fields) {
-        b->to = before; /* it is as if it were not there */
+        b->to = before; /* leave the field out */
         b->to.out->len = len;
     }
 }

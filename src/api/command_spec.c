@@ -1,5 +1,5 @@
-/* command_spec.c - commands as JSON: what pawl_job.spec holds, with the configuration's defaults in
- * it, so that a job runs as it was meant when it was submitted, on whichever worker. */
+/* command_spec.c - writes a command as the JSON of pawl_job.spec. It includes the defaults of the
+ * submitter's configuration, so that the job runs in the same way on every worker. */
 #include "api/api.h"
 
 #include "core/spec.h"
@@ -15,7 +15,7 @@ static size_t count(const char *const *list)
     return n;
 }
 
-static int take_env(const char *const *env, struct spec *s, struct arena *arena, struct err *err)
+static int set_env(const char *const *env, struct spec *s, struct arena *arena, struct err *err)
 {
     size_t n = count(env), i;
     struct spec_pair *pairs = arena_alloc(arena, (n + 1) * sizeof(*pairs));
@@ -24,7 +24,7 @@ static int take_env(const char *const *env, struct spec *s, struct arena *arena,
         const char *equals = strchr(env[i], '=');
 
         if (!equals)
-            return err_set(err, E_INVALID, "'%s' is no variable: write NAME=VALUE", env[i]);
+            return err_set(err, E_INVALID, "'%s' is not a variable: write NAME=VALUE", env[i]);
         pairs[i] = (struct spec_pair){
             .key = arena_memdup0(arena, env[i], (size_t)(equals - env[i])), .value = equals + 1};
     }
@@ -33,7 +33,7 @@ static int take_env(const char *const *env, struct spec *s, struct arena *arena,
     return 0;
 }
 
-static void take_retry(const struct config *c, const struct pawl_retry *r, struct retry_policy *to)
+static void set_retry(const struct config *c, const struct pawl_retry *r, struct retry_policy *to)
 {
     *to = c->retry.policy;
     if (!r)
@@ -54,8 +54,8 @@ static void take_retry(const struct config *c, const struct pawl_retry *r, struc
     }
 }
 
-static int take_command(const struct pawl_command *c, struct spec *s, struct arena *arena,
-                        struct err *err)
+static int set_command(const struct pawl_command *c, struct spec *s, struct arena *arena,
+                       struct err *err)
 {
     if (!c->run == !c->argv)
         return err_set(err, E_INVALID, "a command is either shell text or a list of words");
@@ -75,7 +75,7 @@ static int take_command(const struct pawl_command *c, struct spec *s, struct are
     s->limits.cpu = c->cpu;
     s->limits.files = c->files;
     s->limits.pids = c->pids;
-    return take_env(c->env, s, arena, err);
+    return set_env(c->env, s, arena, err);
 }
 
 int pawl_command_spec(struct pawl *p, const struct pawl_command *command,
@@ -87,9 +87,9 @@ int pawl_command_spec(struct pawl *p, const struct pawl_command *command,
     struct err err = ERR_INIT;
     int rc = 0;
 
-    take_retry(p->config, retry, &s.retry);
+    set_retry(p->config, retry, &s.retry);
     if (command)
-        rc = take_command(command, &s, &arena, &err);
+        rc = set_command(command, &s, &arena, &err);
     if (!rc) {
         spec_write(&s, &b);
         rc = spec_parse(buf_cstr(&b), &arena, &checked, &err);

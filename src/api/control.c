@@ -1,6 +1,6 @@
-/* control.c - what an operator does: cancels executions, limits, pauses and resumes queues, fences
- * a restored backup. All of it in slices that are each whole: an error ends it between two of them.
- */
+/* control.c - actions of an operator: cancel executions, limit, pause and resume queues, fence a
+ * restored backup. They run in slices, each a whole transaction: an error stops an action between
+ * two slices. */
 #include "api/api.h"
 #include "base/text.h"
 #include "store/operator.h"
@@ -13,9 +13,9 @@
 
 #define SLICE      1000
 #define MAX_REASON 1000
-#define LOCK_WAIT  10000 /* µs until what others had locked is looked at again */
+#define LOCK_WAIT  10000 /* µs before the rows that others had locked are tried again */
 
-/* ---- who and why ---- */
+/* ---- user and reason ---- */
 
 char *api_user(void)
 {
@@ -45,7 +45,7 @@ static int check_text(const char *what, const char *s, size_t max, struct err *e
 
 int api_check_who(const char *by, const char *reason, struct err *err)
 {
-    int rc = check_text("name of who asks", by, MAX_REASON, err);
+    int rc = check_text("requester's name", by, MAX_REASON, err);
 
     return rc ? rc : check_text("reason", reason, MAX_REASON, err);
 }
@@ -79,10 +79,10 @@ static int refuse_ended(struct pawl *p, int64_t id, struct err *err)
 
     if ((rc = query_execution(p->store, id, &one, err)))
         return rc;
-    /* what has ended may have started others, which go on */
+    /* executions that it started may still run after it has ended */
     if (status_is_terminal(one.at[0].status) && !(rc = query_open(p->store, id, &open, err)) &&
         !open)
-        rc = err_set(err, E_INVALID, "execution %lld has ended already: it is %s", (long long)id,
+        rc = err_set(err, E_INVALID, "execution %lld has already ended: it is %s", (long long)id,
                      status_text(one.at[0].status));
     execution_list_release(&one);
     return rc;
@@ -101,7 +101,7 @@ static int cancel(struct pawl *p, struct cancelling *c, int64_t *left, struct er
     while (!rc && c->more);
     if (!rc && c->request.rc)
         rc = query_explain_missing(p->store, id, err);
-    if (!rc) /* by its last task it may have ended, too */
+    if (!rc) /* cancelling its last open task may have ended it, too */
         rc = query_attempts(p->store, id, &attempts, &c->request.status, err);
     return rc ? rc : query_open(p->store, id, left, err);
 }
@@ -153,19 +153,19 @@ static int queue_request(struct pawl *p, struct queue_action *q, struct err *err
 
     q->slice = SLICE;
     if (!q->queue)
-        return err_set(err, E_INVALID, "which queue? None was named");
+        return err_set(err, E_INVALID, "no queue was named");
     if ((rc = check_text("queue", q->queue, STORE_MAX_QUEUE, err)) ||
         (rc = api_check_who(q->by, q->reason, err)))
         return rc;
     for (;; q->is_continuation = true) {
         if ((rc = store_turn(p->store, queue_body, q, err)) || !q->more)
             return rc;
-        clock_sleep_us(1000); /* what is claimed at this moment is left for the next slice */
+        clock_sleep_us(1000); /* jobs that are being claimed now are left for the next slice */
     }
 }
 
-/* By whoever this process works for, unless somebody else is named. */
-static int requested_by(struct pawl *p, struct queue_action *q, struct pawl_error *e)
+/* Records this process's user as the requester, unless the caller named one. */
+static int request_by_user(struct pawl *p, struct queue_action *q, struct pawl_error *e)
 {
     char *user = q->by ? NULL : api_user();
     struct err err = ERR_INIT;
@@ -183,7 +183,7 @@ int pawl_queue_limit(struct pawl *p, const char *queue, int max, const char *by,
 {
     struct queue_action q = {
         .verb = QUEUE_SET, .queue = queue, .max = max, .by = by, .reason = reason};
-    int rc = requested_by(p, &q, e);
+    int rc = request_by_user(p, &q, e);
 
     if (!rc && paused)
         *paused = q.paused;
@@ -195,7 +195,7 @@ int pawl_queue_pause(struct pawl *p, const char *queue, const char *by, const ch
 {
     struct queue_action q = {.verb = QUEUE_PAUSE, .queue = queue, .by = by, .reason = reason};
 
-    return requested_by(p, &q, e);
+    return request_by_user(p, &q, e);
 }
 
 int pawl_queue_resume(struct pawl *p, const char *queue, const char *by, const char *reason,
@@ -203,7 +203,7 @@ int pawl_queue_resume(struct pawl *p, const char *queue, const char *by, const c
 {
     struct queue_action q = {.verb = QUEUE_RESUME, .queue = queue, .by = by, .reason = reason};
 
-    return requested_by(p, &q, e);
+    return request_by_user(p, &q, e);
 }
 
 /* ---- the fence ---- */

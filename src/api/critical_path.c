@@ -1,5 +1,5 @@
-/* critical_path.c - where the time of a run went: its critical path (core/history/critical_path.h),
- * from the events of the tree and the graphs of its workflows. */
+/* critical_path.c - computes the critical path of a run (core/history/critical_path.h) from the
+ * events of its tree and the graphs of its workflows. */
 #include "core/history/critical_path.h"
 #include "api/api.h"
 #include "base/idmap.h"
@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The definitions that the workflows of the tree run by, each once, by its hash. */
+/* The definitions of the workflows in the tree, each read once, by hash. */
 struct graphs {
     struct pawl *pawl;
-    json_t *known; /* hash -> its number in `at` */
+    json_t *known; /* hash -> index in `at` */
     VEC(const struct workflow *) at;
     struct arena arena;
 };
@@ -60,7 +60,7 @@ static void nodes_release(struct nodes *n)
     arena_release(&n->arena);
 }
 
-/* Its number; 0, the top, also for what is above that. */
+/* The index of the node with this id; 0, the top, for an execution above the top. */
 static size_t number_of(const struct nodes *n, int64_t id)
 {
     const struct critical_node *node = idmap_get(&n->by_id, id);
@@ -73,20 +73,19 @@ static void add_node(struct nodes *n, size_t i)
     const struct timeline_row *r = &n->list->at[i];
     const struct execution *e = &r->execution;
     size_t parent = number_of(n, e->parent);
-    bool in_flow = !i || n->at[parent].flow;
+    bool is_child = !i || n->at[parent].is_parent;
 
-    n->at[i] =
-        (struct critical_node){.timeline = &r->timeline,
-                               .end = e->finished_at ? e->finished_at : n->list->now,
-                               .ended = e->finished_at != 0,
-                               .flow = !kind_is_job(e->kind),
-                               .workflow_state_get = in_flow ? parent : number_of(n, e->workflow),
-                               .after = in_flow ? AFTER_OTHERS : AFTER_STARTER,
-                               .starter = parent};
+    n->at[i] = (struct critical_node){.timeline = &r->timeline,
+                                      .end = e->finished_at ? e->finished_at : n->list->now,
+                                      .ended = e->finished_at != 0,
+                                      .is_parent = !kind_is_job(e->kind),
+                                      .parent = is_child ? parent : number_of(n, e->workflow),
+                                      .after = is_child ? AFTER_OTHERS : AFTER_STARTER,
+                                      .starter = parent};
     idmap_put(&n->by_id, e->id, &n->at[i]);
 }
 
-/* The tasks of one workflow: what they need is known from its graph. */
+/* Links the tasks of one workflow to their needs, by its graph. */
 static void link_tasks(struct nodes *n, const struct workflow *w, json_t *numbers)
 {
     uint32_t i, k;
@@ -112,8 +111,8 @@ static void link_tasks(struct nodes *n, const struct workflow *w, json_t *number
     }
 }
 
-/* The list is by depth: the tasks of a workflow need not stand together. So their names are kept
- * for each: workflow -> (name -> number). */
+/* The list is ordered by depth, so the tasks of one workflow need not be adjacent. Their names are
+ * therefore collected first: workflow -> (task name -> index). */
 static int link_all(struct nodes *n, struct graphs *g, struct err *err)
 {
     json_t **names = mem_zalloc(n->list->n * sizeof(*names));
@@ -141,7 +140,7 @@ static int link_all(struct nodes *n, struct graphs *g, struct err *err)
     return rc;
 }
 
-/* ---- the answer ---- */
+/* ---- JSON ---- */
 
 static void parts_fields(struct json_writer *w, const int64_t parts[TIMELINE_COUNT])
 {

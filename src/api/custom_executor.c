@@ -1,6 +1,5 @@
-/* custom_executor.c - the slots of an executor from outside, and what stands in for those that it
- * lacks.
- */
+/* custom_executor.c - wraps an executor of the embedder (struct pawl_executor) as one of the
+ * dispatcher: calls its functions, and provides defaults for those that it does not have. */
 #include "api/custom_executor.h"
 
 #include "base/mem.h"
@@ -21,7 +20,7 @@ static struct pawl_reporter *reporter(struct executor *x)
     return (struct pawl_reporter *)x;
 }
 
-/* ---- begin and take over ---- */
+/* ---- start and reattach ---- */
 
 static struct pawl_command command_of(const struct spec *s, struct arena *arena)
 {
@@ -52,17 +51,17 @@ static struct pawl_command command_of(const struct spec *s, struct arena *arena)
                                  .pids = s->limits.pids};
 }
 
-/* An answer of start or find, in our own words. */
-static int answered(const struct pawl_reporter *r, int rc, const struct pawl_error *said,
-                    struct err *err)
+/* Converts the return code and error of start or find to an internal error. */
+static int convert_error(const struct pawl_reporter *r, int rc, const struct pawl_error *e,
+                         struct err *err)
 {
     int code = rc < 0 && rc >= -E_BREACH ? -rc : E_INTERNAL;
 
     if (!rc)
         return 0;
-    if (!*said->message)
-        return err_set(err, (enum error_code)code, "the executor %s does not say why", r->x.key);
-    return err_set(err, (enum error_code)code, "%s", said->message);
+    if (!*e->message)
+        return err_set(err, (enum error_code)code, "the executor %s gave no reason", r->x.key);
+    return err_set(err, (enum error_code)code, "%s", e->message);
 }
 
 static int hand_over_task(struct run *run, const struct task *t,
@@ -70,7 +69,7 @@ static int hand_over_task(struct run *run, const struct task *t,
                           struct err *err)
 {
     struct pawl_reporter *r = run->id.to;
-    struct pawl_error said = {0};
+    struct pawl_error e = {0};
     struct arena arena = ARENA_INIT;
     struct buf spec = BUF_INIT;
     struct pawl_task task = {.id = run->id,
@@ -85,13 +84,13 @@ static int hand_over_task(struct run *run, const struct task *t,
 
     spec_write(t->spec, &spec);
     task.spec = buf_cstr(&spec);
-    rc = answered(r, slot(r->own.data, &task, &said), &said, err);
+    rc = convert_error(r, slot(r->own.data, &task, &e), &e, err);
     buf_release(&spec);
     arena_release(&arena);
     if (rc) {
         run_drop(run);
     } else if (run->timeout && !run->deadline) {
-        run->deadline = run->accepted + run->timeout; /* until it says when it began */
+        run->deadline = run->accepted + run->timeout; /* until it reports when it started */
         run_arm(r, run->deadline);
     }
     return rc;
@@ -112,34 +111,34 @@ static void cancel(struct executor *x, int64_t execution, int attempt, enum outc
         run_ask(run, why);
 }
 
-static int find(struct executor *x, const struct task *t, struct err *err)
+static int reattach(struct executor *x, const struct task *t, struct err *err)
 {
     struct pawl_reporter *r = reporter(x);
     struct run *run = run_of(x, t->execution, t->attempt);
-    bool ours = run;
+    bool is_known = run;
     int rc = 0;
 
-    if (ours)
+    if (is_known)
         run_remember(run);
     else
         run = run_new(r, t);
     if (r->own.find)
         rc = hand_over_task(run, t, r->own.find, err);
-    else if (!ours) /* it lived in its worker, and died with it */
+    else if (!is_known) /* it ran inside its worker and ended with it */
         pawl_report_ended(run->id,
                           &(struct pawl_end){.outcome = PAWL_LOST,
                                              .error = "the worker that ran it is gone, and the "
-                                                      "work with it"});
-    if (!rc && t->cancel && (ours || r->own.find))
+                                                      "attempt ended with it"});
+    if (!rc && t->cancel && (is_known || r->own.find))
         run_ask(run, OUTCOME_CANCELLED);
     return rc;
 }
 
-/* ---- the other slots ---- */
+/* ---- the other functions ---- */
 
-/* What outlives us is dropped. Of the rest we wait for the end: it keeps its slot until then, and
- * the dispatcher, which does not hold it any more, hears no word of it. */
-static void let_go(struct run *run)
+/* Drops an attempt that outlives its worker. Any other attempt keeps its slot until it ends; the
+ * dispatcher no longer knows it and gets no report of it. */
+static void release_run(struct run *run)
 {
     struct pawl_reporter *r = run->id.to;
 
@@ -158,7 +157,7 @@ static void forget(struct executor *x, int64_t execution, int attempt)
     struct run *run = run_of(x, execution, attempt);
 
     if (run)
-        let_go(run);
+        release_run(run);
 }
 
 static void renewed(struct executor *x, int64_t execution, int attempt, int64_t until)
@@ -177,31 +176,31 @@ static void settled(struct executor *x, int64_t execution, int attempt)
         r->own.settled(r->own.data, (struct pawl_attempt){r, execution, attempt});
 }
 
-static void leave(struct run *run, int64_t now)
+static void leave_run(struct run *run, int64_t now)
 {
     (void)now;
-    let_go(run);
+    release_run(run);
 }
 
-/* To be run again elsewhere, which costs no attempt. */
-static void stop(struct run *run, int64_t now)
+/* The attempt is deferred: another worker runs it again, and it does not count as an attempt. */
+static void stop_run(struct run *run, int64_t now)
 {
     (void)now;
     run_ask(run, OUTCOME_DEFERRED);
 }
 
-static void hand_over(struct executor *x, bool now)
+static void stop(struct executor *x, bool now)
 {
     struct pawl_reporter *r = reporter(x);
 
     r->closed = true;
     if (r->own.outlives_worker)
-        run_each(r, leave);
+        run_each(r, leave_run);
     else if (now)
-        run_each(r, stop);
+        run_each(r, stop_run);
 }
 
-static int room(struct executor *x)
+static int capacity(struct executor *x)
 {
     struct pawl_reporter *r = reporter(x);
     int left = r->closed || r->n >= r->slots ? 0 : r->slots - r->n, own;
@@ -243,19 +242,19 @@ static void free_executor(struct executor *x)
 static const struct executor_ops ops = {
     .kind = "custom",
     .start = start,
-    .reattach = find,
+    .reattach = reattach,
     .cancel = cancel,
     .renewed = renewed,
     .forget = forget,
     .settled = settled,
-    .stop = hand_over,
-    .capacity = room,
+    .stop = stop,
+    .capacity = capacity,
     .fd = poll_fd,
     .poll = custom_executor_poll,
     .free = free_executor,
 };
 
-/* ---- making it ---- */
+/* ---- adding one ---- */
 
 static int check(const struct pawl_executor *x, struct err *err)
 {
@@ -265,16 +264,16 @@ static int check(const struct pawl_executor *x, struct err *err)
 
     if (!*key || strlen(key) > KEY_MAX || key[strspn(key, letters)] || strchr("_.-", *key))
         return err_set(err, E_INVALID,
-                       "'%.60s' can't be the key of an executor: take letters, digits, _, . and -, "
-                       "at most %d",
+                       "'%.60s' can't be the key of an executor: use at most %d letters, digits, "
+                       "_, . and -, and start with a letter or digit",
                        key, KEY_MAX);
     if (!x->start)
-        return err_set(err, E_INVALID, "the executor %s has no start", key);
+        return err_set(err, E_INVALID, "the executor %s has no start function", key);
     if (x->outlives_worker && !x->find)
         return err_set(err, E_INVALID,
-                       "the executor %s has no find, and its work is to outlive the worker", key);
+                       "the executor %s has no find function, which outlives_worker requires", key);
     if (!x->fd != !x->turn)
-        return err_set(err, E_INVALID, "the executor %s needs both of fd and turn, or none", key);
+        return err_set(err, E_INVALID, "the executor %s needs both fd and turn, or neither", key);
     return 0;
 }
 
@@ -293,7 +292,8 @@ static int open_fds(struct pawl_reporter *r, struct err *err)
     if (watch(r, r->event) && watch(r, r->timer) &&
         (!r->own.fd || watch(r, r->own.fd(r->own.data))))
         return 0;
-    return err_set(err, E_UNAVAILABLE, "the executor %s can't be waited for: %s", r->x.key,
+    return err_set(err, E_UNAVAILABLE,
+                   "the file descriptors of the executor %s can't be polled: %s", r->x.key,
                    strerror(errno));
 }
 

@@ -1,11 +1,13 @@
-/* custom_executor.h - an executor of somebody outside (pawl.h) as the dispatcher knows executors.
+/* custom_executor.h - makes an executor of the embedder (struct pawl_executor) available to the
+ * dispatcher.
  *
- * Slots are called on the loop's thread. Reports come from any thread: each changes the run that it
- * is about, under the lock, and puts it among the news; the next turn passes them on. So however
- * much is said between two turns, a run takes no more memory than what is kept of its log.
+ * Its functions are called on the loop's thread. Reports come from any thread: each one changes its
+ * run under the lock and puts it on the list of news, which the next poll passes on. However many
+ * reports arrive between two polls, a run therefore takes no more memory than the kept part of its
+ * log.
  *
- * Fields say who may touch them: L under the lock, M the loop's thread alone. The loop's thread
- * adds and frees runs, under the lock. */
+ * The fields are marked by who may access them: L under the lock, M only the loop's thread. Only
+ * the loop's thread adds and frees runs, under the lock. */
 #ifndef API_CUSTOM_EXECUTOR_H
 #define API_CUSTOM_EXECUTOR_H
 
@@ -17,65 +19,67 @@
 
 #define RUN_BUCKETS 256
 
-/* An attempt in the executor's hands. */
+/* An attempt that the executor runs. */
 struct run {
     struct run *next; /* in its bucket */
     struct pawl_attempt id;
     int64_t timeout;
-    int64_t accepted; /* CLOCK_BOOTTIME, µs, as all times here */
+    int64_t accepted; /* CLOCK_BOOTTIME in µs, like all times here */
 
     struct run *next_news; /* L */
     bool is_news;          /* L */
-    bool started, ended;   /* L: said so */
-    int64_t begun;         /* L */
-    struct outcome end;    /* L; its texts are ours */
+    bool started, ended;   /* L: reported */
+    int64_t started_at;    /* L: when it started */
+    struct outcome end;    /* L; the run owns its texts */
     struct buf head, tail; /* L: of its log */
-    int64_t dropped;       /* L: bytes between the two */
-    bool log_due;          /* L: there is some that is not passed on */
+    int64_t dropped;       /* L: bytes between head and tail */
+    bool log_due;          /* L: part of the log has not been passed on */
 
     bool reported_started; /* M */
-    int64_t log_sent;      /* M: bytes of the head that are passed on */
-    int64_t log_at;        /* M: when that was */
-    int64_t deadline;      /* M; 0: none */
-    enum outcome_kind why; /* M: it is to end; 0: it is not */
-    bool asked;            /* M: it knows that */
-    bool gone;             /* M: to be freed by the turn */
+    int64_t log_sent;      /* M: bytes of the head that have been passed on */
+    int64_t log_at;        /* M: when they were */
+    int64_t deadline;      /* M: 0 if none */
+    enum outcome_kind why; /* M: why it must end; 0 if it need not */
+    bool asked;            /* M: the executor's cancel function was called */
+    bool gone;             /* M: the next poll frees it */
 };
 
 struct pawl_reporter {
-    struct executor x; /* the first, so that one is the other */
+    struct executor x; /* first, so that a pointer to one is a pointer to the other */
     struct executor_ops ops;
     struct pawl_executor own;
     int slots, n;  /* M */
     bool closed;   /* M */
     bool any_gone; /* M */
     int epoll, event, timer;
-    int64_t armed; /* M: when the timer fires; 0: it does not */
+    int64_t armed; /* M: when the timer fires; 0 if it is not armed */
     pthread_mutex_t lock;
     struct run *runs[RUN_BUCKETS], *news, **news_end; /* L */
 };
 
-/* Adds it; at most `slots` at once, if it does not say so itself. */
+/* Adds the executor to the dispatcher. It runs at most `slots` attempts at once if x->slots is not
+ * set. */
 MUST_USE int api_executor_add(struct dispatch *d, const struct pawl_executor *x, int slots,
                               struct env *env, struct err *err);
 
-/* custom_executor_attempts.c: what is in its hands, and what was said about it */
+/* custom_executor_attempts.c: the attempts of an executor and their reports */
 struct run *run_new(struct pawl_reporter *r, const struct task *t);
-struct run *run_of(struct executor *x, int64_t execution, int attempt); /* NULL: none */
-/* It no longer counts; the turn frees it, as somebody further up may be looking at it. */
+struct run *run_of(struct executor *x, int64_t execution, int attempt); /* NULL if none */
+/* Removes the run from the count. The next poll frees it, because a caller may still use it. */
 void run_drop(struct run *run);
-/* Somebody wants to hear of it again, under a new epoch: all is told from the beginning. */
+/* The attempt was adopted under a new epoch: all its reports are passed on again. */
 void run_remember(struct run *run);
+/* Frees the dropped runs. */
 void run_sweep(struct pawl_reporter *r);
 void run_free_all(struct pawl_reporter *r);
-/* M: each one, with the time; it may be dropped meanwhile. */
+/* M: calls `each` for every run, with the current time; `each` may drop it. */
 void run_each(struct pawl_reporter *r, void (*each)(struct run *run, int64_t now));
-/* What is beyond the tail's length goes; of its own thread, or L. */
+/* Cuts the tail of the log to its maximum length. Under the lock, or after the run has ended. */
 void run_cut_log(struct run *run);
 
-/* custom_executor_poll.c: what was said is passed on */
-void run_ask(struct run *run, enum outcome_kind why); /* to end */
-void run_arm(struct pawl_reporter *r, int64_t at);    /* has a turn taken by then */
+/* custom_executor_poll.c: passes the reports on */
+void run_ask(struct run *run, enum outcome_kind why); /* cancels the attempt */
+void run_arm(struct pawl_reporter *r, int64_t at);    /* makes the loop poll by that time */
 void custom_executor_poll(struct executor *x);
 
 #endif

@@ -1,5 +1,5 @@
-/* custom_executor_attempts.c - the attempts in the hands of an executor from outside, and what it
- * reports about them, on whichever thread. */
+/* custom_executor_attempts.c - the attempts of an embedder's executor, and the reports that it
+ * makes about them, on any thread. */
 #include "api/custom_executor.h"
 
 #include "base/mem.h"
@@ -11,14 +11,14 @@
 #define LOG_HEAD (512 * 1024)
 #define LOG_TAIL (512 * 1024)
 
-/* ---- what it has ---- */
+/* ---- the table of runs ---- */
 
 static struct run **bucket(struct pawl_reporter *r, int64_t execution)
 {
     return &r->runs[(uint64_t)execution % RUN_BUCKETS];
 }
 
-/* By the loop's thread, or under the lock. */
+/* For the loop's thread, or under the lock. */
 static struct run *run_get(struct pawl_reporter *r, int64_t execution, int attempt)
 {
     struct run *run = *bucket(r, execution);
@@ -140,16 +140,17 @@ void run_sweep(struct pawl_reporter *r)
 
 /* ---- reports, on any thread ---- */
 
-/* L: work that says anything has begun. */
-static void begin(struct run *run, int64_t at)
+/* L: any report of an attempt implies that it has started. */
+static void mark_started(struct run *run, int64_t at)
 {
     if (run->started)
         return;
     run->started = true;
-    run->begun = at;
+    run->started_at = at;
 }
 
-/* The run, with the lock held; NULL, without it: nobody wants to hear that. */
+/* Returns the run with the lock held; NULL, without the lock, if the run is unknown or has ended:
+ * the report is ignored. */
 static struct run *lock_run(struct pawl_attempt a)
 {
     struct run *run;
@@ -174,7 +175,7 @@ void pawl_report_started(struct pawl_attempt a, int64_t ago)
 
     if (!run)
         return;
-    begin(run, clock_boot_us() - (ago > 0 ? ago : 0));
+    mark_started(run, clock_boot_us() - (ago > 0 ? ago : 0));
     unlock_with_news(run);
 }
 
@@ -189,8 +190,9 @@ void run_cut_log(struct run *run)
     run->dropped += (int64_t)cut;
 }
 
-/* The tail is cut only once it is twice as long as it may be: each byte is moved once. */
-static void keep(struct run *run, const char *bytes, size_t len)
+/* The tail is cut only when it has reached twice its maximum length, so that each byte is moved at
+ * most once. */
+static void keep_log(struct run *run, const char *bytes, size_t len)
 {
     size_t room = LOG_HEAD - run->head.len, part = len < room ? len : room;
 
@@ -213,8 +215,8 @@ void pawl_report_log(struct pawl_attempt a, const char *bytes, size_t len)
 
     if (!run)
         return;
-    begin(run, clock_boot_us());
-    keep(run, bytes, len);
+    mark_started(run, clock_boot_us());
+    keep_log(run, bytes, len);
     if (run->log_due) {
         pthread_mutex_unlock(&a.to->lock);
         return;
@@ -223,7 +225,8 @@ void pawl_report_log(struct pawl_attempt a, const char *bytes, size_t len)
     unlock_with_news(run);
 }
 
-/* L: how it ended, in the words of core. What can't be right is a failure, never a success. */
+/* L: stores the end as an outcome of core/vocab.h. An unknown outcome counts as a failure, never as
+ * a success. */
 static void end_run(struct run *run, const struct pawl_end *e)
 {
     struct outcome *o = &run->end;
@@ -231,12 +234,12 @@ static void end_run(struct run *run, const struct pawl_end *e)
     int64_t now = clock_boot_us();
 
     if (e->outcome != PAWL_REFUSED && e->outcome != PAWL_LOST)
-        begin(run, e->duration > 0 ? now - e->duration : run->accepted);
+        mark_started(run, e->duration > 0 ? now - e->duration : run->accepted);
     *o = (struct outcome){.kind = known ? (enum outcome_kind)e->outcome : OUTCOME_FAILED,
                           .has_exit_code = e->has_exit_code,
                           .exit_code = e->exit_code,
                           .signal = e->signal,
-                          .duration = run->started ? now - run->begun : -1,
+                          .duration = run->started ? now - run->started_at : -1,
                           .cpu = e->cpu,
                           .peak_memory = e->peak_memory,
                           .retry_delay = e->retry_delay > 0 ? e->retry_delay : 0};
@@ -245,7 +248,7 @@ static void end_run(struct run *run, const struct pawl_end *e)
     if (o->kind == OUTCOME_OK)
         o->result = mem_strdup(e->result);
     else if (!known)
-        o->error = mem_printf("the executor reported an outcome %d that there is not", e->outcome);
+        o->error = mem_printf("the executor reported the unknown outcome %d", e->outcome);
     else if (e->error && *e->error)
         o->error = mem_strdup(e->error);
     run->ended = true;

@@ -1,5 +1,5 @@
-/* custom_executor_poll.c - a turn of an executor from outside: what it said is passed on, and whose
- * time is over is asked to end. */
+/* custom_executor_poll.c - polls an embedder's executor: passes its reports on to the dispatcher,
+ * and cancels attempts that have reached their timeout. */
 #include "api/custom_executor.h"
 
 #include "base/mem.h"
@@ -42,21 +42,22 @@ static void report_started(struct run *run)
 {
     struct report report = {.kind = REPORT_STARTED};
     bool started;
-    int64_t begun;
+    int64_t started_at;
 
     pthread_mutex_lock(&run->id.to->lock);
     started = run->started;
-    begun = run->begun;
+    started_at = run->started_at;
     pthread_mutex_unlock(&run->id.to->lock);
     if (!started || run->reported_started)
         return;
     run->reported_started = true;
-    run->deadline = run->timeout ? begun + run->timeout : 0;
-    report.ago = clock_boot_us() - begun;
+    run->deadline = run->timeout ? started_at + run->timeout : 0;
+    report.ago = clock_boot_us() - started_at;
     pass_on(run, &report);
 }
 
-/* What came to the head of its log since the last time, and at the end the tail. */
+/* Passes on the bytes that the head of the log gained since the last call, and the tail if `last`.
+ */
 static void report_log(struct run *run, bool last)
 {
     struct report report = {.kind = REPORT_LOG, .offset = run->log_sent};
@@ -73,7 +74,7 @@ static void report_log(struct run *run, bool last)
     report.log_len = more.len;
     if (more.len)
         pass_on(run, &report);
-    if (last && run->tail.len) { /* it has ended: nobody else adds to it */
+    if (last && run->tail.len) { /* the attempt has ended, so no other thread adds to its log */
         run_cut_log(run);
         report.offset = (int64_t)run->head.len;
         report.log = run->tail.ptr;
@@ -84,7 +85,8 @@ static void report_log(struct run *run, bool last)
     buf_release(&more);
 }
 
-/* Why it did not get done: in its executor's words, else by what was asked of it. */
+/* Why the attempt did not succeed: the executor's own error if it fits, else the reason for which
+ * the attempt was cancelled. */
 static char *describe_reason(const struct run *run, enum outcome_kind kind)
 {
     char span[DURATION_TEXT_SIZE];
@@ -101,11 +103,11 @@ static char *describe_reason(const struct run *run, enum outcome_kind kind)
     case OUTCOME_LOST:
         return mem_strdup("stopped, because its worker had lost the lease");
     default:
-        return mem_printf("the executor %s does not say why", run->id.to->x.key);
+        return mem_printf("the executor %s gave no reason", run->id.to->x.key);
     }
 }
 
-/* An executor says that it cancelled; who wanted that is known here. */
+/* The executor reports only that the attempt was cancelled; run->why holds the reason. */
 static void report_end(struct run *run)
 {
     struct report report = {.kind = REPORT_ENDED, .outcome = run->end};
@@ -156,16 +158,16 @@ static void report_news(struct pawl_reporter *r, int64_t now)
     for (; run; run = next) {
         pthread_mutex_lock(&r->lock);
         next = run->next_news;
-        run->is_news = false; /* from here on it may be news again */
+        run->is_news = false; /* from here on another report may add it again */
         pthread_mutex_unlock(&r->lock);
         if (!run->gone)
             send_report(run, now);
     }
 }
 
-/* ---- the turn ---- */
+/* ---- poll ---- */
 
-/* What was asked first stays, unless it was for a reason of our own. */
+/* The first reason is kept if it is a cancel or a timeout; a later reason replaces any other. */
 void run_ask(struct run *run, enum outcome_kind why)
 {
     const struct pawl_executor *own = &run->id.to->own;
@@ -178,7 +180,7 @@ void run_ask(struct run *run, enum outcome_kind why)
     }
 }
 
-static void poll_executor(struct run *run, int64_t now)
+static void poll_run(struct run *run, int64_t now)
 {
     if (run->deadline && run->deadline <= now) {
         run->deadline = 0;
@@ -202,9 +204,9 @@ void custom_executor_poll(struct executor *x)
     if (r->armed && r->armed <= clock_boot_us()) {
         static const struct itimerspec never;
 
-        timerfd_settime(r->timer, 0, &never, NULL); /* which also takes back that it fired */
+        timerfd_settime(r->timer, 0, &never, NULL); /* also clears the expiration */
         r->armed = 0;
-        run_each(r, poll_executor);
+        run_each(r, poll_run);
     }
     report_news(r, clock_boot_us());
     run_sweep(r);

@@ -1,5 +1,5 @@
-/* diff.c - two executions beside each other: what they were given, what they ran by, what became of
- * them and of each task in them (core/history/diff.h). */
+/* diff.c - compares two executions (core/history/diff.h): their params, their definitions, their
+ * outcomes, and the outcome of each task. */
 #include "core/history/diff.h"
 #include "api/api.h"
 #include "base/idmap.h"
@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One of the two, with all below it. */
+/* One of the two executions, with its descendants. */
 struct side {
     struct execution_list list;
-    struct diff_node *nodes; /* of each in the list; the first is the top */
-    json_t *given;           /* params, or its input */
-    json_t *definition;      /* of a workflow its text, of a job how it is run */
+    struct diff_node *nodes; /* one for each execution in the list; the first is the top */
+    json_t *given;           /* the params of a workflow, the input of a job */
+    json_t *definition;      /* the definition of a workflow, the spec of a job */
     struct arena arena;
 };
 
@@ -34,7 +34,7 @@ static json_t *parse(const char *text)
     return text ? json_loads(text, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL) : NULL;
 }
 
-/* "each[1]", "below/one": by names, so that the same task of two runs has the same. */
+/* "each[1]", "below/one": a path of names, equal for the same task of two runs. */
 static const char *path_of(struct arena *arena, const char *above, const struct execution *e)
 {
     struct buf b = BUF_INIT;
@@ -100,9 +100,9 @@ static int load(struct pawl *p, int64_t id, struct side *s, struct err *err)
     return rc;
 }
 
-/* ---- the answer ---- */
+/* ---- JSON ---- */
 
-/* Whether it told of any. */
+/* Writes the list and frees it; returns whether it has any entry. */
 static bool raw_field(struct json_writer *w, const char *key, json_t *list)
 {
     char *text = json_text(list);
@@ -114,7 +114,7 @@ static bool raw_field(struct json_writer *w, const char *key, json_t *list)
     return any;
 }
 
-/* What both were given, if that is no object: as a whole, under no name. */
+/* The changed params. Inputs that are not objects are compared as a whole, with the name null. */
 static json_t *given_changes(const struct side *a, const struct side *b)
 {
     json_t *list = compare_members(a->given, b->given), *o;
@@ -176,7 +176,7 @@ static void write_pair(struct json_writer *w, const struct diff_pair *p)
     json_write_end(w, '}');
 }
 
-/* All but the tops, in the order of time; and the first that is not the same. */
+/* Writes all tasks in the order of time, and the first one that really differs. */
 static bool tasks_fields(struct json_writer *w, const struct side *a, const struct side *b)
 {
     struct diff_pair *pairs = mem_alloc((a->list.n + b->list.n) * sizeof(*pairs));
@@ -220,7 +220,7 @@ static void write_diff(struct json_writer *w, const struct side *a, const struct
                        bool *same)
 {
     struct diff_pair tops = {a->nodes, b->nodes, compare_nodes(a->nodes, b->nodes)};
-    bool flows = a->list.history[0].definition && b->list.history[0].definition;
+    bool workflows = a->list.history[0].definition && b->list.history[0].definition;
     bool differ = (tops.differs & DIFFERS_REALLY) != 0;
 
     json_write_begin(w, '{');
@@ -228,8 +228,8 @@ static void write_diff(struct json_writer *w, const struct side *a, const struct
     side_field(w, "b", b);
     differ |= raw_field(w, "params", given_changes(a, b));
     differ |= raw_field(w, "definition",
-                        flows ? compare_definitions(a->definition, b->definition)
-                              : compare_specs(a->definition, b->definition));
+                        workflows ? compare_definitions(a->definition, b->definition)
+                                  : compare_specs(a->definition, b->definition));
     json_write_key(w, "outcome");
     json_write_begin(w, '{');
     pair_fields(w, &tops);

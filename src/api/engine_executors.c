@@ -1,6 +1,6 @@
-/* engine_executors.c - what an engine runs jobs with: the executors that the configuration names,
- * and the functions and executors that a program adds. What can't be run here, for want of the shim
- * or of a container engine, is left to workers that can. */
+/* engine_executors.c - sets up the executors of an engine: those of the configuration, and the
+ * functions and executors that a program adds. An executor that can't run on this host, because the
+ * shim or a container engine is missing, leaves its jobs to other workers. */
 #include "api/engine_handle.h"
 
 #include "api/custom_executor.h"
@@ -33,12 +33,12 @@ SAME(pawl_plugin_host, function_plugin_host, data);
 _Static_assert(PAWL_PLUGIN_ABI == FUNCTION_PLUGIN_ABI,
                "pawl.h and exec/function/function.h differ");
 
-/* ---- of the configuration ---- */
+/* ---- from the configuration ---- */
 
 static int add_functions(struct pawl_engine *e, struct dispatch *d, struct err *err)
 {
     const struct config *c = e->p->config;
-    /* more threads than slots would only keep the queue empty */
+    /* threads beyond the number of slots would never have work */
     struct function_options o = {.threads = c->functions.threads < e->slots ? c->functions.threads
                                                                             : e->slots,
                                  .queue = c->functions.queue ? c->functions.queue : -1,
@@ -59,13 +59,13 @@ static int add_functions(struct pawl_engine *e, struct dispatch *d, struct err *
     return rc;
 }
 
-/* How many attempts of its own it runs at once: the configuration's word, else all slots. */
+/* How many attempts the executor runs at once: as configured, else all slots of the engine. */
 static int own_slots(const struct pawl_engine *e, const struct config_executor *c)
 {
     return c && c->slots_given ? c->slots : e->slots;
 }
 
-/* container: NULL: commands run as they are. */
+/* `container` is NULL for commands that run as plain processes. */
 static int add_commands(struct pawl_engine *e, const struct config_executor *c,
                         const struct container_options *container,
                         const struct engine_dispatch_setup *place, struct dispatch *d,
@@ -86,7 +86,7 @@ static int add_commands(struct pawl_engine *e, const struct config_executor *c,
                                 .log_tail = c->log.tail,
                                 .allow = c->env.at,
                                 .extra = extra,
-                                /* in a container there is neither database nor folder */
+                                /* a container has access to neither database nor state folder */
                                 .nextra = container     ? 0
                                           : url->tenant ? 3
                                                         : 2,
@@ -103,35 +103,36 @@ static int add_commands(struct pawl_engine *e, const struct config_executor *c,
     return rc;
 }
 
-/* A program that embeds Pawl for its functions need not have the shim; who works on one job alone,
- * or names the shim, means to run commands. */
+/* Whether the engine can run commands. A program that embeds Pawl for its functions need not have
+ * the shim. A foreground engine, or a configured shim, is meant to run commands, so a missing shim
+ * is an error there. */
 static bool can_run(struct pawl_engine *e, const struct config_executor *c)
 {
     struct buf b = BUF_INIT;
 
     if (e->here || c->shim || getenv("PAWL_SHIM") || process_has_shim(NULL))
         return true;
-    buf_addf(&b, "pawl-shim is not there: what the executor %s would run is left to other workers",
+    buf_addf(&b, "pawl-shim was not found: the jobs of the executor %s are left to other workers",
              c->key);
     e->env.note(e->env.arg, buf_cstr(&b));
     buf_release(&b);
     return false;
 }
 
-/* Where somebody counts on an engine, it is said that it is not there. */
+/* Warns if the configuration names a container engine that is not installed. */
 static void note_no_engine(struct pawl_engine *e, const struct config_executor *c)
 {
     struct buf b = BUF_INIT;
 
     if (e->here || c->engine == CONFIG_AUTO)
         return;
-    buf_addf(&b, "%s is not in PATH: what the executor %s would run is left to other workers",
+    buf_addf(&b, "%s is not in PATH: the jobs of the executor %s are left to other workers",
              config_engines[c->engine], c->key);
     e->env.note(e->env.arg, buf_cstr(&b));
     buf_release(&b);
 }
 
-/* Without an engine its tasks are left to workers that have one. */
+/* Without a container engine the executor's jobs are left to workers that have one. */
 static int add_containers(struct pawl_engine *e, const struct config_executor *c,
                           const struct engine_dispatch_setup *place, struct dispatch *d,
                           struct err *err)
@@ -146,7 +147,7 @@ static int add_containers(struct pawl_engine *e, const struct config_executor *c
     int rc = 0;
 
     if (docker && c->engine == CONFIG_AUTO && container_check(&o, &away))
-        o.client = NULL; /* many have the client, and no engine */
+        o.client = NULL; /* the docker client is often installed without its engine */
     if (!o.client)
         note_no_engine(e, c);
     if (o.client && can_run(e, c))
@@ -209,7 +210,7 @@ int api_executors_make(struct pawl_engine *e, const struct engine_dispatch_setup
     return rc;
 }
 
-/* ---- of a program ---- */
+/* ---- from the program ---- */
 
 int pawl_engine_register(struct pawl_engine *e, const char *name, pawl_function *fn, void *arg,
                          struct pawl_error *out)
@@ -218,7 +219,7 @@ int pawl_engine_register(struct pawl_engine *e, const char *name, pawl_function 
     int rc;
 
     if (!e->functions)
-        rc = err_set(&err, E_INVALID, "the configuration has switched functions off");
+        rc = err_set(&err, E_INVALID, "functions are disabled in the configuration");
     else
         rc = function_add(e->functions, name, (function_fn *)(void (*)(void))fn, arg, &err);
     return api_end(rc, &err, out);
@@ -232,7 +233,7 @@ int pawl_engine_add_executor(struct pawl_engine *e, const struct pawl_executor *
     int rc;
 
     if (c && c->type != CONFIG_CUSTOM)
-        rc = err_set(&err, E_CONFLICT, "there is an executor \"%s\" of the type %s already", c->key,
+        rc = err_set(&err, E_CONFLICT, "an executor \"%s\" of the type %s already exists", c->key,
                      config_executor_types[c->type]);
     else
         rc = api_executor_add(engine_dispatch(e->engine), x, own_slots(e, c), &e->env, &err);

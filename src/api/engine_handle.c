@@ -1,5 +1,5 @@
-/* engine_handle.c - the engine for those outside: made of the configuration, stepped by the caller.
- */
+/* engine_handle.c - the public handle of an engine: set up from the configuration, stepped by the
+ * caller. */
 #include "api/engine_handle.h"
 
 #include "exec/attempt/attempt.h"
@@ -12,10 +12,10 @@
 #define END_PATIENCE   10000000LL /* µs */
 #define DAY            (86400 * 1000000LL)
 
-/* The key of the limit queue.cap. */
+/* The concurrency key that counts foreground runs against queue.cap. A stored text. */
 #define FOREGROUND_KEY "pawl:here"
 
-/* ---- making it ---- */
+/* ---- open and close ---- */
 
 static void note(void *arg, const char *sentence)
 {
@@ -25,9 +25,9 @@ static void note(void *arg, const char *sentence)
         p->env.note(p->env.arg, sentence);
 }
 
-/* After a restored backup: what belongs to the time that is lost must not run beside what comes
- * now. */
-static int end_old(const struct engine_dispatch_setup *place, struct err *err)
+/* After a backup was restored: ends the attempts of earlier generations, which must not run beside
+ * those of the restored database. */
+static int end_old_attempts(const struct engine_dispatch_setup *place, struct err *err)
 {
     size_t i;
     int rc = 0;
@@ -37,10 +37,10 @@ static int end_old(const struct engine_dispatch_setup *place, struct err *err)
     return rc;
 }
 
-static int make(void *arg, const struct engine_dispatch_setup *place, struct dispatch **out,
-                struct err *err)
+static int make_dispatch(void *arg, const struct engine_dispatch_setup *place,
+                         struct dispatch **out, struct err *err)
 {
-    int rc = end_old(place, err);
+    int rc = end_old_attempts(place, err);
 
     return rc ? rc : api_executors_make(arg, place, out, err);
 }
@@ -67,7 +67,7 @@ int api_state(const char *given, const struct config *c, const char **out, struc
     if (*out)
         return 0;
     return err_set(err, E_INVALID,
-                   "where to keep the state? Set `state` in pawl.yaml, XDG_STATE_HOME or HOME");
+                   "no state folder is set: set `state` in pawl.yaml, XDG_STATE_HOME or HOME");
 }
 
 static void set_workflow_options(void *arg, struct store *s)
@@ -117,7 +117,7 @@ int pawl_engine_open(struct pawl *p, const struct pawl_engine_options *options,
         eo.logs = c->logs.retention_days * DAY;
     if (!(rc = api_state(o->state, c, &eo.state, &err))) {
         e->state = eo.state;
-        rc = engine_open(&eo, make, e, &e->engine, &err);
+        rc = engine_open(&eo, make_dispatch, e, &e->engine, &err);
     }
     e->o = NULL;
     e->state = NULL;
@@ -148,7 +148,7 @@ int pawl_engine_slots(const struct pawl_engine *e)
     return e->slots;
 }
 
-/* ---- running it ---- */
+/* ---- run ---- */
 
 int pawl_engine_step(struct pawl_engine *e, int timeout_ms, struct pawl_error *out)
 {
@@ -184,8 +184,8 @@ static void submitted(void *arg, const struct submission *s)
     if (s->rc == -E_REFUSED && s->concurrency && !strcmp(s->concurrency, FOREGROUND_KEY))
         snprintf(
             e.message, sizeof(e.message),
-            "as many run as queue.cap allows (%d), and there is no queue to wait in: try again "
-            "when one has ended, or raise it in pawl.yaml",
+            "queue.cap (%d) is reached, and queues are disabled: try again when a run has ended, "
+            "or raise queue.cap in pawl.yaml",
             s->concurrency_max);
     if (s->rc)
         w->e->given = false;
@@ -194,14 +194,15 @@ static void submitted(void *arg, const struct submission *s)
     free(w);
 }
 
-/* A job of its own queue; where there are no queues, also one of at most queue.cap, except that
- * what a task starts takes the task's place. */
+/* Gives the job its own foreground queue. If queues are disabled it also counts against queue.cap,
+ * unless a task started it: that task counts already. */
 static int work_in_foreground(struct pawl_engine *e, struct submission *s, struct err *err)
 {
     const struct config *c = e->p->config;
 
     if (e->given)
-        return err_set(err, E_INVALID, "this engine works on one job alone, and has it");
+        return err_set(err, E_INVALID,
+                       "a foreground engine runs a single job, and it already has one");
     s->queue = QUEUE_FOREGROUND;
     if (!c->queue.enabled && !s->parent && !s->concurrency) {
         s->concurrency = FOREGROUND_KEY;

@@ -1,13 +1,13 @@
-/* events.c - the history, for whoever asks: read once, or followed. */
+/* events.c - reads the history: once, or by following new events. */
 #include "api/api.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define PAGE      1000
-#define TREE_PAGE 20000 /* each page of a tree reads all of its history */
+#define TREE_PAGE 20000 /* large, because every page reads the whole history of the tree */
 
-/* ---- which ---- */
+/* ---- filters ---- */
 
 static uint64_t bits_of(const char *word)
 {
@@ -37,8 +37,8 @@ static int parse_types(const char *text, uint64_t *types, struct err *err)
 
         if (!bits)
             rc = err_set(err, E_INVALID,
-                         "'%.60s' is no type of event: they are task.created, task.claimed, "
-                         "task.failed, workflow.started and so on, or failed alone for both",
+                         "'%.60s' is not an event type: write task.created, task.claimed, "
+                         "task.failed, workflow.started and so on, or failed alone for both kinds",
                          word);
         *types |= bits;
     }
@@ -60,7 +60,7 @@ static bool wanted(const struct event_filter *f, const struct event_row *e)
 
 /* ---- read once ---- */
 
-/* Where the lines go, and how many may still come. */
+/* Receives the lines; `room` is how many more are wanted. */
 struct sink {
     pawl_line *each;
     void *arg;
@@ -83,8 +83,8 @@ static size_t page_size(const struct sink *s, size_t most)
     return s->room < (int64_t)most ? (size_t)s->room : most;
 }
 
-static int of_execution(struct pawl *p, const struct pawl_event_query *q,
-                        const struct event_filter *f, struct sink *s, struct err *err)
+static int read_execution(struct pawl *p, const struct pawl_event_query *q,
+                          const struct event_filter *f, struct sink *s, struct err *err)
 {
     struct event_list l = {0};
     int after = 0, rc = 0;
@@ -104,8 +104,8 @@ static int of_execution(struct pawl *p, const struct pawl_event_query *q,
     return rc;
 }
 
-static int of_tree(struct pawl *p, const struct pawl_event_query *q, const struct event_filter *f,
-                   struct sink *s, struct err *err)
+static int read_tree(struct pawl *p, const struct pawl_event_query *q, const struct event_filter *f,
+                     struct sink *s, struct err *err)
 {
     struct event_range range = {0};
     struct event_list l = {0};
@@ -127,15 +127,15 @@ static int of_tree(struct pawl *p, const struct pawl_event_query *q, const struc
     return rc;
 }
 
-static int of_all(struct pawl *p, const struct event_filter *f, struct sink *s, struct err *err)
+static int read_all(struct pawl *p, const struct event_filter *f, struct sink *s, struct err *err)
 {
-    struct event_cursor place = {0};
+    struct event_cursor cursor = {0};
     struct event_list l = {0};
     int rc = 0;
     size_t i;
 
-    while (!rc && !s->closed && !place.end) {
-        if ((rc = query_events(p->store, f, page_size(s, PAGE), &place, &l, err)))
+    while (!rc && !s->closed && !cursor.end) {
+        if ((rc = query_events(p->store, f, page_size(s, PAGE), &cursor, &l, err)))
             break;
         for (i = 0; i < l.n && !s->closed; i++)
             emit(s, &l.at[i]);
@@ -164,9 +164,9 @@ int pawl_events(struct pawl *p, const struct pawl_event_query *q, pawl_line *eac
     if ((rc = make_filter(q, &f, &err)) ||
         (q->execution && (rc = check_exists(p, q->execution, &err))))
         goto done;
-    rc = !q->execution ? of_all(p, &f, &s, &err)
-         : q->self     ? of_execution(p, q, &f, &s, &err)
-                       : of_tree(p, q, &f, &s, &err);
+    rc = !q->execution ? read_all(p, &f, &s, &err)
+         : q->self     ? read_execution(p, q, &f, &s, &err)
+                       : read_tree(p, q, &f, &s, &err);
 done:
     buf_release(&s.line);
     return api_end(rc, &err, e);

@@ -1,5 +1,5 @@
-/* executions.c - one execution, those around it (what is above, right below, its tasks), and lists
- * of many. */
+/* executions.c - reads one execution, its parent, workflow, children and tasks, and lists of
+ * executions. */
 #include "api/api.h"
 #include "base/idmap.h"
 
@@ -8,12 +8,12 @@
 
 #define LIST_MAX 1000 /* in a page */
 
-/* ---- lists with what their JSON needs ---- */
+/* ---- task names ---- */
 
-/* The tasks of all workflows in a list, by one question. */
+/* The tasks of all workflows in a list, read by one query. */
 struct names {
     struct task_name_list list;
-    struct idmap first; /* workflow -> the first of its tasks */
+    struct idmap first; /* workflow -> its first task in the list */
 };
 
 static void names_release(struct names *n)
@@ -25,17 +25,17 @@ static void names_release(struct names *n)
 static int names_of(struct pawl *p, const struct execution_list *l, struct names *out,
                     struct err *err)
 {
-    VEC(int64_t) flows = {0};
+    VEC(int64_t) workflows = {0};
     size_t i;
     int rc;
 
     for (i = 0; i < l->n; i++)
         if (l->at[i].kind == KIND_WORKFLOW)
-            *vec_add(&flows) = l->at[i].id;
-    rc = query_task_names(p->store, flows.at, flows.n, &out->list, err);
+            *vec_add(&workflows) = l->at[i].id;
+    rc = query_task_names(p->store, workflows.at, workflows.n, &out->list, err);
     for (i = out->list.n; !rc && i > 0; i--)
         idmap_put(&out->first, out->list.at[i - 1].workflow, &out->list.at[i - 1]);
-    vec_release(&flows);
+    vec_release(&workflows);
     return rc;
 }
 
@@ -60,7 +60,8 @@ static void write_one(struct buf *b, const struct execution_list *l, size_t i,
 
 /* ---- one ---- */
 
-/* What the question found, as JSON; it has one at most. `missing` says what there is not. */
+/* Writes the only execution of the list as JSON. If the list is empty, the error is "execution ID"
+ * followed by `missing`. Releases the list. */
 static int answer_one(struct pawl *p, int rc, struct execution_list *l, int64_t id,
                       const char *missing, char **json, struct err *err)
 {
@@ -84,7 +85,7 @@ int pawl_show(struct pawl *p, int64_t id, char **json, struct pawl_error *e)
     struct err err = ERR_INIT;
     int rc = query_execution(p->store, id, &l, &err);
 
-    return api_end(answer_one(p, rc, &l, id, "is not there", json, &err), &err, e);
+    return api_end(answer_one(p, rc, &l, id, "does not exist", json, &err), &err, e);
 }
 
 int pawl_status(struct pawl *p, int64_t id, const char **status, struct pawl_error *e)
@@ -97,7 +98,7 @@ int pawl_status(struct pawl *p, int64_t id, const char **status, struct pawl_err
     return api_end(rc, &err, e);
 }
 
-/* Those around an execution that is not there are not found either. */
+/* Refuses an unknown id: without this check its relatives would just be an empty list. */
 static int check_exists(struct pawl *p, int64_t id, struct err *err)
 {
     int attempts, status;
@@ -136,7 +137,7 @@ int pawl_last(struct pawl *p, int64_t *id, struct pawl_error *e)
     int rc = query_list(p->store, &roots, &newest, 1, &l, &err);
 
     if (!rc && !l.n)
-        rc = err_set(&err, E_NOT_FOUND, "there is no execution yet");
+        rc = err_set(&err, E_NOT_FOUND, "there are no executions yet");
     if (!rc)
         *id = l.at[0].id;
     execution_list_release(&l);
@@ -176,8 +177,8 @@ static int parse_statuses(const char *text, uint64_t *bits, struct err *err)
 
         if (!status)
             rc = err_set(err, E_INVALID,
-                         "'%.60s' is no status: they are pending, ready, running, succeeded, "
-                         "failed, timed_out, cancelled and skipped",
+                         "'%.60s' is not a status: use pending, ready, running, succeeded, "
+                         "failed, timed_out, cancelled or skipped",
                          word);
         *bits |= (uint64_t)1 << status;
     }
@@ -193,10 +194,11 @@ static int make_filter(const struct pawl_list_query *q, struct list_filter *f, s
                               .queue = q->queue,
                               .workflow = q->workflow};
     if (q->parent && q->all)
-        return err_set(err, E_INVALID, "what is below one execution, or all: not both");
-    if (q->kind && !(f->kind = kind_from_text(q->kind)))
         return err_set(err, E_INVALID,
-                       "'%.60s' is no kind: they are workflow, task, foreach and exec", q->kind);
+                       "list either the children of one execution or all executions, not both");
+    if (q->kind && !(f->kind = kind_from_text(q->kind)))
+        return err_set(err, E_INVALID, "'%.60s' is not a kind: use workflow, task, foreach or exec",
+                       q->kind);
     return q->status ? parse_statuses(q->status, &f->statuses, err) : 0;
 }
 
@@ -238,8 +240,8 @@ int pawl_tasks(struct pawl *p, int64_t id, pawl_line *each, void *arg, struct pa
     int rc = query_execution(p->store, id, &l, &err);
 
     if (!rc && l.at[0].kind != KIND_WORKFLOW)
-        rc = err_set(&err, E_INVALID, "execution %lld is no workflow but of kind %s", (long long)id,
-                     kind_text(l.at[0].kind));
+        rc = err_set(&err, E_INVALID, "execution %lld is not a workflow: its kind is %s",
+                     (long long)id, kind_text(l.at[0].kind));
     execution_list_release(&l);
     if (!rc)
         rc = query_tasks(p->store, id, &l, &err);

@@ -1,6 +1,6 @@
-/* host.c - what a host has of one database: the files of workers, the folders of attempts with
- * their locks, and the processes that say that they are of one. It changes nothing, and takes no
- * lock that a worker would wait for. */
+/* host.c - inspects a host for one database: worker files, attempt folders with their locks, and
+ * processes that carry the mark of an attempt. It changes nothing and takes no lock that a worker
+ * would wait for. */
 #include "api/host.h"
 
 #include "base/env.h"
@@ -76,7 +76,7 @@ static int inspect_attempt(void *arg, int64_t execution, int attempt, bool is_lo
     int at = attempt_open_folder(l->dir, execution, attempt);
 
     if (at < 0)
-        return 0; /* it went just now */
+        return 0; /* the folder was removed just now */
     *vec_add(&l->h->attempts) = (struct host_attempt){.execution = execution,
                                                       .attempt = attempt,
                                                       .old = l->old,
@@ -99,7 +99,7 @@ static int inspect_attempts(struct host *h, const char *dir, bool old, struct er
     return rc;
 }
 
-/* Its folder may be gone. */
+/* The process's attempt folder may be gone; then the attempt is added without one. */
 static void inspect_process(void *arg, int64_t execution, int attempt, pid_t pid)
 {
     struct host *h = arg;

@@ -1,4 +1,4 @@
-/* host.h - one host beside the database: what is in its state folder, and whether that fits. */
+/* host.h - inspects the state folder of a host, and checks it against the database. */
 #ifndef API_HOST_H
 #define API_HOST_H
 
@@ -7,12 +7,12 @@
 
 #include <sys/types.h>
 
-/* ---- host.c: what is there ---- */
+/* ---- host.c: inspect ---- */
 
 struct host_worker {
     int64_t id;
     bool alive;         /* its lock is held */
-    int64_t foreground; /* the tree that it works on alone; 0: none */
+    int64_t foreground; /* the root of its foreground run; 0 if none */
     int64_t age;        /* µs since its file was written */
 };
 
@@ -20,10 +20,10 @@ struct host_attempt {
     int64_t execution;
     int attempt;
     bool old;          /* of an earlier generation of the database */
-    bool folder;       /* it has one */
-    bool shim, tree;   /* its locks are held: a shim is at work, something that it started lives */
-    int64_t ended_ago; /* µs since its exit was written; -1: it was not */
-    pid_t process;     /* one that says it is of it; 0: none */
+    bool folder;       /* it has an attempt folder */
+    bool shim, tree;   /* its locks are held: by a running shim, by a process that it started */
+    int64_t ended_ago; /* µs since its exit record was written; -1 if it has none */
+    pid_t process;     /* a process that carries the attempt's mark; 0 if none */
 };
 
 struct host {
@@ -31,27 +31,27 @@ struct host {
     VEC(struct host_attempt) attempts;
 };
 
-/* Reads what `dir`, the folder of one world (state_folder_path), and those of its earlier
- * generations have; nothing is there if it is not. */
+/* Inspects `dir`, the part of the state folder that belongs to one database (state_folder_path),
+ * and the folders of its earlier generations. A folder that does not exist counts as empty. */
 MUST_USE int host_inspect(const char *dir, struct host *out, struct err *err);
 void host_release(struct host *h);
 
-/* ---- host_verify.c: whether it fits ---- */
+/* ---- host_verify.c: verify ---- */
 
 struct host_options {
     const char *state; /* the state folder */
-    int64_t grace;     /* µs; what a worker should have settled by then */
+    int64_t grace;     /* µs within which a live worker must settle an ended attempt */
     void (*report)(void *arg, const struct breach *b);
     void *arg;
 };
 
 struct host_result {
     size_t checks, breaches;
-    int64_t attempts, workers; /* that were there */
+    int64_t attempts, workers; /* found on the host */
 };
 
-/* 0 also when breaches were found: the result counts them. What looks wrong is looked at twice, so
- * that work that goes on meanwhile is not taken for a breach. */
+/* Returns 0 even if breaches were found: the result counts them. A finding is checked twice, so
+ * that changes made during the check are not reported as breaches. */
 MUST_USE int host_verify(struct store *s, const struct host_options *o, struct host_result *out,
                          struct err *err);
 

@@ -1,10 +1,10 @@
-/* host_verify.c - verify --host: what a host has must fit what the database says.
+/* host_verify.c - verify --host: checks that the state folder of a host matches the database.
  *
- * The two can't be read in one moment, so the order counts. A claim is committed before anything is
- * on the host, and what is on the host goes before its end is committed: the host is read first,
- * the database afterwards. Leases are the other way round: a worker's file is there before its
- * first lease and goes after its last one. What looks wrong in spite of that is looked at again
- * after a moment; only what is wrong both times counts. */
+ * The two can't be read at the same moment, so the order matters. A claim is committed before the
+ * attempt exists on the host, and the attempt leaves the host before its end is committed:
+ * therefore the host is read first, then the database. Leases are the other way round: a worker's
+ * file exists before its first lease and is removed after its last one. A finding is checked again
+ * after a moment; only findings that were made both times count. */
 #include "api/host.h"
 
 #include "base/env.h"
@@ -16,14 +16,14 @@
 #include <string.h>
 
 #define HOST_INVARIANTS(X)                                                                \
-    X(H01, "the folder of an attempt belongs to one that was made")                       \
-    X(H02, "where a shim is at work that attempt runs, leased in this state folder")      \
-    X(H03, "what an attempt started does not outlive it")                                 \
-    X(H04, "how an attempt ended is settled by the worker that is there for it")          \
-    X(H05, "what is left of ended attempts and workers goes while workers are there")     \
+    X(H01, "every attempt folder belongs to an attempt in the database")                  \
+    X(H02, "a shim runs only for a running attempt that is leased in this state folder")  \
+    X(H03, "no process of an attempt outlives it")                                        \
+    X(H04, "an ended attempt is settled while a worker is alive that can do it")          \
+    X(H05, "files of ended attempts and workers are removed while workers are alive")     \
     X(H06, "a lease of this state folder has its worker's file, by which others find it") \
-    X(H07, "a worker that lives has its row")                                             \
-    X(H08, "nothing of an earlier generation is at work beside the workers of this one")
+    X(H07, "a live worker has its row")                                                   \
+    X(H08, "no attempt of an earlier generation runs beside the workers of this one")
 
 enum {
 #define X(code, text) code,
@@ -39,9 +39,10 @@ const size_t host_invariant_count = sizeof(host_invariants) / sizeof(*host_invar
 #define LEASES_PAGE      500
 #define INSPECT_AGAIN_US 500000LL           /* µs */
 #define WORKER_ROW_TAKES 60000000LL         /* µs: from a worker's file to its row, at most */
-#define CLEANUP_TAKES    (2 * 3600000000LL) /* µs: workers sweep every hour */
+#define CLEANUP_TAKES    (2 * 3600000000LL) /* µs: workers clean up every hour */
 
-/* What looks wrong. `number` is an attempt or a worker, so that it is known when seen again. */
+/* A suspected breach. `number` is an attempt or a worker; it identifies the finding when it is made
+ * again. */
 struct finding {
     size_t code;
     int64_t execution, number;
@@ -56,7 +57,7 @@ struct leased {
     int64_t execution, worker;
 };
 
-/* One look at both. */
+/* One inspection of the host and the database. */
 struct inspect {
     struct store *store;
     const struct host_options *o;
@@ -64,7 +65,7 @@ struct inspect {
     char id[STATE_FOLDER_ID_SIZE];
     VEC(struct leased) leases; /* of this state folder */
     struct host host;
-    struct worker_list rows; /* of workers */
+    struct worker_list rows; /* the rows of workers */
     struct findings *found;
 };
 
@@ -104,9 +105,10 @@ static const struct worker_row *row_of(const struct inspect *l, int64_t worker)
     return NULL;
 }
 
-/* Whether a worker of this state folder has been there for so long to care for jobs of a lane
- * (NULL: for what belongs to none). A stopped Pawl leaves things as they are, and may. */
-static bool is_cared_for(const struct inspect *l, const char *lane, int64_t since)
+/* Whether a worker of this state folder that serves the lane (any lane if NULL) has been alive for
+ * longer than `since` µs. Without such a worker nothing is settled or cleaned up, and that is not a
+ * breach. */
+static bool has_worker(const struct inspect *l, const char *lane, int64_t since)
 {
     size_t i;
 
@@ -131,14 +133,14 @@ static const struct host_worker *file_of(const struct inspect *l, int64_t worker
     return NULL;
 }
 
-static bool lives_here(const struct inspect *l, int64_t worker)
+static bool is_alive(const struct inspect *l, int64_t worker)
 {
     const struct host_worker *w = file_of(l, worker);
 
     return w && w->alive;
 }
 
-/* Whether something is left that others find by the file of this worker. */
+/* Whether the file of this worker is still needed to find its leases or its foreground run. */
 static int is_needed(const struct inspect *l, const struct host_worker *w, bool *needed,
                      struct err *err)
 {
@@ -165,12 +167,13 @@ static int check_workers(struct inspect *l, struct err *err)
         bool needed = true;
 
         if (w->alive && w->age > WORKER_ROW_TAKES && !row_of(l, w->id))
-            add(l, H07, 0, w->id, "worker %016llx lives, but has no row",
+            add(l, H07, 0, w->id, "worker %016llx is alive, but has no row",
                 (unsigned long long)w->id);
-        if (w->alive || !is_cared_for(l, NULL, CLEANUP_TAKES) || w->age < CLEANUP_TAKES)
+        if (w->alive || !has_worker(l, NULL, CLEANUP_TAKES) || w->age < CLEANUP_TAKES)
             continue;
         if (!(rc = is_needed(l, w, &needed, err)) && !needed)
-            add(l, H05, 0, w->id, "worker %016llx is gone and left nothing, but its file is there",
+            add(l, H05, 0, w->id,
+                "worker %016llx is gone and left nothing, but its file still exists",
                 (unsigned long long)w->id);
     }
     return rc;
@@ -214,14 +217,14 @@ static void check_leases(struct inspect *l)
 
 /* ---- attempts ---- */
 
-/* What is wrong with an attempt that has `x`, NULL if there is no such execution. */
+/* Checks an attempt on the host against its execution `x`, NULL if the execution does not exist. */
 static void check_attempt(struct inspect *l, const struct host_attempt *a,
                           const struct execution *x)
 {
     bool made = x && a->attempt <= x->attempts;
     bool runs = made && x->status == S_RUNNING && x->attempts == a->attempt;
     bool ours = runs && x->folder && !strcmp(x->folder, l->id);
-    const char *is = !x              ? "not there"
+    const char *is = !x              ? "not in the database"
                      : runs && !ours ? "leased in another state folder"
                      : made && !runs ? status_text(x->status)
                                      : "at an earlier attempt";
@@ -230,23 +233,23 @@ static void check_attempt(struct inspect *l, const struct host_attempt *a,
         add(l, H01, a->execution, a->attempt, "attempt %d has a folder, but the execution is %s",
             a->attempt, is);
     if (a->shim && !ours)
-        add(l, H02, a->execution, a->attempt,
-            "a shim is at work on attempt %d, but the execution is %s", a->attempt, is);
+        add(l, H02, a->execution, a->attempt, "a shim runs attempt %d, but the execution is %s",
+            a->attempt, is);
     else if (!ours && a->process)
         add(l, H03, a->execution, a->attempt,
-            "process %d, which attempt %d started, still lives, but the execution is %s",
+            "process %d, which attempt %d started, is still alive, but the execution is %s",
             (int)a->process, a->attempt, is);
     else if (!ours && a->tree)
         add(l, H03, a->execution, a->attempt,
-            "something that attempt %d started still lives, but the execution is %s", a->attempt,
+            "a process that attempt %d started is still alive, but the execution is %s", a->attempt,
             is);
     if (!a->shim && ours && a->ended_ago > l->o->grace &&
-        (lives_here(l, x->worker) || is_cared_for(l, x->lane, l->o->grace)))
+        (is_alive(l, x->worker) || has_worker(l, x->lane, l->o->grace)))
         add(l, H04, a->execution, a->attempt,
             "attempt %d ended %lld s ago, but the execution is still running", a->attempt,
             (long long)(a->ended_ago / 1000000));
     if (a->folder && !a->shim && !a->tree && made && status_is_terminal(x->status) &&
-        l->rows.now - x->finished_at > CLEANUP_TAKES && is_cared_for(l, x->lane, CLEANUP_TAKES))
+        l->rows.now - x->finished_at > CLEANUP_TAKES && has_worker(l, x->lane, CLEANUP_TAKES))
         add(l, H05, a->execution, a->attempt,
             "attempt %d still has its folder, but the execution is %s", a->attempt, is);
 }
@@ -261,9 +264,10 @@ static int check_attempts(struct inspect *l, struct err *err)
         struct execution_list list = {0};
 
         if (a->old) {
-            if ((a->shim || a->tree) && is_cared_for(l, NULL, l->o->grace))
+            if ((a->shim || a->tree) && has_worker(l, NULL, l->o->grace))
                 add(l, H08, a->execution, a->attempt,
-                    "attempt %d of an earlier generation of the database is at work", a->attempt);
+                    "attempt %d of an earlier generation of the database is still running",
+                    a->attempt);
             continue;
         }
         rc = query_execution(l->store, a->execution, &list, err);
@@ -276,7 +280,7 @@ static int check_attempts(struct inspect *l, struct err *err)
     return rc;
 }
 
-/* ---- both ---- */
+/* ---- verify ---- */
 
 static int inspect(const struct inspect *like, struct findings *found, struct host_result *seen,
                    struct err *err)
@@ -299,20 +303,20 @@ done:
     return rc;
 }
 
-/* What both looks found, invariant by invariant. */
+/* Reports the findings that both inspections made, by invariant. */
 static void report(const struct findings *before, const struct findings *now,
                    const struct host_options *o, struct host_result *out)
 {
-    size_t code, i, told;
+    size_t code, i, reported;
 
     for (code = 0; code < host_invariant_count; code++)
-        for (i = told = 0; i < now->n && told < MAX_PER_CHECK; i++) {
+        for (i = reported = 0; i < now->n && reported < MAX_PER_CHECK; i++) {
             const struct finding *f = &now->at[i];
             struct breach b = {host_invariants[code].code, f->execution, f->detail};
 
             if (f->code != code || !find(before, f))
                 continue;
-            told++;
+            reported++;
             out->breaches++;
             if (o->report)
                 o->report(o->arg, &b);

@@ -1,5 +1,5 @@
-/* json_out.c - executions and events as JSON: the one place that knows the field names. pawl.h has
- * the table of them. */
+/* json_out.c - writes executions and events as JSON. The field names are defined only here; pawl.h
+ * and docs/JSON.md list them. */
 #include "api/api.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -77,8 +77,8 @@ void json_field_worker(struct json_writer *w, const char *key, int64_t id)
     json_field_text(w, key, id ? text : NULL);
 }
 
-/* A stored document, as it is but on one line: in valid JSON a line's end is never part of a text.
- */
+/* Writes a stored document unchanged, but on one line: in valid JSON a line break is never part of
+ * a string. */
 void json_field_raw(struct json_writer *w, const char *key, const char *json)
 {
     size_t i;
@@ -99,7 +99,7 @@ static void field_bool(struct json_writer *w, const char *key, bool b)
 
 /* ---- an execution ---- */
 
-/* What the event that ended the last attempt tells. */
+/* Writes the fields that come from the event that ended the last attempt. */
 static void outcome_fields(struct json_writer *w, const char *outcome, json_t **usage)
 {
     json_t *data = outcome ? json_loads(outcome, JSON_ALLOW_NUL, NULL) : NULL;
@@ -128,14 +128,14 @@ static void usage_field(struct json_writer *w, json_t *usage)
     json_decref(usage);
 }
 
-/* Why it waits. The first word says what for, and stays what it is; the rest is for people. */
+/* Programs may rely on the first word, which never changes; the rest is for people. */
 void json_waiting(struct json_writer *w, const struct execution *e, int64_t due_at)
 {
     struct buf b = BUF_INIT;
     char at[TIME_TEXT_SIZE];
 
     if (e->held == HELD_LIMIT)
-        buf_addf(&b, "limit: %s has no room", e->held_key);
+        buf_addf(&b, "limit: %s is full", e->held_key);
     else if (e->held == HELD_DELAY)
         buf_addf(&b, "delay: until %s", due_at ? text_time(due_at, at) : "a timer ends it");
     else if (e->held)
@@ -168,8 +168,8 @@ static void workflow_task_field(struct json_writer *w, const struct execution *e
     json_write_end(w, '}');
 }
 
-/* The names of those tasks whose status lies between two. A list that is cut ends with what is no
- * name of a task. */
+/* Writes the names of the tasks whose status is in the range. A truncated list ends with "…", which
+ * can't be the name of a task. */
 static void tasks_field(struct json_writer *w, const char *key, struct task_names tasks, int from,
                         int to)
 {
@@ -183,7 +183,7 @@ static void tasks_field(struct json_writer *w, const char *key, struct task_name
     json_write_end(w, ']');
 }
 
-/* Why it is paused, if somebody said so. */
+/* The reason of the pause, null if none was given. */
 static void pause_reason_field(struct json_writer *w, const char *pause)
 {
     json_t *data = pause ? json_loads(pause, JSON_ALLOW_NUL, NULL) : NULL;

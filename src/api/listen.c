@@ -1,4 +1,4 @@
-/* listen.c - wake-ups for the embedder's own loop. */
+/* listen.c - wake-ups for an embedder that runs its own loop. */
 #include "api/api.h"
 
 #include <poll.h>
@@ -6,7 +6,7 @@
 
 _Static_assert((int)PAWL_WAKE_JOBS == (int)WAKE_JOBS && (int)PAWL_WAKE_CANCEL == (int)WAKE_CANCEL &&
                    (int)PAWL_WAKE_EVENTS == (int)WAKE_EVENTS,
-               "pawl.h and db.h differ");
+               "pawl.h and store/driver/db.h differ");
 
 struct pawl_listener {
     struct listener *listener;
@@ -55,6 +55,6 @@ unsigned pawl_listener_wait(struct pawl_listener *l, int timeout_ms)
 
     if (timeout_ms < 0 || timeout_ms > l->listener->poll_ms)
         timeout_ms = l->listener->poll_ms;
-    poll(&fd, 1, timeout_ms); /* an interruption is as good as a wake-up */
+    poll(&fd, 1, timeout_ms); /* a signal counts as a wake-up */
     return pawl_listener_drain(l);
 }

@@ -1,10 +1,10 @@
-/* logs.c - the output of attempts, in pages: no more than one of them is ever in memory. */
+/* logs.c - reads the output of attempts in pages, so that never more than one page is in memory. */
 #include "api/api.h"
 
 #include <string.h>
 
-/* Which attempt is meant, and whether it has ended. Asked before its output is read: what an
- * attempt wrote is stored by the time it ends. */
+/* Finds the requested attempt and whether it has ended. This must be read before the output: all
+ * output of an attempt is stored by the time it ends. */
 static int find_attempt(struct pawl *p, const struct pawl_log_place *at, int *attempt, bool *ended,
                         struct err *err)
 {
@@ -13,7 +13,7 @@ static int find_attempt(struct pawl *p, const struct pawl_log_place *at, int *at
     if ((rc = query_attempts(p->store, at->execution, &attempts, &status, err)))
         return rc;
     if (at->attempt < 0 || at->attempt > attempts)
-        return err_set(err, E_NOT_FOUND, "there is no attempt %d: execution %lld has had %d",
+        return err_set(err, E_NOT_FOUND, "there is no attempt %d: execution %lld has %d so far",
                        at->attempt, (long long)at->execution, attempts);
     *attempt = at->attempt ? at->attempt : attempts;
     *ended =

@@ -1,9 +1,9 @@
-/* maintenance.c - keeping a database in order: verify, retention. */
+/* maintenance.c - verify and retention, called by an operator. */
 #include "api/api.h"
 
 #include "api/host.h"
 
-#define SLICE 500 /* trees in one turn */
+#define SLICE 500 /* trees removed in one turn */
 
 /* ---- verify ---- */
 

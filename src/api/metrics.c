@@ -1,6 +1,6 @@
-/* metrics.c - Prometheus text: what there is now, read from the tables, and the sums of what
- * workers counted. Histograms are stored by single buckets and shown as Prometheus wants them: each
- * bucket with all below it. */
+/* metrics.c - metrics as Prometheus text: gauges read from the tables, and the sums of the counters
+ * of all workers. Histograms are stored as separate buckets and shown as Prometheus expects them:
+ * each bucket includes all smaller ones. */
 #include "api/api.h"
 #include "base/text.h"
 #include "core/time_buckets.h"
@@ -48,7 +48,7 @@ static void add_queues(struct buf *b, const struct queue_list *l)
         buf_addf(b, "%lld\n", (long long)q->running);
     }
     family(b, "pawl_queue_oldest_wait_seconds", "gauge",
-           "How long the job has waited that may be claimed longest; 0 where none waits.");
+           "How long the oldest claimable job has waited; 0 if none waits.");
     for (i = 0; i < l->n; i++) {
         int64_t wait = l->at[i].oldest_ready_at ? l->now - l->at[i].oldest_ready_at : 0;
 
@@ -80,35 +80,35 @@ static void add_workers(struct buf *b, const struct worker_list *l, const struct
     buf_addf(b, "pawl_orphans %lld\n", (long long)t->orphans);
 }
 
-/* ---- submissions by SQL ---- */
+/* ---- SQL submissions ---- */
 
 static void add_submissions(struct buf *b, const struct submission_totals *t, int64_t now)
 {
     int64_t wait = t->oldest ? now - t->oldest : 0;
 
     family(b, "pawl_submissions", "gauge",
-           "Submissions by SQL that no worker has taken yet, and those that were refused; at most "
+           "SQL submissions that no worker has taken yet, and those that were refused; at most "
            "100000 are counted.");
     buf_addf(b,
              "pawl_submissions{state=\"waiting\"} %lld\npawl_submissions{state=\"refused\"} %lld\n",
              (long long)t->waiting, (long long)t->refused);
     family(b, "pawl_submissions_oldest_wait_seconds", "gauge",
-           "How long the oldest of them has waited to be taken; 0 where none waits.");
+           "How long the oldest SQL submission has waited to be taken; 0 if none waits.");
     buf_addstr(b, "pawl_submissions_oldest_wait_seconds ");
     add_seconds(b, wait > 0 ? wait : 0);
 }
 
-/* ---- what workers counted ---- */
+/* ---- counters of workers ---- */
 
 static const struct {
     const char *name, *help;
-    bool plain; /* has no labels, so that 0 can be shown before anything was counted */
+    bool plain; /* it has no labels, so that 0 can be shown before anything was counted */
 } counters[] = {
-    {"pawl_attempts_total", "Attempts that were begun.", false},
+    {"pawl_attempts_total", "Attempts that were started.", false},
     {"pawl_outcomes_total", "Attempts that ended, by their outcome.", false},
     {"pawl_leases_lost_total", "Leases that their worker could not renew in time.", true},
     {"pawl_outcomes_refused_total", "Outcomes that came after the lease was lost.", true},
-    {"pawl_adoptions_total", "Attempts that were taken over from another worker.", true},
+    {"pawl_adoptions_total", "Attempts that were adopted from another worker.", true},
 };
 
 static const struct {
@@ -171,7 +171,8 @@ static int by_bound(const void *a, const void *b)
     return (x->le > y->le) - (x->le < y->le);
 }
 
-/* The bounds that workers use; shown also where nothing fell, so that the set stays the same. */
+/* Adds the bounds that workers use, with a count of 0, so that empty buckets are shown and the set
+ * of buckets never changes. */
 static void add_default_bounds(struct series *s)
 {
     size_t i;
@@ -228,7 +229,7 @@ static void add_series(struct buf *b, const struct counter_list *l, struct serie
     vec_release(&s->buckets);
 }
 
-/* Where the labels of a bucket end before le="…", which comes last; NULL: it has none. */
+/* Returns the end of a bucket's labels before le="…", which comes last; NULL if there is no le. */
 static const char *find_bound(const char *labels, double *le)
 {
     const char *at = strstr(labels, "le=\""), *last = NULL;

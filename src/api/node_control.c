@@ -1,5 +1,5 @@
-/* node_control.c - what an operator does to one node of a tree: pauses and resumes it, skips it,
- * approves or rejects it. */
+/* node_control.c - actions of an operator on one node of a tree: pause, resume, skip, approve and
+ * reject. */
 #include "api/api.h"
 #include "core/graph.h"
 #include "store/operator.h"
@@ -11,7 +11,7 @@
 struct node_request {
     struct request request;
     int (*op)(struct turn *, struct node_request *, struct err *);
-    const char *(*refusal)(const struct execution *);
+    const char *(*refusal)(const struct execution *); /* why op refused it */
     bool more;
 };
 
@@ -29,7 +29,7 @@ static size_t is_busy(void *arg)
     return a->request.rc == -E_BUSY;
 }
 
-static int refuse(struct pawl *p, const struct node_request *a, struct err *err)
+static int explain_refusal(struct pawl *p, const struct node_request *a, struct err *err)
 {
     struct execution_list one = {0};
     int rc = query_execution(p->store, a->request.execution, &one, err);
@@ -46,7 +46,7 @@ static int refuse(struct pawl *p, const struct node_request *a, struct err *err)
     return rc;
 }
 
-static int all_slices(struct pawl *p, struct node_request *a, struct err *err)
+static int run_slices(struct pawl *p, struct node_request *a, struct err *err)
 {
     int rc = api_check_who(a->request.by, a->request.reason, err);
 
@@ -54,13 +54,13 @@ static int all_slices(struct pawl *p, struct node_request *a, struct err *err)
         if ((rc = api_turns(p, body, is_busy, a, err)))
             break;
         if (a->request.rc == -E_INVALID)
-            return refuse(p, a, err);
+            return explain_refusal(p, a, err);
         if (a->request.rc)
             return query_explain_missing(p->store, a->request.execution, err);
         if (!a->more)
             break;
         a->request.is_continuation = true;
-        clock_sleep_us(1000); /* what is claimed at this moment is left for the next slice */
+        clock_sleep_us(1000); /* jobs that are being claimed now are left for the next slice */
     }
     return rc;
 }
@@ -73,7 +73,7 @@ static int send_request(struct pawl *p, struct node_request *a, struct pawl_erro
 
     if (user)
         a->request.by = user;
-    rc = all_slices(p, a, &err);
+    rc = run_slices(p, a, &err);
     free(user);
     return api_end(rc, &err, e);
 }
@@ -88,10 +88,10 @@ static int do_pause(struct turn *t, struct node_request *a, struct err *err)
 static const char *not_pausable(const struct execution *e)
 {
     if (e->flags & FLAG_PAUSED)
-        return "is paused already";
+        return "is already paused";
     if (e->cancel_requested)
         return "is being cancelled";
-    return "runs, and a pause only keeps from starting: pause what it is part of, or cancel it";
+    return "is already running, and a pause only prevents a start: pause its parent, or cancel it";
 }
 
 int pawl_pause(struct pawl *p, int64_t id, const char *by, const char *reason, struct pawl_error *e)
@@ -110,7 +110,7 @@ static int do_resume(struct turn *t, struct node_request *a, struct err *err)
 
 static const char *not_resumable(const struct execution *e)
 {
-    return e->held == HELD_PAUSED ? "is not paused itself: resume what it is part of"
+    return e->held == HELD_PAUSED ? "is not paused itself: resume its paused ancestor"
                                   : "is not paused";
 }
 
@@ -134,7 +134,7 @@ static int do_skip(struct turn *t, struct node_request *a, struct err *err)
 static const char *not_skippable(const struct execution *e)
 {
     (void)e;
-    return "has begun: cancel it, or rerun it later";
+    return "has already started: cancel it, or rerun it later";
 }
 
 int pawl_skip(struct pawl *p, int64_t id, const char *by, const char *reason, struct pawl_error *e)
@@ -158,7 +158,7 @@ static int do_reject(struct turn *t, struct node_request *a, struct err *err)
 
 static const char *no_approval(const struct execution *e)
 {
-    return e->status == S_PENDING ? "does not wait for an approval yet: what it needs is not done"
+    return e->status == S_PENDING ? "does not wait for an approval yet: its needs have not ended"
                                   : "does not wait for an approval";
 }
 

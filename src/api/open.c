@@ -1,4 +1,4 @@
-/* open.c - handles: where a database is, opening it, creating it, and its tenants. */
+/* open.c - finds the database, opens and closes handles, migrates, and manages tenants. */
 #include "api/api.h"
 #include "store/tenant.h"
 
@@ -8,7 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* The public codes are the inner ones: a list that others compile against may only grow. */
+/* The public codes equal the internal ones. Programs compile against them: existing codes must
+ * never change. */
 _Static_assert((int)PAWL_E_INTERNAL == (int)E_INTERNAL, "pawl.h and err.h differ");
 _Static_assert((int)PAWL_E_INVALID == (int)E_INVALID, "pawl.h and err.h differ");
 _Static_assert((int)PAWL_E_CONFLICT == (int)E_CONFLICT, "pawl.h and err.h differ");
@@ -60,7 +61,8 @@ int api_turns(struct pawl *p, int (*body)(struct turn *, void *, struct err *),
         if (rc || !busy(arg))
             return rc;
     }
-    return err_set(err, E_BUSY, "others keep the execution's tree locked: try again");
+    return err_set(err, E_BUSY,
+                   "the execution's tree stays locked by other transactions: try again");
 }
 
 const char *pawl_url(const struct pawl *p)
@@ -73,7 +75,7 @@ bool pawl_has_queue(const struct pawl *p)
     return p->config->queue.enabled;
 }
 
-/* ---- where ---- */
+/* ---- configuration and location ---- */
 
 int api_config(const char *path, struct config **out, struct err *err)
 {
@@ -103,8 +105,9 @@ static int default_url(const struct config *c, char **url, struct err *err)
     if (!db || !*db)
         db = c->db;
     if (!db)
-        return err_set(err, E_INVALID,
-                       "which database? Neither PAWL_DB nor HOME is set: name one with --db URL");
+        return err_set(
+            err, E_INVALID,
+            "no database is named: neither PAWL_DB nor HOME is set; name one with --db URL");
     *url = mem_strdup(db);
     return 0;
 }
@@ -121,7 +124,7 @@ int pawl_default_url(char **url, struct pawl_error *out)
     return api_end(rc, &err, out);
 }
 
-/* Makes the folders above our own default file; any other place is the caller's to prepare. */
+/* Creates the folders above the default database file. The folder of any other file must exist. */
 static int make_folders(const char *file, struct err *err)
 {
     char *path = mem_strdup(file), *slash;
@@ -130,18 +133,18 @@ static int make_folders(const char *file, struct err *err)
     for (slash = strchr(path + 1, '/'); slash && !rc; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
         if (mkdir(path, 0700) && errno != EEXIST)
-            rc =
-                err_set(err, errno == ENOSPC || errno == EDQUOT ? E_NO_SPACE : E_UNAVAILABLE,
-                        "the folder %s for the database can't be made: %s; --db, or PAWL_DB, names "
-                        "another place",
-                        path, strerror(errno));
+            rc = err_set(err, errno == ENOSPC || errno == EDQUOT ? E_NO_SPACE : E_UNAVAILABLE,
+                         "the folder %s for the database can't be created: %s; name another "
+                         "database with --db or PAWL_DB",
+                         path, strerror(errno));
         *slash = '/';
     }
     free(path);
     return rc;
 }
 
-/* SQLite creates what is not there; a reader must not, and a tenant is made only on purpose. */
+/* SQLite creates a missing file. A reader must not do that, and a tenant is created only by
+ * pawl_tenant_create. */
 static int check_exists(const struct db_url *u, bool must_exist, struct err *err)
 {
     struct stat st;
@@ -153,13 +156,14 @@ static int check_exists(const struct db_url *u, bool must_exist, struct err *err
                        u->file);
     if (must_exist)
         return err_set(err, E_UNAVAILABLE,
-                       "there is no database at %s: what is run or submitted first creates it, "
+                       "there is no database at %s: the first run or submission creates it, "
                        "or `pawl admin migrate`",
                        u->file);
     return 0;
 }
 
-/* The environment, as a task gets it, names a database and the tenant in it together. */
+/* PAWL_TENANT belongs to the database that PAWL_DB names (a task gets both), so it counts only
+ * together with PAWL_DB. */
 static const char *tenant_of(const struct config *c, const struct pawl_options *o)
 {
     const char *db = getenv("PAWL_DB"), *named = getenv("PAWL_TENANT");
@@ -176,7 +180,7 @@ static int open_store(struct pawl *p, const struct pawl_options *o, struct err *
     const char *tenant = tenant_of(p->config, o);
     struct db_url *u = NULL;
     char *url = NULL;
-    bool ours; /* the place is our own choice */
+    bool is_default; /* neither the caller nor the environment nor the configuration names it */
     int rc;
 
     if (o->url)
@@ -185,8 +189,8 @@ static int open_store(struct pawl *p, const struct pawl_options *o, struct err *
         return rc;
     if ((rc = url_parse(url, tenant, &u, err)))
         goto done;
-    ours = !o->url && !getenv("PAWL_DB") && !p->config->set[CONFIG_DB];
-    if (ours && !o->must_exist && (rc = make_folders(u->file, err)))
+    is_default = !o->url && !getenv("PAWL_DB") && !p->config->set[CONFIG_DB];
+    if (is_default && !o->must_exist && (rc = make_folders(u->file, err)))
         goto done;
     if ((rc = check_exists(u, o->must_exist, err)))
         goto done;

@@ -1,5 +1,5 @@
-/* overview.c - what goes on everywhere, as one object: for a view of all that is drawn again and
- * again. */
+/* overview.c - queues, workers, running jobs and recent outcomes as one JSON object, for a view
+ * that is redrawn often. */
 #include "api/api.h"
 #include "base/text.h"
 
@@ -10,10 +10,10 @@
 #define DEFAULT_COUNT 100
 #define MAX_COUNT     1000
 
-/* ---- what ended ---- */
+/* ---- ended attempts ---- */
 
-/* The value of a label in Prometheus text, without its escapes; "" if there is none. A value never
- * holds the opening of another label: a quote in it has a backslash before it. */
+/* The value of a label in Prometheus text, unescaped; "" if there is none. A value can't contain
+ * the start of another label, because a quote in it is escaped. */
 static const char *label(const char *labels, const char *name, struct buf *out)
 {
     char begin[32];
@@ -50,7 +50,7 @@ static struct ended *ended_of(struct ended_list *l, const char *queue)
     return &l->rows.at[l->rows.n - 1];
 }
 
-/* Cancelled attempts, and those that were put off or given back, are neither done nor failed. */
+/* Cancelled, deferred and refused attempts count as neither done nor failed. */
 static void add_outcome(struct ended_list *l, const struct outcome_row *r)
 {
     struct buf queue = BUF_INIT, outcome = BUF_INIT;
@@ -147,7 +147,7 @@ int pawl_overview(struct pawl *p, const struct pawl_overview_query *q, char **js
     int rc = 0;
 
     if (part && !text_is_utf8(part, strlen(part)))
-        rc = err_set(&err, E_INVALID, "the part of a name that is asked for is not UTF-8");
+        rc = err_set(&err, E_INVALID, "the part of a name to search for is not valid UTF-8");
     if (!rc)
         rc = query_overview(p->store, part, (size_t)(limit < MAX_COUNT ? limit : MAX_COUNT), &o,
                             &err);

@@ -1,10 +1,10 @@
-/* queues_workers.c - queues and workers, for whoever asks. */
+/* queues_workers.c - reads queues and workers. */
 #include "api/api.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define SILENT 30000000LL
+#define SILENT 30000000LL /* µs */
 
 /* ---- queues ---- */
 
@@ -99,7 +99,7 @@ bool worker_is_silent(const struct worker_row *r, int64_t now)
     return now - r->worker.seen_at > SILENT;
 }
 
-/* One that takes nothing more serves nothing. */
+/* A draining worker claims no more jobs, so it serves no lane. */
 static const char *state_of(const struct worker_row *r, int64_t now)
 {
     if (worker_is_silent(r, now))

@@ -1,4 +1,4 @@
-/* rerun.c - pawl_rerun: what has ended runs again, in place or as a new execution. */
+/* rerun.c - pawl_rerun: runs an ended execution again, in place or as a new execution. */
 #include "api/api.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -21,7 +21,7 @@ static size_t is_busy(void *arg)
     return r->request.rc == -E_BUSY;
 }
 
-static char *report_nodes(int64_t id, int64_t rerun_of, const struct rerun *r)
+static char *nodes_json(int64_t id, int64_t rerun_of, const struct rerun *r)
 {
     struct buf b = BUF_INIT;
     struct json_writer w = JSON_WRITER(&b);
@@ -44,7 +44,7 @@ static char *report_nodes(int64_t id, int64_t rerun_of, const struct rerun *r)
     return b.ptr;
 }
 
-static int in_place(struct pawl *p, int64_t id, struct rerun *r, char **json, struct err *err)
+static int rerun_in_place(struct pawl *p, int64_t id, struct rerun *r, char **json, struct err *err)
 {
     int rc = api_turns(p, body, is_busy, r, err);
 
@@ -53,15 +53,15 @@ static int in_place(struct pawl *p, int64_t id, struct rerun *r, char **json, st
     if (!rc && r->request.rc)
         rc = query_explain_missing(p->store, id, err);
     if (!rc && json)
-        *json = report_nodes(id, 0, r);
+        *json = nodes_json(id, 0, r);
     return rc;
 }
 
-/* ---- anew ---- */
+/* ---- as a new execution ---- */
 
-/* What the old one began with: its params become the input of the new one, and if a schedule began
- * it, the new one is for the same due time. */
-static int take_variables(const char *variables, struct arena *arena, struct submission *s,
+/* Copies the start of the old run: its params become the input of the new one, and if a schedule
+ * started it, the new run gets the same due time. */
+static int copy_variables(const char *variables, struct arena *arena, struct submission *s,
                           struct err *err)
 {
     json_t *all = json_loads(variables, JSON_ALLOW_NUL, NULL);
@@ -114,13 +114,13 @@ static int check_task(const char *definition, const char *name, struct err *err)
     return rc;
 }
 
-/* In the queue that the old one was in; what ran here and now does so again, or goes to the usual
- * one. */
-static const char *queue_of(const char *old, bool here)
+/* The queue of the new run: that of the old one. A foreground run gets its own queue again if the
+ * new one is a foreground run, too; else the default queue. */
+static const char *queue_of(const char *old, bool foreground)
 {
     if (strncmp(old, QUEUE_FOREGROUND, strlen(QUEUE_FOREGROUND)) != 0)
         return old;
-    return here ? QUEUE_FOREGROUND : NULL;
+    return foreground ? QUEUE_FOREGROUND : NULL;
 }
 
 static int rerun_as_new(struct pawl *p, int64_t id, const struct pawl_rerun *how, char **json,
@@ -133,7 +133,7 @@ static int rerun_as_new(struct pawl *p, int64_t id, const struct pawl_rerun *how
     int rc;
 
     if ((rc = query_workflow_start_info(p->store, id, &texts, &old, err)) ||
-        (rc = take_variables(old.variables, &texts, &s, err)))
+        (rc = copy_variables(old.variables, &texts, &s, err)))
         goto done;
     s.queue = queue_of(old.queue, how->here);
     s.priority = old.priority;
@@ -145,7 +145,7 @@ static int rerun_as_new(struct pawl *p, int64_t id, const struct pawl_rerun *how
     if (!how->dry_run && (rc = api_submit_one(p, &s, err)))
         goto done;
     if (json)
-        *json = report_nodes(s.id, id, NULL);
+        *json = nodes_json(s.id, id, NULL);
 done:
     arena_release(&texts);
     return rc;
@@ -166,10 +166,11 @@ int pawl_rerun(struct pawl *p, int64_t id, const struct pawl_rerun *how, char **
     int rc = api_check_who(how->by, how->reason, &err);
 
     if (!rc && how->failed && how->from)
-        rc = err_set(&err, E_INVALID, "either what failed runs again, or a task and all behind it");
+        rc = err_set(&err, E_INVALID,
+                     "rerun either the failed tasks or one task with its followers, not both");
     if (!rc)
         rc = how->file || (how->params && *how->params) ? rerun_as_new(p, id, how, json, &err)
-                                                        : in_place(p, id, &r, json, &err);
+                                                        : rerun_in_place(p, id, &r, json, &err);
     rerun_release(&r);
     free(user);
     return api_end(rc, &err, e);

@@ -1,4 +1,4 @@
-/* schedule.c - workflows by name and by the clock: apply, pause, resume, run, and reading. */
+/* schedule.c - applied workflows and their schedules: apply, pause, resume, run, list. */
 #include "store/schedule/schedule.h"
 #include "api/api.h"
 
@@ -61,7 +61,7 @@ int pawl_apply_built(struct pawl *p, struct pawl_workflow *built, const char *by
     return apply(p, &(struct api_source){.built = built}, by, out, e);
 }
 
-/* ---- an operator's hand ---- */
+/* ---- pause, resume and run ---- */
 
 static int schedule_body(struct turn *t, void *arg, struct err *err)
 {
@@ -76,7 +76,7 @@ static int schedule_request(struct pawl *p, struct schedule_action *o, struct pa
 
     o->by = o->by ? o->by : user;
     if (!o->name)
-        rc = err_set(&err, E_INVALID, "which schedule? None was named");
+        rc = err_set(&err, E_INVALID, "no schedule was named");
     else if (!(rc = api_check_who(o->by, o->reason, &err)))
         rc = store_turn(p->store, schedule_body, o, &err);
     free(user);
@@ -110,7 +110,7 @@ int pawl_schedule_run(struct pawl *p, const char *name, const char *by, const ch
     return rc;
 }
 
-/* ---- what comes next ---- */
+/* ---- next due times ---- */
 
 struct due {
     char schedule[SCHEDULE_NAME_SIZE];
@@ -121,7 +121,8 @@ struct dues {
     size_t n, cap;
 };
 
-/* Adds the next n of one schedule. One that can't be read has none: it says why in its row. */
+/* Adds the next n due times of one schedule. A schedule that can't be read has none; its row holds
+ * the error. */
 static void add_next(struct dues *out, const struct schedule_row *r, int64_t now, size_t n)
 {
     struct due d;
@@ -133,7 +134,7 @@ static void add_next(struct dues *out, const struct schedule_row *r, int64_t now
     if (r->paused_at ||
         schedule_from_row(r, schedule_full_name(r, d.schedule), &s, &zone, &ignored))
         goto done;
-    /* one that was due before may fire yet, with its jitter */
+    /* start earlier: a due time in the past may still fire, because of its jitter */
     for (at = r->done > now - DAY ? r->done : now - DAY; n && schedule_next(&s, zone, at, &at);) {
         d.due = at;
         d.fires = schedule_fires_at(&s, zone, at);
@@ -189,7 +190,7 @@ int pawl_schedule_next(struct pawl *p, const char *name, size_t n, pawl_line *ea
 
 /* ---- the list ---- */
 
-/* As a file would have it: 6h, 90s. */
+/* Writes a duration as in a workflow file: 6h, 90s. */
 static void json_duration(struct json_writer *w, const char *key, int64_t us)
 {
     static const struct {

@@ -1,5 +1,5 @@
-/* secrets.c - where secrets come from: the worker's environment, else the executor's secrets_file
- * of NAME=VALUE lines. Resolved when an attempt starts, and kept nowhere. */
+/* secrets.c - resolves secrets from the worker's environment, else from the executor's secrets_file
+ * of NAME=VALUE lines. They are resolved when an attempt starts, and are never stored. */
 #include "api/api.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A file that others can read holds no secrets. */
+/* Refuses a file that others can read. */
 static int open_private(const char *path, FILE **out, struct err *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -22,19 +22,19 @@ static int open_private(const char *path, FILE **out, struct err *err)
 
         if (fd >= 0)
             close(fd);
-        return err_set(err, E_INVALID, "the secrets' file %s can't be read: %s", path,
+        return err_set(err, E_INVALID, "the secrets file %s can't be read: %s", path,
                        strerror(why));
     }
     if (!S_ISREG(st.st_mode) || (st.st_mode & 077)) {
         close(fd);
-        return err_set(err, E_INVALID, "the secrets' file %s can be read by others: chmod 600 it",
-                       path);
+        return err_set(err, E_INVALID,
+                       "the secrets file %s can be read by others: run chmod 600 on it", path);
     }
     *out = fdopen(fd, "r");
     return 0;
 }
 
-static int look_up(const char *path, const char *name, struct buf *out, struct err *err)
+static int read_secret(const char *path, const char *name, struct buf *out, struct err *err)
 {
     size_t len = strlen(name), size = 0;
     char *line = NULL;
@@ -69,8 +69,8 @@ int api_secret(void *executor, const char *name, struct buf *out, struct err *er
     }
     if (!x->secrets_file)
         return err_set(err, E_INVALID,
-                       "the secret %s is not in the worker's environment, and there is no "
+                       "the secret %s is not in the worker's environment, and the executor has no "
                        "secrets_file",
                        name);
-    return look_up(x->secrets_file, name, out, err);
+    return read_secret(x->secrets_file, name, out, err);
 }

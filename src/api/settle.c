@@ -1,5 +1,5 @@
-/* settle.c - what a worker says about the jobs it holds. All of it is fenced by the lease's epoch.
- */
+/* settle.c - the reports of an embedder's worker about its leased jobs: heartbeat, started and
+ * settle. Each is fenced by the epoch of the lease. */
 #include "api/worker.h"
 
 #include <stddef.h>
@@ -12,7 +12,7 @@ _Static_assert((int)PAWL_OK == (int)OUTCOME_OK && (int)PAWL_FAILED == (int)OUTCO
                    (int)PAWL_LOST == (int)OUTCOME_LOST &&
                    (int)PAWL_DEFERRED == (int)OUTCOME_DEFERRED &&
                    (int)PAWL_REFUSED == (int)OUTCOME_REFUSED,
-               "pawl.h and vocab.h differ");
+               "pawl.h and core/vocab.h differ");
 
 static struct lease_ref ref(const struct pawl_lease *l)
 {
@@ -56,16 +56,16 @@ int pawl_heartbeat(struct pawl_worker *w, struct pawl_lease *leases, size_t n, s
     return api_end(rc, &err, e);
 }
 
-/* ---- what may have to be said again ---- */
+/* ---- repeated reports ---- */
 
-/* Entries that begin with their lease, and what becomes of them; `from[i]` is the place of the i-th
- * in the caller's list. */
+/* A list of entries that start with their lease. Entries whose tree was locked are reported again;
+ * `from[i]` is the index of entry i in the caller's list. */
 struct reporting {
     struct pawl_worker *w;
     void *list;
     size_t size, *from, n; /* size: of an entry */
     void *given;           /* the caller's list */
-    void (*answer)(void *given, size_t place, const void *entry);
+    void (*answer)(void *given, size_t index, const void *entry);
 };
 
 static void reporting_open(struct reporting *s, struct pawl_worker *w, void *given, size_t size,
@@ -89,7 +89,7 @@ static void reporting_close(struct reporting *s)
     free(s->from);
 }
 
-/* Answers what was taken or refused, and keeps what was busy. */
+/* Passes accepted and refused entries to `answer`, and keeps the busy ones. */
 static size_t still_busy(void *arg)
 {
     struct reporting *s = arg;
@@ -109,7 +109,7 @@ static size_t still_busy(void *arg)
 }
 
 _Static_assert(offsetof(struct start, lease) == 0 && offsetof(struct settlement, lease) == 0,
-               "an entry begins with its lease");
+               "an entry must start with its lease");
 
 /* ---- started ---- */
 
@@ -120,9 +120,9 @@ static int started_body(struct turn *t, void *arg, struct err *err)
     return op_record_starts(t, s->w->id, s->list, s->n, err);
 }
 
-static void answer_start(void *given, size_t place, const void *entry)
+static void answer_start(void *given, size_t index, const void *entry)
 {
-    report_result(&((struct pawl_lease *)given)[place], &((const struct start *)entry)->lease);
+    report_result(&((struct pawl_lease *)given)[index], &((const struct start *)entry)->lease);
 }
 
 int pawl_started(struct pawl_worker *w, struct pawl_lease *leases, size_t n, int64_t ago,
@@ -152,19 +152,20 @@ static int settle_body(struct turn *t, void *arg, struct err *err)
     return op_settle(t, s->w->id, s->list, s->n, err);
 }
 
-static void answer_settlement(void *given, size_t place, const void *entry)
+static void answer_settlement(void *given, size_t index, const void *entry)
 {
-    struct pawl_settlement *g = &((struct pawl_settlement *)given)[place];
+    struct pawl_settlement *g = &((struct pawl_settlement *)given)[index];
     const struct settlement *s = entry;
 
     report_result(&g->lease, &s->lease);
     g->status = g->lease.lost ? NULL : status_text(s->status);
 }
 
-static int take(const struct pawl_settlement *g, struct settlement *out, struct err *err)
+static int convert_settlement(const struct pawl_settlement *g, struct settlement *out,
+                              struct err *err)
 {
     if (g->outcome < PAWL_OK || g->outcome > PAWL_REFUSED)
-        return err_set(err, E_INVALID, "%d is no outcome of execution %lld", g->outcome,
+        return err_set(err, E_INVALID, "%d is not a valid outcome of execution %lld", g->outcome,
                        (long long)g->lease.execution);
     *out = (struct settlement){.lease = ref(&g->lease),
                                .outcome = {.kind = (enum outcome_kind)g->outcome,
@@ -187,7 +188,7 @@ int pawl_settle(struct pawl_worker *w, struct pawl_settlement *list, size_t n, s
 
     reporting_open(&s, w, list, sizeof(struct settlement), n);
     for (i = 0; i < n && !rc; i++)
-        rc = take(&list[i], &((struct settlement *)s.list)[i], &err);
+        rc = convert_settlement(&list[i], &((struct settlement *)s.list)[i], &err);
     if (n && !rc)
         rc = api_turns(w->pawl, settle_body, still_busy, &s, &err);
     reporting_close(&s);

@@ -1,4 +1,4 @@
-/* submissions.c - what was submitted by SQL, for whoever asks what became of it. */
+/* submissions.c - lists SQL submissions and what became of them. */
 #include "store/query/submissions.h"
 #include "api/api.h"
 

@@ -1,4 +1,5 @@
-/* submit.c - pawl_submit. */
+/* submit.c - pawl_submit: converts jobs and workflows with their params to submissions, and stores
+ * all of them or none. */
 #include "api/api.h"
 #include "base/json.h"
 #include "base/suggest.h"
@@ -20,7 +21,7 @@ struct submitting {
     bool busy;
 };
 
-/* One that can't be taken ends the turn, so that nothing of the others is stored either. */
+/* A job that is refused ends the turn, so that none of the others is stored either. */
 static int submit_body(struct turn *t, void *arg, struct err *err)
 {
     struct submitting *s = arg;
@@ -35,7 +36,8 @@ static int submit_body(struct turn *t, void *arg, struct err *err)
             continue;
         if (s->list[i].rc == -E_BUSY) {
             s->busy = true;
-            return err_set(err, E_BUSY, "the parent's tree is locked by others for long");
+            return err_set(err, E_BUSY,
+                           "the parent's tree stays locked by other transactions: try again");
         }
         *err = s->list[i].err;
         return s->n > 1 ? err_prefix(err, "job %zu of %zu", i + 1, s->n) : s->list[i].rc;
@@ -43,7 +45,7 @@ static int submit_body(struct turn *t, void *arg, struct err *err)
     return 0;
 }
 
-/* Like api_turns, but for all or none. */
+/* Like api_turns, but all jobs are stored or none. */
 static int submit_all(struct pawl *p, struct submitting *s, struct err *err)
 {
     int i, rc;
@@ -63,7 +65,6 @@ int api_submit_one(struct pawl *p, struct submission *s, struct err *err)
     return submit_all(p, &one, err);
 }
 
-/* The executor of a command that names none, by the rules of the configuration. */
 const char *api_route(const struct config *c, const char *name, bool container, struct arena *arena)
 {
     struct route *rules = arena_alloc(arena, (c->dispatch.routes.n + 1) * sizeof(*rules));
@@ -73,7 +74,7 @@ const char *api_route(const struct config *c, const char *name, bool container, 
     size_t i;
 
     if (!name)
-        return NULL; /* refused for that anyway */
+        return NULL; /* a job without a name is refused later */
     for (i = 0; i < c->dispatch.routes.n; i++)
         rules[i] = (struct route){c->dispatch.routes.at[i].task, c->dispatch.routes.at[i].executor};
     routes_init(&routes, rules, c->dispatch.routes.n, c->dispatch.default_executor, NULL);
@@ -99,13 +100,13 @@ static int no_param(const struct workflow *w, const char *given, size_t len, str
                        name, s.best);
     if (!w->nparams)
         return err_set(err, E_INVALID,
-                       "the workflow %s has no param %s, and no other: they are the key params of "
-                       "its file",
+                       "the workflow %s has no param %s, and no other params: they are declared "
+                       "under the key params of its file",
                        w->name, name);
     for (i = 0; i < w->nparams && i < PARAMS_SHOWN; i++)
         buf_addf(&others, "%s%s", i ? ", " : "", w->params[i].name);
-    rc = err_set(err, E_INVALID, "the workflow %s has no param %s: there are %s%s", w->name, name,
-                 others.ptr, i < w->nparams ? ", …" : "");
+    rc = err_set(err, E_INVALID, "the workflow %s has no param %s: its params are %s%s", w->name,
+                 name, others.ptr, i < w->nparams ? ", …" : "");
     buf_release(&others);
     return rc;
 }
@@ -121,7 +122,7 @@ static const struct workflow_param *find_param(const struct workflow *w, const c
     return NULL;
 }
 
-/* The params object, which is stored, has one level more than the value. */
+/* The stored params object is one level deeper than the value. */
 static int check_depth(const struct workflow_param *p, const char *json, struct err *err)
 {
     char what[WORKFLOW_NAME_MAX + 40];
@@ -130,8 +131,8 @@ static int check_depth(const struct workflow_param *p, const char *json, struct 
     return json_check_depth(json_depth(json, strlen(json)) + 1, JSON_DEPTH_MAX, what, err);
 }
 
-/* One NAME=VALUE: a text as it is, all else as JSON. */
-static int take_param(const struct workflow *w, const char *given, json_t *params, struct err *err)
+/* Adds one NAME=VALUE: the value of a string param is taken literally, any other is JSON. */
+static int add_param(const struct workflow *w, const char *given, json_t *params, struct err *err)
 {
     const char *equals = strchr(given, '=');
     size_t len = equals ? (size_t)(equals - given) : 0;
@@ -139,7 +140,7 @@ static int take_param(const struct workflow *w, const char *given, json_t *param
     json_t *v;
 
     if (!equals)
-        return err_set(err, E_INVALID, "'%.100s' is no param: write NAME=VALUE", given);
+        return err_set(err, E_INVALID, "'%.100s' is not a param: write NAME=VALUE", given);
     if (!p)
         return no_param(w, given, len, err);
     if (p->type == PARAM_STRING)
@@ -149,15 +150,15 @@ static int take_param(const struct workflow *w, const char *given, json_t *param
     else
         v = json_loads(equals + 1, JSON_DECODE_ANY, NULL);
     if (!v)
-        return err_set(err, E_INVALID, "the param %s must be %s %s: '%.100s' is none", p->name,
+        return err_set(err, E_INVALID, "the param %s must be %s %s, not '%.100s'", p->name,
                        param_article(p->type), param_types[p->type], equals + 1);
     json_object_set_new(params, p->name, v);
     return 0;
 }
 
-/* The values of an earlier run: those that were not given, and those for which another definition
- * has no param, are none. */
-static void leave_out_old(const struct workflow *w, json_t *params)
+/* Removes the params of an earlier run that were not given, and those that the new definition does
+ * not have. */
+static void drop_old_params(const struct workflow *w, json_t *params)
 {
     const char *name;
     json_t *v;
@@ -170,8 +171,8 @@ static void leave_out_old(const struct workflow *w, json_t *params)
     }
 }
 
-static int take_params(const struct workflow *w, const char *const *given, struct submission *s,
-                       struct arena *arena, struct err *err)
+static int set_params(const struct workflow *w, const char *const *given, struct submission *s,
+                      struct arena *arena, struct err *err)
 {
     json_t *params;
     char *text;
@@ -180,9 +181,9 @@ static int take_params(const struct workflow *w, const char *const *given, struc
     if (rc)
         return rc;
     if (s->rerun_of)
-        leave_out_old(w, params);
+        drop_old_params(w, params);
     for (; !rc && given && *given; given++)
-        rc = take_param(w, *given, params, err);
+        rc = add_param(w, *given, params, err);
     if (!rc && !(rc = resolve_check_params(w, params, err))) {
         text = json_text(params);
         s->input = arena_strdup(arena, text);
@@ -234,7 +235,7 @@ int api_workflow(const struct api_source *from, const char *const *params, struc
                  ? api_load_workflow(from, &own, &w, err)
                  : workflow_read(from->text, strlen(from->text), &own, &w, err);
 
-    if (!rc && !(rc = take_params(w, params, s, arena, err))) {
+    if (!rc && !(rc = set_params(w, params, s, arena, err))) {
         workflow_write(w, &out);
         s->kind = KIND_WORKFLOW;
         s->lane = NULL;
@@ -271,7 +272,7 @@ int api_submission_of(const struct pawl *p, const struct pawl_job *job, const ch
     if (from.file || from.yaml || from.built || from.text)
         return api_workflow(&from, job->params, out, arena, err);
     if (job->params && *job->params)
-        return err_set(err, E_INVALID, "the job %s is no workflow, so it has no param %.100s",
+        return err_set(err, E_INVALID, "the job %s is not a workflow, so it has no param %.100s",
                        job->name ? job->name : "without a name", *job->params);
     if (!out->lane)
         out->lane = api_route(p->config, job->name, false, arena);
@@ -292,7 +293,7 @@ int api_submission(const struct pawl *p, const struct pawl_job *job, struct aren
     return rc;
 }
 
-/* ---- what workflows need ---- */
+/* ---- workflow options of the store ---- */
 
 static const char *on_route(void *arg, const char *name, bool container, struct arena *arena)
 {

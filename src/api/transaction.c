@@ -1,5 +1,5 @@
-/* transaction.c - a turn that the program which embeds us shares: its own tables, and what it
- * submits. */
+/* transaction.c - pawl_transaction: a turn in which the embedder changes its own tables and submits
+ * jobs. SQLite only. */
 #include "api/api.h"
 #include "store/ops/embedder_sql.h"
 
@@ -9,15 +9,15 @@ struct pawl_tx {
     struct pawl *p;
     pawl_tx_body *body;
     void *arg;
-    int rc; /* what the body returned */
+    int rc; /* the return value of the body */
 
     struct turn *t;
-    struct arena texts; /* of what is submitted, until it is stored */
-    struct err err;     /* the last one; of one that failed, why */
-    bool failed;        /* it can only be taken back, because of that */
+    struct arena texts; /* of submissions, until they are stored */
+    struct err err;     /* the last error; if `failed`, the one that caused it */
+    bool failed;        /* the transaction can only be rolled back */
 };
 
-/* Keeps the error, in case that the body passes it on; hands it to the caller. */
+/* Reports the error to the caller, and keeps it in case the body returns it. */
 static int report_result(struct pawl_tx *tx, int rc, const struct err *err, struct pawl_error *e)
 {
     if (rc && !tx->failed)
@@ -42,7 +42,7 @@ static int body(struct turn *t, void *arg, struct err *err)
         return -(int)err->code;
     if (tx->rc < 0 && err->code == (enum error_code) - tx->rc)
         return tx->rc;
-    return err_set(err, E_INVALID, "the transaction was taken back by its body");
+    return err_set(err, E_INVALID, "the transaction was rolled back by its body");
 }
 
 int pawl_transaction(struct pawl *p, pawl_tx_body *run, void *arg, struct pawl_error *e)
@@ -53,8 +53,8 @@ int pawl_transaction(struct pawl *p, pawl_tx_body *run, void *arg, struct pawl_e
 
     if (!store_takes_embedder_stmts(p->store))
         rc = err_set(&err, E_INVALID,
-                     "on PostgreSQL a program submits within its own transaction by SQL: SELECT "
-                     "pawl_submit('WORKFLOW', '{…}')");
+                     "pawl_transaction needs SQLite: on PostgreSQL, submit within your own "
+                     "transaction with SELECT pawl_submit('WORKFLOW', '{…}')");
     else
         rc = store_turn(p->store, body, &tx, &err);
     arena_release(&tx.texts);
@@ -103,7 +103,7 @@ static int each_row(void *arg, const struct embedder_value *cells, size_t n)
 _Static_assert((int)EMBEDDER_NULL == PAWL_NULL && (int)EMBEDDER_INT == PAWL_INT &&
                    (int)EMBEDDER_REAL == PAWL_REAL && (int)EMBEDDER_TEXT == PAWL_TEXT &&
                    (int)EMBEDDER_BLOB == PAWL_BLOB,
-               "the types have the same numbers inside and outside");
+               "pawl.h and store/driver/embedder_stmt.h differ");
 
 int pawl_tx_run(struct pawl_tx *tx, struct pawl_statement *s, struct pawl_error *e)
 {
@@ -132,7 +132,7 @@ int pawl_tx_run(struct pawl_tx *tx, struct pawl_statement *s, struct pawl_error 
 
 /* ---- submissions ---- */
 
-/* The caller's texts may be gone when they are stored. */
+/* Copies the caller's texts, which may be freed before the submission is stored. */
 static void keep_texts(struct pawl_tx *tx, struct submission *s)
 {
     const char **const texts[] = {&s->name,  &s->queue, &s->lane, &s->concurrency,

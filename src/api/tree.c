@@ -1,5 +1,5 @@
-/* tree.c - an execution with all below it: as one object, as lines, and as views show it; as it is,
- * and as it was at a moment. */
+/* tree.c - reads an execution with its descendants: as one object, as lines, and as an outline for
+ * views; its present state, and its state as of a moment. */
 #include "api/api.h"
 #include "base/idmap.h"
 #include "core/graph.h"
@@ -8,16 +8,17 @@
 #include <jansson.h>
 #include <stdlib.h>
 
-#define SHOWN_ITEMS 10 /* of a fan-out that run, and as many that failed */
+#define SHOWN_ITEMS 10 /* running items of a fan-out in an outline, and as many failed ones */
 
-/* ---- the shape ---- */
+/* ---- links ---- */
 
-/* A list of executions with its links; -1 is none. Walked without recursion: depth has no bound. */
+/* The links of an execution in a list, as indexes; -1 if none. Trees are walked without recursion,
+ * because their depth is unlimited. */
 struct links {
     long parent, child, last_child, sibling;
 };
 
-/* The list comes parents first, children in the order in which they are shown. */
+/* In the list, parents come before their children, and children are in the order of display. */
 static struct links *link_all(const struct execution *const *list, size_t n)
 {
     struct links *links = mem_alloc((n + 1) * sizeof(*links));
@@ -40,7 +41,7 @@ static struct links *link_all(const struct execution *const *list, size_t n)
     return links;
 }
 
-/* The next one, each parent before its children; -1: that was the last. */
+/* The next execution in pre-order; -1 after the last one. */
 static long next_of(const struct links *links, long i)
 {
     if (links[i].child >= 0)
@@ -84,7 +85,7 @@ static void tree_release(struct tree *t)
     free(t->links);
 }
 
-/* Its tasks are its children. */
+/* Writes one execution. The tasks of a workflow are its children. */
 static void write_node(struct json_writer *w, const struct tree *t, long i)
 {
     VEC(struct task_name) tasks = {0};
@@ -122,7 +123,7 @@ static void write_tree(struct json_writer *w, const struct tree *t)
     }
 }
 
-/* The tree that was loaded, unless that failed. */
+/* Writes the tree to *json unless loading it failed. Releases the tree. */
 static void answer_tree(int rc, struct tree *t, char **json)
 {
     struct buf b = BUF_INIT;
@@ -145,13 +146,13 @@ int pawl_tree(struct pawl *p, int64_t id, char **json, struct pawl_error *e)
     return api_end(rc, &err, e);
 }
 
-/* ---- as they were ---- */
+/* ---- as of a moment ---- */
 
 int api_moment(const struct pawl_moment *at, struct moment *out, struct err *err)
 {
     *out = (struct moment){.time = at->time, .event = at->event};
     if (at->time < 0 || at->event < 0 || !at->time == !at->event)
-        return err_set(err, E_INVALID, "a moment is a time or the number of an event");
+        return err_set(err, E_INVALID, "a moment is either a time or the number of an event");
     return 0;
 }
 

@@ -1,19 +1,19 @@
-/* wait.c - waits for the end of an execution: woken by what others write, and looking by itself now
- * and then, as on a server not every event is announced. */
+/* wait.c - waits for the end of an execution. The wait is woken by notifications, and also polls,
+ * because PostgreSQL does not announce every event. */
 #include "api/api.h"
 #include "store/query/submissions.h"
 
 #define CHECK_MS 250
 
-/* Its status; S_NONE: it was submitted by SQL, and waits to be taken. By its key it may be another
- * execution: *id is that one then. */
+/* Reads the status; S_NONE if the SQL submission *id has not been taken yet. If its idempotency key
+ * belongs to an existing execution, *id becomes the id of that one. */
 static int check_status(struct pawl *p, int64_t *id, int *status, struct err *err)
 {
     struct submission_list l = {0};
     struct err ignored = ERR_INIT;
     int attempts, rc = query_attempts(p->store, *id, &attempts, status, err);
 
-    if (rc == -E_BUSY) { /* it was taken at this moment */
+    if (rc == -E_BUSY) { /* it is being taken at this moment */
         *status = S_NONE;
         return 0;
     }

@@ -1,5 +1,5 @@
-/* why.c - why an execution is where it is, in sentences and for programs: the exact condition that
- * is not met, and how its attempts ended. Each reason has a code that stays what it is, a text for
+/* why.c - explains the state of an execution, for people and for programs: the exact condition that
+ * is not met, and how its attempts ended. Each reason has a code that never changes, a text for
  * people, and the facts that the text is made of. */
 #include "api/why.h"
 
@@ -40,7 +40,7 @@ static void add_span(struct buf *b, const char *word, int64_t us)
     buf_addf(b, "%s%s", word, text_duration(us, span));
 }
 
-/* The newest event of an action; NULL: there is none among those that were read. */
+/* The newest event of one of these actions; NULL if none was read. */
 static const struct event_row *newest(const struct why *y, uint64_t actions)
 {
     size_t i;
@@ -51,7 +51,7 @@ static const struct event_row *newest(const struct why *y, uint64_t actions)
     return NULL;
 }
 
-/* The newest that says of a hold why; NULL likewise. */
+/* The newest `held` event with this reason; NULL if none was read. */
 static const struct event_row *newest_hold(const struct why *y, enum hold why)
 {
     char begin[32];
@@ -87,15 +87,16 @@ static void add_who(struct buf *b, const char *by, const char *reason)
         buf_addf(b, ": %s", reason);
 }
 
-/* A reason for which somebody asked: paused, cancel_requested … */
-static void requested(struct reasons *r, const char *code, const char *sentence,
-                      const struct event_row *v)
+/* Adds a reason that a user requested: paused, cancel_requested … The sentence ends with a verb
+ * that "at TIME" can follow. */
+static void add_requested(struct reasons *r, const char *code, const char *sentence,
+                          const struct event_row *v)
 {
     json_t *data = data_of(v);
 
     buf_addstr(&r->text, sentence);
     if (v)
-        add_at(&r->text, " since ", v->created_at);
+        add_at(&r->text, " at ", v->created_at);
     add_who(&r->text, text_of(data, "by"), text_of(data, "reason"));
     why_reason(r, code);
     json_field_time(&r->w, "since", v ? v->created_at : 0);
@@ -129,7 +130,7 @@ static void add_outcome(struct buf *b, const json_t *data)
     buf_addstr(b, !outcome                        ? "ended"
                   : !strcmp(outcome, "timed_out") ? "timed out"
                   : !strcmp(outcome, "lost")      ? "was lost"
-                  : !strcmp(outcome, "refused")   ? "was given back"
+                  : !strcmp(outcome, "refused")   ? "was refused"
                                                   : outcome);
     if (json_is_integer(took))
         add_span(b, " after ", json_integer_value(took));
@@ -159,8 +160,8 @@ static void outcome_fields(struct json_writer *w, const struct event_row *v, con
     json_field_time(w, "at", v->created_at);
 }
 
-/* One reason for each attempt that did not end well, oldest first. */
-static void attempts(struct reasons *r)
+/* Adds one reason for each attempt that did not succeed, oldest first. */
+static void add_attempts(struct reasons *r)
 {
     size_t i;
 
@@ -195,18 +196,18 @@ static void add_when(struct reasons *r)
     if (in > 0)
         add_span(&r->text, " in ", in);
     else
-        buf_addstr(&r->text, " now, as soon as a worker looks at the clock");
+        buf_addstr(&r->text, " now, as soon as a worker fires its timer");
 }
 
-/* A delay: the wait for another try, or one that was asked for. */
-static void delay(struct reasons *r)
+/* Explains a delay: the wait before a retry, or a delay that was requested. */
+static void add_delay(struct reasons *r)
 {
     const struct execution *e = &r->y->execution;
     const struct event_row *v = e->attempts ? newest(r->y, BITS_AGAIN) : NULL;
     json_t *data = data_of(v);
 
     if (!v) {
-        buf_addstr(&r->text, "it was to begin later: it may be claimed");
+        buf_addstr(&r->text, "its start is delayed: it may be claimed");
         add_when(r);
         why_reason(r, "delay");
         until_fields(r);
@@ -214,7 +215,7 @@ static void delay(struct reasons *r)
         if (v->type == EV_RETRY_SCHEDULED)
             buf_addf(&r->text, "retry %d of %d", e->attempts, e->max_attempts - 1);
         else
-            buf_addf(&r->text, "it goes on");
+            buf_addf(&r->text, "it runs again");
         add_when(r);
         buf_addf(&r->text, " because attempt %d ", v->attempt);
         add_outcome(&r->text, data);
@@ -226,23 +227,23 @@ static void delay(struct reasons *r)
     json_decref(data);
 }
 
-static void limit(struct reasons *r)
+static void add_limit(struct reasons *r)
 {
     const struct why *y = r->y;
     const char *key = y->execution.held_key;
 
     if (y->queue_paused) {
-        buf_addf(&r->text, "the queue %s is paused", strchr(key, ':') + 1);
+        buf_addf(&r->text, "the queue %s has been paused", strchr(key, ':') + 1);
         add_at(&r->text, " since ", y->paused_at);
         add_who(&r->text, y->paused_by, y->pause_reason);
-        buf_addf(&r->text, "; `pawl queue resume %s` ends that", strchr(key, ':') + 1);
+        buf_addf(&r->text, "; resume it with `pawl queue resume %s`", strchr(key, ':') + 1);
         why_reason(r, "queue_paused");
         json_field_text(&r->w, "queue", strchr(key, ':') + 1);
         json_field_time(&r->w, "since", y->paused_at);
         json_field_text(&r->w, "by", y->paused_by);
         json_field_text(&r->w, "reason", y->pause_reason);
     } else {
-        buf_addf(&r->text, "the limit %s has no room: %lld of %lld are in use", key,
+        buf_addf(&r->text, "the limit %s is full: %lld of %lld in use", key,
                  (long long)y->limit_used, (long long)y->limit_max);
         if (y->nothers) {
             buf_addstr(&r->text, ", by ");
@@ -250,7 +251,7 @@ static void limit(struct reasons *r)
         }
         why_add_before(r, "; ");
         if (!strncmp(key, "queue:", 6))
-            buf_addf(&r->text, "; `pawl queue set %s --limit N` changes it", key + 6);
+            buf_addf(&r->text, "; change it with `pawl queue set %s --limit N`", key + 6);
         why_reason(r, "limit");
         json_field_text(&r->w, "key", key);
         json_field_i64(&r->w, "max", y->limit_max);
@@ -261,27 +262,28 @@ static void limit(struct reasons *r)
     why_end(r);
 }
 
-static void held(struct reasons *r)
+static void add_hold(struct reasons *r)
 {
     switch (r->y->execution.held) {
     case HELD_APPROVAL:
         why_approval(r, newest_hold(r->y, HELD_APPROVAL));
         break;
     case HELD_PAUSED:
-        if (!r->y->pause.id) /* it is about to go on */
-            requested(r, "paused", "it was paused", newest_hold(r->y, HELD_PAUSED));
+        if (!r->y->pause.id) /* it was resumed, and its hold is about to be lifted */
+            add_requested(r, "paused", "it was paused", newest_hold(r->y, HELD_PAUSED));
         break;
     case HELD_DELAY:
-        delay(r);
+        add_delay(r);
         break;
     default:
-        limit(r);
+        add_limit(r);
     }
 }
 
 /* ---- the rest ---- */
 
-/* Who wanted it to end: what ran was asked to, what waited was ended by the asking itself. */
+/* The data of the event that names the requester of a cancel or skip. A running job has a
+ * cancel_requested event; a waiting one was ended by the request itself. */
 static json_t *requested_by(const struct why *y)
 {
     const struct event_row *v = newest(y, EVENT_BIT(EV_CANCEL_REQUESTED));
@@ -289,18 +291,18 @@ static json_t *requested_by(const struct why *y)
     return data_of(v ? v : newest(y, EVENT_BIT(EV_CANCELLED) | EVENT_BIT(EV_SKIPPED)));
 }
 
-/* Where more about a failure is. */
-static void add_next(struct reasons *r)
+/* Names the command that shows more about a failure. */
+static void add_next_command(struct reasons *r)
 {
     const struct execution *e = &r->y->execution;
 
     if (!kind_is_job(e->kind))
-        buf_addf(&r->text, "; `pawl tree %lld` opens what failed", (long long)e->id);
+        buf_addf(&r->text, "; `pawl tree %lld` shows what failed", (long long)e->id);
     else if (e->attempts)
-        buf_addf(&r->text, "; `pawl logs %lld` shows what it wrote", (long long)e->id);
+        buf_addf(&r->text, "; `pawl logs %lld` shows its output", (long long)e->id);
 }
 
-static void ended(struct reasons *r)
+static void add_end(struct reasons *r)
 {
     static const char *const words[S_COUNT] = {[S_SUCCEEDED] = "succeeded",
                                                [S_FAILED] = "failed",
@@ -316,10 +318,10 @@ static void ended(struct reasons *r)
     if (e->attempts)
         buf_addf(&r->text, " in attempt %d of %d", e->attempts, e->max_attempts);
     add_who(&r->text, by, reason);
-    if (e->error && strcmp(e->error, status_text(e->status))) /* which was said */
+    if (e->error && strcmp(e->error, status_text(e->status))) /* the sentence has the status */
         buf_addf(&r->text, ": %s", e->error);
     if (e->status == S_FAILED || e->status == S_TIMED_OUT)
-        add_next(r);
+        add_next_command(r);
     why_reason(r, "ended");
     json_field_text(&r->w, "status", status_text(e->status));
     json_field_time(&r->w, "at", e->finished_at);
@@ -337,11 +339,11 @@ static void write_reasons(struct reasons *r)
     if (r->y->pause.id && !(kind_is_job(e->kind) && e->status == S_RUNNING))
         why_paused(r);
     if (status_is_terminal(e->status)) {
-        ended(r);
+        add_end(r);
         if (e->status == S_SKIPPED)
             why_skipped(r);
     } else if (e->held) {
-        held(r);
+        add_hold(r);
     } else if (e->status == S_PENDING) {
         why_needs(r);
     } else if (execution_is_claimable(e)) {
@@ -352,12 +354,13 @@ static void write_reasons(struct reasons *r)
         why_running(r);
     }
     if (e->cancel_requested && !status_is_terminal(e->status))
-        requested(r, "cancel_requested", "it was asked to end, and has not done so yet",
-                  newest(r->y, EVENT_BIT(EV_CANCEL_REQUESTED)));
+        add_requested(r, "cancel_requested", "it has not ended yet: its cancellation was requested",
+                      newest(r->y, EVENT_BIT(EV_CANCEL_REQUESTED)));
     else if (e->status == S_RUNNING && (e->flags & FLAG_LET_FINISH))
-        requested(r, "let_finish", "it was cancelled, but may finish; it is not tried again",
-                  newest(r->y, EVENT_BIT(EV_CANCEL_REQUESTED)));
-    attempts(r);
+        add_requested(r, "let_finish",
+                      "it may finish, but is not retried: its cancellation was requested",
+                      newest(r->y, EVENT_BIT(EV_CANCEL_REQUESTED)));
+    add_attempts(r);
 }
 
 int pawl_why(struct pawl *p, int64_t id, char **json, struct pawl_error *out)

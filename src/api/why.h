@@ -1,4 +1,4 @@
-/* why.h - what the files of `why` share: the reasons in the making. */
+/* why.h - shared by the files of `pawl why`: the list of reasons while it is written. */
 #ifndef API_WHY_H
 #define API_WHY_H
 
@@ -6,28 +6,28 @@
 
 struct reasons {
     struct json_writer w;
-    struct buf text; /* of the next reason */
+    struct buf text; /* the text of the next reason */
     const struct why *y;
     const struct worker_list *workers;
 };
 
-/* Begins a reason with the text that was put together; fields may follow, then why_end. */
+/* Starts a reason with the collected text; fields may follow, then why_end. */
 void why_reason(struct reasons *r, const char *code);
 void why_end(struct reasons *r);
 
-/* "3 go before it", after those words; nothing if none does. */
+/* Adds "3 are ahead of it" after `words`; nothing if the execution is first in line. */
 void why_add_before(struct reasons *r, const char *words);
 
-/* "5 w::a (running), …", and the same as a field. */
+/* Adds the related executions to the text as "5 w::a (running), …", and as a list to the fields. */
 void why_add_others(struct reasons *r);
 void why_others_field(struct reasons *r, const char *key);
 
-void why_needs(struct reasons *r);         /* what a pending task waits for */
-void why_skipped(struct reasons *r);       /* what kept it from running */
-void why_workflow_runs(struct reasons *r); /* what is open below it */
-void why_paused(struct reasons *r);        /* who did it, and where */
-void why_approval(struct reasons *r, const struct event_row *held); /* how it is given */
+void why_needs(struct reasons *r);         /* the needs that a pending task waits for */
+void why_skipped(struct reasons *r);       /* the condition or needs that kept it from running */
+void why_workflow_runs(struct reasons *r); /* the open children of a workflow or fan-out */
+void why_paused(struct reasons *r);        /* who paused it or an ancestor, and why */
+void why_approval(struct reasons *r, const struct event_row *held); /* how to approve it */
 void why_claimable(struct reasons *r); /* which worker is missing, or is busy */
-void why_running(struct reasons *r);   /* who runs it, and whether he is still there */
+void why_running(struct reasons *r);   /* the worker that runs it, and whether that is alive */
 
 #endif

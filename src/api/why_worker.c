@@ -1,5 +1,5 @@
-/* why_worker.c - why, as far as workers have to do with it: who could take a job that waits, and
- * whether the one that runs it is still there. */
+/* why_worker.c - the reasons of `pawl why` that concern workers: which workers could claim a job
+ * that waits, and whether the worker that runs a job is still alive. */
 #include "api/why.h"
 
 #include "base/text.h"
@@ -7,33 +7,33 @@
 #include <stdio.h>
 #include <string.h>
 
-#define HOST_GRACE 300000000LL /* the usual one */
+#define HOST_GRACE 300000000LL /* µs; the default of worker.host_grace */
 
 static bool is_alive(const struct reasons *r, const struct worker_row *w)
 {
     return !worker_is_silent(w, r->workers->now);
 }
 
-/* ---- what may be claimed ---- */
+/* ---- claimable jobs ---- */
 
 void why_add_before(struct reasons *r, const char *words)
 {
     int64_t n = r->y->before;
 
     if (n)
-        buf_addf(&r->text, "%s%lld%s go%s before it", words, (long long)n,
-                 n == WHY_MAX_AHEAD ? " or more" : "", n == 1 ? "es" : "");
+        buf_addf(&r->text, "%s%lld%s %s ahead of it", words, (long long)n,
+                 n == WHY_MAX_AHEAD ? " or more" : "", n == 1 ? "is" : "are");
 }
 
-/* Those that are alive, and those of them that serve the job. */
-struct crew {
+/* How many workers are alive, and how many of them serve the job, with their slots. */
+struct worker_counts {
     int64_t alive, serving, capacity, busy;
 };
 
-static struct crew count_crew(const struct reasons *r)
+static struct worker_counts count_workers(const struct reasons *r)
 {
     const struct execution *e = &r->y->execution;
-    struct crew c = {0};
+    struct worker_counts c = {0};
     size_t i;
 
     for (i = 0; i < r->workers->n; i++) {
@@ -51,23 +51,25 @@ static struct crew count_crew(const struct reasons *r)
     return c;
 }
 
-/* The command that starts one, where any that serves the queue will do; else what one must have. */
+/* Names the command that starts a suitable worker if any worker of the queue is suitable; else
+ * what the worker needs. */
 static void add_remedy(struct reasons *r, const struct execution *e)
 {
-    bool usual = !strcmp(e->queue, "default");
+    bool is_default = !strcmp(e->queue, "default");
 
     if (!strcmp(e->lane, "container"))
-        buf_addstr(&r->text, "; it needs podman or docker where it runs");
+        buf_addstr(&r->text, "; the worker's host needs podman or docker");
     if (strcmp(e->lane, "process") != 0 ||
         !strncmp(e->queue, QUEUE_FOREGROUND, strlen(QUEUE_FOREGROUND)))
         return;
-    buf_addf(&r->text, " (`pawl worker%s%s`)", usual ? "" : " --queue ", usual ? "" : e->queue);
+    buf_addf(&r->text, " (`pawl worker%s%s`)", is_default ? "" : " --queue ",
+             is_default ? "" : e->queue);
 }
 
 void why_claimable(struct reasons *r)
 {
     const struct execution *e = &r->y->execution;
-    struct crew c = count_crew(r);
+    struct worker_counts c = count_workers(r);
     const char *code;
 
     if (!c.alive) {
@@ -84,7 +86,7 @@ void why_claimable(struct reasons *r)
     } else {
         code = "in_line";
         buf_addf(&r->text,
-                 "it waits for its turn: %lld live worker%s serve%s it, busy with %lld of %lld",
+                 "it waits in line: %lld live worker%s serve%s it, with %lld of %lld slots in use",
                  (long long)c.serving, c.serving == 1 ? "" : "s", c.serving == 1 ? "s" : "",
                  (long long)c.busy, (long long)c.capacity);
     }
@@ -100,7 +102,7 @@ void why_claimable(struct reasons *r)
     why_end(r);
 }
 
-/* ---- what runs ---- */
+/* ---- running jobs ---- */
 
 static int64_t claimed_at(const struct why *y)
 {
@@ -122,14 +124,14 @@ static const struct worker_row *find_worker(const struct reasons *r, int64_t id)
     return NULL;
 }
 
-static void attempt_runs(struct reasons *r, const struct worker_row *w)
+static void add_attempt(struct reasons *r, const struct worker_row *w)
 {
     const struct execution *e = &r->y->execution;
     int64_t since = claimed_at(r->y);
     char at[TIME_TEXT_SIZE], span[DURATION_TEXT_SIZE];
 
-    buf_addf(&r->text, "attempt %d of %d runs since %s (%s)", e->attempts, e->max_attempts,
-             text_time(since, at), text_duration(r->y->now - since, span));
+    buf_addf(&r->text, "attempt %d of %d has been running since %s (%s)", e->attempts,
+             e->max_attempts, text_time(since, at), text_duration(r->y->now - since, span));
     if (e->worker)
         buf_addf(&r->text, " on worker %016llx", (unsigned long long)e->worker);
     if (w)
@@ -146,8 +148,8 @@ static void attempt_runs(struct reasons *r, const struct worker_row *w)
     why_end(r);
 }
 
-/* Its holder does not show itself. */
-static void holder_is_silent(struct reasons *r, const struct worker_row *w)
+/* The worker that holds the lease has stopped its heartbeat. */
+static void add_silent_worker(struct reasons *r, const struct worker_row *w)
 {
     const struct execution *e = &r->y->execution;
     int64_t silent = w ? r->workers->now - w->worker.seen_at : 0;
@@ -158,8 +160,8 @@ static void holder_is_silent(struct reasons *r, const struct worker_row *w)
     else
         buf_addstr(&r->text, "its worker is gone");
     buf_addf(&r->text,
-             e->until < r->y->now ? "; its lease ended at %s, and waits to be cleared"
-                                  : "; it may be taken over when its lease ends at %s",
+             e->until < r->y->now ? "; its lease expired at %s and has not been cleared yet"
+                                  : "; another worker may adopt it after its lease expires at %s",
              text_time(e->until, at));
     why_reason(r, "worker_silent");
     json_field_worker(&r->w, "worker", e->worker);
@@ -172,7 +174,7 @@ static void holder_is_silent(struct reasons *r, const struct worker_row *w)
     why_end(r);
 }
 
-static void waits_for_adoption(struct reasons *r)
+static void add_adoption(struct reasons *r)
 {
     const struct execution *e = &r->y->execution;
     int64_t free_at = e->expired_at + HOST_GRACE, near = 0, far = 0;
@@ -190,8 +192,8 @@ static void waits_for_adoption(struct reasons *r)
             far++;
     }
     buf_addf(&r->text,
-             "its lease ended at %s: a worker of the state folder %s adopts it (%lld alive), any "
-             "other from %s on (%lld alive)",
+             "its lease expired at %s: a worker of the state folder %s may adopt it now (%lld "
+             "alive), any other worker from %s on (%lld alive)",
              text_time(e->expired_at, at), e->folder ? e->folder : "?", (long long)near,
              text_time(free_at, later), (long long)far);
     why_reason(r, "orphan");
@@ -209,9 +211,9 @@ void why_running(struct reasons *r)
     const struct execution *e = &r->y->execution;
     const struct worker_row *w = find_worker(r, e->worker);
 
-    attempt_runs(r, w);
+    add_attempt(r, w);
     if (!e->worker)
-        waits_for_adoption(r);
+        add_adoption(r);
     else if (!w || !is_alive(r, w) || e->until < r->y->now)
-        holder_is_silent(r, w);
+        add_silent_worker(r, w);
 }

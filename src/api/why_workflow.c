@@ -1,5 +1,6 @@
-/* why_workflow.c - why, as far as the graph has to do with it: what a task still needs, what a
- * workflow or fan-out waits for, who paused something above it, who has the permits of a limit. */
+/* why_workflow.c - the reasons of `pawl why` that concern the tree: the needs of a task, the open
+ * children of a workflow or fan-out, a paused ancestor, the holders of a limit's permits, an
+ * approval. */
 #include "api/why.h"
 
 #include "base/text.h"
@@ -7,10 +8,10 @@
 
 #include <jansson.h>
 
-#define NAMED  5 /* in a sentence; there may be more in the facts */
-#define LISTED 100
+#define NAMED  5   /* needs named in a sentence */
+#define LISTED 100 /* needs listed in the facts */
 
-/* ---- others ---- */
+/* ---- related executions ---- */
 
 void why_add_others(struct reasons *r)
 {
@@ -39,7 +40,8 @@ void why_others_field(struct reasons *r, const char *key)
     json_write_end(&r->w, ']');
 }
 
-/* None of them runs: whom to ask next, the first that could. */
+/* If none of the listed executions runs, names the `pawl why` command for the first that is ready,
+ * else for the first. */
 static void add_next_command(struct reasons *r)
 {
     const struct why *y = r->y;
@@ -50,22 +52,23 @@ static void add_next_command(struct reasons *r)
             next = i;
     if (!y->nothers || i < y->nothers)
         return;
-    buf_addf(&r->text, "; `pawl why %lld` says what it waits for",
+    buf_addf(&r->text, "; `pawl why %lld` shows what it waits for",
              (long long)y->others[next < y->nothers ? next : 0].id);
 }
 
-/* ---- a flow that runs ---- */
+/* ---- a running workflow or fan-out ---- */
 
-static void items(struct reasons *r)
+static void add_items(struct reasons *r)
 {
     const struct why *y = r->y;
     const struct execution *e = &y->execution;
     int64_t all = y->items < 0 ? e->cursor : y->items;
 
-    buf_addf(&r->text, "%lld of its %lld items have ended, %d are open",
-             (long long)(e->cursor - e->needs_left), (long long)all, e->needs_left);
+    buf_addf(&r->text, "%lld of its %lld items have ended, %d %s open",
+             (long long)(e->cursor - e->needs_left), (long long)all, e->needs_left,
+             e->needs_left == 1 ? "is" : "are");
     if (e->cursor < all)
-        buf_addf(&r->text, ", the others come as these end (at most %d at once)",
+        buf_addf(&r->text, ", more are created as these end (at most %d at once)",
                  y->max_parallel && y->max_parallel < WHY_WINDOW ? y->max_parallel : WHY_WINDOW);
     if (y->nothers) {
         buf_addstr(&r->text, ": ");
@@ -88,11 +91,11 @@ static void items(struct reasons *r)
 void why_workflow_runs(struct reasons *r)
 {
     if (r->y->execution.kind == KIND_FOREACH) {
-        items(r);
+        add_items(r);
         return;
     }
-    buf_addstr(&r->text, r->y->nothers ? "it runs until all below it has ended: "
-                                       : "all below it has ended: its own end is due");
+    buf_addstr(&r->text, r->y->nothers ? "it runs until its children have ended: "
+                                       : "all of its children have ended, and it ends next");
     why_add_others(r);
     add_next_command(r);
     why_reason(r, "children");
@@ -107,15 +110,15 @@ static bool is_open(const struct why_need *n)
     return !n->id || !status_is_terminal(n->status);
 }
 
-/* Of those that are open, or of those that did not succeed. */
-static bool is_meant(const struct why_need *n, bool open)
+/* Whether to list a need: the open ones, or those that did not succeed. */
+static bool is_listed(const struct why_need *n, bool open)
 {
     return open ? is_open(n) : n->status != S_SUCCEEDED;
 }
 
 static const char *status_of(const struct why_need *n)
 {
-    return n->id ? status_text(n->status) : "not made yet";
+    return n->id ? status_text(n->status) : "not created yet";
 }
 
 static void add_needs(struct reasons *r, bool open)
@@ -123,7 +126,7 @@ static void add_needs(struct reasons *r, bool open)
     size_t i, n = 0;
 
     for (i = 0; i < r->y->nneeds && n <= NAMED; i++)
-        if (is_meant(&r->y->needs[i], open) && n++ < NAMED)
+        if (is_listed(&r->y->needs[i], open) && n++ < NAMED)
             buf_addf(&r->text, "%s%s (%s)", n > 1 ? ", " : ": ", r->y->needs[i].name,
                      status_of(&r->y->needs[i]));
     if (n > NAMED)
@@ -147,7 +150,7 @@ static void needs_fields(struct reasons *r, bool open)
     json_write_key(&r->w, "needs");
     json_write_begin(&r->w, '[');
     for (i = 0; i < y->nneeds && n < LISTED; i++) {
-        if (!is_meant(&y->needs[i], open))
+        if (!is_listed(&y->needs[i], open))
             continue;
         n++;
         json_write_begin(&r->w, '{');
@@ -159,7 +162,8 @@ static void needs_fields(struct reasons *r, bool open)
     json_write_end(&r->w, ']');
 }
 
-/* How many have ended without its knowing: an end is told in slices where many are behind it. */
+/* How many needs have ended without the task having been notified: a task with many followers
+ * notifies them in slices. */
 static int not_notified(const struct why *y)
 {
     int open = 0;
@@ -176,18 +180,17 @@ static void add_needs_sentence(struct reasons *r)
     const struct execution *e = &y->execution;
 
     if (!y->has_task)
-        buf_addf(&r->text, "it waits for %d of what it needs", e->needs_left);
+        buf_addf(&r->text, "it waits for %d of its needs", e->needs_left);
     else if (!y->nneeds)
-        buf_addstr(&r->text, "its workflow is still making its tasks; it needs none of them");
+        buf_addstr(&r->text, "its workflow is still creating its tasks; it has no needs");
     else if (y->join)
-        buf_addf(&r->text,
-                 "it waits until %d of the %zu that it needs have succeeded; %d did, %d are open",
+        buf_addf(&r->text, "it waits until %d of its %zu needs have succeeded (%d so far, %d open)",
                  y->join, y->nneeds, e->cursor, e->needs_left);
     else
-        buf_addf(&r->text, "it waits for %d of the %zu that it needs", e->needs_left, y->nneeds);
+        buf_addf(&r->text, "it waits for %d of its %zu needs", e->needs_left, y->nneeds);
     add_needs(r, true);
     if (not_notified(y) > 0)
-        buf_addf(&r->text, "; %d of them ended just now, and many are to be told so",
+        buf_addf(&r->text, "; %d of them ended just now, and it has not been notified yet",
                  not_notified(y));
 }
 
@@ -206,7 +209,7 @@ void why_skipped(struct reasons *r)
     if (r->y->condition)
         buf_addf(&r->text, "its condition was: %s", r->y->condition);
     else
-        buf_addstr(&r->text, "it runs only after what it needs");
+        buf_addstr(&r->text, "it runs only if its needs succeed");
     add_needs(r, false);
     why_reason(r, "needs");
     needs_fields(r, false);
@@ -224,15 +227,16 @@ void why_paused(struct reasons *r)
     char at[TIME_TEXT_SIZE];
 
     if (y->pause.id == y->execution.id)
-        buf_addstr(&r->text, "it is paused");
+        buf_addstr(&r->text, "it has been paused");
     else
-        buf_addf(&r->text, "%s (%lld) above it is paused", y->pause.name, (long long)y->pause.id);
+        buf_addf(&r->text, "its ancestor %s (%lld) has been paused", y->pause.name,
+                 (long long)y->pause.id);
     buf_addf(&r->text, " since %s", text_time(y->pause.at, at));
     if (by)
         buf_addf(&r->text, ", by %s", by);
     if (reason)
         buf_addf(&r->text, ": %s", reason);
-    buf_addf(&r->text, "; `pawl resume %lld` ends that", (long long)y->pause.id);
+    buf_addf(&r->text, "; resume it with `pawl resume %lld`", (long long)y->pause.id);
     why_reason(r, "paused");
     json_field_i64(&r->w, "execution", y->pause.id);
     json_field_time(&r->w, "since", y->pause.at);
@@ -251,14 +255,14 @@ void why_approval(struct reasons *r, const struct event_row *v)
     const char *until = json_string_value(json_object_get(data, "until"));
     char at[TIME_TEXT_SIZE];
 
-    buf_addstr(&r->text, "it waits for approval");
+    buf_addstr(&r->text, v ? "it has been waiting for approval" : "it waits for approval");
     if (v)
         buf_addf(&r->text, " since %s", text_time(v->created_at, at));
     if (until)
         buf_addf(&r->text, ", until %s", until);
     if (message)
         buf_addf(&r->text, ": %s", message);
-    buf_addf(&r->text, "; `pawl approve %lld` lets it go on, `pawl reject %lld` fails it",
+    buf_addf(&r->text, "; `pawl approve %lld` lets it continue, `pawl reject %lld` fails it",
              (long long)r->y->execution.id, (long long)r->y->execution.id);
     why_reason(r, "approval");
     json_field_time(&r->w, "since", v ? v->created_at : 0);

@@ -1,5 +1,5 @@
-/* worker.c - a worker of the embedder's own: who it is, what it claims, and the upkeep that all
- * workers share. What it says about its jobs is in settle.c. */
+/* worker.c - a worker of the embedder, without an engine: registration, claims, and the maintenance
+ * that all workers share. Its reports about jobs are in settle.c. */
 #include "api/worker.h"
 
 #include <stdio.h>
@@ -7,11 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#define DEFAULT_LEASE      30000000LL
-#define DEFAULT_HOST_GRACE 300000000LL
-#define MAINTENANCE_US     1000 /* leases and timers in one turn */
+#define DEFAULT_LEASE      30000000LL  /* µs */
+#define DEFAULT_HOST_GRACE 300000000LL /* µs */
+#define MAINTENANCE_SLICE  1000        /* leases and timers in one turn */
 
-/* ---- hello and goodbye ---- */
+/* ---- open and close ---- */
 
 static size_t count(const char *const *list)
 {
@@ -22,7 +22,7 @@ static size_t count(const char *const *list)
     return n;
 }
 
-/* Every lane with every queue; the store wants equal lanes side by side. */
+/* Combines every lane with every queue. The store needs equal lanes to be adjacent. */
 static void set_serves(struct pawl_worker *w, const struct pawl_worker_options *o)
 {
     static const char *const process[] = {"process", NULL}, *const queue[] = {"default", NULL};
@@ -48,12 +48,12 @@ static const char *serves_text(struct pawl_worker *w)
     return text;
 }
 
-static int hello_body(struct turn *t, void *arg, struct err *err)
+static int register_body(struct turn *t, void *arg, struct err *err)
 {
     return op_worker_register(t, arg, err);
 }
 
-static int bye_body(struct turn *t, void *arg, struct err *err)
+static int unregister_body(struct turn *t, void *arg, struct err *err)
 {
     struct pawl_worker *w = arg;
 
@@ -93,7 +93,7 @@ int pawl_worker_open(struct pawl *p, const struct pawl_worker_options *options,
                              .serves = serves_text(w),
                              .pid = (int)getpid(),
                              .capacity = o->room > 0 ? o->room : 1};
-    if ((rc = store_turn(p->store, hello_body, &w->row, &err)))
+    if ((rc = store_turn(p->store, register_body, &w->row, &err)))
         release(w);
     else
         *out = w;
@@ -106,8 +106,8 @@ void pawl_worker_close(struct pawl_worker *w)
 
     if (!w)
         return;
-    if (store_turn(w->pawl->store, bye_body, w, &err))
-        err.code = E_NONE; /* the row of a worker that is silent for a day goes by itself */
+    if (store_turn(w->pawl->store, unregister_body, w, &err))
+        err.code = E_NONE; /* maintenance removes the row of a worker that is silent for a day */
     release(w);
 }
 
@@ -124,8 +124,9 @@ struct claiming {
     size_t max, n;
 };
 
-/* The store's images live until its next turn, the caller's until the worker's next claim. */
-static void keep(struct claiming *c, const struct job_list *jobs, bool adopted)
+/* Copies the claimed jobs: the store's rows live until its next turn, the caller's copies until the
+ * worker's next claim. */
+static void keep_claims(struct claiming *c, const struct job_list *jobs, bool adopted)
 {
     size_t i;
 
@@ -165,11 +166,11 @@ static int claim_body(struct turn *t, void *arg, struct err *err)
     c->n = 0;
     if ((rc = op_adopt(t, &a, &jobs, err)))
         return rc;
-    keep(c, &jobs, true);
+    keep_claims(c, &jobs, true);
     a.claim.max -= c->n;
     if ((rc = op_claim(t, &a.claim, &jobs, err)))
         return rc;
-    keep(c, &jobs, false);
+    keep_claims(c, &jobs, false);
     return 0;
 }
 
@@ -185,7 +186,7 @@ int pawl_claim(struct pawl_worker *w, struct pawl_claim *out, size_t max, size_t
     return api_end(rc, &err, e);
 }
 
-/* ---- upkeep ---- */
+/* ---- maintenance ---- */
 
 struct maintenance {
     struct pawl_worker *w;
@@ -206,8 +207,8 @@ static int tick_body(struct turn *t, void *arg, struct err *err)
 static int maintenance_body(struct turn *t, void *arg, struct err *err)
 {
     struct maintenance *u = arg;
-    struct reap_slice reaping = {.max = MAINTENANCE_US};
-    struct timer_slice timers = {.max = MAINTENANCE_US};
+    struct reap_slice reaping = {.max = MAINTENANCE_SLICE};
+    struct timer_slice timers = {.max = MAINTENANCE_SLICE};
     int rc;
 
     if (u->tick.expired && u->may_reap && (rc = op_reap(t, &reaping, err)))
@@ -215,12 +216,12 @@ static int maintenance_body(struct turn *t, void *arg, struct err *err)
     if ((rc = op_fire_timers(t, &timers, err)))
         return rc;
     u->next = timers.next;
-    u->again = reaping.n == MAINTENANCE_US || timers.n == MAINTENANCE_US;
+    u->again = reaping.n == MAINTENANCE_SLICE || timers.n == MAINTENANCE_SLICE;
     return 0;
 }
 
-/* Nobody is taken for dead by one who was away himself: a lease may have run out because the
- * database could not be written by anyone. */
+/* A worker that could not reach the database itself must not reap: leases may have expired because
+ * no worker could write. */
 static bool may_reap(struct pawl_worker *w)
 {
     int64_t now = clock_boot_us();
@@ -230,7 +231,7 @@ static bool may_reap(struct pawl_worker *w)
     return now - w->healthy_since >= w->lease;
 }
 
-static int maintenance(struct pawl_worker *w, struct maintenance *u, struct err *err)
+static int do_maintenance(struct pawl_worker *w, struct maintenance *u, struct err *err)
 {
     int rc;
 
@@ -250,7 +251,7 @@ int pawl_tick(struct pawl_worker *w, int64_t *next_due, struct pawl_error *e)
 {
     struct maintenance u = {.w = w};
     struct err err = ERR_INIT;
-    int rc = maintenance(w, &u, &err);
+    int rc = do_maintenance(w, &u, &err);
 
     if (rc)
         w->healthy_since = clock_boot_us();

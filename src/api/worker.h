@@ -1,4 +1,4 @@
-/* worker.h - the inside of a worker handle. */
+/* worker.h - the handle of an embedder's worker, shared by worker.c and settle.c. */
 #ifndef API_WORKER_H
 #define API_WORKER_H
 
@@ -9,13 +9,14 @@ struct pawl_worker {
     struct pawl *pawl;
     int64_t id;
     const char *folder;
-    struct worker row; /* how it says hello, also again */
+    struct worker row; /* its row, written at registration and by each tick */
     int64_t lease, host_grace;
     struct lane_queue *serves;
     size_t nserves;
-    int64_t healthy_since, last_tick; /* boot clock, µs: since when the database answered */
-    struct arena own;                 /* what lives as long as the worker */
-    struct arena claimed;             /* texts of the last claim */
+    int64_t healthy_since; /* CLOCK_BOOTTIME, µs: since when every tick succeeded in time */
+    int64_t last_tick;     /* CLOCK_BOOTTIME, µs */
+    struct arena own;      /* texts that live as long as the worker */
+    struct arena claimed;  /* texts of the last claim */
 };
 
 #endif

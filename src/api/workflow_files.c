@@ -1,5 +1,5 @@
-/* workflow_files.c - workflow files: whether they can run, how they look, and the schema of all;
- * how a run looks, by its snapshot. */
+/* workflow_files.c - validates workflow files, draws the graph of a file or of a run's definition,
+ * and returns the JSON schema of workflow files. */
 #include "api/api.h"
 #include "parse/render/graph.h"
 #include "parse/workflow/file.h"
@@ -19,7 +19,7 @@ extern char **environ;
 
 /* ---- validate ---- */
 
-static void report_diagnostic(struct diagnostics *diagnostics, pawl_problem_fn *each, void *arg)
+static void report_diagnostics(struct diagnostics *diagnostics, pawl_problem_fn *each, void *arg)
 {
     struct buf shown = BUF_INIT;
     size_t i;
@@ -59,7 +59,7 @@ static int validate(const struct api_source *from, pawl_problem_fn *each, void *
     int rc = api_parse_workflow(from, &diagnostics, &arena, &w, &err);
 
     if (diagnostics.count)
-        report_diagnostic(&diagnostics, each, arg);
+        report_diagnostics(&diagnostics, each, arg);
     else if (!rc && out)
         api_describe(w, out);
     arena_release(&arena);
@@ -79,7 +79,7 @@ int pawl_workflow_check(struct pawl_workflow *built, pawl_problem_fn *each, void
     return validate(&(struct api_source){.built = built}, each, arg, out, e);
 }
 
-/* ---- pictures ---- */
+/* ---- graphs ---- */
 
 static bool find_format(const char *name, enum graph_format *out)
 {
@@ -127,8 +127,8 @@ static int run_dot(int in, int to, struct err *err)
     posix_spawn_file_actions_destroy(&files);
     if (rc == ENOENT)
         return err_set(err, E_INVALID,
-                       "for svg the program dot is needed, and it is not installed: it is in the "
-                       "package graphviz. The formats ascii, dot and mermaid need nothing");
+                       "the format svg needs the program dot, which is not installed: install the "
+                       "package graphviz, or use the format ascii, dot or mermaid");
     if (rc)
         return err_set(err, E_INTERNAL, "dot can't be started: %s", strerror(rc));
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
@@ -140,8 +140,8 @@ static int run_dot(int in, int to, struct err *err)
     return 0;
 }
 
-/* What dot makes of a graph takes the place of its text. Files without a name on both sides: so
- * nobody waits for the other. */
+/* Replaces the text of a graph by the SVG that dot makes of it. Both sides are anonymous files
+ * rather than pipes, so that neither process can block on the other. */
 static int draw_svg(struct buf *text, struct err *err)
 {
     int in = memfd_create("graph", MFD_CLOEXEC), to = memfd_create("svg", MFD_CLOEXEC), rc;
@@ -152,7 +152,7 @@ static int draw_svg(struct buf *text, struct err *err)
     } else if (!(rc = run_dot(in, to, err))) {
         buf_reset(text);
         if (read_all(to, text))
-            rc = err_set(err, E_INTERNAL, "what dot wrote can't be read: %s", strerror(errno));
+            rc = err_set(err, E_INTERNAL, "the output of dot can't be read: %s", strerror(errno));
     }
     if (in >= 0)
         close(in);
@@ -171,7 +171,7 @@ static int draw(const struct workflow *w, const char *format, int width, char **
 
     if (!svg && !find_format(format ? format : "ascii", &as))
         return err_set(err, E_INVALID,
-                       "there is no format '%.40s': ascii, dot, mermaid and svg are known", format);
+                       "'%.40s' is not a graph format: use ascii, dot, mermaid or svg", format);
     graph_render(w, as, width > 0 ? (size_t)width : DEFAULT_WIDTH, &text);
     if (svg)
         rc = draw_svg(&text, err);
@@ -213,7 +213,7 @@ int pawl_graph_of(struct pawl *p, int64_t id, const char *format, int width, cha
     return api_end(rc, &err, e);
 }
 
-/* ---- the schema ---- */
+/* ---- schema ---- */
 
 char *pawl_schema(void)
 {

@@ -3,36 +3,36 @@
 
 #include <string.h>
 
-bool aside_add(struct quarantine *a, int64_t id, int64_t now)
+bool quarantine_add(struct quarantine *a, int64_t id, int64_t now)
 {
-    if (a->n == ASIDE_MAX)
+    if (a->n == QUARANTINE_MAX)
         return false;
     a->ids[a->n] = id;
-    a->until[a->n++] = now + ASIDE_FOR;
+    a->until[a->n++] = now + QUARANTINE_FOR;
     return true;
 }
 
-bool aside_has(const struct quarantine *a, int64_t id)
+bool quarantine_has(const struct quarantine *a, int64_t id)
 {
     size_t i;
 
-    for (i = 0; i < aside_count(a); i++)
+    for (i = 0; i < quarantine_count(a); i++)
         if (a->ids[i] == id)
             return true;
     return false;
 }
 
-size_t aside_count(const struct quarantine *a)
+size_t quarantine_count(const struct quarantine *a)
 {
     return a ? a->n : 0;
 }
 
-int64_t aside_next(const struct quarantine *a)
+int64_t quarantine_next(const struct quarantine *a)
 {
     return a->n ? a->until[0] : 0;
 }
 
-bool aside_return(struct quarantine *a, int64_t now)
+bool quarantine_return(struct quarantine *a, int64_t now)
 {
     size_t over = 0;
 

@@ -1,4 +1,4 @@
-/* quarantine.h - a short list of ids that failed and are left alone for a time. */
+/* quarantine.h - a short list of ids that make turns fail, each left alone until a given time. */
 #ifndef BASE_QUARANTINE_H
 #define BASE_QUARANTINE_H
 
@@ -6,19 +6,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ASIDE_MAX 20         /* if more fail at once, the cause is not the rows */
-#define ASIDE_FOR 60000000LL /* µs */
+#define QUARANTINE_MAX 20         /* if more fail at once, the rows are not the cause */
+#define QUARANTINE_FOR 60000000LL /* µs */
 
 struct quarantine {
-    int64_t ids[ASIDE_MAX];
-    int64_t until[ASIDE_MAX]; /* ascending: the oldest entry is first */
+    int64_t ids[QUARANTINE_MAX];
+    int64_t until[QUARANTINE_MAX]; /* ascending: the oldest entry comes first */
     size_t n;
 };
 
-bool aside_add(struct quarantine *a, int64_t id, int64_t now); /* false if full */
-bool aside_has(const struct quarantine *a, int64_t id);        /* false if a is NULL */
-size_t aside_count(const struct quarantine *a);                /* 0 if a is NULL */
-int64_t aside_next(const struct quarantine *a);       /* when the first entry expires; 0 if empty */
-bool aside_return(struct quarantine *a, int64_t now); /* drops expired entries; true if any */
+/* Returns false if the list is full. */
+bool quarantine_add(struct quarantine *a, int64_t id, int64_t now);
+/* Both accept NULL as an empty list. */
+bool quarantine_has(const struct quarantine *a, int64_t id);
+size_t quarantine_count(const struct quarantine *a);
+/* When the first entry may be tried again; 0 if the list is empty. */
+int64_t quarantine_next(const struct quarantine *a);
+/* Removes the entries whose time is over; returns whether there were any. */
+bool quarantine_return(struct quarantine *a, int64_t now);
 
 #endif

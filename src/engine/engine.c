@@ -106,8 +106,8 @@ int64_t engine_timeout(const struct engine *e)
         lower_wait(&wait, e->adopt_at, now);
     if (e->poll_lanes_at)
         lower_wait(&wait, e->poll_lanes_at, now);
-    if (aside_next(&e->quarantined))
-        lower_wait(&wait, aside_next(&e->quarantined), now);
+    if (quarantine_next(&e->quarantined))
+        lower_wait(&wait, quarantine_next(&e->quarantined), now);
     if (e->timer_due)
         lower_wait(&wait, e->timer_due, now);
     if (e->schedule_due)

@@ -30,8 +30,8 @@ static int by_end(const void *a, const void *b, void *arg)
     const struct critical_node *nodes = arg, *x = &nodes[*(const size_t *)a],
                                *y = &nodes[*(const size_t *)b];
 
-    if (x->workflow_state_get != y->workflow_state_get)
-        return x->workflow_state_get < y->workflow_state_get ? -1 : 1;
+    if (x->parent != y->parent)
+        return x->parent < y->parent ? -1 : 1;
     if (x->end != y->end)
         return x->end < y->end ? -1 : 1;
     return (gate_of(x) < gate_of(y)) - (gate_of(x) > gate_of(y)); /* the longest one last */
@@ -45,7 +45,7 @@ static void sort_children(struct search *s)
         s->inside[i - 1] = i;
     qsort_r(s->inside, s->n - 1, sizeof(*s->inside), by_end, (void *)s->nodes);
     for (i = 0; i < s->n - 1; i++)
-        while (parent <= s->nodes[s->inside[i]].workflow_state_get)
+        while (parent <= s->nodes[s->inside[i]].parent)
             s->first[parent++] = i;
     while (parent <= s->n)
         s->first[parent++] = s->n - 1;
@@ -97,7 +97,7 @@ static size_t predecessor(const struct search *s, size_t i)
     if (n->after == AFTER_STARTER)
         return s->taken[n->starter] ? 0 : n->starter;
     if (n->after == AFTER_OTHERS)
-        return last_before(s, n->workflow_state_get, n->timeline->begin);
+        return last_before(s, n->parent, n->timeline->begin);
     for (k = 0; k < n->nneeds; k++) {
         const struct critical_node *need = &s->nodes[n->needs[k]];
 
@@ -177,7 +177,7 @@ static void walk(struct search *s, size_t node, int64_t from, int64_t to)
     size_t at = s->nsteps;
 
     add_step(s, node, from, to);
-    if (s->nodes[node].flow)
+    if (s->nodes[node].is_parent)
         walk_chain(s, node, from, to, at);
     else
         timeline_sum(s->nodes[node].timeline, from, to, s->steps[at].parts);

@@ -21,8 +21,8 @@ struct critical_node {
     const struct timeline *timeline;
     int64_t end; /* if it has not ended: the time at which the tree is viewed */
     bool ended;
-    bool flow;                 /* a workflow or fan-out: its time belongs to its children */
-    size_t workflow_state_get; /* node of the enclosing workflow or fan-out; the root: itself */
+    bool is_parent;            /* a workflow or fan-out: its time belongs to its children */
+    size_t parent;             /* node of the enclosing workflow or fan-out; the root: itself */
     enum critical_after after; /* ignored for the root */
     const size_t *needs;
     size_t nneeds;

@@ -75,8 +75,8 @@ static int quarantine_timer(struct engine *e, void *arg, const struct err *why, 
     const struct timers_due *d = arg;
     struct err note = *why;
 
-    if (!aside_add(&e->quarantined_timers, timer_id(d->r.first.execution, d->r.first.kind),
-                   engine_now(e))) { /* full: the timers are not the cause */
+    if (!quarantine_add(&e->quarantined_timers, timer_id(d->r.first.execution, d->r.first.kind),
+                        engine_now(e))) { /* full: the timers are not the cause */
         *err = *why;
         return -(int)why->code;
     }
@@ -93,13 +93,13 @@ int fire_timers(struct engine *e, struct err *err)
     int64_t back;
     int rc;
 
-    aside_return(&e->quarantined_timers, engine_now(e));
+    quarantine_return(&e->quarantined_timers, engine_now(e));
     if ((rc = bisect_rows(e, &timers, &d, &e->timers, err)))
         return rc;
     e->timer_due = d.r.next ? engine_now(e) + d.r.next - d.now : 0;
     if (d.r.next && d.r.next <= d.now && !d.r.n)
         e->timer_due = engine_now(e) + LOCKED_PAUSE;
-    back = aside_next(&e->quarantined_timers);
+    back = quarantine_next(&e->quarantined_timers);
     if (back && (!e->timer_due || back < e->timer_due))
         e->timer_due = back;
     if (e->timers.more_rows)

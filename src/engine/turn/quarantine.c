@@ -20,8 +20,8 @@ int bisect_claims(struct loop *l, int rc, struct err *err)
         rc = turn_run(l, (struct turn_options){.max_claims = n}, err);
     }
     if (!is_job_fault(rc) || claimed_jobs->n != 1 ||
-        !aside_add(&l->e->quarantined, claimed_jobs->first,
-                   engine_now(l->e))) /* the quarantine is full: the jobs are not the cause */
+        !quarantine_add(&l->e->quarantined, claimed_jobs->first,
+                        engine_now(l->e))) /* the quarantine is full: the jobs are not the cause */
         return rc;
     err_prefix(err, "execution %lld can't be %s; it is retried in a minute",
                (long long)claimed_jobs->first, claimed_jobs->adopted ? "adopted" : "claimed");
@@ -31,7 +31,7 @@ int bisect_claims(struct loop *l, int rc, struct err *err)
 
 void release_quarantined_jobs(struct engine *e)
 {
-    if (aside_return(&e->quarantined, engine_now(e))) {
+    if (quarantine_return(&e->quarantined, engine_now(e))) {
         e->lanes_to_poll = UINT64_MAX;
         e->adopt = true;
     }

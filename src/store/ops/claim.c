@@ -41,7 +41,8 @@ static int claim_rows(struct turn *t, const struct claim *c, struct row **rows, 
             .worker = c->worker, .until = t->now + c->lease, .folder = c->folder};
         enum event_action action = rows[i]->now.deferred ? EV_RESUMED : EV_CLAIMED;
 
-        if (!execution_is_claimable(&rows[i]->now) || aside_has(c->quarantined, rows[i]->now.id))
+        if (!execution_is_claimable(&rows[i]->now) ||
+            quarantine_has(c->quarantined, rows[i]->now.id))
             continue;
         out->at[out->n++] = &rows[i]->now;
         if ((rc = door_move(t, rows[i], action, S_RUNNING, &note, err)))
@@ -94,7 +95,7 @@ static bool drop_locked(struct rows *r)
 static int claim_from_outbox(struct turn *t, const struct claim *c, struct job_list *out,
                              struct err *err)
 {
-    size_t wanted = c->max + count_claimed_before(t, c) + aside_count(c->quarantined);
+    size_t wanted = c->max + count_claimed_before(t, c) + quarantine_count(c->quarantined);
     struct rows r = ROWS_INIT;
     struct row **rows;
     size_t i;

@@ -30,7 +30,8 @@ int op_read_applied(struct turn *t, const char *name, const char **definition, s
         if (!*definition)
             rc = err_set(
                 err, E_NOT_FOUND,
-                "no workflow is applied under the name %.100s: `pawl apply FILE` does that", name);
+                "no workflow is applied under the name %.100s: apply it with `pawl apply FILE`",
+                name);
     }
     rows_release(&r);
     return rc;

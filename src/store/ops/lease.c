@@ -116,7 +116,7 @@ static bool is_next_lane(const struct claim *c, size_t nth)
 /* Quarantined leases are read too, but never adopted. */
 static size_t adoption_page_size(const struct adoption *a)
 {
-    return a->claim.max + aside_count(a->claim.quarantined);
+    return a->claim.max + quarantine_count(a->claim.quarantined);
 }
 
 /* Finds orphans: those of this state folder at once, those of others after the host's grace. */
@@ -170,7 +170,7 @@ static int adopt_found(struct turn *t, const struct adoption *a, const struct ro
             .worker = a->claim.worker, .until = t->now + a->claim.lease, .folder = a->claim.folder};
         struct row *r = rows[i];
 
-        if (r->now.worker == a->claim.worker || aside_has(a->claim.quarantined, r->now.id))
+        if (r->now.worker == a->claim.worker || quarantine_has(a->claim.quarantined, r->now.id))
             continue;
         if (a->wanted && !a->wanted(a->arg, &r->now, rows_int(found, i, found->ncols - 1)))
             continue;

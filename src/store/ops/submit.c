@@ -194,7 +194,7 @@ static bool limit_is_full(struct turn *t, struct submission *s, const struct exe
         int max = own && s->concurrency_max < limits[i]->max ? s->concurrency_max : limits[i]->max;
 
         if (limits[i]->used >= max) {
-            s->rc = err_set(&s->err, E_REFUSED, "the limit %s has no room: %d of %d are in use",
+            s->rc = err_set(&s->err, E_REFUSED, "the limit %s is full: %d of %d in use",
                             limits[i]->key, limits[i]->used, max);
             return true;
         }

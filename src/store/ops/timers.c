@@ -45,7 +45,7 @@ struct due_timers {
 static int find_due_timers(struct turn *t, struct timer_slice *slice, struct due_timers *out,
                            struct err *err)
 {
-    size_t max = slice->max + aside_count(slice->quarantine), i;
+    size_t max = slice->max + quarantine_count(slice->quarantine), i;
     struct rows r = ROWS_INIT;
     int rc;
 
@@ -57,7 +57,7 @@ static int find_due_timers(struct turn *t, struct timer_slice *slice, struct due
     out->wants = arena_zalloc(&t->arena, (r.n + 1) * sizeof(*out->wants));
     out->kinds = arena_zalloc(&t->arena, (r.n + 1) * sizeof(*out->kinds));
     for (i = 0; i < r.n && out->n < slice->max; i++) {
-        if (aside_has(slice->quarantine, timer_id(rows_int(&r, i, 0), rows_int(&r, i, 1))))
+        if (quarantine_has(slice->quarantine, timer_id(rows_int(&r, i, 0), rows_int(&r, i, 1))))
             continue;
         out->wants[out->n] = (struct row_ref){.id = rows_int(&r, i, 0), .root = rows_int(&r, i, 2)};
         out->kinds[out->n++] = (enum timer_kind)rows_int(&r, i, 1);
@@ -106,10 +106,11 @@ static int find_next_timer(struct turn *t, struct timer_slice *slice, struct err
 
     slice->next = 0;
     args_begin(&t->args, Q_TIMER_NEXT);
-    args_int(&t->args, (int64_t)aside_count(slice->quarantine) + 1);
+    args_int(&t->args, (int64_t)quarantine_count(slice->quarantine) + 1);
     if (!(rc = turn_query(t, &t->args, &r, err)))
         for (i = 0; i < r.n && !slice->next; i++)
-            if (!aside_has(slice->quarantine, timer_id(rows_int(&r, i, 1), rows_int(&r, i, 2))))
+            if (!quarantine_has(slice->quarantine,
+                                timer_id(rows_int(&r, i, 1), rows_int(&r, i, 2))))
                 slice->next = rows_int(&r, i, 0);
     rows_release(&r);
     return rc;

@@ -415,7 +415,7 @@ WITH breaches(code, execution, detail) AS (
     SELECT 'I37', w.execution, 'its definition ' || w.definition || ' is not stored' FROM workflow_executions w
      WHERE NOT EXISTS (SELECT 1 FROM workflow_definitions d WHERE d.hash = w.definition)
     UNION ALL
-    SELECT 'I37', e.id, 'it has a definition, but is no workflow' FROM workflow_executions w
+    SELECT 'I37', e.id, 'it has a definition, but is not a workflow' FROM workflow_executions w
       JOIN executions e ON e.id = w.execution WHERE e.kind <> KIND_WORKFLOW
 )
 @report@
@@ -532,7 +532,7 @@ WITH breaches(code, execution, detail) AS (
 --: verify_submissions(max i64)
 WITH breaches(code, execution, detail) AS (
     SELECT 'I39', s.execution, 'submission ' || s.id || ' was taken, but '
-           || CASE WHEN e.id IS NULL THEN 'there is no such execution' ELSE 'that is no workflow of its own tree' END
+           || CASE WHEN e.id IS NULL THEN 'there is no such execution' ELSE 'that is not a workflow of its own tree' END
       FROM submissions s LEFT JOIN executions e ON e.id = s.execution
      WHERE s.execution IS NOT NULL AND (e.id IS NULL OR e.kind <> KIND_WORKFLOW OR e.parent IS NOT NULL)
     UNION ALL

@@ -93,10 +93,9 @@ static int refuse_without_permit(const struct row *row, const struct limit *l, s
             "execution %lld can't run again together with the other executions of this rerun: "
             "the limit %s lets %d run at once; rerun them one after the other, by their ids",
             (long long)row->now.id, l->key, l->max);
-    return err_set(
-        err, E_REFUSED,
-        "execution %lld can't run again now: the limit %s has no room (%d of %d are in use)",
-        (long long)row->now.id, l->key, l->used, l->max);
+    return err_set(err, E_REFUSED,
+                   "execution %lld can't run again now: the limit %s is full (%d of %d in use)",
+                   (long long)row->now.id, l->key, l->used, l->max);
 }
 
 int rerun_restart(struct turn *t, struct row *row, struct rerun *r, struct err *err)
