@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ASIDE_SIZE 40 /* bytes of the temporary file name of a record */
+#define TEMPORARY_NAME_SIZE 40 /* bytes of the temporary file name of a record */
 
 #define RECORD(file, number, type)                                                           \
     {                                                                                        \
@@ -119,9 +119,9 @@ int record_write(int at, const struct record *kind, const void *from)
 /* --- reserved records ---------------------------------------------------------------------------
  */
 
-static const char *aside_name(const struct record *kind, char out[ASIDE_SIZE])
+static const char *temporary_name(const struct record *kind, char out[TEMPORARY_NAME_SIZE])
 {
-    snprintf(out, ASIDE_SIZE, "%s.new", kind->name);
+    snprintf(out, TEMPORARY_NAME_SIZE, "%s.new", kind->name);
     return out;
 }
 
@@ -137,10 +137,10 @@ static int overwrite(int fd, const void *bytes, size_t len)
 
 int record_reserve(int at, const struct record *kind)
 {
-    char name[ASIDE_SIZE], bytes[RECORD_MAX];
+    char name[TEMPORARY_NAME_SIZE], bytes[RECORD_MAX];
     size_t len = sizeof(kind->magic) + kind->size + sizeof(uint64_t);
     const int flags = O_RDWR | O_CREAT | O_EXCL;
-    int fd = own_file_open(at, aside_name(kind, name), flags, RECORD_MAX), saved;
+    int fd = own_file_open(at, temporary_name(kind, name), flags, RECORD_MAX), saved;
 
     if (fd < 0 && errno == EEXIST && unlinkat(at, name, 0) == 0) /* not the file that we created */
         fd = own_file_open(at, name, flags, RECORD_MAX);
@@ -158,9 +158,9 @@ int record_reserve(int at, const struct record *kind)
 
 void record_release(int at, const struct record *kind)
 {
-    char name[ASIDE_SIZE];
+    char name[TEMPORARY_NAME_SIZE];
 
-    (void)unlinkat(at, aside_name(kind, name), 0);
+    (void)unlinkat(at, temporary_name(kind, name), 0);
 }
 
 /* Whether fd is the file of that name: the task may have removed or replaced it. */
@@ -176,10 +176,10 @@ static bool is_named(int at, const char *name, int fd)
 int record_publish(int at, const struct record *kind, const void *from, int *reserved,
                    void (*step)(const char *where))
 {
-    char name[ASIDE_SIZE], bytes[RECORD_MAX];
+    char name[TEMPORARY_NAME_SIZE], bytes[RECORD_MAX];
     size_t len = record_encode(kind, from, bytes);
 
-    if (own_file_fault(at, aside_name(kind, name), OWN_FILE_ANY_SIZE) ||
+    if (own_file_fault(at, temporary_name(kind, name), OWN_FILE_ANY_SIZE) ||
         own_file_fault(at, kind->name, OWN_FILE_ANY_SIZE)) {
         errno = ENOSTR;
         return -1;
