@@ -31,7 +31,7 @@ wrong() { printf 'tasks:\n  a: {rnu: x}\n  b: {run: x, needs: aa}\n' >wrong.flow
 	pawl validate wrong.flow.yaml >out 2>err || status=$?
 	[ "$status" = 2 ]
 	[ ! -s out ]
-	same 'wrong.flow.yaml:2:3: tasks.a has nothing to do: exactly one of run, argv, function and workflow is expected
+	same 'wrong.flow.yaml:2:3: tasks.a has nothing to run: exactly one of run, argv, function and workflow is required
      2 |   a: {rnu: x}
        |   ^
 wrong.flow.yaml:2:7: there is no key "rnu" in tasks.a: did you mean "run"?
@@ -49,7 +49,7 @@ wrong.flow.yaml:3:22: tasks.b.needs: there is no task "aa": did you mean "a"?
 	pawl validate --json wrong.flow.yaml good.flow.yaml >out 2>err || status=$?
 	[ "$status" = 2 ]
 	[ ! -s err ]
-	same '{"file":"wrong.flow.yaml","line":2,"column":3,"problem":"tasks.a has nothing to do: exactly one of run, argv, function and workflow is expected"}
+	same '{"file":"wrong.flow.yaml","line":2,"column":3,"problem":"tasks.a has nothing to run: exactly one of run, argv, function and workflow is required"}
 {"file":"wrong.flow.yaml","line":2,"column":7,"problem":"there is no key \"rnu\" in tasks.a: did you mean \"run\"?"}
 {"file":"wrong.flow.yaml","line":3,"column":22,"problem":"tasks.b.needs: there is no task \"aa\": did you mean \"a\"?"}
 {"file":"good.flow.yaml","name":"good","hash":H,"tasks":1,"nested":0,"schedules":0}' \

@@ -348,11 +348,12 @@ TEST(invalid_value_is_refused_by_each_key)
         {"worker: {", "2:1: a value is missing here"},
         {"[]", "1:1: the configuration: a mapping (key: value) is expected, not a list"},
         {"db: mysql://u:secret@h/d",
-         "1:5: db: write sqlite:FILE, or postgres://USER@HOST/DATABASE"},
-        {"db: 'sqlite:'", "1:5: db: write sqlite:FILE, or postgres://USER@HOST/DATABASE"},
-        {"db:", "1:4: db: write sqlite:FILE, or postgres://USER@HOST/DATABASE"},
-        {"tenant: Big", "1:9: tenant: a small letter, then up to 40 small letters, digits or _, is "
-                        "expected, not 'Big'"},
+         "1:5: db must be sqlite:FILE or postgres://USER@HOST/DATABASE"},
+        {"db: 'sqlite:'", "1:5: db must be sqlite:FILE or postgres://USER@HOST/DATABASE"},
+        {"db:", "1:4: db must be sqlite:FILE or postgres://USER@HOST/DATABASE"},
+        {"tenant: Big",
+         "1:9: tenant: a lowercase letter followed by up to 40 lowercase letters, digits or _, is "
+         "expected, not 'Big'"},
         {"state: ''", "1:8: state: a path is expected, not ''"},
         {"queue: {enabled: on}", "1:18: queue.enabled: true or false is expected, not 'on'"},
         {"queue: {cap: many}",
@@ -360,19 +361,20 @@ TEST(invalid_value_is_refused_by_each_key)
         {"queue: 5", "1:8: queue: a mapping (key: value) is expected, not 5"},
         {"worker: {queues: []}", "1:18: worker.queues: at least one queue is expected, not a list"},
         {"worker: {queues: [a, '']}",
-         "1:22: worker.queues: a queue's name, of 1 to 64 bytes, is expected, not ''"},
-        {"worker: {queues: [a, a]}", "1:22: worker.queues: 'a' is already there"},
-        {"worker: {queues: ['here:7']}", "1:19: worker.queues: a queue's name that does not begin "
+         "1:22: worker.queues: a queue name of 1 to 64 bytes is expected, not ''"},
+        {"worker: {queues: [a, a]}", "1:22: worker.queues: 'a' is listed twice"},
+        {"worker: {queues: ['here:7']}", "1:19: worker.queues: a queue name that does not start "
                                          "with here: is expected, not 'here:7'"},
         {"worker: {lease: 999ms}",
          "1:17: worker.lease: a duration from 1s to 1h is expected, not '999ms'"},
         {"worker: {lease: 30}", "1:17: worker.lease: a duration such as 250ms, 30s, 5m, 2h or 90d "
                                 "is expected, not 30"},
-        {"worker: {heartbeat: 15s}", "1:21: worker.heartbeat: it must be less than half of "
-                                     "worker.lease, so that one that is lost costs no lease"},
-        {"worker: {lease: 10m}", "1:17: worker.host_grace: it must be at least twice worker.lease"},
+        {"worker: {heartbeat: 15s}",
+         "1:21: worker.heartbeat must be less than half of worker.lease, "
+         "so that one lost heartbeat does not cost the lease"},
+        {"worker: {lease: 10m}", "1:17: worker.host_grace must be at least twice worker.lease"},
         {"worker: {host_grace: 59s}",
-         "1:22: worker.host_grace: it must be at least twice worker.lease"},
+         "1:22: worker.host_grace must be at least twice worker.lease"},
         {"worker: {drain_grace: -1s}",
          "1:23: worker.drain_grace: a duration such as 250ms, 30s, 5m, "
          "2h or 90d is expected, not '-1s'"},
@@ -392,9 +394,8 @@ TEST(number_or_duration_out_of_range_is_refused)
         {"execution_events: {retention_days: 90d}",
          "1:36: execution_events.retention_days: a whole number from 1 to 36500 is expected, not "
          "'90d'"},
-        {"logs: {retention_days: 91}",
-         "1:24: logs.retention_days: logs can't be kept longer than 90 "
-         "days, execution_events.retention_days"},
+        {"logs: {retention_days: 91}", "1:24: logs.retention_days must not be more than "
+                                       "execution_events.retention_days, which is 90"},
         {"logs: {keep: 2GB}",
          "1:14: logs.keep: a size from 0 to 1000000000 bytes is expected, not '2GB'"},
         {"retry: -1", "1:8: retry.max: a whole number from 0 to 1000 is expected, not -1"},
@@ -405,7 +406,7 @@ TEST(number_or_duration_out_of_range_is_refused)
         {"retry: {codes: [1, 0, x]}",
          "1:20: retry.codes: a whole number from 1 to 255 is expected, not 0\n"
          "1:23: retry.codes: a whole number from 1 to 255 is expected, not 'x'"},
-        {"retry: {delay: 6m}", "1:16: retry.max_delay: it is below retry.delay"},
+        {"retry: {delay: 6m}", "1:16: retry.max_delay must not be less than retry.delay"},
         {"timeout: 0s", "1:10: timeout: a duration from 1ms to 365d is expected, not '0s'"},
     };
 
@@ -428,26 +429,28 @@ TEST(routes_and_executors_that_do_not_match_are_refused)
          "1:33: there is no key \"tusk\" in a route: did you mean \"task\"?\n"
          "1:82: dispatch.routes.executor: there is no executor 'zzz': add it to executors"},
         {"executors: {gpu: {slots: 1}}",
-         "1:13: executors.gpu: say its type: process, container, function or custom"},
+         "1:13: executors.gpu needs a type: process, container, function or custom"},
         {"executors: {gpu: {type: proces}}",
          "1:25: executors.gpu.type: process, container, "
          "function or custom is expected, not 'proces': did you mean "
          "\"process\"?"},
         {"executors: {'a:b': {type: process}}",
-         "1:13: executors: 'a:b' can't be a key: take letters, digits, _, . and -, at most 64"},
+         "1:13: executors: 'a:b' is not a valid key: use at most 64 letters, digits, _, . and -, "
+         "and start with a letter or digit"},
         {"executors: {process: {image: x, engine: podman}}",
-         "1:30: executors.process.image: an executor of the type process has no image\n"
-         "1:41: executors.process.engine: an executor of the type process has no engine"},
-        {"executors: {function: {slots: 2}}", "1:31: executors.function.slots: an executor of the "
-                                              "type function has no slots: see functions.threads"},
+         "1:30: executors.process.image: an executor of type process has no image\n"
+         "1:41: executors.process.engine: an executor of type process has no engine"},
+        {"executors: {function: {slots: 2}}",
+         "1:31: executors.function.slots: an executor of type "
+         "function has no slots: set functions.threads instead"},
         {"executors: {process: {type: container}}",
-         "1:13: executors.process: its type can only be process: take another key"},
+         "1:13: executors.process: the type of this executor must be process: use another key for another type"},
         {"executors: {calls: {type: function}}",
-         "1:13: executors.calls: only the executor function runs functions"},
+         "1:13: executors.calls: only the executor with the key function runs functions"},
         {"executors: {process: {env: [PATH, 1X, 'A=b']}}",
-         "1:35: executors.process.env: the name of a variable (letters, digits and _) is expected, "
+         "1:35: executors.process.env: a variable name (letters, digits and _) is expected, "
          "not '1X'\n"
-         "1:39: executors.process.env: the name of a variable (letters, digits and _) is expected, "
+         "1:39: executors.process.env: a variable name (letters, digits and _) is expected, "
          "not 'A=b'"},
         {"executors: {process: {log: {haed: 1kB}}}",
          "1:29: there is no key \"haed\" in executors.process.log: did you mean \"head\"?"},

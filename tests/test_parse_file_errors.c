@@ -56,8 +56,8 @@ TEST(unnamed_workflow_in_a_file_with_an_invalid_name_is_an_error)
 {
     write_file("1.yaml", "tasks: [x]");
     check_file("1.yaml", -E_INVALID,
-               "1.yaml:1:1: the workflow has no name, and that of its file can't be one: begin "
-               "with name: NAME");
+               "1.yaml:1:1: the workflow has no name, and its file name is not a valid one: "
+               "add name: NAME");
     write_file("2.yaml", "name: two\ntasks: [x]");
     check_file("2.yaml", 0, "");
 }
@@ -86,12 +86,11 @@ TEST(files_that_nest_each_other_are_reported_with_their_path)
     write_file("c.flow.yaml", "tasks: {c: {workflow: link.flow.yaml}, d: {workflow: a.flow.yaml}}");
     snprintf(from, sizeof(from), "%s/link.flow.yaml", test_dir());
     CHECK_EQ(symlink("b.flow.yaml", from), 0); /* the same file by another name */
-    check_file(
-        "a.flow.yaml", -E_INVALID,
-        "c.flow.yaml:1:23: tasks.c.workflow: a workflow can't be part of itself: b.flow.yaml "
-        "-> c.flow.yaml -> b.flow.yaml\n"
-        "c.flow.yaml:1:54: tasks.d.workflow: a workflow can't be part of itself: a.flow.yaml "
-        "-> b.flow.yaml -> c.flow.yaml -> a.flow.yaml");
+    check_file("a.flow.yaml", -E_INVALID,
+               "c.flow.yaml:1:23: tasks.c.workflow: a workflow can't contain itself: b.flow.yaml "
+               "-> c.flow.yaml -> b.flow.yaml\n"
+               "c.flow.yaml:1:54: tasks.d.workflow: a workflow can't contain itself: a.flow.yaml "
+               "-> b.flow.yaml -> c.flow.yaml -> a.flow.yaml");
 }
 
 TEST(workflows_nested_too_deep_are_refused)
@@ -106,8 +105,8 @@ TEST(workflows_nested_too_deep_are_refused)
     }
     check_file("w1.yaml", 0, "");
     check_file("w0.yaml", -E_INVALID,
-               "w31.yaml:1:23: tasks.a.workflow: at most 1000 workflows may be nested, at most 32 "
-               "deep");
+               "w31.yaml:1:23: tasks.a.workflow: at most 1000 workflows can be nested, at most 32 "
+               "levels deep");
 }
 
 TEST(many_workflows_nested_at_one_level_are_accepted)
@@ -147,9 +146,9 @@ TEST(values_for_a_nested_workflow_are_checked_against_its_params)
         "f.yaml:4:36: tasks.b.with: the workflow child has no param \"dya\": did you mean "
         "\"day\"?\n"
         "f.yaml:4:47: tasks.b.with.n: a whole number is expected, not 'x'\n"
-        "f.yaml:6:29: tasks.d.if: there is no output of the task \"c\" called \"flie\": did you "
+        "f.yaml:6:29: tasks.d.if: the task \"c\" has no output \"flie\": did you "
         "mean \"file\"?\n"
-        "f.yaml:7:45: tasks.e.env has no meaning for a nested workflow: pass values by with\n"
-        "f.yaml:7:58: tasks.e.retry has no meaning for a nested workflow\n"
-        "f.yaml:7:68: tasks.e.cwd has no meaning for a nested workflow");
+        "f.yaml:7:45: tasks.e.env can't be used with a nested workflow: pass values in with\n"
+        "f.yaml:7:58: tasks.e.retry can't be used with a nested workflow\n"
+        "f.yaml:7:68: tasks.e.cwd can't be used with a nested workflow");
 }

@@ -132,7 +132,7 @@ TEST(one_task_over_the_limit_is_refused)
     for (i = 0; i <= WORKFLOW_MAX_TASKS; i++)
         buf_addf(&b, "  t%d: x\n", i);
     errors = diagnose_quickly(&b);
-    CHECK_STR(errors, "2:3: tasks: there are 100001; at most 100000 are taken");
+    CHECK_STR(errors, "2:3: tasks: there are 100001 tasks; at most 100000 are allowed");
     free(errors);
     buf_release(&b);
 }
@@ -147,7 +147,7 @@ TEST(cycle_of_a_hundred_thousand_tasks_is_reported_shortened)
     for (i = 0; i < WORKFLOW_MAX_TASKS; i++)
         buf_addf(&b, "  t%d: {run: x, needs: t%d}\n", i, (i + 1) % WORKFLOW_MAX_TASKS);
     errors = diagnose_quickly(&b);
-    CHECK(strstr(errors, "2:3: tasks need each other in a circle: t0 -> t1 -> "));
+    CHECK(strstr(errors, "2:3: tasks need each other in a cycle: t0 -> t1 -> "));
     CHECK(strstr(errors, " -> … 99981 more … -> t99990 -> "));
     CHECK(!strcmp(errors + strlen(errors) - 12, "t99999 -> t0"));
     free(errors);
@@ -170,7 +170,7 @@ TEST(references_to_distant_tasks_are_checked_quickly)
                  i > 20 ? i - 20 : 0);
     errors = diagnose_quickly(&b);
     CHECK_STR(errors,
-              "60001:39: tasks.b29999.if speaks of the task \"a29979\", which \"b29999\" does "
+              "60001:39: tasks.b29999.if refers to the task \"a29979\", which \"b29999\" does "
               "not need: add it to needs");
     free(errors);
     buf_release(&b);
@@ -191,7 +191,7 @@ TEST(aliases_that_expand_to_too_much_text_are_refused)
     for (i = 0; i < 1000; i++)
         buf_addstr(&b, "*b,");
     buf_addstr(&b, "]\ntasks: [x]\n");
-    check_refused(&b, "the workflow has more than 32 MB of text");
+    check_refused(&b, "exceeds the limit of 32 MB");
 }
 
 TEST(defaults_that_expand_to_too_much_text_are_refused)
@@ -205,7 +205,7 @@ TEST(defaults_that_expand_to_too_much_text_are_refused)
     buf_addstr(&b, "]}}\ntasks:\n");
     for (i = 0; i < 50000; i++)
         buf_addf(&b, "  t%d: x\n", i);
-    check_refused(&b, "the workflow has more than 32 MB of text");
+    check_refused(&b, "exceeds the limit of 32 MB");
 }
 
 TEST(file_with_an_error_in_every_line_is_refused_quickly)

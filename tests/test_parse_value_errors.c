@@ -7,8 +7,8 @@ TEST_NO_DB;
 TEST(value_of_the_wrong_type_is_an_error)
 {
     static const struct bad list[] = {
-        {"[a]", "1:1: a workflow: a mapping (key: value) is expected, not a list"},
-        {"", "1:1: a workflow: a mapping (key: value) is expected, not null"},
+        {"[a]", "1:1: the workflow: a mapping (key: value) is expected, not a list"},
+        {"", "1:1: the workflow: a mapping (key: value) is expected, not null"},
         {"tasks:", "1:7: tasks: a mapping (name: task), or a list of tasks, is expected, not null"},
         {"tasks: {}", "1:8: the workflow has no tasks"},
         {"tasks: x",
@@ -17,16 +17,15 @@ TEST(value_of_the_wrong_type_is_an_error)
          "1:12: tasks.a: a mapping (key: value), or shell text, is expected, not a list"},
         {"tasks: {a: }",
          "1:12: tasks.a: a mapping (key: value), or shell text, is expected, not null"},
-        {"tasks: {a: {run: ''}}",
-         "1:18: tasks.a.run: a string that is not empty is expected, not ''"},
+        {"tasks: {a: {run: ''}}", "1:18: tasks.a.run: a non-empty string is expected, not ''"},
         {"tasks: {a: {run: [x]}}", "1:18: tasks.a.run: a string is expected, not a list"},
         {"tasks: {a: {argv: []}}", "1:19: tasks.a.argv: the list is empty"},
         {"tasks: {a: {argv: ['', x]}}",
          "1:20: tasks.a.argv: the name of a program is expected, not ''"},
         {T "name: 1a",
-         "2:7: name: a letter or _, then up to 99 letters, digits, _ or -, is expected, not '1a'"},
+         "2:7: name: a letter or _ followed by up to 99 letters, digits, _ or -, is expected, not '1a'"},
         {T "name: a b",
-         "2:7: name: a letter or _, then up to 99 letters, digits, _ or -, is expected, not 'a b'"},
+         "2:7: name: a letter or _ followed by up to 99 letters, digits, _ or -, is expected, not 'a b'"},
         {T "timeout: 1",
          "2:10: timeout: a duration such as 250ms, 30s, 5m, 2h or 90d is expected, not 1"},
         {T "outputs: [x]", "2:10: outputs: a mapping (key: value) is expected, not a list"},
@@ -52,7 +51,7 @@ TEST(number_duration_or_size_out_of_range_is_an_error)
         {"tasks: {a: {run: x, retry: 1001}}",
          "1:28: tasks.a.retry: a whole number from 0 to 1000 is expected, not 1001"},
         {"tasks: {a: {run: x, retry: often}}",
-         "1:28: tasks.a.retry: a number of retries, or a mapping (key: value) is expected, not 'often'"},
+         "1:28: tasks.a.retry: a number of retries or a mapping (key: value) is expected, not 'often'"},
         {"tasks: {a: {run: x, retry: {backoff: 0.5, jitter: 2, delay: 0ms, codes: [0, 256, x]}}}",
          "1:38: tasks.a.retry.backoff: a number from 1 to 100 is expected, not 0.5\n"
          "1:51: tasks.a.retry.jitter: a number from 0 to 1 is expected, not 2\n"
@@ -65,8 +64,8 @@ TEST(number_duration_or_size_out_of_range_is_an_error)
         {"tasks: {a: {run: x, priority: 1000001}}",
          "1:31: tasks.a.priority: a whole number from -1000000 to 1000000 is expected, not 1000001"},
         {"tasks: {a: {run: x, queue: ''}, b: {run: x, queue: 'here:1'}}",
-         "1:28: tasks.a.queue: a string that is not empty is expected, not ''\n"
-         "1:52: tasks.b.queue: a queue's name that does not begin with here: is expected, not 'here:1'"},
+         "1:28: tasks.a.queue: a non-empty string is expected, not ''\n"
+         "1:52: tasks.b.queue: a queue name that does not start with here: is expected, not 'here:1'"},
         {"tasks: {a: {run: x, limits: {memory: 1kB, cpu: 1, files: 1, pids: 0}}}",
          "1:38: tasks.a.limits.memory: a size from 1048576 to 1125899906842624 bytes is expected, not '1kB'\n"
          "1:48: tasks.a.limits.cpu: a duration such as 250ms, 30s, 5m, 2h or 90d is expected, not 1\n"
@@ -83,8 +82,8 @@ TEST(invalid_foreach_is_an_error)
 {
     static const struct bad list[] = {
         {"tasks: {a: {run: x, fail_fast: true, max_parallel: 3}}",
-         "1:32: tasks.a.fail_fast has no meaning without foreach\n"
-         "1:52: tasks.a.max_parallel has no meaning without foreach"},
+         "1:32: tasks.a.fail_fast can be used only with foreach\n"
+         "1:52: tasks.a.max_parallel can be used only with foreach"},
         {"tasks: {a: {run: x, foreach: [1], max_parallel: 0, fail_fast: yes}}",
          "1:49: tasks.a.max_parallel: a whole number from 1 to 1000000 is expected, not 0\n"
          "1:63: tasks.a.fail_fast: true or false is expected, not 'yes'"},
@@ -93,9 +92,9 @@ TEST(invalid_foreach_is_an_error)
         {"tasks: {a: {run: x, foreach: -1}}",
          "1:30: tasks.a.foreach: a whole number from 0 to 100000 is expected, not -1"},
         {"tasks: {a: {run: x, foreach: range(3)}}",
-         "1:30: tasks.a.foreach: a list, a number, or one ${{ expression }} is expected, not 'range(3)'"},
+         "1:30: tasks.a.foreach: a list, a number or a single ${{ expression }} is expected, not 'range(3)'"},
         {"tasks: {a: {run: x, foreach: {a: 1}}}",
-         "1:30: tasks.a.foreach: a list, a number, or one ${{ expression }} is expected, not a mapping"},
+         "1:30: tasks.a.foreach: a list, a number or a single ${{ expression }} is expected, not a mapping"},
         {"tasks: {a: {run: x, foreach: '${{ [1] }} ${{ [2] }}'}}",
          "1:42: tasks.a.foreach: only one expression is allowed here: *"},
     };
@@ -107,31 +106,31 @@ TEST(invalid_part_of_a_task_is_an_error)
 {
     static const struct bad list[] = {
         {"tasks: {a: {run: x, env: {9A: x, PAWL_X: y, B: [1], C: }}}",
-         "1:27: tasks.a.env: the name of a variable (letters, digits and _) is expected, not '9A'\n"
-         "1:34: tasks.a.env: a name that does not begin with PAWL_ is expected, not 'PAWL_X'\n"
+         "1:27: tasks.a.env: a variable name (letters, digits and _) is expected, not '9A'\n"
+         "1:34: tasks.a.env: a name that does not start with PAWL_ is expected, not 'PAWL_X'\n"
          "1:48: tasks.a.env.B: a string is expected, not a list\n"
          "1:56: tasks.a.env.C: a string is expected, not null"},
         {"tasks: {a: {run: x, secrets: [A, A, b-c]}}",
-         "1:34: tasks.a.secrets: \"A\" is already there\n"
-         "1:37: tasks.a.secrets: the name of a variable (letters, digits and _) is expected, not 'b-c'"},
+         "1:34: tasks.a.secrets: \"A\" is listed twice\n"
+         "1:37: tasks.a.secrets: a variable name (letters, digits and _) is expected, not 'b-c'"},
         {"tasks: {a: {run: x, outputs: [a, a, 'b=c']}}",
-         "1:34: tasks.a.outputs: \"a\" is already there\n"
-         "1:37: tasks.a.outputs: the name of an output (no =, no control characters) is expected, not 'b=c'"},
+         "1:34: tasks.a.outputs: \"a\" is listed twice\n"
+         "1:37: tasks.a.outputs: an output name (without = or control characters) is expected, not 'b=c'"},
         {"tasks: {a: {run: x, container: {image: '', pull: sometimes}}}",
-         "1:40: tasks.a.container.image: a string that is not empty is expected, not ''\n"
+         "1:40: tasks.a.container.image: a non-empty string is expected, not ''\n"
          "1:50: tasks.a.container.pull: missing, always or never is expected, not 'sometimes'"},
         {"tasks: {a: {run: x, concurrency: {max: 2}}, b: {run: x, concurrency: {key: k, max: 0}}}",
-         "1:34: tasks.a.concurrency needs a key: what has the same one shares the limit\n"
+         "1:34: tasks.a.concurrency needs a key: everything with the same key shares the limit\n"
          "1:84: tasks.b.concurrency.max: a whole number from 1 to 1000000 is expected, not 0"},
         {"tasks: {a: {run: x, approval: {timeout: 1ms}}}",
          "1:41: tasks.a.approval.timeout: a duration from 1s to 365d is expected, not '1ms'"},
         {"tasks: {a: {run: x, with: {a-b: 1, c: .nan}}}",
          "1:28: tasks.a.with: a name (letters, digits and _) is expected, not 'a-b'\n"
-         "1:39: tasks.a.with.c: a number that JSON can hold is expected, not .nan"},
+         "1:39: tasks.a.with.c: a number that JSON can represent is expected, not .nan"},
         {"tasks: {a: {run: x, if: ''}}",
-         "1:25: tasks.a.if: a string that is not empty is expected, not ''"},
+         "1:25: tasks.a.if: a non-empty string is expected, not ''"},
         {"tasks: {a: {run: x, user: '${{ params.u }}'}}",
-         "1:27: tasks.a.user can't hold ${{ }}: it is taken as it is"},
+         "1:27: tasks.a.user can't contain ${{ }}: the value is used as written"},
     };
 
     check_all(list, COUNT(list));

@@ -1,4 +1,4 @@
-/* config.c - see config.h: finds the file, reads it, and checks how its values fit together. */
+/* config.c - see config.h. Finds the file, reads it, and checks its values against each other. */
 #include "parse/config/config_map.h"
 
 #include <errno.h>
@@ -20,9 +20,9 @@ struct config_host config_this_host(void)
                                 .processors = processors < 1 ? 1 : (int)processors};
 }
 
-/* ---- where ---- */
+/* ---- finding the file ---- */
 
-/* $XDG_…/pawl, else ~/`fallback`/pawl; NULL if neither is there. The caller frees it. */
+/* $XDG_…/pawl, else ~/`fallback`/pawl; NULL if neither variable is set. The caller frees it. */
 static char *user_folder(const char *xdg, const char *home, const char *fallback)
 {
     if (xdg && *xdg == '/')
@@ -30,10 +30,10 @@ static char *user_folder(const char *xdg, const char *home, const char *fallback
     return home && *home == '/' ? mem_printf("%s/%s/pawl", home, fallback) : NULL;
 }
 
-/* Reads the file at `path`; *out stays NULL if there is none and it need not exist. One below a
- * folder that is closed to us is somebody else's. */
-static int read_one(struct diagnostics *diagnostics, const char *path, bool must_exist,
-                    const struct source **out, struct err *err)
+/* Reads the file at `path`; *out stays NULL if it does not exist and need not. A file in a folder
+ * that this process may not search belongs to another user, and counts as missing. */
+static int read_file(struct diagnostics *diagnostics, const char *path, bool must_exist,
+                     const struct source **out, struct err *err)
 {
     struct stat st;
     int rc;
@@ -47,27 +47,27 @@ static int read_one(struct diagnostics *diagnostics, const char *path, bool must
 static int find_source(const char *path, const struct config_host *host,
                        struct diagnostics *diagnostics, const struct source **out, struct err *err)
 {
-    char *here = NULL, *folder = NULL, *user = NULL;
+    char *local = NULL, *folder = NULL, *user = NULL;
     int rc;
 
     *out = NULL;
     if (path)
-        return read_one(diagnostics, path, true, out, err);
-    here = !strcmp(host->folder, ".") ? mem_strdup(FILE_NAME)
-                                      : mem_printf("%s/" FILE_NAME, host->folder);
-    rc = read_one(diagnostics, here, false, out, err);
+        return read_file(diagnostics, path, true, out, err);
+    local = !strcmp(host->folder, ".") ? mem_strdup(FILE_NAME)
+                                       : mem_printf("%s/" FILE_NAME, host->folder);
+    rc = read_file(diagnostics, local, false, out, err);
     folder = user_folder(host->xdg_config_home, host->home, ".config");
     if (!rc && !*out && folder) {
         user = mem_printf("%s/" FILE_NAME, folder);
-        rc = read_one(diagnostics, user, false, out, err);
+        rc = read_file(diagnostics, user, false, out, err);
     }
-    free(here);
+    free(local);
     free(folder);
     free(user);
     return rc;
 }
 
-/* The folder of the file, absolute. The caller frees it. */
+/* The absolute folder of the file. The caller frees it. */
 static char *folder_of(const char *file)
 {
     const char *slash = strrchr(file, '/');
@@ -80,10 +80,10 @@ static char *folder_of(const char *file)
     return real;
 }
 
-/* ---- how values fit together ---- */
+/* ---- values that depend on each other ---- */
 
-/* Defaults that follow from other values. */
-static void derive(struct config_reader *r)
+/* Sets the defaults that follow from other values. */
+static void derive_defaults(struct config_reader *r)
 {
     struct config *c = r->config;
     char *folder = user_folder(r->host->xdg_state_home, r->host->home, ".local/state"), *db;
@@ -102,36 +102,36 @@ static void derive(struct config_reader *r)
     free(folder);
 }
 
-/* The place of a breach between two values: the one that the file has. */
-static const struct yaml *either(const struct yaml *const *nodes, enum config_id a,
-                                 enum config_id b)
+/* The location of an error about two values: one that the file sets; NULL if it sets neither. */
+static const struct yaml *node_of_either(const struct yaml *const *nodes, enum config_id a,
+                                         enum config_id b)
 {
     return nodes[a] ? nodes[a] : nodes[b];
 }
 
-/* Only what the file says can be wrong: the defaults fit. */
-static void check(const struct config_reader *r, const struct yaml *const *nodes)
+/* The defaults are consistent, so an error always has a value in the file as its location. */
+static void check_consistency(const struct config_reader *r, const struct yaml *const *nodes)
 {
     const struct config *c = r->config;
     const struct yaml *at;
 
-    at = either(nodes, CONFIG_WORKER_HEARTBEAT, CONFIG_WORKER_LEASE);
+    at = node_of_either(nodes, CONFIG_WORKER_HEARTBEAT, CONFIG_WORKER_LEASE);
     if (at && c->worker.heartbeat >= (c->worker.lease + 1) / 2)
         yaml_error(r->doc, at,
-                   "worker.heartbeat: it must be less than half of worker.lease, so "
-                   "that one that is lost costs no lease");
-    at = either(nodes, CONFIG_WORKER_HOST_GRACE, CONFIG_WORKER_LEASE);
+                   "worker.heartbeat must be less than half of worker.lease, so that one lost "
+                   "heartbeat does not cost the lease");
+    at = node_of_either(nodes, CONFIG_WORKER_HOST_GRACE, CONFIG_WORKER_LEASE);
     if (at && c->worker.host_grace < 2 * c->worker.lease)
-        yaml_error(r->doc, at, "worker.host_grace: it must be at least twice worker.lease");
-    at = either(nodes, CONFIG_LOGS_RETENTION_DAYS, CONFIG_EVENTS_RETENTION_DAYS);
+        yaml_error(r->doc, at, "worker.host_grace must be at least twice worker.lease");
+    at = node_of_either(nodes, CONFIG_LOGS_RETENTION_DAYS, CONFIG_EVENTS_RETENTION_DAYS);
     if (at && c->logs.retention_days > c->execution_events.retention_days)
         yaml_error(r->doc, at,
-                   "logs.retention_days: logs can't be kept longer than %d days, "
-                   "execution_events.retention_days",
+                   "logs.retention_days must not be more than execution_events.retention_days, "
+                   "which is %d",
                    c->execution_events.retention_days);
-    at = either(nodes, CONFIG_RETRY_MAX_DELAY, CONFIG_RETRY_DELAY);
+    at = node_of_either(nodes, CONFIG_RETRY_MAX_DELAY, CONFIG_RETRY_DELAY);
     if (at && c->retry.policy.max_delay < c->retry.policy.delay)
-        yaml_error(r->doc, at, "retry.max_delay: it is below retry.delay");
+        yaml_error(r->doc, at, "retry.max_delay must not be less than retry.delay");
 }
 
 /* ---- reading ---- */
@@ -144,8 +144,8 @@ static void read_values(struct config_reader *r, const struct yaml *root)
     config_defaults(r, &config_keys, r->config);
     if (root->kind != YAML_NULL)
         config_read_map(r, &config_keys, "", "", root, r->config, nodes);
-    derive(r);
-    check(r, nodes);
+    derive_defaults(r);
+    check_consistency(r, nodes);
     config_read_executors(r, nodes[CONFIG_EXECUTORS]);
     config_read_routes(r, nodes[CONFIG_DISPATCH_ROUTES]);
     if (nodes[CONFIG_DISPATCH_DEFAULT_EXECUTOR])

@@ -1,4 +1,4 @@
-/* config_executors.c - the executors and the routes of a configuration. */
+/* config_executors.c - reads the executors and the routes of a configuration. */
 #include "base/suggest.h"
 #include "parse/config/config_map.h"
 
@@ -21,7 +21,7 @@ const struct config_executor *config_executor(const struct config *c, const char
 
 /* ---- executors ---- */
 
-static bool good_key(const char *key)
+static bool is_valid_key(const char *key)
 {
     static const char letters[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
@@ -30,7 +30,7 @@ static bool good_key(const char *key)
     return len && len <= MAX_KEY_LENGTH && strspn(key, letters) == len && !strchr("_.-", *key);
 }
 
-/* The type that an executor is named after; -1: none. */
+/* The type that an executor is named after; -1 if none. */
 static int type_by_key(const char *key)
 {
     int i;
@@ -41,17 +41,17 @@ static int type_by_key(const char *key)
     return -1;
 }
 
-/* Most of what the host has in its environment means nothing in a container. */
-static void take_inside(struct config_executor *x)
+/* Most variables of the host's environment are meaningless in a container. */
+static void use_container_env(struct config_executor *x)
 {
     static const char *const names[] = {"LANG", "LC_ALL", "TZ", NULL};
 
     x->env = (struct config_texts){names, sizeof(names) / sizeof(*names) - 1};
 }
 
-/* Values that follow from others. */
-static void derive(const struct config *c, struct config_executor *x,
-                   const struct yaml *const *nodes)
+/* Sets the values that follow from others. */
+static void derive_values(const struct config *c, struct config_executor *x,
+                          const struct yaml *const *nodes)
 {
     const struct config_table *t = &config_executor_keys;
     size_t i;
@@ -70,7 +70,7 @@ static void derive(const struct config *c, struct config_executor *x,
         else if (!strcmp(t->keys[i].path, "log.tail"))
             x->log.tail = c->logs.keep / 2;
         else if (!strcmp(t->keys[i].path, "env") && x->type == CONFIG_CONTAINER)
-            take_inside(x);
+            use_container_env(x);
     }
 }
 
@@ -83,27 +83,30 @@ static void check_types(const struct config_reader *r, const struct config_execu
         const struct config_key *k = &config_executor_keys.keys[i];
 
         if (nodes[i] && !(k->only & 1u << x->type))
-            yaml_error(r->doc, nodes[i], "executors.%s.%s: an executor of the type %s has no %s%s",
+            yaml_error(r->doc, nodes[i], "executors.%s.%s: an executor of type %s has no %s%s",
                        x->key, k->path, config_executor_types[x->type], k->path,
-                       !strcmp(k->path, "slots") ? ": see functions.threads" : "");
+                       !strcmp(k->path, "slots") ? ": set functions.threads instead" : "");
     }
 }
 
-/* The three that are always there are what they are called, and as functions belong to the worker
- * instead of being routed, there is one executor for them. */
+/* The three default executors have the type that they are named after. Functions are registered in
+ * the worker and not routed, so there is only one executor for them. */
 static void check_name(const struct config_reader *r, const struct config_executor *x,
                        const struct yaml *at)
 {
     int named = type_by_key(x->key);
 
     if (named >= 0 && named != x->type)
-        yaml_error(r->doc, at, "executors.%s: its type can only be %s: take another key", x->key,
-                   x->key);
+        yaml_error(
+            r->doc, at,
+            "executors.%s: the type of this executor must be %s: use another key for another type",
+            x->key, x->key);
     else if (named < 0 && x->type == CONFIG_FUNCTION)
-        yaml_error(r->doc, at, "executors.%s: only the executor function runs functions", x->key);
+        yaml_error(r->doc, at,
+                   "executors.%s: only the executor with the key function runs functions", x->key);
 }
 
-/* `value` is NULL for one that the file does not speak of. */
+/* `at` and `value` are NULL for an executor that is not in the file. */
 static void read_executor(struct config_reader *r, const char *key, const struct yaml *at,
                           const struct yaml *value, struct config_executor *x)
 {
@@ -120,9 +123,9 @@ static void read_executor(struct config_reader *r, const char *key, const struct
         check_name(r, x, at);
     if (x->type >= 0) {
         check_types(r, x, nodes);
-        derive(r->config, x, nodes);
+        derive_values(r->config, x, nodes);
     } else if (!yaml_get(value, "type")) {
-        yaml_error(r->doc, at, "%s: say its type: process, container, function or custom", what);
+        yaml_error(r->doc, at, "%s needs a type: process, container, function or custom", what);
     }
 }
 
@@ -134,18 +137,19 @@ void config_read_executors(struct config_reader *r, const struct yaml *node)
     if (node && node->kind != YAML_NULL && yaml_is_map(r->doc, node, "executors"))
         given = node->n;
     if (given > MAX_EXECUTORS) {
-        yaml_error(r->doc, node, "executors: more than %d", MAX_EXECUTORS);
+        yaml_error(r->doc, node, "executors: at most %d are allowed", MAX_EXECUTORS);
         given = 0;
     }
     list = arena_alloc(&r->config->arena, (given + 3) * sizeof(*list));
     for (i = 0; i < given; i++) {
         const struct yaml_pair *p = yaml_pair(node, i);
 
-        if (!good_key(p->key.text))
-            yaml_error(r->doc, &p->key,
-                       "executors: '%.60s' can't be a key: take letters, digits, _, . and -, at "
-                       "most %d",
-                       p->key.text, MAX_KEY_LENGTH);
+        if (!is_valid_key(p->key.text))
+            yaml_error(
+                r->doc, &p->key,
+                "executors: '%.60s' is not a valid key: use at most %d letters, digits, _, . "
+                "and -, and start with a letter or digit",
+                p->key.text, MAX_KEY_LENGTH);
         read_executor(r, p->key.text, &p->key, &p->value, &list[n++]);
     }
     for (i = 0; CONFIG_OURS >> i; i++)

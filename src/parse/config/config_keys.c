@@ -1,4 +1,4 @@
-/* config_keys.c - the lists of config.h as tables. */
+/* config_keys.c - builds the key tables from the lists of config.h. */
 #include "parse/config/config.h"
 
 #include <stddef.h>
@@ -18,8 +18,9 @@ const char *const config_engines[] = {
 const char *const config_pulls[] = {
     [CONFIG_MISSING] = "missing", [CONFIG_ALWAYS] = "always", [CONFIG_NEVER] = "never", NULL};
 
-/* A member must be what its key's type says: the reader writes through a void pointer. */
-#define X(name, ctype, says) typedef ctype config_ctype_##name;
+/* A member must have the C type of its key's type, because the reader writes through a void
+ * pointer. */
+#define X(name, ctype, text) typedef ctype config_ctype_##name;
 CONFIG_TYPES(X)
 #undef X
 #define IS(kind, member, type)                                                                     \
@@ -67,10 +68,10 @@ const struct config_table config_executor_keys = {executor_keys, CONFIG_EXECUTOR
 
 const char *config_type_sentence(enum config_type type)
 {
-    static const char *const says[] = {
+    static const char *const texts[] = {
 #define X(name, ctype, text) [CONFIG_TYPE_##name] = text,
         CONFIG_TYPES(X)
 #undef X
     };
-    return says[type];
+    return texts[type];
 }

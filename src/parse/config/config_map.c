@@ -21,15 +21,15 @@ void config_defaults(struct config_reader *r, const struct config_table *t, void
         r->doc = &doc;
         if (yaml_read(&source, &none, &doc) ||
             !config_read_value(r, &t->keys[i], &doc.root, source.name, to))
-            abort(); /* a default that its own key refuses */
+            abort(); /* a programming error: the key's reader refuses its own default */
         yaml_release(&doc);
         diagnostics_release(&none);
     }
     r->doc = reading;
 }
 
-/* The names that may stand right below the prefix: of its keys, and of its sections. */
-static const char *const *names_below(struct config_reader *r, const struct config_table *t,
+/* The names that are allowed directly under the prefix: keys and sections. Ends with NULL. */
+static const char *const *names_under(struct config_reader *r, const struct config_table *t,
                                       const char *prefix)
 {
     struct arena *a = &r->config->arena;
@@ -55,7 +55,7 @@ static void read_pair(struct config_reader *r, const struct config_table *t, con
                       const char *what, const struct yaml *node, void *to,
                       const struct yaml **nodes)
 {
-    char below[160];
+    char longer[160];
     size_t i;
 
     for (i = 0; i < t->n; i++)
@@ -64,19 +64,19 @@ static void read_pair(struct config_reader *r, const struct config_table *t, con
                 nodes[i] = node;
             return;
         }
-    snprintf(below, sizeof(below), "%s.max", path);
-    if (node->kind == YAML_INT && !strcmp(below, "retry.max"))
-        read_pair(r, t, below, below, node, to, nodes);
-    else if (node->kind != YAML_NULL) { /* a section with all its lines commented out */
-        snprintf(below, sizeof(below), "%s.", path);
-        config_read_map(r, t, below, what, node, to, nodes);
+    snprintf(longer, sizeof(longer), "%s.max", path);
+    if (node->kind == YAML_INT && !strcmp(longer, "retry.max"))
+        read_pair(r, t, longer, longer, node, to, nodes);
+    else if (node->kind != YAML_NULL) { /* null: a section with all its lines commented out */
+        snprintf(longer, sizeof(longer), "%s.", path);
+        config_read_map(r, t, longer, what, node, to, nodes);
     }
 }
 
 void config_read_map(struct config_reader *r, const struct config_table *t, const char *prefix,
                      const char *what, const struct yaml *map, void *to, const struct yaml **nodes)
 {
-    const char *const *names = names_below(r, t, prefix);
+    const char *const *names = names_under(r, t, prefix);
     size_t i, k;
 
     if (!yaml_is_map(r->doc, map, *what ? what : "the configuration"))

@@ -1,17 +1,17 @@
-/* config_values.c - the types of a configuration's values: how each is read, and checked. Whatever
- * is kept is copied: the tree goes when it is read. */
+/* config_values.c - reads and checks configuration values by their type. Values that are kept are
+ * copied to the arena, because the YAML tree is released after reading. */
 #include "parse/config/config_map.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_QUEUE  64
-#define MAX_TENANT 41
-#define MAX_LIST   1000
-#define OWN_QUEUES "here:" /* the queues of `pawl run` */
+#define MAX_QUEUE         64
+#define MAX_TENANT        41
+#define MAX_LIST          1000
+#define FOREGROUND_QUEUES "here:" /* prefix of the queues of `pawl run` */
 
-/* Where to: one of these is the right one, config_keys.c checks which. */
+/* A pointer to the member; config_keys.c checks that the member has the type of its key. */
 union target {
     void *any;
     const char **text;
@@ -55,7 +55,7 @@ static bool read_path(struct config_reader *r, const struct config_key *k, const
     return true;
 }
 
-/* The value may hold a password, so no sentence repeats it. */
+/* The URL may contain a password, so messages do not repeat it. */
 static bool read_url(struct config_reader *r, const struct config_key *k, const struct yaml *node,
                      const char *what, union target to)
 {
@@ -68,7 +68,7 @@ static bool read_url(struct config_reader *r, const struct config_key *k, const 
         return true;
     }
     if (strncmp(text, "sqlite:", 7) || !*file || *file == '?') {
-        yaml_error(r->doc, node, "%s: write sqlite:FILE, or postgres://USER@HOST/DATABASE", what);
+        yaml_error(r->doc, node, "%s must be sqlite:FILE or postgres://USER@HOST/DATABASE", what);
         return false;
     }
     if (*file == '/' || *file == ':') {
@@ -94,8 +94,9 @@ static bool read_tenant(struct config_reader *r, const struct config_key *k,
     len = strlen(text);
     if (len > MAX_TENANT || *text < 'a' || *text > 'z' ||
         strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_") != len)
-        return yaml_expected(r->doc, node, what,
-                             "a small letter, then up to 40 small letters, digits or _,");
+        return yaml_expected(
+            r->doc, node, what,
+            "a lowercase letter followed by up to 40 lowercase letters, digits or _,");
     *to.text = arena_strdup(&r->config->arena, text);
     return true;
 }
@@ -177,14 +178,14 @@ static bool read_word(struct config_reader *r, const struct config_key *k, const
 
 /* ---- lists ---- */
 
-/* NULL, or what is wrong with a text of the list. */
+/* These return NULL if a text of a list is valid, else what is expected instead. */
 static const char *bad_queue(const char *text)
 {
     if (!*text || strlen(text) > MAX_QUEUE)
-        return "a queue's name, of 1 to 64 bytes,";
-    return strncmp(text, OWN_QUEUES, strlen(OWN_QUEUES))
+        return "a queue name of 1 to 64 bytes";
+    return strncmp(text, FOREGROUND_QUEUES, strlen(FOREGROUND_QUEUES))
                ? NULL
-               : "a queue's name that does not begin with here:";
+               : "a queue name that does not start with here:";
 }
 
 static const char *bad_name(const char *text)
@@ -193,7 +194,7 @@ static const char *bad_name(const char *text)
 
     return *text && text[strspn(text, letters)] == '\0' && (*text < '0' || *text > '9')
                ? NULL
-               : "the name of a variable (letters, digits and _)";
+               : "a variable name (letters, digits and _)";
 }
 
 static const char *bad_path(const char *text)
@@ -201,7 +202,7 @@ static const char *bad_path(const char *text)
     return *text ? NULL : "a path";
 }
 
-/* Each text once, checked, and where it is a path made absolute. */
+/* Reads a list of distinct texts, each checked by `bad`; paths are made absolute. */
 static bool read_texts(struct config_reader *r, const struct yaml *node, const char *what,
                        const char *(*bad)(const char *), struct config_texts *out)
 {
@@ -227,7 +228,7 @@ static bool read_texts(struct config_reader *r, const struct yaml *node, const c
             texts[i] = bad == bad_path ? path_from(r, text) : arena_strdup(a, text);
             for (k = 0; k < i; k++)
                 if (texts[k] && !strcmp(texts[k], texts[i])) {
-                    yaml_error(r->doc, &items[i], "%s: '%.60s' is already there", what, text);
+                    yaml_error(r->doc, &items[i], "%s: '%.60s' is listed twice", what, text);
                     ok = false;
                     break;
                 }
@@ -286,8 +287,8 @@ static bool read_codes(struct config_reader *r, const struct config_key *k, cons
     return ok;
 }
 
-static bool read_later(struct config_reader *r, const struct config_key *k, const struct yaml *node,
-                       const char *what, union target to)
+static bool accept_unread(struct config_reader *r, const struct config_key *k,
+                          const struct yaml *node, const char *what, union target to)
 {
     (void)r, (void)k, (void)node, (void)what, (void)to;
     return true;
@@ -297,15 +298,15 @@ static bool read_later(struct config_reader *r, const struct config_key *k, cons
 
 static bool (*const readers[])(struct config_reader *, const struct config_key *,
                                const struct yaml *, const char *what, union target) = {
-    [CONFIG_TYPE_TEXT] = read_text,         [CONFIG_TYPE_URL] = read_url,
-    [CONFIG_TYPE_TENANT] = read_tenant,     [CONFIG_TYPE_PATH] = read_path,
-    [CONFIG_TYPE_BOOL] = read_bool,         [CONFIG_TYPE_INT] = read_int,
-    [CONFIG_TYPE_COUNT] = read_count,       [CONFIG_TYPE_NUMBER] = read_number,
-    [CONFIG_TYPE_DURATION] = read_duration, [CONFIG_TYPE_SIZE] = read_size,
-    [CONFIG_TYPE_WORD] = read_word,         [CONFIG_TYPE_QUEUES] = read_queues,
-    [CONFIG_TYPE_NAMES] = read_names,       [CONFIG_TYPE_PATHS] = read_paths,
-    [CONFIG_TYPE_CODES] = read_codes,       [CONFIG_TYPE_ROUTES] = read_later,
-    [CONFIG_TYPE_EXECUTORS] = read_later,
+    [CONFIG_TYPE_TEXT] = read_text,          [CONFIG_TYPE_URL] = read_url,
+    [CONFIG_TYPE_TENANT] = read_tenant,      [CONFIG_TYPE_PATH] = read_path,
+    [CONFIG_TYPE_BOOL] = read_bool,          [CONFIG_TYPE_INT] = read_int,
+    [CONFIG_TYPE_COUNT] = read_count,        [CONFIG_TYPE_NUMBER] = read_number,
+    [CONFIG_TYPE_DURATION] = read_duration,  [CONFIG_TYPE_SIZE] = read_size,
+    [CONFIG_TYPE_WORD] = read_word,          [CONFIG_TYPE_QUEUES] = read_queues,
+    [CONFIG_TYPE_NAMES] = read_names,        [CONFIG_TYPE_PATHS] = read_paths,
+    [CONFIG_TYPE_CODES] = read_codes,        [CONFIG_TYPE_ROUTES] = accept_unread,
+    [CONFIG_TYPE_EXECUTORS] = accept_unread,
 };
 
 bool config_read_value(struct config_reader *r, const struct config_key *k, const struct yaml *node,

@@ -1,13 +1,13 @@
-/* graph_render_ascii.c - the graph for a terminal: a line for each task, each after what it needs,
- * and beside them rails that lead from a task down to those that need it.
+/* ascii.c - draws the graph for a terminal: one line per task, each task after its needs, and on
+ * the left rails that lead from a task down to its followers.
  *
  *     *    fetch
- *     +-*  clean     + a rail goes on, and here it leads to the task of this line
- *     * |  count     * a task: its rail goes on below, as long as others need it
- *     *-'  report    ' ` a rail ends here, in the task of this line
+ *     +-*  clean     + the rail leads to the task of this line, and continues
+ *     * |  count     * a task: its rail continues down to its last follower
+ *     *-'  report    ' ` the rail ends in the task of this line
  *
- * A line of text follows for what the picture can't show. Graphs with too many rails are listed
- * with their needs instead. */
+ * Notes after the name give what the picture can't show. A graph with too many rails is printed as
+ * a list of tasks with their needs instead. */
 #include "parse/render/graph.h"
 
 #include <stdlib.h>
@@ -15,16 +15,17 @@
 
 #define MAX_RAILS   20
 #define FREE        UINT32_MAX
-#define RESTING     (UINT32_MAX - 1) /* ended in the line above: what comes next is no part of it */
+/* A rail that ended in the line above: if it were reused now, it would look connected. */
+#define RESTING     (UINT32_MAX - 1)
 #define SHOWN_NEEDS 5
 #define LONGEST     33 /* characters of an expression */
-#define FEWEST      8  /* columns for which it is worth to begin */
+#define FEWEST      8  /* columns: the minimum for a name and for its notes */
 
 struct rails {
     const struct workflow *w;
-    uint32_t at[MAX_RAILS]; /* the task whose rail it is; FREE, RESTING: none */
-    uint32_t n;             /* in use, or free between others */
-    uint32_t *left;         /* of each task: how many that need it are still to come */
+    uint32_t at[MAX_RAILS]; /* the task that the rail starts from; FREE or RESTING if none */
+    uint32_t n;             /* rails in use, including free ones between them */
+    uint32_t *left;         /* of each task: the followers that are not drawn yet */
 };
 
 static uint32_t rail_of(const struct rails *r, uint32_t task)
@@ -51,8 +52,8 @@ static bool is_need(const struct workflow_task *t, uint32_t task)
     return false;
 }
 
-/* Where the task goes: on a rail that ends in it, else on a free one. MAX_RAILS: there is none. */
-static uint32_t place(struct rails *r, const struct workflow_task *t)
+/* The rail for the task: one that ends in it, else a free one; MAX_RAILS if there is none. */
+static uint32_t find_column(struct rails *r, const struct workflow_task *t)
 {
     uint32_t i;
 
@@ -65,9 +66,9 @@ static uint32_t place(struct rails *r, const struct workflow_task *t)
     return i;
 }
 
-/* The rails at this line. `lo` to `hi` is the stretch that leads to the task. */
-static void draw(const struct rails *r, const struct workflow_task *t, uint32_t column,
-                 struct buf *out)
+/* Draws the rails of this line. The rails from `lo` to `hi` are connected with the task. */
+static void draw_rails(const struct rails *r, const struct workflow_task *t, uint32_t column,
+                       struct buf *out)
 {
     uint32_t lo = column, hi = column, i;
 
@@ -91,8 +92,8 @@ static void draw(const struct rails *r, const struct workflow_task *t, uint32_t 
     }
 }
 
-/* The rails below this line. */
-static void move_on(struct rails *r, const struct workflow_task *t, uint32_t column)
+/* Updates the rails for the next line. */
+static void advance_rails(struct rails *r, const struct workflow_task *t, uint32_t column)
 {
     uint32_t i;
 
@@ -107,7 +108,7 @@ static void move_on(struct rails *r, const struct workflow_task *t, uint32_t col
         r->n--;
 }
 
-/* Calls `line` for each task in order, while there are rails enough. */
+/* Calls `line` for each task in order; returns false if there are not enough rails. */
 static bool walk(const struct workflow *w, const uint32_t *order,
                  void (*line)(const struct rails *, const struct workflow_task *, uint32_t column,
                               void *),
@@ -122,12 +123,12 @@ static bool walk(const struct workflow *w, const uint32_t *order,
     for (i = 0; i < w->ntasks && ok; i++) {
         const struct workflow_task *t = &w->tasks[order[i]];
 
-        column = place(&r, t);
+        column = find_column(&r, t);
         ok = column < MAX_RAILS;
         if (!ok)
             break;
         line(&r, t, column, arg);
-        move_on(&r, t, column);
+        advance_rails(&r, t, column);
     }
     free(r.left);
     return ok;
@@ -138,8 +139,8 @@ static bool walk(const struct workflow *w, const uint32_t *order,
 struct drawing {
     struct buf *out;
     size_t width;
-    uint32_t rails; /* the most that a line has */
-    size_t names;   /* the longest name */
+    uint32_t rails; /* the largest number in a line */
+    size_t names;   /* length of the longest name */
 };
 
 static void measure(const struct rails *r, const struct workflow_task *t, uint32_t column,
@@ -152,7 +153,7 @@ static void measure(const struct rails *r, const struct workflow_task *t, uint32
     d->rails = r->n > d->rails ? r->n : d->rails;
 }
 
-/* Name and notes from `column` on, cut at the width. */
+/* Adds the name and the notes from `column` on, cut at the width. */
 static void add_task(struct drawing *d, const struct workflow_task *t, size_t column,
                      const char *more)
 {
@@ -181,13 +182,13 @@ static void draw_line(const struct rails *r, const struct workflow_task *t, uint
     size_t from = d->out->len, wide = d->rails * 2 + 3;
 
     buf_addstr(d->out, "  ");
-    draw(r, t, column, d->out);
+    draw_rails(r, t, column, d->out);
     while (d->out->len - from < wide)
         buf_addch(d->out, ' ');
     add_task(d, t, wide, "");
 }
 
-/* Without rails. */
+/* A line of the list without rails. */
 static void list_line(struct drawing *d, const struct workflow *w, const struct workflow_task *t)
 {
     struct buf needs = BUF_INIT;
@@ -210,7 +211,7 @@ static void draw_hook(struct drawing *d, const struct workflow_task *t)
     add_task(d, t, 4, "");
 }
 
-static void draw_one(const struct workflow *w, size_t width, struct buf *out)
+static void draw_workflow(const struct workflow *w, size_t width, struct buf *out)
 {
     uint32_t *order = mem_alloc((w->ntasks + 1) * sizeof(*order)), n, i;
     struct drawing d = {.out = out, .width = width};
@@ -235,12 +236,12 @@ static void draw_one(const struct workflow *w, size_t width, struct buf *out)
 void graph_render_ascii(const struct workflow *w, size_t width, struct buf *out)
 {
     size_t n, i;
-    const struct workflow **below = workflow_below(w, &n);
+    const struct workflow **nested = workflow_below(w, &n);
 
-    draw_one(w, width, out);
+    draw_workflow(w, width, out);
     for (i = 0; i < n; i++) {
         buf_addch(out, '\n');
-        draw_one(below[i], width, out);
+        draw_workflow(nested[i], width, out);
     }
-    free(below);
+    free(nested);
 }

@@ -13,7 +13,7 @@ static void add_words(struct buf *b, const char *const *words)
         buf_addf(b, "%s`%s`", !i ? "" : words[i + 1] ? ", " : " or ", words[i]);
 }
 
-/* Which tasks have a key; most are for all, so only what differs is said. */
+/* Most keys are allowed in all tasks, so only exceptions are mentioned. */
 void describe_key_places(struct buf *b, const struct key *k)
 {
     unsigned kinds = k->places & KEY_ALL;
@@ -42,7 +42,7 @@ void describe_key_value(struct buf *b, const struct key *k)
 
 /* ---- configuration ---- */
 
-/* 30s, 2h, 1MB: as one would write it. */
+/* Adds an amount as a user would write it: 30s, 2h, 1MB. */
 static void add_amount(struct buf *b, const struct config_key *k, int64_t n)
 {
     static const struct {
@@ -81,7 +81,7 @@ void describe_config_value(struct buf *b, const struct config_key *k)
     buf_addstr(b, k->type == CONFIG_TYPE_COUNT ? ", or `auto`" : "");
 }
 
-/* Without the parentheses of what is worked out, in quotes otherwise. */
+/* A derived default loses its parentheses; any other gets backquotes. */
 void describe_config_default(struct buf *b, const struct config_key *k)
 {
     size_t len = strlen(k->default_value);

@@ -1,5 +1,5 @@
-/* describe.h - what the pages say about a key, from the tables of keys: the same in docs/ and in
- * the man pages. Backquotes are around what is to be written as it is. */
+/* describe.h - describes keys from the key tables, with the same words in docs/ and in the man
+ * pages. Literal text is in backquotes. */
 #ifndef PARSE_RENDER_DESCRIBE_H
 #define PARSE_RENDER_DESCRIBE_H
 
@@ -9,7 +9,7 @@
 
 /* "number, 1 to 10", "`missing`, `always` or `never`" */
 void describe_key_value(struct buf *b, const struct key *k);
-/* " Commands only.", or nothing where there is nothing to say. */
+/* " Commands only."; adds nothing if the key is allowed everywhere. */
 void describe_key_places(struct buf *b, const struct key *k);
 
 /* "duration, 1s to 1h" */

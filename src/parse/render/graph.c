@@ -1,4 +1,4 @@
-/* graph.c - pictures that other programs draw: Graphviz and Mermaid. */
+/* graph.c - writes the graph for programs that draw it: Graphviz and Mermaid. */
 #include "parse/render/graph.h"
 
 #include "parse/source.h"
@@ -16,14 +16,14 @@ void render_cut_text(struct buf *out, const char *text, size_t longest)
     source_add_visible(&seen, text, strlen(text));
     for (; at < seen.len; at += source_step(seen.ptr + at, seen.len - at))
         if (n++ + 3 == longest)
-            cut = at; /* here, if more follows than there is room for */
+            cut = at; /* cut here if the text is too long */
     buf_add(out, buf_cstr(&seen), n > longest ? cut : seen.len);
     if (n > longest)
         buf_addstr(out, "...");
     buf_release(&seen);
 }
 
-/* JSON; a text without its quotes. */
+/* Adds JSON; a string without its quotes. */
 static void add_foreach(struct buf *out, const char *json, size_t longest)
 {
     size_t n = strlen(json);
@@ -68,8 +68,8 @@ void render_task_notes(const struct workflow_task *t, const char *between, size_
 #undef NEXT
 }
 
-/* The name and the notes, one a line. */
-static void label(const struct workflow_task *t, struct buf *out)
+/* Sets *out to the name and the notes, one per line. */
+static void make_label(const struct workflow_task *t, struct buf *out)
 {
     buf_reset(out);
     buf_addstr(out, t->name);
@@ -103,7 +103,7 @@ static void dot_text(struct buf *out, const char *text)
 
 static void dot_task(struct buf *out, const struct workflow_task *t, struct buf *text)
 {
-    label(t, text);
+    make_label(t, text);
     buf_addf(out, "  t%u [label=", t->index);
     dot_text(out, text->ptr);
     buf_addf(out, ", shape=%s%s%s];\n",
@@ -138,7 +138,7 @@ static void write_dot(const struct workflow *w, struct buf *out)
 
 /* ---- Mermaid ---- */
 
-/* Its labels are HTML, with entities of its own. */
+/* Mermaid's labels are HTML, with entities of the form #NUMBER; */
 static void mermaid_text(struct buf *out, const char *text)
 {
     for (; *text; text++)
@@ -155,7 +155,7 @@ static void mermaid_task(struct buf *out, const struct workflow_task *t, struct 
     static const char *const shapes[][2] = {{"[", "]"}, {"([", "])"}, {"[[", "]]"}, {"{{", "}}"}};
     const char *const *shape = shapes[t->has_approval ? 3 : t->nested ? 2 : t->function ? 1 : 0];
 
-    label(t, text);
+    make_label(t, text);
     buf_addf(out, "  t%u%s\"", t->index, shape[0]);
     mermaid_text(out, text->ptr);
     buf_addf(out, "\"%s\n", shape[1]);

@@ -1,4 +1,4 @@
-/* graph.h - the graph of a workflow as text: for terminals, for Graphviz, for Mermaid. */
+/* graph.h - writes the graph of a workflow as text: for terminals, Graphviz and Mermaid. */
 #ifndef PARSE_RENDER_GRAPH_H
 #define PARSE_RENDER_GRAPH_H
 
@@ -16,17 +16,17 @@ enum graph_format {
 #undef X
 };
 
-/* Appends the picture. Lines of the ASCII one have at most `width` columns. */
+/* Appends the graph. Lines of the ASCII format have at most `width` columns. */
 void graph_render(const struct workflow *w, enum graph_format format, size_t width,
                   struct buf *out);
 
-/* ---- what the formats share ---- */
+/* ---- shared by the formats ---- */
 
-/* What a task is, beside its name: "workflow publish", "for each …", "if …": at most so many
- * characters of each expression. */
+/* Adds the properties of a task other than its name, "workflow publish", "for each …", "if …",
+ * separated by `between`. Each expression is cut to `longest` characters. */
 void render_task_notes(const struct workflow_task *t, const char *between, size_t longest,
                        struct buf *out);
-/* At most so many characters (3 or more), in one line; dots at the end: there were more. */
+/* Adds a text on one line, cut to `longest` characters (3 or more); "..." marks a cut. */
 void render_cut_text(struct buf *out, const char *text, size_t longest);
 
 void graph_render_ascii(const struct workflow *w, size_t width, struct buf *out);

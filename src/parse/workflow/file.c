@@ -1,5 +1,5 @@
-/* file.c - see file.h. Files: a workflow and those that it nests, each read once; then the
- * keys of the file, and at the end what needs the whole. */
+/* file.c - see file.h. Loads a workflow file and the files that it nests, each once, and detects
+ * files that nest themselves. */
 #include "parse/workflow/reader.h"
 
 #include <errno.h>
@@ -7,14 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of all texts together. A few aliases can stand for very many. */
+/* Limit on the bytes of all texts together: a few aliases can expand to a very large text. */
 #define TEXTS_MAX (32u << 20)
 
-/* A file that is open until all of it is read. */
+/* `open` is set until the whole file, with the files that it nests, is read. */
 struct loaded {
-    const char *path; /* real; NULL: no file */
+    const char *path; /* resolved; NULL if the text is not a file */
     const char *name;
-    const struct workflow *w; /* NULL: open, or there were problems */
+    const struct workflow *w; /* NULL while open, or if the file has errors */
     bool open;
 };
 
@@ -23,11 +23,11 @@ struct loading {
     struct arena *arena;
     VEC(struct loaded) files;
     int depth;
-    size_t spent;
-    bool messages;
+    size_t spent;    /* bytes of text so far */
+    bool over_limit; /* the error about TEXTS_MAX was added */
 };
 
-/* ---- what the readers share ---- */
+/* ---- functions shared by the readers ---- */
 
 const char *reader_what(char *out, const char *above, const char *name)
 {
@@ -40,13 +40,13 @@ bool reader_spend(struct reader *r, const struct yaml *node, size_t bytes)
     struct loading *l = r->loading;
 
     l->spent += bytes;
-    if (l->spent > TEXTS_MAX && !l->messages)
+    if (l->spent > TEXTS_MAX && !l->over_limit)
         yaml_error(r->doc, node,
-                   "up to here the workflow has more than %u MB of text, aliases and defaults "
-                   "expanded: at most that much is taken",
+                   "the text of the workflow, with aliases and defaults expanded, exceeds the "
+                   "limit of %u MB here",
                    TEXTS_MAX >> 20);
-    l->messages = l->spent > TEXTS_MAX;
-    return !l->messages;
+    l->over_limit = l->spent > TEXTS_MAX;
+    return !l->over_limit;
 }
 
 const char *reader_keep(struct reader *r, const struct yaml *node, const char *text)
@@ -54,8 +54,8 @@ const char *reader_keep(struct reader *r, const struct yaml *node, const char *t
     return reader_spend(r, node, strlen(text) + 1) ? arena_strdup(r->arena, text) : "";
 }
 
-static void note(struct reader *r, const struct yaml *node, const char *text, const char *what,
-                 bool condition)
+static void add_text_use(struct reader *r, const struct yaml *node, const char *text,
+                         const char *what, bool condition)
 {
     *vec_add(&r->texts) = (struct text_use){.text = text,
                                             .what = arena_strdup(&r->scratch, what),
@@ -69,13 +69,13 @@ static void note(struct reader *r, const struct yaml *node, const char *text, co
 void reader_note_text(struct reader *r, const struct yaml *node, const char *text, const char *what)
 {
     if (strstr(text, "${{"))
-        note(r, node, text, what, false);
+        add_text_use(r, node, text, what, false);
 }
 
 void reader_note_condition(struct reader *r, const struct yaml *node, const char *text,
                            const char *what)
 {
-    note(r, node, text, what, true);
+    add_text_use(r, node, text, what, true);
 }
 
 /* ---- one definition ---- */
@@ -102,7 +102,7 @@ static const struct workflow *read_source(struct loading *l, const struct source
 
 /* ---- files ---- */
 
-/* The folder of a real path. */
+/* The folder of an absolute path. */
 static const char *folder_of(struct loading *l, const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -124,7 +124,7 @@ static const struct workflow *load(struct loading *l, const struct source *sourc
     return w;
 }
 
-/* The files that are open from this one on: each nests the next. */
+/* Adds the error with the chain of open files, each of which nests the next. */
 static void cycle_error(struct reader *r, const struct yaml *node, const char *what, size_t from)
 {
     const struct loading *l = r->loading;
@@ -134,7 +134,7 @@ static void cycle_error(struct reader *r, const struct yaml *node, const char *w
     for (i = from; i < l->files.n; i++)
         if (l->files.at[i].open)
             buf_addf(&path, "%s -> ", l->files.at[i].name);
-    yaml_error(r->doc, node, "%s: a workflow can't be part of itself: %s%s", what, buf_cstr(&path),
+    yaml_error(r->doc, node, "%s: a workflow can't contain itself: %s%s", what, buf_cstr(&path),
                l->files.at[from].name);
     buf_release(&path);
 }
@@ -165,8 +165,8 @@ static bool load_nested(struct reader *r, const struct yaml *node, const char *w
     struct err err;
 
     if (l->depth >= WORKFLOW_MAX_DEPTH || l->files.n > WORKFLOW_MAX_NESTED) {
-        yaml_error(r->doc, node, "%s: at most %d workflows may be nested, at most %d deep", what,
-                   WORKFLOW_MAX_NESTED, WORKFLOW_MAX_DEPTH);
+        yaml_error(r->doc, node, "%s: at most %d workflows can be nested, at most %d levels deep",
+                   what, WORKFLOW_MAX_NESTED, WORKFLOW_MAX_DEPTH);
         return false;
     }
     if (diagnostics_read(l->diagnostics, shown, &source, &err)) {
@@ -177,8 +177,9 @@ static bool load_nested(struct reader *r, const struct yaml *node, const char *w
     return *out;
 }
 
-/* A path as people know it: beside that of the file that names it. */
-static char *beside(const struct reader *r, const char *path)
+/* The path as the user would write it: relative to the folder of the file that names it. The
+ * caller frees it. */
+static char *path_shown(const struct reader *r, const char *path)
 {
     const char *name = r->doc->source->name, *slash = strrchr(name, '/');
 
@@ -187,7 +188,7 @@ static char *beside(const struct reader *r, const char *path)
     return mem_printf("%.*s/%s", (int)(slash - name), name, path);
 }
 
-static bool is_same(const char *path, const char *real)
+static bool is_same_file(const char *path, const char *real)
 {
     char *found = realpath(path, NULL);
     bool same = found && !strcmp(found, real);
@@ -203,20 +204,22 @@ bool reader_nested(struct reader *r, const struct yaml *node, const char *what,
     bool found = false, ok = false;
 
     if (!r->w->folder && *node->text != '/') {
-        yaml_error(r->doc, node, "%s: a relative path has no meaning here: the text is no file",
+        yaml_error(r->doc, node,
+                   "%s: a relative path works only in a workflow that is read from a file: write "
+                   "an absolute path",
                    what);
         return false;
     }
     full =
         *node->text == '/' ? mem_strdup(node->text) : mem_printf("%s/%s", r->w->folder, node->text);
-    shown = beside(r, node->text);
+    shown = path_shown(r, node->text);
     real = realpath(full, NULL);
     if (!real)
         yaml_error(r->doc, node, "%s: %s can't be read: %s", what, shown, strerror(errno));
     else
         ok = find_loaded(r, node, what, real, &found, out);
     if (real && !found)
-        ok = load_nested(r, node, what, is_same(shown, real) ? shown : full,
+        ok = load_nested(r, node, what, is_same_file(shown, real) ? shown : full,
                          arena_strdup(r->arena, real), out);
     free(full);
     free(shown);
@@ -224,10 +227,10 @@ bool reader_nested(struct reader *r, const struct yaml *node, const char *what,
     return ok;
 }
 
-/* ---- the whole ---- */
+/* ---- entry points ---- */
 
-static int end(struct loading *l, const struct workflow *w, const struct workflow **out,
-               struct err *err)
+static int finish_load(struct loading *l, const struct workflow *w, const struct workflow **out,
+                       struct err *err)
 {
     int rc = diagnostics_err(l->diagnostics, err);
 
@@ -245,7 +248,8 @@ int workflow_parse(const struct source *source, const char *folder, struct diagn
 
     *vec_add(&l.files) = (struct loaded){.name = source->name, .open = true};
     l.depth = 1;
-    return end(&l, read_source(&l, source, slash ? slash + 1 : source->name, folder), out, err);
+    return finish_load(&l, read_source(&l, source, slash ? slash + 1 : source->name, folder), out,
+                       err);
 }
 
 int workflow_load(const char *path, struct diagnostics *diagnostics, struct arena *arena,
@@ -261,7 +265,7 @@ int workflow_load(const char *path, struct diagnostics *diagnostics, struct aren
     real = realpath(path, NULL);
     if (!real)
         return err_set(err, E_INVALID, "%s can't be read: %s", path, strerror(errno));
-    rc = end(&l, load(&l, source, arena_strdup(arena, real)), out, err);
+    rc = finish_load(&l, load(&l, source, arena_strdup(arena, real)), out, err);
     free(real);
     return rc;
 }

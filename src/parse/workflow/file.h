@@ -1,18 +1,19 @@
-/* file.h - a workflow file and all that it nests -> a checked definition (core/workflow/model.h).
- * All that is wrong is collected in the problems, with its place. */
+/* file.h - reads a workflow file and all files that it nests into a checked definition
+ * (core/workflow/model.h). All errors are collected as diagnostics, each with its location. */
 #ifndef PARSE_WORKFLOW_FILE_H
 #define PARSE_WORKFLOW_FILE_H
 
 #include "core/workflow/model.h"
 #include "parse/diagnostics.h"
 
-/* 0: *out lives in the arena, and no problem was added. -E_INVALID: problems were added, and err
- * holds the first. Any other error: the file itself can't be read. */
+/* Returns 0 if no error was added; *out lives in the arena. Returns -E_INVALID if errors were
+ * added; err holds the first. Any other code means that the file itself can't be read. */
 MUST_USE int workflow_load(const char *path, struct diagnostics *diagnostics, struct arena *arena,
                            const struct workflow **out, struct err *err);
 
-/* The same with a text that is no file: `folder` (absolute) is where its relative paths begin;
- * NULL: it can't have any nested workflow. The source lives in the problems. */
+/* Like workflow_load, for a text that is not a file. Relative paths of nested workflows start at
+ * `folder`, which is absolute; if it is NULL, only absolute paths are allowed. The source is owned
+ * by the diagnostics. */
 MUST_USE int workflow_parse(const struct source *source, const char *folder,
                             struct diagnostics *diagnostics, struct arena *arena,
                             const struct workflow **out, struct err *err);

@@ -1,4 +1,4 @@
-/* groups.c - keys that hold a small mapping, or a single value that is short for one. */
+/* groups.c - reads keys that hold a small mapping, or a single value as its short form. */
 #include "parse/workflow/reader.h"
 
 #include "base/json.h"
@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* A mapping, or the value of its first key. */
+/* Reads a mapping, or the value of its first key. */
 static bool read_short(struct reader *r, const struct key *k, const struct yaml *node,
                        const char *what, void *to)
 {
@@ -25,7 +25,7 @@ bool reader_type_retry(struct reader *r, const struct key *k, const struct yaml 
     struct workflow_retry *retry = to;
 
     if (node->kind != YAML_INT && node->kind != YAML_MAP)
-        return yaml_expected(r->doc, node, what, "a number of retries, or a mapping (key: value)");
+        return yaml_expected(r->doc, node, what, "a number of retries or a mapping (key: value)");
     if (!read_short(r, k, node, what, to))
         return false;
     if (retry->policy.max_delay && retry->policy.delay > retry->policy.max_delay) {
@@ -52,7 +52,8 @@ bool reader_type_concurrency(struct reader *r, const struct key *k, const struct
     if (!read_short(r, k, node, what, &c))
         return false;
     if (!c.key) {
-        yaml_error(r->doc, node, "%s needs a key: what has the same one shares the limit", what);
+        yaml_error(r->doc, node, "%s needs a key: everything with the same key shares the limit",
+                   what);
         return false;
     }
     *(struct workflow_concurrency *)to = c;
@@ -68,7 +69,7 @@ bool reader_type_approval(struct reader *r, const struct key *k, const struct ya
     return node->kind == YAML_BOOL || read_short(r, k, node, what, to);
 }
 
-/* ---- containers: JSON, as an executor takes it ---- */
+/* ---- container: stored as JSON for the executor ---- */
 
 static void write_text(struct json_writer *json, const char *key, const char *text)
 {

@@ -1,4 +1,4 @@
-/* json_value.c - values of any shape: YAML -> JSON, and whether they are what a param wants. */
+/* json_value.c - converts values of any shape from YAML to JSON, and checks them against params. */
 #include "parse/workflow/reader.h"
 
 #include "base/json.h"
@@ -26,8 +26,8 @@ static bool write_number(struct reader *r, const struct yaml *node, const char *
     char text[64], *point;
 
     if (!isfinite(n))
-        return yaml_expected(r->doc, node, what, "a number that JSON can hold");
-    snprintf(text, sizeof(text), "%.17e", n); /* a form that says that it is none of the whole */
+        return yaml_expected(r->doc, node, what, "a number that JSON can represent");
+    snprintf(text, sizeof(text), "%.17e", n); /* the exponent marks it as not an integer */
     point = strstr(text, localeconv()->decimal_point);
     if (point)
         *point = '.';
@@ -58,7 +58,7 @@ static bool write_value(struct reader *r, const struct yaml *node, const char *w
         if (!reader_spend(r, node, node->n))
             return false;
         if (literal && strstr(node->text, "${{")) {
-            yaml_error(r->doc, node, "%s can't hold ${{ }}: it is taken as it is", what);
+            yaml_error(r->doc, node, "%s can't contain ${{ }}: the value is used as written", what);
             return false;
         }
         if (!literal)
@@ -110,7 +110,7 @@ const char *reader_value(struct reader *r, const struct yaml *node, const char *
 
     if (write_value(r, node, what, literal, &json)) {
         out = reader_canonical(r, &b);
-        /* Most of what JSON has against it was a problem before: duplicate keys, empty ones. */
+        /* Duplicate and empty keys, which JSON refuses too, were reported before. */
         if (!out && !r->doc->diagnostics->count)
             yaml_error(r->doc, node, "%s can't be written as JSON", what);
     }
@@ -149,8 +149,8 @@ static const struct workflow_param *find_param(const struct workflow *w, const c
     return NULL;
 }
 
-static void check_given(struct reader *r, const struct workflow *of, const struct yaml_pair *p,
-                        const char *what)
+static void check_param_value(struct reader *r, const struct workflow *of,
+                              const struct yaml_pair *p, const char *what)
 {
     const struct workflow_param *param = find_param(of, p->key.text);
     struct suggestion s = suggest_for(p->key.text);
@@ -158,7 +158,7 @@ static void check_given(struct reader *r, const struct workflow *of, const struc
     size_t i;
 
     if (param) {
-        /* What is computed has its type when it runs. */
+        /* The type of a computed value is known only when the workflow runs. */
         if (p->value.kind != YAML_TEXT || !strstr(p->value.text, "${{"))
             (void)reader_check_type(r, &p->value, reader_what(name, what, param->name),
                                     param->type);
@@ -176,14 +176,14 @@ static void check_given(struct reader *r, const struct workflow *of, const struc
 }
 
 void reader_check_with(struct reader *r, const struct workflow *of, const struct yaml *with,
-                       const struct yaml *place, const char *what)
+                       const struct yaml *location, const char *what)
 {
     size_t i;
 
     for (i = 0; with && with->kind == YAML_MAP && i < with->n; i++)
-        check_given(r, of, yaml_pair(with, i), what);
+        check_param_value(r, of, yaml_pair(with, i), what);
     for (i = 0; i < of->nparams; i++)
         if (of->params[i].required && !yaml_get(with, of->params[i].name))
-            yaml_error(r->doc, place, "%s: the workflow %s requires the param \"%s\"", what,
+            yaml_error(r->doc, location, "%s: the workflow %s requires the param \"%s\"", what,
                        of->name, of->params[i].name);
 }

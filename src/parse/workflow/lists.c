@@ -1,4 +1,4 @@
-/* lists.c - keys that hold a list or a mapping of anything. */
+/* lists.c - reads keys that hold a list, or a mapping with arbitrary keys. */
 #include "parse/workflow/reader.h"
 
 #include <string.h>
@@ -7,14 +7,14 @@
 
 /* ---- lists ---- */
 
-/* NULL, or what is expected instead. */
+/* Returns NULL if the text is valid, else what is expected instead. */
 typedef const char *text_check(const char *text);
 
 static const char *bad_variable(const char *text)
 {
     if (!strncmp(text, "PAWL_", 5))
-        return "a name that does not begin with PAWL_";
-    return reader_is_variable(text) ? NULL : "the name of a variable (letters, digits and _)";
+        return "a name that does not start with PAWL_";
+    return reader_is_variable(text) ? NULL : "a variable name (letters, digits and _)";
 }
 
 static const char *bad_name(const char *text)
@@ -22,7 +22,7 @@ static const char *bad_name(const char *text)
     return reader_is_variable(text) ? NULL : "a name (letters, digits and _)";
 }
 
-/* A line KEY=VALUE must be able to set it. */
+/* An output is set by a line KEY=VALUE. */
 static const char *bad_output(const char *text)
 {
     const unsigned char *c = (const unsigned char *)text;
@@ -31,11 +31,11 @@ static const char *bad_output(const char *text)
         c++;
     return *text && !*c && c - (const unsigned char *)text <= 255
                ? NULL
-               : "the name of an output (no =, no control characters)";
+               : "an output name (without = or control characters)";
 }
 
-/* A few, so each is looked for among those before it; many are looked for as keys of a mapping. */
-#define FEW 200
+/* Lists of names are short enough for a linear search for duplicates. */
+#define MAX_NAMES 200
 
 static bool add_text(struct reader *r, const struct yaml *node, const char *what, text_check *check,
                      const char **texts, size_t n)
@@ -49,7 +49,7 @@ static bool add_text(struct reader *r, const struct yaml *node, const char *what
         return yaml_expected(r->doc, node, what, wanted);
     for (i = 0; i < n; i++)
         if (texts[i] && !strcmp(texts[i], text)) {
-            yaml_error(r->doc, node, "%s: \"%.60s\" is already there", what, text);
+            yaml_error(r->doc, node, "%s: \"%.60s\" is listed twice", what, text);
             return false;
         }
     texts[n] = reader_keep(r, node, text);
@@ -66,7 +66,7 @@ static bool read_names(struct reader *r, const struct yaml *node, const char *wh
 
     if (!yaml_list(r->doc, node, what, &items, &n))
         return false;
-    if (n > FEW)
+    if (n > MAX_NAMES)
         return yaml_expected(r->doc, node, what, "a list of at most 200 names");
     texts = arena_zalloc(r->arena, (n + 1) * sizeof(*texts));
     for (i = 0; i < n; i++)
@@ -90,7 +90,7 @@ bool reader_type_outputs(struct reader *r, const struct key *k, const struct yam
     return read_names(r, node, what, bad_output, to);
 }
 
-/* Each may hold ${{ }}. The first of argv names the program, so it is not empty. */
+/* Each text may contain ${{ }}. The first of argv names the program and must not be empty. */
 bool reader_type_templates(struct reader *r, const struct key *k, const struct yaml *node,
                            const char *what, void *to)
 {
@@ -103,7 +103,8 @@ bool reader_type_templates(struct reader *r, const struct key *k, const struct y
     if (!yaml_list(r->doc, node, what, &items, &n))
         return false;
     if (!n || n > MAX_LIST) {
-        yaml_error(r->doc, node, n ? "%s: the list is too long" : "%s: the list is empty", what);
+        yaml_error(r->doc, node,
+                   n ? "%s: the list has more than 100000 items" : "%s: the list is empty", what);
         return false;
     }
     if (!strcmp(k->name, "argv") && items[0].kind == YAML_TEXT && !items[0].n)
@@ -128,7 +129,7 @@ bool reader_type_codes(struct reader *r, const struct key *k, const struct yaml 
     if (!yaml_list(r->doc, node, what, &items, &n))
         return false;
     if (n > (size_t)k->max)
-        return yaml_expected(r->doc, node, what, "a list of at most 255 codes");
+        return yaml_expected(r->doc, node, what, "a list of at most 255 exit codes");
     codes = arena_alloc(r->arena, (n + 1) * sizeof(*codes));
     for (i = 0; i < n; i++) {
         ok = yaml_int(r->doc, &items[i], what, 1, 255, &code) && ok;
@@ -141,7 +142,7 @@ bool reader_type_codes(struct reader *r, const struct key *k, const struct yaml 
     return ok;
 }
 
-/* ---- mappings of anything ---- */
+/* ---- mappings with arbitrary keys ---- */
 
 static bool read_pairs(struct reader *r, const struct key *k, const struct yaml *node,
                        const char *what, text_check *check, reader_reader *read,
@@ -210,9 +211,9 @@ bool reader_type_foreach(struct reader *r, const struct key *k, const struct yam
     if (node->kind != YAML_INT && node->kind != YAML_LIST &&
         (node->kind != YAML_TEXT || strncmp(node->text, "${{", 3) != 0 || node->n < 5 ||
          strcmp(node->text + node->n - 2, "}}") != 0))
-        return yaml_expected(r->doc, node, what, "a list, a number, or one ${{ expression }}");
+        return yaml_expected(r->doc, node, what, "a list, a number or a single ${{ expression }}");
     *(const char **)to = reader_value(r, node, what, false);
-    if (node->kind == YAML_TEXT && *(const char **)to) /* nothing stands around the expression */
+    if (node->kind == YAML_TEXT && *(const char **)to) /* the text is one expression */
         r->texts.at[r->texts.n - 1].condition = true;
     return *(const char **)to;
 }

@@ -1,11 +1,11 @@
-/* location.c - where in the file a part of a text stands. */
+/* location.c - finds the column in the file for an offset in a text. */
 #include "parse/workflow/reader.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-/* The byte at which a line begins; NULL: lines end in a way that only YAML knows. */
+/* The start of a line; NULL if the file has fewer newlines (YAML allows other line ends). */
 static const char *line_start(const struct source *s, uint32_t line)
 {
     const char *p = s->text, *end = s->text + s->len;
@@ -17,7 +17,7 @@ static const char *line_start(const struct source *s, uint32_t line)
     return p;
 }
 
-static uint32_t characters(const char *p, size_t len)
+static uint32_t count_characters(const char *p, size_t len)
 {
     uint32_t n = 0;
     size_t i;
@@ -27,8 +27,8 @@ static uint32_t characters(const char *p, size_t len)
     return n;
 }
 
-/* The column of an offset, if the text stands in the file as it is, in one line, perhaps in quotes;
- * else that of its beginning. */
+/* The column of an offset, if the text appears in the file unchanged, on one line, with or without
+ * quotes; else the column of its start. */
 static uint32_t column_of(const struct source *s, const struct text_use *use, size_t offset)
 {
     const char *p = line_start(s, use->line), *end = s->text + s->len;
@@ -46,19 +46,19 @@ static uint32_t column_of(const struct source *s, const struct text_use *use, si
     if ((size_t)(end - p) <= offset || memcmp(p, use->text, offset + 1) != 0 ||
         memchr(p, '\n', offset))
         return use->column;
-    return use->column + quote + characters(p, offset);
+    return use->column + quote + count_characters(p, offset);
 }
 
 void reader_error(struct reader *r, const struct text_use *use, size_t offset, const char *fmt, ...)
 {
     const struct source *s = r->doc->source;
     struct diagnostics *ps = r->doc->diagnostics;
-    char said[1024];
+    char message[1024];
     va_list ap;
 
     va_start(ap, fmt);
-    vsnprintf(said, sizeof(said), fmt, ap);
+    vsnprintf(message, sizeof(message), fmt, ap);
     va_end(ap);
     diagnostics_add(ps, s, use->line,
-                    diagnostics_full(ps) ? use->column : column_of(s, use, offset), "%s", said);
+                    diagnostics_full(ps) ? use->column : column_of(s, use, offset), "%s", message);
 }

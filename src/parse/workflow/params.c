@@ -1,4 +1,4 @@
-/* params.c - params and schedules: lists of small things that are part of the file. */
+/* params.c - reads the params and the schedules of a workflow file. */
 #include "parse/workflow/reader.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 
 /* ---- params ---- */
 
-/* The type that a default tells. */
+/* The type of a param, derived from its default. */
 static enum param_type type_of(const struct yaml *node)
 {
     static const enum param_type types[] = {
@@ -27,7 +27,7 @@ static void read_param(struct reader *r, const struct yaml_pair *p, const char *
 
     if (!reader_is_variable(p->key.text) || !strncmp(p->key.text, "PAWL_", 5))
         (void)yaml_expected(r->doc, &p->key, what,
-                            "a name of letters, digits and _ that does not begin with PAWL_");
+                            "a name of letters, digits and _ that does not start with PAWL_");
     out->name = reader_keep(r, &p->key, p->key.text);
     if (node->kind == YAML_MAP) {
         default_value = yaml_get(node, "default");
@@ -48,8 +48,7 @@ static void read_param(struct reader *r, const struct yaml_pair *p, const char *
     (void)reader_check_type(r, default_value, reader_what(name, what, "default"), out->type);
     if (out->required)
         yaml_error(r->doc, default_value,
-                   "%s has a default, so it is never missing: leave out "
-                   "required, or the default",
+                   "%s has a default, so it can't be required: remove required or the default",
                    what);
 }
 
@@ -95,10 +94,10 @@ static void read_schedule(struct reader *r, const struct yaml *node, const char 
     } else {
         reader_keys(r, &keys_schedule, node, what, 0, out);
         if (!yaml_get(node, "cron"))
-            yaml_error(r->doc, node, "%s has no cron: when is it due?", what);
+            yaml_error(r->doc, node, "%s has no cron: add one, such as cron: \"0 2 * * *\"", what);
     }
     if (out->start && out->end && out->start >= out->end)
-        yaml_error(r->doc, yaml_get(node, "end"), "%s: it ends before it starts", what);
+        yaml_error(r->doc, yaml_get(node, "end"), "%s: end must be after start", what);
     reader_check_with(r, r->w, with, with ? with : node, reader_what(name, what, "with"));
 }
 
@@ -116,7 +115,7 @@ bool reader_schedules(struct reader *r, const struct yaml *node, const char *wha
     for (i = 0; i < n; i++) {
         read_schedule(r, &items[i], what, &schedules[i]);
         if (is_named_before(schedules, &schedules[i]))
-            yaml_error(r->doc, yaml_get(&items[i], "name"), "%s: another one is called %s", what,
+            yaml_error(r->doc, yaml_get(&items[i], "name"), "%s: two schedules are named %s", what,
                        schedules[i].name);
     }
     r->w->schedules = schedules;

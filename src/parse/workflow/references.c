@@ -1,5 +1,5 @@
-/* references.c - the expressions of a workflow: that they can be compiled, and that what they
- * speak of is there. */
+/* references.c - checks the expressions of a workflow: they must compile, and everything that they
+ * refer to must exist. */
 #include "parse/workflow/reader.h"
 
 #include "base/suggest.h"
@@ -18,7 +18,7 @@ struct checking {
     } far;
 };
 
-/* ---- what is known ---- */
+/* ---- names that are available ---- */
 
 #define BIT(name) (1u << EXPR_##name)
 
@@ -27,14 +27,14 @@ static bool is_task(uint32_t task)
     return task < ON_EXIT;
 }
 
-static bool has_items(const struct checking *c)
+static bool has_item(const struct checking *c)
 {
     return c->use->scope == SCOPE_ITEM && is_task(c->use->task) &&
            c->r->w->tasks[c->use->task].foreach;
 }
 
-/* The names that an expression at this place may use. */
-static unsigned known_names(const struct checking *c)
+/* The names that the expression may use, as a set of bits. */
+static unsigned available_names(const struct checking *c)
 {
     unsigned names = BIT(PARAMS);
 
@@ -44,7 +44,7 @@ static unsigned known_names(const struct checking *c)
         names |= BIT(ENV);
     if (c->use->scope == SCOPE_END || (c->use->scope >= SCOPE_TASK && c->use->task != NO_TASK))
         names |= BIT(TASKS);
-    if (has_items(c))
+    if (has_item(c))
         names |= BIT(ITEM) | BIT(INDEX);
     return names;
 }
@@ -59,33 +59,33 @@ static const char *name_text(enum expr_name name)
     return names[name];
 }
 
-static void unknown_name(struct checking *c, const struct expr_ref *ref)
+static void report_unavailable(struct checking *c, const struct expr_ref *ref)
 {
     const char *name = name_text(ref->name);
 
     if (ref->name == EXPR_ITEM || ref->name == EXPR_INDEX)
-        reader_error(c->r, c->use, ref->offset,
-                     c->use->scope == SCOPE_TASK && is_task(c->use->task) &&
-                             c->r->w->tasks[c->use->task].foreach
-                         ? "%s: %s is not known here: it is worked out once, before there are items"
-                         : "%s: %s is known only in a task with foreach",
-                     c->use->what, name);
+        reader_error(
+            c->r, c->use, ref->offset,
+            c->use->scope == SCOPE_TASK && is_task(c->use->task) &&
+                    c->r->w->tasks[c->use->task].foreach
+                ? "%s: %s is not available here: it is evaluated once, before there are items"
+                : "%s: %s is available only in a task with foreach",
+            c->use->what, name);
     else
-        reader_error(c->r, c->use, ref->offset, "%s: %s is not known here", c->use->what, name);
+        reader_error(c->r, c->use, ref->offset, "%s: %s is not available here", c->use->what, name);
 }
 
 /* ---- references ---- */
 
-static void missing(struct checking *c, const struct expr_ref *ref, const char *kind,
-                    const char *word, const struct suggestion *s)
+/* `problem` is a clause to which the quoted word is appended: "there is no task". */
+static void report_missing(struct checking *c, const struct expr_ref *ref, const char *problem,
+                           const char *word, const struct suggestion *s)
 {
     if (s->best)
-        reader_error(c->r, c->use, ref->offset,
-                     "%s: there is no %s \"%.60s\": did you mean \"%s\"?", c->use->what, kind, word,
-                     s->best);
+        reader_error(c->r, c->use, ref->offset, "%s: %s \"%.60s\": did you mean \"%s\"?",
+                     c->use->what, problem, word, s->best);
     else
-        reader_error(c->r, c->use, ref->offset, "%s: there is no %s \"%.60s\"", c->use->what, kind,
-                     word);
+        reader_error(c->r, c->use, ref->offset, "%s: %s \"%.60s\"", c->use->what, problem, word);
 }
 
 static void check_param(struct checking *c, const struct expr_ref *ref)
@@ -99,10 +99,10 @@ static void check_param(struct checking *c, const struct expr_ref *ref)
             return;
         suggest_try(&s, w->params[i].name);
     }
-    missing(c, ref, "param", ref->path[0], &s);
+    report_missing(c, ref, "there is no param", ref->path[0], &s);
 }
 
-static void check_pair(struct checking *c, const struct expr_ref *ref, const char *kind,
+static void check_pair(struct checking *c, const struct expr_ref *ref, const char *problem,
                        const struct workflow_pairs *pairs)
 {
     struct suggestion s = suggest_for(ref->path[0]);
@@ -113,7 +113,7 @@ static void check_pair(struct checking *c, const struct expr_ref *ref, const cha
             return;
         suggest_try(&s, pairs->at[i].key);
     }
-    missing(c, ref, kind, ref->path[0], &s);
+    report_missing(c, ref, problem, ref->path[0], &s);
 }
 
 static void check_word(struct checking *c, const struct expr_ref *ref, const char *of,
@@ -127,25 +127,25 @@ static void check_word(struct checking *c, const struct expr_ref *ref, const cha
             goto done;
         buf_addf(&all, "%s%s", i ? ", " : "", words[i]);
     }
-    reader_error(c->r, c->use, ref->offset, "%s: %s has no \"%.60s\"; there are: %s", c->use->what,
-                 of, word, buf_cstr(&all));
+    reader_error(c->r, c->use, ref->offset, "%s: %s has no field \"%.60s\"; its fields are: %s",
+                 c->use->what, of, word, buf_cstr(&all));
 done:
     buf_release(&all);
 }
 
-/* tasks.X.outputs.KEY, where it is known which there are. */
+/* Checks the KEY of tasks.X.outputs.KEY, if the outputs of X are declared. */
 static void check_output(struct checking *c, const struct expr_ref *ref,
                          const struct workflow_task *t)
 {
     const char *key = ref->path[2];
     struct suggestion s = suggest_for(key);
-    char kind[160];
+    char problem[160];
     size_t i, n = t->nested ? t->nested->outputs.n : t->outputs.n;
 
     if (t->foreach) {
         reader_error(c->r, c->use, ref->offset,
-                     "%s: the outputs of \"%s\" are a list, one for each of its items: "
-                     "tasks.%s.outputs[0].outputs.%.60s",
+                     "%s: the outputs of \"%s\" are a list with one entry per item: write, for "
+                     "example, tasks.%s.outputs[0].outputs.%.60s",
                      c->use->what, t->name, t->name, key);
         return;
     }
@@ -158,8 +158,8 @@ static void check_output(struct checking *c, const struct expr_ref *ref,
             return;
         suggest_try(&s, name);
     }
-    snprintf(kind, sizeof(kind), "output of the task \"%.100s\" called", t->name);
-    missing(c, ref, kind, key, &s);
+    snprintf(problem, sizeof(problem), "the task \"%.100s\" has no output", t->name);
+    report_missing(c, ref, problem, key, &s);
 }
 
 static bool needs_directly(const struct workflow_task *t, uint32_t wanted)
@@ -172,7 +172,7 @@ static bool needs_directly(const struct workflow_task *t, uint32_t wanted)
     return false;
 }
 
-/* The task of this name; -1 with a problem added. */
+/* The index of the task that the reference names; -1 if it does not exist, with an error added. */
 static int64_t find_task(struct checking *c, const struct expr_ref *ref)
 {
     const struct workflow *w = c->r->w;
@@ -187,7 +187,7 @@ static int64_t find_task(struct checking *c, const struct expr_ref *ref)
             return i;
         suggest_try(&s, w->tasks[i].name);
     }
-    missing(c, ref, "task", ref->path[0], &s);
+    report_missing(c, ref, "there is no task", ref->path[0], &s);
     return -1;
 }
 
@@ -201,7 +201,7 @@ static void check_task(struct checking *c, const struct expr_ref *ref)
     if (found < 0)
         return;
     if (is_task(task) && task == wanted)
-        reader_error(c->r, c->use, ref->offset, "%s: \"%s\" can't speak of itself", c->use->what,
+        reader_error(c->r, c->use, ref->offset, "%s: \"%s\" can't refer to itself", c->use->what,
                      ref->path[0]);
     else if (is_task(task) && !needs_directly(&w->tasks[task], wanted))
         *vec_add(&c->far) = (struct far_need){task, wanted, c->use, ref->offset};
@@ -217,8 +217,8 @@ static void check_reference(void *arg, const struct expr_ref *ref)
     static const char *const of_execution[] = {"id", "name", "root", "due_at", NULL};
     struct checking *c = arg;
 
-    if (!(known_names(c) & 1u << ref->name)) {
-        unknown_name(c, ref);
+    if (!(available_names(c) & 1u << ref->name)) {
+        report_unavailable(c, ref);
         return;
     }
     if (!ref->n)
@@ -228,10 +228,10 @@ static void check_reference(void *arg, const struct expr_ref *ref)
         check_param(c, ref);
         break;
     case EXPR_ENV:
-        check_pair(c, ref, "variable in env called", &c->r->w->env);
+        check_pair(c, ref, "env has no variable", &c->r->w->env);
         break;
     case EXPR_VARS:
-        check_pair(c, ref, "variable in vars called", &c->r->w->vars);
+        check_pair(c, ref, "vars has no variable", &c->r->w->vars);
         break;
     case EXPR_TASKS:
         check_task(c, ref);
@@ -265,7 +265,9 @@ static void check_text(struct checking *c, struct arena *arena)
     }
     statuses = use->condition ? expr_statuses(e) : expr_template_statuses(template);
     if (statuses && use->task == NO_TASK)
-        reader_error(c->r, use, 0, "%s: only a task can ask how its needs ended", use->what);
+        reader_error(c->r, use, 0,
+                     "%s: status functions such as success() can be used only in a task",
+                     use->what);
     if (use->condition)
         expr_references(e, check_reference, c);
     else

@@ -1,4 +1,5 @@
-/* root.c - a whole file: its keys in their order, and what can be checked only then. */
+/* root.c - reads a whole file: its keys in the order of their table, then the checks that need the
+ * complete definition. */
 #include "parse/workflow/reader.h"
 
 #include <stdlib.h>
@@ -11,19 +12,20 @@ static void check_root(struct reader *r, const struct yaml *root)
     for (i = 0; i < root->n; i++) {
         const struct yaml *key = &yaml_pair(root, i)->key;
 
-        if (key->n && !key_find(&keys_workflow, key->text)) /* an empty one is a problem already */
+        /* The YAML reader reports empty keys. */
+        if (key->n && !key_find(&keys_workflow, key->text))
             reader_unknown_key(r, &keys_workflow, key, "", 0);
     }
     if (!yaml_get(root, "tasks"))
         yaml_error(r->doc, root, "the workflow has no tasks");
 }
 
-static size_t length(const char *text)
+static size_t stored_length(const char *text)
 {
     return text ? strlen(text) + 20 : 0;
 }
 
-static void begin_defaults(struct reader *r)
+static void init_defaults(struct reader *r)
 {
     r->common->queue = r->w->queue;
     r->common->priority = r->w->priority;
@@ -31,15 +33,16 @@ static void begin_defaults(struct reader *r)
     r->common->retry.policy.jitter = -1;
 }
 
-static void measure_defaults(struct reader *r)
+static void estimate_defaults_size(struct reader *r)
 {
     const struct workflow_task *c = r->common;
     size_t i;
 
-    r->common_size = 20 + length(c->queue) + length(c->cwd) + length(c->user) +
-                     length(c->executor) + length(c->container) + 4 * c->retry.policy.ncodes;
+    r->common_size = 20 + stored_length(c->queue) + stored_length(c->cwd) + stored_length(c->user) +
+                     stored_length(c->executor) + stored_length(c->container) +
+                     4 * c->retry.policy.ncodes;
     for (i = 0; i < r->w->secrets.n; i++)
-        r->common_size += length(r->w->secrets.at[i]);
+        r->common_size += stored_length(r->w->secrets.at[i]);
 }
 
 static void read_root(struct reader *r, const struct yaml *root)
@@ -47,20 +50,20 @@ static void read_root(struct reader *r, const struct yaml *root)
     const struct key *k;
 
     check_root(r, root);
-    for (k = keys_workflow.at; k->name; k++) { /* in this order: tasks come after defaults */
+    for (k = keys_workflow.at; k->name; k++) { /* in table order: defaults before tasks */
         const struct yaml *node = yaml_get(root, k->name);
 
         r->scope = k->scope;
         if (k->type == KEY_DEFAULTS)
-            begin_defaults(r);
+            init_defaults(r);
         if (k->type == KEY_TASKS)
-            measure_defaults(r);
+            estimate_defaults_size(r);
         if (node)
             (void)reader_key(r, k, node, k->name, r->w);
     }
 }
 
-/* "nightly" of nightly.flow.yaml, unless the file says otherwise. */
+/* Names the workflow after its file, "nightly" for nightly.flow.yaml; `name` overrides that. */
 static void default_name(struct reader *r, const struct yaml *root)
 {
     const char *file = r->w->file ? r->w->file : "";
@@ -68,11 +71,11 @@ static void default_name(struct reader *r, const struct yaml *root)
     r->w->name = arena_memdup0(r->arena, file, strcspn(file, "."));
     if (!yaml_get(root, "name") && !workflow_is_name(r->w->name))
         yaml_error(r->doc, root,
-                   "the workflow has no name, and that of its file can't be one: begin with "
+                   "the workflow has no name, and its file name is not a valid one: add "
                    "name: NAME");
 }
 
-/* ---- at the end ---- */
+/* ---- final checks ---- */
 
 static void finish(struct reader *r, const struct yaml *root)
 {
@@ -95,8 +98,8 @@ static void finish(struct reader *r, const struct yaml *root)
     workflow_write(r->w, &text);
     if (text.len > WORKFLOW_MAX_TEXT)
         yaml_error(r->doc, root,
-                   "with all that it nests the definition has %zu MB; at most %u "
-                   "are taken",
+                   "the definition with all nested workflows has %zu MB; at most %u MB are "
+                   "allowed",
                    text.len >> 20, WORKFLOW_MAX_TEXT >> 20);
     workflow_hash(text.ptr, text.len, r->w->hash);
     buf_release(&text);
@@ -104,7 +107,7 @@ static void finish(struct reader *r, const struct yaml *root)
 
 void reader_root(struct reader *r, const struct yaml *root)
 {
-    if (!yaml_is_map(r->doc, root, "a workflow"))
+    if (!yaml_is_map(r->doc, root, "the workflow"))
         return;
     default_name(r, root);
     read_root(r, root);

@@ -1,4 +1,4 @@
-/* tasks.c - tasks, and what stands around them: defaults, params, schedules. */
+/* tasks.c - reads tasks, their needs, and defaults. */
 #include "parse/workflow/reader.h"
 
 #include "base/suggest.h"
@@ -59,16 +59,16 @@ static bool read_need(struct reader *r, const struct yaml *node, const char *wha
     return true;
 }
 
-static int by_number(const void *a, const void *b)
+static int compare_indexes(const void *a, const void *b)
 {
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
     return (x > y) - (x < y);
 }
 
-/* Whether a need is there twice: looked for in a sorted copy. */
-static bool check_twice(struct reader *r, const struct yaml *node, const char *what,
-                        const uint32_t *needs, size_t n)
+/* Adds an error for each need that is listed twice; false if there was one. */
+static bool check_duplicates(struct reader *r, const struct yaml *node, const char *what,
+                             const uint32_t *needs, size_t n)
 {
     uint32_t *sorted;
     bool ok = true;
@@ -78,10 +78,10 @@ static bool check_twice(struct reader *r, const struct yaml *node, const char *w
         return true;
     sorted = mem_alloc(n * sizeof(*sorted));
     memcpy(sorted, needs, n * sizeof(*sorted));
-    qsort(sorted, n, sizeof(*sorted), by_number);
+    qsort(sorted, n, sizeof(*sorted), compare_indexes);
     for (i = 1; i < n; i++)
         if (sorted[i] == sorted[i - 1]) {
-            yaml_error(r->doc, node, "%s: \"%.60s\" is there twice", what,
+            yaml_error(r->doc, node, "%s: \"%.60s\" is listed twice", what,
                        yaml_pair(r->tasks, sorted[i])->key.text);
             ok = false;
         }
@@ -99,8 +99,8 @@ bool reader_needs(struct reader *r, const struct yaml *node, const char *what,
 
     if (!r->tasks) {
         yaml_error(r->doc, node,
-                   "%s: in a list each task needs the one before it: write the tasks as a "
-                   "mapping (name: task) to say it otherwise",
+                   "%s: in a list, each task needs the one before it: write tasks as a mapping "
+                   "(name: task) to set other needs",
                    what);
         return false;
     }
@@ -109,7 +109,7 @@ bool reader_needs(struct reader *r, const struct yaml *node, const char *what,
     needs = arena_alloc(r->arena, (n + 1) * sizeof(*needs));
     for (i = 0; i < n; i++)
         ok = read_need(r, &items[i], what, t, &needs[i]) && ok;
-    if (!ok || !check_twice(r, node, what, needs, n))
+    if (!ok || !check_duplicates(r, node, what, needs, n))
         return false;
     t->needs = needs;
     t->nneeds = (uint32_t)n;
@@ -118,8 +118,8 @@ bool reader_needs(struct reader *r, const struct yaml *node, const char *what,
 
 /* ---- a task ---- */
 
-/* Which of the four it has: an index in kinds, -1 with a problem added. */
-static int kind_of(struct reader *r, const struct yaml *node, const struct yaml *place,
+/* The index in kinds of the key that the task has; -1 with an error added if not exactly one. */
+static int kind_of(struct reader *r, const struct yaml *node, const struct yaml *location,
                    const char *what)
 {
     int found = -1;
@@ -129,19 +129,19 @@ static int kind_of(struct reader *r, const struct yaml *node, const struct yaml 
         if (!yaml_get(node, kinds[i]))
             continue;
         if (found >= 0) {
-            yaml_error(r->doc, place, "%s has both %s and %s: " KINDS_TEXT " is expected", what,
+            yaml_error(r->doc, location, "%s has both %s and %s: " KINDS_TEXT " is required", what,
                        kinds[found], kinds[i]);
             return -1;
         }
         found = (int)i;
     }
     if (found < 0)
-        yaml_error(r->doc, place, "%s has nothing to do: " KINDS_TEXT " is expected", what);
+        yaml_error(r->doc, location, "%s has nothing to run: " KINDS_TEXT " is required", what);
     return found;
 }
 
-/* What holds for each task that does not say otherwise, as far as it applies to this kind. */
-static void begin_task(const struct reader *r, unsigned kind, struct workflow_task *t)
+/* Applies the defaults that are allowed for this kind of task. */
+static void apply_defaults(const struct reader *r, unsigned kind, struct workflow_task *t)
 {
     const struct workflow_task *c = r->common;
 
@@ -162,7 +162,7 @@ static void begin_task(const struct reader *r, unsigned kind, struct workflow_ta
     }
 }
 
-/* The workflow's secrets, then its own. */
+/* Puts the workflow's secrets before the task's own, each name once. */
 static void add_secrets(struct reader *r, const struct yaml *node, unsigned kind,
                         struct workflow_task *t)
 {
@@ -188,7 +188,7 @@ static void add_secrets(struct reader *r, const struct yaml *node, unsigned kind
     t->secrets = (struct workflow_texts){texts, n};
 }
 
-static void check_task(struct reader *r, const struct yaml *node, const struct yaml *place,
+static void check_task(struct reader *r, const struct yaml *node, const struct yaml *location,
                        const char *what, const struct workflow_task *t)
 {
     static const char *const of_foreach[] = {"max_parallel", "fail_fast"};
@@ -198,18 +198,17 @@ static void check_task(struct reader *r, const struct yaml *node, const struct y
 
     for (i = 0; i < 2; i++)
         if (!yaml_get(node, "foreach") && yaml_get(node, of_foreach[i]))
-            yaml_error(r->doc, yaml_get(node, of_foreach[i]),
-                       "%s.%s has no meaning without "
-                       "foreach",
+            yaml_error(r->doc, yaml_get(node, of_foreach[i]), "%s.%s can be used only with foreach",
                        what, of_foreach[i]);
     if (t->join > 0 && (uint32_t)t->join > t->nneeds && !r->bad_task)
-        yaml_error(r->doc, yaml_get(node, "join"), "%s.join: it has only %u need%s", what,
+        yaml_error(r->doc, yaml_get(node, "join"), "%s.join: the task has only %u need%s", what,
                    t->nneeds, t->nneeds == 1 ? "" : "s");
     if (t->nested)
-        reader_check_with(r, t->nested, with, with ? with : place, reader_what(name, what, "with"));
+        reader_check_with(r, t->nested, with, with ? with : location,
+                          reader_what(name, what, "with"));
 }
 
-static void read_task(struct reader *r, const struct yaml *node, const struct yaml *place,
+static void read_task(struct reader *r, const struct yaml *node, const struct yaml *location,
                       const char *what, unsigned places, struct workflow_task *t)
 {
     const struct key *run = key_find(&keys_task, "run");
@@ -217,25 +216,25 @@ static void read_task(struct reader *r, const struct yaml *node, const struct ya
     size_t before;
     int k;
 
-    t->line = place->line;
-    t->column = place->column;
+    t->line = location->line;
+    t->column = location->column;
     if (node->kind != YAML_MAP) {
-        begin_task(r, kind, t);
+        apply_defaults(r, kind, t);
         if (node->kind == YAML_LIST || node->kind == YAML_NULL)
             (void)yaml_expected(r->doc, node, what, "a mapping (key: value), or shell text,");
         else
             (void)reader_key(r, run, node, what, t);
     } else {
-        k = kind_of(r, node, place, what);
+        k = kind_of(r, node, location, what);
         kind = k < 0 ? 0 : kind_places[k];
-        begin_task(r, kind, t);
+        apply_defaults(r, kind, t);
         before = r->doc->diagnostics->count;
         reader_keys(r, &keys_task, node, what, kind | places, t);
         r->bad_task = r->doc->diagnostics->count != before;
-        check_task(r, node, place, what, t);
+        check_task(r, node, location, what, t);
     }
-    add_secrets(r, place, kind, t);
-    (void)reader_spend(r, place, r->common_size);
+    add_secrets(r, location, kind, t);
+    (void)reader_spend(r, location, r->common_size);
 }
 
 bool reader_hook(struct reader *r, const struct yaml *node, const char *name,
@@ -277,12 +276,13 @@ static void read_list(struct reader *r, const struct yaml *node)
 static void check_name(struct reader *r, const struct yaml *key)
 {
     if (!key->n)
-        return; /* a problem already */
+        return; /* was reported by the YAML reader */
     if (!workflow_is_name(key->text))
-        (void)yaml_expected(r->doc, key, "the name of a task",
-                            "a letter or _, then up to 99 letters, digits, _ or -,");
+        (void)yaml_expected(r->doc, key, "task name",
+                            "a letter or _ followed by up to 99 letters, digits, _ or -,");
     else if (!strcmp(key->text, "on_failure") || !strcmp(key->text, "on_exit"))
-        yaml_error(r->doc, key, "no task can be called %s: write it beside tasks, not in it",
+        yaml_error(r->doc, key,
+                   "a task can't be named %s: that key belongs beside tasks, not inside it",
                    key->text);
 }
 
@@ -321,7 +321,7 @@ bool reader_tasks(struct reader *r, const struct yaml *node, const char *what)
         return false;
     }
     if (node->n > WORKFLOW_MAX_TASKS) {
-        yaml_error(r->doc, node, "%s: there are %u; at most %d are taken", what, node->n,
+        yaml_error(r->doc, node, "%s: there are %u tasks; at most %d are allowed", what, node->n,
                    WORKFLOW_MAX_TASKS);
         return false;
     }

@@ -1,5 +1,5 @@
-/* types.c - one reader for each type of key. Each checks what can be seen at the place
- * itself; what needs other tasks comes at the end. */
+/* types.c - one reader for each type of key. A reader checks only the value itself; checks that
+ * need other tasks follow when the whole file is read. */
 #include "parse/workflow/reader.h"
 
 #include "base/suggest.h"
@@ -15,9 +15,9 @@ static bool check_length(struct reader *r, const struct key *k, const struct yam
                          const char *what)
 {
     if (node->n < (uint64_t)k->min)
-        return yaml_expected(r->doc, node, what, "a string that is not empty");
+        return yaml_expected(r->doc, node, what, "a non-empty string");
     if (k->max && node->n > (uint64_t)k->max) {
-        yaml_error(r->doc, node, "%s has %u bytes; at most %lld are taken", what, node->n,
+        yaml_error(r->doc, node, "%s has %u bytes; at most %lld are allowed", what, node->n,
                    (long long)k->max);
         return false;
     }
@@ -35,12 +35,12 @@ static bool read_text(struct reader *r, const struct key *k, const struct yaml *
     return true;
 }
 
-/* A text in which ${{ }} has no meaning: somebody may expect it. */
+/* A text in which ${{ }} is not evaluated: refused, because the author expects that it is. */
 static bool read_plain(struct reader *r, const struct key *k, const struct yaml *node,
                        const char *what, void *to)
 {
     if (node->kind == YAML_TEXT && strstr(node->text, "${{")) {
-        yaml_error(r->doc, node, "%s can't hold ${{ }}: it is taken as it is", what);
+        yaml_error(r->doc, node, "%s can't contain ${{ }}: the value is used as written", what);
         return false;
     }
     return read_text(r, k, node, what, to);
@@ -60,9 +60,9 @@ static bool read_shell(struct reader *r, const struct key *k, const struct yaml 
 {
     if (node->kind == YAML_TEXT && strstr(node->text, "${{")) {
         yaml_error(r->doc, node,
-                   "%s: values are never put into shell text, where they could be taken for "
-                   "commands: pass it by env (env: {X: \"${{ … }}\"}) and write \"$X\"; params "
-                   "are there already",
+                   "%s: values are never inserted into shell text, where they could run as "
+                   "commands: pass the value in env (env: {X: \"${{ … }}\"}) and write \"$X\"; "
+                   "params are environment variables already",
                    what);
         return false;
     }
@@ -88,7 +88,7 @@ static bool read_name(struct reader *r, const struct key *k, const struct yaml *
         return false;
     if (!workflow_is_name(text))
         return yaml_expected(r->doc, node, what,
-                             "a letter or _, then up to 99 letters, digits, _ or -,");
+                             "a letter or _ followed by up to 99 letters, digits, _ or -,");
     *(const char **)to = reader_keep(r, node, text);
     return true;
 }
@@ -97,7 +97,7 @@ static bool read_queue(struct reader *r, const struct key *k, const struct yaml 
                        const char *what, void *to)
 {
     if (node->kind == YAML_TEXT && !strncmp(node->text, "here:", 5))
-        return yaml_expected(r->doc, node, what, "a queue's name that does not begin with here:");
+        return yaml_expected(r->doc, node, what, "a queue name that does not start with here:");
     return read_plain(r, k, node, what, to);
 }
 
@@ -225,9 +225,9 @@ static bool read_time(struct reader *r, const struct key *k, const struct yaml *
     return true;
 }
 
-/* ---- what is read elsewhere ---- */
+/* ---- types that other files read ---- */
 
-static bool take_nested(struct reader *r, const struct key *k, const struct yaml *node,
+static bool read_nested(struct reader *r, const struct key *k, const struct yaml *node,
                         const char *what, void *to)
 {
     const char *path;
@@ -235,48 +235,48 @@ static bool take_nested(struct reader *r, const struct key *k, const struct yaml
     return read_plain(r, k, node, what, &path) && reader_nested(r, node, what, to);
 }
 
-static bool take_needs(struct reader *r, const struct key *k, const struct yaml *node,
+static bool read_needs(struct reader *r, const struct key *k, const struct yaml *node,
                        const char *what, void *to)
 {
     return reader_needs(r, node, what, (struct workflow_task *)(void *)((char *)to - k->at));
 }
 
-static bool take_params(struct reader *r, const struct key *k, const struct yaml *node,
+static bool read_params(struct reader *r, const struct key *k, const struct yaml *node,
                         const char *what, void *to)
 {
     (void)k, (void)to;
     return reader_params(r, node, what);
 }
 
-static bool take_defaults(struct reader *r, const struct key *k, const struct yaml *node,
+static bool read_defaults(struct reader *r, const struct key *k, const struct yaml *node,
                           const char *what, void *to)
 {
     (void)k, (void)to;
     return reader_defaults(r, node, what);
 }
 
-static bool take_triggers(struct reader *r, const struct key *k, const struct yaml *node,
+static bool read_triggers(struct reader *r, const struct key *k, const struct yaml *node,
                           const char *what, void *to)
 {
     reader_keys(r, k->group, node, what, 0, to);
     return true;
 }
 
-static bool take_schedules(struct reader *r, const struct key *k, const struct yaml *node,
+static bool read_schedules(struct reader *r, const struct key *k, const struct yaml *node,
                            const char *what, void *to)
 {
     (void)k, (void)to;
     return reader_schedules(r, node, what);
 }
 
-static bool take_hook(struct reader *r, const struct key *k, const struct yaml *node,
+static bool read_hook(struct reader *r, const struct key *k, const struct yaml *node,
                       const char *what, void *to)
 {
     (void)what;
     return reader_hook(r, node, k->name, to);
 }
 
-static bool take_tasks(struct reader *r, const struct key *k, const struct yaml *node,
+static bool read_tasks(struct reader *r, const struct key *k, const struct yaml *node,
                        const char *what, void *to)
 {
     (void)k, (void)to;
@@ -302,10 +302,10 @@ static reader_reader *const readers[] = {
     [KEY_ZONE] = read_zone,
     [KEY_CATCHUP] = read_catchup,
     [KEY_TIME] = read_time,
-    [KEY_FILE] = take_nested,
+    [KEY_FILE] = read_nested,
     [KEY_JOIN] = read_join,
     [KEY_FOREACH] = reader_type_foreach,
-    [KEY_NEEDS] = take_needs,
+    [KEY_NEEDS] = read_needs,
     [KEY_TEMPLATES] = reader_type_templates,
     [KEY_VARIABLES] = reader_type_variables,
     [KEY_OUTPUTS] = reader_type_outputs,
@@ -319,12 +319,12 @@ static reader_reader *const readers[] = {
     [KEY_CONTAINER] = reader_type_container,
     [KEY_CONCURRENCY] = reader_type_concurrency,
     [KEY_APPROVAL] = reader_type_approval,
-    [KEY_PARAMS] = take_params,
-    [KEY_DEFAULTS] = take_defaults,
-    [KEY_TRIGGERS] = take_triggers,
-    [KEY_SCHEDULES] = take_schedules,
-    [KEY_TASK] = take_hook,
-    [KEY_TASKS] = take_tasks,
+    [KEY_PARAMS] = read_params,
+    [KEY_DEFAULTS] = read_defaults,
+    [KEY_TRIGGERS] = read_triggers,
+    [KEY_SCHEDULES] = read_schedules,
+    [KEY_TASK] = read_hook,
+    [KEY_TASKS] = read_tasks,
 };
 
 bool reader_key(struct reader *r, const struct key *k, const struct yaml *node, const char *what,
