@@ -1,14 +1,14 @@
 # Pawl: build, test, install.
 #
 #   make                build/pawl, build/libpawl.a, build/libpawl.so
-#   make demo           install what is needed, build, run the demonstration
-#   make test           everything that a change must pass; test-all takes longer and looks closer
-#   make SAN=asan       the same in build/asan with a sanitizer (asan: address and undefined; tsan: threads)
-#   make CC=clang       the same in build/clang
-#   make BUILD=dir      the same in dir
+#   make demo           install missing packages, build, run the demonstration
+#   make test           all checks that a change must pass; test-all is slower and more thorough
+#   make SAN=asan       build in build/asan with a sanitizer (asan: address and undefined; tsan: threads)
+#   make CC=clang       build in build/clang
+#   make BUILD=dir      build in dir
 #   make install        PREFIX=/usr/local, DESTDIR=; make uninstall; make deb: a Debian package in build/
 #
-# Each variant has a directory of its own, generated files included, so that all may be built at once.
+# Each variant has its own directory, including generated files, so that all of them can be built in parallel.
 
 ifeq ($(origin CC),default)
 CC = gcc
@@ -40,14 +40,14 @@ fishdir = $(PREFIX)/share/fish/vendor_completions.d
 # --- flags -------------------------------------------------------------------------------------------
 
 PACKAGES = sqlite3 jansson libsodium libzstd yaml-0.1
-# libpq is loaded at run time by those who use PostgreSQL: its header is needed here, the library is not.
+# libpq is loaded at run time, only if PostgreSQL is used: the build needs its header, not the library.
 PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null) \
 	-I$(shell pg_config --includedir 2>/dev/null || echo /usr/include/postgresql)
 PKG_LIBS := $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null)
 
 WARNINGS = -Wall -Wextra -Wconversion -Wformat=2 -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Werror
 ifeq ($(findstring clang,$(CC)),)
-# snprintf is called where cutting short is what is wanted.
+# Calls of snprintf truncate on purpose.
 WARNINGS += -Wno-format-truncation
 endif
 
@@ -56,7 +56,7 @@ ifneq ($(filter x86_64-% i%86-%,$(shell $(CC) -dumpmachine)),)
 HARDENING += -fcf-protection
 endif
 
-# A sanitizer's code misleads the guesses behind gcc's warnings: the plain build answers for those.
+# Sanitizer instrumentation causes false warnings in gcc; the plain build has all of them enabled.
 ifeq ($(SAN),asan)
 OPTIMIZE = -O1 -fno-omit-frame-pointer
 SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all
@@ -66,20 +66,20 @@ OPTIMIZE = -O1 -fno-omit-frame-pointer
 SANITIZE = -fsanitize=thread
 WARNINGS =
 else ifeq ($(SAN),fuzz)
-# For libFuzzer, which comes with clang.
+# libFuzzer comes with clang.
 OPTIMIZE = -O1 -fno-omit-frame-pointer
 SANITIZE = -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 WARNINGS =
 else ifeq ($(SAN),)
 OPTIMIZE = -O2
-# Not with a sanitizer: the checked variants of libc's functions escape its interceptors.
+# Not with a sanitizer: it does not intercept the fortified variants of libc's functions.
 HARDENING += -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3
 else
 $(error SAN is asan, tsan or fuzz, not "$(SAN)")
 endif
 
 CPPFLAGS =
-# A sanitizer names functions and lines, and no more.
+# Sanitizer reports need only functions and lines.
 CFLAGS = $(OPTIMIZE) $(if $(SAN),-g1,-g)
 LDFLAGS =
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -Isrc -Iinclude -I$(BUILD)/gen $(PKG_CFLAGS) $(CPPFLAGS) \
@@ -87,41 +87,41 @@ ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -Isrc -Iinclude -I$(BUILD)/gen $(PKG_CFLAGS)
 ALL_LDFLAGS = $(SANITIZE) -pthread -Wl,-z,relro,-z,now,--as-needed $(LDFLAGS)
 LIBS = $(PKG_LIBS) -ldl -lpthread -lm
 
-# V=1 shows the commands.
+# V=1 prints the commands.
 ifeq ($(V),)
 QUIET = @printf "  %-5s %s\n" $(1) $@;
 endif
 
-# --- what there is -----------------------------------------------------------------------------------
+# --- source files ------------------------------------------------------------------------------------
 
 LAYERS = base core parse store exec dispatch engine api
-# A layer's folder and two levels below it. The shim is a program of its own.
+# The folder of a layer and two levels below it. The shim is a separate program.
 LIB_DIRS := $(filter-out src/exec/shim/,$(wildcard $(LAYERS:%=src/%/) $(LAYERS:%=src/%/*/) $(LAYERS:%=src/%/*/*/)))
 LIB_SRCS := $(wildcard $(addsuffix *.c,$(LIB_DIRS)))
 CLI_SRCS := $(wildcard src/cli/*.c src/cli/*/*.c)
 SHIM_SRCS := $(wildcard src/exec/shim/*.c)
-# Writes the man pages and docs/CLI.md from the tables; not installed.
+# Generates the man pages and docs/CLI.md from the tables; not installed.
 MANUAL_SRCS := $(wildcard tools/manual/*.c)
 TEST_SRCS := $(wildcard tests/test_*.c)
 TEST_COMMON := $(wildcard tests/harness.c tests/fixture.c tests/fixture_*.c tests/workflow_fixture.c tests/workflow_case.c)
-# Random workflows and the model that they are compared with, for tests/test_random*.c.
+# Random workflows and the model they are compared with, for tests/test_random*.c.
 RANDOM_SRCS := $(wildcard tests/random/*.c)
 FUZZ_SRCS := $(wildcard tests/fuzz/*.c)
-# What they need of the library, which is not built for them as a whole.
+# The parts of the library that they need; they do not link all of it.
 FUZZ_LIB := $(wildcard $(addsuffix *.c,$(filter src/base/% src/core/% src/parse/%,$(LIB_DIRS))) src/exec/outputs.c)
 BENCH_SRCS := $(wildcard bench/*.c)
-# The databases of bench/raw.c.
+# The database backends of bench/raw.c.
 RAW_SRCS := $(wildcard bench/raw/*.c)
 PLUGIN_SRCS := $(wildcard examples/plugin*.c)
 EXAMPLE_SRCS := $(filter-out $(PLUGIN_SRCS),$(wildcard examples/*.c))
 SQL := $(sort $(wildcard src/store/sql/*.sql))
 MIGRATIONS := $(sort $(wildcard src/store/migrations/*.sql))
 
-# The tables made from SQL are of use only to a store.
+# The tables generated from SQL are needed only by a store.
 GEN_SRCS := $(if $(wildcard src/store/driver/db.h),$(BUILD)/gen/statements.c $(BUILD)/gen/migrations.c)
 
 ifeq ($(SAN),tsan)
-# Only what starts threads has something to show there.
+# Only tests that start threads are of use under TSan.
 TEST_SRCS := $(if $(TEST_SRCS),$(shell grep -lw TEST_THREADED $(TEST_SRCS)))
 endif
 
@@ -153,16 +153,16 @@ tests: all examples test-programs
 test-programs: $(TESTS) $(filter %/pawl-shim,$(PROGRAMS))
 benches: all $(BENCHES)
 examples: $(EXAMPLES) $(PLUGINS)
-# What the compiler has to say, without the time that it takes to make code.
+# Compiler warnings only, without generating code.
 warnings: $(OBJS:.o=.checked)
 
 ifneq ($(filter asan tsan,$(SAN)),)
-# To optimize the tests themselves takes three times what it takes to compile them, and they run no faster by it.
+# Optimizing the tests themselves triples their compile time and does not make them faster.
 $(call object,$(filter-out tests/test_random%,$(TEST_SRCS)) $(TEST_COMMON)): OPTIMIZE = -O0
 endif
 
 $(OBJS): PIC = -fPIE
-# The library's objects serve the archive and the shared object; hidden names cost PIC nothing.
+# The archive and the shared object use the same objects; with hidden symbols PIC costs nothing.
 $(LIB_OBJS) $(PLUGIN_OBJS): PIC = -fPIC -fvisibility=hidden
 
 $(OBJS) $(OBJS:.o=.checked): Makefile | $(BUILD)/have-packages $(BUILD)/gen/statements.h
@@ -185,7 +185,7 @@ $(BUILD)/obj/%.checked: %.c
 	@mkdir -p $(@D)
 	$(call QUIET,CHECK)$(CHECK)
 
-# A directory changes when a file comes or goes, also one that no longer has an object to say so.
+# A directory changes when a file is added or removed, even one whose object no longer exists.
 $(BUILD)/libpawl.a: $(LIB_OBJS) $(LIB_DIRS)
 	$(call QUIET,AR)rm -f $@ && $(AR) rcs $@ $(LIB_OBJS)
 
@@ -212,7 +212,7 @@ $(BUILD)/man: $(BUILD)/manual
 docs/CLI.md: $(BUILD)/manual
 	$< markdown >$@.new && mv $@.new $@
 
-# There are many of them, and gold, where it is there, links in half the time. What is installed has the usual linker.
+# There are many tests, and gold, if installed, links them in half the time. Installed programs use the default linker.
 GOLD := $(if $(shell command -v ld.gold),-fuse-ld=gold)
 $(TESTS): LDFLAGS += $(GOLD)
 $(TESTS): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(COMMON_OBJS) $(BUILD)/libpawl.a
@@ -240,7 +240,7 @@ $(EXAMPLES): $(BUILD)/examples/%: $(BUILD)/obj/examples/%.o $(BUILD)/libpawl.a
 	@mkdir -p $(@D)
 	$(LINK)
 
-# A program of somebody else's, who links libpq as usual.
+# A third-party program that links libpq in the ordinary way.
 $(BUILD)/examples/pg_submit: LIBS = -lpq
 
 $(PLUGINS): $(BUILD)/examples/%.so: $(BUILD)/obj/examples/%.o
@@ -252,7 +252,7 @@ $(BUILD)/have-packages:
 	@$(PKG_CONFIG) --exists --print-errors $(PACKAGES) || { echo 'Try: tools/install-deps build' >&2; exit 1; }
 	@touch $@
 
-# Statements: the header keeps its age while the names stay the same, so that a change of SQL compiles one file.
+# Statements: the header is not touched while the names stay the same, so that a change of SQL recompiles only one file.
 sqlgen = $(AWK) -v vocab=src/core/vocab.h -v flags=src/core/graph.h -v make=$(@F) -f tools/sqlgen.awk
 
 $(BUILD)/gen/statements.h: $(BUILD)/gen/statements.c
@@ -273,7 +273,7 @@ $(BUILD)/gen/migrations.c: tools/sqlgen.awk src/core/vocab.h src/core/graph.h $(
 
 # --- try, test, measure ------------------------------------------------------------------------------
 
-# Below a make with -j its jobs are shared; otherwise use all processors.
+# A make with -j shares its jobs with sub-makes; otherwise use all processors.
 SUBMAKE = $(MAKE) $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS)) --no-print-directory
 
 .PHONY: demo test test-containers test-all gcc-build asan-build tsan-build clang-warnings fuzz-build fuzzers fuzz mutants \
@@ -288,7 +288,7 @@ test:
 	$(SUBMAKE) check-format check-layers check-sql gcc-build fuzz-build
 	BUILD=$(BUILD) tests/run --beside '$(SUBMAKE) asan-build tsan-build clang-warnings'
 
-# With a real engine, which `make test` uses only where it finds one.
+# With a real container engine; `make test` uses one only if it is installed.
 test-containers:
 	tools/install-deps containers
 	$(SUBMAKE) gcc-build
@@ -299,7 +299,7 @@ test-all: test
 
 gcc-build:
 	+$(SUBMAKE) tests benches
-# The command line is shown to a sanitizer in the full run only.
+# The command line runs under a sanitizer only in the full run.
 asan-build:
 	+$(SUBMAKE) SAN=asan BUILD=$(BUILD)/asan $(if $(PAWL_TEST_FULL),tests,test-programs)
 tsan-build:
@@ -307,14 +307,14 @@ tsan-build:
 clang-warnings:
 	+$(SUBMAKE) CC=clang BUILD=$(BUILD)/clang warnings
 
-# Without libFuzzer there is nothing to build; tests/fuzz.bats says so.
+# Without libFuzzer there is nothing to build; tests/fuzz.bats skips then.
 fuzz-build:
 	+@if echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | \
 		clang -x c -fsanitize=fuzzer,address,undefined -o /dev/null - 2>/dev/null; then \
 		$(SUBMAKE) SAN=fuzz CC=clang BUILD=$(BUILD)/fuzz fuzzers; fi
 fuzzers: $(FUZZERS)
 
-# Each in turn, for so long.
+# Runs each fuzzer in turn for FUZZ_SECONDS.
 FUZZ_SECONDS = 60
 fuzz: fuzz-build
 	BUILD=$(BUILD) tests/fuzz/run $(FUZZ_SECONDS)
@@ -333,7 +333,7 @@ bench:
 	$(SUBMAKE) benches
 	BUILD=$(BUILD) bench/run
 
-# --- keep in order -----------------------------------------------------------------------------------
+# --- checks and format -------------------------------------------------------------------------------
 
 C_FILES := $(wildcard $(foreach d,include src src/* src/*/* src/*/*/* tools/manual tests tests/fuzz tests/random bench bench/raw examples models,$(d)/*.c $(d)/*.h))
 
@@ -391,5 +391,5 @@ uninstall: $(BUILD)/man
 deb: all
 	BUILD=$(BUILD) packaging/deb $(BUILD)
 
-clean: # a BUILD=dir of your own is yours to remove
+clean: # does not remove a custom BUILD=dir
 	rm -rf build

@@ -8,8 +8,8 @@ teardown() { remove_database; }
 
 @test "migrate can be repeated" {
 	newest=$(ls "$BATS_TEST_DIRNAME/../src/store/migrations" | tail -n 1)
-	same "the schema is version $((10#${newest%%_*}))" "$(p admin migrate)"
-	same "the schema is version $((10#${newest%%_*}))" "$(p admin migrate)"
+	same "schema version $((10#${newest%%_*}))" "$(p admin migrate)"
+	same "schema version $((10#${newest%%_*}))" "$(p admin migrate)"
 	p verify
 }
 
@@ -46,7 +46,7 @@ teardown() { remove_database; }
 		"$(p admin cleanup-events --older-than 0s)"
 	[ "$(p events --limit 0 | wc -l)" = 2 ]
 	p verify
-	refused 2 'how old?' p admin cleanup-events
+	refused 2 'missing age' p admin cleanup-events
 	refused 2 "'90' is not a duration" p admin cleanup-events --older-than 90
 }
 

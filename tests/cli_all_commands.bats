@@ -45,7 +45,7 @@ as_text() { in_one_form '' "${@:2}"; }
 @test "a command that prints no data has no --json, wherever one looks for it" {
 	n=0
 	for c in $(every | sed -n 's/ .*#$//p' | sort -u); do
-		refused 2 "pawl $c has no option '--json': \`pawl help $c\` lists them" p "$c" --json
+		refused 2 "pawl $c has no option '--json': \`pawl help $c\` lists its options" p "$c" --json
 		refused 2 "pawl $c has no option '--json'" p --json "$c"
 		pawl help "$c" | without '--json'
 		pawl complete -- "$c" -- | without '--json'
@@ -60,8 +60,8 @@ as_text() { in_one_form '' "${@:2}"; }
 
 @test "every command refuses what it does not know" {
 	for c in $(commands); do
-		refused 2 "pawl $c has no option '--frobnicate': \`pawl help $c\` lists them" p "$c" --frobnicate
-		refused 2 '--db wants a value' pawl "$c" --db
+		refused 2 "pawl $c has no option '--frobnicate': \`pawl help $c\` lists its options" p "$c" --frobnicate
+		refused 2 '--db needs a value' pawl "$c" --db
 		case $(usage "$c") in
 		*…\ *' '[A-Z]*… | *'-- '* | *'ID…'* | *'FILE…'*) ;; # takes any number of words
 		*) refused 2 "pawl $c " p "$c" 1 2 3 4 5 ;;
@@ -83,8 +83,8 @@ as_text() { in_one_form '' "${@:2}"; }
 		[[ $(usage "$c") == "$c "*ID* && $c != graph ]] || continue
 		ids=(12345) words=(x)
 		[[ $(usage "$c") != "$c ID ID"* ]] || ids+=(12345) words+=(x)
-		refused 5 'there is no execution 12345: `pawl ls` lists them' p "$c" "${ids[@]}"
-		refused 2 "'x' is no id" p "$c" "${words[@]}"
+		refused 5 'there is no execution 12345: `pawl ls` lists the executions' p "$c" "${ids[@]}"
+		refused 2 "'x' is not an id" p "$c" "${words[@]}"
 		n=$((n + 1))
 	done
 	[ $n -ge 12 ]

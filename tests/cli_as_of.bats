@@ -35,8 +35,8 @@ status     running, attempt 1 of 3
 	refused 5 ': it was requested at 2' p show "$top" --at 1h
 	refused 5 'there is no execution 999' p show 999 --at 1h
 	refused 2 "'x' is not a time" p tree "$top" --at x
-	refused 2 "'#x' is no event" p tree "$top" --at '#x'
-	refused 2 'not one above it' p show "$first" --parent --at 1h
+	refused 2 "'#x' is not an event" p tree "$top" --at '#x'
+	refused 2 "can't be combined" p show "$first" --parent --at 1h
 }
 
 @test "what a rerun replaced is still told by its time" {
@@ -63,7 +63,7 @@ status     running, attempt 1 of 3
 	cat "$dir/text"
 	grep -qE '^ +TOTAL +WAIT +HELD +RUN +RETRY  STEP$' "$dir/text"
 	grep -qE '  \+ outer::first  #[0-9]+  attempt 2$' "$dir/text"
-	grep -qE '  all of outer, succeeded$' "$dir/text"
+	grep -qE '  total of outer, succeeded$' "$dir/text"
 	# while it still ran
 	[ "$(p tree "$top" --critical --at="#$(event retry_scheduled)" --json | jq -r '.steps[-1].name')" = outer::first ]
 	refused 5 'there is no execution 999' p tree 999 --critical
@@ -83,9 +83,9 @@ params
  day: \"monday\" -> \"tuesday\"
 outcome
  status: failed -> succeeded" "$(sed -n 1,6p "$dir/out" | plain)"
-	grep -q '^the first difference: first  #' "$dir/out"
+	grep -q '^first difference: first  #' "$dir/out"
 	grep -q '^  outputs: {"day":"monday"} -> {"day":"tuesday"}$' "$dir/out"
-	grep -q '^  + each\[1\]  failed -> succeeded  other outputs  other error$\|^  + each\[1\]  failed -> succeeded  other error$' "$dir/out"
+	grep -q '^  + each\[1\]  failed -> succeeded  different outputs  different error$\|^  + each\[1\]  failed -> succeeded  different error$' "$dir/out"
 	grep -q '^  + after  skipped -> succeeded' "$dir/out"
 	p diff "$one" "$top" --json >"$dir/json"
 	[ "$(jq -rc '[.same, .first.task, (.params | length), (.definition | length), .a.id, .b.id]' "$dir/json")" = "[false,\"first\",1,0,$one,$top]" ]
@@ -96,13 +96,13 @@ outcome
 	# the same again
 	again=$top
 	run_flow --param day=tuesday
-	p diff "$again" "$top" --exit-code | grep -qx 'no difference but in times'
+	p diff "$again" "$top" --exit-code | grep -qx 'no differences except times'
 	p diff "$top" "$top" --exit-code --json | jq -e .same
 	one=$(p exec --detach --name lone -- true)
 	p diff "$one" "$top" >"$dir/out"
-	grep -q '^the first difference: first  #[1-9][0-9]*$' "$dir/out" # it has one id
+	grep -q '^first difference: first  #[1-9][0-9]*$' "$dir/out" # it has one id
 	refused 5 'there is no execution 999' p diff "$top" 999
-	refused 2 'wants more' p diff "$top"
+	refused 2 'needs more' p diff "$top"
 }
 
 @test "an edited definition is told task by task, with the keys that changed" {
@@ -119,8 +119,8 @@ outcome
   ~ below/two: run
   - after
   + new' "$(sed -n '/^definition/,/^  + new/p' "$dir/out")"
-	grep -q '^  . new  not there -> succeeded' "$dir/out"
-	grep -q '^  . after  skipped -> not there' "$dir/out"
+	grep -q '^  . new  missing -> succeeded' "$dir/out"
+	grep -q '^  . after  skipped -> missing' "$dir/out"
 }
 
 @test "single commands are compared, too" {

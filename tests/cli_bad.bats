@@ -16,18 +16,18 @@ unchanged() { # the database is as good as before, with so many executions
 }
 
 @test "a command or option that does not exist" {
-	refused 2 "there is no command 'shw': did you mean \`pawl show\`?" pawl shw
-	refused 2 "there is no command 'shw': did you mean \`pawl show\`?" pawl help shw
-	refused 2 "there is no command 'frobnicate': \`pawl help\` lists them" pawl frobnicate
+	refused 2 "unknown command 'shw': did you mean \`pawl show\`?" pawl shw
+	refused 2 "unknown command 'shw': did you mean \`pawl show\`?" pawl help shw
+	refused 2 "unknown command 'frobnicate': \`pawl help\` lists all commands" pawl frobnicate
 	refused 2 "has no option '--frobnicate'" p show 1 --frobnicate
 	refused 2 "has no option '-x'" p show 1 -x
-	refused 2 '--db wants a value' pawl queue --db
+	refused 2 '--db needs a value' pawl queue --db
 	refused 2 '--json takes no value' p queue --json=yes
-	refused 2 'wants more than that: write `pawl show ID`' p show
-	refused 2 'wants more than that: `pawl help admin`' p admin
+	refused 2 'needs more arguments: write `pawl show ID`' p show
+	refused 2 'needs more arguments: see `pawl help admin`' p admin
 	refused 2 "does not take '2'" p show 1 2
-	refused 2 "pawl admin knows migrate, tenant, cleanup-events and fence, not 'explode'" p admin explode
-	refused 2 "--limit wants a number, not 'many'" p events --limit many
+	refused 2 "pawl admin has no subcommand 'explode': write migrate, tenant, cleanup-events or fence" p admin explode
+	refused 2 "--limit needs a number, but got 'many'" p events --limit many
 }
 
 @test "what is nearly right is answered with what may be meant" {
@@ -43,11 +43,11 @@ unchanged() { # the database is as good as before, with so many executions
 	for name in shop shop.yaml shpo.flow.yaml; do
 		refused 5 "No such file or directory: did you mean $dir/shop.flow.yaml?" p run "$dir/$name"
 	done
-	refused 5 '`pawl init` writes a first workflow file' p run "$dir/no/where.yaml"
+	refused 5 '`pawl init` writes an example workflow file' p run "$dir/no/where.yaml"
 	touch "$dir/bill"$'\e[31m'.yaml
 	refused 5 "did you mean $dir/bill[31m.yaml?" p run "$dir/bil[31m.yaml"
 	refused 5 "did you mean $dir/shop.flow.yaml?" p apply "$dir/shop"
-	refused 2 "has no option '-l': if it is one of the command, write \`pawl exec -- CMD -l\`" p exec ls -l
+	refused 2 "has no option '-l': to pass it to the command, write \`pawl exec -- CMD -l\`" p exec ls -l
 	refused 5 'there is no schedule shop: `pawl schedule` lists them' p schedule run shop
 	refused 5 'no workflow is applied under the name shop: apply it with `pawl apply FILE`' p submit shop
 	unchanged 0
@@ -61,7 +61,7 @@ unchanged() { # the database is as good as before, with so many executions
 	cat "$dir/stderr"
 	[ "$status" = 1 ]
 	grep -q 'shop::bill ([0-9]*) failed: exited with code 127 (command not found)' "$dir/stderr"
-	again=$(sed -n 's/^    once the file is mended: pawl //p' "$dir/stderr")
+	again=$(sed -n 's/^    after fixing the file: pawl //p' "$dir/stderr")
 	id=$(p ls --json | jq .id)
 	[ "$again" = "rerun $id --failed --file $dir/shop.flow.yaml" ]
 	refused 2 "has no task 'bil': did you mean 'bill'?" p rerun "$id" --from bil
@@ -78,7 +78,7 @@ unchanged() { # the database is as good as before, with so many executions
 	printf 'name: shop\ntasks: {bill: nosuch}\n' >"$file"
 	export XDG_STATE_HOME=$dir
 	p run "$file" --progress plain >"$dir/stdout" 2>"$dir/stderr" && false
-	again=$(sed -n 's/^    once the file is mended: pawl //p' "$dir/stderr")
+	again=$(sed -n 's/^    after fixing the file: pawl //p' "$dir/stderr")
 	sed -i 's/nosuch/"true"/' "$file"
 	eval "p $again"
 }
@@ -100,7 +100,7 @@ unchanged() { # the database is as good as before, with so many executions
 
 @test "an id that is none" {
 	for id in x -1 0 1.5 '' 99999999999999999999 '1; DROP TABLE executions'; do
-		refused 2 'is no id' p show -- "$id"
+		refused 2 'is not an id' p show -- "$id"
 	done
 	refused 5 'there is no execution 12345' p show 12345
 	refused 5 'there is no execution 12345' p tree 12345

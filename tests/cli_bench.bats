@@ -26,11 +26,11 @@ left() {
 	before=$(p show @last --json)
 	out=$(pawl bench --db "$db" --span 50ms)
 	echo "$out"
-	[[ $out == *'a read '*' ms '*'a submit by itself '*' ms '*'submit to start, idle worker '*' ms '* ]]
-	[[ $out == *'submits, 1,000 at once '*' /s'*'runs (claim, start, settle) '*' /s'*'whole lives '*' /s'* ]]
-	[ "$([ "$PAWL_TEST_DB" = sqlite ] && echo 1 || echo 0)" = "$(grep -c 'a write of the disk' <<<"$out")" ]
-	grep -q '^a submit by itself [tw]' <<<"$out"
-	grep -q '^whole lives [tw]' <<<"$out"
+	[[ $out == *'read '*' ms '*'single submit '*' ms '*'submit to start, idle worker '*' ms '* ]]
+	[[ $out == *'submits, 1,000 per call '*' /s'*'runs (claim, start, settle) '*' /s'*'end to end (submit to end) '*' /s'* ]]
+	[ "$([ "$PAWL_TEST_DB" = sqlite ] && echo 1 || echo 0)" = "$(grep -c '^disk write ' <<<"$out")" ]
+	grep -q '^a single submit [iw]' <<<"$out"
+	grep -q '^end-to-end jobs [uw]' <<<"$out"
 	[ -z "$(left)" ]
 	[ "$(p show @last --json)" = "$before" ]
 	p verify

@@ -89,7 +89,7 @@ becomes() { # typed, completed
 	start_zsh
 	becomes 'pawl work' 'pawl worker'
 	types 'pawl sche'
-	until_true shows '^schedule  -- show what runs by the clock'
+	until_true shows '^schedule  -- show schedules and when'
 	shows '^schema  -- print the JSON Schema'
 	becomes 'pawl rerun 1 --dr' 'pawl rerun 1 --dry-run'
 	becomes 'pawl ls --status=f' 'pawl ls --status=failed'

@@ -39,8 +39,8 @@ execution $b: cancelled" "$(p cancel "$a" "$b" --reason 'not needed')"
 	[[ $(p why "$a") == *'it was cancelled at '*', by '*'@'*': not needed' ]]
 	refused 2 "execution $a has already ended: it is cancelled" p cancel "$a"
 	refused 5 'there is no execution 777' p cancel 777
-	refused 2 'is no id' p cancel x
-	refused 2 'wants more than that' p cancel
+	refused 2 'is not an id' p cancel x
+	refused 2 'needs more arguments' p cancel
 	refused 2 'the reason is not valid UTF-8' p cancel "$(submit 1 | cut -d' ' -f1)" --reason "$(printf '\377')"
 	p verify
 }
@@ -109,7 +109,7 @@ execution $b: cancelled" "$(p cancel "$a" "$b" --reason 'not needed')"
 	same "QUEUE READY HELD RUNNING LIMIT OLDEST WAITS
 default 2 3 0 2 of 2 D" "$(p queue | plain)"
 	[[ $(p why 5) == *'the limit queue:default is full: 2 of 2 in use, by 1 exec::nap (ready), 2 exec::nap (ready); 2 are ahead of it; change it with `pawl queue set default --limit N`' ]]
-	same 'queue default: paused; what runs there goes on' "$(p queue pause default --reason 'new disks')"
+	same 'queue default: paused; running jobs continue' "$(p queue pause default --reason 'new disks')"
 	same "QUEUE READY HELD RUNNING LIMIT OLDEST WAITS
 default 0 5 0 paused -" "$(p queue | plain)"
 	[[ $(p queue --json) == *'"paused":{"since":"20'*'","by":"'*'@'*'","reason":"new disks","limit":2},"limit":{"max":0,"used":0},"last_order":{"action":"paused",'*'"reason":"new disks","data":null}}' ]]
@@ -126,11 +126,11 @@ default 0 5 0 paused -" "$(p queue | plain)"
 
 @test "what can't be done to a queue" {
 	refused 2 "the queue 'default' is not paused" p queue resume default
-	refused 2 "pawl queue knows set, pause and resume, not 'stop'" p queue stop default
-	refused 2 'which queue? Write `pawl queue pause QUEUE`' p queue pause
-	refused 2 'how many? Write' p queue set default
-	refused 2 "--limit wants a number or none, not 'few'" p queue set default --limit few
-	refused 2 "--limit wants a number or none, not '-1'" p queue set default --limit -1
+	refused 2 "pawl queue has no subcommand 'stop': write set, pause or resume" p queue stop default
+	refused 2 'missing queue: write `pawl queue pause QUEUE`' p queue pause
+	refused 2 'missing limit: write' p queue set default
+	refused 2 "--limit needs a number or none, but got 'few'" p queue set default --limit few
+	refused 2 "--limit needs a number or none, but got '-1'" p queue set default --limit -1
 	refused 2 '--limit belongs to' p queue pause default --limit 3
 	refused 2 '--reason belongs to' p queue --reason x
 	refused 2 'the queue is empty' p queue pause ''
@@ -141,25 +141,25 @@ default 0 5 0 paused -" "$(p queue | plain)"
 	id=$(submit '{"fail": "x"}')
 	run p logs "$id"
 	[ "$status" = 0 ]
-	same "pawl: execution $id was not started" "$output"
+	same "pawl: execution $id has not started" "$output"
 	work
 	put_log "$id" 1 0 0 $'first\n'
 	put_log "$id" 3 0 0 $'one\ntwo\nthr'
 	put_log "$id" 3 11 12345 $'ee\nfour\n'
-	same $'one\ntwo\nthr\n[… 12,345 bytes left out …]\nee\nfour' "$(p logs "$id")"
+	same $'one\ntwo\nthr\n[… 12,345 bytes missing …]\nee\nfour' "$(p logs "$id")"
 	same first "$(p logs "$id" --attempt 1)"
 	same '' "$(p logs "$id" --attempt 2 2>"$dir/stderr")"
-	same "pawl: attempt 2 of execution $id wrote nothing, or nothing of it is kept" "$(cat "$dir/stderr")"
+	same "pawl: attempt 2 of execution $id has no stored output" "$(cat "$dir/stderr")"
 	same '' "$(p logs "$id" --attempt 2 --json 2>&1)"
-	same $'ee\nfour' "$(p logs "$id" --tail 2 | grep -v 'left out')"
+	same $'ee\nfour' "$(p logs "$id" --tail 2 | grep -v 'bytes missing')"
 	same four "$(p logs "$id" --tail 1)"
 	same '' "$(p logs "$id" --tail 0)"
-	same $'one\ntwo\nthr\n[… 12,345 bytes left out …]\nee\nfour' "$(p logs "$id" --follow)"
+	same $'one\ntwo\nthr\n[… 12,345 bytes missing …]\nee\nfour' "$(p logs "$id" --follow)"
 	same "{\"execution\":$id,\"attempt\":3,\"from\":0,\"dropped\":0,\"text\":\"one\\ntwo\\nthr\"}
 {\"execution\":$id,\"attempt\":3,\"from\":12356,\"dropped\":12345,\"text\":\"ee\\nfour\\n\"}" "$(p logs "$id" --json)"
 	refused 5 "there is no attempt 4: execution $id has 3 so far" p logs "$id" --attempt 4
 	refused 5 'there is no execution 777' p logs 777
-	refused 2 "--tail wants a number, not 'few'" p logs "$id" --tail few
+	refused 2 "--tail needs a number, but got 'few'" p logs "$id" --tail few
 }
 
 @test "output can't drive a terminal, unless it is asked for" {
@@ -227,8 +227,8 @@ pawl_wait_seconds_bucket{queue="default",executor="process",le="10"} 5' \
 	id=$(submit '{"ms": 30000}')
 	work_on "$id"
 	end_worker
-	refused 2 'if that is meant, write `pawl admin fence --yes`' p admin fence
-	[[ $(p admin fence --yes) =~ ^'the database is in generation '[0-9]{13}'; 1 running jobs have no worker now'$ ]]
+	refused 2 'To do that, write `pawl admin fence --yes`' p admin fence
+	[[ $(p admin fence --yes) =~ ^'generation '[0-9]{13}'; 1 running jobs were taken from their workers'$ ]]
 	[[ $(p why "$id") == *'a worker of the state folder '*' may adopt it now ('* ]]
 	[[ $(p admin fence --yes --json) =~ ^'{"generation":'[0-9]{13}',"jobs":0}'$ ]]
 	[[ $(p metrics) == *$'pawl_leases 1\n'*$'pawl_orphans 1\n'* ]]

@@ -51,7 +51,7 @@ no line end" "$(p logs "$id")"
 	same "$(seq 50000)" "$output"
 	x -- sh -c 'seq 400000'
 	[ "$status" = 0 ]
-	[[ $(cat "$dir/stderr") == 'pawl: '*' bytes of output were left out here' ]]
+	[[ $(cat "$dir/stderr") == 'pawl: '*' bytes of output are missing here' ]]
 	same 400000 "$(tail -n 1 "$dir/stdout")"
 	same "$(seq 10)" "$(head "$dir/stdout")"
 	p verify
@@ -82,9 +82,9 @@ no line end" "$(p logs "$id")"
 }
 
 @test "what can't be run is refused before anything is stored" {
-	refused 2 'wants more than that' p exec
+	refused 2 'needs more arguments' p exec
 	refused 2 "pawl exec has no option '-l'" p exec ls -l
-	refused 2 "--priority wants a number, not 'high'" p exec --priority high -- true
+	refused 2 "--priority needs a number, but got 'high'" p exec --priority high -- true
 	refused 2 "'FOO' is not a variable: write NAME=VALUE" p exec --env FOO -- true
 	refused 2 "--delay" p exec --delay soon -- true
 	PAWL_EXECUTION_ID=x PAWL_DB=$db PAWL_TENANT=$tenant refused 2 'PAWL_EXECUTION_ID' pawl exec -- true
@@ -121,7 +121,7 @@ no line end" "$(p logs "$id")"
 	x --key k -- sh -c "echo once >>'$dir/ledger'"
 	x --key k -- sh -c "echo once >>'$dir/ledger'"
 	[ "$status" = 0 ]
-	[[ $(cat "$dir/stderr") == *'the key names execution '*': waiting for that' ]]
+	[[ $(cat "$dir/stderr") == *'execution '*' already has this key: waiting for it' ]]
 	same once "$(cat "$dir/ledger")"
 	x --key k -- true
 	[ "$status" = 2 ]
@@ -153,7 +153,7 @@ exec_behind() {
 	kill -INT "$pid"
 	wait_for "$pid"
 	[ "$status" = 3 ]
-	[[ $(cat "$dir/stderr") == *"execution $id is asked to end; Ctrl-C again leaves it behind"* ]]
+	[[ $(cat "$dir/stderr") == *"cancelling execution $id; press Ctrl-C again to leave it running"* ]]
 	has_status "$id" cancelled
 	[[ $(p events "$id" --type cancel_requested) == *'"reason":"Ctrl-C"'* ]]
 	same '' "$(marked)"
@@ -163,11 +163,11 @@ exec_behind() {
 @test "Ctrl-C twice leaves it to a worker of the same state folder" {
 	exec_behind -- sh -c "trap : TERM; echo begun; : $mark; while [ ! -e '$dir/go' ]; do sleep 0.05; done; echo ended"
 	kill -INT "$pid"
-	until_true grep -q 'asked to end' "$dir/stderr"
+	until_true grep -q 'cancelling execution' "$dir/stderr"
 	kill -INT "$pid"
 	wait_for "$pid"
 	[ "$status" = 130 ]
-	[[ $(cat "$dir/stderr") == *"execution $id is left to the workers of this state folder"* ]]
+	[[ $(cat "$dir/stderr") == *"execution $id was left to the workers of this state folder"* ]]
 	has_status "$id" running
 	touch "$dir/go"
 	p worker --drain 2>"$dir/stderr"
@@ -186,7 +186,7 @@ exec_behind() {
 	until_true has_event "$second_id" started
 	refused 7 'queue.cap (2) is reached, and queues are disabled: try again' p exec -- true
 	printf 'name: w\ntasks: {a: "true"}\n' >"$dir/flow.yaml"
-	refused 2 'there is no queue to wait in: `pawl run FILE` runs it here and now' p submit "$dir/flow.yaml"
+	refused 2 'there is no queue to wait in: use `pawl run FILE`' p submit "$dir/flow.yaml"
 	refused 7 'queue.cap (2) is reached' p exec --detach --key again -- true
 	same "$second_id" "$(p show @last --json | sed 's/{"id":\([0-9]*\),.*/\1/')"
 	printf 'queue: {enabled: false, cap: 3}\n' >"$dir/pawl.yaml"

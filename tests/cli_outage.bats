@@ -74,7 +74,7 @@ server() { # words of pg_ctl
 	status=0
 	wait "${started[0]}" || status=$?
 	[ "$status" = 6 ]
-	grep -q 'is left to the workers of this state folder' "$dir/run"
+	grep -q 'was left to the workers of this state folder' "$dir/run"
 	server start
 	touch "$dir/go"
 	own worker --drain

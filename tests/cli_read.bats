@@ -101,7 +101,7 @@ T $id task.completed running -> succeeded 1 W {\"outcome\":\"ok\",\"duration_us\
 	submit '"a"' --parent "$top"
 	[ "$(p events "$top" | wc -l)" = 4 ]
 	[ "$(p events "$top" --self | wc -l)" = 2 ]
-	refused 2 'name it' p events --self
+	refused 2 '--self needs the id' p events --self
 }
 
 @test "events without an id are the newest, newest first, by type and time" {
@@ -205,7 +205,7 @@ W $(hostname) $worker 1 4 T D alive" "$(p workers | plain)"
 	status=0
 	p events --limit 0 >/dev/full 2>"$dir/stderr" || status=$?
 	[ "$status" = 1 ]
-	same "pawl: the output can't be written: No space left on device" "$(cat "$dir/stderr")"
+	same "pawl: can't write the output: No space left on device" "$(cat "$dir/stderr")"
 }
 
 @test "PAWL_TRACE shows each statement with its time on stderr" {

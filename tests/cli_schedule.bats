@@ -95,7 +95,7 @@ days_ago() {
 @test "a pause says who and why, and is not made up for" {
 	p apply "$flow" >/dev/null
 	run p schedule pause report/1 --reason 'the press is broken'
-	[ "$output" = 'schedule report/1: paused; what runs goes on' ]
+	[ "$output" = 'schedule report/1: paused; running executions continue' ]
 	run p schedule
 	[[ $output == *'report/1'*'paused by '*@*': the press is broken'* ]]
 	days_ago 5
@@ -135,11 +135,11 @@ other by hand' "$(sort "$dir/made")"
 	refused 2 'for example report/1' p schedule run report
 	refused 5 'no workflow is applied under the name reprot' p submit reprot
 	refused 2 'has no param' p submit report --param x=1
-	refused 2 'which schedule?' p schedule pause
-	refused 2 'knows ls, next, pause, resume and run' p schedule stop report
+	refused 2 'missing schedule' p schedule pause
+	refused 2 'write ls, next, pause, resume or run' p schedule stop report
 	refused 2 '--reason belongs to' p schedule ls report --reason x
 	refused 2 '-n belongs to' p schedule ls -n 3
-	refused 2 ' -n wants a number' p schedule next -n x
+	refused 2 ' -n needs a number' p schedule next -n x
 	run pawl help schedule
 	[[ $output == 'usage: pawl schedule '* ]]
 	run pawl help apply

@@ -84,7 +84,7 @@ frame() { p top --once | sed -e 's/^[0-9][0-9]:[0-9:]*/T/' -e 's/ [0-9]* held .*
 	keys Escape
 	until_true shows 'exec::reading'
 	keys p
-	until_true shows 'STOPPED'
+	until_true shows 'PAUSED'
 	before=$(screen | head -n 1)
 	touch "$dir/go"
 	until_true has_status "$first" succeeded

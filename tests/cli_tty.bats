@@ -41,7 +41,7 @@ make_flow() {
 	[ "$(screen | grep -cE '^[0-9]+ *$')" = 20 ]
 	shows '11'
 	id=$(p ls --all --name 'w::each[3]' --json | sed 's/{"id":\([0-9]*\),.*/\1/')
-	shows "all of it: pawl logs $id"
+	shows "full output: pawl logs $id"
 	[ "$(p logs "$id" | wc -l)" = 30 ]
 	again=$(screen | sed -n 's/.*again: pawl \(.*[a-z]\) *$/\1/p')
 	[[ $again == 'rerun '*' --failed' ]]
@@ -98,11 +98,11 @@ make_flow() {
 	start 40 24 run "$dir/flow.yaml"
 	until_true shows 'w::ask'
 	until_true shows '`pawl approve'
-	[[ $(screen | tr -s '\n ' ' ') =~ does\ not\ run:.*publish\ all\ of\ it\ now\?\;\ \`pawl\ approve\ ([0-9]+)\`\ lets\ it\ go\ on,\ \`pawl\ reject ]]
+	[[ $(screen | tr -s '\n ' ' ') =~ is\ not\ running:.*publish\ all\ of\ it\ now\?\;\ \`pawl\ approve\ ([0-9]+)\`\ lets\ it\ go\ on,\ \`pawl\ reject ]]
 	[ "$(screen | grep -c 'w  ')" = 1 ] # the frame before it is gone
 	p approve "${BASH_REMATCH[1]}"
 	until_true shows '▸ ask'
-	until_true shows_no 'does not run'
+	until_true shows_no 'is not running'
 	shows_no 'pawl reject'
 	touch "$dir/go"
 	until_true ended
@@ -163,12 +163,12 @@ make_flow() {
 	start 80 24 run "$dir/flow.yaml"
 	until_true shows '▸ a'
 	$tmux send-keys C-c
-	until_true shows 'Ctrl-C again leaves it behind'
+	until_true shows 'Ctrl-C again to leave it'
 	$tmux send-keys C-c
 	until_true ended
 	screen
 	[ "$(code)" = 130 ]
-	shows 'is left to the workers of this state folder'
+	shows 'was left to the workers of this state folder'
 	[ "$(status_of @last)" = running ]
 	touch "$dir/go"
 	start_worker

@@ -67,7 +67,7 @@ wrong.flow.yaml:3:22: tasks.b.needs: there is no task "aa": did you mean "a"?
 
 @test "files that are not there, or no text" {
 	refused 5 'none.yaml' pawl validate none.yaml
-	refused 2 'wants more than that' pawl validate
+	refused 2 'needs more arguments' pawl validate
 	refused 2 "has no option '--frobnicate'" pawl validate --frobnicate x.yaml
 	refused 5 'none.yaml' pawl graph none.yaml
 	head -c 9000000 /dev/zero | tr '\0' '#' >large.yaml

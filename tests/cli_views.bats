@@ -22,7 +22,7 @@ id_of() { p tree "$top" --json | grep -o '"id":[0-9]*,"parent":[0-9a-z]*,"root":
 	[ "$(p show "$item" | sed -n 's/^status *//p')" = 'failed, attempt 1 of 1' ]
 	refused 5 'has no parent' p show "$top" --parent
 	refused 5 'belongs to no workflow' p show "$top" --workflow
-	refused 2 'not both' p show "$top" --workflow --parent
+	refused 2 'exclude each other' p show "$top" --workflow --parent
 }
 
 @test "a workflow and a task are shown in words" {
@@ -72,9 +72,9 @@ $id ready exec exec::nap 0/3 T worker: for lane function:nap in queue default
 $top failed workflow outer T D each failed: b failed: exited with code 1" "$(p ls | plain | sed -e 's/^ *//' -e "s/each failed: .*/each failed: b failed: exited with code 1/")"
 	[ "$(p ls --json | wc -l)" = 2 ]
 	p ls --kind task >/dev/null 2>"$dir/stderr"
-	same 'pawl: there is none like that without a parent; --all looks at any depth' "$(cat "$dir/stderr")"
+	same 'pawl: no executions without a parent match; --all searches at any depth' "$(cat "$dir/stderr")"
 	p ls --all --status pending >/dev/null 2>"$dir/stderr"
-	same 'pawl: there is none' "$(cat "$dir/stderr")"
+	same 'pawl: no executions' "$(cat "$dir/stderr")"
 	same '' "$(p ls --kind task --json 2>&1)"
 	[ "$(p ls --limit 1 --json | grep -o '^{"id":[0-9]*')" = "{\"id\":$id" ]
 	[ "$(p ls --before "$id" --json | grep -o '^{"id":[0-9]*')" = "{\"id\":$top" ]
@@ -91,7 +91,7 @@ $top failed workflow outer T D each failed: b failed: exited with code 1" "$(p l
 	[ "$(p ls --tasks "$top" --json | wc -l)" = 7 ]
 	refused 2 "'broken' is not a status" p ls --status broken
 	refused 2 "'thing' is not a kind" p ls --kind thing
-	refused 2 'one of them' p ls --all --parent "$top"
+	refused 2 'exclude each other' p ls --all --parent "$top"
 	refused 5 'there is no execution 999' p ls --parent 999
 }
 
@@ -166,14 +166,14 @@ $top failed workflow outer T D each failed: b failed: exited with code 1" "$(p l
 
 @test "init writes a workflow that validates, can be drawn, and runs as it is" {
 	cd "$dir"
-	same 'hello.flow.yaml is written: `pawl run hello.flow.yaml` runs it' "$(pawl init)"
+	same 'created hello.flow.yaml; run it with `pawl run hello.flow.yaml`' "$(pawl init)"
 	pawl validate hello.flow.yaml
 	pawl graph hello.flow.yaml | grep -q greet
 	p run hello.flow.yaml --param who=you
 	same 'hello, you' "$(p logs "$(p ls --all --name hello::greet --json | jq .id)")"
 	same '3 succeeded' "$(p tree @last --json | jq -r '.. | objects | select(.kind? == "task" and (.name | startswith("hello::each["))) | .status' | sort | uniq -c | xargs)"
-	refused 2 'is there already' pawl init
-	refused 2 "can't be made: No such file or directory" pawl init no/such/folder.yaml
+	refused 2 'already exists' pawl init
+	refused 2 "can't create no/such/folder.yaml: No such file or directory" pawl init no/such/folder.yaml
 	pawl init other.yaml
 	grep -q 'pawl run other.yaml' other.yaml
 	pawl validate other.yaml

@@ -173,7 +173,7 @@ make_plugin() {
 	touch "$dir/go"
 	wait_for "$worker"
 	[ "$status" = 0 ]
-	grep -q 'SIGTERM: it takes nothing more, and stops' "$worker_log"
+	grep -q 'SIGTERM: claiming no more jobs, stopping' "$worker_log"
 	has_status "$id" succeeded
 	has_status "$other" ready # it took nothing more
 	p verify
@@ -189,7 +189,7 @@ make_plugin() {
 	kill -TERM "$worker"
 	wait_for "$worker"
 	[ "$status" = 0 ]
-	grep -q 'functions that still run are told to stop' "$worker_log"
+	grep -q 'asking running functions to stop' "$worker_log"
 	has_event "$id" deferred
 	has_status "$id" ready
 	p verify
@@ -197,8 +197,8 @@ make_plugin() {
 
 @test "what can't be is said, with the exit code for it" {
 	refused 2 "pawl worker does not take 'now'" p worker now
-	refused 2 '--slots is a number from 1 to 10000' p worker --slots 100000
-	refused 2 '--slots is a number from 1 to 10000' p worker --slots 0
+	refused 2 '--slots must be a number from 1 to 10000' p worker --slots 100000
+	refused 2 '--slots must be a number from 1 to 10000' p worker --slots 0
 	refused 2 'nowhere.so' p worker --plugin "$dir/nowhere.so"
 	refused 5 'there is no tenant' pawl worker --db "sqlite:$dir/no.db" --tenant nobody
 	refused 5 'pawl.yaml' p worker --config "$dir/pawl.yaml"
@@ -263,7 +263,7 @@ ends_before_10_s() {
 }
 
 @test "several loops share the work where the database has several writers" {
-	refused 2 '--loops is a number from 1 to 64' p worker --loops 65
+	refused 2 '--loops must be a number from 1 to 64' p worker --loops 65
 	for i in $(seq 12); do
 		later -- sh -c "echo $i >>'$dir/ledger'" >/dev/null
 	done

@@ -140,11 +140,11 @@ x() { # command...
 	printf 'name: w\ntasks: {ask: {approval: "publish?", run: "true"}, far: {needs: ask, executor: moon, run: "true"}}\n' >"$dir/flow.yaml"
 	p run "$dir/flow.yaml" --progress plain >"$dir/stdout" 2>"$dir/stderr" 3>&- &
 	started+=($!)
-	until_true grep -qE 'w::ask \([0-9]+\) does not run: it has been waiting for approval .*: publish\?; `pawl approve [0-9]+`' "$dir/stderr"
+	until_true grep -qE 'w::ask \([0-9]+\) is not running: it has been waiting for approval .*: publish\?; `pawl approve [0-9]+`' "$dir/stderr"
 	p approve "$(sed -n 's/.*`pawl approve \([0-9]*\)`.*/\1/p' "$dir/stderr")"
-	until_true grep -qE 'w::far \([0-9]+\) does not run: .*lane moon' "$dir/stderr"
+	until_true grep -qE 'w::far \([0-9]+\) is not running: .*lane moon' "$dir/stderr"
 	sleep 2.5 # and says it once
-	[ "$(grep -c 'does not run' "$dir/stderr")" = 2 ]
+	[ "$(grep -c 'is not running' "$dir/stderr")" = 2 ]
 	p cancel @last
 	status=0
 	wait $! || status=$?
@@ -165,15 +165,15 @@ x() { # command...
 	pawl --db "$db" --tenant "$tenant" run "$dir/flow.yaml" --progress plain >"$dir/stdout" 2>"$dir/stderr" 3>&- &
 	first=$!
 	started+=($first)
-	until_true grep -qE 'nested \([0-9]+\) does not run: it has been waiting for approval .*: nested\?; `pawl approve [0-9]+`' "$dir/stderr"
+	until_true grep -qE 'nested \([0-9]+\) is not running: it has been waiting for approval .*: nested\?; `pawl approve [0-9]+`' "$dir/stderr"
 	pawl --db "$db" --tenant "$tenant" run "$dir/flow.yaml" --progress plain >"$dir/stdout" 2>"$dir/second" 3>&- &
 	started+=($!)
-	until_true grep -qE 'w \([0-9]+\) does not run: .*alone' "$dir/second"
+	until_true grep -qE 'w \([0-9]+\) is not running: .*alone' "$dir/second"
 	p approve "$(sed -n 's/.*`pawl approve \([0-9]*\)`.*/\1/p' "$dir/stderr")"
-	until_true grep -qE 'each \([0-9]+\) does not run: it has been waiting for approval .*: each\?' "$dir/stderr"
+	until_true grep -qE 'each \([0-9]+\) is not running: it has been waiting for approval .*: each\?' "$dir/stderr"
 	p approve "$(sed -n 's/.*`pawl approve \([0-9]*\)`.*/\1/p' "$dir/stderr" | tail -n1)"
 	wait $first
-	[ "$(grep -c 'does not run' "$dir/stderr")" = 2 ]
+	[ "$(grep -c 'is not running' "$dir/stderr")" = 2 ]
 }
 
 @test "a list that is a text is refused with what makes it one" {

@@ -54,7 +54,7 @@ flow() {
 	timeout 300 "$PAWL_TEST_BUILD/pawl" worker --drain --db "$db" --tenant "$tenant" --state "$dir/state"
 	same ready "$(status_of w::a)"
 	[[ $(p events @last --self --type paused) == *'"reason":"the disk is full"'* ]]
-	same "execution $(cat "$dir/id"): goes on" "$(p resume @last)"
+	same "execution $(cat "$dir/id"): resumed" "$(p resume @last)"
 	refused 2 'is not paused' p resume @last
 	p worker --drain --state "$dir/state"
 	same succeeded "$(p show @last --json | jq -r .status)"
@@ -135,7 +135,7 @@ runs again: $y w::c (was skipped)" "$(p rerun @last --failed --reason mended)"
 	refused 2 'no task of execution' p rerun @last --failed
 	refused 2 "has no task 'd'" p rerun @last --from d
 	refused 2 'has no param day' p rerun @last --set day=mon
-	same "execution $(($(p rerun "$w" --from b --set with=some --dry-run --json | jq .rerun_of) + 4)) runs anew what $w did" \
+	same "execution $(($(p rerun "$w" --from b --set with=some --dry-run --json | jq .rerun_of) + 4)) is a rerun of $w" \
 		"$(p rerun "$w" --from b --set with=some)"
 	p worker --drain --state "$dir/state"
 	same succeeded "$(p show @last --json | jq -r .status)"

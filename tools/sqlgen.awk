@@ -1,33 +1,33 @@
-# sqlgen.awk - turns the SQL files of the store into C tables, so that C holds no SQL and SQL no C.
+# sqlgen.awk - generates C tables from the SQL files of the store, so that C contains no SQL and SQL no C.
 #
 #   awk -v vocab=src/core/vocab.h -v flags=src/core/graph.h -v make=statements.h -f tools/sqlgen.awk src/store/sql/*.sql
 #   and in the same way statements.c, and migrations.c from src/store/migrations/*.sql
 #
 # A file of statements:
 #
-#   -- Lines that begin with "--" are comments and are dropped.
+#   -- Lines that start with "--" are comments and are dropped.
 #   --: job_insert(now time; root i64,
 #   --:+           data text)
 #   INSERT INTO jobs (at, root, data)
 #   SELECT $1, u.* FROM unnest($2, $3) AS u      --@ postgres
 #   VALUES ($1, $2, $3)                          --@ sqlite
 #
-# Parameters before the ";" are given once; those after it once a row: PostgreSQL gets an array of each,
-# SQLite runs the statement for each row. A tagged line belongs to that dialect alone; a statement without a
-# line for a dialect has no text there. SQLite gets ?N for $N, since it takes $N for a name.
+# Parameters before the ";" are passed once, those after it once per row: PostgreSQL gets an array of each,
+# SQLite runs the statement for each row. A tagged line belongs only to that dialect; a statement without a
+# line for a dialect has no text there. $N becomes ?N for SQLite, which would read $N as a name.
 #
-# On PostgreSQL @rows@ stands for the rows that were given, a column for each parameter after the ";", by its name:
-# SELECT u.* FROM @rows@ AS u. (unnest() in a list of columns: in FROM, each array would be stored a second time.)
+# On PostgreSQL @rows@ stands for the rows passed, with a column named after each parameter after the ";":
+# SELECT u.* FROM @rows@ AS u. (It uses unnest() in the select list: in FROM, each array would be stored twice.)
 #
 #   --= columns e.id, e.root,
 #   --=+        e.status
 #
-# names a piece of text once; @columns@ puts it into the statements that follow, also in later files.
+# defines a piece of text once; @columns@ inserts it into the statements that follow, also in later files.
 #
 # Codes of core/vocab.h and core/graph.h are written by their names: e.status = S_READY, v.type = EV_CLAIMED. SQL never holds a bare code.
 #
-# A migration is a file NNNN_name.sql. It is kept as written, but for the tags, and for the types of columns,
-# which are PostgreSQL's: SQLite has INTEGER for bigint, smallint and timestamptz, and BLOB for bytea.
+# A migration is a file NNNN_name.sql. It is kept as written, except for the tags and the types of columns,
+# which are those of PostgreSQL: SQLite gets INTEGER for bigint, smallint and timestamptz, and BLOB for bytea.
 
 BEGIN {
 	split("sqlite postgres", dialects)
@@ -35,7 +35,7 @@ BEGIN {
 	for (i in list)
 		is_type[list[i]] = 1
 	if (make != "statements.h" && make != "statements.c" && make != "migrations.c") {
-		print "sqlgen.awk: -v make= wants statements.h, statements.c or migrations.c" > "/dev/stderr"
+		print "sqlgen.awk: -v make= must be statements.h, statements.c or migrations.c" > "/dev/stderr"
 		failed = 1
 		exit 1
 	}
@@ -43,7 +43,7 @@ BEGIN {
 	read_vocab()
 }
 
-# FILENAME and FNR are those of the line at hand; a complaint about a whole statement is about where it began.
+# here() is the current line; an error about a whole statement is reported at the line where it starts.
 function fail(where, message)
 {
 	print where ": " message > "/dev/stderr"
@@ -114,7 +114,7 @@ function put_pieces(line,    name)
 	while (match(line, /@[a-z][a-z0-9_]*@/)) {
 		name = substr(line, RSTART + 1, RLENGTH - 2)
 		if (!(name in pieces))
-			fail(here(), "no piece is named \"" name "\"")
+			fail(here(), "there is no piece \"" name "\"")
 		line = substr(line, 1, RSTART - 1) pieces[name] substr(line, RSTART + RLENGTH)
 	}
 	return line
@@ -127,7 +127,7 @@ function sqlite_types(line)
 	return line
 }
 
-# Adds one line of text to the current entry, for the dialects that it is meant for.
+# Adds one line of text to the current entry, for the dialects it applies to.
 function add_line(line,    tag, i)
 {
 	tag = ""
@@ -147,27 +147,27 @@ function add_line(line,    tag, i)
 			    (migrating && dialects[i] == "sqlite" ? sqlite_types(line) : line) "\n"
 }
 
-function begin_entry(name)
+function start_entry(name)
 {
 	finish_statement()
-	if (name in begun)
-		fail(here(), "\"" name "\" is already defined at " begun[name])
+	if (name in defined_at)
+		fail(here(), "\"" name "\" is already defined at " defined_at[name])
 	n++
 	names[n] = name
-	began[n] = begun[name] = here()
+	started[n] = defined_at[name] = here()
 	file_of[n] = FILENAME
 }
 
-# Reads "name(a i64; b text)" into the tables; only then is the whole signature known.
+# Parses "name(a i64; b text)" into the tables, once all lines of the signature were read.
 function parse_signature(    s, halves, h, params, i, words)
 {
 	s = signature
 	if (s !~ /^[a-z][a-z0-9_]*[ \t]*\([^()]*\)$/)
-		fail(began[n], "a signature reads: name(a i64, b text; c i64)")
+		fail(started[n], "a signature must read: name(a i64, b text; c i64)")
 	sub(/^[^(]*\(/, "", s)
 	sub(/\)$/, "", s)
 	if (split(s, halves, ";") > 2)
-		fail(began[n], "more than one \";\" in a signature")
+		fail(started[n], "more than one \";\" in a signature")
 	count[n, 1] = count[n, 2] = 0
 	types[n] = pieces["rows"] = ""
 	for (h = 1; h <= 2; h++) {
@@ -176,9 +176,9 @@ function parse_signature(    s, halves, h, params, i, words)
 		count[n, h] = split(halves[h], params, ",")
 		for (i = 1; i <= count[n, h]; i++) {
 			if (split(trim(params[i]), words, /[ \t]+/) != 2)
-				fail(began[n], "a parameter reads \"name type\", not \"" trim(params[i]) "\"")
+				fail(started[n], "a parameter must read \"name type\", not \"" trim(params[i]) "\"")
 			if (!(words[2] in is_type))
-				fail(began[n], "unknown type \"" words[2] "\"")
+				fail(started[n], "unknown type \"" words[2] "\"")
 			types[n] = types[n] (types[n] == "" ? "" : ", ") "T_" toupper(words[2])
 			if (h == 2)
 				pieces["rows"] = pieces["rows"] (i == 1 ? "(SELECT " : ", ") \
@@ -190,14 +190,14 @@ function parse_signature(    s, halves, h, params, i, words)
 	signature = ""
 }
 
-# Rewrites $N to mark N, and refuses a number that the signature does not have.
+# Replaces $N by mark N, and refuses a number that is not in the signature.
 function number_parameters(s, mark,    out, number)
 {
 	out = ""
 	while (match(s, /\$[0-9]+/)) {
 		number = substr(s, RSTART + 1, RLENGTH - 1)
 		if (number + 0 < 1 || number + 0 > count[n, 1] + count[n, 2])
-			fail(began[n], "\"" names[n] "\" has no parameter $" number)
+			fail(started[n], "\"" names[n] "\" has no parameter $" number)
 		out = out substr(s, 1, RSTART - 1) mark number
 		s = substr(s, RSTART + RLENGTH)
 	}
@@ -216,25 +216,25 @@ function finish_statement(    i, t)
 		text[n, dialects[i]] = number_parameters(t, dialects[i] == "sqlite" ? "?" : "$")
 	}
 	if (text[n, "sqlite"] text[n, "postgres"] == "")
-		fail(began[n], "\"" names[n] "\" has no text")
+		fail(started[n], "\"" names[n] "\" has no text")
 }
 
 migrating && FNR == 1 {
 	base = FILENAME
 	sub(/^.*\//, "", base)
 	if (base !~ /^[0-9][0-9][0-9][0-9]_[a-z0-9_]+\.sql$/)
-		fail(FILENAME, "a migration is named NNNN_name.sql")
+		fail(FILENAME, "a migration must be named NNNN_name.sql")
 	version = substr(base, 1, 4) + 0
 	if (version != n + 1)
-		fail(FILENAME, "migrations are numbered without a gap: expected " n + 1)
-	begin_entry(substr(base, 6, length(base) - 9))
+		fail(FILENAME, "migrations must be numbered without gaps: expected " n + 1)
+	start_entry(substr(base, 6, length(base) - 9))
 }
 
 migrating { add_line($0); next }
 
 /^--=\+/ {
 	if (piece == "")
-		fail(here(), "\"--=+\" continues no piece")
+		fail(here(), "there is no piece for \"--=+\" to continue")
 	pieces[piece] = pieces[piece] " " trim(substr($0, 5))
 	next
 }
@@ -251,7 +251,7 @@ migrating { add_line($0); next }
 
 /^--:\+/ {
 	if (signature == "")
-		fail(here(), "\"--:+\" continues no signature")
+		fail(here(), "there is no signature for \"--:+\" to continue")
 	signature = signature " " trim(substr($0, 5))
 	next
 }
@@ -260,7 +260,7 @@ migrating { add_line($0); next }
 	line = trim(substr($0, 4))
 	name = line
 	sub(/[^a-z0-9_].*$/, "", name)
-	begin_entry(name)
+	start_entry(name)
 	signature = line
 	next
 }
@@ -271,13 +271,13 @@ migrating { add_line($0); next }
 
 {
 	if (n == 0)
-		fail(here(), "text before the first statement")
+		fail(here(), "there is text before the first statement")
 	if (signature != "")
 		parse_signature()
 	add_line($0)
 }
 
-# One literal a line. "??" could be read as the start of a trigraph.
+# One string literal per line. "??" is escaped because it could start a trigraph.
 function literal(s, indent,    lines, count_of, i, out)
 {
 	gsub(/\\/, "\\\\&", s)
@@ -345,7 +345,7 @@ END {
 	if (failed)
 		exit 1
 	finish_statement()
-	print "/* Made by tools/sqlgen.awk from the .sql files of the store; edit those. */\n"
+	print "/* Generated by tools/sqlgen.awk from the .sql files of the store; edit those instead. */\n"
 	if (make == "statements.h")
 		print_header()
 	else if (make == "statements.c")

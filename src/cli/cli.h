@@ -1,5 +1,5 @@
-/* cli.h - what the commands share. A command is a client of pawl.h like any other: it includes that
- * and base/, reads its options, and prints. */
+/* cli.h - helpers shared by the commands. A command is an ordinary client of pawl.h: it includes
+ * only that header and base/, reads its options, and prints. */
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 
@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* The options that every command takes, and the words that are not options. */
+/* The options common to all commands, and the arguments that are not options. */
 struct cli {
     const char *db, *tenant;
     bool json, help;
@@ -23,23 +23,23 @@ struct cli {
 
 /* ---- options.c ---- */
 
-/* What an option that may be repeated was given; ends with NULL. A VEC. */
+/* The values of an option that may be repeated; ends with NULL. A VEC. */
 struct texts {
     const char **at;
     size_t n, cap;
 };
 
-/* Reads argv[1…]: common options, the command's own, whose values go into *values, and other words,
- * as many as it takes. Returns -1 to go on, else what to exit with: an error and `--help` have been
- * answered then. */
+/* Parses argv[1…]: common options, the command's own options, whose values go into *values, and
+ * the other arguments, checking their number. Returns -1 if the command should continue, else
+ * its exit code: an error or the help was printed in that case. */
 int cli_begin(struct cli *c, const struct command *command, int argc, char **argv, void *values);
 void cli_end(struct cli *c);
 
-/* Opens the database for reading: it must exist. Returns 0, or an error that was printed. */
+/* Opens an existing database. Returns 0, or the exit code of an error that was printed. */
 MUST_USE int cli_open(const struct cli *c, struct pawl **out);
 struct pawl_options cli_options(const struct cli *c, bool must_exist);
 
-/* A number, or @last. */
+/* Parses an id: a number, or @last. Returns 0, or the exit code of an error that was printed. */
 MUST_USE int cli_id(struct pawl *p, const char *text, int64_t *id);
 
 /* ---- help.c ---- */
@@ -49,20 +49,23 @@ void help_command(FILE *to, const struct command *c);
 
 /* ---- note.c ---- */
 
-/* For pawl_options.note; any thread may call it. */
+/* A pawl_options.note that prints to standard error; safe to call from any thread. */
 void cli_note(void *arg, const char *sentence);
 
 /* ---- out.c ---- */
 
-int cli_fail(const struct pawl_error *err); /* says it; returns the exit code */
-/* The same, of a command that takes params by this option. */
+int cli_fail(const struct pawl_error *err); /* prints the error; returns the exit code */
+/* Like cli_fail, for a command that takes params with this option; a missing param becomes a
+ * hint. */
 int cli_fail_param(const struct pawl_error *err, const char *option);
 int cli_wrong(const char *fmt, ...) PRINTF_LIKE(1, 2);
-int cli_done(int exit_code); /* whether all that was printed has arrived decides, too */
+int cli_done(int exit_code); /* flushes standard output; returns the exit code, or an error if the
+                                output could not be written */
 
-/* Text without control characters, as they may come out of the database: for terminals. */
+/* Appends text without control characters, so that text from the database is safe to print on a
+ * terminal. */
 void out_clean(struct buf *b, const char *text);
-/* Appends it as one word for the shell: as it is, or in quotes. */
+/* Appends text as one shell word, quoted if necessary. */
 void out_word(struct buf *b, const char *word);
 
 /* "2026-01-31 14:00:00.123456 UTC", "event 1234". */
@@ -72,12 +75,12 @@ static inline bool is_moment(const struct pawl_moment *at)
     return at->time || at->event;
 }
 
-/* Fields of a JSON object: "" or 0 where there is none. */
+/* Fields of a JSON object; "" or 0 if missing. */
 const char *field(const json_t *o, const char *key);
 int64_t field_int(const json_t *o, const char *key);
-/* A time in µs, 0 if there is none. */
+/* A time in µs; 0 if missing. */
 int64_t field_time(const json_t *o, const char *key);
-json_t *parse_object(const char *json); /* what the library writes is valid */
+json_t *parse_object(const char *json); /* the text comes from the library and is valid */
 
 /* A pawl_line that prints the line. */
 int print_line(void *arg, const char *json);

@@ -1,4 +1,4 @@
-/* cmd_admin.c - pawl admin: what an operator does to a database as a whole. */
+/* cmd_admin.c - pawl admin: operations on a whole database. */
 #include "cli/cli.h"
 
 #include <string.h>
@@ -11,13 +11,13 @@ static int migrate(const struct cli *c)
 
     if (pawl_migrate(&o, &version, &err))
         return cli_fail(&err);
-    printf(c->json ? "{\"version\":%d}\n" : "the schema is version %d\n", version);
+    printf(c->json ? "{\"version\":%d}\n" : "schema version %d\n", version);
     return 0;
 }
 
 /* ---- tenants ---- */
 
-/* A name needs no quoting: see tenants in pawl.h. */
+/* A tenant's name needs no quoting: see tenants in pawl.h. */
 static void print_tenant(void *arg, const char *name)
 {
     printf(*(const bool *)arg ? "{\"tenant\":\"%s\"}\n" : "%s\n", name);
@@ -67,7 +67,7 @@ static int cleanup(const struct cli *c, int64_t older_than, bool dry_run)
     int code;
 
     if (older_than < 0)
-        return cli_wrong("how old? Write `pawl admin cleanup-events --older-than 90d`");
+        return cli_wrong("missing age: write `pawl admin cleanup-events --older-than 90d`");
     if ((code = cli_open(c, &p)))
         return code;
     if (pawl_cleanup(p, older_than, dry_run, &r, &err))
@@ -78,7 +78,7 @@ static int cleanup(const struct cli *c, int64_t older_than, bool dry_run)
     return code;
 }
 
-/* ---- after a backup was restored ---- */
+/* ---- fence ---- */
 
 static int fence(const struct cli *c, bool yes)
 {
@@ -88,8 +88,8 @@ static int fence(const struct cli *c, bool yes)
     int code;
 
     if (!yes)
-        return cli_wrong("a fence takes every running job from its worker, as after a restored "
-                         "backup: if that is meant, write `pawl admin fence --yes`");
+        return cli_wrong("a fence takes every running job from its worker; it is meant for "
+                         "restored backups. To do that, write `pawl admin fence --yes`");
     if ((code = cli_open(c, &p)))
         return code;
     if (pawl_fence(p, &f, &err))
@@ -97,7 +97,7 @@ static int fence(const struct cli *c, bool yes)
     else if (c->json)
         printf("{\"generation\":%lld,\"jobs\":%lld}\n", (long long)f.generation, (long long)f.jobs);
     else
-        printf("the database is in generation %lld; %lld running jobs have no worker now\n",
+        printf("generation %lld; %lld running jobs were taken from their workers\n",
                (long long)f.generation, (long long)f.jobs);
     pawl_close(p);
     return code;
@@ -110,10 +110,10 @@ struct command_options {
 
 static const struct option options[] = {
     {"older-than", OPTION_DURATION, offsetof(struct command_options, older_than), "DURATION",
-     "with cleanup-events: what ended longer ago goes"},
+     "with cleanup-events: remove what ended longer ago than this"},
     {"dry-run", OPTION_FLAG, offsetof(struct command_options, dry_run), NULL,
-     "with cleanup-events: only say what would go"},
-    {"yes", OPTION_FLAG, offsetof(struct command_options, yes), NULL, "with fence: that is meant"},
+     "with cleanup-events: print what would be removed, remove nothing"},
+    {"yes", OPTION_FLAG, offsetof(struct command_options, yes), NULL, "with fence: confirm"},
     {0},
 };
 
@@ -134,7 +134,8 @@ static int cmd_admin(int argc, char **argv)
     else if (!strcmp(c.words[0], "fence") && c.nwords == 1)
         code = fence(&c, w.yes);
     else
-        code = cli_wrong("pawl admin knows migrate, tenant, cleanup-events and fence, not '%.60s'",
+        code = cli_wrong("pawl admin has no subcommand '%.60s': write migrate, tenant, "
+                         "cleanup-events or fence",
                          c.words[c.nwords - 1]);
     cli_end(&c);
     return cli_done(code);
@@ -148,14 +149,15 @@ const struct command command_admin = {
              "tenant list\n"
              "cleanup-events --older-than DURATION [--dry-run]\n"
              "fence --yes",
-    .text = "create and upgrade a database, its tenants; remove what is old; fence a "
+    .text = "create or upgrade a database, manage its tenants, remove old executions, fence a "
             "restored backup",
     .options = options,
     .examples = {{"pawl admin migrate --db postgres://pawl@db.example/pawl",
                   "create or upgrade the schema"},
-                 {"pawl admin cleanup-events --older-than 90d --dry-run", "what would go"},
+                 {"pawl admin cleanup-events --older-than 90d --dry-run",
+                  "count what would be removed"},
                  {"pawl admin fence --yes",
-                  "after a restored backup: nothing of the lost time is taken for today's"}},
+                  "after restoring a backup: attempts from the lost time are refused"}},
     .least = 1,
     .most = 3,
     .run = cmd_admin,

@@ -1,4 +1,4 @@
-/* cmd_apply.c - pawl apply: a workflow file becomes what its name means, and its schedules fire. */
+/* cmd_apply.c - pawl apply: stores a workflow file under its name and activates its schedules. */
 #include "cli/definition.h"
 
 #include "base/json.h"
@@ -31,7 +31,7 @@ static void print_json(const struct pawl_applied *a)
     buf_release(&b);
 }
 
-/* The first of what comes next. */
+/* Prints the first due time, and stops the reading. */
 static int print_next(void *arg, const char *json)
 {
     json_t *due = parse_object(json);
@@ -95,9 +95,9 @@ static int cmd_apply(int argc, char **argv)
 const struct command command_apply = {
     .name = "apply",
     .forms = "FILE",
-    .text = "store a workflow under its name, and have its schedules fire it from now on",
+    .text = "store a workflow under its name, and activate its schedules",
     .examples = {{"pawl apply nightly.flow.yaml",
-                  "from now on `pawl submit nightly` runs this one, and so do its schedules"}},
+                  "from now on `pawl submit nightly` and its schedules run this definition"}},
     .least = 1,
     .most = 1,
     .run = cmd_apply,

@@ -1,6 +1,5 @@
-/* cmd_bench.c - pawl bench: how fast Pawl is with this database on this machine, and what limits
- * it. All happens in a tenant of its own, beside the data of others, which goes again in the end.
- */
+/* cmd_bench.c - pawl bench: measures how fast Pawl is with this database on this machine, and
+ * what limits it. It works in its own tenant, apart from other data, and removes it at the end. */
 #include "cli/bench/bench.h"
 #include "cli/run_workflow.h"
 
@@ -17,14 +16,14 @@
 #define DEFAULT_US 1000000
 #define MAX_US     60000000
 
-/* ---- a place for it ---- */
+/* ---- a tenant and a folder for it ---- */
 
-/* Folders and names that are made, and removed in any case. */
-struct place {
+/* The tenant and folder created for the measurement; always removed afterwards. */
+struct bench_site {
     char *url;
     char tenant[48], state[64], config[80];
     char *disk;
-    bool made; /* the tenant */
+    bool made; /* the tenant exists */
 };
 
 static int remove_one(const char *path, const struct stat *st, int what, struct FTW *where)
@@ -35,8 +34,8 @@ static int remove_one(const char *path, const struct stat *st, int what, struct 
     return remove(path);
 }
 
-/* An empty configuration: what the user's says is not to be measured. */
-static int write_config(struct place *at)
+/* Writes an empty configuration, so that the user's own does not affect the measurement. */
+static int write_config(struct bench_site *at)
 {
     FILE *f;
 
@@ -47,7 +46,7 @@ static int write_config(struct place *at)
     return fclose(f);
 }
 
-static int make_state(struct place *at)
+static int create_state_folder(struct bench_site *at)
 {
     const char *tmp = getenv("TMPDIR");
 
@@ -56,12 +55,12 @@ static int make_state(struct place *at)
         snprintf(at->state, sizeof(at->state), "/tmp/pawl-bench.XXXXXX");
     if (!mkdtemp(at->state)) {
         at->state[0] = '\0';
-        return cli_wrong("no folder can be made in %s: %s", tmp ? tmp : "/tmp", strerror(errno));
+        return cli_wrong("can't create a folder in %s: %s", tmp ? tmp : "/tmp", strerror(errno));
     }
-    return write_config(at) ? cli_wrong("%s can't be written: %s", at->config, strerror(errno)) : 0;
+    return write_config(at) ? cli_wrong("can't write %s: %s", at->config, strerror(errno)) : 0;
 }
 
-/* The folder of a database that is a file. */
+/* The folder of a database file; NULL for a server. */
 static char *folder_of(const char *url)
 {
     static const char file[] = "sqlite:";
@@ -79,7 +78,7 @@ static char *folder_of(const char *url)
     return path;
 }
 
-static int make_place(const struct cli *c, struct place *at)
+static int create_site(const struct cli *c, struct bench_site *at)
 {
     struct pawl_options o = {0};
     struct pawl_error err;
@@ -92,7 +91,7 @@ static int make_place(const struct cli *c, struct place *at)
     at->disk = folder_of(at->url);
     snprintf(at->tenant, sizeof(at->tenant), "bench_%lld_%lld", (long long)getpid(),
              (long long)(clock_wall_us() % 1000000000));
-    if ((code = make_state(at)))
+    if ((code = create_state_folder(at)))
         return code;
     o.url = at->url;
     if (pawl_tenant_create(&o, at->tenant, &err))
@@ -101,7 +100,7 @@ static int make_place(const struct cli *c, struct place *at)
     return 0;
 }
 
-static int remove_place(struct place *at)
+static int remove_site(struct bench_site *at)
 {
     struct pawl_options o = {.url = at->url};
     struct pawl_error err;
@@ -116,30 +115,32 @@ static int remove_place(struct place *at)
     return code;
 }
 
-/* ---- what came out ---- */
+/* ---- results ---- */
 
-/* The first thing that more speed would have to begin with. */
+/* Names the bottleneck. */
 static const char *limit_of_one(const struct bench *b)
 {
     int64_t submit = times_at(&b->submit, 50);
 
     if (times_at(&b->sync, 50) * 2 > submit)
-        return "a submit by itself waits for the disk: submit several at once";
+        return "a single submit waits for the disk: submit several at once";
     if (b->disk)
-        return "a submit by itself takes the processor; the disk is fast, or does not wait (in "
-               "memory, or a cache)";
+        return "a single submit is limited by the processor; the disk is fast, or does not wait "
+               "(in memory, or a cache)";
     if (times_at(&b->read, 50) * 2 > submit)
-        return "a submit by itself waits for the way to the server: submit several at once";
-    return "a submit by itself waits for the server's commit: submit several at once";
+        return "a single submit waits for the network: submit several at once";
+    return "a single submit waits for the server's commit: submit several at once";
 }
 
 static const char *limit_of_many(const struct bench *b)
 {
     if (b->busy > 0.8)
-        return b->disk ? "whole lives take one processor: that is the limit of one file"
-                       : "whole lives take one processor here: more workers do more";
-    return b->disk ? "whole lives wait for the disk, or for a processor that others use"
-                   : "whole lives wait for the server, or for a processor that others use";
+        return b->disk ? "end-to-end jobs use a whole processor: that is the limit of one file"
+                       : "end-to-end jobs use a whole processor on this machine: add workers";
+    return b->disk ? "end-to-end jobs wait for the disk, or for a processor that other processes "
+                     "use"
+                   : "end-to-end jobs wait for the server, or for a processor that other processes "
+                     "use";
 }
 
 static void print_times(const char *what, const struct bench_times *t)
@@ -151,14 +152,14 @@ static void print_times(const char *what, const struct bench_times *t)
 
 static void print_text(const struct bench *b)
 {
-    printf("%-28s %12s  %12s\n", "", "half within", "99 % within");
-    print_times("a write of the disk", &b->sync);
-    print_times("a read", &b->read);
-    print_times("a submit by itself", &b->submit);
+    printf("%-28s %12s  %12s\n", "", "median", "99th pct.");
+    print_times("disk write", &b->sync);
+    print_times("read", &b->read);
+    print_times("single submit", &b->submit);
     print_times("submit to start, idle worker", &b->start);
-    printf("\n%-28s %9.0f /s\n", "submits, 1,000 at once", b->submits);
+    printf("\n%-28s %9.0f /s\n", "submits, 1,000 per call", b->submits);
     printf("%-28s %9.0f /s\n", "runs (claim, start, settle)", b->runs);
-    printf("%-28s %9.0f /s\n", "whole lives", b->lives);
+    printf("%-28s %9.0f /s\n", "end to end (submit to end)", b->lives);
     printf("\n%s\n%s\n", limit_of_one(b), limit_of_many(b));
 }
 
@@ -213,13 +214,13 @@ static void print_json(const struct bench *b)
 static int bench(const struct cli *c, int64_t span)
 {
     struct bench b = {.span = span, .signals = signals_open()};
-    struct place at = {0};
+    struct bench_site at = {0};
     struct pawl_error err;
     int code, left;
 
     if (b.signals < 0)
         return 1;
-    if (!(code = make_place(c, &at))) {
+    if (!(code = create_site(c, &at))) {
         b.options = cli_options(c, true);
         b.options.url = at.url;
         b.options.tenant = at.tenant;
@@ -235,7 +236,7 @@ static int bench(const struct cli *c, int64_t span)
         else
             print_text(&b);
     }
-    left = remove_place(&at);
+    left = remove_site(&at);
     close(b.signals);
     bench_release(&b);
     return code ? code : left;
@@ -247,7 +248,7 @@ struct command_options {
 
 static const struct option options[] = {
     {"span", OPTION_DURATION, offsetof(struct command_options, span), "DURATION",
-     "measure each of its parts for so long; 1s unless you say more or less"},
+     "measure each part for this long; default: 1s"},
     {0},
 };
 
@@ -260,7 +261,7 @@ static int cmd_bench(int argc, char **argv)
     if (code >= 0)
         return code;
     if (w.span <= 0 || w.span > MAX_US)
-        code = cli_wrong("--span is more than nothing, and at most 1m");
+        code = cli_wrong("--span must be above 0 and at most 1m");
     else
         code = bench(&c, w.span);
     cli_end(&c);
@@ -270,12 +271,13 @@ static int cmd_bench(int argc, char **argv)
 const struct command command_bench = {
     .name = "bench",
     .forms = "",
-    .text = "measure how fast Pawl is with this database, here, and what limits it",
-    .about = "All happens in a tenant of its own in that database, and in a folder below $TMPDIR. "
-             "Both are removed in the end, and nothing of yours is read or written. What others do "
-             "meanwhile counts.",
+    .text = "measure how fast Pawl is with this database on this machine, and what limits it",
+    .about = "Works in a temporary tenant of that database and in a temporary folder in $TMPDIR. "
+             "Both are removed at the end; your data is neither read nor written. Other load on "
+             "the machine affects the results.",
     .options = options,
     .examples = {{"pawl bench", "about five seconds"},
-                 {"pawl bench --db postgres://pawl@db.example/pawl --span 5s", "a steadier look"}},
+                 {"pawl bench --db postgres://pawl@db.example/pawl --span 5s",
+                  "longer, with steadier results"}},
     .run = cmd_bench,
 };

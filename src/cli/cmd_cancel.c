@@ -1,5 +1,5 @@
-/* cmd_cancel.c - pawl cancel: ends executions and all below them. One that can't be cancelled does
- * not keep the others from it; the exit code is that of the first. */
+/* cmd_cancel.c - pawl cancel: cancels executions and their descendants. If one can't be
+ * cancelled, the others still are; the exit code is that of the first error. */
 #include "cli/cli.h"
 
 #include <limits.h>
@@ -50,9 +50,8 @@ struct cancel {
 
 static const struct option options[] = {
     {"let-finish", OPTION_FLAG, offsetof(struct cancel, let_finish), NULL,
-     "what runs may finish; nothing more starts"},
-    {"reason", OPTION_TEXT, offsetof(struct cancel, reason), "TEXT",
-     "why; it is kept in the history"},
+     "running jobs may finish; no further jobs start"},
+    {"reason", OPTION_TEXT, offsetof(struct cancel, reason), "TEXT", "why; stored in the history"},
     {0},
 };
 
@@ -80,10 +79,10 @@ static int cmd_cancel(int argc, char **argv)
 const struct command command_cancel = {
     .name = "cancel",
     .forms = "ID…",
-    .text = "cancel executions and all below them; what runs is asked to end, or may finish",
+    .text = "cancel executions and their descendants; running jobs are asked to end, or may finish",
     .options = options,
-    .examples = {{"pawl cancel 17 18 --reason 'wrong file'", "both, and all below them"},
-                 {"pawl cancel @last --let-finish", "what runs may finish"}},
+    .examples = {{"pawl cancel 17 18 --reason 'wrong file'", "both, and their descendants"},
+                 {"pawl cancel @last --let-finish", "running jobs may finish"}},
     .least = 1,
     .most = INT_MAX,
     .run = cmd_cancel,

@@ -1,11 +1,12 @@
-/* cmd_completion.c - pawl completion: scripts that have a shell ask `pawl complete` (complete.c),
- * so that they need not change when a command or an option does. */
+/* cmd_completion.c - pawl completion: prints shell scripts that call `pawl complete`
+ * (complete/complete.c) for the candidates, so that they need no change when a command or an
+ * option changes. */
 #include "cli/cli.h"
 
 #include <string.h>
 
-/* $2 is the part of the word that readline replaces: what follows its last break, such as the = of
- * --status=. */
+/* $2 is the part of the word that readline replaces: the text after its last word break, such as
+ * the = of --status=. */
 static const char bash[] =
     "# bash completion for pawl\n"
     "_pawl() {\n"
@@ -27,7 +28,7 @@ static const char bash[] =
     "}\n"
     "complete -F _pawl pawl\n";
 
-/* In the order in which they come, as below: the newest ids first. */
+/* -V keeps the order of the candidates: the newest ids first. */
 static const char zsh[] =
     "#compdef pawl\n"
     "_pawl() {\n"
@@ -99,7 +100,7 @@ static int cmd_completion(int argc, char **argv)
         fputs(text, stdout);
         code = 0;
     } else {
-        code = cli_wrong("pawl completion knows bash, zsh and fish, not '%.60s'", c.words[0]);
+        code = cli_wrong("pawl completion supports bash, zsh and fish, not '%.60s'", c.words[0]);
     }
     cli_end(&c);
     return cli_done(code);
@@ -108,9 +109,9 @@ static int cmd_completion(int argc, char **argv)
 const struct command command_completion = {
     .name = "completion",
     .forms = "bash|zsh|fish",
-    .text = "print a script for a shell that completes commands, options, ids and names",
+    .text = "print a shell script that completes commands, options, ids and names",
     .examples = {{"source <(pawl completion bash)",
-                  "for this shell; `make install` installs them"}},
+                  "for this shell; `make install` installs the scripts for all"}},
     .least = 1,
     .most = 1,
     .run = cmd_completion,

@@ -1,5 +1,5 @@
-/* cmd_diff.c - pawl diff: two executions beside each other. What they were given and ran by first,
- * then what became of them, the first task that is not the same, and the tasks that differ. */
+/* cmd_diff.c - pawl diff: compares two executions. Prints the differences of input and
+ * definition first, then of the outcome, the first task that differs, and all tasks that differ. */
 #include "base/json.h"
 #include "base/mem.h"
 #include "cli/view/view.h"
@@ -7,21 +7,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SHOWN 20 /* tasks of each kind of difference; the others are counted */
-#define VALUE 60 /* bytes of a value */
+#define SHOWN 20 /* tasks listed per section; the rest is counted */
+#define VALUE 60 /* bytes shown of a value */
 
 /* ---- pieces ---- */
 
-static void put(struct line *l)
+static void print_line_and_reset(struct line *l)
 {
     puts(buf_cstr(&l->text));
     line_begin(l, l->style);
 }
 
-static void head(struct line *l, const char *text)
+static void print_heading(struct line *l, const char *text)
 {
     line_add(l, TINT_FAINT, text);
-    put(l);
+    print_line_and_reset(l);
 }
 
 static const char *arrow(const struct line *l)
@@ -73,7 +73,7 @@ static void print_side(struct line *l, const json_t *side, const json_t *node)
     if (json_is_integer(json_object_get(node, "duration_us")))
         line_addf(l, TINT_FAINT, "  ran %s", text_duration(field_int(node, "duration_us"), took));
     line_addf(l, TINT_FAINT, "  %.10s %.8s UTC", at, at + 11);
-    put(l);
+    print_line_and_reset(l);
 }
 
 static void print_params(struct line *l, const json_t *params)
@@ -83,12 +83,12 @@ static void print_params(struct line *l, const json_t *params)
 
     if (!json_array_size(params))
         return;
-    head(l, "params");
+    print_heading(l, "params");
     json_array_foreach((json_t *)params, i, p)
     {
         line_addf(l, TINT_PLAIN, "  %s: ", *field(p, "name") ? field(p, "name") : "input");
         add_both(l, json_object_get(p, "a"), json_object_get(p, "b"));
-        put(l);
+        print_line_and_reset(l);
     }
 }
 
@@ -99,7 +99,7 @@ static void print_definition(struct line *l, const json_t *changes)
 
     if (!json_array_size(changes))
         return;
-    head(l, "definition");
+    print_heading(l, "definition");
     json_array_foreach((json_t *)changes, i, c)
     {
         const char *change = field(c, "change"), *task = field(c, "task");
@@ -112,14 +112,14 @@ static void print_definition(struct line *l, const json_t *changes)
                  added     ? "  + "
                  : removed ? "  - "
                            : "  ~ ");
-        line_add(l, TINT_PLAIN, *task ? task : "(the whole)");
+        line_add(l, TINT_PLAIN, *task ? task : "(workflow)");
         json_array_foreach(json_object_get(c, "keys"), k, key)
             line_addf(l, TINT_PLAIN, "%s%s", k ? ", " : ": ", json_string_value(key));
-        put(l);
+        print_line_and_reset(l);
     }
 }
 
-/* null says that there is none. */
+/* NULL if the field is null. */
 static const json_t *field_of(const json_t *node, const char *key)
 {
     const json_t *value = json_object_get(node, key);
@@ -127,7 +127,7 @@ static const json_t *field_of(const json_t *node, const char *key)
     return json_is_null(value) ? NULL : value;
 }
 
-/* What is not the same of two executions, a line each. */
+/* Prints the differences of two executions, one per line. */
 static void print_outcome(struct line *l, const json_t *pair)
 {
     static const char *const keys[] = {"status", "error", "outputs"};
@@ -142,11 +142,11 @@ static void print_outcome(struct line *l, const json_t *pair)
             line_addf(l, TINT_PLAIN, "%s%s%s", field(a, keys[i]), arrow(l), field(b, keys[i]));
         else
             add_both(l, field_of(a, keys[i]), field_of(b, keys[i]));
-        put(l);
+        print_line_and_reset(l);
     }
     if (json_is_null(a) || json_is_null(b)) {
         line_addf(l, TINT_PLAIN, "  only the %s has it", json_is_null(a) ? "second" : "first");
-        put(l);
+        print_line_and_reset(l);
     }
 }
 
@@ -160,19 +160,19 @@ static void print_first(struct line *l, const json_t *first)
 {
     if (!json_is_object(first))
         return;
-    line_add(l, TINT_FAINT, "the first difference: ");
+    line_add(l, TINT_FAINT, "first difference: ");
     line_add(l, TINT_PLAIN, field(first, "task"));
     add_id(l, "  ", json_object_get(first, "a"));
     add_id(l, json_is_null(json_object_get(first, "a")) ? "  " : ", ", json_object_get(first, "b"));
-    put(l);
+    print_line_and_reset(l);
     print_outcome(l, first);
 }
 
 static void print_task(struct line *l, const json_t *pair)
 {
     const json_t *a = json_object_get(pair, "a"), *b = json_object_get(pair, "b"), *word;
-    const char *was = json_is_null(a) ? "not there" : field(a, "status");
-    const char *is = json_is_null(b) ? "not there" : field(b, "status");
+    const char *was = json_is_null(a) ? "missing" : field(a, "status");
+    const char *is = json_is_null(b) ? "missing" : field(b, "status");
     size_t i;
 
     line_addf(l, status_tint(is), "  %s ", status_symbol(is, l->style));
@@ -183,11 +183,11 @@ static void print_task(struct line *l, const json_t *pair)
     json_array_foreach(json_object_get(pair, "differs"), i,
                        word) if (!strcmp(json_string_value(word), "outputs") ||
                                  !strcmp(json_string_value(word), "error"))
-        line_addf(l, TINT_FAINT, "  other %s", json_string_value(word));
-    put(l);
+        line_addf(l, TINT_FAINT, "  different %s", json_string_value(word));
+    print_line_and_reset(l);
 }
 
-static bool is_other(const json_t *pair)
+static bool has_differences(const json_t *pair)
 {
     return differs(pair, "there") || differs(pair, "status") || differs(pair, "outputs") ||
            differs(pair, "error");
@@ -200,16 +200,16 @@ static void print_tasks(struct line *l, const json_t *tasks)
 
     json_array_foreach((json_t *)tasks, i, pair)
     {
-        if (!is_other(pair))
+        if (!has_differences(pair))
             continue;
         if (!n++)
-            head(l, "tasks that are not the same, in the order of time");
+            print_heading(l, "tasks that differ, in the order they ended");
         if (n <= SHOWN)
             print_task(l, pair);
     }
     if (n > SHOWN) {
         line_addf(l, TINT_FAINT, "  and %zu more: see --json", n - SHOWN);
-        put(l);
+        print_line_and_reset(l);
     }
 }
 
@@ -240,10 +240,10 @@ static void print_duration(struct line *l, const json_t *pair)
     line_addf(l, change > 0 ? TINT_BAD : TINT_GOOD, "%s%-10s", change > 0 ? "+" : "-",
               text_duration(llabs(change), by));
     line_addf(l, TINT_PLAIN, " %s", field(pair, "task"));
-    put(l);
+    print_line_and_reset(l);
 }
 
-/* Those that took notably longer or shorter, the largest change first. */
+/* Tasks whose duration changed notably, the largest change first. */
 static void print_durations(struct line *l, const json_t *tasks)
 {
     VEC(const json_t *) list = {0};
@@ -254,13 +254,13 @@ static void print_durations(struct line *l, const json_t *tasks)
         pair;
     if (list.n) {
         qsort(list.at, list.n, sizeof(*list.at), by_change);
-        head(l, "durations that are notably different");
+        print_heading(l, "durations that changed notably");
     }
     for (i = 0; i < list.n && i < SHOWN; i++)
         print_duration(l, list.at[i]);
     if (list.n > SHOWN) {
         line_addf(l, TINT_FAINT, "  and %zu more: see --json", list.n - SHOWN);
-        put(l);
+        print_line_and_reset(l);
     }
     vec_release(&list);
 }
@@ -276,13 +276,13 @@ static void print_diff(const json_t *o, bool same)
     print_side(&l, json_object_get(o, "b"), json_object_get(outcome, "b"));
     print_params(&l, json_object_get(o, "params"));
     print_definition(&l, json_object_get(o, "definition"));
-    if (is_other(outcome))
-        head(&l, "outcome");
+    if (has_differences(outcome))
+        print_heading(&l, "outcome");
     print_outcome(&l, outcome);
     print_first(&l, json_object_get(o, "first"));
     print_tasks(&l, tasks);
     if (same)
-        head(&l, "no difference but in times");
+        print_heading(&l, "no differences except times");
     print_durations(&l, tasks);
     line_release(&l);
 }
@@ -320,7 +320,8 @@ static int diff(struct pawl *p, const char *const *which, const struct command_o
 
 static const struct option options[] = {
     {"exit-code", OPTION_FLAG, offsetof(struct command_options, exit_code), NULL,
-     "exit with 1 if they are not the same, as diff does; else 0 says that they were compared"},
+     "exit with 1 if the executions differ, as diff does; without it, 0 only means that they were "
+     "compared"},
     {0},
 };
 
@@ -344,13 +345,13 @@ static int cmd_diff(int argc, char **argv)
 const struct command command_diff = {
     .name = "diff",
     .forms = "ID ID",
-    .text = "compare two executions: what they were given, ran by, and what became of each task",
+    .text = "compare two executions: input, definition, and the outcome of each task",
     .about =
-        "Tasks are compared by their names, at any depth, and items by their place. Ids, times, "
-        "workers and attempts are no differences; durations are told if they differ by a tenth "
-        "of a second and by a quarter of the longer.",
+        "Tasks are matched by name, at any depth, and items by position. Differences in ids, "
+        "times, workers and attempts do not count; a duration is reported if it changed by more "
+        "than a tenth of a second and by more than a quarter of the longer one.",
     .options = options,
-    .examples = {{"pawl diff 17 23", "what is different in the second"},
+    .examples = {{"pawl diff 17 23", "what differs in the second execution"},
                  {"pawl diff 17 @last --exit-code --json", "for programs"}},
     .least = 2,
     .most = 2,

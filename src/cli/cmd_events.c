@@ -1,4 +1,4 @@
-/* cmd_events.c - pawl events: the history, once or followed. */
+/* cmd_events.c - pawl events: prints the history, or follows it. */
 #include "cli/table.h"
 
 #include "base/env.h"
@@ -7,18 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NEWEST    100 /* shown when nothing says how many */
+#define NEWEST    100 /* number shown without --limit */
 #define FOLLOW_MS 300
-/* Columns: of a terminal on which data may be missing, for data on others, and the least of it. */
+/* Columns: a terminal below NARROW may lose the data; otherwise DATA_ROOM is reserved for it;
+ * data is not shown with less than LEAST_DATA. */
 enum { NARROW = 60, DATA_ROOM = 26, LEAST_DATA = 6 };
 
 struct printing {
     bool json;
-    struct style style; /* of the terminal; width 0: it is none */
-    int64_t room;       /* lines that may still come; 0: any number */
+    struct style style; /* of the terminal; width 0 if the output is not a terminal */
+    int64_t room;       /* lines that may still be printed; 0: any number */
 };
 
-/* "ready -> running", or where it stays. */
+/* "ready -> running", or only the status if it does not change. */
 static void add_move(struct buf *b, const json_t *e)
 {
     const char *from = field(e, "from"), *to = field(e, "to");
@@ -56,9 +57,9 @@ static void print_all(const json_t *e, const char *move, const char *data)
     buf_release(&b);
 }
 
-/* What of it fits into a line of the terminal: data to its end, and before that what leaves it a
- * little room. The rows come one by one, perhaps for hours: the heading, which is not shown, is as
- * wide as they usually are, so that they stand below each other. */
+/* Prints the fields that fit into a line of the terminal, leaving some room for the data at the
+ * end. Rows arrive one by one, perhaps for hours, so the columns can't be sized by their
+ * content: a hidden heading as wide as typical values aligns them. */
 static void print_fitting(const json_t *e, const char *move, const char *data,
                           const struct style *style)
 {
@@ -90,7 +91,7 @@ static void print_fitting(const json_t *e, const char *move, const char *data,
     table_row(&t, &fit, 1, &l);
     room = style->width - table_fit_width(&fit) - 2;
     if (*error && (int)strlen(data) > room)
-        data = error; /* what people look for in it */
+        data = error; /* the error is the most useful part of the data */
     if (*data && room >= LEAST_DATA)
         line_addf(&l, TINT_PLAIN, "%*s%s", table_fit_width(&fit) + 2 - l.cols, "", data);
     puts(buf_cstr(&l.text));
@@ -130,7 +131,7 @@ static int take_event(void *arg, const char *json)
 
 /* ---- follow ---- */
 
-/* Whether the execution has ended, so that nothing more will come. */
+/* Sets *ended if the execution has ended, so that no more events will come. */
 static int has_ended(struct pawl *p, int64_t id, bool *ended, struct pawl_error *err)
 {
     char *json = NULL;
@@ -149,8 +150,8 @@ static int has_ended(struct pawl *p, int64_t id, bool *ended, struct pawl_error 
     return 0;
 }
 
-static int follow_on(struct pawl *p, struct pawl_follower *f, int64_t id, struct printing *printing,
-                     struct pawl_error *err)
+static int follow_until_end(struct pawl *p, struct pawl_follower *f, int64_t id,
+                            struct printing *printing, struct pawl_error *err)
 {
     struct pawl_listener *l = NULL;
     bool limited = printing->room > 0, ended = false;
@@ -158,12 +159,13 @@ static int follow_on(struct pawl *p, struct pawl_follower *f, int64_t id, struct
     int rc = 0, quiet = 0;
 
     if (pawl_listen(p, PAWL_WAKE_EVENTS, &l, NULL))
-        l = NULL; /* looking by ourselves will do */
+        l = NULL; /* polling is enough */
     while (!rc && !(limited && !printing->room)) {
         if ((rc = pawl_follower_next(f, take_event, printing, &n, err)) || n)
             continue;
         fflush(stdout);
-        /* what is written last may still wait for others: two quiet looks after the end */
+        /* the last events may wait for other transactions to commit: read twice without a result
+         * after the end */
         if (ended && ++quiet > 1)
             break;
         if ((rc = has_ended(p, id, &ended, err)) || ended)
@@ -184,7 +186,7 @@ static int follow(struct pawl *p, const struct pawl_event_query *q, struct print
     int rc = pawl_follow(p, q, &f, &err);
 
     if (!rc)
-        rc = follow_on(p, f, q->execution, printing, &err);
+        rc = follow_until_end(p, f, q->execution, printing, &err);
     pawl_follower_close(f);
     return rc ? cli_fail(&err) : 0;
 }
@@ -201,7 +203,7 @@ static int events(struct pawl *p, const char *which, struct pawl_event_query *q,
     if (which && (code = cli_id(p, which, &q->execution)))
         return code;
     if (q->self && !which)
-        return cli_wrong("--self is about one execution: name it");
+        return cli_wrong("--self needs the id of an execution");
     if (following) {
         printing.room = q->limit > 0 ? q->limit : 0;
         return follow(p, q, &printing);
@@ -218,14 +220,15 @@ struct events {
 
 static const struct option options[] = {
     {"self", OPTION_FLAG, offsetof(struct events, q.self), NULL,
-     "of the execution alone, nothing below it"},
+     "leave out events of the execution's descendants"},
     {"type", OPTION_TEXT, offsetof(struct events, q.types), "TYPE,",
      "only events of these types, such as task.failed"},
-    {"since", OPTION_TIME, offsetof(struct events, q.since), "TIME", "from then on"},
-    {"until", OPTION_TIME, offsetof(struct events, q.until), "TIME", "up to then"},
-    {"limit", OPTION_NUMBER, offsetof(struct events, q.limit), "N", "at most so many"},
+    {"since", OPTION_TIME, offsetof(struct events, q.since), "TIME",
+     "events at or after this time"},
+    {"until", OPTION_TIME, offsetof(struct events, q.until), "TIME", "events before this time"},
+    {"limit", OPTION_NUMBER, offsetof(struct events, q.limit), "N", "at most N events"},
     {"follow", OPTION_FLAG, offsetof(struct events, follow), NULL,
-     "go on with what happens, until the execution has ended"},
+     "keep printing new events until the execution has ended"},
     {0},
 };
 
@@ -249,10 +252,11 @@ static int cmd_events(int argc, char **argv)
 const struct command command_events = {
     .name = "events",
     .forms = "[ID]",
-    .text = "show the history: of an execution and all below it, or the newest of all",
+    .text = "show the history of an execution and its descendants, or the newest events of all",
     .options = options,
-    .examples = {{"pawl events 17", "what happened to it and below it"},
-                 {"pawl events --type task.failed --since 2h", "what failed in the last two hours"},
+    .examples = {{"pawl events 17", "events of an execution and its descendants"},
+                 {"pawl events --type task.failed --since 2h",
+                  "tasks that failed in the last two hours"},
                  {"pawl events --follow --json", "everything from now on, for programs"}},
     .most = 1,
     .run = cmd_events,

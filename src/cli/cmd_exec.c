@@ -1,6 +1,6 @@
-/* cmd_exec.c - pawl exec: one command as an execution. Here and now: this process submits it, works
- * on it alone and shows its output; if it dies, a worker of the same state folder goes on. Or, with
- * --detach, by whichever worker serves its queue. */
+/* cmd_exec.c - pawl exec: runs one command as an execution. In the foreground this process
+ * submits it, runs it alone and copies its output; if the process dies, a worker of the same
+ * state folder takes the job over. With --detach any worker that serves its queue runs it. */
 #include "cli/run_workflow.h"
 
 #include "base/env.h"
@@ -15,8 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define CHECK_MS 1000    /* another may have taken it over */
-#define LEAVE_US 2000000 /* for what is to be written before it is left */
+#define CHECK_MS 1000    /* another worker may have taken it over */
+#define LEAVE_US 2000000 /* time for pending writes before the process leaves the job */
 
 struct exec {
     const char *queue, *priority, *name, *executor, *key, *cwd, *config, *state;
@@ -30,16 +30,16 @@ struct exec {
     struct pawl_engine *e;
     struct pawl_job job;
     struct output output;
-    bool answered, news; /* the submission; something new is stored */
-    int64_t looked;      /* when its output was copied last */
-    int cancelled;       /* the signal that did it */
+    bool answered, news; /* the submission was answered; something new is stored */
+    int64_t copied_at;   /* when its output was last copied */
+    int cancelled;       /* the signal that cancelled it; 0 if none */
     struct pawl_error err;
-    int rc; /* of the submission */
+    int rc; /* result of the submission */
 };
 
 /* ---- the job ---- */
 
-static char *name_of(const struct exec *x)
+static char *full_name_of(const struct exec *x)
 {
     const char *name = x->name, *slash;
 
@@ -51,7 +51,7 @@ static char *name_of(const struct exec *x)
     return mem_printf("%s%s", strncmp(name, "exec::", 6) ? "exec::" : "", name);
 }
 
-/* The folder of whoever calls, unless another one is named; absolute either way. */
+/* The caller's folder, or the one given with --cwd; always absolute. */
 static int find_folder(struct exec *x)
 {
     char *here;
@@ -61,7 +61,7 @@ static int find_folder(struct exec *x)
         return 0;
     }
     if (!(here = getcwd(NULL, 0)))
-        return cli_wrong("the current folder can't be told: %s; name one with --cwd",
+        return cli_wrong("can't determine the current folder: %s; name one with --cwd",
                          strerror(errno));
     x->folder = x->cwd ? mem_printf("%s/%s", here, x->cwd) : mem_strdup(here);
     free(here);
@@ -75,7 +75,7 @@ static bool is_same(const char *option, const char *variable)
     return !option || (value && !strcmp(option, value));
 }
 
-/* What a task starts belongs below it, unless it is in another database. */
+/* A command started by a task becomes its child, unless it goes to another database. */
 static int find_parent(struct exec *x)
 {
     const char *id = getenv("PAWL_EXECUTION_ID");
@@ -85,7 +85,7 @@ static int find_parent(struct exec *x)
         return 0;
     if (text_parse_i64(id, &x->job.parent) || x->job.parent <= 0)
         return cli_wrong(
-            "PAWL_EXECUTION_ID is '%.60s', which is no id: clear it, or use --no-parent", id);
+            "PAWL_EXECUTION_ID is '%.60s', which is not an id: clear it, or use --no-parent", id);
     return 0;
 }
 
@@ -94,10 +94,10 @@ static int read_options(struct exec *x)
     int64_t n = 0;
 
     if (x->priority && (text_parse_i64(x->priority, &n) || n < INT_MIN || n > INT_MAX))
-        return cli_wrong("--priority wants a number, not '%.60s'", x->priority);
+        return cli_wrong("--priority needs a number, but got '%.60s'", x->priority);
     if (x->retry >= INT_MAX)
-        return cli_wrong("--retry is at most 999999");
-    x->full_name = name_of(x);
+        return cli_wrong("--retry must be at most 999999");
+    x->full_name = full_name_of(x);
     x->job = (struct pawl_job){.name = x->full_name,
                                .queue = x->queue,
                                .lane = x->executor,
@@ -140,7 +140,7 @@ static int print_execution(struct exec *x, int64_t id)
     return 0;
 }
 
-/* ---- here and now ---- */
+/* ---- foreground ---- */
 
 static void submitted(void *arg, const struct pawl_job *job, const struct pawl_error *err)
 {
@@ -152,7 +152,7 @@ static void submitted(void *arg, const struct pawl_job *job, const struct pawl_e
         x->rc = -err->code;
         x->err = *err;
     } else if (job->existed) {
-        fprintf(stderr, "pawl: the key names execution %lld: waiting for that\n",
+        fprintf(stderr, "pawl: execution %lld already has this key: waiting for it\n",
                 (long long)job->id);
     }
 }
@@ -173,14 +173,14 @@ static void cancel(struct exec *x, int by_signal, const char *reason)
         return;
     x->cancelled = by_signal;
     if (pawl_cancel(x->p, x->output.execution, NULL, reason, NULL, &err) &&
-        err.code != PAWL_E_INVALID) /* else it has ended by itself */
+        err.code != PAWL_E_INVALID) /* otherwise it has ended already */
         cli_fail(&err);
     else if (by_signal == SIGINT)
-        fprintf(stderr, "pawl: execution %lld is asked to end; Ctrl-C again leaves it behind\n",
+        fprintf(stderr, "pawl: cancelling execution %lld; press Ctrl-C again to leave it running\n",
                 (long long)x->output.execution);
 }
 
-/* Leaves it to the workers of this state folder. */
+/* Leaves the job to the workers of this state folder. */
 static int leave(struct exec *x, int signals, int signal)
 {
     int64_t until = clock_boot_us() + LEAVE_US;
@@ -190,12 +190,12 @@ static int leave(struct exec *x, int signals, int signal)
     while (!pawl_engine_idle(x->e) && clock_boot_us() < until &&
            !run_step(x->e, signals, 100, &more, &x->err))
         ;
-    fprintf(stderr, "pawl: execution %lld is left to the workers of this state folder\n",
+    fprintf(stderr, "pawl: execution %lld was left to the workers of this state folder\n",
             (long long)x->output.execution);
     return 128 + signal;
 }
 
-/* One step and what follows from it. Returns -1 to go on, else what to exit with. */
+/* One step of the engine, and its consequences. Returns -1 to continue, else the exit code. */
 static int follow(struct exec *x, int signals)
 {
     int signal;
@@ -209,14 +209,14 @@ static int follow(struct exec *x, int signals)
     if (signal == SIGHUP || (signal && x->cancelled))
         return leave(x, signals, signal);
     if (signal)
-        cancel(x, signal, signal == SIGINT ? "Ctrl-C" : "pawl exec was told to end");
-    if (x->news || clock_boot_us() - x->looked >= CHECK_MS * 1000LL) {
+        cancel(x, signal, signal == SIGINT ? "Ctrl-C" : "pawl exec was terminated");
+    if (x->news || clock_boot_us() - x->copied_at >= CHECK_MS * 1000LL) {
         x->news = false;
-        x->looked = clock_boot_us();
+        x->copied_at = clock_boot_us();
         if (output_copy(x->p, &x->output, &x->err))
             return run_later(&x->err);
         if (x->output.to && ferror(x->output.to))
-            cancel(x, SIGPIPE, "nobody reads its output any more");
+            cancel(x, SIGPIPE, "the reader of its output is gone");
     }
     return x->output.ended ? 0 : -1;
 }
@@ -243,7 +243,7 @@ static int status_code(const struct exec *x)
     return i < 3 ? codes[i].code : 1;
 }
 
-/* `report` gets the id once it is accepted; -1: nobody waits for it. */
+/* Writes the id to `report` once the job is accepted; -1: do not report it. */
 static int run_in_foreground(struct exec *x, int signals, int report)
 {
     struct pawl_engine_options eo = {
@@ -261,8 +261,8 @@ static int run_in_foreground(struct exec *x, int signals, int report)
         if (report >= 0 && code <= 0 && x->answered) {
             dprintf(report, "%lld\n", (long long)x->output.execution);
             close(report);
-            dup2(STDOUT_FILENO,
-                 STDERR_FILENO); /* whoever reads our caller's must not wait for us */
+            dup2(STDOUT_FILENO, STDERR_FILENO); /* a reader of the caller's standard error must not
+                                                   wait for this process */
             report = -1;
         }
     }
@@ -275,7 +275,7 @@ static int run_in_foreground(struct exec *x, int signals, int report)
 
 /* ---- detached ---- */
 
-/* Without a queue there is no worker to leave it to: a process of its own stays with it. */
+/* Without a queue no worker would claim the job: a separate process stays with it. */
 static int run_detached(struct exec *x)
 {
     char text[32] = "";
@@ -283,10 +283,10 @@ static int run_detached(struct exec *x)
     int ends[2], null, status = 0;
     pid_t child;
 
-    pawl_close(x->p); /* no handle may be open across a fork */
+    pawl_close(x->p); /* handles must not be open across a fork */
     x->p = NULL;
     if (pipe2(ends, O_CLOEXEC) || (child = fork()) < 0)
-        return cli_wrong("no process can be started: %s", strerror(errno));
+        return cli_wrong("can't start a process: %s", strerror(errno));
     if (!child) {
         close(ends[0]);
         setsid();
@@ -339,31 +339,30 @@ static int exec(struct exec *x)
 
 static const struct option options[] = {
     {"detach", OPTION_FLAG, offsetof(struct exec, detach), NULL,
-     "leave it to a worker, and print its id"},
-    {"queue", OPTION_TEXT, offsetof(struct exec, queue), "QUEUE", "the queue that it waits in"},
+     "leave the job to a worker, and print its id"},
+    {"queue", OPTION_TEXT, offsetof(struct exec, queue), "QUEUE", "queue it waits in"},
     {"priority", OPTION_TEXT, offsetof(struct exec, priority), "N",
-     "what is higher is claimed first; 0 is usual"},
+     "jobs with a higher number are claimed first; default: 0"},
     {"delay", OPTION_DURATION, offsetof(struct exec, delay), "DURATION",
-     "not before so long from now"},
-    {"retry", OPTION_NUMBER, offsetof(struct exec, retry), "N", "try it again up to so many times"},
+     "wait at least this long before starting"},
+    {"retry", OPTION_NUMBER, offsetof(struct exec, retry), "N", "retry up to N times"},
     {"timeout", OPTION_DURATION, offsetof(struct exec, timeout), "DURATION",
-     "how long an attempt may take"},
+     "time limit of each attempt"},
     {"name", OPTION_TEXT, offsetof(struct exec, name), "NAME",
-     "what it is called: exec::NAME; else after the command"},
+     "name it exec::NAME; default: after the command"},
     {"executor", OPTION_TEXT, offsetof(struct exec, executor), "KEY",
-     "the executor that runs it, whatever the routes say"},
+     "executor that runs it, regardless of the configured routes"},
     {"key", OPTION_TEXT, offsetof(struct exec, key), "KEY",
-     "an idempotency key: the same submission twice is one execution"},
-    {"env", OPTION_TEXTS, offsetof(struct exec, env), "NAME=VALUE",
-     "a variable of its environment"},
+     "idempotency key: submitting twice with the same key creates one execution"},
+    {"env", OPTION_TEXTS, offsetof(struct exec, env), "NAME=VALUE", "set an environment variable"},
     {"cwd", OPTION_TEXT, offsetof(struct exec, cwd), "DIR",
-     "the folder that it runs in; else this one"},
+     "folder it runs in; default: the current one"},
     {"no-parent", OPTION_FLAG, offsetof(struct exec, no_parent), NULL,
-     "inside a task: not below it, but a tree of its own"},
+     "inside a task: do not make the execution a child of that task"},
     {"state", OPTION_TEXT, offsetof(struct exec, state), "DIR",
-     "the folder in which running attempts keep their files"},
+     "folder where running attempts keep their files"},
     {"config", OPTION_TEXT, offsetof(struct exec, config), "FILE",
-     "the configuration, instead of pawl.yaml in this folder or your own"},
+     "configuration file; default: ./pawl.yaml, else your own"},
     {0},
 };
 
@@ -391,10 +390,11 @@ static int cmd_exec(int argc, char **argv)
 const struct command command_exec = {
     .name = "exec",
     .forms = "[OPTION]… -- CMD ARG…",
-    .text = "run a command here and now and wait for it, or (--detach) leave it to a worker",
-    .about = "Ctrl-C cancels it; a second one leaves it to the workers of the state folder.",
+    .text = "run a command and wait for it, or (--detach) leave it to a worker",
+    .about = "Ctrl-C cancels the command; pressing it again leaves the command to the workers of "
+             "the state folder.",
     .options = options,
-    .examples = {{"pawl exec -- make -C /srv/site", "run it and wait, with its output"},
+    .examples = {{"pawl exec -- make -C /srv/site", "run it and wait, showing its output"},
                  {"pawl exec --detach --retry 3 --timeout 10m -- ./import.sh day.csv",
                   "leave it to a worker"}},
     .least = 1,

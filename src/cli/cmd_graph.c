@@ -1,5 +1,5 @@
-/* cmd_graph.c - pawl graph: the tasks of a workflow and what needs what, of a file, or of a run by
- * the snapshot that it keeps. */
+/* cmd_graph.c - pawl graph: draws the tasks of a workflow and their needs, from a file or from
+ * the definition stored with a run. */
 #include "cli/definition.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* Columns of the terminal; 0: it is none. */
+/* Columns of the terminal; 0 if the output is not a terminal. */
 static int width(void)
 {
     struct winsize size;
@@ -15,7 +15,7 @@ static int width(void)
     return isatty(1) && !ioctl(1, TIOCGWINSZ, &size) && size.ws_col >= 20 ? size.ws_col : 0;
 }
 
-static int print(int rc, char *text, const struct pawl_error *err)
+static int print_graph(int rc, char *text, const struct pawl_error *err)
 {
     if (rc)
         return cli_fail(err);
@@ -33,7 +33,7 @@ static int draw_file(const char *file, const char *format)
     if (code)
         return code;
     rc = pawl_graph(file, format, width(), &text, &err);
-    return print(rc, text, &err);
+    return print_graph(rc, text, &err);
 }
 
 static int draw_run(const struct cli *c, const char *format)
@@ -48,13 +48,13 @@ static int draw_run(const struct cli *c, const char *format)
         return code;
     if (!(code = cli_id(p, c->words[0], &id))) {
         rc = pawl_graph_of(p, id, format, width(), &text, &err);
-        code = print(rc, text, &err);
+        code = print_graph(rc, text, &err);
     }
     pawl_close(p);
     return code;
 }
 
-/* A file may have any name: only what is none is taken for an id. */
+/* A file may be named like an id: a word is an id only if no such file exists. */
 static bool is_id(const char *word)
 {
     return (!strcmp(word, "@last") || word[strspn(word, "0123456789")] == 0) && access(word, F_OK);
@@ -66,7 +66,7 @@ struct graph {
 
 static const struct option options[] = {
     {"format", OPTION_TEXT, offsetof(struct graph, format), "ascii|dot|mermaid|svg",
-     "what it is drawn as; else for a terminal"},
+     "output format; default: ascii, for a terminal"},
     {0},
 };
 
@@ -89,7 +89,7 @@ const struct command command_graph = {
     .text = "draw the tasks of a workflow file, or of a run",
     .options = options,
     .examples = {{"pawl graph nightly.flow.yaml", "for the terminal"},
-                 {"pawl graph @last", "how far a run is"},
+                 {"pawl graph @last", "the graph of a run"},
                  {"pawl graph nightly.flow.yaml --format svg >nightly.svg", "as a picture"}},
     .least = 1,
     .most = 1,

@@ -1,4 +1,5 @@
-/* cmd_logs.c - pawl logs: the output of an attempt, while it runs and after, a page at a time. */
+/* cmd_logs.c - pawl logs: prints the output of an attempt page by page, while it runs or
+ * afterwards. */
 #include "cli/cli.h"
 
 #include "base/env.h"
@@ -11,22 +12,22 @@
 #include <unistd.h>
 
 #define PAGE      65536
-#define FOLLOW_MS 500 /* output comes in about once a second */
+#define FOLLOW_MS 500 /* workers store output about once a second */
 
 struct logs {
-    int64_t id, attempt, tail; /* tail < 0: all */
+    int64_t id, attempt, tail; /* tail < 0: everything */
     bool follow, raw, json;
 
-    int64_t skip; /* lines before those that are wanted */
+    int64_t skip; /* lines still to skip */
     bool in_line; /* the last byte did not end a line */
-    bool half;    /* the last byte begins a control character of two */
+    bool half;    /* the last byte may start a two-byte control character */
     struct buf clean, rest;
 };
 
 /* ---- a page ---- */
 
-/* For a terminal: no control characters but the ends of lines and tabs, so that output can't drive
- * it. Those from U+0080 to U+009F have two bytes, which may come in two pages. */
+/* Removes control characters except newlines and tabs, so that output can't control the
+ * terminal. U+0080 to U+009F take two bytes, which may arrive in different pages. */
 static void clean_bytes(struct logs *g, const char *bytes, size_t len)
 {
     size_t i;
@@ -58,7 +59,7 @@ static void print_gap(struct logs *g, int64_t bytes)
             text[out++] = ',';
         text[out++] = digits[i];
     }
-    printf("%s[… %.*s bytes left out …]\n", g->in_line ? "\n" : "", (int)out, text);
+    printf("%s[… %.*s bytes missing …]\n", g->in_line ? "\n" : "", (int)out, text);
     g->in_line = false;
 }
 
@@ -74,9 +75,8 @@ static void print_bytes(struct logs *g, const char *bytes, size_t len)
         g->in_line = bytes[len - 1] != '\n';
 }
 
-/* How many bytes of a character at s are there: 0 if it may go on behind the end, -1 if it is none.
- */
-static int character(const char *s, size_t len)
+/* Length of the UTF-8 character at s: 0 if it may continue after the end, -1 if it is invalid. */
+static int utf8_length(const char *s, size_t len)
 {
     unsigned char c = (unsigned char)*s;
     size_t need = c < 0x80 ? 1 : c < 0xE0 ? 2 : c < 0xF0 ? 3 : 4, i;
@@ -91,15 +91,15 @@ static int character(const char *s, size_t len)
     return need == 1 || text_is_utf8(s, need) ? (int)need : -1;
 }
 
-/* Text for JSON: what is no UTF-8 becomes U+FFFD; a character that goes on in the next page waits
- * for it. */
+/* Converts output to text for JSON: invalid UTF-8 becomes U+FFFD; a character that continues in
+ * the next page waits for it. */
 static void add_text(struct logs *g, const char *bytes, size_t len, bool last, struct buf *out)
 {
     size_t at = 0;
 
     buf_add(&g->rest, bytes, len);
     while (at < g->rest.len) {
-        int n = character(g->rest.ptr + at, g->rest.len - at);
+        int n = utf8_length(g->rest.ptr + at, g->rest.len - at);
 
         if (!n && !last)
             break;
@@ -156,8 +156,8 @@ static void print_page(struct logs *g, const struct pawl_log_page *page, const c
 
 /* ---- all pages ---- */
 
-/* How many lines to leave out, so that the last `tail` remain. The number of an attempt that was
- * not named is fixed here, too: the next look must not find another one. */
+/* Counts the lines to skip so that the last `tail` remain. Also fixes the attempt's number if
+ * none was given, so that the next read does not find a newer attempt. */
 static int count_lines(struct pawl *p, struct logs *g, char *bytes, struct pawl_error *err)
 {
     struct pawl_log_place at = {.execution = g->id, .attempt = (int)g->attempt};
@@ -192,7 +192,7 @@ static void wait_for_more(struct pawl_listener *l)
         clock_sleep_us(FOLLOW_MS * 1000LL);
 }
 
-/* Workflows and fan-outs have none of their own. */
+/* Workflows and fan-outs have no output of their own. */
 static void print_no_output(struct pawl *p, int64_t id)
 {
     char *json;
@@ -202,11 +202,11 @@ static void print_no_output(struct pawl *p, int64_t id)
         return;
     v = parse_object(json);
     if (*field(v, "executor"))
-        fprintf(stderr, "pawl: execution %lld was not started\n", (long long)id);
+        fprintf(stderr, "pawl: execution %lld has not started\n", (long long)id);
     else
         fprintf(stderr,
-                "pawl: execution %lld is a %s: what its tasks wrote is in theirs (`pawl tree %lld` "
-                "shows their ids)\n",
+                "pawl: execution %lld is a %s and has no output of its own: `pawl tree %lld` shows "
+                "the ids of its tasks\n",
                 (long long)id, field(v, "kind"), (long long)id);
     json_decref(v);
     free(json);
@@ -235,7 +235,7 @@ static int print_all(struct pawl *p, struct logs *g, char *bytes, struct pawl_li
         print_no_output(p, g->id);
     else if (!page.next && !g->json)
         fprintf(stderr, "pawl: attempt %d of execution %lld %s\n", page.attempt, (long long)g->id,
-                page.ended ? "wrote nothing, or nothing of it is kept" : "has written nothing yet");
+                page.ended ? "has no stored output" : "has written nothing yet");
     return 0;
 }
 
@@ -252,7 +252,7 @@ static int logs(struct pawl *p, const char *which, struct logs *g)
         return cli_wrong("there is no attempt %lld", (long long)g->attempt);
     bytes = mem_alloc(PAGE);
     if (g->follow && pawl_listen(p, PAWL_WAKE_EVENTS, &l, NULL))
-        l = NULL; /* looking by ourselves will do */
+        l = NULL; /* polling is enough */
     if (g->tail >= 0)
         rc = count_lines(p, g, bytes, &err);
     if (!rc)
@@ -265,12 +265,13 @@ static int logs(struct pawl *p, const char *which, struct logs *g)
 }
 
 static const struct option options[] = {
-    {"attempt", OPTION_NUMBER, offsetof(struct logs, attempt), "N", "of this attempt"},
-    {"tail", OPTION_NUMBER, offsetof(struct logs, tail), "N", "only the last so many lines"},
+    {"attempt", OPTION_NUMBER, offsetof(struct logs, attempt), "N",
+     "show this attempt; default: the last one"},
+    {"tail", OPTION_NUMBER, offsetof(struct logs, tail), "N", "only the last N lines"},
     {"follow", OPTION_FLAG, offsetof(struct logs, follow), NULL,
-     "go on with what comes, until it has ended"},
+     "keep printing new output until the attempt has ended"},
     {"raw", OPTION_FLAG, offsetof(struct logs, raw), NULL,
-     "bytes as they are, also control characters on a terminal"},
+     "print all bytes, including control characters on a terminal"},
     {0},
 };
 
@@ -296,10 +297,10 @@ static int cmd_logs(int argc, char **argv)
 const struct command command_logs = {
     .name = "logs",
     .forms = "ID",
-    .text = "print what an attempt wrote (the last one, unless another is named)",
+    .text = "print the output of an attempt (default: the last one)",
     .options = options,
-    .examples = {{"pawl logs 17 --follow", "what it writes, while it runs"},
-                 {"pawl logs 17 --attempt 1 --tail 20", "how the first attempt ended"}},
+    .examples = {{"pawl logs 17 --follow", "print output as it is written"},
+                 {"pawl logs 17 --attempt 1 --tail 20", "the last lines of the first attempt"}},
     .least = 1,
     .most = 1,
     .run = cmd_logs,

@@ -1,4 +1,4 @@
-/* cmd_ls.c - pawl ls: executions, newest first. */
+/* cmd_ls.c - pawl ls: lists executions, newest first. */
 #include "cli/table.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@ struct ls {
     int64_t shown;
 };
 
-/* Why it waits or failed, as far as a line has room. */
+/* Why it waits or failed, shortened to fit the line. */
 static void add_note(struct table *t, const json_t *o)
 {
     const char *error = field(o, "error"), *waiting = field(o, "waiting");
@@ -24,7 +24,7 @@ static void add_note(struct table *t, const json_t *o)
     table_addf(t, "%.100s", *error ? error : waiting);
 }
 
-/* What no worker runs, a workflow or a fan-out, has none. */
+/* Only jobs have attempts; workflows and fan-outs have none. */
 static void add_attempt(struct table *t, const json_t *o)
 {
     const char *kind = field(o, "kind");
@@ -96,16 +96,16 @@ static int end_table(struct ls *l, int rc, const struct pawl_error *err)
     return 0;
 }
 
-/* A table without a line does not tell that it would have some. */
+/* An empty table may be due to the filter: print a hint. */
 static void print_empty_hint(const struct ls *l)
 {
-    bool picky = l->q.status || l->q.kind || l->q.name || l->q.workflow || l->q.queue;
+    bool filtered = l->q.status || l->q.kind || l->q.name || l->q.workflow || l->q.queue;
 
     if (l->shown || l->json)
         return;
-    fprintf(stderr, "pawl: there is none%s\n",
-            picky && !l->q.all && !l->parent && !l->tasks
-                ? " like that without a parent; --all looks at any depth"
+    fprintf(stderr, "pawl: no executions%s\n",
+            filtered && !l->q.all && !l->parent && !l->tasks
+                ? " without a parent match; --all searches at any depth"
                 : "");
 }
 
@@ -123,7 +123,7 @@ static int list(struct pawl *p, struct ls *l)
         if ((rc = end_table(l, rc, &err)))
             return rc;
         if (l->limit && l->q.before && l->shown - before < l->q.limit) {
-            fprintf(stderr, "pawl: 100,000 executions were looked at; `--before %lld` goes on\n",
+            fprintf(stderr, "pawl: examined 100,000 executions; continue with `--before %lld`\n",
                     (long long)l->q.before);
             break;
         }
@@ -156,20 +156,20 @@ static int ls(struct pawl *p, struct ls *l)
 static const struct option options[] = {
     {"status", OPTION_TEXT, offsetof(struct ls, q.status),
      "pending|ready|running|succeeded|failed|timed_out|cancelled|skipped,",
-     "only with one of these statuses"},
+     "only executions with one of these statuses"},
     {"kind", OPTION_TEXT, offsetof(struct ls, q.kind), "workflow|task|foreach|exec",
-     "only of this kind"},
+     "only executions of this kind"},
     {"name", OPTION_TEXT, offsetof(struct ls, q.name), "GLOB",
-     "only with such a full name: * is any text, ? one character"},
+     "only executions whose full name matches: * is any text, ? is one character"},
     {"workflow", OPTION_TEXT, offsetof(struct ls, q.workflow), "WORKFLOW",
-     "only of workflows of this name"},
-    {"queue", OPTION_TEXT, offsetof(struct ls, q.queue), "QUEUE", "only of this queue"},
-    {"parent", OPTION_TEXT, offsetof(struct ls, parent), "ID", "those right below this one"},
-    {"all", OPTION_FLAG, offsetof(struct ls, q.all), NULL, "at any depth"},
-    {"tasks", OPTION_TEXT, offsetof(struct ls, tasks), "ID", "the tasks of this workflow"},
-    {"limit", OPTION_NUMBER, offsetof(struct ls, limit), "N", "at most so many"},
+     "only executions of workflows of this name"},
+    {"queue", OPTION_TEXT, offsetof(struct ls, q.queue), "QUEUE", "only executions of this queue"},
+    {"parent", OPTION_TEXT, offsetof(struct ls, parent), "ID", "children of this execution"},
+    {"all", OPTION_FLAG, offsetof(struct ls, q.all), NULL, "executions at any depth"},
+    {"tasks", OPTION_TEXT, offsetof(struct ls, tasks), "ID", "tasks of this workflow execution"},
+    {"limit", OPTION_NUMBER, offsetof(struct ls, limit), "N", "at most N executions"},
     {"before", OPTION_NUMBER, offsetof(struct ls, q.before), "ID",
-     "only those with a smaller id: the next page"},
+     "only executions with a smaller id, for the next page"},
     {0},
 };
 
@@ -184,7 +184,7 @@ static int cmd_ls(int argc, char **argv)
         return code;
     l.json = c.json;
     if ((l.parent != NULL) + (l.tasks != NULL) + l.q.all > 1)
-        code = cli_wrong("--parent, --tasks or --all: one of them");
+        code = cli_wrong("--parent, --tasks and --all exclude each other");
     else if (!(code = cli_open(&c, &p))) {
         code = ls(p, &l);
         pawl_close(p);
@@ -196,10 +196,10 @@ static int cmd_ls(int argc, char **argv)
 const struct command command_ls = {
     .name = "ls",
     .forms = "",
-    .text = "list executions, newest first: those without a parent, right below one, all, or "
-            "the tasks of a workflow",
+    .text = "list executions, newest first: those without a parent (default), children of one, "
+            "all, or the tasks of a workflow",
     .options = options,
-    .examples = {{"pawl ls --status failed,timed_out", "what went wrong lately"},
+    .examples = {{"pawl ls --status failed,timed_out", "recent failures"},
                  {"pawl ls --tasks @last", "the tasks of the newest workflow"},
                  {"pawl ls --all --name 'nightly::*' --json", "for programs"}},
     .run = cmd_ls,

@@ -1,4 +1,5 @@
-/* cmd_metrics.c - pawl metrics: Prometheus text, or one JSON object a sample. */
+/* cmd_metrics.c - pawl metrics: prints metrics as Prometheus text, or as one JSON object per
+ * sample. */
 #include "cli/cli.h"
 
 #include "base/json.h"
@@ -6,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The value of a label, without its escapes; `at` is behind the opening quote. Returns what is
- * behind the closing one. */
-static const char *take_value(const char *at, struct buf *out)
+/* Reads a label's value and removes its escapes; `at` points after the opening quote. Returns
+ * the position after the closing quote. */
+static const char *read_label_value(const char *at, struct buf *out)
 {
     buf_reset(out);
     for (; *at && *at != '"'; at++) {
@@ -40,7 +41,7 @@ static void print_sample(const char *line)
         buf_reset(&text);
         buf_add(&text, at + 1, key);
         json_write_key(&w, buf_cstr(&text));
-        at = take_value(at + 1 + key + 2, &text);
+        at = read_label_value(at + 1 + key + 2, &text);
         json_write_text(&w, buf_cstr(&text));
     }
     json_write_end(&w, '}');
@@ -90,7 +91,7 @@ static int cmd_metrics(int argc, char **argv)
 const struct command command_metrics = {
     .name = "metrics",
     .forms = "",
-    .text = "print metrics as Prometheus reads them",
+    .text = "print metrics in the Prometheus text format",
     .examples = {{"pawl metrics >/var/lib/node_exporter/pawl.prom", "for the textfile collector"}},
     .run = cmd_metrics,
 };

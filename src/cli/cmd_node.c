@@ -1,6 +1,6 @@
-/* cmd_node.c - pawl pause, resume, skip, approve and reject: what a person decides about
- * executions. One that can't be done does not keep the others from it; the exit code is that of the
- * first. */
+/* cmd_node.c - pawl pause, resume, skip, approve and reject: operator actions on executions. If
+ * an action fails for one execution, the others are still done; the exit code is that of the
+ * first error. */
 #include "cli/cli.h"
 
 #include <limits.h>
@@ -14,8 +14,8 @@ struct verb {
     verb_fn *run;
 };
 
-static int one(struct pawl *p, const struct verb *v, const char *which, const char *reason,
-               bool json)
+static int act_on(struct pawl *p, const struct verb *v, const char *which, const char *reason,
+                  bool json)
 {
     struct pawl_error err;
     int64_t id;
@@ -43,7 +43,7 @@ struct decision {
 
 static const struct option options[] = {
     {"reason", OPTION_TEXT, offsetof(struct decision, reason), "TEXT",
-     "why; it is kept in the history"},
+     "why; stored in the history"},
     {0},
 };
 
@@ -58,7 +58,7 @@ static int decide(const struct command *command, const struct verb *v, int argc,
         return code;
     if (!(code = cli_open(&c, &p))) {
         for (i = 0; i < c.nwords; i++) {
-            int rc = one(p, v, c.words[i], d.reason, c.json);
+            int rc = act_on(p, v, c.words[i], d.reason, c.json);
 
             code = code ? code : rc;
         }
@@ -84,12 +84,13 @@ static int decide(const struct command *command, const struct verb *v, int argc,
                                             .most = INT_MAX,           \
                                             .run = cmd_##which}
 
-VERB(pause, "paused", "let nothing of executions and below them start any more",
-     {"pawl pause 17 --reason 'the disk is full'", "what runs goes on, nothing more starts"});
-VERB(resume, "goes on", "end the pause of executions", {"pawl resume 17", "it goes on"});
-VERB(skip, "skipped", "leave out tasks that have not begun; others take them for done",
-     {"pawl skip 19 --reason 'done by hand'", "what needs it goes on"});
-VERB(approve, "approved", "let tasks go on that wait for an approval",
-     {"pawl approve 19 --reason 'checked the figures'", "it may run now"});
-VERB(reject, "rejected", "fail tasks that wait for an approval",
-     {"pawl reject 19 --reason 'the figures are wrong'", "it fails"});
+VERB(pause, "paused", "stop executions and their descendants from starting further jobs",
+     {"pawl pause 17 --reason 'the disk is full'", "running jobs continue, no further jobs start"});
+VERB(resume, "resumed", "end the pause of executions",
+     {"pawl resume 17", "its jobs may start again"});
+VERB(skip, "skipped", "skip tasks that have not started; their followers treat them as done",
+     {"pawl skip 19 --reason 'done by hand'", "its followers may start"});
+VERB(approve, "approved", "approve tasks that wait for an approval",
+     {"pawl approve 19 --reason 'checked the figures'", "the task may run now"});
+VERB(reject, "rejected", "reject tasks that wait for an approval; they fail",
+     {"pawl reject 19 --reason 'the figures are wrong'", "the task fails"});

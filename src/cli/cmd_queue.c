@@ -1,5 +1,5 @@
-/* cmd_queue.c - pawl queue: what waits, for how long, and what runs; and limiting, pausing and
- * resuming one of them. */
+/* cmd_queue.c - pawl queue: shows what waits and runs in each queue; limits, pauses and resumes
+ * a queue. */
 #include "cli/table.h"
 
 #include <limits.h>
@@ -65,8 +65,8 @@ struct command_options {
     const char *verb, *queue, *limit, *reason;
 };
 
-static int set(struct pawl *p, const struct command_options *w, struct pawl_error *err,
-               struct buf *done)
+static int set_limit(struct pawl *p, const struct command_options *w, struct pawl_error *err,
+                     struct buf *done)
 {
     int64_t max = -1;
     bool paused;
@@ -74,7 +74,9 @@ static int set(struct pawl *p, const struct command_options *w, struct pawl_erro
 
     if (strcmp(w->limit, "none") && (text_parse_i64(w->limit, &max) || max < 0 || max >= INT_MAX)) {
         *err = (struct pawl_error){.code = PAWL_E_INVALID};
-        snprintf(err->message, sizeof(err->message), "--limit wants a number or none, not '%.60s'",
+        snprintf(err->message, sizeof(err->message),
+                 "--limit needs a number or none, but got "
+                 "'%.60s'",
                  w->limit);
         return -PAWL_E_INVALID;
     }
@@ -88,18 +90,18 @@ static int set(struct pawl *p, const struct command_options *w, struct pawl_erro
     return 0;
 }
 
-/* Does it, and says what was done. */
-static int act(struct pawl *p, const struct command_options *w, bool json)
+/* Carries out the action, and prints the result. */
+static int change_queue(struct pawl *p, const struct command_options *w, bool json)
 {
     struct buf done = BUF_INIT;
     struct pawl_error err;
     int rc, code = 0;
 
     if (!strcmp(w->verb, "set")) {
-        rc = set(p, w, &err, &done);
+        rc = set_limit(p, w, &err, &done);
     } else if (!strcmp(w->verb, "pause")) {
         rc = pawl_queue_pause(p, w->queue, NULL, w->reason, &err);
-        buf_addf(&done, "queue %s: paused; what runs there goes on", w->queue);
+        buf_addf(&done, "queue %s: paused; running jobs continue", w->queue);
     } else {
         rc = pawl_queue_resume(p, w->queue, NULL, w->reason, &err);
         buf_addf(&done, "queue %s: resumed", w->queue);
@@ -114,17 +116,19 @@ static int act(struct pawl *p, const struct command_options *w, bool json)
     return code;
 }
 
-/* What is wrong with it before a database is asked; 0: nothing. */
-static int check(const struct command_options *w)
+/* Checks the arguments before the database is opened; returns 0 if they are valid. */
+static int check_arguments(const struct command_options *w)
 {
     bool setting = w->verb && !strcmp(w->verb, "set");
 
     if (w->verb && !setting && strcmp(w->verb, "pause") && strcmp(w->verb, "resume"))
-        return cli_wrong("pawl queue knows set, pause and resume, not '%.60s'", w->verb);
+        return cli_wrong("pawl queue has no subcommand '%.60s': write set, pause or resume",
+                         w->verb);
     if (w->verb && !w->queue)
-        return cli_wrong("which queue? Write `pawl queue %s QUEUE`", w->verb);
+        return cli_wrong("missing queue: write `pawl queue %s QUEUE`", w->verb);
     if (setting != (w->limit != NULL))
-        return cli_wrong(setting ? "how many? Write `pawl queue set QUEUE --limit N` or none"
+        return cli_wrong(setting ? "missing limit: write `pawl queue set QUEUE --limit N`, or "
+                                   "`--limit none`"
                                  : "--limit belongs to `pawl queue set`");
     if (w->reason && !w->verb)
         return cli_wrong("--reason belongs to `pawl queue set`, `pause` and `resume`");
@@ -133,9 +137,9 @@ static int check(const struct command_options *w)
 
 static const struct option options[] = {
     {"limit", OPTION_TEXT, offsetof(struct command_options, limit), "N|none",
-     "with set: so many may run at once"},
+     "with set: how many jobs may run at once"},
     {"reason", OPTION_TEXT, offsetof(struct command_options, reason), "TEXT",
-     "why; it is kept, with who"},
+     "why; stored with the user's name"},
     {0},
 };
 
@@ -150,8 +154,8 @@ static int cmd_queue(int argc, char **argv)
         return code;
     w.verb = c.nwords > 0 ? c.words[0] : NULL;
     w.queue = c.nwords > 1 ? c.words[1] : NULL;
-    if (!(code = check(&w)) && !(code = cli_open(&c, &p))) {
-        code = w.verb ? act(p, &w, c.json) : print_queues(p, c.json);
+    if (!(code = check_arguments(&w)) && !(code = cli_open(&c, &p))) {
+        code = w.verb ? change_queue(p, &w, c.json) : print_queues(p, c.json);
         pawl_close(p);
     }
     cli_end(&c);
@@ -164,14 +168,12 @@ const struct command command_queue = {
              "set QUEUE --limit N|none [--reason TEXT]\n"
              "pause QUEUE [--reason TEXT]\n"
              "resume QUEUE [--reason TEXT]",
-    .text = "show the queues: what waits, for how long, what runs; limit, pause and resume "
-            "one",
+    .text = "show the queues: what waits, for how long, what runs; limit, pause or resume a queue",
     .options = options,
     .examples = {{"pawl queue", "all queues"},
-                 {"pawl queue set reports --limit 2",
-                  "at most two at once, on all workers together"},
+                 {"pawl queue set reports --limit 2", "at most two jobs at once, over all workers"},
                  {"pawl queue pause reports --reason 'disk full'",
-                  "nothing of it starts until it is resumed"}},
+                  "none of its jobs starts until it is resumed"}},
     .most = 2,
     .run = cmd_queue,
 };

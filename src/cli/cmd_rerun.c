@@ -1,24 +1,24 @@
-/* cmd_rerun.c - pawl rerun: what has ended runs again. */
+/* cmd_rerun.c - pawl rerun: runs ended executions again. */
 #include "base/mem.h"
 #include "cli/foreground.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static void print_rerun(const json_t *told, bool dry)
+static void print_rerun(const json_t *report, bool dry)
 {
-    int64_t id = json_integer_value(json_object_get(told, "id"));
-    json_t *nodes = json_object_get(told, "nodes"), *n;
-    json_t *of = json_object_get(told, "rerun_of");
+    int64_t id = json_integer_value(json_object_get(report, "id"));
+    json_t *nodes = json_object_get(report, "nodes"), *n;
+    json_t *of = json_object_get(report, "rerun_of");
     struct buf name = BUF_INIT;
     size_t i;
 
     if (json_is_integer(of)) {
         if (dry)
-            printf("a new execution would run anew what %lld did\n",
+            printf("would create a new execution as a rerun of %lld\n",
                    (long long)json_integer_value(of));
         else
-            printf("execution %lld runs anew what %lld did\n", (long long)id,
+            printf("execution %lld is a rerun of %lld\n", (long long)id,
                    (long long)json_integer_value(of));
         return;
     }
@@ -45,7 +45,7 @@ static int keep_time(void *arg, const char *json)
     return 0;
 }
 
-/* When it was told to run again, by the clock of the database. */
+/* When it was rerun, by the clock of the database. */
 static int64_t rerun_at(struct pawl *p, int64_t id)
 {
     struct pawl_event_query q = {.execution = id, .self = true, .types = "rerun"};
@@ -54,8 +54,9 @@ static int64_t rerun_at(struct pawl *p, int64_t id)
     return pawl_events(p, &q, keep_time, &at, NULL) ? 0 : at;
 }
 
-/* What was run here and now has a queue that no worker serves: it is run so again. */
-static int go_on(const struct cli *c, struct pawl *p, int64_t id, const char *state)
+/* A foreground run has a queue that no worker serves: run it in the foreground again. */
+static int continue_in_foreground(const struct cli *c, struct pawl *p, int64_t id,
+                                  const char *state)
 {
     struct foreground h = {.state = state, .kind = c->json ? PROGRESS_NONE : progress_auto()};
     struct pawl_error err;
@@ -79,22 +80,23 @@ static int rerun(struct cli *c, struct pawl *p, const struct pawl_rerun *how, co
     struct pawl_error err;
     int64_t id;
     char *json;
-    json_t *told;
+    json_t *report;
     int code = cli_id(p, c->words[0], &id);
 
     if (code)
         return code;
     if (pawl_rerun(p, id, how, &json, &err))
         return cli_fail_param(&err, "--set");
-    told = json_loads(json, 0, NULL);
+    report = json_loads(json, 0, NULL);
     if (c->json)
         puts(json);
     else
-        print_rerun(told, how->dry_run);
+        print_rerun(report, how->dry_run);
     fflush(stdout);
     if (!how->dry_run)
-        code = go_on(c, p, json_integer_value(json_object_get(told, "id")), state);
-    json_decref(told);
+        code =
+            continue_in_foreground(c, p, json_integer_value(json_object_get(report, "id")), state);
+    json_decref(report);
     free(json);
     return code;
 }
@@ -107,17 +109,18 @@ struct rerun {
 
 static const struct option options[] = {
     {"failed", OPTION_FLAG, offsetof(struct rerun, how.failed), NULL,
-     "only what did not succeed, and what needs it"},
-    {"from", OPTION_TEXT, offsetof(struct rerun, how.from), "TASK", "this task, and what needs it"},
+     "only tasks that did not succeed, and their followers"},
+    {"from", OPTION_TEXT, offsetof(struct rerun, how.from), "TASK", "this task and its followers"},
     {"set", OPTION_TEXTS, offsetof(struct rerun, params), "NAME=VALUE",
-     "as a new execution, with this value for a parameter"},
+     "create a new execution, with this value of a parameter"},
     {"file", OPTION_TEXT, offsetof(struct rerun, how.file), "FILE",
-     "as a new execution of this definition"},
-    {"dry-run", OPTION_FLAG, offsetof(struct rerun, how.dry_run), NULL, "only say what would run"},
+     "create a new execution of this definition"},
+    {"dry-run", OPTION_FLAG, offsetof(struct rerun, how.dry_run), NULL,
+     "print what would run again, change nothing"},
     {"reason", OPTION_TEXT, offsetof(struct rerun, how.reason), "TEXT",
-     "why; it is kept in the history"},
+     "why; stored in the history"},
     {"state", OPTION_TEXT, offsetof(struct rerun, state), "DIR",
-     "the folder in which running attempts keep their files"},
+     "folder where running attempts keep their files"},
     {0},
 };
 
@@ -143,9 +146,9 @@ static int cmd_rerun(int argc, char **argv)
 const struct command command_rerun = {
     .name = "rerun",
     .forms = "ID",
-    .text = "run again what has ended, in place; with --set or --file as a new execution",
+    .text = "run an ended execution again, in place; with --set or --file as a new execution",
     .options = options,
-    .examples = {{"pawl rerun 17 --failed", "go on where it failed"},
+    .examples = {{"pawl rerun 17 --failed", "continue where it failed"},
                  {"pawl rerun 17 --from report --dry-run", "what would run again"}},
     .least = 1,
     .most = 1,

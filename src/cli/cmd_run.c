@@ -1,6 +1,6 @@
-/* cmd_run.c - pawl run and pawl submit: a workflow. `run` works on it here and now, and tells what
- * happens; if it dies, a worker of the same state folder goes on. `submit` puts it into its queue,
- * also one that was applied, by its name. */
+/* cmd_run.c - pawl run and pawl submit: start a workflow. `run` runs it in the foreground and
+ * shows its progress; if the process dies, a worker of the same state folder takes over.
+ * `submit` queues it for workers, and also takes the name of an applied workflow. */
 #include "base/mem.h"
 #include "cli/definition.h"
 #include "cli/foreground.h"
@@ -24,9 +24,9 @@ static int read_options(struct run_command *r)
     int64_t n = 0;
 
     if (r->priority && (text_parse_i64(r->priority, &n) || n < -1000000 || n > 1000000))
-        return cli_wrong("--priority wants a number, not '%.60s'", r->priority);
+        return cli_wrong("--priority needs a number, but got '%.60s'", r->priority);
     if (r->progress_name && !progress_kind_of(r->progress_name, &r->kind))
-        return cli_wrong("--progress is auto, tty, plain, json or none, not '%.60s'",
+        return cli_wrong("--progress must be auto, tty, plain, json or none, not '%.60s'",
                          r->progress_name);
     if (r->kind == PROGRESS_AUTO)
         r->kind = r->cli->json ? PROGRESS_NONE : progress_auto();
@@ -59,17 +59,19 @@ static int run_in_foreground(struct run_command *r)
 
 static const struct option run_options[] = {
     {"param", OPTION_TEXTS, offsetof(struct run_command, params), "NAME=VALUE",
-     "a value for a parameter of the workflow"},
+     "set a parameter of the workflow"},
     {"progress", OPTION_TEXT, offsetof(struct run_command, progress_name),
-     "auto|tty|plain|json|none", "how to show what happens: a live tree, lines, events as JSON"},
+     "auto|tty|plain|json|none",
+     "how to show progress: as a live tree, as lines, or as JSON "
+     "events"},
     {"priority", OPTION_TEXT, offsetof(struct run_command, priority), "N",
-     "what is higher is claimed first; 0 is usual"},
+     "jobs with a higher number are claimed first; default: 0"},
     {"key", OPTION_TEXT, offsetof(struct run_command, key), "KEY",
-     "an idempotency key: the same submission twice is one execution"},
+     "idempotency key: submitting twice with the same key creates one execution"},
     {"state", OPTION_TEXT, offsetof(struct run_command, state), "DIR",
-     "the folder in which running attempts keep their files"},
+     "folder where running attempts keep their files"},
     {"config", OPTION_TEXT, offsetof(struct run_command, config), "FILE",
-     "the configuration, instead of pawl.yaml in this folder or your own"},
+     "configuration file; default: ./pawl.yaml, else your own"},
     {0},
 };
 
@@ -93,19 +95,20 @@ static int cmd_run(int argc, char **argv)
 const struct command command_run = {
     .name = "run",
     .forms = "FILE",
-    .text = "run a workflow here and now, and wait for its end",
-    .about = "Ctrl-C cancels it; a second one leaves it to the workers of the state folder.",
+    .text = "run a workflow in the foreground, and wait for its end",
+    .about = "Ctrl-C cancels the workflow; pressing it again leaves the workflow to the workers of "
+             "the state folder.",
     .options = run_options,
     .examples = {{"pawl run nightly.flow.yaml --param day=2026-01-31",
-                  "run it, with a value for a parameter"},
+                  "run it with a value for a parameter"},
                  {"pawl run nightly.flow.yaml --progress json",
-                  "the events as they come, for programs"}},
+                  "print events as they happen, for programs"}},
     .least = 1,
     .most = 1,
     .run = cmd_run,
 };
 
-/* Files have a dot or a slash in their names, or are there. */
+/* A file has a dot or a slash in its name, or exists. */
 static bool is_applied_name(const char *word)
 {
     struct stat st;
@@ -128,7 +131,7 @@ static int submit(struct run_command *r)
         return code;
     if (!pawl_has_queue(r->p))
         return cli_wrong("queue.enabled is false in pawl.yaml, so there is no queue to wait in: "
-                         "`pawl run FILE` runs it here and now");
+                         "use `pawl run FILE` to run it in the foreground");
     if (pawl_submit(r->p, &r->job, 1, &r->err))
         return cli_fail_param(&r->err, "--param");
     if (!r->cli->json) {
@@ -144,15 +147,15 @@ static int submit(struct run_command *r)
 
 static const struct option submit_options[] = {
     {"param", OPTION_TEXTS, offsetof(struct run_command, params), "NAME=VALUE",
-     "a value for a parameter of the workflow"},
+     "set a parameter of the workflow"},
     {"queue", OPTION_TEXT, offsetof(struct run_command, queue), "QUEUE",
-     "the queue that its tasks wait in, unless they name one"},
+     "queue for its tasks, unless they name one"},
     {"priority", OPTION_TEXT, offsetof(struct run_command, priority), "N",
-     "what is higher is claimed first; 0 is usual"},
+     "jobs with a higher number are claimed first; default: 0"},
     {"key", OPTION_TEXT, offsetof(struct run_command, key), "KEY",
-     "an idempotency key: the same submission twice is one execution"},
+     "idempotency key: submitting twice with the same key creates one execution"},
     {"config", OPTION_TEXT, offsetof(struct run_command, config), "FILE",
-     "the configuration, instead of pawl.yaml in this folder or your own"},
+     "configuration file; default: ./pawl.yaml, else your own"},
     {0},
 };
 
@@ -176,11 +179,11 @@ static int cmd_submit(int argc, char **argv)
 const struct command command_submit = {
     .name = "submit",
     .forms = "FILE|WORKFLOW",
-    .text = "put a workflow into its queue: a file, or one that was applied, by its name",
+    .text = "queue a workflow for workers: a file, or the name of an applied workflow",
     .options = submit_options,
     .examples = {{"pawl submit nightly.flow.yaml --key nightly-2026-01-31",
-                  "once, however often it is said"},
-                 {"pawl submit nightly", "the workflow that was applied under this name"}},
+                  "creates one execution, however often it is submitted"},
+                 {"pawl submit nightly", "the workflow applied under this name"}},
     .least = 1,
     .most = 1,
     .run = cmd_submit,

@@ -1,5 +1,5 @@
-/* cmd_schedule.c - pawl schedule: what runs by the clock, and when; pausing, resuming and running
- * it by hand. */
+/* cmd_schedule.c - pawl schedule: shows schedules and when they fire; pauses, resumes and runs
+ * them. */
 #include "cli/table.h"
 
 #include <stdlib.h>
@@ -9,11 +9,11 @@
 
 struct command_options {
     const char *verb, *name, *reason;
-    int64_t n; /* < 0: not said */
+    int64_t n; /* < 0 if not given */
     const struct cli *cli;
 };
 
-/* 2026-01-31 02:00:00, as long as the time is one. */
+/* "2026-01-31 02:00:00", or "-" if there is no time. */
 static void add_time(struct table *t, const char *time)
 {
     if (strlen(time) < 19)
@@ -30,11 +30,11 @@ static void add_state(struct table *t, const json_t *s)
     const char *reason = field(paused, "reason");
 
     if (*field(s, "problem"))
-        table_addf(t, "can't be fired: %s", field(s, "problem"));
+        table_addf(t, "can't fire: %s", field(s, "problem"));
     else if (json_is_object(paused))
         table_addf(t, "paused by %s%s%s", field(paused, "by"), *reason ? ": " : "", reason);
     else if (*field(s, "waiting_at"))
-        table_addf(t, "%s; one waits", field(s, "last_status"));
+        table_addf(t, "%s; one run is waiting", field(s, "last_status"));
     else
         table_add(t, *field(s, "last_status") ? field(s, "last_status") : "-");
 }
@@ -57,7 +57,7 @@ static int add_schedule(void *arg, const char *json)
     return 0;
 }
 
-static int list(struct pawl *p, const struct command_options *w)
+static int print_schedules(struct pawl *p, const struct command_options *w)
 {
     static const char *const heads[] = {"<SCHEDULE",   "~<CRON",     "~~<ZONE",
                                         "<NEXT (UTC)", "~~LAST RUN", "<STATE"};
@@ -75,7 +75,7 @@ static int list(struct pawl *p, const struct command_options *w)
     return 0;
 }
 
-/* ---- what comes next ---- */
+/* ---- due times ---- */
 
 static int add_due(void *arg, const char *json)
 {
@@ -89,7 +89,7 @@ static int add_due(void *arg, const char *json)
     return 0;
 }
 
-static int next(struct pawl *p, const struct command_options *w)
+static int print_next(struct pawl *p, const struct command_options *w)
 {
     static const char *const heads[] = {"<DUE (UTC)", "~<FIRES", "<SCHEDULE"};
     size_t n = w->n < 0 ? DEFAULT_NEXT : (size_t)w->n;
@@ -107,9 +107,9 @@ static int next(struct pawl *p, const struct command_options *w)
     return 0;
 }
 
-/* ---- an operator's hand ---- */
+/* ---- operator actions ---- */
 
-static int run(struct pawl *p, const struct command_options *w)
+static int run_now(struct pawl *p, const struct command_options *w)
 {
     struct pawl_error err;
     int64_t id;
@@ -128,7 +128,7 @@ static int run(struct pawl *p, const struct command_options *w)
     return 0;
 }
 
-static int act(struct pawl *p, const struct command_options *w)
+static int pause_or_resume(struct pawl *p, const struct command_options *w)
 {
     bool pausing = !strcmp(w->verb, "pause");
     struct pawl_error err;
@@ -140,23 +140,24 @@ static int act(struct pawl *p, const struct command_options *w)
     if (rc)
         return cli_fail(&err);
     if (!w->cli->json)
-        printf("schedule %s: %s\n", w->name, pausing ? "paused; what runs goes on" : "resumed");
+        printf("schedule %s: %s\n", w->name,
+               pausing ? "paused; running executions continue" : "resumed");
     return 0;
 }
 
-/* ---- which of these ---- */
+/* ---- subcommands ---- */
 
 static const struct verb {
     const char *name;
     int (*run)(struct pawl *p, const struct command_options *w);
-    bool named, reason, number; /* what it wants, or takes */
-} verbs[] = {{"ls", list, false, false, false},
-             {"next", next, false, false, true},
-             {"pause", act, true, true, false},
-             {"resume", act, true, true, false},
-             {"run", run, true, true, false}};
+    bool named, reason, number; /* whether it needs a name, takes --reason, takes -n */
+} verbs[] = {{"ls", print_schedules, false, false, false},
+             {"next", print_next, false, false, true},
+             {"pause", pause_or_resume, true, true, false},
+             {"resume", pause_or_resume, true, true, false},
+             {"run", run_now, true, true, false}};
 
-static const struct verb *find(const char *name)
+static const struct verb *find_verb(const char *name)
 {
     size_t i;
 
@@ -166,14 +167,16 @@ static const struct verb *find(const char *name)
     return NULL;
 }
 
-/* What is wrong with it before a database is asked; 0: nothing. */
-static int check(const struct command_options *w, const struct verb *v)
+/* Checks the arguments before the database is opened; returns 0 if they are valid. */
+static int check_arguments(const struct command_options *w, const struct verb *v)
 {
     if (!v)
-        return cli_wrong("pawl schedule knows ls, next, pause, resume and run, not '%.60s'",
+        return cli_wrong("pawl schedule has no subcommand '%.60s': write ls, next, pause, resume "
+                         "or run",
                          w->verb);
     if (v->named && !w->name)
-        return cli_wrong("which schedule? Write `pawl schedule %s WORKFLOW/NAME`, or WORKFLOW",
+        return cli_wrong("missing schedule: write `pawl schedule %s WORKFLOW/NAME`, or WORKFLOW "
+                         "for all of its schedules",
                          v->name);
     if (w->reason && !v->reason)
         return cli_wrong("--reason belongs to `pawl schedule pause`, `resume` and `run`");
@@ -184,9 +187,9 @@ static int check(const struct command_options *w, const struct verb *v)
 
 static const struct option options[] = {
     {"n", OPTION_NUMBER, offsetof(struct command_options, n), "N",
-     "with next: so many due times; else 10"},
+     "with next: show N due times; default: 10"},
     {"reason", OPTION_TEXT, offsetof(struct command_options, reason), "TEXT",
-     "with pause, resume and run: why; it is kept, with who"},
+     "with pause, resume and run: why; stored with the user's name"},
     {0},
 };
 
@@ -203,8 +206,8 @@ static int cmd_schedule(int argc, char **argv)
     w.cli = &c;
     w.verb = c.nwords > 0 ? c.words[0] : "ls";
     w.name = c.nwords > 1 ? c.words[1] : NULL;
-    v = find(w.verb);
-    if (!(code = check(&w, v)) && !(code = cli_open(&c, &p))) {
+    v = find_verb(w.verb);
+    if (!(code = check_arguments(&w, v)) && !(code = cli_open(&c, &p))) {
         code = v->run(p, &w);
         pawl_close(p);
     }
@@ -219,14 +222,14 @@ const struct command command_schedule = {
              "pause SCHEDULE [--reason TEXT]\n"
              "resume SCHEDULE [--reason TEXT]\n"
              "run SCHEDULE [--reason TEXT]",
-    .text = "show what runs by the clock, and when; pause, resume and run it",
+    .text = "show schedules and when they fire; pause, resume and run them",
     .about = "SCHEDULE is WORKFLOW/NAME, or WORKFLOW for all of its schedules.",
     .options = options,
     .examples = {{"pawl schedule",
-                  "all schedules, how the last run ended and when the next one is due"},
-                 {"pawl schedule next nightly -n 3", "when it will run"},
+                  "all schedules, the outcome of their last run and their next due time"},
+                 {"pawl schedule next nightly -n 3", "its next three due times"},
                  {"pawl schedule pause nightly/1 --reason 'the source is down'",
-                  "not until it is resumed"}},
+                  "it does not fire until it is resumed"}},
     .most = 2,
     .run = cmd_schedule,
 };

@@ -1,4 +1,4 @@
-/* cmd_schema.c - pawl schema: the JSON Schema of workflow files, for editors. */
+/* cmd_schema.c - pawl schema: prints the JSON Schema of workflow files, for editors. */
 #include "cli/cli.h"
 
 #include <stdlib.h>
@@ -22,6 +22,6 @@ const struct command command_schema = {
     .name = "schema",
     .forms = "",
     .text = "print the JSON Schema of workflow files, for editors",
-    .examples = {{"pawl schema >pawl.schema.json", "for an editor that knows YAML"}},
+    .examples = {{"pawl schema >pawl.schema.json", "for an editor that supports YAML"}},
     .run = cmd_schema,
 };

@@ -1,4 +1,4 @@
-/* cmd_show.c - pawl show: one execution, whole. */
+/* cmd_show.c - pawl show: prints all fields of one execution. */
 #include "cli/cli.h"
 
 #include "base/env.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void line(const char *label, const char *text)
+static void print_field(const char *label, const char *text)
 {
     struct buf b = BUF_INIT;
 
@@ -18,10 +18,10 @@ static void line(const char *label, const char *text)
     buf_release(&b);
 }
 
-/* A time, and how long it was since the one before: "2026-01-31 14:00:00.123456 UTC, waited 3 s".
- */
-static void moment(const char *label, const json_t *o, const char *key, int64_t since,
-                   const char *verb)
+/* Prints a time and the duration since an earlier one: "2026-01-31 14:00:00.123456 UTC, waited 3
+ * s". */
+static void print_time(const char *label, const json_t *o, const char *key, int64_t since,
+                       const char *verb)
 {
     const char *at = field(o, key);
     char took[DURATION_TEXT_SIZE];
@@ -31,12 +31,12 @@ static void moment(const char *label, const json_t *o, const char *key, int64_t 
         buf_addf(&b, "%.10s %.15s UTC", at, at + 11);
         if (since)
             buf_addf(&b, ", %s %s", verb, text_duration(field_time(o, key) - since, took));
-        line(label, b.ptr);
+        print_field(label, b.ptr);
     }
     buf_release(&b);
 }
 
-static void document(const char *label, const json_t *o, const char *key)
+static void print_json_field(const char *label, const json_t *o, const char *key)
 {
     json_t *value = json_object_get(o, key);
     char *text;
@@ -44,35 +44,35 @@ static void document(const char *label, const json_t *o, const char *key)
     if (!value || json_is_null(value))
         return;
     text = json_text(value);
-    line(label, text);
+    print_field(label, text);
     free(text);
 }
 
-static void status_line(const json_t *o)
+static void print_status(const json_t *o)
 {
     struct buf b = BUF_INIT;
 
     buf_addstr(&b, field(o, "status"));
-    if (*field(o, "executor")) /* a workflow or fan-out is not claimed */
+    if (*field(o, "executor")) /* workflows and fan-outs are not claimed */
         buf_addf(&b, ", attempt %lld of %lld", (long long)field_int(o, "attempt"),
                  (long long)field_int(o, "max_attempts"));
-    line("status", b.ptr);
+    print_field("status", b.ptr);
     buf_release(&b);
 }
 
-/* How long something goes on that has not ended. */
-static void so_far_line(const json_t *o, int64_t now)
+/* How long an execution that has not ended has been running. */
+static void print_elapsed(const json_t *o, int64_t now)
 {
     int64_t since = field_time(o, "started_at");
     char text[DURATION_TEXT_SIZE];
 
     if (since && now && !*field(o, "finished_at"))
-        line("so far", text_duration(now > since ? now - since : 0, text));
+        print_field("so far", text_duration(now > since ? now - since : 0, text));
 }
 
 /* ---- workflows ---- */
 
-static void names_line(const char *label, const json_t *flow, const char *key)
+static void print_names(const char *label, const json_t *flow, const char *key)
 {
     struct buf b = BUF_INIT;
     const json_t *name;
@@ -80,11 +80,11 @@ static void names_line(const char *label, const json_t *flow, const char *key)
 
     json_array_foreach(json_object_get(flow, key), i, name)
         buf_addf(&b, "%s%s", i ? ", " : "", json_string_value(name));
-    line(label, buf_cstr(&b));
+    print_field(label, buf_cstr(&b));
     buf_release(&b);
 }
 
-static void workflow_lines(const json_t *o)
+static void print_workflow(const json_t *o)
 {
     const json_t *flow = json_object_get(o, "workflow_execution");
     const json_t *variables = json_object_get(flow, "variables");
@@ -92,18 +92,18 @@ static void workflow_lines(const json_t *o)
     if (!json_is_object(flow))
         return;
     if (json_is_true(json_object_get(flow, "paused")))
-        line("paused",
-             *field(flow, "pause_reason") ? field(flow, "pause_reason") : "nobody said why");
-    names_line("failed", flow, "failed_tasks");
-    names_line("open", flow, "current_tasks");
-    names_line("succeeded", flow, "completed_tasks");
-    names_line("skipped", flow, "skipped_tasks");
-    document("params", variables, "params");
-    line("due", field(variables, "due_at"));
-    line("definition", field(flow, "definition"));
+        print_field("paused",
+                    *field(flow, "pause_reason") ? field(flow, "pause_reason") : "no reason given");
+    print_names("failed", flow, "failed_tasks");
+    print_names("open", flow, "current_tasks");
+    print_names("succeeded", flow, "completed_tasks");
+    print_names("skipped", flow, "skipped_tasks");
+    print_json_field("params", variables, "params");
+    print_field("due", field(variables, "due_at"));
+    print_field("definition", field(flow, "definition"));
 }
 
-static void task_line(const json_t *o)
+static void print_task(const json_t *o)
 {
     const json_t *task = json_object_get(o, "workflow_task");
     const json_t *index = json_object_get(task, "task_index");
@@ -115,12 +115,12 @@ static void task_line(const json_t *o)
     if (json_is_integer(index))
         buf_addf(&b, "[%lld]", (long long)json_integer_value(index));
     buf_addf(&b, " of workflow %lld", (long long)field_int(task, "workflow_execution"));
-    line("task", b.ptr);
+    print_field("task", b.ptr);
     buf_release(&b);
 }
 
-/* What to ask next about something that is not well. */
-static void next_line(const json_t *o)
+/* Suggests commands for an execution that did not succeed. */
+static void print_see_also(const json_t *o)
 {
     const char *status = field(o, "status");
     long long id = (long long)field_int(o, "id");
@@ -134,24 +134,24 @@ static void next_line(const json_t *o)
         buf_addf(&b, ", pawl tree %lld", id);
     else if (field_int(o, "attempt"))
         buf_addf(&b, ", pawl logs %lld", id);
-    line("see also", b.ptr);
+    print_field("see also", b.ptr);
     buf_release(&b);
 }
 
-/* ---- all of it ---- */
+/* ---- the execution ---- */
 
-static void place_line(const json_t *o)
+static void print_queue(const json_t *o)
 {
     struct buf b = BUF_INIT;
 
     buf_addf(&b, "%s, priority %lld", field(o, "queue"), (long long)field_int(o, "priority"));
     if (*field(o, "executor"))
         buf_addf(&b, ", executor %s", field(o, "executor"));
-    line("queue", b.ptr);
+    print_field("queue", b.ptr);
     buf_release(&b);
 }
 
-/* now: the time of the moment; 0: not known. */
+/* now is the time of the moment; 0 if not known. */
 static void print_execution(const json_t *o, int64_t now)
 {
     printf("%-10s %lld, %s", "execution", (long long)field_int(o, "id"), field(o, "kind"));
@@ -159,28 +159,28 @@ static void print_execution(const json_t *o, int64_t now)
         printf(", child of %lld in the tree of %lld", (long long)field_int(o, "parent"),
                (long long)field_int(o, "root"));
     putchar('\n');
-    line("name", field(o, "name"));
-    status_line(o);
-    line("waits for", field(o, "waiting"));
-    line("error", field(o, "error"));
-    document("exit code", o, "exit_code");
-    document("signal", o, "signal");
-    place_line(o);
-    moment("requested", o, "requested_at", 0, "");
-    moment("started", o, "started_at", field_time(o, "requested_at"), "waited");
-    moment("finished", o, "finished_at", field_time(o, "started_at"), "ran");
-    so_far_line(o, now);
-    line("worker", field(o, "worker"));
-    task_line(o);
-    document("rerun of", o, "rerun_of");
-    workflow_lines(o);
+    print_field("name", field(o, "name"));
+    print_status(o);
+    print_field("waits for", field(o, "waiting"));
+    print_field("error", field(o, "error"));
+    print_json_field("exit code", o, "exit_code");
+    print_json_field("signal", o, "signal");
+    print_queue(o);
+    print_time("requested", o, "requested_at", 0, "");
+    print_time("started", o, "started_at", field_time(o, "requested_at"), "waited");
+    print_time("finished", o, "finished_at", field_time(o, "started_at"), "ran");
+    print_elapsed(o, now);
+    print_field("worker", field(o, "worker"));
+    print_task(o);
+    print_json_field("rerun of", o, "rerun_of");
+    print_workflow(o);
     if (!json_is_object(json_object_get(o, "workflow_execution")))
-        document("input", o, "input");
-    document("result", o, "result");
-    next_line(o);
+        print_json_field("input", o, "input");
+    print_json_field("result", o, "result");
+    print_see_also(o);
 }
 
-/* Which execution: itself, or one above it; and when. */
+/* Which execution: itself, its parent or its workflow; and as of when. */
 struct command_options {
     bool parent, workflow;
     struct pawl_moment at;
@@ -191,7 +191,7 @@ static void print_moment(const struct pawl_moment *at)
     struct buf b = BUF_INIT;
 
     out_moment(&b, at);
-    line("as of", b.ptr);
+    print_field("as of", b.ptr);
     buf_release(&b);
 }
 
@@ -225,11 +225,11 @@ static int show(struct pawl *p, const char *which, const struct command_options 
 }
 
 static const struct option options[] = {
-    {"parent", OPTION_FLAG, offsetof(struct command_options, parent), NULL, "its parent"},
+    {"parent", OPTION_FLAG, offsetof(struct command_options, parent), NULL, "show its parent"},
     {"workflow", OPTION_FLAG, offsetof(struct command_options, workflow), NULL,
-     "the workflow that it is a task of"},
+     "show the workflow it is a task of"},
     {"at", OPTION_MOMENT, offsetof(struct command_options, at), "TIME",
-     "as it was then, by its events; =#N: after the event of that number"},
+     "as of this time, computed from the events; =#N: after event number N"},
     {0},
 };
 
@@ -243,9 +243,9 @@ static int cmd_show(int argc, char **argv)
     if (code >= 0)
         return code;
     if (a.parent && a.workflow)
-        code = cli_wrong("--parent or --workflow, not both");
+        code = cli_wrong("--parent and --workflow exclude each other");
     else if (is_moment(&a.at) && (a.parent || a.workflow))
-        code = cli_wrong("--at is about the execution itself, not one above it");
+        code = cli_wrong("--at can't be combined with --parent or --workflow");
     else if (!(code = cli_open(&c, &p))) {
         code = show(p, c.words[0], &a, c.json);
         pawl_close(p);
@@ -257,11 +257,11 @@ static int cmd_show(int argc, char **argv)
 const struct command command_show = {
     .name = "show",
     .forms = "ID",
-    .text = "show one execution, or its parent, or the workflow that it is a task of",
+    .text = "show one execution, or its parent, or the workflow it is a task of",
     .options = options,
     .examples = {{"pawl show @last", "the newest execution"},
-                 {"pawl show 17 --json", "all fields, see docs/JSON.md"},
-                 {"pawl show 17 --at 5m", "as it was five minutes ago"}},
+                 {"pawl show 17 --json", "all fields; see docs/JSON.md"},
+                 {"pawl show 17 --at 5m", "its state five minutes ago"}},
     .least = 1,
     .most = 1,
     .run = cmd_show,

@@ -1,5 +1,5 @@
-/* cmd_submissions.c - pawl submissions: what other programs submitted by SQL, and what became of
- * it. */
+/* cmd_submissions.c - pawl submissions: lists SQL submissions of other programs and their
+ * outcome. */
 #include "cli/cli.h"
 #include "cli/table.h"
 
@@ -10,7 +10,7 @@ struct command_options {
     int64_t limit;
 };
 
-static int add(void *arg, const char *json)
+static int add_submission(void *arg, const char *json)
 {
     struct table *t = arg;
     json_t *s = parse_object(json);
@@ -19,18 +19,18 @@ static int add(void *arg, const char *json)
     table_addf(t, "%lld", (long long)field_int(s, "id"));
     table_add(t, field(s, "status"));
     table_add(t, field(s, "workflow"));
-    table_addf(t, "%.10s %.8s", at, at + 11); /* times are all of one length */
+    table_addf(t, "%.10s %.8s", at, at + 11); /* all times have the same length */
     table_add(t, *field(s, "requested_by") ? field(s, "requested_by") : "-");
     table_add(t, *field(s, "key") ? field(s, "key") : "-");
     if (field_int(s, "execution") && field_int(s, "execution") != field_int(s, "id"))
-        table_addf(t, "by its key execution %lld", (long long)field_int(s, "execution"));
+        table_addf(t, "same key as execution %lld", (long long)field_int(s, "execution"));
     else
         table_add(t, field(s, "error"));
     json_decref(s);
     return 0;
 }
 
-static int list(struct pawl *p, const struct command_options *w, bool json)
+static int print_submissions(struct pawl *p, const struct command_options *w, bool json)
 {
     static const char *const heads[] = {"ID",   "<STATUS", "<WORKFLOW", "~<REQUESTED (UTC)",
                                         "~<BY", "~<KEY",   "<"};
@@ -41,7 +41,7 @@ static int list(struct pawl *p, const struct command_options *w, bool json)
     if (json)
         return pawl_submissions(p, w->status, limit, print_line, NULL, &err) ? cli_fail(&err) : 0;
     table_heads(&t, heads, sizeof(heads) / sizeof(*heads));
-    if (pawl_submissions(p, w->status, limit, add, &t, &err)) {
+    if (pawl_submissions(p, w->status, limit, add_submission, &t, &err)) {
         table_release(&t);
         return cli_fail(&err);
     }
@@ -51,9 +51,9 @@ static int list(struct pawl *p, const struct command_options *w, bool json)
 
 static const struct option options[] = {
     {"status", OPTION_TEXT, offsetof(struct command_options, status), "waiting|taken|refused",
-     "only those that wait for a worker, that became an execution, or that were refused"},
+     "only submissions that wait for a worker, became an execution, or were refused"},
     {"limit", OPTION_NUMBER, offsetof(struct command_options, limit), "N",
-     "at most so many; else 100"},
+     "at most N submissions; default: 100"},
     {0},
 };
 
@@ -67,7 +67,7 @@ static int cmd_submissions(int argc, char **argv)
     if (code >= 0)
         return code;
     if (!(code = cli_open(&c, &p))) {
-        code = list(p, &w, c.json);
+        code = print_submissions(p, &w, c.json);
         pawl_close(p);
     }
     cli_end(&c);
@@ -77,14 +77,14 @@ static int cmd_submissions(int argc, char **argv)
 const struct command command_submissions = {
     .name = "submissions",
     .forms = "",
-    .text = "list what other programs submitted by SQL, newest first, and what became of it",
+    .text = "list SQL submissions of other programs, newest first, and their outcome",
     .about =
-        "On PostgreSQL any program submits a workflow that was applied within a transaction of "
-        "its own: SELECT pawl.pawl_submit('nightly', '{\"day\": \"2026-01-31\"}'). A worker "
-        "makes an execution of it, with the id that this returned. What it can't take is kept "
+        "On PostgreSQL any program can submit an applied workflow within its own transaction: "
+        "SELECT pawl.pawl_submit('nightly', '{\"day\": \"2026-01-31\"}'). A worker creates the "
+        "execution, with the id that the function returned. A submission that is refused is kept "
         "with the reason.",
     .options = options,
-    .examples = {{"pawl submissions --status refused", "what could not be taken, and why"},
-                 {"pawl submissions --status waiting", "what no worker has taken yet"}},
+    .examples = {{"pawl submissions --status refused", "refused submissions, and why"},
+                 {"pawl submissions --status waiting", "submissions that no worker has taken yet"}},
     .run = cmd_submissions,
 };

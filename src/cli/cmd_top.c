@@ -1,5 +1,6 @@
-/* cmd_top.c - pawl top: what goes on everywhere, again and again. On a terminal it takes the whole
- * of it and obeys keys; otherwise it is one frame of text, or one object. */
+/* cmd_top.c - pawl top: shows the state of the whole database, refreshed periodically. On a
+ * terminal it uses the full screen and reads keys; otherwise it prints one frame of text, or one
+ * JSON object. */
 #include "cli/run_workflow.h"
 #include "cli/screen.h"
 #include "cli/top/top.h"
@@ -17,28 +18,30 @@
 
 #define DEFAULT_US 1000000
 #define MIN_US     100000
-#define PATIENCE   1000000 /* µs; what is shown waits no longer for a database that is away */
+#define PATIENCE   1000000 /* µs; the screen does not wait longer for an unreachable database */
 
 /* ---- drawing ---- */
 
-static const char *foot(const struct top *t, bool utf8, struct buf *b)
+static const char *footer(const struct top *t, bool utf8, struct buf *b)
 {
     buf_reset(b);
     if (t->note)
         buf_addf(b, "%s", t->note);
     else if (t->typing)
-        buf_addf(b, "only names with: %s_   (enter; escape: all)", buf_cstr(&t->part));
+        buf_addf(b, "filter by name or queue: %s_   (enter: apply, escape: clear)",
+                 buf_cstr(&t->part));
     else if (t->page != PAGE_LIST)
-        buf_addf(b, "q back  %s move%s", utf8 ? "↑↓" : "j k", t->paused ? "  STOPPED: p" : "");
+        buf_addf(b, "q back  %s move%s", utf8 ? "↑↓" : "j k",
+                 t->paused ? "  PAUSED: p resumes" : "");
     else
         buf_addf(b, "q quit  ? help  %s move  enter why  p %s  f %s", utf8 ? "↑↓" : "j k",
-                 t->paused ? "goes on (STOPPED)" : "stop", t->part.len ? t->part.ptr : "filter");
+                 t->paused ? "resume (PAUSED)" : "pause", t->part.len ? t->part.ptr : "filter");
     return buf_cstr(b);
 }
 
 static bool draw(struct top *t)
 {
-    struct top_view_state look = {.style = style_of(stdout),
+    struct top_view_state view = {.style = style_of(stdout),
                                   .rows = screen_rows(),
                                   .selected = t->selected,
                                   .first = t->first,
@@ -46,15 +49,15 @@ static bool draw(struct top *t)
     struct buf frame = BUF_INIT, words = BUF_INIT;
     bool shown;
 
-    look.style.width = screen_columns() - 1; /* the last column wraps */
-    look.foot = foot(t, look.style.utf8, &words);
+    view.style.width = screen_columns() - 1; /* the last column wraps */
+    view.foot = footer(t, view.style.utf8, &words);
     if (t->page == PAGE_HELP)
-        help_frame(&look, &frame);
+        help_frame(&view, &frame);
     else if (t->page == PAGE_DETAIL)
-        detail_frame(&t->detail, &look, &t->scroll, &frame);
+        detail_frame(&t->detail, &view, &t->scroll, &frame);
     else
-        top_frame(&t->model, &look, &frame);
-    t->first = look.first;
+        top_frame(&t->model, &view, &frame);
+    t->first = view.first;
     shown = screen_show(&frame);
     buf_release(&frame);
     buf_release(&words);
@@ -63,16 +66,16 @@ static bool draw(struct top *t)
 
 /* ---- live ---- */
 
-/* A stop of the whole job gives the terminal back while it lasts. */
-static bool stop_and_go_on(void)
+/* Restores the terminal while the process is stopped. */
+static bool suspend(void)
 {
     screen_close();
     raise(SIGSTOP);
     return screen_open();
 }
 
-/* Returns -1 to go on, or what to exit with. */
-static int wait_for_something(struct top *t, int signals)
+/* Returns -1 to continue, or the exit code. */
+static int wait_for_input(struct top *t, int signals)
 {
     struct pollfd fds[] = {{.fd = STDIN_FILENO, .events = POLLIN},
                            {.fd = signals, .events = POLLIN}};
@@ -82,7 +85,7 @@ static int wait_for_something(struct top *t, int signals)
 
     poll(fds, 2, t->paused ? -1 : left <= 0 ? 0 : (int)(left / 1000) + 1);
     while (read(signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-        if (info.ssi_signo == SIGTSTP && !stop_and_go_on())
+        if (info.ssi_signo == SIGTSTP && !suspend())
             return 1;
         if (info.ssi_signo != SIGTSTP && info.ssi_signo != SIGWINCH)
             return 128 + (int)info.ssi_signo;
@@ -93,7 +96,7 @@ static int wait_for_something(struct top *t, int signals)
     return -1;
 }
 
-static int live(struct top *t)
+static int run_live(struct top *t)
 {
     static const int more[] = {SIGWINCH, SIGTSTP, SIGQUIT};
     int signals = signals_open(), code = -1;
@@ -104,12 +107,11 @@ static int live(struct top *t)
     for (i = 0; i < sizeof(more) / sizeof(*more); i++)
         signals_add(signals, more[i]);
     if (!screen_open())
-        code = cli_wrong("the terminal can't be taken: %s", strerror(errno));
+        code = cli_wrong("can't use the terminal: %s", strerror(errno));
     while (code < 0) {
         if (!draw(t))
             code = 128 + SIGHUP;
-        else if ((code = wait_for_something(t, signals)) < 0 && !t->paused &&
-                 clock_boot_us() >= t->due)
+        else if ((code = wait_for_input(t, signals)) < 0 && !t->paused && clock_boot_us() >= t->due)
             top_refresh(t);
     }
     screen_close();
@@ -121,16 +123,16 @@ static int live(struct top *t)
 
 static int once(struct top *t)
 {
-    struct top_view_state look = {.style = style_of(stdout), .where = pawl_url(t->p)};
+    struct top_view_state view = {.style = style_of(stdout), .where = pawl_url(t->p)};
     struct buf frame = BUF_INIT;
 
-    top_frame(&t->model, &look, &frame);
+    top_frame(&t->model, &view, &frame);
     fputs(buf_cstr(&frame), stdout);
     buf_release(&frame);
     return 0;
 }
 
-static int object(struct top *t)
+static int print_object(struct top *t)
 {
     struct pawl_overview_query q = {.part = t->filter};
     struct pawl_error err;
@@ -143,8 +145,8 @@ static int object(struct top *t)
     return 0;
 }
 
-/* What went wrong is shown in the last line, not printed over the rest. */
-static void no_note(void *arg, const char *sentence)
+/* In live mode errors are shown in the last line of the screen instead of printed over it. */
+static void drop_note(void *arg, const char *sentence)
 {
     (void)arg;
     (void)sentence;
@@ -158,29 +160,29 @@ static int run(struct top *t, const struct cli *c)
     int code;
 
     if (alive) {
-        o.note = no_note;
+        o.note = drop_note;
         o.patience = PATIENCE;
     }
     if (pawl_open(&o, &t->p, &err))
         return cli_fail(&err);
     if (c->json)
-        return object(t);
+        return print_object(t);
     buf_addstr(&t->part, t->filter ? t->filter : "");
     if (top_read(&t->model, t->p, buf_cstr(&t->part), &err))
         return cli_fail(&err);
     top_find_selected(t);
     t->due = clock_boot_us() + t->interval;
-    code = alive ? live(t) : once(t);
+    code = alive ? run_live(t) : once(t);
     return code;
 }
 
 static const struct option options[] = {
     {"interval", OPTION_DURATION, offsetof(struct top, interval), "DURATION",
-     "look so often; 1s unless you say more or less"},
+     "time between refreshes; default: 1s"},
     {"filter", OPTION_TEXT, offsetof(struct top, filter), "TEXT",
-     "of what runs, only that whose name or queue has this text in it"},
+     "show only running jobs whose name or queue contains this text"},
     {"once", OPTION_FLAG, offsetof(struct top, once), NULL,
-     "print it once, as it does without a terminal"},
+     "print one frame, as without a terminal"},
     {0},
 };
 
@@ -193,7 +195,7 @@ static int cmd_top(int argc, char **argv)
     if (code >= 0)
         return code;
     if (t.interval < MIN_US)
-        code = cli_wrong("--interval is at least 100ms");
+        code = cli_wrong("--interval must be at least 100ms");
     else
         code = run(&t, &c);
     top_release(&t.model);
@@ -208,13 +210,13 @@ static int cmd_top(int argc, char **argv)
 const struct command command_top = {
     .name = "top",
     .forms = "",
-    .text = "show queues, workers and what runs, again and again",
-    .about = "Keys: q quit, up and down or j and k move, enter shows why it runs and its tree, f "
-             "only names with a text, p stop and go on, ? help. Each look is a few questions that "
-             "cost the same however much is stored.",
+    .text = "show queues, workers and running jobs, refreshed periodically",
+    .about = "Keys: q quits, up/down or j/k move, enter shows why a job runs and its tree, f "
+             "filters by name or queue, p pauses and resumes, ? shows the help. Each refresh is a "
+             "few queries whose cost does not depend on how much is stored.",
     .options = options,
-    .examples = {{"pawl top", "all of it, every second; q quits"},
-                 {"pawl top --once", "one picture as text"},
+    .examples = {{"pawl top", "refresh every second; q quits"},
+                 {"pawl top --once", "one frame, as text"},
                  {"pawl top --json", "one object, for programs"}},
     .run = cmd_top,
 };

@@ -1,5 +1,5 @@
-/* cmd_tree.c - pawl tree: an execution and all below it. For people the items of fan-outs are
- * folded; for programs it is one object with everything in it. */
+/* cmd_tree.c - pawl tree: prints an execution and its descendants. For people the items of
+ * fan-outs are folded; with --json it is one object with everything in it. */
 #include "base/mem.h"
 #include "cli/view/view.h"
 
@@ -10,7 +10,7 @@ struct command_options {
     bool critical;
 };
 
-static const struct pawl_moment *when(const struct command_options *a)
+static const struct pawl_moment *moment_of(const struct command_options *a)
 {
     return is_moment(&a->at) ? &a->at : NULL;
 }
@@ -33,7 +33,7 @@ static void print_view(const struct view *v, const struct command_options *a)
     size_t i;
 
     line_begin(&l, &style);
-    if (when(a))
+    if (moment_of(a))
         print_moment(&a->at, &l);
     for (i = 0; i < v->nodes.n; i++) {
         line_begin(&l, &style);
@@ -49,9 +49,9 @@ static int print_json(struct pawl *p, int64_t id, const struct command_options *
                       struct pawl_error *err)
 {
     char *text = NULL;
-    int rc = a->critical ? pawl_critical(p, id, when(a), &text, err)
-             : when(a)   ? pawl_tree_at(p, id, when(a), &text, err)
-                         : pawl_tree(p, id, &text, err);
+    int rc = a->critical    ? pawl_critical(p, id, moment_of(a), &text, err)
+             : moment_of(a) ? pawl_tree_at(p, id, moment_of(a), &text, err)
+                            : pawl_tree(p, id, &text, err);
 
     if (!rc)
         puts(text);
@@ -66,8 +66,8 @@ static int print_tree(struct pawl *p, int64_t id, const struct command_options *
     int rc;
 
     if (a->critical)
-        return view_critical(p, id, when(a), err);
-    if (!(rc = view_read(p, id, when(a), &v, err)))
+        return view_critical(p, id, moment_of(a), err);
+    if (!(rc = view_read(p, id, moment_of(a), &v, err)))
         print_view(&v, a);
     view_release(&v);
     return rc;
@@ -86,9 +86,10 @@ static int tree(struct pawl *p, const char *which, const struct command_options 
 
 static const struct option options[] = {
     {"at", OPTION_MOMENT, offsetof(struct command_options, at), "TIME",
-     "as it was then, by its events; =#N: after the event of that number"},
+     "as of this time, computed from the events; =#N: after event number N"},
     {"critical", OPTION_FLAG, offsetof(struct command_options, critical), NULL,
-     "the chain that its end waited for, and where the time of each went"},
+     "show the critical path: the chain of executions that determined its end, and where their "
+     "time went"},
     {0},
 };
 
@@ -112,10 +113,10 @@ static int cmd_tree(int argc, char **argv)
 const struct command command_tree = {
     .name = "tree",
     .forms = "ID",
-    .text = "show an execution and everything below it",
+    .text = "show an execution and its descendants",
     .options = options,
-    .examples = {{"pawl tree @last", "the newest execution and all that belongs to it"},
-                 {"pawl tree 17 --at 2026-01-31T14:00:00Z", "as it was then"},
+    .examples = {{"pawl tree @last", "the newest execution and its descendants"},
+                 {"pawl tree 17 --at 2026-01-31T14:00:00Z", "its state at that time"},
                  {"pawl tree 17 --critical", "why it took so long"}},
     .least = 1,
     .most = 1,

@@ -1,4 +1,5 @@
-/* cmd_validate.c - pawl validate: whether workflow files can run, and all that is wrong if not. */
+/* cmd_validate.c - pawl validate: checks whether workflow files can run, and prints all of their
+ * problems. */
 #include "cli/definition.h"
 
 #include "base/json.h"
@@ -47,7 +48,7 @@ static void print_problem(void *arg, const struct pawl_problem *p)
     buf_release(&b);
 }
 
-static void print_good(const char *file, const struct pawl_definition *d, bool json)
+static void print_valid(const char *file, const struct pawl_definition *d, bool json)
 {
     struct buf b = BUF_INIT;
     struct json_writer w = JSON_WRITER(&b);
@@ -72,7 +73,7 @@ static void print_good(const char *file, const struct pawl_definition *d, bool j
     buf_release(&b);
 }
 
-/* ---- a file that is not there ---- */
+/* ---- missing files ---- */
 
 static bool is_yaml(const char *name)
 {
@@ -82,14 +83,14 @@ static bool is_yaml(const char *name)
            (len > 4 && !strcmp(name + len - 4, ".yml"));
 }
 
-/* The YAML file in that folder whose name is nearest, or the same but for its ending; NULL: none.
- * The caller frees it. */
-static char *find_near(const char *folder, const char *base)
+/* Finds the YAML file in the folder whose name is most similar, or differs only in its ending;
+ * NULL if none. The caller frees it. */
+static char *find_similar(const char *folder, const char *base)
 {
     VEC(const char *) names = {0};
     struct arena texts = ARENA_INIT;
     const struct dirent *entry;
-    const char *near = NULL;
+    const char *similar = NULL;
     DIR *dir = opendir(folder);
     size_t i, stem = strcspn(base, ".");
     char *found;
@@ -99,33 +100,35 @@ static char *find_near(const char *folder, const char *base)
             *vec_add(&names) = arena_strdup(&texts, entry->d_name);
     if (dir)
         closedir(dir);
-    for (i = 0; i < names.n && !near; i++)
+    for (i = 0; i < names.n && !similar; i++)
         if (stem && strcspn(names.at[i], ".") == stem && !strncmp(names.at[i], base, stem))
-            near = names.at[i];
+            similar = names.at[i];
     *vec_add(&names) = NULL;
-    found = mem_strdup(near ? near : suggest_from(base, names.at));
+    found = mem_strdup(similar ? similar : suggest_from(base, names.at));
     vec_release(&names);
     arena_release(&texts);
     return found;
 }
 
-static int no_file(const char *file, const struct pawl_error *err)
+static int file_not_found(const char *file, const struct pawl_error *err)
 {
     const char *slash = strrchr(file, '/'), *base = slash ? slash + 1 : file;
     int path = (int)(base - file);
     char *folder = path ? mem_printf("%.*s", path, file) : mem_strdup(".");
-    char *near = find_near(folder, base);
-    struct pawl_error said = {.code = err->code};
+    char *similar = find_similar(folder, base);
+    struct pawl_error hint = {.code = err->code};
 
-    if (near)
-        snprintf(said.message, sizeof(said.message), "%s: did you mean %.*s%s?", err->message, path,
-                 file, near);
+    if (similar)
+        snprintf(hint.message, sizeof(hint.message), "%s: did you mean %.*s%s?", err->message, path,
+                 file, similar);
     else
-        snprintf(said.message, sizeof(said.message), "%s; `pawl init` writes a first workflow file",
+        snprintf(hint.message, sizeof(hint.message),
+                 "%s; `pawl init` writes an example workflow "
+                 "file",
                  err->message);
-    free(near);
+    free(similar);
     free(folder);
-    return cli_fail(&said);
+    return cli_fail(&hint);
 }
 
 int cli_validate(const char *file, bool json, struct pawl_definition *out)
@@ -135,8 +138,8 @@ int cli_validate(const char *file, bool json, struct pawl_definition *out)
     int rc = pawl_validate(file, print_problem, &s, out, &err);
 
     if (rc == -PAWL_E_NOT_FOUND)
-        return no_file(file, &err);
-    if (rc && !s.problems) /* the file itself */
+        return file_not_found(file, &err);
+    if (rc && !s.problems) /* the file itself could not be read */
         return cli_fail(&err);
     return rc ? pawl_exit_code(rc) : 0;
 }
@@ -153,9 +156,9 @@ static int cmd_validate(int argc, char **argv)
     for (i = 0; i < c.nwords; i++) {
         one = cli_validate(c.words[i], c.json, &d);
         if (!one)
-            print_good(c.words[i], &d, c.json);
-        else if (!code ||
-                 one == pawl_exit_code(PAWL_E_INVALID)) /* a wrong one outweighs a missing */
+            print_valid(c.words[i], &d, c.json);
+        else if (!code || one == pawl_exit_code(
+                                     PAWL_E_INVALID)) /* an invalid file outweighs a missing one */
             code = one;
     }
     cli_end(&c);
@@ -165,7 +168,7 @@ static int cmd_validate(int argc, char **argv)
 const struct command command_validate = {
     .name = "validate",
     .forms = "FILE…",
-    .text = "check workflow files, and say all that is wrong with them",
+    .text = "check workflow files, and print all of their problems",
     .examples = {{"pawl validate *.flow.yaml", "all problems of all files, with line and column"}},
     .least = 1,
     .most = 1000,

@@ -1,4 +1,4 @@
-/* cmd_verify.c - pawl verify: one line for each breach, and a summary. */
+/* cmd_verify.c - pawl verify: prints one line per breach, and a summary. */
 #include "cli/cli.h"
 
 #include "base/json.h"
@@ -31,7 +31,7 @@ static void print_breach(void *arg, const char *invariant, int64_t execution, co
     buf_release(&b);
 }
 
-static void print_sum(const struct pawl_verify_result *r, bool host, bool json)
+static void print_summary(const struct pawl_verify_result *r, bool host, bool json)
 {
     if (json)
         printf("{\"checks\":%zu,\"breaches\":%zu,\"executions\":%lld,\"events\":%lld", r->checks,
@@ -61,21 +61,21 @@ static int verify(struct pawl *p, struct pawl_verify_options *o, bool json)
     rc = pawl_verify(p, o, &r, &err);
     if (rc && rc != -PAWL_E_BREACH)
         return cli_fail(&err);
-    print_sum(&r, o->host, json);
+    print_summary(&r, o->host, json);
     return rc ? pawl_exit_code(rc) : 0;
 }
 
 static const struct option options[] = {
     {"save", OPTION_TEXT, offsetof(struct pawl_verify_options, save), "FILE",
-     "write down what is there, to compare with later"},
+     "write a checkpoint, to compare with later"},
     {"since", OPTION_TEXT, offsetof(struct pawl_verify_options, since), "FILE",
-     "compare with what was written down: nothing may be lost"},
+     "compare with a checkpoint: nothing may be lost"},
     {"lease", OPTION_DURATION, offsetof(struct pawl_verify_options, lease), "DURATION",
-     "how long the leases of its workers are, if not 30s"},
+     "the longest lease of its workers; default: 30s"},
     {"host", OPTION_FLAG, offsetof(struct pawl_verify_options, host), NULL,
-     "also compare with this host: folders of attempts, locks, processes, workers"},
+     "also check this host: attempt folders, locks, processes, workers"},
     {"state", OPTION_TEXT, offsetof(struct pawl_verify_options, state), "DIR",
-     "with --host: the state folder of its workers"},
+     "with --host: state folder of its workers"},
     {0},
 };
 
@@ -101,10 +101,10 @@ const struct command command_verify = {
     .forms = "",
     .text = "check the whole database against its invariants",
     .options = options,
-    .examples = {{"pawl verify", "exit code 1 if something does not hold"},
+    .examples = {{"pawl verify", "exit code 1 if an invariant does not hold"},
                  {"pawl verify --save before.txt; …; pawl verify --since before.txt",
-                  "that nothing was lost between them"},
+                  "check that nothing was lost in between"},
                  {"pawl verify --host",
-                  "and that nothing runs on this host that the database does not know"}},
+                  "also check that this host runs nothing that the database does not know"}},
     .run = cmd_verify,
 };

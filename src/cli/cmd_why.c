@@ -1,4 +1,4 @@
-/* cmd_why.c - pawl why: the exact condition that an execution waits for, or how it ended. */
+/* cmd_why.c - pawl why: prints the exact condition that an execution waits for, or how it ended. */
 #include "cli/cli.h"
 
 #include <stdlib.h>
@@ -62,9 +62,8 @@ static int cmd_why(int argc, char **argv)
 const struct command command_why = {
     .name = "why",
     .forms = "ID",
-    .text = "say why an execution waits, or how it ended",
-    .examples = {{"pawl why 17",
-                  "the exact condition that is not met, and how each attempt ended"}},
+    .text = "explain why an execution waits, or how it ended",
+    .examples = {{"pawl why 17", "the condition that is not met, and how each attempt ended"}},
     .least = 1,
     .most = 1,
     .run = cmd_why,

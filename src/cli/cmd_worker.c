@@ -1,6 +1,5 @@
-/* cmd_worker.c - pawl worker: runs what is queued, until it is told to stop or, with --drain, until
- * nothing is left. Commands outlive it: the next worker of the same state folder goes on with them.
- */
+/* cmd_worker.c - pawl worker: runs queued jobs until it is stopped or, with --drain, until
+ * nothing is left. Commands outlive it: the next worker of the same state folder adopts them. */
 #include "cli/run_workflow.h"
 
 #include "base/env.h"
@@ -13,11 +12,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CHECK_MS  1000    /* --drain: what others have may end at any time */
-#define STOP_US   5000000 /* for functions that were told to stop */
-#define AT_ONCE   500000  /* the same if somebody insists */
-#define NOT_EVER  INT64_MAX
-#define NOT_GIVEN -1 /* an option */
+#define CHECK_MS  1000    /* --drain: jobs of other workers may end at any time */
+#define STOP_US   5000000 /* time for functions that were asked to stop */
+#define HURRY_US  500000  /* after a second signal */
+#define NEVER     INT64_MAX
+#define NOT_GIVEN -1 /* of an option */
 
 struct worker {
     struct texts queues, plugins;
@@ -32,23 +31,23 @@ struct worker {
 
 /* ---- ready ---- */
 
-/* The queues that our own row names, which are the same for each lane. */
+/* Collects the queues from this worker's own row; they are the same for each lane. */
 static int find_queues(void *arg, const char *json)
 {
     struct texts *t = arg;
     json_t *row = parse_object(json), *queues, *queue;
     const char *lane;
     size_t i;
-    bool ours = !strcmp(field(row, "id"), t->at[0]);
+    bool own = !strcmp(field(row, "id"), t->at[0]);
 
     json_object_foreach(json_object_get(row, "serves"), lane, queues)
     {
-        if (!ours || t->n > 1)
+        if (!own || t->n > 1)
             break;
         json_array_foreach(queues, i, queue) * vec_add(t) = mem_strdup(json_string_value(queue));
     }
     json_decref(row);
-    return ours;
+    return own;
 }
 
 static void print_ready(const struct worker *w)
@@ -61,7 +60,7 @@ static void print_ready(const struct worker *w)
     snprintf(id, sizeof(id), "%016" PRIx64, (uint64_t)pawl_engine_worker(w->e));
     *vec_add(&found) = id;
     if (pawl_workers(w->p, find_queues, &found, NULL))
-        buf_addch(&names, '?'); /* the database went away again; the engine will say so */
+        buf_addch(&names, '?'); /* the database is unreachable again; the engine will report that */
     for (i = 1; i < found.n; i++) {
         buf_addf(&names, "%s%s", i > 1 ? ", " : "", found.at[i]);
         free((char *)found.at[i]);
@@ -80,15 +79,16 @@ static void print_ready(const struct worker *w)
 
 static int left_ms(int64_t until)
 {
-    int64_t left = until == NOT_EVER ? NOT_EVER : until - clock_boot_us();
+    int64_t left = until == NEVER ? NEVER : until - clock_boot_us();
 
-    if (left == NOT_EVER)
+    if (left == NEVER)
         return -1;
     return left <= 0 ? 0 : left > INT_MAX ? INT_MAX : (int)(left / 1000 + 1);
 }
 
-/* Steps until nothing is held any more, the time is over, or a signal comes: true. */
-static bool finish(struct worker *w, int64_t until, int *rc, struct pawl_error *err)
+/* Steps until no job is held, the time is over, or a signal arrives. Returns whether one
+ * arrived. */
+static bool step_until_idle(struct worker *w, int64_t until, int *rc, struct pawl_error *err)
 {
     int signal = 0;
 
@@ -97,7 +97,7 @@ static bool finish(struct worker *w, int64_t until, int *rc, struct pawl_error *
     return signal != 0;
 }
 
-/* Functions may come to their end; then they are told to stop; then they are left. */
+/* Lets functions finish; then asks them to stop; then abandons them. */
 static int stop(struct worker *w, struct pawl_error *err)
 {
     int64_t grace = pawl_engine_drain_grace(w->e);
@@ -105,16 +105,16 @@ static int stop(struct worker *w, struct pawl_error *err)
     bool again;
 
     pawl_engine_stop(w->e, false);
-    again = finish(w, clock_boot_us() + grace, &rc, err);
+    again = step_until_idle(w, clock_boot_us() + grace, &rc, err);
     if (rc || pawl_engine_idle(w->e))
         return rc;
-    fprintf(stderr, "pawl: functions that still run are told to stop\n");
+    fprintf(stderr, "pawl: asking running functions to stop\n");
     pawl_engine_stop(w->e, true);
-    finish(w, clock_boot_us() + (again ? AT_ONCE : STOP_US), &rc, err);
+    step_until_idle(w, clock_boot_us() + (again ? HURRY_US : STOP_US), &rc, err);
     return rc;
 }
 
-/* A signal is not kept waiting by a database that is away. */
+/* For give_up: a signal ends the wait for an unreachable database. */
 static bool is_signalled(void *arg)
 {
     struct pollfd fd = {.fd = ((struct worker *)arg)->signals, .events = POLLIN};
@@ -133,7 +133,8 @@ static int work(struct worker *w, struct pawl_error *err)
             rc = pawl_engine_drained(w->e, &drained, err);
     }
     if (signal)
-        fprintf(stderr, "pawl: SIG%s: it takes nothing more, and stops\n", sigabbrev_np(signal));
+        fprintf(stderr, "pawl: received SIG%s: claiming no more jobs, stopping\n",
+                sigabbrev_np(signal));
     return rc ? rc : stop(w, err);
 }
 
@@ -155,7 +156,8 @@ static int run(const struct cli *c, struct worker *w)
         return 1;
     if ((rc = pawl_open(&o, &w->p, &err)) || (rc = pawl_engine_open(w->p, &eo, &w->e, &err)))
         goto done;
-    if ((rc = pawl_engine_step(w->e, 0, &err))) /* only then others see what it serves */
+    if ((rc =
+             pawl_engine_step(w->e, 0, &err))) /* registers what it serves, so that others see it */
         goto done;
     print_ready(w);
     rc = work(w, &err);
@@ -168,18 +170,18 @@ done:
 
 static const struct option options[] = {
     {"queue", OPTION_TEXTS, offsetof(struct worker, queues), "QUEUE",
-     "take work from this queue, not from those that the configuration names"},
-    {"slots", OPTION_NUMBER, offsetof(struct worker, slots), "N", "run so many attempts at once"},
+     "claim jobs from this queue, instead of the configured ones"},
+    {"slots", OPTION_NUMBER, offsetof(struct worker, slots), "N", "run up to N attempts at once"},
     {"loops", OPTION_NUMBER, offsetof(struct worker, loops), "N",
-     "make so many transactions at once; only on PostgreSQL more than one"},
+     "run up to N transactions at once; more than one only on PostgreSQL"},
     {"drain", OPTION_FLAG, offsetof(struct worker, drain), NULL,
-     "end when nothing is left that it could run"},
+     "exit when nothing is left that it could run"},
     {"plugin", OPTION_TEXTS, offsetof(struct worker, plugins), "FILE",
-     "a shared object with functions to load"},
+     "load a shared object with functions"},
     {"state", OPTION_TEXT, offsetof(struct worker, state), "DIR",
-     "the folder in which running attempts keep their files"},
+     "folder where running attempts keep their files"},
     {"config", OPTION_TEXT, offsetof(struct worker, config), "FILE",
-     "the configuration, instead of pawl.yaml in this folder or your own"},
+     "configuration file; default: ./pawl.yaml, else your own"},
     {0},
 };
 
@@ -190,8 +192,8 @@ static int cmd_worker(int argc, char **argv)
     int code = cli_begin(&c, &command_worker, argc, argv, &w);
 
     if (code < 0) {
-        code = !w.slots || w.slots > 10000 ? cli_wrong("--slots is a number from 1 to 10000")
-               : !w.loops || w.loops > 64  ? cli_wrong("--loops is a number from 1 to 64")
+        code = !w.slots || w.slots > 10000 ? cli_wrong("--slots must be a number from 1 to 10000")
+               : !w.loops || w.loops > 64  ? cli_wrong("--loops must be a number from 1 to 64")
                                            : run(&c, &w);
         cli_end(&c);
     }
@@ -203,13 +205,14 @@ static int cmd_worker(int argc, char **argv)
 const struct command command_worker = {
     .name = "worker",
     .forms = "",
-    .text = "run what is queued until it is told to stop, or (--drain) until nothing is left",
-    .about = "TERM or Ctrl-C: it claims nothing more, lets functions finish, and ends. "
-             "Commands outlive it: the next worker of the same state folder goes on with them.",
+    .text = "run queued jobs until stopped, or (--drain) until nothing is left",
+    .about = "On SIGTERM or Ctrl-C it stops claiming jobs, lets functions finish, and exits. "
+             "Commands outlive it: the next worker of the same state folder adopts them.",
     .options = options,
-    .examples = {{"pawl worker --slots 8", "run up to eight at once, until TERM or Ctrl-C"},
+    .examples = {{"pawl worker --slots 8", "run up to eight attempts at once, until SIGTERM or "
+                                           "Ctrl-C"},
                  {"pawl worker --queue reports --drain",
-                  "do all that waits in one queue, and end"}},
+                  "run everything that waits in one queue, then exit"}},
     .run = cmd_worker,
     .no_json = true,
 };

@@ -1,4 +1,4 @@
-/* cmd_workers.c - pawl workers: who works, and on how much. */
+/* cmd_workers.c - pawl workers: lists the workers and how many jobs they hold. */
 #include "cli/table.h"
 
 #include <string.h>
@@ -58,7 +58,7 @@ static int cmd_workers(int argc, char **argv)
 const struct command command_workers = {
     .name = "workers",
     .forms = "",
-    .text = "show the workers and what they hold",
-    .examples = {{"pawl workers", "who works on what"}},
+    .text = "show the workers and how many jobs they hold",
+    .examples = {{"pawl workers", "all workers, with their state"}},
     .run = cmd_workers,
 };

@@ -1,4 +1,4 @@
-/* commands.c - the table of commands, see commands.h. */
+/* commands.c - the table of commands; see commands.h. */
 #include "cli/cli.h"
 
 #include "base/mem.h"
@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* One a line, so that two who add one do not meet. */
+/* One per line, so that concurrent additions do not conflict. */
 /* clang-format off */
 const struct command *const commands[] = {
     &command_worker,
@@ -49,41 +49,41 @@ const struct command *const commands[] = {
 /* clang-format on */
 
 const struct option common_options[] = {
-    {"json", OPTION_FLAG, offsetof(struct cli, json), NULL, "print JSON, one object a line"},
+    {"json", OPTION_FLAG, offsetof(struct cli, json), NULL, "print JSON, one object per line"},
     {"db", OPTION_TEXT, offsetof(struct cli, db), "URL",
-     "sqlite:FILE or postgres://USER@HOST/DATABASE; else $PAWL_DB, else what pawl.yaml says, else "
-     "pawl.db in your state folder"},
+     "sqlite:FILE or postgres://USER@HOST/DATABASE; default: $PAWL_DB, else the database of "
+     "pawl.yaml, else pawl.db in your state folder"},
     {"tenant", OPTION_TEXT, offsetof(struct cli, tenant), "TENANT",
-     "the tenant in that database; else $PAWL_TENANT (beside $PAWL_DB), else what pawl.yaml says"},
-    {"help", OPTION_FLAG, offsetof(struct cli, help), NULL, "explain the command; also -h"},
+     "tenant in that database; default: $PAWL_TENANT (if $PAWL_DB is set), else the tenant of "
+     "pawl.yaml"},
+    {"help", OPTION_FLAG, offsetof(struct cli, help), NULL, "print this help; also -h"},
     {0},
 };
 
-/* --json is the first, so that the others are a list, too. */
+/* --json comes first, so that the rest of the array is a list of its own. */
 const struct option *command_common(const struct command *c)
 {
     return c && c->no_json ? common_options + 1 : common_options;
 }
 
 const struct exit_code exit_codes[] = {
-    {"0", "all is well; what was run has succeeded"},
-    {"1",
-     "what was run has failed; verify found a breach, diff --exit-code a difference; or something "
-     "went wrong inside Pawl"},
-    {"2", "wrong usage, input or definition; what was asked for can't be done to this execution"},
-    {"3", "what was run was cancelled"},
-    {"4", "what was run timed out"},
+    {"0", "success"},
+    {"1", "the execution failed; verify found a breach; diff --exit-code found a difference; or an "
+          "internal error"},
+    {"2", "wrong usage, input or definition; or the execution's state does not allow the action"},
+    {"3", "the execution was cancelled"},
+    {"4", "the execution timed out"},
     {"5", "not found"},
     {"6", "the database can't be used"},
-    {"7", "refused: as many run as may"},
-    {"128+N", "signal N ended it; what it ran is left to the workers of its state folder"},
+    {"7", "refused: the limit of concurrent runs is reached"},
+    {"128+N", "ended by signal N; unfinished jobs are left to the workers of its state folder"},
     {0},
 };
 
 const char notation[] =
-    "An ID is a number, or @last for the newest execution that has no parent. A TIME is 2026-01-31, "
-    "2026-01-31T14:00:00Z, or so long ago: 30s 5m 2h 90d, as a DURATION is written. PAWL_TRACE=1 "
-    "shows each statement with its time.";
+    "An ID is a number, or @last for the newest execution without a parent. A TIME is 2026-01-31, "
+    "2026-01-31T14:00:00Z, or a DURATION before now: 30s 5m 2h 90d. Set PAWL_TRACE=1 to print each "
+    "SQL statement with its duration.";
 
 const struct command *command_find(const char *name)
 {
@@ -107,10 +107,10 @@ int command_unknown(const char *word)
     meant = suggest_from(word, names.at);
     vec_release(&names);
     if (meant)
-        return cli_wrong("there is no command '%.60s': did you mean `pawl %s`? `pawl help` lists "
-                         "all",
+        return cli_wrong("unknown command '%.60s': did you mean `pawl %s`? `pawl help` lists all "
+                         "commands",
                          word, meant);
-    return cli_wrong("there is no command '%.60s': `pawl help` lists them", word);
+    return cli_wrong("unknown command '%.60s': `pawl help` lists all commands", word);
 }
 
 const struct option *option_find(const struct option *list, const char *name, size_t len)
@@ -126,7 +126,8 @@ const char *option_dashes(const struct option *o)
     return o->name[1] ? "--" : "-";
 }
 
-/* In the only form the options may stand anywhere; where there are several, each names its own. */
+/* If there is only one form, options may appear anywhere; if there are several, each lists its
+ * own. */
 bool command_form(const struct command *c, size_t i, struct buf *b)
 {
     const char *form = c->forms;
@@ -143,7 +144,7 @@ bool command_form(const struct command *c, size_t i, struct buf *b)
     return true;
 }
 
-/* A choice of several ends with a comma. */
+/* The name of a list of values ends with a comma. */
 void option_heading(struct buf *b, const struct option *o)
 {
     size_t len = o->value ? strlen(o->value) : 0;

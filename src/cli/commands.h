@@ -1,9 +1,9 @@
-/* commands.h - the table of commands. Each command's entry stands in its own file, beside the code
- * that reads it: what follows its name, what it does, its options, examples. The parser
- * (options.c), the help (help.c), completion (complete.c), the man pages and docs/CLI.md
- * (tools/manual) are all made from it, so none can say other than the others.
+/* commands.h - the table of commands. Each command defines its entry in its own file, next to its
+ * code: arguments, description, options, examples. The parser (options.c), the help (help.c),
+ * completion (complete/complete.c), the man pages and docs/CLI.md (tools/manual) all read this
+ * table, so they can't disagree.
  *
- * A new command: its file, and a line here and in commands.c. */
+ * To add a command: write its file, and add a line here and in commands.c. */
 #ifndef CLI_COMMANDS_H
 #define CLI_COMMANDS_H
 
@@ -15,26 +15,25 @@
 enum option_kind {
     OPTION_FLAG,
     OPTION_TEXT,
-    OPTION_TEXTS, /* may be given several times */
+    OPTION_TEXTS, /* may be repeated */
     OPTION_NUMBER,
     OPTION_TIME,
-    OPTION_MOMENT, /* a time, or the number of an event */
+    OPTION_MOMENT, /* a time or an event number */
     OPTION_DURATION
 };
 
-/* An option of a command; a list ends with a name of NULL. */
+/* An option of a command; a list ends with a NULL name. */
 struct option {
     const char *name; /* without the dashes */
     enum option_kind kind;
-    /* Where its value goes in the structure that the command hands to cli_begin: a bool, const
-     * char *, struct texts, struct pawl_moment or int64_t. */
+    /* Offset of its value in the structure passed to cli_begin: a bool, const char *, struct
+     * texts, struct pawl_moment or int64_t. */
     size_t at;
-    /* What its value is called, NULL for a flag. "a|b|c" are the words that it may be; a comma at
-     * the end says that several may be given, with commas between them. Names that completion
-     * knows: see placeholders in
-     * complete.c. */
+    /* The name of its value in the help; NULL for a flag. "a|b|c" lists the words allowed; a
+     * trailing comma means a comma-separated list. For the names that completion knows see
+     * placeholders in complete/complete.c. */
     const char *value;
-    const char *text; /* what it does: follows the option, so without a capital and a full stop */
+    const char *text; /* what it does; printed after the option, so without capital and full stop */
 };
 
 struct example {
@@ -45,18 +44,18 @@ struct example {
 
 struct command {
     const char *name;
-    /* What may follow the name, one form a line: words in small letters are themselves, those in
-     * capitals stand for something, "…" repeats, [ ] may be left out, a|b is a choice. Options are
-     * named only where they belong to one form. */
+    /* The arguments, one form per line: lowercase words are literal, uppercase words are
+     * placeholders, "…" repeats, [ ] is optional, a|b is a choice. Options are listed only where
+     * they belong to one of several forms. */
     const char *forms;
-    const char *text;  /* what it does, for a line in a list */
-    const char *about; /* what else is good to know, paragraphs between empty lines; or NULL */
-    const struct option *options; /* NULL: none but the common ones (command_common) */
+    const char *text;  /* what it does, in one line of a list */
+    const char *about; /* further explanation, with empty lines between paragraphs; or NULL */
+    const struct option *options; /* NULL if only the common ones (command_common) */
     struct example examples[EXAMPLES];
-    int least, most; /* how many words that are no options */
+    int least, most; /* minimum and maximum number of arguments that are not options */
     int (*run)(int argc, char **argv);
-    bool no_json; /* prints no data, so that --json would say nothing else */
-    bool hidden;  /* for programs, not for people */
+    bool no_json; /* prints no data, so it has no --json */
+    bool hidden;  /* called by programs, not by people */
 };
 
 extern const struct command command_worker;
@@ -95,30 +94,30 @@ extern const struct command command_completion;
 extern const struct command command_complete;
 extern const struct command command_help;
 
-/* All of them, in the order of the help; ends with NULL. */
+/* All commands, in the order of the help; ends with NULL. */
 extern const struct command *const commands[];
-const struct command *command_find(const char *name); /* NULL: there is none */
-int command_unknown(const char *word); /* says so, and what may be meant; returns the exit code */
+const struct command *command_find(const char *name); /* NULL if there is none */
+int command_unknown(
+    const char *word); /* prints an error with a suggestion; returns the exit code */
 
-/* What follows `pawl NAME` in the i-th way to call it, with a space before it. Returns false, and
- * leaves *b alone, if there are not so many. */
+/* Sets *b to the i-th form: the text that follows `pawl NAME`, with a leading space. Returns
+ * false, and leaves *b alone, if there are fewer forms. */
 bool command_form(const struct command *c, size_t i, struct buf *b);
 
-/* The options that every command takes, but --json one that prints no data; their values go into
- * struct cli. */
+/* The options of every command (--json only if it prints data); their values go into struct cli. */
 extern const struct option common_options[];
-const struct option *command_common(const struct command *c); /* those of one; NULL: all */
+const struct option *command_common(const struct command *c); /* those of a command; NULL: all */
 const struct option *option_find(const struct option *list, const char *name, size_t len);
 const char *option_dashes(const struct option *o);
 void option_heading(struct buf *b, const struct option *o); /* "--name VALUE…" */
 
-/* How ids and times are written. */
+/* How ids and times are written; part of the help. */
 extern const char notation[];
 
-/* What exit codes say. */
+/* The meaning of an exit code. */
 struct exit_code {
     const char *code, *text;
 };
-extern const struct exit_code exit_codes[]; /* ends with a code of NULL */
+extern const struct exit_code exit_codes[]; /* ends with a NULL code */
 
 #endif

@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LOOK_US 20000   /* between two looks at its status, at most, once there is news */
-#define SHARE   10      /* and at least so many times as long as a look takes */
-#define LAST_US 500000  /* without news one looks all the same */
-#define IDLE_US 2000000 /* nothing runs for so long: people want to know why */
+#define CHECK_US        20000   /* at most this long between two checks of the status after news */
+#define CHECK_SHARE     10      /* and at least this many times the duration of a check */
+#define CHECK_LATEST_US 500000  /* check after this time even without news */
+#define IDLE_US         2000000 /* after this time without a running job, explain why */
 
 struct run {
     const struct foreground *h;
@@ -23,9 +23,9 @@ struct run {
     struct pawl_error err;
     int64_t id;
     bool answered, cancelled, news;
-    int64_t looked, took; /* at its status: when, for how long */
-    int64_t idle_since;   /* 0: something runs */
-    int64_t reported;     /* for which task it was said why it waits */
+    int64_t checked_at, check_us; /* last check of the status: when it ended, how long it took */
+    int64_t idle_since;           /* 0 if something runs */
+    int64_t reported;             /* the task whose reason for waiting was shown last */
     int rc;
 };
 
@@ -41,7 +41,7 @@ static void submitted(void *arg, const struct pawl_job *job, const struct pawl_e
     }
 }
 
-/* The engine has stored something. */
+/* Called when the engine has stored something. */
 static void on_status(void *arg, int64_t execution, const char *status)
 {
     struct run *r = arg;
@@ -54,7 +54,7 @@ static void on_status(void *arg, int64_t execution, const char *status)
 static int leave(struct run *r, int exit_code)
 {
     pawl_engine_stop(r->e, false);
-    fprintf(stderr, "pawl: execution %lld is left to the workers of this state folder\n",
+    fprintf(stderr, "pawl: execution %lld was left to the workers of this state folder\n",
             (long long)r->id);
     return exit_code;
 }
@@ -71,11 +71,13 @@ static int on_signal(struct run *r, int signal)
     if (r->cancelled || signal == SIGHUP)
         return leave(r, 128 + signal);
     r->cancelled = true;
-    if (pawl_cancel(r->p, r->id, NULL, signal == SIGINT ? "Ctrl-C" : "pawl was told to end", NULL,
+    if (pawl_cancel(r->p, r->id, NULL, signal == SIGINT ? "Ctrl-C" : "pawl was terminated", NULL,
                     &err) &&
         err.code != PAWL_E_INVALID)
         return leave(r, cli_fail(&err));
-    snprintf(text, sizeof(text), "execution %lld is asked to end; Ctrl-C again leaves it behind",
+    snprintf(text, sizeof(text),
+             "cancelling execution %lld; press Ctrl-C again to leave it "
+             "running",
              (long long)r->id);
     progress_note(r->progress, text);
     return -1;
@@ -111,7 +113,7 @@ static int print_end(struct run *r, int code)
     return code;
 }
 
-/* The exit code for how it ended; -1: it has not. */
+/* The exit code for a final status; -1 if it is not final. */
 static int end_code(const char *status)
 {
     static const struct {
@@ -126,20 +128,20 @@ static int end_code(const char *status)
     return -1;
 }
 
-/* Its exit code once it has ended; -1: not yet. */
-static int look(struct run *r)
+/* Checks the status. Returns the exit code if the execution has ended, else -1. */
+static int check_status(struct run *r)
 {
-    int64_t began = clock_boot_us();
+    int64_t start = clock_boot_us();
     const char *status;
     int code;
 
     r->news = false;
     if (pawl_status(r->p, r->id, &status, &r->err)) {
-        r->looked = clock_boot_us();
+        r->checked_at = clock_boot_us();
         return run_later(&r->err);
     }
-    r->looked = clock_boot_us();
-    r->took = r->looked - began;
+    r->checked_at = clock_boot_us();
+    r->check_us = r->checked_at - start;
     code = end_code(status);
     return code < 0 ? code : print_end(r, code);
 }
@@ -153,9 +155,9 @@ static void print_reason(struct run *r, const json_t *node, int64_t id)
     json_t *why;
 
     if (pawl_why(r->p, id, &json, NULL))
-        return; /* the next look meets the same error */
+        return; /* the next check meets the same error */
     why = parse_object(json);
-    buf_addf(&text, "%s (%lld) does not run: ", field(node, "name"), (long long)id);
+    buf_addf(&text, "%s (%lld) is not running: ", field(node, "name"), (long long)id);
     out_clean(&text, field(json_array_get(json_object_get(why, "reasons"), 0), "text"));
     progress_note(r->progress, buf_cstr(&text));
     buf_release(&text);
@@ -163,9 +165,9 @@ static void print_reason(struct run *r, const json_t *node, int64_t id)
     free(json);
 }
 
-/* Whether it could begin now: it waits for no other task. A workflow or fan-out that is kept back
- * stays pending. */
-static bool could_begin(const json_t *o)
+/* Whether it could start now, because it waits for no other task. A workflow or fan-out that is
+ * held stays pending. */
+static bool could_start(const json_t *o)
 {
     const char *status = field(o, "status"), *waiting = field(o, "waiting");
 
@@ -173,8 +175,8 @@ static bool could_begin(const json_t *o)
            (!strcmp(status, "pending") && *waiting && strncmp(waiting, "needs:", 6) != 0);
 }
 
-/* Nothing runs: says why of the first that could, once. */
-static void print_wait(struct run *r)
+/* If nothing runs: prints, once, why the first task that could start does not. */
+static void explain_wait(struct run *r)
 {
     struct view v = {0};
     size_t i;
@@ -184,7 +186,7 @@ static void print_wait(struct run *r)
     for (i = 0; i < v.nodes.n; i++) {
         const json_t *o = v.nodes.at[i].o;
 
-        if (!o || !could_begin(o))
+        if (!o || !could_start(o))
             continue;
         if (field_int(o, "id") != r->reported)
             print_reason(r, o, field_int(o, "id"));
@@ -194,8 +196,8 @@ static void print_wait(struct run *r)
     view_release(&v);
 }
 
-/* Something runs again: on a screen the last reason must go, and may come again. */
-static void forget_wait(struct run *r)
+/* Something runs again: remove the last reason from the screen, and allow it to be shown again. */
+static void clear_wait(struct run *r)
 {
     r->idle_since = 0;
     if (!r->reported || r->h->kind != PROGRESS_TTY)
@@ -207,35 +209,35 @@ static void forget_wait(struct run *r)
 static void explain_idle_run(struct run *r)
 {
     int64_t now = clock_boot_us();
-    bool tells = r->h->kind == PROGRESS_TTY || r->h->kind == PROGRESS_PLAIN;
+    bool shows_notes = r->h->kind == PROGRESS_TTY || r->h->kind == PROGRESS_PLAIN;
 
-    if (!tells || r->cancelled) /* then it was said what is waited for */
+    if (!shows_notes || r->cancelled) /* after a cancel the user knows what it waits for */
         return;
     if (!pawl_engine_idle(r->e))
-        forget_wait(r);
+        clear_wait(r);
     else if (!r->idle_since)
         r->idle_since = now;
     else if (now - r->idle_since > IDLE_US) {
-        print_wait(r);
+        explain_wait(r);
         r->idle_since = now;
     }
 }
 
-/* ---- step by step ---- */
+/* ---- steps ---- */
 
-static int64_t look_due(const struct run *r)
+static int64_t check_due(const struct run *r)
 {
-    int64_t least = r->took * SHARE < LOOK_US ? r->took * SHARE : LOOK_US;
+    int64_t least = r->check_us * CHECK_SHARE < CHECK_US ? r->check_us * CHECK_SHARE : CHECK_US;
 
-    return r->looked + (r->news ? least : LAST_US);
+    return r->checked_at + (r->news ? least : CHECK_LATEST_US);
 }
 
 static int wait_ms(const struct run *r)
 {
-    int64_t left = (look_due(r) - clock_boot_us()) / 1000 + 1;
-    int tell = r->progress ? progress_wait(r->progress) : (int)left;
+    int64_t left = (check_due(r) - clock_boot_us()) / 1000 + 1;
+    int progress_ms = r->progress ? progress_wait(r->progress) : (int)left;
 
-    return left < 0 ? 0 : left < tell ? (int)left : tell;
+    return left < 0 ? 0 : left < progress_ms ? (int)left : progress_ms;
 }
 
 static int step(struct run *r, int signals)
@@ -255,10 +257,10 @@ static int step(struct run *r, int signals)
     if (progress_update(r->progress, r->news, false, &r->err))
         return run_later(&r->err);
     explain_idle_run(r);
-    return clock_boot_us() < look_due(r) ? -1 : look(r);
+    return clock_boot_us() < check_due(r) ? -1 : check_status(r);
 }
 
-static int begin(struct run *r)
+static int start_engine(struct run *r)
 {
     struct pawl_engine_options eo = {
         .here = true, .state = r->h->state, .tree = r->h->tree, .give_up = signals_pending};
@@ -281,7 +283,7 @@ int foreground_run(const struct foreground *h, struct pawl *p)
         return 1;
     if (h->kind == PROGRESS_TTY)
         signals_add(signals, SIGWINCH);
-    if (!(code = begin(&r)))
+    if (!(code = start_engine(&r)))
         for (code = -1; code < 0;)
             code = step(&r, signals);
     progress_close(r.progress);

@@ -1,20 +1,20 @@
-/* foreground.h - a tree that this very process works on, until its end; if it dies, a worker of the
- * same state folder goes on. */
+/* foreground.h - runs a tree in this process until it ends. If the process dies, a worker of the
+ * same state folder takes over. */
 #ifndef CLI_FOREGROUND_H
 #define CLI_FOREGROUND_H
 
 #include "cli/progress.h"
 
 struct foreground {
-    const struct pawl_job *job; /* submitted and run; NULL: */
-    int64_t tree;               /* goes on with this one, which was run so before */
-    int64_t since;              /* and tells what happens from this time on; 0: all */
-    const char *state;          /* its folder; NULL: the usual one */
+    const struct pawl_job *job; /* the job to submit and run; NULL: resume `tree` */
+    int64_t tree;               /* resume this tree, which was run in the foreground before */
+    int64_t since;              /* show what happened from this time on; 0: everything */
+    const char *state;          /* state folder; NULL: the default */
     enum progress_kind kind;    /* not PROGRESS_AUTO */
-    bool json;                  /* the execution is printed at its end */
+    bool json;                  /* print the execution at its end */
 };
 
-/* Returns the exit code that says how it ended. */
+/* Returns the exit code for the execution's outcome. */
 int foreground_run(const struct foreground *h, struct pawl *p);
 
 #endif

@@ -1,11 +1,11 @@
-/* help.c - what `pawl help` and `--help` print, from the table of commands. */
+/* help.c - prints the output of `pawl help` and `--help` from the table of commands. */
 #include "cli/cli.h"
 
 #include <string.h>
 
 #define WIDTH 80
 
-/* How many columns of a terminal it takes: what is not ASCII here is one column wide. */
+/* Terminal columns of a text; every non-ASCII character used here is one column wide. */
 static int columns(const char *text, size_t len)
 {
     int n = 0;
@@ -16,7 +16,7 @@ static int columns(const char *text, size_t len)
     return n;
 }
 
-/* Words from column `at` on, each line after the first beginning at `indent`. */
+/* Prints words from column `at` on; lines after the first start at column `indent`. */
 static void wrap(FILE *to, const char *text, int at, int indent)
 {
     while (*text) {
@@ -42,7 +42,7 @@ static void wrap(FILE *to, const char *text, int at, int indent)
     fputc('\n', to);
 }
 
-/* Something, and from column `indent` on what it means. */
+/* Prints a term, and its explanation from column `indent` on. */
 static void item(FILE *to, const char *left, const char *text, int indent)
 {
     int at = 2 + columns(left, strlen(left));
@@ -117,8 +117,8 @@ void help_all(FILE *to)
     for (c = commands; *c; c++)
         if (!(*c)->hidden)
             item(to, (*c)->name, (*c)->text, 14);
-    fprintf(to,
-            "\n`pawl help COMMAND` tells more. Every command takes, --json if it prints data:\n");
+    fprintf(to, "\n`pawl help COMMAND` explains a command. Every command takes these options\n"
+                "(--json only if it prints data):\n");
     list_options(to, common_options);
     list_exit_codes(to);
     fputc('\n', to);
@@ -148,7 +148,7 @@ const struct command command_help = {
     .name = "help",
     .forms = "[COMMAND]",
     .text = "explain a command",
-    .examples = {{"pawl help rerun", "its options, with examples; also `pawl rerun --help`"}},
+    .examples = {{"pawl help rerun", "its options, with examples; same as `pawl rerun --help`"}},
     .most = 1,
     .run = cmd_help,
     .no_json = true,

@@ -5,7 +5,7 @@
 #include <locale.h>
 #include <string.h>
 
-/* Options before the command belong behind it: `pawl --db URL show 1`. */
+/* Returns the index of the command. Common options may come before it: `pawl --db URL show 1`. */
 static int find_command(int argc, char **argv)
 {
     int i = 1;
@@ -18,16 +18,17 @@ static int find_command(int argc, char **argv)
     return i;
 }
 
-/* Where one of the three is closed, the next file that is opened would take its place, and what is
- * meant for people would be written into it. Opened the wrong way round: to use it is an error, as
- * it was. */
-static void fill_standard(void)
+/* If one of the standard descriptors is closed, the next file opened would get its number, and
+ * messages would be written into that file. Fill the gap with /dev/null, opened in the wrong
+ * direction, so that using it is still an error. */
+static void fill_standard_descriptors(void)
 {
     int fd;
 
     for (fd = 0; fd < 3; fd++)
         if (fcntl(fd, F_GETFD) < 0)
-            (void)!open("/dev/null", fd ? O_RDONLY : O_WRONLY); /* the lowest that is free: fd */
+            (void)!open("/dev/null",
+                        fd ? O_RDONLY : O_WRONLY); /* gets the lowest free number: fd */
 }
 
 int main(int argc, char **argv)
@@ -36,7 +37,7 @@ int main(int argc, char **argv)
     const struct command *c;
     char *name;
 
-    fill_standard();
+    fill_standard_descriptors();
     if (argc > 1 && !strcmp(argv[1], "--version")) {
         printf("pawl %s\n", pawl_version());
         return cli_done(0);

@@ -1,5 +1,6 @@
-/* note.c - what happens beside a command, on standard error. The same again is said once a minute:
- * who waits for a database that is away meets the same error many times a second. */
+/* note.c - prints notes about background events to standard error. A repeated note is printed
+ * once a minute, because a loop that waits for an unreachable database reports the same error
+ * many times a second. */
 #include "cli/cli.h"
 
 #include "base/env.h"
@@ -7,19 +8,21 @@
 #include <pthread.h>
 #include <string.h>
 
-#define KINDS  4 /* several threads may each meet an error of their own, in turn */
+#define KINDS                                                                           \
+    4 /* different notes remembered; several threads may alternate between their errors \
+       */
 #define MINUTE (60 * 1000000LL)
 
-struct said {
+struct printed_note {
     char sentence[1024];
     int64_t at;
-    long again; /* times since */
+    long again; /* number of repetitions since it was printed */
 };
 
-/* The last of the same, or the one that was said longest ago. */
-static struct said *find(struct said *list, const char *sentence)
+/* Returns the entry of the same sentence, else the oldest one. */
+static struct printed_note *find_note(struct printed_note *list, const char *sentence)
 {
-    struct said *oldest = list;
+    struct printed_note *oldest = list;
     int i;
 
     for (i = 0; i < KINDS; i++) {
@@ -34,22 +37,22 @@ static struct said *find(struct said *list, const char *sentence)
 void cli_note(void *arg, const char *sentence)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static struct said list[KINDS];
+    static struct printed_note list[KINDS];
     int64_t now = clock_boot_us();
     struct buf b = BUF_INIT;
-    struct said *s;
+    struct printed_note *s;
     bool same;
 
     (void)arg;
     pthread_mutex_lock(&lock);
-    s = find(list, sentence);
+    s = find_note(list, sentence);
     same = *s->sentence && !strncmp(s->sentence, sentence, sizeof(s->sentence) - 1);
     if (same && now - s->at < MINUTE) {
         s->again++;
     } else {
         out_clean(&b, sentence);
         if (same && s->again)
-            buf_addf(&b, " (and %ld times since this was said)", s->again);
+            buf_addf(&b, " (repeated %ld times since)", s->again);
         fprintf(stderr, "pawl: %s\n", buf_cstr(&b));
         snprintf(s->sentence, sizeof(s->sentence), "%s", sentence);
         s->at = now;

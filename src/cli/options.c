@@ -1,4 +1,4 @@
-/* options.c - reads the options of a command, and opens the database that they name. */
+/* options.c - parses the options of a command, and opens the database that they name. */
 #include "cli/cli.h"
 
 #include "base/env.h"
@@ -10,7 +10,7 @@
 
 /* ---- options ---- */
 
-/* A time, or a duration: so long ago. */
+/* A time, or a duration before now. */
 static int parse_time(const char *text, int64_t *us, struct err *err)
 {
     struct err ignored;
@@ -35,12 +35,12 @@ static int parse_moment(const char *text, struct pawl_moment *out, struct err *e
     if (*text != '#')
         return parse_time(text, &out->time, err);
     if (text_parse_i64(text + 1, &out->event) || out->event <= 0)
-        return err_set(err, E_INVALID, "'%.60s' is no event: write its number, as #1234", text);
+        return err_set(err, E_INVALID, "'%.60s' is not an event: write its number as #1234", text);
     return 0;
 }
 
-/* Takes a value; `values` is the structure that the option belongs to. */
-static int take_value(const struct option *o, void *values, const char *value, struct err *err)
+/* Stores the value of an option; `values` is the structure that contains it. */
+static int store_value(const struct option *o, void *values, const char *value, struct err *err)
 {
     void *to = (char *)values + o->at;
     int rc = 0;
@@ -62,7 +62,7 @@ static int take_value(const struct option *o, void *values, const char *value, s
     }
     case OPTION_NUMBER:
         if (text_parse_i64(value, to) || *(int64_t *)to < 0)
-            rc = err_set(err, E_INVALID, "%s%s wants a number, not '%.60s'", option_dashes(o),
+            rc = err_set(err, E_INVALID, "%s%s needs a number, but got '%.60s'", option_dashes(o),
                          o->name, value);
         break;
     case OPTION_TIME:
@@ -81,7 +81,7 @@ static int take_value(const struct option *o, void *values, const char *value, s
     return rc;
 }
 
-/* What is read, and where it goes. */
+/* The arguments, and where their values go. */
 struct reading {
     struct cli *cli;
     const struct command *command;
@@ -90,40 +90,42 @@ struct reading {
     char **argv;
 };
 
-static void try_names(struct suggestion *s, const struct option *list)
+static void suggest_names(struct suggestion *s, const struct option *list)
 {
     for (; list && list->name; list++)
         if (list->name[1])
             suggest_try(s, list->name);
 }
 
-static int no_option(const struct command *c, const char *given, size_t len, bool words,
-                     struct err *err)
+static int unknown_option(const struct command *c, const char *given, size_t len, bool words,
+                          struct err *err)
 {
     char name[64];
     struct suggestion s;
 
     snprintf(name, sizeof(name), "%.*s", (int)len, given + strspn(given, "-"));
     s = suggest_for(name);
-    try_names(&s, c->options);
-    try_names(&s, command_common(c));
+    suggest_names(&s, c->options);
+    suggest_names(&s, command_common(c));
     if (strstr(c->forms, "-- CMD") && words)
         return err_set(err, E_INVALID,
-                       "pawl %s has no option '%.60s': if it is one of the command, write `pawl %s "
+                       "pawl %s has no option '%.60s': to pass it to the command, write `pawl %s "
                        "-- CMD %.60s`",
                        c->name, given, c->name, given);
     if (s.best && len > 1)
         return err_set(
             err, E_INVALID,
-            "pawl %s has no option '%.60s': did you mean --%s? `pawl help %s` lists them", c->name,
-            given, s.best, c->name);
-    return err_set(err, E_INVALID, "pawl %s has no option '%.60s': `pawl help %s` lists them",
+            "pawl %s has no option '%.60s': did you mean --%s? `pawl help %s` lists its options",
+            c->name, given, s.best, c->name);
+    return err_set(err, E_INVALID,
+                   "pawl %s has no option '%.60s': `pawl help %s` lists its "
+                   "options",
                    c->name, given, c->name);
 }
 
-/* One option at argv[*i], "--name", "--name value" or "--name=value"; one dash before one letter.
- */
-static int take_option(const struct reading *r, int *i, struct err *err)
+/* Parses the option at argv[*i]: "--name", "--name value" or "--name=value", with one dash if
+ * the name is one letter. */
+static int parse_option(const struct reading *r, int *i, struct err *err)
 {
     const char *given = r->argv[*i], *name = given + (given[1] == '-' ? 2 : 1),
                *value = strchr(name, '=');
@@ -134,18 +136,18 @@ static int take_option(const struct reading *r, int *i, struct err *err)
     if (!o)
         o = option_find(r->command->options, name, len);
     if (!o || (len == 1) != (given[1] != '-'))
-        return no_option(r->command, given, len, r->cli->nwords > 0, err);
+        return unknown_option(r->command, given, len, r->cli->nwords > 0, err);
     if (o->kind == OPTION_FLAG && value)
         return err_set(err, E_INVALID, "%s%s takes no value", option_dashes(o), o->name);
     if (o->kind != OPTION_FLAG && !value) {
         if (*i + 1 >= r->argc)
-            return err_set(err, E_INVALID, "%s%s wants a value", option_dashes(o), o->name);
-        return take_value(o, values, r->argv[++*i], err);
+            return err_set(err, E_INVALID, "%s%s needs a value", option_dashes(o), o->name);
+        return store_value(o, values, r->argv[++*i], err);
     }
-    return take_value(o, values, value ? value + 1 : NULL, err);
+    return store_value(o, values, value ? value + 1 : NULL, err);
 }
 
-static int read_all(const struct reading *r, struct err *err)
+static int read_arguments(const struct reading *r, struct err *err)
 {
     struct cli *c = r->cli;
     bool words_only = false;
@@ -159,22 +161,21 @@ static int read_all(const struct reading *r, struct err *err)
         else if (!strcmp(r->argv[i], "-h"))
             c->help = true;
         else
-            rc = take_option(r, &i, err);
+            rc = parse_option(r, &i, err);
     }
     return rc;
 }
 
-static int wants_more(const struct command *c)
+static int too_few_arguments(const struct command *c)
 {
     if (strchr(c->forms, '\n'))
-        return cli_wrong("pawl %s wants more than that: `pawl help %s` tells what", c->name,
-                         c->name);
-    return cli_wrong("pawl %s wants more than that: write `pawl %s %s`, or `pawl help %s`", c->name,
-                     c->name, c->forms, c->name);
+        return cli_wrong("pawl %s needs more arguments: see `pawl help %s`", c->name, c->name);
+    return cli_wrong("pawl %s needs more arguments: write `pawl %s %s`, or see `pawl help %s`",
+                     c->name, c->name, c->forms, c->name);
 }
 
-/* Somebody may think that values are given as they are. */
-static int too_much(const struct command *c, const char *word)
+/* NAME=VALUE without its option is a common mistake: suggest the option. */
+static int too_many_arguments(const struct command *c, const char *word)
 {
     const struct option *o = c->options;
 
@@ -183,8 +184,7 @@ static int too_much(const struct command *c, const char *word)
     if (o && o->name && strchr(word, '='))
         return cli_wrong("pawl %s does not take '%.60s': did you mean --%s %.60s?", c->name, word,
                          o->name, word);
-    return cli_wrong("pawl %s does not take '%.60s': `pawl help %s` tells what it takes", c->name,
-                     word, c->name);
+    return cli_wrong("pawl %s does not take '%.60s': see `pawl help %s`", c->name, word, c->name);
 }
 
 int cli_begin(struct cli *c, const struct command *command, int argc, char **argv, void *values)
@@ -194,15 +194,15 @@ int cli_begin(struct cli *c, const struct command *command, int argc, char **arg
     int code = -1;
 
     *c = (struct cli){.words = mem_zalloc(((size_t)argc + 1) * sizeof(*c->words))};
-    if (read_all(&r, &err)) {
+    if (read_arguments(&r, &err)) {
         code = cli_wrong("%s", err.msg);
     } else if (c->help) {
         help_command(stdout, command);
         code = cli_done(0);
     } else if (c->nwords < command->least) {
-        code = wants_more(command);
+        code = too_few_arguments(command);
     } else if (c->nwords > command->most) {
-        code = too_much(command, c->words[command->most]);
+        code = too_many_arguments(command, c->words[command->most]);
     }
     if (code >= 0)
         cli_end(c);
@@ -249,7 +249,7 @@ int cli_id(struct pawl *p, const char *text, int64_t *id)
     if (!strcmp(text, "@last"))
         return pawl_last(p, id, &err) ? cli_fail(&err) : 0;
     if (text_parse_i64(text, id) || *id <= 0)
-        return cli_wrong("'%.60s' is no id: ids are numbers, or @last for the newest execution",
+        return cli_wrong("'%.60s' is not an id: write a number, or @last for the newest execution",
                          text);
     return 0;
 }

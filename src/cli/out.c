@@ -1,4 +1,5 @@
-/* out.c - printing for people: errors, texts without control characters. */
+/* out.c - output for people: errors, and text without control characters; and access to JSON
+ * fields. */
 #include "cli/cli.h"
 
 #include "base/mem.h"
@@ -10,7 +11,7 @@
 
 /* ---- errors ---- */
 
-/* Control characters are those below space, DEL, and U+0080 to U+009F, which are two bytes. */
+/* Control characters are those below space, DEL, and U+0080 to U+009F, which take two bytes. */
 void out_clean(struct buf *b, const char *text)
 {
     const unsigned char *s = (const unsigned char *)text;
@@ -42,8 +43,8 @@ void out_word(struct buf *b, const char *word)
     buf_addch(b, '\'');
 }
 
-/* A sentence is one line, whatever stands in it. A text that ends with a newline is lines: what is
- * wrong with a file, each problem with its place. */
+/* Prints one line, replacing newlines in it. Only a text that ends with a newline keeps its
+ * lines: the problems of a file, each with its location. */
 static int print_sentence(const char *text, int exit_code)
 {
     size_t len = strlen(text);
@@ -65,14 +66,15 @@ static int print_sentence(const char *text, int exit_code)
     return exit_code;
 }
 
-/* The library does not know that there are commands: what to do about it is said here. */
+/* The library does not know the command line, so hints that name commands and options are added
+ * here. */
 int cli_fail_param(const struct pawl_error *err, const char *option)
 {
     char text[sizeof(err->message) + sizeof(err->name) + 40], *end = stpcpy(text, err->message);
     size_t left = sizeof(text) - (size_t)(end - text);
 
     if (err->missing == PAWL_MISSING_EXECUTION)
-        snprintf(end, left, ": `pawl ls` lists them");
+        snprintf(end, left, ": `pawl ls` lists the executions");
     else if (err->missing == PAWL_MISSING_PARAM && option)
         snprintf(end, left, "; write %s %s=VALUE", option, err->name);
     return print_sentence(text, pawl_exit_code(err->code));
@@ -97,7 +99,7 @@ int cli_wrong(const char *fmt, ...)
 int cli_done(int exit_code)
 {
     if (fflush(stdout) || ferror(stdout)) {
-        fprintf(stderr, "pawl: the output can't be written: %s\n", strerror(errno));
+        fprintf(stderr, "pawl: can't write the output: %s\n", strerror(errno));
         return exit_code ? exit_code : 1;
     }
     return exit_code;

@@ -10,21 +10,21 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LINES_US 20000  /* between two looks at the history, at least */
-#define FRAME_US 100000 /* between two frames */
-#define QUIET_US 500000 /* without news one looks all the same */
-#define SHARE    10     /* the looking takes no more than this part of the time */
+#define LINES_US 20000  /* minimum between two reads of the history */
+#define FRAME_US 100000 /* minimum between two frames */
+#define QUIET_US 500000 /* read after this time even without news */
+#define SHARE    10     /* reading takes at most one part in SHARE of the time */
 
 struct progress {
     struct pawl *p;
     int64_t id;
     enum progress_kind kind;
     struct pawl_follower *follower; /* lines and events */
-    struct idmap names;             /* of executions, as far as they were asked for */
+    struct idmap names;             /* names of executions, cached */
     struct arena texts;
     struct live *live;
 
-    int64_t looked, took; /* boot clock */
+    int64_t read_at, read_us; /* last read: when it ended, how long it took; boot clock */
     bool news;
 };
 
@@ -72,16 +72,16 @@ int progress_open(struct pawl *p, int64_t id, enum progress_kind kind, int64_t s
 
 /* ---- lines ---- */
 
-/* What people want to read of: not how each came to its worker. */
+/* Whether an event is shown; how a task reached its worker is not. */
 static bool is_shown(const char *what)
 {
-    static const char *const told[] = {"started",   "completed", "failed",          "timed_out",
-                                       "cancelled", "skipped",   "retry_scheduled", "abandoned",
-                                       "adopted",   "deferred",  "paused",          "resumed"};
+    static const char *const shown[] = {"started",   "completed", "failed",          "timed_out",
+                                        "cancelled", "skipped",   "retry_scheduled", "abandoned",
+                                        "adopted",   "deferred",  "paused",          "resumed"};
     size_t i;
 
-    for (i = 0; i < sizeof(told) / sizeof(*told); i++)
-        if (!strcmp(what, told[i]))
+    for (i = 0; i < sizeof(shown) / sizeof(*shown); i++)
+        if (!strcmp(what, shown[i]))
             return true;
     return false;
 }
@@ -122,7 +122,7 @@ static void print_event(struct progress *g, const json_t *v)
     buf_release(&clean);
 }
 
-static int print_news(void *arg, const char *json)
+static int print_line_or_event(void *arg, const char *json)
 {
     struct progress *g = arg;
     json_t *v;
@@ -141,7 +141,7 @@ static int print_events(struct progress *g, struct pawl_error *err)
     int rc;
 
     do
-        rc = pawl_follower_next(g->follower, print_news, g, &n, err);
+        rc = pawl_follower_next(g->follower, print_line_or_event, g, &n, err);
     while (!rc && n);
     fflush(stdout);
     return rc;
@@ -149,13 +149,13 @@ static int print_events(struct progress *g, struct pawl_error *err)
 
 /* ---- all kinds ---- */
 
-/* When it may look again, µs of the boot clock. */
+/* When the next read is due, in µs of the boot clock. */
 static int64_t due(const struct progress *g)
 {
     int64_t least = g->kind == PROGRESS_TTY ? FRAME_US : LINES_US;
 
-    least = g->took * SHARE > least ? g->took * SHARE : least;
-    return g->looked + (g->news || least > QUIET_US ? least : QUIET_US);
+    least = g->read_us * SHARE > least ? g->read_us * SHARE : least;
+    return g->read_at + (g->news || least > QUIET_US ? least : QUIET_US);
 }
 
 int progress_wait(const struct progress *g)
@@ -172,14 +172,14 @@ int progress_update(struct progress *g, bool news, bool now, struct pawl_error *
     g->news |= news;
     if (!now && clock_boot_us() < due(g))
         return 0;
-    g->looked = clock_boot_us();
+    g->read_at = clock_boot_us();
     g->news = false;
     if (g->live && !(rc = live_read(g->live, err)))
         live_draw(g->live);
     else if (g->follower)
         rc = print_events(g, err);
-    g->took = clock_boot_us() - g->looked;
-    g->looked += g->took;
+    g->read_us = clock_boot_us() - g->read_at;
+    g->read_at += g->read_us;
     return rc;
 }
 

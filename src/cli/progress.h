@@ -1,5 +1,5 @@
-/* progress.h - how `pawl run` tells what happens: not at all, by the events themselves, by lines,
- * or by a live tree. */
+/* progress.h - how `pawl run` shows progress: not at all, as JSON events, as lines, or as a live
+ * tree. */
 #ifndef CLI_PROGRESS_H
 #define CLI_PROGRESS_H
 
@@ -7,28 +7,28 @@
 
 enum progress_kind { PROGRESS_AUTO, PROGRESS_TTY, PROGRESS_PLAIN, PROGRESS_JSON, PROGRESS_NONE };
 
-/* Its word; false: there is no such kind. */
+/* Parses the name of a kind; false if there is no such kind. */
 bool progress_kind_of(const char *word, enum progress_kind *out);
-/* What suits stdout: a live tree on a terminal that can move its cursor, lines otherwise. */
+/* The kind that suits stdout: a live tree on a terminal that can move its cursor, otherwise
+ * lines. */
 enum progress_kind progress_auto(void);
 
 struct progress;
-/* `since`: what happened before that time is not told; 0: all is. */
+/* Events before `since` are not shown; 0: show all. */
 MUST_USE int progress_open(struct pawl *p, int64_t id, enum progress_kind kind, int64_t since,
                            struct progress **out, struct pawl_error *err);
-/* Tells what is new. `news`: there is something, as far as one knows. It looks as often as is good
- * for its readers, and never so often that the looking takes more than a tenth of the time; with
- * `now` at once. */
+/* Shows what is new. `news`: the caller knows of something new. Reads no more often than readers
+ * can use, and spends at most a tenth of the time reading; with `now` it reads at once. */
 MUST_USE int progress_update(struct progress *g, bool news, bool now, struct pawl_error *err);
-/* In how many ms it wants to look again. */
+/* Milliseconds until the next update is due. */
 int progress_wait(const struct progress *g);
-/* The terminal has another size. */
+/* Call it when the size of the terminal has changed. */
 void progress_resized(struct progress *g);
-/* A sentence for people, where it disturbs nothing; NULL: the last one is not true any more. */
+/* Shows a sentence where it disturbs nothing; NULL: the last one no longer applies. */
 void progress_note(struct progress *g, const char *sentence);
-/* The last words, once it has ended: what failed, with the end of its output. `file`: where it came
- * from; NULL: not known. */
+/* Call it once the execution has ended: shows what failed, with the end of its output. `file` is
+ * the workflow's file; NULL if not known. */
 MUST_USE int progress_end(struct progress *g, const char *file, struct pawl_error *err);
-void progress_close(struct progress *g); /* NULL is fine */
+void progress_close(struct progress *g); /* NULL is ignored */
 
 #endif

@@ -29,7 +29,7 @@ int signals_open(void)
             sigaddset(&set, wanted[i]);
     sigprocmask(SIG_BLOCK, &set, NULL);
     if ((fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK)) < 0)
-        fprintf(stderr, "pawl: no descriptor for signals: %s\n", strerror(errno));
+        fprintf(stderr, "pawl: can't create a descriptor for signals: %s\n", strerror(errno));
     return fd;
 }
 
@@ -65,7 +65,7 @@ int run_step(struct pawl_engine *e, int signals, int most_ms, int *signal, struc
     if (poll(fds, 2, wait) > 0 && fds[0].revents &&
         read(signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
         *signal = (int)info.ssi_signo;
-    return *signal ? 0 : pawl_engine_step(e, 0, err); /* which may wait for the database */
+    return *signal ? 0 : pawl_engine_step(e, 0, err); /* may wait for the database */
 }
 
 int run_later(const struct pawl_error *err)
@@ -78,7 +78,7 @@ int run_later(const struct pawl_error *err)
 
 /* ---- output ---- */
 
-/* Copies what there is of the current attempt. *ended: there will be no more of it. */
+/* Copies the available output of the current attempt. *ended: no more will come. */
 static int copy_attempt(struct pawl *p, struct output *o, bool *ended, struct pawl_error *err)
 {
     struct pawl_log_place at = {.execution = o->execution, .attempt = o->attempt};
@@ -89,13 +89,14 @@ static int copy_attempt(struct pawl *p, struct output *o, bool *ended, struct pa
         at.from = o->at;
         if ((rc = pawl_log(p, &at, o->page, PAGE, &page, err)))
             return rc;
-        if (!o->attempt && page.attempt) { /* the first one, which may be over by now */
+        if (!o->attempt &&
+            page.attempt) { /* start with the first attempt, even if it has ended by now */
             o->attempt = at.attempt = 1;
             page.more = true;
             continue;
         }
         if (o->to && page.dropped)
-            fprintf(stderr, "pawl: %lld bytes of output were left out here\n",
+            fprintf(stderr, "pawl: %lld bytes of output are missing here\n",
                     (long long)page.dropped);
         if (o->to)
             fwrite(o->page, 1, page.len, o->to);
@@ -126,7 +127,7 @@ int output_copy(struct pawl *p, struct output *o, struct pawl_error *err)
         } else if (*field(now, "finished_at")) {
             o->ended = json_incref(now);
         } else {
-            over = false; /* it will be tried again */
+            over = false; /* it will be retried */
         }
         json_decref(now);
         if (!over)

@@ -1,41 +1,42 @@
-/* run_workflow.h - what the commands with an engine of their own share: signals as something to be
- * read, stepping until one comes, and the output of an execution while it runs. */
+/* run_workflow.h - shared by the commands that have their own engine: signals that are read from
+ * a descriptor, stepping until one arrives, and copying the output of a running execution. */
 #ifndef CLI_RUN_WORKFLOW_H
 #define CLI_RUN_WORKFLOW_H
 
 #include "cli/cli.h"
 
-/* Takes INT, TERM and HUP, except those that whoever started us wants ignored. Before anything that
- * starts threads. Returns a descriptor, or -1: said already. */
+/* Blocks SIGINT, SIGTERM and SIGHUP, except those that the parent process set to be ignored, and
+ * returns a descriptor to read them from; -1 on an error that was printed. Call it before
+ * anything that starts threads. */
 int signals_open(void);
 
-/* Takes one more, on the same descriptor. */
+/* Adds a signal to the descriptor. */
 void signals_add(int fd, int signal);
 
-/* Whether one that asks for an end waits to be read. For pawl_engine_options.give_up: a database
- * that is away does not keep it waiting. */
+/* Whether a signal that asks to stop is pending. For pawl_engine_options.give_up, so that an
+ * unreachable database does not delay the stop. */
 bool signals_pending(void *unused);
 
-/* Sleeps until the engine has something to do, a signal comes, or so many ms are over (< 0: as long
- * as it takes), and lets the engine step. *signal is the one that came, 0: none. */
+/* Sleeps until the engine has something to do, a signal arrives, or most_ms have passed
+ * (negative: no limit), and steps the engine. *signal is the signal that arrived, 0 if none. */
 MUST_USE int run_step(struct pawl_engine *e, int signals, int most_ms, int *signal,
                       struct pawl_error *err);
 
-/* Looking at what runs has failed: -1 to go on, since the engine waits for a database that is away,
- * too; else the exit code, and it is said. */
+/* Handles a failed read of the execution. Returns -1 to continue if the database is unreachable,
+ * since the engine waits for it, too; else prints the error and returns the exit code. */
 MUST_USE int run_later(const struct pawl_error *err);
 
-/* Where a reader of an execution's output is. */
+/* The position of a reader in an execution's output. */
 struct output {
     int64_t execution;
-    int attempt; /* 0: none has begun */
-    int64_t at;  /* how far it was read */
-    FILE *to;    /* NULL: nobody wants it */
+    int attempt; /* 0 if none has started */
+    int64_t at;  /* offset up to which it was read */
+    FILE *to;    /* NULL: discard the output */
     char *page;
-    json_t *ended; /* the execution, once it has ended and all was copied */
+    json_t *ended; /* the execution, once it has ended and all output was copied */
 };
 
-/* Copies what is new, of all attempts in order. A failed write is seen by ferror(to). */
+/* Copies new output, of all attempts in order. Check ferror(to) for failed writes. */
 MUST_USE int output_copy(struct pawl *p, struct output *o, struct pawl_error *err);
 void output_release(struct output *o);
 

@@ -1,5 +1,5 @@
-/* screen.c - see screen.h. What must be undone is in one static structure: a handler of signals has
- * no other way to find it. */
+/* screen.c - see screen.h. The state to restore is in a static structure, because a signal
+ * handler has no other way to find it. */
 #include "cli/screen.h"
 
 #include <errno.h>
@@ -11,13 +11,13 @@
 #include <termios.h>
 #include <unistd.h>
 
-#define ESCAPE_MS 25 /* within which the rest of a key's sequence comes */
+#define ESCAPE_MS 25 /* within this time the rest of a key's escape sequence arrives */
 
-/* The other screen, no cursor, no wrapping; and back. */
+/* Alternate screen, cursor hidden, no wrapping; and back. */
 static const char enter[] = "\033[?1049h\033[?25l\033[?7l\033[2J";
 static const char leave[] = "\033[?7h\033[?25h\033[?1049l";
 
-/* Signals that end the program by its own fault. */
+/* Signals of a crash. */
 static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 #define FATAL (sizeof(fatal) / sizeof(*fatal))
 
@@ -36,9 +36,9 @@ bool screen_there(void)
     return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && term && *term && strcmp(term, "dumb");
 }
 
-/* ---- take and give back ---- */
+/* ---- open and close ---- */
 
-static bool put(const char *text, size_t len)
+static bool write_all(const char *text, size_t len)
 {
     ssize_t n;
 
@@ -49,22 +49,22 @@ static bool put(const char *text, size_t len)
     return !len;
 }
 
-/* Only calls that a handler of signals may make. */
-static void give_back(void)
+/* Restores the terminal. Async-signal-safe. */
+static void restore_terminal(void)
 {
     if (!screen.open)
         return;
     screen.open = 0;
-    put(leave, sizeof(leave) - 1);
+    write_all(leave, sizeof(leave) - 1);
     tcsetattr(STDIN_FILENO, TCSANOW, &screen.before);
 }
 
-/* Whoever handled it before gets it next. */
+/* Restores the terminal, then raises the signal again for the previous handler. */
 static void on_fatal(int signal)
 {
     size_t i;
 
-    give_back();
+    restore_terminal();
     for (i = 0; i < FATAL; i++)
         if (fatal[i] == signal)
             sigaction(signal, &screen.previous[i], NULL);
@@ -93,7 +93,7 @@ bool screen_open(void)
         screen_close();
         return false;
     }
-    put(enter, sizeof(enter) - 1);
+    write_all(enter, sizeof(enter) - 1);
     return true;
 }
 
@@ -103,14 +103,14 @@ void screen_close(void)
 
     if (!screen.open)
         return;
-    give_back();
+    restore_terminal();
     for (i = 0; i < FATAL; i++)
         sigaction(fatal[i], &screen.previous[i], NULL);
 }
 
-/* ---- the picture ---- */
+/* ---- drawing ---- */
 
-static bool size_of(struct winsize *size)
+static bool window_size(struct winsize *size)
 {
     return !ioctl(STDOUT_FILENO, TIOCGWINSZ, size) && size->ws_col && size->ws_row;
 }
@@ -119,18 +119,18 @@ int screen_columns(void)
 {
     struct winsize size;
 
-    return size_of(&size) ? size.ws_col : 80;
+    return window_size(&size) ? size.ws_col : 80;
 }
 
 int screen_rows(void)
 {
     struct winsize size;
 
-    return size_of(&size) ? size.ws_row : 24;
+    return window_size(&size) ? size.ws_row : 24;
 }
 
-/* Each line clears what is left of the one before it, and all goes out at once, so nothing
- * flickers. What is below the last row would move all of it up. */
+/* Each line clears the rest of the line it overwrites, and everything is written at once, to
+ * avoid flicker. Lines below the last row are dropped, because they would scroll the screen. */
 bool screen_show(const struct buf *frame)
 {
     const char *at = buf_cstr(frame);
@@ -149,7 +149,7 @@ bool screen_show(const struct buf *frame)
         buf_addstr(&out, "\r\n");
     }
     buf_addstr(&out, "\033[J");
-    shown = put(out.ptr, out.len);
+    shown = write_all(out.ptr, out.len);
     buf_release(&out);
     return shown;
 }
@@ -163,7 +163,7 @@ static bool is_readable(int ms)
     return poll(&fd, 1, ms) > 0;
 }
 
-/* False: the terminal is gone. */
+/* False if the terminal is gone. */
 static bool read_more(int ms)
 {
     ssize_t n;
@@ -176,14 +176,14 @@ static bool read_more(int ms)
     return n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN));
 }
 
-static void take(size_t n)
+static void consume(size_t n)
 {
     memmove(screen.typed, screen.typed + n, screen.n - n);
     screen.n -= n;
 }
 
-/* ESC [ A, ESC O A, ESC [ 5 ~. What is not known is passed over. */
-static int sequence(void)
+/* ESC [ A, ESC O A, ESC [ 5 ~. Skips an unknown sequence. */
+static int escape_sequence(void)
 {
     static const struct {
         const char *end;
@@ -197,10 +197,10 @@ static int sequence(void)
     len += len < screen.n;
     for (i = 0; i < sizeof(keys) / sizeof(*keys); i++)
         if (strlen(keys[i].end) == len - 2 && !memcmp(screen.typed + 2, keys[i].end, len - 2)) {
-            take(len);
+            consume(len);
             return keys[i].key;
         }
-    take(len);
+    consume(len);
     return screen_key();
 }
 
@@ -216,7 +216,7 @@ int screen_key(void)
     if (c == KEY_ESCAPE && screen.n == 1 && !read_more(ESCAPE_MS))
         return KEY_GONE;
     if (c == KEY_ESCAPE && screen.n > 1 && (screen.typed[1] == '[' || screen.typed[1] == 'O'))
-        return sequence();
-    take(1);
+        return escape_sequence();
+    consume(1);
     return c == '\n' ? KEY_ENTER : c == '\b' ? KEY_BACKSPACE : c;
 }

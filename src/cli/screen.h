@@ -1,5 +1,5 @@
-/* screen.h - a whole terminal for a view: its other screen, single keys, its size. However the
- * program ends, but for kill -9, the terminal is then as it was before. */
+/* screen.h - full-screen use of a terminal: its alternate screen, single keys, its size. However
+ * the program ends, except by kill -9, the terminal is restored. */
 #ifndef CLI_SCREEN_H
 #define CLI_SCREEN_H
 
@@ -7,24 +7,23 @@
 
 #include <stdbool.h>
 
-/* Whether there is one, for keys and for a picture. */
+/* Whether stdin and stdout are a terminal that supports this. */
 bool screen_there(void);
 
-/* Takes the terminal; false: it can't be taken. There is one of them. */
+/* Switches to the full screen; false if that is not possible. A process has only one screen. */
 bool screen_open(void);
-void screen_close(void); /* harmless if it is not open */
+void screen_close(void); /* does nothing if it is not open */
 
 int screen_columns(void);
 int screen_rows(void);
 
-/* Shows the lines of a frame, each ended by a line end but the last, from the top. False: the
- * terminal is gone. */
+/* Shows a frame from the top: lines separated by newlines. False if the terminal is gone. */
 bool screen_show(const struct buf *frame);
 
-/* Keys that are no characters. */
+/* Keys that are not characters. */
 enum key {
     KEY_NONE = -1,
-    KEY_GONE = -2, /* the terminal */
+    KEY_GONE = -2, /* the terminal is gone */
     KEY_ENTER = '\r',
     KEY_ESCAPE = 0x1B,
     KEY_BACKSPACE = 0x7F,
@@ -37,7 +36,7 @@ enum key {
     KEY_HOME,
     KEY_END,
 };
-/* What was typed next: a byte or one of those; never waits. The descriptor is 0. */
+/* The next key: a byte or one of the constants above; never waits. Reads from descriptor 0. */
 int screen_key(void);
 
 #endif

@@ -7,8 +7,8 @@
 
 #define GAP 2
 
-/* How narrow texts may become: first those that can be done without, then, when others have gone,
- * the rest. */
+/* Minimum widths of texts: first optional columns shrink to LEAST and others to LEAST_NAME; once
+ * all optional columns are left out, the rest may shrink to LEAST_AT_ALL. */
 enum { LEAST = 10, LEAST_NAME = 24, LEAST_AT_ALL = 6 };
 
 /* ---- cells ---- */
@@ -80,9 +80,9 @@ static bool is_left(const struct table *t, size_t col)
     return head[strspn(head, "~")] == '<';
 }
 
-/* ---- what fits ---- */
+/* ---- fit ---- */
 
-/* Characters, not bytes; wide and combining ones are taken for one column. */
+/* Number of characters, not bytes; wide and combining characters count as one column. */
 static int width(const char *s)
 {
     int n = 0;
@@ -102,7 +102,7 @@ int table_fit_width(const struct table_fit *f)
     return sum;
 }
 
-/* Makes the widest text that can be cut narrower by one; false: there is none. */
+/* Shrinks the widest left-aligned column by one; false if none can shrink. */
 static bool shrink(const struct table *t, struct table_fit *f, int least_name)
 {
     size_t i, widest = f->wide.n;
@@ -117,7 +117,7 @@ static bool shrink(const struct table *t, struct table_fit *f, int least_name)
     return true;
 }
 
-/* Leaves out what can be done without first; false: there is nothing. */
+/* Leaves out the least important column; false if none may be left out. */
 static bool leave_out(const struct table *t, struct table_fit *f)
 {
     size_t i, first = f->wide.n;
@@ -132,7 +132,7 @@ static bool leave_out(const struct table *t, struct table_fit *f)
     return true;
 }
 
-/* What the cells of the columns that are shown ask for. */
+/* Measures the natural width of the columns that are shown. */
 static void measure(const struct table *t, struct table_fit *f)
 {
     size_t row, col;
@@ -175,7 +175,7 @@ static void add_blanks(struct line *l, int n)
         line_add(l, TINT_PLAIN, " ");
 }
 
-/* In a pipe the bytes stay what they are, whatever the locale says. */
+/* In a pipe the bytes are printed unchanged, regardless of the locale. */
 static void add_text(struct line *l, enum tint tint, const char *text)
 {
     if (l->style->width) {
@@ -186,7 +186,7 @@ static void add_text(struct line *l, enum tint tint, const char *text)
     }
 }
 
-/* What is behind the first n characters. */
+/* Returns the position after the first n characters. */
 static const char *skip(const char *s, int n)
 {
     for (; *s && n > 0; n--)
@@ -195,7 +195,7 @@ static const char *skip(const char *s, int n)
     return s;
 }
 
-/* A name that is too long is cut in its middle: names of tasks differ at their end. */
+/* Cuts a name that is too long in the middle, because names of tasks differ at their ends. */
 static void cut_name(const char *name, int wide, bool utf8, struct buf *out)
 {
     int all = width(name), tail = wide / 2, head = wide - tail - 1;

@@ -1,4 +1,4 @@
-/* commands.c - pawl(1), pawl-NAME(1) and docs/CLI.md, from the table of commands. */
+/* commands.c - prints pawl(1), pawl-NAME(1) and docs/CLI.md from the table of commands. */
 #include "cli/commands.h"
 
 #include "manual.h"
@@ -7,32 +7,33 @@
 #include <string.h>
 
 static const char about_pawl[] =
-    "Pawl is a durable workflow and job engine. What should run, what runs and everything that happened is kept in "
-    "SQLite (embedded, the default) or PostgreSQL (many machines). Any part may die by kill -9: nothing that was "
-    "accepted is lost, nothing runs twice at once, and the history says what happened to every attempt.\n"
-    "\n"
-    "`pawl run` and `pawl exec` run here and now and wait; `pawl submit` and `pawl exec --detach` put work into a "
-    "queue, from which `pawl worker` takes it. `pawl ls`, `show`, `tree`, `events`, `logs` and `why` tell what "
-    "happened; `cancel`, `pause`, `rerun`, `skip` and `approve` decide.";
+    "Pawl is a durable workflow and job engine. It keeps what should run, what runs and everything "
+    "that happened in SQLite (embedded, the default) or PostgreSQL (many machines). Any process "
+    "may be killed at any time, even by kill -9: no accepted job is lost, no attempt runs twice at "
+    "once, and the history records every attempt.\n\n`pawl run` and `pawl exec` run in the "
+    "foreground and wait; `pawl submit` and `pawl exec --detach` put jobs into a queue, from which "
+    "`pawl worker` claims them. `pawl ls`, `show`, `tree`, `events`, `logs` and `why` show what "
+    "happened; `cancel`, `pause`, `rerun`, `skip` and `approve` intervene.";
 
-/* name, what it says; those that are for people who run pawl */
+/* variables for users of the command line */
 static const struct {
     const char *name, *text;
 } environment[] = {
-    {"PAWL_DB", "The database, if `--db` names none."},
-    {"PAWL_TENANT", "The tenant in it, if neither `--db` nor `--tenant` is given."},
-    {"PAWL_CONFIG", "The configuration, instead of `pawl.yaml` in this folder or your own."},
+    {"PAWL_DB", "The database, unless `--db` is given."},
+    {"PAWL_TENANT", "Its tenant, unless `--db` or `--tenant` is given."},
+    {"PAWL_CONFIG", "The configuration file; default: `./pawl.yaml`, else your own."},
     {"PAWL_STATE",
-     "The state folder, if `--state` names none; tasks find that of their worker in it."},
+     "The state folder, unless `--state` is given; tasks inherit that of their worker."},
     {"PAWL_SHIM",
-     "The program `pawl-shim`, if it is neither beside `pawl` nor in `../libexec/pawl`."},
-    {"PAWL_CGROUPS", "`off`: a worker makes no control groups for what it runs."},
+     "The program `pawl-shim`, if it is neither next to `pawl` nor in `../libexec/pawl`."},
+    {"PAWL_CGROUPS", "`off`: the worker creates no control groups for its attempts."},
     {"PAWL_EXECUTION_ID",
-     "Set for each task: what it starts with `pawl run`, `exec` or `submit` is a part of it."},
-    {"PAWL_TRACE", "1 shows each statement with its time."},
-    {"NO_COLOR", "Anything: no colours."},
+     "Set for each task: executions that it starts with `pawl run`, `exec` or `submit` become its "
+     "children."},
+    {"PAWL_TRACE", "1 prints each SQL statement with its duration."},
+    {"NO_COLOR", "If set, no colors are used."},
     {"XDG_STATE_HOME, XDG_CONFIG_HOME",
-     "Where your state folder and `pawl.yaml` are; else `~/.local/state`, `~/.config`."},
+     "Location of your state folder and of `pawl.yaml`; default: `~/.local/state`, `~/.config`."},
 };
 
 static void add_options(struct buf *b, const struct option *o)
@@ -56,14 +57,15 @@ static void add_exit_codes(struct buf *b)
         roff_item(b, e->code, e->text);
 }
 
-/* Before the options of all. */
-static void add_every(struct buf *b)
+/* The introduction to the common options. */
+static void add_common_intro(struct buf *b)
 {
     const struct command *const *c;
     size_t n = 0;
 
     buf_addstr(
-        b, "Every command takes these, before its name or after it; those that print no data (");
+        b, "Every command takes these options, before or after its name; commands that print no "
+           "data (");
     for (c = commands; *c; c++)
         if ((*c)->no_json && !(*c)->hidden)
             buf_addf(b, "%s`%s`", n++ ? ", " : "", (*c)->name);
@@ -82,13 +84,13 @@ void page_pawl(struct buf *b)
     roff_section(b, "DESCRIPTION");
     roff_text(b, about_pawl);
     roff_section(b, "COMMANDS");
-    roff_text(b,
-              "Each has a page of its own, `pawl-COMMAND`(1), and explains itself with `--help`.");
+    roff_text(b, "Each command has its own page, `pawl-COMMAND`(1), and prints its help with "
+                 "`--help`.");
     for (c = commands; *c; c++)
         if (!(*c)->hidden)
             roff_item(b, (*c)->name, (*c)->text);
     roff_section(b, "OPTIONS");
-    add_every(&every);
+    add_common_intro(&every);
     roff_text(b, buf_cstr(&every));
     buf_release(&every);
     add_options(b, common_options);
@@ -149,7 +151,7 @@ void page_command(struct buf *b, const struct command *c)
 
 /* ---- docs/CLI.md ---- */
 
-/* A cell of a table: a bar would end it. */
+/* A cell of a table; a bar would end it, so it is escaped. */
 static void add_cell(struct buf *b, const char *text)
 {
     for (; *text; text++)
@@ -200,10 +202,10 @@ void page_markdown(struct buf *b)
 
     buf_addstr(
         b,
-        "# The command line\n\n"
-        "This page is printed from the table of commands (`src/cli/commands.h`), as `--help`, the man\n"
-        "pages and completion are: do not edit it, run `make docs/CLI.md`.\n\n");
-    add_every(b);
+        "# The command line\n\nThis page is generated from the table of commands "
+        "(`src/cli/commands.h`), like `--help`, the man\npages and completion: do not edit it, run "
+        "`make docs/CLI.md`.\n\n");
+    add_common_intro(b);
     buf_addstr(b, "\n\n");
     add_rows(b, common_options);
     buf_addf(b, "%s\n\n| exit code | |\n|---|---|\n", notation);
@@ -213,6 +215,6 @@ void page_markdown(struct buf *b)
     for (c = commands; *c; c++)
         if (!(*c)->hidden)
             add_command(b, *c);
-    b->len--; /* one end of line is enough */
+    b->len--; /* keep only one newline at the end */
     b->ptr[b->len] = '\0';
 }

@@ -1,4 +1,4 @@
-/* files.c - pawl.yaml(5) and pawl-workflow(5), from the tables of keys. */
+/* files.c - prints pawl.yaml(5) and pawl-workflow(5) from the key tables. */
 #include "parse/render/describe.h"
 
 #include "manual.h"
@@ -7,26 +7,26 @@
 #include <string.h>
 
 static const char scalars[] =
-    "A duration is a number and a unit: `250ms`, `30s`, `5m`, `2h`, `90d`. A size is a number of bytes, or one with a "
-    "unit: `64kB`, `1MB`, `2GB` (powers of 1000), `64KiB`, `1MiB`, `2GiB` (of 1024). Where a list is wanted a single "
-    "value will do.";
+    "A duration is a number and a unit: `250ms`, `30s`, `5m`, `2h`, `90d`. A size is a number of "
+    "bytes, or a number and a unit: `64kB`, `1MB`, `2GB` (powers of 1000), `64KiB`, `1MiB`, `2GiB` "
+    "(powers of 1024). Where a list is expected, a single value is accepted, too.";
 
 static const char config_about[] =
-    "Pawl needs no configuration. What you want otherwise stands in `pawl.yaml`: the file given on the command line or "
-    "in `PAWL_CONFIG`, else the one in the current folder, else `$XDG_CONFIG_HOME/pawl/pawl.yaml` "
-    "(`~/.config/pawl/pawl.yaml`). The first that exists is the only one that is read; the command line and the "
-    "environment come before it. It may name programs and plugins to run, so trust the one in a folder as you would "
-    "trust a Makefile there.\n"
-    "\n"
-    "It is YAML 1.2, read strictly: unknown and duplicate keys are errors, `on` and `no` are texts, and all that is wrong "
-    "is said at once, with line and column. A relative path begins at the folder of the file, `~/` at your home. "
-    "`auto` is as many as there are processors. A dot in the names below leads into a mapping: `worker.slots` is "
-    "`worker: {slots: ...}`.";
+    "Pawl needs no configuration. To change a default, write `pawl.yaml`: the file given on the "
+    "command line or in `PAWL_CONFIG`, else the one in the current folder, else "
+    "`$XDG_CONFIG_HOME/pawl/pawl.yaml` (`~/.config/pawl/pawl.yaml`). Only the first of these that "
+    "exists is read; the command line and the environment override it. It may name programs and "
+    "plugins to run, so trust the one in a folder as you would trust a Makefile there.\n\nIt is "
+    "YAML 1.2, read strictly: unknown and duplicate keys are errors, `on` and `no` are strings, "
+    "and all problems are reported at once, with line and column. Relative paths start at the "
+    "folder of the file, `~/` at your home. `auto` means the number of processors. A dot in the "
+    "names below leads into a mapping: `worker.slots` is `worker: {slots: ...}`.";
 
 static const char workflow_about[] =
-    "A workflow is a graph of tasks in a YAML file. Each task is a command, a C function of a worker, or another workflow; "
-    "it starts when the tasks that it needs have ended. `pawl validate` says all that is wrong with a file at once, "
-    "`pawl graph` draws it, `pawl run` runs it, `pawl schema` prints a JSON Schema for editors.";
+    "A workflow is a graph of tasks in a YAML file. Each task is a command, a C function of a "
+    "worker, or another workflow; it starts when the tasks that it needs have ended. `pawl "
+    "validate` reports all problems of a file at once, `pawl graph` draws it, `pawl run` runs it, "
+    "`pawl schema` prints a JSON Schema for editors.";
 
 static const char workflow_example[] = "name: nightly\n"
                                        "params: {day: \"2026-01-01\"}\n"
@@ -71,7 +71,7 @@ void page_config(struct buf *b)
     roff_section(b, "KEYS");
     add_config_keys(b, &config_keys);
     roff_section(b, "KEYS OF AN EXECUTOR");
-    roff_text(b, "Below `executors.KEY`. Not all types have all of them.");
+    roff_text(b, "Keys below `executors.KEY`. Not every type of executor has all of them.");
     add_config_keys(b, &config_executor_keys);
     roff_section(b, "SEE ALSO");
     roff_text(b, "`pawl`(1), `pawl-worker`(1), `pawl-workflow`(5)");

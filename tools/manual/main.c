@@ -1,4 +1,4 @@
-/* main.c - manual: writes the pages that are made from the tables in the code. Not installed.
+/* main.c - manual: generates pages from the tables in the code. Not installed.
  *
  *   manual man DIR    the man pages
  *   manual markdown   docs/CLI.md, on stdout */
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Writes a page, and forgets it. */
+/* Writes a page, and resets the buffer. */
 static int write_page(const char *dir, const char *name, struct buf *b)
 {
     char path[4096];

@@ -1,4 +1,4 @@
-/* manual.h - the pages about Pawl that are made from its tables. */
+/* manual.h - the pages about Pawl that are generated from its tables. */
 #ifndef MANUAL_MANUAL_H
 #define MANUAL_MANUAL_H
 
@@ -8,11 +8,11 @@
 
 void roff_begin(struct buf *b, const char *name, const char *section, const char *summary);
 void roff_section(struct buf *b, const char *title);
-/* A paragraph; `code` becomes bold, an empty line begins another one. */
+/* A paragraph; `code` becomes bold, an empty line starts a new paragraph. */
 void roff_text(struct buf *b, const char *text);
-/* A term in bold, and what it means. */
+/* A term in bold, and its explanation. */
 void roff_item(struct buf *b, const char *term, const char *text);
-void roff_code(struct buf *b, const char *lines); /* as it is */
+void roff_code(struct buf *b, const char *lines); /* verbatim */
 
 /* ---- pages ---- */
 

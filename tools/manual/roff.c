@@ -1,4 +1,4 @@
-/* roff.c - text as a man page has it. */
+/* roff.c - formats text as a man page. */
 #include "manual.h"
 
 #include "pawl.h"
@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* A character of several bytes by its number, so that the page is ASCII whatever reads it. */
+/* Writes a multi-byte character by its number, so that the page is ASCII. */
 static const char *add_wide(struct buf *b, const char *at)
 {
     unsigned char lead = (unsigned char)*at++;
@@ -22,7 +22,7 @@ static const char *add_wide(struct buf *b, const char *at)
     return at;
 }
 
-/* One line of text. Backquotes switch to bold and back, unless `literal`. */
+/* Adds one line of text. Backquotes switch bold on and off, unless `literal`. */
 static void add_line(struct buf *b, const char *text, size_t len, bool literal)
 {
     const char *end = text + len;
@@ -56,7 +56,7 @@ static void add_line(struct buf *b, const char *text, size_t len, bool literal)
     buf_addch(b, '\n');
 }
 
-/* A quote would end the argument of a macro. */
+/* Escapes quotes, which would end the argument of a macro. */
 static void add_argument(struct buf *b, const char *text)
 {
     for (; *text; text++)
@@ -68,7 +68,7 @@ static void add_argument(struct buf *b, const char *text)
 
 void roff_begin(struct buf *b, const char *name, const char *section, const char *summary)
 {
-    buf_addstr(b, ".\\\" made from the tables in the code by tools/manual\n");
+    buf_addstr(b, ".\\\" generated from the tables in the code by tools/manual\n");
     buf_addf(b, ".TH \"%s\" %s \"\" \"Pawl %s\" \"Pawl\"\n", name, section, pawl_version());
     buf_addstr(b, ".nh\n.ad l\n.SH NAME\n");
     buf_addf(b, "%s \\- ", name);

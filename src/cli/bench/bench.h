@@ -1,5 +1,5 @@
-/* bench.h - what `pawl bench` measures: measure.c does, cmd_bench.c makes the place for it, and
- * says what came out. */
+/* bench.h - the measurements of `pawl bench`: measure.c takes them; cmd_bench.c prepares the
+ * tenant and prints the results. */
 #ifndef CLI_BENCH_BENCH_H
 #define CLI_BENCH_BENCH_H
 
@@ -7,22 +7,22 @@
 #include "cli/cli.h"
 
 struct bench_times {
-    VEC(int64_t) us; /* sorted once it was measured */
+    VEC(int64_t) us; /* sorted after the measurement */
 };
-int64_t times_at(const struct bench_times *t, int percent); /* 0: nothing was measured */
+int64_t times_at(const struct bench_times *t, int percent); /* 0 if nothing was measured */
 
 struct bench {
-    struct pawl_options options; /* of the scratch tenant */
-    const char *state, *disk;    /* folders; disk NULL: the database's is elsewhere */
-    int64_t span;                /* µs for each part */
+    struct pawl_options options; /* of the temporary tenant */
+    const char *state, *disk;    /* folders; disk is NULL if the database is on a server */
+    int64_t span;                /* duration of each part, µs */
     int signals;
 
-    struct bench_times read, sync, submit, start; /* each by itself */
+    struct bench_times read, sync, submit, start; /* latencies of single operations */
     double submits, runs, lives;                  /* per second */
-    double busy;                                  /* of a processor, while it ran */
-    int signal;                                   /* that ended it */
+    double busy;                                  /* share of a processor used while running */
+    int signal;                                   /* the signal that ended it; 0 if none */
 };
-/* All parts, one after the other; b->signal set: it was told to end. */
+/* Runs all parts, one after another. If b->signal is set, it was interrupted. */
 MUST_USE int bench_run(struct bench *b, struct pawl_error *err);
 void bench_release(struct bench *b);
 

@@ -1,5 +1,6 @@
-/* measure.c - the parts of `pawl bench`, each for so long: a read, a durable write of the disk, a
- * submit by itself, many at once, running them all, and how soon a waiting worker starts one. */
+/* measure.c - the parts of `pawl bench`, each limited in time: a read, a durable disk write, a
+ * single submit, submits in batches, running all of them, and how soon an idle worker starts a
+ * job. */
 #include "cli/bench/bench.h"
 
 #include "base/env.h"
@@ -17,8 +18,8 @@
 
 #define QUEUE   "bench"
 #define BATCH   1000
-#define MOST    50000 /* executions that wait to be run */
-#define EACH_US 10000 /* between two jobs for a waiting worker */
+#define MOST    50000 /* jobs that wait to be run, at most */
+#define EACH_US 10000 /* pause between two jobs for an idle worker */
 
 /* ---- times ---- */
 
@@ -40,8 +41,8 @@ int64_t times_at(const struct bench_times *t, int percent)
     return t->us.n ? t->us.at[(t->us.n - 1) * (size_t)percent / 100] : 0;
 }
 
-/* Whether somebody wants it to end. */
-static bool is_reported(struct bench *b)
+/* Whether a signal asks it to stop. */
+static bool is_interrupted(struct bench *b)
 {
     struct signalfd_siginfo info;
 
@@ -50,17 +51,17 @@ static bool is_reported(struct bench *b)
     return b->signal != 0;
 }
 
-/* One thing again and again, for a span; at least three times. */
+/* Repeats an operation for the span, but at least three times. */
 static int repeat(struct bench *b, struct bench_times *t,
                   int (*once)(void *arg, struct pawl_error *err), void *arg, struct pawl_error *err)
 {
-    int64_t end = clock_boot_us() + b->span, begun;
+    int64_t end = clock_boot_us() + b->span, start;
     int rc = 0;
 
-    while (!rc && !is_reported(b) && (t->us.n < 3 || clock_boot_us() < end)) {
-        begun = clock_boot_us();
+    while (!rc && !is_interrupted(b) && (t->us.n < 3 || clock_boot_us() < end)) {
+        start = clock_boot_us();
         rc = once(arg, err);
-        *vec_add(&t->us) = clock_boot_us() - begun;
+        *vec_add(&t->us) = clock_boot_us() - start;
     }
     times_sort(t);
     return rc;
@@ -76,7 +77,7 @@ static int sync_once(void *arg, struct pawl_error *err)
     return pwrite(*(int *)arg, page, sizeof(page), 0) < 0 || fdatasync(*(int *)arg) ? -1 : 0;
 }
 
-/* A disk that can't be asked is just not told of. */
+/* A disk that can't be measured is left out of the results. */
 static void measure_disk(struct bench *b)
 {
     int fd = b->disk ? open(b->disk, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600) : -1;
@@ -96,12 +97,12 @@ static int read_once(void *arg, struct pawl_error *err)
 
 /* ---- submitting ---- */
 
-static const struct pawl_job usual = {
+static const struct pawl_job job_template = {
     .name = "exec::bench", .queue = QUEUE, .lane = "function:bench"};
 
 static int submit_once(void *arg, struct pawl_error *err)
 {
-    struct pawl_job job = usual;
+    struct pawl_job job = job_template;
 
     return pawl_submit(arg, &job, 1, err);
 }
@@ -109,37 +110,37 @@ static int submit_once(void *arg, struct pawl_error *err)
 static int submit_many(struct bench *b, struct pawl *p, size_t *n, struct pawl_error *err)
 {
     struct pawl_job *jobs = mem_alloc(BATCH * sizeof(*jobs));
-    int64_t begun = clock_boot_us();
+    int64_t start = clock_boot_us();
     int rc = 0, i;
 
-    while (!rc && !is_reported(b) && *n < MOST && (!*n || clock_boot_us() < begun + b->span)) {
+    while (!rc && !is_interrupted(b) && *n < MOST && (!*n || clock_boot_us() < start + b->span)) {
         for (i = 0; i < BATCH; i++)
-            jobs[i] = usual;
+            jobs[i] = job_template;
         rc = pawl_submit(p, jobs, BATCH, err);
         *n += BATCH;
     }
-    b->submits = (double)*n * 1e6 / (double)(clock_boot_us() - begun);
+    b->submits = (double)*n * 1e6 / (double)(clock_boot_us() - start);
     free(jobs);
     return rc;
 }
 
 /* ---- running ---- */
 
-/* What functions and submitters share. */
-struct crew {
+/* State shared by the function and the submitter. */
+struct shared {
     struct bench *b;
     pthread_mutex_t lock;
-    atomic_bool over; /* nothing more is submitted */
-    size_t ended;     /* the engine's thread alone */
-    size_t sent;      /* the submitter's; read when it is over */
+    atomic_bool over; /* no more jobs are submitted */
+    size_t ended;     /* used only by the engine's thread */
+    size_t sent;      /* written by the submitter; read after it has ended */
     int rc;
     struct pawl_error err;
 };
 
-/* One that carries the time of its submit tells how late it is. */
-static int function(struct pawl_call *c, void *arg)
+/* A job whose input is the time of its submit measures the delay until its start. */
+static int run_job(struct pawl_call *c, void *arg)
 {
-    struct crew *w = arg;
+    struct shared *w = arg;
     int64_t now = clock_boot_us();
 
     if (!c->input)
@@ -153,7 +154,7 @@ static int function(struct pawl_call *c, void *arg)
 static void on_status(void *arg, int64_t execution, const char *status)
 {
     (void)execution;
-    ((struct crew *)arg)->ended += status != NULL;
+    ((struct shared *)arg)->ended += status != NULL;
 }
 
 static double processor_us(void)
@@ -165,26 +166,26 @@ static double processor_us(void)
            (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
 }
 
-static int run_all(struct bench *b, struct pawl_engine *e, struct crew *w, size_t n,
+static int run_all(struct bench *b, struct pawl_engine *e, struct shared *w, size_t n,
                    struct pawl_error *err)
 {
     double used = processor_us(), took;
-    int64_t begun = clock_boot_us();
+    int64_t start = clock_boot_us();
     int rc = 0;
 
-    while (!rc && w->ended < n && !is_reported(b))
+    while (!rc && w->ended < n && !is_interrupted(b))
         rc = pawl_engine_step(e, 100, err);
-    took = (double)(clock_boot_us() - begun);
+    took = (double)(clock_boot_us() - start);
     b->busy = (processor_us() - used) / took;
     b->runs = (double)w->ended * 1e6 / took;
     b->lives = 1 / (1 / b->submits + 1 / b->runs);
     return rc;
 }
 
-/* A thread of its own with a handle of its own: the worker is to be asleep meanwhile. */
-static void *submit_apart(void *arg)
+/* Submits from its own thread, with its own handle, so that the worker sleeps in between. */
+static void *submit_periodically(void *arg)
 {
-    struct crew *w = arg;
+    struct shared *w = arg;
     struct pawl *p = NULL;
     char input[32];
     int64_t end;
@@ -192,7 +193,7 @@ static void *submit_apart(void *arg)
     w->rc = pawl_open(&w->b->options, &p, &w->err);
     end = clock_boot_us() + w->b->span;
     while (!w->rc && !atomic_load(&w->over) && (w->sent < 3 || clock_boot_us() < end)) {
-        struct pawl_job job = usual;
+        struct pawl_job job = job_template;
 
         clock_sleep_us(EACH_US);
         snprintf(input, sizeof(input), "%lld", (long long)clock_boot_us());
@@ -205,20 +206,20 @@ static void *submit_apart(void *arg)
     return NULL;
 }
 
-static int start_soon(struct bench *b, struct pawl_engine *e, struct crew *w,
-                      struct pawl_error *err)
+static int measure_start(struct bench *b, struct pawl_engine *e, struct shared *w,
+                         struct pawl_error *err)
 {
     size_t before = w->ended;
     pthread_t thread;
     int rc = 0;
 
-    if (pthread_create(&thread, NULL, submit_apart, w))
-        return 0; /* not told of */
-    while (!rc && !is_reported(b) && !atomic_load(&w->over))
+    if (pthread_create(&thread, NULL, submit_periodically, w))
+        return 0; /* left out of the results */
+    while (!rc && !is_interrupted(b) && !atomic_load(&w->over))
         rc = pawl_engine_step(e, 100, err);
     atomic_store(&w->over, true);
     pthread_join(thread, NULL);
-    while (!rc && !w->rc && !is_reported(b) && w->ended - before < w->sent)
+    while (!rc && !w->rc && !is_interrupted(b) && w->ended - before < w->sent)
         rc = pawl_engine_step(e, 100, err);
     if (!rc && w->rc) {
         *err = w->err;
@@ -231,16 +232,16 @@ static int run(struct bench *b, struct pawl *p, size_t n, struct pawl_error *err
 {
     static const char *const queues[] = {QUEUE, NULL};
     struct pawl_engine_options o = {.queues = queues, .state = b->state};
-    struct crew w = {.b = b, .lock = PTHREAD_MUTEX_INITIALIZER};
+    struct shared w = {.b = b, .lock = PTHREAD_MUTEX_INITIALIZER};
     struct pawl_engine *e = NULL;
     int rc;
 
     if ((rc = pawl_engine_open(p, &o, &e, err)) ||
-        (rc = pawl_engine_register(e, "bench", function, &w, err)))
+        (rc = pawl_engine_register(e, "bench", run_job, &w, err)))
         goto done;
     pawl_engine_watch(e, on_status, &w);
     if (!(rc = run_all(b, e, &w, n, err)))
-        rc = start_soon(b, e, &w, err);
+        rc = measure_start(b, e, &w, err);
 done:
     pawl_engine_close(e);
     times_sort(&b->start);
@@ -258,7 +259,7 @@ int bench_run(struct bench *b, struct pawl_error *err)
         (rc = repeat(b, &b->submit, submit_once, p, err)) ||
         (rc = repeat(b, &b->read, read_once, p, err)) || (rc = submit_many(b, p, &n, err)))
         goto done;
-    if (!is_reported(b))
+    if (!is_interrupted(b))
         rc = run(b, p, n + b->submit.us.n, err);
 done:
     pawl_close(p);

@@ -1,17 +1,17 @@
-/* candidates.c - candidates that the database knows: ids, each command the ones that it can use,
- * tasks, queues, schedules, workflows, tenants. */
+/* candidates.c - candidates from the database: ids that suit the command, tasks, queues,
+ * schedules, workflows, tenants. */
 #include "cli/complete/complete.h"
 
 #include <string.h>
 
 #define RECENT 50
 
-/* Of which executions a command can make use. */
+/* The executions that suit a command. */
 static const struct wanted {
     const char *command;
     bool all;            /* at any depth */
     const char *status;  /* NULL: any */
-    const char *field;   /* one that must not be null; NULL: none */
+    const char *field;   /* a field that must not be null; NULL if none */
     const char *waiting; /* what it waits for; NULL: anything */
 } wanted[] = {
     {"logs", .all = true, .field = "executor"},
@@ -61,7 +61,7 @@ static int offer_execution(void *arg, const char *json)
     return 0;
 }
 
-/* An item has the name of its fan-out, which is there, too. */
+/* Items are left out: they have the name of their fan-out, which is offered already. */
 static int offer_task(void *arg, const char *json)
 {
     json_t *o = parse_object(json), *task = json_object_get(o, "workflow_task");
@@ -109,7 +109,7 @@ int offer_ids(struct completion *l, struct pawl *p, struct pawl_error *err)
     const struct wanted *w = wanted_by(l->command->name);
     struct pawl_list_query q = {.limit = RECENT, .all = w->all, .status = w->status};
 
-    offer(l, "@last", "the newest execution that has no parent");
+    offer(l, "@last", "the newest execution without a parent");
     return pawl_list(p, &q, offer_execution, l, NULL, err);
 }
 
@@ -143,5 +143,5 @@ void offer_tenants(struct completion *l)
     struct pawl_error err;
 
     if (pawl_tenant_list(&o, offer_tenant, l, &err))
-        return; /* nothing to offer then */
+        return; /* offer nothing */
 }

@@ -1,7 +1,7 @@
-/* complete.c - pawl complete: what may stand at the end of a command line, one candidate a line
- * with what it is after a tab. The scripts of `pawl completion` ask it at each press of the key, so
- * it is silent and quick: it asks the database only for what is in there, and not for longer than a
- * second. ":files", ":dirs" and ":commands" leave it to the shell, which knows those better. */
+/* complete.c - pawl complete: prints the candidates for the last word of a command line, one per
+ * line, with a description after a tab. The scripts of `pawl completion` call it at each press
+ * of the key, so it is silent and quick: it queries the database only when needed, and for at
+ * most one second. ":files", ":dirs" and ":commands" ask the shell to complete these itself. */
 #include "cli/complete/complete.h"
 
 #include "base/mem.h"
@@ -15,7 +15,7 @@
 
 #define PATIENCE_S 1
 
-/* An option that may stand here, by its name. */
+/* Finds an option that is valid here by its name; NULL if none. */
 static const struct option *option_of(const struct completion *l, const char *name, size_t len)
 {
     const struct option *o = option_find(command_common(l->command), name, len);
@@ -23,8 +23,8 @@ static const struct option *option_of(const struct completion *l, const char *na
     return o || !l->command ? o : option_find(l->command->options, name, len);
 }
 
-/* Remembers which database the line is about. */
-static void take_place(struct completion *l, const char *value)
+/* Remembers the database that the line refers to. */
+static void remember_database(struct completion *l, const char *value)
 {
     if (!strcmp(l->option->name, "db"))
         l->cli.db = value;
@@ -34,7 +34,7 @@ static void take_place(struct completion *l, const char *value)
 
 /* ---- candidates ---- */
 
-/* What a shell would have to quote is left to people. */
+/* Words that a shell would have to quote are not offered. */
 static bool is_plain(const char *word)
 {
     return *word && !strpbrk(word, " \t\n\"'\\`$&|;<>(){}*?!~#") && (unsigned char)*word > ' ' &&
@@ -76,11 +76,11 @@ static void offer_commands(struct completion *l)
             offer(l, (*c)->name, (*c)->text);
 }
 
-/* ---- what a word in capitals stands for ---- */
+/* ---- placeholders ---- */
 
 static const struct placeholder {
     const char *name;
-    const char *shell; /* what the shell is to complete */
+    const char *shell; /* what the shell should complete */
     void (*list)(struct completion *l);
     int (*fetch)(struct completion *l, struct pawl *p, struct pawl_error *err);
 } placeholders[] = {
@@ -97,7 +97,7 @@ static const struct placeholder {
     {"WORKFLOW", .fetch = offer_workflows},
 };
 
-/* An error offers nothing: whoever goes on typing will hear of it. */
+/* On an error nothing is offered: the user will see it when running the command. */
 static void offer_placeholder(struct completion *l, const struct placeholder *h)
 {
     struct pawl_options o = cli_options(&l->cli, true);
@@ -116,7 +116,7 @@ static void offer_placeholder(struct completion *l, const struct placeholder *h)
     }
 }
 
-/* A word in small letters is itself. */
+/* A lowercase word is literal. */
 static void offer_one(struct completion *l, const char *name, size_t len)
 {
     char word[64];
@@ -130,7 +130,7 @@ static void offer_one(struct completion *l, const char *name, size_t len)
             offer_placeholder(l, &placeholders[i]);
 }
 
-/* a|b|c, up to a space, a bracket, a comma or the sign that it is repeated. */
+/* A choice is a|b|c, ended by a space, a bracket, a comma or "…". */
 #define CHOICE_END " ],…\n"
 
 static void offer_choice(struct completion *l, const char *choice)
@@ -145,12 +145,12 @@ static void offer_choice(struct completion *l, const char *choice)
     }
 }
 
-/* ---- where on the line ---- */
+/* ---- position in the line ---- */
 
 #define AFTER_OPTIONS "[OPTION]… -- "
 
-/* The next word of a form, at the end of which *at is then. NULL: there is none; options come last.
- */
+/* Returns the next word of a form, and moves *at to its end; NULL if there is none. Options come
+ * last in a form. */
 static const char *form_next(const char **at)
 {
     const char *word = *at + strspn(*at, " []");
@@ -159,7 +159,7 @@ static const char *form_next(const char **at)
     return *at == word || *word == '-' ? NULL : word;
 }
 
-/* Whether the word that was given may stand where the form has this one. */
+/* Whether a given word matches this word of the form. */
 static bool form_allows(const char *word, const char *given)
 {
     size_t len = strlen(given);
@@ -168,7 +168,7 @@ static bool form_allows(const char *word, const char *given)
            (strcspn(word, CHOICE_END) == len && !memcmp(word, given, len));
 }
 
-/* Offers what the form has next, if the words before are of this form. */
+/* Offers the next word of the form, if the words before match it. */
 static void complete_form(struct completion *l, const char *form)
 {
     const char *word;
@@ -196,7 +196,7 @@ static void complete_word(struct completion *l)
         complete_form(l, ++form);
 }
 
-/* Of several values with commas between them, the last one. */
+/* Of a comma-separated list, only the last value is completed. */
 static void complete_value(struct completion *l)
 {
     const char *value = l->option->value, *comma = strrchr(l->typed, ',');
@@ -229,15 +229,15 @@ static void complete(struct completion *l)
     }
 }
 
-/* Takes a word before the one that is to be completed. */
-static void pass(struct completion *l, const char *word)
+/* Processes a word before the one to complete. */
+static void read_word(struct completion *l, const char *word)
 {
     const char *name = word + strspn(word, "-"), *equals = strchr(name, '=');
     size_t len = equals ? (size_t)(equals - name) : strlen(name);
     const struct option *o;
 
     if (l->option) {
-        take_place(l, word);
+        remember_database(l, word);
         l->option = NULL;
     } else if (!l->words_only && !strcmp(word, "--")) {
         l->words_only = true;
@@ -245,7 +245,7 @@ static void pass(struct completion *l, const char *word)
         o = option_of(l, name, len);
         l->option = o && o->value ? o : NULL;
         if (l->option && equals) {
-            take_place(l, equals + 1);
+            remember_database(l, equals + 1);
             l->option = NULL;
         }
     } else if (!l->command) {
@@ -256,7 +256,8 @@ static void pass(struct completion *l, const char *word)
     }
 }
 
-/* Quiet in any case: whoever presses a key wants no lines about a database that is away. */
+/* Exits silently: someone who presses a key does not want messages about an unreachable
+ * database. */
 static void give_up(int signal)
 {
     (void)signal;
@@ -276,7 +277,7 @@ static int cmd_complete(int argc, char **argv)
     setitimer(ITIMER_REAL, &patience, NULL);
     l.cli.words = mem_zalloc(((size_t)c.nwords + 1) * sizeof(*l.cli.words));
     for (i = 0; i < c.nwords - 1; i++)
-        pass(&l, c.words[i]);
+        read_word(&l, c.words[i]);
     l.word = c.nwords ? c.words[c.nwords - 1] : "";
     if (!l.unknown)
         complete(&l);
@@ -288,7 +289,7 @@ static int cmd_complete(int argc, char **argv)
 const struct command command_complete = {
     .name = "complete",
     .forms = "-- WORD…",
-    .text = "print what may stand at the end of a command line; completion asks for it",
+    .text = "print candidates for the last word of a command line; used by completion scripts",
     .most = INT_MAX,
     .run = cmd_complete,
     .no_json = true,

@@ -1,23 +1,23 @@
-/* complete.h - what may stand at the end of a command line: complete.c knows where on the line one
- * is, candidates.c what the database has to offer there. */
+/* complete.h - completes a command line: complete.c finds the position in the line, candidates.c
+ * the candidates from the database. */
 #ifndef CLI_COMPLETE_COMPLETE_H
 #define CLI_COMPLETE_COMPLETE_H
 
 #include "cli/cli.h"
 
-/* A command line up to the word that is to be completed. */
+/* A command line up to the word to complete. */
 struct completion {
-    const struct command *command; /* NULL: not yet */
-    const struct option *option;   /* whose value the word is */
-    bool words_only;               /* "--" was there */
-    bool unknown;                  /* a command that there is not */
-    struct cli cli;                /* words and common options before it */
-    const char *word;              /* as far as it is typed */
-    char last[64];                 /* the candidate before: forms may begin with the same word */
-    const char *typed;             /* the part of it that is matched; the rest stays before it */
+    const struct command *command; /* NULL if not given yet */
+    const struct option *option;   /* the option whose value the word is; NULL if none */
+    bool words_only;               /* "--" was given */
+    bool unknown;                  /* the command does not exist */
+    struct cli cli;                /* the words and common options before it */
+    const char *word;              /* the word as typed so far */
+    char last[64];     /* the previous candidate: several forms may start with the same word */
+    const char *typed; /* the part of it to match; the rest is kept as a prefix */
 };
 
-/* A candidate, if it goes on as the word begins. */
+/* Prints a candidate if it starts with the typed text. */
 void offer(struct completion *l, const char *word, const char *text);
 
 /* ---- candidates.c ---- */

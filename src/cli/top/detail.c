@@ -1,5 +1,5 @@
-/* detail.c - one execution in pawl top: why it is where it is, and the tree that it belongs to;
- * and what the keys do. */
+/* detail.c - the pages of pawl top for one execution (why it has its status, and its tree) and
+ * for the keys. */
 #include "cli/top/top.h"
 
 #include <stdlib.h>
@@ -37,25 +37,25 @@ void detail_release(struct top_detail *d)
 
 /* ---- lines ---- */
 
-/* Words, on as many lines as it takes; those after the first are indented. */
+/* Wraps text to the width; lines after the first are indented. */
 static void add_words(const struct top_view_state *k, struct line *l, const char *text,
                       struct buf *out)
 {
     char word[256];
     size_t len;
-    int room = k->style.width, begun = 0;
+    int room = k->style.width, words = 0;
 
     line_begin(l, &k->style);
     for (; *text; text += len + strspn(text + len, " ")) {
         len = strcspn(text, " ");
         snprintf(word, sizeof(word), "%.*s", (int)len, text);
-        if (begun && l->cols + 1 + (int)len > room) {
+        if (words && l->cols + 1 + (int)len > room) {
             buf_addf(out, "%s\n", buf_cstr(&l->text));
             line_begin(l, &k->style);
             line_add(l, TINT_PLAIN, "    ");
-            begun = 0;
+            words = 0;
         }
-        if (begun++)
+        if (words++)
             line_add(l, TINT_PLAIN, " ");
         line_add(l, TINT_PLAIN, word);
     }
@@ -107,7 +107,7 @@ static size_t count_lines(const char *text)
     return n;
 }
 
-/* So many lines from *first on, then the foot in the last one. */
+/* As many lines as fit from *first on, then the footer in the last one. */
 static void add_window(const struct top_view_state *k, const char *text, size_t *first,
                        struct line *l, struct buf *out)
 {
@@ -148,16 +148,16 @@ void help_frame(const struct top_view_state *k, struct buf *out)
         "up down j k     move",
         "page up, down   move by a page",
         "enter           why it runs, and its tree",
-        "f               only names with a text",
-        "p               stop and go on",
+        "f               filter by name or queue",
+        "p               pause and resume",
         "q, escape       back; quit",
         "",
-        "TRY: attempt/most. RUNS: jobs/slots.",
+        "TRY: attempt/maximum. RUNS: jobs/slots.",
         "DONE/M FAILED/M: attempts per minute,",
         "known after 10 s.",
-        "draining: takes nothing more.",
+        "draining: claims no more jobs.",
         "silent: not seen for 30 s.",
-        "gone: its worker; it is adopted soon.",
+        "gone: no worker; it is adopted soon.",
     };
     struct buf all = BUF_INIT;
     struct line l = {0};

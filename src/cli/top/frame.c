@@ -1,10 +1,10 @@
-/* frame.c - a frame of pawl top: a line that sums up, then queues, workers and what runs, each
- * as much as fits. What runs gets the rest of the screen, and can be moved through. */
+/* frame.c - a frame of pawl top: a summary line, then queues, workers and running jobs, as many
+ * as fit. Running jobs get the rest of the screen, and can be scrolled. */
 #include "cli/top/top.h"
 
 #include <string.h>
 
-/* Rows of what is listed, and a fit for them. */
+/* A table and its fit. */
 struct part {
     struct table table;
     struct table_fit fit;
@@ -33,7 +33,7 @@ static void empty_line(struct buf *out)
     buf_addch(out, '\n');
 }
 
-/* A row; the one that is selected has a mark, and other colours where there are some. */
+/* A row; the selected one has a mark, and other colors if there are any. */
 static void add_row(const struct top_view_state *k, const struct part *p, size_t row, bool selected,
                     struct line *l, struct buf *out)
 {
@@ -57,7 +57,7 @@ static void add_more(const struct top_view_state *k, size_t n, struct line *l, s
     end_line(out, l);
 }
 
-/* The heading and at most so many lines. */
+/* The heading and at most `room` lines. */
 static void add_part(const struct top_view_state *k, const struct part *p, size_t room,
                      struct line *l, struct buf *out)
 {
@@ -70,7 +70,7 @@ static void add_part(const struct top_view_state *k, const struct part *p, size_
     empty_line(out);
 }
 
-/* ---- the line that sums up ---- */
+/* ---- the summary line ---- */
 
 static int64_t sum(const json_t *list, const char *key)
 {
@@ -88,22 +88,22 @@ static void add_title(const struct top_model *m, const struct top_view_state *k,
     const json_t *queues = json_object_get(m->o, "queues");
     const json_t *workers = json_object_get(m->o, "workers");
     const char *at = field(m->o, "at");
-    size_t i, n = json_array_size(workers), gone = 0;
+    size_t i, n = json_array_size(workers), silent = 0;
 
     for (i = 0; i < n; i++)
-        gone += !strcmp(field(json_array_get(workers, i), "state"), "silent");
+        silent += !strcmp(field(json_array_get(workers, i), "state"), "silent");
     line_begin(l, &k->style);
     line_addf(l, TINT_PLAIN, "%.8s  %lld ready  %lld running", strlen(at) > 19 ? at + 11 : at,
               (long long)sum(queues, "ready"), (long long)sum(queues, "running"));
-    line_addf(l, TINT_PLAIN, "  %zu worker%s", n - gone, n - gone == 1 ? "" : "s");
-    if (gone)
-        line_addf(l, TINT_BAD, "  %zu silent", gone);
+    line_addf(l, TINT_PLAIN, "  %zu worker%s", n - silent, n - silent == 1 ? "" : "s");
+    if (silent)
+        line_addf(l, TINT_BAD, "  %zu silent", silent);
     line_addf(l, TINT_FAINT, "  %lld held  %s", (long long)sum(queues, "held"), k->where);
     end_line(out, l);
     empty_line(out);
 }
 
-/* ---- what runs ---- */
+/* ---- running jobs ---- */
 
 static void add_running(const struct top_model *m, struct top_view_state *k, const struct part *p,
                         size_t room, struct line *l, struct buf *out)
@@ -124,14 +124,14 @@ static void add_running(const struct top_model *m, struct top_view_state *k, con
         add_more(k, (size_t)(all - (int64_t)n), l, out);
 }
 
-/* ---- all of it ---- */
+/* ---- the frame ---- */
 
-#define FIXED 8 /* lines: title, three headings, three empty ones, foot */
+#define FIXED 8 /* lines: title, three headings, three empty ones, footer */
 #define TINY  5 /* lines: no room for a title */
 
 struct rooms {
     size_t queues, workers, running;
-    bool only_running; /* there is no room for the others */
+    bool only_running; /* no room for the other tables */
 };
 
 static size_t at_most(size_t n, size_t most)
@@ -139,8 +139,8 @@ static size_t at_most(size_t n, size_t most)
     return n < most ? n : most;
 }
 
-static struct rooms share(const struct top_view_state *k, size_t queues, size_t workers,
-                          size_t running)
+static struct rooms divide_rows(const struct top_view_state *k, size_t queues, size_t workers,
+                                size_t running)
 {
     size_t room = k->rows > FIXED ? (size_t)k->rows - FIXED : 0;
     struct rooms r = {.queues = queues, .workers = workers, .running = running + 1};
@@ -160,7 +160,7 @@ static struct rooms share(const struct top_view_state *k, size_t queues, size_t 
     return r;
 }
 
-/* Fills up to the last line, which is the foot. */
+/* Pads with empty lines up to the last one, which is the footer. */
 static void add_foot(const struct top_view_state *k, struct line *l, struct buf *out)
 {
     const char *at;
@@ -189,7 +189,7 @@ void top_frame(const struct top_model *m, struct top_view_state *k, struct buf *
     table_fit(&workers.table, &inner, &workers.fit);
     top_running(m, &running.table);
     table_fit(&running.table, &inner, &running.fit);
-    r = share(k, part_rows(&queues), part_rows(&workers), part_rows(&running));
+    r = divide_rows(k, part_rows(&queues), part_rows(&workers), part_rows(&running));
     if (!k->rows || k->rows > TINY)
         add_title(m, k, &l, out);
     if (!r.only_running) {

@@ -1,13 +1,13 @@
-/* read.c - what was read last, and what ended per minute: workers add what they count with each
- * heartbeat, so a rate is the difference between two looks. */
+/* read.c - the last overview, and rates per minute. Workers report their counters with each
+ * heartbeat, so a rate is the difference between two overviews. */
 #include "cli/top/top.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define WINDOW 60000000LL
-#define EVERY  1000000LL  /* between two samples */
-#define SOON   10000000LL /* workers count that often: a shorter time says nothing */
+#define EVERY  1000000LL  /* minimum between two samples */
+#define SOON   10000000LL /* workers report about this often: a shorter span has no meaning */
 
 static void forget_sample(struct top_model *m)
 {
@@ -43,7 +43,7 @@ int top_read(struct top_model *m, struct pawl *p, const char *part, struct pawl_
     return 0;
 }
 
-static int64_t ended(const json_t *list, const char *queue, const char *key)
+static int64_t count_ended(const json_t *list, const char *queue, const char *key)
 {
     size_t i;
 
@@ -60,7 +60,8 @@ int64_t top_rate(const struct top_model *m, const char *queue, const char *key)
 
     if (span < SOON)
         return -1;
-    n = ended(json_object_get(m->o, "ended"), queue, key) - ended(old->ended, queue, key);
+    n = count_ended(json_object_get(m->o, "ended"), queue, key) -
+        count_ended(old->ended, queue, key);
     return n > 0 ? (n * WINDOW + span / 2) / span : 0;
 }
 

@@ -1,5 +1,5 @@
-/* state.c - what pawl top looks at: which page, which line, how often; and what the keys change
- * about that. */
+/* state.c - the state of pawl top: which page and row is shown, when to refresh; and how keys
+ * change it. */
 #include "cli/screen.h"
 #include "cli/top/top.h"
 
@@ -7,11 +7,11 @@
 
 #include <stdlib.h>
 
-#define SHARE 10 /* the looking takes no more than this part of the time */
+#define SHARE 10 /* reading takes at most one part in SHARE of the time */
 
 /* ---- reading ---- */
 
-/* What was selected stays selected; if it is gone, its place is. */
+/* The selected job stays selected; if it is gone, the row stays selected. */
 void top_find_selected(struct top *t)
 {
     size_t n = top_count(&t->model), i;
@@ -35,11 +35,11 @@ static void select_row(struct top *t, int64_t row)
     t->id = n ? top_id(&t->model, t->selected) : 0;
 }
 
-/* A database that is away is no reason to end: what was read before stays, and one tries again. */
+/* If the database is unreachable, keeps the last data and tries again later. */
 void top_refresh(struct top *t)
 {
     struct pawl_error err;
-    int64_t begun = clock_boot_us(), took;
+    int64_t start = clock_boot_us(), took;
     int rc = top_read(&t->model, t->p, buf_cstr(&t->part), &err);
 
     if (!rc && t->page == PAGE_DETAIL)
@@ -48,13 +48,13 @@ void top_refresh(struct top *t)
         top_find_selected(t);
     free(t->note);
     t->note = rc ? mem_strdup(err.message) : NULL;
-    took = (clock_boot_us() - begun) * SHARE;
+    took = (clock_boot_us() - start) * SHARE;
     t->due = clock_boot_us() + (took > t->interval ? took : t->interval);
 }
 
 /* ---- keys ---- */
 
-static void type(struct top *t, int key)
+static void edit_filter(struct top *t, int key)
 {
     if (key == KEY_ENTER || key == KEY_ESCAPE)
         t->typing = false;
@@ -62,12 +62,12 @@ static void type(struct top *t, int key)
         buf_reset(&t->part);
     else if (key == KEY_BACKSPACE)
         while (t->part.len && ((unsigned char)t->part.ptr[--t->part.len] & 0xC0) == 0x80)
-            ; /* the whole character */
+            ; /* removes a whole character */
     else if (key >= ' ' && key < 256 && t->part.len < 60)
         buf_addch(&t->part, (char)key);
     if (t->part.ptr)
         t->part.ptr[t->part.len] = '\0';
-    /* not in the middle of a character */
+    /* apply it unless a character is incomplete */
     if (text_is_utf8(buf_cstr(&t->part), t->part.len))
         t->due = 0;
 }
@@ -79,7 +79,7 @@ static void open_detail(struct top *t)
     t->page = PAGE_DETAIL;
     t->scroll = 0;
     top_refresh(t);
-    if (!t->detail.why) /* it could not be read: the note says why */
+    if (!t->detail.why) /* it could not be read: the note shows why */
         t->page = PAGE_LIST;
 }
 
@@ -105,7 +105,7 @@ bool top_key(struct top *t, int key)
     int page = screen_rows() / 2;
 
     if (t->typing) {
-        type(t, key);
+        edit_filter(t, key);
         return true;
     }
     switch (key) {

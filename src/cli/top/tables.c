@@ -1,4 +1,4 @@
-/* tables.c - queues, workers and what runs as tables, from an overview. */
+/* tables.c - tables of queues, workers and running jobs, from an overview. */
 #include "cli/top/top.h"
 
 #include <string.h>
@@ -45,7 +45,7 @@ static void add_queue(struct table *t, const struct top_model *m, const json_t *
     add_rate(t, top_rate(m, name, "failed"), true);
 }
 
-/* Those in which nothing happens come last, so that they are the first to be left out. */
+/* Idle queues come last, so that they are the first to be left out. */
 void top_queues(const struct top_model *m, struct table *t)
 {
     static const char *const heads[] = {"<QUEUE", "READY",   "~~HELD",   "RUNNING",
@@ -112,9 +112,9 @@ void top_workers(const struct top_model *m, struct table *t)
         add_worker(t, json_array_get(list, i));
 }
 
-/* ---- what runs ---- */
+/* ---- running jobs ---- */
 
-/* The last line as it would stand there: without escape sequences, and what was overwritten. */
+/* The last line as a terminal would show it: without escape sequences and overwritten text. */
 static void add_last_line(struct table *t, const char *line)
 {
     struct tail tail = {0};

@@ -1,9 +1,9 @@
-/* critical_path.c - the critical path of a run as a table, a line for each execution on it. */
+/* critical_path.c - the critical path of a run as a table, one line per execution on it. */
 #include "cli/view/view.h"
 
 #include <stdlib.h>
 
-#define WIDE 60 /* fewer columns than that have room for the totals only */
+#define WIDE 60 /* a narrower terminal shows only the totals */
 
 static const struct {
     const char *key, *head;
@@ -18,7 +18,7 @@ static size_t columns_of(const struct style *style)
     return style->width && style->width < WIDE ? 1 : sizeof(parts) / sizeof(*parts);
 }
 
-static void put(struct line *l)
+static void print_line_and_reset(struct line *l)
 {
     puts(buf_cstr(&l->text));
     line_begin(l, l->style);
@@ -31,7 +31,7 @@ static void print_heads(struct line *l)
     for (i = 0; i < columns_of(l->style); i++)
         line_addf(l, TINT_FAINT, "%9s", parts[i].head);
     line_add(l, TINT_FAINT, "  STEP");
-    put(l);
+    print_line_and_reset(l);
 }
 
 static void add_parts(struct line *l, const json_t *o, enum tint total)
@@ -60,7 +60,7 @@ static void print_step(struct line *l, const json_t *o, int64_t top, bool longes
     line_addf(l, TINT_FAINT, "  #%lld", (long long)field_int(o, "id"));
     if (field_int(o, "attempt") > 1)
         line_addf(l, TINT_PLAIN, "  attempt %lld", (long long)field_int(o, "attempt"));
-    put(l);
+    print_line_and_reset(l);
 }
 
 static const json_t *longest_of(const json_t *steps)
@@ -94,8 +94,8 @@ int view_critical(struct pawl *p, int64_t id, const struct pawl_moment *at, stru
     json_array_foreach((json_t *)steps, i, step)
         print_step(&l, step, field_int(json_array_get(steps, 0), "depth"), step == longest);
     add_parts(&l, o, TINT_PLAIN);
-    line_addf(&l, TINT_FAINT, "  all of %s, %s", field(o, "name"), field(o, "status"));
-    put(&l);
+    line_addf(&l, TINT_FAINT, "  total of %s, %s", field(o, "name"), field(o, "status"));
+    print_line_and_reset(&l);
     json_decref(o);
     free(text);
     line_release(&l);

@@ -1,4 +1,4 @@
-/* line.c - a node of a tree as a line: where it stands, what it is, how it is, and why. */
+/* line.c - a node of a tree as a line: its position, name, status, and the reason. */
 #include "base/mem.h"
 #include "cli/view/view.h"
 
@@ -36,7 +36,7 @@ static void add_rails(struct line *l, const struct view_node *n, const struct vi
         line_add(l, TINT_FAINT, p[n->last ? 3 : 2]);
 }
 
-/* ---- what it is ---- */
+/* ---- name ---- */
 
 static void add_label(struct line *l, const struct view_node *n)
 {
@@ -71,7 +71,7 @@ static void add_items(struct line *l, const json_t *items)
     size_t i;
 
     if (!json_is_integer(json_object_get(items, "total")))
-        return; /* it has not begun */
+        return; /* it has not started */
     for (i = 0; i < 4; i++)
         done += field_int(items, others[i].key);
     if (l->style->bars)
@@ -86,9 +86,9 @@ static void add_items(struct line *l, const json_t *items)
     line_add(l, TINT_PLAIN, "]");
 }
 
-/* ---- how it is ---- */
+/* ---- status ---- */
 
-/* In the words of people: how much longer rather than until when. */
+/* Shows how much longer it waits instead of until when. */
 static void add_waiting(struct line *l, const char *waiting, int64_t now)
 {
     static const char until[] = "delay: until ";
@@ -128,7 +128,7 @@ static void add_span(struct line *l, const char *word, int64_t from, int64_t to)
     line_addf(l, TINT_FAINT, "  %s %s", word, text_duration(to > from ? to - from : 0, text));
 }
 
-/* The wait in the queue apart from the work. */
+/* Separates the wait in the queue from the work. */
 static void add_times(struct line *l, const json_t *o, int64_t now)
 {
     int64_t ready = field_time(o, "ready_at"), started = field_time(o, "started_at");
@@ -142,7 +142,7 @@ static void add_times(struct line *l, const json_t *o, int64_t now)
         add_span(l, finished ? "ran" : "running", started, finished ? finished : now);
 }
 
-/* Symbol and name; false: it stands for others, and that was all. */
+/* Adds symbol and name; false if the node is a note about others, which is complete then. */
 static bool begin_node(struct line *l, const struct view_node *n, const struct view_rails *r)
 {
     const char *status = field(n->o, "status");

@@ -1,6 +1,6 @@
-/* live.c - a tree on a terminal that is drawn again and again: as much as fits, what runs or
- * failed before the rest. Each frame goes up over the one before it; nothing else is touched, so
- * that what stood there before and comes after stays readable. */
+/* live.c - redraws a tree on a terminal: as much as fits, with running and failed tasks first.
+ * Each frame overwrites the one before it and nothing else, so that text above and below stays
+ * readable. */
 #include "base/env.h"
 #include "base/mem.h"
 #include "cli/view/view.h"
@@ -10,12 +10,12 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define TAIL_US 500000 /* how often the output of a task is looked at */
+#define TAIL_US 500000 /* minimum between two reads of a task's output */
 
 struct live_tail {
     struct tail tail;
-    int64_t looked;
-    bool seen; /* in this frame */
+    int64_t read_at;
+    bool seen; /* used in this frame */
 };
 
 struct live {
@@ -32,7 +32,7 @@ struct live {
     VEC(struct live_tail *) tails;
 };
 
-static void fit(struct live *s)
+static void update_size(struct live *s)
 {
     struct winsize size;
     bool known = !ioctl(fileno(s->to), TIOCGWINSZ, &size) && size.ws_col && size.ws_row;
@@ -53,7 +53,7 @@ struct live *live_open(struct pawl *p, int64_t id, FILE *to)
     return s;
 }
 
-/* ---- output of what runs ---- */
+/* ---- output of running tasks ---- */
 
 static struct live_tail *tail_of(struct live *s, int64_t id, int attempt)
 {
@@ -69,7 +69,7 @@ static struct live_tail *tail_of(struct live *s, int64_t id, int attempt)
     return t;
 }
 
-/* The last line that it wrote. One whose output can't be had just shows none. */
+/* The last line of a task's output; "" if it can't be read. */
 static const char *last_output_line(struct live *s, const json_t *o)
 {
     int attempt = (int)field_int(o, "attempt");
@@ -79,10 +79,10 @@ static const char *last_output_line(struct live *s, const json_t *o)
         return "";
     t = tail_of(s, field_int(o, "id"), attempt);
     t->seen = true;
-    if (clock_boot_us() - t->looked >= TAIL_US) {
+    if (clock_boot_us() - t->read_at >= TAIL_US) {
         if (tail_refresh(s->p, &t->tail, NULL))
             t->tail.attempt = attempt;
-        t->looked = clock_boot_us();
+        t->read_at = clock_boot_us();
     }
     return tail_last(&t->tail);
 }
@@ -105,9 +105,9 @@ static void forget_tails(struct live *s, bool all)
     s->tails.n = kept;
 }
 
-/* ---- what fits ---- */
+/* ---- selection ---- */
 
-/* The lower, the sooner it is shown. */
+/* Nodes of a lower rank are preferred. */
 static int rank_of(const struct view_node *n)
 {
     static const char *const ranks[][2] = {{"running", "failed"},
@@ -124,11 +124,11 @@ static int rank_of(const struct view_node *n)
     return n->o ? all : 0;
 }
 
-/* Nodes up to a rank, with all above them; returns how many. */
+/* Marks the nodes up to a rank and their ancestors; returns their number. */
 static size_t choose(const struct view *v, int rank, bool *shown)
 {
     size_t i, n = 0;
-    int above = 0; /* the depth of the next one that must be shown for those below it */
+    int above = 0; /* depth of the next ancestor that must be shown */
 
     for (i = v->nodes.n; i > 0; i--) {
         const struct view_node *node = &v->nodes.at[i - 1];
@@ -159,7 +159,7 @@ static void add_line(struct live *s, struct buf *frame, struct line *l)
     *vec_add(&s->drawn) = l->cols;
 }
 
-/* How many rows the last frame has now: a narrower terminal has wrapped its lines. */
+/* The number of rows that the last frame occupies now: a narrower terminal wraps its lines. */
 static int rows_drawn(const struct live *s)
 {
     int rows = 0, wide = s->style.width + 1;
@@ -178,7 +178,7 @@ static void add_nodes(struct live *s, struct buf *frame, struct line *l, size_t 
     struct view_rails rails = {0};
 
     if (n > room || n < v->nodes.n)
-        room--; /* for what is left out */
+        room--; /* for the count of those left out */
     for (i = 0; i < v->nodes.n; i++) {
         const struct view_node *node = &v->nodes.at[i];
 
@@ -203,7 +203,8 @@ static void add_nodes(struct live *s, struct buf *frame, struct line *l, size_t 
 
 /* ---- the note ---- */
 
-/* Bytes of its first line: as many words as fit. No character has more columns than bytes. */
+/* Length of the first line, in bytes: as many words as fit. No character has more columns than
+ * bytes. */
 static size_t first_line(const char *note, size_t width)
 {
     size_t len = strcspn(note, " "), next;
@@ -216,7 +217,7 @@ static size_t first_line(const char *note, size_t width)
     return len;
 }
 
-/* Of half the terminal at most, so that a tree is left above it. */
+/* Uses at most half of the terminal, so that the tree remains visible. */
 static size_t add_note(struct live *s, struct buf *frame, struct line *l)
 {
     size_t most = s->rows > 4 ? (size_t)s->rows / 2 : 1, rows = 0, len;
@@ -244,7 +245,7 @@ static void draw(struct live *s, bool whole)
 
     if (!s->view.nodes.n)
         return;
-    fit(s);
+    update_size(s);
     s->view.now += clock_boot_us() - s->read_at;
     s->read_at = clock_boot_us();
     if ((up = rows_drawn(s)))
@@ -288,11 +289,11 @@ void live_draw(struct live *s)
 void live_note(struct live *s, const char *sentence)
 {
     free(s->note);
-    s->note = mem_strdup(sentence); /* NULL: NULL */
+    s->note = mem_strdup(sentence); /* NULL stays NULL */
     draw(s, false);
 }
 
-/* All of it, once; from here on others may write below it. */
+/* Draws all nodes once; others may write below it afterwards. */
 void live_end(struct live *s)
 {
     free(s->note);

@@ -1,5 +1,5 @@
-/* log_tail.c - the last lines of an attempt's output, read on as it grows. What would drive a
- * terminal is left out: escape sequences, and what a carriage return overwrites. */
+/* log_tail.c - the last lines of an attempt's output, read incrementally. Escape sequences and
+ * text overwritten after a carriage return are removed. */
 #include "base/mem.h"
 #include "cli/view/view.h"
 
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define PAGE    16384
-#define LONGEST 4000 /* bytes of a line that are kept */
+#define LONGEST 4000 /* bytes kept of a line */
 
 static void end_line(struct tail *t)
 {
@@ -18,7 +18,7 @@ static void end_line(struct tail *t)
     buf_reset(&t->line);
 }
 
-/* Inside of ESC [ … or another sequence of that kind: until its last byte. */
+/* Whether a byte belongs to an escape sequence such as ESC [ …; ends with its last byte. */
 static bool in_escape(struct tail *t, char c)
 {
     if (c == '\033') {

@@ -1,4 +1,4 @@
-/* style.c - what a terminal can show, and lines that fit into it. */
+/* style.c - what a terminal can show, and lines cut to its width. */
 #include "base/mem.h"
 #include "cli/view/view.h"
 
@@ -26,34 +26,34 @@ struct style style_of(FILE *to)
 
 /* ---- statuses ---- */
 
-static const struct look {
+static const struct status_style {
     const char *status, *utf8, *ascii;
     enum tint tint;
-} looks[] = {
+} status_styles[] = {
     {"pending", "·", ".", TINT_FAINT}, {"ready", "◦", ".", TINT_PLAIN},
     {"running", "▸", ">", TINT_BUSY},  {"succeeded", "✔", "+", TINT_GOOD},
     {"failed", "✘", "x", TINT_BAD},    {"timed_out", "✘", "x", TINT_BAD},
     {"cancelled", "⊘", "-", TINT_BAD}, {"skipped", "○", "o", TINT_FAINT},
 };
 
-static const struct look *look_of(const char *status)
+static const struct status_style *find_style(const char *status)
 {
     size_t i;
 
-    for (i = 0; i < sizeof(looks) / sizeof(*looks); i++)
-        if (!strcmp(looks[i].status, status))
-            return &looks[i];
-    return &looks[0];
+    for (i = 0; i < sizeof(status_styles) / sizeof(*status_styles); i++)
+        if (!strcmp(status_styles[i].status, status))
+            return &status_styles[i];
+    return &status_styles[0];
 }
 
 const char *status_symbol(const char *status, const struct style *style)
 {
-    return style->utf8 ? look_of(status)->utf8 : look_of(status)->ascii;
+    return style->utf8 ? find_style(status)->utf8 : find_style(status)->ascii;
 }
 
 enum tint status_tint(const char *status)
 {
-    return look_of(status)->tint;
+    return find_style(status)->tint;
 }
 
 /* ---- lines ---- */
@@ -70,7 +70,7 @@ void line_begin(struct line *l, const struct style *style)
     *l = (struct line){.style = style, .text = l->text};
 }
 
-/* The character does not fit, so the one before it goes, too. */
+/* The character does not fit: the one before it is replaced by the ellipsis. */
 static void cut(struct line *l)
 {
     l->text.len = l->before;
@@ -107,7 +107,7 @@ static void add_clean(struct line *l, const char *text)
             add_character(l, "?", 1, 1);
             at++;
             while (at < len && ((unsigned char)text[at] & 0xC0) == 0x80)
-                at++; /* one for the whole character */
+                at++; /* one "?" for the whole character */
             continue;
         }
         add_character(l, text + at, n, wcwidth(c) < 0 ? 1 : wcwidth(c));

@@ -1,10 +1,10 @@
-/* summary.c - what is said about a run that did not end well: the tasks that failed, with the end
- * of their output and the command that shows all of it. */
+/* summary.c - the summary of a run that did not succeed: the failed tasks, with the end of their
+ * output and the command that shows all of it. */
 #include "cli/view/view.h"
 
 #include <string.h>
 
-#define OPENED 5 /* tasks */
+#define MAX_SHOWN 5 /* number of tasks shown in full */
 
 static bool is_failed_leaf(const struct view_node *n)
 {
@@ -22,8 +22,8 @@ static void print_text(struct line *l, const struct style *style, enum tint tint
 }
 
 /* "--- w::each[1] (14) failed: exited with code 1", then its last lines. */
-static int open_node(struct pawl *p, const struct view_node *n, const struct style *style, FILE *to,
-                     struct pawl_error *err)
+static int print_failed_task(struct pawl *p, const struct view_node *n, const struct style *style,
+                             FILE *to, struct pawl_error *err)
 {
     struct tail tail = {.execution = field_int(n->o, "id")};
     struct buf head = BUF_INIT;
@@ -39,7 +39,7 @@ static int open_node(struct pawl *p, const struct view_node *n, const struct sty
             for (i = tail_count(&tail) > TAIL_LINES ? 1 : 0; i < tail_count(&tail); i++)
                 print_text(&l, style, TINT_PLAIN, tail_line(&tail, i), to);
             if (i)
-                fprintf(to, "    all of it: pawl logs %lld\n", (long long)tail.execution);
+                fprintf(to, "    full output: pawl logs %lld\n", (long long)tail.execution);
         }
     }
     line_release(&l);
@@ -48,14 +48,14 @@ static int open_node(struct pawl *p, const struct view_node *n, const struct sty
     return rc;
 }
 
-static void print_advice(int64_t id, const char *file, FILE *to)
+static void print_rerun_hint(int64_t id, const char *file, FILE *to)
 {
     struct buf word = BUF_INIT;
 
-    fprintf(to, "--- to run what failed again: pawl rerun %lld --failed\n", (long long)id);
+    fprintf(to, "--- to run the failed tasks again: pawl rerun %lld --failed\n", (long long)id);
     if (file) {
         out_word(&word, file);
-        fprintf(to, "    once the file is mended: pawl rerun %lld --failed --file %s\n",
+        fprintf(to, "    after fixing the file: pawl rerun %lld --failed --file %s\n",
                 (long long)id, buf_cstr(&word));
     }
     buf_release(&word);
@@ -70,11 +70,11 @@ int view_open_failed(struct pawl *p, const struct view *v, const char *file, FIL
     int rc = 0;
 
     for (i = 0; i < v->nodes.n && !rc; i++)
-        if (is_failed_leaf(&v->nodes.at[i]) && ++failed <= OPENED)
-            rc = open_node(p, &v->nodes.at[i], &style, to, err);
-    if (failed > OPENED)
-        fprintf(to, "--- others failed, too: pawl tree %lld\n", (long long)id);
+        if (is_failed_leaf(&v->nodes.at[i]) && ++failed <= MAX_SHOWN)
+            rc = print_failed_task(p, &v->nodes.at[i], &style, to, err);
+    if (failed > MAX_SHOWN)
+        fprintf(to, "--- more tasks failed: pawl tree %lld\n", (long long)id);
     if (failed)
-        print_advice(id, file, to);
+        print_rerun_hint(id, file, to);
     return rc;
 }

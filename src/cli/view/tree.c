@@ -1,4 +1,4 @@
-/* tree.c - an outline as nodes, each with its place in the tree. */
+/* tree.c - reads an outline as nodes, each with its position in the tree. */
 #include "base/mem.h"
 #include "cli/view/view.h"
 
@@ -10,20 +10,20 @@ static bool has_failed(const json_t *o)
     return !strcmp(field(o, "status"), "failed") || !strcmp(field(o, "status"), "timed_out");
 }
 
-/* ---- what is left out of a fan-out ---- */
+/* ---- items left out of a fan-out ---- */
 
 /* A fan-out whose items are being read. */
 struct fan {
     const json_t *o;
     int depth;
-    int64_t running, failed; /* that have a line */
+    int64_t running, failed; /* items that have a line */
 };
 
 struct reading {
     struct view *view;
-    int64_t top; /* depth of the first; -1: not seen yet */
+    int64_t top; /* depth of the first node; -1 before it was read */
     VEC(struct fan) fans;
-    VEC(size_t) path; /* the node of each depth on the way to the last one */
+    VEC(size_t) path; /* the node of each depth on the path to the last one */
 };
 
 static void close_fan(struct reading *r)
@@ -74,22 +74,23 @@ static int add_node(void *arg, const char *json)
     return 0;
 }
 
-/* From the end: the first that is met at a depth, before one that is above it, is the last. */
+/* From the end: the first node seen at a depth, before one of a smaller depth, is the last
+ * sibling. */
 static void find_last(struct view *v)
 {
-    VEC(bool) met = {0};
+    VEC(bool) seen = {0};
     size_t i;
 
     for (i = v->nodes.n; i > 0; i--) {
         struct view_node *n = &v->nodes.at[i - 1];
 
-        while (met.n < (size_t)n->depth + 2)
-            *vec_add(&met) = false;
-        n->last = !met.at[n->depth];
-        met.at[n->depth] = true;
-        met.at[n->depth + 1] = false;
+        while (seen.n < (size_t)n->depth + 2)
+            *vec_add(&seen) = false;
+        n->last = !seen.at[n->depth];
+        seen.at[n->depth] = true;
+        seen.at[n->depth + 1] = false;
     }
-    vec_release(&met);
+    vec_release(&seen);
 }
 
 int view_read(struct pawl *p, int64_t id, const struct pawl_moment *at, struct view *out,
